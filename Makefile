@@ -1,0 +1,126 @@
+# unspool - one Makefile, no recursion.
+#
+#   make            bin/capture, bin/resolve
+#   make demo       installs what is missing, builds, captures a real program, shows its hottest stacks
+#   make check      installs what is missing, builds, runs all tests
+#   make check-san  the same tests under AddressSanitizer and UBSan
+#   make bench      ratios against perf on the same file
+#   make install    PREFIX=/usr/local DESTDIR=
+#   V=1 shows commands; SAN=address,undefined, CC=clang, DEBUG=1 (-Werror -O0) build into their own folder
+
+VERSION := 0.1
+PREFIX ?= /usr/local
+DESTDIR ?=
+V ?= 0
+Q := $(if $(filter 0,$(V)),@)
+
+# Law of includes: a folder knows base/ and the public headers of folders before it.
+STAGES := base reader modules unwind symbolize output capture
+COMMANDS := capture resolve
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+comma := ,
+variant := $(notdir $(CC))$(if $(SAN),-san)$(if $(DEBUG),-debug)
+BUILD := build/$(variant)
+BIN := $(if $(SAN)$(DEBUG)$(filter-out gcc,$(notdir $(CC))),$(BUILD)/bin,bin)
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+	-Wvla -Wundef -Wformat=2 -Wpointer-arith -Wcast-qual -Wwrite-strings -Wimplicit-fallthrough
+OPT := $(if $(DEBUG),-O0 -Werror,-O2)
+CPPFLAGS += -D_GNU_SOURCE -I. -DUNSPOOL_VERSION='"$(VERSION)"'
+CFLAGS ?= -g
+UNSPOOL_CFLAGS := -std=gnu11 $(OPT) $(WARN) -fno-omit-frame-pointer -pthread \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
+LDLIBS := -ldw -lelf -lz -llzma -lzstd -ldeflate -liberty -ldl -lm -pthread
+CMOCKA := -lcmocka
+
+
+lib = $(BUILD)/lib$(1).a
+objs = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)/*.c))
+# archives a stage may link with: itself and everything before it, last first
+before = $(if $(filter $(1),$(firstword $(2))),$(1),$(firstword $(2)) $(call before,$(1),$(wordlist 2,99,$(2))))
+reverse = $(if $(1),$(call reverse,$(wordlist 2,99,$(1))) $(firstword $(1)))
+archives = $(foreach s,$(call reverse,$(call before,$(1),$(STAGES))),$(call lib,$(s)))
+ALL_LIBS := $(foreach s,$(call reverse,$(STAGES)),$(call lib,$(s)))
+
+.PHONY: all deps libs demo check check-quick check-san bench install clean FORCE
+.DEFAULT_GOAL := all
+all: $(COMMANDS:%=$(BIN)/%)
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(CPPFLAGS) $(UNSPOOL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Rebuild when the flags change.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(CPPFLAGS) $(UNSPOOL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(UNSPOOL_CFLAGS)' > $@
+
+define stage_rule
+$(call lib,$(1)): $(call objs,$(1))
+	$(Q)rm -f $$@ && ar rcsD $$@ $$^
+endef
+$(foreach s,$(STAGES),$(eval $(call stage_rule,$(s))))
+libs: $(ALL_LIBS)
+
+# A command is cmd/NAME.c plus the shared cmd/*.c that are not commands.
+CMD_SHARED := $(filter-out $(COMMANDS:%=$(BUILD)/cmd/%.o),$(call objs,cmd))
+$(COMMANDS:%=$(BIN)/%): $(BIN)/%: $(BUILD)/cmd/%.o $(CMD_SHARED) $(ALL_LIBS)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  LD    $@")
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -o $@ $< $(CMD_SHARED) $(ALL_LIBS) $(LDLIBS)
+
+# Unit tests: tests/STAGE/test_X.c, linked with the archives up to STAGE only.
+UNIT_SRC := $(wildcard $(foreach s,$(STAGES),tests/$(s)/test_*.c))
+UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
+define unit_rule
+$(BUILD)/tests/$(1)/test_%: $(BUILD)/tests/$(1)/test_%.o $(call archives,$(1))
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -o $$@ $$< $(call archives,$(1)) $(LDLIBS) $(CMOCKA)
+endef
+$(foreach s,$(STAGES),$(eval $(call unit_rule,$(s))))
+.SECONDARY:
+
+# Test helpers that are programs of their own: tests/STAGE/tool_X.c
+TOOL_SRC := $(wildcard $(foreach s,$(STAGES),tests/$(s)/tool_*.c))
+TOOL_BIN := $(TOOL_SRC:%.c=$(BUILD)/%)
+define tool_rule
+$(BUILD)/tests/$(1)/tool_%: $(BUILD)/tests/$(1)/tool_%.o $(call archives,$(1))
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -o $$@ $$< $(call archives,$(1)) $(LDLIBS)
+endef
+$(foreach s,$(STAGES),$(eval $(call tool_rule,$(s))))
+tests-built: all $(UNIT_BIN) $(TOOL_BIN)
+.PHONY: tests-built
+
+deps:
+	@sh ./deps.sh
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@sh bench/demo.sh $(BIN)
+
+check: deps
+	@$(MAKE) --no-print-directory check-quick
+
+# check without looking for missing packages
+check-quick: tests-built
+	@python3 tests/run.py --build $(BUILD) --bin $(BIN) $(T)
+
+check-san: deps
+	@$(MAKE) --no-print-directory SAN=address,undefined check-quick
+
+bench: deps
+	@$(MAKE) --no-print-directory tests-built
+	@python3 bench/bench.py --bin $(BIN) $(B)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(COMMANDS:%=$(BIN)/%) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(wildcard doc/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+
+clean:
+	rm -rf build bin
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,80 @@
+/* hash.c - linear probing, load at most 1/2. */
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t hash_bytes(const void *p, size_t n)
+{
+	const unsigned char *s = p;
+	uint64_t h = hash_mix(0, n), w;
+
+	for (; n >= 8; n -= 8, s += 8) {
+		memcpy(&w, s, 8);
+		h = hash_mix(h, w);
+	}
+	if (n) {
+		w = 0;
+		memcpy(&w, s, n);
+		h = hash_mix(h, w);
+	}
+	return h;
+}
+
+uint32_t hash_get(const struct hash_table *h, uint64_t key)
+{
+	size_t i;
+
+	if (!h->slots)
+		return HASH_NONE;
+	for (i = hash_u64(key) & h->mask; h->slots[i].value != HASH_NONE; i = (i + 1) & h->mask)
+		if (h->slots[i].key == key)
+			return h->slots[i].value;
+	return HASH_NONE;
+}
+
+static int rehash(struct hash_table *h, size_t size)
+{
+	struct hash_table bigger = {calloc(size, sizeof *bigger.slots), h->n, size - 1};
+	size_t i, j;
+
+	if (!bigger.slots)
+		return -1;
+	for (i = 0; i < size; i++)
+		bigger.slots[i].value = HASH_NONE;
+	for (i = 0; h->slots && i <= h->mask; i++) {
+		if (h->slots[i].value == HASH_NONE)
+			continue;
+		j = hash_u64(h->slots[i].key) & bigger.mask;
+		while (bigger.slots[j].value != HASH_NONE)
+			j = (j + 1) & bigger.mask;
+		bigger.slots[j] = h->slots[i];
+	}
+	free(h->slots);
+	*h = bigger;
+	return 0;
+}
+
+int hash_put(struct hash_table *h, uint64_t key, uint32_t value)
+{
+	size_t i;
+
+	if (!h->slots && rehash(h, 64))
+		return -1;
+	if (h->n * 2 > h->mask && rehash(h, (h->mask + 1) * 2))
+		return -1;
+	for (i = hash_u64(key) & h->mask; h->slots[i].value != HASH_NONE; i = (i + 1) & h->mask)
+		if (h->slots[i].key == key) {
+			h->slots[i].value = value;
+			return 0;
+		}
+	h->slots[i] = (struct hash_slot){key, value};
+	h->n++;
+	return 0;
+}
+
+void hash_done(struct hash_table *h)
+{
+	free(h->slots);
+	*h = (struct hash_table){0};
+}

@@ -1,0 +1,16 @@
+/* threads.h - run a function over items on several threads. */
+#ifndef BASE_THREADS_H
+#define BASE_THREADS_H
+
+#include <stddef.h>
+
+/* Processors this process may use, at least 1. */
+unsigned threads_available(void);
+
+/* Calls fn(arg, i, worker) once for every i < n, from up to n_threads threads (the caller is one
+ * of them, worker 0). Items are taken in rising order. Returns when all are done. When threads
+ * cannot be created the caller does the work alone, so it cannot fail. */
+void threads_for(unsigned n_threads, size_t n, void (*fn)(void *arg, size_t i, unsigned worker),
+		 void *arg);
+
+#endif

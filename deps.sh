@@ -1,0 +1,70 @@
+#!/bin/sh
+# deps.sh - shows which libraries and test tools are here and installs what is missing (apt or dnf).
+# DEPS=build leaves out what only the tests need.
+set -u
+
+have_header() {
+	echo "#include <$1>" | "${CC:-cc}" -fsyntax-only -xc - 2>/dev/null
+}
+
+missing_apt= missing_dnf=
+# row KIND WHAT APT DNF: KIND is header, command or file
+row() {
+	case $1 in
+	header) have_header "$2" ;;
+	command) command -v "$2" >/dev/null 2>&1 ;;
+	file) [ -e "$2" ] ;;
+	esac && state=yes || state=no
+	printf '  %-24s %s\n' "$2" "$state"
+	[ $state = yes ] && return
+	missing_apt="$missing_apt $3"
+	missing_dnf="$missing_dnf $4"
+}
+
+look() {
+	row command cc gcc gcc
+	row command make make make
+	row header gelf.h libelf-dev elfutils-libelf-devel
+	row header elfutils/libdwfl.h libdw-dev elfutils-devel
+	row header elfutils/debuginfod.h libdebuginfod-dev elfutils-debuginfod-client-devel
+	row header zlib.h zlib1g-dev zlib-devel
+	row header lzma.h liblzma-dev xz-devel
+	row header zstd.h libzstd-dev libzstd-devel
+	row header libdeflate.h libdeflate-dev libdeflate-devel
+	row header libiberty/demangle.h libiberty-dev binutils-devel
+	[ "${DEPS:-all}" = build ] && return
+	row header cmocka.h libcmocka-dev libcmocka-devel
+	row command python3 python3 python3
+	row command perf linux-perf perf
+	row command g++ g++ gcc-c++
+	row command clang clang clang
+	row command readelf binutils binutils
+	row command gdb gdb gdb
+	row command eu-addr2line elfutils elfutils
+	row command llvm-symbolizer llvm llvm
+	row command openssl openssl openssl
+	row command dwz dwz dwz
+}
+
+echo "libraries and tools:"
+look
+[ -z "$missing_apt" ] && exit 0
+
+sudo=
+[ "$(id -u)" = 0 ] || sudo=sudo
+if command -v apt-get >/dev/null 2>&1; then
+	echo "installing:$missing_apt"
+	# shellcheck disable=SC2086
+	$sudo apt-get install -y --no-install-recommends $missing_apt >/dev/null 2>&1 || {
+		$sudo apt-get update -q >/dev/null &&
+			$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+				--no-install-recommends $missing_apt >/dev/null
+	}
+elif command -v dnf >/dev/null 2>&1; then
+	echo "installing:$missing_dnf"
+	# shellcheck disable=SC2086
+	$sudo dnf install -y -q $missing_dnf
+else
+	echo "deps: neither apt-get nor dnf here; please install by hand:$missing_apt" >&2
+	exit 1
+fi

@@ -1,0 +1,138 @@
+/* modules.h - finds and opens the ELF image and the debug file of a dso.
+ *
+ * A dso says what was mapped (path, build id); a module is what was found for it on this machine:
+ * the image (machine code, .eh_frame, .symtab) and the debug file (DWARF), each perhaps missing,
+ * with the reason. Every file is checked against the build id before use, opened once, and lives
+ * until modules_free(). Bytes of sections are given out as they are in memory (uncompressed).
+ * Sources of truth: the ELF gABI; GDB manual "Separate Debug Files"; gnu_debuglink, gnu_debugaltlink.
+ *
+ * Threads: all functions may be called from any thread.
+ */
+#ifndef MODULES_MODULES_H
+#define MODULES_MODULES_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "reader/reader.h"
+
+/* ---- one ELF file ------------------------------------------------------------------------ */
+
+struct elf_image; /* opaque */
+
+/* A loadable segment (PT_LOAD), in file order. */
+struct elf_segment {
+	uint64_t off, vaddr, filesz, memsz;
+	uint32_t flags; /* PF_X ... */
+};
+
+struct elf_section {
+	const uint8_t *data; /* uncompressed contents; NULL for SHT_NOBITS */
+	uint64_t size;
+	uint64_t vaddr;      /* sh_addr */
+	uint64_t off;        /* sh_offset */
+	uint32_t type;       /* SHT_* */
+	uint64_t flags;      /* SHF_* */
+	uint32_t link, info;
+	uint64_t entsize;
+	uint32_t index;
+};
+
+/* Opens and maps a file; headers are validated here (32/64 bit, both byte orders are recognised). */
+int elf_image_open(struct elf_image **ret, const char *path, struct err *err);
+/* The same over memory, which is copied. `name` is for messages. */
+int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size, const char *name,
+			  struct err *err);
+void elf_image_close(struct elf_image *img);
+
+const char *elf_image_path(const struct elf_image *img);
+bool elf_image_is_64(const struct elf_image *img);
+bool elf_image_swapped(const struct elf_image *img); /* other byte order than this machine */
+uint16_t elf_image_machine(const struct elf_image *img); /* EM_* */
+uint16_t elf_image_type(const struct elf_image *img);    /* ET_* */
+uint64_t elf_image_entry(const struct elf_image *img);
+const struct build_id *elf_image_build_id(const struct elf_image *img);
+size_t elf_image_segments(const struct elf_image *img, const struct elf_segment **ret);
+/* Whole file as mapped. */
+const uint8_t *elf_image_bytes(const struct elf_image *img, size_t *size);
+
+/* Section by name. Also finds ".debug_x" stored as ".zdebug_x". SHF_COMPRESSED contents (zlib, zstd)
+ * are inflated at the first request, kept until close, bounded in size. Data live until close. False
+ * when absent or damaged (*why is then set when non-NULL: ERR_NOT_FOUND or ERR_DAMAGED). */
+bool elf_image_section(struct elf_image *img, const char *name, struct elf_section *ret,
+		       enum err_code *why);
+size_t elf_image_section_count(const struct elf_image *img);
+/* By index, without inflating: data is NULL when the section is compressed. */
+bool elf_image_section_at(struct elf_image *img, size_t index, const char **name,
+			  struct elf_section *ret);
+/* PT_GNU_EH_FRAME etc.: the first program header of that type. */
+bool elf_image_phdr(const struct elf_image *img, uint32_t type, Elf64_Phdr *ret);
+/* Bytes at a vaddr, from the segments' file contents: pointer and how many follow in that segment;
+ * NULL when not in any segment's file part. */
+const uint8_t *elf_image_at_vaddr(const struct elf_image *img, uint64_t vaddr, size_t *left);
+/* File offset <-> vaddr through PT_LOAD. An offset may lie in the page padding around a segment,
+ * as mmap shows it. False when no segment covers it. */
+bool elf_image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint64_t *ret);
+bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_t *ret);
+
+/* ---- modules ----------------------------------------------------------------------------- */
+
+/* X(name, text for people) */
+#define MODULE_MISSES(X)                                                                           \
+	X(NONE, "found")                                                                           \
+	X(NO_FILE, "no such file")                                                                 \
+	X(BUILD_ID_DIFFERS, "build id differs")                                                    \
+	X(PERMISSION, "permission denied")                                                         \
+	X(UNREADABLE, "cannot be read")                                                            \
+	X(NOT_ELF, "not an ELF file")                                                              \
+	X(NOT_A_FILE, "not backed by a file")                                                      \
+	X(CHANGED, "file is newer than the recording")                                             \
+	X(STRIPPED, "stripped, and no separate debug file found")                                  \
+	X(CRC_DIFFERS, "debuglink checksum differs")                                               \
+	X(DAMAGED, "damaged ELF file")
+
+#define X(name, text) MODULE_MISS_##name,
+enum module_miss { MODULE_MISSES(X) MODULE_MISS_N };
+#undef X
+const char *module_miss_text(enum module_miss m);
+
+struct module {
+	const struct dso *dso;
+	struct elf_image *image;      /* what was mapped; NULL: see image_miss */
+	enum module_miss image_miss;
+	struct elf_image *debug;      /* has .debug_info or a fuller .symtab; may equal image; else NULL */
+	enum module_miss debug_miss;
+	struct elf_image *alt;        /* .gnu_debugaltlink (dwz) of debug; NULL when none */
+	struct elf_image *mini;       /* .gnu_debugdata of image, unpacked; NULL when none */
+};
+
+struct modules; /* opaque */
+
+struct modules_options {
+	const char *symfs;             /* prefix for all paths; NULL or "" for none */
+	const char *const *debug_dirs; /* besides /usr/lib/debug; NULL-terminated; may be NULL */
+	const char *buildid_dir;       /* NULL: $PERF_BUILDID_DIR, else ~/.debug */
+	bool no_debuginfod_cache;
+};
+
+int modules_new(struct modules **ret, const struct modules_options *opt, struct err *err);
+void modules_free(struct modules *m);
+
+/* The module of a dso; never NULL unless out of memory. Opened at the first call, remembered also
+ * when missing. The debug file is looked for only by module_debug(). */
+struct module *modules_get(struct modules *m, const struct dso *dso);
+/* Looks for the separate debug file (build-id directories, debuglink, ~/.debug, debuginfod cache) once. */
+void module_debug(struct modules *m, struct module *mod);
+
+/* Every place that was looked at for this module, for --explain: "path: reason". */
+size_t module_tried_count(const struct module *mod);
+const char *module_tried(const struct module *mod, size_t i);
+
+/* ELF address of a runtime address in a map of this module, per segment (right also for files whose
+ * text segment is not congruent to its offset). False without image or outside of any segment. */
+bool module_ip_to_vaddr(const struct module *mod, const struct map *map, uint64_t ip, uint64_t *ret);
+
+#endif

@@ -1,0 +1,163 @@
+/* output.h - the profile, and the table of formats that write it.
+ *
+ * struct profile uses pprof's nouns: mappings, functions, locations, samples. Call stacks are nodes of
+ * a calling-context tree, root first: a node is (parent node, location); equal stacks are one node.
+ * Everything is a dense integer id; strings are interned in one table and looked at only by writers.
+ * Source of truth for the nouns: github.com/google/pprof/proto/profile.proto.
+ *
+ * A profile is filled in two steps: profile_add() for every sample (integers only), then, once for
+ * every distinct location, profile_set_lines() with what the symbolizer said. Writers see it const.
+ */
+#ifndef OUTPUT_OUTPUT_H
+#define OUTPUT_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "reader/reader.h"
+#include "symbolize/symbolize.h"
+#include "unwind/unwind.h"
+
+/* What one location's code belongs to. With PROFILE_KEEP_IPS one per struct map, else one per dso. */
+struct profile_mapping {
+	const struct dso *dso; /* NULL for the [unknown] mapping (id 0) and for profiles read from text */
+	const struct map *map; /* NULL without PROFILE_KEEP_IPS */
+	uint32_t path;         /* string id */
+	enum dso_kind kind;
+	bool symbolized;       /* some location in it got a name */
+};
+
+struct profile_function {
+	uint32_t name, system_name, file; /* string ids */
+	uint32_t start_line;
+};
+
+struct profile_line {
+	uint32_t function; /* index into functions */
+	uint32_t line;
+};
+
+struct profile_location {
+	uint32_t mapping;
+	uint64_t ip;     /* runtime address of the first sight (exact with PROFILE_KEEP_IPS) */
+	uint64_t off;    /* as in struct sym_query, of the lookup address */
+	bool is_return_address, is_kernel;
+	uint8_t how;     /* enum frame_how */
+	uint8_t miss;    /* enum sym_miss */
+	uint32_t symbol; /* string id of the enclosing symbol; 0: none */
+	uint64_t symbol_offset; /* lookup address - symbol start */
+	uint32_t first_line, n_lines; /* in lines[], innermost first */
+};
+
+/* Node 0 is the root (the empty stack). */
+struct profile_node {
+	uint32_t parent;
+	uint32_t location;
+	uint32_t depth; /* number of frames; 0 for the root */
+};
+
+/* An aggregate: all samples with equal key. */
+struct profile_sample {
+	uint32_t node;
+	uint32_t event;    /* index into events */
+	uint32_t comm;     /* string id */
+	uint32_t pid, tid; /* 0 unless PROFILE_KEEP_TIDS / _PIDS */
+	uint8_t stop;      /* enum unwind_stop of the user part */
+	uint64_t count, period;
+};
+
+/* One recorded sample, kept with PROFILE_KEEP_LOG, in time order. */
+struct profile_log_entry {
+	uint64_t time_ns, period, ip;
+	uint32_t node, event, comm, pid, tid, cpu;
+	uint8_t cpumode, stop;
+	bool has_stack; /* the event records call chains or stacks (script prints a block then) */
+};
+
+struct profile_event {
+	uint32_t name; /* string id */
+	struct perf_attr attr;
+	uint64_t samples, period;
+};
+
+enum profile_keep {
+	PROFILE_KEEP_IPS = 1,  /* locations differ by mapping: runtime addresses are exact */
+	PROFILE_KEEP_LOG = 2,
+	PROFILE_KEEP_PIDS = 4, /* aggregate per process */
+	PROFILE_KEEP_TIDS = 8, /* aggregate per thread */
+};
+
+struct profile {
+	struct strtab strings;
+	VEC(struct profile_mapping) mappings;
+	VEC(struct profile_function) functions;
+	VEC(struct profile_location) locations;
+	VEC(struct profile_line) lines;
+	VEC(struct profile_node) nodes;
+	VEC(struct profile_sample) samples;
+	VEC(struct profile_log_entry) log;
+	VEC(struct profile_event) events;
+	const struct perf_file_info *info; /* NULL for profiles that come from elsewhere */
+	uint64_t first_ns, last_ns;        /* over all samples */
+	struct profile_index *index_;      /* private to profile.c */
+};
+
+/* keep: bits of enum profile_keep. NULL when out of memory. */
+struct profile *profile_new(unsigned keep);
+void profile_free(struct profile *p);
+
+/* Tells the profile about the recording's events and header; both must outlive the profile. */
+int profile_set_file(struct profile *p, const struct perf_file *f, struct err *err);
+/* Adds one sample with its frames (leaf first, as from unwind_sample). 0 or ERR_NOMEM. */
+int profile_add(struct profile *p, const struct perf_sample *s, const struct stack_trace *t,
+		struct err *err);
+/* Adds all of src to dst; both were made with the same keep bits and file. src stays as it is. */
+int profile_merge(struct profile *dst, const struct profile *src, struct err *err);
+/* The query for location i. */
+struct sym_query profile_query(const struct profile *p, size_t i);
+/* Stores an answer; `strings` is the symbolizer's table. 0 or ERR_NOMEM. */
+int profile_set_lines(struct profile *p, size_t location, const struct sym_result *r,
+		      const struct strtab *strings, struct err *err);
+
+/* ---- writing ----------------------------------------------------------------------------- */
+
+struct output_options {
+	bool count_samples;        /* weights are numbers of samples instead of periods */
+	bool with_pid, with_tid;   /* folded: comm-PID, comm-PID/TID as root */
+	bool mark_kernel, mark_jit, mark_inline; /* folded: _[k] _[j] _[i] */
+	bool addrs;                /* folded: [module <address>] for unknown symbols */
+	bool no_inline;
+	const char *event;         /* only this event; NULL: the first that has samples (script: all) */
+	const char *generator;     /* "unspool VERSION", for formats that name their writer */
+};
+
+/* A format: one file fmt_NAME.c, one row in formats.c. */
+struct output_format {
+	const char *name;
+	const char *help;     /* one line */
+	const char *suffixes; /* of -o FILE that choose it, separated by spaces: ".folded .collapsed" */
+	unsigned keep;        /* enum profile_keep bits that it needs */
+	bool binary;          /* refuse to write to a terminal */
+	/* Writes all of it. 0 or negative with *err; errors of `out` are found by the caller's fflush. */
+	int (*write)(const struct profile *p, const struct output_options *opt, FILE *out,
+		     struct err *err);
+};
+
+/* NULL-terminated, in the order of --help. */
+extern const struct output_format *const output_formats[];
+/* By name, or NULL. */
+const struct output_format *output_format_find(const char *name);
+/* By the suffix of a path, or NULL. */
+const struct output_format *output_format_for_path(const char *path);
+
+/* ---- helpers shared by formats ------------------------------------------------------------- */
+
+/* Name to show for a location that has no lines, without brackets: base name of its mapping. */
+const char *profile_mapping_short_name(const struct profile *p, uint32_t mapping);
+
+#endif

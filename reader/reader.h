@@ -1,0 +1,286 @@
+/* reader.h - perf.data in all its forms, and the process model.
+ *
+ * The reader turns the bytes of a recording into samples in time order. Everything else in the file
+ * (MMAP, COMM, FORK ...) is consumed here and becomes the process model: each sample comes with the
+ * address space and the command name that were valid at its time. Sources of truth: the kernel's
+ * include/uapi/linux/perf_event.h and tools/perf/Documentation/perf.data-file-format.txt.
+ *
+ *	perf_file_open(&f, "perf.data", NULL, &err);
+ *	while ((rc = perf_file_read(f, &batch, &err)) > 0) {
+ *		for (i = 0; i < batch->n; i++) use(&batch->samples[i]);
+ *		perf_batch_release(f, batch);
+ *	}
+ *	perf_file_close(f);
+ *
+ * Threads: one thread reads and releases. Other threads may use the samples of a batch, and all
+ * dso/map/thread/address_space objects reachable from them, until the batch is released.
+ */
+#ifndef READER_READER_H
+#define READER_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* ---- identity of code -------------------------------------------------------------------- */
+
+#define BUILD_ID_MAX 20
+
+struct build_id {
+	uint8_t size; /* 0: unknown; at most BUILD_ID_MAX */
+	uint8_t bytes[BUILD_ID_MAX];
+};
+
+enum dso_kind {
+	DSO_FILE,          /* an ELF file by path */
+	DSO_KERNEL,        /* [kernel.kallsyms], vmlinux */
+	DSO_KERNEL_MODULE, /* [nf_conntrack] or a .ko path */
+	DSO_GUEST_KERNEL,
+	DSO_VDSO,    /* [vdso] */
+	DSO_ANON,    /* executable memory without a file: JIT code. path is /tmp/perf-PID.map */
+	DSO_BPF,     /* a BPF program, trampoline or other KSYMBOL region; path is the symbol's name */
+	DSO_UNKNOWN, /* [stack], [heap], [uprobes], devices ... : no file can be opened */
+};
+
+/* One distinct piece of code. Lives until perf_file_close(). Equal (path, build id, inode) is one dso. */
+struct dso {
+	uint32_t id; /* dense, from 0 */
+	enum dso_kind kind;
+	const char *path; /* as recorded, e.g. "/usr/lib/libc.so.6", "[kernel.kallsyms]" */
+	struct build_id build_id;
+	uint32_t pid; /* DSO_ANON: whose map file */
+	/* From MMAP2 without build id; all 0 when unknown. */
+	uint32_t maj, min;
+	uint64_t ino, ino_generation;
+};
+
+/* [start, end) of an address space shows file bytes from pgoff on. Immutable; lives until close. */
+struct map {
+	uint32_t id; /* dense, from 0, unique over the file */
+	uint32_t prot, flags; /* PROT_*, MAP_* from MMAP2; prot is PROT_EXEC for MMAP */
+	uint64_t start, end;  /* runtime addresses */
+	uint64_t pgoff;       /* file offset of start. For kernel maps: as recorded */
+	const struct dso *dso;
+};
+
+/* File offset that a runtime address shows. Only for maps with a file (DSO_FILE, DSO_VDSO,
+ * DSO_KERNEL_MODULE); for the others runtime addresses are used as they are. */
+static inline uint64_t map_ip_to_off(const struct map *m, uint64_t ip)
+{
+	return ip - m->start + m->pgoff;
+}
+
+/* One version of the maps of one process, immutable once a sample refers to it. Opaque. */
+struct address_space;
+
+/* The map that contains ip, or NULL. Safe from any thread while the batch is held. */
+const struct map *address_space_find(const struct address_space *as, uint64_t ip);
+/* Unique per process and changed whenever an existing map was replaced, cut or dropped (exec,
+ * overlap, munmap). Adding maps in free space keeps it, so results of earlier successful lookups
+ * under the same layout id stay right. Never 0. */
+uint64_t address_space_layout(const struct address_space *as);
+size_t address_space_count(const struct address_space *as);
+/* The i-th map in rising order of address. */
+const struct map *address_space_at(const struct address_space *as, size_t i);
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+/* What we use of perf_event_attr, in native byte order and with the flag bits in the layout of a
+ * little-endian perf_event.h (bit 0 = disabled ...). Fields that the writer's attr was too small to
+ * hold are 0. */
+struct perf_attr {
+	uint32_t type, size;
+	uint64_t config, config1, config2;
+	uint64_t sample_period; /* or frequency in Hz when PERF_ATTR_FREQ is set */
+	uint64_t sample_type, read_format;
+	uint64_t flags;
+	uint32_t bp_type;
+	uint64_t branch_sample_type;
+	uint64_t sample_regs_user, sample_regs_intr;
+	uint32_t sample_stack_user;
+	int32_t clockid;
+	uint16_t sample_max_stack;
+};
+
+/* Bits of perf_attr.flags (perf_event.h, struct perf_event_attr bit field). */
+#define PERF_ATTR_INHERIT               (1ull << 1)
+#define PERF_ATTR_EXCLUDE_USER          (1ull << 4)
+#define PERF_ATTR_EXCLUDE_KERNEL        (1ull << 5)
+#define PERF_ATTR_FREQ                  (1ull << 10)
+#define PERF_ATTR_SAMPLE_ID_ALL         (1ull << 18)
+#define PERF_ATTR_EXCLUDE_CALLCHAIN_USER (1ull << 22)
+#define PERF_ATTR_USE_CLOCKID           (1ull << 25)
+#define PERF_ATTR_WRITE_BACKWARD        (1ull << 27)
+
+struct perf_event {
+	uint32_t index; /* dense, from 0, in file order */
+	const char *name; /* from EVENT_DESC / EVENT_UPDATE, else made from type and config */
+	struct perf_attr attr;
+	const uint64_t *ids;
+	size_t n_ids;
+};
+
+/* ---- samples ----------------------------------------------------------------------------- */
+
+/* Context markers inside call chains (perf_event.h PERF_CONTEXT_*): values from here up. */
+#define PERF_CHAIN_CONTEXT_MAX ((uint64_t)-4095)
+#define PERF_CHAIN_KERNEL      ((uint64_t)-128)
+#define PERF_CHAIN_USER        ((uint64_t)-512)
+
+enum perf_cpumode {
+	PERF_CPUMODE_UNKNOWN,
+	PERF_CPUMODE_KERNEL,
+	PERF_CPUMODE_USER,
+	PERF_CPUMODE_HYPERVISOR,
+	PERF_CPUMODE_GUEST_KERNEL,
+	PERF_CPUMODE_GUEST_USER,
+};
+
+enum { PERF_REGS_ABI_NONE_, PERF_REGS_ABI_32_, PERF_REGS_ABI_64_ };
+
+/* Registers by the kernel's numbering (asm/perf_regs.h): regs[i] belongs to the i-th set bit of mask. */
+struct perf_regs {
+	uint64_t abi; /* PERF_SAMPLE_REGS_ABI_*: 0 none, 1 32-bit task, 2 64-bit task */
+	uint64_t mask;
+	const uint64_t *regs;
+};
+
+/* The value of register `bit`; false when it was not recorded. */
+static inline bool perf_regs_get(const struct perf_regs *r, unsigned bit, uint64_t *ret)
+{
+	if (!r->abi || bit > 63 || !(r->mask >> bit & 1))
+		return false;
+	*ret = r->regs[__builtin_popcountll(r->mask & ((1ull << bit) - 1))];
+	return true;
+}
+
+struct perf_branch {
+	uint64_t from, to, flags;
+};
+
+/* A command name of a thread; immutable, lives until close. */
+struct thread_name {
+	const char *comm;
+};
+
+/* One sample. Pointers live until the batch is released. Fields whose bit is missing in
+ * event->attr.sample_type are 0 (cpu: UINT32_MAX). Arrays are in native byte order and aligned. */
+struct perf_sample {
+	uint64_t ip;
+	uint64_t time_ns; /* in the recording's clock */
+	uint64_t addr, id, stream_id;
+	uint64_t period; /* the event's fixed period when the sample has none */
+	uint64_t weight, data_src, transaction, phys_addr, cgroup;
+	uint64_t data_page_size, code_page_size;
+	uint32_t pid, tid, cpu;
+	uint16_t misc;        /* of the record header */
+	uint8_t cpumode;      /* enum perf_cpumode */
+	bool has_callchain;   /* the event records chains, even if this one is empty */
+	const struct perf_event *event;      /* never NULL */
+	const struct address_space *space;   /* of pid at time_ns; never NULL */
+	const struct address_space *kernel;  /* kernel, modules, BPF at time_ns; never NULL */
+	const char *comm; /* of tid at time_ns; ":TID" when no record told; lives until close */
+	size_t n_ips;     /* call chain as recorded, leaf first, context markers included */
+	const uint64_t *ips;
+	struct perf_regs user_regs, intr_regs;
+	const uint8_t *user_stack; /* copy of memory from the user stack pointer up */
+	uint32_t user_stack_bytes; /* valid bytes (dyn_size) */
+	uint32_t user_stack_asked; /* bytes the dump had room for; valid == asked means it may be cut */
+	size_t n_branches;
+	const struct perf_branch *branches;
+	size_t raw_size;
+	const uint8_t *raw;
+	uint64_t file_off; /* where the record lies in the (decompressed) data, for messages */
+};
+
+/* ---- the file ---------------------------------------------------------------------------- */
+
+struct perf_file; /* opaque */
+
+struct perf_file_options {
+	size_t window_bytes; /* memory for reordering before data is read twice or spilled; 0: 48 MiB */
+};
+
+struct perf_batch {
+	struct perf_sample *samples; /* in time order, also across batches */
+	size_t n;                    /* > 0 */
+};
+
+/* Opens a file, a directory of `perf record --threads`, or standard input ("-"). The form (file,
+ * pipe, wrapped in gzip/xz/zstd) is recognised by content. 0 or negative with *err filled. */
+int perf_file_open(struct perf_file **ret, const char *path, const struct perf_file_options *opt,
+		   struct err *err);
+/* 1 and a batch, 0 at the end, negative on an error that stops reading (memory, I/O). Damage in
+ * the data is not an error: it is counted in the stats and noted. At most 4 batches may be held. */
+int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err);
+void perf_batch_release(struct perf_file *f, struct perf_batch *b);
+/* NULL is allowed. */
+void perf_file_close(struct perf_file *f);
+
+size_t perf_file_event_count(const struct perf_file *f);
+const struct perf_event *perf_file_event(const struct perf_file *f, size_t i);
+size_t perf_file_dso_count(const struct perf_file *f);
+const struct dso *perf_file_dso(const struct perf_file *f, size_t i);
+size_t perf_file_map_count(const struct perf_file *f);
+const struct map *perf_file_map(const struct perf_file *f, size_t i);
+
+/* The header features that say where the recording comes from; NULL / 0 when absent. */
+struct perf_file_info {
+	const char *path;
+	const char *hostname, *os_release, *version, *arch, *cpu_desc, *cpu_id;
+	const char *const *cmdline; /* argv of the recorder */
+	size_t n_cmdline;
+	uint32_t cpus_available, cpus_online;
+	uint64_t total_mem_bytes;
+	uint64_t first_sample_ns, last_sample_ns; /* SAMPLE_TIME; 0 when absent */
+	uint64_t clock_wall_ns, clock_ref_ns;     /* CLOCK_DATA: the same moment in wall and sample clock */
+	uint64_t file_mtime_ns;                   /* of the file itself; 0 for standard input */
+	bool is_pipe, is_big_endian, is_simpleperf, is_compressed;
+};
+const struct perf_file_info *perf_file_info(const struct perf_file *f);
+
+/* Raw bytes of a header feature section (bits >= 200 are ours); NULL when absent. Lives until close. */
+const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size);
+
+/* ---- accounting -------------------------------------------------------------------------- */
+
+/* Why records were not used. X(name, "text for people"). */
+#define PERF_SKIPS(X)                                                                              \
+	X(UNKNOWN_TYPE, "record type unknown")                                                     \
+	X(TOO_SHORT, "record shorter than its type needs")                                         \
+	X(BAD_COUNT, "count or size field larger than the record")                                 \
+	X(BAD_STRING, "string without end")                                                        \
+	X(LEFTOVER, "bytes left over after the sample's last field")                               \
+	X(UNKNOWN_EVENT, "sample of an unknown event id")                                          \
+	X(UNKNOWN_FIELD, "sample has fields this version does not know")                           \
+	X(COMPRESSION, "compressed data is damaged")
+
+#define X(name, text) PERF_SKIP_##name,
+enum perf_skip { PERF_SKIPS(X) PERF_SKIP_N };
+#undef X
+
+struct perf_file_stats {
+	uint64_t records;         /* all records seen */
+	uint64_t samples;         /* delivered */
+	uint64_t period_sum;      /* over delivered samples */
+	uint64_t skipped_samples; /* SAMPLE records not delivered, sum over reasons */
+	uint64_t skips[PERF_SKIP_N];
+	uint64_t lost_records; /* told by PERF_RECORD_LOST */
+	uint64_t lost_samples; /* told by PERF_RECORD_LOST_SAMPLES */
+	uint64_t lost_bytes;   /* unreadable tail or holes in the data */
+	uint64_t throttled;
+	bool interrupted; /* data.size was 0: the recorder was killed */
+	bool truncated;   /* the file ends before its data does */
+	bool damaged;     /* anything at all could not be read: exit code 1 */
+};
+const struct perf_file_stats *perf_file_stats(const struct perf_file *f);
+const char *perf_skip_text(enum perf_skip s);
+
+/* Messages for people about what was found odd, each kind once, one line without newline; complete
+ * when perf_file_read() has returned 0. */
+size_t perf_file_note_count(const struct perf_file *f);
+const char *perf_file_note(const struct perf_file *f, size_t i);
+
+#endif

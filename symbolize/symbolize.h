@@ -1,0 +1,102 @@
+/* symbolize.h - (dso, address) -> function, inline chain, file:line; or why not.
+ *
+ * Symbolization is done in batches: the caller collects every distinct address, the symbolizer sorts
+ * them by module, compiles each module's symbols and DWARF once, and answers with ids into its own
+ * string table. Sources of truth: ELF gABI (symbols), DWARF 2-5, /proc/kallsyms, tools/perf
+ * jit-interface.txt (perf-PID.map), Itanium C++ ABI mangling (through libiberty).
+ */
+#ifndef SYMBOLIZE_SYMBOLIZE_H
+#define SYMBOLIZE_SYMBOLIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strtab.h"
+#include "modules/modules.h"
+#include "reader/reader.h"
+
+/* Why an address has no name. X(name, text) */
+#define SYM_MISSES(X)                                                                              \
+	X(FOUND, "found")                                                                          \
+	X(NO_MAP, "address not in any mapping")                                                    \
+	X(NO_FILE, "file not found")                                                               \
+	X(BUILD_ID_DIFFERS, "file has another build id")                                           \
+	X(UNREADABLE, "file cannot be read")                                                       \
+	X(NO_SYMBOLS, "file has no symbols")                                                       \
+	X(NO_SYMBOL_HERE, "no symbol covers the address")                                          \
+	X(NO_KALLSYMS, "kernel symbols not available")                                             \
+	X(OTHER_KERNEL, "recorded on another kernel")                                              \
+	X(KPTR_RESTRICT, "kernel addresses hidden (kernel.kptr_restrict)")                         \
+	X(NO_JIT_MAP, "no perf-PID.map of the process")                                            \
+	X(NOT_A_FILE, "mapping without a file")
+
+#define X(name, text) SYM_MISS_##name,
+enum sym_miss { SYM_MISSES(X) SYM_MISS_N };
+#undef X
+const char *sym_miss_text(enum sym_miss m);
+
+/* One function at an address. String ids are of symbolizer_strings(); 0 means unknown. */
+struct sym_line {
+	uint32_t name;        /* demangled, for people */
+	uint32_t system_name; /* as in the file (mangled); equals name for C */
+	uint32_t file;        /* source path */
+	uint32_t line;        /* 0: unknown */
+	uint32_t start_line;  /* declaration line of the function; 0: unknown */
+};
+
+struct sym_query {
+	const struct dso *dso; /* NULL: in no mapping; answered NO_MAP */
+	uint64_t off;          /* DSO_FILE, DSO_VDSO, DSO_KERNEL_MODULE with a path: file offset
+				  (map_ip_to_off of the LOOKUP address); else the runtime address */
+	uint64_t ip;           /* runtime lookup address, for kernel and JIT code */
+};
+
+/* The answer. lines[] is the inline chain, innermost first; lines[n_lines - 1] is the real function
+ * (the one the symbol table has). n_lines == 0 when miss != FOUND, except that file:line may be known. */
+struct sym_result {
+	enum sym_miss miss;
+	uint32_t symbol;        /* name of the enclosing ELF/kernel/JIT symbol, demangled; 0: none */
+	uint32_t symbol_system; /* the same, mangled */
+	uint64_t offset;        /* lookup address - start of that symbol */
+	uint32_t n_lines;
+	const struct sym_line *lines; /* lives until symbolizer_free() */
+};
+
+struct symbolizer_options {
+	bool no_inline;     /* symbol tables only: no DWARF is read */
+	bool no_demangle;
+	const char *vmlinux, *kallsyms; /* NULL: found */
+	unsigned n_threads; /* 0: all */
+};
+
+struct symbolizer; /* opaque */
+
+/* `info` (may be NULL) tells whether the running kernel's /proc/kallsyms fits the recording.
+ * `modules` and `info` must outlive the symbolizer. */
+int symbolizer_new(struct symbolizer **ret, struct modules *modules,
+		   const struct perf_file_info *info, const struct symbolizer_options *opt,
+		   struct err *err);
+void symbolizer_free(struct symbolizer *s);
+
+/* Answers all queries; results[i] belongs to queries[i]. Best called once with all distinct
+ * addresses. 0, or negative when out of memory (results are then incomplete but valid). */
+int symbolizer_run(struct symbolizer *s, const struct sym_query *queries, size_t n,
+		   struct sym_result *results, struct err *err);
+
+const struct strtab *symbolizer_strings(const struct symbolizer *s);
+
+struct symbolize_stats {
+	uint64_t addresses, symbolized, with_lines, inlined_frames;
+	uint64_t misses[SYM_MISS_N];
+};
+const struct symbolize_stats *symbolizer_stats(const struct symbolizer *s);
+
+/* What was used for a dso: "symtab of /usr/lib/debug/...", "dynsym", "kallsyms" ...; "" when nothing.
+ * Lives until symbolizer_free(). */
+const char *symbolizer_source(const struct symbolizer *s, const struct dso *dso);
+/* Why the dso's addresses had no names, FOUND when they had. */
+enum sym_miss symbolizer_miss(const struct symbolizer *s, const struct dso *dso);
+
+#endif

@@ -1,0 +1,116 @@
+/* unwind.h - registers + stack copy + maps -> frames.
+ *
+ * Leaf first. Kernel frames (from the recorded chain) come before user frames. Every stack says why
+ * it stopped; every frame says how it was found. Sources of truth: DWARF5 6.4, the LSB's .eh_frame and
+ * .eh_frame_hdr, the psABI of each CPU.
+ *
+ * Threads: one unwinder per thread; they share the modules.
+ */
+#ifndef UNWIND_UNWIND_H
+#define UNWIND_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "modules/modules.h"
+#include "reader/reader.h"
+
+/* X(name, one-letter mark, text) */
+#define FRAME_HOWS(X)                                                                              \
+	X(SAMPLE, ' ', "the sample's own address")                                                 \
+	X(KERNEL_CHAIN, ' ', "kernel call chain")                                                  \
+	X(USER_CHAIN, ' ', "user call chain recorded by the kernel")                               \
+	X(BRANCH_STACK, ' ', "last branch records")                                                \
+	X(CFI, ' ', "call frame information")                                                      \
+	X(FRAME_POINTER, '?', "frame pointer, without call frame information")                     \
+	X(STACK_TOP, '?', "return address at the stack pointer")                                   \
+	X(GO_TABLE, ' ', "Go's pc table")                                                          \
+	X(LINK_REGISTER, ' ', "link register")                                                     \
+	X(STITCHED, '+', "taken from another sample of the thread")
+
+#define X(name, mark, text) FRAME_##name,
+enum frame_how { FRAME_HOWS(X) FRAME_HOW_N };
+#undef X
+const char *frame_how_text(enum frame_how how);
+/* Found by a heuristic: frame pointer or stack top. */
+bool frame_how_is_guess(enum frame_how how);
+
+/* Why a user stack ended. X(name, text) */
+#define UNWIND_STOPS(X)                                                                            \
+	X(NONE, "no user stack was recorded")                                                      \
+	X(END, "root reached")                                                                     \
+	X(TRUNCATED_STACK, "stack copy too small")                                                 \
+	X(NO_CFI, "no call frame information")                                                     \
+	X(NO_MAP, "address not in any mapping")                                                    \
+	X(NO_BINARY, "binary not found")                                                           \
+	X(BAD_CFI, "call frame information damaged or not evaluable")                              \
+	X(BAD_MEMORY, "needed memory was not recorded")                                            \
+	X(LOOP, "stack pointer did not advance")                                                   \
+	X(DEPTH, "frame limit reached")                                                            \
+	X(NO_REGS, "registers were not recorded")                                                  \
+	X(UNSUPPORTED, "processor not supported")
+
+#define X(name, text) UNWIND_STOP_##name,
+enum unwind_stop { UNWIND_STOPS(X) UNWIND_STOP_N };
+#undef X
+const char *unwind_stop_text(enum unwind_stop stop);
+
+struct frame {
+	uint64_t ip;           /* runtime address: of the sample, or the return address */
+	const struct map *map; /* NULL: in no known mapping. Lives until the file is closed */
+	bool is_return_address;
+	bool is_kernel;
+	uint8_t how; /* enum frame_how */
+};
+
+/* THE place of "return address minus one": the address to look up for symbols, lines and CFI. A
+ * return address may be the first byte of the next function when the call was the last instruction. */
+static inline uint64_t frame_lookup_ip(const struct frame *f)
+{
+	return f->ip - f->is_return_address;
+}
+
+#define UNWIND_FRAMES_MAX 1024
+
+struct stack_trace {
+	struct frame *frames; /* storage of the unwinder, valid until its next call */
+	size_t n;
+	size_t n_kernel;       /* the first n_kernel frames are kernel frames */
+	enum unwind_stop stop; /* of the user part */
+	const struct module *stop_module; /* where NO_CFI / BAD_CFI happened; else NULL */
+};
+
+enum unwind_method {
+	UNWIND_AUTO,  /* our tables; what --unwinder=cfi names */
+	UNWIND_LIBDW, /* plain libdwfl: the oracle */
+	UNWIND_FP,    /* frame pointers in the stack copy only */
+};
+
+struct unwind_options {
+	enum unwind_method method;
+	unsigned max_frames; /* user frames; 0: UNWIND_FRAMES_MAX */
+	bool no_guess;       /* no FRAME_FRAME_POINTER / STACK_TOP steps */
+	const char *arch;    /* of the recording ("x86_64", "aarch64"); NULL: this machine's */
+};
+
+struct unwinder; /* opaque */
+
+int unwinder_new(struct unwinder **ret, struct modules *modules, const struct unwind_options *opt,
+		 struct err *err);
+void unwinder_free(struct unwinder *u);
+
+/* Never fails: what could not be unwound is said in trace->stop. Uses the stack copy when the sample
+ * has registers and stack; else the recorded user call chain; else only the sample's ip. */
+void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack_trace *trace);
+
+struct unwind_stats {
+	uint64_t stops[UNWIND_STOP_N]; /* user stacks by end, from dumps */
+	uint64_t frames, frames_by_how[FRAME_HOW_N];
+	uint64_t user_stacks; /* samples that had registers and a dump */
+};
+const struct unwind_stats *unwinder_stats(const struct unwinder *u);
+void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);
+
+#endif
