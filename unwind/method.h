@@ -1,0 +1,31 @@
+/* method.h - a way to unwind the user part of a sample that has registers and a stack copy.
+ * Private to unwind/. One row per method in unwind.c; unwind_sample() handles all that methods share:
+ * kernel chains, recorded user chains, samples without a dump.
+ */
+#ifndef UNWIND_METHOD_H
+#define UNWIND_METHOD_H
+
+#include "unwind/unwind.h"
+
+/* Where a method puts its frames, leaf first. */
+struct frame_sink {
+	struct frame *frames;
+	size_t n, max;
+	const struct module *stop_module; /* set with NO_CFI, BAD_CFI, NO_BINARY */
+};
+
+struct unwind_method_ops {
+	const char *name; /* as in --unwinder=NAME */
+	/* State of one method in one unwinder. */
+	int (*init)(void **state, struct modules *modules, const struct unwind_options *opt,
+		    struct err *err);
+	/* Appends the user frames to the sink, the sample's ip first. */
+	enum unwind_stop (*run)(void *state, const struct perf_sample *s, struct frame_sink *sink);
+	void (*done)(void *state);
+};
+
+extern const struct unwind_method_ops unwind_cfi_ops;   /* our tables */
+extern const struct unwind_method_ops unwind_libdw_ops; /* libdwfl */
+extern const struct unwind_method_ops unwind_fp_ops;    /* frame pointers */
+
+#endif
