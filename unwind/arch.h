@@ -1,8 +1,8 @@
 /* arch.h - what differs between processors, as data. Private to unwind/.
  *
  * One const struct per CPU (arch_x86_64.c ...), one row in arch.c, chosen at run time from the
- * recording's architecture. Sources of truth: arch/<cpu>/include/uapi/asm/perf_regs.h for the register
- * numbers in samples, the psABI of the CPU for DWARF register numbers.
+ * recording's architecture. Sources of truth: arch/<cpu>/include/uapi/asm/perf_regs.h for the
+ * register numbers in samples, the psABI of the CPU for DWARF register numbers.
  */
 #ifndef UNWIND_ARCH_H
 #define UNWIND_ARCH_H
@@ -13,11 +13,12 @@
 #define ARCH_REGS_MAX 40
 
 struct arch {
-	const char *names[4]; /* uname and perf names, NULL-terminated: "x86_64", "amd64" */
+	const char *names[8]; /* uname and perf names, NULL-terminated: "x86_64", "amd64" */
 	uint16_t e_machine;   /* EM_* */
 	uint8_t word_bytes;
-	uint8_t n_regs;       /* DWARF registers that unwinding tracks; <= ARCH_REGS_MAX */
-	/* DWARF numbers of the special registers. */
+	uint8_t n_regs; /* DWARF registers that unwinding tracks; <= ARCH_REGS_MAX */
+	/* DWARF numbers of the special registers. `ra` holds the return address on entry to a
+	 * function (the same as `pc` where calls push it to the stack). */
 	uint8_t sp, fp, ra, pc;
 	/* perf register bit -> DWARF register, -1: not tracked. perf's IP maps to `pc`. */
 	int8_t perf_to_dwarf[64];
@@ -26,6 +27,8 @@ struct arch {
 /* NULL: not supported. `name` as in the recording (HEADER_ARCH); NULL: this machine's. `abi` is
  * PERF_SAMPLE_REGS_ABI_*: 32-bit tasks of a 64-bit kernel get the 32-bit row. */
 const struct arch *arch_find(const char *name, uint64_t abi);
+
+extern const struct arch arch_x86_64, arch_i386, arch_aarch64;
 
 /* Registers of a frame by DWARF number. */
 struct regs {
