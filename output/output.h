@@ -73,6 +73,7 @@ struct profile_sample {
 
 /* One recorded sample, kept with PROFILE_KEEP_LOG, in time order. */
 struct profile_log_entry {
+	uint64_t seq; /* of the sample: merging profiles keeps this order */
 	uint64_t time_ns, period, ip;
 	uint32_t node, event, comm, pid, tid, cpu;
 	uint8_t cpumode, stop;

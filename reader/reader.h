@@ -193,6 +193,7 @@ struct perf_sample {
 	size_t raw_size;
 	const uint8_t *raw;
 	uint64_t file_off; /* where the record lies in the (decompressed) data, for messages */
+	uint64_t seq;      /* running number of the sample in delivery order, from 0 */
 };
 
 /* ---- the file ---------------------------------------------------------------------------- */

@@ -1,0 +1,140 @@
+/* args.c - values of command line options. */
+#include "cmd/args.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int args_u64(const char *option, const char *text, uint64_t max, uint64_t *ret, struct err *err)
+{
+	char *end;
+	unsigned long long v;
+
+	errno = 0;
+	v = isdigit((unsigned char)text[0]) ? strtoull(text, &end, 0) : 0;
+	if (!isdigit((unsigned char)text[0]) || *end || errno || v > max)
+		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is not a number from 0 to %llu",
+			       option, text, (unsigned long long)max);
+	*ret = v;
+	return 0;
+}
+
+/* The next item of a comma-separated list into item[]; false at the end. Too long items are cut,
+ * which then fail to parse as numbers. */
+static bool next_item(const char **text, char *item, size_t size)
+{
+	size_t n;
+
+	if (!**text)
+		return false;
+	n = strcspn(*text, ",");
+	snprintf(item, size, "%.*s", (int)n, *text);
+	*text += n;
+	if (**text == ',')
+		++*text;
+	return true;
+}
+
+int args_filter_numbers(const char *option, const char *text, bool tids, struct sample_filter *f,
+			struct err *err)
+{
+	char item[32];
+	uint64_t v;
+	int rc;
+
+	while (next_item(&text, item, sizeof item)) {
+		rc = args_u64(option, item, UINT32_MAX, &v, err);
+		if (rc)
+			return rc;
+		if (tids ? vec_push(&f->tids, (uint32_t)v) : vec_push(&f->pids, (uint32_t)v))
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+int args_filter_cpus(const char *text, struct sample_filter *f, struct err *err)
+{
+	char item[32], *dash;
+	uint64_t first, last;
+	int rc;
+
+	while (next_item(&text, item, sizeof item)) {
+		dash = strchr(item, '-');
+		if (dash)
+			*dash++ = '\0';
+		rc = args_u64("--cpu", item, UINT32_MAX, &first, err);
+		if (!rc)
+			rc = args_u64("--cpu", dash ? dash : item, UINT32_MAX, &last, err);
+		if (rc)
+			return rc;
+		if (vec_push(&f->cpus, (struct cpu_range){(uint32_t)first, (uint32_t)last}))
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+int args_filter_comms(char *text, struct sample_filter *f, struct err *err)
+{
+	char *save = NULL, *item;
+
+	for (item = strtok_r(text, ",", &save); item; item = strtok_r(NULL, ",", &save))
+		if (vec_push(&f->comms, item))
+			return err_nomem(err);
+	return 0;
+}
+
+static int bad_time(const char *text, struct err *err)
+{
+	return err_set(err, ERR_USAGE, NULL,
+		       "--time: '%s' is neither START,STOP in seconds nor P%%-Q%% of the recording",
+		       text);
+}
+
+/* Seconds to ns without the rounding a double brings at 10 digits before the point. */
+static bool parse_seconds(const char *text, size_t n, uint64_t *ret)
+{
+	uint64_t whole = 0, frac = 0, scale = 1000000000;
+	size_t i = 0;
+
+	for (; i < n && isdigit((unsigned char)text[i]); i++) {
+		if (whole > UINT64_MAX / 20000000000)
+			return false;
+		whole = whole * 10 + (uint64_t)(text[i] - '0');
+	}
+	if (i < n && text[i] == '.')
+		for (i++; i < n && isdigit((unsigned char)text[i]); i++) {
+			scale /= 10;
+			frac += scale * (uint64_t)(text[i] - '0');
+		}
+	*ret = whole * 1000000000 + frac;
+	return n > 0 && i == n;
+}
+
+int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, struct sample_filter *f,
+		     struct err *err)
+{
+	const char *comma = strchr(text, ',');
+	double from, to;
+	char rest;
+
+	if (sscanf(text, "%lf%%-%lf%%%c", &from, &to, &rest) == 2) {
+		if (!(from >= 0 && from <= to && to <= 100))
+			return bad_time(text, err);
+		if (!last_ns)
+			return err_set(err, ERR_USAGE, NULL,
+				       "--time: the recording does not tell its first and last time; "
+				       "use seconds");
+		f->start_ns = first_ns + (uint64_t)((double)(last_ns - first_ns) * from / 100);
+		f->end_ns = first_ns + (uint64_t)((double)(last_ns - first_ns) * to / 100);
+		return 0;
+	}
+	if (!comma)
+		return bad_time(text, err);
+	if (comma != text && !parse_seconds(text, (size_t)(comma - text), &f->start_ns))
+		return bad_time(text, err);
+	if (comma[1] && !parse_seconds(comma + 1, strlen(comma + 1), &f->end_ns))
+		return bad_time(text, err);
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* args.h - values of command line options, shared by the commands. */
+#ifndef CMD_ARGS_H
+#define CMD_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cmd/pipeline.h"
+
+/* Decimal (or 0x) number up to max. `option` is for the message: "--max-stack". */
+int args_u64(const char *option, const char *text, uint64_t max, uint64_t *ret, struct err *err);
+/* "1,2,3" */
+int args_filter_numbers(const char *option, const char *text, bool tids, struct sample_filter *f,
+			struct err *err);
+/* "0,2-3" */
+int args_filter_cpus(const char *text, struct sample_filter *f, struct err *err);
+/* "bash,python3": the list keeps pointers into text, which is cut at the commas. */
+int args_filter_comms(char *text, struct sample_filter *f, struct err *err);
+/* "start,stop" in seconds, either may be empty; or "10%-20%" of [first_ns, last_ns]. */
+int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, struct sample_filter *f,
+		     struct err *err);
+
+#endif

@@ -1,0 +1,81 @@
+/* pipeline.c - the two loops: unwind everything; symbolize what is distinct. */
+#include "cmd/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/workers.h"
+
+double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
+{
+	memset(p, 0, sizeof *p);
+	return perf_file_open(&p->file, opt->input, NULL, err);
+}
+
+int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
+{
+	double start = seconds_now();
+	int rc;
+
+	p->profile = profile_new(opt->keep);
+	if (!p->profile)
+		return err_nomem(err);
+	rc = modules_new(&p->modules, &opt->modules, err);
+	if (!rc)
+		rc = workers_run(p, opt, err);
+	p->seconds_load = seconds_now() - start;
+	return rc;
+}
+
+static int symbolize_locations(struct pipeline *p, struct err *err)
+{
+	size_t n = p->profile->locations.n, i;
+	struct sym_query *queries = calloc(n ? n : 1, sizeof *queries);
+	struct sym_result *results = calloc(n ? n : 1, sizeof *results);
+	int rc = 0;
+
+	if (!queries || !results)
+		rc = err_nomem(err);
+	for (i = 0; !rc && i < n; i++)
+		queries[i] = profile_query(p->profile, i);
+	if (!rc)
+		rc = symbolizer_run(p->symbolizer, queries, n, results, err);
+	for (i = 0; !rc && i < n; i++)
+		rc = profile_set_lines(p->profile, i, &results[i],
+				       symbolizer_strings(p->symbolizer), err);
+	free(queries);
+	free(results);
+	return rc;
+}
+
+int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
+{
+	double start = seconds_now();
+	int rc = symbolizer_new(&p->symbolizer, p->modules, perf_file_info(p->file),
+				&opt->symbolizer, err);
+
+	if (!rc)
+		rc = symbolize_locations(p, err);
+	p->seconds_symbolize = seconds_now() - start;
+	return rc;
+}
+
+void pipeline_done(struct pipeline *p)
+{
+	profile_free(p->profile);
+	if (p->symbolizer)
+		symbolizer_free(p->symbolizer);
+	if (p->modules)
+		modules_free(p->modules);
+	perf_file_close(p->file);
+	memset(p, 0, sizeof *p);
+}

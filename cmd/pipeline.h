@@ -1,0 +1,68 @@
+/* pipeline.h - the road from a recording to a profile, for every command that walks it.
+ *
+ * pipeline_load() reads and unwinds everything into integers, pipeline_symbolize() puts names to the
+ * distinct addresses. All parts stay open until pipeline_done(), because results refer to them.
+ */
+#ifndef CMD_PIPELINE_H
+#define CMD_PIPELINE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "modules/modules.h"
+#include "output/output.h"
+#include "reader/reader.h"
+#include "symbolize/symbolize.h"
+#include "unwind/unwind.h"
+
+struct cpu_range {
+	uint32_t first, last;
+};
+
+/* Which samples count. Empty lists and zero bounds accept everything. */
+struct sample_filter {
+	VEC(char *) comms;
+	VEC(uint32_t) pids, tids;
+	VEC(struct cpu_range) cpus;
+	uint64_t start_ns, end_ns; /* end_ns 0: open */
+	const char *event;
+};
+
+struct pipeline_options {
+	const char *input;
+	unsigned keep;      /* enum profile_keep */
+	unsigned n_threads; /* 0: all processors */
+	struct sample_filter filter;
+	struct unwind_options unwind;
+	struct modules_options modules;
+	struct symbolizer_options symbolizer;
+	const volatile sig_atomic_t *stop; /* nonzero: end reading, keep what there is; may be NULL */
+};
+
+struct pipeline {
+	struct perf_file *file;
+	struct modules *modules;
+	struct symbolizer *symbolizer;
+	struct profile *profile;
+	struct unwind_stats unwind; /* sum over the workers */
+	uint64_t filtered;          /* samples that the filter left out */
+	double seconds_load, seconds_symbolize;
+};
+
+/* Opens the input; the header can be looked at afterwards. All: 0 or negative with *err. */
+int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
+int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
+int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
+/* Frees what was opened; a zeroed pipeline is fine. */
+void pipeline_done(struct pipeline *p);
+
+bool sample_filter_match(const struct sample_filter *f, const struct perf_sample *s);
+void sample_filter_done(struct sample_filter *f);
+
+/* Monotonic clock, in seconds. */
+double seconds_now(void);
+
+#endif

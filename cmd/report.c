@@ -1,0 +1,280 @@
+/* report.c - --stats, --stats=json and --header. */
+#include "cmd/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Which stops mean what in the summary. "broken" is what we could have done better. */
+struct stop_sums {
+	uint64_t root, truncated, no_cfi, no_file, broken, no_map;
+};
+
+static struct stop_sums stop_sums(const struct unwind_stats *u)
+{
+	const uint64_t *s = u->stops;
+
+	return (struct stop_sums){
+		.root = s[UNWIND_STOP_END],
+		.truncated = s[UNWIND_STOP_TRUNCATED_STACK],
+		.no_cfi = s[UNWIND_STOP_NO_CFI],
+		.no_file = s[UNWIND_STOP_NO_BINARY],
+		.no_map = s[UNWIND_STOP_NO_MAP],
+		.broken = s[UNWIND_STOP_BAD_CFI] + s[UNWIND_STOP_BAD_MEMORY] +
+			  s[UNWIND_STOP_LOOP] + s[UNWIND_STOP_DEPTH],
+	};
+}
+
+static uint64_t guessed_frames(const struct unwind_stats *u)
+{
+	uint64_t sum = 0;
+	unsigned how;
+
+	for (how = 0; how < FRAME_HOW_N; how++)
+		if (frame_how_is_guess(how))
+			sum += u->frames_by_how[how];
+	return sum;
+}
+
+struct dso_weight {
+	const struct dso *dso;
+	uint64_t samples; /* whose stack goes through the dso */
+};
+
+static int heavier_first(const void *a, const void *b)
+{
+	const struct dso_weight *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples < y->samples ? 1 : -1;
+	return (x->dso->id > y->dso->id) - (x->dso->id < y->dso->id);
+}
+
+/* Sets mark[dso] to `stamp` for the dsos of a stack and counts those newly marked. */
+static void weigh_stack(const struct profile *p, const struct profile_sample *s, uint64_t stamp,
+			uint64_t *mark, struct dso_weight *w)
+{
+	uint32_t node;
+
+	for (node = s->node; node; node = p->nodes.v[node].parent) {
+		uint32_t loc = p->nodes.v[node].location;
+		const struct dso *d = p->mappings.v[p->locations.v[loc].mapping].dso;
+
+		if (!d || mark[d->id] == stamp)
+			continue;
+		mark[d->id] = stamp;
+		w[d->id].samples += s->count;
+	}
+}
+
+/* All dsos with at least one sample, heaviest first. The caller frees; *n is 0 when out of memory. */
+static struct dso_weight *weigh_dsos(const struct pipeline *p, size_t *n)
+{
+	size_t count = perf_file_dso_count(p->file), i;
+	struct dso_weight *w = calloc(count + 1, sizeof *w);
+	uint64_t *mark = calloc(count + 1, sizeof *mark);
+
+	*n = 0;
+	for (i = 0; w && mark && i < count; i++)
+		w[i].dso = perf_file_dso(p->file, i);
+	for (i = 0; w && mark && i < p->profile->samples.n; i++)
+		weigh_stack(p->profile, &p->profile->samples.v[i], i + 1, mark, w);
+	if (w && mark) {
+		qsort(w, count, sizeof *w, heavier_first);
+		while (*n < count && w[*n].samples)
+			++*n;
+	}
+	free(mark);
+	return w;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void text_share(FILE *out, const char *what, uint64_t part, uint64_t whole)
+{
+	if (part)
+		fprintf(out, "  %-34s %10" PRIu64 "  %5.1f %%\n", what, part, percent(part, whole));
+}
+
+static void text_modules(const struct pipeline *p, FILE *out)
+{
+	size_t n, i;
+	struct dso_weight *w = weigh_dsos(p, &n);
+	uint64_t total = perf_file_stats(p->file)->samples - p->filtered;
+
+	fprintf(out, "modules by samples:\n");
+	for (i = 0; i < n && i < 40; i++) {
+		enum sym_miss miss = symbolizer_miss(p->symbolizer, w[i].dso);
+		const char *source = symbolizer_source(p->symbolizer, w[i].dso);
+
+		fprintf(out, "  %5.1f %%  %-50s %s%s%s\n", percent(w[i].samples, total),
+			w[i].dso->path, source, *source && miss ? "; " : "",
+			miss ? sym_miss_text(miss) : "");
+	}
+	if (n > 40)
+		fprintf(out, "  ... and %zu more\n", n - 40);
+	free(w);
+}
+
+void report_text(const struct pipeline *p, FILE *out)
+{
+	const struct perf_file_stats *r = perf_file_stats(p->file);
+	const struct symbolize_stats *s = symbolizer_stats(p->symbolizer);
+	const struct unwind_stats *u = &p->unwind;
+	unsigned i;
+
+	fprintf(out, "samples: %" PRIu64 " read, %" PRIu64 " skipped, %" PRIu64 " lost while recording\n",
+		r->samples, r->skipped_samples, r->lost_samples + r->lost_records);
+	for (i = 0; i < PERF_SKIP_N; i++)
+		if (r->skips[i])
+			fprintf(out, "  skipped records: %" PRIu64 ", %s\n", r->skips[i], perf_skip_text(i));
+	fprintf(out, "user stacks unwound: %" PRIu64 "\n", u->user_stacks);
+	for (i = 0; i < UNWIND_STOP_N; i++)
+		text_share(out, unwind_stop_text(i), u->stops[i], u->user_stacks);
+	fprintf(out, "frames: %" PRIu64 "\n", u->frames);
+	for (i = 0; i < FRAME_HOW_N; i++)
+		text_share(out, frame_how_text(i), u->frames_by_how[i], u->frames);
+	fprintf(out, "addresses: %" PRIu64 " distinct, %" PRIu64 " with a name, %" PRIu64 " with a line\n",
+		s->addresses, s->symbolized, s->with_lines);
+	for (i = 1; i < SYM_MISS_N; i++)
+		text_share(out, sym_miss_text(i), s->misses[i], s->addresses);
+	text_modules(p, out);
+	fprintf(out, "seconds: %.3f read and unwind, %.3f symbolize\n", p->seconds_load,
+		p->seconds_symbolize);
+}
+
+static void json_string(FILE *out, const char *s)
+{
+	fputc('"', out);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", c);
+		else if (c < 0x20 || c >= 0x7f)
+			fprintf(out, "\\u%04x", c);
+		else
+			fputc(c, out);
+	}
+	fputc('"', out);
+}
+
+static void json_modules(const struct pipeline *p, FILE *out)
+{
+	size_t n, i, b;
+	struct dso_weight *w = weigh_dsos(p, &n);
+
+	fprintf(out, "\"modules\":[");
+	for (i = 0; i < n; i++) {
+		const struct dso *d = w[i].dso;
+		enum sym_miss miss = symbolizer_miss(p->symbolizer, d);
+
+		fprintf(out, "%s{\"path\":", i ? "," : "");
+		json_string(out, d->path);
+		fprintf(out, ",\"build_id\":\"");
+		for (b = 0; b < d->build_id.size; b++)
+			fprintf(out, "%02x", d->build_id.bytes[b]);
+		fprintf(out, "\",\"samples\":%" PRIu64 ",\"source\":", w[i].samples);
+		json_string(out, symbolizer_source(p->symbolizer, d));
+		fprintf(out, ",\"missing_reason\":");
+		json_string(out, miss ? sym_miss_text(miss) : "");
+		fputc('}', out);
+	}
+	fprintf(out, "]");
+	free(w);
+}
+
+void report_json(const struct pipeline *p, double seconds_write, FILE *out)
+{
+	const struct perf_file_stats *r = perf_file_stats(p->file);
+	const struct symbolize_stats *s = symbolizer_stats(p->symbolizer);
+	const struct unwind_stats *u = &p->unwind;
+	struct stop_sums stop = stop_sums(u);
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {
+		{"samples", r->samples},
+		{"filtered", p->filtered},
+		{"lost", r->lost_samples + r->lost_records},
+		{"skipped", r->skipped_samples},
+		{"lost_bytes", r->lost_bytes},
+		{"period", r->period_sum},
+		{"user_stacks", u->user_stacks},
+		{"root", stop.root},
+		{"truncated", stop.truncated},
+		{"no_cfi", stop.no_cfi},
+		{"no_file", stop.no_file},
+		{"no_map", stop.no_map},
+		{"broken", stop.broken},
+		{"stitched", u->frames_by_how[FRAME_STITCHED]},
+		{"guessed", guessed_frames(u)},
+		{"frames", u->frames},
+		{"addresses", s->addresses},
+		{"symbolized", s->symbolized},
+	};
+	size_t i;
+
+	fputc('{', out);
+	for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		fprintf(out, "\"%s\":%" PRIu64 ",", numbers[i].name, numbers[i].value);
+	fprintf(out, "\"interrupted\":%s,\"truncated_file\":%s,\"damaged\":%s,",
+		r->interrupted ? "true" : "false", r->truncated ? "true" : "false",
+		r->damaged ? "true" : "false");
+	json_modules(p, out);
+	fprintf(out, ",\"seconds\":{\"load\":%.6f,\"symbolize\":%.6f,\"write\":%.6f}}\n",
+		p->seconds_load, p->seconds_symbolize, seconds_write);
+}
+
+static void header_string(FILE *out, const char *name, const char *value)
+{
+	if (value)
+		fprintf(out, "# %s : %s\n", name, value);
+}
+
+void report_header(const struct perf_file *f, FILE *out)
+{
+	const struct perf_file_info *i = perf_file_info(f);
+	size_t k;
+
+	fprintf(out, "# ========\n");
+	header_string(out, "hostname", i->hostname);
+	header_string(out, "os release", i->os_release);
+	header_string(out, "perf version", i->version);
+	header_string(out, "arch", i->arch);
+	if (i->cpus_online) {
+		fprintf(out, "# nrcpus online : %" PRIu32 "\n", i->cpus_online);
+		fprintf(out, "# nrcpus avail : %" PRIu32 "\n", i->cpus_available);
+	}
+	header_string(out, "cpudesc", i->cpu_desc);
+	header_string(out, "cpuid", i->cpu_id);
+	if (i->total_mem_bytes)
+		fprintf(out, "# total memory : %" PRIu64 " kB\n", i->total_mem_bytes / 1024);
+	if (i->n_cmdline) {
+		fprintf(out, "# cmdline :");
+		for (k = 0; k < i->n_cmdline; k++)
+			fprintf(out, " %s", i->cmdline[k]);
+		fputc('\n', out);
+	}
+	for (k = 0; k < perf_file_event_count(f); k++) {
+		const struct perf_event *e = perf_file_event(f, k);
+
+		fprintf(out,
+			"# event : name = %s, type = %" PRIu32 ", config = %#" PRIx64
+			", %s = %" PRIu64 ", sample_type = %#" PRIx64 ", ids = %zu\n",
+			e->name, e->attr.type, e->attr.config,
+			e->attr.flags & PERF_ATTR_FREQ ? "freq" : "period", e->attr.sample_period,
+			e->attr.sample_type, e->n_ids);
+	}
+	if (i->last_sample_ns) {
+		fprintf(out, "# time of first sample : %.6f\n", (double)i->first_sample_ns / 1e9);
+		fprintf(out, "# time of last sample : %.6f\n", (double)i->last_sample_ns / 1e9);
+	}
+	fprintf(out, "# form : %s%s%s%s\n", i->is_pipe ? "pipe" : "file",
+		i->is_big_endian ? ", big endian" : "", i->is_compressed ? ", compressed" : "",
+		i->is_simpleperf ? ", simpleperf" : "");
+	fprintf(out, "# ========\n#\n");
+}

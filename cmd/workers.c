@@ -1,0 +1,252 @@
+/* workers.c - one thread reads batches, the others unwind their share of each. */
+#include "cmd/workers.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/threads.h"
+
+enum {
+	BATCHES_HELD = 4, /* what the reader allows */
+	WORKERS_MAX = 64,
+};
+
+/* What one worker owns. */
+struct worker {
+	struct crew *crew;
+	unsigned index;
+	struct unwinder *unwinder;
+	struct profile *profile;
+	uint64_t filtered;
+	struct err err;
+	int rc;
+};
+
+/* Batches go round a ring: the reader puts them in at `head`, every worker walks all of them with a
+ * `seen` of its own, and the slowest one's position is what the reader may release up to. */
+struct crew {
+	const struct pipeline_options *opt;
+	pthread_mutex_t lock;
+	pthread_cond_t more, less;
+	struct perf_batch *ring[BATCHES_HELD];
+	uint64_t head, tail; /* batches put in, batches released */
+	uint64_t seen[WORKERS_MAX];
+	bool end;
+	unsigned n;
+	struct worker workers[WORKERS_MAX];
+};
+
+static unsigned shard_of(const struct perf_sample *s, unsigned n)
+{
+	return n > 1 ? (unsigned)(hash_u64((uint64_t)s->pid << 32 | s->tid) % n) : 0;
+}
+
+static void worker_take(struct worker *w, const struct perf_sample *s)
+{
+	struct stack_trace trace;
+
+	if (!sample_filter_match(&w->crew->opt->filter, s)) {
+		w->filtered++;
+		return;
+	}
+	unwind_sample(w->unwinder, s, &trace);
+	w->rc = profile_add(w->profile, s, &trace, &w->err);
+}
+
+static void worker_batch(struct worker *w, const struct perf_batch *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->n && !w->rc; i++)
+		if (shard_of(&b->samples[i], w->crew->n) == w->index)
+			worker_take(w, &b->samples[i]);
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	struct crew *c = w->crew;
+	uint64_t *seen = &c->seen[w->index];
+
+	pthread_mutex_lock(&c->lock);
+	for (;;) {
+		struct perf_batch *b;
+
+		while (*seen == c->head && !c->end)
+			pthread_cond_wait(&c->more, &c->lock);
+		if (*seen == c->head)
+			break;
+		b = c->ring[*seen % BATCHES_HELD];
+		pthread_mutex_unlock(&c->lock);
+		worker_batch(w, b);
+		pthread_mutex_lock(&c->lock);
+		++*seen;
+		pthread_cond_signal(&c->less);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+/* Position of the slowest worker. */
+static uint64_t crew_done(const struct crew *c)
+{
+	uint64_t done = c->head;
+	unsigned i;
+
+	for (i = 0; i < c->n; i++)
+		if (c->seen[i] < done)
+			done = c->seen[i];
+	return done;
+}
+
+/* Releases finished batches, waiting until at most `held` are out. */
+static void crew_drain(struct crew *c, struct perf_file *f, unsigned held)
+{
+	pthread_mutex_lock(&c->lock);
+	while (c->head - c->tail > held) {
+		while (crew_done(c) == c->tail)
+			pthread_cond_wait(&c->less, &c->lock);
+		perf_batch_release(f, c->ring[c->tail++ % BATCHES_HELD]);
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void crew_put(struct crew *c, struct perf_batch *b)
+{
+	pthread_mutex_lock(&c->lock);
+	c->ring[c->head++ % BATCHES_HELD] = b;
+	pthread_cond_broadcast(&c->more);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static bool stopped(const struct crew *c)
+{
+	return c->opt->stop && *c->opt->stop;
+}
+
+static int read_with_threads(struct crew *c, struct perf_file *f, struct err *err)
+{
+	pthread_t ids[WORKERS_MAX];
+	struct perf_batch *b;
+	unsigned started, i;
+	int rc = 0;
+
+	for (started = 0; started < c->n; started++)
+		if (pthread_create(&ids[started], NULL, worker_main, &c->workers[started]))
+			break;
+	if (started < c->n)
+		rc = err_set(err, ERR_LIMIT, NULL, "cannot start %u threads; try -j 1", c->n);
+	while (!rc && !stopped(c) && (rc = perf_file_read(f, &b, err)) > 0) {
+		rc = 0;
+		crew_put(c, b);
+		crew_drain(c, f, BATCHES_HELD - 1);
+	}
+	pthread_mutex_lock(&c->lock);
+	c->end = true;
+	pthread_cond_broadcast(&c->more);
+	pthread_mutex_unlock(&c->lock);
+	for (i = 0; i < started; i++)
+		pthread_join(ids[i], NULL);
+	while (c->tail < c->head)
+		perf_batch_release(f, c->ring[c->tail++ % BATCHES_HELD]);
+	return rc;
+}
+
+static int read_alone(struct crew *c, struct perf_file *f, struct err *err)
+{
+	struct perf_batch *b;
+	int rc = 0;
+
+	while (!stopped(c) && !c->workers[0].rc && (rc = perf_file_read(f, &b, err)) > 0) {
+		worker_batch(&c->workers[0], b);
+		perf_batch_release(f, b);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_options *opt,
+		     struct err *err)
+{
+	struct unwind_options uo = opt->unwind;
+	unsigned i;
+	int rc = 0;
+
+	c->opt = opt;
+	c->n = opt->n_threads ? opt->n_threads : threads_available();
+	if (c->n > WORKERS_MAX)
+		c->n = WORKERS_MAX;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->more, NULL);
+	pthread_cond_init(&c->less, NULL);
+	if (!uo.arch)
+		uo.arch = perf_file_info(p->file)->arch;
+	for (i = 0; i < c->n && !rc; i++) {
+		struct worker *w = &c->workers[i];
+
+		w->crew = c;
+		w->index = i;
+		/* The first worker fills the final profile; the others are merged into it. */
+		w->profile = i ? profile_new(opt->keep) : p->profile;
+		if (!w->profile)
+			rc = err_nomem(err);
+		if (!rc)
+			rc = profile_set_file(w->profile, p->file, err);
+		if (!rc)
+			rc = unwinder_new(&w->unwinder, p->modules, &uo, err);
+	}
+	return rc;
+}
+
+static int crew_merge(struct crew *c, struct pipeline *p, struct err *err)
+{
+	unsigned i;
+	int rc = 0;
+
+	for (i = 0; i < c->n && !rc; i++) {
+		struct worker *w = &c->workers[i];
+
+		if (w->rc) {
+			*err = w->err;
+			return w->rc;
+		}
+		if (i)
+			rc = profile_merge(p->profile, w->profile, err);
+		unwind_stats_add(&p->unwind, unwinder_stats(w->unwinder));
+		p->filtered += w->filtered;
+	}
+	return rc;
+}
+
+static void crew_done_free(struct crew *c)
+{
+	unsigned i;
+
+	for (i = 0; i < c->n; i++) {
+		if (i)
+			profile_free(c->workers[i].profile);
+		if (c->workers[i].unwinder)
+			unwinder_free(c->workers[i].unwinder);
+	}
+	pthread_mutex_destroy(&c->lock);
+	pthread_cond_destroy(&c->more);
+	pthread_cond_destroy(&c->less);
+	free(c);
+}
+
+int workers_run(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
+{
+	struct crew *c = calloc(1, sizeof *c);
+	int rc;
+
+	if (!c)
+		return err_nomem(err);
+	rc = crew_init(c, p, opt, err);
+	if (!rc)
+		rc = c->n > 1 ? read_with_threads(c, p->file, err) : read_alone(c, p->file, err);
+	if (!rc)
+		rc = crew_merge(c, p, err);
+	crew_done_free(c);
+	return rc;
+}
