@@ -1,0 +1,230 @@
+/* test_base.c - cursor, arena, vectors, tables, interned strings, threads, errors. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/threads.h"
+#include "base/vec.h"
+
+static void test_buf_reads_both_orders(void **state)
+{
+	static const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	struct buf b = buf_make(bytes, sizeof bytes, 0x100, false);
+
+	(void)state;
+	assert_int_equal(buf_u8(&b), 1);
+	assert_int_equal(buf_u16(&b), 0x0302);
+	assert_int_equal(buf_u32(&b), 0x07060504);
+	assert_true(buf_u64(&b) == 0x0f0e0d0c0b0a0908);
+	assert_true(buf_ok(&b));
+	assert_int_equal(buf_off(&b), 0x100 + 15);
+	b = buf_make(bytes, sizeof bytes, 0, true);
+	assert_int_equal(buf_u16(&b), 0x0102);
+	assert_int_equal(buf_u32(&b), 0x03040506);
+}
+
+static void test_buf_end_is_sticky(void **state)
+{
+	static const uint8_t bytes[] = {1, 2, 3};
+	struct buf b = buf_make(bytes, sizeof bytes, 0, false);
+
+	(void)state;
+	assert_int_equal(buf_u16(&b), 0x0201);
+	assert_int_equal(buf_u16(&b), 0); /* one byte left is not two */
+	assert_false(buf_ok(&b));
+	assert_int_equal(buf_u8(&b), 0); /* not even that byte any more */
+	assert_null(buf_take(&b, 0));
+	b = buf_make(bytes, sizeof bytes, 0, false);
+	assert_null(buf_take(&b, UINT64_MAX));
+	b = buf_make(NULL, 0, 0, false);
+	assert_int_equal(buf_left(&b), 0);
+	assert_null(buf_cstr(&b));
+}
+
+static void test_buf_leb128(void **state)
+{
+	/* DWARF5 appendix C examples: 128 unsigned, -129 signed; then a cut one */
+	static const uint8_t bytes[] = {0x80, 0x01, 0xff, 0x7e, 0x80};
+	/* 70 bits: what does not fit is dropped */
+	static const uint8_t wide[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
+	struct buf b = buf_make(bytes, sizeof bytes, 0, false);
+
+	(void)state;
+	assert_int_equal(buf_uleb(&b), 128);
+	assert_int_equal(buf_sleb(&b), -129);
+	assert_true(buf_ok(&b));
+	(void)buf_uleb(&b);
+	assert_false(buf_ok(&b));
+	b = buf_make(wide, sizeof wide, 0, false);
+	assert_true(buf_uleb(&b) == UINT64_MAX && buf_ok(&b));
+	b = buf_make(wide, sizeof wide, 0, false);
+	assert_true(buf_sleb(&b) == -1 && buf_ok(&b));
+}
+
+static void test_buf_sub_and_strings(void **state)
+{
+	static const char bytes[] = "ab\0cd";
+	struct buf b = buf_make(bytes, 5, 0, false), s;
+
+	(void)state;
+	s = buf_sub(&b, 3);
+	assert_string_equal(buf_cstr(&s), "ab");
+	assert_null(buf_cstr(&b)); /* "cd" has no NUL inside the 5 bytes */
+	assert_false(buf_ok(&b));
+	b = buf_make(bytes, 5, 0, false);
+	s = buf_sub(&b, 6);
+	assert_false(buf_ok(&s));
+	assert_false(buf_ok(&b));
+	b = buf_make(bytes, 5, 0, false);
+	buf_seek(&b, 3);
+	assert_int_equal(buf_u8(&b), 'c');
+	buf_seek(&b, 6);
+	assert_false(buf_ok(&b));
+}
+
+static void test_arena_keeps_what_it_gave(void **state)
+{
+	struct arena a = {0};
+	char *first = arena_strndup(&a, "first", 5), *p;
+	size_t i;
+
+	(void)state;
+	for (i = 1; i < 3000; i++) {
+		p = arena_alloc(&a, i);
+		assert_non_null(p);
+		assert_int_equal((uintptr_t)p % 16, 0);
+		assert_int_equal(p[i - 1], 0);
+		p[i - 1] = 1;
+	}
+	assert_string_equal(first, "first");
+	assert_null(arena_alloc(&a, SIZE_MAX));
+	arena_done(&a);
+	assert_int_equal(a.total_bytes, 0);
+}
+
+static void test_vec_grows_and_refuses(void **state)
+{
+	VEC(uint32_t) v = {0};
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(vec_push(&v, i * 3), 0);
+	assert_int_equal(v.n, 1000);
+	assert_int_equal(v.v[999], 2997);
+	assert_int_equal(vec_reserve(&v, SIZE_MAX / 2), -1);
+	assert_int_equal(v.v[999], 2997);
+	vec_done(&v);
+	assert_null(v.v);
+}
+
+static void test_hash_table(void **state)
+{
+	struct hash_table h = {0};
+	uint64_t i;
+
+	(void)state;
+	assert_int_equal(hash_get(&h, 5), HASH_NONE);
+	for (i = 0; i < 20000; i++)
+		assert_int_equal(hash_put(&h, i << 32, (uint32_t)i), 0);
+	for (i = 0; i < 20000; i++)
+		assert_int_equal(hash_get(&h, i << 32), i);
+	assert_int_equal(hash_get(&h, 1), HASH_NONE);
+	assert_int_equal(hash_put(&h, 0, 7), 0);
+	assert_int_equal(hash_get(&h, 0), 7);
+	assert_int_equal(h.n, 20000);
+	hash_done(&h);
+}
+
+static void test_strtab_interns(void **state)
+{
+	struct strtab t = {0};
+	uint32_t a, b;
+	char name[16];
+	int i;
+
+	(void)state;
+	assert_int_equal(strtab_add_cstr(&t, ""), 0);
+	a = strtab_add_cstr(&t, "alpha");
+	b = strtab_add(&t, "al\0ha", 5);
+	assert_int_not_equal(a, b);
+	for (i = 0; i < 5000; i++) {
+		snprintf(name, sizeof name, "name%d", i);
+		strtab_add_cstr(&t, name);
+	}
+	assert_int_equal(strtab_add_cstr(&t, "alpha"), a);
+	assert_int_equal(strtab_find(&t, "alpha", 5), a);
+	assert_int_equal(strtab_find(&t, "alphabet", 8), STRTAB_FAILED);
+	assert_string_equal(strtab_get(&t, a), "alpha");
+	assert_int_equal(strtab_len(&t, b), 5);
+	assert_int_equal(strtab_count(&t), 5003);
+	strtab_done(&t);
+	assert_string_equal(strtab_get(&t, 0), "");
+}
+
+static void count_item(void *arg, size_t i, unsigned worker)
+{
+	atomic_uint *seen = arg;
+
+	(void)worker;
+	atomic_fetch_add(&seen[i], 1);
+}
+
+static void test_threads_visit_each_item_once(void **state)
+{
+	static atomic_uint seen[1000];
+	size_t i;
+
+	(void)state;
+	threads_for(7, 1000, count_item, seen);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(seen[i], 1);
+	threads_for(7, 0, count_item, seen);
+	threads_for(0, 1, count_item, seen);
+	assert_int_equal(seen[0], 2);
+	assert_true(threads_available() >= 1);
+}
+
+static void test_err_formats(void **state)
+{
+	struct err e;
+	char line[128];
+
+	(void)state;
+	assert_int_equal(err_at(&e, ERR_DAMAGED, "f", 0x10, "size %d", 7), -ERR_DAMAGED);
+	err_format(&e, line, sizeof line);
+	assert_string_equal(line, "f: offset 0x10: size 7");
+	assert_int_equal(err_errno(&e, ENOENT, "g", "open"), -ERR_NOT_FOUND);
+	err_format(&e, line, sizeof line);
+	assert_string_equal(line, "g: cannot open: No such file or directory");
+	assert_int_equal(err_set(NULL, ERR_IO, NULL, "x"), -ERR_IO);
+	assert_string_equal(err_code_text((enum err_code)99), "unknown error");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_buf_reads_both_orders),
+		cmocka_unit_test(test_buf_end_is_sticky),
+		cmocka_unit_test(test_buf_leb128),
+		cmocka_unit_test(test_buf_sub_and_strings),
+		cmocka_unit_test(test_arena_keeps_what_it_gave),
+		cmocka_unit_test(test_vec_grows_and_refuses),
+		cmocka_unit_test(test_hash_table),
+		cmocka_unit_test(test_strtab_interns),
+		cmocka_unit_test(test_threads_visit_each_item_once),
+		cmocka_unit_test(test_err_formats),
+	};
+
+	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}

@@ -1,0 +1,63 @@
+// rusty.rs - Rust: generics, closures, trait objects, a thread, a caught panic.
+// Usage: rusty SECONDS
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+trait Shape {
+    fn area(&self, n: u64) -> u64;
+}
+struct Square;
+struct Circle;
+
+#[inline(never)]
+fn spin(n: u64) -> u64 {
+    let mut x = 0u64;
+    for i in 0..n {
+        x = black_box(x.wrapping_add(i * i));
+    }
+    x
+}
+impl Shape for Square {
+    #[inline(never)]
+    fn area(&self, n: u64) -> u64 {
+        spin(n) + 1
+    }
+}
+impl Shape for Circle {
+    #[inline(never)]
+    fn area(&self, n: u64) -> u64 {
+        spin(n) + 2
+    }
+}
+
+#[inline(never)]
+fn generic_sum<T: Copy + Into<u64>>(v: &[T]) -> u64 {
+    let s = v.iter().map(|&x| x.into()).fold(0u64, |a, b| a.wrapping_add(b));
+    black_box(s) + spin(5000)
+}
+
+#[inline(never)]
+fn work(end: Instant) -> u64 {
+    let shapes: Vec<Box<dyn Shape>> = vec![Box::new(Square), Box::new(Circle)];
+    let v: Vec<u32> = (0..500).collect();
+    let mut total = 0u64;
+    while Instant::now() < end {
+        for s in &shapes {
+            total = total.wrapping_add(s.area(20000));
+        }
+        total = total.wrapping_add(generic_sum(&v));
+    }
+    black_box(total)
+}
+
+fn main() {
+    let seconds: f64 = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(1.0);
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    let t = std::thread::spawn(move || work(end));
+    let r = std::panic::catch_unwind(|| {
+        if work(end) == 1 {
+            panic!("never");
+        }
+    });
+    black_box((t.join().unwrap(), r.is_ok()));
+}
