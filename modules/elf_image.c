@@ -1,0 +1,373 @@
+/* elf_image.c - opens an ELF file, validates its headers, answers questions about its segments.
+ *
+ * Everything from the file goes through struct buf or image_bytes_at(). Fields are widened to 64
+ * bits and brought into native byte order once, here. Law: ELF gABI chapters 4 (header) and 5
+ * (program loading); the extended numbering of e_phnum, e_shnum and e_shstrndx included. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "modules/image.h"
+#include "modules/inflate.h"
+
+/* ---- headers ----------------------------------------------------------------------------- */
+
+const uint8_t *image_bytes_at(const struct elf_image *img, uint64_t off, uint64_t size)
+{
+	if (off > img->size || size > img->size - off)
+		return NULL;
+	return img->bytes + off;
+}
+
+/* Elf32_Addr, Elf32_Off or their 64-bit forms. */
+static uint64_t read_word(struct buf *b, bool is_64)
+{
+	return is_64 ? buf_u64(b) : buf_u32(b);
+}
+
+static int read_ehdr(struct elf_image *img, struct err *err)
+{
+	struct buf b = buf_make(img->bytes, img->size, 0, false);
+	const uint8_t *ident = buf_take(&b, EI_NIDENT);
+	Elf64_Ehdr *h = &img->ehdr;
+
+	if (!ident || memcmp(ident, ELFMAG, SELFMAG))
+		return err_set(err, ERR_FORMAT, img->path, "not an ELF file");
+	if ((ident[EI_CLASS] != ELFCLASS32 && ident[EI_CLASS] != ELFCLASS64) ||
+	    (ident[EI_DATA] != ELFDATA2LSB && ident[EI_DATA] != ELFDATA2MSB))
+		return err_set(err, ERR_DAMAGED, img->path, "ELF class or byte order is unknown");
+	img->is_64 = ident[EI_CLASS] == ELFCLASS64;
+	img->swapped = (ident[EI_DATA] == ELFDATA2MSB) != (__BYTE_ORDER == __BIG_ENDIAN);
+	b.swap = img->swapped;
+	memcpy(h->e_ident, ident, EI_NIDENT);
+	h->e_type = buf_u16(&b);
+	h->e_machine = buf_u16(&b);
+	h->e_version = buf_u32(&b);
+	h->e_entry = read_word(&b, img->is_64);
+	h->e_phoff = read_word(&b, img->is_64);
+	h->e_shoff = read_word(&b, img->is_64);
+	h->e_flags = buf_u32(&b);
+	h->e_ehsize = buf_u16(&b);
+	h->e_phentsize = buf_u16(&b);
+	h->e_phnum = buf_u16(&b);
+	h->e_shentsize = buf_u16(&b);
+	h->e_shnum = buf_u16(&b);
+	h->e_shstrndx = buf_u16(&b);
+	if (!buf_ok(&b))
+		return err_set(err, ERR_DAMAGED, img->path, "ELF header is cut");
+	return 0;
+}
+
+static Elf64_Phdr read_phdr(struct buf *b, bool is_64)
+{
+	Elf64_Phdr p = {0};
+
+	p.p_type = buf_u32(b);
+	if (is_64)
+		p.p_flags = buf_u32(b);
+	p.p_offset = read_word(b, is_64);
+	p.p_vaddr = read_word(b, is_64);
+	p.p_paddr = read_word(b, is_64);
+	p.p_filesz = read_word(b, is_64);
+	p.p_memsz = read_word(b, is_64);
+	if (!is_64)
+		p.p_flags = buf_u32(b);
+	p.p_align = read_word(b, is_64);
+	return p;
+}
+
+/* PN_XNUM: the count is in sh_info of section 0. */
+static size_t phdr_count(const struct elf_image *img)
+{
+	uint64_t info_at = img->is_64 ? 44 : 28;
+	struct buf b;
+	const uint8_t *p;
+
+	if (img->ehdr.e_phnum != PN_XNUM)
+		return img->ehdr.e_phnum;
+	p = img->ehdr.e_shoff ? image_bytes_at(img, img->ehdr.e_shoff, info_at + 4) : NULL;
+	if (!p)
+		return 0;
+	b = buf_make(p + info_at, 4, 0, img->swapped);
+	return buf_u32(&b);
+}
+
+static int read_phdrs(struct elf_image *img, struct err *err)
+{
+	size_t entsize = img->ehdr.e_phentsize, n = phdr_count(img), i;
+	const uint8_t *table;
+
+	if (!n)
+		return 0;
+	if (entsize < (img->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
+		return err_set(err, ERR_DAMAGED, img->path, "program header size is wrong");
+	table = image_bytes_at(img, img->ehdr.e_phoff, (uint64_t)n * entsize);
+	if (!table)
+		return err_at(err, ERR_DAMAGED, img->path, img->ehdr.e_phoff,
+			      "program headers lie outside of the file");
+	img->phdrs = calloc(n, sizeof *img->phdrs);
+	img->segments = calloc(n, sizeof *img->segments);
+	if (!img->phdrs || !img->segments)
+		return err_nomem(err);
+	for (i = 0; i < n; i++) {
+		struct buf b = buf_make(table + i * entsize, entsize, 0, img->swapped);
+		Elf64_Phdr p = read_phdr(&b, img->is_64);
+
+		img->phdrs[img->n_phdrs++] = p;
+		if (p.p_type == PT_LOAD)
+			img->segments[img->n_segments++] = (struct elf_segment){
+				p.p_offset, p.p_vaddr, p.p_filesz, p.p_memsz, p.p_flags};
+	}
+	return 0;
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+/* Takes over the bytes. */
+static int image_make(struct elf_image **ret, const uint8_t *bytes, size_t size, bool mapped,
+		      const char *name, struct err *err)
+{
+	struct elf_image *img = calloc(1, sizeof *img);
+	int rc;
+
+	if (!img) {
+		if (mapped)
+			munmap((void *)(uintptr_t)bytes, size);
+		else
+			free((void *)(uintptr_t)bytes);
+		return err_nomem(err);
+	}
+	img->bytes = bytes;
+	img->size = size;
+	img->mapped = mapped;
+	pthread_mutex_init(&img->lock, NULL);
+	img->path = strdup(name);
+	rc = img->path ? read_ehdr(img, err) : err_nomem(err);
+	if (!rc)
+		rc = read_phdrs(img, err);
+	if (!rc)
+		rc = image_read_sections(img, err);
+	if (!rc && !img->n_sections)
+		rc = image_sections_from_dynamic(img, err);
+	if (rc) {
+		elf_image_close(img);
+		return rc;
+	}
+	img->build_id = image_note_build_id(img);
+	*ret = img;
+	return 0;
+}
+
+int elf_image_open_owned(struct elf_image **ret, uint8_t *bytes, size_t size, const char *name,
+			 struct err *err)
+{
+	return image_make(ret, bytes, size, false, name, err);
+}
+
+int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size, const char *name,
+			  struct err *err)
+{
+	uint8_t *copy = malloc(size ? size : 1);
+
+	if (!copy)
+		return err_nomem(err);
+	memcpy(copy, data, size);
+	return image_make(ret, copy, size, false, name, err);
+}
+
+/* A regular file, mapped. Devices and pipes named by a recording must not be opened at all. */
+static int map_file(const char *path, const uint8_t **ret, size_t *ret_size, struct err *err)
+{
+	struct stat st;
+	void *p;
+	int fd;
+
+	if (stat(path, &st))
+		return err_errno(err, errno, path, "open");
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return err_errno(err, errno, path, "open");
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0) {
+		close(fd);
+		return err_set(err, ERR_FORMAT, path, "empty, or not a regular file");
+	}
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (p == MAP_FAILED)
+		return err_errno(err, errno, path, "map");
+	*ret = p;
+	*ret_size = (size_t)st.st_size;
+	return 0;
+}
+
+int elf_image_open(struct elf_image **ret, const char *path, struct err *err)
+{
+	const uint8_t *bytes = NULL;
+	uint8_t *plain;
+	size_t size = 0, plain_size;
+	int rc = map_file(path, &bytes, &size, err);
+
+	if (rc)
+		return rc;
+	if (!inflate_is_stream(bytes, size))
+		return image_make(ret, bytes, size, true, path, err);
+	/* Kernel modules come as .ko.xz, .ko.gz and .ko.zst. */
+	rc = inflate_stream(bytes, size, &plain, &plain_size);
+	munmap((void *)(uintptr_t)bytes, size);
+	if (rc)
+		return err_set(err, (enum err_code) - rc, path, "cannot be decompressed: %s",
+			       err_code_text((enum err_code) - rc));
+	return elf_image_open_owned(ret, plain, plain_size, path, err);
+}
+
+void elf_image_close(struct elf_image *img)
+{
+	size_t i;
+
+	if (!img)
+		return;
+	for (i = 0; i < img->n_sections; i++)
+		free(img->sections[i].inflated);
+	free(img->sections);
+	free(img->phdrs);
+	free(img->segments);
+	if (img->mapped)
+		munmap((void *)(uintptr_t)img->bytes, img->size);
+	else
+		free((void *)(uintptr_t)img->bytes);
+	pthread_mutex_destroy(&img->lock);
+	free(img->path);
+	free(img);
+}
+
+/* ---- questions ---------------------------------------------------------------------------- */
+
+const char *elf_image_path(const struct elf_image *img)
+{
+	return img->path;
+}
+
+bool elf_image_is_64(const struct elf_image *img)
+{
+	return img->is_64;
+}
+
+bool elf_image_swapped(const struct elf_image *img)
+{
+	return img->swapped;
+}
+
+uint16_t elf_image_machine(const struct elf_image *img)
+{
+	return img->ehdr.e_machine;
+}
+
+uint16_t elf_image_type(const struct elf_image *img)
+{
+	return img->ehdr.e_type;
+}
+
+uint64_t elf_image_entry(const struct elf_image *img)
+{
+	return img->ehdr.e_entry;
+}
+
+const struct build_id *elf_image_build_id(const struct elf_image *img)
+{
+	return &img->build_id;
+}
+
+size_t elf_image_segments(const struct elf_image *img, const struct elf_segment **ret)
+{
+	*ret = img->segments;
+	return img->n_segments;
+}
+
+const uint8_t *elf_image_bytes(const struct elf_image *img, size_t *size)
+{
+	*size = img->size;
+	return img->bytes;
+}
+
+bool elf_image_phdr(const struct elf_image *img, uint32_t type, Elf64_Phdr *ret)
+{
+	size_t i;
+
+	for (i = 0; i < img->n_phdrs; i++)
+		if (img->phdrs[i].p_type == type) {
+			*ret = img->phdrs[i];
+			return true;
+		}
+	return false;
+}
+
+const uint8_t *elf_image_at_vaddr(const struct elf_image *img, uint64_t vaddr, size_t *left)
+{
+	size_t i;
+
+	for (i = 0; i < img->n_segments; i++) {
+		const struct elf_segment *g = &img->segments[i];
+		uint64_t skip = vaddr - g->vaddr, off = g->off + skip, n;
+
+		if (vaddr < g->vaddr || skip >= g->filesz || off < g->off || off >= img->size)
+			continue;
+		n = g->filesz - skip;
+		*left = (size_t)(n < img->size - off ? n : img->size - off);
+		return img->bytes + off;
+	}
+	return NULL;
+}
+
+/* Whether the segment, widened to pages, shows the offset. */
+static bool segment_shows(const struct elf_segment *g, uint64_t off, uint64_t page)
+{
+	uint64_t first = g->off & ~(page - 1), last = g->off + g->filesz - 1;
+
+	if (!g->filesz || last < g->off)
+		return false;
+	return off >= first && off <= (last | (page - 1));
+}
+
+bool elf_image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint64_t *ret)
+{
+	/* An exact hit wins over page padding (files of lld and mold show the same page in two
+	 * segments), code wins over data. 64 KiB: pages of arm64 and ppc64 kernels. */
+	static const uint64_t pages[] = {1, 4096, 65536};
+	const struct elf_segment *found = NULL;
+	size_t p, i;
+
+	for (p = 0; p < sizeof pages / sizeof *pages && !found; p++)
+		for (i = 0; i < img->n_segments; i++) {
+			const struct elf_segment *g = &img->segments[i];
+
+			if (segment_shows(g, off, pages[p]) &&
+			    (!found || (g->flags & PF_X && !(found->flags & PF_X))))
+				found = g;
+		}
+	if (!found)
+		return false;
+	*ret = off - found->off + found->vaddr;
+	return true;
+}
+
+bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_t *ret)
+{
+	size_t i;
+
+	for (i = 0; i < img->n_segments; i++) {
+		const struct elf_segment *g = &img->segments[i];
+
+		if (vaddr >= g->vaddr && vaddr - g->vaddr < g->filesz) {
+			*ret = vaddr - g->vaddr + g->off;
+			return true;
+		}
+	}
+	return false;
+}

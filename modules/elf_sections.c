@@ -1,0 +1,277 @@
+/* elf_sections.c - the section table of an ELF image, its compressed contents, and its notes.
+ *
+ * Law: ELF gABI chapter 4, "Sections" and "Section Compression"; the old GNU form .zdebug_* is
+ * "ZLIB", the size as 8 bytes big-endian, and a zlib stream. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "modules/image.h"
+#include "modules/inflate.h"
+
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
+
+/* Alignments and counts of notes are read from files: no note section has more entries than this.
+ */
+#define NOTES_MAX 4096
+
+static Elf64_Shdr read_shdr(struct buf *b, bool is_64)
+{
+	Elf64_Shdr s = {0};
+
+	s.sh_name = buf_u32(b);
+	s.sh_type = buf_u32(b);
+	s.sh_flags = is_64 ? buf_u64(b) : buf_u32(b);
+	s.sh_addr = is_64 ? buf_u64(b) : buf_u32(b);
+	s.sh_offset = is_64 ? buf_u64(b) : buf_u32(b);
+	s.sh_size = is_64 ? buf_u64(b) : buf_u32(b);
+	s.sh_link = buf_u32(b);
+	s.sh_info = buf_u32(b);
+	s.sh_addralign = is_64 ? buf_u64(b) : buf_u32(b);
+	s.sh_entsize = is_64 ? buf_u64(b) : buf_u32(b);
+	return s;
+}
+
+/* Entry i of a table whose bytes were checked. */
+static Elf64_Shdr shdr_at(const struct elf_image *img, const uint8_t *table, size_t i)
+{
+	size_t entsize = img->ehdr.e_shentsize;
+	struct buf b = buf_make(table + i * entsize, entsize, 0, img->swapped);
+
+	return read_shdr(&b, img->is_64);
+}
+
+static const char *name_in(const uint8_t *strings, uint64_t size, uint32_t at)
+{
+	if (!strings || at >= size || !memchr(strings + at, 0, (size_t)(size - at)))
+		return "";
+	return (const char *)strings + at;
+}
+
+static struct image_section make_section(const struct elf_image *img, const Elf64_Shdr *s,
+					 const char *name, size_t index)
+{
+	struct image_section r = {.name = name};
+
+	r.s = (struct elf_section){
+		.size = s->sh_size,
+		.vaddr = s->sh_addr,
+		.off = s->sh_offset,
+		.type = s->sh_type,
+		.flags = s->sh_flags,
+		.link = s->sh_link,
+		.info = s->sh_info,
+		.entsize = s->sh_entsize,
+		.index = (uint32_t)index,
+	};
+	if (s->sh_type != SHT_NOBITS)
+		r.s.data = image_bytes_at(img, s->sh_offset, s->sh_size);
+	r.zdebug = !strncmp(name, ".zdebug_", 8);
+	return r;
+}
+
+int image_read_sections(struct elf_image *img, struct err *err)
+{
+	size_t entsize = img->ehdr.e_shentsize, n = img->ehdr.e_shnum, strndx, i;
+	const uint8_t *table, *strings = NULL;
+	uint64_t strings_size = 0;
+	Elf64_Shdr first, str;
+
+	if (!img->ehdr.e_shoff || entsize < (img->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
+		return 0;
+	table = image_bytes_at(img, img->ehdr.e_shoff, entsize);
+	if (!table)
+		return 0;
+	first = shdr_at(img, table, 0);
+	if (!n)
+		n = first.sh_size < img->size ? (size_t)first.sh_size : 0;
+	strndx = img->ehdr.e_shstrndx == SHN_XINDEX ? first.sh_link : img->ehdr.e_shstrndx;
+	if (!n || n > img->size / entsize || !image_bytes_at(img, img->ehdr.e_shoff, n * entsize))
+		return 0;
+	if (strndx < n) {
+		str = shdr_at(img, table, strndx);
+		strings = image_bytes_at(img, str.sh_offset, str.sh_size);
+		strings_size = str.sh_size;
+	}
+	img->sections = calloc(n, sizeof *img->sections);
+	if (!img->sections)
+		return err_nomem(err);
+	for (i = 0; i < n; i++) {
+		Elf64_Shdr s = shdr_at(img, table, i);
+
+		img->sections[i] =
+			make_section(img, &s, name_in(strings, strings_size, s.sh_name), i);
+	}
+	img->n_sections = n;
+	return 0;
+}
+
+/* ---- contents ---------------------------------------------------------------------------- */
+
+static bool is_compressed(const struct image_section *sec)
+{
+	return sec->s.flags & SHF_COMPRESSED || sec->zdebug;
+}
+
+/* Called with the lock held, once per section. */
+static int inflate_section(const struct elf_image *img, struct image_section *sec)
+{
+	struct buf b = buf_make(sec->s.data, sec->s.size, 0, img->swapped);
+	enum inflate_kind kind = INFLATE_ZLIB;
+	uint64_t size;
+
+	if (sec->s.flags & SHF_COMPRESSED) {
+		uint32_t type = buf_u32(&b);
+
+		if (img->is_64)
+			buf_skip(&b, 4);
+		size = img->is_64 ? buf_u64(&b) : buf_u32(&b);
+		buf_skip(&b, img->is_64 ? 8 : 4);
+		if (type != ELFCOMPRESS_ZLIB && type != ELFCOMPRESS_ZSTD)
+			return -ERR_UNSUPPORTED;
+		kind = type == ELFCOMPRESS_ZSTD ? INFLATE_ZSTD : INFLATE_ZLIB;
+	} else {
+		const uint8_t *magic = buf_take(&b, 4);
+
+		if (!magic || memcmp(magic, "ZLIB", 4))
+			return -ERR_DAMAGED;
+		b.swap = __BYTE_ORDER == __LITTLE_ENDIAN;
+		size = buf_u64(&b);
+	}
+	if (!buf_ok(&b))
+		return -ERR_DAMAGED;
+	sec->inflated_size = size;
+	return inflate_sized(kind, b.p, buf_left(&b), size, &sec->inflated);
+}
+
+static bool section_contents(struct elf_image *img, struct image_section *sec,
+			     struct elf_section *ret, enum err_code *why)
+{
+	*ret = sec->s;
+	if (sec->s.type == SHT_NOBITS)
+		return true;
+	if (!sec->s.data) {
+		*why = ERR_DAMAGED;
+		return false;
+	}
+	if (!is_compressed(sec))
+		return true;
+	pthread_mutex_lock(&img->lock);
+	if (!sec->inflated && !sec->inflate_failed)
+		sec->inflate_failed = (enum err_code) - inflate_section(img, sec);
+	pthread_mutex_unlock(&img->lock);
+	if (sec->inflate_failed) {
+		*why = sec->inflate_failed == ERR_NOMEM ? ERR_NOMEM : ERR_DAMAGED;
+		return false;
+	}
+	ret->data = sec->inflated;
+	ret->size = sec->inflated_size;
+	ret->flags &= ~(uint64_t)SHF_COMPRESSED;
+	return true;
+}
+
+static struct image_section *find_section(const struct elf_image *img, const char *name)
+{
+	struct image_section *old = NULL;
+	size_t i;
+
+	for (i = 0; i < img->n_sections; i++) {
+		struct image_section *sec = &img->sections[i];
+
+		if (!strcmp(sec->name, name))
+			return sec;
+		/* ".zdebug_x" for ".debug_x" */
+		if (sec->zdebug && !old && name[0] == '.' && !strcmp(sec->name + 2, name + 1))
+			old = sec;
+	}
+	return old;
+}
+
+bool elf_image_section(struct elf_image *img, const char *name, struct elf_section *ret,
+		       enum err_code *why)
+{
+	struct image_section *sec = find_section(img, name);
+	enum err_code unused;
+
+	if (!why)
+		why = &unused;
+	if (!sec) {
+		*why = ERR_NOT_FOUND;
+		return false;
+	}
+	return section_contents(img, sec, ret, why);
+}
+
+size_t elf_image_section_count(const struct elf_image *img)
+{
+	return img->n_sections;
+}
+
+bool elf_image_section_at(struct elf_image *img, size_t index, const char **name,
+			  struct elf_section *ret)
+{
+	const struct image_section *sec;
+
+	if (index >= img->n_sections)
+		return false;
+	sec = &img->sections[index];
+	*name = sec->name;
+	*ret = sec->s;
+	if (is_compressed(sec))
+		ret->data = NULL;
+	return true;
+}
+
+/* ---- notes ------------------------------------------------------------------------------- */
+
+static bool build_id_in(const struct elf_image *img, uint64_t off, uint64_t size, uint64_t align,
+			struct build_id *ret)
+{
+	const uint8_t *p = image_bytes_at(img, off, size);
+	struct buf b = buf_make(p, p ? (size_t)size : 0, off, img->swapped);
+	unsigned i;
+
+	/* Notes in 64-bit files use 4-byte alignment except where the table itself says 8. */
+	align = align == 8 ? 8 : 4;
+	for (i = 0; i < NOTES_MAX && buf_left(&b) >= 12; i++) {
+		uint32_t namesz = buf_u32(&b), descsz = buf_u32(&b), type = buf_u32(&b);
+		const uint8_t *name = buf_take(&b, namesz), *desc;
+
+		buf_skip(&b, -(uint64_t)(b.p - b.data) & (align - 1));
+		desc = buf_take(&b, descsz);
+		if (!buf_ok(&b))
+			return false;
+		if (type == NT_GNU_BUILD_ID && namesz == 4 && !memcmp(name, "GNU", 4) && descsz) {
+			ret->size = descsz < BUILD_ID_MAX ? (uint8_t)descsz : BUILD_ID_MAX;
+			memcpy(ret->bytes, desc, ret->size);
+			return true;
+		}
+		buf_skip(&b, -(uint64_t)(b.p - b.data) & (align - 1));
+	}
+	return false;
+}
+
+/* Sections first: eu-strip copies the program headers of the binary into debug files, where their
+ * offsets mean nothing. */
+struct build_id image_note_build_id(const struct elf_image *img)
+{
+	struct build_id id = {0};
+	size_t i;
+
+	for (i = 0; i < img->n_sections; i++) {
+		const struct elf_section *s = &img->sections[i].s;
+
+		if (s->type == SHT_NOTE && s->data && build_id_in(img, s->off, s->size, 4, &id))
+			return id;
+	}
+	for (i = 0; i < img->n_phdrs; i++) {
+		const Elf64_Phdr *p = &img->phdrs[i];
+
+		if (p->p_type == PT_NOTE &&
+		    build_id_in(img, p->p_offset, p->p_filesz, p->p_align, &id))
+			return id;
+	}
+	return id;
+}

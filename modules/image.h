@@ -1,0 +1,50 @@
+/* image.h - inside of an ELF image. Private to modules/. */
+#ifndef MODULES_IMAGE_H
+#define MODULES_IMAGE_H
+
+#include <pthread.h>
+
+#include "modules/modules.h"
+
+/* A section as the file has it, and what was made of it. */
+struct image_section {
+	const char *name; /* "" when the name is outside of the string table */
+	struct elf_section
+		s;	   /* size: as in the file; data: NULL when outside of the file or NOBITS */
+	bool zdebug;	   /* old GNU way: name .zdebug_*, contents start with "ZLIB" */
+	uint8_t *inflated; /* owned; guarded by elf_image.lock, like the next two */
+	uint64_t inflated_size;
+	enum err_code inflate_failed;
+};
+
+struct elf_image {
+	char *path;
+	const uint8_t *bytes;
+	size_t size;
+	bool mapped; /* bytes: munmap, else free */
+	bool is_64, swapped;
+	Elf64_Ehdr ehdr; /* native byte order, widened */
+	Elf64_Phdr *phdrs;
+	size_t n_phdrs;
+	struct elf_segment *segments; /* the PT_LOADs */
+	size_t n_segments;
+	struct image_section *sections;
+	size_t n_sections;
+	struct build_id build_id;
+	pthread_mutex_t lock;
+};
+
+/* Takes over malloc'ed bytes, also on failure. */
+int elf_image_open_owned(struct elf_image **ret, uint8_t *bytes, size_t size, const char *name,
+			 struct err *err);
+/* Section headers from the file; a table that lies outside of it counts as no sections. */
+int image_read_sections(struct elf_image *img, struct err *err);
+/* A file without section headers: .dynsym, .dynstr, .gnu.hash, .eh_frame_hdr and .dynamic are made
+ * from the program headers and the dynamic table. */
+int image_sections_from_dynamic(struct elf_image *img, struct err *err);
+/* The first GNU build id among notes, size 0 when there is none. */
+struct build_id image_note_build_id(const struct elf_image *img);
+/* [off, off + size) of the file, NULL when not all of it is there. */
+const uint8_t *image_bytes_at(const struct elf_image *img, uint64_t off, uint64_t size);
+
+#endif

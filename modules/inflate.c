@@ -1,0 +1,221 @@
+/* inflate.c - zlib, zstd and xz decompression that hostile input cannot make large. */
+#include "modules/inflate.h"
+
+#include <libdeflate.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+/* libdeflate is 3.5 times faster than zlib but wants all input and output at once, which is the
+ * case here; zlib is asked again for the streams that libdeflate refuses (trailing bytes,
+ * dictionaries). */
+static bool inflate_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size)
+{
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	enum libdeflate_result r = LIBDEFLATE_BAD_DATA;
+	size_t done = 0;
+	z_stream z = {0};
+	int rc;
+
+	if (d) {
+		r = libdeflate_zlib_decompress_ex(d, in, in_size, out, out_size, NULL, &done);
+		libdeflate_free_decompressor(d);
+		if (r == LIBDEFLATE_SUCCESS && done == out_size)
+			return true;
+	}
+	if (inflateInit(&z) != Z_OK)
+		return false;
+	do {
+		/* avail_* are 32 bits wide. */
+		size_t in_left = in_size - z.total_in, out_left = out_size - z.total_out;
+
+		z.next_in = (Bytef *)(uintptr_t)(in + z.total_in);
+		z.avail_in = in_left < UINT32_MAX / 2 ? (uInt)in_left : UINT32_MAX / 2;
+		z.next_out = out + z.total_out;
+		z.avail_out = out_left < UINT32_MAX / 2 ? (uInt)out_left : UINT32_MAX / 2;
+		rc = inflate(&z, Z_NO_FLUSH);
+	} while (rc == Z_OK);
+	done = z.total_out;
+	inflateEnd(&z);
+	return rc == Z_STREAM_END && done == out_size;
+}
+
+static bool inflate_zstd(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size)
+{
+	size_t n = ZSTD_decompress(out, out_size, in, in_size);
+
+	return !ZSTD_isError(n) && n == out_size;
+}
+
+int inflate_sized(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint64_t out_size,
+		  uint8_t **ret)
+{
+	uint8_t *out;
+	bool ok;
+
+	if (out_size > INFLATE_MAX_BYTES || out_size > SIZE_MAX / 2)
+		return -ERR_LIMIT;
+	if (out_size > INFLATE_SMALL_BYTES && out_size / INFLATE_RATIO_MAX > in_size)
+		return -ERR_LIMIT;
+	out = malloc(out_size ? (size_t)out_size : 1);
+	if (!out)
+		return -ERR_NOMEM;
+	ok = kind == INFLATE_ZLIB ? inflate_zlib(in, in_size, out, (size_t)out_size)
+				  : inflate_zstd(in, in_size, out, (size_t)out_size);
+	if (!ok) {
+		free(out);
+		return -ERR_DAMAGED;
+	}
+	*ret = out;
+	return 0;
+}
+
+/* ---- streams of unknown size -------------------------------------------------------------- */
+
+struct sink {
+	uint8_t *p;
+	size_t n, cap;
+};
+
+/* Room for at least one more byte. */
+static int sink_grow(struct sink *s)
+{
+	size_t cap = s->cap ? s->cap * 2 : 1 << 16;
+	uint8_t *p;
+
+	if (s->n < s->cap)
+		return 0;
+	if (cap > INFLATE_STREAM_MAX_BYTES)
+		return -ERR_LIMIT;
+	p = realloc(s->p, cap);
+	if (!p)
+		return -ERR_NOMEM;
+	s->p = p;
+	s->cap = cap;
+	return 0;
+}
+
+static int stream_xz(const uint8_t *in, size_t in_size, struct sink *out)
+{
+	lzma_stream z = LZMA_STREAM_INIT;
+	lzma_ret r;
+	int rc = 0;
+
+	if (lzma_stream_decoder(&z, INFLATE_STREAM_MEM_BYTES, LZMA_CONCATENATED) != LZMA_OK)
+		return -ERR_NOMEM;
+	z.next_in = in;
+	z.avail_in = in_size;
+	do {
+		rc = sink_grow(out);
+		if (rc)
+			break;
+		z.next_out = out->p + out->n;
+		z.avail_out = out->cap - out->n;
+		r = lzma_code(&z, LZMA_FINISH);
+		out->n = out->cap - z.avail_out;
+	} while (r == LZMA_OK);
+	lzma_end(&z);
+	if (rc)
+		return rc;
+	if (r == LZMA_MEM_ERROR)
+		return -ERR_NOMEM;
+	if (r == LZMA_MEMLIMIT_ERROR)
+		return -ERR_LIMIT;
+	return r == LZMA_STREAM_END ? 0 : -ERR_DAMAGED;
+}
+
+static int stream_gzip(const uint8_t *in, size_t in_size, struct sink *out)
+{
+	z_stream z = {0};
+	int r, rc;
+
+	if (in_size > UINT32_MAX)
+		return -ERR_LIMIT;
+	if (inflateInit2(&z, 15 + 16) != Z_OK) /* 15 bits of window, + 16: gzip header */
+		return -ERR_NOMEM;
+	z.next_in = (Bytef *)(uintptr_t)in;
+	z.avail_in = (uInt)in_size;
+	do {
+		rc = sink_grow(out);
+		if (rc)
+			break;
+		z.next_out = out->p + out->n;
+		z.avail_out = (uInt)(out->cap - out->n);
+		r = inflate(&z, Z_NO_FLUSH);
+		out->n = out->cap - z.avail_out;
+	} while (r == Z_OK);
+	inflateEnd(&z);
+	if (rc)
+		return rc;
+	return r == Z_STREAM_END ? 0 : -ERR_DAMAGED;
+}
+
+static int stream_zstd(const uint8_t *in, size_t in_size, struct sink *out)
+{
+	ZSTD_DStream *z = ZSTD_createDStream();
+	ZSTD_inBuffer src = {in, in_size, 0};
+	ZSTD_outBuffer dst;
+	size_t r = 1;
+	int rc = 0;
+
+	if (!z)
+		return -ERR_NOMEM;
+	ZSTD_DCtx_setParameter(z, ZSTD_d_windowLogMax, 27);
+	while (!rc && (src.pos < src.size || r)) {
+		size_t before = src.pos;
+
+		rc = sink_grow(out);
+		if (rc)
+			break;
+		dst = (ZSTD_outBuffer){out->p, out->cap, out->n};
+		r = ZSTD_decompressStream(z, &dst, &src);
+		/* Neither reads nor writes: the input ends inside a frame. */
+		if (ZSTD_isError(r) || (src.pos == before && dst.pos == out->n))
+			rc = -ERR_DAMAGED;
+		out->n = dst.pos;
+	}
+	ZSTD_freeDStream(z);
+	return rc;
+}
+
+static const struct stream_kind {
+	uint8_t n_magic, magic[6];
+	int (*decode)(const uint8_t *in, size_t in_size, struct sink *out);
+} stream_kinds[] = {
+	{3, {0x1f, 0x8b, 8}, stream_gzip},	       /* RFC 1952 2.3.1 */
+	{6, {0xfd, '7', 'z', 'X', 'Z', 0}, stream_xz}, /* xz-file-format 2.1.1.1 */
+	{4, {0x28, 0xb5, 0x2f, 0xfd}, stream_zstd},    /* RFC 8878 3.1.1 */
+};
+
+static const struct stream_kind *kind_of(const uint8_t *in, size_t in_size)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof stream_kinds / sizeof *stream_kinds; i++)
+		if (in_size >= stream_kinds[i].n_magic &&
+		    !memcmp(in, stream_kinds[i].magic, stream_kinds[i].n_magic))
+			return &stream_kinds[i];
+	return NULL;
+}
+
+bool inflate_is_stream(const uint8_t *in, size_t in_size)
+{
+	return kind_of(in, in_size) != NULL;
+}
+
+int inflate_stream(const uint8_t *in, size_t in_size, uint8_t **ret, size_t *ret_size)
+{
+	const struct stream_kind *kind = kind_of(in, in_size);
+	struct sink out = {0};
+	int rc = kind ? kind->decode(in, in_size, &out) : -ERR_FORMAT;
+
+	if (rc) {
+		free(out.p);
+		return rc;
+	}
+	*ret = out.p;
+	*ret_size = out.n;
+	return 0;
+}
