@@ -1,0 +1,79 @@
+"""common.py - what the end-to-end tests share: TAP lines, building programs, running the commands."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+TOP, BIN = os.environ["TOP"], os.environ["BIN"]
+CAPTURE, RESOLVE = os.path.join(BIN, "capture"), os.path.join(BIN, "resolve")
+PROGRAMS = os.path.join(TOP, "tests", "programs")
+
+
+class Tap:
+    """Prints TAP and remembers whether anything failed."""
+
+    def __init__(self):
+        self.failed = 0
+
+    def check(self, good, name, why=""):
+        print(f"{'ok' if good else 'not ok'} - {name}", flush=True)
+        if not good:
+            self.failed += 1
+            for line in str(why).splitlines()[:40]:
+                print(f"#   {line}")
+        return good
+
+    def skip(self, name, why):
+        print(f"ok - {name} # SKIP {why}", flush=True)
+
+    def end(self):
+        sys.exit(1 if self.failed else 0)
+
+
+def run(cmd, check=True, timeout=120, **kw):
+    """Runs a command, returns CompletedProcess with text output."""
+    p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                       errors="replace", timeout=timeout, stdin=subprocess.DEVNULL, **kw)
+    if check and p.returncode:
+        raise RuntimeError(f"{' '.join(map(str, cmd))}: status {p.returncode}\n{p.stderr[-3000:]}")
+    return p
+
+
+def have(tool):
+    return shutil.which(tool) is not None
+
+
+def build(compiler, source, out, *flags):
+    """Compiles tests/programs/SOURCE; returns the absolute path of the result."""
+    run([*compiler.split(), os.path.join(PROGRAMS, source), "-o", out, *flags])
+    return os.path.abspath(out)
+
+
+def resolve(data, *options, check=True):
+    """(stdout, stats) of bin/resolve."""
+    p = run([RESOLVE, "--stats=json", *options, data], check=check)
+    stats = next((json.loads(l) for l in p.stderr.splitlines() if l.startswith("{")), None)
+    return p.stdout, stats
+
+
+def folded(text):
+    """{stack: weight}, frames as a tuple, root first."""
+    stacks = {}
+    for line in text.splitlines():
+        stack, weight = line.rsplit(" ", 1)
+        stacks[tuple(stack.split(";"))] = stacks.get(tuple(stack.split(";")), 0) + int(weight)
+    return stacks
+
+
+def has_path(stacks, *frames):
+    """Whether some stack holds these frames in this order, each directly below the one before.
+    A frame matches when it begins with the given text; None stands for any number of frames."""
+    def at(stack, i, want):
+        if not want:
+            return True
+        if want[0] is None:
+            return any(at(stack, k, want[1:]) for k in range(i, len(stack) + 1))
+        return i < len(stack) and stack[i].startswith(want[0]) and at(stack, i + 1, want[1:])
+
+    return any(at(s, i, frames) for s in stacks for i in range(len(s)))

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Bad input and bad conditions: one clear line on stderr, the right exit code, nothing silent."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+from common import CAPTURE, RESOLVE, Tap, build, folded, have, resolve, run
+
+tap = Tap()
+
+
+def fails(name, cmd, code, *words, lines=1):
+    """The command ends with `code` and exactly one line that holds all the words."""
+    p = run(cmd, check=False)
+    err = [l for l in p.stderr.splitlines() if l.strip()]
+    tap.check(p.returncode == code, f"{name}: exit status {code}", (p.returncode, p.stderr))
+    tap.check(len(err) <= lines and all(re.search(w, p.stderr) for w in words),
+              f"{name}: one line that says why", p.stderr)
+    tap.check(p.stdout == "", f"{name}: nothing on stdout", p.stdout[:200])
+
+
+fails("missing file", [RESOLVE, "no-such-file"], 2, "no-such-file", "No such file")
+open("empty", "w").close()
+fails("empty file", [RESOLVE, "empty"], 2, "empty")
+with open("text", "w") as f:
+    f.write("this is not a recording\n" * 10)
+fails("not a perf.data", [RESOLVE, "text"], 2, "text", "not a perf.data|format")
+fails("a directory", [RESOLVE, "/proc"], 2, "/proc")
+fails("unknown option", [RESOLVE, "--no-such-option"], 2, "no-such-option", lines=2)
+fails("unknown format", [RESOLVE, "-f", "nonsense"], 2, "nonsense", "folded")
+fails("unknown suffix", [RESOLVE, "-o", "x.nonsense"], 2, "x.nonsense", "suffix")
+fails("bad number", [RESOLVE, "--max-stack", "many"], 2, "--max-stack", "many")
+fails("bad time", [RESOLVE, "--time", "yesterday", "empty"], 2, "empty|yesterday")
+fails("two inputs", [RESOLVE, "a", "b"], 2, "'b'")
+fails("capture: unknown option", [CAPTURE, "--no-such-option"], 2, "no-such-option", lines=2)
+fails("capture: nothing to do", [CAPTURE], 2, "capture", lines=3)
+fails("capture: no such command", [CAPTURE, "-o", "x.data", "--", "/no/such/command"], 2, "/no/such/command")
+fails("capture: no such process", [CAPTURE, "-o", "x.data", "-p", "4194303"], 2, "4194303")
+
+program = build("gcc", "calls.c", "program", "-O2")
+run([CAPTURE, "-q", "-F", "999", "-o", "good.data", "--", program, "0.5"])
+whole, stats = resolve("good.data")
+fails("no sample passes", [RESOLVE, "--comm", "nobody", "good.data"], 2, "filter")
+fails("disk full", ["sh", "-c", f"{RESOLVE} good.data > /dev/full"], 2, "No space left")
+fails("disk full, -o", [RESOLVE, "-o", "/dev/full", "-f", "folded", "good.data"], 2, "No space left")
+
+# Cut anywhere: what can be read is kept, the loss is told, the exit status says so.
+size = os.path.getsize("good.data")
+kept = []
+for k in range(1, 8):
+    with open("good.data", "rb") as f, open("cut.data", "wb") as g:
+        g.write(f.read(size * k // 8))
+    p = run([RESOLVE, "cut.data"], check=False)
+    kept.append(sum(folded(p.stdout).values()))
+    good = p.returncode in (1, 2) and p.stderr.strip() != "" and (p.returncode == 2) == (p.stdout == "")
+    tap.check(good, f"cut at {k}/8: told", (p.returncode, p.stderr, len(p.stdout)))
+tap.check(kept == sorted(kept) and kept[-1] > 0, "cut: the more is there, the more is kept", kept)
+
+# A killed recorder: data.size is still 0.
+p = subprocess.Popen([CAPTURE, "-q", "-F", "999", "-o", "killed.data", "--", program, "4"])
+time.sleep(2.5)
+p.send_signal(signal.SIGKILL)
+p.wait()
+run(["pkill", "-KILL", "-f", f"^{program} 4"], check=False)
+p = run([RESOLVE, "killed.data"], check=False)
+tap.check(p.returncode == 1 and "interrupted" in p.stderr, "killed recording: told", (p.returncode, p.stderr))
+tap.check(sum(folded(p.stdout).values()) > 0.5e9, "killed recording: samples are there", p.stdout[:300])
+
+# The binary went away, or another one took its place.
+os.rename("program", "program.away")
+text, s = resolve("good.data")
+tap.check(s["no_file"] > 0 and any("program" in m["path"] and m["missing_reason"] for m in s["modules"]),
+          "missing binary: counted with a reason", s)
+tap.check("[program]" in text, "missing binary: frames keep the module's name", text[:500])
+build("gcc", "signals.c", "program", "-O2")
+text, s = resolve("good.data")
+tap.check(any("build id" in m["missing_reason"] for m in s["modules"] if m["path"].endswith("/program")),
+          "changed binary: build id differs", s["modules"])
+tap.check("handler_spin" not in text, "changed binary: its names are not used")
+os.replace("program.away", "program")
+
+tap.check(run([RESOLVE, "--count", "samples", "good.data"]).stdout != whole
+          and sum(folded(run([RESOLVE, "--count", "samples", "good.data"]).stdout).values()) == stats["samples"],
+          "--count=samples counts samples")
+one, two = (run([RESOLVE, "-j", n, "good.data"]).stdout for n in ("1", "7"))
+tap.check(one == two, "any number of threads gives the same folded bytes")
+one, two = (run([RESOLVE, "-f", "script", "-j", n, "good.data"]).stdout for n in ("1", "7"))
+tap.check(one == two, "any number of threads gives the same script bytes")
+p = run(["sh", "-c", f"cat good.data | {RESOLVE} -"])
+tap.check(p.stdout == whole, "standard input gives the same as the file")
+p = run([CAPTURE, "-q", "-o", "status.data", "--", "sh", "-c", "exit 7"], check=False)
+tap.check(p.returncode == 7, "capture passes the command's status on", p)
+if os.geteuid() == 0 and have("setpriv"):
+    os.chmod(".", 0o777)
+    p = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", CAPTURE, "-a", "-o", "x.data",
+             "--", "true"], check=False)
+    tap.check(p.returncode == 2 and "perf_event_paranoid" in p.stderr, "no permission: names the setting",
+              (p.returncode, p.stderr))
+else:
+    tap.skip("no permission", "needs root and setpriv")
+tap.end()
