@@ -1,8 +1,8 @@
 /* machine.h - the process model: who had what mapped where, at any time. Private to reader/.
  *
- * Fed with records in time order. Address spaces are handed out as immutable versions: a version that
- * a sample refers to is never changed; the next change makes a new one. Old versions are freed by
- * machine_reclaim() when no held batch can refer to them any more (epochs, counted per batch).
+ * Fed with records in time order. Address spaces are handed out as immutable versions: a version
+ * that a sample refers to is never changed; the next change makes a new one. Old versions are freed
+ * by machine_reclaim() when no held batch can refer to them any more (epochs, counted per batch).
  */
 #ifndef READER_MACHINE_H
 #define READER_MACHINE_H
@@ -15,11 +15,11 @@
 struct machine;
 
 struct machine_mmap {
-	uint32_t pid, tid;   /* pid UINT32_MAX: kernel */
+	uint32_t pid, tid; /* pid UINT32_MAX: kernel */
 	uint64_t start, len, pgoff;
 	uint32_t prot, flags;
-	bool kernel, guest;  /* from the record's cpumode */
-	bool is_exec;        /* MMAP2: prot has PROT_EXEC; MMAP: not a data mapping */
+	bool kernel, guest; /* from the record's cpumode */
+	bool is_exec;	    /* MMAP2: prot has PROT_EXEC; MMAP: not a data mapping */
 	uint32_t maj, min;
 	uint64_t ino, ino_generation;
 	struct build_id build_id;
@@ -30,23 +30,35 @@ struct machine_mmap {
 int machine_new(struct machine **ret);
 void machine_free(struct machine *m);
 /* BUILD_ID table of the header, before the first record: build ids by path (kernel: cpumode). */
-int machine_add_build_id(struct machine *m, const char *path, const struct build_id *id, uint16_t misc);
+int machine_add_build_id(struct machine *m, const char *path, const struct build_id *id,
+			 uint16_t misc);
 int machine_mmap(struct machine *m, const struct machine_mmap *map);
 int machine_comm(struct machine *m, uint32_t pid, uint32_t tid, const char *comm, bool exec);
 int machine_fork(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, uint32_t ptid);
+/* FORK made up by perf for a task that was there already (misc PERF_RECORD_MISC_FORK_EXEC, 1 <<
+ * 13): its maps are told by MMAPs of its own, so it gets none of its parent. */
+int machine_fork_found(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, uint32_t ptid);
 int machine_exit(struct machine *m, uint32_t pid, uint32_t tid);
 /* KSYMBOL: kernel code that comes and goes (BPF, trampolines). */
-int machine_ksymbol(struct machine *m, uint64_t addr, uint32_t len, const char *name, bool unregister);
+int machine_ksymbol(struct machine *m, uint64_t addr, uint32_t len, const char *name,
+		    bool unregister);
 
 /* What is valid now. NULL only when out of memory. */
 const struct address_space *machine_space(struct machine *m, uint32_t pid);
 const struct address_space *machine_kernel(struct machine *m);
+/* For samples of cpumode GUEST_KERNEL, instead of machine_kernel(). */
+const struct address_space *machine_guest_kernel(struct machine *m);
+/* Interned: lives until machine_free(). NULL only when out of memory. */
 const char *machine_comm_of(struct machine *m, uint32_t pid, uint32_t tid);
 
-/* Starts a new epoch and returns its number (rising from 1). Spaces captured from now on belong to it. */
+/* Starts a new epoch and returns its number (rising from 1). Spaces captured from now on belong to
+ * it. */
 uint64_t machine_next_epoch(struct machine *m);
 /* Frees superseded versions that were last captured before `oldest_held`. */
 void machine_reclaim(struct machine *m, uint64_t oldest_held);
+
+/* Bytes that versions of address spaces take now. */
+size_t machine_space_bytes(const struct machine *m);
 
 size_t machine_dso_count(const struct machine *m);
 const struct dso *machine_dso(const struct machine *m, size_t i);

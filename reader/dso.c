@@ -1,0 +1,204 @@
+/* dso.c - identity of code: which mappings show the same thing, and what kind of thing it is. */
+#include "reader/dso.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+struct dso_entry {
+	struct dso dso;
+	uint64_t generation; /* as dso.ino_generation, or learned later */
+};
+
+/* ---- kinds ------------------------------------------------------------------------------- */
+
+static bool starts_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* Names that the kernel (perf_event_mmap_event(), d_path()) and readers of /proc/PID/maps give to
+ * what has no file. The first match counts; a name that matches none is a file if it starts with
+ * a slash. */
+static const struct {
+	const char *name;
+	bool prefix;
+	enum dso_kind kind;
+} user_kinds[] = {
+	{"", false, DSO_ANON},
+	{"//anon", false, DSO_ANON},
+	{"[anon:", true, DSO_ANON}, /* PR_SET_VMA_ANON_NAME */
+	{"[anon]", false, DSO_ANON},
+	{"[heap]", false, DSO_ANON},
+	{"[stack", true, DSO_ANON}, /* also [stack:TID] of Linux 3.4 to 4.4 */
+	{"/anon_hugepage", true, DSO_ANON},
+	{"/dev/zero", true, DSO_ANON},
+	{"[vdso]", false, DSO_VDSO},
+	{"/dev/shm/", true, DSO_FILE},
+	{"/dev/hugepages/", true, DSO_FILE},
+	{"/dev/", true, DSO_UNKNOWN},
+	{"//", true, DSO_UNKNOWN}, /* //enomem, //toolong: the kernel could not make the name */
+};
+
+enum dso_kind dso_kind_user(const char *path, uint32_t map_flags)
+{
+	if (map_flags & MAP_HUGETLB)
+		return DSO_ANON;
+	for (size_t i = 0; i < sizeof user_kinds / sizeof user_kinds[0]; i++)
+		if (user_kinds[i].prefix ? starts_with(path, user_kinds[i].name)
+					 : !strcmp(path, user_kinds[i].name))
+			return user_kinds[i].kind;
+	return path[0] == '/' ? DSO_FILE : DSO_UNKNOWN;
+}
+
+enum dso_kind dso_kind_kernel(const char *path)
+{
+	const char *ko = strrchr(path, '/');
+
+	if (path[0] == '[')
+		return starts_with(path, "[kernel.") || starts_with(path, "[guest.kernel.")
+			       ? DSO_KERNEL
+			       : DSO_KERNEL_MODULE;
+	ko = ko ? strstr(ko, ".ko") : NULL;
+	return ko && (!ko[3] || ko[3] == '.') ? DSO_KERNEL_MODULE : DSO_KERNEL;
+}
+
+/* ---- build ids by path ------------------------------------------------------------------- */
+
+static bool build_id_equal(const struct build_id *a, const struct build_id *b)
+{
+	return a->size == b->size && !memcmp(a->bytes, b->bytes, a->size);
+}
+
+int dso_table_add_id(struct dso_table *t, const char *path, const struct build_id *id)
+{
+	uint32_t name = strtab_add_cstr(&t->named_paths, path);
+	struct dso_named_id *known;
+
+	if (name == STRTAB_FAILED || vec_reserve(&t->named_ids, name + 1))
+		return -1;
+	while (t->named_ids.n <= name)
+		t->named_ids.v[t->named_ids.n++] = (struct dso_named_id){0};
+	known = &t->named_ids.v[name];
+	if (!id->size)
+		return 0;
+	if (known->id.size && !build_id_equal(&known->id, id))
+		known->ambiguous = true;
+	known->id = *id;
+	return 0;
+}
+
+static const struct build_id *named_id(const struct dso_table *t, const char *path)
+{
+	uint32_t name = *path ? strtab_find(&t->named_paths, path, strlen(path)) : STRTAB_FAILED;
+
+	if (name == STRTAB_FAILED || t->named_ids.v[name].ambiguous)
+		return NULL;
+	return &t->named_ids.v[name].id;
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+/* ino_generation takes no part: whoever reads /proc/PID/maps cannot know it and writes 0. */
+static uint64_t key_hash(const struct dso_key *k)
+{
+	uint64_t h = hash_bytes(k->path, strlen(k->path));
+
+	h = hash_mix(h, (uint64_t)k->kind << 32 | k->pid);
+	h = hash_mix(h, (uint64_t)k->maj << 32 | k->min);
+	h = hash_mix(h, k->ino);
+	return k->build_id.size ? hash_mix(h, hash_bytes(k->build_id.bytes, k->build_id.size)) : h;
+}
+
+static bool key_fits(const struct dso_key *k, const struct dso_entry *e)
+{
+	const struct dso *d = &e->dso;
+
+	return d->kind == k->kind && d->pid == k->pid && d->maj == k->maj && d->min == k->min &&
+	       d->ino == k->ino && !strcmp(d->path, k->path) &&
+	       (!k->ino_generation || !e->generation || k->ino_generation == e->generation);
+}
+
+/* The entry whose identity is k, or NULL and in *ret_hash the index key that is free for it. With
+ * `ids`, build ids must be equal; else entries that got theirs by path are meant. */
+static struct dso_entry *find(const struct dso_table *t, const struct dso_key *k, bool ids,
+			      uint64_t *ret_hash)
+{
+	uint64_t h = key_hash(k);
+	uint32_t i;
+
+	for (; (i = hash_get(&t->index, h)) != HASH_NONE; h = hash_mix(h, 1)) {
+		struct dso_entry *e = t->entries.v[i];
+
+		if (key_fits(k, e) && (!ids || build_id_equal(&k->build_id, &e->dso.build_id)))
+			return e;
+	}
+	*ret_hash = h;
+	return NULL;
+}
+
+static struct dso_entry *add(struct dso_table *t, const struct dso_key *k, uint64_t hash)
+{
+	struct dso_entry *e = arena_alloc(&t->arena, sizeof *e);
+
+	if (!e)
+		return NULL;
+	e->generation = k->ino_generation;
+	e->dso = (struct dso){
+		.id = (uint32_t)t->entries.n,
+		.kind = k->kind,
+		.path = arena_strndup(&t->arena, k->path, strlen(k->path)),
+		.build_id = k->build_id,
+		.pid = k->pid,
+		.maj = k->maj,
+		.min = k->min,
+		.ino = k->ino,
+		.ino_generation = k->ino_generation,
+	};
+	if (!e->dso.path || t->entries.n >= HASH_NONE || vec_push(&t->entries, e))
+		return NULL;
+	if (hash_put(&t->index, hash, e->dso.id)) {
+		t->entries.n--;
+		return NULL;
+	}
+	return e;
+}
+
+/* Two steps: as the record says, and with the build id that its path stands for. Both names lead
+ * to one entry, so the id is looked up once per identity, at its first use. */
+const struct dso *dso_table_get(struct dso_table *t, const struct dso_key *key)
+{
+	struct dso_key k = *key;
+	uint64_t hash, alias;
+	const struct build_id *id;
+	struct dso_entry *e = find(t, &k, k.build_id.size != 0, &alias);
+
+	if (!e) {
+		hash = alias;
+		id = k.build_id.size ? NULL : named_id(t, k.path);
+		if (id) {
+			k.build_id = *id;
+			e = find(t, &k, true, &hash);
+		}
+		if (!e)
+			e = add(t, &k, hash);
+		if (!e || (id && hash_put(&t->index, alias, e->dso.id)))
+			return NULL;
+	}
+	if (!e->generation)
+		e->generation = k.ino_generation;
+	return &e->dso;
+}
+
+const struct dso *dso_table_at(const struct dso_table *t, size_t i)
+{
+	return &t->entries.v[i]->dso;
+}
+
+void dso_table_done(struct dso_table *t)
+{
+	arena_done(&t->arena);
+	vec_done(&t->entries);
+	hash_done(&t->index);
+	strtab_done(&t->named_paths);
+	vec_done(&t->named_ids);
+}

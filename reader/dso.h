@@ -1,0 +1,57 @@
+/* dso.h - the table of distinct pieces of code, and the build ids known by path. Private to
+ * reader/. */
+#ifndef READER_DSO_H
+#define READER_DSO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "reader/reader.h"
+
+/* A dso before it has a place in the table; strings are copied when it gets one. */
+struct dso_key {
+	enum dso_kind kind;
+	const char *path;
+	uint32_t pid; /* DSO_ANON */
+	uint32_t maj, min;
+	uint64_t ino, ino_generation;
+	struct build_id build_id;
+};
+
+struct dso_entry;
+
+struct dso_named_id {
+	struct build_id id;
+	bool ambiguous; /* the header has several ids for the path: none can be trusted */
+};
+
+/* A zeroed table is ready. */
+struct dso_table {
+	struct arena arena;
+	VEC(struct dso_entry *) entries;
+	struct hash_table index; /* hash of the identity -> entries */
+	struct strtab named_paths;
+	VEC(struct dso_named_id) named_ids; /* by id of named_paths */
+};
+
+/* A build id that holds for dsos of this path that come without one. 0, or -1 (out of memory). */
+int dso_table_add_id(struct dso_table *t, const char *path, const struct build_id *id);
+/* Finds or makes the dso; NULL when out of memory. A dso never changes once made: an id that
+ * becomes known by path afterwards serves only dsos made later. */
+const struct dso *dso_table_get(struct dso_table *t, const struct dso_key *key);
+const struct dso *dso_table_at(const struct dso_table *t, size_t i);
+void dso_table_done(struct dso_table *t);
+
+/* What a user mapping of this name is. */
+enum dso_kind dso_kind_user(const char *path, uint32_t map_flags);
+/* What a kernel mapping of this name is, DSO_KERNEL or DSO_KERNEL_MODULE. */
+enum dso_kind dso_kind_kernel(const char *path);
+
+#define DSO_KERNEL_PATH	      "[kernel.kallsyms]"
+#define DSO_GUEST_KERNEL_PATH "[guest.kernel.kallsyms]"
+
+#endif

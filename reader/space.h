@@ -1,0 +1,50 @@
+/* space.h - address spaces as persistent B+ trees of maps. Private to reader/.
+ *
+ * A version (struct address_space) owns one reference to its root node, a node one to each child.
+ * Versions share nodes; a node is changed in place only when every node from the root down to it
+ * has one reference, else it is copied first. So what a captured version shows never changes, and a
+ * change costs one path (height * sizeof node), however many maps there are.
+ *
+ * Threads: reference counts and pool belong to the one thread that feeds the machine; readers of a
+ * captured version touch only keys and pointers of nodes that nobody writes any more.
+ */
+#ifndef READER_SPACE_H
+#define READER_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reader/reader.h"
+
+struct space_node;
+
+struct address_space {
+	struct space_node *root; /* NULL: no maps */
+	uint64_t layout;
+	uint64_t epoch;		    /* when last captured, if captured */
+	bool captured;		    /* handed out: must not change any more */
+	struct address_space *next; /* of the machine's list of superseded versions */
+};
+
+/* Counts what lives, so that reclaiming can be seen. A zeroed pool is ready. */
+struct space_pool {
+	size_t nodes, spaces;
+};
+
+/* Empty, or with the maps of `like`. NULL when out of memory. */
+struct address_space *space_new(struct space_pool *p, const struct address_space *like,
+				uint64_t layout);
+void space_free(struct space_pool *p, struct address_space *as);
+/* Bytes in nodes and versions. */
+size_t space_pool_bytes(const struct space_pool *p);
+
+/* The last map that starts at or below addr, or NULL. */
+const struct map *space_floor(const struct address_space *as, uint64_t addr);
+
+/* Changes of a version that is not captured. 0, or -1 when out of memory (nothing changed).
+ * Insert: no map of the space may overlap m. Remove: m must be in the space. */
+int space_insert(struct space_pool *p, struct address_space *as, const struct map *m);
+int space_remove(struct space_pool *p, struct address_space *as, const struct map *m);
+
+#endif
