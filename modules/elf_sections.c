@@ -204,6 +204,13 @@ bool elf_image_section(struct elf_image *img, const char *name, struct elf_secti
 	return section_contents(img, sec, ret, why);
 }
 
+bool image_has(const struct elf_image *img, const char *name)
+{
+	const struct image_section *sec = find_section(img, name);
+
+	return sec && sec->s.data && sec->s.size;
+}
+
 size_t elf_image_section_count(const struct elf_image *img)
 {
 	return img->n_sections;

@@ -42,6 +42,8 @@ int image_read_sections(struct elf_image *img, struct err *err);
 /* A file without section headers: .dynsym, .dynstr, .gnu.hash, .eh_frame_hdr and .dynamic are made
  * from the program headers and the dynamic table. */
 int image_sections_from_dynamic(struct elf_image *img, struct err *err);
+/* Whether a section has contents in this file (a debug file has .text without). Inflates nothing. */
+bool image_has(const struct elf_image *img, const char *name);
 /* The first GNU build id among notes, size 0 when there is none. */
 struct build_id image_note_build_id(const struct elf_image *img);
 /* [off, off + size) of the file, NULL when not all of it is there. */

@@ -102,7 +102,7 @@ const char *module_miss_text(enum module_miss m);
 struct module {
 	const struct dso *dso;
 	struct elf_image *image;      /* what was mapped; NULL: see image_miss */
-	enum module_miss image_miss;
+	enum module_miss image_miss;  /* CHANGED also with an image: the file was replaced since */
 	struct elf_image *debug;      /* has .debug_info or a fuller .symtab; may equal image; else NULL */
 	enum module_miss debug_miss;
 	struct elf_image *alt;        /* .gnu_debugaltlink (dwz) of debug; NULL when none */
@@ -116,12 +116,15 @@ struct modules_options {
 	const char *const *debug_dirs; /* besides /usr/lib/debug; NULL-terminated; may be NULL */
 	const char *buildid_dir;       /* NULL: $PERF_BUILDID_DIR, else ~/.debug */
 	bool no_debuginfod_cache;
+	const char *os_release; /* of the recording; NULL: unknown. Without a recorded build id this
+				   process's vDSO is only used when it is the running kernel's */
 };
 
+/* `opt` may be NULL; it is copied. The environment (HOME, caches) is read here, once. */
 int modules_new(struct modules **ret, const struct modules_options *opt, struct err *err);
 void modules_free(struct modules *m);
 
-/* The module of a dso; never NULL unless out of memory. Opened at the first call, remembered also
+/* The module of a dso (which must outlive it); never NULL unless out of memory. Opened at the first call, remembered also
  * when missing. The debug file is looked for only by module_debug(). */
 struct module *modules_get(struct modules *m, const struct dso *dso);
 /* Looks for the separate debug file (build-id directories, debuglink, ~/.debug, debuginfod cache) once. */

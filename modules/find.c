@@ -1,0 +1,343 @@
+/* find.c - tries one file after another until one is what was recorded; remembers every refusal. */
+#include "modules/find.h"
+
+#include <libdeflate.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+
+#include "modules/image.h"
+
+/* ---- build ids ---------------------------------------------------------------------------- */
+
+/* Old recordings have no size for build ids: shorter ids come padded with zeroes. */
+bool build_id_equal(const struct build_id *a, const struct build_id *b)
+{
+	uint8_t n = a->size < b->size ? a->size : b->size, i;
+	const struct build_id *longer = a->size < b->size ? b : a;
+
+	if (!n || memcmp(a->bytes, b->bytes, n))
+		return false;
+	for (i = n; i < longer->size; i++)
+		if (longer->bytes[i])
+			return false;
+	return true;
+}
+
+const char *build_id_text(const struct build_id *id, bool split, char out[BUILD_ID_TEXT_MAX])
+{
+	static const char hex[] = "0123456789abcdef";
+	char *p = out;
+	unsigned i;
+
+	for (i = 0; i < id->size && i < BUILD_ID_MAX; i++) {
+		*p++ = hex[id->bytes[i] >> 4];
+		*p++ = hex[id->bytes[i] & 15];
+		if (split && i == 0)
+			*p++ = '/';
+	}
+	*p = 0;
+	return out;
+}
+
+/* ---- images by path ----------------------------------------------------------------------- */
+
+static struct elf_image *cache_find(struct image_cache *c, const char *path)
+{
+	struct elf_image *found = NULL;
+	uint32_t i;
+
+	pthread_mutex_lock(&c->lock);
+	i = hash_get(&c->by_path, hash_bytes(path, strlen(path)));
+	if (i != HASH_NONE && !strcmp(elf_image_path(c->images.v[i]), path))
+		found = c->images.v[i];
+	pthread_mutex_unlock(&c->lock);
+	return found;
+}
+
+bool image_cache_add(struct image_cache *c, struct elf_image *img)
+{
+	const char *path = elf_image_path(img);
+	uint64_t key = hash_bytes(path, strlen(path));
+	bool ok;
+
+	pthread_mutex_lock(&c->lock);
+	ok = !vec_push(&c->images, img);
+	/* A path that is in already (opened by two threads at once), or whose hash is taken, is
+	 * only kept for closing. */
+	if (ok && hash_get(&c->by_path, key) == HASH_NONE)
+		hash_put(&c->by_path, key, (uint32_t)c->images.n - 1);
+	pthread_mutex_unlock(&c->lock);
+	if (!ok)
+		elf_image_close(img);
+	return ok;
+}
+
+void image_cache_done(struct image_cache *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->images.n; i++)
+		elf_image_close(c->images.v[i]);
+	vec_done(&c->images);
+	hash_done(&c->by_path);
+	pthread_mutex_destroy(&c->lock);
+}
+
+/* ---- one candidate ------------------------------------------------------------------------ */
+
+/* Of several failures the one that tells most: it is rather this than "no such file". */
+static unsigned miss_rank(enum module_miss m)
+{
+	static const uint8_t ranks[MODULE_MISS_N] = {
+		[MODULE_MISS_NO_FILE] = 1,	    [MODULE_MISS_NOT_A_FILE] = 2,
+		[MODULE_MISS_NOT_ELF] = 3,	    [MODULE_MISS_STRIPPED] = 4,
+		[MODULE_MISS_UNREADABLE] = 5,	    [MODULE_MISS_PERMISSION] = 6,
+		[MODULE_MISS_DAMAGED] = 7,	    [MODULE_MISS_CRC_DIFFERS] = 8,
+		[MODULE_MISS_BUILD_ID_DIFFERS] = 9,
+	};
+
+	return ranks[m];
+}
+
+void finder_note(struct finder *f, const char *place, enum module_miss miss, const char *detail)
+{
+	char *s;
+
+	if (miss_rank(miss) > miss_rank(f->miss))
+		f->miss = miss;
+	if (asprintf(&s, "%s: %s%s%s", place, module_miss_text(miss), detail ? ", " : "",
+		     detail ? detail : "") < 0) {
+		f->nomem = true;
+		return;
+	}
+	if (vec_push(&f->entry->tried, s)) {
+		free(s);
+		f->nomem = true;
+	}
+}
+
+static enum module_miss miss_of(enum err_code code)
+{
+	switch (code) {
+	case ERR_NOT_FOUND:
+		return MODULE_MISS_NO_FILE;
+	case ERR_PERMISSION:
+		return MODULE_MISS_PERMISSION;
+	case ERR_FORMAT:
+		return MODULE_MISS_NOT_ELF;
+	case ERR_UNSUPPORTED:
+		return MODULE_MISS_NOT_A_FILE;
+	case ERR_DAMAGED:
+	case ERR_LIMIT:
+		return MODULE_MISS_DAMAGED;
+	default:
+		return MODULE_MISS_UNREADABLE;
+	}
+}
+
+/* NONE: the file may be used. */
+static enum module_miss check_file(const struct file_check *check, struct elf_image *img,
+				   char detail[], size_t detail_size)
+{
+	const struct build_id *have = elf_image_build_id(img);
+	char a[BUILD_ID_TEXT_MAX], b[BUILD_ID_TEXT_MAX];
+	const uint8_t *bytes;
+	size_t size;
+
+	if (check->id->size && (have->size || check->must_match_id || !check->crc) &&
+	    !build_id_equal(check->id, have)) {
+		snprintf(detail, detail_size, "wanted %s, file has %s",
+			 build_id_text(check->id, false, a),
+			 have->size ? build_id_text(have, false, b) : "none");
+		return MODULE_MISS_BUILD_ID_DIFFERS;
+	}
+	if (!check->id->size && check->must_match_id) {
+		snprintf(detail, detail_size, "no build id was recorded");
+		return MODULE_MISS_BUILD_ID_DIFFERS;
+	}
+	bytes = elf_image_bytes(img, &size);
+	if (check->crc && !(check->id->size && have->size) &&
+	    libdeflate_crc32(0, bytes, size) != *check->crc)
+		return MODULE_MISS_CRC_DIFFERS;
+	if (check->wants_debug && !image_has(img, ".debug_info") && !image_has(img, ".symtab")) {
+		snprintf(detail, detail_size, "neither .debug_info nor .symtab");
+		return MODULE_MISS_STRIPPED;
+	}
+	return MODULE_MISS_NONE;
+}
+
+struct elf_image *finder_try(struct finder *f, const struct file_check *check, const char *path)
+{
+	struct elf_image *img = cache_find(f->cache, path);
+	char detail[128] = "";
+	enum module_miss miss;
+	bool cached = img;
+	struct err err = {0};
+
+	if (!cached && elf_image_open(&img, path, &err)) {
+		f->nomem |= err.code == ERR_NOMEM;
+		miss = miss_of(err.code);
+		finder_note(f, path, miss, miss == MODULE_MISS_NO_FILE ? NULL : err.what);
+		return NULL;
+	}
+	miss = check_file(check, img, detail, sizeof detail);
+	finder_note(f, path, miss, detail[0] ? detail : NULL);
+	if (miss != MODULE_MISS_NONE) {
+		if (!cached)
+			elf_image_close(img);
+		return NULL;
+	}
+	if (!cached && !image_cache_add(f->cache, img)) {
+		f->nomem = true;
+		return NULL;
+	}
+	return img;
+}
+
+struct elf_image *finder_tryf(struct finder *f, const struct file_check *check, const char *fmt,
+			      ...)
+{
+	char path[PATH_MAX];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(path, sizeof path, fmt, ap);
+	va_end(ap);
+	return n > 0 && n < (int)sizeof path ? finder_try(f, check, path) : NULL;
+}
+
+/* ---- the image of a dso ------------------------------------------------------------------- */
+
+#define DELETED " (deleted)"
+
+/* A path without the mark that the kernel puts on unlinked files. */
+static const char *path_of(const struct dso *dso, char out[PATH_MAX], bool *deleted)
+{
+	size_t n = strlen(dso->path), m = sizeof DELETED - 1;
+
+	*deleted = n > m && !strcmp(dso->path + n - m, DELETED);
+	if (*deleted)
+		n -= m;
+	if (n >= PATH_MAX)
+		n = PATH_MAX - 1;
+	memcpy(out, dso->path, n);
+	out[n] = 0;
+	return out;
+}
+
+/* A file without build id stands at the path but on another inode of the same file system: it was
+ * replaced since. Other file systems (containers, copies) tell nothing. */
+static bool was_replaced(const struct dso *dso, const char *path)
+{
+	struct stat st;
+
+	return dso->ino && !stat(path, &st) && major(st.st_dev) == dso->maj &&
+	       minor(st.st_dev) == dso->min && st.st_ino != dso->ino;
+}
+
+static struct elf_image *find_by_path(struct finder *f)
+{
+	const struct dso *dso = f->entry->m.dso;
+	const char *symfs = f->places->symfs;
+	char path[PATH_MAX];
+	struct file_check check = {.id = &dso->build_id};
+	struct elf_image *img;
+
+	path_of(dso, path, &check.must_match_id);
+	if (path[0] == '[' || !path[0])
+		return NULL;
+	img = finder_tryf(f, &check, "%s%s", symfs, path);
+	if (img) {
+		if (!dso->build_id.size && was_replaced(dso, elf_image_path(img)))
+			f->entry->m.image_miss = MODULE_MISS_CHANGED;
+		return img;
+	}
+	/* Outside of the symfs only a build id can tell that it is the right file. */
+	check.must_match_id = true;
+	return *symfs && dso->build_id.size ? finder_try(f, &check, path) : NULL;
+}
+
+static struct elf_image *find_by_id(struct finder *f, const char *leaf)
+{
+	const struct dso *dso = f->entry->m.dso;
+	const struct places *p = f->places;
+	struct file_check check = {.id = &dso->build_id, .must_match_id = true};
+	char id[BUILD_ID_TEXT_MAX], split[BUILD_ID_TEXT_MAX], path[PATH_MAX];
+	struct elf_image *img = NULL;
+	bool deleted;
+	size_t i;
+
+	if (dso->build_id.size < 2)
+		return NULL;
+	build_id_text(&dso->build_id, false, id);
+	build_id_text(&dso->build_id, true, split);
+	path_of(dso, path, &deleted);
+	if (*p->buildid_dir) {
+		img = finder_tryf(f, &check, "%s/.build-id/%s/%s", p->buildid_dir, split, leaf);
+		if (!img)
+			img = finder_tryf(f, &check, "%s/%s/%s/%s", p->buildid_dir,
+					  path + (path[0] == '/'), id, leaf);
+		if (!img) /* perf before 4.11: the link itself is the file */
+			img = finder_tryf(f, &check, "%s/.build-id/%s", p->buildid_dir, split);
+	}
+	/* Links to the binaries, where the distribution makes them. */
+	for (i = 0; !img && p->debug_dirs[i]; i++)
+		img = finder_tryf(f, &check, "%s/.build-id/%s", p->debug_dirs[i], split);
+	if (!img)
+		img = finder_tryf(f, &check, "%s/usr/lib/.build-id/%s", p->symfs, split);
+	if (!img && *p->debuginfod_dir)
+		img = finder_tryf(f, &check, "%s/%s/executable", p->debuginfod_dir, id);
+	return img;
+}
+
+/* The vDSO has no file. This process's own is the recorded one when the build ids agree, or,
+ * without a recorded build id, when the recording was made under the running kernel. */
+static struct elf_image *find_vdso(struct finder *f)
+{
+	static const char place[] = "vDSO of the running kernel";
+	const struct dso *dso = f->entry->m.dso;
+	struct file_check check = {.id = &dso->build_id};
+	struct elf_image *img = find_by_id(f, "vdso");
+	enum module_miss miss;
+	char detail[128] = "";
+	struct utsname un;
+
+	if (img)
+		return img;
+	img = vdso_of_this_process();
+	if (!img) {
+		finder_note(f, place, MODULE_MISS_NO_FILE, NULL);
+		return NULL;
+	}
+	check.must_match_id = uname(&un) || strcmp(un.release, f->places->os_release);
+	miss = check_file(&check, img, detail, sizeof detail);
+	finder_note(f, place, miss, detail[0] ? detail : NULL);
+	if (miss != MODULE_MISS_NONE) {
+		elf_image_close(img);
+		return NULL;
+	}
+	return image_cache_add(f->cache, img) ? img : NULL;
+}
+
+struct elf_image *find_image(struct finder *f)
+{
+	const struct dso *dso = f->entry->m.dso;
+	struct elf_image *img;
+
+	switch (dso->kind) {
+	case DSO_FILE:
+	case DSO_KERNEL_MODULE:
+		img = find_by_path(f);
+		return img ? img : find_by_id(f, "elf");
+	case DSO_VDSO:
+		return find_vdso(f);
+	default:
+		f->miss = MODULE_MISS_NOT_A_FILE;
+		return NULL;
+	}
+}

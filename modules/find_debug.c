@@ -1,0 +1,191 @@
+/* find_debug.c - the separate debug file, the common file of dwz, and the small one inside the
+ * image.
+ *
+ * Law: GDB manual "Separate Debug Files" (.gnu_debuglink: name, padding, CRC-32; build-id method)
+ * and "MiniDebugInfo"; dwz(1) for .gnu_debugaltlink: path, NUL, build id. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "modules/find.h"
+#include "modules/image.h"
+#include "modules/inflate.h"
+
+/* Path without its last part; "." for a bare name. */
+static void dir_of(const char *path, char out[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	size_t n = slash ? (size_t)(slash - path) : 1;
+
+	snprintf(out, PATH_MAX, "%.*s", (int)n, slash ? path : ".");
+}
+
+/* Build-id directories and the debuginfod cache. */
+static struct elf_image *debug_by_id(struct finder *f, const struct file_check *check)
+{
+	char id[BUILD_ID_TEXT_MAX], split[BUILD_ID_TEXT_MAX];
+	struct elf_image *img = NULL;
+	size_t i;
+
+	if (check->id->size < 2)
+		return NULL;
+	build_id_text(check->id, false, id);
+	build_id_text(check->id, true, split);
+	for (i = 0; !img && f->places->debug_dirs[i]; i++)
+		img = finder_tryf(f, check, "%s/.build-id/%s.debug", f->places->debug_dirs[i],
+				  split);
+	if (!img && *f->places->buildid_dir)
+		img = finder_tryf(f, check, "%s/.build-id/%s/debug", f->places->buildid_dir, split);
+	if (!img && *f->places->debuginfod_dir)
+		img = finder_tryf(f, check, "%s/%s/debuginfo", f->places->debuginfod_dir, id);
+	return img;
+}
+
+/* ---- .gnu_debuglink ----------------------------------------------------------------------- */
+
+static const char *read_debuglink(struct elf_image *img, uint32_t *crc)
+{
+	struct elf_section s;
+	struct buf b;
+	const char *name;
+
+	if (!elf_image_section(img, ".gnu_debuglink", &s, NULL) || !s.data)
+		return NULL;
+	b = buf_make(s.data, s.size, s.off, elf_image_swapped(img));
+	name = buf_cstr(&b);
+	buf_skip(&b, -(uint64_t)(b.p - b.data) & 3);
+	*crc = buf_u32(&b);
+	return buf_ok(&b) && *name && !strchr(name, '/') ? name : NULL;
+}
+
+/* One directory of the binary: beside it, in .debug, and under the debug directories. */
+static struct elf_image *debug_by_link(struct finder *f, const struct file_check *check,
+				       const char *dir, const char *name)
+{
+	const char *symfs = f->places->symfs, *inner = dir;
+	struct elf_image *img = NULL;
+	size_t i;
+
+	/* A binary may name a debug file of its own name, which is then not beside it. */
+	if (strcmp(name, strrchr(elf_image_path(f->entry->m.image), '/') + 1))
+		img = finder_tryf(f, check, "%s/%s", dir, name);
+	if (!img)
+		img = finder_tryf(f, check, "%s/.debug/%s", dir, name);
+	if (*symfs && !strncmp(dir, symfs, strlen(symfs)))
+		inner = dir + strlen(symfs);
+	for (i = 0; !img && f->places->debug_dirs[i]; i++)
+		img = finder_tryf(f, check, "%s%s/%s", f->places->debug_dirs[i], inner, name);
+	return img;
+}
+
+static struct elf_image *debug_by_debuglink(struct finder *f, const struct build_id *id)
+{
+	struct elf_image *image = f->entry->m.image, *img;
+	struct file_check check = {.id = id, .wants_debug = true};
+	char dir[PATH_MAX], real[PATH_MAX], real_dir[PATH_MAX];
+	uint32_t crc = 0;
+	const char *name = read_debuglink(image, &crc);
+
+	if (!name || !strchr(elf_image_path(image), '/'))
+		return NULL;
+	check.crc = &crc;
+	dir_of(elf_image_path(image), dir);
+	img = debug_by_link(f, &check, dir, name);
+	/* /lib may be a link to /usr/lib: debug packages use one of the two. */
+	if (!img && realpath(elf_image_path(image), real)) {
+		dir_of(real, real_dir);
+		if (strcmp(dir, real_dir))
+			img = debug_by_link(f, &check, real_dir, name);
+	}
+	return img;
+}
+
+/* ---- .gnu_debugaltlink, .gnu_debugdata ---------------------------------------------------- */
+
+static struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
+{
+	struct file_check check = {.must_match_id = true};
+	char dir[PATH_MAX], real[PATH_MAX];
+	struct build_id id = {0};
+	struct elf_section s;
+	struct elf_image *img;
+	const char *path, *base;
+	struct buf b;
+	size_t i;
+
+	if (!elf_image_section(debug, ".gnu_debugaltlink", &s, NULL) || !s.data)
+		return NULL;
+	b = buf_make(s.data, s.size, s.off, elf_image_swapped(debug));
+	path = buf_cstr(&b);
+	if (!path || !*path || !buf_left(&b))
+		return NULL;
+	id.size = buf_left(&b) < BUILD_ID_MAX ? (uint8_t)buf_left(&b) : BUILD_ID_MAX;
+	memcpy(id.bytes, b.p, id.size);
+	check.id = &id;
+	base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	/* Relative to where the debug file really is: the build-id directories hold links. */
+	dir_of(realpath(elf_image_path(debug), real) ? real : elf_image_path(debug), dir);
+	img = path[0] == '/' ? finder_tryf(f, &check, "%s%s", f->places->symfs, path)
+			     : finder_tryf(f, &check, "%s/%s", dir, path);
+	for (i = 0; !img && f->places->debug_dirs[i]; i++)
+		img = finder_tryf(f, &check, "%s/.dwz/%s", f->places->debug_dirs[i], base);
+	return img ? img : debug_by_id(f, &check);
+}
+
+/* Damage is noted and otherwise the same as no such section. */
+static struct elf_image *unpack_mini(struct finder *f, struct elf_image *image)
+{
+	struct elf_section s;
+	struct elf_image *img;
+	struct err err = {0};
+	uint8_t *bytes;
+	char name[PATH_MAX + 32];
+	size_t size;
+	int rc;
+
+	if (!elf_image_section(image, ".gnu_debugdata", &s, NULL) || !s.data)
+		return NULL;
+	snprintf(name, sizeof name, "%s(.gnu_debugdata)", elf_image_path(image));
+	rc = inflate_stream(s.data, (size_t)s.size, &bytes, &size);
+	if (!rc)
+		rc = elf_image_open_owned(&img, bytes, size, name, &err);
+	if (rc) {
+		f->nomem |= rc == -ERR_NOMEM;
+		finder_note(f, name, MODULE_MISS_DAMAGED, err.what[0] ? err.what : NULL);
+		return NULL;
+	}
+	finder_note(f, name, MODULE_MISS_NONE, NULL);
+	return image_cache_add(f->cache, img) ? img : NULL;
+}
+
+/* ---- all together ------------------------------------------------------------------------- */
+
+void find_debug(struct finder *f)
+{
+	struct module *m = &f->entry->m;
+	const struct build_id *id = &m->dso->build_id;
+	struct file_check check = {.must_match_id = true, .wants_debug = true};
+
+	if (!id->size && m->image)
+		id = elf_image_build_id(m->image);
+	check.id = id;
+	if (m->image && image_has(m->image, ".debug_info"))
+		m->debug = m->image;
+	if (!m->debug)
+		m->debug = debug_by_id(f, &check);
+	if (!m->debug && m->image)
+		m->debug = debug_by_debuglink(f, id);
+	if (!m->debug) {
+		bool bare = m->image && !image_has(m->image, ".symtab");
+
+		m->debug_miss = bare && f->miss <= MODULE_MISS_NO_FILE ? MODULE_MISS_STRIPPED
+				: f->miss			       ? f->miss
+								       : MODULE_MISS_NO_FILE;
+	}
+	if (m->debug)
+		m->alt = find_alt(f, m->debug);
+	/* The small symbol table says nothing new to one who has the full one. */
+	if (m->image && !image_has(m->image, ".symtab") &&
+	    !(m->debug && image_has(m->debug, ".symtab")))
+		m->mini = unpack_mini(f, m->image);
+}

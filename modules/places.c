@@ -1,0 +1,84 @@
+/* places.c - the directories that files of modules are looked for in.
+ *
+ * Law: GDB manual "Separate Debug Files"; perf-buildid-cache(1) and perf-config(1) buildid.dir;
+ * debuginfod_find_debuginfo(3) for the client's cache. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "modules/find.h"
+
+static char *path_join(const char *a, const char *b)
+{
+	char *s;
+
+	return asprintf(&s, "%s%s", a, b) < 0 ? NULL : s;
+}
+
+static char *buildid_dir(const struct modules_options *opt, const char *home)
+{
+	const char *env = getenv("PERF_BUILDID_DIR");
+
+	if (opt->buildid_dir)
+		return strdup(opt->buildid_dir);
+	if (env && *env)
+		return strdup(env);
+	return *home ? path_join(home, "/.debug") : strdup("");
+}
+
+static char *debuginfod_dir(const struct modules_options *opt, const char *home)
+{
+	const char *env = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME");
+	struct stat st;
+	char *old;
+
+	if (opt->no_debuginfod_cache)
+		return strdup("");
+	if (env && *env)
+		return strdup(env);
+	if (!*home)
+		return xdg && *xdg ? path_join(xdg, "/debuginfod_client") : strdup("");
+	old = path_join(home, "/.debuginfod_client_cache");
+	if (!old || !stat(old, &st))
+		return old;
+	free(old);
+	return xdg && *xdg ? path_join(xdg, "/debuginfod_client")
+			   : path_join(home, "/.cache/debuginfod_client");
+}
+
+int places_init(struct places *p, const struct modules_options *opt)
+{
+	const char *home = getenv("HOME");
+	size_t n = 0, i;
+	bool ok;
+
+	*p = (struct places){0};
+	home = home ? home : "";
+	p->symfs = strdup(opt->symfs ? opt->symfs : "");
+	p->buildid_dir = buildid_dir(opt, home);
+	p->debuginfod_dir = debuginfod_dir(opt, home);
+	p->os_release = strdup(opt->os_release ? opt->os_release : "");
+	ok = p->symfs && p->buildid_dir && p->debuginfod_dir && p->os_release;
+	for (i = 0; ok && opt->debug_dirs && opt->debug_dirs[i] && n < PLACES_DIRS_MAX; i++)
+		ok = (p->debug_dirs[n++] = strdup(opt->debug_dirs[i])) != NULL;
+	if (ok)
+		ok = (p->debug_dirs[n] = path_join(p->symfs, "/usr/lib/debug")) != NULL;
+	if (ok)
+		return 0;
+	places_done(p);
+	return -ERR_NOMEM;
+}
+
+void places_done(struct places *p)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof p->debug_dirs / sizeof *p->debug_dirs; i++)
+		free(p->debug_dirs[i]);
+	free(p->symfs);
+	free(p->buildid_dir);
+	free(p->debuginfod_dir);
+	free(p->os_release);
+	*p = (struct places){0};
+}

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Where images and debug files are found, and what is refused: every way a distribution or a tool lays
+them out, built here with gcc, objcopy, dwz and xz."""
+import glob
+import os
+import platform
+import shutil
+import subprocess
+
+TOOL = os.path.join(os.environ["BUILD"], "tests/modules/tool_find")
+HERE = os.getcwd()
+ENV = dict(os.environ, HOME=HERE + "/home", DEBUGINFOD_CACHE_PATH=HERE + "/dcache")
+ENV.pop("PERF_BUILDID_DIR", None)
+KIND_VDSO = 4
+
+
+def sh(cmd, check=True):
+    return subprocess.run(cmd, shell=True, check=check, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE).stdout.decode(errors="replace")
+
+
+def report(ok, name, why=""):
+    print(f"{'ok' if ok else 'not ok'} - {name}")
+    if not ok:
+        print(why)
+
+
+def find(path, env=ENV, **options):
+    out = subprocess.run([TOOL, path] + [f"{k}={v}" for k, v in options.items()], env=env,
+                         stdout=subprocess.PIPE).stdout.decode()
+    r = {"tried": [], "text": out}
+    for line in out.splitlines():
+        kind, _, rest = line.partition(" ")
+        if kind == "tried":
+            r["tried"].append(rest)
+        else:
+            r[kind], _, r[kind + "_miss"] = rest.rpartition(" (")
+    return r
+
+
+def expect(name, got, **want):
+    bad = {k: (got.get(k), v) for k, v in want.items() if got.get(k) != v}
+    report(not bad, name, f"{bad}\n{got['text']}")
+
+
+def build_id(path):
+    out = sh(f"readelf -nW {path}")
+    return out.split("Build ID: ")[1].split()[0] if "Build ID: " in out else ""
+
+
+def put(src, dst):
+    os.makedirs(os.path.dirname(dst), exist_ok=True)
+    shutil.copy(src, dst)
+    return dst
+
+
+def setup():
+    with open("p.c", "w") as f:
+        f.write("int f(int x) { return x * 3; }\nint main(int c, char **v) { (void)v; return f(c); }\n")
+    sh("gcc -g -O1 -Wl,--build-id -o full p.c")
+    sh("gcc -g -O1 -Wl,--build-id -DOTHER -o other p.c -Wl,-soname,x -Wl,--defsym=zz=5")
+    sh("gcc -g -O1 -Wl,--build-id=none -o noid p.c")
+    sh("objcopy --only-keep-debug full full.debug && strip -o stripped full")
+    sh("objcopy --only-keep-debug noid noid.debug && strip -o noid.stripped noid")
+    os.makedirs("home", exist_ok=True)
+
+
+def images():
+    full, bid, other = f"{HERE}/full", build_id("full"), build_id("other")
+    assert bid and other and bid != other
+    expect("path, no build id recorded", find(full), image=full, image_miss="found)", debug=full)
+    expect("path, build id agrees", find(full, id=bid), image=full)
+    expect("path, another build id", find(full, id=other), image="-", image_miss="build id differs)")
+    got = find(full, id=other)
+    report(any(t.startswith(full + ": build id differs, wanted " + other + ", file has " + bid) for t in got["tried"]),
+           "the refusal is told with both ids", got["text"])
+    expect("file without build id where one was recorded", find(f"{HERE}/noid", id=bid), image="-",
+           image_miss="build id differs)")
+    # old recordings have no size for build ids: a short id comes padded with zeroes
+    sh("gcc -g -Wl,--build-id=md5 -o md5 p.c")
+    md5 = build_id("md5")
+    assert len(md5) == 32
+    expect("short build id, padded", find(f"{HERE}/md5", id=md5 + "00000000"), image=f"{HERE}/md5")
+    expect("short build id, something else", find(f"{HERE}/md5", id=md5 + "00000001"), image="-")
+    expect("missing file", find("/nonexistent/x"), image="-", image_miss="no such file)")
+    expect("not an ELF file", find(f"{HERE}/p.c"), image="-", image_miss="not an ELF file)")
+    expect("deleted, build id agrees", find(full + " (deleted)", id=bid), image=full)
+    expect("deleted, no build id", find(full + " (deleted)"), image="-", image_miss="build id differs)")
+    expect("a directory", find("/usr/lib"), image="-", image_miss="not backed by a file)")
+    expect("anonymous memory", find("//anon", kind=5), image="-", image_miss="not backed by a file)")
+    if os.geteuid():
+        put("full", "locked")
+        os.chmod("locked", 0)
+        expect("no permission", find(f"{HERE}/locked"), image="-", image_miss="permission denied)")
+    st = os.stat("full")
+    dev = dict(maj=os.major(st.st_dev), min=os.minor(st.st_dev))
+    expect("same inode", find(full, ino=st.st_ino, **dev), image=full, image_miss="found)")
+    expect("replaced since: another inode", find(full, ino=st.st_ino + 1, **dev), image=full,
+           image_miss="file is newer than the recording)")
+
+    root = f"{HERE}/sysroot"
+    in_root = put("full", f"{root}/opt/app/prog")
+    expect("symfs", find("/opt/app/prog", symfs=root), image=in_root)
+    expect("outside of the symfs only by build id", find(full, symfs=root), image="-")
+    expect("outside of the symfs, build id agrees", find(full, symfs=root, id=bid), image=full)
+
+    cache = f"{HERE}/home/.debug"
+    split = f"{bid[:2]}/{bid[2:]}"
+    f = put("full", f"{cache}/.build-id/{split}/elf")
+    expect("build-id cache", find("/gone/prog", id=bid), image=f)
+    expect("build-id cache given by the environment", find("/gone/prog", dict(ENV, HOME="/", PERF_BUILDID_DIR=cache), id=bid),
+           image=f)
+    os.remove(f)
+    f = put("full", f"{cache}/gone/prog/{bid}/elf")
+    expect("build-id cache by path", find("/gone/prog", id=bid), image=f)
+    os.remove(f)
+    os.rmdir(f"{cache}/.build-id/{split}")
+    f = put("full", f"{cache}/.build-id/{split}")
+    expect("build-id cache of old perf", find("/gone/prog", id=bid), image=f)
+    put("other", f)
+    expect("build-id cache with the wrong file", find("/gone/prog", id=bid), image="-", image_miss="build id differs)")
+    os.remove(f)
+    f = put("full", f"{HERE}/dcache/{bid}/executable")
+    expect("debuginfod cache", find("/gone/prog", id=bid), image=f)
+    open(f, "w").close()
+    expect("negative entry of the debuginfod cache", find("/gone/prog", id=bid), image="-",
+           image_miss="not an ELF file)")
+    os.remove(f)
+    f = put("full", f"{HERE}/dd/.build-id/{split}")
+    expect("link in a debug directory", find("/gone/prog", id=bid, debug=f"{HERE}/dd"), image=f)
+    os.remove(f)
+
+
+def debug_files():
+    bid = build_id("full")
+    split = f"{bid[:2]}/{bid[2:]}"
+    stripped = f"{HERE}/stripped"
+    expect("stripped", find(stripped), image=stripped, debug="-",
+           debug_miss="stripped, and no separate debug file found)")
+    f = put("full.debug", f"{HERE}/dd/.build-id/{split}.debug")
+    expect("build-id directory", find(stripped, debug=f"{HERE}/dd"), debug=f)
+    expect("build-id directory, image missing", find("/gone/prog", id=bid, debug=f"{HERE}/dd"), image="-", debug=f)
+    put("other", f)
+    expect("wrong file in the build-id directory", find(stripped, debug=f"{HERE}/dd"), debug="-",
+           debug_miss="build id differs)")
+    os.remove(f)
+    f = put("full.debug", f"{HERE}/dcache/{bid}/debuginfo")
+    expect("debug file in the debuginfod cache", find(stripped), debug=f)
+    os.remove(f)
+    f = put("full.debug", f"{HERE}/home/.debug/.build-id/{split}/debug")
+    expect("debug file in the build-id cache", find(stripped), debug=f)
+    os.remove(f)
+
+    # debuglink: beside, .debug, debug directory; with build ids and, without, by checksum
+    for base in ("full", "noid"):
+        d = f"{HERE}/link-{base}"
+        os.makedirs(d, exist_ok=True)
+        sh(f"cp {base}.debug {d}/prog.debug && cd {d} && strip -o prog ../{base} && "
+           "objcopy --add-gnu-debuglink=prog.debug prog")
+        expect(f"debuglink, same directory ({base})", find(f"{d}/prog"), debug=f"{d}/prog.debug")
+        os.makedirs(f"{d}/.debug", exist_ok=True)
+        os.rename(f"{d}/prog.debug", f"{d}/.debug/prog.debug")
+        expect(f"debuglink, .debug ({base})", find(f"{d}/prog"), debug=f"{d}/.debug/prog.debug")
+        in_dd = f"{HERE}/dd{d}/prog.debug"
+        os.makedirs(os.path.dirname(in_dd), exist_ok=True)
+        os.rename(f"{d}/.debug/prog.debug", in_dd)
+        expect(f"debuglink, debug directory ({base})", find(f"{d}/prog", debug=f"{HERE}/dd"), debug=in_dd)
+        os.symlink(d, f"{HERE}/sym-{base}")
+        expect(f"debuglink through a linked directory ({base})", find(f"{HERE}/sym-{base}/prog", debug=f"{HERE}/dd"),
+               debug=in_dd)
+        with open(in_dd, "ab") as f:
+            f.write(b"x")
+        want = dict(debug=in_dd) if base == "full" else dict(debug="-", debug_miss="debuglink checksum differs)")
+        expect(f"debuglink, checksum differs ({base})", find(f"{d}/prog", debug=f"{HERE}/dd"), **want)
+    sh("cp link-full/prog link-full/prog2 && objcopy --only-keep-debug other link-full/prog.debug")
+    expect("debuglink to a file of another build id", find(f"{HERE}/link-full/prog"), debug="-",
+           debug_miss="build id differs)")
+    expect("debug file under the symfs", find("/bin/prog", symfs=symfs_with_debug(split)), debug=f"{HERE}/sroot/usr/lib/debug/.build-id/{split}.debug")
+
+
+def symfs_with_debug(split):
+    root = f"{HERE}/sroot"
+    put("stripped", f"{root}/bin/prog")
+    put("full.debug", f"{root}/usr/lib/debug/.build-id/{split}.debug")
+    return root
+
+
+def dwz():
+    if not shutil.which("dwz"):
+        print("ok - dwz # SKIP not installed")
+        return
+    os.makedirs("dwz/.dwz", exist_ok=True)
+    types = "".join(f"struct t{i} {{ int a{i}; long b{i}[{i + 1}]; struct t{i} *next_{i}; }} v{i};" for i in range(60))
+    for name in "ab":
+        with open(f"{name}.c", "w") as f:
+            f.write(types + f"int f_{name}(void) {{ return v3.a3; }} int main(void) {{ return f_{name}(); }}")
+        sh(f"gcc -g -O1 -gdwarf-4 -Wl,--build-id -o dwz/{name} {name}.c")
+    sh("cd dwz && dwz -m .dwz/common.debug -M ../common-moved -r a b; true")
+    # With -r dwz writes the path as it is from the binary's directory.
+    sh("cd dwz && rm -rf .dwz a b && mkdir .dwz && " + " && ".join(
+        f"gcc -g -O1 -gdwarf-4 -Wl,--build-id -o {n} ../{n}.c" for n in "ab") + " && dwz -m .dwz/common.debug -r a b")
+    got = find(f"{HERE}/dwz/a")
+    if "gnu_debugaltlink" not in sh("readelf -SW dwz/a"):
+        print("ok - dwz # SKIP it found nothing in common")
+        return
+    alt = f"{HERE}/dwz/.dwz/common.debug"
+    # the path in the link may be spelled with .. or not
+    report(os.path.realpath(got["alt"]) == alt and got["debug"] == f"{HERE}/dwz/a", "altlink beside the binary", got["text"])
+    alt_id = build_id(alt)
+    moved = put(alt, f"{HERE}/dd/.dwz/common.debug")
+    os.remove(alt)
+    expect("altlink in a debug directory's .dwz", find(f"{HERE}/dwz/a", debug=f"{HERE}/dd"), alt=moved)
+    put(moved, f"{HERE}/dd/.build-id/{alt_id[:2]}/{alt_id[2:]}.debug")
+    os.remove(moved)
+    expect("altlink by build id", find(f"{HERE}/dwz/b", debug=f"{HERE}/dd"),
+           alt=f"{HERE}/dd/.build-id/{alt_id[:2]}/{alt_id[2:]}.debug")
+    put("other", alt)
+    expect("altlink to a file of another build id", find(f"{HERE}/dwz/a"), alt="-")
+
+
+def minidebug():
+    sh("objcopy --only-keep-debug --strip-debug full mini && objcopy -R .debug_info mini && xz -k -f mini && "
+       "strip -o minibin full && objcopy --add-section .gnu_debugdata=mini.xz minibin")
+    expect("minidebuginfo", find(f"{HERE}/minibin"), mini=f"{HERE}/minibin(.gnu_debugdata)")
+    sh("objcopy --add-section .gnu_debugdata=mini.xz full fullmini")
+    expect("minidebuginfo is not unpacked beside a full symbol table", find(f"{HERE}/fullmini"), mini="-")
+    sh("head -c 100 mini.xz > cut.xz && strip -o cutbin full && objcopy --add-section .gnu_debugdata=cut.xz cutbin")
+    got = find(f"{HERE}/cutbin")
+    report(got["mini"] == "-" and any("gnu_debugdata): damaged" in t for t in got["tried"]), "damaged minidebuginfo",
+           got["text"])
+
+
+def vdso():
+    release = platform.release()
+    own = find("[vdso]", kind=KIND_VDSO, release=release)
+    expect("vDSO of the running kernel", own, image="[vdso]")
+    expect("vDSO of another kernel", find("[vdso]", kind=KIND_VDSO, release="0.0.1"), image="-")
+    expect("vDSO of an unknown kernel", find("[vdso]", kind=KIND_VDSO), image="-")
+    expect("vDSO of another build id", find("[vdso]", kind=KIND_VDSO, release=release, id="11" * 20), image="-",
+           image_miss="build id differs)")
+    bid = build_id("full")
+    f = put("full", f"{HERE}/home/.debug/[vdso]/{bid}/vdso")
+    expect("vDSO in the build-id cache", find("[vdso]", kind=KIND_VDSO, id=bid), image=f)
+    # perf record knows the running vDSO's build id; ours must agree
+    perf = glob.glob(os.path.expanduser("~/.debug/[[]vdso]/*/vdso"))
+    ids = [os.path.basename(os.path.dirname(p)) for p in perf]
+    got = [find("[vdso]", kind=KIND_VDSO, id=i)["image"] for i in ids]
+    if "[vdso]" in got or not ids:
+        print("ok - vDSO by build id" + ("" if ids else " # SKIP perf has cached none"))
+
+
+setup()
+images()
+debug_files()
+dwz()
+minidebug()
+vdso()
