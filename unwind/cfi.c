@@ -1,0 +1,298 @@
+/* cfi.c - runs the instructions of a CIE and an FDE up to one address: the row that is valid there.
+ */
+#include "unwind/cfi.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <string.h>
+
+#ifndef DW_CFA_MIPS_advance_loc8
+#define DW_CFA_MIPS_advance_loc8 0x1d
+#endif
+/* "DWARF for the Arm 64-bit Architecture", 4.4.1 */
+#define DW_CFA_AARCH64_negate_ra_state_with_pc 0x2c
+
+/* Compilers nest DW_CFA_remember_state once or twice. */
+#define REMEMBER_MAX 16
+
+struct interp {
+	const struct cfi_fde *fde;
+	const struct arch *arch;
+	uint64_t target; /* stop at the first row that begins after it */
+	struct cfi_row *row;
+	const struct cfi_row *initial; /* after the CIE's instructions; NULL while they run */
+	unsigned n_remembered;
+	struct cfi_row remembered[REMEMBER_MAX];
+};
+
+/* Only the part of a row that is in use. */
+static void row_copy(struct cfi_row *to, const struct cfi_row *from)
+{
+	memcpy(to, from, offsetof(struct cfi_row, regs) + from->n_regs * sizeof *from->regs);
+}
+
+/* Registers that unwinding does not track (vector, segment ...) are read over. */
+static void rule_set(struct interp *in, uint64_t reg, enum cfi_how how, int64_t off)
+{
+	if (reg < in->row->n_regs)
+		in->row->regs[reg] = (struct cfi_reg_rule){.how = (uint8_t)how, .off = off};
+}
+
+static void rule_expression(struct interp *in, struct buf *b, enum cfi_how how)
+{
+	uint64_t reg = buf_uleb(b), len = buf_uleb(b);
+	const uint8_t *expr = buf_take(b, len);
+
+	if (len > UINT32_MAX)
+		b->bad = true;
+	else if (reg < in->row->n_regs)
+		in->row->regs[reg] = (struct cfi_reg_rule){
+			.how = (uint8_t)how, .expr_len = (uint32_t)len, .expr = expr};
+}
+
+static bool rule_restore(struct interp *in, uint64_t reg)
+{
+	if (!in->initial)
+		return false;
+	if (reg < in->row->n_regs)
+		in->row->regs[reg] = in->initial->regs[reg];
+	return true;
+}
+
+static void cfa_set(struct interp *in, uint64_t reg, int64_t off)
+{
+	in->row->cfa_how = CFI_CFA_REG;
+	in->row->cfa_reg = reg < UINT32_MAX ? (uint32_t)reg : UINT32_MAX;
+	in->row->cfa_off = off;
+}
+
+static void cfa_expression(struct interp *in, struct buf *b)
+{
+	uint64_t len = buf_uleb(b);
+
+	in->row->cfa_how = CFI_CFA_EXPRESSION;
+	in->row->cfa_expr = buf_take(b, len);
+	in->row->cfa_expr_len = (uint32_t)len;
+	if (len > UINT32_MAX)
+		b->bad = true;
+}
+
+static bool state_remember(struct interp *in)
+{
+	if (in->n_remembered == REMEMBER_MAX)
+		return false;
+	row_copy(&in->remembered[in->n_remembered++], in->row);
+	return true;
+}
+
+/* Rules come back, the row's place in the code does not. */
+static bool state_restore(struct interp *in)
+{
+	uint64_t start = in->row->start, end = in->row->end;
+
+	if (!in->n_remembered)
+		return false;
+	row_copy(in->row, &in->remembered[--in->n_remembered]);
+	in->row->start = start;
+	in->row->end = end;
+	return true;
+}
+
+/* Moves to code address `loc`. False when the row wanted ends there, or the move is backwards: rows
+ * are in rising order (DWARF5 6.4.1). */
+static bool location_set(struct interp *in, struct buf *b, uint64_t loc)
+{
+	if (!in->initial || loc < in->row->start) {
+		b->bad = true;
+		return false;
+	}
+	if (loc > in->target) {
+		if (loc < in->row->end)
+			in->row->end = loc;
+		return false;
+	}
+	in->row->start = loc;
+	return true;
+}
+
+static bool location_advance(struct interp *in, struct buf *b, uint64_t delta)
+{
+	uint64_t step;
+
+	if (__builtin_mul_overflow(delta, in->fde->cie.code_align, &step) ||
+	    step > UINT64_MAX - in->row->start)
+		step = UINT64_MAX - in->row->start;
+	return location_set(in, b, in->row->start + step);
+}
+
+/* Factored offsets are multiples of the CIE's data alignment; wrapping is harmless, a wild offset
+ * points outside of the stack copy. */
+static int64_t factored(const struct interp *in, uint64_t off)
+{
+	return (int64_t)(off * (uint64_t)in->fde->cie.data_align);
+}
+
+/* Instructions without an operand in the opcode byte. False: the row wanted is complete, or damaged
+ * (then b is bad). Operands are read in their own statements: C does not order arguments. */
+static bool extended_run(struct interp *in, struct buf *b, uint8_t op)
+{
+	struct cfi_row *row = in->row;
+	uint64_t reg, off;
+
+	switch (op) {
+	case DW_CFA_nop:
+		return true;
+	case DW_CFA_set_loc:
+		if (!cfi_pointer_read(in->fde->sec, b, in->fde->cie.pointer_encoding, 0, &off))
+			break;
+		return location_set(in, b, off);
+	case DW_CFA_advance_loc1:
+		return location_advance(in, b, buf_u8(b));
+	case DW_CFA_advance_loc2:
+		return location_advance(in, b, buf_u16(b));
+	case DW_CFA_advance_loc4:
+		return location_advance(in, b, buf_u32(b));
+	case DW_CFA_MIPS_advance_loc8:
+		return location_advance(in, b, buf_u64(b));
+	case DW_CFA_offset_extended:
+		reg = buf_uleb(b);
+		rule_set(in, reg, CFI_OFFSET, factored(in, buf_uleb(b)));
+		return true;
+	case DW_CFA_offset_extended_sf:
+		reg = buf_uleb(b);
+		rule_set(in, reg, CFI_OFFSET, factored(in, (uint64_t)buf_sleb(b)));
+		return true;
+	case DW_CFA_GNU_negative_offset_extended:
+		reg = buf_uleb(b);
+		rule_set(in, reg, CFI_OFFSET, factored(in, -buf_uleb(b)));
+		return true;
+	case DW_CFA_val_offset:
+		reg = buf_uleb(b);
+		rule_set(in, reg, CFI_VAL_OFFSET, factored(in, buf_uleb(b)));
+		return true;
+	case DW_CFA_val_offset_sf:
+		reg = buf_uleb(b);
+		rule_set(in, reg, CFI_VAL_OFFSET, factored(in, (uint64_t)buf_sleb(b)));
+		return true;
+	case DW_CFA_restore_extended:
+		if (!rule_restore(in, buf_uleb(b)))
+			break;
+		return true;
+	case DW_CFA_undefined:
+		rule_set(in, buf_uleb(b), CFI_UNDEFINED, 0);
+		return true;
+	case DW_CFA_same_value:
+		rule_set(in, buf_uleb(b), CFI_SAME_VALUE, 0);
+		return true;
+	case DW_CFA_register:
+		reg = buf_uleb(b);
+		rule_set(in, reg, CFI_REGISTER, (int64_t)buf_uleb(b));
+		return true;
+	case DW_CFA_expression:
+		rule_expression(in, b, CFI_EXPRESSION);
+		return true;
+	case DW_CFA_val_expression:
+		rule_expression(in, b, CFI_VAL_EXPRESSION);
+		return true;
+	case DW_CFA_remember_state:
+		if (!state_remember(in))
+			break;
+		return true;
+	case DW_CFA_restore_state:
+		if (!state_restore(in))
+			break;
+		return true;
+	case DW_CFA_def_cfa:
+		reg = buf_uleb(b);
+		cfa_set(in, reg, (int64_t)buf_uleb(b));
+		return true;
+	case DW_CFA_def_cfa_sf:
+		reg = buf_uleb(b);
+		cfa_set(in, reg, factored(in, (uint64_t)buf_sleb(b)));
+		return true;
+	case DW_CFA_def_cfa_register:
+		if (row->cfa_how != CFI_CFA_REG)
+			break;
+		cfa_set(in, buf_uleb(b), row->cfa_off);
+		return true;
+	case DW_CFA_def_cfa_offset:
+		if (row->cfa_how != CFI_CFA_REG)
+			break;
+		row->cfa_off = (int64_t)buf_uleb(b);
+		return true;
+	case DW_CFA_def_cfa_offset_sf:
+		if (row->cfa_how != CFI_CFA_REG)
+			break;
+		row->cfa_off = factored(in, (uint64_t)buf_sleb(b));
+		return true;
+	case DW_CFA_def_cfa_expression:
+		cfa_expression(in, b);
+		return true;
+	case DW_CFA_GNU_args_size: /* of interest to exception handling only */
+		buf_uleb(b);
+		return true;
+	case DW_CFA_AARCH64_negate_ra_state: /* shares its number with SPARC's window save */
+	case DW_CFA_AARCH64_negate_ra_state_with_pc:
+		if (in->arch->e_machine != EM_AARCH64)
+			break;
+		row->ra_signed = !row->ra_signed;
+		return true;
+	}
+	b->bad = true;
+	return false;
+}
+
+/* Runs instructions until they end or the row is found. False: damaged. */
+static bool insns_run(struct interp *in, struct buf b)
+{
+	while (buf_left(&b)) {
+		uint8_t op = buf_u8(&b), low = op & 0x3f;
+		bool go_on = true;
+
+		switch (op & 0xc0) {
+		case DW_CFA_advance_loc:
+			go_on = location_advance(in, &b, low);
+			break;
+		case DW_CFA_offset:
+			rule_set(in, low, CFI_OFFSET, factored(in, buf_uleb(&b)));
+			break;
+		case DW_CFA_restore:
+			b.bad |= !rule_restore(in, low);
+			break;
+		default:
+			go_on = extended_run(in, &b, op);
+		}
+		if (!buf_ok(&b))
+			return false;
+		if (!go_on)
+			break;
+	}
+	return true;
+}
+
+bool cfi_row_find(const struct cfi_fde *fde, const struct arch *arch, uint64_t vaddr,
+		  struct cfi_row *ret)
+{
+	struct cfi_row initial;
+	struct interp in; /* field by field: clearing `remembered` would cost more than the rest */
+
+	if (vaddr < fde->start || vaddr >= fde->end || fde->cie.ra_reg >= arch->n_regs)
+		return false;
+	memset(ret, 0, offsetof(struct cfi_row, regs) + arch->n_regs * sizeof *ret->regs);
+	ret->start = fde->start;
+	ret->end = fde->end;
+	ret->ra_reg = (uint8_t)fde->cie.ra_reg;
+	ret->is_signal_frame = fde->cie.is_signal_frame;
+	ret->n_regs = arch->n_regs;
+	in.fde = fde;
+	in.arch = arch;
+	in.target = vaddr;
+	in.row = ret;
+	in.initial = NULL;
+	in.n_remembered = 0;
+	if (!insns_run(&in, fde->cie.insns))
+		return false;
+	row_copy(&initial, ret);
+	in.initial = &initial;
+	return insns_run(&in, fde->insns);
+}
