@@ -99,6 +99,11 @@ enum module_miss { MODULE_MISSES(X) MODULE_MISS_N };
 #undef X
 const char *module_miss_text(enum module_miss m);
 
+/* What a later stage keeps per module. modules_free() calls done() and does nothing else with it. */
+struct module_state {
+	void (*done)(struct module_state *state);
+};
+
 struct module {
 	const struct dso *dso;
 	struct elf_image *image;      /* what was mapped; NULL: see image_miss */
@@ -107,6 +112,7 @@ struct module {
 	enum module_miss debug_miss;
 	struct elf_image *alt;        /* .gnu_debugaltlink (dwz) of debug; NULL when none */
 	struct elf_image *mini;       /* .gnu_debugdata of image, unpacked; NULL when none */
+	struct module_state *_Atomic unwind_state; /* NULL until unwind/ sets it, once, by compare-and-swap */
 };
 
 struct modules; /* opaque */
