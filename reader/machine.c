@@ -42,7 +42,8 @@ struct machine {
 	struct address_space *kernel, *guest_kernel;
 	struct space_pool pool;
 	uint64_t last_layout;
-	uint64_t epoch, reclaimed_to;
+	uint64_t epoch;
+	uint64_t reclaimed_to; /* nothing to do for machine_reclaim() with this epoch; 0: unknown */
 	struct address_space *superseded; /* versions that were captured and are not current */
 };
 
@@ -58,6 +59,8 @@ static void space_supersede(struct machine *m, struct address_space **cur,
 	if (old && old->captured) {
 		old->next = m->superseded;
 		m->superseded = old;
+		if (old->epoch < m->reclaimed_to)
+			m->reclaimed_to = 0;
 	} else {
 		space_free(&m->pool, old);
 	}
