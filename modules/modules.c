@@ -1,6 +1,7 @@
 /* modules.c - the table dso -> module, filled on first use from any thread. */
 #include "modules/modules.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "modules/find.h"
@@ -39,8 +40,11 @@ int modules_new(struct modules **ret, const struct modules_options *opt, struct 
 
 static void entry_free(struct module_entry *e)
 {
+	struct module_state *state = atomic_load(&e->m.unwind_state);
 	size_t i;
 
+	if (state)
+		state->done(state);
 	for (i = 0; i < e->tried.n; i++)
 		free(e->tried.v[i]);
 	vec_done(&e->tried);
