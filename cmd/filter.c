@@ -41,7 +41,8 @@ static bool event_named(const char *wanted, const char *name)
 	if (!wanted)
 		return true;
 	n = strlen(wanted);
-	return !strncmp(name, wanted, n) && (name[n] == '\0' || (name[n] == ':' && !strchr(wanted, ':')));
+	return !strncmp(name, wanted, n) &&
+	       (name[n] == '\0' || (name[n] == ':' && !strchr(wanted, ':')));
 }
 
 bool sample_filter_match(const struct sample_filter *f, const struct perf_sample *s)

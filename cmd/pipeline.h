@@ -1,7 +1,7 @@
 /* pipeline.h - the road from a recording to a profile, for every command that walks it.
  *
- * pipeline_load() reads and unwinds everything into integers, pipeline_symbolize() puts names to the
- * distinct addresses. All parts stay open until pipeline_done(), because results refer to them.
+ * pipeline_load() reads and unwinds everything into integers, pipeline_symbolize() puts names to
+ * the distinct addresses. All parts stay open until pipeline_done(), because results refer to them.
  */
 #ifndef CMD_PIPELINE_H
 #define CMD_PIPELINE_H
@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "cmd/verify.h"
 #include "modules/modules.h"
 #include "output/output.h"
 #include "reader/reader.h"
@@ -33,13 +34,15 @@ struct sample_filter {
 
 struct pipeline_options {
 	const char *input;
-	unsigned keep;      /* enum profile_keep */
+	unsigned keep;	    /* enum profile_keep */
 	unsigned n_threads; /* 0: all processors */
 	struct sample_filter filter;
 	struct unwind_options unwind;
+	uint64_t verify_every; /* --verify-unwind=N; 0: off */
 	struct modules_options modules;
 	struct symbolizer_options symbolizer;
-	const volatile sig_atomic_t *stop; /* nonzero: end reading, keep what there is; may be NULL */
+	const volatile sig_atomic_t
+		*stop; /* nonzero: end reading, keep what there is; may be NULL */
 };
 
 struct pipeline {
@@ -48,7 +51,8 @@ struct pipeline {
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	struct unwind_stats unwind; /* sum over the workers */
-	uint64_t filtered;          /* samples that the filter left out */
+	struct verify verify;	    /* likewise */
+	uint64_t filtered;	    /* samples that the filter left out */
 	double seconds_load, seconds_symbolize;
 };
 

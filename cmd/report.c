@@ -20,8 +20,8 @@ static struct stop_sums stop_sums(const struct unwind_stats *u)
 		.no_cfi = s[UNWIND_STOP_NO_CFI],
 		.no_file = s[UNWIND_STOP_NO_BINARY],
 		.no_map = s[UNWIND_STOP_NO_MAP],
-		.broken = s[UNWIND_STOP_BAD_CFI] + s[UNWIND_STOP_BAD_MEMORY] +
-			  s[UNWIND_STOP_LOOP] + s[UNWIND_STOP_DEPTH],
+		.broken = s[UNWIND_STOP_BAD_CFI] + s[UNWIND_STOP_BAD_MEMORY] + s[UNWIND_STOP_LOOP] +
+			  s[UNWIND_STOP_DEPTH],
 	};
 }
 
@@ -67,7 +67,8 @@ static void weigh_stack(const struct profile *p, const struct profile_sample *s,
 	}
 }
 
-/* All dsos with at least one sample, heaviest first. The caller frees; *n is 0 when out of memory. */
+/* All dsos with at least one sample, heaviest first. The caller frees; *n is 0 when out of memory.
+ */
 static struct dso_weight *weigh_dsos(const struct pipeline *p, size_t *n)
 {
 	size_t count = perf_file_dso_count(p->file), i;
@@ -126,18 +127,23 @@ void report_text(const struct pipeline *p, FILE *out)
 	const struct unwind_stats *u = &p->unwind;
 	unsigned i;
 
-	fprintf(out, "samples: %" PRIu64 " read, %" PRIu64 " skipped, %" PRIu64 " lost while recording\n",
+	fprintf(out,
+		"samples: %" PRIu64 " read, %" PRIu64 " skipped, %" PRIu64
+		" lost while recording\n",
 		r->samples, r->skipped_samples, r->lost_samples + r->lost_records);
 	for (i = 0; i < PERF_SKIP_N; i++)
 		if (r->skips[i])
-			fprintf(out, "  skipped records: %" PRIu64 ", %s\n", r->skips[i], perf_skip_text(i));
+			fprintf(out, "  skipped records: %" PRIu64 ", %s\n", r->skips[i],
+				perf_skip_text(i));
 	fprintf(out, "user stacks unwound: %" PRIu64 "\n", u->user_stacks);
 	for (i = 0; i < UNWIND_STOP_N; i++)
 		text_share(out, unwind_stop_text(i), u->stops[i], u->user_stacks);
 	fprintf(out, "frames: %" PRIu64 "\n", u->frames);
 	for (i = 0; i < FRAME_HOW_N; i++)
 		text_share(out, frame_how_text(i), u->frames_by_how[i], u->frames);
-	fprintf(out, "addresses: %" PRIu64 " distinct, %" PRIu64 " with a name, %" PRIu64 " with a line\n",
+	fprintf(out,
+		"addresses: %" PRIu64 " distinct, %" PRIu64 " with a name, %" PRIu64
+		" with a line\n",
 		s->addresses, s->symbolized, s->with_lines);
 	for (i = 1; i < SYM_MISS_N; i++)
 		text_share(out, sym_miss_text(i), s->misses[i], s->addresses);

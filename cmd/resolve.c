@@ -71,6 +71,7 @@ enum option_id {
 	O_TID,
 	O_TIME,
 	O_UNWINDER,
+	O_VERIFY,
 	O_VERSION,
 	O_WITH_PID,
 	O_WITH_TID,
@@ -108,6 +109,7 @@ static const struct option long_options[] = {
 	{"tid", required_argument, NULL, O_TID},
 	{"time", required_argument, NULL, O_TIME},
 	{"unwinder", required_argument, NULL, O_UNWINDER},
+	{"verify-unwind", optional_argument, NULL, O_VERIFY},
 	{"version", no_argument, NULL, O_VERSION},
 	{"vmlinux", required_argument, NULL, 'k'},
 	{"with-pid", no_argument, NULL, O_WITH_PID},
@@ -124,11 +126,14 @@ static const char help_text[] =
 	"  resolve -f script --no-inline perf.data     what `perf script` prints\n"
 	"\n"
 	"output:\n"
-	"  -f, --format NAME      one of the formats below (default: by the suffix of -o, else folded)\n"
+	"  -f, --format NAME      one of the formats below (default: by the suffix of -o, else "
+	"folded)\n"
 	"  -o, --output FILE      instead of standard output\n"
 	"      --count WHAT       weigh stacks by `period` (default) or `samples`\n"
-	"      --kernel --jit --inline --all   folded: mark frames with _[k] _[j] _[i]; all but inline\n"
-	"      --with-pid --with-tid --addrs   folded: more in the root frame; unknown as [module <addr>]\n"
+	"      --kernel --jit --inline --all   folded: mark frames with _[k] _[j] _[i]; all but "
+	"inline\n"
+	"      --with-pid --with-tid --addrs   folded: more in the root frame; unknown as [module "
+	"<addr>]\n"
 	"      --header           print the recording's header and stop\n"
 	"samples:\n"
 	"      --comm NAMES  --pid PIDS  --tid TIDS  --cpu LIST  --event NAME\n"
@@ -137,6 +142,8 @@ static const char help_text[] =
 	"      --no-inline        symbols only: no inlined frames, no lines\n"
 	"      --max-stack N      at most N user frames\n"
 	"      --unwinder NAME    cfi (default), libdw (the slow reference), fp (frame pointers)\n"
+	"      --verify-unwind[=N]   unwind every Nth sample by libdw too, print the classes of "
+	"differences\n"
 	"      --no-guess         never step by frame pointer or stack top without unwind tables\n"
 	"      --no-demangle      names as in the symbol table\n"
 	"      --symfs DIR        look for all files below DIR\n"
@@ -202,7 +209,8 @@ static int set_format(struct resolve *r, const char *name, struct err *err)
 static int set_stats(struct resolve *r, const char *form, struct err *err)
 {
 	if (form && strcmp(form, "json") && strcmp(form, "text"))
-		return err_set(err, ERR_USAGE, NULL, "--stats: '%s' is neither json nor text", form);
+		return err_set(err, ERR_USAGE, NULL, "--stats: '%s' is neither json nor text",
+			       form);
 	r->stats = form && !strcmp(form, "json") ? STATS_JSON : STATS_TEXT;
 	return 0;
 }
@@ -299,6 +307,11 @@ static int set_option(struct resolve *r, int id, struct err *err)
 		return 0;
 	case O_UNWINDER:
 		return set_unwinder(r, optarg, err);
+	case O_VERIFY:
+		r->pipeline.verify_every = 1;
+		return optarg ? args_u64("--verify-unwind", optarg, UINT32_MAX,
+					 &r->pipeline.verify_every, err)
+			      : 0;
 	case O_WITH_PID:
 		r->output.with_pid = true;
 		return 0;
@@ -315,7 +328,8 @@ static int finish_options(struct resolve *r, struct err *err)
 {
 	if (!r->format && r->output_path)
 		r->format = output_format_for_path(r->output_path);
-	if (!r->format && r->output_path && strrchr(r->output_path, '.') > strrchr(r->output_path, '/'))
+	if (!r->format && r->output_path &&
+	    strrchr(r->output_path, '.') > strrchr(r->output_path, '/'))
 		return err_set(err, ERR_USAGE, r->output_path,
 			       "no format has this suffix; name one with -f (see --help)");
 	if (!r->format)
@@ -411,7 +425,8 @@ static int nothing_to_write(const struct pipeline *p, const char *input, struct 
 	const struct perf_file_stats *s = perf_file_stats(p->file);
 
 	if (p->filtered)
-		return err_set(err, ERR_NOT_FOUND, input, "none of the %llu samples passes the filters",
+		return err_set(err, ERR_NOT_FOUND, input,
+			       "none of the %llu samples passes the filters",
 			       (unsigned long long)p->filtered);
 	return err_set(err, ERR_NOT_FOUND, input,
 		       "no samples (%llu records read, %llu samples skipped as damaged)",
@@ -461,7 +476,8 @@ static int exit_code(const struct resolve *r, const struct pipeline *p)
 
 	if (s->damaged || s->interrupted || s->truncated || stop_requested)
 		return EXIT_DAMAGED;
-	if (r->strict && (s->skipped_samples || s->lost_records || s->lost_samples || s->lost_bytes))
+	if (r->strict &&
+	    (s->skipped_samples || s->lost_records || s->lost_samples || s->lost_bytes))
 		return EXIT_DAMAGED;
 	return EXIT_FINE;
 }
@@ -487,7 +503,10 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 	if (!r->quiet)
 		print_advice(p);
 	if (stop_requested)
-		fprintf(stderr, "resolve: interrupted: the output holds what was read until then\n");
+		fprintf(stderr,
+			"resolve: interrupted: the output holds what was read until then\n");
+	if (r->pipeline.verify_every)
+		verify_report(&p->verify, stderr);
 	if (r->stats == STATS_TEXT)
 		report_text(p, stderr);
 	else if (r->stats == STATS_JSON)

@@ -19,6 +19,7 @@ struct worker {
 	unsigned index;
 	struct unwinder *unwinder;
 	struct profile *profile;
+	struct verify verify;
 	uint64_t filtered;
 	struct err err;
 	int rc;
@@ -52,6 +53,7 @@ static void worker_take(struct worker *w, const struct perf_sample *s)
 		return;
 	}
 	unwind_sample(w->unwinder, s, &trace);
+	verify_sample(&w->verify, s, &trace);
 	w->rc = profile_add(w->profile, s, &trace, &w->err);
 }
 
@@ -195,6 +197,8 @@ static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_o
 			rc = profile_set_file(w->profile, p->file, err);
 		if (!rc)
 			rc = unwinder_new(&w->unwinder, p->modules, &uo, err);
+		if (!rc)
+			rc = verify_init(&w->verify, opt->verify_every, p->modules, &uo, err);
 	}
 	return rc;
 }
@@ -214,6 +218,7 @@ static int crew_merge(struct crew *c, struct pipeline *p, struct err *err)
 		if (i)
 			rc = profile_merge(p->profile, w->profile, err);
 		unwind_stats_add(&p->unwind, unwinder_stats(w->unwinder));
+		verify_add(&p->verify, &w->verify);
 		p->filtered += w->filtered;
 	}
 	return rc;
@@ -228,6 +233,7 @@ static void crew_done_free(struct crew *c)
 			profile_free(c->workers[i].profile);
 		if (c->workers[i].unwinder)
 			unwinder_free(c->workers[i].unwinder);
+		verify_done(&c->workers[i].verify);
 	}
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->more);

@@ -1,7 +1,8 @@
 /* workers.h - unwinds batches on several threads, each filling a profile of its own.
  *
- * Samples are sharded by thread id, so that what a worker keeps between samples of one thread (caches,
- * stitching donors) never depends on the number of workers, and neither does the merged result.
+ * Samples are sharded by thread id, so that what a worker keeps between samples of one thread
+ * (caches, stitching donors) never depends on the number of workers, and neither does the merged
+ * result.
  */
 #ifndef CMD_WORKERS_H
 #define CMD_WORKERS_H

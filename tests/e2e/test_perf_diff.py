@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Frame by frame against perf on recordings of programs nobody wrote for this test.
+
+Every sample of `perf record --call-graph dwarf` must give the frames that `perf script --no-inline` gives,
+or fall into one of the classes below; tests/README.md says for each who is right and how that was shown. A
+second opinion on the same bytes is libdw (`--unwinder=libdw`). What is in no class fails the test.
+"""
+import os
+import re
+import sys
+from collections import Counter
+
+from common import RESOLVE, Tap, have, run
+
+tap = Tap()
+HEAD = re.compile(r"^\s*(\S.*?)\s+(\d+)\s+(?:\[\d+\]\s+)?(\d+\.\d+):")
+FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
+
+PY = """
+import json, re, sys, time
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+end = time.time() + 1.2
+while time.time() < end:
+    fib(14)
+    d = {str(i): list(range(20)) for i in range(200)}
+    s = json.dumps(d); json.loads(s); re.findall(r'(\\d+), (\\d+)', s); sorted(s)
+"""
+JS = """
+const end = Date.now() + 1200;
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
+while (Date.now() < end) { fib(20); JSON.parse(JSON.stringify({ a: [1, 2, { b: "x".repeat(100) }] })); [3, 1, 2].sort((a, b) => a - b) }
+"""
+CC = """
+#include <regex>
+#include <iostream>
+int main(int c, char **v) { std::regex r(v[0]); std::cout << std::regex_match(v[1], r); }
+"""
+WORK = [
+    ("python3", ["python3", "w.py"]),
+    ("gcc", ["g++", "-O1", "-c", "w.cc", "-o", "w.o"]),
+    ("clang", ["clang++", "-O1", "-c", "w.cc", "-o", "w.o"]),
+    ("openssl", ["openssl", "speed", "-seconds", "1", "sha256", "rsa2048"]),
+    ("node", ["node", "w.js"]),
+]
+
+
+def samples(text):
+    """{(tid, time): [(function, dso)]}: times are to the microsecond in both."""
+    out, frames = {}, None
+    for line in text.splitlines():
+        m = FRAME.match(line)
+        if m and frames is not None:
+            frames.append((re.sub(r"\+0x[0-9a-f]+$", "", m.group(2)), os.path.basename(m.group(3)),
+                           int(m.group(1), 16)))
+            continue
+        m = HEAD.match(line)
+        if m:
+            frames = out.setdefault((m.group(2), m.group(3)), [])
+    return out
+
+
+def same(a, b):
+    return a[0] == b[0] and a[1] == b[1]
+
+
+def names(frames):
+    return [f[:2] for f in frames]
+
+
+def classify(ours, perf, libdw):
+    """The class of a sample, or None when nothing explains the difference."""
+    if names(ours) == names(perf):
+        return "equal"
+    n = min(len(ours), len(perf))
+    d = next((i for i in range(n) if not same(ours[i], perf[i])), n)
+    if d == len(perf) and len(ours) > len(perf):
+        return "perf stops earlier"
+    agree = names(ours) == names(libdw)
+    if d == len(ours):
+        return "perf goes on, libdw agrees with us" if agree else None
+    if ours[d][1] == perf[d][1] and names(ours[d + 1:]) == names(perf[d + 1:]):
+        return "one name differs"
+    if agree:
+        return "frames differ, libdw agrees with us"
+    return None
+
+
+def compare(name, cmd):
+    run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,16384", "-m", "16M",
+         "-o", "x.data", "--", *cmd])
+    perf = samples(run(["perf", "script", "--no-inline", "--no-demangle", "--max-stack", "1024", "-F",
+                        "comm,tid,time,ip,sym,dso", "-i", "x.data"]).stdout)
+    base = [RESOLVE, "-q", "-f", "script", "--no-inline", "--no-demangle"]
+    ours = samples(run([*base, "x.data"]).stdout)
+    libdw = samples(run([*base, "--unwinder=libdw", "x.data"]).stdout)
+    tap.check(len(perf) > 100 and ours.keys() == perf.keys(), f"{name}: the same samples",
+              (len(perf), len(ours), sorted(perf.keys() ^ ours.keys())[:5]))
+    classes, bad = Counter(), []
+    for key in perf.keys() & ours.keys():
+        c = classify(ours[key], perf[key], libdw.get(key, []))
+        classes[c] += 1
+        if c is None:
+            bad.append(key)
+    print(f"# {name}: {len(perf)} samples: " + ", ".join(f"{n} {c}" for c, n in classes.most_common()))
+    show = "\n".join(f"{key}\n ours  {names(ours[key])}\n perf  {names(perf[key])}\n libdw {names(libdw.get(key, []))}"
+                     for key in bad[:3])
+    tap.check(not bad, f"{name}: every difference is explained", f"{len(bad)} of {len(perf)}\n{show}")
+
+
+for f, text in (("w.py", PY), ("w.js", JS), ("w.cc", CC)):
+    with open(f, "w") as out:
+        out.write(text)
+if not have("perf"):
+    tap.skip("perf script", "perf is not installed")
+    tap.end()
+for label, command in WORK:
+    if have(command[0]):
+        compare(label, command)
+    else:
+        tap.skip(label, f"{command[0]} is not installed")
+tap.end()
