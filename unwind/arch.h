@@ -8,9 +8,22 @@
 #define UNWIND_ARCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define ARCH_REGS_MAX 40
+
+/* Code that returns from a signal handler, for libraries that have no call frame information for
+ * it: when `code` is at the pc, the interrupted registers are at sp + save[i].off. */
+struct arch_trampoline {
+	const uint8_t *code;
+	uint8_t code_bytes;
+	uint8_t n_saved;
+	const struct arch_saved_reg {
+		uint8_t reg; /* DWARF number */
+		uint16_t off;
+	} * saved;
+};
 
 struct arch {
 	const char *names[8]; /* uname and perf names, NULL-terminated: "x86_64", "amd64" */
@@ -20,8 +33,13 @@ struct arch {
 	/* DWARF numbers of the special registers. `ra` holds the return address on entry to a
 	 * function (the same as `pc` where calls push it to the stack). */
 	uint8_t sp, fp, ra, pc;
+	/* Low bits of a code address that count; those above may hold an authentication code. */
+	uint8_t code_bits;
 	/* perf register bit -> DWARF register, -1: not tracked. perf's IP maps to `pc`. */
 	int8_t perf_to_dwarf[64];
+	/* Can a call instruction end where `end` points? `n` bytes before it may be read. */
+	bool (*ends_in_call)(const uint8_t *end, size_t n);
+	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */
 };
 
 /* NULL: not supported. `name` as in the recording (HEADER_ARCH); NULL: this machine's. `abi` is

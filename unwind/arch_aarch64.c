@@ -4,6 +4,40 @@
 
 #include <elf.h>
 
+/* Arm ARM C4.1: BL imm26; BLR Xn and its authenticating forms BLRAA, BLRAB, BLRAAZ, BLRABZ. */
+static bool ends_in_call(const uint8_t *end, size_t n)
+{
+	uint32_t insn;
+
+	if (n < 4)
+		return false;
+	insn = (uint32_t)end[-4] | (uint32_t)end[-3] << 8 | (uint32_t)end[-2] << 16 |
+	       (uint32_t)end[-1] << 24;
+	return insn >> 26 == 0x25 || (insn & 0xfffffc1f) == 0xd63f0000 ||
+	       (insn & 0xfefff800) == 0xd63f0800;
+}
+
+/* mov x8, #__NR_rt_sigreturn; svc #0 */
+static const uint8_t sigreturn[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
+
+/* struct rt_sigframe at sp: siginfo (128 bytes), then ucontext, whose mcontext is at 176 and begins
+ * with the fault address (asm/ucontext.h, asm/sigcontext.h). */
+#define X(i)                               \
+	{                                  \
+		i, 128 + 176 + 8 + 8 * (i) \
+	}
+static const struct arch_saved_reg ucontext_regs[] = {
+	X(0),  X(1),  X(2),  X(3),  X(4),  X(5),  X(6),	 X(7),	X(8),  X(9),  X(10),
+	X(11), X(12), X(13), X(14), X(15), X(16), X(17), X(18), X(19), X(20), X(21),
+	X(22), X(23), X(24), X(25), X(26), X(27), X(28), X(29), X(30), X(31), X(32),
+};
+#undef X
+
+static const struct arch_trampoline trampolines[] = {
+	{sigreturn, sizeof sigreturn, sizeof ucontext_regs / sizeof *ucontext_regs, ucontext_regs},
+	{0},
+};
+
 const struct arch arch_aarch64 = {
 	.names = {"aarch64", "arm64"},
 	.e_machine = EM_AARCH64,
@@ -13,6 +47,7 @@ const struct arch arch_aarch64 = {
 	.fp = 29,
 	.ra = 30,
 	.pc = 32,
+	.code_bits = 48, /* the usual user address space; larger ones are asked for by hint */
 	/* clang-format off */
 	.perf_to_dwarf = {
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
@@ -21,4 +56,6 @@ const struct arch arch_aarch64 = {
 		[33 ... 63] = -1,
 	},
 	/* clang-format on */
+	.ends_in_call = ends_in_call,
+	.trampolines = trampolines,
 };

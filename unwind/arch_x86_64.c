@@ -5,6 +5,61 @@
 
 #include <elf.h>
 
+/* Length of the indirect call at `code`, 0 when there is none. Intel SDM volume 2, CALL: FF /2 with
+ * a ModRM byte that says how many bytes follow. */
+static size_t indirect_call_bytes(const uint8_t *code, size_t n)
+{
+	unsigned mod, rm;
+	size_t len = 2;
+
+	if (n < len || code[0] != 0xff || (code[1] >> 3 & 7) != 2)
+		return 0;
+	mod = code[1] >> 6;
+	rm = code[1] & 7;
+	if (mod == 3)
+		return len;
+	if (rm == 4) { /* a SIB byte, which may ask for a displacement without a base */
+		if (n < ++len)
+			return 0;
+		rm = code[2] & 7;
+	}
+	return len + (mod == 1 ? 1 : mod == 2 || rm == 5 ? 4 : 0);
+}
+
+/* Prefixes come before the opcode and need not be looked at. */
+static bool ends_in_call(const uint8_t *end, size_t n)
+{
+	size_t len;
+
+	if (n >= 5 && end[-5] == 0xe8)
+		return true;
+	for (len = 2; len <= 7 && len <= n; len++)
+		if (indirect_call_bytes(end - len, len) == len)
+			return true;
+	return false;
+}
+
+/* ---- x86-64 ------------------------------------------------------------------------------ */
+
+/* mov $__NR_rt_sigreturn, %rax (or %eax); syscall */
+static const uint8_t sigreturn_rax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+static const uint8_t sigreturn_eax[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+/* struct ucontext, which is at sp then: flags, link and stack take 40 bytes, then struct sigcontext
+ * (asm/sigcontext.h). */
+static const struct arch_saved_reg ucontext_regs[] = {
+	{8, 40},  {9, 48},  {10, 56}, {11, 64}, {12, 72}, {13, 80}, {14, 88}, {15, 96},	 {5, 104},
+	{4, 112}, {6, 120}, {3, 128}, {1, 136}, {0, 144}, {2, 152}, {7, 160}, {16, 168},
+};
+
+enum { N_UCONTEXT_REGS = sizeof ucontext_regs / sizeof *ucontext_regs };
+
+static const struct arch_trampoline trampolines[] = {
+	{sigreturn_rax, sizeof sigreturn_rax, N_UCONTEXT_REGS, ucontext_regs},
+	{sigreturn_eax, sizeof sigreturn_eax, N_UCONTEXT_REGS, ucontext_regs},
+	{0},
+};
+
 const struct arch arch_x86_64 = {
 	.names = {"x86_64", "amd64"},
 	.e_machine = EM_X86_64,
@@ -14,6 +69,7 @@ const struct arch arch_x86_64 = {
 	.fp = 6,
 	.ra = 16,
 	.pc = 16,
+	.code_bits = 64,
 	/* clang-format off */
 	.perf_to_dwarf = {
 		0, 3, 2, 1, 4, 5, 6, 7,           /* AX BX CX DX SI DI BP SP */
@@ -22,7 +78,11 @@ const struct arch arch_x86_64 = {
 		[24 ... 63] = -1,
 	},
 	/* clang-format on */
+	.ends_in_call = ends_in_call,
+	.trampolines = trampolines,
 };
+
+/* ---- i386 -------------------------------------------------------------------------------- */
 
 /* A 32-bit task has no R8..R15; the kernel still uses the 64-bit numbering of the rest. */
 const struct arch arch_i386 = {
@@ -34,10 +94,12 @@ const struct arch arch_i386 = {
 	.fp = 5,
 	.ra = 8,
 	.pc = 8,
+	.code_bits = 32,
 	/* clang-format off */
 	.perf_to_dwarf = {
 		0, 3, 1, 2, 6, 7, 5, 4,           /* AX BX CX DX SI DI BP SP */
 		8, [9 ... 63] = -1,               /* IP */
 	},
 	/* clang-format on */
+	.ends_in_call = ends_in_call,
 };

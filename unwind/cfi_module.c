@@ -1,0 +1,217 @@
+/* cfi_module.c - address -> row -> rule of one module: sections in the order of their worth, and
+ * what can be known without them. */
+#include "unwind/cfi_module.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "unwind/cfi_index.h"
+#include "unwind/unwind.h"
+
+/* The code at the ELF entry is a few dozen bytes that call the first C function; no CPU and no libc
+ * comes near this. */
+#define ENTRY_CODE_BYTES 128
+
+struct cfi_module {
+	struct module_state state; /* first: modules/ frees through it */
+	struct modules *modules;
+	struct module *mod;
+	const struct arch *arch;
+	pthread_mutex_t lock; /* guards what follows */
+	struct cfi_index eh, debug;
+	bool debug_opened;
+	struct hash_table by_vaddr, full_by_vaddr; /* vaddr -> index in rules, full_rules */
+	VEC(struct rule) rules;
+	VEC(const struct full_rule *) full_rules;
+	struct arena arena;
+};
+
+static void module_done(struct module_state *state)
+{
+	struct cfi_module *cm = (struct cfi_module *)state;
+
+	cfi_index_done(&cm->eh);
+	cfi_index_done(&cm->debug);
+	hash_done(&cm->by_vaddr);
+	hash_done(&cm->full_by_vaddr);
+	vec_done(&cm->rules);
+	vec_done(&cm->full_rules);
+	arena_done(&cm->arena);
+	pthread_mutex_destroy(&cm->lock);
+	free(cm);
+}
+
+/* This machine's byte order only: all processors in the table are little-endian in practice. */
+static const struct arch *image_arch(const struct elf_image *img)
+{
+	static const struct arch *const archs[] = {&arch_x86_64, &arch_i386, &arch_aarch64};
+	size_t i;
+
+	for (i = 0; i < sizeof archs / sizeof *archs; i++)
+		if (elf_image_machine(img) == archs[i]->e_machine &&
+		    elf_image_is_64(img) == (archs[i]->word_bytes == 8) && !elf_image_swapped(img))
+			return archs[i];
+	return NULL;
+}
+
+struct cfi_module *cfi_module_get(struct modules *modules, struct module *mod)
+{
+	struct module_state *state = atomic_load(&mod->unwind_state);
+	struct cfi_module *cm;
+
+	if (state)
+		return (struct cfi_module *)state;
+	cm = calloc(1, sizeof *cm);
+	if (!cm)
+		return NULL;
+	cm->state.done = module_done;
+	cm->modules = modules;
+	cm->mod = mod;
+	cm->arch = image_arch(mod->image);
+	pthread_mutex_init(&cm->lock, NULL);
+	cfi_index_open_eh(&cm->eh, mod->image);
+	if (atomic_compare_exchange_strong(&mod->unwind_state, &state, &cm->state))
+		return cm;
+	module_done(&cm->state); /* another worker was faster */
+	return (struct cfi_module *)state;
+}
+
+const struct arch *cfi_module_arch(const struct cfi_module *cm)
+{
+	return cm->arch;
+}
+
+const uint8_t *cfi_module_code_before(const struct cfi_module *cm, uint64_t vaddr, size_t *n)
+{
+	const uint8_t *p;
+	size_t left;
+
+	for (; *n; --*n) {
+		p = elf_image_at_vaddr(cm->mod->image, vaddr - *n, &left);
+		if (p && left >= *n)
+			return p + *n;
+	}
+	return NULL;
+}
+
+/* The section's place in the file matters only for messages; the debug file is looked for only when
+ * the image has neither. */
+static void debug_frame_open(struct cfi_module *cm)
+{
+	cm->debug_opened = true;
+	cfi_index_open_debug(&cm->debug, cm->mod->image);
+	if (cm->debug.sec.size)
+		return;
+	module_debug(cm->modules, cm->mod);
+	if (cm->mod->debug && cm->mod->debug != cm->mod->image)
+		cfi_index_open_debug(&cm->debug, cm->mod->debug);
+}
+
+/* Is vaddr in the code at the ELF entry, of which no FDE covers a part? */
+static bool is_entry_code(struct cfi_module *cm, uint64_t vaddr)
+{
+	uint64_t entry = elf_image_entry(cm->mod->image), at;
+	struct cfi_fde fde;
+
+	if (!entry || vaddr < entry || vaddr - entry >= ENTRY_CODE_BYTES)
+		return false;
+	for (at = entry; at < vaddr; at++) /* a function that follows has an FDE of its own */
+		if (cfi_index_find(&cm->eh, at, &fde) > 0)
+			return false;
+	return true;
+}
+
+/* A row made up for code that is known by its bytes. */
+static bool trampoline_row(const struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row)
+{
+	const struct arch *arch = cm->arch;
+	const struct arch_trampoline *t = arch->trampolines;
+	const uint8_t *code;
+	size_t left, i;
+
+	for (; t && t->code; t++) {
+		/* The address may be that before the first instruction: the kernel made it a return
+		 * address, and looking up return addresses subtracts one. */
+		code = elf_image_at_vaddr(cm->mod->image, vaddr, &left);
+		if (code && left > t->code_bytes && memcmp(code, t->code, t->code_bytes))
+			code++;
+		if (!code || left <= t->code_bytes || memcmp(code, t->code, t->code_bytes))
+			continue;
+		*row = (struct cfi_row){.cfa_how = CFI_CFA_REG,
+					.cfa_reg = arch->sp,
+					.ra_reg = arch->pc,
+					.n_regs = arch->n_regs,
+					.is_signal_frame = true};
+		for (i = 0; i < t->n_saved; i++)
+			row->regs[t->saved[i].reg] =
+				(struct cfi_reg_rule){.how = CFI_OFFSET, .off = t->saved[i].off};
+		return true;
+	}
+	return false;
+}
+
+/* RULE_FULL and a row, or the kind that says why there is none. */
+static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row)
+{
+	struct cfi_fde fde;
+	int rc = cfi_index_find(&cm->eh, vaddr, &fde);
+
+	if (rc == 0 && is_entry_code(cm, vaddr))
+		return RULE_END;
+	if (rc == 0 && trampoline_row(cm, vaddr, row))
+		return RULE_FULL;
+	if (rc == 0) {
+		if (!cm->debug_opened)
+			debug_frame_open(cm);
+		rc = cfi_index_find(&cm->debug, vaddr, &fde);
+	}
+	if (rc <= 0)
+		return RULE_NO_CFI;
+	return cfi_row_find(&fde, cm->arch, vaddr, row) ? RULE_FULL : RULE_BAD_CFI;
+}
+
+struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr)
+{
+	struct rule rule = {.kind = RULE_NO_CFI};
+	struct cfi_row row;
+	uint32_t i;
+
+	pthread_mutex_lock(&cm->lock);
+	i = hash_get(&cm->by_vaddr, vaddr);
+	if (i != HASH_NONE) {
+		rule = cm->rules.v[i];
+	} else {
+		rule.kind = row_find(cm, vaddr, &row);
+		if (rule.kind == RULE_FULL)
+			rule_pack(&row, cm->arch, vaddr, &rule);
+		/* Without memory to remember it, it is found again the next time. */
+		if (!vec_push(&cm->rules, rule) &&
+		    hash_put(&cm->by_vaddr, vaddr, (uint32_t)cm->rules.n - 1))
+			cm->rules.n--;
+	}
+	pthread_mutex_unlock(&cm->lock);
+	return rule;
+}
+
+const struct full_rule *cfi_module_full_rule(struct cfi_module *cm, uint64_t vaddr)
+{
+	const struct full_rule *full = NULL;
+	struct cfi_row row;
+	uint32_t i;
+
+	pthread_mutex_lock(&cm->lock);
+	i = hash_get(&cm->full_by_vaddr, vaddr);
+	if (i != HASH_NONE) {
+		full = cm->full_rules.v[i];
+	} else if (row_find(cm, vaddr, &row) == RULE_FULL) {
+		full = rule_full(&row, &cm->arena);
+		if (full && !vec_push(&cm->full_rules, full) &&
+		    hash_put(&cm->full_by_vaddr, vaddr, (uint32_t)cm->full_rules.n - 1))
+			cm->full_rules.n--;
+	}
+	pthread_mutex_unlock(&cm->lock);
+	return full;
+}

@@ -1,0 +1,29 @@
+/* cfi_module.h - what unwinding knows about one module; shared by all workers. Private to unwind/.
+ */
+#ifndef UNWIND_CFI_MODULE_H
+#define UNWIND_CFI_MODULE_H
+
+#include "modules/modules.h"
+#include "unwind/rule.h"
+
+struct cfi_module; /* lives as long as the modules */
+
+/* The state of a module with an image, made at the first call. NULL when out of memory. */
+struct cfi_module *cfi_module_get(struct modules *modules, struct module *mod);
+
+/* The processor of the image; NULL when it is not supported. */
+const struct arch *cfi_module_arch(const struct cfi_module *cm);
+
+/* The rule for a vaddr: of the FDE that covers it, or RULE_END in the code that the program starts
+ * with, or for a sigreturn trampoline, or RULE_NO_CFI or RULE_BAD_CFI. Remembered. */
+struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr);
+
+/* The complete rule where the one above is of another kind than RULE_END, NO_CFI or BAD_CFI; NULL
+ * when there is none or out of memory. Lives as long as the module. */
+const struct full_rule *cfi_module_full_rule(struct cfi_module *cm, uint64_t vaddr);
+
+/* Machine code bytes that end at vaddr: up to *n of them, fewer at a segment's start. NULL: none.
+ */
+const uint8_t *cfi_module_code_before(const struct cfi_module *cm, uint64_t vaddr, size_t *n);
+
+#endif

@@ -1,0 +1,117 @@
+/* ladder.c - the caller of code without call frame information: the return address at the stack
+ * pointer, the link register, the frame pointer. Each is believed only when it fits. */
+#include <sys/mman.h>
+
+#include "unwind/walk.h"
+
+/* The longest call instruction of any supported processor (x86: FF /2 with SIB and disp32). */
+#define CALL_BYTES_MAX 7
+
+/* What says that an address was put there by a call. */
+enum evidence {
+	EVIDENCE_NONE,
+	EVIDENCE_MAP,  /* executable memory without a file to look into */
+	EVIDENCE_CALL, /* the instruction before it is a call */
+};
+
+static enum evidence return_evidence(struct walk *w, uint64_t ip)
+{
+	const struct map *map = ip ? address_space_find(w->s->space, ip - 1) : NULL;
+	struct cfi_module *cm;
+	const uint8_t *code;
+	size_t n = CALL_BYTES_MAX;
+	uint64_t vaddr;
+
+	if (!map || !(map->prot & PROT_EXEC))
+		return EVIDENCE_NONE;
+	cm = walk_module(w, map, ip - 1, &vaddr);
+	if (!cm)
+		return EVIDENCE_MAP;
+	code = cfi_module_code_before(cm, vaddr + 1, &n);
+	return code && w->arch->ends_in_call(code, n) ? EVIDENCE_CALL : EVIDENCE_NONE;
+}
+
+/* On entry to a function, and in one without a frame. */
+static bool stack_top_step(struct walk *w, struct cursor *c)
+{
+	uint64_t ra;
+
+	if (w->arch->ra != w->arch->pc || !walk_arch_word(w, c->sp, &ra) ||
+	    return_evidence(w, ra) != EVIDENCE_CALL)
+		return false;
+	c->ip = ra;
+	c->sp += w->arch->word_bytes;
+	c->how = FRAME_STACK_TOP;
+	return true;
+}
+
+static bool link_register_step(struct walk *w, struct cursor *c)
+{
+	uint64_t ra = c->lr;
+
+	if (!c->lr_known)
+		return false;
+	if (w->arch->code_bits < 64)
+		ra &= (1ull << w->arch->code_bits) - 1;
+	if (return_evidence(w, ra) != EVIDENCE_CALL)
+		return false;
+	c->ip = ra;
+	c->how = FRAME_LINK_REGISTER;
+	return true;
+}
+
+/* {caller's fp, return address} at fp, on all supported processors. */
+static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
+					   enum unwind_stop otherwise)
+{
+	uint64_t word = w->arch->word_bytes, ra, fp;
+	enum unwind_stop stop;
+
+	if (!c->fp_known)
+		return otherwise;
+	/* A chain of frame pointers ends with 0 (psABI AMD64 3.4.1, AAPCS64 6.4.6). */
+	if (!c->fp)
+		return c->how == FRAME_FRAME_POINTER ? UNWIND_STOP_END : otherwise;
+	if (c->fp % word || c->fp < c->sp)
+		return otherwise;
+	if (!walk_arch_word(w, c->fp, &fp) || !walk_arch_word(w, c->fp + word, &ra)) {
+		stop = walk_read_stop(w, c->fp + word);
+		return stop == UNWIND_STOP_TRUNCATED_STACK ? stop : otherwise;
+	}
+	if (w->arch->code_bits < 64)
+		ra &= (1ull << w->arch->code_bits) - 1;
+	if (!ra)
+		return UNWIND_STOP_END;
+	if (return_evidence(w, ra) == EVIDENCE_NONE)
+		return otherwise;
+	c->ip = ra;
+	c->sp = c->fp + 2 * word;
+	c->fp = fp;
+	c->how = FRAME_FRAME_POINTER;
+	return WALK_ON;
+}
+
+enum unwind_stop ladder_step(struct walk *w, struct cursor *c, const struct rule_entry *e)
+{
+	static const enum unwind_stop stops[] = {
+		[RULE_NO_CFI] = UNWIND_STOP_NO_CFI,
+		[RULE_BAD_CFI] = UNWIND_STOP_BAD_CFI,
+		[RULE_NO_BINARY] = UNWIND_STOP_NO_BINARY,
+		[RULE_NO_MAP] = UNWIND_STOP_NO_MAP,
+	};
+	enum unwind_stop stop = stops[e->rule.kind];
+	bool innermost = !c->is_return_address;
+
+	w->sink->stop_module = e->map ? modules_get(w->worker->modules, e->map->dso) : NULL;
+	/* A return address that leads nowhere is not followed by a guess. */
+	if (w->worker->no_guess || (stop == UNWIND_STOP_NO_MAP && !innermost))
+		return stop;
+	if (!innermost || (!stack_top_step(w, c) && !link_register_step(w, c))) {
+		stop = frame_pointer_step(w, c, stop);
+		if (stop != WALK_ON)
+			return stop;
+	}
+	c->is_return_address = true;
+	w->sink->stop_module = NULL;
+	return WALK_ON;
+}

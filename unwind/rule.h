@@ -1,0 +1,72 @@
+/* rule.h - rows of call frame information in the forms that walking a stack uses. Private to
+ * unwind/.
+ *
+ * Nearly all rows say: CFA is sp or fp plus a constant, fp is saved at CFA - n or not at all, the
+ * return address is at CFA - 8. `struct rule` holds these in 16 bytes, and with them the few other
+ * shapes that need nothing but sp, fp and the program counter. `struct full_rule` holds any row.
+ */
+#ifndef UNWIND_RULE_H
+#define UNWIND_RULE_H
+
+#include "base/arena.h"
+#include "unwind/arch.h"
+#include "unwind/cfi.h"
+
+enum rule_kind {
+	RULE_SP,     /* CFA = sp + cfa_off; fp at CFA + fp_off, unchanged when fp_off is 0; return
+		      * address at CFA + ra_off */
+	RULE_FP,     /* the same from fp */
+	RULE_SHAPED, /* base = register `reg` + nothing, and what `flags` say */
+	RULE_FULL,   /* needs all registers: struct full_rule */
+	RULE_END,    /* the outermost frame */
+	/* No rule; what is tried next is in ladder.c. */
+	RULE_NO_CFI,
+	RULE_BAD_CFI,
+	RULE_NO_BINARY,
+	RULE_NO_MAP,
+};
+
+/* Flags of RULE_SHAPED. base = value of `reg`. */
+enum {
+	RULE_DEREF = 1,	     /* CFA = memory at (base + cfa_off), plus cfa_add */
+	RULE_RA_AT_BASE = 2, /* return address at base + ra_off, not CFA + ra_off */
+	RULE_FP_AT_BASE = 4, /* fp at base + fp_off */
+	RULE_FP_LOST = 8,    /* fp has no value in the caller */
+	RULE_SIGNAL = 16,    /* the caller was interrupted, not calling */
+	RULE_PC_IN_CFA = 32, /* depends on the exact pc (PLT): not valid for a return address */
+};
+
+struct rule {
+	int32_t cfa_off;
+	int32_t fp_off;
+	int16_t ra_off;
+	int16_t cfa_add;
+	uint8_t kind; /* enum rule_kind */
+	uint8_t reg;
+	uint8_t flags;
+	uint8_t how; /* enum frame_how of the caller's frame */
+};
+
+/* Rules that leave a register unchanged are left out. Immutable. */
+struct full_rule {
+	uint8_t cfa_how, ra_reg, how;
+	uint8_t n;
+	bool is_signal_frame, ra_signed;
+	uint32_t cfa_reg, cfa_expr_len;
+	union {
+		int64_t cfa_off;
+		const uint8_t *cfa_expr;
+	};
+	struct full_rule_reg {
+		uint8_t reg;
+		struct cfi_reg_rule rule;
+	} regs[];
+};
+
+/* RULE_FULL when the row does not fit. `vaddr`: the address it is used for. */
+void rule_pack(const struct cfi_row *row, const struct arch *arch, uint64_t vaddr,
+	       struct rule *ret);
+/* NULL when out of memory. Points into the section's bytes for expressions. */
+const struct full_rule *rule_full(const struct cfi_row *row, struct arena *arena);
+
+#endif

@@ -1,0 +1,62 @@
+/* rule_cache.h - rules by runtime address, one cache per worker. Private to unwind/.
+ *
+ * Direct-mapped. An address means something only in its address space: spaces (by layout id) get
+ * 16-bit numbers, which share a key with the 48 address bits that user space has on all supported
+ * processors. Addresses above never match and are not stored.
+ */
+#ifndef UNWIND_RULE_CACHE_H
+#define UNWIND_RULE_CACHE_H
+
+#include "base/hash.h"
+#include "reader/reader.h"
+#include "unwind/rule.h"
+
+#define RULE_CACHE_BITS	     16
+#define FULL_RULE_CACHE_BITS 12
+#define RULE_CACHE_IP_BITS   48
+
+struct rule_entry {
+	uint64_t key; /* 0: empty */
+	const struct map *map;
+	struct rule rule;
+};
+
+struct full_rule_entry {
+	uint64_t key;
+	const struct full_rule *rule;
+	uint64_t bias; /* runtime address minus vaddr */
+};
+
+struct rule_cache {
+	struct rule_entry *entries;
+	struct full_rule_entry *full_entries;
+	struct hash_table spaces; /* layout id -> number */
+	uint64_t last_layout;
+	uint16_t last_number;
+};
+
+/* 0 or -ERR_NOMEM. Untouched parts of the tables take no memory. */
+int rule_cache_init(struct rule_cache *c);
+void rule_cache_done(struct rule_cache *c);
+
+/* Number of an address space, from 1; 0 when out of memory (then nothing may be cached). All
+ * entries are dropped when the numbers are used up. */
+uint16_t rule_cache_space(struct rule_cache *c, uint64_t layout);
+
+static inline uint64_t rule_cache_key(uint16_t space_no, uint64_t ip)
+{
+	return (uint64_t)space_no << RULE_CACHE_IP_BITS | ip;
+}
+
+/* Where the key belongs, whatever is there. Fibonacci hashing: the product's top bits. */
+static inline struct rule_entry *rule_cache_at(const struct rule_cache *c, uint64_t key)
+{
+	return &c->entries[key * 0x9e3779b97f4a7c15u >> (64 - RULE_CACHE_BITS)];
+}
+
+static inline struct full_rule_entry *full_rule_cache_at(const struct rule_cache *c, uint64_t key)
+{
+	return &c->full_entries[key * 0x9e3779b97f4a7c15u >> (64 - FULL_RULE_CACHE_BITS)];
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* walk.c - what both walks share: memory of the sample, and rules that are not in the cache. */
+#include "unwind/walk.h"
+
+/* No stack is larger; an address farther above the copy's start is not on it (setrlimit's usual
+ * default is 8 MiB, Go's limit 1 GiB). */
+#define STACK_BYTES_MAX (1ull << 30)
+
+bool walk_arch_word(const struct walk *w, uint64_t addr, uint64_t *ret)
+{
+	uint64_t off = addr - w->sp_ip, size = w->s->user_stack_bytes;
+	uint32_t word;
+
+	if (w->arch->word_bytes == 8)
+		return walk_word(w, addr, ret);
+	if (size < sizeof word || off > size - sizeof word)
+		return false;
+	memcpy(&word, w->stack + off, sizeof word);
+	*ret = word;
+	return true;
+}
+
+enum unwind_stop walk_read_stop(const struct walk *w, uint64_t addr)
+{
+	const struct perf_sample *s = w->s;
+	uint64_t off = addr - w->sp_ip;
+
+	/* The kernel copies up to the end of the stack's mapping: a copy that is shorter than asked
+	 * for has all there is. */
+	if (s->user_stack_bytes && s->user_stack_bytes >= s->user_stack_asked &&
+	    off < STACK_BYTES_MAX && off + w->arch->word_bytes > s->user_stack_bytes)
+		return UNWIND_STOP_TRUNCATED_STACK;
+	return UNWIND_STOP_BAD_MEMORY;
+}
+
+struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t ip, uint64_t *vaddr)
+{
+	struct module *mod = modules_get(w->worker->modules, map->dso);
+	struct cfi_module *cm;
+
+	if (!mod || !mod->image || !module_ip_to_vaddr(mod, map, ip, vaddr))
+		return NULL;
+	cm = cfi_module_get(w->worker->modules, mod);
+	return cm && cfi_module_arch(cm) == w->arch ? cm : NULL;
+}
+
+static struct rule rule_find(struct walk *w, const struct map *map, uint64_t lookup_ip)
+{
+	uint64_t vaddr;
+	struct cfi_module *cm = walk_module(w, map, lookup_ip, &vaddr);
+	const struct module *mod;
+
+	if (cm)
+		return cfi_module_rule(cm, vaddr);
+	mod = modules_get(w->worker->modules, map->dso);
+	if (!mod || mod->image || mod->image_miss == MODULE_MISS_NOT_A_FILE)
+		return (struct rule){.kind = RULE_NO_CFI};
+	return (struct rule){.kind = RULE_NO_BINARY};
+}
+
+const struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rule_entry *own)
+{
+	const struct map *map = NULL;
+	struct rule_entry *e = own;
+	uint64_t key = rule_cache_key(w->space_no, lookup_ip);
+
+	if (!(lookup_ip >> RULE_CACHE_IP_BITS))
+		map = address_space_find(w->s->space, lookup_ip);
+	if (!map) { /* not cached: a map may be added there under the same layout id */
+		*own = (struct rule_entry){.rule.kind = RULE_NO_MAP};
+		return own;
+	}
+	if (w->space_no)
+		e = rule_cache_at(&w->worker->cache, key);
+	*e = (struct rule_entry){key, map, rule_find(w, map, lookup_ip)};
+	return e;
+}
+
+const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, uint64_t lookup_ip,
+				       uint64_t *bias)
+{
+	uint64_t key = rule_cache_key(w->space_no, lookup_ip), vaddr;
+	struct full_rule_entry *e = full_rule_cache_at(&w->worker->cache, key);
+	const struct full_rule *full;
+	struct cfi_module *cm;
+
+	if (e->key == key && w->space_no) {
+		*bias = e->bias;
+		return e->rule;
+	}
+	cm = walk_module(w, map, lookup_ip, &vaddr);
+	full = cm ? cfi_module_full_rule(cm, vaddr) : NULL;
+	if (!full)
+		return NULL;
+	*bias = lookup_ip - vaddr;
+	if (w->space_no)
+		*e = (struct full_rule_entry){key, full, *bias};
+	return full;
+}

@@ -1,0 +1,113 @@
+/* walk.h - walking the stack of one sample by rules. Private to unwind/.
+ *
+ * walk_fast() carries sp, fp and the pc only. When a rule needs another register in a frame where
+ * it is not known, the sample is walked again by walk_full(), which carries all.
+ */
+#ifndef UNWIND_WALK_H
+#define UNWIND_WALK_H
+
+#include <string.h>
+
+#include "unwind/cfi_module.h"
+#include "unwind/method.h"
+#include "unwind/rule_cache.h"
+
+/* One worker: what stays between samples. */
+struct cfi_worker {
+	struct modules *modules;
+	bool no_guess;
+	const char *arch_name;
+	const struct arch
+		*archs[3]; /* by PERF_REGS_ABI_*; NULL: not asked for yet, or unsupported */
+	struct rule_cache cache;
+};
+
+struct walk {
+	struct cfi_worker *worker;
+	const struct perf_sample *s;
+	const struct arch *arch;
+	struct frame_sink *sink;
+	uint16_t space_no; /* number of the sample's address space in the cache */
+	/* The stack copy. A word can be read at sp_ip + 0 .. n_words_starts - 1. */
+	const uint8_t *stack;
+	uint64_t sp_ip;
+	uint64_t n_word_starts;
+};
+
+/* What is known of a frame without full registers. */
+struct cursor {
+	uint64_t ip, sp, fp;
+	uint64_t lr; /* link register, on processors that have one */
+	bool fp_known, lr_known;
+	bool is_return_address;
+	uint8_t how;
+};
+
+/* Not an enum unwind_stop: the fast walk cannot go on. */
+#define WALK_NEEDS_ALL ((enum unwind_stop)UNWIND_STOP_N)
+/* Not an enum unwind_stop: go on with the next frame. */
+#define WALK_ON ((enum unwind_stop)(UNWIND_STOP_N + 1))
+
+enum unwind_stop walk_fast(struct walk *w, struct cursor c);
+enum unwind_stop walk_full(struct walk *w, const struct regs *regs);
+
+/* A word of 8 bytes from the stack copy. */
+static inline bool walk_word(const struct walk *w, uint64_t addr, uint64_t *ret)
+{
+	uint64_t off = addr - w->sp_ip;
+
+	if (__builtin_expect(off >= w->n_word_starts, 0))
+		return false;
+	memcpy(ret, w->stack + off, sizeof *ret);
+	return true;
+}
+
+/* A word of the processor's size. */
+bool walk_arch_word(const struct walk *w, uint64_t addr, uint64_t *ret);
+/* Why reading `addr` failed. */
+enum unwind_stop walk_read_stop(const struct walk *w, uint64_t addr);
+
+/* Appends a frame; false when the sink is full. */
+static inline bool walk_push(struct walk *w, uint64_t ip, bool is_return_address, uint8_t how,
+			     const struct map *map)
+{
+	struct frame_sink *sink = w->sink;
+
+	if (__builtin_expect(sink->n == sink->max, 0))
+		return false;
+	sink->frames[sink->n++] = (struct frame){
+		.ip = ip, .map = map, .is_return_address = is_return_address, .how = how};
+	return true;
+}
+
+/* The rule of an address that is not in the cache, put there if it can be, else in *own. */
+const struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rule_entry *own);
+
+/* The rule of an address. The result is valid until the next call. */
+static inline const struct rule_entry *walk_rule(struct walk *w, uint64_t lookup_ip,
+						 struct rule_entry *own)
+{
+	uint64_t key = rule_cache_key(w->space_no, lookup_ip);
+	const struct rule_entry *e = rule_cache_at(&w->worker->cache, key);
+
+	if (__builtin_expect((e->key ^ key) | lookup_ip >> RULE_CACHE_IP_BITS, 0))
+		return walk_rule_miss(w, lookup_ip, own);
+	return e;
+}
+
+/* The complete rule of an address in `map` whose packed rule is neither an end nor missing. `bias`:
+ * runtime address minus vaddr there. NULL when out of memory. */
+const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, uint64_t lookup_ip,
+				       uint64_t *bias);
+
+/* What is known about the module of a map, and the vaddr of `ip`; NULL: no image, not for this
+ * walk's processor, or ip is in none of its segments. */
+struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t ip, uint64_t *vaddr);
+
+/* ---- ladder.c: frames without call frame information -------------------------------------- */
+
+/* Tries to find the caller of the frame *c, whose rule is RULE_NO_CFI or later in the enum. WALK_ON
+ * and the caller in *c, or why it ends here. */
+enum unwind_stop ladder_step(struct walk *w, struct cursor *c, const struct rule_entry *e);
+
+#endif

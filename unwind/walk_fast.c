@@ -1,0 +1,122 @@
+/* walk_fast.c - the hot loop: sp, fp and pc through packed rules. */
+#include "unwind/walk.h"
+
+/* A register slot that cannot be read. Below the sample's sp it belongs to a frame that is being
+ * left: the register was restored before, or not saved yet, and still has its value. */
+static void fp_missing(const struct walk *w, struct cursor *c, uint64_t addr, bool first)
+{
+	if (!first || addr >= w->sp_ip)
+		c->fp_known = false;
+}
+
+/* The base register of a shaped rule. */
+static bool base_value(const struct walk *w, const struct cursor *c, unsigned reg, bool first,
+		       uint64_t *ret)
+{
+	const struct arch *arch = w->arch;
+	unsigned bit;
+
+	if (reg == arch->sp || reg == arch->fp) {
+		*ret = reg == arch->sp ? c->sp : c->fp;
+		return reg == arch->sp || c->fp_known;
+	}
+	for (bit = 0; first && bit < 64; bit++)
+		if (arch->perf_to_dwarf[bit] == (int)reg)
+			return perf_regs_get(&w->s->user_regs, bit, ret);
+	return false;
+}
+
+/* RULE_SHAPED: *c becomes the caller. */
+static enum unwind_stop shaped_step(const struct walk *w, struct cursor *c, const struct rule *r,
+				    bool first)
+{
+	uint64_t base, cfa, at, ra;
+
+	if ((r->flags & RULE_PC_IN_CFA && c->is_return_address) ||
+	    !base_value(w, c, r->reg, first, &base))
+		return WALK_NEEDS_ALL;
+	cfa = base + (uint64_t)(int64_t)r->cfa_off;
+	if (r->flags & RULE_DEREF) {
+		if (!walk_word(w, cfa, &at))
+			return walk_read_stop(w, cfa);
+		cfa = at + (uint64_t)(int64_t)r->cfa_add;
+	}
+	if (cfa <= c->sp && !(r->flags & RULE_SIGNAL))
+		return UNWIND_STOP_LOOP;
+	at = (r->flags & RULE_RA_AT_BASE ? base : cfa) + (uint64_t)(int64_t)r->ra_off;
+	if (!walk_word(w, at, &ra))
+		return walk_read_stop(w, at);
+	if (r->flags & RULE_FP_LOST) {
+		c->fp_known = false;
+	} else if (r->fp_off || r->flags & RULE_FP_AT_BASE) {
+		at = (r->flags & RULE_FP_AT_BASE ? base : cfa) + (uint64_t)(int64_t)r->fp_off;
+		if (walk_word(w, at, &c->fp))
+			c->fp_known = true;
+		else
+			fp_missing(w, c, at, first);
+	}
+	c->ip = ra;
+	c->sp = cfa;
+	c->is_return_address = !(r->flags & RULE_SIGNAL);
+	c->how = r->how;
+	return ra ? WALK_ON : UNWIND_STOP_END;
+}
+
+/* RULE_SP and RULE_FP. */
+static inline enum unwind_stop simple_step(const struct walk *w, struct cursor *c,
+					   const struct rule *r, uint64_t base, bool first)
+{
+	uint64_t cfa = base + (uint64_t)(int64_t)r->cfa_off, at;
+
+	if (__builtin_expect(cfa <= c->sp, 0))
+		return UNWIND_STOP_LOOP;
+	if (__builtin_expect(!walk_word(w, cfa + (uint64_t)(int64_t)r->ra_off, &c->ip), 0))
+		return walk_read_stop(w, cfa + (uint64_t)(int64_t)r->ra_off);
+	if (r->fp_off) {
+		at = cfa + (uint64_t)(int64_t)r->fp_off;
+		if (__builtin_expect(walk_word(w, at, &c->fp), 1))
+			c->fp_known = true;
+		else
+			fp_missing(w, c, at, first);
+	}
+	c->sp = cfa;
+	c->is_return_address = true;
+	c->how = r->how;
+	return __builtin_expect(c->ip != 0, 1) ? WALK_ON : UNWIND_STOP_END;
+}
+
+enum unwind_stop walk_fast(struct walk *w, struct cursor c)
+{
+	const struct rule_entry *e;
+	struct rule_entry own;
+	enum unwind_stop stop;
+	bool first;
+
+	for (first = true;; first = false) {
+		e = walk_rule(w, c.ip - c.is_return_address, &own);
+		if (!walk_push(w, c.ip, c.is_return_address && !(e->rule.flags & RULE_SIGNAL),
+			       c.how, e->map))
+			return UNWIND_STOP_DEPTH;
+		switch ((enum rule_kind)e->rule.kind) {
+		case RULE_SP:
+			stop = simple_step(w, &c, &e->rule, c.sp, first);
+			break;
+		case RULE_FP:
+			if (!c.fp_known)
+				return WALK_NEEDS_ALL;
+			stop = simple_step(w, &c, &e->rule, c.fp, first);
+			break;
+		case RULE_SHAPED:
+			stop = shaped_step(w, &c, &e->rule, first);
+			break;
+		case RULE_FULL:
+			return WALK_NEEDS_ALL;
+		case RULE_END:
+			return UNWIND_STOP_END;
+		default:
+			stop = ladder_step(w, &c, e);
+		}
+		if (stop != WALK_ON)
+			return stop;
+	}
+}

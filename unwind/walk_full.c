@@ -1,0 +1,257 @@
+/* walk_full.c - the complete walk: all registers, any rule. */
+#include <sys/mman.h>
+
+#include "unwind/expr.h"
+#include "unwind/walk.h"
+
+/* One step: the frame's registers in, the caller's out. */
+struct step {
+	const struct walk *w;
+	const struct full_rule *rule;
+	const struct regs *in;
+	struct regs *out;
+	uint64_t cfa;
+	uint64_t bias; /* runtime address minus vaddr of the module */
+	bool first;
+	bool interrupted; /* the sample's own frame, or one that a signal interrupted */
+	uint64_t missing; /* the address that could not be read */
+};
+
+/* What a read-only part of a file shows in memory. */
+static bool file_read(const struct walk *w, uint64_t addr, unsigned size, uint64_t *ret)
+{
+	const struct map *map = address_space_find(w->s->space, addr);
+	const struct module *mod;
+	const uint8_t *p;
+	uint64_t vaddr;
+	size_t left;
+
+	if (!map || map->prot & PROT_WRITE)
+		return false;
+	mod = modules_get(w->worker->modules, map->dso);
+	if (!mod || !mod->image || !module_ip_to_vaddr(mod, map, addr, &vaddr))
+		return false;
+	p = elf_image_at_vaddr(mod->image, vaddr, &left);
+	if (!p || left < size)
+		return false;
+	*ret = 0;
+	memcpy(ret, p, size);
+	return true;
+}
+
+/* Memory for expressions. */
+static bool memory_read(void *arg, uint64_t addr, unsigned size, uint64_t *ret)
+{
+	struct step *st = arg;
+	const struct walk *w = st->w;
+	uint64_t off = addr - w->sp_ip;
+
+	if (off < w->s->user_stack_bytes && size <= w->s->user_stack_bytes - off) {
+		*ret = 0;
+		memcpy(ret, w->stack + off, size);
+		return true;
+	}
+	st->missing = addr;
+	return file_read(w, addr, size, ret);
+}
+
+static enum unwind_stop expression_stop(const struct step *st, enum expr_status status)
+{
+	if (status == EXPR_NO_MEMORY)
+		return walk_read_stop(st->w, st->missing);
+	return status == EXPR_NO_REGISTER ? UNWIND_STOP_BAD_MEMORY : UNWIND_STOP_BAD_CFI;
+}
+
+static enum expr_status evaluate(struct step *st, const uint8_t *expr, size_t len,
+				 const uint64_t *initial, uint64_t *ret)
+{
+	const struct arch *arch = st->w->arch;
+	struct expr_machine m = {
+		.regs = st->in->v,
+		.known = st->in->known,
+		.n_regs = arch->n_regs,
+		.address_bytes = arch->word_bytes,
+		.bias = st->bias,
+		.read = memory_read,
+		.arg = st,
+	};
+
+	return expr_evaluate(&m, expr, len, initial, ret);
+}
+
+static enum unwind_stop cfa_find(struct step *st)
+{
+	const struct full_rule *r = st->rule;
+	enum expr_status status;
+
+	if (r->cfa_how == CFI_CFA_EXPRESSION) {
+		status = evaluate(st, r->cfa_expr, r->cfa_expr_len, NULL, &st->cfa);
+		return status == EXPR_OK ? WALK_ON : expression_stop(st, status);
+	}
+	if (r->cfa_how != CFI_CFA_REG || r->cfa_reg >= st->w->arch->n_regs)
+		return UNWIND_STOP_BAD_CFI;
+	if (!(st->in->known >> r->cfa_reg & 1))
+		return UNWIND_STOP_BAD_MEMORY;
+	st->cfa = st->in->v[r->cfa_reg] + (uint64_t)r->cfa_off;
+	return WALK_ON;
+}
+
+/* The caller's value of one register. False: unknown; *stop then says why. */
+static bool register_find(struct step *st, const struct cfi_reg_rule *r, unsigned reg,
+			  uint64_t *ret, enum unwind_stop *stop)
+{
+	enum expr_status status;
+	uint64_t at = st->cfa;
+
+	*stop = UNWIND_STOP_BAD_CFI;
+	switch ((enum cfi_how)r->how) {
+	case CFI_OFFSET:
+		at += (uint64_t)r->off;
+		break;
+	case CFI_VAL_OFFSET:
+		*ret = at + (uint64_t)r->off;
+		return true;
+	case CFI_REGISTER:
+		*stop = UNWIND_STOP_BAD_MEMORY;
+		*ret = (uint64_t)r->off < st->w->arch->n_regs ? st->in->v[r->off] : 0;
+		return (uint64_t)r->off < st->w->arch->n_regs && st->in->known >> r->off & 1;
+	case CFI_EXPRESSION:
+	case CFI_VAL_EXPRESSION:
+		status = evaluate(st, r->expr, r->expr_len, &st->cfa, &at);
+		if (status != EXPR_OK) {
+			*stop = expression_stop(st, status);
+			return false;
+		}
+		*ret = at;
+		if (r->how == CFI_VAL_EXPRESSION)
+			return true;
+		break;
+	default:
+		return false;
+	}
+	if (walk_arch_word(st->w, at, ret))
+		return true;
+	/* Below the sample's sp: restored before, or not saved yet (see fp_missing() of
+	 * walk_fast.c). */
+	if (st->first && at < st->w->sp_ip && st->in->known >> reg & 1) {
+		*ret = st->in->v[reg];
+		return true;
+	}
+	*stop = walk_read_stop(st->w, at);
+	return false;
+}
+
+/* All rules. Registers without one keep their value. */
+static enum unwind_stop registers_find(struct step *st)
+{
+	const struct arch *arch = st->w->arch;
+	bool has_ra = st->rule->ra_reg != arch->pc;
+	enum unwind_stop stop;
+	unsigned i;
+
+	*st->out = *st->in;
+	st->out->v[arch->sp] = st->cfa;
+	for (i = 0; i < st->rule->n; i++) {
+		const struct full_rule_reg *r = &st->rule->regs[i];
+
+		has_ra |= r->reg == st->rule->ra_reg;
+		if (register_find(st, &r->rule, r->reg, &st->out->v[r->reg], &stop)) {
+			st->out->known |= 1ull << r->reg;
+			continue;
+		}
+		if (r->reg == st->rule->ra_reg || r->reg == arch->sp)
+			return stop;
+		st->out->known &= ~(1ull << r->reg);
+	}
+	return has_ra ? WALK_ON : UNWIND_STOP_BAD_CFI;
+}
+
+static enum unwind_stop full_step(struct step *st)
+{
+	const struct arch *arch = st->w->arch;
+	enum unwind_stop stop = cfa_find(st);
+	uint64_t sp = st->in->v[arch->sp], ip;
+	bool stands_still;
+
+	if (stop != WALK_ON)
+		return stop;
+	/* A call takes stack, unless the return address stays in a register: then only the
+	 * innermost function can be without a frame. */
+	stands_still = st->cfa == sp && arch->ra != arch->pc && st->interrupted;
+	if (st->cfa <= sp && !stands_still && !st->rule->is_signal_frame)
+		return UNWIND_STOP_LOOP;
+	stop = registers_find(st);
+	if (stop != WALK_ON)
+		return stop;
+	if (!(st->out->known >> st->rule->ra_reg & 1))
+		return UNWIND_STOP_BAD_MEMORY;
+	ip = st->out->v[st->rule->ra_reg];
+	if (arch->code_bits < 64)
+		ip &= (1ull << arch->code_bits) - 1;
+	st->out->v[arch->pc] = ip;
+	st->out->known |= 1ull << arch->pc;
+	return ip ? WALK_ON : UNWIND_STOP_END;
+}
+
+/* The ladder knows only a few registers, and so does the frame after it. */
+static enum unwind_stop ladder_full_step(struct walk *w, struct regs *regs, struct cursor *c,
+					 const struct rule_entry *e)
+{
+	const struct arch *arch = w->arch;
+	enum unwind_stop stop;
+
+	c->ip = regs->v[arch->pc];
+	c->sp = regs->v[arch->sp];
+	c->fp = regs->v[arch->fp];
+	c->fp_known = regs->known >> arch->fp & 1;
+	c->lr = regs->v[arch->ra];
+	c->lr_known = arch->ra != arch->pc && regs->known >> arch->ra & 1;
+	stop = ladder_step(w, c, e);
+	regs->v[arch->pc] = c->ip;
+	regs->v[arch->sp] = c->sp;
+	regs->v[arch->fp] = c->fp;
+	regs->known = 1ull << arch->pc | 1ull << arch->sp | (uint64_t)c->fp_known << arch->fp;
+	return stop;
+}
+
+enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
+{
+	struct regs buf[2], *in = &buf[0], *out = &buf[1], *swap;
+	struct cursor c = {.how = FRAME_SAMPLE};
+	const struct rule_entry *e;
+	struct rule_entry own;
+	enum unwind_stop stop;
+	bool first;
+
+	*in = *regs;
+	for (first = true;; first = false) {
+		uint64_t ip = in->v[w->arch->pc], lookup_ip = ip - c.is_return_address;
+		struct step st = {.w = w, .in = in, .out = out, .first = first};
+
+		st.interrupted = !c.is_return_address;
+		e = walk_rule(w, lookup_ip, &own);
+		if (e->rule.flags & RULE_SIGNAL)
+			c.is_return_address = false;
+		if (!walk_push(w, ip, c.is_return_address, c.how, e->map))
+			return UNWIND_STOP_DEPTH;
+		if (e->rule.kind == RULE_END)
+			return UNWIND_STOP_END;
+		if (e->rule.kind >= RULE_NO_CFI) {
+			stop = ladder_full_step(w, in, &c, e);
+			if (stop != WALK_ON)
+				return stop;
+			continue;
+		}
+		st.rule = walk_full_rule(w, e->map, lookup_ip, &st.bias);
+		if (!st.rule)
+			return UNWIND_STOP_BAD_CFI;
+		stop = full_step(&st);
+		if (stop != WALK_ON)
+			return stop;
+		c.how = st.rule->how;
+		c.is_return_address = !st.rule->is_signal_frame;
+		swap = in;
+		in = out;
+		out = swap;
+	}
+}
