@@ -1,0 +1,79 @@
+/* fp.c - frame pointers in the stack copy: every frame record is {caller's frame pointer, return
+ * address} (psABI AMD64 3.2.2, AAPCS64 6.4.6). Right for code that keeps them; skips the caller of
+ * a function interrupted before it has set its own up. */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "unwind/arch.h"
+#include "unwind/memory.h"
+#include "unwind/method.h"
+
+struct fp_state {
+	struct modules *modules;
+	const char *arch_name;
+};
+
+static int fp_init(void **state, struct modules *modules, const struct unwind_options *opt,
+		   struct err *err)
+{
+	struct fp_state *st = calloc(1, sizeof *st);
+
+	if (!st)
+		return err_nomem(err);
+	*st = (struct fp_state){modules, opt->arch};
+	*state = st;
+	return 0;
+}
+
+static void fp_done(void *state)
+{
+	free(state);
+}
+
+static enum unwind_stop fp_run(void *state, const struct perf_sample *s, struct frame_sink *sink)
+{
+	const struct fp_state *st = state;
+	const struct arch *arch = arch_find(st->arch_name, s->user_regs.abi);
+	struct frame f = {.how = FRAME_SAMPLE};
+	uint64_t fp, next, low;
+	struct memory mem;
+
+	if (!arch)
+		return UNWIND_STOP_UNSUPPORTED;
+	mem = memory_of(s, st->modules, arch);
+	low = mem.sp;
+	if (!arch_reg(arch, &s->user_regs, arch->pc, &f.ip) ||
+	    !arch_reg(arch, &s->user_regs, arch->fp, &fp))
+		return UNWIND_STOP_NO_REGS;
+	for (;;) {
+		f.map = address_space_find(s->space, frame_lookup_ip(&f));
+		/* The sample's own address is a fact; a return address outside of code is none. */
+		if (f.is_return_address && (!f.map || !(f.map->prot & PROT_EXEC)))
+			return UNWIND_STOP_NO_MAP;
+		if (sink->n == sink->max)
+			return UNWIND_STOP_DEPTH;
+		sink->frames[sink->n++] = f;
+		if (!fp)
+			return UNWIND_STOP_END;
+		if (fp < low || fp % arch->word_bytes)
+			return UNWIND_STOP_LOOP;
+		if (!memory_read_stack(&mem, fp + arch->word_bytes, &f.ip) ||
+		    !memory_read_stack(&mem, fp, &next))
+			return memory_is_cut_before(&mem, fp + arch->word_bytes)
+				       ? UNWIND_STOP_TRUNCATED_STACK
+				       : UNWIND_STOP_BAD_MEMORY;
+		if (!f.ip)
+			return UNWIND_STOP_END;
+		f.is_return_address = true;
+		f.how = FRAME_FRAME_POINTER;
+		low = fp + 1;
+		fp = next;
+	}
+}
+
+const struct unwind_method_ops unwind_fp_ops = {
+	.name = "fp",
+	.init = fp_init,
+	.run = fp_run,
+	.done = fp_done,
+};

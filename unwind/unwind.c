@@ -1,0 +1,144 @@
+/* unwind.c - one sample to one stack: kernel part, then the user part by the best means it has. */
+#include "unwind/unwind.h"
+
+#include <stdlib.h>
+
+#include "unwind/chain.h"
+#include "unwind/method.h"
+
+static const struct unwind_method_ops *const methods[] = {
+	[UNWIND_AUTO] = &unwind_libdw_ops,
+	[UNWIND_LIBDW] = &unwind_libdw_ops,
+	[UNWIND_FP] = &unwind_fp_ops,
+};
+
+struct unwinder {
+	const struct unwind_method_ops *ops;
+	void *state; /* of the method */
+	unsigned max_user_frames;
+	struct unwind_stats stats;
+	/* Kernel chains are at most kernel.perf_event_max_stack long, 127 unless raised. */
+	struct frame frames[2 * UNWIND_FRAMES_MAX];
+};
+
+const char *frame_how_text(enum frame_how how)
+{
+#define X(name, mark, text) [FRAME_##name] = text,
+	static const char *const texts[] = {FRAME_HOWS(X)};
+#undef X
+	return (unsigned)how < FRAME_HOW_N ? texts[how] : "unknown";
+}
+
+bool frame_how_is_guess(enum frame_how how)
+{
+#define X(name, mark, text) [FRAME_##name] = mark,
+	static const char marks[] = {FRAME_HOWS(X)};
+#undef X
+	return (unsigned)how < FRAME_HOW_N && marks[how] == '?';
+}
+
+const char *unwind_stop_text(enum unwind_stop stop)
+{
+#define X(name, text) [UNWIND_STOP_##name] = text,
+	static const char *const texts[] = {UNWIND_STOPS(X)};
+#undef X
+	return (unsigned)stop < UNWIND_STOP_N ? texts[stop] : "unknown";
+}
+
+int unwinder_new(struct unwinder **ret, struct modules *modules, const struct unwind_options *opt,
+		 struct err *err)
+{
+	static const struct unwind_options defaults;
+	struct unwinder *u = calloc(1, sizeof *u);
+	int rc;
+
+	if (!u)
+		return err_nomem(err);
+	opt = opt ? opt : &defaults;
+	u->max_user_frames = opt->max_frames && opt->max_frames < UNWIND_FRAMES_MAX
+				     ? opt->max_frames
+				     : UNWIND_FRAMES_MAX;
+	u->ops = methods[opt->method];
+	rc = u->ops->init(&u->state, modules, opt, err);
+	if (rc) {
+		free(u);
+		return rc;
+	}
+	*ret = u;
+	return 0;
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	if (!u)
+		return;
+	u->ops->done(u->state);
+	free(u);
+}
+
+static bool has_dump(const struct perf_sample *s)
+{
+	return s->user_regs.abi && s->user_regs.mask && s->user_stack_asked;
+}
+
+/* Neither chain nor dump: all that is known is where the sample was taken. */
+static void add_sample_ip(const struct perf_sample *s, struct frame_sink *sink, bool kernel)
+{
+	sink->frames[sink->n++] = (struct frame){
+		.ip = s->ip,
+		.map = address_space_find(kernel ? s->kernel : s->space, s->ip),
+		.is_kernel = kernel,
+		.how = FRAME_SAMPLE,
+	};
+}
+
+static void count(struct unwind_stats *stats, const struct stack_trace *t)
+{
+	size_t i;
+
+	stats->frames += t->n;
+	for (i = 0; i < t->n; i++)
+		stats->frames_by_how[t->frames[i].how]++;
+}
+
+void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack_trace *trace)
+{
+	struct frame_sink sink = {.frames = u->frames, .max = UNWIND_FRAMES_MAX};
+	bool in_user = s->cpumode == PERF_CPUMODE_USER || s->cpumode == PERF_CPUMODE_GUEST_USER;
+
+	*trace = (struct stack_trace){.frames = u->frames, .stop = UNWIND_STOP_NONE};
+	chain_kernel_frames(s, &sink);
+	if (!sink.n && !in_user)
+		add_sample_ip(s, &sink, true);
+	trace->n_kernel = sink.n;
+	sink.max = sink.n + u->max_user_frames;
+	if (has_dump(s)) {
+		trace->stop = u->ops->run(u->state, s, &sink);
+		trace->stop_module = sink.stop_module;
+		u->stats.user_stacks++;
+		u->stats.stops[trace->stop]++;
+	} else {
+		chain_user_frames(s, &sink);
+	}
+	if (!sink.n)
+		add_sample_ip(s, &sink, false);
+	trace->n = sink.n;
+	count(&u->stats, trace);
+}
+
+const struct unwind_stats *unwinder_stats(const struct unwinder *u)
+{
+	return &u->stats;
+}
+
+void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from)
+{
+	size_t i;
+
+	for (i = 0; i < UNWIND_STOP_N; i++)
+		to->stops[i] += from->stops[i];
+	for (i = 0; i < FRAME_HOW_N; i++)
+		to->frames_by_how[i] += from->frames_by_how[i];
+	to->frames += from->frames;
+	to->user_stacks += from->user_stacks;
+}
