@@ -4,6 +4,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* No stack is larger (Go's limit): an address farther above the copy's start is not on it. */
+#define STACK_BYTES_MAX (1ull << 30)
+
 struct memory memory_of(const struct perf_sample *s, struct modules *modules,
 			const struct arch *arch)
 {

@@ -7,7 +7,7 @@
 #include "unwind/method.h"
 
 static const struct unwind_method_ops *const methods[] = {
-	[UNWIND_AUTO] = &unwind_libdw_ops,
+	[UNWIND_AUTO] = &unwind_cfi_ops,
 	[UNWIND_LIBDW] = &unwind_libdw_ops,
 	[UNWIND_FP] = &unwind_fp_ops,
 };
