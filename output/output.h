@@ -28,6 +28,7 @@ struct profile_mapping {
 	const struct dso *dso; /* NULL for the [unknown] mapping (id 0) and for profiles read from text */
 	const struct map *map; /* NULL without PROFILE_KEEP_IPS */
 	uint32_t path;         /* string id */
+	uint32_t short_name;   /* string id: what profile_mapping_short_name() gives */
 	enum dso_kind kind;
 	bool symbolized;       /* some location in it got a name */
 };
@@ -47,7 +48,7 @@ struct profile_location {
 	uint64_t ip;     /* runtime address of the first sight (exact with PROFILE_KEEP_IPS) */
 	uint64_t off;    /* as in struct sym_query, of the lookup address */
 	bool is_return_address, is_kernel;
-	uint8_t how;     /* enum frame_how */
+	uint8_t how;     /* enum frame_how; ways of equal worth (CFI, a Go table ..) are told as one */
 	uint8_t miss;    /* enum sym_miss */
 	uint32_t symbol; /* string id of the enclosing symbol; 0: none */
 	uint64_t symbol_offset; /* lookup address - symbol start */
@@ -75,6 +76,7 @@ struct profile_sample {
 struct profile_log_entry {
 	uint64_t seq; /* of the sample: merging profiles keeps this order */
 	uint64_t time_ns, period, ip;
+	uint64_t file_off; /* orders samples of equal time */
 	uint32_t node, event, comm, pid, tid, cpu;
 	uint8_t cpumode, stop;
 	bool has_stack; /* the event records call chains or stacks (script prints a block then) */
@@ -105,7 +107,7 @@ struct profile {
 	VEC(struct profile_event) events;
 	const struct perf_file_info *info; /* NULL for profiles that come from elsewhere */
 	uint64_t first_ns, last_ns;        /* over all samples */
-	struct profile_index *index_;      /* private to profile.c */
+	struct profile_index *index_;      /* private to profile*.c */
 };
 
 /* keep: bits of enum profile_keep. NULL when out of memory. */
@@ -121,7 +123,7 @@ int profile_add(struct profile *p, const struct perf_sample *s, const struct sta
 int profile_merge(struct profile *dst, const struct profile *src, struct err *err);
 /* The query for location i. */
 struct sym_query profile_query(const struct profile *p, size_t i);
-/* Stores an answer; `strings` is the symbolizer's table. 0 or ERR_NOMEM. */
+/* Stores an answer; `strings` is the symbolizer's table, the same one in all calls. 0 or ERR_NOMEM. */
 int profile_set_lines(struct profile *p, size_t location, const struct sym_result *r,
 		      const struct strtab *strings, struct err *err);
 

@@ -1,0 +1,449 @@
+/* fmt_pprof.c - a gzipped profile.proto, for `go tool pprof` and the servers that take its files.
+ *
+ * Source of truth: github.com/google/pprof/proto/profile.proto. Readers are stricter than it: Parca
+ * wants ids 1..n in order and a time, Pyroscope drops samples whose locations lack a mapping or a
+ * function, speedscope shows the last sample type. So: dense ids by rank, one explicit mapping for
+ * what is in none, never a time of 0, samples/count first and the event's own unit last. */
+#include "output/pprof.h"
+
+#include <linux/perf_event.h>
+
+#include "output/gzip.h"
+#include "output/protobuf.h"
+
+/* Field numbers of profile.proto. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE,
+	PROFILE_MAPPING,
+	PROFILE_LOCATION,
+	PROFILE_FUNCTION,
+	PROFILE_STRING_TABLE,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS,
+	PROFILE_PERIOD_TYPE,
+	PROFILE_PERIOD,
+	PROFILE_COMMENT,
+	PROFILE_DEFAULT_SAMPLE_TYPE
+};
+enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT };
+enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM, LABEL_NUM_UNIT };
+enum {
+	MAPPING_ID = 1,
+	MAPPING_START,
+	MAPPING_LIMIT,
+	MAPPING_FILE_OFFSET,
+	MAPPING_FILENAME,
+	MAPPING_BUILD_ID,
+	MAPPING_HAS_FUNCTIONS,
+	MAPPING_HAS_FILENAMES,
+	MAPPING_HAS_LINE_NUMBERS,
+	MAPPING_HAS_INLINE_FRAMES
+};
+enum { LOCATION_ID = 1, LOCATION_MAPPING_ID, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION_ID = 1, LINE_LINE };
+enum {
+	FUNCTION_ID = 1,
+	FUNCTION_NAME,
+	FUNCTION_SYSTEM_NAME,
+	FUNCTION_FILENAME,
+	FUNCTION_START_LINE
+};
+
+struct writer {
+	struct pprof pp;
+	struct strtab strings; /* the file's string table, in the order of first use */
+	struct gzip gzip;
+	struct text msg, part, sub, name;
+	bool *has_functions, *has_filenames, *has_lines, *has_inlines; /* by rank of mapping */
+};
+
+/* ---- strings -------------------------------------------------------------------------------- */
+
+/* The id of a string made of valid UTF-8 only, as proto3 demands. */
+static uint64_t add_string(struct writer *w, const char *s, size_t n)
+{
+	uint32_t id;
+
+	w->name.n = 0;
+	text_clean(&w->name, s, n);
+	id = w->name.failed ? STRTAB_FAILED
+			    : strtab_add(&w->strings, w->name.n ? w->name.s : "", w->name.n);
+	if (id == STRTAB_FAILED)
+		w->msg.failed = true;
+	return id;
+}
+
+static uint64_t add_cstr(struct writer *w, const char *s)
+{
+	return add_string(w, s, strlen(s));
+}
+
+static uint64_t add_ours(struct writer *w, uint32_t id)
+{
+	const struct strtab *strings = &w->pp.p->strings;
+
+	return add_string(w, strtab_get(strings, id), strtab_len(strings, id));
+}
+
+static uint64_t as_int64(uint64_t v)
+{
+	return v <= INT64_MAX ? v : INT64_MAX;
+}
+
+/* ---- what the numbers are ------------------------------------------------------------------- */
+
+static bool is_clock(const struct profile_event *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE && (e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+						      e->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static void add_value_type(struct writer *w, unsigned field, uint64_t type, uint64_t unit)
+{
+	pb_uint(&w->part, VALUE_TYPE_TYPE, type);
+	pb_uint(&w->part, VALUE_TYPE_UNIT, unit);
+	pb_message(&w->msg, field, &w->part);
+}
+
+/* "cycles:P" counts cycles; in "sched:sched_switch" the colon belongs to the name. */
+static size_t bare_name_length(const struct profile_event *e, const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	if (!colon || e->attr.type == PERF_TYPE_TRACEPOINT ||
+	    colon[1 + strspn(colon + 1, "ukhGHpPSDWIeb")])
+		return strlen(name);
+	return (size_t)(colon - name);
+}
+
+static uint64_t period_of(const struct profile_event *e)
+{
+	bool is_frequency = e->attr.flags & PERF_ATTR_FREQ;
+
+	if (!is_frequency)
+		return e->attr.sample_period;
+	/* A counter sampled at a frequency has no fixed period. */
+	return is_clock(e) && e->attr.sample_period ? 1000000000 / e->attr.sample_period : 0;
+}
+
+static void add_types(struct writer *w)
+{
+	const struct profile *p = w->pp.p;
+	const struct profile_event *e = &p->events.v[w->pp.event];
+	const char *name = strtab_get(&p->strings, e->name);
+	uint64_t count = add_cstr(w, "count"), type, unit;
+
+	if (is_clock(e)) {
+		type = add_cstr(w, "cpu");
+		unit = add_cstr(w, "nanoseconds");
+	} else {
+		type = add_string(w, name, bare_name_length(e, name));
+		unit = count;
+	}
+	add_value_type(w, PROFILE_SAMPLE_TYPE, add_cstr(w, "samples"), count);
+	add_value_type(w, PROFILE_SAMPLE_TYPE, type, unit);
+	add_value_type(w, PROFILE_PERIOD_TYPE, type, unit);
+	pb_uint(&w->msg, PROFILE_PERIOD, period_of(e));
+	pb_uint(&w->msg, PROFILE_DEFAULT_SAMPLE_TYPE, type);
+}
+
+/* ---- when and by whom ----------------------------------------------------------------------- */
+
+/* Wall time of the first sample if the recording has its clock's offset, else when the file was
+ * written; from the input alone, so that the output does not change from run to run. */
+static uint64_t wall_time(const struct profile *p)
+{
+	const struct perf_file_info *i = p->info;
+	uint64_t t = 0;
+
+	if (i && i->clock_wall_ns)
+		t = i->clock_wall_ns - i->clock_ref_ns + p->first_ns;
+	else if (i)
+		t = i->file_mtime_ns;
+	if (!t || t > INT64_MAX)
+		t = p->first_ns;
+	return t && t <= INT64_MAX ? t : 1;
+}
+
+static void add_comment(struct writer *w, const char *key, const struct text *value)
+{
+	struct text line = {0};
+
+	text_str(&line, key);
+	text_add(&line, value->s, value->n);
+	w->msg.failed |= line.failed;
+	if (!line.failed)
+		pb_varint(&w->sub, add_string(w, line.s, line.n));
+	text_done(&line);
+}
+
+static void add_comments(struct writer *w)
+{
+	const struct perf_file_info *info = w->pp.p->info;
+	struct text value = {0};
+	size_t i;
+
+	if (w->pp.opt->generator) {
+		text_str(&value, w->pp.opt->generator);
+		add_comment(w, "tool:", &value);
+	}
+	value.n = 0;
+	if (info && info->version) {
+		text_str(&value, info->version);
+		add_comment(w, "perf-version:", &value);
+	}
+	value.n = 0;
+	for (i = 0; info && i < info->n_cmdline; i++) {
+		if (i)
+			text_char(&value, ' ');
+		text_str(&value, info->cmdline[i]);
+	}
+	if (i)
+		add_comment(w, "perf-command:", &value);
+	w->msg.failed |= value.failed;
+	text_done(&value);
+	if (w->sub.n)
+		pb_message(&w->msg, PROFILE_COMMENT, &w->sub);
+}
+
+static void add_head(struct writer *w)
+{
+	const struct profile *p = w->pp.p;
+
+	add_types(w);
+	pb_uint(&w->msg, PROFILE_TIME_NANOS, wall_time(p));
+	pb_uint(&w->msg, PROFILE_DURATION_NANOS, as_int64(p->last_ns - p->first_ns));
+	add_comments(w);
+	gzip_add(&w->gzip, &w->msg);
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+/* A numeric label of value 0 is taken for a missing one unless it has a unit. */
+static void add_number_label(struct writer *w, const char *key, uint32_t number)
+{
+	uint64_t id = add_cstr(w, key);
+
+	pb_uint(&w->sub, LABEL_KEY, id);
+	pb_uint(&w->sub, LABEL_NUM, (uint64_t)(int64_t)(int32_t)number);
+	pb_uint(&w->sub, LABEL_NUM_UNIT, id);
+	pb_message(&w->part, SAMPLE_LABEL, &w->sub);
+}
+
+static void add_labels(struct writer *w, const struct profile_sample *s)
+{
+	const struct output_options *opt = w->pp.opt;
+
+	if (!opt->with_pid && !opt->with_tid)
+		return;
+	pb_uint(&w->sub, LABEL_KEY, add_cstr(w, "thread_comm"));
+	pb_uint(&w->sub, LABEL_STR, add_ours(w, s->comm));
+	pb_message(&w->part, SAMPLE_LABEL, &w->sub);
+	add_number_label(w, "pid", s->pid);
+	if (opt->with_tid)
+		add_number_label(w, "tid", s->tid);
+}
+
+static void add_sample(struct writer *w, uint32_t node)
+{
+	const struct tree_node *nodes = w->pp.tree.nodes.v, *n = &nodes[node];
+
+	for (; n->parent; n = &nodes[n->parent])
+		pb_varint(&w->sub, (uint64_t)n->symbol + 1);
+	if (w->sub.n)
+		pb_message(&w->part, SAMPLE_LOCATION_ID, &w->sub);
+	pb_varint(&w->sub, as_int64(nodes[node].count));
+	pb_varint(&w->sub, as_int64(nodes[node].period));
+	pb_message(&w->part, SAMPLE_VALUE, &w->sub);
+	/* The loop ended at the first level, which stands for the labels. */
+	add_labels(w, &w->pp.p->samples.v[w->pp.labels.ids[n->symbol]]);
+	pb_message(&w->msg, PROFILE_SAMPLE, &w->part);
+}
+
+/* Stacks in the order of their locations, root first. */
+static int add_samples(struct writer *w, struct err *err)
+{
+	const struct tree *t = &w->pp.tree;
+	size_t n_ranks = w->pp.locations.n > w->pp.labels.n ? w->pp.locations.n : w->pp.labels.n;
+	VEC(uint32_t) todo = {0};
+	struct tree_order order;
+	uint32_t node = 0, i;
+	int rc = tree_order_make(&order, t, NULL, n_ranks, err);
+
+	if (!rc && vec_push(&todo, 0))
+		rc = err_nomem(err);
+	while (!rc && todo.n) {
+		node = todo.v[--todo.n];
+		if (t->nodes.v[node].count) {
+			add_sample(w, node);
+			gzip_add(&w->gzip, &w->msg);
+		}
+		for (i = order.first[node + 1]; !rc && i > order.first[node]; i--)
+			if (vec_push(&todo, order.ids[i - 1]))
+				rc = err_nomem(err);
+	}
+	vec_done(&todo);
+	tree_order_done(&order);
+	return rc;
+}
+
+/* ---- locations, functions, mappings --------------------------------------------------------- */
+
+static void add_line(struct writer *w, const struct profile_line *line, uint32_t mapping)
+{
+	const struct profile_function *f = &w->pp.p->functions.v[line->function];
+
+	w->has_functions[mapping] |= f->name != 0;
+	w->has_filenames[mapping] |= f->file != 0;
+	w->has_lines[mapping] |= line->line != 0;
+	pb_uint(&w->sub, LINE_FUNCTION_ID, (uint64_t)w->pp.functions.of[line->function] + 1);
+	pb_uint(&w->sub, LINE_LINE, line->line);
+	pb_message(&w->part, LOCATION_LINE, &w->sub);
+}
+
+static void add_location(struct writer *w, uint32_t rank)
+{
+	const struct pprof *pp = &w->pp;
+	const struct profile_location *l = &pp->p->locations.v[pp->locations.ids[rank]];
+	uint32_t mapping = pp->mappings.of[l->mapping];
+	size_t i, n;
+	const struct profile_line *lines = format_lines(pp->p, pp->opt, l, &n);
+
+	pb_uint(&w->part, LOCATION_ID, (uint64_t)rank + 1);
+	pb_uint(&w->part, LOCATION_MAPPING_ID, (uint64_t)mapping + 1);
+	pb_uint(&w->part, LOCATION_ADDRESS, pprof_address(l));
+	for (i = 0; i < n; i++)
+		add_line(w, &lines[i], mapping);
+	w->has_inlines[mapping] |= n > 1;
+	pb_message(&w->msg, PROFILE_LOCATION, &w->part);
+}
+
+/* pprof demangles again, or cuts parentheses and angle brackets off, when both names are the same.
+ */
+static void add_function(struct writer *w, uint32_t rank)
+{
+	const struct profile_function *f = &w->pp.p->functions.v[w->pp.functions.ids[rank]];
+	const char *name = strtab_get(&w->pp.p->strings, f->name);
+	bool would_cut = f->name == f->system_name && strpbrk(name, "(<");
+
+	pb_uint(&w->part, FUNCTION_ID, (uint64_t)rank + 1);
+	pb_uint(&w->part, FUNCTION_NAME, f->name ? add_ours(w, f->name) : add_cstr(w, "[unknown]"));
+	pb_uint(&w->part, FUNCTION_SYSTEM_NAME, would_cut ? 0 : add_ours(w, f->system_name));
+	pb_uint(&w->part, FUNCTION_FILENAME, add_ours(w, f->file));
+	pb_uint(&w->part, FUNCTION_START_LINE, f->start_line);
+	pb_message(&w->msg, PROFILE_FUNCTION, &w->part);
+}
+
+static uint64_t add_build_id(struct writer *w, const struct build_id *id)
+{
+	char hex[2 * BUILD_ID_MAX];
+	size_t i;
+
+	for (i = 0; i < id->size && i < BUILD_ID_MAX; i++) {
+		hex[2 * i] = "0123456789abcdef"[id->bytes[i] >> 4];
+		hex[2 * i + 1] = "0123456789abcdef"[id->bytes[i] & 15];
+	}
+	return add_string(w, hex, 2 * i);
+}
+
+static void add_mapping(struct writer *w, uint32_t rank)
+{
+	const struct profile_mapping *m = &w->pp.p->mappings.v[w->pp.mappings.ids[rank]];
+
+	pb_uint(&w->part, MAPPING_ID, (uint64_t)rank + 1);
+	if (m->map) {
+		pb_uint(&w->part, MAPPING_START, m->map->start);
+		pb_uint(&w->part, MAPPING_LIMIT, m->map->end);
+		pb_uint(&w->part, MAPPING_FILE_OFFSET, m->map->pgoff);
+	}
+	pb_uint(&w->part, MAPPING_FILENAME,
+		m->kind == DSO_KERNEL ? add_cstr(w, "[kernel.kallsyms]") : add_ours(w, m->path));
+	if (m->dso)
+		pb_uint(&w->part, MAPPING_BUILD_ID, add_build_id(w, &m->dso->build_id));
+	pb_uint(&w->part, MAPPING_HAS_FUNCTIONS, w->has_functions[rank]);
+	pb_uint(&w->part, MAPPING_HAS_FILENAMES, w->has_filenames[rank]);
+	pb_uint(&w->part, MAPPING_HAS_LINE_NUMBERS, w->has_lines[rank]);
+	pb_uint(&w->part, MAPPING_HAS_INLINE_FRAMES, w->has_inlines[rank]);
+	pb_message(&w->msg, PROFILE_MAPPING, &w->part);
+}
+
+static void add_all(struct writer *w, size_t n, void (*add)(struct writer *w, uint32_t rank))
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		add(w, (uint32_t)i);
+		gzip_add(&w->gzip, &w->msg);
+	}
+}
+
+static void add_string_table(struct writer *w)
+{
+	size_t i;
+
+	for (i = 0; i < strtab_count(&w->strings); i++) {
+		pb_bytes(&w->msg, PROFILE_STRING_TABLE, strtab_get(&w->strings, (uint32_t)i),
+			 strtab_len(&w->strings, (uint32_t)i));
+		gzip_add(&w->gzip, &w->msg);
+	}
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static int write_all(struct writer *w, FILE *out, struct err *err)
+{
+	size_t n = w->pp.mappings.n;
+	bool *has = calloc(4 * n + 1, sizeof *has);
+	int rc;
+
+	if (!has)
+		return err_nomem(err);
+	w->has_functions = has;
+	w->has_filenames = has + n;
+	w->has_lines = has + 2 * n;
+	w->has_inlines = has + 3 * n;
+	rc = gzip_begin(&w->gzip, out, err);
+	if (!rc) {
+		add_head(w);
+		rc = add_samples(w, err);
+		add_all(w, w->pp.locations.n, add_location); /* finds out what mappings have */
+		add_all(w, w->pp.functions.n, add_function);
+		add_all(w, n, add_mapping);
+		add_string_table(w);
+		gzip_end(&w->gzip);
+		if (!rc && w->msg.failed)
+			rc = err_nomem(err);
+	}
+	free(has);
+	return rc;
+}
+
+static int write_pprof(const struct profile *p, const struct output_options *opt, FILE *out,
+		       struct err *err)
+{
+	struct writer w = {.pp = {.p = p, .opt = opt}};
+	int rc = format_event(p, opt, &w.pp.event, err);
+
+	if (!rc)
+		rc = pprof_rank(&w.pp, err);
+	if (!rc)
+		rc = write_all(&w, out, err);
+	pprof_done(&w.pp);
+	strtab_done(&w.strings);
+	text_done(&w.msg);
+	text_done(&w.part);
+	text_done(&w.sub);
+	text_done(&w.name);
+	return rc;
+}
+
+const struct output_format format_pprof = {
+	.name = "pprof",
+	.help = "gzipped profile.proto for go tool pprof, Parca, Pyroscope",
+	.suffixes = ".pb.gz .pprof",
+	.keep = PROFILE_KEEP_IPS,
+	.binary = true,
+	.write = write_pprof,
+};

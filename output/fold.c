@@ -1,0 +1,175 @@
+/* fold.c - function names as stackcollapse-perf.pl and inferno-collapse-perf spell them, except
+ * where they lose something: lambdas keep their own name instead of the enclosing function's, and
+ * names that begin with "(anonymous namespace)" stay. */
+#include "output/format.h"
+
+#include <ctype.h>
+
+struct scan {
+	const char *s;
+	size_t n;
+};
+
+static bool at_word(const struct scan *c, size_t i, const char *word)
+{
+	size_t n = strlen(word);
+
+	return c->n - i >= n && !memcmp(c->s + i, word, n);
+}
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
+}
+
+/* Index behind "operator" and its symbol at i ("operator<<", "operator()"), or i when there is
+ * none. The demangler puts a space between such a symbol and template arguments. */
+static size_t skip_operator(const struct scan *c, size_t i)
+{
+	size_t end = i + strlen("operator");
+
+	if (!at_word(c, i, "operator") || (i && is_name_char(c->s[i - 1])))
+		return i;
+	if (at_word(c, end, "()") || at_word(c, end, "[]"))
+		return end + 2;
+	while (end < c->n && strchr("<>=!+-*/%^&|~,", c->s[end]))
+		end++;
+	return end;
+}
+
+/* Index behind the parenthesis that closes the one at i; n when none does. */
+static size_t skip_parentheses(const struct scan *c, size_t i)
+{
+	size_t depth = 0;
+
+	for (; i < c->n; i++) {
+		if (c->s[i] == '(')
+			depth++;
+		else if (c->s[i] == ')' && !--depth)
+			return i + 1;
+	}
+	return c->n;
+}
+
+/* Parentheses that are part of a name or a type rather than a list of arguments. */
+static bool is_kept_group(const struct scan *c, size_t i)
+{
+	char before = i ? c->s[i - 1] : '.';
+	char after = i + 1 < c->n ? c->s[i + 1] : 0;
+	size_t word = strlen("decltype");
+
+	return at_word(c, i, "(anonymous namespace)") || before == '.' || after == '*' ||
+	       after == '&' || (i >= word && at_word(c, i - word, "decltype")) ||
+	       (i > word && at_word(c, i - word - 1, "decltype "));
+}
+
+/* After an argument list: index of the "::" of what is declared inside of that function ("f(int)
+ * const::{lambda()#1}"), or n when this was the end. */
+static size_t find_inner_name(const struct scan *c, size_t i)
+{
+	static const char *const qualifiers[] = {" const", " volatile", " &", "&"};
+	size_t k = 0;
+
+	while (k < sizeof qualifiers / sizeof *qualifiers)
+		if (at_word(c, i, qualifiers[k])) {
+			i += strlen(qualifiers[k]);
+			k = 0;
+		} else {
+			k++;
+		}
+	return at_word(c, i, "::") ? i : c->n;
+}
+
+/* Index behind what begins at i: a character, an operator's name, or parentheses and all in them.
+ */
+static size_t skip_one(const struct scan *c, size_t i, size_t *depth)
+{
+	size_t end = skip_operator(c, i);
+
+	if (end > i)
+		return end;
+	switch (c->s[i]) {
+	case '<':
+	case '{':
+	case '[':
+		++*depth;
+		break;
+	case '>': /* not that of "->" */
+		*depth -= *depth && !(i && c->s[i - 1] == '-');
+		break;
+	case '}':
+	case ']':
+		*depth -= *depth > 0;
+		break;
+	case '(':
+		return skip_parentheses(c, i);
+	}
+	return i + 1;
+}
+
+void fold_function(struct text *t, const char *name, size_t n)
+{
+	struct scan c = {name, n};
+	size_t i = 0, from = 0, depth = 0;
+
+	while (i < n) {
+		if (name[i] == '(' && !depth && !is_kept_group(&c, i)) {
+			text_clean(t, name + from, i - from);
+			from = i = find_inner_name(&c, skip_parentheses(&c, i));
+		} else {
+			i = skip_one(&c, i, &depth);
+		}
+	}
+	text_clean(t, name + from, n - from);
+}
+
+bool fold_is_rust(const char *system_name)
+{
+	size_t n = strlen(system_name);
+
+	/* v0 mangling, or the old one: an Itanium name whose last part is h and 16 hex digits. */
+	if (!strncmp(system_name, "_R", 2))
+		return true;
+	return !strncmp(system_name, "_ZN", 3) && n > 23 && system_name[n - 1] == 'E' &&
+	       !memcmp(system_name + n - 20, "17h", 3) &&
+	       strspn(system_name + n - 17, "0123456789abcdef") == 16;
+}
+
+bool fold_is_java(const char *name, size_t n)
+{
+	const char *semicolon = memchr(name, ';', n);
+	bool has_package = false;
+	const char *s;
+
+	if (!semicolon || *name != 'L')
+		return false;
+	for (s = name + 1; s < semicolon; s++) {
+		if (*s == '/')
+			has_package = true;
+		else if (!is_name_char(*s) && *s != '.' && *s != '-')
+			return false;
+	}
+	return has_package;
+}
+
+void fold_finish(struct text *t, size_t start)
+{
+	char *s = t->s + start, *end = t->s + t->n, *p;
+
+	if (t->failed)
+		return;
+	while (end > s && end[-1] == ' ')
+		end--;
+	t->n = (size_t)(end - t->s);
+	if (end == s) {
+		text_str(t, "[unknown]");
+		return;
+	}
+	for (p = s; p < end; p++)
+		if (*p == ';')
+			*p = ':';
+	for (p = end; p > s && (isdigit((unsigned char)p[-1]) || p[-1] == '.'); p--)
+		;
+	if (p < end && p > s && p[-1] == ' ')
+		p[-1] = '_';
+}

@@ -1,0 +1,24 @@
+/* format.c - what several formats need. */
+#include "output/format.h"
+
+int format_event(const struct profile *p, const struct output_options *opt, uint32_t *ret,
+		 struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < p->events.n; i++) {
+		const struct profile_event *e = &p->events.v[i];
+
+		if (opt->event ? !strcmp(strtab_get(&p->strings, e->name), opt->event)
+			       : e->samples > 0)
+			break;
+	}
+	if (i == p->events.n)
+		return opt->event ? err_set(err, ERR_NOT_FOUND, "", "no event %s in the recording",
+					    opt->event)
+				  : err_set(err, ERR_NOT_FOUND, "", "no samples to write");
+	if (!p->events.v[i].samples)
+		return err_set(err, ERR_NOT_FOUND, "", "no samples of event %s", opt->event);
+	*ret = (uint32_t)i;
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* formats.c - the table of formats. A new one is a file fmt_NAME.c and a row here. */
+#include "output/format.h"
+
+#include <string.h>
+
+const struct output_format *const output_formats[] = {
+	&format_folded,
+	&format_script,
+	&format_pprof,
+	NULL,
+};
+
+const struct output_format *output_format_find(const char *name)
+{
+	const struct output_format *const *f;
+
+	for (f = output_formats; *f; f++)
+		if (!strcmp((*f)->name, name))
+			return *f;
+	return NULL;
+}
+
+static bool ends_with(const char *path, size_t path_len, const char *suffix, size_t n)
+{
+	return path_len > n && !memcmp(path + path_len - n, suffix, n);
+}
+
+const struct output_format *output_format_for_path(const char *path)
+{
+	size_t path_len = strlen(path), n;
+	const struct output_format *const *f;
+	const char *s;
+
+	for (f = output_formats; *f; f++)
+		for (s = (*f)->suffixes; *s; s += n + (s[n] == ' ')) {
+			n = strcspn(s, " ");
+			if (ends_with(path, path_len, s, n))
+				return *f;
+		}
+	return NULL;
+}

@@ -1,0 +1,92 @@
+/* index.h - how a profile finds what it already has. Private to profile*.c. */
+#ifndef OUTPUT_INDEX_H
+#define OUTPUT_INDEX_H
+
+#include "base/hash.h"
+#include "output/output.h"
+
+/* What makes two sights of code the same location. */
+struct location_key {
+	uint64_t off; /* as in struct sym_query */
+	uint32_t mapping;
+	uint32_t flags; /* location_flags() */
+};
+
+struct location_slot {
+	struct location_key key;
+	uint32_t location; /* + 1; 0: free */
+};
+
+/* One frame of the stack added last, and the node it led to. */
+struct path_step {
+	uint64_t ip;
+	const struct map *map;
+	uint32_t flags;
+	uint32_t node;
+};
+
+struct profile_index {
+	unsigned keep;		  /* enum profile_keep */
+	VEC(uint32_t) mapping_of; /* by map id with PROFILE_KEEP_IPS, else by dso id; 0: not yet */
+	struct location_slot *slots;
+	size_t n_slots;		      /* a power of two, at least twice the number of locations */
+	struct hash_table nodes;      /* (parent, location) -> node */
+	struct hash_table comms;      /* address of a comm -> string id */
+	struct hash_table names;      /* (comm, event and stop) -> dense id */
+	struct hash_table tasks;      /* (pid, tid) -> dense id */
+	struct hash_table contexts;   /* (names id, tasks id) -> dense id */
+	struct hash_table samples;    /* (node, contexts id) -> sample */
+	struct hash_table spellings;  /* (name, system name) -> dense id */
+	struct hash_table places;     /* (file, start line) -> dense id */
+	struct hash_table functions;  /* (spellings id, places id) -> function */
+	VEC(struct path_step) path;   /* root first */
+	const struct strtab *answers; /* whose ids string_of translates */
+	VEC(uint32_t) string_of;      /* symbolizer's string id -> ours + 1 */
+};
+
+/* is_return_address, is_kernel and how a frame was found in one number. Different ways of the same
+ * worth are one: whether the unwinder's answer came from one table or another does not split a
+ * stack, whether it is a guess does. */
+uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how);
+
+/* All return 0, or negative with *err filled. */
+int profile_intern_mapping(struct profile *p, const struct dso *dso, const struct map *map,
+			   uint32_t *ret, struct err *err);
+/* ip: the frame's, kept when the location is new. */
+int profile_intern_location(struct profile *p, struct location_key key, uint64_t ip, uint32_t *ret,
+			    struct err *err);
+int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
+			struct err *err);
+int profile_intern_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
+			    struct err *err);
+/* Makes sure that events[index] exists. */
+int profile_grow_events(struct profile *p, size_t n, struct err *err);
+int profile_name_event(struct profile *p, const struct perf_event *event, struct err *err);
+/* Adds count and period of *s to the sample with its key. */
+int profile_count(struct profile *p, const struct profile_sample *s, struct err *err);
+
+/* Code of these kinds is known by its place in the file; all other by its runtime address. */
+static inline bool mapping_has_offsets(enum dso_kind kind)
+{
+	return kind == DSO_FILE || kind == DSO_VDSO || kind == DSO_KERNEL_MODULE;
+}
+
+/* To be called before samples of these times are counted. */
+static inline void profile_see_times(struct profile *p, uint64_t first_ns, uint64_t last_ns)
+{
+	if (!p->samples.n || first_ns < p->first_ns)
+		p->first_ns = first_ns;
+	if (!p->samples.n || last_ns > p->last_ns)
+		p->last_ns = last_ns;
+}
+
+/* Sums of hostile periods stop at the largest number instead of starting over, so the order in
+ * which profiles are merged does not show either. */
+static inline uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+#endif

@@ -1,0 +1,169 @@
+/* named.c - from locations to the frames that flame graphs show. */
+#include "output/named.h"
+
+#include "output/format.h"
+
+struct namer {
+	const struct profile *p;
+	const struct output_options *opt;
+	struct strtab *names;
+	struct tree_symbols symbols;
+	struct text text;
+};
+
+static int add_root(struct namer *n, const struct profile_sample *s)
+{
+	const struct strtab *strings = &n->p->strings;
+	struct text *t = &n->text;
+	uint32_t id;
+	size_t i;
+
+	t->n = 0;
+	text_clean(t, strtab_get(strings, s->comm), strtab_len(strings, s->comm));
+	for (i = 0; i < t->n; i++)
+		if (t->s[i] == ' ')
+			t->s[i] = '_';
+	if (n->opt->with_pid || n->opt->with_tid) {
+		text_char(t, '-');
+		text_dec(t, s->pid, 0);
+	}
+	if (n->opt->with_tid) {
+		text_char(t, '/');
+		text_dec(t, s->tid, 0);
+	}
+	fold_finish(t, 0);
+	id = t->failed ? STRTAB_FAILED : strtab_add(n->names, t->s, t->n);
+	return id == STRTAB_FAILED || vec_push(&n->symbols.roots, id) ? -1 : 0;
+}
+
+static int add_roots(struct namer *n)
+{
+	const struct profile_sample *s = n->p->samples.v;
+	size_t i;
+
+	for (i = 0; i < n->p->samples.n; i++) {
+		/* Neighbours mostly are of one task. */
+		bool same = i && s[i].comm == s[i - 1].comm && s[i].pid == s[i - 1].pid &&
+			    s[i].tid == s[i - 1].tid;
+
+		if (same ? vec_push(&n->symbols.roots, n->symbols.roots.v[i - 1])
+			 : add_root(n, &s[i]))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_frame(struct namer *n, const char *mark)
+{
+	uint32_t id;
+
+	fold_finish(&n->text, 0);
+	text_str(&n->text, mark);
+	id = n->text.failed ? STRTAB_FAILED : strtab_add(n->names, n->text.s, n->text.n);
+	n->text.n = 0;
+	return id == STRTAB_FAILED || vec_push(&n->symbols.ids, id) ? -1 : 0;
+}
+
+static int add_unknown(struct namer *n, const struct profile_location *l, const char *mark)
+{
+	const char *module = profile_mapping_short_name(n->p, l->mapping);
+
+	text_char(&n->text, '[');
+	text_clean(&n->text, module, strlen(module));
+	if (n->opt->addrs) {
+		text_str(&n->text, " <");
+		text_hex(&n->text, l->off, 0);
+		text_char(&n->text, '>');
+	}
+	text_char(&n->text, ']');
+	return add_frame(n, mark);
+}
+
+/* A symbol of perf-map-agent may hold its inlined callees: "La/B;::f->La/B;::g". */
+static int add_jit_function(struct namer *n, const char *name, const char *mark)
+{
+	const char *end;
+
+	for (;; name = end + 2, mark = "_[i]") {
+		end = strstr(name, "->");
+		if (!end)
+			end = name + strlen(name);
+		if (fold_is_java(name, (size_t)(end - name)))
+			name++;
+		fold_function(&n->text, name, (size_t)(end - name));
+		if (add_frame(n, mark))
+			return -1;
+		if (!*end)
+			return 0;
+	}
+}
+
+static int add_function(struct namer *n, const struct profile_function *f, bool is_jit,
+			const char *mark)
+{
+	const struct strtab *strings = &n->p->strings;
+	const char *name = strtab_get(strings, f->name);
+	size_t len = strtab_len(strings, f->name);
+
+	if (is_jit)
+		return add_jit_function(n, name, mark);
+	if (fold_is_rust(strtab_get(strings, f->system_name)))
+		text_clean(&n->text, name, len);
+	else
+		fold_function(&n->text, name, len);
+	return add_frame(n, mark);
+}
+
+static int add_location(struct namer *n, const struct profile_location *l)
+{
+	bool is_jit = n->p->mappings.v[l->mapping].kind == DSO_ANON;
+	const char *mark = l->is_kernel && n->opt->mark_kernel ? "_[k]"
+			   : is_jit && n->opt->mark_jit	       ? "_[j]"
+							       : "";
+	size_t i, n_lines;
+	const struct profile_line *lines = format_lines(n->p, n->opt, l, &n_lines);
+
+	if (!n_lines || !n->p->functions.v[lines[n_lines - 1].function].name)
+		return add_unknown(n, l, mark);
+	for (i = n_lines; i--;) {
+		bool inlined = i + 1 < n_lines;
+
+		if (add_function(n, &n->p->functions.v[lines[i].function], is_jit,
+				 inlined && n->opt->mark_inline ? "_[i]" : mark))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_locations(struct namer *n)
+{
+	size_t i;
+
+	for (i = 0; i < n->p->locations.n; i++)
+		if (vec_push(&n->symbols.first, (uint32_t)n->symbols.ids.n) ||
+		    add_location(n, &n->p->locations.v[i]))
+			return -1;
+	return vec_push(&n->symbols.first, (uint32_t)n->symbols.ids.n);
+}
+
+int named_stacks(struct named_stacks *s, const struct profile *p, const struct output_options *opt,
+		 struct err *err)
+{
+	struct namer n = {.p = p, .opt = opt, .names = &s->names};
+	uint32_t event;
+	int rc = format_event(p, opt, &event, err);
+
+	if (!rc && (add_locations(&n) || add_roots(&n)))
+		rc = err_nomem(err);
+	if (!rc)
+		rc = tree_fill(&s->tree, p, event, &n.symbols, err);
+	tree_symbols_done(&n.symbols);
+	text_done(&n.text);
+	return rc;
+}
+
+void named_done(struct named_stacks *s)
+{
+	strtab_done(&s->names);
+	tree_done(&s->tree);
+}

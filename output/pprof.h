@@ -1,0 +1,40 @@
+/* pprof.h - ids that depend on nothing but content. Private to fmt_pprof.c and pprof_ids.c.
+ *
+ * The ids of a profile tell the order in which threads met things. A pprof file must be the same
+ * bytes for the same recording, so what is in it is sorted by content and numbered from 0 in that
+ * order; what is equal by content (the text segment mapped alike in several processes) is one. */
+#ifndef OUTPUT_PPROF_H
+#define OUTPUT_PPROF_H
+
+#include "output/format.h"
+#include "output/tree.h"
+
+#define PPROF_UNUSED UINT32_MAX
+
+/* A kind of thing: the rank of each, and one example for every rank. */
+struct pprof_ranks {
+	uint32_t *of;  /* by id in the profile; PPROF_UNUSED when no sample of the event needs it */
+	uint32_t *ids; /* by rank: an id in the profile */
+	size_t n;      /* number of ranks */
+};
+
+struct pprof {
+	const struct profile *p;
+	const struct output_options *opt;
+	uint32_t event;
+	struct pprof_ranks functions, mappings, locations;
+	struct pprof_ranks labels; /* ids are samples */
+	struct tree tree;	   /* below a set of labels: ranks of locations */
+};
+
+/* Fills ranks and tree; p, opt and event are set. 0 or ERR_NOMEM; pprof_done() in both cases. */
+int pprof_rank(struct pprof *pp, struct err *err);
+void pprof_done(struct pprof *pp);
+
+/* Address inside of the instruction that was executing or calling. */
+static inline uint64_t pprof_address(const struct profile_location *l)
+{
+	return l->ip - l->is_return_address;
+}
+
+#endif

@@ -1,0 +1,245 @@
+/* profile_index.c - interning: equal mappings, locations, nodes, functions and samples are one. */
+#include "output/index.h"
+
+#include <string.h>
+
+uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how)
+{
+	static const uint8_t same_worth[FRAME_HOW_N] = {
+		[FRAME_SAMPLE] = FRAME_SAMPLE,
+		[FRAME_KERNEL_CHAIN] = FRAME_KERNEL_CHAIN,
+		[FRAME_USER_CHAIN] = FRAME_USER_CHAIN,
+		[FRAME_BRANCH_STACK] = FRAME_BRANCH_STACK,
+		[FRAME_CFI] = FRAME_CFI,
+		[FRAME_FRAME_POINTER] = FRAME_FRAME_POINTER,
+		[FRAME_STACK_TOP] = FRAME_FRAME_POINTER,
+		[FRAME_GO_TABLE] = FRAME_CFI,
+		[FRAME_LINK_REGISTER] = FRAME_CFI,
+		[FRAME_STITCHED] = FRAME_STITCHED,
+	};
+	uint32_t class = how < FRAME_HOW_N ? same_worth[how] : how;
+
+	return class << 2 | (uint32_t)is_kernel << 1 | is_return_address;
+}
+
+static uint64_t pair_key(uint32_t a, uint32_t b)
+{
+	return (uint64_t)a << 32 | b;
+}
+
+/* Pairs of ids are exact keys of a hash_table; longer keys are pairs of pairs. HASH_NONE when out
+ * of memory, else the key's dense id: its own when it is there, the next when it is new. */
+static uint32_t pair_intern(struct hash_table *h, uint32_t a, uint32_t b)
+{
+	uint64_t key = pair_key(a, b);
+	uint32_t id = hash_get(h, key);
+
+	if (id != HASH_NONE || h->n >= HASH_NONE)
+		return id;
+	id = (uint32_t)h->n;
+	return hash_put(h, key, id) ? HASH_NONE : id;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* "[vdso]" -> "vdso", so that the writers' own brackets are the only ones. */
+static uint32_t add_short_name(struct strtab *strings, const char *path)
+{
+	const char *name = base_name(path);
+	size_t n = strlen(name);
+
+	if (n > 2 && name[0] == '[' && name[n - 1] == ']')
+		return strtab_add(strings, name + 1, n - 2);
+	return strtab_add(strings, name, n);
+}
+
+static int add_mapping(struct profile *p, const struct dso *dso, const struct map *map,
+		       struct err *err)
+{
+	const char *path = dso && dso->path ? dso->path : "[unknown]";
+	struct profile_mapping m = {
+		.dso = dso,
+		.map = map,
+		.path = strtab_add_cstr(&p->strings, path),
+		.short_name = add_short_name(&p->strings, path),
+		.kind = dso ? dso->kind : DSO_UNKNOWN,
+	};
+
+	if (m.path == STRTAB_FAILED || m.short_name == STRTAB_FAILED ||
+	    p->mappings.n >= UINT32_MAX || vec_push(&p->mappings, m))
+		return err_nomem(err);
+	return 0;
+}
+
+int profile_intern_mapping(struct profile *p, const struct dso *dso, const struct map *map,
+			   uint32_t *ret, struct err *err)
+{
+	struct profile_index *x = p->index_;
+	bool by_map = x->keep & PROFILE_KEEP_IPS;
+	size_t i, old = x->mapping_of.n;
+
+	if (!p->mappings.n && add_mapping(p, NULL, NULL, err))
+		return -ERR_NOMEM;
+	*ret = 0;
+	if (!dso || (by_map && !map))
+		return 0;
+	i = by_map ? map->id : dso->id;
+	if (i >= old) {
+		if (vec_reserve(&x->mapping_of, i + 1))
+			return err_nomem(err);
+		memset(x->mapping_of.v + old, 0, (i + 1 - old) * sizeof *x->mapping_of.v);
+		x->mapping_of.n = i + 1;
+	}
+	if (!x->mapping_of.v[i]) {
+		if (add_mapping(p, dso, by_map ? map : NULL, err))
+			return -ERR_NOMEM;
+		x->mapping_of.v[i] = (uint32_t)p->mappings.n - 1;
+	}
+	*ret = x->mapping_of.v[i];
+	return 0;
+}
+
+static struct location_slot *find_slot(struct location_slot *slots, size_t n_slots,
+				       struct location_key key)
+{
+	size_t i = hash_mix(pair_key(key.mapping, key.flags), key.off) & (n_slots - 1);
+
+	while (slots[i].location &&
+	       (slots[i].key.off != key.off || slots[i].key.mapping != key.mapping ||
+		slots[i].key.flags != key.flags))
+		i = (i + 1) & (n_slots - 1);
+	return &slots[i];
+}
+
+static int grow_slots(struct profile_index *x, struct err *err)
+{
+	size_t i, n = x->n_slots ? x->n_slots * 2 : 256;
+	struct location_slot *slots = calloc(n, sizeof *slots);
+
+	if (!slots)
+		return err_nomem(err);
+	for (i = 0; i < x->n_slots; i++)
+		if (x->slots[i].location)
+			*find_slot(slots, n, x->slots[i].key) = x->slots[i];
+	free(x->slots);
+	x->slots = slots;
+	x->n_slots = n;
+	return 0;
+}
+
+int profile_intern_location(struct profile *p, struct location_key key, uint64_t ip, uint32_t *ret,
+			    struct err *err)
+{
+	struct profile_index *x = p->index_;
+	struct profile_location new = {
+		.mapping = key.mapping,
+		.ip = ip,
+		.off = key.off,
+		.is_return_address = key.flags & 1,
+		.is_kernel = key.flags >> 1 & 1,
+		.how = (uint8_t)(key.flags >> 2),
+	};
+	struct location_slot *slot;
+
+	if (p->locations.n * 2 >= x->n_slots && grow_slots(x, err))
+		return -ERR_NOMEM;
+	slot = find_slot(x->slots, x->n_slots, key);
+	if (!slot->location) {
+		if (p->locations.n >= UINT32_MAX - 1 || vec_push(&p->locations, new))
+			return err_nomem(err);
+		*slot = (struct location_slot){key, (uint32_t)p->locations.n};
+	}
+	*ret = slot->location - 1;
+	return 0;
+}
+
+int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
+			struct err *err)
+{
+	uint32_t id;
+
+	if (vec_reserve(&p->nodes, p->nodes.n + 1))
+		return err_nomem(err);
+	id = pair_intern(&p->index_->nodes, parent, location);
+	if (id >= HASH_NONE - 1)
+		return err_nomem(err);
+	*ret = id + 1; /* node 0, the root, is no pair */
+	if (*ret == p->nodes.n)
+		p->nodes.v[p->nodes.n++] =
+			(struct profile_node){parent, location, p->nodes.v[parent].depth + 1};
+	return 0;
+}
+
+int profile_intern_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
+			    struct err *err)
+{
+	struct profile_index *x = p->index_;
+	uint32_t spelling = pair_intern(&x->spellings, f->name, f->system_name);
+	uint32_t place = pair_intern(&x->places, f->file, f->start_line);
+	uint32_t id;
+
+	if (spelling == HASH_NONE || place == HASH_NONE ||
+	    vec_reserve(&p->functions, p->functions.n + 1))
+		return err_nomem(err);
+	id = pair_intern(&x->functions, spelling, place);
+	if (id == HASH_NONE)
+		return err_nomem(err);
+	if (id == p->functions.n)
+		p->functions.v[p->functions.n++] = *f;
+	*ret = id;
+	return 0;
+}
+
+int profile_count(struct profile *p, const struct profile_sample *s, struct err *err)
+{
+	struct profile_index *x = p->index_;
+	uint32_t names = pair_intern(&x->names, s->comm, s->event << 8 | s->stop);
+	uint32_t tasks = pair_intern(&x->tasks, s->pid, s->tid), context, id;
+	struct profile_sample *sum;
+
+	if (names == HASH_NONE || tasks == HASH_NONE || vec_reserve(&p->samples, p->samples.n + 1))
+		return err_nomem(err);
+	context = pair_intern(&x->contexts, names, tasks);
+	id = context == HASH_NONE ? HASH_NONE : pair_intern(&x->samples, s->node, context);
+	if (id == HASH_NONE)
+		return err_nomem(err);
+	if (id == p->samples.n) {
+		p->samples.v[p->samples.n++] = *s;
+		return 0;
+	}
+	sum = &p->samples.v[id];
+	sum->count = add_saturated(sum->count, s->count);
+	sum->period = add_saturated(sum->period, s->period);
+	return 0;
+}
+
+int profile_grow_events(struct profile *p, size_t n, struct err *err)
+{
+	size_t old = p->events.n;
+
+	if (n <= old)
+		return 0;
+	if (n >= 1u << 24 || vec_reserve(&p->events, n))
+		return err_nomem(err);
+	memset(p->events.v + old, 0, (n - old) * sizeof *p->events.v);
+	p->events.n = n;
+	return 0;
+}
+
+int profile_name_event(struct profile *p, const struct perf_event *event, struct err *err)
+{
+	uint32_t name = strtab_add_cstr(&p->strings, event->name);
+
+	if (name == STRTAB_FAILED)
+		return err_nomem(err);
+	if (profile_grow_events(p, (size_t)event->index + 1, err))
+		return -ERR_NOMEM;
+	p->events.v[event->index].name = name;
+	p->events.v[event->index].attr = event->attr;
+	return 0;
+}

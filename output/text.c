@@ -1,0 +1,151 @@
+/* text.c - growing text, numbers, and names made harmless. */
+#include "output/text.h"
+
+#include <stdlib.h>
+
+bool text_reserve(struct text *t, size_t n)
+{
+	size_t cap = t->cap ? t->cap : 256;
+	char *s;
+
+	if (n > SIZE_MAX / 4 - t->n) {
+		t->failed = true;
+		return false;
+	}
+	while (cap - t->n < n)
+		cap *= 2;
+	if (cap == t->cap)
+		return true;
+	s = realloc(t->s, cap);
+	if (!s) {
+		t->failed = true;
+		return false;
+	}
+	t->s = s;
+	t->cap = cap;
+	return true;
+}
+
+void text_done(struct text *t)
+{
+	free(t->s);
+	*t = (struct text){0};
+}
+
+void text_flush(struct text *t, FILE *out)
+{
+	if (t->n)
+		fwrite(t->s, 1, t->n, out);
+	t->n = 0;
+}
+
+void text_pad(struct text *t, size_t n, size_t width)
+{
+	for (; n < width; n++)
+		text_char(t, ' ');
+}
+
+/* Right-aligned, filled up to the width with `fill`. */
+static void add_number(struct text *t, uint64_t v, unsigned base, unsigned width, char fill)
+{
+	char digits[20], *end = digits + sizeof digits, *p = end;
+
+	do
+		*--p = "0123456789abcdef"[v % base];
+	while (v /= base);
+	for (; (size_t)(end - p) < width; width--)
+		text_char(t, fill);
+	text_add(t, p, (size_t)(end - p));
+}
+
+void text_dec(struct text *t, uint64_t v, unsigned width)
+{
+	add_number(t, v, 10, width, ' ');
+}
+
+void text_hex(struct text *t, uint64_t v, unsigned width)
+{
+	add_number(t, v, 16, width, ' ');
+}
+
+void text_digits(struct text *t, uint64_t v, unsigned n)
+{
+	add_number(t, v, 10, n, '0');
+}
+
+size_t utf8_length(const char *text, size_t left)
+{
+	/* First bytes, and what the second byte may be after them; further ones are 80..bf. */
+	static const struct {
+		uint8_t first, last, low, high, length;
+	} forms[] = {
+		{0x00, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2},
+		{0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+		{0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+		{0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
+		{0xf4, 0xf4, 0x80, 0x8f, 4},
+	};
+	const uint8_t *s = (const uint8_t *)text;
+	size_t i, k;
+
+	for (i = 0; left && i < sizeof forms / sizeof *forms; i++) {
+		if (s[0] < forms[i].first || s[0] > forms[i].last)
+			continue;
+		if (forms[i].length == 1)
+			return 1;
+		if (left < forms[i].length || s[1] < forms[i].low || s[1] > forms[i].high)
+			return 0;
+		for (k = 2; k < forms[i].length; k++)
+			if ((s[k] & 0xc0) != 0x80)
+				return 0;
+		return forms[i].length;
+	}
+	return 0;
+}
+
+/* C0, DEL and C1 (U+0080..U+009F, in UTF-8 c2 80..c2 9f). */
+static bool is_control(const char *s, size_t len)
+{
+	uint8_t c = (uint8_t)*s;
+
+	return len == 1 ? c < 0x20 || c == 0x7f : len == 2 && c == 0xc2 && (uint8_t)s[1] < 0xa0;
+}
+
+void text_clean(struct text *t, const char *s, size_t n)
+{
+	size_t i, len;
+
+	for (i = 0; i < n; i += len ? len : 1) {
+		len = utf8_length(s + i, n - i);
+		if (!len)
+			text_str(t, "\xef\xbf\xbd");
+		else if (is_control(s + i, len))
+			text_char(t, '_');
+		else
+			text_add(t, s + i, len);
+	}
+}
+
+void text_json(struct text *t, const char *s, size_t n)
+{
+	size_t i, len;
+
+	text_char(t, '"');
+	for (i = 0; i < n; i += len ? len : 1) {
+		len = utf8_length(s + i, n - i);
+		if (!len) {
+			text_str(t, "\xef\xbf\xbd");
+		} else if (is_control(s + i, len)) {
+			uint8_t c = (uint8_t)s[i + len - 1];
+
+			text_str(t, "\\u00");
+			text_char(t, "0123456789abcdef"[c >> 4]);
+			text_char(t, "0123456789abcdef"[c & 15]);
+		} else {
+			if (s[i] == '"' || s[i] == '\\')
+				text_char(t, '\\');
+			text_add(t, s + i, len);
+		}
+	}
+	text_char(t, '"');
+}

@@ -1,0 +1,150 @@
+/* tree.c - stacks of equal symbols become one node; children put in order in linear time. */
+#include "output/tree.h"
+
+#include <string.h>
+
+#include "output/index.h"
+
+static uint32_t child(struct tree *t, uint32_t parent, uint32_t symbol)
+{
+	uint64_t key = (uint64_t)parent << 32 | symbol;
+	uint32_t id = hash_get(&t->children, key);
+
+	if (id != HASH_NONE)
+		return id;
+	id = (uint32_t)t->nodes.n;
+	if (t->nodes.n >= HASH_NONE / 2 || /* writers double the ids */
+	    vec_push(&t->nodes, (struct tree_node){.parent = parent, .symbol = symbol}) ||
+	    hash_put(&t->children, key, id))
+		return HASH_NONE;
+	return id;
+}
+
+/* The node below `root` of the profile's stack `node`; HASH_NONE when out of memory. */
+static uint32_t find_stack(struct tree *t, const struct profile *p, const struct tree_symbols *s,
+			   uint32_t root, uint32_t node)
+{
+	uint32_t at = root, found, i, location;
+
+	t->todo.n = 0;
+	for (; node; node = p->nodes.v[node].parent) {
+		found = hash_get(&t->seen, (uint64_t)root << 32 | node);
+		if (found != HASH_NONE) {
+			at = found;
+			break;
+		}
+		if (vec_push(&t->todo, node))
+			return HASH_NONE;
+	}
+	while (t->todo.n) {
+		node = t->todo.v[--t->todo.n];
+		location = p->nodes.v[node].location;
+		for (i = s->first.v[location]; i < s->first.v[location + 1]; i++) {
+			at = child(t, at, s->ids.v[i]);
+			if (at == HASH_NONE)
+				return at;
+		}
+		if (hash_put(&t->seen, (uint64_t)root << 32 | node, at))
+			return HASH_NONE;
+	}
+	return at;
+}
+
+int tree_fill(struct tree *t, const struct profile *p, uint32_t event,
+	      const struct tree_symbols *symbols, struct err *err)
+{
+	size_t i;
+
+	if (vec_push(&t->nodes, (struct tree_node){0}))
+		return err_nomem(err);
+	for (i = 0; i < p->samples.n; i++) {
+		const struct profile_sample *s = &p->samples.v[i];
+		uint32_t at;
+
+		if (s->event != event)
+			continue;
+		at = child(t, 0, symbols->roots.v[i]);
+		if (at != HASH_NONE)
+			at = find_stack(t, p, symbols, at, s->node);
+		if (at == HASH_NONE)
+			return err_nomem(err);
+		t->nodes.v[at].count = add_saturated(t->nodes.v[at].count, s->count);
+		t->nodes.v[at].period = add_saturated(t->nodes.v[at].period, s->period);
+	}
+	return 0;
+}
+
+void tree_done(struct tree *t)
+{
+	vec_done(&t->nodes);
+	vec_done(&t->todo);
+	hash_done(&t->children);
+	hash_done(&t->seen);
+}
+
+void tree_symbols_done(struct tree_symbols *s)
+{
+	vec_done(&s->first);
+	vec_done(&s->ids);
+	vec_done(&s->roots);
+}
+
+int order_by_key(uint32_t *ids, size_t n, const uint32_t *key, size_t n_keys, struct err *err)
+{
+	size_t *start = calloc(n_keys + 1, sizeof *start), i;
+	uint32_t *old = malloc(n * sizeof *old + 1);
+
+	if (!start || !old) {
+		free(start);
+		free(old);
+		return err_nomem(err);
+	}
+	memcpy(old, ids, n * sizeof *ids);
+	for (i = 0; i < n; i++)
+		start[key[old[i]] + 1]++;
+	for (i = 1; i < n_keys; i++)
+		start[i] += start[i - 1];
+	for (i = 0; i < n; i++)
+		ids[start[key[old[i]]]++] = old[i];
+	free(start);
+	free(old);
+	return 0;
+}
+
+int tree_order_make(struct tree_order *o, const struct tree *t, const uint32_t *rank,
+		    size_t n_ranks, struct err *err)
+{
+	size_t i, n = t->nodes.n;
+	uint32_t *key = calloc(n, sizeof *key);
+
+	*o = (struct tree_order){calloc(n + 1, sizeof *o->first), malloc(n * sizeof *o->ids)};
+	if (!key || !o->first || !o->ids) {
+		free(key);
+		return err_nomem(err);
+	}
+	for (i = 1; i < n; i++) {
+		o->ids[i - 1] = (uint32_t)i;
+		key[i] = rank ? rank[t->nodes.v[i].symbol] : t->nodes.v[i].symbol;
+	}
+	if (order_by_key(o->ids, n - 1, key, n_ranks, err))
+		goto nomem;
+	for (i = 1; i < n; i++) {
+		key[i] = t->nodes.v[i].parent;
+		o->first[key[i] + 1]++;
+	}
+	for (i = 1; i <= n; i++)
+		o->first[i] += o->first[i - 1];
+	if (order_by_key(o->ids, n - 1, key, n, err))
+		goto nomem;
+	free(key);
+	return 0;
+nomem:
+	free(key);
+	return -ERR_NOMEM;
+}
+
+void tree_order_done(struct tree_order *o)
+{
+	free(o->first);
+	free(o->ids);
+}

@@ -1,0 +1,321 @@
+/* test_profile.c - interning, aggregation and merging of profiles. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tests/output/synthetic.h"
+
+static const char comm_a[] = "server", comm_b[] = "server";
+
+/* main calls run twice from different places; libc below. Addresses of maps 7 and 8 are the same
+ * code. */
+static const struct synthetic_sample samples[] = {
+	{0, comm_a, 100, 100, 1000, 10, "0+150 r0+20 r1+10"},
+	{0, comm_a, 100, 101, 2000, 10, "0+150 r0+20 r1+10"},
+	{0, comm_b, 200, 200, 3000, 30, "7+150 r7+20 r8+10"},
+	{1, comm_a, 100, 100, 1500, 5, "0+150 r0+20 r1+10"},
+	{0, comm_a, 100, 100, 2500, 1, "0+150 r0+30 r1+10"},
+	{0, comm_a, 100, 100, 500, 1, "k2+110 rk2+220 u1+10010 ru0+20"},
+	{0, comm_a, 100, 100, 600, 1, "!dead0000"},
+	{0, comm_a, 100, 100, 700, 1, ""},
+};
+#define N_SAMPLES (sizeof samples / sizeof *samples)
+
+static struct profile *fill(unsigned keep, size_t first, size_t n)
+{
+	struct profile *p = profile_new(keep);
+	size_t i;
+
+	assert_non_null(p);
+	for (i = 0; i < n; i++)
+		assert_int_equal(synthetic_add(p, &samples[first + i]), 0);
+	return p;
+}
+
+static void stacks_are_shared_and_counted(void **state)
+{
+	struct profile *p = fill(0, 0, N_SAMPLES);
+	const struct profile_sample *s = p->samples.v;
+	const struct profile_node *leaf = &p->nodes.v[s[0].node];
+
+	(void)state;
+	/* Samples 0, 1 and 2 are one: the same code in the same files, two spellings of one comm.
+	 */
+	assert_int_equal(p->samples.n, 6);
+	assert_int_equal(s[0].count, 3);
+	assert_int_equal(s[0].period, 50);
+	assert_int_equal(s[0].pid, 0);
+	/* Another event of the same stack is another sample at the same node. */
+	assert_int_equal(s[1].event, 1);
+	assert_int_equal(s[1].node, s[0].node);
+	/* Another call site shares the root only. */
+	assert_int_not_equal(s[2].node, s[0].node);
+	assert_int_equal(leaf->depth, 3);
+	assert_int_equal(p->nodes.v[p->nodes.v[s[2].node].parent].parent,
+			 p->nodes.v[leaf->parent].parent);
+	assert_int_equal(s[5].node, 0); /* no frames */
+	assert_int_equal(p->first_ns, 500);
+	assert_int_equal(p->last_ns, 3000);
+	assert_int_equal(p->events.n, 2);
+	assert_int_equal(p->events.v[0].samples, 7);
+	assert_int_equal(p->events.v[0].period, 54);
+	assert_string_equal(strtab_get(&p->strings, p->events.v[1].name), "cycles:P");
+	profile_free(p);
+}
+
+static void queries_are_for_the_lookup_address(void **state)
+{
+	struct profile *p = fill(0, 0, N_SAMPLES);
+	struct sym_query main_call = profile_query(p, 1), leaf = profile_query(p, 2), kernel, none;
+	const struct profile_node *n = p->nodes.v;
+
+	(void)state;
+	/* Root first: 0 is libc's caller, 1 main's call at 0x20: its return address minus one, as
+	 * an offset in the file (the map shows it from 0x1000 on). */
+	assert_ptr_equal(main_call.dso, &synthetic_dsos[DSO_APP]);
+	assert_int_equal(main_call.off, 0x1000 + 0x20 - 1);
+	assert_int_equal(main_call.ip, 0x401000 + 0x20 - 1);
+	assert_int_equal(leaf.off, 0x1000 + 0x150);
+	/* Kernel code by address. */
+	kernel = profile_query(p, n[n[p->samples.v[3].node].parent].location);
+	assert_ptr_equal(kernel.dso, &synthetic_dsos[DSO_KERN]);
+	assert_int_equal(kernel.off, 0xffffffff81000220 - 1);
+	assert_int_equal(kernel.off, kernel.ip);
+	none = profile_query(p, n[p->samples.v[4].node].location);
+	assert_null(none.dso);
+	assert_int_equal(none.off, 0xdead0000);
+	profile_free(p);
+}
+
+static void kept_ips_tell_processes_apart(void **state)
+{
+	struct profile *p = fill(PROFILE_KEEP_IPS, 0, 3);
+	const struct profile_location *l =
+		&p->locations.v[p->nodes.v[p->samples.v[1].node].location];
+
+	(void)state;
+	assert_int_equal(p->samples.n, 2);
+	assert_int_equal(l->ip, 0x501150);
+	assert_ptr_equal(p->mappings.v[l->mapping].map, &synthetic_maps[7]);
+	profile_free(p);
+}
+
+static void kept_ids_split_samples(void **state)
+{
+	struct profile *pids = fill(PROFILE_KEEP_PIDS, 0, 3), *tids = fill(PROFILE_KEEP_TIDS, 0, 3);
+
+	(void)state;
+	assert_int_equal(pids->samples.n, 2);
+	assert_int_equal(pids->samples.v[1].pid, 200);
+	assert_int_equal(pids->samples.v[1].tid, 0);
+	assert_int_equal(tids->samples.n, 3);
+	assert_int_equal(tids->samples.v[1].pid, 100);
+	assert_int_equal(tids->samples.v[1].tid, 101);
+	profile_free(pids);
+	profile_free(tids);
+}
+
+static void guesses_are_other_locations(void **state)
+{
+	static const struct synthetic_sample same[] = {
+		{0, comm_a, 1, 1, 1, 1, "r0+20"},
+		{0, comm_a, 1, 1, 2, 1, "rg0+20"},
+		{0, comm_a, 1, 1, 3, 1,
+		 "0+1f"}, /* the same lookup address, but no return address */
+	};
+	struct profile *p = profile_new(0);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		assert_int_equal(synthetic_add(p, &same[i]), 0);
+	assert_int_equal(p->locations.n, 3);
+	assert_int_equal(p->locations.v[0].off, p->locations.v[2].off);
+	profile_free(p);
+}
+
+/* The task of an exiting thread is -1; sums of hostile periods stay at the end of the scale. */
+static void extreme_numbers(void **state)
+{
+	static const struct synthetic_sample odd = {0,
+						    comm_a,
+						    UINT32_MAX,
+						    UINT32_MAX,
+						    UINT64_MAX,
+						    UINT64_MAX - 1,
+						    "!ffffffffffffffff r!0"};
+	struct profile *p = profile_new(PROFILE_KEEP_TIDS | PROFILE_KEEP_IPS | PROFILE_KEEP_LOG);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		assert_int_equal(synthetic_add(p, &odd), 0);
+	assert_int_equal(p->samples.n, 1);
+	assert_int_equal(p->samples.v[0].pid, UINT32_MAX);
+	assert_int_equal(p->samples.v[0].period, UINT64_MAX);
+	assert_int_equal(p->events.v[0].period, UINT64_MAX);
+	assert_int_equal(p->first_ns, UINT64_MAX);
+	profile_free(p);
+}
+
+static void lines_are_translated(void **state)
+{
+	struct profile *p = fill(0, 0, N_SAMPLES);
+	const struct profile_location *leaf;
+	const struct profile_function *f;
+
+	(void)state;
+	assert_int_equal(synthetic_name(p), 0);
+	leaf = &p->locations.v[p->nodes.v[p->samples.v[0].node].location];
+	assert_int_equal(leaf->n_lines, 3);
+	f = &p->functions.v[p->lines.v[leaf->first_line].function];
+	assert_string_equal(strtab_get(&p->strings, f->name), "leaf(std::vector<int> const&)");
+	f = &p->functions.v[p->lines.v[leaf->first_line + 2].function];
+	assert_string_equal(strtab_get(&p->strings, f->system_name), "_ZN2ns1WIiE3runEi.isra.0");
+	assert_string_equal(strtab_get(&p->strings, f->file), "w.cc");
+	assert_int_equal(leaf->symbol_offset, 0x50);
+	assert_true(p->mappings.v[leaf->mapping].symbolized);
+	assert_false(p->mappings.v[0].symbolized);
+	/* main is in several locations but is one function: main, run, mid, leaf, two of libc, two
+	 * of the kernel. */
+	assert_int_equal(p->functions.n, 8);
+	profile_free(p);
+}
+
+static char *folded_of(const struct profile *p)
+{
+	struct output_options opt = {0};
+	struct err err = {0};
+	size_t size;
+	char *text = synthetic_write(p, "folded", &opt, &size, &err);
+
+	assert_non_null(text);
+	return text;
+}
+
+/* Whatever the split and the order of merging, the whole is the same. */
+static void merging_parts_gives_the_whole(void **state)
+{
+	unsigned keep = PROFILE_KEEP_LOG | PROFILE_KEEP_TIDS;
+	struct profile *whole = fill(keep, 0, N_SAMPLES);
+	size_t split, i;
+	char *expected, *got;
+
+	(void)state;
+	assert_int_equal(synthetic_name(whole), 0);
+	expected = folded_of(whole);
+	for (split = 0; split <= N_SAMPLES; split++) {
+		struct profile *a = fill(keep, split, N_SAMPLES - split), *b = fill(keep, 0, split);
+
+		assert_int_equal(profile_merge(a, b, NULL), 0);
+		assert_int_equal(a->samples.n, whole->samples.n);
+		assert_int_equal(a->locations.n, whole->locations.n);
+		assert_int_equal(a->nodes.n, whole->nodes.n);
+		assert_int_equal(a->first_ns, 500);
+		assert_int_equal(a->last_ns, 3000);
+		assert_int_equal(a->events.v[0].samples, 7);
+		assert_int_equal(a->events.v[0].period, whole->events.v[0].period);
+		assert_int_equal(synthetic_name(a), 0);
+		got = folded_of(a);
+		assert_string_equal(got, expected);
+		free(got);
+		for (i = 0; i < N_SAMPLES; i++) {
+			const struct profile_log_entry *e = &a->log.v[i];
+
+			assert_in_range(e->node, 0, a->nodes.n - 1);
+			assert_string_equal(strtab_get(&a->strings, e->comm), "server");
+		}
+		profile_free(a);
+		profile_free(b);
+	}
+	free(expected);
+	profile_free(whole);
+}
+
+/* Logs stay in time order; at equal times the place in the file decides, not who was merged first.
+ */
+static void merged_logs_are_in_order(void **state)
+{
+	static const struct synthetic_sample parts[2][3] = {
+		{{0, comm_a, 1, 1, 10, 1, "0+1"},
+		 {0, comm_a, 1, 1, 20, 2, "0+2"},
+		 {0, comm_a, 1, 1, 40, 3, "0+3"}},
+		{{0, comm_a, 1, 1, 5, 4, "0+4"},
+		 {0, comm_a, 1, 1, 30, 5, "0+5"},
+		 {0, comm_a, 1, 1, 50, 6, "0+6"}},
+	};
+	static const uint64_t times[] = {5, 10, 20, 30, 40, 50};
+	size_t order, i;
+
+	(void)state;
+	for (order = 0; order < 2; order++) {
+		struct profile *p[2] = {profile_new(PROFILE_KEEP_LOG),
+					profile_new(PROFILE_KEEP_LOG)};
+
+		for (i = 0; i < 6; i++)
+			assert_int_equal(synthetic_add(p[i / 3], &parts[i / 3][i % 3]), 0);
+		assert_int_equal(profile_merge(p[order], p[!order], NULL), 0);
+		assert_int_equal(p[order]->log.n, 6);
+		for (i = 0; i < 6; i++) {
+			const struct profile_log_entry *e = &p[order]->log.v[i];
+			const struct profile_node *n = &p[order]->nodes.v[e->node];
+
+			assert_int_equal(e->time_ns, times[i]);
+			/* The sample's own stack came along: its offset equals its period. */
+			assert_int_equal(p[order]->locations.v[n->location].off,
+					 0x1000 + e->period);
+		}
+		profile_free(p[0]);
+		profile_free(p[1]);
+	}
+}
+
+static void names_survive_a_merge(void **state)
+{
+	struct profile *a = profile_new(0), *b = fill(0, 0, N_SAMPLES);
+	char *before, *after;
+
+	(void)state;
+	assert_int_equal(synthetic_name(b), 0);
+	assert_int_equal(profile_merge(a, b, NULL), 0);
+	before = folded_of(b);
+	after = folded_of(a);
+	assert_string_equal(before, after);
+	free(before);
+	free(after);
+	profile_free(a);
+	profile_free(b);
+}
+
+static void unlike_profiles_do_not_merge(void **state)
+{
+	struct profile *a = profile_new(0), *b = profile_new(PROFILE_KEEP_IPS);
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(profile_merge(a, b, &err), -ERR_USAGE);
+	profile_free(a);
+	profile_free(b);
+	profile_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_are_shared_and_counted),
+		cmocka_unit_test(queries_are_for_the_lookup_address),
+		cmocka_unit_test(kept_ips_tell_processes_apart),
+		cmocka_unit_test(kept_ids_split_samples),
+		cmocka_unit_test(guesses_are_other_locations),
+		cmocka_unit_test(extreme_numbers),
+		cmocka_unit_test(lines_are_translated),
+		cmocka_unit_test(merging_parts_gives_the_whole),
+		cmocka_unit_test(merged_logs_are_in_order),
+		cmocka_unit_test(names_survive_a_merge),
+		cmocka_unit_test(unlike_profiles_do_not_merge),
+	};
+
+	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}
