@@ -37,6 +37,7 @@ struct arch {
 	uint8_t code_bits;
 	/* perf register bit -> DWARF register, -1: not tracked. perf's IP maps to `pc`. */
 	int8_t perf_to_dwarf[64];
+	int8_t dwarf_to_perf[ARCH_REGS_MAX]; /* the inverse */
 	/* Can a call instruction end where `end` points? `n` bytes before it may be read. */
 	bool (*ends_in_call)(const uint8_t *end, size_t n);
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */

@@ -55,6 +55,11 @@ const struct arch arch_aarch64 = {
 		30, 31, 32,                       /* LR SP PC */
 		[33 ... 63] = -1,
 	},
+	.dwarf_to_perf = {
+		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+		16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+		30, 31, 32, -1, -1,
+	},
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
 	.trampolines = trampolines,

@@ -77,6 +77,7 @@ const struct arch arch_x86_64 = {
 		8, 9, 10, 11, 12, 13, 14, 15,     /* R8 .. R15 */
 		[24 ... 63] = -1,
 	},
+	.dwarf_to_perf = {0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8},
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
 	.trampolines = trampolines,
@@ -100,6 +101,7 @@ const struct arch arch_i386 = {
 		0, 3, 1, 2, 6, 7, 5, 4,           /* AX BX CX DX SI DI BP SP */
 		8, [9 ... 63] = -1,               /* IP */
 	},
+	.dwarf_to_perf = {0, 2, 3, 1, 7, 6, 4, 5, 8},
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
 };

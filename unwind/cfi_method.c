@@ -30,17 +30,6 @@ static int worker_init(void **state, struct modules *modules, const struct unwin
 	return 0;
 }
 
-static bool register_get(const struct walk *w, unsigned dwarf_reg, uint64_t *ret)
-{
-	unsigned bit;
-
-	*ret = 0;
-	for (bit = 0; bit < 64; bit++)
-		if (w->arch->perf_to_dwarf[bit] == (int)dwarf_reg)
-			return perf_regs_get(&w->s->user_regs, bit, ret);
-	return false;
-}
-
 static void all_registers_get(const struct walk *w, struct regs *regs)
 {
 	uint64_t mask;
@@ -69,11 +58,13 @@ static enum unwind_stop worker_run(void *state, const struct perf_sample *s,
 	w.arch = s->user_regs.abi <= PERF_REGS_ABI_64_ ? worker->archs[s->user_regs.abi] : NULL;
 	if (!w.arch)
 		return UNWIND_STOP_UNSUPPORTED;
-	c.fp_known = register_get(&w, w.arch->fp, &c.fp);
-	if (!register_get(&w, w.arch->pc, &c.ip) || !register_get(&w, w.arch->sp, &c.sp))
+	if (!arch_reg(w.arch, &s->user_regs, w.arch->pc, &c.ip) ||
+	    !arch_reg(w.arch, &s->user_regs, w.arch->sp, &c.sp))
 		return UNWIND_STOP_NO_REGS;
+	c.fp_known = arch_reg(w.arch, &s->user_regs, w.arch->fp, &c.fp);
 	w.space_no = rule_cache_space(&worker->cache, address_space_layout(s->space));
-	w.sp_ip = c.sp;
+	w.memory =
+		(struct memory){s, worker->modules, c.sp, s->user_stack_bytes, w.arch->word_bytes};
 	w.n_word_starts = s->user_stack_bytes >= 8 ? s->user_stack_bytes - 7u : 0;
 	if (w.arch->word_bytes == 8 && w.arch->ra == w.arch->pc) {
 		stop = walk_fast(&w, c);

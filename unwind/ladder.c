@@ -36,7 +36,7 @@ static bool stack_top_step(struct walk *w, struct cursor *c)
 {
 	uint64_t ra;
 
-	if (w->arch->ra != w->arch->pc || !walk_arch_word(w, c->sp, &ra) ||
+	if (w->arch->ra != w->arch->pc || !memory_read_stack(&w->memory, c->sp, &ra) ||
 	    return_evidence(w, ra) != EVIDENCE_CALL)
 		return false;
 	c->ip = ra;
@@ -74,7 +74,8 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
 		return c->how == FRAME_FRAME_POINTER ? UNWIND_STOP_END : otherwise;
 	if (c->fp % word || c->fp < c->sp)
 		return otherwise;
-	if (!walk_arch_word(w, c->fp, &fp) || !walk_arch_word(w, c->fp + word, &ra)) {
+	if (!memory_read_stack(&w->memory, c->fp, &fp) ||
+	    !memory_read_stack(&w->memory, c->fp + word, &ra)) {
 		stop = walk_read_stop(w, c->fp + word);
 		return stop == UNWIND_STOP_TRUNCATED_STACK ? stop : otherwise;
 	}

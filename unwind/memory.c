@@ -18,21 +18,16 @@ struct memory memory_of(const struct perf_sample *s, struct modules *modules,
 }
 
 /* All supported processors are little-endian; so are the hosts. */
-static uint64_t load(const uint8_t *p, uint8_t word_bytes)
+static uint64_t load(const uint8_t *p, unsigned size)
 {
-	uint64_t v8;
-	uint32_t v4;
+	uint64_t v = 0;
 
-	if (word_bytes == 8) {
-		memcpy(&v8, p, 8);
-		return v8;
-	}
-	memcpy(&v4, p, 4);
-	return v4;
+	memcpy(&v, p, size);
+	return v;
 }
 
 /* Bytes of a file at a place that was mapped without write permission. */
-static const uint8_t *file_bytes(const struct memory *m, uint64_t addr)
+static const uint8_t *file_bytes(const struct memory *m, uint64_t addr, unsigned n)
 {
 	const struct map *map = address_space_find(m->sample->space, addr);
 	const struct module *mod;
@@ -41,54 +36,59 @@ static const uint8_t *file_bytes(const struct memory *m, uint64_t addr)
 	size_t size;
 
 	if (!map || map->prot & PROT_WRITE ||
-	    (map->dso->kind != DSO_FILE && map->dso->kind != DSO_VDSO) ||
-	    map->end - addr < m->word_bytes)
+	    (map->dso->kind != DSO_FILE && map->dso->kind != DSO_VDSO) || map->end - addr < n)
 		return NULL;
 	mod = modules_get(m->modules, map->dso);
 	if (!mod || !mod->image)
 		return NULL;
 	bytes = elf_image_bytes(mod->image, &size);
 	off = map_ip_to_off(map, addr);
-	return off < size && size - off >= m->word_bytes ? bytes + off : NULL;
+	return off < size && size - off >= n ? bytes + off : NULL;
 }
 
 bool arch_reg(const struct arch *arch, const struct perf_regs *regs, uint8_t dwarf, uint64_t *ret)
 {
-	unsigned bit;
+	int bit = dwarf < arch->n_regs ? arch->dwarf_to_perf[dwarf] : -1;
 
-	for (bit = 0; bit < 64; bit++)
-		if (arch->perf_to_dwarf[bit] == dwarf)
-			return perf_regs_get(regs, bit, ret);
-	return false;
+	return bit >= 0 && perf_regs_get(regs, (unsigned)bit, ret);
+}
+
+static const uint8_t *stack_bytes(const struct memory *m, uint64_t addr, unsigned n)
+{
+	uint64_t skip = addr - m->sp;
+
+	return skip < m->bytes && m->bytes - skip >= n ? m->sample->user_stack + skip : NULL;
 }
 
 bool memory_read_stack(const struct memory *m, uint64_t addr, uint64_t *ret)
 {
-	uint64_t skip = addr - m->sp;
+	const uint8_t *p = stack_bytes(m, addr, m->word_bytes);
 
-	if (addr < m->sp || skip >= m->bytes || m->bytes - skip < m->word_bytes)
-		return false;
-	*ret = load(m->sample->user_stack + skip, m->word_bytes);
-	return true;
+	if (p)
+		*ret = load(p, m->word_bytes);
+	return p;
+}
+
+bool memory_read_bytes(const struct memory *m, uint64_t addr, unsigned size, uint64_t *ret)
+{
+	const uint8_t *p = stack_bytes(m, addr, size);
+
+	if (!p)
+		p = file_bytes(m, addr, size);
+	if (p)
+		*ret = load(p, size);
+	return p;
 }
 
 bool memory_read_word(const struct memory *m, uint64_t addr, uint64_t *ret)
 {
-	const uint8_t *p;
-
-	if (memory_read_stack(m, addr, ret))
-		return true;
-	p = file_bytes(m, addr);
-	if (!p)
-		return false;
-	*ret = load(p, m->word_bytes);
-	return true;
+	return memory_read_bytes(m, addr, m->word_bytes, ret);
 }
 
 bool memory_is_cut_before(const struct memory *m, uint64_t addr)
 {
 	const struct perf_sample *s = m->sample;
 
-	return s->user_stack_bytes && s->user_stack_bytes == s->user_stack_asked && addr >= m->sp &&
-	       addr - m->sp + m->word_bytes > s->user_stack_bytes;
+	return s->user_stack_bytes && s->user_stack_bytes == s->user_stack_asked &&
+	       addr - m->sp < STACK_BYTES_MAX && addr - m->sp + m->word_bytes > s->user_stack_bytes;
 }

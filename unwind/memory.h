@@ -13,7 +13,7 @@ bool arch_reg(const struct arch *arch, const struct perf_regs *regs, uint8_t dwa
 struct memory {
 	const struct perf_sample *sample;
 	struct modules *modules;
-	uint64_t sp;    /* where the copy starts */
+	uint64_t sp;	/* where the copy starts */
 	uint32_t bytes; /* how long it is; 0 without a recorded stack pointer */
 	uint8_t word_bytes;
 };
@@ -24,6 +24,8 @@ struct memory memory_of(const struct perf_sample *s, struct modules *modules,
 bool memory_read_stack(const struct memory *m, uint64_t addr, uint64_t *ret);
 /* The same, also from files. */
 bool memory_read_word(const struct memory *m, uint64_t addr, uint64_t *ret);
+/* The same for `size` (1..8) bytes, zero-extended. */
+bool memory_read_bytes(const struct memory *m, uint64_t addr, unsigned size, uint64_t *ret);
 /* Whether a failed read at addr is explained by a copy that was cut: it lies above the copy, and
  * the kernel had more stack to give (it filled the dump). */
 bool memory_is_cut_before(const struct memory *m, uint64_t addr);

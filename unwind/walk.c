@@ -1,36 +1,5 @@
-/* walk.c - what both walks share: memory of the sample, and rules that are not in the cache. */
+/* walk.c - what both walks share: rules that are not in the cache. */
 #include "unwind/walk.h"
-
-/* No stack is larger; an address farther above the copy's start is not on it (setrlimit's usual
- * default is 8 MiB, Go's limit 1 GiB). */
-#define STACK_BYTES_MAX (1ull << 30)
-
-bool walk_arch_word(const struct walk *w, uint64_t addr, uint64_t *ret)
-{
-	uint64_t off = addr - w->sp_ip, size = w->s->user_stack_bytes;
-	uint32_t word;
-
-	if (w->arch->word_bytes == 8)
-		return walk_word(w, addr, ret);
-	if (size < sizeof word || off > size - sizeof word)
-		return false;
-	memcpy(&word, w->stack + off, sizeof word);
-	*ret = word;
-	return true;
-}
-
-enum unwind_stop walk_read_stop(const struct walk *w, uint64_t addr)
-{
-	const struct perf_sample *s = w->s;
-	uint64_t off = addr - w->sp_ip;
-
-	/* The kernel copies up to the end of the stack's mapping: a copy that is shorter than asked
-	 * for has all there is. */
-	if (s->user_stack_bytes && s->user_stack_bytes >= s->user_stack_asked &&
-	    off < STACK_BYTES_MAX && off + w->arch->word_bytes > s->user_stack_bytes)
-		return UNWIND_STOP_TRUNCATED_STACK;
-	return UNWIND_STOP_BAD_MEMORY;
-}
 
 struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t ip, uint64_t *vaddr)
 {

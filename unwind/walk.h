@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "unwind/cfi_module.h"
+#include "unwind/memory.h"
 #include "unwind/method.h"
 #include "unwind/rule_cache.h"
 
@@ -28,9 +29,9 @@ struct walk {
 	const struct arch *arch;
 	struct frame_sink *sink;
 	uint16_t space_no; /* number of the sample's address space in the cache */
-	/* The stack copy. A word can be read at sp_ip + 0 .. n_words_starts - 1. */
+	struct memory memory;
+	/* For the hot loop: words of 8 bytes can be read at memory.sp + 0 .. n_word_starts - 1. */
 	const uint8_t *stack;
-	uint64_t sp_ip;
 	uint64_t n_word_starts;
 };
 
@@ -54,7 +55,7 @@ enum unwind_stop walk_full(struct walk *w, const struct regs *regs);
 /* A word of 8 bytes from the stack copy. */
 static inline bool walk_word(const struct walk *w, uint64_t addr, uint64_t *ret)
 {
-	uint64_t off = addr - w->sp_ip;
+	uint64_t off = addr - w->memory.sp;
 
 	if (__builtin_expect(off >= w->n_word_starts, 0))
 		return false;
@@ -62,10 +63,12 @@ static inline bool walk_word(const struct walk *w, uint64_t addr, uint64_t *ret)
 	return true;
 }
 
-/* A word of the processor's size. */
-bool walk_arch_word(const struct walk *w, uint64_t addr, uint64_t *ret);
 /* Why reading `addr` failed. */
-enum unwind_stop walk_read_stop(const struct walk *w, uint64_t addr);
+static inline enum unwind_stop walk_read_stop(const struct walk *w, uint64_t addr)
+{
+	return memory_is_cut_before(&w->memory, addr) ? UNWIND_STOP_TRUNCATED_STACK
+						      : UNWIND_STOP_BAD_MEMORY;
+}
 
 /* Appends a frame; false when the sink is full. */
 static inline bool walk_push(struct walk *w, uint64_t ip, bool is_return_address, uint8_t how,

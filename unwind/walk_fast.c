@@ -5,7 +5,7 @@
  * left: the register was restored before, or not saved yet, and still has its value. */
 static void fp_missing(const struct walk *w, struct cursor *c, uint64_t addr, bool first)
 {
-	if (!first || addr >= w->sp_ip)
+	if (!first || addr >= w->memory.sp)
 		c->fp_known = false;
 }
 
@@ -13,17 +13,11 @@ static void fp_missing(const struct walk *w, struct cursor *c, uint64_t addr, bo
 static bool base_value(const struct walk *w, const struct cursor *c, unsigned reg, bool first,
 		       uint64_t *ret)
 {
-	const struct arch *arch = w->arch;
-	unsigned bit;
-
-	if (reg == arch->sp || reg == arch->fp) {
-		*ret = reg == arch->sp ? c->sp : c->fp;
-		return reg == arch->sp || c->fp_known;
+	if (reg == w->arch->sp || reg == w->arch->fp) {
+		*ret = reg == w->arch->sp ? c->sp : c->fp;
+		return reg == w->arch->sp || c->fp_known;
 	}
-	for (bit = 0; first && bit < 64; bit++)
-		if (arch->perf_to_dwarf[bit] == (int)reg)
-			return perf_regs_get(&w->s->user_regs, bit, ret);
-	return false;
+	return first && arch_reg(w->arch, &w->s->user_regs, (uint8_t)reg, ret);
 }
 
 /* RULE_SHAPED: *c becomes the caller. */

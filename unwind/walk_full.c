@@ -1,6 +1,4 @@
 /* walk_full.c - the complete walk: all registers, any rule. */
-#include <sys/mman.h>
-
 #include "unwind/expr.h"
 #include "unwind/walk.h"
 
@@ -17,42 +15,12 @@ struct step {
 	uint64_t missing; /* the address that could not be read */
 };
 
-/* What a read-only part of a file shows in memory. */
-static bool file_read(const struct walk *w, uint64_t addr, unsigned size, uint64_t *ret)
-{
-	const struct map *map = address_space_find(w->s->space, addr);
-	const struct module *mod;
-	const uint8_t *p;
-	uint64_t vaddr;
-	size_t left;
-
-	if (!map || map->prot & PROT_WRITE)
-		return false;
-	mod = modules_get(w->worker->modules, map->dso);
-	if (!mod || !mod->image || !module_ip_to_vaddr(mod, map, addr, &vaddr))
-		return false;
-	p = elf_image_at_vaddr(mod->image, vaddr, &left);
-	if (!p || left < size)
-		return false;
-	*ret = 0;
-	memcpy(ret, p, size);
-	return true;
-}
-
-/* Memory for expressions. */
-static bool memory_read(void *arg, uint64_t addr, unsigned size, uint64_t *ret)
+static bool expression_read(void *arg, uint64_t addr, unsigned size, uint64_t *ret)
 {
 	struct step *st = arg;
-	const struct walk *w = st->w;
-	uint64_t off = addr - w->sp_ip;
 
-	if (off < w->s->user_stack_bytes && size <= w->s->user_stack_bytes - off) {
-		*ret = 0;
-		memcpy(ret, w->stack + off, size);
-		return true;
-	}
 	st->missing = addr;
-	return file_read(w, addr, size, ret);
+	return memory_read_bytes(&st->w->memory, addr, size, ret);
 }
 
 static enum unwind_stop expression_stop(const struct step *st, enum expr_status status)
@@ -72,7 +40,7 @@ static enum expr_status evaluate(struct step *st, const uint8_t *expr, size_t le
 		.n_regs = arch->n_regs,
 		.address_bytes = arch->word_bytes,
 		.bias = st->bias,
-		.read = memory_read,
+		.read = expression_read,
 		.arg = st,
 	};
 
@@ -129,11 +97,11 @@ static bool register_find(struct step *st, const struct cfi_reg_rule *r, unsigne
 	default:
 		return false;
 	}
-	if (walk_arch_word(st->w, at, ret))
+	if (memory_read_stack(&st->w->memory, at, ret))
 		return true;
 	/* Below the sample's sp: restored before, or not saved yet (see fp_missing() of
 	 * walk_fast.c). */
-	if (st->first && at < st->w->sp_ip && st->in->known >> reg & 1) {
+	if (st->first && at < st->w->memory.sp && st->in->known >> reg & 1) {
 		*ret = st->in->v[reg];
 		return true;
 	}
