@@ -180,7 +180,10 @@ int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size,
 	return image_make(ret, copy, size, false, name, err);
 }
 
-/* A regular file, mapped. Devices and pipes named by a recording must not be opened at all. */
+/* A regular file, mapped. Devices and pipes named by a recording must not be opened at all. A file
+ * that is truncated while it is mapped kills the reader with SIGBUS: linkers and package managers
+ * write new files instead, and copying debug files of hundreds of megabytes would cost every run.
+ */
 static int map_file(const char *path, const uint8_t **ret, size_t *ret_size, struct err *err)
 {
 	struct stat st;
@@ -335,10 +338,12 @@ static bool segment_shows(const struct elf_segment *g, uint64_t off, uint64_t pa
 	return off >= first && off <= (last | (page - 1));
 }
 
-bool elf_image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint64_t *ret)
+/* The segment that shows the offset, of those with all of `flags`. An exact hit wins over page
+ * padding (files of lld and mold show the same page in two segments), code wins over data. */
+static const struct elf_segment *segment_at(const struct elf_image *img, uint64_t off,
+					    uint32_t flags)
 {
-	/* An exact hit wins over page padding (files of lld and mold show the same page in two
-	 * segments), code wins over data. 64 KiB: pages of arm64 and ppc64 kernels. */
+	/* 64 KiB: pages of arm64 and ppc64 kernels. */
 	static const uint64_t pages[] = {1, 4096, 65536};
 	const struct elf_segment *found = NULL;
 	size_t p, i;
@@ -347,14 +352,26 @@ bool elf_image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint64_t 
 		for (i = 0; i < img->n_segments; i++) {
 			const struct elf_segment *g = &img->segments[i];
 
-			if (segment_shows(g, off, pages[p]) &&
+			if ((g->flags & flags) == flags && segment_shows(g, off, pages[p]) &&
 			    (!found || (g->flags & PF_X && !(found->flags & PF_X))))
 				found = g;
 		}
-	if (!found)
+	return found;
+}
+
+bool image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint32_t flags, uint64_t *ret)
+{
+	const struct elf_segment *g = segment_at(img, off, flags);
+
+	if (!g)
 		return false;
-	*ret = off - found->off + found->vaddr;
+	*ret = off - g->off + g->vaddr;
 	return true;
+}
+
+bool elf_image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint64_t *ret)
+{
+	return image_off_to_vaddr(img, off, 0, ret);
 }
 
 bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_t *ret)

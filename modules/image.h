@@ -42,6 +42,8 @@ int image_read_sections(struct elf_image *img, struct err *err);
 /* A file without section headers: .dynsym, .dynstr, .gnu.hash, .eh_frame_hdr and .dynamic are made
  * from the program headers and the dynamic table. */
 int image_sections_from_dynamic(struct elf_image *img, struct err *err);
+/* As elf_image_off_to_vaddr(), but only through segments that have all of `flags` (PF_X ...). */
+bool image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint32_t flags, uint64_t *ret);
 /* Whether a section has contents in this file (a debug file has .text without). Inflates nothing. */
 bool image_has(const struct elf_image *img, const char *name);
 /* The first GNU build id among notes, size 0 when there is none. */

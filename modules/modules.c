@@ -3,8 +3,10 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "modules/find.h"
+#include "modules/image.h"
 
 struct modules {
 	struct places places;
@@ -170,9 +172,15 @@ const char *module_tried(const struct module *mod, size_t i)
 	return s;
 }
 
+/* An executable mapping shows an executable segment: the file's page where one segment ends and the
+ * next begins is mapped for both, at addresses that need not be congruent. */
 bool module_ip_to_vaddr(const struct module *mod, const struct map *map, uint64_t ip, uint64_t *ret)
 {
+	uint64_t off = map_ip_to_off(map, ip);
+
 	if (!mod->image)
 		return false;
-	return elf_image_off_to_vaddr(mod->image, map_ip_to_off(map, ip), ret);
+	if (map->prot & PROT_EXEC && image_off_to_vaddr(mod->image, off, PF_X, ret))
+		return true;
+	return elf_image_off_to_vaddr(mod->image, off, ret);
 }

@@ -204,12 +204,13 @@ static struct libdw_space *space_for(struct libdw_state *st, const struct perf_s
 	}
 	sp = oldest;
 	libdw_space_done(sp);
+	sp->modules = st->modules;
 	sp->pid = s->pid;
 	sp->layout = layout;
 	sp->arch = arch;
 found:
 	sp->last_used = ++st->clock;
-	if (!libdw_space_update(sp, st->modules, s->space)) {
+	if (!libdw_space_update(sp, s->space)) {
 		libdw_space_done(sp);
 		return NULL;
 	}

@@ -47,7 +47,7 @@ static const Dwfl_Callbacks dwfl_callbacks = {
 	.find_debuginfo = find_debuginfo,
 };
 
-const struct module *libdw_module(Dwfl_Module *mod)
+struct module *libdw_module(Dwfl_Module *mod)
 {
 	void **userdata = NULL;
 
@@ -77,7 +77,7 @@ static bool module_range(const struct module *m, const struct map *map, uint64_t
 	return *start < *end && *start <= map->start && map->start < *end;
 }
 
-static void report_map(struct libdw_space *sp, struct modules *modules, const struct map *map)
+static void report_map(struct libdw_space *sp, const struct map *map)
 {
 	struct module *m;
 	uint64_t start, end;
@@ -87,14 +87,13 @@ static void report_map(struct libdw_space *sp, struct modules *modules, const st
 
 	if (!(map->prot & PROT_EXEC) || (map->dso->kind != DSO_FILE && map->dso->kind != DSO_VDSO))
 		return;
-	m = modules_get(modules, map->dso);
+	m = modules_get(sp->modules, map->dso);
 	if (!m || !m->image || elf_image_machine(m->image) != sp->arch->e_machine ||
 	    elf_image_swapped(m->image) || elf_image_is_64(m->image) != (sp->arch->word_bytes == 8))
 		return;
 	if (libdw_module(dwfl_addrmodule(sp->dwfl, map->start)) == m ||
 	    !module_range(m, map, &start, &end))
 		return;
-	module_debug(modules, m);
 	snprintf(name, sizeof name, "%u", map->id);
 	mod = dwfl_report_module(sp->dwfl, name, start, end);
 	if (!mod)
@@ -103,8 +102,7 @@ static void report_map(struct libdw_space *sp, struct modules *modules, const st
 	*userdata = m;
 }
 
-bool libdw_space_update(struct libdw_space *sp, struct modules *modules,
-			const struct address_space *as)
+bool libdw_space_update(struct libdw_space *sp, const struct address_space *as)
 {
 	size_t n = address_space_count(as), i;
 
@@ -120,7 +118,7 @@ bool libdw_space_update(struct libdw_space *sp, struct modules *modules,
 	hash_done(&sp->pcs);
 	dwfl_report_begin_add(sp->dwfl);
 	for (i = 0; i < n; i++)
-		report_map(sp, modules, address_space_at(as, i));
+		report_map(sp, address_space_at(as, i));
 	sp->n_maps = n;
 	return dwfl_report_end(sp->dwfl, NULL, NULL) == 0;
 }
@@ -156,9 +154,9 @@ static unsigned ask_cfi(Dwarf_CFI *cfi, uint64_t vaddr)
 	return flags;
 }
 
-static unsigned ask_libdw(Dwfl_Module *mod, uint64_t lookup)
+static unsigned ask_libdw(struct modules *modules, Dwfl_Module *mod, uint64_t lookup)
 {
-	const struct module *m = libdw_module(mod);
+	struct module *m = libdw_module(mod);
 	Dwarf_Addr bias;
 	Dwarf_CFI *cfi;
 	unsigned flags;
@@ -170,6 +168,8 @@ static unsigned ask_libdw(Dwfl_Module *mod, uint64_t lookup)
 	flags = ask_cfi(cfi, lookup - bias);
 	if (flags)
 		return flags;
+	/* For find_debuginfo(), which is called from here at the earliest. */
+	module_debug(modules, m);
 	cfi = dwfl_module_dwarf_cfi(mod, &bias);
 	flags = ask_cfi(cfi, lookup - bias);
 	if (!flags && dwfl_module_getelf(mod, &main_bias) &&
@@ -183,7 +183,7 @@ unsigned libdw_space_pc(struct libdw_space *sp, Dwfl_Module *mod, uint64_t looku
 	uint32_t known = hash_get(&sp->pcs, lookup);
 
 	if (known == HASH_NONE) {
-		known = ask_libdw(mod, lookup);
+		known = ask_libdw(sp->modules, mod, lookup);
 		hash_put(&sp->pcs, lookup, known); /* out of memory: asked again next time */
 	}
 	return known;

@@ -18,6 +18,7 @@ struct libdw_walk;
 
 struct libdw_space {
 	Dwfl *dwfl; /* NULL: free slot */
+	struct modules *modules;
 	uint32_t pid;
 	uint64_t layout;
 	const struct arch *arch;
@@ -29,12 +30,11 @@ struct libdw_space {
 };
 
 /* Reports modules, new ones also when the Dwfl exists. False when libdwfl refuses. */
-bool libdw_space_update(struct libdw_space *sp, struct modules *modules,
-			const struct address_space *as);
+bool libdw_space_update(struct libdw_space *sp, const struct address_space *as);
 void libdw_space_done(struct libdw_space *sp);
 /* PC_* of a lookup address; `mod` may be NULL. */
 unsigned libdw_space_pc(struct libdw_space *sp, Dwfl_Module *mod, uint64_t lookup);
 /* The module of ours that a module of libdwfl was reported for. */
-const struct module *libdw_module(Dwfl_Module *mod);
+struct module *libdw_module(Dwfl_Module *mod);
 
 #endif

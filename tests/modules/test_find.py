@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Where images and debug files are found, and what is refused: every way a distribution or a tool lays
 them out, built here with gcc, objcopy, dwz and xz."""
+import ctypes
 import glob
 import os
 import platform
@@ -249,7 +250,38 @@ def vdso():
         print("ok - vDSO by build id" + ("" if ids else " # SKIP perf has cached none"))
 
 
+def vaddrs():
+    """Truth: nm's value of a function against the address that the dynamic linker gave it. lld's files show
+    one page in two segments whose addresses differ."""
+    with open("lib.c", "w") as f:
+        f.write("const char big[5000] = {1}; int target_function(int x) { return x + big[x]; }\n"
+                "char data[9000] = {1}; int later(int x) { return data[x]; }\n")
+    for name, flags in (("bfd", ""), ("bfd-noseparate", "-Wl,-z,noseparate-code"), ("gold", "-fuse-ld=gold"),
+                        ("lld", "-fuse-ld=lld"), ("lld-noseparate", "-fuse-ld=lld -Wl,-z,noseparate-code"),
+                        ("lld-norosegment", "-fuse-ld=lld -Wl,--no-rosegment")):
+        lib = f"{HERE}/lib-{name}.so"
+        if subprocess.run(f"gcc -shared -fPIC -O1 {flags} -o {lib} lib.c", shell=True, stderr=subprocess.DEVNULL).returncode:
+            print(f"ok - vaddr in a file of {name} # SKIP no such linker")
+            continue
+        handle = ctypes.CDLL(lib)
+        good = True
+        for function in ("target_function", "later"):
+            ip = ctypes.cast(getattr(handle, function), ctypes.c_void_p).value
+            want = next(l.split()[0] for l in sh(f"nm {lib}").splitlines() if l.endswith(f" T {function}"))
+            with open("/proc/self/maps") as f:
+                for line in f:
+                    span, prot, pgoff = line.split()[:3]
+                    start, end = (int(x, 16) for x in span.split("-"))
+                    if start <= ip < end and "x" in prot:
+                        good &= int(find(lib, map=f"{span}:{pgoff}", ip=f"{ip:x}")["vaddr"], 16) == int(want, 16)
+                        # the first byte of the map, from which libdw's load address is computed
+                        first = int(find(lib, map=f"{span}:{pgoff}", ip=f"{start:x}")["vaddr"], 16)
+                        good &= (ip - int(want, 16) == start - first)
+        report(good, f"vaddr in a file of {name}")
+
+
 setup()
+vaddrs()
 images()
 debug_files()
 dwz()

@@ -1,9 +1,11 @@
 /* tool_find.c PATH [OPTION=VALUE].. - prints which files the modules find for a dso, for
  * test_find.py. Options: id (build id in hex), symfs, debug, cache (build-id cache), release, kind,
  * maj, min, ino. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "modules/modules.h"
 
@@ -32,7 +34,9 @@ int main(int argc, char **argv)
 	const char *debug[2] = {NULL, NULL};
 	struct dso dso = {.path = argv[1]};
 	struct modules_options opt = {.debug_dirs = debug};
+	struct map map = {.prot = PROT_READ | PROT_EXEC, .dso = &dso};
 	struct modules *modules;
+	uint64_t ip = 0, vaddr;
 	struct module *m;
 	size_t n;
 	int i;
@@ -59,6 +63,11 @@ int main(int argc, char **argv)
 			opt.buildid_dir = v;
 		else if ((v = value(a, "release")))
 			opt.os_release = v;
+		else if ((v = value(a, "map")))
+			sscanf(v, "%" SCNx64 "-%" SCNx64 ":%" SCNx64, &map.start, &map.end,
+			       &map.pgoff);
+		else if ((v = value(a, "ip")))
+			ip = strtoull(v, NULL, 16);
 		else
 			return 2;
 	}
@@ -74,6 +83,8 @@ int main(int argc, char **argv)
 	print("mini", m->mini, "");
 	for (n = 0; n < module_tried_count(m); n++)
 		printf("tried %s\n", module_tried(m, n));
+	if (ip && module_ip_to_vaddr(m, &map, ip, &vaddr))
+		printf("vaddr %" PRIx64 " ()\n", vaddr);
 	modules_free(modules);
 	return 0;
 }
