@@ -280,6 +280,16 @@ def vaddrs():
         report(good, f"vaddr in a file of {name}")
 
 
+def hostile():
+    """Damaged copies of files that lead to other files or hold packed contents."""
+    tool = os.path.join(os.environ["BUILD"], "tests/modules/tool_mutate")
+    sh("objcopy --compress-debug-sections=zlib full packed")
+    for path in ("minibin", "link-noid/prog", "dwz/a", "packed"):
+        if os.path.exists(path):
+            r = subprocess.run([tool, path, "300"], env=ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            report(r.returncode == 0, f"300 damaged copies of {path}", r.stdout.decode(errors="replace"))
+
+
 setup()
 vaddrs()
 images()
@@ -287,3 +297,4 @@ debug_files()
 dwz()
 minidebug()
 vdso()
+hostile()
