@@ -34,17 +34,18 @@ struct build_id {
 };
 
 enum dso_kind {
-	DSO_FILE,          /* an ELF file by path */
-	DSO_KERNEL,        /* [kernel.kallsyms], vmlinux */
+	DSO_FILE,	   /* an ELF file by path */
+	DSO_KERNEL,	   /* [kernel.kallsyms], vmlinux */
 	DSO_KERNEL_MODULE, /* [nf_conntrack] or a .ko path */
 	DSO_GUEST_KERNEL,
-	DSO_VDSO,    /* [vdso] */
-	DSO_ANON,    /* executable memory without a file: JIT code. path is /tmp/perf-PID.map */
-	DSO_BPF,     /* a BPF program, trampoline or other KSYMBOL region; path is the symbol's name */
+	DSO_VDSO, /* [vdso] */
+	DSO_ANON, /* executable memory without a file: JIT code. path is /tmp/perf-PID.map */
+	DSO_BPF,  /* a BPF program, trampoline or other KSYMBOL region; path is the symbol's name */
 	DSO_UNKNOWN, /* [stack], [heap], [uprobes], devices ... : no file can be opened */
 };
 
-/* One distinct piece of code. Lives until perf_file_close(). Equal (path, build id, inode) is one dso. */
+/* One distinct piece of code. Lives until perf_file_close(). Equal (path, build id, inode) is one
+ * dso. */
 struct dso {
 	uint32_t id; /* dense, from 0 */
 	enum dso_kind kind;
@@ -58,10 +59,10 @@ struct dso {
 
 /* [start, end) of an address space shows file bytes from pgoff on. Immutable; lives until close. */
 struct map {
-	uint32_t id; /* dense, from 0, unique over the file */
+	uint32_t id;	      /* dense, from 0, unique over the file */
 	uint32_t prot, flags; /* PROT_*, MAP_* from MMAP2; prot is PROT_EXEC for MMAP */
 	uint64_t start, end;  /* runtime addresses */
-	uint64_t pgoff;       /* file offset of start. For kernel maps: as recorded */
+	uint64_t pgoff;	      /* file offset of start. For kernel maps: as recorded */
 	const struct dso *dso;
 };
 
@@ -105,17 +106,17 @@ struct perf_attr {
 };
 
 /* Bits of perf_attr.flags (perf_event.h, struct perf_event_attr bit field). */
-#define PERF_ATTR_INHERIT               (1ull << 1)
-#define PERF_ATTR_EXCLUDE_USER          (1ull << 4)
-#define PERF_ATTR_EXCLUDE_KERNEL        (1ull << 5)
-#define PERF_ATTR_FREQ                  (1ull << 10)
-#define PERF_ATTR_SAMPLE_ID_ALL         (1ull << 18)
+#define PERF_ATTR_INHERIT		 (1ull << 1)
+#define PERF_ATTR_EXCLUDE_USER		 (1ull << 4)
+#define PERF_ATTR_EXCLUDE_KERNEL	 (1ull << 5)
+#define PERF_ATTR_FREQ			 (1ull << 10)
+#define PERF_ATTR_SAMPLE_ID_ALL		 (1ull << 18)
 #define PERF_ATTR_EXCLUDE_CALLCHAIN_USER (1ull << 22)
-#define PERF_ATTR_USE_CLOCKID           (1ull << 25)
-#define PERF_ATTR_WRITE_BACKWARD        (1ull << 27)
+#define PERF_ATTR_USE_CLOCKID		 (1ull << 25)
+#define PERF_ATTR_WRITE_BACKWARD	 (1ull << 27)
 
 struct perf_event {
-	uint32_t index; /* dense, from 0, in file order */
+	uint32_t index;	  /* dense, from 0, in file order */
 	const char *name; /* from EVENT_DESC / EVENT_UPDATE, else made from type and config */
 	struct perf_attr attr;
 	const uint64_t *ids;
@@ -127,7 +128,7 @@ struct perf_event {
 /* Context markers inside call chains (perf_event.h PERF_CONTEXT_*): values from here up. */
 #define PERF_CHAIN_CONTEXT_MAX ((uint64_t)-4095)
 #define PERF_CHAIN_KERNEL      ((uint64_t)-128)
-#define PERF_CHAIN_USER        ((uint64_t)-512)
+#define PERF_CHAIN_USER	       ((uint64_t)-512)
 
 enum perf_cpumode {
 	PERF_CPUMODE_UNKNOWN,
@@ -140,7 +141,8 @@ enum perf_cpumode {
 
 enum { PERF_REGS_ABI_NONE_, PERF_REGS_ABI_32_, PERF_REGS_ABI_64_ };
 
-/* Registers by the kernel's numbering (asm/perf_regs.h): regs[i] belongs to the i-th set bit of mask. */
+/* Registers by the kernel's numbering (asm/perf_regs.h): regs[i] belongs to the i-th set bit of
+ * mask. */
 struct perf_regs {
 	uint64_t abi; /* PERF_SAMPLE_REGS_ABI_*: 0 none, 1 32-bit task, 2 64-bit task */
 	uint64_t mask;
@@ -175,25 +177,28 @@ struct perf_sample {
 	uint64_t weight, data_src, transaction, phys_addr, cgroup;
 	uint64_t data_page_size, code_page_size;
 	uint32_t pid, tid, cpu;
-	uint16_t misc;        /* of the record header */
-	uint8_t cpumode;      /* enum perf_cpumode */
-	bool has_callchain;   /* the event records chains, even if this one is empty */
-	const struct perf_event *event;      /* never NULL */
-	const struct address_space *space;   /* of pid at time_ns; never NULL */
-	const struct address_space *kernel;  /* kernel, modules, BPF at time_ns; never NULL */
+	uint16_t misc;	    /* of the record header */
+	uint8_t cpumode;    /* enum perf_cpumode */
+	bool has_callchain; /* the event records chains, even if this one is empty */
+	bool chain_is_lbr; /* user part from branch records: callers are calls, not return addresses
+			    */
+	const struct perf_event *event;	    /* never NULL */
+	const struct address_space *space;  /* of pid at time_ns; never NULL */
+	const struct address_space *kernel; /* kernel, modules, BPF at time_ns; never NULL */
 	const char *comm; /* of tid at time_ns; ":TID" when no record told; lives until close */
-	size_t n_ips;     /* call chain as recorded, leaf first, context markers included */
+	size_t n_ips;	  /* call chain as recorded, leaf first, context markers included */
 	const uint64_t *ips;
 	struct perf_regs user_regs, intr_regs;
 	const uint8_t *user_stack; /* copy of memory from the user stack pointer up */
 	uint32_t user_stack_bytes; /* valid bytes (dyn_size) */
-	uint32_t user_stack_asked; /* bytes the dump had room for; valid == asked means it may be cut */
+	uint32_t user_stack_asked; /* bytes the dump had room for; valid == asked means it may be
+				      cut */
 	size_t n_branches;
 	const struct perf_branch *branches;
 	size_t raw_size;
 	const uint8_t *raw;
 	uint64_t file_off; /* where the record lies in the (decompressed) data, for messages */
-	uint64_t seq;      /* running number of the sample in delivery order, from 0 */
+	uint64_t seq;	   /* running number of the sample in delivery order, from 0 */
 };
 
 /* ---- the file ---------------------------------------------------------------------------- */
@@ -201,12 +206,13 @@ struct perf_sample {
 struct perf_file; /* opaque */
 
 struct perf_file_options {
-	size_t window_bytes; /* memory for reordering before data is read twice or spilled; 0: 48 MiB */
+	size_t window_bytes; /* memory for reordering before data is read twice or spilled; 0: 48
+				MiB */
 };
 
 struct perf_batch {
 	struct perf_sample *samples; /* in time order, also across batches */
-	size_t n;                    /* > 0 */
+	size_t n;		     /* > 0 */
 };
 
 /* Opens a file, a directory of `perf record --threads`, or standard input ("-"). The form (file,
@@ -236,26 +242,28 @@ struct perf_file_info {
 	uint32_t cpus_available, cpus_online;
 	uint64_t total_mem_bytes;
 	uint64_t first_sample_ns, last_sample_ns; /* SAMPLE_TIME; 0 when absent */
-	uint64_t clock_wall_ns, clock_ref_ns;     /* CLOCK_DATA: the same moment in wall and sample clock */
-	uint64_t file_mtime_ns;                   /* of the file itself; 0 for standard input */
+	uint64_t clock_wall_ns,
+		clock_ref_ns;	/* CLOCK_DATA: the same moment in wall and sample clock */
+	uint64_t file_mtime_ns; /* of the file itself; 0 for standard input */
 	bool is_pipe, is_big_endian, is_simpleperf, is_compressed;
 };
 const struct perf_file_info *perf_file_info(const struct perf_file *f);
 
-/* Raw bytes of a header feature section (bits >= 200 are ours); NULL when absent. Lives until close. */
+/* Raw bytes of a header feature section (bits >= 200 are ours); NULL when absent. Lives until
+ * close. */
 const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size);
 
 /* ---- accounting -------------------------------------------------------------------------- */
 
 /* Why records were not used. X(name, "text for people"). */
-#define PERF_SKIPS(X)                                                                              \
-	X(UNKNOWN_TYPE, "record type unknown")                                                     \
-	X(TOO_SHORT, "record shorter than its type needs")                                         \
-	X(BAD_COUNT, "count or size field larger than the record")                                 \
-	X(BAD_STRING, "string without end")                                                        \
-	X(LEFTOVER, "bytes left over after the sample's last field")                               \
-	X(UNKNOWN_EVENT, "sample of an unknown event id")                                          \
-	X(UNKNOWN_FIELD, "sample has fields this version does not know")                           \
+#define PERF_SKIPS(X)                                                    \
+	X(UNKNOWN_TYPE, "record type unknown")                           \
+	X(TOO_SHORT, "record shorter than its type needs")               \
+	X(BAD_COUNT, "count or size field larger than the record")       \
+	X(BAD_STRING, "string without end")                              \
+	X(LEFTOVER, "bytes left over after the sample's last field")     \
+	X(UNKNOWN_EVENT, "sample of an unknown event id")                \
+	X(UNKNOWN_FIELD, "sample has fields this version does not know") \
 	X(COMPRESSION, "compressed data is damaged")
 
 #define X(name, text) PERF_SKIP_##name,
@@ -263,9 +271,11 @@ enum perf_skip { PERF_SKIPS(X) PERF_SKIP_N };
 #undef X
 
 struct perf_file_stats {
-	uint64_t records;         /* all records seen */
-	uint64_t samples;         /* delivered */
-	uint64_t period_sum;      /* over delivered samples */
+	uint64_t records;	  /* all records seen */
+	uint64_t sample_records;  /* SAMPLE records among them; in a group one record is several
+				     samples */
+	uint64_t samples;	  /* delivered */
+	uint64_t period_sum;	  /* over delivered samples */
 	uint64_t skipped_samples; /* SAMPLE records not delivered, sum over reasons */
 	uint64_t skips[PERF_SKIP_N];
 	uint64_t lost_records; /* told by PERF_RECORD_LOST */
@@ -273,8 +283,8 @@ struct perf_file_stats {
 	uint64_t lost_bytes;   /* unreadable tail or holes in the data */
 	uint64_t throttled;
 	bool interrupted; /* data.size was 0: the recorder was killed */
-	bool truncated;   /* the file ends before its data does */
-	bool damaged;     /* anything at all could not be read: exit code 1 */
+	bool truncated;	  /* the file ends before its data does */
+	bool damaged;	  /* anything at all could not be read: exit code 1 */
 };
 const struct perf_file_stats *perf_file_stats(const struct perf_file *f);
 const char *perf_skip_text(enum perf_skip s);

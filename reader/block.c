@@ -1,0 +1,204 @@
+/* block.c - the window of blocks in memory. */
+#include "reader/block.h"
+
+#include <assert.h>
+#include <unistd.h>
+
+#include "reader/source.h"
+
+void block_store_init(struct block_store *s, size_t window_bytes)
+{
+	*s = (struct block_store){.spill_fd = -1};
+	s->window = window_bytes / BLOCK_BYTES;
+	if (s->window < 4)
+		s->window = 4;
+}
+
+void block_store_done(struct block_store *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->table.n; i++) {
+		if (s->table.v[i])
+			free(s->table.v[i]->data);
+		free(s->table.v[i]);
+	}
+	for (i = 0; i < s->spare.n; i++)
+		free(s->spare.v[i]);
+	vec_done(&s->table);
+	vec_done(&s->resident);
+	vec_done(&s->spare);
+	if (s->spill_fd >= 0)
+		close(s->spill_fd);
+	s->spill_fd = -1;
+}
+
+static int block_spill(struct block_store *s, struct block *b, struct err *err)
+{
+	int rc;
+
+	if (s->spill_fd < 0) {
+		s->spill_fd = tempfile_open(err);
+		if (s->spill_fd < 0)
+			return s->spill_fd;
+	}
+	rc = tempfile_append(s->spill_fd, b->data, b->n, err);
+	if (rc)
+		return rc;
+	b->spilled = true;
+	b->file_off = s->spill_end;
+	s->spill_end += b->n;
+	return 0;
+}
+
+static void resident_remove(struct block_store *s, const struct block *b)
+{
+	size_t i;
+
+	for (i = 0; s->resident.v[i] != b; i++)
+		assert(i + 1 < s->resident.n);
+	s->resident.v[i] = s->resident.v[--s->resident.n];
+}
+
+/* Takes the memory of the block that will be wanted last: records come out about in the order in
+ * which they stand in the file, so that is the youngest. NULL when all are pinned, or with *rc on
+ * an error. */
+static uint8_t *evict(struct block_store *s, int *rc, struct err *err)
+{
+	struct block *victim = NULL;
+	uint8_t *data;
+	size_t i;
+
+	for (i = 0; i < s->resident.n; i++) {
+		struct block *b = s->resident.v[i];
+
+		if (!b->pins && (!victim || b->no > victim->no))
+			victim = b;
+	}
+	if (!victim)
+		return NULL;
+	if (victim->fd < 0 && !victim->spilled) {
+		*rc = block_spill(s, victim, err);
+		if (*rc)
+			return NULL;
+	}
+	resident_remove(s, victim);
+	data = victim->data;
+	victim->data = NULL;
+	return data;
+}
+
+/* Memory for b, which becomes resident. */
+static int block_give_data(struct block_store *s, struct block *b, struct err *err)
+{
+	uint8_t *data = NULL;
+	int rc = 0;
+
+	if (vec_reserve(&s->resident, s->resident.n + 1))
+		return err_nomem(err);
+	if (s->spare.n)
+		data = s->spare.v[--s->spare.n];
+	else if (s->n_buffers >= s->window)
+		data = evict(s, &rc, err);
+	if (rc)
+		return rc;
+	if (!data) {
+		if (vec_reserve(&s->spare, s->n_buffers + 1))
+			return err_nomem(err);
+		data = aligned_alloc(64, BLOCK_BYTES);
+		if (!data)
+			return err_nomem(err);
+		s->n_buffers++;
+	}
+	b->data = data;
+	s->resident.v[s->resident.n++] = b;
+	return 0;
+}
+
+/* Drops freed blocks at the front of the table, and the room they took now and then. */
+static void table_trim(struct block_store *s)
+{
+	size_t i = 0;
+
+	while (i < s->table.n && !s->table.v[i])
+		i++;
+	if (i < 64 || i < s->table.n / 2)
+		return;
+	s->table.n -= i;
+	memmove(s->table.v, s->table.v + i, s->table.n * sizeof *s->table.v);
+	s->first_no += i;
+}
+
+struct block *block_new(struct block_store *s, struct err *err)
+{
+	struct block *b;
+
+	table_trim(s);
+	b = calloc(1, sizeof *b);
+	if (!b || vec_reserve(&s->table, s->table.n + 1)) {
+		free(b);
+		err_nomem(err);
+		return NULL;
+	}
+	if (block_give_data(s, b, err)) {
+		free(b);
+		return NULL;
+	}
+	b->no = s->first_no + s->table.n;
+	b->fd = -1;
+	b->pins = 1;
+	s->table.v[s->table.n++] = b;
+	return b;
+}
+
+struct block *block_load(struct block_store *s, uint64_t no, struct err *err)
+{
+	struct block *b;
+	ssize_t n;
+
+	assert(no >= s->first_no && no - s->first_no < s->table.n);
+	b = s->table.v[no - s->first_no];
+	if (b->data)
+		return b;
+	if (block_give_data(s, b, err))
+		return NULL;
+	n = pread_full(b->spilled ? s->spill_fd : b->fd, b->file_off, b->data, b->n,
+		       b->spilled ? "temporary file" : "recording", err);
+	if (n < 0)
+		return NULL;
+	/* The file became shorter: its records there are recognised as damaged. */
+	if ((size_t)n < b->n)
+		memset(b->data + n, 0, b->n - (size_t)n);
+	return b;
+}
+
+static void block_drop(struct block_store *s, struct block *b)
+{
+	if (b->refs || b->pins)
+		return;
+	if (b->data) {
+		resident_remove(s, b);
+		if (s->n_buffers > s->window) {
+			free(b->data);
+			s->n_buffers--;
+		} else {
+			s->spare.v[s->spare.n++] = b->data; /* room came with the buffer */
+		}
+	}
+	s->table.v[b->no - s->first_no] = NULL;
+	free(b);
+}
+
+void block_unpin(struct block_store *s, struct block *b)
+{
+	assert(b->pins);
+	b->pins--;
+	block_drop(s, b);
+}
+
+void block_unref(struct block_store *s, struct block *b)
+{
+	assert(b->refs);
+	b->refs--;
+	block_drop(s, b);
+}

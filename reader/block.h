@@ -1,0 +1,57 @@
+/* block.h - blocks of records, with a limit on how many of them stay in memory. Private to reader/.
+ *
+ * Records wait in blocks until their time comes. When the window is full, a block gives up its
+ * memory: its bytes are read again from the plain file they came from, or, where that is impossible
+ * (pipes, decompressed data), from a temporary file they are written to first. Blocks are counted:
+ * by records that wait (refs) and by those who look at its bytes (pins). A block nobody wants any
+ * more is freed.
+ */
+#ifndef READER_BLOCK_H
+#define READER_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+
+/* Far more than a few records of the largest size, 65535 bytes. */
+#define BLOCK_BYTES (512u << 10)
+
+struct block {
+	uint64_t no;
+	uint8_t *data;	   /* BLOCK_BYTES; NULL: not in memory */
+	uint32_t n;	   /* bytes used */
+	uint32_t refs;	   /* waiting records */
+	uint32_t pins;	   /* being filled, or held by a batch */
+	uint8_t held_by;   /* bit i: batch i has a pin */
+	bool spilled;	   /* its copy is in the temporary file */
+	int fd;		   /* where to read it again at file_off; -1: nowhere */
+	uint64_t file_off; /* in fd, or in the temporary file once spilled */
+	uint64_t data_off; /* of the first byte in its (decompressed) data stream, for messages */
+};
+
+struct block_store {
+	VEC(struct block *) table; /* table.v[no - first_no]; NULL: freed */
+	uint64_t first_no;
+	VEC(struct block *) resident;
+	VEC(uint8_t *) spare;
+	size_t window; /* most buffers in memory, unless more are pinned */
+	size_t n_buffers;
+	int spill_fd; /* -1 until needed */
+	uint64_t spill_end;
+};
+
+void block_store_init(struct block_store *s, size_t window_bytes);
+void block_store_done(struct block_store *s);
+
+/* An empty block, pinned, or NULL with *err. */
+struct block *block_new(struct block_store *s, struct err *err);
+/* The block of a number, its bytes in memory (until the next call here, unless pinned); NULL with
+ * *err. */
+struct block *block_load(struct block_store *s, uint64_t no, struct err *err);
+void block_unpin(struct block_store *s, struct block *b);
+void block_unref(struct block_store *s, struct block *b);
+
+#endif

@@ -1,0 +1,13 @@
+/* chain.h - call chains that have to be put together. Private to reader/. */
+#ifndef READER_CHAIN_H
+#define READER_CHAIN_H
+
+#include "reader/reader.h"
+#include "reader/scratch.h"
+
+/* Call graphs recorded as last branches (LBR in call-stack mode): the user part of the chain
+ * becomes where the last call went, then where each call was made. Chains without a user part stay.
+ * 0, or -1 when out of memory. */
+int chain_from_lbr(struct perf_sample *s, struct scratch *sc);
+
+#endif

@@ -1,0 +1,353 @@
+/* container.c - the header of a recording and what it points to.
+ *
+ * Law: tools/perf/Documentation/perf.data-file-format.txt. Offsets and sizes are only believed as
+ * far as the file reaches. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/file.h"
+#include "reader/format.h"
+#include "reader/record.h"
+#include "reader/stream.h"
+
+struct header {
+	uint64_t size, attr_size;
+	struct perfdata_section attrs, data, event_types;
+	uint8_t features[FEATURE_N / 8];
+};
+
+static int not_ours(struct perf_file *f, ssize_t n, const char *what)
+{
+	if (!n)
+		what = "it is empty";
+	return err_set(&f->err, ERR_FORMAT, f->source.name, "this is no perf.data: %s", what);
+}
+
+/* Byte order from the magic. */
+static int read_magic(struct perf_file *f, ssize_t n)
+{
+	static const struct {
+		char magic[8];
+		bool reversed;
+	} ours[] = {
+		{PERFDATA_MAGIC, false},
+		{{'2', 'E', 'L', 'I', 'F', 'R', 'E', 'P'}, true},
+		{PERFDATA_MAGIC_V1, false},
+		{{'E', 'L', 'I', 'F', 'F', 'R', 'E', 'P'}, true},
+	};
+	static const struct {
+		const char *magic;
+		uint8_t n;
+		const char *what;
+	} others[] = {
+		{"\177ELF", 4, "it is an ELF file"},
+		{"DTiJ", 4, "it is a jitdump"},
+		{"JiTD", 4, "it is a jitdump"},
+		{"SIMPLEPERF", 10, "it is a report of simpleperf"},
+		{"PK\3\4", 4, "it is a zip file"},
+		{"BZh", 3, "it is packed with bzip2"},
+	};
+	const uint8_t *head = f->source.head;
+	size_t i;
+
+	for (i = 0; n >= 16 && i < sizeof ours / sizeof *ours; i++) {
+		if (memcmp(head, ours[i].magic, 8) != 0)
+			continue;
+		/* The magic is a number that was written as such. */
+		f->is_big_endian = ours[i].reversed;
+		f->swap = ours[i].reversed;
+		f->info.is_big_endian = f->is_big_endian;
+		return 0;
+	}
+	for (i = 0; i < sizeof others / sizeof *others; i++)
+		if (n >= others[i].n && !memcmp(head, others[i].magic, others[i].n))
+			return not_ours(f, n, others[i].what);
+	return not_ours(f, n, "it begins with something else");
+}
+
+static struct perfdata_section read_section(struct buf *b)
+{
+	struct perfdata_section s = {.offset = buf_u64(b)};
+
+	s.size = buf_u64(b);
+	return s;
+}
+
+/* The bits were written as an array of unsigned long. Big-endian writers of 32 bits are recognised
+ * by a bit that all of them set. */
+static void read_feature_bits(const struct perf_file *f, const uint8_t *raw, uint8_t *bits)
+{
+	static const unsigned always_set[] = {FEATURE_HOSTNAME, FEATURE_CMDLINE};
+	static const unsigned words[] = {8, 4};
+
+	if (!f->swap) {
+		memcpy(bits, raw, FEATURE_N / 8);
+		return;
+	}
+	for (unsigned t = 0; t < 4; t++) {
+		unsigned word = words[t % 2], bit = always_set[t / 2];
+
+		for (unsigned i = 0; i < FEATURE_N / 8; i++)
+			bits[i] = raw[i - i % word + (word - 1 - i % word)];
+		if (bits[bit / 8] >> bit % 8 & 1)
+			return;
+	}
+	memset(bits, 0, FEATURE_N / 8);
+	bits[0] = 1u << FEATURE_BUILD_ID;
+}
+
+static int read_header(struct perf_file *f, struct header *h)
+{
+	struct source *s = &f->source;
+	ssize_t n = source_peek(s, sizeof(struct perfdata_header), &f->err);
+	struct buf b;
+	const uint8_t *bits;
+
+	if (n < 0)
+		return (int)n;
+	b = buf_make(s->head, (size_t)n, 0, f->swap);
+	buf_skip(&b, 8);
+	h->size = buf_u64(&b);
+	h->attr_size = buf_u64(&b);
+	h->attrs = read_section(&b);
+	h->data = read_section(&b);
+	h->event_types = read_section(&b);
+	bits = buf_take(&b, FEATURE_N / 8);
+	if (!bits)
+		return err_set(&f->err, ERR_DAMAGED, s->name, "cut off inside of the header");
+	if (h->size < sizeof(struct perfdata_header))
+		return err_at(&f->err, ERR_DAMAGED, s->name, 8, "header of %llu bytes",
+			      (unsigned long long)h->size);
+	if (h->attr_size < PERF_ATTR_SIZE_VER0 + sizeof(struct perfdata_section))
+		return err_at(&f->err, ERR_DAMAGED, s->name, 16, "attributes of %llu bytes",
+			      (unsigned long long)h->attr_size);
+	read_feature_bits(f, bits, h->features);
+	return 0;
+}
+
+/* Bytes of a section, at most `most`. NULL when it is empty, outside of the file, or with *rc when
+ * out of memory. */
+static uint8_t *load(struct perf_file *f, struct perfdata_section at, size_t *size, int *rc)
+{
+	uint8_t *p;
+	ssize_t n;
+
+	*size = 0;
+	if (at.offset >= f->source.size)
+		return NULL;
+	if (at.size > f->source.size - at.offset)
+		at.size = f->source.size - at.offset;
+	p = malloc(at.size ? at.size : 1);
+	if (!p) {
+		*rc = err_nomem(&f->err);
+		return NULL;
+	}
+	n = source_pread(&f->source, at.offset, p, at.size, &f->err);
+	if (n < 0) {
+		*rc = (int)n;
+		free(p);
+		return NULL;
+	}
+	*size = (size_t)n;
+	return p;
+}
+
+static int read_ids(struct perf_file *f, struct perfdata_section ids)
+{
+	size_t size;
+	int rc = 0;
+	uint8_t *p = load(f, ids, &size, &rc);
+	struct buf b = buf_make(p, size, ids.offset, f->swap);
+
+	while (!rc && buf_left(&b) >= 8)
+		if (events_add_id(&f->events, f->events.v.n - 1, buf_u64(&b)))
+			rc = err_nomem(&f->err);
+	free(p);
+	return rc;
+}
+
+static bool section_fits(const struct perf_file *f, struct perfdata_section s)
+{
+	return s.offset <= f->source.size && s.size <= f->source.size - s.offset;
+}
+
+/* An attr and where its ids are: the last 16 bytes of the entry; some writers have them right
+ * behind the attr. */
+static int read_attr(struct perf_file *f, struct buf entry)
+{
+	struct buf peek = entry, attr = entry;
+	struct perfdata_section ids, other;
+	struct perf_attr a;
+	bool tail = false;
+	uint32_t size, most = (uint32_t)buf_left(&entry) - 16;
+
+	buf_skip(&peek, 4);
+	size = buf_u32(&peek);
+	if (!size)
+		size = PERF_ATTR_SIZE_VER0;
+	if (size > most || size < PERF_ATTR_SIZE_VER0)
+		size = most;
+	attr_read(&a, buf_sub(&attr, size), f->is_big_endian, &tail);
+	other = read_section(&attr);
+	buf_skip(&entry, most);
+	ids = read_section(&entry);
+	if (!section_fits(f, ids) && section_fits(f, other))
+		ids = other;
+	if (tail)
+		file_note(f, NOTE_ATTR_TAIL, "the recording uses newer features of perf events");
+	if (events_add(&f->events, &a))
+		return err_nomem(&f->err);
+	if (!section_fits(f, ids)) {
+		f->stats.damaged = true;
+		file_note(f, NOTE_NO_IDS, "ids of event %zu lie outside of the file",
+			  f->events.v.n - 1);
+	}
+	return read_ids(f, ids);
+}
+
+static int read_attrs(struct perf_file *f, const struct header *h)
+{
+	size_t size;
+	int rc = 0;
+	uint8_t *p;
+	struct buf b;
+
+	if (h->attrs.size / h->attr_size > EVENTS_MAX || h->attr_size > UINT32_MAX)
+		return err_at(&f->err, ERR_LIMIT, f->source.name, 24, "more than %d events",
+			      EVENTS_MAX);
+	p = load(f, h->attrs, &size, &rc);
+	b = buf_make(p, size, h->attrs.offset, f->swap);
+	while (!rc && buf_left(&b) >= h->attr_size)
+		rc = read_attr(f, buf_sub(&b, h->attr_size));
+	free(p);
+	if (!rc && !f->events.v.n)
+		rc = err_at(&f->err, ERR_DAMAGED, f->source.name, h->attrs.offset,
+			    "the recording has no events");
+	return rc;
+}
+
+/* Behind the data: a section for each feature bit, also for those we do not know. */
+static int read_feature_table(struct perf_file *f, const struct header *h, uint64_t off)
+{
+	struct perfdata_section table = {off, FEATURE_N * sizeof(struct perfdata_section)};
+	size_t size;
+	int rc = 0;
+	uint8_t *p = load(f, table, &size, &rc);
+	struct buf b = buf_make(p, size, off, f->swap);
+
+	f->features->source = &f->source;
+	for (unsigned bit = 0; !rc && bit < FEATURE_N; bit++) {
+		struct feature_section *s = &f->features->v[bit];
+
+		if (!(h->features[bit / 8] >> bit % 8 & 1))
+			continue;
+		s->at = read_section(&b);
+		s->present = buf_ok(&b) && section_fits(f, s->at);
+		if (s->present)
+			continue;
+		f->stats.damaged = true;
+		file_note(f, NOTE_FEATURE, "header section %u lies outside of the file", bit);
+	}
+	free(p);
+	return rc;
+}
+
+static int parse_features(struct perf_file *f)
+{
+	for (unsigned bit = 0; bit < FEATURE_N; bit++) {
+		size_t size;
+		const uint8_t *p;
+		int rc;
+
+		if (!f->features->v[bit].present || !feature_is_parsed(bit))
+			continue;
+		p = features_get(f->features, bit, &size);
+		rc = p ? feature_parse(f, bit,
+				       buf_make(p, size, f->features->v[bit].at.offset, f->swap))
+		       : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* The data section as far as the file reaches, and whether the header can be believed about what
+ * follows. */
+static struct perfdata_section data_section(struct perf_file *f, const struct header *h,
+					    bool *features)
+{
+	struct perfdata_section data = h->data;
+
+	*features = true;
+	if (data.offset > f->source.size)
+		data.offset = f->source.size;
+	if (!data.size) {
+		/* Written at the very end, so the recorder did not get there. */
+		*features = false;
+		data.size = f->source.size - data.offset;
+		f->stats.interrupted = data.size != 0;
+		f->stats.damaged |= f->stats.interrupted;
+		if (data.size)
+			file_note(f, NOTE_INTERRUPTED,
+				  "the recording was interrupted (is its recorder still running?); "
+				  "all that was written is used");
+	} else if (data.size > f->source.size - data.offset) {
+		*features = false;
+		f->stats.truncated = f->stats.damaged = true;
+		f->stats.lost_bytes += data.size - (f->source.size - data.offset);
+		file_note(f, NOTE_TRUNCATED, "the file ends %llu bytes before its data does",
+			  (unsigned long long)(data.size - (f->source.size - data.offset)));
+		data.size = f->source.size - data.offset;
+	}
+	return data;
+}
+
+static int open_file(struct perf_file *f)
+{
+	struct header h;
+	struct perfdata_section data;
+	bool features;
+	int rc = f->source.seekable ? 0 : source_spool(&f->source, &f->err);
+
+	rc = rc ? rc : read_header(f, &h);
+	rc = rc ? rc : read_attrs(f, &h);
+	if (rc)
+		return rc;
+	data = data_section(f, &h, &features);
+	if (features)
+		rc = read_feature_table(f, &h, data.offset + data.size);
+	rc = rc ? rc : parse_features(f);
+	if (!rc && events_make_names(&f->events, feature_pmu_name, f))
+		rc = err_nomem(&f->err);
+	f->rounds_hold = true;
+	return rc ? rc : stream_add(f, &f->source, data.offset, data.offset + data.size);
+}
+
+static int open_pipe(struct perf_file *f)
+{
+	struct source *s = &f->source;
+	uint8_t header[sizeof(struct perfdata_pipe_header)];
+	ssize_t n = source_read(s, header, sizeof header, &f->err);
+
+	if (n < 0)
+		return (int)n;
+	f->info.is_pipe = true;
+	f->rounds_hold = true;
+	return stream_add(f, s, sizeof header, s->seekable ? s->size : UINT64_MAX);
+}
+
+int container_open(struct perf_file *f)
+{
+	ssize_t n = source_peek(&f->source, sizeof(struct perfdata_pipe_header), &f->err);
+	struct buf b;
+	int rc;
+
+	if (n < 0)
+		return (int)n;
+	rc = read_magic(f, n);
+	if (rc)
+		return rc;
+	b = buf_make(f->source.head, (size_t)n, 0, f->swap);
+	buf_skip(&b, 8);
+	return buf_u64(&b) == sizeof(struct perfdata_pipe_header) ? open_pipe(f) : open_file(f);
+}

@@ -1,0 +1,57 @@
+/* events.h - the events of a recording, and where their records keep id and time. Private to
+ * reader/.
+ */
+#ifndef READER_EVENTS_H
+#define READER_EVENTS_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "reader/reader.h"
+
+#define EVENTS_MAX 65536 /* more are not a recording */
+
+/* Positions count from the start of the record (SAMPLE) or from its end (sample_id trailer of the
+ * others); 0: not recorded. */
+struct event {
+	struct perf_event pub;
+	bool named; /* the recording told the name */
+	uint16_t sample_id_pos, sample_time_pos;
+	uint16_t trailer_bytes, trailer_id_pos, trailer_time_pos;
+	VEC(uint64_t) ids;
+};
+
+struct event_table {
+	struct arena arena; /* struct event and names */
+	VEC(struct event *) v;
+	struct hash_table by_id; /* id -> index in v */
+	/* What holds for all events, so that records need no look-up: */
+	bool same_sample_pos, same_trailer;
+	bool is_big_endian; /* bit fields of attrs are mirrored */
+	bool swap;
+};
+
+/* Reads a perf_event_attr of any size. `unknown_tail`: it has nonzero bytes that we do not know. */
+void attr_read(struct perf_attr *a, struct buf raw, bool is_big_endian, bool *unknown_tail);
+
+/* All int functions: 0, or -1 when out of memory or above EVENTS_MAX. */
+int events_add(struct event_table *t, const struct perf_attr *attr);
+int events_add_id(struct event_table *t, size_t index, uint64_t id);
+int events_set_name(struct event_table *t, size_t index, const char *name, size_t len);
+/* Gives names to the events from `first` on that have none. `pmu_name` finds the name of a
+ * perf_attr.type. */
+int events_make_names(struct event_table *t, const char *(*pmu_name)(const void *, uint32_t),
+		      const void *arg);
+void events_done(struct event_table *t);
+
+/* The event of an id; NULL when unknown. */
+struct event *events_find(const struct event_table *t, uint64_t id);
+/* Whose record is this? `rec` is the whole record. NULL: its id is unknown. */
+const struct event *events_of_sample(const struct event_table *t, const struct buf *rec);
+const struct event *events_of_trailer(const struct event_table *t, const struct buf *rec);
+
+/* Name for an event that has none, the way perf makes it up. */
+void event_name_format(const struct perf_attr *a, const char *pmu, char *out, size_t size);
+
+#endif

@@ -1,0 +1,103 @@
+/* file.h - what makes up a struct perf_file, and how its parts call each other. Private to reader/.
+ *
+ *	source -> stream (splitter, inflate) -> order -> deliver -> batch
+ *	                     |                              |
+ *	                events, notes                    machine
+ *
+ * Functions that return int return 0 (or a count) or a negative error code, with perf_file.err
+ *filled. */
+#ifndef READER_FILE_H
+#define READER_FILE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/vec.h"
+#include "reader/batch.h"
+#include "reader/block.h"
+#include "reader/events.h"
+#include "reader/features.h"
+#include "reader/group.h"
+#include "reader/machine.h"
+#include "reader/order.h"
+#include "reader/reader.h"
+#include "reader/source.h"
+
+/* Kinds of notes; each is told once. */
+enum note {
+	NOTE_INTERRUPTED,
+	NOTE_TRUNCATED,
+	NOTE_ATTR_TAIL,
+	NOTE_FEATURE,
+	NOTE_NO_FEATURES,
+	NOTE_RESYNC,
+	NOTE_JUNK,
+	NOTE_CONCATENATED,
+	NOTE_COMPRESSION,
+	NOTE_OVERFLOW,
+	NOTE_NO_IDS,
+	NOTE_UNKNOWN_FIELD,
+	NOTE_SIMPLEPERF,
+	NOTE_LATE,
+	NOTE_DIRECTORY,
+	NOTE_HELD,
+	NOTE_SKIPS, /* one per reason: NOTE_SKIPS + enum perf_skip */
+	NOTE_N = NOTE_SKIPS + PERF_SKIP_N,
+};
+
+struct stream;
+
+struct perf_file {
+	struct perf_file_info info;
+	struct perf_file_stats stats;
+	struct err err;
+	int failed; /* the error code that ended reading */
+	bool ended; /* all streams are read */
+	bool swap;  /* recorded in the other byte order */
+	bool is_big_endian;
+
+	struct arena arena; /* what lives until close */
+	VEC(const char *) notes;
+	bool noted[NOTE_N];
+	uint32_t unknown_type; /* an example of PERF_SKIP_UNKNOWN_TYPE */
+
+	struct source source;
+	VEC(struct stream *) streams;
+	size_t stream;	  /* the one being read */
+	bool rounds_hold; /* FINISHED_ROUND speaks for all of the data */
+
+	struct event_table events;
+	struct features *features; /* filled when asked for, also through a const file */
+	struct machine *machine;
+	struct block_store blocks;
+	struct order order;
+	struct batch batches[BATCHES];
+	struct group_values group_values;
+	uint64_t seq; /* of the next sample */
+};
+
+/* Where a record stands: see deliver.c. */
+#define WHERE_OFF_BITS 20
+_Static_assert(BLOCK_BYTES <= 1u << WHERE_OFF_BITS, "an offset in a block fits");
+
+static inline uint64_t where_make(uint64_t block_no, uint32_t off)
+{
+	return block_no << WHERE_OFF_BITS | off;
+}
+
+/* note.c */
+void file_note(struct perf_file *f, enum note kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Counts a record that cannot be used. */
+void file_skip(struct perf_file *f, enum perf_skip why, uint32_t type);
+/* Bytes at an offset of the data that are no records. */
+void file_lose(struct perf_file *f, uint64_t off, uint64_t n);
+/* Adds the notes that sum up, after the last record. */
+void file_note_totals(struct perf_file *f);
+
+/* container.c: the header and what it points to; makes the streams. */
+int container_open(struct perf_file *f);
+
+/* deliver.c: applies the next record of the order, or adds it to the batch. */
+int deliver_next(struct perf_file *f, struct batch *b);
+
+#endif

@@ -1,0 +1,97 @@
+/* inflate.c - streaming zstd into blocks. */
+#include "reader/inflate.h"
+
+#include <zstd.h>
+
+/* Records compress to a tenth or so. Zeros compress to nothing, but nobody needs gigabytes of them.
+ */
+#define EXPANSION_FREE	(1ull << 30)
+#define EXPANSION_RATIO 1000
+
+struct inflate {
+	ZSTD_DStream *zstd;
+	struct splitter split;
+	uint64_t n_in, n_out;
+	bool broken; /* until a new frame begins */
+};
+
+int inflate_new(struct inflate **ret, bool swap, struct err *err)
+{
+	struct inflate *z = calloc(1, sizeof *z);
+
+	if (z)
+		z->zstd = ZSTD_createDStream();
+	if (!z || !z->zstd) {
+		free(z);
+		return err_nomem(err);
+	}
+	z->split.swap = swap;
+	*ret = z;
+	return 0;
+}
+
+void inflate_free(struct inflate *z, struct block_store *store)
+{
+	if (!z)
+		return;
+	splitter_done(&z->split, store);
+	ZSTD_freeDStream(z->zstd);
+	free(z);
+}
+
+struct splitter *inflate_splitter(struct inflate *z)
+{
+	return &z->split;
+}
+
+static bool begins_frame(const struct inflate_input *in)
+{
+	static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+
+	return in->n >= sizeof magic && !memcmp(in->p, magic, sizeof magic);
+}
+
+static int damaged(struct inflate *z, struct inflate_input *in, struct err *err, const char *why)
+{
+	z->broken = true;
+	in->n = 0;
+	return err_set(err, ERR_DAMAGED, NULL, "compressed data is damaged: %s", why);
+}
+
+int inflate_step(struct inflate *z, struct block_store *store, struct inflate_input *in,
+		 struct err *err)
+{
+	ZSTD_outBuffer out = {NULL, BLOCK_BYTES, 0};
+	ZSTD_inBuffer input = {in->p, in->n, 0};
+	struct block *b = z->split.block;
+	size_t rc;
+
+	if (z->broken && begins_frame(in)) {
+		ZSTD_DCtx_reset(z->zstd, ZSTD_reset_session_only);
+		z->broken = false;
+	}
+	if (z->broken)
+		return damaged(z, in, err, "it goes on without a start");
+	if (!b || b->n == BLOCK_BYTES) {
+		int failed = splitter_roll(&z->split, store, err);
+
+		if (failed)
+			return failed;
+		b = z->split.block;
+	}
+	out.dst = b->data;
+	out.pos = b->n;
+	rc = ZSTD_decompressStream(z->zstd, &out, &input);
+	z->n_out += out.pos - b->n;
+	z->n_in += input.pos;
+	b->n = (uint32_t)out.pos;
+	if (ZSTD_isError(rc))
+		return damaged(z, in, err, ZSTD_getErrorName(rc));
+	in->p += input.pos;
+	in->n -= input.pos;
+	if (z->n_out > EXPANSION_FREE && z->n_out / EXPANSION_RATIO > z->n_in)
+		return err_set(err, ERR_LIMIT, NULL, "compressed data grows more than %d times",
+			       EXPANSION_RATIO);
+	/* A full block may mean that there is more inside zstd. */
+	return in->n || out.pos == BLOCK_BYTES;
+}

@@ -1,0 +1,63 @@
+/* note.c - what people are told: each kind once, counts at the end. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "reader/file.h"
+
+void file_note(struct perf_file *f, enum note kind, const char *fmt, ...)
+{
+	char line[512];
+	const char *copy;
+	va_list ap;
+
+	if (f->noted[kind])
+		return;
+	f->noted[kind] = true;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	copy = arena_strndup(&f->arena, line, strlen(line));
+	if (copy)
+		(void)vec_push(&f->notes, copy); /* out of memory: one message fewer */
+}
+
+void file_skip(struct perf_file *f, enum perf_skip why, uint32_t type)
+{
+	f->stats.skips[why]++;
+	if (type == PERF_RECORD_SAMPLE)
+		f->stats.skipped_samples++;
+	if (why == PERF_SKIP_UNKNOWN_TYPE)
+		f->unknown_type = type;
+	else
+		f->stats.damaged = true;
+}
+
+void file_lose(struct perf_file *f, uint64_t off, uint64_t n)
+{
+	f->stats.lost_bytes += n;
+	f->stats.damaged = true;
+	file_note(f, NOTE_RESYNC, "no records can be read at offset %#llx",
+		  (unsigned long long)off);
+}
+
+void file_note_totals(struct perf_file *f)
+{
+	const struct perf_file_stats *s = &f->stats;
+
+	for (unsigned i = 0; i < PERF_SKIP_N; i++) {
+		if (!s->skips[i])
+			continue;
+		if (i == PERF_SKIP_UNKNOWN_TYPE)
+			file_note(f, NOTE_SKIPS + i, "%llu records skipped: %s (the last is %u)",
+				  (unsigned long long)s->skips[i], perf_skip_text(i),
+				  f->unknown_type);
+		else
+			file_note(f, NOTE_SKIPS + i, "%llu records skipped: %s",
+				  (unsigned long long)s->skips[i], perf_skip_text(i));
+	}
+	if (f->order.n_late)
+		file_note(f, NOTE_LATE,
+			  "%llu records came later than the recording promised; they are out of "
+			  "order",
+			  (unsigned long long)f->order.n_late);
+}

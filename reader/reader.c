@@ -1,0 +1,211 @@
+/* reader.c - the public functions: opening, batches, questions. */
+#include "reader/reader.h"
+
+#include <stdlib.h>
+
+#include "reader/file.h"
+#include "reader/stream.h"
+
+#define WINDOW_BYTES (48u << 20)
+
+int perf_file_open(struct perf_file **ret, const char *path, const struct perf_file_options *opt,
+		   struct err *err)
+{
+	struct perf_file *f = calloc(1, sizeof *f);
+	int rc;
+
+	if (!f)
+		return err_nomem(err);
+	f->source.fd = -1;
+	block_store_init(&f->blocks, opt && opt->window_bytes ? opt->window_bytes : WINDOW_BYTES);
+	for (unsigned i = 0; i < BATCHES; i++)
+		f->batches[i].index = i;
+	f->features = calloc(1, sizeof *f->features);
+	f->info.path = arena_strndup(&f->arena, path, strlen(path));
+	if (!f->features || !f->info.path || machine_new(&f->machine))
+		rc = err_nomem(&f->err);
+	else
+		rc = source_open(&f->source, f->info.path, &f->err);
+	f->info.file_mtime_ns = f->source.mtime_ns;
+	rc = rc ? rc : container_open(f);
+	if (rc) {
+		if (err)
+			*err = f->err;
+		perf_file_close(f);
+		return rc;
+	}
+	*ret = f;
+	return 0;
+}
+
+void perf_file_close(struct perf_file *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->streams.n; i++)
+		stream_free(f, f->streams.v[i]);
+	vec_done(&f->streams);
+	for (unsigned i = 0; i < BATCHES; i++)
+		batch_done(&f->batches[i], &f->blocks);
+	order_done(&f->order);
+	block_store_done(&f->blocks);
+	group_done(&f->group_values);
+	events_done(&f->events);
+	if (f->features)
+		features_done(f->features);
+	free(f->features);
+	machine_free(f->machine);
+	source_close(&f->source);
+	vec_done(&f->notes);
+	arena_done(&f->arena);
+	free(f);
+}
+
+/* Oldest epoch that a held batch may refer to. */
+static uint64_t oldest_epoch(const struct perf_file *f, uint64_t now)
+{
+	for (unsigned i = 0; i < BATCHES; i++)
+		if (f->batches[i].held && f->batches[i].epoch < now)
+			now = f->batches[i].epoch;
+	return now;
+}
+
+static struct batch *batch_begin(struct perf_file *f)
+{
+	struct batch *b = f->batches;
+
+	while (b < f->batches + BATCHES && b->held)
+		b++;
+	if (b == f->batches + BATCHES) {
+		err_set(&f->err, ERR_USAGE, NULL, "more than %d batches are held", BATCHES);
+		return NULL;
+	}
+	b->epoch = machine_next_epoch(f->machine);
+	b->held = true;
+	machine_reclaim(f->machine, oldest_epoch(f, b->epoch));
+	return b;
+}
+
+/* Reads on in the current stream. */
+static int read_on(struct perf_file *f)
+{
+	int rc = stream_pump(f, f->streams.v[f->stream]);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	f->stream++;
+	if (f->stream < f->streams.n)
+		return 0;
+	f->ended = true;
+	return order_round(&f->order, true) ? err_nomem(&f->err) : 0;
+}
+
+static int batch_fill(struct perf_file *f, struct batch *b)
+{
+	int rc = 0;
+
+	while (!rc && !batch_is_full(b)) {
+		if (order_next(&f->order))
+			rc = deliver_next(f, b);
+		else if (f->ended)
+			break;
+		else
+			rc = read_on(f);
+	}
+	return rc;
+}
+
+int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err)
+{
+	struct batch *b = f->failed ? NULL : batch_begin(f);
+
+	if (!b) {
+		if (err)
+			*err = f->err;
+		return -(int)f->err.code;
+	}
+	f->failed = batch_fill(f, b);
+	if (b->samples.n) {
+		/* Before an error is told, what could be read is handed out. */
+		b->pub = (struct perf_batch){b->samples.v, b->samples.n};
+		*ret = &b->pub;
+		return 1;
+	}
+	batch_empty(b, &f->blocks);
+	if (f->failed && err)
+		*err = f->err;
+	if (!f->failed)
+		file_note_totals(f);
+	return f->failed;
+}
+
+void perf_batch_release(struct perf_file *f, struct perf_batch *pub)
+{
+	batch_empty((struct batch *)pub, &f->blocks);
+}
+
+size_t perf_file_event_count(const struct perf_file *f)
+{
+	return f->events.v.n;
+}
+
+const struct perf_event *perf_file_event(const struct perf_file *f, size_t i)
+{
+	return &f->events.v.v[i]->pub;
+}
+
+size_t perf_file_dso_count(const struct perf_file *f)
+{
+	return machine_dso_count(f->machine);
+}
+
+const struct dso *perf_file_dso(const struct perf_file *f, size_t i)
+{
+	return machine_dso(f->machine, i);
+}
+
+size_t perf_file_map_count(const struct perf_file *f)
+{
+	return machine_map_count(f->machine);
+}
+
+const struct map *perf_file_map(const struct perf_file *f, size_t i)
+{
+	return machine_map(f->machine, i);
+}
+
+const struct perf_file_info *perf_file_info(const struct perf_file *f)
+{
+	return &f->info;
+}
+
+const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size)
+{
+	return features_get(f->features, bit, size);
+}
+
+const struct perf_file_stats *perf_file_stats(const struct perf_file *f)
+{
+	return &f->stats;
+}
+
+const char *perf_skip_text(enum perf_skip s)
+{
+	static const char *const texts[] = {
+#define X(name, text) text,
+		PERF_SKIPS(X)
+#undef X
+	};
+
+	return texts[s];
+}
+
+size_t perf_file_note_count(const struct perf_file *f)
+{
+	return f->notes.n;
+}
+
+const char *perf_file_note(const struct perf_file *f, size_t i)
+{
+	return f->notes.v[i];
+}

@@ -1,0 +1,187 @@
+/* record.c - the table of record types, and when a record happened. */
+#include "reader/record.h"
+
+#include "reader/format.h"
+
+/* perf_event.h, enum perf_event_type. */
+static const struct record_row kernel_rows[RECORD_KERNEL_END] = {
+	[PERF_RECORD_MMAP] = {RECORD_ORDERED, 41, 40, apply_mmap},
+	[PERF_RECORD_LOST] = {RECORD_NOW, 24, 0, apply_lost},
+	[PERF_RECORD_COMM] = {RECORD_ORDERED, 17, 16, apply_comm},
+	[PERF_RECORD_EXIT] = {RECORD_ORDERED, 32, 0, apply_exit},
+	[PERF_RECORD_THROTTLE] = {RECORD_NOW, 8, 0, apply_throttle},
+	[PERF_RECORD_UNTHROTTLE] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_FORK] = {RECORD_ORDERED, 32, 0, apply_fork},
+	[PERF_RECORD_READ] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_SAMPLE] = {RECORD_ORDERED, 8, 0, NULL},
+	[PERF_RECORD_MMAP2] = {RECORD_ORDERED, 73, 72, apply_mmap2},
+	[PERF_RECORD_AUX] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_ITRACE_START] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_LOST_SAMPLES] = {RECORD_NOW, 16, 0, apply_lost_samples},
+	[PERF_RECORD_SWITCH] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_SWITCH_CPU_WIDE] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_NAMESPACES] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_KSYMBOL] = {RECORD_ORDERED, 25, 24, apply_ksymbol},
+	[PERF_RECORD_BPF_EVENT] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_CGROUP] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_TEXT_POKE] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {RECORD_IGNORED, 8, 0, NULL},
+	[RECORD_CALLCHAIN_DEFERRED] = {RECORD_IGNORED, 8, 0, NULL},
+};
+
+/* tools/lib/perf/include/perf/event.h, enum perf_user_event_type. */
+static const struct record_row user_rows[RECORD_USER_END - RECORD_HEADER_ATTR] = {
+#define ROW(type) [type - RECORD_HEADER_ATTR]
+	ROW(RECORD_HEADER_ATTR) = {RECORD_NOW, 8 + PERF_ATTR_SIZE_VER0, 0, apply_header_attr},
+	ROW(RECORD_EVENT_TYPE) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_TRACING_DATA) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_BUILD_ID) = {RECORD_NOW, 8 + 4 + 24 + 1, 36, apply_build_id},
+	ROW(RECORD_FINISHED_ROUND) = {RECORD_NOW, 8, 0, apply_finished_round},
+	ROW(RECORD_ID_INDEX) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_AUXTRACE_INFO) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_AUXTRACE) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_AUXTRACE_ERROR) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_THREAD_MAP) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_CPU_MAP) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_STAT_CONFIG) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_STAT) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_STAT_ROUND) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_EVENT_UPDATE) = {RECORD_NOW, 24, 0, apply_event_update},
+	ROW(RECORD_TIME_CONV) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_HEADER_FEATURE) = {RECORD_NOW, 16, 0, apply_header_feature},
+	ROW(RECORD_COMPRESSED) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_FINISHED_INIT) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_COMPRESSED2) = {RECORD_IGNORED, 16, 0, NULL},
+	ROW(RECORD_BPF_METADATA) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_SCHEDSTAT_CPU) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_SCHEDSTAT_DOMAIN) = {RECORD_IGNORED, 8, 0, NULL},
+#undef ROW
+};
+
+const struct record_row *record_row(uint32_t type)
+{
+	if (type > 0 && type < RECORD_KERNEL_END)
+		return &kernel_rows[type];
+	if (type >= RECORD_HEADER_ATTR && type < RECORD_USER_END)
+		return &user_rows[type - RECORD_HEADER_ATTR];
+	return NULL;
+}
+
+struct record_view record_view(const struct perf_file *f, const uint8_t *data, size_t n,
+			       uint64_t data_off)
+{
+	struct record_view v = {.b = buf_make(data, n, data_off, f->swap)};
+
+	v.type = buf_u32(&v.b);
+	v.misc = buf_u16(&v.b);
+	buf_skip(&v.b, 2);
+	return v;
+}
+
+enum perf_skip record_check(const struct record_row *row, const struct record_view *v,
+			    size_t *payload)
+{
+	const uint8_t *data = v->b.data, *nul;
+	size_t size = (size_t)(v->b.end - data);
+
+	*payload = row->min_size;
+	if (size < row->min_size)
+		return PERF_SKIP_TOO_SHORT;
+	if (!row->string_off)
+		return PERF_SKIP_N;
+	nul = memchr(data + row->string_off, 0, size - row->string_off);
+	if (!nul)
+		return PERF_SKIP_BAD_STRING;
+	*payload = ((size_t)(nul - data) + 8) & ~(size_t)7;
+	return PERF_SKIP_N;
+}
+
+static uint64_t word_at(const struct record_view *v, size_t off)
+{
+	struct buf b = v->b;
+
+	buf_seek(&b, off);
+	return buf_u64(&b);
+}
+
+enum record_time { TIME_KNOWN, TIME_UNKNOWN, TIME_AT_ONCE };
+
+static enum record_time sample_time(const struct perf_file *f, const struct record_view *v,
+				    uint64_t *time)
+{
+	const struct event *e =
+		f->events.same_sample_pos ? f->events.v.v[0] : events_of_sample(&f->events, &v->b);
+
+	if (!e || !e->sample_time_pos)
+		return TIME_UNKNOWN;
+	*time = word_at(v, e->sample_time_pos);
+	return TIME_KNOWN;
+}
+
+/* When a record other than SAMPLE happened. perf makes up records for what was there before, and
+ * gives them trailers of zeros or none: those come at once. Without sample_id_all FORK and EXIT
+ * still have a time in their body. */
+static enum record_time other_time(const struct perf_file *f, const struct record_view *v,
+				   size_t payload, uint64_t *time)
+{
+	const struct event *e = events_of_trailer(&f->events, &v->b);
+	const size_t size = (size_t)(v->b.end - v->b.data);
+
+	if (e && e->trailer_bytes) {
+		if (payload + e->trailer_bytes > size)
+			return TIME_AT_ONCE;
+		if (!e->trailer_time_pos)
+			return TIME_UNKNOWN;
+		*time = word_at(v, size - e->trailer_time_pos);
+	} else if (v->type == PERF_RECORD_FORK || v->type == PERF_RECORD_EXIT) {
+		*time = word_at(v, 24);
+	} else {
+		return TIME_UNKNOWN;
+	}
+	return *time && *time != UINT64_MAX ? TIME_KNOWN : TIME_AT_ONCE;
+}
+
+static int enter_into_order(struct perf_file *f, struct block *b, uint32_t off, uint64_t time)
+{
+	if (order_push(&f->order, time, where_make(b->no, off)))
+		return err_nomem(&f->err);
+	b->refs++;
+	return 0;
+}
+
+int record_take(struct perf_file *f, struct stream *st, struct block *b, const struct record *r)
+{
+	const struct record_row *row = record_row(r->type);
+	struct record_view v = record_view(f, b->data + r->off, r->size, b->data_off + r->off);
+	uint64_t time = st->last_time;
+	enum record_time known;
+	enum perf_skip skip;
+	size_t payload;
+
+	f->stats.records++;
+	f->stats.sample_records += r->type == PERF_RECORD_SAMPLE;
+	v.stream = st;
+	if (!row) {
+		if (r->type >= RECORD_SIMPLEPERF && r->type < RECORD_SIMPLEPERF_END)
+			f->info.is_simpleperf = true;
+		else
+			file_skip(f, PERF_SKIP_UNKNOWN_TYPE, r->type);
+		return 0;
+	}
+	skip = record_check(row, &v, &payload);
+	if (skip != PERF_SKIP_N) {
+		file_skip(f, skip, r->type);
+		return 0;
+	}
+	if (row->when == RECORD_IGNORED)
+		return 0;
+	if (row->when == RECORD_NOW)
+		return row->apply(f, &v);
+	known = r->type == PERF_RECORD_SAMPLE && f->events.v.n ? sample_time(f, &v, &time)
+							       : other_time(f, &v, payload, &time);
+	if (known == TIME_AT_ONCE && row->apply)
+		return row->apply(f, &v);
+	if (known == TIME_KNOWN)
+		st->last_time = time;
+	return enter_into_order(f, b, r->off, time);
+}

@@ -1,0 +1,63 @@
+/* record.h - what each type of record means. Private to reader/.
+ *
+ * Records are met twice: when they are read (record_take) and, if time orders them, when their time
+ * has come (record_apply). */
+#ifndef READER_RECORD_H
+#define READER_RECORD_H
+
+#include "reader/file.h"
+#include "reader/stream.h"
+
+/* One record as its function sees it. */
+struct record_view {
+	uint32_t type;
+	uint16_t misc;
+	struct buf b; /* behind the header; b.data is the header, b.end the end of the record */
+	struct stream *stream; /* NULL when its time has come */
+};
+
+enum record_when {
+	RECORD_IGNORED,
+	RECORD_NOW,	/* says something about the recording as a whole */
+	RECORD_ORDERED, /* changes what later samples mean, or is a sample */
+};
+
+struct record_row {
+	enum record_when when;
+	uint16_t min_size;   /* with header, without the trailer */
+	uint16_t string_off; /* where its last field begins, a string; 0: none */
+	/* 0 or negative; damage is counted with file_skip() and not an error. */
+	int (*apply)(struct perf_file *f, struct record_view *v);
+};
+
+/* NULL for unknown types. */
+const struct record_row *record_row(uint32_t type);
+
+/* A view of the record at data, whose size is n (at least that of a header). */
+struct record_view record_view(const struct perf_file *f, const uint8_t *data, size_t n,
+			       uint64_t data_off);
+
+/* Can the record be used? PERF_SKIP_N: yes. Then *payload is where its trailer can begin at the
+ * earliest. */
+enum perf_skip record_check(const struct record_row *row, const struct record_view *v,
+			    size_t *payload);
+
+/* record_apply.c: records of the kernel. */
+int apply_mmap(struct perf_file *f, struct record_view *v);
+int apply_mmap2(struct perf_file *f, struct record_view *v);
+int apply_comm(struct perf_file *f, struct record_view *v);
+int apply_fork(struct perf_file *f, struct record_view *v);
+int apply_exit(struct perf_file *f, struct record_view *v);
+int apply_ksymbol(struct perf_file *f, struct record_view *v);
+int apply_lost(struct perf_file *f, struct record_view *v);
+int apply_lost_samples(struct perf_file *f, struct record_view *v);
+int apply_throttle(struct perf_file *f, struct record_view *v);
+
+/* record_user.c: records of user space, most of them in pipes. */
+int apply_header_attr(struct perf_file *f, struct record_view *v);
+int apply_header_feature(struct perf_file *f, struct record_view *v);
+int apply_build_id(struct perf_file *f, struct record_view *v);
+int apply_event_update(struct perf_file *f, struct record_view *v);
+int apply_finished_round(struct perf_file *f, struct record_view *v);
+
+#endif

@@ -1,0 +1,133 @@
+/* record_apply.c - records of the kernel that say something about processes, or about what is
+ * missing. */
+#include <sys/mman.h>
+
+#include "reader/format.h"
+#include "reader/record.h"
+
+/* Ends with what the machine said: it fails only when memory is out. */
+static int machine_result(struct perf_file *f, int rc)
+{
+	return rc ? err_nomem(&f->err) : 0;
+}
+
+static void map_owner(struct machine_mmap *m, const struct record_view *v)
+{
+	unsigned mode = v->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+
+	m->guest = mode == PERF_CPUMODE_GUEST_KERNEL || mode == PERF_CPUMODE_GUEST_USER;
+	m->kernel = mode == PERF_CPUMODE_KERNEL || mode == PERF_CPUMODE_GUEST_KERNEL;
+}
+
+/* pid, tid, start, length, offset: the same in both kinds. */
+static struct machine_mmap mmap_begin(struct record_view *v)
+{
+	struct machine_mmap m = {.pid = buf_u32(&v->b)};
+
+	m.tid = buf_u32(&v->b);
+	m.start = buf_u64(&v->b);
+	m.len = buf_u64(&v->b);
+	m.pgoff = buf_u64(&v->b);
+	map_owner(&m, v);
+	return m;
+}
+
+int apply_mmap(struct perf_file *f, struct record_view *v)
+{
+	struct machine_mmap m = mmap_begin(v);
+
+	m.is_exec = !(v->misc & PERF_RECORD_MISC_MMAP_DATA);
+	m.prot = m.is_exec ? PROT_EXEC : PROT_READ;
+	m.path = buf_cstr(&v->b);
+	return machine_result(f, machine_mmap(f->machine, &m));
+}
+
+int apply_mmap2(struct perf_file *f, struct record_view *v)
+{
+	struct machine_mmap m = mmap_begin(v);
+
+	if (v->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		uint8_t size = buf_u8(&v->b);
+
+		buf_skip(&v->b, 3);
+		if (size > BUILD_ID_MAX) {
+			file_skip(f, PERF_SKIP_BAD_COUNT, v->type);
+			return 0;
+		}
+		m.build_id.size = size;
+		memcpy(m.build_id.bytes, buf_take(&v->b, BUILD_ID_MAX), size);
+	} else {
+		m.maj = buf_u32(&v->b);
+		m.min = buf_u32(&v->b);
+		m.ino = buf_u64(&v->b);
+		m.ino_generation = buf_u64(&v->b);
+	}
+	m.prot = buf_u32(&v->b);
+	m.flags = buf_u32(&v->b);
+	m.is_exec = m.prot & PROT_EXEC;
+	m.path = buf_cstr(&v->b);
+	return machine_result(f, machine_mmap(f->machine, &m));
+}
+
+int apply_comm(struct perf_file *f, struct record_view *v)
+{
+	uint32_t pid = buf_u32(&v->b), tid = buf_u32(&v->b);
+
+	return machine_result(f, machine_comm(f->machine, pid, tid, buf_cstr(&v->b),
+					      v->misc & PERF_RECORD_MISC_COMM_EXEC));
+}
+
+int apply_fork(struct perf_file *f, struct record_view *v)
+{
+	uint32_t pid = buf_u32(&v->b), ppid = buf_u32(&v->b);
+	uint32_t tid = buf_u32(&v->b), ptid = buf_u32(&v->b);
+
+	return machine_result(f, v->misc & MISC_FORK_EXEC
+					 ? machine_fork_found(f->machine, pid, ppid, tid, ptid)
+					 : machine_fork(f->machine, pid, ppid, tid, ptid));
+}
+
+int apply_exit(struct perf_file *f, struct record_view *v)
+{
+	uint32_t pid = buf_u32(&v->b), tid;
+
+	buf_skip(&v->b, 4); /* parent */
+	tid = buf_u32(&v->b);
+	return machine_result(f, machine_exit(f->machine, pid, tid));
+}
+
+int apply_ksymbol(struct perf_file *f, struct record_view *v)
+{
+	uint64_t addr = buf_u64(&v->b);
+	uint32_t len = buf_u32(&v->b);
+	uint16_t flags;
+
+	buf_skip(&v->b, 2); /* BPF or out of line: code either way */
+	flags = buf_u16(&v->b);
+	return machine_result(f, machine_ksymbol(f->machine, addr, len, buf_cstr(&v->b),
+						 flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER));
+}
+
+int apply_lost(struct perf_file *f, struct record_view *v)
+{
+	buf_skip(&v->b, 8); /* id */
+	f->stats.lost_records += buf_u64(&v->b);
+	return 0;
+}
+
+int apply_lost_samples(struct perf_file *f, struct record_view *v)
+{
+	/* With this bit they were left out by a BPF filter, as the user wished. */
+	const uint16_t dropped_on_purpose = 1u << 15;
+
+	if (!(v->misc & dropped_on_purpose))
+		f->stats.lost_samples += buf_u64(&v->b);
+	return 0;
+}
+
+int apply_throttle(struct perf_file *f, struct record_view *v)
+{
+	(void)v;
+	f->stats.throttled++;
+	return 0;
+}

@@ -1,0 +1,76 @@
+/* record_user.c - records of user space that describe the recording. */
+#include "reader/format.h"
+#include "reader/record.h"
+
+int apply_header_attr(struct perf_file *f, struct record_view *v)
+{
+	struct buf peek = v->b, attr;
+	struct perf_attr a;
+	bool tail = false;
+	uint32_t size;
+
+	buf_skip(&peek, 4);
+	size = buf_u32(&peek);
+	if (!size)
+		size = PERF_ATTR_SIZE_VER0;
+	attr = buf_sub(&v->b, size);
+	if (!buf_ok(&attr) || size < PERF_ATTR_SIZE_VER0) {
+		file_skip(f, PERF_SKIP_BAD_COUNT, v->type);
+		return 0;
+	}
+	attr_read(&a, attr, f->is_big_endian, &tail);
+	if (tail)
+		file_note(f, NOTE_ATTR_TAIL, "the recording uses newer features of perf events");
+	if (events_add(&f->events, &a))
+		return err_nomem(&f->err);
+	while (buf_left(&v->b) >= 8)
+		if (events_add_id(&f->events, f->events.v.n - 1, buf_u64(&v->b)))
+			return err_nomem(&f->err);
+	if (events_make_names(&f->events, feature_pmu_name, f))
+		return err_nomem(&f->err);
+	return 0;
+}
+
+int apply_header_feature(struct perf_file *f, struct record_view *v)
+{
+	uint64_t bit = buf_u64(&v->b);
+	size_t n = buf_left(&v->b);
+
+	/* Without bytes it is the end mark, whose number depends on the writer's version. */
+	if (!n || bit >= FEATURE_N)
+		return 0;
+	if (features_give(f->features, (unsigned)bit, v->b.p, n))
+		return err_nomem(&f->err);
+	return feature_parse(f, (unsigned)bit, v->b);
+}
+
+int apply_build_id(struct perf_file *f, struct record_view *v)
+{
+	struct buf rec = v->b;
+
+	buf_seek(&rec, 0);
+	return build_id_record(f, rec);
+}
+
+int apply_event_update(struct perf_file *f, struct record_view *v)
+{
+	uint64_t kind = buf_u64(&v->b);
+	struct event *e = events_find(&f->events, buf_u64(&v->b));
+	size_t n = buf_left(&v->b);
+
+	if (kind != EVENT_UPDATE_NAME || !e || !n)
+		return 0;
+	if (!memchr(v->b.p, 0, n)) {
+		file_skip(f, PERF_SKIP_BAD_STRING, v->type);
+		return 0;
+	}
+	return events_set_name(&f->events, e->pub.index, (const char *)v->b.p, n)
+		       ? err_nomem(&f->err)
+		       : 0;
+}
+
+int apply_finished_round(struct perf_file *f, struct record_view *v)
+{
+	v->stream->round = f->rounds_hold;
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* sample.h - decoding of PERF_RECORD_SAMPLE. Private to reader/. */
+#ifndef READER_SAMPLE_H
+#define READER_SAMPLE_H
+
+#include "base/buf.h"
+#include "reader/events.h"
+#include "reader/reader.h"
+#include "reader/scratch.h"
+
+/* PERF_SAMPLE_READ of one sample: what read(2) of the event or its group would have told. */
+struct sample_read {
+	uint64_t n;	  /* values; 0: not recorded */
+	unsigned n_words; /* per value, which is the first of them */
+	unsigned id_word; /* 0: no id */
+	struct buf values;
+};
+
+/* Reads the record `rec` (a cursor behind its header) of event ev. Arrays point into the record
+ * where they are aligned and native, else into sc. Fills everything but space, kernel, comm,
+ * file_off, seq. Returns PERF_SKIP_N when all is well (but look at sc->failed), else what is wrong;
+ * s is then garbage. */
+enum perf_skip sample_decode(struct perf_sample *s, struct sample_read *read,
+			     const struct event *ev, struct buf rec, struct scratch *sc);
+
+/* The next value of a group and its event id (0: not recorded). */
+uint64_t sample_read_next(struct sample_read *r, uint64_t *id);
+
+#endif

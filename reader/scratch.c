@@ -1,0 +1,64 @@
+/* scratch.c - chunks of doubling size; a reset keeps the largest. */
+#include "reader/scratch.h"
+
+enum { FIRST_CHUNK = 64 << 10, LAST_CHUNK = 4 << 20, ALIGN = 16 };
+
+static void *grow(struct scratch *s, size_t n)
+{
+	struct scratch_chunk c = {NULL, FIRST_CHUNK};
+
+	if (s->chunks.n) {
+		c.size = s->chunks.v[s->chunks.n - 1].size;
+		c.size = c.size < LAST_CHUNK ? c.size * 2 : LAST_CHUNK;
+	}
+	if (c.size < n)
+		c.size = n;
+	c.p = malloc(c.size);
+	if (!c.p || vec_push(&s->chunks, c)) {
+		free(c.p);
+		s->failed = true;
+		return NULL;
+	}
+	s->used = n;
+	return c.p;
+}
+
+void *scratch_alloc(struct scratch *s, size_t n)
+{
+	char *p;
+
+	if (n > SIZE_MAX / 4) {
+		s->failed = true;
+		return NULL;
+	}
+	n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	if (!s->chunks.n || n > s->chunks.v[s->chunks.n - 1].size - s->used)
+		return grow(s, n);
+	p = s->chunks.v[s->chunks.n - 1].p + s->used;
+	s->used += n;
+	return p;
+}
+
+void scratch_reset(struct scratch *s)
+{
+	struct scratch_chunk keep;
+	size_t i;
+
+	s->used = 0;
+	s->failed = false;
+	if (s->chunks.n < 2)
+		return;
+	keep = s->chunks.v[s->chunks.n - 1];
+	for (i = 0; i + 1 < s->chunks.n; i++)
+		free(s->chunks.v[i].p);
+	s->chunks.v[0] = keep;
+	s->chunks.n = 1;
+}
+
+void scratch_done(struct scratch *s)
+{
+	for (size_t i = 0; i < s->chunks.n; i++)
+		free(s->chunks.v[i].p);
+	vec_done(&s->chunks);
+	s->used = 0;
+}

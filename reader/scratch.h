@@ -1,0 +1,30 @@
+/* scratch.h - memory for arrays that a batch cannot point to in its blocks. Private to reader/.
+ *
+ * Like base/arena.h, but it is emptied with every batch and keeps its memory, and does not clear
+ * it. */
+#ifndef READER_SCRATCH_H
+#define READER_SCRATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/vec.h"
+
+struct scratch_chunk {
+	char *p;
+	size_t size;
+};
+
+/* Zeroed: ready for use. */
+struct scratch {
+	VEC(struct scratch_chunk) chunks;
+	size_t used; /* of the last chunk */
+	bool failed; /* out of memory since the last reset */
+};
+
+/* 16-byte aligned, not cleared. NULL (and failed) when out of memory. */
+void *scratch_alloc(struct scratch *s, size_t n);
+void scratch_reset(struct scratch *s);
+void scratch_done(struct scratch *s);
+
+#endif

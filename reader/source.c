@@ -1,0 +1,182 @@
+/* source.c - reading files and pipes. */
+#include "reader/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int source_open(struct source *s, const char *path, struct err *err)
+{
+	struct stat st;
+
+	*s = (struct source){.name = path, .fd = STDIN_FILENO};
+	if (!strcmp(path, "-")) {
+		s->name = "standard input";
+	} else {
+		s->fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (s->fd < 0)
+			return err_errno(err, errno, path, "open");
+		s->owns_fd = true;
+	}
+	if (fstat(s->fd, &st)) {
+		int rc = err_errno(err, errno, s->name, "stat");
+
+		source_close(s);
+		return rc;
+	}
+	/* Standard input that somebody read from already is taken as a stream from there on. */
+	s->seekable = S_ISREG(st.st_mode) && (s->owns_fd || lseek(s->fd, 0, SEEK_CUR) == 0);
+	if (s->seekable)
+		s->size = (uint64_t)st.st_size;
+	if (S_ISREG(st.st_mode))
+		s->mtime_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	return 0;
+}
+
+void source_close(struct source *s)
+{
+	if (s->owns_fd)
+		close(s->fd);
+	*s = (struct source){.fd = -1};
+}
+
+ssize_t pread_full(int fd, uint64_t off, void *p, size_t n, const char *name, struct err *err)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t rc = pread(fd, (char *)p + done, n - done, (off_t)(off + done));
+
+		if (rc < 0 && errno == EINTR)
+			continue;
+		if (rc < 0)
+			return err_errno(err, errno, name, "read");
+		if (!rc)
+			break;
+		done += (size_t)rc;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t source_pread(const struct source *s, uint64_t off, void *p, size_t n, struct err *err)
+{
+	if (off > INT64_MAX - n)
+		return 0;
+	return pread_full(s->fd, off, p, n, s->name, err);
+}
+
+static ssize_t read_some(const struct source *s, void *p, size_t n, struct err *err)
+{
+	ssize_t rc;
+
+	do
+		rc = read(s->fd, p, n);
+	while (rc < 0 && errno == EINTR);
+	return rc < 0 ? err_errno(err, errno, s->name, "read") : rc;
+}
+
+ssize_t source_peek(struct source *s, size_t want, struct err *err)
+{
+	ssize_t rc;
+
+	if (s->seekable)
+		return source_pread(s, 0, s->head, want, err);
+	while (s->head_n < want) {
+		rc = read_some(s, s->head + s->head_n, want - s->head_n, err);
+		if (rc < 0)
+			return rc;
+		if (!rc)
+			break;
+		s->head_n += (size_t)rc;
+	}
+	return (ssize_t)s->head_n;
+}
+
+ssize_t source_read(struct source *s, void *p, size_t n, struct err *err)
+{
+	ssize_t rc;
+
+	if (s->seekable) {
+		rc = source_pread(s, s->pos, p, n, err);
+	} else if (s->pos < s->head_n) {
+		rc = (ssize_t)(s->head_n - s->pos < n ? s->head_n - s->pos : n);
+		memcpy(p, s->head + s->pos, (size_t)rc);
+	} else {
+		rc = read_some(s, p, n, err);
+	}
+	if (rc > 0)
+		s->pos += (uint64_t)rc;
+	return rc;
+}
+
+int tempfile_open(struct err *err)
+{
+	const char *dir = getenv("TMPDIR");
+	char path[4096];
+	int fd;
+
+	/* /tmp is memory on many systems, and what comes here has no room in memory. */
+	if (!dir || !*dir || strlen(dir) > sizeof path - 32)
+		dir = "/var/tmp";
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	strcpy(path, dir);
+	strcat(path, "/unspool-XXXXXX");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return err_errno(err, errno, dir, "make a temporary file in");
+	unlink(path);
+	return fd;
+}
+
+int tempfile_append(int fd, const void *p, size_t n, struct err *err)
+{
+	while (n) {
+		ssize_t rc = write(fd, p, n);
+
+		if (rc < 0 && errno == EINTR)
+			continue;
+		if (rc < 0)
+			return err_errno(err, errno, "temporary file", "write");
+		p = (const char *)p + rc;
+		n -= (size_t)rc;
+	}
+	return 0;
+}
+
+int source_spool(struct source *s, struct err *err)
+{
+	enum { CHUNK = 1 << 18 };
+	uint64_t size = 0;
+	ssize_t n = 0;
+	char *chunk;
+	int fd = tempfile_open(err), rc = 0;
+
+	if (fd < 0)
+		return fd;
+	chunk = malloc(CHUNK);
+	if (!chunk)
+		rc = err_nomem(err);
+	while (!rc && (n = source_read(s, chunk, CHUNK, err)) > 0) {
+		rc = tempfile_append(fd, chunk, (size_t)n, err);
+		size += (uint64_t)n;
+	}
+	free(chunk);
+	if (rc || n < 0) {
+		close(fd);
+		return rc ? rc : (int)n;
+	}
+	if (s->owns_fd)
+		close(s->fd);
+	s->fd = fd;
+	s->owns_fd = true;
+	s->seekable = true;
+	s->size = size;
+	s->pos = 0;
+	return 0;
+}

@@ -1,0 +1,51 @@
+/* source.h - the bytes of a recording, wherever they come from. Private to reader/.
+ *
+ * A plain file can be read at any offset, again and again; a pipe only once, in order. Never
+ * mapped: a file that another process truncates would kill us with SIGBUS, so short reads are what
+ * we get.
+ */
+#ifndef READER_SOURCE_H
+#define READER_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* What source_peek() can show; larger than any header. */
+#define SOURCE_HEAD_BYTES 512
+
+struct source {
+	const char *name; /* for messages; the caller's */
+	int fd;
+	bool owns_fd;
+	bool seekable;
+	uint64_t size;	   /* seekable: bytes when it was opened */
+	uint64_t mtime_ns; /* 0 when it is no file */
+	uint64_t pos;	   /* of the next sequential read */
+	uint8_t head[SOURCE_HEAD_BYTES];
+	size_t head_n; /* not seekable: bytes of head read so far; those below pos are used */
+};
+
+/* "-" is standard input. */
+int source_open(struct source *s, const char *path, struct err *err);
+void source_close(struct source *s);
+/* At least the first `want` bytes (<= SOURCE_HEAD_BYTES) without using them up, fewer only at the
+ * end. Returns how many are in s->head. */
+ssize_t source_peek(struct source *s, size_t want, struct err *err);
+/* The next bytes in order: how many (pipes: at least one), 0 at the end. */
+ssize_t source_read(struct source *s, void *p, size_t n, struct err *err);
+/* Bytes at an offset, for seekable sources; fewer than n only at the end. */
+ssize_t source_pread(const struct source *s, uint64_t off, void *p, size_t n, struct err *err);
+/* Copies what is left of a pipe into a temporary file, which becomes the source. */
+int source_spool(struct source *s, struct err *err);
+
+/* An unlinked file for what does not fit into memory: the descriptor, or negative. */
+int tempfile_open(struct err *err);
+int tempfile_append(int fd, const void *p, size_t n, struct err *err);
+/* pread() until n bytes or the end; negative with *err on an I/O error. */
+ssize_t pread_full(int fd, uint64_t off, void *p, size_t n, const char *name, struct err *err);
+
+#endif

@@ -1,0 +1,198 @@
+/* splitter.c - record headers, believed with care. */
+#include "reader/splitter.h"
+
+#include "base/buf.h"
+#include "reader/format.h"
+
+enum { HEADER = sizeof(struct perf_event_header), COMPRESSED2_HEADER = HEADER + 8 };
+
+/* Records that must follow each other before we believe that we are back in step. */
+#define CHAIN 3
+
+enum verdict { GOOD, BAD, UNDECIDED };
+
+static struct buf bytes_at(const struct splitter *s, uint32_t off)
+{
+	return buf_make(s->block->data + off, s->block->n - off, 0, s->swap);
+}
+
+static bool is_known(uint32_t type)
+{
+	return (type > 0 && type < RECORD_KERNEL_END) ||
+	       (type >= RECORD_HEADER_ATTR && type < RECORD_USER_END) ||
+	       (type >= RECORD_SIMPLEPERF && type < RECORD_SIMPLEPERF_END);
+}
+
+static void header_read(const struct splitter *s, uint32_t off, struct record *r)
+{
+	struct buf b = bytes_at(s, off);
+
+	*r = (struct record){.type = buf_u32(&b), .off = off};
+	r->misc = buf_u16(&b);
+	r->size = buf_u16(&b);
+}
+
+/* Is there a header at off that writers write? Not all write sizes in whole words. */
+static enum verdict looks_like_header(const struct splitter *s, uint32_t off, struct record *r)
+{
+	if (s->block->n - off < HEADER)
+		return s->eof ? BAD : UNDECIDED;
+	header_read(s, off, r);
+	return is_known(r->type) && r->size >= HEADER ? GOOD : BAD;
+}
+
+/* Since 6.16 perf writes several COMPRESSED2 records at once and sets only one size, in 16 bits.
+ * Then the size is too small for data_size, which is right, and nothing is padded. */
+static enum verdict compressed2_size(const struct splitter *s, struct record *r)
+{
+	struct buf b = bytes_at(s, r->off);
+	uint64_t data_size, total;
+
+	if (buf_left(&b) < COMPRESSED2_HEADER)
+		return s->eof ? BAD : UNDECIDED;
+	buf_skip(&b, HEADER);
+	data_size = buf_u64(&b);
+	total = data_size + COMPRESSED2_HEADER;
+	if (total < data_size || total <= r->size)
+		return r->size < COMPRESSED2_HEADER ? BAD : GOOD;
+	if (((total + 7) & 0xfff8) != r->size)
+		return BAD;
+	r->size = COMPRESSED2_HEADER;
+	r->tail = data_size;
+	return GOOD;
+}
+
+/* Payload outside of the record: its size stands in the first field. */
+static enum verdict tail_size(const struct splitter *s, struct record *r)
+{
+	struct buf b = bytes_at(s, r->off);
+
+	if (r->type == RECORD_COMPRESSED2)
+		return compressed2_size(s, r);
+	if (r->type != RECORD_AUXTRACE && (r->type != RECORD_TRACING_DATA || !s->is_pipe))
+		return GOOD;
+	if (buf_left(&b) < HEADER + 8)
+		return s->eof ? BAD : UNDECIDED;
+	buf_skip(&b, HEADER);
+	r->tail = r->type == RECORD_AUXTRACE ? buf_u64(&b) : buf_u32(&b);
+	return GOOD;
+}
+
+/* A record in step with the one before it. */
+static enum verdict record_check(const struct splitter *s, struct record *r)
+{
+	const uint32_t left = s->block->n - s->rd;
+	struct record next;
+	enum verdict v;
+
+	if (left < HEADER)
+		return s->eof ? BAD : UNDECIDED;
+	header_read(s, s->rd, r);
+	v = tail_size(s, r);
+	if (v != GOOD)
+		return v;
+	if (r->size < HEADER)
+		return BAD;
+	if (r->size > left)
+		return s->eof ? BAD : UNDECIDED;
+	if (r->tail)
+		return r->tail <= s->max_tail || r->tail - s->max_tail <= left - r->size ? GOOD
+											 : BAD;
+	if (is_known(r->type) && r->size % 8 == 0)
+		return GOOD;
+	/* Odd, or from the future: fine when something known follows. */
+	if (r->size == left && s->eof)
+		return GOOD;
+	return looks_like_header(s, s->rd + r->size, &next);
+}
+
+/* Do records begin here, after damage? */
+static enum verdict chain_check(const struct splitter *s, uint32_t off)
+{
+	struct record r;
+	enum verdict v;
+
+	for (int i = 0; i < CHAIN; i++) {
+		if (i && s->eof && off == s->block->n)
+			return GOOD;
+		v = looks_like_header(s, off, &r);
+		if (v != GOOD)
+			return v;
+		if (r.size % 8)
+			return BAD;
+		if (r.size > s->block->n - off)
+			return s->eof ? BAD : UNDECIDED;
+		off += r.size;
+	}
+	return GOOD;
+}
+
+static bool is_magic(const struct splitter *s)
+{
+	static const char magic[] = PERFDATA_MAGIC;
+
+	return s->block->n - s->rd >= 8 && !memcmp(s->block->data + s->rd, magic, 8);
+}
+
+/* Goes on to where records begin again. */
+static enum verdict resync(struct splitter *s)
+{
+	enum verdict v = BAD;
+	uint32_t start = s->rd;
+
+	if (!s->bad_bytes)
+		s->bad_off = s->block->data_off + s->rd;
+	s->saw_magic |= is_magic(s);
+	while (s->rd < s->block->n && (v = chain_check(s, s->rd)) == BAD)
+		s->rd++;
+	s->bad_bytes += s->rd - start;
+	s->lost_sync = v != GOOD;
+	return v;
+}
+
+enum split splitter_next(struct splitter *s, struct record *r)
+{
+	enum verdict v = UNDECIDED;
+
+	if (!s->block || s->rd == s->block->n)
+		return s->eof ? SPLIT_END : SPLIT_MORE;
+	if (!s->lost_sync)
+		v = record_check(s, r);
+	if (s->lost_sync || v == BAD) {
+		s->lost_sync = true;
+		if (resync(s) != GOOD)
+			return s->eof ? SPLIT_END : SPLIT_MORE;
+		v = record_check(s, r);
+	}
+	if (v != GOOD)
+		return SPLIT_MORE;
+	s->rd += r->size;
+	return SPLIT_RECORD;
+}
+
+int splitter_roll(struct splitter *s, struct block_store *store, struct err *err)
+{
+	struct block *old = s->block, *fresh = block_new(store, err);
+
+	if (!fresh)
+		return -(int)err->code;
+	if (old) {
+		fresh->n = old->n - s->rd;
+		memcpy(fresh->data, old->data + s->rd, fresh->n);
+		fresh->data_off = old->data_off + s->rd;
+		fresh->fd = old->fd;
+		fresh->file_off = old->file_off + s->rd;
+		old->n = s->rd;
+		block_unpin(store, old);
+	}
+	s->block = fresh;
+	s->rd = 0;
+	return 0;
+}
+
+void splitter_done(struct splitter *s, struct block_store *store)
+{
+	if (s->block)
+		block_unpin(store, s->block);
+	s->block = NULL;
+}
