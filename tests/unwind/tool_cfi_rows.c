@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "unwind/cfi.h"
@@ -26,16 +25,7 @@ struct compare {
 	struct cfi_section sec;
 	Dwarf_CFI *oracle;
 	uint64_t fdes, rows, bad;
-	double own_s, oracle_s;
 };
-
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 static void differ(struct compare *c, uint64_t pc, const char *what)
 {
@@ -158,8 +148,8 @@ static void compare_row(struct compare *c, uint64_t pc, const struct cfi_row *ro
 
 	if (dwarf_frame_info(f, &start, &end, &is_signal) != row->ra_reg)
 		differ(c, pc, "return address column");
-	/* After DW_CFA_restore_state libdw says that the row began where the state was remembered, so
-	 * its start may be too low. Rows are walked without gaps, so ours must begin at pc. */
+	/* After DW_CFA_restore_state libdw says that the row began where the state was remembered,
+	 * so its start may be too low. Rows are walked without gaps, so ours must begin at pc. */
 	if (start > pc || row->start != pc || end != row->end)
 		differ(c, pc, "range");
 	if (is_signal != row->is_signal_frame)
@@ -176,22 +166,17 @@ static void compare_fde(struct compare *c, const struct cfi_fde *fde)
 	uint64_t pc = fde->start;
 	struct cfi_row row;
 	Dwarf_Frame *f;
-	double t0, t1;
 
 	c->fdes++;
 	while (pc < fde->end) {
-		t0 = now_s();
 		if (!cfi_row_find(fde, c->arch, pc, &row)) {
 			differ(c, pc, "own failure: everything");
 			return;
 		}
-		t1 = now_s();
-		c->own_s += t1 - t0;
 		if (dwarf_cfi_addrframe(c->oracle, pc, &f)) {
 			differ(c, pc, "libdw's failure: everything");
 			return;
 		}
-		c->oracle_s += now_s() - t1;
 		c->rows++;
 		compare_row(c, pc, &row, f);
 		free(f);
@@ -229,14 +214,13 @@ static void compare_section(struct compare *c, Elf *elf, Elf_Data *data)
 	}
 }
 
-static int compare_named(struct compare *c, Elf *elf, const char *name, bool with_times)
+static int compare_named(struct compare *c, Elf *elf, const char *name)
 {
 	size_t strndx;
 	Elf_Scn *scn = NULL;
 
 	c->name = name;
 	c->fdes = c->rows = c->bad = 0;
-	c->own_s = c->oracle_s = 0;
 	if (elf_getshdrstrndx(elf, &strndx))
 		return 0;
 	while ((scn = elf_nextscn(elf, scn))) {
@@ -257,19 +241,14 @@ static int compare_named(struct compare *c, Elf *elf, const char *name, bool wit
 					      .is_eh = name[1] == 'e',
 					      .address_bytes = c->arch->word_bytes};
 		compare_section(c, elf, data);
-		printf("%s %s fdes %" PRIu64 " rows %" PRIu64 " different %" PRIu64, c->path, name,
-		       c->fdes, c->rows, c->bad);
-		if (with_times)
-			printf(" own_ns_per_row %.0f libdw_ns_per_row %.0f",
-			       c->own_s * 1e9 / (double)(c->rows + !c->rows),
-			       c->oracle_s * 1e9 / (double)(c->rows + !c->rows));
-		printf("\n");
+		printf("%s %s fdes %" PRIu64 " rows %" PRIu64 " different %" PRIu64 "\n", c->path,
+		       name, c->fdes, c->rows, c->bad);
 		return c->bad != 0;
 	}
 	return 0;
 }
 
-static int compare_file(const char *path, bool with_times)
+static int compare_file(const char *path)
 {
 	int fd = open(path, O_RDONLY), status = 0;
 	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
@@ -286,13 +265,13 @@ static int compare_file(const char *path, bool with_times)
 					    : &arch_x86_64;
 	c.oracle = dwarf_getcfi_elf(elf);
 	if (c.oracle) {
-		status |= compare_named(&c, elf, ".eh_frame", with_times);
+		status |= compare_named(&c, elf, ".eh_frame");
 		dwarf_cfi_end(c.oracle);
 	}
 	dw = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	c.oracle = dw ? dwarf_getcfi(dw) : NULL;
 	if (c.oracle)
-		status |= compare_named(&c, elf, ".debug_frame", with_times);
+		status |= compare_named(&c, elf, ".debug_frame");
 	dwarf_end(dw);
 	elf_end(elf);
 	close(fd);
@@ -301,11 +280,10 @@ static int compare_file(const char *path, bool with_times)
 
 int main(int argc, char **argv)
 {
-	bool with_times = argc > 1 && !strcmp(argv[1], "-t");
 	int i, status = 0;
 
 	elf_version(EV_CURRENT);
-	for (i = 1 + with_times; i < argc; i++)
-		status |= compare_file(argv[i], with_times);
+	for (i = 1; i < argc; i++)
+		status |= compare_file(argv[i]);
 	return status;
 }
