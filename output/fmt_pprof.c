@@ -238,9 +238,11 @@ static void add_labels(struct writer *w, const struct profile_sample *s)
 
 	if (!opt->with_pid && !opt->with_tid)
 		return;
-	pb_uint(&w->sub, LABEL_KEY, add_cstr(w, "thread_comm"));
-	pb_uint(&w->sub, LABEL_STR, add_ours(w, s->comm));
-	pb_message(&w->part, SAMPLE_LABEL, &w->sub);
+	if (s->comm) {
+		pb_uint(&w->sub, LABEL_KEY, add_cstr(w, "thread_comm"));
+		pb_uint(&w->sub, LABEL_STR, add_ours(w, s->comm));
+		pb_message(&w->part, SAMPLE_LABEL, &w->sub);
+	}
 	add_number_label(w, "pid", s->pid);
 	if (opt->with_tid)
 		add_number_label(w, "tid", s->tid);
@@ -358,8 +360,7 @@ static void add_mapping(struct writer *w, uint32_t rank)
 		pb_uint(&w->part, MAPPING_LIMIT, m->map->end);
 		pb_uint(&w->part, MAPPING_FILE_OFFSET, m->map->pgoff);
 	}
-	pb_uint(&w->part, MAPPING_FILENAME,
-		m->kind == DSO_KERNEL ? add_cstr(w, "[kernel.kallsyms]") : add_ours(w, m->path));
+	pb_uint(&w->part, MAPPING_FILENAME, add_ours(w, m->name));
 	if (m->dso)
 		pb_uint(&w->part, MAPPING_BUILD_ID, add_build_id(w, &m->dso->build_id));
 	pb_uint(&w->part, MAPPING_HAS_FUNCTIONS, w->has_functions[rank]);

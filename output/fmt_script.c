@@ -36,45 +36,6 @@ static void add_clean(struct text *t, const struct strtab *strings, uint32_t id)
 	text_clean(t, strtab_get(strings, id), strtab_len(strings, id));
 }
 
-/* "/lib/modules/6.1/kernel/net/nf-nat.ko.xz" is [nf_nat] in kallsyms and in perf. */
-static void add_kernel_module(struct text *t, const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const char *ko = strstr(name, ".ko");
-	size_t i, start, n = ko ? (size_t)(ko - name) : strlen(name);
-
-	if (*name == '[') {
-		text_clean(t, name, strlen(name));
-		return;
-	}
-	text_char(t, '[');
-	start = t->n;
-	text_clean(t, name, n);
-	for (i = start; i < t->n; i++)
-		if (t->s[i] == '-')
-			t->s[i] = '_';
-	text_char(t, ']');
-}
-
-static void add_dso(struct script *s, uint32_t mapping)
-{
-	const struct profile_mapping *m = &s->p->mappings.v[mapping];
-
-	switch (m->kind) {
-	case DSO_KERNEL:
-		text_str(&s->lines, "[kernel.kallsyms]");
-		break;
-	case DSO_GUEST_KERNEL:
-		text_str(&s->lines, "[guest.kernel.kallsyms]");
-		break;
-	case DSO_KERNEL_MODULE:
-		add_kernel_module(&s->lines, strtab_get(&s->p->strings, m->path));
-		break;
-	default:
-		add_clean(&s->lines, &s->p->strings, m->path);
-	}
-}
-
 /* Recorded chains show the address that was recorded; frames found by unwinding show the address
  * that was looked up, which is inside of the call. */
 static bool is_shown_raw(const struct profile_location *l)
@@ -118,7 +79,7 @@ static void add_block(struct script *s, const struct profile_location *l)
 	b.base = s->lines.n;
 	add_line(s, l, name);
 	text_str(&s->lines, " (");
-	add_dso(s, l->mapping);
+	add_clean(&s->lines, &p->strings, p->mappings.v[l->mapping].name);
 	text_str(&s->lines, ")\n");
 	if (vec_push(&s->blocks, b))
 		s->lines.failed = true;

@@ -28,6 +28,7 @@ struct profile_mapping {
 	const struct dso *dso; /* NULL for the [unknown] mapping (id 0) and for profiles read from text */
 	const struct map *map; /* NULL without PROFILE_KEEP_IPS */
 	uint32_t path;         /* string id */
+	uint32_t name;         /* string id: as perf shows it: "[kernel.kallsyms]", "[nf_nat]", a path */
 	uint32_t short_name;   /* string id: what profile_mapping_short_name() gives */
 	enum dso_kind kind;
 	bool symbolized;       /* some location in it got a name */

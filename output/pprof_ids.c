@@ -86,7 +86,7 @@ static int compare_mappings(const struct pprof *pp, uint32_t a, uint32_t b)
 	const struct map *va = ma->map ? ma->map : &no_map, *vb = mb->map ? mb->map : &no_map;
 	const struct build_id *ia = &(ma->dso ? ma->dso : &no_dso)->build_id;
 	const struct build_id *ib = &(mb->dso ? mb->dso : &no_dso)->build_id;
-	int rc = compare_strings(pp->p, ma->path, mb->path);
+	int rc = compare_strings(pp->p, ma->name, mb->name);
 
 	if (!rc)
 		rc = compare_numbers(ia->size, ib->size);
@@ -183,21 +183,20 @@ static int put_main_first(struct pprof *pp, const uint64_t *counts)
 {
 	const struct profile *p = pp->p;
 	struct pprof_ranks *r = &pp->mappings;
-	uint64_t *frames = calloc(r->n + 1, sizeof *frames);
+	uint64_t *frames = calloc(r->n + 1, sizeof *frames), most = 0;
 	size_t i, best = 0;
 	uint32_t id;
 
 	if (!frames)
 		return -1;
-	for (i = 1; i < p->nodes.n; i++) {
-		uint32_t mapping = p->locations.v[p->nodes.v[i].location].mapping;
-
-		if (counts[i] && can_be_main(p, &p->mappings.v[mapping]))
-			frames[r->of[mapping]] += counts[i];
-	}
-	for (i = 1; i < r->n; i++)
-		if (frames[i] > frames[best])
+	for (i = 1; i < p->nodes.n; i++)
+		if (counts[i])
+			frames[r->of[p->locations.v[p->nodes.v[i].location].mapping]] += counts[i];
+	for (i = 0; i < r->n; i++)
+		if (frames[i] > most && can_be_main(p, &p->mappings.v[r->ids[i]])) {
+			most = frames[i];
 			best = i;
+		}
 	free(frames);
 	if (!best)
 		return 0;

@@ -47,10 +47,40 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "[vdso]" -> "vdso", so that the writers' own brackets are the only ones. */
-static uint32_t add_short_name(struct strtab *strings, const char *path)
+/* "/lib/modules/6.1/kernel/net/nf-nat.ko.xz" is [nf_nat] in kallsyms and in perf. */
+static uint32_t add_module_name(struct strtab *strings, const char *path)
 {
-	const char *name = base_name(path);
+	char name[256];
+	const char *base = base_name(path), *end = strstr(base, ".ko");
+	size_t i, n = end ? (size_t)(end - base) : strlen(base);
+
+	if (*base == '[' || n > sizeof name - 2)
+		return strtab_add_cstr(strings, base);
+	name[0] = '[';
+	for (i = 0; i < n; i++)
+		name[i + 1] = base[i] == '-' ? '_' : base[i];
+	name[n + 1] = ']';
+	return strtab_add(strings, name, n + 2);
+}
+
+static uint32_t add_name(struct strtab *strings, enum dso_kind kind, const char *path)
+{
+	switch (kind) {
+	case DSO_KERNEL:
+		return strtab_add_cstr(strings, "[kernel.kallsyms]");
+	case DSO_GUEST_KERNEL:
+		return strtab_add_cstr(strings, "[guest.kernel.kallsyms]");
+	case DSO_KERNEL_MODULE:
+		return add_module_name(strings, path);
+	default:
+		return strtab_add_cstr(strings, path);
+	}
+}
+
+/* "[vdso]" -> "vdso", so that the writers' own brackets are the only ones. */
+static uint32_t add_short_name(struct strtab *strings, uint32_t id)
+{
+	const char *name = base_name(strtab_get(strings, id));
 	size_t n = strlen(name);
 
 	if (n > 2 && name[0] == '[' && name[n - 1] == ']')
@@ -66,12 +96,15 @@ static int add_mapping(struct profile *p, const struct dso *dso, const struct ma
 		.dso = dso,
 		.map = map,
 		.path = strtab_add_cstr(&p->strings, path),
-		.short_name = add_short_name(&p->strings, path),
 		.kind = dso ? dso->kind : DSO_UNKNOWN,
 	};
 
-	if (m.path == STRTAB_FAILED || m.short_name == STRTAB_FAILED ||
-	    p->mappings.n >= UINT32_MAX || vec_push(&p->mappings, m))
+	m.name = add_name(&p->strings, m.kind, path);
+	if (m.path == STRTAB_FAILED || m.name == STRTAB_FAILED)
+		return err_nomem(err);
+	m.short_name = add_short_name(&p->strings, m.name);
+	if (m.short_name == STRTAB_FAILED || p->mappings.n >= UINT32_MAX ||
+	    vec_push(&p->mappings, m))
 		return err_nomem(err);
 	return 0;
 }
@@ -161,8 +194,14 @@ int profile_intern_location(struct profile *p, struct location_key key, uint64_t
 int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
 			struct err *err)
 {
+	const struct profile_node *next = &p->nodes.v[parent + 1];
 	uint32_t id;
 
+	/* The nodes of a new stack lie one behind the other: mostly the child is the next node. */
+	if (parent + 1 < p->nodes.n && next->parent == parent && next->location == location) {
+		*ret = parent + 1;
+		return 0;
+	}
 	if (vec_reserve(&p->nodes, p->nodes.n + 1))
 		return err_nomem(err);
 	id = pair_intern(&p->index_->nodes, parent, location);

@@ -121,6 +121,9 @@ static const struct synthetic_function synthetic_functions[] = {
 	 "_ZN4core3ptr4drop17h0123456789abcdefE", "vec.rs", NULL},
 	{DSO_APP, 0x1400, 0x100, "net/http.(*conn).serve", "net/http.(*conn).serve", "server.go",
 	 NULL},
+	/* What a hostile file may call its functions. */
+	{DSO_APP, 0x1500, 0x100, "bad\xff;name\n\x1b[31m 12", "bad\xff;name\n\x1b[31m 12", "\xc3(",
+	 NULL},
 	{DSO_LIBC, 0x10000, 0x1000, "__libc_start_call_main", "__libc_start_call_main", NULL, NULL},
 	{DSO_LIBC, 0x20000, 0x100, "memcpy@@GLIBC_2.14", "memcpy@@GLIBC_2.14", NULL, NULL},
 	{DSO_KERN, 0xffffffff81000100, 0x100, "do_syscall_64", "do_syscall_64", NULL, NULL},
@@ -143,6 +146,22 @@ struct synthetic_sample {
 	uint64_t time_ns, period;
 	const char *frames;
 };
+
+#define SYNTHETIC_ROOT " r0+20 r1+10"
+
+static const struct synthetic_sample synthetic_samples[] = {
+	{0, "server", 100, 100, 1001002003, 10, "0+150" SYNTHETIC_ROOT},
+	{0, "server", 300, 300, 1001003000, 5, "0+150 r0+20 r9+10"},
+	{0, "server", 200, 200, 1001003999, 30, "7+150 r7+20 r8+10"},
+	{0, "server", 100, 101, 1001005000, 7, "0+20 r1+10"},
+	{0, "my app;1\n", 100, 102, 2000000000, 1, "k3+110 rk2+110 rk2+220 u1+10010 ru0+20"},
+	{0, "server", 100, 100, 2000000001, 2, "5+210 r5+110 r4+10 r6+30 !5" SYNTHETIC_ROOT},
+	{0, "server", 100, 100, 2000000002, 3, "0+210 r0+310 r0+410" SYNTHETIC_ROOT},
+	{1, "server", 100, 100, 2000000003, 100000, "0+50" SYNTHETIC_ROOT},
+	{0, "a", 100, 100, 2000000004, 0, "0+20"},
+	{0, "a b", 100, 100, 2000000005, 1, "0+20"},
+};
+#define N_SYNTHETIC_SAMPLES (sizeof synthetic_samples / sizeof *synthetic_samples)
 
 #define SYNTHETIC_FRAMES_MAX 64
 

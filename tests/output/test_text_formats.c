@@ -7,28 +7,14 @@
 
 #include "tests/output/synthetic.h"
 
-#define ROOT " r0+20 r1+10"
-
-static const struct synthetic_sample samples[] = {
-	{0, "server", 100, 100, 1001002003, 10, "0+150" ROOT},
-	{0, "server", 200, 200, 1001003999, 30, "7+150 r7+20 r8+10"},
-	{0, "server", 100, 101, 1001005000, 7, "0+20 r1+10"},
-	{0, "my app;1\n", 100, 102, 2000000000, 1, "k3+110 rk2+110 rk2+220 u1+10010 ru0+20"},
-	{0, "server", 100, 100, 2000000001, 2, "5+210 r5+110 r4+10 r6+30 !5" ROOT},
-	{0, "server", 100, 100, 2000000002, 3, "0+210 r0+310 r0+410" ROOT},
-	{1, "server", 100, 100, 2000000003, 100000, "0+50" ROOT},
-	{0, "a", 100, 100, 2000000004, 0, "0+20"},
-	{0, "a b", 100, 100, 2000000005, 1, "0+20"},
-};
-
 static struct profile *make(unsigned keep)
 {
 	struct profile *p = profile_new(keep);
 	size_t i;
 
 	assert_non_null(p);
-	for (i = 0; i < sizeof samples / sizeof *samples; i++)
-		assert_int_equal(synthetic_add(p, &samples[i]), 0);
+	for (i = 0; i < N_SYNTHETIC_SAMPLES; i++)
+		assert_int_equal(synthetic_add(p, &synthetic_samples[i]), 0);
 	assert_int_equal(synthetic_name(p), 0);
 	return p;
 }
@@ -66,7 +52,7 @@ static void folded_by_period(void **state)
 	       "server;" CC "main;net/http.(*conn).serve;<alloc::vec::Vec<(u8, u8)> as "
 	       "core::ops::drop::Drop>::drop;"
 	       "(anonymous namespace)::Bar<int>::baz 3\n"
-	       "server;" CC "main;ns::W<int>::run;mid;leaf 40\n");
+	       "server;" CC "main;ns::W<int>::run;mid;leaf 45\n");
 }
 
 static void folded_options(void **state)
@@ -95,7 +81,8 @@ static void folded_options(void **state)
 	       "(anonymous namespace)::Bar<int>::baz 1\n"
 	       "server-100/100;" CC "main;ns::W<int>::run;mid_[i];leaf_[i] 1\n"
 	       "server-100/101;" CC "main 1\n"
-	       "server-200/200;" CC "main;ns::W<int>::run;mid_[i];leaf_[i] 1\n");
+	       "server-200/200;" CC "main;ns::W<int>::run;mid_[i];leaf_[i] 1\n"
+	       "server-300/300;" CC "main;ns::W<int>::run;mid_[i];leaf_[i] 1\n");
 	expect("folded", PROFILE_KEEP_PIDS, &plain, "server-100;" CC "main;main 1\n");
 }
 
@@ -164,6 +151,13 @@ static void script_with_stacks(void **state)
 	 */
 	expect("script", 0, &opt,
 	       "server     100     1.001002:         10 cpu-clock:pppH: \n"
+	       "\t          401150 leaf(std::vector<int> const&)+0x50 (inlined)\n"
+	       "\t          401150 mid(int)+0x50 (inlined)\n"
+	       "\t          401150 ns::W<int>::run(int) [clone .isra.0]+0x50 (/opt/app/server)\n"
+	       "\t          40101f main+0x1f (/opt/app/server)\n"
+	       "\t    7f000001000f __libc_start_call_main+0xf (/usr/lib/libc.so.6)\n"
+	       "\n"
+	       "server     300     1.001003:          5 cpu-clock:pppH: \n"
 	       "\t          401150 leaf(std::vector<int> const&)+0x50 (inlined)\n"
 	       "\t          401150 mid(int)+0x50 (inlined)\n"
 	       "\t          401150 ns::W<int>::run(int) [clone .isra.0]+0x50 (/opt/app/server)\n"
