@@ -1,4 +1,5 @@
-/* dwarf.h - inline chains and lines of a module, from DWARF compiled in one pass. Private to symbolize/.
+/* dwarf.h - inline chains and lines of a module, from DWARF compiled in one pass. Private to
+ * symbolize/.
  *
  * Only the compilation units that the given addresses fall into are compiled; no walk per address.
  * Source of truth: DWARF 5 (and 2-4, with the GNU extensions that gcc and clang emit).
@@ -16,24 +17,24 @@
 /* One level of an inline chain. Strings live until dwarf_index_free(); NULL: unknown. */
 struct dwarf_frame {
 	const char *linkage_name; /* DW_AT_linkage_name, mangled */
-	const char *name;         /* DW_AT_name, qualified with its scopes where no linkage name exists */
-	const char *file;         /* full path as far as DWARF tells */
-	uint32_t line;            /* where this level is executing: the line, or the call site below */
+	const char *name; /* DW_AT_name, qualified with its scopes where no linkage name exists */
+	const char *file; /* full path as far as DWARF tells */
+	uint32_t line;	  /* where this level is executing: the line, or the call site below */
 	uint32_t decl_line;
 };
 
 struct dwarf_index; /* opaque */
 
-/* Compiles what the n sorted ELF vaddrs need, from mod->debug (else mod->image) and mod->alt, on up to
- * n_threads threads. *ret is NULL with return 0 when the module has no DWARF. Damaged DWARF is skipped
- * unit by unit. Negative only when out of memory. */
+/* Compiles what the n sorted ELF vaddrs need, from mod->debug (else mod->image) and mod->alt, on up
+ * to n_threads threads. *ret is NULL with return 0 when the module has no DWARF. Damaged DWARF is
+ * skipped unit by unit. Negative only when out of memory. */
 int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
 		    unsigned n_threads, struct err *err);
 void dwarf_index_free(struct dwarf_index *d);
 
 /* Frames at vaddr, innermost first, into frames[max]; returns how many (0: no function there; then
- * *file_line, when not NULL, may still tell file and line). Chains deeper than max keep the outermost
- * levels: the real function is always the last. Any thread. */
+ * *file_line, when not NULL, may still tell file and line). Chains deeper than max keep the
+ * outermost levels: the real function is always the last. Any thread. */
 size_t dwarf_index_lookup(const struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
 			  size_t max, struct dwarf_frame *file_line);
 

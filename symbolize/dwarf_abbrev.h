@@ -1,0 +1,130 @@
+/* dwarf_abbrev.h - abbreviation tables, decoded once into flat programs. Private to
+ * symbolize/dwarf*.
+ *
+ * What a reader wants from a DIE is known beforehand: nothing (only pass over it), its code
+ * (addresses, origin, call site), its names, or what a unit's root DIE tells. For each of these an
+ * abbreviation has a list of operations: "skip so many bytes, then read this value into that slot".
+ * Fixed-size attributes that nobody wants melt into one skip. */
+#ifndef SYMBOLIZE_DWARF_ABBREV_H
+#define SYMBOLIZE_DWARF_ABBREV_H
+
+#include "symbolize/dwarf_form.h"
+
+enum dwarf_slot {
+	DWARF_SLOT_NONE, /* read and dropped */
+	DWARF_SLOT_SIBLING,
+	DWARF_SLOT_LOW_PC,
+	DWARF_SLOT_HIGH_PC,
+	DWARF_SLOT_RANGES,
+	DWARF_SLOT_ORIGIN,
+	DWARF_SLOT_SPECIFICATION,
+	DWARF_SLOT_CALL_FILE,
+	DWARF_SLOT_CALL_LINE,
+	DWARF_SLOT_NAME,
+	DWARF_SLOT_LINKAGE_NAME,
+	DWARF_SLOT_DECL_LINE,
+	DWARF_SLOT_SIGNATURE,
+	DWARF_SLOT_STMT_LIST,
+	DWARF_SLOT_COMP_DIR,
+	DWARF_SLOT_LANGUAGE,
+	DWARF_SLOT_DWO_NAME,
+	DWARF_SLOT_DWO_ID,
+	DWARF_SLOT_STR_OFFSETS_BASE,
+	DWARF_SLOT_ADDR_BASE,
+	DWARF_SLOT_RNGLISTS_BASE,
+	DWARF_SLOT_GNU_RANGES_BASE,
+	DWARF_SLOT_N,
+};
+
+/* The lists of an abbreviation. */
+enum dwarf_want {
+	DWARF_WANT_SKIP,
+	DWARF_WANT_CODE,
+	DWARF_WANT_NAMES,
+	DWARF_WANT_ROOT,
+	DWARF_WANT_N
+};
+
+enum dwarf_kind {
+	DWARF_KIND_OTHER, /* walked through */
+	DWARF_KIND_LEAF,  /* no code below: jumped over where DW_AT_sibling allows */
+	DWARF_KIND_SCOPE, /* gives a name to what is inside: namespace, class ... */
+	DWARF_KIND_FUNCTION,
+	DWARF_KIND_INLINED,
+	DWARF_KIND_UNIT,
+};
+
+struct dwarf_op {
+	uint16_t skip; /* bytes before the value */
+	uint8_t op;    /* enum dwarf_op_code */
+	uint8_t slot;
+	uint16_t form;
+	uint32_t constant; /* index of DW_FORM_implicit_const's value */
+};
+
+struct dwarf_abbrev {
+	uint32_t list[DWARF_WANT_N]; /* first operation */
+	uint64_t code;
+	uint16_t tag;
+	uint8_t kind; /* enum dwarf_kind */
+	bool children;
+	bool has_code; /* has DW_AT_low_pc or DW_AT_ranges */
+};
+
+struct dwarf_abbrevs {
+	struct dwarf_abbrev *v;
+	size_t n;
+	bool dense;    /* v[i].code == i + 1 */
+	bool has_code; /* some function has */
+	struct dwarf_op *ops;
+	int64_t *constants;
+};
+
+/* Prepares one slot per distinct table of the file's units. 0 or -ERR_NOMEM. */
+int dwarf_abbrev_slots_make(struct dwarf_file *f);
+/* The table of a unit, decoded at the first request; lives as long as the file. A table that breaks
+ * off ends with its last whole abbreviation. NULL when out of memory. Any thread. */
+const struct dwarf_abbrevs *dwarf_abbrevs_get(const struct dwarf_file *f,
+					      const struct dwarf_unit *u);
+/* Fills one slot. */
+void dwarf_abbrevs_fill(const struct dwarf_file *f, struct dwarf_abbrev_slot *slot);
+void dwarf_abbrevs_free(struct dwarf_abbrevs *t);
+
+const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, uint64_t code);
+
+static inline const struct dwarf_abbrev *dwarf_abbrev_at(const struct dwarf_abbrevs *t,
+							 uint64_t code)
+{
+	if (t->dense)
+		return code - 1 < t->n ? &t->v[code - 1] : NULL;
+	return dwarf_abbrev_find(t, code);
+}
+
+struct dwarf_die {
+	const struct dwarf_abbrev *abbrev;
+	struct dwarf_value v[DWARF_SLOT_N]; /* those of the list that was read; form 0: absent */
+};
+
+/* Reads the attributes behind the abbreviation code. Bad buffer: damaged. Only slots that are found
+ * are written. */
+static inline void dwarf_die_read(const struct dwarf_abbrevs *t, const struct dwarf_unit *u,
+				  const struct dwarf_abbrev *a, enum dwarf_want want, struct buf *b,
+				  struct dwarf_value *v)
+{
+	const struct dwarf_op *op = &t->ops[a->list[want]];
+
+	for (;; op++) {
+		struct dwarf_value *to = &v[op->slot];
+
+		if (op->skip)
+			buf_skip(b, op->skip);
+		if (op->op == DWARF_OP_END)
+			return;
+		to->form = op->form;
+		to->raw = op->op == DWARF_OP_IMPLICIT
+				  ? (uint64_t)t->constants[op->constant]
+				  : dwarf_form_read(b, (enum dwarf_op_code)op->op, u, &to->form);
+	}
+}
+
+#endif

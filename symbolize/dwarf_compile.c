@@ -1,0 +1,138 @@
+/* dwarf_compile.c - compiles units, each on its own, on several threads. */
+#include "symbolize/dwarf_compile.h"
+
+#include <stdlib.h>
+
+#include "base/threads.h"
+#include "symbolize/dwarf_names.h"
+
+/* Each line table belongs to one unit; beyond this, units that share one get no rows. */
+enum { LINE_SHARES_MAX = 4 };
+
+struct job {
+	uint32_t unit;
+	bool rows;
+	struct dwarf_part *part;
+	int rc;
+};
+
+struct run {
+	const struct dwarf_file *file;
+	const struct dwarf_filter *filter;
+	struct dwarf_splits *splits;
+	struct job *jobs; /* the longest first */
+};
+
+static int name_funcs(struct dwarf_code *c, const struct dwarf_cu *cu)
+{
+	struct dwarf_namer namer;
+	size_t i;
+	int rc = 0;
+
+	dwarf_namer_init(&namer, cu, c->scopes, &c->part->strings);
+	for (i = 1; !rc && i < c->part->funcs.n; i++)
+		rc = dwarf_namer_run(&namer, c->keys.v[i], &c->part->funcs.v[i]);
+	return rc;
+}
+
+/* `cu` has the DIEs, `main` the line table: they differ for split units. */
+static int compile(const struct run *run, const struct job *job, const struct dwarf_cu *main,
+		   const struct dwarf_cu *cu)
+{
+	struct dwarf_scopes scopes = {0};
+	struct dwarf_code code = {.part = job->part, .filter = run->filter, .scopes = &scopes};
+	struct dwarf_lines lines = {0};
+	int rc = dwarf_code_read(&code, cu);
+
+	if (!rc)
+		rc = dwarf_lines_read(&lines, main, run->filter, job->rows);
+	if (!rc)
+		rc = dwarf_part_merge(job->part, &code.ranges, code.n_groups, &lines, run->filter);
+	if (!rc)
+		rc = name_funcs(&code, cu);
+	dwarf_lines_done(&lines);
+	dwarf_code_done(&code);
+	vec_done(&scopes.v);
+	return rc;
+}
+
+static int run_job(const struct run *run, const struct job *job)
+{
+	struct dwarf_cu main, split;
+	int rc = dwarf_cu_open(&main, run->file, &run->file->units[job->unit]);
+
+	job->part->unit = job->unit;
+	if (rc)
+		return rc < 0 ? rc : 0;
+	if (!main.dwo_name)
+		return compile(run, job, &main, &main);
+	rc = dwarf_splits_cu(run->splits, &main, &split);
+	if (rc < 0)
+		return rc;
+	job->part->damaged |= rc > 0;
+	/* Without its split unit a skeleton still has lines, and with clang's
+	 * -fsplit-dwarf-inlining also functions. */
+	return compile(run, job, &main, rc ? &main : &split);
+}
+
+static void run_item(void *arg, size_t i, unsigned worker)
+{
+	struct run *run = arg;
+
+	(void)worker;
+	run->jobs[i].rc = run_job(run, &run->jobs[i]);
+}
+
+/* Which units get rows: decided here, in order, so that it does not depend on threads. */
+static int share_lines(const struct run *run, size_t n)
+{
+	uint64_t budget = run->file->sec[DWARF_LINE].size * LINE_SHARES_MAX;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		struct dwarf_cu cu;
+		uint64_t size;
+		int rc = dwarf_cu_open(&cu, run->file, &run->file->units[run->jobs[i].unit]);
+
+		if (rc < 0)
+			return rc;
+		size = rc ? 0 : dwarf_lines_size(&cu);
+		run->jobs[i].rows = size <= budget;
+		budget -= run->jobs[i].rows ? size : 0;
+	}
+	return 0;
+}
+
+static int order_cmp(const void *a, const void *b, void *file)
+{
+	const struct dwarf_file *f = file;
+	const struct job *x = a, *y = b;
+	uint64_t x_size = f->units[x->unit].end - f->units[x->unit].off;
+	uint64_t y_size = f->units[y->unit].end - f->units[y->unit].off;
+
+	if (x_size != y_size)
+		return x_size > y_size ? -1 : 1;
+	return x->unit < y->unit ? -1 : x->unit > y->unit;
+}
+
+int dwarf_compile_units(const struct dwarf_file *f, const struct dwarf_filter *filter,
+			struct dwarf_splits *splits, const struct dwarf_jobs *units,
+			struct dwarf_part *parts, unsigned n_threads)
+{
+	struct run run = {f, filter, splits, calloc(units->n + 1, sizeof *run.jobs)};
+	size_t i;
+	int rc = run.jobs ? 0 : -ERR_NOMEM;
+
+	for (i = 0; !rc && i < units->n; i++)
+		run.jobs[i] = (struct job){.unit = units->v[i], .part = &parts[i]};
+	if (!rc)
+		rc = share_lines(&run, units->n);
+	if (!rc) {
+		qsort_r(run.jobs, units->n, sizeof *run.jobs, order_cmp, (void *)(uintptr_t)f);
+		threads_for(n_threads, units->n, run_item, &run);
+	}
+	for (i = 0; !rc && i < units->n; i++)
+		rc = run.jobs[i].rc;
+	free(run.jobs);
+	return rc;
+}

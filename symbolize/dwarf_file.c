@@ -1,0 +1,222 @@
+/* dwarf_file.c - loads the DWARF sections of an ELF file and scans its unit headers. */
+#include "symbolize/dwarf_file.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "base/vec.h"
+#include "symbolize/dwarf_abbrev.h"
+#include "symbolize/dwarf_names.h"
+#include "symbolize/dwarf_split.h"
+
+#define X(name, section) section,
+static const char *const section_names[] = {DWARF_SECTIONS(X)};
+#undef X
+
+/* ---- sections ---------------------------------------------------------------------------- */
+
+/* One section per item: inflating is most of the work, and sections can be inflated side by side.
+ */
+static void load_section(void *arg, size_t i, unsigned worker)
+{
+	struct dwarf_file *f = arg;
+	char name[64];
+	struct elf_section s;
+
+	(void)worker;
+	snprintf(name, sizeof name, "%s%s", section_names[i], f->is_dwo ? ".dwo" : "");
+	/* Packages have their index under the plain name (DWARF5 7.3.5.3). */
+	if (i == DWARF_CU_INDEX)
+		name[strlen(section_names[i])] = 0;
+	if (elf_image_section(f->img, name, &s, NULL) && s.data)
+		f->sec[i] = (struct dwarf_slice){s.data, s.size};
+}
+
+static void find_string_ends(struct dwarf_file *f)
+{
+	static const enum dwarf_section strings[] = {DWARF_STR, DWARF_LINE_STR};
+	size_t i;
+
+	for (i = 0; i < sizeof strings / sizeof *strings; i++) {
+		const struct dwarf_slice *s = &f->sec[strings[i]];
+		const uint8_t *nul = s->data ? memrchr(s->data, 0, s->size) : NULL;
+
+		f->str_end[strings[i]] = nul ? (uint64_t)(nul - s->data) + 1 : 0;
+	}
+}
+
+/* ---- unit headers ------------------------------------------------------------------------ */
+
+/* DWARF5 7.4: the length says whether offsets have 4 or 8 bytes. False at the end of the section.
+ */
+static bool read_length(struct buf *b, struct dwarf_unit *u)
+{
+	uint64_t length = buf_u32(b);
+
+	u->off_size = 4;
+	if (length == 0xffffffff) {
+		u->off_size = 8;
+		length = buf_u64(b);
+	} else if (length >= 0xfffffff0) {
+		return false;
+	}
+	if (!buf_ok(b) || length > buf_left(b))
+		return false;
+	u->end = buf_off(b) + length;
+	return true;
+}
+
+/* The rest of the header, DWARF5 7.5.1.1 to 7.5.1.3. False when it is not one we know. */
+static bool read_header(struct buf *b, struct dwarf_unit *u)
+{
+	u->version = (uint8_t)buf_u16(b);
+	if (u->version < 2 || u->version > 5)
+		return false;
+	u->type = DW_UT_compile;
+	if (u->version >= 5) {
+		u->type = buf_u8(b);
+		u->addr_size = buf_u8(b);
+	}
+	u->abbrev_off = u->off_size == 8 ? buf_u64(b) : buf_u32(b);
+	if (u->version < 5)
+		u->addr_size = buf_u8(b);
+	if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile)
+		u->dwo_id = buf_u64(b);
+	if (u->type == DW_UT_type || u->type == DW_UT_split_type)
+		buf_skip(b, 8 + u->off_size);
+	u->header_size = (uint8_t)(buf_off(b) - u->off);
+	return buf_ok(b) && buf_off(b) <= u->end && (u->addr_size == 4 || u->addr_size == 8);
+}
+
+/* Appends the units in [off, end) of .debug_info. A unit with an unknown header is passed over by
+ * its length; what follows a broken length is lost. */
+static int scan_units(struct dwarf_file *f, struct dwarf_units *units, uint64_t off, uint64_t end,
+		      const struct dwarf_contribution *c)
+{
+	struct dwarf_slice info = {f->sec[DWARF_INFO].data, end};
+
+	while (off < end) {
+		struct buf b = dwarf_slice_at(&info, off, f->swap);
+		struct dwarf_unit u = {.off = off};
+
+		if (!read_length(&b, &u)) {
+			f->n_damaged++;
+			break;
+		}
+		off = u.end;
+		if (!read_header(&b, &u)) {
+			/* An empty unit is padding that some linkers leave between sections. */
+			f->n_damaged += u.end - u.off > 4;
+			continue;
+		}
+		if (c) {
+			u.row = c->row;
+			u.abbrev_off += c->abbrev_off;
+		}
+		if (vec_push(units, u))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+static int unit_cmp(const void *a, const void *b)
+{
+	const struct dwarf_unit *x = a, *y = b;
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static int load_units(struct dwarf_file *f)
+{
+	struct dwarf_units units = {0};
+	uint64_t size = f->sec[DWARF_INFO].size;
+	int rc = 0;
+	size_t i;
+
+	if (f->sec[DWARF_CU_INDEX].data && f->is_dwo)
+		rc = dwarf_package_open(f);
+	if (!rc && !f->package)
+		rc = scan_units(f, &units, 0, size, NULL);
+	for (i = 0; !rc && f->package && i < dwarf_package_count(f->package); i++) {
+		struct dwarf_contribution c = dwarf_package_unit(f->package, i);
+
+		if (c.info_off < size && c.info_size <= size - c.info_off)
+			rc = scan_units(f, &units, c.info_off, c.info_off + c.info_size, &c);
+	}
+	if (f->package && units.n)
+		qsort(units.v, units.n, sizeof *units.v, unit_cmp);
+	f->units = units.v;
+	f->n_units = units.n;
+	return rc;
+}
+
+const struct dwarf_unit *dwarf_file_unit_at(const struct dwarf_file *f, uint64_t off)
+{
+	size_t lo = 0, hi = f->n_units;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->units[mid].off <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && off < f->units[lo - 1].end ? &f->units[lo - 1] : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, unsigned n_threads)
+{
+	int rc = 0;
+
+	*f = (struct dwarf_file){.img = img, .swap = elf_image_swapped(img), .is_dwo = is_dwo};
+	threads_for(n_threads, DWARF_SECTION_N, load_section, f);
+	if (elf_image_type(img) == ET_REL && !is_dwo)
+		rc = dwarf_file_relocate(f);
+	find_string_ends(f);
+	if (!rc)
+		rc = load_units(f);
+	if (!rc)
+		rc = dwarf_abbrev_slots_make(f);
+	if (!rc && f->n_units) {
+		f->scopes = calloc(f->n_units, sizeof *f->scopes);
+		rc = f->scopes ? 0 : -ERR_NOMEM;
+	}
+	if (rc)
+		dwarf_file_close(f);
+	return rc;
+}
+
+void dwarf_file_forget_units(struct dwarf_file *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->n_slots; i++)
+		dwarf_abbrevs_free(f->slots[i].table);
+	for (i = 0; f->scopes && i < f->n_units; i++)
+		dwarf_scopes_free(f->scopes[i]);
+	dwarf_package_free(f->package);
+	free(f->scopes);
+	free(f->slots);
+	free(f->units);
+	f->package = NULL;
+	f->scopes = NULL;
+	f->slots = NULL;
+	f->units = NULL;
+	f->n_slots = f->n_units = 0;
+}
+
+void dwarf_file_close(struct dwarf_file *f)
+{
+	size_t i;
+
+	dwarf_file_forget_units(f);
+	for (i = 0; i < DWARF_SECTION_N; i++)
+		free(f->relocated[i]);
+	*f = (struct dwarf_file){0};
+}

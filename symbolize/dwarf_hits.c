@@ -1,0 +1,257 @@
+/* dwarf_hits.c - units by the ranges of their root DIEs, else .debug_aranges. */
+#include "symbolize/dwarf_hits.h"
+
+#include <stdlib.h>
+
+#include "symbolize/dwarf_ranges.h"
+
+/* Units tried for an address that the first one does not explain. */
+enum { TRIES_MAX = 4 };
+
+/* ---- claims ------------------------------------------------------------------------------ */
+
+static int add_claim(struct dwarf_hits *h, uint32_t unit, uint64_t lo, uint64_t hi)
+{
+	const struct dwarf_filter *f = h->filter;
+	struct dwarf_claim c = {.unit = unit};
+
+	if (!dwarf_filter_code(f, lo, &hi))
+		return 0;
+	if (!f->addrs) /* everything is wanted: one address stands for all */
+		return vec_push(&h->claims, (struct dwarf_claim){unit, 0, 0}) ? -ERR_NOMEM : 0;
+	c.first = dwarf_filter_first(f, lo);
+	c.end = dwarf_filter_first(f, hi);
+	if (c.first == c.end)
+		return 0;
+	return vec_push(&h->claims, c) ? -ERR_NOMEM : 0;
+}
+
+/* Linked units do not share range lists, so all lists together are no longer than their sections.
+ */
+static uint64_t ranges_budget(const struct dwarf_file *f)
+{
+	return f->n_units + f->sec[DWARF_RANGES].size + f->sec[DWARF_RNGLISTS].size;
+}
+
+static bool may_have_code(const struct dwarf_cu *cu)
+{
+	return cu->dwo_name || cu->abbrevs->has_code;
+}
+
+static int read_unit(struct dwarf_hits *h, uint32_t unit, uint64_t *budget)
+{
+	const struct dwarf_unit *u = &h->file->units[unit];
+	struct dwarf_range_iter it;
+	struct dwarf_cu cu;
+	uint64_t lo, hi;
+	bool any = false;
+	int rc;
+
+	if (u->type != DW_UT_compile && u->type != DW_UT_skeleton)
+		return 0;
+	rc = dwarf_cu_open(&cu, h->file, u);
+	h->n_damaged += rc > 0;
+	if (rc || cu.root->tag == DW_TAG_partial_unit)
+		return rc < 0 ? rc : 0;
+	dwarf_range_iter_init(&it, &cu, cu.low_pc, cu.high_pc, cu.ranges);
+	while (dwarf_range_next(&it, budget, &lo, &hi)) {
+		any = true;
+		rc = add_claim(h, unit, lo, hi);
+		if (rc)
+			return rc;
+	}
+	if (!any && may_have_code(&cu) && vec_push(&h->rangeless, unit))
+		return -ERR_NOMEM;
+	return 0;
+}
+
+/* ---- .debug_aranges (DWARF5 6.1.2) --------------------------------------------------------- */
+
+static bool is_rangeless(const struct dwarf_hits *h, uint32_t unit)
+{
+	size_t lo = 0, hi = h->rangeless.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (h->rangeless.v[mid] < unit)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < h->rangeless.n && h->rangeless.v[lo] == unit;
+}
+
+static int read_set(struct dwarf_hits *h, struct buf *set, uint8_t off_size, size_t header_at)
+{
+	const struct dwarf_unit *u;
+	uint64_t info_off;
+	uint8_t addr_size;
+	size_t odd;
+	int rc = 0;
+
+	if (buf_u16(set) != 2)
+		return 0;
+	info_off = off_size == 8 ? buf_u64(set) : buf_u32(set);
+	addr_size = buf_u8(set);
+	u = dwarf_file_unit_at(h->file, info_off);
+	if (buf_u8(set) || (addr_size != 4 && addr_size != 8) || !u ||
+	    !is_rangeless(h, (uint32_t)(u - h->file->units)))
+		return 0;
+	/* Pairs are aligned to their size from the begin of the header. */
+	odd = ((size_t)(set->p - set->data) + header_at) % (2u * addr_size);
+	buf_skip(set, odd ? 2u * addr_size - odd : 0);
+	while (!rc && buf_left(set)) {
+		uint64_t lo = addr_size == 8 ? buf_u64(set) : buf_u32(set);
+		uint64_t size = addr_size == 8 ? buf_u64(set) : buf_u32(set);
+
+		if (!buf_ok(set))
+			break;
+		if (size && lo + size > lo)
+			rc = add_claim(h, (uint32_t)(u - h->file->units), lo, lo + size);
+	}
+	return rc;
+}
+
+static int read_aranges(struct dwarf_hits *h)
+{
+	const struct dwarf_file *f = h->file;
+	struct buf b = dwarf_slice_at(&f->sec[DWARF_ARANGES], 0, f->swap);
+	int rc = 0;
+
+	while (!rc && buf_left(&b)) {
+		uint64_t length = buf_u32(&b);
+		uint8_t off_size = length == 0xffffffff ? 8 : 4;
+		struct buf set;
+
+		if (off_size == 8)
+			length = buf_u64(&b);
+		set = buf_sub(&b, length);
+		if (!buf_ok(&set))
+			break;
+		rc = read_set(h, &set, off_size, off_size == 8 ? 12 : 4);
+	}
+	return rc;
+}
+
+static int claim_cmp(const void *a, const void *b)
+{
+	const struct dwarf_claim *x = a, *y = b;
+
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+int dwarf_hits_open(struct dwarf_hits *h, const struct dwarf_file *f,
+		    const struct dwarf_filter *filter)
+{
+	uint64_t budget = ranges_budget(f);
+	size_t i;
+	int rc = 0;
+
+	*h = (struct dwarf_hits){.file = f, .filter = filter};
+	h->taken = calloc(f->n_units + 1, sizeof *h->taken);
+	if (!h->taken)
+		rc = -ERR_NOMEM;
+	for (i = 0; !rc && i < f->n_units && i < UINT32_MAX; i++)
+		rc = read_unit(h, (uint32_t)i, &budget);
+	if (!rc && h->rangeless.n) {
+		rc = read_aranges(h);
+		if (h->claims.n)
+			qsort(h->claims.v, h->claims.n, sizeof *h->claims.v, claim_cmp);
+	}
+	if (rc)
+		dwarf_hits_close(h);
+	return rc;
+}
+
+void dwarf_hits_close(struct dwarf_hits *h)
+{
+	vec_done(&h->claims);
+	vec_done(&h->rangeless);
+	free(h->taken);
+	*h = (struct dwarf_hits){0};
+}
+
+/* ---- giving out units -------------------------------------------------------------------- */
+
+static int take(struct dwarf_hits *h, uint32_t unit, struct dwarf_jobs *jobs)
+{
+	if (h->taken[unit])
+		return 0;
+	h->taken[unit] = true;
+	return vec_push(jobs, unit) ? -ERR_NOMEM : 0;
+}
+
+/* Wanted addresses that may still get a unit: next[i] leads to the first such address >= i. */
+static size_t next_free(size_t *next, size_t i)
+{
+	size_t end = i, step;
+
+	while (next[end] != end)
+		end = next[end];
+	for (; i != end; i = step) {
+		step = next[i];
+		next[i] = end;
+	}
+	return end;
+}
+
+/* Gives each address that is not done up to `tries` units that claim it, in the order of units.
+ * Work is bounded by claims + tries * addresses, however much the claims overlap. */
+static int assign(struct dwarf_hits *h, const bool *done, unsigned tries, struct dwarf_jobs *jobs)
+{
+	size_t n = h->filter->n, i, a;
+	size_t *next = malloc((n + 1) * sizeof *next);
+	uint8_t *tried = calloc(n + 1, 1);
+	int rc = next && tried ? 0 : -ERR_NOMEM;
+
+	for (i = 0; !rc && i <= n; i++)
+		next[i] = i < n && done && done[i] ? i + 1 : i;
+	for (i = 0; !rc && i < h->claims.n; i++) {
+		const struct dwarf_claim *c = &h->claims.v[i];
+
+		if (done && h->taken[c->unit])
+			continue;
+		for (a = next_free(next, c->first); a < c->end; a = next_free(next, a + 1)) {
+			if (++tried[a] == tries)
+				next[a] = a + 1;
+			rc = take(h, c->unit, jobs);
+			if (rc)
+				break;
+		}
+	}
+	free(next);
+	free(tried);
+	return rc;
+}
+
+int dwarf_hits_first(struct dwarf_hits *h, struct dwarf_jobs *jobs)
+{
+	size_t i;
+	int rc = 0;
+
+	if (h->filter->addrs)
+		return assign(h, NULL, 1, jobs);
+	for (i = 0; !rc && i < h->claims.n; i++)
+		rc = take(h, h->claims.v[i].unit, jobs);
+	for (i = 0; !rc && i < h->rangeless.n; i++)
+		rc = take(h, h->rangeless.v[i], jobs);
+	return rc;
+}
+
+int dwarf_hits_more(struct dwarf_hits *h, const bool *resolved, struct dwarf_jobs *jobs)
+{
+	size_t i = 0;
+	int rc;
+
+	while (i < h->filter->n && resolved[i])
+		i++;
+	if (i == h->filter->n)
+		return 0;
+	rc = assign(h, resolved, TRIES_MAX, jobs);
+	for (i = 0; !rc && i < h->rangeless.n; i++)
+		rc = take(h, h->rangeless.v[i], jobs);
+	return rc;
+}

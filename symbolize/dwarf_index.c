@@ -1,0 +1,229 @@
+/* dwarf_index.c - dwarf.h: opens the files of a module, compiles the units that are hit, answers.
+ */
+#include "symbolize/dwarf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "symbolize/dwarf_compile.h"
+#include "symbolize/dwarf_names.h"
+#include "symbolize/dwarf_table.h"
+
+struct dwarf_index {
+	struct dwarf_file main, alt;
+	struct dwarf_splits *splits;
+	VEC(struct dwarf_part) parts; /* they own names */
+	struct dwarf_table table;
+	struct dwarf_index_stats stats;
+};
+
+/* ---- compiling --------------------------------------------------------------------------- */
+
+static bool has_info(struct elf_image *img)
+{
+	size_t i, n = img ? elf_image_section_count(img) : 0;
+
+	for (i = 0; i < n; i++) {
+		const char *name;
+		struct elf_section s;
+
+		if (elf_image_section_at(img, i, &name, &s) && s.type != SHT_NOBITS &&
+		    (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
+			return true;
+	}
+	return false;
+}
+
+static void fill_slot(void *arg, size_t i, unsigned worker)
+{
+	struct dwarf_file *f = arg;
+
+	(void)worker;
+	dwarf_abbrevs_fill(f, &f->slots[i]);
+}
+
+static int open_files(struct dwarf_index *d, struct elf_image *img, struct elf_image *alt,
+		      unsigned n_threads)
+{
+	int rc = dwarf_file_open(&d->main, img, false, n_threads);
+
+	if (!rc && has_info(alt)) {
+		rc = dwarf_file_open(&d->alt, alt, false, n_threads);
+		d->main.alt = &d->alt;
+	}
+	if (!rc)
+		rc = dwarf_splits_new(&d->splits, &d->main);
+	if (!rc)
+		threads_for(n_threads, d->main.n_slots, fill_slot, &d->main);
+	return rc;
+}
+
+/* Compiles more units and builds the table of all. */
+static int compile(struct dwarf_index *d, const struct dwarf_filter *filter,
+		   const struct dwarf_jobs *jobs, unsigned n_threads)
+{
+	size_t before = d->parts.n;
+	int rc;
+
+	if (vec_reserve(&d->parts, before + jobs->n))
+		return -ERR_NOMEM;
+	memset(d->parts.v + before, 0, jobs->n * sizeof *d->parts.v);
+	d->parts.n += jobs->n;
+	rc = dwarf_compile_units(&d->main, filter, d->splits, jobs, d->parts.v + before, n_threads);
+	return rc ? rc : dwarf_table_build(&d->table, d->parts.v, d->parts.n);
+}
+
+static int find_resolved(const struct dwarf_index *d, const struct dwarf_filter *f, bool **ret)
+{
+	size_t i;
+
+	*ret = calloc(f->n + 1, sizeof **ret);
+	for (i = 0; *ret && i < f->n; i++)
+		(*ret)[i] = dwarf_table_find(&d->table, f->addrs[i]).node != 0;
+	return *ret ? 0 : -ERR_NOMEM;
+}
+
+static int compile_hits(struct dwarf_index *d, const struct dwarf_filter *filter,
+			unsigned n_threads)
+{
+	struct dwarf_jobs jobs = {0};
+	struct dwarf_hits hits;
+	bool *resolved = NULL;
+	int rc = dwarf_hits_open(&hits, &d->main, filter);
+
+	if (rc)
+		return rc;
+	rc = dwarf_hits_first(&hits, &jobs);
+	if (!rc)
+		rc = compile(d, filter, &jobs, n_threads);
+	if (!rc && filter->addrs) {
+		jobs.n = 0;
+		rc = find_resolved(d, filter, &resolved);
+		if (!rc)
+			rc = dwarf_hits_more(&hits, resolved, &jobs);
+		if (!rc && jobs.n)
+			rc = compile(d, filter, &jobs, n_threads);
+	}
+	d->stats.units_damaged = hits.n_damaged;
+	free(resolved);
+	vec_done(&jobs);
+	dwarf_hits_close(&hits);
+	return rc;
+}
+
+static void count(struct dwarf_index *d)
+{
+	struct dwarf_index_stats *s = &d->stats;
+	size_t i;
+
+	s->units = d->main.n_units;
+	s->units_compiled = d->parts.n;
+	s->units_damaged += d->main.n_damaged;
+	s->info_bytes = d->main.sec[DWARF_INFO].size;
+	s->segments = d->table.addrs.n;
+	for (i = 0; i < d->parts.n; i++) {
+		s->compiled_bytes += d->parts.v[i].bytes;
+		s->units_damaged += d->parts.v[i].damaged;
+	}
+}
+
+/* What lookups do not need. Names stay: they stand in sections and in the parts' arenas. */
+static void forget_scaffold(struct dwarf_index *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->parts.n; i++) {
+		struct dwarf_part *p = &d->parts.v[i];
+
+		vec_done(&p->nodes);
+		vec_done(&p->funcs);
+		vec_done(&p->files);
+		vec_done(&p->segs);
+		vec_done(&p->blocks);
+	}
+	dwarf_file_forget_units(&d->main);
+	dwarf_file_forget_units(&d->alt);
+}
+
+int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
+		    unsigned n_threads, struct err *err)
+{
+	struct elf_image *img = has_info(mod->debug) ? mod->debug : mod->image;
+	struct dwarf_filter filter = {0};
+	struct dwarf_index *d;
+	int rc;
+
+	*ret = NULL;
+	if (!has_info(img))
+		return 0;
+	d = calloc(1, sizeof *d);
+	if (!d)
+		return err_nomem(err);
+	rc = open_files(d, img, mod->alt, n_threads ? n_threads : 1);
+	if (!rc)
+		rc = dwarf_filter_open(&filter, img, vaddrs, n);
+	if (!rc)
+		rc = compile_hits(d, &filter, n_threads ? n_threads : 1);
+	dwarf_filter_close(&filter);
+	if (rc) {
+		dwarf_index_free(d);
+		return err_nomem(err);
+	}
+	count(d);
+	forget_scaffold(d);
+	*ret = d;
+	return 0;
+}
+
+void dwarf_index_free(struct dwarf_index *d)
+{
+	size_t i;
+
+	if (!d)
+		return;
+	for (i = 0; i < d->parts.n; i++)
+		dwarf_part_done(&d->parts.v[i]);
+	vec_done(&d->parts);
+	dwarf_table_done(&d->table);
+	dwarf_splits_free(d->splits);
+	dwarf_file_close(&d->alt);
+	dwarf_file_close(&d->main);
+	free(d);
+}
+
+void dwarf_index_stats(const struct dwarf_index *d, struct dwarf_index_stats *ret)
+{
+	*ret = d->stats;
+}
+
+/* ---- lookups ----------------------------------------------------------------------------- */
+
+size_t dwarf_index_lookup(const struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
+			  size_t max, struct dwarf_frame *file_line)
+{
+	const struct dwarf_table *t = &d->table;
+	struct dwarf_place place = dwarf_table_find(t, vaddr);
+	uint32_t node, file = place.file, line = place.line;
+	size_t depth = 0, skip, n = 0;
+
+	if (file_line)
+		*file_line = (struct dwarf_frame){.file = t->files.v ? t->files.v[file] : NULL,
+						  .line = line};
+	for (node = place.node; node; node = t->nodes.v[node].parent)
+		depth++;
+	skip = depth > max ? depth - max : 0;
+	for (node = place.node; node; node = t->nodes.v[node].parent) {
+		const struct dwarf_node *at = &t->nodes.v[node];
+		const struct dwarf_func *f = &t->funcs.v[at->func];
+
+		if (skip)
+			skip--;
+		else
+			frames[n++] = (struct dwarf_frame){f->linkage_name, f->name,
+							   t->files.v[file], line, f->decl_line};
+		file = at->call_file;
+		line = at->call_line;
+	}
+	return n;
+}

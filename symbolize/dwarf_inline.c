@@ -1,0 +1,176 @@
+/* dwarf_inline.c - functions with code and what is inlined into them (DWARF5 3.3). */
+#include "base/hash.h"
+#include "symbolize/dwarf_names.h"
+#include "symbolize/dwarf_part.h"
+#include "symbolize/dwarf_ranges.h"
+#include "symbolize/dwarf_walk.h"
+
+/* Range list entries a unit may have read, per byte of it: DIEs may share a list, but a DIE that
+ * has one takes 20 bytes and more. */
+enum { ENTRIES_PER_BYTE = 4, ENTRIES_MIN = 1024 };
+
+struct reader {
+	struct dwarf_code *code;
+	struct hash_table func_by_die, node_by_hash;
+	uint64_t budget;
+};
+
+/* ---- numbering --------------------------------------------------------------------------- */
+
+/* The number of the function whose names the DIE leads to; 0 without memory. */
+static uint32_t func_number(struct reader *r, const struct dwarf_cu *cu, struct dwarf_ref die)
+{
+	uint64_t key = die.off << 1 | (die.file != cu->file);
+	uint32_t func = hash_get(&r->func_by_die, key);
+	struct dwarf_part *p = r->code->part;
+
+	if (func != HASH_NONE)
+		return func;
+	func = (uint32_t)p->funcs.n;
+	if (vec_push(&p->funcs, (struct dwarf_func){NULL, NULL, 0}) ||
+	    vec_push(&r->code->keys, die) || hash_put(&r->func_by_die, key, func))
+		return 0;
+	return func;
+}
+
+static bool node_equal(const struct dwarf_node *a, const struct dwarf_node *b)
+{
+	return a->parent == b->parent && a->func == b->func && a->call_file == b->call_file &&
+	       a->call_line == b->call_line;
+}
+
+/* Equal nodes are one: code that was copied or split after inlining has one chain. 0 without
+ * memory. */
+static uint32_t node_number(struct reader *r, const struct dwarf_node *n)
+{
+	uint64_t key =
+		hash_mix(hash_mix((uint64_t)n->parent << 32 | n->func, n->call_file), n->call_line);
+	uint32_t node = hash_get(&r->node_by_hash, key);
+	struct dwarf_part *p = r->code->part;
+
+	if (node != HASH_NONE && node_equal(&p->nodes.v[node], n))
+		return node;
+	node = (uint32_t)p->nodes.n;
+	if (vec_push(&p->nodes, *n) || hash_put(&r->node_by_hash, key, node))
+		return 0;
+	return node;
+}
+
+/* ---- visiting ---------------------------------------------------------------------------- */
+
+/* Adds the ranges of a DIE for its node. *wanted is set when one of them holds a wanted address. */
+static int add_ranges(struct reader *r, const struct dwarf_cu *cu, const struct dwarf_value *v,
+		      struct dwarf_range range, bool *wanted)
+{
+	const struct dwarf_filter *filter = r->code->filter;
+	struct dwarf_range_iter it;
+
+	dwarf_range_iter_init(&it, cu, v[DWARF_SLOT_LOW_PC], v[DWARF_SLOT_HIGH_PC],
+			      v[DWARF_SLOT_RANGES]);
+	while (dwarf_range_next(&it, &r->budget, &range.lo, &range.hi)) {
+		if (wanted) {
+			if (!dwarf_filter_code(filter, range.lo, &range.hi))
+				continue;
+			*wanted |= dwarf_filter_wants(filter, range.lo, range.hi);
+		}
+		if (vec_push(&r->code->ranges, range))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+static int visit_function(struct reader *r, const struct dwarf_cu *cu, uint64_t off,
+			  const struct dwarf_value *v, struct dwarf_level *level)
+{
+	struct dwarf_code *c = r->code;
+	struct dwarf_range range = {.id = (uint32_t)c->part->nodes.n, .group = c->n_groups};
+	struct dwarf_node node = {0};
+	size_t before = c->ranges.n;
+	bool wanted = false;
+
+	level->node = 0;
+	if (add_ranges(r, cu, v, range, &wanted))
+		return -ERR_NOMEM;
+	if (!wanted || c->n_groups == UINT32_MAX) {
+		c->ranges.n = before;
+		return 0;
+	}
+	level->group = c->n_groups++;
+	node.func = func_number(r, cu, (struct dwarf_ref){cu->file, off});
+	if (!node.func || vec_push(&c->part->nodes, node))
+		return -ERR_NOMEM;
+	level->node = range.id;
+	level->depth = 0;
+	return 0;
+}
+
+static int visit_inlined(struct reader *r, const struct dwarf_cu *cu, uint64_t off,
+			 const struct dwarf_value *v, struct dwarf_level *level)
+{
+	struct dwarf_ref origin = dwarf_value_ref(cu, v[DWARF_SLOT_ORIGIN]);
+	struct dwarf_node node = {.parent = level->node};
+	struct dwarf_range range = {.priority = ++level->depth, .group = level->group};
+	uint64_t n;
+
+	if (!origin.file)
+		origin = (struct dwarf_ref){cu->file, off};
+	node.func = func_number(r, cu, origin);
+	if (!node.func)
+		return -ERR_NOMEM;
+	if (dwarf_value_uint(v[DWARF_SLOT_CALL_FILE], &n) && n < DWARF_ROW_END)
+		node.call_file = (uint32_t)n;
+	if (dwarf_value_uint(v[DWARF_SLOT_CALL_LINE], &n) && n <= UINT32_MAX)
+		node.call_line = (uint32_t)n;
+	level->node = range.id = node_number(r, &node);
+	if (!level->node)
+		return -ERR_NOMEM;
+	return add_ranges(r, cu, v, range, NULL);
+}
+
+/* Reads the attributes that the kind of DIE and what is around it ask for. */
+static int visit(void *arg, const struct dwarf_cu *cu, uint64_t off, const struct dwarf_abbrev *a,
+		 struct buf *b, struct dwarf_level *level)
+{
+	struct dwarf_value v[DWARF_SLOT_CALL_LINE + 1];
+	struct reader *r = arg;
+	bool inlined = a->kind == DWARF_KIND_INLINED;
+	unsigned i;
+
+	if (!inlined && dwarf_scopes_add(r->code->scopes, off - cu->unit->off, level))
+		return -ERR_NOMEM;
+	if (inlined ? !level->node : !a->has_code || a->kind != DWARF_KIND_FUNCTION) {
+		dwarf_die_read(cu->abbrevs, cu->unit, a, DWARF_WANT_SKIP, b, v);
+		return 0;
+	}
+	for (i = 0; i <= DWARF_SLOT_CALL_LINE; i++)
+		v[i].form = 0;
+	dwarf_die_read(cu->abbrevs, cu->unit, a, DWARF_WANT_CODE, b, v);
+	if (!buf_ok(b))
+		return 0;
+	return inlined ? visit_inlined(r, cu, off, v, level) : visit_function(r, cu, off, v, level);
+}
+
+int dwarf_code_read(struct dwarf_code *c, const struct dwarf_cu *cu)
+{
+	uint64_t bytes = cu->unit->end - cu->unit->off;
+	struct reader r = {.code = c, .budget = ENTRIES_MIN + bytes * ENTRIES_PER_BYTE};
+	int rc = 0;
+
+	if (vec_push(&c->part->nodes, (struct dwarf_node){0}) ||
+	    vec_push(&c->part->funcs, (struct dwarf_func){0}) ||
+	    vec_push(&c->keys, (struct dwarf_ref){0}))
+		rc = -ERR_NOMEM;
+	if (!rc)
+		rc = dwarf_walk(cu, visit, &r);
+	hash_done(&r.func_by_die);
+	hash_done(&r.node_by_hash);
+	c->part->damaged |= rc > 0;
+	c->part->bytes += bytes;
+	return rc < 0 ? rc : 0;
+}
+
+void dwarf_code_done(struct dwarf_code *c)
+{
+	vec_done(&c->ranges);
+	vec_done(&c->keys);
+}

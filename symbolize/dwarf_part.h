@@ -1,0 +1,72 @@
+/* dwarf_part.h - what one compilation unit compiles to. Private to symbolize/dwarf*. */
+#ifndef SYMBOLIZE_DWARF_PART_H
+#define SYMBOLIZE_DWARF_PART_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "symbolize/dwarf_filter.h"
+#include "symbolize/dwarf_line.h"
+#include "symbolize/dwarf_sweep.h"
+#include "symbolize/dwarf_unit.h"
+
+/* A function, or a function inlined into `parent`. Parents have smaller numbers. */
+struct dwarf_node {
+	uint32_t parent; /* 0: a function of its own */
+	uint32_t func;
+	uint32_t call_file, call_line; /* where `parent` calls */
+};
+
+struct dwarf_func {
+	const char *linkage_name, *name;
+	uint32_t decl_line;
+};
+
+/* From addr up to the next segment. */
+struct dwarf_seg {
+	uint64_t addr;
+	uint32_t node, file, line; /* 0: unknown */
+};
+
+/* Consecutive segments without a hole between them. */
+struct dwarf_block {
+	uint64_t lo, hi;
+	size_t first, n; /* segments */
+	uint32_t order; /* number of its function in the unit; DWARF_NOTHING: lines without function
+			 */
+};
+
+/* Files, functions and nodes are numbered from 1 in each part. */
+struct dwarf_part {
+	VEC(struct dwarf_node) nodes;
+	VEC(struct dwarf_func) funcs;
+	VEC(const char *) files;
+	VEC(struct dwarf_seg) segs;
+	VEC(struct dwarf_block) blocks;
+	struct arena strings;
+	uint32_t unit;	/* its index in the main file: earlier units win */
+	uint64_t bytes; /* of .debug_info that were read */
+	bool damaged;
+};
+
+/* dwarf_inline.c: functions and inlined functions of a unit. `groups` numbers the functions: all
+ * ranges of one have its number. Funcs are numbered, not named: keys tell their DIEs. */
+struct dwarf_code {
+	struct dwarf_part *part;
+	const struct dwarf_filter *filter;
+	struct dwarf_ranges ranges; /* id: node; priority: inline depth */
+	uint32_t n_groups;
+	struct dwarf_scopes *scopes;
+	VEC(struct dwarf_ref) keys; /* of part->funcs */
+};
+
+/* 0 or -ERR_NOMEM; damage sets part->damaged and keeps what was read before. */
+int dwarf_code_read(struct dwarf_code *c, const struct dwarf_cu *cu);
+void dwarf_code_done(struct dwarf_code *c);
+
+/* dwarf_merge.c: ranges and rows become segments and blocks. 0 or -ERR_NOMEM. */
+int dwarf_part_merge(struct dwarf_part *p, struct dwarf_ranges *ranges, uint32_t n_groups,
+		     struct dwarf_lines *lines, const struct dwarf_filter *filter);
+
+void dwarf_part_done(struct dwarf_part *p);
+
+#endif

@@ -1,0 +1,116 @@
+/* tool_dwarf_bench.c - times compiling and lookups of one file.
+ *
+ *	tool_dwarf_bench FILE N_ADDRESSES THREADS
+ *
+ * Addresses are uniformly random in the executable sections (fixed seed). Prints seconds of opening
+ *(with inflating), compiling, and nanoseconds per sorted and per random lookup with the whole
+ *chain. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/vec.h"
+#include "symbolize/dwarf.h"
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static uint64_t random_u64(void)
+{
+	static uint64_t x = 88172645463325252ull;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	return x ^= x << 17;
+}
+
+static int cmp(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+struct code {
+	uint64_t *v;
+	size_t n, cap;
+};
+
+static void random_addresses(struct elf_image *img, uint64_t *to, size_t n)
+{
+	uint64_t lo = UINT64_MAX, hi = 0;
+	size_t i;
+
+	for (i = 0; i < elf_image_section_count(img); i++) {
+		const char *name;
+		struct elf_section s;
+
+		if (!elf_image_section_at(img, i, &name, &s) || !(s.flags & SHF_EXECINSTR))
+			continue;
+		lo = s.vaddr < lo ? s.vaddr : lo;
+		hi = s.vaddr + s.size > hi ? s.vaddr + s.size : hi;
+	}
+	for (i = 0; i < n; i++)
+		to[i] = lo + random_u64() % (hi - lo);
+}
+
+static void lookups(const struct dwarf_index *d, const uint64_t *addrs, size_t n, const char *what)
+{
+	struct dwarf_frame frames[128];
+	double start = now();
+	size_t i, total = 0, found = 0, k;
+	unsigned round;
+
+	for (round = 0; round < 5; round++)
+		for (i = 0; i < n; i++) {
+			k = dwarf_index_lookup(d, addrs[i], frames, 128, NULL);
+			total += k;
+			found += k > 0;
+		}
+	printf("%s lookups: %.1f ns, %.2f frames each, %.2f %% found\n", what,
+	       (now() - start) / 5 / (double)n * 1e9, (double)total / 5 / (double)n,
+	       (double)found / 5 / (double)n * 100);
+}
+
+int main(int argc, char **argv)
+{
+	size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 20000;
+	unsigned threads = argc > 3 ? (unsigned)atoi(argv[3]) : 1;
+	uint64_t *sorted = malloc(n * sizeof *sorted), *random = malloc(n * sizeof *random);
+	struct module mod = {0};
+	struct dwarf_index *d = NULL;
+	struct dwarf_index_stats s;
+	struct elf_section sec;
+	double t0 = now(), t1, t2;
+
+	if (argc < 2 || !sorted || !random || elf_image_open(&mod.image, argv[1], NULL))
+		return 2;
+	elf_image_section(mod.image, ".debug_info", &sec, NULL);
+	elf_image_section(mod.image, ".debug_str", &sec, NULL);
+	elf_image_section(mod.image, ".debug_line", &sec, NULL);
+	random_addresses(mod.image, random, n);
+	memcpy(sorted, random, n * sizeof *sorted);
+	qsort(sorted, n, sizeof *sorted, cmp);
+	t1 = now();
+	if (dwarf_index_new(&d, &mod, getenv("ALL") ? NULL : sorted, n, threads, NULL) || !d)
+		return 2;
+	t2 = now();
+	dwarf_index_stats(d, &s);
+	printf("open and inflate: %.3f s\ncompile: %.3f s: %zu of %zu units, %.1f MB, %.2f GB/s, "
+	       "%lu segments, %zu damaged\n",
+	       t1 - t0, t2 - t1, s.units_compiled, s.units, (double)s.compiled_bytes / 1e6,
+	       (double)s.compiled_bytes / (t2 - t1) / 1e9, (unsigned long)s.segments,
+	       s.units_damaged);
+	lookups(d, sorted, n, "sorted");
+	lookups(d, random, n, "random");
+	dwarf_index_free(d);
+	elf_image_close(mod.image);
+	free(sorted);
+	free(random);
+	return 0;
+}
