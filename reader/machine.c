@@ -15,6 +15,9 @@
 #include "reader/dso.h"
 #include "reader/space.h"
 
+/* The last 16 MiB of the address space hold fixed pages (vsyscall, fixmap) and no kernel text. */
+#define KERNEL_TOP 0xffffffffff000000u
+
 struct process {
 	uint32_t pid;
 	uint32_t life; /* a new one (fork, exec) ends the threads of the former */
@@ -364,6 +367,18 @@ static uint64_t range_end(uint64_t start, uint64_t len)
 	return len > UINT64_MAX - start ? UINT64_MAX : start + len;
 }
 
+/* Where code of the kernel itself may go on from `end`: recordings give the range of .text, but
+ * .init.text and the trampolines lie behind it, up to the first module. */
+static uint64_t kernel_end(const struct address_space *as, uint64_t end)
+{
+	size_t i;
+
+	for (i = 0; i < address_space_count(as); i++)
+		if (address_space_at(as, i)->start >= end)
+			return address_space_at(as, i)->start;
+	return end < KERNEL_TOP ? KERNEL_TOP : end;
+}
+
 static int kernel_mmap(struct machine *m, const struct machine_mmap *r, struct dso_key *key)
 {
 	struct map map = {
@@ -380,6 +395,7 @@ static int kernel_mmap(struct machine *m, const struct machine_mmap *r, struct d
 		key->kind = DSO_GUEST_KERNEL;
 	} else if (key->kind == DSO_KERNEL) {
 		key->path = DSO_KERNEL_PATH;
+		map.end = kernel_end(m->kernel, map.end);
 	}
 	map.dso = dso_table_get(&m->dsos, key);
 	if (!map.dso)
