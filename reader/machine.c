@@ -394,8 +394,10 @@ static int kernel_mmap(struct machine *m, const struct machine_mmap *r, struct d
 			key->path = DSO_GUEST_KERNEL_PATH;
 		key->kind = DSO_GUEST_KERNEL;
 	} else if (key->kind == DSO_KERNEL) {
+		/* Not the trampolines that old x86 kernels have as maps of their own. */
+		if (r->path[0] == '[')
+			map.end = kernel_end(m->kernel, map.end);
 		key->path = DSO_KERNEL_PATH;
-		map.end = kernel_end(m->kernel, map.end);
 	}
 	map.dso = dso_table_get(&m->dsos, key);
 	if (!map.dso)

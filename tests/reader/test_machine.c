@@ -508,6 +508,10 @@ static void test_kernel(void **state)
 	map_kernel(m, 0xfffffe0000006000, 0x1000, 0, "__entry_SYSCALL_64_trampoline");
 	expect_kernel(m, 0xffffffff81000000, "[kernel.kallsyms]", DSO_KERNEL);
 	expect_kernel(m, 0xfffffe0000006000, "[kernel.kallsyms]", DSO_KERNEL);
+	expect_kernel(m, 0xfffffe0000007000, NULL, 0);
+	/* .init.text lies behind the recorded range of .text */
+	expect_kernel(m, 0xffffffff82000000, "[kernel.kallsyms]", DSO_KERNEL);
+	expect_kernel(m, 0xffffffffbfffffff, "[kernel.kallsyms]", DSO_KERNEL);
 	expect_kernel(m, 0xffffffffc0000010, "[nf_conntrack]", DSO_KERNEL_MODULE);
 	expect_kernel(m, 0xffffffffc0005010, "/lib/modules/6.1/kernel/fs/ext4/ext4.ko.xz",
 		      DSO_KERNEL_MODULE);
@@ -569,7 +573,7 @@ static void test_ksymbol(void **state)
 	machine_ksymbol(m, 0xffffffffc1000080, 0, "bpf_empty", false);
 	expect_kernel(m, 0xffffffffc000007f, "bpf_prog_1_x", DSO_BPF);
 	expect_kernel(m, 0xffffffffc0000080, "bpf_prog_2_y", DSO_BPF);
-	expect_kernel(m, 0xffffffffc1000080, NULL, 0);
+	expect_kernel(m, 0xffffffffc1000080, "[kernel.kallsyms]", DSO_KERNEL);
 	before = machine_kernel(m);
 	l = address_space_layout(before);
 	machine_ksymbol(m, 0xffffffffc0000000, 0x80, "bpf_prog_1_x", true);
