@@ -1,0 +1,79 @@
+/* tool_unwind.c FILE METHOD [guess] - prints every sample's frames, for test_unwind_perf.py.
+ * METHOD: cfi, libdw, fp. Lines: "S tid time_ns stop" and per frame "F lookup-address how k|u
+ * path". */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "unwind/unwind.h"
+
+/* As perf prints it: recorded chains as recorded, unwound frames by the address to look up; user
+ * code by its offset in the file. */
+static uint64_t printed(const struct frame *f)
+{
+	bool recorded = f->how == FRAME_KERNEL_CHAIN || f->how == FRAME_USER_CHAIN;
+	uint64_t ip = recorded ? f->ip : frame_lookup_ip(f);
+
+	if (!f->map || (f->map->dso->kind != DSO_FILE && f->map->dso->kind != DSO_VDSO))
+		return ip;
+	return map_ip_to_off(f->map, ip);
+}
+
+static void print_sample(const struct perf_sample *s, const struct stack_trace *t)
+{
+	size_t i;
+
+	printf("S %u %" PRIu64 " %s\n", s->tid, s->time_ns, unwind_stop_text(t->stop));
+	for (i = 0; i < t->n; i++) {
+		const struct frame *f = &t->frames[i];
+
+		printf("F %" PRIx64 " %c %d %c %s\n", printed(f), f->is_return_address ? 'r' : 'x',
+		       f->how, f->is_kernel ? 'k' : 'u', f->map ? f->map->dso->path : "[unknown]");
+	}
+}
+
+static int run(struct perf_file *f, struct unwinder *u)
+{
+	struct perf_batch *batch;
+	struct stack_trace t;
+	struct err err;
+	size_t i;
+	int rc;
+
+	while ((rc = perf_file_read(f, &batch, &err)) > 0) {
+		for (i = 0; i < batch->n; i++) {
+			unwind_sample(u, &batch->samples[i], &t);
+			print_sample(&batch->samples[i], &t);
+		}
+		perf_batch_release(f, batch);
+	}
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const names[] = {"cfi", "libdw", "fp"};
+	struct modules_options mopt = {0};
+	struct unwind_options opt = {.no_guess = argc < 4};
+	struct modules *modules;
+	struct unwinder *u;
+	struct perf_file *f;
+	struct err err;
+	size_t i;
+	int rc;
+
+	if (argc < 3 || perf_file_open(&f, argv[1], NULL, &err))
+		return 2;
+	for (i = 0; i < 3; i++)
+		if (!strcmp(argv[2], names[i]))
+			opt.method = (enum unwind_method)i;
+	opt.arch = perf_file_info(f)->arch;
+	mopt.os_release = perf_file_info(f)->os_release;
+	if (modules_new(&modules, &mopt, &err) || unwinder_new(&u, modules, &opt, &err))
+		return 2;
+	rc = run(f, u);
+	unwinder_free(u);
+	modules_free(modules);
+	perf_file_close(f);
+	return rc ? 2 : 0;
+}
