@@ -317,7 +317,7 @@ static void *reader_thread(void *arg)
 /* Meaningful with SAN=thread; here it shows that readers see whole versions. */
 static void test_readers(void **state)
 {
-	struct shared_version s = {0};
+	struct shared_version s = {.as = NULL};
 	struct machine *m;
 	pthread_t t;
 	void *result;
