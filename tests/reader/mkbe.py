@@ -516,6 +516,8 @@ def inflate(data, at, end):
     z, out, rest = Inflater(), bytearray(), b""
     while at + 8 <= end:
         kind, _, size = struct.unpack_from("<IHH", data, at)
+        if size < 8:
+            raise Unknown(f"record size {size} at {at}")
         if kind not in (81, 83):
             more = 0
             if kind == 66:

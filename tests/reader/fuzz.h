@@ -1,0 +1,165 @@
+/* fuzz.h - what must hold for whatever bytes the reader is given. Shared by the fuzz targets and by
+ * tool_replay, which runs them over files without a fuzzer. */
+#ifndef TESTS_READER_FUZZ_H
+#define TESTS_READER_FUZZ_H
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "reader/reader.h"
+
+#define FUZZ_CHECK(cond)                                                                     \
+	do {                                                                                 \
+		if (!(cond)) {                                                               \
+			fprintf(stderr, "%s:%d: violated: %s\n", __FILE__, __LINE__, #cond); \
+			abort();                                                             \
+		}                                                                            \
+	} while (0)
+
+static inline uint64_t fuzz_sum_bytes(const void *p, size_t n)
+{
+	const uint8_t *b = p;
+	uint64_t sum = 0;
+
+	while (n--)
+		sum += *b++;
+	return sum;
+}
+
+static inline void fuzz_space(const struct address_space *as, uint64_t ip)
+{
+	const struct map *m = address_space_find(as, ip);
+	size_t n = address_space_count(as);
+	uint64_t end = 0;
+
+	FUZZ_CHECK(address_space_layout(as) != 0);
+	FUZZ_CHECK(!m || (m->start <= ip && ip < m->end && m->dso && m->dso->path));
+	for (size_t i = 0; i < n && i < 8; i++) {
+		m = address_space_at(as, i);
+		FUZZ_CHECK(m->start >= end && m->start < m->end);
+		end = m->end;
+		FUZZ_CHECK(address_space_find(as, m->start) == m);
+	}
+}
+
+static inline uint64_t fuzz_regs(const struct perf_regs *r)
+{
+	uint64_t v, sum = 0;
+
+	for (unsigned bit = 0; bit < 64; bit++)
+		if (perf_regs_get(r, bit, &v))
+			sum += v;
+	return sum;
+}
+
+/* Touches every byte that a sample claims to have. */
+static inline uint64_t fuzz_sample(const struct perf_file *f, const struct perf_sample *s)
+{
+	uint64_t sum = 0;
+
+	FUZZ_CHECK(s->event && s->event->index < perf_file_event_count(f));
+	FUZZ_CHECK(perf_file_event(f, s->event->index) == s->event);
+	FUZZ_CHECK(s->space && s->kernel && s->comm);
+	FUZZ_CHECK(s->user_stack_bytes <= s->user_stack_asked);
+	fuzz_space(s->space, s->ip);
+	fuzz_space(s->kernel, s->ip);
+	sum += fuzz_sum_bytes(s->ips, s->n_ips * sizeof *s->ips);
+	sum += fuzz_sum_bytes(s->user_stack, s->user_stack_bytes);
+	sum += fuzz_sum_bytes(s->branches, s->n_branches * sizeof *s->branches);
+	sum += fuzz_sum_bytes(s->raw, s->raw_size);
+	return sum + fuzz_regs(&s->user_regs) + fuzz_regs(&s->intr_regs) + strlen(s->comm);
+}
+
+static inline void fuzz_tables(const struct perf_file *f)
+{
+	const struct perf_file_info *info = perf_file_info(f);
+	size_t size;
+
+	for (size_t i = 0; i < perf_file_event_count(f); i++)
+		FUZZ_CHECK(perf_file_event(f, i)->index == i && perf_file_event(f, i)->name);
+	for (size_t i = 0; i < perf_file_dso_count(f); i++)
+		FUZZ_CHECK(perf_file_dso(f, i)->id == i &&
+			   perf_file_dso(f, i)->build_id.size <= BUILD_ID_MAX);
+	for (size_t i = 0; i < perf_file_map_count(f); i++)
+		FUZZ_CHECK(perf_file_map(f, i)->id == i);
+	for (size_t i = 0; i < perf_file_note_count(f); i++)
+		FUZZ_CHECK(!strchr(perf_file_note(f, i), '\n'));
+	for (size_t i = 0; i < info->n_cmdline; i++)
+		FUZZ_CHECK(info->cmdline[i]);
+	for (unsigned bit = 0; bit < 256; bit++) {
+		const uint8_t *p = perf_file_feature(f, bit, &size);
+
+		if (p)
+			(void)fuzz_sum_bytes(p, size);
+	}
+}
+
+/* Reads the file at `path` to its end. */
+static inline void fuzz_read(const char *path)
+{
+	const struct perf_file_stats *st;
+	uint64_t samples = 0, period = 0, skipped = 0;
+	struct perf_batch *batch;
+	struct perf_file *f;
+	struct err err = {0};
+	int rc = perf_file_open(&f, path, NULL, &err);
+
+	if (rc) {
+		FUZZ_CHECK(rc < 0 && err.what[0]);
+		return;
+	}
+	while ((rc = perf_file_read(f, &batch, &err)) > 0) {
+		FUZZ_CHECK(batch->n > 0);
+		for (size_t i = 0; i < batch->n; i++) {
+			(void)fuzz_sample(f, &batch->samples[i]);
+			period += batch->samples[i].period;
+		}
+		samples += batch->n;
+		perf_batch_release(f, batch);
+	}
+	FUZZ_CHECK(rc == 0 || err.what[0]);
+	st = perf_file_stats(f);
+	for (unsigned i = 0; i < PERF_SKIP_N; i++)
+		skipped += st->skips[i];
+	FUZZ_CHECK(st->samples == samples && st->period_sum == period);
+	FUZZ_CHECK(st->skipped_samples <= skipped);
+	fuzz_tables(f);
+	perf_file_close(f);
+}
+
+/* The bytes as a file that can be mapped. */
+static inline void fuzz_as_file(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	char path[32];
+
+	FUZZ_CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	fuzz_read(path);
+	close(fd);
+}
+
+/* The bytes as standard input that cannot seek, as far as a pipe holds them. */
+static inline void fuzz_as_pipe(const uint8_t *data, size_t size)
+{
+	const size_t room = 1 << 20;
+	int fds[2];
+
+	FUZZ_CHECK(!pipe(fds));
+	if (fcntl(fds[1], F_SETPIPE_SZ, (int)room) < 0 || size > room)
+		size = size < 65536 ? size : 65536;
+	FUZZ_CHECK(write(fds[1], data, size) == (ssize_t)size);
+	close(fds[1]);
+	FUZZ_CHECK(dup2(fds[0], 0) == 0);
+	close(fds[0]);
+	fuzz_read("-");
+	close(0);
+	FUZZ_CHECK(open("/dev/null", O_RDONLY) == 0);
+}
+
+#endif
