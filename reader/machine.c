@@ -371,11 +371,18 @@ static uint64_t range_end(uint64_t start, uint64_t len)
  * .init.text and the trampolines lie behind it, up to the first module. */
 static uint64_t kernel_end(const struct address_space *as, uint64_t end)
 {
-	size_t i;
+	size_t lo = 0, hi = address_space_count(as);
 
-	for (i = 0; i < address_space_count(as); i++)
-		if (address_space_at(as, i)->start >= end)
-			return address_space_at(as, i)->start;
+	while (lo < hi) { /* the first map that starts at or behind end */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (address_space_at(as, mid)->start < end)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < address_space_count(as))
+		return address_space_at(as, lo)->start;
 	return end < KERNEL_TOP ? KERNEL_TOP : end;
 }
 

@@ -515,6 +515,11 @@ static void test_kernel(void **state)
 	expect_kernel(m, 0xffffffffc0000010, "[nf_conntrack]", DSO_KERNEL_MODULE);
 	expect_kernel(m, 0xffffffffc0005010, "/lib/modules/6.1/kernel/fs/ext4/ext4.ko.xz",
 		      DSO_KERNEL_MODULE);
+	/* The recording gives the range of .text; .init.text lies behind it. */
+	expect_kernel(m, 0xffffffff82000000, "[kernel.kallsyms]", DSO_KERNEL);
+	expect_kernel(m, 0xffffffffbfffffff, "[kernel.kallsyms]", DSO_KERNEL);
+	expect_kernel(m, 0xffffffff80ffffff, NULL, 0);
+	expect_kernel(m, 0xfffffe0000007000, NULL, 0);
 	/* The reference symbol's address stays what it is when the map is cut. */
 	map_kernel(m, 0xffffffff81000000, 0x1000, 0, "[early]");
 	map = address_space_find(machine_kernel(m), 0xffffffff81001000);
