@@ -377,6 +377,19 @@ static int parse_options(struct resolve *r, int argc, char **argv, struct err *e
 
 /* ---- running --------------------------------------------------------------------------- */
 
+/* A stream remembers that a write failed, but not why: errno may be another call's by then. */
+static int write_to(const struct resolve *r, const struct profile *p, FILE *out, const char *name,
+		    struct err *err)
+{
+	int rc;
+
+	errno = 0;
+	rc = r->format->write(p, &r->output, out, err);
+	if (!rc && (fflush(out) || ferror(out)))
+		rc = err_errno(err, errno ? errno : EIO, name, "write");
+	return rc;
+}
+
 /* Writes to a temporary neighbour and renames it, so that a failure never destroys an older result;
  * what is not a regular file (a fifo, /dev/stdout) is written directly. */
 static int write_file(const struct resolve *r, const struct profile *p, struct err *err)
@@ -394,7 +407,7 @@ static int write_file(const struct resolve *r, const struct profile *p, struct e
 	out = fopen(path, "w");
 	if (!out)
 		return err_errno(err, errno, r->output_path, "create");
-	rc = r->format->write(p, &r->output, out, err);
+	rc = write_to(r, p, out, r->output_path, err);
 	if (fclose(out) && !rc)
 		rc = err_errno(err, errno, r->output_path, "write");
 	if (!rc && !direct && rename(temp, r->output_path))
@@ -406,17 +419,12 @@ static int write_file(const struct resolve *r, const struct profile *p, struct e
 
 static int write_result(const struct resolve *r, const struct profile *p, struct err *err)
 {
-	int rc;
-
 	if (r->output_path)
 		return write_file(r, p, err);
 	if (r->format->binary && isatty(STDOUT_FILENO))
 		return err_set(err, ERR_USAGE, NULL, "%s is binary; use -o FILE or a pipe",
 			       r->format->name);
-	rc = r->format->write(p, &r->output, stdout, err);
-	if (fflush(stdout) && !rc)
-		rc = err_errno(err, errno, "standard output", "write");
-	return rc;
+	return write_to(r, p, stdout, "standard output", err);
 }
 
 /* Why there is nothing to write, in the order in which it can go wrong. */

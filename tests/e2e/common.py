@@ -7,6 +7,8 @@ import sys
 
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
 CAPTURE, RESOLVE = os.path.join(BIN, "capture"), os.path.join(BIN, "resolve")
+# perf's cache of binaries would hide what a test takes away.
+os.environ["PERF_BUILDID_DIR"] = os.path.abspath("no-buildid-cache")
 PROGRAMS = os.path.join(TOP, "tests", "programs")
 
 

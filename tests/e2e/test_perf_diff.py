@@ -16,6 +16,9 @@ tap = Tap()
 HEAD = re.compile(r"^\s*(\S.*?)\s+(\d+)\s+(?:\[\d+\]\s+)?(\d+\.\d+):")
 FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 
+# perf ends a stack that was cut with a frame at this address.
+END_OF_COPY = 0xffffffffffffffff
+
 PY = """
 import json, re, sys, time
 def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
@@ -49,6 +52,8 @@ def samples(text):
     out, frames = {}, None
     for line in text.splitlines():
         m = FRAME.match(line)
+        if m and int(m.group(1), 16) == END_OF_COPY:
+            continue
         if m and frames is not None:
             frames.append((re.sub(r"\+0x[0-9a-f]+$", "", m.group(2)), os.path.basename(m.group(3)),
                            int(m.group(1), 16)))
@@ -76,6 +81,8 @@ def classify(ours, perf, libdw):
     if d == len(perf) and len(ours) > len(perf):
         return "perf stops earlier"
     agree = names(ours) == names(libdw)
+    if names(ours[:1] + ours[2:]) in (names(perf), names(libdw)):
+        return "we have the caller that frame pointers skip"
     if d == len(ours):
         return "perf goes on, libdw agrees with us" if agree else None
     if ours[d][1] == perf[d][1] and names(ours[d + 1:]) == names(perf[d + 1:]):
@@ -86,7 +93,7 @@ def classify(ours, perf, libdw):
 
 
 def compare(name, cmd):
-    run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,16384", "-m", "16M",
+    run(["perf", "record", "-q", "-N", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,16384", "-m", "16M",
          "-o", "x.data", "--", *cmd])
     perf = samples(run(["perf", "script", "--no-inline", "--no-demangle", "--max-stack", "1024", "-F",
                         "comm,tid,time,ip,sym,dso", "-i", "x.data"]).stdout)

@@ -53,7 +53,7 @@ def check(name, command, paths):
     text, stats = resolve("perf.data", "--no-inline")
     stacks = folded(text)
     users = stats["user_stacks"]
-    tap.check(users >= 200, f"{name}: enough stacks", stats)
+    tap.check(users >= 100, f"{name}: enough stacks", stats)
     tap.check(stats["root"] >= 0.995 * users, f"{name}: stacks end at a root", stats)
     tap.check(stats["broken"] == 0, f"{name}: no broken stack", stats)
     tap.check(stats["lost"] == 0 and stats["skipped"] == 0, f"{name}: nothing lost", stats)
