@@ -3,6 +3,7 @@
 #ifndef READER_BATCH_H
 #define READER_BATCH_H
 
+#include "base/buf.h"
 #include "base/vec.h"
 #include "reader/block.h"
 #include "reader/reader.h"
@@ -30,10 +31,10 @@ static inline bool batch_is_full(const struct batch *b)
 	return b->samples.n >= BATCH_SAMPLES || b->bytes >= BATCH_BYTES;
 }
 
-/* Makes n bytes at data, which lie in block, live as long as the batch: pins the block, or copies
- * them when it has pinned its share of the window. NULL when out of memory. */
-const uint8_t *batch_keep(struct batch *b, struct block_store *s, struct block *block,
-			  const uint8_t *data, size_t n);
+/* Makes the bytes of rec, which lie in block, live as long as the batch: pins the block, or, when
+ * it has pinned its share of the window, copies them and sets rec to the copy. 0, or -1 when out of
+ * memory. */
+int batch_keep(struct batch *b, struct block_store *s, struct block *block, struct buf *rec);
 /* Lets go of everything. */
 void batch_empty(struct batch *b, struct block_store *s);
 void batch_done(struct batch *b, struct block_store *s);

@@ -9,6 +9,7 @@
 #include "reader/format.h"
 #include "reader/record.h"
 #include "reader/stream.h"
+#include "reader/unwrap.h"
 
 struct header {
 	uint64_t size, attr_size;
@@ -271,6 +272,30 @@ static int parse_features(struct perf_file *f)
 	return 0;
 }
 
+/* Before perf had EVENT_DESC: {config, name[64]} each, meant for tracepoints. */
+static int read_event_types(struct perf_file *f, struct perfdata_section at)
+{
+	enum { NAME = 64 };
+	size_t size;
+	int rc = 0;
+	uint8_t *p;
+	struct buf b;
+
+	if (f->features->v[FEATURE_EVENT_DESC].present)
+		return 0;
+	p = load(f, at, &size, &rc);
+	b = buf_make(p, size, at.offset, f->swap);
+	while (!rc && buf_left(&b) >= 8 + NAME) {
+		uint64_t config = buf_u64(&b);
+
+		if (names_by_config(f, PERF_TYPE_TRACEPOINT, config,
+				    (const char *)buf_take(&b, NAME), NAME))
+			rc = err_nomem(&f->err);
+	}
+	free(p);
+	return rc;
+}
+
 /* The data section as far as the file reaches, and whether the header can be believed about what
  * follows. */
 static struct perfdata_section data_section(struct perf_file *f, const struct header *h,
@@ -302,6 +327,15 @@ static struct perfdata_section data_section(struct perf_file *f, const struct he
 	return data;
 }
 
+/* A stream of the file itself, whose descriptor stays with the file. */
+static int main_stream(struct perf_file *f, uint64_t pos, uint64_t end)
+{
+	struct source borrowed = f->source;
+
+	borrowed.owns_fd = false;
+	return stream_add(f, &borrowed, pos, end);
+}
+
 static int open_file(struct perf_file *f)
 {
 	struct header h;
@@ -317,10 +351,13 @@ static int open_file(struct perf_file *f)
 	if (features)
 		rc = read_feature_table(f, &h, data.offset + data.size);
 	rc = rc ? rc : parse_features(f);
-	if (!rc && events_make_names(&f->events, feature_pmu_name, f))
-		rc = err_nomem(&f->err);
+	rc = rc ? rc : read_event_types(f, h.event_types);
+	rc = rc ? rc : file_settle_names(f);
 	f->rounds_hold = true;
-	return rc ? rc : stream_add(f, &f->source, data.offset, data.offset + data.size);
+	rc = rc ? rc : main_stream(f, data.offset, data.offset + data.size);
+	if (!rc && f->features->v[FEATURE_DIR_FORMAT].present)
+		rc = directory_add_streams(f);
+	return rc;
 }
 
 static int open_pipe(struct perf_file *f)
@@ -333,15 +370,23 @@ static int open_pipe(struct perf_file *f)
 		return (int)n;
 	f->info.is_pipe = true;
 	f->rounds_hold = true;
-	return stream_add(f, s, sizeof header, s->seekable ? s->size : UINT64_MAX);
+	return main_stream(f, sizeof header, s->seekable ? s->size : UINT64_MAX);
 }
 
 int container_open(struct perf_file *f)
 {
-	ssize_t n = source_peek(&f->source, sizeof(struct perfdata_pipe_header), &f->err);
+	const char *why;
+	int rc = source_unwrap(&f->source, &why, &f->err);
 	struct buf b;
-	int rc;
+	ssize_t n;
 
+	if (rc)
+		return rc;
+	if (why) {
+		f->stats.truncated = f->stats.damaged = true;
+		file_note(f, NOTE_PACKED, "%s", why);
+	}
+	n = source_peek(&f->source, sizeof(struct perfdata_pipe_header), &f->err);
 	if (n < 0)
 		return (int)n;
 	rc = read_magic(f, n);

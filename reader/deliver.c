@@ -17,83 +17,80 @@ static int sample_place(struct perf_file *f, struct perf_sample *s)
 	return s->space && s->kernel && s->comm ? 0 : err_nomem(&f->err);
 }
 
-static int batch_add(struct perf_file *f, struct batch *b, const struct perf_sample *s)
+/* A sample that lies behind the last of the batch becomes part of it. */
+static void batch_commit(struct perf_file *f, struct batch *b)
 {
-	if (vec_push(&b->samples, *s))
-		return err_nomem(&f->err);
-	b->samples.v[b->samples.n - 1].seq = f->seq++;
+	struct perf_sample *s = &b->samples.v[b->samples.n++];
+
+	s->seq = f->seq++;
 	f->stats.samples++;
 	f->stats.period_sum += s->period;
-	return 0;
 }
 
 /* One sample per event that was read and rose: perf does the same, so that each event of a group
  * gets its share. */
-static int add_by_value(struct perf_file *f, struct batch *b, struct perf_sample *s,
-			struct sample_read *read)
+static int commit_by_value(struct perf_file *f, struct batch *b, struct sample_read *read)
 {
+	struct perf_sample s = b->samples.v[b->samples.n];
+
 	for (uint64_t i = 0; i < read->n; i++) {
 		uint64_t id, value = sample_read_next(read, &id), key;
 		const struct event *e = id ? events_find(&f->events, id) : NULL;
-		int rc;
 
 		if (id)
-			s->id = id;
+			s.id = id;
 		if (e)
-			s->event = &e->pub;
+			s.event = &e->pub;
 		else if (read->n > 1)
 			continue;
-		key = s->id;
+		key = s.id;
 		/* An inherited event counts for each thread by itself. */
-		if (s->event->attr.flags & PERF_ATTR_INHERIT)
-			key = hash_mix(key, s->tid);
-		if (group_delta(&f->group_values, key, value, &s->period))
+		if (s.event->attr.flags & PERF_ATTR_INHERIT)
+			key = hash_mix(key, s.tid);
+		if (group_delta(&f->group_values, key, value, &s.period) ||
+		    vec_reserve(&b->samples, b->samples.n + 1))
 			return err_nomem(&f->err);
-		rc = s->period ? batch_add(f, b, s) : 0;
-		if (rc)
-			return rc;
+		b->samples.v[b->samples.n] = s;
+		if (s.period)
+			batch_commit(f, b);
 	}
 	return 0;
 }
 
 static int deliver_sample(struct perf_file *f, struct batch *b, struct block *block,
-			  const struct record_view *v)
+			  struct record_view *v)
 {
-	const size_t n = (size_t)(v->b.end - v->b.data);
 	const struct event *e = events_of_sample(&f->events, &v->b);
-	struct perf_sample s;
 	struct sample_read read;
-	struct record_view kept;
-	const uint8_t *data;
+	struct perf_sample *s;
 	enum perf_skip skip;
-	int rc;
 
 	if (!e) {
 		file_skip(f, PERF_SKIP_UNKNOWN_EVENT, v->type);
 		return 0;
 	}
-	data = batch_keep(b, &f->blocks, block, v->b.data, n);
-	if (!data)
+	if (vec_reserve(&b->samples, b->samples.n + 1) || batch_keep(b, &f->blocks, block, &v->b))
 		return err_nomem(&f->err);
-	kept = record_view(f, data, n, v->b.base_off);
-	skip = sample_decode(&s, &read, e, kept.b, &b->scratch);
+	s = &b->samples.v[b->samples.n];
+	skip = sample_decode(s, &read, e, v->b, &b->scratch);
+	if (skip == PERF_SKIP_N && chain_from_lbr(s, &b->scratch))
+		return err_nomem(&f->err);
 	if (b->scratch.failed)
 		return err_nomem(&f->err);
 	if (skip != PERF_SKIP_N) {
 		file_skip(f, skip, v->type);
 		return 0;
 	}
-	s.misc = v->misc;
-	s.cpumode = v->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	s.file_off = v->b.base_off;
-	if (chain_from_lbr(&s, &b->scratch))
-		return err_nomem(&f->err);
-	rc = sample_place(f, &s);
-	if (rc)
-		return rc;
+	s->misc = v->misc;
+	s->cpumode = v->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	s->file_off = v->b.base_off;
+	if (sample_place(f, s))
+		return -ERR_NOMEM;
 	/* simpleperf adds the values of other counters to a sample that stands for itself. */
-	return read.n && !f->info.is_simpleperf ? add_by_value(f, b, &s, &read)
-						: batch_add(f, b, &s);
+	if (read.n && !f->info.is_simpleperf)
+		return commit_by_value(f, b, &read);
+	batch_commit(f, b);
+	return 0;
 }
 
 /* The record was read before, but its bytes may come from the file again, which others may have
@@ -110,7 +107,7 @@ static int deliver_record(struct perf_file *f, struct batch *b, struct block *bl
 	buf_skip(&head, 6);
 	size = buf_u16(&head);
 	if (!buf_ok(&head) || size < sizeof(struct perf_event_header) || size > block->n - off) {
-		file_lose(f, block->data_off + off, size);
+		file_lose(f, block->data_off + off, size, false);
 		return 0;
 	}
 	v = record_view(f, block->data + off, size, block->data_off + off);

@@ -124,24 +124,6 @@ int events_set_name(struct event_table *t, size_t index, const char *name, size_
 	return 0;
 }
 
-int events_make_names(struct event_table *t, const char *(*pmu_name)(const void *, uint32_t),
-		      const void *arg)
-{
-	char name[128];
-
-	for (size_t i = 0; i < t->v.n; i++) {
-		struct event *e = t->v.v[i];
-
-		if (e->named || *e->pub.name)
-			continue;
-		event_name_format(&e->pub.attr, pmu_name(arg, e->pub.attr.type), name, sizeof name);
-		e->pub.name = arena_strndup(&t->arena, name, strlen(name));
-		if (!e->pub.name)
-			return -1;
-	}
-	return 0;
-}
-
 void events_done(struct event_table *t)
 {
 	for (size_t i = 0; i < t->v.n; i++)

@@ -28,8 +28,6 @@ struct event_table {
 	struct hash_table by_id; /* id -> index in v */
 	/* What holds for all events, so that records need no look-up: */
 	bool same_sample_pos, same_trailer;
-	bool is_big_endian; /* bit fields of attrs are mirrored */
-	bool swap;
 };
 
 /* Reads a perf_event_attr of any size. `unknown_tail`: it has nonzero bytes that we do not know. */
@@ -39,10 +37,6 @@ void attr_read(struct perf_attr *a, struct buf raw, bool is_big_endian, bool *un
 int events_add(struct event_table *t, const struct perf_attr *attr);
 int events_add_id(struct event_table *t, size_t index, uint64_t id);
 int events_set_name(struct event_table *t, size_t index, const char *name, size_t len);
-/* Gives names to the events from `first` on that have none. `pmu_name` finds the name of a
- * perf_attr.type. */
-int events_make_names(struct event_table *t, const char *(*pmu_name)(const void *, uint32_t),
-		      const void *arg);
 void events_done(struct event_table *t);
 
 /* The event of an id; NULL when unknown. */

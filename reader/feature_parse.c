@@ -92,43 +92,23 @@ static int parse_cmdline(struct perf_file *f, struct buf *b)
 	return 0;
 }
 
-/* Which event of ours one entry of EVENT_DESC speaks of: that of its first id, else the one in its
- * place. */
-static struct event *described_event(const struct perf_file *f, uint32_t i, struct buf ids)
+/* Before 2.6.35 there was no pid, so that the path of the kernel, which comes first, begins 4 bytes
+ * earlier. */
+static bool is_without_pid(struct buf b)
 {
-	struct event *e = buf_left(&ids) ? events_find(&f->events, buf_u64(&ids)) : NULL;
+	static const char chopped[] = "nel.kallsyms]";
+	const uint8_t *path;
 
-	return e || i >= f->events.v.n ? e : f->events.v.v[i];
-}
-
-static int parse_event_desc(struct perf_file *f, struct buf *b)
-{
-	uint32_t n = buf_u32(b), attr_size = buf_u32(b), i;
-
-	for (i = 0; i < n && buf_ok(b) && buf_left(b); i++) {
-		uint32_t n_ids, len;
-		const uint8_t *name;
-		struct buf ids;
-		struct event *e;
-
-		buf_skip(b, attr_size);
-		n_ids = buf_u32(b);
-		len = buf_u32(b);
-		name = buf_take(b, len);
-		ids = buf_sub(b, 8ull * n_ids);
-		if (!name || !buf_ok(&ids))
-			break;
-		e = described_event(f, i, ids);
-		if (e && *name &&
-		    events_set_name(&f->events, e->pub.index, (const char *)name, len))
-			return err_nomem(&f->err);
-	}
-	return 0;
+	buf_skip(&b, 8 + 4 + 24);
+	path = buf_take(&b, sizeof chopped);
+	return path && !memcmp(path, chopped, sizeof chopped);
 }
 
 /* Records {header, pid, id[24], path}, behind each other. */
 static int parse_build_ids(struct perf_file *f, struct buf *b)
 {
+	const bool has_pid = !is_without_pid(*b);
+
 	while (buf_left(b) >= sizeof(struct perf_event_header)) {
 		struct buf head = *b, rec;
 		uint16_t size;
@@ -140,13 +120,13 @@ static int parse_build_ids(struct perf_file *f, struct buf *b)
 		rec = buf_sub(b, size);
 		if (!buf_ok(&rec))
 			break;
-		if (build_id_record(f, rec))
-			return err_nomem(&f->err);
+		if (build_id_record(f, rec, has_pid))
+			return -ERR_NOMEM;
 	}
 	return 0;
 }
 
-int build_id_record(struct perf_file *f, struct buf rec)
+int build_id_record(struct perf_file *f, struct buf rec, bool has_pid)
 {
 	enum { ID_FIELD = 24, SIZE_BYTE = 20 };
 	struct build_id id = {.size = BUILD_ID_MAX};
@@ -156,7 +136,7 @@ int build_id_record(struct perf_file *f, struct buf rec)
 
 	buf_skip(&rec, 4);
 	misc = buf_u16(&rec);
-	buf_skip(&rec, 2 + 4); /* size, pid */
+	buf_skip(&rec, has_pid ? 2 + 4 : 2); /* size, pid */
 	raw = buf_take(&rec, ID_FIELD);
 	path = buf_cstr(&rec);
 	if (!raw || !path)
@@ -213,7 +193,6 @@ static const struct {
 	{FEATURE_CPUID, parse_cpu_id},
 	{FEATURE_TOTAL_MEM, parse_total_mem},
 	{FEATURE_CMDLINE, parse_cmdline},
-	{FEATURE_EVENT_DESC, parse_event_desc},
 	{FEATURE_SAMPLE_TIME, parse_sample_time},
 	{FEATURE_COMPRESSED, parse_compressed},
 	{FEATURE_CLOCK_DATA, parse_clock_data},
@@ -234,22 +213,4 @@ bool feature_is_parsed(unsigned bit)
 		if (parsers[i].bit == bit)
 			return true;
 	return false;
-}
-
-const char *feature_pmu_name(const void *arg, uint32_t type)
-{
-	const struct perf_file *f = arg;
-	size_t size;
-	const uint8_t *p = features_get(f->features, FEATURE_PMU_MAPPINGS, &size);
-	struct buf b = buf_make(p, size, 0, f->swap);
-	uint32_t n = buf_u32(&b);
-
-	while (n-- && buf_ok(&b)) {
-		uint32_t t = buf_u32(&b), len = buf_u32(&b);
-		const uint8_t *name = buf_take(&b, len);
-
-		if (name && t == type && memchr(name, 0, len))
-			return (const char *)name;
-	}
-	return NULL;
 }

@@ -33,8 +33,6 @@ void features_done(struct features *fs);
 int feature_parse(struct perf_file *f, unsigned bit, struct buf b);
 bool feature_is_parsed(unsigned bit);
 /* One BUILD_ID record: an entry of that feature, or a record of a pipe. Same result. */
-int build_id_record(struct perf_file *f, struct buf rec);
-/* PMU_MAPPINGS: the name of a perf_attr.type; NULL when unknown. `arg` is the struct perf_file. */
-const char *feature_pmu_name(const void *arg, uint32_t type);
+int build_id_record(struct perf_file *f, struct buf rec, bool has_pid);
 
 #endif

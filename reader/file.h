@@ -38,6 +38,7 @@ enum note {
 	NOTE_UNKNOWN_FIELD,
 	NOTE_SIMPLEPERF,
 	NOTE_LATE,
+	NOTE_PACKED,
 	NOTE_DIRECTORY,
 	NOTE_HELD,
 	NOTE_SKIPS, /* one per reason: NOTE_SKIPS + enum perf_skip */
@@ -66,6 +67,7 @@ struct perf_file {
 	bool rounds_hold; /* FINISHED_ROUND speaks for all of the data */
 
 	struct event_table events;
+	bool names_dirty;	   /* events or names came since they were settled */
 	struct features *features; /* filled when asked for, also through a const file */
 	struct machine *machine;
 	struct block_store blocks;
@@ -89,10 +91,21 @@ void file_note(struct perf_file *f, enum note kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Counts a record that cannot be used. */
 void file_skip(struct perf_file *f, enum perf_skip why, uint32_t type);
-/* Bytes at an offset of the data that are no records. */
-void file_lose(struct perf_file *f, uint64_t off, uint64_t n);
+/* Bytes at an offset of the data that are no records; `at_end`: nothing follows. */
+void file_lose(struct perf_file *f, uint64_t off, uint64_t n, bool at_end);
 /* Adds the notes that sum up, after the last record. */
 void file_note_totals(struct perf_file *f);
+
+/* directory.c: the file to open for a path that may be a directory; NULL when out of memory. */
+const char *directory_data_path(struct perf_file *f, const char *path);
+/* Adds the other files of the directory that the file is in. */
+int directory_add_streams(struct perf_file *f);
+
+/* names.c: names the events that have none yet: from EVENT_DESC or META_INFO, else made up. */
+int file_settle_names(struct perf_file *f);
+/* Names the events of this type and config that have none. 0, or -1 when out of memory. */
+int names_by_config(struct perf_file *f, uint32_t type, uint64_t config, const char *name,
+		    size_t len);
 
 /* container.c: the header and what it points to; makes the streams. */
 int container_open(struct perf_file *f);

@@ -12,6 +12,7 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 		   struct err *err)
 {
 	struct perf_file *f = calloc(1, sizeof *f);
+	const char *data_path;
 	int rc;
 
 	if (!f)
@@ -22,10 +23,11 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 		f->batches[i].index = i;
 	f->features = calloc(1, sizeof *f->features);
 	f->info.path = arena_strndup(&f->arena, path, strlen(path));
-	if (!f->features || !f->info.path || machine_new(&f->machine))
+	data_path = f->info.path ? directory_data_path(f, f->info.path) : NULL;
+	if (!f->features || !data_path || machine_new(&f->machine))
 		rc = err_nomem(&f->err);
 	else
-		rc = source_open(&f->source, f->info.path, &f->err);
+		rc = source_open(&f->source, data_path, &f->err);
 	f->info.file_mtime_ns = f->source.mtime_ns;
 	rc = rc ? rc : container_open(f);
 	if (rc) {

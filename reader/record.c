@@ -33,7 +33,7 @@ static const struct record_row kernel_rows[RECORD_KERNEL_END] = {
 static const struct record_row user_rows[RECORD_USER_END - RECORD_HEADER_ATTR] = {
 #define ROW(type) [type - RECORD_HEADER_ATTR]
 	ROW(RECORD_HEADER_ATTR) = {RECORD_NOW, 8 + PERF_ATTR_SIZE_VER0, 0, apply_header_attr},
-	ROW(RECORD_EVENT_TYPE) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(RECORD_EVENT_TYPE) = {RECORD_NOW, 17, 0, apply_event_type},
 	ROW(RECORD_TRACING_DATA) = {RECORD_IGNORED, 8, 0, NULL},
 	ROW(RECORD_BUILD_ID) = {RECORD_NOW, 8 + 4 + 24 + 1, 36, apply_build_id},
 	ROW(RECORD_FINISHED_ROUND) = {RECORD_NOW, 8, 0, apply_finished_round},
@@ -177,6 +177,8 @@ int record_take(struct perf_file *f, struct stream *st, struct block *b, const s
 		return 0;
 	if (row->when == RECORD_NOW)
 		return row->apply(f, &v);
+	if (f->names_dirty && file_settle_names(f))
+		return -ERR_NOMEM;
 	known = r->type == PERF_RECORD_SAMPLE && f->events.v.n ? sample_time(f, &v, &time)
 							       : other_time(f, &v, payload, &time);
 	if (known == TIME_AT_ONCE && row->apply)

@@ -56,6 +56,7 @@ int apply_throttle(struct perf_file *f, struct record_view *v);
 /* record_user.c: records of user space, most of them in pipes. */
 int apply_header_attr(struct perf_file *f, struct record_view *v);
 int apply_header_feature(struct perf_file *f, struct record_view *v);
+int apply_event_type(struct perf_file *f, struct record_view *v);
 int apply_build_id(struct perf_file *f, struct record_view *v);
 int apply_event_update(struct perf_file *f, struct record_view *v);
 int apply_finished_round(struct perf_file *f, struct record_view *v);

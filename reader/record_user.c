@@ -26,8 +26,7 @@ int apply_header_attr(struct perf_file *f, struct record_view *v)
 	while (buf_left(&v->b) >= 8)
 		if (events_add_id(&f->events, f->events.v.n - 1, buf_u64(&v->b)))
 			return err_nomem(&f->err);
-	if (events_make_names(&f->events, feature_pmu_name, f))
-		return err_nomem(&f->err);
+	f->names_dirty = true;
 	return 0;
 }
 
@@ -41,7 +40,20 @@ int apply_header_feature(struct perf_file *f, struct record_view *v)
 		return 0;
 	if (features_give(f->features, (unsigned)bit, v->b.p, n))
 		return err_nomem(&f->err);
+	f->names_dirty = true;
 	return feature_parse(f, (unsigned)bit, v->b);
+}
+
+/* Old perf: names by config, meant for tracepoints. */
+int apply_event_type(struct perf_file *f, struct record_view *v)
+{
+	uint64_t config = buf_u64(&v->b);
+	size_t n = buf_left(&v->b);
+
+	f->names_dirty = true;
+	return names_by_config(f, PERF_TYPE_TRACEPOINT, config, (const char *)v->b.p, n)
+		       ? err_nomem(&f->err)
+		       : 0;
 }
 
 int apply_build_id(struct perf_file *f, struct record_view *v)
@@ -49,7 +61,7 @@ int apply_build_id(struct perf_file *f, struct record_view *v)
 	struct buf rec = v->b;
 
 	buf_seek(&rec, 0);
-	return build_id_record(f, rec);
+	return build_id_record(f, rec, true);
 }
 
 int apply_event_update(struct perf_file *f, struct record_view *v)

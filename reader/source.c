@@ -15,6 +15,7 @@ int source_open(struct source *s, const char *path, struct err *err)
 	*s = (struct source){.name = path, .fd = STDIN_FILENO};
 	if (!strcmp(path, "-")) {
 		s->name = "standard input";
+		s->is_stdin = true;
 	} else {
 		s->fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (s->fd < 0)
@@ -149,6 +150,17 @@ int tempfile_append(int fd, const void *p, size_t n, struct err *err)
 	return 0;
 }
 
+void source_replace(struct source *s, int fd, uint64_t size)
+{
+	if (s->owns_fd)
+		close(s->fd);
+	s->fd = fd;
+	s->owns_fd = true;
+	s->seekable = true;
+	s->size = size;
+	s->pos = 0;
+}
+
 int source_spool(struct source *s, struct err *err)
 {
 	enum { CHUNK = 1 << 18 };
@@ -171,12 +183,6 @@ int source_spool(struct source *s, struct err *err)
 		close(fd);
 		return rc ? rc : (int)n;
 	}
-	if (s->owns_fd)
-		close(s->fd);
-	s->fd = fd;
-	s->owns_fd = true;
-	s->seekable = true;
-	s->size = size;
-	s->pos = 0;
+	source_replace(s, fd, size);
 	return 0;
 }

@@ -21,6 +21,7 @@ struct source {
 	const char *name; /* for messages; the caller's */
 	int fd;
 	bool owns_fd;
+	bool is_stdin;
 	bool seekable;
 	uint64_t size;	   /* seekable: bytes when it was opened */
 	uint64_t mtime_ns; /* 0 when it is no file */
@@ -41,6 +42,9 @@ ssize_t source_read(struct source *s, void *p, size_t n, struct err *err);
 ssize_t source_pread(const struct source *s, uint64_t off, void *p, size_t n, struct err *err);
 /* Copies what is left of a pipe into a temporary file, which becomes the source. */
 int source_spool(struct source *s, struct err *err);
+
+/* Makes an open file of `size` bytes the source. */
+void source_replace(struct source *s, int fd, uint64_t size);
 
 /* An unlinked file for what does not fit into memory: the descriptor, or negative. */
 int tempfile_open(struct err *err);

@@ -6,7 +6,7 @@
 /* More of it is not a description of tracepoints. */
 #define TRACING_MAX (64u << 20)
 
-int stream_add(struct perf_file *f, struct source *source, uint64_t pos, uint64_t end)
+int stream_add(struct perf_file *f, const struct source *source, uint64_t pos, uint64_t end)
 {
 	struct stream *st = calloc(1, sizeof *st);
 
@@ -14,7 +14,7 @@ int stream_add(struct perf_file *f, struct source *source, uint64_t pos, uint64_
 		free(st);
 		return err_nomem(&f->err);
 	}
-	st->source = source;
+	st->source = *source;
 	st->pos = pos;
 	st->end = end;
 	st->split.swap = f->swap;
@@ -28,6 +28,7 @@ void stream_free(struct perf_file *f, struct stream *st)
 	splitter_done(&st->split, &f->blocks);
 	inflate_free(st->inflate, &f->blocks);
 	vec_done(&st->tracing);
+	source_close(&st->source);
 	free(st);
 }
 
@@ -47,24 +48,24 @@ static int stream_fill(struct perf_file *f, struct stream *st)
 		if (!b) {
 			s->block->data_off = st->pos;
 			s->block->file_off = st->pos;
-			s->block->fd = st->source->seekable ? st->source->fd : -1;
+			s->block->fd = st->source.seekable ? st->source.fd : -1;
 		}
 		b = s->block;
 	}
 	room = BLOCK_BYTES - b->n;
 	if (room > st->end - st->pos)
 		room = st->end - st->pos;
-	if (st->source->seekable)
-		n = source_pread(st->source, st->pos, b->data + b->n, room, &f->err);
+	if (st->source.seekable)
+		n = source_pread(&st->source, st->pos, b->data + b->n, room, &f->err);
 	else
-		n = room ? source_read(st->source, b->data + b->n, room, &f->err) : 0;
+		n = room ? source_read(&st->source, b->data + b->n, room, &f->err) : 0;
 	if (n < 0)
 		return (int)n;
 	b->n += (uint32_t)n;
 	st->pos += (uint64_t)n;
 	s->max_tail = st->end - st->pos;
 	s->eof = !n;
-	if (s->eof && st->pos < st->end && st->source->seekable)
+	if (s->eof && st->pos < st->end && st->source.seekable)
 		f->stats.truncated = true; /* somebody made it shorter meanwhile */
 	return 0;
 }
@@ -77,13 +78,13 @@ static void stream_jump(struct perf_file *f, struct stream *st, uint64_t skip)
 	st->pos += skip;
 }
 
-static void count_damage(struct perf_file *f, struct splitter *s)
+static void count_damage(struct perf_file *f, struct splitter *s, bool at_end)
 {
 	if (s->saw_magic)
 		file_note(f, NOTE_CONCATENATED, "another recording begins at offset %#llx",
 			  (unsigned long long)s->bad_off);
 	if (s->bad_bytes)
-		file_lose(f, s->bad_off, s->bad_bytes);
+		file_lose(f, s->bad_off, s->bad_bytes, at_end);
 	s->saw_magic = false;
 	s->bad_bytes = 0;
 }
@@ -96,13 +97,13 @@ static int split_inflated(struct perf_file *f, struct stream *st)
 	int rc;
 
 	while ((got = splitter_next(s, &r)) == SPLIT_RECORD) {
-		count_damage(f, s);
+		count_damage(f, s, false);
 		rc = record_take(f, st, s->block, &r);
 		if (rc)
 			return rc;
 	}
 	if (got == SPLIT_END)
-		count_damage(f, s);
+		count_damage(f, s, true);
 	return 0;
 }
 
@@ -234,7 +235,7 @@ static int stream_tail(struct perf_file *f, struct stream *st)
 	uint64_t here = s->block->n - s->rd;
 	int rc;
 
-	if (st->tail_type == RECORD_AUXTRACE && st->source->seekable && st->tail_left > here) {
+	if (st->tail_type == RECORD_AUXTRACE && st->source.seekable && st->tail_left > here) {
 		stream_jump(f, st, st->tail_left - here);
 		st->tail_left = 0;
 		return stream_fill(f, st);
@@ -245,7 +246,7 @@ static int stream_tail(struct perf_file *f, struct stream *st)
 			return rc;
 		if (s->eof && s->block->n == s->rd) {
 			f->stats.truncated = true;
-			file_lose(f, st->pos, 0);
+			file_lose(f, st->pos, 0, true);
 			st->tail_left = 0;
 		}
 	}
@@ -266,7 +267,7 @@ static int stream_step(struct perf_file *f, struct stream *st)
 	}
 	got = splitter_next(s, &r);
 	if (got != SPLIT_MORE)
-		count_damage(f, s);
+		count_damage(f, s, got == SPLIT_END);
 	switch (got) {
 	case SPLIT_END:
 		return 0;

@@ -8,7 +8,7 @@
 #include "reader/inflate.h"
 
 struct stream {
-	struct source *source;
+	struct source source;
 	uint64_t pos, end; /* in source; a pipe ends at UINT64_MAX */
 	struct splitter split;
 	struct inflate *inflate; /* NULL until the first compressed record */
@@ -21,8 +21,9 @@ struct stream {
 	VEC(uint8_t) tracing; /* payload of TRACING_DATA */
 };
 
-/* Adds the stream of source bytes [pos, end) to f; the source stays the caller's. */
-int stream_add(struct perf_file *f, struct source *source, uint64_t pos, uint64_t end);
+/* Adds the stream of source bytes [pos, end) to f. On success it owns the source if that owns its
+ * descriptor. */
+int stream_add(struct perf_file *f, const struct source *source, uint64_t pos, uint64_t end);
 void stream_free(struct perf_file *f, struct stream *st);
 /* Reads on until something may leave the order (1) or the stream ends (0). */
 int stream_pump(struct perf_file *f, struct stream *st);

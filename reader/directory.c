@@ -1,0 +1,101 @@
+/* directory.c - recordings of `perf record --threads`: a directory with a normal file `data` and
+ * files data.0, data.1 ... of records without any header, one per thread of the recorder.
+ *
+ * Law: tools/perf/Documentation/perf.data-directory-format.txt. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "reader/file.h"
+#include "reader/stream.h"
+
+const char *directory_data_path(struct perf_file *f, const char *path)
+{
+	struct stat st;
+	char *ret;
+
+	if (!strcmp(path, "-") || stat(path, &st) || !S_ISDIR(st.st_mode))
+		return path;
+	ret = arena_alloc(&f->arena, strlen(path) + sizeof "/data");
+	if (ret)
+		sprintf(ret, "%s/data", path);
+	return ret;
+}
+
+/* The number of a name "data.N", or -1. */
+static long part_number(const char *name)
+{
+	char *end;
+	long n;
+
+	if (strncmp(name, "data.", 5) != 0 || name[5] < '0' || name[5] > '9')
+		return -1;
+	n = strtol(name + 5, &end, 10);
+	return *end ? -1 : n;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const long x = *(const long *)a, y = *(const long *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int add_part(struct perf_file *f, const char *dir, int dir_len, long n)
+{
+	char *path = arena_alloc(&f->arena, (size_t)dir_len + 32);
+	struct source part;
+	struct err err;
+	int rc;
+
+	if (!path)
+		return err_nomem(&f->err);
+	sprintf(path, "%.*sdata.%ld", dir_len, dir, n);
+	if (source_open(&part, path, &err)) {
+		f->stats.damaged = true;
+		file_note(f, NOTE_DIRECTORY, "%s: %s", err.source, err.what);
+		return 0;
+	}
+	rc = stream_add(f, &part, 0, part.seekable ? part.size : UINT64_MAX);
+	if (rc)
+		source_close(&part);
+	return rc;
+}
+
+int directory_add_streams(struct perf_file *f)
+{
+	const char *path = f->source.name, *slash = strrchr(path, '/');
+	const int dir_len = slash ? (int)(slash + 1 - path) : 0;
+	char *dir = arena_strndup(&f->arena, slash ? path : ".", slash ? (size_t)dir_len : 1);
+	VEC(long) parts = {0};
+	const struct dirent *e;
+	DIR *d;
+	int rc = 0;
+
+	if (!dir)
+		return err_nomem(&f->err);
+	d = f->source.is_stdin ? NULL : opendir(dir);
+	while (!rc && d && (e = readdir(d))) {
+		long n = part_number(e->d_name);
+
+		if (n >= 0 && vec_push(&parts, n))
+			rc = err_nomem(&f->err);
+	}
+	if (d)
+		closedir(d);
+	qsort(parts.v, parts.n, sizeof *parts.v, compare_parts);
+	for (size_t i = 0; !rc && i < parts.n; i++)
+		rc = add_part(f, path, dir_len, parts.v[i]);
+	if (!rc && !parts.n) {
+		f->stats.damaged = true;
+		file_note(f, NOTE_DIRECTORY,
+			  "this is one file of a directory, whose other files are not here");
+	}
+	/* Each part has rounds of its own, if any. */
+	if (parts.n)
+		f->rounds_hold = false;
+	vec_done(&parts);
+	return rc;
+}

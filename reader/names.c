@@ -1,0 +1,139 @@
+/* names.c - what the events are called: the recording says it in different places, else we make it
+ * up. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/file.h"
+#include "reader/format.h"
+
+/* Which event of ours one entry of EVENT_DESC speaks of: that of its first id, else the one in its
+ * place. */
+static const struct event *described_event(const struct perf_file *f, uint32_t i, struct buf ids)
+{
+	const struct event *e = buf_left(&ids) ? events_find(&f->events, buf_u64(&ids)) : NULL;
+
+	return e || i >= f->events.v.n ? e : f->events.v.v[i];
+}
+
+static struct buf feature_buf(const struct perf_file *f, unsigned bit)
+{
+	size_t size;
+	const uint8_t *p = features_get(f->features, bit, &size);
+
+	return buf_make(p, size, 0, f->swap);
+}
+
+/* EVENT_DESC: n, size of an attr, then {attr, n ids, name, ids} each. */
+static int names_from_description(struct perf_file *f)
+{
+	struct buf b = feature_buf(f, FEATURE_EVENT_DESC);
+	uint32_t n = buf_u32(&b), attr_size = buf_u32(&b), i;
+
+	for (i = 0; i < n && buf_left(&b); i++) {
+		uint32_t n_ids, len;
+		const uint8_t *name;
+		const struct event *e;
+		struct buf ids;
+
+		buf_skip(&b, attr_size);
+		n_ids = buf_u32(&b);
+		len = buf_u32(&b);
+		name = buf_take(&b, len);
+		ids = buf_sub(&b, 8ull * n_ids);
+		if (!name || !buf_ok(&ids))
+			break;
+		e = described_event(f, i, ids);
+		if (e && !e->named && len && *name &&
+		    events_set_name(&f->events, e->pub.index, (const char *)name, len))
+			return -1;
+	}
+	return 0;
+}
+
+int names_by_config(struct perf_file *f, uint32_t type, uint64_t config, const char *name,
+		    size_t len)
+{
+	for (size_t i = 0; len && i < f->events.v.n; i++) {
+		const struct event *e = f->events.v.v[i];
+
+		if (!e->named && e->pub.attr.type == type && e->pub.attr.config == config &&
+		    events_set_name(&f->events, i, name, len))
+			return -1;
+	}
+	return 0;
+}
+
+/* A line "name,type,config". */
+static int name_from_line(struct perf_file *f, const char *line, size_t len)
+{
+	const char *config = memrchr(line, ',', len);
+	const char *type = config ? memrchr(line, ',', (size_t)(config - line)) : NULL;
+
+	if (!type)
+		return 0;
+	return names_by_config(f, (uint32_t)strtoul(type + 1, NULL, 10),
+			       strtoull(config + 1, NULL, 10), line, (size_t)(type - line));
+}
+
+/* simpleperf: lines "name,type,config" under a key of META_INFO, which has strings in pairs. */
+static int names_from_meta_info(struct perf_file *f)
+{
+	struct buf b = feature_buf(f, FEATURE_SIMPLEPERF_META_INFO);
+
+	while (buf_left(&b)) {
+		const char *key = buf_cstr(&b), *line = buf_cstr(&b);
+
+		if (!key || !line)
+			return 0;
+		if (strcmp(key, "event_type_info") != 0)
+			continue;
+		while (*line) {
+			size_t len = strcspn(line, "\n");
+			if (name_from_line(f, line, len))
+				return -1;
+
+			line += len + (line[len] == '\n');
+		}
+	}
+	return 0;
+}
+
+/* PMU_MAPPINGS: n, then {type, name} each. NULL when unknown. */
+static const char *pmu_name(const struct perf_file *f, uint32_t type)
+{
+	struct buf b = feature_buf(f, FEATURE_PMU_MAPPINGS);
+	uint32_t n = buf_u32(&b);
+
+	while (n-- && buf_ok(&b)) {
+		uint32_t t = buf_u32(&b), len = buf_u32(&b);
+		const uint8_t *name = buf_take(&b, len);
+
+		if (name && t == type && memchr(name, 0, len))
+			return (const char *)name;
+	}
+	return NULL;
+}
+
+int file_settle_names(struct perf_file *f)
+{
+	char name[128];
+
+	f->names_dirty = false;
+	if (names_from_description(f) || names_from_meta_info(f))
+		return err_nomem(&f->err);
+	for (size_t i = 0; i < f->events.v.n; i++) {
+		struct event *e = f->events.v.v[i];
+		const struct perf_attr *a = &e->pub.attr;
+		/* With two kinds of cores, the upper half says whose event it is. */
+		const bool by_core = a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE;
+
+		if (e->named || *e->pub.name)
+			continue;
+		event_name_format(a, pmu_name(f, by_core ? (uint32_t)(a->config >> 32) : a->type),
+				  name, sizeof name);
+		e->pub.name = arena_strndup(&f->events.arena, name, strlen(name));
+		if (!e->pub.name)
+			return err_nomem(&f->err);
+	}
+	return 0;
+}
