@@ -1,6 +1,8 @@
 /* record.c - the table of record types, and when a record happened. */
 #include "reader/record.h"
 
+#include <sys/mman.h>
+
 #include "reader/format.h"
 
 /* perf_event.h, enum perf_event_type. */
@@ -14,7 +16,7 @@ static const struct record_row kernel_rows[RECORD_KERNEL_END] = {
 	[PERF_RECORD_FORK] = {RECORD_ORDERED, 32, 0, apply_fork},
 	[PERF_RECORD_READ] = {RECORD_IGNORED, 8, 0, NULL},
 	[PERF_RECORD_SAMPLE] = {RECORD_ORDERED, 8, 0, NULL},
-	[PERF_RECORD_MMAP2] = {RECORD_ORDERED, 73, 72, apply_mmap2},
+	[PERF_RECORD_MMAP2] = {RECORD_ORDERED, 72, 72, apply_mmap2},
 	[PERF_RECORD_AUX] = {RECORD_IGNORED, 8, 0, NULL},
 	[PERF_RECORD_ITRACE_START] = {RECORD_IGNORED, 8, 0, NULL},
 	[PERF_RECORD_LOST_SAMPLES] = {RECORD_NOW, 16, 0, apply_lost_samples},
@@ -78,30 +80,40 @@ struct record_view record_view(const struct perf_file *f, const uint8_t *data, s
 	return v;
 }
 
-enum perf_skip record_check(const struct record_row *row, const struct record_view *v,
-			    size_t *payload)
-{
-	const uint8_t *data = v->b.data, *nul;
-	size_t size = (size_t)(v->b.end - data);
-
-	*payload = row->min_size;
-	if (size < row->min_size)
-		return PERF_SKIP_TOO_SHORT;
-	if (!row->string_off)
-		return PERF_SKIP_N;
-	nul = memchr(data + row->string_off, 0, size - row->string_off);
-	if (!nul)
-		return PERF_SKIP_BAD_STRING;
-	*payload = ((size_t)(nul - data) + 8) & ~(size_t)7;
-	return PERF_SKIP_N;
-}
-
 static uint64_t word_at(const struct record_view *v, size_t off)
 {
 	struct buf b = v->b;
 
 	buf_seek(&b, off);
 	return buf_u64(&b);
+}
+
+bool record_mmap2_lacks_prot(const struct record_view *v)
+{
+	struct buf b = v->b;
+
+	buf_seek(&b, 64);
+	return buf_u32(&b) > (PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+
+enum perf_skip record_check(const struct record_row *row, const struct record_view *v,
+			    size_t *payload)
+{
+	const uint8_t *data = v->b.data, *nul;
+	size_t size = (size_t)(v->b.end - data), off = row->string_off;
+
+	*payload = row->min_size;
+	if (size < row->min_size)
+		return PERF_SKIP_TOO_SHORT;
+	if (!off)
+		return PERF_SKIP_N;
+	if (v->type == PERF_RECORD_MMAP2 && record_mmap2_lacks_prot(v))
+		off -= 8;
+	nul = memchr(data + off, 0, size - off);
+	if (!nul)
+		return PERF_SKIP_BAD_STRING;
+	*payload = ((size_t)(nul - data) + 8) & ~(size_t)7;
+	return PERF_SKIP_N;
 }
 
 enum record_time { TIME_KNOWN, TIME_UNKNOWN, TIME_AT_ONCE };

@@ -42,6 +42,10 @@ struct record_view record_view(const struct perf_file *f, const uint8_t *data, s
 enum perf_skip record_check(const struct record_row *row, const struct record_view *v,
 			    size_t *payload);
 
+/* Before Linux 3.16 (f972eb63b100) MMAP2 had no prot and flags, and its name stands in their place.
+ * Letters make a prot that no mapping has. */
+bool record_mmap2_lacks_prot(const struct record_view *v);
+
 /* record_apply.c: records of the kernel. */
 int apply_mmap(struct perf_file *f, struct record_view *v);
 int apply_mmap2(struct perf_file *f, struct record_view *v);

@@ -62,9 +62,14 @@ int apply_mmap2(struct perf_file *f, struct record_view *v)
 		m.ino = buf_u64(&v->b);
 		m.ino_generation = buf_u64(&v->b);
 	}
-	m.prot = buf_u32(&v->b);
-	m.flags = buf_u32(&v->b);
-	m.is_exec = m.prot & PROT_EXEC;
+	if (record_mmap2_lacks_prot(v)) {
+		m.is_exec = !(v->misc & PERF_RECORD_MISC_MMAP_DATA);
+		m.prot = m.is_exec ? PROT_EXEC : PROT_READ;
+	} else {
+		m.prot = buf_u32(&v->b);
+		m.flags = buf_u32(&v->b);
+		m.is_exec = m.prot & PROT_EXEC;
+	}
 	m.path = buf_cstr(&v->b);
 	return machine_result(f, machine_mmap(f->machine, &m));
 }
