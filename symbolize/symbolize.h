@@ -3,7 +3,7 @@
  * Symbolization is done in batches: the caller collects every distinct address, the symbolizer sorts
  * them by module, compiles each module's symbols and DWARF once, and answers with ids into its own
  * string table. Sources of truth: ELF gABI (symbols), DWARF 2-5, /proc/kallsyms, tools/perf
- * jit-interface.txt (perf-PID.map), Itanium C++ ABI mangling (through libiberty).
+ * jit-interface.txt (perf-PID.map), jitdump-specification.txt, Itanium C++ ABI mangling (through libiberty).
  */
 #ifndef SYMBOLIZE_SYMBOLIZE_H
 #define SYMBOLIZE_SYMBOLIZE_H
@@ -51,6 +51,7 @@ struct sym_query {
 	uint64_t off;          /* DSO_FILE, DSO_VDSO, DSO_KERNEL_MODULE with a path: file offset
 				  (map_ip_to_off of the LOOKUP address); else the runtime address */
 	uint64_t ip;           /* runtime lookup address, for kernel and JIT code */
+	uint64_t time_ns;      /* JIT code: as it was at this time of the recording; 0: what came last */
 };
 
 /* The answer. lines[] is the inline chain, innermost first; lines[n_lines - 1] is the real function
@@ -62,13 +63,30 @@ struct sym_result {
 	uint64_t offset;        /* lookup address - start of that symbol */
 	uint32_t n_lines;
 	const struct sym_line *lines; /* lives until symbolizer_free() */
+	uint32_t aliases;       /* with count_aliases: how many other functions are at that symbol's start
+				   (folded by the linker); different spellings of one name count once */
+};
+
+/* How names are made readable. */
+enum sym_demangle {
+	SYM_DEMANGLE_FULL,   /* ns::W<int>::run(int) [clone .isra.0] */
+	SYM_DEMANGLE_SIMPLE, /* ns::W<...>::run: so that instances and clones merge */
+	SYM_DEMANGLE_NONE,   /* as in the file */
 };
 
 struct symbolizer_options {
 	bool no_inline;     /* symbol tables only: no DWARF is read */
-	bool no_demangle;
+	bool no_demangle;   /* the same as SYM_DEMANGLE_NONE */
 	const char *vmlinux, *kallsyms; /* NULL: found */
 	unsigned n_threads; /* 0: all */
+	enum sym_demangle demangle;
+	bool count_aliases; /* fill sym_result.aliases */
+	/* The recording, for what its maps tell: how far the kernel was moved at boot, where BPF programs
+	 * start, which jitdump files were written. NULL: not known. Must outlive the symbolizer. */
+	const struct perf_file *file;
+	/* /proc/kallsyms as the recording carries it; NULL: it does not. Read by symbolizer_new(). */
+	const void *kallsyms_data;
+	size_t kallsyms_size;
 };
 
 struct symbolizer; /* opaque */

@@ -1,0 +1,246 @@
+/* test_demangle.c - full and simple names. Expected full names: the Itanium ABI and Rust RFC 2603
+ * examples, c++filt and rustfilt for the rest; simple ones follow from them by the rules in
+ * demangle.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "symbolize/demangle.h"
+
+struct row {
+	const char *mangled, *full, *simple;
+};
+
+static const struct row rows[] = {
+	/* C: clone suffixes stay in full names */
+	{"main", "main", "main"},
+	{"", "", ""},
+	{"_", "_", "_"},
+	{"_Z", "_Z", "_Z"},
+	{"_start", "_start", "_start"},
+	{"foo.isra.0", "foo.isra.0", "foo"},
+	{"foo.constprop.0.isra.0", "foo.constprop.0.isra.0", "foo"},
+	{"foo.cold", "foo.cold", "foo"},
+	{"foo.llvm.1234567890", "foo.llvm.1234567890", "foo"},
+	{".cold", ".cold", ".cold"},
+	{"go.main.func1", "go.main.func1", "go.main.func1"},
+	{"memcpy@@GLIBC_2.14", "memcpy@@GLIBC_2.14", "memcpy"},
+	{"puts@plt", "puts@plt", "puts@plt"},
+	/* C++ */
+	{"_Z3foov", "foo()", "foo"},
+	{"_ZN2ns1WIiE3runEi", "ns::W<int>::run(int)", "ns::W<...>::run"},
+	{"_ZN2ns1WIiE3runEi.isra.0", "ns::W<int>::run(int) [clone .isra.0]", "ns::W<...>::run"},
+	{"_ZN2ns1WIiE3runEi.part.0.cold", "ns::W<int>::run(int) [clone .part.0] [clone .cold]",
+	 "ns::W<...>::run"},
+	{"_ZNSt6localeC1Ev@@GLIBCXX_3.4", "std::locale::locale()@@GLIBCXX_3.4",
+	 "std::locale::locale"},
+	{"_ZNSt6localeC1Ev@plt", "std::locale::locale()@plt", "std::locale::locale@plt"},
+	{"_ZNK3Foo3barEv", "Foo::bar() const", "Foo::bar"},
+	{"_ZNKR3Foo3barEv", "Foo::bar() const &", "Foo::bar"},
+	{"_Z3maxIiET_S0_S0_", "int max<int>(int, int)", "max<...>"},
+	{"_Z1fIiEPFivET_", "int (*f<int>(int))()", "int (*f<int>(int))()"},
+	{"_ZN12_GLOBAL__N_13bazEv", "(anonymous namespace)::baz()", "(anonymous namespace)::baz"},
+	{"_ZN12_GLOBAL__N_13BarIiE3bazEv", "(anonymous namespace)::Bar<int>::baz()",
+	 "(anonymous namespace)::Bar<...>::baz"},
+	{"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const",
+	 "main::{lambda#1}::operator()"},
+	{"_ZZN3Foo3barEvENKUlvE0_clEv", "Foo::bar()::{lambda()#2}::operator()() const",
+	 "Foo::bar::{lambda#2}::operator()"},
+	{"_ZThn16_N3foo3barEv", "non-virtual thunk to foo::bar()", "non-virtual thunk to foo::bar"},
+	{"_ZTV3Foo", "vtable for Foo", "vtable for Foo"},
+	{"_ZlsRSoRK3Foo", "operator<<(std::ostream&, Foo const&)", "operator<<"},
+	{"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc",
+	 "std::basic_ostream<char, std::char_traits<char> >& std::operator<< "
+	 "<std::char_traits<char> "
+	 ">(std::basic_ostream<char, std::char_traits<char> >&, char const*)",
+	 "std::operator<< <...>"},
+	{"_ZN3FooltERKS_", "Foo::operator<(Foo const&)", "Foo::operator<"},
+	{"_ZN3FooptEv", "Foo::operator->()", "Foo::operator->"},
+	{"_ZN3FooixEi", "Foo::operator[](int)", "Foo::operator[]"},
+	{"_ZN3FoocvSsEv", "Foo::operator std::string()", "Foo::operator std::string"},
+	{"_ZN3FoocvSt6vectorIiSaIiEEEv", "Foo::operator std::vector<int, std::allocator<int> >()",
+	 "Foo::operator std::vector<...>"},
+	{"_Znwm", "operator new(unsigned long)", "operator new"},
+	{"_ZdaPv", "operator delete[](void*)", "operator delete[]"},
+	{"_ZN3FooD2Ev", "Foo::~Foo()", "Foo::~Foo"},
+	{"_ZN3Foo3barB5cxx11Ev", "Foo::bar[abi:cxx11]()", "Foo::bar"},
+	{"_Z1fIiEDTcl1gfp_EET_", "decltype (g({parm#1})) f<int>(int)", "f<...>"},
+	{"_ZGVZ3foovE1x", "guard variable for foo()::x", "guard variable for foo::x"},
+	/* Rust, legacy: the hash goes; .llvm. suffixes go */
+	{"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad",
+	 "core::fmt::Formatter::pad"},
+	{"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.1234", "core::fmt::Formatter::pad",
+	 "core::fmt::Formatter::pad"},
+	{"_ZN3foo28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE", "foo::{{closure}}",
+	 "foo::{{closure}}"},
+	{"_ZN99_$LT$rusty..Square$u20$as$u20$rusty..Shape$LT$T$GT$$GT$4area17h0123456789abcdefE",
+	 "_ZN99_$LT$rusty..Square$u20$as$u20$rusty..Shape$LT$T$GT$$GT$4area17h0123456789abcdefE",
+	 "_ZN99_$LT$rusty..Square$u20$as$u20$rusty..Shape$LT$T$GT$$GT$4area17h0123456789abcdefE"},
+	{"_ZN51_$LT$rusty..Sq$u20$as$u20$rusty..Shape$LT$T$GT$$GT$4area17h0123456789abcdefE",
+	 "<rusty::Sq as rusty::Shape<T>>::area", "<rusty::Sq as rusty::Shape<...>>::area"},
+	/* C++ that only looks like it: not 16 digits */
+	{"_ZN3foo17h0123456789abcdeEv", "_ZN3foo17h0123456789abcdeEv",
+	 "_ZN3foo17h0123456789abcdeEv"},
+	/* Rust, v0 */
+	{"_RNvCs1234_7mycrate3foo", "mycrate::foo", "mycrate::foo"},
+	{"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>", "std::mem::align_of"},
+	{"_RNvXCs1234_7mycrateNtB2_3FooNtB2_3Bar3baz", "<mycrate::Foo as mycrate::Bar>::baz",
+	 "<mycrate::Foo as mycrate::Bar>::baz"},
+	/* D */
+	{"_D3foo3barFiZv", "foo.bar(int)", "foo.bar"},
+	{"_Dmain", "D main", "D main"},
+};
+
+static void full_and_simple_names(void **unused)
+{
+	struct demangler d = {0};
+	size_t i;
+
+	(void)unused;
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct row *r = &rows[i];
+
+		assert_string_equal(demangle(&d, r->mangled, SYM_DEMANGLE_FULL), r->full);
+		assert_string_equal(demangle(&d, r->mangled, SYM_DEMANGLE_SIMPLE), r->simple);
+		assert_ptr_equal(demangle(&d, r->mangled, SYM_DEMANGLE_NONE), r->mangled);
+	}
+	demangler_done(&d);
+}
+
+/* Every substitution is a pair of the one before: 2^30 components. Must be given up, and soon. */
+static void exponential_names_stay_mangled(void **unused)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	struct demangler d = {0};
+	char name[4096], *p = name;
+	unsigned i;
+
+	(void)unused;
+	p += sprintf(p, "_Z1fSt4pairI1AS0_E"); /* S_ is pair, S0_ A, S1_ pair<A, A> */
+	for (i = 1; i < 30; i++)
+		p += sprintf(p, "S_IS%c_S%c_E", digits[i], digits[i]);
+	assert_ptr_equal(demangle(&d, name, SYM_DEMANGLE_FULL), name);
+	assert_string_equal(demangle(&d, name, SYM_DEMANGLE_SIMPLE), name);
+
+	/* The same in Rust's v0: pairs of back references, counted from behind "_R" */
+	p = name + sprintf(name, "_RIC1aTmmE");
+	for (i = 0; i < 30; i++) {
+		static const char base62[] =
+			"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+		unsigned at = (unsigned)(strrchr(name, 'T') - name) - 2 - 1, n = 0;
+		char ref[8];
+
+		if (at >= 62)
+			ref[n++] = base62[at / 62];
+		ref[n++] = base62[at % 62];
+		ref[n] = 0;
+		p += sprintf(p, "TB%s_B%s_E", ref, ref);
+	}
+	strcpy(p, "E");
+	assert_ptr_equal(demangle(&d, name, SYM_DEMANGLE_FULL), name);
+	demangler_done(&d);
+}
+
+/* Deep nesting of every construct that recurses: no stack overflow on a small thread stack's worth.
+ */
+static void deep_names_do_not_overflow(void **unused)
+{
+	static const char *const parts[] = {"P",  "1AI", "Z", "ng", "F",   "Dp", "K", "R",
+					    "T_", "A1_", "N", "S",  "St",  "Ul", "X", "L",
+					    "J",  "(",	 "H", "Q",  "TB_", "B_"};
+	static const char *const heads[] = {"_Z1f",	  "_ZZ",  "_Z1fIX", "_R",
+					    "_RINvC1a1b", "_D1a", "_ZN"};
+	struct demangler d = {0};
+	size_t h, i, n;
+
+	(void)unused;
+	for (h = 0; h < sizeof heads / sizeof *heads; h++)
+		for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+			static const size_t sizes[] = {10, 1000, 4000, 100000};
+
+			for (n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+				char *name = malloc(sizes[n] + 32), *p = name;
+
+				p += sprintf(p, "%s", heads[h]);
+				while ((size_t)(p - name) < sizes[n])
+					p += sprintf(p, "%s", parts[i]);
+				strcpy(p, "i");
+				(void)demangle(&d, name, SYM_DEMANGLE_FULL);
+				(void)demangle(&d, name, SYM_DEMANGLE_SIMPLE);
+				free(name);
+			}
+		}
+	demangler_done(&d);
+}
+
+/* Mutations of good names: whatever comes out is a string, and the memory checkers watch. */
+static void mutated_names(void **unused)
+{
+	uint64_t state = 99;
+	struct demangler d = {0};
+	unsigned round;
+
+	(void)unused;
+	for (round = 0; round < 60000; round++) {
+		const char *from = rows[round % (sizeof rows / sizeof *rows)].mangled;
+		char name[512];
+		size_t n = strlen(from), m;
+
+		if (n < 3)
+			continue;
+		memcpy(name, from, n + 1);
+		for (m = 0; m < 1 + round % 3; m++) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			name[2 + state % (n - 2)] = from[(state >> 20) % n];
+		}
+		assert_non_null(demangle(&d, name, SYM_DEMANGLE_FULL));
+		assert_non_null(demangle(&d, name, SYM_DEMANGLE_SIMPLE));
+	}
+	demangler_done(&d);
+}
+
+/* simplify_name() on text of any shape. */
+static void simplify_takes_anything(void **unused)
+{
+	static const char alphabet[] = "a<>()[]{}:: operator,&*-!#";
+	uint64_t state = 5;
+	unsigned round;
+
+	(void)unused;
+	for (round = 0; round < 60000; round++) {
+		struct text out = {0};
+		char s[64];
+		unsigned n = round % 60, i;
+
+		for (i = 0; i < n; i++) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			s[i] = alphabet[state % (sizeof alphabet - 1)];
+		}
+		s[n] = 0;
+		simplify_name(&out, s, (enum mangling)(1 + round % 3));
+		assert_true(out.len <= 5 * (size_t)n + 8);
+		text_done(&out);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(full_and_simple_names),
+		cmocka_unit_test(exponential_names_stay_mangled),
+		cmocka_unit_test(deep_names_do_not_overflow),
+		cmocka_unit_test(mutated_names),
+		cmocka_unit_test(simplify_takes_anything),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
