@@ -1,0 +1,243 @@
+/* functab.c - sorting, nesting, and perf's choice among several names for one address. */
+#include "symbolize/functab.h"
+
+#include <string.h>
+
+#include "symbolize/sort.h"
+
+/* Bounds on the work of one lookup in a hostile table. Real tables: a few thousand identical
+ * functions folded into one by the linker; nesting below 10. */
+enum { ALIASES_MAX = 4096, NESTING_MAX = 256 };
+
+int functab_add(struct functab *t, const struct func *f)
+{
+	if (f->end <= f->start)
+		return 0;
+	if (t->funcs.n >= FUNC_NONE - 1)
+		return -1;
+	return vec_push(&t->funcs, *f);
+}
+
+/* Brings funcs into the order of their starts; those with one start keep the order of adding. */
+static int sort_funcs(struct functab *t)
+{
+	size_t n = t->funcs.n, i;
+	struct sort_pair *pairs;
+	struct func *sorted;
+
+	for (i = 1; i < n && t->funcs.v[i - 1].start <= t->funcs.v[i].start; i++)
+		;
+	if (i >= n)
+		return 0;
+	pairs = malloc(n * sizeof *pairs);
+	sorted = malloc(n * sizeof *sorted);
+	if (!pairs || !sorted)
+		goto nomem;
+	for (i = 0; i < n; i++)
+		pairs[i] = (struct sort_pair){t->funcs.v[i].start, (uint32_t)i};
+	if (sort_pairs(pairs, n))
+		goto nomem;
+	for (i = 0; i < n; i++)
+		sorted[i] = t->funcs.v[pairs[i].index];
+	free(pairs);
+	free(t->funcs.v);
+	t->funcs.v = sorted;
+	t->funcs.cap = n;
+	return 0;
+nomem:
+	free(pairs);
+	free(sorted);
+	return -1;
+}
+
+static size_t group_end(const struct functab *t, size_t g)
+{
+	return g + 1 < t->groups.n ? t->groups.v[g + 1].first : t->funcs.n;
+}
+
+/* Farthest end of the sized functions of a group; its start when there are none. */
+static uint64_t group_reach(const struct functab *t, size_t g)
+{
+	uint64_t reach = t->groups.v[g].start;
+	size_t i;
+
+	for (i = t->groups.v[g].first; i < group_end(t, g); i++)
+		if (!(t->funcs.v[i].flags & FUNC_SIZELESS) && t->funcs.v[i].end > reach)
+			reach = t->funcs.v[i].end;
+	return reach;
+}
+
+struct open_group {
+	uint64_t end;
+	uint32_t group;
+};
+
+/* Every group that covers an address and starts before it is on the stack of open groups when the
+ * last group at or before that address is reached, so following `outer` from there meets them all.
+ */
+static int link_groups(struct functab *t)
+{
+	VEC(struct open_group) open = {0};
+	size_t g;
+
+	for (g = 0; g < t->groups.n; g++) {
+		struct func_group *group = &t->groups.v[g];
+		uint64_t reach = group_reach(t, g);
+
+		while (open.n && open.v[open.n - 1].end <= group->start)
+			open.n--;
+		group->outer = open.n ? open.v[open.n - 1].group : FUNC_NONE;
+		if (reach > group->start &&
+		    vec_push(&open, (struct open_group){reach, (uint32_t)g})) {
+			vec_done(&open);
+			return -1;
+		}
+	}
+	vec_done(&open);
+	return 0;
+}
+
+int functab_finish(struct functab *t)
+{
+	size_t i;
+
+	if (sort_funcs(t) || vec_reserve(&t->groups, t->funcs.n))
+		return -1;
+	t->groups.n = 0;
+	for (i = 0; i < t->funcs.n; i++)
+		if (!i || t->funcs.v[i].start != t->funcs.v[i - 1].start)
+			t->groups.v[t->groups.n++] =
+				(struct func_group){t->funcs.v[i].start, (uint32_t)i, FUNC_NONE};
+	return link_groups(t);
+}
+
+void functab_done(struct functab *t)
+{
+	vec_done(&t->funcs);
+	vec_done(&t->groups);
+	arena_done(&t->names);
+	*t = (struct functab){0};
+}
+
+/* perf's tie break between aliases of the kernel's system calls (tools/perf/util/symbol.c). */
+static bool is_syscall_alias(const char *name)
+{
+	return !strncmp(name, "SyS", 3) || !strncmp(name, "compat_SyS", 10);
+}
+
+/* True when b is a better name than a, which was added earlier. */
+static bool is_better(const struct func *a, const struct func *b)
+{
+	size_t na, nb;
+
+	if ((a->flags ^ b->flags) & FUNC_WEAK)
+		return a->flags & FUNC_WEAK;
+	if ((a->flags ^ b->flags) & FUNC_GLOBAL)
+		return b->flags & FUNC_GLOBAL;
+	if (a->name == b->name)
+		return false;
+	na = strspn(a->name, "_");
+	nb = strspn(b->name, "_");
+	if (na != nb)
+		return nb < na;
+	na = strlen(a->name);
+	nb = strlen(b->name);
+	if (na != nb)
+		return nb > na;
+	return is_syscall_alias(a->name) && !is_syscall_alias(b->name);
+}
+
+/* The best function of group g that covers addr; of those with sizes, or of those without. */
+static const struct func *pick(const struct functab *t, size_t g, uint64_t addr, unsigned sizeless)
+{
+	const struct func *best = NULL;
+	size_t i, end = group_end(t, g);
+
+	if (end - t->groups.v[g].first > ALIASES_MAX)
+		end = t->groups.v[g].first + ALIASES_MAX;
+	for (i = t->groups.v[g].first; i < end; i++) {
+		const struct func *f = &t->funcs.v[i];
+
+		if ((f->flags & FUNC_SIZELESS) != sizeless || addr >= f->end)
+			continue;
+		if (!best || (t->latest_wins ? f->tag >= best->tag : is_better(best, f)))
+			best = f;
+	}
+	return best;
+}
+
+/* The last group that starts at or before addr: doubling steps from the cursor, then halving. */
+static size_t seek(const struct functab *t, uint64_t addr, struct func_cursor *cursor)
+{
+	const struct func_group *v = t->groups.v;
+	size_t n = t->groups.n, lo = 0, hi = n, step = 1;
+
+	if (!n || addr < v[0].start)
+		return n;
+	if (cursor->group < n && v[cursor->group].start <= addr) {
+		lo = cursor->group;
+		while (lo + step < n && v[lo + step].start <= addr) {
+			lo += step;
+			step *= 2;
+		}
+		hi = lo + step < n ? lo + step : n;
+	}
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (v[mid].start <= addr)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	cursor->group = lo;
+	return lo;
+}
+
+const struct func *functab_find(const struct functab *t, uint64_t addr, struct func_cursor *cursor)
+{
+	size_t last = seek(t, addr, cursor), g = last;
+	const struct func *best = NULL;
+	unsigned hops;
+
+	if (last == t->groups.n)
+		return NULL;
+	for (hops = 0; hops < NESTING_MAX && g != FUNC_NONE; hops++) {
+		const struct func *f = pick(t, g, addr, 0);
+
+		if (f && !t->latest_wins)
+			return f;
+		if (f && (!best || f->tag > best->tag))
+			best = f;
+		g = t->groups.v[g].outer;
+	}
+	return best ? best : pick(t, last, addr, FUNC_SIZELESS);
+}
+
+size_t functab_aliases(const struct functab *t, const struct func *f, uint64_t addr)
+{
+	const struct func *seen[64]; /* different names; more are not told apart, only counted */
+	size_t n = 0, i, j, first = (size_t)(f - t->funcs.v);
+
+	while (first && t->funcs.v[first - 1].start == f->start &&
+	       (size_t)(f - t->funcs.v) - first < ALIASES_MAX)
+		first--;
+	for (i = first; i < t->funcs.n && t->funcs.v[i].start == f->start; i++) {
+		const struct func *g = &t->funcs.v[i];
+
+		if (i - first >= ALIASES_MAX)
+			break;
+		if (addr >= g->end || (g->flags ^ f->flags) & FUNC_SIZELESS ||
+		    !strcmp(g->name, f->name))
+			continue;
+		for (j = 0; j < n && j < 64; j++)
+			if (!strcmp(seen[j]->name, g->name))
+				break;
+		if (j < n && j < 64)
+			continue;
+		if (n < 64)
+			seen[n] = g;
+		n++;
+	}
+	return n;
+}
