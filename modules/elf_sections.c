@@ -65,6 +65,7 @@ static struct image_section make_section(const struct elf_image *img, const Elf6
 		.info = s->sh_info,
 		.entsize = s->sh_entsize,
 		.index = (uint32_t)index,
+		.align = s->sh_addralign,
 	};
 	if (s->sh_type != SHT_NOBITS)
 		r.s.data = image_bytes_at(img, s->sh_offset, s->sh_size);

@@ -39,6 +39,7 @@ struct elf_section {
 	uint32_t link, info;
 	uint64_t entsize;
 	uint32_t index;
+	uint64_t align; /* sh_addralign */
 };
 
 /* Opens and maps a file; headers are validated here (32/64 bit, both byte orders are recognised). */

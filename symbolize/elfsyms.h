@@ -1,0 +1,53 @@
+/* elfsyms.h - the functions of one ELF module, from all of its symbol tables. Private to
+ * symbolize/. */
+#ifndef SYMBOLIZE_ELFSYMS_H
+#define SYMBOLIZE_ELFSYMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "modules/modules.h"
+#include "symbolize/functab.h"
+
+/* ---- symtab.c: .symtab, .dynsym ---------------------------------------------------------- */
+
+/* Adds the functions of one symbol table (".symtab", ".dynsym"). *n tells how many there were. 0,
+ * or -1 when out of memory; a table that is absent or damaged adds what can be read. Names live
+ * with img. */
+int symtab_read(struct functab *tab, struct elf_image *img, const char *section, size_t *n);
+
+/* ---- plt.c: stubs of the procedure linkage table ------------------------------------------ */
+
+/* Whether vaddr lies in .plt, .plt.sec, .plt.got or .iplt. */
+bool plt_covers(struct elf_image *img, uint64_t vaddr);
+/* Adds "NAME@plt" for every stub whose jump goes through a relocated slot, and ".plt" for the rest
+ * of these sections. `funcs` names the targets of IRELATIVE relocations. x86_64, i386 and aarch64.
+ * 0, or -1 when out of memory. Names live in tab. */
+int plt_read(struct functab *tab, struct elf_image *img, const struct functab *funcs);
+
+/* ---- fde.c: where functions start, according to .eh_frame_hdr ----------------------------- */
+
+/* The greatest start of a frame description at or below vaddr. False when the file has no usable
+ * search table or no such start. */
+bool fde_start(struct elf_image *img, uint64_t vaddr, uint64_t *ret);
+
+/* ---- elfsyms.c: all of them together ------------------------------------------------------ */
+
+struct elfsyms {
+	struct elf_image *image; /* may be NULL when only a debug file was found */
+	struct functab tab, plt;
+	bool plt_read;
+	char source[2 *
+		    256]; /* "symtab of PATH", "dynsym of PATH" ...; "" when there are no symbols */
+};
+
+/* From image, debug file and MiniDebugInfo, whichever are there. 0, or -1 when out of memory. */
+int elfsyms_load(struct elfsyms *s, const struct module *mod);
+void elfsyms_done(struct elfsyms *s);
+/* Rising addresses are cheapest. *ret is NULL when no function covers vaddr. One thread at a time.
+ * 0, or -1 when out of memory. */
+int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
+		 const struct func **ret);
+
+#endif

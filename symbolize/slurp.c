@@ -1,0 +1,97 @@
+/* slurp.c - read until the end, because files of /proc do not know their size. */
+#include "symbolize/slurp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_BYTES = 64 << 10 };
+
+static int read_all(int fd, size_t max, char **data, size_t *size)
+{
+	size_t cap = *size < max ? *size : max, n = 0;
+	char *p = NULL, *bigger;
+	ssize_t got;
+
+	for (;;) {
+		if (!p || n == cap) {
+			if (p)
+				cap = cap < max / 2 ? cap * 2 : max;
+			bigger = realloc(p, cap + 1);
+			if (!bigger) {
+				free(p);
+				return ENOMEM;
+			}
+			p = bigger;
+		}
+		got = read(fd, p + n, cap - n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			int e = errno;
+
+			free(p);
+			return e;
+		}
+		n += (size_t)got;
+		if (!got || n == max)
+			break;
+	}
+	p[n] = 0;
+	*data = p;
+	*size = n;
+	return 0;
+}
+
+int slurp(const char *path, size_t max, char **data, size_t *size, bool *cut, struct err *err)
+{
+	/* Not blocking: the name comes from a recording and may be a FIFO by now. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e;
+	struct stat st;
+
+	if (fd < 0)
+		return err_errno(err, errno, path, "open");
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
+	}
+	*size = FIRST_BYTES;
+	if (st.st_size > 0 && (uint64_t)st.st_size < max)
+		*size = (size_t)st.st_size +
+			1; /* one more, so that the end is met without growing */
+	e = read_all(fd, max, data, size);
+	close(fd);
+	if (e)
+		return err_errno(err, e, path, "read");
+	if (cut)
+		*cut = *size == max;
+	return 0;
+}
+
+bool take_hex(char **p, uint64_t *ret)
+{
+	uint64_t v = 0;
+	char *s = *p;
+
+	for (;; s++) {
+		char letter = *s | 0x20;
+		unsigned digit;
+
+		if (*s >= '0' && *s <= '9')
+			digit = (unsigned)(*s - '0');
+		else if (letter >= 'a' && letter <= 'f')
+			digit = (unsigned)(letter - 'a' + 10);
+		else
+			break;
+		if (v >> 60)
+			return false;
+		v = v << 4 | digit;
+	}
+	if (s == *p)
+		return false;
+	*p = s;
+	*ret = v;
+	return true;
+}

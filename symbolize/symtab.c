@@ -1,0 +1,257 @@
+/* symtab.c - which entries of an ELF symbol table are functions, and how far they reach.
+ *
+ * Law: ELF gABI chapter 4 "Symbol Table". The choice of types is perf's
+ * (tools/perf/util/symbol-elf.c), so that names agree: FUNC, GNU_IFUNC and OBJECT, and NOTYPE
+ * labels that are not hidden; here only in executable sections, because only code is looked up. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "symbolize/elfsyms.h"
+
+/* Where symbols of one section may lie. end == 0: no code. */
+struct bounds {
+	uint64_t start, end;
+};
+
+struct reader {
+	struct elf_image *img;
+	struct bounds *sections; /* by section index; as placed in memory */
+	size_t n_sections;
+	bool by_segment; /* no section headers: the executable segments bound the symbols */
+	const char *strings;
+	size_t strings_size;  /* up to and including the last NUL */
+	const uint8_t *shndx; /* .symtab_shndx: u32 per symbol, for SHN_XINDEX */
+	size_t n_shndx;
+	uint16_t machine;
+	bool is_64, swap;
+	bool relocatable; /* ET_REL: values count from the section's start */
+};
+
+/* A kernel module's code as the kernel puts it together when loading it: the executable sections in
+ * file order, each aligned, without those that are dropped after init (kernel/module/main.c,
+ * __layout_sections()). Address 0 is the module's base. */
+static void place_sections(struct reader *r)
+{
+	uint64_t at = 0;
+	struct elf_section s;
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < r->n_sections; i++) {
+		uint64_t align;
+
+		if (!elf_image_section_at(r->img, i, &name, &s) || !(s.flags & SHF_ALLOC) ||
+		    !(s.flags & SHF_EXECINSTR) || !strncmp(name, ".init", 5))
+			continue;
+		align = s.align && !(s.align & (s.align - 1)) ? s.align : 1;
+		at = (at + align - 1) & ~(align - 1);
+		if (s.size > INT64_MAX || at > INT64_MAX)
+			return;
+		r->sections[i] = (struct bounds){at, at + s.size};
+		at += s.size;
+	}
+}
+
+static int read_bounds(struct reader *r)
+{
+	size_t n = elf_image_section_count(r->img), i;
+	struct elf_section s;
+	const char *name;
+
+	r->by_segment = true;
+	r->sections = calloc(n ? n : 1, sizeof *r->sections);
+	if (!r->sections)
+		return -1;
+	r->n_sections = n;
+	if (r->relocatable) {
+		r->by_segment = false;
+		place_sections(r);
+		return 0;
+	}
+	for (i = 0; i < n; i++) {
+		if (!elf_image_section_at(r->img, i, &name, &s))
+			continue;
+		if (!(s.flags & SHF_ALLOC) || !(s.flags & SHF_EXECINSTR) ||
+		    s.vaddr > UINT64_MAX - s.size)
+			continue;
+		r->sections[i] = (struct bounds){s.vaddr, s.vaddr + s.size};
+		r->by_segment = false;
+	}
+	return 0;
+}
+
+static struct bounds segment_bounds(const struct elf_image *img, uint64_t vaddr)
+{
+	const struct elf_segment *g;
+	size_t n = elf_image_segments(img, &g), i;
+
+	for (i = 0; i < n; i++)
+		if (g[i].flags & PF_X && vaddr >= g[i].vaddr && vaddr - g[i].vaddr < g[i].memsz &&
+		    g[i].vaddr <= UINT64_MAX - g[i].memsz)
+			return (struct bounds){g[i].vaddr, g[i].vaddr + g[i].memsz};
+	return (struct bounds){0};
+}
+
+/* The code around a symbol; end == 0 when it is not code, or lies outside of its section as the
+ * symbols of discarded sections do. */
+static struct bounds bounds_of(const struct reader *r, Elf64_Sym *sym, size_t i)
+{
+	uint32_t shndx = sym->st_shndx;
+	struct buf b;
+
+	if (shndx == SHN_UNDEF || (shndx >= SHN_LORESERVE && shndx != SHN_XINDEX))
+		return (struct bounds){0};
+	if (r->by_segment)
+		return segment_bounds(r->img, sym->st_value);
+	if (shndx == SHN_XINDEX) {
+		if (i >= r->n_shndx)
+			return (struct bounds){0};
+		b = buf_make(r->shndx + 4 * i, 4, 0, r->swap);
+		shndx = buf_u32(&b);
+	}
+	if (shndx >= r->n_sections)
+		return (struct bounds){0};
+	if (r->relocatable)
+		sym->st_value += r->sections[shndx].start;
+	if (sym->st_value < r->sections[shndx].start || sym->st_value >= r->sections[shndx].end)
+		return (struct bounds){0};
+	return r->sections[shndx];
+}
+
+static Elf64_Sym read_sym(struct buf *b, bool is_64)
+{
+	Elf64_Sym s;
+
+	s.st_name = buf_u32(b);
+	if (is_64) {
+		s.st_info = buf_u8(b);
+		s.st_other = buf_u8(b);
+		s.st_shndx = buf_u16(b);
+		s.st_value = buf_u64(b);
+		s.st_size = buf_u64(b);
+	} else {
+		s.st_value = buf_u32(b);
+		s.st_size = buf_u32(b);
+		s.st_info = buf_u8(b);
+		s.st_other = buf_u8(b);
+		s.st_shndx = buf_u16(b);
+	}
+	return s;
+}
+
+static bool is_wanted_type(const Elf64_Sym *s)
+{
+	unsigned visibility = ELF64_ST_VISIBILITY(s->st_other);
+
+	switch (ELF64_ST_TYPE(s->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+	case STT_OBJECT:
+		return true;
+	case STT_NOTYPE:
+		return visibility != STV_HIDDEN && visibility != STV_INTERNAL;
+	default:
+		return false;
+	}
+}
+
+/* "$x", "$d.12": marks of code and data inside of functions (AAELF, RISC-V psABI). */
+static bool is_mapping_symbol(uint16_t machine, const char *name)
+{
+	const char *letters = machine == EM_RISCV ? "dx" : "adtx";
+
+	if (name[0] != '$' || (machine != EM_ARM && machine != EM_AARCH64 && machine != EM_RISCV))
+		return false;
+	return name[1] && strchr(letters, name[1]) &&
+	       (!name[2] || name[2] == '.' || machine == EM_RISCV);
+}
+
+static int add_symbol(const struct reader *r, struct functab *tab, Elf64_Sym *sym, size_t i)
+{
+	unsigned bind = ELF64_ST_BIND(sym->st_info);
+	struct func f = {0};
+	struct bounds b;
+
+	if (!sym->st_name || sym->st_name >= r->strings_size || !is_wanted_type(sym))
+		return 0;
+	/* The lowest bit says Thumb (AAELF). */
+	if (r->machine == EM_ARM && ELF64_ST_TYPE(sym->st_info) == STT_FUNC)
+		sym->st_value &= ~(uint64_t)1;
+	b = bounds_of(r, sym, i);
+	f.name = r->strings + sym->st_name;
+	if (!b.end || !*f.name || is_mapping_symbol(r->machine, f.name))
+		return 0;
+	f.start = sym->st_value;
+	f.end = b.end;
+	if (!sym->st_size)
+		f.flags |= FUNC_SIZELESS;
+	else if (sym->st_size < b.end - f.start)
+		f.end = f.start + sym->st_size;
+	if (bind == STB_WEAK)
+		f.flags |= FUNC_WEAK;
+	else if (bind == STB_GLOBAL)
+		f.flags |= FUNC_GLOBAL;
+	return functab_add(tab, &f);
+}
+
+static bool open_strings(struct reader *r, uint32_t link)
+{
+	struct elf_section s;
+	const char *name;
+	const uint8_t *last;
+
+	if (!elf_image_section_at(r->img, link, &name, &s) || !s.data || !s.size)
+		return false;
+	last = memrchr(s.data, 0, (size_t)s.size);
+	if (!last)
+		return false;
+	r->strings = (const char *)s.data;
+	r->strings_size = (size_t)(last - s.data) + 1;
+	return true;
+}
+
+static void find_shndx(struct reader *r, uint32_t symtab)
+{
+	struct elf_section s;
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < r->n_sections; i++)
+		if (elf_image_section_at(r->img, i, &name, &s) && s.type == SHT_SYMTAB_SHNDX &&
+		    s.link == symtab && s.data) {
+			r->shndx = s.data;
+			r->n_shndx = (size_t)s.size / 4;
+		}
+}
+
+int symtab_read(struct functab *tab, struct elf_image *img, const char *section, size_t *n)
+{
+	struct reader r = {.img = img,
+			   .machine = elf_image_machine(img),
+			   .is_64 = elf_image_is_64(img),
+			   .swap = elf_image_swapped(img),
+			   .relocatable = elf_image_type(img) == ET_REL};
+	size_t entsize = r.is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), before = tab->funcs.n,
+	       i = 0;
+	struct elf_section s;
+	struct buf b;
+	int rc = 0;
+
+	*n = 0;
+	if (!elf_image_section(img, section, &s, NULL) || !s.data ||
+	    (s.entsize && s.entsize != entsize) || !open_strings(&r, s.link))
+		return 0;
+	if (read_bounds(&r))
+		return -1;
+	find_shndx(&r, s.index);
+	for (b = buf_make(s.data, (size_t)s.size, s.off, r.swap); !rc && buf_left(&b) >= entsize;
+	     i++) {
+		struct buf entry = buf_sub(&b, entsize);
+		Elf64_Sym sym = read_sym(&entry, r.is_64);
+
+		rc = add_symbol(&r, tab, &sym, i);
+	}
+	free(r.sections);
+	*n = tab->funcs.n - before;
+	return rc;
+}
