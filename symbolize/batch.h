@@ -1,0 +1,23 @@
+/* batch.h - the work of one symbolizer_run(). Private to symbolize/. */
+#ifndef SYMBOLIZE_BATCH_H
+#define SYMBOLIZE_BATCH_H
+
+#include "base/arena.h"
+#include "base/strtab.h"
+#include "symbolize/source.h"
+
+/* What is kept from batch to batch. */
+struct symbolizer {
+	struct source_env env;
+	VEC(struct source *) sources; /* by dso id; NULL where no query was */
+	struct strtab strings;
+	struct arena lines; /* struct sym_line of all answers */
+	struct symbolize_stats stats;
+	enum sym_demangle demangle;
+	unsigned n_threads;
+};
+
+int batch_run(struct symbolizer *s, const struct sym_query *queries, size_t n,
+	      struct sym_result *results, struct err *err);
+
+#endif

@@ -1,0 +1,269 @@
+/* kernel.c - finds the symbol list of the kernel that was recorded, and how far that kernel was
+ * moved.
+ *
+ * In this order: the file the user names; the copy in the recording; perf's build-id cache; the
+ * running kernel's own, when it is the recorded one. Addresses in a list from another boot differ
+ * from the recorded ones by the difference of the two random offsets (KASLR); the recording's
+ * kernel map tells where _text was: perf stores that address as the map's page offset. */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/buf.h"
+#include "symbolize/kallsyms.h"
+#include "symbolize/slurp.h"
+#include "symbolize/source.h"
+
+enum {
+	KALLSYMS_MAX_BYTES = 512 << 20,
+	NOTES_MAX_BYTES = 64 << 10,
+	/* x86 and arm64 move the kernel by multiples of this (CONFIG_PHYSICAL_ALIGN,
+	   MIN_KIMG_ALIGN) */
+	KASLR_STEP = 2 << 20,
+};
+
+struct kernel {
+	const struct dso *dso; /* NULL: none was looked up */
+	char *given;	       /* path; NULL */
+	char *data;	       /* of the recording; NULL, also once it is parsed */
+	size_t data_size;
+	pthread_mutex_t lock; /* guards what follows */
+	bool loaded;
+	int rc;
+	enum sym_miss why;
+	struct kallsyms kallsyms;
+	char source[PATH_MAX + 32];
+	struct kernel_symbols symbols;
+};
+
+struct kernel *kernel_new(const struct symbolizer_options *opt)
+{
+	struct kernel *k = calloc(1, sizeof *k);
+
+	if (!k)
+		return NULL;
+	pthread_mutex_init(&k->lock, NULL);
+	if (opt->kallsyms)
+		k->given = strdup(opt->kallsyms);
+	if (opt->kallsyms_data && opt->kallsyms_size <= KALLSYMS_MAX_BYTES) {
+		k->data = malloc(opt->kallsyms_size + 1);
+		if (k->data) {
+			memcpy(k->data, opt->kallsyms_data, opt->kallsyms_size);
+			k->data[opt->kallsyms_size] = 0;
+			k->data_size = opt->kallsyms_size;
+		}
+	}
+	if ((opt->kallsyms && !k->given) || (opt->kallsyms_data && !k->data)) {
+		kernel_free(k);
+		return NULL;
+	}
+	return k;
+}
+
+void kernel_free(struct kernel *k)
+{
+	if (!k)
+		return;
+	kallsyms_done(&k->kallsyms);
+	pthread_mutex_destroy(&k->lock);
+	free(k->given);
+	free(k->data);
+	free(k);
+}
+
+void kernel_set_dso(struct kernel *k, const struct dso *dso)
+{
+	if (!k->dso)
+		k->dso = dso;
+}
+
+/* ---- which kernel ------------------------------------------------------------------------ */
+
+/* The build id in the running kernel's notes: ELF notes in native byte order. */
+static bool running_build_id(struct build_id *ret)
+{
+	char *data;
+	size_t size;
+	struct buf b;
+
+	if (slurp("/sys/kernel/notes", NOTES_MAX_BYTES, &data, &size, NULL, NULL))
+		return false;
+	ret->size = 0;
+	for (b = buf_make(data, size, 0, false); buf_left(&b) >= 12 && !ret->size;) {
+		uint32_t namesz = buf_u32(&b), descsz = buf_u32(&b), type = buf_u32(&b);
+		const uint8_t *name = buf_take(&b, ((uint64_t)namesz + 3) & ~(uint64_t)3), *desc;
+
+		desc = buf_take(&b, ((uint64_t)descsz + 3) & ~(uint64_t)3);
+		if (!name || !desc)
+			break;
+		if (type == NT_GNU_BUILD_ID && namesz == 4 && !memcmp(name, "GNU", 4)) {
+			ret->size = descsz < BUILD_ID_MAX ? (uint8_t)descsz : BUILD_ID_MAX;
+			memcpy(ret->bytes, desc, ret->size);
+		}
+	}
+	free(data);
+	return ret->size;
+}
+
+/* Recordings of old perf versions fill ids up with zeroes to 20 bytes. */
+static bool same_id(const struct build_id *a, const struct build_id *b)
+{
+	uint8_t n = a->size < b->size ? a->size : b->size;
+	const struct build_id *longer = a->size < b->size ? b : a;
+
+	if (memcmp(a->bytes, b->bytes, n))
+		return false;
+	for (; n < longer->size; n++)
+		if (longer->bytes[n])
+			return false;
+	return true;
+}
+
+static bool is_running(const struct kernel *k, const struct source_env *env)
+{
+	const struct perf_file_info *info = env->info;
+	struct build_id running;
+	struct utsname u;
+
+	if (k->dso && k->dso->build_id.size && running_build_id(&running))
+		return same_id(&k->dso->build_id, &running);
+	if (!info || !info->os_release || uname(&u))
+		return false;
+	return !strcmp(info->os_release, u.release) &&
+	       (!info->arch || !strcmp(info->arch, u.machine));
+}
+
+uint64_t kernel_shift(const struct source_env *env, uint64_t _text, uint64_t _stext)
+{
+	size_t i, n = env->file ? perf_file_map_count(env->file) : 0;
+
+	for (i = 0; i < n; i++) {
+		const struct map *m = perf_file_map(env->file, i);
+		uint64_t a = m->pgoff - _text, b = m->pgoff - _stext;
+
+		if (m->dso->kind != DSO_KERNEL || !m->pgoff)
+			continue;
+		/* perf takes _text or _stext, whichever it finds first; a real shift is a whole
+		 * step */
+		if ((_text && !a) || (_stext && !b))
+			return 0;
+		if (_text && a % KASLR_STEP == 0)
+			return a;
+		if (_stext && b % KASLR_STEP == 0)
+			return b;
+	}
+	return 0;
+}
+
+/* ---- loading ----------------------------------------------------------------------------- */
+
+/* Takes over text. */
+static int parse(struct kernel *k, char *text, size_t size, bool same_boot)
+{
+	if (kallsyms_parse(&k->kallsyms, text, size))
+		return -ERR_NOMEM;
+	if (k->kallsyms.hidden)
+		k->why = SYM_MISS_KPTR_RESTRICT;
+	if (k->kallsyms.hidden || !k->kallsyms.tab.funcs.n) {
+		kallsyms_done(&k->kallsyms);
+		return 0;
+	}
+	k->why = SYM_MISS_FOUND;
+	k->symbols.same_boot = same_boot;
+	return 0;
+}
+
+static int load_file(struct kernel *k, const char *path, bool same_boot)
+{
+	char *text;
+	size_t size;
+	int rc = slurp(path, KALLSYMS_MAX_BYTES, &text, &size, NULL, NULL);
+
+	if (rc)
+		return rc == -ERR_NOMEM ? rc : 0;
+	snprintf(k->source, sizeof k->source, "%s", path);
+	return parse(k, text, size, same_boot);
+}
+
+/* ~/.debug/[kernel.kallsyms]/BUILD-ID/kallsyms, kept there by perf. */
+static int load_cached(struct kernel *k)
+{
+	const char *dir = getenv("PERF_BUILDID_DIR"), *home = getenv("HOME");
+	char path[PATH_MAX], id[2 * BUILD_ID_MAX + 1] = "";
+	unsigned i;
+
+	if (!k->dso || !k->dso->build_id.size)
+		return 0;
+	for (i = 0; i < k->dso->build_id.size && i < BUILD_ID_MAX; i++)
+		snprintf(id + 2 * i, 3, "%02x", k->dso->build_id.bytes[i]);
+	if (dir && *dir)
+		snprintf(path, sizeof path, "%s/[kernel.kallsyms]/%s/kallsyms", dir, id);
+	else if (home && *home)
+		snprintf(path, sizeof path, "%s/.debug/[kernel.kallsyms]/%s/kallsyms", home, id);
+	else
+		return 0;
+	return load_file(k, path, false);
+}
+
+static int load(struct kernel *k, const struct source_env *env)
+{
+	char *data = k->data;
+	bool running;
+	int rc;
+
+	k->why = SYM_MISS_NO_KALLSYMS;
+	if (k->given)
+		return load_file(k, k->given, true);
+	if (data) {
+		snprintf(k->source, sizeof k->source, "kallsyms in the recording");
+		k->data = NULL;
+		rc = parse(k, data, k->data_size, true);
+		if (rc || k->why == SYM_MISS_FOUND)
+			return rc;
+	}
+	/* The running kernel first: its list also has the modules where they are now. */
+	running = is_running(k, env);
+	if (running) {
+		rc = load_file(k, "/proc/kallsyms", true);
+		if (rc || k->why == SYM_MISS_FOUND)
+			return rc;
+	} else if (k->why != SYM_MISS_KPTR_RESTRICT) {
+		k->why = SYM_MISS_OTHER_KERNEL;
+	}
+	return load_cached(k);
+}
+
+static void publish(struct kernel *k, const struct source_env *env)
+{
+	struct kernel_symbols *sym = &k->symbols;
+
+	sym->tab = &k->kallsyms.tab;
+	sym->source = k->source;
+	sym->modules = k->kallsyms.modules.v;
+	sym->shift = kernel_shift(env, k->kallsyms._text, k->kallsyms._stext);
+	if (sym->shift)
+		sym->same_boot = false;
+}
+
+int kernel_symbols(struct kernel *k, const struct source_env *env,
+		   const struct kernel_symbols **ret, enum sym_miss *why, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&k->lock);
+	if (!k->loaded) {
+		k->rc = load(k, env);
+		k->loaded = true;
+		if (!k->rc && k->why == SYM_MISS_FOUND)
+			publish(k, env);
+	}
+	rc = k->rc;
+	*why = k->why;
+	*ret = k->symbols.tab ? &k->symbols : NULL;
+	pthread_mutex_unlock(&k->lock);
+	return rc ? err_nomem(err) : 0;
+}

@@ -1,0 +1,111 @@
+/* source.c - which source answers for which kind of dso, and what they share. */
+#include "symbolize/source.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const struct source_ops *source_ops_for(enum dso_kind kind)
+{
+	static const struct source_ops *const by_kind[] = {
+		[DSO_FILE] = &elf_source_ops,		[DSO_VDSO] = &elf_source_ops,
+		[DSO_KERNEL] = &kernel_source_ops,	[DSO_KERNEL_MODULE] = &kmod_source_ops,
+		[DSO_ANON] = &jit_source_ops,		[DSO_BPF] = &bpf_source_ops,
+		[DSO_GUEST_KERNEL] = &guest_source_ops, [DSO_UNKNOWN] = &none_source_ops,
+	};
+
+	return (unsigned)kind <= DSO_UNKNOWN ? by_kind[kind] : &none_source_ops;
+}
+
+int source_says(struct source *s, struct err *err, const char *fmt, ...)
+{
+	char *text = NULL, *joined = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return err_nomem(err);
+	if (!s->used) {
+		s->used = text;
+		return 0;
+	}
+	n = asprintf(&joined, "%s, %s", s->used, text);
+	free(text);
+	if (n < 0)
+		return err_nomem(err);
+	free(s->used);
+	s->used = joined;
+	return 0;
+}
+
+void lookup_set(struct lookup *l, const struct source_env *env, const struct functab *tab,
+		const struct func *f, uint64_t addr)
+{
+	if (!f) {
+		l->miss = SYM_MISS_NO_SYMBOL_HERE;
+		return;
+	}
+	l->miss = SYM_MISS_FOUND;
+	l->symbol = f->name;
+	l->offset = addr - f->start;
+	if (env->count_aliases)
+		l->aliases = (uint32_t)functab_aliases(tab, f, addr);
+}
+
+/* ---- dsos that have no symbols of their own ------------------------------------------------ */
+
+static int all_miss(struct source *s, struct lookup *v, size_t n, enum sym_miss miss)
+{
+	size_t i;
+
+	s->miss = miss;
+	for (i = 0; i < n; i++)
+		v[i].miss = (uint8_t)miss;
+	return 0;
+}
+
+static int none_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
+{
+	(void)err;
+	return all_miss(s, v, n, SYM_MISS_NOT_A_FILE);
+}
+
+static int guest_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
+{
+	(void)err;
+	return all_miss(s, v, n, SYM_MISS_NO_KALLSYMS);
+}
+
+const struct source_ops none_source_ops = {.by_ip = true, .symbols = none_symbols};
+const struct source_ops guest_source_ops = {.by_ip = true, .symbols = guest_symbols};
+
+/* ---- BPF programs and trampolines: the path is the symbol ---------------------------------- */
+
+/* KSYMBOL records say where each begins. */
+static uint64_t bpf_start(const struct source *s, uint64_t ip)
+{
+	size_t i, n = s->env->file ? perf_file_map_count(s->env->file) : 0;
+
+	for (i = 0; i < n; i++) {
+		const struct map *m = perf_file_map(s->env->file, i);
+
+		if (m->dso == s->dso && ip >= m->start && ip < m->end)
+			return m->start;
+	}
+	return ip;
+}
+
+static int bpf_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		v[i].symbol = s->dso->path;
+		v[i].offset = v[i].key - bpf_start(s, v[i].key);
+	}
+	return s->used ? 0 : source_says(s, err, "name in the recording");
+}
+
+const struct source_ops bpf_source_ops = {.by_ip = true, .symbols = bpf_symbols};

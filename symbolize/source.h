@@ -1,0 +1,125 @@
+/* source.h - what answers for one dso, and the form in which it does. Private to symbolize/.
+ *
+ * A batch goes through the sources in phases: symbols() of all of them, lines() of those that have
+ * debug information, then names are demangled and interned by batch.c. A source is used by one
+ * thread at a time; different sources run in parallel.
+ */
+#ifndef SYMBOLIZE_SOURCE_H
+#define SYMBOLIZE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "symbolize/dwarf.h"
+#include "symbolize/functab.h"
+#include "symbolize/symbolize.h"
+
+/* One distinct address of a dso. */
+struct lookup {
+	uint64_t key;		   /* off or ip, as the source asked for */
+	uint64_t off, ip, time_ns; /* as in sym_query */
+	uint64_t vaddr;		   /* set by symbols() when has_vaddr */
+	const char *symbol;	   /* as in the file; lives as long as the source. NULL: none */
+	uint64_t offset;	   /* from the symbol's start */
+	uint32_t aliases;
+	uint32_t first_frame, n_frames; /* inline chain, innermost first, in frame_list */
+	bool has_vaddr;
+	bool no_function; /* the chain is one frame that has only file and line */
+	uint8_t miss;	  /* enum sym_miss */
+};
+
+struct frame_list {
+	VEC(struct dwarf_frame) v;
+};
+
+/* What all sources may use. Read-only while a batch runs, but for what locks itself. */
+struct source_env {
+	struct modules *modules;
+	const struct perf_file_info *info; /* may be NULL */
+	const struct perf_file *file;	   /* may be NULL */
+	const char *vmlinux;		   /* given by the user; NULL */
+	bool no_inline, count_aliases;
+	struct kernel *kernel;
+};
+
+struct source {
+	const struct source_ops *ops;
+	const struct source_env *env;
+	const struct dso *dso;
+	void *state;	    /* of the ops; NULL until they make it */
+	enum sym_miss miss; /* why the source as a whole names nothing; FOUND */
+	bool found;	    /* some address got a name */
+	char *used;	    /* what symbolizer_source() says; NULL: nothing */
+};
+
+struct source_ops {
+	bool by_ip; /* looks up runtime addresses instead of file offsets */
+	/* Fills symbol, offset, vaddr or miss of v[0..n), sorted by key. */
+	int (*symbols)(struct source *s, struct lookup *v, size_t n, struct err *err);
+	/* Both NULL when the source knows no lines. Cost is in bytes of debug information, 0: none.
+	 */
+	uint64_t (*lines_cost)(struct source *s);
+	int (*lines)(struct source *s, struct lookup *v, size_t n, struct frame_list *frames,
+		     unsigned n_threads, struct err *err);
+	/* Frees what frames point into; called after every batch. NULL: nothing to do */
+	void (*end_batch)(struct source *s);
+	void (*done)(struct source *s);
+};
+
+/* The ops of a kind of dso. */
+const struct source_ops *source_ops_for(enum dso_kind kind);
+
+extern const struct source_ops elf_source_ops;	  /* src_elf.c: files, the vDSO */
+extern const struct source_ops kernel_source_ops; /* src_kernel.c: the kernel */
+extern const struct source_ops kmod_source_ops;	  /* src_kmod.c: its modules */
+extern const struct source_ops jit_source_ops;	  /* src_jit.c: code without a file */
+extern const struct source_ops bpf_source_ops;	  /* source.c: code that has only a name */
+extern const struct source_ops guest_source_ops;  /* source.c: kernels of virtual machines */
+extern const struct source_ops none_source_ops;	  /* source.c: nothing known */
+
+/* Appends ", text" to what symbolizer_source() says. 0, or ERR_NOMEM. */
+int source_says(struct source *s, struct err *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Sets symbol, offset and aliases of a lookup from a function of a table; f may be NULL: then miss.
+ */
+void lookup_set(struct lookup *l, const struct source_env *env, const struct functab *tab,
+		const struct func *f, uint64_t addr);
+
+/* ---- elf_lines.c: DWARF for lookups that have a vaddr -------------------------------------- */
+
+uint64_t elf_lines_cost(const struct module *mod);
+/* *index is made, and freed by the caller after the batch; NULL when there is no DWARF. */
+int elf_lines(struct dwarf_index **index, struct module *mod, struct lookup *v, size_t n,
+	      struct frame_list *frames, unsigned n_threads, struct err *err);
+
+/* ---- kernel.c: the symbols of the recorded kernel ------------------------------------------ */
+
+struct kernel;
+
+/* Nothing is read yet, except that opt->kallsyms_data is copied. NULL when out of memory. */
+struct kernel *kernel_new(const struct symbolizer_options *opt);
+void kernel_free(struct kernel *k);
+/* The kernel's dso, whose build id counts. Before the first batch that has one is run. */
+void kernel_set_dso(struct kernel *k, const struct dso *dso);
+
+/* kallsyms of the recorded kernel; *ret is NULL when there is none, *why then says why. Loaded at
+ * the first call, from any thread. `module` finds the symbols of one module ("" for the kernel):
+ * where the list comes from another boot, modules lie elsewhere. 0, or ERR_NOMEM. */
+struct kernel_symbols {
+	const struct functab *tab;
+	const char *source;	    /* "kallsyms of ..." */
+	uint64_t shift;		    /* runtime address - address in the table */
+	bool same_boot;		    /* addresses of modules are right too */
+	const char *const *modules; /* by tag */
+};
+int kernel_symbols(struct kernel *k, const struct source_env *env,
+		   const struct kernel_symbols **ret, enum sym_miss *why, struct err *err);
+/* How far the recorded kernel was moved against a table that has _text and _stext at these
+ * addresses (0: not known). 0 when the recording does not tell. */
+uint64_t kernel_shift(const struct source_env *env, uint64_t _text, uint64_t _stext);
+
+#endif

@@ -1,0 +1,176 @@
+/* src_kernel.c - the kernel: vmlinux with lines where there is one, else kallsyms. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolize/elfsyms.h"
+#include "symbolize/source.h"
+
+struct kernel_state {
+	struct module own;  /* of a vmlinux given by the user */
+	struct module *mod; /* &own, or what was found by build id; NULL: no vmlinux */
+	struct elfsyms vmlinux;
+	uint64_t vmlinux_shift;
+	struct dwarf_index *dwarf; /* of this batch */
+	bool told_kallsyms, told_dwarf;
+};
+
+/* _text and _stext of a vmlinux. NOTYPE labels, so read them as symbols of the table. */
+static uint64_t start_of(const struct functab *tab, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < tab->funcs.n; i++)
+		if (!strcmp(tab->funcs.v[i].name, name))
+			return tab->funcs.v[i].start;
+	return 0;
+}
+
+static bool ids_differ(const struct build_id *a, const struct build_id *b)
+{
+	return a->size && b->size && (a->size != b->size || memcmp(a->bytes, b->bytes, a->size));
+}
+
+static int open_vmlinux(struct source *s, struct kernel_state *k, struct err *err)
+{
+	const char *path = s->env->vmlinux;
+	struct elf_image *img = NULL;
+
+	if (path) {
+		if (elf_image_open(&img, path, err))
+			return err && err->code == ERR_NOMEM ? -ERR_NOMEM : 0;
+		k->own = (struct module){.dso = s->dso, .image = img, .debug = img};
+		k->mod = &k->own;
+		if (ids_differ(&s->dso->build_id, elf_image_build_id(img))) {
+			s->miss = SYM_MISS_OTHER_KERNEL;
+			k->mod = NULL;
+			return 0;
+		}
+	} else if (!s->env->no_inline && s->dso->build_id.size) {
+		k->mod = modules_get(s->env->modules, s->dso);
+		if (!k->mod)
+			return err_nomem(err);
+		module_debug(s->env->modules, k->mod);
+		if (!k->mod->debug)
+			k->mod = NULL;
+	}
+	if (!k->mod)
+		return 0;
+	if (elfsyms_load(&k->vmlinux, k->mod))
+		return err_nomem(err);
+	k->vmlinux_shift = kernel_shift(s->env, start_of(&k->vmlinux.tab, "_text"),
+					start_of(&k->vmlinux.tab, "_stext"));
+	return *k->vmlinux.source ? source_says(s, err, "%s", k->vmlinux.source) : 0;
+}
+
+static int find_in_vmlinux(struct source *s, struct kernel_state *k, struct lookup *v, size_t n,
+			   struct err *err)
+{
+	struct func_cursor cursor = {0};
+	const struct func *f;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		v[i].vaddr = v[i].key - k->vmlinux_shift;
+		v[i].has_vaddr = true;
+		if (elfsyms_find(&k->vmlinux, v[i].vaddr, &cursor, &f))
+			return err_nomem(err);
+		lookup_set(&v[i], s->env, &k->vmlinux.tab, f, v[i].vaddr);
+	}
+	return 0;
+}
+
+static int find_in_kallsyms(struct source *s, struct kernel_state *k, struct lookup *v, size_t n,
+			    struct err *err)
+{
+	const struct kernel_symbols *sym;
+	struct func_cursor cursor = {0};
+	enum sym_miss why;
+	size_t i;
+
+	if (kernel_symbols(s->env->kernel, s->env, &sym, &why, err))
+		return -ERR_NOMEM;
+	if (!sym && s->miss == SYM_MISS_FOUND)
+		s->miss = why;
+	for (i = 0; i < n; i++) {
+		uint64_t addr = v[i].key - (sym ? sym->shift : 0);
+
+		if (v[i].symbol)
+			continue;
+		if (sym)
+			lookup_set(&v[i], s->env, sym->tab, functab_find(sym->tab, addr, &cursor),
+				   addr);
+		else
+			v[i].miss = (uint8_t)s->miss;
+	}
+	if (!sym || k->told_kallsyms)
+		return 0;
+	k->told_kallsyms = true;
+	return source_says(s, err, "%s", sym->source);
+}
+
+static int kernel_source_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
+{
+	struct kernel_state *k = s->state;
+	size_t i;
+	int rc = 0;
+
+	if (!k) {
+		s->state = k = calloc(1, sizeof *k);
+		rc = k ? open_vmlinux(s, k, err) : err_nomem(err);
+	}
+	if (!rc && k->mod)
+		rc = find_in_vmlinux(s, k, v, n, err);
+	for (i = 0; !rc && i < n; i++)
+		if (!v[i].symbol)
+			return find_in_kallsyms(s, k, v, n, err);
+	return rc;
+}
+
+static uint64_t kernel_cost(struct source *s)
+{
+	struct kernel_state *k = s->state;
+
+	return k->mod ? elf_lines_cost(k->mod) : 0;
+}
+
+static int kernel_lines(struct source *s, struct lookup *v, size_t n, struct frame_list *frames,
+			unsigned n_threads, struct err *err)
+{
+	struct kernel_state *k = s->state;
+	int rc = elf_lines(&k->dwarf, k->mod, v, n, frames, n_threads, err);
+
+	if (rc || !k->dwarf || k->told_dwarf)
+		return rc;
+	k->told_dwarf = true;
+	return source_says(s, err, "DWARF of %s", elf_image_path(k->mod->debug));
+}
+
+static void kernel_end_batch(struct source *s)
+{
+	struct kernel_state *k = s->state;
+
+	if (!k)
+		return;
+	dwarf_index_free(k->dwarf);
+	k->dwarf = NULL;
+}
+
+static void kernel_done(struct source *s)
+{
+	struct kernel_state *k = s->state;
+
+	if (!k)
+		return;
+	elfsyms_done(&k->vmlinux);
+	elf_image_close(k->own.image);
+	free(k);
+}
+
+const struct source_ops kernel_source_ops = {
+	.by_ip = true,
+	.symbols = kernel_source_symbols,
+	.lines_cost = kernel_cost,
+	.lines = kernel_lines,
+	.end_batch = kernel_end_batch,
+	.done = kernel_done,
+};

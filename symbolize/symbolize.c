@@ -1,0 +1,102 @@
+/* symbolize.c - the symbolizer as its users see it. */
+#include "symbolize/symbolize.h"
+
+#include <stdlib.h>
+
+#include "base/threads.h"
+#include "symbolize/batch.h"
+
+const char *sym_miss_text(enum sym_miss m)
+{
+#define X(name, text) [SYM_MISS_##name] = text,
+	static const char *const texts[] = {SYM_MISSES(X)};
+#undef X
+	return (unsigned)m < SYM_MISS_N ? texts[m] : "unknown";
+}
+
+int symbolizer_new(struct symbolizer **ret, struct modules *modules,
+		   const struct perf_file_info *info, const struct symbolizer_options *opt,
+		   struct err *err)
+{
+	static const struct symbolizer_options defaults;
+	struct symbolizer *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return err_nomem(err);
+	opt = opt ? opt : &defaults;
+	s->env = (struct source_env){
+		.modules = modules,
+		.info = info,
+		.file = opt->file,
+		.vmlinux = opt->vmlinux,
+		.no_inline = opt->no_inline,
+		.count_aliases = opt->count_aliases,
+	};
+	s->demangle = opt->no_demangle ? SYM_DEMANGLE_NONE : opt->demangle;
+	s->n_threads = opt->n_threads ? opt->n_threads : threads_available();
+	s->env.kernel = kernel_new(opt);
+	if (!s->env.kernel || strtab_add_cstr(&s->strings, "") == STRTAB_FAILED) {
+		symbolizer_free(s);
+		return err_nomem(err);
+	}
+	*ret = s;
+	return 0;
+}
+
+void symbolizer_free(struct symbolizer *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->sources.n; i++) {
+		struct source *src = s->sources.v[i];
+
+		if (!src)
+			continue;
+		if (src->ops->done)
+			src->ops->done(src);
+		free(src->used);
+		free(src);
+	}
+	vec_done(&s->sources);
+	kernel_free(s->env.kernel);
+	strtab_done(&s->strings);
+	arena_done(&s->lines);
+	free(s);
+}
+
+int symbolizer_run(struct symbolizer *s, const struct sym_query *queries, size_t n,
+		   struct sym_result *results, struct err *err)
+{
+	return batch_run(s, queries, n, results, err);
+}
+
+const struct strtab *symbolizer_strings(const struct symbolizer *s)
+{
+	return &s->strings;
+}
+
+const struct symbolize_stats *symbolizer_stats(const struct symbolizer *s)
+{
+	return &s->stats;
+}
+
+static const struct source *source_of(const struct symbolizer *s, const struct dso *dso)
+{
+	return dso && dso->id < s->sources.n ? s->sources.v[dso->id] : NULL;
+}
+
+const char *symbolizer_source(const struct symbolizer *s, const struct dso *dso)
+{
+	const struct source *src = source_of(s, dso);
+
+	return src && src->used ? src->used : "";
+}
+
+enum sym_miss symbolizer_miss(const struct symbolizer *s, const struct dso *dso)
+{
+	const struct source *src = source_of(s, dso);
+
+	return !src || src->found ? SYM_MISS_FOUND : src->miss;
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Kernel names. Truth: /proc/kallsyms itself, read here by perf's rules (types t T w W d D b B; of several names
+the global one with the fewest leading underscores, then the longest); perf script on a recording; and lists made
+up here for what this machine does not have (modules, hidden addresses, another kernel)."""
+import bisect
+import os
+import platform
+import random
+import re
+import shutil
+import subprocess
+
+from symtool import *
+
+rng = random.Random(1)
+RELEASE = ["-r", platform.release()]
+
+
+def model():
+    by_start = {}
+    with open("/proc/kallsyms") as f:
+        for order, line in enumerate(f):
+            addr, kind, name, *module = line.split()
+            if kind not in "tTwWdDbB" or name.startswith((".L", "$")):
+                continue
+            rank = (kind not in "wW", kind.isupper(), -(len(name) - len(name.lstrip("_"))), len(name), -order)
+            by_start.setdefault(int(addr, 16), []).append((rank, name, module))
+    return by_start
+
+
+def running_kernel():
+    by_start = model()
+    if not any(by_start):
+        return skip("the running kernel", "kptr_restrict hides the addresses")
+    starts = sorted(by_start)
+    last = max(s for s in starts if not max(by_start[s])[2])
+    addresses = sorted({rng.randrange(starts[0], last) for _ in range(20000)} | set(rng.sample(starts, 3000)))
+    # per-CPU symbols are at the bottom of the address space: nothing is executed there
+    addresses = [a for a in addresses if a >> 48]
+    answers, source, _ = symbolize("kernel", "[kernel.kallsyms]", addresses, *RELEASE)
+    bad = []
+    for a in answers:
+        start = starts[bisect.bisect_right(starts, a.addr) - 1]
+        want = max(by_start[start])[1]
+        if (a.system, a.addr - a.offset) != (want, start):
+            bad.append(f"{a.addr:x}: {a.system}+{a.offset:x}, expected {want} at {start:x}")
+    check(not bad and source == "/proc/kallsyms", f"{len(addresses)} addresses of the running kernel", "\n".join(bad))
+
+
+def which_kernel():
+    for name, options in (("another release", ["-r", "1.2.3"]), ("nothing recorded", []),
+                          ("another build id", [*RELEASE, "-b", "00" * 19 + "01"])):
+        answers, source, reason = symbolize("kernel", "[kernel.kallsyms]", [0xffffffff81000010], *options)
+        check(not answers[0].system and source == "" and reason == "recorded on another kernel", f"{name}: not used", reason)
+    notes = open("/sys/kernel/notes", "rb").read()
+    at = notes.find(b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0")
+    if at < 0:
+        return skip("same build id", "no build id in /sys/kernel/notes")
+    build_id = notes[at + 16:at + 36].hex()
+    answers, source, _ = symbolize("kernel", "[kernel.kallsyms]", [0xffffffff81000010], "-b", build_id, "-r", "1.2.3")
+    check(source == "/proc/kallsyms", "same build id, whatever the release says", source)
+    cache = os.path.join(ENV["PERF_BUILDID_DIR"], "[kernel.kallsyms]", "ab" * 20)
+    os.makedirs(cache)
+    write(os.path.join(cache, "kallsyms"), "ffffffff81000000 T _stext\nffffffff81000100 t cached\n")
+    answers, source, _ = symbolize("kernel", "[kernel.kallsyms]", [0xffffffff81000104], "-b", "ab" * 20)
+    check(answers[0].system == "cached" and answers[0].offset == 4 and source.endswith("/kallsyms"),
+          "perf's cache, by build id", (answers[0].system, source))
+
+
+def made_up_lists():
+    listing = write("kallsyms", "ffffffff81000000 T _text\nffffffff81000000 T _stext\nffffffff81001000 T do_it\n"
+                    "ffffffffc0000000 t nf_hook\t[nf_conntrack]\nffffffffc0000400 t nf_other\t[nf_conntrack]\n"
+                    "ffffffffc0005000 t ext4_x\t[ext4]\n")
+    answers, source, _ = symbolize("kernel", "[kernel.kallsyms]", [0xffffffff81001234], "-k", listing)
+    check(answers[0].system == "do_it" and answers[0].offset == 0x234 and source == "kallsyms", "--kallsyms FILE",
+          answers[0].system)
+    for path in ("[nf_conntrack]", "/lib/modules/x/nf-conntrack.ko.xz"):
+        answers, _, _ = symbolize("module", path, [0xffffffffc0000401, 0xffffffffc0005001], "-k", listing)
+        check([a.system for a in answers] == ["nf_other", ""], f"{path}: its own symbols only",
+              [a.system for a in answers])
+    hidden = write("hidden", "0000000000000000 T _text\n0000000000000000 t do_it\n")
+    answers, source, reason = symbolize("kernel", "[kernel.kallsyms]", [0xffffffff81001234], "-k", hidden)
+    check(not answers[0].system and "kptr_restrict" in reason and source == "", "hidden addresses are told", reason)
+    for name, text in (("an empty list", ""), ("garbage", "\0\1\2\xff\n" * 99)):
+        _, _, reason = symbolize("kernel", "[kernel.kallsyms]", [1], "-k", write("bad", text))
+        check(reason == "kernel symbols not available", name, reason)
+    _, _, reason = symbolize("kernel", "[kernel.kallsyms]", [1], "-k", "no-such-file")
+    check(reason == "kernel symbols not available", "no such list", reason)
+    _, _, reason = symbolize("guest", "[guest.kernel.kallsyms]", [1])
+    check(reason == "kernel symbols not available", "guest kernels", reason)
+
+
+def kernel_image():
+    """A vmlinux of ours, at the address where kernels are."""
+    write("vmlinux.c", "void _start(void) {}\nint do_work(int x) { return x * 2; }\nint other(int x) { return x; }\n")
+    run("gcc", "-O1", "-g", "-nostdlib", "-static", "-mcmodel=kernel", "-fno-pie", "-no-pie",
+        "-Wl,-Ttext=0xffffffff81000000", "-Wl,--build-id=0x" + "cd" * 20, "vmlinux.c", "-o", "vmlinux")
+    start = next(s for s in symbols("vmlinux", ".symtab") if s[6] == "do_work")[0]
+    answers, source, _ = symbolize("kernel", "[kernel.kallsyms]", [start + 1], "-v", "vmlinux", "-b", "cd" * 20)
+    check(answers[0].system == "do_work" and answers[0].offset == 1 and source == "symtab of vmlinux", "--vmlinux FILE",
+          (answers[0].system, source))
+    answers, source, reason = symbolize("kernel", "[kernel.kallsyms]", [start + 1], "-v", "vmlinux", "-b", "ce" * 20)
+    check(not answers[0].system and source == "", "a vmlinux with another build id is refused", reason)
+
+
+def module_file():
+    """A .ko: code sections laid out as the kernel's loader does, symbols per section."""
+    write("mod.c", "__attribute__((section(\".init.text\"))) int m_init(void) { return 1; }\n"
+          "int m_first(int x) { return x; }\nint m_second(int x) { return x + 1; }\n"
+          "__attribute__((section(\".text.unlikely\"), aligned(64))) int m_cold(int x) { return x + 2; }\n"
+          "__attribute__((section(\".exit.text\"))) int m_exit(void) { return 3; }\n")
+    run("gcc", "-O1", "-c", "mod.c", "-o", "mod.ko")
+    at, want = 0, {}
+    heads = run("readelf", "-SW", "mod.ko")
+    for n, (name, _, size, flags) in sections("mod.ko").items():
+        if "X" not in flags or name.startswith(".init"):
+            continue
+        align = int(re.search(r"\[\s*%d\].*\s(\d+)$" % n, heads, re.M).group(1))
+        at = -(-at // align) * align
+        for value, length, kind, _, _, ndx, symbol in symbols("mod.ko", ".symtab"):
+            if ndx == n and kind == "FUNC":
+                want[at + value] = symbol
+        at += size
+    for suffix, command in (("", None), (".gz", "gzip"), (".xz", "xz"), (".zst", "zstd")):
+        path = os.path.abspath("mod.ko" + suffix)
+        if command and not shutil.which(command):
+            skip(f"module file {suffix}", f"no {command}")
+            continue
+        if command:
+            run(command, "-k", "-f", "-q" if command != "gzip" else "-9", "mod.ko")
+        answers, source, reason = symbolize("module", path, sorted(want), "-k", "no-such-file")
+        check({a.addr: a.system for a in answers} == want and len(want) == 4 and path in source,
+              f"module file mod.ko{suffix} by the loader's layout", (want, [a.system for a in answers], reason))
+
+
+def bpf_and_unknown():
+    answers, source, _ = symbolize("bpf", "bpf_prog_6deef7357e7b4530_sd_fw", [0xffffffffc0000010])
+    check(answers[0].system == "bpf_prog_6deef7357e7b4530_sd_fw", "a BPF program's name is in the recording")
+    answers, _, reason = symbolize("unknown", "[stack]", [0x7fff0000])
+    check(not answers[0].system and reason == "mapping without a file", "[stack]", reason)
+
+
+running_kernel()
+which_kernel()
+made_up_lists()
+kernel_image()
+module_file()
+bpf_and_unknown()
+end()

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Where a file's names come from: whole, stripped, with debuglink, by build id, with MiniDebugInfo; without section
+headers; with symbols that have no size, lie outside of their section, or do not exist. Truth: by construction."""
+import os
+import random
+import re
+import shutil
+
+from symtool import *
+
+rng = random.Random(3)
+
+SOURCE = r"""
+static __attribute__((noinline)) int hidden_helper(int x) { asm volatile(""); return x * 3; }
+__attribute__((noinline)) int exported(int x) { asm volatile(""); return hidden_helper(x) + 1; }
+int main(int argc, char **argv) { return exported(argc) + hidden_helper(argc); }
+"""
+ASM = r"""
+	.text
+	.globl sizeless
+sizeless:			# NOTYPE, no size
+	.cfi_startproc
+	.fill 16, 1, 0x90
+	ret
+	.cfi_endproc
+	.balign 32
+.Lnameless:			# a function only .eh_frame knows
+	.cfi_startproc
+	.fill 16, 1, 0x90
+	ret
+	.cfi_endproc
+	.balign 32
+	.globl sized
+	.type sized, @function
+sized:
+	.cfi_startproc
+	.fill 8, 1, 0x90
+	.globl label_inside
+label_inside:
+	.fill 8, 1, 0x90
+	ret
+	.cfi_endproc
+	.size sized, . - sized
+	.fill 15, 1, 0xcc		# padding: nobody's
+	.globl last
+	.type last, @function
+last:
+	.fill 16, 1, 0x90
+	.section .other, "ax"
+	.fill 64, 1, 0x90
+	.section .data
+	.globl object
+	.type object, @object
+	.size object, 64
+object: .fill 64
+"""
+
+
+def starts(path):
+    return {s[6]: s[0] for s in symbols(path, ".symtab")}
+
+
+def names(path, addresses, *options):
+    answers, source, reason = symbolize("file", path, addresses, *options)
+    return [a.system for a in answers], source, reason
+
+
+def debug_files():
+    write("p.c", SOURCE)
+    run("gcc", "-g", "-O1", "-rdynamic", "-Wl,--build-id=0x" + "ab" * 20, "p.c", "-o", "whole")
+    at = starts("whole")
+    wanted = ["exported", "hidden_helper", "main"]
+    addresses = [at[n] + 1 for n in wanted]
+    whole = os.path.abspath("whole")
+    got, source, _ = names(whole, addresses)
+    check(got == wanted and source == f"symtab of {whole}, dynsym of {whole}", "not stripped", (got, source))
+
+    run("objcopy", "--only-keep-debug", "whole", "whole.debug")
+    run("objcopy", "--strip-all", "whole", "stripped")
+    stripped = os.path.abspath("stripped")
+    # hidden_helper lies in a hole of .dynsym: it must not be called like its neighbour
+    got, source, reason = names(stripped, addresses)
+    check(got == ["exported", "", "main"] and source == f"dynsym of {stripped}", "stripped: .dynsym, holes stay holes",
+          (got, source))
+
+    run("objcopy", "--add-gnu-debuglink=whole.debug", "stripped", "linked")
+    got, source, _ = names(os.path.abspath("linked"), addresses)
+    check(got == wanted and "whole.debug" in source, "debuglink", (got, source))
+
+    os.makedirs("dbg/.build-id/ab")
+    shutil.move("whole.debug", "dbg/.build-id/ab/" + "ab" * 19 + ".debug")
+    got, source, _ = names(stripped, addresses, "-D", os.path.abspath("dbg"))
+    check(got == wanted and "/ab/" in source, "debug file by build id", (got, source))
+
+    # MiniDebugInfo as Fedora makes it: the functions that .dynsym does not have
+    run("objcopy", "-S", "--remove-section=.comment", "--keep-symbol=hidden_helper", "whole", "mini")
+    run("xz", "-f", "-k", "mini")
+    run("objcopy", "--add-section", ".gnu_debugdata=mini.xz", "stripped", "fedora")
+    got, source, _ = names(os.path.abspath("fedora"), addresses)
+    check(got == wanted and "minidebuginfo" in source and "dynsym" in source, "MiniDebugInfo and .dynsym together",
+          (got, source))
+
+    # no section headers at all: e_shoff, e_shnum, e_shstrndx zeroed
+    data = bytearray(open("stripped", "rb").read())
+    data[0x28:0x30] = bytes(8)
+    data[0x3c:0x40] = bytes(4)
+    open("headerless", "wb").write(data)
+    got, _, _ = names(os.path.abspath("headerless"), addresses)
+    check(got == ["exported", "", "main"], "no section headers: symbols through PT_DYNAMIC", got)
+
+    got, source, reason = names("/no/such/file", addresses)
+    check(got == [""] * 3 and source == "" and reason == "file not found", "no file", reason)
+    got, source, reason = names(stripped, addresses, "-b", "cd" * 20)
+    check(got == [""] * 3 and reason == "file has another build id", "another build id", reason)
+    write("text", "not an ELF file\n")
+    got, source, reason = names(os.path.abspath("text"), addresses)
+    check(got == [""] * 3 and reason == "file cannot be read", "not an ELF file", reason)
+    run("gcc", "-static", "-nostdlib", "-s", "-Wl,--build-id=none", "-x", "c", "-", "-o", "bare",
+        text="void _start(void) {}\n")
+    seg = next(a for n, a, *_ in sections("bare").values() if n == ".text")
+    got, source, reason = names(os.path.abspath("bare"), [seg])
+    check(got == [""] and reason == "file has no symbols", "no symbols at all", reason)
+    answers, _, _ = symbolize("off", whole, [0xffffffffff, 2**63])
+    check([a.system for a in answers] == ["", ""], "offsets outside of the file")
+
+
+def odd_symbols():
+    write("odd.s", ASM)
+    run("gcc", "-shared", "-nostdlib", "-Wl,--eh-frame-hdr", "odd.s", "-o", "odd.so")
+    at = starts("odd.so")
+    odd = os.path.abspath("odd.so")
+    other = next(a for n, a, *_ in sections(odd).values() if n == ".other")
+    rows = [
+        ("start of a symbol without size", at["sizeless"], "sizeless"),
+        ("inside of it", at["sizeless"] + 16, "sizeless"),
+        ("up to where .eh_frame knows another function", at["sizeless"] + 31, "sizeless"),
+        ("a function without a name is nobody's", at["sizeless"] + 32, ""),
+        ("inside of it, too", at["sizeless"] + 48, ""),
+        ("a sized function", at["sized"], "sized"),
+        ("a label in it does not take over", at["label_inside"] + 2, "sized"),
+        ("its last byte", at["sized"] + 16, "sized"),
+        ("the last function", at["last"], "last"),
+        ("without size: to the end of the section", at["last"] + 15, "last"),
+        ("not into the next section", other, ""),
+    ]
+    got, _, _ = names(odd, [r[1] for r in rows])
+    for (what, addr, want), have in zip(rows, got):
+        check(have == want, f"odd symbols: {what}", f"{addr:x}: {have!r}, expected {want!r}")
+
+
+def edited_symbols():
+    """st_value, st_shndx and st_name of a good symbol table changed one at a time."""
+    data = open("whole", "rb").read()
+    import struct
+    shoff, = struct.unpack_from("<Q", data, 0x28)
+    num, = struct.unpack_from("<H", data, 0x3c)
+    heads = [struct.unpack_from("<IIQQQQIIQQ", data, shoff + i * 64) for i in range(num)]
+    sym = next(h for h in heads if h[1] == 2)
+    strs = heads[sym[6]]
+    entry = next(o for o in range(sym[4], sym[4] + sym[5], 24)
+                 if data[strs[4] + struct.unpack_from("<I", data, o)[0]:].startswith(b"hidden_helper\0"))
+    addr, = struct.unpack_from("<Q", data, entry + 8)
+    cases = (("value 0, as of discarded functions", 8, "<Q", 0), ("value in another section", 8, "<Q", 0x10),
+             ("section undefined", 6, "<H", 0), ("section absolute", 6, "<H", 0xfff1),
+             ("section that does not exist", 6, "<H", 0x7777), ("name outside of the table", 0, "<I", 0x7fffffff),
+             ("no name", 0, "<I", 0), ("a data section", 6, "<H", next(i for i, h in enumerate(heads) if h[1] == 8)))
+    for what, off, form, value in cases:
+        bad = bytearray(data)
+        struct.pack_into(form, bad, entry + off, value)
+        open("edited", "wb").write(bad)
+        got, _, _ = names(os.path.abspath("edited"), [addr, 0, 0x10])
+        check(got == ["", "", ""], f"edited symbol: {what}", got)
+    bad = bytearray(data)
+    struct.pack_into("<Q", bad, entry + 16, 2**64 - 1)
+    open("edited", "wb").write(bad)
+    got, _, _ = names(os.path.abspath("edited"), [addr, addr + 1, starts("whole")["main"] + 1])
+    check(got[:2] == ["hidden_helper"] * 2 and got[2] == "main", "edited symbol: endless size ends with the section", got)
+
+
+def perf_maps():
+    write("perf-1.map", "7f0000001000 20 first\n7f0000001020 20 second one\n7f0000001010 20 later\n")
+    answers, source, _ = symbolize("jit", "perf-1.map",
+                                   [0x7f0000001000, 0x7f0000001018, 0x7f0000001024, 0x7f0000001038, 0x7f0000001040])
+    check([(a.system, a.offset) for a in answers] ==
+          [("first", 0), ("later", 8), ("later", 20), ("second one", 0x18), ("", 0)] and source == "perf-1.map",
+          "perf-PID.map: later lines win", [(a.system, a.offset) for a in answers])
+    answers, source, reason = symbolize("jit", "perf-2.map", [0x7f0000001000])
+    check(not answers[0].system and reason == "no perf-PID.map of the process", "perf-PID.map: none", reason)
+    lines = [f"{rng.randrange(2**47):x} {rng.randrange(2**12):x} f{i}" for i in range(20000)]
+    for _ in range(2000):
+        lines.insert(rng.randrange(len(lines)), "".join(chr(rng.randrange(1, 255)) for _ in range(rng.randrange(60))))
+    open("perf-3.map", "w", encoding="latin-1").write("\n".join(lines))
+    answers, _, _ = symbolize("jit", "perf-3.map", [rng.randrange(2**47) for _ in range(1000)])
+    check(len(answers) == 1000, "perf-PID.map: garbage between the lines")
+    run("mkfifo", "perf-4.map")
+    _, _, reason = symbolize("jit", "perf-4.map", [1])
+    check(reason == "no perf-PID.map of the process", "perf-PID.map: a FIFO is not waited for", reason)
+
+
+def demangling_options():
+    write("d.cc", "namespace ns { template <class T> struct W { __attribute__((noinline)) T run(T x) { return x + 1; } }; }\n"
+          "int main(int c, char **) { ns::W<int> w; return w.run(c); }\n")
+    run("g++", "-O0", "d.cc", "-o", "d")
+    addr = starts("d")["_ZN2ns1WIiE3runEi"]
+    for how, want in (("full", "ns::W<int>::run(int)"), ("simple", "ns::W<...>::run"), ("none", "_ZN2ns1WIiE3runEi")):
+        answers, _, _ = symbolize("file", os.path.abspath("d"), [addr], "-d", how)
+        a = answers[0]
+        check(a.shown == want and a.system == "_ZN2ns1WIiE3runEi" and a.lines[0][0] == want, f"demangle {how}", a.shown)
+
+
+debug_files()
+odd_symbols()
+edited_symbols()
+perf_maps()
+demangling_options()
+end()
