@@ -20,15 +20,6 @@ struct folded {
 	struct text line, out;
 };
 
-#define FLUSH_BYTES 65536
-
-static uint64_t weight(const struct folded *f, const struct tree_node *n)
-{
-	/* What has no period (some hostile or very old files) counts once per sample, as in the
-	 * tools. */
-	return f->opt->count_samples || !n->period ? n->count : n->period;
-}
-
 static int compare_spelling(const void *pa, const void *pb, void *arg)
 {
 	const struct strtab *names = &((const struct folded *)arg)->stacks->names;
@@ -116,9 +107,11 @@ static void add_name(struct folded *f, uint32_t node)
 
 static void add_line(struct folded *f, uint32_t node)
 {
+	const struct tree_node *n = &f->stacks->tree.nodes.v[node];
+
 	text_add(&f->out, f->line.s, f->line.n);
 	text_char(&f->out, ' ');
-	text_dec(&f->out, weight(f, &f->stacks->tree.nodes.v[node]), 0);
+	text_dec(&f->out, format_weight(f->opt, n->count, n->period), 0);
 	text_char(&f->out, '\n');
 }
 

@@ -94,12 +94,6 @@ static uint64_t as_int64(uint64_t v)
 
 /* ---- what the numbers are ------------------------------------------------------------------- */
 
-static bool is_clock(const struct profile_event *e)
-{
-	return e->attr.type == PERF_TYPE_SOFTWARE && (e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
-						      e->attr.config == PERF_COUNT_SW_TASK_CLOCK);
-}
-
 static void add_value_type(struct writer *w, unsigned field, uint64_t type, uint64_t unit)
 {
 	pb_uint(&w->part, VALUE_TYPE_TYPE, type);
@@ -125,7 +119,7 @@ static uint64_t period_of(const struct profile_event *e)
 	if (!is_frequency)
 		return e->attr.sample_period;
 	/* A counter sampled at a frequency has no fixed period. */
-	return is_clock(e) && e->attr.sample_period ? 1000000000 / e->attr.sample_period : 0;
+	return format_is_clock(e) && e->attr.sample_period ? 1000000000 / e->attr.sample_period : 0;
 }
 
 static void add_types(struct writer *w)
@@ -135,7 +129,7 @@ static void add_types(struct writer *w)
 	const char *name = strtab_get(&p->strings, e->name);
 	uint64_t count = add_cstr(w, "count"), type, unit;
 
-	if (is_clock(e)) {
+	if (format_is_clock(e)) {
 		type = add_cstr(w, "cpu");
 		unit = add_cstr(w, "nanoseconds");
 	} else {
@@ -338,18 +332,6 @@ static void add_function(struct writer *w, uint32_t rank)
 	pb_message(&w->msg, PROFILE_FUNCTION, &w->part);
 }
 
-static uint64_t add_build_id(struct writer *w, const struct build_id *id)
-{
-	char hex[2 * BUILD_ID_MAX];
-	size_t i;
-
-	for (i = 0; i < id->size && i < BUILD_ID_MAX; i++) {
-		hex[2 * i] = "0123456789abcdef"[id->bytes[i] >> 4];
-		hex[2 * i + 1] = "0123456789abcdef"[id->bytes[i] & 15];
-	}
-	return add_string(w, hex, 2 * i);
-}
-
 static void add_mapping(struct writer *w, uint32_t rank)
 {
 	const struct profile_mapping *m = &w->pp.p->mappings.v[w->pp.mappings.ids[rank]];
@@ -361,8 +343,11 @@ static void add_mapping(struct writer *w, uint32_t rank)
 		pb_uint(&w->part, MAPPING_FILE_OFFSET, m->map->pgoff);
 	}
 	pb_uint(&w->part, MAPPING_FILENAME, add_ours(w, m->name));
-	if (m->dso)
-		pb_uint(&w->part, MAPPING_BUILD_ID, add_build_id(w, &m->dso->build_id));
+	if (m->dso) {
+		text_build_id(&w->sub, &m->dso->build_id);
+		pb_uint(&w->part, MAPPING_BUILD_ID, add_string(w, w->sub.s, w->sub.n));
+		w->sub.n = 0;
+	}
 	pb_uint(&w->part, MAPPING_HAS_FUNCTIONS, w->has_functions[rank]);
 	pb_uint(&w->part, MAPPING_HAS_FILENAMES, w->has_filenames[rank]);
 	pb_uint(&w->part, MAPPING_HAS_LINE_NUMBERS, w->has_lines[rank]);

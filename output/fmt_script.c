@@ -9,8 +9,6 @@
 
 #include <linux/perf_event.h>
 
-#define FLUSH_BYTES 65536
-
 struct block {
 	size_t start; /* inlined functions, if any */
 	size_t base;  /* the last line, of the real function */
@@ -31,11 +29,6 @@ struct script {
 
 /* ---- locations ------------------------------------------------------------------------------ */
 
-static void add_clean(struct text *t, const struct strtab *strings, uint32_t id)
-{
-	text_clean(t, strtab_get(strings, id), strtab_len(strings, id));
-}
-
 /* Recorded chains show the address that was recorded; frames found by unwinding show the address
  * that was looked up, which is inside of the call. */
 static bool is_shown_raw(const struct profile_location *l)
@@ -55,7 +48,7 @@ static void add_line(struct script *s, const struct profile_location *l, uint32_
 		text_str(&s->lines, "[unknown]");
 		return;
 	}
-	add_clean(&s->lines, &s->p->strings, name);
+	text_string(&s->lines, s->p, name);
 	if (!l->symbol)
 		return;
 	text_str(&s->lines, "+0x");
@@ -68,18 +61,15 @@ static void add_block(struct script *s, const struct profile_location *l)
 	struct block b = {.start = s->lines.n};
 	size_t i, n;
 	const struct profile_line *lines = format_lines(p, s->opt, l, &n);
-	uint32_t name = l->symbol;
 
 	for (i = 0; i + 1 < n; i++) {
 		add_line(s, l, p->functions.v[lines[i].function].name);
 		text_str(&s->lines, " (inlined)\n");
 	}
-	if (!name && n)
-		name = p->functions.v[lines[n - 1].function].name;
 	b.base = s->lines.n;
-	add_line(s, l, name);
+	add_line(s, l, format_symbol(p, l));
 	text_str(&s->lines, " (");
-	add_clean(&s->lines, &p->strings, p->mappings.v[l->mapping].name);
+	text_string(&s->lines, p, p->mappings.v[l->mapping].name);
 	text_str(&s->lines, ")\n");
 	if (vec_push(&s->blocks, b))
 		s->lines.failed = true;
@@ -142,15 +132,6 @@ static int add_events(struct script *s)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-/* -1 is the thread of samples taken while it exits. */
-static void add_tid(struct text *t, int32_t tid)
-{
-	if (tid >= 0)
-		text_dec(t, (uint32_t)tid, 7);
-	else
-		text_str(t, "     -1");
-}
-
 static void add_header(struct script *s, const struct profile_log_entry *e)
 {
 	const struct strtab *strings = &s->p->strings;
@@ -160,10 +141,10 @@ static void add_header(struct script *s, const struct profile_log_entry *e)
 
 	if (!e->has_stack)
 		text_pad(t, strtab_len(strings, e->comm), 16);
-	add_clean(t, strings, e->comm);
+	text_string(t, s->p, e->comm);
 	text_char(t, ' ');
 	if (f->tid) {
-		add_tid(t, (int32_t)e->tid);
+		text_int(t, (int32_t)e->tid, 7);
 		text_char(t, ' ');
 	}
 	if (f->cpu) {
@@ -182,7 +163,7 @@ static void add_header(struct script *s, const struct profile_log_entry *e)
 		text_char(t, ' ');
 	}
 	text_pad(t, strtab_len(strings, event), s->event_width);
-	add_clean(t, strings, event);
+	text_string(t, s->p, event);
 	text_str(t, ": ");
 }
 

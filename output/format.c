@@ -1,6 +1,8 @@
 /* format.c - what several formats need. */
 #include "output/format.h"
 
+#include <linux/perf_event.h>
+
 int format_event(const struct profile *p, const struct output_options *opt, uint32_t *ret,
 		 struct err *err)
 {
@@ -21,4 +23,10 @@ int format_event(const struct profile *p, const struct output_options *opt, uint
 		return err_set(err, ERR_NOT_FOUND, "", "no samples of event %s", opt->event);
 	*ret = (uint32_t)i;
 	return 0;
+}
+
+bool format_is_clock(const struct profile_event *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE && (e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+						      e->attr.config == PERF_COUNT_SW_TASK_CLOCK);
 }

@@ -6,7 +6,11 @@
 #include "output/output.h"
 #include "output/text.h"
 
-extern const struct output_format format_folded, format_script, format_pprof;
+extern const struct output_format format_folded, format_script, format_pprof, format_top,
+	format_jsonl, format_speedscope;
+
+/* Writers collect this much text between writes. */
+#define FLUSH_BYTES 65536
 
 /* The one event that formats show which cannot tell events apart: as asked for, else the first that
  * has samples. 0, or ERR_NOT_FOUND when there is nothing to show. */
@@ -22,6 +26,43 @@ static inline const struct profile_line *format_lines(const struct profile *p,
 
 	*n = l->n_lines - skip;
 	return p->lines.v + l->first_line + skip;
+}
+
+/* What has no period (some hostile or very old files) counts once per sample, as in other tools. */
+static inline uint64_t format_weight(const struct output_options *opt, uint64_t count,
+				     uint64_t period)
+{
+	return opt->count_samples || !period ? count : period;
+}
+
+static inline void text_string(struct text *t, const struct profile *p, uint32_t id)
+{
+	text_clean(t, strtab_get(&p->strings, id), strtab_len(&p->strings, id));
+}
+
+/* A string of the profile as a JSON string. */
+static inline void text_json_string(struct text *t, const struct profile *p, uint32_t id)
+{
+	text_json(t, strtab_get(&p->strings, id), strtab_len(&p->strings, id));
+}
+
+static inline void text_build_id(struct text *t, const struct build_id *id)
+{
+	size_t i;
+
+	for (i = 0; i < id->size && i < BUILD_ID_MAX; i++)
+		text_hex_digits(t, id->bytes[i], 2);
+}
+
+/* Are the event's periods nanoseconds? */
+bool format_is_clock(const struct profile_event *e);
+
+/* Name of the function that a location's machine code belongs to, as a string id; 0: unknown. */
+static inline uint32_t format_symbol(const struct profile *p, const struct profile_location *l)
+{
+	if (l->symbol || !l->n_lines)
+		return l->symbol;
+	return p->functions.v[p->lines.v[l->first_line + l->n_lines - 1].function].name;
 }
 
 /* ---- names as the flame graph tools spell them ---------------------------------------------- */

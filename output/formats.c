@@ -4,10 +4,8 @@
 #include <string.h>
 
 const struct output_format *const output_formats[] = {
-	&format_folded,
-	&format_script,
-	&format_pprof,
-	NULL,
+	&format_folded,	    &format_script, &format_pprof, &format_top,
+	&format_speedscope, &format_jsonl,  NULL,
 };
 
 const struct output_format *output_format_find(const char *name)

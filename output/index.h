@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "output/output.h"
+#include "output/sum.h"
 
 /* What makes two sights of code the same location. */
 struct location_key {
@@ -78,15 +79,6 @@ static inline void profile_see_times(struct profile *p, uint64_t first_ns, uint6
 		p->first_ns = first_ns;
 	if (!p->samples.n || last_ns > p->last_ns)
 		p->last_ns = last_ns;
-}
-
-/* Sums of hostile periods stop at the largest number instead of starting over, so the order in
- * which profiles are merged does not show either. */
-static inline uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
 #endif

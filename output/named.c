@@ -25,11 +25,11 @@ static int add_root(struct namer *n, const struct profile_sample *s)
 			t->s[i] = '_';
 	if (n->opt->with_pid || n->opt->with_tid) {
 		text_char(t, '-');
-		text_dec(t, s->pid, 0);
+		text_int(t, (int32_t)s->pid, 0);
 	}
 	if (n->opt->with_tid) {
 		text_char(t, '/');
-		text_dec(t, s->tid, 0);
+		text_int(t, (int32_t)s->tid, 0);
 	}
 	fold_finish(t, 0);
 	id = t->failed ? STRTAB_FAILED : strtab_add(n->names, t->s, t->n);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "output/pair.h"
+
 uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how)
 {
 	static const uint8_t same_worth[FRAME_HOW_N] = {
@@ -20,24 +22,6 @@ uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how)
 	uint32_t class = how < FRAME_HOW_N ? same_worth[how] : how;
 
 	return class << 2 | (uint32_t)is_kernel << 1 | is_return_address;
-}
-
-static uint64_t pair_key(uint32_t a, uint32_t b)
-{
-	return (uint64_t)a << 32 | b;
-}
-
-/* Pairs of ids are exact keys of a hash_table; longer keys are pairs of pairs. HASH_NONE when out
- * of memory, else the key's dense id: its own when it is there, the next when it is new. */
-static uint32_t pair_intern(struct hash_table *h, uint32_t a, uint32_t b)
-{
-	uint64_t key = pair_key(a, b);
-	uint32_t id = hash_get(h, key);
-
-	if (id != HASH_NONE || h->n >= HASH_NONE)
-		return id;
-	id = (uint32_t)h->n;
-	return hash_put(h, key, id) ? HASH_NONE : id;
 }
 
 static const char *base_name(const char *path)

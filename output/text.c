@@ -63,6 +63,16 @@ void text_dec(struct text *t, uint64_t v, unsigned width)
 	add_number(t, v, 10, width, ' ');
 }
 
+void text_int(struct text *t, int32_t v, unsigned width)
+{
+	char buf[16];
+
+	if (v >= 0)
+		text_dec(t, (uint32_t)v, width);
+	else
+		text_add(t, buf, (size_t)snprintf(buf, sizeof buf, "%*d", (int)width, v));
+}
+
 void text_hex(struct text *t, uint64_t v, unsigned width)
 {
 	add_number(t, v, 16, width, ' ');
@@ -71,6 +81,11 @@ void text_hex(struct text *t, uint64_t v, unsigned width)
 void text_digits(struct text *t, uint64_t v, unsigned n)
 {
 	add_number(t, v, 10, n, '0');
+}
+
+void text_hex_digits(struct text *t, uint64_t v, unsigned n)
+{
+	add_number(t, v, 16, n, '0');
 }
 
 size_t utf8_length(const char *text, size_t left)
@@ -136,11 +151,8 @@ void text_json(struct text *t, const char *s, size_t n)
 		if (!len) {
 			text_str(t, "\xef\xbf\xbd");
 		} else if (is_control(s + i, len)) {
-			uint8_t c = (uint8_t)s[i + len - 1];
-
-			text_str(t, "\\u00");
-			text_char(t, "0123456789abcdef"[c >> 4]);
-			text_char(t, "0123456789abcdef"[c & 15]);
+			text_str(t, "\\u");
+			text_hex_digits(t, (uint8_t)s[i + len - 1], 4);
 		} else {
 			if (s[i] == '"' || s[i] == '\\')
 				text_char(t, '\\');

@@ -45,8 +45,11 @@ static inline void text_str(struct text *t, const char *s)
 /* As printf's %*lu and %*lx. */
 void text_dec(struct text *t, uint64_t v, unsigned width);
 void text_hex(struct text *t, uint64_t v, unsigned width);
-/* At least n digits, as printf's %0*lu. */
+/* As printf's %*d: ids of tasks, where -1 is one that is exiting. */
+void text_int(struct text *t, int32_t v, unsigned width);
+/* At least n digits, as printf's %0*lu and %0*lx. */
 void text_digits(struct text *t, uint64_t v, unsigned n);
+void text_hex_digits(struct text *t, uint64_t v, unsigned n);
 /* Spaces up to a width for something n bytes long. */
 void text_pad(struct text *t, size_t n, size_t width);
 

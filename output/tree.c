@@ -3,20 +3,22 @@
 
 #include <string.h>
 
-#include "output/index.h"
+#include "output/pair.h"
+#include "output/sum.h"
 
 static uint32_t child(struct tree *t, uint32_t parent, uint32_t symbol)
 {
-	uint64_t key = (uint64_t)parent << 32 | symbol;
-	uint32_t id = hash_get(&t->children, key);
+	uint32_t id;
 
-	if (id != HASH_NONE)
-		return id;
-	id = (uint32_t)t->nodes.n;
-	if (t->nodes.n >= HASH_NONE / 2 || /* writers double the ids */
-	    vec_push(&t->nodes, (struct tree_node){.parent = parent, .symbol = symbol}) ||
-	    hash_put(&t->children, key, id))
+	/* Writers need a bit of the ids for themselves. */
+	if (t->nodes.n >= HASH_NONE / 2 || vec_reserve(&t->nodes, t->nodes.n + 1))
 		return HASH_NONE;
+	id = pair_intern(&t->children, parent, symbol);
+	if (id == HASH_NONE)
+		return id;
+	id++; /* the root is no pair */
+	if (id == t->nodes.n)
+		t->nodes.v[t->nodes.n++] = (struct tree_node){.parent = parent, .symbol = symbol};
 	return id;
 }
 
@@ -28,7 +30,7 @@ static uint32_t find_stack(struct tree *t, const struct profile *p, const struct
 
 	t->todo.n = 0;
 	for (; node; node = p->nodes.v[node].parent) {
-		found = hash_get(&t->seen, (uint64_t)root << 32 | node);
+		found = hash_get(&t->seen, pair_key(root, node));
 		if (found != HASH_NONE) {
 			at = found;
 			break;
@@ -44,7 +46,7 @@ static uint32_t find_stack(struct tree *t, const struct profile *p, const struct
 			if (at == HASH_NONE)
 				return at;
 		}
-		if (hash_put(&t->seen, (uint64_t)root << 32 | node, at))
+		if (hash_put(&t->seen, pair_key(root, node), at))
 			return HASH_NONE;
 	}
 	return at;

@@ -218,13 +218,13 @@ static inline int synthetic_add(struct profile *p, const struct synthetic_sample
 	return profile_add(p, &sample, &t, NULL);
 }
 
-static inline uint32_t synthetic_line(struct sym_line *line, struct strtab *strings,
-				      const char *name, size_t n,
-				      const struct synthetic_function *f)
+/* Adds one function to an answer. 0 or ERR_NOMEM. */
+static inline int synthetic_line(struct sym_result *r, struct sym_line *lines,
+				 struct strtab *strings, const char *name, size_t n,
+				 const struct synthetic_function *f)
 {
 	bool real = !strncmp(name, f->name, n) && !f->name[n];
-
-	*line = (struct sym_line){
+	struct sym_line l = {
 		.name = strtab_add(strings, name, n),
 		.system_name = real ? strtab_add_cstr(strings, f->system_name)
 				    : strtab_add(strings, name, n),
@@ -232,7 +232,37 @@ static inline uint32_t synthetic_line(struct sym_line *line, struct strtab *stri
 		.line = f->file ? 7 : 0,
 		.start_line = f->file ? 5 : 0,
 	};
-	return line->name;
+
+	lines[r->n_lines++] = l;
+	r->symbol = l.name;
+	return l.name == STRTAB_FAILED || l.system_name == STRTAB_FAILED || l.file == STRTAB_FAILED
+		       ? -ERR_NOMEM
+		       : 0;
+}
+
+static inline int synthetic_answer(struct sym_result *r, struct sym_line *lines,
+				   struct strtab *strings, const struct sym_query *q)
+{
+	const struct synthetic_function *f = synthetic_functions;
+	const struct synthetic_function *end = f + sizeof synthetic_functions / sizeof *f;
+	const char *cut;
+	int rc = 0;
+
+	*r = (struct sym_result){.miss = q->dso ? SYM_MISS_NO_SYMBOLS : SYM_MISS_NO_MAP,
+				 .lines = lines};
+	while (f < end && (q->dso != &synthetic_dsos[f->dso] || q->off - f->off >= f->size))
+		f++;
+	if (f == end)
+		return 0;
+	if (f->inlined) {
+		cut = strchr(f->inlined, '<');
+		rc |= synthetic_line(r, lines, strings, cut + 1, strlen(cut + 1), f);
+		rc |= synthetic_line(r, lines, strings, f->inlined, (size_t)(cut - f->inlined), f);
+	}
+	rc |= synthetic_line(r, lines, strings, f->name, strlen(f->name), f);
+	r->offset = q->off - f->off;
+	r->miss = SYM_MISS_FOUND;
+	return rc;
 }
 
 /* What a symbolizer would do: names every location. */
@@ -240,35 +270,16 @@ static inline int synthetic_name(struct profile *p)
 {
 	struct strtab strings = {0};
 	struct sym_line lines[3];
-	size_t i, k;
-	int rc = 0;
+	struct sym_result r;
+	size_t i;
+	int rc = strtab_add_cstr(&strings, "") == STRTAB_FAILED ? -ERR_NOMEM : 0;
 
-	strtab_add_cstr(&strings, "");
 	for (i = 0; !rc && i < p->locations.n; i++) {
 		struct sym_query q = profile_query(p, i);
-		struct sym_result r = {.miss = q.dso ? SYM_MISS_NO_SYMBOLS : SYM_MISS_NO_MAP,
-				       .lines = lines};
 
-		for (k = 0; k < sizeof synthetic_functions / sizeof *synthetic_functions; k++) {
-			const struct synthetic_function *f = &synthetic_functions[k];
-			const char *cut;
-
-			if (q.dso != &synthetic_dsos[f->dso] || q.off < f->off ||
-			    q.off - f->off >= f->size)
-				continue;
-			if (f->inlined) {
-				cut = strchr(f->inlined, '<');
-				synthetic_line(&lines[r.n_lines++], &strings, cut + 1,
-					       strlen(cut + 1), f);
-				synthetic_line(&lines[r.n_lines++], &strings, f->inlined,
-					       (size_t)(cut - f->inlined), f);
-			}
-			r.symbol = synthetic_line(&lines[r.n_lines++], &strings, f->name,
-						  strlen(f->name), f);
-			r.offset = q.off - f->off;
-			r.miss = SYM_MISS_FOUND;
-		}
-		rc = profile_set_lines(p, i, &r, &strings, NULL);
+		rc = synthetic_answer(&r, lines, &strings, &q);
+		if (!rc)
+			rc = profile_set_lines(p, i, &r, &strings, NULL);
 	}
 	strtab_done(&strings);
 	return rc;

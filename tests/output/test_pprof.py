@@ -217,8 +217,8 @@ check("hostile sums end at the largest number", max(v for s in p["sample"] for v
 # ---- go tool pprof -------------------------------------------------------------------------------
 
 def find_pprof():
-    """The prebuilt pprof of a golang package, kept in the build folder. None when it cannot be had."""
-    cache = f"{BUILD}/cache"
+    """The prebuilt pprof of a golang package, kept for all builds. None when it cannot be had."""
+    cache = f"{os.path.dirname(BUILD)}/cache"
     path = f"{cache}/pprof"
     if os.path.exists(path):
         return path

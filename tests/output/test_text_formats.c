@@ -287,6 +287,44 @@ static void script_without_stacks(void **state)
 	profile_free(p);
 }
 
+/* Recursion: f's callees are within f once. */
+static void top_counts_recursion_once(void **state)
+{
+	static const struct synthetic_sample recursive[] = {
+		{0, "c", 1, 1, 1, 6, "0+20 r0+20 r0+20"},
+		{0, "c", 1, 1, 2, 2, "0+220 r0+20 r0+220 r0+20"},
+		{0, "c", 2, 2, 3, 2, "0+220"},
+		{0, "other", 3, 3, 4, 10, "k2+110 0+220"},
+	};
+	struct profile *p = profile_new(0);
+	struct output_options opt = {0};
+	struct err err = {0};
+	size_t i, size;
+	char *text;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		assert_int_equal(synthetic_add(p, &recursive[i]), 0);
+	assert_int_equal(synthetic_name(p), 0);
+	text = synthetic_write(p, "top", &opt, &size, &err);
+	assert_non_null(text);
+	assert_string_equal(text,
+			    "# Samples: 4 of event 'cpu-clock:pppH'\n"
+			    "# Event count (approx.): 20\n"
+			    "#\n"
+			    "# Children      Self  Command  Shared Object      Symbol\n"
+			    "# ........  ........  .......  .................  ......\n"
+			    "#\n"
+			    "    50.00%     50.00%  other    [kernel.kallsyms]  [k] do_syscall_64\n"
+			    "    50.00%      0.00%  other    server             [.] (anonymous "
+			    "namespace)::Bar<int>::baz()\n"
+			    "    40.00%     30.00%  c        server             [.] main\n"
+			    "    20.00%     20.00%  c        server             [.] (anonymous "
+			    "namespace)::Bar<int>::baz()\n");
+	free(text);
+	profile_free(p);
+}
+
 static void nothing_to_write_is_said(void **state)
 {
 	struct profile *empty = profile_new(0), *p = make(0);
@@ -320,6 +358,8 @@ static void formats_are_found(void **state)
 		{"folded", NULL},
 		{"", NULL},
 		{"x.folded.gz", NULL},
+		{"x.speedscope.json", "speedscope"},
+		{"x.json", NULL},
 	};
 	const struct output_format *const *f, *found;
 	size_t i;
@@ -340,10 +380,15 @@ static void formats_are_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(folded_by_period),	    cmocka_unit_test(folded_options),
-		cmocka_unit_test(folded_lines_are_sorted),  cmocka_unit_test(script_with_stacks),
-		cmocka_unit_test(script_options),	    cmocka_unit_test(script_without_stacks),
-		cmocka_unit_test(nothing_to_write_is_said), cmocka_unit_test(formats_are_found),
+		cmocka_unit_test(folded_by_period),
+		cmocka_unit_test(folded_options),
+		cmocka_unit_test(folded_lines_are_sorted),
+		cmocka_unit_test(script_with_stacks),
+		cmocka_unit_test(script_options),
+		cmocka_unit_test(script_without_stacks),
+		cmocka_unit_test(top_counts_recursion_once),
+		cmocka_unit_test(nothing_to_write_is_said),
+		cmocka_unit_test(formats_are_found),
 	};
 
 	return cmocka_run_group_tests_name("text formats", tests, NULL, NULL);

@@ -54,21 +54,30 @@ static void write_file(const char *dir, const char *variant, const struct output
 	profile_free(p);
 }
 
-/* All samples from the k-th on, then those before it; `split` of them in a profile of their own. */
-static struct profile *rotated(unsigned keep, size_t k, size_t split)
+static struct profile *all(unsigned keep)
 {
-	struct synthetic_sample s[N_SYNTHETIC_SAMPLES];
-	struct profile *a, *b;
-	size_t i;
+	return fill(keep, synthetic_samples, N_SYNTHETIC_SAMPLES);
+}
 
+/* The samples dealt to three profiles, in another way for every k, as to threads; then merged. */
+static struct profile *dealt(unsigned keep, size_t k)
+{
+	struct profile *parts[3], *whole;
+	size_t i, part;
+
+	for (part = 0; part < 3; part++)
+		parts[part] = fill(keep, NULL, 0);
 	for (i = 0; i < N_SYNTHETIC_SAMPLES; i++)
-		s[i] = synthetic_samples[(i + k) % N_SYNTHETIC_SAMPLES];
-	a = fill(keep, s, split);
-	b = fill(keep, s + split, N_SYNTHETIC_SAMPLES - split);
-	if (profile_merge(a, b, NULL))
-		errx(1, "profile_merge failed");
-	profile_free(b);
-	return a;
+		if (synthetic_add(parts[(i * (k + 1) + i / 3 * k) % 3], &synthetic_samples[i]))
+			errx(1, "profile_add failed");
+	whole = parts[k % 3];
+	for (part = 0; part < 3; part++)
+		if (parts[part] != whole) {
+			if (profile_merge(whole, parts[part], NULL))
+				errx(1, "profile_merge failed");
+			profile_free(parts[part]);
+		}
+	return whole;
 }
 
 static void write_all(const char *dir, const struct output_format *f)
@@ -84,12 +93,12 @@ static void write_all(const char *dir, const struct output_format *f)
 	cycles.event = "cycles:P";
 	for (k = 0; k < N_SYNTHETIC_SAMPLES; k++) {
 		snprintf(name, sizeof name, "order%zu", k);
-		write_file(dir, name, f, &plain, rotated(f->keep, k, k * 3 % N_SYNTHETIC_SAMPLES));
+		write_file(dir, name, f, &plain, k ? dealt(f->keep, k) : all(f->keep));
 	}
-	write_file(dir, "samples", f, &samples, rotated(f->keep, 0, 0));
-	write_file(dir, "no_inline", f, &no_inline, rotated(f->keep, 0, 0));
-	write_file(dir, "tids", f, &tids, rotated(keep_all(f), 0, 0));
-	write_file(dir, "cycles", f, &cycles, rotated(f->keep, 0, 0));
+	write_file(dir, "samples", f, &samples, all(f->keep));
+	write_file(dir, "no_inline", f, &no_inline, all(f->keep));
+	write_file(dir, "tids", f, &tids, all(keep_all(f)));
+	write_file(dir, "cycles", f, &cycles, all(f->keep));
 	write_file(dir, "hostile", f, &tids, fill(keep_all(f), hostile_samples, n_hostile));
 }
 

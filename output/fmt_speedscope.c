@@ -1,0 +1,290 @@
+/* fmt_speedscope.c - one speedscope profile per thread, samples in time order (www.speedscope.app).
+ *
+ * Source of truth: speedscope's src/lib/file-format-spec.ts. Stacks are root first; a frame is a
+ * function, numbered in the order of first use. */
+#include "output/format.h"
+
+#include "output/pair.h"
+#include "output/sum.h"
+#include "output/tree.h"
+
+struct track {
+	uint32_t comm, pid, tid;
+	uint64_t weight;
+	uint32_t first, n; /* in order[] */
+};
+
+struct speedscope {
+	const struct profile *p;
+	const struct output_options *opt;
+	uint32_t event;
+	/* What can be a frame: a function, or an unknown one of a mapping (functions.n + mapping).
+	 */
+	struct tree_symbols symbols;
+	uint32_t *frame_of;   /* by such symbol: frame + 1; 0: not used yet */
+	VEC(uint32_t) frames; /* the other way round */
+	VEC(struct track) tracks;
+	struct hash_table track_of, tasks; /* (comm, task) -> track, (pid, tid) -> task */
+	uint32_t *entry_track;		   /* by log entry */
+	uint32_t *order;		   /* log entries of the event, track by track */
+	VEC(uint32_t) path;
+	struct text out;
+};
+
+static int add_symbols(struct speedscope *s)
+{
+	const struct profile *p = s->p;
+	uint32_t unknown, function;
+	size_t i, k, n;
+
+	for (i = 0; i < p->locations.n; i++) {
+		const struct profile_location *l = &p->locations.v[i];
+		const struct profile_line *lines = format_lines(p, s->opt, l, &n);
+
+		unknown = (uint32_t)p->functions.n + l->mapping;
+		if (vec_push(&s->symbols.first, (uint32_t)s->symbols.ids.n) ||
+		    (!n && vec_push(&s->symbols.ids, unknown)))
+			return -1;
+		for (k = n; k--;) {
+			function = lines[k].function;
+			if (vec_push(&s->symbols.ids,
+				     p->functions.v[function].name ? function : unknown))
+				return -1;
+		}
+	}
+	return vec_push(&s->symbols.first, (uint32_t)s->symbols.ids.n);
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+static int add_entry(struct speedscope *s, size_t i, size_t *n_entries)
+{
+	const struct profile_log_entry *e = &s->p->log.v[i];
+	uint32_t task = pair_intern(&s->tasks, e->pid, e->tid), track;
+	struct track new = {.comm = e->comm, .pid = e->pid, .tid = e->tid}, *t;
+
+	track = task == HASH_NONE ? HASH_NONE : pair_intern(&s->track_of, e->comm, task);
+	if (track == HASH_NONE || (track == s->tracks.n && vec_push(&s->tracks, new)))
+		return -1;
+	t = &s->tracks.v[track];
+	t->weight = add_saturated(t->weight, format_weight(s->opt, 1, e->period));
+	t->n++;
+	s->entry_track[i] = track;
+	s->order[(*n_entries)++] = (uint32_t)i;
+	return 0;
+}
+
+/* The heaviest thread is the first that is shown. */
+static int compare_tracks(const void *pa, const void *pb, void *arg)
+{
+	const struct profile *p = ((const struct speedscope *)arg)->p;
+	const struct track *a = pa, *b = pb;
+
+	if (a->weight != b->weight)
+		return a->weight < b->weight ? 1 : -1;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return strcmp(strtab_get(&p->strings, a->comm), strtab_get(&p->strings, b->comm));
+}
+
+static int add_tracks(struct speedscope *s)
+{
+	size_t i, n = s->p->log.n, n_entries = 0;
+	uint32_t first = 0;
+
+	if (n >= UINT32_MAX)
+		return -1;
+	s->entry_track = malloc(n * sizeof *s->entry_track + 1);
+	s->order = malloc(n * sizeof *s->order + 1);
+	if (!s->entry_track || !s->order)
+		return -1;
+	for (i = 0; i < n; i++)
+		if (s->p->log.v[i].event == s->event && add_entry(s, i, &n_entries))
+			return -1;
+	if (order_by_key(s->order, n_entries, s->entry_track, s->tracks.n, NULL))
+		return -1;
+	for (i = 0; i < s->tracks.n; i++) {
+		s->tracks.v[i].first = first;
+		first += s->tracks.v[i].n;
+	}
+	qsort_r(s->tracks.v, s->tracks.n, sizeof *s->tracks.v, compare_tracks, s);
+	return 0;
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+/* The frame's number; it gets the next one at first use. */
+static int add_frame(struct speedscope *s, uint32_t symbol, char separator)
+{
+	uint32_t *frame = &s->frame_of[symbol];
+
+	if (!*frame) {
+		if (vec_push(&s->frames, symbol))
+			return -1;
+		*frame = (uint32_t)s->frames.n;
+	}
+	text_char(&s->out, separator);
+	text_dec(&s->out, *frame - 1, 0);
+	return 0;
+}
+
+static int add_stack(struct speedscope *s, uint32_t node)
+{
+	const struct profile_node *nodes = s->p->nodes.v;
+	char separator = '[';
+	uint32_t i, location;
+
+	s->path.n = 0;
+	for (; node; node = nodes[node].parent)
+		if (vec_push(&s->path, nodes[node].location))
+			return -1;
+	while (s->path.n) {
+		location = s->path.v[--s->path.n];
+		for (i = s->symbols.first.v[location]; i < s->symbols.first.v[location + 1]; i++) {
+			if (add_frame(s, s->symbols.ids.v[i], separator))
+				return -1;
+			separator = ',';
+		}
+	}
+	text_str(&s->out, separator == '[' ? "[]" : "]");
+	return 0;
+}
+
+static void add_track_head(struct speedscope *s, const struct track *t)
+{
+	const struct profile *p = s->p;
+	bool ns = format_is_clock(&p->events.v[s->event]) && !s->opt->count_samples;
+
+	text_str(&s->out, "{\"type\":\"sampled\",\"name\":");
+	/* Inside of the string that the comm begins: " PID/TID". */
+	text_json_string(&s->out, p, t->comm);
+	if (s->out.n)
+		s->out.n--;
+	text_char(&s->out, ' ');
+	text_int(&s->out, (int32_t)t->pid, 0);
+	text_char(&s->out, '/');
+	text_int(&s->out, (int32_t)t->tid, 0);
+	text_str(&s->out, "\",\"unit\":");
+	text_str(&s->out, ns ? "\"nanoseconds\"" : "\"none\"");
+	text_str(&s->out, ",\"startValue\":0,\"endValue\":");
+	text_dec(&s->out, t->weight, 0);
+}
+
+static int write_track(struct speedscope *s, const struct track *t, FILE *out)
+{
+	const struct profile_log_entry *log = s->p->log.v;
+	uint32_t i;
+
+	add_track_head(s, t);
+	text_str(&s->out, ",\n\"samples\":[");
+	for (i = t->first; i < t->first + t->n; i++) {
+		if (i > t->first)
+			text_char(&s->out, ',');
+		if (add_stack(s, log[s->order[i]].node))
+			return -1;
+		if (s->out.n > FLUSH_BYTES)
+			text_flush(&s->out, out);
+	}
+	text_str(&s->out, "],\n\"weights\":[");
+	for (i = t->first; i < t->first + t->n; i++) {
+		if (i > t->first)
+			text_char(&s->out, ',');
+		text_dec(&s->out, format_weight(s->opt, 1, log[s->order[i]].period), 0);
+	}
+	text_str(&s->out, "]}");
+	return 0;
+}
+
+static void write_unknown(struct speedscope *s, uint32_t mapping)
+{
+	struct text name = {0};
+
+	text_char(&name, '[');
+	text_str(&name, profile_mapping_short_name(s->p, mapping));
+	text_char(&name, ']');
+	text_json(&s->out, name.s, name.n);
+	s->out.failed |= name.failed;
+	text_done(&name);
+}
+
+static void write_frame(struct speedscope *s, uint32_t symbol)
+{
+	const struct profile *p = s->p;
+	const struct profile_function *f = p->functions.v + symbol;
+
+	text_str(&s->out, "{\"name\":");
+	if (symbol >= p->functions.n) {
+		write_unknown(s, symbol - (uint32_t)p->functions.n);
+	} else {
+		text_json_string(&s->out, p, f->name);
+		if (f->file) {
+			text_str(&s->out, ",\"file\":");
+			text_json_string(&s->out, p, f->file);
+		}
+		if (f->start_line) {
+			text_str(&s->out, ",\"line\":");
+			text_dec(&s->out, f->start_line, 0);
+		}
+	}
+	text_char(&s->out, '}');
+}
+
+static int write_all(struct speedscope *s, FILE *out)
+{
+	size_t i;
+
+	text_str(&s->out,
+		 "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":");
+	text_json_string(&s->out, s->p, s->p->events.v[s->event].name);
+	text_str(&s->out, ",\"activeProfileIndex\":0,\"exporter\":");
+	text_json(&s->out, s->opt->generator ? s->opt->generator : "unspool",
+		  strlen(s->opt->generator ? s->opt->generator : "unspool"));
+	text_str(&s->out, ",\n\"profiles\":[");
+	for (i = 0; i < s->tracks.n; i++) {
+		text_str(&s->out, i ? ",\n" : "\n");
+		if (write_track(s, &s->tracks.v[i], out))
+			return -1;
+	}
+	text_str(&s->out, "],\n\"shared\":{\"frames\":[");
+	for (i = 0; i < s->frames.n; i++) {
+		text_str(&s->out, i ? ",\n" : "\n");
+		write_frame(s, s->frames.v[i]);
+	}
+	text_str(&s->out, "]}}\n");
+	text_flush(&s->out, out);
+	return s->out.failed ? -1 : 0;
+}
+
+static int write_speedscope(const struct profile *p, const struct output_options *opt, FILE *out,
+			    struct err *err)
+{
+	struct speedscope s = {.p = p, .opt = opt};
+	int rc = format_event(p, opt, &s.event, err);
+
+	if (!rc) {
+		s.frame_of = calloc(p->functions.n + p->mappings.n, sizeof *s.frame_of);
+		if (!s.frame_of || add_symbols(&s) || add_tracks(&s) || write_all(&s, out))
+			rc = err_nomem(err);
+	}
+	tree_symbols_done(&s.symbols);
+	free(s.frame_of);
+	vec_done(&s.frames);
+	vec_done(&s.tracks);
+	hash_done(&s.track_of);
+	hash_done(&s.tasks);
+	free(s.entry_track);
+	free(s.order);
+	vec_done(&s.path);
+	text_done(&s.out);
+	return rc;
+}
+
+const struct output_format format_speedscope = {
+	.name = "speedscope",
+	.help = "JSON for www.speedscope.app: a profile per thread, in time order",
+	.suffixes = ".speedscope.json",
+	.keep = PROFILE_KEEP_LOG,
+	.write = write_speedscope,
+};

@@ -1,0 +1,15 @@
+/* sum.h - sums of numbers that a hostile file chose. Private to output/. */
+#ifndef OUTPUT_SUM_H
+#define OUTPUT_SUM_H
+
+#include <stdint.h>
+
+/* Stops at the largest number instead of starting over, so the order of adding does not show. */
+static inline uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+#endif

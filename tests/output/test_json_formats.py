@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""jsonl and speedscope, read by Python's json (strict about control characters and UTF-8) and compared with
+folded and script of the same profile. The rules for speedscope are those of its file-format-spec.ts."""
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+
+BUILD, HERE = os.environ["BUILD"], os.getcwd()
+VARIANTS = ("order0", "samples", "no_inline", "tids", "cycles", "hostile")
+status = 0
+
+
+def check(name, good, why=""):
+    global status
+    print(("ok - " if good else "not ok - ") + name)
+    if not good:
+        status = 1
+        print(why)
+
+
+def text(name):
+    return open(f"{HERE}/{name}", "rb").read().decode("utf-8", "strict")
+
+
+def spec(p):
+    """The first rule of the speedscope format that is broken."""
+    if p["$schema"] != "https://www.speedscope.app/file-format-schema.json":
+        return "$schema"
+    if set(p) - {"$schema", "name", "activeProfileIndex", "exporter", "profiles", "shared"}:
+        return "unknown key"
+    frames = p["shared"]["frames"]
+    if any(not f["name"] or set(f) - {"name", "file", "line", "col"} for f in frames):
+        return "frame"
+    for t in p["profiles"]:
+        if t["type"] != "sampled" or t["unit"] not in ("none", "nanoseconds", "bytes"):
+            return "type or unit"
+        if len(t["samples"]) != len(t["weights"]) or min(t["weights"]) < 0:
+            return "weights"
+        if t["endValue"] - t["startValue"] != min(sum(t["weights"]), 2**64 - 1):
+            return "endValue"
+        if any(not 0 <= f < len(frames) for s in t["samples"] for f in s):
+            return "frame index"
+    if not 0 <= p["activeProfileIndex"] < len(p["profiles"]):
+        return "activeProfileIndex"
+    return ""
+
+
+subprocess.run([f"{BUILD}/tests/output/tool_synthetic", HERE], check=True)
+scope, lines = {}, {}
+for v in VARIANTS:
+    scope[v] = json.loads(text(f"{v}.speedscope"))
+    lines[v] = [json.loads(l) for l in text(f"{v}.jsonl").splitlines()]
+    broken = spec(scope[v])
+    check(f"speedscope {v} keeps the format's rules", not broken, broken)
+
+for fmt in ("folded", "script", "top", "speedscope", "jsonl"):
+    check(f"{fmt}: the same bytes however samples were dealt to threads", len({text(f"order{k}.{fmt}") for k in range(10)}) == 1)
+
+
+def weights(p):
+    """{frame names root first: weight} over all threads."""
+    out = collections.Counter()
+    for t in p["profiles"]:
+        for s, w in zip(t["samples"], t["weights"]):
+            out[";".join(p["shared"]["frames"][f]["name"] for f in s)] += w
+    return out
+
+
+names = weights(scope["order0"])
+run = "__libc_start_call_main;main;ns::W<int>::run(int) [clone .isra.0];mid(int);leaf(std::vector<int> const&)"
+check("speedscope: stacks root first with inlined functions", names[run] == 45, names)
+check("speedscope: unknown functions by their module", any("[vdso]" in n and "[libx.so (deleted)]" in n for n in names), names)
+folded = {l.rsplit(" ", 1)[0]: int(l.rsplit(" ", 1)[1]) for l in text("order0.folded").splitlines()}
+check("speedscope: the sum of folded", sum(names.values()) == sum(folded.values()), (names, folded))
+check("speedscope: heaviest thread first", [t["name"] for t in scope["order0"]["profiles"]][:2] == ["server 200/200", "server 100/100"])
+check("speedscope: samples weigh 1 on request", set(w for t in scope["samples"]["profiles"] for w in t["weights"]) == {1} and
+      scope["samples"]["profiles"][0]["unit"] == "none")
+main = next(f for f in scope["order0"]["shared"]["frames"] if f["name"] == "main")
+check("speedscope: file and line of a function", main == {"name": "main", "file": "main.cc", "line": 5}, main)
+
+script = re.split(r"\n\n", text("order0.script").rstrip("\n"))
+got = []
+for s in lines["order0"]:
+    secs = "%d.%06d" % (s["t_ns"] // 10**9, s["t_ns"] // 1000 % 10**6)
+    frames = [(f["sym"] if "sym" in f else "[unknown]", f.get("inlined", False)) for f in s["stack"]]
+    got.append((s["tid"], secs, s["period"], s["event"], frames))
+want = []
+for block in script:
+    head, *frames = block.split("\n")
+    m = re.match(r".*?\s+(\d+)(?: \[\d+\])?\s+(\d+\.\d+):\s+(\d+)\s+(\S+): $", head)
+    parsed = [re.match(r"\t\s*[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)?(?: \(inlined\)| \((?!inlined).*\))$", f).group(1) for f in frames]
+    want.append((int(m.group(1)), m.group(2), int(m.group(3)), m.group(4),
+                 [(n, f.endswith(" (inlined)")) for n, f in zip(parsed, frames)]))
+check("jsonl: the samples of script, in the same order", got == want, f"{got}\n{want}")
+s = lines["order0"][0]
+check("jsonl: all there is to know", s == {
+    "t_ns": 1001002003, "pid": 100, "tid": 100, "comm": "server", "event": "cpu-clock:pppH", "period": 10, "stop": "END",
+    "stack": [
+        {"ip": "0x401150", "sym": "leaf(std::vector<int> const&)", "dso": "/opt/app/server", "build_id": "abcdef01",
+         "file": "w.cc", "line": 7, "inlined": True},
+        {"ip": "0x401150", "sym": "mid(int)", "dso": "/opt/app/server", "build_id": "abcdef01", "file": "w.cc", "line": 7,
+         "inlined": True},
+        {"ip": "0x401150", "sym": "ns::W<int>::run(int) [clone .isra.0]", "off": 80, "dso": "/opt/app/server",
+         "build_id": "abcdef01", "file": "w.cc", "line": 7},
+        {"ip": "0x40101f", "sym": "main", "off": 31, "dso": "/opt/app/server", "build_id": "abcdef01", "file": "main.cc",
+         "line": 7},
+        {"ip": "0x7f000001000f", "sym": "__libc_start_call_main", "off": 15, "dso": "/usr/lib/libc.so.6", "build_id": "1234"},
+    ]}, s)
+check("jsonl: cpu only where it was recorded", [("cpu" in x) for x in lines["order0"]] == [x["event"] == "cycles:P" for x in lines["order0"]])
+check("jsonl: one event on request", len(lines["cycles"]) == 1 and len(lines["order0"]) == 10)
+check("jsonl: no inlined functions on request", not any(f.get("inlined") for x in lines["no_inline"] for f in x["stack"]))
+check("jsonl: names from hostile files survive", lines["hostile"][0]["comm"] == '\ufffd\ufffd"\\\n' and
+      lines["hostile"][0]["tid"] == -1 and lines["hostile"][2]["stack"] == [], lines["hostile"])
+sys.exit(status)

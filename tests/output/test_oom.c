@@ -1,0 +1,131 @@
+/* test_oom.c - every allocation on the way from samples to text fails once: an error, never a
+ * crash, and never a shorter output that looks whole. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tests/output/synthetic.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#ifdef SANITIZED
+
+static void every_allocation_fails_once(void **state)
+{
+	(void)state;
+	skip(); /* the sanitizer's allocator cannot be replaced */
+}
+
+#else
+
+static long allocations_left = -1; /* before the one that fails; negative: none does */
+
+/* The C library's own names, so that these definitions win over malloc and friends. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *p, size_t size);
+
+static int fails_now(void)
+{
+	return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+void *malloc(size_t size)
+{
+	return fails_now() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return fails_now() ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+	return fails_now() ? NULL : __libc_realloc(p, size);
+}
+
+static char output[65536];
+
+/* Two profiles, merged, named, written: 0 or the first error. Goes on after a failed profile_add(),
+ * as the profile must stay usable. */
+static int run(const struct output_format *f, size_t *size)
+{
+	struct output_options opt = {.with_tid = true, .generator = "test"};
+	unsigned keep = f->keep | PROFILE_KEEP_TIDS;
+	struct profile *a = profile_new(keep), *b = profile_new(keep);
+	FILE *out = fmemopen(output, sizeof output, "w");
+	struct err err = {0};
+	size_t i;
+	int rc = a && b && out ? 0 : -ERR_NOMEM, one;
+
+	for (i = 0; a && b && i < N_SYNTHETIC_SAMPLES; i++) {
+		one = synthetic_add(i % 2 ? a : b, &synthetic_samples[i]);
+		rc = rc ? rc : one;
+	}
+	if (!rc)
+		rc = profile_merge(a, b, &err);
+	if (!rc)
+		rc = synthetic_name(a);
+	if (!rc)
+		rc = f->write(a, &opt, out, &err);
+	if (out) {
+		fflush(out);
+		*size = (size_t)ftell(out);
+		fclose(out);
+	}
+	profile_free(a);
+	profile_free(b);
+	return rc;
+}
+
+static void every_allocation_fails_once(void **state)
+{
+	const struct output_format *const *f;
+	char whole[sizeof output];
+	size_t size, whole_size;
+	long k;
+	int rc;
+
+	(void)state;
+	for (f = output_formats; *f; f++) {
+		assert_int_equal(run(*f, &whole_size), 0);
+		assert_in_range(whole_size, 1, sizeof whole - 1);
+		memcpy(whole, output, whole_size);
+		for (k = 0;; k++) {
+			allocations_left = k;
+			rc = run(*f, &size);
+			if (allocations_left >= 0)
+				break; /* there are only k allocations */
+			allocations_left = -1;
+			if (rc) {
+				assert_int_equal(rc, -ERR_NOMEM);
+				continue;
+			}
+			/* Only the stream's own buffer may be done without. */
+			assert_int_equal(size, whole_size);
+			assert_memory_equal(output, whole, size);
+		}
+		allocations_left = -1;
+		assert_in_range(k, 50, 10000);
+	}
+}
+
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_allocation_fails_once),
+	};
+
+	return cmocka_run_group_tests_name("out of memory", tests, NULL, NULL);
+}
