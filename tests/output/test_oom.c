@@ -18,10 +18,10 @@
 
 #ifdef SANITIZED
 
-static void every_allocation_fails_once(void **state)
+int main(void)
 {
-	(void)state;
-	skip(); /* the sanitizer's allocator cannot be replaced */
+	puts("1..1\nok 1 - out of memory # SKIP the sanitizer's allocator cannot be replaced");
+	return 0;
 }
 
 #else
@@ -119,8 +119,6 @@ static void every_allocation_fails_once(void **state)
 	}
 }
 
-#endif
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,3 +127,5 @@ int main(void)
 
 	return cmocka_run_group_tests_name("out of memory", tests, NULL, NULL);
 }
+
+#endif
