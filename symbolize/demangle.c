@@ -13,7 +13,7 @@
  * of substitutions), so it is cut off; the longest seen in practice is 47 KB. */
 enum { NAME_MAX_BYTES = 4096, TEXT_MAX_BYTES = 256 << 10, D_BACKREFS_MAX = 20 };
 
-void text_add(struct text *t, const char *s, size_t n)
+void namebuf_add(struct namebuf *t, const char *s, size_t n)
 {
 	size_t cap = t->cap ? t->cap : 256;
 	char *p;
@@ -38,20 +38,20 @@ void text_add(struct text *t, const char *s, size_t n)
 	t->s[t->len] = 0;
 }
 
-void text_done(struct text *t)
+void namebuf_done(struct namebuf *t)
 {
 	free(t->s);
-	*t = (struct text){0};
+	*t = (struct namebuf){0};
 }
 
-static void text_clear(struct text *t)
+static void namebuf_clear(struct namebuf *t)
 {
 	t->len = 0;
 	t->failed = false;
 }
 
 struct sink {
-	struct text *text;
+	struct namebuf *text;
 	jmp_buf stop;
 };
 
@@ -61,18 +61,18 @@ static void take(const char *s, size_t n, void *arg)
 {
 	struct sink *sink = arg;
 
-	text_add(sink->text, s, n);
+	namebuf_add(sink->text, s, n);
 	if (sink->text->failed)
 		longjmp(sink->stop, 1);
 }
 
 typedef int demangle_fn(const char *mangled, int options, demangle_callbackref callback, void *arg);
 
-static bool run(demangle_fn *fn, int limit, const char *name, struct text *out)
+static bool run(demangle_fn *fn, int limit, const char *name, struct namebuf *out)
 {
 	struct sink sink = {.text = out};
 
-	text_clear(out);
+	namebuf_clear(out);
 	if (setjmp(sink.stop))
 		return false;
 	return fn(name, DMGL_PARAMS | DMGL_ANSI | limit, take, &sink) && out->len;
@@ -80,7 +80,7 @@ static bool run(demangle_fn *fn, int limit, const char *name, struct text *out)
 
 /* libiberty has no callback variant for D. A name's length at most doubles with each back
  * reference. */
-static bool run_d(const char *name, struct text *out)
+static bool run_d(const char *name, struct namebuf *out)
 {
 	const char *q = name;
 	unsigned n = 0;
@@ -94,8 +94,8 @@ static bool run_d(const char *name, struct text *out)
 	s = dlang_demangle(name, 0);
 	if (!s)
 		return false;
-	text_clear(out);
-	text_add(out, s, strlen(s));
+	namebuf_clear(out);
+	namebuf_add(out, s, strlen(s));
 	free(s);
 	return !out->failed;
 }
@@ -113,7 +113,7 @@ static bool has_rust_hash(const char *name)
 	return false;
 }
 
-static enum mangling demangle_any(const char *name, struct text *out)
+static enum mangling demangle_any(const char *name, struct namebuf *out)
 {
 	if (name[0] != '_')
 		return MANGLING_NONE;
@@ -159,25 +159,25 @@ const char *demangle(struct demangler *d, const char *name, enum sym_demangle ho
 	memcpy(copy, name, base);
 	copy[base] = 0;
 	mangling = demangle_any(copy, &d->full);
-	text_clear(&d->simple);
+	namebuf_clear(&d->simple);
 	if (how == SYM_DEMANGLE_SIMPLE) {
 		if (mangling == MANGLING_NONE)
-			text_add(&d->simple, name, without_clone_suffix(name, base));
+			namebuf_add(&d->simple, name, without_clone_suffix(name, base));
 		else
 			simplify_name(&d->simple, d->full.s, mangling);
 		if (!strcmp(version, "@plt"))
-			text_add(&d->simple, version, 4);
+			namebuf_add(&d->simple, version, 4);
 		if (d->simple.len && !d->simple.failed)
 			return d->simple.s;
 	}
 	if (mangling == MANGLING_NONE)
 		return name;
-	text_add(&d->full, version, strlen(version));
+	namebuf_add(&d->full, version, strlen(version));
 	return d->full.failed ? name : d->full.s;
 }
 
 void demangler_done(struct demangler *d)
 {
-	text_done(&d->full);
-	text_done(&d->simple);
+	namebuf_done(&d->full);
+	namebuf_done(&d->simple);
 }

@@ -11,21 +11,21 @@
 
 #include "symbolize/symbolize.h"
 
-/* Growing text. A zeroed one is empty. */
-struct text {
+/* A growing, bounded name. A zeroed one is empty. */
+struct namebuf {
 	char *s; /* NUL-terminated when not NULL */
 	size_t len, cap;
 	bool failed; /* out of memory, or longer than allowed: the text is of no use */
 };
 
-void text_add(struct text *t, const char *s, size_t n);
-void text_done(struct text *t);
+void namebuf_add(struct namebuf *t, const char *s, size_t n);
+void namebuf_done(struct namebuf *t);
 
 enum mangling { MANGLING_NONE, MANGLING_CXX, MANGLING_RUST, MANGLING_D };
 
 /* Working memory, to be reused from name to name by one thread. Zeroed to start. */
 struct demangler {
-	struct text full, simple;
+	struct namebuf full, simple;
 };
 
 /* The name as `how` asks, in the demangler's memory until its next use, or `name` itself. */
@@ -34,6 +34,6 @@ void demangler_done(struct demangler *d);
 
 /* Appends the demangled `s` without argument lists, with template arguments as <...>, without
  * return type, clone suffixes and ABI tags. The text stays empty when s is of no known shape. */
-void simplify_name(struct text *out, const char *s, enum mangling mangling);
+void simplify_name(struct namebuf *out, const char *s, enum mangling mangling);
 
 #endif

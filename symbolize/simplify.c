@@ -45,7 +45,7 @@ static const char *skip_group(const char *s)
 }
 
 /* Copies an operator's name from behind the word "operator"; NULL when nothing sensible follows. */
-static const char *copy_operator(struct text *out, const char *s)
+static const char *copy_operator(struct namebuf *out, const char *s)
 {
 	static const char *const symbols[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
 					      ">>", "<=", ">=",	 "->",	"<",   ">"};
@@ -54,16 +54,16 @@ static const char *copy_operator(struct text *out, const char *s)
 	for (i = 0; i < sizeof symbols / sizeof *symbols; i++)
 		if (starts(s, symbols[i])) {
 			n = strlen(symbols[i]);
-			text_add(out, s, n);
+			namebuf_add(out, s, n);
 			s += n;
 			if (s[0] != ' ' || s[1] != '<')
 				return s;
-			text_add(out, s++, 1); /* "operator<< <char>": as printed */
+			namebuf_add(out, s++, 1); /* "operator<< <char>": as printed */
 			return s;
 		}
 	n = strspn(s, "+-*/%^&|~!=,");
 	if (n) {
-		text_add(out, s, n);
+		namebuf_add(out, s, n);
 		return s + n;
 	}
 	/* new, delete[], co_await, "" _literal, or the type that is converted to */
@@ -72,16 +72,16 @@ static const char *copy_operator(struct text *out, const char *s)
 			s = skip_group(s);
 			if (!s)
 				return NULL;
-			text_add(out, "<...>", 5);
+			namebuf_add(out, "<...>", 5);
 			continue;
 		}
-		text_add(out, s++, 1);
+		namebuf_add(out, s++, 1);
 	}
 	return *s ? s : NULL;
 }
 
 /* {lambda(int)#1} -> {lambda#1} */
-static const char *copy_braces(struct text *out, const char *s)
+static const char *copy_braces(struct namebuf *out, const char *s)
 {
 	const char *end = skip_group(s);
 
@@ -93,7 +93,7 @@ static const char *copy_braces(struct text *out, const char *s)
 			if (!s || s > end)
 				return NULL;
 		} else {
-			text_add(out, s++, 1);
+			namebuf_add(out, s++, 1);
 		}
 	}
 	return s;
@@ -135,7 +135,7 @@ static const char *skip_arguments(const char *s)
 	return s;
 }
 
-static const char *copy_special_prefix(struct text *out, const char *s)
+static const char *copy_special_prefix(struct namebuf *out, const char *s)
 {
 	static const char *const prefixes[] = {"vtable for ",
 					       "VTT for ",
@@ -154,13 +154,13 @@ static const char *copy_special_prefix(struct text *out, const char *s)
 
 	for (i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
 		if (starts(s, prefixes[i])) {
-			text_add(out, s, strlen(prefixes[i]));
+			namebuf_add(out, s, strlen(prefixes[i]));
 			return s + strlen(prefixes[i]);
 		}
 	return s;
 }
 
-static bool simplify_cxx(struct text *out, const char *s)
+static bool simplify_cxx(struct namebuf *out, const char *s)
 {
 	static const char anonymous[] = "(anonymous namespace)";
 	const char *begin = s = copy_special_prefix(out, s);
@@ -169,13 +169,13 @@ static bool simplify_cxx(struct text *out, const char *s)
 	while (s && *s && !starts(s, " [clone ")) {
 		if (*s == '<') {
 			s = skip_group(s);
-			text_add(out, "<...>", 5);
+			namebuf_add(out, "<...>", 5);
 		} else if (starts(s, "[abi:")) {
 			s = skip_group(s);
 		} else if (*s == '{') {
 			s = copy_braces(out, s);
 		} else if (starts(s, anonymous)) {
-			text_add(out, s, sizeof anonymous - 1);
+			namebuf_add(out, s, sizeof anonymous - 1);
 			s += sizeof anonymous - 1;
 		} else if (*s == '(' &&
 			   (follows(begin, s, "decltype") || follows(begin, s, "decltype "))) {
@@ -189,17 +189,17 @@ static bool simplify_cxx(struct text *out, const char *s)
 			s++;
 		} else if (starts(s, "operator") && (s == begin || !is_ident(s[-1])) &&
 			   !is_ident(s[8])) {
-			text_add(out, s, 8);
+			namebuf_add(out, s, 8);
 			s = copy_operator(out, s + 8);
 		} else {
-			text_add(out, s++, 1);
+			namebuf_add(out, s++, 1);
 		}
 	}
 	return s && out->len > name;
 }
 
 /* Generic arguments follow an identifier or "::"; other angle brackets are <Type as Trait>. */
-static bool simplify_rust(struct text *out, const char *s)
+static bool simplify_rust(struct namebuf *out, const char *s)
 {
 	const char *begin = s;
 
@@ -209,32 +209,32 @@ static bool simplify_rust(struct text *out, const char *s)
 			s = skip_group(s);
 		} else if (*s == '<' && s > begin && is_ident(s[-1])) {
 			s = skip_group(s);
-			text_add(out, "<...>", 5);
+			namebuf_add(out, "<...>", 5);
 		} else {
-			text_add(out, s++, 1);
+			namebuf_add(out, s++, 1);
 		}
 	}
 	return s;
 }
 
-static bool simplify_d(struct text *out, const char *s)
+static bool simplify_d(struct namebuf *out, const char *s)
 {
 	const char *begin = s;
 
 	while (s && *s) {
 		if (*s == '(' && s > begin && s[-1] == '!') {
 			s = skip_group(s);
-			text_add(out, "(...)", 5);
+			namebuf_add(out, "(...)", 5);
 		} else if (*s == '(') {
 			s = skip_group(s);
 		} else {
-			text_add(out, s++, 1);
+			namebuf_add(out, s++, 1);
 		}
 	}
 	return s;
 }
 
-void simplify_name(struct text *out, const char *s, enum mangling mangling)
+void simplify_name(struct namebuf *out, const char *s, enum mangling mangling)
 {
 	size_t before = out->len;
 	bool ok = mangling == MANGLING_CXX    ? simplify_cxx(out, s)

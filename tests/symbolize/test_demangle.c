@@ -215,7 +215,7 @@ static void simplify_takes_anything(void **unused)
 
 	(void)unused;
 	for (round = 0; round < 60000; round++) {
-		struct text out = {0};
+		struct namebuf out = {0};
 		char s[64];
 		unsigned n = round % 60, i;
 
@@ -228,7 +228,7 @@ static void simplify_takes_anything(void **unused)
 		s[n] = 0;
 		simplify_name(&out, s, (enum mangling)(1 + round % 3));
 		assert_true(out.len <= 5 * (size_t)n + 8);
-		text_done(&out);
+		namebuf_done(&out);
 	}
 }
 
