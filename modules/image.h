@@ -44,7 +44,8 @@ int image_read_sections(struct elf_image *img, struct err *err);
 int image_sections_from_dynamic(struct elf_image *img, struct err *err);
 /* As elf_image_off_to_vaddr(), but only through segments that have all of `flags` (PF_X ...). */
 bool image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint32_t flags, uint64_t *ret);
-/* Whether a section has contents in this file (a debug file has .text without). Inflates nothing. */
+/* Whether a section has contents in this file (a debug file has .text without). Inflates nothing.
+ */
 bool image_has(const struct elf_image *img, const char *name);
 /* The first GNU build id among notes, size 0 when there is none. */
 struct build_id image_note_build_id(const struct elf_image *img);

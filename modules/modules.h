@@ -4,7 +4,8 @@
  * the image (machine code, .eh_frame, .symtab) and the debug file (DWARF), each perhaps missing,
  * with the reason. Every file is checked against the build id before use, opened once, and lives
  * until modules_free(). Bytes of sections are given out as they are in memory (uncompressed).
- * Sources of truth: the ELF gABI; GDB manual "Separate Debug Files"; gnu_debuglink, gnu_debugaltlink.
+ * Sources of truth: the ELF gABI; GDB manual "Separate Debug Files"; gnu_debuglink,
+ * gnu_debugaltlink.
  *
  * Threads: all functions may be called from any thread.
  */
@@ -32,17 +33,18 @@ struct elf_segment {
 struct elf_section {
 	const uint8_t *data; /* uncompressed contents; NULL for SHT_NOBITS */
 	uint64_t size;
-	uint64_t vaddr;      /* sh_addr */
-	uint64_t off;        /* sh_offset */
-	uint32_t type;       /* SHT_* */
-	uint64_t flags;      /* SHF_* */
+	uint64_t vaddr; /* sh_addr */
+	uint64_t off;	/* sh_offset */
+	uint32_t type;	/* SHT_* */
+	uint64_t flags; /* SHF_* */
 	uint32_t link, info;
 	uint64_t entsize;
 	uint32_t index;
 	uint64_t align; /* sh_addralign */
 };
 
-/* Opens and maps a file; headers are validated here (32/64 bit, both byte orders are recognised). */
+/* Opens and maps a file; headers are validated here (32/64 bit, both byte orders are recognised).
+ */
 int elf_image_open(struct elf_image **ret, const char *path, struct err *err);
 /* The same over memory, which is copied. `name` is for messages. */
 int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size, const char *name,
@@ -51,18 +53,19 @@ void elf_image_close(struct elf_image *img);
 
 const char *elf_image_path(const struct elf_image *img);
 bool elf_image_is_64(const struct elf_image *img);
-bool elf_image_swapped(const struct elf_image *img); /* other byte order than this machine */
+bool elf_image_swapped(const struct elf_image *img);	 /* other byte order than this machine */
 uint16_t elf_image_machine(const struct elf_image *img); /* EM_* */
-uint16_t elf_image_type(const struct elf_image *img);    /* ET_* */
+uint16_t elf_image_type(const struct elf_image *img);	 /* ET_* */
 uint64_t elf_image_entry(const struct elf_image *img);
 const struct build_id *elf_image_build_id(const struct elf_image *img);
 size_t elf_image_segments(const struct elf_image *img, const struct elf_segment **ret);
 /* Whole file as mapped. */
 const uint8_t *elf_image_bytes(const struct elf_image *img, size_t *size);
 
-/* Section by name. Also finds ".debug_x" stored as ".zdebug_x". SHF_COMPRESSED contents (zlib, zstd)
- * are inflated at the first request, kept until close, bounded in size. Data live until close. False
- * when absent or damaged (*why is then set when non-NULL: ERR_NOT_FOUND or ERR_DAMAGED). */
+/* Section by name. Also finds ".debug_x" stored as ".zdebug_x". SHF_COMPRESSED contents (zlib,
+ * zstd) are inflated at the first request, kept until close, bounded in size. Data live until
+ * close. False when absent or damaged (*why is then set when non-NULL: ERR_NOT_FOUND or
+ * ERR_DAMAGED). */
 bool elf_image_section(struct elf_image *img, const char *name, struct elf_section *ret,
 		       enum err_code *why);
 size_t elf_image_section_count(const struct elf_image *img);
@@ -82,17 +85,17 @@ bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_
 /* ---- modules ----------------------------------------------------------------------------- */
 
 /* X(name, text for people) */
-#define MODULE_MISSES(X)                                                                           \
-	X(NONE, "found")                                                                           \
-	X(NO_FILE, "no such file")                                                                 \
-	X(BUILD_ID_DIFFERS, "build id differs")                                                    \
-	X(PERMISSION, "permission denied")                                                         \
-	X(UNREADABLE, "cannot be read")                                                            \
-	X(NOT_ELF, "not an ELF file")                                                              \
-	X(NOT_A_FILE, "not backed by a file")                                                      \
-	X(CHANGED, "file is newer than the recording")                                             \
-	X(STRIPPED, "stripped, and no separate debug file found")                                  \
-	X(CRC_DIFFERS, "debuglink checksum differs")                                               \
+#define MODULE_MISSES(X)                                          \
+	X(NONE, "found")                                          \
+	X(NO_FILE, "no such file")                                \
+	X(BUILD_ID_DIFFERS, "build id differs")                   \
+	X(PERMISSION, "permission denied")                        \
+	X(UNREADABLE, "cannot be read")                           \
+	X(NOT_ELF, "not an ELF file")                             \
+	X(NOT_A_FILE, "not backed by a file")                     \
+	X(CHANGED, "file is newer than the recording")            \
+	X(STRIPPED, "stripped, and no separate debug file found") \
+	X(CRC_DIFFERS, "debuglink checksum differs")              \
 	X(DAMAGED, "damaged ELF file")
 
 #define X(name, text) MODULE_MISS_##name,
@@ -100,26 +103,29 @@ enum module_miss { MODULE_MISSES(X) MODULE_MISS_N };
 #undef X
 const char *module_miss_text(enum module_miss m);
 
-/* What a later stage keeps per module. modules_free() calls done() and does nothing else with it. */
+/* What a later stage keeps per module. modules_free() calls done() and does nothing else with it.
+ */
 struct module_state {
 	void (*done)(struct module_state *state);
 };
 
 struct module {
 	const struct dso *dso;
-	struct elf_image *image;      /* what was mapped; NULL: see image_miss */
-	enum module_miss image_miss;  /* CHANGED also with an image: the file was replaced since */
-	struct elf_image *debug;      /* has .debug_info or a fuller .symtab; may equal image; else NULL */
+	struct elf_image *image;     /* what was mapped; NULL: see image_miss */
+	enum module_miss image_miss; /* CHANGED also with an image: the file was replaced since */
+	struct elf_image
+		*debug; /* has .debug_info or a fuller .symtab; may equal image; else NULL */
 	enum module_miss debug_miss;
-	struct elf_image *alt;        /* .gnu_debugaltlink (dwz) of debug; NULL when none */
-	struct elf_image *mini;       /* .gnu_debugdata of image, unpacked; NULL when none */
-	struct module_state *_Atomic unwind_state; /* NULL until unwind/ sets it, once, by compare-and-swap */
+	struct elf_image *alt;	/* .gnu_debugaltlink (dwz) of debug; NULL when none */
+	struct elf_image *mini; /* .gnu_debugdata of image, unpacked; NULL when none */
+	struct module_state
+		*_Atomic unwind_state; /* NULL until unwind/ sets it, once, by compare-and-swap */
 };
 
 struct modules; /* opaque */
 
 struct modules_options {
-	const char *symfs;             /* prefix for all paths; NULL or "" for none */
+	const char *symfs;	       /* prefix for all paths; NULL or "" for none */
 	const char *const *debug_dirs; /* besides /usr/lib/debug; NULL-terminated; may be NULL */
 	const char *buildid_dir;       /* NULL: $PERF_BUILDID_DIR, else ~/.debug */
 	bool no_debuginfod_cache;
@@ -131,10 +137,11 @@ struct modules_options {
 int modules_new(struct modules **ret, const struct modules_options *opt, struct err *err);
 void modules_free(struct modules *m);
 
-/* The module of a dso (which must outlive it); never NULL unless out of memory. Opened at the first call, remembered also
- * when missing. The debug file is looked for only by module_debug(). */
+/* The module of a dso (which must outlive it); never NULL unless out of memory. Opened at the first
+ * call, remembered also when missing. The debug file is looked for only by module_debug(). */
 struct module *modules_get(struct modules *m, const struct dso *dso);
-/* Looks for the separate debug file (build-id directories, debuglink, ~/.debug, debuginfod cache) once. */
+/* Looks for the separate debug file (build-id directories, debuglink, ~/.debug, debuginfod cache)
+ * once. */
 void module_debug(struct modules *m, struct module *mod);
 
 /* Every place that was looked at for this module, for --explain: "path: reason". */
@@ -143,6 +150,7 @@ const char *module_tried(const struct module *mod, size_t i);
 
 /* ELF address of a runtime address in a map of this module, per segment (right also for files whose
  * text segment is not congruent to its offset). False without image or outside of any segment. */
-bool module_ip_to_vaddr(const struct module *mod, const struct map *map, uint64_t ip, uint64_t *ret);
+bool module_ip_to_vaddr(const struct module *mod, const struct map *map, uint64_t ip,
+			uint64_t *ret);
 
 #endif
