@@ -1,0 +1,114 @@
+/* attr.c - filling struct perf_event_attr, and finding out what the kernel takes. */
+#include "capture/attr.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(struct perf_event_attr) >= ATTR_SIZE, "linux/perf_event.h is too old");
+
+uint64_t attr_user_regs(void)
+{
+#if defined(__x86_64__)
+	return 0xff0fff; /* all but DS, ES, FS, GS, which the kernel refuses */
+#elif defined(__aarch64__)
+	return (1ull << 33) - 1; /* x0-x30, sp, pc */
+#else
+	return 0;
+#endif
+}
+
+static void fill_common(struct perf_event_attr *a, const struct attr_policy *p)
+{
+	memset(a, 0, sizeof *a);
+	a->size = ATTR_SIZE;
+	a->disabled = 1;
+	a->inherit = p->inherit;
+	a->enable_on_exec = p->enable_on_exec;
+	a->sample_id_all = 1;
+	a->sample_type =
+		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	a->read_format = PERF_FORMAT_ID;
+	if (ATTR_HAS(p->features, LOST))
+		a->read_format |= PERF_FORMAT_LOST;
+	if (ATTR_HAS(p->features, CLOCKID)) {
+		a->use_clockid = 1;
+		a->clockid = ATTR_CLOCK;
+	}
+	/* A watermark of 0 bytes means half of the ring, whatever size it turns out to get
+	 * (kernel/events/ring_buffer.c, ring_buffer_init). */
+	a->watermark = 1;
+}
+
+void attr_for_samples(struct perf_event_attr *a, const struct event *e, const struct attr_policy *p)
+{
+	fill_common(a, p);
+	a->type = e->type;
+	a->config = e->config;
+	a->precise_ip = e->precise & 3;
+	a->exclude_user = e->exclude_user;
+	a->exclude_kernel = e->exclude_kernel;
+	a->exclude_hv = e->exclude_hv;
+	a->exclude_callchain_kernel = e->exclude_kernel;
+	a->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
+	if (e->type == PERF_TYPE_TRACEPOINT) {
+		a->sample_type |= PERF_SAMPLE_RAW;
+		a->sample_period = p->period ? p->period : 1;
+	} else if (p->frequency_hz) {
+		a->freq = 1;
+		a->sample_freq = p->frequency_hz;
+	} else {
+		a->sample_period = p->period;
+	}
+	if (p->call_graph != CALL_GRAPH_NONE)
+		a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (p->call_graph == CALL_GRAPH_DWARF) {
+		a->exclude_callchain_user = 1;
+		a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		a->sample_regs_user = attr_user_regs();
+		a->sample_stack_user = p->stack_bytes;
+	}
+}
+
+void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
+{
+	fill_common(a, p);
+	a->type = PERF_TYPE_SOFTWARE;
+	a->config = PERF_COUNT_SW_DUMMY;
+	a->exclude_kernel = a->exclude_hv = 1; /* nothing is sampled: no more rights than needed */
+	a->mmap = a->comm = a->task = 1;
+	/* perf's unwinder reads .eh_frame through the maps of the process, and linkers put it into
+	 * a segment that is not executable. */
+	a->mmap_data = p->call_graph == CALL_GRAPH_DWARF;
+	a->mmap2 = ATTR_HAS(p->features, MMAP2);
+	a->comm_exec = ATTR_HAS(p->features, COMM_EXEC);
+	a->ksymbol = ATTR_HAS(p->features, KSYMBOL);
+	a->build_id = ATTR_HAS(p->features, BUILD_ID);
+}
+
+int attr_open(const struct perf_event_attr *a, pid_t pid, int cpu, unsigned long flags)
+{
+	return (int)syscall(SYS_perf_event_open, a, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
+}
+
+unsigned attr_probe(void)
+{
+	struct attr_policy p = {.features = ATTR_F_ALL, .call_graph = CALL_GRAPH_NONE};
+
+	for (unsigned drop = 0;; drop++) {
+		struct perf_event_attr a;
+		int fd;
+
+		attr_for_sideband(&a, &p);
+		fd = attr_open(&a, 0, -1, 0);
+		if (fd >= 0) {
+			close(fd);
+			return p.features;
+		}
+		if (errno != EINVAL || drop == ATTR_F_N)
+			return ATTR_F_ALL;
+		p.features &= ~(1u << drop);
+	}
+}

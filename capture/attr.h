@@ -1,0 +1,65 @@
+/* attr.h - private: struct perf_event_attr for what is sampled and for the records about processes.
+ */
+#ifndef CAPTURE_ATTR_H
+#define CAPTURE_ATTR_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "capture/capture.h"
+#include "capture/event.h"
+
+/* The size that goes to the kernel and into the file: VER7 is the largest that perf 6.1 reads, and
+ * nothing after it is used. */
+#define ATTR_SIZE 128
+
+/* What a kernel may not know yet. X(name, since) in the order in which they are given up. */
+#define ATTR_FEATURES(X)     \
+	X(LOST, "6.0")       \
+	X(BUILD_ID, "5.12")  \
+	X(KSYMBOL, "5.1")    \
+	X(CLOCKID, "4.1")    \
+	X(COMM_EXEC, "3.16") \
+	X(MMAP2, "3.16")
+
+#define X(name, since) ATTR_F_##name,
+enum attr_feature { ATTR_FEATURES(X) ATTR_F_N };
+#undef X
+#define ATTR_HAS(features, name) ((features) >> ATTR_F_##name & 1)
+#define ATTR_F_ALL		 ((1u << ATTR_F_N) - 1)
+
+/* The clock of all records: the one that programs log with. */
+#define ATTR_CLOCK CLOCK_MONOTONIC
+
+struct attr_policy {
+	unsigned features; /* bits of enum attr_feature */
+	enum capture_call_graph call_graph;
+	uint32_t stack_bytes;
+	unsigned frequency_hz;
+	uint64_t period;
+	bool inherit, enable_on_exec;
+};
+
+/* The trailer that sample_id_all adds to every record that is not a sample: TID, TIME, CPU,
+ * IDENTIFIER (perf_event.h, struct sample_id). Equal for all our events. */
+#define ATTR_SAMPLE_ID_BYTES 32
+
+void attr_for_samples(struct perf_event_attr *a, const struct event *e,
+		      const struct attr_policy *p);
+/* MMAP, COMM, FORK, EXIT, KSYMBOL without samples. */
+void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p);
+
+/* The registers that unwinding needs on this CPU (asm/perf_regs.h), 0 when the CPU is not known. */
+uint64_t attr_user_regs(void);
+
+/* Bits of enum attr_feature that this kernel takes. Everything when perf_event_open is not allowed
+ * at all: the real call then says why. */
+unsigned attr_probe(void);
+
+/* perf_event_open(2) with PERF_FLAG_FD_CLOEXEC: fd, or -1 with errno. */
+int attr_open(const struct perf_event_attr *a, pid_t pid, int cpu, unsigned long flags);
+
+#endif

@@ -1,0 +1,223 @@
+/* event.c - names of events to perf_event_open's type and config. */
+#include "capture/event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/sysfile.h"
+
+/* perf_event.h: enum perf_hw_id, perf_sw_ids; the names are perf's. */
+static const struct event_name {
+	const char *name, *alias;
+	uint32_t type;
+	uint64_t config;
+} event_names[] = {
+	{"cycles", "cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+	{"instructions", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+	{"cache-references", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
+	{"cache-misses", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+	{"branches", "branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+	{"branch-misses", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
+	{"bus-cycles", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES},
+	{"stalled-cycles-frontend", "idle-cycles-frontend", PERF_TYPE_HARDWARE,
+	 PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
+	{"stalled-cycles-backend", "idle-cycles-backend", PERF_TYPE_HARDWARE,
+	 PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
+	{"ref-cycles", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES},
+	{"cpu-clock", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+	{"task-clock", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
+	{"page-faults", "faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+	{"context-switches", "cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+	{"cpu-migrations", "migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+	{"minor-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
+	{"major-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+	{"alignment-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS},
+	{"emulation-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
+};
+
+static bool token_is(const char *name, const char *s, size_t len)
+{
+	return name && strlen(name) == len && !memcmp(name, s, len);
+}
+
+static bool find_name(struct event *e, const char *s, size_t len)
+{
+	for (size_t i = 0; i < sizeof event_names / sizeof *event_names; i++) {
+		const struct event_name *n = &event_names[i];
+
+		if (!token_is(n->name, s, len) && !token_is(n->alias, s, len))
+			continue;
+		e->type = n->type;
+		e->config = n->config;
+		return true;
+	}
+	return false;
+}
+
+/* "r1a8": the CPU's own event number in hexadecimal. */
+static bool find_raw(struct event *e, const char *s, size_t len)
+{
+	char digits[17];
+	char *end;
+
+	if (len < 2 || len > sizeof digits || s[0] != 'r')
+		return false;
+	memcpy(digits, s + 1, len - 1);
+	digits[len - 1] = 0;
+	if (strspn(digits, "0123456789abcdefABCDEF") != len - 1)
+		return false;
+	e->type = PERF_TYPE_RAW;
+	e->config = strtoull(digits, &end, 16);
+	return true;
+}
+
+const char *event_tracefs(struct err *err)
+{
+	static const char *const dirs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	char path[64];
+
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+		snprintf(path, sizeof path, "%s/events", dirs[i]);
+		if (!access(path, R_OK | X_OK))
+			return dirs[i];
+		if (errno == EACCES) {
+			err_set(err, ERR_PERMISSION, path,
+				"not readable for this user; run as root, or: "
+				"sudo mount -o remount,mode=755 %s",
+				dirs[i]);
+			return NULL;
+		}
+	}
+	err_set(err, ERR_NOT_FOUND, dirs[0],
+		"tracefs is not mounted; run: sudo mount -t tracefs tracefs %s", dirs[0]);
+	return NULL;
+}
+
+static bool tracepoint_word(const char *s, size_t len)
+{
+	static const char ok[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	size_t i;
+
+	for (i = 0; i < len && memchr(ok, s[i], sizeof ok - 1); i++)
+		;
+	return len && i == len;
+}
+
+/* "sys:name" through tracefs. sys_len is the length before the colon. */
+static int find_tracepoint(struct event *e, const char *s, size_t sys_len, size_t len,
+			   struct err *err)
+{
+	const char *tracefs, *name = s + sys_len + 1;
+	size_t name_len = len - sys_len - 1;
+	char path[256];
+	uint64_t id;
+
+	if (!tracepoint_word(s, sys_len) || !tracepoint_word(name, name_len))
+		return err_set(err, ERR_USAGE, NULL, "event '%.*s' is not known", (int)len, s);
+	tracefs = event_tracefs(err);
+	if (!tracefs)
+		return -(int)(err ? err->code : ERR_NOT_FOUND);
+	snprintf(path, sizeof path, "%s/events/%.*s/%.*s/id", tracefs, (int)sys_len, s,
+		 (int)name_len, name);
+	if (sysfile_u64(path, &id))
+		return err_set(err, ERR_NOT_FOUND, NULL, "tracepoint '%.*s' does not exist (no %s)",
+			       (int)len, s, path);
+	e->type = PERF_TYPE_TRACEPOINT;
+	e->config = id;
+	return 0;
+}
+
+/* perf-list(1) "EVENT MODIFIERS". u, k, h name what is counted; naming one excludes the others. */
+static int apply_modifiers(struct event *e, const char *mods, size_t len, struct err *err)
+{
+	bool user = false, kernel = false, hv = false;
+
+	for (size_t i = 0; i < len; i++) {
+		switch (mods[i]) {
+		case 'u':
+			user = true;
+			break;
+		case 'k':
+			kernel = true;
+			break;
+		case 'h':
+			hv = true;
+			break;
+		case 'p':
+			if (e->precise < 3)
+				e->precise++;
+			break;
+		case 'P':
+			e->precise = 3;
+			break;
+		default:
+			return err_set(err, ERR_USAGE, NULL,
+				       "event '%s': modifier '%c' is not known (u k h p P are)",
+				       e->name, mods[i]);
+		}
+	}
+	if (user || kernel || hv) {
+		e->exclude_user = !user;
+		e->exclude_kernel = !kernel;
+		e->exclude_hv = !hv;
+	}
+	return 0;
+}
+
+int event_parse(struct event *ret, const char *spec, size_t len, struct err *err)
+{
+	struct event e = {0};
+	const char *colon = memchr(spec, ':', len);
+	size_t word = colon ? (size_t)(colon - spec) : len;
+	int rc;
+
+	if (!len || len >= sizeof e.name)
+		return err_set(err, ERR_USAGE, NULL, "event '%.*s' is not known", (int)len, spec);
+	if (memchr(spec, '/', len) || memchr(spec, '{', len))
+		return err_set(err, ERR_USAGE, NULL,
+			       "event '%.*s': pmu/.../ and {groups} are not supported; "
+			       "raw events are written rNNN",
+			       (int)len, spec);
+	memcpy(e.name, spec, len);
+	if (!find_name(&e, spec, word) && !find_raw(&e, spec, word)) {
+		const char *mods;
+
+		if (!colon)
+			return err_set(err, ERR_USAGE, NULL, "event '%s' is not known", e.name);
+		mods = memchr(colon + 1, ':', len - word - 1);
+		rc = find_tracepoint(&e, spec, word, mods ? (size_t)(mods - spec) : len, err);
+		if (rc)
+			return rc;
+		colon = mods;
+	}
+	if (colon) {
+		rc = apply_modifiers(&e, colon + 1, len - (size_t)(colon + 1 - spec), err);
+		if (rc)
+			return rc;
+	}
+	*ret = e;
+	return 0;
+}
+
+int event_parse_list(const char *list, struct event *events, size_t max, size_t *n, struct err *err)
+{
+	for (;;) {
+		size_t len = strcspn(list, ",");
+		int rc;
+
+		if (*n == max)
+			return err_set(err, ERR_USAGE, NULL, "more than %zu events", max);
+		rc = event_parse(&events[*n], list, len, err);
+		if (rc)
+			return rc;
+		++*n;
+		if (!list[len])
+			return 0;
+		list += len + 1;
+	}
+}

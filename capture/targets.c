@@ -1,0 +1,195 @@
+/* targets.c - CPU lists, threads of processes, cgroups. */
+#include "capture/targets.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/sysfile.h"
+
+/* ---- CPUs -------------------------------------------------------------------------------- */
+
+static int compare_int(const void *a, const void *b)
+{
+	int x, y;
+
+	memcpy(&x, a, sizeof x);
+	memcpy(&y, b, sizeof y);
+	return (x > y) - (x < y);
+}
+
+static int parse_number(const char **p, long *ret)
+{
+	char *end;
+
+	if (**p < '0' || **p > '9')
+		return -1;
+	errno = 0;
+	*ret = strtol(*p, &end, 10);
+	if (errno || *ret >= TARGETS_CPU_MAX)
+		return -1;
+	*p = end;
+	return 0;
+}
+
+static int parse_ranges(struct cpu_list *l, const char *text, const char *what, struct err *err)
+{
+	const char *p = text;
+
+	for (;;) {
+		long from, to;
+
+		if (parse_number(&p, &from))
+			break;
+		to = from;
+		if (*p == '-') {
+			p++;
+			if (parse_number(&p, &to) || to < from)
+				break;
+		}
+		/* Repetitions cannot make the list longer than this. */
+		if (l->cpus.n + (size_t)(to - from) > TARGETS_CPU_MAX)
+			break;
+		for (; from <= to; from++)
+			if (vec_push(&l->cpus, (int)from))
+				return err_nomem(err);
+		if (!*p)
+			return 0;
+		if (*p++ != ',')
+			break;
+	}
+	return err_set(err, ERR_USAGE, NULL, "%s '%s' is not a list of CPUs like 0,2-3", what,
+		       text);
+}
+
+int cpu_list_parse(struct cpu_list *ret, const char *text, const char *what, struct err *err)
+{
+	struct cpu_list l = {0};
+	int rc = parse_ranges(&l, text, what, err);
+	size_t n = 0;
+
+	if (rc) {
+		cpu_list_done(&l);
+		return rc;
+	}
+	qsort(l.cpus.v, l.cpus.n, sizeof *l.cpus.v, compare_int);
+	for (size_t i = 0; i < l.cpus.n; i++)
+		if (!n || l.cpus.v[n - 1] != l.cpus.v[i])
+			l.cpus.v[n++] = l.cpus.v[i];
+	l.cpus.n = n;
+	*ret = l;
+	return 0;
+}
+
+int cpu_list_online(struct cpu_list *ret, struct err *err)
+{
+	static const char path[] = "/sys/devices/system/cpu/online";
+	char text[4096];
+
+	if (sysfile_line(path, text, sizeof text))
+		return err_errno(err, errno, path, "read");
+	return cpu_list_parse(ret, text, path, err);
+}
+
+void cpu_list_done(struct cpu_list *l)
+{
+	vec_done(&l->cpus);
+}
+
+/* ---- threads ----------------------------------------------------------------------------- */
+
+int tid_list_add(struct tid_list *l, pid_t tid, struct err *err)
+{
+	if (hash_get(&l->seen, (uint64_t)tid) != HASH_NONE)
+		return 0;
+	if (hash_put(&l->seen, (uint64_t)tid, 0) || vec_push(&l->tids, tid))
+		return err_nomem(err);
+	return 1;
+}
+
+int tid_list_scan(struct tid_list *l, pid_t pid, struct err *err)
+{
+	struct dirent *d;
+	char path[64];
+	int n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOMEM ? err_nomem(err) : 0;
+	while (n >= 0 && (d = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
+		int rc = tid > 0 ? tid_list_add(l, tid, err) : 0;
+
+		n = rc < 0 ? rc : n + rc;
+	}
+	closedir(dir);
+	return n;
+}
+
+void tid_list_done(struct tid_list *l)
+{
+	vec_done(&l->tids);
+	hash_done(&l->seen);
+}
+
+pid_t tid_process(pid_t tid)
+{
+	char path[64], text[4096], *line;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	if (sysfile_read(path, text, sizeof text) < 0)
+		return 0;
+	line = strstr(text, "\nTgid:");
+	return line ? (pid_t)strtol(line + sizeof "\nTgid:" - 1, NULL, 10) : 0;
+}
+
+/* ---- cgroups ----------------------------------------------------------------------------- */
+
+/* Where a relative cgroup path begins. perf events follow the v1 controller when it is mounted. */
+static bool cgroup_mount(char *ret, size_t size)
+{
+	FILE *f = setmntent("/proc/mounts", "re");
+	struct mntent m;
+	char text[4096];
+	bool found = false;
+
+	if (!f)
+		return false;
+	while (getmntent_r(f, &m, text, sizeof text)) {
+		bool v1 = !strcmp(m.mnt_type, "cgroup") && hasmntopt(&m, "perf_event");
+
+		if (!v1 && (found || strcmp(m.mnt_type, "cgroup2")))
+			continue;
+		snprintf(ret, size, "%s", m.mnt_dir);
+		found = true;
+		if (v1)
+			break;
+	}
+	endmntent(f);
+	return found;
+}
+
+int cgroup_open(const char *path, struct err *err)
+{
+	char full[8192], mount[4096];
+	int fd;
+
+	fd = path[0] == '/' ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd >= 0)
+		return fd;
+	if (!cgroup_mount(mount, sizeof mount))
+		return err_set(err, ERR_NOT_FOUND, path,
+			       "no cgroup hierarchy that perf events follow is mounted");
+	snprintf(full, sizeof full, "%s/%s", mount, path);
+	fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno(err, errno, full, "open the cgroup");
+	return fd;
+}

@@ -1,0 +1,44 @@
+/* targets.h - private: which CPUs and which threads are recorded. */
+#ifndef CAPTURE_TARGETS_H
+#define CAPTURE_TARGETS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+#define TARGETS_CPU_MAX 65536
+
+struct cpu_list {
+	VEC(int) cpus; /* rising, without repetition */
+};
+
+/* "0,2-3", as in /sys/devices/system/cpu/online and -C. `what` is named in messages. */
+int cpu_list_parse(struct cpu_list *ret, const char *text, const char *what, struct err *err);
+/* The CPUs that are online. */
+int cpu_list_online(struct cpu_list *ret, struct err *err);
+void cpu_list_done(struct cpu_list *l);
+
+/* Threads without repetition. A zeroed list is empty. */
+struct tid_list {
+	VEC(pid_t) tids;
+	struct hash_table seen;
+};
+
+/* Appends the threads of a process that are not in the list yet. The number of new ones, which is 0
+ * for a process that is gone; or a negative error (memory). */
+int tid_list_scan(struct tid_list *l, pid_t pid, struct err *err);
+/* Appends one unless it is there. 1 when new, 0 when not, negative when out of memory. */
+int tid_list_add(struct tid_list *l, pid_t tid, struct err *err);
+void tid_list_done(struct tid_list *l);
+
+/* The process of a thread; 0 when it is gone. */
+pid_t tid_process(pid_t tid);
+
+/* Opens the cgroup folder that a path names: absolute, or below a mount of the hierarchy that perf
+ * events follow (the perf_event controller of v1, or v2). The fd, or a negative error. */
+int cgroup_open(const char *path, struct err *err);
+
+#endif

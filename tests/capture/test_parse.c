@@ -1,0 +1,162 @@
+/* test_parse.c - CPU lists and event names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <linux/perf_event.h>
+
+#include "capture/event.h"
+#include "capture/targets.h"
+
+static void cpu_lists(void **state)
+{
+	static const struct {
+		const char *text;
+		int n, cpus[8];
+	} good[] = {
+		{"0", 1, {0}},
+		{"0-3", 4, {0, 1, 2, 3}},
+		{"7,2-3,0", 4, {0, 2, 3, 7}},
+		{"1,1,0-2,2", 3, {0, 1, 2}},
+		{"65535", 1, {65535}},
+		{"5-5", 1, {5}},
+	};
+	static const char *const bad[] = {
+		"",
+		",",
+		"0,",
+		",0",
+		"0,,1",
+		"-1",
+		"1-",
+		"3-2",
+		"a",
+		"0x1",
+		"0 ",
+		" 0",
+		"1-2-3",
+		"65536",
+		"99999999999999999999",
+		"0-65535,0-65535",
+		"+1",
+		"1.5",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		struct cpu_list l = {0};
+
+		assert_int_equal(cpu_list_parse(&l, good[i].text, "-C", NULL), 0);
+		assert_int_equal(l.cpus.n, good[i].n);
+		assert_memory_equal(l.cpus.v, good[i].cpus, l.cpus.n * sizeof(int));
+		cpu_list_done(&l);
+	}
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct cpu_list l = {0};
+		struct err err;
+
+		assert_int_equal(cpu_list_parse(&l, bad[i], "-C", &err), -ERR_USAGE);
+		assert_non_null(strstr(err.what, "-C"));
+		assert_null(l.cpus.v);
+	}
+}
+
+static void online_cpus(void **state)
+{
+	struct cpu_list l = {0};
+
+	(void)state;
+	assert_int_equal(cpu_list_online(&l, NULL), 0);
+	assert_true(l.cpus.n > 0);
+	cpu_list_done(&l);
+}
+
+static void events(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t type;
+		uint64_t config;
+		int precise, no_user, no_kernel;
+	} good[] = {
+		{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0, 0, 0},
+		{"cpu-cycles:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0, 0, 1},
+		{"instructions:ppk", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 2, 1, 0},
+		{"cycles:P", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 3, 0, 0},
+		{"cycles:pppp", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 3, 0, 0},
+		{"cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 0, 0, 0},
+		{"page-faults:uk", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 0, 0, 0},
+		{"r1a8", PERF_TYPE_RAW, 0x1a8, 0, 0, 0},
+		{"rFFFFffff00000001", PERF_TYPE_RAW, 0xffffffff00000001, 0, 0, 0},
+	};
+	static const char *const bad[] = {
+		"",
+		"cycle",
+		"cyclesx",
+		"cycles:",
+		"cycles:x",
+		"r",
+		"rxyz",
+		"r12345678901234567",
+		"cpu/event=1/",
+		"{cycles}",
+		"sched:",
+		":x",
+		"../..:id",
+		"no_such_system:no_such_event",
+		"0123456789012345678901234567890123456789012345678901234567890123456789",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		struct event e;
+
+		assert_int_equal(event_parse(&e, good[i].text, strlen(good[i].text), NULL), 0);
+		assert_string_equal(e.name, good[i].text);
+		assert_int_equal(e.type, good[i].type);
+		assert_true(e.config == good[i].config);
+		assert_int_equal(e.precise, good[i].precise);
+		assert_int_equal(e.exclude_user, good[i].no_user);
+		assert_int_equal(e.exclude_kernel, good[i].no_kernel);
+	}
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct err err = {0};
+		struct event e;
+
+		if (!strcmp(bad[i], "cycles:")) /* no modifiers: as without the colon */
+			continue;
+		assert_true(event_parse(&e, bad[i], strlen(bad[i]), &err) < 0);
+		assert_true(err.what[0] != 0);
+	}
+}
+
+static void event_lists(void **state)
+{
+	struct event list[3];
+	struct err err;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(event_parse_list("cs,faults:u", list, 3, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(list[1].name, "faults:u");
+	assert_int_equal(event_parse_list("cycles,cycles", list, 3, &n, &err), -ERR_USAGE);
+	n = 0;
+	assert_int_equal(event_parse_list("cs,", list, 3, &n, &err), -ERR_USAGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cpu_lists),
+		cmocka_unit_test(online_cpus),
+		cmocka_unit_test(events),
+		cmocka_unit_test(event_lists),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
