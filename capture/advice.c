@@ -1,0 +1,171 @@
+/* advice.c - turns refusals of the kernel into messages that name the setting and the cure. */
+#include "capture/advice.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/sysfile.h"
+
+/* linux/capability.h; by number because older headers lack CAP_PERFMON. */
+enum { CAPABILITY_IPC_LOCK = 14, CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38 };
+
+static unsigned long long effective_capabilities(void)
+{
+	char text[4096], *line;
+
+	if (sysfile_read("/proc/self/status", text, sizeof text) < 0)
+		return geteuid() ? 0 : ~0ull;
+	line = strstr(text, "\nCapEff:");
+	return line ? strtoull(line + sizeof "\nCapEff:" - 1, NULL, 16) : 0;
+}
+
+static long sysctl_number(const char *name, long missing)
+{
+	char path[128];
+	int64_t v;
+
+	snprintf(path, sizeof path, "/proc/sys/kernel/%s", name);
+	return sysfile_i64(path, &v) ? missing : (long)v;
+}
+
+void advice_rights_read(struct advice_rights *ret)
+{
+	unsigned long long caps = effective_capabilities();
+	struct rlimit rl;
+
+	*ret = (struct advice_rights){
+		.paranoid = (int)sysctl_number("perf_event_paranoid", 2),
+		.may_perf = caps >> CAPABILITY_PERFMON & 1 || caps >> CAPABILITY_SYS_ADMIN & 1,
+		.may_lock = caps >> CAPABILITY_IPC_LOCK & 1,
+		.mlock_kb = sysctl_number("perf_event_mlock_kb", 516),
+		.memlock_kb = -1,
+		.max_rate_hz = sysctl_number("perf_event_max_sample_rate", 0),
+	};
+	if (!getrlimit(RLIMIT_MEMLOCK, &rl) && rl.rlim_cur != RLIM_INFINITY)
+		ret->memlock_kb = (long)(rl.rlim_cur / 1024);
+}
+
+static void describe(const struct advice_open *w, char *buf, size_t size)
+{
+	char who[64];
+
+	if (w->is_command)
+		snprintf(who, sizeof who, "the command");
+	else if (w->pid >= 0)
+		snprintf(who, sizeof who, "thread %d", (int)w->pid);
+	else
+		snprintf(who, sizeof who, "all processes");
+	if (w->cpu >= 0)
+		snprintf(buf, size, "event %s for %s on CPU %d", w->event, who, w->cpu);
+	else
+		snprintf(buf, size, "event %s for %s", w->event, who);
+}
+
+static uid_t owner_of(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	return stat(path, &st) ? geteuid() : st.st_uid;
+}
+
+static int no_permission(struct err *err, const char *name, const char *what,
+			 const struct advice_open *w)
+{
+	struct advice_rights r;
+	int need = w->is_tracepoint ? -1 : w->pid < 0 ? 0 : w->wants_kernel ? 1 : 2;
+
+	advice_rights_read(&r);
+	if (w->pid > 0 && !r.may_perf && owner_of(w->pid) != geteuid())
+		return err_set(err, ERR_PERMISSION, NULL,
+			       "%s: %s: the process belongs to user %u; run capture with sudo",
+			       what, name, (unsigned)owner_of(w->pid));
+	if (!r.may_perf && r.paranoid > need)
+		return err_set(err, ERR_PERMISSION, NULL,
+			       "%s: %s: kernel.perf_event_paranoid is %d and this user lacks "
+			       "CAP_PERFMON; run capture with sudo, or allow it: "
+			       "sudo sysctl kernel.perf_event_paranoid=%d",
+			       what, name, r.paranoid, need);
+	return err_set(err, ERR_PERMISSION, NULL,
+		       "%s: %s although kernel.perf_event_paranoid is %d: a seccomp filter or "
+		       "security module refuses it; in a container start it with --cap-add PERFMON "
+		       "--security-opt seccomp=unconfined",
+		       what, name, r.paranoid);
+}
+
+int advice_open_failed(struct err *err, int errnum, const struct advice_open *w)
+{
+	const char *name = strerrorname_np(errnum);
+	struct rlimit rl = {0};
+	char what[160];
+
+	if (!name)
+		name = strerror(errnum);
+	describe(w, what, sizeof what);
+	switch (errnum) {
+	case EACCES:
+	case EPERM:
+		return no_permission(err, name, what, w);
+	case EMFILE:
+		getrlimit(RLIMIT_NOFILE, &rl);
+		return err_set(err, ERR_LIMIT, NULL,
+			       "%s: %s: %zu file descriptors are needed (threads x CPUs x events), "
+			       "the limit is %llu; raise it: ulimit -n %zu, or use -a",
+			       what, name, w->n_fds + 64, (unsigned long long)rl.rlim_cur,
+			       w->n_fds + 64);
+	case ENFILE:
+		return err_set(err, ERR_LIMIT, NULL,
+			       "%s: %s: the system's limit on open files is reached; raise it: "
+			       "sudo sysctl fs.file-max=...",
+			       what, name);
+	case ENOENT:
+	case ENODEV:
+	case EOPNOTSUPP:
+		return err_set(err, ERR_UNSUPPORTED, NULL,
+			       "%s: %s: this machine cannot count it (virtual machines often have "
+			       "no PMU); use -e cpu-clock",
+			       what, name);
+	case ENOSYS:
+		return err_set(err, ERR_UNSUPPORTED, NULL,
+			       "%s: %s: the kernel was built without perf events", what, name);
+	case ESRCH:
+		return err_set(err, ERR_NOT_FOUND, NULL, "%s: %s: no such process", what, name);
+	case EBUSY:
+		return err_set(
+			err, ERR_LIMIT, NULL,
+			"%s: %s: the PMU is taken by another user, the NMI watchdog perhaps: "
+			"sudo sysctl kernel.nmi_watchdog=0",
+			what, name);
+	default:
+		return err_set(err, errnum == EINVAL ? ERR_UNSUPPORTED : ERR_IO, NULL, "%s: %s: %s",
+			       what, name, strerror(errnum));
+	}
+}
+
+int advice_map_failed(struct err *err, int errnum, size_t n_rings, size_t ring_bytes, size_t n_side,
+		      size_t side_bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t need_kb = (n_rings * (ring_bytes + page) + n_side * (side_bytes + page)) / 1024;
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct advice_rights r;
+
+	if (errnum != EPERM)
+		return err_set(err, errnum == ENOMEM ? ERR_NOMEM : ERR_IO, NULL,
+			       "map %zu rings of %zu KiB: %s", n_rings, ring_bytes / 1024,
+			       strerror(errnum));
+	advice_rights_read(&r);
+	return err_set(err, ERR_PERMISSION, NULL,
+		       "map %zu rings of %zu KiB: EPERM: %zu KiB are needed; this user may lock "
+		       "kernel.perf_event_mlock_kb (%ld) x %ld CPUs plus ulimit -l (%ld) KiB, less "
+		       "what other recordings use; use a smaller -m, or: "
+		       "sudo sysctl kernel.perf_event_mlock_kb=%zu",
+		       n_rings, ring_bytes / 1024, need_kb, r.mlock_kb, n_cpus, r.memlock_kb,
+		       (need_kb + (size_t)n_cpus - 1) / (size_t)n_cpus + (size_t)r.mlock_kb);
+}

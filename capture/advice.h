@@ -1,0 +1,39 @@
+/* advice.h - private: what the kernel's refusals mean and which command cures them. */
+#ifndef CAPTURE_ADVICE_H
+#define CAPTURE_ADVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* The rights that matter for perf_event_open (Documentation/admin-guide/perf-security.rst). */
+struct advice_rights {
+	int paranoid;	  /* kernel.perf_event_paranoid; 2 when unreadable */
+	bool may_perf;	  /* CAP_PERFMON or CAP_SYS_ADMIN */
+	bool may_lock;	  /* CAP_IPC_LOCK: no limit on ring memory */
+	long mlock_kb;	  /* kernel.perf_event_mlock_kb */
+	long memlock_kb;  /* ulimit -l; -1: unlimited */
+	long max_rate_hz; /* kernel.perf_event_max_sample_rate */
+};
+
+void advice_rights_read(struct advice_rights *ret);
+
+struct advice_open {
+	const char *event;
+	pid_t pid; /* -1: all processes */
+	int cpu;
+	bool wants_kernel;  /* kernel mode is not excluded */
+	bool is_tracepoint; /* with its fields */
+	bool is_command;    /* pid is the command that is started */
+	size_t n_fds;	    /* how many are needed in all */
+};
+
+/* Fills *err for a perf_event_open() that failed with errnum. Returns the negative code. */
+int advice_open_failed(struct err *err, int errnum, const struct advice_open *what);
+/* The same for mapping n_rings rings of ring_bytes (and as many small ones of side_bytes). */
+int advice_map_failed(struct err *err, int errnum, size_t n_rings, size_t ring_bytes, size_t n_side,
+		      size_t side_bytes);
+
+#endif

@@ -1,0 +1,124 @@
+/* counter.c - opens one perf event, giving up what the kernel or the machine refuses. */
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "capture/advice.h"
+#include "capture/note.h"
+#include "capture/session.h"
+
+static void exclude_kernel(struct session *s, size_t event)
+{
+	struct perf_event_attr *a = &s->attrs[event];
+	struct event *e = &s->events[event];
+	size_t n = strlen(e->name);
+
+	a->exclude_kernel = a->exclude_callchain_kernel = a->exclude_hv = 1;
+	e->exclude_kernel = e->exclude_hv = true;
+	capture_note(s->result,
+		     "%s: only user space is recorded; for the kernel too run as root, or: "
+		     "sudo sysctl kernel.perf_event_paranoid=1",
+		     e->name);
+	if (!strchr(e->name, ':') && n + sizeof ":u" <= sizeof e->name)
+		memcpy(e->name + n, ":u", sizeof ":u");
+}
+
+static void use_cpu_clock(struct session *s, size_t event, int errnum)
+{
+	struct event *e = &s->events[event];
+	const char *name = e->exclude_kernel ? "cpu-clock:u" : "cpu-clock";
+
+	capture_note(s->result, "cycles: no usable PMU here (%s); recorded cpu-clock instead",
+		     strerrorname_np(errnum));
+	(void)event_parse(e, name, strlen(name), NULL);
+	attr_for_samples(&s->attrs[event], e, &s->policy);
+}
+
+/* Gives up one thing. False when nothing is left to give up. */
+static bool adapt(struct session *s, size_t event, int errnum)
+{
+	bool unsupported = errnum == ENOENT || errnum == EOPNOTSUPP || errnum == ENODEV;
+	struct perf_event_attr *a = &s->attrs[event];
+
+	if (event == s->n_events) /* the sideband needs no rights and no PMU */
+		return false;
+	if ((errnum == EACCES || errnum == EPERM) && !a->exclude_kernel && !a->exclude_user) {
+		exclude_kernel(s, event);
+		return true;
+	}
+	if ((unsupported || errnum == EINVAL) && a->precise_ip) {
+		a->precise_ip--;
+		return true;
+	}
+	if (unsupported && s->default_event && a->type == PERF_TYPE_HARDWARE) {
+		use_cpu_clock(s, event, errnum);
+		return true;
+	}
+	return false;
+}
+
+static bool has_counter(const struct ring_set *set, size_t event)
+{
+	for (size_t i = 0; i < set->counters.n; i++)
+		if (set->counters.v[i].event == event)
+			return true;
+	return false;
+}
+
+static size_t fds_needed(const struct session *s)
+{
+	bool by_thread = !s->all_processes && !s->command_pid;
+	size_t threads = by_thread ? s->sample_tids.tids.n : 1;
+
+	return threads * (s->sets[RING_SAMPLES].cpus.cpus.n * s->n_events +
+			  s->sets[RING_SIDEBAND].cpus.cpus.n);
+}
+
+static int refused(const struct session *s, const struct counter *c, pid_t pid, int errnum,
+		   struct err *err)
+{
+	enum ring_kind kind = c->event == s->n_events ? RING_SIDEBAND : RING_SAMPLES;
+	struct advice_open what = {
+		.event = s->events[c->event].name,
+		.pid = pid,
+		.cpu = s->sets[kind].cpus.cpus.v[c->slot],
+		.wants_kernel = !s->attrs[c->event].exclude_kernel,
+		.is_tracepoint = s->attrs[c->event].type == PERF_TYPE_TRACEPOINT,
+		.is_command = s->command_pid != 0,
+		.n_fds = fds_needed(s),
+	};
+
+	return advice_open_failed(err, errnum, &what);
+}
+
+int session_open_counter(struct session *s, const struct counter *wanted, pid_t pid,
+			 struct err *err)
+{
+	enum ring_kind kind = wanted->event == s->n_events ? RING_SIDEBAND : RING_SAMPLES;
+	bool in_cgroup = kind == RING_SAMPLES && s->cgroup_fd >= 0;
+	struct ring_set *set = &s->sets[kind];
+	struct counter c = *wanted;
+
+	for (;;) {
+		c.fd = attr_open(&s->attrs[c.event], in_cgroup ? s->cgroup_fd : pid,
+				 set->cpus.cpus.v[c.slot], in_cgroup ? PERF_FLAG_PID_CGROUP : 0);
+		if (c.fd >= 0)
+			break;
+		if (errno == ESRCH && pid > 0 && !s->command_pid)
+			return 0;
+		if (has_counter(set, c.event) || !adapt(s, c.event, errno))
+			return refused(s, &c, pid, errno, err);
+	}
+	if (ioctl(c.fd, PERF_EVENT_IOC_ID, &c.id)) {
+		int saved = errno;
+
+		close(c.fd);
+		return err_errno(err, saved, s->events[c.event].name, "ask for the id");
+	}
+	if (vec_push(&set->counters, c)) {
+		close(c.fd);
+		return err_nomem(err);
+	}
+	return hash_put(&s->by_id, c.id, c.event) ? err_nomem(err) : 1;
+}

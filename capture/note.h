@@ -1,0 +1,11 @@
+/* note.h - private: adds lines to capture_result.notes. */
+#ifndef CAPTURE_NOTE_H
+#define CAPTURE_NOTE_H
+
+#include "capture/capture.h"
+
+/* Beyond the room there is, nothing happens. */
+void capture_note(struct capture_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,143 @@
+/* rings.c - maps the rings of a session, as large as the user may lock memory for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "capture/advice.h"
+#include "capture/note.h"
+#include "capture/session.h"
+
+#define RING_BYTES_MIN	((size_t)128 << 10) /* two of the longest records */
+#define RING_BYTES_AUTO ((size_t)4 << 20)
+#define RING_BYTES_MAX	((size_t)32 << 20)
+#define SIDE_BYTES_MAX	((size_t)512 << 10)
+
+static size_t round_up_pow2(size_t n)
+{
+	size_t r = 4096;
+
+	while (r < n && r < (SIZE_MAX >> 1))
+		r *= 2;
+	return r;
+}
+
+/* Room for 100 ms of samples: how long a reader that has to share its CPU may be away. */
+static size_t wanted_ring_bytes(const struct session *s)
+{
+	const struct capture_options *o = s->opt;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), record = 512, bytes;
+
+	if (o->ring_bytes) {
+		bytes = round_up_pow2(o->ring_bytes);
+		return bytes < page ? page : bytes;
+	}
+	if (s->policy.call_graph == CALL_GRAPH_DWARF)
+		record += s->policy.stack_bytes;
+	bytes = round_up_pow2(s->policy.frequency_hz / 10 * record);
+	if (bytes < RING_BYTES_AUTO)
+		bytes = RING_BYTES_AUTO;
+	return bytes < RING_BYTES_MAX ? bytes : RING_BYTES_MAX;
+}
+
+static bool ring_counter(const struct ring_set *set, size_t slot, size_t from, size_t *ret)
+{
+	for (size_t i = from; i < set->counters.n; i++)
+		if (set->counters.v[i].slot == slot) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+/* 0 or a negative errno. */
+static int map_set(struct ring_set *set, size_t bytes)
+{
+	for (size_t slot = 0; slot < set->cpus.cpus.n; slot++) {
+		struct cpu_ring *r = &set->rings[slot];
+		int rc;
+
+		if (!ring_counter(set, slot, 0, &r->poll_counter)) {
+			r->poll_counter = SIZE_MAX;
+			continue;
+		}
+		rc = ring_map(&r->ring, set->counters.v[r->poll_counter].fd, bytes);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* The first counter of a CPU owns the ring; the others write into it as well. */
+static int share_rings(struct ring_set *set, struct err *err)
+{
+	for (size_t i = 0; i < set->counters.n; i++) {
+		const struct counter *c = &set->counters.v[i];
+		size_t owner = set->rings[c->slot].poll_counter;
+
+		if (i != owner &&
+		    ioctl(c->fd, PERF_EVENT_IOC_SET_OUTPUT, set->counters.v[owner].fd))
+			return err_errno(err, errno, NULL, "share a ring between events");
+	}
+	return 0;
+}
+
+static size_t count_rings(const struct ring_set *set)
+{
+	size_t n = 0, at;
+
+	for (size_t slot = 0; slot < set->cpus.cpus.n; slot++)
+		n += ring_counter(set, slot, 0, &at);
+	return n;
+}
+
+void session_unmap_rings(struct session *s)
+{
+	for (int k = 0; k < RING_KINDS; k++)
+		for (size_t slot = 0; s->sets[k].rings && slot < s->sets[k].cpus.cpus.n; slot++)
+			ring_unmap(&s->sets[k].rings[slot].ring);
+}
+
+int session_map_rings(struct session *s, struct err *err)
+{
+	struct ring_set *samples = &s->sets[RING_SAMPLES], *side = &s->sets[RING_SIDEBAND];
+	size_t wanted = wanted_ring_bytes(s);
+	int rc;
+
+	for (int k = 0; k < RING_KINDS; k++) {
+		s->sets[k].rings = calloc(s->sets[k].cpus.cpus.n, sizeof *s->sets[k].rings);
+		if (!s->sets[k].rings)
+			return err_nomem(err);
+	}
+	for (s->ring_bytes = wanted;; s->ring_bytes /= 2) {
+		s->side_bytes = s->ring_bytes < SIDE_BYTES_MAX ? s->ring_bytes : SIDE_BYTES_MAX;
+		rc = map_set(side, s->side_bytes);
+		if (!rc)
+			rc = map_set(samples, s->ring_bytes);
+		if (!rc)
+			break;
+		session_unmap_rings(s);
+		if ((rc != -EPERM && rc != -ENOMEM) || s->ring_bytes / 2 < RING_BYTES_MIN)
+			return advice_map_failed(err, -rc, count_rings(samples), s->ring_bytes,
+						 count_rings(side), s->side_bytes);
+	}
+	if (s->ring_bytes < wanted)
+		capture_note(s->result,
+			     "rings have %zu KiB instead of %zu: more may not be locked "
+			     "(kernel.perf_event_mlock_kb, ulimit -l)",
+			     s->ring_bytes / 1024, wanted / 1024);
+	rc = share_rings(samples, err);
+	return rc ? rc : share_rings(side, err);
+}
+
+bool session_next_poll(struct session *s, enum ring_kind kind, size_t slot)
+{
+	struct ring_set *set = &s->sets[kind];
+	struct cpu_ring *r = &set->rings[slot];
+
+	if (r->poll_counter != SIZE_MAX &&
+	    ring_counter(set, slot, r->poll_counter + 1, &r->poll_counter))
+		return true;
+	r->poll_counter = SIZE_MAX;
+	return false;
+}

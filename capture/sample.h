@@ -1,0 +1,32 @@
+/* sample.h - private: a PERF_RECORD_SAMPLE on its way from the ring to the file. */
+#ifndef CAPTURE_SAMPLE_H
+#define CAPTURE_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sample_layout {
+	uint64_t sample_type; /* of the event */
+	uint64_t user_regs;   /* attr.sample_regs_user */
+};
+
+struct sample_facts {
+	uint64_t id;
+	uint64_t time_ns;
+	bool has_user_stack; /* registers and a dump, even an empty one */
+	bool stack_full;     /* the dump had no room for more: the stack may be cut */
+};
+
+/* The IDENTIFIER of a sample record of n bytes; 0 when the record is too short. */
+uint64_t sample_id(const uint8_t *rec, size_t n);
+
+/* Copies a sample record of n bytes to dst (n bytes of room) without the part of the stack dump
+ * that the kernel left unwritten. Returns the new length, a multiple of 8; header.size and the
+ * dump's size are adjusted. A dump that was not full keeps 8 bytes of zeros behind the valid ones,
+ * so that "dyn_size == size" goes on to mean "full" for every reader. A record that does not parse
+ * is copied as it is. */
+size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, uint8_t *dst,
+		   struct sample_facts *ret);
+
+#endif

@@ -1,0 +1,312 @@
+/* session.c - decides what is opened on which CPU for whom, and opens it. */
+#include "capture/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "capture/advice.h"
+#include "capture/note.h"
+
+/* Threads that start while the list of threads is read are found by reading it again; a process
+ * that never stops starting some must not keep us here for ever. Those are inherited anyway. */
+#define RESCAN_MAX 32
+
+/* ---- what is recorded -------------------------------------------------------------------- */
+
+static int choose_events(struct session *s, struct err *err)
+{
+	const struct capture_options *o = s->opt;
+	int rc = 0;
+
+	for (size_t i = 0; i < o->n_events && !rc; i++)
+		rc = event_parse_list(o->events[i], s->events, CAPTURE_EVENTS_MAX, &s->n_events,
+				      err);
+	if (rc)
+		return rc;
+	if (!s->n_events) {
+		s->default_event = true;
+		rc = event_parse(&s->events[s->n_events++], "cycles", 6, err);
+	}
+	for (size_t i = 0; i < s->n_events && o->no_kernel; i++)
+		s->events[i].exclude_kernel = s->events[i].exclude_hv = true;
+	snprintf(s->events[s->n_events].name, sizeof s->events->name, "dummy:u");
+	return rc;
+}
+
+static unsigned clamp_frequency(struct session *s, unsigned hz)
+{
+	struct advice_rights r;
+
+	advice_rights_read(&r);
+	if (r.max_rate_hz <= 0 || hz <= (unsigned long)r.max_rate_hz)
+		return hz;
+	capture_note(s->result,
+		     "-F %u is lowered to kernel.perf_event_max_sample_rate, which is %ld", hz,
+		     r.max_rate_hz);
+	return (unsigned)r.max_rate_hz;
+}
+
+static int choose_policy(struct session *s, struct err *err)
+{
+	const struct capture_options *o = s->opt;
+	struct attr_policy *p = &s->policy;
+
+	*p = (struct attr_policy){
+		.features = attr_probe(),
+		.call_graph = o->call_graph,
+		.stack_bytes = o->stack_bytes ? o->stack_bytes : CAPTURE_STACK_BYTES,
+		.frequency_hz = o->frequency_hz ? clamp_frequency(s, o->frequency_hz) : 0,
+		.period = o->period,
+		.inherit = !s->all_processes && !o->no_inherit,
+		.enable_on_exec = s->command_pid && !o->delay_ms,
+	};
+	if (p->call_graph != CALL_GRAPH_DWARF)
+		return 0;
+	if (p->stack_bytes % 8 || p->stack_bytes > CAPTURE_STACK_MAX)
+		return err_set(err, ERR_USAGE, NULL,
+			       "stack dumps of %u bytes: must be a multiple of 8 and at most %d",
+			       p->stack_bytes, CAPTURE_STACK_MAX);
+	if (!attr_user_regs()) {
+		p->call_graph = CALL_GRAPH_FP;
+		capture_note(s->result, "registers of this CPU are not known; frame pointer "
+					"call chains were recorded");
+	}
+	return 0;
+}
+
+static void fill_attrs(struct session *s)
+{
+	struct attr_policy side = s->policy;
+
+	for (size_t i = 0; i < s->n_events; i++)
+		attr_for_samples(&s->attrs[i], &s->events[i], &s->policy);
+	/* Threads that are not sampled still map code that the sampled ones run. */
+	side.inherit = !s->all_processes;
+	side.enable_on_exec = s->command_pid != 0;
+	attr_for_sideband(&s->attrs[s->n_events], &side);
+}
+
+/* -C names a part of the online CPUs; processes may start and map code on all of them. */
+static int choose_cpus(struct session *s, struct err *err)
+{
+	struct cpu_list *online = &s->sets[RING_SIDEBAND].cpus, *cpus = &s->sets[RING_SAMPLES].cpus;
+	int rc = cpu_list_online(online, err);
+
+	if (rc)
+		return rc;
+	if (!s->opt->cpus)
+		return cpu_list_online(cpus, err);
+	rc = cpu_list_parse(cpus, s->opt->cpus, "-C", err);
+	for (size_t i = 0, k = 0; !rc && i < cpus->cpus.n; i++) {
+		while (k < online->cpus.n && online->cpus.v[k] < cpus->cpus.v[i])
+			k++;
+		if (k == online->cpus.n || online->cpus.v[k] != cpus->cpus.v[i])
+			rc = err_set(err, ERR_USAGE, NULL, "-C %s: CPU %d is not online",
+				     s->opt->cpus, cpus->cpus.v[i]);
+	}
+	return rc;
+}
+
+static int choose_processes(struct session *s, struct err *err)
+{
+	const struct capture_options *o = s->opt;
+	int rc = 0;
+
+	for (size_t i = 0; i < o->n_tids && rc >= 0; i++) {
+		pid_t pid = tid_process(o->tids[i]);
+
+		if (!pid)
+			return err_set(err, ERR_NOT_FOUND, NULL, "-t %d: no such thread",
+				       (int)o->tids[i]);
+		rc = tid_list_add(&s->sample_tids, o->tids[i], err);
+		if (rc >= 0)
+			rc = tid_list_add(&s->processes, pid, err);
+	}
+	for (size_t i = 0; i < o->n_pids && rc >= 0; i++) {
+		if (!tid_process(o->pids[i]))
+			return err_set(err, ERR_NOT_FOUND, NULL, "-p %d: no such process",
+				       (int)o->pids[i]);
+		rc = tid_list_add(&s->processes, o->pids[i], err);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+/* All events of a kind on all CPUs for one thread (-1: all). */
+static int open_on_cpus(struct session *s, enum ring_kind kind, pid_t pid, struct err *err)
+{
+	size_t first = kind == RING_SAMPLES ? 0 : s->n_events;
+	size_t last = kind == RING_SAMPLES ? s->n_events : s->n_events + 1;
+
+	for (size_t slot = 0; slot < s->sets[kind].cpus.cpus.n; slot++)
+		for (size_t event = first; event < last; event++) {
+			struct counter c = {.event = (uint32_t)event, .slot = (uint32_t)slot};
+			int rc = session_open_counter(s, &c, pid, err);
+
+			if (rc < 0)
+				return rc;
+			if (!rc)
+				return 0; /* the thread is gone */
+		}
+	return 0;
+}
+
+/* -t: only the threads named there; else all threads of the processes. */
+static int scan_threads(struct session *s, enum ring_kind kind, struct tid_list *tids,
+			struct err *err)
+{
+	const pid_t *pids = kind == RING_SAMPLES ? s->opt->pids : s->processes.tids.v;
+	size_t n = kind == RING_SAMPLES ? s->opt->n_pids : s->processes.tids.n;
+
+	for (size_t i = 0; i < n; i++) {
+		int rc = tid_list_scan(tids, pids[i], err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int open_threads(struct session *s, enum ring_kind kind, struct err *err)
+{
+	struct tid_list *tids = kind == RING_SAMPLES ? &s->sample_tids : &s->side_tids;
+	size_t done = 0;
+
+	for (unsigned round = 0; round < RESCAN_MAX; round++) {
+		int rc = scan_threads(s, kind, tids, err);
+
+		if (rc)
+			return rc;
+		if (done == tids->tids.n)
+			break;
+		for (; done < tids->tids.n; done++) {
+			rc = open_on_cpus(s, kind, tids->tids.v[done], err);
+			if (rc)
+				return rc;
+		}
+	}
+	if (!s->sets[kind].counters.n)
+		return err_set(err, ERR_NOT_FOUND, NULL, "all processes to record have ended");
+	return 0;
+}
+
+static int open_all(struct session *s, struct err *err)
+{
+	for (int k = 0; k < RING_KINDS; k++) {
+		int rc;
+
+		if (s->all_processes)
+			rc = open_on_cpus(s, k, -1, err);
+		else if (s->command_pid)
+			rc = open_on_cpus(s, k, s->command_pid, err);
+		else
+			rc = open_threads(s, k, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* One descriptor per thread, CPU and event adds up; what the hard limit allows is ours to take. */
+static void raise_fd_limit(void)
+{
+	struct rlimit rl;
+
+	if (!getrlimit(RLIMIT_NOFILE, &rl) && rl.rlim_cur < rl.rlim_max) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+}
+
+static int prepare(struct session *s, struct err *err)
+{
+	int rc = choose_events(s, err);
+
+	if (!rc)
+		rc = choose_cpus(s, err);
+	if (!rc && !s->all_processes && !s->command_pid)
+		rc = choose_processes(s, err);
+	if (!rc && s->opt->cgroup) {
+		s->cgroup_fd = cgroup_open(s->opt->cgroup, err);
+		rc = s->cgroup_fd < 0 ? s->cgroup_fd : 0;
+	}
+	if (!rc)
+		rc = choose_policy(s, err);
+	if (!rc)
+		fill_attrs(s);
+	return rc;
+}
+
+int session_open(struct session *s, const struct capture_options *opt, pid_t command,
+		 struct capture_result *result, struct err *err)
+{
+	bool some = opt->n_pids || opt->n_tids;
+	int rc;
+
+	*s = (struct session){.opt = opt, .result = result, .cgroup_fd = -1};
+	s->all_processes = opt->system_wide || opt->cgroup || (!some && !command);
+	s->command_pid = s->all_processes || some ? 0 : command;
+	raise_fd_limit();
+	rc = prepare(s, err);
+	if (!rc)
+		rc = open_all(s, err);
+	if (!rc)
+		rc = session_map_rings(s, err);
+	if (rc) {
+		session_close(s);
+		return rc;
+	}
+	for (size_t i = 0; i < s->n_events; i++)
+		s->layouts[i] = (struct sample_layout){s->attrs[i].sample_type,
+						       s->attrs[i].sample_regs_user};
+	return 0;
+}
+
+void session_close(struct session *s)
+{
+	session_unmap_rings(s);
+	for (int k = 0; k < RING_KINDS; k++) {
+		struct ring_set *set = &s->sets[k];
+
+		for (size_t i = 0; i < set->counters.n; i++)
+			close(set->counters.v[i].fd);
+		vec_done(&set->counters);
+		cpu_list_done(&set->cpus);
+		free(set->rings);
+	}
+	tid_list_done(&s->processes);
+	tid_list_done(&s->sample_tids);
+	tid_list_done(&s->side_tids);
+	hash_done(&s->by_id);
+	if (s->cgroup_fd >= 0)
+		close(s->cgroup_fd);
+	*s = (struct session){.cgroup_fd = -1};
+}
+
+void session_enable(struct session *s, enum ring_kind kind, bool on)
+{
+	const struct ring_set *set = &s->sets[kind];
+
+	for (size_t i = 0; i < set->counters.n; i++)
+		ioctl(set->counters.v[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
+		      0);
+}
+
+uint64_t *session_event_ids(const struct session *s, size_t event, size_t *ret_n)
+{
+	const struct ring_set *set = &s->sets[event == s->n_events ? RING_SIDEBAND : RING_SAMPLES];
+	uint64_t *ids = malloc((set->counters.n + 1) * sizeof *ids);
+	size_t n = 0;
+
+	for (size_t i = 0; ids && i < set->counters.n; i++)
+		if (set->counters.v[i].event == event)
+			ids[n++] = set->counters.v[i].id;
+	*ret_n = n;
+	return ids;
+}

@@ -1,0 +1,92 @@
+/* session.h - private: the open events of one recording and their rings. */
+#ifndef CAPTURE_SESSION_H
+#define CAPTURE_SESSION_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "capture/attr.h"
+#include "capture/capture.h"
+#include "capture/event.h"
+#include "capture/ring.h"
+#include "capture/sample.h"
+#include "capture/targets.h"
+
+/* What is sampled plus the sideband, which comes last. */
+#define SESSION_EVENTS_MAX (CAPTURE_EVENTS_MAX + 1)
+
+/* MMAP, COMM, FORK ... have rings of their own, which a flood of samples cannot fill. */
+enum ring_kind { RING_SAMPLES, RING_SIDEBAND, RING_KINDS };
+
+/* One open perf event: an event on a CPU, of one thread (and what it starts) or of all. */
+struct counter {
+	int fd;
+	uint32_t event; /* index into session.events */
+	uint32_t slot;	/* index of its CPU and ring */
+	uint64_t id;
+};
+
+struct cpu_ring {
+	struct ring ring;    /* not mapped when the CPU has no counter */
+	size_t poll_counter; /* whose fd is polled; SIZE_MAX: the threads of all counters are gone
+			      */
+};
+
+/* The counters and rings of one kind: one ring per CPU. */
+struct ring_set {
+	struct cpu_list cpus;	/* slot -> CPU */
+	struct cpu_ring *rings; /* by slot */
+	VEC(struct counter) counters;
+};
+
+struct session {
+	const struct capture_options *opt;
+	struct capture_result *result; /* for notes */
+	struct event events[SESSION_EVENTS_MAX];
+	struct perf_event_attr attrs[SESSION_EVENTS_MAX];
+	struct sample_layout layouts[SESSION_EVENTS_MAX];
+	size_t n_events; /* that are sampled; events[n_events] is the sideband */
+	struct attr_policy policy;
+	pid_t command_pid;	   /* 0: a command is not what is recorded */
+	bool all_processes;	   /* -a, or a cgroup */
+	bool default_event;	   /* none was asked for: another may take the place of cycles */
+	int cgroup_fd;		   /* -1: none */
+	struct tid_list processes; /* whose threads are recorded, unless all_processes */
+	struct tid_list sample_tids, side_tids;
+	struct ring_set sets[RING_KINDS];
+	struct hash_table by_id; /* counter id -> event index */
+	size_t ring_bytes, side_bytes;
+};
+
+/* Opens everything, disabled; a command's exec enables its events (the samples not with -D).
+ * `command` is the forked process, or 0. opt and result are kept. On failure nothing stays open. */
+int session_open(struct session *s, const struct capture_options *opt, pid_t command,
+		 struct capture_result *result, struct err *err);
+void session_close(struct session *s);
+
+/* Turns all counters of one kind on or off. */
+void session_enable(struct session *s, enum ring_kind kind, bool on);
+
+/* The ids of an event, in memory the caller frees. NULL when out of memory. */
+uint64_t *session_event_ids(const struct session *s, size_t event, size_t *ret_n);
+
+/* Threads that are recorded may be gone: takes the next counter of this ring for poll(), after the
+ * current one hung up. False when there is none left. */
+bool session_next_poll(struct session *s, enum ring_kind kind, size_t slot);
+
+/* ---- between session.c, counter.c and rings.c ---------------------------------------------- */
+
+/* Opens c->event on the CPU of c->slot for a thread (-1: all). 1; 0 when the thread is gone; or
+ * negative. What the kernel refuses is given up as long as the event has no counter yet. */
+int session_open_counter(struct session *s, const struct counter *c, pid_t pid, struct err *err);
+
+/* Maps the rings and points all counters to them. */
+int session_map_rings(struct session *s, struct err *err);
+void session_unmap_rings(struct session *s);
+
+#endif
