@@ -1,0 +1,52 @@
+/* bytes.h - private: a growing run of bytes that is written field by field. */
+#ifndef CAPTURE_BYTES_H
+#define CAPTURE_BYTES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+/* A zeroed one is empty. Running out of memory sets `failed`, which is looked at once at the end.
+ */
+struct bytes {
+	VEC(uint8_t) vec;
+	bool failed;
+};
+
+static inline void bytes_put(struct bytes *b, const void *p, size_t n)
+{
+	if (b->failed || vec_reserve(&b->vec, b->vec.n + n)) {
+		b->failed = true;
+		return;
+	}
+	if (n)
+		memcpy(b->vec.v + b->vec.n, p, n);
+	b->vec.n += n;
+}
+
+static inline void bytes_u32(struct bytes *b, uint32_t v)
+{
+	bytes_put(b, &v, sizeof v);
+}
+
+static inline void bytes_u64(struct bytes *b, uint64_t v)
+{
+	bytes_put(b, &v, sizeof v);
+}
+
+static inline void bytes_zeros(struct bytes *b, size_t n)
+{
+	static const uint8_t zeros[64];
+
+	for (; n > sizeof zeros; n -= sizeof zeros)
+		bytes_put(b, zeros, sizeof zeros);
+	bytes_put(b, zeros, n);
+}
+
+static inline void bytes_done(struct bytes *b)
+{
+	vec_done(&b->vec);
+}
+
+#endif

@@ -1,0 +1,213 @@
+/* perfdata.c - creates, begins and finishes the file around the data section. */
+#include "capture/perfdata.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/attr.h"
+#include "capture/format.h"
+
+/* An entry of the attrs section: the attribute and where its ids are. */
+struct attr_entry {
+	uint8_t attr[ATTR_SIZE];
+	struct perfdata_section ids;
+};
+
+static int keep_old(struct perfdata *f, struct err *err)
+{
+	struct stat st;
+	size_t n = strlen(f->path) + sizeof ".old";
+
+	f->is_regular = true;
+	if (stat(f->path, &st)) /* a dangling link or a missing folder shows up in open() */
+		return 0;
+	f->is_regular = S_ISREG(st.st_mode);
+	if (!f->is_regular)
+		return 0;
+	f->old_path = malloc(n);
+	if (!f->old_path)
+		return err_nomem(err);
+	snprintf(f->old_path, n, "%s.old", f->path);
+	if (!rename(f->path, f->old_path))
+		return 0;
+	free(f->old_path);
+	f->old_path = NULL;
+	return err_errno(err, errno, f->path, "rename to .old");
+}
+
+int perfdata_create(struct perfdata *f, const char *path, struct err *err)
+{
+	int rc, saved;
+
+	*f = (struct perfdata){.fd = -1, .path = path};
+	rc = keep_old(f, err);
+	if (rc)
+		return rc;
+	f->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (f->fd >= 0)
+		return 0;
+	saved = errno;
+	perfdata_discard(f);
+	return err_errno(err, saved, path, "create");
+}
+
+static int write_at(struct perfdata *f, const void *p, size_t n, uint64_t off, struct err *err)
+{
+	const uint8_t *from = p;
+
+	while (n) {
+		ssize_t put = pwrite(f->fd, from, n, (off_t)off);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return err_errno(err, put ? errno : ENOSPC, f->path, "write");
+		from += put;
+		off += (uint64_t)put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
+static void put_header(struct bytes *b, uint64_t attrs_off, size_t n_events, uint64_t data_off,
+		       uint64_t data_bytes, const uint64_t bits[4])
+{
+	struct perfdata_header h = {
+		.size = sizeof h,
+		.attr_size = sizeof(struct attr_entry),
+		.attrs = {attrs_off, n_events * sizeof(struct attr_entry)},
+		.data = {data_off, data_bytes},
+	};
+
+	memcpy(h.magic, PERFDATA_MAGIC, sizeof h.magic);
+	if (bits)
+		memcpy(h.features, bits, sizeof h.features);
+	bytes_put(b, &h, sizeof h);
+}
+
+static uint64_t attrs_offset(const struct perfdata_facts *facts)
+{
+	uint64_t off = sizeof(struct perfdata_header);
+
+	for (size_t i = 0; i < facts->n_events; i++)
+		off += facts->events[i].n_ids * sizeof(uint64_t);
+	return off;
+}
+
+static void put_attrs(struct bytes *b, const struct perfdata_facts *facts)
+{
+	uint64_t ids_off = sizeof(struct perfdata_header);
+
+	for (size_t i = 0; i < facts->n_events; i++)
+		bytes_put(b, facts->events[i].ids, facts->events[i].n_ids * sizeof(uint64_t));
+	for (size_t i = 0; i < facts->n_events; i++) {
+		const struct perfdata_event *e = &facts->events[i];
+		struct attr_entry entry = {.ids = {ids_off, e->n_ids * sizeof(uint64_t)}};
+
+		memcpy(entry.attr, e->attr, ATTR_SIZE);
+		bytes_put(b, &entry, sizeof entry);
+		ids_off += entry.ids.size;
+	}
+}
+
+/* The data section begins with the COMPRESSED feature as a record, which perf takes in a file too:
+ * so a file without feature sections, of a killed recording, can be decompressed by perf as well.
+ */
+static void put_first_records(struct bytes *b, const struct perfdata_facts *facts)
+{
+	struct perf_event_header h = {.type = RECORD_HEADER_FEATURE};
+	struct bytes payload = {0};
+
+	perfdata_compressed_feature(facts, &payload);
+	if (payload.vec.n) {
+		bytes_zeros(&payload, (8 - payload.vec.n % 8) % 8);
+		h.size = (uint16_t)(sizeof h + 8 + payload.vec.n);
+		bytes_put(b, &h, sizeof h);
+		bytes_u64(b, FEATURE_COMPRESSED);
+		bytes_put(b, payload.vec.v, payload.vec.n);
+		b->failed |= payload.failed;
+	}
+	bytes_done(&payload);
+}
+
+int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struct err *err)
+{
+	uint64_t attrs_off = attrs_offset(facts);
+	struct bytes first = {0}, b = {0};
+	int rc;
+
+	f->data_off = attrs_off + facts->n_events * sizeof(struct attr_entry);
+	f->size_field_off = offsetof(struct perfdata_header, data.size);
+	put_first_records(&first, facts);
+	f->data_bytes = first.vec.n;
+	put_header(&b, attrs_off, facts->n_events, f->data_off, f->data_bytes, NULL);
+	put_attrs(&b, facts);
+	bytes_put(&b, first.vec.v, first.vec.n);
+	rc = b.failed || first.failed ? err_nomem(err) : write_at(f, b.vec.v, b.vec.n, 0, err);
+	bytes_done(&b);
+	bytes_done(&first);
+	return rc;
+}
+
+int perfdata_finish(struct perfdata *f, const struct perfdata_facts *facts, struct err *err)
+{
+	uint64_t end = f->data_off + facts->data_bytes, bits[4];
+	struct bytes sections = {0}, header = {0};
+	int rc;
+
+	if (perfdata_features(facts, end, &sections, bits)) {
+		rc = err_nomem(err);
+		goto out;
+	}
+	rc = write_at(f, sections.vec.v, sections.vec.n, end, err);
+	if (rc) {
+		bits[0] = bits[1] = bits[2] = bits[3] = 0;
+		(void)!ftruncate(f->fd, (off_t)end);
+		goto out;
+	}
+	put_header(&header, attrs_offset(facts), facts->n_events, f->data_off, facts->data_bytes,
+		   bits);
+	rc = header.failed ? err_nomem(err) : write_at(f, header.vec.v, header.vec.n, 0, err);
+	/* Gives back what was reserved behind the end. */
+	if (!rc && f->is_regular && ftruncate(f->fd, (off_t)(end + sections.vec.n)))
+		rc = err_errno(err, errno, f->path, "truncate");
+out:
+	bytes_done(&sections);
+	bytes_done(&header);
+	return rc;
+}
+
+static void release(struct perfdata *f)
+{
+	free(f->old_path);
+	f->old_path = NULL;
+	f->fd = -1;
+}
+
+void perfdata_discard(struct perfdata *f)
+{
+	if (f->fd >= 0) {
+		close(f->fd);
+		if (f->is_regular)
+			unlink(f->path);
+	}
+	if (f->old_path)
+		rename(f->old_path, f->path);
+	release(f);
+}
+
+int perfdata_close(struct perfdata *f, struct err *err)
+{
+	int rc = 0;
+
+	if (f->fd >= 0 && close(f->fd))
+		rc = err_errno(err, errno, f->path, "close");
+	release(f);
+	return rc;
+}

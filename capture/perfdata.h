@@ -1,0 +1,64 @@
+/* perfdata.h - private: the file around the data section: header, attributes, feature sections. */
+#ifndef CAPTURE_PERFDATA_H
+#define CAPTURE_PERFDATA_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "capture/bytes.h"
+
+struct perfdata_event {
+	const char *name;
+	const struct perf_event_attr *attr;
+	uint64_t *ids;
+	size_t n_ids;
+};
+
+/* What the feature sections say. */
+struct perfdata_facts {
+	const struct perfdata_event *events;
+	size_t n_events;
+	char *const *argv; /* of the recorder */
+	int argc;
+	uint64_t first_sample_ns, last_sample_ns;
+	bool has_clock; /* times are CLOCK_MONOTONIC; the pair below is one moment in both clocks */
+	uint64_t clock_wall_ns, clock_ns;
+	int compress_level; /* 0: not compressed */
+	uint64_t raw_bytes, data_bytes;
+	const uint8_t *tracing_data; /* NULL: none */
+	size_t n_tracing_data;
+};
+
+struct perfdata {
+	int fd;
+	const char *path;
+	char *old_path;	     /* where a file of the same name went; NULL: there was none */
+	bool is_regular;     /* not /dev/null and the like */
+	uint64_t data_off;   /* of the data section */
+	uint64_t data_bytes; /* written by perfdata_begin() */
+	uint64_t size_field_off;
+};
+
+/* Creates the file, readable by the owner only (stack copies hold secrets). A file that is there
+ * already is renamed to PATH.old. */
+int perfdata_create(struct perfdata *f, const char *path, struct err *err);
+/* Header, ids and attributes, and the start of the data section. The header says "no data yet". */
+int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struct err *err);
+/* Feature sections behind data_bytes of data, and the final header. The file stays open. */
+int perfdata_finish(struct perfdata *f, const struct perfdata_facts *facts, struct err *err);
+/* Removes the file and puts the one that was there before back. */
+void perfdata_discard(struct perfdata *f);
+/* Closes the file. */
+int perfdata_close(struct perfdata *f, struct err *err);
+
+/* Appends the section table and the sections for a table that begins at file offset `off`, and sets
+ * the bits of what is there. In feature.c. */
+int perfdata_features(const struct perfdata_facts *facts, uint64_t off, struct bytes *out,
+		      uint64_t bits[4]);
+/* The COMPRESSED feature's payload alone. */
+void perfdata_compressed_feature(const struct perfdata_facts *facts, struct bytes *out);
+
+#endif

@@ -1,0 +1,90 @@
+/* sample.c - takes the unwritten rest of the stack dump out of sample records. */
+#include "capture/sample.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+uint64_t sample_id(const uint8_t *rec, size_t n)
+{
+	struct buf b = buf_make(rec, n, 0, false);
+
+	buf_skip(&b, sizeof(struct perf_event_header));
+	return buf_u64(&b);
+}
+
+/* perf_event.h, PERF_RECORD_SAMPLE: the fields in the order in which the kernel writes them, as far
+ * as this program asks for them. Leaves the cursor at STACK_USER's size word. */
+static void skip_to_stack(const struct sample_layout *l, struct buf *b, struct sample_facts *f)
+{
+	buf_skip(b, sizeof(struct perf_event_header));
+	f->id = buf_u64(b); /* IDENTIFIER, IP, TID, TIME: always there */
+	if (l->sample_type & PERF_SAMPLE_IP)
+		buf_skip(b, 8);
+	buf_skip(b, 8);
+	f->time_ns = buf_u64(b);
+	buf_skip(b, 8); /* CPU */
+	if (l->sample_type & PERF_SAMPLE_PERIOD)
+		buf_skip(b, 8);
+	if (l->sample_type & PERF_SAMPLE_CALLCHAIN) {
+		uint64_t nr = buf_u64(b);
+
+		buf_skip(b, nr <= buf_left(b) / 8 ? nr * 8 : UINT64_MAX);
+	}
+	if (l->sample_type & PERF_SAMPLE_RAW)
+		buf_skip(b,
+			 buf_u32(b)); /* padded so that size word and data end at a multiple of 8 */
+	if (l->sample_type & PERF_SAMPLE_REGS_USER && buf_u64(b) != PERF_SAMPLE_REGS_ABI_NONE)
+		buf_skip(b, 8 * (uint64_t)__builtin_popcountll(l->user_regs));
+}
+
+static void put_u64(uint8_t *dst, uint64_t v)
+{
+	memcpy(dst, &v, sizeof v);
+}
+
+size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, uint8_t *dst,
+		   struct sample_facts *ret)
+{
+	struct buf b = buf_make(rec, n, 0, false);
+	struct perf_event_header h;
+	uint64_t size, dyn, keep;
+	const uint8_t *stack;
+	size_t at, len;
+
+	*ret = (struct sample_facts){0};
+	skip_to_stack(l, &b, ret);
+	if (!(l->sample_type & PERF_SAMPLE_STACK_USER) || !buf_ok(&b))
+		goto verbatim;
+	at = (size_t)(b.p - rec);
+	size = buf_u64(&b);
+	if (!size)
+		goto verbatim; /* kernel thread: no dump and no dyn_size word */
+	stack = buf_take(&b, size);
+	dyn = buf_u64(&b);
+	if (!buf_ok(&b) || buf_left(&b) || dyn > size || size % 8)
+		goto verbatim;
+	ret->has_user_stack = true;
+	ret->stack_full = dyn == size;
+
+	keep = dyn == size ? size : dyn ? ((dyn + 7) & ~7ull) + 8 : 0;
+	if (keep > size)
+		keep = size;
+	memcpy(dst, rec, at);
+	put_u64(dst + at, keep);
+	len = at + 8;
+	if (keep) {
+		memcpy(dst + len, stack, dyn);
+		memset(dst + len + dyn, 0, keep - dyn);
+		put_u64(dst + len + keep, dyn);
+		len += keep + 8;
+	}
+	memcpy(&h, dst, sizeof h);
+	h.size = (uint16_t)len;
+	memcpy(dst, &h, sizeof h);
+	return len;
+verbatim:
+	memcpy(dst, rec, n);
+	return n;
+}

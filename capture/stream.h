@@ -1,0 +1,62 @@
+/* stream.h - private: records to the data section of a file, compressed by a thread of its own.
+ *
+ * One thread appends records and closes rounds. A helper thread compresses and writes blocks; after
+ * each block the file's data.size is brought up to date, so the file is whole at any moment. All
+ * compressed data of a file are one zstd frame, flushed at the end of each PERF_RECORD_COMPRESSED
+ * (tools/perf/Documentation/perf.data-file-format.txt).
+ */
+#ifndef CAPTURE_STREAM_H
+#define CAPTURE_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Input of one PERF_RECORD_COMPRESSED. zstd's output for it fits into a record (65535 bytes) even
+ * when nothing can be compressed, so that a record always ends with a whole zstd block: readers
+ * take a record that decompresses to nothing for an error. */
+#define STREAM_PIECE_BYTES 65024
+
+struct stream; /* opaque */
+
+struct stream_options {
+	int fd;
+	uint64_t data_off;	 /* where the data section begins in the file */
+	uint64_t data_bytes;	 /* what it holds already */
+	uint64_t size_field_off; /* where the header keeps data.size (u64) */
+	int level;		 /* of zstd; 0: write the records as they are */
+	size_t queue_bytes;	 /* blocks waiting for the helper beyond which the stream is full */
+	size_t reserve_bytes; /* disk space kept free behind the data for what finishes the file */
+};
+
+int stream_start(struct stream **ret, const struct stream_options *opt, struct err *err);
+
+/* Room for a record of at most n <= 65535 bytes; NULL when out of memory. Valid until the commit.
+ */
+uint8_t *stream_reserve(struct stream *s, size_t n);
+/* The first n bytes of the room now are a whole record. */
+void stream_commit(struct stream *s, size_t n);
+/* Copies a record. 0, or -1 when out of memory. */
+int stream_append(struct stream *s, const void *rec, size_t n);
+
+/* The helper is behind: samples should wait in their rings. */
+bool stream_is_full(struct stream *s);
+/* Bytes appended since the last stream_end_round(). */
+size_t stream_round_bytes(const struct stream *s);
+/* Hands everything over, followed by PERF_RECORD_FINISHED_ROUND. */
+int stream_end_round(struct stream *s);
+/* errno of the first failed write, or 0. Later blocks are thrown away. */
+int stream_error(struct stream *s);
+
+struct stream_totals {
+	uint64_t raw_bytes;  /* appended */
+	uint64_t data_bytes; /* in the file: data.size */
+};
+
+/* Hands everything over, waits for the helper, and frees the stream. Returns 0 or a positive errno
+ * of the first failed write; the totals say what is in the file. NULL is allowed. */
+int stream_finish(struct stream *s, struct stream_totals *ret);
+
+#endif

@@ -1,0 +1,233 @@
+/* test_stream.c - records through the stream into a file and back, compressed and not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "capture/bytes.h"
+#include "capture/format.h"
+#include "capture/stream.h"
+
+/* The file begins with the u64 that stands for the header's data.size. */
+#define DATA_OFF 8
+
+static uint64_t next_random(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	return *x ^= *x << 17;
+}
+
+/* A record of n bytes: random ones do not compress, the others do. */
+static void make_record(uint8_t *rec, size_t n, uint64_t *seed, bool random)
+{
+	struct perf_event_header h = {.type = 9, .size = (uint16_t)n};
+
+	for (size_t i = 8; i + 8 <= n; i += 8) {
+		uint64_t v = random ? next_random(seed) : i;
+
+		memcpy(rec + i, &v, 8);
+	}
+	memcpy(rec, &h, sizeof h);
+}
+
+static int temp_file(void)
+{
+	char path[] = "/tmp/unspool-stream-XXXXXX";
+	int fd = mkstemp(path);
+	uint64_t zero = 0;
+
+	assert_true(fd >= 0);
+	unlink(path);
+	assert_int_equal(pwrite(fd, &zero, sizeof zero, 0), sizeof zero);
+	return fd;
+}
+
+static struct stream *open_stream(int fd, int level)
+{
+	struct stream_options o = {.fd = fd,
+				   .data_off = DATA_OFF,
+				   .level = level,
+				   .queue_bytes = 1 << 30,
+				   .reserve_bytes = 65536};
+	struct stream *s = NULL;
+
+	assert_int_equal(stream_start(&s, &o, NULL), 0);
+	return s;
+}
+
+/* What the data section holds, with COMPRESSED records replaced by their contents. */
+static void read_back(int fd, uint64_t size, struct bytes *out, unsigned *rounds)
+{
+	uint8_t *data = malloc(size + 1), *room = malloc(65536);
+	ZSTD_DStream *z = ZSTD_createDStream();
+
+	assert_int_equal(pread(fd, data, size, DATA_OFF), size);
+	*rounds = 0;
+	for (uint64_t at = 0; at < size;) {
+		struct perf_event_header h;
+
+		memcpy(&h, data + at, sizeof h);
+		assert_true(h.size >= sizeof h && h.size <= size - at);
+		if (h.type == RECORD_COMPRESSED) {
+			ZSTD_inBuffer in = {data + at + sizeof h, h.size - sizeof h, 0};
+			ZSTD_outBuffer to = {room, 65536, 0};
+
+			/* One call takes all of the input and gives something: perf relies on it.
+			 */
+			assert_false(ZSTD_isError(ZSTD_decompressStream(z, &to, &in)));
+			assert_int_equal(in.pos, in.size);
+			assert_true(to.pos > 0);
+			bytes_put(out, room, to.pos);
+		} else if (h.type == RECORD_FINISHED_ROUND) {
+			++*rounds;
+		} else {
+			bytes_put(out, data + at, h.size);
+		}
+		at += h.size;
+	}
+	ZSTD_freeDStream(z);
+	free(room);
+	free(data);
+}
+
+static void round_trip(int level, bool random, size_t total)
+{
+	struct bytes want = {0}, got = {0};
+	struct stream_totals totals;
+	uint8_t *rec = malloc(65536);
+	uint64_t seed = 88172645463325252u, header_size;
+	unsigned rounds = 0, got_rounds;
+	int fd = temp_file();
+	struct stream *s = open_stream(fd, level);
+	struct stat st;
+
+	while (want.vec.n < total) {
+		size_t n = 8 + 8 * (next_random(&seed) % (next_random(&seed) % 10 ? 100 : 8190));
+
+		make_record(rec, n, &seed, random);
+		bytes_put(&want, rec, n);
+		assert_int_equal(stream_append(s, rec, n), 0);
+		if (next_random(&seed) % 200 == 0) {
+			assert_true(stream_round_bytes(s) > 0);
+			assert_int_equal(stream_end_round(s), 0);
+			assert_int_equal(stream_round_bytes(s), 0);
+			assert_int_equal(stream_end_round(s), 0); /* empty: no second one */
+			rounds++;
+		}
+	}
+	assert_int_equal(stream_finish(s, &totals), 0);
+	assert_int_equal(totals.raw_bytes, want.vec.n);
+	assert_int_equal(pread(fd, &header_size, 8, 0), 8);
+	assert_int_equal(header_size, totals.data_bytes);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, DATA_OFF + totals.data_bytes);
+	read_back(fd, totals.data_bytes, &got, &got_rounds);
+	assert_int_equal(got_rounds, rounds);
+	assert_int_equal(got.vec.n, want.vec.n);
+	assert_memory_equal(got.vec.v, want.vec.v, want.vec.n);
+	if (level && !random)
+		assert_true(totals.data_bytes < want.vec.n / 4);
+	bytes_done(&want);
+	bytes_done(&got);
+	free(rec);
+	close(fd);
+}
+
+static void uncompressed(void **state)
+{
+	(void)state;
+	round_trip(0, true, 5 << 20);
+}
+
+static void compressed(void **state)
+{
+	(void)state;
+	round_trip(1, false, 20 << 20);
+}
+
+static void incompressible(void **state)
+{
+	(void)state;
+	round_trip(1, true, 5 << 20);
+}
+
+static void nothing_at_all(void **state)
+{
+	struct stream_totals totals;
+	int fd = temp_file();
+	struct stream *s = open_stream(fd, 1);
+
+	(void)state;
+	assert_int_equal(stream_end_round(s), 0);
+	assert_int_equal(stream_finish(s, &totals), 0);
+	assert_int_equal(totals.data_bytes, 0);
+	close(fd);
+}
+
+/* /dev/full refuses every write: the error is told, the appending side goes on undisturbed. */
+static void full_disk(void **state)
+{
+	int fd = open("/dev/full", O_RDWR);
+	struct stream_totals totals;
+	struct stream *s;
+	uint8_t rec[64];
+	uint64_t seed = 1;
+
+	(void)state;
+	assert_true(fd >= 0);
+	s = open_stream(fd, 1);
+	make_record(rec, sizeof rec, &seed, true);
+	for (int i = 0; i < 100000; i++)
+		assert_int_equal(stream_append(s, rec, sizeof rec), 0);
+	assert_int_equal(stream_end_round(s), 0);
+	assert_int_equal(stream_finish(s, &totals), ENOSPC);
+	assert_int_equal(totals.data_bytes, 0);
+	close(fd);
+}
+
+/* A full queue is told, and gets empty again. */
+static void back_pressure(void **state)
+{
+	struct stream_options o = {.fd = temp_file(), .data_off = DATA_OFF, .queue_bytes = 1 << 20};
+	struct stream_totals totals;
+	struct stream *s;
+	uint8_t rec[32768];
+	uint64_t seed = 1;
+	bool was_full = false;
+
+	(void)state;
+	assert_int_equal(stream_start(&s, &o, NULL), 0);
+	make_record(rec, sizeof rec, &seed, true);
+	for (int i = 0; i < 2000; i++) {
+		assert_int_equal(stream_append(s, rec, sizeof rec), 0);
+		was_full |= stream_is_full(s);
+	}
+	assert_true(was_full);
+	while (stream_is_full(s))
+		usleep(1000);
+	assert_int_equal(stream_finish(s, &totals), 0);
+	assert_int_equal(totals.data_bytes, 2000 * sizeof rec);
+	close(o.fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(uncompressed),	  cmocka_unit_test(compressed),
+		cmocka_unit_test(incompressible), cmocka_unit_test(nothing_at_all),
+		cmocka_unit_test(full_disk),	  cmocka_unit_test(back_pressure),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
