@@ -1,0 +1,23 @@
+/* buildid.h - private: build ids from ELF notes, for what the kernel does not tell them. */
+#ifndef CAPTURE_BUILDID_H
+#define CAPTURE_BUILDID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BUILDID_MAX 20
+
+struct buildid {
+	uint8_t size; /* 0: unknown */
+	uint8_t bytes[BUILDID_MAX];
+};
+
+/* From a run of notes (contents of PT_NOTE, /sys/kernel/notes, /sys/module/NAME/notes/...). */
+struct buildid buildid_from_notes(const void *notes, size_t size);
+/* From the program headers of an open 64-bit or 32-bit ELF file of this machine's byte order. Reads
+ * at most a few KiB, with pread. */
+struct buildid buildid_from_fd(int fd);
+/* From a file of notes. */
+struct buildid buildid_from_note_file(const char *path);
+
+#endif

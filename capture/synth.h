@@ -1,0 +1,75 @@
+/* synth.h - private: records about what was there before the recording began.
+ *
+ * The kernel tells only changes. For what exists already the same records are made up from /proc:
+ * FORK, COMM and MMAP2 per process, MMAP2 for the kernel and its modules. Their trailer (time, id)
+ * is all zero, which readers take for "before everything else", as perf does it.
+ */
+#ifndef CAPTURE_SYNTH_H
+#define CAPTURE_SYNTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "capture/buildid.h"
+
+struct synth {
+	const char *proc, *sys,
+		*modules; /* "/proc", "/sys", "/lib/modules/RELEASE"; tests have others */
+	/* Takes a record. 0, or nonzero to stop. */
+	int (*emit)(void *arg, const void *rec, size_t n);
+	void *arg;
+	bool with_data; /* also maps of files that are only read: .eh_frame lies there */
+	bool no_query;	/* PROCMAP_QUERY is not there (before Linux 6.11) */
+	/* Build ids of files that were read, by hash of device and inode. */
+	struct hash_table files;
+	VEC(struct buildid) ids;
+};
+
+/* All return 0, also when what they look for is not there; or nonzero when emit() wanted to stop.
+ */
+
+/* The kernel and its modules. *ret_hidden: the addresses are not for this user (kptr_restrict). */
+int synth_kernel(struct synth *s, bool *ret_hidden);
+int synth_modules(struct synth *s);
+/* One process: its threads' names and its maps. */
+int synth_process(struct synth *s, pid_t pid);
+/* All processes. between() is called after each. */
+int synth_all(struct synth *s, int (*between)(void *arg), void *arg);
+void synth_done(struct synth *s);
+
+/* ---- between the files of synth ------------------------------------------------------------ */
+
+/* A record under construction. Strings that do not fit are cut. */
+struct synth_record {
+	size_t n;
+	uint8_t bytes[8192];
+};
+
+void record_begin(struct synth_record *r, uint32_t type, uint16_t misc);
+void record_u32(struct synth_record *r, uint32_t v);
+void record_u64(struct synth_record *r, uint64_t v);
+void record_string(struct synth_record *r, const char *s);
+/* Adds the zero trailer and emits. */
+int record_emit(struct synth *s, struct synth_record *r);
+
+struct synth_map {
+	pid_t pid, tid;
+	uint16_t misc; /* PERF_RECORD_MISC_USER or _KERNEL */
+	uint64_t start, end, pgoff;
+	uint32_t prot, flags;
+	uint32_t maj, min;
+	uint64_t ino;
+	struct buildid id;
+	const char *path;
+};
+
+/* PERF_RECORD_MMAP2, with the build id when there is one, else with the inode. */
+int synth_map_emit(struct synth *s, const struct synth_map *m);
+/* The maps of a process: synth_maps.c. */
+int synth_maps(struct synth *s, pid_t pid);
+
+#endif
