@@ -1,0 +1,474 @@
+/* capture.c - one recording from start to end. */
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/account.h"
+#include "capture/child.h"
+#include "capture/drain.h"
+#include "capture/note.h"
+#include "capture/perfdata.h"
+#include "capture/session.h"
+#include "capture/stream.h"
+#include "capture/synth.h"
+#include "capture/tracing.h"
+
+#define COMPRESS_LEVEL	1
+#define QUEUE_BYTES	((size_t)64 << 20)
+#define RESERVE_BYTES	((size_t)256 << 10)
+#define ROUND_BYTES	((size_t)512 << 10) /* a round is closed when it has this much ... */
+#define ROUND_NS	1000000000ull	    /* ... or is this old */
+#define POLL_MS		100
+#define POLL_BEHIND_MS	5 /* the writer is behind: the rings did not all get empty */
+#define READER_PRIORITY 10
+#define CHILD_STOP_MS	2000
+
+struct recording {
+	const struct capture_options *opt;
+	volatile int *stop;
+	struct capture_result *result;
+	struct child child;
+	struct session session;
+	struct drain drain;
+	struct perfdata file;
+	struct perfdata_facts facts;
+	struct perfdata_event file_events[SESSION_EVENTS_MAX];
+	struct bytes tracing;
+	struct pollfd *fds; /* rings by kind and slot, then the child */
+	size_t n_fds;
+	size_t n_polled;    /* rings with a living counter */
+	uint64_t end_ns;    /* of --duration; 0: none */
+	uint64_t enable_ns; /* -D: when samples begin; 0: they have */
+	uint64_t round_start_ns;
+	bool child_ended, behind;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts = {0};
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- start ------------------------------------------------------------------------------- */
+
+static int check_options(const struct capture_options *o, struct err *err)
+{
+	if (!o->frequency_hz && !o->period)
+		return err_set(err, ERR_USAGE, NULL, "a frequency or a period is needed");
+	if ((o->system_wide || o->cgroup) && (o->n_pids || o->n_tids))
+		return err_set(err, ERR_USAGE, NULL,
+			       "-a and --cgroup cannot go together with -p and -t");
+	return 0;
+}
+
+static int describe_events(struct recording *r, struct err *err)
+{
+	const struct session *s = &r->session;
+	int rc;
+
+	for (size_t i = 0; i <= s->n_events; i++) {
+		struct perfdata_event *e = &r->file_events[i];
+
+		*e = (struct perfdata_event){.name = s->events[i].name, .attr = &s->attrs[i]};
+		e->ids = session_event_ids(s, i, &e->n_ids);
+		r->facts.n_events = i + 1;
+		if (!e->ids)
+			return err_nomem(err);
+	}
+	rc = tracing_data(s->events, s->n_events, &r->tracing, err);
+	if (rc)
+		return rc;
+	r->facts.tracing_data = r->tracing.vec.v;
+	r->facts.n_tracing_data = r->tracing.vec.n;
+	r->facts.events = r->file_events;
+	r->facts.argv = r->opt->recorder_argv;
+	r->facts.argc = r->opt->recorder_argc;
+	r->facts.compress_level = r->opt->no_compress ? 0 : COMPRESS_LEVEL;
+	r->facts.has_clock = ATTR_HAS(s->policy.features, CLOCKID);
+	r->facts.clock_wall_ns = clock_ns(CLOCK_REALTIME);
+	r->facts.clock_ns = clock_ns(ATTR_CLOCK);
+	return 0;
+}
+
+static int start_stream(struct recording *r, struct err *err)
+{
+	size_t n_ids = 0;
+	int rc;
+
+	rc = perfdata_begin(&r->file, &r->facts, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < r->facts.n_events; i++)
+		n_ids += r->facts.events[i].n_ids;
+	return stream_start(&r->drain.stream,
+			    &(struct stream_options){
+				    .fd = r->file.fd,
+				    .data_off = r->file.data_off,
+				    .data_bytes = r->file.data_bytes,
+				    .size_field_off = r->file.size_field_off,
+				    .level = r->facts.compress_level,
+				    .queue_bytes = QUEUE_BYTES,
+				    .reserve_bytes = RESERVE_BYTES + n_ids * sizeof(uint64_t) +
+						     r->facts.n_tracing_data,
+			    },
+			    err);
+}
+
+static int prepare_poll(struct recording *r, struct err *err)
+{
+	struct session *s = &r->session;
+	size_t n = s->sets[0].cpus.cpus.n + s->sets[1].cpus.cpus.n;
+
+	r->fds = calloc(n + 1, sizeof *r->fds);
+	if (!r->fds)
+		return err_nomem(err);
+	for (int k = 0; k < RING_KINDS; k++)
+		for (size_t slot = 0; slot < s->sets[k].cpus.cpus.n; slot++) {
+			size_t c = s->sets[k].rings[slot].poll_counter;
+			bool has = c != SIZE_MAX;
+
+			r->fds[r->n_fds++] = (struct pollfd){
+				.fd = has ? s->sets[k].counters.v[c].fd : -1, .events = POLLIN};
+			r->n_polled += has && k == RING_SAMPLES;
+		}
+	r->fds[r->n_fds++] = (struct pollfd){.fd = r->child.pid_fd, .events = POLLIN};
+	return 0;
+}
+
+/* ---- what was there before ----------------------------------------------------------------- */
+
+static int emit_synthesized(void *arg, const void *rec, size_t n)
+{
+	struct recording *r = arg;
+
+	r->result->other_records++;
+	return stream_append(r->drain.stream, rec, n) ? -ERR_NOMEM : 0;
+}
+
+static int drain_between(void *arg)
+{
+	struct recording *r = arg;
+
+	return drain_sideband(&r->drain, NULL);
+}
+
+static int synthesize_processes(struct recording *r, struct synth *s)
+{
+	const struct tid_list *p = &r->session.processes;
+	int rc = 0;
+
+	if (r->session.all_processes)
+		return synth_all(s, drain_between, r);
+	for (size_t i = 0; i < p->tids.n && !rc; i++)
+		rc = synth_process(s, p->tids.v[i]);
+	return rc; /* a command is told about by its exec */
+}
+
+/* Live records of the same time wait, so that they come later in the file. */
+static int synthesize(struct recording *r, struct err *err)
+{
+	bool hidden = false, wants_kernel = false;
+	struct utsname u = {0};
+	char modules[128];
+	struct synth s = {
+		.proc = "/proc",
+		.sys = "/sys",
+		.modules = modules,
+		.emit = emit_synthesized,
+		.arg = r,
+		.with_data = r->session.policy.call_graph == CALL_GRAPH_DWARF,
+	};
+	int rc;
+
+	uname(&u);
+	snprintf(modules, sizeof modules, "/lib/modules/%s", u.release);
+	for (size_t i = 0; i < r->session.n_events; i++)
+		wants_kernel |= !r->session.attrs[i].exclude_kernel;
+	r->drain.holding = true;
+	rc = synth_kernel(&s, &hidden);
+	if (!rc)
+		rc = synth_modules(&s);
+	if (!rc)
+		rc = synthesize_processes(r, &s);
+	synth_done(&s);
+	if (hidden && wants_kernel)
+		capture_note(r->result,
+			     "kernel addresses are hidden from this user, so kernel "
+			     "frames will have no names: sudo sysctl kernel.kptr_restrict=0");
+	return rc ? err_nomem(err) : drain_release_held(&r->drain, err);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------ */
+
+static int poll_timeout_ms(const struct recording *r, uint64_t now)
+{
+	uint64_t due = now + (r->behind ? POLL_BEHIND_MS : POLL_MS) * 1000000ull;
+
+	if (r->end_ns && r->end_ns < due)
+		due = r->end_ns;
+	if (r->enable_ns && r->enable_ns < due)
+		due = r->enable_ns;
+	return due > now ? (int)((due - now + 999999) / 1000000) : 0;
+}
+
+/* A ring whose thread is gone hangs up at once, again and again: it is looked at through another
+ * thread's counter, and when there is none left only when poll() times out. */
+static void next_poll_fd(struct recording *r, size_t i)
+{
+	size_t n_samples = r->session.sets[RING_SAMPLES].cpus.cpus.n;
+	enum ring_kind kind = i < n_samples ? RING_SAMPLES : RING_SIDEBAND;
+	size_t slot = kind == RING_SAMPLES ? i : i - n_samples;
+	struct ring_set *set = &r->session.sets[kind];
+
+	if (session_next_poll(&r->session, kind, slot)) {
+		r->fds[i].fd = set->counters.v[set->rings[slot].poll_counter].fd;
+		return;
+	}
+	r->fds[i].fd = -1;
+	r->n_polled -= kind == RING_SAMPLES;
+}
+
+static void wait_for_records(struct recording *r)
+{
+	size_t n_rings = r->n_fds - 1;
+
+	if (poll(r->fds, r->n_fds, poll_timeout_ms(r, clock_ns(CLOCK_MONOTONIC))) < 0)
+		return; /* a signal: *stop is looked at */
+	for (size_t i = 0; i < n_rings; i++)
+		if (r->fds[i].fd >= 0 && r->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL))
+			next_poll_fd(r, i);
+	if (r->fds[n_rings].revents)
+		r->fds[n_rings].fd = -1; /* readable for ever; child_reap() finds out */
+}
+
+static int drain_round(struct recording *r, uint64_t now, struct err *err)
+{
+	size_t pending;
+	bool complete;
+	int rc = drain_all(&r->drain, &complete, err);
+
+	if (rc)
+		return rc;
+	r->behind = !complete;
+	pending = stream_round_bytes(r->drain.stream);
+	if (!complete || (pending < ROUND_BYTES && now - r->round_start_ns < ROUND_NS))
+		return 0;
+	r->round_start_ns = now;
+	return stream_end_round(r->drain.stream) ? err_nomem(err) : 0;
+}
+
+/* True when the recording is over. */
+static bool is_over(struct recording *r, uint64_t now)
+{
+	if (r->enable_ns && now >= r->enable_ns) {
+		r->enable_ns = 0;
+		session_enable(&r->session, RING_SAMPLES, true);
+	}
+	if (*r->stop) {
+		r->result->interrupted = true;
+		return true;
+	}
+	if (!r->child_ended && child_reap(&r->child, &r->result->child_status))
+		r->child_ended = true;
+	return r->child_ended || (r->end_ns && now >= r->end_ns) ||
+	       (!r->n_polled && !r->child.pid) || stream_error(r->drain.stream);
+}
+
+/* The reader must get its CPU at once when a ring fills: with a real-time priority nothing is lost
+ * at rates where a fair share loses samples. Without the right to it things go on as they are. */
+static void become_prompt(void)
+{
+	struct sched_param p = {.sched_priority = READER_PRIORITY};
+
+	(void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p);
+}
+
+static void become_normal(void)
+{
+	struct sched_param p = {0};
+
+	(void)sched_setscheduler(0, SCHED_OTHER, &p);
+}
+
+static int begin(struct recording *r, struct err *err)
+{
+	const struct capture_options *o = r->opt;
+	uint64_t now;
+	int rc = 0;
+
+	become_prompt();
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (o->delay_ms)
+		r->enable_ns = now + o->delay_ms * 1000000ull;
+	else if (!r->session.command_pid) /* else its exec does it */
+		session_enable(&r->session, RING_SAMPLES, true);
+	if (r->child.pid)
+		rc = child_go(&r->child, o->command[0], err);
+	if (o->duration_s > 0)
+		r->end_ns = now + o->delay_ms * 1000000ull + (uint64_t)(o->duration_s * 1e9);
+	r->round_start_ns = now;
+	return rc;
+}
+
+static int loop(struct recording *r, struct err *err)
+{
+	int rc = 0;
+
+	while (!rc && !is_over(r, clock_ns(CLOCK_MONOTONIC))) {
+		wait_for_records(r);
+		rc = drain_round(r, clock_ns(CLOCK_MONOTONIC), err);
+	}
+	return rc;
+}
+
+/* ---- end ----------------------------------------------------------------------------------- */
+
+/* What is still in the rings, and the losses. */
+static int drain_rest(struct recording *r, struct err *err)
+{
+	bool complete = false;
+	int rc = 0;
+
+	for (int k = 0; k < RING_KINDS; k++)
+		session_enable(&r->session, k, false);
+	while (!rc && !complete && !stream_error(r->drain.stream)) {
+		rc = drain_all(&r->drain, &complete, err);
+		if (!complete)
+			poll(NULL, 0, POLL_BEHIND_MS);
+	}
+	if (!rc)
+		rc = account_losses(&r->drain, err);
+	if (!rc && stream_end_round(r->drain.stream))
+		rc = err_nomem(err);
+	return rc;
+}
+
+/* Ends the file whatever happened before; keeps the first error. */
+static int finish_file(struct recording *r, int rc, struct err *err)
+{
+	struct stream_totals totals = {0};
+	struct err later;
+	struct stat st;
+	int werr = stream_finish(r->drain.stream, &totals);
+
+	r->drain.stream = NULL;
+	if (werr && !rc)
+		rc = err_errno(err, werr, r->file.path, "write (what was written before is kept)");
+	r->facts.raw_bytes = totals.raw_bytes;
+	r->facts.data_bytes = totals.data_bytes;
+	r->facts.first_sample_ns = r->drain.first_sample_ns;
+	r->facts.last_sample_ns = r->drain.last_sample_ns;
+	werr = perfdata_finish(&r->file, &r->facts, &later);
+	if (werr && !rc) {
+		rc = werr;
+		*err = later;
+	}
+	r->result->raw_bytes = totals.raw_bytes;
+	if (!fstat(r->file.fd, &st))
+		r->result->bytes_written = (uint64_t)st.st_size;
+	werr = perfdata_close(&r->file, &later);
+	if (werr && !rc) {
+		rc = werr;
+		*err = later;
+	}
+	return rc;
+}
+
+static void fill_result(struct recording *r)
+{
+	struct capture_result *res = r->result;
+
+	snprintf(res->event, sizeof res->event, "%s", r->session.events[0].name);
+	res->ring_bytes = r->session.ring_bytes;
+	res->stack_bytes = r->session.attrs[0].sample_stack_user;
+}
+
+static void release(struct recording *r)
+{
+	child_done(&r->child);
+	session_close(&r->session);
+	bytes_done(&r->drain.held);
+	bytes_done(&r->tracing);
+	for (size_t i = 0; i < r->facts.n_events; i++)
+		free(r->file_events[i].ids);
+	free(r->fds);
+	free(r);
+}
+
+/* Everything before the first sample; on failure nothing is left behind. */
+static int start(struct recording *r, struct err *err)
+{
+	const struct capture_options *o = r->opt;
+	int rc = check_options(o, err);
+
+	if (!rc && o->command)
+		rc = child_fork(&r->child, o->command, err);
+	if (!rc)
+		rc = session_open(&r->session, o, r->child.pid, r->result, err);
+	if (!rc)
+		rc = describe_events(r, err);
+	if (!rc)
+		rc = prepare_poll(r, err);
+	if (!rc)
+		rc = perfdata_create(&r->file, o->output, err);
+	if (rc)
+		return rc;
+	rc = start_stream(r, err);
+	if (!rc) {
+		if (!r->session.command_pid)
+			session_enable(&r->session, RING_SIDEBAND, true);
+		rc = synthesize(r, err);
+	}
+	if (!rc)
+		rc = begin(r, err);
+	if (rc) {
+		struct stream_totals totals;
+
+		stream_finish(r->drain.stream, &totals);
+		perfdata_discard(&r->file);
+	}
+	return rc;
+}
+
+int capture_run(const struct capture_options *opt, volatile int *stop, struct capture_result *ret,
+		struct err *err)
+{
+	struct recording *r = calloc(1, sizeof *r);
+	int rc;
+
+	*ret = (struct capture_result){0};
+	if (!r)
+		return err_nomem(err);
+	*r = (struct recording){.opt = opt, .stop = stop, .result = ret, .file.fd = -1};
+	r->child = (struct child){0, -1, -1};
+	r->session.cgroup_fd = -1;
+	r->drain.session = &r->session;
+	r->drain.result = ret;
+	rc = start(r, err);
+	if (!rc) {
+		struct err later;
+
+		fill_result(r);
+		rc = loop(r, err);
+		if (drain_rest(r, rc ? &later : err) && !rc)
+			rc = -(int)err->code;
+		become_normal();
+		rc = finish_file(r, rc, err);
+		if (r->child.pid)
+			ret->child_running =
+				!child_stop(&r->child, CHILD_STOP_MS, &ret->child_status);
+	}
+	release(r);
+	return rc;
+}

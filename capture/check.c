@@ -1,0 +1,184 @@
+/* check.c - says what would work here, and which command cures what does not. */
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "capture/advice.h"
+#include "capture/attr.h"
+#include "capture/capture.h"
+#include "capture/event.h"
+#include "capture/sysfile.h"
+
+struct report {
+	void (*say)(void *arg, const char *line);
+	void *arg;
+};
+
+static void line(const struct report *r, bool good, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void line(const struct report *r, bool good, const char *fmt, ...)
+{
+	char text[640];
+	size_t n = (size_t)snprintf(text, sizeof text, "%-4s", good ? "yes" : "no");
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text + n, sizeof text - n, fmt, ap);
+	va_end(ap);
+	r->say(r->arg, text);
+}
+
+/* Opens an event for this process or a CPU, and says how that went. */
+static bool try_event(const struct report *r, const char *title, const char *name, pid_t pid,
+		      enum capture_call_graph call_graph)
+{
+	struct attr_policy p = {
+		.features = attr_probe(),
+		.call_graph = call_graph,
+		.stack_bytes = CAPTURE_STACK_BYTES,
+		.frequency_hz = 99,
+	};
+	struct perf_event_attr a;
+	struct event e;
+	struct err err = {0};
+	int fd;
+
+	if (event_parse(&e, name, strlen(name), &err)) {
+		line(r, false, "%s: %s", title, err.what);
+		return false;
+	}
+	attr_for_samples(&a, &e, &p);
+	fd = attr_open(&a, pid, pid < 0 ? 0 : -1, 0);
+	if (fd < 0) {
+		struct advice_open w = {
+			.event = name, .pid = pid, .cpu = -1, .wants_kernel = !a.exclude_kernel};
+
+		(void)advice_open_failed(&err, errno, &w);
+		line(r, false, "%s: %s", title, err.what);
+		return false;
+	}
+	close(fd);
+	line(r, true, "%s", title);
+	return true;
+}
+
+static void check_events(const struct report *r)
+{
+	try_event(r, "own programs, user space", "cpu-clock:u", 0, CALL_GRAPH_NONE);
+	try_event(r, "own programs, with the kernel's part", "cpu-clock", 0, CALL_GRAPH_NONE);
+	try_event(r, "all processes (-a, --cgroup)", "cpu-clock", -1, CALL_GRAPH_NONE);
+	try_event(r, "registers and stack copies (--call-graph dwarf)", "cpu-clock:u", 0,
+		  CALL_GRAPH_DWARF);
+	try_event(r, "the CPU's own counters (cycles, instructions ...)", "cycles:u", 0,
+		  CALL_GRAPH_NONE);
+}
+
+static void check_features(const struct report *r)
+{
+#define X(name, since) {#name, since},
+	static const struct {
+		const char *name, *since;
+	} rows[] = {ATTR_FEATURES(X)};
+#undef X
+	static const char *const texts[ATTR_F_N] = {
+		[ATTR_F_LOST] = "exact loss counters",
+		[ATTR_F_BUILD_ID] = "build ids from the kernel",
+		[ATTR_F_KSYMBOL] = "BPF programs and other late kernel code",
+		[ATTR_F_CLOCKID] = "times in CLOCK_MONOTONIC",
+		[ATTR_F_COMM_EXEC] = "exec told from renaming",
+		[ATTR_F_MMAP2] = "inodes of mapped files",
+	};
+	unsigned features = attr_probe();
+
+	for (size_t i = 0; i < ATTR_F_N; i++)
+		line(r, features >> i & 1, "%s (since Linux %s)", texts[i], rows[i].since);
+}
+
+/* Documentation/admin-guide/sysctl/kernel.rst; 3 and more are patches of distributions. */
+static const char *paranoid_text(const struct advice_rights *r)
+{
+	if (r->may_perf)
+		return "no limit for this user, who has CAP_PERFMON";
+	if (r->paranoid > 2)
+		return "nothing is allowed to this user";
+	if (r->paranoid == 2)
+		return "only user space of own programs; 1 adds the kernel's part, 0 all processes";
+	return r->paranoid == 1 ? "only own programs; 0 adds all processes" : "no limit";
+}
+
+static void check_limits(const struct report *r)
+{
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct advice_rights rights;
+	struct rlimit rl;
+
+	advice_rights_read(&rights);
+	line(r, rights.may_perf || rights.paranoid < 2, "kernel.perf_event_paranoid is %d: %s",
+	     rights.paranoid, paranoid_text(&rights));
+	if (rights.may_lock)
+		line(r, true, "memory for rings: not limited for this user (CAP_IPC_LOCK)");
+	else
+		line(r,
+		     rights.memlock_kb < 0 ||
+			     rights.mlock_kb * n_cpus + rights.memlock_kb >= 4608 * n_cpus,
+		     "memory for rings: %ld KiB (kernel.perf_event_mlock_kb %ld x %ld CPUs + "
+		     "ulimit -l "
+		     "%ld); full rings take %ld",
+		     rights.mlock_kb * n_cpus + rights.memlock_kb, rights.mlock_kb, n_cpus,
+		     rights.memlock_kb, 4608 * n_cpus);
+	if (!getrlimit(RLIMIT_NOFILE, &rl))
+		line(r, rl.rlim_max / (rlim_t)(2 * n_cpus) >= 256,
+		     "file descriptors: %llu, enough to attach to %llu threads (ulimit -Hn)",
+		     (unsigned long long)rl.rlim_max,
+		     (unsigned long long)(rl.rlim_max / (rlim_t)(2 * n_cpus)));
+	line(r, rights.max_rate_hz >= 1000,
+	     "samples a second and CPU: up to %ld (kernel.perf_event_max_sample_rate)",
+	     rights.max_rate_hz);
+}
+
+/* Whether the reader of the rings may run at once: asked without changing anything for good. */
+static void check_priority(const struct report *r)
+{
+	struct sched_param fifo = {.sched_priority = 1}, normal = {0};
+	bool good = !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &fifo);
+
+	if (good)
+		sched_setscheduler(0, SCHED_OTHER, &normal);
+	line(r, good, "real-time priority for the reader: %s",
+	     good ? "high rates lose nothing on busy CPUs"
+		  : "high rates may lose samples on busy CPUs; run as root, or raise ulimit -r");
+}
+
+static void check_names(const struct report *r)
+{
+	struct err err = {0};
+	char text[4096] = "";
+	bool visible = sysfile_read("/proc/kallsyms", text, 64) > 0 && strspn(text, "0 ") < 16;
+
+	line(r, visible, "kernel symbols%s",
+	     visible ? "" : ": hidden; sudo sysctl kernel.kptr_restrict=0, or run as root");
+	if (event_tracefs(&err))
+		line(r, true, "tracepoints (-e sys:name)");
+	else
+		line(r, false, "tracepoints: %s", err.what);
+}
+
+void capture_check(void (*say)(void *arg, const char *line), void *arg)
+{
+	struct report r = {say, arg};
+	struct utsname u;
+
+	if (!uname(&u))
+		line(&r, true, "Linux %s on %s", u.release, u.machine);
+	check_events(&r);
+	check_limits(&r);
+	check_priority(&r);
+	check_names(&r);
+	check_features(&r);
+}

@@ -1,0 +1,165 @@
+/* drain.c - moves records from the rings to the stream. */
+#include "capture/drain.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/buf.h"
+
+/* The kernel gets room back after this much, not only when a ring is empty. */
+#define RELEASE_BYTES ((size_t)256 << 10)
+
+/* perf_event.h, PERF_RECORD_LOST: u64 id, u64 lost. */
+static uint64_t lost_count(const uint8_t *rec, size_t n)
+{
+	struct buf b = buf_make(rec, n, 0, false);
+
+	buf_skip(&b, sizeof(struct perf_event_header) + 8);
+	return buf_u64(&b);
+}
+
+static void count_sample(struct drain *d, const struct sample_facts *f)
+{
+	struct capture_result *r = d->result;
+
+	r->samples++;
+	r->user_stacks += f->has_user_stack;
+	r->truncated_stacks += f->stack_full;
+	if (!d->first_sample_ns || f->time_ns < d->first_sample_ns)
+		d->first_sample_ns = f->time_ns;
+	if (f->time_ns > d->last_sample_ns)
+		d->last_sample_ns = f->time_ns;
+}
+
+static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
+{
+	static const struct sample_layout unknown;
+	uint32_t event = hash_get(&d->session->by_id, sample_id(rec, n));
+	uint8_t *to = stream_reserve(d->stream, n);
+	struct sample_facts facts;
+
+	if (!to)
+		return -1;
+	n = sample_pack(event == HASH_NONE ? &unknown : &d->session->layouts[event], rec, n, to,
+			&facts);
+	stream_commit(d->stream, n);
+	count_sample(d, &facts);
+	return 0;
+}
+
+/* Of the maps without code only those that show a file read-only say anything about code (see
+ * attr_for_sideband); heaps and thread stacks are most of the rest. */
+static bool is_useless_map(const struct perf_event_header *h, const uint8_t *rec, size_t n)
+{
+	struct buf b = buf_make(rec, n, 0, false);
+	uint32_t prot;
+
+	if (h->type != PERF_RECORD_MMAP2 || !(h->misc & PERF_RECORD_MISC_MMAP_DATA))
+		return false;
+	buf_skip(&b, sizeof *h + 8 + 24 + 24); /* pid, tid; addr, len, pgoff; inode or build id */
+	prot = buf_u32(&b);
+	buf_skip(&b, 4);
+	return prot != PROT_READ || buf_u8(&b) != '/' || buf_u8(&b) == '/'; /* "//anon" */
+}
+
+static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, size_t n)
+{
+	struct perf_event_header h;
+
+	memcpy(&h, rec, sizeof h);
+	if (is_useless_map(&h, rec, n))
+		return 0;
+	if (h.type == PERF_RECORD_LOST && kind == RING_SAMPLES)
+		d->lost_told += lost_count(rec, n);
+	else if (h.type == PERF_RECORD_THROTTLE)
+		d->result->throttled++;
+	else if (kind == RING_SIDEBAND)
+		d->result->other_records++;
+	if (!d->holding)
+		return stream_append(d->stream, rec, n);
+	bytes_put(&d->held, rec, n);
+	return d->held.failed ? -1 : 0;
+}
+
+static int drain_ring(struct drain *d, enum ring_kind kind, struct ring *r, struct err *err)
+{
+	uint64_t head = ring_head(r), released = r->pos;
+
+	while (r->pos < head) {
+		struct perf_event_header h = ring_peek(r);
+		size_t at = (size_t)(r->pos & (r->size - 1));
+		const uint8_t *rec = r->data + at;
+		int rc;
+
+		if (h.size < sizeof h || h.size > head - r->pos)
+			return err_set(err, ERR_DAMAGED, NULL,
+				       "the kernel's ring buffer holds a record of %u bytes",
+				       h.size);
+		if (at + h.size > r->size) {
+			ring_copy(r, 0, d->scratch, h.size);
+			rec = d->scratch;
+		}
+		rc = h.type == PERF_RECORD_SAMPLE ? take_sample(d, rec, h.size)
+						  : take_other(d, kind, rec, h.size);
+		if (rc)
+			return err_nomem(err);
+		r->pos += h.size;
+		if (r->pos - released >= RELEASE_BYTES) {
+			ring_release(r);
+			released = r->pos;
+			if (kind == RING_SAMPLES && stream_is_full(d->stream))
+				return 0;
+		}
+	}
+	ring_release(r);
+	return 0;
+}
+
+int drain_sideband(struct drain *d, struct err *err)
+{
+	struct ring_set *set = &d->session->sets[RING_SIDEBAND];
+	int rc = 0;
+
+	for (size_t slot = 0; slot < set->cpus.cpus.n && !rc; slot++)
+		if (set->rings[slot].ring.control)
+			rc = drain_ring(d, RING_SIDEBAND, &set->rings[slot].ring, err);
+	return rc;
+}
+
+int drain_all(struct drain *d, bool *ret_complete, struct err *err)
+{
+	struct ring_set *set = &d->session->sets[RING_SAMPLES];
+	int rc = drain_sideband(d, err);
+
+	*ret_complete = true;
+	for (size_t slot = 0; slot < set->cpus.cpus.n && !rc; slot++) {
+		struct ring *r = &set->rings[slot].ring;
+
+		if (!r->control)
+			continue;
+		if (stream_is_full(d->stream)) {
+			*ret_complete = false;
+			break;
+		}
+		rc = drain_ring(d, RING_SAMPLES, r, err);
+	}
+	if (!rc && stream_is_full(d->stream))
+		*ret_complete = false;
+	return rc;
+}
+
+int drain_release_held(struct drain *d, struct err *err)
+{
+	struct buf b = buf_make(d->held.vec.v, d->held.vec.n, 0, false);
+	int rc = 0;
+
+	d->holding = false;
+	while (buf_left(&b) && !rc) {
+		struct perf_event_header h;
+
+		memcpy(&h, b.p, sizeof h);
+		rc = stream_append(d->stream, buf_take(&b, h.size), h.size);
+	}
+	bytes_done(&d->held);
+	return rc ? err_nomem(err) : 0;
+}

@@ -1,0 +1,33 @@
+/* drain.h - private: moves records from the rings to the stream and counts them. */
+#ifndef CAPTURE_DRAIN_H
+#define CAPTURE_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "capture/bytes.h"
+#include "capture/capture.h"
+#include "capture/session.h"
+#include "capture/stream.h"
+
+struct drain {
+	struct session *session;
+	struct stream *stream;
+	struct capture_result *result; /* counts go here */
+	uint64_t first_sample_ns, last_sample_ns;
+	uint64_t lost_told; /* sum of PERF_RECORD_LOST from the sample rings */
+	bool holding;	    /* sideband records wait in `held` until the synthesized ones are out */
+	struct bytes held;
+	uint8_t scratch[UINT16_MAX + 1]; /* a record that straddles the end of its ring */
+};
+
+/* Empties the sideband rings, and the sample rings as long as the stream has room. *ret_complete:
+ * every ring was read up to where it was when the call began, so the round may be closed. */
+int drain_all(struct drain *d, bool *ret_complete, struct err *err);
+/* The sideband rings alone. */
+int drain_sideband(struct drain *d, struct err *err);
+/* Lets go of what was held back. */
+int drain_release_held(struct drain *d, struct err *err);
+
+#endif
