@@ -1,0 +1,51 @@
+"""lib.py - what the capture tests share: the program they record, and running capture."""
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+from common import CAPTURE, Tap, have, run  # noqa: E402,F401
+from perfdata import PerfData  # noqa: E402,F401
+
+SUMMARY = re.compile(r"\[ capture: (\d+) samples of (\S+), (\d+) lost")
+
+
+def build_load(*flags):
+    """The absolute path of tests/capture/load.c, compiled; without frame pointers."""
+    source = os.path.join(os.environ["TOP"], "tests", "capture", "load.c")
+    run(["gcc", "-O2", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-pthread",
+         source, "-o", "load", *flags])
+    return os.path.abspath("load")
+
+
+def capture(*args, check=True, **kw):
+    p = run([CAPTURE, *map(str, args)], check=check, **kw)
+    p.summary = SUMMARY.search(p.stderr)
+    p.n_samples, p.n_lost = (int(p.summary[1]), int(p.summary[3])) if p.summary else (None, None)
+    return p
+
+
+def start(*args):
+    return subprocess.Popen([CAPTURE, *map(str, args)], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def perf_frames(path, *args):
+    """The stacks that `perf script` prints: a list of lists of symbols, leaf first."""
+    p = run(["perf", "script", "-f", "--no-inline", "--max-stack", "1024", "-F", "comm,tid,ip,sym", "-i",
+             path, *args])
+    stacks = []
+    for block in p.stdout.split("\n\n"):
+        lines = [l for l in block.splitlines() if l.strip()]
+        if lines:
+            stacks.append([l.split(None, 1)[1].split("+")[0] if len(l.split(None, 1)) > 1 else "?"
+                           for l in lines[1:]])
+    return stacks
+
+
+ROOTS = ("_start", "clone3", "__clone3", "__clone", "clone")
+
+
+def rooted(stacks):
+    return sum(1 for s in stacks if s and s[-1] in ROOTS)

@@ -1,0 +1,131 @@
+/* load.c - what the capture tests record: load SECONDS spins in known functions, and other modes.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile uint64_t sink;
+static double until;
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+__attribute__((noinline)) static uint64_t leaf(uint64_t x)
+{
+	for (int i = 0; i < 2000; i++)
+		x = x * 6364136223846793005u + 1442695040888963407u;
+	return x;
+}
+
+__attribute__((noinline)) static uint64_t recurse(int n, uint64_t x)
+{
+	return n ? recurse(n - 1, x + 1) ^ (uint64_t)n : leaf(x);
+}
+
+__attribute__((noinline, noclone)) static void *spin(void *arg)
+{
+	(void)arg;
+	while (now() < until)
+		sink += recurse(10, sink);
+	return NULL;
+}
+
+__attribute__((noinline)) static void *early_thread(void *arg)
+{
+	spin(arg);
+	return arg;
+}
+
+__attribute__((noinline)) static void *late_thread(void *arg)
+{
+	spin(arg);
+	return arg;
+}
+
+/* A thread from the start; half a second later another one and a child. Prints its ids first. */
+static int late(void)
+{
+	pthread_t a, b;
+	pid_t child;
+
+	pthread_create(&a, NULL, early_thread, &a);
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	usleep(500000);
+	pthread_create(&b, NULL, late_thread, &b);
+	child = fork();
+	if (!child) {
+		spin(NULL);
+		_exit(0);
+	}
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	waitpid(child, NULL, 0);
+	return 0;
+}
+
+/* Touches n pages, one fault each. */
+static int faults(size_t n)
+{
+	char *p = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return 1;
+	madvise(p, n * 4096, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < n; i++)
+		p[i * 4096] = 1;
+	return 0;
+}
+
+/* n children that exec this program, which does nothing then; some at a time. */
+static int storm(int n, char *self)
+{
+	for (int i = 0, running = 0; i < n || running;) {
+		if (i < n && running < 8) {
+			if (!fork()) {
+				execl(self, "load", "nothing", (char *)NULL);
+				_exit(1);
+			}
+			i++;
+			running++;
+			continue;
+		}
+		if (wait(NULL) > 0)
+			running--;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "spin";
+	double n = argc > 2 ? atof(argv[2]) : 1;
+	pthread_t other;
+
+	until = now() + n;
+	if (!strcmp(mode, "nothing"))
+		return 0;
+	if (!strcmp(mode, "late"))
+		return late();
+	if (!strcmp(mode, "faults"))
+		return faults((size_t)n);
+	if (!strcmp(mode, "storm"))
+		return storm((int)n, argv[0]);
+	if (!strcmp(mode, "two"))
+		pthread_create(&other, NULL, early_thread, &other);
+	spin(NULL);
+	if (!strcmp(mode, "two"))
+		pthread_join(other, NULL);
+	return 0;
+}

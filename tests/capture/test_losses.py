@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Nothing is lost that need not be, and what is lost is counted exactly."""
+import os
+import re
+
+from lib import PerfData, Tap, build_load, capture, rooted, perf_frames, run
+from perfdata import COMM, EXIT, FORK
+
+tap = Tap()
+load = build_load()
+root = os.geteuid() == 0
+
+
+def counted(p):
+    return int(re.search(r"counted (\d+)", p.stderr)[1])
+
+
+# ---- two busy threads, fast --------------------------------------------------------------------
+p = capture("-v", "-F", 20000, "-o", "fast.data", "--", load, "two", 1)
+d = PerfData("fast.data")
+n = sum(1 for _ in d.samples())
+told, exact = d.lost()
+tap.check(n == p.n_samples > 1000, "-F 20000: the summary counts what is in the file", (n, p.stderr))
+tap.check(exact == p.n_lost, "-F 20000: LOST_SAMPLES in the file agree with the summary", (told, exact, p.n_lost))
+if root:
+    tap.check(p.n_lost == 0, "-F 20000: nothing is lost", p.stderr)
+tap.check("0 records about processes" not in p.stderr and "and" not in p.summary.string.split("lost")[1][:5],
+          "-F 20000: no sideband record is lost", p.stderr)
+size = os.path.getsize("fast.data")
+tap.check(size / n < 700, "-F 20000: at most 700 bytes a sample on disk", (size, n))
+
+# ---- every event counted: one sample per page fault, with a ring that is far too small ------------
+p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "128K", "-o", "pf.data", "--", load, "faults", 20000)
+d = PerfData("pf.data")
+n = sum(1 for _ in d.samples())
+told, exact = d.lost()
+tap.check(counted(p) >= 20000 and n == p.n_samples, "the kernel counts the faults", p.stderr)
+tap.check(n + p.n_lost == counted(p), "samples + lost = faults, to the last one", (n, p.n_lost, counted(p)))
+tap.check(exact == p.n_lost and told <= exact, "the file tells the losses", (told, exact, p.n_lost))
+# Where no record fits all must be lost: so the losses are not zero by accident.
+p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "16K", "-o", "pf.data", "--", load, "faults", 20000)
+tap.check(p.n_samples == 0 and p.n_lost == counted(p) >= 20000 and PerfData("pf.data").lost()[1] == p.n_lost,
+          "no record fits: every one is counted as lost", p.stderr)
+# Without dumps the same ring has room for all of them, and its end is passed many times.
+p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "256K", "--call-graph", "fp", "-o", "pf.data", "--", load,
+            "faults", 20000)
+d = PerfData("pf.data")
+tap.check(sum(1 for _ in d.samples()) + p.n_lost == counted(p), "the same through a ring that wraps",
+          (p.stderr, counted(p)))
+
+# ---- a storm of processes, each with a fork, an exec, maps and an exit -------------------------------
+N = 400
+p = capture("-F", 20000, "-o", "storm.data", "--", load, "storm", N)
+d = PerfData("storm.data")
+execs = {c[0] for c in d.comms() if c[3] and c[2] == "load"}
+forks, exits = {t[0] for t in d.tasks(FORK)}, {t[0] for t in d.tasks(EXIT)}
+mapped = {m.pid for m in d.maps() if m.path == load and m.prot & 4}
+tap.check(len(execs) == N + 1, f"storm: {N} execs and our own", len(execs))
+tap.check(len(forks) == N and len(exits & forks) == N, f"storm: {N} forks and exits", (len(forks), len(exits)))
+tap.check(len(mapped) == N + 1, "storm: the program's code in each", len(mapped))
+tap.check("records about processes" not in p.stderr, "storm: no sideband record is lost", p.stderr)
+# A process that is sampled before its MMAP2 is seen would be unknown: perf finds all of them.
+out = run(["perf", "script", "-i", "storm.data", "-F", "pid,ip,dso,comm", "--max-stack", "1"]).stdout
+tap.check("load" in out, "storm: perf reads it")
+tap.end()

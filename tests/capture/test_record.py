@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Recordings of a small program: what perf reads from them, and what the file itself says."""
+import os
+import struct
+import subprocess
+
+from lib import PerfData, Tap, build_load, capture, perf_frames, rooted, run
+from perfdata import COMM, FINISHED_ROUND, HEADER_FEATURE, SAMPLE
+
+tap = Tap()
+load = build_load()
+
+# ---- a command, default form -------------------------------------------------------------------
+p = capture("-F", 499, "-o", "one.data", "--", load, "two", 1)
+d = PerfData("one.data")
+samples = list(d.samples())
+tap.check(len(samples) == p.n_samples > 20 and p.n_lost == 0, "the summary counts the samples of the file",
+          (len(samples), p.stderr))
+stacks = perf_frames("one.data")
+tap.check(len(stacks) == len(samples), "perf script prints every sample", (len(stacks), len(samples)))
+tap.check(rooted(stacks) >= 0.98 * len(stacks), "the stacks reach _start or clone3",
+          [s for s in stacks if s[-1:] and s[-1] not in ("_start", "clone3", "__clone3")][:3])
+known = ["leaf"] + ["recurse"] * 11 + ["spin"]
+# A few samples lie in the loader before main, which the program does not control.
+tap.check(sum(s[:len(known)] == known for s in stacks) > 0.8 * len(stacks),
+          "the known path is in the stacks", stacks[:2])
+tap.check(any("early_thread" in s for s in stacks) and any("main" in s for s in stacks),
+          "both threads are there")
+p = run(["perf", "report", "-i", "one.data", "--stdio", "--no-children", "-g", "none"])
+tap.check("leaf" in p.stdout and "failed" not in p.stderr, "perf report reads it", p.stderr)
+tap.check(os.stat("one.data").st_mode & 0o777 == 0o600, "only the owner may read stack copies")
+
+# ---- the form of the records --------------------------------------------------------------------
+main = d.attrs[0]
+tap.check(main["regs"] == 0xff0fff and main["stack"] == 32768, "registers and 32 KiB are asked for", main)
+tap.check(all(s.abi == 2 and len(s.regs) == 20 for s in samples if not s.chain), "all registers are there")
+sp = 7  # asm/perf_regs.h: PERF_REG_X86_SP
+tap.check(all(len(s.stack) in (0, (s.dyn + 7 & ~7) + 8, 32768) for s in samples if s.dyn is not None),
+          "dumps end 8 bytes after what is valid", {(s.dyn, len(s.stack)) for s in samples})
+tap.check(all(s.stack[s.dyn:] == bytes(len(s.stack) - s.dyn) for s in samples if s.dyn is not None),
+          "what follows the valid bytes is zero")
+tap.check(d.string(12 - 6) in os.uname().machine and d.string(4) == os.uname().release,
+          "features: arch and kernel release")
+n_args = struct.unpack_from("<I", d.features[11])[0]
+tap.check(n_args == 9 and load.encode() in d.features[11], "features: the command line")
+first, last = struct.unpack("<QQ", d.features[21])
+tap.check((first, last) == (min(s.time for s in samples), max(s.time for s in samples)),
+          "features: times of the first and last sample")
+tap.check([r.type for r in d.records[:1]] == [HEADER_FEATURE], "the data begin with how they are compressed")
+execs = [c for c in d.comms() if c[3]]
+tap.check([c[2] for c in execs] == ["load"] and {s.pid for s in samples} == {execs[0][0]},
+          "the command's exec is recorded, nothing before it", execs)
+note = run(["readelf", "-n", load]).stdout
+code = [m for m in d.maps() if m.path == load and m.prot & 4]
+tap.check(len(code) == 1 and code[0].build_id and code[0].build_id in note,
+          "the program's code has the build id that readelf shows", code)
+clock = open("/proc/uptime").read().split()[0]
+tap.check(abs(last / 1e9 - float(clock)) < 60, "times are CLOCK_MONOTONIC", (last, clock))
+
+
+def rounds_are_kept(d):
+    """perf's law: after the end of round N nothing is older than the newest of round N - 1."""
+    newest = {}
+    for r in d.records:
+        t = d.time(r)
+        if t and r.type < 64:
+            newest[r.round] = max(t, newest.get(r.round, 0))
+    for r in d.records:
+        t = d.time(r)
+        if t and r.type < 64 and t < newest.get(r.round - 2, 0):
+            return False
+    return sum(r.type == FINISHED_ROUND for r in d.records) > 0
+
+
+tap.check(rounds_are_kept(d), "rounds are closed in time order")
+
+# ---- other forms ----------------------------------------------------------------------------------
+p = capture("-F", 499, "-o", "raw.data", "--no-compress", "--", load, "spin", 0.5)
+d = PerfData("raw.data")
+tap.check(27 not in d.features and sum(r.type == SAMPLE for r in d.records) == p.n_samples > 5,
+          "--no-compress: plain records")
+stacks = perf_frames("raw.data")
+tap.check(rooted(stacks) >= 0.98 * len(stacks) and len(stacks) == p.n_samples,
+          "--no-compress: perf unwinds it")
+p = capture("-F", 499, "-o", "fp.data", "--call-graph", "fp", "--", load, "spin", 0.3)
+d = PerfData("fp.data")
+tap.check(d.attrs[0]["stack"] == 0 and all(len(s.chain) > 1 for s in d.samples()) and p.n_samples > 3,
+          "--call-graph fp: chains, no dumps")
+p = capture("-F", 499, "-o", "none.data", "--call-graph", "none", "--", load, "spin", 0.3)
+tap.check(not any(s.chain or s.stack for s in PerfData("none.data").samples()) and p.n_samples > 3,
+          "--call-graph none: neither")
+p = capture("-F", 499, "-o", "small.data", "--call-graph", "dwarf,1024", "--", load, "spin", 0.3)
+d = PerfData("small.data")
+full = sum(s.dyn == 1024 == len(s.stack) for s in d.samples())
+share = 100 * full / p.n_samples
+tap.check(f"{share:.1f} % stacks cut at 1024 bytes" in p.stderr and full > 0,
+          "--call-graph dwarf,1024: the share of full dumps is told", p.stderr)
+p = capture("-e", "cs,page-faults:u", "-e", "task-clock", "-c", 1000, "-o", "ev.data", "--", load, "spin", 0.3)
+d = PerfData("ev.data")
+tap.check(len(d.attrs) == 4 and [(a["type"], a["config"], a["period"]) for a in d.attrs[:3]]
+          == [(1, 3, 1000), (1, 2, 1000), (1, 1, 1000)], "-e twice, with a list, and -c", d.attrs)
+events = run(["perf", "evlist", "-i", "ev.data"]).stdout.split()
+tap.check(events[:3] == ["cs", "page-faults:u", "task-clock"], "perf evlist names the events", events)
+p = capture("-F", 499, "-e", "cpu-clock:u", "-o", "user.data", "--", load, "spin", 0.3)
+d = PerfData("user.data")
+tap.check(p.n_samples > 3 and all(r.misc & 7 == 2 for r in d.records if r.type == SAMPLE),
+          "cpu-clock:u: user space only")
+
+# ---- status, old files -------------------------------------------------------------------------------
+capture("-q", "-o", "st.data", "--", "true")
+before = open("st.data", "rb").read()
+p = capture("-q", "-o", "st.data", "--", "sh", "-c", "exit 7", check=False)
+tap.check(p.returncode == 7 and p.stderr == "", "-q: the command's status and no words", (p.returncode, p.stderr))
+tap.check(open("st.data.old", "rb").read() == before, "an old file becomes FILE.old")
+p = capture("-q", "-o", "st.data", "--", "sh", "-c", "kill -9 $$", check=False)
+tap.check(p.returncode == 137, "a killed command: 128 + signal", p.returncode)
+before = open("st.data", "rb").read()
+p = capture("-o", "st.data", "--", "/no/such/program", check=False)
+tap.check(p.returncode == 2 and "/no/such/program" in p.stderr and open("st.data", "rb").read() == before,
+          "a command that cannot be run leaves everything as it was", (p.returncode, p.stderr))
+p = subprocess.run([os.environ["BIN"] + "/capture", "-q", "-o", "/dev/null", "--", "true"], capture_output=True)
+tap.check(p.returncode == 0 and not os.path.exists("/dev/null.old") and not p.stderr, "-o /dev/null is a sink", p)
+tap.end()

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Whom to record: processes, threads, CPUs, everything; when: delay, duration, signals."""
+import os
+import signal
+import subprocess
+import time
+
+from lib import CAPTURE, PerfData, Tap, build_load, capture, have, perf_frames, rooted, run, start
+from perfdata import EXIT, FORK, SAMPLE
+
+tap = Tap()
+load = build_load()
+
+
+def spawn(*args):
+    return subprocess.Popen([load, *map(str, args)], stdout=subprocess.PIPE, text=True)
+
+
+# ---- -p: a running process, the threads and children it starts later -----------------------------
+p = spawn("late", 1.5)
+pid = int(p.stdout.readline())
+c = capture("-F", 499, "-p", pid, "-o", "p.data")  # ends by itself when the process is gone
+p.wait()
+d = PerfData("p.data")
+by_pid = {s.pid for s in d.samples()}
+symbols = {f for s in perf_frames("p.data") for f in s}
+tap.check(c.returncode == 0 and c.n_samples > 20, "-p ends with the process", c.stderr)
+tap.check("early_thread" in symbols and "late_thread" in symbols, "-p: threads of before and after", symbols)
+children = {t[0] for t in d.tasks(FORK) if t[1] == pid and t[0] != pid}
+tap.check(len(children) == 1 and by_pid == {pid} | children, "-p: the child it forks", (by_pid, children))
+maps = [m for m in d.maps() if m.pid == pid and m.path == load and m.prot & 4]
+tap.check(len(maps) == 1 and maps[0].time == 0 and maps[0].build_id
+          and maps[0].build_id in run(["readelf", "-n", load]).stdout,
+          "-p: the maps of before, with build ids", maps)
+first_sample = next(i for i, r in enumerate(d.records) if r.type == SAMPLE)
+tap.check(all(d.time(r) == 0 for r in d.records[:10]) and first_sample > 10,
+          "-p: what was there before comes first")
+tap.check(len([t for t in d.tasks(EXIT) if t[0] == pid]) >= 2, "-p: the exits of its threads")
+
+# ---- -t: one thread of several ----------------------------------------------------------------------
+p = spawn("two", 30)
+time.sleep(0.2)
+tid = max(int(t) for t in os.listdir(f"/proc/{p.pid}/task"))
+c = capture("-F", 499, "-t", tid, "--duration", 0.6, "-o", "t.data")
+tids = {s.tid for s in PerfData("t.data").samples()}
+symbols = {f for s in perf_frames("t.data") for f in s}
+tap.check(tids == {tid} and "early_thread" in symbols and "main" not in symbols and c.n_samples > 5,
+          "-t: that thread and no other", (tids, tid))
+
+# ---- -p with a command bounds the time; --no-inherit -----------------------------------------------------
+c = capture("-F", 499, "-p", p.pid, "-o", "pc.data", "--", "sleep", "0.3")
+tap.check({s.pid for s in PerfData("pc.data").samples()} == {p.pid} and p.poll() is None,
+          "-p with a command: the process, while the command runs")
+p.kill()
+p.wait()
+c = capture("-F", 999, "-c", 1, "-e", "cs", "--no-inherit", "-o", "ni.data", "--", "sh", "-c",
+            "sleep 0.01; sleep 0.01; true")
+d = PerfData("ni.data")
+tap.check(len({s.pid for s in d.samples()}) == 1 and c.n_samples > 0, "--no-inherit: not the children",
+          {s.pid for s in d.samples()})
+
+if os.geteuid() == 0:
+    # ---- -a, -C -----------------------------------------------------------------------------------------
+    p = spawn("two", 120)
+    n_proc = len([x for x in os.listdir("/proc") if x.isdigit()])
+    c = capture("-a", "-F", 199, "-o", "a.data", "--", "sleep", "0.7")
+    d = PerfData("a.data")
+    pids = {s.pid for s in d.samples()}
+    cpus = {s.cpu for s in d.samples()}
+    tap.check(p.pid in pids and c.n_samples > 20, "-a: a process that is nobody's child", c.stderr)
+    tap.check(cpus == set(range(os.cpu_count())), "-a: all CPUs", cpus)
+    kernel = [m for m in d.maps() if m.misc & 7 == 1]
+    with open("/proc/kallsyms") as f:
+        text = next(l.split()[0] for l in f if l.split()[2] == "_text")
+    tap.check(kernel[0].path == "[kernel.kallsyms]_text" and kernel[0].start == int(text, 16)
+              and kernel[0].pgoff == kernel[0].start and kernel[0].build_id, "-a: the kernel's map", kernel[0])
+    named = {c[0] for c in d.comms() if not c[3]}
+    tap.check(len(named) > 0.9 * n_proc and {1, p.pid} <= named, "-a: all processes have names",
+              (len(named), n_proc))
+    stacks = perf_frames("a.data", "--pid", str(p.pid))
+    tap.check(stacks and rooted(stacks) >= 0.95 * len(stacks), "-a: perf unwinds it", stacks[:2])
+    cpu = os.cpu_count() - 1
+    c = capture("-C", cpu, "-a", "-F", 199, "--duration", 0.5, "-o", "c.data")
+    tap.check({s.cpu for s in PerfData("c.data").samples()} == {cpu}, f"-C {cpu}: only there")
+
+    # ---- -D and --duration ---------------------------------------------------------------------------------
+    t0 = time.clock_gettime(time.CLOCK_MONOTONIC)
+    c = capture("-p", p.pid, "-F", 499, "-D", 400, "--duration", 0.4, "-o", "d.data")
+    t1 = time.clock_gettime(time.CLOCK_MONOTONIC)
+    times = [s.time / 1e9 for s in PerfData("d.data").samples()]
+    tap.check(times and min(times) > t0 + 0.4 and max(times) - min(times) < 0.45 and t1 - t0 >= 0.8,
+              "-D and --duration: from when to when", (t0, t1, times[:1], times[-1:]))
+    p.kill()
+    p.wait()
+    t0 = time.clock_gettime(time.CLOCK_MONOTONIC)
+    capture("-F", 499, "-D", 300, "-o", "dc.data", "--", load, "spin", 0.7)
+    d = PerfData("dc.data")
+    times = [s.time / 1e9 for s in d.samples()]
+    tap.check(times and min(times) > t0 + 0.3 and any(c[3] for c in d.comms()),
+              "-D with a command: no samples before, but its exec and maps", (t0, times[:1]))
+    t0 = time.monotonic()
+    c = capture("--duration", 0.3, "-o", "dur.data", "--", "sleep", "60", check=False)
+    tap.check(c.returncode == 128 + signal.SIGTERM and time.monotonic() - t0 < 20,
+              "--duration ends a command that runs longer", (c.returncode, c.stderr))
+
+    # ---- --cgroup ------------------------------------------------------------------------------------------
+    mount = next((l.split() for l in open("/proc/mounts")
+                  if l.split()[2] == "cgroup" and "perf_event" in l.split()[3].split(",")), None) or \
+        next((l.split() for l in open("/proc/mounts") if l.split()[2] == "cgroup2"), None)
+    group = mount and os.path.join(mount[1], f"unspool-test-{os.getpid()}")
+    try:
+        os.mkdir(group or "/nowhere/at/all")
+        inside, outside = spawn("spin", 3), spawn("spin", 3)
+        with open(os.path.join(group, "cgroup.procs"), "w") as f:
+            f.write(str(inside.pid))
+        c = capture("--cgroup", os.path.basename(group), "-F", 499, "--duration", 0.6, "-o", "g.data")
+        d = PerfData("g.data")
+        tap.check({s.pid for s in d.samples()} == {inside.pid} and c.n_samples > 5,
+                  "--cgroup: its processes and no other", ({s.pid for s in d.samples()}, inside.pid))
+        tap.check(any(m.pid == inside.pid and m.path == load for m in d.maps()), "--cgroup: with their maps")
+        for q in (inside, outside):
+            q.kill()
+            q.wait()
+        time.sleep(0.1)
+        os.rmdir(group)
+    except OSError as e:
+        tap.skip("--cgroup", f"no cgroup can be made here: {e}")
+else:
+    tap.skip("-a, -C, -D, --cgroup", "needs root")
+
+# ---- signals ----------------------------------------------------------------------------------------------
+for sig in (signal.SIGINT, signal.SIGTERM):
+    p = spawn("spin", 20)
+    c = start("-p", p.pid, "-F", 499, "-o", "sig.data")
+    time.sleep(0.6)
+    c.send_signal(sig)
+    _, err = c.communicate(timeout=20)
+    d = PerfData("sig.data")
+    n = sum(r.type == SAMPLE for r in d.records)
+    tap.check(c.returncode == 0 and n > 5 and f"{n} samples" in err and 12 in d.features and p.poll() is None,
+              f"{sig.name} ends the recording and finishes the file", (c.returncode, n, err))
+    p.kill()
+    p.wait()
+c = start("-F", 499, "-o", "int.data", "--", load, "spin", 20)
+time.sleep(0.6)
+c.send_signal(signal.SIGINT)
+_, err = c.communicate(timeout=20)
+tap.check(c.returncode == 128 + signal.SIGTERM and 12 in PerfData("int.data").features,
+          "^C with a command: it is ended too", (c.returncode, err))
+
+# ---- killed: the file is whole up to its last block ------------------------------------------------------------
+c = start("-F", 499, "-o", "kill.data", "--", load, "two", 6)
+time.sleep(2.2)
+c.kill()
+c.communicate()
+d = PerfData("kill.data")
+times = [s.time for s in d.samples()]
+tap.check(d.bits == 0 and d.data_size > 0 and len(times) > 20 and (max(times) - min(times)) > 0.7e9,
+          "SIGKILL: blocks of at least all but the last second", (d.bits, d.data_size, len(times)))
+stacks = perf_frames("kill.data")
+tap.check(len(stacks) == len(times) and sum("recurse" in s for s in stacks) > 0.8 * len(times),
+          "SIGKILL: perf reads all of them")
+child = next(c[0] for c in d.comms() if c[3])
+try:
+    os.kill(child, signal.SIGKILL)
+except ProcessLookupError:
+    pass
+tap.end()

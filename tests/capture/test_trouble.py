@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Bad options and bad conditions: one line that names the setting and its cure, status 2, nothing lost."""
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+
+from lib import CAPTURE, PerfData, Tap, build_load, capture, have, perf_frames, rooted, run, start
+
+tap = Tap()
+load = build_load()
+
+
+def fails(name, args, *words, status=2, lines=1, wrap=(), **kw):
+    p = run([*wrap, CAPTURE, *map(str, args)], check=False, **kw)
+    err = [l for l in p.stderr.splitlines() if l.strip()]
+    tap.check(p.returncode == status and p.stdout == "" and len(err) <= lines
+              and all(re.search(w, p.stderr) for w in words), name, (p.returncode, p.stderr))
+    return p
+
+
+for args, words in {
+    (): ("nothing to record", "-p PID"),
+    ("-z", "--", "true"): ("-- 'z'", "--help"),
+    ("--nonsense",): ("nonsense", "--help"),
+    ("-F", "many", "--", "true"): ("-F", "many"),
+    ("-F", "0", "--", "true"): ("-F", "'0'"),
+    ("-c", "0", "--", "true"): ("-c", "'0'"),
+    ("-e", "nonsense", "--", "true"): ("nonsense",),
+    ("-e", "cpu-clock:q", "--", "true"): ("'q'",),
+    ("-e", "cpu/event=1/", "--", "true"): ("pmu",),
+    ("-e", "nosys:noevent", "--", "true"): ("nosys|tracefs",),
+    ("-p", "1,x"): ("-p", "1,x"),
+    ("-p", "4194303"): ("4194303", "no such process"),
+    ("-t", "4194303"): ("4194303", "no such thread"),
+    ("-C", "0-", "-a"): ("-C", "0-"),
+    ("-C", "60000", "-a"): ("CPU 60000 is not online",),
+    ("-a", "-p", "1"): ("-a", "-p"),
+    ("-m", "1X", "--", "true"): ("-m", "1X"),
+    ("--call-graph", "magic", "--", "true"): ("magic", "dwarf"),
+    ("--call-graph", "dwarf,100", "--", "true"): ("100|8",),
+    ("--call-graph", "dwarf,65536", "--", "true"): ("65528",),
+    ("--duration", "-1", "--", "true"): ("--duration", "-1"),
+    ("-D", "soon", "--", "true"): ("-D", "soon"),
+    ("--cgroup", "no/such/group"): ("no/such/group",),
+    ("-o", "/no/such/folder/x", "--", "true"): ("/no/such/folder/x", "No such file"),
+    ("-o", ".", "--", "true"): ("directory",),
+    ("--", "/no/such/command"): ("/no/such/command", "No such file"),
+    ("--", "/etc/passwd"): ("/etc/passwd", "Permission denied"),
+}.items():
+    fails("refused: capture " + " ".join(args), args, *words, lines=2)
+tap.check(sorted(os.listdir(".")) == ["load"], "what is refused leaves no file", os.listdir("."))
+
+p = run([CAPTURE, "--help"])
+tap.check(all(w in p.stdout for w in ("-a ", "-p PID", "--call-graph", "-F HZ", "Exit status")) and not p.stderr
+          and len(p.stdout.splitlines()) < 60, "--help is one page")
+tap.check(run([CAPTURE, "--version"]).stdout.startswith("capture "), "--version")
+p = run([CAPTURE, "--check"])
+tap.check(all(re.match(r"(yes|no )", l) for l in p.stdout.splitlines()) and "perf_event_paranoid" in p.stdout
+          and len(p.stdout.splitlines()) > 8, "--check: a line for each thing", p.stdout)
+
+# ---- PMU -------------------------------------------------------------------------------------------
+p = capture("-F", 499, "-o", "c.data", "--", load, "spin", 0.2)
+if "cpu-clock" in p.summary[2]:
+    tap.check("no usable PMU" in p.stderr and PerfData("c.data").attrs[0]["type"] == 1,
+              "without a PMU cpu-clock is taken, and said", p.stderr)
+    fails("cycles asked for by name is an error then", ["-e", "cycles", "--", "true"], "cycles", "cpu-clock")
+else:
+    tap.skip("without a PMU", "this machine has one")
+limit = int(open("/proc/sys/kernel/perf_event_max_sample_rate").read())
+p = capture("-F", limit * 2, "-o", "c.data", "--", "true")
+tap.check(f"{limit}" in p.stderr and "max_sample_rate" in p.stderr
+          and PerfData("c.data").attrs[0]["period"] == limit, "-F above the limit is lowered, and said", p.stderr)
+
+if os.geteuid() == 0 and have("setpriv"):
+    # ---- no rights ---------------------------------------------------------------------------------
+    os.chmod(".", 0o777)
+    os.chmod("load", 0o755)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    paranoid = int(open("/proc/sys/kernel/perf_event_paranoid").read())
+    if paranoid == 2:
+        fails("nobody -a: names the setting and the command", ["-a", "-o", "n.data", "--", "true"],
+              "perf_event_paranoid is 2", "sudo sysctl kernel.perf_event_paranoid=0", "EACCES", wrap=nobody)
+        other = subprocess.Popen([load, "spin", "20"])
+        fails("nobody -p of root's: names the owner", ["-p", other.pid, "-o", "n.data"], "user 0", "sudo",
+              wrap=nobody)
+        other.kill()
+        other.wait()
+        p = run([*nobody, CAPTURE, "-F", "499", "-o", "n.data", "--", load, "spin", "0.3"])
+        d = PerfData("n.data")
+        tap.check("perf_event_paranoid=1" in p.stderr and sum(1 for _ in d.samples()) > 3
+                  and all(r.misc & 7 == 2 for r in d.records if r.type == 9),
+                  "nobody: own programs are recorded without the kernel, and that is said", p.stderr)
+        stacks = perf_frames("n.data")
+        tap.check(rooted(stacks) >= 0.95 * len(stacks) > 0, "nobody: the stacks are whole")
+        p = run([*nobody, CAPTURE, "-m", "64M", "-o", "n.data", "--", "true"])
+        tap.check("perf_event_mlock_kb" in p.stderr, "nobody: rings that may not be locked get smaller, and that "
+                  "is said", p.stderr)
+        # perf_event_mlock_kb x CPUs is there for all recordings of a user together: the first takes it.
+        def no_memlock():
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+        first = []
+        for _ in range(8):
+            p = run([*nobody, CAPTURE, "-o", "/dev/null", "--", "true"], check=False, preexec_fn=no_memlock)
+            if p.returncode:
+                break
+            first.append(subprocess.Popen([*nobody, CAPTURE, "-q", "-o", "/dev/null", "--", "sleep", "20"],
+                                          preexec_fn=no_memlock, stderr=subprocess.DEVNULL))
+            time.sleep(0.3)
+        tap.check(p.returncode == 2 and len(p.stderr.splitlines()) <= 3
+                  and all(w in p.stderr for w in ("perf_event_mlock_kb", "ulimit -l", "KiB are needed", "sudo sysctl")),
+                  "nobody: no memory for rings: names both limits", (p.returncode, p.stderr))
+        for c in first:
+            c.terminate()
+            c.wait()
+    else:
+        tap.skip("no rights", f"perf_event_paranoid is {paranoid} here")
+    # ---- too few descriptors -----------------------------------------------------------------------------
+    many = subprocess.Popen(["python3", "-c", "import threading, time\n"
+                             "for i in range(60): threading.Thread(target=time.sleep, args=(20,), daemon=True).start()\n"
+                             "print(flush=True); time.sleep(20)"], stdout=subprocess.PIPE)
+    many.stdout.readline()
+    fails("few descriptors: says how many and how to get them", ["-p", many.pid, "-o", "n.data"],
+          "EMFILE", r"ulimit -n \d+", "limit is 64",
+          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+    many.kill()
+    many.wait()
+
+    # ---- disk full ------------------------------------------------------------------------------------------
+    os.mkdir("tiny")
+    script = (f"mount -t tmpfs -o size=1m tmpfs tiny && {CAPTURE} --no-compress -F 999 -o tiny/full.data -- "
+              f"{load} two 3; r=$?; cp tiny/full.data full.data; exit $r")
+    p = run(["unshare", "-m", "sh", "-c", script], check=False)
+    if "unshare failed" in p.stderr or "mount" in p.stderr:
+        tap.skip("disk full", p.stderr.strip())
+    else:
+        tap.check(p.returncode == 2 and "No space left" in p.stderr and "full.data" in p.stderr,
+                  "disk full: status 2 and a line", (p.returncode, p.stderr))
+        d = PerfData("full.data")
+        n = sum(1 for _ in d.samples())
+        tap.check(n > 10 and d.data_size > 400000 and 12 in d.features,
+                  "disk full: what fitted is kept, with its features", (n, d.data_size, list(d.features)))
+        stacks = perf_frames("full.data")
+        tap.check(len(stacks) == n and rooted(stacks) >= 0.95 * n, "disk full: perf reads it")
+else:
+    tap.skip("no rights, few descriptors, disk full", "needs root and setpriv")
+p = capture("-F", 499, "-o", "/dev/full", "--", load, "spin", 0.2, check=False)
+tap.check(p.returncode == 2 and "No space left" in p.stderr, "-o /dev/full: told", (p.returncode, p.stderr))
+
+# ---- the second ^C -------------------------------------------------------------------------------------------
+c = start("-F", 99, "-o", "twice.data", "--", "sh", "-c", "trap '' TERM INT; sleep 4")
+time.sleep(0.6)
+t0 = time.monotonic()
+c.send_signal(signal.SIGINT)
+time.sleep(0.3)
+c.send_signal(signal.SIGINT)
+c.wait(timeout=20)
+tap.check(c.returncode == 128 + signal.SIGINT and time.monotonic() - t0 < 1.5, "the second ^C ends it at once",
+          (c.returncode, time.monotonic() - t0))
+PerfData("twice.data")
+tap.check(True, "and the file is whole")
+tap.end()
