@@ -50,6 +50,11 @@ static void find_string_ends(struct dwarf_file *f)
 
 /* ---- unit headers ------------------------------------------------------------------------ */
 
+struct units {
+	struct dwarf_unit *v;
+	size_t n, cap;
+};
+
 /* DWARF5 7.4: the length says whether offsets have 4 or 8 bytes. False at the end of the section.
  */
 static bool read_length(struct buf *b, struct dwarf_unit *u)
@@ -93,7 +98,7 @@ static bool read_header(struct buf *b, struct dwarf_unit *u)
 
 /* Appends the units in [off, end) of .debug_info. A unit with an unknown header is passed over by
  * its length; what follows a broken length is lost. */
-static int scan_units(struct dwarf_file *f, struct dwarf_units *units, uint64_t off, uint64_t end,
+static int scan_units(struct dwarf_file *f, struct units *units, uint64_t off, uint64_t end,
 		      const struct dwarf_contribution *c)
 {
 	struct dwarf_slice info = {f->sec[DWARF_INFO].data, end};
@@ -118,6 +123,8 @@ static int scan_units(struct dwarf_file *f, struct dwarf_units *units, uint64_t 
 		}
 		if (vec_push(units, u))
 			return -ERR_NOMEM;
+		if (c) /* a contribution is one unit */
+			break;
 	}
 	return 0;
 }
@@ -131,7 +138,7 @@ static int unit_cmp(const void *a, const void *b)
 
 static int load_units(struct dwarf_file *f)
 {
-	struct dwarf_units units = {0};
+	struct units units = {0};
 	uint64_t size = f->sec[DWARF_INFO].size;
 	int rc = 0;
 	size_t i;
@@ -141,10 +148,10 @@ static int load_units(struct dwarf_file *f)
 	if (!rc && !f->package)
 		rc = scan_units(f, &units, 0, size, NULL);
 	for (i = 0; !rc && f->package && i < dwarf_package_count(f->package); i++) {
-		struct dwarf_contribution c = dwarf_package_unit(f->package, i);
+		const struct dwarf_contribution *c = dwarf_package_at(f->package, i);
 
-		if (c.info_off < size && c.info_size <= size - c.info_off)
-			rc = scan_units(f, &units, c.info_off, c.info_off + c.info_size, &c);
+		if (c->info_off < size && c->info_size <= size - c->info_off)
+			rc = scan_units(f, &units, c->info_off, c->info_off + c->info_size, c);
 	}
 	if (f->package && units.n)
 		qsort(units.v, units.n, sizeof *units.v, unit_cmp);

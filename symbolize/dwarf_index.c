@@ -43,17 +43,20 @@ static void fill_slot(void *arg, size_t i, unsigned worker)
 	dwarf_abbrevs_fill(f, &f->slots[i]);
 }
 
-static int open_files(struct dwarf_index *d, struct elf_image *img, struct elf_image *alt,
+static int open_files(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
 		      unsigned n_threads)
 {
+	const char *paths[2] = {mod->image ? elf_image_path(mod->image) : NULL,
+				mod->debug && mod->debug != mod->image ? elf_image_path(mod->debug)
+								       : NULL};
 	int rc = dwarf_file_open(&d->main, img, false, n_threads);
 
-	if (!rc && has_info(alt)) {
-		rc = dwarf_file_open(&d->alt, alt, false, n_threads);
+	if (!rc && has_info(mod->alt)) {
+		rc = dwarf_file_open(&d->alt, mod->alt, false, n_threads);
 		d->main.alt = &d->alt;
 	}
 	if (!rc)
-		rc = dwarf_splits_new(&d->splits, &d->main);
+		rc = dwarf_splits_new(&d->splits, paths);
 	if (!rc)
 		threads_for(n_threads, d->main.n_slots, fill_slot, &d->main);
 	return rc;
@@ -144,6 +147,7 @@ static void forget_scaffold(struct dwarf_index *d)
 	}
 	dwarf_file_forget_units(&d->main);
 	dwarf_file_forget_units(&d->alt);
+	dwarf_splits_forget_units(d->splits);
 }
 
 int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
@@ -160,7 +164,7 @@ int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t
 	d = calloc(1, sizeof *d);
 	if (!d)
 		return err_nomem(err);
-	rc = open_files(d, img, mod->alt, n_threads ? n_threads : 1);
+	rc = open_files(d, img, mod, n_threads ? n_threads : 1);
 	if (!rc)
 		rc = dwarf_filter_open(&filter, img, vaddrs, n);
 	if (!rc)
