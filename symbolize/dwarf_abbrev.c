@@ -9,8 +9,11 @@
 /* More attributes than any producer writes; what has more is damage. */
 enum { ATTRIBUTES_MAX = 256 };
 
+struct slot_row;
+
 struct attribute {
-	uint64_t name;
+	const struct slot_row *row; /* NULL: nobody wants it */
+	struct dwarf_form how;
 	uint16_t form;
 	int64_t constant;
 };
@@ -64,6 +67,8 @@ static const struct slot_row *slot_row(uint64_t attribute)
 {
 	size_t i;
 
+	if (attribute > UINT16_MAX)
+		return NULL;
 	for (i = 0; i < sizeof slot_rows / sizeof *slot_rows; i++)
 		if (slot_rows[i].attribute == attribute)
 			return &slot_rows[i];
@@ -121,11 +126,9 @@ static unsigned kind_wants(enum dwarf_kind kind)
 /* ---- compiling one abbreviation ---------------------------------------------------------- */
 
 /* The slot an attribute goes to in a list. Only its first occurrence counts. */
-static unsigned wanted_slot(uint64_t name, enum dwarf_want want, enum dwarf_kind kind,
+static unsigned wanted_slot(const struct slot_row *row, enum dwarf_want want, enum dwarf_kind kind,
 			    uint32_t *taken)
 {
-	const struct slot_row *row = slot_row(name);
-
 	if (!row || !(row->wants >> want & 1) || *taken >> row->slot & 1)
 		return DWARF_SLOT_NONE;
 	if (row->slot == DWARF_SLOT_SIBLING && kind != DWARF_KIND_LEAF)
@@ -146,22 +149,21 @@ static int add_constant(struct decoder *d, const struct attribute *a, uint32_t *
 
 static int compile_list(struct decoder *d, enum dwarf_want want, enum dwarf_kind kind)
 {
-	const struct dwarf_abbrev_slot *s = d->slot;
 	uint32_t taken = 0;
 	unsigned skip = 0;
 	size_t i;
 
 	for (i = 0; i < d->n_attrs; i++) {
 		const struct attribute *a = &d->attrs[i];
-		unsigned slot = wanted_slot(a->name, want, kind, &taken);
-		struct dwarf_form f = dwarf_form_op(a->form, s->version, s->addr_size, s->off_size);
-		struct dwarf_op op = {(uint16_t)skip, (uint8_t)f.op, (uint8_t)slot, a->form, 0};
+		unsigned slot = wanted_slot(a->row, want, kind, &taken);
+		struct dwarf_op op = {(uint16_t)skip, (uint8_t)a->how.op, (uint8_t)slot, a->form,
+				      0};
 
-		if ((slot == DWARF_SLOT_NONE || f.op == DWARF_OP_SKIP) && f.size >= 0) {
-			skip += (unsigned)f.size;
+		if ((slot == DWARF_SLOT_NONE || a->how.op == DWARF_OP_SKIP) && a->how.size >= 0) {
+			skip += (unsigned)a->how.size;
 			continue;
 		}
-		if (f.op == DWARF_OP_IMPLICIT && add_constant(d, a, &op.constant))
+		if (a->how.op == DWARF_OP_IMPLICIT && add_constant(d, a, &op.constant))
 			return -1;
 		if (vec_push(&d->ops, op))
 			return -1;
@@ -173,11 +175,15 @@ static int compile_list(struct decoder *d, enum dwarf_want want, enum dwarf_kind
 static int compile_abbrev(struct decoder *d, struct dwarf_abbrev *a)
 {
 	unsigned wants = kind_wants((enum dwarf_kind)a->kind), w;
+	const struct dwarf_op *first;
 	size_t i;
 
-	for (i = 0; i < d->n_attrs; i++)
-		if (d->attrs[i].name == DW_AT_low_pc || d->attrs[i].name == DW_AT_ranges)
+	for (i = 0; i < d->n_attrs; i++) {
+		const struct slot_row *row = d->attrs[i].row;
+
+		if (row && (row->slot == DWARF_SLOT_LOW_PC || row->slot == DWARF_SLOT_RANGES))
 			a->has_code = true;
+	}
 	if (a->has_code && a->kind == DWARF_KIND_FUNCTION)
 		d->has_code = true;
 	/* A declaration, or the abstract instance of an inline function. */
@@ -191,6 +197,8 @@ static int compile_abbrev(struct decoder *d, struct dwarf_abbrev *a)
 		if (compile_list(d, (enum dwarf_want)w, (enum dwarf_kind)a->kind))
 			return -1;
 	}
+	first = &d->ops.v[a->list[DWARF_WANT_SKIP]];
+	a->fixed_size = first->op == DWARF_OP_END ? first->skip : -1;
 	return 0;
 }
 
@@ -199,6 +207,7 @@ static int compile_abbrev(struct decoder *d, struct dwarf_abbrev *a)
 /* False at the end of the table or of what can be read of it. */
 static bool read_abbrev(struct decoder *d, struct dwarf_abbrev *a)
 {
+	const struct dwarf_abbrev_slot *s = d->slot;
 	struct buf *b = &d->b;
 	uint64_t tag;
 
@@ -219,7 +228,10 @@ static bool read_abbrev(struct decoder *d, struct dwarf_abbrev *a)
 			return true;
 		if (d->n_attrs == ATTRIBUTES_MAX || form > UINT16_MAX)
 			return false;
-		d->attrs[d->n_attrs] = (struct attribute){name, (uint16_t)form, constant};
+		d->attrs[d->n_attrs] = (struct attribute){
+			slot_row(name),
+			dwarf_form_op((uint16_t)form, s->version, s->addr_size, s->off_size),
+			(uint16_t)form, constant};
 	}
 }
 
@@ -230,6 +242,20 @@ static int abbrev_cmp(const void *x, const void *y)
 	return a->code < b->code ? -1 : a->code > b->code;
 }
 
+static void make_plain(struct dwarf_abbrevs *t)
+{
+	size_t i;
+
+	memset(t->plain, 0xff, sizeof t->plain);
+	t->plain[0] = 0;
+	for (i = 0; i < t->n; i++) {
+		const struct dwarf_abbrev *a = &t->v[i];
+
+		if (a->code < 0x80 && a->kind <= DWARF_KIND_LEAF && a->fixed_size >= 0)
+			t->plain[a->code] = (uint16_t)(a->fixed_size * 4 + 1 + a->children);
+	}
+}
+
 static struct dwarf_abbrevs *finish(struct decoder *d)
 {
 	struct dwarf_abbrevs *t = calloc(1, sizeof *t);
@@ -237,12 +263,17 @@ static struct dwarf_abbrevs *finish(struct decoder *d)
 
 	if (!t)
 		return NULL;
-	*t = (struct dwarf_abbrevs){d->abbrevs.v, d->abbrevs.n, true,
-				    d->has_code,  d->ops.v,	d->constants.v};
+	*t = (struct dwarf_abbrevs){.v = d->abbrevs.v,
+				    .n = d->abbrevs.n,
+				    .dense = true,
+				    .has_code = d->has_code,
+				    .ops = d->ops.v,
+				    .constants = d->constants.v};
 	for (i = 0; i < t->n && t->dense; i++)
 		t->dense = t->v[i].code == i + 1;
 	if (!t->dense)
 		qsort(t->v, t->n, sizeof *t->v, abbrev_cmp);
+	make_plain(t);
 	return t;
 }
 

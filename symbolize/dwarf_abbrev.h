@@ -65,11 +65,18 @@ struct dwarf_op {
 struct dwarf_abbrev {
 	uint32_t list[DWARF_WANT_N]; /* first operation */
 	uint64_t code;
+	int32_t fixed_size; /* of all attributes, when passing over them needs no reading; else -1
+			     */
 	uint16_t tag;
 	uint8_t kind; /* enum dwarf_kind */
 	bool children;
 	bool has_code; /* has DW_AT_low_pc or DW_AT_ranges */
 };
+
+/* One-byte codes: how to pass over a DIE without looking at its abbreviation. The size of its
+ * attributes times 4, plus 1; plus 1 more when it has children. For code 0, which ends a level, 0.
+ */
+#define DWARF_PLAIN_STOP UINT16_MAX
 
 struct dwarf_abbrevs {
 	struct dwarf_abbrev *v;
@@ -78,6 +85,7 @@ struct dwarf_abbrevs {
 	bool has_code; /* some function has */
 	struct dwarf_op *ops;
 	int64_t *constants;
+	uint16_t plain[256];
 };
 
 /* Prepares one slot per distinct table of the file's units. 0 or -ERR_NOMEM. */

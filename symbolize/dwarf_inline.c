@@ -100,7 +100,7 @@ static int visit_function(struct reader *r, const struct dwarf_cu *cu, uint64_t 
 	if (!node.func || vec_push(&c->part->nodes, node))
 		return -ERR_NOMEM;
 	level->node = range.id;
-	level->depth = 0;
+	level->nodes = 0;
 	return 0;
 }
 
@@ -109,7 +109,7 @@ static int visit_inlined(struct reader *r, const struct dwarf_cu *cu, uint64_t o
 {
 	struct dwarf_ref origin = dwarf_value_ref(cu, v[DWARF_SLOT_ORIGIN]);
 	struct dwarf_node node = {.parent = level->node};
-	struct dwarf_range range = {.priority = ++level->depth, .group = level->group};
+	struct dwarf_range range = {.priority = ++level->nodes, .group = level->group};
 	uint64_t n;
 
 	if (!origin.file)
@@ -139,7 +139,7 @@ static int visit(void *arg, const struct dwarf_cu *cu, uint64_t off, const struc
 	if (!inlined && dwarf_scopes_add(r->code->scopes, off - cu->unit->off, level))
 		return -ERR_NOMEM;
 	if (inlined ? !level->node : !a->has_code || a->kind != DWARF_KIND_FUNCTION) {
-		dwarf_die_read(cu->abbrevs, cu->unit, a, DWARF_WANT_SKIP, b, v);
+		dwarf_pass_over(cu, a, b, &(bool){false});
 		return 0;
 	}
 	for (i = 0; i <= DWARF_SLOT_CALL_LINE; i++)

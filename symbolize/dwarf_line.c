@@ -24,6 +24,8 @@ struct program {
 	struct buf code;
 	uint8_t min_inst_length, max_ops, opcode_base, line_range;
 	int8_t line_base;
+	uint8_t special_advance[256]; /* operation advance and line increment of special opcodes */
+	int16_t special_line[256];
 	const uint8_t *operands; /* per standard opcode, from 1 */
 	/* state machine */
 	uint64_t addr, file, line;
@@ -167,6 +169,7 @@ static int read_header(struct program *p)
 {
 	struct buf *b = &p->b;
 	uint64_t length;
+	unsigned op;
 	int rc = 0;
 
 	p->lines->version = p->shape.version = (uint8_t)buf_u16(b);
@@ -195,6 +198,11 @@ static int read_header(struct program *p)
 	}
 	if (!p->max_ops)
 		p->max_ops = 1;
+	for (op = p->opcode_base; op < 256; op++) {
+		p->special_advance[op] = (uint8_t)((op - p->opcode_base) / p->line_range);
+		p->special_line[op] =
+			(int16_t)(p->line_base + (op - p->opcode_base) % p->line_range);
+	}
 	if (p->shape.version < 5)
 		return read_old_tables(p);
 	if (read_new_table(p, false, &rc))
@@ -230,29 +238,32 @@ static int close_sequence(struct program *p, uint64_t end)
 	return 0;
 }
 
-static bool same_place(const struct dwarf_row *a, const struct dwarf_row *b)
+static inline bool same_place(const struct dwarf_row *a, const struct dwarf_row *b)
 {
 	return a->file == b->file && a->line == b->line;
 }
 
 /* Only changes of file or line make rows. Of several rows at one address the last counts. */
-static int emit(struct program *p)
+static inline int emit(struct program *p)
 {
 	struct dwarf_row row = {p->addr, p->file < DWARF_ROW_END ? (uint32_t)p->file : 0,
 				p->line <= UINT32_MAX ? (uint32_t)p->line : 0};
 	struct dwarf_rows *rows = &p->rows;
+	const struct dwarf_row *last = rows->n > p->first ? &rows->v[rows->n - 1] : NULL;
 	uint64_t hi = UINT64_MAX;
 
+	if (p->dead || (last && same_place(last, &row) && row.addr >= last->addr))
+		return 0;
 	if (!p->in_sequence) {
 		p->in_sequence = true;
 		p->dead = !dwarf_filter_code(p->filter, p->addr, &hi);
+		if (p->dead)
+			return 0;
 	}
-	if (p->dead)
-		return 0;
 	/* DWARF5 6.2.5: addresses only increase within a sequence. Where they do not, the rest is
 	 * taken for another one. */
-	if (rows->n > p->first && row.addr < rows->v[rows->n - 1].addr) {
-		int rc = close_sequence(p, rows->v[rows->n - 1].addr);
+	if (last && row.addr < last->addr) {
+		int rc = close_sequence(p, last->addr);
 
 		if (rc)
 			return rc;
@@ -265,7 +276,7 @@ static int emit(struct program *p)
 }
 
 /* DWARF5 6.2.5.1, "operation advance" */
-static void advance(struct program *p, uint64_t by)
+static inline void advance(struct program *p, uint64_t by)
 {
 	if (p->max_ops == 1) {
 		p->addr += by * p->min_inst_length;
@@ -325,7 +336,7 @@ static int run_standard(struct program *p, uint8_t op)
 		p->file = buf_uleb(b);
 		return 0;
 	case DW_LNS_const_add_pc:
-		advance(p, (255u - p->opcode_base) / p->line_range);
+		advance(p, (255u - p->opcode_base) / p->line_range); /* as opcode 255 */
 		return 0;
 	case DW_LNS_fixed_advance_pc:
 		p->addr += buf_u16(b);
@@ -347,9 +358,8 @@ static int run(struct program *p)
 		uint8_t op = buf_u8(&p->code);
 
 		if (op >= p->opcode_base) {
-			op -= p->opcode_base;
-			advance(p, op / p->line_range);
-			p->line += (uint64_t)(int64_t)(p->line_base + op % p->line_range);
+			advance(p, p->special_advance[op]);
+			p->line += (uint64_t)(int64_t)p->special_line[op];
 			rc = emit(p);
 		} else if (op) {
 			rc = run_standard(p, op);

@@ -107,11 +107,9 @@ void dwarf_scopes_free(struct dwarf_scopes *s)
 static int visit_scope(void *arg, const struct dwarf_cu *cu, uint64_t off,
 		       const struct dwarf_abbrev *a, struct buf *b, struct dwarf_level *level)
 {
-	struct dwarf_value v[DWARF_SLOT_SIBLING + 1];
-
 	if (a->kind != DWARF_KIND_INLINED && dwarf_scopes_add(arg, off - cu->unit->off, level))
 		return -ERR_NOMEM;
-	dwarf_die_read(cu->abbrevs, cu->unit, a, DWARF_WANT_SKIP, b, v);
+	dwarf_pass_over(cu, a, b, &(bool){false});
 	return 0;
 }
 
