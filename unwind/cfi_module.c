@@ -124,33 +124,43 @@ static bool is_entry_code(struct cfi_module *cm, uint64_t vaddr)
 	return true;
 }
 
+/* Is vaddr at the start of a trampoline's code; or one before it, where the look-up of the "return
+ * address" goes that the kernel made; or at its end, where a sample taken in the system call is? */
+static bool is_at_trampoline(const struct cfi_module *cm, const struct arch_trampoline *t,
+			     uint64_t vaddr)
+{
+	const uint64_t starts[] = {vaddr, vaddr + 1, vaddr - t->code_bytes};
+	const uint8_t *code;
+	size_t left, i;
+
+	for (i = 0; i < sizeof starts / sizeof *starts; i++) {
+		code = elf_image_at_vaddr(cm->mod->image, starts[i], &left);
+		if (code && left >= t->code_bytes && !memcmp(code, t->code, t->code_bytes))
+			return true;
+	}
+	return false;
+}
+
 /* A row made up for code that is known by its bytes. */
 static bool trampoline_row(const struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row)
 {
 	const struct arch *arch = cm->arch;
 	const struct arch_trampoline *t = arch->trampolines;
-	const uint8_t *code;
-	size_t left, i;
+	size_t i;
 
-	for (; t && t->code; t++) {
-		/* The address may be that before the first instruction: the kernel made it a return
-		 * address, and looking up return addresses subtracts one. */
-		code = elf_image_at_vaddr(cm->mod->image, vaddr, &left);
-		if (code && left > t->code_bytes && memcmp(code, t->code, t->code_bytes))
-			code++;
-		if (!code || left <= t->code_bytes || memcmp(code, t->code, t->code_bytes))
-			continue;
-		*row = (struct cfi_row){.cfa_how = CFI_CFA_REG,
-					.cfa_reg = arch->sp,
-					.ra_reg = arch->pc,
-					.n_regs = arch->n_regs,
-					.is_signal_frame = true};
-		for (i = 0; i < t->n_saved; i++)
-			row->regs[t->saved[i].reg] =
-				(struct cfi_reg_rule){.how = CFI_OFFSET, .off = t->saved[i].off};
-		return true;
-	}
-	return false;
+	while (t && t->code && !is_at_trampoline(cm, t, vaddr))
+		t++;
+	if (!t || !t->code)
+		return false;
+	*row = (struct cfi_row){.cfa_how = CFI_CFA_REG,
+				.cfa_reg = arch->sp,
+				.ra_reg = arch->pc,
+				.n_regs = arch->n_regs,
+				.is_signal_frame = true};
+	for (i = 0; i < t->n_saved; i++)
+		row->regs[t->saved[i].reg] =
+			(struct cfi_reg_rule){.how = CFI_OFFSET, .off = t->saved[i].off};
+	return true;
 }
 
 /* RULE_FULL and a row, or the kind that says why there is none. */

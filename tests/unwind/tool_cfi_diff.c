@@ -1,0 +1,224 @@
+/* tool_cfi_diff.c - unwinds every sample of a recording with our tables and with plain libdw, and
+ *sorts the differences into classes that say who is right; what is left is "unexplained".
+ *
+ *	tool_cfi_diff [-v] PERF.DATA...
+ *
+ * One line per file: FILE and counts of samples, frames and classes. Exit status 1 when anything is
+ * unexplained. The reasons are in tests/README.md; each class is decided from the rows of call
+ *frame information and the stack copy, not from the wanted result.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/cfi_index.h"
+#include "unwind/memory.h"
+#include "unwind/unwind.h"
+
+/* X(name): what a sample's pair of stacks is. */
+#define CLASSES(X)                                                                               \
+	X(same)                                                                                  \
+	/* Same frames, but one side says that the copy was cut and the other that memory is     \
+	 * missing. */                                                                           \
+	X(same_other_stop)                                                                       \
+	/* Frame 0 leaves its function: a slot below sp was restored already, libdw loses it. */ \
+	X(libdw_epilogue)                                                                        \
+	/* A frame needs a register that libdw's wrong x86-64 defaults call undefined. */        \
+	X(libdw_undefined_register)                                                              \
+	/* No FDE covers the frame; ours knows sigreturn's code by its bytes. */                 \
+	X(libdw_no_row)                                                                          \
+	/* Where there is no call frame information, both guess, and not alike. */               \
+	X(guesses_differ)                                                                        \
+	X(unexplained)
+
+#define X(name) CLASS_##name,
+enum class { CLASSES(X) CLASS_N };
+#undef X
+#define X(name) #name,
+static const char *const class_names[] = {CLASSES(X)};
+#undef X
+
+struct diff {
+	struct modules *modules;
+	struct unwinder *own, *libdw;
+	bool verbose;
+	uint64_t classes[CLASS_N];
+	uint64_t samples, own_frames, libdw_frames, own_roots, libdw_roots, own_cut, libdw_cut;
+	uint64_t other_kind; /* frames where only is_return_address differs */
+	uint64_t own_stops[UNWIND_STOP_N];
+};
+
+/* The row of a frame; false: none. */
+static bool row_of(const struct diff *d, const struct frame *f, struct cfi_row *row)
+{
+	struct module *mod = f->map ? modules_get(d->modules, f->map->dso) : NULL;
+	struct cfi_index ix;
+	struct cfi_fde fde;
+	uint64_t vaddr;
+	bool found;
+
+	if (!mod || !mod->image || !module_ip_to_vaddr(mod, f->map, frame_lookup_ip(f), &vaddr))
+		return false;
+	cfi_index_open_eh(&ix, mod->image);
+	found = cfi_index_find(&ix, vaddr, &fde) > 0 &&
+		cfi_row_find(&fde, &arch_x86_64, vaddr, row);
+	cfi_index_done(&ix);
+	return found;
+}
+
+/* Some register's slot in frame 0 lies below the stack pointer. Only for CFAs by register. */
+static bool has_slot_below_sp(const struct diff *d, const struct perf_sample *s,
+			      const struct frame *f)
+{
+	struct cfi_row row;
+	uint64_t base, sp;
+	unsigned i;
+
+	if (!row_of(d, f, &row) || row.cfa_how != CFI_CFA_REG ||
+	    !arch_reg(&arch_x86_64, &s->user_regs, (uint8_t)row.cfa_reg, &base) ||
+	    !arch_reg(&arch_x86_64, &s->user_regs, arch_x86_64.sp, &sp))
+		return false;
+	for (i = 0; i < row.n_regs; i++)
+		if (row.regs[i].how == CFI_OFFSET &&
+		    base + (uint64_t)row.cfa_off + (uint64_t)row.regs[i].off < sp)
+			return true;
+	return false;
+}
+
+/* A row above frame 0 computes its CFA from a register that the psABI does not say is saved, or
+ * from rbx, which libdw's table calls register 0. */
+static bool needs_lost_register(const struct diff *d, const struct frame *f)
+{
+	const uint64_t kept_by_libdw = 1 << 0 | 1 << 6 | 1 << 7 | 0xf << 12;
+	struct cfi_row row;
+
+	if (!row_of(d, f, &row))
+		return false;
+	if (row.cfa_how == CFI_CFA_REG)
+		return row.cfa_reg >= 64 || !(kept_by_libdw >> row.cfa_reg & 1);
+	/* bregN of an expression */
+	return row.cfa_how == CFI_CFA_EXPRESSION;
+}
+
+static bool is_guess(const struct stack_trace *t, size_t i)
+{
+	return i < t->n && frame_how_is_guess(t->frames[i].how);
+}
+
+static enum class classify(struct diff *d, const struct perf_sample *s, const struct stack_trace *a,
+			   const struct stack_trace *b) {
+	size_t i, k = a->n_kernel; struct cfi_row row;
+
+	for (i = k; i < a->n && i < b->n && a->frames[i].ip == b->frames[i].ip; i++)
+		d->other_kind += a->frames[i].is_return_address != b->frames[i].is_return_address;
+	if (i == a->n && i == b->n) return a->stop == b->stop ? CLASS_same : CLASS_same_other_stop;
+	if (is_guess(a, i) || is_guess(b, i)) return CLASS_guesses_differ;
+	if (i < a->n && i > k &&
+	    has_slot_below_sp(d, s, &a->frames[k])) return CLASS_libdw_epilogue;
+	if (i < a->n && i == b->n && i > k + 1 &&
+	    needs_lost_register(d, &a->frames[i - 1])) return CLASS_libdw_undefined_register;
+	if (i < a->n && i == b->n && i > k &&
+	    !row_of(d, &a->frames[i - 1], &row)) return CLASS_libdw_no_row;
+	return CLASS_unexplained;
+}
+
+static void print_stack(const char *who, const struct stack_trace *t)
+{
+	size_t i;
+
+	printf("  %s: %s\n", who, unwind_stop_text(t->stop));
+	for (i = t->n_kernel; i < t->n; i++)
+		printf("    %2zu %16" PRIx64 " %s%s %s\n", i, t->frames[i].ip,
+		       t->frames[i].is_return_address ? "" : "* ",
+		       t->frames[i].map ? t->frames[i].map->dso->path : "?",
+		       frame_how_text(t->frames[i].how));
+}
+
+static void compare(struct diff *d, const struct perf_sample *s)
+{
+	static struct frame copy[2 * UNWIND_FRAMES_MAX];
+	struct stack_trace a, b;
+	enum class c;
+
+	unwind_sample(d->own, s, &a);
+	memcpy(copy, a.frames, a.n * sizeof *copy);
+	a.frames = copy;
+	unwind_sample(d->libdw, s, &b);
+	if (a.stop == UNWIND_STOP_NONE)
+		return;
+	c = classify(d, s, &a, &b);
+	d->classes[c]++;
+	d->samples++;
+	d->own_frames += a.n - a.n_kernel;
+	d->libdw_frames += b.n - b.n_kernel;
+	d->own_roots += a.stop == UNWIND_STOP_END;
+	d->libdw_roots += b.stop == UNWIND_STOP_END;
+	d->own_cut += a.stop == UNWIND_STOP_TRUNCATED_STACK;
+	d->libdw_cut += b.stop == UNWIND_STOP_TRUNCATED_STACK;
+	d->own_stops[a.stop]++;
+	if ((c == CLASS_unexplained && d->classes[c] <= 3) ||
+	    (d->verbose && (c != CLASS_same || (a.stop != UNWIND_STOP_END &&
+						a.stop != UNWIND_STOP_TRUNCATED_STACK)))) {
+		printf("%s: record at 0x%" PRIx64 "\n", class_names[c], s->file_off);
+		print_stack("own", &a);
+		print_stack("libdw", &b);
+	}
+}
+
+static int diff_file(const char *path, bool verbose)
+{
+	struct unwind_options opt = {.method = UNWIND_AUTO};
+	struct diff d = {.verbose = verbose};
+	struct perf_batch *batch;
+	struct perf_file *f;
+	struct err err;
+	char text[1024];
+	size_t i;
+	int rc;
+
+	if (perf_file_open(&f, path, NULL, &err)) {
+		err_format(&err, text, sizeof text);
+		printf("%s\n", text);
+		return 2;
+	}
+	opt.arch = perf_file_info(f)->arch;
+	if (modules_new(&d.modules, NULL, &err) || unwinder_new(&d.own, d.modules, &opt, &err))
+		abort();
+	opt.method = UNWIND_LIBDW;
+	if (unwinder_new(&d.libdw, d.modules, &opt, &err))
+		abort();
+	while ((rc = perf_file_read(f, &batch, &err)) > 0) {
+		for (i = 0; i < batch->n; i++)
+			compare(&d, &batch->samples[i]);
+		perf_batch_release(f, batch);
+	}
+	printf("%s samples %" PRIu64 " frames %" PRIu64 " libdw_frames %" PRIu64 " roots %" PRIu64
+	       " libdw_roots %" PRIu64 " cut %" PRIu64 " libdw_cut %" PRIu64
+	       " return_address_differs %" PRIu64,
+	       path, d.samples, d.own_frames, d.libdw_frames, d.own_roots, d.libdw_roots, d.own_cut,
+	       d.libdw_cut, d.other_kind);
+	for (i = 0; i < CLASS_N; i++)
+		printf(" %s %" PRIu64, class_names[i], d.classes[i]);
+	printf(" |");
+	for (i = 0; i < UNWIND_STOP_N; i++)
+		if (d.own_stops[i])
+			printf(" %s: %" PRIu64 ";", unwind_stop_text((enum unwind_stop)i),
+			       d.own_stops[i]);
+	printf("\n");
+	unwinder_free(d.own);
+	unwinder_free(d.libdw);
+	modules_free(d.modules);
+	perf_file_close(f);
+	return rc < 0 || d.classes[CLASS_unexplained] || !d.samples;
+}
+
+int main(int argc, char **argv)
+{
+	bool verbose = argc > 1 && !strcmp(argv[1], "-v");
+	int i, status = 0;
+
+	for (i = 1 + verbose; i < argc; i++)
+		status |= diff_file(argv[i], verbose);
+	return status;
+}
