@@ -92,7 +92,8 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
 	return WALK_ON;
 }
 
-enum unwind_stop ladder_step(struct walk *w, struct cursor *c, const struct rule_entry *e)
+enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind kind,
+			     const struct map *map)
 {
 	static const enum unwind_stop stops[] = {
 		[RULE_NO_CFI] = UNWIND_STOP_NO_CFI,
@@ -100,10 +101,10 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, const struct rule
 		[RULE_NO_BINARY] = UNWIND_STOP_NO_BINARY,
 		[RULE_NO_MAP] = UNWIND_STOP_NO_MAP,
 	};
-	enum unwind_stop stop = stops[e->rule.kind];
+	enum unwind_stop stop = stops[kind];
 	bool innermost = !c->is_return_address;
 
-	w->sink->stop_module = e->map ? modules_get(w->worker->modules, e->map->dso) : NULL;
+	w->sink->stop_module = map ? modules_get(w->worker->modules, map->dso) : NULL;
 	/* A return address that leads nowhere is not followed by a guess. */
 	if (w->worker->no_guess || (stop == UNWIND_STOP_NO_MAP && !innermost))
 		return stop;

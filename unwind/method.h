@@ -1,6 +1,6 @@
 /* method.h - a way to unwind the user part of a sample that has registers and a stack copy.
- * Private to unwind/. One row per method in unwind.c; unwind_sample() handles all that methods share:
- * kernel chains, recorded user chains, samples without a dump.
+ * Private to unwind/. One row per method in unwind.c; unwind_sample() handles all that methods
+ * share: kernel chains, recorded user chains, samples without a dump.
  */
 #ifndef UNWIND_METHOD_H
 #define UNWIND_METHOD_H
@@ -21,11 +21,14 @@ struct unwind_method_ops {
 		    struct err *err);
 	/* Appends the user frames to the sink, the sample's ip first. */
 	enum unwind_stop (*run)(void *state, const struct perf_sample *s, struct frame_sink *sink);
+	/* The same for up to UNWIND_BATCH samples; a method has one of the two. */
+	void (*run_batch)(void *state, const struct perf_sample *const *samples, size_t n,
+			  struct frame_sink *sinks, enum unwind_stop *stops);
 	void (*done)(void *state);
 };
 
-extern const struct unwind_method_ops unwind_cfi_ops;   /* our tables */
+extern const struct unwind_method_ops unwind_cfi_ops;	/* our tables */
 extern const struct unwind_method_ops unwind_libdw_ops; /* libdwfl */
-extern const struct unwind_method_ops unwind_fp_ops;    /* frame pointers */
+extern const struct unwind_method_ops unwind_fp_ops;	/* frame pointers */
 
 #endif

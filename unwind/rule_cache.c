@@ -2,6 +2,7 @@
 #include "unwind/rule_cache.h"
 
 #include <sys/mman.h>
+#include <stdlib.h>
 
 enum {
 	ENTRY_BYTES = sizeof(struct rule_entry) << RULE_CACHE_BITS,
@@ -10,11 +11,15 @@ enum {
 
 _Static_assert(sizeof(struct rule_entry) == 32, "two entries in a cache line");
 
+/* On huge pages where the system has them: entries are touched at random. */
 static void *zeroed_map(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	(void)madvise(p, bytes, MADV_HUGEPAGE);
+	return p;
 }
 
 int rule_cache_init(struct rule_cache *c)
@@ -37,28 +42,29 @@ void rule_cache_done(struct rule_cache *c)
 	*c = (struct rule_cache){0};
 }
 
-static void drop_all(struct rule_cache *c)
+void rule_cache_reserve(struct rule_cache *c, size_t n)
 {
+	if (c->spaces.n + n <= UINT16_MAX)
+		return;
 	memset(c->entries, 0, ENTRY_BYTES);
 	memset(c->full_entries, 0, FULL_ENTRY_BYTES);
 	hash_done(&c->spaces);
+	c->last_layout = c->last_space = 0;
 }
 
-uint16_t rule_cache_space(struct rule_cache *c, uint64_t layout)
+uint64_t rule_cache_space(struct rule_cache *c, uint64_t layout)
 {
 	uint32_t no;
 
 	if (layout == c->last_layout)
-		return c->last_number;
+		return c->last_space;
 	no = hash_get(&c->spaces, layout);
 	if (no == HASH_NONE) {
-		if (c->spaces.n == UINT16_MAX)
-			drop_all(c);
 		no = (uint32_t)c->spaces.n + 1;
 		if (hash_put(&c->spaces, layout, no))
 			return 0;
 	}
 	c->last_layout = layout;
-	c->last_number = (uint16_t)no;
-	return (uint16_t)no;
+	c->last_space = (uint64_t)no << RULE_CACHE_IP_BITS;
+	return c->last_space;
 }

@@ -31,22 +31,19 @@ struct rule_cache {
 	struct rule_entry *entries;
 	struct full_rule_entry *full_entries;
 	struct hash_table spaces; /* layout id -> number */
-	uint64_t last_layout;
-	uint16_t last_number;
+	uint64_t last_layout, last_space;
 };
 
 /* 0 or -ERR_NOMEM. Untouched parts of the tables take no memory. */
 int rule_cache_init(struct rule_cache *c);
 void rule_cache_done(struct rule_cache *c);
 
-/* Number of an address space, from 1; 0 when out of memory (then nothing may be cached). All
- * entries are dropped when the numbers are used up. */
-uint16_t rule_cache_space(struct rule_cache *c, uint64_t layout);
-
-static inline uint64_t rule_cache_key(uint16_t space_no, uint64_t ip)
-{
-	return (uint64_t)space_no << RULE_CACHE_IP_BITS | ip;
-}
+/* Makes sure that the next `n` calls of rule_cache_space() do not run out of numbers: drops all
+ * entries if they would. */
+void rule_cache_reserve(struct rule_cache *c, size_t n);
+/* What an address is or-ed with to make the key of its entry; 0 when out of memory: then nothing
+ * may be cached. Valid until the next rule_cache_reserve(). */
+uint64_t rule_cache_space(struct rule_cache *c, uint64_t layout);
 
 /* Where the key belongs, whatever is there. Fibonacci hashing: the product's top bits. */
 static inline struct rule_entry *rule_cache_at(const struct rule_cache *c, uint64_t key)

@@ -1,6 +1,7 @@
 /* unwind.c - one sample to one stack: kernel part, then the user part by the best means it has. */
 #include "unwind/unwind.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "unwind/chain.h"
@@ -18,7 +19,7 @@ struct unwinder {
 	unsigned max_user_frames;
 	struct unwind_stats stats;
 	/* Kernel chains are at most kernel.perf_event_max_stack long, 127 unless raised. */
-	struct frame frames[2 * UNWIND_FRAMES_MAX];
+	struct frame frames[UNWIND_BATCH][2 * UNWIND_FRAMES_MAX];
 };
 
 const char *frame_how_text(enum frame_how how)
@@ -92,38 +93,94 @@ static void add_sample_ip(const struct perf_sample *s, struct frame_sink *sink, 
 	};
 }
 
+/* Frames found the same way mostly follow each other: counted run by run. */
 static void count(struct unwind_stats *stats, const struct stack_trace *t)
 {
-	size_t i;
+	size_t i, start = 0;
 
 	stats->frames += t->n;
-	for (i = 0; i < t->n; i++)
-		stats->frames_by_how[t->frames[i].how]++;
+	for (i = 1; i <= t->n; i++)
+		if (i == t->n || t->frames[i].how != t->frames[start].how) {
+			stats->frames_by_how[t->frames[start].how] += i - start;
+			start = i;
+		}
+}
+
+/* The kernel part; the sink is then ready for the user part. */
+static void begin(struct unwinder *u, const struct perf_sample *s, struct frame_sink *sink,
+		  struct stack_trace *trace)
+{
+	bool in_user = s->cpumode == PERF_CPUMODE_USER || s->cpumode == PERF_CPUMODE_GUEST_USER;
+
+	*trace = (struct stack_trace){.frames = sink->frames, .stop = UNWIND_STOP_NONE};
+	chain_kernel_frames(s, sink);
+	if (!sink->n && !in_user)
+		add_sample_ip(s, sink, true);
+	trace->n_kernel = sink->n;
+	sink->max = sink->n + u->max_user_frames;
+}
+
+static void end(struct unwinder *u, const struct perf_sample *s, struct frame_sink *sink,
+		struct stack_trace *trace)
+{
+	if (has_dump(s)) {
+		trace->stop_module = sink->stop_module;
+		u->stats.user_stacks++;
+		u->stats.stops[trace->stop]++;
+	} else {
+		chain_user_frames(s, sink);
+	}
+	if (!sink->n)
+		add_sample_ip(s, sink, false);
+	trace->n = sink->n;
+	count(&u->stats, trace);
+}
+
+/* The user parts of the samples whose numbers are in `dumps`. */
+static void run_batch(struct unwinder *u, const struct perf_sample *const *samples,
+		      const size_t *dumps, size_t n_dumps, struct frame_sink *sinks,
+		      struct stack_trace *traces)
+{
+	const struct perf_sample *chosen[UNWIND_BATCH];
+	struct frame_sink chosen_sinks[UNWIND_BATCH];
+	enum unwind_stop stops[UNWIND_BATCH];
+	size_t i;
+
+	for (i = 0; i < n_dumps; i++) {
+		chosen[i] = samples[dumps[i]];
+		chosen_sinks[i] = sinks[dumps[i]];
+	}
+	u->ops->run_batch(u->state, chosen, n_dumps, chosen_sinks, stops);
+	for (i = 0; i < n_dumps; i++) {
+		sinks[dumps[i]] = chosen_sinks[i];
+		traces[dumps[i]].stop = stops[i];
+	}
+}
+
+void unwind_samples(struct unwinder *u, const struct perf_sample *const *samples, size_t n,
+		    struct stack_trace *traces)
+{
+	struct frame_sink sinks[UNWIND_BATCH];
+	size_t dumps[UNWIND_BATCH], n_dumps = 0, i;
+
+	assert(n <= UNWIND_BATCH);
+	for (i = 0; i < n; i++) {
+		sinks[i] = (struct frame_sink){.frames = u->frames[i], .max = UNWIND_FRAMES_MAX};
+		begin(u, samples[i], &sinks[i], &traces[i]);
+		if (has_dump(samples[i]))
+			dumps[n_dumps++] = i;
+	}
+	if (u->ops->run_batch)
+		run_batch(u, samples, dumps, n_dumps, sinks, traces);
+	for (i = 0; i < n_dumps && u->ops->run; i++)
+		traces[dumps[i]].stop = u->ops->run(u->state, samples[dumps[i]], &sinks[dumps[i]]);
+	for (i = 0; i < n; i++)
+		end(u, samples[i], &sinks[i], &traces[i]);
 }
 
 void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack_trace *trace)
 {
-	struct frame_sink sink = {.frames = u->frames, .max = UNWIND_FRAMES_MAX};
-	bool in_user = s->cpumode == PERF_CPUMODE_USER || s->cpumode == PERF_CPUMODE_GUEST_USER;
-
-	*trace = (struct stack_trace){.frames = u->frames, .stop = UNWIND_STOP_NONE};
-	chain_kernel_frames(s, &sink);
-	if (!sink.n && !in_user)
-		add_sample_ip(s, &sink, true);
-	trace->n_kernel = sink.n;
-	sink.max = sink.n + u->max_user_frames;
-	if (has_dump(s)) {
-		trace->stop = u->ops->run(u->state, s, &sink);
-		trace->stop_module = sink.stop_module;
-		u->stats.user_stacks++;
-		u->stats.stops[trace->stop]++;
-	} else {
-		chain_user_frames(s, &sink);
-	}
-	if (!sink.n)
-		add_sample_ip(s, &sink, false);
-	trace->n = sink.n;
-	count(&u->stats, trace);
+	unwind_samples(u, &s, 1, trace);
 }
 
 const struct unwind_stats *unwinder_stats(const struct unwinder *u)

@@ -30,7 +30,7 @@ const struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, stru
 {
 	const struct map *map = NULL;
 	struct rule_entry *e = own;
-	uint64_t key = rule_cache_key(w->space_no, lookup_ip);
+	uint64_t key = w->space_key | lookup_ip;
 
 	if (!(lookup_ip >> RULE_CACHE_IP_BITS))
 		map = address_space_find(w->s->space, lookup_ip);
@@ -38,7 +38,7 @@ const struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, stru
 		*own = (struct rule_entry){.rule.kind = RULE_NO_MAP};
 		return own;
 	}
-	if (w->space_no)
+	if (w->space_key)
 		e = rule_cache_at(&w->worker->cache, key);
 	*e = (struct rule_entry){key, map, rule_find(w, map, lookup_ip)};
 	return e;
@@ -47,12 +47,12 @@ const struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, stru
 const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, uint64_t lookup_ip,
 				       uint64_t *bias)
 {
-	uint64_t key = rule_cache_key(w->space_no, lookup_ip), vaddr;
+	uint64_t key = w->space_key | lookup_ip, vaddr;
 	struct full_rule_entry *e = full_rule_cache_at(&w->worker->cache, key);
 	const struct full_rule *full;
 	struct cfi_module *cm;
 
-	if (e->key == key && w->space_no) {
+	if (e->key == key && w->space_key) {
 		*bias = e->bias;
 		return e->rule;
 	}
@@ -61,7 +61,7 @@ const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, ui
 	if (!full)
 		return NULL;
 	*bias = lookup_ip - vaddr;
-	if (w->space_no)
+	if (w->space_key)
 		*e = (struct full_rule_entry){key, full, *bias};
 	return full;
 }

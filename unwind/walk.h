@@ -13,28 +13,6 @@
 #include "unwind/method.h"
 #include "unwind/rule_cache.h"
 
-/* One worker: what stays between samples. */
-struct cfi_worker {
-	struct modules *modules;
-	bool no_guess;
-	const char *arch_name;
-	const struct arch
-		*archs[3]; /* by PERF_REGS_ABI_*; NULL: not asked for yet, or unsupported */
-	struct rule_cache cache;
-};
-
-struct walk {
-	struct cfi_worker *worker;
-	const struct perf_sample *s;
-	const struct arch *arch;
-	struct frame_sink *sink;
-	uint16_t space_no; /* number of the sample's address space in the cache */
-	struct memory memory;
-	/* For the hot loop: words of 8 bytes can be read at memory.sp + 0 .. n_word_starts - 1. */
-	const uint8_t *stack;
-	uint64_t n_word_starts;
-};
-
 /* What is known of a frame without full registers. */
 struct cursor {
 	uint64_t ip, sp, fp;
@@ -44,12 +22,50 @@ struct cursor {
 	uint8_t how;
 };
 
+/* The walk of one sample. */
+struct walk {
+	struct cfi_worker *worker;
+	const struct perf_sample *s;
+	const struct arch *arch;
+	struct frame_sink *sink;
+	uint64_t space_key; /* of the sample's address space in the cache; 0: nothing can be cached
+			     */
+	struct memory memory;
+	/* For the hot loop: words of 8 bytes can be read at memory.sp + 0 .. n_word_starts - 1. */
+	const uint8_t *stack;
+	uint64_t n_word_starts;
+
+	/* walk_fast(): the present frame. */
+	struct cursor c;
+	struct rule rule;
+	const struct map *map;
+	bool first; /* the sample's own frame */
+	enum unwind_stop stop;
+};
+
+/* One worker: what stays between samples. */
+struct cfi_worker {
+	struct modules *modules;
+	bool no_guess;
+	/* By PERF_REGS_ABI_*: the processor (NULL: unsupported), and where the registers that every
+	 * walk begins with are in samples of the last mask. */
+	struct cfi_registers {
+		const struct arch *arch;
+		uint64_t mask;
+		int8_t pc, sp, fp; /* index in perf_regs.regs; -1: not recorded */
+	} registers[3];
+	struct rule_cache cache;
+	struct walk walks[UNWIND_BATCH];
+};
+
 /* Not an enum unwind_stop: the fast walk cannot go on. */
 #define WALK_NEEDS_ALL ((enum unwind_stop)UNWIND_STOP_N)
 /* Not an enum unwind_stop: go on with the next frame. */
 #define WALK_ON ((enum unwind_stop)(UNWIND_STOP_N + 1))
 
-enum unwind_stop walk_fast(struct walk *w, struct cursor c);
+/* Walks several samples frame by frame in turns, so that their cache misses overlap. Each begins at
+ * its `c`; sets each `stop`. The array is used up. */
+void walk_fast(struct walk **walks, size_t n);
 enum unwind_stop walk_full(struct walk *w, const struct regs *regs);
 
 /* A word of 8 bytes from the stack copy. */
@@ -90,7 +106,7 @@ const struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, stru
 static inline const struct rule_entry *walk_rule(struct walk *w, uint64_t lookup_ip,
 						 struct rule_entry *own)
 {
-	uint64_t key = rule_cache_key(w->space_no, lookup_ip);
+	uint64_t key = w->space_key | lookup_ip;
 	const struct rule_entry *e = rule_cache_at(&w->worker->cache, key);
 
 	if (__builtin_expect((e->key ^ key) | lookup_ip >> RULE_CACHE_IP_BITS, 0))
@@ -109,8 +125,9 @@ struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t i
 
 /* ---- ladder.c: frames without call frame information -------------------------------------- */
 
-/* Tries to find the caller of the frame *c, whose rule is RULE_NO_CFI or later in the enum. WALK_ON
- * and the caller in *c, or why it ends here. */
-enum unwind_stop ladder_step(struct walk *w, struct cursor *c, const struct rule_entry *e);
+/* Tries to find the caller of the frame *c in `map` (may be NULL), for which there is no rule:
+ * `kind` is RULE_NO_CFI or later in the enum. WALK_ON and the caller in *c, or why it ends here. */
+enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind kind,
+			     const struct map *map);
 
 #endif

@@ -79,38 +79,66 @@ static inline enum unwind_stop simple_step(const struct walk *w, struct cursor *
 	return __builtin_expect(c->ip != 0, 1) ? WALK_ON : UNWIND_STOP_END;
 }
 
-enum unwind_stop walk_fast(struct walk *w, struct cursor c)
+/* First half of a step: the rule of the frame, and the order for the memory that it will read. */
+static inline void look_up(struct walk *w)
 {
-	const struct rule_entry *e;
 	struct rule_entry own;
-	enum unwind_stop stop;
-	bool first;
+	const struct rule_entry *e = walk_rule(w, w->c.ip - w->c.is_return_address, &own);
+	uint64_t base = e->rule.kind == RULE_FP ? w->c.fp : w->c.sp;
 
-	for (first = true;; first = false) {
-		e = walk_rule(w, c.ip - c.is_return_address, &own);
-		if (!walk_push(w, c.ip, c.is_return_address && !(e->rule.flags & RULE_SIGNAL),
-			       c.how, e->map))
-			return UNWIND_STOP_DEPTH;
-		switch ((enum rule_kind)e->rule.kind) {
-		case RULE_SP:
-			stop = simple_step(w, &c, &e->rule, c.sp, first);
-			break;
-		case RULE_FP:
-			if (!c.fp_known)
-				return WALK_NEEDS_ALL;
-			stop = simple_step(w, &c, &e->rule, c.fp, first);
-			break;
-		case RULE_SHAPED:
-			stop = shaped_step(w, &c, &e->rule, first);
-			break;
-		case RULE_FULL:
-			return WALK_NEEDS_ALL;
-		case RULE_END:
-			return UNWIND_STOP_END;
-		default:
-			stop = ladder_step(w, &c, e);
+	/* Copied: the walk of another sample may displace the entry. */
+	w->rule = e->rule;
+	w->map = e->map;
+	/* Wherever that is: a prefetch cannot fault. */
+	__builtin_prefetch((const void *)((uintptr_t)w->stack + base +
+					  (uint64_t)(int64_t)e->rule.cfa_off - 8 - w->memory.sp));
+}
+
+/* Second half: puts the frame down and finds its caller. */
+static inline enum unwind_stop step(struct walk *w)
+{
+	struct cursor *c = &w->c;
+
+	if (!walk_push(w, c->ip, c->is_return_address && !(w->rule.flags & RULE_SIGNAL), c->how,
+		       w->map))
+		return UNWIND_STOP_DEPTH;
+	switch ((enum rule_kind)w->rule.kind) {
+	case RULE_SP:
+		return simple_step(w, c, &w->rule, c->sp, w->first);
+	case RULE_FP:
+		return c->fp_known ? simple_step(w, c, &w->rule, c->fp, w->first) : WALK_NEEDS_ALL;
+	case RULE_SHAPED:
+		return shaped_step(w, c, &w->rule, w->first);
+	case RULE_FULL:
+		return WALK_NEEDS_ALL;
+	case RULE_END:
+		return UNWIND_STOP_END;
+	default:
+		return ladder_step(w, c, (enum rule_kind)w->rule.kind, w->map);
+	}
+}
+
+void walk_fast(struct walk **walks, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		walks[i]->first = true;
+	while (n) {
+		for (i = 0; i < n; i++)
+			look_up(walks[i]);
+		for (i = 0; i < n;) {
+			struct walk *w = walks[i];
+
+			w->stop = step(w);
+			if (w->stop != WALK_ON) {
+				walks[i] = walks[--n];
+				continue;
+			}
+			w->first = false;
+			__builtin_prefetch(
+				rule_cache_at(&w->worker->cache, w->space_key | (w->c.ip - 1)));
+			i++;
 		}
-		if (stop != WALK_ON)
-			return stop;
 	}
 }

@@ -174,7 +174,7 @@ static enum unwind_stop ladder_full_step(struct walk *w, struct regs *regs, stru
 	c->fp_known = regs->known >> arch->fp & 1;
 	c->lr = regs->v[arch->ra];
 	c->lr_known = arch->ra != arch->pc && regs->known >> arch->ra & 1;
-	stop = ladder_step(w, c, e);
+	stop = ladder_step(w, c, (enum rule_kind)e->rule.kind, e->map);
 	regs->v[arch->pc] = c->ip;
 	regs->v[arch->sp] = c->sp;
 	regs->v[arch->fp] = c->fp;

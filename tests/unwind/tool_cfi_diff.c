@@ -41,10 +41,11 @@ static const char *const class_names[] = {CLASSES(X)};
 
 struct diff {
 	struct modules *modules;
-	struct unwinder *own, *libdw;
+	struct unwinder *own, *alone, *libdw;
 	bool verbose;
 	uint64_t classes[CLASS_N];
 	uint64_t samples, own_frames, libdw_frames, own_roots, libdw_roots, own_cut, libdw_cut;
+	uint64_t batch_differs;
 	uint64_t other_kind; /* frames where only is_return_address differs */
 	uint64_t own_stops[UNWIND_STOP_N];
 };
@@ -135,34 +136,60 @@ static void print_stack(const char *who, const struct stack_trace *t)
 		       frame_how_text(t->frames[i].how));
 }
 
-static void compare(struct diff *d, const struct perf_sample *s)
+static bool same_stack(const struct stack_trace *a, const struct stack_trace *b)
 {
-	static struct frame copy[2 * UNWIND_FRAMES_MAX];
-	struct stack_trace a, b;
+	size_t i;
+
+	for (i = 0; i < a->n && i < b->n; i++)
+		if (a->frames[i].ip != b->frames[i].ip || a->frames[i].how != b->frames[i].how ||
+		    a->frames[i].map != b->frames[i].map ||
+		    a->frames[i].is_return_address != b->frames[i].is_return_address)
+			return false;
+	return a->n == b->n && a->stop == b->stop;
+}
+
+static void compare(struct diff *d, const struct perf_sample *s, const struct stack_trace *a)
+{
+	struct stack_trace b;
 	enum class c;
 
-	unwind_sample(d->own, s, &a);
-	memcpy(copy, a.frames, a.n * sizeof *copy);
-	a.frames = copy;
+	unwind_sample(d->alone, s, &b);
+	d->batch_differs += !same_stack(a, &b);
 	unwind_sample(d->libdw, s, &b);
-	if (a.stop == UNWIND_STOP_NONE)
+	if (a->stop == UNWIND_STOP_NONE)
 		return;
-	c = classify(d, s, &a, &b);
+	c = classify(d, s, a, &b);
 	d->classes[c]++;
 	d->samples++;
-	d->own_frames += a.n - a.n_kernel;
+	d->own_frames += a->n - a->n_kernel;
 	d->libdw_frames += b.n - b.n_kernel;
-	d->own_roots += a.stop == UNWIND_STOP_END;
+	d->own_roots += a->stop == UNWIND_STOP_END;
 	d->libdw_roots += b.stop == UNWIND_STOP_END;
-	d->own_cut += a.stop == UNWIND_STOP_TRUNCATED_STACK;
+	d->own_cut += a->stop == UNWIND_STOP_TRUNCATED_STACK;
 	d->libdw_cut += b.stop == UNWIND_STOP_TRUNCATED_STACK;
-	d->own_stops[a.stop]++;
+	d->own_stops[a->stop]++;
 	if ((c == CLASS_unexplained && d->classes[c] <= 3) ||
-	    (d->verbose && (c != CLASS_same || (a.stop != UNWIND_STOP_END &&
-						a.stop != UNWIND_STOP_TRUNCATED_STACK)))) {
+	    (d->verbose && (c != CLASS_same || (a->stop != UNWIND_STOP_END &&
+						a->stop != UNWIND_STOP_TRUNCATED_STACK)))) {
 		printf("%s: record at 0x%" PRIx64 "\n", class_names[c], s->file_off);
-		print_stack("own", &a);
+		print_stack("own", a);
 		print_stack("libdw", &b);
+	}
+}
+
+/* Our side gets the samples in batches, as resolve does it, and a second time one by one. */
+static void compare_batch(struct diff *d, const struct perf_batch *batch)
+{
+	const struct perf_sample *group[UNWIND_BATCH];
+	struct stack_trace traces[UNWIND_BATCH];
+	size_t i, k, n;
+
+	for (i = 0; i < batch->n; i += n) {
+		for (n = 0; n < UNWIND_BATCH && i + n < batch->n; n++)
+			group[n] = &batch->samples[i + n];
+		unwind_samples(d->own, group, n, traces);
+		for (k = 0; k < n; k++)
+			compare(d, group[k], &traces[k]);
 	}
 }
 
@@ -183,21 +210,21 @@ static int diff_file(const char *path, bool verbose)
 		return 2;
 	}
 	opt.arch = perf_file_info(f)->arch;
-	if (modules_new(&d.modules, NULL, &err) || unwinder_new(&d.own, d.modules, &opt, &err))
+	if (modules_new(&d.modules, NULL, &err) || unwinder_new(&d.own, d.modules, &opt, &err) ||
+	    unwinder_new(&d.alone, d.modules, &opt, &err))
 		abort();
 	opt.method = UNWIND_LIBDW;
 	if (unwinder_new(&d.libdw, d.modules, &opt, &err))
 		abort();
 	while ((rc = perf_file_read(f, &batch, &err)) > 0) {
-		for (i = 0; i < batch->n; i++)
-			compare(&d, &batch->samples[i]);
+		compare_batch(&d, batch);
 		perf_batch_release(f, batch);
 	}
 	printf("%s samples %" PRIu64 " frames %" PRIu64 " libdw_frames %" PRIu64 " roots %" PRIu64
 	       " libdw_roots %" PRIu64 " cut %" PRIu64 " libdw_cut %" PRIu64
-	       " return_address_differs %" PRIu64,
+	       " return_address_differs %" PRIu64 " batch_differs %" PRIu64,
 	       path, d.samples, d.own_frames, d.libdw_frames, d.own_roots, d.libdw_roots, d.own_cut,
-	       d.libdw_cut, d.other_kind);
+	       d.libdw_cut, d.other_kind, d.batch_differs);
 	for (i = 0; i < CLASS_N; i++)
 		printf(" %s %" PRIu64, class_names[i], d.classes[i]);
 	printf(" |");
@@ -207,10 +234,12 @@ static int diff_file(const char *path, bool verbose)
 			       d.own_stops[i]);
 	printf("\n");
 	unwinder_free(d.own);
+	unwinder_free(d.alone);
 	unwinder_free(d.libdw);
 	modules_free(d.modules);
 	perf_file_close(f);
-	return rc < 0 || d.classes[CLASS_unexplained] || !d.samples;
+	return rc < 0 || d.classes[CLASS_unexplained] || d.batch_differs || d.other_kind ||
+	       !d.samples;
 }
 
 int main(int argc, char **argv)
