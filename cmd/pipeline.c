@@ -24,12 +24,14 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct
 int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
 {
 	double start = seconds_now();
+	struct modules_options mo = opt->modules;
 	int rc;
 
 	p->profile = profile_new(opt->keep);
 	if (!p->profile)
 		return err_nomem(err);
-	rc = modules_new(&p->modules, &opt->modules, err);
+	mo.os_release = perf_file_info(p->file)->os_release;
+	rc = modules_new(&p->modules, &mo, err);
 	if (!rc)
 		rc = workers_run(p, opt, err);
 	p->seconds_load = seconds_now() - start;

@@ -114,6 +114,7 @@ struct perf_attr {
 #define PERF_ATTR_EXCLUDE_CALLCHAIN_USER (1ull << 22)
 #define PERF_ATTR_USE_CLOCKID		 (1ull << 25)
 #define PERF_ATTR_WRITE_BACKWARD	 (1ull << 27)
+#define PERF_ATTR_BUILD_ID		 (1ull << 34)
 
 struct perf_event {
 	uint32_t index;	  /* dense, from 0, in file order */

@@ -42,20 +42,45 @@ int apply_mmap(struct perf_file *f, struct record_view *v)
 	return machine_result(f, machine_mmap(f->machine, &m));
 }
 
+static bool events_ask_for_build_ids(const struct perf_file *f)
+{
+	size_t i;
+
+	for (i = 0; i < perf_file_event_count(f); i++)
+		if (perf_file_event(f, i)->attr.flags & PERF_ATTR_BUILD_ID)
+			return true;
+	return false;
+}
+
+/* Whether the union of MMAP2 holds a build id. The flag alone does not tell: once one recorder on a
+ * machine asks for build ids, the kernel (seen in 6.18) leaves PERF_RECORD_MISC_MMAP_BUILD_ID set
+ * in the copies for all others, over device and inode numbers. A build id has 3 zero bytes behind
+ * its size and zeros behind its end; where nobody asked, only the sizes that linkers make count. */
+static bool holds_build_id(const struct perf_file *f, const struct record_view *v)
+{
+	struct buf b = v->b;
+	uint8_t size = buf_u8(&b), rest = 0;
+	const uint8_t *id;
+	unsigned i;
+
+	if (!(v->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) || !size || size > BUILD_ID_MAX)
+		return false;
+	for (i = 0; i < 3; i++)
+		rest |= buf_u8(&b);
+	id = buf_take(&b, BUILD_ID_MAX);
+	for (i = size; id && i < BUILD_ID_MAX; i++)
+		rest |= id[i];
+	return id && !rest && (size == 16 || size == 20 || events_ask_for_build_ids(f));
+}
+
 int apply_mmap2(struct perf_file *f, struct record_view *v)
 {
 	struct machine_mmap m = mmap_begin(v);
 
-	if (v->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		uint8_t size = buf_u8(&v->b);
-
+	if (holds_build_id(f, v)) {
+		m.build_id.size = buf_u8(&v->b);
 		buf_skip(&v->b, 3);
-		if (size > BUILD_ID_MAX) {
-			file_skip(f, PERF_SKIP_BAD_COUNT, v->type);
-			return 0;
-		}
-		m.build_id.size = size;
-		memcpy(m.build_id.bytes, buf_take(&v->b, BUILD_ID_MAX), size);
+		memcpy(m.build_id.bytes, buf_take(&v->b, BUILD_ID_MAX), m.build_id.size);
 	} else {
 		m.maj = buf_u32(&v->b);
 		m.min = buf_u32(&v->b);
