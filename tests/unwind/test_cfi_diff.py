@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Whole samples: our tables against plain libdw on fresh recordings, by tool_cfi_diff.
+
+Every sample that differs is put into a class that says who is right (tests/README.md); one that fits
+no class fails the test. Roots must be reached at least as often as by libdw.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+BUILD, TOP = os.environ["BUILD"], os.environ["TOP"]
+TOOL = os.path.join(BUILD, "tests/unwind/tool_cfi_diff")
+PROGRAMS = os.path.join(TOP, "tests/programs")
+PYTHON = """
+import json
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+fib(18)
+json.loads(json.dumps({str(i): [i] * 3 for i in range(20000)}))
+sorted(range(20000), key=lambda x: -x)
+"""
+CXX = """
+#include <algorithm>
+#include <map>
+#include <string>
+int main(int n, char **v) { std::map<std::string, int> m; for (int i = 0; i < n; i++) m[v[i]] = i;
+                            std::sort(v, v + n); return m.size(); }
+"""
+# The compiled programs run for this much CPU time; the others take what they take, up to 2 s.
+SECONDS = "0.3"
+failed = 0
+
+
+def run(cmd):
+    return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=120, stdin=subprocess.DEVNULL)
+
+
+def check(name, cmd, least):
+    """Records and compares; at least so many samples must have been compared."""
+    global failed
+    data = name.replace(" ", "_") + ".data"
+    p = run(["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192",
+             "-o", data, "--", *cmd])
+    if not os.path.exists(data):
+        print(f"ok - {name} # SKIP perf cannot record here: {p.stdout.strip().splitlines()[-1:]}")
+        return
+    p = run([TOOL, data])
+    n = {k: int(v) for k, v in re.findall(r"(\w+) (\d+)", p.stdout.split(" | ")[0])}
+    good = (p.returncode == 0 and n.get("samples", 0) >= least and n["unexplained"] == 0 and
+            n["roots"] >= n["libdw_roots"] and n["frames"] > 0)
+    classes = ", ".join(f"{v} {k}" for k, v in n.items()
+                        if v and (k == "same" or k in CLASSES))
+    print(f"{'ok' if good else 'not ok'} - {name}: {n.get('samples')} samples: {classes}")
+    if not good:
+        failed += 1
+        print("".join(f"# {l}\n" for l in p.stdout.splitlines()[:80]))
+    os.remove(data)
+
+
+CLASSES = ("same_other_stop", "libdw_epilogue", "libdw_undefined_register", "libdw_no_row",
+           "guesses_differ", "unexplained")
+if not shutil.which("perf"):
+    print("ok - whole samples # SKIP no perf")
+    sys.exit(0)
+with open("t.py", "w") as f:
+    f.write(PYTHON)
+with open("t.cc", "w") as f:
+    f.write(CXX)
+for compiler, source, out, *flags in (
+        ("gcc", "calls.c", "calls", "-O2"),
+        ("gcc", "calls.c", "calls_fp", "-O1", "-fno-omit-frame-pointer"),
+        ("g++", "threads.cc", "threads", "-O2", "-pthread"),
+        ("clang++", "threads.cc", "threads_clang", "-O2", "-pthread"),
+        ("gcc", "signals.c", "signals", "-O2", "-pthread"),
+        ("gcc", "signals.c", "signals_static", "-O2", "-static", "-pthread")):
+    if not shutil.which(compiler):
+        print(f"ok - {out} # SKIP no {compiler}")
+        continue
+    p = run([compiler, *flags, os.path.join(PROGRAMS, source), "-o", out])
+    if p.returncode:
+        print(f"ok - {out} # SKIP cannot be built: {p.stdout.splitlines()[-1:]}")
+        continue
+    check(out, ["./" + out, SECONDS], 100)
+check("python", [sys.executable, "t.py"], 50)
+if shutil.which("g++"):
+    check("cc1plus", ["g++", "-O1", "-c", "t.cc", "-o", "/dev/null"], 100)
+if shutil.which("openssl"):
+    check("openssl", ["openssl", "speed", "-seconds", "1", "-bytes", "4096", "-evp", "sha256"], 200)
+    check("openssl rsa", ["openssl", "speed", "-seconds", "1", "rsa2048"], 200)
+sys.exit(1 if failed else 0)
