@@ -1,5 +1,5 @@
 /* workload.c - a program to record: forks, execs itself, threads with names, a changing own name,
- * code in anonymous memory, and about 0.3 s of CPU time. Not part of the build: tests compile it.
+ * code in anonymous memory, and about 0.15 s of CPU time. Not part of the build: tests compile it.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -32,7 +32,7 @@ __attribute__((noinline)) static void busy(long ms)
 static void *thread(void *name)
 {
 	pthread_setname_np(pthread_self(), name);
-	busy(40);
+	busy(25);
 	return NULL;
 }
 
@@ -55,12 +55,12 @@ int main(int argc, char *argv[])
 	pthread_t t[2];
 
 	if (argc > 1 && argv[1]) {
-		busy(40);
+		busy(25);
 		return 0;
 	}
 	pthread_create(&t[0], NULL, thread, "first worker");
 	pthread_create(&t[1], NULL, thread, "second");
-	busy(40);
+	busy(25);
 	pthread_join(t[0], NULL);
 	pthread_join(t[1], NULL);
 	for (int i = 0; i < 2; i++) {
@@ -75,7 +75,7 @@ int main(int argc, char *argv[])
 	while (wait(NULL) > 0)
 		;
 #ifdef __x86_64__
-	jit(40);
+	jit(25);
 #endif
 	return 0;
 }
