@@ -85,7 +85,8 @@ int directory_add_streams(struct perf_file *f)
 	}
 	if (d)
 		closedir(d);
-	qsort(parts.v, parts.n, sizeof *parts.v, compare_parts);
+	if (parts.n)
+		qsort(parts.v, parts.n, sizeof *parts.v, compare_parts);
 	for (size_t i = 0; !rc && i < parts.n; i++)
 		rc = add_part(f, path, dir_len, parts.v[i]);
 	if (!rc && !parts.n) {

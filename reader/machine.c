@@ -191,9 +191,12 @@ static const struct map *last_overlap(const struct address_space *as, uint64_t s
 static int space_replace(struct machine *m, struct address_space **cur, uint64_t start,
 			 uint64_t end, const struct map *fresh)
 {
-	const struct map *old = last_overlap(*cur, start, end);
+	const struct map *old;
 	bool moved = false;
 
+	if (start >= end) /* at the very end of the address space */
+		return 0;
+	old = last_overlap(*cur, start, end);
 	if (!old && !fresh)
 		return 0;
 	/* Known already: perf's picture of the start and the kernel's events overlap, and JITs flip

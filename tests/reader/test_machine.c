@@ -104,6 +104,11 @@ static void test_bounds(void **state)
 	/* A length that wraps around is cut at the end of the address space. */
 	map_file(m, 5, UINT64_MAX - 0xff, 0x1000, 0, "/end");
 	expect(m, 5, UINT64_MAX - 1, "/end+fe");
+	map_file(m, 5, UINT64_MAX, 5, 0, "/beyond");
+	map_kernel(m, UINT64_MAX, 5, 0, "[beyond]");
+	machine_ksymbol(m, UINT64_MAX, 5, "beyond", false);
+	assert_int_equal(address_space_count(machine_kernel(m)), 0);
+	assert_int_equal(address_space_count(machine_space(m, 5)), 2);
 	map_file(m, 5, 0x9000, 0, 0, "/empty");
 	expect(m, 5, 0x9000, "-");
 }
