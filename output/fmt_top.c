@@ -258,7 +258,6 @@ static void write_table(struct top *t, uint32_t event, uint64_t total, FILE *out
 		const struct row *r = &t->rows.v[i];
 
 		add_percent(&t->text, r->children, total);
-		text_str(&t->text, " ");
 		add_percent(&t->text, r->self, total);
 		add_cell(&t->text, &t->names, r->comm, width[0]);
 		add_cell(&t->text, &t->names, r->kind.dso, width[1]);

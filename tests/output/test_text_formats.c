@@ -315,11 +315,11 @@ static void top_counts_recursion_once(void **state)
 			    "# Children      Self  Command  Shared Object      Symbol\n"
 			    "# ........  ........  .......  .................  ......\n"
 			    "#\n"
-			    "    50.00%     50.00%  other    [kernel.kallsyms]  [k] do_syscall_64\n"
-			    "    50.00%      0.00%  other    server             [.] (anonymous "
+			    "    50.00%    50.00%  other    [kernel.kallsyms]  [k] do_syscall_64\n"
+			    "    50.00%     0.00%  other    server             [.] (anonymous "
 			    "namespace)::Bar<int>::baz()\n"
-			    "    40.00%     30.00%  c        server             [.] main\n"
-			    "    20.00%     20.00%  c        server             [.] (anonymous "
+			    "    40.00%    30.00%  c        server             [.] main\n"
+			    "    20.00%    20.00%  c        server             [.] (anonymous "
 			    "namespace)::Bar<int>::baz()\n");
 	free(text);
 	profile_free(p);
