@@ -48,14 +48,19 @@ def blocks(text):
     return out
 
 
+def same_stack(ours, perf):
+    """A return address at the first byte of a function is behind the last call of the one before, which perf
+    does not see in recorded chains."""
+    return len(ours) == len(perf) and all(a == b or (i and "+0x0 (" in b) for i, (a, b) in enumerate(zip(ours, perf)))
+
+
 def compare_script(name, data):
     ours = blocks(output(RESOLVE, "-f", "script", *PLAIN, data))
     perf = blocks(output("perf", "script", "--max-stack", "1024", *PLAIN, "-i", data))
     heads = [(a[0], b[0]) for a, b in zip(ours, perf) if a[0] != b[0]]
     check(f"{name}: samples as perf prints them", len(ours) == len(perf) > 20 and not heads, (len(ours), len(perf), heads[:5]))
-    # perf 6.1 loses frames now and then, names the function behind a call that does not return, and
-    # chooses other aliases: tests/README.md.
-    bad = [(a, b) for a, b in zip(ours, perf) if a[1] != b[1]]
+    # perf 6.1 loses frames now and then and chooses other aliases: tests/README.md.
+    bad = [(a, b) for a, b in zip(ours, perf) if not same_stack(a[1], b[1])]
     check(f"{name}: at least 95 % of the stacks as perf prints them", len(bad) <= len(ours) // 20, bad[:3])
 
 
