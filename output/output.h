@@ -132,11 +132,12 @@ int profile_set_lines(struct profile *p, size_t location, const struct sym_resul
 
 struct output_options {
 	bool count_samples;        /* weights are numbers of samples instead of periods */
-	bool with_pid, with_tid;   /* folded: comm-PID, comm-PID/TID as root */
+	bool with_pid, with_tid;   /* folded: comm-PID, comm-PID/TID as root; pprof: labels. The profile
+				      must keep PIDS / TIDS */
 	bool mark_kernel, mark_jit, mark_inline; /* folded: _[k] _[j] _[i] */
-	bool addrs;                /* folded: [module <address>] for unknown symbols */
+	bool addrs;                /* folded: [module <file offset or address>] for unknown symbols */
 	bool no_inline;
-	const char *event;         /* only this event; NULL: the first that has samples (script: all) */
+	const char *event;         /* only this event; NULL: the first that has samples (script, jsonl: all) */
 	const char *generator;     /* "unspool VERSION", for formats that name their writer */
 };
 
