@@ -7,21 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int read_one(struct elfsyms *s, struct elf_image *img, const char *section,
-		    const char *called)
-{
-	size_t n = 0, used = strlen(s->source);
-
-	if (!img)
-		return 0;
-	if (symtab_read(&s->tab, img, section, &n))
-		return -1;
-	if (n)
-		snprintf(s->source + used, sizeof s->source - used, "%s%s of %s", used ? ", " : "",
-			 called, elf_image_path(img));
-	return 0;
-}
-
 static bool has_symtab(struct elf_image *img)
 {
 	struct elf_section s;
@@ -29,16 +14,54 @@ static bool has_symtab(struct elf_image *img)
 	return img && elf_image_section(img, ".symtab", &s, NULL) && s.data && s.size;
 }
 
-int elfsyms_load(struct elfsyms *s, const struct module *mod)
+static int read_one(struct elfsyms *s, struct elf_image *img, const char *section,
+		    const char *called, const struct page_set *only)
 {
+	size_t n = 0, used = strlen(s->source);
+
+	if (!img)
+		return 0;
+	if (symtab_read(&s->tab, img, section, only, &n))
+		return -1;
+	if (n)
+		snprintf(s->source + used, sizeof s->source - used, "%s%s of %s", used ? ", " : "",
+			 called, elf_image_path(img));
+	return 0;
+}
+
+static int read_all(struct elfsyms *s, const struct page_set *only)
+{
+	const struct module *mod = s->mod;
 	struct elf_image *full = has_symtab(mod->debug) ? mod->debug : mod->image;
 
-	s->image = mod->image;
-	if (read_one(s, full, ".symtab", "symtab") ||
-	    read_one(s, mod->mini, ".symtab", "minidebuginfo") ||
-	    read_one(s, mod->image, ".dynsym", "dynsym"))
+	s->partial = only;
+	s->source[0] = 0;
+	if (read_one(s, full, ".symtab", "symtab", only) ||
+	    read_one(s, mod->mini, ".symtab", "minidebuginfo", only) ||
+	    read_one(s, mod->image, ".dynsym", "dynsym", only))
 		return -1;
 	return functab_finish(&s->tab);
+}
+
+int elfsyms_load(struct elfsyms *s, const struct module *mod, const uint64_t *vaddrs, size_t n)
+{
+	struct page_set pages;
+	int rc;
+
+	s->mod = mod;
+	if (!page_set_init(&pages, vaddrs, n))
+		return read_all(s, NULL);
+	rc = read_all(s, &pages);
+	page_set_done(&pages);
+	return rc;
+}
+
+int elfsyms_load_rest(struct elfsyms *s)
+{
+	if (!s->partial)
+		return 0;
+	functab_done(&s->tab);
+	return read_all(s, NULL);
 }
 
 void elfsyms_done(struct elfsyms *s)
@@ -52,7 +75,8 @@ static int find_in_plt(struct elfsyms *s, uint64_t vaddr, const struct func **re
 	struct func_cursor cursor = {0};
 
 	if (!s->plt_read) {
-		if (plt_read(&s->plt, s->image, &s->tab))
+		/* IRELATIVE slots are named after functions that nobody may have asked for. */
+		if (elfsyms_load_rest(s) || plt_read(&s->plt, s->mod->image, &s->tab))
 			return -1;
 		s->plt_read = true;
 	}
@@ -63,16 +87,26 @@ static int find_in_plt(struct elfsyms *s, uint64_t vaddr, const struct func **re
 int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
 		 const struct func **ret)
 {
+	struct elf_image *image = s->mod ? s->mod->image : NULL;
 	uint64_t start;
 
 	*ret = functab_find(&s->tab, vaddr, cursor);
-	if (!s->image || (*ret && !((*ret)->flags & FUNC_SIZELESS)))
+	if (*ret && !((*ret)->flags & FUNC_SIZELESS))
 		return 0;
-	if (plt_covers(s->image, vaddr))
+	if (image && plt_covers(image, vaddr))
 		return find_in_plt(s, vaddr, ret);
-	/* A symbol without size does not reach over the start of another function that has no name.
-	 */
-	if (*ret && fde_start(s->image, vaddr, &start) && start > (*ret)->start)
+	if (!*ret)
+		return 0;
+	/* A symbol without size does not reach over the start of another function, one without a
+	 * name included. What was left out of a partial table may start in between, too. */
+	if (image && fde_start(image, vaddr, &start) && start > (*ret)->start) {
 		*ret = NULL;
+		return 0;
+	}
+	if (s->partial) {
+		if (elfsyms_load_rest(s))
+			return -1;
+		*ret = functab_find(&s->tab, vaddr, cursor);
+	}
 	return 0;
 }

@@ -12,10 +12,22 @@
 
 /* ---- symtab.c: .symtab, .dynsym ---------------------------------------------------------- */
 
-/* Adds the functions of one symbol table (".symtab", ".dynsym"). *n tells how many there were. 0,
- * or -1 when out of memory; a table that is absent or damaged adds what can be read. Names live
- * with img. */
-int symtab_read(struct functab *tab, struct elf_image *img, const char *section, size_t *n);
+/* The pages that a batch of addresses lies in. */
+struct page_set {
+	uint64_t first; /* page number */
+	size_t n;	/* pages */
+	uint64_t *bits;
+};
+
+/* From rising vaddrs. False when they are too far apart to be worth it, or memory is short. */
+bool page_set_init(struct page_set *set, const uint64_t *vaddrs, size_t n);
+void page_set_done(struct page_set *set);
+
+/* Adds the functions of one symbol table (".symtab", ".dynsym"). *n tells how many there were. With
+ * `only`, those of known size are left out when they touch none of its pages. 0, or -1 when out of
+ * memory; a table that is absent or damaged adds what can be read. Names live with img. */
+int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
+		const struct page_set *only, size_t *n);
 
 /* ---- plt.c: stubs of the procedure linkage table ------------------------------------------ */
 
@@ -35,18 +47,23 @@ bool fde_start(struct elf_image *img, uint64_t vaddr, uint64_t *ret);
 /* ---- elfsyms.c: all of them together ------------------------------------------------------ */
 
 struct elfsyms {
-	struct elf_image *image; /* may be NULL when only a debug file was found */
+	const struct module *mod;
 	struct functab tab, plt;
+	bool partial; /* tab has only what the first batch seemed to need */
 	bool plt_read;
 	char source[2 *
 		    256]; /* "symtab of PATH", "dynsym of PATH" ...; "" when there are no symbols */
 };
 
-/* From image, debug file and MiniDebugInfo, whichever are there. 0, or -1 when out of memory. */
-int elfsyms_load(struct elfsyms *s, const struct module *mod);
+/* From image, debug file and MiniDebugInfo of mod, whichever are there. The rising vaddrs are those
+ * that will be looked up: a table of 100,000 functions need not be sorted for a few addresses. With
+ * n == 0 everything is loaded. 0, or -1 when out of memory. */
+int elfsyms_load(struct elfsyms *s, const struct module *mod, const uint64_t *vaddrs, size_t n);
+/* Before other addresses than those of elfsyms_load() are looked up. */
+int elfsyms_load_rest(struct elfsyms *s);
 void elfsyms_done(struct elfsyms *s);
-/* Rising addresses are cheapest. *ret is NULL when no function covers vaddr. One thread at a time.
- * 0, or -1 when out of memory. */
+/* Rising addresses are cheapest. *ret is NULL when no function covers vaddr, else lives until the
+ * next call; its name lives on. One thread at a time. 0, or -1 when out of memory. */
 int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
 		 const struct func **ret);
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "symbolize/elfsyms.h"
+#include "symbolize/sort.h"
 #include "symbolize/source.h"
 
 struct elf_state {
@@ -50,13 +51,7 @@ static int open_module(struct source *s, struct err *err)
 	/* Looking for debug files costs system calls: only when they can tell more. */
 	if (!e->mod->image || !s->env->no_inline || !has_symtab(e->mod->image))
 		module_debug(s->env->modules, e->mod);
-	if (elfsyms_load(&e->syms, e->mod))
-		return err_nomem(err);
-	if (!e->mod->image)
-		s->miss = miss_of(e->mod->image_miss);
-	else if (!e->syms.tab.funcs.n)
-		s->miss = SYM_MISS_NO_SYMBOLS;
-	return *e->syms.source ? source_says(s, err, "%s", e->syms.source) : 0;
+	return 0;
 }
 
 /* A debug file alone says where the code lies only when it kept the program headers of the binary
@@ -74,35 +69,80 @@ static bool debug_off_to_vaddr(const struct elf_image *debug, uint64_t off, uint
 	return false;
 }
 
+static bool off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret)
+{
+	if (mod->image)
+		return elf_image_off_to_vaddr(mod->image, off, ret);
+	return mod->debug && debug_off_to_vaddr(mod->debug, off, ret);
+}
+
+/* Fills v[].vaddr and returns the vaddrs, rising (file offsets rise, but segments may be in another
+ * order in memory). NULL when out of memory. */
+static uint64_t *find_vaddrs(const struct module *mod, struct lookup *v, size_t n, size_t *ret_n)
+{
+	struct sort_pair *pairs = malloc((n ? n : 1) * sizeof *pairs);
+	uint64_t *vaddrs = malloc((n ? n : 1) * sizeof *vaddrs);
+	size_t m = 0, i;
+	bool ok = pairs && vaddrs;
+
+	for (i = 0; ok && i < n; i++) {
+		v[i].has_vaddr = off_to_vaddr(mod, v[i].key, &v[i].vaddr);
+		if (v[i].has_vaddr)
+			pairs[m++].key = v[i].vaddr;
+	}
+	ok = ok && !sort_pairs(pairs, m);
+	for (i = 0; ok && i < m; i++)
+		vaddrs[i] = pairs[i].key;
+	free(pairs);
+	*ret_n = m;
+	if (ok)
+		return vaddrs;
+	free(vaddrs);
+	return NULL;
+}
+
+static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *vaddrs, size_t n,
+			struct err *err)
+{
+	if (elfsyms_load(&e->syms, e->mod, vaddrs, n))
+		return err_nomem(err);
+	if (!e->mod->image)
+		s->miss = miss_of(e->mod->image_miss);
+	else if (!*e->syms.source)
+		s->miss = SYM_MISS_NO_SYMBOLS;
+	return *e->syms.source ? source_says(s, err, "%s", e->syms.source) : 0;
+}
+
 static int elf_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
 {
 	struct func_cursor cursor = {0};
 	const struct func *f;
+	bool first = !s->state;
 	struct elf_state *e;
-	size_t i;
-	int rc;
+	uint64_t *vaddrs;
+	size_t m, i;
+	int rc = 0;
 
-	if (!s->state) {
-		rc = open_module(s, err);
-		if (rc)
-			return rc;
-	}
+	if (first && open_module(s, err))
+		return -ERR_NOMEM;
 	e = s->state;
-	for (i = 0; i < n; i++) {
-		struct lookup *l = &v[i];
-
-		l->has_vaddr =
-			e->mod->image	? elf_image_off_to_vaddr(e->mod->image, l->key, &l->vaddr)
-			: e->mod->debug ? debug_off_to_vaddr(e->mod->debug, l->key, &l->vaddr)
-					: false;
+	vaddrs = find_vaddrs(e->mod, v, n, &m);
+	if (!vaddrs)
+		return err_nomem(err);
+	if (first)
+		rc = load_symbols(s, e, vaddrs, m, err);
+	else if (elfsyms_load_rest(&e->syms))
+		rc = err_nomem(err);
+	free(vaddrs);
+	for (i = 0; !rc && i < n; i++) {
 		f = NULL;
-		if (l->has_vaddr && elfsyms_find(&e->syms, l->vaddr, &cursor, &f))
-			return err_nomem(err);
-		lookup_set(l, s->env, &e->syms.tab, f, l->vaddr);
+		if (v[i].has_vaddr && elfsyms_find(&e->syms, v[i].vaddr, &cursor, &f))
+			rc = err_nomem(err);
+		lookup_set(&v[i], s->env, &e->syms.tab, f, v[i].vaddr);
 		if (!f && s->miss != SYM_MISS_FOUND)
-			l->miss = (uint8_t)s->miss;
+			v[i].miss = (uint8_t)s->miss;
 	}
-	return 0;
+	return rc;
 }
 
 static uint64_t elf_cost(struct source *s)

@@ -55,7 +55,7 @@ static int open_vmlinux(struct source *s, struct kernel_state *k, struct err *er
 	}
 	if (!k->mod)
 		return 0;
-	if (elfsyms_load(&k->vmlinux, k->mod))
+	if (elfsyms_load(&k->vmlinux, k->mod, NULL, 0))
 		return err_nomem(err);
 	k->vmlinux_shift = kernel_shift(s->env, start_of(&k->vmlinux.tab, "_text"),
 					start_of(&k->vmlinux.tab, "_stext"));

@@ -43,9 +43,9 @@ static int open_file(struct source *s, struct kmod_state *k, struct err *err)
 	if (!mod->image)
 		return 0;
 	module_debug(s->env->modules, mod);
-	if (elfsyms_load(&k->file, mod))
+	if (elfsyms_load(&k->file, mod, NULL, 0))
 		return err_nomem(err);
-	if (!k->file.tab.funcs.n)
+	if (!*k->file.source)
 		return 0;
 	s->miss = SYM_MISS_FOUND;
 	return source_says(s, err, "%s", k->file.source);

@@ -24,8 +24,51 @@ struct reader {
 	size_t n_shndx;
 	uint16_t machine;
 	bool is_64, swap;
-	bool relocatable; /* ET_REL: values count from the section's start */
+	bool relocatable;	     /* ET_REL: values count from the section's start */
+	const struct page_set *only; /* NULL: everything */
+	size_t n;		     /* functions seen */
 };
+
+/* ---- pages ------------------------------------------------------------------------------- */
+
+enum { PAGE_BITS = 12, PAGES_MAX = 1 << 20 };
+
+bool page_set_init(struct page_set *set, const uint64_t *vaddrs, size_t n)
+{
+	uint64_t first = n ? vaddrs[0] >> PAGE_BITS : 0, last = n ? vaddrs[n - 1] >> PAGE_BITS : 0;
+	size_t i;
+
+	if (!n || last - first >= PAGES_MAX)
+		return false;
+	*set = (struct page_set){.first = first, .n = (size_t)(last - first + 1)};
+	set->bits = calloc(set->n / 64 + 1, sizeof *set->bits);
+	for (i = 0; set->bits && i < n; i++) {
+		uint64_t page = (vaddrs[i] >> PAGE_BITS) - first;
+
+		set->bits[page / 64] |= (uint64_t)1 << page % 64;
+	}
+	return set->bits;
+}
+
+void page_set_done(struct page_set *set)
+{
+	free(set->bits);
+	*set = (struct page_set){0};
+}
+
+static bool page_set_touches(const struct page_set *set, uint64_t start, uint64_t end)
+{
+	uint64_t page = start >> PAGE_BITS, last = (end - 1) >> PAGE_BITS;
+
+	page = page > set->first ? page - set->first : 0;
+	last = last >= set->first ? last - set->first : 0;
+	for (; page <= last && page < set->n; page++)
+		if (set->bits[page / 64] >> page % 64 & 1)
+			return true;
+	return false;
+}
+
+/* ---- where code is ----------------------------------------------------------------------- */
 
 /* A kernel module's code as the kernel puts it together when loading it: the executable sections in
  * file order, each aligned, without those that are dropped after init (kernel/module/main.c,
@@ -118,10 +161,15 @@ static struct bounds bounds_of(const struct reader *r, Elf64_Sym *sym, size_t i)
 	return r->sections[shndx];
 }
 
+/* The next entry; all of it is there. */
 static Elf64_Sym read_sym(struct buf *b, bool is_64)
 {
 	Elf64_Sym s;
 
+	if (is_64 && !b->swap) { /* nearly always: one load of the whole entry */
+		memcpy(&s, buf_take(b, sizeof s), sizeof s);
+		return s;
+	}
 	s.st_name = buf_u32(b);
 	if (is_64) {
 		s.st_info = buf_u8(b);
@@ -166,7 +214,7 @@ static bool is_mapping_symbol(uint16_t machine, const char *name)
 	       (!name[2] || name[2] == '.' || machine == EM_RISCV);
 }
 
-static int add_symbol(const struct reader *r, struct functab *tab, Elf64_Sym *sym, size_t i)
+static int add_symbol(struct reader *r, struct functab *tab, Elf64_Sym *sym, size_t i)
 {
 	unsigned bind = ELF64_ST_BIND(sym->st_info);
 	struct func f = {0};
@@ -178,8 +226,7 @@ static int add_symbol(const struct reader *r, struct functab *tab, Elf64_Sym *sy
 	if (r->machine == EM_ARM && ELF64_ST_TYPE(sym->st_info) == STT_FUNC)
 		sym->st_value &= ~(uint64_t)1;
 	b = bounds_of(r, sym, i);
-	f.name = r->strings + sym->st_name;
-	if (!b.end || !*f.name || is_mapping_symbol(r->machine, f.name))
+	if (!b.end)
 		return 0;
 	f.start = sym->st_value;
 	f.end = b.end;
@@ -187,6 +234,13 @@ static int add_symbol(const struct reader *r, struct functab *tab, Elf64_Sym *sy
 		f.flags |= FUNC_SIZELESS;
 	else if (sym->st_size < b.end - f.start)
 		f.end = f.start + sym->st_size;
+	r->n++;
+	if (r->only && sym->st_size && !page_set_touches(r->only, f.start, f.end))
+		return 0;
+	/* Names come last: looking at one is a cache miss. */
+	f.name = r->strings + sym->st_name;
+	if (!*f.name || is_mapping_symbol(r->machine, f.name))
+		return 0;
 	if (bind == STB_WEAK)
 		f.flags |= FUNC_WEAK;
 	else if (bind == STB_GLOBAL)
@@ -224,15 +278,16 @@ static void find_shndx(struct reader *r, uint32_t symtab)
 		}
 }
 
-int symtab_read(struct functab *tab, struct elf_image *img, const char *section, size_t *n)
+int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
+		const struct page_set *only, size_t *n)
 {
 	struct reader r = {.img = img,
+			   .only = only,
 			   .machine = elf_image_machine(img),
 			   .is_64 = elf_image_is_64(img),
 			   .swap = elf_image_swapped(img),
 			   .relocatable = elf_image_type(img) == ET_REL};
-	size_t entsize = r.is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), before = tab->funcs.n,
-	       i = 0;
+	size_t entsize = r.is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), i;
 	struct elf_section s;
 	struct buf b;
 	int rc = 0;
@@ -244,14 +299,15 @@ int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
 	if (read_bounds(&r))
 		return -1;
 	find_shndx(&r, s.index);
-	for (b = buf_make(s.data, (size_t)s.size, s.off, r.swap); !rc && buf_left(&b) >= entsize;
-	     i++) {
-		struct buf entry = buf_sub(&b, entsize);
-		Elf64_Sym sym = read_sym(&entry, r.is_64);
+	b = buf_make(s.data, (size_t)s.size, s.off, r.swap);
+	if (!only)
+		rc = vec_reserve(&tab->funcs, tab->funcs.n + buf_left(&b) / entsize);
+	for (i = 0; !rc && buf_left(&b) >= entsize; i++) {
+		Elf64_Sym sym = read_sym(&b, r.is_64);
 
 		rc = add_symbol(&r, tab, &sym, i);
 	}
 	free(r.sections);
-	*n = tab->funcs.n - before;
+	*n = r.n;
 	return rc;
 }

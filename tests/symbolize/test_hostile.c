@@ -55,8 +55,8 @@ static void use_all(struct elf_image *img)
 	struct func_cursor c = {0};
 	size_t n, i;
 
-	assert_int_equal(symtab_read(&tab, img, ".symtab", &n), 0);
-	assert_int_equal(symtab_read(&tab, img, ".dynsym", &n), 0);
+	assert_int_equal(symtab_read(&tab, img, ".symtab", NULL, &n), 0);
+	assert_int_equal(symtab_read(&tab, img, ".dynsym", NULL, &n), 0);
 	assert_int_equal(functab_finish(&tab), 0);
 	assert_int_equal(plt_read(&plt, img, &tab), 0);
 	for (i = 0; i < tab.funcs.n; i++)
@@ -84,9 +84,9 @@ static void good_sample(void **unused)
 
 	(void)unused;
 	assert_int_equal(elf_image_open_memory(&img, sample, sample_size, "sample", NULL), 0);
-	assert_int_equal(symtab_read(&tab, img, ".symtab", &n), 0);
+	assert_int_equal(symtab_read(&tab, img, ".symtab", NULL, &n), 0);
 	assert_true(n > 5);
-	assert_int_equal(symtab_read(&tab, img, ".dynsym", &n), 0);
+	assert_int_equal(symtab_read(&tab, img, ".dynsym", NULL, &n), 0);
 	assert_true(n > 1);
 	assert_int_equal(functab_finish(&tab), 0);
 	assert_int_equal(plt_read(&plt, img, &tab), 0);
