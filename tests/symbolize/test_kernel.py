@@ -90,6 +90,29 @@ def made_up_lists():
     check(reason == "kernel symbols not available", "guest kernels", reason)
 
 
+def another_boot():
+    """A list with other addresses than the recording's kernel had: its kernel map says where _text was."""
+    p = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-o", "perf.data", "true"], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.PIPE, text=True) if shutil.which("perf") else None
+    if not p or p.returncode:
+        return skip("another boot", "no perf record here")
+    m = re.search(r"\[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0)\b.*\[kernel\.kallsyms\]_s?text",
+                  run("perf", "script", "--show-mmap-events", "-i", "perf.data"))
+    if not m or int(m.group(3), 16) == 0:
+        return skip("another boot", "the recording hides the kernel's address")
+    text = int(m.group(3), 16)
+    for steps in (0, 9, -3):
+        base = text - (steps << 21)
+        listing = write("moved", f"{base:x} T _text\n{base:x} T _stext\n{base + 0x1000:x} T do_it\n"
+                        f"{base + 0x8000000:x} t in_module\t[mod]\n")
+        answers, _, _ = symbolize("kernel", "[kernel.kallsyms]", [text + 0x1010], "-k", listing, "-p", "perf.data")
+        check(answers[0].system == "do_it" and answers[0].offset == 0x10, f"kernel moved by {steps} * 2 MiB",
+              answers[0].system)
+        # modules are moved independently of the kernel
+        answers, _, _ = symbolize("module", "[mod]", [base + 0x8000010], "-k", listing, "-p", "perf.data")
+        check(answers[0].system == ("" if steps else "in_module"), f"its modules ({steps} steps)", answers[0].system)
+
+
 def kernel_image():
     """A vmlinux of ours, at the address where kernels are."""
     write("vmlinux.c", "void _start(void) {}\nint do_work(int x) { return x * 2; }\nint other(int x) { return x; }\n")
@@ -143,6 +166,7 @@ def bpf_and_unknown():
 running_kernel()
 which_kernel()
 made_up_lists()
+another_boot()
 kernel_image()
 module_file()
 bpf_and_unknown()

@@ -86,6 +86,23 @@ static void print(const struct symbolizer *s, const struct sym_query *q, const s
 	printf("\n");
 }
 
+/* Reads a recording to its end: its maps are what counts. */
+static struct perf_file *read_recording(const char *path)
+{
+	struct perf_batch *batch;
+	struct perf_file *f;
+	struct err err = {0};
+	int rc;
+
+	if (perf_file_open(&f, path, NULL, &err))
+		exit(die(path, &err));
+	while ((rc = perf_file_read(f, &batch, &err)) > 0)
+		perf_batch_release(f, batch);
+	if (rc < 0)
+		exit(die(path, &err));
+	return f;
+}
+
 int main(int argc, char **argv)
 {
 	const char *demangles[] = {"full", "simple", "none"}, *debug_dirs[2] = {NULL, NULL};
@@ -93,6 +110,7 @@ int main(int argc, char **argv)
 	struct modules_options mopt = {.debug_dirs = debug_dirs, .no_debuginfod_cache = true};
 	struct perf_file_info info = {0};
 	struct dso dso = {0};
+	struct perf_file *recording = NULL;
 	struct modules *modules;
 	struct symbolizer *s;
 	struct err err = {0};
@@ -102,7 +120,7 @@ int main(int argc, char **argv)
 	struct sym_result *r;
 	size_t n, j;
 
-	while ((c = getopt(argc, argv, "iat:d:k:v:b:r:S:D:n:")) != -1)
+	while ((c = getopt(argc, argv, "iat:d:k:v:b:r:S:D:p:n:")) != -1)
 		switch (c) {
 		case 'i':
 			opt.no_inline = false;
@@ -135,6 +153,9 @@ int main(int argc, char **argv)
 			break;
 		case 'D':
 			debug_dirs[0] = optarg;
+			break;
+		case 'p':
+			opt.file = recording = read_recording(optarg);
 			break;
 		case 'n':
 			repeat = atoi(optarg);
@@ -177,6 +198,7 @@ int main(int argc, char **argv)
 	printf("# %s\t%s\n", symbolizer_source(s, &dso), sym_miss_text(symbolizer_miss(s, &dso)));
 	symbolizer_free(s);
 	modules_free(modules);
+	perf_file_close(recording);
 	free(q);
 	free(r);
 	return 0;
