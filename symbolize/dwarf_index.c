@@ -71,7 +71,8 @@ static int compile(struct dwarf_index *d, const struct dwarf_filter *filter,
 
 	if (vec_reserve(&d->parts, before + jobs->n))
 		return -ERR_NOMEM;
-	memset(d->parts.v + before, 0, jobs->n * sizeof *d->parts.v);
+	if (jobs->n)
+		memset(d->parts.v + before, 0, jobs->n * sizeof *d->parts.v);
 	d->parts.n += jobs->n;
 	rc = dwarf_compile_units(&d->main, filter, d->splits, jobs, d->parts.v + before, n_threads);
 	return rc ? rc : dwarf_table_build(&d->table, d->parts.v, d->parts.n);
