@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "unwind/cfi_index.h"
+#include "unwind/go_table.h"
 #include "unwind/unwind.h"
 
 /* The code at the ELF entry is a few dozen bytes that call the first C function; no CPU and no libc
@@ -22,6 +23,7 @@ struct cfi_module {
 	const struct arch *arch;
 	pthread_mutex_t lock; /* guards what follows */
 	struct cfi_index eh, debug;
+	struct go_table go;
 	bool debug_opened;
 	struct hash_table by_vaddr, full_by_vaddr; /* vaddr -> index in rules, full_rules */
 	VEC(struct rule) rules;
@@ -73,6 +75,7 @@ struct cfi_module *cfi_module_get(struct modules *modules, struct module *mod)
 	cm->arch = image_arch(mod->image);
 	pthread_mutex_init(&cm->lock, NULL);
 	cfi_index_open_eh(&cm->eh, mod->image);
+	go_table_open(&cm->go, mod->image);
 	if (atomic_compare_exchange_strong(&mod->unwind_state, &state, &cm->state))
 		return cm;
 	module_done(&cm->state); /* another worker was faster */
@@ -163,17 +166,53 @@ static bool trampoline_row(const struct cfi_module *cm, uint64_t vaddr, struct c
 	return true;
 }
 
-/* RULE_FULL and a row, or the kind that says why there is none. */
-static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row)
+/* A row made up from the size of a Go frame. Callers keep no registers but the frame pointer, which
+ * is saved next to the return address on x86-64 when there is a frame at all. */
+static bool go_row(const struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row, bool *is_root)
+{
+	const struct arch *arch = cm->arch;
+	bool pushes_ra = arch->ra == arch->pc;
+	uint64_t size;
+	enum go_frame frame = go_table_find(&cm->go, vaddr, &size);
+
+	*is_root = frame == GO_FRAME_ROOT;
+	if (frame != GO_FRAME_SIZE)
+		return false;
+	*row = (struct cfi_row){.cfa_how = CFI_CFA_REG,
+				.cfa_reg = arch->sp,
+				.cfa_off = (int64_t)size + (pushes_ra ? arch->word_bytes : 0),
+				.ra_reg = arch->ra,
+				.n_regs = arch->n_regs};
+	/* With a link register the return address is at the bottom of the frame. */
+	if (pushes_ra || size)
+		row->regs[arch->ra] = (struct cfi_reg_rule){
+			.how = CFI_OFFSET,
+			.off = pushes_ra ? -(int64_t)arch->word_bytes : -(int64_t)size};
+	if (arch->e_machine == EM_X86_64 && size)
+		row->regs[arch->fp] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = -16};
+	return true;
+}
+
+/* RULE_FULL and a row, or the kind that says why there is none. *how: what the row comes from. */
+static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row,
+			       enum frame_how *how)
 {
 	struct cfi_fde fde;
 	int rc = cfi_index_find(&cm->eh, vaddr, &fde);
+	bool is_root = false;
 
-	if (rc == 0 && is_entry_code(cm, vaddr))
-		return RULE_END;
-	if (rc == 0 && trampoline_row(cm, vaddr, row))
-		return RULE_FULL;
+	*how = FRAME_CFI;
 	if (rc == 0) {
+		if (is_entry_code(cm, vaddr))
+			return RULE_END;
+		if (trampoline_row(cm, vaddr, row))
+			return RULE_FULL;
+		*how = FRAME_GO_TABLE;
+		if (go_row(cm, vaddr, row, &is_root))
+			return RULE_FULL;
+		if (is_root)
+			return RULE_END;
+		*how = FRAME_CFI;
 		if (!cm->debug_opened)
 			debug_frame_open(cm);
 		rc = cfi_index_find(&cm->debug, vaddr, &fde);
@@ -186,6 +225,7 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr)
 {
 	struct rule rule = {.kind = RULE_NO_CFI};
+	enum frame_how how;
 	struct cfi_row row;
 	uint32_t i;
 
@@ -194,9 +234,11 @@ struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr)
 	if (i != HASH_NONE) {
 		rule = cm->rules.v[i];
 	} else {
-		rule.kind = row_find(cm, vaddr, &row);
-		if (rule.kind == RULE_FULL)
+		rule.kind = row_find(cm, vaddr, &row, &how);
+		if (rule.kind == RULE_FULL) {
 			rule_pack(&row, cm->arch, vaddr, &rule);
+			rule.how = how;
+		}
 		/* Without memory to remember it, it is found again the next time. */
 		if (!vec_push(&cm->rules, rule) &&
 		    hash_put(&cm->by_vaddr, vaddr, (uint32_t)cm->rules.n - 1))
@@ -209,6 +251,7 @@ struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr)
 const struct full_rule *cfi_module_full_rule(struct cfi_module *cm, uint64_t vaddr)
 {
 	const struct full_rule *full = NULL;
+	enum frame_how how;
 	struct cfi_row row;
 	uint32_t i;
 
@@ -216,8 +259,8 @@ const struct full_rule *cfi_module_full_rule(struct cfi_module *cm, uint64_t vad
 	i = hash_get(&cm->full_by_vaddr, vaddr);
 	if (i != HASH_NONE) {
 		full = cm->full_rules.v[i];
-	} else if (row_find(cm, vaddr, &row) == RULE_FULL) {
-		full = rule_full(&row, &cm->arena);
+	} else if (row_find(cm, vaddr, &row, &how) == RULE_FULL) {
+		full = rule_full(&row, how, &cm->arena);
 		if (full && !vec_push(&cm->full_rules, full) &&
 		    hash_put(&cm->full_by_vaddr, vaddr, (uint32_t)cm->full_rules.n - 1))
 			cm->full_rules.n--;

@@ -4,7 +4,6 @@
 #include <dwarf.h>
 
 #include "unwind/expr.h"
-#include "unwind/unwind.h"
 
 /* ---- symbolic values --------------------------------------------------------------------- */
 
@@ -241,7 +240,8 @@ void rule_pack(const struct cfi_row *row, const struct arch *arch, uint64_t vadd
 		ret->kind = ret->reg == arch->sp ? RULE_SP : RULE_FP;
 }
 
-const struct full_rule *rule_full(const struct cfi_row *row, struct arena *arena)
+const struct full_rule *rule_full(const struct cfi_row *row, enum frame_how how,
+				  struct arena *arena)
 {
 	struct full_rule *full;
 	unsigned i, n = 0;
@@ -253,7 +253,7 @@ const struct full_rule *rule_full(const struct cfi_row *row, struct arena *arena
 		return NULL;
 	full->cfa_how = row->cfa_how;
 	full->ra_reg = row->ra_reg;
-	full->how = FRAME_CFI;
+	full->how = (uint8_t)how;
 	full->is_signal_frame = row->is_signal_frame;
 	full->ra_signed = row->ra_signed;
 	full->cfa_reg = row->cfa_reg;

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "unwind/arch.h"
 #include "unwind/cfi.h"
+#include "unwind/unwind.h"
 
 enum rule_kind {
 	RULE_SP,     /* CFA = sp + cfa_off; fp at CFA + fp_off, unchanged when fp_off is 0; return
@@ -63,10 +64,12 @@ struct full_rule {
 	} regs[];
 };
 
-/* RULE_FULL when the row does not fit. `vaddr`: the address it is used for. */
+/* RULE_FULL when the row does not fit. `vaddr`: the address it is used for. `how` becomes
+ * FRAME_CFI. */
 void rule_pack(const struct cfi_row *row, const struct arch *arch, uint64_t vaddr,
 	       struct rule *ret);
 /* NULL when out of memory. Points into the section's bytes for expressions. */
-const struct full_rule *rule_full(const struct cfi_row *row, struct arena *arena);
+const struct full_rule *rule_full(const struct cfi_row *row, enum frame_how how,
+				  struct arena *arena);
 
 #endif

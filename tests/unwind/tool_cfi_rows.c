@@ -16,8 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unwind/cfi.h"
+#include "unwind/cfi_index.h"
 #include "unwind/expr.h"
+#include "unwind/go_table.h"
 
 struct compare {
 	const char *path, *name;
@@ -248,11 +249,51 @@ static int compare_named(struct compare *c, Elf *elf, const char *name)
 	return 0;
 }
 
+/* Frame sizes by Go's table against the CFA offsets of .debug_frame, row by row. */
+static int compare_go(const struct compare *c, struct elf_image *img)
+{
+	uint64_t off, next, pc, size = 0, rows = 0, bad = 0, fdes = 0;
+	struct cfi_index ix;
+	struct go_table go;
+	struct cfi_fde fde;
+	struct cfi_row row;
+	enum go_frame got;
+
+	go_table_open(&go, img);
+	cfi_index_open_debug(&ix, img);
+	for (off = 0; go.data && off < ix.sec.size; off = next) {
+		if (cfi_entry_at(&ix.sec, off, &next) != CFI_ENTRY_FDE ||
+		    !cfi_fde_read(&ix.sec, off, &fde))
+			continue;
+		fdes++;
+		for (pc = fde.start; pc < fde.end && cfi_row_find(&fde, c->arch, pc, &row);
+		     pc = row.end, rows++) {
+			got = go_table_find(&go, pc, &size);
+			/* Roots: undefined return addresses there, functions that switch stacks
+			 * only here. */
+			if (got == GO_FRAME_ROOT)
+				continue;
+			if (got == GO_FRAME_SIZE && row.cfa_off == (int64_t)size + 8)
+				continue;
+			if (bad++ < 5)
+				printf("%s .gopclntab: 0x%" PRIx64 ": %d: %" PRIu64 " and %" PRId64
+				       "\n",
+				       c->path, pc, got, size, row.cfa_off);
+		}
+	}
+	if (go.data && fdes)
+		printf("%s .gopclntab fdes %" PRIu64 " rows %" PRIu64 " different %" PRIu64 "\n",
+		       c->path, fdes, rows, bad);
+	cfi_index_done(&ix);
+	return bad != 0;
+}
+
 static int compare_file(const char *path)
 {
 	int fd = open(path, O_RDONLY), status = 0;
 	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	struct compare c = {.path = path};
+	struct elf_image *img;
 	GElf_Ehdr eh;
 	Dwarf *dw;
 
@@ -273,6 +314,10 @@ static int compare_file(const char *path)
 	if (c.oracle)
 		status |= compare_named(&c, elf, ".debug_frame");
 	dwarf_end(dw);
+	if (!elf_image_open(&img, path, NULL)) {
+		status |= compare_go(&c, img);
+		elf_image_close(img);
+	}
 	elf_end(elf);
 	close(fd);
 	return status;
