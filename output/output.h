@@ -77,7 +77,6 @@ struct profile_sample {
 struct profile_log_entry {
 	uint64_t seq; /* of the sample: merging profiles keeps this order */
 	uint64_t time_ns, period, ip;
-	uint64_t file_off; /* orders samples of equal time */
 	uint32_t node, event, comm, pid, tid, cpu;
 	uint8_t cpumode, stop;
 	bool has_stack; /* the event records call chains or stacks (script prints a block then) */

@@ -135,14 +135,8 @@ static int merge_samples(struct translation *t, struct err *err)
 	return 0;
 }
 
-/* Samples of one moment keep the order of the file. */
-static bool log_before(const struct profile_log_entry *a, const struct profile_log_entry *b)
-{
-	return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->file_off < b->file_off;
-}
-
-/* Both logs are in order. The latest entry of both goes to the end of the space, and so on
- * backwards, so that nothing is overwritten before it has moved. */
+/* Both logs are in the order of seq. The latest entry of both goes to the end of the space, and so
+ * on backwards, so that nothing is overwritten before it has moved. */
 static int merge_log(struct translation *t, struct err *err)
 {
 	const struct profile *src = t->src;
@@ -156,7 +150,7 @@ static int merge_log(struct translation *t, struct err *err)
 		const struct profile_log_entry *from = &src->log.v[b - 1];
 		struct profile_log_entry e;
 
-		if (a && log_before(from, &dst->log.v[a - 1])) {
+		if (a && from->seq < dst->log.v[a - 1].seq) {
 			dst->log.v[--to] = dst->log.v[--a];
 			continue;
 		}

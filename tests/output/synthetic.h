@@ -210,7 +210,7 @@ static inline int synthetic_add(struct profile *p, const struct synthetic_sample
 		.cpu = s->tid % 4,
 		.has_callchain =
 			synthetic_events[s->event].attr.sample_type & PERF_SAMPLE_CALLCHAIN,
-		.file_off = s->time_ns,
+		.seq = s->time_ns,
 	};
 
 	t.n = synthetic_frames(s->frames, frames);

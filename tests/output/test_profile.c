@@ -234,8 +234,7 @@ static void merging_parts_gives_the_whole(void **state)
 	profile_free(whole);
 }
 
-/* Logs stay in time order; at equal times the place in the file decides, not who was merged first.
- */
+/* Logs stay in the order of the recording, whoever is merged into whom. */
 static void merged_logs_are_in_order(void **state)
 {
 	static const struct synthetic_sample parts[2][3] = {
