@@ -14,6 +14,9 @@
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 
+/* 2 MiB: the next dump of the same thread often comes later than level 1's own 512 KiB reach back. */
+#define WINDOW_LOG 21
+
 /* Appended records on their way to the helper. */
 struct block {
 	struct block *next;
@@ -237,8 +240,10 @@ int stream_start(struct stream **ret, const struct stream_options *opt, struct e
 		stream_free(s);
 		return err_nomem(err);
 	}
-	if (s->zstd)
+	if (s->zstd) {
 		ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_compressionLevel, opt->level);
+		ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_windowLog, WINDOW_LOG);
+	}
 	rc = pthread_create(&s->helper, NULL, helper_main, s);
 	if (rc) {
 		stream_free(s);
