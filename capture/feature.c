@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "capture/attr.h"
-#include "capture/format.h"
+#include "reader/format.h"
 #include "capture/perfdata.h"
 #include "capture/stream.h"
 #include "capture/sysfile.h"

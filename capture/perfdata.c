@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "capture/attr.h"
-#include "capture/format.h"
+#include "reader/format.h"
 
 /* An entry of the attrs section: the attribute and where its ids are. */
 struct attr_entry {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "capture/format.h"
+#include "reader/format.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 

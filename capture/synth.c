@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "capture/attr.h"
-#include "capture/format.h"
+#include "reader/format.h"
 #include "capture/sysfile.h"
 
 void record_begin(struct synth_record *r, uint32_t type, uint16_t misc)

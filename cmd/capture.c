@@ -26,7 +26,7 @@ static const char help_text[] =
 	"  -p PID[,PID..]         processes, with threads and children they start later\n"
 	"  -t TID[,TID..]         threads\n"
 	"  --cgroup PATH          processes of a cgroup\n"
-	"  -C CPUS                only on these CPUs: 0,2-3\n"
+	"  -C CPUS                only on these CPUs: 0,2-3; alone: all processes there\n"
 	"  --no-inherit           not what the recorded threads start\n"
 	"\n"
 	"When to take samples:\n"
@@ -304,6 +304,7 @@ static int apply_option(struct args *a, int c, char *text, struct err *err)
 static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 {
 	struct capture_options *o = &a->opt;
+	bool some;
 	int c, rc;
 
 	while ((c = getopt_long(argc, argv, "+ap:t:C:F:c:e:go:D:m:qvh", long_options, NULL)) >= 0) {
@@ -326,7 +327,10 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	o->n_tids = a->tids.pids.n;
 	o->recorder_argv = argv;
 	o->recorder_argc = argc;
-	if (!a->check && !o->system_wide && !o->n_pids && !o->n_tids && !o->cgroup && !o->command)
+	some = o->n_pids || o->n_tids || o->cgroup || o->command;
+	if (o->cpus && !some)
+		o->system_wide = true;
+	if (!a->check && !o->system_wide && !some)
 		return err_set(err, ERR_USAGE, NULL,
 			       "nothing to record: give a command, -p PID, or -a; see --help");
 	return 0;

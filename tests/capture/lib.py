@@ -1,11 +1,12 @@
 """lib.py - what the capture tests share: the program they record, and running capture."""
+import json
 import os
 import re
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
-from common import CAPTURE, Tap, have, run  # noqa: E402,F401
+from common import CAPTURE, RESOLVE, Tap, have, run  # noqa: E402,F401
 from perfdata import PerfData  # noqa: E402,F401
 
 SUMMARY = re.compile(r"\[ capture: (\d+) samples of (\S+), (\d+) lost")
@@ -42,6 +43,12 @@ def perf_frames(path, *args):
             stacks.append([l.split(None, 1)[1].split("+")[0] if len(l.split(None, 1)) > 1 else "?"
                            for l in lines[1:]])
     return stacks
+
+
+def resolve_stats(path):
+    """The object that `resolve --stats=json` prints."""
+    p = run([RESOLVE, "--stats=json", path])
+    return json.loads(next(l for l in p.stderr.splitlines() if l.startswith("{")))
 
 
 ROOTS = ("_start", "clone3", "__clone3", "__clone", "clone")

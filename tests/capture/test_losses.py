@@ -3,7 +3,7 @@
 import os
 import re
 
-from lib import PerfData, Tap, build_load, capture, rooted, perf_frames, run
+from lib import PerfData, Tap, build_load, capture, resolve_stats, run
 from perfdata import COMM, EXIT, FORK
 
 tap = Tap()
@@ -37,6 +37,8 @@ told, exact = d.lost()
 tap.check(counted(p) >= 20000 and n == p.n_samples, "the kernel counts the faults", p.stderr)
 tap.check(n + p.n_lost == counted(p), "samples + lost = faults, to the last one", (n, p.n_lost, counted(p)))
 tap.check(exact == p.n_lost and told <= exact, "the file tells the losses", (told, exact, p.n_lost))
+r = resolve_stats("pf.data")
+tap.check((r["samples"], r["lost"]) == (n, exact), "resolve counts the same", (r["samples"], r["lost"], n, exact))
 # Where no record fits all must be lost: so the losses are not zero by accident.
 p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "16K", "-o", "pf.data", "--", load, "faults", 20000)
 tap.check(p.n_samples == 0 and p.n_lost == counted(p) >= 20000 and PerfData("pf.data").lost()[1] == p.n_lost,

@@ -4,7 +4,7 @@ import os
 import struct
 import subprocess
 
-from lib import PerfData, Tap, build_load, capture, perf_frames, rooted, run
+from lib import PerfData, Tap, build_load, capture, perf_frames, resolve_stats, rooted, run
 from perfdata import COMM, FINISHED_ROUND, HEADER_FEATURE, SAMPLE
 
 tap = Tap()
@@ -26,6 +26,9 @@ tap.check(sum(s[:len(known)] == known for s in stacks) > 0.8 * len(stacks),
           "the known path is in the stacks", stacks[:2])
 tap.check(any("early_thread" in s for s in stacks) and any("main" in s for s in stacks),
           "both threads are there")
+r = resolve_stats("one.data")
+tap.check(r["samples"] == len(samples) and r["root"] >= 0.98 * r["user_stacks"] > 0 and r["lost"] == 0,
+          "resolve reads it: the stacks reach their root", r)
 p = run(["perf", "report", "-i", "one.data", "--stdio", "--no-children", "-g", "none"])
 tap.check("leaf" in p.stdout and "failed" not in p.stderr, "perf report reads it", p.stderr)
 tap.check(os.stat("one.data").st_mode & 0o777 == 0o600, "only the owner may read stack copies")
@@ -105,6 +108,15 @@ p = capture("-F", 499, "-e", "cpu-clock:u", "-o", "user.data", "--", load, "spin
 d = PerfData("user.data")
 tap.check(p.n_samples > 3 and all(r.misc & 7 == 2 for r in d.records if r.type == SAMPLE),
           "cpu-clock:u: user space only")
+
+if os.geteuid() == 0 and os.path.isdir("/sys/kernel/tracing/events/sched"):
+    p = capture("-e", "sched:sched_process_exit,syscalls:sys_enter_exit_group", "-o", "tp.data", "--", load,
+                "nothing")
+    out = run(["perf", "script", "-i", "tp.data", "-F", "comm,pid,event,trace"]).stdout
+    tap.check("comm=load" in out and "error_code: 0x00000000" in out and p.n_samples == 2,
+              "tracepoints: one sample each time, perf shows their fields", out)
+else:
+    tap.skip("tracepoints", "needs root and tracefs")
 
 # ---- status, old files -------------------------------------------------------------------------------
 capture("-q", "-o", "st.data", "--", "true")

@@ -15,7 +15,7 @@
 #include <zstd.h>
 
 #include "capture/bytes.h"
-#include "capture/format.h"
+#include "reader/format.h"
 #include "capture/stream.h"
 
 /* The file begins with the u64 that stands for the header's data.size. */

@@ -20,7 +20,7 @@
 #include "capture/attr.h"
 #include "capture/buildid.h"
 #include "capture/bytes.h"
-#include "capture/format.h"
+#include "reader/format.h"
 #include "capture/synth.h"
 
 static int collect(void *arg, const void *rec, size_t n)
