@@ -11,19 +11,23 @@
 /* Code of _start and what it falls through to: the first return addresses lie within this. */
 #define ELF_ENTRY_BYTES 64
 
-/* The bytes of the image, so that libdwfl sees what all other stages see. */
+/* The file itself, or for an image that only exists in memory its bytes. libdw unpacks compressed
+ * sections in place, and so needs its own private mapping of a file that may have some. */
 static int find_elf(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
 		    char **file_name, Elf **elf)
 {
 	const struct module *m = *userdata;
+	int fd = open(elf_image_path(m->image), O_RDONLY | O_CLOEXEC);
+	const uint8_t *bytes;
 	size_t size;
-	const uint8_t *bytes = elf_image_bytes(m->image, &size);
 
 	(void)mod, (void)name, (void)base;
 	*file_name = strdup(elf_image_path(m->image));
-	/* Opened for reading only: libelf does not write to the bytes. */
-	*elf = elf_memory((char *)(uintptr_t)bytes, size);
-	return -1;
+	if (fd < 0) {
+		bytes = elf_image_bytes(m->image, &size);
+		*elf = elf_memory((char *)(uintptr_t)bytes, size);
+	}
+	return fd;
 }
 
 /* In place of the standard callback, which would ask debuginfod servers. */

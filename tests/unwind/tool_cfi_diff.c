@@ -28,12 +28,14 @@
 	X(libdw_undefined_register)                                                              \
 	/* No FDE covers the frame; ours knows sigreturn's code by its bytes. */                 \
 	X(libdw_no_row)                                                                          \
+	/* Go's own table; libdw has .debug_frame if it is there, else guesses. */               \
+	X(go_table)                                                                              \
 	/* Where there is no call frame information, both guess, and not alike. */               \
 	X(guesses_differ)                                                                        \
 	X(unexplained)
 
 #define X(name) CLASS_##name,
-enum class { CLASSES(X) CLASS_N };
+enum verdict { CLASSES(X) CLASS_N };
 #undef X
 #define X(name) #name,
 static const char *const class_names[] = {CLASSES(X)};
@@ -107,20 +109,26 @@ static bool is_guess(const struct stack_trace *t, size_t i)
 	return i < t->n && frame_how_is_guess(t->frames[i].how);
 }
 
-static enum class classify(struct diff *d, const struct perf_sample *s, const struct stack_trace *a,
-			   const struct stack_trace *b) {
-	size_t i, k = a->n_kernel; struct cfi_row row;
+static enum verdict classify(struct diff *d, const struct perf_sample *s,
+			     const struct stack_trace *a, const struct stack_trace *b)
+{
+	size_t i, k = a->n_kernel;
+	struct cfi_row row;
 
 	for (i = k; i < a->n && i < b->n && a->frames[i].ip == b->frames[i].ip; i++)
 		d->other_kind += a->frames[i].is_return_address != b->frames[i].is_return_address;
-	if (i == a->n && i == b->n) return a->stop == b->stop ? CLASS_same : CLASS_same_other_stop;
-	if (is_guess(a, i) || is_guess(b, i)) return CLASS_guesses_differ;
-	if (i < a->n && i > k &&
-	    has_slot_below_sp(d, s, &a->frames[k])) return CLASS_libdw_epilogue;
-	if (i < a->n && i == b->n && i > k + 1 &&
-	    needs_lost_register(d, &a->frames[i - 1])) return CLASS_libdw_undefined_register;
-	if (i < a->n && i == b->n && i > k &&
-	    !row_of(d, &a->frames[i - 1], &row)) return CLASS_libdw_no_row;
+	if (i == a->n && i == b->n)
+		return a->stop == b->stop ? CLASS_same : CLASS_same_other_stop;
+	if (a->frames[i < a->n ? i : a->n - 1].how == FRAME_GO_TABLE)
+		return CLASS_go_table;
+	if (is_guess(a, i) || is_guess(b, i))
+		return CLASS_guesses_differ;
+	if (i < a->n && i > k && has_slot_below_sp(d, s, &a->frames[k]))
+		return CLASS_libdw_epilogue;
+	if (i < a->n && i == b->n && i > k + 1 && needs_lost_register(d, &a->frames[i - 1]))
+		return CLASS_libdw_undefined_register;
+	if (i < a->n && i == b->n && i > k && !row_of(d, &a->frames[i - 1], &row))
+		return CLASS_libdw_no_row;
 	return CLASS_unexplained;
 }
 
@@ -151,7 +159,7 @@ static bool same_stack(const struct stack_trace *a, const struct stack_trace *b)
 static void compare(struct diff *d, const struct perf_sample *s, const struct stack_trace *a)
 {
 	struct stack_trace b;
-	enum class c;
+	enum verdict c;
 
 	unwind_sample(d->alone, s, &b);
 	d->batch_differs += !same_stack(a, &b);
