@@ -33,7 +33,7 @@ look() {
 	row header libdeflate.h libdeflate-dev libdeflate-devel
 	row header libiberty/demangle.h libiberty-dev binutils-devel
 	[ "${DEPS:-all}" = build ] && return
-	row header cmocka.h libcmocka-dev libcmocka-devel
+	row file /usr/include/cmocka.h libcmocka-dev libcmocka-devel
 	row command python3 python3 python3
 	row command perf linux-perf perf
 	row command g++ g++ gcc-c++
