@@ -1,4 +1,4 @@
-/* chain.c - call chains from branch records. */
+/* chain.c - call chains from branch records, and from two records. */
 #include "reader/chain.h"
 
 #include <string.h>
@@ -37,5 +37,34 @@ int chain_from_lbr(struct perf_sample *s, struct scratch *sc)
 	s->ips = ips;
 	s->n_ips = n;
 	s->chain_is_lbr = true;
+	return 0;
+}
+
+bool chain_is_deferred(const struct perf_sample *s, uint64_t *cookie)
+{
+	if (s->n_ips < 2 || s->ips[s->n_ips - 2] != CHAIN_USER_DEFERRED)
+		return false;
+	*cookie = s->ips[s->n_ips - 1];
+	return true;
+}
+
+int chain_complete(struct perf_sample *s, struct scratch *sc, const uint64_t *user, size_t n)
+{
+	const size_t before = s->n_ips - 2;
+	const bool has_marker = n && user[0] >= PERF_CHAIN_CONTEXT_MAX;
+	uint64_t *ips;
+
+	s->n_ips = before;
+	if (!n)
+		return 0;
+	ips = scratch_alloc(sc, (before + 1 + n) * sizeof *ips);
+	if (!ips)
+		return -1;
+	memcpy(ips, s->ips, before * sizeof *ips);
+	if (!has_marker)
+		ips[s->n_ips++] = PERF_CHAIN_USER;
+	memcpy(ips + s->n_ips, user, n * sizeof *ips);
+	s->n_ips += n;
+	s->ips = ips;
 	return 0;
 }

@@ -10,4 +10,9 @@
  * 0, or -1 when out of memory. */
 int chain_from_lbr(struct perf_sample *s, struct scratch *sc);
 
+/* Is the user part of the chain recorded later? Then *cookie says in which record. */
+bool chain_is_deferred(const struct perf_sample *s, uint64_t *cookie);
+/* Puts the n user ips in the place of marker and cookie. 0, or -1 when out of memory. */
+int chain_complete(struct perf_sample *s, struct scratch *sc, const uint64_t *ips, size_t n);
+
 #endif

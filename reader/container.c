@@ -176,11 +176,10 @@ static bool section_fits(const struct perf_file *f, struct perfdata_section s)
  * behind the attr. */
 static int read_attr(struct perf_file *f, struct buf entry)
 {
-	struct buf peek = entry, attr = entry;
+	struct buf peek = entry, attr = entry, body;
 	struct perfdata_section ids, other;
-	struct perf_attr a;
-	bool tail = false;
 	uint32_t size, most = (uint32_t)buf_left(&entry) - 16;
+	int rc;
 
 	buf_skip(&peek, 4);
 	size = buf_u32(&peek);
@@ -188,16 +187,15 @@ static int read_attr(struct perf_file *f, struct buf entry)
 		size = PERF_ATTR_SIZE_VER0;
 	if (size > most || size < PERF_ATTR_SIZE_VER0)
 		size = most;
-	attr_read(&a, buf_sub(&attr, size), f->is_big_endian, &tail);
+	body = buf_sub(&attr, size);
 	other = read_section(&attr);
 	buf_skip(&entry, most);
 	ids = read_section(&entry);
 	if (!section_fits(f, ids) && section_fits(f, other))
 		ids = other;
-	if (tail)
-		file_note(f, NOTE_ATTR_TAIL, "the recording uses newer features of perf events");
-	if (events_add(&f->events, &a))
-		return err_nomem(&f->err);
+	rc = file_add_event(f, body);
+	if (rc)
+		return rc;
 	if (!section_fits(f, ids)) {
 		f->stats.damaged = true;
 		file_note(f, NOTE_NO_IDS, "ids of event %zu lie outside of the file",

@@ -1,5 +1,6 @@
 /* deliver.c - records whose time has come: they change the process model, or become samples. */
-#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "reader/chain.h"
 #include "reader/format.h"
@@ -57,25 +58,19 @@ static int commit_by_value(struct perf_file *f, struct batch *b, struct sample_r
 	return 0;
 }
 
-static int deliver_sample(struct perf_file *f, struct batch *b, struct block *block,
-			  struct record_view *v)
+/* Decodes a record into the place behind the last sample of the batch. The bytes must live as long
+ * as the batch. 1: it is there; 0: it was skipped. */
+static int decode_into_batch(struct perf_file *f, struct batch *b, const struct event *e,
+			     const struct record_view *v, struct sample_read *read)
 {
-	const struct event *e = events_of_sample(&f->events, &v->b);
-	struct sample_read read;
 	struct perf_sample *s;
 	enum perf_skip skip;
 
-	if (!e) {
-		file_skip(f, PERF_SKIP_UNKNOWN_EVENT, v->type);
-		return 0;
-	}
-	if (vec_reserve(&b->samples, b->samples.n + 1) || batch_keep(b, &f->blocks, block, &v->b))
+	if (vec_reserve(&b->samples, b->samples.n + 1))
 		return err_nomem(&f->err);
 	s = &b->samples.v[b->samples.n];
-	skip = sample_decode(s, &read, e, v->b, &b->scratch);
-	if (skip == PERF_SKIP_N && chain_from_lbr(s, &b->scratch))
-		return err_nomem(&f->err);
-	if (b->scratch.failed)
+	skip = sample_decode(s, read, e, v->b, &b->scratch);
+	if (b->scratch.failed || (skip == PERF_SKIP_N && chain_from_lbr(s, &b->scratch)))
 		return err_nomem(&f->err);
 	if (skip != PERF_SKIP_N) {
 		file_skip(f, skip, v->type);
@@ -84,13 +79,128 @@ static int deliver_sample(struct perf_file *f, struct batch *b, struct block *bl
 	s->misc = v->misc;
 	s->cpumode = v->misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	s->file_off = v->b.base_off;
-	if (sample_place(f, s))
-		return -ERR_NOMEM;
+	return 1;
+}
+
+static int commit(struct perf_file *f, struct batch *b, struct sample_read *read)
+{
 	/* simpleperf adds the values of other counters to a sample that stands for itself. */
-	if (read.n && !f->info.is_simpleperf)
-		return commit_by_value(f, b, &read);
+	if (read->n && !f->info.is_simpleperf)
+		return commit_by_value(f, b, read);
 	batch_commit(f, b);
 	return 0;
+}
+
+/* Ends the waiting of a sample: the n user ips are its, or never came. */
+static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips, size_t n)
+{
+	struct batch *b = f->filling;
+	const uint8_t *copy = scratch_alloc(&b->scratch, h->n);
+	struct record_view v;
+	struct sample_read read;
+	struct perf_sample *s;
+	int rc;
+
+	if (!copy)
+		return err_nomem(&f->err);
+	v = record_view(f, memcpy((void *)(uintptr_t)copy, h->record, h->n), h->n, h->data_off);
+	rc = decode_into_batch(f, b, h->event, &v, &read);
+	if (rc <= 0)
+		return rc;
+	s = &b->samples.v[b->samples.n];
+	if (chain_complete(s, &b->scratch, ips, n))
+		return err_nomem(&f->err);
+	s->space = h->space;
+	s->kernel = h->kernel;
+	s->comm = h->comm;
+	if (h->epoch < b->epoch)
+		b->epoch = h->epoch;
+	return commit(f, b, &read);
+}
+
+/* The sample behind the last of the batch waits for its user chain. */
+static int hold(struct perf_file *f, struct batch *b, const struct event *e,
+		const struct record_view *v, uint64_t cookie)
+{
+	const struct perf_sample *s = &b->samples.v[b->samples.n];
+	const size_t n = (size_t)(v->b.end - v->b.data);
+	struct held *h = malloc(sizeof *h + n), *oldest = NULL;
+	int rc = 0;
+
+	if (!h)
+		return err_nomem(&f->err);
+	*h = (struct held){
+		.cookie = cookie,
+		.event = e,
+		.space = s->space,
+		.kernel = s->kernel,
+		.comm = s->comm,
+		.epoch = b->epoch,
+		.data_off = v->b.base_off,
+		.tid = s->tid,
+		.n = (uint32_t)n,
+	};
+	memcpy(h->record, v->b.data, n);
+	if (deferral_is_full(&f->deferral))
+		oldest = deferral_take_oldest(&f->deferral);
+	if (deferral_add(&f->deferral, h)) {
+		free(h);
+		rc = err_nomem(&f->err);
+	}
+	if (oldest && !rc)
+		rc = deliver_held(f, oldest, NULL, 0);
+	free(oldest);
+	return rc;
+}
+
+int deliver_deferred(struct perf_file *f, uint32_t tid, uint64_t cookie, const uint64_t *ips,
+		     size_t n)
+{
+	struct held *h;
+	int rc = 0;
+
+	/* Those with another cookie lost their record. */
+	while (!rc && (h = deferral_take(&f->deferral, tid))) {
+		rc = deliver_held(f, h, ips, h->cookie == cookie ? n : 0);
+		free(h);
+	}
+	return rc;
+}
+
+int deliver_all_held(struct perf_file *f)
+{
+	struct held *h;
+	int rc = 0;
+
+	while (!rc && (h = deferral_take_oldest(&f->deferral))) {
+		rc = deliver_held(f, h, NULL, 0);
+		free(h);
+	}
+	return rc;
+}
+
+static int deliver_sample(struct perf_file *f, struct batch *b, struct block *block,
+			  struct record_view *v)
+{
+	const struct event *e = events_of_sample(&f->events, &v->b);
+	struct sample_read read;
+	uint64_t cookie;
+	int rc;
+
+	if (!e) {
+		file_skip(f, PERF_SKIP_UNKNOWN_EVENT, v->type);
+		return 0;
+	}
+	if (batch_keep(b, &f->blocks, block, &v->b))
+		return err_nomem(&f->err);
+	rc = decode_into_batch(f, b, e, v, &read);
+	if (rc <= 0)
+		return rc;
+	if (sample_place(f, &b->samples.v[b->samples.n]))
+		return -ERR_NOMEM;
+	if (chain_is_deferred(&b->samples.v[b->samples.n], &cookie))
+		return hold(f, b, e, v, cookie);
+	return commit(f, b, &read);
 }
 
 /* The record was read before, but its bytes may come from the file again, which others may have
@@ -121,7 +231,7 @@ static int deliver_record(struct perf_file *f, struct batch *b, struct block *bl
 	return row->apply ? row->apply(f, &v) : deliver_sample(f, b, block, &v);
 }
 
-int deliver_next(struct perf_file *f, struct batch *b)
+int deliver_next(struct perf_file *f)
 {
 	struct order_entry e;
 	struct block *block;
@@ -132,7 +242,7 @@ int deliver_next(struct perf_file *f, struct batch *b)
 	block = block_load(&f->blocks, e.where >> WHERE_OFF_BITS, &f->err);
 	if (!block)
 		return -(int)f->err.code;
-	rc = deliver_record(f, b, block, e.where & ((1u << WHERE_OFF_BITS) - 1));
+	rc = deliver_record(f, f->filling, block, e.where & ((1u << WHERE_OFF_BITS) - 1));
 	block_unref(&f->blocks, block);
 	return rc;
 }

@@ -82,7 +82,7 @@ static void event_lay_out(struct event *e)
 
 int events_add(struct event_table *t, const struct perf_attr *attr)
 {
-	struct event *e = t->v.n < EVENTS_MAX ? arena_alloc(&t->arena, sizeof *e) : NULL;
+	struct event *e = arena_alloc(&t->arena, sizeof *e);
 	const struct event *first;
 
 	if (!e)

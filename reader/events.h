@@ -33,7 +33,7 @@ struct event_table {
 /* Reads a perf_event_attr of any size. `unknown_tail`: it has nonzero bytes that we do not know. */
 void attr_read(struct perf_attr *a, struct buf raw, bool is_big_endian, bool *unknown_tail);
 
-/* All int functions: 0, or -1 when out of memory or above EVENTS_MAX. */
+/* All int functions: 0, or -1 when out of memory. */
 int events_add(struct event_table *t, const struct perf_attr *attr);
 int events_add_id(struct event_table *t, size_t index, uint64_t id);
 int events_set_name(struct event_table *t, size_t index, const char *name, size_t len);

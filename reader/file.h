@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "reader/batch.h"
 #include "reader/block.h"
+#include "reader/deferral.h"
 #include "reader/events.h"
 #include "reader/features.h"
 #include "reader/group.h"
@@ -73,6 +74,8 @@ struct perf_file {
 	struct block_store blocks;
 	struct order order;
 	struct batch batches[BATCHES];
+	struct batch *filling; /* during perf_file_read() */
+	struct deferral deferral;
 	struct group_values group_values;
 	uint64_t seq; /* of the next sample */
 };
@@ -101,7 +104,9 @@ const char *directory_data_path(struct perf_file *f, const char *path);
 /* Adds the other files of the directory that the file is in. */
 int directory_add_streams(struct perf_file *f);
 
-/* names.c: names the events that have none yet: from EVENT_DESC or META_INFO, else made up. */
+/* names.c: an event from its perf_event_attr. */
+int file_add_event(struct perf_file *f, struct buf attr);
+/* Names the events that have none yet: from EVENT_DESC or META_INFO, else made up. */
 int file_settle_names(struct perf_file *f);
 /* Names the events of this type and config that have none. 0, or -1 when out of memory. */
 int names_by_config(struct perf_file *f, uint32_t type, uint64_t config, const char *name,
@@ -110,7 +115,12 @@ int names_by_config(struct perf_file *f, uint32_t type, uint64_t config, const c
 /* container.c: the header and what it points to; makes the streams. */
 int container_open(struct perf_file *f);
 
-/* deliver.c: applies the next record of the order, or adds it to the batch. */
-int deliver_next(struct perf_file *f, struct batch *b);
+/* deliver.c: applies the next record of the order, or adds it to the batch being filled. */
+int deliver_next(struct perf_file *f);
+/* The user chain of all waiting samples of a thread that have this cookie. */
+int deliver_deferred(struct perf_file *f, uint32_t tid, uint64_t cookie, const uint64_t *ips,
+		     size_t n);
+/* Adds what still waits to the batch, without user chains. */
+int deliver_all_held(struct perf_file *f);
 
 #endif

@@ -6,6 +6,24 @@
 #include "reader/file.h"
 #include "reader/format.h"
 
+int file_add_event(struct perf_file *f, struct buf raw)
+{
+	struct perf_attr attr;
+	bool tail = false;
+
+	if (f->events.v.n >= EVENTS_MAX)
+		return err_set(&f->err, ERR_LIMIT, f->source.name, "more than %d events",
+			       EVENTS_MAX);
+	attr_read(&attr, raw, f->is_big_endian, &tail);
+	if (tail)
+		file_note(f, NOTE_ATTR_TAIL, "an event uses features this version does not know");
+	if (attr.sample_type & ~SAMPLE_KNOWN_BITS)
+		file_note(f, NOTE_UNKNOWN_FIELD,
+			  "samples have fields this version does not know (sample_type %#llx)",
+			  (unsigned long long)attr.sample_type);
+	return events_add(&f->events, &attr) ? err_nomem(&f->err) : 0;
+}
+
 /* Which event of ours one entry of EVENT_DESC speaks of: that of its first id, else the one in its
  * place. */
 static const struct event *described_event(const struct perf_file *f, uint32_t i, struct buf ids)

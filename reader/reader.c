@@ -50,6 +50,7 @@ void perf_file_close(struct perf_file *f)
 	for (unsigned i = 0; i < BATCHES; i++)
 		batch_done(&f->batches[i], &f->blocks);
 	order_done(&f->order);
+	deferral_done(&f->deferral);
 	block_store_done(&f->blocks);
 	group_done(&f->group_values);
 	events_done(&f->events);
@@ -69,6 +70,8 @@ static uint64_t oldest_epoch(const struct perf_file *f, uint64_t now)
 	for (unsigned i = 0; i < BATCHES; i++)
 		if (f->batches[i].held && f->batches[i].epoch < now)
 			now = f->batches[i].epoch;
+	if (f->deferral.oldest && f->deferral.oldest->epoch < now)
+		now = f->deferral.oldest->epoch;
 	return now;
 }
 
@@ -106,11 +109,12 @@ static int batch_fill(struct perf_file *f, struct batch *b)
 {
 	int rc = 0;
 
+	f->filling = b;
 	while (!rc && !batch_is_full(b)) {
 		if (order_next(&f->order))
-			rc = deliver_next(f, b);
+			rc = deliver_next(f);
 		else if (f->ended)
-			break;
+			return deliver_all_held(f);
 		else
 			rc = read_on(f);
 	}

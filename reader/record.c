@@ -28,7 +28,7 @@ static const struct record_row kernel_rows[RECORD_KERNEL_END] = {
 	[PERF_RECORD_CGROUP] = {RECORD_IGNORED, 8, 0, NULL},
 	[PERF_RECORD_TEXT_POKE] = {RECORD_IGNORED, 8, 0, NULL},
 	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {RECORD_IGNORED, 8, 0, NULL},
-	[RECORD_CALLCHAIN_DEFERRED] = {RECORD_IGNORED, 8, 0, NULL},
+	[RECORD_CALLCHAIN_DEFERRED] = {RECORD_ORDERED, 24, 0, apply_callchain_deferred},
 };
 
 /* tools/lib/perf/include/perf/event.h, enum perf_user_event_type. */
@@ -105,6 +105,12 @@ enum perf_skip record_check(const struct record_row *row, const struct record_vi
 	*payload = row->min_size;
 	if (size < row->min_size)
 		return PERF_SKIP_TOO_SHORT;
+	if (v->type == RECORD_CALLCHAIN_DEFERRED) {
+		uint64_t n = word_at(v, 16);
+
+		*payload += n * 8;
+		return n <= (size - row->min_size) / 8 ? PERF_SKIP_N : PERF_SKIP_BAD_COUNT;
+	}
 	if (!off)
 		return PERF_SKIP_N;
 	if (v->type == PERF_RECORD_MMAP2 && record_mmap2_lacks_prot(v))

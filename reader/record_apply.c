@@ -161,3 +161,24 @@ int apply_throttle(struct perf_file *f, struct record_view *v)
 	f->stats.throttled++;
 	return 0;
 }
+
+/* cookie, n, ips; the thread stands in the trailer only. */
+int apply_callchain_deferred(struct perf_file *f, struct record_view *v)
+{
+	const struct event *e = events_of_trailer(&f->events, &v->b);
+	uint64_t cookie = buf_u64(&v->b), n = buf_u64(&v->b), *ips;
+	struct buf chain = buf_sub(&v->b, n * 8), trailer = v->b;
+	uint32_t tid;
+
+	if (!e || !(e->pub.attr.sample_type & PERF_SAMPLE_TID) ||
+	    buf_left(&trailer) < e->trailer_bytes || !e->trailer_bytes)
+		return 0;
+	buf_skip(&trailer, buf_left(&trailer) - e->trailer_bytes + 4);
+	tid = buf_u32(&trailer);
+	ips = scratch_alloc(&f->filling->scratch, n * sizeof *ips);
+	if (!ips)
+		return err_nomem(&f->err);
+	for (uint64_t i = 0; i < n; i++)
+		ips[i] = buf_u64(&chain);
+	return deliver_deferred(f, tid, cookie, ips, n);
+}

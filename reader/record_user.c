@@ -5,9 +5,8 @@
 int apply_header_attr(struct perf_file *f, struct record_view *v)
 {
 	struct buf peek = v->b, attr;
-	struct perf_attr a;
-	bool tail = false;
 	uint32_t size;
+	int rc;
 
 	buf_skip(&peek, 4);
 	size = buf_u32(&peek);
@@ -18,11 +17,9 @@ int apply_header_attr(struct perf_file *f, struct record_view *v)
 		file_skip(f, PERF_SKIP_BAD_COUNT, v->type);
 		return 0;
 	}
-	attr_read(&a, attr, f->is_big_endian, &tail);
-	if (tail)
-		file_note(f, NOTE_ATTR_TAIL, "the recording uses newer features of perf events");
-	if (events_add(&f->events, &a))
-		return err_nomem(&f->err);
+	rc = file_add_event(f, attr);
+	if (rc)
+		return rc;
 	while (buf_left(&v->b) >= 8)
 		if (events_add_id(&f->events, f->events.v.n - 1, buf_u64(&v->b)))
 			return err_nomem(&f->err);

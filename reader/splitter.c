@@ -134,20 +134,41 @@ static bool is_magic(const struct splitter *s)
 	return s->block->n - s->rd >= 8 && !memcmp(s->block->data + s->rd, magic, 8);
 }
 
-/* Goes on to where records begin again. */
-static enum verdict resync(struct splitter *s)
+static uint8_t align_of(const struct splitter *s, uint32_t off)
+{
+	return (s->block->data_off + off) & 7;
+}
+
+/* Goes on to where records begin again. Sizes are whole words, nearly always: so that is as far
+ * from where we lost them, or from the last that was right. Any other place is a coincidence. */
+static enum verdict resync(struct splitter *s, struct record *r)
 {
 	enum verdict v = BAD;
 	uint32_t start = s->rd;
 
-	if (!s->bad_bytes)
-		s->bad_off = s->block->data_off + s->rd;
-	s->saw_magic |= is_magic(s);
-	while (s->rd < s->block->n && (v = chain_check(s, s->rd)) == BAD)
-		s->rd++;
+	for (; s->rd < s->block->n; s->rd++) {
+		uint8_t align = align_of(s, s->rd);
+
+		if (align != s->lost_align && align != s->good_align)
+			continue;
+		v = chain_check(s, s->rd);
+		if (v == GOOD)
+			v = record_check(s, r);
+		if (v != BAD)
+			break;
+	}
 	s->bad_bytes += s->rd - start;
 	s->lost_sync = v != GOOD;
 	return v;
+}
+
+static void lose_sync(struct splitter *s)
+{
+	s->lost_sync = true;
+	s->lost_align = align_of(s, s->rd);
+	s->saw_magic |= is_magic(s);
+	if (!s->bad_bytes)
+		s->bad_off = s->block->data_off + s->rd;
 }
 
 enum split splitter_next(struct splitter *s, struct record *r)
@@ -156,16 +177,19 @@ enum split splitter_next(struct splitter *s, struct record *r)
 
 	if (!s->block || s->rd == s->block->n)
 		return s->eof ? SPLIT_END : SPLIT_MORE;
-	if (!s->lost_sync)
+	if (!s->lost_sync) {
 		v = record_check(s, r);
-	if (s->lost_sync || v == BAD) {
-		s->lost_sync = true;
-		if (resync(s) != GOOD)
-			return s->eof ? SPLIT_END : SPLIT_MORE;
-		v = record_check(s, r);
+		if (v == BAD)
+			lose_sync(s);
+	}
+	if (s->lost_sync) {
+		v = resync(s, r);
+		if (v != GOOD && s->eof)
+			return SPLIT_END;
 	}
 	if (v != GOOD)
 		return SPLIT_MORE;
+	s->good_align = align_of(s, s->rd);
 	s->rd += r->size;
 	return SPLIT_RECORD;
 }

@@ -27,6 +27,8 @@ struct splitter {
 	bool is_pipe;		     /* TRACING_DATA has a tail */
 	bool eof;		     /* nothing comes behind the block */
 	bool lost_sync;		     /* looking for records */
+	uint8_t good_align;	     /* of the last record in step, modulo 8 */
+	uint8_t lost_align;	     /* of where it should have gone on */
 	bool saw_magic;		     /* the damage is the start of another recording */
 	uint64_t max_tail;	     /* bytes that can follow behind the block */
 	uint64_t bad_off, bad_bytes; /* damage found: for the owner to count and to clear */

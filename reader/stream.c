@@ -1,6 +1,8 @@
 /* stream.c - from bytes to records, through compression where there is one. */
 #include "reader/stream.h"
 
+#include <ctype.h>
+
 #include "reader/format.h"
 
 /* More of it is not a description of tracepoints. */
@@ -78,12 +80,29 @@ static void stream_jump(struct perf_file *f, struct stream *st, uint64_t skip)
 	st->pos += skip;
 }
 
+/* The words of a recorder whose standard error went the same way as its data. */
+static bool is_text_at_end(const struct splitter *s)
+{
+	const struct block *b = s->block;
+
+	if (!s->is_pipe || !b || s->bad_bytes > b->n)
+		return false;
+	for (uint64_t i = b->n - s->bad_bytes; i < b->n; i++)
+		if (!isprint(b->data[i]) && !isspace(b->data[i]))
+			return false;
+	return true;
+}
+
 static void count_damage(struct perf_file *f, struct splitter *s, bool at_end)
 {
 	if (s->saw_magic)
 		file_note(f, NOTE_CONCATENATED, "another recording begins at offset %#llx",
 			  (unsigned long long)s->bad_off);
-	if (s->bad_bytes)
+	if (s->bad_bytes && at_end && is_text_at_end(s)) {
+		f->stats.lost_bytes += s->bad_bytes;
+		file_note(f, NOTE_JUNK, "%llu bytes of text behind the last record are ignored",
+			  (unsigned long long)s->bad_bytes);
+	} else if (s->bad_bytes)
 		file_lose(f, s->bad_off, s->bad_bytes, at_end);
 	s->saw_magic = false;
 	s->bad_bytes = 0;

@@ -1,0 +1,71 @@
+/* deferral.c - a queue over all waiting samples, and one per thread. */
+#include "reader/deferral.h"
+
+#include <assert.h>
+
+static struct held_list *list_of(const struct deferral *d, uint32_t tid)
+{
+	uint32_t i = hash_get(&d->by_tid, tid);
+
+	return i == HASH_NONE ? NULL : &d->lists.v[i];
+}
+
+int deferral_add(struct deferral *d, struct held *h)
+{
+	struct held_list *l = list_of(d, h->tid);
+
+	if (!l) {
+		if (d->lists.n >= HASH_NONE || vec_push(&d->lists, (struct held_list){0}))
+			return -1;
+		if (hash_put(&d->by_tid, h->tid, (uint32_t)d->lists.n - 1)) {
+			d->lists.n--;
+			return -1;
+		}
+		l = &d->lists.v[d->lists.n - 1];
+	}
+	h->next = h->next_of_tid = NULL;
+	h->prev = d->newest;
+	*(d->newest ? &d->newest->next : &d->oldest) = h;
+	d->newest = h;
+	*(l->last ? &l->last->next_of_tid : &l->first) = h;
+	l->last = h;
+	d->n++;
+	d->bytes += h->n;
+	return 0;
+}
+
+struct held *deferral_take(struct deferral *d, uint32_t tid)
+{
+	struct held_list *l = list_of(d, tid);
+	struct held *h = l ? l->first : NULL;
+
+	if (!h)
+		return NULL;
+	l->first = h->next_of_tid;
+	if (!l->first)
+		l->last = NULL;
+	*(h->prev ? &h->prev->next : &d->oldest) = h->next;
+	*(h->next ? &h->next->prev : &d->newest) = h->prev;
+	d->n--;
+	d->bytes -= h->n;
+	return h;
+}
+
+struct held *deferral_take_oldest(struct deferral *d)
+{
+	struct held *h = d->oldest ? deferral_take(d, d->oldest->tid) : NULL;
+
+	/* Both queues are in the order of adding. */
+	assert(!h || !h->prev);
+	return h;
+}
+
+void deferral_done(struct deferral *d)
+{
+	struct held *h;
+
+	while ((h = deferral_take_oldest(d)))
+		free(h);
+	hash_done(&d->by_tid);
+	vec_done(&d->lists);
+}

@@ -1,0 +1,765 @@
+/* test_stream.c - from bytes to records in time order: rounds, damage, compression, memory. */
+#include "tests/reader/build.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+
+/* ---- order ------------------------------------------------------------------------------- */
+
+static void expect_times(struct perf_file *f, const uint64_t *times, size_t n)
+{
+	struct perf_batch *b = next(f);
+
+	assert_int_equal(b->n, n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(b->samples[i].time_ns, times[i]);
+	perf_batch_release(f, b);
+	expect_end(f);
+}
+
+/* perf's own example: two rings, written one behind the other in each round. */
+static void rounds(void **state)
+{
+	static const uint64_t want[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+	static const uint64_t written[] = {1, 3, 2, 0, 5, 7, 4, 6, 0, 8, 9, 0};
+	struct perf_event_attr a = plain_attr();
+	struct perf_file *f;
+	struct out o = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+		if (written[i])
+			plain_sample(&o, 1, 1, written[i]);
+		else
+			header_only(&o, RECORD_FINISHED_ROUND);
+	f = open_bytes(file_of(&a, 1, &o));
+	expect_times(f, want, sizeof want / sizeof *want);
+	perf_file_close(f);
+}
+
+/* Without rounds the whole file is sorted; equal times keep their order. */
+static void no_rounds(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct perf_file *f;
+	struct perf_batch *b;
+	struct out o = {0};
+
+	(void)state;
+	for (uint64_t i = 0; i < 300; i++)
+		plain_sample(&o, i, 1, (i * 7) % 100 + 1);
+	f = open_bytes(file_of(&a, 1, &o));
+	b = next(f);
+	assert_int_equal(b->n, 300);
+	for (size_t i = 1; i < 300; i++) {
+		const struct perf_sample *s = &b->samples[i];
+
+		assert_true(s[-1].time_ns <= s->time_ns);
+		if (s[-1].time_ns == s->time_ns)
+			assert_true(s[-1].ip < s->ip);
+	}
+	perf_batch_release(f, b);
+	perf_file_close(f);
+}
+
+/* A COMM that perf made up (time 0) holds from the start, one of the kernel from its time on,
+ * wherever they stand. */
+static void records_without_time(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct perf_file *f;
+	struct perf_batch *b;
+	struct out o = {0};
+
+	(void)state;
+	plain_sample(&o, 1, 5, 10);
+	plain_sample(&o, 1, 5, 30);
+	plain_comm(&o, 5, "new", 20);
+	plain_comm(&o, 5, "old", 0);
+	f = open_bytes(file_of(&a, 1, &o));
+	b = next(f);
+	assert_string_equal(b->samples[0].comm, "old");
+	assert_string_equal(b->samples[1].comm, "new");
+	perf_batch_release(f, b);
+	perf_file_close(f);
+}
+
+/* Old kernels wrote no trailers: then records hold from where they stand among the samples. */
+static void no_sample_id_all(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct perf_file *f;
+	struct perf_batch *b;
+	struct out o = {0};
+	size_t r;
+
+	(void)state;
+	a.sample_id_all = 0;
+	plain_sample(&o, 1, 5, 10);
+	r = rec(&o, PERF_RECORD_COMM, 0);
+	u32(&o, 5);
+	u32(&o, 5);
+	str(&o, "later");
+	end(&o, r);
+	plain_sample(&o, 1, 5, 11);
+	f = open_bytes(file_of(&a, 1, &o));
+	b = next(f);
+	assert_string_equal(b->samples[0].comm, ":5");
+	assert_string_equal(b->samples[1].comm, "later");
+	perf_batch_release(f, b);
+	perf_file_close(f);
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+/* Samples with raw data of `size` bytes that tells their time, in falling order of time. */
+static struct out falling(size_t n, uint32_t size, struct perf_event_attr *a)
+{
+	struct out o = {0};
+	uint8_t *raw = malloc(size);
+
+	assert_non_null(raw);
+	*a = plain_attr();
+	a->sample_type |= PERF_SAMPLE_RAW;
+	for (size_t i = n; i; i--) {
+		size_t r = rec(&o, PERF_RECORD_SAMPLE, 0);
+
+		u64(&o, i);
+		u64(&o, 1);
+		u64(&o, i);
+		u32(&o, size);
+		memset(raw, (int)(i & 0xff), size);
+		bytes(&o, raw, size);
+		end(&o, r);
+	}
+	free(raw);
+	return o;
+}
+
+static void expect_falling(struct perf_file *f, size_t n, uint32_t size)
+{
+	struct perf_batch *held[4];
+	struct err err;
+	size_t seen = 0, n_held = 0;
+	int rc = 1;
+
+	assert_non_null(f);
+	while (rc > 0) {
+		while (n_held < 4 && (rc = perf_file_read(f, &held[n_held], &err)) > 0)
+			n_held++;
+		assert_true(rc >= 0);
+		/* All are looked at after all were filled: none may take the bytes of another. */
+		for (size_t k = 0; k < n_held; k++) {
+			for (size_t i = 0; i < held[k]->n; i++) {
+				const struct perf_sample *s = &held[k]->samples[i];
+
+				seen++;
+				assert_int_equal(s->time_ns, seen);
+				assert_int_equal(s->raw_size, size);
+				assert_int_equal(s->raw[0], seen & 0xff);
+				assert_int_equal(s->raw[size - 1], seen & 0xff);
+			}
+			perf_batch_release(f, held[k]);
+		}
+		n_held = 0;
+	}
+	assert_int_equal(seen, n);
+	perf_file_close(f);
+}
+
+/* 12 MiB in the worst order through a window of 2 MiB: a file is read again, a pipe spilled. */
+static void larger_than_the_window(void **state)
+{
+	enum { N = 1500, SIZE = 8004 };
+	const struct perf_file_options opt = {.window_bytes = 2 << 20};
+	struct perf_event_attr a;
+	struct out o = falling(N, SIZE, &a), pipe_bytes;
+	int fd[2];
+	char path[64];
+	struct perf_file *f;
+
+	(void)state;
+	expect_falling(open_with(file_of(&a, 1, &o), &opt), N, SIZE);
+	o = falling(N, SIZE, &a);
+	pipe_bytes = pipe_of(&a, 1, &o);
+	assert_int_equal(pipe(fd), 0);
+	switch (fork()) {
+	case -1:
+		fail();
+		break;
+	case 0:
+		close(fd[0]);
+		for (size_t at = 0; at < pipe_bytes.n;) {
+			ssize_t n = write(fd[1], pipe_bytes.v + at, pipe_bytes.n - at);
+
+			if (n < 0)
+				_exit(1);
+			at += (size_t)n;
+		}
+		_exit(0);
+	}
+	close(fd[1]);
+	vec_done(&pipe_bytes);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd[0]);
+	assert_int_equal(perf_file_open(&f, path, &opt, NULL), 0);
+	close(fd[0]);
+	expect_falling(f, N, SIZE);
+}
+
+static void at_most_four_batches(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct perf_batch *b[5];
+	struct perf_file *f;
+	struct out o = {0};
+	struct err err;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 8000; i++)
+		plain_sample(&o, i, 1, i);
+	f = open_bytes(file_of(&a, 1, &o));
+	for (int i = 0; i < 4; i++)
+		b[i] = next(f);
+	assert_int_equal(perf_file_read(f, &b[4], &err), -ERR_USAGE);
+	perf_batch_release(f, b[1]);
+	b[1] = next(f);
+	assert_int_equal(b[1]->samples->time_ns, 4 * b[0]->n + 1);
+	assert_int_equal(b[0]->samples->time_ns, 1);
+	for (int i = 0; i < 4; i++)
+		perf_batch_release(f, b[i]);
+	drain(f);
+	assert_int_equal(perf_file_stats(f)->samples, 8000);
+	perf_file_close(f);
+}
+
+/* ---- damage ------------------------------------------------------------------------------ */
+
+static struct out hundred(struct perf_event_attr *a)
+{
+	struct out o = {0};
+
+	*a = plain_attr();
+	for (uint64_t i = 1; i <= 100; i++)
+		plain_sample(&o, 0x1000 + i, 1, i);
+	return file_of(a, 1, &o);
+}
+
+enum { PLAIN_SAMPLE = 32 };
+
+static size_t data_offset(const struct out *o)
+{
+	uint64_t off;
+
+	memcpy(&off, o->v + offsetof(struct perfdata_header, data.offset), 8);
+	return off;
+}
+
+/* Killed before it wrote the size of its data. */
+static void interrupted(void **state)
+{
+	struct perf_event_attr a;
+	struct out o = hundred(&a);
+	struct perf_file *f;
+
+	(void)state;
+	memset(o.v + offsetof(struct perfdata_header, data.size), 0, 8);
+	o.v[offsetof(struct perfdata_header, features)] = 0xff; /* promised, never written */
+	o.n -= 5;
+	f = open_bytes(o);
+	assert_int_equal(drain(f), 99);
+	assert_true(perf_file_stats(f)->interrupted);
+	assert_true(perf_file_stats(f)->damaged);
+	assert_int_equal(perf_file_stats(f)->lost_bytes, PLAIN_SAMPLE - 5);
+	assert_string_equal(perf_file_event(f, 0)->name, "cpu-clock:HG");
+	perf_file_close(f);
+}
+
+/* Cut at every byte: all whole samples are there, and what is missing is counted. */
+static void cut_everywhere(void **state)
+{
+	struct perf_event_attr a;
+	struct out whole = hundred(&a);
+	const size_t data = data_offset(&whole);
+
+	(void)state;
+	for (size_t n = 0; n < whole.n; n++) {
+		struct out o = {0};
+		struct perf_file *f;
+		size_t got, want = n > data ? (n - data) / PLAIN_SAMPLE : 0;
+
+		bytes(&o, whole.v, n);
+		f = open_bytes(o);
+		if (!f) {
+			assert_true(n < data);
+			continue;
+		}
+		got = drain(f);
+		assert_int_equal(got, want);
+		assert_true(perf_file_stats(f)->truncated);
+		if (n >= data) {
+			assert_int_equal(perf_file_stats(f)->lost_bytes + got * PLAIN_SAMPLE,
+					 whole.n - data);
+			assert_int_equal(perf_file_note_count(f), 1);
+		}
+		perf_file_close(f);
+	}
+	vec_done(&whole);
+}
+
+/* Each byte of the records changed: no more than the record and its neighbour are lost, and what is
+ * lost is told. */
+static void every_byte_damaged(void **state)
+{
+	static const uint8_t flips[] = {0xff, 0x01, 0x80};
+	struct perf_event_attr a;
+	struct out whole = hundred(&a);
+	const size_t data = data_offset(&whole);
+
+	(void)state;
+	for (size_t at = data; at < data + 4 * PLAIN_SAMPLE; at++) {
+		for (size_t k = 0; k < sizeof flips; k++) {
+			const struct perf_file_stats *s;
+			struct perf_file *f;
+			struct out o = {0};
+
+			bytes(&o, whole.v, whole.n);
+			o.v[at] ^= flips[k];
+			f = open_bytes(o);
+			drain(f);
+			s = perf_file_stats(f);
+			assert_int_equal(s->sample_records, s->samples + s->skipped_samples);
+			/* The size field may be believed when records follow where it points to:
+			 * then what lies between was part of this record. */
+			if ((at - data) % PLAIN_SAMPLE / 2 != 3)
+				assert_true(s->samples >= 98);
+			else
+				assert_true(s->damaged);
+			perf_file_close(f);
+		}
+	}
+	vec_done(&whole);
+}
+
+/* A size of 0 in the middle: found back at the next record. */
+static void resynchronised(void **state)
+{
+	struct perf_event_attr a;
+	struct out o = hundred(&a);
+	struct perf_file *f;
+
+	(void)state;
+	memset(o.v + data_offset(&o) + 50 * PLAIN_SAMPLE + 6, 0, 2);
+	f = open_bytes(o);
+	assert_int_equal(drain(f), 99);
+	assert_int_equal(perf_file_stats(f)->lost_bytes, PLAIN_SAMPLE);
+	assert_true(perf_file_stats(f)->damaged);
+	perf_file_close(f);
+}
+
+/* Types from the future and odd sizes are no damage where something known follows. */
+static void unknown_records(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct perf_file *f;
+	struct out o = {0};
+	size_t r;
+
+	(void)state;
+	plain_sample(&o, 1, 1, 1);
+	r = rec(&o, 200, 0);
+	u64(&o, 0);
+	end(&o, r);
+	r = rec(&o, RECORD_ID_INDEX, 0);
+	u16(&o, 0);
+	end(&o, r);
+	plain_sample(&o, 1, 1, 2);
+	f = open_bytes(file_of(&a, 1, &o));
+	assert_int_equal(drain(f), 2);
+	assert_int_equal(perf_file_stats(f)->skips[PERF_SKIP_UNKNOWN_TYPE], 1);
+	assert_int_equal(perf_file_stats(f)->lost_bytes, 0);
+	assert_false(perf_file_stats(f)->damaged);
+	perf_file_close(f);
+}
+
+/* Strings without end and counts beyond the record. */
+static void bad_records(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct perf_file *f;
+	struct out o = {0};
+	size_t r = rec(&o, PERF_RECORD_COMM, 0);
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		u64(&o, UINT64_MAX);
+	end(&o, r);
+	r = rec(&o, RECORD_CALLCHAIN_DEFERRED, 0);
+	u64(&o, 1);
+	u64(&o, UINT64_MAX / 8 + 2);
+	trailer(&o, 1, 1);
+	end(&o, r);
+	r = rec(&o, PERF_RECORD_FORK, 0);
+	u64(&o, 1);
+	end(&o, r);
+	f = open_bytes(file_of(&a, 1, &o));
+	assert_int_equal(drain(f), 0);
+	assert_int_equal(perf_file_stats(f)->skips[PERF_SKIP_BAD_STRING], 1);
+	assert_int_equal(perf_file_stats(f)->skips[PERF_SKIP_BAD_COUNT], 1);
+	assert_int_equal(perf_file_stats(f)->skips[PERF_SKIP_TOO_SHORT], 1);
+	perf_file_close(f);
+}
+
+/* ---- compression ------------------------------------------------------------------------- */
+
+/* Samples as one zstd frame. `noise` bytes of raw data do not compress. */
+static struct out zstd_samples(size_t n, size_t noise, struct perf_event_attr *a)
+{
+	struct out plain = {0}, packed = {0};
+	uint64_t x = 1;
+	size_t size;
+
+	*a = plain_attr();
+	a->sample_type |= PERF_SAMPLE_RAW;
+	for (size_t i = 1; i <= n; i++) {
+		size_t r = rec(&plain, PERF_RECORD_SAMPLE, 0);
+
+		u64(&plain, i);
+		u64(&plain, 1);
+		u64(&plain, i);
+		u32(&plain, (uint32_t)noise + 4);
+		for (size_t k = 0; k < noise; k += 8, x = x * 6364136223846793005u + 1)
+			u64(&plain, x ^ x >> 29);
+		u32(&plain, 0);
+		end(&plain, r);
+	}
+	assert_int_equal(vec_reserve(&packed, ZSTD_compressBound(plain.n)), 0);
+	size = ZSTD_compress(packed.v, packed.cap, plain.v, plain.n, 1);
+	assert_false(ZSTD_isError(size));
+	packed.n = size;
+	vec_done(&plain);
+	return packed;
+}
+
+/* COMPRESSED records of `piece` bytes each: records within span them. */
+static void compressed(void **state)
+{
+	static const size_t pieces[] = {8, 56, 1000, 60000};
+	struct perf_event_attr a;
+	struct out packed = zstd_samples(500, 600, &a);
+
+	(void)state;
+	for (size_t k = 0; k < sizeof pieces / sizeof *pieces; k++) {
+		for (int type = RECORD_COMPRESSED; type <= RECORD_COMPRESSED2; type += 2) {
+			struct perf_file *f;
+			struct out o = {0};
+
+			for (size_t at = 0; at < packed.n; at += pieces[k]) {
+				size_t n = packed.n - at < pieces[k] ? packed.n - at : pieces[k];
+				size_t r = rec(&o, (uint32_t)type, 0);
+
+				if (type == RECORD_COMPRESSED2)
+					u64(&o, n);
+				bytes(&o, packed.v + at, n);
+				if (type == RECORD_COMPRESSED2)
+					bytes(&o, "\0\0\0\0\0\0\0", -n & 7);
+				end(&o, r);
+				if (at % 3 == 0)
+					header_only(&o, RECORD_FINISHED_ROUND);
+			}
+			f = open_bytes(file_of(&a, 1, &o));
+			assert_int_equal(drain(f), 500);
+			assert_false(perf_file_stats(f)->damaged);
+			assert_true(perf_file_info(f)->is_compressed);
+			perf_file_close(f);
+		}
+	}
+	vec_done(&packed);
+}
+
+/* perf 6.16: one size for all records that were written at once, modulo 2^16, and no padding. The
+ * first says how much follows, the others have wrong data sizes. */
+static void compressed2_overflow(void **state)
+{
+	static const size_t totals[] = {65529, 65535, 100000, 180000};
+	struct perf_event_attr a;
+	struct out packed = zstd_samples(500, 600, &a);
+
+	(void)state;
+	assert_true(packed.n > 250000);
+	for (size_t k = 0; k < sizeof totals / sizeof *totals; k++) {
+		struct perf_file *f;
+		struct out o = {0}, region = {0};
+		size_t at = 0, header = 16;
+		uint16_t size;
+		uint64_t data_size;
+
+		/* The records that were made first, each at most 65535 bytes. */
+		while (region.n < totals[k]) {
+			size_t room = totals[k] - region.n < 65535 ? totals[k] - region.n : 65535;
+			size_t r = rec(&region, RECORD_COMPRESSED2, 0);
+
+			u64(&region, 0xdeadbeefdeadbeef);
+			bytes(&region, packed.v + at, room - header);
+			at += room - header;
+			end(&region, r);
+		}
+		/* Then perf set this in the first of them. */
+		size = (uint16_t)((region.n + 7) & ~7ull);
+		data_size = region.n - header;
+		memcpy(region.v + 6, &size, 2);
+		memcpy(region.v + 8, &data_size, 8);
+		bytes(&o, region.v, region.n);
+		vec_done(&region);
+		header_only(&o, RECORD_FINISHED_ROUND);
+		while (at < packed.n) {
+			size_t n = packed.n - at < 60000 ? packed.n - at : 60000;
+			size_t r = rec(&o, RECORD_COMPRESSED2, 0);
+
+			u64(&o, n);
+			bytes(&o, packed.v + at, n);
+			bytes(&o, "\0\0\0\0\0\0\0", -n & 7);
+			end(&o, r);
+			at += n;
+		}
+		f = open_bytes(file_of(&a, 1, &o));
+		assert_int_equal(drain(f), 500);
+		assert_false(perf_file_stats(f)->damaged);
+		assert_int_equal(perf_file_note_count(f), 1);
+		perf_file_close(f);
+	}
+	vec_done(&packed);
+}
+
+/* A frame that breaks between two good ones costs only itself. */
+static void compressed_damage(void **state)
+{
+	struct perf_event_attr a;
+	struct out packed = zstd_samples(100, 600, &a), o = {0};
+	const struct perf_file_stats *s;
+	struct perf_file *f;
+
+	(void)state;
+	for (int frame = 0; frame < 3; frame++) {
+		for (size_t at = 0; at < packed.n; at += 10000) {
+			size_t n = packed.n - at < 10000 ? packed.n - at : 10000;
+			size_t r = rec(&o, RECORD_COMPRESSED2, 0), start;
+
+			u64(&o, n);
+			start = o.n;
+			bytes(&o, packed.v + at, n);
+			if (frame == 1 && !at)
+				memset(o.v + start + 4, 0xff, 8); /* behind the magic */
+			bytes(&o, "\0\0\0\0\0\0\0", -n & 7);
+			end(&o, r);
+		}
+		header_only(&o, RECORD_FINISHED_ROUND);
+	}
+	f = open_bytes(file_of(&a, 1, &o));
+	drain(f);
+	s = perf_file_stats(f);
+	assert_int_equal(s->samples, 200);
+	assert_true(s->skips[PERF_SKIP_COMPRESSION] > 0);
+	assert_true(s->damaged);
+	perf_file_close(f);
+	vec_done(&packed);
+}
+
+/* ---- payloads outside of records, pipes -------------------------------------------------- */
+
+/* AUXTRACE says how many bytes follow it; they are no records. */
+static void auxtrace_payload(void **state)
+{
+	static const size_t sizes[] = {8, 4096, 3 << 20};
+	struct perf_event_attr a = plain_attr();
+	uint8_t *payload = malloc(3 << 20);
+
+	(void)state;
+	assert_non_null(payload);
+	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+		for (int as_pipe = 0; as_pipe < 2; as_pipe++) {
+			struct perf_file *f;
+			struct out o = {0};
+			size_t r;
+
+			memset(payload, 9, sizes[k]); /* looks like samples */
+			plain_sample(&o, 1, 1, 1);
+			r = rec(&o, RECORD_AUXTRACE, 0);
+			u64(&o, sizes[k]);
+			for (int i = 0; i < 4; i++)
+				u64(&o, 0);
+			end(&o, r);
+			bytes(&o, payload, sizes[k]);
+			plain_sample(&o, 1, 1, 2);
+			f = open_bytes(as_pipe ? pipe_of(&a, 1, &o) : file_of(&a, 1, &o));
+			assert_int_equal(drain(f), 2);
+			assert_false(perf_file_stats(f)->damaged);
+			perf_file_close(f);
+		}
+	}
+	free(payload);
+}
+
+/* A payload larger than what there is is not believed. */
+static void auxtrace_too_large(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct perf_file *f;
+	struct out o = {0};
+	size_t r = rec(&o, RECORD_AUXTRACE, 0);
+
+	(void)state;
+	u64(&o, UINT64_MAX - 7);
+	for (int i = 0; i < 4; i++)
+		u64(&o, 0);
+	end(&o, r);
+	for (uint64_t i = 1; i <= 5; i++)
+		plain_sample(&o, 1, 1, i);
+	f = open_bytes(file_of(&a, 1, &o));
+	assert_int_equal(drain(f), 5);
+	assert_true(perf_file_stats(f)->damaged);
+	perf_file_close(f);
+}
+
+static void feature(struct out *o, uint64_t bit, const struct out *body)
+{
+	size_t r = rec(o, RECORD_HEADER_FEATURE, 0);
+
+	u64(o, bit);
+	bytes(o, body->v, body->n);
+	end(o, r);
+}
+
+/* A pipe of perf 4.14: features before attrs, TRACING_DATA with its payload behind it, an end mark
+ * with a number that is a feature of newer versions, a name that comes last, and junk behind. */
+static void pipe_dialect(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct out o = {0}, body = {0}, whole = {0};
+	struct perf_file *f;
+	struct perf_batch *b;
+	size_t r, size;
+
+	(void)state;
+	bytes(&o, PERFDATA_MAGIC, 8);
+	u64(&o, 16);
+	u32(&body, 16);
+	bytes(&body, "build-host\0\0\0\0\0\0", 16);
+	feature(&o, FEATURE_HOSTNAME, &body);
+	body.n = 0;
+	u32(&body, 1); /* EVENT_DESC of one event */
+	u32(&body, sizeof a);
+	bytes(&body, &a, sizeof a);
+	u32(&body, 1);
+	u32(&body, 16);
+	bytes(&body, "described\0\0\0\0\0\0\0", 16);
+	u64(&body, 10);
+	feature(&o, FEATURE_EVENT_DESC, &body);
+	header_only(&o, RECORD_FINISHED_INIT);
+	body.n = 0;
+	feature(&o, 32, &body); /* the end mark */
+	for (uint64_t id = 10; id <= 20; id += 10) {
+		a.sample_type |= PERF_SAMPLE_IDENTIFIER;
+		r = rec(&o, RECORD_HEADER_ATTR, 0);
+		bytes(&o, &a, sizeof a);
+		u64(&o, id);
+		end(&o, r);
+	}
+	r = rec(&o, RECORD_TRACING_DATA, 0);
+	u32(&o, 64);
+	end(&o, r); /* 12 bytes, as old perf wrote it */
+	for (int i = 0; i < 8; i++)
+		u64(&o, 0x0020000000000009); /* would be samples */
+	r = rec(&o, RECORD_EVENT_UPDATE, 0);
+	u64(&o, EVENT_UPDATE_NAME);
+	u64(&o, 20);
+	str(&o, "updated");
+	end(&o, r);
+	for (uint64_t i = 1; i <= 4; i++) {
+		r = rec(&o, PERF_RECORD_SAMPLE, 0);
+		u64(&o, 10 + i % 2 * 10);
+		u64(&o, 0x401000);
+		u64(&o, 1);
+		u64(&o, i);
+		end(&o, r);
+	}
+	bytes(&whole, o.v, o.n);
+	bytes(&o, "[ perf record: Woken up 1 times to write data ]\n", 48);
+	f = open_bytes(whole);
+	b = next(f);
+	assert_int_equal(b->n, 4);
+	assert_string_equal(b->samples[0].event->name, "updated");
+	assert_string_equal(b->samples[1].event->name, "described");
+	assert_string_equal(perf_file_info(f)->hostname, "build-host");
+	assert_true(perf_file_info(f)->is_pipe);
+	assert_non_null(perf_file_feature(f, FEATURE_TRACING_DATA, &size));
+	assert_int_equal(size, 64);
+	assert_null(perf_file_feature(f, 32, &size));
+	perf_batch_release(f, b);
+	expect_end(f);
+	assert_false(perf_file_stats(f)->damaged);
+	perf_file_close(f);
+
+	f = open_bytes(o);
+	assert_int_equal(drain(f), 4);
+	assert_int_equal(perf_file_stats(f)->lost_bytes, 48);
+	assert_false(perf_file_stats(f)->damaged);
+	assert_int_equal(perf_file_note_count(f), 1);
+	perf_file_close(f);
+	vec_done(&body);
+}
+
+/* What the kernel told it lost, and what it left out on purpose. */
+static void losses(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	const struct perf_file_stats *s;
+	struct perf_file *f;
+	struct out o = {0};
+	size_t r = rec(&o, PERF_RECORD_LOST, 0);
+
+	(void)state;
+	u64(&o, 10);
+	u64(&o, 5);
+	trailer(&o, 1, 1);
+	end(&o, r);
+	for (uint16_t dropped = 0; dropped < 2; dropped++) {
+		r = rec(&o, PERF_RECORD_LOST_SAMPLES, (uint16_t)(dropped << 15));
+		u64(&o, 7);
+		trailer(&o, 1, 1);
+		end(&o, r);
+	}
+	f = open_bytes(file_of(&a, 1, &o));
+	drain(f);
+	s = perf_file_stats(f);
+	assert_int_equal(s->lost_records, 5);
+	assert_int_equal(s->lost_samples, 7);
+	assert_int_equal(s->records, 3);
+	perf_file_close(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rounds),
+		cmocka_unit_test(no_rounds),
+		cmocka_unit_test(records_without_time),
+		cmocka_unit_test(no_sample_id_all),
+		cmocka_unit_test(larger_than_the_window),
+		cmocka_unit_test(at_most_four_batches),
+		cmocka_unit_test(interrupted),
+		cmocka_unit_test(cut_everywhere),
+		cmocka_unit_test(every_byte_damaged),
+		cmocka_unit_test(resynchronised),
+		cmocka_unit_test(unknown_records),
+		cmocka_unit_test(bad_records),
+		cmocka_unit_test(compressed),
+		cmocka_unit_test(compressed2_overflow),
+		cmocka_unit_test(compressed_damage),
+		cmocka_unit_test(auxtrace_payload),
+		cmocka_unit_test(auxtrace_too_large),
+		cmocka_unit_test(pipe_dialect),
+		cmocka_unit_test(losses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
