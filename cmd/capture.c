@@ -364,7 +364,7 @@ static void print_summary(const struct args *a, const struct capture_result *r)
 		fprintf(stderr, " (and %llu records about processes)",
 			(unsigned long long)r->lost_sideband);
 	if (r->user_stacks)
-		fprintf(stderr, ", %.1f %% stacks cut at %u bytes",
+		fprintf(stderr, ", %.1f %% of the stack copies full at %u bytes",
 			100.0 * (double)r->truncated_stacks / (double)r->user_stacks,
 			r->stack_bytes);
 	fprintf(stderr, ", ");

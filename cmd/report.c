@@ -100,6 +100,21 @@ static void text_share(FILE *out, const char *what, uint64_t part, uint64_t whol
 		fprintf(out, "  %-34s %10" PRIu64 "  %5.1f %%\n", what, part, percent(part, whole));
 }
 
+/* "symtab of PATH, dynsym of PATH": the module's own path stands in the line already. */
+static void text_source(const char *source, const char *path, FILE *out)
+{
+	size_t n = strlen(path);
+	const char *of;
+
+	while ((of = strstr(source, " of "))) {
+		bool own = !strncmp(of + 4, path, n) && (of[4 + n] == ',' || !of[4 + n]);
+
+		fprintf(out, "%.*s", (int)(of - source) + (own ? 0 : 4), source);
+		source = of + 4 + (own ? n : 0);
+	}
+	fputs(source, out);
+}
+
 static void text_modules(const struct pipeline *p, FILE *out)
 {
 	size_t n, i;
@@ -111,8 +126,9 @@ static void text_modules(const struct pipeline *p, FILE *out)
 		enum sym_miss miss = symbolizer_miss(p->symbolizer, w[i].dso);
 		const char *source = symbolizer_source(p->symbolizer, w[i].dso);
 
-		fprintf(out, "  %5.1f %%  %-50s %s%s%s\n", percent(w[i].samples, total),
-			w[i].dso->path, source, *source && miss ? "; " : "",
+		fprintf(out, "  %5.1f %%  %-50s ", percent(w[i].samples, total), w[i].dso->path);
+		text_source(source, w[i].dso->path, out);
+		fprintf(out, "%s%s\n", *source && miss ? "; " : "",
 			miss ? sym_miss_text(miss) : "");
 	}
 	if (n > 40)

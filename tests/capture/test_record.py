@@ -96,7 +96,7 @@ p = capture("-F", 499, "-o", "small.data", "--call-graph", "dwarf,1024", "--", l
 d = PerfData("small.data")
 full = sum(s.dyn == 1024 == len(s.stack) for s in d.samples())
 share = 100 * full / p.n_samples
-tap.check(f"{share:.1f} % stacks cut at 1024 bytes" in p.stderr and full > 0,
+tap.check(f"{share:.1f} % of the stack copies full at 1024 bytes" in p.stderr and full > 0,
           "--call-graph dwarf,1024: the share of full dumps is told", p.stderr)
 p = capture("-e", "cs,page-faults:u", "-e", "task-clock", "-c", 1000, "-o", "ev.data", "--", load, "spin", 0.3)
 d = PerfData("ev.data")
