@@ -26,7 +26,7 @@ struct out {
 	size_t n, cap;
 };
 
-static inline void bytes(struct out *o, const void *p, size_t n)
+static __attribute__((noinline, unused)) void bytes(struct out *o, const void *p, size_t n)
 {
 	assert_int_equal(vec_reserve(o, o->n + n + 1), 0);
 	if (n)
