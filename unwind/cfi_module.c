@@ -168,16 +168,10 @@ static bool trampoline_row(const struct cfi_module *cm, uint64_t vaddr, struct c
 
 /* A row made up from the size of a Go frame. Callers keep no registers but the frame pointer, which
  * is saved next to the return address on x86-64 when there is a frame at all. */
-static bool go_row(const struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row, bool *is_root)
+static void go_row(const struct arch *arch, uint64_t size, struct cfi_row *row)
 {
-	const struct arch *arch = cm->arch;
 	bool pushes_ra = arch->ra == arch->pc;
-	uint64_t size;
-	enum go_frame frame = go_table_find(&cm->go, vaddr, &size);
 
-	*is_root = frame == GO_FRAME_ROOT;
-	if (frame != GO_FRAME_SIZE)
-		return false;
 	*row = (struct cfi_row){.cfa_how = CFI_CFA_REG,
 				.cfa_reg = arch->sp,
 				.cfa_off = (int64_t)size + (pushes_ra ? arch->word_bytes : 0),
@@ -190,16 +184,34 @@ static bool go_row(const struct cfi_module *cm, uint64_t vaddr, struct cfi_row *
 			.off = pushes_ra ? -(int64_t)arch->word_bytes : -(int64_t)size};
 	if (arch->e_machine == EM_X86_64 && size)
 		row->regs[arch->fp] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = -16};
-	return true;
+}
+
+/* The same as row_find() for Go functions. */
+static enum rule_kind go_row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row)
+{
+	uint64_t size;
+
+	switch (go_table_find(&cm->go, vaddr, &size)) {
+	case GO_FRAME_NONE:
+		break;
+	case GO_FRAME_SIZE:
+		go_row(cm->arch, size, row);
+		return RULE_FULL;
+	case GO_FRAME_ROOT:
+		return RULE_END;
+	case GO_FRAME_SWITCH:
+		return RULE_STACK_SWITCH;
+	}
+	return RULE_NO_CFI;
 }
 
 /* RULE_FULL and a row, or the kind that says why there is none. *how: what the row comes from. */
 static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row,
 			       enum frame_how *how)
 {
+	enum rule_kind kind = RULE_NO_CFI;
 	struct cfi_fde fde;
 	int rc = cfi_index_find(&cm->eh, vaddr, &fde);
-	bool is_root = false;
 
 	*how = FRAME_CFI;
 	if (rc == 0) {
@@ -207,16 +219,16 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 			return RULE_END;
 		if (trampoline_row(cm, vaddr, row))
 			return RULE_FULL;
-		*how = FRAME_GO_TABLE;
-		if (go_row(cm, vaddr, row, &is_root))
-			return RULE_FULL;
-		if (is_root)
-			return RULE_END;
-		*how = FRAME_CFI;
-		if (!cm->debug_opened)
-			debug_frame_open(cm);
-		rc = cfi_index_find(&cm->debug, vaddr, &fde);
+		kind = go_row_find(cm, vaddr, row);
 	}
+	if (kind != RULE_NO_CFI) {
+		*how = FRAME_GO_TABLE;
+		return kind;
+	}
+	if (rc == 0 && !cm->debug_opened)
+		debug_frame_open(cm);
+	if (rc == 0)
+		rc = cfi_index_find(&cm->debug, vaddr, &fde);
 	if (rc <= 0)
 		return RULE_NO_CFI;
 	return cfi_row_find(&fde, cm->arch, vaddr, row) ? RULE_FULL : RULE_BAD_CFI;

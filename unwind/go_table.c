@@ -33,14 +33,18 @@ static const struct go_layout layouts[] = {
 	 .flags_at = 37},
 };
 
-/* runtime/symtab.go funcFlag: the outermost frame; a function that sets the stack pointer, which
- * ends what can be known about the stack it came from. */
+/* runtime/symtab.go funcFlag. */
 enum { FLAG_TOP_FRAME = 1, FLAG_SP_WRITE = 2 };
 
 /* The same for versions that have no flags. */
-static const char *const roots[] = {
-	"runtime.goexit",      "runtime.mstart",    "runtime.rt0_go",	  "runtime.mcall",
-	"runtime.systemstack", "runtime.morestack", "runtime.asmcgocall", "runtime.cgocallback",
+static const struct {
+	const char *name;
+	enum go_frame kind;
+} special_names[] = {
+	{"runtime.goexit", GO_FRAME_ROOT},	  {"runtime.mstart", GO_FRAME_ROOT},
+	{"runtime.rt0_go", GO_FRAME_ROOT},	  {"runtime.mcall", GO_FRAME_SWITCH},
+	{"runtime.systemstack", GO_FRAME_SWITCH}, {"runtime.morestack", GO_FRAME_SWITCH},
+	{"runtime.asmcgocall", GO_FRAME_SWITCH},  {"runtime.cgocallback", GO_FRAME_SWITCH},
 };
 
 static struct buf table_buf(const struct go_table *t, uint64_t off)
@@ -173,21 +177,25 @@ static bool func_find(const struct go_table *t, uint64_t vaddr, uint64_t *start,
 	return buf_ok(&b) && *start <= vaddr;
 }
 
-static bool is_root(const struct go_table *t, struct buf after_entry, uint32_t name_off)
+/* What is special about a function: ROOT, SWITCH, or SIZE for nothing. */
+static enum go_frame special_kind(const struct go_table *t, struct buf after_entry,
+				  uint32_t name_off)
 {
 	struct buf b = table_buf(t, t->names_off + name_off);
 	const char *name = buf_cstr(&b);
+	uint8_t flags = 0;
 	size_t i;
 
 	if (t->layout->flags_at) {
 		buf_skip(&after_entry, t->layout->flags_at);
-		if (buf_u8(&after_entry) & (FLAG_TOP_FRAME | FLAG_SP_WRITE))
-			return true;
+		flags = buf_u8(&after_entry);
 	}
-	for (i = 0; name && i < sizeof roots / sizeof *roots; i++)
-		if (!strcmp(name, roots[i]))
-			return true;
-	return false;
+	if (flags & FLAG_TOP_FRAME)
+		return GO_FRAME_ROOT;
+	for (i = 0; name && i < sizeof special_names / sizeof *special_names; i++)
+		if (!strcmp(name, special_names[i].name))
+			return special_names[i].kind;
+	return flags & FLAG_SP_WRITE ? GO_FRAME_SWITCH : GO_FRAME_SIZE;
 }
 
 /* The value at `pc` of a table of (zigzag value delta, pc delta) that begins with -1 at `start`. */
@@ -216,6 +224,7 @@ enum go_frame go_table_find(const struct go_table *t, uint64_t vaddr, uint64_t *
 {
 	uint64_t start, info_off, pcsp;
 	struct buf b, after_entry;
+	enum go_frame kind;
 	uint32_t name_off;
 	int64_t value;
 
@@ -229,8 +238,9 @@ enum go_frame go_table_find(const struct go_table *t, uint64_t vaddr, uint64_t *
 	pcsp = buf_u32(&b);
 	if (!buf_ok(&b))
 		return GO_FRAME_NONE;
-	if (is_root(t, after_entry, name_off))
-		return GO_FRAME_ROOT;
+	kind = special_kind(t, after_entry, name_off);
+	if (kind != GO_FRAME_SIZE)
+		return kind;
 	if (!pcsp || !value_at(t, t->pcs_off + pcsp, start, vaddr, &value) || value < 0)
 		return GO_FRAME_NONE;
 	*size = (uint64_t)value;

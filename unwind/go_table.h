@@ -26,9 +26,10 @@ struct go_table {
 void go_table_open(struct go_table *t, struct elf_image *img);
 
 enum go_frame {
-	GO_FRAME_NONE, /* no Go function, or the table is damaged */
-	GO_FRAME_SIZE, /* the stack pointer is *size bytes below where it was on entry */
-	GO_FRAME_ROOT, /* the first function of its stack: goroutine, thread, or after a switch */
+	GO_FRAME_NONE,	 /* no Go function, or the table is damaged */
+	GO_FRAME_SIZE,	 /* the stack pointer is *size bytes below where it was on entry */
+	GO_FRAME_ROOT,	 /* the first function of a goroutine or thread */
+	GO_FRAME_SWITCH, /* sets the stack pointer: its caller may be on another stack */
 };
 
 enum go_frame go_table_find(const struct go_table *t, uint64_t vaddr, uint64_t *size);

@@ -77,7 +77,10 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
 	if (!memory_read_stack(&w->memory, c->fp, &fp) ||
 	    !memory_read_stack(&w->memory, c->fp + word, &ra)) {
 		stop = walk_read_stop(w, c->fp + word);
-		return stop == UNWIND_STOP_TRUNCATED_STACK ? stop : otherwise;
+		/* After a stack switch it is the other stack that the frame pointer points to. */
+		if (stop == UNWIND_STOP_TRUNCATED_STACK && otherwise != UNWIND_STOP_END)
+			return stop;
+		return otherwise;
 	}
 	if (w->arch->code_bits < 64)
 		ra &= (1ull << w->arch->code_bits) - 1;
@@ -96,10 +99,9 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
 			     const struct map *map)
 {
 	static const enum unwind_stop stops[] = {
-		[RULE_NO_CFI] = UNWIND_STOP_NO_CFI,
-		[RULE_BAD_CFI] = UNWIND_STOP_BAD_CFI,
-		[RULE_NO_BINARY] = UNWIND_STOP_NO_BINARY,
-		[RULE_NO_MAP] = UNWIND_STOP_NO_MAP,
+		[RULE_NO_CFI] = UNWIND_STOP_NO_CFI,	  [RULE_BAD_CFI] = UNWIND_STOP_BAD_CFI,
+		[RULE_NO_BINARY] = UNWIND_STOP_NO_BINARY, [RULE_NO_MAP] = UNWIND_STOP_NO_MAP,
+		[RULE_STACK_SWITCH] = UNWIND_STOP_END,
 	};
 	enum unwind_stop stop = stops[kind];
 	bool innermost = !c->is_return_address;

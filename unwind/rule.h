@@ -25,6 +25,7 @@ enum rule_kind {
 	RULE_BAD_CFI,
 	RULE_NO_BINARY,
 	RULE_NO_MAP,
+	RULE_STACK_SWITCH, /* the caller may be on another stack, then this one ends here */
 };
 
 /* Flags of RULE_SHAPED. base = value of `reg`. */

@@ -155,7 +155,7 @@ static void check_sizes(struct elf_image *img, uint64_t text, bool has_flags)
 	assert_int_equal(go_table_find(&t, text + 0xff, &size), GO_FRAME_SIZE);
 	assert_int_equal(go_table_find(&t, text + 0x100, &size), GO_FRAME_ROOT);
 	assert_int_equal(go_table_find(&t, text + 0x2ff, &size),
-			 has_flags ? GO_FRAME_ROOT : GO_FRAME_SIZE);
+			 has_flags ? GO_FRAME_SWITCH : GO_FRAME_SIZE);
 	assert_int_equal(go_table_find(&t, text + 0x300, &size), GO_FRAME_NONE);
 	elf_image_close(img);
 }

@@ -271,7 +271,7 @@ static int compare_go(const struct compare *c, struct elf_image *img)
 			got = go_table_find(&go, pc, &size);
 			/* Roots: undefined return addresses there, functions that switch stacks
 			 * only here. */
-			if (got == GO_FRAME_ROOT)
+			if (got == GO_FRAME_ROOT || got == GO_FRAME_SWITCH)
 				continue;
 			if (got == GO_FRAME_SIZE && row.cfa_off == (int64_t)size + 8)
 				continue;
