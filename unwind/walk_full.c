@@ -11,7 +11,6 @@ struct step {
 	uint64_t cfa;
 	uint64_t bias; /* runtime address minus vaddr of the module */
 	bool first;
-	bool interrupted; /* the sample's own frame, or one that a signal interrupted */
 	uint64_t missing; /* the address that could not be read */
 };
 
@@ -139,15 +138,9 @@ static enum unwind_stop full_step(struct step *st)
 	const struct arch *arch = st->w->arch;
 	enum unwind_stop stop = cfa_find(st);
 	uint64_t sp = st->in->v[arch->sp], ip;
-	bool stands_still;
 
 	if (stop != WALK_ON)
 		return stop;
-	/* A call takes stack, unless the return address stays in a register: then only the
-	 * innermost function can be without a frame. */
-	stands_still = st->cfa == sp && arch->ra != arch->pc && st->interrupted;
-	if (st->cfa <= sp && !stands_still && !st->rule->is_signal_frame)
-		return UNWIND_STOP_LOOP;
 	stop = registers_find(st);
 	if (stop != WALK_ON)
 		return stop;
@@ -156,6 +149,11 @@ static enum unwind_stop full_step(struct step *st)
 	ip = st->out->v[st->rule->ra_reg];
 	if (arch->code_bits < 64)
 		ip &= (1ull << arch->code_bits) - 1;
+	/* A call takes stack, unless the return address is in a register: in functions without a
+	 * frame on processors with a link register, in vfork. Then at least the pc changes. */
+	if (!st->rule->is_signal_frame &&
+	    (st->cfa < sp || (st->cfa == sp && ip == st->in->v[arch->pc])))
+		return UNWIND_STOP_LOOP;
 	st->out->v[arch->pc] = ip;
 	st->out->known |= 1ull << arch->pc;
 	return ip ? WALK_ON : UNWIND_STOP_END;
@@ -196,7 +194,6 @@ enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
 		uint64_t ip = in->v[w->arch->pc], lookup_ip = ip - c.is_return_address;
 		struct step st = {.w = w, .in = in, .out = out, .first = first};
 
-		st.interrupted = !c.is_return_address;
 		e = walk_rule(w, lookup_ip, &own);
 		if (e->rule.flags & RULE_SIGNAL)
 			c.is_return_address = false;
