@@ -21,6 +21,18 @@ int args_u64(const char *option, const char *text, uint64_t max, uint64_t *ret, 
 	return 0;
 }
 
+int args_address(const char *option, const char *text, uint64_t *ret, struct err *err)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 16);
+	if (!isxdigit((unsigned char)text[0]) || *end || errno)
+		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is no hexadecimal address", option,
+			       text);
+	return 0;
+}
+
 /* The next item of a comma-separated list into item[]; false at the end. Too long items are cut,
  * which then fail to parse as numbers. */
 static bool next_item(const char **text, char *item, size_t size)

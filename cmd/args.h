@@ -10,6 +10,8 @@
 
 /* Decimal (or 0x) number up to max. `option` is for the message: "--max-stack". */
 int args_u64(const char *option, const char *text, uint64_t max, uint64_t *ret, struct err *err);
+/* Hexadecimal, with or without 0x, as script prints addresses. */
+int args_address(const char *option, const char *text, uint64_t *ret, struct err *err);
 /* "1,2,3" */
 int args_filter_numbers(const char *option, const char *text, bool tids, struct sample_filter *f,
 			struct err *err);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/args.h"
+#include "cmd/explain.h"
 #include "cmd/pipeline.h"
 #include "cmd/report.h"
 
@@ -25,7 +26,8 @@ struct resolve {
 	const char *time;
 	VEC(const char *) debug_dirs;
 	enum stats_form stats;
-	bool strict, quiet, header_only;
+	uint64_t explain_ip;
+	bool strict, quiet, header_only, explain;
 };
 
 /* The one global: a signal handler can reach nothing else. */
@@ -55,6 +57,7 @@ enum option_id {
 	O_CPU,
 	O_DEBUG_DIR,
 	O_EVENT,
+	O_EXPLAIN,
 	O_HEADER,
 	O_INLINE,
 	O_JIT,
@@ -86,6 +89,7 @@ static const struct option long_options[] = {
 	{"cpu", required_argument, NULL, O_CPU},
 	{"debug-dir", required_argument, NULL, O_DEBUG_DIR},
 	{"event", required_argument, NULL, O_EVENT},
+	{"explain", required_argument, NULL, O_EXPLAIN},
 	{"format", required_argument, NULL, 'f'},
 	{"header", no_argument, NULL, O_HEADER},
 	{"header-only", no_argument, NULL, O_HEADER},
@@ -151,6 +155,8 @@ static const char help_text[] =
 	"  -k, --vmlinux FILE  --kallsyms FILE    kernel symbols\n"
 	"running:\n"
 	"      --stats[=json]     on stderr: how stacks ended, what has no names and why\n"
+	"      --explain ADDR     instead of a profile: all that led to the name of an address of "
+	"script\n"
 	"      --strict           any loss, also while recording, makes the exit status 1\n"
 	"  -j, --jobs N           threads (default: all processors)\n"
 	"  -q, --quiet            no notes on stderr\n"
@@ -263,6 +269,10 @@ static int set_option(struct resolve *r, int id, struct err *err)
 	case O_EVENT:
 		filter->event = r->output.event = optarg;
 		return 0;
+	case O_EXPLAIN:
+		r->explain = true;
+		r->pipeline.keep |= PROFILE_KEEP_IPS;
+		return args_address("--explain", optarg, &r->explain_ip, err);
 	case O_HEADER:
 		r->header_only = true;
 		return 0;
@@ -334,7 +344,7 @@ static int finish_options(struct resolve *r, struct err *err)
 			       "no format has this suffix; name one with -f (see --help)");
 	if (!r->format)
 		r->format = output_formats[0];
-	r->pipeline.keep = r->format->keep;
+	r->pipeline.keep |= r->format->keep;
 	if (r->output.with_pid)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS;
 	if (r->output.with_tid)
@@ -504,7 +514,11 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 	if (!rc)
 		rc = pipeline_symbolize(p, &r->pipeline, err);
 	start = seconds_now();
-	if (!rc)
+	if (!rc && r->explain && !explain_address(p, r->explain_ip, stdout))
+		rc = err_set(err, ERR_NOT_FOUND, r->pipeline.input,
+			     "no stack holds the address %#llx (as script prints it)",
+			     (unsigned long long)r->explain_ip);
+	else if (!rc && !r->explain)
 		rc = write_result(r, p->profile, err);
 	if (rc)
 		return rc;

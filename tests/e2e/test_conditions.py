@@ -86,7 +86,14 @@ text, s = resolve("good.data")
 tap.check(any("build id" in m["missing_reason"] for m in s["modules"] if m["path"].endswith("/program")),
           "changed binary: build id differs", s["modules"])
 tap.check("handler_spin" not in text, "changed binary: its names are not used")
+script = run([RESOLVE, "-q", "-f", "script", "--no-inline", "good.data"]).stdout
+ip = next(l.split()[0] for l in script.splitlines() if l.startswith("\t") and "/program)" in l)
+out = run([RESOLVE, "-q", "--explain", ip, "good.data"]).stdout
+tap.check("program: build id differs" in out and "no-buildid-cache" in out, "--explain: what was tried, and why not", out)
 os.replace("program.away", "program")
+out = run([RESOLVE, "-q", "--explain", ip, "good.data"]).stdout
+tap.check(re.search(r"symbol +\w+\+0x", out) and "program: found" in out, "--explain: the symbol", out)
+fails("--explain of a stranger", [RESOLVE, "-q", "--explain", "12", "good.data"], 2, "0x12")
 
 tap.check(run([RESOLVE, "--count", "samples", "good.data"]).stdout != whole
           and sum(folded(run([RESOLVE, "--count", "samples", "good.data"]).stdout).values()) == stats["samples"],

@@ -1,0 +1,99 @@
+/* explain.c - --explain ADDR. */
+#include "cmd/explain.h"
+
+#include <inttypes.h>
+
+static void explain_image(const char *what, const struct elf_image *img, enum module_miss miss,
+			  FILE *out)
+{
+	const struct build_id *id = img ? elf_image_build_id(img) : NULL;
+	unsigned i;
+
+	fprintf(out, "  %-10s %s", what, img ? elf_image_path(img) : module_miss_text(miss));
+	for (i = 0; id && i < id->size; i++)
+		fprintf(out, "%s%02x", i ? "" : ", build id ", id->bytes[i]);
+	fputc('\n', out);
+}
+
+static void explain_module(const struct pipeline *p, const struct dso *dso, FILE *out)
+{
+	struct module *m = modules_get(p->modules, dso);
+	size_t i;
+
+	fprintf(out, "  %-10s %s", "dso", dso->path);
+	for (i = 0; i < dso->build_id.size; i++)
+		fprintf(out, "%s%02x", i ? "" : ", recorded build id ", dso->build_id.bytes[i]);
+	fputc('\n', out);
+	if (!m)
+		return;
+	module_debug(p->modules, m);
+	explain_image("image", m->image, m->image_miss, out);
+	explain_image("debug file", m->debug, m->debug_miss, out);
+	if (m->alt)
+		explain_image("alt file", m->alt, 0, out);
+	if (m->mini)
+		explain_image("minidebug", m->mini, 0, out);
+	for (i = 0; i < module_tried_count(m); i++)
+		fprintf(out, "  %-10s %s\n", i ? "" : "tried", module_tried(m, i));
+}
+
+static void explain_map(const struct map *map, uint64_t lookup_ip, uint64_t off, FILE *out)
+{
+	if (!map) {
+		fprintf(out, "  %-10s none holds this address\n", "mapping");
+		return;
+	}
+	fprintf(out, "  %-10s %#" PRIx64 "-%#" PRIx64 " from file offset %#" PRIx64 "\n", "mapping",
+		map->start, map->end, map->pgoff);
+	fprintf(out, "  %-10s %#" PRIx64 ", in the file at %#" PRIx64 "\n", "looked up", lookup_ip,
+		off);
+}
+
+static void explain_names(const struct pipeline *p, const struct profile_location *l, FILE *out)
+{
+	const struct profile *pr = p->profile;
+	uint32_t i;
+
+	if (l->symbol)
+		fprintf(out, "  %-10s %s+%#" PRIx64 "\n", "symbol",
+			strtab_get(&pr->strings, l->symbol), l->symbol_offset);
+	else
+		fprintf(out, "  %-10s none: %s\n", "symbol", sym_miss_text(l->miss));
+	for (i = 0; i < l->n_lines; i++) {
+		const struct profile_line *line = &pr->lines.v[l->first_line + i];
+		const struct profile_function *f = &pr->functions.v[line->function];
+
+		fprintf(out, "  %-10s %s", i ? "" : "lines", strtab_get(&pr->strings, f->name));
+		if (f->file)
+			fprintf(out, " %s:%" PRIu32, strtab_get(&pr->strings, f->file), line->line);
+		fprintf(out, "%s\n", i + 1 < l->n_lines ? " (inlined)" : "");
+	}
+}
+
+size_t explain_address(const struct pipeline *p, uint64_t ip, FILE *out)
+{
+	const struct profile *pr = p->profile;
+	size_t i, found = 0;
+
+	for (i = 0; i < pr->locations.n; i++) {
+		const struct profile_location *l = &pr->locations.v[i];
+		const struct profile_mapping *m = &pr->mappings.v[l->mapping];
+
+		/* script shows return addresses of unwound frames minus one, recorded ones as they
+		 * are */
+		if (l->ip != ip && l->ip - l->is_return_address != ip)
+			continue;
+		found++;
+		fprintf(out, "%#" PRIx64 ": %s, found by: %s\n", l->ip,
+			l->is_return_address ? "return address" : "address of an instruction",
+			frame_how_text(l->how));
+		explain_map(m->map, l->ip - l->is_return_address, l->off, out);
+		if (m->dso) {
+			explain_module(p, m->dso, out);
+			fprintf(out, "  %-10s %s\n", "names from",
+				symbolizer_source(p->symbolizer, m->dso));
+		}
+		explain_names(p, l, out);
+	}
+	return found;
+}
