@@ -148,24 +148,23 @@ int advice_open_failed(struct err *err, int errnum, const struct advice_open *w)
 	}
 }
 
-int advice_map_failed(struct err *err, int errnum, size_t n_rings, size_t ring_bytes, size_t n_side,
-		      size_t side_bytes)
+int advice_map_failed(struct err *err, int errnum, const struct advice_map *w)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t need_kb = (n_rings * (ring_bytes + page) + n_side * (side_bytes + page)) / 1024;
-	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), n_cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+	size_t need_kb =
+		(w->n_rings * (w->ring_bytes + page) + w->n_side * (w->side_bytes + page)) / 1024;
 	struct advice_rights r;
 
 	if (errnum != EPERM)
 		return err_set(err, errnum == ENOMEM ? ERR_NOMEM : ERR_IO, NULL,
-			       "map %zu rings of %zu KiB: %s", n_rings, ring_bytes / 1024,
+			       "map %zu rings of %zu KiB: %s", w->n_rings, w->ring_bytes / 1024,
 			       strerror(errnum));
 	advice_rights_read(&r);
 	return err_set(err, ERR_PERMISSION, NULL,
 		       "map %zu rings of %zu KiB: EPERM: %zu KiB are needed; this user may lock "
-		       "kernel.perf_event_mlock_kb (%ld) x %ld CPUs plus ulimit -l (%ld) KiB, less "
+		       "kernel.perf_event_mlock_kb (%ld) x %zu CPUs plus ulimit -l (%ld) KiB, less "
 		       "what other recordings use; use a smaller -m, or: "
 		       "sudo sysctl kernel.perf_event_mlock_kb=%zu",
-		       n_rings, ring_bytes / 1024, need_kb, r.mlock_kb, n_cpus, r.memlock_kb,
-		       (need_kb + (size_t)n_cpus - 1) / (size_t)n_cpus + (size_t)r.mlock_kb);
+		       w->n_rings, w->ring_bytes / 1024, need_kb, r.mlock_kb, n_cpus, r.memlock_kb,
+		       (need_kb + n_cpus - 1) / n_cpus + (size_t)r.mlock_kb);
 }

@@ -32,8 +32,12 @@ struct advice_open {
 
 /* Fills *err for a perf_event_open() that failed with errnum. Returns the negative code. */
 int advice_open_failed(struct err *err, int errnum, const struct advice_open *what);
-/* The same for mapping n_rings rings of ring_bytes (and as many small ones of side_bytes). */
-int advice_map_failed(struct err *err, int errnum, size_t n_rings, size_t ring_bytes, size_t n_side,
-		      size_t side_bytes);
+struct advice_map {
+	size_t n_rings, ring_bytes; /* for samples */
+	size_t n_side, side_bytes;  /* for the sideband */
+};
+
+/* The same for mmap() of the rings. */
+int advice_map_failed(struct err *err, int errnum, const struct advice_map *what);
 
 #endif

@@ -1,6 +1,7 @@
 /* drain.c - moves records from the rings to the stream. */
 #include "capture/drain.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -33,15 +34,15 @@ static void count_sample(struct drain *d, const struct sample_facts *f)
 
 static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 {
-	static const struct sample_layout unknown;
 	uint32_t event = hash_get(&d->session->by_id, sample_id(rec, n));
 	uint8_t *to = stream_reserve(d->stream, n);
 	struct sample_facts facts;
 
+	assert(event !=
+	       HASH_NONE); /* every id of a ring belongs to a counter that was opened for it */
 	if (!to)
 		return -1;
-	n = sample_pack(event == HASH_NONE ? &unknown : &d->session->layouts[event], rec, n, to,
-			&facts);
+	n = sample_pack(&d->session->layouts[event], rec, n, to, &facts);
 	stream_commit(d->stream, n);
 	count_sample(d, &facts);
 	return 0;
@@ -81,6 +82,7 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	return d->held.failed ? -1 : 0;
 }
 
+/* 0 when the ring is empty, 1 when the stream has no room for the rest, or negative. */
 static int drain_ring(struct drain *d, enum ring_kind kind, struct ring *r, struct err *err)
 {
 	uint64_t head = ring_head(r), released = r->pos;
@@ -108,7 +110,7 @@ static int drain_ring(struct drain *d, enum ring_kind kind, struct ring *r, stru
 			ring_release(r);
 			released = r->pos;
 			if (kind == RING_SAMPLES && stream_is_full(d->stream))
-				return 0;
+				return 1;
 		}
 	}
 	ring_release(r);
@@ -129,23 +131,17 @@ int drain_sideband(struct drain *d, struct err *err)
 int drain_all(struct drain *d, bool *ret_complete, struct err *err)
 {
 	struct ring_set *set = &d->session->sets[RING_SAMPLES];
+	size_t n = set->cpus.cpus.n, first = d->turn++ % n;
 	int rc = drain_sideband(d, err);
 
-	*ret_complete = true;
-	for (size_t slot = 0; slot < set->cpus.cpus.n && !rc; slot++) {
-		struct ring *r = &set->rings[slot].ring;
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct ring *r = &set->rings[(first + i) % n].ring;
 
-		if (!r->control)
-			continue;
-		if (stream_is_full(d->stream)) {
-			*ret_complete = false;
-			break;
-		}
-		rc = drain_ring(d, RING_SAMPLES, r, err);
+		if (r->control)
+			rc = stream_is_full(d->stream) ? 1 : drain_ring(d, RING_SAMPLES, r, err);
 	}
-	if (!rc && stream_is_full(d->stream))
-		*ret_complete = false;
-	return rc;
+	*ret_complete = !rc;
+	return rc < 0 ? rc : 0;
 }
 
 int drain_release_held(struct drain *d, struct err *err)

@@ -17,6 +17,7 @@ struct drain {
 	struct capture_result *result; /* counts go here */
 	uint64_t first_sample_ns, last_sample_ns;
 	uint64_t lost_told; /* sum of PERF_RECORD_LOST from the sample rings */
+	size_t turn;	    /* which ring comes first: without room for all, each has its turn */
 	bool holding;	    /* sideband records wait in `held` until the synthesized ones are out */
 	struct bytes held;
 	uint8_t scratch[UINT16_MAX + 1]; /* a record that straddles the end of its ring */

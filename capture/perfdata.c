@@ -75,22 +75,6 @@ static int write_at(struct perfdata *f, const void *p, size_t n, uint64_t off, s
 	return 0;
 }
 
-static void put_header(struct bytes *b, uint64_t attrs_off, size_t n_events, uint64_t data_off,
-		       uint64_t data_bytes, const uint64_t bits[4])
-{
-	struct perfdata_header h = {
-		.size = sizeof h,
-		.attr_size = sizeof(struct attr_entry),
-		.attrs = {attrs_off, n_events * sizeof(struct attr_entry)},
-		.data = {data_off, data_bytes},
-	};
-
-	memcpy(h.magic, PERFDATA_MAGIC, sizeof h.magic);
-	if (bits)
-		memcpy(h.features, bits, sizeof h.features);
-	bytes_put(b, &h, sizeof h);
-}
-
 static uint64_t attrs_offset(const struct perfdata_facts *facts)
 {
 	uint64_t off = sizeof(struct perfdata_header);
@@ -98,6 +82,21 @@ static uint64_t attrs_offset(const struct perfdata_facts *facts)
 	for (size_t i = 0; i < facts->n_events; i++)
 		off += facts->events[i].n_ids * sizeof(uint64_t);
 	return off;
+}
+
+/* Without feature bits. */
+static struct perfdata_header make_header(const struct perfdata *f,
+					  const struct perfdata_facts *facts, uint64_t data_bytes)
+{
+	struct perfdata_header h = {
+		.size = sizeof h,
+		.attr_size = sizeof(struct attr_entry),
+		.attrs = {attrs_offset(facts), facts->n_events * sizeof(struct attr_entry)},
+		.data = {f->data_off, data_bytes},
+	};
+
+	memcpy(h.magic, PERFDATA_MAGIC, sizeof h.magic);
+	return h;
 }
 
 static void put_attrs(struct bytes *b, const struct perfdata_facts *facts)
@@ -138,15 +137,16 @@ static void put_first_records(struct bytes *b, const struct perfdata_facts *fact
 
 int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struct err *err)
 {
-	uint64_t attrs_off = attrs_offset(facts);
 	struct bytes first = {0}, b = {0};
+	struct perfdata_header h;
 	int rc;
 
-	f->data_off = attrs_off + facts->n_events * sizeof(struct attr_entry);
+	f->data_off = attrs_offset(facts) + facts->n_events * sizeof(struct attr_entry);
 	f->size_field_off = offsetof(struct perfdata_header, data.size);
 	put_first_records(&first, facts);
 	f->data_bytes = first.vec.n;
-	put_header(&b, attrs_off, facts->n_events, f->data_off, f->data_bytes, NULL);
+	h = make_header(f, facts, f->data_bytes);
+	bytes_put(&b, &h, sizeof h);
 	put_attrs(&b, facts);
 	bytes_put(&b, first.vec.v, first.vec.n);
 	rc = b.failed || first.failed ? err_nomem(err) : write_at(f, b.vec.v, b.vec.n, 0, err);
@@ -157,29 +157,23 @@ int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struc
 
 int perfdata_finish(struct perfdata *f, const struct perfdata_facts *facts, struct err *err)
 {
-	uint64_t end = f->data_off + facts->data_bytes, bits[4];
-	struct bytes sections = {0}, header = {0};
+	struct perfdata_header h = make_header(f, facts, facts->data_bytes);
+	uint64_t end = f->data_off + facts->data_bytes, size = end;
+	struct bytes sections = {0};
 	int rc;
 
-	if (perfdata_features(facts, end, &sections, bits)) {
+	if (perfdata_features(facts, end, &sections, h.features))
 		rc = err_nomem(err);
-		goto out;
-	}
-	rc = write_at(f, sections.vec.v, sections.vec.n, end, err);
-	if (rc) {
-		bits[0] = bits[1] = bits[2] = bits[3] = 0;
-		(void)!ftruncate(f->fd, (off_t)end);
-		goto out;
-	}
-	put_header(&header, attrs_offset(facts), facts->n_events, f->data_off, facts->data_bytes,
-		   bits);
-	rc = header.failed ? err_nomem(err) : write_at(f, header.vec.v, header.vec.n, 0, err);
-	/* Gives back what was reserved behind the end. */
-	if (!rc && f->is_regular && ftruncate(f->fd, (off_t)(end + sections.vec.n)))
-		rc = err_errno(err, errno, f->path, "truncate");
-out:
+	else
+		rc = write_at(f, sections.vec.v, sections.vec.n, end, err);
+	if (!rc)
+		rc = write_at(f, &h, sizeof h, 0, err);
+	if (!rc)
+		size += sections.vec.n;
 	bytes_done(&sections);
-	bytes_done(&header);
+	/* Gives back what was reserved behind the end, or the sections that did not fit. */
+	if (f->is_regular && ftruncate(f->fd, (off_t)size) && !rc)
+		rc = err_errno(err, errno, f->path, "truncate");
 	return rc;
 }
 

@@ -8,10 +8,10 @@
 #include "capture/note.h"
 #include "capture/session.h"
 
-#define RING_BYTES_MIN	((size_t)128 << 10) /* two of the longest records */
-#define RING_BYTES_AUTO ((size_t)4 << 20)
-#define RING_BYTES_MAX	((size_t)32 << 20)
-#define SIDE_BYTES_MAX	((size_t)512 << 10)
+#define RING_BYTES_MIN	  ((size_t)128 << 10) /* two of the longest records */
+#define RING_BYTES_AUTO	  ((size_t)4 << 20)
+#define RING_BYTES_MAX	  ((size_t)32 << 20)
+#define SIDE_BYTES_WANTED ((size_t)512 << 10)
 
 static size_t round_up_pow2(size_t n)
 {
@@ -98,6 +98,24 @@ void session_unmap_rings(struct session *s)
 			ring_unmap(&s->sets[k].rings[slot].ring);
 }
 
+static int map_both(struct session *s)
+{
+	int rc = map_set(&s->sets[RING_SIDEBAND], s->side_bytes);
+
+	return rc ? rc : map_set(&s->sets[RING_SAMPLES], s->ring_bytes);
+}
+
+/* Less memory: from the samples as long as they have more. False when both are small already. */
+static bool halve_rings(struct session *s)
+{
+	size_t *bytes = s->ring_bytes >= s->side_bytes ? &s->ring_bytes : &s->side_bytes;
+
+	if (*bytes / 2 < RING_BYTES_MIN)
+		return false;
+	*bytes /= 2;
+	return true;
+}
+
 int session_map_rings(struct session *s, struct err *err)
 {
 	struct ring_set *samples = &s->sets[RING_SAMPLES], *side = &s->sets[RING_SIDEBAND];
@@ -109,17 +127,15 @@ int session_map_rings(struct session *s, struct err *err)
 		if (!s->sets[k].rings)
 			return err_nomem(err);
 	}
-	for (s->ring_bytes = wanted;; s->ring_bytes /= 2) {
-		s->side_bytes = s->ring_bytes < SIDE_BYTES_MAX ? s->ring_bytes : SIDE_BYTES_MAX;
-		rc = map_set(side, s->side_bytes);
-		if (!rc)
-			rc = map_set(samples, s->ring_bytes);
-		if (!rc)
-			break;
+	s->ring_bytes = wanted;
+	s->side_bytes = SIDE_BYTES_WANTED;
+	while ((rc = map_both(s))) {
 		session_unmap_rings(s);
-		if ((rc != -EPERM && rc != -ENOMEM) || s->ring_bytes / 2 < RING_BYTES_MIN)
-			return advice_map_failed(err, -rc, count_rings(samples), s->ring_bytes,
-						 count_rings(side), s->side_bytes);
+		if ((rc != -EPERM && rc != -ENOMEM) || !halve_rings(s))
+			return advice_map_failed(
+				err, -rc,
+				&(struct advice_map){count_rings(samples), s->ring_bytes,
+						     count_rings(side), s->side_bytes});
 	}
 	if (s->ring_bytes < wanted)
 		capture_note(s->result,

@@ -14,7 +14,8 @@
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 
-/* 2 MiB: the next dump of the same thread often comes later than level 1's own 512 KiB reach back. */
+/* 2 MiB: the next dump of the same thread often comes later than level 1's own 512 KiB reach back.
+ */
 #define WINDOW_LOG 21
 
 /* Appended records on their way to the helper. */

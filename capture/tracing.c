@@ -15,28 +15,35 @@
 
 #define FORMAT_BYTES_MAX ((size_t)1 << 20)
 
+struct tracing {
+	const char *tracefs;
+	const struct event *events;
+	size_t n;
+	struct bytes *out;
+	struct err *err;
+};
+
 /* u64 length, then the contents. */
-static int put_file(struct bytes *out, const char *path, struct err *err)
+static int put_file(const struct tracing *t, const char *path)
 {
 	size_t n;
 	char *text = sysfile_slurp(path, FORMAT_BYTES_MAX, &n);
 
 	if (!text)
-		return err_errno(err, errno, path, "read");
-	bytes_u64(out, n);
-	bytes_put(out, text, n);
+		return err_errno(t->err, errno, path, "read");
+	bytes_u64(t->out, n);
+	bytes_put(t->out, text, n);
 	free(text);
 	return 0;
 }
 
-static int put_header_file(struct bytes *out, const char *tracefs, const char *name,
-			   struct err *err)
+static int put_header_file(const struct tracing *t, const char *name)
 {
 	char path[256];
 
-	bytes_put(out, name, strlen(name) + 1);
-	snprintf(path, sizeof path, "%s/events/%s", tracefs, name);
-	return put_file(out, path, err);
+	bytes_put(t->out, name, strlen(name) + 1);
+	snprintf(path, sizeof path, "%s/events/%s", t->tracefs, name);
+	return put_file(t, path);
 }
 
 static size_t system_length(const struct event *e)
@@ -52,35 +59,35 @@ static bool same_system(const struct event *a, const struct event *b)
 }
 
 /* The first event of its system stands for it. */
-static bool opens_system(const struct event *events, size_t i)
+static bool opens_system(const struct tracing *t, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (same_system(&events[k], &events[i]))
+		if (same_system(&t->events[k], &t->events[i]))
 			return false;
-	return system_length(&events[i]) > 0;
+	return system_length(&t->events[i]) > 0;
 }
 
-static int put_system(const struct event *events, size_t n, size_t first, const char *tracefs,
-		      struct bytes *out, struct err *err)
+static int put_system(const struct tracing *t, size_t first)
 {
-	size_t len = system_length(&events[first]);
+	const struct event *system = &t->events[first];
+	size_t len = system_length(system);
 	uint32_t count = 0;
 	char path[256];
 	int rc = 0;
 
-	for (size_t i = first; i < n; i++)
-		count += same_system(&events[first], &events[i]);
-	bytes_put(out, events[first].name, len);
-	bytes_put(out, "", 1);
-	bytes_u32(out, count);
-	for (size_t i = first; i < n && !rc; i++) {
-		const char *name = events[i].name + len + 1;
+	for (size_t i = first; i < t->n; i++)
+		count += same_system(system, &t->events[i]);
+	bytes_put(t->out, system->name, len);
+	bytes_put(t->out, "", 1);
+	bytes_u32(t->out, count);
+	for (size_t i = first; i < t->n && !rc; i++) {
+		const char *name = t->events[i].name + len + 1;
 
-		if (!same_system(&events[first], &events[i]))
+		if (!same_system(system, &t->events[i]))
 			continue;
-		snprintf(path, sizeof path, "%s/events/%.*s/%.*s/format", tracefs, (int)len,
-			 events[i].name, (int)strcspn(name, ":"), name);
-		rc = put_file(out, path, err);
+		snprintf(path, sizeof path, "%s/events/%.*s/%.*s/format", t->tracefs, (int)len,
+			 system->name, (int)strcspn(name, ":"), name);
+		rc = put_file(t, path);
 	}
 	return rc;
 }
@@ -88,30 +95,30 @@ static int put_system(const struct event *events, size_t n, size_t first, const 
 int tracing_data(const struct event *events, size_t n, struct bytes *out, struct err *err)
 {
 	static const char magic[] = "\x17\x08\x44tracing0.6";
+	struct tracing t = {.events = events, .n = n, .out = out, .err = err};
 	const uint16_t order = 1;
-	const char *tracefs;
 	uint32_t systems = 0;
 	int rc;
 
 	for (size_t i = 0; i < n; i++)
-		systems += opens_system(events, i);
+		systems += opens_system(&t, i);
 	if (!systems)
 		return 0;
-	tracefs = event_tracefs(err);
-	if (!tracefs)
+	t.tracefs = event_tracefs(err);
+	if (!t.tracefs)
 		return -ERR_NOT_FOUND;
 	bytes_put(out, magic, sizeof magic);
 	bytes_put(out, *(const uint8_t *)&order ? "\0" : "\1", 1); /* big-endian? */
 	bytes_put(out, &(uint8_t){sizeof(long)}, 1);
 	bytes_u32(out, (uint32_t)sysconf(_SC_PAGESIZE));
-	rc = put_header_file(out, tracefs, "header_page", err);
+	rc = put_header_file(&t, "header_page");
 	if (!rc)
-		rc = put_header_file(out, tracefs, "header_event", err);
+		rc = put_header_file(&t, "header_event");
 	bytes_u32(out, 0); /* formats of ftrace's own events */
 	bytes_u32(out, systems);
 	for (size_t i = 0; i < n && !rc; i++)
-		if (opens_system(events, i))
-			rc = put_system(events, n, i, tracefs, out, err);
+		if (opens_system(&t, i))
+			rc = put_system(&t, i);
 	bytes_u32(out, 0); /* kallsyms */
 	bytes_u32(out, 0); /* printk formats */
 	bytes_u64(out, 0); /* command names */
