@@ -110,3 +110,10 @@ int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
 	}
 	return 0;
 }
+
+const struct functab *elfsyms_table(const struct elfsyms *s, const struct func *f)
+{
+	uintptr_t first = (uintptr_t)s->plt.funcs.v;
+
+	return (uintptr_t)f - first < s->plt.funcs.n * sizeof *f ? &s->plt : &s->tab;
+}

@@ -148,7 +148,8 @@ static bool is_better(const struct func *a, const struct func *b)
 }
 
 /* The best function of group g that covers addr; of those with sizes, or of those without. */
-static const struct func *pick(const struct functab *t, size_t g, uint64_t addr, unsigned sizeless)
+static const struct func *pick(const struct functab *t, size_t g, uint64_t addr, unsigned sizeless,
+			       uint32_t limit)
 {
 	const struct func *best = NULL;
 	size_t i, end = group_end(t, g);
@@ -158,7 +159,7 @@ static const struct func *pick(const struct functab *t, size_t g, uint64_t addr,
 	for (i = t->groups.v[g].first; i < end; i++) {
 		const struct func *f = &t->funcs.v[i];
 
-		if ((f->flags & FUNC_SIZELESS) != sizeless || addr >= f->end)
+		if ((f->flags & FUNC_SIZELESS) != sizeless || addr >= f->end || f->tag >= limit)
 			continue;
 		if (!best || (t->latest_wins ? f->tag >= best->tag : is_better(best, f)))
 			best = f;
@@ -194,7 +195,8 @@ static size_t seek(const struct functab *t, uint64_t addr, struct func_cursor *c
 	return lo;
 }
 
-const struct func *functab_find(const struct functab *t, uint64_t addr, struct func_cursor *cursor)
+const struct func *functab_find_before(const struct functab *t, uint64_t addr, uint32_t limit,
+				       struct func_cursor *cursor)
 {
 	size_t last = seek(t, addr, cursor), g = last;
 	const struct func *best = NULL;
@@ -203,7 +205,7 @@ const struct func *functab_find(const struct functab *t, uint64_t addr, struct f
 	if (last == t->groups.n)
 		return NULL;
 	for (hops = 0; hops < NESTING_MAX && g != FUNC_NONE; hops++) {
-		const struct func *f = pick(t, g, addr, 0);
+		const struct func *f = pick(t, g, addr, 0, limit);
 
 		if (f && !t->latest_wins)
 			return f;
@@ -211,33 +213,26 @@ const struct func *functab_find(const struct functab *t, uint64_t addr, struct f
 			best = f;
 		g = t->groups.v[g].outer;
 	}
-	return best ? best : pick(t, last, addr, FUNC_SIZELESS);
+	return best ? best : pick(t, last, addr, FUNC_SIZELESS, limit);
 }
 
-size_t functab_aliases(const struct functab *t, const struct func *f, uint64_t addr)
+const struct func *functab_find(const struct functab *t, uint64_t addr, struct func_cursor *cursor)
 {
-	const struct func *seen[64]; /* different names; more are not told apart, only counted */
-	size_t n = 0, i, j, first = (size_t)(f - t->funcs.v);
+	return functab_find_before(t, addr, FUNC_TAG_MAX + 1, cursor);
+}
 
-	while (first && t->funcs.v[first - 1].start == f->start &&
-	       (size_t)(f - t->funcs.v) - first < ALIASES_MAX)
+size_t functab_names(const struct functab *t, const struct func *f, uint64_t addr,
+		     const char **names, size_t max)
+{
+	size_t first = (size_t)(f - t->funcs.v), last = first, n = 0;
+
+	while (first && t->funcs.v[first - 1].start == f->start && last - first < ALIASES_MAX)
 		first--;
-	for (i = first; i < t->funcs.n && t->funcs.v[i].start == f->start; i++) {
-		const struct func *g = &t->funcs.v[i];
+	for (; n < max && first < t->funcs.n && t->funcs.v[first].start == f->start; first++) {
+		const struct func *g = &t->funcs.v[first];
 
-		if (i - first >= ALIASES_MAX)
-			break;
-		if (addr >= g->end || (g->flags ^ f->flags) & FUNC_SIZELESS ||
-		    !strcmp(g->name, f->name))
-			continue;
-		for (j = 0; j < n && j < 64; j++)
-			if (!strcmp(seen[j]->name, g->name))
-				break;
-		if (j < n && j < 64)
-			continue;
-		if (n < 64)
-			seen[n] = g;
-		n++;
+		if (addr < g->end && !((g->flags ^ f->flags) & FUNC_SIZELESS))
+			names[n++] = g->name;
 	}
 	return n;
 }

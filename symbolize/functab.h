@@ -62,7 +62,13 @@ struct func_cursor {
  * size, then non-weak, global, fewer leading underscores, longer name, first added. Of nested
  * functions the innermost counts; a function of unknown size only where no sized one is. */
 const struct func *functab_find(const struct functab *t, uint64_t addr, struct func_cursor *cursor);
-/* How many other names functions have that start where f does and cover addr. */
-size_t functab_aliases(const struct functab *t, const struct func *f, uint64_t addr);
+/* The same among functions whose tag is below `limit`; for tables where the latest wins: as they
+ * were then. */
+const struct func *functab_find_before(const struct functab *t, uint64_t addr, uint32_t limit,
+				       struct func_cursor *cursor);
+/* The names of all functions that start where f does and cover addr, f's included, at most max of
+ * them. Returns how many. */
+size_t functab_names(const struct functab *t, const struct func *f, uint64_t addr,
+		     const char **names, size_t max);
 
 #endif

@@ -3,6 +3,13 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "symbolize/demangle.h"
+
+/* Counting stops here; thousands of empty functions may be folded into one. */
+enum { ALIASES_MAX = 100 };
 
 const struct source_ops *source_ops_for(enum dso_kind kind)
 {
@@ -40,8 +47,30 @@ int source_says(struct source *s, struct err *err, const char *fmt, ...)
 	return 0;
 }
 
-void lookup_set(struct lookup *l, const struct source_env *env, const struct functab *tab,
-		const struct func *f, uint64_t addr)
+/* Spellings that differ only for the linker (symbol versions, the several constructors of one
+ * class) are one name for people. */
+static uint32_t count_names(const struct functab *tab, const struct func *f, uint64_t addr)
+{
+	const char *names[ALIASES_MAX];
+	uint64_t seen[ALIASES_MAX];
+	size_t n = functab_names(tab, f, addr, names, ALIASES_MAX), m = 0, i, j;
+	struct demangler d = {0};
+
+	for (i = 0; i < n; i++) {
+		const char *name = demangle(&d, names[i], SYM_DEMANGLE_FULL);
+		uint64_t hash = hash_bytes(name, strcspn(name, "@"));
+
+		for (j = 0; j < m && seen[j] != hash; j++)
+			;
+		if (j == m)
+			seen[m++] = hash;
+	}
+	demangler_done(&d);
+	return (uint32_t)m;
+}
+
+void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, const struct func *f,
+		uint64_t addr)
 {
 	if (!f) {
 		l->miss = SYM_MISS_NO_SYMBOL_HERE;
@@ -50,8 +79,14 @@ void lookup_set(struct lookup *l, const struct source_env *env, const struct fun
 	l->miss = SYM_MISS_FOUND;
 	l->symbol = f->name;
 	l->offset = addr - f->start;
-	if (env->count_aliases)
-		l->aliases = (uint32_t)functab_aliases(tab, f, addr);
+	if (!s->env->count_aliases || !tab)
+		return;
+	if (s->counted_name != f->name || s->counted_start != f->start) {
+		s->counted_name = f->name;
+		s->counted_start = f->start;
+		s->counted = count_names(tab, f, addr);
+	}
+	l->aliases = s->counted - 1;
 }
 
 /* ---- dsos that have no symbols of their own ------------------------------------------------ */

@@ -49,10 +49,13 @@ struct source {
 	const struct source_ops *ops;
 	const struct source_env *env;
 	const struct dso *dso;
-	void *state;	    /* of the ops; NULL until they make it */
-	enum sym_miss miss; /* why the source as a whole names nothing; FOUND */
-	bool found;	    /* some address got a name */
-	char *used;	    /* what symbolizer_source() says; NULL: nothing */
+	void *state;		  /* of the ops; NULL until they make it */
+	enum sym_miss miss;	  /* why the source as a whole names nothing; FOUND */
+	bool found;		  /* some address got a name */
+	char *used;		  /* what symbolizer_source() says; NULL: nothing */
+	const char *counted_name; /* the function whose names were counted last */
+	uint64_t counted_start;
+	uint32_t counted;
 };
 
 struct source_ops {
@@ -84,10 +87,10 @@ extern const struct source_ops none_source_ops;	  /* source.c: nothing known */
 int source_says(struct source *s, struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Sets symbol, offset and aliases of a lookup from a function of a table; f may be NULL: then miss.
- */
-void lookup_set(struct lookup *l, const struct source_env *env, const struct functab *tab,
-		const struct func *f, uint64_t addr);
+/* Sets symbol, offset and aliases of a lookup from a function of a table (NULL: no aliases are
+ * counted); f may be NULL: then miss. */
+void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, const struct func *f,
+		uint64_t addr);
 
 /* ---- elf_lines.c: DWARF for lookups that have a vaddr -------------------------------------- */
 

@@ -138,7 +138,7 @@ static int elf_symbols(struct source *s, struct lookup *v, size_t n, struct err 
 		f = NULL;
 		if (v[i].has_vaddr && elfsyms_find(&e->syms, v[i].vaddr, &cursor, &f))
 			rc = err_nomem(err);
-		lookup_set(&v[i], s->env, &e->syms.tab, f, v[i].vaddr);
+		lookup_set(&v[i], s, elfsyms_table(&e->syms, f), f, v[i].vaddr);
 		if (!f && s->miss != SYM_MISS_FOUND)
 			v[i].miss = (uint8_t)s->miss;
 	}

@@ -1,13 +1,16 @@
-/* src_jit.c - code without a file: the process's perf-PID.map. */
+/* src_jit.c - code without a file: the process's jitdump files and its perf-PID.map. */
 #include <stdlib.h>
 
+#include "symbolize/jitdump.h"
 #include "symbolize/perfmap.h"
 #include "symbolize/slurp.h"
 #include "symbolize/source.h"
 
-enum { PERFMAP_MAX_BYTES = 512 << 20 };
+enum { PERFMAP_MAX_BYTES = 512 << 20, DUMPS_MAX = 64 };
 
 struct jit_state {
+	VEC(struct jitdump) dumps;
+	bool use_times; /* the recording's clock is the jitdump's */
 	struct functab map;
 	char *text; /* names of map point into it */
 };
@@ -18,13 +21,71 @@ static int open_map(struct source *s, struct jit_state *j, struct err *err)
 	size_t size;
 	int rc = slurp(path, PERFMAP_MAX_BYTES, &j->text, &size, NULL, NULL);
 
-	if (rc == -ERR_NOMEM)
+	if (rc)
+		return rc == -ERR_NOMEM ? err_nomem(err) : 0;
+	if (perfmap_parse(&j->map, j->text, size))
 		return err_nomem(err);
-	if (rc || perfmap_parse(&j->map, j->text, size)) {
-		s->miss = SYM_MISS_NO_JIT_MAP;
-		return rc ? 0 : err_nomem(err);
-	}
 	return source_says(s, err, "%s", path);
+}
+
+/* jitdump timestamps are of CLOCK_MONOTONIC: `perf record -k mono`. */
+static bool is_monotonic(const struct perf_file *f)
+{
+	size_t i, n = perf_file_event_count(f);
+
+	for (i = 0; i < n; i++) {
+		const struct perf_attr *a = &perf_file_event(f, i)->attr;
+
+		if (!(a->flags & PERF_ATTR_USE_CLOCKID) || a->clockid != 1 /* CLOCK_MONOTONIC */)
+			return false;
+	}
+	return n > 0;
+}
+
+/* A JIT compiler makes its jitdump known by mapping it: the recording has its path. */
+static int open_dumps(struct source *s, struct jit_state *j, struct err *err)
+{
+	const struct perf_file *f = s->env->file;
+	size_t i, n = f ? perf_file_dso_count(f) : 0;
+
+	j->use_times = !f || is_monotonic(f);
+	for (i = 0; i < n && j->dumps.n < DUMPS_MAX; i++) {
+		const struct dso *dso = perf_file_dso(f, i);
+		struct jitdump d = {0};
+		uint32_t pid;
+		int rc;
+
+		if (!jitdump_pid(dso->path, &pid) || pid != s->dso->pid)
+			continue;
+		rc = jitdump_read(&d, dso->path, NULL);
+		if (rc || !d.tab.funcs.n) {
+			jitdump_done(&d);
+			if (rc == -ERR_NOMEM)
+				return err_nomem(err);
+			continue;
+		}
+		if (vec_push(&j->dumps, d)) {
+			jitdump_done(&d);
+			return err_nomem(err);
+		}
+		if (source_says(s, err, "%s", dso->path))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+static const struct func *find_in_dumps(const struct jit_state *j, const struct lookup *l,
+					const struct jitdump **dump)
+{
+	struct func_cursor cursor = {0};
+	const struct func *f = NULL;
+	size_t i;
+
+	for (i = 0; i < j->dumps.n && !f; i++) {
+		*dump = &j->dumps.v[i];
+		f = jitdump_find(*dump, l->ip, j->use_times ? l->time_ns : 0, &cursor);
+	}
+	return f;
 }
 
 static int jit_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
@@ -32,19 +93,60 @@ static int jit_symbols(struct source *s, struct lookup *v, size_t n, struct err 
 	struct func_cursor cursor = {0};
 	struct jit_state *j = s->state;
 	size_t i;
-	int rc;
 
 	if (!j) {
 		s->state = j = calloc(1, sizeof *j);
-		rc = j ? open_map(s, j, err) : err_nomem(err);
-		if (rc)
-			return rc;
+		if (!j)
+			return err_nomem(err);
+		if (open_dumps(s, j, err) || open_map(s, j, err))
+			return -ERR_NOMEM;
+		if (!s->used)
+			s->miss = SYM_MISS_NO_JIT_MAP;
 	}
 	for (i = 0; i < n; i++) {
-		lookup_set(&v[i], s->env, &j->map, functab_find(&j->map, v[i].key, &cursor),
-			   v[i].key);
-		if (!v[i].symbol && s->miss != SYM_MISS_FOUND)
+		const struct jitdump *d;
+		const struct func *f = find_in_dumps(j, &v[i], &d);
+
+		if (!f)
+			f = functab_find(&j->map, v[i].key, &cursor);
+		lookup_set(&v[i], s, NULL, f, v[i].key);
+		if (!f && s->miss != SYM_MISS_FOUND)
 			v[i].miss = (uint8_t)s->miss;
+	}
+	return 0;
+}
+
+static uint64_t jit_lines_cost(struct source *s)
+{
+	struct jit_state *j = s->state;
+	uint64_t lines = 0;
+	size_t i;
+
+	for (i = 0; i < j->dumps.n; i++)
+		lines += j->dumps.v[i].lines.n;
+	return lines;
+}
+
+static int jit_lines(struct source *s, struct lookup *v, size_t n, struct frame_list *frames,
+		     unsigned n_threads, struct err *err)
+{
+	struct jit_state *j = s->state;
+	size_t i;
+
+	(void)n_threads;
+	for (i = 0; i < n; i++) {
+		const struct jitdump *d;
+		const struct func *f = find_in_dumps(j, &v[i], &d);
+		const struct jit_line *line = f ? jitdump_line(d, f, v[i].ip) : NULL;
+
+		if (!line || frames->v.n >= UINT32_MAX)
+			continue;
+		v[i].first_frame = (uint32_t)frames->v.n;
+		v[i].n_frames = 1;
+		if (vec_push(&frames->v,
+			     (struct dwarf_frame){.file = strtab_get(&d->strings, line->file),
+						  .line = line->line}))
+			return err_nomem(err);
 	}
 	return 0;
 }
@@ -52,12 +154,22 @@ static int jit_symbols(struct source *s, struct lookup *v, size_t n, struct err 
 static void jit_done(struct source *s)
 {
 	struct jit_state *j = s->state;
+	size_t i;
 
 	if (!j)
 		return;
+	for (i = 0; i < j->dumps.n; i++)
+		jitdump_done(&j->dumps.v[i]);
+	vec_done(&j->dumps);
 	functab_done(&j->map);
 	free(j->text);
 	free(j);
 }
 
-const struct source_ops jit_source_ops = {.by_ip = true, .symbols = jit_symbols, .done = jit_done};
+const struct source_ops jit_source_ops = {
+	.by_ip = true,
+	.symbols = jit_symbols,
+	.lines_cost = jit_lines_cost,
+	.lines = jit_lines,
+	.done = jit_done,
+};

@@ -74,7 +74,7 @@ static int find_in_vmlinux(struct source *s, struct kernel_state *k, struct look
 		v[i].has_vaddr = true;
 		if (elfsyms_find(&k->vmlinux, v[i].vaddr, &cursor, &f))
 			return err_nomem(err);
-		lookup_set(&v[i], s->env, &k->vmlinux.tab, f, v[i].vaddr);
+		lookup_set(&v[i], s, elfsyms_table(&k->vmlinux, f), f, v[i].vaddr);
 	}
 	return 0;
 }
@@ -97,8 +97,7 @@ static int find_in_kallsyms(struct source *s, struct kernel_state *k, struct loo
 		if (v[i].symbol)
 			continue;
 		if (sym)
-			lookup_set(&v[i], s->env, sym->tab, functab_find(sym->tab, addr, &cursor),
-				   addr);
+			lookup_set(&v[i], s, sym->tab, functab_find(sym->tab, addr, &cursor), addr);
 		else
 			v[i].miss = (uint8_t)s->miss;
 	}

@@ -51,15 +51,15 @@ static int open_file(struct source *s, struct kmod_state *k, struct err *err)
 	return source_says(s, err, "%s", k->file.source);
 }
 
-static bool find_in_kallsyms(const struct kmod_state *k, const struct source_env *env,
-			     struct lookup *l, struct func_cursor *cursor)
+static bool find_in_kallsyms(struct source *s, const struct kmod_state *k, struct lookup *l,
+			     struct func_cursor *cursor)
 {
 	const struct func *f;
 
 	f = k->kallsyms ? functab_find(k->kallsyms->tab, l->ip, cursor) : NULL;
 	if (!f || strcmp(k->kallsyms->modules[f->tag], k->name))
 		return false;
-	lookup_set(l, env, k->kallsyms->tab, f, l->ip);
+	lookup_set(l, s, k->kallsyms->tab, f, l->ip);
 	return true;
 }
 
@@ -80,7 +80,7 @@ static int kmod_symbols(struct source *s, struct lookup *v, size_t n, struct err
 	for (i = 0; i < n; i++) {
 		const struct func *f;
 
-		if (find_in_kallsyms(k, s->env, &v[i], &cursor)) {
+		if (find_in_kallsyms(s, k, &v[i], &cursor)) {
 			used_kallsyms = true;
 			continue;
 		}
@@ -88,7 +88,7 @@ static int kmod_symbols(struct source *s, struct lookup *v, size_t n, struct err
 			return -ERR_NOMEM;
 		if (elfsyms_find(&k->file, v[i].off, &file_cursor, &f))
 			return err_nomem(err);
-		lookup_set(&v[i], s->env, &k->file.tab, f, v[i].off);
+		lookup_set(&v[i], s, elfsyms_table(&k->file, f), f, v[i].off);
 		if (!f && s->miss != SYM_MISS_FOUND)
 			v[i].miss = (uint8_t)s->miss;
 	}

@@ -56,8 +56,8 @@ class Answer:
 
 
 def symbolize(kind, path, addresses, *options):
-    """(list of Answer, source, reason)"""
-    text = "".join(f"{a:x}\n" for a in addresses)
+    """(list of Answer, source, reason). An address may be (address, time in ns)."""
+    text = "".join(f"{a[0]:x} {a[1]}\n" if isinstance(a, tuple) else f"{a:x}\n" for a in addresses)
     out = run(TOOL, *options, kind, path, text=text).split("\n")
     answers = [Answer(line.split("\t")) for line in out[:len(addresses)]]
     source, reason = out[len(addresses)][2:].split("\t")

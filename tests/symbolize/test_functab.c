@@ -246,19 +246,24 @@ static void latest_wins(void **unused)
 	}
 }
 
-static void counts_aliases(void **unused)
+static void names_at_one_start(void **unused)
 {
 	struct func_cursor c = {0};
 	struct functab t = {0};
+	const char *names[3];
 
 	(void)unused;
+	add(&t, 5, 10, "before", 0);
 	add(&t, 10, 20, "a", FUNC_GLOBAL);
 	add(&t, 10, 20, "bb", 0);
-	add(&t, 10, 20, "a", FUNC_GLOBAL); /* the same from .dynsym */
 	add(&t, 10, 12, "short", 0);
+	add(&t, 10, 30, "sizeless", FUNC_SIZELESS);
+	add(&t, 11, 12, "after", 0);
 	assert_int_equal(functab_finish(&t), 0);
-	assert_int_equal(functab_aliases(&t, functab_find(&t, 11, &c), 11), 2);
-	assert_int_equal(functab_aliases(&t, functab_find(&t, 15, &c), 15), 1);
+	assert_int_equal(functab_names(&t, functab_find(&t, 10, &c), 10, names, 3), 3);
+	assert_string_equal(names[2], "short");
+	assert_int_equal(functab_names(&t, functab_find(&t, 15, &c), 15, names, 3), 2);
+	assert_int_equal(functab_names(&t, functab_find(&t, 15, &c), 15, names, 1), 1);
 	functab_done(&t);
 }
 
@@ -293,7 +298,7 @@ int main(void)
 		cmocka_unit_test(nesting_and_holes),
 		cmocka_unit_test(random_tables_agree_with_model),
 		cmocka_unit_test(latest_wins),
-		cmocka_unit_test(counts_aliases),
+		cmocka_unit_test(names_at_one_start),
 		cmocka_unit_test(hostile_tables_are_bounded),
 	};
 

@@ -48,7 +48,7 @@ def plt_test(name, path, objdump="objdump", at_least=2):
     plts = [(n, a, s) for n, a, s, _ in sections(path).values() if n.startswith((".plt", ".iplt"))]
     want = expected(path, objdump)
     addresses = sorted(x for _, a, s in plts for x in range(a, a + s))
-    answers, _, _ = symbolize("file", path, addresses, "-d", "none")
+    answers, _, _ = symbolize("file", path, addresses, "-d", "none", "-a")
     got = {a.addr: a for a in answers}
     bad = [f"{v:x}: {got[v].system}+{got[v].offset:x}, expected {n}" for v, n in want.items()
            if v in got and (got[v].system != n or got[v].offset)]

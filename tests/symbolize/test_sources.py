@@ -208,8 +208,26 @@ def demangling_options():
         check(a.shown == want and a.system == "_ZN2ns1WIiE3runEi" and a.lines[0][0] == want, f"demangle {how}", a.shown)
 
 
+def folded_functions():
+    """Functions made one by the linker (here by .set), against spellings of one name."""
+    write("icf.s", ".text\n.globl one,two,three,_ZN1CC1Ev,_ZN1CC2Ev\n" +
+          "".join(f".type {n},@function\n{n}:\n" for n in ("one", "two", "three")) + "ret\n" +
+          "".join(f".size {n},1\n" for n in ("one", "two", "three")) +
+          ".balign 16\n" + "".join(f".type {n},@function\n{n}:\n" for n in ("_ZN1CC1Ev", "_ZN1CC2Ev")) +
+          "ret\n.size _ZN1CC1Ev,1\n.size _ZN1CC2Ev,1\n")
+    run("gcc", "-shared", "-nostdlib", "icf.s", "-o", "icf.so")
+    at = starts("icf.so")
+    path = os.path.abspath("icf.so")
+    answers, _, _ = symbolize("file", path, [at["one"], at["_ZN1CC1Ev"]], "-a")
+    check([(a.system, a.aliases) for a in answers] == [("three", 2), ("_ZN1CC1Ev", 0)], "names of folded functions counted",
+          [(a.system, a.aliases) for a in answers])
+    answers, _, _ = symbolize("file", path, [at["one"]])
+    check(answers[0].aliases == 0, "only when asked")
+
+
 debug_files()
 odd_symbols()
+folded_functions()
 edited_symbols()
 perf_maps()
 demangling_options()

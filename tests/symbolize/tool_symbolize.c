@@ -58,7 +58,8 @@ static struct sym_query *read_queries(const struct dso *dso, struct modules *mod
 	char line[128];
 
 	for (*n = 0; fgets(line, sizeof line, stdin); ++*n) {
-		uint64_t addr = strtoull(line, NULL, 16), off = addr;
+		char *rest;
+		uint64_t addr = strtoull(line, &rest, 16), off = addr;
 
 		if (*n == cap) {
 			cap = cap ? 2 * cap : 1024;
@@ -68,7 +69,8 @@ static struct sym_query *read_queries(const struct dso *dso, struct modules *mod
 		}
 		if (mod && mod->image && !elf_image_vaddr_to_off(mod->image, addr, &off))
 			off = UINT64_MAX;
-		q[*n] = (struct sym_query){.dso = dso, .off = off, .ip = addr};
+		q[*n] = (struct sym_query){
+			.dso = dso, .off = off, .ip = addr, .time_ns = strtoull(rest, NULL, 10)};
 	}
 	return q;
 }
@@ -171,6 +173,8 @@ int main(int argc, char **argv)
 		return die("unknown kind", NULL);
 	dso.kind = kinds[j].kind;
 	dso.path = argv[optind + 1];
+	if (dso.kind == DSO_ANON && strstr(dso.path, "perf-"))
+		dso.pid = (uint32_t)atoi(strstr(dso.path, "perf-") + 5);
 	is_vaddr = !strcmp(argv[optind], "file") || !strcmp(argv[optind], "vdso");
 	if (modules_new(&modules, &mopt, &err))
 		return die("modules", &err);

@@ -1,0 +1,343 @@
+/* jitdump.c - reads the records that name code and skips the code itself.
+ *
+ * Law: tools/perf/Documentation/jitdump-specification.txt (version 1). A file grows while the
+ * program runs and may end in the middle of a record: what is whole counts. */
+#include "symbolize/jitdump.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "symbolize/sort.h"
+
+enum {
+	MAGIC = 0x4a695444, /* "JiTD" in the writer's byte order */
+	FLAG_ARCH_TIMESTAMP = 1,
+	CODE_LOAD = 0,
+	CODE_MOVE = 1,
+	CODE_DEBUG_INFO = 2,
+	RECORD_HEADER = 16,
+	/* V8 marks its files by this value in pad1, and adds the size of the ELF header that perf
+	 * inject will put before the code to the addresses of lines (src/diagnostics/perf-jit.cc).
+	 */
+	V8_PAD = 0xdeadbeef,
+	LOAD_HEADER = 40, /* between record header and name */
+	NAME_MAX_BYTES = 64 << 10,
+	DEBUG_INFO_MAX_BYTES = 64 << 20,
+};
+
+struct record {
+	uint32_t id;
+	uint64_t time_ns;
+	uint64_t off, size; /* of what follows the record header */
+};
+
+struct stream {
+	int fd;
+	bool swap;
+	uint64_t line_bias; /* to be taken off the addresses of lines */
+	uint64_t size;
+	uint8_t *window; /* window_n bytes of the file at window_off */
+	uint64_t window_off;
+	size_t window_n, window_cap;
+};
+
+/* A cursor over n bytes at off; empty and bad when they are not all there. */
+static struct buf at(struct stream *s, uint64_t off, size_t n)
+{
+	struct buf none = {.bad = true};
+	ssize_t got;
+
+	if (off > s->size || n > s->size - off)
+		return none;
+	if (off < s->window_off || off + n > s->window_off + s->window_n) {
+		if (n > s->window_cap) {
+			uint8_t *bigger = realloc(s->window, n);
+
+			if (!bigger)
+				return none;
+			s->window = bigger;
+			s->window_cap = n;
+		}
+		got = pread(s->fd, s->window, s->window_cap, (off_t)off);
+		s->window_off = off;
+		s->window_n = got > 0 ? (size_t)got : 0;
+		if (s->window_n < n)
+			return none;
+	}
+	return buf_make(s->window + (off - s->window_off), n, off, s->swap);
+}
+
+/* ---- records ----------------------------------------------------------------------------- */
+
+static int add_code(struct jitdump *j, const struct func *where, uint64_t time_ns, uint64_t moved,
+		    uint32_t first_line, uint32_t n_lines)
+{
+	struct func f = *where;
+
+	if (j->codes.n >= FUNC_TAG_MAX)
+		return 0;
+	/* Threads may write a little out of order; searching by time wants order. */
+	if (j->codes.n && time_ns < j->codes.v[j->codes.n - 1].time_ns)
+		time_ns = j->codes.v[j->codes.n - 1].time_ns;
+	f.flags = FUNC_GLOBAL;
+	f.tag = (uint32_t)j->codes.n & FUNC_TAG_MAX;
+	if (vec_push(&j->codes, (struct jit_code){time_ns, moved, first_line, n_lines}))
+		return -1;
+	return functab_add(&j->tab, &f);
+}
+
+/* Lines wait here for the code they belong to, which comes next. */
+struct pending {
+	uint64_t code_addr;
+	uint64_t last_addr; /* of a line; V8 18 writes garbage for some functions: lines that lie
+			       outside */
+	uint32_t first_line, n_lines;
+};
+
+static int read_load(struct jitdump *j, struct stream *s, const struct record *r, struct pending *p)
+{
+	uint64_t room =
+		r->size < LOAD_HEADER + NAME_MAX_BYTES ? r->size : LOAD_HEADER + NAME_MAX_BYTES;
+	struct buf b = at(s, r->off, (size_t)room);
+	struct func f = {0};
+	const char *name;
+	uint64_t size;
+	uint32_t id;
+	bool has_lines;
+
+	buf_skip(&b, 16); /* pid, tid, vma: code_addr is where it runs */
+	f.start = buf_u64(&b);
+	size = buf_u64(&b);
+	buf_skip(&b, 8); /* code_index */
+	name = buf_cstr(&b);
+	if (name && size <= UINT64_MAX - f.start) {
+		id = strtab_add_cstr(&j->strings, name);
+		if (id == STRTAB_FAILED)
+			return -1;
+		f.end = f.start + size;
+		f.name = strtab_get(&j->strings, id);
+		has_lines = p->n_lines && p->code_addr == f.start && p->last_addr <= f.end;
+		if (add_code(j, &f, r->time_ns, 0, p->first_line, has_lines ? p->n_lines : 0))
+			return -1;
+	}
+	p->n_lines = 0;
+	return 0;
+}
+
+static int read_move(struct jitdump *j, struct stream *s, const struct record *r)
+{
+	struct buf b = at(s, r->off, 48);
+	uint64_t from, to, size;
+	size_t i;
+
+	buf_skip(&b, 16);
+	from = buf_u64(&b);
+	to = buf_u64(&b);
+	size = buf_u64(&b);
+	if (!buf_ok(&b) || size > UINT64_MAX - to)
+		return 0;
+	/* the last one that was put there; moves are rare and mostly of what was compiled lately */
+	for (i = j->tab.funcs.n; i-- > 0 && j->tab.funcs.n - i < 4096;) {
+		struct func f = j->tab.funcs.v[i];
+		struct jit_code c = j->codes.v[f.tag];
+
+		if (f.start != from)
+			continue;
+		f.start = to;
+		f.end = to + size;
+		return add_code(j, &f, r->time_ns, c.moved + (to - from), c.first_line, c.n_lines);
+	}
+	return 0;
+}
+
+static int read_lines(struct jitdump *j, struct stream *s, const struct record *r,
+		      struct pending *p)
+{
+	struct buf b = at(s, r->off, r->size <= DEBUG_INFO_MAX_BYTES ? (size_t)r->size : 0);
+	uint32_t file = 0;
+	uint64_t n, i;
+
+	p->code_addr = p->last_addr = buf_u64(&b);
+	n = buf_u64(&b);
+	p->first_line = (uint32_t)j->lines.n;
+	p->n_lines = 0;
+	for (i = 0; i < n && buf_left(&b); i++) {
+		uint64_t addr = buf_u64(&b) - s->line_bias;
+		uint32_t line = buf_u32(&b);
+		const char *name;
+
+		buf_skip(&b, 4); /* discriminator */
+		name = buf_cstr(&b);
+		if (!name || j->lines.n >= UINT32_MAX)
+			break;
+		if (strcmp(name, "\xff") != 0) /* else: the same as before */
+			file = strtab_add_cstr(&j->strings, name);
+		if (file == STRTAB_FAILED ||
+		    vec_push(&j->lines, (struct jit_line){addr, file, line}))
+			return -1;
+		if (addr > p->last_addr)
+			p->last_addr = addr;
+		p->n_lines++;
+	}
+	return 0;
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct jit_line *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static int read_records(struct jitdump *j, struct stream *s, uint64_t off)
+{
+	struct pending pending = {0};
+	int rc = 0;
+
+	while (!rc) {
+		struct buf b = at(s, off, RECORD_HEADER);
+		struct record r = {.id = buf_u32(&b)};
+		uint32_t total = buf_u32(&b);
+
+		r.time_ns = buf_u64(&b);
+		if (!buf_ok(&b) || total < RECORD_HEADER || total > s->size - off)
+			break;
+		r.off = off + RECORD_HEADER;
+		r.size = total - RECORD_HEADER;
+		if (r.id == CODE_LOAD)
+			rc = read_load(j, s, &r, &pending);
+		else if (r.id == CODE_MOVE)
+			rc = read_move(j, s, &r);
+		else if (r.id == CODE_DEBUG_INFO)
+			rc = read_lines(j, s, &r, &pending);
+		if (pending.n_lines && r.id == CODE_DEBUG_INFO)
+			qsort(j->lines.v + pending.first_line, pending.n_lines, sizeof *j->lines.v,
+			      by_addr);
+		off += total;
+	}
+	return rc;
+}
+
+/* ---- the whole file ---------------------------------------------------------------------- */
+
+/* Returns where the records start, 0 when this is no jitdump. */
+static uint64_t read_header(struct jitdump *j, struct stream *s)
+{
+	struct buf b = at(s, 0, 40);
+	uint32_t magic = buf_u32(&b), version, total, machine, pad;
+
+	if (magic == __builtin_bswap32(MAGIC))
+		s->swap = b.swap = true;
+	else if (magic != MAGIC)
+		return 0;
+	version = buf_u32(&b);
+	total = buf_u32(&b);
+	machine = buf_u32(&b);
+	pad = buf_u32(&b);
+	if (pad == V8_PAD)
+		s->line_bias = machine == EM_386 || machine == EM_ARM ? sizeof(Elf32_Ehdr)
+								      : sizeof(Elf64_Ehdr);
+	buf_skip(&b, 12); /* pid, timestamp */
+	j->has_times = !(buf_u64(&b) & FLAG_ARCH_TIMESTAMP);
+	return buf_ok(&b) && version == 1 && total >= 40 ? total : 0;
+}
+
+int jitdump_read(struct jitdump *j, const char *path, struct err *err)
+{
+	struct stream s = {.window_cap = 256 << 10};
+	struct stat st;
+	uint64_t off;
+	int rc;
+
+	s.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (s.fd < 0)
+		return err_errno(err, errno, path, "open");
+	if (fstat(s.fd, &st) || !S_ISREG(st.st_mode)) {
+		close(s.fd);
+		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
+	}
+	s.size = (uint64_t)st.st_size;
+	s.window = malloc(s.window_cap);
+	j->tab.latest_wins = true;
+	off = s.window ? read_header(j, &s) : 0;
+	if (!s.window)
+		rc = err_nomem(err);
+	else if (!off)
+		rc = err_set(err, ERR_FORMAT, path, "not a jitdump");
+	else
+		rc = read_records(j, &s, off) || functab_finish(&j->tab) ? err_nomem(err) : 0;
+	free(s.window);
+	close(s.fd);
+	return rc;
+}
+
+void jitdump_done(struct jitdump *j)
+{
+	functab_done(&j->tab);
+	vec_done(&j->codes);
+	vec_done(&j->lines);
+	strtab_done(&j->strings);
+	*j = (struct jitdump){0};
+}
+
+const struct func *jitdump_find(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
+				struct func_cursor *cursor)
+{
+	size_t lo = 0, hi = j->codes.n;
+	const struct func *f = NULL;
+
+	if (time_ns && j->has_times) {
+		while (lo < hi) { /* the first code that was made later */
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (j->codes.v[mid].time_ns <= time_ns)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		f = functab_find_before(&j->tab, ip, (uint32_t)lo, cursor);
+	}
+	/* Writers tell of code when it is ready, some a little after it runs. */
+	return f ? f : functab_find(&j->tab, ip, cursor);
+}
+
+const struct jit_line *jitdump_line(const struct jitdump *j, const struct func *f, uint64_t ip)
+{
+	const struct jit_code *c = &j->codes.v[f->tag];
+	const struct jit_line *v = j->lines.v + c->first_line;
+	size_t lo = 0, hi = c->n_lines;
+
+	ip -= c->moved;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (v[mid].addr <= ip)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? &v[lo - 1] : NULL;
+}
+
+bool jitdump_pid(const char *path, uint32_t *ret)
+{
+	const char *p = strrchr(path, '/');
+	unsigned long pid;
+	char *end;
+
+	p = p ? p + 1 : path;
+	if (strncmp(p, "jit-", 4) || p[4] < '0' || p[4] > '9')
+		return false;
+	errno = 0;
+	pid = strtoul(p + 4, &end, 10);
+	if (errno || pid > UINT32_MAX || strcmp(end, ".dump"))
+		return false;
+	*ret = (uint32_t)pid;
+	return true;
+}

@@ -1,0 +1,51 @@
+/* jitdump.h - jit-PID.dump: code that a JIT compiler made, with times and lines. Private to
+ * symbolize/. */
+#ifndef SYMBOLIZE_JITDUMP_H
+#define SYMBOLIZE_JITDUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "symbolize/functab.h"
+
+/* One function that was put somewhere, in order of time. */
+struct jit_code {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t moved;	  /* where it is now - where it was compiled for, which its lines tell */
+	uint32_t first_line, n_lines;
+};
+
+/* From addr on, by rising addr in each function. */
+struct jit_line {
+	uint64_t addr;
+	uint32_t file; /* id in strings */
+	uint32_t line;
+};
+
+/* Zeroed to start. */
+struct jitdump {
+	struct functab tab; /* tag: index into codes */
+	VEC(struct jit_code) codes;
+	VEC(struct jit_line) lines;
+	struct strtab strings;
+	bool has_times; /* false: the writer's clock is the processor's own */
+};
+
+/* Reads the file as far as it is whole. 0, or negative: ERR_NOMEM, ERR_FORMAT or why it cannot be
+ * opened. */
+int jitdump_read(struct jitdump *j, const char *path, struct err *err);
+void jitdump_done(struct jitdump *j);
+/* The function at ip, as it was at time_ns; 0: the last one. */
+const struct func *jitdump_find(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
+				struct func_cursor *cursor);
+/* NULL when the function has no lines. */
+const struct jit_line *jitdump_line(const struct jitdump *j, const struct func *f, uint64_t ip);
+
+/* The PID in ".../jit-PID.dump". False for other names. */
+bool jitdump_pid(const char *path, uint32_t *ret);
+
+#endif

@@ -1,0 +1,365 @@
+/* test_jitdump.c - jitdump files written here: versions in time, moves, lines, both byte orders,
+ * damage. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "symbolize/jitdump.h"
+
+/* A jitdump in memory. */
+struct image {
+	uint8_t bytes[1 << 16];
+	size_t n;
+	bool swap;
+};
+
+static void put(struct image *m, uint64_t v, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		m->bytes[m->n + (m->swap ? size - 1 - i : i)] = (uint8_t)(v >> 8 * i);
+	m->n += size;
+}
+
+static void put_text(struct image *m, const char *s)
+{
+	memcpy(m->bytes + m->n, s, strlen(s) + 1);
+	m->n += strlen(s) + 1;
+}
+
+static void put_header(struct image *m, uint64_t flags)
+{
+	put(m, 0x4a695444, 4);
+	put(m, 1, 4);
+	put(m, 40, 4);
+	put(m, 62, 4);
+	put(m, 0, 4);
+	put(m, 1234, 4);
+	put(m, 1, 8);
+	put(m, flags, 8);
+}
+
+static size_t begin(struct image *m, uint32_t id, uint64_t time)
+{
+	size_t at = m->n;
+
+	put(m, id, 4);
+	put(m, 0, 4);
+	put(m, time, 8);
+	return at;
+}
+
+static void end(struct image *m, size_t at)
+{
+	size_t n = m->n;
+
+	m->n = at + 4;
+	put(m, n - at, 4);
+	m->n = n;
+}
+
+static void put_load(struct image *m, uint64_t time, uint64_t addr, uint64_t size, const char *name)
+{
+	size_t at = begin(m, 0, time);
+
+	put(m, 1234, 4);
+	put(m, 1234, 4);
+	put(m, addr, 8);
+	put(m, addr, 8);
+	put(m, size, 8);
+	put(m, m->n, 8);
+	put_text(m, name);
+	m->n += size; /* the code */
+	end(m, at);
+}
+
+static void put_move(struct image *m, uint64_t time, uint64_t from, uint64_t to, uint64_t size)
+{
+	size_t at = begin(m, 1, time);
+
+	put(m, 1234, 4);
+	put(m, 1234, 4);
+	put(m, to, 8);
+	put(m, from, 8);
+	put(m, to, 8);
+	put(m, size, 8);
+	put(m, 0, 8);
+	end(m, at);
+}
+
+static void put_line(struct image *m, uint64_t addr, uint32_t line, const char *file)
+{
+	put(m, addr, 8);
+	put(m, line, 4);
+	put(m, 0, 4);
+	put_text(m, file);
+}
+
+static void put_lines(struct image *m, uint64_t addr)
+{
+	size_t at = begin(m, 2, 5);
+
+	put(m, addr, 8);
+	put(m, 4, 8);
+	put_line(m, addr, 10, "a.js");
+	put_line(m, addr + 8, 12, "\xff"); /* the same file */
+	put_line(m, addr + 12, 3, "b.js");
+	put_line(m, addr + 4, 11, "a.js"); /* out of order */
+	end(m, at);
+}
+
+/* foo at 0x1000 with lines; bar over its second half later; foo moved to 0x9000. */
+static void make(struct image *m, bool swap, uint64_t flags)
+{
+	size_t at;
+
+	memset(m, 0, sizeof *m);
+	m->swap = swap;
+	put_header(m, flags);
+	put_lines(m, 0x1000);
+	put_load(m, 100, 0x1000, 32, "foo");
+	at = begin(m, 4, 110); /* unwinding info: skipped */
+	put(m, 0, 8);
+	end(m, at);
+	put_load(m, 200, 0x1010, 32, "bar");
+	at = begin(m, 77, 250); /* a record of the future */
+	put(m, 0, 8);
+	end(m, at);
+	put_move(m, 300, 0x1000, 0x9000, 32);
+	put_load(m, 290, 0x5000, 16, "late"); /* not in order of time */
+	put_load(m, 400, 0x1000, 64, "baz");
+	at = begin(m, 3, 500); /* close */
+	end(m, at);
+}
+
+/* Through a file in memory: thousands of them on a disk take seconds. */
+static int read_image(struct jitdump *j, const struct image *m)
+{
+	int fd = memfd_create("jitdump", 0), rc;
+	char path[64];
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, m->bytes, m->n), m->n);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	memset(j, 0, sizeof *j);
+	rc = jitdump_read(j, path, NULL);
+	close(fd);
+	return rc;
+}
+
+static const char *name_at(const struct jitdump *j, uint64_t ip, uint64_t time)
+{
+	struct func_cursor c = {0};
+	const struct func *f = jitdump_find(j, ip, time, &c);
+
+	return f ? f->name : "";
+}
+
+static void check_line(const struct jitdump *j, uint64_t ip, uint64_t time, const char *file,
+		       uint32_t line)
+{
+	struct func_cursor c = {0};
+	const struct func *f = jitdump_find(j, ip, time, &c);
+	const struct jit_line *l;
+
+	assert_non_null(f);
+	l = jitdump_line(j, f, ip);
+	assert_non_null(l);
+	assert_string_equal(strtab_get(&j->strings, l->file), file);
+	assert_int_equal(l->line, line);
+}
+
+static void versions_moves_lines(void **unused)
+{
+	static struct image m;
+	int swap;
+
+	(void)unused;
+	for (swap = 0; swap < 2; swap++) {
+		struct func_cursor c = {0};
+		struct jitdump j;
+
+		make(&m, swap, 0);
+		assert_int_equal(read_image(&j, &m), 0);
+		assert_string_equal(name_at(&j, 0x1000, 150), "foo");
+		assert_string_equal(name_at(&j, 0x1018, 150), "foo");
+		assert_string_equal(name_at(&j, 0x1018, 200), "bar");
+		assert_string_equal(name_at(&j, 0x1018, 399), "bar");
+		assert_string_equal(name_at(&j, 0x1018, 400), "baz");
+		assert_string_equal(name_at(&j, 0x1018, 0), "baz"); /* no time: the last */
+		assert_string_equal(name_at(&j, 0x1000, 1),
+				    "baz"); /* before all: better than nothing */
+		assert_string_equal(name_at(&j, 0x9001, 0), "foo");
+		assert_string_equal(name_at(&j, 0x9020, 0), "");
+		assert_string_equal(name_at(&j, 0x5000, 0), "late");
+		assert_string_equal(name_at(&j, 0x5000, 300), "late");
+		check_line(&j, 0x1000, 150, "a.js", 10);
+		check_line(&j, 0x1007, 150, "a.js", 11);
+		check_line(&j, 0x1008, 150, "a.js", 12);
+		check_line(&j, 0x101f, 150, "b.js", 3);
+		check_line(&j, 0x9005, 0, "a.js", 11); /* lines move along */
+		assert_null(jitdump_line(&j, jitdump_find(&j, 0x1018, 200, &c), 0x1018));
+		jitdump_done(&j);
+	}
+}
+
+static void processor_clocks_are_no_times(void **unused)
+{
+	static struct image m;
+	struct jitdump j;
+
+	(void)unused;
+	make(&m, false, 1);
+	assert_int_equal(read_image(&j, &m), 0);
+	assert_string_equal(name_at(&j, 0x1018, 150), "baz");
+	jitdump_done(&j);
+}
+
+/* V8 adds the size of an ELF header to the addresses of lines, and 18.x writes garbage for some
+ * functions. */
+static void lines_of_v8(void **unused)
+{
+	static struct image m;
+	struct func_cursor c = {0};
+	struct jitdump j;
+	size_t at;
+
+	(void)unused;
+	memset(&m, 0, sizeof m);
+	put_header(&m, 0);
+	memcpy(m.bytes + 16, "\xef\xbe\xad\xde", 4); /* pad1 */
+	at = begin(&m, 2, 5);
+	put(&m, 0x1000, 8);
+	put(&m, 1, 8);
+	put_line(&m, 0x1040, 7, "v8.js");
+	end(&m, at);
+	put_load(&m, 6, 0x1000, 16, "good");
+	at = begin(&m, 2, 7);
+	put(&m, 0x2000, 8);
+	put(&m, 2, 8);
+	put_line(&m, 0x2040, 7, "v8.js");
+	put_line(&m, 0x7777777777, 999999, "garbage");
+	end(&m, at);
+	put_load(&m, 8, 0x2000, 16, "bad");
+	assert_int_equal(read_image(&j, &m), 0);
+	check_line(&j, 0x1000, 0, "v8.js", 7);
+	assert_null(jitdump_line(&j, jitdump_find(&j, 0x2000, 0, &c), 0x2000));
+	jitdump_done(&j);
+}
+
+static void cut_anywhere(void **unused)
+{
+	static struct image m;
+	struct jitdump j;
+	size_t whole, names = 0;
+
+	(void)unused;
+	make(&m, false, 0);
+	whole = m.n;
+	for (m.n = 0; m.n <= whole; m.n++) {
+		int rc = read_image(&j, &m);
+
+		assert_true(rc == 0 || rc == -ERR_FORMAT);
+		assert_true(j.tab.funcs.n >= names); /* what was whole stays */
+		names = j.tab.funcs.n;
+		jitdump_done(&j);
+	}
+	assert_int_equal(names, 5);
+}
+
+static void damaged(void **unused)
+{
+	static struct image good, m;
+	uint64_t state = 77;
+	unsigned round, i;
+
+	(void)unused;
+	make(&good, false, 0);
+	for (round = 0; round < 4000; round++) {
+		struct jitdump j;
+		uint64_t ip;
+
+		m = good;
+		for (i = 0; i <= round % 4; i++) {
+			static const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff, 0x10};
+
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			m.bytes[state % m.n] = values[(state >> 32) % sizeof values];
+		}
+		(void)read_image(&j, &m);
+		for (ip = 0xff8; ip < 0x1048 && j.tab.groups.n; ip += 8) {
+			struct func_cursor c = {0};
+			const struct func *f = jitdump_find(&j, ip, round % 500, &c);
+
+			if (f)
+				(void)jitdump_line(&j, f, ip);
+		}
+		jitdump_done(&j);
+	}
+}
+
+static void refused_files(void **unused)
+{
+	struct jitdump j = {0};
+
+	(void)unused;
+	assert_int_equal(jitdump_read(&j, "no-such-file", NULL), -ERR_NOT_FOUND);
+	assert_int_equal(jitdump_read(&j, "/dev/zero", NULL), -ERR_UNSUPPORTED);
+	assert_int_equal(jitdump_read(&j, "/proc/self/exe", NULL), -ERR_FORMAT);
+	remove("fifo");
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	assert_int_equal(jitdump_read(&j, "fifo", NULL), -ERR_UNSUPPORTED);
+	jitdump_done(&j);
+}
+
+static void file_names(void **unused)
+{
+	static const struct {
+		const char *path;
+		uint32_t pid;
+	} rows[] = {{"/tmp/jit-12.dump", 12},
+		    {"jit-4294967295.dump", UINT32_MAX},
+		    {"/home/u/.debug/jit/java-jit-20250101/jit-7.dump", 7},
+		    {"jit-4294967296.dump", 0},
+		    {"jit-.dump", 0},
+		    {"jit--1.dump", 0},
+		    {"jit-1.dump.old", 0},
+		    {"xjit-1.dump", 0},
+		    {"/jit-1.dump/lib.so", 0},
+		    {"", 0}};
+	size_t i;
+
+	(void)unused;
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uint32_t pid = 0;
+
+		assert_int_equal(jitdump_pid(rows[i].path, &pid), rows[i].pid != 0);
+		assert_int_equal(pid, rows[i].pid);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(versions_moves_lines),
+		cmocka_unit_test(processor_clocks_are_no_times),
+		cmocka_unit_test(lines_of_v8),
+		cmocka_unit_test(cut_anywhere),
+		cmocka_unit_test(damaged),
+		cmocka_unit_test(refused_files),
+		cmocka_unit_test(file_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
