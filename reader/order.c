@@ -1,113 +1,113 @@
-/* order.c - natural merge sort: every ring buffer was written in order of time (nearly), so what
- * waits consists of few rising runs. */
+/* order.c - merges rising runs. */
 #include "reader/order.h"
 
 int order_push(struct order *o, uint64_t time, uint64_t where)
 {
+	const struct order_entry e = {time, where};
+	struct order_run *run = o->fresh.n ? &o->fresh.v[o->fresh.n - 1] : NULL;
+	const bool goes_on = run && time >= o->last.time && time - o->last.time <= UINT32_MAX &&
+			     where - o->last.where <= UINT32_MAX;
+
+	if (goes_on) {
+		const struct order_step step = {(uint32_t)(time - o->last.time),
+						(uint32_t)(where - o->last.where)};
+
+		if (vec_push(&o->steps, step))
+			return -1;
+		run->end++;
+	} else if (vec_push(&o->fresh, (struct order_run){e, o->steps.n, o->steps.n})) {
+		return -1;
+	}
+	o->last = e;
 	if (time > o->max_time)
 		o->max_time = time;
-	return vec_push(&o->v, (struct order_entry){time, where});
-}
-
-static bool entry_before(const struct order_entry *a, const struct order_entry *b)
-{
-	return a->time != b->time ? a->time < b->time : a->where < b->where;
-}
-
-/* Writes the merge of [a, a_end) and [b, b_end) to out. */
-static void merge(const struct order_entry *a, const struct order_entry *a_end,
-		  const struct order_entry *b, const struct order_entry *b_end,
-		  struct order_entry *out)
-{
-	while (a < a_end && b < b_end)
-		*out++ = entry_before(b, a) ? *b++ : *a++;
-	if (a < a_end)
-		memcpy(out, a, (size_t)(a_end - a) * sizeof *a);
-	else if (b < b_end)
-		memcpy(out, b, (size_t)(b_end - b) * sizeof *b);
-}
-
-/* Starts of the rising runs of v, and its length behind the last. */
-static int find_runs(struct order *o)
-{
-	size_t i;
-
-	o->runs.n = 0;
-	if (vec_push(&o->runs, 0))
-		return -1;
-	for (i = 1; i < o->v.n; i++)
-		if (entry_before(&o->v.v[i], &o->v.v[i - 1]) && vec_push(&o->runs, i))
-			return -1;
-	return vec_push(&o->runs, o->v.n);
-}
-
-/* Merges neighbouring runs until one is left. */
-static int sort(struct order *o)
-{
-	if (find_runs(o) || (o->runs.n > 2 && vec_reserve(&o->merged, o->v.n)))
-		return -1;
-	while (o->runs.n > 2) {
-		const struct order_entry *v = o->v.v;
-		struct order_entry *out = o->merged.v;
-		size_t *runs = o->runs.v, n = o->runs.n - 1, kept = 0, i, end;
-
-		for (i = 0; i < n; i += 2) {
-			end = i + 2 <= n ? runs[i + 2] : runs[i + 1];
-			merge(v + runs[i], v + runs[i + 1], v + runs[i + 1], v + end,
-			      out + runs[i]);
-			runs[kept++] = runs[i];
-		}
-		runs[kept++] = o->v.n;
-		o->runs.n = kept;
-		o->merged.n = o->v.n;
-		/* The two arrays change places. */
-		out = o->v.v;
-		end = o->v.cap;
-		o->v.v = o->merged.v;
-		o->v.cap = o->merged.cap;
-		o->merged.v = out;
-		o->merged.cap = end;
-	}
 	return 0;
 }
 
-/* Number of entries up to a time, in sorted v. */
-static size_t count_to(const struct order *o, uint64_t time)
+static bool run_before(const struct order_run *a, const struct order_run *b)
 {
-	size_t lo = 0, hi = o->v.n;
+	return a->first.time != b->first.time ? a->first.time < b->first.time
+					      : a->first.where < b->first.where;
+}
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+/* Puts `run` into the place i or below it, where it belongs. */
+static void heap_down(struct order *o, size_t i, struct order_run run)
+{
+	struct order_run *v = o->heap.v;
+	size_t n = o->heap.n, child;
 
-		if (o->v.v[mid].time <= time)
-			lo = mid + 1;
-		else
-			hi = mid;
+	while ((child = 2 * i + 1) < n) {
+		if (child + 1 < n && run_before(&v[child + 1], &v[child]))
+			child++;
+		if (!run_before(&v[child], &run))
+			break;
+		v[i] = v[child];
+		i = child;
 	}
-	return lo;
+	v[i] = run;
+}
+
+/* Puts `run` into the free place i or above it. */
+static void heap_up(struct order *o, size_t i, struct order_run run)
+{
+	struct order_run *v = o->heap.v;
+
+	while (i && run_before(&run, &v[(i - 1) / 2])) {
+		v[i] = v[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	v[i] = run;
+}
+
+/* Forgets steps at the front that no run needs any more, now and then. */
+static void trim_steps(struct order *o)
+{
+	size_t used = o->steps.n, i;
+
+	for (i = 0; i < o->heap.n; i++)
+		if (o->heap.v[i].next < used)
+			used = o->heap.v[i].next;
+	if (used <= o->steps.n / 2)
+		return;
+	o->steps.n -= used;
+	memmove(o->steps.v, o->steps.v + used, o->steps.n * sizeof *o->steps.v);
+	for (i = 0; i < o->heap.n; i++) {
+		o->heap.v[i].next -= used;
+		o->heap.v[i].end -= used;
+	}
 }
 
 int order_round(struct order *o, bool all)
 {
-	uint64_t limit = all ? UINT64_MAX : o->previous_round;
-
-	o->previous_round = o->max_time;
-	if (o->head) {
-		o->v.n -= o->head;
-		memmove(o->v.v, o->v.v + o->head, o->v.n * sizeof *o->v.v);
-		o->head = o->ready = 0;
-	}
-	if (sort(o))
+	if (vec_reserve(&o->heap, o->heap.n + o->fresh.n))
 		return -1;
-	o->ready = count_to(o, limit);
+	for (size_t i = 0; i < o->fresh.n; i++)
+		heap_up(o, o->heap.n++, o->fresh.v[i]);
+	o->fresh.n = 0;
+	trim_steps(o);
+	o->limit = all ? UINT64_MAX : o->previous_round;
+	o->previous_round = o->max_time;
 	return 0;
 }
 
 bool order_pop(struct order *o, struct order_entry *ret)
 {
-	if (o->head == o->ready)
+	struct order_run run;
+
+	if (!order_ready(o))
 		return false;
-	*ret = o->v.v[o->head++];
+	run = o->heap.v[0];
+	*ret = run.first;
+	if (run.next < run.end) {
+		const struct order_step *step = &o->steps.v[run.next++];
+
+		run.first.time += step->time;
+		run.first.where += step->where;
+	} else {
+		run = o->heap.v[--o->heap.n];
+	}
+	if (o->heap.n)
+		heap_down(o, 0, run);
 	o->n_late += ret->time < o->last_left;
 	if (ret->time > o->last_left)
 		o->last_left = ret->time;
@@ -116,7 +116,7 @@ bool order_pop(struct order *o, struct order_entry *ret)
 
 void order_done(struct order *o)
 {
-	vec_done(&o->v);
-	vec_done(&o->merged);
-	vec_done(&o->runs);
+	vec_done(&o->steps);
+	vec_done(&o->heap);
+	vec_done(&o->fresh);
 }

@@ -1,13 +1,15 @@
 /* order.h - puts records into the order of time. Private to reader/.
  *
  * Records are entered as they stand in the file; each of them is an entry {time, where}. perf
- *writes a FINISHED_ROUND after it has emptied all ring buffers once. What was recorded before the
- *round began is then complete, so after a round all entries up to the highest time of the round
- *before may leave:
+ * writes a FINISHED_ROUND after it has emptied all ring buffers once. What was recorded before the
+ * round began is then complete, so after a round all entries up to the highest time of the round
+ * before may leave:
  *
  *	round 1: times 1..7    round 2: times 5..12 -> 1..7 leave    round 3 -> 8..12 leave
  *
- * Files without rounds are complete at their end only.
+ * Files without rounds are complete at their end only, so entries are small: every ring buffer was
+ * written in order of time (nearly), so what waits consists of few rising runs, and in a run an
+ *entry is the step from the one before. A heap of the runs gives the next.
  */
 #ifndef READER_ORDER_H
 #define READER_ORDER_H
@@ -23,16 +25,26 @@ struct order_entry {
 	uint64_t where; /* rises in the order of entering: equal times keep it */
 };
 
+struct order_step {
+	uint32_t time, where;
+};
+
+struct order_run {
+	struct order_entry first; /* of those that have not left */
+	size_t next, end;	  /* steps to the others */
+};
+
 /* A zeroed order is empty. */
 struct order {
-	VEC(struct order_entry) v, merged;
-	VEC(size_t) runs;
-	size_t head; /* v[head, ready) may leave */
-	size_t ready;
-	uint64_t max_time;	 /* of all that entered */
-	uint64_t previous_round; /* max_time when the last round finished */
-	uint64_t last_left;	 /* time of the last that left */
-	uint64_t n_late;	 /* left after a later one: the rounds were wrong */
+	VEC(struct order_step) steps;
+	VEC(struct order_run) heap;  /* of complete runs, the earliest first entry on top */
+	VEC(struct order_run) fresh; /* entered since the last round */
+	struct order_entry last;     /* that entered */
+	uint64_t limit;		     /* entries of the heap up to this time may leave */
+	uint64_t max_time;	     /* of all that entered */
+	uint64_t previous_round;     /* max_time when the last round finished */
+	uint64_t last_left;	     /* time of the last that left */
+	uint64_t n_late;	     /* left after a later one: the rounds were wrong */
 };
 
 /* Both 0, or -1 when out of memory. */
@@ -41,10 +53,10 @@ int order_push(struct order *o, uint64_t time, uint64_t where);
 int order_round(struct order *o, bool all);
 /* The next entry that may leave; false when there is none. */
 bool order_pop(struct order *o, struct order_entry *ret);
-/* The next one, to look at; NULL when there is none. */
-static inline const struct order_entry *order_next(const struct order *o)
+/* May one leave? */
+static inline bool order_ready(const struct order *o)
 {
-	return o->head < o->ready ? &o->v.v[o->head] : NULL;
+	return o->heap.n && o->heap.v[0].first.time <= o->limit;
 }
 void order_done(struct order *o);
 

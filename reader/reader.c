@@ -111,7 +111,7 @@ static int batch_fill(struct perf_file *f, struct batch *b)
 
 	f->filling = b;
 	while (!rc && !batch_is_full(b)) {
-		if (order_next(&f->order))
+		if (order_ready(&f->order))
 			rc = deliver_next(f);
 		else if (f->ended)
 			return deliver_all_held(f);

@@ -322,7 +322,7 @@ int stream_pump(struct perf_file *f, struct stream *st)
 		st->round = false;
 		if (order_round(&f->order, false))
 			return err_nomem(&f->err);
-		if (order_next(&f->order))
+		if (order_ready(&f->order))
 			return 1;
 	}
 	return rc ? rc : stream_end(f, st);
