@@ -260,10 +260,17 @@ static int parse_features(struct perf_file *f)
 
 		if (!f->features->v[bit].present || !feature_is_parsed(bit))
 			continue;
+		rc = features_load(f->features, bit, &f->err);
+		if (rc == -ERR_NOMEM)
+			return rc;
+		if (rc) {
+			f->stats.damaged = true;
+			file_note(f, NOTE_FEATURE, "header section %u: %s", bit, f->err.what);
+			continue;
+		}
 		p = features_get(f->features, bit, &size);
-		rc = p ? feature_parse(f, bit,
-				       buf_make(p, size, f->features->v[bit].at.offset, f->swap))
-		       : 0;
+		rc = feature_parse(f, bit,
+				   buf_make(p, size, f->features->v[bit].at.offset, f->swap));
 		if (rc)
 			return rc;
 	}

@@ -18,30 +18,34 @@ int features_give(struct features *fs, unsigned bit, const uint8_t *p, size_t n)
 	return 0;
 }
 
-const uint8_t *features_get(struct features *fs, unsigned bit, size_t *size)
+int features_load(struct features *fs, unsigned bit, struct err *err)
 {
-	struct feature_section *s;
+	struct feature_section *s = &fs->v[bit];
 	uint8_t *data;
 	ssize_t n;
 
-	*size = 0;
-	if (bit >= FEATURE_N || !fs->v[bit].present)
-		return NULL;
-	s = &fs->v[bit];
-	if (!s->data) {
-		data = malloc(s->at.size ? s->at.size : 1);
-		if (!data)
-			return NULL;
-		n = source_pread(fs->source, s->at.offset, data, s->at.size, NULL);
-		if (n < 0) {
-			free(data);
-			return NULL;
-		}
-		s->data = data;
-		s->size = (size_t)n;
+	if (!s->present || s->data)
+		return 0;
+	data = malloc(s->at.size ? s->at.size : 1);
+	if (!data)
+		return err_nomem(err);
+	n = source_pread(fs->source, s->at.offset, data, s->at.size, err);
+	if (n < 0) {
+		free(data);
+		return (int)n;
 	}
-	*size = s->size;
-	return s->data;
+	s->data = data;
+	s->size = (size_t)n;
+	return 0;
+}
+
+const uint8_t *features_get(struct features *fs, unsigned bit, size_t *size)
+{
+	*size = 0;
+	if (bit >= FEATURE_N || features_load(fs, bit, NULL))
+		return NULL;
+	*size = fs->v[bit].size;
+	return fs->v[bit].data;
 }
 
 void features_done(struct features *fs)

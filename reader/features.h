@@ -23,6 +23,8 @@ struct features {
 
 /* A copy of bytes that came in the stream. 0, or -1 when out of memory. */
 int features_give(struct features *fs, unsigned bit, const uint8_t *p, size_t n);
+/* Reads the bytes of a feature, if it is there. 0 or negative with *err. */
+int features_load(struct features *fs, unsigned bit, struct err *err);
 /* The bytes of a feature, read when they are wanted for the first time; NULL when absent,
  * unreadable, or out of memory. */
 const uint8_t *features_get(struct features *fs, unsigned bit, size_t *size);

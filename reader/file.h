@@ -29,7 +29,6 @@ enum note {
 	NOTE_TRUNCATED,
 	NOTE_ATTR_TAIL,
 	NOTE_FEATURE,
-	NOTE_NO_FEATURES,
 	NOTE_RESYNC,
 	NOTE_JUNK,
 	NOTE_CONCATENATED,
@@ -41,7 +40,6 @@ enum note {
 	NOTE_LATE,
 	NOTE_PACKED,
 	NOTE_DIRECTORY,
-	NOTE_HELD,
 	NOTE_SKIPS, /* one per reason: NOTE_SKIPS + enum perf_skip */
 	NOTE_N = NOTE_SKIPS + PERF_SKIP_N,
 };
@@ -61,6 +59,7 @@ struct perf_file {
 	VEC(const char *) notes;
 	bool noted[NOTE_N];
 	uint32_t unknown_type; /* an example of PERF_SKIP_UNKNOWN_TYPE */
+	uint64_t n_simpleperf; /* records of simpleperf's own */
 
 	struct source source;
 	VEC(struct stream *) streams;

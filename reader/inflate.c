@@ -2,6 +2,7 @@
 #include "reader/inflate.h"
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* Records compress to a tenth or so. Zeros compress to nothing, but nobody needs gigabytes of them.
  */
@@ -85,6 +86,8 @@ int inflate_step(struct inflate *z, struct block_store *store, struct inflate_in
 	z->n_out += out.pos - b->n;
 	z->n_in += input.pos;
 	b->n = (uint32_t)out.pos;
+	if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation)
+		return err_nomem(err);
 	if (ZSTD_isError(rc))
 		return damaged(z, in, err, ZSTD_getErrorName(rc));
 	in->p += input.pos;

@@ -57,6 +57,9 @@ void file_note_totals(struct perf_file *f)
 			file_note(f, NOTE_SKIPS + i, "%llu records skipped: %s",
 				  (unsigned long long)s->skips[i], perf_skip_text(i));
 	}
+	if (f->n_simpleperf)
+		file_note(f, NOTE_SIMPLEPERF, "%llu records of simpleperf's own types are not used",
+			  (unsigned long long)f->n_simpleperf);
 	if (f->order.n_late)
 		file_note(f, NOTE_LATE,
 			  "%llu records came later than the recording promised; they are out of "

@@ -181,7 +181,7 @@ int record_take(struct perf_file *f, struct stream *st, struct block *b, const s
 	v.stream = st;
 	if (!row) {
 		if (r->type >= RECORD_SIMPLEPERF && r->type < RECORD_SIMPLEPERF_END)
-			f->info.is_simpleperf = true;
+			f->n_simpleperf++;
 		else
 			file_skip(f, PERF_SKIP_UNKNOWN_TYPE, r->type);
 		return 0;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* Recordings pack to a tenth; zeros pack to nothing, but nobody needs gigabytes of them. */
 #define EXPANSION_FREE	(1ull << 30)
@@ -137,6 +138,8 @@ static enum step zstd_step(void *state, struct piece *p, bool last)
 	p->n_in -= in.pos;
 	p->out += out.pos;
 	p->n_out -= out.pos;
+	if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation)
+		return STEP_NOMEM;
 	if (ZSTD_isError(rc))
 		return STEP_DAMAGED;
 	return rc ? STEP_ON : STEP_END;

@@ -1,0 +1,129 @@
+/* test_order.c - the order against qsort, with rounds placed anywhere. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "reader/order.h"
+
+static int compare(const void *a, const void *b)
+{
+	const struct order_entry *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->where > y->where) - (x->where < y->where);
+}
+
+/* n entries whose times lie within `spread` of a rising line: what rings look like, or chaos. */
+static void check(size_t n, uint64_t spread, uint64_t slope, uint64_t seed)
+{
+	struct order_entry *want = calloc(n, sizeof *want), got;
+	struct order o = {0};
+	uint64_t where = 0;
+	size_t i;
+
+	assert_non_null(want);
+	for (i = 0; i < n; i++) {
+		seed = hash_u64(seed + i + 1);
+		where += 1 + seed % 5 * (seed % 7 ? 1 : UINT32_MAX); /* far jumps, too */
+		want[i] = (struct order_entry){i * slope + seed / 64 % spread, where};
+		assert_int_equal(order_push(&o, want[i].time, where), 0);
+	}
+	qsort(want, n, sizeof *want, compare);
+	assert_int_equal(order_round(&o, true), 0);
+	for (i = 0; i < n; i++) {
+		assert_true(order_pop(&o, &got));
+		assert_int_equal(got.time, want[i].time);
+		assert_int_equal(got.where, want[i].where);
+	}
+	assert_false(order_pop(&o, &got));
+	assert_int_equal(o.n_late, 0);
+	order_done(&o);
+	free(want);
+}
+
+static void whole_files(void **state)
+{
+	(void)state;
+	check(1, 1, 0, 1);
+	check(1000, 1, 0, 2);		     /* all at one time */
+	check(1000, 1, 3, 3);		     /* in order already */
+	check(5000, 50, 1, 4);		     /* nearly */
+	check(5000, UINT32_MAX, 0, 5);	     /* chaos */
+	check(5000, 1ull << 57, 1 << 20, 6); /* steps of more than 32 bits */
+}
+
+/* Rounds as perf writes them: times of a round are never before the highest of the last but one.
+ * All that leaves must be in order, at whatever time it leaves, and little may stay behind. */
+static void rounds(void **state)
+{
+	struct order o = {0};
+	struct order_entry got;
+	uint64_t seed = 7, where = 0, last = 0, pushed = 0, popped = 0;
+
+	(void)state;
+	for (uint64_t round = 1; round < 400; round++) {
+		for (uint64_t ring = 0; ring < 4; ring++) {
+			for (uint64_t i = 0; i < 20; i++) {
+				seed = hash_u64(seed);
+				/* in order within a ring, overlapping the round before by half */
+				assert_int_equal(
+					order_push(&o, round * 1000 + i * 70 + seed % 70, ++where),
+					0);
+				pushed++;
+			}
+		}
+		assert_int_equal(order_round(&o, false), 0);
+		while (order_pop(&o, &got)) {
+			assert_true(got.time >= last);
+			last = got.time;
+			popped++;
+		}
+		assert_true(pushed - popped <= 2 * 80);
+		assert_true(o.steps.n <= 4 * 80);
+	}
+	assert_int_equal(order_round(&o, true), 0);
+	while (order_pop(&o, &got))
+		popped++;
+	assert_int_equal(pushed, popped);
+	assert_int_equal(o.n_late, 0);
+	order_done(&o);
+}
+
+/* A record older than what has left: it comes out at once and is counted. */
+static void late(void **state)
+{
+	struct order o = {0};
+	struct order_entry got;
+
+	(void)state;
+	order_push(&o, 10, 1);
+	order_round(&o, false);
+	order_push(&o, 20, 2);
+	order_round(&o, false);
+	assert_true(order_pop(&o, &got));
+	assert_int_equal(got.time, 10);
+	order_push(&o, 5, 3);
+	order_round(&o, false);
+	assert_true(order_pop(&o, &got));
+	assert_int_equal(got.time, 5);
+	assert_int_equal(o.n_late, 1);
+	order_done(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_files),
+		cmocka_unit_test(rounds),
+		cmocka_unit_test(late),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
