@@ -113,7 +113,7 @@ check-san: deps
 
 bench: deps
 	@$(MAKE) --no-print-directory tests-built
-	@python3 bench/bench.py --bin $(BIN) $(B)
+	@python3 bench/bench.py --bin $(BIN) --build $(BUILD) $(B)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""bench.py - what resolve costs, beside perf on the same files in the same run.
+"""bench.py - what capture and resolve cost, beside their peers on the same files in the same run.
 
-Records once (build/bench, kept): a C++ compilation with dwarf stacks of more than 100 MB. Prints CPU
-seconds, wall seconds and peak memory of each side (median of the runs), and the ratios. Nothing here is
-asserted: numbers of a shared machine vary by tens of percent.
+Recordings are made once (build/bench, kept). Prints CPU seconds, wall seconds and peak memory of each side
+(median of the runs) and ratios. Nothing here is asserted: a shared machine varies by tens of percent.
+
+  make bench                      everything
+  make bench B="--only unwind"    one section: end, inline, reader, unwind, dwarf
 """
 import argparse
 import os
@@ -15,7 +17,7 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DIR = os.path.join(TOP, "build", "bench")
 
-# perf script text -> folded, as stackcollapse-perf.pl does it, in the smallest form: the peer's second half
+# perf script text -> folded: what stackcollapse-perf.pl does, in its smallest form
 COLLAPSE = r"""
 /^[^\t ]/ { comm = $1; next }
 /^\t/ { sub(/^\t *[0-9a-f]+ /, ""); sub(/ \([^(]*\)$/, ""); sub(/\+0x[0-9a-f]+$/, "");
@@ -24,34 +26,49 @@ COLLAPSE = r"""
 END { for (s in n) print s, n[s] }
 """
 
-SOURCE = r"""
+FILES = {
+    "collapse.awk": COLLAPSE,
+    "bench.cc": r"""
 #include <regex>
 #include <map>
 #include <string>
 #include <vector>
-#include <algorithm>
-#include <functional>
 #include <iostream>
 template <int N> struct T { std::map<std::string, std::vector<T<N - 1>>> m; int f() { return m.size() + T<N - 1>().f(); } };
 template <> struct T<0> { int f() { return 1; } };
 int main(int c, char **v) { std::regex r(v[0]); std::cout << std::regex_match(v[1], r) << T<60>().f(); }
-"""
+""",
+    "bench.py": """
+import json, re, time
+end = time.time() + 3
+while time.time() < end:
+    d = {str(i): list(range(20)) for i in range(200)}
+    s = json.dumps(d); json.loads(s); re.findall(r'(\\d+), (\\d+)', s); sorted(s)
+""",
+    "bench.js": """
+const end = Date.now() + 3000;
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
+while (Date.now() < end) { fib(20); JSON.parse(JSON.stringify({ a: [1, { b: "x".repeat(99) }] })); [3, 1, 2].sort((a, b) => a - b) }
+""",
+}
+GCC = "g++ -O2 -c bench.cc -o bench.o"
 
 
-def shell(cmd):
-    subprocess.run(cmd, shell=True, check=True, cwd=DIR, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def shell(cmd, cwd=DIR):
+    subprocess.run(cmd, shell=True, check=True, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def record(name, cmd, size_mb):
-    """perf record of cmd, made longer until the file has size_mb."""
+def record(name, cmd, size_mb, hz=999, stack=8192):
+    """perf record of cmd, repeated until the file has size_mb."""
     path = os.path.join(DIR, name)
     rounds = 1
-    while not os.path.exists(path) or os.path.getsize(path) < size_mb << 20:
-        shell(f"perf record -q -e cpu-clock -F 999 --call-graph dwarf,8192 -m 8M -o {path}.tmp -- "
+    while not os.path.exists(path):
+        shell(f"perf record -q -N -e cpu-clock -F {hz} --call-graph dwarf,{stack} -m 16M -o {path}.tmp -- "
               f"sh -c 'for i in $(seq {rounds}); do {cmd}; done'")
-        if os.path.getsize(path + ".tmp") >= size_mb << 20:
+        size = os.path.getsize(path + ".tmp") >> 20
+        if size >= size_mb:
             os.rename(path + ".tmp", path)
-        rounds *= 2
+        rounds = max(rounds + 1, rounds * (size_mb + 1) // max(size, 1) + 1)
     return path
 
 
@@ -63,56 +80,99 @@ def once(cmd):
               "r=resource.getrusage(resource.RUSAGE_CHILDREN)\n"
               "print(r.ru_utime+r.ru_stime,time.time()-t,r.ru_maxrss/1024,rc)\n")
     out = subprocess.run([sys.executable, "-c", script, cmd], check=True, cwd=DIR, stdout=subprocess.PIPE,
-                         stderr=subprocess.DEVNULL, text=True).stdout.split()
+                         stderr=subprocess.DEVNULL, text=True).stdout.splitlines()[-1].split()
     return [float(x) for x in out[:3]]
 
 
 def measure(cmd, runs):
-    once(cmd)  # the page cache and our own index are warm for both sides
+    once(cmd)  # warms the page cache for both sides
     rows = [once(cmd) for _ in range(runs)]
     return [statistics.median(col) for col in zip(*rows)]
 
 
 def row(what, m, base=None):
-    ratio = f"{m[0] / base[0]:8.1f} x cpu" if base else ""
+    ratio = f"{m[0] / base[0]:8.2f} x cpu" if base and base[0] else ""
     print(f"  {what:58} {m[0]:8.3f} s cpu {m[1]:8.3f} s wall {m[2]:7.0f} MB {ratio}", flush=True)
 
 
-def section(title, data, bin_, runs):
-    size = os.path.getsize(data)
-    print(f"{title}: {size / 1e6:.0f} MB")
-    perf = "perf script --no-inline -F comm,ip,sym,dso --max-stack 1024 -i"
-    ours = measure(f"{bin_}/resolve -q --no-inline -j 1 {data} > o.folded", runs)
-    row("cat FILE > /dev/null", measure(f"cat {data} > /dev/null", runs), ours)
+def title(text, path):
+    print(f"{text}: {os.path.getsize(path) / 1e6:.0f} MB (ratios to the first row)")
+
+
+def section_end(a):
+    data = record("gcc.data", GCC, 100)
+    title("perf.data to folded, g++ -O2, stacks of 8 KiB", data)
+    ours = measure(f"{a.bin}/resolve -q --no-inline -j 1 {data} > o.folded", a.runs)
     row("resolve --no-inline -j 1", ours)
-    row("resolve --no-inline", measure(f"{bin_}/resolve -q --no-inline {data} > o.folded", runs), ours)
-    row("resolve with inlines -j 1", measure(f"{bin_}/resolve -q -j 1 {data} > oi.folded", runs), ours)
-    row("perf script --no-inline | collapse", measure(f"{perf} {data} 2>/dev/null | awk -f collapse.awk > p.folded", 1), ours)
+    row("resolve --no-inline", measure(f"{a.bin}/resolve -q --no-inline {data} > o.folded", a.runs), ours)
+    row("resolve with inlines", measure(f"{a.bin}/resolve -q {data} > o.folded", a.runs), ours)
+    row("perf script --no-inline | collapse", measure(
+        f"perf script --no-inline -F comm,ip,sym,dso --max-stack 1024 -i {data} | awk -f collapse.awk > p.folded", 1), ours)
+    row("cat FILE > /dev/null", measure(f"cat {data} > /dev/null", a.runs), ours)
+
+
+def section_inline(a):
+    data = record("gcc-once.data", GCC, 5, hz=499)
+    title("with inlined frames, one compilation by g++ -O2", data)
+    ours = measure(f"{a.bin}/resolve -q -j 1 {data} > o.folded", a.runs)
+    row("resolve -j 1", ours)
+    theirs = once(f"timeout {a.limit} perf script -F comm,ip,sym,dso -i {data} | awk -f collapse.awk > p.folded")
+    cut = f", stopped after {a.limit} s" if theirs[1] >= a.limit - 1 else ""
+    row(f"perf script | collapse{cut}", theirs, ours)
+    print(f"  wall: {theirs[1] / ours[1]:.0f} x{' at least' if cut else ''}")
+
+
+def section_reader(a):
+    data = record("big.data", GCC, 1000, hz=9999)
+    dump = os.path.join(a.build, "tests", "reader", "tool_dump")
+    title("reading without unwinding", data)
+    ours = measure(f"{dump} -s {data}", a.runs)
+    row("our reader, every sample decoded", ours)
+    row("the same from a pipe", measure(f"cat {data} | {dump} -s -", a.runs), ours)
+    row("cat FILE > /dev/null", measure(f"cat {data} > /dev/null", a.runs), ours)
+    row("perf script -G -F time,event > /dev/null", measure(f"perf script -G -F time,event -i {data} > /dev/null", 1), ours)
+
+
+def section_unwind(a):
+    files = [record("gcc-once.data", GCC, 5, hz=499),
+             record("clang.data", "clang++ -O2 -c bench.cc -o bench.o", 5, hz=499),
+             record("python.data", "python3 bench.py", 5, hz=499),
+             record("openssl.data", "openssl speed -seconds 1 sha256 aes-128-cbc rsa2048", 5, hz=499),
+             record("node.data", "node bench.js", 5, hz=499)]
+    tool = os.path.join(a.build, "tests", "unwind", "tool_cfi_bench")
+    print("unwinding, our tables beside plain libdw in the same process", flush=True)
+    subprocess.run([tool, *files], check=False)
+
+
+def section_dwarf(a):
+    tool = os.path.join(a.build, "tests", "symbolize", "tool_dwarf_bench")
+    subject = os.path.realpath(shutil.which("python3"))
+    for f in (subject, os.path.join(a.bin, "resolve")):
+        print(f"DWARF of {f}: compile and look up 20,000 random addresses", flush=True)
+        subprocess.run([tool, f, "20000", "1"], check=False)
+
+
+SECTIONS = {"end": section_end, "inline": section_inline, "reader": section_reader,
+            "unwind": section_unwind, "dwarf": section_dwarf}
 
 
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--bin", required=True)
+    ap.add_argument("--build", required=True)
     ap.add_argument("--runs", type=int, default=5)
-    ap.add_argument("--perf-inline-limit", type=int, default=180, help="seconds perf gets with inlines on")
+    ap.add_argument("--limit", type=int, default=180, help="seconds that perf gets with inlines on")
+    ap.add_argument("--only", choices=SECTIONS)
     a = ap.parse_args()
+    a.bin, a.build = os.path.abspath(a.bin), os.path.abspath(a.build)
     if not shutil.which("perf"):
         sys.exit("bench: perf is not installed")
     os.makedirs(DIR, exist_ok=True)
-    bin_ = os.path.abspath(a.bin)
-    with open(os.path.join(DIR, "bench.cc"), "w") as f:
-        f.write(SOURCE)
-    with open(os.path.join(DIR, "collapse.awk"), "w") as f:
-        f.write(COLLAPSE)
-    gcc = record("gcc.data", "g++ -O2 -c bench.cc -o bench.o", 100)
-    section("g++ -O2, dwarf stacks of 8 KiB", gcc, bin_, a.runs)
-    small = record("gcc-small.data", "g++ -O2 -c bench.cc -o bench.o", 5)
-    ours = measure(f"{bin_}/resolve -q -j 1 {small} > oi.folded", a.runs)
-    print(f"with inlines, one compilation: {os.path.getsize(small) / 1e6:.0f} MB")
-    row("resolve with inlines -j 1", ours)
-    theirs = once(f"timeout {a.perf_inline_limit} perf script -F comm,ip,sym,dso -i {small} 2>/dev/null | awk -f collapse.awk > p.folded")
-    cut = " (stopped at the limit)" if theirs[1] >= a.perf_inline_limit - 1 else ""
-    row("perf script with inlines | collapse" + cut, theirs, ours)
+    for name, text in FILES.items():
+        with open(os.path.join(DIR, name), "w") as f:
+            f.write(text)
+    for name in [a.only] if a.only else SECTIONS:
+        SECTIONS[name](a)
 
 
 if __name__ == "__main__":
