@@ -99,10 +99,10 @@ static inline void fuzz_tables(const struct perf_file *f)
 	}
 }
 
-/* Reads the file at `path` to its end. */
-static inline void fuzz_read(const char *path)
+/* Reads the file at `path` to its end. All zero when it cannot be opened. */
+static inline struct perf_file_stats fuzz_read(const char *path)
 {
-	const struct perf_file_stats *st;
+	struct perf_file_stats st = {0};
 	uint64_t samples = 0, period = 0, skipped = 0;
 	struct perf_batch *batch;
 	struct perf_file *f;
@@ -111,7 +111,7 @@ static inline void fuzz_read(const char *path)
 
 	if (rc) {
 		FUZZ_CHECK(rc < 0 && err.what[0]);
-		return;
+		return st;
 	}
 	while ((rc = perf_file_read(f, &batch, &err)) > 0) {
 		FUZZ_CHECK(batch->n > 0);
@@ -123,31 +123,36 @@ static inline void fuzz_read(const char *path)
 		perf_batch_release(f, batch);
 	}
 	FUZZ_CHECK(rc == 0 || err.what[0]);
-	st = perf_file_stats(f);
+	st = *perf_file_stats(f);
 	for (unsigned i = 0; i < PERF_SKIP_N; i++)
-		skipped += st->skips[i];
-	FUZZ_CHECK(st->samples == samples && st->period_sum == period);
-	FUZZ_CHECK(st->skipped_samples <= skipped);
+		skipped += st.skips[i];
+	FUZZ_CHECK(st.samples == samples && st.period_sum == period);
+	FUZZ_CHECK(st.skipped_samples <= skipped);
+	FUZZ_CHECK(rc < 0 || st.sample_records <= samples + st.skipped_samples);
 	fuzz_tables(f);
 	perf_file_close(f);
+	return st;
 }
 
 /* The bytes as a file that can be mapped. */
-static inline void fuzz_as_file(const uint8_t *data, size_t size)
+static inline struct perf_file_stats fuzz_as_file(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct perf_file_stats st;
 	char path[32];
 
 	FUZZ_CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	fuzz_read(path);
+	st = fuzz_read(path);
 	close(fd);
+	return st;
 }
 
 /* The bytes as standard input that cannot seek, as far as a pipe holds them. */
-static inline void fuzz_as_pipe(const uint8_t *data, size_t size)
+static inline struct perf_file_stats fuzz_as_pipe(const uint8_t *data, size_t size)
 {
 	const size_t room = 1 << 20;
+	struct perf_file_stats st;
 	int fds[2];
 
 	FUZZ_CHECK(!pipe(fds));
@@ -157,9 +162,10 @@ static inline void fuzz_as_pipe(const uint8_t *data, size_t size)
 	close(fds[1]);
 	FUZZ_CHECK(dup2(fds[0], 0) == 0);
 	close(fds[0]);
-	fuzz_read("-");
+	st = fuzz_read("-");
 	close(0);
 	FUZZ_CHECK(open("/dev/null", O_RDONLY) == 0);
+	return st;
 }
 
 #endif
