@@ -25,8 +25,9 @@ struct dwarf_frame {
 
 struct dwarf_index; /* opaque */
 
-/* Compiles what the n sorted ELF vaddrs need, from mod->debug (else mod->image) and mod->alt, on up
- * to n_threads threads. *ret is NULL with return 0 when the module has no DWARF. Damaged DWARF is
+/* Compiles what the n sorted ELF vaddrs need (in a kernel module's .ko: offsets from the base of
+ * its code, as the kernel lays it out), from mod->debug (else mod->image) and mod->alt, on up to
+ * n_threads threads. *ret is NULL with return 0 when the module has no DWARF. Damaged DWARF is
  * skipped unit by unit. Negative only when out of memory. */
 int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
 		    unsigned n_threads, struct err *err);

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "symbolize/dwarf_abbrev.h"
 #include "symbolize/dwarf_names.h"
+#include "symbolize/dwarf_reloc.h"
 #include "symbolize/dwarf_split.h"
 
 #define X(name, section) section,
@@ -31,8 +32,10 @@ static void load_section(void *arg, size_t i, unsigned worker)
 	/* Packages have their index under the plain name (DWARF5 7.3.5.3). */
 	if (i == DWARF_CU_INDEX)
 		name[strlen(section_names[i])] = 0;
-	if (elf_image_section(f->img, name, &s, NULL) && s.data)
-		f->sec[i] = (struct dwarf_slice){s.data, s.size};
+	if (!elf_image_section(f->img, name, &s, NULL) || !s.data)
+		return;
+	f->sec[i] = (struct dwarf_slice){s.data, s.size};
+	f->sec_index[i] = s.index;
 }
 
 static void find_string_ends(struct dwarf_file *f)
@@ -184,7 +187,7 @@ int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, un
 	*f = (struct dwarf_file){.img = img, .swap = elf_image_swapped(img), .is_dwo = is_dwo};
 	threads_for(n_threads, DWARF_SECTION_N, load_section, f);
 	if (elf_image_type(img) == ET_REL && !is_dwo)
-		rc = dwarf_file_relocate(f);
+		rc = dwarf_reloc_apply(f);
 	find_string_ends(f);
 	if (!rc)
 		rc = load_units(f);

@@ -58,9 +58,10 @@ struct dwarf_file {
 	const struct dwarf_file *alt; /* .gnu_debugaltlink, DWARF5's supplementary file */
 	bool swap, is_dwo;
 	struct dwarf_slice sec[DWARF_SECTION_N];
-	void *relocated[DWARF_SECTION_N];  /* owned; ET_REL only */
-	uint64_t str_end[DWARF_SECTION_N]; /* one past the last NUL: strings start before it */
-	struct dwarf_unit *units;	   /* by offset */
+	uint32_t sec_index[DWARF_SECTION_N]; /* in the section headers */
+	void *relocated[DWARF_SECTION_N];    /* owned; ET_REL only */
+	uint64_t str_end[DWARF_SECTION_N];   /* one past the last NUL: strings start before it */
+	struct dwarf_unit *units;	     /* by offset */
 	size_t n_units, n_damaged;
 	struct dwarf_abbrev_slot *slots; /* by offset */
 	size_t n_slots;
@@ -93,11 +94,5 @@ static inline const char *dwarf_file_str(const struct dwarf_file *f, enum dwarf_
 {
 	return off < f->str_end[sec] ? (const char *)f->sec[sec].data + off : NULL;
 }
-
-/* Address that code at `off` of this section has in a relocatable file (kernel modules): sections
- * of such files have no addresses, their file offsets are taken instead. */
-uint64_t dwarf_rel_section_vaddr(const struct elf_section *s);
-/* Copies the loaded sections of a relocatable file and applies their relocations. */
-int dwarf_file_relocate(struct dwarf_file *f);
 
 #endif

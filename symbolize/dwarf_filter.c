@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "symbolize/dwarf_file.h"
+#include "symbolize/dwarf_reloc.h"
 
 struct regions {
 	struct dwarf_region *v;
@@ -22,11 +22,9 @@ static int add(struct regions *r, uint64_t lo, uint64_t size)
 
 /* Sections first: a debug file keeps their headers, and they leave out what only shares a segment
  * with code, such as the ELF header at address 0 of old layouts, where dropped code ends up. */
-static int collect(struct regions *r, struct elf_image *img)
+static int collect_sections(struct regions *r, struct elf_image *img, const uint64_t *layout)
 {
-	bool relocatable = elf_image_type(img) == ET_REL;
-	const struct elf_segment *segments;
-	size_t i, n;
+	size_t i;
 
 	for (i = 0; i < elf_image_section_count(img); i++) {
 		const char *name;
@@ -34,14 +32,33 @@ static int collect(struct regions *r, struct elf_image *img)
 
 		if (!elf_image_section_at(img, i, &name, &s) || !(s.flags & SHF_EXECINSTR))
 			continue;
-		if (add(r, relocatable ? dwarf_rel_section_vaddr(&s) : s.vaddr, s.size))
+		if (layout && layout[i] == DWARF_NOT_PLACED)
+			continue;
+		if (add(r, layout ? layout[i] : s.vaddr, s.size))
 			return -1;
 	}
-	n = r->n ? 0 : elf_image_segments(img, &segments);
-	for (i = 0; i < n; i++)
-		if (segments[i].flags & PF_X && add(r, segments[i].vaddr, segments[i].memsz))
-			return -1;
 	return 0;
+}
+
+static int collect(struct regions *r, struct elf_image *img)
+{
+	const struct elf_segment *segments;
+	uint64_t *layout = NULL;
+	size_t i, n;
+	int rc;
+
+	if (elf_image_type(img) == ET_REL) {
+		layout = dwarf_reloc_layout(img);
+		if (!layout)
+			return -1;
+	}
+	rc = collect_sections(r, img, layout);
+	free(layout);
+	n = r->n ? 0 : elf_image_segments(img, &segments);
+	for (i = 0; !rc && i < n; i++)
+		if (segments[i].flags & PF_X)
+			rc = add(r, segments[i].vaddr, segments[i].memsz);
+	return rc;
 }
 
 static int region_cmp(const void *a, const void *b)

@@ -69,6 +69,8 @@ static int compile(struct dwarf_index *d, const struct dwarf_filter *filter,
 	size_t before = d->parts.n;
 	int rc;
 
+	if (!jobs->n)
+		return 0;
 	if (vec_reserve(&d->parts, before + jobs->n))
 		return -ERR_NOMEM;
 	if (jobs->n)

@@ -67,8 +67,9 @@ static void borrow_line(const struct merger *m, const struct dwarf_block *b, str
 		}
 }
 
-/* Appends [seg.addr, hi) to the last block, or begins another one. */
-static int add_seg(struct merger *m, struct dwarf_seg seg, uint64_t hi)
+/* Appends [seg.addr, hi) to the last block, or begins another one. `borrow`: the line table has
+ * code of line 0 here. */
+static int add_seg(struct merger *m, struct dwarf_seg seg, uint64_t hi, bool borrow)
 {
 	struct dwarf_part *p = m->part;
 	struct dwarf_block *b = p->blocks.n ? &p->blocks.v[p->blocks.n - 1] : NULL;
@@ -82,7 +83,7 @@ static int add_seg(struct merger *m, struct dwarf_seg seg, uint64_t hi)
 		b = &p->blocks.v[p->blocks.n - 1];
 		m->open = true;
 	}
-	if (!seg.line)
+	if (borrow)
 		borrow_line(m, b, &seg);
 	b->hi = hi;
 	last = b->n ? &p->segs.v[p->segs.n - 1] : NULL;
@@ -118,6 +119,7 @@ static int add_piece(struct merger *m, uint64_t lo, uint64_t hi, uint32_t node, 
 
 	while (lo < hi && !rc) {
 		struct dwarf_seg seg = {.addr = lo, .node = node};
+		bool known = false;
 		uint64_t end = hi;
 
 		while (*row < rows->n && rows->v[*row].addr <= lo)
@@ -125,11 +127,12 @@ static int add_piece(struct merger *m, uint64_t lo, uint64_t hi, uint32_t node, 
 		if (*row < rows->n && rows->v[*row].addr < hi)
 			end = rows->v[*row].addr;
 		if (*row && rows->v[*row - 1].file != DWARF_ROW_END) {
+			known = true;
 			seg.line = rows->v[*row - 1].line;
 			seg.file = seg.line ? file_id(m, rows->v[*row - 1].file, &nomem) : 0;
 		}
 		if (node || seg.line)
-			rc = nomem ? -ERR_NOMEM : add_seg(m, seg, end);
+			rc = nomem ? -ERR_NOMEM : add_seg(m, seg, end, known && !seg.line);
 		lo = end;
 	}
 	return rc;

@@ -101,6 +101,32 @@ def read_marks(path):
     return sorted(p for p in pairs if any(lo <= p[0] < hi for lo, hi in code))
 
 
+def read_marks_relocatable(path):
+    """The same for an x86-64 file that is not linked: code is laid out as the kernel does it."""
+    d = open(path, "rb").read()
+    shoff, = struct.unpack_from("<Q", d, 40)
+    num, strndx = struct.unpack_from("<HH", d, 60)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", d, shoff + i * 64) for i in range(num)]
+    names = [d[headers[strndx][4] + h[0]:].split(b"\0", 1)[0].decode() for h in headers]
+    layout, at = {}, 0
+    for i, h in enumerate(headers):
+        if h[2] & 6 == 6 and not names[i].startswith(".init"):
+            at = (at + h[8] - 1) // h[8] * h[8]
+            layout[i] = at
+            at += h[5]
+    rela = headers[names.index(".rela.debug_marks")]
+    marks = headers[names.index(".debug_marks")]
+    symbols = headers[rela[6]]
+    pairs = []
+    for off in range(rela[4], rela[4] + rela[5], 24):
+        place, info, addend = struct.unpack_from("<QQq", d, off)
+        _, _, _, shndx, value = struct.unpack_from("<IBBHQ", d, symbols[4] + (info >> 32) * 24)
+        if shndx in layout:
+            mark, = struct.unpack_from("<Q", d, marks[4] + place + 8)
+            pairs.append((layout[shndx] + value + addend, mark))
+    return sorted(pairs)
+
+
 def demangle(names):
     p = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True)
     return dict(zip(names, p.stdout.splitlines()))
@@ -194,7 +220,7 @@ class Variant:
         self.dir = os.path.join(os.getcwd(), re.sub(r"\W+", "_", name))
         os.mkdir(self.dir)
         self.exe = self.marks = os.path.join(self.dir, "a.out")
-        self.args = [self.exe]
+        self.args, self.read_marks = [self.exe], read_marks
 
     def compile(self, cc, *flags):
         run(*cc.split(), "-O2", "-g", *flags, *PATHS[self.lang], "-o", self.exe, cwd=self.dir)
@@ -283,6 +309,21 @@ def packed(cc, dwp, *flags):
     return build
 
 
+def relocatable(version):
+    """Linked with -r, as kernel modules are; one file has its code in sections dropped after init."""
+    def build(name):
+        v = Variant(name, "c")
+        for source, section in zip(PATHS["c"], ([], ["-ffunction-sections"])):
+            v.tool("gcc", "-O2", "-g", f"-gdwarf-{version}", "-c", *section, source)
+        v.tool("gcc", "-O2", "-g", f"-gdwarf-{version}", "-c", "-x", "c", "-o", "init.o",
+               os.path.join(SRC, "other.c"), "-Dother=other_init", "-Dfatal=fatal_init")
+        v.tool("objcopy", "--rename-section", ".text=.init.text", "init.o")
+        v.tool("ld", "-r", "-o", v.exe, "init.o", "chain.o", "other.o")
+        v.read_marks = read_marks_relocatable
+        return v
+    return build
+
+
 def foreign(target, *flags):
     """Other word sizes and byte orders, without any C library."""
     def build(name):
@@ -341,6 +382,8 @@ def variants():
     yield "stripped, eu-strip", stripped(eu_strip)
     yield "dwz", dwz
     yield "dwz -m", dwz_multi
+    for version in ("4", "5"):
+        yield f"relocatable DWARF {version}", relocatable(version)
     yield "i386", foreign("i386-linux-gnu")
     yield "arm", foreign("armv7-linux-gnueabi")
     yield "aarch64", foreign("aarch64-linux-gnu", "-gdwarf-4")
@@ -358,7 +401,7 @@ def attempt(variant):
     name, build = variant
     try:
         v = build(name)
-        marks = read_marks(v.marks)
+        marks = v.read_marks(v.marks)
         wrong = check(TRUTH[v.lang], v.args, marks, v.optional)
     except Skip as e:
         return f"ok - {name} # SKIP {e}"

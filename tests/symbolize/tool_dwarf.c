@@ -5,7 +5,7 @@
  * Addresses are hexadecimal ELF vaddrs, from standard input when none are given. For each a line
  * "ADDR", then one line per frame, innermost first: "\tLINKAGE_NAME\tNAME\tFILE\tLINE\tDECL_LINE",
  *"-" for what is unknown; when there is no function but a line, "\t\t\tFILE\tLINE". -s: statistics.
-*/
+ */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void print(const struct dwarf_index *d, uint64_t addr)
 	struct dwarf_frame frames[256], line = {0};
 	size_t n = d ? dwarf_index_lookup(d, addr, frames, 256, &line) : 0, i;
 
-	printf("%#lx\n", (unsigned long)addr);
+	printf("0x%lx\n", (unsigned long)addr);
 	for (i = 0; i < n; i++)
 		printf("\t%s\t%s\t%s\t%u\t%u\n", text(frames[i].linkage_name), text(frames[i].name),
 		       text(frames[i].file), frames[i].line, frames[i].decl_line);
