@@ -4,6 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/note.h"
+
+/* Worth a note: less than this share is in samples, of at least so many periods. */
+#define UNSEEN_SHARE	   0.85
+#define UNSEEN_PERIODS_MIN 20
+
 /* perf_event.h: PERF_RECORD_LOST_SAMPLES with our sample_id trailer. */
 struct lost_samples {
 	struct perf_event_header header;
@@ -52,6 +58,27 @@ static int account_set(struct drain *d, enum ring_kind kind, uint64_t *lost_sum,
 	return 0;
 }
 
+/* The kernel starts each thread's period anew (inherit_event() in kernel/events/core.c), so what
+ * threads do before their first period is over is never in a sample. When many are that short, that
+ * is most of it. The counters know the whole; -a has no such gap. */
+static void note_unseen(struct drain *d)
+{
+	const struct perf_event_attr *a = &d->session->attrs[0];
+	double total = (double)d->result->period_total, seen = (double)d->first_event_periods, mean;
+
+	if (!a->inherit || a->exclude_kernel || a->exclude_user || d->result->lost)
+		return;
+	mean = d->first_event_samples ? seen / (double)d->first_event_samples
+	       : a->freq	      ? 1e9 / (double)a->sample_freq
+				      : (double)a->sample_period;
+	if (total < UNSEEN_PERIODS_MIN * mean || seen >= UNSEEN_SHARE * total)
+		return;
+	capture_note(d->result,
+		     "the samples stand for %.0f %% of all %s: short-lived threads are seen only "
+		     "after a first whole period; record with -a, or a higher -F",
+		     100 * seen / total, d->session->events[0].name);
+}
+
 int account_losses(struct drain *d, struct err *err)
 {
 	struct capture_result *r = d->result;
@@ -63,5 +90,7 @@ int account_losses(struct drain *d, struct err *err)
 		rc = account_set(d, RING_SIDEBAND, &r->lost_sideband, err);
 	if (!ATTR_HAS(d->session->policy.features, LOST))
 		r->lost = d->lost_told;
+	if (!rc)
+		note_unseen(d);
 	return rc;
 }

@@ -19,11 +19,15 @@ static uint64_t lost_count(const uint8_t *rec, size_t n)
 	return buf_u64(&b);
 }
 
-static void count_sample(struct drain *d, const struct sample_facts *f)
+static void count_sample(struct drain *d, uint32_t event, const struct sample_facts *f)
 {
 	struct capture_result *r = d->result;
 
 	r->samples++;
+	if (!event) {
+		d->first_event_samples++;
+		d->first_event_periods += f->period;
+	}
 	r->user_stacks += f->has_user_stack;
 	r->truncated_stacks += f->stack_full;
 	if (!d->first_sample_ns || f->time_ns < d->first_sample_ns)
@@ -44,7 +48,7 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 		return -1;
 	n = sample_pack(&d->session->layouts[event], rec, n, to, &facts);
 	stream_commit(d->stream, n);
-	count_sample(d, &facts);
+	count_sample(d, event, &facts);
 	return 0;
 }
 

@@ -16,9 +16,11 @@ struct drain {
 	struct stream *stream;
 	struct capture_result *result; /* counts go here */
 	uint64_t first_sample_ns, last_sample_ns;
-	uint64_t lost_told; /* sum of PERF_RECORD_LOST from the sample rings */
-	size_t turn;	    /* which ring comes first: without room for all, each has its turn */
-	bool holding;	    /* sideband records wait in `held` until the synthesized ones are out */
+	uint64_t first_event_samples; /* of session.events[0] ... */
+	uint64_t first_event_periods; /* ... and what they stand for */
+	uint64_t lost_told;	      /* sum of PERF_RECORD_LOST from the sample rings */
+	size_t turn;  /* which ring comes first: without room for all, each has its turn */
+	bool holding; /* sideband records wait in `held` until the synthesized ones are out */
 	struct bytes held;
 	uint8_t scratch[UINT16_MAX + 1]; /* a record that straddles the end of its ring */
 };

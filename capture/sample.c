@@ -26,7 +26,7 @@ static void skip_to_stack(const struct sample_layout *l, struct buf *b, struct s
 	f->time_ns = buf_u64(b);
 	buf_skip(b, 8); /* CPU */
 	if (l->sample_type & PERF_SAMPLE_PERIOD)
-		buf_skip(b, 8);
+		f->period = buf_u64(b);
 	if (l->sample_type & PERF_SAMPLE_CALLCHAIN) {
 		uint64_t nr = buf_u64(b);
 

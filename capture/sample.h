@@ -14,6 +14,7 @@ struct sample_layout {
 struct sample_facts {
 	uint64_t id;
 	uint64_t time_ns;
+	uint64_t period;     /* how many events it stands for */
 	bool has_user_stack; /* registers and a dump, even an empty one */
 	bool stack_full;     /* the dump had no room for more: the stack may be cut */
 };

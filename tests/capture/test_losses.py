@@ -65,4 +65,14 @@ tap.check("records about processes" not in p.stderr, "storm: no sideband record 
 # A process that is sampled before its MMAP2 is seen would be unknown: perf finds all of them.
 out = run(["perf", "script", "-i", "storm.data", "-F", "pid,ip,dso,comm", "--max-stack", "1"]).stdout
 tap.check("load" in out, "storm: perf reads it")
+
+# ---- what inheritance hides: threads that end before their first period ---------------------------------
+p = capture("-v", "-F", 299, "-o", "short.data", "--", load, "storm", 400)
+periods = sum(s.period for s in PerfData("short.data").samples())
+tap.check("short-lived" in p.stderr and periods < 0.85 * counted(p),
+          "samples that stand for too little of what was counted: told", (periods, p.stderr))
+p = capture("-v", "-F", 499, "-o", "long.data", "--", load, "two", 0.6)
+periods = sum(s.period for s in PerfData("long.data").samples())
+tap.check("short-lived" not in p.stderr and 0.85 < periods / counted(p) < 1.15,
+          "samples that stand for all of it", (periods, p.stderr))
 tap.end()

@@ -88,6 +88,7 @@ static struct sample_facts expect(const struct sample_layout *l, struct shape in
 	assert_int_equal(got[n_good], 0xdd); /* nothing is written behind it */
 	assert_int_equal(f.time_ns, 123456789);
 	assert_int_equal(f.id, 77);
+	assert_int_equal(f.period, 10);
 	assert_int_equal(sample_id(rec, n), 77);
 	return f;
 }
