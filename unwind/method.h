@@ -10,6 +10,7 @@
 /* Where a method puts its frames, leaf first. */
 struct frame_sink {
 	struct frame *frames;
+	struct frame_place *places; /* parallel to frames; NULL: not wanted */
 	size_t n, max;
 	const struct module *stop_module; /* set with NO_CFI, BAD_CFI, NO_BINARY */
 };

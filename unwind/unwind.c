@@ -20,6 +20,7 @@ struct unwinder {
 	struct unwind_stats stats;
 	/* Kernel chains are at most kernel.perf_event_max_stack long, 127 unless raised. */
 	struct frame frames[UNWIND_BATCH][2 * UNWIND_FRAMES_MAX];
+	struct frame_place (*places)[2 * UNWIND_FRAMES_MAX]; /* [UNWIND_BATCH], or NULL */
 };
 
 const char *frame_how_text(enum frame_how how)
@@ -60,8 +61,16 @@ int unwinder_new(struct unwinder **ret, struct modules *modules, const struct un
 				     ? opt->max_frames
 				     : UNWIND_FRAMES_MAX;
 	u->ops = methods[opt->method];
+	if (opt->places && u->ops->run_batch) {
+		u->places = calloc(UNWIND_BATCH, sizeof *u->places);
+		if (!u->places) {
+			free(u);
+			return err_nomem(err);
+		}
+	}
 	rc = u->ops->init(&u->state, modules, opt, err);
 	if (rc) {
+		free(u->places);
 		free(u);
 		return rc;
 	}
@@ -74,6 +83,7 @@ void unwinder_free(struct unwinder *u)
 	if (!u)
 		return;
 	u->ops->done(u->state);
+	free(u->places);
 	free(u);
 }
 
@@ -125,6 +135,7 @@ static void end(struct unwinder *u, const struct perf_sample *s, struct frame_si
 {
 	if (has_dump(s)) {
 		trace->stop_module = sink->stop_module;
+		trace->places = sink->places ? sink->places + trace->n_kernel : NULL;
 		u->stats.user_stacks++;
 		u->stats.stops[trace->stop]++;
 	} else {
@@ -165,7 +176,9 @@ void unwind_samples(struct unwinder *u, const struct perf_sample *const *samples
 
 	assert(n <= UNWIND_BATCH);
 	for (i = 0; i < n; i++) {
-		sinks[i] = (struct frame_sink){.frames = u->frames[i], .max = UNWIND_FRAMES_MAX};
+		sinks[i] = (struct frame_sink){.frames = u->frames[i],
+					       .places = u->places ? u->places[i] : NULL,
+					       .max = UNWIND_FRAMES_MAX};
 		begin(u, samples[i], &sinks[i], &traces[i]);
 		if (has_dump(samples[i]))
 			dumps[n_dumps++] = i;

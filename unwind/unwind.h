@@ -72,12 +72,20 @@ static inline uint64_t frame_lookup_ip(const struct frame *f)
 	return f->ip - f->is_return_address;
 }
 
+/* Where a user frame lies on the stack. With its ip it names one activation of a function. */
+struct frame_place {
+	uint64_t sp; /* stack pointer in the frame */
+	uint64_t fp; /* frame pointer, 0 when not known */
+};
+
 #define UNWIND_FRAMES_MAX 1024
 
 struct stack_trace {
 	struct frame *frames; /* storage of the unwinder, valid until its next call */
 	size_t n;
 	size_t n_kernel;       /* the first n_kernel frames are kernel frames */
+	/* Of the frames from n_kernel on; NULL when not asked for, or not known by the method. */
+	const struct frame_place *places;
 	enum unwind_stop stop; /* of the user part */
 	const struct module *stop_module; /* where NO_CFI / BAD_CFI happened; else NULL */
 };
@@ -92,6 +100,7 @@ struct unwind_options {
 	enum unwind_method method;
 	unsigned max_frames; /* user frames; 0: UNWIND_FRAMES_MAX */
 	bool no_guess;       /* no FRAME_FRAME_POINTER / STACK_TOP steps */
+	bool places;         /* fill stack_trace.places, which stitching needs */
 	const char *arch;    /* of the recording ("x86_64", "aarch64"); NULL: this machine's */
 };
 

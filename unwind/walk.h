@@ -86,16 +86,18 @@ static inline enum unwind_stop walk_read_stop(const struct walk *w, uint64_t add
 						      : UNWIND_STOP_BAD_MEMORY;
 }
 
-/* Appends a frame; false when the sink is full. */
-static inline bool walk_push(struct walk *w, uint64_t ip, bool is_return_address, uint8_t how,
+/* Appends the frame *c; false when the sink is full. */
+static inline bool walk_push(const struct walk *w, const struct cursor *c, bool is_return_address,
 			     const struct map *map)
 {
 	struct frame_sink *sink = w->sink;
 
 	if (__builtin_expect(sink->n == sink->max, 0))
 		return false;
+	if (sink->places)
+		sink->places[sink->n] = (struct frame_place){c->sp, c->fp_known ? c->fp : 0};
 	sink->frames[sink->n++] = (struct frame){
-		.ip = ip, .map = map, .is_return_address = is_return_address, .how = how};
+		.ip = c->ip, .map = map, .is_return_address = is_return_address, .how = c->how};
 	return true;
 }
 

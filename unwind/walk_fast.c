@@ -99,8 +99,7 @@ static inline enum unwind_stop step(struct walk *w)
 {
 	struct cursor *c = &w->c;
 
-	if (!walk_push(w, c->ip, c->is_return_address && !(w->rule.flags & RULE_SIGNAL), c->how,
-		       w->map))
+	if (!walk_push(w, c, c->is_return_address && !(w->rule.flags & RULE_SIGNAL), w->map))
 		return UNWIND_STOP_DEPTH;
 	switch ((enum rule_kind)w->rule.kind) {
 	case RULE_SP:

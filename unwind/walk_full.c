@@ -159,25 +159,23 @@ static enum unwind_stop full_step(struct step *st)
 	return ip ? WALK_ON : UNWIND_STOP_END;
 }
 
-/* The ladder knows only a few registers, and so does the frame after it. */
-static enum unwind_stop ladder_full_step(struct walk *w, struct regs *regs, struct cursor *c,
-					 const struct rule_entry *e)
+static void cursor_set(struct cursor *c, const struct regs *regs, const struct arch *arch)
 {
-	const struct arch *arch = w->arch;
-	enum unwind_stop stop;
-
 	c->ip = regs->v[arch->pc];
 	c->sp = regs->v[arch->sp];
 	c->fp = regs->v[arch->fp];
 	c->fp_known = regs->known >> arch->fp & 1;
 	c->lr = regs->v[arch->ra];
 	c->lr_known = arch->ra != arch->pc && regs->known >> arch->ra & 1;
-	stop = ladder_step(w, c, (enum rule_kind)e->rule.kind, e->map);
+}
+
+/* After a step of the ladder no other registers are known. */
+static void registers_set(struct regs *regs, const struct cursor *c, const struct arch *arch)
+{
 	regs->v[arch->pc] = c->ip;
 	regs->v[arch->sp] = c->sp;
 	regs->v[arch->fp] = c->fp;
 	regs->known = 1ull << arch->pc | 1ull << arch->sp | (uint64_t)c->fp_known << arch->fp;
-	return stop;
 }
 
 enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
@@ -191,20 +189,22 @@ enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
 
 	*in = *regs;
 	for (first = true;; first = false) {
-		uint64_t ip = in->v[w->arch->pc], lookup_ip = ip - c.is_return_address;
+		uint64_t lookup_ip = in->v[w->arch->pc] - c.is_return_address;
 		struct step st = {.w = w, .in = in, .out = out, .first = first};
 
+		cursor_set(&c, in, w->arch);
 		e = walk_rule(w, lookup_ip, &own);
 		if (e->rule.flags & RULE_SIGNAL)
 			c.is_return_address = false;
-		if (!walk_push(w, ip, c.is_return_address, c.how, e->map))
+		if (!walk_push(w, &c, c.is_return_address, e->map))
 			return UNWIND_STOP_DEPTH;
 		if (e->rule.kind == RULE_END)
 			return UNWIND_STOP_END;
 		if (e->rule.kind >= RULE_NO_CFI) {
-			stop = ladder_full_step(w, in, &c, e);
+			stop = ladder_step(w, &c, (enum rule_kind)e->rule.kind, e->map);
 			if (stop != WALK_ON)
 				return stop;
+			registers_set(in, &c, w->arch);
 			continue;
 		}
 		st.rule = walk_full_rule(w, e->map, lookup_ip, &st.bias);
