@@ -128,4 +128,41 @@ struct unwind_stats {
 const struct unwind_stats *unwinder_stats(const struct unwinder *u);
 void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);
 
+/* ---- stitching --------------------------------------------------------------------------------
+ *
+ * A stack that was cut ends in the middle of an activation of some function. Another sample of the
+ * same thread that passed through the same activation - same address, stack pointer and frame pointer
+ * - tells who called it. The nearest such sample in time, before or after, is believed, frame by
+ * frame; what it adds is marked FRAME_STITCHED. A stitcher sees all samples of the threads it works
+ * for, in time order, and gives them back in that order, some at a time:
+ *
+ *	for each batch:
+ *		for each sample: unwind_samples(...); stitcher_add(st, sample, trace, &err);
+ *		stitcher_run(st, use_trace, arg);	// use_trace(arg, i, trace), i = 0 ...
+ *
+ * Samples later than the batch cannot help, so batches should not be tiny. One thread at a time. */
+struct stitcher; /* opaque */
+
+struct stitch_options {
+	uint64_t max_distance_ns; /* in time, of the sample that is believed; 0: STITCH_DISTANCE_NS */
+};
+#define STITCH_DISTANCE_NS 10000000000u
+
+struct stitch_stats {
+	uint64_t cut;	   /* stacks that were cut */
+	uint64_t to_root;  /* of these, now end at a root */
+	uint64_t extended; /* got frames, but no root */
+	uint64_t frames;   /* added */
+};
+
+int stitcher_new(struct stitcher **ret, const struct stitch_options *opt, struct err *err);
+void stitcher_free(struct stitcher *st);
+/* Takes a copy of the trace, which must have places. 0 or -ERR_NOMEM. */
+int stitcher_add(struct stitcher *st, const struct perf_sample *s, const struct stack_trace *t);
+/* Gives back what was added since the last run, completed where possible; the traces live during the
+ * call of fn. Stops at the first fn that does not return 0, and returns that; or -ERR_NOMEM. */
+int stitcher_run(struct stitcher *st, int (*fn)(void *arg, size_t i, const struct stack_trace *t),
+		 void *arg);
+const struct stitch_stats *stitcher_stats(const struct stitcher *st);
+
 #endif

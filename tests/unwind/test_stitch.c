@@ -1,0 +1,215 @@
+/* test_stitch.c - stitching of made-up stacks, where who called whom is known; on recordings cut
+ * here against their uncut truth by test_stitch_cut.py. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "unwind/unwind.h"
+
+static const struct map map;
+
+/* A stack of up to 8 frames; ip 0 ends it. Places: sp rises by 16 from `sp`. */
+struct stack {
+	uint64_t time_ns;
+	uint32_t tid;
+	uint64_t sp;
+	enum unwind_stop stop;
+	uint64_t ips[8];
+};
+
+static void add(struct stitcher *st, const struct stack *k, enum frame_how how)
+{
+	struct perf_sample s = {.time_ns = k->time_ns, .pid = 1, .tid = k->tid};
+	struct frame_place places[8];
+	struct frame frames[8];
+	struct stack_trace t = {.frames = frames, .places = places, .stop = k->stop};
+
+	for (; t.n < 8 && k->ips[t.n]; t.n++) {
+		frames[t.n] = (struct frame){.ip = k->ips[t.n], .map = &map, .how = (uint8_t)how};
+		places[t.n] = (struct frame_place){k->sp + 16 * t.n, 5};
+	}
+	assert_int_equal(stitcher_add(st, &s, &t), 0);
+}
+
+struct result {
+	size_t n;
+	struct stack_trace traces[8];
+	struct frame frames[8][16];
+};
+
+static int keep(void *arg, size_t i, const struct stack_trace *t)
+{
+	struct result *r = arg;
+
+	assert_int_equal(i, r->n);
+	r->traces[i] = *t;
+	memcpy(r->frames[i], t->frames, t->n * sizeof *t->frames);
+	r->n++;
+	return 0;
+}
+
+static void assert_stack(const struct result *r, size_t i, enum unwind_stop stop, size_t n_own,
+			 const uint64_t *ips)
+{
+	size_t k;
+
+	assert_int_equal(r->traces[i].stop, stop);
+	for (k = 0; ips[k]; k++) {
+		assert_true(k < r->traces[i].n);
+		assert_int_equal(r->frames[i][k].ip, ips[k]);
+		assert_int_equal(r->frames[i][k].how == FRAME_STITCHED, k >= n_own);
+	}
+	assert_int_equal(r->traces[i].n, k);
+}
+#define IPS(...)               \
+	(const uint64_t[])     \
+	{                      \
+		__VA_ARGS__, 0 \
+	}
+
+#define CUT  UNWIND_STOP_TRUNCATED_STACK
+#define ROOT UNWIND_STOP_END
+
+static struct stitcher *begin(uint64_t max_distance_ns)
+{
+	const struct stitch_options opt = {max_distance_ns};
+	struct stitcher *st;
+
+	assert_int_equal(stitcher_new(&st, &opt, NULL), 0);
+	return st;
+}
+
+static void run(struct stitcher *st, struct result *r)
+{
+	memset(r, 0, sizeof *r);
+	assert_int_equal(stitcher_run(st, keep, r), 0);
+}
+
+/* From a sample before and from one after; order and uncut stacks stay as they are. */
+static void completes_from_both_sides(void **state)
+{
+	struct stitcher *st = begin(0);
+	struct result r;
+
+	(void)state;
+	add(st, &(struct stack){100, 1, 0x1000, ROOT, {10, 20, 30, 40}}, FRAME_CFI);
+	add(st, &(struct stack){200, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	/* 51 is in the same place as 20, but only later is it seen who called it. */
+	add(st, &(struct stack){300, 1, 0x1000, CUT, {50, 51}}, FRAME_CFI);
+	add(st, &(struct stack){400, 1, 0x1000, ROOT, {52, 51, 60}}, FRAME_CFI);
+	run(st, &r);
+	assert_int_equal(r.n, 4);
+	assert_stack(&r, 0, ROOT, 4, IPS(10, 20, 30, 40));
+	assert_stack(&r, 1, ROOT, 2, IPS(10, 20, 30, 40));
+	assert_stack(&r, 2, ROOT, 2, IPS(50, 51, 60));
+	assert_stack(&r, 3, ROOT, 3, IPS(52, 51, 60));
+	assert_int_equal(stitcher_stats(st)->cut, 2);
+	assert_int_equal(stitcher_stats(st)->to_root, 2);
+	assert_int_equal(stitcher_stats(st)->frames, 3);
+	stitcher_free(st);
+}
+
+/* Two halves that were never seen together are joined through a cut stack; without a root it stays
+ * cut. Earlier batches count. */
+static void chains_and_remembers(void **state)
+{
+	struct stitcher *st = begin(0);
+	struct result r;
+
+	(void)state;
+	add(st, &(struct stack){100, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	add(st, &(struct stack){110, 1, 0x1010, CUT, {20, 30}}, FRAME_CFI);
+	run(st, &r);
+	assert_stack(&r, 0, CUT, 2, IPS(10, 20, 30));
+	assert_stack(&r, 1, CUT, 2, IPS(20, 30));
+	add(st, &(struct stack){120, 1, 0x1020, ROOT, {30, 40}}, FRAME_CFI);
+	add(st, &(struct stack){130, 1, 0x1000, CUT, {11, 20}}, FRAME_CFI);
+	run(st, &r);
+	assert_stack(&r, 1, ROOT, 2, IPS(11, 20, 30, 40));
+	assert_int_equal(stitcher_stats(st)->extended, 1);
+	stitcher_free(st);
+}
+
+static void believes_the_nearest(void **state)
+{
+	struct stitcher *st = begin(0);
+	struct result r;
+
+	(void)state;
+	add(st, &(struct stack){100, 1, 0x1000, ROOT, {10, 20, 31}}, FRAME_CFI);
+	add(st, &(struct stack){180, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	add(st, &(struct stack){200, 1, 0x1000, ROOT, {10, 20, 32}}, FRAME_CFI);
+	add(st, &(struct stack){210, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	add(st, &(struct stack){300, 1, 0x1000, ROOT, {10, 20, 33}}, FRAME_CFI);
+	run(st, &r);
+	assert_stack(&r, 1, ROOT, 2, IPS(10, 20, 32));
+	assert_stack(&r, 3, ROOT, 2, IPS(10, 20, 32));
+	stitcher_free(st);
+}
+
+/* What must not be joined. */
+static void keeps_apart(void **state)
+{
+	struct stitcher *st = begin(50);
+	struct result r;
+
+	(void)state;
+	add(st, &(struct stack){100, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	add(st, &(struct stack){101, 2, 0x1000, ROOT, {10, 20, 30}}, FRAME_CFI); /* other thread */
+	add(st, &(struct stack){102, 1, 0x2000, ROOT, {10, 20, 30}}, FRAME_CFI); /* other place */
+	add(st, &(struct stack){103, 1, 0x1000, ROOT, {10, 20, 30}},
+	    FRAME_FRAME_POINTER);						 /* a guess */
+	add(st, &(struct stack){151, 1, 0x1000, ROOT, {10, 20, 30}}, FRAME_CFI); /* too late */
+	run(st, &r);
+	assert_stack(&r, 0, CUT, 2, IPS(10, 20));
+	/* A caller that is not above its callee comes from a reused stack. */
+	add(st, &(struct stack){200, 1, 0x3010, CUT, {30}}, FRAME_CFI);
+	add(st, &(struct stack){201, 1, 0x3000, ROOT, {20, 30}}, FRAME_CFI);
+	run(st, &r);
+	assert_stack(&r, 0, ROOT, 1, IPS(30));
+	/* Samples without time cannot be near. */
+	add(st, &(struct stack){0, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	run(st, &r);
+	assert_stack(&r, 0, CUT, 2, IPS(10, 20));
+	stitcher_free(st);
+}
+
+static int stop_at_second(void *arg, size_t i, const struct stack_trace *t)
+{
+	(void)t;
+	++*(size_t *)arg;
+	return i == 1 ? 7 : 0;
+}
+
+static void passes_on_what_the_caller_says(void **state)
+{
+	struct stitcher *st = begin(0);
+	size_t calls = 0;
+
+	(void)state;
+	add(st, &(struct stack){100, 1, 0x1000, ROOT, {10}}, FRAME_CFI);
+	add(st, &(struct stack){101, 1, 0x1000, ROOT, {10}}, FRAME_CFI);
+	add(st, &(struct stack){102, 1, 0x1000, ROOT, {10}}, FRAME_CFI);
+	assert_int_equal(stitcher_run(st, stop_at_second, &calls), 7);
+	assert_int_equal(calls, 2);
+	assert_int_equal(stitcher_run(st, stop_at_second, &calls), 0);
+	assert_int_equal(calls, 2);
+	stitcher_free(st);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(completes_from_both_sides),
+		cmocka_unit_test(chains_and_remembers),
+		cmocka_unit_test(believes_the_nearest),
+		cmocka_unit_test(keeps_apart),
+		cmocka_unit_test(passes_on_what_the_caller_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
