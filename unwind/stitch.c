@@ -15,6 +15,12 @@
  * apart by time anyway. */
 #define RUNS_LOOKED_AT 256
 
+/* How far in time a run is believed: for a while, and the longer the longer it lasted. Found with
+ * recordings that were cut and compared with their truth: without this 3 in 1000 stitched stacks of
+ * a compiler were wrong, each of them by a caller seen once, 60 ms or more away. */
+#define TRUST_NS	 50000000u
+#define TRUST_PER_LENGTH 4
+
 enum { NONE = UINT32_MAX, ROOT = UINT32_MAX - 1 };
 
 struct node {
@@ -199,6 +205,11 @@ static void learn(struct stitcher *st, const struct pending *p)
 		caller_seen(st, node, ROOT, p->time_ns);
 }
 
+static uint64_t trust_ns(const struct run *r)
+{
+	return TRUST_NS + TRUST_PER_LENGTH * (r->last_ns - r->first_ns);
+}
+
 /* Who called the node, according to the sample nearest in time. */
 static uint32_t nearest_caller(const struct stitcher *st, uint32_t node, uint64_t time_ns)
 {
@@ -212,7 +223,7 @@ static uint32_t nearest_caller(const struct stitcher *st, uint32_t node, uint64_
 		distance_ns = time_ns < r->first_ns  ? r->first_ns - time_ns
 			      : time_ns > r->last_ns ? time_ns - r->last_ns
 						     : 0;
-		if (distance_ns <= best_ns) {
+		if (distance_ns <= best_ns && distance_ns <= trust_ns(r)) {
 			best_ns = distance_ns;
 			best = r->caller;
 		}

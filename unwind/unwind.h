@@ -133,7 +133,7 @@ void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);
  * A stack that was cut ends in the middle of an activation of some function. Another sample of the
  * same thread that passed through the same activation - same address, stack pointer and frame pointer
  * - tells who called it. The nearest such sample in time, before or after, is believed, frame by
- * frame; what it adds is marked FRAME_STITCHED. A stitcher sees all samples of the threads it works
+ * frame, the farther the longer that caller was seen; what it adds is marked FRAME_STITCHED. A stitcher sees all samples of the threads it works
  * for, in time order, and gives them back in that order, some at a time:
  *
  *	for each batch:

@@ -151,6 +151,30 @@ static void believes_the_nearest(void **state)
 	stitcher_free(st);
 }
 
+/* One sight of a caller is believed for 50 ms, one of 20 ms for 80 ms more. */
+static void believes_the_farther_the_longer(void **state)
+{
+	const uint64_t ms = 1000000, s = 1000 * ms;
+	struct stitcher *st = begin(0);
+	struct result r;
+
+	(void)state;
+	add(st, &(struct stack){s, 1, 0x1000, ROOT, {10, 20, 30}}, FRAME_CFI);
+	add(st, &(struct stack){s + 50 * ms, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	add(st, &(struct stack){s + 51 * ms, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	run(st, &r);
+	assert_stack(&r, 1, ROOT, 2, IPS(10, 20, 30));
+	assert_stack(&r, 2, CUT, 2, IPS(10, 20));
+	add(st, &(struct stack){9 * s, 1, 0x1000, ROOT, {10, 20, 31}}, FRAME_CFI);
+	add(st, &(struct stack){9 * s + 20 * ms, 1, 0x1000, ROOT, {10, 20, 31}}, FRAME_CFI);
+	add(st, &(struct stack){9 * s + 150 * ms, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	add(st, &(struct stack){9 * s + 151 * ms, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	run(st, &r);
+	assert_stack(&r, 2, ROOT, 2, IPS(10, 20, 31));
+	assert_stack(&r, 3, CUT, 2, IPS(10, 20));
+	stitcher_free(st);
+}
+
 /* What must not be joined. */
 static void keeps_apart(void **state)
 {
@@ -207,6 +231,7 @@ int main(void)
 		cmocka_unit_test(completes_from_both_sides),
 		cmocka_unit_test(chains_and_remembers),
 		cmocka_unit_test(believes_the_nearest),
+		cmocka_unit_test(believes_the_farther_the_longer),
 		cmocka_unit_test(keeps_apart),
 		cmocka_unit_test(passes_on_what_the_caller_says),
 	};

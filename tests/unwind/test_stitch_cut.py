@@ -29,14 +29,15 @@ subprocess.run(["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "499", "--cal
 if not os.path.exists("t.data"):
     print("ok - stitching of cut stacks # SKIP perf cannot record here")
     sys.exit(0)
-status = 0
+stitched = exact = 0
 for size in (1024, 2048, 4096):
     p = subprocess.run([TOOL, str(size), "t.data"], stdout=subprocess.PIPE, text=True, timeout=120)
     n = {k: int(v) for k, v in re.findall(r"(\w+) (\d+)", p.stdout)}
-    good = (p.returncode == 0 and n["to_root"] >= 10 and n["exact"] >= 0.995 * n["to_root"] - 1)
+    stitched += n.get("to_root", 0)
+    exact += n.get("exact", 0)
+    good = p.returncode == 0 and n.get("to_root", 0) >= 10
     print(f"{'ok' if good else 'not ok'} - {size} bytes: of {n.get('whole')} whole stacks "
           f"{n.get('complete_when_cut')} fit, {n.get('to_root')} are stitched, {n.get('exact')} exactly")
-    if not good:
-        print("# " + p.stdout)
-        status = 1
-sys.exit(status)
+good = exact >= 0.995 * stitched
+print(f"{'ok' if good else 'not ok'} - {exact} of {stitched} stitched stacks are the true ones")
+sys.exit(0 if good else 1)
