@@ -120,7 +120,7 @@ for name, options in (("dwarf", ["--call-graph", "dwarf,16384", "-e", "cpu-clock
                       ("frame pointers, two events", ["-g", "-e", "cpu-clock,task-clock", "-c", "1000000"]),
                       ("no call chains", ["-e", "cpu-clock", "-F", "1999"])):
     data = re.sub(r"\W+", "_", name) + ".data"
-    p = subprocess.run(["perf", "record", "-q", "-o", data, *options, "--", "./threads", "0.3"], stdout=subprocess.DEVNULL,
+    p = subprocess.run(["perf", "record", "-q", "-N", "-o", data, *options, "--", "./threads", "0.3"], stdout=subprocess.DEVNULL,
                        stderr=subprocess.PIPE, text=True)
     if not os.path.exists(data) or not os.path.getsize(data):
         print(f"ok - {name} # SKIP perf record failed: {p.stderr.strip()[:200]}")

@@ -23,7 +23,7 @@ for (let i = 0; i < 60; i++) s += new Function('x', `let t = 0; for (let i = 0; 
 
 def record(*node_options):
     write("work.js", SCRIPT)
-    p = subprocess.run(["perf", "record", "-q", "-k", "mono", "-F", "2000", "-e", "cpu-clock:u", "-o", "perf.data", "node",
+    p = subprocess.run(["perf", "record", "-q", "-N", "-k", "mono", "-F", "2000", "-e", "cpu-clock:u", "-o", "perf.data", "node",
                         *node_options, "work.js"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return None if p.returncode else "perf.data"
 

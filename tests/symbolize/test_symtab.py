@@ -141,7 +141,7 @@ def perf_test():
     work = ("import json, re, random, zlib, hashlib\nfor i in range(60):\n d={str(j): [j]*9 for j in range(2000)}\n"
             " s=json.dumps(d); json.loads(s); zlib.compress(s.encode()); re.findall('[0-9]+', s); sorted(s)\n"
             " hashlib.sha256(s.encode()).digest()\n")
-    p = subprocess.run(["perf", "record", "-q", "-F", "4000", "-e", "cpu-clock:u", "-o", "perf.data", "python3", "-c", work],
+    p = subprocess.run(["perf", "record", "-q", "-N", "-F", "4000", "-e", "cpu-clock:u", "-o", "perf.data", "python3", "-c", work],
                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENV)
     if p.returncode:
         return skip("names as perf prints them", "perf record: " + p.stderr.strip()[:80])

@@ -41,7 +41,7 @@ def check(name, cmd, least):
     """Records and compares; at least so many samples must have been compared."""
     global failed
     data = name.replace(" ", "_") + ".data"
-    p = run(["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192",
+    p = run(["perf", "record", "-q", "-N", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192",
              "-o", data, "--", *cmd])
     if not os.path.exists(data):
         print(f"ok - {name} # SKIP perf cannot record here: {p.stdout.strip().splitlines()[-1:]}")

@@ -44,7 +44,7 @@ def record(name, command, graph="dwarf,16384"):
     kernels up to 6.18 mark perf's MMAP2 records, too, as holding one (the flag stays set from one event to the next
     in perf_event_mmap_output), and perf 6.1 takes the major number of the device for the id's length."""
     for _ in range(4):
-        r = run("perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "--call-graph", graph, "-o", f"{name}.data", *command)
+        r = run("perf", "record", "-q", "-N", "-e", "cpu-clock", "-F", "999", "--call-graph", graph, "-o", f"{name}.data", *command)
         if os.path.exists(f"{name}.data"):
             with open(f"{name}.data", "rb") as f:
                 header = f.read(56)
@@ -197,7 +197,7 @@ def main():
     if not shutil.which("perf"):
         print("ok - recordings # SKIP no perf")
         return
-    probe = run("perf", "record", "-q", "-e", "cpu-clock", "-o", "probe.data", "true")
+    probe = run("perf", "record", "-q", "-N", "-e", "cpu-clock", "-o", "probe.data", "true")
     if probe.returncode and b"ermission" in probe.stderr:
         print("ok - recordings # SKIP perf may not record here")
         return
