@@ -33,6 +33,7 @@ static void batch_commit(struct perf_file *f, struct batch *b)
 static int commit_by_value(struct perf_file *f, struct batch *b, struct sample_read *read)
 {
 	struct perf_sample s = b->samples.v[b->samples.n];
+	bool known = read->n == 1;
 
 	for (uint64_t i = 0; i < read->n; i++) {
 		uint64_t id, value = sample_read_next(read, &id), key;
@@ -44,6 +45,7 @@ static int commit_by_value(struct perf_file *f, struct batch *b, struct sample_r
 			s.event = &e->pub;
 		else if (read->n > 1)
 			continue;
+		known = true;
 		key = s.id;
 		/* An inherited event counts for each thread by itself. */
 		if (s.event->attr.flags & PERF_ATTR_INHERIT)
@@ -55,6 +57,8 @@ static int commit_by_value(struct perf_file *f, struct batch *b, struct sample_r
 		if (s.period)
 			batch_commit(f, b);
 	}
+	if (!known)
+		file_skip(f, PERF_SKIP_UNKNOWN_EVENT, PERF_RECORD_SAMPLE);
 	return 0;
 }
 
