@@ -27,6 +27,29 @@ CXX = """
 int main(int n, char **v) { std::map<std::string, int> m; for (int i = 0; i < n; i++) m[v[i]] = i;
                             std::sort(v, v + n); return m.size(); }
 """
+GO = """
+package main
+import ("sort"; "strconv"; "sync"; "time")
+func fib(n int) int { if n < 2 { return n }; return fib(n-1) + fib(n-2) }
+func work() int {
+	defer func() { recover() }()
+	m := map[string]int{}
+	for i := 0; i < 20000; i++ { m["k"+strconv.Itoa(i)] = i }
+	keys := []string{}
+	for k := range m { keys = append(keys, k) }
+	sort.Strings(keys)
+	return fib(20) + len(keys)
+}
+func main() {
+	end := time.Now().Add(500 * time.Millisecond)
+	var wg sync.WaitGroup
+	for g := 0; g < 4; g++ {
+		wg.Add(1)
+		go func() { defer wg.Done(); for time.Now().Before(end) { work() } }()
+	}
+	wg.Wait()
+}
+"""
 # The compiled programs run for this much CPU time; the others take what they take, up to 2 s.
 SECONDS = "0.3"
 failed = 0
@@ -59,7 +82,7 @@ def check(name, cmd, least):
     os.remove(data)
 
 
-CLASSES = ("same_other_stop", "libdw_epilogue", "libdw_undefined_register", "libdw_no_row",
+CLASSES = ("same_other_stop", "go_table", "libdw_epilogue", "libdw_undefined_register", "libdw_no_row",
            "guesses_differ", "unexplained")
 if not shutil.which("perf"):
     print("ok - whole samples # SKIP no perf")
@@ -74,7 +97,9 @@ for compiler, source, out, *flags in (
         ("g++", "threads.cc", "threads", "-O2", "-pthread"),
         ("clang++", "threads.cc", "threads_clang", "-O2", "-pthread"),
         ("gcc", "signals.c", "signals", "-O2", "-pthread"),
-        ("gcc", "signals.c", "signals_static", "-O2", "-static", "-pthread")):
+        ("gcc", "signals.c", "signals_static", "-O2", "-static", "-pthread"),
+        ("gcc", "i386.c", "i386", "-m32", "-O2", "-fomit-frame-pointer", "-fno-stack-protector",
+         "-nostdlib", "-static", "-fno-pie", "-no-pie")):
     if not shutil.which(compiler):
         print(f"ok - {out} # SKIP no {compiler}")
         continue
@@ -83,6 +108,15 @@ for compiler, source, out, *flags in (
         print(f"ok - {out} # SKIP cannot be built: {p.stdout.splitlines()[-1:]}")
         continue
     check(out, ["./" + out, SECONDS], 100)
+if shutil.which("go"):
+    with open("t.go", "w") as f:
+        f.write(GO)
+    for name, flags in (("go", []), ("go_stripped", ["-ldflags=-s -w"])):
+        p = subprocess.run(["go", "build", *flags, "-o", name, "t.go"], env=dict(os.environ, GOCACHE=os.path.abspath("gocache")))
+        if p.returncode == 0:
+            check(name, ["./" + name], 100)
+else:
+    print("ok - go # SKIP no go compiler")
 check("python", [sys.executable, "t.py"], 50)
 if shutil.which("g++"):
     check("cc1plus", ["g++", "-O1", "-c", "t.cc", "-o", "/dev/null"], 100)

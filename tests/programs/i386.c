@@ -1,0 +1,69 @@
+/* i386.c - a 32-bit program without any library: recursion over a frame of variable size.
+ * Runs for 0.3 s of CPU time. Built with -m32 -nostdlib -static -fno-pie. */
+static volatile unsigned sink;
+
+static unsigned system_call(unsigned number, unsigned b, void *c)
+{
+	unsigned ret;
+
+	__asm__ volatile("int $0x80" : "=a"(ret) : "a"(number), "b"(b), "c"(c) : "memory");
+	return ret;
+}
+
+/* clock_gettime(CLOCK_PROCESS_CPUTIME_ID) */
+static unsigned now_ms(void)
+{
+	struct {
+		int s, ns;
+	} t;
+
+	system_call(265, 2, &t);
+	return (unsigned)t.s * 1000 + (unsigned)t.ns / 1000000;
+}
+
+static __attribute__((noinline)) void spin(unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		sink += i * i;
+}
+
+static __attribute__((noinline)) void leaf(unsigned n)
+{
+	spin(n);
+	sink++;
+}
+
+static __attribute__((noinline)) void variable_frame(unsigned n)
+{
+	volatile char *p = __builtin_alloca(n % 64 + 16);
+
+	p[0] = 1;
+	leaf(n);
+	sink += (unsigned)p[0];
+}
+
+static __attribute__((noinline)) unsigned recurse(unsigned depth)
+{
+	unsigned r = 0;
+
+	if (depth)
+		r = recurse(depth - 1);
+	else
+		variable_frame(20000);
+	sink++;
+	return r + 1;
+}
+
+__attribute__((used)) static void run(void)
+{
+	unsigned end = now_ms() + 300;
+
+	while (now_ms() < end)
+		recurse(sink % 7 + 2);
+	system_call(1, 0, 0);
+}
+
+__asm__(".globl _start\n_start:\n.cfi_startproc\n.cfi_undefined eip\n"
+	"xor %ebp, %ebp\nand $-16, %esp\ncall run\nhlt\n.cfi_endproc\n");
