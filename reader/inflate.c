@@ -45,6 +45,11 @@ struct splitter *inflate_splitter(struct inflate *z)
 	return &z->split;
 }
 
+void inflate_restart(struct inflate *z)
+{
+	z->broken = true;
+}
+
 static bool begins_frame(const struct inflate_input *in)
 {
 	static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};

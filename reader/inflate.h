@@ -19,6 +19,9 @@ int inflate_new(struct inflate **ret, bool swap, struct err *err);
 void inflate_free(struct inflate *z, struct block_store *store);
 struct splitter *inflate_splitter(struct inflate *z);
 
+/* Another recording begins: the frame will not go on. */
+void inflate_restart(struct inflate *z);
+
 /* Decompresses from *in (which advances) into the splitter's block until that is full or all is
  * done. 1: there may be more, split what is there and call again; 0: all of *in is used; negative
  * with *err: ERR_DAMAGED when the data is (the rest is useless until a new frame begins), ERR_LIMIT

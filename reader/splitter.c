@@ -127,11 +127,14 @@ static enum verdict chain_check(const struct splitter *s, uint32_t off)
 	return GOOD;
 }
 
-static bool is_magic(const struct splitter *s)
+/* Does the header of another pipe begin here? */
+static bool is_pipe_header(const struct splitter *s)
 {
-	static const char magic[] = PERFDATA_MAGIC;
+	struct buf b = bytes_at(s, s->rd);
+	const uint8_t *magic = buf_take(&b, 8);
 
-	return s->block->n - s->rd >= 8 && !memcmp(s->block->data + s->rd, magic, 8);
+	return magic && !memcmp(magic, s->swap ? "2ELIFREP" : PERFDATA_MAGIC, 8) &&
+	       buf_u64(&b) == sizeof(struct perfdata_pipe_header);
 }
 
 static uint8_t align_of(const struct splitter *s, uint32_t off)
@@ -164,31 +167,40 @@ static enum verdict resync(struct splitter *s, struct record *r)
 
 static void lose_sync(struct splitter *s)
 {
-	s->lost_sync = true;
-	s->lost_align = align_of(s, s->rd);
-	s->saw_magic |= is_magic(s);
 	if (!s->bad_bytes)
 		s->bad_off = s->block->data_off + s->rd;
+	s->lost_sync = true;
+	s->lost_align = align_of(s, s->rd);
+	/* Where two pipes went into one file, records follow at once. */
+	while (is_pipe_header(s)) {
+		s->saw_magic = true;
+		s->lost_sync = false;
+		s->bad_bytes += sizeof(struct perfdata_pipe_header);
+		s->rd += sizeof(struct perfdata_pipe_header);
+	}
+}
+
+/* The next record, in step or found again. */
+static enum verdict find_record(struct splitter *s, struct record *r)
+{
+	enum verdict v = BAD;
+
+	if (!s->lost_sync)
+		v = record_check(s, r);
+	if (!s->lost_sync && v == BAD) {
+		lose_sync(s);
+		if (!s->lost_sync)
+			v = record_check(s, r);
+	}
+	return v == BAD ? resync(s, r) : v;
 }
 
 enum split splitter_next(struct splitter *s, struct record *r)
 {
-	enum verdict v = UNDECIDED;
-
 	if (!s->block || s->rd == s->block->n)
 		return s->eof ? SPLIT_END : SPLIT_MORE;
-	if (!s->lost_sync) {
-		v = record_check(s, r);
-		if (v == BAD)
-			lose_sync(s);
-	}
-	if (s->lost_sync) {
-		v = resync(s, r);
-		if (v != GOOD && s->eof)
-			return SPLIT_END;
-	}
-	if (v != GOOD)
-		return SPLIT_MORE;
+	if (find_record(s, r) != GOOD)
+		return s->eof ? SPLIT_END : SPLIT_MORE;
 	s->good_align = align_of(s, s->rd);
 	s->rd += r->size;
 	return SPLIT_RECORD;

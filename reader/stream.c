@@ -93,17 +93,22 @@ static bool is_text_at_end(const struct splitter *s)
 	return true;
 }
 
-static void count_damage(struct perf_file *f, struct splitter *s, bool at_end)
+static void count_damage(struct perf_file *f, struct stream *st, struct splitter *s, bool at_end)
 {
-	if (s->saw_magic)
+	if (s->saw_magic) {
 		file_note(f, NOTE_CONCATENATED, "another recording begins at offset %#llx",
 			  (unsigned long long)s->bad_off);
+		f->noted[NOTE_RESYNC] = true;
+		if (st->inflate)
+			inflate_restart(st->inflate);
+	}
 	if (s->bad_bytes && at_end && is_text_at_end(s)) {
 		f->stats.lost_bytes += s->bad_bytes;
 		file_note(f, NOTE_JUNK, "%llu bytes of text behind the last record are ignored",
 			  (unsigned long long)s->bad_bytes);
-	} else if (s->bad_bytes)
+	} else if (s->bad_bytes) {
 		file_lose(f, s->bad_off, s->bad_bytes, at_end);
+	}
 	s->saw_magic = false;
 	s->bad_bytes = 0;
 }
@@ -116,13 +121,13 @@ static int split_inflated(struct perf_file *f, struct stream *st)
 	int rc;
 
 	while ((got = splitter_next(s, &r)) == SPLIT_RECORD) {
-		count_damage(f, s, false);
+		count_damage(f, st, s, false);
 		rc = record_take(f, st, s->block, &r);
 		if (rc)
 			return rc;
 	}
 	if (got == SPLIT_END)
-		count_damage(f, s, true);
+		count_damage(f, st, s, true);
 	return 0;
 }
 
@@ -286,7 +291,7 @@ static int stream_step(struct perf_file *f, struct stream *st)
 	}
 	got = splitter_next(s, &r);
 	if (got != SPLIT_MORE)
-		count_damage(f, s, got == SPLIT_END);
+		count_damage(f, st, s, got == SPLIT_END);
 	switch (got) {
 	case SPLIT_END:
 		return 0;

@@ -708,6 +708,35 @@ static void pipe_dialect(void **state)
 	vec_done(&body);
 }
 
+/* `cat a.pipe b.pipe`: the second has events of its own. */
+static void two_pipes(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct out one = {0}, two = {0}, first, second;
+	struct perf_file *f;
+	struct perf_batch *b;
+
+	(void)state;
+	plain_sample(&one, 1, 1, 1);
+	first = pipe_of(&a, 1, &one);
+	a.type = PERF_TYPE_HARDWARE;
+	for (uint64_t i = 0; i < 3; i++)
+		plain_sample(&two, 1, 1, 2 + i);
+	second = pipe_of(&a, 1, &two);
+	bytes(&first, second.v, second.n);
+	vec_done(&second);
+	f = open_bytes(first);
+	b = next(f);
+	assert_int_equal(b->n, 4);
+	assert_int_equal(perf_file_event_count(f), 2);
+	perf_batch_release(f, b);
+	expect_end(f);
+	assert_true(perf_file_stats(f)->damaged);
+	assert_int_equal(perf_file_stats(f)->lost_bytes, 16);
+	assert_int_equal(perf_file_note_count(f), 1);
+	perf_file_close(f);
+}
+
 /* What the kernel told it lost, and what it left out on purpose. */
 static void losses(void **state)
 {
@@ -758,6 +787,7 @@ int main(void)
 		cmocka_unit_test(auxtrace_payload),
 		cmocka_unit_test(auxtrace_too_large),
 		cmocka_unit_test(pipe_dialect),
+		cmocka_unit_test(two_pipes),
 		cmocka_unit_test(losses),
 	};
 
