@@ -14,18 +14,37 @@ static bool has_symtab(struct elf_image *img)
 	return img && elf_image_section(img, ".symtab", &s, NULL) && s.data && s.size;
 }
 
+static void says(struct elfsyms *s, const char *table, const struct elf_image *img)
+{
+	size_t used = strlen(s->source);
+
+	snprintf(s->source + used, sizeof s->source - used, "%s%s of %s", used ? ", " : "", table,
+		 elf_image_path(img));
+}
+
 static int read_one(struct elfsyms *s, struct elf_image *img, const char *section,
 		    const char *called, const struct page_set *only)
 {
-	size_t n = 0, used = strlen(s->source);
+	size_t n = 0;
 
 	if (!img)
 		return 0;
 	if (symtab_read(&s->tab, img, section, only, &n))
 		return -1;
 	if (n)
-		snprintf(s->source + used, sizeof s->source - used, "%s%s of %s", used ? ", " : "",
-			 called, elf_image_path(img));
+		says(s, called, img);
+	return 0;
+}
+
+/* Go programs are stripped of .symtab, hardly ever of what their runtime needs. */
+static int read_go(struct elfsyms *s)
+{
+	size_t before = s->tab.funcs.n;
+
+	if (gopclntab_functions(&s->go, &s->tab))
+		return -1;
+	if (s->tab.funcs.n > before)
+		says(s, "pclntab", s->mod->image);
 	return 0;
 }
 
@@ -40,6 +59,8 @@ static int read_all(struct elfsyms *s, const struct page_set *only)
 	    read_one(s, mod->mini, ".symtab", "minidebuginfo", only) ||
 	    read_one(s, mod->image, ".dynsym", "dynsym", only))
 		return -1;
+	if (s->has_go && !has_symtab(full) && read_go(s))
+		return -1;
 	return functab_finish(&s->tab);
 }
 
@@ -49,6 +70,7 @@ int elfsyms_load(struct elfsyms *s, const struct module *mod, const uint64_t *va
 	int rc;
 
 	s->mod = mod;
+	s->has_go = mod->image && gopclntab_open(&s->go, mod->image);
 	if (!page_set_init(&pages, vaddrs, n))
 		return read_all(s, NULL);
 	rc = read_all(s, &pages);

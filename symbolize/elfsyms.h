@@ -9,6 +9,7 @@
 
 #include "modules/modules.h"
 #include "symbolize/functab.h"
+#include "symbolize/gopclntab.h"
 
 /* ---- symtab.c: .symtab, .dynsym ---------------------------------------------------------- */
 
@@ -49,15 +50,18 @@ bool fde_start(struct elf_image *img, uint64_t vaddr, uint64_t *ret);
 struct elfsyms {
 	const struct module *mod;
 	struct functab tab, plt;
+	struct gopclntab go;
+	bool has_go;
 	bool partial; /* tab has only what the first batch seemed to need */
 	bool plt_read;
 	char source[2 *
 		    256]; /* "symtab of PATH", "dynsym of PATH" ...; "" when there are no symbols */
 };
 
-/* From image, debug file and MiniDebugInfo of mod, whichever are there. The rising vaddrs are those
- * that will be looked up: a table of 100,000 functions need not be sorted for a few addresses. With
- * n == 0 everything is loaded. 0, or -1 when out of memory. */
+/* From image, debug file and MiniDebugInfo of mod, whichever are there; a Go program without any of
+ * them still has its own table. The rising vaddrs are those that will be looked up: a table of
+ * 100,000 functions need not be sorted for a few addresses. With n == 0 everything is loaded. 0, or
+ * -1 when out of memory. */
 int elfsyms_load(struct elfsyms *s, const struct module *mod, const uint64_t *vaddrs, size_t n);
 /* Before other addresses than those of elfsyms_load() are looked up. */
 int elfsyms_load_rest(struct elfsyms *s);

@@ -5,6 +5,8 @@
 #include "symbolize/sort.h"
 #include "symbolize/source.h"
 
+enum { GO_CHAIN_MAX = 64 };
+
 struct elf_state {
 	struct module *mod;
 	struct elfsyms syms;
@@ -148,16 +150,41 @@ static int elf_symbols(struct source *s, struct lookup *v, size_t n, struct err 
 static uint64_t elf_cost(struct source *s)
 {
 	struct elf_state *e = s->state;
+	uint64_t cost = elf_lines_cost(e->mod);
 
-	return elf_lines_cost(e->mod);
+	return cost || !e->syms.has_go ? cost : e->syms.go.size;
+}
+
+/* A Go program without DWARF still has lines and inlined calls. */
+static int go_lines(struct elf_state *e, struct lookup *v, size_t n, struct frame_list *frames,
+		    struct err *err)
+{
+	struct dwarf_frame chain[GO_CHAIN_MAX];
+	size_t i, j, m;
+
+	for (i = 0; i < n; i++) {
+		m = v[i].has_vaddr ? gopclntab_chain(&e->syms.go, v[i].vaddr, chain, GO_CHAIN_MAX)
+				   : 0;
+		if (frames->v.n + m > UINT32_MAX)
+			return err_nomem(err);
+		v[i].first_frame = (uint32_t)frames->v.n;
+		v[i].n_frames = (uint32_t)m;
+		for (j = 0; j < m; j++)
+			if (vec_push(&frames->v, chain[j]))
+				return err_nomem(err);
+	}
+	return 0;
 }
 
 static int elf_source_lines(struct source *s, struct lookup *v, size_t n, struct frame_list *frames,
 			    unsigned n_threads, struct err *err)
 {
 	struct elf_state *e = s->state;
-	int rc = elf_lines(&e->dwarf, e->mod, v, n, frames, n_threads, err);
+	int rc;
 
+	if (e->syms.has_go && !elf_lines_cost(e->mod))
+		return go_lines(e, v, n, frames, err);
+	rc = elf_lines(&e->dwarf, e->mod, v, n, frames, n_threads, err);
 	if (rc || !e->dwarf || e->told_dwarf)
 		return rc;
 	e->told_dwarf = true;
