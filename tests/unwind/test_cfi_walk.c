@@ -387,9 +387,74 @@ static void walks_batches(void **state)
 		world_done(&worlds[i]);
 }
 
+static uint64_t random_next(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return *seed >> 24;
+}
+
+/* Registers and stacks that no program has: addresses of code where data should be, and the other
+ * way round. Every walk ends, with frames in maps except for the last, and none is read out of
+ * bounds. */
+static void survives_random_samples(void **state)
+{
+	static struct snapshot good;
+	uint64_t seed = 5, v;
+	struct stack_trace t;
+	struct unwinder *u;
+	struct world w;
+	size_t i, k, slot;
+
+	(void)state;
+	realigned();
+	good = snap;
+	world_init(&w, &snap, NULL);
+	u = make(&w, UNWIND_AUTO, false);
+	for (i = 0; i < 20000; i++) {
+		uint8_t *exact;
+
+		snap = good;
+		for (k = 0; k < 24; k++) {
+			slot = random_next(&seed) % (snap.bytes / 8);
+			switch (random_next(&seed) % 4) {
+			case 0:
+				v = good.truth[random_next(&seed) % good.n_truth];
+				break;
+			case 1:
+				v = (uintptr_t)realigned + random_next(&seed) % 256;
+				break;
+			case 2:
+				v = good.regs[7] + random_next(&seed) % 8192 - 256;
+				break;
+			default:
+				v = random_next(&seed) << (random_next(&seed) % 64);
+			}
+			if (k < 4)
+				w.packed[random_next(&seed) % 17] = v;
+			else
+				memcpy(snap.stack + 8 * slot, &v, 8);
+		}
+		w.packed[7] = i % 8 ? good.regs[7] : w.packed[7];
+		w.sample.user_stack_bytes = (uint32_t)(random_next(&seed) % snap.bytes);
+		w.sample.user_stack_asked = i & 1 ? STACK_MAX : w.sample.user_stack_bytes;
+		exact = malloc(w.sample.user_stack_bytes + 1);
+		assert_non_null(exact);
+		memcpy(exact, snap.stack, w.sample.user_stack_bytes);
+		w.sample.user_stack = exact;
+		unwind_sample(u, &w.sample, &t);
+		assert_true(t.n >= 1);
+		for (k = 0; k + 1 < t.n; k++)
+			assert_true(t.frames[k].map || !k);
+		free(exact);
+	}
+	unwinder_free(u);
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(survives_random_samples),
 		cmocka_unit_test(walks_special_frames),
 		cmocka_unit_test(keeps_what_an_epilogue_restored),
 		cmocka_unit_test(takes_the_address_at_the_stack_pointer),
