@@ -146,7 +146,7 @@ void report_text(const struct pipeline *p, FILE *out)
 	fprintf(out,
 		"samples: %" PRIu64 " read, %" PRIu64 " skipped, %" PRIu64
 		" lost while recording\n",
-		r->samples, r->skipped_samples, r->lost_samples + r->lost_records);
+		r->samples, r->skipped_samples, perf_lost(r));
 	for (i = 0; i < PERF_SKIP_N; i++)
 		if (r->skips[i])
 			fprintf(out, "  skipped records: %" PRIu64 ", %s\n", r->skips[i],
@@ -221,7 +221,7 @@ void report_json(const struct pipeline *p, double seconds_write, FILE *out)
 	} numbers[] = {
 		{"samples", r->samples},
 		{"filtered", p->filtered},
-		{"lost", r->lost_samples + r->lost_records},
+		{"lost", perf_lost(r)},
 		{"skipped", r->skipped_samples},
 		{"lost_bytes", r->lost_bytes},
 		{"period", r->period_sum},

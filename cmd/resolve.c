@@ -495,7 +495,7 @@ static int exit_code(const struct resolve *r, const struct pipeline *p)
 	if (s->damaged || s->interrupted || s->truncated || stop_requested)
 		return EXIT_DAMAGED;
 	if (r->strict &&
-	    (s->skipped_samples || s->lost_records || s->lost_samples || s->lost_bytes))
+	    (s->skipped_samples || perf_lost(s) || s->lost_bytes))
 		return EXIT_DAMAGED;
 	return EXIT_FINE;
 }

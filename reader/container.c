@@ -332,6 +332,32 @@ static struct perfdata_section data_section(struct perf_file *f, const struct he
 	return data;
 }
 
+/* A recorder that keeps data.size right while it runs writes its features at the end all the same.
+ * capture is one: its data begin with HEADER_FEATURE, which else only pipes have. */
+static int note_unfinished(struct perf_file *f, const struct header *h)
+{
+	struct perfdata_section first = {h->data.offset, sizeof(uint32_t)};
+	uint8_t any = 0, *p;
+	size_t size;
+	struct buf b;
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof h->features; i++)
+		any |= h->features[i];
+	if (any || h->data.size < sizeof(struct perf_event_header))
+		return 0;
+	p = load(f, first, &size, &rc);
+	b = buf_make(p, size, first.offset, f->swap);
+	if (buf_u32(&b) == RECORD_HEADER_FEATURE && !f->stats.interrupted) {
+		f->stats.interrupted = f->stats.damaged = true;
+		file_note(f, NOTE_INTERRUPTED,
+			  "the recording was interrupted before its header was finished; all that "
+			  "was written is used");
+	}
+	free(p);
+	return rc;
+}
+
 /* A stream of the file itself, whose descriptor stays with the file. */
 static int main_stream(struct perf_file *f, uint64_t pos, uint64_t end)
 {
@@ -355,6 +381,7 @@ static int open_file(struct perf_file *f)
 	data = data_section(f, &h, &features);
 	if (features)
 		rc = read_feature_table(f, &h, data.offset + data.size);
+	rc = rc ? rc : note_unfinished(f, &h);
 	rc = rc ? rc : parse_features(f);
 	rc = rc ? rc : read_event_types(f, h.event_types);
 	rc = rc ? rc : file_settle_names(f);

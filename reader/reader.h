@@ -279,14 +279,20 @@ struct perf_file_stats {
 	uint64_t period_sum;	  /* over delivered samples */
 	uint64_t skipped_samples; /* SAMPLE records not delivered, sum over reasons */
 	uint64_t skips[PERF_SKIP_N];
+	/* Both count the same losses in recordings that have both (perf >= 6.1): see perf_lost(). */
 	uint64_t lost_records; /* told by PERF_RECORD_LOST */
 	uint64_t lost_samples; /* told by PERF_RECORD_LOST_SAMPLES */
 	uint64_t lost_bytes;   /* unreadable tail or holes in the data */
 	uint64_t throttled;
-	bool interrupted; /* data.size was 0: the recorder was killed */
+	bool interrupted; /* the recorder was killed before it finished the header */
 	bool truncated;	  /* the file ends before its data does */
 	bool damaged;	  /* anything at all could not be read: exit code 1 */
 };
+/* Samples that were lost while recording, as far as the recording tells. */
+static inline uint64_t perf_lost(const struct perf_file_stats *s)
+{
+	return s->lost_samples > s->lost_records ? s->lost_samples : s->lost_records;
+}
 const struct perf_file_stats *perf_file_stats(const struct perf_file *f);
 const char *perf_skip_text(enum perf_skip s);
 

@@ -25,6 +25,7 @@ from collections import Counter
 BUILD, TOP = os.environ["BUILD"], os.environ["TOP"]
 TOOL = os.path.join(BUILD, "tests/unwind/tool_unwind")
 PROGRAMS = os.path.join(TOP, "tests/programs")
+NO_CFI = "no call frame information"
 MEMORY_LOST = "needed memory was not recorded"
 END, CUT = "root reached", "stack copy too small"
 
@@ -101,6 +102,8 @@ def class_libdw(us, libdw):
         return "equal"
     if is_prefix(libdw.frames, us.frames) and libdw.stop == MEMORY_LOST:
         return "libdw loses the caller in an epilogue"
+    if is_prefix(libdw.frames, us.frames) and libdw.stop == NO_CFI and us.stop == END:
+        return "libdw has no row behind the system call of a signal's restorer"
     return None
 
 
@@ -113,6 +116,8 @@ def class_perf(us, libdw, perf):
         return "perf takes the trampoline's address for a return address"
     if is_prefix(perf.frames, us.frames) or is_prefix(perf.frames, adjusted):
         return "perf stops early"
+    if is_prefix(libdw.frames, us.frames) and libdw.stop == NO_CFI and us.stop == END:
+        return "neither has a row behind the system call of a signal's restorer"
     if us.frames != libdw.frames:
         return None
     if us.stop != END:
