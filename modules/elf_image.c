@@ -146,6 +146,7 @@ static int image_make(struct elf_image **ret, const uint8_t *bytes, size_t size,
 	img->size = size;
 	img->mapped = mapped;
 	pthread_mutex_init(&img->lock, NULL);
+	pthread_cond_init(&img->inflated, NULL);
 	img->path = strdup(name);
 	rc = img->path ? read_ehdr(img, err) : err_nomem(err);
 	if (!rc)
@@ -245,6 +246,7 @@ void elf_image_close(struct elf_image *img)
 		munmap((void *)(uintptr_t)img->bytes, img->size);
 	else
 		free((void *)(uintptr_t)img->bytes);
+	pthread_cond_destroy(&img->inflated);
 	pthread_mutex_destroy(&img->lock);
 	free(img->path);
 	free(img);

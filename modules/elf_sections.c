@@ -116,8 +116,8 @@ static bool is_compressed(const struct image_section *sec)
 	return sec->s.flags & SHF_COMPRESSED || sec->zdebug;
 }
 
-/* Called with the lock held, once per section. */
-static int inflate_section(const struct elf_image *img, struct image_section *sec)
+static int inflate_section(const struct elf_image *img, const struct image_section *sec,
+			   uint8_t **ret, uint64_t *ret_size)
 {
 	struct buf b = buf_make(sec->s.data, sec->s.size, 0, img->swapped);
 	enum inflate_kind kind = INFLATE_ZLIB;
@@ -143,8 +143,32 @@ static int inflate_section(const struct elf_image *img, struct image_section *se
 	}
 	if (!buf_ok(&b))
 		return -ERR_DAMAGED;
-	sec->inflated_size = size;
-	return inflate_sized(kind, b.p, buf_left(&b), size, &sec->inflated);
+	*ret_size = size;
+	return inflate_sized(kind, b.p, buf_left(&b), size, ret);
+}
+
+/* Once per section; several sections side by side: debug files have a second of work in them. */
+static void inflate_once(struct elf_image *img, struct image_section *sec)
+{
+	uint8_t *bytes = NULL;
+	uint64_t size = 0;
+	int rc;
+
+	pthread_mutex_lock(&img->lock);
+	while (sec->inflating)
+		pthread_cond_wait(&img->inflated, &img->lock);
+	if (!sec->inflated && !sec->inflate_failed) {
+		sec->inflating = true;
+		pthread_mutex_unlock(&img->lock);
+		rc = inflate_section(img, sec, &bytes, &size);
+		pthread_mutex_lock(&img->lock);
+		sec->inflated = bytes;
+		sec->inflated_size = size;
+		sec->inflate_failed = (enum err_code) - rc;
+		sec->inflating = false;
+		pthread_cond_broadcast(&img->inflated);
+	}
+	pthread_mutex_unlock(&img->lock);
 }
 
 static bool section_contents(struct elf_image *img, struct image_section *sec,
@@ -159,10 +183,7 @@ static bool section_contents(struct elf_image *img, struct image_section *sec,
 	}
 	if (!is_compressed(sec))
 		return true;
-	pthread_mutex_lock(&img->lock);
-	if (!sec->inflated && !sec->inflate_failed)
-		sec->inflate_failed = (enum err_code) - inflate_section(img, sec);
-	pthread_mutex_unlock(&img->lock);
+	inflate_once(img, sec);
 	if (sec->inflate_failed) {
 		*why = sec->inflate_failed == ERR_NOMEM ? ERR_NOMEM : ERR_DAMAGED;
 		return false;

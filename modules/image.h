@@ -12,9 +12,10 @@ struct image_section {
 	struct elf_section
 		s;	   /* size: as in the file; data: NULL when outside of the file or NOBITS */
 	bool zdebug;	   /* old GNU way: name .zdebug_*, contents start with "ZLIB" */
-	uint8_t *inflated; /* owned; guarded by elf_image.lock, like the next two */
+	uint8_t *inflated; /* owned; guarded by elf_image.lock, like what follows */
 	uint64_t inflated_size;
 	enum err_code inflate_failed;
+	bool inflating; /* a thread is at it, without the lock */
 };
 
 struct elf_image {
@@ -32,6 +33,7 @@ struct elf_image {
 	size_t n_sections;
 	struct build_id build_id;
 	pthread_mutex_t lock;
+	pthread_cond_t inflated; /* some section is */
 };
 
 /* Takes over malloc'ed bytes, also on failure. */

@@ -25,6 +25,7 @@ static void load_section(void *arg, size_t i, unsigned worker)
 {
 	struct dwarf_file *f = arg;
 	char name[64];
+	enum err_code why = ERR_OK;
 	struct elf_section s;
 
 	(void)worker;
@@ -32,8 +33,10 @@ static void load_section(void *arg, size_t i, unsigned worker)
 	/* Packages have their index under the plain name (DWARF5 7.3.5.3). */
 	if (i == DWARF_CU_INDEX)
 		name[strlen(section_names[i])] = 0;
-	if (!elf_image_section(f->img, name, &s, NULL) || !s.data)
+	if (!elf_image_section(f->img, name, &s, &why) || !s.data) {
+		f->no_memory[i] = why == ERR_NOMEM;
 		return;
+	}
 	f->sec[i] = (struct dwarf_slice){s.data, s.size};
 	f->sec_index[i] = s.index;
 }
@@ -182,11 +185,15 @@ const struct dwarf_unit *dwarf_file_unit_at(const struct dwarf_file *f, uint64_t
 
 int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, unsigned n_threads)
 {
+	size_t i;
 	int rc = 0;
 
 	*f = (struct dwarf_file){.img = img, .swap = elf_image_swapped(img), .is_dwo = is_dwo};
 	threads_for(n_threads, DWARF_SECTION_N, load_section, f);
-	if (elf_image_type(img) == ET_REL && !is_dwo)
+	for (i = 0; i < DWARF_SECTION_N; i++)
+		if (f->no_memory[i])
+			rc = -ERR_NOMEM;
+	if (!rc && elf_image_type(img) == ET_REL && !is_dwo)
 		rc = dwarf_reloc_apply(f);
 	find_string_ends(f);
 	if (!rc)

@@ -59,9 +59,10 @@ struct dwarf_file {
 	bool swap, is_dwo;
 	struct dwarf_slice sec[DWARF_SECTION_N];
 	uint32_t sec_index[DWARF_SECTION_N]; /* in the section headers */
-	void *relocated[DWARF_SECTION_N];    /* owned; ET_REL only */
-	uint64_t str_end[DWARF_SECTION_N];   /* one past the last NUL: strings start before it */
-	struct dwarf_unit *units;	     /* by offset */
+	bool no_memory[DWARF_SECTION_N];
+	void *relocated[DWARF_SECTION_N];  /* owned; ET_REL only */
+	uint64_t str_end[DWARF_SECTION_N]; /* one past the last NUL: strings start before it */
+	struct dwarf_unit *units;	   /* by offset */
 	size_t n_units, n_damaged;
 	struct dwarf_abbrev_slot *slots; /* by offset */
 	size_t n_slots;
