@@ -47,7 +47,6 @@ void batch_empty(struct batch *b, struct block_store *s)
 	b->bytes = 0;
 	scratch_reset(&b->scratch);
 	b->pub = (struct perf_batch){0};
-	b->held = false;
 }
 
 void batch_done(struct batch *b, struct block_store *s)

@@ -35,7 +35,7 @@ static inline bool batch_is_full(const struct batch *b)
  * it has pinned its share of the window, copies them and sets rec to the copy. 0, or -1 when out of
  * memory. */
 int batch_keep(struct batch *b, struct block_store *s, struct block *block, struct buf *rec);
-/* Lets go of everything. */
+/* Lets go of all samples and their bytes. */
 void batch_empty(struct batch *b, struct block_store *s);
 void batch_done(struct batch *b, struct block_store *s);
 

@@ -91,6 +91,12 @@ static struct batch *batch_begin(struct perf_file *f)
 	return b;
 }
 
+static void batch_end(struct perf_file *f, struct batch *b)
+{
+	batch_empty(b, &f->blocks);
+	b->held = false;
+}
+
 /* Reads on in the current stream. */
 static int read_on(struct perf_file *f)
 {
@@ -110,7 +116,10 @@ static int batch_fill(struct perf_file *f, struct batch *b)
 	int rc = 0;
 
 	f->filling = b;
-	while (!rc && !batch_is_full(b)) {
+	while (!rc && !(batch_is_full(b) && b->samples.n)) {
+		/* Full of records that were skipped or wait: they need not be kept. */
+		if (batch_is_full(b))
+			batch_empty(b, &f->blocks);
 		if (order_ready(&f->order))
 			rc = deliver_next(f);
 		else if (f->ended)
@@ -137,7 +146,7 @@ int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err
 		*ret = &b->pub;
 		return 1;
 	}
-	batch_empty(b, &f->blocks);
+	batch_end(f, b);
 	if (f->failed && err)
 		*err = f->err;
 	if (!f->failed)
@@ -147,7 +156,7 @@ int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err
 
 void perf_batch_release(struct perf_file *f, struct perf_batch *pub)
 {
-	batch_empty((struct batch *)pub, &f->blocks);
+	batch_end(f, (struct batch *)pub);
 }
 
 size_t perf_file_event_count(const struct perf_file *f)

@@ -212,8 +212,10 @@ struct perf_file_options {
 };
 
 struct perf_batch {
-	struct perf_sample *samples; /* in time order, also across batches */
-	size_t n;		     /* > 0 */
+	/* In time order, also across batches; but a sample whose user chain was recorded later
+	 * (Linux 6.19) comes when the chain does. */
+	struct perf_sample *samples;
+	size_t n; /* > 0 */
 };
 
 /* Opens a file, a directory of `perf record --threads`, or standard input ("-"). The form (file,

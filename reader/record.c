@@ -122,7 +122,7 @@ enum perf_skip record_check(const struct record_row *row, const struct record_vi
 	return PERF_SKIP_N;
 }
 
-enum record_time { TIME_KNOWN, TIME_UNKNOWN, TIME_AT_ONCE };
+enum record_time { TIME_KNOWN, TIME_UNKNOWN, TIME_AT_ONCE, TIME_CUT_OFF };
 
 static enum record_time sample_time(const struct perf_file *f, const struct record_view *v,
 				    uint64_t *time)
@@ -132,6 +132,8 @@ static enum record_time sample_time(const struct perf_file *f, const struct reco
 
 	if (!e || !e->sample_time_pos)
 		return TIME_UNKNOWN;
+	if (e->sample_time_pos + 8 > v->b.end - v->b.data)
+		return TIME_CUT_OFF;
 	*time = word_at(v, e->sample_time_pos);
 	return TIME_KNOWN;
 }
@@ -199,6 +201,10 @@ int record_take(struct perf_file *f, struct stream *st, struct block *b, const s
 		return -ERR_NOMEM;
 	known = r->type == PERF_RECORD_SAMPLE && f->events.v.n ? sample_time(f, &v, &time)
 							       : other_time(f, &v, payload, &time);
+	if (known == TIME_CUT_OFF) {
+		file_skip(f, PERF_SKIP_TOO_SHORT, r->type);
+		return 0;
+	}
 	if (known == TIME_AT_ONCE && row->apply)
 		return row->apply(f, &v);
 	if (known == TIME_KNOWN)

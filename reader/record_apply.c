@@ -20,7 +20,7 @@ static void map_owner(struct machine_mmap *m, const struct record_view *v)
 }
 
 /* pid, tid, start, length, offset: the same in both kinds. */
-static struct machine_mmap mmap_begin(struct record_view *v)
+static struct machine_mmap mmap_begin(struct perf_file *f, struct record_view *v)
 {
 	struct machine_mmap m = {.pid = buf_u32(&v->b)};
 
@@ -29,12 +29,15 @@ static struct machine_mmap mmap_begin(struct record_view *v)
 	m.len = buf_u64(&v->b);
 	m.pgoff = buf_u64(&v->b);
 	map_owner(&m, v);
+	if (v->misc & PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT)
+		file_note(f, NOTE_MAPS_TIMEOUT,
+			  "perf gave up reading the maps of process %u; some are missing", m.pid);
 	return m;
 }
 
 int apply_mmap(struct perf_file *f, struct record_view *v)
 {
-	struct machine_mmap m = mmap_begin(v);
+	struct machine_mmap m = mmap_begin(f, v);
 
 	m.is_exec = !(v->misc & PERF_RECORD_MISC_MMAP_DATA);
 	m.prot = m.is_exec ? PROT_EXEC : PROT_READ;
@@ -75,7 +78,7 @@ static bool holds_build_id(const struct perf_file *f, const struct record_view *
 
 int apply_mmap2(struct perf_file *f, struct record_view *v)
 {
-	struct machine_mmap m = mmap_begin(v);
+	struct machine_mmap m = mmap_begin(f, v);
 
 	if (holds_build_id(f, v)) {
 		m.build_id.size = buf_u8(&v->b);

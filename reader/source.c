@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,25 +115,31 @@ ssize_t source_read(struct source *s, void *p, size_t n, struct err *err)
 	return rc;
 }
 
-int tempfile_open(struct err *err)
+static int tempfile_in(const char *dir)
 {
-	const char *dir = getenv("TMPDIR");
 	char path[4096];
-	int fd;
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	/* /tmp is memory on many systems, and what comes here has no room in memory. */
-	if (!dir || !*dir || strlen(dir) > sizeof path - 32)
-		dir = "/var/tmp";
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;
-	strcpy(path, dir);
-	strcat(path, "/unspool-XXXXXX");
+	if ((size_t)snprintf(path, sizeof path, "%s/unspool-XXXXXX", dir) >= sizeof path)
+		return -1;
 	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return err_errno(err, errno, dir, "make a temporary file in");
-	unlink(path);
+	if (fd >= 0)
+		unlink(path);
 	return fd;
+}
+
+int tempfile_open(struct err *err)
+{
+	/* /tmp comes last: it is memory on many systems, and what comes here has no room there. */
+	const char *const dirs[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
+	int fd = -1;
+
+	for (size_t i = 0; fd < 0 && i < sizeof dirs / sizeof *dirs; i++)
+		if (dirs[i] && *dirs[i])
+			fd = tempfile_in(dirs[i]);
+	return fd < 0 ? err_errno(err, errno, "/var/tmp", "make a temporary file in") : fd;
 }
 
 int tempfile_append(int fd, const void *p, size_t n, struct err *err)

@@ -236,7 +236,7 @@ static int take_tail(struct perf_file *f, struct stream *st)
 	return 0;
 }
 
-static int begin_tail(struct perf_file *f, struct stream *st, const struct record *r)
+static void begin_tail(struct perf_file *f, struct stream *st, const struct record *r)
 {
 	st->tail_type = r->type;
 	st->tail_left = r->tail;
@@ -249,7 +249,6 @@ static int begin_tail(struct perf_file *f, struct stream *st, const struct recor
 	} else if (r->type == RECORD_TRACING_DATA && r->tail > TRACING_MAX) {
 		st->tail_type = RECORD_AUXTRACE; /* skipped */
 	}
-	return 0;
 }
 
 /* Goes on with the payload behind a record. */
@@ -303,7 +302,7 @@ static int stream_step(struct perf_file *f, struct stream *st)
 	}
 	rc = record_take(f, st, s->block, &r);
 	if (!rc && r.tail)
-		rc = begin_tail(f, st, &r);
+		begin_tail(f, st, &r);
 	else if (!rc && (r.type == RECORD_COMPRESSED || r.type == RECORD_COMPRESSED2))
 		rc = take_compressed(f, st, &r);
 	return rc ? rc : 1;

@@ -356,6 +356,32 @@ static void resynchronised(void **state)
 	perf_file_close(f);
 }
 
+/* More useless samples than a batch has room for do not end it. */
+static void many_bad_samples(void **state)
+{
+	enum { BAD = 1000, SIZE = 16384 };
+	struct perf_event_attr a = plain_attr();
+	static uint8_t junk[SIZE];
+	struct perf_file *f;
+	struct out o = {0};
+
+	(void)state;
+	for (uint64_t i = 1; i <= BAD; i++) {
+		size_t r = rec(&o, PERF_RECORD_SAMPLE, 0);
+
+		u64(&o, 1);
+		u64(&o, 1);
+		u64(&o, i);
+		bytes(&o, junk, sizeof junk);
+		end(&o, r);
+	}
+	plain_sample(&o, 1, 1, BAD + 1);
+	f = open_bytes(file_of(&a, 1, &o));
+	assert_int_equal(drain(f), 1);
+	assert_int_equal(perf_file_stats(f)->skips[PERF_SKIP_LEFTOVER], BAD);
+	perf_file_close(f);
+}
+
 /* Types from the future and odd sizes are no damage where something known follows. */
 static void unknown_records(void **state)
 {
@@ -779,6 +805,7 @@ int main(void)
 		cmocka_unit_test(cut_everywhere),
 		cmocka_unit_test(every_byte_damaged),
 		cmocka_unit_test(resynchronised),
+		cmocka_unit_test(many_bad_samples),
 		cmocka_unit_test(unknown_records),
 		cmocka_unit_test(bad_records),
 		cmocka_unit_test(compressed),
