@@ -14,8 +14,9 @@ SCRIPT = """
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
 class Shape { area(x) { let s = 0; for (let i = 0; i < x; i++) s += i * i; return s } }
 let s = 0; const o = new Shape();
-const end = Date.now() + 500;
-while (Date.now() < end) { s += fib(18) + o.area(3000); JSON.stringify({ a: s, b: [s, s] }); }
+// CPU time, so that a loaded machine leaves as many samples
+const end = process.cpuUsage().user + 900e3;
+while (process.cpuUsage().user < end) { s += fib(18) + o.area(3000); JSON.stringify({ a: s, b: [s, s] }); }
 // code made anew all the time: addresses are used again
 for (let i = 0; i < 60; i++) s += new Function('x', `let t = 0; for (let i = 0; i < 9000; i++) t += i ^ x * ${i}; return t`)(i);
 """
