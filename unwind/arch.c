@@ -32,3 +32,13 @@ const struct arch *arch_find(const char *name, uint64_t abi)
 			return archs[i];
 	return NULL;
 }
+
+const struct arch *arch_find_elf(uint16_t e_machine, bool is_64)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof archs / sizeof *archs; i++)
+		if (archs[i]->e_machine == e_machine && (archs[i]->word_bytes == 8) == is_64)
+			return archs[i];
+	return NULL;
+}

@@ -47,6 +47,9 @@ struct arch {
  * PERF_SAMPLE_REGS_ABI_*: 32-bit tasks of a 64-bit kernel get the 32-bit row. */
 const struct arch *arch_find(const char *name, uint64_t abi);
 
+/* By an ELF header; NULL: not supported. */
+const struct arch *arch_find_elf(uint16_t e_machine, bool is_64);
+
 extern const struct arch arch_x86_64, arch_i386, arch_aarch64;
 
 /* Registers of a frame by DWARF number. */

@@ -46,19 +46,6 @@ static void module_done(struct module_state *state)
 	free(cm);
 }
 
-/* This machine's byte order only: all processors in the table are little-endian in practice. */
-static const struct arch *image_arch(const struct elf_image *img)
-{
-	static const struct arch *const archs[] = {&arch_x86_64, &arch_i386, &arch_aarch64};
-	size_t i;
-
-	for (i = 0; i < sizeof archs / sizeof *archs; i++)
-		if (elf_image_machine(img) == archs[i]->e_machine &&
-		    elf_image_is_64(img) == (archs[i]->word_bytes == 8) && !elf_image_swapped(img))
-			return archs[i];
-	return NULL;
-}
-
 struct cfi_module *cfi_module_get(struct modules *modules, struct module *mod)
 {
 	struct module_state *state = atomic_load(&mod->unwind_state);
@@ -72,7 +59,9 @@ struct cfi_module *cfi_module_get(struct modules *modules, struct module *mod)
 	cm->state.done = module_done;
 	cm->modules = modules;
 	cm->mod = mod;
-	cm->arch = image_arch(mod->image);
+	if (!elf_image_swapped(mod->image)) /* all processors of the table are little-endian */
+		cm->arch =
+			arch_find_elf(elf_image_machine(mod->image), elf_image_is_64(mod->image));
 	pthread_mutex_init(&cm->lock, NULL);
 	cfi_index_open_eh(&cm->eh, mod->image);
 	go_table_open(&cm->go, mod->image);
@@ -100,8 +89,7 @@ const uint8_t *cfi_module_code_before(const struct cfi_module *cm, uint64_t vadd
 	return NULL;
 }
 
-/* The section's place in the file matters only for messages; the debug file is looked for only when
- * the image has neither. */
+/* The debug file is looked for only when the image has no .debug_frame of its own. */
 static void debug_frame_open(struct cfi_module *cm)
 {
 	cm->debug_opened = true;

@@ -17,7 +17,7 @@ enum rule_kind {
 	RULE_SP,     /* CFA = sp + cfa_off; fp at CFA + fp_off, unchanged when fp_off is 0; return
 		      * address at CFA + ra_off */
 	RULE_FP,     /* the same from fp */
-	RULE_SHAPED, /* base = register `reg` + nothing, and what `flags` say */
+	RULE_SHAPED, /* from register `reg`, in the way that `flags` say */
 	RULE_FULL,   /* needs all registers: struct full_rule */
 	RULE_END,    /* the outermost frame */
 	/* No rule; what is tried next is in ladder.c. */

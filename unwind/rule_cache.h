@@ -14,6 +14,7 @@
 #define RULE_CACHE_BITS	     16
 #define FULL_RULE_CACHE_BITS 12
 #define RULE_CACHE_IP_BITS   48
+#define RULE_CACHE_NO_SPACE  ((uint64_t)UINT16_MAX << RULE_CACHE_IP_BITS)
 
 struct rule_entry {
 	uint64_t key; /* 0: empty */
@@ -41,8 +42,9 @@ void rule_cache_done(struct rule_cache *c);
 /* Makes sure that the next `n` calls of rule_cache_space() do not run out of numbers: drops all
  * entries if they would. */
 void rule_cache_reserve(struct rule_cache *c, size_t n);
-/* What an address is or-ed with to make the key of its entry; 0 when out of memory: then nothing
- * may be cached. Valid until the next rule_cache_reserve(). */
+/* What an address is or-ed with to make the key of its entry; RULE_CACHE_NO_SPACE when out of
+ * memory: then nothing may be cached, and no key matches. Valid until the next
+ * rule_cache_reserve(). */
 uint64_t rule_cache_space(struct rule_cache *c, uint64_t layout);
 
 /* Where the key belongs, whatever is there. Fibonacci hashing: the product's top bits. */

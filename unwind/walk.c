@@ -38,7 +38,7 @@ const struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, stru
 		*own = (struct rule_entry){.rule.kind = RULE_NO_MAP};
 		return own;
 	}
-	if (w->space_key)
+	if (w->space_key != RULE_CACHE_NO_SPACE)
 		e = rule_cache_at(&w->worker->cache, key);
 	*e = (struct rule_entry){key, map, rule_find(w, map, lookup_ip)};
 	return e;
@@ -52,7 +52,7 @@ const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, ui
 	const struct full_rule *full;
 	struct cfi_module *cm;
 
-	if (e->key == key && w->space_key) {
+	if (e->key == key) {
 		*bias = e->bias;
 		return e->rule;
 	}
@@ -61,7 +61,7 @@ const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, ui
 	if (!full)
 		return NULL;
 	*bias = lookup_ip - vaddr;
-	if (w->space_key)
+	if (w->space_key != RULE_CACHE_NO_SPACE)
 		*e = (struct full_rule_entry){key, full, *bias};
 	return full;
 }

@@ -60,6 +60,8 @@ static enum unwind_stop cfa_find(struct step *st)
 	if (!(st->in->known >> r->cfa_reg & 1))
 		return UNWIND_STOP_BAD_MEMORY;
 	st->cfa = st->in->v[r->cfa_reg] + (uint64_t)r->cfa_off;
+	if (st->w->arch->word_bytes == 4)
+		st->cfa = (uint32_t)st->cfa;
 	return WALK_ON;
 }
 
@@ -211,6 +213,8 @@ enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
 		if (!st.rule)
 			return UNWIND_STOP_BAD_CFI;
 		stop = full_step(&st);
+		if (stop == UNWIND_STOP_BAD_CFI)
+			w->sink->stop_module = modules_get(w->worker->modules, e->map->dso);
 		if (stop != WALK_ON)
 			return stop;
 		c.how = st.rule->how;
