@@ -1,7 +1,6 @@
 /* elf_lines.c - inline chains and lines of one module for a batch of addresses. */
 #include <stdlib.h>
 
-#include "symbolize/sort.h"
 #include "symbolize/source.h"
 
 /* Deeper chains lose their middle; 49 was the deepest seen in large C++ programs. */
@@ -27,29 +26,6 @@ uint64_t elf_lines_cost(const struct module *mod)
 	return bytes;
 }
 
-/* The vaddrs of a batch, rising. NULL: none, or (*failed) out of memory. */
-static uint64_t *sorted_vaddrs(const struct lookup *v, size_t n, size_t *ret_n, bool *failed)
-{
-	struct sort_pair *pairs = malloc((n ? n : 1) * sizeof *pairs);
-	uint64_t *vaddrs = malloc((n ? n : 1) * sizeof *vaddrs);
-	size_t m = 0, i;
-
-	*failed = !pairs || !vaddrs;
-	for (i = 0; i < n && !*failed; i++)
-		if (v[i].has_vaddr)
-			pairs[m++] = (struct sort_pair){v[i].vaddr, 0};
-	if (!*failed)
-		*failed = sort_pairs(pairs, m);
-	for (i = 0; i < m && !*failed; i++)
-		vaddrs[i] = pairs[i].key;
-	free(pairs);
-	*ret_n = m;
-	if (!*failed && m)
-		return vaddrs;
-	free(vaddrs);
-	return NULL;
-}
-
 static int look_up(const struct dwarf_index *index, struct lookup *l, struct frame_list *frames)
 {
 	struct dwarf_frame chain[CHAIN_MAX], line = {0};
@@ -72,16 +48,12 @@ static int look_up(const struct dwarf_index *index, struct lookup *l, struct fra
 int elf_lines(struct dwarf_index **index, struct module *mod, struct lookup *v, size_t n,
 	      struct frame_list *frames, unsigned n_threads, struct err *err)
 {
-	uint64_t *vaddrs;
-	bool failed;
 	size_t m, i;
-	int rc = 0;
+	uint64_t *vaddrs = lookup_vaddrs(v, n, &m);
+	int rc = vaddrs ? 0 : err_nomem(err);
 
 	*index = NULL;
-	vaddrs = sorted_vaddrs(v, n, &m, &failed);
-	if (failed)
-		return err_nomem(err);
-	if (vaddrs)
+	if (m)
 		rc = dwarf_index_new(index, mod, vaddrs, m, n_threads, err);
 	free(vaddrs);
 	for (i = 0; !rc && *index && i < n; i++)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool has_symtab(struct elf_image *img)
+bool elfsyms_has_symtab(struct elf_image *img)
 {
 	struct elf_section s;
 
@@ -51,7 +51,7 @@ static int read_go(struct elfsyms *s)
 static int read_all(struct elfsyms *s, const struct page_set *only)
 {
 	const struct module *mod = s->mod;
-	struct elf_image *full = has_symtab(mod->debug) ? mod->debug : mod->image;
+	struct elf_image *full = elfsyms_has_symtab(mod->debug) ? mod->debug : mod->image;
 
 	s->partial = only;
 	s->source[0] = 0;
@@ -59,7 +59,7 @@ static int read_all(struct elfsyms *s, const struct page_set *only)
 	    read_one(s, mod->mini, ".symtab", "minidebuginfo", only) ||
 	    read_one(s, mod->image, ".dynsym", "dynsym", only))
 		return -1;
-	if (s->has_go && !has_symtab(full) && read_go(s))
+	if (s->has_go && !elfsyms_has_symtab(full) && read_go(s))
 		return -1;
 	return functab_finish(&s->tab);
 }

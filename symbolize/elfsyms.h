@@ -70,6 +70,8 @@ void elfsyms_done(struct elfsyms *s);
  * next call; its name lives on. One thread at a time. 0, or -1 when out of memory. */
 int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
 		 const struct func **ret);
+/* False for NULL. */
+bool elfsyms_has_symtab(struct elf_image *img);
 /* The table that f came from. */
 const struct functab *elfsyms_table(const struct elfsyms *s, const struct func *f);
 

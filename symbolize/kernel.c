@@ -109,20 +109,6 @@ static bool running_build_id(struct build_id *ret)
 	return ret->size;
 }
 
-/* Recordings of old perf versions fill ids up with zeroes to 20 bytes. */
-static bool same_id(const struct build_id *a, const struct build_id *b)
-{
-	uint8_t n = a->size < b->size ? a->size : b->size;
-	const struct build_id *longer = a->size < b->size ? b : a;
-
-	if (memcmp(a->bytes, b->bytes, n))
-		return false;
-	for (; n < longer->size; n++)
-		if (longer->bytes[n])
-			return false;
-	return true;
-}
-
 static bool is_running(const struct kernel *k, const struct source_env *env)
 {
 	const struct perf_file_info *info = env->info;
@@ -130,7 +116,7 @@ static bool is_running(const struct kernel *k, const struct source_env *env)
 	struct utsname u;
 
 	if (k->dso && k->dso->build_id.size && running_build_id(&running))
-		return same_id(&k->dso->build_id, &running);
+		return same_build_id(&k->dso->build_id, &running);
 	if (!info || !info->os_release || uname(&u))
 		return false;
 	return !strcmp(info->os_release, u.release) &&

@@ -3,10 +3,12 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "symbolize/demangle.h"
+#include "symbolize/sort.h"
 
 /* Counting stops here; thousands of empty functions may be folded into one. */
 enum { ALIASES_MAX = 100 };
@@ -87,6 +89,41 @@ void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, c
 		s->counted = count_names(tab, f, addr);
 	}
 	l->aliases = s->counted - 1;
+}
+
+uint64_t *lookup_vaddrs(const struct lookup *v, size_t n, size_t *ret_n)
+{
+	struct sort_pair *pairs = malloc((n + 1) * sizeof *pairs);
+	uint64_t *vaddrs = malloc((n + 1) * sizeof *vaddrs);
+	size_t m = 0, i;
+	bool ok = pairs && vaddrs;
+
+	/* Offsets in a file rise; segments may be in another order in memory. */
+	for (i = 0; ok && i < n; i++)
+		if (v[i].has_vaddr)
+			pairs[m++] = (struct sort_pair){v[i].vaddr, 0};
+	ok = ok && !sort_pairs(pairs, m);
+	for (i = 0; ok && i < m; i++)
+		vaddrs[i] = pairs[i].key;
+	free(pairs);
+	*ret_n = ok ? m : 0;
+	if (ok)
+		return vaddrs;
+	free(vaddrs);
+	return NULL;
+}
+
+bool same_build_id(const struct build_id *a, const struct build_id *b)
+{
+	uint8_t n = a->size < b->size ? a->size : b->size;
+	const struct build_id *longer = a->size < b->size ? b : a;
+
+	if (!n || memcmp(a->bytes, b->bytes, n))
+		return false;
+	for (; n < longer->size; n++)
+		if (longer->bytes[n])
+			return false;
+	return true;
 }
 
 /* ---- dsos that have no symbols of their own ------------------------------------------------ */

@@ -92,6 +92,12 @@ int source_says(struct source *s, struct err *err, const char *fmt, ...)
 void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, const struct func *f,
 		uint64_t addr);
 
+/* The vaddrs of the lookups that have one, rising; to be freed. NULL when out of memory. */
+uint64_t *lookup_vaddrs(const struct lookup *v, size_t n, size_t *ret_n);
+
+/* Recordings of old perf versions fill ids up with zeroes to 20 bytes. Both must be known. */
+bool same_build_id(const struct build_id *a, const struct build_id *b);
+
 /* ---- elf_lines.c: DWARF for lookups that have a vaddr -------------------------------------- */
 
 uint64_t elf_lines_cost(const struct module *mod);

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "symbolize/elfsyms.h"
-#include "symbolize/sort.h"
 #include "symbolize/source.h"
 
 enum { GO_CHAIN_MAX = 64 };
@@ -33,13 +32,6 @@ static enum sym_miss miss_of(enum module_miss m)
 	return misses[m];
 }
 
-static bool has_symtab(struct elf_image *img)
-{
-	struct elf_section s;
-
-	return elf_image_section(img, ".symtab", &s, NULL) && s.data && s.size;
-}
-
 static int open_module(struct source *s, struct err *err)
 {
 	struct elf_state *e = calloc(1, sizeof *e);
@@ -51,7 +43,7 @@ static int open_module(struct source *s, struct err *err)
 	if (!e->mod)
 		return err_nomem(err);
 	/* Looking for debug files costs system calls: only when they can tell more. */
-	if (!e->mod->image || !s->env->no_inline || !has_symtab(e->mod->image))
+	if (!e->mod->image || !s->env->no_inline || !elfsyms_has_symtab(e->mod->image))
 		module_debug(s->env->modules, e->mod);
 	return 0;
 }
@@ -78,31 +70,6 @@ static bool off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret)
 	return mod->debug && debug_off_to_vaddr(mod->debug, off, ret);
 }
 
-/* Fills v[].vaddr and returns the vaddrs, rising (file offsets rise, but segments may be in another
- * order in memory). NULL when out of memory. */
-static uint64_t *find_vaddrs(const struct module *mod, struct lookup *v, size_t n, size_t *ret_n)
-{
-	struct sort_pair *pairs = malloc((n ? n : 1) * sizeof *pairs);
-	uint64_t *vaddrs = malloc((n ? n : 1) * sizeof *vaddrs);
-	size_t m = 0, i;
-	bool ok = pairs && vaddrs;
-
-	for (i = 0; ok && i < n; i++) {
-		v[i].has_vaddr = off_to_vaddr(mod, v[i].key, &v[i].vaddr);
-		if (v[i].has_vaddr)
-			pairs[m++].key = v[i].vaddr;
-	}
-	ok = ok && !sort_pairs(pairs, m);
-	for (i = 0; ok && i < m; i++)
-		vaddrs[i] = pairs[i].key;
-	free(pairs);
-	*ret_n = m;
-	if (ok)
-		return vaddrs;
-	free(vaddrs);
-	return NULL;
-}
-
 static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *vaddrs, size_t n,
 			struct err *err)
 {
@@ -112,7 +79,12 @@ static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *v
 		s->miss = miss_of(e->mod->image_miss);
 	else if (!*e->syms.source)
 		s->miss = SYM_MISS_NO_SYMBOLS;
-	return *e->syms.source ? source_says(s, err, "%s", e->syms.source) : 0;
+	if (!*e->syms.source)
+		return 0;
+	return source_says(s, err, "%s%s", e->syms.source,
+			   e->mod->image_miss == MODULE_MISS_CHANGED
+				   ? " (replaced since it was recorded)"
+				   : "");
 }
 
 static int elf_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
@@ -128,7 +100,9 @@ static int elf_symbols(struct source *s, struct lookup *v, size_t n, struct err 
 	if (first && open_module(s, err))
 		return -ERR_NOMEM;
 	e = s->state;
-	vaddrs = find_vaddrs(e->mod, v, n, &m);
+	for (i = 0; i < n; i++)
+		v[i].has_vaddr = off_to_vaddr(e->mod, v[i].key, &v[i].vaddr);
+	vaddrs = lookup_vaddrs(v, n, &m);
 	if (!vaddrs)
 		return err_nomem(err);
 	if (first)

@@ -1,12 +1,15 @@
 /* src_jit.c - code without a file: the process's jitdump files and its perf-PID.map. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbolize/jitdump.h"
 #include "symbolize/perfmap.h"
 #include "symbolize/slurp.h"
 #include "symbolize/source.h"
 
-enum { PERFMAP_MAX_BYTES = 512 << 20, DUMPS_MAX = 64 };
+enum { PERFMAP_MAX_BYTES = 512 << 20, STATUS_MAX_BYTES = 64 << 10, DUMPS_MAX = 64 };
 
 struct jit_state {
 	VEC(struct jitdump) dumps;
@@ -15,12 +18,41 @@ struct jit_state {
 	char *text; /* names of map point into it */
 };
 
+/* The map of a process in a container that still runs: in its /tmp, under its PID there (the last
+ * one in the NSpid line of /proc/PID/status). Empty when there is none. */
+static void path_in_container(uint32_t pid, char *path, size_t size)
+{
+	char *status, *line, *end, *inner = NULL, name[64];
+	size_t n;
+
+	*path = 0;
+	snprintf(name, sizeof name, "/proc/%" PRIu32 "/status", pid);
+	if (slurp(name, STATUS_MAX_BYTES, &status, &n, NULL, NULL))
+		return;
+	line = strstr(status, "\nNSpid:");
+	end = line ? strchr(line + 1, '\n') : NULL;
+	if (end) {
+		*end = 0;
+		inner = strrchr(line, '\t');
+	}
+	if (inner)
+		snprintf(path, size, "/proc/%" PRIu32 "/root/tmp/perf-%lu.map", pid,
+			 strtoul(inner, NULL, 10));
+	free(status);
+}
+
 static int open_map(struct source *s, struct jit_state *j, struct err *err)
 {
 	const char *path = s->dso->path;
+	char inner[128];
 	size_t size;
 	int rc = slurp(path, PERFMAP_MAX_BYTES, &j->text, &size, NULL, NULL);
 
+	if (rc == -ERR_NOT_FOUND) {
+		path_in_container(s->dso->pid, inner, sizeof inner);
+		path = inner;
+		rc = slurp(path, PERFMAP_MAX_BYTES, &j->text, &size, NULL, NULL);
+	}
 	if (rc)
 		return rc == -ERR_NOMEM ? err_nomem(err) : 0;
 	if (perfmap_parse(&j->map, j->text, size))

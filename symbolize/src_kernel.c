@@ -25,22 +25,20 @@ static uint64_t start_of(const struct functab *tab, const char *name)
 	return 0;
 }
 
-static bool ids_differ(const struct build_id *a, const struct build_id *b)
-{
-	return a->size && b->size && (a->size != b->size || memcmp(a->bytes, b->bytes, a->size));
-}
-
 static int open_vmlinux(struct source *s, struct kernel_state *k, struct err *err)
 {
 	const char *path = s->env->vmlinux;
 	struct elf_image *img = NULL;
+	int rc;
 
 	if (path) {
-		if (elf_image_open(&img, path, err))
-			return err && err->code == ERR_NOMEM ? -ERR_NOMEM : 0;
+		rc = elf_image_open(&img, path, err);
+		if (rc)
+			return rc == -ERR_NOMEM ? rc : 0;
 		k->own = (struct module){.dso = s->dso, .image = img, .debug = img};
 		k->mod = &k->own;
-		if (ids_differ(&s->dso->build_id, elf_image_build_id(img))) {
+		if (s->dso->build_id.size && elf_image_build_id(img)->size &&
+		    !same_build_id(&s->dso->build_id, elf_image_build_id(img))) {
 			s->miss = SYM_MISS_OTHER_KERNEL;
 			k->mod = NULL;
 			return 0;

@@ -1,7 +1,9 @@
 /* symbolize.c - the symbolizer as its users see it. */
 #include "symbolize/symbolize.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/threads.h"
 #include "symbolize/batch.h"
@@ -14,16 +16,29 @@ const char *sym_miss_text(enum sym_miss m)
 	return (unsigned)m < SYM_MISS_N ? texts[m] : "unknown";
 }
 
+/* Files that the user names must be there; everything else may be missing. */
+static int check_given(const char *path, struct err *err)
+{
+	return path && access(path, R_OK) ? err_errno(err, errno, path, "open") : 0;
+}
+
 int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		   const struct perf_file_info *info, const struct symbolizer_options *opt,
 		   struct err *err)
 {
 	static const struct symbolizer_options defaults;
-	struct symbolizer *s = calloc(1, sizeof *s);
+	struct symbolizer *s;
+	int rc;
 
+	opt = opt ? opt : &defaults;
+	rc = check_given(opt->vmlinux, err);
+	if (!rc)
+		rc = check_given(opt->kallsyms, err);
+	if (rc)
+		return rc;
+	s = calloc(1, sizeof *s);
 	if (!s)
 		return err_nomem(err);
-	opt = opt ? opt : &defaults;
 	s->env = (struct source_env){
 		.modules = modules,
 		.info = info,

@@ -77,7 +77,7 @@ enum sym_demangle {
 struct symbolizer_options {
 	bool no_inline;     /* symbol tables only: no DWARF is read */
 	bool no_demangle;   /* the same as SYM_DEMANGLE_NONE */
-	const char *vmlinux, *kallsyms; /* NULL: found */
+	const char *vmlinux, *kallsyms; /* NULL: found. Given ones must be readable */
 	unsigned n_threads; /* 0: all */
 	enum sym_demangle demangle;
 	bool count_aliases; /* fill sym_result.aliases */
@@ -92,7 +92,7 @@ struct symbolizer_options {
 struct symbolizer; /* opaque */
 
 /* `info` (may be NULL) tells whether the running kernel's /proc/kallsyms fits the recording.
- * `modules` and `info` must outlive the symbolizer. */
+ * `modules` and `info` must outlive the symbolizer. 0, or negative with *err filled. */
 int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		   const struct perf_file_info *info, const struct symbolizer_options *opt,
 		   struct err *err);

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import shutil
+import subprocess
 
 from symtool import *
 
@@ -197,6 +198,24 @@ def perf_maps():
     check(reason == "no perf-PID.map of the process", "perf-PID.map: a FIFO is not waited for", reason)
 
 
+def container_map():
+    """A process that is PID 1 of its own namespaces, with its own /tmp."""
+    script = 'mount -t tmpfs none /tmp && echo "7f0000001000 20 inside" > /tmp/perf-1.map && echo ready && exec sleep 30'
+    p = subprocess.Popen(["unshare", "-m", "-p", "-f", "--mount-proc", "--kill-child", "sh", "-c", script],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        if p.stdout.readline() != "ready\n":
+            return skip("perf-PID.map in a container", "cannot make namespaces")
+        child = run("ps", "-o", "pid=", "--ppid", str(p.pid)).strip()
+        path = f"/tmp/perf-{child}.map"
+        answers, source, reason = symbolize("jit", path, [0x7f0000001004])
+        check(answers[0].system == "inside" and source == f"/proc/{child}/root/tmp/perf-1.map",
+              "perf-PID.map in a container", (answers[0].system, source, reason))
+    finally:
+        p.kill()
+        p.wait()
+
+
 def demangling_options():
     write("d.cc", "namespace ns { template <class T> struct W { __attribute__((noinline)) T run(T x) { return x + 1; } }; }\n"
           "int main(int c, char **) { ns::W<int> w; return w.run(c); }\n")
@@ -230,5 +249,6 @@ odd_symbols()
 folded_functions()
 edited_symbols()
 perf_maps()
+container_map()
 demangling_options()
 end()
