@@ -170,8 +170,13 @@ const struct dso *dso_table_get(struct dso_table *t, const struct dso_key *key)
 	struct dso_key k = *key;
 	uint64_t hash, alias;
 	const struct build_id *id;
-	struct dso_entry *e = find(t, &k, k.build_id.size != 0, &alias);
+	struct dso_entry *e;
 
+	/* The kernel's i_generation has 32 bits. Some versions of perf wrote what happened to be in
+	 * memory for mappings that it took from /proc/PID/maps. */
+	if (k.ino_generation > UINT32_MAX)
+		k.ino_generation = 0;
+	e = find(t, &k, k.build_id.size != 0, &alias);
 	if (!e) {
 		hash = alias;
 		id = k.build_id.size ? NULL : named_id(t, k.path);

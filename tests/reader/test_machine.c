@@ -417,6 +417,9 @@ static void test_identity(void **state)
 	r.ino_generation = 1234;
 	put(m, &r);
 	assert_ptr_equal(find(m, 2, 0x1000)->dso, inode);
+	r.ino_generation = 296131123180479480; /* perf's uninitialised memory */
+	put(m, &r);
+	assert_ptr_equal(find(m, 2, 0x1000)->dso, inode);
 	r.ino_generation = 1235; /* the inode's number was used again */
 	put(m, &r);
 	assert_ptr_not_equal(find(m, 2, 0x1000)->dso, inode);
