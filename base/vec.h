@@ -50,6 +50,23 @@ static inline int vec_grow_(void *v_addr, size_t *cap, size_t need, size_t elem)
 #define vec_push(vec, ...)                                                                         \
 	(vec_reserve((vec), (vec)->n + 1) ? -1 : ((vec)->v[(vec)->n++] = (__VA_ARGS__), 0))
 
+/* Gives back the room that is not used. Cannot fail. */
+static inline void vec_shrink_(void *v_addr, size_t *cap, size_t n, size_t elem)
+{
+	void *p;
+
+	if (!n || n == *cap)
+		return;
+	memcpy(&p, v_addr, sizeof p);
+	p = realloc(p, n * elem);
+	if (!p)
+		return;
+	memcpy(v_addr, &p, sizeof p);
+	*cap = n;
+}
+
+#define vec_shrink(vec) vec_shrink_(&(vec)->v, &(vec)->cap, (vec)->n, sizeof *(vec)->v)
+
 #define vec_done(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
 
 #endif

@@ -75,12 +75,22 @@ static int run_job(const struct run *run, const struct job *job)
 	return compile(run, job, &main, rc ? &main : &split);
 }
 
+/* Vectors grow by doubling; many parts wait for the last to be ready. */
+static void shrink(struct dwarf_part *p)
+{
+	vec_shrink(&p->nodes);
+	vec_shrink(&p->funcs);
+	vec_shrink(&p->segs);
+	vec_shrink(&p->blocks);
+}
+
 static void run_item(void *arg, size_t i, unsigned worker)
 {
 	struct run *run = arg;
 
 	(void)worker;
 	run->jobs[i].rc = run_job(run, &run->jobs[i]);
+	shrink(run->jobs[i].part);
 }
 
 /* Which units get rows: decided here, in order, so that it does not depend on threads. */

@@ -62,32 +62,52 @@ static int open_files(struct dwarf_index *d, struct elf_image *img, const struct
 	return rc;
 }
 
-/* Compiles more units and builds the table of all. */
+/* Compiles more units. */
 static int compile(struct dwarf_index *d, const struct dwarf_filter *filter,
 		   const struct dwarf_jobs *jobs, unsigned n_threads)
 {
 	size_t before = d->parts.n;
-	int rc;
 
 	if (!jobs->n)
 		return 0;
 	if (vec_reserve(&d->parts, before + jobs->n))
 		return -ERR_NOMEM;
-	if (jobs->n)
-		memset(d->parts.v + before, 0, jobs->n * sizeof *d->parts.v);
+	memset(d->parts.v + before, 0, jobs->n * sizeof *d->parts.v);
 	d->parts.n += jobs->n;
-	rc = dwarf_compile_units(&d->main, filter, d->splits, jobs, d->parts.v + before, n_threads);
-	return rc ? rc : dwarf_table_build(&d->table, d->parts.v, d->parts.n);
+	return dwarf_compile_units(&d->main, filter, d->splits, jobs, d->parts.v + before,
+				   n_threads);
 }
 
-static int find_resolved(const struct dwarf_index *d, const struct dwarf_filter *f, bool **ret)
+/* Per wanted address, whether some function has it. */
+static bool *find_resolved(const struct dwarf_index *d, const struct dwarf_filter *f)
 {
-	size_t i;
+	bool *resolved = calloc(f->n + 1, sizeof *resolved);
+	size_t i, k, a;
 
-	*ret = calloc(f->n + 1, sizeof **ret);
-	for (i = 0; *ret && i < f->n; i++)
-		(*ret)[i] = dwarf_table_find(&d->table, f->addrs[i]).node != 0;
-	return *ret ? 0 : -ERR_NOMEM;
+	for (i = 0; resolved && i < d->parts.n; i++)
+		for (k = 0; k < d->parts.v[i].blocks.n; k++) {
+			const struct dwarf_block *b = &d->parts.v[i].blocks.v[k];
+
+			if (b->order == DWARF_NOTHING)
+				continue;
+			for (a = dwarf_filter_first(f, b->lo); a < f->n && f->addrs[a] < b->hi; a++)
+				resolved[a] = true;
+		}
+	return resolved;
+}
+
+static int compile_more(struct dwarf_index *d, struct dwarf_hits *hits,
+			const struct dwarf_filter *filter, unsigned n_threads)
+{
+	bool *resolved = find_resolved(d, filter);
+	struct dwarf_jobs jobs = {0};
+	int rc = resolved ? dwarf_hits_more(hits, resolved, &jobs) : -ERR_NOMEM;
+
+	if (!rc)
+		rc = compile(d, filter, &jobs, n_threads);
+	free(resolved);
+	vec_done(&jobs);
+	return rc;
 }
 
 static int compile_hits(struct dwarf_index *d, const struct dwarf_filter *filter,
@@ -95,7 +115,6 @@ static int compile_hits(struct dwarf_index *d, const struct dwarf_filter *filter
 {
 	struct dwarf_jobs jobs = {0};
 	struct dwarf_hits hits;
-	bool *resolved = NULL;
 	int rc = dwarf_hits_open(&hits, &d->main, filter);
 
 	if (rc)
@@ -103,16 +122,9 @@ static int compile_hits(struct dwarf_index *d, const struct dwarf_filter *filter
 	rc = dwarf_hits_first(&hits, &jobs);
 	if (!rc)
 		rc = compile(d, filter, &jobs, n_threads);
-	if (!rc && filter->addrs) {
-		jobs.n = 0;
-		rc = find_resolved(d, filter, &resolved);
-		if (!rc)
-			rc = dwarf_hits_more(&hits, resolved, &jobs);
-		if (!rc && jobs.n)
-			rc = compile(d, filter, &jobs, n_threads);
-	}
+	if (!rc && filter->addrs)
+		rc = compile_more(d, &hits, filter, n_threads);
 	d->stats.units_damaged = hits.n_damaged;
-	free(resolved);
 	vec_done(&jobs);
 	dwarf_hits_close(&hits);
 	return rc;
@@ -127,27 +139,15 @@ static void count(struct dwarf_index *d)
 	s->units_compiled = d->parts.n;
 	s->units_damaged += d->main.n_damaged;
 	s->info_bytes = d->main.sec[DWARF_INFO].size;
-	s->segments = d->table.addrs.n;
 	for (i = 0; i < d->parts.n; i++) {
 		s->compiled_bytes += d->parts.v[i].bytes;
 		s->units_damaged += d->parts.v[i].damaged;
 	}
 }
 
-/* What lookups do not need. Names stay: they stand in sections and in the parts' arenas. */
-static void forget_scaffold(struct dwarf_index *d)
+/* What only compiling needs. Names stay: they stand in sections and in the parts' arenas. */
+static void forget_units(struct dwarf_index *d)
 {
-	size_t i;
-
-	for (i = 0; i < d->parts.n; i++) {
-		struct dwarf_part *p = &d->parts.v[i];
-
-		vec_done(&p->nodes);
-		vec_done(&p->funcs);
-		vec_done(&p->files);
-		vec_done(&p->segs);
-		vec_done(&p->blocks);
-	}
 	dwarf_file_forget_units(&d->main);
 	dwarf_file_forget_units(&d->alt);
 	dwarf_splits_forget_units(d->splits);
@@ -173,12 +173,15 @@ int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t
 	if (!rc)
 		rc = compile_hits(d, &filter, n_threads ? n_threads : 1);
 	dwarf_filter_close(&filter);
+	count(d);
+	forget_units(d);
+	if (!rc)
+		rc = dwarf_table_build(&d->table, d->parts.v, d->parts.n);
 	if (rc) {
 		dwarf_index_free(d);
 		return err_nomem(err);
 	}
-	count(d);
-	forget_scaffold(d);
+	d->stats.segments = d->table.n;
 	*ret = d;
 	return 0;
 }
@@ -217,12 +220,12 @@ size_t dwarf_index_lookup(const struct dwarf_index *d, uint64_t vaddr, struct dw
 	if (file_line)
 		*file_line = (struct dwarf_frame){.file = t->files.v ? t->files.v[file] : NULL,
 						  .line = line};
-	for (node = place.node; node; node = t->nodes.v[node].parent)
+	for (node = place.node; node; node = t->nodes[node].parent)
 		depth++;
 	skip = depth > max ? depth - max : 0;
-	for (node = place.node; node; node = t->nodes.v[node].parent) {
-		const struct dwarf_node *at = &t->nodes.v[node];
-		const struct dwarf_func *f = &t->funcs.v[at->func];
+	for (node = place.node; node; node = t->nodes[node].parent) {
+		const struct dwarf_node *at = &t->nodes[node];
+		const struct dwarf_func *f = &t->funcs[at->func];
 
 		if (skip)
 			skip--;

@@ -13,10 +13,10 @@ struct block_ref {
 
 struct builder {
 	struct dwarf_table *t;
-	const struct dwarf_part *parts;
+	struct dwarf_part *parts;
 	size_t n_parts;
-	uint32_t *node_base, *func_base; /* added to the ids of each part */
-	uint32_t **files;		 /* id of each file of each part */
+	uint32_t *node_base; /* added to the node ids of each part */
+	uint32_t **files;    /* id of each file of each part */
 	VEC(struct block_ref) blocks;
 	struct dwarf_ranges ranges;
 	struct dwarf_spans spans;
@@ -58,33 +58,41 @@ static int number_files(struct builder *b)
 	return rc;
 }
 
+/* Moves nodes and functions of all parts to the table. */
 static int add_nodes(struct builder *b)
 {
 	struct dwarf_table *t = b->t;
-	size_t i, k;
+	size_t n_nodes = 1, n_funcs = 1, i, k;
 
-	if (vec_push(&t->nodes, (struct dwarf_node){0}) ||
-	    vec_push(&t->funcs, (struct dwarf_func){0}))
-		return -ERR_NOMEM;
 	for (i = 0; i < b->n_parts; i++) {
-		const struct dwarf_part *p = &b->parts[i];
+		n_nodes += b->parts[i].nodes.n;
+		n_funcs += b->parts[i].funcs.n;
+	}
+	if (n_nodes >= UINT32_MAX || n_funcs >= UINT32_MAX)
+		return -ERR_NOMEM;
+	t->nodes = calloc(n_nodes, sizeof *t->nodes);
+	t->funcs = calloc(n_funcs, sizeof *t->funcs);
+	if (!t->nodes || !t->funcs)
+		return -ERR_NOMEM;
+	n_nodes = n_funcs = 1;
+	for (i = 0; i < b->n_parts; i++) {
+		struct dwarf_part *p = &b->parts[i];
 
-		b->node_base[i] = (uint32_t)t->nodes.n - 1;
-		b->func_base[i] = (uint32_t)t->funcs.n - 1;
-		for (k = 1; k < p->funcs.n; k++)
-			if (vec_push(&t->funcs, p->funcs.v[k]))
-				return -ERR_NOMEM;
+		b->node_base[i] = (uint32_t)n_nodes - 1;
 		for (k = 1; k < p->nodes.n; k++) {
 			struct dwarf_node n = p->nodes.v[k];
 
 			n.parent += n.parent ? b->node_base[i] : 0;
-			n.func += b->func_base[i];
+			n.func += (uint32_t)n_funcs - 1;
 			n.call_file = b->files[i][n.call_file];
-			if (vec_push(&t->nodes, n))
-				return -ERR_NOMEM;
+			t->nodes[n_nodes++] = n;
 		}
+		for (k = 1; k < p->funcs.n; k++)
+			t->funcs[n_funcs++] = p->funcs.v[k];
+		vec_done(&p->nodes);
+		vec_done(&p->funcs);
 	}
-	return t->nodes.n < UINT32_MAX ? 0 : -ERR_NOMEM;
+	return 0;
 }
 
 /* ---- segments ---------------------------------------------------------------------------- */
@@ -125,54 +133,92 @@ static int sort_blocks(struct builder *b)
 	return rc;
 }
 
-static int add_place(struct dwarf_table *t, uint64_t addr, struct dwarf_place place)
+static void add_place(struct dwarf_table *t, uint64_t addr, struct dwarf_place place)
 {
-	const struct dwarf_place *last = t->places.n ? &t->places.v[t->places.n - 1] : NULL;
+	const struct dwarf_place *last = t->n ? &t->places[t->n - 1] : NULL;
 
 	if (last && last->node == place.node && last->file == place.file &&
 	    last->line == place.line)
-		return 0;
-	return vec_push(&t->addrs, addr) || vec_push(&t->places, place) ? -ERR_NOMEM : 0;
+		return;
+	t->addrs[t->n] = addr;
+	t->places[t->n++] = place;
 }
 
-/* The segments of a block that are in [lo, hi). */
-static int add_block(struct builder *b, const struct block_ref *ref, uint64_t lo, uint64_t hi)
+/* The last segment of a block that begins at or before addr. */
+static size_t first_seg(const struct dwarf_block *block, const struct dwarf_seg *segs,
+			uint64_t addr)
 {
-	const struct dwarf_block *block = &ref->part->blocks.v[ref->index];
-	const struct dwarf_seg *segs = &ref->part->segs.v[block->first];
 	size_t i = 0, end = block->n;
 
-	while (i + 1 < end) { /* the last segment that begins at or before lo */
+	while (i + 1 < end) {
 		size_t mid = i + (end - i) / 2;
 
-		if (segs[mid].addr <= lo)
+		if (segs[mid].addr <= addr)
 			i = mid;
 		else
 			end = mid;
 	}
+	return i;
+}
+
+/* The segments of a block that are in [lo, hi). */
+static void add_block(struct builder *b, const struct block_ref *ref, uint64_t lo, uint64_t hi)
+{
+	const struct dwarf_block *block = &ref->part->blocks.v[ref->index];
+	const struct dwarf_seg *segs = &ref->part->segs.v[block->first];
+	size_t i = first_seg(block, segs, lo);
+
 	for (; i < block->n && segs[i].addr < hi; i++) {
 		struct dwarf_place place = {segs[i].node, b->files[ref->part_index][segs[i].file],
 					    segs[i].line};
 
 		place.node += place.node ? b->node_base[ref->part_index] : 0;
-		if (add_place(b->t, segs[i].addr > lo ? segs[i].addr : lo, place))
-			return -ERR_NOMEM;
+		add_place(b->t, segs[i].addr > lo ? segs[i].addr : lo, place);
 	}
-	return 0;
+}
+
+/* How many segments there can be: each span cuts at most one in two. */
+static size_t count_segments(const struct builder *b)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < b->spans.n; i++) {
+		const struct dwarf_span *s = &b->spans.v[i];
+		const struct block_ref *ref;
+		const struct dwarf_block *block;
+		const struct dwarf_seg *segs;
+
+		n++;
+		if (s->id == DWARF_NOTHING)
+			continue;
+		ref = &b->blocks.v[s->id];
+		block = &ref->part->blocks.v[ref->index];
+		segs = &ref->part->segs.v[block->first];
+		n += first_seg(block, segs, s[1].addr - 1) - first_seg(block, segs, s->addr);
+	}
+	return n;
 }
 
 static int add_segments(struct builder *b)
 {
-	size_t i;
-	int rc = 0;
+	struct dwarf_table *t = b->t;
+	size_t n = count_segments(b), i;
 
-	for (i = 0; !rc && i < b->spans.n; i++) {
+	if (n >= UINT32_MAX)
+		return -ERR_NOMEM;
+	t->addrs = malloc((n + 1) * sizeof *t->addrs);
+	t->places = malloc((n + 1) * sizeof *t->places);
+	if (!t->addrs || !t->places)
+		return -ERR_NOMEM;
+	for (i = 0; i < b->spans.n; i++) {
 		const struct dwarf_span *s = &b->spans.v[i];
 
-		rc = s->id == DWARF_NOTHING ? add_place(b->t, s->addr, (struct dwarf_place){0})
-					    : add_block(b, &b->blocks.v[s->id], s->addr, s[1].addr);
+		if (s->id == DWARF_NOTHING)
+			add_place(t, s->addr, (struct dwarf_place){0});
+		else
+			add_block(b, &b->blocks.v[s->id], s->addr, s[1].addr);
 	}
-	return rc || b->t->addrs.n < UINT32_MAX ? rc : -ERR_NOMEM;
+	return 0;
 }
 
 /* About one page per segment. */
@@ -181,34 +227,43 @@ static int add_pages(struct dwarf_table *t)
 	uint64_t span;
 	size_t i, page = 0;
 
-	if (!t->addrs.n)
+	if (!t->n)
 		return 0;
-	span = t->addrs.v[t->addrs.n - 1] - t->addrs.v[0];
-	while (span >> t->shift > t->addrs.n)
+	span = t->addrs[t->n - 1] - t->addrs[0];
+	while (span >> t->shift > t->n)
 		t->shift++;
 	t->n_pages = (size_t)(span >> t->shift) + 1;
 	t->pages = malloc((t->n_pages + 1) * sizeof *t->pages);
 	if (!t->pages)
 		return -ERR_NOMEM;
-	for (i = 0; i < t->addrs.n; i++)
-		for (; page <= (t->addrs.v[i] - t->addrs.v[0]) >> t->shift; page++)
+	for (i = 0; i < t->n; i++)
+		for (; page <= (t->addrs[i] - t->addrs[0]) >> t->shift; page++)
 			t->pages[page] = (uint32_t)i;
 	for (; page <= t->n_pages; page++)
-		t->pages[page] = (uint32_t)t->addrs.n;
+		t->pages[page] = (uint32_t)t->n;
 	return 0;
 }
 
-int dwarf_table_build(struct dwarf_table *t, const struct dwarf_part *parts, size_t n)
+static void empty_parts(struct builder *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->n_parts; i++) {
+		vec_done(&b->parts[i].files);
+		vec_done(&b->parts[i].segs);
+		vec_done(&b->parts[i].blocks);
+	}
+}
+
+int dwarf_table_build(struct dwarf_table *t, struct dwarf_part *parts, size_t n)
 {
 	struct builder b = {.t = t, .parts = parts, .n_parts = n};
 	size_t i;
 	int rc;
 
-	dwarf_table_done(t);
 	b.node_base = calloc(n + 1, sizeof *b.node_base);
-	b.func_base = calloc(n + 1, sizeof *b.func_base);
 	b.files = calloc(n + 1, sizeof *b.files);
-	rc = b.node_base && b.func_base && b.files ? 0 : -ERR_NOMEM;
+	rc = b.node_base && b.files ? 0 : -ERR_NOMEM;
 	if (!rc)
 		rc = number_files(&b);
 	if (!rc)
@@ -217,13 +272,13 @@ int dwarf_table_build(struct dwarf_table *t, const struct dwarf_part *parts, siz
 		rc = sort_blocks(&b);
 	if (!rc)
 		rc = add_segments(&b);
+	empty_parts(&b);
 	if (!rc)
 		rc = add_pages(t);
 	for (i = 0; b.files && i < n; i++)
 		free(b.files[i]);
 	free(b.files);
 	free(b.node_base);
-	free(b.func_base);
 	vec_done(&b.blocks);
 	vec_done(&b.ranges);
 	vec_done(&b.spans);
@@ -232,10 +287,10 @@ int dwarf_table_build(struct dwarf_table *t, const struct dwarf_part *parts, siz
 
 void dwarf_table_done(struct dwarf_table *t)
 {
-	vec_done(&t->addrs);
-	vec_done(&t->places);
-	vec_done(&t->nodes);
-	vec_done(&t->funcs);
+	free(t->addrs);
+	free(t->places);
+	free(t->nodes);
+	free(t->funcs);
 	vec_done(&t->files);
 	free(t->pages);
 	*t = (struct dwarf_table){0};
@@ -246,18 +301,18 @@ struct dwarf_place dwarf_table_find(const struct dwarf_table *t, uint64_t addr)
 	const struct dwarf_place nothing = {0};
 	size_t page, lo, hi;
 
-	if (!t->addrs.n || addr < t->addrs.v[0] || addr >= t->addrs.v[t->addrs.n - 1])
+	if (!t->n || addr < t->addrs[0] || addr >= t->addrs[t->n - 1])
 		return nothing;
-	page = (size_t)((addr - t->addrs.v[0]) >> t->shift);
+	page = (size_t)((addr - t->addrs[0]) >> t->shift);
 	lo = t->pages[page];
 	hi = t->pages[page + 1];
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (t->addrs.v[mid] <= addr)
+		if (t->addrs[mid] <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return t->places.v[lo - 1];
+	return t->places[lo - 1];
 }

@@ -11,10 +11,12 @@ struct dwarf_place {
 
 struct dwarf_table {
 	/* Segments: from addrs[i] up to addrs[i + 1] there is places[i]. The last is empty. */
-	VEC(uint64_t) addrs;
-	VEC(struct dwarf_place) places;
-	VEC(struct dwarf_node) nodes;
-	VEC(struct dwarf_func) funcs;
+	uint64_t *addrs;
+	struct dwarf_place *places;
+	size_t n;
+	struct dwarf_node *nodes;
+	size_t n_nodes;
+	struct dwarf_func *funcs;
 	VEC(const char *) files;
 	/* pages[i]: segments that begin before addrs[0] + (i << shift) */
 	uint32_t *pages;
@@ -22,9 +24,10 @@ struct dwarf_table {
 	unsigned shift;
 };
 
-/* Replaces *t. Where parts overlap, functions win over bare lines, and earlier units over later
- * ones. The names are not copied. 0 or -ERR_NOMEM. */
-int dwarf_table_build(struct dwarf_table *t, const struct dwarf_part *parts, size_t n);
+/* Fills a zeroed table. Where parts overlap, functions win over bare lines, and earlier units over
+ * later ones. Empties the parts except for the names, which the table refers to. 0 or -ERR_NOMEM.
+ */
+int dwarf_table_build(struct dwarf_table *t, struct dwarf_part *parts, size_t n);
 void dwarf_table_done(struct dwarf_table *t);
 
 /* The place of an address; all zero when there is none. */

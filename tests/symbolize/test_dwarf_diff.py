@@ -51,12 +51,16 @@ def random_addresses(exe, n):
     return sorted(out)
 
 
+def ask(exe, addresses, threads):
+    text = "\n".join(hex(a) for a in addresses)
+    cmd = [TOOL, "-j", str(threads), exe]
+    return subprocess.run(cmd, input=text, capture_output=True, text=True, check=True).stdout
+
+
 def ours(exe, addresses):
     """{address: [(linkage name, name, file, line)]}"""
-    text = "\n".join(hex(a) for a in addresses)
-    p = subprocess.run([TOOL, "-j", "2", exe], input=text, capture_output=True, text=True, check=True)
     out, frames = {}, None
-    for line in p.stdout.split("\n")[:-1]:
+    for line in ask(exe, addresses, 2).split("\n")[:-1]:
         f = line.split("\t")
         if len(f) == 1:
             frames = out.setdefault(int(line, 16), [])
@@ -181,6 +185,9 @@ def main():
         addresses = random_addresses(exe, a.n)
         mine = ours(exe, addresses)
         name = os.path.basename(exe)
+        alike = len({ask(exe, addresses, threads) for threads in (1, 2, 5)}) == 1
+        print(f"{'ok' if alike else 'not ok'} - {name}: the same with 1, 2 and 5 threads")
+        failed |= not alike
         if shutil.which("llvm-symbolizer"):
             failed |= compare(name, "llvm-symbolizer", mine, llvm(exe, addresses), classify)
         else:
