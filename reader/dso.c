@@ -4,6 +4,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* Files that had the same path and inode one after the other and are kept apart. They stand in one
+ * chain, which a made-up recording could make long. */
+#define GENERATIONS_MAX 16
+
 struct dso_entry {
 	struct dso dso;
 	uint64_t generation; /* as dso.ino_generation, or learned later */
@@ -114,8 +118,12 @@ static bool key_fits(const struct dso_key *k, const struct dso_entry *e)
 	const struct dso *d = &e->dso;
 
 	return d->kind == k->kind && d->pid == k->pid && d->maj == k->maj && d->min == k->min &&
-	       d->ino == k->ino && !strcmp(d->path, k->path) &&
-	       (!k->ino_generation || !e->generation || k->ino_generation == e->generation);
+	       d->ino == k->ino && !strcmp(d->path, k->path);
+}
+
+static bool generation_fits(const struct dso_key *k, const struct dso_entry *e)
+{
+	return !k->ino_generation || !e->generation || k->ino_generation == e->generation;
 }
 
 /* The entry whose identity is k, or NULL and in *ret_hash the index key that is free for it. With
@@ -124,12 +132,15 @@ static struct dso_entry *find(const struct dso_table *t, const struct dso_key *k
 			      uint64_t *ret_hash)
 {
 	uint64_t h = key_hash(k);
+	unsigned generations = 0;
 	uint32_t i;
 
 	for (; (i = hash_get(&t->index, h)) != HASH_NONE; h = hash_mix(h, 1)) {
 		struct dso_entry *e = t->entries.v[i];
 
-		if (key_fits(k, e) && (!ids || build_id_equal(&k->build_id, &e->dso.build_id)))
+		if (!key_fits(k, e) || (ids && !build_id_equal(&k->build_id, &e->dso.build_id)))
+			continue;
+		if (generation_fits(k, e) || ++generations == GENERATIONS_MAX)
 			return e;
 	}
 	*ret_hash = h;

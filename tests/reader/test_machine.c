@@ -426,6 +426,9 @@ static void test_identity(void **state)
 	r.ino_generation = 1234;
 	put(m, &r);
 	assert_ptr_equal(find(m, 2, 0x1000)->dso, inode);
+	for (r.ino_generation = 5000; r.ino_generation < 105000; r.ino_generation++)
+		put(m, &r); /* in time that grows with their number */
+	assert_int_equal(machine_dso_count(m), 17);
 	r = (struct machine_mmap){.pid = 3,
 				  .tid = 3,
 				  .start = 0x1000,
@@ -436,7 +439,7 @@ static void test_identity(void **state)
 	put(m, &r);
 	assert_ptr_not_equal(find(m, 3, 0x1000)->dso, plain);
 	assert_int_equal(find(m, 3, 0x1000)->dso->build_id.size, 4);
-	assert_int_equal(machine_dso_count(m), 4);
+	assert_int_equal(machine_dso_count(m), 18);
 	for (size_t i = 0; i < machine_dso_count(m); i++)
 		assert_int_equal(machine_dso(m, i)->id, i);
 	for (size_t i = 0; i < machine_map_count(m); i++)
