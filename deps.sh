@@ -44,6 +44,10 @@ look() {
 	row command llvm-symbolizer llvm llvm
 	row command openssl openssl openssl
 	row command dwz dwz dwz
+	row command ld.lld lld lld
+	row command go golang-go golang
+	row command rustc rustc rust
+	row command node nodejs nodejs
 }
 
 echo "libraries and tools:"
