@@ -18,6 +18,8 @@ void namebuf_add(struct namebuf *t, const char *s, size_t n)
 	size_t cap = t->cap ? t->cap : 256;
 	char *p;
 
+	if (!n)
+		return;
 	if (t->failed || n > TEXT_MAX_BYTES - t->len) {
 		t->failed = true;
 		return;

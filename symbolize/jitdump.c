@@ -310,9 +310,12 @@ const struct func *jitdump_find(const struct jitdump *j, uint64_t ip, uint64_t t
 const struct jit_line *jitdump_line(const struct jitdump *j, const struct func *f, uint64_t ip)
 {
 	const struct jit_code *c = &j->codes.v[f->tag];
-	const struct jit_line *v = j->lines.v + c->first_line;
+	const struct jit_line *v;
 	size_t lo = 0, hi = c->n_lines;
 
+	if (!hi)
+		return NULL;
+	v = j->lines.v + c->first_line;
 	ip -= c->moved;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;

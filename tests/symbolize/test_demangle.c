@@ -89,6 +89,9 @@ static const struct row rows[] = {
 	/* Rust, v0 */
 	{"_RNvCs1234_7mycrate3foo", "mycrate::foo", "mycrate::foo"},
 	{"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>", "std::mem::align_of"},
+	/* prints an empty piece; found by fuzzing */
+	{"_RINvNtC0stdalmm38eittttttvtttt", "_RINvNtC0stdalmm38eittttttvtttt",
+	 "_RINvNtC0stdalmm38eittttttvtttt"},
 	{"_RNvXCs1234_7mycrateNtB2_3FooNtB2_3Bar3baz", "<mycrate::Foo as mycrate::Bar>::baz",
 	 "<mycrate::Foo as mycrate::Bar>::baz"},
 	/* D */

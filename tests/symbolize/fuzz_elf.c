@@ -1,0 +1,30 @@
+/* fuzz_elf.c - libFuzzer target: symbol tables, PLT, .eh_frame_hdr and .gopclntab of any file.
+ * Built by fuzz.sh. */
+#include "symbolize/elfsyms.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct dwarf_frame chain[64];
+	struct func_cursor cursor = {0};
+	struct module mod = {0};
+	struct elfsyms s = {0};
+	const struct func *f;
+	size_t i;
+
+	if (elf_image_open_memory(&mod.image, data, size, "fuzz", NULL))
+		return 0;
+	if (!elfsyms_load(&s, &mod, NULL, 0))
+		for (i = 0; i < 64; i++) {
+			uint64_t vaddr = i < 32 ? 0x1000 + i * 16 : 0x401000 + (i - 32) * 4;
+
+			if (elfsyms_find(&s, vaddr, &cursor, &f))
+				break;
+			if (s.has_go)
+				gopclntab_chain(&s.go, vaddr, chain, 64);
+		}
+	elfsyms_done(&s);
+	elf_image_close(mod.image);
+	return 0;
+}
