@@ -249,12 +249,13 @@ static const char *intern(struct machine *m, const char *comm)
 	return id == STRTAB_FAILED ? NULL : strtab_get(&m->comms, id);
 }
 
-/* The name of a thread that no record named. Pid -1 is a task that was gone when it was sampled. */
-static const char *default_comm(struct machine *m, uint32_t pid, uint32_t tid)
+/* The name of a thread that no record named. Pid -1 is a task that was gone when it was sampled. A
+ * dying task may have lost its tid but not its pid: to perf, tid 0 is always the idle task. */
+static const char *default_comm(struct machine *m, uint32_t tid)
 {
 	char name[16];
 
-	if (!pid && !tid)
+	if (!tid)
 		return intern(m, "swapper");
 	snprintf(name, sizeof name, ":%d", (int)tid);
 	return intern(m, name);
@@ -273,7 +274,7 @@ static struct thread *thread_get(struct machine *m, uint32_t pid, uint32_t tid)
 
 	if (known)
 		return known;
-	t.comm = default_comm(m, pid, tid);
+	t.comm = default_comm(m, tid);
 	if (!t.comm || m->threads.n >= HASH_NONE || vec_reserve(&m->threads, m->threads.n + 1) ||
 	    hash_put(&m->thread_index, (uint64_t)pid << 32 | tid, (uint32_t)m->threads.n))
 		return NULL;
@@ -329,7 +330,7 @@ int machine_fork_found(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t 
 	thread_seen(p, t);
 	if (!t->named) {
 		t->named = parent && parent->named;
-		t->comm = t->named ? parent->comm : default_comm(m, pid, tid);
+		t->comm = t->named ? parent->comm : default_comm(m, tid);
 	}
 	return t->comm ? 0 : -ERR_NOMEM;
 }

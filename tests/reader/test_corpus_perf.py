@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Recordings from elsewhere: every sample that perf prints has the command, ids, time, event, period and
+address that we read. What may differ, and why:
+
+- simpleperf recordings: the event has the name simpleperf gave it in META_INFO ("cpu-cycles"), perf makes one up.
+- perf_with_add_counter: simpleperf's added counters ride along with one sample; they are no event group of which
+  each member samples, as perf believes, which prints every sample twice. The manifest agrees with us.
+Files that perf 6.1 cannot read are named at the end."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+
+TOP, BUILD = os.environ["TOP"], os.environ["BUILD"]
+TOOL = os.path.join(BUILD, "tests/reader/tool_dump")
+CORPUS = os.path.join(TOP, "../shared/corpus")
+LINE = re.compile(r"^\s*(\S.*?|)\s+(-?\d+)/(-?\d+)\s+(?:\[(\d+)\]\s+)?(?:(\d+)\.(\d{9}):)?\s*(\d+)\s+(\S.*?): +([0-9a-f]+)\s*$")
+
+
+def run(*cmd):
+    return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=60)
+
+
+def perf_samples(path):
+    """[(comm, pid, tid, cpu, time, event, period, ip)] of perf script, None where it was not recorded; or None."""
+    for cpu in (",cpu", ""):
+        for time in (",time", ""):
+            p = run("perf", "script", "-f", "-G", "--ns", "-F", f"comm,pid,tid{cpu}{time},period,event,ip", "-i", path)
+            if p.returncode == 0 and p.stdout:
+                return [m.groups() for m in map(LINE.match, p.stdout.splitlines()) if m], p.stdout.count("\n")
+    return None
+
+
+def ours(path):
+    rows = [l.split("\t") for l in run(TOOL, path).stdout.splitlines() if l.count("\t") >= 8]
+    return [(r[0], *r[1].split("/"), r[2], r[3], r[4], r[5], r[6]) for r in rows]
+
+
+def same(perf, our, simpleperf):
+    comm, pid, tid, cpu, sec, ns, period, event, ip = perf
+    return ((comm, pid, tid, period, int(ip, 16)) == (our[0], our[1], our[2], our[6], int(our[7], 16))
+            and (simpleperf or event == our[5])
+            and (cpu is None or int(cpu) == int(our[3])) and (sec is None or int(sec + ns) == int(our[4])))
+
+
+if not os.path.exists(os.path.join(CORPUS, "MANIFEST.tsv")):
+    print("ok - corpus against perf # SKIP no ../shared/corpus here")
+    sys.exit(0)
+if not shutil.which("perf"):
+    print("ok - corpus against perf # SKIP perf is not installed")
+    sys.exit(0)
+failed, unreadable = 0, []
+for row in open(os.path.join(CORPUS, "MANIFEST.tsv")):
+    name = row.split("\t")[0]
+    if name == "file" or "hostile" in name or name.endswith("perf_with_add_counter.data"):
+        continue
+    path = os.path.join(CORPUS, name)
+    perf = perf_samples(path)
+    if not perf:
+        unreadable.append(name)
+        continue
+    theirs, lines = perf
+    mine = ours(path)
+    bad = [(a, b) for a, b in zip(theirs, mine) if not same(a, b, name.startswith("simpleperf/"))]
+    good = len(theirs) == lines == len(mine) and not bad
+    print(f"{'ok' if good else 'not ok'} - {name}: {len(mine)} samples as perf prints them")
+    if not good:
+        failed = 1
+        print(f"# {len(theirs)} of {lines} lines parsed, {len(mine)} ours, {len(bad)} differ")
+        for a, b in bad[:3]:
+            print("#  ", a, b)
+print(f"# perf reads nothing from {len(unreadable)}: {' '.join(unreadable)}")
+sys.exit(failed)
