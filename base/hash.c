@@ -78,3 +78,42 @@ void hash_done(struct hash_table *h)
 	free(h->slots);
 	*h = (struct hash_table){0};
 }
+
+static void index_insert(struct hash_index *x, uint64_t slot)
+{
+	size_t i = (slot >> 32) & x->mask;
+
+	while (x->slots[i])
+		i = (i + 1) & x->mask;
+	x->slots[i] = slot;
+}
+
+static int index_grow(struct hash_index *x)
+{
+	size_t size = x->slots ? (x->mask + 1) * 2 : 64, i;
+	struct hash_index bigger = {calloc(size, sizeof *bigger.slots), x->n, size - 1};
+
+	if (!bigger.slots)
+		return -1;
+	for (i = 0; x->slots && i <= x->mask; i++)
+		if (x->slots[i])
+			index_insert(&bigger, x->slots[i]);
+	free(x->slots);
+	*x = bigger;
+	return 0;
+}
+
+int hash_index_put(struct hash_index *x, uint32_t hash, uint32_t id)
+{
+	if ((!x->slots || x->n * 2 > x->mask) && index_grow(x))
+		return -1;
+	index_insert(x, (uint64_t)hash << 32 | (id + 1));
+	x->n++;
+	return 0;
+}
+
+void hash_index_done(struct hash_index *x)
+{
+	free(x->slots);
+	*x = (struct hash_index){0};
+}

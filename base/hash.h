@@ -1,4 +1,5 @@
-/* hash.h - 64-bit mixing and an open-addressing table u64 -> u32. Not thread-safe. */
+/* hash.h - 64-bit mixing, a table u64 -> u32 and an index of things kept elsewhere, both with open
+ * addressing. Not thread-safe. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -40,5 +41,52 @@ uint32_t hash_get(const struct hash_table *h, uint64_t key);
 /* Sets or replaces. value must not be HASH_NONE. 0, or -1 when out of memory. */
 int hash_put(struct hash_table *h, uint64_t key, uint32_t value);
 void hash_done(struct hash_table *h);
+
+/* Finds ids by a hash of what they stand for. Half the size of a table that holds the keys too: the
+ * caller has the things themselves, goes through the few candidates and compares.
+ *
+ *	struct hash_probe probe = hash_index_probe(&x, hash);
+ *	while ((id = hash_index_next(&x, &probe)) != HASH_NONE && !equal(things[id], thing))
+ *		;
+ *
+ * A zeroed index is empty. */
+struct hash_index {
+	uint64_t *slots; /* hash << 32 | id + 1; 0: free */
+	size_t n, mask;	 /* mask + 1 slots, a power of two, when slots */
+};
+
+struct hash_probe {
+	size_t at;
+	uint32_t hash;
+};
+
+static inline struct hash_probe hash_index_probe(const struct hash_index *x, uint32_t hash)
+{
+	return (struct hash_probe){hash & x->mask, hash};
+}
+
+/* The next id with that hash; HASH_NONE when there are no more. */
+static inline uint32_t hash_index_next(const struct hash_index *x, struct hash_probe *p)
+{
+	uint64_t slot;
+
+	while (x->slots && (slot = x->slots[p->at])) {
+		p->at = (p->at + 1) & x->mask;
+		if (slot >> 32 == p->hash)
+			return (uint32_t)slot - 1;
+	}
+	return HASH_NONE;
+}
+
+/* Says that `hash` will be looked up soon. */
+static inline void hash_index_prefetch(const struct hash_index *x, uint32_t hash)
+{
+	if (x->slots)
+		__builtin_prefetch(&x->slots[hash & x->mask]);
+}
+
+/* Adds an id, not HASH_NONE, that is not in there yet. 0, or -1 when out of memory. */
+int hash_index_put(struct hash_index *x, uint32_t hash, uint32_t id);
+void hash_index_done(struct hash_index *x);
 
 #endif

@@ -13,25 +13,21 @@ struct location_key {
 	uint32_t flags; /* location_flags() */
 };
 
-struct location_slot {
-	struct location_key key;
-	uint32_t location; /* + 1; 0: free */
-};
-
 /* One frame of the stack added last, and the node it led to. */
 struct path_step {
 	uint64_t ip;
 	const struct map *map;
-	uint32_t flags;
+	struct location_key key;
+	uint32_t location;
 	uint32_t node;
 };
 
 struct profile_index {
 	unsigned keep;		  /* enum profile_keep */
 	VEC(uint32_t) mapping_of; /* by map id with PROFILE_KEEP_IPS, else by dso id; 0: not yet */
-	struct location_slot *slots;
-	size_t n_slots;		      /* a power of two, at least twice the number of locations */
-	struct hash_table nodes;      /* (parent, location) -> node */
+	struct hash_index locations;  /* location_hash() -> location */
+	struct hash_index nodes;      /* node_hash -> node, without the root */
+	VEC(uint32_t) node_hash;      /* of the locations from the root to a node */
 	struct hash_table comms;      /* address of a comm -> string id */
 	struct hash_table names;      /* (comm, event and stop) -> dense id */
 	struct hash_table tasks;      /* (pid, tid) -> dense id */
@@ -53,9 +49,12 @@ uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how);
 /* All return 0, or negative with *err filled. */
 int profile_intern_mapping(struct profile *p, const struct dso *dso, const struct map *map,
 			   uint32_t *ret, struct err *err);
+uint32_t location_hash(struct location_key key);
 /* ip: the frame's, kept when the location is new. */
 int profile_intern_location(struct profile *p, struct location_key key, uint64_t ip, uint32_t *ret,
 			    struct err *err);
+/* Says which node will be wanted soon; returns its hash. */
+uint32_t profile_expect_node(struct profile *p, uint32_t parent_hash, uint32_t location);
 int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
 			struct err *err);
 int profile_intern_function(struct profile *p, const struct profile_function *f, uint32_t *ret,

@@ -13,6 +13,7 @@ struct profile *profile_new(unsigned keep)
 		return NULL;
 	p->index_ = calloc(1, sizeof *p->index_);
 	if (!p->index_ || vec_push(&p->nodes, (struct profile_node){0}) ||
+	    vec_push(&p->index_->node_hash, 0) ||
 	    strtab_add_cstr(&p->strings, "") == STRTAB_FAILED) {
 		profile_free(p);
 		return NULL;
@@ -30,8 +31,9 @@ static void index_free(struct profile_index *x)
 	vec_done(&x->mapping_of);
 	vec_done(&x->path);
 	vec_done(&x->string_of);
-	free(x->slots);
-	hash_done(&x->nodes);
+	vec_done(&x->node_hash);
+	hash_index_done(&x->locations);
+	hash_index_done(&x->nodes);
 	hash_done(&x->comms);
 	hash_done(&x->names);
 	hash_done(&x->tasks);
@@ -61,53 +63,78 @@ void profile_free(struct profile *p)
 	free(p);
 }
 
-static int step(struct profile *p, const struct frame *f, struct path_step *s, uint32_t parent,
-		struct err *err)
+static int step_key(struct profile *p, const struct frame *f, struct path_step *s, struct err *err)
 {
 	const struct map *map = f->map;
 	uint64_t lookup = frame_lookup_ip(f);
-	struct location_key key = {.off = lookup, .flags = s->flags};
-	uint32_t location;
 
+	s->key.off = lookup;
+	s->key.mapping = 0;
 	if (map) {
-		if (profile_intern_mapping(p, map->dso, map, &key.mapping, err))
+		if (profile_intern_mapping(p, map->dso, map, &s->key.mapping, err))
 			return -ERR_NOMEM;
 		if (mapping_has_offsets(map->dso->kind))
-			key.off = map_ip_to_off(map, lookup);
+			s->key.off = map_ip_to_off(map, lookup);
 	}
-	if (profile_intern_location(p, key, f->ip, &location, err))
-		return -ERR_NOMEM;
-	return profile_intern_node(p, parent, location, &s->node, err);
+	hash_index_prefetch(&p->index_->locations, location_hash(s->key));
+	return 0;
 }
 
-/* The node of a stack. Stacks that follow each other mostly share their root frames (main, the
- * event loop), so those that equal the last stack's are not looked up again. */
-static int add_stack(struct profile *p, const struct stack_trace *t, uint32_t *ret, struct err *err)
+/* Fills in the steps of the path for t from the first frame that differs from the last stack's on:
+ * stacks that follow each other mostly share their root frames (main, the event loop). */
+static int steps_begin(struct profile *p, const struct stack_trace *t, struct err *err)
 {
 	struct profile_index *x = p->index_;
-	uint32_t node = 0;
+	size_t i, known = x->path.n;
 	bool same = true;
-	size_t i;
 
-	if (vec_reserve(&x->path, t->n))
-		return err_nomem(err);
+	x->path.n = 0;
 	for (i = 0; i < t->n; i++) {
 		const struct frame *f = &t->frames[t->n - 1 - i];
 		struct path_step *s = &x->path.v[i];
 		uint32_t flags = location_flags(f->is_return_address, f->is_kernel, f->how);
 
-		same = same && i < x->path.n && s->ip == f->ip && s->map == f->map &&
-		       s->flags == flags;
-		if (!same) {
-			*s = (struct path_step){f->ip, f->map, flags, 0};
-			x->path.n = i;
-			if (step(p, f, s, node, err))
-				return -ERR_NOMEM;
+		same = same && i < known && s->ip == f->ip && s->map == f->map &&
+		       s->key.flags == flags;
+		if (same) {
+			x->path.n = i + 1;
+			continue;
 		}
-		node = s->node;
+		*s = (struct path_step){.ip = f->ip, .map = f->map, .key.flags = flags};
+		if (step_key(p, f, s, err))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+/* The node of a stack. The tables are larger than the caches, so what a stack needs of them is
+ * fetched side by side: first all keys are made, then all locations are found, then all nodes. */
+static int add_stack(struct profile *p, const struct stack_trace *t, uint32_t *ret, struct err *err)
+{
+	struct profile_index *x = p->index_;
+	struct path_step *v;
+	size_t i, same;
+	uint32_t hash;
+
+	*ret = 0;
+	if (vec_reserve(&x->path, t->n) || steps_begin(p, t, err))
+		return err_nomem(err);
+	v = x->path.v;
+	same = x->path.n;
+	if (same)
+		*ret = v[same - 1].node;
+	hash = x->node_hash.v[*ret];
+	for (i = same; i < t->n; i++) {
+		if (profile_intern_location(p, v[i].key, v[i].ip, &v[i].location, err))
+			return -ERR_NOMEM;
+		hash = profile_expect_node(p, hash, v[i].location);
+	}
+	for (i = same; i < t->n; i++) {
+		if (profile_intern_node(p, *ret, v[i].location, &v[i].node, err))
+			return -ERR_NOMEM;
+		*ret = v[i].node;
 	}
 	x->path.n = t->n;
-	*ret = node;
 	return 0;
 }
 

@@ -121,32 +121,16 @@ int profile_intern_mapping(struct profile *p, const struct dso *dso, const struc
 	return 0;
 }
 
-static struct location_slot *find_slot(struct location_slot *slots, size_t n_slots,
-				       struct location_key key)
+uint32_t location_hash(struct location_key key)
 {
-	size_t i = hash_mix(pair_key(key.mapping, key.flags), key.off) & (n_slots - 1);
-
-	while (slots[i].location &&
-	       (slots[i].key.off != key.off || slots[i].key.mapping != key.mapping ||
-		slots[i].key.flags != key.flags))
-		i = (i + 1) & (n_slots - 1);
-	return &slots[i];
+	return (uint32_t)hash_mix(pair_key(key.mapping, key.flags), key.off);
 }
 
-static int grow_slots(struct profile_index *x, struct err *err)
+static bool location_is(const struct profile_location *l, struct location_key key)
 {
-	size_t i, n = x->n_slots ? x->n_slots * 2 : 256;
-	struct location_slot *slots = calloc(n, sizeof *slots);
+	uint32_t flags = (uint32_t)l->how << 2 | (uint32_t)l->is_kernel << 1 | l->is_return_address;
 
-	if (!slots)
-		return err_nomem(err);
-	for (i = 0; i < x->n_slots; i++)
-		if (x->slots[i].location)
-			*find_slot(slots, n, x->slots[i].key) = x->slots[i];
-	free(x->slots);
-	x->slots = slots;
-	x->n_slots = n;
-	return 0;
+	return l->off == key.off && l->mapping == key.mapping && flags == key.flags;
 }
 
 int profile_intern_location(struct profile *p, struct location_key key, uint64_t ip, uint32_t *ret,
@@ -161,40 +145,53 @@ int profile_intern_location(struct profile *p, struct location_key key, uint64_t
 		.is_kernel = key.flags >> 1 & 1,
 		.how = (uint8_t)(key.flags >> 2),
 	};
-	struct location_slot *slot;
+	uint32_t hash = location_hash(key);
+	struct hash_probe probe = hash_index_probe(&x->locations, hash);
 
-	if (p->locations.n * 2 >= x->n_slots && grow_slots(x, err))
-		return -ERR_NOMEM;
-	slot = find_slot(x->slots, x->n_slots, key);
-	if (!slot->location) {
-		if (p->locations.n >= UINT32_MAX - 1 || vec_push(&p->locations, new))
-			return err_nomem(err);
-		*slot = (struct location_slot){key, (uint32_t)p->locations.n};
-	}
-	*ret = slot->location - 1;
+	while ((*ret = hash_index_next(&x->locations, &probe)) != HASH_NONE)
+		if (location_is(&p->locations.v[*ret], key))
+			return 0;
+	*ret = (uint32_t)p->locations.n;
+	if (p->locations.n >= UINT32_MAX - 1 || vec_reserve(&p->locations, p->locations.n + 1) ||
+	    hash_index_put(&x->locations, hash, *ret))
+		return err_nomem(err);
+	p->locations.v[p->locations.n++] = new;
 	return 0;
+}
+
+/* Made of the hashes of all nodes above, so that a whole stack's can be known, and fetched, before
+ * its first node is found. */
+static uint32_t node_hash(uint32_t parent_hash, uint32_t location)
+{
+	return (uint32_t)hash_u64(pair_key(parent_hash, location));
+}
+
+uint32_t profile_expect_node(struct profile *p, uint32_t parent_hash, uint32_t location)
+{
+	uint32_t hash = node_hash(parent_hash, location);
+
+	hash_index_prefetch(&p->index_->nodes, hash);
+	return hash;
 }
 
 int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
 			struct err *err)
 {
-	const struct profile_node *next = &p->nodes.v[parent + 1];
-	uint32_t id;
+	struct profile_index *x = p->index_;
+	uint32_t hash = node_hash(x->node_hash.v[parent], location);
+	struct hash_probe probe = hash_index_probe(&x->nodes, hash);
+	size_t n = p->nodes.n;
 
-	/* The nodes of a new stack lie one behind the other: mostly the child is the next node. */
-	if (parent + 1 < p->nodes.n && next->parent == parent && next->location == location) {
-		*ret = parent + 1;
-		return 0;
-	}
-	if (vec_reserve(&p->nodes, p->nodes.n + 1))
+	while ((*ret = hash_index_next(&x->nodes, &probe)) != HASH_NONE)
+		if (p->nodes.v[*ret].parent == parent && p->nodes.v[*ret].location == location)
+			return 0;
+	*ret = (uint32_t)n;
+	if (n >= HASH_NONE - 1 || vec_reserve(&p->nodes, n + 1) ||
+	    vec_reserve(&x->node_hash, n + 1) || hash_index_put(&x->nodes, hash, *ret))
 		return err_nomem(err);
-	id = pair_intern(&p->index_->nodes, parent, location);
-	if (id >= HASH_NONE - 1)
-		return err_nomem(err);
-	*ret = id + 1; /* node 0, the root, is no pair */
-	if (*ret == p->nodes.n)
-		p->nodes.v[p->nodes.n++] =
-			(struct profile_node){parent, location, p->nodes.v[parent].depth + 1};
+	p->nodes.v[p->nodes.n++] =
+		(struct profile_node){parent, location, p->nodes.v[parent].depth + 1};
+	x->node_hash.v[x->node_hash.n++] = hash;
 	return 0;
 }
 

@@ -8,31 +8,33 @@
 
 static uint32_t child(struct tree *t, uint32_t parent, uint32_t symbol)
 {
-	uint32_t id;
+	uint32_t hash = (uint32_t)hash_u64(pair_key(parent, symbol)), id;
+	struct hash_probe probe = hash_index_probe(&t->children, hash);
 
+	while ((id = hash_index_next(&t->children, &probe)) != HASH_NONE)
+		if (t->nodes.v[id].parent == parent && t->nodes.v[id].symbol == symbol)
+			return id;
+	id = (uint32_t)t->nodes.n;
 	/* Writers need a bit of the ids for themselves. */
-	if (t->nodes.n >= HASH_NONE / 2 || vec_reserve(&t->nodes, t->nodes.n + 1))
+	if (t->nodes.n >= HASH_NONE / 2 || vec_reserve(&t->nodes, t->nodes.n + 1) ||
+	    hash_index_put(&t->children, hash, id))
 		return HASH_NONE;
-	id = pair_intern(&t->children, parent, symbol);
-	if (id == HASH_NONE)
-		return id;
-	id++; /* the root is no pair */
-	if (id == t->nodes.n)
-		t->nodes.v[t->nodes.n++] = (struct tree_node){.parent = parent, .symbol = symbol};
+	t->nodes.v[t->nodes.n++] = (struct tree_node){.parent = parent, .symbol = symbol};
 	return id;
 }
 
-/* The node below `root` of the profile's stack `node`; HASH_NONE when out of memory. */
+/* The node below `root` of the profile's stack `node`; HASH_NONE when out of memory. A stack under
+ * several roots is looked up again when the roots take turns, which costs no more than its frames
+ * did when they were added. */
 static uint32_t find_stack(struct tree *t, const struct profile *p, const struct tree_symbols *s,
 			   uint32_t root, uint32_t node)
 {
-	uint32_t at = root, found, i, location;
+	uint32_t at = root, i, location;
 
 	t->todo.n = 0;
 	for (; node; node = p->nodes.v[node].parent) {
-		found = hash_get(&t->seen, pair_key(root, node));
-		if (found != HASH_NONE) {
-			at = found;
+		if (t->seen[node].root == root) {
+			at = t->seen[node].node;
 			break;
 		}
 		if (vec_push(&t->todo, node))
@@ -46,8 +48,7 @@ static uint32_t find_stack(struct tree *t, const struct profile *p, const struct
 			if (at == HASH_NONE)
 				return at;
 		}
-		if (hash_put(&t->seen, pair_key(root, node), at))
-			return HASH_NONE;
+		t->seen[node] = (struct tree_seen){root, at};
 	}
 	return at;
 }
@@ -57,7 +58,8 @@ int tree_fill(struct tree *t, const struct profile *p, uint32_t event,
 {
 	size_t i;
 
-	if (vec_push(&t->nodes, (struct tree_node){0}))
+	t->seen = calloc(p->nodes.n, sizeof *t->seen);
+	if (!t->seen || vec_push(&t->nodes, (struct tree_node){0}))
 		return err_nomem(err);
 	for (i = 0; i < p->samples.n; i++) {
 		const struct profile_sample *s = &p->samples.v[i];
@@ -80,8 +82,8 @@ void tree_done(struct tree *t)
 {
 	vec_done(&t->nodes);
 	vec_done(&t->todo);
-	hash_done(&t->children);
-	hash_done(&t->seen);
+	hash_index_done(&t->children);
+	free(t->seen);
 }
 
 void tree_symbols_done(struct tree_symbols *s)

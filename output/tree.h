@@ -16,10 +16,15 @@ struct tree_node {
 	uint64_t count, period; /* of samples that end here */
 };
 
+struct tree_seen {
+	uint32_t root; /* node of the first level; 0: not yet */
+	uint32_t node;
+};
+
 struct tree {
 	VEC(struct tree_node) nodes;
-	struct hash_table children; /* (parent, symbol) -> node */
-	struct hash_table seen;	    /* (first level node, profile node) -> node */
+	struct hash_index children; /* (parent, symbol) -> node, without the root */
+	struct tree_seen *seen;	    /* by profile node: where it was found last */
 	VEC(uint32_t) todo;
 };
 

@@ -146,6 +146,32 @@ static void test_hash_table(void **state)
 	hash_done(&h);
 }
 
+/* Seven ids share each hash, so every look-up must pass the others and still end. */
+static void test_hash_index(void **state)
+{
+	enum { IDS = 7000, HASHES = 1000 };
+	struct hash_index x = {0};
+	struct hash_probe probe = hash_index_probe(&x, 5);
+	uint32_t i, id, found;
+	uint64_t sum;
+
+	(void)state;
+	assert_int_equal(hash_index_next(&x, &probe), HASH_NONE);
+	for (i = 0; i < IDS; i++)
+		assert_int_equal(hash_index_put(&x, i % HASHES * 0x9e3779b9u, i), 0);
+	for (i = 0; i < HASHES; i++) {
+		probe = hash_index_probe(&x, i * 0x9e3779b9u);
+		for (found = 0, sum = 0; (id = hash_index_next(&x, &probe)) != HASH_NONE; found++) {
+			assert_int_equal(id % HASHES, i);
+			sum += id / HASHES;
+		}
+		assert_int_equal(found, 7);
+		assert_int_equal(sum, 0 + 1 + 2 + 3 + 4 + 5 + 6);
+	}
+	assert_int_equal(x.n, IDS);
+	hash_index_done(&x);
+}
+
 static void test_strtab_interns(void **state)
 {
 	struct strtab t = {0};
@@ -221,6 +247,7 @@ int main(void)
 		cmocka_unit_test(test_arena_keeps_what_it_gave),
 		cmocka_unit_test(test_vec_grows_and_refuses),
 		cmocka_unit_test(test_hash_table),
+		cmocka_unit_test(test_hash_index),
 		cmocka_unit_test(test_strtab_interns),
 		cmocka_unit_test(test_threads_visit_each_item_once),
 		cmocka_unit_test(test_err_formats),
