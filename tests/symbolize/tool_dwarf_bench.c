@@ -1,15 +1,22 @@
-/* tool_dwarf_bench.c - times compiling and lookups of one file.
+/* tool_dwarf_bench.c - times compiling and lookups of one file, beside llvm-symbolizer and
+ *eu-addr2line.
  *
- *	tool_dwarf_bench FILE N_ADDRESSES THREADS
+ *	tool_dwarf_bench FILE [N_ADDRESSES [THREADS [peers]]]
  *
- * Addresses are uniformly random in the executable sections (fixed seed). Prints seconds of opening
- *(with inflating), compiling, and nanoseconds per sorted and per random lookup with the whole
- *chain. */
+ * Addresses are uniformly random in the executable sections (fixed seed). Prints the time of
+ *compiling the units that they hit, with inflating; nanoseconds per sorted and per random lookup
+ *with the whole chain; with `peers` the same addresses through both tools (eu-addr2line gets every
+ *hundredth), which write to /dev/null, and the ratio of CPU times. With ALL=1 in the environment
+ *everything is compiled. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "base/vec.h"
 #include "symbolize/dwarf.h"
 
 static double now(clockid_t clock)
@@ -18,6 +25,11 @@ static double now(clockid_t clock)
 
 	clock_gettime(clock, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
 }
 
 static uint64_t random_u64(void)
@@ -35,11 +47,6 @@ static int cmp(const void *a, const void *b)
 
 	return *x < *y ? -1 : *x > *y;
 }
-
-struct code {
-	uint64_t *v;
-	size_t n, cap;
-};
 
 static void random_addresses(struct elf_image *img, uint64_t *to, size_t n)
 {
@@ -59,10 +66,11 @@ static void random_addresses(struct elf_image *img, uint64_t *to, size_t n)
 		to[i] = lo + random_u64() % (hi - lo);
 }
 
-static void lookups(const struct dwarf_index *d, const uint64_t *addrs, size_t n, const char *what)
+static void time_lookups(const struct dwarf_index *d, const uint64_t *addrs, size_t n,
+			 const char *what)
 {
 	struct dwarf_frame frames[128];
-	double start = now(CLOCK_MONOTONIC);
+	double start = now(CLOCK_PROCESS_CPUTIME_ID);
 	size_t i, total = 0, found = 0, k;
 	unsigned round;
 
@@ -73,8 +81,59 @@ static void lookups(const struct dwarf_index *d, const uint64_t *addrs, size_t n
 			found += k > 0;
 		}
 	printf("%s lookups: %.1f ns, %.2f frames each, %.2f %% found\n", what,
-	       (now(CLOCK_MONOTONIC) - start) / 5 / (double)n * 1e9, (double)total / 5 / (double)n,
-	       (double)found / 5 / (double)n * 100);
+	       (now(CLOCK_PROCESS_CPUTIME_ID) - start) / 5 / (double)n * 1e9,
+	       (double)total / 5 / (double)n, (double)found / 5 / (double)n * 100);
+}
+
+/* Runs a tool on addresses from a file; CPU seconds, or 0 when it cannot be run. */
+static double run_peer(char *const argv[], const uint64_t *addrs, size_t n, size_t step)
+{
+	FILE *input = tmpfile();
+	struct rusage usage;
+	int status;
+	pid_t pid;
+	size_t i;
+
+	if (!input)
+		return 0;
+	for (i = 0; i < n; i += step)
+		fprintf(input, "0x%lx\n", (unsigned long)addrs[i]);
+	rewind(input);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		int out = open("/dev/null", O_WRONLY);
+
+		dup2(fileno(input), 0);
+		dup2(out, 1);
+		dup2(out, 2);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	fclose(input);
+	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status)
+		return 0;
+	printf("%s: %.3f s of CPU, %ld MB for %zu addresses", argv[0],
+	       seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss / 1024,
+	       (n + step - 1) / step);
+	return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+static void compare(char *file, const uint64_t *sorted, size_t n, double ours)
+{
+	char obj[4200];
+	char *const llvm[] = {(char[]){"llvm-symbolizer"}, obj, (char[]){"--inlines"}, NULL};
+	char *const elfutils[] = {(char[]){"eu-addr2line"}, (char[]){"-i"}, (char[]){"-f"},
+				  (char[]){"-e"},	    file,	    NULL};
+	double peer;
+
+	snprintf(obj, sizeof obj, "--obj=%s", file);
+	peer = run_peer(llvm, sorted, n, 1);
+	if (peer)
+		printf(": %.1f x ours\n", peer / ours);
+	peer = run_peer(elfutils, sorted, n, 100);
+	if (peer)
+		printf(": %.0f x ours for as many\n", peer * 100 / ours);
 }
 
 int main(int argc, char **argv)
@@ -89,25 +148,30 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || !sorted || !random || elf_image_open(&mod.image, argv[1], NULL))
 		return 2;
-
 	random_addresses(mod.image, random, n);
 	memcpy(sorted, random, n * sizeof *sorted);
 	qsort(sorted, n, sizeof *sorted, cmp);
 	start = now(CLOCK_MONOTONIC);
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID);
-	if (dwarf_index_new(&d, &mod, getenv("ALL") ? NULL : sorted, n, threads, NULL) || !d)
+	if (dwarf_index_new(&d, &mod, getenv("ALL") ? NULL : sorted, n, threads, NULL))
 		return 2;
 	start = now(CLOCK_MONOTONIC) - start;
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	if (!d) {
+		printf("%s: no DWARF\n", argv[1]);
+		return 0;
+	}
 	dwarf_index_stats(d, &s);
 	printf("compile: %.3f s, %.3f s of CPU: %zu of %zu units, %.1f MB, %lu segments, %zu "
 	       "damaged\n",
 	       start, cpu, s.units_compiled, s.units, (double)s.compiled_bytes / 1e6,
 	       (unsigned long)s.segments, s.units_damaged);
-	lookups(d, sorted, n, "sorted");
-	lookups(d, random, n, "random");
+	time_lookups(d, sorted, n, "sorted");
+	time_lookups(d, random, n, "random");
 	dwarf_index_free(d);
 	elf_image_close(mod.image);
+	if (argc > 4)
+		compare(argv[1], sorted, n, cpu);
 	free(sorted);
 	free(random);
 	return 0;
