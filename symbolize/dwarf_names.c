@@ -234,8 +234,6 @@ static const char *qualify(struct dwarf_namer *n, const char *name, struct dwarf
 
 		if (!around.file || !follow(n, around, &l, &die, rc))
 			break;
-		if (l.abbrev->kind == DWARF_KIND_FUNCTION && dwarf_language_is_flat(l.language))
-			break;
 		parts[n_parts] = l.name ? l.name : unnamed(l.abbrev, parts[n_parts - 1]);
 		n_parts++;
 	}
@@ -256,7 +254,7 @@ int dwarf_namer_run(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_fu
 	ret->linkage_name = l.linkage_name;
 	ret->name = l.name;
 	ret->decl_line = l.decl_line <= UINT32_MAX ? (uint32_t)l.decl_line : 0;
-	if (!l.linkage_name && l.name)
+	if (!l.linkage_name && l.name && !dwarf_language_is_flat(l.language))
 		ret->name = qualify(n, l.name, last, &rc);
 	return rc;
 }

@@ -87,9 +87,12 @@ bool dwarf_language_is_flat(uint64_t language)
 	case DW_LANG_C:
 	case DW_LANG_C99:
 	case DW_LANG_C11:
-	case DW_LANG_Mips_Assembler:
 	case 0x2c: /* C17 */
+	case DW_LANG_Mips_Assembler:
 	case 0x31: /* assembly */
+	case DW_LANG_Ada83:
+	case DW_LANG_Ada95:
+	case DW_LANG_Go:
 		return true;
 	}
 	return false;

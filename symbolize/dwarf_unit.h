@@ -39,7 +39,7 @@ static inline struct buf dwarf_cu_at(const struct dwarf_cu *cu, uint64_t off)
 	return b;
 }
 
-/* C and its kin have neither namespaces nor functions in functions whose names say so. */
+/* DW_AT_name is the whole name: there are no scopes (C), or they stand in it (Ada, Go). */
 bool dwarf_language_is_flat(uint64_t language);
 
 #endif

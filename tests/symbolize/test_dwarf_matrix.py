@@ -284,18 +284,20 @@ def dwz(name):
     return v
 
 
-def dwz_multi(name):
+def dwz_multi(*flags):
     """Two files share a common one: names move there."""
-    v = compiled("g++", "cc")(name)
-    v.marks = v.exe + ".plain"
-    os.rename(v.exe, v.marks)
-    v.tool("objcopy", "-R", ".debug_marks", v.marks, v.exe)
-    shutil.copy(v.exe, v.exe + ".two")
-    v.tool("dwz", "-m", "common", v.exe, v.exe + ".two")
-    if not os.path.exists(os.path.join(v.dir, "common")):
-        raise Skip("dwz made no common file")
-    v.args = ["-a", os.path.join(v.dir, "common"), v.exe]
-    return v
+    def build(name):
+        v = compiled("g++", "cc")(name)
+        v.marks = v.exe + ".plain"
+        os.rename(v.exe, v.marks)
+        v.tool("objcopy", "-R", ".debug_marks", v.marks, v.exe)
+        shutil.copy(v.exe, v.exe + ".two")
+        v.tool("dwz", *flags, "-m", "common", v.exe, v.exe + ".two")
+        if not os.path.exists(os.path.join(v.dir, "common")):
+            raise Skip("dwz made no common file")
+        v.args = ["-a", os.path.join(v.dir, "common"), v.exe]
+        return v
+    return build
 
 
 def packed(cc, dwp, *flags):
@@ -381,7 +383,8 @@ def variants():
     yield "stripped, objcopy", stripped(objcopy_strip)
     yield "stripped, eu-strip", stripped(eu_strip)
     yield "dwz", dwz
-    yield "dwz -m", dwz_multi
+    yield "dwz -m", dwz_multi()
+    yield "dwz -m --dwarf-5", dwz_multi("--dwarf-5")
     for version in ("4", "5"):
         yield f"relocatable DWARF {version}", relocatable(version)
     yield "i386", foreign("i386-linux-gnu")
