@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Hard samples against gdb: signal frames, CFAs from memory or from other registers than sp and fp.
+
+tool_cfi_core picks them from fresh recordings and writes each as a core file; gdb, whose unwinder shares
+no code with libdw or ours, must give the same frames.
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+BUILD, TOP = os.environ["BUILD"], os.environ["TOP"]
+TOOL = os.path.join(BUILD, "tests/unwind/tool_cfi_core")
+GDB = """
+import gdb
+loaded = []
+for core, modules in {cores!r}:
+    gdb.execute("core-file " + core, to_string=True)
+    if modules != loaded:
+        gdb.execute("symbol-file", to_string=True)
+        for bias, path in modules:
+            gdb.execute("add-symbol-file '%s' -o %s" % (path, bias), to_string=True)
+    loaded = modules
+    frame, pcs = gdb.newest_frame(), []
+    while frame is not None and len(pcs) < 500:
+        pcs.append(str(frame.pc()))
+        frame = frame.older()
+    print("frames", core, " ".join(pcs))
+"""
+failed = 0
+
+
+def run(cmd, **kw):
+    return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200,
+                          stdin=subprocess.DEVNULL, **kw)
+
+
+def check(name, cmd, least):
+    global failed
+    data = name + ".data"
+    p = run(["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,16384", "-o",
+             data, "--", *cmd])
+    if not os.path.exists(data):
+        print(f"ok - {name} # SKIP perf cannot record here: {p.stdout.splitlines()[-1:]}")
+        return
+    os.mkdir(name + ".cores")
+    cores, stacks = [], []
+    for line in run([TOOL, data, name + ".cores", "20"]).stdout.splitlines():
+        kind, rest = line.split(" ", 1)
+        if kind == "core":
+            cores.append((f"{name}.cores/{rest}.core", []))
+            stacks.append([])
+        elif kind == "module":
+            cores[-1][1].append(tuple(rest.split(" ", 1)))
+        elif kind == "frame":
+            stacks[-1].append(rest)
+    with open("gdb.py", "w") as f:
+        f.write(GDB.format(cores=cores))
+    out = run(["gdb", "-nx", "-batch", "-ex", "set confirm off", "-ex", "set backtrace past-main on", "-ex",
+               "set backtrace past-entry on", "-ex", "set debuginfod enabled off", "-x", "gdb.py"]).stdout
+    truth = {l.split()[1]: l.split()[2:] for l in out.splitlines() if l.startswith("frames ")}
+    wrong = [(core, truth.get(core), own) for (core, _), own in zip(cores, stacks)
+             if truth.get(core) != own]
+    good = not wrong and len(cores) >= least
+    print(f"{'ok' if good else 'not ok'} - {name}: {len(cores) - len(wrong)} of {len(cores)} hard stacks "
+          f"are gdb's")
+    if not good:
+        failed += 1
+        print("".join(f"# {l}\n" for l in out.splitlines()[-5:]))
+    for core, theirs, own in wrong[:3]:
+        print(f"# {core}\n#  gdb {[hex(int(x)) for x in theirs or []]}\n#  own {[hex(int(x)) for x in own]}")
+
+
+for tool in ("perf", "gdb", "gcc"):
+    if not shutil.which(tool):
+        print(f"ok - hard samples # SKIP no {tool}")
+        sys.exit(0)
+if os.uname().machine != "x86_64":
+    print("ok - hard samples # SKIP x86-64 only")
+    sys.exit(0)
+run(["gcc", "-O2", "-pthread", os.path.join(TOP, "tests/programs/signals.c"), "-o", "signals"])
+check("signals", ["./signals", "0.5"], 1)
+if shutil.which("openssl"):
+    check("openssl", ["openssl", "speed", "-seconds", "1", "rsa2048"], 5)
+sys.exit(1 if failed else 0)
