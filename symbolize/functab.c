@@ -125,11 +125,15 @@ static bool is_syscall_alias(const char *name)
 	return !strncmp(name, "SyS", 3) || !strncmp(name, "compat_SyS", 10);
 }
 
-/* True when b is a better name than a, which was added earlier. */
+/* True when b, which was added later, is a better name than a. */
 static bool is_better(const struct func *a, const struct func *b)
 {
 	size_t na, nb;
 
+	/* perf gives what is up to the next symbol to the last of several names, and prefers what
+	 * has a length (symbols__fixup_end(), then symbols__fixup_duplicate()). */
+	if (b->flags & FUNC_SIZELESS)
+		return true;
 	if ((a->flags ^ b->flags) & FUNC_WEAK)
 		return a->flags & FUNC_WEAK;
 	if ((a->flags ^ b->flags) & FUNC_GLOBAL)

@@ -59,8 +59,9 @@ struct func_cursor {
 };
 
 /* The function at addr, or NULL. Among functions with the same start perf's choice is made: known
- * size, then non-weak, global, fewer leading underscores, longer name, first added. Of nested
- * functions the innermost counts; a function of unknown size only where no sized one is. */
+ * size, then non-weak, global, fewer leading underscores, longer name, first added; among those
+ * without size the last added. Of nested functions the innermost counts; a function of unknown size
+ * only where no sized one is. */
 const struct func *functab_find(const struct functab *t, uint64_t addr, struct func_cursor *cursor);
 /* The same among functions whose tag is below `limit`; for tables where the latest wins: as they
  * were then. */

@@ -140,7 +140,7 @@ class Model:
             if sized:
                 return max(sized)[2], self.starts[j]
         sizeless = [s for s in self.by_start[self.starts[i]] if not s[3] and addr < s[1]]
-        return (max(sizeless)[2], self.starts[i]) if sizeless else None
+        return (sizeless[-1][2], self.starts[i]) if sizeless else None
 
     def aliases(self, start):
         return {s[2].split("@")[0] for s in self.by_start[start]}

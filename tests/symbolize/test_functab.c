@@ -120,6 +120,19 @@ static void equal_aliases_first_wins(void **unused)
 	functab_done(&t);
 }
 
+/* As perf: kallsyms lists __ia32_sys_vfork before __x64_sys_vfork. */
+static void sizeless_aliases_last_wins(void **unused)
+{
+	struct functab t = {0};
+
+	(void)unused;
+	add(&t, 1, 9, "__ia32_sys_vfork", FUNC_GLOBAL | FUNC_SIZELESS);
+	add(&t, 1, 9, "__x64_sys_vfork", FUNC_GLOBAL | FUNC_SIZELESS);
+	assert_int_equal(functab_finish(&t), 0);
+	assert_string_equal(name_at(&t, 5), "__x64_sys_vfork");
+	functab_done(&t);
+}
+
 static void nesting_and_holes(void **unused)
 {
 	struct functab t = {0};
@@ -170,7 +183,7 @@ static const struct func *model(const struct func *v, size_t n, uint64_t addr)
 		return best;
 	for (i = 0; i < n; i++)
 		if (last && v[i].flags & FUNC_SIZELESS && v[i].start == last->start &&
-		    addr < v[i].end && (!best || strlen(v[i].name) > strlen(best->name)))
+		    addr < v[i].end)
 			best = &v[i];
 	return best;
 }
@@ -295,6 +308,7 @@ int main(void)
 		cmocka_unit_test(sort_agrees_with_qsort),
 		cmocka_unit_test(aliases_as_perf_chooses),
 		cmocka_unit_test(equal_aliases_first_wins),
+		cmocka_unit_test(sizeless_aliases_last_wins),
 		cmocka_unit_test(nesting_and_holes),
 		cmocka_unit_test(random_tables_agree_with_model),
 		cmocka_unit_test(latest_wins),

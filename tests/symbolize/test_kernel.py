@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Kernel names. Truth: /proc/kallsyms itself, read here by perf's rules (types t T w W d D b B; of several names
-the global one with the fewest leading underscores, then the longest); perf script on a recording; and lists made
+the last one, which is the one that perf gives a length); perf script on a recording; and lists made
 up here for what this machine does not have (modules, hidden addresses, another kernel)."""
 import bisect
 import os
@@ -23,8 +23,7 @@ def model():
             addr, kind, name, *module = line.split()
             if kind not in "tTwWdDbB" or name.startswith((".L", "$")):
                 continue
-            rank = (kind not in "wW", kind.isupper(), -(len(name) - len(name.lstrip("_"))), len(name), -order)
-            by_start.setdefault(int(addr, 16), []).append((rank, name, module))
+            by_start.setdefault(int(addr, 16), []).append((order, name, module))
     return by_start
 
 

@@ -67,7 +67,7 @@ static void kallsyms_of_a_kernel(void **unused)
 	parse_kallsyms(&k, "0000000000000000 A fixed_percpu_data\n"
 			   "ffffffff81000000 T _stext\n"
 			   "ffffffff81000000 T _text\n"
-			   "ffffffff81000000 T startup_64\n" /* fewest underscores */
+			   "ffffffff81000000 T startup_64\n" /* the last of several names */
 			   "ffffffff81001000 t local\n"
 			   "ffffffff81001800 W weak\n"
 			   "ffffffff81001800 t not_weak\n"
