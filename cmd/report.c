@@ -219,24 +219,15 @@ void report_json(const struct pipeline *p, double seconds_write, FILE *out)
 		const char *name;
 		uint64_t value;
 	} numbers[] = {
-		{"samples", r->samples},
-		{"filtered", p->filtered},
-		{"lost", perf_lost(r)},
-		{"skipped", r->skipped_samples},
-		{"lost_bytes", r->lost_bytes},
-		{"period", r->period_sum},
-		{"user_stacks", u->user_stacks},
-		{"root", stop.root},
-		{"truncated", stop.truncated},
-		{"no_cfi", stop.no_cfi},
-		{"no_file", stop.no_file},
-		{"no_map", stop.no_map},
-		{"broken", stop.broken},
-		{"stitched", u->frames_by_how[FRAME_STITCHED]},
-		{"guessed", guessed_frames(u)},
-		{"frames", u->frames},
-		{"addresses", s->addresses},
-		{"symbolized", s->symbolized},
+		{"samples", r->samples},	 {"filtered", p->filtered},
+		{"lost", perf_lost(r)},		 {"skipped", r->skipped_samples},
+		{"lost_bytes", r->lost_bytes},	 {"period", r->period_sum},
+		{"user_stacks", u->user_stacks}, {"root", stop.root},
+		{"truncated", stop.truncated},	 {"no_cfi", stop.no_cfi},
+		{"no_file", stop.no_file},	 {"no_map", stop.no_map},
+		{"broken", stop.broken},	 {"stitched", u->frames_by_how[FRAME_STITCHED]},
+		{"guessed", guessed_frames(u)},	 {"frames", u->frames},
+		{"addresses", s->addresses},	 {"symbolized", s->symbolized},
 	};
 	size_t i;
 
@@ -251,52 +242,12 @@ void report_json(const struct pipeline *p, double seconds_write, FILE *out)
 		p->seconds_load, p->seconds_symbolize, seconds_write);
 }
 
-static void header_string(FILE *out, const char *name, const char *value)
+static void say_line(void *out, const char *line)
 {
-	if (value)
-		fprintf(out, "# %s : %s\n", name, value);
+	fprintf(out, "%s\n", line);
 }
 
 void report_header(const struct perf_file *f, FILE *out)
 {
-	const struct perf_file_info *i = perf_file_info(f);
-	size_t k;
-
-	fprintf(out, "# ========\n");
-	header_string(out, "hostname", i->hostname);
-	header_string(out, "os release", i->os_release);
-	header_string(out, "perf version", i->version);
-	header_string(out, "arch", i->arch);
-	if (i->cpus_online) {
-		fprintf(out, "# nrcpus online : %" PRIu32 "\n", i->cpus_online);
-		fprintf(out, "# nrcpus avail : %" PRIu32 "\n", i->cpus_available);
-	}
-	header_string(out, "cpudesc", i->cpu_desc);
-	header_string(out, "cpuid", i->cpu_id);
-	if (i->total_mem_bytes)
-		fprintf(out, "# total memory : %" PRIu64 " kB\n", i->total_mem_bytes / 1024);
-	if (i->n_cmdline) {
-		fprintf(out, "# cmdline :");
-		for (k = 0; k < i->n_cmdline; k++)
-			fprintf(out, " %s", i->cmdline[k]);
-		fputc('\n', out);
-	}
-	for (k = 0; k < perf_file_event_count(f); k++) {
-		const struct perf_event *e = perf_file_event(f, k);
-
-		fprintf(out,
-			"# event : name = %s, type = %" PRIu32 ", config = %#" PRIx64
-			", %s = %" PRIu64 ", sample_type = %#" PRIx64 ", ids = %zu\n",
-			e->name, e->attr.type, e->attr.config,
-			e->attr.flags & PERF_ATTR_FREQ ? "freq" : "period", e->attr.sample_period,
-			e->attr.sample_type, e->n_ids);
-	}
-	if (i->last_sample_ns) {
-		fprintf(out, "# time of first sample : %.6f\n", (double)i->first_sample_ns / 1e9);
-		fprintf(out, "# time of last sample : %.6f\n", (double)i->last_sample_ns / 1e9);
-	}
-	fprintf(out, "# form : %s%s%s%s\n", i->is_pipe ? "pipe" : "file",
-		i->is_big_endian ? ", big endian" : "", i->is_compressed ? ", compressed" : "",
-		i->is_simpleperf ? ", simpleperf" : "");
-	fprintf(out, "# ========\n#\n");
+	perf_file_header(f, say_line, out);
 }

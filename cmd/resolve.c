@@ -494,10 +494,25 @@ static int exit_code(const struct resolve *r, const struct pipeline *p)
 
 	if (s->damaged || s->interrupted || s->truncated || stop_requested)
 		return EXIT_DAMAGED;
-	if (r->strict &&
-	    (s->skipped_samples || perf_lost(s) || s->lost_bytes))
+	if (r->strict && (s->skipped_samples || perf_lost(s) || s->lost_bytes))
 		return EXIT_DAMAGED;
 	return EXIT_FINE;
+}
+
+/* A pipe tells its header by records before the first sample. */
+static int show_header(const struct pipeline *p, struct err *err)
+{
+	struct perf_batch *b;
+	int rc = 0;
+
+	if (perf_file_info(p->file)->is_pipe)
+		rc = perf_file_read(p->file, &b, err);
+	if (rc < 0)
+		return rc;
+	report_header(p->file, stdout);
+	if (rc > 0)
+		perf_batch_release(p->file, b);
+	return 0;
 }
 
 static int run(struct resolve *r, struct pipeline *p, struct err *err)
@@ -505,10 +520,8 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 	double start;
 	int rc = pipeline_open(p, &r->pipeline, err);
 
-	if (!rc && r->header_only) {
-		report_header(p->file, stdout);
-		return 0;
-	}
+	if (!rc && r->header_only)
+		return show_header(p, err);
 	if (!rc)
 		rc = load(r, p, err);
 	if (!rc)

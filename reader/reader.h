@@ -256,6 +256,10 @@ const struct perf_file_info *perf_file_info(const struct perf_file *f);
  * close. */
 const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size);
 
+/* Tells the header, a line at a time without newline, in the words of `perf report --header-only`.
+ * Of a pipe: what has been read so far. */
+void perf_file_header(const struct perf_file *f, void (*say)(void *arg, const char *line), void *arg);
+
 /* ---- accounting -------------------------------------------------------------------------- */
 
 /* Why records were not used. X(name, "text for people"). */
