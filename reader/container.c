@@ -126,8 +126,8 @@ static int read_header(struct perf_file *f, struct header *h)
 	return 0;
 }
 
-/* Bytes of a section, at most `most`. NULL when it is empty, outside of the file, or with *rc when
- * out of memory. */
+/* Bytes of a section, as far as the file reaches. NULL when it is empty, outside of the file, or
+ * with *rc when out of memory. */
 static uint8_t *load(struct perf_file *f, struct perfdata_section at, size_t *size, int *rc)
 {
 	uint8_t *p;
@@ -172,6 +172,12 @@ static bool section_fits(const struct perf_file *f, struct perfdata_section s)
 	return s.offset <= f->source.size && s.size <= f->source.size - s.offset;
 }
 
+/* Sections of ids do not overlap, so all of them together fit into the file, too. */
+static bool ids_fit(const struct perf_file *f, struct perfdata_section s)
+{
+	return section_fits(f, s) && s.size / 8 <= f->source.size / 8 - f->events.n_ids;
+}
+
 /* An attr and where its ids are: the last 16 bytes of the entry; some writers have them right
  * behind the attr. */
 static int read_attr(struct perf_file *f, struct buf entry)
@@ -196,10 +202,11 @@ static int read_attr(struct perf_file *f, struct buf entry)
 	rc = file_add_event(f, body);
 	if (rc)
 		return rc;
-	if (!section_fits(f, ids)) {
+	if (!ids_fit(f, ids)) {
 		f->stats.damaged = true;
 		file_note(f, NOTE_NO_IDS, "ids of event %zu lie outside of the file",
 			  f->events.v.n - 1);
+		return 0;
 	}
 	return read_ids(f, ids);
 }

@@ -91,6 +91,11 @@ int events_add(struct event_table *t, const struct perf_attr *attr)
 	event_lay_out(e);
 	if (vec_push(&t->v, e))
 		return -1;
+	if (e->sample_id_pos)
+		t->sample_id_words |= 1ull << e->sample_id_pos / 8;
+	if (e->trailer_id_pos)
+		t->trailer_id_words |= 1ull << e->trailer_id_pos / 8;
+	t->asks_for_build_ids |= (attr->flags & PERF_ATTR_BUILD_ID) != 0;
 	first = t->v.v[0];
 	t->same_sample_pos = (t->same_sample_pos || e == first) &&
 			     e->sample_id_pos == first->sample_id_pos &&
@@ -110,6 +115,7 @@ int events_add_id(struct event_table *t, size_t index, uint64_t id)
 		return -1;
 	e->pub.ids = e->ids.v;
 	e->pub.n_ids = e->ids.n;
+	t->n_ids++;
 	return 0;
 }
 
@@ -146,11 +152,6 @@ static uint64_t word_at(struct buf rec, uint64_t pos)
 	return buf_u64(&rec);
 }
 
-static bool event_has_id(const struct event_table *t, const struct event *e, uint64_t id)
-{
-	return events_find(t, id) == e;
-}
-
 const struct event *events_of_sample(const struct event_table *t, const struct buf *rec)
 {
 	const struct event *first = t->v.n ? t->v.v[0] : NULL;
@@ -165,10 +166,11 @@ const struct event *events_of_sample(const struct event_table *t, const struct b
 		id = word_at(*rec, first->sample_id_pos);
 		return id ? events_find(t, id) : first;
 	}
-	for (size_t i = 0; i < t->v.n; i++) {
-		const struct event *e = t->v.v[i];
+	for (uint64_t left = t->sample_id_words; left; left &= left - 1) {
+		unsigned pos = 8 * (unsigned)__builtin_ctzll(left);
+		const struct event *e = events_find(t, word_at(*rec, pos));
 
-		if (e->sample_id_pos && event_has_id(t, e, word_at(*rec, e->sample_id_pos)))
+		if (e && e->sample_id_pos == pos)
 			return e;
 	}
 	return NULL;
@@ -181,11 +183,12 @@ const struct event *events_of_trailer(const struct event_table *t, const struct 
 
 	if (t->v.n <= 1 || t->same_trailer)
 		return first;
-	for (size_t i = 0; i < t->v.n; i++) {
-		const struct event *e = t->v.v[i];
+	for (uint64_t left = t->trailer_id_words; left; left &= left - 1) {
+		unsigned pos = 8 * (unsigned)__builtin_ctzll(left);
+		const struct event *e =
+			pos <= size ? events_find(t, word_at(*rec, size - pos)) : NULL;
 
-		if (e->trailer_id_pos && e->trailer_bytes <= size - 8 &&
-		    event_has_id(t, e, word_at(*rec, size - e->trailer_id_pos)))
+		if (e && e->trailer_id_pos == pos && e->trailer_bytes <= size - 8)
 			return e;
 	}
 	return first;

@@ -28,6 +28,9 @@ struct event_table {
 	struct hash_table by_id; /* id -> index in v */
 	/* What holds for all events, so that records need no look-up: */
 	bool same_sample_pos, same_trailer;
+	uint64_t sample_id_words, trailer_id_words; /* bit i: some event has its id at 8 * i */
+	bool asks_for_build_ids;		    /* some event does, in MMAP2 */
+	size_t n_ids;				    /* of all events */
 };
 
 /* Reads a perf_event_attr of any size. `unknown_tail`: it has nonzero bytes that we do not know. */

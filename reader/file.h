@@ -68,6 +68,8 @@ struct perf_file {
 	bool rounds_hold; /* FINISHED_ROUND speaks for all of the data */
 
 	struct event_table events;
+	size_t n_named;		   /* events that have had their chance of a made-up name */
+	size_t n_settled;	   /* how often */
 	bool names_dirty;	   /* events or names came since they were settled */
 	struct features *features; /* filled when asked for, also through a const file */
 	struct machine *machine;

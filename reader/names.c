@@ -6,6 +6,11 @@
 #include "reader/file.h"
 #include "reader/format.h"
 
+/* Bounds for descriptions that go on and on; no recording comes near. */
+#define PMUS_MAX	 4096
+#define EVENTS_BY_CONFIG 1024
+#define SETTLES_MAX	 64
+
 int file_add_event(struct perf_file *f, struct buf raw)
 {
 	struct perf_attr attr;
@@ -71,6 +76,8 @@ static int names_from_description(struct perf_file *f)
 int names_by_config(struct perf_file *f, uint32_t type, uint64_t config, const char *name,
 		    size_t len)
 {
+	if (f->events.v.n > EVENTS_BY_CONFIG)
+		return 0;
 	for (size_t i = 0; len && i < f->events.v.n; i++) {
 		const struct event *e = f->events.v.v[i];
 
@@ -122,7 +129,7 @@ static const char *pmu_name(const struct perf_file *f, uint32_t type)
 	struct buf b = feature_buf(f, FEATURE_PMU_MAPPINGS);
 	uint32_t n = buf_u32(&b);
 
-	while (n-- && buf_ok(&b)) {
+	for (uint32_t i = 0; i < n && i < PMUS_MAX && buf_ok(&b); i++) {
 		uint32_t t = buf_u32(&b), len = buf_u32(&b);
 		const uint8_t *name = buf_take(&b, len);
 
@@ -137,10 +144,10 @@ int file_settle_names(struct perf_file *f)
 	char name[128];
 
 	f->names_dirty = false;
-	if (names_from_description(f) || names_from_meta_info(f))
+	if (f->n_settled++ < SETTLES_MAX && (names_from_description(f) || names_from_meta_info(f)))
 		return err_nomem(&f->err);
-	for (size_t i = 0; i < f->events.v.n; i++) {
-		struct event *e = f->events.v.v[i];
+	for (; f->n_named < f->events.v.n; f->n_named++) {
+		struct event *e = f->events.v.v[f->n_named];
 		const struct perf_attr *a = &e->pub.attr;
 		/* With two kinds of cores, the upper half says whose event it is. */
 		const bool by_core = a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE;

@@ -45,16 +45,6 @@ int apply_mmap(struct perf_file *f, struct record_view *v)
 	return machine_result(f, machine_mmap(f->machine, &m));
 }
 
-static bool events_ask_for_build_ids(const struct perf_file *f)
-{
-	size_t i;
-
-	for (i = 0; i < perf_file_event_count(f); i++)
-		if (perf_file_event(f, i)->attr.flags & PERF_ATTR_BUILD_ID)
-			return true;
-	return false;
-}
-
 /* Whether the union of MMAP2 holds a build id. The flag alone does not tell: once one recorder on a
  * machine asks for build ids, the kernel (seen in 6.18) leaves PERF_RECORD_MISC_MMAP_BUILD_ID set
  * in the copies for all others, over device and inode numbers. A build id has 3 zero bytes behind
@@ -73,7 +63,7 @@ static bool holds_build_id(const struct perf_file *f, const struct record_view *
 	id = buf_take(&b, BUILD_ID_MAX);
 	for (i = size; id && i < BUILD_ID_MAX; i++)
 		rest |= id[i];
-	return id && !rest && (size == 16 || size == 20 || events_ask_for_build_ids(f));
+	return id && !rest && (size == 16 || size == 20 || f->events.asks_for_build_ids);
 }
 
 int apply_mmap2(struct perf_file *f, struct record_view *v)

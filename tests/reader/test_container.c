@@ -1,0 +1,254 @@
+/* test_container.c - headers, pipes and what lies between records. */
+#include "tests/reader/build.h"
+
+#include <stdlib.h>
+
+/* AUXTRACE says how many bytes follow it; they are no records. */
+static void auxtrace_payload(void **state)
+{
+	static const size_t sizes[] = {8, 4096, 3 << 20};
+	struct perf_event_attr a = plain_attr();
+	uint8_t *payload = malloc(3 << 20);
+
+	(void)state;
+	assert_non_null(payload);
+	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+		for (int as_pipe = 0; as_pipe < 2; as_pipe++) {
+			struct perf_file *f;
+			struct out o = {0};
+			size_t r;
+
+			memset(payload, 9, sizes[k]); /* looks like samples */
+			plain_sample(&o, 1, 1, 1);
+			r = rec(&o, RECORD_AUXTRACE, 0);
+			u64(&o, sizes[k]);
+			for (int i = 0; i < 4; i++)
+				u64(&o, 0);
+			end(&o, r);
+			bytes(&o, payload, sizes[k]);
+			plain_sample(&o, 1, 1, 2);
+			f = open_bytes(as_pipe ? pipe_of(&a, 1, &o) : file_of(&a, 1, &o));
+			assert_int_equal(drain(f), 2);
+			assert_false(perf_file_stats(f)->damaged);
+			perf_file_close(f);
+		}
+	}
+	free(payload);
+}
+
+/* A payload larger than what there is is not believed. */
+static void auxtrace_too_large(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct perf_file *f;
+	struct out o = {0};
+	size_t r = rec(&o, RECORD_AUXTRACE, 0);
+
+	(void)state;
+	u64(&o, UINT64_MAX - 7);
+	for (int i = 0; i < 4; i++)
+		u64(&o, 0);
+	end(&o, r);
+	for (uint64_t i = 1; i <= 5; i++)
+		plain_sample(&o, 1, 1, i);
+	f = open_bytes(file_of(&a, 1, &o));
+	assert_int_equal(drain(f), 5);
+	assert_true(perf_file_stats(f)->damaged);
+	perf_file_close(f);
+}
+
+static void feature(struct out *o, uint64_t bit, const struct out *body)
+{
+	size_t r = rec(o, RECORD_HEADER_FEATURE, 0);
+
+	u64(o, bit);
+	bytes(o, body->v, body->n);
+	end(o, r);
+}
+
+/* A pipe of perf 4.14: features before attrs, TRACING_DATA with its payload behind it, an end mark
+ * with a number that is a feature of newer versions, a name that comes last, and junk behind. */
+static void pipe_dialect(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct out o = {0}, body = {0}, whole = {0};
+	struct perf_file *f;
+	struct perf_batch *b;
+	size_t r, size;
+
+	(void)state;
+	bytes(&o, PERFDATA_MAGIC, 8);
+	u64(&o, 16);
+	u32(&body, 16);
+	bytes(&body, "build-host\0\0\0\0\0\0", 16);
+	feature(&o, FEATURE_HOSTNAME, &body);
+	body.n = 0;
+	u32(&body, 1); /* EVENT_DESC of one event */
+	u32(&body, sizeof a);
+	bytes(&body, &a, sizeof a);
+	u32(&body, 1);
+	u32(&body, 16);
+	bytes(&body, "described\0\0\0\0\0\0\0", 16);
+	u64(&body, 10);
+	feature(&o, FEATURE_EVENT_DESC, &body);
+	header_only(&o, RECORD_FINISHED_INIT);
+	body.n = 0;
+	feature(&o, 32, &body); /* the end mark */
+	for (uint64_t id = 10; id <= 20; id += 10) {
+		a.sample_type |= PERF_SAMPLE_IDENTIFIER;
+		r = rec(&o, RECORD_HEADER_ATTR, 0);
+		bytes(&o, &a, sizeof a);
+		u64(&o, id);
+		end(&o, r);
+	}
+	r = rec(&o, RECORD_TRACING_DATA, 0);
+	u32(&o, 64);
+	end(&o, r); /* 12 bytes, as old perf wrote it */
+	for (int i = 0; i < 8; i++)
+		u64(&o, 0x0020000000000009); /* would be samples */
+	r = rec(&o, RECORD_EVENT_UPDATE, 0);
+	u64(&o, EVENT_UPDATE_NAME);
+	u64(&o, 20);
+	str(&o, "updated");
+	end(&o, r);
+	for (uint64_t i = 1; i <= 4; i++) {
+		r = rec(&o, PERF_RECORD_SAMPLE, 0);
+		u64(&o, 10 + i % 2 * 10);
+		u64(&o, 0x401000);
+		u64(&o, 1);
+		u64(&o, i);
+		end(&o, r);
+	}
+	bytes(&whole, o.v, o.n);
+	bytes(&o, "[ perf record: Woken up 1 times to write data ]\n", 48);
+	f = open_bytes(whole);
+	b = next(f);
+	assert_int_equal(b->n, 4);
+	assert_string_equal(b->samples[0].event->name, "updated");
+	assert_string_equal(b->samples[1].event->name, "described");
+	assert_string_equal(perf_file_info(f)->hostname, "build-host");
+	assert_true(perf_file_info(f)->is_pipe);
+	assert_non_null(perf_file_feature(f, FEATURE_TRACING_DATA, &size));
+	assert_int_equal(size, 64);
+	assert_null(perf_file_feature(f, 32, &size));
+	perf_batch_release(f, b);
+	expect_end(f);
+	assert_false(perf_file_stats(f)->damaged);
+	perf_file_close(f);
+
+	f = open_bytes(o);
+	assert_int_equal(drain(f), 4);
+	assert_int_equal(perf_file_stats(f)->lost_bytes, 48);
+	assert_false(perf_file_stats(f)->damaged);
+	assert_int_equal(perf_file_note_count(f), 1);
+	perf_file_close(f);
+	vec_done(&body);
+}
+
+/* `cat a.pipe b.pipe`: the second has events of its own. */
+static void two_pipes(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct out one = {0}, two = {0}, first, second;
+	struct perf_file *f;
+	struct perf_batch *b;
+
+	(void)state;
+	plain_sample(&one, 1, 1, 1);
+	first = pipe_of(&a, 1, &one);
+	a.type = PERF_TYPE_HARDWARE;
+	for (uint64_t i = 0; i < 3; i++)
+		plain_sample(&two, 1, 1, 2 + i);
+	second = pipe_of(&a, 1, &two);
+	bytes(&first, second.v, second.n);
+	vec_done(&second);
+	f = open_bytes(first);
+	b = next(f);
+	assert_int_equal(b->n, 4);
+	assert_int_equal(perf_file_event_count(f), 2);
+	perf_batch_release(f, b);
+	expect_end(f);
+	assert_true(perf_file_stats(f)->damaged);
+	assert_int_equal(perf_file_stats(f)->lost_bytes, 16);
+	assert_int_equal(perf_file_note_count(f), 1);
+	perf_file_close(f);
+}
+
+/* Many events that all claim the same large section of ids: the claims cannot all be true. */
+static void shared_ids(void **state)
+{
+	enum { EVENTS = 20000 };
+	struct perf_event_attr *a = calloc(EVENTS, sizeof *a);
+	struct out o = {0}, file;
+	struct perf_file *f;
+	const size_t entry = sizeof *a + 16;
+
+	(void)state;
+	assert_non_null(a);
+	for (size_t i = 0; i < EVENTS; i++)
+		a[i] = plain_attr();
+	plain_sample(&o, 1, 1, 1);
+	file = file_of(a, EVENTS, &o);
+	for (size_t i = 0; i < EVENTS; i++) {
+		const struct perfdata_section all = {0, file.n};
+
+		memcpy(file.v + sizeof(struct perfdata_header) + (i + 1) * entry - 16, &all, 16);
+	}
+	f = open_bytes(file);
+	assert_non_null(f);
+	assert_int_equal(perf_file_event_count(f), EVENTS);
+	assert_int_equal(perf_file_event(f, 0)->n_ids + perf_file_event(f, 1)->n_ids,
+			 perf_file_event(f, 0)->n_ids);
+	assert_int_equal(drain(f), 1);
+	assert_true(perf_file_stats(f)->damaged);
+	perf_file_close(f);
+	free(a);
+}
+
+/* Attrs of any size: what the writer did not know is 0, what we do not know is told. */
+static void attr_sizes(void **state)
+{
+	(void)state;
+	for (uint32_t size = 64; size <= 200; size += 8) {
+		struct perf_event_attr known = plain_attr();
+		struct perfdata_header h = {
+			.size = sizeof h,
+			.attr_size = size + 16,
+			.attrs = {sizeof h, size + 16},
+			.data = {sizeof h + size + 16, 32},
+		};
+		struct out o = {0};
+		uint8_t attr[200];
+		struct perf_file *f;
+
+		known.size = size;
+		known.branch_sample_type = 0x1234;
+		memset(attr, size > 144 ? 0xff : 0, sizeof attr);
+		memset(attr + 112, 0, 32);
+		memcpy(attr, &known, size < 112 ? size : 112);
+		memcpy(h.magic, PERFDATA_MAGIC, sizeof h.magic);
+		bytes(&o, &h, sizeof h);
+		bytes(&o, attr, size);
+		u64(&o, sizeof h);
+		u64(&o, 0);
+		plain_sample(&o, 1, 1, 1);
+		f = open_bytes(o);
+		assert_non_null(f);
+		assert_int_equal(drain(f), 1);
+		assert_int_equal(perf_file_event(f, 0)->attr.branch_sample_type,
+				 size >= 80 ? 0x1234 : 0);
+		assert_int_equal(perf_file_note_count(f), size > 144);
+		perf_file_close(f);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(auxtrace_payload), cmocka_unit_test(auxtrace_too_large),
+		cmocka_unit_test(pipe_dialect),	    cmocka_unit_test(two_pipes),
+		cmocka_unit_test(shared_ids),	    cmocka_unit_test(attr_sizes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* test_inflate.c - COMPRESSED and COMPRESSED2: records across their bounds, wrong sizes of
+ * perf 6.16, damage. */
+#include "tests/reader/build.h"
+
+#include <zstd.h>
+
+/* Samples as one zstd frame. `noise` bytes of raw data do not compress. */
+static struct out zstd_samples(size_t n, size_t noise, struct perf_event_attr *a)
+{
+	struct out plain = {0}, packed = {0};
+	uint64_t x = 1;
+	size_t size;
+
+	*a = plain_attr();
+	a->sample_type |= PERF_SAMPLE_RAW;
+	for (size_t i = 1; i <= n; i++) {
+		size_t r = rec(&plain, PERF_RECORD_SAMPLE, 0);
+
+		u64(&plain, i);
+		u64(&plain, 1);
+		u64(&plain, i);
+		u32(&plain, (uint32_t)noise + 4);
+		for (size_t k = 0; k < noise; k += 8, x = x * 6364136223846793005u + 1)
+			u64(&plain, x ^ x >> 29);
+		u32(&plain, 0);
+		end(&plain, r);
+	}
+	assert_int_equal(vec_reserve(&packed, ZSTD_compressBound(plain.n)), 0);
+	size = ZSTD_compress(packed.v, packed.cap, plain.v, plain.n, 1);
+	assert_false(ZSTD_isError(size));
+	packed.n = size;
+	vec_done(&plain);
+	return packed;
+}
+
+/* COMPRESSED records of `piece` bytes each: records within span them. */
+static void compressed(void **state)
+{
+	static const size_t pieces[] = {8, 56, 1000, 60000};
+	struct perf_event_attr a;
+	struct out packed = zstd_samples(500, 600, &a);
+
+	(void)state;
+	for (size_t k = 0; k < sizeof pieces / sizeof *pieces; k++) {
+		for (int type = RECORD_COMPRESSED; type <= RECORD_COMPRESSED2; type += 2) {
+			struct perf_file *f;
+			struct out o = {0};
+
+			for (size_t at = 0; at < packed.n; at += pieces[k]) {
+				size_t n = packed.n - at < pieces[k] ? packed.n - at : pieces[k];
+				size_t r = rec(&o, (uint32_t)type, 0);
+
+				if (type == RECORD_COMPRESSED2)
+					u64(&o, n);
+				bytes(&o, packed.v + at, n);
+				if (type == RECORD_COMPRESSED2)
+					bytes(&o, "\0\0\0\0\0\0\0", -n & 7);
+				end(&o, r);
+				if (at % 3 == 0)
+					header_only(&o, RECORD_FINISHED_ROUND);
+			}
+			f = open_bytes(file_of(&a, 1, &o));
+			assert_int_equal(drain(f), 500);
+			assert_false(perf_file_stats(f)->damaged);
+			assert_true(perf_file_info(f)->is_compressed);
+			perf_file_close(f);
+		}
+	}
+	vec_done(&packed);
+}
+
+/* perf 6.16: one size for all records that were written at once, modulo 2^16, and no padding. The
+ * first says how much follows, the others have wrong data sizes. */
+static void compressed2_overflow(void **state)
+{
+	static const size_t totals[] = {65529, 65535, 100000, 180000};
+	struct perf_event_attr a;
+	struct out packed = zstd_samples(500, 600, &a);
+
+	(void)state;
+	assert_true(packed.n > 250000);
+	for (size_t k = 0; k < sizeof totals / sizeof *totals; k++) {
+		struct perf_file *f;
+		struct out o = {0}, region = {0};
+		size_t at = 0, header = 16;
+		uint16_t size;
+		uint64_t data_size;
+
+		/* The records that were made first, each at most 65535 bytes. */
+		while (region.n < totals[k]) {
+			size_t room = totals[k] - region.n < 65535 ? totals[k] - region.n : 65535;
+			size_t r = rec(&region, RECORD_COMPRESSED2, 0);
+
+			u64(&region, 0xdeadbeefdeadbeef);
+			bytes(&region, packed.v + at, room - header);
+			at += room - header;
+			end(&region, r);
+		}
+		/* Then perf set this in the first of them. */
+		size = (uint16_t)((region.n + 7) & ~7ull);
+		data_size = region.n - header;
+		memcpy(region.v + 6, &size, 2);
+		memcpy(region.v + 8, &data_size, 8);
+		bytes(&o, region.v, region.n);
+		vec_done(&region);
+		header_only(&o, RECORD_FINISHED_ROUND);
+		while (at < packed.n) {
+			size_t n = packed.n - at < 60000 ? packed.n - at : 60000;
+			size_t r = rec(&o, RECORD_COMPRESSED2, 0);
+
+			u64(&o, n);
+			bytes(&o, packed.v + at, n);
+			bytes(&o, "\0\0\0\0\0\0\0", -n & 7);
+			end(&o, r);
+			at += n;
+		}
+		f = open_bytes(file_of(&a, 1, &o));
+		assert_int_equal(drain(f), 500);
+		assert_false(perf_file_stats(f)->damaged);
+		assert_int_equal(perf_file_note_count(f), 1);
+		perf_file_close(f);
+	}
+	vec_done(&packed);
+}
+
+/* A frame that breaks between two good ones costs only itself. */
+static void compressed_damage(void **state)
+{
+	struct perf_event_attr a;
+	struct out packed = zstd_samples(100, 600, &a), o = {0};
+	const struct perf_file_stats *s;
+	struct perf_file *f;
+
+	(void)state;
+	for (int frame = 0; frame < 3; frame++) {
+		for (size_t at = 0; at < packed.n; at += 10000) {
+			size_t n = packed.n - at < 10000 ? packed.n - at : 10000;
+			size_t r = rec(&o, RECORD_COMPRESSED2, 0), start;
+
+			u64(&o, n);
+			start = o.n;
+			bytes(&o, packed.v + at, n);
+			if (frame == 1 && !at)
+				memset(o.v + start + 4, 0xff, 8); /* behind the magic */
+			bytes(&o, "\0\0\0\0\0\0\0", -n & 7);
+			end(&o, r);
+		}
+		header_only(&o, RECORD_FINISHED_ROUND);
+	}
+	f = open_bytes(file_of(&a, 1, &o));
+	drain(f);
+	s = perf_file_stats(f);
+	assert_int_equal(s->samples, 200);
+	assert_true(s->skips[PERF_SKIP_COMPRESSION] > 0);
+	assert_true(s->damaged);
+	perf_file_close(f);
+	vec_done(&packed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(compressed),
+		cmocka_unit_test(compressed2_overflow),
+		cmocka_unit_test(compressed_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
