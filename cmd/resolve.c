@@ -14,6 +14,9 @@
 #include "cmd/pipeline.h"
 #include "cmd/report.h"
 
+/* The largest copy of a stack that fits into a record (perf_event_open(2)). */
+enum { STACK_COPY_MAX = 65528 };
+
 enum { EXIT_FINE = 0, EXIT_DAMAGED = 1, EXIT_TROUBLE = 2 };
 
 enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
@@ -459,16 +462,32 @@ static void print_notes(const struct pipeline *p)
 		fprintf(stderr, "resolve: %s\n", perf_file_note(p->file, i));
 }
 
+static uint32_t stack_copy_bytes(const struct perf_file *f)
+{
+	uint32_t most = 0;
+	size_t i;
+
+	for (i = 0; i < perf_file_event_count(f); i++)
+		if (perf_file_event(f, i)->attr.sample_stack_user > most)
+			most = perf_file_event(f, i)->attr.sample_stack_user;
+	return most;
+}
+
 /* The advice that is worth a line even without --stats. */
 static void print_advice(const struct pipeline *p)
 {
 	uint64_t cut = p->unwind.stops[UNWIND_STOP_TRUNCATED_STACK], all = p->unwind.user_stacks;
+	uint32_t size = stack_copy_bytes(p->file);
 
-	if (cut * 20 > all)
-		fprintf(stderr,
-			"resolve: %.0f %% of the stacks are cut: the copies are too small; "
-			"record with a larger --call-graph dwarf,BYTES (at most 65528)\n",
-			100.0 * (double)cut / (double)all);
+	if (cut * 20 <= all)
+		return;
+	fprintf(stderr, "resolve: %.0f %% of the stacks are cut at %u bytes; ",
+		100.0 * (double)cut / (double)all, size);
+	if (size < STACK_COPY_MAX)
+		fprintf(stderr, "record with --call-graph dwarf,%u\n",
+			size * 4 < STACK_COPY_MAX ? size * 4 : STACK_COPY_MAX);
+	else
+		fprintf(stderr, "a recording cannot hold more\n");
 }
 
 static int load(struct resolve *r, struct pipeline *p, struct err *err)
