@@ -18,6 +18,7 @@ uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how)
 		[FRAME_GO_TABLE] = FRAME_CFI,
 		[FRAME_LINK_REGISTER] = FRAME_CFI,
 		[FRAME_STITCHED] = FRAME_STITCHED,
+		[FRAME_SIGNAL_FRAME] = FRAME_CFI,
 	};
 	uint32_t class = how < FRAME_HOW_N ? same_worth[how] : how;
 

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reader/reader.h"
+
 #define ARCH_REGS_MAX 40
 
 /* Code that returns from a signal handler, for libraries that have no call frame information for
@@ -33,13 +35,16 @@ struct arch {
 	/* DWARF numbers of the special registers. `ra` holds the return address on entry to a
 	 * function (the same as `pc` where calls push it to the stack). */
 	uint8_t sp, fp, ra, pc;
-	/* Low bits of a code address that count; those above may hold an authentication code. */
-	uint8_t code_bits;
+	/* Saved return addresses may hold an authentication code above the bits of an address. */
+	bool signs_addresses;
 	/* perf register bit -> DWARF register, -1: not tracked. perf's IP maps to `pc`. */
 	int8_t perf_to_dwarf[64];
 	int8_t dwarf_to_perf[ARCH_REGS_MAX]; /* the inverse */
 	/* Can a call instruction end where `end` points? `n` bytes before it may be read. */
 	bool (*ends_in_call)(const uint8_t *end, size_t n);
+	/* Bytes that code without call frame information has pushed before `end`, as far as the
+	 * code itself tells; `n` bytes before it may be read. NULL: nothing is known. */
+	unsigned (*pushed_bytes)(const uint8_t *end, size_t n);
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */
 };
 
@@ -51,6 +56,9 @@ const struct arch *arch_find(const char *name, uint64_t abi);
 const struct arch *arch_find_elf(uint16_t e_machine, bool is_64);
 
 extern const struct arch arch_x86_64, arch_i386, arch_aarch64;
+
+/* What is left of an address in a saved return address, as a mask. */
+uint64_t arch_code_mask(const struct arch *arch, const struct address_space *space);
 
 /* Registers of a frame by DWARF number. */
 struct regs {

@@ -4,6 +4,12 @@
 
 #include <elf.h>
 
+static uint32_t instruction(const uint8_t *code)
+{
+	return (uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 |
+	       (uint32_t)code[3] << 24;
+}
+
 /* Arm ARM C4.1: BL imm26; BLR Xn and its authenticating forms BLRAA, BLRAB, BLRAAZ, BLRABZ. */
 static bool ends_in_call(const uint8_t *end, size_t n)
 {
@@ -11,10 +17,21 @@ static bool ends_in_call(const uint8_t *end, size_t n)
 
 	if (n < 4)
 		return false;
-	insn = (uint32_t)end[-4] | (uint32_t)end[-3] << 8 | (uint32_t)end[-2] << 16 |
-	       (uint32_t)end[-1] << 24;
+	insn = instruction(end - 4);
 	return insn >> 26 == 0x25 || (insn & 0xfffffc1f) == 0xd63f0000 ||
 	       (insn & 0xfefff800) == 0xd63f0800;
+}
+
+/* The first entry of a .plt (AAELF64, and what all linkers emit) saves x16 and x30 with its first
+ * instruction, then has three more and a branch. */
+static unsigned pushed_bytes(const uint8_t *end, size_t n)
+{
+	size_t back;
+
+	for (back = 4; back <= 16 && back <= n; back += 4)
+		if (instruction(end - back) == 0xa9bf7bf0) /* stp x16, x30, [sp, #-16]! */
+			return 16;
+	return 0;
 }
 
 /* mov x8, #__NR_rt_sigreturn; svc #0 */
@@ -47,7 +64,7 @@ const struct arch arch_aarch64 = {
 	.fp = 29,
 	.ra = 30,
 	.pc = 32,
-	.code_bits = 48, /* the usual user address space; larger ones are asked for by hint */
+	.signs_addresses = true,
 	/* clang-format off */
 	.perf_to_dwarf = {
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
@@ -62,5 +79,6 @@ const struct arch arch_aarch64 = {
 	},
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
+	.pushed_bytes = pushed_bytes,
 	.trampolines = trampolines,
 };

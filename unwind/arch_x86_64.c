@@ -69,7 +69,6 @@ const struct arch arch_x86_64 = {
 	.fp = 6,
 	.ra = 16,
 	.pc = 16,
-	.code_bits = 64,
 	/* clang-format off */
 	.perf_to_dwarf = {
 		0, 3, 2, 1, 4, 5, 6, 7,           /* AX BX CX DX SI DI BP SP */
@@ -95,7 +94,6 @@ const struct arch arch_i386 = {
 	.fp = 5,
 	.ra = 8,
 	.pc = 8,
-	.code_bits = 32,
 	/* clang-format off */
 	.perf_to_dwarf = {
 		0, 3, 1, 2, 6, 7, 5, 4,           /* AX BX CX DX SI DI BP SP */

@@ -84,6 +84,7 @@ static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 	w->arch = arch;
 	w->sink = sink;
 	w->space_key = rule_cache_space(&worker->cache, address_space_layout(s->space));
+	w->code_mask = arch_code_mask(arch, s->space);
 	w->memory =
 		(struct memory){s, worker->modules, c->sp, s->user_stack_bytes, arch->word_bytes};
 	w->stack = s->user_stack;

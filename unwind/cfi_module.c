@@ -193,6 +193,21 @@ static enum rule_kind go_row_find(struct cfi_module *cm, uint64_t vaddr, struct 
 	return RULE_NO_CFI;
 }
 
+/* glibc's _dl_runtime_resolve for aarch64 forgets the 16 bytes that the PLT pushed before it: its
+ * rows put the saved return address above the CFA, where the caller's frame is (AAPCS64 6.4.5). */
+static void row_correct(const struct arch *arch, struct cfi_row *row)
+{
+	unsigned i;
+
+	if (arch->e_machine != EM_AARCH64 || row->is_signal_frame || row->cfa_how != CFI_CFA_REG ||
+	    row->regs[row->ra_reg].how != CFI_OFFSET || row->regs[row->ra_reg].off != 8)
+		return;
+	row->cfa_off += 16;
+	for (i = 0; i < row->n_regs; i++)
+		if (row->regs[i].how == CFI_OFFSET || row->regs[i].how == CFI_VAL_OFFSET)
+			row->regs[i].off -= 16;
+}
+
 /* RULE_FULL and a row, or the kind that says why there is none. *how: what the row comes from. */
 static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row,
 			       enum frame_how *how)
@@ -205,8 +220,10 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 	if (rc == 0) {
 		if (is_entry_code(cm, vaddr))
 			return RULE_END;
-		if (trampoline_row(cm, vaddr, row))
+		if (trampoline_row(cm, vaddr, row)) {
+			*how = FRAME_SIGNAL_FRAME;
 			return RULE_FULL;
+		}
 		kind = go_row_find(cm, vaddr, row);
 	}
 	if (kind != RULE_NO_CFI) {
@@ -219,7 +236,10 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 		rc = cfi_index_find(&cm->debug, vaddr, &fde);
 	if (rc <= 0)
 		return RULE_NO_CFI;
-	return cfi_row_find(&fde, cm->arch, vaddr, row) ? RULE_FULL : RULE_BAD_CFI;
+	if (!cfi_row_find(&fde, cm->arch, vaddr, row))
+		return RULE_BAD_CFI;
+	row_correct(cm->arch, row);
+	return RULE_FULL;
 }
 
 struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr)

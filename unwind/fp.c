@@ -62,6 +62,7 @@ static enum unwind_stop fp_run(void *state, const struct perf_sample *s, struct 
 			return memory_is_cut_before(&mem, fp + arch->word_bytes)
 				       ? UNWIND_STOP_TRUNCATED_STACK
 				       : UNWIND_STOP_BAD_MEMORY;
+		f.ip &= arch_code_mask(arch, s->space);
 		if (!f.ip)
 			return UNWIND_STOP_END;
 		f.is_return_address = true;

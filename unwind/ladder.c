@@ -7,6 +7,9 @@
 /* The longest call instruction of any supported processor (x86: FF /2 with SIB and disp32). */
 #define CALL_BYTES_MAX 7
 
+/* How far back pushed_bytes() of any processor looks. */
+#define PUSH_BYTES_MAX 16
+
 /* What says that an address was put there by a call. */
 enum evidence {
 	EVIDENCE_NONE,
@@ -45,16 +48,27 @@ static bool stack_top_step(struct walk *w, struct cursor *c)
 	return true;
 }
 
-static bool link_register_step(struct walk *w, struct cursor *c)
+static unsigned pushed_bytes(struct walk *w, const struct map *map, uint64_t ip)
 {
-	uint64_t ra = c->lr;
+	size_t n = PUSH_BYTES_MAX;
+	struct cfi_module *cm;
+	const uint8_t *code;
+	uint64_t vaddr;
 
-	if (!c->lr_known)
+	cm = walk_module(w, map, ip, &vaddr);
+	code = cm ? cfi_module_code_before(cm, vaddr, &n) : NULL;
+	return code ? w->arch->pushed_bytes(code, n) : 0;
+}
+
+/* In functions that make no calls, and in the stubs of a .plt. */
+static bool link_register_step(struct walk *w, struct cursor *c, const struct map *map)
+{
+	uint64_t ra = c->lr & w->code_mask;
+
+	if (!c->lr_known || return_evidence(w, ra) != EVIDENCE_CALL)
 		return false;
-	if (w->arch->code_bits < 64)
-		ra &= (1ull << w->arch->code_bits) - 1;
-	if (return_evidence(w, ra) != EVIDENCE_CALL)
-		return false;
+	if (w->arch->pushed_bytes && map)
+		c->sp += pushed_bytes(w, map, c->ip);
 	c->ip = ra;
 	c->how = FRAME_LINK_REGISTER;
 	return true;
@@ -82,8 +96,7 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
 			return stop;
 		return otherwise;
 	}
-	if (w->arch->code_bits < 64)
-		ra &= (1ull << w->arch->code_bits) - 1;
+	ra &= w->code_mask;
 	if (!ra)
 		return UNWIND_STOP_END;
 	if (return_evidence(w, ra) == EVIDENCE_NONE)
@@ -110,7 +123,7 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
 	/* A return address that leads nowhere is not followed by a guess. */
 	if (w->worker->no_guess || (stop == UNWIND_STOP_NO_MAP && !innermost))
 		return stop;
-	if (!innermost || (!stack_top_step(w, c) && !link_register_step(w, c))) {
+	if (!innermost || (!stack_top_step(w, c) && !link_register_step(w, c, map))) {
 		stop = frame_pointer_step(w, c, stop);
 		if (stop != WALK_ON)
 			return stop;

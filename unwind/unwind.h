@@ -28,7 +28,8 @@
 	X(STACK_TOP, '?', "return address at the stack pointer")                                   \
 	X(GO_TABLE, ' ', "Go's pc table")                                                          \
 	X(LINK_REGISTER, ' ', "link register")                                                     \
-	X(STITCHED, '+', "taken from another sample of the thread")
+	X(STITCHED, '+', "taken from another sample of the thread")                                \
+	X(SIGNAL_FRAME, ' ', "registers saved for a signal handler")
 
 #define X(name, mark, text) FRAME_##name,
 enum frame_how { FRAME_HOWS(X) FRAME_HOW_N };

@@ -29,6 +29,7 @@ struct walk {
 	const struct arch *arch;
 	struct frame_sink *sink;
 	uint64_t space_key; /* of the sample's address space in the cache */
+	uint64_t code_mask; /* see arch_code_mask() */
 	struct memory memory;
 	/* For the hot loop: words of 8 bytes can be read at memory.sp + 0 .. n_word_starts - 1. */
 	const uint8_t *stack;

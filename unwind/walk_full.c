@@ -1,4 +1,6 @@
 /* walk_full.c - the complete walk: all registers, any rule. */
+#include <sys/mman.h>
+
 #include "unwind/expr.h"
 #include "unwind/walk.h"
 
@@ -148,9 +150,7 @@ static enum unwind_stop full_step(struct step *st)
 		return stop;
 	if (!(st->out->known >> st->rule->ra_reg & 1))
 		return UNWIND_STOP_BAD_MEMORY;
-	ip = st->out->v[st->rule->ra_reg];
-	if (arch->code_bits < 64)
-		ip &= (1ull << arch->code_bits) - 1;
+	ip = st->out->v[st->rule->ra_reg] & st->w->code_mask;
 	/* A call takes stack, unless the return address is in a register: in functions without a
 	 * frame on processors with a link register, in vfork. Then at least the pc changes. */
 	if (!st->rule->is_signal_frame &&
@@ -180,6 +180,39 @@ static void registers_set(struct regs *regs, const struct cursor *c, const struc
 	regs->known = 1ull << arch->pc | 1ull << arch->sp | (uint64_t)c->fp_known << arch->fp;
 }
 
+/* The registers that one layout of a signal frame gives. The code that they lead back to says
+ * whether it is the right one. */
+static bool saved_registers(const struct walk *w, const struct arch_trampoline *t, uint64_t sp,
+			    struct regs *ret)
+{
+	const struct map *map;
+	size_t i;
+
+	*ret = (struct regs){0};
+	for (i = 0; i < t->n_saved; i++) {
+		if (!memory_read_stack(&w->memory, sp + t->saved[i].off, &ret->v[t->saved[i].reg]))
+			return false;
+		ret->known |= 1ull << t->saved[i].reg;
+	}
+	map = address_space_find(w->s->space, ret->v[w->arch->pc]);
+	return map && map->prot & PROT_EXEC;
+}
+
+/* A vDSO calls nothing. A return address in one that is not here is that of its sigreturn, which
+ * signal handlers return to and which has nothing but the kernel's signal frame on the stack. */
+static bool vdso_sigreturn(const struct walk *w, const struct cursor *c, const struct rule_entry *e,
+			   struct regs *ret)
+{
+	const struct arch_trampoline *t = w->arch->trampolines;
+
+	if (!c->is_return_address || e->rule.kind != RULE_NO_BINARY ||
+	    e->map->dso->kind != DSO_VDSO)
+		return false;
+	while (t && t->code && !saved_registers(w, t, c->sp, ret))
+		t++;
+	return t && t->code;
+}
+
 enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
 {
 	struct regs buf[2], *in = &buf[0], *out = &buf[1], *swap;
@@ -187,7 +220,7 @@ enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
 	const struct rule_entry *e;
 	struct rule_entry own;
 	enum unwind_stop stop;
-	bool first;
+	bool first, is_sigreturn;
 
 	*in = *regs;
 	for (first = true;; first = false) {
@@ -196,12 +229,18 @@ enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
 
 		cursor_set(&c, in, w->arch);
 		e = walk_rule(w, lookup_ip, &own);
-		if (e->rule.flags & RULE_SIGNAL)
+		is_sigreturn = vdso_sigreturn(w, &c, e, out);
+		if (e->rule.flags & RULE_SIGNAL || is_sigreturn)
 			c.is_return_address = false;
 		if (!walk_push(w, &c, c.is_return_address, e->map))
 			return UNWIND_STOP_DEPTH;
 		if (e->rule.kind == RULE_END)
 			return UNWIND_STOP_END;
+		if (is_sigreturn) {
+			c.how = FRAME_SIGNAL_FRAME;
+			*in = *out;
+			continue;
+		}
 		if (e->rule.kind >= RULE_NO_CFI) {
 			stop = ladder_step(w, &c, (enum rule_kind)e->rule.kind, e->map);
 			if (stop != WALK_ON)
