@@ -43,6 +43,11 @@ look() {
 	row command eu-addr2line elfutils elfutils
 	row command llvm-symbolizer llvm llvm
 	row command openssl openssl openssl
+	row command qemu-aarch64 qemu-user qemu-user
+	row command gdb-multiarch gdb-multiarch gdb
+	row command aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu
+	row command aarch64-linux-gnu-g++ g++-aarch64-linux-gnu gcc-c++-aarch64-linux-gnu
+	row file /usr/aarch64-linux-gnu/lib/libc.so.6 libc6-dev-arm64-cross ""
 	row command dwz dwz dwz
 	row command ld.lld lld lld
 	row command go golang-go golang
@@ -67,7 +72,8 @@ if command -v apt-get >/dev/null 2>&1; then
 elif command -v dnf >/dev/null 2>&1; then
 	echo "installing:$missing_dnf"
 	# shellcheck disable=SC2086
-	$sudo dnf install -y -q $missing_dnf
+	set -- $missing_dnf
+	[ $# = 0 ] || $sudo dnf install -y -q "$@"
 else
 	echo "deps: neither apt-get nor dnf here; please install by hand:$missing_apt" >&2
 	exit 1
