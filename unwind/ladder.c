@@ -12,14 +12,14 @@
 
 /* What says that an address was put there by a call. */
 enum evidence {
+	EVIDENCE_UNKNOWN, /* not looked for yet */
 	EVIDENCE_NONE,
 	EVIDENCE_MAP,  /* executable memory without a file to look into */
 	EVIDENCE_CALL, /* the instruction before it is a call */
 };
 
-static enum evidence return_evidence(struct walk *w, uint64_t ip)
+static enum evidence evidence_find(struct walk *w, const struct map *map, uint64_t ip)
 {
-	const struct map *map = ip ? address_space_find(w->s->space, ip - 1) : NULL;
 	struct cfi_module *cm;
 	const uint8_t *code;
 	size_t n = CALL_BYTES_MAX;
@@ -32,6 +32,23 @@ static enum evidence return_evidence(struct walk *w, uint64_t ip)
 		return EVIDENCE_MAP;
 	code = cfi_module_code_before(cm, vaddr + 1, &n);
 	return code && w->arch->ends_in_call(code, n) ? EVIDENCE_CALL : EVIDENCE_NONE;
+}
+
+/* Remembered with the rule of the address, which is needed next if it is a return address. */
+static enum evidence return_evidence(struct walk *w, uint64_t ip)
+{
+	struct rule_entry own, *e;
+	enum evidence evidence;
+
+	if (!ip)
+		return EVIDENCE_NONE;
+	e = walk_rule(w, ip - 1, &own);
+	evidence = (enum evidence)(e->rule.flags >> RULE_EVIDENCE_SHIFT);
+	if (evidence == EVIDENCE_UNKNOWN) {
+		evidence = evidence_find(w, e->map, ip);
+		e->rule.flags |= (uint8_t)(evidence << RULE_EVIDENCE_SHIFT);
+	}
+	return evidence;
 }
 
 /* On entry to a function, and in one without a frame. */

@@ -30,12 +30,13 @@ enum rule_kind {
 
 /* Flags of RULE_SHAPED. base = value of `reg`. */
 enum {
-	RULE_DEREF = 1,	     /* CFA = memory at (base + cfa_off), plus cfa_add */
-	RULE_RA_AT_BASE = 2, /* return address at base + ra_off, not CFA + ra_off */
-	RULE_FP_AT_BASE = 4, /* fp at base + fp_off */
-	RULE_FP_LOST = 8,    /* fp has no value in the caller */
-	RULE_SIGNAL = 16,    /* the caller was interrupted, not calling */
-	RULE_PC_IN_CFA = 32, /* depends on the exact pc (PLT): not valid for a return address */
+	RULE_DEREF = 1,		 /* CFA = memory at (base + cfa_off), plus cfa_add */
+	RULE_RA_AT_BASE = 2,	 /* return address at base + ra_off, not CFA + ra_off */
+	RULE_FP_AT_BASE = 4,	 /* fp at base + fp_off */
+	RULE_FP_LOST = 8,	 /* fp has no value in the caller */
+	RULE_SIGNAL = 16,	 /* the caller was interrupted, not calling */
+	RULE_PC_IN_CFA = 32,	 /* depends on the exact pc (PLT): not valid for a return address */
+	RULE_EVIDENCE_SHIFT = 6, /* the two bits above are ladder.c's, in cached rules */
 };
 
 struct rule {

@@ -26,7 +26,7 @@ static struct rule rule_find(struct walk *w, const struct map *map, uint64_t loo
 	return (struct rule){.kind = RULE_NO_BINARY};
 }
 
-const struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rule_entry *own)
+struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rule_entry *own)
 {
 	const struct map *map = NULL;
 	struct rule_entry *e = own;

@@ -102,14 +102,14 @@ static inline bool walk_push(const struct walk *w, const struct cursor *c, bool 
 }
 
 /* The rule of an address that is not in the cache, put there if it can be, else in *own. */
-const struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rule_entry *own);
+struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rule_entry *own);
 
 /* The rule of an address. The result is valid until the next call. */
-static inline const struct rule_entry *walk_rule(struct walk *w, uint64_t lookup_ip,
-						 struct rule_entry *own)
+static inline struct rule_entry *walk_rule(struct walk *w, uint64_t lookup_ip,
+					   struct rule_entry *own)
 {
 	uint64_t key = w->space_key | lookup_ip;
-	const struct rule_entry *e = rule_cache_at(&w->worker->cache, key);
+	struct rule_entry *e = rule_cache_at(&w->worker->cache, key);
 
 	if (__builtin_expect((e->key ^ key) | lookup_ip >> RULE_CACHE_IP_BITS, 0))
 		return walk_rule_miss(w, lookup_ip, own);
