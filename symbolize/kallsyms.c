@@ -14,33 +14,54 @@
  * the page after its own. */
 enum { PAGE = 4096 };
 
+/* Of a usual line, for sizes only. */
+enum { LINE_BYTES = 40 };
+
 struct line {
 	uint64_t addr;
 	char type;
 	char *name, *module; /* module: NULL for the kernel */
 };
 
-/* Cuts one line, NUL-terminated, into its parts. */
-static bool parse_line(char *s, struct line *ret)
+/* NUL, tab, newline, carriage return, space. */
+static bool ends_name(char c)
 {
-	char *end;
+	const uint64_t set = 1u << 0 | 1u << '\t' | 1u << '\n' | 1u << '\r' | 1ull << ' ';
 
-	if (!take_hex(&s, &ret->addr) || s[0] != ' ' || !s[1] || s[2] != ' ')
-		return false;
+	return (unsigned char)c <= ' ' && set >> c & 1;
+}
+
+/* Cuts the line at *p, with a NUL at `end`, into its parts and moves *p on to the next one. A list
+ * has 100,000 lines and more, nearly all of them as short as possible. */
+static bool take_line(char **p, char *end, struct line *ret)
+{
+	char *s = *p, *name_end, *nl, *open, *close;
+	bool ok;
+
+	ok = take_hex(&s, &ret->addr) && s[0] == ' ' && s[1] && s[1] != '\n' && s[2] == ' ';
 	ret->type = s[1];
-	ret->name = s + 3;
-	end = ret->name + strcspn(ret->name, " \t\r");
+	ret->name = name_end = s + 3;
 	ret->module = NULL;
-	if (end == ret->name)
+	while (ok && !ends_name(*name_end))
+		name_end++;
+	nl = ok ? name_end : s;
+	if (*nl != '\n') {
+		nl = memchr(nl, '\n', (size_t)(end - nl));
+		if (!nl)
+			nl = end;
+	}
+	*nl = 0;
+	*p = nl + 1;
+	if (!ok || name_end == ret->name)
 		return false;
-	if (*end) {
-		char *open = strchr(end, '['), *close = open ? strchr(open, ']') : NULL;
-
-		*end = 0;
-		if (close) {
-			*close = 0;
-			ret->module = open + 1;
-		}
+	if (name_end == nl || !*name_end)
+		return true;
+	open = strchr(name_end, '[');
+	close = open ? strchr(open, ']') : NULL;
+	*name_end = 0;
+	if (close) {
+		*close = 0;
+		ret->module = open + 1;
 	}
 	return true;
 }
@@ -48,8 +69,15 @@ static bool parse_line(char *s, struct line *ret)
 /* perf's symbol_type__filter(): text, weak, data, bss; global or not. */
 static bool is_wanted(const struct line *l)
 {
-	if (!strchr("tTwWdDbB", l->type))
+	switch (l->type | 0x20) {
+	case 't':
+	case 'w':
+	case 'd':
+	case 'b':
+		break;
+	default:
 		return false;
+	}
 	/* mapping symbols of ARM and RISC-V, local labels (is_ignored_kernel_symbol()) */
 	return l->name[0] != '$' && strncmp(l->name, ".L", 2) && strncmp(l->name, "L0\001", 3);
 }
@@ -58,6 +86,9 @@ static int module_tag(struct kallsyms *k, const char *name, uint32_t *ret)
 {
 	size_t i = k->modules.n;
 
+	*ret = 0;
+	if (!name)
+		return 0;
 	/* a module's symbols stand together; BPF's and ftrace's come last */
 	while (i > 0 && k->modules.n - i < 64 && strcmp(k->modules.v[i - 1], name))
 		i--;
@@ -77,11 +108,13 @@ static int add_line(struct kallsyms *k, const struct line *l)
 		.start = l->addr, .end = UINT64_MAX, .name = l->name, .flags = FUNC_SIZELESS};
 	uint32_t tag = 0;
 
-	if (!l->module && !strcmp(l->name, "_text"))
-		k->_text = l->addr;
-	if (!l->module && !strcmp(l->name, "_stext"))
-		k->_stext = l->addr;
-	if (module_tag(k, l->module ? l->module : "", &tag))
+	if (l->name[0] == '_' && !l->module) {
+		if (!strcmp(l->name, "_text"))
+			k->_text = l->addr;
+		if (!strcmp(l->name, "_stext"))
+			k->_stext = l->addr;
+	}
+	if (module_tag(k, l->module, &tag))
 		return -1;
 	if (l->type == 'w' || l->type == 'W')
 		f.flags |= FUNC_WEAK;
@@ -116,20 +149,15 @@ int kallsyms_parse(struct kallsyms *k, char *text, size_t size)
 	struct line l;
 
 	*k = (struct kallsyms){.text = text};
-	if (vec_push(&k->modules, ""))
+	/* Room for all at once: what is not used is never touched, and nothing is copied. */
+	if (vec_push(&k->modules, "") || vec_reserve(&k->tab.funcs, size / LINE_BYTES))
 		return -1;
 	while (s < end) {
-		char *nl = memchr(s, '\n', (size_t)(end - s));
-
-		if (!nl)
-			nl = end;
-		*nl = 0;
-		if (parse_line(s, &l) && is_wanted(&l)) {
+		if (take_line(&s, end, &l) && is_wanted(&l)) {
 			if (add_line(k, &l))
 				return -1;
 			any_address |= l.addr != 0;
 		}
-		s = nl + 1;
 	}
 	k->hidden = k->tab.funcs.n && !any_address;
 	if (functab_finish(&k->tab))

@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FIRST_BYTES = 64 << 10 };
+/* As much as a kernel's symbol list needs: memory that is not used is never touched, while growing
+ * means copying. */
+enum { FIRST_BYTES = 16 << 20 };
 
 static int read_all(int fd, size_t max, char **data, size_t *size)
 {
