@@ -1,8 +1,8 @@
 /* err.h - one way to say what went wrong.
  *
  * A function that can fail returns 0 (or a count) on success and a negative `enum err_code` on
- * failure, and fills the `struct err` the caller passed. `struct err` owns nothing and may be copied.
- * Library code never prints; cmd/ turns an err into the one line "file: offset: what: why".
+ * failure, and fills the `struct err` the caller passed. `struct err` owns nothing and may be
+ * copied. Library code never prints; cmd/ turns an err into the one line "file: offset: what: why".
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -11,16 +11,16 @@
 #include <stdint.h>
 
 /* Name, text. The negated enumerator is what functions return. */
-#define ERR_CODES(X)                                                                               \
-	X(OK, "no error")                                                                          \
-	X(NOMEM, "out of memory")                                                                  \
-	X(IO, "input/output error")                                                                \
-	X(NOT_FOUND, "not found")                                                                  \
-	X(PERMISSION, "not permitted")                                                             \
-	X(FORMAT, "not in a known format")                                                         \
-	X(DAMAGED, "damaged")                                                                      \
-	X(UNSUPPORTED, "not supported")                                                            \
-	X(LIMIT, "limit exceeded")                                                                 \
+#define ERR_CODES(X)                       \
+	X(OK, "no error")                  \
+	X(NOMEM, "out of memory")          \
+	X(IO, "input/output error")        \
+	X(NOT_FOUND, "not found")          \
+	X(PERMISSION, "not permitted")     \
+	X(FORMAT, "not in a known format") \
+	X(DAMAGED, "damaged")              \
+	X(UNSUPPORTED, "not supported")    \
+	X(LIMIT, "limit exceeded")         \
 	X(USAGE, "usage")
 
 #define X(name, text) ERR_##name,
@@ -33,7 +33,7 @@ enum err_code { ERR_CODES(X) ERR_N };
 struct err {
 	enum err_code code;
 	bool has_offset;
-	uint64_t offset;             /* byte offset in `source`, valid if has_offset */
+	uint64_t offset;	     /* byte offset in `source`, valid if has_offset */
 	char source[ERR_SOURCE_MAX]; /* file name or "" */
 	char what[ERR_WHAT_MAX];     /* one line, no newline, says what and why */
 };

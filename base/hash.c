@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
+
 uint64_t hash_bytes(const void *p, size_t n)
 {
 	const unsigned char *s = p;
@@ -35,7 +37,7 @@ uint32_t hash_get(const struct hash_table *h, uint64_t key)
 
 static int rehash(struct hash_table *h, size_t size)
 {
-	struct hash_table bigger = {calloc(size, sizeof *bigger.slots), h->n, size - 1};
+	struct hash_table bigger = {pages_calloc(size, sizeof *bigger.slots), h->n, size - 1};
 	size_t i, j;
 
 	if (!bigger.slots)
@@ -91,7 +93,7 @@ static void index_insert(struct hash_index *x, uint64_t slot)
 static int index_grow(struct hash_index *x)
 {
 	size_t size = x->slots ? (x->mask + 1) * 2 : 64, i;
-	struct hash_index bigger = {calloc(size, sizeof *bigger.slots), x->n, size - 1};
+	struct hash_index bigger = {pages_calloc(size, sizeof *bigger.slots), x->n, size - 1};
 
 	if (!bigger.slots)
 		return -1;

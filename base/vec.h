@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VEC(type)                                                                                  \
-	struct {                                                                                   \
-		type *v;                                                                           \
-		size_t n, cap;                                                                     \
+#define VEC(type)              \
+	struct {               \
+		type *v;       \
+		size_t n, cap; \
 	}
 
 /* 0, or -1 when out of memory (the vec is unchanged). The pointer goes through memcpy because its
@@ -41,13 +41,13 @@ static inline int vec_grow_(void *v_addr, size_t *cap, size_t need, size_t elem)
 }
 
 /* Room for at least n_total elements. */
-#define vec_reserve(vec, n_total)                                                                  \
-	((size_t)(n_total) <= (vec)->cap                                                           \
-		 ? 0                                                                               \
+#define vec_reserve(vec, n_total)        \
+	((size_t)(n_total) <= (vec)->cap \
+		 ? 0                     \
 		 : vec_grow_(&(vec)->v, &(vec)->cap, (size_t)(n_total), sizeof *(vec)->v))
 
 /* Appends; 0 or -1 (out of memory). The value is evaluated once, after the growth. */
-#define vec_push(vec, ...)                                                                         \
+#define vec_push(vec, ...) \
 	(vec_reserve((vec), (vec)->n + 1) ? -1 : ((vec)->v[(vec)->n++] = (__VA_ARGS__), 0))
 
 /* Gives back the room that is not used. Cannot fail. */

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "reader/source.h"
 
 void block_store_init(struct block_store *s, size_t window_bytes)
@@ -105,9 +106,10 @@ static int block_give_data(struct block_store *s, struct block *b, struct err *e
 	if (!data) {
 		if (vec_reserve(&s->spare, s->n_buffers + 1))
 			return err_nomem(err);
-		data = aligned_alloc(64, BLOCK_BYTES);
+		data = aligned_alloc(4096, BLOCK_BYTES);
 		if (!data)
 			return err_nomem(err);
+		pages_populate(data, BLOCK_BYTES);
 		s->n_buffers++;
 	}
 	b->data = data;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/pages.h"
 #include "symbolize/slurp.h"
 
 /* The last symbol of the kernel or of a module has no next one: perf lets it reach to the end of
@@ -152,6 +153,7 @@ int kallsyms_parse(struct kallsyms *k, char *text, size_t size)
 	/* Room for all at once: what is not used is never touched, and nothing is copied. */
 	if (vec_push(&k->modules, "") || vec_reserve(&k->tab.funcs, size / LINE_BYTES))
 		return -1;
+	pages_large(k->tab.funcs.v, k->tab.funcs.cap * sizeof *k->tab.funcs.v);
 	while (s < end) {
 		if (take_line(&s, end, &l) && is_wanted(&l)) {
 			if (add_line(k, &l))

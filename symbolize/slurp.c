@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/pages.h"
+
 /* As much as a kernel's symbol list needs: memory that is not used is never touched, while growing
  * means copying. */
 enum { FIRST_BYTES = 16 << 20 };
@@ -27,6 +29,7 @@ static int read_all(int fd, size_t max, char **data, size_t *size)
 				return ENOMEM;
 			}
 			p = bigger;
+			pages_large(p, cap);
 		}
 		got = read(fd, p + n, cap - n);
 		if (got < 0 && errno == EINTR)

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/pages.h"
 #include "base/strtab.h"
 #include "base/threads.h"
 #include "base/vec.h"
@@ -172,6 +173,27 @@ static void test_hash_index(void **state)
 	hash_index_done(&x);
 }
 
+/* Sizes around that of a large page: cleared although the memory was used before. */
+static void test_pages_calloc(void **state)
+{
+	const size_t sizes[] = {1, 4096, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 5 << 20};
+	size_t i, k, round;
+
+	(void)state;
+	for (round = 0; round < 2; round++)
+		for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+			unsigned char *p = pages_calloc(sizes[i], 1), any = 0;
+
+			assert_non_null(p);
+			for (k = 0; k < sizes[i]; k++)
+				any |= p[k];
+			assert_int_equal(any, 0);
+			memset(p, 0xa5, sizes[i]);
+			free(p);
+		}
+	assert_null(pages_calloc(SIZE_MAX / 4, 8));
+}
+
 static void test_strtab_interns(void **state)
 {
 	struct strtab t = {0};
@@ -248,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_vec_grows_and_refuses),
 		cmocka_unit_test(test_hash_table),
 		cmocka_unit_test(test_hash_index),
+		cmocka_unit_test(test_pages_calloc),
 		cmocka_unit_test(test_strtab_interns),
 		cmocka_unit_test(test_threads_visit_each_item_once),
 		cmocka_unit_test(test_err_formats),

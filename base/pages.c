@@ -1,0 +1,51 @@
+/* pages.c - advice to the kernel about memory that malloc() gave. */
+#include "base/pages.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Of x86-64 and of arm64 with pages of 4 KiB. Where they are larger this helps less. */
+enum { PAGE = 4 << 10, LARGE_PAGE = 2 << 20 };
+
+static void advise(void *p, size_t size, size_t unit, int advice)
+{
+	uintptr_t start = ((uintptr_t)p + unit - 1) & ~(uintptr_t)(unit - 1);
+	uintptr_t end = ((uintptr_t)p + size) & ~(uintptr_t)(unit - 1);
+
+	if (p && start < end)
+		(void)madvise((void *)start, end - start, advice);
+}
+
+void pages_large(void *p, size_t size)
+{
+	advise(p, size, LARGE_PAGE, MADV_HUGEPAGE);
+}
+
+void *pages_calloc(size_t n, size_t size)
+{
+	void *p;
+
+	if (n > (SIZE_MAX - LARGE_PAGE) / size)
+		return NULL;
+	size *= n;
+	if (size < LARGE_PAGE)
+		return calloc(1, size);
+	size = (size + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1);
+	p = aligned_alloc(LARGE_PAGE, size);
+	if (!p)
+		return NULL;
+	pages_large(p, size);
+	return memset(p, 0, size);
+}
+
+void pages_populate(void *p, size_t size)
+{
+#ifdef MADV_POPULATE_WRITE
+	advise(p, size, PAGE, MADV_POPULATE_WRITE);
+#else
+	(void)p;
+	(void)size;
+#endif
+}

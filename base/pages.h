@@ -1,0 +1,17 @@
+/* pages.h - memory with few page faults: a fault costs more than clearing the page does.
+ *
+ * All three are wishes: where the kernel does not grant them everything works as before. */
+#ifndef BASE_PAGES_H
+#define BASE_PAGES_H
+
+#include <stddef.h>
+
+/* For fresh memory that will be filled from end to end: large pages under it, one fault for 2 MiB.
+ * Only whole large pages inside of it count, so nothing else grows. */
+void pages_large(void *p, size_t size);
+/* As calloc(), on large pages once it is large enough; for tables that are hit all over. */
+void *pages_calloc(size_t n, size_t size);
+/* For fresh memory that will be filled at once: all its pages in one go. */
+void pages_populate(void *p, size_t size);
+
+#endif
