@@ -33,10 +33,8 @@ struct name {
 struct group {
 	struct source *src;
 	size_t first_pair, n_pairs;
-	struct lookup *lookups; /* sorted by key */
-	size_t n_lookups;
-	uint32_t *symbol_names; /* per lookup: index into names, or NAME_NONE */
-	struct frame_list frames;
+	struct lookups lookups;
+	uint32_t *symbol_names;	   /* per lookup: index into names, or NAME_NONE */
 	VEC(uint32_t) frame_names; /* per frame: the same */
 	VEC(struct name) names;
 	struct hash_table by_pointer; /* system name's address -> index into names */
@@ -148,21 +146,22 @@ static int make_lookups(struct batch *b, struct group *g)
 {
 	struct sort_pair *p = b->pairs + g->first_pair;
 	uint32_t *lookup_of = b->lookup_of + g->first_pair;
+	struct lookups *l = &g->lookups;
 	size_t i;
 
 	if (sort_pairs(p, g->n_pairs))
 		return -1;
-	g->lookups = calloc(g->n_pairs, sizeof *g->lookups);
-	if (!g->lookups)
+	l->v = calloc(g->n_pairs, sizeof *l->v);
+	if (!l->v)
 		return -1;
 	for (i = 0; i < g->n_pairs; i++) {
 		const struct sym_query *q = &b->queries[p[i].index];
-		struct lookup *last = g->n_lookups ? &g->lookups[g->n_lookups - 1] : NULL;
+		struct lookup *last = l->n ? &l->v[l->n - 1] : NULL;
 
 		if (!last || last->key != p[i].key || last->time_ns != q->time_ns)
-			g->lookups[g->n_lookups++] = (struct lookup){
+			l->v[l->n++] = (struct lookup){
 				.key = p[i].key, .off = q->off, .ip = q->ip, .time_ns = q->time_ns};
-		lookup_of[i] = (uint32_t)g->n_lookups - 1;
+		lookup_of[i] = (uint32_t)l->n - 1;
 	}
 	return 0;
 }
@@ -190,8 +189,7 @@ static void run_symbols(void *arg, size_t i, unsigned worker)
 	struct source *src = g->src;
 
 	(void)worker;
-	g->rc = make_lookups(b, g) ? -ERR_NOMEM
-				   : src->ops->symbols(src, g->lookups, g->n_lookups, NULL);
+	g->rc = make_lookups(b, g) ? -ERR_NOMEM : src->ops->symbols(src, &g->lookups, NULL);
 	if (!g->rc && src->ops->lines_cost && !b->s->env.no_inline)
 		g->cost = src->ops->lines_cost(src);
 }
@@ -203,8 +201,7 @@ static void run_lines(void *arg, size_t i, unsigned worker)
 
 	(void)worker;
 	if (g->cost && !g->rc)
-		g->rc = g->src->ops->lines(g->src, g->lookups, g->n_lookups, &g->frames,
-					   b->lines_threads, NULL);
+		g->rc = g->src->ops->lines(g->src, &g->lookups, b->lines_threads, NULL);
 }
 
 static void run_all_lines(struct batch *b)
@@ -245,16 +242,17 @@ static int name_index(struct group *g, const char *system, uint32_t *ret)
 
 static int collect_names(struct group *g)
 {
+	const struct lookups *l = &g->lookups;
 	size_t i;
 
-	g->symbol_names = malloc((g->n_lookups ? g->n_lookups : 1) * sizeof *g->symbol_names);
-	if (!g->symbol_names || vec_reserve(&g->frame_names, g->frames.v.n))
+	g->symbol_names = malloc((l->n ? l->n : 1) * sizeof *g->symbol_names);
+	if (!g->symbol_names || vec_reserve(&g->frame_names, l->frames.n))
 		return -1;
-	for (i = 0; i < g->n_lookups; i++)
-		if (name_index(g, g->lookups[i].symbol, &g->symbol_names[i]))
+	for (i = 0; i < l->n; i++)
+		if (name_index(g, l->v[i].symbol, &g->symbol_names[i]))
 			return -1;
-	for (i = 0; i < g->frames.v.n; i++) {
-		const struct dwarf_frame *f = &g->frames.v.v[i];
+	for (i = 0; i < l->frames.n; i++) {
+		const struct dwarf_frame *f = &l->frames.v[i];
 
 		if (name_index(g, f->linkage_name ? f->linkage_name : f->name,
 			       &g->frame_names.v[g->frame_names.n++]))
@@ -335,7 +333,7 @@ static int chain_lines(struct symbolizer *s, struct group *g, const struct looku
 	if (!lines)
 		return -1;
 	for (i = 0; i < l->n_frames; i++) {
-		const struct dwarf_frame *f = &g->frames.v.v[l->first_frame + i];
+		const struct dwarf_frame *f = &g->lookups.frames.v[l->first_frame + i];
 		uint32_t index = g->frame_names.v[l->first_frame + i];
 		const struct name *name = index == NAME_NONE ? NULL : &g->names.v[index];
 
@@ -371,7 +369,7 @@ static void count(struct symbolize_stats *st, const struct sym_result *r)
 
 static int answer(struct symbolizer *s, struct group *g, size_t i, struct sym_result *r)
 {
-	const struct lookup *l = &g->lookups[i];
+	const struct lookup *l = &g->lookups.v[i];
 	struct name *symbol =
 		g->symbol_names[i] == NAME_NONE ? NULL : &g->names.v[g->symbol_names[i]];
 
@@ -394,11 +392,11 @@ static int answer(struct symbolizer *s, struct group *g, size_t i, struct sym_re
 
 static int answer_group(struct batch *b, struct group *g)
 {
-	struct sym_result *r = calloc(g->n_lookups ? g->n_lookups : 1, sizeof *r);
-	size_t i;
+	size_t n = g->lookups.n, i;
+	struct sym_result *r = calloc(n ? n : 1, sizeof *r);
 	int rc = r ? 0 : -1;
 
-	for (i = 0; !rc && i < g->n_lookups; i++) {
+	for (i = 0; !rc && i < n; i++) {
 		rc = answer(b->s, g, i, &r[i]);
 		if (!rc)
 			count(&b->s->stats, &r[i]);
@@ -406,8 +404,7 @@ static int answer_group(struct batch *b, struct group *g)
 	for (i = 0; !rc && i < g->n_pairs; i++)
 		b->results[b->pairs[g->first_pair + i].index] = r[b->lookup_of[g->first_pair + i]];
 	/* Where single addresses missed, the first reason stands for the dso. */
-	for (i = 0; !rc && !g->src->found && g->src->miss == SYM_MISS_FOUND && i < g->n_lookups;
-	     i++)
+	for (i = 0; !rc && i < n && !g->src->found && g->src->miss == SYM_MISS_FOUND; i++)
 		g->src->miss = r[i].miss;
 	free(r);
 	return rc;
@@ -452,9 +449,9 @@ static void batch_done(struct batch *b)
 
 		if (g->src->ops->end_batch)
 			g->src->ops->end_batch(g->src);
-		free(g->lookups);
+		free(g->lookups.v);
 		free(g->symbol_names);
-		vec_done(&g->frames.v);
+		vec_done(&g->lookups.frames);
 		vec_done(&g->frame_names);
 		vec_done(&g->names);
 		hash_done(&g->by_pointer);

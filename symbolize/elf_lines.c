@@ -26,38 +26,31 @@ uint64_t elf_lines_cost(const struct module *mod)
 	return bytes;
 }
 
-static int look_up(const struct dwarf_index *index, struct lookup *l, struct frame_list *frames)
+static int look_up(const struct dwarf_index *index, struct lookups *l, size_t i)
 {
 	struct dwarf_frame chain[CHAIN_MAX], line = {0};
-	size_t n = dwarf_index_lookup(index, l->vaddr, chain, CHAIN_MAX, &line), i;
+	size_t n = dwarf_index_lookup(index, l->v[i].vaddr, chain, CHAIN_MAX, &line);
 
 	if (!n && line.file) {
 		chain[n++] = (struct dwarf_frame){.file = line.file, .line = line.line};
-		l->no_function = true;
+		l->v[i].no_function = true;
 	}
-	if (frames->v.n + n > UINT32_MAX)
-		return -1;
-	l->first_frame = (uint32_t)frames->v.n;
-	l->n_frames = (uint32_t)n;
-	for (i = 0; i < n; i++)
-		if (vec_push(&frames->v, chain[i]))
-			return -1;
-	return 0;
+	return lookups_add_chain(l, i, chain, n);
 }
 
-int elf_lines(struct dwarf_index **index, struct module *mod, struct lookup *v, size_t n,
-	      struct frame_list *frames, unsigned n_threads, struct err *err)
+int elf_lines(struct dwarf_index **index, struct module *mod, struct lookups *l, unsigned n_threads,
+	      struct err *err)
 {
-	size_t m, i;
-	uint64_t *vaddrs = lookup_vaddrs(v, n, &m);
+	size_t n, i;
+	uint64_t *vaddrs = lookups_vaddrs(l, &n);
 	int rc = vaddrs ? 0 : err_nomem(err);
 
 	*index = NULL;
-	if (m)
-		rc = dwarf_index_new(index, mod, vaddrs, m, n_threads, err);
+	if (n)
+		rc = dwarf_index_new(index, mod, vaddrs, n, n_threads, err);
 	free(vaddrs);
-	for (i = 0; !rc && *index && i < n; i++)
-		if (v[i].has_vaddr && look_up(*index, &v[i], frames))
+	for (i = 0; !rc && *index && i < l->n; i++)
+		if (l->v[i].has_vaddr && look_up(*index, l, i))
 			rc = err_nomem(err);
 	return rc;
 }

@@ -91,26 +91,39 @@ void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, c
 	l->aliases = s->counted - 1;
 }
 
-uint64_t *lookup_vaddrs(const struct lookup *v, size_t n, size_t *ret_n)
+uint64_t *lookups_vaddrs(const struct lookups *l, size_t *n)
 {
-	struct sort_pair *pairs = malloc((n + 1) * sizeof *pairs);
-	uint64_t *vaddrs = malloc((n + 1) * sizeof *vaddrs);
+	struct sort_pair *pairs = malloc((l->n + 1) * sizeof *pairs);
+	uint64_t *vaddrs = malloc((l->n + 1) * sizeof *vaddrs);
 	size_t m = 0, i;
 	bool ok = pairs && vaddrs;
 
 	/* Offsets in a file rise; segments may be in another order in memory. */
-	for (i = 0; ok && i < n; i++)
-		if (v[i].has_vaddr)
-			pairs[m++] = (struct sort_pair){v[i].vaddr, 0};
+	for (i = 0; ok && i < l->n; i++)
+		if (l->v[i].has_vaddr)
+			pairs[m++] = (struct sort_pair){l->v[i].vaddr, 0};
 	ok = ok && !sort_pairs(pairs, m);
 	for (i = 0; ok && i < m; i++)
 		vaddrs[i] = pairs[i].key;
 	free(pairs);
-	*ret_n = ok ? m : 0;
+	*n = ok ? m : 0;
 	if (ok)
 		return vaddrs;
 	free(vaddrs);
 	return NULL;
+}
+
+int lookups_add_chain(struct lookups *l, size_t i, const struct dwarf_frame *chain, size_t n)
+{
+	size_t j;
+
+	if (l->frames.n + n > UINT32_MAX || vec_reserve(&l->frames, l->frames.n + n))
+		return -1;
+	l->v[i].first_frame = (uint32_t)l->frames.n;
+	l->v[i].n_frames = (uint32_t)n;
+	for (j = 0; j < n; j++)
+		l->frames.v[l->frames.n++] = chain[j];
+	return 0;
 }
 
 bool same_build_id(const struct build_id *a, const struct build_id *b)
@@ -128,26 +141,26 @@ bool same_build_id(const struct build_id *a, const struct build_id *b)
 
 /* ---- dsos that have no symbols of their own ------------------------------------------------ */
 
-static int all_miss(struct source *s, struct lookup *v, size_t n, enum sym_miss miss)
+static int all_miss(struct source *s, struct lookups *l, enum sym_miss miss)
 {
 	size_t i;
 
 	s->miss = miss;
-	for (i = 0; i < n; i++)
-		v[i].miss = (uint8_t)miss;
+	for (i = 0; i < l->n; i++)
+		l->v[i].miss = (uint8_t)miss;
 	return 0;
 }
 
-static int none_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
+static int none_symbols(struct source *s, struct lookups *l, struct err *err)
 {
 	(void)err;
-	return all_miss(s, v, n, SYM_MISS_NOT_A_FILE);
+	return all_miss(s, l, SYM_MISS_NOT_A_FILE);
 }
 
-static int guest_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
+static int guest_symbols(struct source *s, struct lookups *l, struct err *err)
 {
 	(void)err;
-	return all_miss(s, v, n, SYM_MISS_NO_KALLSYMS);
+	return all_miss(s, l, SYM_MISS_NO_KALLSYMS);
 }
 
 const struct source_ops none_source_ops = {.by_ip = true, .symbols = none_symbols};
@@ -169,13 +182,13 @@ static uint64_t bpf_start(const struct source *s, uint64_t ip)
 	return ip;
 }
 
-static int bpf_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
+static int bpf_symbols(struct source *s, struct lookups *l, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		v[i].symbol = s->dso->path;
-		v[i].offset = v[i].key - bpf_start(s, v[i].key);
+	for (i = 0; i < l->n; i++) {
+		l->v[i].symbol = s->dso->path;
+		l->v[i].offset = l->v[i].key - bpf_start(s, l->v[i].key);
 	}
 	return s->used ? 0 : source_says(s, err, "name in the recording");
 }

@@ -25,14 +25,17 @@ struct lookup {
 	const char *symbol;	   /* as in the file; lives as long as the source. NULL: none */
 	uint64_t offset;	   /* from the symbol's start */
 	uint32_t aliases;
-	uint32_t first_frame, n_frames; /* inline chain, innermost first, in frame_list */
+	uint32_t first_frame, n_frames; /* inline chain, innermost first, in lookups.frames */
 	bool has_vaddr;
 	bool no_function; /* the chain is one frame that has only file and line */
 	uint8_t miss;	  /* enum sym_miss */
 };
 
-struct frame_list {
-	VEC(struct dwarf_frame) v;
+/* All addresses of one dso in a batch, rising by key. */
+struct lookups {
+	struct lookup *v;
+	size_t n;
+	VEC(struct dwarf_frame) frames;
 };
 
 /* What all sources may use. Read-only while a batch runs, but for what locks itself. */
@@ -60,13 +63,12 @@ struct source {
 
 struct source_ops {
 	bool by_ip; /* looks up runtime addresses instead of file offsets */
-	/* Fills symbol, offset, vaddr or miss of v[0..n), sorted by key. */
-	int (*symbols)(struct source *s, struct lookup *v, size_t n, struct err *err);
+	/* Fills symbol, offset, vaddr or miss of each. */
+	int (*symbols)(struct source *s, struct lookups *l, struct err *err);
 	/* Both NULL when the source knows no lines. Cost is in bytes of debug information, 0: none.
 	 */
 	uint64_t (*lines_cost)(struct source *s);
-	int (*lines)(struct source *s, struct lookup *v, size_t n, struct frame_list *frames,
-		     unsigned n_threads, struct err *err);
+	int (*lines)(struct source *s, struct lookups *l, unsigned n_threads, struct err *err);
 	/* Frees what frames point into; called after every batch. NULL: nothing to do */
 	void (*end_batch)(struct source *s);
 	void (*done)(struct source *s);
@@ -93,7 +95,9 @@ void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, c
 		uint64_t addr);
 
 /* The vaddrs of the lookups that have one, rising; to be freed. NULL when out of memory. */
-uint64_t *lookup_vaddrs(const struct lookup *v, size_t n, size_t *ret_n);
+uint64_t *lookups_vaddrs(const struct lookups *l, size_t *n);
+/* Appends the inline chain of v[i]. 0, or -1 when out of memory. */
+int lookups_add_chain(struct lookups *l, size_t i, const struct dwarf_frame *chain, size_t n);
 
 /* Recordings of old perf versions fill ids up with zeroes to 20 bytes. Both must be known. */
 bool same_build_id(const struct build_id *a, const struct build_id *b);
@@ -102,8 +106,8 @@ bool same_build_id(const struct build_id *a, const struct build_id *b);
 
 uint64_t elf_lines_cost(const struct module *mod);
 /* *index is made, and freed by the caller after the batch; NULL when there is no DWARF. */
-int elf_lines(struct dwarf_index **index, struct module *mod, struct lookup *v, size_t n,
-	      struct frame_list *frames, unsigned n_threads, struct err *err);
+int elf_lines(struct dwarf_index **index, struct module *mod, struct lookups *l, unsigned n_threads,
+	      struct err *err);
 
 /* ---- kernel.c: the symbols of the recorded kernel ------------------------------------------ */
 

@@ -87,36 +87,38 @@ static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *v
 				   : "");
 }
 
-static int elf_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
+static int elf_symbols(struct source *s, struct lookups *l, struct err *err)
 {
 	struct func_cursor cursor = {0};
 	const struct func *f;
 	bool first = !s->state;
 	struct elf_state *e;
 	uint64_t *vaddrs;
-	size_t m, i;
+	size_t n, i;
 	int rc = 0;
 
 	if (first && open_module(s, err))
 		return -ERR_NOMEM;
 	e = s->state;
-	for (i = 0; i < n; i++)
-		v[i].has_vaddr = off_to_vaddr(e->mod, v[i].key, &v[i].vaddr);
-	vaddrs = lookup_vaddrs(v, n, &m);
+	for (i = 0; i < l->n; i++)
+		l->v[i].has_vaddr = off_to_vaddr(e->mod, l->v[i].key, &l->v[i].vaddr);
+	vaddrs = lookups_vaddrs(l, &n);
 	if (!vaddrs)
 		return err_nomem(err);
 	if (first)
-		rc = load_symbols(s, e, vaddrs, m, err);
+		rc = load_symbols(s, e, vaddrs, n, err);
 	else if (elfsyms_load_rest(&e->syms))
 		rc = err_nomem(err);
 	free(vaddrs);
-	for (i = 0; !rc && i < n; i++) {
+	for (i = 0; !rc && i < l->n; i++) {
+		struct lookup *v = &l->v[i];
+
 		f = NULL;
-		if (v[i].has_vaddr && elfsyms_find(&e->syms, v[i].vaddr, &cursor, &f))
+		if (v->has_vaddr && elfsyms_find(&e->syms, v->vaddr, &cursor, &f))
 			rc = err_nomem(err);
-		lookup_set(&v[i], s, elfsyms_table(&e->syms, f), f, v[i].vaddr);
+		lookup_set(v, s, elfsyms_table(&e->syms, f), f, v->vaddr);
 		if (!f && s->miss != SYM_MISS_FOUND)
-			v[i].miss = (uint8_t)s->miss;
+			v->miss = (uint8_t)s->miss;
 	}
 	return rc;
 }
@@ -130,35 +132,30 @@ static uint64_t elf_cost(struct source *s)
 }
 
 /* A Go program without DWARF still has lines and inlined calls. */
-static int go_lines(struct elf_state *e, struct lookup *v, size_t n, struct frame_list *frames,
-		    struct err *err)
+static int go_lines(const struct gopclntab *go, struct lookups *l, struct err *err)
 {
 	struct dwarf_frame chain[GO_CHAIN_MAX];
-	size_t i, j, m;
+	size_t i, n;
 
-	for (i = 0; i < n; i++) {
-		m = v[i].has_vaddr ? gopclntab_chain(&e->syms.go, v[i].vaddr, chain, GO_CHAIN_MAX)
-				   : 0;
-		if (frames->v.n + m > UINT32_MAX)
+	for (i = 0; i < l->n; i++) {
+		if (!l->v[i].has_vaddr)
+			continue;
+		n = gopclntab_chain(go, l->v[i].vaddr, chain, GO_CHAIN_MAX);
+		if (lookups_add_chain(l, i, chain, n))
 			return err_nomem(err);
-		v[i].first_frame = (uint32_t)frames->v.n;
-		v[i].n_frames = (uint32_t)m;
-		for (j = 0; j < m; j++)
-			if (vec_push(&frames->v, chain[j]))
-				return err_nomem(err);
 	}
 	return 0;
 }
 
-static int elf_source_lines(struct source *s, struct lookup *v, size_t n, struct frame_list *frames,
-			    unsigned n_threads, struct err *err)
+static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_threads,
+			    struct err *err)
 {
 	struct elf_state *e = s->state;
 	int rc;
 
 	if (e->syms.has_go && !elf_lines_cost(e->mod))
-		return go_lines(e, v, n, frames, err);
-	rc = elf_lines(&e->dwarf, e->mod, v, n, frames, n_threads, err);
+		return go_lines(&e->syms.go, l, err);
+	rc = elf_lines(&e->dwarf, e->mod, l, n_threads, err);
 	if (rc || !e->dwarf || e->told_dwarf)
 		return rc;
 	e->told_dwarf = true;

@@ -120,7 +120,7 @@ static const struct func *find_in_dumps(const struct jit_state *j, const struct 
 	return f;
 }
 
-static int jit_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
+static int jit_symbols(struct source *s, struct lookups *l, struct err *err)
 {
 	struct func_cursor cursor = {0};
 	struct jit_state *j = s->state;
@@ -135,15 +135,16 @@ static int jit_symbols(struct source *s, struct lookup *v, size_t n, struct err 
 		if (!s->used)
 			s->miss = SYM_MISS_NO_JIT_MAP;
 	}
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < l->n; i++) {
+		struct lookup *v = &l->v[i];
 		const struct jitdump *d;
-		const struct func *f = find_in_dumps(j, &v[i], &d);
+		const struct func *f = find_in_dumps(j, v, &d);
 
 		if (!f)
-			f = functab_find(&j->map, v[i].key, &cursor);
-		lookup_set(&v[i], s, NULL, f, v[i].key);
+			f = functab_find(&j->map, v->key, &cursor);
+		lookup_set(v, s, NULL, f, v->key);
 		if (!f && s->miss != SYM_MISS_FOUND)
-			v[i].miss = (uint8_t)s->miss;
+			v->miss = (uint8_t)s->miss;
 	}
 	return 0;
 }
@@ -159,25 +160,23 @@ static uint64_t jit_lines_cost(struct source *s)
 	return lines;
 }
 
-static int jit_lines(struct source *s, struct lookup *v, size_t n, struct frame_list *frames,
-		     unsigned n_threads, struct err *err)
+static int jit_lines(struct source *s, struct lookups *l, unsigned n_threads, struct err *err)
 {
 	struct jit_state *j = s->state;
 	size_t i;
 
 	(void)n_threads;
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < l->n; i++) {
 		const struct jitdump *d;
-		const struct func *f = find_in_dumps(j, &v[i], &d);
-		const struct jit_line *line = f ? jitdump_line(d, f, v[i].ip) : NULL;
+		const struct func *f = find_in_dumps(j, &l->v[i], &d);
+		const struct jit_line *line = f ? jitdump_line(d, f, l->v[i].ip) : NULL;
+		struct dwarf_frame frame = {0};
 
-		if (!line || frames->v.n >= UINT32_MAX)
+		if (!line)
 			continue;
-		v[i].first_frame = (uint32_t)frames->v.n;
-		v[i].n_frames = 1;
-		if (vec_push(&frames->v,
-			     (struct dwarf_frame){.file = strtab_get(&d->strings, line->file),
-						  .line = line->line}))
+		frame.file = strtab_get(&d->strings, line->file);
+		frame.line = line->line;
+		if (lookups_add_chain(l, i, &frame, 1))
 			return err_nomem(err);
 	}
 	return 0;

@@ -60,24 +60,26 @@ static int open_vmlinux(struct source *s, struct kernel_state *k, struct err *er
 	return *k->vmlinux.source ? source_says(s, err, "%s", k->vmlinux.source) : 0;
 }
 
-static int find_in_vmlinux(struct source *s, struct kernel_state *k, struct lookup *v, size_t n,
+static int find_in_vmlinux(struct source *s, struct kernel_state *k, struct lookups *l,
 			   struct err *err)
 {
 	struct func_cursor cursor = {0};
 	const struct func *f;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		v[i].vaddr = v[i].key - k->vmlinux_shift;
-		v[i].has_vaddr = true;
-		if (elfsyms_find(&k->vmlinux, v[i].vaddr, &cursor, &f))
+	for (i = 0; i < l->n; i++) {
+		struct lookup *v = &l->v[i];
+
+		v->vaddr = v->key - k->vmlinux_shift;
+		v->has_vaddr = true;
+		if (elfsyms_find(&k->vmlinux, v->vaddr, &cursor, &f))
 			return err_nomem(err);
-		lookup_set(&v[i], s, elfsyms_table(&k->vmlinux, f), f, v[i].vaddr);
+		lookup_set(v, s, elfsyms_table(&k->vmlinux, f), f, v->vaddr);
 	}
 	return 0;
 }
 
-static int find_in_kallsyms(struct source *s, struct kernel_state *k, struct lookup *v, size_t n,
+static int find_in_kallsyms(struct source *s, struct kernel_state *k, struct lookups *l,
 			    struct err *err)
 {
 	const struct kernel_symbols *sym;
@@ -89,15 +91,16 @@ static int find_in_kallsyms(struct source *s, struct kernel_state *k, struct loo
 		return -ERR_NOMEM;
 	if (!sym && s->miss == SYM_MISS_FOUND)
 		s->miss = why;
-	for (i = 0; i < n; i++) {
-		uint64_t addr = v[i].key - (sym ? sym->shift : 0);
+	for (i = 0; i < l->n; i++) {
+		struct lookup *v = &l->v[i];
+		uint64_t addr = v->key - (sym ? sym->shift : 0);
 
-		if (v[i].symbol)
+		if (v->symbol)
 			continue;
 		if (sym)
-			lookup_set(&v[i], s, sym->tab, functab_find(sym->tab, addr, &cursor), addr);
+			lookup_set(v, s, sym->tab, functab_find(sym->tab, addr, &cursor), addr);
 		else
-			v[i].miss = (uint8_t)s->miss;
+			v->miss = (uint8_t)s->miss;
 	}
 	if (!sym || k->told_kallsyms)
 		return 0;
@@ -105,7 +108,7 @@ static int find_in_kallsyms(struct source *s, struct kernel_state *k, struct loo
 	return source_says(s, err, "%s", sym->source);
 }
 
-static int kernel_source_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
+static int kernel_source_symbols(struct source *s, struct lookups *l, struct err *err)
 {
 	struct kernel_state *k = s->state;
 	size_t i;
@@ -116,10 +119,10 @@ static int kernel_source_symbols(struct source *s, struct lookup *v, size_t n, s
 		rc = k ? open_vmlinux(s, k, err) : err_nomem(err);
 	}
 	if (!rc && k->mod)
-		rc = find_in_vmlinux(s, k, v, n, err);
-	for (i = 0; !rc && i < n; i++)
-		if (!v[i].symbol)
-			return find_in_kallsyms(s, k, v, n, err);
+		rc = find_in_vmlinux(s, k, l, err);
+	for (i = 0; !rc && i < l->n; i++)
+		if (!l->v[i].symbol)
+			return find_in_kallsyms(s, k, l, err);
 	return rc;
 }
 
@@ -130,11 +133,10 @@ static uint64_t kernel_cost(struct source *s)
 	return k->mod ? elf_lines_cost(k->mod) : 0;
 }
 
-static int kernel_lines(struct source *s, struct lookup *v, size_t n, struct frame_list *frames,
-			unsigned n_threads, struct err *err)
+static int kernel_lines(struct source *s, struct lookups *l, unsigned n_threads, struct err *err)
 {
 	struct kernel_state *k = s->state;
-	int rc = elf_lines(&k->dwarf, k->mod, v, n, frames, n_threads, err);
+	int rc = elf_lines(&k->dwarf, k->mod, l, n_threads, err);
 
 	if (rc || !k->dwarf || k->told_dwarf)
 		return rc;

@@ -63,7 +63,7 @@ static bool find_in_kallsyms(struct source *s, const struct kmod_state *k, struc
 	return true;
 }
 
-static int kmod_symbols(struct source *s, struct lookup *v, size_t n, struct err *err)
+static int kmod_symbols(struct source *s, struct lookups *l, struct err *err)
 {
 	struct func_cursor cursor = {0}, file_cursor = {0};
 	struct kmod_state *k = s->state;
@@ -77,20 +77,21 @@ static int kmod_symbols(struct source *s, struct lookup *v, size_t n, struct err
 		if (open_kallsyms(s, k, err))
 			return -ERR_NOMEM;
 	}
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < l->n; i++) {
+		struct lookup *v = &l->v[i];
 		const struct func *f;
 
-		if (find_in_kallsyms(s, k, &v[i], &cursor)) {
+		if (find_in_kallsyms(s, k, v, &cursor)) {
 			used_kallsyms = true;
 			continue;
 		}
 		if (!k->file_opened && open_file(s, k, err))
 			return -ERR_NOMEM;
-		if (elfsyms_find(&k->file, v[i].off, &file_cursor, &f))
+		if (elfsyms_find(&k->file, v->off, &file_cursor, &f))
 			return err_nomem(err);
-		lookup_set(&v[i], s, elfsyms_table(&k->file, f), f, v[i].off);
+		lookup_set(v, s, elfsyms_table(&k->file, f), f, v->off);
 		if (!f && s->miss != SYM_MISS_FOUND)
-			v[i].miss = (uint8_t)s->miss;
+			v->miss = (uint8_t)s->miss;
 	}
 	return used_kallsyms && !s->used ? source_says(s, err, "%s", k->kallsyms->source) : 0;
 }

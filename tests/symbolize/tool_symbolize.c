@@ -188,7 +188,7 @@ int main(int argc, char **argv)
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
 		if (symbolizer_new(&s, modules, &info, &opt, &err) ||
 		    symbolizer_run(s, q, n, r, &err))
-			return die("symbolizer", &err);
+			exit(die("symbolizer", &err));
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
 		if (getenv("TIMES"))
 			fprintf(stderr, "%.3f ms\n",
