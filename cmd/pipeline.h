@@ -38,6 +38,7 @@ struct pipeline_options {
 	unsigned n_threads; /* 0: all processors */
 	struct sample_filter filter;
 	struct unwind_options unwind;
+	bool stitch;	       /* complete cut stacks from other samples of their thread */
 	uint64_t verify_every; /* --verify-unwind=N; 0: off */
 	struct modules_options modules;
 	struct symbolizer_options symbolizer;
@@ -50,9 +51,10 @@ struct pipeline {
 	struct modules *modules;
 	struct symbolizer *symbolizer;
 	struct profile *profile;
-	struct unwind_stats unwind; /* sum over the workers */
-	struct verify verify;	    /* likewise */
-	uint64_t filtered;	    /* samples that the filter left out */
+	struct unwind_stats unwind;   /* sum over the workers */
+	struct verify verify;	      /* likewise */
+	struct stitch_stats stitched; /* likewise */
+	uint64_t filtered;	      /* samples that the filter left out */
 	double seconds_load, seconds_symbolize;
 };
 

@@ -154,6 +154,12 @@ void report_text(const struct pipeline *p, FILE *out)
 	fprintf(out, "user stacks unwound: %" PRIu64 "\n", u->user_stacks);
 	for (i = 0; i < UNWIND_STOP_N; i++)
 		text_share(out, unwind_stop_text(i), u->stops[i], u->user_stacks);
+	if (p->stitched.cut)
+		fprintf(out,
+			"stitched: of %" PRIu64 " cut stacks %" PRIu64
+			" were completed and %" PRIu64
+			" extended from other samples of their thread\n",
+			p->stitched.cut, p->stitched.to_root, p->stitched.extended);
 	fprintf(out, "frames: %" PRIu64 "\n", u->frames);
 	for (i = 0; i < FRAME_HOW_N; i++)
 		text_share(out, frame_how_text(i), u->frames_by_how[i], u->frames);

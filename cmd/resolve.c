@@ -72,6 +72,7 @@ enum option_id {
 	O_NO_INLINE,
 	O_PID,
 	O_STATS,
+	O_STITCH,
 	O_STRICT,
 	O_SYMFS,
 	O_TID,
@@ -111,6 +112,7 @@ static const struct option long_options[] = {
 	{"pid", required_argument, NULL, O_PID},
 	{"quiet", no_argument, NULL, 'q'},
 	{"stats", optional_argument, NULL, O_STATS},
+	{"stitch", no_argument, NULL, O_STITCH},
 	{"strict", no_argument, NULL, O_STRICT},
 	{"symfs", required_argument, NULL, O_SYMFS},
 	{"tid", required_argument, NULL, O_TID},
@@ -152,6 +154,8 @@ static const char help_text[] =
 	"      --verify-unwind[=N]   unwind every Nth sample by libdw too, print the classes of "
 	"differences\n"
 	"      --no-guess         never step by frame pointer or stack top without unwind tables\n"
+	"      --stitch           complete stacks that were cut from other samples of the same "
+	"thread\n"
 	"      --no-demangle      names as in the symbol table\n"
 	"      --symfs DIR        look for all files below DIR\n"
 	"      --debug-dir DIR    more places for debug files, like /usr/lib/debug (repeatable)\n"
@@ -309,6 +313,9 @@ static int set_option(struct resolve *r, int id, struct err *err)
 					   filter, err);
 	case O_STATS:
 		return set_stats(r, optarg, err);
+	case O_STITCH:
+		r->pipeline.stitch = true;
+		return 0;
 	case O_STRICT:
 		r->strict = true;
 		return 0;

@@ -18,6 +18,8 @@ struct worker {
 	struct crew *crew;
 	unsigned index;
 	struct unwinder *unwinder;
+	struct stitcher *stitcher;	      /* NULL: stacks that were cut stay so */
+	VEC(const struct perf_sample *) mine; /* of the batch at hand */
 	struct profile *profile;
 	struct verify verify;
 	uint64_t filtered;
@@ -44,26 +46,56 @@ static unsigned shard_of(const struct perf_sample *s, unsigned n)
 	return n > 1 ? (unsigned)(hash_u64((uint64_t)s->pid << 32 | s->tid) % n) : 0;
 }
 
-static void worker_take(struct worker *w, const struct perf_sample *s)
+/* Collects the worker's share of a batch. */
+static int worker_choose(struct worker *w, const struct perf_batch *b)
 {
-	struct stack_trace trace;
+	size_t i;
 
-	if (!sample_filter_match(&w->crew->opt->filter, s)) {
-		w->filtered++;
-		return;
+	w->mine.n = 0;
+	for (i = 0; i < b->n; i++) {
+		const struct perf_sample *s = &b->samples[i];
+
+		if (shard_of(s, w->crew->n) != w->index)
+			continue;
+		if (!sample_filter_match(&w->crew->opt->filter, s))
+			w->filtered++;
+		else if (vec_push(&w->mine, s))
+			return err_nomem(&w->err);
 	}
-	unwind_sample(w->unwinder, s, &trace);
-	verify_sample(&w->verify, s, &trace);
-	w->rc = profile_add(w->profile, s, &trace, &w->err);
+	return 0;
+}
+
+/* i counts from the first of `mine`. */
+static int take_trace(void *arg, size_t i, const struct stack_trace *t)
+{
+	struct worker *w = arg;
+
+	return profile_add(w->profile, w->mine.v[i], t, &w->err);
+}
+
+static int take_or_stitch(struct worker *w, size_t i, const struct stack_trace *t)
+{
+	verify_sample(&w->verify, w->mine.v[i], t);
+	if (!w->stitcher)
+		return take_trace(w, i, t);
+	return stitcher_add(w->stitcher, w->mine.v[i], t) ? err_nomem(&w->err) : 0;
 }
 
 static void worker_batch(struct worker *w, const struct perf_batch *b)
 {
-	size_t i;
+	struct stack_trace traces[UNWIND_BATCH];
+	size_t i, k, n;
 
-	for (i = 0; i < b->n && !w->rc; i++)
-		if (shard_of(&b->samples[i], w->crew->n) == w->index)
-			worker_take(w, &b->samples[i]);
+	if (!w->rc)
+		w->rc = worker_choose(w, b);
+	for (i = 0; i < w->mine.n && !w->rc; i += n) {
+		n = w->mine.n - i < UNWIND_BATCH ? w->mine.n - i : UNWIND_BATCH;
+		unwind_samples(w->unwinder, &w->mine.v[i], n, traces);
+		for (k = 0; k < n && !w->rc; k++)
+			w->rc = take_or_stitch(w, i + k, &traces[k]);
+	}
+	if (w->stitcher && !w->rc)
+		w->rc = stitcher_run(w->stitcher, take_trace, w);
 }
 
 static void *worker_main(void *arg)
@@ -175,6 +207,7 @@ static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_o
 	unsigned i;
 	int rc = 0;
 
+	uo.places |= opt->stitch;
 	c->opt = opt;
 	c->n = opt->n_threads ? opt->n_threads : threads_available();
 	if (c->n > WORKERS_MAX)
@@ -197,10 +230,22 @@ static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_o
 			rc = profile_set_file(w->profile, p->file, err);
 		if (!rc)
 			rc = unwinder_new(&w->unwinder, p->modules, &uo, err);
+		if (!rc && opt->stitch)
+			rc = stitcher_new(&w->stitcher, NULL, err);
 		if (!rc)
 			rc = verify_init(&w->verify, opt->verify_every, p->modules, &uo, err);
 	}
 	return rc;
+}
+
+static void add_stitched(struct pipeline *p, const struct stitch_stats *s)
+{
+	p->stitched.cut += s->cut;
+	p->stitched.to_root += s->to_root;
+	p->stitched.extended += s->extended;
+	p->stitched.frames += s->frames;
+	p->unwind.frames += s->frames;
+	p->unwind.frames_by_how[FRAME_STITCHED] += s->frames;
 }
 
 static int crew_merge(struct crew *c, struct pipeline *p, struct err *err)
@@ -218,6 +263,8 @@ static int crew_merge(struct crew *c, struct pipeline *p, struct err *err)
 		if (i)
 			rc = profile_merge(p->profile, w->profile, err);
 		unwind_stats_add(&p->unwind, unwinder_stats(w->unwinder));
+		if (w->stitcher)
+			add_stitched(p, stitcher_stats(w->stitcher));
 		verify_add(&p->verify, &w->verify);
 		p->filtered += w->filtered;
 	}
@@ -233,6 +280,8 @@ static void crew_done_free(struct crew *c)
 			profile_free(c->workers[i].profile);
 		if (c->workers[i].unwinder)
 			unwinder_free(c->workers[i].unwinder);
+		stitcher_free(c->workers[i].stitcher);
+		vec_done(&c->workers[i].mine);
 		verify_done(&c->workers[i].verify);
 	}
 	pthread_mutex_destroy(&c->lock);
