@@ -31,6 +31,20 @@ struct dwarf_index; /* opaque */
  * skipped unit by unit. Negative only when out of memory. */
 int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
 		    unsigned n_threads, struct err *err);
+
+/* Where compiled modules are kept between runs. */
+struct dwarf_cache {
+	const char *dir;
+	uint64_t max_bytes; /* what was not used for longest is removed */
+};
+
+/* The same through a cache (NULL: none). What is in it is read, without looking at the module's
+ * DWARF. What is not is compiled; when the addresses are in a quarter of it or more, all of it, to
+ * be kept. */
+int dwarf_index_open(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
+		     const struct dwarf_cache *cache, unsigned n_threads, struct err *err);
+/* $XDG_CACHE_HOME/unspool/dwarf, else ~/.cache/unspool/dwarf. False: neither is known. */
+bool dwarf_cache_dir(char *buf, size_t size);
 void dwarf_index_free(struct dwarf_index *d);
 
 /* Frames at vaddr, innermost first, into frames[max]; returns how many (0: no function there; then
@@ -42,6 +56,7 @@ size_t dwarf_index_lookup(const struct dwarf_index *d, uint64_t vaddr, struct dw
 struct dwarf_index_stats {
 	size_t units, units_compiled, units_damaged;
 	uint64_t info_bytes, compiled_bytes, segments;
+	bool from_cache;
 };
 void dwarf_index_stats(const struct dwarf_index *d, struct dwarf_index_stats *ret);
 

@@ -69,7 +69,7 @@ static int run_job(const struct run *run, const struct job *job)
 	rc = dwarf_splits_cu(run->splits, &main, &split);
 	if (rc < 0)
 		return rc;
-	job->part->damaged |= rc > 0;
+	job->part->damaged = job->part->incomplete = rc > 0;
 	/* Without its split unit a skeleton still has lines, and with clang's
 	 * -fsplit-dwarf-inlining also functions. */
 	return compile(run, job, &main, rc ? &main : &split);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "symbolize/dwarf_cache.h"
 #include "symbolize/dwarf_compile.h"
 #include "symbolize/dwarf_names.h"
 #include "symbolize/dwarf_table.h"
@@ -15,8 +16,12 @@ struct dwarf_index {
 	struct dwarf_splits *splits;
 	VEC(struct dwarf_part) parts; /* they own names */
 	struct dwarf_table table;
+	struct arena strings; /* names from the cache */
 	struct dwarf_index_stats stats;
 };
+
+/* When the addresses are in 1 / this of all units, the rest is compiled too, for the next time. */
+enum { CACHE_SHARE = 4 };
 
 /* ---- compiling --------------------------------------------------------------------------- */
 
@@ -110,7 +115,19 @@ static int compile_more(struct dwarf_index *d, struct dwarf_hits *hits,
 	return rc;
 }
 
-static int compile_hits(struct dwarf_index *d, const struct dwarf_filter *filter,
+static bool is_large_share(const struct dwarf_index *d, const struct dwarf_jobs *jobs)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < jobs->n; i++)
+		bytes += d->main.units[jobs->v[i]].end - d->main.units[jobs->v[i]].off;
+	return bytes >= d->main.sec[DWARF_INFO].size / CACHE_SHARE;
+}
+
+/* With a cache in sight a large share of the units becomes all of them: filter->addrs is then NULL.
+ */
+static int compile_hits(struct dwarf_index *d, struct dwarf_filter *filter, bool cache,
 			unsigned n_threads)
 {
 	struct dwarf_jobs jobs = {0};
@@ -120,6 +137,14 @@ static int compile_hits(struct dwarf_index *d, const struct dwarf_filter *filter
 	if (rc)
 		return rc;
 	rc = dwarf_hits_first(&hits, &jobs);
+	if (!rc && cache && filter->addrs && is_large_share(d, &jobs)) {
+		filter->addrs = NULL;
+		jobs.n = 0;
+		dwarf_hits_close(&hits);
+		rc = dwarf_hits_open(&hits, &d->main, filter);
+		if (!rc)
+			rc = dwarf_hits_first(&hits, &jobs);
+	}
 	if (!rc)
 		rc = compile(d, filter, &jobs, n_threads);
 	if (!rc && filter->addrs)
@@ -153,8 +178,50 @@ static void forget_units(struct dwarf_index *d)
 	dwarf_splits_forget_units(d->splits);
 }
 
-int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
-		    unsigned n_threads, struct err *err)
+/* Compiles what the filter wants; *all tells whether that became everything there is. */
+static int compile_module(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
+			  struct dwarf_filter *filter, bool cache, unsigned n_threads, bool *all)
+{
+	int rc = open_files(d, img, mod, n_threads);
+	size_t i;
+
+	if (!rc)
+		rc = compile_hits(d, filter, cache, n_threads);
+	*all = !filter->addrs;
+	for (i = 0; i < d->parts.n; i++)
+		*all &= !d->parts.v[i].incomplete;
+	count(d);
+	forget_units(d);
+	if (!rc)
+		rc = dwarf_table_build(&d->table, d->parts.v, d->parts.n);
+	return rc;
+}
+
+/* From the cache, or else compiled, and perhaps put into the cache. */
+static int fill(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
+		struct dwarf_filter *filter, const struct dwarf_cache *cache, unsigned n_threads)
+{
+	struct pack_key key;
+	bool all;
+	int rc;
+
+	if (cache && !dwarf_cache_key(img, &key))
+		cache = NULL;
+	if (cache && filter->addrs) {
+		rc = dwarf_cache_load(cache, &key, &d->table, &d->strings, filter->addrs,
+				      filter->n);
+		d->stats.from_cache = !rc;
+		if (rc <= 0)
+			return rc;
+	}
+	rc = compile_module(d, img, mod, filter, cache, n_threads, &all);
+	if (!rc && cache && all)
+		dwarf_cache_save(cache, &key, &d->table);
+	return rc;
+}
+
+int dwarf_index_open(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
+		     const struct dwarf_cache *cache, unsigned n_threads, struct err *err)
 {
 	struct elf_image *img = has_info(mod->debug) ? mod->debug : mod->image;
 	struct dwarf_filter filter = {0};
@@ -167,23 +234,23 @@ int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t
 	d = calloc(1, sizeof *d);
 	if (!d)
 		return err_nomem(err);
-	rc = open_files(d, img, mod, n_threads ? n_threads : 1);
+	rc = dwarf_filter_open(&filter, img, vaddrs, n);
 	if (!rc)
-		rc = dwarf_filter_open(&filter, img, vaddrs, n);
-	if (!rc)
-		rc = compile_hits(d, &filter, n_threads ? n_threads : 1);
+		rc = fill(d, img, mod, &filter, cache, n_threads ? n_threads : 1);
 	dwarf_filter_close(&filter);
-	count(d);
-	forget_units(d);
-	if (!rc)
-		rc = dwarf_table_build(&d->table, d->parts.v, d->parts.n);
+	d->stats.segments = d->table.n;
 	if (rc) {
 		dwarf_index_free(d);
 		return err_nomem(err);
 	}
-	d->stats.segments = d->table.n;
 	*ret = d;
 	return 0;
+}
+
+int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
+		    unsigned n_threads, struct err *err)
+{
+	return dwarf_index_open(ret, mod, vaddrs, n, NULL, n_threads, err);
 }
 
 void dwarf_index_free(struct dwarf_index *d)
@@ -196,6 +263,7 @@ void dwarf_index_free(struct dwarf_index *d)
 		dwarf_part_done(&d->parts.v[i]);
 	vec_done(&d->parts);
 	dwarf_table_done(&d->table);
+	arena_done(&d->strings);
 	dwarf_splits_free(d->splits);
 	dwarf_file_close(&d->alt);
 	dwarf_file_close(&d->main);

@@ -92,6 +92,8 @@ static int add_nodes(struct builder *b)
 		vec_done(&p->nodes);
 		vec_done(&p->funcs);
 	}
+	t->n_nodes = n_nodes;
+	t->n_funcs = n_funcs;
 	return 0;
 }
 
@@ -221,8 +223,7 @@ static int add_segments(struct builder *b)
 	return 0;
 }
 
-/* About one page per segment. */
-static int add_pages(struct dwarf_table *t)
+int dwarf_table_index(struct dwarf_table *t)
 {
 	uint64_t span;
 	size_t i, page = 0;
@@ -274,7 +275,7 @@ int dwarf_table_build(struct dwarf_table *t, struct dwarf_part *parts, size_t n)
 		rc = add_segments(&b);
 	empty_parts(&b);
 	if (!rc)
-		rc = add_pages(t);
+		rc = dwarf_table_index(t);
 	for (i = 0; b.files && i < n; i++)
 		free(b.files[i]);
 	free(b.files);

@@ -15,7 +15,7 @@ struct dwarf_table {
 	struct dwarf_place *places;
 	size_t n;
 	struct dwarf_node *nodes;
-	size_t n_nodes;
+	size_t n_nodes, n_funcs;
 	struct dwarf_func *funcs;
 	VEC(const char *) files;
 	/* pages[i]: segments that begin before addrs[0] + (i << shift) */
@@ -28,6 +28,8 @@ struct dwarf_table {
  * later ones. Empties the parts except for the names, which the table refers to. 0 or -ERR_NOMEM.
  */
 int dwarf_table_build(struct dwarf_table *t, struct dwarf_part *parts, size_t n);
+/* Makes the pages, about one per segment. The addresses rise. 0 or -ERR_NOMEM. */
+int dwarf_table_index(struct dwarf_table *t);
 void dwarf_table_done(struct dwarf_table *t);
 
 /* The place of an address; all zero when there is none. */

@@ -22,28 +22,33 @@ g++ -O2 -g -gz=none "$src/chain.cc" "$src/other.cc" -o chain || exit 1
 g++ -O2 -g -gsplit-dwarf "$src/chain.cc" "$src/other.cc" -o split || exit 1
 gcc -O2 -g -c "$src/other.c" -o relocatable.o || exit 1
 
-try() { # FILE
-	local addresses n failed=0 good rc
+try() { # FILE [before every run] [OPTION...]
+	local addresses n failed=0 good rc before=$2 options=${*:3}
 	addresses=$(nm "$1" | awk '/ [tT] /{print $1}')
 	# shellcheck disable=SC2086
-	good=$("$BUILD/tests/symbolize/tool_dwarf" "$1" $addresses | cksum)
+	good=$("$BUILD/tests/symbolize/tool_dwarf" $options "$1" $addresses | cksum)
 	for n in $(seq 1 2000); do
+		$before
 		# shellcheck disable=SC2086
-		out=$(FAIL_AT=$n LD_PRELOAD=./fail.so "$BUILD/tests/symbolize/tool_dwarf" "$1" $addresses 2>&1)
+		out=$(FAIL_AT=$n LD_PRELOAD=./fail.so "$BUILD/tests/symbolize/tool_dwarf" $options "$1" $addresses 2>&1)
 		rc=$?
 		if [ $rc -gt 2 ]; then
 			echo "  allocation $n of $1: status $rc"; failed=1
 		fi
 		[ $rc = 2 ] && failures=$((failures + 1))
 		[ "$(echo "$out" | cksum)" = "$good" ] && same=$((same + 1)) || same=0
-		[ $same -gt 20 ] && break # no more allocations
+		[ $same -gt 150 ] && break # no more allocations that matter
 	done
-	[ $failed = 0 ] && [ $failures -gt 50 ] && echo "ok - $1: $n allocations, $failures errors" && return
-	echo "not ok - $1: $failures errors"; status=1
+	[ $failed = 0 ] && [ $failures -gt 20 ] && echo "ok - $* $n allocations, $failures errors" && return
+	echo "not ok - $* $failures errors"; status=1
 }
 status=0
 for f in chain split relocatable.o; do
 	failures=0 same=0
 	try $f
 done
+failures=0 same=0
+try chain "rm -rf cache" -c cache
+failures=0 same=0
+try chain "" -c cache # filled by the last run
 exit $status

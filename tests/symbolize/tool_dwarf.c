@@ -1,6 +1,6 @@
 /* tool_dwarf.c - prints what DWARF says of addresses.
  *
- *	tool_dwarf [-d DEBUG] [-a ALT] [-j THREADS] [-s] IMAGE [ADDR...]
+ *	tool_dwarf [-d DEBUG] [-a ALT] [-j THREADS] [-c CACHE [-m BYTES]] [-s] IMAGE [ADDR...]
  *
  * Addresses are hexadecimal ELF vaddrs, from standard input when none are given. For each a line
  * "ADDR", then one line per frame, innermost first: "\tLINKAGE_NAME\tNAME\tFILE\tLINE\tDECL_LINE",
@@ -73,6 +73,7 @@ static void read_addresses(struct addresses *a, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	struct dwarf_cache cache = {NULL, 1ull << 30};
 	struct module mod = {0};
 	struct addresses given = {0}, sorted = {0};
 	struct dwarf_index *d;
@@ -82,7 +83,7 @@ int main(int argc, char **argv)
 	size_t i;
 	int c;
 
-	while ((c = getopt(argc, argv, "d:a:j:s")) != -1)
+	while ((c = getopt(argc, argv, "d:a:j:c:m:s")) != -1)
 		switch (c) {
 		case 'd':
 			mod.debug = open_image(optarg);
@@ -92,6 +93,12 @@ int main(int argc, char **argv)
 			break;
 		case 'j':
 			threads = (unsigned)atoi(optarg);
+			break;
+		case 'c':
+			cache.dir = optarg;
+			break;
+		case 'm':
+			cache.max_bytes = strtoull(optarg, NULL, 10);
 			break;
 		case 's':
 			want_stats = true;
@@ -107,14 +114,15 @@ int main(int argc, char **argv)
 		return 2;
 	memcpy(sorted.v, given.v, given.n * sizeof *given.v);
 	qsort(sorted.v, given.n, sizeof *sorted.v, cmp);
-	if (dwarf_index_new(&d, &mod, sorted.v, given.n, threads, NULL))
+	if (dwarf_index_open(&d, &mod, sorted.v, given.n, cache.dir ? &cache : NULL, threads, NULL))
 		return 2;
 	for (i = 0; i < given.n; i++)
 		print(d, given.v[i]);
 	if (want_stats && d) {
 		dwarf_index_stats(d, &stats);
-		printf("units %zu compiled %zu damaged %zu segments %lu\n", stats.units,
-		       stats.units_compiled, stats.units_damaged, (unsigned long)stats.segments);
+		printf("units %zu compiled %zu damaged %zu segments %lu%s\n", stats.units,
+		       stats.units_compiled, stats.units_damaged, (unsigned long)stats.segments,
+		       stats.from_cache ? ", from the cache" : "");
 	}
 	dwarf_index_free(d);
 	elf_image_close(mod.image);

@@ -5,9 +5,10 @@
  *
  * Addresses are uniformly random in the executable sections (fixed seed). Prints the time of
  *compiling the units that they hit, with inflating; nanoseconds per sorted and per random lookup
- *with the whole chain; with `peers` the same addresses through both tools (eu-addr2line gets every
- *hundredth), which write to /dev/null, and the ratio of CPU times. With ALL=1 in the environment
- *everything is compiled. */
+ *with the whole chain; the same from a cache, in directory
+ * CACHE of the environment if it is set; with `peers` the same addresses through both tools
+ *(eu-addr2line gets every hundredth), which write to /dev/null, and the ratio of CPU times. With
+ *ALL=1 in the environment everything is compiled. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,28 @@ static double run_peer(char *const argv[], const uint64_t *addrs, size_t n, size
 	return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+/* Filling the cache, then the same addresses from it. */
+static void time_cache(struct module *mod, const uint64_t *sorted, size_t n, unsigned threads)
+{
+	struct dwarf_cache cache = {getenv("CACHE"), 1ull << 30};
+	struct dwarf_index *d;
+	struct dwarf_index_stats s;
+	double cpu;
+	unsigned i;
+
+	for (i = 0; cache.dir && i < 2; i++) {
+		cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+		if (dwarf_index_open(&d, mod, sorted, n, &cache, threads, NULL) || !d)
+			return;
+		dwarf_index_stats(d, &s);
+		printf("%s: %.4f s of CPU\n", s.from_cache ? "from the cache" : "compile and pack",
+		       now(CLOCK_PROCESS_CPUTIME_ID) - cpu);
+		if (s.from_cache)
+			time_lookups(d, sorted, n, "sorted");
+		dwarf_index_free(d);
+	}
+}
+
 static void compare(char *file, const uint64_t *sorted, size_t n, double ours)
 {
 	char obj[4200];
@@ -169,6 +192,7 @@ int main(int argc, char **argv)
 	time_lookups(d, sorted, n, "sorted");
 	time_lookups(d, random, n, "random");
 	dwarf_index_free(d);
+	time_cache(&mod, sorted, n, threads);
 	elf_image_close(mod.image);
 	if (argc > 4)
 		compare(argv[1], sorted, n, cpu);

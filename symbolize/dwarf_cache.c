@@ -1,0 +1,217 @@
+/* dwarf_cache.c - finds, publishes and discards packed tables. */
+#include "symbolize/dwarf_cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A file that a killed writer left behind is removed after this time. */
+enum { STALE_SECONDS = 3600 };
+
+#define SUFFIX ".dwarf"
+
+bool dwarf_cache_dir(char *buf, size_t size)
+{
+	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	int n = -1;
+
+	/* The XDG base directory specification: relative paths are to be ignored. */
+	if (base && base[0] == '/')
+		n = snprintf(buf, size, "%s/unspool/dwarf", base);
+	else if (home && home[0] == '/')
+		n = snprintf(buf, size, "%s/.cache/unspool/dwarf", home);
+	return n > 0 && (size_t)n < size;
+}
+
+static uint64_t section_bytes(struct elf_image *img, const char *plain, const char *old)
+{
+	size_t i;
+
+	for (i = 0; i < elf_image_section_count(img); i++) {
+		const char *name;
+		struct elf_section s;
+
+		if (elf_image_section_at(img, i, &name, &s) &&
+		    (!strcmp(name, plain) || !strcmp(name, old)))
+			return s.size;
+	}
+	return 0;
+}
+
+bool dwarf_cache_key(struct elf_image *img, struct pack_key *ret)
+{
+	memset(ret, 0, sizeof *ret);
+	ret->build_id = *elf_image_build_id(img);
+	ret->info_bytes = section_bytes(img, ".debug_info", ".zdebug_info");
+	ret->line_bytes = section_bytes(img, ".debug_line", ".zdebug_line");
+	ret->machine = elf_image_machine(img);
+	return ret->build_id.size && ret->build_id.size <= BUILD_ID_MAX;
+}
+
+static bool cache_path(const struct dwarf_cache *c, const struct pack_key *key, char path[PATH_MAX])
+{
+	char hex[2 * BUILD_ID_MAX + 1];
+	unsigned i;
+	int n;
+
+	for (i = 0; i < key->build_id.size; i++)
+		snprintf(hex + 2 * (size_t)i, 3, "%02x", key->build_id.bytes[i]);
+	n = snprintf(path, PATH_MAX, "%s/%s" SUFFIX, c->dir, hex);
+	return n > 0 && n < PATH_MAX;
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+int dwarf_cache_load(const struct dwarf_cache *c, const struct pack_key *key, struct dwarf_table *t,
+		     struct arena *strings, const uint64_t *addrs, size_t n)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	void *data;
+	int fd, rc = 1;
+
+	if (!cache_path(c, key, path))
+		return 1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return 1;
+	/* Files are never changed once they have their name, so they can be mapped. */
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (data != MAP_FAILED) {
+			rc = dwarf_unpack(t, strings, data, (size_t)st.st_size, key, addrs, n);
+			munmap(data, (size_t)st.st_size);
+		}
+	}
+	if (!rc)
+		futimens(fd, NULL); /* used now: last to go */
+	close(fd);
+	return rc;
+}
+
+/* ---- publishing -------------------------------------------------------------------------- */
+
+static bool make_directories(const char *dir)
+{
+	char path[PATH_MAX];
+	char *slash;
+
+	if (strlen(dir) >= sizeof path)
+		return false;
+	strcpy(path, dir);
+	for (slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		if (mkdir(path, 0700) && errno != EEXIST)
+			return false;
+		*slash = '/';
+	}
+	return !mkdir(path, 0700) || errno == EEXIST;
+}
+
+static bool write_all(int fd, const uint8_t *p, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, p, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return false;
+		p += done;
+		n -= (size_t)done;
+	}
+	return true;
+}
+
+static bool publish(const struct dwarf_cache *c, const char *path, const struct pack_bytes *bytes)
+{
+	char temporary[PATH_MAX];
+	int fd, n = snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", c->dir);
+	bool ok;
+
+	if (n < 0 || n >= (int)sizeof temporary)
+		return false;
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ok = write_all(fd, bytes->v, bytes->n);
+	ok &= !close(fd);
+	if (ok && !rename(temporary, path))
+		return true;
+	unlink(temporary);
+	return false;
+}
+
+/* ---- discarding -------------------------------------------------------------------------- */
+
+struct cached {
+	char name[2 * BUILD_ID_MAX + sizeof SUFFIX];
+	time_t used;
+	uint64_t bytes;
+};
+
+static int used_cmp(const void *a, const void *b)
+{
+	const struct cached *x = a, *y = b;
+
+	return x->used < y->used ? -1 : x->used > y->used;
+}
+
+/* Removes the least recently used until the rest fits. */
+static void trim(const struct dwarf_cache *c)
+{
+	VEC(struct cached) files = {0};
+	DIR *dir = opendir(c->dir);
+	uint64_t total = 0;
+	struct dirent *e;
+	struct stat st;
+	size_t i;
+
+	while (dir && (e = readdir(dir))) {
+		size_t len = strlen(e->d_name);
+		struct cached f = {.name = ""};
+
+		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		if (!strncmp(e->d_name, ".new-", 5) && time(NULL) - st.st_mtime > STALE_SECONDS)
+			unlinkat(dirfd(dir), e->d_name, 0);
+		if (len >= sizeof f.name || len < sizeof SUFFIX ||
+		    strcmp(e->d_name + len - strlen(SUFFIX), SUFFIX))
+			continue;
+		memcpy(f.name, e->d_name, len + 1);
+		f.used = st.st_mtime;
+		f.bytes = (uint64_t)st.st_size;
+		total += f.bytes;
+		if (vec_push(&files, f))
+			break;
+	}
+	if (files.n)
+		qsort(files.v, files.n, sizeof *files.v, used_cmp);
+	for (i = 0; i < files.n && total > c->max_bytes; i++) {
+		unlinkat(dirfd(dir), files.v[i].name, 0);
+		total -= files.v[i].bytes;
+	}
+	if (dir)
+		closedir(dir);
+	vec_done(&files);
+}
+
+void dwarf_cache_save(const struct dwarf_cache *c, const struct pack_key *key,
+		      const struct dwarf_table *t)
+{
+	struct pack_bytes bytes = {0};
+	char path[PATH_MAX];
+
+	if (cache_path(c, key, path) && make_directories(c->dir) && !dwarf_pack(t, key, &bytes) &&
+	    bytes.n <= c->max_bytes && publish(c, path, &bytes))
+		trim(c);
+	vec_done(&bytes);
+}

@@ -1,0 +1,413 @@
+/* dwarf_unpack.c - reads what some addresses need from a packed table. Every number from the file
+ * is checked: it may be damaged, or somebody else's. */
+#include <stdlib.h>
+#include <zstd.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "symbolize/dwarf_pack.h"
+
+struct unpacker {
+	struct dwarf_table *t;
+	struct arena *strings;
+	const struct pack_header *h;
+	const uint8_t *data;
+	/* decoded so far; NULL: not yet */
+	struct dwarf_node **node_chunks;
+	const char **string_blocks;
+	size_t n_seg_chunks, n_node_chunks, n_string_blocks;
+	/* number in the file -> number in the table; 0: not yet */
+	struct hash_table nodes, funcs;
+	uint32_t *files;
+	VEC(struct dwarf_node) table_nodes;
+	VEC(struct dwarf_func) table_funcs;
+	/* the chunk of segments that was decoded last */
+	size_t chunk, n_in_chunk;
+	uint64_t addrs[PACK_CHUNK];
+	struct dwarf_place places[PACK_CHUNK];
+};
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+static const void *part(const struct unpacker *u, enum pack_part part)
+{
+	return u->data + u->h->part[part].off;
+}
+
+/* Entries of a directory or table; SIZE_MAX when its size is no multiple. */
+static size_t part_count(const struct pack_header *h, enum pack_part part, size_t entry)
+{
+	return h->part[part].size % entry ? SIZE_MAX : (size_t)h->part[part].size / entry;
+}
+
+static bool header_is_good(const struct pack_header *h, size_t size, const struct pack_key *key)
+{
+	size_t i;
+
+	if (size < sizeof *h || memcmp(h->magic, PACK_MAGIC, sizeof h->magic) ||
+	    h->version != PACK_VERSION || h->order != PACK_ORDER ||
+	    memcmp(&h->key, key, sizeof *key) ||
+	    h->hash != hash_bytes(h, offsetof(struct pack_header, hash)))
+		return false;
+	for (i = 0; i < PACK_PART_N; i++)
+		if (h->part[i].off % 8 || h->part[i].off > size ||
+		    h->part[i].size > size - h->part[i].off)
+			return false;
+	return h->table_hash == dwarf_pack_table_hash(h) &&
+	       part_count(h, PACK_FUNCS, sizeof(struct pack_func)) == h->n_funcs &&
+	       part_count(h, PACK_FILES, sizeof(uint32_t)) == h->n_files;
+}
+
+/* A directory has one entry per chunk and one for the end. False when it does not fit the counts.
+ */
+static bool count_chunks(struct unpacker *u)
+{
+	size_t segs = part_count(u->h, PACK_SEG_DIR, sizeof(struct pack_seg_chunk));
+	size_t nodes = part_count(u->h, PACK_NODE_DIR, sizeof(struct pack_node_chunk));
+	size_t strings = part_count(u->h, PACK_STRING_DIR, sizeof(struct pack_string_block));
+
+	u->n_seg_chunks = (u->h->n_segs + (size_t)PACK_CHUNK - 1) / PACK_CHUNK;
+	u->n_node_chunks = (u->h->n_nodes + (size_t)PACK_CHUNK - 1) / PACK_CHUNK;
+	u->n_string_blocks = strings - 1;
+	return segs == u->n_seg_chunks + 1 && nodes == u->n_node_chunks + 1 && strings &&
+	       strings != SIZE_MAX && u->h->n_segs;
+}
+
+/* The bytes of a chunk, when their hash is right. */
+static struct buf chunk_at(const struct unpacker *u, enum pack_part in, uint32_t off, uint32_t end,
+			   uint32_t hash)
+{
+	struct buf b = buf_make(part(u, in), (size_t)u->h->part[in].size, 0, false);
+
+	buf_seek(&b, off);
+	b = buf_sub(&b, end - (uint64_t)off);
+	if (buf_ok(&b) && (uint32_t)hash_bytes(b.p, buf_left(&b)) != hash)
+		b.bad = true;
+	return b;
+}
+
+/* ---- strings ----------------------------------------------------------------------------- */
+
+/* 0; 1: damaged; -ERR_NOMEM. */
+static int open_block(struct unpacker *u, size_t i)
+{
+	const struct pack_string_block *dir = part(u, PACK_STRING_DIR);
+	uint64_t size = (uint64_t)dir[i + 1].first - dir[i].first;
+	uint64_t off = dir[i].off, end = dir[i + 1].off;
+	char *text;
+
+	if (dir[i + 1].first <= dir[i].first || size > PACK_STRING_MAX + PACK_STRING_BLOCK ||
+	    off > end || end > u->h->part[PACK_STRINGS].size)
+		return 1;
+	text = arena_alloc(u->strings, size);
+	if (!text)
+		return -ERR_NOMEM;
+	if (ZSTD_decompress(text, size, (const char *)part(u, PACK_STRINGS) + off, end - off) !=
+		    size ||
+	    text[size - 1])
+		return 1;
+	u->string_blocks[i] = text;
+	return 0;
+}
+
+/* The string at `off` - 1 of all strings; NULL for 0. */
+static int find_string(struct unpacker *u, uint32_t off, const char **ret)
+{
+	const struct pack_string_block *dir = part(u, PACK_STRING_DIR);
+	size_t lo = 0, hi = u->n_string_blocks;
+	int rc;
+
+	*ret = NULL;
+	if (!off--)
+		return 0;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (dir[mid].first <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || off >= dir[lo].first)
+		return 1;
+	rc = u->string_blocks[lo - 1] ? 0 : open_block(u, lo - 1);
+	if (!rc)
+		*ret = u->string_blocks[lo - 1] + (off - dir[lo - 1].first);
+	return rc;
+}
+
+/* ---- numbers of the file to numbers of the table --------------------------------------------- */
+
+static int use_file(struct unpacker *u, uint32_t file, uint32_t *ret)
+{
+	const uint32_t *paths = part(u, PACK_FILES);
+	const char *path;
+	int rc;
+
+	if (file >= u->h->n_files)
+		return 1;
+	if (file && !u->files[file]) {
+		rc = find_string(u, paths[file], &path);
+		if (rc)
+			return rc;
+		u->files[file] = (uint32_t)u->t->files.n;
+		if (vec_push(&u->t->files, path))
+			return -ERR_NOMEM;
+	}
+	*ret = u->files[file];
+	return 0;
+}
+
+static int use_func(struct unpacker *u, uint32_t func, uint32_t *ret)
+{
+	const struct pack_func *funcs = part(u, PACK_FUNCS);
+	struct dwarf_func f;
+	int rc;
+
+	if (func >= u->h->n_funcs)
+		return 1;
+	*ret = hash_get(&u->funcs, func);
+	if (*ret != HASH_NONE)
+		return 0;
+	f.decl_line = funcs[func].decl_line;
+	rc = find_string(u, funcs[func].linkage_name, &f.linkage_name);
+	if (!rc)
+		rc = find_string(u, funcs[func].name, &f.name);
+	if (rc)
+		return rc;
+	*ret = (uint32_t)u->table_funcs.n;
+	return vec_push(&u->table_funcs, f) || hash_put(&u->funcs, func, *ret) ? -ERR_NOMEM : 0;
+}
+
+static uint32_t read_difference(struct buf *b, uint32_t before)
+{
+	return (uint32_t)((int64_t)before + pack_unzigzag(buf_uleb(b)));
+}
+
+static int open_nodes(struct unpacker *u, size_t chunk)
+{
+	const struct pack_node_chunk *dir = part(u, PACK_NODE_DIR);
+	struct buf b = chunk_at(u, PACK_NODES, dir[chunk].off, dir[chunk + 1].off, dir[chunk].hash);
+	struct dwarf_node *nodes = calloc(PACK_CHUNK, sizeof *nodes), before = {0};
+	uint32_t id = (uint32_t)chunk * PACK_CHUNK, i;
+
+	if (!nodes)
+		return -ERR_NOMEM;
+	u->node_chunks[chunk] = nodes;
+	for (i = 0; i < PACK_CHUNK && id + i < u->h->n_nodes; i++) {
+		uint64_t up = buf_uleb(&b);
+
+		nodes[i].func = before.func = read_difference(&b, before.func);
+		if (up > id + i)
+			return 1;
+		if (!up)
+			continue;
+		nodes[i].parent = id + i - (uint32_t)up;
+		nodes[i].call_file = before.call_file = read_difference(&b, before.call_file);
+		nodes[i].call_line = before.call_line = read_difference(&b, before.call_line);
+	}
+	return buf_ok(&b) ? 0 : 1;
+}
+
+/* A node of the file, as it stands there. */
+static int read_node(struct unpacker *u, uint32_t node, struct dwarf_node *ret)
+{
+	size_t chunk = node / PACK_CHUNK;
+	int rc = 0;
+
+	if (node >= u->h->n_nodes)
+		return 1;
+	if (!u->node_chunks[chunk])
+		rc = open_nodes(u, chunk);
+	*ret = u->node_chunks[chunk] ? u->node_chunks[chunk][node % PACK_CHUNK]
+				     : (struct dwarf_node){0};
+	return rc;
+}
+
+/* Gives numbers to a node and the chain above it, innermost first; links come as chains meet. */
+static int use_node(struct unpacker *u, uint32_t node, uint32_t *ret)
+{
+	uint32_t below = 0, id;
+	int rc = 0;
+
+	*ret = 0;
+	for (; node; below = id) {
+		struct dwarf_node n;
+		uint32_t known = hash_get(&u->nodes, node);
+
+		id = known != HASH_NONE ? known : (uint32_t)u->table_nodes.n;
+		if (below)
+			u->table_nodes.v[below].parent = id;
+		else
+			*ret = id;
+		if (known != HASH_NONE)
+			return 0;
+		rc = read_node(u, node, &n);
+		if (!rc)
+			rc = use_func(u, n.func, &n.func);
+		if (!rc)
+			rc = use_file(u, n.call_file, &n.call_file);
+		if (rc)
+			return rc;
+		if (hash_put(&u->nodes, node, id))
+			return -ERR_NOMEM;
+		node = n.parent; /* smaller: the chain ends */
+		n.parent = 0;
+		if (vec_push(&u->table_nodes, n))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+/* ---- segments ---------------------------------------------------------------------------- */
+
+static int open_segs(struct unpacker *u, size_t chunk)
+{
+	const struct pack_seg_chunk *dir = part(u, PACK_SEG_DIR);
+	struct buf b = chunk_at(u, PACK_SEGS, dir[chunk].off, dir[chunk + 1].off, dir[chunk].hash);
+	uint64_t addr = u->h->base + dir[chunk].addr;
+	struct dwarf_place before = {0};
+	size_t i;
+
+	u->chunk = chunk;
+	u->n_in_chunk = 0;
+	for (i = 0; i < PACK_CHUNK && chunk * PACK_CHUNK + i < u->h->n_segs; i++) {
+		uint64_t head = buf_uleb(&b);
+
+		addr += head >> SEG_SHIFT;
+		u->addrs[i] = addr;
+		u->places[i] = (struct dwarf_place){0};
+		if (head & SEG_EMPTY)
+			continue;
+		if (!(head & SEG_SAME_NODE))
+			before.node = read_difference(&b, before.node);
+		if (!(head & SEG_SAME_FILE))
+			before.file = read_difference(&b, before.file);
+		if (!(head & SEG_SAME_LINE))
+			before.line = read_difference(&b, before.line);
+		u->places[i] = before;
+	}
+	if (!buf_ok(&b))
+		return 1;
+	u->n_in_chunk = i;
+	return 0;
+}
+
+/* The last chunk that begins at or before addr. */
+static size_t find_chunk(const struct unpacker *u, uint64_t addr)
+{
+	const struct pack_seg_chunk *dir = part(u, PACK_SEG_DIR);
+	size_t lo = 0, hi = u->n_seg_chunks;
+
+	while (lo + 1 < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (dir[mid].addr <= addr - u->h->base)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Appends the segment [lo, hi). Addresses must rise. */
+static int add_seg(struct unpacker *u, uint64_t lo, uint64_t hi, struct dwarf_place place)
+{
+	struct dwarf_table *t = u->t;
+	int rc = use_node(u, place.node, &place.node);
+
+	if (!rc)
+		rc = use_file(u, place.file, &place.file);
+	if (rc)
+		return rc;
+	if (t->n && t->addrs[t->n - 1] == lo)
+		t->n--; /* the empty end of the one before */
+	if (lo >= hi || (t->n && t->addrs[t->n - 1] >= lo))
+		return 1;
+	t->addrs[t->n] = lo;
+	t->places[t->n++] = place;
+	t->addrs[t->n] = hi;
+	t->places[t->n++] = (struct dwarf_place){0};
+	return 0;
+}
+
+/* The segment that has the address; none for addresses outside of all. */
+static int use_address(struct unpacker *u, uint64_t addr)
+{
+	const struct pack_seg_chunk *dir = part(u, PACK_SEG_DIR);
+	const struct dwarf_table *t = u->t;
+	size_t chunk, i;
+	uint64_t end;
+	int rc = 0;
+
+	if (addr < u->h->base || (t->n && addr < t->addrs[t->n - 1]))
+		return 0;
+	chunk = find_chunk(u, addr);
+	if (chunk != u->chunk)
+		rc = open_segs(u, chunk);
+	if (rc)
+		return rc;
+	for (i = 0; i + 1 < u->n_in_chunk && u->addrs[i + 1] <= addr; i++)
+		;
+	if (chunk + 1 == u->n_seg_chunks && i + 1 == u->n_in_chunk)
+		return 0; /* the end of all segments */
+	end = i + 1 < u->n_in_chunk ? u->addrs[i + 1] : u->h->base + dir[chunk + 1].addr;
+	return addr < u->addrs[i] || addr >= end ? 0 : add_seg(u, u->addrs[i], end, u->places[i]);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static int prepare(struct unpacker *u, size_t n)
+{
+	struct dwarf_table *t = u->t;
+
+	u->chunk = SIZE_MAX;
+	u->node_chunks = calloc(u->n_node_chunks + 1, sizeof *u->node_chunks);
+	u->string_blocks = calloc(u->n_string_blocks + 1, sizeof *u->string_blocks);
+	u->files = calloc(u->h->n_files + 1ul, sizeof *u->files);
+	t->addrs = malloc((2 * n + 1) * sizeof *t->addrs);
+	t->places = malloc((2 * n + 1) * sizeof *t->places);
+	if (!u->node_chunks || !u->string_blocks || !u->files || !t->addrs || !t->places ||
+	    vec_push(&u->table_nodes, (struct dwarf_node){0}) ||
+	    vec_push(&u->table_funcs, (struct dwarf_func){0}) || vec_push(&t->files, NULL))
+		return -ERR_NOMEM;
+	return 0;
+}
+
+static void done(struct unpacker *u)
+{
+	size_t i;
+
+	for (i = 0; u->node_chunks && i < u->n_node_chunks; i++)
+		free(u->node_chunks[i]);
+	free(u->node_chunks);
+	free(u->string_blocks);
+	free(u->files);
+	hash_done(&u->nodes);
+	hash_done(&u->funcs);
+}
+
+int dwarf_unpack(struct dwarf_table *t, struct arena *strings, const void *data, size_t size,
+		 const struct pack_key *key, const uint64_t *addrs, size_t n)
+{
+	struct unpacker u = {.t = t, .strings = strings, .h = data, .data = data};
+	size_t i;
+	int rc;
+
+	if (!header_is_good(u.h, size, key) || !count_chunks(&u))
+		return 1;
+	rc = prepare(&u, n);
+	for (i = 0; !rc && i < n; i++)
+		rc = use_address(&u, addrs[i]);
+	/* The table owns what was collected. */
+	t->nodes = u.table_nodes.v;
+	t->n_nodes = u.table_nodes.n;
+	t->funcs = u.table_funcs.v;
+	t->n_funcs = u.table_funcs.n;
+	done(&u);
+	if (!rc)
+		rc = dwarf_table_index(t);
+	if (rc)
+		dwarf_table_done(t);
+	return rc;
+}
