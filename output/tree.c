@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/pages.h"
 #include "output/pair.h"
 #include "output/sum.h"
 
@@ -58,7 +59,7 @@ int tree_fill(struct tree *t, const struct profile *p, uint32_t event,
 {
 	size_t i;
 
-	t->seen = calloc(p->nodes.n, sizeof *t->seen);
+	t->seen = pages_calloc(p->nodes.n, sizeof *t->seen);
 	if (!t->seen || vec_push(&t->nodes, (struct tree_node){0}))
 		return err_nomem(err);
 	for (i = 0; i < p->samples.n; i++) {

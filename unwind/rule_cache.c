@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
+
 #define N_ENTRIES      ((size_t)1 << RULE_CACHE_BITS)
 #define N_FULL_ENTRIES ((size_t)1 << FULL_RULE_CACHE_BITS)
 
@@ -14,7 +16,7 @@ _Static_assert(sizeof(struct rule_entry) == 32, "two entries in a cache line");
 
 int rule_cache_init(struct rule_cache *c)
 {
-	*c = (struct rule_cache){.entries = calloc(N_ENTRIES, sizeof *c->entries),
+	*c = (struct rule_cache){.entries = pages_calloc(N_ENTRIES, sizeof *c->entries),
 				 .full_entries = calloc(N_FULL_ENTRIES, sizeof *c->full_entries)};
 	if (c->entries && c->full_entries)
 		return 0;

@@ -35,7 +35,7 @@ struct rule_cache {
 	uint64_t last_layout, last_space;
 };
 
-/* 0 or -ERR_NOMEM. Untouched parts of the tables take no memory. */
+/* 0 or -ERR_NOMEM. */
 int rule_cache_init(struct rule_cache *c);
 void rule_cache_done(struct rule_cache *c);
 
