@@ -296,7 +296,8 @@ static struct elf_image *find_by_id(struct finder *f, const char *leaf)
 }
 
 /* The vDSO has no file. This process's own is the recorded one when the build ids agree, or,
- * without a recorded build id, when the recording was made under the running kernel. */
+ * without a recorded build id, when the recording was made under the running kernel; never that of
+ * 32-bit tasks, [vdso32]. */
 static struct elf_image *find_vdso(struct finder *f)
 {
 	static const char place[] = "vDSO of the running kernel";
@@ -309,7 +310,7 @@ static struct elf_image *find_vdso(struct finder *f)
 
 	if (img)
 		return img;
-	img = vdso_of_this_process();
+	img = strcmp(dso->path, "[vdso]") ? NULL : vdso_of_this_process();
 	if (!img) {
 		finder_note(f, place, MODULE_MISS_NO_FILE, NULL);
 		return NULL;

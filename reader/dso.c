@@ -37,6 +37,7 @@ static const struct {
 	{"/anon_hugepage", true, DSO_ANON},
 	{"/dev/zero", true, DSO_ANON},
 	{"[vdso]", false, DSO_VDSO},
+	{DSO_VDSO32_PATH, false, DSO_VDSO},
 	{"/dev/shm/", true, DSO_FILE},
 	{"/dev/hugepages/", true, DSO_FILE},
 	{"/dev/", true, DSO_UNKNOWN},

@@ -53,5 +53,8 @@ enum dso_kind dso_kind_kernel(const char *path);
 
 #define DSO_KERNEL_PATH	      "[kernel.kallsyms]"
 #define DSO_GUEST_KERNEL_PATH "[guest.kernel.kallsyms]"
+/* As perf calls the vDSO of 32-bit tasks of a 64-bit kernel in its build id table. The kernel calls
+ * both [vdso]. */
+#define DSO_VDSO32_PATH "[vdso32]"
 
 #endif

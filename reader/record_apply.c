@@ -1,7 +1,9 @@
 /* record_apply.c - records of the kernel that say something about processes, or about what is
  * missing. */
+#include <string.h>
 #include <sys/mman.h>
 
+#include "reader/dso.h"
 #include "reader/format.h"
 #include "reader/record.h"
 
@@ -66,6 +68,17 @@ static bool holds_build_id(const struct perf_file *f, const struct record_view *
 	return id && !rest && (size == 16 || size == 20 || f->events.asks_for_build_ids);
 }
 
+/* 32-bit tasks of a 64-bit kernel have a vDSO of their own, below 4 GiB. */
+static const char *path_of(const struct perf_file *f, const struct machine_mmap *m,
+			   const char *recorded)
+{
+	bool is_64 = f->info.arch && (strstr(f->info.arch, "64") || !strcmp(f->info.arch, "s390x"));
+
+	if (is_64 && recorded && !strcmp(recorded, "[vdso]") && m->start + m->len <= 1ull << 32)
+		return DSO_VDSO32_PATH;
+	return recorded;
+}
+
 int apply_mmap2(struct perf_file *f, struct record_view *v)
 {
 	struct machine_mmap m = mmap_begin(f, v);
@@ -88,7 +101,7 @@ int apply_mmap2(struct perf_file *f, struct record_view *v)
 		m.flags = buf_u32(&v->b);
 		m.is_exec = m.prot & PROT_EXEC;
 	}
-	m.path = buf_cstr(&v->b);
+	m.path = path_of(f, &m, buf_cstr(&v->b));
 	return machine_result(f, machine_mmap(f->machine, &m));
 }
 
