@@ -49,9 +49,12 @@ const struct arch *arch_find_elf(uint16_t e_machine, bool is_64)
  * highest mapping is enough, since an address above it would be of no use. */
 uint64_t arch_code_mask(const struct arch *arch, const struct address_space *space)
 {
-	size_t n = address_space_count(space);
+	size_t n;
 
-	if (!arch->signs_addresses || !n)
+	if (!arch->signs_addresses)
+		return UINT64_MAX;
+	n = address_space_count(space);
+	if (!n)
 		return UINT64_MAX;
 	return UINT64_MAX >> __builtin_clzll((address_space_at(space, n - 1)->end - 1) | 1);
 }

@@ -45,6 +45,8 @@ struct arch {
 	/* Bytes that code without call frame information has pushed before `end`, as far as the
 	 * code itself tells; `n` bytes before it may be read. NULL: nothing is known. */
 	unsigned (*pushed_bytes)(const uint8_t *end, size_t n);
+	/* Words that functions push which do not tell in call frame information, at most. */
+	uint8_t untold_pushes;
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */
 };
 

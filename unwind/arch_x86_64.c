@@ -84,6 +84,31 @@ const struct arch arch_x86_64 = {
 
 /* ---- i386 -------------------------------------------------------------------------------- */
 
+/* pop %eax; mov $__NR_sigreturn, %eax; int $0x80 - and the same for rt_sigreturn without a pop */
+static const uint8_t sigreturn[] = {0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80};
+static const uint8_t rt_sigreturn[] = {0xb8, 0xad, 0, 0, 0, 0xcd, 0x80};
+
+/* At sp then, in old frames: the signal number, struct sigcontext. In others: the signal number,
+ * two pointers, siginfo (128 bytes), struct ucontext, whose sigcontext is at 20 (asm/sigframe.h,
+ * asm/sigcontext.h). */
+#define SIGCONTEXT(at)                                                                          \
+	{                                                                                       \
+		{7, (at) + 16}, {6, (at) + 20}, {5, (at) + 24}, {4, (at) + 28}, {3, (at) + 32}, \
+			{2, (at) + 36}, {1, (at) + 40}, {0, (at) + 44},                         \
+		{                                                                               \
+			8, (at) + 56                                                            \
+		}                                                                               \
+	}
+static const struct arch_saved_reg sigreturn_regs[] = SIGCONTEXT(4);
+static const struct arch_saved_reg rt_sigreturn_regs[] = SIGCONTEXT(12 + 128 + 20);
+#undef SIGCONTEXT
+
+static const struct arch_trampoline i386_trampolines[] = {
+	{sigreturn, sizeof sigreturn, 9, sigreturn_regs},
+	{rt_sigreturn, sizeof rt_sigreturn, 9, rt_sigreturn_regs},
+	{0},
+};
+
 /* A 32-bit task has no R8..R15; the kernel still uses the 64-bit numbering of the rest. */
 const struct arch arch_i386 = {
 	.names = {"i386", "i486", "i586", "i686", "x86_64", "amd64"},
@@ -102,4 +127,7 @@ const struct arch arch_i386 = {
 	.dwarf_to_perf = {0, 2, 3, 1, 7, 6, 4, 5, 8},
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
+	/* __kernel_vsyscall of a vDSO that is not here: ecx, edx, ebp; glibc's memcpy: eax */
+	.untold_pushes = 3,
+	.trampolines = i386_trampolines,
 };

@@ -83,6 +83,7 @@ static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 	w->s = s;
 	w->arch = arch;
 	w->sink = sink;
+	w->n_before = sink->n;
 	w->space_key = rule_cache_space(&worker->cache, address_space_layout(s->space));
 	w->code_mask = arch_code_mask(arch, s->space);
 	w->memory =
@@ -97,14 +98,13 @@ static void worker_run_batch(void *state, const struct perf_sample *const *sampl
 {
 	struct cfi_worker *worker = state;
 	struct walk *fast[UNWIND_BATCH], *w;
-	size_t n_before[UNWIND_BATCH], n_fast = 0, i;
+	size_t n_fast = 0, i;
 	struct regs regs;
 
 	rule_cache_reserve(&worker->cache, n);
 	for (i = 0; i < n; i++) {
 		w = &worker->walks[i];
 		w->stop = walk_begin(w, worker, samples[i], &sinks[i]);
-		n_before[i] = sinks[i].n;
 		if (w->stop != WALK_ON)
 			continue;
 		/* The fast walk has words of 8 bytes and return addresses on the stack. */
@@ -117,7 +117,7 @@ static void worker_run_batch(void *state, const struct perf_sample *const *sampl
 	for (i = 0; i < n; i++) {
 		w = &worker->walks[i];
 		if (w->stop == WALK_NEEDS_ALL) {
-			sinks[i].n = n_before[i];
+			sinks[i].n = w->n_before;
 			all_registers_get(w, &regs);
 			w->stop = walk_full(w, &regs);
 		}

@@ -51,17 +51,35 @@ static enum evidence return_evidence(struct walk *w, uint64_t ip)
 	return evidence;
 }
 
-/* On entry to a function, and in one without a frame. */
-static bool stack_top_step(struct walk *w, struct cursor *c)
+/* On entry to a function, and in one without a frame but for some words that it has pushed. */
+static bool stack_top_step(struct walk *w, struct cursor *c, uint64_t sp)
 {
 	uint64_t ra;
+	unsigned i;
 
-	if (w->arch->ra != w->arch->pc || !memory_read_stack(&w->memory, c->sp, &ra) ||
-	    return_evidence(w, ra) != EVIDENCE_CALL)
+	if (w->arch->ra != w->arch->pc)
 		return false;
-	c->ip = ra;
-	c->sp += w->arch->word_bytes;
-	c->how = FRAME_STACK_TOP;
+	for (i = 0; i <= w->arch->untold_pushes; i++, sp += w->arch->word_bytes) {
+		if (!memory_read_stack(&w->memory, sp, &ra) ||
+		    return_evidence(w, ra) != EVIDENCE_CALL)
+			continue;
+		c->ip = ra;
+		c->sp = sp + w->arch->word_bytes;
+		c->how = FRAME_STACK_TOP;
+		c->is_return_address = true;
+		return true;
+	}
+	return false;
+}
+
+/* The rule of the sample's own frame led to where no code is, so it is wrong. Takes back the frame
+ * that leads nowhere. */
+static bool first_frame_again(struct walk *w, struct cursor *c)
+{
+	if (!w->arch->untold_pushes || w->sink->n != w->n_before + 2 ||
+	    !stack_top_step(w, c, w->memory.sp))
+		return false;
+	w->sink->n--;
 	return true;
 }
 
@@ -138,9 +156,11 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
 
 	w->sink->stop_module = map ? modules_get(w->worker->modules, map->dso) : NULL;
 	/* A return address that leads nowhere is not followed by a guess. */
-	if (w->worker->no_guess || (stop == UNWIND_STOP_NO_MAP && !innermost))
+	if (w->worker->no_guess)
 		return stop;
-	if (!innermost || (!stack_top_step(w, c) && !link_register_step(w, c, map))) {
+	if (stop == UNWIND_STOP_NO_MAP && !innermost)
+		return first_frame_again(w, c) ? WALK_ON : stop;
+	if (!innermost || (!stack_top_step(w, c, c->sp) && !link_register_step(w, c, map))) {
 		stop = frame_pointer_step(w, c, stop);
 		if (stop != WALK_ON)
 			return stop;

@@ -28,6 +28,7 @@ struct walk {
 	const struct perf_sample *s;
 	const struct arch *arch;
 	struct frame_sink *sink;
+	size_t n_before; /* frames in the sink before the walk's first */
 	uint64_t space_key; /* of the sample's address space in the cache */
 	uint64_t code_mask; /* see arch_code_mask() */
 	struct memory memory;
