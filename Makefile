@@ -91,7 +91,16 @@ $(BUILD)/tests/$(1)/tool_%: $(BUILD)/tests/$(1)/tool_%.o $(call archives,$(1))
 	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -o $$@ $$< $(call archives,$(1)) $(LDLIBS)
 endef
 $(foreach s,$(STAGES),$(eval $(call tool_rule,$(s))))
-tests-built: all $(UNIT_BIN) $(TOOL_BIN)
+
+# Fuzz targets as plain programs: tests/STAGE/fuzz_X.c with the main() of tests/fuzz_replay.c
+FUZZ_SRC := $(wildcard $(foreach s,$(STAGES),tests/$(s)/fuzz_*.c))
+FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
+define fuzz_rule
+$(BUILD)/tests/$(1)/fuzz_%: $(BUILD)/tests/$(1)/fuzz_%.o $(BUILD)/tests/fuzz_replay.o $(call archives,$(1))
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -o $$@ $$< $(BUILD)/tests/fuzz_replay.o $(call archives,$(1)) $(LDLIBS)
+endef
+$(foreach s,$(STAGES),$(eval $(call fuzz_rule,$(s))))
+tests-built: all $(UNIT_BIN) $(TOOL_BIN) $(FUZZ_BIN)
 .PHONY: tests-built
 
 deps:

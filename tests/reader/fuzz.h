@@ -1,35 +1,12 @@
-/* fuzz.h - what must hold for whatever bytes the reader is given. Shared by the fuzz targets and by
- * tool_replay, which runs them over files without a fuzzer. */
+/* fuzz.h - what must hold for whatever bytes the reader is given. */
 #ifndef TESTS_READER_FUZZ_H
 #define TESTS_READER_FUZZ_H
 
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "reader/reader.h"
-
-#define FUZZ_CHECK(cond)                                                                     \
-	do {                                                                                 \
-		if (!(cond)) {                                                               \
-			fprintf(stderr, "%s:%d: violated: %s\n", __FILE__, __LINE__, #cond); \
-			abort();                                                             \
-		}                                                                            \
-	} while (0)
-
-static inline uint64_t fuzz_sum_bytes(const void *p, size_t n)
-{
-	const uint8_t *b = p;
-	uint64_t sum = 0;
-
-	while (n--)
-		sum += *b++;
-	return sum;
-}
+#include "tests/fuzz.h"
 
 static inline void fuzz_space(const struct address_space *as, uint64_t ip)
 {
@@ -137,12 +114,10 @@ static inline struct perf_file_stats fuzz_read(const char *path)
 /* The bytes as a file that can be mapped. */
 static inline struct perf_file_stats fuzz_as_file(const uint8_t *data, size_t size)
 {
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	struct perf_file_stats st;
 	char path[32];
+	int fd = fuzz_file_of(data, size, path);
 
-	FUZZ_CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	st = fuzz_read(path);
 	close(fd);
 	return st;

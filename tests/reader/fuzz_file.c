@@ -1,7 +1,5 @@
-/* fuzz_file.c - libFuzzer target: any bytes as a recording in a file. Built by fuzz.sh. */
+/* fuzz_file.c - libFuzzer target: any bytes as a recording in a file. */
 #include "tests/reader/fuzz.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,4 +1,4 @@
-/* fuzz_inflate.c - libFuzzer target: compressed records. Built by fuzz.sh.
+/* fuzz_inflate.c - libFuzzer target: compressed records.
  *
  * The input's first byte says how: odd, the rest is taken for compressed data as it is; even, the
  * rest is records, which must read the same with and without compression, however they are cut. */
@@ -6,8 +6,6 @@
 #include <zstd.h>
 
 #include "tests/reader/fuzz.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { COMPRESSED = 81, HEADER_ATTR = 64, HEADER_BYTES = sizeof(struct perf_event_header) };
 

@@ -1,7 +1,5 @@
-/* fuzz_pipe.c - libFuzzer target: any records as a recording from a pipe. Built by fuzz.sh. */
+/* fuzz_pipe.c - libFuzzer target: any records as a recording from a pipe. */
 #include "tests/reader/fuzz.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The header is given when it is missing, so that the fuzzer spends its time behind it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # The fuzz targets' properties over files, as a file and as a pipe: inputs that fuzzers found against other readers,
-# and every real recording. Without the corpus: this script and the tool itself, which are no recordings.
-replay="timeout 120 $BUILD/tests/reader/tool_replay"
+# and every real recording. Without the corpus: this script and a program, which are no recordings.
 corpus=$TOP/../shared/corpus
 
 check() { # name, files
-	if $replay "${@:2}" >out 2>err; then
+	if timeout 120 "$BUILD/tests/reader/fuzz_file" "${@:2}" >out 2>err &&
+		timeout 120 "$BUILD/tests/reader/fuzz_pipe" "${@:2}" >out 2>err; then
 		echo "ok - $1 ($(wc -l <out) files)"
 	else
 		echo "not ok - $1: $(tail -n 1 out): $(tail -n 1 err)"
@@ -15,7 +15,7 @@ check() { # name, files
 
 failed=0
 : >empty
-check "no recordings" "$TOP/tests/reader/test_replay.sh" "$BUILD/tests/reader/tool_replay" empty
+check "no recordings" "$TOP/tests/reader/test_replay.sh" "$BUILD/tests/reader/fuzz_file" empty
 if [ -d "$corpus" ]; then
 	mapfile -t hostile < <(find "$corpus/hostile" -type f)
 	mapfile -t real < <(find "$corpus" -type f -size -3M ! -path '*/hostile/*' ! -path '*/script-text/*')

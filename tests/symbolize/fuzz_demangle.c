@@ -1,11 +1,8 @@
-/* fuzz_demangle.c - libFuzzer target: names of any kind. Built by fuzz.sh. */
-#include <stdint.h>
-#include <stdlib.h>
+/* fuzz_demangle.c - libFuzzer target: names of any kind. */
 #include <string.h>
 
 #include "symbolize/demangle.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -17,8 +14,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(name, data, size);
 	name[size] = 0;
-	demangle(&d, name, SYM_DEMANGLE_FULL);
-	demangle(&d, name, SYM_DEMANGLE_SIMPLE);
+	for (unsigned how = SYM_DEMANGLE_FULL; how <= SYM_DEMANGLE_NONE; how++) {
+		const char *text = demangle(&d, name, (enum sym_demangle)how);
+
+		FUZZ_CHECK(text && (how != SYM_DEMANGLE_NONE || text == name));
+		(void)fuzz_sum_bytes(text, strlen(text) + 1);
+	}
 	demangler_done(&d);
 	free(name);
 	return 0;

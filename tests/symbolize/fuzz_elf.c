@@ -1,8 +1,9 @@
 /* fuzz_elf.c - libFuzzer target: symbol tables, PLT, .eh_frame_hdr and .gopclntab of any file.
- * Built by fuzz.sh. */
-#include "symbolize/elfsyms.h"
+ * */
+#include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "symbolize/elfsyms.h"
+#include "tests/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -21,8 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 			if (elfsyms_find(&s, vaddr, &cursor, &f))
 				break;
+			if (f)
+				FUZZ_CHECK(f->start <= vaddr && vaddr < f->end && strlen(f->name));
 			if (s.has_go)
-				gopclntab_chain(&s.go, vaddr, chain, 64);
+				FUZZ_CHECK(gopclntab_chain(&s.go, vaddr, chain, 64) <= 64);
 		}
 	elfsyms_done(&s);
 	elf_image_close(mod.image);

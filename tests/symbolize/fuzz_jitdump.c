@@ -1,30 +1,24 @@
-/* fuzz_jitdump.c - libFuzzer target: jitdump files. Built by fuzz.sh. */
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
+/* fuzz_jitdump.c - libFuzzer target: jitdump files. */
 #include "symbolize/jitdump.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int fd = memfd_create("jitdump", 0);
 	struct func_cursor cursor = {0};
 	struct jitdump j = {0};
-	char path[64];
+	char path[32];
+	int fd = fuzz_file_of(data, size, path);
 	size_t i;
 
-	if (fd < 0)
-		return 0;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	if (write(fd, data, size) == (ssize_t)size && !jitdump_read(&j, path, NULL))
+	if (!jitdump_read(&j, path, NULL))
 		for (i = 0; i < j.tab.funcs.n; i++) {
 			uint64_t ip = j.tab.funcs.v[i].start;
 			const struct func *f = jitdump_find(&j, ip, i, &cursor);
 
-			if (f)
-				jitdump_line(&j, f, ip);
+			const struct jit_line *line = f ? jitdump_line(&j, f, ip) : NULL;
+
+			FUZZ_CHECK(!f || (f->start <= ip && ip < f->end && f->name));
+			FUZZ_CHECK(!line || strtab_get(&j.strings, line->file));
 		}
 	jitdump_done(&j);
 	close(fd);

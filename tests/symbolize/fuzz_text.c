@@ -1,8 +1,16 @@
-/* fuzz_text.c - libFuzzer target: kallsyms and perf-PID.map. Built by fuzz.sh. */
+/* fuzz_text.c - libFuzzer target: kallsyms and perf-PID.map. */
+#include <string.h>
+
 #include "symbolize/kallsyms.h"
 #include "symbolize/perfmap.h"
+#include "tests/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+static void find(const struct functab *tab, uint64_t addr, struct func_cursor *cursor)
+{
+	const struct func *f = functab_find(tab, addr, cursor);
+
+	FUZZ_CHECK(!f || (f->start <= addr && addr < f->end && f->name));
+}
 
 static char *copy_of(const uint8_t *data, size_t size)
 {
@@ -26,8 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (map && list && !perfmap_parse(&tab, map, size) && !kallsyms_parse(&k, list, size)) {
 		for (i = 0; i < sizeof addrs / sizeof *addrs; i++) {
-			functab_find(&tab, addrs[i], &a);
-			functab_find(&k.tab, addrs[i], &b);
+			find(&tab, addrs[i], &a);
+			find(&k.tab, addrs[i], &b);
 		}
 		kallsyms_done(&k);
 	}

@@ -243,7 +243,7 @@ def real_program():
               "\n".join(differ))
 
 
-if os.environ.get("GO_SEEDS"):  # for fuzz.sh
+if os.environ.get("GO_SEEDS"):  # for fuzz_seeds.sh
     for go_version in MAGIC:
         build_elf(go_version, f"go-{go_version}", *make_table(go_version))
     sys.exit(0)

@@ -3,9 +3,8 @@
  *	tool_dwarf_fuzz FILE FIRST_SEED N [PACKAGE]
  *
  * Each seed damages some bytes of the debug sections (of PACKAGE, written to FILE.dwp, when it is
- *given), compiles everything and reads all answers. A crash, a sanitizer report or five seconds
- *without an end are failures. With -DLIBFUZZER it is a libFuzzer target instead: the input is an
- *ELF file. */
+ * given), compiles everything and reads all answers. A crash, a sanitizer report or five seconds
+ * without an end are failures. fuzz_dwarf.c is the libFuzzer target. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,19 +52,6 @@ static void compile(struct elf_image *img)
 	dwarf_index_free(d);
 }
 
-#ifdef LIBFUZZER
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	struct elf_image *img;
-
-	if (!elf_image_open_memory(&img, data, size, "input", NULL)) {
-		compile(img);
-		elf_image_close(img);
-	}
-	return 0;
-}
-#else
 static uint64_t state;
 
 static uint64_t next_random(void)
@@ -187,4 +173,3 @@ int main(int argc, char **argv)
 	free(copy.data);
 	return 0;
 }
-#endif

@@ -1,0 +1,36 @@
+#!/bin/bash
+# Every fuzz target over its seeds, over some hundred damaged copies of each (the same every time), and
+# over what fuzzers found before (testdata/fuzz). More with ROUNDS=100000.
+rounds=${ROUNDS:-200}
+export SEED_KIB=8 # of the recordings beside the checkout the smallest
+failed=0
+
+replay() { # NAME, arguments
+	local name=$1
+	shift
+	if timeout 300 "$target" "$@" >out 2>err; then
+		echo "ok - $name ($(wc -l <out) files)"
+	else
+		echo "not ok - $name: $(tail -n 1 out): $(tail -n 20 err)"
+		failed=1
+	fi
+}
+
+for source in "$TOP"/tests/*/fuzz_*.c; do
+	stage=$(basename "$(dirname "$source")")
+	name=$(basename "$source" .c)
+	name=${name#fuzz_}
+	target=$BUILD/tests/$stage/fuzz_$name
+	mkdir -p "$stage-$name"
+	(cd "$stage-$name" && sh "$TOP/tests/$stage/fuzz_seeds.sh" "$name") >log 2>&1 || {
+		echo "not ok - seeds of $stage/$name: $(tail -n 5 log)"
+		failed=1
+		continue
+	}
+	: >"$stage-$name/empty"
+	replay "$stage/$name, damaged" -m "$rounds" "$stage-$name"/*
+	if [ -d "$TOP/testdata/fuzz/$stage-$name" ]; then
+		replay "$stage/$name, found before" "$TOP/testdata/fuzz/$stage-$name"/*
+	fi
+done
+exit $failed
