@@ -1,0 +1,61 @@
+#!/bin/sh
+# fuzz_seeds.sh NAME - seeds for tests/unwind/fuzz_NAME.c, into the working directory.
+set -e
+
+byte() { # NUMBER..
+	for n; do
+		# shellcheck disable=SC2059 # an octal escape
+		printf "\\$(printf %03o "$n")"
+	done
+}
+
+size_of() { # FILE: two bytes
+	n=$(stat -c %s "$1")
+	byte $((n % 256)) $((n / 256))
+}
+
+# A program with its sections where fuzz_cfi.c puts them, packed; then a stack full of addresses in it.
+pack() { # NAME FLAGS CPU
+	for s in eh_frame eh_frame_hdr debug_frame gopclntab; do
+		: >"$1.$s"
+		objcopy --dump-section ".$s=$1.$s" "$1.elf" /dev/null 2>/dev/null || true # not all have it
+	done
+	{
+		byte "$2" "$3" 0 0
+		for s in eh_frame eh_frame_hdr debug_frame gopclntab; do size_of "$1.$s"; done
+		cat "$1.eh_frame" "$1.eh_frame_hdr" "$1.debug_frame" "$1.gopclntab"
+		for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+			byte $((i * 4 + 2)) 16 64 0 0 0 0 0    # 0x401000 + ..: its text
+			byte $((i * 8 + 64)) 0 254 127 0 0 0 0 # 0x7ffe0000 + ..: the stack
+		done
+	} >"$1-$2-$3"
+	rm -f "$1.eh_frame" "$1.eh_frame_hdr" "$1.debug_frame" "$1.gopclntab"
+}
+
+cfi() {
+	cat >s.c <<-'C'
+		int h(int *);
+		int f(int n) { int a[4 + n]; a[0] = n; return h(a) + a[n]; }
+		int g(int n) { int a[64] __attribute__((aligned(64))); return h(a) + f(n) + a[n]; }
+		int h(int *a) { return a[1] ? g(a[2]) : f(a[3]); }
+		void _start(void) { g(3); }
+	C
+	place='-nostdlib -static -no-pie -Wl,--eh-frame-hdr,-Ttext=0x1000,--section-start=.eh_frame=0x2000,--section-start=.eh_frame_hdr=0x3000'
+	# shellcheck disable=SC2086 # several words
+	gcc -O2 $place s.c -o eh.elf
+	# shellcheck disable=SC2086
+	gcc -O0 -g -fno-asynchronous-unwind-tables $place s.c -o debug.elf
+	for flags in 0 1 2 4; do pack eh $flags 0; done
+	pack eh 0 1
+	pack debug 0 0
+	rm -f s.c ./*.elf
+}
+
+expr() {
+	byte 4 119 8 6 35 8 >deref     # breg7 8; deref; plus_uconst 8
+	byte 4 119 8 119 0 6 56 30 34 6 35 8 >indexed
+	byte 4 119 8 128 0 63 26 59 42 51 36 34 >plt # breg7 8; breg16 0; lit15; and; lit11; ge; lit3; shl; plus
+	byte 0 48 47 253 255 >endless  # lit0; skip -3
+}
+
+$1
