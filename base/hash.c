@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/pages.h"
 
@@ -21,6 +22,17 @@ uint64_t hash_bytes(const void *p, size_t n)
 		h = hash_mix(h, w);
 	}
 	return h;
+}
+
+/* The kernel gives every process 16 random bytes. */
+uint64_t hash_secret(void)
+{
+	const void *p = (const void *)getauxval(AT_RANDOM);
+	uint64_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof v);
+	return v;
 }
 
 uint32_t hash_get(const struct hash_table *h, uint64_t key)

@@ -12,6 +12,7 @@ enum { ENTRIES_PER_BYTE = 4, ENTRIES_MIN = 1024 };
 struct reader {
 	struct dwarf_code *code;
 	struct hash_table func_by_die, node_by_hash;
+	uint64_t secret;
 	uint64_t budget;
 };
 
@@ -43,11 +44,12 @@ static bool node_equal(const struct dwarf_node *a, const struct dwarf_node *b)
  * memory. */
 static uint32_t node_number(struct reader *r, const struct dwarf_node *n)
 {
-	uint64_t key =
-		hash_mix(hash_mix((uint64_t)n->parent << 32 | n->func, n->call_file), n->call_line);
-	uint32_t node = hash_get(&r->node_by_hash, key);
+	uint64_t key = hash_mix(r->secret, (uint64_t)n->parent << 32 | n->func);
 	struct dwarf_part *p = r->code->part;
+	uint32_t node;
 
+	key = hash_mix(key, (uint64_t)n->call_file << 32 | n->call_line);
+	node = hash_get(&r->node_by_hash, key);
 	if (node != HASH_NONE && node_equal(&p->nodes.v[node], n))
 		return node;
 	node = (uint32_t)p->nodes.n;
@@ -153,7 +155,9 @@ static int visit(void *arg, const struct dwarf_cu *cu, uint64_t off, const struc
 int dwarf_code_read(struct dwarf_code *c, const struct dwarf_cu *cu)
 {
 	uint64_t bytes = cu->unit->end - cu->unit->off;
-	struct reader r = {.code = c, .budget = ENTRIES_MIN + bytes * ENTRIES_PER_BYTE};
+	struct reader r = {.code = c,
+			   .secret = hash_secret(),
+			   .budget = ENTRIES_MIN + bytes * ENTRIES_PER_BYTE};
 	int rc = 0;
 
 	if (vec_push(&c->part->nodes, (struct dwarf_node){0}) ||

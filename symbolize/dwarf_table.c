@@ -28,7 +28,7 @@ struct builder {
 static int add_file(struct dwarf_table *t, struct hash_table *known, const char *path,
 		    uint32_t *ret)
 {
-	uint64_t key = hash_bytes(path, strlen(path));
+	uint64_t key = hash_mix(hash_secret(), hash_bytes(path, strlen(path)));
 	uint32_t id = hash_get(known, key);
 
 	if (id == HASH_NONE || strcmp(t->files.v[id], path)) {
