@@ -69,7 +69,8 @@ for name, compiler, source, flags, paths in ROWS:
     if not have(compiler) or ("-fuse-ld=lld" in flags and not have("ld.lld")):
         tap.skip(name, f"{compiler} or its linker is not installed")
         continue
-    check(name, [build(compiler, source, "program", *flags), "0.6"], paths)
+    # Of the program that throws, one stack in 700 is caught in "the unwinder at work": enough samples to tell.
+    check(name, [build(compiler, source, "program", *flags), "2.5" if source == "threads.cc" else "0.6"], paths)
 
 build("gcc", "plugin.c", "plugin.so", *OMIT, "-shared", "-fPIC")
 host = build("gcc", "host.c", "host", *OMIT)
