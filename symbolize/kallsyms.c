@@ -40,8 +40,8 @@ static bool take_line(char **p, char *end, struct line *ret)
 	bool ok;
 
 	ok = take_hex(&s, &ret->addr) && s[0] == ' ' && s[1] && s[1] != '\n' && s[2] == ' ';
-	ret->type = s[1];
-	ret->name = name_end = s + 3;
+	ret->type = ok ? s[1] : 0;
+	ret->name = name_end = ok ? s + 3 : s;
 	ret->module = NULL;
 	while (ok && !ends_name(*name_end))
 		name_end++;
