@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/weights.h"
+
 /* Which stops mean what in the summary. "broken" is what we could have done better. */
 struct stop_sums {
 	uint64_t root, truncated, no_cfi, no_file, broken, no_map;
@@ -36,64 +38,6 @@ static uint64_t guessed_frames(const struct unwind_stats *u)
 	return sum;
 }
 
-struct dso_weight {
-	const struct dso *dso;
-	uint64_t samples; /* whose stack goes through the dso */
-};
-
-static int heavier_first(const void *a, const void *b)
-{
-	const struct dso_weight *x = a, *y = b;
-
-	if (x->samples != y->samples)
-		return x->samples < y->samples ? 1 : -1;
-	return (x->dso->id > y->dso->id) - (x->dso->id < y->dso->id);
-}
-
-/* Sets mark[dso] to `stamp` for the dsos of a stack and counts those newly marked. */
-static void weigh_stack(const struct profile *p, const struct profile_sample *s, uint64_t stamp,
-			uint64_t *mark, struct dso_weight *w)
-{
-	uint32_t node;
-
-	for (node = s->node; node; node = p->nodes.v[node].parent) {
-		uint32_t loc = p->nodes.v[node].location;
-		const struct dso *d = p->mappings.v[p->locations.v[loc].mapping].dso;
-
-		if (!d || mark[d->id] == stamp)
-			continue;
-		mark[d->id] = stamp;
-		w[d->id].samples += s->count;
-	}
-}
-
-/* All dsos with at least one sample, heaviest first. The caller frees; *n is 0 when out of memory.
- */
-static struct dso_weight *weigh_dsos(const struct pipeline *p, size_t *n)
-{
-	size_t count = perf_file_dso_count(p->file), i;
-	struct dso_weight *w = calloc(count + 1, sizeof *w);
-	uint64_t *mark = calloc(count + 1, sizeof *mark);
-
-	*n = 0;
-	for (i = 0; w && mark && i < count; i++)
-		w[i].dso = perf_file_dso(p->file, i);
-	for (i = 0; w && mark && i < p->profile->samples.n; i++)
-		weigh_stack(p->profile, &p->profile->samples.v[i], i + 1, mark, w);
-	if (w && mark) {
-		qsort(w, count, sizeof *w, heavier_first);
-		while (*n < count && w[*n].samples)
-			++*n;
-	}
-	free(mark);
-	return w;
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 static void text_share(FILE *out, const char *what, uint64_t part, uint64_t whole)
 {
 	if (part)
@@ -115,6 +59,17 @@ static void text_source(const char *source, const char *path, FILE *out)
 	fputs(source, out);
 }
 
+/* What servers said about a module that they were, or could have been, asked for; else "". */
+static const char *fetch_text(const struct pipeline *p, const struct dso *dso)
+{
+	const struct module *m = modules_get(p->modules, dso);
+	enum fetch_result r = !m ? FETCH_NOT_ASKED : m->image ? m->debug_fetch : m->image_fetch;
+
+	if (r == FETCH_NOT_ASKED || r == FETCH_DONE || (r == FETCH_OFF && !module_wants_fetch(m)))
+		return "";
+	return fetch_result_text(r);
+}
+
 static void text_modules(const struct pipeline *p, FILE *out)
 {
 	size_t n, i;
@@ -125,11 +80,12 @@ static void text_modules(const struct pipeline *p, FILE *out)
 	for (i = 0; i < n && i < 40; i++) {
 		enum sym_miss miss = symbolizer_miss(p->symbolizer, w[i].dso);
 		const char *source = symbolizer_source(p->symbolizer, w[i].dso);
+		const char *fetch = fetch_text(p, w[i].dso);
 
 		fprintf(out, "  %5.1f %%  %-50s ", percent(w[i].samples, total), w[i].dso->path);
 		text_source(source, w[i].dso->path, out);
-		fprintf(out, "%s%s\n", *source && miss ? "; " : "",
-			miss ? sym_miss_text(miss) : "");
+		fprintf(out, "%s%s%s%s\n", *source && miss ? "; " : "",
+			miss ? sym_miss_text(miss) : "", *fetch ? "; debuginfod: " : "", fetch);
 	}
 	if (n > 40)
 		fprintf(out, "  ... and %zu more\n", n - 40);
@@ -209,6 +165,8 @@ static void json_modules(const struct pipeline *p, FILE *out)
 		json_string(out, symbolizer_source(p->symbolizer, d));
 		fprintf(out, ",\"missing_reason\":");
 		json_string(out, miss ? sym_miss_text(miss) : "");
+		fprintf(out, ",\"debuginfod\":");
+		json_string(out, fetch_text(p, d));
 		fputc('}', out);
 	}
 	fprintf(out, "]");

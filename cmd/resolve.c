@@ -11,6 +11,7 @@
 
 #include "cmd/args.h"
 #include "cmd/explain.h"
+#include "cmd/fetch.h"
 #include "cmd/pipeline.h"
 #include "cmd/report.h"
 
@@ -30,15 +31,28 @@ struct resolve {
 	VEC(const char *) debug_dirs;
 	enum stats_form stats;
 	uint64_t explain_ip;
+	enum fetch_mode fetch;
+	struct fetch_watch watch;
 	bool strict, quiet, header_only, explain;
 };
 
-/* The one global: a signal handler can reach nothing else. */
+/* The globals: a signal handler can reach nothing else. */
 static volatile sig_atomic_t stop_requested;
+static struct fetch_signals fetching;
 
+enum { PATIENT_INTERRUPTS = 4 }; /* with which transfers are waited for */
+
+/* The first ends the reading, the second the program; while files are fetched it is for those. */
 static void on_interrupt(int sig)
 {
-	(void)sig;
+	if (fetching.active && fetching.skips < PATIENT_INTERRUPTS) {
+		fetching.skips++;
+		return;
+	}
+	if (stop_requested) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
 	stop_requested = 1;
 }
 
@@ -59,6 +73,7 @@ enum option_id {
 	O_COUNT,
 	O_CPU,
 	O_DEBUG_DIR,
+	O_DEBUGINFOD,
 	O_EVENT,
 	O_EXPLAIN,
 	O_HEADER,
@@ -92,6 +107,7 @@ static const struct option long_options[] = {
 	{"count", required_argument, NULL, O_COUNT},
 	{"cpu", required_argument, NULL, O_CPU},
 	{"debug-dir", required_argument, NULL, O_DEBUG_DIR},
+	{"debuginfod", optional_argument, NULL, O_DEBUGINFOD},
 	{"event", required_argument, NULL, O_EVENT},
 	{"explain", required_argument, NULL, O_EXPLAIN},
 	{"format", required_argument, NULL, 'f'},
@@ -159,6 +175,7 @@ static const char help_text[] =
 	"      --no-demangle      names as in the symbol table\n"
 	"      --symfs DIR        look for all files below DIR\n"
 	"      --debug-dir DIR    more places for debug files, like /usr/lib/debug (repeatable)\n"
+	"      --debuginfod[=sym|line|full]   fetch what is missing from $DEBUGINFOD_URLS\n"
 	"  -k, --vmlinux FILE  --kallsyms FILE    kernel symbols\n"
 	"running:\n"
 	"      --stats[=json]     on stderr: how stacks ended, what has no names and why\n"
@@ -228,6 +245,25 @@ static int set_stats(struct resolve *r, const char *form, struct err *err)
 	return 0;
 }
 
+static int set_debuginfod(struct resolve *r, const char *tier, struct err *err)
+{
+	static const struct {
+		const char *name;
+		enum fetch_mode mode;
+	} modes[] = {{"sym", FETCH_MODE_SYM}, {"line", FETCH_MODE_LINE}, {"full", FETCH_MODE_FULL}};
+	size_t i;
+
+	r->fetch = FETCH_MODE_AUTO;
+	for (i = 0; tier && i < sizeof modes / sizeof *modes; i++)
+		if (!strcmp(tier, modes[i].name)) {
+			r->fetch = modes[i].mode;
+			return 0;
+		}
+	return tier ? err_set(err, ERR_USAGE, NULL, "--debuginfod: '%s' is none of sym, line, full",
+			      tier)
+		    : 0;
+}
+
 static int set_number(const char *option, unsigned max, unsigned *ret, struct err *err)
 {
 	uint64_t v;
@@ -273,6 +309,8 @@ static int set_option(struct resolve *r, int id, struct err *err)
 		return args_filter_cpus(optarg, filter, err);
 	case O_DEBUG_DIR:
 		return vec_push(&r->debug_dirs, optarg) ? err_nomem(err) : 0;
+	case O_DEBUGINFOD:
+		return set_debuginfod(r, optarg, err);
 	case O_EVENT:
 		filter->event = r->output.event = optarg;
 		return 0;
@@ -364,6 +402,9 @@ static int finish_options(struct resolve *r, struct err *err)
 	r->pipeline.modules.debug_dirs = r->debug_dirs.v;
 	r->pipeline.symbolizer.n_threads = r->pipeline.n_threads;
 	r->pipeline.stop = &stop_requested;
+	fetch_watch_init(&r->watch, &fetching, &stop_requested, r->quiet);
+	if (r->fetch)
+		r->pipeline.modules.fetch = &r->watch.options;
 	return 0;
 }
 
@@ -550,6 +591,8 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 		return show_header(p, err);
 	if (!rc)
 		rc = load(r, p, err);
+	if (!rc && r->fetch)
+		rc = fetch_for_profile(p, &r->pipeline, r->fetch, &r->watch, err);
 	if (!rc)
 		rc = pipeline_symbolize(p, &r->pipeline, err);
 	start = seconds_now();
@@ -563,6 +606,8 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 		return rc;
 	if (!r->quiet)
 		print_advice(p);
+	if (!r->quiet && !r->fetch)
+		fetch_advice(p, stderr);
 	if (stop_requested)
 		fprintf(stderr,
 			"resolve: interrupted: the output holds what was read until then\n");
@@ -577,8 +622,7 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 
 int main(int argc, char **argv)
 {
-	/* SA_RESETHAND: the second ^C ends the program at once. */
-	struct sigaction sa = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction sa = {.sa_handler = on_interrupt};
 	struct resolve r = {0};
 	struct pipeline p = {0};
 	struct err err = {0};

@@ -120,6 +120,23 @@ void finder_note(struct finder *f, const char *place, enum module_miss miss, con
 	}
 }
 
+void finder_note_fetch(struct finder *f, const char *file, enum fetch_result r, const char *detail)
+{
+	char *s;
+
+	if (asprintf(&s, "debuginfod %s: %s%s%s", file, fetch_result_text(r), *detail ? ", " : "",
+		     detail) < 0) {
+		f->nomem = true;
+		return;
+	}
+	if (vec_push(&f->entry->tried, s)) {
+		free(s);
+		f->nomem = true;
+		return;
+	}
+	f->fetch_note = s;
+}
+
 static enum module_miss miss_of(enum err_code code)
 {
 	switch (code) {

@@ -32,7 +32,7 @@ struct image_cache {
 struct module_entry {
 	struct module m; /* first: a struct module * of the API is this */
 	pthread_mutex_t lock;
-	bool opened, debug_looked_for; /* guarded by lock, like all that follows */
+	bool opened, image_asked, debug_looked_for; /* guarded by lock, like all that follows */
 	VEC(char *) tried;
 };
 
@@ -42,6 +42,12 @@ struct finder {
 	struct module_entry *entry;
 	enum module_miss miss; /* the most telling failure so far */
 	bool nomem;
+	struct debuginfod *servers; /* NULL: not to be asked here */
+	/* For the listener: place of the module among those to be fetched; what they sent; the last
+	 * line about them. */
+	size_t rank, n_ranks;
+	uint64_t fetched_bytes, fetch_ms;
+	const char *fetch_note;
 };
 
 /* What a file must fulfil to be used. */
@@ -60,6 +66,8 @@ struct elf_image *finder_tryf(struct finder *f, const struct file_check *check, 
 			      ...) __attribute__((format(printf, 3, 4)));
 /* Adds "place: reason" to the list of the module, and the reason to the verdict. */
 void finder_note(struct finder *f, const char *place, enum module_miss miss, const char *detail);
+/* Likewise for what servers were asked for. */
+void finder_note_fetch(struct finder *f, const char *file, enum fetch_result r, const char *detail);
 /* Hands a made image over to the cache under its own path. False, and closed, when out of memory.
  */
 bool image_cache_add(struct image_cache *c, struct elf_image *img);
@@ -74,6 +82,31 @@ const char *build_id_text(const struct build_id *id, bool split, char out[BUILD_
 struct elf_image *find_image(struct finder *f);
 /* Fills debug, alt and mini of the module. */
 void find_debug(struct finder *f);
+/* The common file of dwz that `debug` names; NULL when it names none or there is none. */
+struct elf_image *find_alt(struct finder *f, struct elf_image *debug);
+/* The build id that debug files of the module must have; size 0: not known. */
+const struct build_id *find_wanted_id(const struct module *m);
+
+/* ---- from servers (debuginfod_module.c, debuginfod_sections.c) ----------------------------- */
+
+/* Is it something that servers can be asked for, which are asked by build id? */
+bool fetch_is_possible(const struct module *m);
+/* One file, opened and checked like those that are found. NULL and *r when it cannot be had. */
+struct elf_image *fetch_file(struct finder *f, const struct file_check *check, const char *file,
+			     enum fetch_result *r);
+/* The image of the dso; NULL when it cannot be had. Sets image_fetch. */
+struct elf_image *fetch_image(struct finder *f);
+/* Are local functions named by nothing? */
+bool module_lacks_symbols(const struct module *m);
+/* Has the module all that the tier gives? */
+bool fetch_is_needless(const struct module *m, enum fetch_tier tier);
+/* Fills debug and alt of the module as far as they can be had. Sets debug_fetch. */
+void fetch_debug(struct finder *f, enum fetch_tier tier);
+/* A debug file with this build id and no more than the symbol table and, by tier, the line table,
+ * made of single sections: out of the cache, or with f->servers from them. Its *r is DONE, or why
+ * not. */
+struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, enum fetch_tier tier,
+				 enum fetch_result *r);
 /* This process's own vDSO; NULL when there is none. The caller closes it. */
 struct elf_image *vdso_of_this_process(void);
 

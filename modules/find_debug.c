@@ -102,10 +102,11 @@ static struct elf_image *debug_by_debuglink(struct finder *f, const struct build
 
 /* ---- .gnu_debugaltlink, .gnu_debugdata ---------------------------------------------------- */
 
-static struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
+struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
 {
 	struct file_check check = {.must_match_id = true};
 	char dir[PATH_MAX], real[PATH_MAX];
+	enum fetch_result result;
 	struct build_id id = {0};
 	struct elf_section s;
 	struct elf_image *img;
@@ -129,7 +130,9 @@ static struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
 			     : finder_tryf(f, &check, "%s/%s", dir, path);
 	for (i = 0; !img && f->places->debug_dirs[i]; i++)
 		img = finder_tryf(f, &check, "%s/.dwz/%s", f->places->debug_dirs[i], base);
-	return img ? img : debug_by_id(f, &check);
+	if (!img)
+		img = debug_by_id(f, &check);
+	return img || !f->servers ? img : fetch_file(f, &check, "debuginfo", &result);
 }
 
 /* Damage is noted and otherwise the same as no such section. */
@@ -160,21 +163,27 @@ static struct elf_image *unpack_mini(struct finder *f, struct elf_image *image)
 
 /* ---- all together ------------------------------------------------------------------------- */
 
+const struct build_id *find_wanted_id(const struct module *m)
+{
+	return m->dso->build_id.size || !m->image ? &m->dso->build_id
+						  : elf_image_build_id(m->image);
+}
+
 void find_debug(struct finder *f)
 {
 	struct module *m = &f->entry->m;
-	const struct build_id *id = &m->dso->build_id;
-	struct file_check check = {.must_match_id = true, .wants_debug = true};
+	const struct build_id *id = find_wanted_id(m);
+	struct file_check check = {.id = id, .must_match_id = true, .wants_debug = true};
+	enum fetch_result result;
 
-	if (!id->size && m->image)
-		id = elf_image_build_id(m->image);
-	check.id = id;
 	if (m->image && image_has(m->image, ".debug_info"))
 		m->debug = m->image;
 	if (!m->debug)
 		m->debug = debug_by_id(f, &check);
 	if (!m->debug && m->image)
 		m->debug = debug_by_debuglink(f, id);
+	if (!m->debug)
+		m->debug = fetch_sections(f, id, FETCH_TIER_LINE, &result);
 	if (!m->debug) {
 		bool bare = m->image && !image_has(m->image, ".symtab");
 

@@ -24,6 +24,7 @@ struct elf_image {
 	size_t size;
 	bool mapped; /* bytes: munmap, else free */
 	bool is_64, swapped;
+	bool is_partial; /* made of single sections that were fetched */
 	Elf64_Ehdr ehdr; /* native byte order, widened */
 	Elf64_Phdr *phdrs;
 	size_t n_phdrs;

@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/threads.h"
+#include "modules/debuginfod.h"
 #include "modules/find.h"
 #include "modules/image.h"
 
 struct modules {
 	struct places places;
 	struct image_cache cache;
+	struct debuginfod *servers; /* NULL: the network is off */
 	pthread_rwlock_t
 		lock; /* guards what follows; an entry has its own lock for the slow work */
 	struct hash_table by_dso;
@@ -36,6 +39,13 @@ int modules_new(struct modules **ret, const struct modules_options *opt, struct 
 	}
 	pthread_mutex_init(&m->cache.lock, NULL);
 	pthread_rwlock_init(&m->lock, NULL);
+	if (opt && opt->fetch) {
+		m->servers = debuginfod_new(opt->fetch, m->places.debuginfod_dir);
+		if (!m->servers) {
+			modules_free(m);
+			return err_nomem(err);
+		}
+	}
 	*ret = m;
 	return 0;
 }
@@ -65,6 +75,7 @@ void modules_free(struct modules *m)
 	vec_done(&m->entries);
 	hash_done(&m->by_dso);
 	image_cache_done(&m->cache);
+	debuginfod_free(m->servers);
 	places_done(&m->places);
 	pthread_rwlock_destroy(&m->lock);
 	free(m);
@@ -109,25 +120,94 @@ out:
 	return e;
 }
 
+static struct finder finder_make(struct modules *m, struct module_entry *e)
+{
+	return (struct finder){.places = &m->places, .cache = &m->cache, .entry = e};
+}
+
+/* Opens the image, once. Called with the entry's lock. False when out of memory. */
+static bool open_image(struct modules *m, struct module_entry *e)
+{
+	struct finder f = finder_make(m, e);
+
+	if (e->opened)
+		return true;
+	e->opened = true;
+	e->m.image_fetch = e->m.debug_fetch = m->servers ? FETCH_NOT_ASKED : FETCH_OFF;
+	e->m.image = find_image(&f);
+	if (e->m.image)
+		return true;
+	e->m.image_miss = f.miss ? f.miss : MODULE_MISS_NO_FILE;
+	if (!m->servers && fetch_is_possible(&e->m))
+		finder_note_fetch(&f, "executable", FETCH_OFF, "");
+	return !f.nomem;
+}
+
+/* Asks for the image, once, when it was not found. Called with the entry's lock. */
+static void ask_for_image(struct finder *f)
+{
+	struct module_entry *e = f->entry;
+
+	if (e->m.image || e->image_asked)
+		return;
+	e->image_asked = true;
+	e->m.image = fetch_image(f);
+	if (e->m.image)
+		e->m.image_miss = MODULE_MISS_NONE;
+}
+
+/* Unless nothing was asked. */
+static void tell_result(const struct finder *f)
+{
+	const struct module *m = &f->entry->m;
+	bool image = m->debug_fetch == FETCH_NOT_ASKED;
+	const struct fetch_event e = {
+		.what = FETCH_EVENT_MODULE,
+		.dso = m->dso,
+		.rank = f->rank,
+		.n_ranks = f->n_ranks,
+		.bytes = f->fetched_bytes,
+		.elapsed_ms = f->fetch_ms,
+		.result = image ? m->image_fetch : m->debug_fetch,
+		.note = f->fetch_note,
+	};
+
+	if (f->fetch_note)
+		debuginfod_tell(f->servers, &e);
+}
+
 struct module *modules_get(struct modules *m, const struct dso *dso)
 {
 	struct module_entry *e = entry_get(m, dso);
-	bool nomem = false;
+	bool ok;
 
 	if (!e)
 		return NULL;
 	pthread_mutex_lock(&e->lock);
-	if (!e->opened) {
-		struct finder f = {&m->places, &m->cache, e, MODULE_MISS_NONE, false};
+	ok = open_image(m, e);
+	if (ok && m->servers) {
+		struct finder f = finder_make(m, e);
 
-		e->m.image = find_image(&f);
-		if (!e->m.image)
-			e->m.image_miss = f.miss ? f.miss : MODULE_MISS_NO_FILE;
-		e->opened = true;
-		nomem = f.nomem && !e->m.image;
+		f.servers = m->servers;
+		ask_for_image(&f);
+		tell_result(&f);
+		ok = e->m.image || !f.nomem;
 	}
 	pthread_mutex_unlock(&e->lock);
-	return nomem ? NULL : &e->m;
+	return ok ? &e->m : NULL;
+}
+
+/* Called with the entry's lock. */
+static void look_for_debug(struct modules *m, struct module_entry *e)
+{
+	struct finder f = finder_make(m, e);
+
+	if (e->debug_looked_for)
+		return;
+	e->debug_looked_for = true;
+	find_debug(&f);
+	if (!m->servers && fetch_is_possible(&e->m) && module_lacks_symbols(&e->m))
+		finder_note_fetch(&f, "debuginfo", FETCH_OFF, "");
 }
 
 void module_debug(struct modules *m, struct module *mod)
@@ -135,14 +215,89 @@ void module_debug(struct modules *m, struct module *mod)
 	struct module_entry *e = (struct module_entry *)mod;
 
 	pthread_mutex_lock(&e->lock);
-	if (!e->debug_looked_for) {
-		struct finder f = {&m->places, &m->cache, e, MODULE_MISS_NONE, false};
-
-		find_debug(&f);
-		e->debug_looked_for = true;
-	}
+	look_for_debug(m, e);
 	pthread_mutex_unlock(&e->lock);
 }
+
+/* ---- fetching ---------------------------------------------------------------------------- */
+
+struct fetch_run {
+	struct modules *m;
+	const struct fetch_want *wants;
+	VEC(uint32_t) lacking; /* indices of wants */
+	pthread_mutex_t lock;  /* guards lacking and nomem */
+	bool nomem;
+};
+
+/* What is here already, or can be asked of nobody, does not count as one to be fetched. */
+static bool lacks(struct modules *m, struct module_entry *e, enum fetch_tier tier)
+{
+	if (!fetch_is_possible(&e->m))
+		return false;
+	if (!e->m.image && e->m.dso->kind != DSO_KERNEL)
+		return !e->image_asked || tier == FETCH_TIER_FULL;
+	look_for_debug(m, e);
+	return !fetch_is_needless(&e->m, tier);
+}
+
+static void look_for_one(struct fetch_run *run, uint32_t i)
+{
+	struct module_entry *e = entry_get(run->m, run->wants[i].dso);
+	bool ok = e, lacking = false;
+
+	if (e) {
+		pthread_mutex_lock(&e->lock);
+		ok = open_image(run->m, e);
+		lacking = ok && lacks(run->m, e, run->wants[i].tier);
+		pthread_mutex_unlock(&e->lock);
+	}
+	run->nomem |= !ok || (lacking && vec_push(&run->lacking, i));
+}
+
+static void fetch_one(void *arg, size_t i, unsigned worker)
+{
+	struct fetch_run *run = arg;
+	const struct fetch_want *want = &run->wants[run->lacking.v[i]];
+	struct module_entry *e = entry_get(run->m, want->dso);
+	bool ok = e;
+
+	(void)worker;
+	if (e) {
+		struct finder f = finder_make(run->m, e);
+
+		f.servers = run->m->servers;
+		f.rank = i + 1;
+		f.n_ranks = run->lacking.n;
+		pthread_mutex_lock(&e->lock);
+		ask_for_image(&f);
+		look_for_debug(run->m, e);
+		if (!fetch_is_needless(&e->m, want->tier))
+			fetch_debug(&f, want->tier);
+		tell_result(&f);
+		ok = !f.nomem;
+		pthread_mutex_unlock(&e->lock);
+	}
+	if (!ok) {
+		pthread_mutex_lock(&run->lock);
+		run->nomem = true;
+		pthread_mutex_unlock(&run->lock);
+	}
+}
+
+int modules_fetch(struct modules *m, const struct fetch_want *wants, size_t n, struct err *err)
+{
+	struct fetch_run run = {.m = m, .wants = wants, .lock = PTHREAD_MUTEX_INITIALIZER};
+	uint32_t i;
+
+	for (i = 0; m->servers && i < n && !run.nomem; i++)
+		look_for_one(&run, i);
+	if (!run.nomem)
+		threads_for(DEBUGINFOD_IN_FLIGHT_MAX, run.lacking.n, fetch_one, &run);
+	vec_done(&run.lacking);
+	return run.nomem ? err_nomem(err) : 0;
+}
+
+/* ---- what was tried ---------------------------------------------------------------------- */
 
 /* const is the caller's view; the lock inside is not part of it. */
 static struct module_entry *entry_of(const struct module *mod)

@@ -103,6 +103,29 @@ enum module_miss { MODULE_MISSES(X) MODULE_MISS_N };
 #undef X
 const char *module_miss_text(enum module_miss m);
 
+/* What came of asking debuginfod servers for a file. X(name, text for people) */
+#define FETCH_RESULTS(X)                                    \
+	X(OFF, "network off")                               \
+	X(NOT_ASKED, "not asked")                           \
+	X(DONE, "fetched")                                  \
+	X(NOT_FOUND, "not found (404)")                     \
+	X(TIMEOUT, "timeout")                               \
+	X(HTTP_ERROR, "http error")                         \
+	X(BROKEN, "connection failed or broke off")         \
+	X(NOT_ELF, "the answer is something else, or cut")  \
+	X(BUILD_ID_DIFFERS, "build id differs")             \
+	X(TOO_LARGE, "larger than DEBUGINFOD_MAXSIZE")      \
+	X(NO_SECTIONS, "the server gives whole files only") \
+	X(SKIPPED, "skipped")                               \
+	X(NO_SERVER, "no server answers")                   \
+	X(NO_CACHE, "cannot write to the cache")            \
+	X(NO_LIBRARY, "libdebuginfod.so.1 cannot be loaded")
+
+#define X(name, text) FETCH_##name,
+enum fetch_result { FETCH_RESULTS(X) FETCH_N };
+#undef X
+const char *fetch_result_text(enum fetch_result r);
+
 /* What a later stage keeps per module. modules_free() calls done() and does nothing else with it.
  */
 struct module_state {
@@ -120,9 +143,42 @@ struct module {
 	struct elf_image *mini; /* .gnu_debugdata of image, unpacked; NULL when none */
 	struct module_state
 		*_Atomic unwind_state; /* NULL until unwind/ sets it, once, by compare-and-swap */
+	/* How asking servers for the image and for the debug file ended. */
+	enum fetch_result image_fetch, debug_fetch;
 };
 
 struct modules; /* opaque */
+
+/* A look at a running transfer, or at its end; or what came of all transfers for a module. */
+struct fetch_event {
+	enum { FETCH_EVENT_RUNS, FETCH_EVENT_ENDED, FETCH_EVENT_MODULE } what;
+	const struct dso *dso;
+	size_t rank, n_ranks;  /* of the dso in modules_fetch(), from 1; 0: asked for on demand */
+	const char *file;      /* "executable", "debuginfo", ".symtab" ...; NULL for a module */
+	uint64_t bytes, total; /* so far; total 0: not known yet */
+	uint64_t elapsed_ms;
+	enum fetch_result result; /* unless it runs */
+	const char *note;	  /* for a module: its last line of module_tried() about servers */
+};
+
+/* What the listener wants. */
+enum fetch_answer { FETCH_GO_ON, FETCH_SKIP_THIS, FETCH_SKIP_ALL };
+
+/* Files are fetched from the servers in DEBUGINFOD_URLS through libdebuginfod.so.1, into the cache
+ * that it shares with other tools, at most four at a time. What was fetched is used only after it
+ * was checked. A server that failed twice running is not asked again. */
+struct fetch_options {
+	/* In milliseconds; 0: DEBUGINFOD_TIMEOUT (answer, stall) and DEBUGINFOD_MAXTIME (total)
+	 * where they are set, else the defaults. */
+	unsigned connect_ms; /* 3,000 */
+	unsigned answer_ms;  /* 30,000, up to the first byte: servers unpack archives then */
+	unsigned stall_ms;   /* 10,000 with next to nothing arriving */
+	unsigned total_ms;   /* 900,000 for one file */
+	/* Called about once a second per transfer, at its end, and at the end of a module; from any
+	 * thread, never from two at once. May be NULL. */
+	enum fetch_answer (*tell)(void *arg, const struct fetch_event *event);
+	void *arg;
+};
 
 struct modules_options {
 	const char *symfs;	       /* prefix for all paths; NULL or "" for none */
@@ -131,18 +187,41 @@ struct modules_options {
 	bool no_debuginfod_cache;
 	const char *os_release; /* of the recording; NULL: unknown. Without a recorded build id this
 				   process's vDSO is only used when it is the running kernel's */
+	const struct fetch_options *fetch; /* NULL: the network is not used */
 };
 
-/* `opt` may be NULL; it is copied. The environment (HOME, caches) is read here, once. */
+/* `opt` may be NULL; it is copied. The environment (HOME, caches) is read here, once. With `fetch`
+ * it is also changed, because libdebuginfod takes its orders from there: so this is to be called
+ * before threads are started. modules_free() restores DEBUGINFOD_URLS. */
 int modules_new(struct modules **ret, const struct modules_options *opt, struct err *err);
 void modules_free(struct modules *m);
 
 /* The module of a dso (which must outlive it); never NULL unless out of memory. Opened at the first
- * call, remembered also when missing. The debug file is looked for only by module_debug(). */
+ * call, remembered also when missing. With `fetch`, an image that is not here is fetched in this
+ * call, because unwinding needs it. The debug file is looked for only by module_debug(). */
 struct module *modules_get(struct modules *m, const struct dso *dso);
 /* Looks for the separate debug file (build-id directories, debuglink, ~/.debug, debuginfod cache)
- * once. */
+ * once. Never uses the network. */
 void module_debug(struct modules *m, struct module *mod);
+
+/* How much of a debug file is worth its bytes. */
+enum fetch_tier {
+	FETCH_TIER_SYM,	 /* the symbol table */
+	FETCH_TIER_LINE, /* and the line table */
+	FETCH_TIER_FULL, /* the whole file */
+};
+
+struct fetch_want {
+	const struct dso *dso;
+	enum fetch_tier tier;
+};
+
+/* Fetches what the modules of these dsos lack, in this order, four at a time, and puts it to the
+ * modules. To be called between stages: nothing else may use the modules meanwhile. Does nothing
+ * without `fetch`. What could not be had is told by debug_fetch and module_tried(). */
+int modules_fetch(struct modules *m, const struct fetch_want *wants, size_t n, struct err *err);
+/* Is there nothing that names local functions, but a build id by which servers could be asked? */
+bool module_wants_fetch(const struct module *mod);
 
 /* Every place that was looked at for this module, for --explain: "path: reason". */
 size_t module_tried_count(const struct module *mod);

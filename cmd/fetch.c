@@ -1,0 +1,285 @@
+/* fetch.c - --debuginfod: who gets what, the progress line, and the interrupt that skips.
+ *
+ * Inlined frames are worth a whole debug file where much time is spent; elsewhere names are enough.
+ */
+#include "cmd/fetch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/weights.h"
+
+#define FULL_FROM_PERCENT 5.0
+#define SKIP_ALL_WITHIN_S 2.0 /* of the first interrupt */
+
+/* ---- what is said ------------------------------------------------------------------------ */
+
+#define SIZE_TEXT_MAX 24
+
+/* "412.0 MB" */
+static const char *size_text(double bytes, char out[SIZE_TEXT_MAX])
+{
+	if (bytes < 1e6)
+		snprintf(out, SIZE_TEXT_MAX, "%.0f kB", bytes / 1e3);
+	else
+		snprintf(out, SIZE_TEXT_MAX, "%.1f MB", bytes / 1e6);
+	return out;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void clear_line(struct fetch_watch *w)
+{
+	if (w->line_open)
+		fputs("\r\033[K", stderr);
+	w->line_open = false;
+}
+
+/* "[3/12] libxul.so 412.0 MB/1020.1 MB  18.3 MB/s (+2)": the first one, and how many more. */
+static void draw_line(struct fetch_watch *w)
+{
+	const struct fetch_event *e = &w->running[0];
+	double seconds = (double)e->elapsed_ms / 1e3;
+	char size[SIZE_TEXT_MAX];
+
+	clear_line(w);
+	if (!w->n_running || !w->on_terminal || w->quiet)
+		return;
+	if (e->rank)
+		fprintf(stderr, "[%zu/%zu] ", e->rank, e->n_ranks);
+	fprintf(stderr, "%.32s ", base_name(e->dso->path));
+	if (!e->bytes)
+		fprintf(stderr, "waiting, %.0f s", seconds);
+	else
+		fputs(size_text((double)e->bytes, size), stderr);
+	if (e->bytes && e->total)
+		fprintf(stderr, "/%s", size_text((double)e->total, size));
+	if (e->bytes && seconds > 0)
+		fprintf(stderr, "  %s/s", size_text((double)e->bytes / seconds, size));
+	if (w->n_running > 1)
+		fprintf(stderr, " (+%u)", w->n_running - 1);
+	fflush(stderr);
+	w->line_open = true;
+}
+
+/* One line per module, where no line can be drawn again and again. */
+static void say_module(struct fetch_watch *w, const struct fetch_event *e)
+{
+	char size[SIZE_TEXT_MAX];
+
+	if (w->quiet || w->on_terminal)
+		return;
+	if (e->result == FETCH_DONE)
+		fprintf(stderr, "resolve: %s: fetched %s in %.1f s\n", e->dso->path,
+			size_text((double)e->bytes, size), (double)e->elapsed_ms / 1e3);
+	else
+		fprintf(stderr, "resolve: %s: %s\n", e->dso->path, e->note);
+}
+
+static void say_sum(const struct fetch_watch *w)
+{
+	const char *separator = "; ";
+	char size[SIZE_TEXT_MAX];
+	unsigned r;
+
+	if (w->quiet || !w->modules)
+		return;
+	fprintf(stderr, "resolve: debuginfod: %llu of %llu modules fetched, %s",
+		(unsigned long long)w->results[FETCH_DONE], (unsigned long long)w->modules,
+		size_text((double)w->bytes, size));
+	for (r = FETCH_DONE + 1; r < FETCH_N; r++)
+		if (w->results[r]) {
+			fprintf(stderr, "%s%llu %s", separator, (unsigned long long)w->results[r],
+				fetch_result_text(r));
+			separator = ", ";
+		}
+	fputc('\n', stderr);
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+static bool same_transfer(const struct fetch_event *a, const struct fetch_event *b)
+{
+	return a->dso == b->dso && !strcmp(a->file, b->file);
+}
+
+/* Its place among those that run. */
+static unsigned place_of(struct fetch_watch *w, const struct fetch_event *e)
+{
+	unsigned i = 0;
+
+	while (i < w->n_running && !same_transfer(&w->running[i], e))
+		i++;
+	return i;
+}
+
+static void note_running(struct fetch_watch *w, const struct fetch_event *e)
+{
+	unsigned i = place_of(w, e);
+
+	w->signals->active = 1;
+	if (i < w->n_running) {
+		w->running[i] = *e;
+		return;
+	}
+	if (i == FETCH_SHOWN_MAX)
+		return;
+	w->n_running++;
+	for (; i && w->running[i - 1].rank > e->rank; i--)
+		w->running[i] = w->running[i - 1];
+	w->running[i] = *e;
+}
+
+static void note_ended(struct fetch_watch *w, const struct fetch_event *e)
+{
+	unsigned i = place_of(w, e);
+
+	if (i == w->n_running)
+		return;
+	w->n_running--;
+	memmove(&w->running[i], &w->running[i + 1], (w->n_running - i) * sizeof *w->running);
+}
+
+/* One interrupt skips the transfer that is shown, two in a row all. */
+static enum fetch_answer answer_interrupts(struct fetch_watch *w, const struct fetch_event *e)
+{
+	sig_atomic_t pending = w->signals->skips - w->skips_done;
+	double now = seconds_now();
+
+	if (w->stop && *w->stop)
+		return FETCH_SKIP_ALL;
+	if (!pending)
+		return FETCH_GO_ON;
+	if (pending > 1 || (w->skips_done && now - w->skipped_at < SKIP_ALL_WITHIN_S))
+		return FETCH_SKIP_ALL;
+	if (!same_transfer(&w->running[0], e))
+		return FETCH_GO_ON;
+	w->skips_done++;
+	w->skipped_at = now;
+	return FETCH_SKIP_THIS;
+}
+
+static enum fetch_answer on_event(void *arg, const struct fetch_event *e)
+{
+	struct fetch_watch *w = arg;
+
+	switch (e->what) {
+	case FETCH_EVENT_RUNS:
+		note_running(w, e);
+		draw_line(w);
+		return answer_interrupts(w, e);
+	case FETCH_EVENT_ENDED:
+		note_ended(w, e);
+		break;
+	case FETCH_EVENT_MODULE:
+		w->modules++;
+		w->bytes += e->bytes;
+		w->results[e->result]++;
+		clear_line(w);
+		say_module(w, e);
+		break;
+	}
+	draw_line(w);
+	return FETCH_GO_ON;
+}
+
+void fetch_watch_init(struct fetch_watch *w, struct fetch_signals *signals,
+		      const volatile sig_atomic_t *stop, bool quiet)
+{
+	*w = (struct fetch_watch){
+		.options = {.tell = on_event, .arg = w},
+		.signals = signals,
+		.stop = stop,
+		.quiet = quiet,
+		.on_terminal = isatty(STDERR_FILENO),
+	};
+}
+
+/* ---- what is fetched --------------------------------------------------------------------- */
+
+static enum fetch_tier tier_for(enum fetch_mode mode, bool no_inline, double share)
+{
+	switch (mode) {
+	case FETCH_MODE_SYM:
+		return FETCH_TIER_SYM;
+	case FETCH_MODE_LINE:
+		return FETCH_TIER_LINE;
+	case FETCH_MODE_FULL:
+		return FETCH_TIER_FULL;
+	default:
+		return share >= FULL_FROM_PERCENT && !no_inline ? FETCH_TIER_FULL : FETCH_TIER_SYM;
+	}
+}
+
+/* The kernel and its vDSO have names from elsewhere; a vmlinux with everything is near a gigabyte,
+ * which only somebody who says "full" can want. */
+static bool is_worth_it(const struct dso *dso, enum fetch_mode mode)
+{
+	return mode == FETCH_MODE_FULL || (dso->kind != DSO_KERNEL && dso->kind != DSO_VDSO);
+}
+
+static uint64_t samples_of(const struct pipeline *p)
+{
+	return perf_file_stats(p->file)->samples - p->filtered;
+}
+
+int fetch_for_profile(struct pipeline *p, const struct pipeline_options *opt, enum fetch_mode mode,
+		      struct fetch_watch *w, struct err *err)
+{
+	uint64_t total = samples_of(p);
+	size_t n, n_wants = 0, i;
+	struct dso_weight *v = weigh_dsos(p, &n);
+	struct fetch_want *wants = calloc(n + 1, sizeof *wants);
+	int rc = v && wants ? 0 : err_nomem(err);
+
+	for (i = 0; !rc && i < n; i++)
+		if (is_worth_it(v[i].dso, mode))
+			wants[n_wants++] = (struct fetch_want){
+				v[i].dso, tier_for(mode, opt->symbolizer.no_inline,
+						   percent(v[i].samples, total))};
+	w->signals->active = 1;
+	if (!rc)
+		rc = modules_fetch(p->modules, wants, n_wants, err);
+	w->signals->active = 0;
+	clear_line(w);
+	if (!rc)
+		say_sum(w);
+	free(wants);
+	free(v);
+	return rc;
+}
+
+void fetch_advice(const struct pipeline *p, FILE *out)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	bool *lacking = calloc(perf_file_dso_count(p->file) + 1, sizeof *lacking);
+	size_t n, i, n_lacking = 0;
+	struct dso_weight *v = weigh_dsos(p, &n);
+
+	for (i = 0; urls && *urls && lacking && v && i < n; i++) {
+		const struct dso *dso = v[i].dso;
+		const struct module *m =
+			is_worth_it(dso, FETCH_MODE_AUTO) ? modules_get(p->modules, dso) : NULL;
+
+		if (m && module_wants_fetch(m)) {
+			lacking[dso->id] = true;
+			n_lacking++;
+		}
+	}
+	if (n_lacking)
+		fprintf(out,
+			"resolve: %zu module%s (%.0f %% of the samples) lack%s symbols; "
+			"--debuginfod would fetch them\n",
+			n_lacking, n_lacking == 1 ? "" : "s",
+			percent(weigh_picked(p, lacking), samples_of(p)),
+			n_lacking == 1 ? "s" : "");
+	free(lacking);
+	free(v);
+}

@@ -1,0 +1,48 @@
+/* fetch.h - --debuginfod: for which modules what is fetched, and what is said meanwhile. */
+#ifndef CMD_FETCH_H
+#define CMD_FETCH_H
+
+#include <signal.h>
+
+#include "cmd/pipeline.h"
+
+enum fetch_mode {
+	FETCH_MODE_OFF,
+	FETCH_MODE_AUTO, /* by weight */
+	FETCH_MODE_SYM,
+	FETCH_MODE_LINE,
+	FETCH_MODE_FULL,
+};
+
+/* Between a signal handler and the transfers. */
+struct fetch_signals {
+	volatile sig_atomic_t active; /* transfers run: an interrupt is for them */
+	volatile sig_atomic_t skips;  /* interrupts so far */
+};
+
+/* Transfers that run are at most four; one more than that is a bug elsewhere and is not shown. */
+enum { FETCH_SHOWN_MAX = 4 };
+
+struct fetch_watch {
+	struct fetch_options options; /* for struct modules_options */
+	struct fetch_signals *signals;
+	const volatile sig_atomic_t *stop; /* of the pipeline */
+	bool quiet, on_terminal, line_open;
+	struct fetch_event running[FETCH_SHOWN_MAX]; /* the heaviest first */
+	unsigned n_running;
+	sig_atomic_t skips_done;
+	double skipped_at; /* seconds_now() */
+	uint64_t modules, bytes, results[FETCH_N];
+};
+
+/* `signals` and `stop` must outlive the transfers. */
+void fetch_watch_init(struct fetch_watch *w, struct fetch_signals *signals,
+		      const volatile sig_atomic_t *stop, bool quiet);
+/* After pipeline_load(): fetches what the modules of the profile lack, heaviest first. */
+int fetch_for_profile(struct pipeline *p, const struct pipeline_options *opt, enum fetch_mode mode,
+		      struct fetch_watch *w, struct err *err);
+/* After pipeline_symbolize(), with the network off: one line, if servers are known that could help.
+ */
+void fetch_advice(const struct pipeline *p, FILE *out);
+
+#endif

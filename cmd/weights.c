@@ -1,0 +1,81 @@
+/* weights.c - walks the stacks of a profile once and counts samples per dso. */
+#include "cmd/weights.h"
+
+#include <stdlib.h>
+
+static int heavier_first(const void *a, const void *b)
+{
+	const struct dso_weight *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples < y->samples ? 1 : -1;
+	return (x->dso->id > y->dso->id) - (x->dso->id < y->dso->id);
+}
+
+/* Sets mark[dso] to `stamp` for the dsos of a stack and counts those newly marked. */
+static void weigh_stack(const struct profile *p, const struct profile_sample *s, uint64_t stamp,
+			uint64_t *mark, struct dso_weight *w)
+{
+	uint32_t node;
+
+	for (node = s->node; node; node = p->nodes.v[node].parent) {
+		uint32_t loc = p->nodes.v[node].location;
+		const struct dso *d = p->mappings.v[p->locations.v[loc].mapping].dso;
+
+		if (!d || mark[d->id] == stamp)
+			continue;
+		mark[d->id] = stamp;
+		w[d->id].samples += s->count;
+	}
+}
+
+struct dso_weight *weigh_dsos(const struct pipeline *p, size_t *n)
+{
+	size_t count = perf_file_dso_count(p->file), i;
+	struct dso_weight *w = calloc(count + 1, sizeof *w);
+	uint64_t *mark = calloc(count + 1, sizeof *mark);
+
+	*n = 0;
+	for (i = 0; w && mark && i < count; i++)
+		w[i].dso = perf_file_dso(p->file, i);
+	for (i = 0; w && mark && i < p->profile->samples.n; i++)
+		weigh_stack(p->profile, &p->profile->samples.v[i], i + 1, mark, w);
+	if (w && mark) {
+		qsort(w, count, sizeof *w, heavier_first);
+		while (*n < count && w[*n].samples)
+			++*n;
+	}
+	free(mark);
+	return w;
+}
+
+double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static bool goes_through(const struct profile *p, const struct profile_sample *s,
+			 const bool *picked)
+{
+	uint32_t node;
+
+	for (node = s->node; node; node = p->nodes.v[node].parent) {
+		uint32_t loc = p->nodes.v[node].location;
+		const struct dso *d = p->mappings.v[p->locations.v[loc].mapping].dso;
+
+		if (d && picked[d->id])
+			return true;
+	}
+	return false;
+}
+
+uint64_t weigh_picked(const struct pipeline *p, const bool *picked)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < p->profile->samples.n; i++)
+		if (goes_through(p->profile, &p->profile->samples.v[i], picked))
+			sum += p->profile->samples.v[i].count;
+	return sum;
+}

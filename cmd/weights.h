@@ -1,0 +1,20 @@
+/* weights.h - which dsos a profile goes through, and how much of it. */
+#ifndef CMD_WEIGHTS_H
+#define CMD_WEIGHTS_H
+
+#include "cmd/pipeline.h"
+
+struct dso_weight {
+	const struct dso *dso;
+	uint64_t samples; /* whose stack goes through the dso */
+};
+
+/* All dsos with at least one sample, heaviest first. The caller frees; *n is 0 when out of memory.
+ */
+struct dso_weight *weigh_dsos(const struct pipeline *p, size_t *n);
+/* Samples that go through at least one of the dsos for which picked[dso->id] is set. */
+uint64_t weigh_picked(const struct pipeline *p, const bool *picked);
+
+double percent(uint64_t part, uint64_t whole);
+
+#endif

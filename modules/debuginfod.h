@@ -1,0 +1,42 @@
+/* debuginfod.h - asks debuginfod servers for files, through libdebuginfod. Private to modules/.
+ *
+ * The library can be given servers, cache and timeouts only by the environment, which it reads at
+ * each query; it waits for minutes, takes any answer for the file, and makes of a server's trouble
+ * a "there is no such file" that its cache repeats for ten minutes. What is here adds the clocks,
+ * the checks, the repairs and the reasons. Law: debuginfod_find_debuginfo(3), debuginfod(8)
+ * "webapi". */
+#ifndef MODULES_DEBUGINFOD_H
+#define MODULES_DEBUGINFOD_H
+
+#include <limits.h>
+
+#include "modules/modules.h"
+
+#define DEBUGINFOD_DETAIL_MAX	 160
+#define DEBUGINFOD_IN_FLIGHT_MAX 4
+
+struct debuginfod; /* opaque: servers, clocks, idle connections */
+
+struct debuginfod_query {
+	const struct dso *dso; /* for whom, and its place in the order: for the listener */
+	size_t rank, n_ranks;
+	const struct build_id *id;
+	const char *file;    /* "executable", "debuginfo", or the section ".symtab" ... */
+	char path[PATH_MAX]; /* out, with FETCH_DONE: the file in the cache */
+	char detail[DEBUGINFOD_DETAIL_MAX]; /* out: which server said what; "" */
+	uint64_t bytes, elapsed_ms;	    /* out: received, in */
+};
+
+/* Changes the environment: see modules_new(). NULL when out of memory. */
+struct debuginfod *debuginfod_new(const struct fetch_options *opt, const char *cache_dir);
+void debuginfod_free(struct debuginfod *d);
+
+/* Waits for its turn and for the answer. From any thread. Whole files and .note.gnu.build-id are
+ * checked; other sections carry nothing to check them by: whoever finds out that one is wrong
+ * unlinks the path. */
+enum fetch_result debuginfod_get(struct debuginfod *d, struct debuginfod_query *q);
+
+/* Tells the listener. */
+void debuginfod_tell(struct debuginfod *d, const struct fetch_event *e);
+
+#endif

@@ -1,0 +1,128 @@
+/* debuginfod_module.c - what is asked for a module, and how much of it. */
+#include <stdio.h>
+
+#include "modules/debuginfod.h"
+#include "modules/find.h"
+#include "modules/image.h"
+
+const char *fetch_result_text(enum fetch_result r)
+{
+#define X(name, text) [FETCH_##name] = text,
+	static const char *const texts[] = {FETCH_RESULTS(X)};
+#undef X
+	return (unsigned)r < FETCH_N ? texts[r] : "unknown";
+}
+
+bool fetch_is_possible(const struct module *m)
+{
+	switch (m->dso->kind) {
+	case DSO_FILE:
+	case DSO_KERNEL:
+	case DSO_KERNEL_MODULE:
+	case DSO_VDSO:
+		return find_wanted_id(m)->size >= 2;
+	default:
+		return false;
+	}
+}
+
+struct elf_image *fetch_file(struct finder *f, const struct file_check *check, const char *file,
+			     enum fetch_result *r)
+{
+	struct debuginfod_query q = {
+		.dso = f->entry->m.dso,
+		.rank = f->rank,
+		.n_ranks = f->n_ranks,
+		.id = check->id,
+		.file = file,
+	};
+
+	*r = debuginfod_get(f->servers, &q);
+	f->fetched_bytes += q.bytes;
+	f->fetch_ms += q.elapsed_ms;
+	finder_note_fetch(f, file, *r, q.detail);
+	return *r == FETCH_DONE ? finder_try(f, check, q.path) : NULL;
+}
+
+struct elf_image *fetch_image(struct finder *f)
+{
+	struct module *m = &f->entry->m;
+	struct file_check check = {.id = &m->dso->build_id, .must_match_id = true};
+
+	/* Of the kernel there is no executable that servers have. */
+	if (!fetch_is_possible(m) || m->dso->kind == DSO_KERNEL) {
+		m->image_fetch = FETCH_NOT_ASKED;
+		return NULL;
+	}
+	return fetch_file(f, &check, "executable", &m->image_fetch);
+}
+
+/* What names there are, from little to much. */
+enum contents { NO_NAMES, SYMBOLS, LINES, EVERYTHING };
+
+static enum contents contents_of(const struct elf_image *img)
+{
+	if (!img)
+		return NO_NAMES;
+	if (image_has(img, ".debug_info") && !img->is_partial)
+		return EVERYTHING;
+	if (image_has(img, ".debug_line") && image_has(img, ".symtab"))
+		return LINES;
+	return image_has(img, ".symtab") ? SYMBOLS : NO_NAMES;
+}
+
+static enum contents contents_of_module(const struct module *m)
+{
+	enum contents image = contents_of(m->image), debug = contents_of(m->debug);
+
+	return image > debug ? image : debug;
+}
+
+bool module_lacks_symbols(const struct module *mod)
+{
+	return contents_of_module(mod) == NO_NAMES && !mod->mini;
+}
+
+bool module_wants_fetch(const struct module *mod)
+{
+	return module_lacks_symbols(mod) && fetch_is_possible(mod);
+}
+
+bool fetch_is_needless(const struct module *m, enum fetch_tier tier)
+{
+	static const enum contents by_tier[] = {
+		[FETCH_TIER_SYM] = SYMBOLS,
+		[FETCH_TIER_LINE] = LINES,
+		[FETCH_TIER_FULL] = EVERYTHING,
+	};
+	struct elf_image *debug = m->debug ? m->debug : m->image;
+
+	if (tier == FETCH_TIER_SYM && !module_lacks_symbols(m))
+		return true;
+	return contents_of_module(m) >= by_tier[tier] &&
+	       (m->alt || !debug || !image_has(debug, ".gnu_debugaltlink"));
+}
+
+void fetch_debug(struct finder *f, enum fetch_tier tier)
+{
+	struct module *m = &f->entry->m;
+	struct file_check check = {
+		.id = find_wanted_id(m), .must_match_id = true, .wants_debug = true};
+	enum contents before = contents_of_module(m);
+	struct elf_image *img = NULL;
+
+	if (tier == FETCH_TIER_FULL && before < EVERYTHING) {
+		img = fetch_file(f, &check, "debuginfo", &m->debug_fetch);
+		/* The user's limit does not hold for what is small. */
+		if (m->debug_fetch == FETCH_TOO_LARGE)
+			tier = FETCH_TIER_SYM;
+	}
+	if (tier != FETCH_TIER_FULL && !fetch_is_needless(m, tier))
+		img = fetch_sections(f, check.id, tier, &m->debug_fetch);
+	if (img && contents_of(img) > before) {
+		m->debug = img;
+		m->debug_miss = MODULE_MISS_NONE;
+	}
+	if (m->debug && !m->alt)
+		m->alt = find_alt(f, m->debug);
+}

@@ -1,0 +1,181 @@
+/* debuginfod_reach.c - can the servers be connected to at all?
+ *
+ * libdebuginfod's first sign of life is the first byte of an answer, for which a server that
+ * unpacks an archive may need ten seconds and more. Firewalls swallow packets silently: without
+ * asking beforehand, every machine behind one would wait that long for nothing. */
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "modules/debuginfod_servers.h"
+
+/* Shared by the asker and a thread that may outlive its patience: name servers and connect() take
+ * as long as they like. The last one frees it. */
+struct probe {
+	pthread_mutex_t lock;
+	pthread_cond_t over;
+	char host[256], port[8];
+	bool is_over, connected;
+	atomic_int users;
+};
+
+static void probe_put(struct probe *p)
+{
+	if (atomic_fetch_sub(&p->users, 1) != 1)
+		return;
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->over);
+	free(p);
+}
+
+static bool can_connect(const struct probe *p)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL, *a;
+	bool ok = false;
+
+	if (getaddrinfo(p->host, p->port, &hints, &list))
+		return false;
+	for (a = list; a && !ok; a = a->ai_next) {
+		int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+
+		ok = fd >= 0 && !connect(fd, a->ai_addr, a->ai_addrlen);
+		if (fd >= 0)
+			close(fd);
+	}
+	freeaddrinfo(list);
+	return ok;
+}
+
+static void *probe_main(void *arg)
+{
+	struct probe *p = arg;
+	bool connected = can_connect(p);
+
+	pthread_mutex_lock(&p->lock);
+	p->connected = connected;
+	p->is_over = true;
+	pthread_cond_signal(&p->over);
+	pthread_mutex_unlock(&p->lock);
+	probe_put(p);
+	return NULL;
+}
+
+/* scheme://[user@]host[:port][/path]; the host may be an address in brackets. */
+static bool parse_url(const char *url, struct probe *p)
+{
+	const char *default_port = !strncmp(url, "https://", 8)	 ? "443"
+				   : !strncmp(url, "http://", 7) ? "80"
+								 : NULL;
+	const char *host, *end, *at, *host_end;
+
+	if (!default_port)
+		return false;
+	host = strstr(url, "://") + 3;
+	end = host + strcspn(host, "/?#");
+	at = memrchr(host, '@', (size_t)(end - host));
+	host = at ? at + 1 : host;
+	if (*host == '[') {
+		host++;
+		host_end = memchr(host, ']', (size_t)(end - host));
+		if (!host_end)
+			return false;
+		at = host_end + 1;
+	} else {
+		host_end = host;
+		while (host_end < end && *host_end != ':')
+			host_end++;
+		at = host_end;
+	}
+	if (at < end && *at == ':' && at + 1 < end)
+		snprintf(p->port, sizeof p->port, "%.*s", (int)(end - at - 1), at + 1);
+	else
+		snprintf(p->port, sizeof p->port, "%s", default_port);
+	return host < host_end && snprintf(p->host, sizeof p->host, "%.*s", (int)(host_end - host),
+					   host) < (int)sizeof p->host;
+}
+
+/* NULL: there is nothing to try, or not the means. */
+static struct probe *probe_start(const char *url)
+{
+	struct probe *p = calloc(1, sizeof *p);
+	pthread_attr_t detached;
+	pthread_t thread;
+	int rc;
+
+	if (!p || !parse_url(url, p)) {
+		free(p);
+		return NULL;
+	}
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->over, NULL);
+	atomic_init(&p->users, 2);
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&thread, &detached, probe_main, p);
+	pthread_attr_destroy(&detached);
+	if (!rc)
+		return p;
+	probe_put(p);
+	probe_put(p);
+	return NULL;
+}
+
+static bool probe_wait(struct probe *p, const struct timespec *until)
+{
+	bool connected;
+	int rc = 0;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->is_over && rc != ETIMEDOUT)
+		rc = pthread_cond_clockwait(&p->over, &p->lock, CLOCK_MONOTONIC, until);
+	connected = p->connected;
+	pthread_mutex_unlock(&p->lock);
+	return connected;
+}
+
+/* The proxy connects, and curl knows for whom it does not; see curl(1) "ENVIRONMENT". */
+static bool has_proxy(void)
+{
+	static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+					    "ALL_PROXY"};
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *v = getenv(names[i]);
+
+		if (v && *v)
+			return true;
+	}
+	return false;
+}
+
+void servers_reach(const struct servers *s, unsigned timeout_ms,
+		   bool reachable[DEBUGINFOD_SERVERS_MAX])
+{
+	struct probe *probes[DEBUGINFOD_SERVERS_MAX] = {0};
+	bool proxy = has_proxy();
+	struct timespec until;
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		probes[i] = proxy ? NULL : probe_start(s->v[i].url);
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += timeout_ms / 1000;
+	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	for (i = 0; i < s->n; i++) {
+		reachable[i] = !probes[i] || probe_wait(probes[i], &until);
+		if (probes[i])
+			probe_put(probes[i]);
+	}
+}

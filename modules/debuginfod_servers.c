@@ -1,0 +1,140 @@
+/* debuginfod_servers.c - a server that fails twice running is not asked again in this run.
+ *
+ * The library asks all servers of DEBUGINFOD_URLS at once and takes the first that sends something;
+ * to leave one out, it is left out of the variable. */
+#include "modules/debuginfod_servers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAILURES_MAX = 2 };
+
+static bool is_url(const char *word)
+{
+	return strstr(word, "://");
+}
+
+static int add_word(struct servers *s, const char *word)
+{
+	bool url = is_url(word);
+	char *copy;
+	size_t i;
+
+	/* The library leaves out repeated URLs, too: positions in its log count without them. */
+	for (i = 0; i < s->n; i++)
+		if (!strcmp(s->v[i].url, word))
+			return 0;
+	if (url && s->n == DEBUGINFOD_SERVERS_MAX)
+		return 0;
+	copy = strdup(word);
+	if (!copy || vec_push(&s->words, copy)) {
+		free(copy);
+		return -1;
+	}
+	if (url)
+		s->v[s->n++].url = copy;
+	return 0;
+}
+
+int servers_init(struct servers *s)
+{
+	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
+	char *copy = strdup(urls ? urls : ""), *word, *state;
+	int rc = copy ? 0 : -1;
+
+	*s = (struct servers){0};
+	if (urls && !(s->before = strdup(urls)))
+		rc = -1;
+	for (word = rc ? NULL : strtok_r(copy, " ", &state); word && !rc;
+	     word = strtok_r(NULL, " ", &state))
+		rc = add_word(s, word);
+	/* The words, a space after each. */
+	s->env = malloc(sizeof DEBUGINFOD_URLS_ENV_VAR "=" + strlen(urls ? urls : "") + 1);
+	free(copy);
+	if (rc || !s->env)
+		return -1;
+	servers_list(s);
+	return putenv(s->env) ? -1 : 0;
+}
+
+void servers_done(struct servers *s)
+{
+	size_t i;
+
+	if (s->env && s->before)
+		setenv(DEBUGINFOD_URLS_ENV_VAR, s->before, 1);
+	else if (s->env)
+		unsetenv(DEBUGINFOD_URLS_ENV_VAR);
+	for (i = 0; i < s->words.n; i++)
+		free(s->words.v[i]);
+	vec_done(&s->words);
+	free(s->before);
+	free(s->env);
+	*s = (struct servers){0};
+}
+
+void servers_list(struct servers *s)
+{
+	size_t i, next = 0;
+	char *p = stpcpy(s->env, DEBUGINFOD_URLS_ENV_VAR "=");
+
+	s->n_listed = 0;
+	for (i = 0; i < s->words.n; i++) {
+		const char *word = s->words.v[i];
+
+		if (is_url(word)) {
+			if (s->v[next++].is_off)
+				continue;
+			s->listed[s->n_listed++] = (uint8_t)(next - 1);
+		}
+		p = stpcpy(stpcpy(p, word), " ");
+	}
+	s->stale = false;
+}
+
+bool servers_any(const struct servers *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (!s->v[i].is_off)
+			return true;
+	return false;
+}
+
+static void failed(struct servers *s, struct server *v, unsigned times)
+{
+	v->failures += times;
+	if (v->failures < FAILURES_MAX || v->is_off)
+		return;
+	v->is_off = true;
+	s->stale = true;
+}
+
+void servers_set_reachable(struct servers *s, const bool *reachable)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (!reachable[i])
+			failed(s, &s->v[i], FAILURES_MAX);
+}
+
+void servers_rate(struct servers *s, const struct debuginfod_log *log, bool timed_out)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_listed; i++) {
+		struct server *v = &s->v[s->listed[i]];
+		enum server_says says = log->answers[i].says;
+
+		/* Once one sends, the others are dropped, and their silence says nothing. */
+		if (says == SERVER_SILENT && timed_out &&
+		    (log->committed < 0 || log->committed == (int)i))
+			says = SERVER_FAILED;
+		if (says == SERVER_FAILED || says == SERVER_JUNK)
+			failed(s, v, says == SERVER_JUNK ? FAILURES_MAX : 1);
+		else if (says != SERVER_SILENT)
+			v->failures = 0;
+	}
+}
