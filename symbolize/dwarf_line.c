@@ -10,10 +10,6 @@ enum { ENTRY_FORMATS_MAX = 32 };
 /* All files may name one long directory: a bound for what paths can take. */
 enum { PATH_BUDGET_MIN = 1 << 20, PATH_BUDGET_PER_BYTE = 64 };
 
-#define QUIET_OPCODES                                                                        \
-	(1u << DW_LNS_set_column | 1u << DW_LNS_negate_stmt | 1u << DW_LNS_set_basic_block | \
-	 1u << DW_LNS_set_prologue_end | 1u << DW_LNS_set_epilogue_begin | 1u << DW_LNS_set_isa)
-
 struct sequence {
 	uint64_t lo, hi;
 	size_t first, n; /* rows */
@@ -353,40 +349,14 @@ static int run_standard(struct program *p, uint8_t op)
 	}
 }
 
-/* Opcodes that change neither address, file nor line: 1, and 1 more for each operand. */
-static void find_quiet(struct program *p, uint8_t quiet[256])
-{
-	unsigned op;
-
-	memset(quiet, 0, 256);
-	for (op = 1; op < p->opcode_base; op++)
-		if (op > DW_LNS_set_isa || (1u << op & QUIET_OPCODES))
-			quiet[op] = p->operands[op - 1] <= 1 ? 1 + p->operands[op - 1] : 0;
-}
-
-/* Passes over quiet opcodes: half of all, in an order that is hard to predict, so that the general
- * way would cost a mispredicted branch for each. */
-static inline void skip_quiet(struct buf *b, const uint8_t quiet[256])
-{
-	const uint8_t *at = b->p;
-
-	while (b->end - at >= 2 && quiet[*at] && (quiet[*at] == 1 || at[1] < 0x80))
-		at += quiet[*at];
-	b->p = at;
-}
-
 static int run(struct program *p)
 {
-	uint8_t quiet[256];
 	int rc = 0;
 
 	reset(p);
-	find_quiet(p, quiet);
 	while (!rc && buf_left(&p->code)) {
-		uint8_t op;
+		uint8_t op = buf_u8(&p->code);
 
-		skip_quiet(&p->code, quiet);
-		op = buf_u8(&p->code);
 		if (op >= p->opcode_base) {
 			advance(p, p->special_advance[op]);
 			p->line += (uint64_t)(int64_t)p->special_line[op];

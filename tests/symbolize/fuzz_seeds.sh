@@ -31,6 +31,20 @@ dwarf() {
 	rm s.c
 }
 
+# What tool_dwarf keeps of the same programs.
+dwarf_cache() {
+	dwarf
+	for f in gcc4 gcc5 clang5; do
+		[ -f $f ] || continue
+		mkdir cache
+		seq 4096 4600 | awk '{printf "%x\n", $1}' |
+			"${BUILD:-$TOP/build/gcc}/tests/symbolize/tool_dwarf" -c cache $f >/dev/null
+		mv cache/*.dwarf $f.dwarf
+		rmdir cache
+	done
+	rm -f gcc4 gcc5 clang4 clang5 object
+}
+
 text() {
 	printf 'ffffffff81000000 T _text\nffffffffc0001000 t f\t[mod]\n' >kallsyms
 	printf '7f0000001000 20 f\n7f0000001010 20 g h\n' >map
