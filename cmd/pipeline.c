@@ -62,8 +62,11 @@ static int symbolize_locations(struct pipeline *p, struct err *err)
 int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
 {
 	double start = seconds_now();
-	int rc = symbolizer_new(&p->symbolizer, p->modules, perf_file_info(p->file),
-				&opt->symbolizer, err);
+	struct symbolizer_options so = opt->symbolizer;
+	int rc;
+
+	so.file = p->file;
+	rc = symbolizer_new(&p->symbolizer, p->modules, perf_file_info(p->file), &so, err);
 
 	if (!rc)
 		rc = symbolize_locations(p, err);
