@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
 CAPTURE, RESOLVE = os.path.join(BIN, "capture"), os.path.join(BIN, "resolve")
@@ -50,6 +51,18 @@ def build(compiler, source, out, *flags):
     """Compiles tests/programs/SOURCE; returns the absolute path of the result."""
     run([*compiler.split(), os.path.join(PROGRAMS, source), "-o", out, *flags])
     return os.path.abspath(out)
+
+
+def perf_record(*args, tries=5):
+    """perf record. perf 6.1 aborts in build-id.c while another recorder on the machine asks for build ids
+    (tests/reader/test_mmap2_flag.py says why): then it is tried again."""
+    for _ in range(tries):
+        p = run(["perf", "record", "-q", "-N", "-B", *args], check=False)
+        if p.returncode == 0 or "build-id.c" not in p.stdout + p.stderr and "smashing" not in p.stdout + p.stderr:
+            break
+        time.sleep(1)
+    if p.returncode:
+        raise RuntimeError(f"perf record {' '.join(args)}: status {p.returncode}\n{p.stderr[-2000:]}")
 
 
 def resolve(data, *options, check=True):

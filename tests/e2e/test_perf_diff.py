@@ -10,7 +10,7 @@ import re
 import sys
 from collections import Counter
 
-from common import RESOLVE, Tap, have, run
+from common import RESOLVE, Tap, have, perf_record, run
 
 tap = Tap()
 HEAD = re.compile(r"^\s*(\S.*?)\s+(\d+)\s+(?:\[\d+\]\s+)?(\d+\.\d+):")
@@ -93,8 +93,7 @@ def classify(ours, perf, libdw):
 
 
 def compare(name, cmd):
-    run(["perf", "record", "-q", "-N", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,16384", "-m", "16M",
-         "-o", "x.data", "--", *cmd])
+    perf_record("-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,16384", "-m", "16M", "-o", "x.data", "--", *cmd)
     perf = samples(run(["perf", "script", "--no-inline", "--no-demangle", "--max-stack", "1024", "-F",
                         "comm,tid,time,ip,sym,dso", "-i", "x.data"]).stdout)
     base = [RESOLVE, "-q", "-f", "script", "--no-inline", "--no-demangle"]

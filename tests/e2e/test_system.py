@@ -4,7 +4,7 @@ to the periods in the file (as perf prints them)."""
 import os
 from collections import Counter
 
-from common import CAPTURE, Tap, build, folded, have, resolve, run
+from common import CAPTURE, Tap, build, folded, have, perf_record, resolve, run
 
 tap = Tap()
 if os.geteuid() != 0:
@@ -74,7 +74,7 @@ check("capture -a", "capture.data")
 if have("perf"):
     # The kernel's own user chains want frame pointers.
     mixed = program("mixed", "-fno-omit-frame-pointer")
-    run(["perf", "record", "-q", "-N", "-a", "-g", "-e", "cpu-clock", "-F", "199", "-o", "perf.data", "--", mixed])
+    perf_record("-a", "-g", "-e", "cpu-clock", "-F", "199", "-o", "perf.data", "--", mixed)
     check("perf record -a -g", "perf.data")
 else:
     tap.skip("perf record -a -g", "perf is not installed")

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from common import CAPTURE, RESOLVE, TOP, Tap, build, folded, have, resolve, run
+from common import CAPTURE, RESOLVE, TOP, Tap, build, folded, have, perf_record, resolve, run
 
 sys.dont_write_bytecode = True
 tap = Tap()
@@ -27,7 +27,7 @@ if not have("perf"):
     tap.skip("twins", "perf is not installed")
     tap.end()
 RECORD = ["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192"]
-run([*RECORD, "-o", "file.data", "--", program, "0.3"])
+perf_record(*RECORD[5:], "-o", "file.data", "--", program, "0.3")
 script, stacks = profile("file.data", "script"), profile("file.data")
 whole("perf record", "file.data")
 
@@ -41,7 +41,7 @@ run(["xz", "-0", "-k", "file.data"])
 tap.check(profile("file.data.xz") == stacks, "xz: the same")
 tap.check(run(["sh", "-c", f"cat file.data | {RESOLVE} -q --no-inline -"]).stdout == stacks, "standard input: the same")
 
-run([*RECORD, "-z", "-o", "z.data", "--", program, "0.3"])
+perf_record(*RECORD[5:], "-z", "-o", "z.data", "--", program, "0.3")
 whole("perf record -z", "z.data")
 with open("pipe.data", "wb") as out:
     subprocess.run([*RECORD, "-o", "-", "--", program, "0.3"], stdout=out, stderr=subprocess.DEVNULL,
@@ -53,8 +53,8 @@ run([CAPTURE, "-q", "-F", "999", "--no-compress", "-o", "plain.data", "--", prog
 whole("capture --no-compress", "plain.data")
 
 # Stacks that are cut at 1 KiB: other samples of the thread complete them, to what the uncut ones show.
-run(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,1024", "-o", "cut.data", "--",
-     build("gcc", "calls.c", "calls", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"), "0.5"])
+perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,1024", "-o", "cut.data", "--",
+            build("gcc", "calls.c", "calls", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"), "0.5")
 plain, before = resolve("cut.data", "--no-inline", "-j1")
 text, after = resolve("cut.data", "--no-inline", "--stitch", "-j1")
 tap.check(before["truncated"] > 20 and after["stitched"] > 0, "--stitch: adds frames to stacks that were cut", (before, after))
