@@ -25,6 +25,10 @@ struct arch_trampoline {
 		uint8_t reg; /* DWARF number */
 		uint16_t off;
 	} * saved;
+	/* Where the code is in a vDSO, which may not be at hand: what tells such a frame from other
+	 * contents of the stack, one of `marks` in the 4 bytes at sp + mark_off. 0: nothing. */
+	uint16_t mark_off;
+	uint32_t marks[2];
 };
 
 struct arch {

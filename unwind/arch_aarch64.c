@@ -51,7 +51,15 @@ static const struct arch_saved_reg ucontext_regs[] = {
 #undef X
 
 static const struct arch_trampoline trampolines[] = {
-	{sigreturn, sizeof sigreturn, sizeof ucontext_regs / sizeof *ucontext_regs, ucontext_regs},
+	{
+		.code = sigreturn,
+		.code_bytes = sizeof sigreturn,
+		.n_saved = sizeof ucontext_regs / sizeof *ucontext_regs,
+		.saved = ucontext_regs,
+		/* The first of the records behind the registers is always that of the FPU. */
+		.mark_off = 128 + 176 + 288,
+		.marks = {0x46508001, 0x46508001}, /* FPSIMD_MAGIC of asm/sigcontext.h */
+	},
 	{0},
 };
 

@@ -1,6 +1,4 @@
 /* walk_full.c - the complete walk: all registers, any rule. */
-#include <sys/mman.h>
-
 #include "unwind/expr.h"
 #include "unwind/walk.h"
 
@@ -180,37 +178,36 @@ static void registers_set(struct regs *regs, const struct cursor *c, const struc
 	regs->known = 1ull << arch->pc | 1ull << arch->sp | (uint64_t)c->fp_known << arch->fp;
 }
 
-/* The registers that one layout of a signal frame gives. The code that they lead back to says
- * whether it is the right one. */
-static bool saved_registers(const struct walk *w, const struct arch_trampoline *t, uint64_t sp,
-			    struct regs *ret)
+/* Is it a frame of this kind that begins at sp? Then the interrupted registers. */
+static bool signal_frame_read(const struct walk *w, const struct arch_trampoline *t, uint64_t sp,
+			      struct regs *ret)
 {
-	const struct map *map;
+	uint64_t mark;
 	size_t i;
 
+	if (!t->mark_off || !memory_read_bytes(&w->memory, sp + t->mark_off, 4, &mark) ||
+	    (mark != t->marks[0] && mark != t->marks[1]))
+		return false;
 	*ret = (struct regs){0};
 	for (i = 0; i < t->n_saved; i++) {
 		if (!memory_read_stack(&w->memory, sp + t->saved[i].off, &ret->v[t->saved[i].reg]))
 			return false;
 		ret->known |= 1ull << t->saved[i].reg;
 	}
-	map = address_space_find(w->s->space, ret->v[w->arch->pc]);
-	return map && map->prot & PROT_EXEC;
+	return true;
 }
 
-/* A vDSO calls nothing. A return address in one that is not here is that of its sigreturn, which
- * signal handlers return to and which has nothing but the kernel's signal frame on the stack. */
+/* The frame of a vDSO's sigreturn, where signal handlers return to, without the vDSO's code. */
 static bool vdso_sigreturn(const struct walk *w, const struct cursor *c, const struct rule_entry *e,
 			   struct regs *ret)
 {
 	const struct arch_trampoline *t = w->arch->trampolines;
 
-	if (!c->is_return_address || e->rule.kind != RULE_NO_BINARY ||
-	    e->map->dso->kind != DSO_VDSO)
+	if (!t || e->rule.kind != RULE_NO_BINARY || e->map->dso->kind != DSO_VDSO)
 		return false;
-	while (t && t->code && !saved_registers(w, t, c->sp, ret))
+	while (t->code && !signal_frame_read(w, t, c->sp, ret))
 		t++;
-	return t && t->code;
+	return t->code;
 }
 
 enum unwind_stop walk_full(struct walk *w, const struct regs *regs)

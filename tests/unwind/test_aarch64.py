@@ -12,8 +12,6 @@ What may differ, and who is right:
   Ours go on to _start by the same callers as at the nearest points where gdb arrives there.
 - nobody: the first instruction of the same function; longjmp, whose saved pc is scrambled. gdb has nonsense above,
   we stop at the same frame.
-- sigreturn: at the two instructions of the vDSO's sigreturn itself, when there is no vDSO to look into, only the
-  caller by the link register can be found. gdb recognises the code.
 """
 import os
 import shutil
@@ -79,20 +77,16 @@ def write(walk, path, board_path=lambda p: p):
 
 
 def explain(judge, us, gdbs, same):
-    at_root, page = gdbs[-1][1] == "_start", sigreturn_page(judge.walk)
-    if at_root and page.start <= us[0][0] < page.end and [a for a, _ in us[2:]] == [a for a, _ in gdbs[2 - len(us):]]:
-        return "sigreturn"
     for i in range(1, same):
         address, name = us[i - 1]
         if (name == ".plt" or "/ld-linux" in judge.walk.map_of(address).path) and judge.has_nearest_callers(us, i):
             return "lazy"
-    return "nobody" if same == len(us) and not at_root else None
+    return "nobody" if same == len(us) and gdbs[-1][1] != "_start" else None
 
 
 def check_walk(name, walk, samples, floor):
     classes = check(name, walk, samples, explain, floor)
-    report(classes["nobody"] <= 0.01 * len(samples) and classes["sigreturn"] <= 4,
-           f"{name}: hardly any point is beyond everyone", classes)
+    report(classes["nobody"] <= 0.01 * len(samples), f"{name}: hardly any point is beyond everyone", classes)
     return classes
 
 
