@@ -31,6 +31,18 @@ struct arch_trampoline {
 	uint32_t marks[2];
 };
 
+struct arch_code {
+	const uint8_t *end;
+	size_t n;	 /* bytes that may be read before end */
+	uint64_t vaddr;	 /* of end */
+	bool from_start; /* they begin with a function */
+};
+
+struct arch_return {
+	enum { ARCH_RETURN_ANYWHERE, ARCH_RETURN_IN_REGISTER, ARCH_RETURN_IN_FRAME } at;
+	int64_t pushed_bytes; /* by how much sp is lower than on entry, if not IN_FRAME */
+};
+
 struct arch {
 	const char *names[8]; /* uname and perf names, NULL-terminated: "x86_64", "amd64" */
 	uint16_t e_machine;   /* EM_* */
@@ -46,9 +58,13 @@ struct arch {
 	int8_t dwarf_to_perf[ARCH_REGS_MAX]; /* the inverse */
 	/* Can a call instruction end where `end` points? `n` bytes before it may be read. */
 	bool (*ends_in_call)(const uint8_t *end, size_t n);
-	/* Bytes that code without call frame information has pushed before `end`, as far as the
-	 * code itself tells; `n` bytes before it may be read. NULL: nothing is known. */
-	unsigned (*pushed_bytes)(const uint8_t *end, size_t n);
+	/* Where link registers are, else NULL: what the code before a place says of the return
+	 * address there, for functions without call frame information; the function that the call
+	 * before `end`, at address `ip`, goes to, 0 if the instruction does not say it. */
+	struct arch_return (*return_before)(const struct arch_code *code);
+	uint64_t (*call_target)(const uint8_t *end, uint64_t ip);
+	/* And how far above sp the frame record is that the kernel makes for a signal handler. */
+	uint16_t signal_record_off;
 	/* Words that functions push which do not tell in call frame information, at most. */
 	uint8_t untold_pushes;
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */

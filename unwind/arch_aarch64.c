@@ -10,28 +10,155 @@ static uint32_t instruction(const uint8_t *code)
 	       (uint32_t)code[3] << 24;
 }
 
-/* Arm ARM C4.1: BL imm26; BLR Xn and its authenticating forms BLRAA, BLRAB, BLRAAZ, BLRABZ. */
-static bool ends_in_call(const uint8_t *end, size_t n)
-{
-	uint32_t insn;
+/* ---- instructions (Arm ARM C4.1) ---------------------------------------------------------- */
 
-	if (n < 4)
-		return false;
-	insn = instruction(end - 4);
-	return insn >> 26 == 0x25 || (insn & 0xfffffc1f) == 0xd63f0000 ||
-	       (insn & 0xfefff800) == 0xd63f0800;
+enum insn_kind {
+	INSN_OTHER,
+	INSN_SETS_FP,	   /* add x29, sp, #n */
+	INSN_STORE_RECORD, /* stp x29, x30 */
+	INSN_LOAD_RECORD,  /* ldp x29, x30 */
+	INSN_CALL,
+	INSN_RETURN,
+	INSN_JUMP, /* B, BR: of a tail call, if anything says so */
+};
+
+static enum insn_kind insn_kind(uint32_t insn)
+{
+	static const struct {
+		uint32_t mask, bits;
+		enum insn_kind kind;
+	} kinds[] = {
+		{0xffc003ff, 0x910003fd, INSN_SETS_FP},
+		/* with sp as it is, lowered before, raised after */
+		{0xffc07fff, 0xa9007bfd, INSN_STORE_RECORD},
+		{0xffc07fff, 0xa9807bfd, INSN_STORE_RECORD},
+		{0xffc07fff, 0xa9407bfd, INSN_LOAD_RECORD},
+		{0xffc07fff, 0xa8c07bfd, INSN_LOAD_RECORD},
+		{0xfc000000, 0x94000000, INSN_CALL}, /* BL; BLR and its authenticating forms */
+		{0xfffffc1f, 0xd63f0000, INSN_CALL},
+		{0xfefff800, 0xd63f0800, INSN_CALL},
+		{0xffffffff, 0xd65f03c0, INSN_RETURN}, /* RET, RETAA, RETAB */
+		{0xfffffbff, 0xd65f0bff, INSN_RETURN},
+		{0xfc000000, 0x14000000, INSN_JUMP},
+		{0xfffffc1f, 0xd61f0000, INSN_JUMP},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if ((insn & kinds[i].mask) == kinds[i].bits)
+			return kinds[i].kind;
+	return INSN_OTHER;
 }
 
-/* The first entry of a .plt (AAELF64, and what all linkers emit) saves x16 and x30 with its first
- * instruction, then has three more and a branch. */
-static unsigned pushed_bytes(const uint8_t *end, size_t n)
+static int64_t signed_bits(uint32_t insn, unsigned low, unsigned n)
+{
+	return (int64_t)((uint64_t)insn << (64 - low - n)) >> (64 - n);
+}
+
+/* By how many bytes an instruction lowers sp: the forms of prologues and epilogues. */
+static int64_t sp_lowered(uint32_t insn)
+{
+	uint32_t pair = insn & 0xffc003e0; /* without the registers but sp, without offset */
+
+	if ((insn & 0xff8003ff) == 0xd10003ff) /* sub sp, sp, #n */
+		return (int64_t)(insn >> 10 & 0xfff) << (insn >> 22 & 1) * 12;
+	if ((insn & 0xff8003ff) == 0x910003ff) /* add sp, sp, #n */
+		return -((int64_t)(insn >> 10 & 0xfff) << (insn >> 22 & 1) * 12);
+	if ((insn & 0xffe00fe0) == 0xf8000fe0 || (insn & 0xffe00fe0) == 0xf84007e0)
+		return -signed_bits(insn, 12, 9); /* str [sp, #n]!; ldr [sp], #n */
+	/* stp [sp, #n]!; ldp [sp], #n: x, d and q registers */
+	if (pair == 0xa98003e0 || pair == 0xa8c003e0 || pair == 0x6d8003e0 || pair == 0x6cc003e0)
+		return -signed_bits(insn, 15, 7) * 8;
+	if (pair == 0xad8003e0 || pair == 0xacc003e0)
+		return -signed_bits(insn, 15, 7) * 16;
+	return 0;
+}
+
+/* ---- code without call frame information ------------------------------------------------- */
+
+/* Is there padding behind the instruction that ends at `end`, `back` bytes before vaddr, as there
+ * is before a function that begins at a multiple of 16? */
+static bool is_padded(const uint8_t *end, size_t back, uint64_t vaddr)
+{
+	size_t pad = (size_t) - (vaddr - back) % 16, i;
+
+	for (i = 0; i < pad && i < back; i += 4)
+		if (instruction(end + i) != 0xd503201f && instruction(end + i)) /* NOP, UDF */
+			return false;
+	return pad && pad <= back;
+}
+
+/* Do the last instructions before `end` restore a frame record? Behind that come freeing of the
+ * frame, authentication, what the compiler has moved there. */
+static bool is_framed_epilogue(const uint8_t *end, size_t n)
 {
 	size_t back;
 
 	for (back = 4; back <= 16 && back <= n; back += 4)
-		if (instruction(end - back) == 0xa9bf7bf0) /* stp x16, x30, [sp, #-16]! */
-			return 16;
-	return 0;
+		if (insn_kind(instruction(end - back)) == INSN_LOAD_RECORD)
+			return true;
+	return false;
+}
+
+/* Goes back over the code, as if it had been run in this order, to what last decided where the
+ * return address is, then on to the start of the function for what was taken from sp. */
+static struct arch_return return_before(const struct arch_code *code)
+{
+	struct arch_return r = {ARCH_RETURN_ANYWHERE, 0};
+	bool left = false; /* passed another way out, whose changes of sp are not of our way */
+	int64_t lowered;
+	size_t back;
+
+	for (back = 4; back <= code->n; back += 4) {
+		const uint8_t *at = code->end - back;
+		uint32_t insn = instruction(at);
+		enum insn_kind kind = insn_kind(insn);
+		bool is_exit = kind == INSN_RETURN || kind == INSN_JUMP;
+		bool is_framed = is_exit && is_framed_epilogue(at, code->n - back);
+
+		if ((is_exit || kind == INSN_CALL) && is_padded(at + 4, back - 4, code->vaddr))
+			break;
+		if (r.at == ARCH_RETURN_ANYWHERE) {
+			/* stp x16, x30, [sp, #-16]!: the first entry of a .plt (what all linkers
+			 * emit), where three more instructions and a branch follow. */
+			if (insn == 0xa9bf7bf0 && back <= 16)
+				return (struct arch_return){ARCH_RETURN_IN_REGISTER, 16};
+			if (kind == INSN_SETS_FP || kind == INSN_CALL)
+				return (struct arch_return){ARCH_RETURN_IN_FRAME, 0};
+			/* Behind it is another function, or a part of the same that branches led
+			 * to with the frame in place. */
+			if (is_framed && code->from_start)
+				return (struct arch_return){ARCH_RETURN_IN_FRAME, 0};
+			if (is_framed)
+				return r;
+			/* Not set up as yet, given up again, or never there. */
+			if (kind == INSN_STORE_RECORD || kind == INSN_LOAD_RECORD ||
+			    kind == INSN_RETURN)
+				r.at = ARCH_RETURN_IN_REGISTER;
+		}
+		left |= kind == INSN_RETURN || is_framed;
+		if (left && !code->from_start)
+			break;
+		lowered = sp_lowered(insn);
+		if (lowered > 0 || !left)
+			r.pushed_bytes += lowered;
+	}
+	if (code->from_start || back <= code->n)
+		r.at = ARCH_RETURN_IN_REGISTER;
+	return r;
+}
+
+static bool ends_in_call(const uint8_t *end, size_t n)
+{
+	return n >= 4 && insn_kind(instruction(end - 4)) == INSN_CALL;
+}
+
+/* BL imm26 */
+static uint64_t call_target(const uint8_t *end, uint64_t ip)
+{
+	uint32_t insn = instruction(end - 4);
+
+	return insn >> 26 == 0x25 ? ip - 4 + (uint64_t)((int64_t)(int32_t)(insn << 6) >> 4) : 0;
 }
 
 /* mov x8, #__NR_rt_sigreturn; svc #0 */
@@ -87,6 +214,9 @@ const struct arch arch_aarch64 = {
 	},
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
-	.pushed_bytes = pushed_bytes,
+	.return_before = return_before,
+	.call_target = call_target,
+	/* sizeof(struct rt_sigframe), without what larger vector registers add to it */
+	.signal_record_off = 128 + 176 + 288 + 4096,
 	.trampolines = trampolines,
 };

@@ -216,14 +216,16 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 	struct cfi_fde fde;
 	int rc = cfi_index_find(&cm->eh, vaddr, &fde);
 
+	/* In the vDSO for aarch64 before Linux 5.8 there is information, which gives the link
+	 * register of the interrupted function for its pc. */
+	if ((rc == 0 || cm->arch->signal_record_off) && trampoline_row(cm, vaddr, row)) {
+		*how = FRAME_SIGNAL_FRAME;
+		return RULE_FULL;
+	}
 	*how = FRAME_CFI;
 	if (rc == 0) {
 		if (is_entry_code(cm, vaddr))
 			return RULE_END;
-		if (trampoline_row(cm, vaddr, row)) {
-			*how = FRAME_SIGNAL_FRAME;
-			return RULE_FULL;
-		}
 		kind = go_row_find(cm, vaddr, row);
 	}
 	if (kind != RULE_NO_CFI) {

@@ -7,8 +7,9 @@
 /* The longest call instruction of any supported processor (x86: FF /2 with SIB and disp32). */
 #define CALL_BYTES_MAX 7
 
-/* How far back pushed_bytes() of any processor looks. */
-#define PUSH_BYTES_MAX 16
+/* How far back return_before() looks. Functions without a call or a return in so much code are
+ * rare, and most are loops of cryptography, which make no calls. */
+#define LOOK_BACK_BYTES 4096
 
 /* What says that an address was put there by a call. */
 enum evidence {
@@ -83,28 +84,54 @@ static bool first_frame_again(struct walk *w, struct cursor *c)
 	return true;
 }
 
-static unsigned pushed_bytes(struct walk *w, const struct map *map, uint64_t ip)
+/* The `*n` bytes of code before an address, or fewer; NULL: none. */
+static const uint8_t *code_before(struct walk *w, const struct map *map, uint64_t ip, size_t *n,
+				  uint64_t *vaddr)
 {
-	size_t n = PUSH_BYTES_MAX;
-	struct cfi_module *cm;
-	const uint8_t *code;
-	uint64_t vaddr;
+	struct cfi_module *cm = map ? walk_module(w, map, ip - 1, vaddr) : NULL;
 
-	cm = walk_module(w, map, ip, &vaddr);
-	code = cm ? cfi_module_code_before(cm, vaddr, &n) : NULL;
-	return code ? w->arch->pushed_bytes(code, n) : 0;
+	return cm ? cfi_module_code_before(cm, ++*vaddr, n) : NULL;
 }
 
-/* In functions that make no calls, and in the stubs of a .plt. */
+/* What the code says of the return address, which may be `ra`. */
+static struct arch_return return_place(struct walk *w, const struct map *map, uint64_t ip,
+				       uint64_t ra)
+{
+	size_t call_bytes = CALL_BYTES_MAX, wanted;
+	struct arch_code code = {.n = LOOK_BACK_BYTES};
+	uint64_t vaddr, start;
+	const uint8_t *call;
+
+	call = code_before(w, address_space_find(w->s->space, ra - 1), ra, &call_bytes, &vaddr);
+	start = call ? w->arch->call_target(call, ra) : 0;
+	if (start && ip - start <= code.n) {
+		code.n = ip - start;
+		code.from_start = true;
+	}
+	wanted = code.n;
+	code.end = code_before(w, map, ip, &code.n, &code.vaddr);
+	code.from_start &= wanted == code.n;
+	return w->arch->return_before(&code);
+}
+
+/* In functions that make no calls or have not made one, and in the stubs of a .plt. */
 static bool link_register_step(struct walk *w, struct cursor *c, const struct map *map)
 {
-	uint64_t ra = c->lr & w->code_mask;
+	uint64_t ra = c->lr & w->code_mask, saved;
+	struct arch_return place;
 
-	if (!c->lr_known || return_evidence(w, ra) != EVIDENCE_CALL)
+	/* The sigreturn that a handler returns to is behind no call. */
+	if (!c->lr_known || return_evidence(w, ra) == EVIDENCE_NONE)
 		return false;
-	if (w->arch->pushed_bytes && map)
-		c->sp += pushed_bytes(w, map, c->ip);
+	place = return_place(w, map, c->ip, ra);
+	if (place.at == ARCH_RETURN_IN_FRAME)
+		return false;
+	/* Saved and not overwritten: one return address, not two. */
+	if (place.at == ARCH_RETURN_ANYWHERE && c->fp_known &&
+	    memory_read_stack(&w->memory, c->fp + w->arch->word_bytes, &saved) && saved == c->lr)
+		return false;
 	c->ip = ra;
+	c->sp += (uint64_t)place.pushed_bytes;
 	c->how = FRAME_LINK_REGISTER;
 	return true;
 }

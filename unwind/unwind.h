@@ -27,7 +27,7 @@
 	X(FRAME_POINTER, '?', "frame pointer, without call frame information")                     \
 	X(STACK_TOP, '?', "return address at the stack pointer")                                   \
 	X(GO_TABLE, ' ', "Go's pc table")                                                          \
-	X(LINK_REGISTER, ' ', "link register")                                                     \
+	X(LINK_REGISTER, '?', "link register, without call frame information")                     \
 	X(STITCHED, '+', "taken from another sample of the thread")                                \
 	X(SIGNAL_FRAME, ' ', "registers saved for a signal handler")
 

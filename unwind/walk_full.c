@@ -46,6 +46,30 @@ static enum expr_status evaluate(struct step *st, const uint8_t *expr, size_t le
 	return expr_evaluate(&m, expr, len, initial, ret);
 }
 
+/* The CFA where sp is not known, because the frame below was found by its frame pointer, which with
+ * a link register does not tell where the caller's frame begins: by the caller's own frame pointer,
+ * which points to where it has saved the one before. */
+static bool cfa_by_record(struct step *st)
+{
+	const struct arch *arch = st->w->arch;
+	const struct full_rule *r = st->rule;
+	unsigned i;
+
+	if (r->cfa_reg != arch->sp || !(st->in->known >> arch->fp & 1))
+		return false;
+	st->cfa = st->in->v[arch->fp];
+	if (r->how == FRAME_SIGNAL_FRAME) {
+		st->cfa -= arch->signal_record_off;
+		return true;
+	}
+	for (i = 0; i < r->n; i++)
+		if (r->regs[i].reg == arch->fp && r->regs[i].rule.how == CFI_OFFSET) {
+			st->cfa -= (uint64_t)r->regs[i].rule.off;
+			return true;
+		}
+	return false;
+}
+
 static enum unwind_stop cfa_find(struct step *st)
 {
 	const struct full_rule *r = st->rule;
@@ -58,7 +82,7 @@ static enum unwind_stop cfa_find(struct step *st)
 	if (r->cfa_how != CFI_CFA_REG || r->cfa_reg >= st->w->arch->n_regs)
 		return UNWIND_STOP_BAD_CFI;
 	if (!(st->in->known >> r->cfa_reg & 1))
-		return UNWIND_STOP_BAD_MEMORY;
+		return cfa_by_record(st) ? WALK_ON : UNWIND_STOP_BAD_MEMORY;
 	st->cfa = st->in->v[r->cfa_reg] + (uint64_t)r->cfa_off;
 	if (st->w->arch->word_bytes == 4)
 		st->cfa = (uint32_t)st->cfa;
@@ -169,13 +193,16 @@ static void cursor_set(struct cursor *c, const struct regs *regs, const struct a
 	c->lr_known = arch->ra != arch->pc && regs->known >> arch->ra & 1;
 }
 
-/* After a step of the ladder no other registers are known. */
+/* After a step of the ladder no other registers are known; by frame pointer, sp is so only where
+ * the call pushed the return address. */
 static void registers_set(struct regs *regs, const struct cursor *c, const struct arch *arch)
 {
 	regs->v[arch->pc] = c->ip;
 	regs->v[arch->sp] = c->sp;
 	regs->v[arch->fp] = c->fp;
-	regs->known = 1ull << arch->pc | 1ull << arch->sp | (uint64_t)c->fp_known << arch->fp;
+	regs->known = 1ull << arch->pc | (uint64_t)c->fp_known << arch->fp;
+	if (c->how != FRAME_FRAME_POINTER || arch->ra == arch->pc)
+		regs->known |= 1ull << arch->sp;
 }
 
 /* Is it a frame of this kind that begins at sp? Then the interrupted registers. */

@@ -33,7 +33,8 @@ def frames():
     try:
         f = gdb.newest_frame()
         while f is not None:
-            result.append((f.pc(), f.name(), f.type() == gdb.SIGTRAMP_FRAME))
+            if f.type() != gdb.TAILCALL_FRAME:  # worked out from debug information; not on the stack
+                result.append((f.pc(), f.name(), f.type() == gdb.SIGTRAMP_FRAME))
             f = f.older()
     except gdb.error as e:
         result.append((0, str(e), False))

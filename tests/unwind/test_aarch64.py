@@ -142,13 +142,23 @@ def cplusplus():
     check_walk("c++", walk, resolve("cplusplus.data")[0], 600)
 
 
+def frame_pointers():
+    """Own code without call frame information in the file that is found; gdb has it, from .debug_frame."""
+    program = compiled("fp", "shapes.c", "gcc", "-g", "-fno-omit-frame-pointer", "-fno-unwind-tables",
+                       "-fno-asynchronous-unwind-tables")
+    walk = walk_under_qemu(program, "cortex-a72", "3,40,20")
+    run("aarch64-linux-gnu-objcopy", "-R", ".debug_frame", program)
+    write(walk, "fp.data")
+    check_walk("frame pointers", walk, resolve("fp.data")[0], 900)
+
+
 def main():
     missing = [package for tool, package in TOOLS.items() if not shutil.which(tool)]
     if missing or not os.path.exists(SYSROOT + "/lib/libc.so.6"):
         print(f"ok - aarch64 # SKIP not installed: {' '.join(missing) or 'a C library for aarch64'}")
         return
     only = sys.argv[1:]
-    for f in (dynamic, signed, static, cplusplus):
+    for f in (dynamic, signed, static, cplusplus, frame_pointers):
         if not only or f.__name__ in only:
             f()
 
