@@ -1,10 +1,9 @@
 /* debuginfod.h - asks debuginfod servers for files, through libdebuginfod. Private to modules/.
  *
- * The library can be given servers, cache and timeouts only by the environment, which it reads at
- * each query; it waits for minutes, takes any answer for the file, and makes of a server's trouble
- * a "there is no such file" that its cache repeats for ten minutes. What is here adds the clocks,
- * the checks, the repairs and the reasons. Law: debuginfod_find_debuginfo(3), debuginfod(8)
- * "webapi". */
+ * The library waits for minutes, takes any answer for the file, and makes of a server's trouble a
+ * "there is no such file" that its cache repeats for ten minutes. What is here adds the clocks, the
+ * checks, the repairs and the reasons. Law: debuginfod_find_debuginfo(3), debuginfod(8) "webapi".
+ */
 #ifndef MODULES_DEBUGINFOD_H
 #define MODULES_DEBUGINFOD_H
 
@@ -15,7 +14,7 @@
 #define DEBUGINFOD_DETAIL_MAX	 160
 #define DEBUGINFOD_IN_FLIGHT_MAX 4
 
-struct debuginfod; /* opaque: servers, clocks, idle connections */
+struct debuginfod; /* opaque: servers, clocks, workers */
 
 struct debuginfod_query {
 	const struct dso *dso; /* for whom, and its place in the order: for the listener */
@@ -27,7 +26,7 @@ struct debuginfod_query {
 	uint64_t bytes, elapsed_ms;	    /* out: received, in */
 };
 
-/* Changes the environment: see modules_new(). NULL when out of memory. */
+/* Starts processes: see modules_new(). NULL when out of memory, or of processes. */
 struct debuginfod *debuginfod_new(const struct fetch_options *opt, const char *cache_dir);
 void debuginfod_free(struct debuginfod *d);
 

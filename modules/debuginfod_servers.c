@@ -40,56 +40,29 @@ int servers_init(struct servers *s)
 {
 	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
 	char *copy = strdup(urls ? urls : ""), *word, *state;
+	size_t room = DEBUGINFOD_URLS_MAX - 1;
 	int rc = copy ? 0 : -1;
 
 	*s = (struct servers){0};
-	if (urls && !(s->before = strdup(urls)))
-		rc = -1;
 	for (word = rc ? NULL : strtok_r(copy, " ", &state); word && !rc;
-	     word = strtok_r(NULL, " ", &state))
+	     word = strtok_r(NULL, " ", &state)) {
+		if (strlen(word) + 1 > room)
+			break;
+		room -= strlen(word) + 1;
 		rc = add_word(s, word);
-	/* The words, a space after each. */
-	s->env = malloc(sizeof DEBUGINFOD_URLS_ENV_VAR "=" + strlen(urls ? urls : "") + 1);
+	}
 	free(copy);
-	if (rc || !s->env)
-		return -1;
-	servers_list(s);
-	return putenv(s->env) ? -1 : 0;
+	return rc;
 }
 
 void servers_done(struct servers *s)
 {
 	size_t i;
 
-	if (s->env && s->before)
-		setenv(DEBUGINFOD_URLS_ENV_VAR, s->before, 1);
-	else if (s->env)
-		unsetenv(DEBUGINFOD_URLS_ENV_VAR);
 	for (i = 0; i < s->words.n; i++)
 		free(s->words.v[i]);
 	vec_done(&s->words);
-	free(s->before);
-	free(s->env);
 	*s = (struct servers){0};
-}
-
-void servers_list(struct servers *s)
-{
-	size_t i, next = 0;
-	char *p = stpcpy(s->env, DEBUGINFOD_URLS_ENV_VAR "=");
-
-	s->n_listed = 0;
-	for (i = 0; i < s->words.n; i++) {
-		const char *word = s->words.v[i];
-
-		if (is_url(word)) {
-			if (s->v[next++].is_off)
-				continue;
-			s->listed[s->n_listed++] = (uint8_t)(next - 1);
-		}
-		p = stpcpy(stpcpy(p, word), " ");
-	}
-	s->stale = false;
 }
 
 bool servers_any(const struct servers *s)
@@ -102,13 +75,30 @@ bool servers_any(const struct servers *s)
 	return false;
 }
 
-static void failed(struct servers *s, struct server *v, unsigned times)
+struct server_list servers_left(const struct servers *s, char text[DEBUGINFOD_URLS_MAX])
+{
+	struct server_list list = {0};
+	size_t i, next = 0;
+	char *p = text;
+
+	*p = 0;
+	for (i = 0; i < s->words.n; i++) {
+		const char *word = s->words.v[i];
+
+		if (is_url(word)) {
+			if (s->v[next++].is_off)
+				continue;
+			list.v[list.n++] = (uint8_t)(next - 1);
+		}
+		p = stpcpy(stpcpy(p, word), " "); /* servers_init() saw to the room */
+	}
+	return list;
+}
+
+static void failed(struct server *v, unsigned times)
 {
 	v->failures += times;
-	if (v->failures < FAILURES_MAX || v->is_off)
-		return;
-	v->is_off = true;
-	s->stale = true;
+	v->is_off |= v->failures >= FAILURES_MAX;
 }
 
 void servers_set_reachable(struct servers *s, const bool *reachable)
@@ -117,15 +107,16 @@ void servers_set_reachable(struct servers *s, const bool *reachable)
 
 	for (i = 0; i < s->n; i++)
 		if (!reachable[i])
-			failed(s, &s->v[i], FAILURES_MAX);
+			failed(&s->v[i], FAILURES_MAX);
 }
 
-void servers_rate(struct servers *s, const struct debuginfod_log *log, bool timed_out)
+void servers_rate(struct servers *s, const struct server_list *asked,
+		  const struct debuginfod_log *log, bool timed_out)
 {
 	size_t i;
 
-	for (i = 0; i < s->n_listed; i++) {
-		struct server *v = &s->v[s->listed[i]];
+	for (i = 0; i < asked->n; i++) {
+		struct server *v = &s->v[asked->v[i]];
 		enum server_says says = log->answers[i].says;
 
 		/* Once one sends, the others are dropped, and their silence says nothing. */
@@ -133,7 +124,7 @@ void servers_rate(struct servers *s, const struct debuginfod_log *log, bool time
 		    (log->committed < 0 || log->committed == (int)i))
 			says = SERVER_FAILED;
 		if (says == SERVER_FAILED || says == SERVER_JUNK)
-			failed(s, v, says == SERVER_JUNK ? FAILURES_MAX : 1);
+			failed(v, says == SERVER_JUNK ? FAILURES_MAX : 1);
 		else if (says != SERVER_SILENT)
 			v->failures = 0;
 	}

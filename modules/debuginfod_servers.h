@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "modules/debuginfod_library.h"
+#include "modules/debuginfod_worker.h"
 
 struct server {
 	const char *url;   /* one of the words */
@@ -20,25 +20,25 @@ struct servers {
 	VEC(char *) words;
 	struct server v[DEBUGINFOD_SERVERS_MAX];
 	size_t n;
-	char *before; /* what DEBUGINFOD_URLS was; NULL: not set */
-	/* "DEBUGINFOD_URLS=...", itself a part of the environment: changing it changes no other
-	 * variable, so that getenv() may run in other threads. But queries read it. */
-	char *env;
-	uint8_t listed[DEBUGINFOD_SERVERS_MAX]; /* the servers in it */
-	size_t n_listed;
-	bool stale; /* it still lists a server that is off */
 };
 
-/* 0, or -1 when out of memory. Both change the environment. */
+/* Who is asked in one query. */
+struct server_list {
+	uint8_t v[DEBUGINFOD_SERVERS_MAX]; /* indices of struct servers, in the order of the text */
+	size_t n;
+};
+
+/* 0, or -1 when out of memory. Words beyond what a query holds are left out. */
 int servers_init(struct servers *s);
 void servers_done(struct servers *s);
-/* Brings the environment up to date. No query may run. */
-void servers_list(struct servers *s);
 bool servers_any(const struct servers *s);
+/* Those that are left, also as DEBUGINFOD_URLS has them. */
+struct server_list servers_left(const struct servers *s, char text[DEBUGINFOD_URLS_MAX]);
 /* Strikes off those to which no connection can be made. */
 void servers_set_reachable(struct servers *s, const bool *reachable);
 /* Books what they said in a query. `timed_out`: it was ended because nothing came for too long. */
-void servers_rate(struct servers *s, const struct debuginfod_log *log, bool timed_out);
+void servers_rate(struct servers *s, const struct server_list *asked,
+		  const struct debuginfod_log *log, bool timed_out);
 /* Can a connection be made to the hosts within the time? True for those without a host, and for all
  * when there is a proxy. Reads nothing that the other functions change. */
 void servers_reach(const struct servers *s, unsigned timeout_ms,

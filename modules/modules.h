@@ -174,7 +174,7 @@ struct fetch_options {
 	unsigned answer_ms;  /* 30,000, up to the first byte: servers unpack archives then */
 	unsigned stall_ms;   /* 10,000 with next to nothing arriving */
 	unsigned total_ms;   /* 900,000 for one file */
-	/* Called about once a second per transfer, at its end, and at the end of a module; from any
+	/* Called some times a second per transfer, at its end, and at the end of a module; from any
 	 * thread, never from two at once. May be NULL. */
 	enum fetch_answer (*tell)(void *arg, const struct fetch_event *event);
 	void *arg;
@@ -191,8 +191,8 @@ struct modules_options {
 };
 
 /* `opt` may be NULL; it is copied. The environment (HOME, caches) is read here, once. With `fetch`
- * it is also changed, because libdebuginfod takes its orders from there: so this is to be called
- * before threads are started. modules_free() restores DEBUGINFOD_URLS. */
+ * worker processes are started, for libdebuginfod, so this is to be called before there are
+ * threads; modules_free() ends them. */
 int modules_new(struct modules **ret, const struct modules_options *opt, struct err *err);
 void modules_free(struct modules *m);
 

@@ -1,0 +1,269 @@
+/* debuginfod_worker.c - one query after the other, each by order of the process that started it. */
+#include "modules/debuginfod_worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	SIGN_OF_LIFE_MS = 50, /* the library calls back at every packet */
+	LOG_BYTES_MAX = 64 << 10,
+};
+
+/* ---- in the worker ----------------------------------------------------------------------- */
+
+/* Kept between queries, with its connections. */
+struct session {
+	debuginfod_client *handle;
+	int log_fd; /* in memory */
+};
+
+struct job {
+	int fd; /* to the one who asks */
+	const struct worker_request *request;
+	struct worker_reply *reply;
+	bool cancelled;
+	uint64_t told_ms;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* The library calls it once a second, and whenever something arrives. Nonzero ends the query. a and
+ * b are bytes only when a server has begun to send, which is when there is a URL. */
+static int on_progress(debuginfod_client *handle, long a, long b)
+{
+	const char *why, *url;
+	const struct debuginfod_library *lib = debuginfod_library(&why);
+	struct job *job = lib->get_user_data(handle);
+	struct worker_reply *r = job->reply;
+	uint64_t now = now_ms();
+	char cancel;
+
+	url = lib->get_url(handle);
+	r->bytes = url && a > 0 ? (uint64_t)a : 0;
+	r->total = url && b > 0 ? (uint64_t)b : 0;
+	if (url && job->request->file[0] == '.' && !strstr(url, "/section/"))
+		r->is_whole_file = job->cancelled = true;
+	if (now - job->told_ms < SIGN_OF_LIFE_MS && r->committed == (url != NULL))
+		return job->cancelled;
+	r->committed = url;
+	job->told_ms = now;
+	/* Nobody listens any more: nothing to do either. */
+	if (send(job->fd, r, sizeof *r, MSG_NOSIGNAL) < 0 ||
+	    recv(job->fd, &cancel, 1, MSG_DONTWAIT) >= 0)
+		job->cancelled = true;
+	return job->cancelled;
+}
+
+static int call(const struct debuginfod_library *lib, debuginfod_client *handle,
+		const struct worker_request *q, char **path)
+{
+	if (q->file[0] == '.')
+		return lib->find_section
+			       ? lib->find_section(handle, q->id.bytes, q->id.size, q->file, path)
+			       : -ENOTSUP;
+	if (!strcmp(q->file, "executable"))
+		return lib->find_executable(handle, q->id.bytes, q->id.size, path);
+	return lib->find_debuginfo(handle, q->id.bytes, q->id.size, path);
+}
+
+/* Takes the log of the last call out of the session. */
+static void read_log(const struct session *s, size_t n_servers, struct debuginfod_log *log)
+{
+	char *text = malloc(LOG_BYTES_MAX + 1);
+	ssize_t n = text ? pread(s->log_fd, text, LOG_BYTES_MAX, 0) : 0;
+
+	*log = (struct debuginfod_log){.committed = -1, .asked = true};
+	if (text) {
+		text[n > 0 ? n : 0] = 0;
+		debuginfod_log_parse(log, text, n_servers);
+	}
+	free(text);
+	if (!ftruncate(s->log_fd, 0)) /* which does not fail on memory */
+		lseek(s->log_fd, 0, SEEK_SET);
+}
+
+static bool session_begin(struct session *s, const char **why)
+{
+	const struct debuginfod_library *lib;
+
+	*why = "";
+	if (s->handle)
+		return true;
+	lib = debuginfod_library(why);
+	if (!lib)
+		return false;
+	s->log_fd = memfd_create("debuginfod", MFD_CLOEXEC);
+	s->handle = s->log_fd < 0 ? NULL : lib->begin();
+	if (!s->handle)
+		return false;
+	lib->set_verbose_fd(s->handle, s->log_fd);
+	lib->set_progressfn(s->handle, on_progress);
+	return true;
+}
+
+static void answer(struct session *s, struct job *job)
+{
+	struct worker_reply *r = job->reply;
+	const struct debuginfod_library *lib;
+	const char *why;
+	char *path = NULL;
+	struct stat st;
+
+	r->is_over = true;
+	if (!session_begin(s, &why)) {
+		r->no_library = true;
+		r->fd_or_errno = -ENOSYS;
+		snprintf(r->path, sizeof r->path, "%s", why);
+		return;
+	}
+	r->is_over = false;
+	lib = debuginfod_library(&why);
+	lib->set_user_data(s->handle, job);
+	r->fd_or_errno = call(lib, s->handle, job->request, &path);
+	r->is_over = true;
+	read_log(s, job->request->n_servers, &r->log);
+	if (r->fd_or_errno < 0)
+		return;
+	if (!fstat(r->fd_or_errno, &st))
+		r->bytes = (uint64_t)st.st_size;
+	close(r->fd_or_errno);
+	snprintf(r->path, sizeof r->path, "%s", path ? path : "");
+	free(path);
+}
+
+static void setenv_seconds(const char *name, unsigned s)
+{
+	char text[16];
+
+	snprintf(text, sizeof text, "%u", s);
+	setenv(name, text, 1);
+}
+
+/* The clocks of the one who asks decide; the library's retries would be nobody's to see. */
+static void prepare_environment(const struct worker_setup *setup)
+{
+	setenv_seconds(DEBUGINFOD_TIMEOUT_ENV_VAR, setup->silence_s);
+	setenv_seconds(DEBUGINFOD_MAXTIME_ENV_VAR, setup->total_s);
+	setenv(DEBUGINFOD_RETRY_LIMIT_ENV_VAR, "0", 1);
+	setenv(DEBUGINFOD_CACHE_PATH_ENV_VAR, setup->cache_dir, 1);
+	unsetenv(DEBUGINFOD_PROGRESS_ENV_VAR);
+	unsetenv(DEBUGINFOD_VERBOSE_ENV_VAR);
+}
+
+/* Until the other side closes. */
+static void serve(int fd, const struct worker_setup *setup)
+{
+	struct worker_request *q = malloc(sizeof *q);
+	struct worker_reply *r = malloc(sizeof *r);
+	struct session session = {.log_fd = -1};
+	ssize_t n;
+
+	prepare_environment(setup);
+	while (q && r && (n = recv(fd, q, sizeof *q, 0)) > 0) {
+		struct job job = {.fd = fd, .request = q, .reply = r};
+
+		if (n != (ssize_t)sizeof *q)
+			continue; /* a cancel that came too late */
+		memset(r, 0, sizeof *r);
+		setenv(DEBUGINFOD_URLS_ENV_VAR, q->urls, 1);
+		answer(&session, &job);
+		if (send(fd, r, sizeof *r, MSG_NOSIGNAL) < 0)
+			break;
+	}
+}
+
+/* ---- in the process that asks ------------------------------------------------------------ */
+
+static int start_one(struct worker *v, size_t n, const struct worker_setup *setup)
+{
+	int pair[2];
+	size_t i;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -1;
+	v[n] = (struct worker){.pid = fork(), .fd = pair[0]};
+	if (v[n].pid < 0) {
+		v[n].pid = 0;
+		close(pair[0]);
+		close(pair[1]);
+		return -1;
+	}
+	if (v[n].pid) {
+		close(pair[1]);
+		return 0;
+	}
+	/* An interrupt from the terminal is for the one who asks. */
+	signal(SIGINT, SIG_IGN);
+	for (i = 0; i <= n; i++)
+		close(v[i].fd);
+	serve(pair[1], setup);
+	_exit(0);
+}
+
+int workers_start(struct worker *v, size_t n, const struct worker_setup *setup)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		v[i] = (struct worker){.fd = -1};
+	for (i = 0; i < n && !start_one(v, i, setup); i++)
+		;
+	return i ? 0 : -1;
+}
+
+void worker_kill(struct worker *w)
+{
+	if (!w->pid)
+		return;
+	kill(w->pid, SIGKILL);
+	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(w->fd);
+	*w = (struct worker){.fd = -1};
+}
+
+void workers_stop(struct worker *v, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		worker_kill(&v[i]);
+}
+
+int worker_ask(struct worker *w, const struct worker_request *request)
+{
+	return send(w->fd, request, sizeof *request, MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+int worker_wait(struct worker *w, struct worker_reply *reply, int timeout_ms)
+{
+	struct pollfd p = {.fd = w->fd, .events = POLLIN};
+	int n = poll(&p, 1, timeout_ms);
+
+	if (n < 0)
+		return errno == EINTR ? 0 : -1;
+	if (!n)
+		return 0;
+	return recv(w->fd, reply, sizeof *reply, 0) == (ssize_t)sizeof *reply ? 1 : -1;
+}
+
+void worker_cancel(struct worker *w)
+{
+	send(w->fd, "", 1, MSG_NOSIGNAL);
+}
