@@ -13,6 +13,7 @@ What may differ, and who is right:
 - nobody: the first instruction of the same function; longjmp, whose saved pc is scrambled. gdb has nonsense above,
   we stop at the same frame.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -84,9 +85,11 @@ def explain(judge, us, gdbs, same):
     return "nobody" if same == len(us) and gdbs[-1][1] != "_start" else None
 
 
-def check_walk(name, walk, samples, floor):
+def check_walk(name, walk, data, samples, floor):
     classes = check(name, walk, samples, explain, floor)
     report(classes["nobody"] <= 0.01 * len(samples), f"{name}: hardly any point is beyond everyone", classes)
+    stats = json.loads(resolve(data, "--stats=json")[1].splitlines()[-1])
+    report(stats["root"] == len(samples) - classes["nobody"], f"{name}: all others are told to have reached the root", stats)
     return classes
 
 
@@ -95,7 +98,7 @@ def dynamic():
     program = compiled("plain", "shapes.c", "gcc")
     walk = walk_under_qemu(program, "cortex-a72", "4,60,20", lazy=True)
     write(walk, "plain.data")
-    classes = check_walk("dynamic", walk, resolve("plain.data")[0], 900)
+    classes = check_walk("dynamic", walk, "plain.data", resolve("plain.data")[0], 900)
     report(classes["lazy"] > 20, "dynamic: through the lazy resolver", classes)
     in_handler = sum(any(f[2] for f in p[2][1:]) for p in walk.points)
     report(in_handler > 30, f"dynamic: {in_handler} points in signal handlers")
@@ -111,7 +114,7 @@ def dynamic():
 def signed():
     """Return addresses signed by the processor. Truth from the same run without pointer authentication, where the
     instructions for it do nothing: gdb has no masks from this stub."""
-    program = compiled("signed", "shapes.c", "gcc", "-mbranch-protection=standard")
+    program = compiled("signed", "shapes.c", "gcc", "-mbranch-protection=pac-ret+leaf+bti")
     truth = walk_under_qemu(program, "max,sve=off,sme=off,pauth=off", "3,20,20")
     walk = walk_under_qemu(program, "max,sve=off,sme=off", "3,20,20", frames=False)
     same = [p[0]["pc"] for p in truth.points] == [p[0]["pc"] for p in walk.points]
@@ -120,16 +123,17 @@ def signed():
     report(with_code > 50, f"signed: {with_code} points have a signed link register")
     walk.points = [(r, s, t[2]) for (r, s, _), t in zip(walk.points, truth.points)]
     write(walk, "signed.data")
-    check_walk("signed", walk, resolve("signed.data")[0], 900)
+    check_walk("signed", walk, "signed.data", resolve("signed.data")[0], 900)
 
 
 def static():
-    """No .eh_frame_hdr, and no symbols in the file that is found."""
-    program = compiled("static", "shapes.c", "gcc", "-static")
+    """No .eh_frame_hdr, and no symbols in the file that is found. With frame pointers, as distributions build: CFAs
+    from x29."""
+    program = compiled("static", "shapes.c", "gcc", "-static", "-fno-omit-frame-pointer")
     walk = walk_under_qemu(program, "cortex-a72", "12,12,0")
     write(walk, "static.data")
     names, _ = resolve("static.data")
-    check_walk("static", walk, names, 600)
+    check_walk("static", walk, "static.data", names, 600)
     run("aarch64-linux-gnu-strip", program)
     addresses = [[a for a, _ in s] for s in names]
     report([[a for a, _ in s] for s in resolve("static.data")[0]] == addresses, "static: the same frames without symbols")
@@ -139,7 +143,7 @@ def cplusplus():
     program = compiled("cplusplus", "shapes.cc", "g++")
     walk = walk_under_qemu(program, "cortex-a72", "4,40,150")
     write(walk, "cplusplus.data")
-    check_walk("c++", walk, resolve("cplusplus.data")[0], 600)
+    check_walk("c++", walk, "cplusplus.data", resolve("cplusplus.data")[0], 600)
 
 
 def frame_pointers():
@@ -149,7 +153,7 @@ def frame_pointers():
     walk = walk_under_qemu(program, "cortex-a72", "3,40,20")
     run("aarch64-linux-gnu-objcopy", "-R", ".debug_frame", program)
     write(walk, "fp.data")
-    check_walk("frame pointers", walk, resolve("fp.data")[0], 900)
+    check_walk("frame pointers", walk, "fp.data", resolve("fp.data")[0], 900)
 
 
 def main():
