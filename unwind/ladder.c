@@ -110,6 +110,8 @@ static struct arch_return return_place(struct walk *w, const struct map *map, ui
 	}
 	wanted = code.n;
 	code.end = code_before(w, map, ip, &code.n, &code.vaddr);
+	if (!code.end)
+		code.n = 0;
 	code.from_start &= wanted == code.n;
 	return w->arch->return_before(&code);
 }
