@@ -2,7 +2,6 @@
 #include "capture/capture.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,54 +12,10 @@
 #include "base/vec.h"
 #include "cmd/args.h"
 
-#define EXIT_TROUBLE 2
+#define OPTIONS_TARGET struct args
+#include "cmd/options.h"
 
-static const char help_text[] =
-	"usage: capture [OPTIONS] [--] [COMMAND [ARG..]]\n"
-	"\n"
-	"Records samples with registers and stack copies into a perf.data file, which\n"
-	"`resolve` and `perf` read.\n"
-	"\n"
-	"What to record:\n"
-	"  -a                     all processes, on all CPUs (with a command: while it runs)\n"
-	"  -p PID[,PID..]         processes, with threads and children they start later\n"
-	"  -t TID[,TID..]         threads\n"
-	"  --cgroup PATH          processes of a cgroup\n"
-	"  -C CPUS                only on these CPUs: 0,2-3; alone: all processes there\n"
-	"  --no-inherit           not what the recorded threads start\n"
-	"\n"
-	"When to take samples:\n"
-	"  -e EVENT[,EVENT..]     cycles (else cpu-clock), instructions, cache-misses, "
-	"page-faults,\n"
-	"                         context-switches .., rNNN, sys:tracepoint; with :u or :k\n"
-	"  -F HZ                  so many times a second and CPU (default 99)\n"
-	"  -c N                   after every N events\n"
-	"  -D MS                  begin after MS milliseconds\n"
-	"  --duration SEC         end after SEC seconds\n"
-	"\n"
-	"What goes into a sample:\n"
-	"  --call-graph dwarf[,BYTES]  registers and BYTES of stack, unwound later (default "
-	"32768)\n"
-	"  --call-graph fp        the kernel follows frame pointers\n"
-	"  --call-graph none      the address alone\n"
-	"  -g                     --call-graph dwarf\n"
-	"  --user                 user space only\n"
-	"\n"
-	"Where to:\n"
-	"  -o FILE                default perf.data; one that exists becomes FILE.old\n"
-	"  -m SIZE                ring per CPU: pages, or 512K, 16M\n"
-	"  --no-compress          records as they are, without zstd\n"
-	"  -q, -v                 no summary; more of it\n"
-	"\n"
-	"  --check                says what would work here, and what cures the rest\n"
-	"  -h, --help, --version\n"
-	"\n"
-	"Exit status: that of COMMAND (128 + signal when it was killed); 0 without one; 2 "
-	"trouble.\n"
-	"\n"
-	"  capture -a -F 99 -- sleep 10      the whole machine for ten seconds\n"
-	"  capture -p $(pidof server)        a process, until ^C\n"
-	"  capture -F 999 -- make            a command and all it starts\n";
+#define EXIT_TROUBLE 2
 
 /* What the signal handlers touch: no other way leads into them. */
 static volatile int stop_signal;
@@ -79,7 +34,7 @@ struct pid_vec {
 struct args {
 	struct capture_options opt;
 	struct pid_vec pids, tids;
-	bool quiet, verbose, check;
+	bool quiet, verbose, check, show_help, show_version;
 };
 
 /* ---- values of options ------------------------------------------------------------------- */
@@ -122,7 +77,7 @@ static int add_pids(struct pid_vec *list, const char *option, const char *text, 
 }
 
 /* perf-record(1), -m: a number of pages, or a size with a letter. */
-static int set_ring_bytes(const char *text, size_t *ret, struct err *err)
+static int set_ring_bytes(void *target, char *text, struct err *err)
 {
 	static const char letters[] = "BKMG";
 	const char *letter;
@@ -138,13 +93,14 @@ static int set_ring_bytes(const char *text, size_t *ret, struct err *err)
 	v *= letter ? 1ull << 10 * (letter - letters) : (uint64_t)sysconf(_SC_PAGESIZE);
 	if (v > 1u << 30)
 		return bad_value(err, "-m", text, "at most 1G");
-	*ret = (size_t)v;
+	((struct args *)target)->opt.ring_bytes = (size_t)v;
 	return 0;
 }
 
-static int set_call_graph(const char *text, struct capture_options *o, struct err *err)
+static int set_call_graph(void *target, char *text, struct err *err)
 {
 	static const char dwarf_bytes[] = "dwarf,";
+	struct capture_options *o = &((struct args *)target)->opt;
 
 	if (!strcmp(text, "dwarf")) {
 		o->call_graph = CALL_GRAPH_DWARF;
@@ -162,27 +118,39 @@ static int set_call_graph(const char *text, struct capture_options *o, struct er
 	return 0;
 }
 
-static int set_duration(const char *text, double *ret, struct err *err)
+static int set_dwarf(void *target, char *unused, struct err *err)
+{
+	(void)unused;
+	(void)err;
+	((struct args *)target)->opt.call_graph = CALL_GRAPH_DWARF;
+	return 0;
+}
+
+static int set_duration(void *target, char *text, struct err *err)
 {
 	char *end;
 	double v = strtod(text, &end);
 
 	if (end == text || *end || !(v > 0 && v < 1e9))
 		return bad_value(err, "--duration", text, "a number of seconds");
-	*ret = v;
+	((struct args *)target)->opt.duration_s = v;
 	return 0;
 }
 
-static int add_events(const char *text, struct capture_options *o, struct err *err)
+static int add_events(void *target, char *text, struct err *err)
 {
+	struct capture_options *o = &((struct args *)target)->opt;
+
 	if (o->n_events == CAPTURE_EVENTS_MAX)
 		return err_set(err, ERR_USAGE, NULL, "-e: more than %d times", CAPTURE_EVENTS_MAX);
 	o->events[o->n_events++] = text;
 	return 0;
 }
 
-static int set_frequency(const char *text, struct capture_options *o, struct err *err)
+static int set_frequency(void *target, char *text, struct err *err)
 {
+	struct capture_options *o = &((struct args *)target)->opt;
+
 	o->period = 0;
 	if (!strcmp(text, "max")) {
 		o->frequency_hz = UINT32_MAX; /* the kernel's limit is applied later, and told */
@@ -191,8 +159,9 @@ static int set_frequency(const char *text, struct capture_options *o, struct err
 	return set_u32("-F", text, 1, &o->frequency_hz, err);
 }
 
-static int set_period(const char *text, struct capture_options *o, struct err *err)
+static int set_period(void *target, char *text, struct err *err)
 {
+	struct capture_options *o = &((struct args *)target)->opt;
 	int rc = args_u64("-c", text, INT64_MAX, &o->period, err);
 
 	if (!rc && !o->period)
@@ -201,126 +170,103 @@ static int set_period(const char *text, struct capture_options *o, struct err *e
 	return rc;
 }
 
-/* ---- options ----------------------------------------------------------------------------- */
-
-enum long_option {
-	OPT_CALL_GRAPH = 256,
-	OPT_CGROUP,
-	OPT_CHECK,
-	OPT_DURATION,
-	OPT_NO_COMPRESS,
-	OPT_NO_INHERIT,
-	OPT_USER,
-	OPT_VERSION,
-};
-
-/* Long names of the short options are perf's. */
-static const struct option long_options[] = {
-	{"all-cpus", no_argument, NULL, 'a'},
-	{"pid", required_argument, NULL, 'p'},
-	{"tid", required_argument, NULL, 't'},
-	{"cpu", required_argument, NULL, 'C'},
-	{"cgroup", required_argument, NULL, OPT_CGROUP},
-	{"freq", required_argument, NULL, 'F'},
-	{"count", required_argument, NULL, 'c'},
-	{"event", required_argument, NULL, 'e'},
-	{"call-graph", required_argument, NULL, OPT_CALL_GRAPH},
-	{"output", required_argument, NULL, 'o'},
-	{"delay", required_argument, NULL, 'D'},
-	{"duration", required_argument, NULL, OPT_DURATION},
-	{"mmap-pages", required_argument, NULL, 'm'},
-	{"no-compress", no_argument, NULL, OPT_NO_COMPRESS},
-	{"no-inherit", no_argument, NULL, OPT_NO_INHERIT},
-	{"user", no_argument, NULL, OPT_USER},
-	{"quiet", no_argument, NULL, 'q'},
-	{"verbose", no_argument, NULL, 'v'},
-	{"check", no_argument, NULL, OPT_CHECK},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{0},
-};
-
-static int apply_option(struct args *a, int c, char *text, struct err *err)
+static int set_delay(void *target, char *text, struct err *err)
 {
-	struct capture_options *o = &a->opt;
-
-	switch (c) {
-	case 'a':
-		o->system_wide = true;
-		return 0;
-	case 'p':
-		return add_pids(&a->pids, "-p", text, err);
-	case 't':
-		return add_pids(&a->tids, "-t", text, err);
-	case 'C':
-		o->cpus = text;
-		return 0;
-	case OPT_CGROUP:
-		o->cgroup = text;
-		return 0;
-	case 'F':
-		return set_frequency(text, o, err);
-	case 'c':
-		return set_period(text, o, err);
-	case 'e':
-		return add_events(text, o, err);
-	case 'g':
-		o->call_graph = CALL_GRAPH_DWARF;
-		return 0;
-	case OPT_CALL_GRAPH:
-		return set_call_graph(text, o, err);
-	case 'o':
-		o->output = text;
-		return 0;
-	case 'D':
-		return set_u32("-D", text, 0, &o->delay_ms, err);
-	case OPT_DURATION:
-		return set_duration(text, &o->duration_s, err);
-	case 'm':
-		return set_ring_bytes(text, &o->ring_bytes, err);
-	case OPT_NO_COMPRESS:
-		o->no_compress = true;
-		return 0;
-	case OPT_NO_INHERIT:
-		o->no_inherit = true;
-		return 0;
-	case OPT_USER:
-		o->no_kernel = true;
-		return 0;
-	case 'q':
-		a->quiet = true;
-		return 0;
-	case 'v':
-		a->verbose = true;
-		return 0;
-	default:
-		a->check = true;
-		return 0;
-	}
+	return set_u32("-D", text, 0, &((struct args *)target)->opt.delay_ms, err);
 }
 
-/* 0, 1 when help or version was asked for and given, or negative. An unknown option was told by
- * getopt and leaves *err empty. */
+static int set_pids(void *target, char *text, struct err *err)
+{
+	return add_pids(&((struct args *)target)->pids, "-p", text, err);
+}
+
+static int set_tids(void *target, char *text, struct err *err)
+{
+	return add_pids(&((struct args *)target)->tids, "-t", text, err);
+}
+
+/* ---- options ----------------------------------------------------------------------------- */
+
+/* One row, one option. Long names of the short options are perf's. */
+static const struct option_row options[] = {
+	HEADING("what to record"),
+	{'a', "all-cpus", NULL, NULL, "all processes, on all CPUs (with a command: while it runs)",
+	 SETS_FLAG(opt.system_wide)},
+	{'p', "pid", NULL, "PID[,PID..]", "processes, with threads and children they start later",
+	 CALLS(set_pids)},
+	{'t', "tid", NULL, "TID[,TID..]", "threads", CALLS(set_tids)},
+	{0, "cgroup", NULL, "PATH", "processes of a cgroup", SETS_TEXT(opt.cgroup)},
+	{'C', "cpu", NULL, "CPUS", "only on these CPUs: 0,2-3; alone: all processes there",
+	 SETS_TEXT(opt.cpus)},
+	{0, "no-inherit", NULL, NULL, "not what the recorded threads start",
+	 SETS_FLAG(opt.no_inherit)},
+	HEADING("when to take samples"),
+	{'e', "event", NULL, "EVENT[,EVENT..]",
+	 "cycles (else cpu-clock), instructions, cache-misses, page-faults,\n"
+	 "context-switches .., rNNN, sys:tracepoint; with :u or :k",
+	 CALLS(add_events)},
+	{'F', "freq", NULL, "HZ", "so many times a second and CPU (default 99)",
+	 CALLS(set_frequency)},
+	{'c', "count", NULL, "N", "after every N events", CALLS(set_period)},
+	{'D', "delay", NULL, "MS", "begin after MS milliseconds", CALLS(set_delay)},
+	{0, "duration", NULL, "SEC", "end after SEC seconds", CALLS(set_duration)},
+	HEADING("what goes into a sample"),
+	{0, "call-graph", NULL, "HOW",
+	 "dwarf[,BYTES]: registers and BYTES of stack, unwound later\n"
+	 "(default 32768); fp: the kernel follows frame pointers;\n"
+	 "none: the address alone",
+	 CALLS(set_call_graph)},
+	{'g', NULL, NULL, NULL, "--call-graph dwarf", CALLS(set_dwarf)},
+	{0, "user", NULL, NULL, "user space only", SETS_FLAG(opt.no_kernel)},
+	HEADING("where to"),
+	{'o', "output", NULL, "FILE", "default perf.data; one that exists becomes FILE.old",
+	 SETS_TEXT(opt.output)},
+	{'m', "mmap-pages", NULL, "SIZE", "ring per CPU: pages, or 512K, 16M",
+	 CALLS(set_ring_bytes)},
+	{0, "no-compress", NULL, NULL, "records as they are, without zstd",
+	 SETS_FLAG(opt.no_compress)},
+	{'q', "quiet", NULL, NULL, "no summary", SETS_FLAG(quiet)},
+	{'v', "verbose", NULL, NULL, "more of it", SETS_FLAG(verbose)},
+	HEADING("help"),
+	{0, "check", NULL, NULL, "says what would work here, and what cures the rest",
+	 SETS_FLAG(check)},
+	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
+	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},
+};
+
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+static void print_help(void)
+{
+	puts("usage: capture [OPTIONS] [--] [COMMAND [ARG..]]\n"
+	     "Records samples with registers and stack copies into a perf.data file, which\n"
+	     "`resolve` and `perf` read.\n"
+	     "\n"
+	     "  capture -a -F 99 -- sleep 10      the whole machine for ten seconds\n"
+	     "  capture -p $(pidof server)        a process, until ^C\n"
+	     "  capture -F 999 -- make            a command and all it starts\n");
+	options_print_help(options, N_OPTIONS, stdout);
+	puts("exit status: that of COMMAND (128 + signal when it was killed); 0 without one;\n"
+	     "  2 trouble");
+}
+
+/* 0, 1 when help or version was asked for and given, or negative. */
 static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 {
 	struct capture_options *o = &a->opt;
 	bool some;
-	int c, rc;
+	int rest, rc = options_parse(options, N_OPTIONS, a, true, argc, argv, &rest, err);
 
-	while ((c = getopt_long(argc, argv, "+ap:t:C:F:c:e:go:D:m:qvh", long_options, NULL)) >= 0) {
-		if (c == '?')
-			return -ERR_USAGE;
-		if (c == 'h' || c == OPT_VERSION) {
-			fputs(c == 'h' ? help_text : "capture (unspool) " UNSPOOL_VERSION "\n",
-			      stdout);
-			return 1;
-		}
-		rc = apply_option(a, c, optarg, err);
-		if (rc)
-			return rc;
-	}
-	if (optind < argc)
-		o->command = argv + optind;
+	if (rc)
+		return rc;
+	if (a->show_help)
+		print_help();
+	if (a->show_version)
+		puts("capture (unspool) " UNSPOOL_VERSION);
+	if (a->show_help || a->show_version)
+		return 1;
+	if (rest < argc)
+		o->command = argv + rest;
 	o->pids = a->pids.pids.v;
 	o->n_pids = a->pids.pids.n;
 	o->tids = a->tids.pids.v;
@@ -433,10 +379,7 @@ int main(int argc, char **argv)
 	int rc = parse_args(&a, argc, argv, &err);
 
 	if (rc < 0) {
-		if (err.code)
-			print_err(&err);
-		else
-			fputs("Try 'capture --help'.\n", stderr);
+		print_err(&err);
 		rc = EXIT_TROUBLE;
 	} else if (rc) {
 		rc = 0;

@@ -54,7 +54,7 @@ for args, words in {
 tap.check(sorted(os.listdir(".")) == ["load"], "what is refused leaves no file", os.listdir("."))
 
 p = run([CAPTURE, "--help"])
-tap.check(all(w in p.stdout for w in ("-a ", "-p PID", "--call-graph", "-F HZ", "Exit status")) and not p.stderr
+tap.check(all(w in p.stdout for w in ("-a, ", "--pid PID", "--call-graph", "--freq HZ", "exit status")) and not p.stderr
           and len(p.stdout.splitlines()) < 60, "--help is one page")
 tap.check(run([CAPTURE, "--version"]).stdout.startswith("capture "), "--version")
 p = run([CAPTURE, "--check"])

@@ -1,0 +1,185 @@
+/* options.c - getopt_long() driven by a table. */
+#include "cmd/options.h"
+
+#include <assert.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "cmd/args.h"
+
+enum { HELP_COLUMN = 26, FIRST_LONG = 256 };
+
+/* "--name", or "-x" where there is no name: for messages. */
+static const char *spelling(const struct option_row *row, char *buf, size_t size)
+{
+	if (row->name)
+		snprintf(buf, size, "--%s", row->name);
+	else
+		snprintf(buf, size, "-%c", row->letter);
+	return buf;
+}
+
+static int set_number(const struct option_row *row, const char *text, unsigned *ret,
+		      struct err *err)
+{
+	char option[64];
+	uint64_t v;
+	int rc = args_u64(spelling(row, option, sizeof option), text, row->max, &v, err);
+
+	if (!rc)
+		*ret = (unsigned)v;
+	return rc;
+}
+
+static int set_choice(const struct option_row *row, const char *text, unsigned *ret,
+		      struct err *err)
+{
+	const struct option_choice *c;
+	char option[64], names[256] = "";
+
+	for (c = row->choices; c->name; c++) {
+		if (!text || !strcmp(text, c->name)) {
+			*ret = c->value;
+			return 0;
+		}
+		snprintf(names + strlen(names), sizeof names - strlen(names), "%s %s",
+			 c == row->choices ? "" : ",", c->name);
+	}
+	return err_set(err, ERR_USAGE, NULL, "%s: '%s' is none of%s",
+		       spelling(row, option, sizeof option), text, names);
+}
+
+static int apply(const struct option_row *row, void *target, char *text, struct err *err)
+{
+	void *field = (char *)target + row->offset;
+
+	switch (row->kind) {
+	case OPTION_HEADING:
+		break;
+	case OPTION_FLAG:
+	case OPTION_STOP:
+		*(bool *)field = true;
+		break;
+	case OPTION_TEXT:
+		*(const char **)field = text;
+		break;
+	case OPTION_NUMBER:
+		return set_number(row, text, field, err);
+	case OPTION_CHOICE:
+		return set_choice(row, text, field, err);
+	case OPTION_CALL:
+		return row->set(target, text, err);
+	}
+	return 0;
+}
+
+/* ---- getopt_long() ------------------------------------------------------------------------- */
+
+struct getopt_tables {
+	struct option longs[2 * OPTIONS_MAX + 1];
+	char letters[3 * OPTIONS_MAX + 2];
+};
+
+static int argument(const struct option_row *row)
+{
+	return !row->value	    ? no_argument
+	       : *row->value == '[' ? optional_argument
+				    : required_argument;
+}
+
+static void make_tables(const struct option_row *rows, size_t n, bool in_order,
+			struct getopt_tables *t)
+{
+	struct option *o = t->longs;
+	char *p = t->letters;
+	size_t i;
+
+	assert(n <= OPTIONS_MAX);
+	if (in_order)
+		*p++ = '+';
+	for (i = 0; i < n; i++) {
+		int has_arg = argument(&rows[i]), val = FIRST_LONG + (int)i;
+
+		if (rows[i].name)
+			*o++ = (struct option){rows[i].name, has_arg, NULL, val};
+		if (rows[i].alias)
+			*o++ = (struct option){rows[i].alias, has_arg, NULL, val};
+		if (!rows[i].letter)
+			continue;
+		*p++ = rows[i].letter;
+		if (has_arg != no_argument)
+			*p++ = ':';
+		if (has_arg == optional_argument)
+			*p++ = ':';
+	}
+	*p = '\0';
+	*o = (struct option){0};
+}
+
+static const struct option_row *find_row(const struct option_row *rows, size_t n, int id)
+{
+	size_t i;
+
+	if (id >= FIRST_LONG)
+		return &rows[id - FIRST_LONG];
+	for (i = 0; i < n; i++)
+		if (rows[i].letter && rows[i].letter == id)
+			return &rows[i];
+	return NULL; /* '?' */
+}
+
+int options_parse(const struct option_row *rows, size_t n, void *target, bool in_order, int argc,
+		  char **argv, int *rest, struct err *err)
+{
+	struct getopt_tables t;
+	int id, rc;
+
+	make_tables(rows, n, in_order, &t);
+	while ((id = getopt_long(argc, argv, t.letters, t.longs, NULL)) != -1) {
+		const struct option_row *row = find_row(rows, n, id);
+
+		if (!row)
+			return err_set(err, ERR_USAGE, NULL, "--help lists the options");
+		rc = apply(row, target, optarg, err);
+		if (rc)
+			return rc;
+		if (row->kind == OPTION_STOP)
+			break;
+	}
+	*rest = optind;
+	return 0;
+}
+
+/* ---- --help -------------------------------------------------------------------------------- */
+
+static void print_row(const struct option_row *row, FILE *out)
+{
+	const char *line = row->help, *value = row->value ? row->value : "";
+	int width = fprintf(out, row->letter ? "  -%c" : "    ", row->letter);
+
+	if (row->name)
+		width += fprintf(out, "%s--%s", row->letter ? ", " : "  ", row->name);
+	width += fprintf(out, "%s%s", *value && *value != '[' ? " " : "", value);
+	if (width > HELP_COLUMN - 2) {
+		fputc('\n', out);
+		width = 0;
+	}
+	while (line) {
+		size_t n = strcspn(line, "\n");
+
+		fprintf(out, "%*s%.*s\n", HELP_COLUMN - width, "", (int)n, line);
+		line = line[n] ? line + n + 1 : NULL;
+		width = 0;
+	}
+}
+
+void options_print_help(const struct option_row *rows, size_t n, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (rows[i].kind == OPTION_HEADING)
+			fprintf(out, "%s:\n", rows[i].help);
+		else
+			print_row(&rows[i], out);
+}

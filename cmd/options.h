@@ -1,0 +1,74 @@
+/* options.h - the options of a command as a table: how they are written, what they set, and what
+ * --help says about them. A row is all that an option needs besides its line in the man page. */
+#ifndef CMD_OPTIONS_H
+#define CMD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+enum option_kind {
+	OPTION_HEADING, /* no option: starts a section of --help */
+	OPTION_FLAG,	/* bool: becomes true */
+	OPTION_TEXT,	/* const char *: the value, in argv */
+	OPTION_NUMBER,	/* unsigned: from 0 to max */
+	OPTION_CHOICE,	/* an enum: one of the choices; without a value the first */
+	OPTION_CALL,	/* set() decides */
+	OPTION_STOP,	/* bool: becomes true, and the rest of argv is not looked at */
+};
+
+struct option_choice {
+	const char *name; /* NULL ends the list */
+	unsigned value;
+};
+
+struct option_row {
+	char letter;	   /* 0: it has only a long name */
+	const char *name;  /* without dashes; NULL: it has only a letter */
+	const char *alias; /* one more long name, not in --help; NULL */
+	const char *value; /* "FILE"; "[=N]": may be missing; NULL: takes none */
+	const char *help;  /* lines for --help */
+	enum option_kind kind;
+	size_t offset; /* of the field in the target: OPTION_FIELD() */
+	unsigned max;  /* of a number */
+	const struct option_choice *choices;
+	/* `text` is in argv and may be written to; NULL when a value is missing. 0 or negative. */
+	int (*set)(void *target, char *text, struct err *err);
+};
+
+/* The offset of a field that has to be of type `as`: the compiler warns if it is not. */
+#define OPTION_FIELD(type, field, as) \
+	(offsetof(type, field) + 0 * sizeof(&((type *)0)->field == (as *)0))
+
+/* What ends a row; OPTIONS_TARGET is the type that the file's table fills. */
+#define SETS_FLAG(field) .kind = OPTION_FLAG, .offset = OPTION_FIELD(OPTIONS_TARGET, field, bool)
+#define SETS_FLAG_AND_STOPS(field) \
+	.kind = OPTION_STOP, .offset = OPTION_FIELD(OPTIONS_TARGET, field, bool)
+#define SETS_TEXT(field) \
+	.kind = OPTION_TEXT, .offset = OPTION_FIELD(OPTIONS_TARGET, field, const char *)
+#define SETS_NUMBER(field, top) \
+	.kind = OPTION_NUMBER, .offset = OPTION_FIELD(OPTIONS_TARGET, field, unsigned), .max = (top)
+#define SETS_CHOICE(field, of)                                                          \
+	.kind = OPTION_CHOICE, .offset = OPTION_FIELD(OPTIONS_TARGET, field, unsigned), \
+	.choices = (of)
+#define CALLS(function) .kind = OPTION_CALL, .set = (function)
+#define HEADING(text)                                  \
+	{                                              \
+		.help = (text), .kind = OPTION_HEADING \
+	}
+
+enum { OPTIONS_MAX = 96 }; /* rows of a table */
+
+/* Sets the target's fields from argv. *rest becomes the index of the first argument that is no
+ * option; with `in_order` everything behind it belongs to it (a command with options of its own),
+ * else such arguments are moved to the end. An unknown option is told by getopt_long() on standard
+ * error; *err then says where to look. 0 or negative. */
+int options_parse(const struct option_row *rows, size_t n, void *target, bool in_order, int argc,
+		  char **argv, int *rest, struct err *err);
+
+void options_print_help(const struct option_row *rows, size_t n, FILE *out);
+
+#endif

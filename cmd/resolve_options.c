@@ -1,0 +1,254 @@
+/* resolve_options.c - the options of `resolve` and its --help. */
+#include "cmd/resolve_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/args.h"
+
+#define OPTIONS_TARGET struct resolve
+#include "cmd/options.h"
+
+static int set_count(void *target, char *what, struct err *err)
+{
+	struct resolve *r = target;
+
+	if (strcmp(what, "samples") && strcmp(what, "period"))
+		return err_set(err, ERR_USAGE, NULL, "--count: '%s' is neither samples nor period",
+			       what);
+	r->output.count_samples = !strcmp(what, "samples");
+	return 0;
+}
+
+static int set_format(void *target, char *name, struct err *err)
+{
+	struct resolve *r = target;
+	const struct output_format *const *f;
+	char names[256] = "";
+
+	r->format = output_format_find(name);
+	if (r->format)
+		return 0;
+	for (f = output_formats; *f; f++)
+		snprintf(names + strlen(names), sizeof names - strlen(names), " %s", (*f)->name);
+	return err_set(err, ERR_USAGE, NULL, "--format: '%s' is none of:%s", name, names);
+}
+
+static int set_all(void *target, char *unused, struct err *err)
+{
+	struct resolve *r = target;
+
+	(void)unused;
+	(void)err;
+	r->output.mark_kernel = r->output.mark_jit = true;
+	return 0;
+}
+
+static int set_comm(void *target, char *names, struct err *err)
+{
+	return args_filter_comms(names, &((struct resolve *)target)->pipeline.filter, err);
+}
+
+static int set_cpu(void *target, char *list, struct err *err)
+{
+	return args_filter_cpus(list, &((struct resolve *)target)->pipeline.filter, err);
+}
+
+static int set_pid(void *target, char *list, struct err *err)
+{
+	struct resolve *r = target;
+
+	return args_filter_numbers("--pid", list, false, &r->pipeline.filter, err);
+}
+
+static int set_tid(void *target, char *list, struct err *err)
+{
+	struct resolve *r = target;
+
+	return args_filter_numbers("--tid", list, true, &r->pipeline.filter, err);
+}
+
+static int set_debug_dir(void *target, char *dir, struct err *err)
+{
+	return vec_push(&((struct resolve *)target)->debug_dirs, dir) ? err_nomem(err) : 0;
+}
+
+static int set_explain(void *target, char *address, struct err *err)
+{
+	struct resolve *r = target;
+
+	r->explain = true;
+	r->pipeline.keep |= PROFILE_KEEP_IPS;
+	return args_address("--explain", address, &r->explain_ip, err);
+}
+
+static int set_verify(void *target, char *every, struct err *err)
+{
+	struct resolve *r = target;
+
+	r->pipeline.verify_every = 1;
+	return every ? args_u64("--verify-unwind", every, UINT32_MAX, &r->pipeline.verify_every,
+				err)
+		     : 0;
+}
+
+static const struct option_choice unwinders[] = {
+	{"cfi", UNWIND_AUTO}, {"libdw", UNWIND_LIBDW}, {"fp", UNWIND_FP}, {NULL, 0}};
+
+static const struct option_choice stats_forms[] = {
+	{"text", STATS_TEXT}, {"json", STATS_JSON}, {NULL, 0}};
+
+static const struct option_choice fetch_modes[] = {{"auto", FETCH_MODE_AUTO},
+						   {"sym", FETCH_MODE_SYM},
+						   {"line", FETCH_MODE_LINE},
+						   {"full", FETCH_MODE_FULL},
+						   {NULL, 0}};
+
+static const struct option_row options[] = {
+	HEADING("output"),
+	{'f', "format", NULL, "NAME",
+	 "one of the formats below (default: by the suffix of -o, else folded)", CALLS(set_format)},
+	{'o', "output", NULL, "FILE", "instead of standard output", SETS_TEXT(output_path)},
+	{0, "count", NULL, "WHAT", "weigh stacks by `period` (default) or `samples`",
+	 CALLS(set_count)},
+	{0, "kernel", NULL, NULL, "folded: mark kernel frames with _[k]",
+	 SETS_FLAG(output.mark_kernel)},
+	{0, "jit", NULL, NULL, "folded: mark frames of compiled-at-run-time code with _[j]",
+	 SETS_FLAG(output.mark_jit)},
+	{0, "inline", NULL, NULL, "folded: mark inlined frames with _[i]",
+	 SETS_FLAG(output.mark_inline)},
+	{0, "all", NULL, NULL, "folded: --kernel --jit", CALLS(set_all)},
+	{0, "with-pid", NULL, NULL, "folded: root frame comm-PID", SETS_FLAG(output.with_pid)},
+	{0, "with-tid", NULL, NULL, "folded: root frame comm-PID/TID", SETS_FLAG(output.with_tid)},
+	{0, "addrs", NULL, NULL, "folded: unknown functions as [module <addr>]",
+	 SETS_FLAG(output.addrs)},
+	{0, "header", "header-only", NULL, "print the recording's header and stop",
+	 SETS_FLAG(header_only)},
+	HEADING("samples"),
+	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3", CALLS(set_comm)},
+	{0, "pid", NULL, "PIDS", "only of these processes", CALLS(set_pid)},
+	{0, "tid", NULL, "TIDS", "only of these threads", CALLS(set_tid)},
+	{0, "cpu", NULL, "LIST", "only of these processors: 0,2-3", CALLS(set_cpu)},
+	{0, "event", NULL, "NAME", "only of this event", SETS_TEXT(pipeline.filter.event)},
+	{0, "time", NULL, "START,STOP", "in seconds of the recording's clock, or P%-Q%",
+	 SETS_TEXT(time)},
+	HEADING("stacks"),
+	{0, "max-stack", NULL, "N", "at most N user frames",
+	 SETS_NUMBER(pipeline.unwind.max_frames, UNWIND_FRAMES_MAX)},
+	{0, "unwinder", NULL, "NAME",
+	 "cfi (default), libdw (the slow reference), fp (frame pointers)",
+	 SETS_CHOICE(pipeline.unwind.method, unwinders)},
+	{0, "verify-unwind", NULL, "[=N]",
+	 "unwind every Nth sample by libdw too, print the classes of differences",
+	 CALLS(set_verify)},
+	{0, "no-guess", NULL, NULL,
+	 "never step by frame pointer or stack top without unwind tables",
+	 SETS_FLAG(pipeline.unwind.no_guess)},
+	{0, "stitch", NULL, NULL,
+	 "complete stacks that were cut from other samples of the same thread",
+	 SETS_FLAG(pipeline.stitch)},
+	HEADING("names"),
+	{0, "no-inline", NULL, NULL, "symbols only: no inlined frames, no lines",
+	 SETS_FLAG(pipeline.symbolizer.no_inline)},
+	{0, "no-demangle", NULL, NULL, "names as in the symbol table",
+	 SETS_FLAG(pipeline.symbolizer.no_demangle)},
+	{0, "symfs", NULL, "DIR", "look for all files below DIR",
+	 SETS_TEXT(pipeline.modules.symfs)},
+	{0, "debug-dir", NULL, "DIR",
+	 "more places for debug files, like /usr/lib/debug (repeatable)", CALLS(set_debug_dir)},
+	{0, "debuginfod", NULL, "[=sym|line|full]", "fetch what is missing from $DEBUGINFOD_URLS",
+	 SETS_CHOICE(fetch, fetch_modes)},
+	{'k', "vmlinux", NULL, "FILE", "kernel symbols and lines",
+	 SETS_TEXT(pipeline.symbolizer.vmlinux)},
+	{0, "kallsyms", NULL, "FILE", "kernel symbols", SETS_TEXT(pipeline.symbolizer.kallsyms)},
+	HEADING("running"),
+	{0, "stats", NULL, "[=json]", "on stderr: how stacks ended, what has no names and why",
+	 SETS_CHOICE(stats, stats_forms)},
+	{0, "explain", NULL, "ADDR",
+	 "instead of a profile: all that led to the name of an address of script",
+	 CALLS(set_explain)},
+	{0, "strict", NULL, NULL, "any loss, also while recording, makes the exit status 1",
+	 SETS_FLAG(strict)},
+	{'i', "input", NULL, "FILE", "the recording, as perf spells it", SETS_TEXT(pipeline.input)},
+	{'j', "jobs", NULL, "N", "threads (default: all processors)",
+	 SETS_NUMBER(pipeline.n_threads, 64)},
+	{'q', "quiet", NULL, NULL, "no notes on stderr", SETS_FLAG(quiet)},
+	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
+	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},
+};
+
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+static void print_help(void)
+{
+	const struct output_format *const *f;
+
+	puts("usage: resolve [OPTIONS] [FILE=perf.data | -]\n"
+	     "Unwinds and symbolizes a recording of `capture` or `perf record`, offline.\n"
+	     "\n"
+	     "  resolve perf.data > out.folded              folded stacks, for flame graphs\n"
+	     "  resolve -o out.pb.gz perf.data              pprof; the suffix of -o decides\n"
+	     "  resolve -f script --no-inline perf.data     what `perf script` prints\n");
+	options_print_help(options, N_OPTIONS, stdout);
+	puts("formats:");
+	for (f = output_formats; *f; f++)
+		printf("  %-12s %s (%s)\n", (*f)->name, (*f)->help, (*f)->suffixes);
+	puts("exit status: 0 fine; 1 the input was damaged and what could be read was written;\n"
+	     "  2 trouble: usage, unreadable, nothing to write");
+}
+
+/* The options that others depend on. */
+static int finish_options(struct resolve *r, struct err *err)
+{
+	if (r->output_path && !strcmp(r->output_path, "-"))
+		r->output_path = NULL;
+	if (!r->format && r->output_path)
+		r->format = output_format_for_path(r->output_path);
+	if (!r->format && r->output_path &&
+	    strrchr(r->output_path, '.') > strrchr(r->output_path, '/'))
+		return err_set(err, ERR_USAGE, r->output_path,
+			       "no format has this suffix; name one with -f (see --help)");
+	if (!r->format)
+		r->format = output_formats[0];
+	r->pipeline.keep |= r->format->keep;
+	if (r->output.with_pid)
+		r->pipeline.keep |= PROFILE_KEEP_PIDS;
+	if (r->output.with_tid)
+		r->pipeline.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
+	r->output.event = r->pipeline.filter.event;
+	r->output.no_inline = r->pipeline.symbolizer.no_inline;
+	if (vec_push(&r->debug_dirs, NULL))
+		return err_nomem(err);
+	r->pipeline.modules.debug_dirs = r->debug_dirs.v;
+	r->pipeline.symbolizer.n_threads = r->pipeline.n_threads;
+	return 0;
+}
+
+int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
+{
+	int rest, rc;
+
+	r->output.generator = "unspool " UNSPOOL_VERSION;
+	r->pipeline.input = "perf.data";
+	rc = options_parse(options, N_OPTIONS, r, false, argc, argv, &rest, err);
+	if (rc)
+		return rc;
+	if (r->show_help)
+		print_help();
+	if (r->show_version)
+		puts("resolve (unspool) " UNSPOOL_VERSION);
+	if (r->show_help || r->show_version)
+		return 1;
+	if (argc - rest > 1)
+		return err_set(err, ERR_USAGE, NULL, "one input at a time; '%s' is too many",
+			       argv[rest + 1]);
+	if (rest < argc)
+		r->pipeline.input = argv[rest];
+	return finish_options(r, err);
+}
+
+void resolve_options_done(struct resolve *r)
+{
+	sample_filter_done(&r->pipeline.filter);
+	vec_done(&r->debug_dirs);
+}

@@ -1,0 +1,29 @@
+/* resolve_options.h - what the command line of `resolve` says. */
+#ifndef CMD_RESOLVE_OPTIONS_H
+#define CMD_RESOLVE_OPTIONS_H
+
+#include "cmd/fetch.h"
+#include "cmd/pipeline.h"
+
+enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
+
+struct resolve {
+	struct pipeline_options pipeline;
+	struct output_options output;
+	const struct output_format *format;
+	const char *output_path; /* NULL: stdout */
+	const char *time;
+	VEC(const char *) debug_dirs;
+	enum stats_form stats;
+	uint64_t explain_ip;
+	enum fetch_mode fetch;
+	struct fetch_watch watch;
+	bool strict, quiet, header_only, explain, show_help, show_version;
+};
+
+/* Fills a zeroed *r, whose strings stay in argv. 0: go on; 1: --help or --version was answered;
+ * negative: *err. resolve_options_done() in any case. */
+int resolve_options(struct resolve *r, int argc, char **argv, struct err *err);
+void resolve_options_done(struct resolve *r);
+
+#endif

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""--help and the man pages say the same, and tests use every option. --help is printed from the table that parses, so it stands
+for it."""
+import os
+import re
+
+from common import CAPTURE, RESOLVE, TOP, Tap, have, run
+
+tap = Tap()
+OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[A-Za-z])(?![\w-])")
+
+
+def help_options(command):
+    """Options that --help begins a line with."""
+    lines = run([command, "--help"]).stdout.splitlines()
+    return {o for line in lines for o in re.findall(r"(?:^ {2,6}|, )(--[a-z-]+|-[A-Za-z])\b", line[:26]) if line[:3] != "   " or line[6:8] == "--"}
+
+
+def man_options(page):
+    """Options in the first lines of the page's .TP paragraphs."""
+    lines = open(os.path.join(TOP, "doc", page)).read().splitlines()
+    heads = [lines[i + 1] for i, line in enumerate(lines) if line == ".TP"]
+    plain = [re.sub(r"\\f.", "", h).replace("\\-", "-").replace('"', " ") for h in heads]
+    return {o for h in plain for o in OPTION.findall(h)}
+
+
+def untested(command, options):
+    """Options that no test names, in the long or the short form."""
+    text = "".join(open(os.path.join(root, f)).read() for root, _, files in os.walk(os.path.join(TOP, "tests"))
+                   for f in files if re.fullmatch(r"\w+\.(py|sh)", f) and f != os.path.basename(__file__))
+    shorts = {long: short for short, long in re.findall(r"^  (-\w), (--[a-z-]+)", run([command, "--help"]).stdout, re.M)}
+    return [o for o in sorted(options) if o.startswith("--") and not re.search(rf"{o}\b", text)
+            and not (o in shorts and re.search(rf"""["' ]{shorts[o]}["' ,\d]""", text))]
+
+
+for command, page in ((RESOLVE, "resolve.1"), (CAPTURE, "capture.1")):
+    name = os.path.basename(command)
+    shown, manual = help_options(command), man_options(page)
+    tap.check(len(shown) > 20 and {"--help", "-o", "--output"} <= shown, f"{name}: --help lists options", sorted(shown))
+    tap.check(shown <= manual, f"{name}: every option of --help is in the man page", sorted(shown - manual))
+    # Second spellings (--comms) stand in the man page only; the table must know them all the same.
+    unknown = [o for o in sorted(manual - shown) if re.search("unrecognized|invalid option", run([command, o], check=False).stderr)]
+    tap.check(not unknown, f"{name}: every option of the man page exists", unknown)
+    tap.check(not untested(command, shown), f"{name}: some test uses every option", untested(command, shown))
+    wide = [line for line in run([command, "--help"]).stdout.splitlines() if len(line) > 100]
+    tap.check(not wide, f"{name}: --help fits 100 columns", "\n".join(wide))
+    if have("man"):
+        p = run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", os.path.join(TOP, "doc", page)], check=False)
+        tap.check(not p.stderr.strip(), f"{name}: the man page has no errors of markup", p.stderr)
+    else:
+        tap.skip(f"{name}: the man page has no errors of markup", "no man")
+
+p = run([RESOLVE, "--no-such-option"], check=False)
+tap.check(p.returncode == 2 and "no-such-option" in p.stderr and "--help" in p.stderr, "an unknown option is told", p.stderr)
+p = run([RESOLVE, "--unwinder", "magic"], check=False)
+tap.check(p.returncode == 2 and "--unwinder: 'magic' is none of cfi, libdw, fp" in p.stderr, "a wrong choice is told, with the right ones", p.stderr)
+p = run([RESOLVE, "-j", "many"], check=False)
+tap.check(p.returncode == 2 and "--jobs: 'many' is not a number from 0 to" in p.stderr, "a wrong number is told", p.stderr)
+p = run([RESOLVE, "--help", "--no-such-option"])
+tap.check(p.stdout.startswith("usage: resolve"), "what stands behind --help does not matter")
+tap.end()

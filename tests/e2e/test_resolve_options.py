@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""What the options of resolve do that no other test looks at, on recordings made here."""
+import os
+import re
+import struct
+import sys
+
+from common import CAPTURE, TOP, Tap, build, folded, have, resolve, run, RESOLVE
+
+sys.path.insert(0, os.path.join(TOP, "tests", "unwind"))
+from perfwrite import PerfWriter
+
+tap = Tap()
+program = build("g++ -g -O2 -pthread", "threads.cc", "threads")
+run([CAPTURE, "-q", "-F", "997", "-e", "cpu-clock,page-faults", "-o", "perf.data", "--", program, "0.4"])
+
+
+def total(stacks):
+    return sum(stacks.values())
+
+
+def count(*options):
+    """{stack: samples} of folded output."""
+    return folded(resolve("perf.data", "--count", "samples", *options)[0])
+
+
+everything = count()
+tap.check(total(everything) > 100, "the recording has samples", everything)
+
+# Samples are taken once: by any partition of them the parts add up to the whole.
+script = run([RESOLVE, "-f", "script", "--event", "cpu-clock", "perf.data"]).stdout
+tids = set(re.findall(r"^\S+\s+(\d+) ", script, re.M))
+by_tid = {t: total(count("--tid", t)) for t in tids}
+tap.check(len(tids) >= 4 and sum(by_tid.values()) == total(everything) and min(by_tid.values()) > 0,
+          "--tid: the samples of all threads add up", by_tid)
+# All may have run on one processor: then nothing is left for the other list, which is status 2.
+by_cpu = [total(folded(resolve("perf.data", "--count", "samples", "--cpu", c, check=False)[0])) for c in ("0,2-3", "1,4-4095")]
+tap.check(sum(by_cpu) == total(everything), "--cpu: the samples of all processors add up", by_cpu)
+faults = count("--event", "page-faults")
+tap.check(faults and faults != everything, "--event: another event has other stacks", faults)
+
+# Root frames as stackcollapse-perf.pl --pid, --tid write them.
+pids = set(re.findall(r"threads-(\d+)(?=;)", "\n".join(";".join(s) for s in count("--with-pid"))))
+tap.check(len(pids) == 1 and all(s[0].startswith("threads-") for s in count("--with-pid")), "--with-pid: root frame comm-PID", pids)
+roots = {s[0] for s in count("--with-tid")}
+tap.check({r.rsplit("/", 1)[1] for r in roots} == tids and all(r.startswith(f"threads-{min(pids)}/") for r in roots),
+          "--with-tid: root frame comm-PID/TID", roots)
+
+marks = {o: sum(m in f for s in count(o) for f in s) for o, m in (("--kernel", "_[k]"), ("--inline", "_[i]"))}
+plain = sum(m in f for s in everything for f in s for m in ("_[k]", "_[i]", "_[j]"))
+tap.check(marks["--inline"] > 0 and plain == 0, "--inline marks inlined frames: -O2 inlines std::accumulate", marks)
+tap.check({tuple(f.replace("_[i]", "") for f in s) for s in count("--inline")} == set(everything), "--inline changes nothing else")
+kernel = run([RESOLVE, "-f", "jsonl", "perf.data"]).stdout
+tap.check((marks["--kernel"] > 0) == ("kernel" in kernel), "--kernel marks kernel frames where there are some", marks)
+
+run(["strip", "-s", "-o", "bare", program])
+run([CAPTURE, "-q", "-F", "997", "-o", "bare.data", "--", os.path.abspath("bare"), "0.3"])
+addrs = folded(resolve("bare.data", "--addrs")[0])
+without = folded(resolve("bare.data")[0])
+tap.check(any(re.fullmatch(r"\[bare <0x[0-9a-f]+>\]|\[bare <[0-9a-f]+>\]", f) for s in addrs for f in s) and any("[bare]" in s for s in without),
+          "--addrs: unknown functions are told apart by address", list(addrs)[:3])
+
+# A debug file by build id, in a tree of ours.
+note = run(["readelf", "-n", program]).stdout
+ident = re.search(r"Build ID: ([0-9a-f]+)", note).group(1)
+os.makedirs(f"debug/.build-id/{ident[:2]}")
+run(["objcopy", "--only-keep-debug", program, f"debug/.build-id/{ident[:2]}/{ident[2:]}.debug"])
+names = folded(resolve("bare.data", "--debug-dir", os.path.abspath("debug"))[0])
+tap.check(not any("fibonacci" in f for s in without for f in s) and any("work::fibonacci" in f for s in names for f in s),
+          "--debug-dir: names from a debug file below it", list(names)[:3])
+
+p = run([RESOLVE, "--verify-unwind", "-o", "verified.folded", "perf.data"])
+m = re.search(r"verify-unwind: (\d+) stacks unwound by libdw too\n\s*(\d+)  the same frames", p.stderr)
+tap.check(m and int(m.group(1)) > 100 and int(m.group(2)) > 0.9 * int(m.group(1)), "--verify-unwind: libdw agrees on most stacks", p.stderr)
+p = run([RESOLVE, "--verify-unwind=7", "-o", "verified.folded", "perf.data"])
+few = re.search(r"verify-unwind: (\d+) stacks", p.stderr)
+tap.check(few and 0 < int(few.group(1)) <= int(m.group(1)) // 6, "--verify-unwind=7: one in seven", p.stderr)
+
+# Written by hand: one sample, and a record that tells that the kernel lost 5.
+w = PerfWriter("x86_64", 2, 1 << 7 | 1 << 8, 64)
+w.comm("loser")
+w.mmap(0x400000, 0x500000, 0, "rx", "/nonexistent/loser")
+w.sample(0x400100, [0x7000, 0x400100], b"")
+w.record(2, 0, struct.pack("<QQ", 0, 5) + w.id_all())
+w.write("lost.data")
+loose, strict = run([RESOLVE, "lost.data"], check=False), run([RESOLVE, "--strict", "lost.data"], check=False)
+tap.check(loose.returncode == 0 and strict.returncode == 1 and loose.stdout == strict.stdout != "",
+          "--strict: samples lost while recording make the status 1", f"{loose} {strict}")
+
+# Code without unwind tables that keeps frame pointers: guessed, unless told not to.
+open("nocfi.c", "w").write('''
+#include <time.h>
+volatile unsigned long sink;
+__attribute__((noinline)) void inner(void) { for (int i = 0; i < 1000; i++) sink += i; }
+__attribute__((noinline)) void outer(void) { for (int i = 0; i < 100; i++) inner(); sink++; }
+int main(void) { clock_t end = clock() + CLOCKS_PER_SEC / 3; while (clock() < end) outer(); return 0; }
+''')
+run(["gcc", "-O1", "-fno-omit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-o", "nocfi", "nocfi.c"])
+run([CAPTURE, "-q", "-F", "997", "-o", "nocfi.data", "--", os.path.abspath("nocfi")])
+stats = {o: resolve("nocfi.data", *o)[1] for o in ((), ("--no-guess",))}
+tap.check(stats[()]["guessed"] > 0 and stats[("--no-guess",)]["guessed"] == 0 and
+          stats[("--no-guess",)]["no_cfi"] > stats[()]["no_cfi"], "--no-guess: stacks end where tables end",
+          {k: (v["guessed"], v["no_cfi"]) for k, v in stats.items()})
+tap.end()
