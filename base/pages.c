@@ -1,6 +1,7 @@
 /* pages.c - advice to the kernel about memory that malloc() gave. */
 #include "base/pages.h"
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,4 +49,29 @@ void pages_populate(void *p, size_t size)
 	(void)p;
 	(void)size;
 #endif
+}
+
+void pages_forget(const void *p, size_t size)
+{
+	advise((void *)(uintptr_t)p, size, PAGE, MADV_DONTNEED);
+}
+
+/* A page of zeros comes where the file has none. Anything else that ends in SIGBUS happens again,
+ * and kills. */
+static void on_sigbus(int no, siginfo_t *info, void *context)
+{
+	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1);
+
+	(void)context;
+	if (info->si_code != BUS_ADRERR ||
+	    mmap((void *)page, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		    MAP_FAILED)
+		signal(no, SIG_DFL);
+}
+
+void pages_survive_cuts(void)
+{
+	struct sigaction sa = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
+
+	sigaction(SIGBUS, &sa, NULL);
 }

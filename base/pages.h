@@ -1,6 +1,6 @@
 /* pages.h - memory with few page faults: a fault costs more than clearing the page does.
  *
- * All three are wishes: where the kernel does not grant them everything works as before. */
+ * The first four are wishes: where the kernel does not grant them everything works as before. */
 #ifndef BASE_PAGES_H
 #define BASE_PAGES_H
 
@@ -13,5 +13,12 @@ void pages_large(void *p, size_t size);
 void *pages_calloc(size_t n, size_t size);
 /* For fresh memory that will be filled at once: all its pages in one go. */
 void pages_populate(void *p, size_t size);
+/* For a mapped file that was looked at from here to there: its pages need not stay ours. */
+void pages_forget(const void *p, size_t size);
+
+/* From now on pages of mapped files that are no longer there, because somebody has made the file
+ * shorter, hold zeros; without this looking at them kills the process. For main(): signal handlers
+ * belong to the whole process. */
+void pages_survive_cuts(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/pages.h"
 #include "cmd/workers.h"
 
 double seconds_now(void)
@@ -17,8 +18,11 @@ double seconds_now(void)
 
 int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
 {
+	struct perf_file_options fo = {.map = true};
+
 	memset(p, 0, sizeof *p);
-	return perf_file_open(&p->file, opt->input, NULL, err);
+	pages_survive_cuts();
+	return perf_file_open(&p->file, opt->input, &fo, err);
 }
 
 int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct err *err)

@@ -17,7 +17,7 @@ int batch_keep(struct batch *b, struct block_store *s, struct block *block, stru
 	b->bytes += n;
 	if (block->held_by & bit)
 		return 0;
-	if (b->pinned.n < pin_limit(s)) {
+	if (b->pinned.n < pin_limit(s) || block->mapped) {
 		if (vec_push(&b->pinned, block))
 			return -1;
 		block->held_by |= bit;

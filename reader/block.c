@@ -7,6 +7,9 @@
 #include "base/pages.h"
 #include "reader/source.h"
 
+/* At least so much of a mapped file is forgotten at a time. */
+enum { FORGET_BYTES = 4 << 20 };
+
 void block_store_init(struct block_store *s, size_t window_bytes)
 {
 	*s = (struct block_store){.spill_fd = -1};
@@ -20,7 +23,7 @@ void block_store_done(struct block_store *s)
 	size_t i;
 
 	for (i = 0; i < s->table.n; i++) {
-		if (s->table.v[i])
+		if (s->table.v[i] && !s->table.v[i]->mapped)
 			free(s->table.v[i]->data);
 		free(s->table.v[i]);
 	}
@@ -131,7 +134,26 @@ static void table_trim(struct block_store *s)
 	s->first_no += i;
 }
 
-struct block *block_new(struct block_store *s, struct err *err)
+void block_store_forget(struct block_store *s)
+{
+	pages_forget(s->done, (size_t)(s->done_end - s->done));
+	s->done = s->done_end = NULL;
+}
+
+/* Lets go of a block's mapped pages, which come back when they are looked at again. Many at a time,
+ * because other processors have to be told. */
+static void forget(struct block_store *s, const struct block *b)
+{
+	if (s->done_end != b->data) {
+		block_store_forget(s);
+		s->done = b->data;
+	}
+	s->done_end = b->data + b->n;
+	if (s->done_end - s->done >= FORGET_BYTES)
+		block_store_forget(s);
+}
+
+struct block *block_new(struct block_store *s, uint8_t *mapped, struct err *err)
 {
 	struct block *b;
 
@@ -142,7 +164,11 @@ struct block *block_new(struct block_store *s, struct err *err)
 		err_nomem(err);
 		return NULL;
 	}
-	if (block_give_data(s, b, err)) {
+	if (mapped) {
+		b->mapped = true;
+		b->data = mapped;
+		s->n_mapped++;
+	} else if (block_give_data(s, b, err)) {
 		free(b);
 		return NULL;
 	}
@@ -178,7 +204,10 @@ static void block_drop(struct block_store *s, struct block *b)
 {
 	if (b->refs || b->pins)
 		return;
-	if (b->data) {
+	if (b->mapped) {
+		s->n_mapped--;
+		forget(s, b);
+	} else if (b->data) {
 		resident_remove(s, b);
 		if (s->n_buffers > s->window) {
 			free(b->data);
@@ -195,6 +224,8 @@ void block_unpin(struct block_store *s, struct block *b)
 {
 	assert(b->pins);
 	b->pins--;
+	if (b->mapped && !b->pins && b->refs && s->n_mapped > s->window)
+		forget(s, b);
 	block_drop(s, b);
 }
 

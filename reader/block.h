@@ -5,6 +5,9 @@
  * (pipes, decompressed data), from a temporary file they are written to first. Blocks are counted:
  * by records that wait (refs) and by those who look at its bytes (pins). A block nobody wants any
  * more is freed.
+ *
+ * Blocks of a mapped file are pages of that file. They are always there, and nobody's memory; still
+ * the pages that we hold are kept to the window, by forgetting those of blocks that only wait.
  */
 #ifndef READER_BLOCK_H
 #define READER_BLOCK_H
@@ -26,6 +29,7 @@ struct block {
 	uint32_t refs;	   /* waiting records */
 	uint32_t pins;	   /* being filled, or held by a batch */
 	uint8_t held_by;   /* bit i: batch i has a pin */
+	bool mapped;	   /* data is a place in the mapped file */
 	bool spilled;	   /* its copy is in the temporary file */
 	int fd;		   /* where to read it again at file_off; -1: nowhere */
 	uint64_t file_off; /* in fd, or in the temporary file once spilled */
@@ -39,18 +43,22 @@ struct block_store {
 	VEC(uint8_t *) spare;
 	size_t window; /* most buffers in memory, unless more are pinned */
 	size_t n_buffers;
-	int spill_fd; /* -1 until needed */
+	size_t n_mapped;	  /* blocks */
+	uint8_t *done, *done_end; /* mapped bytes that are to be forgotten */
+	int spill_fd;		  /* -1 until needed */
 	uint64_t spill_end;
 };
 
 void block_store_init(struct block_store *s, size_t window_bytes);
 void block_store_done(struct block_store *s);
 
-/* An empty block, pinned, or NULL with *err. */
-struct block *block_new(struct block_store *s, struct err *err);
+/* An empty block, pinned, or NULL with *err. Its bytes are at `mapped`, if that is not NULL. */
+struct block *block_new(struct block_store *s, uint8_t *mapped, struct err *err);
 /* The block of a number, its bytes in memory (until the next call here, unless pinned); NULL with
  * *err. */
 struct block *block_load(struct block_store *s, uint64_t no, struct err *err);
+/* Must be called before a file is unmapped, when nobody uses its blocks any more. */
+void block_store_forget(struct block_store *s);
 void block_unpin(struct block_store *s, struct block *b);
 void block_unref(struct block_store *s, struct block *b);
 

@@ -53,6 +53,7 @@ struct perf_file {
 	struct err err;
 	int failed; /* the error code that ended reading */
 	bool ended; /* all streams are read */
+	bool map;   /* plain files are mapped */
 	bool swap;  /* recorded in the other byte order */
 	bool is_big_endian;
 

@@ -79,7 +79,7 @@ int inflate_step(struct inflate *z, struct block_store *store, struct inflate_in
 	if (z->broken)
 		return damaged(z, in, err, "it goes on without a start");
 	if (!b || b->n == BLOCK_BYTES) {
-		int failed = splitter_roll(&z->split, store, err);
+		int failed = splitter_roll(&z->split, store, NULL, err);
 
 		if (failed)
 			return failed;

@@ -18,6 +18,7 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 	if (!f)
 		return err_nomem(err);
 	f->source.fd = -1;
+	f->map = opt && opt->map;
 	block_store_init(&f->blocks, opt && opt->window_bytes ? opt->window_bytes : WINDOW_BYTES);
 	for (unsigned i = 0; i < BATCHES; i++)
 		f->batches[i].index = i;
@@ -44,11 +45,11 @@ void perf_file_close(struct perf_file *f)
 {
 	if (!f)
 		return;
+	for (unsigned i = 0; i < BATCHES; i++)
+		batch_done(&f->batches[i], &f->blocks);
 	for (size_t i = 0; i < f->streams.n; i++)
 		stream_free(f, f->streams.v[i]);
 	vec_done(&f->streams);
-	for (unsigned i = 0; i < BATCHES; i++)
-		batch_done(&f->batches[i], &f->blocks);
 	order_done(&f->order);
 	deferral_done(&f->deferral);
 	block_store_done(&f->blocks);

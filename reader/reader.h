@@ -209,6 +209,10 @@ struct perf_file; /* opaque */
 struct perf_file_options {
 	size_t window_bytes; /* memory for reordering before data is read twice or spilled; 0: 48
 				MiB */
+	/* Map plain files instead of reading them: of most stacks only a part is ever looked at, and the
+	 * rest needs no copying. Whoever cuts or changes the file meanwhile is looked at at work: the
+	 * caller must have called pages_survive_cuts(). */
+	bool map;
 };
 
 struct perf_batch {

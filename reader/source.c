@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,8 +40,35 @@ int source_open(struct source *s, const char *path, struct err *err)
 	return 0;
 }
 
+void source_map(struct source *s)
+{
+	void *p;
+
+	if (!s->seekable || !s->size || s->size > SIZE_MAX / 2)
+		return;
+	p = mmap(NULL, (size_t)s->size, PROT_READ, MAP_PRIVATE, s->fd, 0);
+	if (p == MAP_FAILED)
+		return;
+	s->map = p;
+	s->map_bytes = (size_t)s->size;
+}
+
+uint64_t source_left(const struct source *s, uint64_t off, uint64_t n)
+{
+	struct stat st;
+	uint64_t size = fstat(s->fd, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
+
+	if (size > s->map_bytes)
+		size = s->map_bytes;
+	if (off > size)
+		return 0;
+	return n < size - off ? n : size - off;
+}
+
 void source_close(struct source *s)
 {
+	if (s->map)
+		munmap(s->map, s->map_bytes);
 	if (s->owns_fd)
 		close(s->fd);
 	*s = (struct source){.fd = -1};

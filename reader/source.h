@@ -1,8 +1,8 @@
 /* source.h - the bytes of a recording, wherever they come from. Private to reader/.
  *
- * A plain file can be read at any offset, again and again; a pipe only once, in order. Never
- * mapped: a file that another process truncates would kill us with SIGBUS, so short reads are what
- * we get.
+ * A plain file can be read at any offset, again and again; a pipe only once, in order. It is mapped
+ * only on request: a file that another process truncates would kill us with SIGBUS, short reads do
+ * not.
  */
 #ifndef READER_SOURCE_H
 #define READER_SOURCE_H
@@ -26,6 +26,8 @@ struct source {
 	uint64_t size;	   /* seekable: bytes when it was opened */
 	uint64_t mtime_ns; /* 0 when it is no file */
 	uint64_t pos;	   /* of the next sequential read */
+	uint8_t *map;	   /* all of it, read-only, of a stream's; NULL: to be read */
+	size_t map_bytes;
 	uint8_t head[SOURCE_HEAD_BYTES];
 	size_t head_n; /* not seekable: bytes of head read so far; those below pos are used */
 };
@@ -33,6 +35,10 @@ struct source {
 /* "-" is standard input. */
 int source_open(struct source *s, const char *path, struct err *err);
 void source_close(struct source *s);
+/* Maps a seekable source, if that is possible. */
+void source_map(struct source *s);
+/* How many of the `n` mapped bytes at an offset are still in the file. */
+uint64_t source_left(const struct source *s, uint64_t off, uint64_t n);
 /* At least the first `want` bytes (<= SOURCE_HEAD_BYTES) without using them up, fewer only at the
  * end. Returns how many are in s->head. */
 ssize_t source_peek(struct source *s, size_t want, struct err *err);

@@ -206,15 +206,20 @@ enum split splitter_next(struct splitter *s, struct record *r)
 	return SPLIT_RECORD;
 }
 
-int splitter_roll(struct splitter *s, struct block_store *store, struct err *err)
+int splitter_roll(struct splitter *s, struct block_store *store, uint8_t *mapped, struct err *err)
 {
-	struct block *old = s->block, *fresh = block_new(store, err);
+	struct block *old = s->block, *fresh;
+
+	if (mapped && old)
+		mapped -= old->n - s->rd;
+	fresh = block_new(store, mapped, err);
 
 	if (!fresh)
 		return -(int)err->code;
 	if (old) {
 		fresh->n = old->n - s->rd;
-		memcpy(fresh->data, old->data + s->rd, fresh->n);
+		if (!mapped)
+			memcpy(fresh->data, old->data + s->rd, fresh->n);
 		fresh->data_off = old->data_off + s->rd;
 		fresh->fd = old->fd;
 		fresh->file_off = old->file_off + s->rd;

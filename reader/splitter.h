@@ -38,8 +38,9 @@ enum split { SPLIT_RECORD, SPLIT_MORE, SPLIT_END };
 
 enum split splitter_next(struct splitter *s, struct record *r);
 
-/* Moves what is not yet split to a new block, where bytes are added then. */
-int splitter_roll(struct splitter *s, struct block_store *store, struct err *err);
+/* Moves what is not yet split to a new block, where bytes are added then. `mapped`: where the first
+ * of these bytes is, when the blocks are places in a mapped file; else NULL. */
+int splitter_roll(struct splitter *s, struct block_store *store, uint8_t *mapped, struct err *err);
 /* Lets go of the block. */
 void splitter_done(struct splitter *s, struct block_store *store);
 

@@ -17,6 +17,8 @@ int stream_add(struct perf_file *f, const struct source *source, uint64_t pos, u
 		return err_nomem(&f->err);
 	}
 	st->source = *source;
+	if (f->map)
+		source_map(&st->source);
 	st->pos = pos;
 	st->end = end;
 	st->split.swap = f->swap;
@@ -30,6 +32,7 @@ void stream_free(struct perf_file *f, struct stream *st)
 	splitter_done(&st->split, &f->blocks);
 	inflate_free(st->inflate, &f->blocks);
 	vec_done(&st->tracing);
+	block_store_forget(&f->blocks);
 	source_close(&st->source);
 	free(st);
 }
@@ -43,7 +46,8 @@ static int stream_fill(struct perf_file *f, struct stream *st)
 	ssize_t n;
 
 	if (!b || b->n == BLOCK_BYTES) {
-		int rc = splitter_roll(s, &f->blocks, &f->err);
+		uint8_t *mapped = st->source.map ? st->source.map + st->pos : NULL;
+		int rc = splitter_roll(s, &f->blocks, mapped, &f->err);
 
 		if (rc)
 			return rc;
@@ -57,7 +61,9 @@ static int stream_fill(struct perf_file *f, struct stream *st)
 	room = BLOCK_BYTES - b->n;
 	if (room > st->end - st->pos)
 		room = st->end - st->pos;
-	if (st->source.seekable)
+	if (st->source.map)
+		n = (ssize_t)source_left(&st->source, st->pos, room);
+	else if (st->source.seekable)
 		n = source_pread(&st->source, st->pos, b->data + b->n, room, &f->err);
 	else
 		n = room ? source_read(&st->source, b->data + b->n, room, &f->err) : 0;
@@ -67,8 +73,12 @@ static int stream_fill(struct perf_file *f, struct stream *st)
 	st->pos += (uint64_t)n;
 	s->max_tail = st->end - st->pos;
 	s->eof = !n;
-	if (s->eof && st->pos < st->end && st->source.seekable)
-		f->stats.truncated = true; /* somebody made it shorter meanwhile */
+	if (s->eof && st->pos < st->end && st->source.seekable) {
+		/* Somebody made it shorter meanwhile. */
+		f->stats.truncated = true;
+		file_lose(f, st->pos, st->end - st->pos, true);
+		st->end = st->pos;
+	}
 	return 0;
 }
 

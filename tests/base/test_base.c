@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/arena.h"
@@ -194,6 +196,31 @@ static void test_pages_calloc(void **state)
 	assert_null(pages_calloc(SIZE_MAX / 4, 8));
 }
 
+/* Three pages of a file that is cut inside of the second. */
+static void test_pages_survive_cuts(void **state)
+{
+	int fd = memfd_create("cut", MFD_CLOEXEC);
+	unsigned char bytes[3 * 4096];
+	const unsigned char *p;
+
+	(void)state;
+	pages_survive_cuts();
+	memset(bytes, 0xa5, sizeof bytes);
+	assert_int_equal(write(fd, bytes, sizeof bytes), sizeof bytes);
+	p = mmap(NULL, sizeof bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true(p != MAP_FAILED);
+	assert_int_equal(p[8192], 0xa5);
+	assert_int_equal(ftruncate(fd, 4097), 0);
+	assert_int_equal(p[8192], 0);
+	assert_int_equal(p[4096], 0xa5);
+	assert_int_equal(p[4097], 0);
+	pages_forget(p, sizeof bytes);
+	assert_int_equal(p[4096], 0xa5);
+	assert_int_equal(p[8192 + 4095], 0);
+	munmap((void *)(uintptr_t)p, sizeof bytes);
+	close(fd);
+}
+
 static void test_strtab_interns(void **state)
 {
 	struct strtab t = {0};
@@ -271,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_hash_table),
 		cmocka_unit_test(test_hash_index),
 		cmocka_unit_test(test_pages_calloc),
+		cmocka_unit_test(test_pages_survive_cuts),
 		cmocka_unit_test(test_strtab_interns),
 		cmocka_unit_test(test_threads_visit_each_item_once),
 		cmocka_unit_test(test_err_formats),

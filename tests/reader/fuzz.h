@@ -77,14 +77,15 @@ static inline void fuzz_tables(const struct perf_file *f)
 }
 
 /* Reads the file at `path` to its end. All zero when it cannot be opened. */
-static inline struct perf_file_stats fuzz_read(const char *path)
+static inline struct perf_file_stats fuzz_read(const char *path, bool map)
 {
+	const struct perf_file_options opt = {.map = map};
 	struct perf_file_stats st = {0};
 	uint64_t samples = 0, period = 0, skipped = 0;
 	struct perf_batch *batch;
 	struct perf_file *f;
 	struct err err = {0};
-	int rc = perf_file_open(&f, path, NULL, &err);
+	int rc = perf_file_open(&f, path, &opt, &err);
 
 	if (rc) {
 		FUZZ_CHECK(rc < 0 && err.what[0]);
@@ -114,11 +115,14 @@ static inline struct perf_file_stats fuzz_read(const char *path)
 /* The bytes as a file that can be mapped. */
 static inline struct perf_file_stats fuzz_as_file(const uint8_t *data, size_t size)
 {
-	struct perf_file_stats st;
+	struct perf_file_stats st, mapped;
 	char path[32];
 	int fd = fuzz_file_of(data, size, path);
 
-	st = fuzz_read(path);
+	st = fuzz_read(path, false);
+	mapped = fuzz_read(path, true);
+	FUZZ_CHECK(st.samples == mapped.samples && st.period_sum == mapped.period_sum &&
+		   st.records == mapped.records && st.lost_bytes == mapped.lost_bytes);
 	close(fd);
 	return st;
 }
@@ -137,7 +141,7 @@ static inline struct perf_file_stats fuzz_as_pipe(const uint8_t *data, size_t si
 	close(fds[1]);
 	FUZZ_CHECK(dup2(fds[0], 0) == 0);
 	close(fds[0]);
-	st = fuzz_read("-");
+	st = fuzz_read("-", false);
 	close(0);
 	FUZZ_CHECK(open("/dev/null", O_RDONLY) == 0);
 	return st;

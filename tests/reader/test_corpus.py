@@ -29,6 +29,10 @@ def stats(path, *args):
     return p.returncode, {k: int(v) for k, v in values.items()}, p.stderr.decode(errors="replace")
 
 
+def dump(path, *args):
+    return subprocess.run([TOOL, "-c", *args, path], stdout=subprocess.PIPE, timeout=120).stdout
+
+
 def main():
     if not os.path.exists(f"{CORPUS}/MANIFEST.tsv"):
         print("ok - corpus # SKIP no ../shared/corpus here")
@@ -43,6 +47,7 @@ def main():
             continue
         want = EXPECT.get(name, int(told.group(1)))
         check(s.get("samples") == want == s.get("seen"), f"{name}: {want} samples", f"{rc} {s} {err}")
+        check(dump(f"{CORPUS}/{name}", "-m") == dump(f"{CORPUS}/{name}"), f"{name}: the same when it is mapped")
         check(s.get("sample_records") == s.get("seen") + s.get("skipped_samples") and s["backwards"] == 0,
               f"{name}: accounting and order", f"{s}")
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/pages.h"
+
 /* ---- order ------------------------------------------------------------------------------- */
 
 static void expect_times(struct perf_file *f, const uint64_t *times, size_t n)
@@ -171,6 +173,7 @@ static void larger_than_the_window(void **state)
 {
 	enum { N = 1500, SIZE = 8004 };
 	const struct perf_file_options opt = {.window_bytes = 2 << 20};
+	const struct perf_file_options mapped = {.window_bytes = 2 << 20, .map = true};
 	struct perf_event_attr a;
 	struct out o = falling(N, SIZE, &a), pipe_bytes;
 	int fd[2];
@@ -179,6 +182,8 @@ static void larger_than_the_window(void **state)
 
 	(void)state;
 	expect_falling(open_with(file_of(&a, 1, &o), &opt), N, SIZE);
+	o = falling(N, SIZE, &a);
+	expect_falling(open_with(file_of(&a, 1, &o), &mapped), N, SIZE);
 	o = falling(N, SIZE, &a);
 	pipe_bytes = pipe_of(&a, 1, &o);
 	assert_int_equal(pipe(fd), 0);
@@ -203,6 +208,75 @@ static void larger_than_the_window(void **state)
 	assert_int_equal(perf_file_open(&f, path, &opt, NULL), 0);
 	close(fd[0]);
 	expect_falling(f, N, SIZE);
+}
+
+static size_t data_offset(const struct out *o)
+{
+	uint64_t off;
+
+	memcpy(&off, o->v + offsetof(struct perfdata_header, data.offset), 8);
+	return off;
+}
+
+/* The file is cut while it is mapped: what is given out has no bytes any more, but can be looked
+ * at, and what follows are the records that are left. Samples leave from the end of the file, so
+ * after the first batch all records of the second are known, and most of them are gone. */
+static void cut_while_mapped(void **state)
+{
+	enum { N = 1500, SIZE = 8004, LEFT = 100 };
+	const struct perf_file_options opt = {.map = true};
+	struct perf_event_attr a;
+	struct out o = falling(N, SIZE, &a);
+	const size_t record = o.n / N;
+	struct perf_file *f;
+	struct perf_batch *b;
+	char path[64];
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+
+	(void)state;
+	pages_survive_cuts();
+	o = file_of(&a, 1, &o);
+	assert_int_equal(write(fd, o.v, o.n), (ssize_t)o.n);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	assert_int_equal(perf_file_open(&f, path, &opt, NULL), 0);
+	b = next(f);
+	assert_true(b->n < N - LEFT);
+	assert_int_equal(b->samples[0].raw[SIZE - 1], 1);
+	assert_int_equal(ftruncate(fd, (off_t)(data_offset(&o) + LEFT * record)), 0);
+	for (size_t i = 0; i < b->n; i++)
+		assert_int_equal(b->samples[i].raw[0] | b->samples[i].raw[SIZE - 1], 0);
+	perf_batch_release(f, b);
+	assert_int_equal(drain(f), LEFT);
+	assert_true(perf_file_stats(f)->damaged);
+	perf_file_close(f);
+	close(fd);
+	vec_done(&o);
+}
+
+/* The file is cut before all of it was looked at. */
+static void cut_before_mapped(void **state)
+{
+	enum { N = 500, SIZE = 8004, LEFT = 70 };
+	const struct perf_file_options opt = {.map = true};
+	struct perf_event_attr a;
+	struct out o = falling(N, SIZE, &a);
+	const size_t record = o.n / N;
+	struct perf_file *f;
+	char path[64];
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+
+	(void)state;
+	o = file_of(&a, 1, &o);
+	assert_int_equal(write(fd, o.v, o.n), (ssize_t)o.n);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	assert_int_equal(perf_file_open(&f, path, &opt, NULL), 0);
+	assert_int_equal(ftruncate(fd, (off_t)(data_offset(&o) + LEFT * record + 9)), 0);
+	assert_int_equal(drain(f), LEFT);
+	assert_true(perf_file_stats(f)->truncated);
+	assert_int_equal(perf_file_stats(f)->lost_bytes, (N - LEFT) * record);
+	perf_file_close(f);
+	close(fd);
+	vec_done(&o);
 }
 
 static void at_most_four_batches(void **state)
@@ -244,14 +318,6 @@ static struct out hundred(struct perf_event_attr *a)
 }
 
 enum { PLAIN_SAMPLE = 32 };
-
-static size_t data_offset(const struct out *o)
-{
-	uint64_t off;
-
-	memcpy(&off, o->v + offsetof(struct perfdata_header, data.offset), 8);
-	return off;
-}
 
 /* Killed before it wrote the size of its data. */
 static void interrupted(void **state)
@@ -471,6 +537,8 @@ int main(void)
 		cmocka_unit_test(records_without_time),
 		cmocka_unit_test(no_sample_id_all),
 		cmocka_unit_test(larger_than_the_window),
+		cmocka_unit_test(cut_while_mapped),
+		cmocka_unit_test(cut_before_mapped),
 		cmocka_unit_test(at_most_four_batches),
 		cmocka_unit_test(interrupted),
 		cmocka_unit_test(cut_everywhere),

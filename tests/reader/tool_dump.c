@@ -1,12 +1,12 @@
 /* tool_dump.c - prints what the reader's public functions tell of a recording, for scripts to
  *compare.
  *
- *	tool_dump [-s] [-c] [-w WINDOW_BYTES] [-i] FILE
+ *	tool_dump [-s] [-c] [-m] [-w WINDOW_BYTES] [-i] FILE
  *
  * A line per sample (not with -s): comm, pid/tid, cpu, time, event, period, ip, file offset; -c
- *adds call chain, registers and a checksum of the stack copy. Then lines `name value` of
- *statistics, -i: of the header; notes last. Exits like resolve: 1 when the input was damaged, 2
- *when nothing could be read. */
+ *adds call chain, registers and a checksum of the stack copy; -m maps the file. Then lines `name
+ *value` of statistics, -i: of the header; notes last. Exits like resolve: 1 when the input was
+ *damaged, 2 when nothing could be read. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,10 +111,11 @@ int main(int argc, char **argv)
 	char line[1024];
 	int c, rc;
 
-	while ((c = getopt(argc, argv, "sciw:")) > 0) {
+	while ((c = getopt(argc, argv, "scimw:")) > 0) {
 		quiet |= c == 's';
 		chains |= c == 'c';
 		info |= c == 'i';
+		opt.map |= c == 'm';
 		if (c == 'w')
 			opt.window_bytes = strtoull(optarg, NULL, 0);
 	}
