@@ -37,6 +37,8 @@ int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct
 	mo.os_release = perf_file_info(p->file)->os_release;
 	rc = modules_new(&p->modules, &mo, err);
 	if (!rc)
+		rc = jit_codes_new(&p->jit, err);
+	if (!rc)
 		rc = workers_run(p, opt, err);
 	p->seconds_load = seconds_now() - start;
 	return rc;
@@ -70,6 +72,7 @@ int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, s
 	int rc;
 
 	so.file = p->file;
+	so.jit = p->jit;
 	rc = symbolizer_new(&p->symbolizer, p->modules, perf_file_info(p->file), &so, err);
 
 	if (!rc)
@@ -83,6 +86,7 @@ void pipeline_done(struct pipeline *p)
 	profile_free(p->profile);
 	if (p->symbolizer)
 		symbolizer_free(p->symbolizer);
+	jit_codes_free(p->jit);
 	if (p->modules)
 		modules_free(p->modules);
 	perf_file_close(p->file);

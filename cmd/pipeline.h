@@ -49,6 +49,7 @@ struct pipeline_options {
 struct pipeline {
 	struct perf_file *file;
 	struct modules *modules;
+	struct jit_codes *jit;
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	struct unwind_stats unwind;   /* sum over the workers */

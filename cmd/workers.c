@@ -229,6 +229,8 @@ static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_o
 		if (!rc)
 			rc = profile_set_file(w->profile, p->file, err);
 		if (!rc)
+			profile_set_jit(w->profile, p->jit);
+		if (!rc)
 			rc = unwinder_new(&w->unwinder, p->modules, &uo, err);
 		if (!rc && opt->stitch)
 			rc = stitcher_new(&w->stitcher, NULL, err);

@@ -11,6 +11,20 @@ struct location_key {
 	uint64_t off; /* as in struct sym_query */
 	uint32_t mapping;
 	uint32_t flags; /* location_flags() */
+	uint64_t made_ns; /* of JIT code; 0 */
+};
+
+/* The JIT code of a process at the time of a sample. */
+struct jit_moment {
+	const struct jitdump *dump; /* NULL: none, or its times say nothing */
+	uint32_t version;
+};
+
+/* What was found out about an address. */
+struct jit_memo {
+	const struct jitdump *dump; /* NULL: nothing */
+	uint64_t off;
+	struct jit_span span;
 };
 
 /* One frame of the stack added last, and the node it led to. */
@@ -18,6 +32,7 @@ struct path_step {
 	uint64_t ip;
 	const struct map *map;
 	struct location_key key;
+	struct jit_memo jit; /* of JIT code in a process with a jitdump */
 	uint32_t location;
 	uint32_t node;
 };
@@ -37,6 +52,12 @@ struct profile_index {
 	struct hash_table places;     /* (file, start line) -> dense id */
 	struct hash_table functions;  /* (spellings id, places id) -> function */
 	VEC(struct path_step) path;   /* root first */
+	struct jit_codes *jit;	      /* NULL: JIT code has no time */
+	/* The last process with a jitdump, and what was opened for it. */
+	uint32_t jit_pid;
+	const struct dso *jit_dso;
+	const struct jitdump *jit_dump;
+	struct jit_memo *jit_memos;   /* JIT_MEMOS of them, by address; NULL until needed */
 	const struct strtab *answers; /* whose ids string_of translates */
 	VEC(uint32_t) string_of;      /* symbolizer's string id -> ours + 1 */
 };

@@ -48,6 +48,7 @@ struct profile_location {
 	uint32_t mapping;
 	uint64_t ip;     /* runtime address of the first sight (exact with PROFILE_KEEP_IPS) */
 	uint64_t off;    /* as in struct sym_query, of the lookup address */
+	uint64_t made_ns; /* JIT code: when it was made (struct jit_span); 0: not known */
 	bool is_return_address, is_kernel;
 	uint8_t how;     /* enum frame_how; ways of equal worth (CFI, a Go table ..) are told as one */
 	uint8_t miss;    /* enum sym_miss */
@@ -116,6 +117,9 @@ void profile_free(struct profile *p);
 
 /* Tells the profile about the recording's events and header; both must outlive the profile. */
 int profile_set_file(struct profile *p, const struct perf_file *f, struct err *err);
+/* JIT code that took the place of other code is told apart, where jitdump files say when it was
+ * made and the recording has their clock. `jit` must outlive the profile. */
+void profile_set_jit(struct profile *p, struct jit_codes *jit);
 /* Adds one sample with its frames (leaf first, as from unwind_sample). 0 or ERR_NOMEM. */
 int profile_add(struct profile *p, const struct perf_sample *s, const struct stack_trace *t,
 		struct err *err);

@@ -2,8 +2,11 @@
 #include "output/index.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "output/output.h"
+
+enum { JIT_MEMOS = 4096 };
 
 struct profile *profile_new(unsigned keep)
 {
@@ -30,6 +33,7 @@ static void index_free(struct profile_index *x)
 {
 	vec_done(&x->mapping_of);
 	vec_done(&x->path);
+	free(x->jit_memos);
 	vec_done(&x->string_of);
 	vec_done(&x->node_hash);
 	hash_index_done(&x->locations);
@@ -63,10 +67,68 @@ void profile_free(struct profile *p)
 	free(p);
 }
 
-static int step_key(struct profile *p, const struct frame *f, struct path_step *s, struct err *err)
+void profile_set_jit(struct profile *p, struct jit_codes *jit)
+{
+	p->index_->jit = jit;
+}
+
+static bool is_monotonic(const struct perf_attr *a)
+{
+	return a->flags & PERF_ATTR_USE_CLOCKID && a->clockid == CLOCK_MONOTONIC;
+}
+
+static int jit_moment(struct profile *p, const struct perf_sample *s, struct jit_moment *ret,
+		      struct err *err)
+{
+	struct profile_index *x = p->index_;
+	const struct dso *dump = x->jit ? address_space_jitdump(s->space) : NULL;
+
+	*ret = (struct jit_moment){0};
+	if (!dump || !s->time_ns || !is_monotonic(&s->event->attr))
+		return 0;
+	if (dump != x->jit_dso || s->pid != x->jit_pid) {
+		if (jit_codes_open(x->jit, dump, s->pid, &x->jit_dump, err))
+			return -ERR_NOMEM;
+		x->jit_dso = dump;
+		x->jit_pid = s->pid;
+	}
+	ret->dump = x->jit_dump;
+	ret->version = ret->dump ? jitdump_version(ret->dump, s->time_ns) : 0;
+	return 0;
+}
+
+static const struct jit_memo *jit_memo(struct profile *p, const struct jit_moment *now,
+				       uint64_t off)
+{
+	struct profile_index *x = p->index_;
+	struct jit_memo *m;
+
+	if (!x->jit_memos)
+		x->jit_memos = calloc(JIT_MEMOS, sizeof *x->jit_memos);
+	if (!x->jit_memos)
+		return NULL;
+	m = &x->jit_memos[hash_u64(off) % JIT_MEMOS];
+	if (m->dump != now->dump || m->off != off || now->version < m->span.from ||
+	    now->version >= m->span.until)
+		*m = (struct jit_memo){now->dump, off, jitdump_span(now->dump, off, now->version)};
+	return m;
+}
+
+/* Is the code that the step was made for still at its address? Only JIT code changes. */
+static bool step_holds(const struct path_step *s, const struct jit_moment *now)
+{
+	if (!s->map || s->map->dso->kind != DSO_ANON)
+		return true;
+	return s->jit.dump == now->dump && (!now->dump || (now->version >= s->jit.span.from &&
+							   now->version < s->jit.span.until));
+}
+
+static int step_key(struct profile *p, const struct frame *f, const struct jit_moment *now,
+		    struct path_step *s, struct err *err)
 {
 	const struct map *map = f->map;
 	uint64_t lookup = frame_lookup_ip(f);
+	const struct jit_memo *memo;
 
 	s->key.off = lookup;
 	s->key.mapping = 0;
@@ -75,6 +137,13 @@ static int step_key(struct profile *p, const struct frame *f, struct path_step *
 			return -ERR_NOMEM;
 		if (mapping_has_offsets(map->dso->kind))
 			s->key.off = map_ip_to_off(map, lookup);
+		if (map->dso->kind == DSO_ANON && now->dump) {
+			memo = jit_memo(p, now, lookup);
+			if (!memo)
+				return err_nomem(err);
+			s->jit = *memo;
+			s->key.made_ns = memo->span.made_ns;
+		}
 	}
 	hash_index_prefetch(&p->index_->locations, location_hash(s->key));
 	return 0;
@@ -82,26 +151,30 @@ static int step_key(struct profile *p, const struct frame *f, struct path_step *
 
 /* Fills in the steps of the path for t from the first frame that differs from the last stack's on:
  * stacks that follow each other mostly share their root frames (main, the event loop). */
-static int steps_begin(struct profile *p, const struct stack_trace *t, struct err *err)
+static int steps_begin(struct profile *p, const struct perf_sample *sample,
+		       const struct stack_trace *t, struct err *err)
 {
 	struct profile_index *x = p->index_;
 	size_t i, known = x->path.n;
+	struct jit_moment now;
 	bool same = true;
 
 	x->path.n = 0;
+	if (jit_moment(p, sample, &now, err))
+		return -ERR_NOMEM;
 	for (i = 0; i < t->n; i++) {
 		const struct frame *f = &t->frames[t->n - 1 - i];
 		struct path_step *s = &x->path.v[i];
 		uint32_t flags = location_flags(f->is_return_address, f->is_kernel, f->how);
 
 		same = same && i < known && s->ip == f->ip && s->map == f->map &&
-		       s->key.flags == flags;
+		       s->key.flags == flags && step_holds(s, &now);
 		if (same) {
 			x->path.n = i + 1;
 			continue;
 		}
 		*s = (struct path_step){.ip = f->ip, .map = f->map, .key.flags = flags};
-		if (step_key(p, f, s, err))
+		if (step_key(p, f, &now, s, err))
 			return -ERR_NOMEM;
 	}
 	return 0;
@@ -109,7 +182,8 @@ static int steps_begin(struct profile *p, const struct stack_trace *t, struct er
 
 /* The node of a stack. The tables are larger than the caches, so what a stack needs of them is
  * fetched side by side: first all keys are made, then all locations are found, then all nodes. */
-static int add_stack(struct profile *p, const struct stack_trace *t, uint32_t *ret, struct err *err)
+static int add_stack(struct profile *p, const struct perf_sample *s, const struct stack_trace *t,
+		     uint32_t *ret, struct err *err)
 {
 	struct profile_index *x = p->index_;
 	struct path_step *v;
@@ -117,7 +191,7 @@ static int add_stack(struct profile *p, const struct stack_trace *t, uint32_t *r
 	uint32_t hash;
 
 	*ret = 0;
-	if (vec_reserve(&x->path, t->n) || steps_begin(p, t, err))
+	if (vec_reserve(&x->path, t->n) || steps_begin(p, s, t, err))
 		return err_nomem(err);
 	v = x->path.v;
 	same = x->path.n;
@@ -195,7 +269,7 @@ int profile_add(struct profile *p, const struct perf_sample *s, const struct sta
 	    profile_name_event(p, s->event, err))
 		return -ERR_NOMEM;
 	profile_see_times(p, s->time_ns, s->time_ns);
-	if (add_stack(p, t, &one.node, err) || profile_count(p, &one, err) ||
+	if (add_stack(p, s, t, &one.node, err) || profile_count(p, &one, err) ||
 	    (keep & PROFILE_KEEP_LOG && add_to_log(p, s, &one, err)))
 		return -ERR_NOMEM;
 	event = &p->events.v[one.event];

@@ -124,14 +124,15 @@ int profile_intern_mapping(struct profile *p, const struct dso *dso, const struc
 
 uint32_t location_hash(struct location_key key)
 {
-	return (uint32_t)hash_mix(pair_key(key.mapping, key.flags), key.off);
+	return (uint32_t)hash_mix(pair_key(key.mapping, key.flags), key.off ^ key.made_ns);
 }
 
 static bool location_is(const struct profile_location *l, struct location_key key)
 {
 	uint32_t flags = (uint32_t)l->how << 2 | (uint32_t)l->is_kernel << 1 | l->is_return_address;
 
-	return l->off == key.off && l->mapping == key.mapping && flags == key.flags;
+	return l->off == key.off && l->mapping == key.mapping && flags == key.flags &&
+	       l->made_ns == key.made_ns;
 }
 
 int profile_intern_location(struct profile *p, struct location_key key, uint64_t ip, uint32_t *ret,
@@ -142,6 +143,7 @@ int profile_intern_location(struct profile *p, struct location_key key, uint64_t
 		.mapping = key.mapping,
 		.ip = ip,
 		.off = key.off,
+		.made_ns = key.made_ns,
 		.is_return_address = key.flags & 1,
 		.is_kernel = key.flags >> 1 & 1,
 		.how = (uint8_t)(key.flags >> 2),

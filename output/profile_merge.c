@@ -96,6 +96,7 @@ static int merge_locations(struct translation *t, struct err *err)
 		const struct profile_location *l = &src->locations.v[i];
 		struct location_key key = {
 			.off = l->off,
+			.made_ns = l->made_ns,
 			.mapping = t->mappings[l->mapping],
 			.flags = location_flags(l->is_return_address, l->is_kernel, l->how),
 		};

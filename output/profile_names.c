@@ -11,6 +11,7 @@ struct sym_query profile_query(const struct profile *p, size_t i)
 		.dso = p->mappings.v[l->mapping].dso,
 		.off = l->off,
 		.ip = l->ip - l->is_return_address,
+		.time_ns = l->made_ns,
 	};
 }
 

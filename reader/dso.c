@@ -1,6 +1,8 @@
 /* dso.c - identity of code: which mappings show the same thing, and what kind of thing it is. */
 #include "reader/dso.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -65,6 +67,23 @@ enum dso_kind dso_kind_kernel(const char *path)
 			       : DSO_KERNEL_MODULE;
 	ko = ko ? strstr(ko, ".ko") : NULL;
 	return ko && (!ko[3] || ko[3] == '.') ? DSO_KERNEL_MODULE : DSO_KERNEL;
+}
+
+bool jitdump_pid(const char *path, uint32_t *ret)
+{
+	const char *p = strrchr(path, '/');
+	unsigned long pid;
+	char *end;
+
+	p = p ? p + 1 : path;
+	if (strncmp(p, "jit-", 4) || p[4] < '0' || p[4] > '9')
+		return false;
+	errno = 0;
+	pid = strtoul(p + 4, &end, 10);
+	if (errno || pid > UINT32_MAX || strcmp(end, ".dump"))
+		return false;
+	*ret = (uint32_t)pid;
+	return true;
 }
 
 /* ---- build ids by path ------------------------------------------------------------------- */

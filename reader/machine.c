@@ -416,6 +416,18 @@ static int kernel_mmap(struct machine *m, const struct machine_mmap *r, struct d
 	return space_replace(m, r->guest ? &m->guest_kernel : &m->kernel, map.start, map.end, &map);
 }
 
+static int note_jitdump(struct machine *m, struct process *p, const struct dso *dso)
+{
+	uint32_t pid;
+
+	if (p->space->jitdump == dso || !jitdump_pid(dso->path, &pid))
+		return 0;
+	if (space_make_own(m, &p->space))
+		return -ERR_NOMEM;
+	p->space->jitdump = dso;
+	return 0;
+}
+
 static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso_key *key)
 {
 	struct process *p = process_get(m, r->pid);
@@ -449,6 +461,8 @@ static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso
 	}
 	map.dso = dso_table_get(&m->dsos, key);
 	if (!map.dso)
+		return -ERR_NOMEM;
+	if (key->kind == DSO_FILE && note_jitdump(m, p, map.dso))
 		return -ERR_NOMEM;
 	return space_replace(m, &p->space, map.start, map.end, &map);
 }

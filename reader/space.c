@@ -134,6 +134,7 @@ struct address_space *space_new(struct space_pool *p, const struct address_space
 	if (!as)
 		return NULL;
 	as->layout = layout;
+	as->jitdump = like ? like->jitdump : NULL;
 	if (like && like->root) {
 		as->root = like->root;
 		as->root->refs++;
@@ -319,4 +320,9 @@ const struct map *address_space_at(const struct address_space *as, size_t i)
 		n = n->at[k].child;
 	}
 	return n->at[i].map;
+}
+
+const struct dso *address_space_jitdump(const struct address_space *as)
+{
+	return as->jitdump;
 }

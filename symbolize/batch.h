@@ -9,6 +9,7 @@
 /* What is kept from batch to batch. */
 struct symbolizer {
 	struct source_env env;
+	struct jit_codes *own_jit;    /* NULL: the caller's are used */
 	VEC(struct source *) sources; /* by dso id; NULL where no query was */
 	struct strtab strings;
 	struct arena lines; /* struct sym_line of all answers */

@@ -165,8 +165,64 @@ static const struct func *pick(const struct functab *t, size_t g, uint64_t addr,
 
 		if ((f->flags & FUNC_SIZELESS) != sizeless || addr >= f->end || f->tag >= limit)
 			continue;
-		if (!best || (t->latest_wins ? f->tag >= best->tag : is_better(best, f)))
+		if (!best || is_better(best, f))
 			best = f;
+	}
+	return best;
+}
+
+/* In a table where the latest wins tags rise in every group: the first function of group g whose
+ * tag is at the limit or above. */
+static size_t first_at(const struct functab *t, size_t g, uint32_t limit)
+{
+	size_t lo = t->groups.v[g].first, hi = group_end(t, g);
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->funcs.v[mid].tag < limit)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The last function of group g below the limit that covers addr. */
+static const struct func *pick_last(const struct functab *t, size_t g, uint64_t addr,
+				    uint32_t limit)
+{
+	size_t first = t->groups.v[g].first, i = first_at(t, g, limit), steps;
+
+	for (steps = 0; i-- > first && steps < ALIASES_MAX; steps++)
+		if (addr < t->funcs.v[i].end)
+			return &t->funcs.v[i];
+	return NULL;
+}
+
+/* The first function of group g from the limit on that covers addr. */
+static const struct func *pick_next(const struct functab *t, size_t g, uint64_t addr,
+				    uint32_t limit)
+{
+	size_t i = first_at(t, g, limit), end = group_end(t, g), steps;
+
+	for (steps = 0; i < end && steps < ALIASES_MAX; i++, steps++)
+		if (addr < t->funcs.v[i].end)
+			return &t->funcs.v[i];
+	return NULL;
+}
+
+static const struct func *find_latest(const struct functab *t, size_t g, uint64_t addr,
+				      uint32_t limit)
+{
+	const struct func *best = NULL, *f;
+	unsigned hops;
+
+	for (hops = 0; hops < NESTING_MAX && g != FUNC_NONE; hops++) {
+		f = pick_last(t, g, addr, limit);
+		if (f && (!best || f->tag > best->tag))
+			best = f;
+		g = t->groups.v[g].outer;
 	}
 	return best;
 }
@@ -203,21 +259,38 @@ const struct func *functab_find_before(const struct functab *t, uint64_t addr, u
 				       struct func_cursor *cursor)
 {
 	size_t last = seek(t, addr, cursor), g = last;
-	const struct func *best = NULL;
 	unsigned hops;
 
 	if (last == t->groups.n)
 		return NULL;
+	if (t->latest_wins)
+		return find_latest(t, g, addr, limit);
 	for (hops = 0; hops < NESTING_MAX && g != FUNC_NONE; hops++) {
 		const struct func *f = pick(t, g, addr, 0, limit);
 
-		if (f && !t->latest_wins)
+		if (f)
 			return f;
-		if (f && (!best || f->tag > best->tag))
+		g = t->groups.v[g].outer;
+	}
+	return pick(t, last, addr, FUNC_SIZELESS, limit);
+}
+
+const struct func *functab_find_next(const struct functab *t, uint64_t addr, uint32_t limit,
+				     struct func_cursor *cursor)
+{
+	size_t g = seek(t, addr, cursor);
+	const struct func *best = NULL, *f;
+	unsigned hops;
+
+	if (g == t->groups.n)
+		return NULL;
+	for (hops = 0; hops < NESTING_MAX && g != FUNC_NONE; hops++) {
+		f = pick_next(t, g, addr, limit);
+		if (f && (!best || f->tag < best->tag))
 			best = f;
 		g = t->groups.v[g].outer;
 	}
-	return best ? best : pick(t, last, addr, FUNC_SIZELESS, limit);
+	return best;
 }
 
 const struct func *functab_find(const struct functab *t, uint64_t addr, struct func_cursor *cursor)

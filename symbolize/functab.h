@@ -43,8 +43,9 @@ struct functab {
 	VEC(struct func) funcs;
 	VEC(struct func_group) groups;
 	struct arena names;
-	bool latest_wins; /* of overlapping functions the one with the highest tag counts (JIT code)
-			   */
+	/* Of overlapping functions the one with the highest tag counts; added by rising tag, all
+	 * with a size (JIT code). */
+	bool latest_wins;
 };
 
 /* A function of no length (start == end) is ignored. 0, or -1 when out of memory. */
@@ -67,6 +68,9 @@ const struct func *functab_find(const struct functab *t, uint64_t addr, struct f
  * were then. */
 const struct func *functab_find_before(const struct functab *t, uint64_t addr, uint32_t limit,
 				       struct func_cursor *cursor);
+/* For tables where the latest wins: of those whose tag is at the limit or above, the first. */
+const struct func *functab_find_next(const struct functab *t, uint64_t addr, uint32_t limit,
+				     struct func_cursor *cursor);
 /* The names of all functions that start where f does and cover addr, f's included, at most max of
  * them. Returns how many. */
 size_t functab_names(const struct functab *t, const struct func *f, uint64_t addr,

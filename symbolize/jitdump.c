@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "symbolize/sort.h"
+#include "symbolize/symbolize.h"
 
 enum {
 	MAGIC = 0x4a695444, /* "JiTD" in the writer's byte order */
@@ -224,6 +225,44 @@ static int read_records(struct jitdump *j, struct stream *s, uint64_t off)
 	return rc;
 }
 
+/* Finds the ranges that hold overlapping code, each as wide as all that overlaps there. */
+static int find_contested(struct jitdump *j)
+{
+	const struct func *v = j->tab.funcs.v;
+	size_t n = j->tab.funcs.n, i, in = 0;
+	struct jit_range r = {0};
+
+	for (i = 0; i <= n; i++) {
+		if (i < n && in && v[i].start < r.end) {
+			if (v[i].end > r.end)
+				r.end = v[i].end;
+			in++;
+			continue;
+		}
+		if (in > 1 && vec_push(&j->contested, r))
+			return -1;
+		if (i < n)
+			r = (struct jit_range){v[i].start, v[i].end};
+		in = 1;
+	}
+	return 0;
+}
+
+static bool is_contested(const struct jitdump *j, uint64_t ip)
+{
+	size_t lo = 0, hi = j->contested.n;
+
+	while (lo < hi) { /* the first that ends behind ip */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (j->contested.v[mid].end <= ip)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < j->contested.n && j->contested.v[lo].start <= ip;
+}
+
 /* ---- the whole file ---------------------------------------------------------------------- */
 
 /* Returns where the records start, 0 when this is no jitdump. */
@@ -271,7 +310,9 @@ int jitdump_read(struct jitdump *j, const char *path, struct err *err)
 	else if (!off)
 		rc = err_set(err, ERR_FORMAT, path, "not a jitdump");
 	else
-		rc = read_records(j, &s, off) || functab_finish(&j->tab) ? err_nomem(err) : 0;
+		rc = read_records(j, &s, off) || functab_finish(&j->tab) || find_contested(j)
+			     ? err_nomem(err)
+			     : 0;
 	free(s.window);
 	close(s.fd);
 	return rc;
@@ -282,29 +323,64 @@ void jitdump_done(struct jitdump *j)
 	functab_done(&j->tab);
 	vec_done(&j->codes);
 	vec_done(&j->lines);
+	vec_done(&j->contested);
 	strtab_done(&j->strings);
 	*j = (struct jitdump){0};
+}
+
+uint32_t jitdump_version(const struct jitdump *j, uint64_t time_ns)
+{
+	size_t lo = 0, hi = j->codes.n;
+
+	if (!j->has_times)
+		return 0;
+	while (lo < hi) { /* the first code that was made later */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (j->codes.v[mid].time_ns <= time_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (uint32_t)lo + 1;
+}
+
+/* What was at ip when the first `n` codes had been made. Writers tell of code when it is ready,
+ * some a little after it runs: then the first one that came there. */
+static const struct func *find_version(const struct jitdump *j, uint64_t ip, uint32_t n,
+				       struct func_cursor *cursor)
+{
+	const struct func *f = functab_find_before(&j->tab, ip, n, cursor);
+
+	return f ? f : functab_find_next(&j->tab, ip, n, cursor);
+}
+
+struct jit_span jitdump_span(const struct jitdump *j, uint64_t ip, uint32_t version)
+{
+	struct jit_span always = {.until = UINT32_MAX}, span;
+	struct func_cursor cursor = {0};
+	const struct func *f, *next;
+	uint32_t n = version - 1;
+
+	if (!version || !is_contested(j, ip))
+		return always;
+	f = find_version(j, ip, n, &cursor);
+	if (!f)
+		return always;
+	next = functab_find_next(&j->tab, ip, f->tag + 1, &cursor);
+	span.made_ns = j->codes.v[f->tag].time_ns;
+	span.from = f->tag < n ? (uint32_t)f->tag + 2 : 0;
+	span.until = next ? (uint32_t)next->tag + 2 : UINT32_MAX;
+	return span;
 }
 
 const struct func *jitdump_find(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
 				struct func_cursor *cursor)
 {
-	size_t lo = 0, hi = j->codes.n;
-	const struct func *f = NULL;
+	uint32_t version = time_ns ? jitdump_version(j, time_ns) : 0;
 
-	if (time_ns && j->has_times) {
-		while (lo < hi) { /* the first code that was made later */
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (j->codes.v[mid].time_ns <= time_ns)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		f = functab_find_before(&j->tab, ip, (uint32_t)lo, cursor);
-	}
-	/* Writers tell of code when it is ready, some a little after it runs. */
-	return f ? f : functab_find(&j->tab, ip, cursor);
+	return version ? find_version(j, ip, version - 1, cursor)
+		       : functab_find(&j->tab, ip, cursor);
 }
 
 const struct jit_line *jitdump_line(const struct jitdump *j, const struct func *f, uint64_t ip)
@@ -326,21 +402,4 @@ const struct jit_line *jitdump_line(const struct jitdump *j, const struct func *
 			hi = mid;
 	}
 	return lo ? &v[lo - 1] : NULL;
-}
-
-bool jitdump_pid(const char *path, uint32_t *ret)
-{
-	const char *p = strrchr(path, '/');
-	unsigned long pid;
-	char *end;
-
-	p = p ? p + 1 : path;
-	if (strncmp(p, "jit-", 4) || p[4] < '0' || p[4] > '9')
-		return false;
-	errno = 0;
-	pid = strtoul(p + 4, &end, 10);
-	if (errno || pid > UINT32_MAX || strcmp(end, ".dump"))
-		return false;
-	*ret = (uint32_t)pid;
-	return true;
 }

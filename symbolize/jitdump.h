@@ -26,11 +26,16 @@ struct jit_line {
 	uint32_t line;
 };
 
+struct jit_range {
+	uint64_t start, end;
+};
+
 /* Zeroed to start. */
 struct jitdump {
 	struct functab tab; /* tag: index into codes */
 	VEC(struct jit_code) codes;
 	VEC(struct jit_line) lines;
+	VEC(struct jit_range) contested; /* rising; where code was put over other code */
 	struct strtab strings;
 	bool has_times; /* false: the writer's clock is the processor's own */
 };
@@ -39,13 +44,10 @@ struct jitdump {
  * opened. */
 int jitdump_read(struct jitdump *j, const char *path, struct err *err);
 void jitdump_done(struct jitdump *j);
-/* The function at ip, as it was at time_ns; 0: the last one. */
+/* The function at ip as it was at time_ns, or the first that came there later; 0: the last one. */
 const struct func *jitdump_find(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
 				struct func_cursor *cursor);
 /* NULL when the function has no lines. */
 const struct jit_line *jitdump_line(const struct jitdump *j, const struct func *f, uint64_t ip);
-
-/* The PID in ".../jit-PID.dump". False for other names. */
-bool jitdump_pid(const char *path, uint32_t *ret);
 
 #endif

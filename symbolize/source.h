@@ -44,6 +44,7 @@ struct source_env {
 	const struct perf_file_info *info; /* may be NULL */
 	const struct perf_file *file;	   /* may be NULL */
 	const char *vmlinux;		   /* given by the user; NULL */
+	struct jit_codes *jit;
 	bool no_inline, count_aliases;
 	struct kernel *kernel;
 };

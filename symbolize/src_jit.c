@@ -12,7 +12,7 @@
 enum { PERFMAP_MAX_BYTES = 512 << 20, STATUS_MAX_BYTES = 64 << 10, DUMPS_MAX = 64 };
 
 struct jit_state {
-	VEC(struct jitdump) dumps;
+	VEC(const struct jitdump *) dumps;
 	bool use_times; /* the recording's clock is the jitdump's */
 	struct functab map;
 	char *text; /* names of map point into it */
@@ -74,6 +74,16 @@ static bool is_monotonic(const struct perf_file *f)
 	return n > 0;
 }
 
+/* Is it a jitdump of the process? In a container the PID in its name is another one; then the
+ * process was seen to have it mapped. */
+static bool is_dump_of(const struct source *s, const struct dso *dump)
+{
+	uint32_t pid;
+
+	return jitdump_pid(dump->path, &pid) &&
+	       (pid == s->dso->pid || jit_codes_used_by(s->env->jit, dump, s->dso->pid));
+}
+
 /* A JIT compiler makes its jitdump known by mapping it: the recording has its path. */
 static int open_dumps(struct source *s, struct jit_state *j, struct err *err)
 {
@@ -83,41 +93,44 @@ static int open_dumps(struct source *s, struct jit_state *j, struct err *err)
 	j->use_times = !f || is_monotonic(f);
 	for (i = 0; i < n && j->dumps.n < DUMPS_MAX; i++) {
 		const struct dso *dso = perf_file_dso(f, i);
-		struct jitdump d = {0};
-		uint32_t pid;
-		int rc;
+		const struct jitdump *d;
 
-		if (!jitdump_pid(dso->path, &pid) || pid != s->dso->pid)
+		if (!is_dump_of(s, dso))
 			continue;
-		rc = jitdump_read(&d, dso->path, NULL);
-		if (rc || !d.tab.funcs.n) {
-			jitdump_done(&d);
-			if (rc == -ERR_NOMEM)
-				return err_nomem(err);
+		if (jit_codes_open(s->env->jit, dso, s->dso->pid, &d, err))
+			return -ERR_NOMEM;
+		if (!d)
 			continue;
-		}
-		if (vec_push(&j->dumps, d)) {
-			jitdump_done(&d);
+		if (vec_push(&j->dumps, d))
 			return err_nomem(err);
-		}
 		if (source_says(s, err, "%s", dso->path))
 			return -ERR_NOMEM;
 	}
 	return 0;
 }
 
+/* Of several files, the one that has code made at that very time; else the first that has any. */
 static const struct func *find_in_dumps(const struct jit_state *j, const struct lookup *l,
 					const struct jitdump **dump)
 {
-	struct func_cursor cursor = {0};
-	const struct func *f = NULL;
+	const struct func *found = NULL;
 	size_t i;
 
-	for (i = 0; i < j->dumps.n && !f; i++) {
-		*dump = &j->dumps.v[i];
-		f = jitdump_find(*dump, l->ip, j->use_times ? l->time_ns : 0, &cursor);
+	for (i = 0; i < j->dumps.n; i++) {
+		const struct jitdump *d = j->dumps.v[i];
+		struct func_cursor cursor = {0};
+		const struct func *f =
+			jitdump_find(d, l->ip, j->use_times ? l->time_ns : 0, &cursor);
+		bool exact = f && d->codes.v[f->tag].time_ns == l->time_ns;
+
+		if (!f || (found && !exact))
+			continue;
+		found = f;
+		*dump = d;
+		if (exact)
+			break;
 	}
-	return f;
+	return found;
 }
 
 static int jit_symbols(struct source *s, struct lookups *l, struct err *err)
@@ -156,7 +169,7 @@ static uint64_t jit_lines_cost(struct source *s)
 	size_t i;
 
 	for (i = 0; i < j->dumps.n; i++)
-		lines += j->dumps.v[i].lines.n;
+		lines += j->dumps.v[i]->lines.n;
 	return lines;
 }
 
@@ -185,12 +198,9 @@ static int jit_lines(struct source *s, struct lookups *l, unsigned n_threads, st
 static void jit_done(struct source *s)
 {
 	struct jit_state *j = s->state;
-	size_t i;
 
 	if (!j)
 		return;
-	for (i = 0; i < j->dumps.n; i++)
-		jitdump_done(&j->dumps.v[i]);
 	vec_done(&j->dumps);
 	functab_done(&j->map);
 	free(j->text);

@@ -50,7 +50,10 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 	s->demangle = opt->no_demangle ? SYM_DEMANGLE_NONE : opt->demangle;
 	s->n_threads = opt->n_threads ? opt->n_threads : threads_available();
 	s->env.kernel = kernel_new(opt);
-	if (!s->env.kernel || strtab_add_cstr(&s->strings, "") == STRTAB_FAILED) {
+	s->env.jit = opt->jit;
+	if (!opt->jit && !jit_codes_new(&s->own_jit, NULL))
+		s->env.jit = s->own_jit;
+	if (!s->env.kernel || !s->env.jit || strtab_add_cstr(&s->strings, "") == STRTAB_FAILED) {
 		symbolizer_free(s);
 		return err_nomem(err);
 	}
@@ -76,6 +79,7 @@ void symbolizer_free(struct symbolizer *s)
 	}
 	vec_done(&s->sources);
 	kernel_free(s->env.kernel);
+	jit_codes_free(s->own_jit);
 	strtab_done(&s->strings);
 	arena_done(&s->lines);
 	free(s);

@@ -67,6 +67,36 @@ struct sym_result {
 				   (folded by the linker); different spellings of one name count once */
 };
 
+/* ---- JIT code in time ---------------------------------------------------------------------
+ *
+ * A JIT compiler replaces code while the program runs: the same address means another function
+ * later. The jitdump files of the recorded processes tell when which code was made. Two samples are
+ * in the same code when jitdump_span() gives the same made_ns for both, and that is the
+ * sym_query.time_ns for both. Threads: all functions may be called from any thread. */
+struct jit_codes; /* opaque; reads every file once */
+struct jitdump;
+
+int jit_codes_new(struct jit_codes **ret, struct err *err);
+void jit_codes_free(struct jit_codes *j); /* NULL is allowed */
+/* The file (address_space_jitdump()) that process `pid` has mapped; *ret is NULL when it cannot be
+ * read or names nothing. Lives until jit_codes_free(). 0, or ERR_NOMEM. */
+int jit_codes_open(struct jit_codes *j, const struct dso *dump, uint32_t pid,
+		   const struct jitdump **ret, struct err *err);
+/* Was it opened for this process? */
+bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid);
+/* A number that rises whenever code is made; 0 when the file's times are not those of
+ * CLOCK_MONOTONIC. time_ns must be: `perf record -k mono`. */
+uint32_t jitdump_version(const struct jitdump *d, uint64_t time_ns);
+/* When the code was made that was at ip in the versions [from, until), or that came there first
+ * after them; 0 for version 0, and in all versions where there never was but one code, or none. */
+struct jit_span {
+	uint64_t made_ns;
+	uint32_t from, until;
+};
+struct jit_span jitdump_span(const struct jitdump *d, uint64_t ip, uint32_t version);
+
+/* ---- the symbolizer ------------------------------------------------------------------------ */
+
 /* How names are made readable. */
 enum sym_demangle {
 	SYM_DEMANGLE_FULL,   /* ns::W<int>::run(int) [clone .isra.0] */
@@ -87,6 +117,9 @@ struct symbolizer_options {
 	/* /proc/kallsyms as the recording carries it; NULL: it does not. Read by symbolizer_new(). */
 	const void *kallsyms_data;
 	size_t kallsyms_size;
+	/* What was opened for the queries' time_ns. NULL: the symbolizer opens what it needs. Must
+	 * outlive the symbolizer. */
+	struct jit_codes *jit;
 };
 
 struct symbolizer; /* opaque */

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "symbolize/jitdump.h"
+#include "symbolize/symbolize.h"
 
 /* A jitdump in memory. */
 struct image {
@@ -197,7 +198,7 @@ static void versions_moves_lines(void **unused)
 		assert_string_equal(name_at(&j, 0x1018, 400), "baz");
 		assert_string_equal(name_at(&j, 0x1018, 0), "baz"); /* no time: the last */
 		assert_string_equal(name_at(&j, 0x1000, 1),
-				    "baz"); /* before all: better than nothing */
+				    "foo"); /* before all: the first that came */
 		assert_string_equal(name_at(&j, 0x9001, 0), "foo");
 		assert_string_equal(name_at(&j, 0x9020, 0), "");
 		assert_string_equal(name_at(&j, 0x5000, 0), "late");
@@ -210,6 +211,37 @@ static void versions_moves_lines(void **unused)
 		assert_null(jitdump_line(&j, jitdump_find(&j, 0x1018, 200, &c), 0x1018));
 		jitdump_done(&j);
 	}
+}
+
+/* The answer is the same for all versions of a span, and another one behind it. */
+static void spans_of_versions(void **unused)
+{
+	static const uint64_t ips[] = {0x1000, 0x1018, 0x1028, 0x1030, 0x9000, 0x5000, 0x7000};
+	static const uint64_t times[] = {0, 99, 100, 200, 300, 301, 400};
+	static struct image m;
+	struct jitdump j;
+	size_t i;
+	uint32_t v, last;
+
+	(void)unused;
+	make(&m, false, 0);
+	assert_int_equal(read_image(&j, &m), 0);
+	last = jitdump_version(&j, UINT64_MAX);
+	assert_int_equal(last, 1 + 5);
+	assert_int_equal(jitdump_version(&j, 99), 1);
+	for (i = 0; i < sizeof ips / sizeof *ips; i++)
+		for (v = 1; v <= last; v++) {
+			struct jit_span s = jitdump_span(&j, ips[i], v);
+
+			assert_true(v >= s.from && v < s.until);
+			if (s.until <= last)
+				assert_true(jitdump_span(&j, ips[i], s.until).made_ns > s.made_ns);
+			/* only where code was replaced */
+			assert_int_equal(s.made_ns != 0, ips[i] < 0x1040);
+			assert_string_equal(name_at(&j, ips[i], s.made_ns),
+					    name_at(&j, ips[i], times[v]));
+		}
+	jitdump_done(&j);
 }
 
 static void processor_clocks_are_no_times(void **unused)
@@ -353,6 +385,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(versions_moves_lines),
+		cmocka_unit_test(spans_of_versions),
 		cmocka_unit_test(processor_clocks_are_no_times),
 		cmocka_unit_test(lines_of_v8),
 		cmocka_unit_test(cut_anywhere),

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""JIT code in time. Truth by construction: recordings and jitdumps written here, in which code is put where other code
+was before; and a real node program, by `perf inject --jit`, which writes an ELF file per function and has perf script
+name the samples by when each was loaded."""
+import os
+import re
+
+from common import *
+from perfsynth import *
+
+tap = Tap()
+CODE, PID = 0x7f0000000000, 4242
+
+
+def stacks(data, *options):
+    return folded(resolve(data, "-f", "folded", *options)[0])
+
+
+def jitted(name, monotonic=True, threads=1):
+    """CODE is alpha from 1000 on, beta from 3000, alpha again from 5000; CODE + 0x1000 is always main, which calls it."""
+    dump = Jitdump(PID)
+    dump.load(100, CODE + 0x1000, 0x100, "main")
+    dump.load(1000, CODE, 0x100, "alpha")
+    dump.lines(3000, CODE, [(CODE, 7, "beta.js"), (CODE + 0x20, 9, "beta.js")])
+    dump.load(3000, CODE, 0x80, "beta")
+    dump.load(4000, CODE + 0x2000, 0x10, "elsewhere")
+    dump.load(5000, CODE, 0x100, "alpha")
+    path = dump.write(os.path.abspath(f"jit-{PID}.dump"))
+    r = Recording(monotonic=monotonic)
+    r.comm(PID, "jit", 1)
+    r.mmap2(PID, CODE, 0x10000, 0, "//anon", 2)
+    r.mmap2(PID, 0x7e0000000000, 4096, 0, path, 3)
+    for time in (900, 1000, 2000, 2999, 3000, 3500, 4500, 5000, 6000):
+        for t in range(threads):
+            r.sample(PID, CODE + 0x24, time, [CHAIN_USER, CODE + 0x24, CODE + 0x1010], tid=PID + t)
+    return r.write(name)
+
+
+def by_time():
+    data = jitted("times.data")
+    got = stacks(data)
+    # 900 is before anything was there: the first that came counts
+    want = {("jit", "main", "alpha"): 6, ("jit", "main", "beta"): 3}
+    tap.check(got == want, "an address that was used three times: each sample has the name of its time", got)
+    out = run([RESOLVE, "-f", "script", data]).stdout
+    names = re.findall(r"^\s+[0-9a-f]+ (alpha|beta)\+", out, re.M)
+    tap.check(names == ["alpha"] * 4 + ["beta"] * 3 + ["alpha"] * 2, "script, in order of time", out)
+    got = stacks(jitted("other-clock.data", monotonic=False))
+    tap.check(got == {("jit", "main", "alpha"): 9}, "another clock than the jitdump's: the last name", got)
+
+
+def any_number_of_workers():
+    data = jitted("threads.data", threads=8)
+    for fmt in ("folded", "script", "jsonl", "pprof", "speedscope"):
+        outs = []
+        for j in ("1", "2", "5"):
+            run([RESOLVE, "-j", j, "-f", fmt, "-o", f"out-{j}", data])
+            outs.append(open(f"out-{j}", "rb").read())
+        tap.check(outs[0] == outs[1] == outs[2] and outs[0], f"{fmt}: the same for 1, 2 and 5 workers")
+
+
+NODE_SCRIPT = """
+let s = 0;
+// CPU time, so that a loaded machine leaves as many samples
+const end = process.cpuUsage().user + 900e3;
+for (let i = 0; process.cpuUsage().user < end; i++) { // code made anew all the time: addresses are used again
+    if (i % 8 == 0) gc();
+    s += new Function('x', `function f${i}(n) { let t = 0; for (let i = 0; i < n; i++) t += i ^ ${i}; return t }; return f${i}(600000)`)(i);
+}
+"""
+
+
+def node():
+    if not have("node"):
+        return tap.skip("node --perf-prof", "no node")
+    with open("work.js", "w") as f:
+        f.write(NODE_SCRIPT)
+    perf_record("-k", "mono", "-F", "2000", "-e", "cpu-clock:u", "-o", "node.data", "node", "--perf-prof", "--expose-gc", "work.js")
+    run(["perf", "inject", "--jit", "-i", "node.data", "-o", "jit.data"], check=False)
+    if not os.path.exists("jit.data"):
+        return tap.skip("node --perf-prof", "perf inject --jit failed")
+    line = re.compile(r"\s*(\d+)\.(\d{9}):\s+[0-9a-f]+ (.*) \((.*)\)$")
+    want = {}
+    for text in run(["perf", "script", "-i", "jit.data", "--ns", "--no-demangle", "-F", "time,ip,sym,dso"]).stdout.splitlines():
+        m = line.match(text)
+        if m and re.search(r"/jitted-\d+-\d+\.so$", m.group(4)):
+            want[int(m.group(1) + m.group(2))] = m.group(3)
+    names, bad, n = {}, [], 0
+    for text in resolve("node.data", "-f", "jsonl", "--no-demangle")[0].splitlines():
+        sample = json.loads(text)
+        leaf = sample["stack"][0]
+        # V8's builtins lie in the program itself: there its symbols count
+        if sample["t_ns"] not in want or not leaf.get("dso", "").endswith(".map"):
+            continue
+        n += 1
+        names.setdefault(leaf["ip"], set()).add(leaf.get("sym"))
+        if leaf.get("sym") != want[sample["t_ns"]]:
+            bad.append(f"{sample['t_ns']}: {leaf}, perf {want[sample['t_ns']]}")
+    if n < 50:
+        return tap.skip("node --perf-prof", f"{n} samples in JIT code")
+    reused = sum(len(v) > 1 for v in names.values())
+    tap.check(not bad, f"node --perf-prof: {n} samples named as by perf inject --jit, {reused} addresses used more than once",
+              "\n".join(bad))
+
+
+by_time()
+any_number_of_workers()
+node()
+tap.end()
