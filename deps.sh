@@ -50,7 +50,8 @@ look() {
 	row file /usr/aarch64-linux-gnu/lib/libc.so.6 libc6-dev-arm64-cross ""
 	row file /usr/lib32/crt1.o libc6-dev-i386 glibc-devel.i686
 	row command debuginfod debuginfod elfutils-debuginfod
-	row command curl curl curl
+	row command bsdtar libarchive-tools bsdtar
+	row command dpkg-deb dpkg dpkg
 	row command dwz dwz dwz
 	row command ld.lld lld lld
 	row command go golang-go golang

@@ -85,19 +85,20 @@ static void say_module(struct fetch_watch *w, const struct fetch_event *e)
 
 static void say_sum(const struct fetch_watch *w)
 {
+	size_t results[FETCH_N] = {0}, i;
 	const char *separator = "; ";
 	char size[SIZE_TEXT_MAX];
 	unsigned r;
 
-	if (w->quiet || !w->modules)
+	if (w->quiet || !w->told.n)
 		return;
-	fprintf(stderr, "resolve: debuginfod: %llu of %llu modules fetched, %s",
-		(unsigned long long)w->results[FETCH_DONE], (unsigned long long)w->modules,
-		size_text((double)w->bytes, size));
+	for (i = 0; i < w->told.n; i++)
+		results[w->told.v[i].result]++;
+	fprintf(stderr, "resolve: debuginfod: %zu of %zu modules fetched, %s", results[FETCH_DONE],
+		w->told.n, size_text((double)w->bytes, size));
 	for (r = FETCH_DONE + 1; r < FETCH_N; r++)
-		if (w->results[r]) {
-			fprintf(stderr, "%s%llu %s", separator, (unsigned long long)w->results[r],
-				fetch_result_text(r));
+		if (results[r]) {
+			fprintf(stderr, "%s%zu %s", separator, results[r], fetch_result_text(r));
 			separator = ", ";
 		}
 	fputc('\n', stderr);
@@ -147,6 +148,20 @@ static void note_ended(struct fetch_watch *w, const struct fetch_event *e)
 	memmove(&w->running[i], &w->running[i + 1], (w->n_running - i) * sizeof *w->running);
 }
 
+/* A module whose binary was fetched for unwinding comes again with its debug file. */
+static void note_told(struct fetch_watch *w, const struct fetch_event *e)
+{
+	const struct fetch_told told = {e->dso, e->result};
+	size_t i = 0;
+
+	while (i < w->told.n && w->told.v[i].dso != e->dso)
+		i++;
+	if (i < w->told.n)
+		w->told.v[i] = told;
+	else if (vec_push(&w->told, told))
+		return; /* the sum at the end is one short */
+}
+
 /* One interrupt skips the transfer that is shown, two in a row all. */
 static enum fetch_answer answer_interrupts(struct fetch_watch *w, const struct fetch_event *e)
 {
@@ -179,9 +194,8 @@ static enum fetch_answer on_event(void *arg, const struct fetch_event *e)
 		note_ended(w, e);
 		break;
 	case FETCH_EVENT_MODULE:
-		w->modules++;
 		w->bytes += e->bytes;
-		w->results[e->result]++;
+		note_told(w, e);
 		clear_line(w);
 		say_module(w, e);
 		break;
@@ -200,6 +214,11 @@ void fetch_watch_init(struct fetch_watch *w, struct fetch_signals *signals,
 		.quiet = quiet,
 		.on_terminal = isatty(STDERR_FILENO),
 	};
+}
+
+void fetch_watch_done(struct fetch_watch *w)
+{
+	vec_done(&w->told);
 }
 
 /* ---- what is fetched --------------------------------------------------------------------- */

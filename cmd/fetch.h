@@ -23,6 +23,12 @@ struct fetch_signals {
 /* Transfers that run are at most four; one more than that is a bug elsewhere and is not shown. */
 enum { FETCH_SHOWN_MAX = 4 };
 
+/* What came of it for one module, in the end. */
+struct fetch_told {
+	const struct dso *dso;
+	enum fetch_result result;
+};
+
 struct fetch_watch {
 	struct fetch_options options; /* for struct modules_options */
 	struct fetch_signals *signals;
@@ -31,13 +37,15 @@ struct fetch_watch {
 	struct fetch_event running[FETCH_SHOWN_MAX]; /* the heaviest first */
 	unsigned n_running;
 	sig_atomic_t skips_done;
-	double skipped_at; /* seconds_now() */
-	uint64_t modules, bytes, results[FETCH_N];
+	double skipped_at;	     /* seconds_now() */
+	VEC(struct fetch_told) told; /* one per module */
+	uint64_t bytes;
 };
 
 /* `signals` and `stop` must outlive the transfers. */
 void fetch_watch_init(struct fetch_watch *w, struct fetch_signals *signals,
 		      const volatile sig_atomic_t *stop, bool quiet);
+void fetch_watch_done(struct fetch_watch *w);
 /* After pipeline_load(): fetches what the modules of the profile lack, heaviest first. */
 int fetch_for_profile(struct pipeline *p, const struct pipeline_options *opt, enum fetch_mode mode,
 		      struct fetch_watch *w, struct err *err);

@@ -65,6 +65,9 @@ static const char *fetch_text(const struct pipeline *p, const struct dso *dso)
 	const struct module *m = modules_get(p->modules, dso);
 	enum fetch_result r = !m ? FETCH_NOT_ASKED : m->image ? m->debug_fetch : m->image_fetch;
 
+	if (m && m->debug && !m->alt && m->alt_fetch != FETCH_OFF &&
+	    (r == FETCH_DONE || r == FETCH_NOT_ASKED))
+		r = m->alt_fetch;
 	if (r == FETCH_NOT_ASKED || r == FETCH_DONE || (r == FETCH_OFF && !module_wants_fetch(m)))
 		return "";
 	return fetch_result_text(r);

@@ -253,5 +253,6 @@ int main(int argc, char **argv)
 	}
 	pipeline_done(&p);
 	resolve_options_done(&r);
+	fetch_watch_done(&r.watch);
 	return code;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,9 +25,13 @@ enum {
 	GRACE_MS = 3000,	    /* for a worker that was told to end its query */
 };
 
+/* A debug file of a browser has four gigabytes. */
+#define FILE_BYTES_MAX (16ULL << 30)
+
 struct debuginfod {
 	struct fetch_options opt;
 	char *cache_dir;
+	uint64_t max_bytes;
 	atomic_bool stopped; /* the listener wants no more */
 	pthread_mutex_t tell_lock;
 
@@ -49,7 +54,7 @@ struct transfer {
 	struct worker_request request;
 	struct worker_reply reply;    /* the last */
 	uint64_t start_ms, window_ms; /* window: of the stall clock */
-	uint64_t window_bytes;
+	uint64_t window_bytes, limit_bytes;
 	enum fetch_result verdict; /* ours, when we ended it; else NOT_ASKED */
 };
 
@@ -79,6 +84,23 @@ static unsigned limit_ms(unsigned given_ms, const char *name, unsigned default_m
 	return s > 0 && s < 1000000 ? (unsigned)s * 1000 : default_ms;
 }
 
+/* The library sends the user's limit to the servers, who may not care. */
+static uint64_t limit_bytes(void)
+{
+	const char *v = getenv(DEBUGINFOD_MAXSIZE_ENV_VAR);
+	long long bytes = v ? atoll(v) : 0;
+
+	return bytes > 0 ? (uint64_t)bytes : FILE_BYTES_MAX;
+}
+
+/* No file may take more than nine tenths of what is free. */
+static uint64_t room_bytes(const char *dir)
+{
+	struct statvfs fs;
+
+	return statvfs(dir, &fs) ? UINT64_MAX : (uint64_t)fs.f_bavail * fs.f_frsize / 10 * 9;
+}
+
 static int start_workers(struct debuginfod *d)
 {
 	struct fetch_options *o = &d->opt;
@@ -104,6 +126,7 @@ struct debuginfod *debuginfod_new(const struct fetch_options *opt, const char *c
 	pthread_mutex_init(&d->tell_lock, NULL);
 	pthread_cond_init(&d->changed, NULL);
 	d->cache_dir = strdup(cache_dir);
+	d->max_bytes = limit_bytes();
 	if (!d->cache_dir || servers_init(&d->servers) || start_workers(d)) {
 		debuginfod_free(d);
 		return NULL;
@@ -188,6 +211,8 @@ static enum fetch_result verdict_of(struct transfer *t)
 {
 	if (is_late(t))
 		return FETCH_TIMEOUT;
+	if (t->reply.bytes > t->limit_bytes || t->reply.total > t->limit_bytes)
+		return FETCH_TOO_LARGE;
 	if (tell_transfer(t, FETCH_NOT_ASKED) != FETCH_GO_ON || atomic_load(&t->d->stopped))
 		return FETCH_SKIPPED;
 	return FETCH_NOT_ASKED;
@@ -272,6 +297,11 @@ static enum fetch_result refusal(const struct debuginfod *d, const struct debugi
 		*detail = "neither HOME nor " DEBUGINFOD_CACHE_PATH_ENV_VAR " is set";
 		return FETCH_NO_CACHE;
 	}
+	*detail = cache_is_blocked(d->cache_dir, q->id) ? "a link in the place of a directory"
+							: cache_make_dir(d->cache_dir);
+	if (*detail)
+		return FETCH_NO_CACHE;
+	*detail = "";
 	if (atomic_load(&d->stopped))
 		return FETCH_SKIPPED;
 	if (!servers_any(&d->servers))
@@ -310,6 +340,9 @@ static bool turn_begin(struct transfer *t, enum fetch_result *why, const char **
 	t->request.id = *t->q->id;
 	snprintf(t->request.file, sizeof t->request.file, "%s", t->q->file);
 	t->start_ms = t->window_ms = now_ms();
+	t->limit_bytes = room_bytes(d->cache_dir);
+	if (t->limit_bytes > d->max_bytes)
+		t->limit_bytes = d->max_bytes;
 	return t->worker;
 }
 
@@ -387,6 +420,9 @@ static enum fetch_result failure_of(const struct transfer *t, char detail[DEBUGI
 		snprintf(detail, DEBUGINFOD_DETAIL_MAX, "%.60s, after %.1f s and %llu bytes", url,
 			 (double)(now_ms() - t->start_ms) / 1e3,
 			 (unsigned long long)t->reply.bytes);
+	if (t->verdict == FETCH_TOO_LARGE)
+		snprintf(detail, DEBUGINFOD_DETAIL_MAX, "%.60s, more than %llu bytes", url,
+			 (unsigned long long)t->limit_bytes);
 	if (t->verdict != FETCH_NOT_ASKED)
 		return t->verdict;
 	if (t->reply.no_library) {
@@ -414,15 +450,14 @@ static enum fetch_result failure_of(const struct transfer *t, char detail[DEBUGI
  * removes files of such a name by and by. */
 static void run_without_executable(struct transfer *t)
 {
-	char here[PATH_MAX], away[PATH_MAX];
+	static const char here[] = "executable", away[] = "source-put-away";
+	const char *dir = t->d->cache_dir;
 
-	cache_path(t->d->cache_dir, t->q->id, "executable", here);
-	cache_path(t->d->cache_dir, t->q->id, "source-put-away", away);
-	if (rename(here, away))
+	if (cache_rename(dir, t->q->id, here, away))
 		return;
 	run_query(t);
-	if (rename(away, here))
-		unlink(away);
+	if (cache_rename(dir, t->q->id, away, here))
+		cache_remove(dir, t->q->id, away);
 }
 
 /* One query, what it left behind, and who gets the blame. */
@@ -432,19 +467,24 @@ static enum fetch_result ask(struct transfer *t, struct debuginfod_query *q)
 	struct worker_reply *r = &t->reply;
 	enum fetch_result result;
 
+	cache_forget_no(dir, q, t->request.urls);
 	run_query(t);
 	if (r->fd_or_errno == -ENOENT && !r->log.asked && is_section(q) && !cache_says_no(dir, q))
 		run_without_executable(t);
 	if (r->fd_or_errno < 0) {
 		result = failure_of(t, q->detail);
 		if (result != FETCH_NOT_FOUND)
-			cache_forget_no(dir, q);
+			cache_forget_no(dir, q, NULL);
+		else if (r->log.asked)
+			cache_sign_no(dir, q, t->request.urls);
 		return result;
 	}
-	memcpy(q->path, r->path, sizeof q->path);
-	result = cache_check(q);
-	if (result != FETCH_DONE) {
-		unlink(q->path);
+	cache_path(dir, q->id, q->file, q->path);
+	result = t->verdict == FETCH_TOO_LARGE || r->bytes > t->limit_bytes ? FETCH_TOO_LARGE
+									    : cache_check(dir, q);
+	if (result != FETCH_DONE)
+		cache_remove(dir, q->id, q->file);
+	if (result == FETCH_NOT_ELF || result == FETCH_BUILD_ID_DIFFERS) {
 		if (r->log.committed >= 0)
 			r->log.answers[r->log.committed].says =
 				result == FETCH_NOT_ELF ? SERVER_JUNK : SERVER_FAILED;
@@ -467,14 +507,14 @@ enum fetch_result debuginfod_get(struct debuginfod *d, struct debuginfod_query *
 
 		if (!turn_begin(&t, &why, &detail))
 			break;
-		cache_make_dir(d->cache_dir);
 		r = ask(&t, q);
 		turn_end(&t);
 		tell_transfer(&t, r);
 		q->bytes += t.reply.bytes;
 		q->elapsed_ms += now_ms() - t.start_ms;
 		if (r == FETCH_DONE || r == FETCH_SKIPPED || r == FETCH_NO_SECTIONS ||
-		    t.reply.log.committed < 0 || t.asked.n < 2)
+		    r == FETCH_TOO_LARGE || r == FETCH_NO_CACHE || t.reply.log.committed < 0 ||
+		    t.asked.n < 2)
 			break;
 	}
 	if (r == FETCH_NOT_ASKED) {

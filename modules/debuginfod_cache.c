@@ -2,6 +2,9 @@
  *
  * A server may answer with a page of HTML (a hotel's network), with another file, or with the
  * beginning of the right one: transfers without a length end at any byte. */
+#include "modules/debuginfod_cache.h"
+
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,31 +12,131 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "modules/debuginfod_cache.h"
 #include "modules/find.h"
 #include "modules/image.h"
 
-/* ---- checks ------------------------------------------------------------------------------ */
+#define FILE_NAME_MAX 64
 
-/* The section table comes last in files as linkers and strip write them; so a file that has been
- * cut has none, or sections that reach over its end. */
-static bool is_complete(const struct elf_image *img)
+/* ---- paths ------------------------------------------------------------------------------- */
+
+/* False when it would be too long. */
+static bool file_name(const char *file, char out[FILE_NAME_MAX])
 {
-	uint64_t table = (uint64_t)img->ehdr.e_shnum * img->ehdr.e_shentsize;
-	size_t i;
-
-	if (!img->ehdr.e_shoff || !image_bytes_at(img, img->ehdr.e_shoff, table ? table : 1))
-		return false;
-	for (i = 0; i < img->n_sections; i++) {
-		const struct elf_section *s = &img->sections[i].s;
-
-		if (s->type != SHT_NOBITS && s->type != SHT_NULL && s->size && !s->data)
-			return false;
-	}
-	return img->n_sections;
+	return snprintf(out, FILE_NAME_MAX, "%s%s", file[0] == '.' ? "section-" : "", file) <
+	       FILE_NAME_MAX;
 }
 
-static enum fetch_result check_file(struct debuginfod_query *q)
+void cache_path(const char *dir, const struct build_id *id, const char *file, char out[PATH_MAX])
+{
+	char hex[BUILD_ID_TEXT_MAX], name[FILE_NAME_MAX];
+
+	if (!file_name(file, name) || snprintf(out, PATH_MAX, "%s/%s/%s", dir,
+					       build_id_text(id, false, hex), name) >= PATH_MAX)
+		out[0] = 0;
+}
+
+/* The directory of a build id, to work in; -1. */
+static int open_entry(const char *dir, const struct build_id *id)
+{
+	char hex[BUILD_ID_TEXT_MAX], path[PATH_MAX];
+
+	if (snprintf(path, sizeof path, "%s/%s", dir, build_id_text(id, false, hex)) >=
+	    (int)sizeof path)
+		return -1;
+	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static bool is_trusted(const char *dir, const struct stat *file)
+{
+	struct stat top;
+
+	if (file->st_uid == geteuid() || !file->st_uid)
+		return true;
+	/* Somebody else's cache that the user has chosen: root looking at a user's recording. */
+	return !stat(dir, &top) && file->st_uid == top.st_uid;
+}
+
+int cache_open(const char *dir, const struct build_id *id, const char *file, enum module_miss *why)
+{
+	char name[FILE_NAME_MAX];
+	int entry = open_entry(dir, id), fd = -1;
+	struct stat st;
+
+	if (entry >= 0 && file_name(file, name))
+		fd = openat(entry, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	*why = fd >= 0		 ? MODULE_MISS_NONE
+	       : errno == ENOENT ? MODULE_MISS_NO_FILE
+	       : errno == EACCES ? MODULE_MISS_PERMISSION
+				 : MODULE_MISS_NOT_A_FILE;
+	if (entry >= 0)
+		close(entry);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		*why = MODULE_MISS_NOT_A_FILE;
+	else if (!is_trusted(dir, &st))
+		*why = MODULE_MISS_NOT_TRUSTED;
+	if (*why == MODULE_MISS_NONE)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+void cache_remove(const char *dir, const struct build_id *id, const char *file)
+{
+	char name[FILE_NAME_MAX];
+	int entry = open_entry(dir, id);
+
+	if (entry < 0)
+		return;
+	if (file_name(file, name))
+		unlinkat(entry, name, 0);
+	close(entry);
+}
+
+int cache_rename(const char *dir, const struct build_id *id, const char *from, const char *to)
+{
+	int entry = open_entry(dir, id), rc;
+
+	if (entry < 0)
+		return -1;
+	rc = renameat(entry, from, entry, to);
+	close(entry);
+	return rc;
+}
+
+bool cache_is_blocked(const char *dir, const struct build_id *id)
+{
+	char hex[BUILD_ID_TEXT_MAX], path[PATH_MAX];
+	struct stat st;
+
+	return snprintf(path, sizeof path, "%s/%s", dir, build_id_text(id, false, hex)) >=
+		       (int)sizeof path ||
+	       (!lstat(path, &st) && !S_ISDIR(st.st_mode));
+}
+
+const char *cache_make_dir(const char *dir)
+{
+	char path[PATH_MAX], *p;
+	struct stat st;
+
+	if (snprintf(path, sizeof path, "%s", dir) >= PATH_MAX)
+		return "the path is too long";
+	for (p = path + (path[0] == '/'); (p = strchr(p, '/')); *p++ = '/') {
+		*p = 0;
+		mkdir(path, 0700);
+	}
+	if (stat(dir, &st))
+		return NULL;
+	/* The library writes wherever links below lead. */
+	if (st.st_uid != geteuid())
+		return "the directory belongs to another user";
+	return st.st_mode & S_IWOTH ? "everybody may write to the directory" : NULL;
+}
+
+/* ---- checks ------------------------------------------------------------------------------ */
+
+static enum fetch_result check_file(struct debuginfod_query *q, int fd)
 {
 	char want[BUILD_ID_TEXT_MAX], have[BUILD_ID_TEXT_MAX];
 	enum fetch_result result = FETCH_DONE;
@@ -41,13 +144,13 @@ static enum fetch_result check_file(struct debuginfod_query *q)
 	struct elf_image *img;
 	struct err err = {0};
 
-	if (elf_image_open(&img, q->path, &err)) {
+	if (elf_image_open_fd(&img, fd, q->path, &err)) {
 		snprintf(q->detail, sizeof q->detail, "%.100s", err.what);
 		return err.code == ERR_FORMAT || err.code == ERR_DAMAGED ? FETCH_NOT_ELF
 									 : FETCH_NO_CACHE;
 	}
 	found = elf_image_build_id(img);
-	if (!is_complete(img)) {
+	if (!image_is_whole(img)) {
 		snprintf(q->detail, sizeof q->detail, "cut short");
 		result = FETCH_NOT_ELF;
 	} else if (!build_id_equal(q->id, found)) {
@@ -62,15 +165,12 @@ static enum fetch_result check_file(struct debuginfod_query *q)
 
 /* The section as the server has it: notes of 4-byte words, in an unknown byte order. The first is
  * it; linkers put no other note into this section. */
-static enum fetch_result check_note(const struct debuginfod_query *q)
+static enum fetch_result check_note(const struct debuginfod_query *q, int fd)
 {
 	uint8_t bytes[256];
 	unsigned swapped;
-	int fd = open(q->path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, bytes, sizeof bytes) : -1;
+	ssize_t n = read(fd, bytes, sizeof bytes);
 
-	if (fd >= 0)
-		close(fd);
 	if (n < 0)
 		return FETCH_NO_CACHE;
 	for (swapped = 0; swapped < 2; swapped++) {
@@ -89,74 +189,98 @@ static enum fetch_result check_note(const struct debuginfod_query *q)
 	return FETCH_NOT_ELF;
 }
 
-enum fetch_result cache_check(struct debuginfod_query *q)
+enum fetch_result cache_check(const char *dir, struct debuginfod_query *q)
 {
-	q->detail[0] = 0;
-	if (!strcmp(q->file, ".note.gnu.build-id"))
-		return check_note(q);
-	return q->file[0] == '.' ? FETCH_DONE : check_file(q);
-}
+	enum fetch_result r = FETCH_DONE;
+	enum module_miss why;
+	int fd = cache_open(dir, q->id, q->file, &why);
 
-/* ---- paths ------------------------------------------------------------------------------- */
-
-void cache_path(const char *dir, const struct build_id *id, const char *file, char out[PATH_MAX])
-{
-	char hex[BUILD_ID_TEXT_MAX];
-
-	if (snprintf(out, PATH_MAX, "%s/%s/%s%s", dir, build_id_text(id, false, hex),
-		     file[0] == '.' ? "section-" : "", file) >= PATH_MAX)
-		out[0] = 0;
+	snprintf(q->detail, sizeof q->detail, "%s", fd < 0 ? module_miss_text(why) : "");
+	if (fd < 0)
+		return FETCH_NO_CACHE;
+	if (q->file[0] != '.')
+		r = check_file(q, fd);
+	else if (!strcmp(q->file, ".note.gnu.build-id"))
+		r = check_note(q, fd);
+	close(fd);
+	return r;
 }
 
 bool cache_has(const char *dir, struct debuginfod_query *q)
 {
+	enum module_miss why;
+	int fd = cache_open(dir, q->id, q->file, &why);
 	struct stat st;
+	bool there = fd >= 0 && !fstat(fd, &st) && st.st_size;
 
 	cache_path(dir, q->id, q->file, q->path);
-	if (stat(q->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
-		return false;
-	if (cache_check(q) == FETCH_DONE)
+	if (fd >= 0)
+		close(fd);
+	if (there && cache_check(dir, q) == FETCH_DONE)
 		return true;
-	unlink(q->path);
+	/* What is not a file of ours would be taken, too. */
+	if (there || why == MODULE_MISS_NOT_TRUSTED || why == MODULE_MISS_NOT_A_FILE)
+		cache_remove(dir, q->id, q->file);
 	return false;
 }
 
-static bool is_empty_file(const char *path)
-{
-	struct stat st;
+/* ---- "there is no such file" ------------------------------------------------------------- */
 
-	return !lstat(path, &st) && S_ISREG(st.st_mode) && !st.st_size;
+/* Never zero, as times without nanoseconds have it. */
+static long signature_of(const char *servers)
+{
+	return 1 + (long)(hash_bytes(servers, strlen(servers)) % 999999999);
+}
+
+static bool is_empty_file(int entry, const char *file, struct stat *st)
+{
+	char name[FILE_NAME_MAX];
+
+	return file_name(file, name) && !fstatat(entry, name, st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISREG(st->st_mode) && !st->st_size;
 }
 
 bool cache_says_no(const char *dir, const struct debuginfod_query *q)
 {
-	char path[PATH_MAX];
+	int entry = open_entry(dir, q->id);
+	struct stat st;
+	bool says = entry >= 0 && is_empty_file(entry, q->file, &st);
 
-	cache_path(dir, q->id, q->file, path);
-	return is_empty_file(path);
+	if (entry >= 0)
+		close(entry);
+	return says;
 }
 
-void cache_forget_no(const char *dir, const struct debuginfod_query *q)
+void cache_sign_no(const char *dir, const struct debuginfod_query *q, const char *servers)
+{
+	int entry = open_entry(dir, q->id);
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+	char name[FILE_NAME_MAX];
+	struct stat st;
+
+	if (entry < 0)
+		return;
+	if (is_empty_file(entry, q->file, &st) && file_name(q->file, name)) {
+		times[1].tv_sec = st.st_mtim.tv_sec;
+		times[1].tv_nsec = signature_of(servers);
+		utimensat(entry, name, times, AT_SYMLINK_NOFOLLOW);
+	}
+	close(entry);
+}
+
+void cache_forget_no(const char *dir, const struct debuginfod_query *q, const char *servers)
 {
 	const char *const files[] = {q->file, "debuginfo", "executable"};
 	size_t n = q->file[0] == '.' ? 3 : 1, i;
-	char path[PATH_MAX];
+	int entry = open_entry(dir, q->id);
+	char name[FILE_NAME_MAX];
+	struct stat st;
 
-	for (i = 0; i < n; i++) {
-		cache_path(dir, q->id, files[i], path);
-		if (is_empty_file(path))
-			unlink(path);
-	}
-}
-
-void cache_make_dir(const char *dir)
-{
-	char path[PATH_MAX], *p;
-
-	if (snprintf(path, sizeof path, "%s", dir) >= PATH_MAX)
+	if (entry < 0)
 		return;
-	for (p = path + (path[0] == '/'); (p = strchr(p, '/')); *p++ = '/') {
-		*p = 0;
-		mkdir(path, 0700);
-	}
+	for (i = 0; i < n; i++)
+		if (is_empty_file(entry, files[i], &st) && file_name(files[i], name) &&
+		    !(servers && st.st_mtim.tv_nsec == signature_of(servers)))
+			unlinkat(entry, name, 0);
+	close(entry);
 }

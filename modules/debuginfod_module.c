@@ -26,28 +26,49 @@ bool fetch_is_possible(const struct module *m)
 	}
 }
 
-struct elf_image *fetch_file(struct finder *f, const struct file_check *check, const char *file,
-			     enum fetch_result *r)
+enum fetch_result fetch_to_cache(struct finder *f, const struct build_id *id, const char *file)
 {
 	struct debuginfod_query q = {
 		.dso = f->entry->m.dso,
 		.rank = f->rank,
 		.n_ranks = f->n_ranks,
-		.id = check->id,
+		.id = id,
 		.file = file,
 	};
+	enum fetch_result r;
 
-	*r = debuginfod_get(f->servers, &q);
+	/* Whoever does not want to wait for one file of a module wants none of it. */
+	if (f->entry->skipped)
+		return FETCH_SKIPPED;
+	r = debuginfod_get(f->servers, &q);
+	f->entry->skipped = r == FETCH_SKIPPED;
 	f->fetched_bytes += q.bytes;
 	f->fetch_ms += q.elapsed_ms;
-	finder_note_fetch(f, file, *r, q.detail);
-	return *r == FETCH_DONE ? finder_try(f, check, q.path) : NULL;
+	finder_note_fetch(f, file, r, q.detail);
+	return r;
+}
+
+struct elf_image *fetch_file(struct finder *f, const struct file_check *check, const char *file,
+			     enum fetch_result *r)
+{
+	struct elf_image *img;
+
+	*r = fetch_to_cache(f, check->id, file);
+	if (*r != FETCH_DONE)
+		return NULL;
+	img = finder_try_cache(f, check, file);
+	if (!img) {
+		*r = FETCH_UNUSABLE;
+		finder_note_fetch(f, file, *r, "");
+	}
+	return img;
 }
 
 struct elf_image *fetch_image(struct finder *f)
 {
 	struct module *m = &f->entry->m;
-	struct file_check check = {.id = &m->dso->build_id, .must_match_id = true};
+	struct file_check check = {
+		.id = &m->dso->build_id, .must_match_id = true, .wants_code = true};
 
 	/* Of the kernel there is no executable that servers have. */
 	if (!fetch_is_possible(m) || m->dso->kind == DSO_KERNEL) {

@@ -27,6 +27,7 @@ enum {
 	PIECES_MAX = 8,
 	PIECE_BYTES_MAX = 1 << 30,
 	UNIT_BYTES = 16, /* of the units made up for line tables */
+	DYNSYMS_TO_COMPARE = 16,
 };
 
 struct piece {
@@ -34,7 +35,6 @@ struct piece {
 	uint32_t type;
 	uint8_t *bytes; /* owned */
 	size_t size;
-	char path[PATH_MAX]; /* "": made here */
 };
 
 struct pieces {
@@ -50,15 +50,16 @@ static void pieces_done(struct pieces *p)
 
 /* ---- getting them ------------------------------------------------------------------------ */
 
-static int read_whole(struct piece *p)
+static int read_whole(const char *dir, const struct build_id *id, struct piece *p)
 {
-	int fd = open(p->path, O_RDONLY | O_CLOEXEC), rc = -ERR_IO;
+	enum module_miss why;
+	int fd = cache_open(dir, id, p->name, &why), rc = -ERR_IO;
 	struct stat st;
 	size_t got = 0;
 	ssize_t n = 1;
 
 	if (fd < 0)
-		return errno == ENOENT ? -ERR_NOT_FOUND : -ERR_IO;
+		return -ERR_IO;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0 &&
 	    st.st_size <= PIECE_BYTES_MAX) {
 		p->size = (size_t)st.st_size;
@@ -72,29 +73,25 @@ static int read_whole(struct piece *p)
 	return rc;
 }
 
-/* The path in the cache, fetched where that may be done. */
-static enum fetch_result locate(struct finder *f, const struct build_id *id, struct piece *p)
+/* Is it in the cache, or fetched into it where that may be done? */
+static enum fetch_result locate(struct finder *f, const struct build_id *id, const char *name)
 {
-	struct debuginfod_query q = {
-		.dso = f->entry->m.dso,
-		.rank = f->rank,
-		.n_ranks = f->n_ranks,
-		.id = id,
-		.file = p->name,
-	};
-	enum fetch_result r;
+	const char *dir = f->places->debuginfod_dir;
+	struct debuginfod_query q = {.id = id, .file = name};
+	enum module_miss why;
+	int fd;
 
-	if (f->servers) {
-		r = debuginfod_get(f->servers, &q);
-		f->fetched_bytes += q.bytes;
-		f->fetch_ms += q.elapsed_ms;
-		finder_note_fetch(f, p->name, r, q.detail);
-	} else {
-		cache_path(f->places->debuginfod_dir, id, p->name, q.path);
-		r = access(q.path, R_OK) ? FETCH_NOT_FOUND : cache_check(&q);
+	if (f->servers)
+		return fetch_to_cache(f, id, name);
+	fd = cache_open(dir, id, name, &why);
+	if (fd < 0) {
+		cache_path(dir, id, name, q.path);
+		if (why != MODULE_MISS_NO_FILE)
+			finder_note(f, q.path, why, NULL);
+		return FETCH_NOT_FOUND;
 	}
-	memcpy(p->path, q.path, sizeof p->path);
-	return r;
+	close(fd);
+	return cache_check(dir, &q);
 }
 
 static int add_made(struct pieces *all, const char *name, const uint8_t *bytes, size_t size)
@@ -175,16 +172,85 @@ static bool all_zero(const uint8_t *p, size_t n)
 	return !p[0] && !memcmp(p, p + 1, n - 1);
 }
 
+struct sym {
+	uint8_t info;
+	uint16_t shndx;
+	uint64_t value;
+};
+
+static struct sym sym_at(const uint8_t *table, size_t i, const struct elf_image *base)
+{
+	size_t entsize = base->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	struct buf b = buf_make(table + i * entsize, entsize, 0, base->swapped);
+	struct sym s;
+
+	buf_u32(&b); /* st_name */
+	if (base->is_64) {
+		s.info = buf_u8(&b);
+		buf_u8(&b);
+		s.shndx = buf_u16(&b);
+		s.value = buf_u64(&b);
+		return s;
+	}
+	s.value = buf_u32(&b);
+	buf_u32(&b); /* st_size */
+	s.info = buf_u8(&b);
+	buf_u8(&b);
+	s.shndx = buf_u16(&b);
+	return s;
+}
+
+static bool is_function(const struct sym *s)
+{
+	return s->shndx != SHN_UNDEF && s->shndx < SHN_LORESERVE &&
+	       ELF64_ST_TYPE(s->info) == STT_FUNC;
+}
+
+static bool has_function_at(const struct piece *p, const struct elf_image *base, uint64_t value)
+{
+	size_t entsize = base->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), i;
+
+	for (i = 0; i < p->size / entsize; i++) {
+		struct sym s = sym_at(p->bytes, i, base);
+
+		if (s.value == value && is_function(&s))
+			return true;
+	}
+	return false;
+}
+
+/* Symbols carry no build id; but the linker makes .dynsym a part of .symtab. A few of its functions
+ * will do. */
+static bool is_of_image(const struct piece *p, struct elf_image *base)
+{
+	size_t entsize = base->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), i, looked_at = 0;
+	struct elf_section dyn;
+
+	if (!elf_image_section(base, ".dynsym", &dyn, NULL) || !dyn.data)
+		return true;
+	for (i = 0; i < dyn.size / entsize && looked_at < DYNSYMS_TO_COMPARE; i++) {
+		struct sym s = sym_at(dyn.data, i, base);
+
+		if (!is_function(&s))
+			continue;
+		if (!has_function_at(p, base, s.value))
+			return false;
+		looked_at++;
+	}
+	return true;
+}
+
 /* Law: gABI "Symbol Table" (the first entry is zero), "String Table" (first and last byte are
  * zero); DWARF5 7.22, 7.26. */
-static bool is_plausible(const struct piece *p, const struct elf_image *base)
+static bool is_plausible(const struct piece *p, struct elf_image *base)
 {
 	size_t entsize = base->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 
 	if (!p->size)
 		return false;
 	if (p->type == SHT_SYMTAB)
-		return p->size % entsize == 0 && all_zero(p->bytes, entsize);
+		return p->size % entsize == 0 && all_zero(p->bytes, entsize) &&
+		       is_of_image(p, base);
 	if (p->type == SHT_STRTAB)
 		return !p->bytes[0] && !p->bytes[p->size - 1];
 	return strcmp(p->name, ".debug_line") ? !p->bytes[p->size - 1]
@@ -195,16 +261,16 @@ static bool is_plausible(const struct piece *p, const struct elf_image *base)
 static enum fetch_result add(struct finder *f, const struct build_id *id, struct pieces *all,
 			     const char *name, uint32_t type)
 {
-	const struct elf_image *base = f->entry->m.image;
+	struct elf_image *base = f->entry->m.image;
 	struct piece *p = &all->v[all->n];
 	enum fetch_result r;
 	int rc;
 
 	*p = (struct piece){.name = name, .type = type};
-	r = locate(f, id, p);
+	r = locate(f, id, name);
 	if (r != FETCH_DONE)
 		return r;
-	rc = read_whole(p);
+	rc = read_whole(f->places->debuginfod_dir, id, p);
 	if (!rc)
 		rc = unpack(p, base);
 	if (!rc && !is_plausible(p, base))
@@ -219,7 +285,7 @@ static enum fetch_result add(struct finder *f, const struct build_id *id, struct
 		return FETCH_NO_CACHE;
 	finder_note_fetch(f, name, FETCH_NOT_ELF, "");
 	if (f->servers)
-		unlink(p->path);
+		cache_remove(f->places->debuginfod_dir, id, name);
 	return FETCH_NOT_ELF;
 }
 
@@ -359,7 +425,7 @@ static int copy_pieces(struct elf_image *img, const struct pieces *all, bool is_
 /* The sections of the base that are loaded, without contents, and the pieces. There are no
  * segments: it is no file that could be mapped. */
 static struct elf_image *assemble(const struct elf_image *base, const struct pieces *all,
-				  const struct build_id *id)
+				  const struct build_id *id, const char *path)
 {
 	struct elf_image *img = calloc(1, sizeof *img);
 	size_t i;
@@ -367,7 +433,7 @@ static struct elf_image *assemble(const struct elf_image *base, const struct pie
 	if (!img)
 		return NULL;
 	pthread_mutex_init(&img->lock, NULL);
-	img->path = strdup(all->v[0].path);
+	img->path = strdup(path);
 	img->is_64 = base->is_64;
 	img->swapped = base->swapped;
 	img->ehdr = base->ehdr;
@@ -398,23 +464,24 @@ struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, en
 				 enum fetch_result *r)
 {
 	struct elf_image *base = f->entry->m.image, *img = NULL;
-	struct piece note = {.name = ".note.gnu.build-id"};
 	struct pieces all = {0};
+	char path[PATH_MAX];
 
 	*r = FETCH_NOT_ASKED;
 	/* Without the image nobody knows where the sections of the code lie. */
 	if (!base || !base->n_sections || id->size < 2 || !*f->places->debuginfod_dir)
 		return NULL;
 	/* Only this one can be told to be of the right file. */
-	*r = locate(f, id, &note);
+	*r = locate(f, id, ".note.gnu.build-id");
 	if (*r == FETCH_DONE)
 		*r = add(f, id, &all, ".symtab", SHT_SYMTAB);
 	if (*r == FETCH_DONE)
 		*r = add(f, id, &all, ".strtab", SHT_STRTAB);
 	if (*r == FETCH_DONE && tier >= FETCH_TIER_LINE && add_lines(f, id, &all))
 		f->nomem = true;
+	cache_path(f->places->debuginfod_dir, id, ".symtab", path);
 	if (*r == FETCH_DONE)
-		img = assemble(base, &all, id);
+		img = assemble(base, &all, id, path);
 	pieces_done(&all);
 	if (*r != FETCH_DONE)
 		return NULL;

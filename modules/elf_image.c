@@ -181,15 +181,39 @@ int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size,
 	return image_make(ret, copy, size, false, name, err);
 }
 
-/* A regular file, mapped. Devices and pipes named by a recording must not be opened at all. A file
- * that is truncated while it is mapped kills the reader with SIGBUS: linkers and package managers
- * write new files instead, and copying debug files of hundreds of megabytes would cost every run.
- */
-static int map_file(const char *path, const uint8_t **ret, size_t *ret_size, struct err *err)
+/* A file that is truncated while it is mapped kills the reader with SIGBUS: linkers and package
+ * managers write new files instead, and copying debug files of hundreds of megabytes would cost
+ * every run. */
+int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct err *err)
 {
 	struct stat st;
+	uint8_t *plain;
+	size_t size, plain_size;
 	void *p;
-	int fd;
+	int rc;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0)
+		return err_set(err, ERR_FORMAT, name, "empty, or not a regular file");
+	size = (size_t)st.st_size;
+	p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return err_errno(err, errno, name, "map");
+	if (!inflate_is_stream(p, size))
+		return image_make(ret, p, size, true, name, err);
+	/* Kernel modules come as .ko.xz, .ko.gz and .ko.zst. */
+	rc = inflate_stream(p, size, &plain, &plain_size);
+	munmap(p, size);
+	if (rc)
+		return err_set(err, (enum err_code) - rc, name, "cannot be decompressed: %s",
+			       err_code_text((enum err_code) - rc));
+	return elf_image_open_owned(ret, plain, plain_size, name, err);
+}
+
+/* Devices and pipes named by a recording must not be opened at all. */
+int elf_image_open(struct elf_image **ret, const char *path, struct err *err)
+{
+	struct stat st;
+	int fd, rc;
 
 	if (stat(path, &st))
 		return err_errno(err, errno, path, "open");
@@ -198,37 +222,9 @@ static int map_file(const char *path, const uint8_t **ret, size_t *ret_size, str
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return err_errno(err, errno, path, "open");
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0) {
-		close(fd);
-		return err_set(err, ERR_FORMAT, path, "empty, or not a regular file");
-	}
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	rc = elf_image_open_fd(ret, fd, path, err);
 	close(fd);
-	if (p == MAP_FAILED)
-		return err_errno(err, errno, path, "map");
-	*ret = p;
-	*ret_size = (size_t)st.st_size;
-	return 0;
-}
-
-int elf_image_open(struct elf_image **ret, const char *path, struct err *err)
-{
-	const uint8_t *bytes = NULL;
-	uint8_t *plain;
-	size_t size = 0, plain_size;
-	int rc = map_file(path, &bytes, &size, err);
-
-	if (rc)
-		return rc;
-	if (!inflate_is_stream(bytes, size))
-		return image_make(ret, bytes, size, true, path, err);
-	/* Kernel modules come as .ko.xz, .ko.gz and .ko.zst. */
-	rc = inflate_stream(bytes, size, &plain, &plain_size);
-	munmap((void *)(uintptr_t)bytes, size);
-	if (rc)
-		return err_set(err, (enum err_code) - rc, path, "cannot be decompressed: %s",
-			       err_code_text((enum err_code) - rc));
-	return elf_image_open_owned(ret, plain, plain_size, path, err);
+	return rc;
 }
 
 void elf_image_close(struct elf_image *img)
@@ -253,6 +249,39 @@ void elf_image_close(struct elf_image *img)
 }
 
 /* ---- questions ---------------------------------------------------------------------------- */
+
+bool image_is_whole(const struct elf_image *img)
+{
+	uint64_t table = (uint64_t)img->ehdr.e_shnum * img->ehdr.e_shentsize;
+	size_t i;
+
+	if (!img->ehdr.e_shoff || !image_bytes_at(img, img->ehdr.e_shoff, table ? table : 1))
+		return false;
+	for (i = 0; i < img->n_sections; i++) {
+		const struct elf_section *s = &img->sections[i].s;
+
+		if (s->type != SHT_NOBITS && s->type != SHT_NULL && s->size && !s->data)
+			return false;
+	}
+	return img->n_sections;
+}
+
+bool image_has_code(const struct elf_image *img)
+{
+	bool absent = false;
+	size_t i;
+
+	for (i = 0; i < img->n_sections; i++) {
+		const struct elf_section *s = &img->sections[i].s;
+
+		if (!(s->flags & SHF_EXECINSTR))
+			continue;
+		if (s->type != SHT_NOBITS)
+			return true;
+		absent = true;
+	}
+	return !absent;
+}
 
 const char *elf_image_path(const struct elf_image *img)
 {

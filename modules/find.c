@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
+#include "modules/debuginfod_cache.h"
 #include "modules/image.h"
 
 /* ---- build ids ---------------------------------------------------------------------------- */
@@ -95,7 +97,8 @@ static unsigned miss_rank(enum module_miss m)
 	static const uint8_t ranks[MODULE_MISS_N] = {
 		[MODULE_MISS_NO_FILE] = 1,	    [MODULE_MISS_NOT_A_FILE] = 2,
 		[MODULE_MISS_NOT_ELF] = 3,	    [MODULE_MISS_STRIPPED] = 4,
-		[MODULE_MISS_UNREADABLE] = 5,	    [MODULE_MISS_PERMISSION] = 6,
+		[MODULE_MISS_NO_CODE] = 4,	    [MODULE_MISS_UNREADABLE] = 5,
+		[MODULE_MISS_PERMISSION] = 6,	    [MODULE_MISS_NOT_TRUSTED] = 6,
 		[MODULE_MISS_DAMAGED] = 7,	    [MODULE_MISS_CRC_DIFFERS] = 8,
 		[MODULE_MISS_BUILD_ID_DIFFERS] = 9,
 	};
@@ -184,18 +187,28 @@ static enum module_miss check_file(const struct file_check *check, struct elf_im
 		snprintf(detail, detail_size, "neither .debug_info nor .symtab");
 		return MODULE_MISS_STRIPPED;
 	}
-	return MODULE_MISS_NONE;
+	if (check->wants_all && !image_is_whole(img)) {
+		snprintf(detail, detail_size, "cut short");
+		return MODULE_MISS_DAMAGED;
+	}
+	return check->wants_code && !image_has_code(img) ? MODULE_MISS_NO_CODE : MODULE_MISS_NONE;
 }
 
-struct elf_image *finder_try(struct finder *f, const struct file_check *check, const char *path)
+/* With fd < 0 the path is opened. */
+static struct elf_image *try_file(struct finder *f, const struct file_check *check, int fd,
+				  const char *path)
 {
 	struct elf_image *img = cache_find(f->cache, path);
 	char detail[128] = "";
 	enum module_miss miss;
 	bool cached = img;
 	struct err err = {0};
+	int rc = 0;
 
-	if (!cached && elf_image_open(&img, path, &err)) {
+	if (!cached)
+		rc = fd < 0 ? elf_image_open(&img, path, &err)
+			    : elf_image_open_fd(&img, fd, path, &err);
+	if (rc) {
 		f->nomem |= err.code == ERR_NOMEM;
 		miss = miss_of(err.code);
 		finder_note(f, path, miss, miss == MODULE_MISS_NO_FILE ? NULL : err.what);
@@ -211,6 +224,41 @@ struct elf_image *finder_try(struct finder *f, const struct file_check *check, c
 	if (!cached && !image_cache_add(f->cache, img)) {
 		f->nomem = true;
 		return NULL;
+	}
+	return img;
+}
+
+struct elf_image *finder_try(struct finder *f, const struct file_check *check, const char *path)
+{
+	return try_file(f, check, -1, path);
+}
+
+struct elf_image *finder_try_fd(struct finder *f, const struct file_check *check, int fd,
+				const char *path)
+{
+	return try_file(f, check, fd, path);
+}
+
+struct elf_image *finder_try_cache(struct finder *f, const struct file_check *check,
+				   const char *file)
+{
+	const char *dir = f->places->debuginfod_dir;
+	struct file_check strict = *check;
+	struct elf_image *img = NULL;
+	char path[PATH_MAX];
+	enum module_miss why;
+	int fd;
+
+	if (!*dir || check->id->size < 2)
+		return NULL;
+	strict.wants_all = true;
+	cache_path(dir, check->id, file, path);
+	fd = cache_open(dir, check->id, file, &why);
+	if (fd >= 0) {
+		img = finder_try_fd(f, &strict, fd, path);
+		close(fd);
+	} else {
+		finder_note(f, path, why, NULL);
 	}
 	return img;
 }
@@ -262,7 +310,7 @@ static struct elf_image *find_by_path(struct finder *f)
 	const struct dso *dso = f->entry->m.dso;
 	const char *symfs = f->places->symfs;
 	char path[PATH_MAX];
-	struct file_check check = {.id = &dso->build_id};
+	struct file_check check = {.id = &dso->build_id, .wants_code = true};
 	struct elf_image *img;
 
 	path_of(dso, path, &check.must_match_id);
@@ -283,7 +331,7 @@ static struct elf_image *find_by_id(struct finder *f, const char *leaf)
 {
 	const struct dso *dso = f->entry->m.dso;
 	const struct places *p = f->places;
-	struct file_check check = {.id = &dso->build_id, .must_match_id = true};
+	struct file_check check = {.id = &dso->build_id, .must_match_id = true, .wants_code = true};
 	char id[BUILD_ID_TEXT_MAX], split[BUILD_ID_TEXT_MAX], path[PATH_MAX];
 	struct elf_image *img = NULL;
 	bool deleted;
@@ -307,9 +355,7 @@ static struct elf_image *find_by_id(struct finder *f, const char *leaf)
 		img = finder_tryf(f, &check, "%s/.build-id/%s", p->debug_dirs[i], split);
 	if (!img)
 		img = finder_tryf(f, &check, "%s/usr/lib/.build-id/%s", p->symfs, split);
-	if (!img && *p->debuginfod_dir)
-		img = finder_tryf(f, &check, "%s/%s/executable", p->debuginfod_dir, id);
-	return img;
+	return img ? img : finder_try_cache(f, &check, "executable");
 }
 
 /* The vDSO has no file. This process's own is the recorded one when the build ids agree, or,

@@ -33,6 +33,7 @@ struct module_entry {
 	struct module m; /* first: a struct module * of the API is this */
 	pthread_mutex_t lock;
 	bool opened, image_asked, debug_looked_for; /* guarded by lock, like all that follows */
+	bool skipped;				    /* the user does not want to wait for it */
 	VEC(char *) tried;
 };
 
@@ -55,12 +56,21 @@ struct file_check {
 	const struct build_id *id; /* wanted; size 0: unknown */
 	bool must_match_id;	   /* refuse when id is unknown, or the file has none */
 	bool wants_debug;	   /* must have .debug_info or .symtab */
+	bool wants_code;	   /* must not be a debug file */
+	bool wants_all;		   /* its section table must be there, and all contents */
 	const uint32_t *crc; /* debuglink: decides when the build ids do not; NULL: no such check */
 };
 
 /* Opens, checks, notes the place with the outcome. NULL when refused. The image belongs to the
  * cache. */
 struct elf_image *finder_try(struct finder *f, const struct file_check *check, const char *path);
+/* The same for what was opened already. */
+struct elf_image *finder_try_fd(struct finder *f, const struct file_check *check, int fd,
+				const char *path);
+/* The same for a file of debuginfod's cache, named as in struct debuginfod_query; such a file must
+ * be whole. */
+struct elf_image *finder_try_cache(struct finder *f, const struct file_check *check,
+				   const char *file);
 /* The same for a path made as by printf; too long a path counts as absent. */
 struct elf_image *finder_tryf(struct finder *f, const struct file_check *check, const char *fmt,
 			      ...) __attribute__((format(printf, 3, 4)));
@@ -91,6 +101,8 @@ const struct build_id *find_wanted_id(const struct module *m);
 
 /* Is it something that servers can be asked for, which are asked by build id? */
 bool fetch_is_possible(const struct module *m);
+/* One file, into the cache, by the way of all queries for a module. */
+enum fetch_result fetch_to_cache(struct finder *f, const struct build_id *id, const char *file);
 /* One file, opened and checked like those that are found. NULL and *r when it cannot be had. */
 struct elf_image *fetch_file(struct finder *f, const struct file_check *check, const char *file,
 			     enum fetch_result *r);

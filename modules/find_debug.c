@@ -23,22 +23,19 @@ static void dir_of(const char *path, char out[PATH_MAX])
 /* Build-id directories and the debuginfod cache. */
 static struct elf_image *debug_by_id(struct finder *f, const struct file_check *check)
 {
-	char id[BUILD_ID_TEXT_MAX], split[BUILD_ID_TEXT_MAX];
+	char split[BUILD_ID_TEXT_MAX];
 	struct elf_image *img = NULL;
 	size_t i;
 
 	if (check->id->size < 2)
 		return NULL;
-	build_id_text(check->id, false, id);
 	build_id_text(check->id, true, split);
 	for (i = 0; !img && f->places->debug_dirs[i]; i++)
 		img = finder_tryf(f, check, "%s/.build-id/%s.debug", f->places->debug_dirs[i],
 				  split);
 	if (!img && *f->places->buildid_dir)
 		img = finder_tryf(f, check, "%s/.build-id/%s/debug", f->places->buildid_dir, split);
-	if (!img && *f->places->debuginfod_dir)
-		img = finder_tryf(f, check, "%s/%s/debuginfo", f->places->debuginfod_dir, id);
-	return img;
+	return img ? img : finder_try_cache(f, check, "debuginfo");
 }
 
 /* ---- .gnu_debuglink ----------------------------------------------------------------------- */
@@ -106,7 +103,6 @@ struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
 {
 	struct file_check check = {.must_match_id = true};
 	char dir[PATH_MAX], real[PATH_MAX];
-	enum fetch_result result;
 	struct build_id id = {0};
 	struct elf_section s;
 	struct elf_image *img;
@@ -132,7 +128,8 @@ struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
 		img = finder_tryf(f, &check, "%s/.dwz/%s", f->places->debug_dirs[i], base);
 	if (!img)
 		img = debug_by_id(f, &check);
-	return img || !f->servers ? img : fetch_file(f, &check, "debuginfo", &result);
+	return img || !f->servers ? img
+				  : fetch_file(f, &check, "debuginfo", &f->entry->m.alt_fetch);
 }
 
 /* Damage is noted and otherwise the same as no such section. */

@@ -37,6 +37,13 @@ struct elf_image {
 	pthread_cond_t inflated; /* some section is */
 };
 
+/* As elf_image_open(), from a descriptor, which the caller closes. `name` is for messages. */
+int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct err *err);
+/* The section table comes last in files as linkers and strip write them; so a file that has been
+ * cut has none, or sections that reach over its end. */
+bool image_is_whole(const struct elf_image *img);
+/* False for what objcopy --only-keep-debug leaves: sections of code that are not in the file. */
+bool image_has_code(const struct elf_image *img);
 /* Takes over malloc'ed bytes, also on failure. */
 int elf_image_open_owned(struct elf_image **ret, uint8_t *bytes, size_t size, const char *name,
 			 struct err *err);

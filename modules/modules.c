@@ -133,7 +133,8 @@ static bool open_image(struct modules *m, struct module_entry *e)
 	if (e->opened)
 		return true;
 	e->opened = true;
-	e->m.image_fetch = e->m.debug_fetch = m->servers ? FETCH_NOT_ASKED : FETCH_OFF;
+	e->m.image_fetch = e->m.debug_fetch = e->m.alt_fetch =
+		m->servers ? FETCH_NOT_ASKED : FETCH_OFF;
 	e->m.image = find_image(&f);
 	if (e->m.image)
 		return true;
@@ -160,18 +161,23 @@ static void ask_for_image(struct finder *f)
 static void tell_result(const struct finder *f)
 {
 	const struct module *m = &f->entry->m;
-	bool image = m->debug_fetch == FETCH_NOT_ASKED;
-	const struct fetch_event e = {
+	enum fetch_result result = m->debug_fetch;
+	struct fetch_event e = {
 		.what = FETCH_EVENT_MODULE,
 		.dso = m->dso,
 		.rank = f->rank,
 		.n_ranks = f->n_ranks,
 		.bytes = f->fetched_bytes,
 		.elapsed_ms = f->fetch_ms,
-		.result = image ? m->image_fetch : m->debug_fetch,
 		.note = f->fetch_note,
 	};
 
+	if (result == FETCH_NOT_ASKED)
+		result = m->image_fetch;
+	/* What is in the alt file is missed like what is in the debug file. */
+	if (result == FETCH_NOT_ASKED || (result == FETCH_DONE && m->alt_fetch != FETCH_NOT_ASKED))
+		result = m->alt_fetch;
+	e.result = result;
 	if (f->fetch_note)
 		debuginfod_tell(f->servers, &e);
 }
@@ -232,7 +238,7 @@ struct fetch_run {
 /* What is here already, or can be asked of nobody, does not count as one to be fetched. */
 static bool lacks(struct modules *m, struct module_entry *e, enum fetch_tier tier)
 {
-	if (!fetch_is_possible(&e->m))
+	if (e->skipped || !fetch_is_possible(&e->m))
 		return false;
 	if (!e->m.image && e->m.dso->kind != DSO_KERNEL)
 		return !e->image_asked || tier == FETCH_TIER_FULL;

@@ -96,6 +96,8 @@ bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_
 	X(CHANGED, "file is newer than the recording")            \
 	X(STRIPPED, "stripped, and no separate debug file found") \
 	X(CRC_DIFFERS, "debuglink checksum differs")              \
+	X(NO_CODE, "a debug file, without code")                  \
+	X(NOT_TRUSTED, "belongs to another user")                 \
 	X(DAMAGED, "damaged ELF file")
 
 #define X(name, text) MODULE_MISS_##name,
@@ -114,7 +116,8 @@ const char *module_miss_text(enum module_miss m);
 	X(BROKEN, "connection failed or broke off")         \
 	X(NOT_ELF, "the answer is something else, or cut")  \
 	X(BUILD_ID_DIFFERS, "build id differs")             \
-	X(TOO_LARGE, "larger than DEBUGINFOD_MAXSIZE")      \
+	X(UNUSABLE, "of no use")                            \
+	X(TOO_LARGE, "too large")                           \
 	X(NO_SECTIONS, "the server gives whole files only") \
 	X(SKIPPED, "skipped")                               \
 	X(NO_SERVER, "no server answers")                   \
@@ -143,8 +146,8 @@ struct module {
 	struct elf_image *mini; /* .gnu_debugdata of image, unpacked; NULL when none */
 	struct module_state
 		*_Atomic unwind_state; /* NULL until unwind/ sets it, once, by compare-and-swap */
-	/* How asking servers for the image and for the debug file ended. */
-	enum fetch_result image_fetch, debug_fetch;
+	/* How asking servers for the image, for the debug file and for its alt file ended. */
+	enum fetch_result image_fetch, debug_fetch, alt_fetch;
 };
 
 struct modules; /* opaque */

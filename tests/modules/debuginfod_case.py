@@ -58,6 +58,11 @@ def build_id(path):
     return re.search(r"Build ID: (\w+)", sh(f"readelf -nW {path}")).group(1)
 
 
+def record(data, program):
+    sh(f"perf record -q --buildid-all -e cpu-clock:u -F 997 --call-graph dwarf,4096 -o {data} {program}",
+       env=dict(os.environ, PERF_BUILDID_DIR=os.path.abspath("none"), HOME=os.path.abspath("none")))
+
+
 def build():
     for d in ("run", "served", "full", "debug", "src"):
         os.makedirs(d, exist_ok=True)
@@ -72,8 +77,7 @@ def build():
        " -Lfull -Wl,-rpath," + os.path.abspath("run"))
     for n in NAMES:
         sh(f"strip -o run/{n} full/{n} && objcopy --only-keep-debug full/{n} debug/{n}.debug && cp run/{n} served")
-    sh("perf record -q --buildid-all -e cpu-clock:u -F 997 --call-graph dwarf,4096 -o p.data run/work",
-       env=dict(os.environ, PERF_BUILDID_DIR=os.path.abspath("none"), HOME=os.path.abspath("none")))
+    record("p.data", "run/work")
 
 
 def enter_lonely_network():
