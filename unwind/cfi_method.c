@@ -26,6 +26,7 @@ static int worker_init(void **state, struct modules *modules, const struct unwin
 	worker->no_guess = opt->no_guess;
 	worker->registers[PERF_REGS_ABI_32_].arch = arch_find(opt->arch, PERF_REGS_ABI_32_);
 	worker->registers[PERF_REGS_ABI_64_].arch = arch_find(opt->arch, PERF_REGS_ABI_64_);
+	worker->full_only = opt->method == UNWIND_FULL;
 	*state = worker;
 	return 0;
 }
@@ -64,6 +65,10 @@ static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 	const struct arch *arch = r->arch;
 	struct cursor *c = &w->c;
 
+	w->sink = sink;
+	w->frames = w->next = sink->frames + sink->n;
+	w->frames_end = sink->frames + sink->max;
+	w->next_place = sink->places ? sink->places + sink->n : NULL;
 	if (!arch)
 		return UNWIND_STOP_UNSUPPORTED;
 	if (r->mask != s->user_regs.mask) {
@@ -71,35 +76,53 @@ static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 		r->pc = register_index(arch, r->mask, arch->pc);
 		r->sp = register_index(arch, r->mask, arch->sp);
 		r->fp = register_index(arch, r->mask, arch->fp);
+		r->lr = arch->ra == arch->pc ? -1 : register_index(arch, r->mask, arch->ra);
 	}
 	if (r->pc < 0 || r->sp < 0)
 		return UNWIND_STOP_NO_REGS;
-	*c = (struct cursor){.how = FRAME_SAMPLE, .fp_known = r->fp >= 0};
+	*c = (struct cursor){.sp_known = true,
+			     .fp_known = r->fp >= 0,
+			     .lr_known = r->lr >= 0,
+			     .how = FRAME_SAMPLE};
 	c->ip = s->user_regs.regs[r->pc];
 	c->sp = s->user_regs.regs[r->sp];
 	if (c->fp_known)
 		c->fp = s->user_regs.regs[r->fp];
+	if (c->lr_known)
+		c->lr = s->user_regs.regs[r->lr];
 	w->worker = worker;
 	w->s = s;
 	w->arch = arch;
-	w->sink = sink;
-	w->n_before = sink->n;
 	w->space_key = rule_cache_space(&worker->cache, address_space_layout(s->space));
 	w->code_mask = arch_code_mask(arch, s->space);
 	w->memory =
 		(struct memory){s, worker->modules, c->sp, s->user_stack_bytes, arch->word_bytes};
 	w->stack = s->user_stack;
-	w->n_word_starts = s->user_stack_bytes >= 8 ? s->user_stack_bytes - 7u : 0;
+	w->n_word_starts = s->user_stack_bytes >= arch->word_bytes
+				   ? s->user_stack_bytes - arch->word_bytes + 1u
+				   : 0;
 	return WALK_ON;
+}
+
+/* From the first frame again, with all registers. */
+static enum unwind_stop walk_again(struct walk *w)
+{
+	struct frame_sink *sink = w->sink;
+	struct regs regs;
+
+	w->next = sink->frames + sink->n;
+	w->next_place = sink->places ? sink->places + sink->n : NULL;
+	all_registers_get(w, &regs);
+	sink->all_registers = true;
+	return walk_full(w, &regs);
 }
 
 static void worker_run_batch(void *state, const struct perf_sample *const *samples, size_t n,
 			     struct frame_sink *sinks, enum unwind_stop *stops)
 {
 	struct cfi_worker *worker = state;
-	struct walk *fast[UNWIND_BATCH], *w;
-	size_t n_fast = 0, i;
-	struct regs regs;
+	struct walk *fast[3][UNWIND_BATCH], *w; /* by PERF_REGS_ABI_* */
+	size_t n_fast[3] = {0}, i;
 
 	rule_cache_reserve(&worker->cache, n);
 	for (i = 0; i < n; i++) {
@@ -107,20 +130,18 @@ static void worker_run_batch(void *state, const struct perf_sample *const *sampl
 		w->stop = walk_begin(w, worker, samples[i], &sinks[i]);
 		if (w->stop != WALK_ON)
 			continue;
-		/* The fast walk has words of 8 bytes and return addresses on the stack. */
-		if (w->arch->word_bytes == 8 && w->arch->ra == w->arch->pc)
-			fast[n_fast++] = w;
-		else
-			w->stop = WALK_NEEDS_ALL;
+		w->stop = WALK_NEEDS_ALL;
+		if (!worker->full_only)
+			fast[samples[i]->user_regs.abi][n_fast[samples[i]->user_regs.abi]++] = w;
 	}
-	walk_fast(fast, n_fast);
+	for (i = PERF_REGS_ABI_32_; i <= PERF_REGS_ABI_64_; i++)
+		if (n_fast[i])
+			walk_fast(fast[i], n_fast[i]);
 	for (i = 0; i < n; i++) {
 		w = &worker->walks[i];
-		if (w->stop == WALK_NEEDS_ALL) {
-			sinks[i].n = w->n_before;
-			all_registers_get(w, &regs);
-			w->stop = walk_full(w, &regs);
-		}
+		if (w->stop == WALK_NEEDS_ALL)
+			w->stop = walk_again(w);
+		sinks[i].n = (size_t)(w->next - sinks[i].frames);
 		stops[i] = w->stop;
 	}
 }

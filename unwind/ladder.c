@@ -61,7 +61,7 @@ static bool stack_top_step(struct walk *w, struct cursor *c, uint64_t sp)
 	if (w->arch->ra != w->arch->pc)
 		return false;
 	for (i = 0; i <= w->arch->untold_pushes; i++, sp += w->arch->word_bytes) {
-		if (!memory_read_stack(&w->memory, sp, &ra) ||
+		if (!walk_word(w, sp, w->arch->word_bytes, &ra) ||
 		    return_evidence(w, ra) != EVIDENCE_CALL)
 			continue;
 		c->ip = ra;
@@ -77,10 +77,10 @@ static bool stack_top_step(struct walk *w, struct cursor *c, uint64_t sp)
  * that leads nowhere. */
 static bool first_frame_again(struct walk *w, struct cursor *c)
 {
-	if (!w->arch->untold_pushes || w->sink->n != w->n_before + 2 ||
+	if (!w->arch->untold_pushes || w->next - w->frames != 2 ||
 	    !stack_top_step(w, c, w->memory.sp))
 		return false;
-	w->sink->n--;
+	walk_pop(w);
 	return true;
 }
 
@@ -130,7 +130,8 @@ static bool link_register_step(struct walk *w, struct cursor *c, const struct ma
 		return false;
 	/* Saved and not overwritten: one return address, not two. */
 	if (place.at == ARCH_RETURN_ANYWHERE && c->fp_known &&
-	    memory_read_stack(&w->memory, c->fp + w->arch->word_bytes, &saved) && saved == c->lr)
+	    walk_word(w, c->fp + w->arch->word_bytes, w->arch->word_bytes, &saved) &&
+	    saved == c->lr)
 		return false;
 	c->ip = ra;
 	c->sp += (uint64_t)place.pushed_bytes;
@@ -142,7 +143,8 @@ static bool link_register_step(struct walk *w, struct cursor *c, const struct ma
 static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
 					   enum unwind_stop otherwise)
 {
-	uint64_t word = w->arch->word_bytes, ra, fp;
+	unsigned word = w->arch->word_bytes;
+	uint64_t ra, fp;
 	enum unwind_stop stop;
 
 	if (!c->fp_known)
@@ -152,8 +154,7 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
 		return c->how == FRAME_FRAME_POINTER ? UNWIND_STOP_END : otherwise;
 	if (c->fp % word || c->fp < c->sp)
 		return otherwise;
-	if (!memory_read_stack(&w->memory, c->fp, &fp) ||
-	    !memory_read_stack(&w->memory, c->fp + word, &ra)) {
+	if (!walk_word(w, c->fp, word, &fp) || !walk_word(w, c->fp + word, word, &ra)) {
 		stop = walk_read_stop(w, c->fp + word);
 		/* After a stack switch it is the other stack that the frame pointer points to. */
 		if (stop == UNWIND_STOP_TRUNCATED_STACK && otherwise != UNWIND_STOP_END)
@@ -166,10 +167,25 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
 	if (return_evidence(w, ra) == EVIDENCE_NONE)
 		return otherwise;
 	c->ip = ra;
+	/* Not so where a function puts its frame record: then the caller's frame is above it. */
 	c->sp = c->fp + 2 * word;
+	c->sp_known = w->arch->ra == w->arch->pc;
 	c->fp = fp;
 	c->how = FRAME_FRAME_POINTER;
 	return WALK_ON;
+}
+
+static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop stop,
+			      const struct map *map)
+{
+	bool innermost = !c->is_return_address;
+
+	/* A return address that leads nowhere is not followed by a guess. */
+	if (stop == UNWIND_STOP_NO_MAP && !innermost)
+		return first_frame_again(w, c) ? WALK_ON : stop;
+	if (innermost && (stack_top_step(w, c, c->sp) || link_register_step(w, c, map)))
+		return WALK_ON;
+	return frame_pointer_step(w, c, stop);
 }
 
 enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind kind,
@@ -181,20 +197,14 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
 		[RULE_STACK_SWITCH] = UNWIND_STOP_END,
 	};
 	enum unwind_stop stop = stops[kind];
-	bool innermost = !c->is_return_address;
 
-	w->sink->stop_module = map ? modules_get(w->worker->modules, map->dso) : NULL;
-	/* A return address that leads nowhere is not followed by a guess. */
-	if (w->worker->no_guess)
+	if (!w->worker->no_guess)
+		stop = guess(w, c, stop, map);
+	if (stop != WALK_ON) {
+		w->sink->stop_module = map ? modules_get(w->worker->modules, map->dso) : NULL;
 		return stop;
-	if (stop == UNWIND_STOP_NO_MAP && !innermost)
-		return first_frame_again(w, c) ? WALK_ON : stop;
-	if (!innermost || (!stack_top_step(w, c, c->sp) && !link_register_step(w, c, map))) {
-		stop = frame_pointer_step(w, c, stop);
-		if (stop != WALK_ON)
-			return stop;
 	}
 	c->is_return_address = true;
-	w->sink->stop_module = NULL;
+	c->lr_known = false;
 	return WALK_ON;
 }

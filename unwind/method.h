@@ -13,6 +13,7 @@ struct frame_sink {
 	struct frame_place *places; /* parallel to frames; NULL: not wanted */
 	size_t n, max;
 	const struct module *stop_module; /* set with NO_CFI, BAD_CFI, NO_BINARY */
+	bool all_registers;		  /* see unwind_stats */
 };
 
 struct unwind_method_ops {

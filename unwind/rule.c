@@ -101,7 +101,9 @@ struct packing {
 	const struct cfi_row *row;
 	const struct arch *arch;
 	uint64_t vaddr;
-	struct symbol cfa;
+	struct symbol cfa; /* the caller's sp, if the row gives another CFA */
+	bool cfa_is_base;  /* the row's CFA is base_off from where the caller's sp is saved */
+	int64_t base_off;
 	struct rule *ret;
 };
 
@@ -127,7 +129,7 @@ static bool expression_follow(struct packing *p, const uint8_t *expr, size_t len
 
 /* ---- packing ----------------------------------------------------------------------------- */
 
-static bool cfa_pack(struct packing *p)
+static bool cfa_follow(struct packing *p)
 {
 	const struct cfi_row *row = p->row;
 
@@ -135,19 +137,13 @@ static bool cfa_pack(struct packing *p)
 		p->cfa = (struct symbol){SYM_REG, row->cfa_reg, row->cfa_off, 0};
 	else if (!expression_follow(p, row->cfa_expr, row->cfa_expr_len, &p->cfa))
 		return false;
-	if (p->cfa.kind == SYM_CONST || p->cfa.reg >= p->arch->n_regs)
-		return false;
-	p->ret->reg = (uint8_t)p->cfa.reg;
-	p->ret->cfa_off = (int32_t)p->cfa.off;
-	p->ret->cfa_add = (int16_t)p->cfa.add;
-	if (p->cfa.kind == SYM_MEMORY)
-		p->ret->flags |= RULE_DEREF;
-	return p->ret->cfa_off == p->cfa.off && p->ret->cfa_add == p->cfa.add;
+	return p->cfa.kind != SYM_CONST && p->cfa.reg < p->arch->n_regs;
 }
 
-/* The caller's sp is the CFA unless a rule says otherwise (psABIs). Signal frames have a rule,
- * which says the same: it loads from where the CFA is loaded from. */
-static bool sp_is_cfa(struct packing *p)
+/* The caller's sp is the CFA unless a rule says otherwise (psABIs). Signal frames have a rule: in
+ * libraries it loads from where the CFA is loaded from; in rows that we make up it is all there is.
+ */
+static bool sp_follow(struct packing *p)
 {
 	const struct cfi_reg_rule *r = &p->row->regs[p->arch->sp];
 	struct symbol at;
@@ -161,9 +157,28 @@ static bool sp_is_cfa(struct packing *p)
 		return expression_follow(p, r->expr, r->expr_len, &at) && at.kind == SYM_REG &&
 		       p->cfa.kind == SYM_MEMORY && p->cfa.reg == at.reg && p->cfa.off == at.off &&
 		       p->cfa.add == 0;
+	case CFI_OFFSET:
+		if (!p->row->is_signal_frame || p->cfa.kind != SYM_REG)
+			return false;
+		p->cfa_is_base = true;
+		p->base_off = p->cfa.off;
+		p->cfa.kind = SYM_MEMORY;
+		return !__builtin_add_overflow(p->cfa.off, r->off, &p->cfa.off);
 	default:
 		return false;
 	}
+}
+
+static bool cfa_pack(struct packing *p)
+{
+	if (!cfa_follow(p) || !sp_follow(p))
+		return false;
+	p->ret->reg = (uint8_t)p->cfa.reg;
+	p->ret->cfa_off = (int32_t)p->cfa.off;
+	p->ret->cfa_add = (int16_t)p->cfa.add;
+	if (p->cfa.kind == SYM_MEMORY)
+		p->ret->flags |= RULE_DEREF;
+	return p->ret->cfa_off == p->cfa.off && p->ret->cfa_add == p->cfa.add;
 }
 
 /* Where a register is saved: an offset from the CFA or (*at_base) from the CFA's base register. */
@@ -171,11 +186,9 @@ static bool saved_at(struct packing *p, const struct cfi_reg_rule *r, int64_t *o
 {
 	struct symbol at;
 
-	*at_base = r->how == CFI_EXPRESSION;
-	if (r->how == CFI_OFFSET) {
-		*off = r->off;
-		return true;
-	}
+	*at_base = p->cfa_is_base || r->how == CFI_EXPRESSION;
+	if (r->how == CFI_OFFSET)
+		return !__builtin_add_overflow(r->off, p->base_off, off);
 	if (r->how != CFI_EXPRESSION || !expression_follow(p, r->expr, r->expr_len, &at))
 		return false;
 	*off = at.off;
@@ -202,12 +215,32 @@ static bool fp_pack(struct packing *p)
 	return p->ret->fp_off == off;
 }
 
+/* The return address where there is a link register: there, or saved; in signal frames the pc is
+ * saved, and the link register as well. */
+static bool link_register_fits(const struct packing *p)
+{
+	const struct arch *arch = p->arch;
+	const struct cfi_reg_rule *fp = &p->row->regs[arch->fp], *lr = &p->row->regs[arch->ra];
+
+	if (!p->row->is_signal_frame)
+		return p->row->ra_reg == arch->ra;
+	return p->row->ra_reg == arch->pc && fp->how == CFI_OFFSET && lr->how == CFI_OFFSET &&
+	       lr->off - fp->off == arch->word_bytes;
+}
+
 static bool ra_pack(struct packing *p)
 {
-	bool at_base;
+	const struct cfi_reg_rule *r = &p->row->regs[p->row->ra_reg];
+	bool has_link_register = p->arch->ra != p->arch->pc, at_base;
 	int64_t off;
 
-	if (!saved_at(p, &p->row->regs[p->row->ra_reg], &off, &at_base))
+	if (!has_link_register && p->row->ra_reg != p->arch->pc)
+		return false;
+	if (has_link_register && !link_register_fits(p))
+		return false;
+	if (has_link_register && (r->how == CFI_UNSPECIFIED || r->how == CFI_SAME_VALUE))
+		return true;
+	if (!saved_at(p, r, &off, &at_base) || (has_link_register && !off && !at_base))
 		return false;
 	p->ret->ra_off = (int16_t)off;
 	if (at_base)
@@ -230,9 +263,7 @@ void rule_pack(const struct cfi_row *row, const struct arch *arch, uint64_t vadd
 	}
 	if (row->is_signal_frame)
 		ret->flags |= RULE_SIGNAL;
-	if (arch->word_bytes != 8 || row->ra_signed || row->ra_reg != arch->pc)
-		return;
-	if (!cfa_pack(&p) || !sp_is_cfa(&p) || !fp_pack(&p) || !ra_pack(&p))
+	if (!cfa_pack(&p) || !fp_pack(&p) || !ra_pack(&p))
 		return;
 	if (ret->flags || (ret->reg != arch->sp && ret->reg != arch->fp))
 		ret->kind = RULE_SHAPED;

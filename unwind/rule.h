@@ -2,8 +2,9 @@
  * unwind/.
  *
  * Nearly all rows say: CFA is sp or fp plus a constant, fp is saved at CFA - n or not at all, the
- * return address is at CFA - 8. `struct rule` holds these in 16 bytes, and with them the few other
- * shapes that need nothing but sp, fp and the program counter. `struct full_rule` holds any row.
+ * return address is saved, too, or in the link register where there is one. `struct rule` holds
+ * these in 16 bytes, and with them the few other shapes that need nothing but sp, fp, the program
+ * counter and the link register. `struct full_rule` holds any row.
  */
 #ifndef UNWIND_RULE_H
 #define UNWIND_RULE_H
@@ -15,7 +16,7 @@
 
 enum rule_kind {
 	RULE_SP,     /* CFA = sp + cfa_off; fp at CFA + fp_off, unchanged when fp_off is 0; return
-		      * address at CFA + ra_off */
+		      * address at CFA + ra_off, in the link register when ra_off is 0 */
 	RULE_FP,     /* the same from fp */
 	RULE_SHAPED, /* from register `reg`, in the way that `flags` say */
 	RULE_FULL,   /* needs all registers: struct full_rule */
@@ -28,13 +29,22 @@ enum rule_kind {
 	RULE_STACK_SWITCH, /* the caller may be on another stack, then this one ends here */
 };
 
+/* The register whose memory a step will read first, as index of cursor.bases: a guess, but for the
+ * first two. Code without call frame information has frame pointers, if anything. */
+static inline unsigned rule_base_guess(enum rule_kind kind)
+{
+	_Static_assert(RULE_SP == 0 && RULE_FP == 1 && RULE_NO_CFI % 2 == 1, "bits");
+	return kind & 1;
+}
+
 /* Flags of RULE_SHAPED. base = value of `reg`. */
 enum {
 	RULE_DEREF = 1,		 /* CFA = memory at (base + cfa_off), plus cfa_add */
 	RULE_RA_AT_BASE = 2,	 /* return address at base + ra_off, not CFA + ra_off */
 	RULE_FP_AT_BASE = 4,	 /* fp at base + fp_off */
 	RULE_FP_LOST = 8,	 /* fp has no value in the caller */
-	RULE_SIGNAL = 16,	 /* the caller was interrupted, not calling */
+	RULE_SIGNAL = 16,	 /* the caller was interrupted, not calling; its link register is
+				  * saved behind its fp */
 	RULE_PC_IN_CFA = 32,	 /* depends on the exact pc (PLT): not valid for a return address */
 	RULE_EVIDENCE_SHIFT = 6, /* the two bits above are ladder.c's, in cached rules */
 };

@@ -48,9 +48,14 @@ void rule_cache_reserve(struct rule_cache *c, size_t n);
 uint64_t rule_cache_space(struct rule_cache *c, uint64_t layout);
 
 /* Where the key belongs, whatever is there. Fibonacci hashing: the product's top bits. */
+static inline size_t rule_cache_slot(uint64_t key)
+{
+	return key * 0x9e3779b97f4a7c15u >> (64 - RULE_CACHE_BITS);
+}
+
 static inline struct rule_entry *rule_cache_at(const struct rule_cache *c, uint64_t key)
 {
-	return &c->entries[key * 0x9e3779b97f4a7c15u >> (64 - RULE_CACHE_BITS)];
+	return &c->entries[rule_cache_slot(key)];
 }
 
 static inline struct full_rule_entry *full_rule_cache_at(const struct rule_cache *c, uint64_t key)

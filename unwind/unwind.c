@@ -11,6 +11,7 @@ static const struct unwind_method_ops *const methods[] = {
 	[UNWIND_AUTO] = &unwind_cfi_ops,
 	[UNWIND_LIBDW] = &unwind_libdw_ops,
 	[UNWIND_FP] = &unwind_fp_ops,
+	[UNWIND_FULL] = &unwind_cfi_ops,
 };
 
 struct unwinder {
@@ -103,17 +104,22 @@ static void add_sample_ip(const struct perf_sample *s, struct frame_sink *sink, 
 	};
 }
 
-/* Frames found the same way mostly follow each other: counted run by run. */
+/* Mostly all frames but the first were found in the same way. */
 static void count(struct unwind_stats *stats, const struct stack_trace *t)
 {
-	size_t i, start = 0;
+	const struct frame *f = t->frames, *end = f + t->n;
+	uint8_t how = f[t->n > 1].how, others = 0;
 
 	stats->frames += t->n;
-	for (i = 1; i <= t->n; i++)
-		if (i == t->n || t->frames[i].how != t->frames[start].how) {
-			stats->frames_by_how[t->frames[start].how] += i - start;
-			start = i;
-		}
+	stats->frames_by_how[f->how]++;
+	for (f++; f < end; f++)
+		others |= f->how ^ how;
+	if (!others) {
+		stats->frames_by_how[how] += t->n - 1;
+		return;
+	}
+	for (f = t->frames + 1; f < end; f++)
+		stats->frames_by_how[f->how]++;
 }
 
 /* The kernel part; the sink is then ready for the user part. */
@@ -137,6 +143,7 @@ static void end(struct unwinder *u, const struct perf_sample *s, struct frame_si
 		trace->stop_module = sink->stop_module;
 		trace->places = sink->places ? sink->places + trace->n_kernel : NULL;
 		u->stats.user_stacks++;
+		u->stats.all_registers += sink->all_registers;
 		u->stats.stops[trace->stop]++;
 	} else {
 		chain_user_frames(s, sink);
@@ -211,4 +218,5 @@ void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from)
 		to->frames_by_how[i] += from->frames_by_how[i];
 	to->frames += from->frames;
 	to->user_stacks += from->user_stacks;
+	to->all_registers += from->all_registers;
 }

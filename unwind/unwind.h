@@ -95,6 +95,7 @@ enum unwind_method {
 	UNWIND_AUTO,  /* our tables; what --unwinder=cfi names */
 	UNWIND_LIBDW, /* plain libdwfl: the oracle */
 	UNWIND_FP,    /* frame pointers in the stack copy only */
+	UNWIND_FULL,  /* our tables without their short cuts: what AUTO must be equal to */
 };
 
 struct unwind_options {
@@ -125,6 +126,7 @@ struct unwind_stats {
 	uint64_t stops[UNWIND_STOP_N]; /* user stacks by end, from dumps */
 	uint64_t frames, frames_by_how[FRAME_HOW_N];
 	uint64_t user_stacks; /* samples that had registers and a dump */
+	uint64_t all_registers; /* of these, such as took all registers to follow (AUTO, FULL) */
 };
 const struct unwind_stats *unwinder_stats(const struct unwinder *u);
 void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);

@@ -1,7 +1,7 @@
 /* walk.h - walking the stack of one sample by rules. Private to unwind/.
  *
- * walk_fast() carries sp, fp and the pc only. When a rule needs another register in a frame where
- * it is not known, the sample is walked again by walk_full(), which carries all.
+ * walk_fast() carries sp, fp, the pc and the link register only. When a rule needs another register
+ * in a frame where it is not known, the sample is walked again by walk_full(), which carries all.
  */
 #ifndef UNWIND_WALK_H
 #define UNWIND_WALK_H
@@ -15,32 +15,41 @@
 
 /* What is known of a frame without full registers. */
 struct cursor {
-	uint64_t ip, sp, fp;
+	uint64_t ip;
+	union {
+		struct {
+			uint64_t sp, fp;
+		};
+		uint64_t bases[2]; /* by RULE_SP, RULE_FP */
+	};
 	uint64_t lr; /* link register, on processors that have one */
-	bool fp_known, lr_known;
+	bool sp_known, fp_known, lr_known;
 	bool is_return_address;
 	uint8_t how;
 };
 
 /* The walk of one sample. */
 struct walk {
+	/* The present frame: its rule is in *entry if that has this key, else nowhere yet. */
+	struct cursor c;
+	uint64_t key;
+	struct rule_entry *entry;
+	/* Where the next frame goes, and its place, unless NULL. */
+	struct frame *next;
+	struct frame_place *next_place;
+	const struct frame *frames_end;
+	/* For the hot loop: words can be read at memory.sp + 0 .. n_word_starts - 1. */
+	const uint8_t *stack;
+	uint64_t n_word_starts;
+	struct memory memory;
+	uint64_t space_key; /* of the sample's address space in the cache */
+	uint64_t code_mask; /* see arch_code_mask() */
+
 	struct cfi_worker *worker;
 	const struct perf_sample *s;
 	const struct arch *arch;
 	struct frame_sink *sink;
-	size_t n_before; /* frames in the sink before the walk's first */
-	uint64_t space_key; /* of the sample's address space in the cache */
-	uint64_t code_mask; /* see arch_code_mask() */
-	struct memory memory;
-	/* For the hot loop: words of 8 bytes can be read at memory.sp + 0 .. n_word_starts - 1. */
-	const uint8_t *stack;
-	uint64_t n_word_starts;
-
-	/* walk_fast(): the present frame. */
-	struct cursor c;
-	struct rule rule;
-	const struct map *map;
-	bool first; /* the sample's own frame */
+	const struct frame *frames; /* the walk's first */
 	enum unwind_stop stop;
 };
 
@@ -48,12 +57,13 @@ struct walk {
 struct cfi_worker {
 	struct modules *modules;
 	bool no_guess;
+	bool full_only; /* no fast walks */
 	/* By PERF_REGS_ABI_*: the processor (NULL: unsupported), and where the registers that every
 	 * walk begins with are in samples of the last mask. */
 	struct cfi_registers {
 		const struct arch *arch;
 		uint64_t mask;
-		int8_t pc, sp, fp; /* index in perf_regs.regs; -1: not recorded */
+		int8_t pc, sp, fp, lr; /* index in perf_regs.regs; -1: not recorded */
 	} registers[3];
 	struct rule_cache cache;
 	struct walk walks[UNWIND_BATCH];
@@ -64,19 +74,26 @@ struct cfi_worker {
 /* Not an enum unwind_stop: go on with the next frame. */
 #define WALK_ON ((enum unwind_stop)(UNWIND_STOP_N + 1))
 
-/* Walks several samples frame by frame in turns, so that their cache misses overlap. Each begins at
- * its `c`; sets each `stop`. The array is used up. */
+/* Walks several samples of one processor frame by frame in turns, so that their cache misses
+ * overlap. Each begins at its `c`; sets each `stop`. The array is used up. */
 void walk_fast(struct walk **walks, size_t n);
 enum unwind_stop walk_full(struct walk *w, const struct regs *regs);
 
-/* A word of 8 bytes from the stack copy. */
-static inline bool walk_word(const struct walk *w, uint64_t addr, uint64_t *ret)
+/* A word of 4 or 8 bytes from the stack copy. */
+static inline bool walk_word(const struct walk *w, uint64_t addr, unsigned word_bytes,
+			     uint64_t *ret)
 {
 	uint64_t off = addr - w->memory.sp;
+	uint32_t word;
 
 	if (__builtin_expect(off >= w->n_word_starts, 0))
 		return false;
-	memcpy(ret, w->stack + off, sizeof *ret);
+	if (word_bytes == 8) {
+		memcpy(ret, w->stack + off, sizeof *ret);
+	} else {
+		memcpy(&word, w->stack + off, sizeof word);
+		*ret = word;
+	}
 	return true;
 }
 
@@ -87,19 +104,27 @@ static inline enum unwind_stop walk_read_stop(const struct walk *w, uint64_t add
 						      : UNWIND_STOP_BAD_MEMORY;
 }
 
-/* Appends the frame *c; false when the sink is full. */
-static inline bool walk_push(const struct walk *w, const struct cursor *c, bool is_return_address,
-			     const struct map *map)
+/* Appends the frame *c; false when there is no room. */
+static inline bool walk_push(struct walk *w, const struct cursor *c, const struct map *map)
 {
-	struct frame_sink *sink = w->sink;
+	struct frame *f = w->next;
 
-	if (__builtin_expect(sink->n == sink->max, 0))
+	if (__builtin_expect(f == w->frames_end, 0))
 		return false;
-	if (sink->places)
-		sink->places[sink->n] = (struct frame_place){c->sp, c->fp_known ? c->fp : 0};
-	sink->frames[sink->n++] = (struct frame){
-		.ip = c->ip, .map = map, .is_return_address = is_return_address, .how = c->how};
+	if (w->next_place)
+		*w->next_place++ = (struct frame_place){c->sp, c->fp_known ? c->fp : 0};
+	*f = (struct frame){
+		.ip = c->ip, .map = map, .is_return_address = c->is_return_address, .how = c->how};
+	w->next = f + 1;
 	return true;
+}
+
+/* Takes back the last frame. */
+static inline void walk_pop(struct walk *w)
+{
+	w->next--;
+	if (w->next_place)
+		w->next_place--;
 }
 
 /* The rule of an address that is not in the cache, put there if it can be, else in *own. */

@@ -1,143 +1,284 @@
-/* walk_fast.c - the hot loop: sp, fp and pc through packed rules. */
+/* walk_fast.c - the hot loop: sp, fp, pc and link register through packed rules. */
 #include "unwind/walk.h"
 
-/* A register slot that cannot be read. Below the sample's sp it belongs to a frame that is being
- * left: the register was restored before, or not saved yet, and still has its value. */
-static void fp_missing(const struct walk *w, struct cursor *c, uint64_t addr, bool first)
+/* What the loop is compiled for, or a variable for the other processors. */
+struct words {
+	unsigned bytes;
+	bool link_register;
+};
+
+static inline uint64_t truncated(uint64_t addr, struct words words)
 {
-	if (!first || addr >= w->memory.sp)
-		c->fp_known = false;
+	return words.bytes == 8 ? addr : (uint32_t)addr;
 }
+
+/* In the sample's own frame? */
+static bool is_first(const struct walk *w)
+{
+	return w->next - 1 == w->frames;
+}
+
+/* A slot that cannot be read. Below the sample's sp it belongs to a frame that is being left: the
+ * register was restored before, or not saved yet, and still has its value. */
+static bool is_given_up(const struct walk *w, uint64_t addr)
+{
+	return is_first(w) && addr < w->memory.sp;
+}
+
+/* The frame below was found by its frame pointer, which with a link register does not tell where
+ * this one begins. Its own does: it points to where the one before is saved. */
+static bool cfa_by_record(const struct cursor *c, const struct rule *r, uint64_t *cfa)
+{
+	*cfa = c->fp - (uint64_t)(int64_t)r->fp_off;
+	return c->fp_known && r->fp_off;
+}
+
+/* ---- rules with a shape of their own ------------------------------------------------------ */
 
 /* The base register of a shaped rule. */
-static bool base_value(const struct walk *w, const struct cursor *c, unsigned reg, bool first,
-		       uint64_t *ret)
+static bool base_value(const struct walk *w, unsigned reg, uint64_t *ret)
 {
+	const struct cursor *c = &w->c;
+
 	if (reg == w->arch->sp || reg == w->arch->fp) {
 		*ret = reg == w->arch->sp ? c->sp : c->fp;
-		return reg == w->arch->sp || c->fp_known;
+		return reg == w->arch->sp ? c->sp_known : c->fp_known;
 	}
-	return first && arch_reg(w->arch, &w->s->user_regs, (uint8_t)reg, ret);
+	return is_first(w) && arch_reg(w->arch, &w->s->user_regs, (uint8_t)reg, ret);
 }
 
-/* RULE_SHAPED: *c becomes the caller. */
-static enum unwind_stop shaped_step(const struct walk *w, struct cursor *c, const struct rule *r,
-				    bool first)
+/* Loads a register; what is not there is not known, unless the slot is given up. */
+static void slot_read(const struct walk *w, uint64_t at, unsigned word_bytes, uint64_t *value,
+		      bool *known)
 {
-	uint64_t base, cfa, at, ra;
+	if (walk_word(w, at, word_bytes, value))
+		*known = true;
+	else if (!is_given_up(w, at))
+		*known = false;
+}
 
-	if ((r->flags & RULE_PC_IN_CFA && c->is_return_address) ||
-	    !base_value(w, c, r->reg, first, &base))
-		return WALK_NEEDS_ALL;
-	cfa = base + (uint64_t)(int64_t)r->cfa_off;
-	if (r->flags & RULE_DEREF) {
-		if (!walk_word(w, cfa, &at))
-			return walk_read_stop(w, cfa);
-		cfa = at + (uint64_t)(int64_t)r->cfa_add;
+/* The return address, not yet without authentication code. */
+static enum unwind_stop shaped_return(struct walk *w, const struct rule *r, uint64_t at,
+				      struct words words, uint64_t *ret)
+{
+	struct cursor *c = &w->c;
+	bool in_register = words.link_register && !r->ra_off && !(r->flags & RULE_RA_AT_BASE);
+
+	if (!in_register && !walk_word(w, at, words.bytes, ret)) {
+		if (!words.link_register || r->flags & RULE_SIGNAL || !is_given_up(w, at))
+			return walk_read_stop(w, at);
+		in_register = true;
 	}
-	if (cfa <= c->sp && !(r->flags & RULE_SIGNAL))
+	if (in_register)
+		*ret = c->lr;
+	if (in_register && !c->lr_known)
+		return UNWIND_STOP_BAD_MEMORY;
+	if (!(r->flags & RULE_SIGNAL)) {
+		c->lr = *ret;
+		c->lr_known = true;
+	}
+	return WALK_ON;
+}
+
+/* RULE_SHAPED: the cursor goes to the caller. */
+static enum unwind_stop shaped_step(struct walk *w, const struct rule *r, struct words words)
+{
+	struct cursor *c = &w->c;
+	uint64_t base, cfa, at, ra;
+	bool is_signal = r->flags & RULE_SIGNAL;
+	enum unwind_stop stop;
+
+	if ((r->flags & RULE_PC_IN_CFA && c->is_return_address) || !base_value(w, r->reg, &base))
+		return WALK_NEEDS_ALL;
+	cfa = truncated(base + (uint64_t)(int64_t)r->cfa_off, words);
+	if (r->flags & RULE_DEREF) {
+		if (!walk_word(w, cfa, words.bytes, &at))
+			return walk_read_stop(w, cfa);
+		cfa = truncated(at + (uint64_t)(int64_t)r->cfa_add, words);
+	}
+	if (!words.link_register && cfa <= c->sp && !is_signal)
 		return UNWIND_STOP_LOOP;
 	at = (r->flags & RULE_RA_AT_BASE ? base : cfa) + (uint64_t)(int64_t)r->ra_off;
-	if (!walk_word(w, at, &ra))
-		return walk_read_stop(w, at);
-	if (r->flags & RULE_FP_LOST) {
+	stop = shaped_return(w, r, at, words, &ra);
+	if (stop != WALK_ON)
+		return stop;
+	ra &= w->code_mask;
+	if (words.link_register && !is_signal && (cfa < c->sp || (cfa == c->sp && ra == c->ip)))
+		return UNWIND_STOP_LOOP;
+	at = (r->flags & RULE_FP_AT_BASE ? base : cfa) + (uint64_t)(int64_t)r->fp_off;
+	if (r->flags & RULE_FP_LOST)
 		c->fp_known = false;
-	} else if (r->fp_off || r->flags & RULE_FP_AT_BASE) {
-		at = (r->flags & RULE_FP_AT_BASE ? base : cfa) + (uint64_t)(int64_t)r->fp_off;
-		if (walk_word(w, at, &c->fp))
-			c->fp_known = true;
-		else
-			fp_missing(w, c, at, first);
-	}
+	else if (r->fp_off || r->flags & RULE_FP_AT_BASE)
+		slot_read(w, at, words.bytes, &c->fp, &c->fp_known);
+	if (words.link_register && is_signal)
+		slot_read(w, at + words.bytes, words.bytes, &c->lr, &c->lr_known);
 	c->ip = ra;
 	c->sp = cfa;
-	c->is_return_address = !(r->flags & RULE_SIGNAL);
+	c->sp_known = true;
+	c->is_return_address = !is_signal;
 	c->how = r->how;
 	return ra ? WALK_ON : UNWIND_STOP_END;
 }
 
-/* RULE_SP and RULE_FP. */
-static inline enum unwind_stop simple_step(const struct walk *w, struct cursor *c,
-					   const struct rule *r, uint64_t base, bool first)
+/* A step by other than the two simple kinds of rules. */
+static __attribute__((noinline)) enum unwind_stop
+odd_step(struct walk *w, const struct rule_entry *e, struct words words)
 {
-	uint64_t cfa = base + (uint64_t)(int64_t)r->cfa_off, at;
-
-	if (__builtin_expect(cfa <= c->sp, 0))
-		return UNWIND_STOP_LOOP;
-	if (__builtin_expect(!walk_word(w, cfa + (uint64_t)(int64_t)r->ra_off, &c->ip), 0))
-		return walk_read_stop(w, cfa + (uint64_t)(int64_t)r->ra_off);
-	if (r->fp_off) {
-		at = cfa + (uint64_t)(int64_t)r->fp_off;
-		if (__builtin_expect(walk_word(w, at, &c->fp), 1))
-			c->fp_known = true;
-		else
-			fp_missing(w, c, at, first);
-	}
-	c->sp = cfa;
-	c->is_return_address = true;
-	c->how = r->how;
-	return __builtin_expect(c->ip != 0, 1) ? WALK_ON : UNWIND_STOP_END;
-}
-
-/* First half of a step: the rule of the frame, and the order for the memory that it will read. */
-static inline void look_up(struct walk *w)
-{
-	struct rule_entry own;
-	const struct rule_entry *e = walk_rule(w, w->c.ip - w->c.is_return_address, &own);
-	uint64_t base = e->rule.kind == RULE_FP ? w->c.fp : w->c.sp;
-
-	/* Copied: the walk of another sample may displace the entry. */
-	w->rule = e->rule;
-	w->map = e->map;
-	/* Wherever that is: a prefetch cannot fault. */
-	__builtin_prefetch((const void *)((uintptr_t)w->stack + base +
-					  (uint64_t)(int64_t)e->rule.cfa_off - 8 - w->memory.sp));
-}
-
-/* Second half: puts the frame down and finds its caller. */
-static inline enum unwind_stop step(struct walk *w)
-{
-	struct cursor *c = &w->c;
-
-	if (!walk_push(w, c, c->is_return_address && !(w->rule.flags & RULE_SIGNAL), w->map))
-		return UNWIND_STOP_DEPTH;
-	switch ((enum rule_kind)w->rule.kind) {
+	switch ((enum rule_kind)e->rule.kind) {
 	case RULE_SP:
-		return simple_step(w, c, &w->rule, c->sp, w->first);
-	case RULE_FP:
-		return c->fp_known ? simple_step(w, c, &w->rule, c->fp, w->first) : WALK_NEEDS_ALL;
-	case RULE_SHAPED:
-		return shaped_step(w, c, &w->rule, w->first);
+	case RULE_FP: /* from a frame pointer that is not known */
 	case RULE_FULL:
 		return WALK_NEEDS_ALL;
+	case RULE_SHAPED:
+		if (e->rule.flags & RULE_SIGNAL)
+			w->next[-1].is_return_address = false;
+		return shaped_step(w, &e->rule, words);
 	case RULE_END:
 		return UNWIND_STOP_END;
+	case RULE_NO_BINARY:
+		/* Signal frames are known by their contents: see walk_full.c */
+		if (e->map->dso->kind == DSO_VDSO)
+			return WALK_NEEDS_ALL;
+		break;
 	default:
-		return ladder_step(w, c, (enum rule_kind)w->rule.kind, w->map);
+		break;
+	}
+	return ladder_step(w, &w->c, (enum rule_kind)e->rule.kind, e->map);
+}
+
+/* ---- the two kinds that nearly all rules are of ------------------------------------------- */
+
+/* Where the rule of the cursor's frame belongs in the cache, and the order for that memory. */
+static inline void seek(struct walk *w, struct rule_entry *entries, uint64_t lookup_ip)
+{
+	w->key = w->space_key | lookup_ip;
+	w->entry = &entries[rule_cache_slot(w->key)];
+	/* No address of user space: a key that nothing has. */
+	if (__builtin_expect(lookup_ip >> RULE_CACHE_IP_BITS, 0))
+		w->key = RULE_CACHE_NO_SPACE;
+	__builtin_prefetch(w->entry);
+}
+
+/* The order for the memory that the step will read, wherever that is: a prefetch cannot fault. */
+static inline void order_stack(const struct walk *w, struct words words)
+{
+	const struct rule *r = &w->entry->rule;
+	uint64_t at = w->c.bases[rule_base_guess((enum rule_kind)r->kind)];
+
+	at += (uint64_t)(int64_t)r->cfa_off;
+	/* A return address that a call has pushed is in the word below. */
+	at += words.link_register ? (uint64_t)(int64_t)r->ra_off : -(uint64_t)words.bytes;
+	__builtin_prefetch((const void *)((uintptr_t)w->stack + at - w->memory.sp));
+}
+
+static inline __attribute__((always_inline)) enum unwind_stop
+simple_step(struct walk *w, const struct rule *r, struct words words)
+{
+	struct cursor *c = &w->c;
+	uint64_t cfa = c->bases[r->kind] + (uint64_t)(int64_t)r->cfa_off, ra, at, fp;
+
+	if (words.link_register && !c->sp_known && r->kind == RULE_SP && !cfa_by_record(c, r, &cfa))
+		return WALK_NEEDS_ALL;
+	cfa = truncated(cfa, words);
+	if (!words.link_register && __builtin_expect(cfa <= c->sp, 0))
+		return UNWIND_STOP_LOOP;
+	at = cfa + (uint64_t)(int64_t)r->ra_off;
+	if (words.link_register && !r->ra_off) {
+		if (!c->lr_known)
+			return UNWIND_STOP_BAD_MEMORY;
+		ra = c->lr;
+	} else if (__builtin_expect(!walk_word(w, at, words.bytes, &ra), 0)) {
+		if (!words.link_register || !is_given_up(w, at))
+			return walk_read_stop(w, at);
+		if (!c->lr_known)
+			return UNWIND_STOP_BAD_MEMORY;
+		ra = c->lr;
+	}
+	if (words.link_register) {
+		c->lr = ra;
+		c->lr_known = true;
+		ra &= w->code_mask;
+		if (cfa < c->sp || (cfa == c->sp && ra == c->ip))
+			return UNWIND_STOP_LOOP;
+	}
+	/* Every second frame has saved fp, in no pattern that a processor could foresee. So it is
+	 * always read, or the return address instead. */
+	at = cfa + (uint64_t)(int64_t)(r->fp_off ? r->fp_off : r->ra_off);
+	if (__builtin_expect(walk_word(w, at, words.bytes, &fp), 1)) {
+		c->fp = r->fp_off ? fp : c->fp;
+		c->fp_known |= r->fp_off != 0;
+	} else if (r->fp_off && !is_given_up(w, at)) {
+		c->fp_known = false;
+	}
+	c->ip = ra;
+	c->sp = cfa;
+	c->sp_known = true;
+	c->is_return_address = true;
+	c->how = r->how;
+	return WALK_ON;
+}
+
+/* Puts the frame down and finds its caller. */
+static inline __attribute__((always_inline)) enum unwind_stop
+step(struct walk *w, struct rule_entry *entries, struct words words)
+{
+	struct rule_entry own, *e = w->entry;
+	struct cursor *c = &w->c;
+	enum unwind_stop stop;
+
+	if (__builtin_expect(e->key != w->key, 0))
+		e = walk_rule_miss(w, c->ip - c->is_return_address, &own);
+	if (!walk_push(w, c, e->map))
+		return UNWIND_STOP_DEPTH;
+	if (__builtin_expect(e->rule.kind <= c->fp_known, 1)) { /* RULE_FP, if there is one */
+		stop = simple_step(w, &e->rule, words);
+		if (__builtin_expect(stop != WALK_ON, 0))
+			return stop;
+		if (__builtin_expect(!c->ip, 0))
+			return UNWIND_STOP_END;
+		seek(w, entries, c->ip - 1);
+		return WALK_ON;
+	}
+	stop = odd_step(w, e, words);
+	if (stop == WALK_ON)
+		seek(w, entries, c->ip - c->is_return_address);
+	return stop;
+}
+
+static inline __attribute__((always_inline)) void walk_all(struct walk **walks, size_t n,
+							   struct words words)
+{
+	struct rule_entry *entries = walks[0]->worker->cache.entries;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		seek(walks[i], entries, walks[i]->c.ip);
+	while (n) {
+		for (i = 0; i < n; i++)
+			order_stack(walks[i], words);
+		for (i = 0; i < n;) {
+			struct walk *w = walks[i];
+			enum unwind_stop stop = step(w, entries, words);
+
+			if (stop == WALK_ON) {
+				i++;
+				continue;
+			}
+			w->stop = stop;
+			walks[i] = walks[--n];
+		}
 	}
 }
 
 void walk_fast(struct walk **walks, size_t n)
 {
-	size_t i;
+	const struct arch *arch = walks[0]->arch;
+	const struct words words = {arch->word_bytes, arch->ra != arch->pc};
 
-	for (i = 0; i < n; i++)
-		walks[i]->first = true;
-	while (n) {
-		for (i = 0; i < n; i++)
-			look_up(walks[i]);
-		for (i = 0; i < n;) {
-			struct walk *w = walks[i];
-
-			w->stop = step(w);
-			if (w->stop != WALK_ON) {
-				walks[i] = walks[--n];
-				continue;
-			}
-			w->first = false;
-			__builtin_prefetch(
-				rule_cache_at(&w->worker->cache, w->space_key | (w->c.ip - 1)));
-			i++;
-		}
-	}
+	if (words.bytes == 8 && !words.link_register)
+		walk_all(walks, n, (struct words){8, false});
+	else if (words.bytes == 8)
+		walk_all(walks, n, (struct words){8, true});
+	else
+		walk_all(walks, n, words);
 }

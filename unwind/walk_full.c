@@ -124,7 +124,7 @@ static bool register_find(struct step *st, const struct cfi_reg_rule *r, unsigne
 	}
 	if (memory_read_stack(&st->w->memory, at, ret))
 		return true;
-	/* Below the sample's sp: restored before, or not saved yet (see fp_missing() of
+	/* Below the sample's sp: restored before, or not saved yet (see is_given_up() of
 	 * walk_fast.c). */
 	if (st->first && at < st->w->memory.sp && st->in->known >> reg & 1) {
 		*ret = st->in->v[reg];
@@ -144,6 +144,7 @@ static enum unwind_stop registers_find(struct step *st)
 
 	*st->out = *st->in;
 	st->out->v[arch->sp] = st->cfa;
+	st->out->known |= 1ull << arch->sp;
 	for (i = 0; i < st->rule->n; i++) {
 		const struct full_rule_reg *r = &st->rule->regs[i];
 
@@ -188,21 +189,20 @@ static void cursor_set(struct cursor *c, const struct regs *regs, const struct a
 	c->ip = regs->v[arch->pc];
 	c->sp = regs->v[arch->sp];
 	c->fp = regs->v[arch->fp];
+	c->sp_known = regs->known >> arch->sp & 1;
 	c->fp_known = regs->known >> arch->fp & 1;
 	c->lr = regs->v[arch->ra];
 	c->lr_known = arch->ra != arch->pc && regs->known >> arch->ra & 1;
 }
 
-/* After a step of the ladder no other registers are known; by frame pointer, sp is so only where
- * the call pushed the return address. */
+/* After a step of the ladder no other registers are known. */
 static void registers_set(struct regs *regs, const struct cursor *c, const struct arch *arch)
 {
 	regs->v[arch->pc] = c->ip;
 	regs->v[arch->sp] = c->sp;
 	regs->v[arch->fp] = c->fp;
-	regs->known = 1ull << arch->pc | (uint64_t)c->fp_known << arch->fp;
-	if (c->how != FRAME_FRAME_POINTER || arch->ra == arch->pc)
-		regs->known |= 1ull << arch->sp;
+	regs->known = 1ull << arch->pc | (uint64_t)c->sp_known << arch->sp |
+		      (uint64_t)c->fp_known << arch->fp;
 }
 
 /* Is it a frame of this kind that begins at sp? Then the interrupted registers. */
@@ -256,7 +256,7 @@ enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
 		is_sigreturn = vdso_sigreturn(w, &c, e, out);
 		if (e->rule.flags & RULE_SIGNAL || is_sigreturn)
 			c.is_return_address = false;
-		if (!walk_push(w, &c, c.is_return_address, e->map))
+		if (!walk_push(w, &c, e->map))
 			return UNWIND_STOP_DEPTH;
 		if (e->rule.kind == RULE_END)
 			return UNWIND_STOP_END;

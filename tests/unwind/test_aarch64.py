@@ -23,7 +23,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from perfwrite import ABI_64, PerfWriter  # noqa: E402
-from walks import STACK_BYTES, Walk, build_id, check, report, resolve, run  # noqa: E402
+from walks import STACK_BYTES, Walk, build_id, check, check_short_cuts, report, resolve, run  # noqa: E402
 
 SYSROOT = "/usr/aarch64-linux-gnu"
 REGS = [f"x{i}" for i in range(31)] + ["sp", "pc"]  # by asm/perf_regs.h
@@ -90,6 +90,7 @@ def check_walk(name, walk, data, samples, floor):
     report(classes["nobody"] <= 0.01 * len(samples), f"{name}: hardly any point is beyond everyone", classes)
     stats = json.loads(resolve(data, "--stats=json")[1].splitlines()[-1])
     report(stats["root"] == len(samples) - classes["nobody"], f"{name}: all others are told to have reached the root", stats)
+    check_short_cuts(name, data, 0.1)  # signal frames, as there is no vDSO
     return classes
 
 

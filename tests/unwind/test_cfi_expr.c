@@ -377,6 +377,82 @@ static void packs_signal_frames(void **state)
 	assert_int_equal(packed(&row, 0).kind, RULE_FULL);
 }
 
+/* Rows that are made up for code that is known by its bytes: offsets from sp, sp's own as well. */
+static void packs_made_up_signal_frames(void **state)
+{
+	struct cfi_row row = {.cfa_how = CFI_CFA_REG,
+			      .cfa_reg = 7,
+			      .ra_reg = 16,
+			      .n_regs = 17,
+			      .is_signal_frame = true};
+	struct rule r;
+
+	(void)state;
+	row.regs[7] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = 160};
+	row.regs[6] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = 120};
+	row.regs[16] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = 168};
+	row.cfa_off = 8;
+	r = packed(&row, 0);
+	assert_int_equal(r.kind, RULE_SHAPED);
+	assert_int_equal(r.flags, RULE_DEREF | RULE_SIGNAL | RULE_FP_AT_BASE | RULE_RA_AT_BASE);
+	assert_int_equal(r.cfa_off, 168);
+	assert_int_equal(r.fp_off, 128);
+	assert_int_equal(r.ra_off, 176);
+	row.regs[7].off = INT64_MAX;
+	assert_int_equal(packed(&row, 0).kind, RULE_FULL);
+}
+
+static struct rule packed_aarch64(const struct cfi_row *row)
+{
+	struct rule r;
+
+	rule_pack(row, &arch_aarch64, 0, &r);
+	return r;
+}
+
+static void packs_rows_with_a_link_register(void **state)
+{
+	struct cfi_row row = {.cfa_how = CFI_CFA_REG, .cfa_reg = 31, .ra_reg = 30, .n_regs = 35};
+	struct rule r = packed_aarch64(&row);
+
+	(void)state;
+	/* on entry, and in leaf functions */
+	assert_int_equal(r.kind, RULE_SP);
+	assert_int_equal(r.cfa_off, 0);
+	assert_int_equal(r.ra_off, 0);
+	/* stp x29, x30, [sp, #-48]!; mov x29, sp */
+	row.cfa_reg = 29;
+	row.cfa_off = 48;
+	row.ra_signed = true;
+	row.regs[29] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = -48};
+	row.regs[30] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = -40};
+	r = packed_aarch64(&row);
+	assert_int_equal(r.kind, RULE_FP);
+	assert_int_equal(r.fp_off, -48);
+	assert_int_equal(r.ra_off, -40);
+	/* at the CFA itself: what says "in the register" in packed rules */
+	row.regs[30].off = 0;
+	assert_int_equal(packed_aarch64(&row).kind, RULE_FULL);
+	row.regs[30] = (struct cfi_reg_rule){.how = CFI_REGISTER, .off = 9};
+	assert_int_equal(packed_aarch64(&row).kind, RULE_FULL);
+	/* the pc and no link register as return address belongs to signal frames only */
+	row.regs[30] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = -40};
+	row.regs[32] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = -32};
+	row.ra_reg = 32;
+	assert_int_equal(packed_aarch64(&row).kind, RULE_FULL);
+	row.is_signal_frame = true;
+	row.regs[31] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = -24};
+	r = packed_aarch64(&row);
+	assert_int_equal(r.kind, RULE_SHAPED);
+	assert_int_equal(r.flags, RULE_DEREF | RULE_SIGNAL | RULE_FP_AT_BASE | RULE_RA_AT_BASE);
+	assert_int_equal(r.ra_off, 16);
+	row.regs[30].off = -8; /* not behind the frame pointer, where the walk looks for it */
+	assert_int_equal(packed_aarch64(&row).kind, RULE_FULL);
+	row.regs[30].off = -40;
+	row.ra_reg = 30;
+	assert_int_equal(packed_aarch64(&row).kind, RULE_FULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +464,8 @@ int main(void)
 		cmocka_unit_test(leaves_the_rest_to_the_full_walk),
 		cmocka_unit_test(packs_expressions),
 		cmocka_unit_test(packs_signal_frames),
+		cmocka_unit_test(packs_made_up_signal_frames),
+		cmocka_unit_test(packs_rows_with_a_link_register),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

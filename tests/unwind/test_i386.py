@@ -16,10 +16,9 @@ from collections import Counter
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from perfwrite import ABI_32, PerfWriter  # noqa: E402
-from walks import STACK_BYTES, Walk, build_id, check, report, resolve, run  # noqa: E402
+from walks import STACK_BYTES, TOOL, Walk, build_id, check, check_short_cuts, report, resolve, run  # noqa: E402
 
 PROGRAMS = os.path.join(os.environ["TOP"], "tests/programs")
-TOOL = os.path.join(os.environ["BUILD"], "tests/unwind/tool_unwind")
 REGS = ["eax", "ebx", "ecx", "edx", "esi", "edi", "ebp", "esp", "eip"]  # by asm/perf_regs.h
 END = "root reached"
 
@@ -62,6 +61,7 @@ def stepped():
     with_vdso = resolve("shapes.data", env=dict(os.environ, PERF_BUILDID_DIR=os.path.abspath("cache")))[0]
     classes = check("i386", walk, with_vdso, explain, 900)
     report(classes["nobody"] <= 0.01 * len(with_vdso), "i386: hardly any point is beyond everyone", classes)
+    check_short_cuts("i386", "shapes.data", 0.1)  # the vDSO is not where the tool looks
     in_handler = sum(any(f[2] for f in p[2][1:]) for p in walk.points)
     report(in_handler > 30, f"i386: {in_handler} points in signal handlers")
     # On another machine there may be no copy of the vDSO, which has the code for returning from handlers.
@@ -78,6 +78,7 @@ def recorded():
         program = compiled(source[:-2], os.path.join(PROGRAMS, source))
         run("perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "--call-graph", "dwarf,16384", "-o", "r.data", program, "0.4")
         stops, libdw = Counter(), []
+        check_short_cuts(f"i386 {source}", "r.data", 0.02)
         for method in ("cfi", "libdw"):
             out = run(TOOL, "r.data", method, "guess").stdout
             samples = [s.splitlines() for s in out.split("S ")[1:]]

@@ -22,18 +22,14 @@ import subprocess
 import sys
 from collections import Counter
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from walks import TOOL, check_short_cuts, report  # noqa: E402
+
 BUILD, TOP = os.environ["BUILD"], os.environ["TOP"]
-TOOL = os.path.join(BUILD, "tests/unwind/tool_unwind")
 PROGRAMS = os.path.join(TOP, "tests/programs")
 NO_CFI = "no call frame information"
 MEMORY_LOST = "needed memory was not recorded"
 END, CUT = "root reached", "stack copy too small"
-
-
-def report(ok, name, why=""):
-    print(f"{'ok' if ok else 'not ok'} - {name}", flush=True)
-    if not ok:
-        print(str(why)[:3000])
 
 
 def run(*cmd, **kw):
@@ -140,6 +136,7 @@ def compare(name, command, graph="dwarf,16384", root=0.99):
     cfi, libdw, perf = ours(data, "cfi"), ours(data, "libdw"), perfs(data)
     report(len(cfi) > 100 and len(cfi) == len(libdw) == len(perf), f"{name}: {len(cfi)} samples, as many as perf sees",
            f"{len(cfi)} {len(libdw)} {len(perf)}")
+    check_short_cuts(name, data, 0.02)
     for method, samples in (("tables", cfi), ("libdw", libdw)):
         got = share(samples, END)
         floor = root - (0.08 if method == "libdw" else 0)  # epilogues

@@ -1,16 +1,18 @@
 /* tool_cfi_bench.c - time per frame of our tables and of plain libdw on the same samples, side by
  *side.
  *
- *	tool_cfi_bench [-n PASSES] PERF.DATA...
+ *	tool_cfi_bench [-n PASSES] [-o] PERF.DATA...
  *
  * cold: first pass, with everything that is made at first use. hot: the fastest of PASSES later
- * passes over all samples (of at most 3 batches of the file). Frames are user frames.
+ * passes over all samples (of at most 3 batches of the file). Frames are user frames. -o: our own
+ * tables only, for profilers.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "unwind/unwind.h"
 
@@ -72,7 +74,7 @@ static void side_run(struct side *side, struct perf_batch **batches, unsigned n,
 	modules_free(modules);
 }
 
-static int bench_file(const char *path, unsigned passes)
+static int bench_file(const char *path, unsigned passes, unsigned n_sides)
 {
 	struct side own = {.name = "own", .method = UNWIND_AUTO};
 	struct side libdw = {.name = "libdw", .method = UNWIND_LIBDW};
@@ -92,7 +94,7 @@ static int bench_file(const char *path, unsigned passes)
 	while (n < BATCHES_MAX && perf_file_read(f, &batches[n], &err) > 0)
 		samples += batches[n++]->n;
 	printf("%s: %zu samples\n", path, samples);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < n_sides; i++) {
 		struct side *s = sides[i];
 
 		side_run(s, batches, n, perf_file_info(f)->arch, s == &own ? passes * 10 : passes);
@@ -102,8 +104,9 @@ static int bench_file(const char *path, unsigned passes)
 		       s->hot_s * 1e9 / (double)(s->frames + !s->frames),
 		       s->hot_s * 1e9 / (double)(samples + !samples));
 	}
-	printf("  libdw / own: cold %.1f x, hot %.1f x\n", libdw.cold_s / own.cold_s,
-	       libdw.hot_s / own.hot_s);
+	if (n_sides == 2)
+		printf("  libdw / own: cold %.1f x, hot %.1f x\n", libdw.cold_s / own.cold_s,
+		       libdw.hot_s / own.hot_s);
 	while (n)
 		perf_batch_release(f, batches[--n]);
 	perf_file_close(f);
@@ -112,14 +115,18 @@ static int bench_file(const char *path, unsigned passes)
 
 int main(int argc, char **argv)
 {
-	unsigned passes = 3;
-	int i = 1, status = 0;
+	unsigned passes = 3, n_sides = 2;
+	int opt, status = 0;
 
-	if (argc > 2 && !strcmp(argv[1], "-n")) {
-		passes = (unsigned)strtoul(argv[2], NULL, 10);
-		i = 3;
+	while ((opt = getopt(argc, argv, "n:o")) != -1) {
+		if (opt == 'n')
+			passes = (unsigned)strtoul(optarg, NULL, 10);
+		else if (opt == 'o')
+			n_sides = 1;
+		else
+			return 2;
 	}
-	for (; i < argc; i++)
-		status |= bench_file(argv[i], passes);
+	for (; optind < argc; optind++)
+		status |= bench_file(argv[optind], passes, n_sides);
 	return status;
 }

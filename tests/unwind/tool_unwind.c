@@ -1,6 +1,6 @@
 /* tool_unwind.c FILE METHOD [guess] - prints every sample's frames, for test_unwind_perf.py.
- * METHOD: cfi, libdw, fp. Lines: "S tid time_ns stop" and per frame "F lookup-address how k|u
- * path". */
+ * METHOD: cfi, libdw, fp, full. Lines: "S tid time_ns stop" and per frame "F lookup-address how k|u
+ * path". On stderr: how many stacks took all registers, of how many. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static int run(struct perf_file *f, struct unwinder *u)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"cfi", "libdw", "fp"};
+	static const char *const names[] = {"cfi", "libdw", "fp", "full"};
 	struct modules_options mopt = {0};
 	struct unwind_options opt = {.no_guess = argc < 4};
 	struct modules *modules;
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || perf_file_open(&f, argv[1], NULL, &err))
 		return 2;
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(argv[2], names[i]))
 			opt.method = (enum unwind_method)i;
 	opt.arch = perf_file_info(f)->arch;
@@ -72,6 +72,8 @@ int main(int argc, char **argv)
 	if (modules_new(&modules, &mopt, &err) || unwinder_new(&u, modules, &opt, &err))
 		return 2;
 	rc = run(f, u);
+	fprintf(stderr, "%" PRIu64 " %" PRIu64 "\n", unwinder_stats(u)->all_registers,
+		unwinder_stats(u)->user_stacks);
 	unwinder_free(u);
 	modules_free(modules);
 	perf_file_close(f);

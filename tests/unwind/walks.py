@@ -6,6 +6,7 @@ from collections import Counter
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESOLVE = os.path.join(os.environ["BIN"], "resolve")
+TOOL = os.path.join(os.environ["BUILD"], "tests/unwind/tool_unwind")
 STACK_BYTES = 16384
 
 
@@ -69,6 +70,20 @@ def resolve(data, *options, env=None):
         elif line.strip():
             samples.append([])
     return samples, r.stderr
+
+
+def check_short_cuts(name, data, most):
+    """The walk that carries only a few registers must give what the one that carries all gives, frame by frame, with the
+    same stop, and be enough for all but `most` of the stacks."""
+    for options in ([], ["guess"]):
+        fast, full = (run(TOOL, data, method, *options) for method in ("cfi", "full"))
+        a, b = (r.stdout.split("S ")[1:] for r in (fast, full))
+        bad = [(x, y) for x, y in zip(a, b) if x != y]
+        report(len(a) > 0 and len(a) == len(b) and not bad, f"{name}: {len(a)} stacks are the same with all registers {options}",
+               f"{len(a)} {len(b)} {len(bad)}\n" + "\n".join(map(str, bad[:3])))
+        # "how many took all registers, of how many"
+        (some, n), (every, _) = (map(int, r.stderr.split()[-2:]) for r in (fast, full))
+        report(some <= most * n and every == n > 0, f"{name}: {some} of {n} stacks take all registers {options}", f"{some} {every} {n}")
 
 
 def looked_up(frames):
