@@ -92,6 +92,27 @@ static int set_verify(void *target, char *every, struct err *err)
 		     : 0;
 }
 
+static int set_template_depth(void *target, char *levels, struct err *err)
+{
+	struct symbolizer_options *o = &((struct resolve *)target)->pipeline.symbolizer;
+	uint64_t v;
+	int rc = args_u64("--template-depth", levels, 1000, &v, err);
+
+	if (!rc) {
+		o->cut_templates = true;
+		o->template_depth = (unsigned)v;
+	}
+	return rc;
+}
+
+static const struct option_choice demanglings[] = {{"full", SYM_DEMANGLE_FULL},
+						   {"simple", SYM_DEMANGLE_SIMPLE},
+						   {"none", SYM_DEMANGLE_NONE},
+						   {NULL, 0}};
+
+static const struct option_choice clone_forms[] = {
+	{"show", SYM_CLONES_SHOW}, {"fold", SYM_CLONES_FOLD}, {NULL, 0}};
+
 static const struct option_choice unwinders[] = {
 	{"cfi", UNWIND_AUTO}, {"libdw", UNWIND_LIBDW}, {"fp", UNWIND_FP}, {NULL, 0}};
 
@@ -150,7 +171,17 @@ static const struct option_row options[] = {
 	HEADING("names"),
 	{0, "no-inline", NULL, NULL, "symbols only: no inlined frames, no lines",
 	 SETS_FLAG(pipeline.symbolizer.no_inline)},
-	{0, "no-demangle", NULL, NULL, "names as in the symbol table",
+	{0, "demangle", NULL, "HOW",
+	 "full (default), simple (no arguments, template arguments as <...>:\n"
+	 "what differs only in them is one function), none",
+	 SETS_CHOICE(pipeline.symbolizer.demangle, demanglings)},
+	{0, "template-depth", NULL, "N",
+	 "show N levels of template arguments, <...> for deeper ones", CALLS(set_template_depth)},
+	{0, "clones", NULL, "HOW",
+	 "show or fold .isra.0 .constprop.0 .part.0 .cold .llvm.N (default: fold\n"
+	 "with --demangle=simple, else show)",
+	 SETS_CHOICE(pipeline.symbolizer.clones, clone_forms)},
+	{0, "no-demangle", NULL, NULL, "--demangle=none, as perf spells it",
 	 SETS_FLAG(pipeline.symbolizer.no_demangle)},
 	{0, "symfs", NULL, "DIR", "look for all files below DIR",
 	 SETS_TEXT(pipeline.modules.symfs)},

@@ -25,6 +25,7 @@ enum { LARGE_DEBUG_BYTES = 8 << 20 };
 /* A name as the sources gave it, and what became of it. */
 struct name {
 	const char *system, *shown;
+	bool readable;		      /* put together from DWARF, not mangled */
 	uint32_t system_id, shown_id; /* NAME_NONE until interned */
 	const struct sym_line
 		*plain; /* the answer for a function without line; NULL until needed */
@@ -223,7 +224,7 @@ static void run_all_lines(struct batch *b)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-static int name_index(struct group *g, const char *system, uint32_t *ret)
+static int name_index(struct group *g, const char *system, bool readable, uint32_t *ret)
 {
 	uint64_t key = (uintptr_t)system;
 
@@ -234,7 +235,11 @@ static int name_index(struct group *g, const char *system, uint32_t *ret)
 	if (*ret != HASH_NONE)
 		return 0;
 	*ret = (uint32_t)g->names.n;
-	return vec_push(&g->names, (struct name){system, system, NAME_NONE, NAME_NONE, NULL}) ||
+	return vec_push(&g->names, (struct name){.system = system,
+						 .shown = system,
+						 .readable = readable,
+						 .system_id = NAME_NONE,
+						 .shown_id = NAME_NONE}) ||
 			       hash_put(&g->by_pointer, key, *ret)
 		       ? -1
 		       : 0;
@@ -249,27 +254,29 @@ static int collect_names(struct group *g)
 	if (!g->symbol_names || vec_reserve(&g->frame_names, l->frames.n))
 		return -1;
 	for (i = 0; i < l->n; i++)
-		if (name_index(g, l->v[i].symbol, &g->symbol_names[i]))
+		if (name_index(g, l->v[i].symbol, false, &g->symbol_names[i]))
 			return -1;
 	for (i = 0; i < l->frames.n; i++) {
 		const struct dwarf_frame *f = &l->frames.v[i];
 
-		if (name_index(g, f->linkage_name ? f->linkage_name : f->name,
+		if (name_index(g, f->linkage_name ? f->linkage_name : f->name, !f->linkage_name,
 			       &g->frame_names.v[g->frame_names.n++]))
 			return -1;
 	}
 	return 0;
 }
 
-static int demangle_names(struct group *g, enum sym_demangle how)
+static int demangle_names(struct group *g, struct name_style style)
 {
 	struct demangler d = {0};
 	size_t i;
 	int rc = 0;
 
+	style.fold_clones &= !g->src->is_go;
 	for (i = 0; i < g->names.n && !rc; i++) {
 		struct name *name = &g->names.v[i];
-		const char *shown = demangle(&d, name->system, how);
+		const char *shown = name->readable ? restyle(&d, name->system, &style)
+						   : demangle(&d, name->system, &style);
 
 		if (shown == name->system)
 			continue;
@@ -289,7 +296,7 @@ static void run_names(void *arg, size_t i, unsigned worker)
 	struct group *g = b->order[i];
 
 	(void)worker;
-	if (!g->rc && (collect_names(g) || demangle_names(g, b->s->demangle)))
+	if (!g->rc && (collect_names(g) || demangle_names(g, b->s->style)))
 		g->rc = -ERR_NOMEM;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/strtab.h"
+#include "symbolize/demangle.h"
 #include "symbolize/source.h"
 
 /* What is kept from batch to batch. */
@@ -14,7 +15,7 @@ struct symbolizer {
 	struct strtab strings;
 	struct arena lines; /* struct sym_line of all answers */
 	struct symbolize_stats stats;
-	enum sym_demangle demangle;
+	struct name_style style;
 	unsigned n_threads;
 };
 

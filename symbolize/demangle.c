@@ -130,56 +130,145 @@ static enum mangling demangle_any(const char *name, struct namebuf *out)
 	return MANGLING_NONE;
 }
 
-/* foo.isra.0, foo.constprop.0.cold: what compilers append when they clone a function. */
-static size_t without_clone_suffix(const char *name, size_t n)
+/* The suffix that begins with the dot at s: behind it and its number; NULL: not that of a clone.
+ * What is a function of its own (.resolver, ._omp_fn.0, .actor of a coroutine) or the same one for
+ * another processor (.avx2) does not count. */
+static const char *clone_suffix(const char *s, const char *end)
 {
-	static const char *const suffixes[] = {".isra.",  ".constprop.", ".part.",	".cold",
-					       ".llvm.",  ".lto_priv.",	 ".localalias", ".__uniq.",
-					       ".clone.", ".warm",	 ".ipa_ra"};
-	size_t cut = n, i;
+	static const struct {
+		const char *name;
+		bool numbered; /* always */
+	} suffixes[] = {{".isra.", true},	{".constprop.", true}, {".part.", true},
+			{".cold", false},	{".llvm.", true},      {".lto_priv.", true},
+			{".localalias", false}, {".__uniq.", true},    {".clone.", true},
+			{".warm", false},	{".__part.", true},    {".specialized.", true}};
+	size_t i;
 
 	for (i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-		const char *p = memmem(name, n, suffixes[i], strlen(suffixes[i]));
+		const char *p = s + strlen(suffixes[i].name);
 
-		if (p && p != name && (size_t)(p - name) < cut)
-			cut = (size_t)(p - name);
+		if (strncmp(s, suffixes[i].name, strlen(suffixes[i].name)) || p > end)
+			continue;
+		if (!suffixes[i].numbered && *p == '.' && isdigit((unsigned char)p[1]))
+			p++;
+		else if (!suffixes[i].numbered)
+			return p;
+		s = p;
+		while (p < end && isdigit((unsigned char)*p))
+			p++;
+		return p > s ? p : NULL;
 	}
-	return cut;
+	return NULL;
 }
 
-const char *demangle(struct demangler *d, const char *name, enum sym_demangle how)
+/* The length of a symbol's name without what compilers append when they clone or split a function:
+ * foo.isra.0, foo.constprop.0.cold, foo.llvm.123. */
+static size_t without_clone_suffix(const char *name, size_t n)
 {
-	size_t base = strcspn(name, "@"), n = base + strlen(name + base);
-	const char *version = name + base; /* of an ELF symbol: "@@GLIBC_2.34"; "@plt" */
-	char copy[NAME_MAX_BYTES + 1];
-	enum mangling mangling;
+	const char *end = name + n, *dot = name;
 
-	if (how == SYM_DEMANGLE_NONE || n > NAME_MAX_BYTES)
-		return name;
-	if (how == SYM_DEMANGLE_FULL && name[0] != '_')
-		return name;
-	memcpy(copy, name, base);
-	copy[base] = 0;
-	mangling = demangle_any(copy, &d->full);
-	namebuf_clear(&d->simple);
-	if (how == SYM_DEMANGLE_SIMPLE) {
-		if (mangling == MANGLING_NONE)
-			namebuf_add(&d->simple, name, without_clone_suffix(name, base));
-		else
-			simplify_name(&d->simple, d->full.s, mangling);
-		if (!strcmp(version, "@plt"))
-			namebuf_add(&d->simple, version, 4);
-		if (d->simple.len && !d->simple.failed)
-			return d->simple.s;
+	while (dot < end && (dot = memchr(dot + 1, '.', (size_t)(end - dot - 1)))) {
+		const char *p = dot;
+
+		while (p && p < end && *p == '.')
+			p = clone_suffix(p, end);
+		if (p == end)
+			return (size_t)(dot - name);
 	}
+	return n;
+}
+
+/* Go writes type arguments as [go.shape.int] in .symtab, as [...] in .gopclntab and in traces. */
+static bool cut_go_shapes(struct namebuf *out, const char *name)
+{
+	const char *p = strstr(name, "[go.shape."), *q = p;
+	unsigned open = 0;
+
+	for (; q && *q; q++) {
+		open += *q == '[';
+		if (*q == ']' && !--open)
+			break;
+	}
+	if (!q || !*q)
+		return false;
+	namebuf_add(out, name, (size_t)(p - name));
+	namebuf_add(out, "[...]", 5);
+	namebuf_add(out, q + 1, strlen(q + 1));
+	return !out->failed;
+}
+
+static bool hides_templates(const struct name_style *style)
+{
+	return style->cut_templates || style->demangle == SYM_DEMANGLE_SIMPLE;
+}
+
+static unsigned template_depth(const struct name_style *style)
+{
+	return style->cut_templates ? style->template_depth : 0;
+}
+
+/* d->base in this style: in which of the demangler's texts. */
+static struct namebuf *styled(struct demangler *d, const struct name_style *style)
+{
+	enum mangling mangling;
+	bool cut = false;
+
+	if (style->demangle == SYM_DEMANGLE_NONE)
+		return &d->base;
+	mangling = demangle_any(d->base.s, &d->full);
+	namebuf_clear(&d->text);
 	if (mangling == MANGLING_NONE)
+		cut = hides_templates(style) && !template_depth(style) &&
+		      cut_go_shapes(&d->text, d->base.s);
+	else if (style->demangle == SYM_DEMANGLE_SIMPLE)
+		cut = simplify_name(&d->text, d->full.s, mangling, template_depth(style));
+	else if (style->cut_templates && mangling != MANGLING_D)
+		cut = cut_templates(&d->text, d->full.s, mangling, template_depth(style));
+	if (cut && !d->text.failed)
+		return &d->text;
+	return mangling == MANGLING_NONE ? &d->base : &d->full;
+}
+
+const char *demangle(struct demangler *d, const char *name, const struct name_style *style)
+{
+	size_t n = strcspn(name, "@"), keep = n;
+	const char *version = name + n; /* of an ELF symbol: "@@GLIBC_2.34"; "@plt" */
+	struct namebuf *shown;
+
+	if (!n || n + strlen(version) > NAME_MAX_BYTES)
 		return name;
-	namebuf_add(&d->full, version, strlen(version));
-	return d->full.failed ? name : d->full.s;
+	if (style->fold_clones)
+		keep = without_clone_suffix(name, n);
+	if (name[0] != '_' && keep == n && !hides_templates(style))
+		return name;
+	namebuf_clear(&d->base);
+	namebuf_add(&d->base, name, keep);
+	if (d->base.failed)
+		return name;
+	shown = styled(d, style);
+	/* Simple names drop versions, but a stub is not its function. */
+	if (style->demangle != SYM_DEMANGLE_SIMPLE || !strcmp(version, "@plt"))
+		namebuf_add(shown, version, strlen(version));
+	return shown->failed || (shown == &d->base && !strcmp(shown->s, name)) ? name : shown->s;
+}
+
+const char *restyle(struct demangler *d, const char *name, const struct name_style *style)
+{
+	bool cut;
+
+	if (style->demangle == SYM_DEMANGLE_NONE || !hides_templates(style))
+		return name;
+	namebuf_clear(&d->text);
+	if (strchr(name, '<'))
+		cut = cut_templates(&d->text, name, MANGLING_CXX, template_depth(style));
+	else
+		cut = !template_depth(style) && cut_go_shapes(&d->text, name);
+	return cut && !d->text.failed ? d->text.s : name;
 }
 
 void demangler_done(struct demangler *d)
 {
+	namebuf_done(&d->base);
 	namebuf_done(&d->full);
-	namebuf_done(&d->simple);
+	namebuf_done(&d->text);
 }

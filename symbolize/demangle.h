@@ -23,17 +23,30 @@ void namebuf_done(struct namebuf *t);
 
 enum mangling { MANGLING_NONE, MANGLING_CXX, MANGLING_RUST, MANGLING_D };
 
-/* Working memory, to be reused from name to name by one thread. Zeroed to start. */
-struct demangler {
-	struct namebuf full, simple;
+/* How names are written. */
+struct name_style {
+	enum sym_demangle demangle;
+	bool fold_clones;	 /* without .isra.0, .cold and their like */
+	bool cut_templates;	 /* arguments deeper than template_depth levels become <...> */
+	unsigned template_depth; /* 0: no arguments at all */
 };
 
-/* The name as `how` asks, in the demangler's memory until its next use, or `name` itself. */
-const char *demangle(struct demangler *d, const char *name, enum sym_demangle how);
+/* Working memory, to be reused from name to name by one thread. Zeroed to start. */
+struct demangler {
+	struct namebuf base, full, text;
+};
+
+/* A symbol's name in this style, in the demangler's memory until its next use, or `name` itself. */
+const char *demangle(struct demangler *d, const char *name, const struct name_style *style);
+/* The same for a name that is readable already: one put together from DWARF. */
+const char *restyle(struct demangler *d, const char *name, const struct name_style *style);
 void demangler_done(struct demangler *d);
 
-/* Appends the demangled `s` without argument lists, with template arguments as <...>, without
- * return type, clone suffixes and ABI tags. The text stays empty when s is of no known shape. */
-void simplify_name(struct namebuf *out, const char *s, enum mangling mangling);
+/* simplify.c. All append and return true, or leave the text as it was: of no known shape. */
 
+/* The demangled `s` without argument lists, return type, ABI tags, with `depth` levels of template
+ * arguments. */
+bool simplify_name(struct namebuf *out, const char *s, enum mangling mangling, unsigned depth);
+/* `s` with `depth` levels of template arguments; the rest as it is. */
+bool cut_templates(struct namebuf *out, const char *s, enum mangling mangling, unsigned depth);
 #endif

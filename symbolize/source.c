@@ -56,10 +56,11 @@ static uint32_t count_names(const struct functab *tab, const struct func *f, uin
 	const char *names[ALIASES_MAX];
 	uint64_t seen[ALIASES_MAX];
 	size_t n = functab_names(tab, f, addr, names, ALIASES_MAX), m = 0, i, j;
+	struct name_style style = {0};
 	struct demangler d = {0};
 
 	for (i = 0; i < n; i++) {
-		const char *name = demangle(&d, names[i], SYM_DEMANGLE_FULL);
+		const char *name = demangle(&d, names[i], &style);
 		uint64_t hash = hash_bytes(name, strcspn(name, "@"));
 
 		for (j = 0; j < m && seen[j] != hash; j++)

@@ -60,6 +60,7 @@ struct source {
 	const char *counted_name; /* the function whose names were counted last */
 	uint64_t counted_start;
 	uint32_t counted;
+	bool is_go;		  /* names end as the programmer wrote them, in .cold too */
 };
 
 struct source_ops {

@@ -75,6 +75,7 @@ static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *v
 {
 	if (elfsyms_load(&e->syms, e->mod, vaddrs, n))
 		return err_nomem(err);
+	s->is_go = e->syms.has_go;
 	if (!e->mod->image)
 		s->miss = miss_of(e->mod->image_miss);
 	else if (!*e->syms.source)

@@ -22,6 +22,20 @@ static int check_given(const char *path, struct err *err)
 	return path && access(path, R_OK) ? err_errno(err, errno, path, "open") : 0;
 }
 
+static struct name_style name_style(const struct symbolizer_options *opt)
+{
+	struct name_style style = {
+		.demangle = opt->no_demangle ? SYM_DEMANGLE_NONE : opt->demangle,
+		.fold_clones = opt->clones == SYM_CLONES_FOLD,
+		.cut_templates = opt->cut_templates,
+		.template_depth = opt->template_depth,
+	};
+
+	if (opt->clones == SYM_CLONES_AUTO)
+		style.fold_clones = style.demangle == SYM_DEMANGLE_SIMPLE;
+	return style;
+}
+
 int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		   const struct perf_file_info *info, const struct symbolizer_options *opt,
 		   struct err *err)
@@ -47,7 +61,7 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		.no_inline = opt->no_inline,
 		.count_aliases = opt->count_aliases,
 	};
-	s->demangle = opt->no_demangle ? SYM_DEMANGLE_NONE : opt->demangle;
+	s->style = name_style(opt);
 	s->n_threads = opt->n_threads ? opt->n_threads : threads_available();
 	s->env.kernel = kernel_new(opt);
 	s->env.jit = opt->jit;

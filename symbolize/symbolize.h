@@ -104,12 +104,24 @@ enum sym_demangle {
 	SYM_DEMANGLE_NONE,   /* as in the file */
 };
 
+/* What becomes of suffixes like .isra.0, .constprop.0, .part.0, .cold, .llvm.123. */
+enum sym_clones {
+	SYM_CLONES_AUTO, /* folded in simple names, else shown */
+	SYM_CLONES_SHOW,
+	SYM_CLONES_FOLD, /* the name is that of the function that was cloned or split */
+};
+
 struct symbolizer_options {
 	bool no_inline;     /* symbol tables only: no DWARF is read */
 	bool no_demangle;   /* the same as SYM_DEMANGLE_NONE */
 	const char *vmlinux, *kallsyms; /* NULL: found. Given ones must be readable */
 	unsigned n_threads; /* 0: all */
 	enum sym_demangle demangle;
+	enum sym_clones clones;
+	/* Template arguments nested deeper than template_depth levels become <...>. Without
+	 * cut_templates full names show all and simple ones none. */
+	bool cut_templates;
+	unsigned template_depth;
 	bool count_aliases; /* fill sym_result.aliases */
 	/* The recording, for what its maps tell: how far the kernel was moved at boot, where BPF programs
 	 * start, which jitdump files were written. NULL: not known. Must outlive the symbolizer. */

@@ -76,6 +76,44 @@ p = run([RESOLVE, "--verify-unwind=7", "-o", "verified.folded", "perf.data"])
 few = re.search(r"verify-unwind: (\d+) stacks", p.stderr)
 tap.check(few and 0 < int(few.group(1)) <= int(m.group(1)) // 6, "--verify-unwind=7: one in seven", p.stderr)
 
+# Names: all formats write the same data.
+def functions(*options):
+    out = run([RESOLVE, "-f", "jsonl", *options, "perf.data"]).stdout
+    return set(re.findall(r'"sym":"([^"]*)"', out))
+
+
+full, simple, mangled = functions(), functions("--demangle=simple"), functions("--demangle", "none")
+tap.check(any(f.startswith("work::Accumulator<double>::run(") for f in full) and "work::Accumulator<...>::run" in simple
+          and not any("Accumulator<double>" in f for f in simple) and "_ZN4work11AccumulatorIdE3runEj" in mangled,
+          "--demangle: full, simple, none", [sorted(x)[:5] for x in (full, simple, mangled)])
+tap.check(mangled == functions("--no-demangle"), "--no-demangle is --demangle=none")
+tap.check("work::Accumulator<...>::run(unsigned int)" in functions("--template-depth", "0"),
+          "--template-depth 0 leaves the rest of full names", sorted(f for f in functions("--template-depth", "0") if "Acc" in f))
+tap.check("work::Accumulator<double>::run" in functions("--demangle=simple", "--template-depth=1"), "--template-depth 1 of simple names")
+lines = {h: folded(resolve("perf.data", "--demangle", h)[0]) for h in ("full", "simple")}
+tap.check(total(lines["full"]) == total(lines["simple"]) and len(lines["simple"]) < len(lines["full"]),
+          "--demangle=simple: stacks of instances of a template become one line, no weight is lost",
+          {k: (len(v), total(v)) for k, v in lines.items()})
+
+# A function that gcc splits and copies: outer.part.0 or outer.constprop.0 with -O2 and a constant argument.
+open("clone.c", "w").write('''
+#include <time.h>
+volatile unsigned long sink;
+static __attribute__((noinline)) void copied(int n, int mode) { for (int i = 0; i < n; i++) sink += i * mode; }
+int main(void) { clock_t end = clock() + CLOCKS_PER_SEC / 4; while (clock() < end) { copied(10000, 3); copied(20000, 3); } return 0; }
+''')
+run(["gcc", "-g", "-O2", "-o", "clone", "clone.c"])
+run([CAPTURE, "-q", "-F", "997", "-o", "clone.data", "--", os.path.abspath("clone")])
+def leaves(*options):
+    return {f for s in folded(resolve("clone.data", *options)[0]) for f in s if f.startswith("copied")}
+suffixed = leaves()
+if suffixed == {"copied"}:
+    tap.skip("--clones: folded and shown", "this gcc does not clone the function")
+else:
+    tap.check(suffixed == {"copied.constprop.0"} == leaves("--clones=show", "--demangle=simple") and
+              {"copied"} == leaves("--clones=fold") == leaves("--demangle=simple"), "--clones: folded and shown",
+              (suffixed, leaves("--clones=fold"), leaves("--demangle=simple")))
+
 # Written by hand: one sample, and a record that tells that the kernel lost 5.
 w = PerfWriter("x86_64", 2, 1 << 7 | 1 << 8, 64)
 w.comm("loser")
