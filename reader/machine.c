@@ -43,6 +43,7 @@ struct machine {
 	VEC(struct thread) threads;
 	struct hash_table thread_index; /* pid << 32 | tid -> threads */
 	struct address_space *kernel, *guest_kernel;
+	struct address_space *bare_kernel; /* without KSYMBOL regions; NULL: there were none */
 	struct space_pool pool;
 	uint64_t last_layout;
 	uint64_t epoch;
@@ -413,7 +414,11 @@ static int kernel_mmap(struct machine *m, const struct machine_mmap *r, struct d
 	map.dso = dso_table_get(&m->dsos, key);
 	if (!map.dso)
 		return -ERR_NOMEM;
-	return space_replace(m, r->guest ? &m->guest_kernel : &m->kernel, map.start, map.end, &map);
+	if (r->guest)
+		return space_replace(m, &m->guest_kernel, map.start, map.end, &map);
+	if (m->bare_kernel && space_replace(m, &m->bare_kernel, map.start, map.end, &map))
+		return -ERR_NOMEM;
+	return space_replace(m, &m->kernel, map.start, map.end, &map);
 }
 
 static int note_jitdump(struct machine *m, struct process *p, const struct dso *dso)
@@ -486,6 +491,37 @@ int machine_mmap(struct machine *m, const struct machine_mmap *r)
 	return kernel ? kernel_mmap(m, r, &key) : user_mmap(m, r, &key);
 }
 
+/* The part of a map in [start, end), which it overlaps. */
+static struct map map_part(const struct map *m, uint64_t start, uint64_t end)
+{
+	struct map part = *m;
+
+	part.start = start > m->start ? start : m->start;
+	part.end = end < m->end ? end : m->end;
+	if (m->dso->kind != DSO_KERNEL && m->dso->kind != DSO_GUEST_KERNEL)
+		part.pgoff += part.start - m->start;
+	return part;
+}
+
+/* [start, end) of the kernel shows again what it would without KSYMBOL records. */
+static int uncover_kernel(struct machine *m, uint64_t start, uint64_t end)
+{
+	const struct map *below;
+
+	if (space_replace(m, &m->kernel, start, end, NULL))
+		return -ERR_NOMEM;
+	while ((below = last_overlap(m->bare_kernel, start, end))) {
+		struct map part = map_part(below, start, end);
+
+		if (space_replace(m, &m->kernel, part.start, part.end, &part))
+			return -ERR_NOMEM;
+		end = part.start;
+		if (start >= end)
+			break;
+	}
+	return 0;
+}
+
 int machine_ksymbol(struct machine *m, uint64_t addr, uint32_t len, const char *name,
 		    bool unregister)
 {
@@ -496,10 +532,12 @@ int machine_ksymbol(struct machine *m, uint64_t addr, uint32_t len, const char *
 	if (unregister) {
 		if (!old || old->dso->kind != DSO_BPF || old->start != addr)
 			return 0;
-		return space_replace(m, &m->kernel, old->start, old->end, NULL);
+		return uncover_kernel(m, old->start, old->end);
 	}
 	if (!len)
 		return 0;
+	if (!m->bare_kernel && space_restart(m, &m->bare_kernel, m->kernel))
+		return -ERR_NOMEM;
 	map.dso = dso_table_get(&m->dsos, &(struct dso_key){.kind = DSO_BPF, .path = name});
 	if (!map.dso)
 		return -ERR_NOMEM;
@@ -530,6 +568,7 @@ void machine_free(struct machine *m)
 		space_free(&m->pool, m->processes.v[i].space);
 	space_free(&m->pool, m->kernel);
 	space_free(&m->pool, m->guest_kernel);
+	space_free(&m->pool, m->bare_kernel);
 	m->reclaimed_to = 0;
 	machine_reclaim(m, UINT64_MAX);
 	assert(!m->pool.nodes && !m->pool.spaces);

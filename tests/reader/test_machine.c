@@ -593,7 +593,9 @@ static void test_ksymbol(void **state)
 	before = machine_kernel(m);
 	l = address_space_layout(before);
 	machine_ksymbol(m, 0xffffffffc0000000, 0x80, "bpf_prog_1_x", true);
-	expect_kernel(m, 0xffffffffc0000000, NULL, 0);
+	/* what was there before: the kernel's map goes on to the first module */
+	expect_kernel(m, 0xffffffffc0000000, "[kernel.kallsyms]", DSO_KERNEL);
+	expect_kernel(m, 0xffffffffc000007f, "[kernel.kallsyms]", DSO_KERNEL);
 	expect_kernel(m, 0xffffffffc0000080, "bpf_prog_2_y", DSO_BPF);
 	assert_int_not_equal(address_space_layout(machine_kernel(m)), l);
 	assert_non_null(address_space_find(before, 0xffffffffc0000000));
@@ -603,6 +605,21 @@ static void test_ksymbol(void **state)
 	machine_ksymbol(m, 0x10, 0x10, "x", true);
 	expect_kernel(m, 0xffffffff81000000, "[kernel.kallsyms]", DSO_KERNEL);
 	expect_kernel(m, 0xffffffffc0000090, "bpf_prog_2_y", DSO_BPF);
+	/* A program that lay over the edge between the kernel and a module, which is loaded meanwhile:
+	 * both are whole again, the module with its offsets. */
+	machine_ksymbol(m, 0xffffffffc0100f00, 0x200, "bpf_prog_3_z", false);
+	map_kernel(m, 0xffffffffc0101000, 0x1000, 0, "[mod]");
+	machine_ksymbol(m, 0xffffffffc0100f00, 0x200, "bpf_prog_3_z", false);
+	machine_ksymbol(m, 0xffffffffc0100f00, 0x200, "bpf_prog_3_z", true);
+	expect_kernel(m, 0xffffffffc0100fff, "[kernel.kallsyms]", DSO_KERNEL);
+	expect_kernel(m, 0xffffffffc0101000, "[mod]", DSO_KERNEL_MODULE);
+	assert_int_equal(map_ip_to_off(address_space_find(machine_kernel(m), 0xffffffffc0101050),
+				       0xffffffffc0101050),
+			 0x50);
+	expect_kernel(m, 0xffffffffc0101100, "[mod]", DSO_KERNEL_MODULE);
+	assert_int_equal(map_ip_to_off(address_space_find(machine_kernel(m), 0xffffffffc0101100),
+				       0xffffffffc0101100),
+			 0x100);
 }
 
 int main(void)
