@@ -57,6 +57,9 @@ look() {
 	row command go golang-go golang
 	row command rustc rustc rust
 	row command node nodejs nodejs
+	# a kernel module is built against any version of them
+	row file "$(ls -d /usr/src/linux-headers-*/.config /usr/src/kernels/*/.config 2>/dev/null | head -n 1)" \
+		"linux-headers-$(dpkg --print-architecture 2>/dev/null)" kernel-devel
 }
 
 echo "libraries and tools:"

@@ -158,6 +158,73 @@ static struct elf_image *unpack_mini(struct finder *f, struct elf_image *image)
 	return image_cache_add(f->cache, img) ? img : NULL;
 }
 
+/* ---- the kernel --------------------------------------------------------------------------- */
+
+/* Where distributions and kernel builds leave a vmlinux of the release; as perf looks for it
+ * (vmlinux_path__init(), tools/perf/util/symbol.c). */
+static struct elf_image *vmlinux_by_release(struct finder *f, const struct file_check *check)
+{
+	static const struct {
+		const char *before, *after;
+	} places[] = {
+		{"/boot/vmlinux-", ""},
+		{"/usr/lib/debug/boot/vmlinux-", ""},
+		{"/lib/modules/", "/build/vmlinux"},
+		{"/lib/modules/", "/vmlinux"},
+		{"/usr/lib/debug/lib/modules/", "/vmlinux"},
+		{"/usr/lib/debug/boot/vmlinux-", ".debug"},
+	};
+	const char *release = f->places->os_release;
+	struct elf_image *img = NULL;
+	size_t i;
+
+	if (!*release || strchr(release, '/'))
+		return NULL;
+	for (i = 0; !img && i < sizeof places / sizeof *places; i++)
+		img = finder_tryf(f, check, "%s%s%s%s", f->places->symfs, places[i].before, release,
+				  places[i].after);
+	for (i = 0; !img && f->places->debug_dirs[i]; i++) {
+		img = finder_tryf(f, check, "%s/boot/vmlinux-%s", f->places->debug_dirs[i],
+				  release);
+		if (!img)
+			img = finder_tryf(f, check, "%s/lib/modules/%s/vmlinux",
+					  f->places->debug_dirs[i], release);
+	}
+	return img;
+}
+
+static struct elf_image *find_vmlinux(struct finder *f, const struct file_check *check)
+{
+	char split[BUILD_ID_TEXT_MAX];
+	struct elf_image *img = NULL;
+
+	if (check->id->size < 2)
+		return NULL;
+	build_id_text(check->id, true, split);
+	if (*f->places->buildid_dir)
+		img = finder_tryf(f, check, "%s/.build-id/%s/elf", f->places->buildid_dir, split);
+	return img ? img : vmlinux_by_release(f, check);
+}
+
+/* Debug packages keep those of modules where the modules are, uncompressed. */
+static struct elf_image *debug_of_kernel_module(struct finder *f, const struct file_check *check)
+{
+	const char *path = f->entry->m.dso->path, *end = strstr(path, ".ko");
+	struct elf_image *img = NULL;
+	size_t i;
+
+	if (path[0] != '/' || !end)
+		return NULL;
+	for (i = 0; !img && f->places->debug_dirs[i]; i++) {
+		img = finder_tryf(f, check, "%s%.*s.ko", f->places->debug_dirs[i],
+				  (int)(end - path), path);
+		if (!img)
+			img = finder_tryf(f, check, "%s%.*s.ko.debug", f->places->debug_dirs[i],
+					  (int)(end - path), path);
+	}
+	return img;
+}
+
 /* ---- all together ------------------------------------------------------------------------- */
 
 const struct build_id *find_wanted_id(const struct module *m)
@@ -179,6 +246,10 @@ void find_debug(struct finder *f)
 		m->debug = debug_by_id(f, &check);
 	if (!m->debug && m->image)
 		m->debug = debug_by_debuglink(f, id);
+	if (!m->debug && m->dso->kind == DSO_KERNEL)
+		m->debug = find_vmlinux(f, &check);
+	if (!m->debug && m->dso->kind == DSO_KERNEL_MODULE)
+		m->debug = debug_of_kernel_module(f, &check);
 	if (!m->debug)
 		m->debug = fetch_sections(f, id, FETCH_TIER_LINE, &result);
 	if (!m->debug) {

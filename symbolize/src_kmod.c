@@ -1,4 +1,5 @@
-/* src_kmod.c - kernel modules: their symbols in kallsyms, else the .ko file. */
+/* src_kmod.c - kernel modules: their symbols in kallsyms, else the .ko file, which also has the
+ * lines. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,10 @@
 struct kmod_state {
 	char name[NAME_MAX + 1];	       /* as in /proc/modules */
 	const struct kernel_symbols *kallsyms; /* NULL: none that fit */
+	struct module *mod;		       /* NULL until opened */
 	struct elfsyms file;
-	bool file_opened;
+	struct dwarf_index *dwarf; /* of this batch */
+	bool told_kallsyms, told_dwarf;
 };
 
 static int open_kallsyms(struct source *s, struct kmod_state *k, struct err *err)
@@ -35,20 +38,18 @@ static int open_kallsyms(struct source *s, struct kmod_state *k, struct err *err
 
 static int open_file(struct source *s, struct kmod_state *k, struct err *err)
 {
-	struct module *mod = modules_get(s->env->modules, s->dso);
-
-	k->file_opened = true;
-	if (!mod)
+	k->mod = modules_get(s->env->modules, s->dso);
+	if (!k->mod)
 		return err_nomem(err);
-	if (!mod->image)
+	module_debug(s->env->modules, k->mod);
+	if (!k->mod->image && !k->mod->debug)
 		return 0;
-	module_debug(s->env->modules, mod);
-	if (elfsyms_load(&k->file, mod, NULL, 0))
+	if (elfsyms_load(&k->file, k->mod, NULL, 0))
 		return err_nomem(err);
 	if (!*k->file.source)
 		return 0;
 	s->miss = SYM_MISS_FOUND;
-	return source_says(s, err, "%s", k->file.source);
+	return k->kallsyms ? 0 : source_says(s, err, "%s", k->file.source);
 }
 
 static bool find_in_kallsyms(struct source *s, const struct kmod_state *k, struct lookup *l,
@@ -61,6 +62,28 @@ static bool find_in_kallsyms(struct source *s, const struct kmod_state *k, struc
 		return false;
 	lookup_set(l, s, k->kallsyms->tab, f, l->ip);
 	return true;
+}
+
+/* A .ko has no addresses; how the kernel lays its sections out is known, but changes. Where
+ * kallsyms has named the address, the file counts only if it has the same name at the same
+ * distance. */
+static int find_in_file(struct source *s, struct kmod_state *k, struct lookup *l,
+			struct func_cursor *cursor)
+{
+	const struct func *f;
+
+	if (elfsyms_find(&k->file, l->off, cursor, &f))
+		return -ERR_NOMEM;
+	if (!l->symbol) {
+		lookup_set(l, s, elfsyms_table(&k->file, f), f, l->off);
+		if (!f && s->miss != SYM_MISS_FOUND)
+			l->miss = (uint8_t)s->miss;
+		l->has_vaddr = f;
+	} else {
+		l->has_vaddr = f && l->off - f->start == l->offset && !strcmp(f->name, l->symbol);
+	}
+	l->vaddr = l->off;
+	return 0;
 }
 
 static int kmod_symbols(struct source *s, struct lookups *l, struct err *err)
@@ -79,21 +102,49 @@ static int kmod_symbols(struct source *s, struct lookups *l, struct err *err)
 	}
 	for (i = 0; i < l->n; i++) {
 		struct lookup *v = &l->v[i];
-		const struct func *f;
+		bool known = find_in_kallsyms(s, k, v, &cursor);
 
-		if (find_in_kallsyms(s, k, v, &cursor)) {
-			used_kallsyms = true;
+		used_kallsyms |= known;
+		if (known && s->env->no_inline)
 			continue;
-		}
-		if (!k->file_opened && open_file(s, k, err))
+		if (!k->mod && open_file(s, k, err))
 			return -ERR_NOMEM;
-		if (elfsyms_find(&k->file, v->off, &file_cursor, &f))
+		if (find_in_file(s, k, v, &file_cursor))
 			return err_nomem(err);
-		lookup_set(v, s, elfsyms_table(&k->file, f), f, v->off);
-		if (!f && s->miss != SYM_MISS_FOUND)
-			v->miss = (uint8_t)s->miss;
 	}
-	return used_kallsyms && !s->used ? source_says(s, err, "%s", k->kallsyms->source) : 0;
+	if (!used_kallsyms || k->told_kallsyms)
+		return 0;
+	k->told_kallsyms = true;
+	return source_says(s, err, "%s", k->kallsyms->source);
+}
+
+static uint64_t kmod_cost(struct source *s)
+{
+	struct kmod_state *k = s->state;
+
+	return k->mod && *k->file.source ? elf_lines_cost(k->mod) : 0;
+}
+
+static int kmod_lines(struct source *s, struct lookups *l, unsigned n_threads, struct err *err)
+{
+	struct kmod_state *k = s->state;
+	int rc = elf_lines(&k->dwarf, k->mod, l, n_threads, err);
+
+	if (rc || !k->dwarf || k->told_dwarf)
+		return rc;
+	k->told_dwarf = true;
+	return source_says(s, err, "DWARF of %s",
+			   elf_image_path(k->mod->debug ? k->mod->debug : k->mod->image));
+}
+
+static void kmod_end_batch(struct source *s)
+{
+	struct kmod_state *k = s->state;
+
+	if (!k)
+		return;
+	dwarf_index_free(k->dwarf);
+	k->dwarf = NULL;
 }
 
 static void kmod_done(struct source *s)
@@ -107,4 +158,9 @@ static void kmod_done(struct source *s)
 }
 
 const struct source_ops kmod_source_ops = {
-	.by_ip = true, .symbols = kmod_symbols, .done = kmod_done};
+	.symbols = kmod_symbols,
+	.lines_cost = kmod_cost,
+	.lines = kmod_lines,
+	.end_batch = kmod_end_batch,
+	.done = kmod_done,
+};

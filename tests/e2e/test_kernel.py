@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""Names, inlined functions and lines of kernel code. Truth by construction: a kernel image and modules built here, in
+which labels tell where a line of a function stands, and recordings written here that say where they were at run time."""
+import glob
+import re
+
+from common import *
+from perfsynth import *
+
+tap = Tap()
+TEXT, RELEASE = 0xffffffff81000000, "6.1.0-99-test"
+KO_AT = 0xffffffffc0400000
+
+# at(NAME) leaves a symbol at an instruction of its own line.
+SOURCE = """\
+#define at(name) __asm__ volatile(".globl at_" #name "\\nat_" #name ": nop\\n")
+int state;
+static inline __attribute__((__always_inline__)) void innermost(int x)
+{
+	state += x;
+	at(innermost);
+}
+static inline __attribute__((__always_inline__)) void middle(int x)
+{
+	innermost(x * 2);
+	at(middle);
+}
+__attribute__((__noinline__)) void outer_fn(int x)
+{
+	at(outer);
+	middle(x + 1);
+	state ^= 1;
+}
+__attribute__((__noinline__)) void plain_fn(int x)
+{
+	state = x;
+	at(plain);
+}
+__attribute__((section(".text.unlikely"), __noinline__)) void cold_fn(int x)
+{
+	state -= x;
+	at(cold);
+}
+"""
+LINES = {m.group(1): n for n, line in enumerate(SOURCE.splitlines(), 1) for m in [re.search(r"^\tat\((\w+)\)", line)] if m}
+CALLS = {callee: next(n for n, line in enumerate(SOURCE.splitlines(), 1) if line.startswith(f"\t{callee}("))
+         for callee in ("innermost", "middle")}
+# innermost first, as the sources have it
+CHAINS = {
+    "innermost": [("innermost", LINES["innermost"]), ("middle", CALLS["innermost"]), ("outer_fn", CALLS["middle"])],
+    "middle": [("middle", LINES["middle"]), ("outer_fn", CALLS["middle"])],
+    "outer": [("outer_fn", LINES["outer"])],
+    "plain": [("plain_fn", LINES["plain"])],
+    "cold": [("cold_fn", LINES["cold"])],
+}
+START = '__attribute__((section(".head.text"))) void startup_64(void) { for (;;) ; }\n'
+SCRIPT = f"""\
+PHDRS {{ text PT_LOAD FLAGS(5); data PT_LOAD FLAGS(6); note PT_NOTE FLAGS(4); }}
+SECTIONS {{
+	. = {TEXT:#x};
+	_text = .;
+	.text : {{ *(.head.text) _stext = .; *(.text .text.*) _etext = .; }} :text
+	.notes : {{ *(.note.*) }} :text :note
+	. = ALIGN(0x200000);
+	.data : {{ *(.data .bss COMMON) }} :data
+	/DISCARD/ : {{ *(.comment) *(.eh_frame) }}
+}}
+"""
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "w") as f:
+        f.write(text)
+    return path
+
+
+def copy(source, target):
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def take_labels(elf):
+    """{label: (section index or None, value)}; they are taken out of the file, they are no functions."""
+    found = {}
+    for line in run(["readelf", "-sW", elf]).stdout.splitlines():
+        f = line.split()
+        if len(f) == 8 and f[7].startswith("at_"):
+            found[f[7][3:]] = (int(f[6]), int(f[1], 16))
+    run(["objcopy", "--wildcard", "--strip-symbol=at_*", elf])
+    return found
+
+
+def build_id_of(elf):
+    return re.search(r"Build ID: ([0-9a-f]+)", run(["readelf", "-nW", elf]).stdout).group(1)
+
+
+def stacks(data, *options):
+    """{ip: [(function, line)] with inlined ones, innermost first}, {ip: file}"""
+    out, chains, files = resolve(data, "-f", "jsonl", *options)[0], {}, {}
+    for text in out.splitlines():
+        frames = json.loads(text)["stack"]
+        ip = int(frames[0]["ip"], 16)
+        chains[ip] = [(f.get("sym"), f.get("line", 0)) for f in frames]
+        files[ip] = frames[0].get("file", "")
+    return chains, files
+
+
+# ---- vmlinux -----------------------------------------------------------------------------------
+
+
+def kernel_recording(name, shift, labels, build_id, size=0x100000):
+    r = Recording(os_release=RELEASE)
+    r.mmap(-1, TEXT + shift, size, TEXT + shift, "[kernel.kallsyms]_text", 0)
+    r.comm(7, "kworker", 1)
+    if build_id:
+        r.build_id(KERNEL, "[kernel.kallsyms]", bytes.fromhex(build_id))
+    for label, (_, value) in labels.items():
+        r.sample(7, value + shift, 10, [CHAIN_KERNEL, value + shift], misc=KERNEL)
+    return r.write(name)
+
+
+def judge(name, data, labels, shift, options, lines=True, source="kernel.c"):
+    chains, files = stacks(data, *options)
+    bad = []
+    for label, (_, value) in labels.items():
+        want = CHAINS[label] if lines else [(CHAINS[label][-1][0], 0)]
+        if chains.get(value + shift) != want or (lines and not files[value + shift].endswith(source)):
+            bad.append(f"{label} at {value + shift:x}: {chains.get(value + shift)} in {files.get(value + shift)}, sources: {want}")
+    return tap.check(not bad and len(labels) == len(CHAINS), name, "\n".join(bad) or labels)
+
+
+def build_vmlinux():
+    write("kernel.c", SOURCE + START)
+    write("kernel.lds", SCRIPT)
+    run(["gcc", "-O2", "-g", "-nostdlib", "-static", "-mcmodel=kernel", "-fno-pie", "-no-pie", "-fno-asynchronous-unwind-tables",
+         "-fcf-protection=none", "-Wl,-T,kernel.lds", "-Wl,--build-id=sha1", "-Wl,-z,max-page-size=4096", "kernel.c", "-o", "vmlinux"])
+    return take_labels("vmlinux"), build_id_of("vmlinux")
+
+
+def vmlinux():
+    labels, build_id = build_vmlinux()
+    for steps in (0, 9, -3):
+        shift = steps << 21
+        data = kernel_recording(f"kernel{steps}.data", shift, labels, build_id)
+        judge(f"--vmlinux FILE, kernel moved by {steps} * 2 MiB", data, labels, shift, ["--vmlinux", "vmlinux"])
+    judge("-k FILE", data, labels, shift, ["-k", "vmlinux"])
+    judge("-k FILE --no-inline: symbols only", data, labels, shift, ["-k", "vmlinux", "--no-inline"], lines=False)
+    unknown = kernel_recording("no-id.data", shift, labels, None)
+    judge("-k FILE, no build id in the recording", unknown, labels, shift, ["-k", "vmlinux"])
+    split = f"{build_id[:2]}/{build_id[2:]}"
+    places = {
+        "dbg/.build-id/" + split + ".debug": ["--debug-dir", "dbg"],
+        f"dbg2/boot/vmlinux-{RELEASE}": ["--debug-dir", "dbg2"],
+        f"dbg3/lib/modules/{RELEASE}/vmlinux": ["--debug-dir", "dbg3"],
+        f"root1/boot/vmlinux-{RELEASE}": ["--symfs", "root1"],
+        f"root2/usr/lib/debug/boot/vmlinux-{RELEASE}": ["--symfs", "root2"],
+        f"root3/usr/lib/debug/lib/modules/{RELEASE}/vmlinux": ["--symfs", "root3"],
+        f"root4/lib/modules/{RELEASE}/build/vmlinux": ["--symfs", "root4"],
+        f"no-buildid-cache/.build-id/{split}/elf": [],
+    }
+    for place, options in places.items():
+        copy("vmlinux", place)
+        judge(f"found by build id: {place.replace(build_id[2:], 'ID').replace(build_id[:2] + '/', '')}", data, labels, shift, options)
+        os.unlink(place)
+    copy("vmlinux", f"cache/{build_id}/debuginfo")
+    os.environ["DEBUGINFOD_CACHE_PATH"] = os.path.abspath("cache")
+    judge("found in debuginfod's cache", data, labels, shift, [])
+    del os.environ["DEBUGINFOD_CACHE_PATH"]
+    copy("vmlinux", f"root5/boot/vmlinux-{RELEASE}")
+    other = kernel_recording("other.data", shift, labels, "ab" * 20)
+    chains, _ = stacks(other, "--symfs", "root5")
+    tap.check(all(c == [(None, 0)] for c in chains.values()), "the same release, another build id: not used", chains)
+
+
+# ---- modules ------------------------------------------------------------------------------------
+
+
+def layout(ko):
+    """Where the kernel puts the code of a module (kernel/module/main.c, layout_sections()): {section: address}."""
+    at, where = KO_AT, {}
+    for line in run(["readelf", "-SW", ko]).stdout.splitlines():
+        m = re.match(r"\s*\[\s*(\d+)\] (\S+)\s+PROGBITS\s+\S+ \S+ ([0-9a-f]+) \S+\s+(\w+)\s+\d+\s+\d+\s+(\d+)$", line)
+        if m and "A" in m.group(4) and "X" in m.group(4) and not m.group(2).startswith(".init"):
+            align = int(m.group(5))
+            at = -(-at // align) * align
+            where[int(m.group(1))] = at
+            at += int(m.group(3), 16)
+    return where
+
+
+def module_recording(name, path, ips, build_id=None):
+    r = Recording(os_release=RELEASE)
+    r.mmap(-1, TEXT, 0x1000000, TEXT, "[kernel.kallsyms]_text", 0)
+    r.mmap(-1, KO_AT, 0x10000, 0, path, 0)
+    r.comm(7, "kworker", 1)
+    if build_id:
+        r.build_id(KERNEL, path, bytes.fromhex(build_id))
+    for ip in ips:
+        r.sample(7, ip, 10, [CHAIN_KERNEL, ip], misc=KERNEL)
+    return r.write(name)
+
+
+def kallsyms_of(ko, name, where):
+    """Lines of /proc/kallsyms for the module."""
+    rows = []
+    for line in run(["readelf", "-sW", ko]).stdout.splitlines():
+        f = line.split()
+        if len(f) == 8 and f[3] == "FUNC" and f[6].isdigit() and int(f[6]) in where:
+            rows.append(f"{where[int(f[6])] + int(f[1], 16):x} t {f[7]}\t[{name}]\n")
+    return "".join(sorted(rows))
+
+
+def judge_module(title, ko, name, labels, where, source):
+    labels = {label: (section, where[section] + value) for label, (section, value) in labels.items()}
+    ips = [value for _, value in labels.values()]
+    packed = {"": None, ".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
+    for suffix, tool in packed.items():
+        if tool and not have(tool):
+            tap.skip(f"{title}{suffix}", f"no {tool}")
+            continue
+        if tool:
+            run([tool, "-k", "-f", "-q", ko])
+        path = os.path.abspath(ko + suffix)
+        judge(f"{title}{suffix}", module_recording("module.data", path, ips), labels, 0, ["--kallsyms", "/dev/null"], source=source)
+    data = module_recording("module.data", os.path.abspath(ko), ips)
+    syms = write("module.kallsyms", f"{TEXT:x} T _text\n{TEXT:x} T _stext\n" + kallsyms_of(ko, name, where))
+    judge(f"{title}: named by kallsyms, lines from the file", data, labels, 0, ["--kallsyms", syms], source=source)
+    moved = write("module.kallsyms", open(syms).read().replace("outer_fn", "swapped").replace("plain_fn", "outer_fn")
+                  .replace("swapped", "plain_fn"))
+    chains, _ = stacks(data, "--kallsyms", moved)
+    tap.check(chains[labels["plain"][1]] == [("outer_fn", 0)], f"{title}: a file that was laid out otherwise has no lines to give",
+              chains)
+    # as debug packages do it: a stripped module, the rest under /usr/lib/debug
+    debug = os.path.abspath("dbgroot") + os.path.abspath(ko)
+    copy(ko, debug)
+    run(["strip", "--strip-debug", ko])
+    data = module_recording("module.data", os.path.abspath(ko), ips)
+    judge(f"{title}: debug file by the module's path", data, labels, 0, ["--kallsyms", "/dev/null", "--debug-dir", "dbgroot"],
+          source=source)
+
+
+def plain_module():
+    init = '__attribute__((section(".init.text"))) int m_init(void) { outer_fn(1); plain_fn(2); cold_fn(3); return 0; }\n'
+    write("mod.c", SOURCE + init)
+    run(["gcc", "-O2", "-g", "-c", "-mcmodel=kernel", "-fno-pie", "-ffunction-sections", "-fcf-protection=none", "mod.c", "-o", "mod.o"])
+    run(["ld", "-r", "--build-id=sha1", "mod.o", "-o", "test-mod.ko"])
+    labels = take_labels("test-mod.ko")
+    judge_module(".ko", "test-mod.ko", "test_mod", labels, layout("test-mod.ko"), "mod.c")
+
+
+def kbuild_module():
+    """With the kernel's own build system, flags and linker script."""
+    trees = [t for t in sorted(glob.glob("/usr/src/linux-headers-*")) if os.path.exists(t + "/.config") and os.path.exists(t + "/Module.symvers")]
+    if not trees:
+        return tap.skip("a module built by kbuild", "no kernel headers")
+    write("kb/kb.c", SOURCE + "#include <linux/module.h>\nint init_module(void) { outer_fn(1); plain_fn(2); cold_fn(3); return 0; }\n"
+          'void cleanup_module(void) { plain_fn(0); }\nMODULE_LICENSE("GPL");\n')
+    write("kb/Makefile", "obj-m := kb.o\nccflags-y := -Wno-missing-prototypes -g\n")
+    p = run(["make", "-C", trees[-1], f"M={os.path.abspath('kb')}", "modules"], check=False)
+    if p.returncode:
+        return tap.check(False, "a module built by kbuild", p.stderr)
+    labels = take_labels("kb/kb.ko")
+    judge_module("a module built by kbuild", "kb/kb.ko", "kb", labels, layout("kb/kb.ko"), "kb.c")
+
+
+# ---- code that comes and goes --------------------------------------------------------------------
+
+
+def bpf():
+    """A BPF program in the part of the kernel's map behind its text, unloaded again."""
+    at = 0xffffffffa0100000
+    syms = write("bpf.kallsyms", f"{TEXT:x} T _text\n{TEXT:x} T _stext\n{at:x} t ftrace_stub_here\n{at + 0x1000:x} t after\n")
+    r = Recording(os_release=RELEASE)
+    r.mmap(-1, TEXT, 0x1000000, TEXT, "[kernel.kallsyms]_text", 0)
+    r.comm(7, "bpf", 1)
+    want = ["ftrace_stub_here", "bpf_prog_1_a", "ftrace_stub_here", "bpf_prog_2_b", "bpf_trampoline_3"]
+    for i, step in enumerate(want):
+        time = 100 * (i + 1)
+        if i == 1:
+            r.ksymbol(at, 0x100, "bpf_prog_1_a", time)
+        if i == 2:
+            r.ksymbol(at, 0x100, "bpf_prog_1_a", time, unregister=True)
+        if i == 3:
+            r.ksymbol(at, 0x200, "bpf_prog_2_b", time)
+        if i == 4:
+            r.ksymbol(at, 0x200, "bpf_prog_2_b", time, unregister=True)
+            r.ksymbol(at + 0x40, 0x80, "bpf_trampoline_3", time)
+        r.sample(7, at + 0x50, time + 10, [CHAIN_KERNEL, at + 0x50], misc=KERNEL)
+    out = resolve(r.write("bpf.data"), "-f", "script", "--kallsyms", syms)[0]
+    got = re.findall(r"^\s+ffffffffa0100050 (\w+)\+(0x[0-9a-f]+)", out, re.M)
+    tap.check(got == list(zip(want, ["0x50", "0x50", "0x50", "0x50", "0x10"])),
+              "BPF programs: each sample has what was there at its time", got)
+
+
+vmlinux()
+plain_module()
+kbuild_module()
+bpf()
+tap.end()
