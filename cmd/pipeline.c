@@ -73,6 +73,7 @@ int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, s
 
 	so.file = p->file;
 	so.jit = p->jit;
+	so.kallsyms_data = perf_file_kallsyms(p->file, &so.kallsyms_size);
 	rc = symbolizer_new(&p->symbolizer, p->modules, perf_file_info(p->file), &so, err);
 
 	if (!rc)

@@ -374,6 +374,16 @@ static int main_stream(struct perf_file *f, uint64_t pos, uint64_t end)
 	return stream_add(f, &borrowed, pos, end);
 }
 
+/* simpleperf has records of what was there before in a section of the header. */
+static int init_map_stream(struct perf_file *f)
+{
+	const struct feature_section *s = &f->features->v[FEATURE_SIMPLEPERF_INIT_MAP];
+
+	return s->present && f->info.is_simpleperf
+		       ? main_stream(f, s->at.offset, s->at.offset + s->at.size)
+		       : 0;
+}
+
 static int open_file(struct perf_file *f)
 {
 	struct header h;
@@ -393,6 +403,7 @@ static int open_file(struct perf_file *f)
 	rc = rc ? rc : read_event_types(f, h.event_types);
 	rc = rc ? rc : file_settle_names(f);
 	f->rounds_hold = true;
+	rc = rc ? rc : init_map_stream(f);
 	rc = rc ? rc : main_stream(f, data.offset, data.offset + data.size);
 	if (!rc && f->features->v[FEATURE_DIR_FORMAT].present)
 		rc = directory_add_streams(f);

@@ -74,12 +74,15 @@ static int decode_into_batch(struct perf_file *f, struct batch *b, const struct 
 		return err_nomem(&f->err);
 	s = &b->samples.v[b->samples.n];
 	skip = sample_decode(s, read, e, v->b, &b->scratch);
-	if (b->scratch.failed || (skip == PERF_SKIP_N && chain_from_lbr(s, &b->scratch)))
+	if (b->scratch.failed ||
+	    (skip == PERF_SKIP_N &&
+	     (chain_from_lbr(s, &b->scratch) || simpleperf_chain(&f->simpleperf, s, &b->scratch))))
 		return err_nomem(&f->err);
 	if (skip != PERF_SKIP_N) {
 		file_skip(f, skip, v->type);
 		return 0;
 	}
+	s->chain_is_calls = f->info.is_simpleperf;
 	s->misc = v->misc;
 	s->cpumode = v->misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	s->file_off = v->b.base_off;

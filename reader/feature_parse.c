@@ -196,7 +196,9 @@ static const struct {
 	{FEATURE_SAMPLE_TIME, parse_sample_time},
 	{FEATURE_COMPRESSED, parse_compressed},
 	{FEATURE_CLOCK_DATA, parse_clock_data},
+	{FEATURE_SIMPLEPERF_FILE, simpleperf_parse_file},
 	{FEATURE_SIMPLEPERF_META_INFO, parse_meta_info},
+	{FEATURE_SIMPLEPERF_FILE2, simpleperf_parse_file2},
 };
 
 int feature_parse(struct perf_file *f, unsigned bit, struct buf b)

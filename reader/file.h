@@ -21,6 +21,7 @@
 #include "reader/machine.h"
 #include "reader/order.h"
 #include "reader/reader.h"
+#include "reader/simpleperf.h"
 #include "reader/source.h"
 
 /* Kinds of notes; each is told once. */
@@ -37,6 +38,7 @@ enum note {
 	NOTE_NO_IDS,
 	NOTE_UNKNOWN_FIELD,
 	NOTE_SIMPLEPERF,
+	NOTE_SYMBOLS,
 	NOTE_MAPS_TIMEOUT,
 	NOTE_LATE,
 	NOTE_PACKED,
@@ -61,7 +63,6 @@ struct perf_file {
 	VEC(const char *) notes;
 	bool noted[NOTE_N];
 	uint32_t unknown_type; /* an example of PERF_SKIP_UNKNOWN_TYPE */
-	uint64_t n_simpleperf; /* records of simpleperf's own */
 
 	struct source source;
 	VEC(struct stream *) streams;
@@ -79,6 +80,7 @@ struct perf_file {
 	struct batch batches[BATCHES];
 	struct batch *filling; /* during perf_file_read() */
 	struct deferral deferral;
+	struct simpleperf simpleperf;
 	struct group_values group_values;
 	uint64_t seq; /* of the next sample */
 };

@@ -533,6 +533,7 @@ void perf_file_header(const struct perf_file *f, void (*say)(void *arg, const ch
 		if (p && features[bit].tell)
 			features[bit].tell(&t, &b);
 	}
+	simpleperf_header(f, say, arg);
 	tell_missing(&t);
 	say(arg, "# ========");
 	say(arg, "#");

@@ -45,6 +45,7 @@ void file_lose(struct perf_file *f, uint64_t off, uint64_t n, bool at_end)
 void file_note_totals(struct perf_file *f)
 {
 	const struct perf_file_stats *s = &f->stats;
+	char names[256];
 
 	for (unsigned i = 0; i < PERF_SKIP_N; i++) {
 		if (!s->skips[i])
@@ -57,9 +58,8 @@ void file_note_totals(struct perf_file *f)
 			file_note(f, NOTE_SKIPS + i, "%llu records skipped: %s",
 				  (unsigned long long)s->skips[i], perf_skip_text(i));
 	}
-	if (f->n_simpleperf)
-		file_note(f, NOTE_SIMPLEPERF, "%llu records of simpleperf's own types are not used",
-			  (unsigned long long)f->n_simpleperf);
+	if (simpleperf_unused(&f->simpleperf, names, sizeof names))
+		file_note(f, NOTE_SIMPLEPERF, "records of simpleperf that are not used: %s", names);
 	if (f->order.n_late)
 		file_note(f, NOTE_LATE,
 			  "%llu records came later than the recording promised; they are out of "

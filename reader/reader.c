@@ -52,6 +52,7 @@ void perf_file_close(struct perf_file *f)
 	vec_done(&f->streams);
 	order_done(&f->order);
 	deferral_done(&f->deferral);
+	simpleperf_done(&f->simpleperf);
 	block_store_done(&f->blocks);
 	group_done(&f->group_values);
 	events_done(&f->events);

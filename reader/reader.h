@@ -57,6 +57,10 @@ struct dso {
 	uint64_t ino, ino_generation;
 };
 
+/* In map.prot, by simpleperf (OfflineUnwinder.h, map_flags): code that was compiled at run time,
+ * whose symbols have runtime addresses although there is a path. */
+#define PERF_MAP_JIT_SYMBOLS (1u << 14)
+
 /* [start, end) of an address space shows file bytes from pgoff on. Immutable; lives until close. */
 struct map {
 	uint32_t id;	      /* dense, from 0, unique over the file */
@@ -188,6 +192,7 @@ struct perf_sample {
 	bool has_callchain; /* the event records chains, even if this one is empty */
 	bool chain_is_lbr; /* user part from branch records: callers are calls, not return addresses
 			    */
+	bool chain_is_calls; /* all of it has calls instead of return addresses (simpleperf) */
 	const struct perf_event *event;	    /* never NULL */
 	const struct address_space *space;  /* of pid at time_ns; never NULL */
 	const struct address_space *kernel; /* kernel, modules, BPF at time_ns; never NULL */
@@ -265,9 +270,42 @@ const struct perf_file_info *perf_file_info(const struct perf_file *f);
  * close. */
 const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size);
 
+/* ---- symbols that came with the recording ------------------------------------------------- */
+
+/* simpleperf (Android) puts those that its samples hit into the recording. */
+struct perf_symbol {
+	uint64_t start, len; /* len > 0 */
+	const char *name;    /* as in the file, mangled; not empty */
+};
+
+/* What the address of a symbol counts from. */
+enum perf_symbol_base {
+	PERF_SYMBOLS_BY_IP,  /* runtime address */
+	PERF_SYMBOLS_BY_OFF, /* file offset (map_ip_to_off()) + delta */
+	PERF_SYMBOLS_BY_MAP, /* distance from the start of the map + delta */
+};
+
+struct perf_symbol_file {
+	const char *path;
+	enum perf_symbol_base base;
+	uint64_t delta; /* may stand for a negative number */
+	const struct perf_symbol *symbols;
+	size_t n;
+	const struct perf_symbol_file *next; /* of the same path; NULL */
+};
+
+/* The symbols of a dso; NULL when there are none. Complete when perf_file_read() has returned 0;
+ * live until close. */
+const struct perf_symbol_file *perf_file_symbols(const struct perf_file *f, const struct dso *dso);
+/* /proc/kallsyms as it was then, not terminated; NULL when the recording has none. The same. */
+const char *perf_file_kallsyms(const struct perf_file *f, size_t *size);
+
+/* ---- the header in words ------------------------------------------------------------------ */
+
 /* Tells the header, a line at a time without newline, in the words of `perf report --header-only`.
  * Of a pipe: what has been read so far. */
-void perf_file_header(const struct perf_file *f, void (*say)(void *arg, const char *line), void *arg);
+void perf_file_header(const struct perf_file *f, void (*say)(void *arg, const char *line),
+		      void *arg);
 
 /* ---- accounting -------------------------------------------------------------------------- */
 
@@ -294,7 +332,8 @@ struct perf_file_stats {
 	uint64_t period_sum;	  /* over delivered samples */
 	uint64_t skipped_samples; /* SAMPLE records not delivered, sum over reasons */
 	uint64_t skips[PERF_SKIP_N];
-	/* Both count the same losses in recordings that have both (perf >= 6.1): see perf_lost(). */
+	/* Both count the same losses in recordings that have both (perf >= 6.1): see perf_lost().
+	 */
 	uint64_t lost_records; /* told by PERF_RECORD_LOST */
 	uint64_t lost_samples; /* told by PERF_RECORD_LOST_SAMPLES */
 	uint64_t lost_bytes;   /* unreadable tail or holes in the data */

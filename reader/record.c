@@ -60,8 +60,26 @@ static const struct record_row user_rows[RECORD_USER_END - RECORD_HEADER_ATTR] =
 #undef ROW
 };
 
+static const struct record_row simpleperf_rows[RECORD_SIMPLEPERF_END - RECORD_SIMPLEPERF] = {
+#define ROW(type) [RECORD_SIMPLEPERF_##type - RECORD_SIMPLEPERF]
+	[0] = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(KERNEL_SYMBOL) = {RECORD_NOW, 12, 0, apply_kernel_symbol},
+	ROW(DSO) = {RECORD_NOW, 33, 32, apply_dso},
+	ROW(SYMBOL) = {RECORD_NOW, 33, 32, apply_symbol},
+	ROW(SPLIT) = {RECORD_NOW, 8, 0, apply_split},
+	ROW(SPLIT_END) = {RECORD_NOW, 8, 0, apply_split_end},
+	ROW(EVENT_ID) = {RECORD_NOW, 16, 0, apply_event_id},
+	ROW(CALLCHAIN) = {RECORD_ORDERED, 40, 0, apply_callchain},
+	ROW(UNWINDING_RESULT) = {RECORD_IGNORED, 8, 0, NULL},
+	ROW(TRACING_DATA) = {RECORD_NOW, 12, 0, apply_tracing_data},
+	ROW(DEBUG) = {RECORD_IGNORED, 8, 0, NULL},
+#undef ROW
+};
+
 const struct record_row *record_row(uint32_t type)
 {
+	if (is_simpleperf_record(type))
+		return &simpleperf_rows[type - RECORD_SIMPLEPERF];
 	if (type > 0 && type < RECORD_KERNEL_END)
 		return &kernel_rows[type];
 	if (type >= RECORD_HEADER_ATTR && type < RECORD_USER_END)
@@ -93,7 +111,7 @@ bool record_mmap2_lacks_prot(const struct record_view *v)
 	struct buf b = v->b;
 
 	buf_seek(&b, 64);
-	return buf_u32(&b) > (PROT_READ | PROT_WRITE | PROT_EXEC);
+	return (buf_u32(&b) & ~PERF_MAP_JIT_SYMBOLS) > (PROT_READ | PROT_WRITE | PROT_EXEC);
 }
 
 enum perf_skip record_check(const struct record_row *row, const struct record_view *v,
@@ -105,11 +123,13 @@ enum perf_skip record_check(const struct record_row *row, const struct record_vi
 	*payload = row->min_size;
 	if (size < row->min_size)
 		return PERF_SKIP_TOO_SHORT;
-	if (v->type == RECORD_CALLCHAIN_DEFERRED) {
-		uint64_t n = word_at(v, 16);
+	if (v->type == RECORD_CALLCHAIN_DEFERRED || v->type == RECORD_SIMPLEPERF_CALLCHAIN) {
+		/* The number is the last of the fixed fields. simpleperf's have ip and sp. */
+		const size_t each = v->type == RECORD_CALLCHAIN_DEFERRED ? 8 : 16;
+		uint64_t n = word_at(v, row->min_size - 8);
 
-		*payload += n * 8;
-		return n <= (size - row->min_size) / 8 ? PERF_SKIP_N : PERF_SKIP_BAD_COUNT;
+		*payload += n * each;
+		return n <= (size - row->min_size) / each ? PERF_SKIP_N : PERF_SKIP_BAD_COUNT;
 	}
 	if (!off)
 		return PERF_SKIP_N;
@@ -147,7 +167,9 @@ static enum record_time other_time(const struct perf_file *f, const struct recor
 	const struct event *e = events_of_trailer(&f->events, &v->b);
 	const size_t size = (size_t)(v->b.end - v->b.data);
 
-	if (e && e->trailer_bytes) {
+	if (v->type == RECORD_SIMPLEPERF_CALLCHAIN) {
+		*time = word_at(v, 24);
+	} else if (e && e->trailer_bytes) {
 		if (payload + e->trailer_bytes > size)
 			return TIME_AT_ONCE;
 		if (!e->trailer_time_pos)
@@ -182,11 +204,13 @@ int record_take(struct perf_file *f, struct stream *st, struct block *b, const s
 	f->stats.sample_records += r->type == PERF_RECORD_SAMPLE;
 	v.stream = st;
 	if (!row) {
-		if (r->type >= RECORD_SIMPLEPERF && r->type < RECORD_SIMPLEPERF_END)
-			f->n_simpleperf++;
-		else
-			file_skip(f, PERF_SKIP_UNKNOWN_TYPE, r->type);
+		file_skip(f, PERF_SKIP_UNKNOWN_TYPE, r->type);
 		return 0;
+	}
+	if (is_simpleperf_record(r->type)) {
+		if (r->tail)
+			return 0; /* its end is yet to come */
+		f->simpleperf.n_unused[r->type - RECORD_SIMPLEPERF] += !row->apply;
 	}
 	skip = record_check(row, &v, &payload);
 	if (skip != PERF_SKIP_N) {

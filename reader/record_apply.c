@@ -102,6 +102,7 @@ int apply_mmap2(struct perf_file *f, struct record_view *v)
 		m.is_exec = m.prot & PROT_EXEC;
 	}
 	m.path = path_of(f, &m, buf_cstr(&v->b));
+	m.is_exec |= f->info.is_simpleperf && simpleperf_is_code(&f->simpleperf, m.path, m.prot);
 	return machine_result(f, machine_mmap(f->machine, &m));
 }
 

@@ -62,6 +62,33 @@ static enum verdict compressed2_size(const struct splitter *s, struct record *r)
 	return GOOD;
 }
 
+/* In the records of simpleperf misc is the upper half of the size. Larger than 64 KiB are lists
+ * that came before it began to split them: u32 size, bytes, padding. */
+static bool is_big_simpleperf(const struct record *r)
+{
+	return r->type == RECORD_SIMPLEPERF_KERNEL_SYMBOL ||
+	       r->type == RECORD_SIMPLEPERF_TRACING_DATA;
+}
+
+static enum verdict big_size(const struct splitter *s, struct record *r)
+{
+	enum { PADDING_MAX = 63 };
+	const uint64_t size = (uint64_t)r->misc << 16 | r->size;
+	struct buf b = bytes_at(s, r->off);
+	uint64_t least;
+
+	if (buf_left(&b) < HEADER + 4)
+		return s->eof ? BAD : UNDECIDED;
+	buf_skip(&b, HEADER);
+	least = HEADER + 4 + (uint64_t)buf_u32(&b);
+	/* Else misc is only misc. */
+	if (size >= least && size - least <= PADDING_MAX) {
+		r->tail = size - HEADER;
+		r->size = HEADER;
+	}
+	return GOOD;
+}
+
 /* Payload outside of the record: its size stands in the first field. */
 static enum verdict tail_size(const struct splitter *s, struct record *r)
 {
@@ -69,6 +96,8 @@ static enum verdict tail_size(const struct splitter *s, struct record *r)
 
 	if (r->type == RECORD_COMPRESSED2)
 		return compressed2_size(s, r);
+	if (is_big_simpleperf(r) && r->misc)
+		return big_size(s, r);
 	if (r->type != RECORD_AUXTRACE && (r->type != RECORD_TRACING_DATA || !s->is_pipe))
 		return GOOD;
 	if (buf_left(&b) < HEADER + 8)

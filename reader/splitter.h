@@ -17,14 +17,14 @@ struct record {
 	uint16_t misc;
 	uint32_t size; /* with the header */
 	uint32_t off;  /* in the splitter's block */
-	uint64_t tail; /* bytes of payload that follow outside of size */
+	uint64_t tail; /* bytes that follow outside of size: payload, or the rest of the record */
 };
 
 struct splitter {
 	struct block *block; /* pinned; NULL before the first byte */
 	uint32_t rd;	     /* in block: the next byte */
 	bool swap;
-	bool is_pipe;		     /* TRACING_DATA has a tail */
+	bool is_pipe;		     /* TRACING_DATA has a tail, and text may follow at the end */
 	bool eof;		     /* nothing comes behind the block */
 	bool lost_sync;		     /* looking for records */
 	uint8_t good_align;	     /* of the last record in step, modulo 8 */

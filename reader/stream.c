@@ -8,6 +8,8 @@
 /* More of it is not a description of tracepoints. */
 #define TRACING_MAX (64u << 20)
 
+enum { HEADER = sizeof(struct perf_event_header) };
+
 int stream_add(struct perf_file *f, const struct source *source, uint64_t pos, uint64_t end)
 {
 	struct stream *st = calloc(1, sizeof *st);
@@ -31,7 +33,8 @@ void stream_free(struct perf_file *f, struct stream *st)
 {
 	splitter_done(&st->split, &f->blocks);
 	inflate_free(st->inflate, &f->blocks);
-	vec_done(&st->tracing);
+	vec_done(&st->tail.bytes);
+	vec_done(&st->tail_inflated.bytes);
 	block_store_forget(&f->blocks);
 	source_close(&st->source);
 	free(st);
@@ -91,11 +94,11 @@ static void stream_jump(struct perf_file *f, struct stream *st, uint64_t skip)
 }
 
 /* The words of a recorder whose standard error went the same way as its data. */
-static bool is_text_at_end(const struct splitter *s)
+static bool is_text_at_end(const struct stream *st, const struct splitter *s)
 {
 	const struct block *b = s->block;
 
-	if (!s->is_pipe || !b || s->bad_bytes > b->n)
+	if (s != &st->split || !s->is_pipe || !b || s->bad_bytes > b->n)
 		return false;
 	for (uint64_t i = b->n - s->bad_bytes; i < b->n; i++)
 		if (!isprint(b->data[i]) && !isspace(b->data[i]))
@@ -112,7 +115,7 @@ static void count_damage(struct perf_file *f, struct stream *st, struct splitter
 		if (st->inflate)
 			inflate_restart(st->inflate);
 	}
-	if (s->bad_bytes && at_end && is_text_at_end(s)) {
+	if (s->bad_bytes && at_end && is_text_at_end(st, s)) {
 		f->stats.lost_bytes += s->bad_bytes;
 		file_note(f, NOTE_JUNK, "%llu bytes of text behind the last record are ignored",
 			  (unsigned long long)s->bad_bytes);
@@ -123,23 +126,7 @@ static void count_damage(struct perf_file *f, struct stream *st, struct splitter
 	s->bad_bytes = 0;
 }
 
-static int split_inflated(struct perf_file *f, struct stream *st)
-{
-	struct splitter *s = inflate_splitter(st->inflate);
-	struct record r;
-	enum split got;
-	int rc;
-
-	while ((got = splitter_next(s, &r)) == SPLIT_RECORD) {
-		count_damage(f, st, s, false);
-		rc = record_take(f, st, s->block, &r);
-		if (rc)
-			return rc;
-	}
-	if (got == SPLIT_END)
-		count_damage(f, st, s, true);
-	return 0;
-}
+static int split_inflated(struct perf_file *f, struct stream *st);
 
 /* n bytes of compressed data. */
 static int stream_inflate(struct perf_file *f, struct stream *st, const uint8_t *p, size_t n)
@@ -151,6 +138,8 @@ static int stream_inflate(struct perf_file *f, struct stream *st, const uint8_t 
 		rc = inflate_new(&st->inflate, f->swap, &f->err);
 		if (rc)
 			return rc;
+		inflate_splitter(st->inflate)->is_pipe = st->split.is_pipe;
+		inflate_splitter(st->inflate)->max_tail = UINT64_MAX;
 	}
 	f->info.is_compressed = true;
 	while (more > 0) {
@@ -184,6 +173,8 @@ static int take_compressed(struct perf_file *f, struct stream *st, const struct 
 	return stream_inflate(f, st, buf_take(&b, n), n);
 }
 
+/* ---- payload behind records -------------------------------------------------------------- */
+
 /* Inside of a run of COMPRESSED2 records with one size for all: begins the next. Its header, whose
  * size is right, is in the block. */
 static void next_inner(struct perf_file *f, struct stream *st)
@@ -196,94 +187,150 @@ static void next_inner(struct perf_file *f, struct stream *st)
 
 	buf_skip(&b, 2);
 	size = buf_u16(&b);
-	if (type != RECORD_COMPRESSED2 || size < header || size > st->tail_left) {
-		st->tail_left = 0; /* the splitter looks for records from here */
+	if (type != RECORD_COMPRESSED2 || size < header || size > st->tail.left) {
+		st->tail.left = 0; /* the splitter looks for records from here */
 		return;
 	}
 	s->rd += (uint32_t)header;
-	st->tail_left -= header;
-	st->inner_left = size - header;
+	st->tail.left -= header;
+	st->tail.inner_left = size - header;
 	f->stats.records++;
 }
 
-/* Uses what is in the block of the payload behind a record. */
-static int take_tail(struct perf_file *f, struct stream *st)
+static void begin_tail(struct perf_file *f, struct tail *t, const struct splitter *s,
+		       const struct record *r)
 {
-	struct splitter *s = &st->split;
-	uint64_t n = s->block->n - s->rd, want = st->tail_left;
-	const uint8_t *p = s->block->data + s->rd;
-
-	if (st->tail_type == RECORD_COMPRESSED2) {
-		if (!st->inner_left) {
-			if (n >= sizeof(struct perf_event_header) + 8)
-				next_inner(f, st);
-			else if (s->eof)
-				st->tail_left = 0;
-			return 0;
-		}
-		want = st->inner_left;
-	}
-	if (n > want)
-		n = want;
-	s->rd += (uint32_t)n;
-	st->tail_left -= n;
-	switch (st->tail_type) {
-	case RECORD_COMPRESSED2:
-		st->inner_left -= n;
-		return stream_inflate(f, st, p, n);
-	case RECORD_TRACING_DATA:
-		if (vec_reserve(&st->tracing, st->tracing.n + n))
-			return err_nomem(&f->err);
-		memcpy(st->tracing.v + st->tracing.n, p, n);
-		st->tracing.n += n;
-		if (!st->tail_left)
-			return features_give(f->features, FEATURE_TRACING_DATA, st->tracing.v,
-					     st->tracing.n)
-				       ? err_nomem(&f->err)
-				       : 0;
-		return 0;
-	}
-	return 0;
-}
-
-static void begin_tail(struct perf_file *f, struct stream *st, const struct record *r)
-{
-	st->tail_type = r->type;
-	st->tail_left = r->tail;
-	st->tracing.n = 0;
+	t->type = r->type;
+	t->left = r->tail;
+	t->bytes.n = 0;
+	t->skip = true;
 	if (r->type == RECORD_COMPRESSED2) {
+		t->skip = false;
 		file_note(f, NOTE_OVERFLOW,
 			  "perf recorded compressed data with wrong sizes; they were put right");
-		st->inner_left =
+		t->inner_left =
 			r->tail < COMPRESSED2_PAYLOAD_MAX ? r->tail : COMPRESSED2_PAYLOAD_MAX;
-	} else if (r->type == RECORD_TRACING_DATA && r->tail > TRACING_MAX) {
-		st->tail_type = RECORD_AUXTRACE; /* skipped */
+	} else if (r->type == RECORD_TRACING_DATA) {
+		t->skip = r->tail > TRACING_MAX;
+	} else if (is_simpleperf_record(r->type)) {
+		/* What is put together is the record, from its header on. */
+		t->skip = r->tail > SIMPLEPERF_BIG_MAX || vec_reserve(&t->bytes, HEADER);
+		if (t->skip) {
+			f->simpleperf.n_unused[r->type - RECORD_SIMPLEPERF]++;
+			return;
+		}
+		memcpy(t->bytes.v, s->block->data + r->off, HEADER);
+		t->bytes.n = HEADER;
 	}
+}
+
+static int end_tail(struct perf_file *f, struct tail *t)
+{
+	if (t->type == RECORD_TRACING_DATA)
+		return features_give(f->features, FEATURE_TRACING_DATA, t->bytes.v, t->bytes.n)
+			       ? err_nomem(&f->err)
+			       : 0;
+	return simpleperf_take_big(f, t->bytes.v, t->bytes.n);
+}
+
+/* Uses what is in the splitter's block of the payload behind a record. */
+static int take_tail(struct perf_file *f, struct splitter *s, struct tail *t)
+{
+	uint64_t n = s->block->n - s->rd;
+	const uint8_t *p = s->block->data + s->rd;
+
+	if (n > t->left)
+		n = t->left;
+	s->rd += (uint32_t)n;
+	t->left -= n;
+	if (t->skip)
+		return 0;
+	if (vec_reserve(&t->bytes, t->bytes.n + n))
+		return err_nomem(&f->err);
+	if (n)
+		memcpy(t->bytes.v + t->bytes.n, p, n);
+	t->bytes.n += n;
+	return t->left ? 0 : end_tail(f, t);
+}
+
+/* The same where records of one frame have one size for all. */
+static int take_compressed_tail(struct perf_file *f, struct stream *st)
+{
+	struct splitter *s = &st->split;
+	uint64_t n = s->block->n - s->rd;
+	const uint8_t *p = s->block->data + s->rd;
+
+	if (!st->tail.inner_left) {
+		if (n >= HEADER + 8)
+			next_inner(f, st);
+		else if (s->eof)
+			st->tail.left = 0;
+		return 0;
+	}
+	if (n > st->tail.inner_left)
+		n = st->tail.inner_left;
+	s->rd += (uint32_t)n;
+	st->tail.left -= n;
+	st->tail.inner_left -= n;
+	return stream_inflate(f, st, p, n);
 }
 
 /* Goes on with the payload behind a record. */
 static int stream_tail(struct perf_file *f, struct stream *st)
 {
 	struct splitter *s = &st->split;
+	const bool compressed = st->tail.type == RECORD_COMPRESSED2;
 	uint64_t here = s->block->n - s->rd;
 	int rc;
 
-	if (st->tail_type == RECORD_AUXTRACE && st->source.seekable && st->tail_left > here) {
-		stream_jump(f, st, st->tail_left - here);
-		st->tail_left = 0;
+	if (st->tail.skip && st->source.seekable && st->tail.left > here) {
+		stream_jump(f, st, st->tail.left - here);
+		st->tail.left = 0;
 		return stream_fill(f, st);
 	}
-	if (!here || (st->tail_type == RECORD_COMPRESSED2 && !st->inner_left && here < 16)) {
+	if (!here || (compressed && !st->tail.inner_left && here < 16)) {
 		rc = stream_fill(f, st);
 		if (rc)
 			return rc;
 		if (s->eof && s->block->n == s->rd) {
 			f->stats.truncated = true;
 			file_lose(f, st->pos, 0, true);
-			st->tail_left = 0;
+			st->tail.left = 0;
 		}
 	}
-	return take_tail(f, st);
+	return compressed ? take_compressed_tail(f, st) : take_tail(f, s, &st->tail);
+}
+
+/* ---- records ----------------------------------------------------------------------------- */
+
+/* What is in the block of decompressed data. */
+static int split_inflated(struct perf_file *f, struct stream *st)
+{
+	struct splitter *s = inflate_splitter(st->inflate);
+	struct tail *t = &st->tail_inflated;
+	struct record r;
+	enum split got = SPLIT_RECORD;
+	int rc = 0;
+
+	while (!rc && got == SPLIT_RECORD) {
+		if (t->left && s->block && s->rd == s->block->n)
+			return 0;
+		if (t->left) {
+			rc = take_tail(f, s, t);
+			continue;
+		}
+		got = splitter_next(s, &r);
+		if (got != SPLIT_MORE)
+			count_damage(f, st, s, got == SPLIT_END);
+		if (got != SPLIT_RECORD)
+			break;
+		rc = record_take(f, st, s->block, &r);
+		if (r.tail)
+			begin_tail(f, t, s, &r);
+		t->skip |=
+			r.type == RECORD_COMPRESSED2; /* there is no compression in compression */
+	}
+	return rc;
 }
 
 /* One step: a record, or a piece of payload, or more bytes. 0: the stream has ended. */
@@ -294,7 +341,7 @@ static int stream_step(struct perf_file *f, struct stream *st)
 	enum split got;
 	int rc;
 
-	if (st->tail_left) {
+	if (st->tail.left) {
 		rc = stream_tail(f, st);
 		return rc ? rc : 1;
 	}
@@ -312,7 +359,7 @@ static int stream_step(struct perf_file *f, struct stream *st)
 	}
 	rc = record_take(f, st, s->block, &r);
 	if (!rc && r.tail)
-		begin_tail(f, st, &r);
+		begin_tail(f, &st->tail, s, &r);
 	else if (!rc && (r.type == RECORD_COMPRESSED || r.type == RECORD_COMPRESSED2))
 		rc = take_compressed(f, st, &r);
 	return rc ? rc : 1;
@@ -323,6 +370,10 @@ static int stream_end(struct perf_file *f, struct stream *st)
 	if (!st->inflate)
 		return 0;
 	inflate_splitter(st->inflate)->eof = true;
+	if (st->tail_inflated.left) {
+		f->stats.truncated = true;
+		file_lose(f, st->pos, 0, true);
+	}
 	return split_inflated(f, st);
 }
 

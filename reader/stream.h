@@ -7,18 +7,23 @@
 #include "reader/file.h"
 #include "reader/inflate.h"
 
+/* Payload that follows a record, outside of its size. */
+struct tail {
+	uint32_t type;	     /* of the record */
+	bool skip;	     /* nobody wants it */
+	uint64_t left;	     /* bytes that are still to come; 0: there is none */
+	uint64_t inner_left; /* COMPRESSED2: of the record within */
+	VEC(uint8_t) bytes;  /* kept so far */
+};
+
 struct stream {
 	struct source source;
 	uint64_t pos, end; /* in source; a pipe ends at UINT64_MAX */
 	struct splitter split;
-	struct inflate *inflate; /* NULL until the first compressed record */
-	/* Payload that follows a record: its type, what is left of it, and, for COMPRESSED2, what
-	 * is left of the record within. */
-	uint32_t tail_type;
-	uint64_t tail_left, inner_left;
-	uint64_t last_time;   /* of the last record that had one */
-	bool round;	      /* a FINISHED_ROUND came by */
-	VEC(uint8_t) tracing; /* payload of TRACING_DATA */
+	struct inflate *inflate;	 /* NULL until the first compressed record */
+	struct tail tail, tail_inflated; /* of the two splitters */
+	uint64_t last_time;		 /* of the last record that had one */
+	bool round;			 /* a FINISHED_ROUND came by */
 };
 
 /* Adds the stream of source bytes [pos, end) to f. On success it owns the source if that owns its

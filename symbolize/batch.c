@@ -191,6 +191,8 @@ static void run_symbols(void *arg, size_t i, unsigned worker)
 
 	(void)worker;
 	g->rc = make_lookups(b, g) ? -ERR_NOMEM : src->ops->symbols(src, &g->lookups, NULL);
+	if (!g->rc)
+		g->rc = recorded_symbols(src, &g->lookups, NULL);
 	if (!g->rc && src->ops->lines_cost && !b->s->env.no_inline)
 		g->cost = src->ops->lines_cost(src);
 }

@@ -53,11 +53,12 @@ struct source {
 	const struct source_ops *ops;
 	const struct source_env *env;
 	const struct dso *dso;
-	void *state;		  /* of the ops; NULL until they make it */
-	enum sym_miss miss;	  /* why the source as a whole names nothing; FOUND */
-	bool found;		  /* some address got a name */
-	char *used;		  /* what symbolizer_source() says; NULL: nothing */
-	const char *counted_name; /* the function whose names were counted last */
+	void *state;		   /* of the ops; NULL until they make it */
+	struct recorded *recorded; /* of src_recorded.c; NULL: none */
+	enum sym_miss miss;	   /* why the source as a whole names nothing; FOUND */
+	bool found;		   /* some address got a name */
+	char *used;		   /* what symbolizer_source() says; NULL: nothing */
+	const char *counted_name;  /* the function whose names were counted last */
 	uint64_t counted_start;
 	uint32_t counted;
 	bool is_go;		  /* names end as the programmer wrote them, in .cold too */
@@ -86,6 +87,11 @@ extern const struct source_ops jit_source_ops;	  /* src_jit.c: code without a fi
 extern const struct source_ops bpf_source_ops;	  /* source.c: code that has only a name */
 extern const struct source_ops guest_source_ops;  /* source.c: kernels of virtual machines */
 extern const struct source_ops none_source_ops;	  /* source.c: nothing known */
+
+/* src_recorded.c: symbols in the recording, for those of the lookups that the dso's own source has
+ * no name for, or no sure one. 0, or ERR_NOMEM. */
+int recorded_symbols(struct source *s, struct lookups *l, struct err *err);
+void recorded_done(struct source *s);
 
 /* Appends ", text" to what symbolizer_source() says. 0, or ERR_NOMEM. */
 int source_says(struct source *s, struct err *err, const char *fmt, ...)

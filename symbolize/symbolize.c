@@ -88,6 +88,7 @@ void symbolizer_free(struct symbolizer *s)
 			continue;
 		if (src->ops->done)
 			src->ops->done(src);
+		recorded_done(src);
 		free(src->used);
 		free(src);
 	}

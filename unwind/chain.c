@@ -2,7 +2,8 @@
  *
  * Law: perf_event.h (enum perf_callchain_context) and kernel/events/callchain.c: a context marker
  * says whose addresses follow; the first address after it is where that context was interrupted,
- * the others are return addresses. A marker may come twice. */
+ * the others are return addresses. A marker may come twice. simpleperf has made them addresses of
+ * calls. */
 #include "unwind/chain.h"
 
 /* perf_event.h PERF_CONTEXT_* besides those in reader.h. */
@@ -61,7 +62,7 @@ static void add_context(const struct perf_sample *s, bool kernel, struct frame_s
 			continue;
 		add(sink,
 		    (struct frame){.ip = ip,
-				   .is_return_address = !first,
+				   .is_return_address = !first && !s->chain_is_calls,
 				   .is_kernel = kernel,
 				   .how = kernel ? FRAME_KERNEL_CHAIN : FRAME_USER_CHAIN},
 		    kernel ? s->kernel : s->space);

@@ -52,9 +52,21 @@ static inline uint64_t fuzz_sample(const struct perf_file *f, const struct perf_
 	return sum + fuzz_regs(&s->user_regs) + fuzz_regs(&s->intr_regs) + strlen(s->comm);
 }
 
+static inline void fuzz_symbols(const struct perf_file *f, const struct dso *dso)
+{
+	const struct perf_symbol_file *y = perf_file_symbols(f, dso);
+
+	for (; y; y = y->next) {
+		FUZZ_CHECK(!strcmp(y->path, dso->path));
+		for (size_t i = 0; i < y->n; i++)
+			FUZZ_CHECK(y->symbols[i].len && y->symbols[i].name[0]);
+	}
+}
+
 static inline void fuzz_tables(const struct perf_file *f)
 {
 	const struct perf_file_info *info = perf_file_info(f);
+	const char *kallsyms;
 	size_t size;
 
 	for (size_t i = 0; i < perf_file_event_count(f); i++)
@@ -62,12 +74,17 @@ static inline void fuzz_tables(const struct perf_file *f)
 	for (size_t i = 0; i < perf_file_dso_count(f); i++)
 		FUZZ_CHECK(perf_file_dso(f, i)->id == i &&
 			   perf_file_dso(f, i)->build_id.size <= BUILD_ID_MAX);
+	for (size_t i = 0; i < perf_file_dso_count(f); i++)
+		fuzz_symbols(f, perf_file_dso(f, i));
 	for (size_t i = 0; i < perf_file_map_count(f); i++)
 		FUZZ_CHECK(perf_file_map(f, i)->id == i);
 	for (size_t i = 0; i < perf_file_note_count(f); i++)
 		FUZZ_CHECK(!strchr(perf_file_note(f, i), '\n'));
 	for (size_t i = 0; i < info->n_cmdline; i++)
 		FUZZ_CHECK(info->cmdline[i]);
+	kallsyms = perf_file_kallsyms(f, &size);
+	if (kallsyms)
+		(void)fuzz_sum_bytes((const uint8_t *)kallsyms, size);
 	for (unsigned bit = 0; bit < 256; bit++) {
 		const uint8_t *p = perf_file_feature(f, bit, &size);
 

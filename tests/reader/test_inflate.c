@@ -4,6 +4,8 @@
 
 #include <zstd.h>
 
+#include "reader/block.h"
+
 /* Samples as one zstd frame. `noise` bytes of raw data do not compress. */
 static struct out zstd_samples(size_t n, size_t noise, struct perf_event_attr *a)
 {
@@ -157,12 +159,65 @@ static void compressed_damage(void **state)
 	vec_done(&packed);
 }
 
+/* The payload of AUXTRACE stands behind the record, outside of its size, also in compressed data.
+ * It is made to look like samples, which nobody may take for some. Cut off, it costs only itself.
+ */
+static void payload_in_compressed(void **state)
+{
+	static const size_t payloads[] = {8, 4000, BLOCK_BYTES, 3 * BLOCK_BYTES + 8},
+			    pieces[] = {56, 30000};
+
+	(void)state;
+	for (size_t k = 0; k < 2 * sizeof payloads / sizeof *payloads; k++) {
+		const size_t payload = payloads[k / 2], piece = pieces[k % 2];
+		struct perf_event_attr a = plain_attr();
+		struct out plain = {0}, packed = {0}, o = {0};
+		struct perf_file *f;
+
+		for (int cut = 0; cut < 2; cut++) {
+			size_t r, stop;
+
+			plain_sample(&plain, 1, 1, 1);
+			r = rec(&plain, RECORD_AUXTRACE, 0);
+			u64(&plain, payload);
+			for (int i = 0; i < 4; i++)
+				u64(&plain, 0);
+			end(&plain, r);
+			for (stop = plain.n + payload; plain.n + 32 <= stop;)
+				plain_sample(&plain, 2, 1, 2);
+			while (plain.n < stop)
+				bytes(&plain, "\377", 1);
+			if (cut)
+				plain.n -= payload / 2;
+			else
+				plain_sample(&plain, 3, 1, 3);
+			assert_int_equal(vec_reserve(&packed, ZSTD_compressBound(plain.n)), 0);
+			packed.n = ZSTD_compress(packed.v, packed.cap, plain.v, plain.n, 1);
+			for (size_t at = 0; at < packed.n; at += piece) {
+				r = rec(&o, RECORD_COMPRESSED, 0);
+				bytes(&o, packed.v + at,
+				      packed.n - at < piece ? packed.n - at : piece);
+				end(&o, r);
+			}
+			f = open_bytes(file_of(&a, 1, &o));
+			assert_int_equal(drain(f), cut ? 1 : 2);
+			assert_int_equal(perf_file_stats(f)->sample_records, cut ? 1 : 2);
+			assert_int_equal(perf_file_stats(f)->damaged, cut);
+			perf_file_close(f);
+			plain.n = o.n = 0;
+			vec_done(&packed);
+		}
+		vec_done(&plain);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(compressed),
 		cmocka_unit_test(compressed2_overflow),
 		cmocka_unit_test(compressed_damage),
+		cmocka_unit_test(payload_in_compressed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

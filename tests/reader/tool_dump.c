@@ -1,12 +1,12 @@
 /* tool_dump.c - prints what the reader's public functions tell of a recording, for scripts to
  *compare.
  *
- *	tool_dump [-s] [-c] [-m] [-w WINDOW_BYTES] [-i] FILE
+ *	tool_dump [-s] [-c] [-m] [-w WINDOW_BYTES] [-i] [-y] FILE
  *
  * A line per sample (not with -s): comm, pid/tid, cpu, time, event, period, ip, file offset; -c
  *adds call chain, registers and a checksum of the stack copy; -m maps the file. Then lines `name
- *value` of statistics, -i: of the header; notes last. Exits like resolve: 1 when the input was
- *damaged, 2 when nothing could be read. */
+ *value` of statistics, -i: of the header, -y: the symbols in the recording; notes last. Exits like
+ *resolve: 1 when the input was damaged, 2 when nothing could be read. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,9 +100,30 @@ static void print_info(const struct perf_file *f)
 	}
 }
 
+static void print_symbols(const struct perf_file *f)
+{
+	static const char *const bases[] = {"ip", "off", "map"};
+	size_t size;
+	const char *kallsyms = perf_file_kallsyms(f, &size);
+
+	for (size_t k = 0; k < perf_file_dso_count(f); k++) {
+		const struct perf_symbol_file *y = perf_file_symbols(f, perf_file_dso(f, k));
+
+		for (; y; y = y->next) {
+			printf("symbols %s\t%s\t%" PRIx64 "\t%zu\n", y->path, bases[y->base],
+			       y->delta, y->n);
+			for (size_t i = 0; i < y->n; i++)
+				printf("symbol %" PRIx64 " %" PRIx64 " %s\n", y->symbols[i].start,
+				       y->symbols[i].len, y->symbols[i].name);
+		}
+	}
+	if (kallsyms)
+		printf("kallsyms %zu %016" PRIx64 "\n", size, hash_bytes(kallsyms, size));
+}
+
 int main(int argc, char **argv)
 {
-	bool quiet = false, chains = false, info = false;
+	bool quiet = false, chains = false, info = false, symbols = false;
 	struct perf_file_options opt = {0};
 	struct totals t = {0};
 	struct perf_file *f;
@@ -111,10 +132,11 @@ int main(int argc, char **argv)
 	char line[1024];
 	int c, rc;
 
-	while ((c = getopt(argc, argv, "scimw:")) > 0) {
+	while ((c = getopt(argc, argv, "sciymw:")) > 0) {
 		quiet |= c == 's';
 		chains |= c == 'c';
 		info |= c == 'i';
+		symbols |= c == 'y';
 		opt.map |= c == 'm';
 		if (c == 'w')
 			opt.window_bytes = strtoull(optarg, NULL, 0);
@@ -147,6 +169,8 @@ int main(int argc, char **argv)
 	print_stats(f, &t);
 	if (info)
 		print_info(f);
+	if (symbols)
+		print_symbols(f);
 	for (size_t i = 0; i < perf_file_note_count(f); i++)
 		printf("note %s\n", perf_file_note(f, i));
 	rc = rc < 0 ? 2 : perf_file_stats(f)->damaged;
