@@ -14,6 +14,11 @@
 #define FULL_FROM_PERCENT 5.0
 #define SKIP_ALL_WITHIN_S 2.0 /* of the first interrupt */
 
+const struct option_choice fetch_modes[] = {
+	{"auto", FETCH_MODE_AUTO}, {"sym", FETCH_MODE_SYM}, {"line", FETCH_MODE_LINE},
+	{"full", FETCH_MODE_FULL}, {"off", FETCH_MODE_OFF}, {NULL, 0},
+};
+
 /* ---- what is said ------------------------------------------------------------------------ */
 
 #define SIZE_TEXT_MAX 24

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "cmd/options.h"
 #include "cmd/pipeline.h"
 
 enum fetch_mode {
@@ -13,6 +14,9 @@ enum fetch_mode {
 	FETCH_MODE_LINE,
 	FETCH_MODE_FULL,
 };
+
+/* Their names; the first is what --debuginfod without a value means. */
+extern const struct option_choice fetch_modes[];
 
 /* Between a signal handler and the transfers. */
 struct fetch_signals {

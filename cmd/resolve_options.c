@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/args.h"
+#include "cmd/config.h"
 
 #define OPTIONS_TARGET struct resolve
 #include "cmd/options.h"
@@ -119,12 +120,6 @@ static const struct option_choice unwinders[] = {
 static const struct option_choice stats_forms[] = {
 	{"text", STATS_TEXT}, {"json", STATS_JSON}, {NULL, 0}};
 
-static const struct option_choice fetch_modes[] = {{"auto", FETCH_MODE_AUTO},
-						   {"sym", FETCH_MODE_SYM},
-						   {"line", FETCH_MODE_LINE},
-						   {"full", FETCH_MODE_FULL},
-						   {NULL, 0}};
-
 static const struct option_row options[] = {
 	HEADING("output"),
 	{'f', "format", NULL, "NAME",
@@ -187,7 +182,8 @@ static const struct option_row options[] = {
 	 SETS_TEXT(pipeline.modules.symfs)},
 	{0, "debug-dir", NULL, "DIR",
 	 "more places for debug files, like /usr/lib/debug (repeatable)", CALLS(set_debug_dir)},
-	{0, "debuginfod", NULL, "[=sym|line|full]", "fetch what is missing from $DEBUGINFOD_URLS",
+	{0, "debuginfod", NULL, "[=TIER]",
+	 "fetch what is missing from $DEBUGINFOD_URLS: sym, line, full; off, auto",
 	 SETS_CHOICE(fetch, fetch_modes)},
 	{'k', "vmlinux", NULL, "FILE", "kernel symbols and lines",
 	 SETS_TEXT(pipeline.symbolizer.vmlinux)},
@@ -257,8 +253,10 @@ static int finish_options(struct resolve *r, struct err *err)
 
 int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 {
-	int rest, rc;
+	struct config config = {0};
+	int rest, rc, config_rc = config_read(&config, err);
 
+	r->fetch = config.fetch;
 	r->output.generator = "unspool " UNSPOOL_VERSION;
 	r->pipeline.input = "perf.data";
 	rc = options_parse(options, N_OPTIONS, r, false, argc, argv, &rest, err);
@@ -270,6 +268,8 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 		puts("resolve (unspool) " UNSPOOL_VERSION);
 	if (r->show_help || r->show_version)
 		return 1;
+	if (config_rc)
+		return config_rc;
 	if (argc - rest > 1)
 		return err_set(err, ERR_USAGE, NULL, "one input at a time; '%s' is too many",
 			       argv[rest + 1]);

@@ -88,6 +88,8 @@ def main():
                ASAN_OPTIONS="detect_leaks=1:" + os.environ.get("ASAN_OPTIONS", ""),
                UBSAN_OPTIONS="print_stacktrace=1:" + os.environ.get("UBSAN_OPTIONS", ""))
     env.pop("DEBUGINFOD_URLS", None)
+    # Nor is the network used because the developer's own settings say so.
+    env.update(UNSPOOL_DEBUGINFOD="off", XDG_CONFIG_HOME="/nonexistent")
     total = [0, 0, 0]
     for name, cmd in find(top, build):
         if a.select and not any(s in name for s in a.select):

@@ -107,7 +107,8 @@ class Run:
         if fresh:
             shutil.rmtree(cache, ignore_errors=True)
         self.cache = os.path.abspath(cache)
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD") and "proxy" not in k.lower()}
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD") and "proxy" not in k.lower() and
+                    k not in ("UNSPOOL_DEBUGINFOD", "XDG_CONFIG_HOME")}
         self.env.update(HOME=os.path.abspath("home"), PERF_BUILDID_DIR=os.path.abspath("none"),
                         DEBUGINFOD_CACHE_PATH=self.cache, **env)
         if urls:

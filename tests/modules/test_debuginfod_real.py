@@ -56,6 +56,47 @@ def off():
                "off: a line says what would help", r)
 
 
+def consent():
+    """Who says that the network may be used, and who overrides whom."""
+    def settings(text, where="home/.config"):
+        os.makedirs(f"{where}/unspool", exist_ok=True)
+        with open(f"{where}/unspool/config", "w") as f:
+            f.write(text)
+
+    symbols = {".note.gnu.build-id", ".symtab", ".strtab"}
+    with RealServer("-F", "debug", "served") as s:
+        def asked(*options, **env):
+            before = len(s.requests())
+            r = Run(*options, urls=s.url, **env)
+            return kinds(s.requests()[before:]), r
+
+        got, r = asked(UNSPOOL_DEBUGINFOD="sym")
+        report(got == symbols and r.names(False) == ALL, "the environment may say so", (got, r))
+        settings("# mine\n\n  debuginfod =  sym \n")
+        got, r = asked()
+        report(got == symbols and r.names(False) == ALL, "the file may say so", (got, r))
+        got, r = asked(UNSPOOL_DEBUGINFOD="off")
+        report(not got, "the environment overrides the file", (got, r))
+        got, r = asked("--debuginfod=full", UNSPOOL_DEBUGINFOD="off")
+        report(got == {"debuginfo"}, "the command line overrides both", (got, r))
+        got, r = asked("--debuginfod=off")
+        report(not got and any("--debuginfod would fetch" in l for l in r.said), "--debuginfod=off", (got, r))
+        settings("debuginfod=full", "xdg")
+        got, r = asked(XDG_CONFIG_HOME=os.path.abspath("xdg"))
+        report(got == {"debuginfo"}, "$XDG_CONFIG_HOME", (got, r))
+        for text, where, why in (("debuginfod = yes", ":1", "'yes' is none of: auto sym line full off"),
+                                 ("\ndebuginfo = full", ":2", "no setting has the name 'debuginfo'"),
+                                 ("debuginfod", ":1", "'debuginfod' has no value")):
+            settings(text)
+            got, r = asked()
+            report(not got and r.status == 2 and f"home/.config/unspool/config{where}" in r.err and why in r.err,
+                   f"a file with {text!r} is refused", (got, r))
+        shutil.rmtree("home/.config")
+        got, r = asked(UNSPOOL_DEBUGINFOD="1")
+        report(not got and r.status == 2 and "UNSPOOL_DEBUGINFOD: debuginfod: '1' is none of" in r.err,
+               "an environment that nobody understands is refused", (got, r))
+
+
 def tiers():
     sizes = {}
     with RealServer("-F", "debug", "served") as s:
@@ -253,6 +294,7 @@ def archives():
 
 
 off()
+consent()
 tiers()
 binaries_gone()
 repaired()

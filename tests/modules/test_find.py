@@ -123,6 +123,16 @@ def images():
     os.remove(f)
     f = put("full", f"{HERE}/dcache/{bid}/executable")
     expect("debuginfod cache", find("/gone/prog", id=bid), image=f)
+    # debuginfod_find_debuginfo(3) "CACHE": where it is without the variable
+    home = {k: v for k, v in ENV.items() if not k.startswith(("DEBUGINFOD", "XDG"))}
+    for where, env in ((f"{HERE}/home/.cache/debuginfod_client", home),
+                       (f"{HERE}/xdg/debuginfod_client", dict(home, XDG_CACHE_HOME=f"{HERE}/xdg")),
+                       (f"{HERE}/home/.debuginfod_client_cache", dict(home, XDG_CACHE_HOME=f"{HERE}/xdg"))):
+        g = put("full", f"{where}/{bid}/executable")
+        expect(f"debuginfod cache in {os.path.relpath(where)}", find("/gone/prog", env, id=bid), image=g)
+        if "xdg" not in where:
+            shutil.rmtree(where)
+    hostile_cache(bid, f)
     open(f, "w").close()
     expect("negative entry of the debuginfod cache", find("/gone/prog", id=bid), image="-",
            image_miss="not an ELF file)")
@@ -130,6 +140,41 @@ def images():
     f = put("full", f"{HERE}/dd/.build-id/{split}")
     expect("link in a debug directory", find("/gone/prog", id=bid, debug=f"{HERE}/dd"), image=f)
     os.remove(f)
+
+
+def hostile_cache(bid, f):
+    """What nobody's debuginfod client puts into its cache is not read."""
+    gone = lambda **options: find("/gone/prog", id=bid, **options)
+    put("full.debug", f)
+    expect("debuginfod cache: a debug file in place of the executable", gone(), image="-",
+           image_miss="a debug file, without code)")
+    with open("full", "rb") as whole, open(f, "wb") as cut:
+        cut.write(whole.read()[:-700])
+    expect("debuginfod cache: a file that was cut", gone(), image="-", image_miss="damaged ELF file)")
+    os.remove(f)
+    os.symlink(f"{HERE}/full", f)
+    expect("debuginfod cache: a link", gone(), image="-", image_miss="not backed by a file)")
+    os.remove(f)
+    os.mkfifo(f)
+    expect("debuginfod cache: a pipe", gone(), image="-", image_miss="not backed by a file)")
+    os.remove(f)
+    entry = os.path.dirname(f)
+    os.rename(entry, f"{HERE}/elsewhere")
+    put("full", f"{HERE}/elsewhere/executable")
+    os.symlink(f"{HERE}/elsewhere", entry)
+    expect("debuginfod cache: a link in place of the directory", gone(), image="-", image_miss="not backed by a file)")
+    os.remove(entry)
+    os.rename(f"{HERE}/elsewhere", entry)
+    try:
+        os.chown(f, 4711, 4711)
+    except PermissionError:
+        print("ok - debuginfod cache: a file of another user # SKIP only root can make one")
+        return
+    expect("debuginfod cache: a file of another user", gone(), image="-", image_miss="belongs to another user)")
+    os.chown(f"{HERE}/dcache", 4711, 4711)
+    expect("debuginfod cache: all of it another user's", gone(), image=f)
+    os.chown(f"{HERE}/dcache", 0, 0)
+    os.chown(f, 0, 0)
 
 
 def debug_files():

@@ -1,0 +1,122 @@
+/* config.c - reads the environment and the user's file. */
+#include "cmd/config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+enum { LINE_MAX_BYTES = 512, LINES_MAX = 1000 };
+
+struct setting {
+	const char *name;
+	const struct option_choice *choices;
+	size_t offset; /* of an enum in struct config */
+};
+
+static const struct setting settings[] = {
+	{"debuginfod", fetch_modes, OPTION_FIELD(struct config, fetch, unsigned)},
+};
+
+static const char blanks[] = " \t\r\n";
+
+/* Cuts blanks off at both ends. */
+static char *trim(char *s)
+{
+	size_t n;
+
+	s += strspn(s, blanks);
+	n = strlen(s);
+	while (n && strchr(blanks, s[n - 1]))
+		n--;
+	s[n] = 0;
+	return s;
+}
+
+static int set(struct config *c, const struct setting *s, const char *value, const char *where,
+	       struct err *err)
+{
+	const struct option_choice *choice;
+	char names[128] = "";
+
+	for (choice = s->choices; choice->name; choice++)
+		if (!strcmp(choice->name, value)) {
+			*(unsigned *)((char *)c + s->offset) = choice->value;
+			return 0;
+		}
+	for (choice = s->choices; choice->name; choice++)
+		snprintf(names + strlen(names), sizeof names - strlen(names), " %s", choice->name);
+	return err_set(err, ERR_USAGE, where, "%s: '%s' is none of:%s", s->name, value, names);
+}
+
+/* `name = value` */
+static int set_line(struct config *c, char *line, const char *where, struct err *err)
+{
+	char *value = strchr(line, '='), *name;
+	size_t i;
+
+	if (value)
+		*value++ = 0;
+	name = trim(line);
+	for (i = 0; value && i < sizeof settings / sizeof *settings; i++)
+		if (!strcmp(settings[i].name, name))
+			return set(c, &settings[i], trim(value), where, err);
+	return err_set(err, ERR_USAGE, where,
+		       value ? "no setting has the name '%s'" : "'%s' has no value", name);
+}
+
+static int read_lines(struct config *c, FILE *f, const char *path, struct err *err)
+{
+	char line[LINE_MAX_BYTES], where[PATH_MAX + 16];
+	unsigned n = 0;
+	int rc = 0;
+
+	while (!rc && n < LINES_MAX && fgets(line, sizeof line, f)) {
+		char *text = trim(line);
+
+		snprintf(where, sizeof where, "%s:%u", path, ++n);
+		if (*text && *text != '#')
+			rc = set_line(c, text, where, err);
+	}
+	return rc;
+}
+
+/* False when there is no home. */
+static bool config_path(char out[PATH_MAX])
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	int n;
+
+	/* "paths must be absolute. If [...] relative, the implementation should [...] ignore it" */
+	if (xdg && *xdg == '/')
+		n = snprintf(out, PATH_MAX, "%s/unspool/config", xdg);
+	else if (home && *home)
+		n = snprintf(out, PATH_MAX, "%s/.config/unspool/config", home);
+	else
+		return false;
+	return n < PATH_MAX;
+}
+
+static int read_file(struct config *c, struct err *err)
+{
+	char path[PATH_MAX];
+	FILE *f = config_path(path) ? fopen(path, "re") : NULL;
+	int rc;
+
+	if (!f)
+		return 0;
+	rc = read_lines(c, f, path, err);
+	fclose(f);
+	return rc;
+}
+
+int config_read(struct config *c, struct err *err)
+{
+	const char *env = getenv("UNSPOOL_DEBUGINFOD");
+	int rc = read_file(c, err);
+
+	return !rc && env && *env ? set(c, &settings[0], env, "UNSPOOL_DEBUGINFOD", err) : rc;
+}
