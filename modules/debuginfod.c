@@ -8,25 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "modules/debuginfod_cache.h"
+#include "modules/debuginfod_limits.h"
 #include "modules/debuginfod_servers.h"
 
 enum {
-	CONNECT_MS = 3000,
-	ANSWER_MS = 30000,
-	STALL_MS = 10000,
-	TOTAL_MS = 900000,
 	STALL_BYTES_MIN = 16 << 10, /* fewer in STALL_MS are as good as none */
 	LOOK_MS = 100,		    /* how often the clocks are looked at */
 	GRACE_MS = 3000,	    /* for a worker that was told to end its query */
 };
-
-/* A debug file of a browser has four gigabytes. */
-#define FILE_BYTES_MAX (16ULL << 30)
 
 struct debuginfod {
 	struct fetch_options opt;
@@ -73,43 +66,12 @@ static bool is_section(const struct debuginfod_query *q)
 
 /* ---- making ------------------------------------------------------------------------------ */
 
-/* The user's word in seconds, else our default. */
-static unsigned limit_ms(unsigned given_ms, const char *name, unsigned default_ms)
-{
-	const char *v = getenv(name);
-	long s = v ? atol(v) : 0;
-
-	if (given_ms)
-		return given_ms;
-	return s > 0 && s < 1000000 ? (unsigned)s * 1000 : default_ms;
-}
-
-/* The library sends the user's limit to the servers, who may not care. */
-static uint64_t limit_bytes(void)
-{
-	const char *v = getenv(DEBUGINFOD_MAXSIZE_ENV_VAR);
-	long long bytes = v ? atoll(v) : 0;
-
-	return bytes > 0 ? (uint64_t)bytes : FILE_BYTES_MAX;
-}
-
-/* No file may take more than nine tenths of what is free. */
-static uint64_t room_bytes(const char *dir)
-{
-	struct statvfs fs;
-
-	return statvfs(dir, &fs) ? UINT64_MAX : (uint64_t)fs.f_bavail * fs.f_frsize / 10 * 9;
-}
-
 static int start_workers(struct debuginfod *d)
 {
 	struct fetch_options *o = &d->opt;
 	struct worker_setup setup = {.cache_dir = d->cache_dir};
 
-	o->connect_ms = o->connect_ms ? o->connect_ms : CONNECT_MS;
-	o->answer_ms = limit_ms(o->answer_ms, DEBUGINFOD_TIMEOUT_ENV_VAR, ANSWER_MS);
-	o->stall_ms = limit_ms(o->stall_ms, DEBUGINFOD_TIMEOUT_ENV_VAR, STALL_MS);
-	o->total_ms = limit_ms(o->total_ms, DEBUGINFOD_MAXTIME_ENV_VAR, TOTAL_MS);
+	limits_settle(o);
 	setup.silence_s = (o->answer_ms > o->stall_ms ? o->answer_ms : o->stall_ms) / 1000 + 2;
 	setup.total_s = o->total_ms / 1000 + 2;
 	return workers_start(d->workers, DEBUGINFOD_IN_FLIGHT_MAX, &setup);
@@ -126,7 +88,7 @@ struct debuginfod *debuginfod_new(const struct fetch_options *opt, const char *c
 	pthread_mutex_init(&d->tell_lock, NULL);
 	pthread_cond_init(&d->changed, NULL);
 	d->cache_dir = strdup(cache_dir);
-	d->max_bytes = limit_bytes();
+	d->max_bytes = limits_bytes();
 	if (!d->cache_dir || servers_init(&d->servers) || start_workers(d)) {
 		debuginfod_free(d);
 		return NULL;
@@ -340,9 +302,7 @@ static bool turn_begin(struct transfer *t, enum fetch_result *why, const char **
 	t->request.id = *t->q->id;
 	snprintf(t->request.file, sizeof t->request.file, "%s", t->q->file);
 	t->start_ms = t->window_ms = now_ms();
-	t->limit_bytes = room_bytes(d->cache_dir);
-	if (t->limit_bytes > d->max_bytes)
-		t->limit_bytes = d->max_bytes;
+	t->limit_bytes = limits_room(d->cache_dir, d->max_bytes);
 	return t->worker;
 }
 

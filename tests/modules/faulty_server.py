@@ -2,7 +2,7 @@
 
 Server(mode, files): files maps a build id to {"debuginfo": path, "executable": path}; sections are cut out of them.
 It runs in threads of the importing process, on a free port of 127.0.0.1, and keeps what it saw: requests (paths in
-order of arrival), most (requests at a time), sent (bytes of bodies)."""
+order of arrival), headers (of each), most (requests at a time), sent (bytes of bodies)."""
 import socket
 import struct
 import threading
@@ -27,7 +27,7 @@ def section(path, name):
 class Server:
     def __init__(self, mode="good", files=None, delay=0):
         self.mode, self.files, self.delay = mode, files or {}, delay
-        self.requests, self.sent, self.now, self.most = [], 0, 0, 0
+        self.requests, self.headers, self.sent, self.now, self.most = [], [], 0, 0, 0
         self.lock, self.closing = threading.Lock(), threading.Event()
         self.replace = {}  # last part of the path -> body, in mode good
         self.socket = socket.socket()
@@ -74,6 +74,7 @@ class Server:
                 path = data.split()[1].decode()
                 with self.lock:
                     self.requests.append(path)
+                    self.headers.append(data.decode(errors="replace"))
                     self.now += 1
                     self.most = max(self.most, self.now)
                 try:
@@ -156,6 +157,26 @@ class Server:
             self.send(c, body[i:i + 1])
             if self.closing.wait(0.1):
                 return
+
+    def mode_slow_binaries(self, c, path):
+        return self.mode_trickle(c, path) if path.endswith("/executable") else self.mode_good(c, path)
+
+    def mode_406(self, c, _):
+        return self.reply(c, 406)
+
+    def mode_giant(self, c, _):
+        """More than any disk has."""
+        c.sendall(b"HTTP/1.1 200 x\r\nContent-Length: %d\r\n\r\n" % (1 << 60))
+        self.pour(c, 0.05)
+
+    def mode_endless(self, c, _):
+        """No length is told, and it does not end."""
+        c.sendall(b"HTTP/1.1 200 x\r\nConnection: close\r\n\r\n")
+        self.pour(c, 0.05)
+
+    def pour(self, c, pause):
+        while not self.closing.wait(pause):
+            self.send(c, b"\x7fELF" * 4096)
 
     def mode_old(self, c, path):
         """Of before elfutils 0.188: no sections. Whole files come slowly, as they do over a network."""

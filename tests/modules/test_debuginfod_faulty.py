@@ -3,14 +3,16 @@
 cache, one bad server does not spoil another, and each reason is told. Names are right by construction: they stand
 in the source that debuginfod_case.py writes."""
 import os
+import pty
+import re
+import select
+import shutil
 import signal
-import subprocess
-import sys
 import time
 
 import debuginfod_case as case
 from debuginfod_case import ALL, NAMES, Run, report
-from faulty_server import Server
+from faulty_server import Server, section
 
 case.enter_lonely_network()
 IDS = {n: case.build_id(f"full/{n}") for n in NAMES}
@@ -107,6 +109,93 @@ def wrong_files():
         report(len(s.requests) == n and r.why("work") == "not found (404)", "404: not asked again so soon", r)
 
 
+def limits():
+    """What is too much, whatever the server cares for the limit that it was told."""
+    for mode, reason, env in (("406", "too large", dict(DEBUGINFOD_MAXSIZE="3000")),
+                              ("endless", "too large", dict(DEBUGINFOD_MAXSIZE="200000")),
+                              ("good", "too large", dict(DEBUGINFOD_MAXSIZE="3000")),
+                              ("giant", "too large", {}),
+                              ("endless", "timeout", dict(DEBUGINFOD_MAXTIME="2"))):
+        with Server(mode, FILES) as s:
+            r = Run("--debuginfod=full", urls=s.url, **env)
+            whole = [p for p in s.requests if p.endswith("/debuginfo")]
+            report(whole and r.status == 0 and not r.names() and
+                   ({r.why(n) for n in NAMES} <= {reason, "no server answers"} or mode == "good" and r.names(False) == ALL) and
+                   not any(f.endswith(("/debuginfo", ".symtab")) and mode != "good" for f in r.files()),
+                   f"{mode}, {' '.join(f'{k}={v}' for k, v in env.items())}: {reason}", (s.requests, r))
+            if "DEBUGINFOD_MAXSIZE" in env:
+                told = [h for h in s.headers if f"x-debuginfod-maxsize: {env['DEBUGINFOD_MAXSIZE']}" in h.lower()]
+                report(len(told) == len(s.headers), f"{mode}: the server is told", s.headers)
+    with open("headers", "w") as f:
+        f.write("X-Token: sesame\n")
+    with Server("good", FILES) as s:
+        r = Run("--debuginfod=full", urls=s.url, DEBUGINFOD_HEADERS_FILE=os.path.abspath("headers"),
+                DEBUGINFOD_VERBOSE="1", DEBUGINFOD_PROGRESS="1")
+        report(all("X-Token: sesame" in h for h in s.headers) and r.names() == ALL, "DEBUGINFOD_HEADERS_FILE", (s.headers, r))
+        report(not any("server urls" in l or "Downloading" in l for l in r.said), "the library says nothing itself", r)
+
+
+def unsuitable():
+    """The right build id, and yet not what it should be."""
+    swapped = {i: {"debuginfo": f["executable"], "executable": f["debuginfo"]} for i, f in FILES.items()}
+    with Server("good", swapped) as s:
+        r = Run("--debuginfod=full", urls=s.url)
+        report(r.why("work") == "of no use" and not r.names(False) and r.status == 0, "stripped files as debug files", r)
+        os.rename("run", "gone")
+        try:
+            r = Run("--debuginfod=full", urls=s.url)
+            report(r.why(TOP_LIB) == "of no use" and r.stats["no_file"] == r.stats["user_stacks"], "debug files as binaries", r)
+        finally:
+            os.rename("gone", "run")
+    with open("work.symtab", "wb") as f:
+        f.write(section("debug/work.debug", ".symtab"))
+    with Server("good", FILES) as s:
+        s.replace = {".symtab": open("work.symtab", "rb").read()}
+        r = Run("--debuginfod=sym", urls=s.url)
+        report("hidden_main" in r.out and not r.names(False) and not any(
+            f.endswith(".symtab") and not f.startswith(IDS["work"]) for f in r.files()),
+            "the symbol table of another file", r)
+
+
+def unsafe_cache():
+    """The library writes wherever links in its cache lead, so nobody else may have put one there."""
+    with Server("good", FILES) as s:
+        def refused(name, why):
+            r = Run("--debuginfod=full", urls=s.url, fresh=False)
+            report(r.why("work") == "cannot write to the cache" and any(why in l for l in r.said) and not s.requests,
+                   f"cache: {name}", (s.requests, r))
+
+        shutil.rmtree("cache", ignore_errors=True)
+        os.mkdir("cache")
+        os.chmod("cache", 0o777)
+        refused("everybody may write", "everybody may write to the directory")
+        os.chmod("cache", 0o700)
+        os.mkdir("precious")
+        with open("precious/debuginfo", "w") as f:
+            f.write("mine")
+        for i in IDS.values():
+            os.symlink(os.path.abspath("precious"), f"cache/{i}")
+        refused("links in the place of directories", "a link in the place of a directory")
+        with open("precious/debuginfo") as f:
+            report(os.listdir("precious") == ["debuginfo"] and f.read() == "mine", "cache: what they lead to is as it was")
+        for i in IDS.values():
+            os.remove(f"cache/{i}")
+            os.mkdir(f"cache/{i}")
+            os.symlink(os.path.abspath("precious/debuginfo"), f"cache/{i}/debuginfo")
+        r = Run("--debuginfod=full", urls=s.url, fresh=False)
+        with open("precious/debuginfo") as f:
+            report(r.names() == ALL and f.read() == "mine", "cache: a link in the place of a file is replaced", r)
+        try:
+            os.chown("cache", 4711, 4711)
+        except OSError:
+            print("ok - cache: another user's # SKIP only root can make one")
+            return
+        s.requests.clear()
+        shutil.rmtree(f"cache/{IDS['work']}")
+        refused("another user's", "belongs to another user")
+        shutil.rmtree("cache")
+
+
 def tiers():
     with Server("good", FILES) as s:
         r = Run("--debuginfod=sym", urls=s.url)
@@ -150,65 +239,95 @@ def tiers():
                    f"{name} is {junk[:6]}...: not used, not kept", r)
 
 
+class OnTerminal(Run):
+    """A run with a terminal of its own, on which keys can be pressed."""
+
+    def __init__(self, *options, urls, **env):
+        shutil.rmtree("cache", ignore_errors=True)
+        self.cache, self.text = os.path.abspath("cache"), ""
+        own = {k: v for k, v in os.environ.items() if not k.startswith(("DEBUGINFOD", "UNSPOOL"))}
+        own.update(DEBUGINFOD_URLS=urls, DEBUGINFOD_CACHE_PATH=self.cache, PERF_BUILDID_DIR="/none", HOME="/none", **env)
+        self.pid, self.main = pty.fork()
+        if not self.pid:
+            os.execve(case.RESOLVE, ["resolve", "--stats=json", "-o", "out.folded", *options, "p.data"], own)
+
+    def press(self, keys):
+        os.write(self.main, keys)
+
+    def read(self, seconds):
+        """False at the end."""
+        if not select.select([self.main], [], [], seconds)[0]:
+            return True
+        try:
+            more = os.read(self.main, 65536)
+        except OSError:
+            more = b""
+        self.text += more.decode(errors="replace")
+        return bool(more)
+
+    def wait_for(self, condition):
+        end = time.time() + 20
+        while not condition() and time.time() < end and self.read(0.05):
+            pass
+        return condition()
+
+    def end(self):
+        end = time.time() + 50
+        while self.read(1) and time.time() < end:
+            pass
+        if time.time() >= end:
+            os.kill(self.pid, signal.SIGKILL)
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        os.close(self.main)
+        with open("out.folded") as f:
+            self.seconds = 0
+            # what is drawn again and again ends with a carriage return
+            self.digest(f.read(), "\n".join(l for l in re.split(r"[\r\n]|\x1b\[K", self.text) if l), status)
+        return self
+
+
 def interrupts():
-    """^C for one transfer, ^C^C for the rest; what there is is written."""
-    for n, urls in ((1, "one"), (2, "two")):
-        with Server("hang") as s, Server("good", FILES) as g:
-            r = Run.__new__(Run)
-            r.cache = os.path.abspath("cache")
-            case.shutil.rmtree("cache", ignore_errors=True)
-            env = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD")}
-            env.update(DEBUGINFOD_URLS=s.url, DEBUGINFOD_CACHE_PATH=r.cache, PERF_BUILDID_DIR="/none", HOME="/none")
-            start = time.time()
-            p = subprocess.Popen([case.RESOLVE, "--stats=json", "--debuginfod=full", "p.data"], env=env, text=True,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            while len(s.requests) < 4 and time.time() - start < 10:
-                time.sleep(0.02)
-            for _ in range(n):
-                p.send_signal(signal.SIGINT)
-                time.sleep(0.1)
-            if n == 1:
-                # the skipped one makes room for the fifth
-                while len(s.requests) < 5 and time.time() - start < 10:
-                    time.sleep(0.02)
-                report(len(s.requests) == 5 and p.poll() is None, "^C skips one transfer", s.requests)
-                p.send_signal(signal.SIGINT)
-            out, err = p.communicate(timeout=30)
-            r.seconds = time.time() - start
-            r.digest(out, err, p.returncode)
-            report(r.status == 0 and "part_0" in r.out and r.why("work") == "skipped" and r.files() == {},
-                   "^C^C skips all; the result is written", r)
+    """The key on the terminal reaches all processes there. ^C for one module, ^C^C for the rest; what there is is written."""
+    for mode in ("hang", "trickle"):
+        with Server(mode, FILES) as s:
+            r = OnTerminal("--debuginfod=full", urls=s.url)
+            report(r.wait_for(lambda: len(s.requests) == 4), f"{mode}: four run", s.requests)
+            r.press(b"\x03")
+            report(r.wait_for(lambda: len(s.requests) == 5), f"{mode}: ^C skips one, which makes room for the fifth", r.text)
+            r.press(b"\x03")
+            r.end()
+            report(r.status == 0 and "part_0" in r.out and r.files() == {} and {r.why(n) for n in NAMES} == {"skipped"} and
+                   "0 of 9 modules fetched" in r.said[-1] and "9 skipped" in r.said[-1],
+                   f"{mode}: ^C^C skips all; the result is written", (r, r.text[-1000:]))
+    with Server("slow_binaries", FILES) as s:
+        os.rename("run/work", "gone")
+        try:
+            r = OnTerminal("--debuginfod=full", "-j1", urls=s.url)
+            r.wait_for(lambda: "B/s" in r.text)
+            r.press(b"\x03")
+            r.end()
+            report([p for p in s.requests if IDS["work"] in p] == [f"/buildid/{IDS['work']}/executable"] and
+                   r.why("work") == "skipped" and {r.why(n) for n in NAMES} == {"skipped", ""},
+                   "who skips the binary does not get the debug file either; the others do", (s.requests, r))
+        finally:
+            os.rename("gone", "run/work")
 
 
 def terminal():
     """On a terminal there is one line that is drawn again, with bytes and rate."""
-    import pty
     with Server("old", FILES) as s:
-        env = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD")}
-        env.update(DEBUGINFOD_URLS=s.url, DEBUGINFOD_CACHE_PATH=os.path.abspath("cache"), PERF_BUILDID_DIR="/none")
-        case.shutil.rmtree("cache", ignore_errors=True)
-        main, side = pty.openpty()
-        p = subprocess.Popen([case.RESOLVE, "--debuginfod=full", "p.data"], env=env, stdout=subprocess.DEVNULL, stderr=side)
-        os.close(side)
-        text = b""
-        while True:
-            try:
-                more = os.read(main, 65536)
-            except OSError:
-                break
-            if not more:
-                break
-            text += more
-        p.wait()
-        text = text.decode()
-        report("[1/9] work 4 kB/7 kB" in text and "kB/s" in text and "(+3)" in text and
-               "9 of 9 modules fetched" in text.splitlines()[-1], "the line on a terminal", repr(text[:3000]))
+        r = OnTerminal("--debuginfod=full", "-j1", urls=s.url).end()
+        report(any(re.match(r"\[1/9\] \S+ 4 kB/\d+ kB  \d+ kB/s \(\+3\)$", l) for l in r.said) and
+               "9 of 9 modules fetched" in r.said[-1] and r.names() == ALL, "the line on a terminal", r.text[-3000:])
 
 
 good()
 bad()
 unreachable()
 wrong_files()
+limits()
+unsuitable()
+unsafe_cache()
 tiers()
 interrupts()
 terminal()

@@ -199,8 +199,7 @@ struct shared_state { unsigned long seed; struct shared_state *next; int history
 TYPES
 static inline __attribute__((always_inline)) unsigned long from_the_alt_file(unsigned long x) { MIX MIX MIX MIX MIX MIX MIX MIX return x; }
 """
-TWIN_C = """
-#include <time.h>
+TWIN_C = case.TIMER + """
 #include "common.h"
 struct shared_state state_NAME;
 static __attribute__((noinline, noclone)) unsigned long hidden_NAME(unsigned n)
@@ -210,7 +209,7 @@ static __attribute__((noinline, noclone)) unsigned long hidden_NAME(unsigned n)
 		x = from_the_alt_file(x);
 	return x;
 }
-int main(void) { while (clock() < CLOCKS_PER_SEC / 4) state_NAME.seed += hidden_NAME(100000); return 0; }
+int main(void) { start_timer(250); while (!over) state_NAME.seed += hidden_NAME(100000); return 0; }
 """
 ALT = "/usr/lib/debug/.dwz/x86_64-linux-gnu/twins.debug"
 

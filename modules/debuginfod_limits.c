@@ -1,0 +1,54 @@
+/* debuginfod_limits.c - the variables of debuginfod_find_debuginfo(3), and what holds without them.
+ */
+#include "modules/debuginfod_limits.h"
+
+#include <elfutils/debuginfod.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+
+enum {
+	CONNECT_MS = 3000,
+	ANSWER_MS = 30000,
+	STALL_MS = 10000,
+	TOTAL_MS = 900000,
+	SECONDS_MAX = 1000000,
+};
+
+/* A debug file of a browser has four gigabytes. */
+#define FILE_BYTES_MAX (16ULL << 30)
+
+static unsigned settle(unsigned given_ms, const char *name, unsigned default_ms)
+{
+	const char *v = getenv(name);
+	long s = v ? atol(v) : 0;
+
+	if (given_ms)
+		return given_ms;
+	return s > 0 && s < SECONDS_MAX ? (unsigned)s * 1000 : default_ms;
+}
+
+void limits_settle(struct fetch_options *o)
+{
+	o->connect_ms = o->connect_ms ? o->connect_ms : CONNECT_MS;
+	o->answer_ms = settle(o->answer_ms, DEBUGINFOD_TIMEOUT_ENV_VAR, ANSWER_MS);
+	o->stall_ms = settle(o->stall_ms, DEBUGINFOD_TIMEOUT_ENV_VAR, STALL_MS);
+	o->total_ms = settle(o->total_ms, DEBUGINFOD_MAXTIME_ENV_VAR, TOTAL_MS);
+}
+
+uint64_t limits_bytes(void)
+{
+	const char *v = getenv(DEBUGINFOD_MAXSIZE_ENV_VAR);
+	long long bytes = v ? atoll(v) : 0;
+
+	return bytes > 0 ? (uint64_t)bytes : FILE_BYTES_MAX;
+}
+
+uint64_t limits_room(const char *dir, uint64_t max_bytes)
+{
+	struct statvfs fs;
+	uint64_t room = max_bytes;
+
+	if (!statvfs(dir, &fs))
+		room = (uint64_t)fs.f_bavail * fs.f_frsize / 10 * 9;
+	return room < max_bytes ? room : max_bytes;
+}

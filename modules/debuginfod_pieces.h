@@ -1,0 +1,38 @@
+/* debuginfod_pieces.h - single sections, out of the cache or from servers. Private to
+ * modules/debuginfod*. */
+#ifndef MODULES_DEBUGINFOD_PIECES_H
+#define MODULES_DEBUGINFOD_PIECES_H
+
+#include "base/buf.h"
+#include "modules/find.h"
+
+enum { PIECES_MAX = 8 };
+
+struct piece {
+	const char *name;
+	uint32_t type;
+	uint8_t *bytes; /* owned */
+	size_t size;
+};
+
+/* A zeroed one is ready. */
+struct pieces {
+	struct piece v[PIECES_MAX];
+	size_t n;
+};
+
+void pieces_done(struct pieces *p);
+/* Bytes made here, which are copied. 0 or -ERR_NOMEM. */
+int pieces_add_made(struct pieces *all, const char *name, const uint8_t *bytes, size_t size);
+/* Is the section in the cache, or fetched into it where that may be done? */
+enum fetch_result pieces_locate(struct finder *f, const struct build_id *id, const char *name);
+/* Adds a section of the module's debug file, unpacked, if it is what such a section looks like. */
+enum fetch_result pieces_add(struct finder *f, const struct build_id *id, struct pieces *all,
+			     const char *name, uint32_t type);
+/* Adds .symtab and .strtab if they are of the module's image. */
+enum fetch_result pieces_add_symbols(struct finder *f, const struct build_id *id,
+				     struct pieces *all);
+/* The next of the line tables in *b, and its header's version. */
+struct buf next_line_table(struct buf *b, uint16_t *version, unsigned *offset_size);
+
+#endif
