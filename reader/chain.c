@@ -15,6 +15,16 @@ static size_t user_part(const struct perf_sample *s)
 	return i;
 }
 
+/* Where the user code was: as recorded. `to` of the newest branch, which perf takes for it, is the
+ * start of the function that was called, and that may have jumped on to another: all stubs of a PLT
+ * do. */
+static uint64_t leaf_address(const struct perf_sample *s, size_t user)
+{
+	if (user + 1 < s->n_ips && s->ips[user + 1] < PERF_CHAIN_CONTEXT_MAX)
+		return s->ips[user + 1];
+	return s->branches[0].to;
+}
+
 int chain_from_lbr(struct perf_sample *s, struct scratch *sc)
 {
 	size_t user, n, i;
@@ -31,7 +41,7 @@ int chain_from_lbr(struct perf_sample *s, struct scratch *sc)
 	if (!ips)
 		return -1;
 	memcpy(ips, s->ips, (user + 1) * sizeof *ips);
-	ips[user + 1] = s->branches[0].to;
+	ips[user + 1] = leaf_address(s, user);
 	for (i = 0; i < s->n_branches; i++)
 		ips[user + 2 + i] = s->branches[i].from;
 	s->ips = ips;

@@ -5,9 +5,9 @@
 #include "reader/reader.h"
 #include "reader/scratch.h"
 
-/* Call graphs recorded as last branches (LBR in call-stack mode): the user part of the chain
- * becomes where the last call went, then where each call was made. Chains without a user part stay.
- * 0, or -1 when out of memory. */
+/* Call graphs recorded as last branches (LBR in call-stack mode): in the user part of the chain the
+ * callers become where each call was made. Chains without a user part stay. 0, or -1 when out of
+ * memory. */
 int chain_from_lbr(struct perf_sample *s, struct scratch *sc);
 
 /* Is the user part of the chain recorded later? Then *cookie says in which record. */

@@ -190,8 +190,8 @@ struct perf_sample {
 	uint16_t misc;	    /* of the record header */
 	uint8_t cpumode;    /* enum perf_cpumode */
 	bool has_callchain; /* the event records chains, even if this one is empty */
-	bool chain_is_lbr; /* user part from branch records: callers are calls, not return addresses
-			    */
+	bool chain_is_lbr;  /* callers in the user part are from branch records: the addresses of
+			     * calls, not return addresses */
 	bool chain_is_calls; /* all of it has calls instead of return addresses (simpleperf) */
 	const struct perf_event *event;	    /* never NULL */
 	const struct address_space *space;  /* of pid at time_ns; never NULL */

@@ -6,8 +6,7 @@
 
 /* Kernel (and hypervisor, guest kernel) entries of the sample's chain, leaf first. */
 void chain_kernel_frames(const struct perf_sample *s, struct frame_sink *sink);
-/* User entries: of the last branch records when the event asked for call stacks from them, else of
- * the chain. */
+/* User entries, the callers from branch records where the reader has put these in the chain. */
 void chain_user_frames(const struct perf_sample *s, struct frame_sink *sink);
 
 #endif

@@ -348,11 +348,14 @@ static void group(void **state)
 	}
 }
 
-/* Branch records in call-stack mode replace the user part; the kernel part and an absent user part
- * stay. */
+/* Branch records in call-stack mode replace the callers in the user part; the leaf, the kernel part
+ * and an absent user part stay. */
 static void lbr_chain(void **state)
 {
+	/* 0x21 was recorded; without it there is where the newest branch went, 0x20 */
 	static const uint64_t want[] = {
+		PERF_CHAIN_KERNEL, 0xffff1, PERF_CHAIN_USER, 0x21, 0x11, 0x12};
+	static const uint64_t want_to[] = {
 		PERF_CHAIN_KERNEL, 0xffff1, PERF_CHAIN_USER, 0x20, 0x11, 0x12};
 	struct perf_event_attr a = plain_attr();
 	struct perf_file *f;
@@ -362,19 +365,19 @@ static void lbr_chain(void **state)
 	(void)state;
 	a.sample_type = PLAIN_TYPE | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK;
 	a.branch_sample_type = PERF_SAMPLE_BRANCH_USER | BRANCH_CALL_STACK;
-	for (int user = 0; user < 2; user++) {
+	for (uint64_t user = 0; user < 3; user++) {
 		size_t r = rec(&o, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
 
 		u64(&o, 0xffff1);
 		u64(&o, 0);
-		u64(&o, (uint64_t)user);
-		u64(&o, user ? 4 : 2);
+		u64(&o, user);
+		u64(&o, 2 + user);
 		u64(&o, PERF_CHAIN_KERNEL);
 		u64(&o, 0xffff1);
-		if (user) {
+		if (user > 0)
 			u64(&o, PERF_CHAIN_USER);
+		if (user > 1)
 			u64(&o, 0x21);
-		}
 		u64(&o, 2);
 		for (uint64_t i = 1; i <= 2; i++) {
 			u64(&o, 0x10 + i); /* from */
@@ -385,12 +388,14 @@ static void lbr_chain(void **state)
 	}
 	f = open_bytes(file_of(&a, 1, &o));
 	b = next(f);
-	assert_int_equal(b->n, 2);
+	assert_int_equal(b->n, 3);
 	assert_int_equal(b->samples[0].n_ips, 2);
 	assert_false(b->samples[0].chain_is_lbr);
-	assert_int_equal(b->samples[1].n_ips, sizeof want / sizeof *want);
-	assert_memory_equal(b->samples[1].ips, want, sizeof want);
+	assert_int_equal(b->samples[1].n_ips, sizeof want_to / sizeof *want_to);
+	assert_memory_equal(b->samples[1].ips, want_to, sizeof want_to);
 	assert_true(b->samples[1].chain_is_lbr);
+	assert_int_equal(b->samples[2].n_ips, sizeof want / sizeof *want);
+	assert_memory_equal(b->samples[2].ips, want, sizeof want);
 	perf_batch_release(f, b);
 	perf_file_close(f);
 }

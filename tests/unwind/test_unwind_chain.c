@@ -160,10 +160,12 @@ static void test_no_chain(void **state)
 	expect(t, 0, KERNEL_IP(5), true, false, FRAME_SAMPLE);
 }
 
-/* --call-graph lbr: the leaf from the chain, callers are the calls themselves. */
+/* --call-graph lbr, as the reader gives it: the leaf, then the calls themselves. A kernel part is
+ * of return addresses as ever. */
 static void test_branches(void **state)
 {
-	const uint64_t ips[] = {PERF_CHAIN_USER, USER_IP(1), USER_IP(2)};
+	const uint64_t ips[] = {PERF_CHAIN_KERNEL, KERNEL_IP(1), KERNEL_IP(2), PERF_CHAIN_USER,
+				USER_IP(1),	   USER_IP(11),	 USER_IP(12)};
 	const struct perf_branch branches[] = {{USER_IP(11), USER_IP(0), 0},
 					       {USER_IP(12), USER_IP(10), 0}};
 	struct fixture *f = *state;
@@ -172,14 +174,18 @@ static void test_branches(void **state)
 	f->event.attr.branch_sample_type = 1ull << 11 | 1; /* CALL_STACK | USER */
 	f->sample.branches = branches;
 	f->sample.n_branches = 2;
-	run(f, PERF_CPUMODE_USER, USER_IP(1), ips, 3);
-	assert_int_equal(t->n, 3);
-	expect(t, 0, USER_IP(1), false, false, FRAME_USER_CHAIN);
-	expect(t, 1, USER_IP(11), false, false, FRAME_BRANCH_STACK);
-	expect(t, 2, USER_IP(12), false, false, FRAME_BRANCH_STACK);
-	f->sample.n_branches = 0; /* the records may be empty: the chain is what there is */
-	run(f, PERF_CPUMODE_USER, USER_IP(1), ips, 3);
+	f->sample.chain_is_lbr = true;
+	run(f, PERF_CPUMODE_USER, USER_IP(1), ips, 7);
+	assert_int_equal(t->n, 5);
+	expect(t, 1, KERNEL_IP(2), true, true, FRAME_KERNEL_CHAIN);
+	expect(t, 2, USER_IP(1), false, false, FRAME_USER_CHAIN);
+	expect(t, 3, USER_IP(11), false, false, FRAME_BRANCH_STACK);
+	expect(t, 4, USER_IP(12), false, false, FRAME_BRANCH_STACK);
+	/* No user part was recorded: branches alone are no stack. */
+	f->sample.chain_is_lbr = false;
+	run(f, PERF_CPUMODE_KERNEL, KERNEL_IP(1), ips, 3);
 	assert_int_equal(t->n, 2);
+	assert_int_equal(t->n_kernel, 2);
 }
 
 /* As many entries as a record can hold. */
