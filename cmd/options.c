@@ -180,6 +180,6 @@ void options_print_help(const struct option_row *rows, size_t n, FILE *out)
 	for (i = 0; i < n; i++)
 		if (rows[i].kind == OPTION_HEADING)
 			fprintf(out, "%s:\n", rows[i].help);
-		else
+		else if (rows[i].help)
 			print_row(&rows[i], out);
 }

@@ -30,7 +30,7 @@ struct option_row {
 	const char *name;  /* without dashes; NULL: it has only a letter */
 	const char *alias; /* one more long name, not in --help; NULL */
 	const char *value; /* "FILE"; "[=N]": may be missing; NULL: takes none */
-	const char *help;  /* lines for --help */
+	const char *help;  /* lines for --help; NULL: not in it */
 	enum option_kind kind;
 	size_t offset; /* of the field in the target: OPTION_FIELD() */
 	unsigned max;  /* of a number */

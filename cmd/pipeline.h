@@ -38,7 +38,7 @@ struct pipeline_options {
 	unsigned n_threads; /* 0: all processors */
 	struct sample_filter filter;
 	struct unwind_options unwind;
-	bool stitch;	       /* complete cut stacks from other samples of their thread */
+	bool no_stitch;	       /* leave cut stacks as they are, without callers of other samples */
 	uint64_t verify_every; /* --verify-unwind=N; 0: off */
 	struct modules_options modules;
 	struct symbolizer_options symbolizer;

@@ -135,12 +135,17 @@ static uint32_t stack_copy_bytes(const struct perf_file *f)
 static void print_advice(const struct pipeline *p)
 {
 	uint64_t cut = p->unwind.stops[UNWIND_STOP_TRUNCATED_STACK], all = p->unwind.user_stacks;
+	uint64_t completed = p->stitched.to_root;
 	uint32_t size = stack_copy_bytes(p->file);
 
 	if (cut * 20 <= all)
 		return;
-	fprintf(stderr, "resolve: %.0f %% of the stacks are cut at %u bytes; ",
+	fprintf(stderr, "resolve: %.0f %% of the stacks are cut at %u bytes",
 		100.0 * (double)cut / (double)all, size);
+	if (completed)
+		fprintf(stderr, " (%.0f %% of these were completed from other samples)",
+			100.0 * (double)completed / (double)cut);
+	fprintf(stderr, "; ");
 	if (size < STACK_COPY_MAX)
 		fprintf(stderr, "record with --call-graph dwarf,%u\n",
 			size * 4 < STACK_COPY_MAX ? size * 4 : STACK_COPY_MAX);

@@ -45,6 +45,14 @@ static int set_all(void *target, char *unused, struct err *err)
 	return 0;
 }
 
+static int set_stitch(void *target, char *unused, struct err *err)
+{
+	(void)unused;
+	(void)err;
+	((struct resolve *)target)->pipeline.no_stitch = false;
+	return 0;
+}
+
 static int set_comm(void *target, char *names, struct err *err)
 {
 	return args_filter_comms(names, &((struct resolve *)target)->pipeline.filter, err);
@@ -134,6 +142,9 @@ static const struct option_row options[] = {
 	{0, "inline", NULL, NULL, "folded: mark inlined frames with _[i]",
 	 SETS_FLAG(output.mark_inline)},
 	{0, "all", NULL, NULL, "folded: --kernel --jit", CALLS(set_all)},
+	{0, "stitched", NULL, NULL,
+	 "folded, top, speedscope: mark callers from other samples with _[s]",
+	 SETS_FLAG(output.mark_stitched)},
 	{0, "with-pid", NULL, NULL, "folded: root frame comm-PID", SETS_FLAG(output.with_pid)},
 	{0, "with-tid", NULL, NULL, "folded: root frame comm-PID/TID", SETS_FLAG(output.with_tid)},
 	{0, "addrs", NULL, NULL, "folded: unknown functions as [module <addr>]",
@@ -160,9 +171,9 @@ static const struct option_row options[] = {
 	{0, "no-guess", NULL, NULL,
 	 "never step by frame pointer or stack top without unwind tables",
 	 SETS_FLAG(pipeline.unwind.no_guess)},
-	{0, "stitch", NULL, NULL,
-	 "complete stacks that were cut from other samples of the same thread",
-	 SETS_FLAG(pipeline.stitch)},
+	{0, "no-stitch", NULL, NULL, "do not complete stacks that were cut from other samples",
+	 SETS_FLAG(pipeline.no_stitch)},
+	{0, "stitch", NULL, NULL, NULL, CALLS(set_stitch)}, /* the default, accepted */
 	HEADING("names"),
 	{0, "no-inline", NULL, NULL, "symbols only: no inlined frames, no lines",
 	 SETS_FLAG(pipeline.symbolizer.no_inline)},

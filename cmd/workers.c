@@ -207,7 +207,7 @@ static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_o
 	unsigned i;
 	int rc = 0;
 
-	uo.places |= opt->stitch;
+	uo.places |= !opt->no_stitch;
 	c->opt = opt;
 	c->n = opt->n_threads ? opt->n_threads : threads_available();
 	if (c->n > WORKERS_MAX)
@@ -232,7 +232,7 @@ static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_o
 			profile_set_jit(w->profile, p->jit);
 		if (!rc)
 			rc = unwinder_new(&w->unwinder, p->modules, &uo, err);
-		if (!rc && opt->stitch)
+		if (!rc && !opt->no_stitch)
 			rc = stitcher_new(&w->stitcher, NULL, err);
 		if (!rc)
 			rc = verify_init(&w->verify, opt->verify_every, p->modules, &uo, err);

@@ -7,7 +7,9 @@
  *
  * The stack is leaf first. Addresses are strings, as JSON numbers are doubles in many readers and
  *lose the last bits. What is unknown is left out. An inlined function has "inlined":true; "off" is
- *the distance from the symbol's start, "build_id" that of the dso. */
+ *the distance from the symbol's start, "build_id" that of the dso. "how":"stitched" marks frames
+ *that were taken from another sample of the thread, "how":"guessed" those found without unwind
+ *tables. */
 #include "output/format.h"
 
 #include <linux/perf_event.h>
@@ -79,6 +81,10 @@ static void add_frame(struct jsonl *j, const struct profile_location *l, uint32_
 	}
 	if (inlined)
 		text_str(t, ",\"inlined\":true");
+	if (l->how == FRAME_STITCHED)
+		text_str(t, ",\"how\":\"stitched\"");
+	else if (frame_how_is_guess(l->how))
+		text_str(t, ",\"how\":\"guessed\"");
 	text_str(t, "},");
 }
 

@@ -184,6 +184,12 @@ static void add_comments(struct writer *w)
 		add_comment(w, "tool:", &value);
 	}
 	value.n = 0;
+	if (format_stitched_share(w->pp.p, w->pp.opt, w->pp.event) > 0) {
+		text_str(&value, "samples with the label stack:stitched have callers of another "
+				 "sample of their thread");
+		add_comment(w, "stitched:", &value);
+	}
+	value.n = 0;
 	if (info && info->version) {
 		text_str(&value, info->version);
 		add_comment(w, "perf-version:", &value);
@@ -226,17 +232,26 @@ static void add_number_label(struct writer *w, const char *key, uint32_t number)
 	pb_message(&w->part, SAMPLE_LABEL, &w->sub);
 }
 
-static void add_labels(struct writer *w, const struct profile_sample *s)
+static void add_string_label(struct writer *w, const char *key, uint64_t value)
+{
+	pb_uint(&w->sub, LABEL_KEY, add_cstr(w, key));
+	pb_uint(&w->sub, LABEL_STR, value);
+	pb_message(&w->part, SAMPLE_LABEL, &w->sub);
+}
+
+/* Stacks with callers of another sample have the label stack:stitched, for -tagfocus, -tagignore.
+ */
+static void add_labels(struct writer *w, uint32_t sample)
 {
 	const struct output_options *opt = w->pp.opt;
+	const struct profile_sample *s = &w->pp.p->samples.v[sample];
 
+	if (w->pp.is_stitched[sample])
+		add_string_label(w, "stack", add_cstr(w, "stitched"));
 	if (!opt->with_pid && !opt->with_tid)
 		return;
-	if (s->comm) {
-		pb_uint(&w->sub, LABEL_KEY, add_cstr(w, "thread_comm"));
-		pb_uint(&w->sub, LABEL_STR, add_ours(w, s->comm));
-		pb_message(&w->part, SAMPLE_LABEL, &w->sub);
-	}
+	if (s->comm)
+		add_string_label(w, "thread_comm", add_ours(w, s->comm));
 	add_number_label(w, "pid", s->pid);
 	if (opt->with_tid)
 		add_number_label(w, "tid", s->tid);
@@ -254,7 +269,7 @@ static void add_sample(struct writer *w, uint32_t node)
 	pb_varint(&w->sub, as_int64(nodes[node].period));
 	pb_message(&w->part, SAMPLE_VALUE, &w->sub);
 	/* The loop ended at the first level, which stands for the labels. */
-	add_labels(w, &w->pp.p->samples.v[w->pp.labels.ids[n->symbol]]);
+	add_labels(w, w->pp.labels.ids[n->symbol]);
 	pb_message(&w->msg, PROFILE_SAMPLE, &w->part);
 }
 

@@ -4,7 +4,10 @@
  *		         ip symbol+0xoffset (dso)
  *
  * Sources: perf-script(1); the shape is pinned by tests against perf itself. A location's lines are
- * the same in all samples, so they are made once. */
+ * the same in all samples, so they are made once.
+ *
+ * Callers that were taken from another sample stand below a line that begins with '#', as the
+ *header of perf script does: what reads its text skips such lines. */
 #include "output/format.h"
 
 #include <linux/perf_event.h>
@@ -170,11 +173,17 @@ static void add_header(struct script *s, const struct profile_log_entry *e)
 static void add_stack(struct script *s, uint32_t node)
 {
 	const struct profile *p = s->p;
+	bool stitched = false;
 
 	text_char(&s->out, '\n');
 	for (; node; node = p->nodes.v[node].parent) {
-		const struct block *b = &s->blocks.v[p->nodes.v[node].location];
+		uint32_t location = p->nodes.v[node].location;
+		const struct block *b = &s->blocks.v[location];
 
+		if (!stitched && p->locations.v[location].how == FRAME_STITCHED) {
+			text_str(&s->out, "# stitched: from another sample of the thread\n");
+			stitched = true;
+		}
 		text_add(&s->out, s->lines.s + b->start, b[1].start - b->start);
 	}
 	text_char(&s->out, '\n');

@@ -18,8 +18,9 @@ struct speedscope {
 	const struct profile *p;
 	const struct output_options *opt;
 	uint32_t event;
-	/* What can be a frame: a function, or an unknown one of a mapping (functions.n + mapping).
-	 */
+	/* What can be a frame: a function, or an unknown one of a mapping (functions.n + mapping);
+	 * n_symbols more: the same with the mark of stitched ones. */
+	uint32_t n_symbols;
 	struct tree_symbols symbols;
 	uint32_t *frame_of;   /* by such symbol: frame + 1; 0: not used yet */
 	VEC(uint32_t) frames; /* the other way round */
@@ -34,21 +35,23 @@ struct speedscope {
 static int add_symbols(struct speedscope *s)
 {
 	const struct profile *p = s->p;
-	uint32_t unknown, function;
+	uint32_t unknown, function, marked;
 	size_t i, k, n;
 
 	for (i = 0; i < p->locations.n; i++) {
 		const struct profile_location *l = &p->locations.v[i];
 		const struct profile_line *lines = format_lines(p, s->opt, l, &n);
 
+		marked = l->how == FRAME_STITCHED && s->opt->mark_stitched ? s->n_symbols : 0;
 		unknown = (uint32_t)p->functions.n + l->mapping;
 		if (vec_push(&s->symbols.first, (uint32_t)s->symbols.ids.n) ||
-		    (!n && vec_push(&s->symbols.ids, unknown)))
+		    (!n && vec_push(&s->symbols.ids, marked + unknown)))
 			return -1;
 		for (k = n; k--;) {
 			function = lines[k].function;
-			if (vec_push(&s->symbols.ids,
-				     p->functions.v[function].name ? function : unknown))
+			if (!p->functions.v[function].name)
+				function = unknown;
+			if (vec_push(&s->symbols.ids, marked + function))
 				return -1;
 		}
 	}
@@ -197,13 +200,22 @@ static int write_track(struct speedscope *s, const struct track *t, FILE *out)
 	return 0;
 }
 
-static void write_unknown(struct speedscope *s, uint32_t mapping)
+static void write_name(struct speedscope *s, uint32_t symbol, bool stitched)
 {
+	const struct profile *p = s->p;
 	struct text name = {0};
 
-	text_char(&name, '[');
-	text_str(&name, profile_mapping_short_name(s->p, mapping));
-	text_char(&name, ']');
+	if (symbol >= p->functions.n) {
+		text_char(&name, '[');
+		text_str(&name, profile_mapping_short_name(p, symbol - (uint32_t)p->functions.n));
+		text_char(&name, ']');
+	} else {
+		uint32_t id = p->functions.v[symbol].name;
+
+		text_add(&name, strtab_get(&p->strings, id), strtab_len(&p->strings, id));
+	}
+	if (stitched)
+		text_str(&name, FOLD_STITCHED);
 	text_json(&s->out, name.s, name.n);
 	s->out.failed |= name.failed;
 	text_done(&name);
@@ -212,13 +224,14 @@ static void write_unknown(struct speedscope *s, uint32_t mapping)
 static void write_frame(struct speedscope *s, uint32_t symbol)
 {
 	const struct profile *p = s->p;
-	const struct profile_function *f = p->functions.v + symbol;
+	bool stitched = symbol >= s->n_symbols;
+	const struct profile_function *f;
 
+	symbol -= stitched ? s->n_symbols : 0;
+	f = p->functions.v + symbol;
 	text_str(&s->out, "{\"name\":");
-	if (symbol >= p->functions.n) {
-		write_unknown(s, symbol - (uint32_t)p->functions.n);
-	} else {
-		text_json_string(&s->out, p, f->name);
+	write_name(s, symbol, stitched);
+	if (symbol < p->functions.n) {
 		if (f->file) {
 			text_str(&s->out, ",\"file\":");
 			text_json_string(&s->out, p, f->file);
@@ -231,13 +244,32 @@ static void write_frame(struct speedscope *s, uint32_t symbol)
 	text_char(&s->out, '}');
 }
 
+/* "cpu-clock:u", and how much of it has callers that were taken from another sample. */
+static void write_title(struct speedscope *s)
+{
+	const struct strtab *strings = &s->p->strings;
+	uint32_t event = s->p->events.v[s->event].name;
+	double share = format_stitched_share(s->p, s->opt, s->event);
+	struct text title = {0};
+	char buf[64];
+
+	text_add(&title, strtab_get(strings, event), strtab_len(strings, event));
+	if (share > 0)
+		text_add(&title, buf,
+			 (size_t)snprintf(buf, sizeof buf, ", %.2f %% with stitched callers",
+					  100 * share));
+	text_json(&s->out, title.s, title.n);
+	s->out.failed |= title.failed;
+	text_done(&title);
+}
+
 static int write_all(struct speedscope *s, FILE *out)
 {
 	size_t i;
 
 	text_str(&s->out,
 		 "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":");
-	text_json_string(&s->out, s->p, s->p->events.v[s->event].name);
+	write_title(s);
 	text_str(&s->out, ",\"activeProfileIndex\":0,\"exporter\":");
 	text_json(&s->out, s->opt->generator ? s->opt->generator : "unspool",
 		  strlen(s->opt->generator ? s->opt->generator : "unspool"));
@@ -264,7 +296,8 @@ static int write_speedscope(const struct profile *p, const struct output_options
 	int rc = format_event(p, opt, &s.event, err);
 
 	if (!rc) {
-		s.frame_of = calloc(p->functions.n + p->mappings.n, sizeof *s.frame_of);
+		s.n_symbols = (uint32_t)(p->functions.n + p->mappings.n);
+		s.frame_of = calloc(2 * (size_t)s.n_symbols, sizeof *s.frame_of);
 		if (!s.frame_of || add_symbols(&s) || add_tracks(&s) || write_all(&s, out))
 			rc = err_nomem(err);
 	}

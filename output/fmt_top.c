@@ -57,6 +57,8 @@ static int add_kind(struct top *t, const struct profile_location *l, uint32_t na
 		text_string(&t->text, t->p, name);
 	else
 		text_str(&t->text, "[unknown]");
+	if (l->how == FRAME_STITCHED && t->opt->mark_stitched)
+		text_str(&t->text, FOLD_STITCHED);
 	k.symbol = take_name(t);
 	if (k.dso == STRTAB_FAILED || k.symbol == STRTAB_FAILED)
 		return -1;
@@ -214,8 +216,19 @@ static void add_cell(struct text *out, const struct strtab *names, uint32_t id, 
 	text_pad(out, strtab_len(names, id), width);
 }
 
+static void add_stitched(struct text *out, double share)
+{
+	char buf[96];
+
+	if (share > 0)
+		text_add(out, buf,
+			 (size_t)snprintf(buf, sizeof buf,
+					  "\n# Stitched: %.2f%% have callers of another sample",
+					  100 * share));
+}
+
 static void add_head(struct text *out, const struct profile_event *e, const struct profile *p,
-		     const size_t *width)
+		     double stitched, const size_t *width)
 {
 	static const char *const titles[] = {"Command", "Shared Object"};
 	size_t i, k;
@@ -226,6 +239,7 @@ static void add_head(struct text *out, const struct profile_event *e, const stru
 	text_string(out, p, e->name);
 	text_str(out, "'\n# Event count (approx.): ");
 	text_dec(out, e->period, 0);
+	add_stitched(out, stitched);
 	text_str(out, "\n#\n# Children      Self");
 	for (i = 0; i < 2; i++) {
 		text_str(out, "  ");
@@ -253,7 +267,8 @@ static void write_table(struct top *t, uint32_t event, uint64_t total, FILE *out
 			if (strtab_len(&t->names, cells[k]) > width[k])
 				width[k] = strtab_len(&t->names, cells[k]);
 	}
-	add_head(&t->text, &t->p->events.v[event], t->p, width);
+	add_head(&t->text, &t->p->events.v[event], t->p, format_stitched_share(t->p, t->opt, event),
+		 width);
 	for (i = 0; i < t->rows.n; i++) {
 		const struct row *r = &t->rows.v[i];
 

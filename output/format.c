@@ -25,6 +25,32 @@ int format_event(const struct profile *p, const struct output_options *opt, uint
 	return 0;
 }
 
+bool format_is_stitched(const struct profile *p, uint32_t node)
+{
+	while (node && p->nodes.v[node].parent)
+		node = p->nodes.v[node].parent;
+	return node && p->locations.v[p->nodes.v[node].location].how == FRAME_STITCHED;
+}
+
+double format_stitched_share(const struct profile *p, const struct output_options *opt,
+			     uint32_t event)
+{
+	double stitched = 0, all = 0;
+	size_t i;
+
+	for (i = 0; i < p->samples.n; i++) {
+		const struct profile_sample *s = &p->samples.v[i];
+		double weight = (double)format_weight(opt, s->count, s->period);
+
+		if (s->event != event)
+			continue;
+		all += weight;
+		if (format_is_stitched(p, s->node))
+			stitched += weight;
+	}
+	return all > 0 ? stitched / all : 0;
+}
+
 bool format_is_clock(const struct profile_event *e)
 {
 	return e->attr.type == PERF_TYPE_SOFTWARE && (e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||

@@ -54,6 +54,12 @@ static inline void text_build_id(struct text *t, const struct build_id *id)
 		text_hex_digits(t, id->bytes[i], 2);
 }
 
+/* Were callers of this stack taken from another sample (FRAME_STITCHED)? They are the outermost. */
+bool format_is_stitched(const struct profile *p, uint32_t node);
+/* Which share of an event's weight such stacks have: 0 .. 1. */
+double format_stitched_share(const struct profile *p, const struct output_options *opt,
+			     uint32_t event);
+
 /* Are the event's periods nanoseconds? */
 bool format_is_clock(const struct profile_event *e);
 
@@ -74,6 +80,8 @@ void fold_function(struct text *t, const char *name, size_t n);
 bool fold_is_rust(const char *system_name);
 /* Java's "Lcom/example/Main;::run", as perf-map-agent writes it? */
 bool fold_is_java(const char *name, size_t n);
+/* What is put behind the name of a frame that is FRAME_STITCHED, when that is asked for. */
+#define FOLD_STITCHED "_[s]"
 /* Makes what was added since `start` a frame of a folded line: no ';', which separates frames, no
  * number after a space at the end, which would be taken for the weight, never nothing. */
 void fold_finish(struct text *t, size_t start);

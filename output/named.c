@@ -117,9 +117,11 @@ static int add_function(struct namer *n, const struct profile_function *f, bool 
 static int add_location(struct namer *n, const struct profile_location *l)
 {
 	bool is_jit = n->p->mappings.v[l->mapping].kind == DSO_ANON;
-	const char *mark = l->is_kernel && n->opt->mark_kernel ? "_[k]"
-			   : is_jit && n->opt->mark_jit	       ? "_[j]"
-							       : "";
+	bool is_stitched = l->how == FRAME_STITCHED;
+	const char *mark = l->is_kernel && n->opt->mark_kernel	  ? "_[k]"
+			   : is_stitched && n->opt->mark_stitched ? FOLD_STITCHED
+			   : is_jit && n->opt->mark_jit		  ? "_[j]"
+								  : "";
 	size_t i, n_lines;
 	const struct profile_line *lines = format_lines(n->p, n->opt, l, &n_lines);
 

@@ -138,6 +138,7 @@ struct output_options {
 	bool with_pid, with_tid;   /* folded: comm-PID, comm-PID/TID as root; pprof: labels. The profile
 				      must keep PIDS / TIDS */
 	bool mark_kernel, mark_jit, mark_inline; /* folded: _[k] _[j] _[i] */
+	bool mark_stitched;        /* folded, top, speedscope: _[s]; the other formats always mark them */
 	bool addrs;                /* folded: [module <file offset or address>] for unknown symbols */
 	bool no_inline;
 	const char *event;         /* only this event; NULL: the first that has samples (script, jsonl: all) */

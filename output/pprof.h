@@ -24,6 +24,7 @@ struct pprof {
 	uint32_t event;
 	struct pprof_ranks functions, mappings, locations;
 	struct pprof_ranks labels; /* ids are samples */
+	bool *is_stitched;	   /* by sample */
 	struct tree tree;	   /* below a set of labels: ranks of locations */
 };
 

@@ -129,10 +129,10 @@ static int compare_locations(const struct pprof *pp, uint32_t a, uint32_t b)
 static int compare_labels(const struct pprof *pp, uint32_t a, uint32_t b)
 {
 	const struct profile_sample *sa = &pp->p->samples.v[a], *sb = &pp->p->samples.v[b];
-	int rc;
+	int rc = pp->is_stitched[a] - pp->is_stitched[b];
 
-	if (!pp->opt->with_pid && !pp->opt->with_tid)
-		return 0;
+	if (rc || (!pp->opt->with_pid && !pp->opt->with_tid))
+		return rc;
 	rc = compare_strings(pp->p, sa->comm, sb->comm);
 	if (!rc)
 		rc = compare_numbers(sa->pid, sb->pid);
@@ -162,6 +162,7 @@ static void use_samples(struct pprof *pp, uint64_t *counts)
 	for (i = 0; i < p->samples.n; i++)
 		if (p->samples.v[i].event == pp->event) {
 			ranks_use(&pp->labels, (uint32_t)i);
+			pp->is_stitched[i] = format_is_stitched(p, p->samples.v[i].node);
 			counts[p->samples.v[i].node] += p->samples.v[i].count;
 		}
 	for (i = p->nodes.n; i-- > 1;)
@@ -239,7 +240,8 @@ int pprof_rank(struct pprof *pp, struct err *err)
 	const struct profile *p = pp->p;
 	uint64_t *counts = calloc(p->nodes.n, sizeof *counts);
 
-	if (!counts || ranks_init(&pp->functions, p->functions.n) ||
+	pp->is_stitched = calloc(p->samples.n + 1, sizeof *pp->is_stitched);
+	if (!counts || !pp->is_stitched || ranks_init(&pp->functions, p->functions.n) ||
 	    ranks_init(&pp->mappings, p->mappings.n) ||
 	    ranks_init(&pp->locations, p->locations.n) || ranks_init(&pp->labels, p->samples.n)) {
 		free(counts);
@@ -270,5 +272,6 @@ void pprof_done(struct pprof *pp)
 	ranks_done(&pp->mappings);
 	ranks_done(&pp->locations);
 	ranks_done(&pp->labels);
+	free(pp->is_stitched);
 	tree_done(&pp->tree);
 }

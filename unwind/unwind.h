@@ -135,9 +135,10 @@ void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);
  *
  * A stack that was cut ends in the middle of an activation of some function. Another sample of the
  * same thread that passed through the same activation - same address, stack pointer and frame pointer
- * - tells who called it. The nearest such sample in time, before or after, is believed, frame by
- * frame, the farther the longer that caller was seen; what it adds is marked FRAME_STITCHED. A stitcher sees all samples of the threads it works
- * for, in time order, and gives them back in that order, some at a time:
+ * - tells who called it. The nearest such sample in time, before or after, is believed, unless one
+ * between the two shows that this caller had returned; what it adds is marked FRAME_STITCHED. A
+ * stitcher sees all samples of the threads it works for, in time order, and gives them back in that
+ * order, some at a time. What it says of a thread depends on nothing but the samples of that thread:
  *
  *	for each batch:
  *		for each sample: unwind_samples(...); stitcher_add(st, sample, trace, &err);

@@ -51,15 +51,4 @@ p = run(["sh", "-c", f"cat pipe.data | {RESOLVE} -q --no-inline -"])
 tap.check(p.stdout == profile("pipe.data"), "a pipe from a file and from standard input: the same")
 run([CAPTURE, "-q", "-F", "999", "--no-compress", "-o", "plain.data", "--", program, "0.3"])
 whole("capture --no-compress", "plain.data")
-
-# Stacks that are cut at 1 KiB: other samples of the thread complete them, to what the uncut ones show.
-perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,1024", "-o", "cut.data", "--",
-            build("gcc", "calls.c", "calls", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"), "0.5")
-plain, before = resolve("cut.data", "--no-inline", "-j1")
-text, after = resolve("cut.data", "--no-inline", "--stitch", "-j1")
-tap.check(before["truncated"] > 20 and after["stitched"] > 0, "--stitch: adds frames to stacks that were cut", (before, after))
-tap.check(sum(folded(text).values()) == sum(folded(plain).values()), "--stitch: weights stay")
-at_main = [sum(w for s, w in folded(x).items() if s[1] == "_start" and "main" in s) for x in (plain, text)]
-tap.check(at_main[1] > at_main[0], "--stitch: more of the time reaches main", at_main)
-tap.check(resolve("cut.data", "--no-inline", "--stitch", "-j5")[0] == text, "--stitch: the same with any number of threads")
 tap.end()

@@ -126,7 +126,7 @@ static void chains_and_remembers(void **state)
 	run(st, &r);
 	assert_stack(&r, 0, CUT, 2, IPS(10, 20, 30));
 	assert_stack(&r, 1, CUT, 2, IPS(20, 30));
-	add(st, &(struct stack){120, 1, 0x1020, ROOT, {30, 40}}, FRAME_CFI);
+	add(st, &(struct stack){120, 1, 0x1010, ROOT, {21, 30, 40}}, FRAME_CFI);
 	add(st, &(struct stack){130, 1, 0x1000, CUT, {11, 20}}, FRAME_CFI);
 	run(st, &r);
 	assert_stack(&r, 1, ROOT, 2, IPS(11, 20, 30, 40));
@@ -151,27 +151,76 @@ static void believes_the_nearest(void **state)
 	stitcher_free(st);
 }
 
-/* One sight of a caller is believed for 50 ms, one of 20 ms for 80 ms more. */
-static void believes_the_farther_the_longer(void **state)
+/* One sight of an activation is believed for 20 ms; several for four times what lay between them.
+ * Only 30's own caller counts: as long as 30 is not left, 20 is called by it. */
+static void believes_the_farther_the_rarer(void **state)
 {
 	const uint64_t ms = 1000000, s = 1000 * ms;
 	struct stitcher *st = begin(0);
 	struct result r;
 
 	(void)state;
-	add(st, &(struct stack){s, 1, 0x1000, ROOT, {10, 20, 30}}, FRAME_CFI);
-	add(st, &(struct stack){s + 50 * ms, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
-	add(st, &(struct stack){s + 51 * ms, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	add(st, &(struct stack){s, 1, 0x1000, ROOT, {10, 20, 30, 40, 50}}, FRAME_CFI);
+	add(st, &(struct stack){s + 20 * ms, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	add(st, &(struct stack){s + 21 * ms, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
 	run(st, &r);
-	assert_stack(&r, 1, ROOT, 2, IPS(10, 20, 30));
+	assert_stack(&r, 1, ROOT, 2, IPS(10, 20, 30, 40, 50));
 	assert_stack(&r, 2, CUT, 2, IPS(10, 20));
-	add(st, &(struct stack){9 * s, 1, 0x1000, ROOT, {10, 20, 31}}, FRAME_CFI);
-	add(st, &(struct stack){9 * s + 20 * ms, 1, 0x1000, ROOT, {10, 20, 31}}, FRAME_CFI);
+	add(st, &(struct stack){9 * s, 1, 0x1000, ROOT, {10, 20, 31, 41, 50}}, FRAME_CFI);
+	add(st, &(struct stack){9 * s + 30 * ms, 1, 0x1000, ROOT, {10, 20, 31, 41, 50}}, FRAME_CFI);
 	add(st, &(struct stack){9 * s + 150 * ms, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
 	add(st, &(struct stack){9 * s + 151 * ms, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
 	run(st, &r);
-	assert_stack(&r, 2, ROOT, 2, IPS(10, 20, 31));
+	assert_stack(&r, 2, ROOT, 2, IPS(10, 20, 31, 41, 50));
 	assert_stack(&r, 3, CUT, 2, IPS(10, 20));
+	stitcher_free(st);
+}
+
+/* A sample that shows the caller's own caller gone ends what was seen before it; one that shows
+ * only less of the stack does not. */
+static void stops_at_what_contradicts(void **state)
+{
+	struct stitcher *st = begin(0);
+	struct result r;
+
+	(void)state;
+	add(st, &(struct stack){100, 1, 0x1000, ROOT, {10, 20, 30, 40, 50}}, FRAME_CFI);
+	add(st, &(struct stack){110, 1, 0x1010, CUT, {21, 30}}, FRAME_CFI);
+	add(st, &(struct stack){120, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);  /* 30 called again */
+	add(st, &(struct stack){130, 1, 0x1030, ROOT, {41, 50}}, FRAME_CFI); /* 30 has returned */
+	add(st, &(struct stack){140, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	run(st, &r);
+	assert_stack(&r, 1, ROOT, 2, IPS(21, 30, 40, 50));
+	assert_stack(&r, 2, ROOT, 2, IPS(10, 20, 30, 40, 50));
+	assert_stack(&r, 4, CUT, 2, IPS(10, 20));
+	/* The other way round in time: before 90, 30 was not there. */
+	add(st, &(struct stack){240, 1, 0x1000, CUT, {11, 22}}, FRAME_CFI);
+	add(st, &(struct stack){250, 1, 0x1030, ROOT, {41, 50}}, FRAME_CFI);
+	add(st, &(struct stack){260, 1, 0x1000, CUT, {11, 22}}, FRAME_CFI);
+	add(st, &(struct stack){270, 1, 0x1000, ROOT, {11, 22, 30, 40, 50}}, FRAME_CFI);
+	run(st, &r);
+	assert_stack(&r, 0, CUT, 2, IPS(11, 22));
+	assert_stack(&r, 2, ROOT, 2, IPS(11, 22, 30, 40, 50));
+	stitcher_free(st);
+}
+
+/* Far more activations than are remembered; the outer frames, seen once at the beginning, are not
+ * forgotten, because they have not ended. */
+static void forgets_what_has_ended(void **state)
+{
+	struct stitcher *st = begin(0);
+	struct result r;
+	unsigned i;
+
+	(void)state;
+	add(st, &(struct stack){100, 1, 0x1000, ROOT, {10, 20, 30, 40, 50}}, FRAME_CFI);
+	add(st, &(struct stack){101, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	run(st, &r);
+	for (i = 0; i < 40000; i++) {
+		add(st, &(struct stack){200 + i, 1, 0x1000, CUT, {10, 1000 + i, 30}}, FRAME_CFI);
+		run(st, &r);
+		assert_stack(&r, 0, ROOT, 3, IPS(10, 1000 + i, 30, 40, 50));
+	}
 	stitcher_free(st);
 }
 
@@ -231,7 +280,9 @@ int main(void)
 		cmocka_unit_test(completes_from_both_sides),
 		cmocka_unit_test(chains_and_remembers),
 		cmocka_unit_test(believes_the_nearest),
-		cmocka_unit_test(believes_the_farther_the_longer),
+		cmocka_unit_test(believes_the_farther_the_rarer),
+		cmocka_unit_test(stops_at_what_contradicts),
+		cmocka_unit_test(forgets_what_has_ended),
 		cmocka_unit_test(keeps_apart),
 		cmocka_unit_test(passes_on_what_the_caller_says),
 	};

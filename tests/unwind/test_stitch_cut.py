@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Stitching against the truth: a compiler run is recorded with large stack copies, cut to small ones by
-tool_stitch, stitched, and compared with the stacks of the uncut copies.
+"""Stitching against the truth: real programs are recorded with large stack copies, tool_stitch cuts these to small
+ones, stitches, and compares with the stacks of the uncut copies.
 
-At least 99.5 % of the stacks that reach a root by stitching must be exactly the true ones.
+A stitched stack is exact when its frames are the true ones: all of them if it is said to reach the root, else as many
+as it has. At least 99.5 % must be. Wrong ones are of one class (tests/README.md): where no sample reaches high enough
+to see it, a function has returned and was called again from elsewhere at the same place of the stack.
 """
 import os
 import re
@@ -10,34 +12,88 @@ import shutil
 import subprocess
 import sys
 
+TOP = os.environ["TOP"]
 TOOL = os.path.join(os.environ["BUILD"], "tests/unwind/tool_stitch")
-SOURCE = """
+SIZES = (4096, 8192, 16384)
+SOURCES = {
+    "w.cc": """
 #include <algorithm>
 #include <map>
 #include <regex>
 int main() { std::map<std::string, int> m; std::regex r("(a|b)*c[0-9]+"); m["x"] = 1;
              std::smatch s; std::string t = "abc1"; return std::regex_match(t, s, r); }
-"""
+""",
+    "w.py": """
+import ast, json, re, time
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+def walk(d): return sorted([3, 1, 2], key=lambda x: fib(8) + x) if not d else [walk(d - 1) for _ in range(3)]
+text, end = open(__file__).read(), time.process_time() + 1.5
+while time.process_time() < end:
+    walk(5); ast.parse(text); json.loads(json.dumps({"a": [list(range(100))] * 20})); re.findall(r"(a|b)*c", "ababc" * 100)
+    list(map(fib, range(12)))
+""",
+    "w.js": """
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
+class A { go(d) { return d ? [1, 2, 3].map(x => this.go(d - 1)).reduce((a, b) => a + b, 0) : fib(10) + JSON.parse("[1]")[0] } }
+const end = Date.now() + 1500
+while (Date.now() < end) { new A().go(6); [5, 3, 1, 2, 9].sort((a, b) => fib(5) + a - b); "abc".replace(/[a-z]+/g, m => m + fib(6)) }
+""",
+}
+WORK = {
+    "gcc": ["g++", "-O1", "-c", "w.cc", "-o", "/dev/null"],
+    "clang": ["clang++", "-O1", "-c", "w.cc", "-o", "/dev/null"],
+    "python": ["/usr/bin/python3", "w.py"],
+    "node": ["node", "w.js"],
+    "C++ threads": ["./deep", "2"],
+}
+
+
+def record(command):
+    """perf record; again when perf 6.1 aborts beside another recorder (tests/reader/test_mmap2_flag.py says why)."""
+    for _ in range(5):
+        p = subprocess.run(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock:u", "-F", "499", "--call-graph", "dwarf,65528",
+                            "-o", "t.data", "--", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
+        if p.returncode == 0:
+            return True
+    return False
+
+
+failed = 0
+
+
+def check(good, name):
+    global failed
+    print(f"{'ok' if good else 'not ok'} - {name}", flush=True)
+    failed += not good
+
+
 if not shutil.which("perf") or not shutil.which("g++"):
     print("ok - stitching of cut stacks # SKIP no perf or no g++")
     sys.exit(0)
-with open("t.cc", "w") as f:
-    f.write(SOURCE)
-subprocess.run(["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "499", "--call-graph", "dwarf,65528",
-                "-o", "t.data", "g++", "-O1", "-c", "t.cc", "-o", "/dev/null"],
-               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
-if not os.path.exists("t.data"):
-    print("ok - stitching of cut stacks # SKIP perf cannot record here")
-    sys.exit(0)
-stitched = exact = 0
-for size in (1024, 2048, 4096):
-    p = subprocess.run([TOOL, str(size), "t.data"], stdout=subprocess.PIPE, text=True, timeout=120)
-    n = {k: int(v) for k, v in re.findall(r"(\w+) (\d+)", p.stdout)}
-    stitched += n.get("to_root", 0)
-    exact += n.get("exact", 0)
-    good = p.returncode == 0 and n.get("to_root", 0) >= 10
-    print(f"{'ok' if good else 'not ok'} - {size} bytes: of {n.get('whole')} whole stacks "
-          f"{n.get('complete_when_cut')} fit, {n.get('to_root')} are stitched, {n.get('exact')} exactly")
-good = exact >= 0.995 * stitched
-print(f"{'ok' if good else 'not ok'} - {exact} of {stitched} stitched stacks are the true ones")
-sys.exit(0 if good else 1)
+for file, text in SOURCES.items():
+    with open(file, "w") as f:
+        f.write(text)
+subprocess.run(["g++", "-O2", "-pthread", "-o", "deep", f"{TOP}/tests/programs/deep.cc"], check=True)
+total = right = 0
+for name, command in WORK.items():
+    if not shutil.which(command[0]):
+        print(f"ok - {name} # SKIP {command[0]} is not installed")
+        continue
+    if not record(command):
+        print(f"ok - {name} # SKIP perf cannot record it here")
+        continue
+    stitched = exact = 0
+    for size in SIZES:
+        p = subprocess.run([TOOL, str(size), "t.data"], stdout=subprocess.PIPE, text=True, timeout=120)
+        n = {k: int(v) for k, v in re.findall(r"(\w+) (\d+)", p.stdout)}
+        here, good = n["to_root"] + n["extended"], n["exact"] + n["extended"] - n["extended_wrong"]
+        print(f"# {name}, {size} bytes: of {n['cut']} cut stacks {n['to_root']} reach the root by stitching, {n['exact']} exactly; "
+              f"{n['extended']} are extended, {n['extended_wrong']} wrongly; {n['cut'] - here} stay")
+        check(p.returncode == 0 and n["whole"] > 100, f"{name}, {size} bytes: {good} of {here} stitched stacks are the true ones")
+        stitched, exact = stitched + here, exact + good
+    os.remove("t.data")
+    # Of few stacks, two wrong ones say nothing yet about a share.
+    check(stitched - exact <= max(2, 0.005 * stitched), f"{name}: 99.5 % are exact: {exact} of {stitched}")
+    total, right = total + stitched, right + exact
+check(total > 500 and right >= 0.995 * total, f"all: 99.5 % are exact: {right} of {total}")
+sys.exit(1 if failed else 0)
