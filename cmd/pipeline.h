@@ -6,6 +6,7 @@
 #ifndef CMD_PIPELINE_H
 #define CMD_PIPELINE_H
 
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,6 +43,7 @@ struct pipeline_options {
 	uint64_t verify_every; /* --verify-unwind=N; 0: off */
 	struct modules_options modules;
 	struct symbolizer_options symbolizer;
+	char cache_dir[PATH_MAX]; /* of the symbolizer */
 	const volatile sig_atomic_t
 		*stop; /* nonzero: end reading, keep what there is; may be NULL */
 };

@@ -128,6 +128,9 @@ void report_text(const struct pipeline *p, FILE *out)
 		s->addresses, s->symbolized, s->with_lines);
 	for (i = 1; i < SYM_MISS_N; i++)
 		text_share(out, sym_miss_text(i), s->misses[i], s->addresses);
+	if (s->cached_modules)
+		fprintf(out, "modules whose debug information came from the cache: %" PRIu64 "\n",
+			s->cached_modules);
 	text_modules(p, out);
 	fprintf(out, "seconds: %.3f read and unwind, %.3f symbolize\n", p->seconds_load,
 		p->seconds_symbolize);
@@ -186,15 +189,25 @@ void report_json(const struct pipeline *p, double seconds_write, FILE *out)
 		const char *name;
 		uint64_t value;
 	} numbers[] = {
-		{"samples", r->samples},	 {"filtered", p->filtered},
-		{"lost", perf_lost(r)},		 {"skipped", r->skipped_samples},
-		{"lost_bytes", r->lost_bytes},	 {"period", r->period_sum},
-		{"user_stacks", u->user_stacks}, {"root", stop.root},
-		{"truncated", stop.truncated},	 {"no_cfi", stop.no_cfi},
-		{"no_file", stop.no_file},	 {"no_map", stop.no_map},
-		{"broken", stop.broken},	 {"stitched", u->frames_by_how[FRAME_STITCHED]},
-		{"guessed", guessed_frames(u)},	 {"frames", u->frames},
-		{"addresses", s->addresses},	 {"symbolized", s->symbolized},
+		{"samples", r->samples},
+		{"filtered", p->filtered},
+		{"lost", perf_lost(r)},
+		{"skipped", r->skipped_samples},
+		{"lost_bytes", r->lost_bytes},
+		{"period", r->period_sum},
+		{"user_stacks", u->user_stacks},
+		{"root", stop.root},
+		{"truncated", stop.truncated},
+		{"no_cfi", stop.no_cfi},
+		{"no_file", stop.no_file},
+		{"no_map", stop.no_map},
+		{"broken", stop.broken},
+		{"stitched", u->frames_by_how[FRAME_STITCHED]},
+		{"guessed", guessed_frames(u)},
+		{"frames", u->frames},
+		{"addresses", s->addresses},
+		{"symbolized", s->symbolized},
+		{"cached_modules", s->cached_modules},
 	};
 	size_t i;
 

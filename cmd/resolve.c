@@ -1,5 +1,6 @@
 /* resolve.c - the command line of `resolve`: perf.data in, profile out. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -197,6 +198,19 @@ static int show_header(const struct pipeline *p, struct err *err)
 	return 0;
 }
 
+/* Who reads the output through a pipe has all of it now and shall not wait for the cache. */
+static void keep_compiled(const struct resolve *r, const struct pipeline *p)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(stdout);
+	if (null >= 0 && !r->output_path)
+		dup2(null, STDOUT_FILENO);
+	if (null >= 0)
+		close(null);
+	symbolizer_save(p->symbolizer);
+}
+
 static int run(struct resolve *r, struct pipeline *p, struct err *err)
 {
 	double start;
@@ -232,6 +246,8 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 		report_text(p, stderr);
 	else if (r->stats == STATS_JSON)
 		report_json(p, seconds_now() - start, stderr);
+	if (!stop_requested)
+		keep_compiled(r, p);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/args.h"
+#include "cmd/cache.h"
 #include "cmd/config.h"
 
 #define OPTIONS_TARGET struct resolve
@@ -207,6 +208,8 @@ static const struct option_row options[] = {
 	 CALLS(set_explain)},
 	{0, "strict", NULL, NULL, "any loss, also while recording, makes the exit status 1",
 	 SETS_FLAG(strict)},
+	{0, "no-cache", NULL, NULL, "neither use nor fill the cache of compiled debug information",
+	 SETS_FLAG(no_cache)},
 	{'i', "input", NULL, "FILE", "the recording, as perf spells it", SETS_TEXT(pipeline.input)},
 	{'j', "jobs", NULL, "N", "threads (default: all processors)",
 	 SETS_NUMBER(pipeline.n_threads, 64)},
@@ -255,6 +258,8 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
 	r->output.event = r->pipeline.filter.event;
 	r->output.no_inline = r->pipeline.symbolizer.no_inline;
+	if (!r->no_cache && cache_options(&r->pipeline, err))
+		return -ERR_USAGE;
 	if (vec_push(&r->debug_dirs, NULL))
 		return err_nomem(err);
 	r->pipeline.modules.debug_dirs = r->debug_dirs.v;

@@ -18,7 +18,7 @@ struct resolve {
 	uint64_t explain_ip;
 	enum fetch_mode fetch;
 	struct fetch_watch watch;
-	bool strict, quiet, header_only, explain, show_help, show_version;
+	bool strict, quiet, no_cache, header_only, explain, show_help, show_version;
 };
 
 /* Fills a zeroed *r, whose strings stay in argv. 0: go on; 1: --help or --version was answered;

@@ -440,6 +440,7 @@ static int run_phases(struct batch *b)
 	if (first_failure(b))
 		return -1;
 	run_all_lines(b);
+	b->s->stats.cached_modules = b->s->lines_cache.hits;
 	threads_for(b->s->n_threads, b->groups.n, run_names, b);
 	if (first_failure(b))
 		return -1;

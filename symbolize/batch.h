@@ -11,6 +11,8 @@
 struct symbolizer {
 	struct source_env env;
 	struct jit_codes *own_jit;    /* NULL: the caller's are used */
+	struct lines_cache lines_cache;
+	char *cache_dir;
 	VEC(struct source *) sources; /* by dso id; NULL where no query was */
 	struct strtab strings;
 	struct arena lines; /* struct sym_line of all answers */

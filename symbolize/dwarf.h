@@ -36,14 +36,19 @@ int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t
 struct dwarf_cache {
 	const char *dir;
 	uint64_t max_bytes; /* what was not used for longest is removed */
+	uint64_t min_bytes; /* modules with less .debug_info in the file are not worth it */
 };
 
-/* The same through a cache (NULL: none). What is in it is read, without looking at the module's
- * DWARF. What is not is compiled; when the addresses are in a quarter of it or more, all of it, to
- * be kept. */
+/* The same through a cache (NULL: none), which must outlive the index. What is in it is read,
+ * without looking at the module's DWARF; what is not is compiled. */
 int dwarf_index_open(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
 		     const struct dwarf_cache *cache, unsigned n_threads, struct err *err);
-/* $XDG_CACHE_HOME/unspool/dwarf, else ~/.cache/unspool/dwarf. False: neither is known. */
+/* Whether something was compiled that belongs into the cache. */
+bool dwarf_index_has_news(const struct dwarf_index *d);
+/* Puts it there. Takes its time: to be called when the answers are out. That it cannot be written
+ * is no error. */
+void dwarf_index_save(struct dwarf_index *d);
+/* $XDG_CACHE_HOME/unspool, else ~/.cache/unspool. False: neither is known. */
 bool dwarf_cache_dir(char *buf, size_t size);
 void dwarf_index_free(struct dwarf_index *d);
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,76 +25,59 @@ bool dwarf_cache_dir(char *buf, size_t size)
 
 	/* The XDG base directory specification: relative paths are to be ignored. */
 	if (base && base[0] == '/')
-		n = snprintf(buf, size, "%s/unspool/dwarf", base);
+		n = snprintf(buf, size, "%s/unspool", base);
 	else if (home && home[0] == '/')
-		n = snprintf(buf, size, "%s/.cache/unspool/dwarf", home);
+		n = snprintf(buf, size, "%s/.cache/unspool", home);
 	return n > 0 && (size_t)n < size;
 }
 
-static uint64_t section_bytes(struct elf_image *img, const char *plain, const char *old)
-{
-	size_t i;
-
-	for (i = 0; i < elf_image_section_count(img); i++) {
-		const char *name;
-		struct elf_section s;
-
-		if (elf_image_section_at(img, i, &name, &s) &&
-		    (!strcmp(name, plain) || !strcmp(name, old)))
-			return s.size;
-	}
-	return 0;
-}
-
-bool dwarf_cache_key(struct elf_image *img, struct pack_key *ret)
-{
-	memset(ret, 0, sizeof *ret);
-	ret->build_id = *elf_image_build_id(img);
-	ret->info_bytes = section_bytes(img, ".debug_info", ".zdebug_info");
-	ret->line_bytes = section_bytes(img, ".debug_line", ".zdebug_line");
-	ret->machine = elf_image_machine(img);
-	return ret->build_id.size && ret->build_id.size <= BUILD_ID_MAX;
-}
-
+/* BUILD_ID-IDENTITY.dwarf; files without a build id go by their identity alone. */
 static bool cache_path(const struct dwarf_cache *c, const struct pack_key *key, char path[PATH_MAX])
 {
-	char hex[2 * BUILD_ID_MAX + 1];
+	char hex[2 * BUILD_ID_MAX + 1] = "";
 	unsigned i;
 	int n;
 
 	for (i = 0; i < key->build_id.size; i++)
 		snprintf(hex + 2 * (size_t)i, 3, "%02x", key->build_id.bytes[i]);
-	n = snprintf(path, PATH_MAX, "%s/%s" SUFFIX, c->dir, hex);
+	n = snprintf(path, PATH_MAX, "%s/%s-%016" PRIx64 SUFFIX, c->dir, hex, key->identity[0]);
 	return n > 0 && n < PATH_MAX;
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-int dwarf_cache_load(const struct dwarf_cache *c, const struct pack_key *key, struct dwarf_table *t,
-		     struct arena *strings, const uint64_t *addrs, size_t n)
+bool dwarf_cache_map(const struct dwarf_cache *c, const struct pack_key *key, struct cache_map *m)
 {
 	char path[PATH_MAX];
 	struct stat st;
-	void *data;
-	int fd, rc = 1;
+	bool ok = false;
+	int fd;
 
+	*m = (struct cache_map){.data = MAP_FAILED};
 	if (!cache_path(c, key, path))
-		return 1;
+		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
-		return 1;
+		return false;
 	/* Files are never changed once they have their name, so they can be mapped. */
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
-		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (data != MAP_FAILED) {
-			rc = dwarf_unpack(t, strings, data, (size_t)st.st_size, key, addrs, n);
-			munmap(data, (size_t)st.st_size);
-		}
+		m->size = (size_t)st.st_size;
+		m->data = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE, fd, 0);
+		ok = m->data != MAP_FAILED && dwarf_pack_open(&m->file, m->data, m->size, key);
 	}
-	if (!rc)
+	if (ok)
 		futimens(fd, NULL); /* used now: last to go */
+	else
+		dwarf_cache_unmap(m);
 	close(fd);
-	return rc;
+	return ok;
+}
+
+void dwarf_cache_unmap(struct cache_map *m)
+{
+	if (m->data != MAP_FAILED)
+		munmap(m->data, m->size);
+	m->data = MAP_FAILED;
 }
 
 /* ---- publishing -------------------------------------------------------------------------- */
@@ -152,7 +136,7 @@ static bool publish(const struct dwarf_cache *c, const char *path, const struct 
 /* ---- discarding -------------------------------------------------------------------------- */
 
 struct cached {
-	char name[2 * BUILD_ID_MAX + sizeof SUFFIX];
+	char name[2 * BUILD_ID_MAX + 1 + 16 + sizeof SUFFIX];
 	time_t used;
 	uint64_t bytes;
 };
@@ -204,14 +188,12 @@ static void trim(const struct dwarf_cache *c)
 	vec_done(&files);
 }
 
-void dwarf_cache_save(const struct dwarf_cache *c, const struct pack_key *key,
-		      const struct dwarf_table *t)
+void dwarf_cache_publish(const struct dwarf_cache *c, const struct pack_key *key,
+			 const struct pack_bytes *bytes)
 {
-	struct pack_bytes bytes = {0};
 	char path[PATH_MAX];
 
-	if (cache_path(c, key, path) && make_directories(c->dir) && !dwarf_pack(t, key, &bytes) &&
-	    bytes.n <= c->max_bytes && publish(c, path, &bytes))
+	if (bytes->n <= c->max_bytes && cache_path(c, key, path) && make_directories(c->dir) &&
+	    publish(c, path, bytes))
 		trim(c);
-	vec_done(&bytes);
 }

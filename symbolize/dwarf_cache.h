@@ -1,4 +1,5 @@
-/* dwarf_cache.h - packed tables in a directory, one file per build id. Private to symbolize/dwarf*.
+/* dwarf_cache.h - packed tables in a directory, one file per build id and state of its debug file.
+ * Private to symbolize/dwarf*.
  */
 #ifndef SYMBOLIZE_DWARF_CACHE_H
 #define SYMBOLIZE_DWARF_CACHE_H
@@ -6,14 +7,23 @@
 #include "symbolize/dwarf.h"
 #include "symbolize/dwarf_pack.h"
 
-/* False when the file has no build id: then nothing tells whether a cached table is its own. */
-bool dwarf_cache_key(struct elf_image *img, struct pack_key *ret);
-/* Fills a zeroed table for the addresses. 0; 1 when the cache has nothing (usable); -ERR_NOMEM. */
-int dwarf_cache_load(const struct dwarf_cache *c, const struct pack_key *key, struct dwarf_table *t,
-		     struct arena *strings, const uint64_t *addrs, size_t n);
-/* Publishes a table and removes the files that were unused for longest when there are too many.
- * That it cannot (disk full, no permission) is no error: the next run compiles again. */
-void dwarf_cache_save(const struct dwarf_cache *c, const struct pack_key *key,
-		      const struct dwarf_table *t);
+/* dwarf_identity.c: what a table is compiled from. `img` has the DWARF, `alt` may be NULL. Split
+ * units need no part in it: the main file has their ids, and others are not used. */
+void dwarf_cache_key(struct elf_image *img, struct elf_image *alt, struct pack_key *ret);
+
+struct cache_map {
+	void *data;
+	size_t size;
+	struct pack_file file;
+};
+
+/* Maps the file for a key. False when there is none that can be used. */
+bool dwarf_cache_map(const struct dwarf_cache *c, const struct pack_key *key, struct cache_map *m);
+void dwarf_cache_unmap(struct cache_map *m);
+
+/* Publishes a file and removes those that were unused for longest when there are too many. That it
+ * cannot (disk full, no permission) is no error: the next run compiles again. */
+void dwarf_cache_publish(const struct dwarf_cache *c, const struct pack_key *key,
+			 const struct pack_bytes *bytes);
 
 #endif

@@ -6,26 +6,25 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "symbolize/dwarf_cache.h"
 #include "symbolize/dwarf_compile.h"
 #include "symbolize/dwarf_names.h"
+#include "symbolize/dwarf_store.h"
 #include "symbolize/dwarf_table.h"
 
 struct dwarf_index {
 	struct dwarf_file main, alt;
 	struct dwarf_splits *splits;
 	VEC(struct dwarf_part) parts; /* they own names */
-	struct dwarf_table table;
-	struct arena strings; /* names from the cache */
+	struct dwarf_table table;     /* what was compiled */
+	struct dwarf_store store;     /* what the cache knew */
+	bool complete;		      /* the table has everything */
 	struct dwarf_index_stats stats;
 };
 
-/* When the addresses are in 1 / this of all units, the rest is compiled too, for the next time. */
-enum { CACHE_SHARE = 4 };
-
 /* ---- compiling --------------------------------------------------------------------------- */
 
-static bool has_info(struct elf_image *img)
+/* Of .debug_info, as in the file. */
+static uint64_t info_bytes(struct elf_image *img)
 {
 	size_t i, n = img ? elf_image_section_count(img) : 0;
 
@@ -35,9 +34,14 @@ static bool has_info(struct elf_image *img)
 
 		if (elf_image_section_at(img, i, &name, &s) && s.type != SHT_NOBITS &&
 		    (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
-			return true;
+			return s.size;
 	}
-	return false;
+	return 0;
+}
+
+static bool has_info(struct elf_image *img)
+{
+	return info_bytes(img);
 }
 
 static void fill_slot(void *arg, size_t i, unsigned worker)
@@ -115,20 +119,18 @@ static int compile_more(struct dwarf_index *d, struct dwarf_hits *hits,
 	return rc;
 }
 
-static bool is_large_share(const struct dwarf_index *d, const struct dwarf_jobs *jobs)
+static uint64_t jobs_bytes(const struct dwarf_index *d, const struct dwarf_jobs *jobs)
 {
 	uint64_t bytes = 0;
 	size_t i;
 
 	for (i = 0; i < jobs->n; i++)
 		bytes += d->main.units[jobs->v[i]].end - d->main.units[jobs->v[i]].off;
-	return bytes >= d->main.sec[DWARF_INFO].size / CACHE_SHARE;
+	return bytes;
 }
 
-/* With a cache in sight a large share of the units becomes all of them: filter->addrs is then NULL.
- */
-static int compile_hits(struct dwarf_index *d, struct dwarf_filter *filter, bool cache,
-			unsigned n_threads)
+/* With a cache it may be time to compile everything: filter->addrs is then NULL. */
+static int compile_hits(struct dwarf_index *d, struct dwarf_filter *filter, unsigned n_threads)
 {
 	struct dwarf_jobs jobs = {0};
 	struct dwarf_hits hits;
@@ -137,7 +139,8 @@ static int compile_hits(struct dwarf_index *d, struct dwarf_filter *filter, bool
 	if (rc)
 		return rc;
 	rc = dwarf_hits_first(&hits, &jobs);
-	if (!rc && cache && filter->addrs && is_large_share(d, &jobs)) {
+	if (!rc && filter->addrs &&
+	    dwarf_store_wants_all(&d->store, jobs_bytes(d, &jobs), d->main.sec[DWARF_INFO].size)) {
 		filter->addrs = NULL;
 		jobs.n = 0;
 		dwarf_hits_close(&hits);
@@ -178,18 +181,19 @@ static void forget_units(struct dwarf_index *d)
 	dwarf_splits_forget_units(d->splits);
 }
 
-/* Compiles what the filter wants; *all tells whether that became everything there is. */
 static int compile_module(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
-			  struct dwarf_filter *filter, bool cache, unsigned n_threads, bool *all)
+			  struct dwarf_filter *filter, unsigned n_threads)
 {
 	int rc = open_files(d, img, mod, n_threads);
 	size_t i;
 
 	if (!rc)
-		rc = compile_hits(d, filter, cache, n_threads);
-	*all = !filter->addrs;
+		rc = compile_hits(d, filter, n_threads);
+	d->complete = !filter->addrs;
+	/* What was not there today may be tomorrow. */
 	for (i = 0; i < d->parts.n; i++)
-		*all &= !d->parts.v[i].incomplete;
+		if (d->parts.v[i].incomplete)
+			d->store.cache = NULL;
 	count(d);
 	forget_units(d);
 	if (!rc)
@@ -197,27 +201,25 @@ static int compile_module(struct dwarf_index *d, struct elf_image *img, const st
 	return rc;
 }
 
-/* From the cache, or else compiled, and perhaps put into the cache. */
+/* From the cache; what it lacks is compiled. */
 static int fill(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
 		struct dwarf_filter *filter, const struct dwarf_cache *cache, unsigned n_threads)
 {
-	struct pack_key key;
-	bool all;
-	int rc;
+	int rc = 0;
 
-	if (cache && !dwarf_cache_key(img, &key))
-		cache = NULL;
-	if (cache && filter->addrs) {
-		rc = dwarf_cache_load(cache, &key, &d->table, &d->strings, filter->addrs,
-				      filter->n);
-		d->stats.from_cache = !rc;
-		if (rc <= 0)
-			return rc;
+	if (cache && info_bytes(img) >= cache->min_bytes)
+		rc = dwarf_store_open(&d->store, cache, img, has_info(mod->alt) ? mod->alt : NULL,
+				      filter);
+	if (rc)
+		return rc;
+	if (d->store.cache && filter->addrs) {
+		d->stats.from_cache = !d->store.unknown.n;
+		if (d->stats.from_cache)
+			return 0;
+		filter->addrs = d->store.unknown.v;
+		filter->n = d->store.unknown.n;
 	}
-	rc = compile_module(d, img, mod, filter, cache, n_threads, &all);
-	if (!rc && cache && all)
-		dwarf_cache_save(cache, &key, &d->table);
-	return rc;
+	return compile_module(d, img, mod, filter, n_threads);
 }
 
 int dwarf_index_open(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
@@ -238,7 +240,7 @@ int dwarf_index_open(struct dwarf_index **ret, struct module *mod, const uint64_
 	if (!rc)
 		rc = fill(d, img, mod, &filter, cache, n_threads ? n_threads : 1);
 	dwarf_filter_close(&filter);
-	d->stats.segments = d->table.n;
+	d->stats.segments = d->table.n + d->store.known.n;
 	if (rc) {
 		dwarf_index_free(d);
 		return err_nomem(err);
@@ -253,6 +255,17 @@ int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t
 	return dwarf_index_open(ret, mod, vaddrs, n, NULL, n_threads, err);
 }
 
+bool dwarf_index_has_news(const struct dwarf_index *d)
+{
+	return d->store.cache && !d->stats.from_cache;
+}
+
+void dwarf_index_save(struct dwarf_index *d)
+{
+	if (dwarf_index_has_news(d))
+		dwarf_store_save(&d->store, &d->table, d->stats.compiled_bytes, d->complete);
+}
+
 void dwarf_index_free(struct dwarf_index *d)
 {
 	size_t i;
@@ -263,7 +276,7 @@ void dwarf_index_free(struct dwarf_index *d)
 		dwarf_part_done(&d->parts.v[i]);
 	vec_done(&d->parts);
 	dwarf_table_done(&d->table);
-	arena_done(&d->strings);
+	dwarf_store_close(&d->store);
 	dwarf_splits_free(d->splits);
 	dwarf_file_close(&d->alt);
 	dwarf_file_close(&d->main);
@@ -280,11 +293,17 @@ void dwarf_index_stats(const struct dwarf_index *d, struct dwarf_index_stats *re
 size_t dwarf_index_lookup(const struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
 			  size_t max, struct dwarf_frame *file_line)
 {
-	const struct dwarf_table *t = &d->table;
+	const struct dwarf_table *t = &d->store.known;
 	struct dwarf_place place = dwarf_table_find(t, vaddr);
-	uint32_t node, file = place.file, line = place.line;
+	uint32_t node, file, line;
 	size_t depth = 0, skip, n = 0;
 
+	if (!place.node && !place.file) {
+		t = &d->table;
+		place = dwarf_table_find(t, vaddr);
+	}
+	file = place.file;
+	line = place.line;
 	if (file_line)
 		*file_line = (struct dwarf_frame){.file = t->files.v ? t->files.v[file] : NULL,
 						  .line = line};

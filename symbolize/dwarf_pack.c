@@ -331,7 +331,8 @@ uint64_t dwarf_pack_table_hash(const void *data)
 	return hash;
 }
 
-int dwarf_pack(const struct dwarf_table *t, const struct pack_key *key, struct pack_bytes *out)
+int dwarf_pack(const struct dwarf_table *t, const struct pack_key *key,
+	       const struct pack_extent *extent, struct pack_bytes *out)
 {
 	struct packer p = {.t = t, .out = out};
 	int rc;
@@ -345,6 +346,7 @@ int dwarf_pack(const struct dwarf_table *t, const struct pack_key *key, struct p
 					.n_nodes = (uint32_t)t->n_nodes};
 	memcpy(p.header.magic, PACK_MAGIC, sizeof p.header.magic);
 	p.header.key = *key;
+	p.header.extent = *extent;
 	rc = put(&p, &p.header, sizeof p.header);
 	if (!rc)
 		rc = number_funcs(&p);

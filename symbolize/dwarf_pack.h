@@ -1,18 +1,27 @@
 /* dwarf_pack.h - a table as a file: written once, read in part. Private to symbolize/dwarf*.
  *
- * The file is for the machine that wrote it: native byte order, checked. It begins with a header,
- *then segs      chunks of 64 segments, difference-coded, each checked by a hash nodes     the same
- *for nodes funcs     struct pack_func files     offset of the path in the strings + 1 strings
- *blocks of whole NUL-terminated strings, zstd-compressed, each with zstd's checksum and directories
- *of the chunks and blocks. A reader opens it, decodes the chunks that its addresses are in and the
- *chains from there, and has a small table of its own; nothing in the file is trusted. */
+ * The file is for the machine that wrote it: native byte order, checked. It begins with a header;
+ * then come
+ *
+ *	segs     chunks of 64 segments, difference-coded, each checked by a hash
+ *	nodes    the same for nodes
+ *	funcs    struct pack_func
+ *	files    offset of the path in the strings + 1
+ *	strings  blocks of whole NUL-terminated strings, zstd-compressed, each with zstd's checksum
+ *
+ * and directories of the chunks and blocks. A reader opens it, decodes the chunks that its
+ *addresses are in and the chains from there, and has a small table of its own; nothing in the file
+ *is trusted.
+ *
+ * A file is complete, and then knows every address of its module, or has only the answers for
+ * addresses that were once asked for, a segment of one byte each. */
 #ifndef SYMBOLIZE_DWARF_PACK_H
 #define SYMBOLIZE_DWARF_PACK_H
 
 #include "symbolize/dwarf_table.h"
 
 #define PACK_MAGIC   "unspdwrf"
-#define PACK_VERSION 1
+#define PACK_VERSION 2
 #define PACK_ORDER   0x01020304u
 
 enum { PACK_CHUNK = 64, PACK_STRING_BLOCK = 64 << 10, PACK_STRING_MAX = 1 << 20 };
@@ -29,11 +38,20 @@ enum pack_part {
 	PACK_PART_N
 };
 
-/* What was compiled: another file, or another state of it, has other contents. */
+/* What was compiled: the build id, size 0 for none, and a hash of what tells one debug file of that
+ * build from another (dwarf_cache_key()). */
 struct pack_key {
 	struct build_id build_id;
-	uint64_t info_bytes, line_bytes; /* sizes of sections as in the file */
-	uint32_t machine;
+	uint64_t identity[2];
+};
+
+/* Line of a place that is known to have neither function nor line. */
+#define PACK_NOTHING UINT32_MAX
+
+/* How far a table goes. */
+struct pack_extent {
+	uint64_t spent_bytes; /* of .debug_info that were compiled for it, in all runs */
+	uint32_t complete;    /* 1: what has no segment has nothing; 0: it is not known */
 	uint32_t reserved;
 };
 
@@ -41,6 +59,7 @@ struct pack_header {
 	char magic[8];
 	uint32_t version, order;
 	struct pack_key key;
+	struct pack_extent extent;
 	uint64_t base; /* address of the first segment */
 	uint32_t n_segs, n_nodes, n_funcs, n_files;
 	struct {
@@ -79,14 +98,32 @@ struct pack_bytes {
 	size_t n, cap;
 };
 
+struct pack_addrs {
+	uint64_t *v;
+	size_t n, cap;
+};
+
 /* Appends the file to *out. 0; 1 when the table cannot be packed (too wide, too long names);
  * -ERR_NOMEM. */
-int dwarf_pack(const struct dwarf_table *t, const struct pack_key *key, struct pack_bytes *out);
+int dwarf_pack(const struct dwarf_table *t, const struct pack_key *key,
+	       const struct pack_extent *extent, struct pack_bytes *out);
 
-/* Fills a zeroed table with what n sorted addresses need; strings go to the arena. 0; 1 when the
- * file is of another version or for another key, or damaged; -ERR_NOMEM. */
-int dwarf_unpack(struct dwarf_table *t, struct arena *strings, const void *data, size_t size,
-		 const struct pack_key *key, const uint64_t *addrs, size_t n);
+/* A file that was opened for reading; the bytes must stay. */
+struct pack_file {
+	const struct pack_header *h;
+	const uint8_t *data;
+	size_t n_seg_chunks, n_node_chunks, n_string_blocks;
+};
+
+/* False when the file is of another version or for another key, or damaged. */
+bool dwarf_pack_open(struct pack_file *f, const void *data, size_t size,
+		     const struct pack_key *key);
+/* Fills a zeroed table with what n sorted addresses need; strings go to the arena. Appends the
+ * addresses of which the file knows nothing to *unknown. 0; 1 when it is damaged; -ERR_NOMEM. */
+int dwarf_unpack(struct dwarf_table *t, struct arena *strings, const struct pack_file *f,
+		 const uint64_t *addrs, size_t n, struct pack_addrs *unknown);
+/* Appends the addresses that a file of answers has. 0; 1 when it is damaged; -ERR_NOMEM. */
+int dwarf_unpack_addrs(const struct pack_file *f, struct pack_addrs *addrs);
 
 /* Hash of the parts that are read in place. They are inside of the file. */
 uint64_t dwarf_pack_table_hash(const void *data);

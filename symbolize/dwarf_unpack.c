@@ -10,12 +10,11 @@
 struct unpacker {
 	struct dwarf_table *t;
 	struct arena *strings;
-	const struct pack_header *h;
-	const uint8_t *data;
+	const struct pack_file *f;
+	struct pack_addrs *unknown;
 	/* decoded so far; NULL: not yet */
 	struct dwarf_node **node_chunks;
 	const char **string_blocks;
-	size_t n_seg_chunks, n_node_chunks, n_string_blocks;
 	/* number in the file -> number in the table; 0: not yet */
 	struct hash_table nodes, funcs;
 	uint32_t *files;
@@ -29,9 +28,9 @@ struct unpacker {
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-static const void *part(const struct unpacker *u, enum pack_part part)
+static const void *part(const struct pack_file *f, enum pack_part part)
 {
-	return u->data + u->h->part[part].off;
+	return f->data + f->h->part[part].off;
 }
 
 /* Entries of a directory or table; SIZE_MAX when its size is no multiple. */
@@ -60,24 +59,31 @@ static bool header_is_good(const struct pack_header *h, size_t size, const struc
 
 /* A directory has one entry per chunk and one for the end. False when it does not fit the counts.
  */
-static bool count_chunks(struct unpacker *u)
+static bool count_chunks(struct pack_file *f)
 {
-	size_t segs = part_count(u->h, PACK_SEG_DIR, sizeof(struct pack_seg_chunk));
-	size_t nodes = part_count(u->h, PACK_NODE_DIR, sizeof(struct pack_node_chunk));
-	size_t strings = part_count(u->h, PACK_STRING_DIR, sizeof(struct pack_string_block));
+	const struct pack_header *h = f->h;
+	size_t segs = part_count(h, PACK_SEG_DIR, sizeof(struct pack_seg_chunk));
+	size_t nodes = part_count(h, PACK_NODE_DIR, sizeof(struct pack_node_chunk));
+	size_t strings = part_count(h, PACK_STRING_DIR, sizeof(struct pack_string_block));
 
-	u->n_seg_chunks = (u->h->n_segs + (size_t)PACK_CHUNK - 1) / PACK_CHUNK;
-	u->n_node_chunks = (u->h->n_nodes + (size_t)PACK_CHUNK - 1) / PACK_CHUNK;
-	u->n_string_blocks = strings - 1;
-	return segs == u->n_seg_chunks + 1 && nodes == u->n_node_chunks + 1 && strings &&
-	       strings != SIZE_MAX && u->h->n_segs;
+	f->n_seg_chunks = (h->n_segs + (size_t)PACK_CHUNK - 1) / PACK_CHUNK;
+	f->n_node_chunks = (h->n_nodes + (size_t)PACK_CHUNK - 1) / PACK_CHUNK;
+	f->n_string_blocks = strings - 1;
+	return segs == f->n_seg_chunks + 1 && nodes == f->n_node_chunks + 1 && strings &&
+	       strings != SIZE_MAX && h->n_segs;
+}
+
+bool dwarf_pack_open(struct pack_file *f, const void *data, size_t size, const struct pack_key *key)
+{
+	*f = (struct pack_file){.h = data, .data = data};
+	return header_is_good(f->h, size, key) && count_chunks(f);
 }
 
 /* The bytes of a chunk, when their hash is right. */
-static struct buf chunk_at(const struct unpacker *u, enum pack_part in, uint32_t off, uint32_t end,
+static struct buf chunk_at(const struct pack_file *f, enum pack_part in, uint32_t off, uint32_t end,
 			   uint32_t hash)
 {
-	struct buf b = buf_make(part(u, in), (size_t)u->h->part[in].size, 0, false);
+	struct buf b = buf_make(part(f, in), (size_t)f->h->part[in].size, 0, false);
 
 	buf_seek(&b, off);
 	b = buf_sub(&b, end - (uint64_t)off);
@@ -91,18 +97,18 @@ static struct buf chunk_at(const struct unpacker *u, enum pack_part in, uint32_t
 /* 0; 1: damaged; -ERR_NOMEM. */
 static int open_block(struct unpacker *u, size_t i)
 {
-	const struct pack_string_block *dir = part(u, PACK_STRING_DIR);
+	const struct pack_string_block *dir = part(u->f, PACK_STRING_DIR);
 	uint64_t size = (uint64_t)dir[i + 1].first - dir[i].first;
 	uint64_t off = dir[i].off, end = dir[i + 1].off;
 	char *text;
 
 	if (dir[i + 1].first <= dir[i].first || size > PACK_STRING_MAX + PACK_STRING_BLOCK ||
-	    off > end || end > u->h->part[PACK_STRINGS].size)
+	    off > end || end > u->f->h->part[PACK_STRINGS].size)
 		return 1;
 	text = arena_alloc(u->strings, size);
 	if (!text)
 		return -ERR_NOMEM;
-	if (ZSTD_decompress(text, size, (const char *)part(u, PACK_STRINGS) + off, end - off) !=
+	if (ZSTD_decompress(text, size, (const char *)part(u->f, PACK_STRINGS) + off, end - off) !=
 		    size ||
 	    text[size - 1])
 		return 1;
@@ -113,8 +119,8 @@ static int open_block(struct unpacker *u, size_t i)
 /* The string at `off` - 1 of all strings; NULL for 0. */
 static int find_string(struct unpacker *u, uint32_t off, const char **ret)
 {
-	const struct pack_string_block *dir = part(u, PACK_STRING_DIR);
-	size_t lo = 0, hi = u->n_string_blocks;
+	const struct pack_string_block *dir = part(u->f, PACK_STRING_DIR);
+	size_t lo = 0, hi = u->f->n_string_blocks;
 	int rc;
 
 	*ret = NULL;
@@ -140,11 +146,11 @@ static int find_string(struct unpacker *u, uint32_t off, const char **ret)
 
 static int use_file(struct unpacker *u, uint32_t file, uint32_t *ret)
 {
-	const uint32_t *paths = part(u, PACK_FILES);
+	const uint32_t *paths = part(u->f, PACK_FILES);
 	const char *path;
 	int rc;
 
-	if (file >= u->h->n_files)
+	if (file >= u->f->h->n_files)
 		return 1;
 	if (file && !u->files[file]) {
 		rc = find_string(u, paths[file], &path);
@@ -160,11 +166,11 @@ static int use_file(struct unpacker *u, uint32_t file, uint32_t *ret)
 
 static int use_func(struct unpacker *u, uint32_t func, uint32_t *ret)
 {
-	const struct pack_func *funcs = part(u, PACK_FUNCS);
+	const struct pack_func *funcs = part(u->f, PACK_FUNCS);
 	struct dwarf_func f;
 	int rc;
 
-	if (func >= u->h->n_funcs)
+	if (func >= u->f->h->n_funcs)
 		return 1;
 	*ret = hash_get(&u->funcs, func);
 	if (*ret != HASH_NONE)
@@ -186,15 +192,16 @@ static uint32_t read_difference(struct buf *b, uint32_t before)
 
 static int open_nodes(struct unpacker *u, size_t chunk)
 {
-	const struct pack_node_chunk *dir = part(u, PACK_NODE_DIR);
-	struct buf b = chunk_at(u, PACK_NODES, dir[chunk].off, dir[chunk + 1].off, dir[chunk].hash);
+	const struct pack_node_chunk *dir = part(u->f, PACK_NODE_DIR);
+	struct buf b =
+		chunk_at(u->f, PACK_NODES, dir[chunk].off, dir[chunk + 1].off, dir[chunk].hash);
 	struct dwarf_node *nodes = calloc(PACK_CHUNK, sizeof *nodes), before = {0};
 	uint32_t id = (uint32_t)chunk * PACK_CHUNK, i;
 
 	if (!nodes)
 		return -ERR_NOMEM;
 	u->node_chunks[chunk] = nodes;
-	for (i = 0; i < PACK_CHUNK && id + i < u->h->n_nodes; i++) {
+	for (i = 0; i < PACK_CHUNK && id + i < u->f->h->n_nodes; i++) {
 		uint64_t up = buf_uleb(&b);
 
 		nodes[i].func = before.func = read_difference(&b, before.func);
@@ -215,7 +222,7 @@ static int read_node(struct unpacker *u, uint32_t node, struct dwarf_node *ret)
 	size_t chunk = node / PACK_CHUNK;
 	int rc = 0;
 
-	if (node >= u->h->n_nodes)
+	if (node >= u->f->h->n_nodes)
 		return 1;
 	if (!u->node_chunks[chunk])
 		rc = open_nodes(u, chunk);
@@ -261,17 +268,23 @@ static int use_node(struct unpacker *u, uint32_t node, uint32_t *ret)
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
+static bool place_is_empty(struct dwarf_place p)
+{
+	return !p.node && !p.file && !p.line;
+}
+
 static int open_segs(struct unpacker *u, size_t chunk)
 {
-	const struct pack_seg_chunk *dir = part(u, PACK_SEG_DIR);
-	struct buf b = chunk_at(u, PACK_SEGS, dir[chunk].off, dir[chunk + 1].off, dir[chunk].hash);
-	uint64_t addr = u->h->base + dir[chunk].addr;
+	const struct pack_seg_chunk *dir = part(u->f, PACK_SEG_DIR);
+	struct buf b =
+		chunk_at(u->f, PACK_SEGS, dir[chunk].off, dir[chunk + 1].off, dir[chunk].hash);
+	uint64_t addr = u->f->h->base + dir[chunk].addr;
 	struct dwarf_place before = {0};
 	size_t i;
 
 	u->chunk = chunk;
 	u->n_in_chunk = 0;
-	for (i = 0; i < PACK_CHUNK && chunk * PACK_CHUNK + i < u->h->n_segs; i++) {
+	for (i = 0; i < PACK_CHUNK && chunk * PACK_CHUNK + i < u->f->h->n_segs; i++) {
 		uint64_t head = buf_uleb(&b);
 
 		addr += head >> SEG_SHIFT;
@@ -287,7 +300,7 @@ static int open_segs(struct unpacker *u, size_t chunk)
 			before.line = read_difference(&b, before.line);
 		u->places[i] = before;
 	}
-	if (!buf_ok(&b))
+	if (!buf_ok(&b) || !i)
 		return 1;
 	u->n_in_chunk = i;
 	return 0;
@@ -296,13 +309,13 @@ static int open_segs(struct unpacker *u, size_t chunk)
 /* The last chunk that begins at or before addr. */
 static size_t find_chunk(const struct unpacker *u, uint64_t addr)
 {
-	const struct pack_seg_chunk *dir = part(u, PACK_SEG_DIR);
-	size_t lo = 0, hi = u->n_seg_chunks;
+	const struct pack_seg_chunk *dir = part(u->f, PACK_SEG_DIR);
+	size_t lo = 0, hi = u->f->n_seg_chunks;
 
 	while (lo + 1 < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (dir[mid].addr <= addr - u->h->base)
+		if (dir[mid].addr <= addr - u->f->h->base)
 			lo = mid;
 		else
 			hi = mid;
@@ -331,17 +344,36 @@ static int add_seg(struct unpacker *u, uint64_t lo, uint64_t hi, struct dwarf_pl
 	return 0;
 }
 
-/* The segment that has the address; none for addresses outside of all. */
+static int use_unknown(struct unpacker *u, uint64_t addr)
+{
+	if (u->f->h->extent.complete)
+		return 0;
+	return vec_push(u->unknown, addr) ? -ERR_NOMEM : 0;
+}
+
+/* The segment [lo, hi) that has the address. */
+static int use_seg(struct unpacker *u, uint64_t addr, uint64_t lo, uint64_t hi,
+		   struct dwarf_place place)
+{
+	if (addr < lo || addr >= hi || place_is_empty(place))
+		return use_unknown(u, addr);
+	if (place.line == PACK_NOTHING)
+		return 0;
+	return add_seg(u, lo, hi, place);
+}
+
 static int use_address(struct unpacker *u, uint64_t addr)
 {
-	const struct pack_seg_chunk *dir = part(u, PACK_SEG_DIR);
+	const struct pack_seg_chunk *dir = part(u->f, PACK_SEG_DIR);
 	const struct dwarf_table *t = u->t;
 	size_t chunk, i;
 	uint64_t end;
 	int rc = 0;
 
-	if (addr < u->h->base || (t->n && addr < t->addrs[t->n - 1]))
-		return 0;
+	if (t->n && addr < t->addrs[t->n - 1])
+		return 0; /* the segment of the one before */
+	if (addr < u->f->h->base)
+		return use_unknown(u, addr);
 	chunk = find_chunk(u, addr);
 	if (chunk != u->chunk)
 		rc = open_segs(u, chunk);
@@ -349,10 +381,10 @@ static int use_address(struct unpacker *u, uint64_t addr)
 		return rc;
 	for (i = 0; i + 1 < u->n_in_chunk && u->addrs[i + 1] <= addr; i++)
 		;
-	if (chunk + 1 == u->n_seg_chunks && i + 1 == u->n_in_chunk)
-		return 0; /* the end of all segments */
-	end = i + 1 < u->n_in_chunk ? u->addrs[i + 1] : u->h->base + dir[chunk + 1].addr;
-	return addr < u->addrs[i] || addr >= end ? 0 : add_seg(u, u->addrs[i], end, u->places[i]);
+	if (chunk + 1 == u->f->n_seg_chunks && i + 1 == u->n_in_chunk)
+		return use_unknown(u, addr); /* behind all segments */
+	end = i + 1 < u->n_in_chunk ? u->addrs[i + 1] : u->f->h->base + dir[chunk + 1].addr;
+	return use_seg(u, addr, u->addrs[i], end, u->places[i]);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -362,9 +394,9 @@ static int prepare(struct unpacker *u, size_t n)
 	struct dwarf_table *t = u->t;
 
 	u->chunk = SIZE_MAX;
-	u->node_chunks = calloc(u->n_node_chunks + 1, sizeof *u->node_chunks);
-	u->string_blocks = calloc(u->n_string_blocks + 1, sizeof *u->string_blocks);
-	u->files = calloc(u->h->n_files + 1ul, sizeof *u->files);
+	u->node_chunks = calloc(u->f->n_node_chunks + 1, sizeof *u->node_chunks);
+	u->string_blocks = calloc(u->f->n_string_blocks + 1, sizeof *u->string_blocks);
+	u->files = calloc(u->f->h->n_files + 1ul, sizeof *u->files);
 	t->addrs = malloc((2 * n + 1) * sizeof *t->addrs);
 	t->places = malloc((2 * n + 1) * sizeof *t->places);
 	if (!u->node_chunks || !u->string_blocks || !u->files || !t->addrs || !t->places ||
@@ -378,7 +410,7 @@ static void done(struct unpacker *u)
 {
 	size_t i;
 
-	for (i = 0; u->node_chunks && i < u->n_node_chunks; i++)
+	for (i = 0; u->node_chunks && i < u->f->n_node_chunks; i++)
 		free(u->node_chunks[i]);
 	free(u->node_chunks);
 	free(u->string_blocks);
@@ -387,16 +419,13 @@ static void done(struct unpacker *u)
 	hash_done(&u->funcs);
 }
 
-int dwarf_unpack(struct dwarf_table *t, struct arena *strings, const void *data, size_t size,
-		 const struct pack_key *key, const uint64_t *addrs, size_t n)
+int dwarf_unpack(struct dwarf_table *t, struct arena *strings, const struct pack_file *f,
+		 const uint64_t *addrs, size_t n, struct pack_addrs *unknown)
 {
-	struct unpacker u = {.t = t, .strings = strings, .h = data, .data = data};
+	struct unpacker u = {.t = t, .strings = strings, .f = f, .unknown = unknown};
 	size_t i;
-	int rc;
+	int rc = prepare(&u, n);
 
-	if (!header_is_good(u.h, size, key) || !count_chunks(&u))
-		return 1;
-	rc = prepare(&u, n);
 	for (i = 0; !rc && i < n; i++)
 		rc = use_address(&u, addrs[i]);
 	/* The table owns what was collected. */
@@ -409,5 +438,20 @@ int dwarf_unpack(struct dwarf_table *t, struct arena *strings, const void *data,
 		rc = dwarf_table_index(t);
 	if (rc)
 		dwarf_table_done(t);
+	return rc;
+}
+
+int dwarf_unpack_addrs(const struct pack_file *f, struct pack_addrs *addrs)
+{
+	struct unpacker u = {.f = f};
+	size_t chunk, i;
+	int rc = 0;
+
+	for (chunk = 0; !rc && chunk < f->n_seg_chunks; chunk++) {
+		rc = open_segs(&u, chunk);
+		for (i = 0; !rc && i < u.n_in_chunk; i++)
+			if (!place_is_empty(u.places[i]))
+				rc = vec_push(addrs, u.addrs[i]) ? -ERR_NOMEM : 0;
+	}
 	return rc;
 }

@@ -7,6 +7,7 @@
 #ifndef SYMBOLIZE_SOURCE_H
 #define SYMBOLIZE_SOURCE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +39,14 @@ struct lookups {
 	VEC(struct dwarf_frame) frames;
 };
 
+/* Compiled DWARF between runs. */
+struct lines_cache {
+	struct dwarf_cache where; /* dir NULL: there is none */
+	VEC(struct dwarf_index *)
+	unsaved;	       /* they have what is not in there yet; see elf_lines_end() */
+	_Atomic uint64_t hits; /* modules whose DWARF was not read */
+};
+
 /* What all sources may use. Read-only while a batch runs, but for what locks itself. */
 struct source_env {
 	struct modules *modules;
@@ -47,6 +56,7 @@ struct source_env {
 	struct jit_codes *jit;
 	bool no_inline, count_aliases;
 	struct kernel *kernel;
+	struct lines_cache *lines_cache;
 };
 
 struct source {
@@ -113,9 +123,13 @@ bool same_build_id(const struct build_id *a, const struct build_id *b);
 /* ---- elf_lines.c: DWARF for lookups that have a vaddr -------------------------------------- */
 
 uint64_t elf_lines_cost(const struct module *mod);
-/* *index is made, and freed by the caller after the batch; NULL when there is no DWARF. */
-int elf_lines(struct dwarf_index **index, struct module *mod, struct lookups *l, unsigned n_threads,
-	      struct err *err);
+/* *index is made, for elf_lines_end() after the batch; NULL when there is no DWARF. */
+int elf_lines(struct dwarf_index **index, const struct source_env *env, struct module *mod,
+	      struct lookups *l, unsigned n_threads, struct err *err);
+/* Frees the index or leaves it to the cache. One thread at a time. */
+void elf_lines_end(struct dwarf_index **index, const struct source_env *env);
+/* What was left to the cache goes there (`save`) or nowhere. */
+void elf_lines_flush(struct lines_cache *c, bool save, unsigned n_threads);
 
 /* ---- kernel.c: the symbols of the recorded kernel ------------------------------------------ */
 

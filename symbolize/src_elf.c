@@ -156,7 +156,7 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 
 	if (e->syms.has_go && !elf_lines_cost(e->mod))
 		return go_lines(&e->syms.go, l, err);
-	rc = elf_lines(&e->dwarf, e->mod, l, n_threads, err);
+	rc = elf_lines(&e->dwarf, s->env, e->mod, l, n_threads, err);
 	if (rc || !e->dwarf || e->told_dwarf)
 		return rc;
 	e->told_dwarf = true;
@@ -170,8 +170,7 @@ static void elf_end_batch(struct source *s)
 
 	if (!e)
 		return;
-	dwarf_index_free(e->dwarf);
-	e->dwarf = NULL;
+	elf_lines_end(&e->dwarf, s->env);
 }
 
 static void elf_done(struct source *s)

@@ -128,7 +128,7 @@ static uint64_t kmod_cost(struct source *s)
 static int kmod_lines(struct source *s, struct lookups *l, unsigned n_threads, struct err *err)
 {
 	struct kmod_state *k = s->state;
-	int rc = elf_lines(&k->dwarf, k->mod, l, n_threads, err);
+	int rc = elf_lines(&k->dwarf, s->env, k->mod, l, n_threads, err);
 
 	if (rc || !k->dwarf || k->told_dwarf)
 		return rc;
@@ -143,8 +143,7 @@ static void kmod_end_batch(struct source *s)
 
 	if (!k)
 		return;
-	dwarf_index_free(k->dwarf);
-	k->dwarf = NULL;
+	elf_lines_end(&k->dwarf, s->env);
 }
 
 static void kmod_done(struct source *s)

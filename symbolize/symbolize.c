@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/threads.h"
@@ -67,7 +68,15 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 	s->env.jit = opt->jit;
 	if (!opt->jit && !jit_codes_new(&s->own_jit, NULL))
 		s->env.jit = s->own_jit;
-	if (!s->env.kernel || !s->env.jit || strtab_add_cstr(&s->strings, "") == STRTAB_FAILED) {
+	s->env.lines_cache = &s->lines_cache;
+	s->cache_dir = opt->cache_dir ? strdup(opt->cache_dir) : NULL;
+	s->lines_cache.where = (struct dwarf_cache){
+		.dir = s->cache_dir,
+		.max_bytes = opt->cache_max_bytes,
+		.min_bytes = opt->cache_min_bytes,
+	};
+	if (!s->env.kernel || !s->env.jit || (opt->cache_dir && !s->cache_dir) ||
+	    strtab_add_cstr(&s->strings, "") == STRTAB_FAILED) {
 		symbolizer_free(s);
 		return err_nomem(err);
 	}
@@ -81,6 +90,7 @@ void symbolizer_free(struct symbolizer *s)
 
 	if (!s)
 		return;
+	elf_lines_flush(&s->lines_cache, false, 1);
 	for (i = 0; i < s->sources.n; i++) {
 		struct source *src = s->sources.v[i];
 
@@ -97,6 +107,7 @@ void symbolizer_free(struct symbolizer *s)
 	jit_codes_free(s->own_jit);
 	strtab_done(&s->strings);
 	arena_done(&s->lines);
+	free(s->cache_dir);
 	free(s);
 }
 
@@ -104,6 +115,16 @@ int symbolizer_run(struct symbolizer *s, const struct sym_query *queries, size_t
 		   struct sym_result *results, struct err *err)
 {
 	return batch_run(s, queries, n, results, err);
+}
+
+void symbolizer_save(struct symbolizer *s)
+{
+	elf_lines_flush(&s->lines_cache, true, s->n_threads);
+}
+
+bool symbolizer_cache_dir(char *buf, size_t size)
+{
+	return dwarf_cache_dir(buf, size);
 }
 
 const struct strtab *symbolizer_strings(const struct symbolizer *s)

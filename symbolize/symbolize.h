@@ -132,7 +132,15 @@ struct symbolizer_options {
 	/* What was opened for the queries' time_ns. NULL: the symbolizer opens what it needs. Must
 	 * outlive the symbolizer. */
 	struct jit_codes *jit;
+	/* Where compiled debug information is kept between runs; copied. NULL: nowhere. What was not
+	 * used for longest is removed beyond cache_max_bytes. Modules with less .debug_info than
+	 * cache_min_bytes are not kept. That it cannot be read or written is no error. */
+	const char *cache_dir;
+	uint64_t cache_max_bytes, cache_min_bytes;
 };
+
+/* $XDG_CACHE_HOME/unspool, else ~/.cache/unspool. False: neither is known. */
+bool symbolizer_cache_dir(char *buf, size_t size);
 
 struct symbolizer; /* opaque */
 
@@ -148,11 +156,15 @@ void symbolizer_free(struct symbolizer *s);
 int symbolizer_run(struct symbolizer *s, const struct sym_query *queries, size_t n,
 		   struct sym_result *results, struct err *err);
 
+/* Puts what was compiled into the cache. That takes a while: to be called when the answers are out. */
+void symbolizer_save(struct symbolizer *s);
+
 const struct strtab *symbolizer_strings(const struct symbolizer *s);
 
 struct symbolize_stats {
 	uint64_t addresses, symbolized, with_lines, inlined_frames;
 	uint64_t misses[SYM_MISS_N];
+	uint64_t cached_modules; /* whose DWARF did not have to be read */
 };
 const struct symbolize_stats *symbolizer_stats(const struct symbolizer *s);
 

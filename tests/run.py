@@ -38,7 +38,7 @@ def run(name, cmd, env, limit):
     scratch = tempfile.mkdtemp(prefix="unspool-test-")
     start = time.time()
     try:
-        p = subprocess.run(cmd, cwd=scratch, env=env, stdin=subprocess.DEVNULL,
+        p = subprocess.run(cmd, cwd=scratch, env=dict(env, XDG_CACHE_HOME=os.path.join(scratch, ".cache")), stdin=subprocess.DEVNULL,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit)
         out, rc = p.stdout.decode(errors="replace"), p.returncode
     except subprocess.TimeoutExpired as e:

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "symbolize/dwarf_pack.h"
+#include "symbolize/dwarf_answers.h"
 #include "tests/fuzz.h"
 
 enum { ADDRESSES = 300 };
@@ -72,12 +72,48 @@ static size_t read_all(const struct dwarf_table *t, const uint64_t *addrs)
 	return total;
 }
 
+/* What dwarf_store_save() does with a file of answers: read all of it, pack it again. The same
+ * addresses get the same places. */
+static void merge(const struct pack_file *f, const struct pack_addrs *all,
+		  const struct dwarf_table *t)
+{
+	const struct dwarf_table *from[ANSWERS_FROM_MAX] = {t, NULL, NULL};
+	struct pack_extent extent = {0};
+	struct dwarf_table answers = {0}, again = {0};
+	struct pack_bytes bytes = {0};
+	struct pack_addrs unknown = {0};
+	struct arena strings = {0};
+	struct pack_file copy;
+	size_t i;
+
+	for (i = 1; i < all->n; i++)
+		if (all->v[i] <= all->v[i - 1])
+			return;
+	if (!all->n || dwarf_answers_build(&answers, all->v, all->n, from))
+		return;
+	if (!dwarf_pack(&answers, &f->h->key, &extent, &bytes)) {
+		FUZZ_CHECK(dwarf_pack_open(&copy, bytes.v, bytes.n, &f->h->key));
+		FUZZ_CHECK(!dwarf_unpack(&again, &strings, &copy, all->v, all->n, &unknown));
+		FUZZ_CHECK(!unknown.n);
+		for (i = 0; i < all->n; i++)
+			FUZZ_CHECK(dwarf_table_find(&again, all->v[i]).line ==
+				   dwarf_table_find(t, all->v[i]).line);
+	}
+	dwarf_table_done(&answers);
+	dwarf_table_done(&again);
+	arena_done(&strings);
+	vec_done(&unknown);
+	vec_done(&bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct dwarf_table t = {0};
 	struct arena strings = {0};
 	uint64_t addrs[ADDRESSES];
 	struct pack_header *h;
+	struct pack_addrs unknown = {0}, all = {0};
+	struct pack_file f;
 	struct pack_key key;
 	uint8_t *copy;
 
@@ -95,8 +131,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fix_hashes(copy, size);
 	for (size_t i = 0; i < ADDRESSES; i++)
 		addrs[i] = h->base + i * 7;
-	if (!dwarf_unpack(&t, &strings, copy, size, &key, addrs, ADDRESSES))
-		FUZZ_CHECK(read_all(&t, addrs) < SIZE_MAX);
+	if (dwarf_pack_open(&f, copy, size, &key)) {
+		if (!dwarf_unpack(&t, &strings, &f, addrs, ADDRESSES, &unknown))
+			FUZZ_CHECK(read_all(&t, addrs) < SIZE_MAX);
+		FUZZ_CHECK(unknown.n <= ADDRESSES);
+		if (!dwarf_unpack_addrs(&f, &all))
+			FUZZ_CHECK(all.n <= h->n_segs);
+		merge(&f, &all, &t);
+	}
+	vec_done(&unknown);
+	vec_done(&all);
 	dwarf_table_done(&t);
 	arena_done(&strings);
 	free(copy);

@@ -2,12 +2,14 @@
 """The cache of compiled DWARF: the same answers, and never anything else than that.
 
 Whatever is in the directory - nothing, damage, another version, another state of the file - the answers
-are those without a cache. What is damaged is compiled and written again."""
+are those without a cache. What is damaged is compiled and written again. A first run leaves its answers
+behind; when a second one asks for something else, everything is compiled."""
 import glob
 import os
 import shutil
 import subprocess
 import sys
+import time
 
 BUILD = os.environ["BUILD"]
 TOOL = os.path.join(BUILD, "tests/symbolize/tool_dwarf")
@@ -22,8 +24,8 @@ def check(ok, what):
 
 
 def build(name, *flags, source="chain.cc"):
-    other = ["other.cc"] if source == "chain.cc" else []
-    subprocess.run(["g++", "-std=c++17", "-O2", "-g", "-Wl,--build-id", *flags, *(os.path.join(SRC, s) for s in [source, *other]),
+    other = {"chain.cc": ["other.cc"], "chain.c": ["other.c"]}.get(source, [])
+    subprocess.run([*(["gcc"] if source.endswith(".c") else ["g++", "-std=c++17"]), "-O2", "-g", "-Wl,--build-id", *flags, *(os.path.join(SRC, s) for s in [source, *other]),
                     "-o", name], check=True)
     return name
 
@@ -46,54 +48,107 @@ def ask(exe, addresses, cache=None, *more):
     return body, "from the cache" in stats
 
 
-def main():
-    exe = build("words", source="words.cc")
-    addresses = code(exe)
+def entries(cache):
+    return sorted(glob.glob(os.path.join(glob.escape(cache), "*.dwarf")))
+
+
+def check_policy(exe, addresses):
+    """Answers first, everything when others are asked for: the units of this program are all hit each time."""
     plain, _ = ask(exe, addresses)
-    first, hit1 = ask(exe, addresses, "cache/deep/er")
-    second, hit2 = ask(exe, addresses, "cache/deep/er")
-    check(plain.count("\n") > 5000 and first == plain and not hit1, "compiled and kept")
-    check(second == plain and hit2, "the same from the cache")
-    some, hit = ask(exe, addresses[100:2000:37], "cache/deep/er")
-    check(some == ask(exe, addresses[100:2000:37])[0] and hit, "few addresses from the cache")
-    nothing, hit = ask(exe, ["0x10", "0xffffffffffffff00"], "cache/deep/er")
-    check(nothing == "0x10\n0xffffffffffffff00" and hit, "addresses outside of everything")
+    third = addresses[1::3]
+    first, hit1 = ask(exe, third, "policy")
+    again, hit2 = ask(exe, third, "policy")
+    part, hit3 = ask(exe, third[5:500:7], "policy")
+    check(first == again == ask(exe, third)[0] and not hit1 and hit2, "a first run leaves its answers")
+    check(part == ask(exe, third[5:500:7])[0] and hit3, "fewer addresses of them")
+    nothing, hit = ask(exe, ["0x10", "0xffffffffffffff00"], "policy")
+    check(nothing == "0x10\n0xffffffffffffff00" and hit, "addresses that cannot be code are no news")
+    answer, hit = ask(exe, addresses, "policy")
+    check(answer == plain and not hit, "another run: everything is compiled")
+    fresh = [hex(int(a, 16) + 1) for a in addresses]
+    check(ask(exe, fresh, "policy") == (ask(exe, fresh)[0], True), "addresses that nobody asked for before, from the cache")
 
-    entry, = glob.glob("cache/deep/er/*.dwarf")
-    build_id = subprocess.run(["readelf", "-n", exe], capture_output=True, text=True).stdout.split("Build ID: ")[1].split()[0]
-    check(os.path.basename(entry) == build_id + ".dwarf", "one file per build id")
-    check(os.stat(entry).st_mode & 0o777 == 0o600 and not glob.glob("cache/deep/er/.new*"), "private, and nothing left over")
+
+def check_merging():
+    """A program of 24 units of the same size: few addresses at a time are added to what is known, until their units are
+    as many as there are."""
+    n = 24
+    for i in range(n):
+        with open(f"part{i}.c", "w") as f:
+            f.write(f"int part{i}(int x) {{\n  x *= {i + 3};\n  return x ^ {i};\n}}\n")
+    with open("parts.c", "w") as f:
+        f.write("".join(f"int part{i}(int);\n" for i in range(n)) + "int main(int c, char **v) { (void)v; int s = 0;\n"
+                + "".join(f"  s += part{i}(c);\n" for i in range(n)) + "  return s; }\n")
+    subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id", *(f"part{i}.c" for i in range(n)), "parts.c", "-o", "parts"], check=True)
+    out = subprocess.run(["nm", "parts"], capture_output=True, text=True).stdout
+    at = {l.split()[2]: l.split()[0] for l in out.splitlines() if len(l.split()) == 3}
+    starts = ["0x" + at[f"part{i}"].lstrip("0") for i in range(n)]
+    wrong = misses = 0
+    for i in range(n):
+        answer, hit = ask("parts", starts[i:i + 1], "merge")
+        wrong += answer != ask("parts", starts[i:i + 1])[0] or f"part{i}.c\t1\t1" not in answer
+        misses += not hit
+        known, hit = ask("parts", starts[:i + 1], "merge")
+        wrong += known != ask("parts", starts[:i + 1])[0] or not hit
+    check(not wrong, f"{n} runs, each with an address in another unit: all so far are known each time")
+    check(n // 2 < misses <= n, f"and {misses} runs had to look into the program")
+    ask("parts", ["0x" + at["main"].lstrip("0")], "merge")
+    check(ask("parts", code("parts"), "merge") == (ask("parts", code("parts"))[0], True), "in the end the whole program is known")
+
+
+def check_damage(exe, addresses, kind):
+    plain, _ = ask(exe, addresses)
+    entry, = entries("cache")
     whole = open(entry, "rb").read()
-
     wrong = 0
-    positions = list(range(0, 400, 7)) + list(range(400, len(whole), len(whole) // 120 + 1))
+    positions = list(range(0, 400, 11)) + list(range(400, len(whole), len(whole) // 50 + 1))
     for at in positions:
         with open(entry, "wb") as f:
             f.write(whole[:at] + bytes([whole[at] ^ 0x41]) + whole[at + 1:])
-        wrong += ask(exe, addresses, "cache/deep/er")[0] != plain
-    check(not wrong, f"{len(positions)} files with one damaged byte")
+        wrong += ask(exe, addresses, "cache")[0] != plain
+    check(not wrong, f"{kind}: {len(positions)} files with one damaged byte")
     wrong = 0
-    for size in [0, 1, 100] + list(range(300, len(whole), len(whole) // 40)):
+    for size in [0, 1, 100] + list(range(300, len(whole), len(whole) // 12)):
         with open(entry, "wb") as f:
             f.write(whole[:size])
-        answer, hit = ask(exe, addresses, "cache/deep/er")
+        answer, hit = ask(exe, addresses, "cache")
         wrong += answer != plain or hit
-    check(not wrong, "cut files are compiled again")
-    check(open(entry, "rb").read() == whole and ask(exe, addresses, "cache/deep/er")[1], "and repaired, byte for byte the same")
+        wrong += ask(exe, addresses, "cache") != (plain, True)
+    check(not wrong, f"{kind}: cut files are compiled again, and repaired")
+    with open(entry, "wb") as f:
+        f.write(os.urandom(len(whole)))
+    check(ask(exe, addresses, "cache")[0] == plain and ask(exe, addresses, "cache")[1], f"{kind}: garbage")
 
-    # The same build id with other debug information: as after dwz, or without inlined functions.
+
+def check_identity(exe, addresses):
+    plain, _ = ask(exe, addresses)
+    # The same build id with other debug information: as after dwz, or without lines.
     shutil.copy(exe, "lines")
     subprocess.run(["objcopy", "-R", ".debug_line", "lines"], check=True)
-    bare, hit = ask("lines", addresses, "cache/deep/er")
+    bare, hit = ask("lines", addresses, "cache")
     check(bare == ask("lines", addresses)[0] and bare != plain and not hit, "another state of the same build id")
-    # all answers of the first state are still right
-    check(ask(exe, addresses, "cache/deep/er")[0] == plain, "and back")
+    check(ask(exe, addresses, "cache")[0] == plain and ask("lines", addresses, "cache") == (bare, True), "both are kept")
+    fixed = "-Wl,--build-id=0x" + "ab" * 20
+    one, two = build("fixed1", fixed), build("fixed2", fixed, "-O1")
+    for n in (one, two, one, two):
+        check(ask(n, code(n), "fixed")[0] == ask(n, code(n))[0], "programs with the same fixed build id")
+    check(len(entries("fixed")) == 2, "are two")
+    # without a build id: by contents
+    none = build("none", "-Wl,--build-id=none")
+    addresses = code(none)
+    ask(none, addresses, "none.cache")
+    shutil.copy(none, "none2")
+    check(ask("none2", addresses, "none.cache") == (ask(none, addresses)[0], True), "without a build id a file is known by its contents")
+    data = bytearray(open("none2", "rb").read())
+    at = data.index(b"\0leaf") + 1  # in .debug_str
+    data[at:at + 4] = b"LEAF"
+    open("none2", "wb").write(data)
+    answer, hit = ask("none2", addresses, "none.cache")
+    check(not hit and answer == ask("none2", addresses)[0] and "LEAF" in answer, "and with other contents is another")
 
-    # files without a build id, few addresses, missing .dwo
-    ask(build("none", "-Wl,--build-id=none"), code("none"), "none.cache")
-    check(not os.path.exists("none.cache"), "nothing is kept without a build id")
-    two = build("two")
-    few = [a for a in code(two)][8:9]
+
+def check_split():
+    """While a .dwo is missing nothing is kept."""
     split = build("split", "-gsplit-dwarf")
     for dwo in glob.glob("*.dwo"):
         os.rename(dwo, dwo + ".away")
@@ -101,37 +156,103 @@ def main():
     check(not glob.glob("split.cache/*"), "nothing is kept while a .dwo is missing")
     for away in glob.glob("*.away"):
         os.rename(away, away[:-5])
-    whole_split, _ = ask(split, code(split), "split.cache")
-    check(ask(split, code(split), "split.cache") == (whole_split, True) and "other" in whole_split, "split units are kept")
+    whole, _ = ask(split, code(split), "split.cache")
+    check(ask(split, code(split), "split.cache") == (whole, True) and "other" in whole, "split units are kept")
 
-    # a package kept for a small share would be wrong: two units, one of them asked for
-    answer, _ = ask(two, few, "two.cache")
-    check(answer == ask(two, few)[0], "few addresses, compiled")
 
-    # the least recently used go
-    names = [build(f"lru{i}", f"-DLRU={i}", f"-Wl,--build-id=0x{i:040x}") for i in range(4)]
+def check_alt():
+    """dwz moves what two files share into a third: the cache must not mix up answers with and without it."""
+    a, b = build("alt1", source="words.cc"), build("alt2", "-DSECOND", source="words.cc")
+    p = subprocess.run(["dwz", "-m", "common", a, b], capture_output=True, text=True)
+    if p.returncode or not os.path.exists("common"):
+        print(f"ok - dwz -m # SKIP {p.stderr.strip()[:200]}")
+        return
+    addresses = code(a)
+    whole, bare = ask(a, addresses, None, "-a", "common")[0], ask(a, addresses)[0]
+    for _ in range(2):
+        check(ask(a, addresses, "alt.cache")[0] == bare and ask(a, addresses, "alt.cache", "-a", "common")[0] == whole,
+              "with and without the alternate file")
+    check(whole != bare and len(entries("alt.cache")) == 2, "are two states")
+
+
+def check_limits(exe, addresses):
+    names = [build(f"lru{i}", f"-Wl,--build-id=0x{i:040x}", source="chain.c") for i in range(4)]
     sizes = []
     for n in names[:3]:
         ask(n, code(n), "lru")
     for i, n in enumerate(names[:3]):
-        os.utime(f"lru/{i:040x}.dwarf", (1000 + i, 1000 + i))
-        sizes.append(os.path.getsize(f"lru/{i:040x}.dwarf"))
+        file, = glob.glob(f"lru/{i:040x}-*.dwarf")
+        os.utime(file, (1000 + i, 1000 + i))
+        sizes.append(os.path.getsize(file))
     ask(names[0], code(names[0]), "lru")
     ask(names[3], code(names[3]), "lru", "-m", str(sum(sizes) + 10))
-    check(sorted(os.path.basename(f)[39] for f in glob.glob("lru/*")) == ["0", "2", "3"], "what was unused for longest goes first")
+    check([os.path.basename(f)[39] for f in entries("lru")] == ["0", "2", "3"], "what was unused for longest goes first")
     ask(names[1], code(names[1]), "lru", "-m", "100")
-    check(sorted(os.path.basename(f)[39] for f in glob.glob("lru/*")) == ["0", "2", "3"], "what is too large is not kept")
-
-    # a directory that cannot be written or made; several writers at once
+    check([os.path.basename(f)[39] for f in entries("lru")] == ["0", "2", "3"], "what is too large is not kept")
+    for left in ("lru/.new-killed", "lru/.new-running"):
+        open(left, "w").close()
+    os.utime("lru/.new-killed", (1000, 1000))
+    ask(names[1], code(names[1]), "lru")
+    check(not os.path.exists("lru/.new-killed") and os.path.exists("lru/.new-running"), "what a killed writer left is removed after an hour")
+    # a directory that cannot be written or made
+    plain, _ = ask(exe, addresses)
     open("file", "w").close()
     check(ask(exe, addresses, "file/below")[0] == plain, "a directory that cannot be made")
     os.symlink("/nonexistent", "dangling")
     check(ask(exe, addresses, "dangling")[0] == plain, "a dangling link")
+    check(ask(exe, addresses, "/dev/full/cache")[0] == plain and ask(exe, addresses, "/proc/cache")[0] == plain, "no directories at all")
+
+
+def check_writers(exe, addresses):
+    """Eight at once, one of them killed in the middle of it all, over and over: answers are right, files whole."""
+    plain, _ = ask(exe, addresses)
     shutil.rmtree("cache")
-    writers = [subprocess.Popen([TOOL, "-c", "cache", exe], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    answers = {w.communicate("\n".join(addresses))[0].rstrip("\n") for w in writers}
-    check(answers == {plain} and len(os.listdir("cache")) == 1, "four writers")
+    wrong = 0
+    truth = {}
+    for round_ in range(4):
+        truth[addresses[round_]] = ask(exe, addresses[round_::6])[0]
+        some = [addresses[round_::6], addresses] * 4
+        writers = [subprocess.Popen([TOOL, "-c", "cache", exe], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in some]
+        for w, a in zip(writers, some):
+            w.stdin.write("\n".join(a))
+            w.stdin.close()
+        time.sleep(0.01 * round_)
+        writers[2].kill()
+        for i, (w, a) in enumerate(zip(writers, some)):
+            answer = w.stdout.read().rstrip("\n")
+            w.stdout.close()
+            if not w.wait():
+                wrong += answer != (plain if a is addresses else truth[a[0]])
+            else:
+                wrong += i != 2
+    check(not wrong, "eight writers, one killed, four times")
     check(ask(exe, addresses, "cache") == (plain, True), "and their result")
+
+
+def main():
+    exe = build("words", source="words.cc")
+    addresses = code(exe)
+    plain, _ = ask(exe, addresses)
+    first, hit1 = ask(exe, addresses, "cache/../cache")
+    second, hit2 = ask(exe, addresses, "cache")
+    check(plain.count("\n") > 5000 and first == plain and not hit1, "compiled and kept")
+    check(second == plain and hit2, "the same from the cache")
+    ask(exe, addresses, "deep/er/and/deeper")
+    entry, = entries("deep/er/and/deeper")
+    build_id = subprocess.run(["readelf", "-n", exe], capture_output=True, text=True).stdout.split("Build ID: ")[1].split()[0]
+    check(os.path.basename(entry).split("-")[0] == build_id, "named by build id, in directories that were not there")
+    check(os.stat(entry).st_mode & 0o777 == 0o600 and not glob.glob("deep/er/and/deeper/.new*"), "private, and nothing left over")
+    check_policy(exe, addresses)
+    check_merging()
+    check_damage(exe, addresses, "answers")
+    ask(exe, [hex(int(addresses[7], 16) + 2)], "cache")
+    ask(exe, [hex(int(a, 16) + 1) for a in addresses], "cache")
+    check_damage(exe, addresses, "everything")
+    check_identity(exe, addresses)
+    check_split()
+    check_alt()
+    check_limits(exe, addresses)
+    check_writers(exe, addresses)
     return failed
 
 

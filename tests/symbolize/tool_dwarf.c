@@ -73,7 +73,7 @@ static void read_addresses(struct addresses *a, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct dwarf_cache cache = {NULL, 1ull << 30};
+	struct dwarf_cache cache = {.max_bytes = 1ull << 30};
 	struct module mod = {0};
 	struct addresses given = {0}, sorted = {0};
 	struct dwarf_index *d;
@@ -124,6 +124,8 @@ int main(int argc, char **argv)
 		       stats.units_compiled, stats.units_damaged, (unsigned long)stats.segments,
 		       stats.from_cache ? ", from the cache" : "");
 	}
+	if (d)
+		dwarf_index_save(d);
 	dwarf_index_free(d);
 	elf_image_close(mod.image);
 	elf_image_close(mod.debug);

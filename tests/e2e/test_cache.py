@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""resolve with its cache of compiled debug information: the output is that of --no-cache, whatever is in the cache."""
+import glob
+import os
+import subprocess
+import time
+
+from common import RESOLVE, Tap, have, perf_record, resolve, run, TOP
+
+tap = Tap()
+CACHE = os.path.abspath("xdg")
+os.environ["XDG_CACHE_HOME"] = CACHE
+
+
+def entries():
+    return glob.glob(CACHE + "/unspool/*.dwarf")
+
+
+def record(out, words):
+    with open("list", "w") as f:
+        f.write(" ".join(words))
+    perf_record("-e", "cpu-clock", "-F", "4999", "--call-graph", "dwarf,4096", "-o", out, "--",
+                "sh", "-c", 'w=$(cat list); exec ./words "$w" "$w" "$w"')
+
+
+def outputs(data, *options):
+    """What matters of a run: script lines with inlined frames and lines, folded stacks."""
+    return [resolve(data, "-f", "script", *options), resolve(data, *options)]
+
+
+def same(data):
+    """(outputs equal those without the cache, modules from the cache in the last run)"""
+    cached, plain = outputs(data), outputs(data, "--no-cache")
+    return [o for o, _ in cached] == [o for o, _ in plain] and cached[0][0] != "", cached[-1][1]["cached_modules"]
+
+
+if not have("perf") or not have("g++"):
+    tap.skip("the cache", "no perf, or no g++")
+    tap.end()
+run(["g++", "-std=c++17", "-O2", "-g", "-Wl,--build-id", os.path.join(TOP, "tests/symbolize/test_dwarf_sources/words.cc"), "-o", "words"])
+record("one.data", [f"w{i % 397}" for i in range(12000)])
+record("two.data", [str(i % 300 + 1000) for i in range(9000)])
+
+_, stats = resolve("one.data", "--no-cache")
+tap.check(not os.path.exists(CACHE) and not stats["cached_modules"], "--no-cache leaves nothing behind")
+_, first = resolve("one.data")
+tap.check(first["cached_modules"] == 0 and entries(), "the first run fills the cache", first)
+good, hits = same("one.data")
+tap.check(good and hits >= 1, "the second reads it, and says the same", hits)
+good, _ = same("two.data")
+tap.check(good, "another recording of the same program")
+good, hits = same("one.data")
+tap.check(good and hits >= 1, "and the first again", hits)
+p = run([RESOLVE, "--stats", "-o", "out.folded", "one.data"])
+tap.check("from the cache" in p.stderr, "--stats counts the modules", p.stderr)
+
+run(["rm", "-r", CACHE])
+resolve("one.data", "--no-inline")
+tap.check(not entries(), "--no-inline needs no cache")
+
+# whatever the cache is
+for size, kept in (("0", 0), ("1", 0), ("100K", 1), ("1G", 1)):
+    run(["rm", "-rf", CACHE])
+    os.environ["UNSPOOL_CACHE_SIZE"] = size
+    good, _ = same("one.data")
+    tap.check(good and bool(entries()) == bool(kept) and sum(map(os.path.getsize, entries())) <= 1 << 20,
+              f"UNSPOOL_CACHE_SIZE={size}", entries())
+for size in ("much", "-1", "1T", "5G5", "99999999999999999999", "17179869184G"):
+    os.environ["UNSPOOL_CACHE_SIZE"] = size
+    p = run([RESOLVE, "one.data"], check=False)
+    tap.check(p.returncode == 2 and "UNSPOOL_CACHE_SIZE" in p.stderr and size in p.stderr and p.stderr.count("\n") == 1 and not p.stdout,
+              f"UNSPOOL_CACHE_SIZE={size}: told", p.stderr)
+del os.environ["UNSPOOL_CACHE_SIZE"]
+for entry in entries():
+    with open(entry, "r+b") as f:
+        f.write(os.urandom(50000))
+good, hits = same("one.data")
+tap.check(good and hits >= 1, "garbage is written over")
+for entry in entries():
+    os.truncate(entry, 200)
+good, hits = same("one.data")
+tap.check(good and hits >= 1, "cut files, too")
+for entry in entries():
+    os.unlink(entry)
+    os.mkdir(entry)
+good, hits = same("one.data")
+tap.check(good and not hits, "directories in the place of files")
+open("file", "w").close()
+for where in ("file", "file/below", "/proc", "/dev/null", "relative", "/dev/null/" + "x" * 5000):
+    os.environ["XDG_CACHE_HOME"] = os.path.abspath(where) if where.startswith("file") else where
+    os.environ["HOME"] = "/dev/null"
+    good, hits = same("one.data")
+    tap.check(good and not hits and not os.path.exists("relative"), f"no cache at {where[:30]}")
+    p = run([RESOLVE, "one.data"])
+    tap.check(not p.stderr, "and no word about it", p.stderr)
+os.environ["XDG_CACHE_HOME"] = os.path.abspath("full")
+os.mkdir("full")
+if run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", "full"], check=False).returncode == 0:
+    with open("full/rest", "wb") as f:
+        try:
+            f.write(bytes(1 << 20))
+            f.flush()
+        except OSError:
+            pass
+    good, hits = same("one.data")
+    left = glob.glob("full/unspool/.new*")
+    run(["umount", "full"])
+    tap.check(good and not hits and not left, "a full disk", left)
+else:
+    tap.skip("a full disk", "cannot mount a tmpfs")
+
+# Side by side, one of them killed at another moment each time.
+os.environ["XDG_CACHE_HOME"] = os.path.abspath("together")
+truth = {d: run([RESOLVE, "--no-cache", d]).stdout for d in ("one.data", "two.data")}
+bad = []
+for moment in range(6):
+    running = [(d, subprocess.Popen([RESOLVE, d], stdout=subprocess.PIPE, text=True)) for d in list(truth) * 3]
+    time.sleep(moment * 0.02)
+    running[3][1].kill()
+    for i, (d, p) in enumerate(running):
+        out, _ = p.communicate()
+        if i != 3 and (p.returncode or out != truth[d]):
+            bad.append((moment, i, p.returncode))
+tap.check(not bad, "six at once, one killed, six times", bad)
+tap.check(all(resolve(d)[0] == truth[d] and resolve(d)[1]["cached_modules"] for d in truth), "and what they left is right")
+tap.end()
