@@ -23,6 +23,12 @@ struct dwarf_frame {
 	uint32_t decl_line;
 };
 
+/* Of the image and the debug file the one that lines are read from: one with .debug_info, else one
+ * with .debug_line. NULL: none has any. */
+struct elf_image *dwarf_image(const struct module *mod);
+/* How much DWARF that is, as in the file; 0: none. */
+uint64_t dwarf_bytes(const struct module *mod);
+
 struct dwarf_index; /* opaque */
 
 /* Compiles what the n sorted ELF vaddrs need (in a kernel module's .ko: offsets from the base of

@@ -5,6 +5,7 @@
 
 #include "base/threads.h"
 #include "symbolize/dwarf_names.h"
+#include "symbolize/dwarf_orphan.h"
 
 /* Each line table belongs to one unit; beyond this, units that share one get no rows. */
 enum { LINE_SHARES_MAX = 4 };
@@ -42,13 +43,17 @@ static int compile(const struct run *run, const struct job *job, const struct dw
 	struct dwarf_scopes scopes = {0};
 	struct dwarf_code code = {.part = job->part, .filter = run->filter, .scopes = &scopes};
 	struct dwarf_lines lines = {0};
-	int rc = dwarf_code_read(&code, cu);
+	int rc = 0;
 
+	if (cu->abbrevs)
+		rc = dwarf_code_read(&code, cu);
+	else
+		job->part->bytes += cu->unit->end - cu->unit->off;
 	if (!rc)
 		rc = dwarf_lines_read(&lines, main, run->filter, job->rows);
 	if (!rc)
 		rc = dwarf_part_merge(job->part, &code.ranges, code.n_groups, &lines, run->filter);
-	if (!rc)
+	if (!rc && cu->abbrevs)
 		rc = name_funcs(&code, cu);
 	dwarf_lines_done(&lines);
 	dwarf_code_done(&code);
@@ -59,7 +64,7 @@ static int compile(const struct run *run, const struct job *job, const struct dw
 static int run_job(const struct run *run, const struct job *job)
 {
 	struct dwarf_cu main, split;
-	int rc = dwarf_cu_open(&main, run->file, &run->file->units[job->unit]);
+	int rc = dwarf_unit_open(&main, run->file, job->unit);
 
 	job->part->unit = job->unit;
 	if (rc)
@@ -102,7 +107,7 @@ static int share_lines(const struct run *run, size_t n)
 	for (i = 0; i < n; i++) {
 		struct dwarf_cu cu;
 		uint64_t size;
-		int rc = dwarf_cu_open(&cu, run->file, &run->file->units[run->jobs[i].unit]);
+		int rc = dwarf_unit_open(&cu, run->file, run->jobs[i].unit);
 
 		if (rc < 0)
 			return rc;
@@ -117,8 +122,10 @@ static int order_cmp(const void *a, const void *b, void *file)
 {
 	const struct dwarf_file *f = file;
 	const struct job *x = a, *y = b;
-	uint64_t x_size = f->units[x->unit].end - f->units[x->unit].off;
-	uint64_t y_size = f->units[y->unit].end - f->units[y->unit].off;
+	const struct dwarf_unit *x_unit = dwarf_unit_number(f, x->unit);
+	const struct dwarf_unit *y_unit = dwarf_unit_number(f, y->unit);
+	uint64_t x_size = x_unit->end - x_unit->off;
+	uint64_t y_size = y_unit->end - y_unit->off;
 
 	if (x_size != y_size)
 		return x_size > y_size ? -1 : 1;

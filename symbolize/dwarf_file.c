@@ -221,6 +221,9 @@ void dwarf_file_forget_units(struct dwarf_file *f)
 	free(f->scopes);
 	free(f->slots);
 	free(f->units);
+	free(f->orphans);
+	f->orphans = NULL;
+	f->n_orphans = 0;
 	f->package = NULL;
 	f->scopes = NULL;
 	f->slots = NULL;

@@ -64,6 +64,9 @@ struct dwarf_file {
 	uint64_t str_end[DWARF_SECTION_N]; /* one past the last NUL: strings start before it */
 	struct dwarf_unit *units;	   /* by offset */
 	size_t n_units, n_damaged;
+	struct dwarf_unit
+		*orphans; /* line tables without a unit: offsets are those of .debug_line */
+	size_t n_orphans;
 	struct dwarf_abbrev_slot *slots; /* by offset */
 	size_t n_slots;
 	_Atomic(struct dwarf_scopes *) *scopes; /* one per unit, filled when asked for */

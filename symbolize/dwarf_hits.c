@@ -47,12 +47,15 @@ static int read_unit(struct dwarf_hits *h, uint32_t unit, uint64_t *budget)
 	bool any = false;
 	int rc;
 
-	if (u->type != DW_UT_compile && u->type != DW_UT_skeleton)
-		return 0;
 	rc = dwarf_cu_open(&cu, h->file, u);
 	h->n_damaged += rc > 0;
-	if (rc || cu.root->tag == DW_TAG_partial_unit)
+	if (rc)
 		return rc < 0 ? rc : 0;
+	if (cu.has_stmt_list && vec_push(&h->line_tables, cu.stmt_list))
+		return -ERR_NOMEM;
+	if ((u->type != DW_UT_compile && u->type != DW_UT_skeleton) ||
+	    cu.root->tag == DW_TAG_partial_unit)
+		return 0;
 	dwarf_range_iter_init(&it, &cu, cu.low_pc, cu.high_pc, cu.ranges);
 	while (dwarf_range_next(&it, budget, &lo, &hi)) {
 		any = true;
@@ -143,17 +146,25 @@ static int claim_cmp(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-int dwarf_hits_open(struct dwarf_hits *h, const struct dwarf_file *f,
-		    const struct dwarf_filter *filter)
+static int add_orphans(struct dwarf_hits *h)
+{
+	size_t i;
+	int rc = dwarf_orphans_find(h->file, &h->line_tables);
+
+	for (i = 0; !rc && i < h->file->n_orphans; i++)
+		rc = vec_push(&h->rangeless, (uint32_t)(h->file->n_units + i)) ? -ERR_NOMEM : 0;
+	if (!rc)
+		h->taken = calloc(h->file->n_units + h->file->n_orphans + 1, sizeof *h->taken);
+	return !rc && !h->taken ? -ERR_NOMEM : rc;
+}
+
+int dwarf_hits_open(struct dwarf_hits *h, struct dwarf_file *f, const struct dwarf_filter *filter)
 {
 	uint64_t budget = ranges_budget(f);
 	size_t i;
 	int rc = 0;
 
 	*h = (struct dwarf_hits){.file = f, .filter = filter};
-	h->taken = calloc(f->n_units + 1, sizeof *h->taken);
-	if (!h->taken)
-		rc = -ERR_NOMEM;
 	for (i = 0; !rc && i < f->n_units && i < UINT32_MAX; i++)
 		rc = read_unit(h, (uint32_t)i, &budget);
 	if (!rc && h->rangeless.n) {
@@ -161,6 +172,8 @@ int dwarf_hits_open(struct dwarf_hits *h, const struct dwarf_file *f,
 		if (h->claims.n)
 			qsort(h->claims.v, h->claims.n, sizeof *h->claims.v, claim_cmp);
 	}
+	if (!rc)
+		rc = add_orphans(h);
 	if (rc)
 		dwarf_hits_close(h);
 	return rc;
@@ -170,6 +183,7 @@ void dwarf_hits_close(struct dwarf_hits *h)
 {
 	vec_done(&h->claims);
 	vec_done(&h->rangeless);
+	vec_done(&h->line_tables);
 	free(h->taken);
 	*h = (struct dwarf_hits){0};
 }

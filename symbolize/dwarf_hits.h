@@ -4,7 +4,7 @@
 
 #include "base/vec.h"
 #include "symbolize/dwarf_filter.h"
-#include "symbolize/dwarf_unit.h"
+#include "symbolize/dwarf_orphan.h"
 
 /* A unit says that its code covers the wanted addresses [first, end). */
 struct dwarf_claim {
@@ -13,20 +13,21 @@ struct dwarf_claim {
 };
 
 struct dwarf_hits {
-	const struct dwarf_file *file;
+	struct dwarf_file *file;
 	const struct dwarf_filter *filter;
+	struct dwarf_offsets line_tables; /* of the units */
 	struct {
 		struct dwarf_claim *v;
 		size_t n, cap;
 	} claims;		 /* by unit */
-	VEC(uint32_t) rangeless; /* units that may have code and do not say where */
+	VEC(uint32_t) rangeless; /* units that may have code and do not say where, and orphans */
 	bool *taken;		 /* per unit: given out */
 	size_t n_damaged;
 };
 
-/* Reads the root DIE of every unit. 0 or -ERR_NOMEM. A zeroed one is closed. */
-int dwarf_hits_open(struct dwarf_hits *h, const struct dwarf_file *f,
-		    const struct dwarf_filter *filter);
+/* Reads the root DIE of every unit, and finds the file's orphans. 0 or -ERR_NOMEM. A zeroed one is
+ * closed. */
+int dwarf_hits_open(struct dwarf_hits *h, struct dwarf_file *f, const struct dwarf_filter *filter);
 void dwarf_hits_close(struct dwarf_hits *h);
 
 struct dwarf_jobs {

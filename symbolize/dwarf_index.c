@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "symbolize/dwarf_compile.h"
 #include "symbolize/dwarf_names.h"
+#include "symbolize/dwarf_orphan.h"
 #include "symbolize/dwarf_store.h"
 #include "symbolize/dwarf_table.h"
 
@@ -23,8 +24,8 @@ struct dwarf_index {
 
 /* ---- compiling --------------------------------------------------------------------------- */
 
-/* Of .debug_info, as in the file. */
-static uint64_t info_bytes(struct elf_image *img)
+/* As in the file. */
+static uint64_t section_bytes(struct elf_image *img, const char *plain, const char *old)
 {
 	size_t i, n = img ? elf_image_section_count(img) : 0;
 
@@ -33,15 +34,37 @@ static uint64_t info_bytes(struct elf_image *img)
 		struct elf_section s;
 
 		if (elf_image_section_at(img, i, &name, &s) && s.type != SHT_NOBITS &&
-		    (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
+		    (!strcmp(name, plain) || !strcmp(name, old)))
 			return s.size;
 	}
 	return 0;
 }
 
-static bool has_info(struct elf_image *img)
+static uint64_t info_bytes(struct elf_image *img)
 {
-	return info_bytes(img);
+	return section_bytes(img, ".debug_info", ".zdebug_info");
+}
+
+static uint64_t line_bytes(struct elf_image *img)
+{
+	return section_bytes(img, ".debug_line", ".zdebug_line");
+}
+
+struct elf_image *dwarf_image(const struct module *mod)
+{
+	if (info_bytes(mod->debug))
+		return mod->debug;
+	if (info_bytes(mod->image))
+		return mod->image;
+	return line_bytes(mod->debug) ? mod->debug : line_bytes(mod->image) ? mod->image : NULL;
+}
+
+uint64_t dwarf_bytes(const struct module *mod)
+{
+	struct elf_image *img = dwarf_image(mod);
+	uint64_t bytes = img ? info_bytes(img) : 0;
+
+	return img && !bytes ? line_bytes(img) : bytes;
 }
 
 static void fill_slot(void *arg, size_t i, unsigned worker)
@@ -60,7 +83,7 @@ static int open_files(struct dwarf_index *d, struct elf_image *img, const struct
 								       : NULL};
 	int rc = dwarf_file_open(&d->main, img, false, n_threads);
 
-	if (!rc && has_info(mod->alt)) {
+	if (!rc && info_bytes(mod->alt)) {
 		rc = dwarf_file_open(&d->alt, mod->alt, false, n_threads);
 		d->main.alt = &d->alt;
 	}
@@ -124,8 +147,21 @@ static uint64_t jobs_bytes(const struct dwarf_index *d, const struct dwarf_jobs 
 	uint64_t bytes = 0;
 	size_t i;
 
-	for (i = 0; i < jobs->n; i++)
-		bytes += d->main.units[jobs->v[i]].end - d->main.units[jobs->v[i]].off;
+	for (i = 0; i < jobs->n; i++) {
+		const struct dwarf_unit *u = dwarf_unit_number(&d->main, jobs->v[i]);
+
+		bytes += u->end - u->off;
+	}
+	return bytes;
+}
+
+static uint64_t all_bytes(const struct dwarf_index *d)
+{
+	uint64_t bytes = d->main.sec[DWARF_INFO].size;
+	size_t i;
+
+	for (i = 0; i < d->main.n_orphans; i++)
+		bytes += d->main.orphans[i].end - d->main.orphans[i].off;
 	return bytes;
 }
 
@@ -140,7 +176,7 @@ static int compile_hits(struct dwarf_index *d, struct dwarf_filter *filter, unsi
 		return rc;
 	rc = dwarf_hits_first(&hits, &jobs);
 	if (!rc && filter->addrs &&
-	    dwarf_store_wants_all(&d->store, jobs_bytes(d, &jobs), d->main.sec[DWARF_INFO].size)) {
+	    dwarf_store_wants_all(&d->store, jobs_bytes(d, &jobs), all_bytes(d))) {
 		filter->addrs = NULL;
 		jobs.n = 0;
 		dwarf_hits_close(&hits);
@@ -207,8 +243,8 @@ static int fill(struct dwarf_index *d, struct elf_image *img, const struct modul
 {
 	int rc = 0;
 
-	if (cache && info_bytes(img) >= cache->min_bytes)
-		rc = dwarf_store_open(&d->store, cache, img, has_info(mod->alt) ? mod->alt : NULL,
+	if (cache && dwarf_bytes(mod) >= cache->min_bytes)
+		rc = dwarf_store_open(&d->store, cache, img, info_bytes(mod->alt) ? mod->alt : NULL,
 				      filter);
 	if (rc)
 		return rc;
@@ -225,13 +261,13 @@ static int fill(struct dwarf_index *d, struct elf_image *img, const struct modul
 int dwarf_index_open(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
 		     const struct dwarf_cache *cache, unsigned n_threads, struct err *err)
 {
-	struct elf_image *img = has_info(mod->debug) ? mod->debug : mod->image;
+	struct elf_image *img = dwarf_image(mod);
 	struct dwarf_filter filter = {0};
 	struct dwarf_index *d;
 	int rc;
 
 	*ret = NULL;
-	if (!has_info(img))
+	if (!img)
 		return 0;
 	d = calloc(1, sizeof *d);
 	if (!d)

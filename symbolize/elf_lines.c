@@ -7,26 +7,6 @@
 /* Deeper chains lose their middle; 49 was the deepest seen in large C++ programs. */
 enum { CHAIN_MAX = 256 };
 
-static struct elf_image *debug_image(const struct module *mod)
-{
-	return mod->debug ? mod->debug : mod->image;
-}
-
-uint64_t elf_lines_cost(const struct module *mod)
-{
-	struct elf_image *img = debug_image(mod);
-	struct elf_section s;
-	const char *name;
-	uint64_t bytes = 0;
-	size_t i, n = img ? elf_image_section_count(img) : 0;
-
-	for (i = 0; i < n; i++)
-		if (elf_image_section_at(img, i, &name, &s) && s.type != SHT_NOBITS &&
-		    (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
-			bytes += s.size;
-	return bytes;
-}
-
 static int look_up(const struct dwarf_index *index, struct lookups *l, size_t i)
 {
 	struct dwarf_frame chain[CHAIN_MAX], line = {0};

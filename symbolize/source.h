@@ -122,7 +122,6 @@ bool same_build_id(const struct build_id *a, const struct build_id *b);
 
 /* ---- elf_lines.c: DWARF for lookups that have a vaddr -------------------------------------- */
 
-uint64_t elf_lines_cost(const struct module *mod);
 /* *index is made, for elf_lines_end() after the batch; NULL when there is no DWARF. */
 int elf_lines(struct dwarf_index **index, const struct source_env *env, struct module *mod,
 	      struct lookups *l, unsigned n_threads, struct err *err);

@@ -127,7 +127,7 @@ static int elf_symbols(struct source *s, struct lookups *l, struct err *err)
 static uint64_t elf_cost(struct source *s)
 {
 	struct elf_state *e = s->state;
-	uint64_t cost = elf_lines_cost(e->mod);
+	uint64_t cost = dwarf_bytes(e->mod);
 
 	return cost || !e->syms.has_go ? cost : e->syms.go.size;
 }
@@ -154,14 +154,13 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 	struct elf_state *e = s->state;
 	int rc;
 
-	if (e->syms.has_go && !elf_lines_cost(e->mod))
+	if (e->syms.has_go && !dwarf_bytes(e->mod))
 		return go_lines(&e->syms.go, l, err);
 	rc = elf_lines(&e->dwarf, s->env, e->mod, l, n_threads, err);
 	if (rc || !e->dwarf || e->told_dwarf)
 		return rc;
 	e->told_dwarf = true;
-	return source_says(s, err, "DWARF of %s",
-			   elf_image_path(e->mod->debug ? e->mod->debug : e->mod->image));
+	return source_says(s, err, "DWARF of %s", elf_image_path(dwarf_image(e->mod)));
 }
 
 static void elf_end_batch(struct source *s)

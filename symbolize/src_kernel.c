@@ -130,7 +130,7 @@ static uint64_t kernel_cost(struct source *s)
 {
 	struct kernel_state *k = s->state;
 
-	return k->mod ? elf_lines_cost(k->mod) : 0;
+	return k->mod ? dwarf_bytes(k->mod) : 0;
 }
 
 static int kernel_lines(struct source *s, struct lookups *l, unsigned n_threads, struct err *err)

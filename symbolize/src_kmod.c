@@ -122,7 +122,7 @@ static uint64_t kmod_cost(struct source *s)
 {
 	struct kmod_state *k = s->state;
 
-	return k->mod && *k->file.source ? elf_lines_cost(k->mod) : 0;
+	return k->mod && *k->file.source ? dwarf_bytes(k->mod) : 0;
 }
 
 static int kmod_lines(struct source *s, struct lookups *l, unsigned n_threads, struct err *err)
@@ -134,7 +134,7 @@ static int kmod_lines(struct source *s, struct lookups *l, unsigned n_threads, s
 		return rc;
 	k->told_dwarf = true;
 	return source_says(s, err, "DWARF of %s",
-			   elf_image_path(k->mod->debug ? k->mod->debug : k->mod->image));
+			   elf_image_path(dwarf_image(k->mod)));
 }
 
 static void kmod_end_batch(struct source *s)

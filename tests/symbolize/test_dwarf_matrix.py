@@ -21,6 +21,8 @@ TOOL = os.path.join(BUILD, "tests/symbolize/tool_dwarf")
 
 
 ALL = range(1000)  # marks whose chains need not be found: lines-only variants know no qualified names
+LINES = "lines"  # no function anywhere, but file and line
+SOME = "some"  # either the chain or the line: both happen
 
 
 class Skip(Exception):
@@ -191,7 +193,12 @@ def check(truth, args, marks, optional=()):
     for address, mark in marks:
         got = tuple((normal(plain.get(f[0], f[1] if f[0] in ("-", "") else f[0])),
                      os.path.basename(f[2]), f[3]) for f in answers[address])
-        if optional == ALL:
+        line = {(("", *c[0][1:]),) for c in truth[mark]}
+        if optional == LINES or (optional == SOME and got in line):
+            seen.setdefault("line", set()).add(mark)
+            if got not in line:
+                wrong.append(f"{address:#x} mark {mark}: {got}")
+        elif optional == ALL:
             got = tuple((bare(n), f, l) for n, f, l in got)
             if got not in lines_only(truth[mark]):
                 wrong.append(f"{address:#x} mark {mark}: {got}")
@@ -199,6 +206,8 @@ def check(truth, args, marks, optional=()):
             seen.setdefault(mark, set()).add(got)
         else:
             wrong.append(f"{address:#x} mark {mark}: {got}")
+    if optional in (LINES, SOME):
+        return wrong if "line" in seen and (optional == LINES) == (len(seen) == 1) else [f"seen: {seen}"]
     for mark, chains in truth.items():
         if mark not in optional and chains - seen.get(mark, set()):
             wrong.append(f"mark {mark}: not found: {chains - seen.get(mark, set())}")
@@ -271,6 +280,31 @@ def recompressed(kind):
         v.marks = v.exe + ".plain"
         os.rename(v.exe, v.marks)
         v.tool("objcopy", f"--compress-debug-sections={kind}", v.marks, v.exe)
+        return v
+    return build
+
+
+def lines_alone(cc, lang, *flags):
+    """.debug_line is all that is left of the DWARF, as when a server gives only that."""
+    def build(name):
+        v = compiled(cc, lang, *flags, optional=LINES)(name)
+        v.marks = v.exe + ".plain"
+        os.rename(v.exe, v.marks)
+        v.tool("objcopy", "-R", ".debug_info", "-R", ".debug_abbrev", "-R", ".debug_aranges", "-R", ".debug_loc*",
+               "-R", ".debug_r*", "-R", ".debug_addr", "-R", ".debug_str_offsets", v.marks, v.exe)
+        return v
+    return build
+
+
+def damaged_dies(section_name, damage, optional, *flags):
+    """The DIEs of some units, or all, cannot be read."""
+    def build(name):
+        v = compiled("g++", "cc", *flags, optional=optional)(name)
+        v.marks = v.exe + ".plain"
+        os.rename(v.exe, v.marks)
+        with open(v.exe + ".section", "wb") as f:
+            f.write(damage(section(v.marks, section_name)[0]))
+        v.tool("objcopy", "--update-section", f"{section_name}={v.exe}.section", v.marks, v.exe)
         return v
     return build
 
@@ -349,6 +383,14 @@ def rust(*flags, optional=()):
     return build
 
 
+def rust_lines_alone(name):
+    v = rust(optional=LINES)(name)
+    v.marks = v.exe + ".plain"
+    os.rename(v.exe, v.marks)
+    v.tool("objcopy", "-R", ".debug_info", v.marks, v.exe)
+    return v
+
+
 def variants():
     for family in ("gcc", "clang"):
         for version in ("2", "3", "4", "5"):
@@ -368,7 +410,18 @@ def variants():
         for linker, version in (("bfd", "4"), ("bfd", "5"), ("gold", "4"), ("lld", "4"), ("lld", "5")):
             yield (f"{family} {linker} DWARF {version} dropped functions",
                    dropped(f"-fuse-ld={linker}", f"-gdwarf-{version}")(GXX[family]["c"]))
-    yield "gcc -g1", compiled("gcc", "c", "-g1")
+        for version in ("2", "3", "4", "5"):
+            for lang in ("c", "cc"):
+                yield f"{family} DWARF {version} {lang}, only .debug_line", lines_alone(GXX[family][lang], lang, f"-gdwarf-{version}")
+        yield f"{family} -g1, only .debug_line", lines_alone(GXX[family]["c"], "c", "-g1")
+        yield f"{family} 64-bit DWARF, only .debug_line", lines_alone(GXX[family]["cc"], "cc", "-gdwarf64", "-gdwarf-5")
+        yield f"{family} split, only .debug_line", lines_alone(GXX[family]["cc"], "cc", "-gsplit-dwarf", "-gdwarf-5")
+        yield f"{family} -g1", compiled(GXX[family]["c"], "c", "-g1", optional=() if family == "gcc" else ALL)
+    yield "damaged abbreviations", damaged_dies(".debug_abbrev", lambda b: b"\xff" * len(b), LINES)
+    yield "damaged units", damaged_dies(".debug_info", lambda b: b"\xff" * len(b), LINES)
+    yield "damaged units, DWARF 4", damaged_dies(".debug_info", lambda b: b[:4] + b"\xff" * 7 + b[11:], SOME, "-gdwarf-4")
+    yield "units that break off", damaged_dies(".debug_info", lambda b: b[:len(b) // 2], LINES)
+    yield "rustc, only .debug_line", rust_lines_alone
     yield "gcc zlib", compiled("g++", "cc", "-gz=zlib")
     yield "gcc zlib-gnu", recompressed("zlib-gnu")
     yield "gcc zstd", recompressed("zstd")
