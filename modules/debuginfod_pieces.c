@@ -28,19 +28,6 @@ void pieces_done(struct pieces *p)
 		free(p->v[--p->n].bytes);
 }
 
-int pieces_add_made(struct pieces *all, const char *name, const uint8_t *bytes, size_t size)
-{
-	struct piece *p = &all->v[all->n];
-
-	*p = (struct piece){
-		.name = name, .type = SHT_PROGBITS, .size = size, .bytes = malloc(size)};
-	if (!p->bytes)
-		return -ERR_NOMEM;
-	memcpy(p->bytes, bytes, size);
-	all->n++;
-	return 0;
-}
-
 /* ---- getting them ------------------------------------------------------------------------ */
 
 static int read_whole(const char *dir, const struct build_id *id, struct piece *p)

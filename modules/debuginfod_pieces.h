@@ -22,8 +22,6 @@ struct pieces {
 };
 
 void pieces_done(struct pieces *p);
-/* Bytes made here, which are copied. 0 or -ERR_NOMEM. */
-int pieces_add_made(struct pieces *all, const char *name, const uint8_t *bytes, size_t size);
 /* Is the section in the cache, or fetched into it where that may be done? */
 enum fetch_result pieces_locate(struct finder *f, const struct build_id *id, const char *name);
 /* Adds a section of the module's debug file, unpacked, if it is what such a section looks like. */

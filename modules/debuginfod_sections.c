@@ -11,10 +11,6 @@
 #include "modules/debuginfod_pieces.h"
 #include "modules/image.h"
 
-enum { UNIT_BYTES = 16 }; /* of the units made up for line tables */
-
-/* ---- line tables without units ------------------------------------------------------------ */
-
 /* Does a table of version 5 keep its names in .debug_str? gcc's and clang's keep them in
  * .debug_line_str, which is small. The first table's directories stand for all. Law: DWARF5 6.2.4,
  * items 2 to 15, and 7.5.6 for the form. */
@@ -37,75 +33,17 @@ static bool wants_debug_str(const struct piece *lines, bool swapped)
 	return strp;
 }
 
-static void put(uint8_t **p, uint64_t v, unsigned size, bool big)
-{
-	unsigned i;
-
-	for (i = 0; i < size; i++)
-		*(*p)++ = (uint8_t)(v >> 8 * (big ? size - 1 - i : i));
-}
-
-/* Line tables are found through units. One that says nothing but where its table is does for each:
- * DWARF4 7.5.1, a header of 11 bytes and a root DIE with DW_AT_stmt_list. The second abbreviation,
- * a subprogram with an address, is used by none of them; it says that such units may have code,
- * although they do not tell where. */
-static int add_units(struct pieces *all, const struct piece *lines, const struct elf_image *base)
-{
-	static const uint8_t abbrevs[] = {1, 0x11, 0, 0x10, 0x17, 0, 0, /* compile_unit */
-					  2, 0x2e, 0, 0x11, 0x01, 0, 0, /* subprogram */
-					  0};
-	bool big = base->swapped == (__BYTE_ORDER == __LITTLE_ENDIAN);
-	struct buf b = buf_make(lines->bytes, lines->size, 0, base->swapped);
-	size_t n = 0, size;
-	uint8_t *info, *p;
-	int rc;
-
-	while (buf_left(&b)) {
-		unsigned offset_size;
-		uint16_t version;
-
-		next_line_table(&b, &version, &offset_size);
-		n++;
-	}
-	size = n * UNIT_BYTES;
-	p = info = malloc(size);
-	if (!info)
-		return -ERR_NOMEM;
-	b = buf_make(lines->bytes, lines->size, 0, base->swapped);
-	while (buf_left(&b)) {
-		uint64_t at = buf_off(&b);
-		unsigned offset_size;
-		uint16_t version;
-
-		next_line_table(&b, &version, &offset_size);
-		put(&p, UNIT_BYTES - 4, 4, big);
-		put(&p, 4, 2, big);
-		put(&p, 0, 4, big);
-		put(&p, base->is_64 ? 8 : 4, 1, big);
-		put(&p, 1, 1, big);
-		put(&p, at, 4, big);
-	}
-	rc = pieces_add_made(all, ".debug_info", info, size);
-	free(info);
-	return rc ? rc : pieces_add_made(all, ".debug_abbrev", abbrevs, sizeof abbrevs);
-}
-
 /* Without them there are still the symbols. */
-static int add_lines(struct finder *f, const struct build_id *id, struct pieces *all)
+static void add_lines(struct finder *f, const struct build_id *id, struct pieces *all)
 {
 	const struct elf_image *base = f->entry->m.image;
 	const struct piece *lines = &all->v[all->n];
-	int rc;
 
 	if (pieces_add(f, id, all, ".debug_line", SHT_PROGBITS) != FETCH_DONE)
-		return 0;
-	rc = add_units(all, lines, base);
-	if (rc)
-		return rc;
+		return;
 	pieces_add(f, id, all, ".debug_line_str", SHT_PROGBITS);
 	if (wants_debug_str(lines, base->swapped))
 		pieces_add(f, id, all, ".debug_str", SHT_PROGBITS);
-	return 0;
 }
 
 /* ---- all together ------------------------------------------------------------------------ */
@@ -199,8 +137,8 @@ struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, en
 	*r = pieces_locate(f, id, ".note.gnu.build-id");
 	if (*r == FETCH_DONE)
 		*r = pieces_add_symbols(f, id, &all);
-	if (*r == FETCH_DONE && tier >= FETCH_TIER_LINE && add_lines(f, id, &all))
-		f->nomem = true;
+	if (*r == FETCH_DONE && tier >= FETCH_TIER_LINE)
+		add_lines(f, id, &all);
 	cache_path(f->places->debuginfod_dir, id, ".symtab", path);
 	if (*r == FETCH_DONE)
 		img = assemble(base, &all, id, path);

@@ -19,7 +19,7 @@ def entries():
 def record(out, words):
     with open("list", "w") as f:
         f.write(" ".join(words))
-    perf_record("-e", "cpu-clock", "-F", "4999", "--call-graph", "dwarf,4096", "-o", out, "--",
+    perf_record("-e", "cpu-clock", "-F", "1499", "--call-graph", "dwarf,2048", "-o", out, "--",
                 "sh", "-c", 'w=$(cat list); exec ./words "$w" "$w" "$w"')
 
 
@@ -113,7 +113,7 @@ else:
 os.environ["XDG_CACHE_HOME"] = os.path.abspath("together")
 truth = {d: run([RESOLVE, "--no-cache", d]).stdout for d in ("one.data", "two.data")}
 bad = []
-for moment in range(6):
+for moment in range(4):
     running = [(d, subprocess.Popen([RESOLVE, d], stdout=subprocess.PIPE, text=True)) for d in list(truth) * 3]
     time.sleep(moment * 0.02)
     running[3][1].kill()
@@ -121,6 +121,6 @@ for moment in range(6):
         out, _ = p.communicate()
         if i != 3 and (p.returncode or out != truth[d]):
             bad.append((moment, i, p.returncode))
-tap.check(not bad, "six at once, one killed, six times", bad)
+tap.check(not bad, "six at once, one killed, four times", bad)
 tap.check(all(resolve(d)[0] == truth[d] and resolve(d)[1]["cached_modules"] for d in truth), "and what they left is right")
 tap.end()
