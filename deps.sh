@@ -57,6 +57,8 @@ look() {
 	row command go golang-go golang
 	row command rustc rustc rust
 	row command node nodejs nodejs
+	row file /usr/lib/x86_64-linux-gnu/openblas-pthread libopenblas0-pthread openblas
+	row command musl-gcc musl-tools musl-gcc
 	# a kernel module is built against any version of them
 	row file "$(ls -d /usr/src/linux-headers-*/.config /usr/src/kernels/*/.config 2>/dev/null | head -n 1)" \
 		"linux-headers-$(dpkg --print-architecture 2>/dev/null)" kernel-devel

@@ -33,7 +33,7 @@ def frames():
     try:
         f = gdb.newest_frame()
         while f is not None:
-            if f.type() != gdb.TAILCALL_FRAME:  # worked out from debug information; not on the stack
+            if f.type() not in (gdb.TAILCALL_FRAME, gdb.INLINE_FRAME):  # from debug information; not on the stack
                 result.append((f.pc(), f.name(), f.type() == gdb.SIGTRAMP_FRAME))
             f = f.older()
     except gdb.error as e:
