@@ -101,8 +101,9 @@ int stitcher_add(struct stitcher *st, const struct perf_sample *s, const struct 
 		.trace = *t,
 	};
 
-	if (vec_reserve(&st->frames, st->frames.n + t->n) ||
-	    vec_reserve(&st->places, st->places.n + n_user) || vec_push(&st->pending, p))
+	/* One more: there are arrays even if all stacks are empty. */
+	if (vec_reserve(&st->frames, st->frames.n + t->n + 1) ||
+	    vec_reserve(&st->places, st->places.n + n_user + 1) || vec_push(&st->pending, p))
 		return -ERR_NOMEM;
 	if (t->n)
 		memcpy(st->frames.v + st->frames.n, t->frames, t->n * sizeof *t->frames);
@@ -121,14 +122,14 @@ static int learn(struct stitcher *st, const struct pending *p)
 	struct stitch_graph *g = graph_of(st, p);
 	size_t n_user = p->trace.n - p->trace.n_kernel;
 	struct stitch_stack s = {
-		.frames = st->frames.v + p->frames_at + p->trace.n_kernel,
-		.places = st->places.v + p->places_at,
 		.is_complete = p->trace.stop == UNWIND_STOP_END,
 		.time_ns = p->time_ns,
 	};
 
 	if (!g || p->places_at == NO_PLACES || !n_user || !p->time_ns)
 		return 0;
+	s.frames = st->frames.v + p->frames_at + p->trace.n_kernel;
+	s.places = st->places.v + p->places_at;
 	/* Whoever comes after a pause longer than anything is believed starts anew, so that
 	 * threads_forget() changes nothing. */
 	if (g->last_ns && p->time_ns > g->last_ns && p->time_ns - g->last_ns > st->max_distance_ns)

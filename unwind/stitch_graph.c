@@ -196,12 +196,14 @@ static uint32_t node_make(struct stitch_graph *g, const struct frame *f,
 /* The same call, or one more of the same caller, which did not return between them. */
 static bool is_same_caller(const struct stitch_graph *g, uint32_t a, uint32_t b)
 {
-	const struct stitch_activation *x = &g->activations.v[a], *y = &g->activations.v[b];
+	const struct stitch_activation *x, *y;
 
-	if (a == b)
-		return true;
-	return a != STITCH_ROOT && b != STITCH_ROOT && x->owner == y->owner &&
-	       x->owner != STITCH_NONE && is_same_slot(x, &y->frame, &y->place);
+	if (a == b || a == STITCH_ROOT || b == STITCH_ROOT)
+		return a == b;
+	x = &g->activations.v[a];
+	y = &g->activations.v[b];
+	return x->owner == y->owner && x->owner != STITCH_NONE &&
+	       is_same_slot(x, &y->frame, &y->place);
 }
 
 static int caller_seen(struct stitch_graph *g, uint32_t node, uint32_t caller, uint64_t time_ns)

@@ -14,7 +14,7 @@
 
 enum { PART_EH, PART_HDR, PART_DEBUG, PART_GO, PART_N };
 enum { CPU_X86_64, CPU_AARCH64, CPU_N };
-enum { FLAG_SECTIONLESS = 1, FLAG_NO_HDR = 2, FLAG_NO_GUESS = 4 };
+enum { FLAG_SECTIONLESS = 1, FLAG_NO_HDR = 2, FLAG_NO_GUESS = 4, FLAG_LIBDW = 8 };
 
 enum {
 	HEAD_BYTES = 12,
@@ -249,6 +249,8 @@ static void unwind(const struct input *in, struct machine *machine, struct modul
 	const uint64_t mask = in->cpu == CPU_AARCH64 ? 0x1ffffffff : 0xff01ff;
 	const struct unwind_options opt = {.arch = archs[in->cpu],
 					   .max_frames = MAX_FRAMES,
+					   .method = in->flags & FLAG_LIBDW ? UNWIND_LIBDW
+									    : UNWIND_AUTO,
 					   .places = true,
 					   .no_guess = in->flags & FLAG_NO_GUESS};
 	struct perf_event event = {0};

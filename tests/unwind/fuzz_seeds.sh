@@ -45,7 +45,7 @@ cfi() {
 	gcc -O2 $place s.c -o eh.elf
 	# shellcheck disable=SC2086
 	gcc -O0 -g -fno-asynchronous-unwind-tables $place s.c -o debug.elf
-	for flags in 0 1 2 4; do pack eh $flags 0; done
+	for flags in 0 1 2 4 8; do pack eh $flags 0; done
 	pack eh 0 1
 	pack debug 0 0
 	rm -f s.c ./*.elf
@@ -56,6 +56,20 @@ expr() {
 	byte 4 119 8 119 0 6 56 30 34 6 35 8 >indexed
 	byte 4 119 8 128 0 63 26 59 42 51 36 34 >plt # breg7 8; breg16 0; lit15; and; lit11; ge; lit3; shl; plus
 	byte 0 48 47 253 255 >endless  # lit0; skip -3
+}
+
+# Stacks of one thread: whole, then cut ones that are completed from it, then one that contradicts.
+stitch() {
+	{
+		byte 2 16 0 5 1 2 3 4 5
+		byte 1 40 0 2 1 2
+		byte 2 40 1 3 6 4 5
+		byte 17 40 0 2 1 2
+		byte 1 16 0 3 1 2 3
+		byte 2 16 2 3 3 4 5
+		byte 1 16 0 2 1 2
+	} >whole-and-cut
+	byte 1 16 0 2 1 2 1 20 1 2 2 3 2 20 2 2 3 4 1 20 0 2 1 2 >chained
 }
 
 $1
