@@ -21,6 +21,7 @@ struct arch_trampoline {
 	const uint8_t *code;
 	uint8_t code_bytes;
 	uint8_t n_saved;
+	uint8_t popped_bytes; /* by how much its first instruction raises sp */
 	const struct arch_saved_reg {
 		uint8_t reg; /* DWARF number */
 		uint16_t off;

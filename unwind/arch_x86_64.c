@@ -55,8 +55,8 @@ static const struct arch_saved_reg ucontext_regs[] = {
 enum { N_UCONTEXT_REGS = sizeof ucontext_regs / sizeof *ucontext_regs };
 
 static const struct arch_trampoline trampolines[] = {
-	{sigreturn_rax, sizeof sigreturn_rax, N_UCONTEXT_REGS, ucontext_regs, 0, {0}},
-	{sigreturn_eax, sizeof sigreturn_eax, N_UCONTEXT_REGS, ucontext_regs, 0, {0}},
+	{sigreturn_rax, sizeof sigreturn_rax, N_UCONTEXT_REGS, 0, ucontext_regs, 0, {0}},
+	{sigreturn_eax, sizeof sigreturn_eax, N_UCONTEXT_REGS, 0, ucontext_regs, 0, {0}},
 	{0},
 };
 
@@ -107,8 +107,14 @@ static const struct arch_saved_reg rt_sigreturn_regs[] = SIGCONTEXT(12 + 128 + 2
 enum { USER_CS = 0x73, USER_CS_64 = 0x23 };
 
 static const struct arch_trampoline i386_trampolines[] = {
-	{sigreturn, sizeof sigreturn, 9, sigreturn_regs, 4 + 60, {USER_CS, USER_CS_64}},
-	{rt_sigreturn, sizeof rt_sigreturn, 9, rt_sigreturn_regs, 160 + 60, {USER_CS, USER_CS_64}},
+	{sigreturn, sizeof sigreturn, 9, 4, sigreturn_regs, 4 + 60, {USER_CS, USER_CS_64}},
+	{rt_sigreturn,
+	 sizeof rt_sigreturn,
+	 9,
+	 0,
+	 rt_sigreturn_regs,
+	 160 + 60,
+	 {USER_CS, USER_CS_64}},
 	{0},
 };
 

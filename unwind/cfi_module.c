@@ -115,17 +115,17 @@ static bool is_entry_code(struct cfi_module *cm, uint64_t vaddr)
 	return true;
 }
 
-/* Is vaddr at the start of a trampoline's code; or one before it, where the look-up of the "return
- * address" goes that the kernel made; or at its end, where a sample taken in the system call is? */
+/* Is vaddr in a trampoline's code; or one before it, where the look-up of the "return address" goes
+ * that the kernel made; or at its end, where a sample taken in the system call is? *past: how far
+ * from the start. */
 static bool is_at_trampoline(const struct cfi_module *cm, const struct arch_trampoline *t,
-			     uint64_t vaddr)
+			     uint64_t vaddr, int *past)
 {
-	const uint64_t starts[] = {vaddr, vaddr + 1, vaddr - t->code_bytes};
 	const uint8_t *code;
-	size_t left, i;
+	size_t left;
 
-	for (i = 0; i < sizeof starts / sizeof *starts; i++) {
-		code = elf_image_at_vaddr(cm->mod->image, starts[i], &left);
+	for (*past = -1; *past <= t->code_bytes; ++*past) {
+		code = elf_image_at_vaddr(cm->mod->image, vaddr - (uint64_t)*past, &left);
 		if (code && left >= t->code_bytes && !memcmp(code, t->code, t->code_bytes))
 			return true;
 	}
@@ -137,14 +137,16 @@ static bool trampoline_row(const struct cfi_module *cm, uint64_t vaddr, struct c
 {
 	const struct arch *arch = cm->arch;
 	const struct arch_trampoline *t = arch->trampolines;
+	int past = 0;
 	size_t i;
 
-	while (t && t->code && !is_at_trampoline(cm, t, vaddr))
+	while (t && t->code && !is_at_trampoline(cm, t, vaddr, &past))
 		t++;
 	if (!t || !t->code)
 		return false;
 	*row = (struct cfi_row){.cfa_how = CFI_CFA_REG,
 				.cfa_reg = arch->sp,
+				.cfa_off = past > 0 ? -(int64_t)t->popped_bytes : 0,
 				.ra_reg = arch->pc,
 				.n_regs = arch->n_regs,
 				.is_signal_frame = true};

@@ -4,7 +4,9 @@
  * reports success for stacks that ran off the copy): where and why a stack ended is decided here
  * from what libdw tried to read. Known defects of elfutils 0.188 that show through: in epilogues a
  * saved register below the stack pointer is read, fails, and the next frame is lost; x86-64's
- * register 0 is taken for %rbx in the default rules. */
+ * register 0 is taken for %rbx in the default rules. One help it gets: authentication codes are
+ * taken off return addresses before it sees them. It would need the kernel's masks (NT_ARM_PAC_MASK
+ * of core files, which elfutils reads since 0.192), and these are not recorded. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -25,6 +27,7 @@ struct libdw_walk {
 	struct libdw_space *space;
 	const struct perf_sample *sample;
 	struct memory memory;
+	uint64_t code_mask;
 	struct frame_sink *sink;
 	size_t first; /* index of the first user frame */
 	bool no_guess;
@@ -55,6 +58,19 @@ static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread_arg)
 	return true;
 }
 
+static bool is_code(const struct map *map)
+{
+	return map && map->prot & PROT_EXEC;
+}
+
+/* A word, which is an address of code if it is one without the bits of an authentication code. */
+static uint64_t without_code(const struct libdw_walk *w, uint64_t v)
+{
+	uint64_t address = v & w->code_mask;
+
+	return address != v && is_code(address_space_find(w->sample->space, address)) ? address : v;
+}
+
 static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *arg)
 {
 	struct libdw_walk *w = *(struct libdw_walk **)arg;
@@ -68,7 +84,7 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *a
 		return false;
 	}
 	w->zero_read |= !v;
-	*result = v;
+	*result = without_code(w, v);
 	return true;
 }
 
@@ -85,7 +101,7 @@ static bool set_initial_registers(Dwfl_Thread *thread, void *arg)
 
 		if (reg < 0 || !perf_regs_get(&w->sample->user_regs, bit, &v))
 			continue;
-		word = v;
+		word = without_code(w, v);
 		if (reg == arch->pc)
 			dwfl_thread_state_register_pc(thread, word);
 		if (reg != arch->pc || arch->pc == arch->ra)
@@ -109,11 +125,6 @@ static uint64_t sp_of(Dwfl_Frame *state, const struct arch *arch)
 	Dwarf_Word sp;
 
 	return dwfl_frame_reg(state, arch->sp, &sp) ? 0 : sp;
-}
-
-static bool is_code(const struct map *map)
-{
-	return map && map->prot & PROT_EXEC;
 }
 
 /* Called by libdwfl for every frame. Whether an address is exact decides what is looked up for it:
@@ -234,6 +245,7 @@ static enum unwind_stop libdw_run(void *state, const struct perf_sample *s, stru
 	if (!arch_reg(arch, &s->user_regs, arch->pc, &leaf.ip))
 		return UNWIND_STOP_NO_REGS;
 	w.memory = memory_of(s, st->modules, arch);
+	w.code_mask = arch_code_mask(arch, s->space);
 	w.space = space_for(st, s, arch);
 	if (w.space) {
 		w.space->walk = &w;

@@ -72,11 +72,11 @@ def resolve(data, *options, env=None):
     return samples, r.stderr
 
 
-def check_short_cuts(name, data, most):
+def check_short_cuts(name, data, most, env=None):
     """The walk that carries only a few registers must give what the one that carries all gives, frame by frame, with the
     same stop, and be enough for all but `most` of the stacks."""
     for options in ([], ["guess"]):
-        fast, full = (run(TOOL, data, method, *options) for method in ("cfi", "full"))
+        fast, full = (run(TOOL, data, method, *options, env=env) for method in ("cfi", "full"))
         a, b = (r.stdout.split("S ")[1:] for r in (fast, full))
         bad = [(x, y) for x, y in zip(a, b) if x != y]
         report(len(a) > 0 and len(a) == len(b) and not bad, f"{name}: {len(a)} stacks are the same with all registers {options}",
