@@ -10,10 +10,13 @@
 /* What a sample gets from the process model. */
 static int sample_place(struct perf_file *f, struct perf_sample *s)
 {
-	const bool guest = s->cpumode == PERF_CPUMODE_GUEST_KERNEL;
-
 	s->space = machine_space(f->machine, s->pid);
-	s->kernel = guest ? machine_guest_kernel(f->machine) : machine_kernel(f->machine);
+	if (s->cpumode == PERF_CPUMODE_GUEST_KERNEL)
+		s->kernel = machine_guest_kernel(f->machine);
+	else if (s->cpumode == PERF_CPUMODE_GUEST_USER)
+		s->kernel = machine_guest_user(f->machine);
+	else
+		s->kernel = machine_kernel(f->machine);
 	s->comm = machine_comm_of(f->machine, s->pid, s->tid);
 	return s->space && s->kernel && s->comm ? 0 : err_nomem(&f->err);
 }

@@ -43,6 +43,7 @@ struct machine {
 	VEC(struct thread) threads;
 	struct hash_table thread_index; /* pid << 32 | tid -> threads */
 	struct address_space *kernel, *guest_kernel;
+	struct address_space *guest_user;  /* NULL until needed */
 	struct address_space *bare_kernel; /* without KSYMBOL regions; NULL: there were none */
 	struct space_pool pool;
 	uint64_t last_layout;
@@ -569,6 +570,7 @@ void machine_free(struct machine *m)
 	space_free(&m->pool, m->kernel);
 	space_free(&m->pool, m->guest_kernel);
 	space_free(&m->pool, m->bare_kernel);
+	space_free(&m->pool, m->guest_user);
 	m->reclaimed_to = 0;
 	machine_reclaim(m, UINT64_MAX);
 	assert(!m->pool.nodes && !m->pool.spaces);
@@ -608,6 +610,20 @@ const struct address_space *machine_kernel(struct machine *m)
 const struct address_space *machine_guest_kernel(struct machine *m)
 {
 	return space_capture(m, m->guest_kernel);
+}
+
+const struct address_space *machine_guest_user(struct machine *m)
+{
+	static const struct dso_key key = {.kind = DSO_UNKNOWN, .path = "[guest]"};
+	struct map map = {.prot = PROT_EXEC, .end = UINT64_MAX};
+
+	if (!m->guest_user) {
+		map.dso = dso_table_get(&m->dsos, &key);
+		if (!map.dso || space_restart(m, &m->guest_user, NULL) ||
+		    space_replace(m, &m->guest_user, map.start, map.end, &map))
+			return NULL;
+	}
+	return space_capture(m, m->guest_user);
 }
 
 const char *machine_comm_of(struct machine *m, uint32_t pid, uint32_t tid)

@@ -48,6 +48,8 @@ const struct address_space *machine_space(struct machine *m, uint32_t pid);
 const struct address_space *machine_kernel(struct machine *m);
 /* For samples of cpumode GUEST_KERNEL, instead of machine_kernel(). */
 const struct address_space *machine_guest_kernel(struct machine *m);
+/* For samples of cpumode GUEST_USER: every address is in the dso "[guest]". */
+const struct address_space *machine_guest_user(struct machine *m);
 /* Interned: lives until machine_free(). NULL only when out of memory. */
 const char *machine_comm_of(struct machine *m, uint32_t pid, uint32_t tid);
 

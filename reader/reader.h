@@ -195,7 +195,10 @@ struct perf_sample {
 	bool chain_is_calls; /* all of it has calls instead of return addresses (simpleperf) */
 	const struct perf_event *event;	    /* never NULL */
 	const struct address_space *space;  /* of pid at time_ns; never NULL */
-	const struct address_space *kernel; /* kernel, modules, BPF at time_ns; never NULL */
+	/* Kernel, modules, BPF at time_ns; never NULL. Of samples taken inside a virtual machine:
+	 * the guest's kernel, or, because nothing is known about its processes, one map "[guest]".
+	 */
+	const struct address_space *kernel;
 	const char *comm; /* of tid at time_ns; ":TID" when no record told; lives until close */
 	size_t n_ips;	  /* call chain as recorded, leaf first, context markers included */
 	const uint64_t *ips;

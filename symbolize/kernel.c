@@ -27,6 +27,7 @@ enum {
 };
 
 struct kernel {
+	enum dso_kind kind;
 	const struct dso *dso; /* NULL: none was looked up */
 	char *given;	       /* path; NULL */
 	char *data;	       /* of the recording; NULL, also once it is parsed */
@@ -47,6 +48,7 @@ struct kernel *kernel_new(const struct symbolizer_options *opt)
 	if (!k)
 		return NULL;
 	pthread_mutex_init(&k->lock, NULL);
+	k->kind = DSO_KERNEL;
 	if (opt->kallsyms)
 		k->given = strdup(opt->kallsyms);
 	if (opt->kallsyms_data && opt->kallsyms_size <= KALLSYMS_MAX_BYTES) {
@@ -61,6 +63,16 @@ struct kernel *kernel_new(const struct symbolizer_options *opt)
 		kernel_free(k);
 		return NULL;
 	}
+	return k;
+}
+
+struct kernel *kernel_new_guest(const struct symbolizer_options *opt)
+{
+	struct symbolizer_options guest = {.kallsyms = opt->guest_kallsyms};
+	struct kernel *k = kernel_new(&guest);
+
+	if (k)
+		k->kind = DSO_GUEST_KERNEL;
 	return k;
 }
 
@@ -123,7 +135,8 @@ static bool is_running(const struct kernel *k, const struct source_env *env)
 	       (!info->arch || !strcmp(info->arch, u.machine));
 }
 
-uint64_t kernel_shift(const struct source_env *env, uint64_t _text, uint64_t _stext)
+uint64_t kernel_shift(const struct source_env *env, enum dso_kind kind, uint64_t _text,
+		      uint64_t _stext)
 {
 	size_t i, n = env->file ? perf_file_map_count(env->file) : 0;
 
@@ -131,7 +144,7 @@ uint64_t kernel_shift(const struct source_env *env, uint64_t _text, uint64_t _st
 		const struct map *m = perf_file_map(env->file, i);
 		uint64_t a = m->pgoff - _text, b = m->pgoff - _stext;
 
-		if (m->dso->kind != DSO_KERNEL || !m->pgoff)
+		if (m->dso->kind != kind || !m->pgoff)
 			continue;
 		/* perf takes _text or _stext, whichever it finds first; a real shift is a whole
 		 * step */
@@ -204,6 +217,8 @@ static int load(struct kernel *k, const struct source_env *env)
 	k->why = SYM_MISS_NO_KALLSYMS;
 	if (k->given)
 		return load_file(k, k->given, true);
+	if (k->kind == DSO_GUEST_KERNEL)
+		return 0;
 	if (data) {
 		snprintf(k->source, sizeof k->source, "kallsyms in the recording");
 		k->data = NULL;
@@ -230,7 +245,7 @@ static void publish(struct kernel *k, const struct source_env *env)
 	sym->tab = &k->kallsyms.tab;
 	sym->source = k->source;
 	sym->modules = k->kallsyms.modules.v;
-	sym->shift = kernel_shift(env, k->kallsyms._text, k->kallsyms._stext);
+	sym->shift = kernel_shift(env, k->kind, k->kallsyms._text, k->kallsyms._stext);
 	if (sym->shift)
 		sym->same_boot = false;
 }

@@ -16,10 +16,14 @@ enum { ALIASES_MAX = 100 };
 const struct source_ops *source_ops_for(enum dso_kind kind)
 {
 	static const struct source_ops *const by_kind[] = {
-		[DSO_FILE] = &elf_source_ops,		[DSO_VDSO] = &elf_source_ops,
-		[DSO_KERNEL] = &kernel_source_ops,	[DSO_KERNEL_MODULE] = &kmod_source_ops,
-		[DSO_ANON] = &jit_source_ops,		[DSO_BPF] = &bpf_source_ops,
-		[DSO_GUEST_KERNEL] = &guest_source_ops, [DSO_UNKNOWN] = &none_source_ops,
+		[DSO_FILE] = &elf_source_ops,
+		[DSO_VDSO] = &elf_source_ops,
+		[DSO_KERNEL] = &kernel_source_ops,
+		[DSO_KERNEL_MODULE] = &kmod_source_ops,
+		[DSO_ANON] = &jit_source_ops,
+		[DSO_BPF] = &bpf_source_ops,
+		[DSO_GUEST_KERNEL] = &kernel_source_ops,
+		[DSO_UNKNOWN] = &none_source_ops,
 	};
 
 	return (unsigned)kind <= DSO_UNKNOWN ? by_kind[kind] : &none_source_ops;
@@ -158,14 +162,7 @@ static int none_symbols(struct source *s, struct lookups *l, struct err *err)
 	return all_miss(s, l, SYM_MISS_NOT_A_FILE);
 }
 
-static int guest_symbols(struct source *s, struct lookups *l, struct err *err)
-{
-	(void)err;
-	return all_miss(s, l, SYM_MISS_NO_KALLSYMS);
-}
-
 const struct source_ops none_source_ops = {.by_ip = true, .symbols = none_symbols};
-const struct source_ops guest_source_ops = {.by_ip = true, .symbols = guest_symbols};
 
 /* ---- BPF programs and trampolines: the path is the symbol ---------------------------------- */
 

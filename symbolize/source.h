@@ -52,10 +52,10 @@ struct source_env {
 	struct modules *modules;
 	const struct perf_file_info *info; /* may be NULL */
 	const struct perf_file *file;	   /* may be NULL */
-	const char *vmlinux;		   /* given by the user; NULL */
+	const char *vmlinux, *guest_vmlinux; /* given by the user; NULL */
 	struct jit_codes *jit;
 	bool no_inline, count_aliases;
-	struct kernel *kernel;
+	struct kernel *kernel, *guest_kernel;
 	struct lines_cache *lines_cache;
 };
 
@@ -91,11 +91,10 @@ struct source_ops {
 const struct source_ops *source_ops_for(enum dso_kind kind);
 
 extern const struct source_ops elf_source_ops;	  /* src_elf.c: files, the vDSO */
-extern const struct source_ops kernel_source_ops; /* src_kernel.c: the kernel */
+extern const struct source_ops kernel_source_ops; /* src_kernel.c: the kernel, also of guests */
 extern const struct source_ops kmod_source_ops;	  /* src_kmod.c: its modules */
 extern const struct source_ops jit_source_ops;	  /* src_jit.c: code without a file */
 extern const struct source_ops bpf_source_ops;	  /* source.c: code that has only a name */
-extern const struct source_ops guest_source_ops;  /* source.c: kernels of virtual machines */
 extern const struct source_ops none_source_ops;	  /* source.c: nothing known */
 
 /* src_recorded.c: symbols in the recording, for those of the lookups that the dso's own source has
@@ -136,6 +135,8 @@ struct kernel;
 
 /* Nothing is read yet, except that opt->kallsyms_data is copied. NULL when out of memory. */
 struct kernel *kernel_new(const struct symbolizer_options *opt);
+/* That of virtual machines, of which only the list that the user names is known. */
+struct kernel *kernel_new_guest(const struct symbolizer_options *opt);
 void kernel_free(struct kernel *k);
 /* The kernel's dso, whose build id counts. Before the first batch that has one is run. */
 void kernel_set_dso(struct kernel *k, const struct dso *dso);
@@ -152,8 +153,9 @@ struct kernel_symbols {
 };
 int kernel_symbols(struct kernel *k, const struct source_env *env,
 		   const struct kernel_symbols **ret, enum sym_miss *why, struct err *err);
-/* How far the recorded kernel was moved against a table that has _text and _stext at these
- * addresses (0: not known). 0 when the recording does not tell. */
-uint64_t kernel_shift(const struct source_env *env, uint64_t _text, uint64_t _stext);
+/* How far the recorded kernel (DSO_KERNEL or DSO_GUEST_KERNEL) was moved against a table that has
+ * _text and _stext at these addresses (0: not known). 0 when the recording does not tell. */
+uint64_t kernel_shift(const struct source_env *env, enum dso_kind kind, uint64_t _text,
+		      uint64_t _stext);
 
 #endif

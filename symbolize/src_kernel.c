@@ -27,7 +27,8 @@ static uint64_t start_of(const struct functab *tab, const char *name)
 
 static int open_vmlinux(struct source *s, struct kernel_state *k, struct err *err)
 {
-	const char *path = s->env->vmlinux;
+	bool guest = s->dso->kind == DSO_GUEST_KERNEL;
+	const char *path = guest ? s->env->guest_vmlinux : s->env->vmlinux;
 	struct elf_image *img = NULL;
 	int rc;
 
@@ -43,7 +44,7 @@ static int open_vmlinux(struct source *s, struct kernel_state *k, struct err *er
 			k->mod = NULL;
 			return 0;
 		}
-	} else if (!s->env->no_inline && s->dso->build_id.size) {
+	} else if (!guest && !s->env->no_inline && s->dso->build_id.size) {
 		k->mod = modules_get(s->env->modules, s->dso);
 		if (!k->mod)
 			return err_nomem(err);
@@ -55,7 +56,7 @@ static int open_vmlinux(struct source *s, struct kernel_state *k, struct err *er
 		return 0;
 	if (elfsyms_load(&k->vmlinux, k->mod, NULL, 0))
 		return err_nomem(err);
-	k->vmlinux_shift = kernel_shift(s->env, start_of(&k->vmlinux.tab, "_text"),
+	k->vmlinux_shift = kernel_shift(s->env, s->dso->kind, start_of(&k->vmlinux.tab, "_text"),
 					start_of(&k->vmlinux.tab, "_stext"));
 	return *k->vmlinux.source ? source_says(s, err, "%s", k->vmlinux.source) : 0;
 }
@@ -87,7 +88,8 @@ static int find_in_kallsyms(struct source *s, struct kernel_state *k, struct loo
 	enum sym_miss why;
 	size_t i;
 
-	if (kernel_symbols(s->env->kernel, s->env, &sym, &why, err))
+	if (kernel_symbols(s->dso->kind == DSO_GUEST_KERNEL ? s->env->guest_kernel : s->env->kernel,
+			   s->env, &sym, &why, err))
 		return -ERR_NOMEM;
 	if (!sym && s->miss == SYM_MISS_FOUND)
 		s->miss = why;

@@ -49,6 +49,10 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 	rc = check_given(opt->vmlinux, err);
 	if (!rc)
 		rc = check_given(opt->kallsyms, err);
+	if (!rc)
+		rc = check_given(opt->guest_vmlinux, err);
+	if (!rc)
+		rc = check_given(opt->guest_kallsyms, err);
 	if (rc)
 		return rc;
 	s = calloc(1, sizeof *s);
@@ -59,6 +63,7 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		.info = info,
 		.file = opt->file,
 		.vmlinux = opt->vmlinux,
+		.guest_vmlinux = opt->guest_vmlinux,
 		.no_inline = opt->no_inline,
 		.count_aliases = opt->count_aliases,
 	};
@@ -68,6 +73,7 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 	s->env.jit = opt->jit;
 	if (!opt->jit && !jit_codes_new(&s->own_jit, NULL))
 		s->env.jit = s->own_jit;
+	s->env.guest_kernel = kernel_new_guest(opt);
 	s->env.lines_cache = &s->lines_cache;
 	s->cache_dir = opt->cache_dir ? strdup(opt->cache_dir) : NULL;
 	s->lines_cache.where = (struct dwarf_cache){
@@ -75,7 +81,7 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		.max_bytes = opt->cache_max_bytes,
 		.min_bytes = opt->cache_min_bytes,
 	};
-	if (!s->env.kernel || !s->env.jit || (opt->cache_dir && !s->cache_dir) ||
+	if (!s->env.kernel || !s->env.guest_kernel || !s->env.jit || (opt->cache_dir && !s->cache_dir) ||
 	    strtab_add_cstr(&s->strings, "") == STRTAB_FAILED) {
 		symbolizer_free(s);
 		return err_nomem(err);
@@ -104,6 +110,7 @@ void symbolizer_free(struct symbolizer *s)
 	}
 	vec_done(&s->sources);
 	kernel_free(s->env.kernel);
+	kernel_free(s->env.guest_kernel);
 	jit_codes_free(s->own_jit);
 	strtab_done(&s->strings);
 	arena_done(&s->lines);

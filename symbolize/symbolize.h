@@ -115,6 +115,7 @@ struct symbolizer_options {
 	bool no_inline;     /* symbol tables only: no DWARF is read */
 	bool no_demangle;   /* the same as SYM_DEMANGLE_NONE */
 	const char *vmlinux, *kallsyms; /* NULL: found. Given ones must be readable */
+	const char *guest_vmlinux, *guest_kallsyms; /* of virtual machines; NULL: none */
 	unsigned n_threads; /* 0: all */
 	enum sym_demangle demangle;
 	enum sym_clones clones;

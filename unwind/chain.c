@@ -11,6 +11,7 @@
 #define CHAIN_HYPERVISOR    ((uint64_t)-32)
 #define CHAIN_USER_DEFERRED ((uint64_t)-640)
 #define CHAIN_GUEST_KERNEL  ((uint64_t)-2176)
+#define CHAIN_GUEST_USER    ((uint64_t)-2560)
 
 static bool is_marker(uint64_t ip)
 {
@@ -20,15 +21,15 @@ static bool is_marker(uint64_t ip)
 /* Addresses before any marker belong to where the sample was taken. */
 static uint64_t first_context(const struct perf_sample *s)
 {
-	return s->cpumode == PERF_CPUMODE_USER || s->cpumode == PERF_CPUMODE_GUEST_USER
-		       ? PERF_CHAIN_USER
-		       : PERF_CHAIN_KERNEL;
+	return s->cpumode == PERF_CPUMODE_USER ? PERF_CHAIN_USER : PERF_CHAIN_KERNEL;
 }
 
+/* Whatever runs in a virtual machine is to the host's process what its kernel is: what it called.
+ */
 static bool is_kernel_context(uint64_t marker)
 {
 	return marker == PERF_CHAIN_KERNEL || marker == CHAIN_HYPERVISOR ||
-	       marker == CHAIN_GUEST_KERNEL;
+	       marker == CHAIN_GUEST_KERNEL || marker == CHAIN_GUEST_USER;
 }
 
 static void add(struct frame_sink *sink, struct frame f, const struct address_space *space)
@@ -62,7 +63,7 @@ static void add_context(const struct perf_sample *s, bool kernel, struct frame_s
 		add(sink,
 		    (struct frame){.ip = ip,
 				   .is_return_address = !first && !is_call && !s->chain_is_calls,
-				   .is_kernel = kernel,
+				   .is_kernel = kernel && s->cpumode != PERF_CPUMODE_GUEST_USER,
 				   .how = kernel    ? FRAME_KERNEL_CHAIN
 					  : is_call ? FRAME_BRANCH_STACK
 						    : FRAME_USER_CHAIN},

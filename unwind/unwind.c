@@ -99,7 +99,7 @@ static void add_sample_ip(const struct perf_sample *s, struct frame_sink *sink, 
 	sink->frames[sink->n++] = (struct frame){
 		.ip = s->ip,
 		.map = address_space_find(kernel ? s->kernel : s->space, s->ip),
-		.is_kernel = kernel,
+		.is_kernel = kernel && s->cpumode != PERF_CPUMODE_GUEST_USER,
 		.how = FRAME_SAMPLE,
 	};
 }
@@ -126,7 +126,7 @@ static void count(struct unwind_stats *stats, const struct stack_trace *t)
 static void begin(struct unwinder *u, const struct perf_sample *s, struct frame_sink *sink,
 		  struct stack_trace *trace)
 {
-	bool in_user = s->cpumode == PERF_CPUMODE_USER || s->cpumode == PERF_CPUMODE_GUEST_USER;
+	bool in_user = s->cpumode == PERF_CPUMODE_USER;
 
 	*trace = (struct stack_trace){.frames = sink->frames, .stop = UNWIND_STOP_NONE};
 	chain_kernel_frames(s, sink);

@@ -293,8 +293,35 @@ def bpf():
               "BPF programs: each sample has what was there at its time", got)
 
 
+def guest():
+    """A virtual machine: its kernel has symbols of its own, of its processes nothing is known, least of all that their
+    addresses mean anything in the program that runs the machine."""
+    labels, build_id = build_vmlinux()
+    shift = 5 << 21
+    r = Recording(os_release=RELEASE)
+    r.mmap(-1, TEXT, 0x1000000, TEXT, "[kernel.kallsyms]_text", 0)
+    r.mmap(-1, TEXT + shift, 0x1000000, TEXT + shift, "[guest.kernel.kallsyms]_text", 0, misc=GUEST_KERNEL)
+    r.comm(100, "qemu", 1)
+    r.mmap2(100, 0x400000, 0x100000, 0, "/usr/bin/no-such-qemu", 2)
+    r.mmap2(55, 0x400000, 0x100000, 0, "/usr/bin/inside", 2, misc=GUEST_USER)
+    plain = labels["plain"][1] + shift
+    r.sample(100, 0x401000, 10)
+    r.sample(100, 0x401000, 20, [], misc=GUEST_USER)
+    r.sample(100, 0x401000, 30, [2**64 - 2560, 0x401000], misc=GUEST_USER)
+    r.sample(100, 0x401000, 40, [2**64 - 2560, 0x401000, CHAIN_USER, 0x402000], misc=GUEST_USER)
+    r.sample(100, plain, 50, [], misc=GUEST_KERNEL)
+    data = r.write("guest.data")
+    want = {("qemu", "[no-such-qemu]"): 1, ("qemu", "[guest]"): 2, ("qemu", "[no-such-qemu]", "[guest]"): 1}
+    for options, name in (([], "[guest.kernel.kallsyms]"), (["--guestvmlinux", "vmlinux"], "plain_fn"),
+                          (["--guestkallsyms", write("guest.kallsyms", f"{TEXT:x} T _text\n{labels['plain'][1] - 8:x} T in_guest\n")],
+                           "in_guest")):
+        got = folded(resolve(data, *options)[0])
+        tap.check(got == {**want, ("qemu", name): 1}, f"guests: {' '.join(options[:1]) or 'nothing known'}", got)
+
+
 vmlinux()
 plain_module()
 kbuild_module()
 bpf()
+guest()
 tap.end()
