@@ -7,10 +7,39 @@
 #include "reader/record.h"
 #include "reader/sample.h"
 
+/* Where in user mode a sample interrupted the task, as far as it tells; else 0. */
+static uint64_t user_ip(const struct perf_file *f, const struct perf_sample *s)
+{
+	/* asm/perf_regs.h: PERF_REG_ARM64_PC, PERF_REG_X86_IP */
+	unsigned bit = f->info.arch && !strncmp(f->info.arch, "aarch64", 7) ? 32 : 8;
+	uint64_t ip = 0;
+	size_t i;
+
+	for (i = 0; i + 1 < s->n_ips; i++)
+		if (s->ips[i] == PERF_CHAIN_USER)
+			return s->ips[i + 1];
+	return perf_regs_get(&s->user_regs, bit, &ip) ? ip : 0;
+}
+
+/* While a program replaces itself. */
+static void place_in_exec(struct perf_file *f, struct perf_sample *s)
+{
+	const struct address_space *former;
+
+	if (s->cpumode == PERF_CPUMODE_USER) {
+		machine_runs(f->machine, s->pid);
+		return;
+	}
+	former = machine_former_space(f->machine, s->pid, user_ip(f, s));
+	s->space = former ? former : s->space;
+}
+
 /* What a sample gets from the process model. */
 static int sample_place(struct perf_file *f, struct perf_sample *s)
 {
 	s->space = machine_space(f->machine, s->pid);
+	if (machine_has_former(f->machine))
+		place_in_exec(f, s);
 	if (s->cpumode == PERF_CPUMODE_GUEST_KERNEL)
 		s->kernel = machine_guest_kernel(f->machine);
 	else if (s->cpumode == PERF_CPUMODE_GUEST_USER)

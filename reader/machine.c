@@ -24,6 +24,7 @@ struct process {
 	size_t n_live; /* threads of this life that were seen and have not exited */
 	bool exited;   /* the last of them has: maps stay for late samples */
 	struct address_space *space;
+	struct address_space *former; /* before exec, until the new program runs; NULL */
 };
 
 struct thread {
@@ -47,6 +48,7 @@ struct machine {
 	struct address_space *bare_kernel; /* without KSYMBOL regions; NULL: there were none */
 	struct space_pool pool;
 	uint64_t last_layout;
+	size_t n_former; /* processes that have a former space */
 	uint64_t epoch;
 	uint64_t reclaimed_to; /* nothing to do for machine_reclaim() with this epoch; 0: unknown */
 	struct address_space *superseded; /* versions that were captured and are not current */
@@ -54,13 +56,9 @@ struct machine {
 
 /* ---- versions ---------------------------------------------------------------------------- */
 
-/* Puts `fresh` in the place of the current version. */
-static void space_supersede(struct machine *m, struct address_space **cur,
-			    struct address_space *fresh)
+/* Frees a version, or keeps it as long as samples refer to it. NULL is allowed. */
+static void space_drop(struct machine *m, struct address_space *old)
 {
-	struct address_space *old = *cur;
-
-	*cur = fresh;
 	if (old && old->captured) {
 		old->next = m->superseded;
 		m->superseded = old;
@@ -69,6 +67,16 @@ static void space_supersede(struct machine *m, struct address_space **cur,
 	} else {
 		space_free(&m->pool, old);
 	}
+}
+
+/* Puts `fresh` in the place of the current version. */
+static void space_supersede(struct machine *m, struct address_space **cur,
+			    struct address_space *fresh)
+{
+	struct address_space *old = *cur;
+
+	*cur = fresh;
+	space_drop(m, old);
 }
 
 /* Makes *cur a version with the maps of `like` (NULL: none) under a new layout id. */
@@ -297,13 +305,40 @@ static void thread_seen(struct process *p, struct thread *t)
 	t->life = p->life;
 }
 
+static void process_forget_former(struct machine *m, struct process *p)
+{
+	m->n_former -= p->former != NULL;
+	space_drop(m, p->former);
+	p->former = NULL;
+}
+
 /* The process begins a new life, with the maps of `like`. */
 static int process_restart(struct machine *m, struct process *p, const struct address_space *like)
 {
+	process_forget_former(m, p);
 	p->life++;
 	p->n_live = 0;
 	p->exited = false;
 	return space_restart(m, &p->space, like);
+}
+
+/* The kernel replaces the maps, says so, and maps the new program, all inside of the system call
+ * that the old program made. */
+static int process_exec(struct machine *m, struct process *p)
+{
+	struct address_space *old = space_new(&m->pool, p->space, p->space->layout);
+
+	if (!old || process_restart(m, p, NULL)) {
+		space_free(&m->pool, old);
+		return -ERR_NOMEM;
+	}
+	if (!address_space_count(old)) {
+		space_free(&m->pool, old);
+		return 0;
+	}
+	p->former = old;
+	m->n_former++;
+	return 0;
 }
 
 int machine_comm(struct machine *m, uint32_t pid, uint32_t tid, const char *comm, bool exec)
@@ -312,7 +347,7 @@ int machine_comm(struct machine *m, uint32_t pid, uint32_t tid, const char *comm
 	struct thread *t = p ? thread_get(m, pid, tid) : NULL;
 	const char *name = t ? intern(m, comm) : NULL;
 
-	if (!name || (exec && process_restart(m, p, NULL)))
+	if (!name || (exec && process_exec(m, p)))
 		return -ERR_NOMEM;
 	t->comm = name;
 	t->named = true;
@@ -565,8 +600,10 @@ void machine_free(struct machine *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; i < m->processes.n; i++)
+	for (size_t i = 0; i < m->processes.n; i++) {
 		space_free(&m->pool, m->processes.v[i].space);
+		space_free(&m->pool, m->processes.v[i].former);
+	}
 	space_free(&m->pool, m->kernel);
 	space_free(&m->pool, m->guest_kernel);
 	space_free(&m->pool, m->bare_kernel);
@@ -600,6 +637,29 @@ const struct address_space *machine_space(struct machine *m, uint32_t pid)
 	const struct process *p = process_get(m, pid);
 
 	return p ? space_capture(m, p->space) : NULL;
+}
+
+bool machine_has_former(const struct machine *m)
+{
+	return m->n_former;
+}
+
+const struct address_space *machine_former_space(struct machine *m, uint32_t pid, uint64_t user_ip)
+{
+	struct process *p = process_find(m, pid);
+
+	if (!p || !p->former || address_space_find(p->space, user_ip) ||
+	    !address_space_find(p->former, user_ip))
+		return NULL;
+	return space_capture(m, p->former);
+}
+
+void machine_runs(struct machine *m, uint32_t pid)
+{
+	struct process *p = process_find(m, pid);
+
+	if (p && p->former)
+		process_forget_former(m, p);
 }
 
 const struct address_space *machine_kernel(struct machine *m)

@@ -46,6 +46,12 @@ int machine_ksymbol(struct machine *m, uint64_t addr, uint32_t len, const char *
 /* What is valid now. NULL only when out of memory. */
 const struct address_space *machine_space(struct machine *m, uint32_t pid);
 const struct address_space *machine_kernel(struct machine *m);
+/* Between exec and the first sample in the new program, code that the kernel interrupted, at
+ * user_ip, may be of the old one: then these are its maps, else NULL. machine_runs() says that the
+ * new program runs. False of machine_has_former(): there is nothing of the kind to be asked. */
+bool machine_has_former(const struct machine *m);
+const struct address_space *machine_former_space(struct machine *m, uint32_t pid, uint64_t user_ip);
+void machine_runs(struct machine *m, uint32_t pid);
 /* For samples of cpumode GUEST_KERNEL, instead of machine_kernel(). */
 const struct address_space *machine_guest_kernel(struct machine *m);
 /* For samples of cpumode GUEST_USER: every address is in the dso "[guest]". */

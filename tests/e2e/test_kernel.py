@@ -319,9 +319,30 @@ def guest():
         tap.check(got == {**want, ("qemu", name): 1}, f"guests: {' '.join(options[:1]) or 'nothing known'}", got)
 
 
+def exec_():
+    """While a program replaces itself the kernel has dropped its maps, but was called by its code."""
+    r = Recording(os_release=RELEASE)
+    r.mmap(-1, TEXT, 0x1000000, TEXT, "[kernel.kallsyms]_text", 0)
+    r.comm(7, "old", 1)
+    r.mmap2(7, 0x400000, 0x1000, 0, "/no/such/old", 2)
+    in_kernel = [CHAIN_KERNEL, TEXT + 16, CHAIN_USER, 0x400100]
+    r.sample(7, TEXT + 16, 10, in_kernel, misc=KERNEL)
+    r.comm(7, "new", 20, exec=True)
+    r.mmap2(7, 0x500000, 0x1000, 0, "/no/such/new", 21)
+    r.sample(7, TEXT + 16, 30, in_kernel, misc=KERNEL)
+    r.sample(7, TEXT + 16, 40, in_kernel[:3] + [0x500100], misc=KERNEL)  # its first instruction faults
+    r.sample(7, 0x500100, 50)
+    r.sample(7, TEXT + 16, 60, in_kernel, misc=KERNEL)
+    got = folded(resolve(r.write("exec.data"), "--kallsyms", "/dev/null")[0])
+    want = {("old", "[old]", "[kernel.kallsyms]"): 1, ("new", "[old]", "[kernel.kallsyms]"): 1, ("new", "[new]"): 1,
+            ("new", "[new]", "[kernel.kallsyms]"): 1, ("new", "[unknown]", "[kernel.kallsyms]"): 1}
+    tap.check(got == want, "exec: the kernel was called by the old program until the new one runs", got)
+
+
 vmlinux()
 plain_module()
 kbuild_module()
 bpf()
 guest()
+exec_()
 tap.end()

@@ -577,6 +577,41 @@ static void test_guest(void **state)
 	expect(m, 5, 0x1000, "-");
 }
 
+/* From exec to the first sample of the new program, what the kernel interrupted may be of the old
+ * one. */
+static void test_former_space(void **state)
+{
+	struct machine *m = *state;
+	const struct address_space *former;
+
+	map_file(m, 5, 0x1000, 0x1000, 0, "/old");
+	assert_false(machine_has_former(m));
+	assert_int_equal(machine_comm(m, 5, 5, "new", true), 0);
+	assert_true(machine_has_former(m));
+	former = machine_former_space(m, 5, 0x1800);
+	assert_non_null(former);
+	assert_string_equal(address_space_find(former, 0x1800)->dso->path, "/old");
+	map_file(m, 5, 0x1800, 0x1000, 0, "/new");
+	assert_ptr_equal(machine_former_space(m, 5, 0x1700), former);
+	assert_null(machine_former_space(m, 5, 0x1800)); /* the new program's */
+	assert_null(machine_former_space(m, 5, 0x5000)); /* nobody's */
+	assert_null(machine_former_space(m, 6, 0x1800));
+	machine_runs(m, 5);
+	assert_null(machine_former_space(m, 5, 0x1700));
+	assert_false(machine_has_former(m));
+	/* exec twice without a sample in between, then the process ends */
+	assert_int_equal(machine_comm(m, 5, 5, "third", true), 0);
+	map_file(m, 5, 0x9000, 0x1000, 0, "/third");
+	assert_int_equal(machine_comm(m, 5, 5, "fourth", true), 0);
+	assert_null(machine_former_space(m, 5, 0x1900));
+	assert_non_null(machine_former_space(m, 5, 0x9000));
+	assert_int_equal(machine_fork(m, 5, 1, 5, 1), 0);
+	assert_false(machine_has_former(m));
+	/* nothing was mapped: nothing to go back to */
+	assert_int_equal(machine_comm(m, 7, 7, "x", true), 0);
+	assert_false(machine_has_former(m));
+}
+
 static void test_ksymbol(void **state)
 {
 	struct machine *m = *state;
@@ -634,6 +669,7 @@ int main(void)
 		T(layout),
 		T(fork),
 		T(exec),
+		T(former_space),
 		T(threads),
 		T(unknown_comm),
 		T(synthesized_forks),
