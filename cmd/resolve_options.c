@@ -123,6 +123,9 @@ static const struct option_choice demanglings[] = {{"full", SYM_DEMANGLE_FULL},
 static const struct option_choice clone_forms[] = {
 	{"show", SYM_CLONES_SHOW}, {"fold", SYM_CLONES_FOLD}, {NULL, 0}};
 
+static const struct option_choice folded_forms[] = {
+	{"mark", SYM_FOLDED_MARK}, {"plain", SYM_FOLDED_PLAIN}, {NULL, 0}};
+
 static const struct option_choice unwinders[] = {
 	{"cfi", UNWIND_AUTO}, {"libdw", UNWIND_LIBDW}, {"fp", UNWIND_FP}, {NULL, 0}};
 
@@ -188,6 +191,10 @@ static const struct option_row options[] = {
 	 "show or fold .isra.0 .constprop.0 .part.0 .cold .llvm.N (default: fold\n"
 	 "with --demangle=simple, else show)",
 	 SETS_CHOICE(pipeline.symbolizer.clones, clone_forms)},
+	{0, "icf", NULL, "HOW",
+	 "mark functions that the linker made one with N others: name [+N],\n"
+	 "or leave them plain (default: mark with --demangle=full)",
+	 SETS_CHOICE(pipeline.symbolizer.folded, folded_forms)},
 	{0, "no-demangle", NULL, NULL, "--demangle=none, as perf spells it",
 	 SETS_FLAG(pipeline.symbolizer.no_demangle)},
 	{0, "symfs", NULL, "DIR", "look for all files below DIR",

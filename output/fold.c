@@ -63,8 +63,14 @@ static bool is_kept_group(const struct scan *c, size_t i)
 	       (i > word && at_word(c, i - word - 1, "decltype "));
 }
 
+/* A mark of functions that the linker made one, "[+2]", is part of the name. */
+static bool at_mark(const struct scan *c, size_t i)
+{
+	return at_word(c, i, " [+") && c->s[c->n - 1] == ']';
+}
+
 /* After an argument list: index of the "::" of what is declared inside of that function ("f(int)
- * const::{lambda()#1}"), or n when this was the end. */
+ * const::{lambda()#1}"), of a mark, or n when this was the end. */
 static size_t find_inner_name(const struct scan *c, size_t i)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &", "&"};
@@ -77,7 +83,10 @@ static size_t find_inner_name(const struct scan *c, size_t i)
 		} else {
 			k++;
 		}
-	return at_word(c, i, "::") ? i : c->n;
+	while (at_word(c, i, " [clone "))
+		while (i < c->n && c->s[i++] != ']')
+			;
+	return at_word(c, i, "::") || at_mark(c, i) ? i : c->n;
 }
 
 /* Index behind what begins at i: a character, an operator's name, or parentheses and all in them.

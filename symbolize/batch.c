@@ -9,6 +9,7 @@
  */
 #include "symbolize/batch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ enum { LARGE_DEBUG_BYTES = 8 << 20 };
 /* A name as the sources gave it, and what became of it. */
 struct name {
 	const char *system, *shown;
+	uint32_t aliases;	      /* "[+N]" */
 	bool readable;		      /* put together from DWARF, not mangled */
 	uint32_t system_id, shown_id; /* NAME_NONE until interned */
 	const struct sym_line
@@ -255,9 +257,14 @@ static int collect_names(struct group *g)
 	g->symbol_names = malloc((l->n ? l->n : 1) * sizeof *g->symbol_names);
 	if (!g->symbol_names || vec_reserve(&g->frame_names, l->frames.n))
 		return -1;
-	for (i = 0; i < l->n; i++)
-		if (name_index(g, l->v[i].symbol, false, &g->symbol_names[i]))
+	for (i = 0; i < l->n; i++) {
+		uint32_t *index = &g->symbol_names[i];
+
+		if (name_index(g, l->v[i].symbol, false, index))
 			return -1;
+		if (*index != NAME_NONE)
+			g->names.v[*index].aliases = l->v[i].aliases;
+	}
 	for (i = 0; i < l->frames.n; i++) {
 		const struct dwarf_frame *f = &l->frames.v[i];
 
@@ -268,26 +275,39 @@ static int collect_names(struct group *g)
 	return 0;
 }
 
-static int demangle_names(struct group *g, struct name_style style)
+/* name->shown in the group's memory. 0 or -1 (out of memory). */
+static int show_name(struct group *g, struct demangler *d, const struct name_style *style,
+		     struct name *name)
+{
+	const char *shown =
+		name->readable ? restyle(d, name->system, style) : demangle(d, name->system, style);
+	char mark[16] = "";
+	size_t n = strlen(shown), n_mark;
+	char *copy;
+
+	if (name->aliases)
+		snprintf(mark, sizeof mark, " [+%u]", name->aliases);
+	n_mark = strlen(mark);
+	if (shown == name->system && !n_mark)
+		return 0;
+	copy = arena_alloc(&g->text, n + n_mark + 1);
+	if (!copy)
+		return -1;
+	memcpy(copy, shown, n);
+	memcpy(copy + n, mark, n_mark + 1);
+	name->shown = copy;
+	return 0;
+}
+
+static int show_names(struct group *g, struct name_style style)
 {
 	struct demangler d = {0};
 	size_t i;
 	int rc = 0;
 
 	style.fold_clones &= !g->src->is_go;
-	for (i = 0; i < g->names.n && !rc; i++) {
-		struct name *name = &g->names.v[i];
-		const char *shown = name->readable ? restyle(&d, name->system, &style)
-						   : demangle(&d, name->system, &style);
-
-		if (shown == name->system)
-			continue;
-		shown = arena_strndup(&g->text, shown, strlen(shown));
-		if (shown)
-			name->shown = shown;
-		else
-			rc = -1;
-	}
+	for (i = 0; i < g->names.n && !rc; i++)
+		rc = show_name(g, &d, &style, &g->names.v[i]);
 	demangler_done(&d);
 	return rc;
 }
@@ -298,7 +318,7 @@ static void run_names(void *arg, size_t i, unsigned worker)
 	struct group *g = b->order[i];
 
 	(void)worker;
-	if (!g->rc && (collect_names(g) || demangle_names(g, b->s->style)))
+	if (!g->rc && (collect_names(g) || show_names(g, b->s->style)))
 		g->rc = -ERR_NOMEM;
 }
 

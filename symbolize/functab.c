@@ -298,8 +298,8 @@ const struct func *functab_find(const struct functab *t, uint64_t addr, struct f
 	return functab_find_before(t, addr, FUNC_TAG_MAX + 1, cursor);
 }
 
-size_t functab_names(const struct functab *t, const struct func *f, uint64_t addr,
-		     const char **names, size_t max)
+size_t functab_twins(const struct functab *t, const struct func *f, const struct func **twins,
+		     size_t max)
 {
 	size_t first = (size_t)(f - t->funcs.v), last = first, n = 0;
 
@@ -308,8 +308,8 @@ size_t functab_names(const struct functab *t, const struct func *f, uint64_t add
 	for (; n < max && first < t->funcs.n && t->funcs.v[first].start == f->start; first++) {
 		const struct func *g = &t->funcs.v[first];
 
-		if (addr < g->end && !((g->flags ^ f->flags) & FUNC_SIZELESS))
-			names[n++] = g->name;
+		if (g->end == f->end && !((g->flags ^ f->flags) & FUNC_SIZELESS))
+			twins[n++] = g;
 	}
 	return n;
 }

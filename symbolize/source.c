@@ -6,12 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "symbolize/demangle.h"
 #include "symbolize/sort.h"
-
-/* Counting stops here; thousands of empty functions may be folded into one. */
-enum { ALIASES_MAX = 100 };
 
 const struct source_ops *source_ops_for(enum dso_kind kind)
 {
@@ -53,29 +48,6 @@ int source_says(struct source *s, struct err *err, const char *fmt, ...)
 	return 0;
 }
 
-/* Spellings that differ only for the linker (symbol versions, the several constructors of one
- * class) are one name for people. */
-static uint32_t count_names(const struct functab *tab, const struct func *f, uint64_t addr)
-{
-	const char *names[ALIASES_MAX];
-	uint64_t seen[ALIASES_MAX];
-	size_t n = functab_names(tab, f, addr, names, ALIASES_MAX), m = 0, i, j;
-	struct name_style style = {0};
-	struct demangler d = {0};
-
-	for (i = 0; i < n; i++) {
-		const char *name = demangle(&d, names[i], &style);
-		uint64_t hash = hash_bytes(name, strcspn(name, "@"));
-
-		for (j = 0; j < m && seen[j] != hash; j++)
-			;
-		if (j == m)
-			seen[m++] = hash;
-	}
-	demangler_done(&d);
-	return (uint32_t)m;
-}
-
 void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, const struct func *f,
 		uint64_t addr)
 {
@@ -91,9 +63,9 @@ void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, c
 	if (s->counted_name != f->name || s->counted_start != f->start) {
 		s->counted_name = f->name;
 		s->counted_start = f->start;
-		s->counted = count_names(tab, f, addr);
+		s->counted = count_twins(tab, f, s->linker_folds);
 	}
-	l->aliases = s->counted - 1;
+	l->aliases = s->counted;
 }
 
 uint64_t *lookups_vaddrs(const struct lookups *l, size_t *n)

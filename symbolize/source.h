@@ -71,7 +71,8 @@ struct source {
 	const char *counted_name;  /* the function whose names were counted last */
 	uint64_t counted_start;
 	uint32_t counted;
-	bool is_go;		  /* names end as the programmer wrote them, in .cold too */
+	bool linker_folds; /* C functions at one address may be different ones */
+	bool is_go;	   /* names end as the programmer wrote them, in .cold too */
 };
 
 struct source_ops {
@@ -110,6 +111,14 @@ int source_says(struct source *s, struct err *err, const char *fmt, ...)
  * counted); f may be NULL: then miss. */
 void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, const struct func *f,
 		uint64_t addr);
+
+/* twins.c: how many other functions the same bytes stand for; `folds`: the linker may have made
+ * them the same. Spellings of one function do not count. */
+uint32_t count_twins(const struct functab *tab, const struct func *f, bool folds);
+/* Whether the file was made by a linker that folds identical functions. */
+bool linker_folds(struct elf_image *img);
+/* The symbol with this name (a version aside) among those for the same bytes; NULL. */
+const char *twin_named(const struct functab *tab, const struct func *f, const char *name);
 
 /* The vaddrs of the lookups that have one, rising; to be freed. NULL when out of memory. */
 uint64_t *lookups_vaddrs(const struct lookups *l, size_t *n);

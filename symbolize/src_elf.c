@@ -1,5 +1,6 @@
 /* src_elf.c - files and the vDSO: symbol tables, PLT, DWARF. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbolize/elfsyms.h"
 #include "symbolize/source.h"
@@ -76,6 +77,8 @@ static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *v
 	if (elfsyms_load(&e->syms, e->mod, vaddrs, n))
 		return err_nomem(err);
 	s->is_go = e->syms.has_go;
+	s->linker_folds = s->env->count_aliases &&
+			  (linker_folds(e->mod->image) || linker_folds(e->mod->debug));
 	if (!e->mod->image)
 		s->miss = miss_of(e->mod->image_miss);
 	else if (!*e->syms.source)
@@ -148,6 +151,34 @@ static int go_lines(const struct gopclntab *go, struct lookups *l, struct err *e
 	return 0;
 }
 
+/* Of several names for the same bytes the one counts that DWARF gives to the function around the
+ * inline chain: the chain is that one's. */
+static int prefer_dwarf_names(struct elf_state *e, struct lookups *l, struct err *err)
+{
+	struct func_cursor cursor = {0};
+	size_t i;
+
+	for (i = 0; i < l->n; i++) {
+		struct lookup *v = &l->v[i];
+		const struct dwarf_frame *outer;
+		const struct func *f;
+		const char *name, *twin;
+
+		if (!v->n_frames || v->no_function || !v->symbol)
+			continue;
+		outer = &l->frames.v[v->first_frame + v->n_frames - 1];
+		name = outer->linkage_name ? outer->linkage_name : outer->name;
+		if (!name || !strcmp(name, v->symbol))
+			continue;
+		if (elfsyms_find(&e->syms, v->vaddr, &cursor, &f))
+			return err_nomem(err);
+		twin = f ? twin_named(elfsyms_table(&e->syms, f), f, name) : NULL;
+		if (twin)
+			v->symbol = twin;
+	}
+	return 0;
+}
+
 static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_threads,
 			    struct err *err)
 {
@@ -157,6 +188,8 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 	if (e->syms.has_go && !dwarf_bytes(e->mod))
 		return go_lines(&e->syms.go, l, err);
 	rc = elf_lines(&e->dwarf, s->env, e->mod, l, n_threads, err);
+	if (!rc && e->dwarf)
+		rc = prefer_dwarf_names(e, l, err);
 	if (rc || !e->dwarf || e->told_dwarf)
 		return rc;
 	e->told_dwarf = true;

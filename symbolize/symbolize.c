@@ -65,9 +65,11 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		.vmlinux = opt->vmlinux,
 		.guest_vmlinux = opt->guest_vmlinux,
 		.no_inline = opt->no_inline,
-		.count_aliases = opt->count_aliases,
 	};
 	s->style = name_style(opt);
+	s->env.count_aliases =
+		opt->folded == SYM_FOLDED_MARK ||
+		(opt->folded == SYM_FOLDED_AUTO && s->style.demangle == SYM_DEMANGLE_FULL);
 	s->n_threads = opt->n_threads ? opt->n_threads : threads_available();
 	s->env.kernel = kernel_new(opt);
 	s->env.jit = opt->jit;

@@ -63,8 +63,8 @@ struct sym_result {
 	uint64_t offset;        /* lookup address - start of that symbol */
 	uint32_t n_lines;
 	const struct sym_line *lines; /* lives until symbolizer_free() */
-	uint32_t aliases;       /* with count_aliases: how many other functions are at that symbol's start
-				   (folded by the linker); different spellings of one name count once */
+	uint32_t aliases;       /* how many other functions are the same bytes, folded by the linker;
+				   0 unless they are marked (enum sym_folded) */
 };
 
 /* ---- JIT code in time ---------------------------------------------------------------------
@@ -111,6 +111,13 @@ enum sym_clones {
 	SYM_CLONES_FOLD, /* the name is that of the function that was cloned or split */
 };
 
+/* What becomes of functions that the linker made one with others (identical code folding). */
+enum sym_folded {
+	SYM_FOLDED_AUTO,  /* marked in full names */
+	SYM_FOLDED_MARK,  /* "f [+2]": it may be one of two others as well */
+	SYM_FOLDED_PLAIN, /* one of the names: DWARF's, else as perf chooses */
+};
+
 struct symbolizer_options {
 	bool no_inline;     /* symbol tables only: no DWARF is read */
 	bool no_demangle;   /* the same as SYM_DEMANGLE_NONE */
@@ -123,7 +130,7 @@ struct symbolizer_options {
 	 * cut_templates full names show all and simple ones none. */
 	bool cut_templates;
 	unsigned template_depth;
-	bool count_aliases; /* fill sym_result.aliases */
+	enum sym_folded folded;
 	/* The recording, for what its maps tell: how far the kernel was moved at boot, where BPF programs
 	 * start, which jitdump files were written. NULL: not known. Must outlive the symbolizer. */
 	const struct perf_file *file;

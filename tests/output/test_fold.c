@@ -58,6 +58,9 @@ static void other_parentheses_stay(void **state)
 	static const char *const cases[][2] = {
 		{"(anonymous namespace)::Bar<int>::baz()", "(anonymous namespace)::Bar<int>::baz"},
 		{"ns::(anonymous namespace)::f(int)", "ns::(anonymous namespace)::f"},
+		{"ns::f(int) [+2]", "ns::f [+2]"},
+		{"ns::f(int) [clone .isra.0] [+12]", "ns::f [+12]"},
+		{"f [+2]", "f [+2]"},
 		{"net/http.(*conn).serve", "net/http.(*conn).serve"},
 		{"main.(*T[...]).Do.func1", "main.(*T[...]).Do.func1"},
 		{"F::operator()(int) const", "F::operator()"},

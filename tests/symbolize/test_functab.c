@@ -259,11 +259,11 @@ static void latest_wins(void **unused)
 	}
 }
 
-static void names_at_one_start(void **unused)
+static void functions_of_the_same_bytes(void **unused)
 {
 	struct func_cursor c = {0};
 	struct functab t = {0};
-	const char *names[3];
+	const struct func *twins[3];
 
 	(void)unused;
 	add(&t, 5, 10, "before", 0);
@@ -273,10 +273,11 @@ static void names_at_one_start(void **unused)
 	add(&t, 10, 30, "sizeless", FUNC_SIZELESS);
 	add(&t, 11, 12, "after", 0);
 	assert_int_equal(functab_finish(&t), 0);
-	assert_int_equal(functab_names(&t, functab_find(&t, 10, &c), 10, names, 3), 3);
-	assert_string_equal(names[2], "short");
-	assert_int_equal(functab_names(&t, functab_find(&t, 15, &c), 15, names, 3), 2);
-	assert_int_equal(functab_names(&t, functab_find(&t, 15, &c), 15, names, 1), 1);
+	assert_int_equal(functab_twins(&t, functab_find(&t, 10, &c), twins, 3), 2);
+	assert_string_equal(twins[0]->name, "a");
+	assert_string_equal(twins[1]->name, "bb");
+	assert_int_equal(functab_twins(&t, functab_find(&t, 15, &c), twins, 1), 1);
+	assert_int_equal(functab_twins(&t, &t.funcs.v[t.groups.v[0].first], twins, 3), 1);
 	functab_done(&t);
 }
 
@@ -312,7 +313,7 @@ int main(void)
 		cmocka_unit_test(nesting_and_holes),
 		cmocka_unit_test(random_tables_agree_with_model),
 		cmocka_unit_test(latest_wins),
-		cmocka_unit_test(names_at_one_start),
+		cmocka_unit_test(functions_of_the_same_bytes),
 		cmocka_unit_test(hostile_tables_are_bounded),
 	};
 

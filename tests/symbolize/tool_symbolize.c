@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 			opt.no_inline = false;
 			break;
 		case 'a':
-			opt.count_aliases = true;
+			opt.folded = SYM_FOLDED_MARK;
 			break;
 		case 't':
 			opt.n_threads = (unsigned)atoi(optarg);

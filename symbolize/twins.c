@@ -1,0 +1,79 @@
+/* twins.c - several names for the same bytes: which of them are functions of their own.
+ *
+ * A linker that folds identical code (lld and gold with --icf, mold) gives one address to functions
+ * that have nothing to do with each other; gcc does it inside of a unit (-fipa-icf). But most names
+ * at one address are aliases: a weak one and a strong one, constructors for complete and base
+ * objects, versions, __GI_strlen. Only names that must come from different functions count. */
+#include <string.h>
+
+#include "base/hash.h"
+#include "symbolize/demangle.h"
+#include "symbolize/source.h"
+
+/* Counting stops here; thousands of empty functions may be folded into one. */
+enum { TWINS_MAX = 100 };
+
+bool linker_folds(struct elf_image *img)
+{
+	struct elf_section s;
+
+	if (!img)
+		return false;
+	if (elf_image_section(img, ".note.gnu.gold-version", &s, NULL))
+		return true;
+	return elf_image_section(img, ".comment", &s, NULL) && s.data &&
+	       (memmem(s.data, s.size, "LLD ", 4) || memmem(s.data, s.size, "mold ", 5));
+}
+
+struct twin_names {
+	uint64_t seen[TWINS_MAX];
+	size_t n;
+};
+
+static void see(struct twin_names *t, const char *name, size_t n)
+{
+	uint64_t hash = hash_bytes(name, n);
+	size_t i;
+
+	for (i = 0; i < t->n && t->seen[i] != hash; i++)
+		;
+	if (i == t->n)
+		t->seen[t->n++] = hash;
+}
+
+uint32_t count_twins(const struct functab *tab, const struct func *f, bool folds)
+{
+	static const struct name_style style = {.fold_clones = true};
+	const struct func *twins[TWINS_MAX];
+	size_t n = functab_twins(tab, f, twins, TWINS_MAX), i;
+	struct twin_names names = {.n = 0};
+	struct demangler d = {0};
+
+	for (i = 0; i < n && n > 1; i++) {
+		const char *name = demangle(&d, twins[i]->name, &style);
+
+		if (name != twins[i]->name && *twins[i]->name == '_') {
+			see(&names, name, strcspn(name, "@"));
+			continue;
+		}
+		/* Names of C: which of them are aliases only the sources know. Where the linker
+		 * folds, those with a definition of their own count. */
+		name += strspn(name, "_");
+		if (folds && !(twins[i]->flags & FUNC_WEAK))
+			see(&names, name, strcspn(name, "@"));
+	}
+	demangler_done(&d);
+	return names.n ? (uint32_t)names.n - 1 : 0;
+}
+
+const char *twin_named(const struct functab *tab, const struct func *f, const char *name)
+{
+	const struct func *twins[TWINS_MAX];
+	size_t n = functab_twins(tab, f, twins, TWINS_MAX), len = strlen(name), i;
+
+	for (i = 0; i < n; i++)
+		if (!strncmp(twins[i]->name, name, len) &&
+		    (!twins[i]->name[len] || twins[i]->name[len] == '@'))
+			return twins[i]->name;
+	return NULL;
+}
