@@ -51,6 +51,8 @@ look() {
 	row file /usr/lib32/crt1.o libc6-dev-i386 glibc-devel.i686
 	row command debuginfod debuginfod elfutils-debuginfod
 	row command bsdtar libarchive-tools bsdtar
+	row command bzip2 bzip2 bzip2
+	row command ps procps procps-ng
 	row command dpkg-deb dpkg dpkg
 	row command dwz dwz dwz
 	row command ld.lld lld lld

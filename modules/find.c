@@ -295,6 +295,17 @@ static const char *path_of(const struct dso *dso, char out[PATH_MAX], bool *dele
 	return out;
 }
 
+/* Is what we see at the path perhaps not what the process saw there? */
+static bool is_doubtful(const struct finder *f, const char *path)
+{
+	const struct dso *dso = f->entry->m.dso;
+	struct stat st;
+
+	return dso->ino && !dso->build_id.size && !*f->places->symfs && !stat(path, &st) &&
+	       (major(st.st_dev) != dso->maj || minor(st.st_dev) != dso->min ||
+		st.st_ino != dso->ino);
+}
+
 /* A file without build id stands at the path but on another inode of the same file system: it was
  * replaced since. Other file systems (containers, copies) tell nothing. */
 static bool was_replaced(const struct dso *dso, const char *path)
@@ -316,15 +327,20 @@ static struct elf_image *find_by_path(struct finder *f)
 	path_of(dso, path, &check.must_match_id);
 	if (path[0] == '[' || !path[0])
 		return NULL;
+	img = is_doubtful(f, path) ? find_in_process(f) : NULL;
+	if (img)
+		return img;
 	img = finder_tryf(f, &check, "%s%s", symfs, path);
 	if (img) {
 		if (!dso->build_id.size && was_replaced(dso, elf_image_path(img)))
 			f->entry->m.image_miss = MODULE_MISS_CHANGED;
 		return img;
 	}
+	if (!*symfs)
+		return find_in_process(f);
 	/* Outside of the symfs only a build id can tell that it is the right file. */
 	check.must_match_id = true;
-	return *symfs && dso->build_id.size ? finder_try(f, &check, path) : NULL;
+	return dso->build_id.size ? finder_try(f, &check, path) : NULL;
 }
 
 static struct elf_image *find_by_id(struct finder *f, const char *leaf)

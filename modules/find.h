@@ -34,6 +34,7 @@ struct module_entry {
 	pthread_mutex_t lock;
 	bool opened, image_asked, debug_looked_for; /* guarded by lock, like all that follows */
 	bool skipped;				    /* the user does not want to wait for it */
+	char root[32]; /* of the container that the image was found in: "/proc/PID/root"; "" */
 	VEC(char *) tried;
 };
 
@@ -88,6 +89,9 @@ bool build_id_equal(const struct build_id *a, const struct build_id *b);
 #define BUILD_ID_TEXT_MAX (2 * BUILD_ID_MAX + 2)
 const char *build_id_text(const struct build_id *id, bool split, char out[BUILD_ID_TEXT_MAX]);
 
+/* The image as the process that mapped it sees it: in its container, or deleted since.
+ * (find_process.c) */
+struct elf_image *find_in_process(struct finder *f);
 /* The image of the dso. NULL and f->miss when there is none. */
 struct elf_image *find_image(struct finder *f);
 /* Fills debug, alt and mini of the module. */

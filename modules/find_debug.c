@@ -33,6 +33,9 @@ static struct elf_image *debug_by_id(struct finder *f, const struct file_check *
 	for (i = 0; !img && f->places->debug_dirs[i]; i++)
 		img = finder_tryf(f, check, "%s/.build-id/%s.debug", f->places->debug_dirs[i],
 				  split);
+	if (!img && *f->entry->root)
+		img = finder_tryf(f, check, "%s/usr/lib/debug/.build-id/%s.debug", f->entry->root,
+				  split);
 	if (!img && *f->places->buildid_dir)
 		img = finder_tryf(f, check, "%s/.build-id/%s/debug", f->places->buildid_dir, split);
 	return img ? img : finder_try_cache(f, check, "debuginfo");

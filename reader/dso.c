@@ -180,6 +180,7 @@ static struct dso_entry *add(struct dso_table *t, const struct dso_key *k, uint6
 		.path = arena_strndup(&t->arena, k->path, strlen(k->path)),
 		.build_id = k->build_id,
 		.pid = k->pid,
+		.mapped_by = k->mapped_by,
 		.maj = k->maj,
 		.min = k->min,
 		.ino = k->ino,

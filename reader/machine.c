@@ -500,6 +500,8 @@ static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso
 	} else if (key->kind == DSO_VDSO) {
 		map.pgoff = 0;
 	}
+	if (key->kind == DSO_FILE)
+		key->mapped_by = r->pid;
 	map.dso = dso_table_get(&m->dsos, key);
 	if (!map.dso)
 		return -ERR_NOMEM;

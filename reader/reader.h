@@ -51,7 +51,8 @@ struct dso {
 	enum dso_kind kind;
 	const char *path; /* as recorded, e.g. "/usr/lib/libc.so.6", "[kernel.kallsyms]" */
 	struct build_id build_id;
-	uint32_t pid; /* DSO_ANON: whose map file */
+	uint32_t pid;	    /* DSO_ANON: whose map file */
+	uint32_t mapped_by; /* DSO_FILE: the first process that did; 0: unknown */
 	/* From MMAP2 without build id; all 0 when unknown. */
 	uint32_t maj, min;
 	uint64_t ino, ino_generation;
@@ -222,9 +223,9 @@ struct perf_file; /* opaque */
 struct perf_file_options {
 	size_t window_bytes; /* memory for reordering before data is read twice or spilled; 0: 48
 				MiB */
-	/* Map plain files instead of reading them: of most stacks only a part is ever looked at, and the
-	 * rest needs no copying. Whoever cuts or changes the file meanwhile is looked at at work: the
-	 * caller must have called pages_survive_cuts(). */
+	/* Map plain files instead of reading them: of most stacks only a part is ever looked at,
+	 * and the rest needs no copying. Whoever cuts or changes the file meanwhile is looked at at
+	 * work: the caller must have called pages_survive_cuts(). */
 	bool map;
 };
 

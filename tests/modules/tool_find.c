@@ -1,6 +1,6 @@
 /* tool_find.c PATH [OPTION=VALUE].. - prints which files the modules find for a dso, for
  * test_find.py. Options: id (build id in hex), symfs, debug, cache (build-id cache), release, kind,
- * maj, min, ino. */
+ * maj, min, ino, pid (the process that mapped it). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +55,8 @@ int main(int argc, char **argv)
 			dso.min = (uint32_t)atoi(v);
 		else if ((v = value(a, "ino")))
 			dso.ino = strtoull(v, NULL, 10);
+		else if ((v = value(a, "pid")))
+			dso.mapped_by = (uint32_t)atoi(v);
 		else if ((v = value(a, "symfs")))
 			opt.symfs = v;
 		else if ((v = value(a, "debug")))

@@ -1,0 +1,193 @@
+/* find_process.c - files that only the process itself can show: those of its container, those that
+ * were deleted or replaced since, and those that never had a name (memfd_create(2)).
+ *
+ * Law: proc(5). /proc/PID/root is the process's root directory, with its mounts; /proc/PID/exe and
+ * /proc/PID/map_files/START-END are the files themselves, whatever became of their names. A
+ * recording may be of another machine, and a pid another process's by now: only a build id, or
+ * device and inode as they were recorded, can tell that it is the right file. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "modules/find.h"
+
+enum { CANDIDATES_MAX = 32, LINES_MAX = 100000 };
+
+/* ---- one candidate ------------------------------------------------------------------------ */
+
+static bool is_recorded_inode(const struct dso *dso, const struct stat *st)
+{
+	return dso->ino && st->st_ino == dso->ino && major(st->st_dev) == dso->maj &&
+	       minor(st->st_dev) == dso->min;
+}
+
+/* With an O_PATH descriptor: what is no regular file is not opened at all. */
+static struct elf_image *try_place(struct finder *f, int place, const char *name)
+{
+	const struct dso *dso = f->entry->m.dso;
+	struct file_check check = {.id = &dso->build_id, .wants_code = true};
+	struct elf_image *img;
+	char again[32];
+	struct stat st;
+	int fd;
+
+	check.must_match_id = dso->build_id.size;
+	if (fstat(place, &st) || !S_ISREG(st.st_mode)) {
+		finder_note(f, name, MODULE_MISS_NOT_A_FILE, NULL);
+		return NULL;
+	}
+	if (!dso->build_id.size && !is_recorded_inode(dso, &st)) {
+		finder_note(f, name, MODULE_MISS_CHANGED, NULL);
+		return NULL;
+	}
+	snprintf(again, sizeof again, "/proc/self/fd/%d", place);
+	fd = open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0) {
+		finder_note(f, name, MODULE_MISS_PERMISSION, NULL);
+		return NULL;
+	}
+	img = finder_try_fd(f, &check, fd, name);
+	close(fd);
+	return img;
+}
+
+static struct elf_image *try_name(struct finder *f, const char *name)
+{
+	int place = open(name, O_PATH | O_CLOEXEC);
+	struct elf_image *img;
+
+	if (place < 0) {
+		finder_note(f, name, MODULE_MISS_PERMISSION, NULL);
+		return NULL;
+	}
+	img = try_place(f, place, name);
+	close(place);
+	return img;
+}
+
+/* ---- places ------------------------------------------------------------------------------- */
+
+/* By the last part: the process may see another root than we do. The kernel adds a mark to names
+ * that are gone, at the time somebody looks. */
+static bool same_name(const char *a, const char *b)
+{
+	static const char deleted[] = " (deleted)";
+	const char *names[] = {a, b};
+	size_t sizes[2], i, tail = sizeof deleted - 1;
+
+	for (i = 0; i < 2; i++) {
+		const char *slash = strrchr(names[i], '/');
+
+		names[i] = slash ? slash + 1 : names[i];
+		sizes[i] = strlen(names[i]);
+		if (sizes[i] > tail && !strcmp(names[i] + sizes[i] - tail, deleted))
+			sizes[i] -= tail;
+	}
+	return sizes[0] == sizes[1] && !memcmp(names[0], names[1], sizes[0]);
+}
+
+/* The path as the process sees it. Links in it lead to places below its root. */
+static struct elf_image *in_container(struct finder *f)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	struct module_entry *e = f->entry;
+	struct elf_image *img = NULL;
+	char root[sizeof e->root], name[PATH_MAX];
+	int root_fd, place;
+
+	snprintf(root, sizeof root, "/proc/%" PRIu32 "/root", e->m.dso->mapped_by);
+	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0) {
+		finder_note(f, root, MODULE_MISS_PERMISSION, NULL);
+		return NULL;
+	}
+	place = (int)syscall(SYS_openat2, root_fd, e->m.dso->path, &how, sizeof how);
+	close(root_fd);
+	if (place < 0)
+		return NULL;
+	if (snprintf(name, sizeof name, "%s%s", root, e->m.dso->path) < (int)sizeof name)
+		img = try_place(f, place, name);
+	close(place);
+	if (img)
+		memcpy(e->root, root, sizeof root);
+	return img;
+}
+
+/* "START-END PROT OFFSET DEV INODE PATH" of code with this name. */
+static bool is_mapping_of(char *line, const char *path, char span[64])
+{
+	char prot[8];
+	int at = 0;
+
+	if (sscanf(line, "%63s %7s %*s %*s %*s %n", span, prot, &at) < 2 || !at ||
+	    !strchr(prot, 'x'))
+		return false;
+	line[strcspn(line, "\n")] = 0;
+	return same_name(line + at, path);
+}
+
+static struct elf_image *among_mappings(struct finder *f)
+{
+	const struct dso *dso = f->entry->m.dso;
+	char line[PATH_MAX + 128], span[64], name[128];
+	unsigned lines = 0, candidates = 0;
+	struct elf_image *img = NULL;
+	FILE *maps;
+
+	snprintf(name, sizeof name, "/proc/%" PRIu32 "/maps", dso->mapped_by);
+	maps = fopen(name, "re");
+	if (!maps)
+		return NULL;
+	while (!img && lines++ < LINES_MAX && candidates < CANDIDATES_MAX &&
+	       fgets(line, sizeof line, maps)) {
+		if (!is_mapping_of(line, dso->path, span))
+			continue;
+		candidates++;
+		snprintf(name, sizeof name, "/proc/%" PRIu32 "/map_files/%s", dso->mapped_by, span);
+		img = try_name(f, name);
+	}
+	fclose(maps);
+	return img;
+}
+
+/* Open to its owner, unlike map_files, which needs CAP_CHECKPOINT_RESTORE. */
+static struct elf_image *as_program(struct finder *f)
+{
+	const struct dso *dso = f->entry->m.dso;
+	char name[32], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(name, sizeof name, "/proc/%" PRIu32 "/exe", dso->mapped_by);
+	n = readlink(name, path, sizeof path - 1);
+	if (n < 0)
+		return NULL;
+	path[n] = 0;
+	return same_name(path, dso->path) ? try_name(f, name) : NULL;
+}
+
+struct elf_image *find_in_process(struct finder *f)
+{
+	const struct dso *dso = f->entry->m.dso;
+	struct elf_image *img;
+	struct stat st;
+	char proc[32];
+
+	if (!dso->mapped_by || *f->places->symfs || dso->path[0] != '/' ||
+	    !(dso->build_id.size || dso->ino))
+		return NULL;
+	snprintf(proc, sizeof proc, "/proc/%" PRIu32, dso->mapped_by);
+	if (stat(proc, &st)) {
+		finder_note(f, proc, MODULE_MISS_NO_FILE, "the process that mapped it has ended");
+		return NULL;
+	}
+	img = in_container(f);
+	if (!img)
+		img = as_program(f);
+	return img ? img : among_mappings(f);
+}
