@@ -20,8 +20,9 @@ def build_load(*flags):
     return os.path.abspath("load")
 
 
-def capture(*args, check=True, **kw):
-    p = run([CAPTURE, *map(str, args)], check=check, **kw)
+def capture(*args, check=True, prefix=(), **kw):
+    """`prefix` is what runs the command, as ["unshare", "-m"]."""
+    p = run([*prefix, CAPTURE, *map(str, args)], check=check, **kw)
     p.summary = SUMMARY.search(p.stderr)
     p.n_samples, p.n_lost = (int(p.summary[1]), int(p.summary[3])) if p.summary else (None, None)
     return p
