@@ -1,6 +1,30 @@
 #!/bin/sh
-# fuzz_seeds.sh NAME - small ELF files for tests/modules/fuzz_NAME.c, into the working directory.
+# fuzz_seeds.sh NAME - seeds for tests/modules/fuzz_NAME.c, into the working directory.
 set -e
+
+if [ "$1" = debuginfod_log ]; then
+	printf '\002server urls "http://a http://b"\nurl 0 http://a/x\nurl 1 http://b/x\ncommitted to url 1\nserver response No error\n' >ok
+	printf '\002url 0 http://a/x\nurl 1 http://b/x\nserver response HTTP response code said error\nurl 0 The requested URL returned error: 404\nserver response Timeout was reached\nurl 1 Operation too slow\n' >bad
+	exit
+fi
+if [ "$1" = fetched ]; then
+	printf 'int f(int x) { return x; }\nint main(void) { return f(1); }\n' >s.c
+	python3 - <<-'P'
+		import os, struct, subprocess, sys
+		sys.path.insert(0, os.environ["TOP"] + "/tests/modules")
+		from faulty_server import section
+		def sections(flags):
+		    subprocess.run(["gcc", *flags, "s.c", "-o", "s"], check=True)
+		    for name in (".symtab", ".strtab", ".debug_line", ".debug_line_str", ".debug_str"):
+		        b = section("s", name) or b""
+		        yield struct.pack("<H", len(b)) + b
+		for name, flags in (("v5", ["-gdwarf-5"]), ("v4", ["-gdwarf-4"]), ("packed", ["-gdwarf-5", "-gz=zlib"])):
+		    with open(name, "wb") as f:
+		        f.write(b"".join(sections(flags)))
+	P
+	rm -f s s.c
+	exit
+fi
 printf 'int f(int x) { return x; }\nvoid _start(void) { f(1); }\n' >s.c
 link='-nostdlib -Wl,-z,noseparate-code,-z,max-page-size=16'
 # shellcheck disable=SC2086 # $link is several words
