@@ -49,6 +49,23 @@ static void explain_map(const struct map *map, uint64_t lookup_ip, uint64_t off,
 		off);
 }
 
+/* What the symbol tables have at the address, of which one was chosen. */
+static void explain_candidates(const struct pipeline *p, const struct profile_location *l,
+			       const struct dso *dso, FILE *out)
+{
+	struct sym_query q = {.dso = dso, .off = l->off, .ip = l->ip - l->is_return_address};
+	struct sym_candidate v[64];
+	size_t n = symbolizer_candidates(p->symbolizer, &q, v, sizeof v / sizeof *v), i;
+
+	for (i = 0; i < n; i++)
+		fprintf(out, "  %-10s %#" PRIx64 "-%#" PRIx64 " %s, %s%s\n", i ? "" : "candidates",
+			v[i].start, v[i].end, v[i].name,
+			v[i].weak     ? "weak"
+			: v[i].global ? "global"
+				      : "local",
+			v[i].has_size ? "" : ", without size: up to the next symbol");
+}
+
 static void explain_names(const struct pipeline *p, const struct profile_location *l, FILE *out)
 {
 	const struct profile *pr = p->profile;
@@ -73,6 +90,7 @@ static void explain_names(const struct pipeline *p, const struct profile_locatio
 size_t explain_address(const struct pipeline *p, uint64_t ip, FILE *out)
 {
 	const struct profile *pr = p->profile;
+	const char *source;
 	size_t i, found = 0;
 
 	for (i = 0; i < pr->locations.n; i++) {
@@ -90,8 +108,9 @@ size_t explain_address(const struct pipeline *p, uint64_t ip, FILE *out)
 		explain_map(m->map, l->ip - l->is_return_address, l->off, out);
 		if (m->dso) {
 			explain_module(p, m->dso, out);
-			fprintf(out, "  %-10s %s\n", "names from",
-				symbolizer_source(p->symbolizer, m->dso));
+			source = symbolizer_source(p->symbolizer, m->dso);
+			fprintf(out, "  %-10s %s\n", "names from", *source ? source : "nothing");
+			explain_candidates(p, l, m->dso, out);
 		}
 		explain_names(p, l, out);
 	}

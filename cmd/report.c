@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/report_modules.h"
 #include "cmd/weights.h"
 
 /* Which stops mean what in the summary. "broken" is what we could have done better. */
@@ -44,57 +45,6 @@ static void text_share(FILE *out, const char *what, uint64_t part, uint64_t whol
 		fprintf(out, "  %-34s %10" PRIu64 "  %5.1f %%\n", what, part, percent(part, whole));
 }
 
-/* "symtab of PATH, dynsym of PATH": the module's own path stands in the line already. */
-static void text_source(const char *source, const char *path, FILE *out)
-{
-	size_t n = strlen(path);
-	const char *of;
-
-	while ((of = strstr(source, " of "))) {
-		bool own = !strncmp(of + 4, path, n) && (of[4 + n] == ',' || !of[4 + n]);
-
-		fprintf(out, "%.*s", (int)(of - source) + (own ? 0 : 4), source);
-		source = of + 4 + (own ? n : 0);
-	}
-	fputs(source, out);
-}
-
-/* What servers said about a module that they were, or could have been, asked for; else "". */
-static const char *fetch_text(const struct pipeline *p, const struct dso *dso)
-{
-	const struct module *m = modules_get(p->modules, dso);
-	enum fetch_result r = !m ? FETCH_NOT_ASKED : m->image ? m->debug_fetch : m->image_fetch;
-
-	if (m && m->debug && !m->alt && m->alt_fetch != FETCH_OFF &&
-	    (r == FETCH_DONE || r == FETCH_NOT_ASKED))
-		r = m->alt_fetch;
-	if (r == FETCH_NOT_ASKED || r == FETCH_DONE || (r == FETCH_OFF && !module_wants_fetch(m)))
-		return "";
-	return fetch_result_text(r);
-}
-
-static void text_modules(const struct pipeline *p, FILE *out)
-{
-	size_t n, i;
-	struct dso_weight *w = weigh_dsos(p, &n);
-	uint64_t total = perf_file_stats(p->file)->samples - p->filtered;
-
-	fprintf(out, "modules by samples:\n");
-	for (i = 0; i < n && i < 40; i++) {
-		enum sym_miss miss = symbolizer_miss(p->symbolizer, w[i].dso);
-		const char *source = symbolizer_source(p->symbolizer, w[i].dso);
-		const char *fetch = fetch_text(p, w[i].dso);
-
-		fprintf(out, "  %5.1f %%  %-50s ", percent(w[i].samples, total), w[i].dso->path);
-		text_source(source, w[i].dso->path, out);
-		fprintf(out, "%s%s%s%s\n", *source && miss ? "; " : "",
-			miss ? sym_miss_text(miss) : "", *fetch ? "; debuginfod: " : "", fetch);
-	}
-	if (n > 40)
-		fprintf(out, "  ... and %zu more\n", n - 40);
-	free(w);
-}
-
 void report_text(const struct pipeline *p, FILE *out)
 {
 	const struct perf_file_stats *r = perf_file_stats(p->file);
@@ -131,52 +81,9 @@ void report_text(const struct pipeline *p, FILE *out)
 	if (s->cached_modules)
 		fprintf(out, "modules whose debug information came from the cache: %" PRIu64 "\n",
 			s->cached_modules);
-	text_modules(p, out);
+	report_modules_text(p, out);
 	fprintf(out, "seconds: %.3f read and unwind, %.3f symbolize\n", p->seconds_load,
 		p->seconds_symbolize);
-}
-
-static void json_string(FILE *out, const char *s)
-{
-	fputc('"', out);
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
-			fprintf(out, "\\u%04x", c);
-		else
-			fputc(c, out);
-	}
-	fputc('"', out);
-}
-
-static void json_modules(const struct pipeline *p, FILE *out)
-{
-	size_t n, i, b;
-	struct dso_weight *w = weigh_dsos(p, &n);
-
-	fprintf(out, "\"modules\":[");
-	for (i = 0; i < n; i++) {
-		const struct dso *d = w[i].dso;
-		enum sym_miss miss = symbolizer_miss(p->symbolizer, d);
-
-		fprintf(out, "%s{\"path\":", i ? "," : "");
-		json_string(out, d->path);
-		fprintf(out, ",\"build_id\":\"");
-		for (b = 0; b < d->build_id.size; b++)
-			fprintf(out, "%02x", d->build_id.bytes[b]);
-		fprintf(out, "\",\"samples\":%" PRIu64 ",\"source\":", w[i].samples);
-		json_string(out, symbolizer_source(p->symbolizer, d));
-		fprintf(out, ",\"missing_reason\":");
-		json_string(out, miss ? sym_miss_text(miss) : "");
-		fprintf(out, ",\"debuginfod\":");
-		json_string(out, fetch_text(p, d));
-		fputc('}', out);
-	}
-	fprintf(out, "]");
-	free(w);
 }
 
 void report_json(const struct pipeline *p, double seconds_write, FILE *out)
@@ -217,7 +124,7 @@ void report_json(const struct pipeline *p, double seconds_write, FILE *out)
 	fprintf(out, "\"interrupted\":%s,\"truncated_file\":%s,\"damaged\":%s,",
 		r->interrupted ? "true" : "false", r->truncated ? "true" : "false",
 		r->damaged ? "true" : "false");
-	json_modules(p, out);
+	report_modules_json(p, out);
 	fprintf(out, ",\"seconds\":{\"load\":%.6f,\"symbolize\":%.6f,\"write\":%.6f}}\n",
 		p->seconds_load, p->seconds_symbolize, seconds_write);
 }

@@ -419,6 +419,13 @@ static int answer(struct symbolizer *s, struct group *g, size_t i, struct sym_re
 	return symbol ? plain_line(s, symbol, r) : 0;
 }
 
+static enum sym_tier tier_of(const struct lookup *l, const struct sym_result *r)
+{
+	if (l->n_frames)
+		return l->no_function ? SYM_TIER_LINE : SYM_TIER_INLINE;
+	return r->miss == SYM_MISS_FOUND ? SYM_TIER_SYM : SYM_TIER_NONE;
+}
+
 static int answer_group(struct batch *b, struct group *g)
 {
 	size_t n = g->lookups.n, i;
@@ -427,8 +434,11 @@ static int answer_group(struct batch *b, struct group *g)
 
 	for (i = 0; !rc && i < n; i++) {
 		rc = answer(b->s, g, i, &r[i]);
-		if (!rc)
-			count(&b->s->stats, &r[i]);
+		if (rc)
+			break;
+		count(&b->s->stats, &r[i]);
+		if (tier_of(&g->lookups.v[i], &r[i]) > g->src->tier)
+			g->src->tier = tier_of(&g->lookups.v[i], &r[i]);
 	}
 	for (i = 0; !rc && i < g->n_pairs; i++)
 		b->results[b->pairs[g->first_pair + i].index] = r[b->lookup_of[g->first_pair + i]];

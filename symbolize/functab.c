@@ -298,6 +298,24 @@ const struct func *functab_find(const struct functab *t, uint64_t addr, struct f
 	return functab_find_before(t, addr, FUNC_TAG_MAX + 1, cursor);
 }
 
+size_t functab_covering(const struct functab *t, uint64_t addr, const struct func **found,
+			size_t max)
+{
+	struct func_cursor cursor = {0};
+	size_t g = seek(t, addr, &cursor), n = 0, i;
+	unsigned hops;
+
+	if (g == t->groups.n)
+		return 0;
+	for (hops = 0; hops < NESTING_MAX && g != FUNC_NONE; hops++) {
+		for (i = t->groups.v[g].first; i < group_end(t, g) && n < max; i++)
+			if (addr < t->funcs.v[i].end)
+				found[n++] = &t->funcs.v[i];
+		g = t->groups.v[g].outer;
+	}
+	return n;
+}
+
 size_t functab_twins(const struct functab *t, const struct func *f, const struct func **twins,
 		     size_t max)
 {

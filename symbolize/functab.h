@@ -71,6 +71,9 @@ const struct func *functab_find_before(const struct functab *t, uint64_t addr, u
 /* For tables where the latest wins: of those whose tag is at the limit or above, the first. */
 const struct func *functab_find_next(const struct functab *t, uint64_t addr, uint32_t limit,
 				     struct func_cursor *cursor);
+/* The functions that cover addr, the innermost groups first, at most max. Returns how many. */
+size_t functab_covering(const struct functab *t, uint64_t addr, const struct func **found,
+			size_t max);
 /* The functions that are the same bytes as f, f among them, at most max. Returns how many. */
 size_t functab_twins(const struct functab *t, const struct func *f, const struct func **twins,
 		     size_t max);

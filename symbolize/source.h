@@ -71,6 +71,7 @@ struct source {
 	const char *counted_name;  /* the function whose names were counted last */
 	uint64_t counted_start;
 	uint32_t counted;
+	enum sym_tier tier; /* the best of its answers */
 	bool linker_folds; /* C functions at one address may be different ones */
 	bool is_go;	   /* names end as the programmer wrote them, in .cold too */
 };
@@ -83,6 +84,9 @@ struct source_ops {
 	 */
 	uint64_t (*lines_cost)(struct source *s);
 	int (*lines)(struct source *s, struct lookups *l, unsigned n_threads, struct err *err);
+	/* NULL: there is no table to look into. */
+	size_t (*candidates)(struct source *s, const struct sym_query *q, struct sym_candidate *v,
+			     size_t max);
 	/* Frees what frames point into; called after every batch. NULL: nothing to do */
 	void (*end_batch)(struct source *s);
 	void (*done)(struct source *s);

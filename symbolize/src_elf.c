@@ -196,6 +196,27 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 	return source_says(s, err, "DWARF of %s", elf_image_path(dwarf_image(e->mod)));
 }
 
+static size_t elf_candidates(struct source *s, const struct sym_query *q, struct sym_candidate *v,
+			     size_t max)
+{
+	const struct func *found[64];
+	struct elf_state *e = s->state;
+	uint64_t vaddr;
+	size_t n, i;
+
+	if (!e || !off_to_vaddr(e->mod, q->off, &vaddr) || elfsyms_load_rest(&e->syms))
+		return 0;
+	n = functab_covering(&e->syms.tab, vaddr, found, max < 64 ? max : 64);
+	for (i = 0; i < n; i++)
+		v[i] = (struct sym_candidate){.name = found[i]->name,
+					      .start = found[i]->start,
+					      .end = found[i]->end,
+					      .has_size = !(found[i]->flags & FUNC_SIZELESS),
+					      .weak = found[i]->flags & FUNC_WEAK,
+					      .global = found[i]->flags & FUNC_GLOBAL};
+	return n;
+}
+
 static void elf_end_batch(struct source *s)
 {
 	struct elf_state *e = s->state;
@@ -219,6 +240,7 @@ const struct source_ops elf_source_ops = {
 	.symbols = elf_symbols,
 	.lines_cost = elf_cost,
 	.lines = elf_source_lines,
+	.candidates = elf_candidates,
 	.end_batch = elf_end_batch,
 	.done = elf_done,
 };

@@ -164,3 +164,25 @@ enum sym_miss symbolizer_miss(const struct symbolizer *s, const struct dso *dso)
 
 	return !src || src->found ? SYM_MISS_FOUND : src->miss;
 }
+
+const char *sym_tier_text(enum sym_tier t)
+{
+	static const char *const texts[] = {"none", "sym", "line", "inline"};
+
+	return (unsigned)t < sizeof texts / sizeof *texts ? texts[t] : "?";
+}
+
+enum sym_tier symbolizer_tier(const struct symbolizer *s, const struct dso *dso)
+{
+	const struct source *src = source_of(s, dso);
+
+	return src ? src->tier : SYM_TIER_NONE;
+}
+
+size_t symbolizer_candidates(struct symbolizer *s, const struct sym_query *q,
+			     struct sym_candidate *v, size_t max)
+{
+	struct source *src = (struct source *)(uintptr_t)source_of(s, q->dso);
+
+	return src && src->ops->candidates ? src->ops->candidates(src, q, v, max) : 0;
+}

@@ -179,6 +179,26 @@ const struct symbolize_stats *symbolizer_stats(const struct symbolizer *s);
 /* What was used for a dso: "symtab of /usr/lib/debug/...", "dynsym", "kallsyms" ...; "" when nothing.
  * Lives until symbolizer_free(). */
 const char *symbolizer_source(const struct symbolizer *s, const struct dso *dso);
+/* The most that was found out about addresses of a dso. */
+enum sym_tier {
+	SYM_TIER_NONE,
+	SYM_TIER_SYM,	 /* names of symbol tables */
+	SYM_TIER_LINE,	 /* and source lines */
+	SYM_TIER_INLINE, /* and the functions that DWARF (or Go's tables) knows, inlined ones too */
+};
+const char *sym_tier_text(enum sym_tier t);
+enum sym_tier symbolizer_tier(const struct symbolizer *s, const struct dso *dso);
+
+/* A function that covers an address, for --explain: there may be several, of which one was chosen. */
+struct sym_candidate {
+	const char *name; /* as in the file; lives until symbolizer_free() */
+	uint64_t start, end;
+	bool has_size, weak, global;
+};
+/* All in the symbol tables of a file, those that end first; returns how many were put to v[max]. */
+size_t symbolizer_candidates(struct symbolizer *s, const struct sym_query *q,
+			     struct sym_candidate *v, size_t max);
+
 /* Why the dso's addresses had no names, FOUND when they had. */
 enum sym_miss symbolizer_miss(const struct symbolizer *s, const struct dso *dso);
 

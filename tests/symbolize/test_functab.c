@@ -277,6 +277,13 @@ static void functions_of_the_same_bytes(void **unused)
 	assert_string_equal(twins[0]->name, "a");
 	assert_string_equal(twins[1]->name, "bb");
 	assert_int_equal(functab_twins(&t, functab_find(&t, 15, &c), twins, 1), 1);
+	/* "after", then the group of a, bb and sizeless */
+	assert_int_equal(functab_covering(&t, 11, twins, 3), 3);
+	assert_string_equal(twins[0]->name, "after");
+	assert_string_equal(twins[1]->name, "a");
+	assert_int_equal(functab_covering(&t, 25, twins, 3), 1);
+	assert_string_equal(twins[0]->name, "sizeless");
+	assert_int_equal(functab_covering(&t, 4, twins, 3), 0);
 	assert_int_equal(functab_twins(&t, &t.funcs.v[t.groups.v[0].first], twins, 3), 1);
 	functab_done(&t);
 }

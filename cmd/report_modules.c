@@ -1,0 +1,304 @@
+/* report_modules.c - the table of modules of --stats: what was used, what failed, what to do. */
+#include "cmd/report_modules.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/weights.h"
+
+enum { TEXT_MODULES_MAX = 40 };
+
+/* What is known about a module. Texts are "" where there is nothing to say. */
+struct module_report {
+	const struct dso *dso;
+	const struct module *module; /* NULL: not a file */
+	enum sym_tier tier;
+	enum sym_miss miss;
+	const char *source;
+	const char *lacks; /* beyond the names that it has: why there is no more */
+	const char *help;
+	const char *fetch;
+};
+
+/* "symtab of PATH, dynsym of PATH": the module's own path stands in the line already. */
+static void text_source(const char *source, const char *path, FILE *out)
+{
+	size_t n = strlen(path);
+	const char *of;
+
+	while ((of = strstr(source, " of "))) {
+		bool own = !strncmp(of + 4, path, n) && (of[4 + n] == ',' || !of[4 + n]);
+
+		fprintf(out, "%.*s", (int)(of - source) + (own ? 0 : 4), source);
+		source = of + 4 + (own ? n : 0);
+	}
+	fputs(source, out);
+}
+
+/* What servers said about a module that they were, or could have been, asked for; else "". */
+static const char *fetch_text(const struct pipeline *p, const struct dso *dso)
+{
+	const struct module *m = modules_get(p->modules, dso);
+	enum fetch_result r = !m || dso->kind == DSO_VDSO ? FETCH_NOT_ASKED
+			      : m->image		  ? m->debug_fetch
+							  : m->image_fetch;
+
+	if (m && m->debug && !m->alt && m->alt_fetch != FETCH_OFF &&
+	    (r == FETCH_DONE || r == FETCH_NOT_ASKED))
+		r = m->alt_fetch;
+	if (r == FETCH_NOT_ASKED || r == FETCH_DONE || (r == FETCH_OFF && !module_wants_fetch(m)))
+		return "";
+	return fetch_result_text(r);
+}
+
+/* ---- what to do ---------------------------------------------------------------------------- */
+
+static const char *const miss_help[SYM_MISS_N] = {
+	[SYM_MISS_BUILD_ID_DIFFERS] =
+		"the file was replaced after the recording: give the one that ran by --symfs DIR "
+		"or "
+		"`perf buildid-cache --add FILE`, or fetch it with --debuginfod",
+	[SYM_MISS_UNREADABLE] = "make the file readable, or run resolve as its owner",
+	[SYM_MISS_NO_KALLSYMS] = "give --kallsyms FILE or --vmlinux FILE of the recorded kernel",
+	[SYM_MISS_OTHER_KERNEL] = "give --kallsyms FILE or --vmlinux FILE of the recorded kernel",
+	[SYM_MISS_KPTR_RESTRICT] =
+		"run as root, or `sysctl kernel.kptr_restrict=0`; or give --kallsyms FILE",
+	[SYM_MISS_NO_JIT_MAP] =
+		"let the program write /tmp/perf-PID.map: node --perf-basic-prof, python3 -X perf, "
+		"java -XX:+DumpPerfMapAtExit",
+};
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+static const char *no_file_help(const struct dso *dso)
+{
+	if (ends_with(dso->path, " (deleted)") || !strncmp(dso->path, "/memfd:", 7))
+		return "the file was deleted while it ran: give a copy by --symfs DIR or `perf "
+		       "buildid-cache --add FILE`";
+	return dso->build_id.size
+		       ? "it is gone, or of a container or another machine: give its root by "
+			 "--symfs DIR, or let --debuginfod fetch it by its build id"
+		       : "it is gone, or of a container or another machine: give its root by "
+			 "--symfs DIR";
+}
+
+/* Files of a distribution have packages with their symbols. */
+static bool is_packaged(const char *path)
+{
+	static const char *const dirs[] = {"/usr/lib", "/usr/bin", "/usr/sbin",	  "/lib",
+					   "/bin",     "/sbin",	   "/usr/libexec"};
+	size_t i;
+
+	for (i = 0; i < sizeof dirs / sizeof *dirs; i++)
+		if (!strncmp(path, dirs[i], strlen(dirs[i])))
+			return true;
+	return false;
+}
+
+static const char *no_debug_help(const struct module *m)
+{
+	if (m->debug_miss == MODULE_MISS_CRC_DIFFERS)
+		return "the debug file is of another build: install the one of this build";
+	if (m->debug_miss == MODULE_MISS_PERMISSION)
+		return "make the debug file readable, or run resolve as its owner";
+	if (is_packaged(m->dso->path))
+		return "install its debug symbols (Debian: `find-dbgsym-packages FILE` names the "
+		       "package; Fedora: `dnf debuginfo-install`), or fetch them with --debuginfod";
+	return "build it with -g and do not strip it, or give its debug file by --debug-dir DIR";
+}
+
+/* Sections are there, but cannot be read: compressed in a way that is not known, or damaged. */
+static bool has_unreadable_dwarf(const struct module *m)
+{
+	struct elf_image *img = m->debug ? m->debug : m->image;
+	struct elf_section s;
+	const char *name;
+	size_t i, n = img ? elf_image_section_count(img) : 0;
+
+	for (i = 0; i < n; i++)
+		if (elf_image_section_at(img, i, &name, &s) && s.type != SHT_NOBITS && s.size &&
+		    !strcmp(name, ".debug_info"))
+			return !elf_image_section(img, name, &s, NULL) || !s.data;
+	return false;
+}
+
+static const char *no_debug_text(const struct module_report *r)
+{
+	enum module_miss miss = r->module->debug_miss;
+
+	if (!*r->source || (miss != MODULE_MISS_STRIPPED && miss != MODULE_MISS_NO_FILE))
+		return module_miss_text(miss);
+	return strstr(r->source, "symtab") ? "no debug information: no lines, no inlined functions"
+					   : "stripped: only exported functions have names";
+}
+
+static void judge(struct module_report *r)
+{
+	const struct module *m = r->module;
+	bool stripped = m && m->image && m->debug_miss != MODULE_MISS_NONE;
+
+	if (r->miss && r->miss != SYM_MISS_NO_SYMBOLS) {
+		r->help = r->miss == SYM_MISS_NO_FILE ? no_file_help(r->dso)
+			  : miss_help[r->miss]	      ? miss_help[r->miss]
+						      : "";
+	} else if (m && r->tier != SYM_TIER_INLINE && has_unreadable_dwarf(m)) {
+		r->lacks = "debug information cannot be unpacked: damaged, or compressed in an "
+			   "unknown way";
+		r->help = "rewrite it with `objcopy --decompress-debug-sections`, given by "
+			  "--debug-dir DIR";
+	} else if (stripped && r->tier < SYM_TIER_LINE) {
+		r->lacks = no_debug_text(r);
+		r->help = no_debug_help(m);
+	}
+}
+
+static struct module_report report_of(const struct pipeline *p, const struct dso *dso)
+{
+	bool is_file = dso->kind == DSO_FILE;
+	struct module_report r = {
+		.dso = dso,
+		.module = is_file ? modules_get(p->modules, dso) : NULL,
+		.tier = symbolizer_tier(p->symbolizer, dso),
+		.miss = symbolizer_miss(p->symbolizer, dso),
+		.source = symbolizer_source(p->symbolizer, dso),
+		.lacks = "",
+		.help = "",
+		.fetch = fetch_text(p, dso),
+	};
+
+	judge(&r);
+	return r;
+}
+
+/* A place that was looked at and had something, which was not good enough. */
+static bool is_telling(const char *tried)
+{
+	return !strstr(tried, ": found") && !strstr(tried, ": no such file") &&
+	       !strstr(tried, ": network off");
+}
+
+/* ---- for people ---------------------------------------------------------------------------- */
+
+static void text_why(const struct module_report *r, FILE *out)
+{
+	size_t i, n = r->module && *r->help ? module_tried_count(r->module) : 0, n_places = 0;
+
+	for (i = 0; i < n; i++) {
+		const char *tried = module_tried(r->module, i);
+
+		n_places += strstr(tried, ": no such file") != NULL;
+		if (is_telling(tried))
+			fprintf(out, "             tried %s\n", tried);
+	}
+	if (n_places)
+		fprintf(out, "             tried %zu place%s without such a file\n", n_places,
+			n_places == 1 ? "" : "s");
+	if (*r->help)
+		fprintf(out, "             %s\n", r->help);
+}
+
+static void text_module(const struct module_report *r, double share, FILE *out)
+{
+	fprintf(out, "  %5.1f %%  %-6s  %-50s ", share, sym_tier_text(r->tier), r->dso->path);
+	text_source(r->source, r->dso->path, out);
+	fprintf(out, "%s%s%s%s%s%s\n", *r->source && r->miss ? "; " : "",
+		r->miss ? sym_miss_text(r->miss) : "",
+		*r->lacks && (*r->source || r->miss) ? "; " : "", r->lacks,
+		*r->fetch ? "; debuginfod: " : "", r->fetch);
+	text_why(r, out);
+}
+
+void report_modules_text(const struct pipeline *p, FILE *out)
+{
+	size_t n, i;
+	struct dso_weight *w = weigh_dsos(p, &n);
+	uint64_t total = perf_file_stats(p->file)->samples - p->filtered;
+
+	fprintf(out, "modules by samples:\n");
+	for (i = 0; i < n && i < TEXT_MODULES_MAX; i++) {
+		struct module_report r = report_of(p, w[i].dso);
+
+		text_module(&r, percent(w[i].samples, total), out);
+	}
+	if (n > TEXT_MODULES_MAX)
+		fprintf(out, "  ... and %zu more\n", n - TEXT_MODULES_MAX);
+	free(w);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void json_string(FILE *out, const char *s)
+{
+	fputc('"', out);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", c);
+		else if (c < 0x20 || c >= 0x7f)
+			fprintf(out, "\\u%04x", c);
+		else
+			fputc(c, out);
+	}
+	fputc('"', out);
+}
+
+static void json_member(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, ",\"%s\":", name);
+	json_string(out, value);
+}
+
+static void json_tried(const struct module *m, FILE *out)
+{
+	size_t i, n = m ? module_tried_count(m) : 0;
+
+	fprintf(out, ",\"tried\":[");
+	for (i = 0; i < n; i++) {
+		fputs(i ? "," : "", out);
+		json_string(out, module_tried(m, i));
+	}
+	fputc(']', out);
+}
+
+static void json_module(const struct module_report *r, uint64_t samples, FILE *out)
+{
+	size_t i;
+
+	fprintf(out, "{\"path\":");
+	json_string(out, r->dso->path);
+	fprintf(out, ",\"build_id\":\"");
+	for (i = 0; i < r->dso->build_id.size; i++)
+		fprintf(out, "%02x", r->dso->build_id.bytes[i]);
+	fprintf(out, "\",\"samples\":%" PRIu64, samples);
+	json_member(out, "tier", sym_tier_text(r->tier));
+	json_member(out, "source", r->source);
+	json_member(out, "missing_reason", r->miss ? sym_miss_text(r->miss) : "");
+	json_member(out, "lacks", r->lacks);
+	json_member(out, "help", r->help);
+	json_member(out, "debuginfod", r->fetch);
+	json_tried(r->module, out);
+	fputc('}', out);
+}
+
+void report_modules_json(const struct pipeline *p, FILE *out)
+{
+	size_t n, i;
+	struct dso_weight *w = weigh_dsos(p, &n);
+
+	fprintf(out, "\"modules\":[");
+	for (i = 0; i < n; i++) {
+		struct module_report r = report_of(p, w[i].dso);
+
+		fputs(i ? "," : "", out);
+		json_module(&r, w[i].samples, out);
+	}
+	fprintf(out, "]");
+	free(w);
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Why names are missing: each way in which a file can fail to give them is made here, on purpose, and --stats must say which one it
+was, what was tried and what helps; --stats=json and --explain the same."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from common import CAPTURE, RESOLVE, Tap, have, resolve, run
+
+tap = Tap()
+os.environ["HOME"] = os.environ["XDG_CACHE_HOME"] = os.getcwd()
+os.environ.pop("DEBUGINFOD_URLS", None)
+open("w.c", "w").write('''
+#include <time.h>
+volatile unsigned long sink;
+__attribute__((noinline)) static void work(void) { for (int i = 0; i < 100000; i++) sink += i; }
+int main(void) { clock_t e = clock() + CLOCKS_PER_SEC / 8; while (clock() < e) work(); return 0; }
+''')
+run(["gcc", "-g", "-O1", "-Wl,--build-id=sha1", "-o", "full", "w.c"])
+
+
+def record(name):
+    run([CAPTURE, "-q", "-F", "499", "-o", f"{name}.data", "--", os.path.abspath(name)])
+
+
+def module(name, *options, data=None, prefix=()):
+    """(JSON of the module, lines of --stats about it) of a recording."""
+    data = data or f"{name}.data"
+    text = run([*prefix, RESOLVE, "--stats", "-f", "folded", *options, data], check=False).stderr
+    p = run([*prefix, RESOLVE, "--stats=json", "-f", "folded", *options, data], check=False)
+    stats = next((l for l in p.stderr.splitlines() if l.startswith("{")), None)
+    m = next(m for m in json.loads(stats)["modules"] if m["path"].endswith(f"/{name}") or m["path"] == name)
+    lines, on = [], False
+    for line in text.splitlines():
+        on = f"/{name} " in line or (on and line.startswith("             "))
+        if on:
+            lines.append(line)
+    return m, "\n".join(lines)
+
+
+def case(name, what, tier, reason, tried, help_, *options, **kw):
+    m, text = module(name, *options, **kw)
+    said = m["missing_reason"] + "; " + m["lacks"]
+    tap.check(m["tier"] == tier and reason in said and reason in text and f" {tier} " in text, f"{what}: tier {tier}, \"{reason}\"", (m, text))
+    tap.check(any(tried in t for t in m["tried"]), f"{what}: what was tried", m["tried"])
+    tap.check(help_ in m["help"] and help_ in text, f"{what}: what helps: \"{help_}\"", (m["help"], text))
+
+
+for name in ("stripped", "replaced", "gone", "linked", "nodebug", "packed", "whole"):
+    shutil.copy("full", name)
+run(["strip", "stripped"])
+run(["objcopy", "--strip-debug", "nodebug"])
+run(["objcopy", "--only-keep-debug", "full", "linked.debug"])
+run(["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id", "--add-gnu-debuglink=linked.debug", "linked"])
+run(["objcopy", "--compress-debug-sections=zlib-gabi", "packed"])
+shutil.copy("full", "hidden")
+for name in ("stripped", "replaced", "gone", "linked", "nodebug", "packed", "whole", "hidden"):
+    record(name)
+
+# The compression's number (ELF gABI, Elf64_Chdr.ch_type) becomes one that nobody knows.
+data = bytearray(open("packed", "rb").read())
+at = int(re.search(r"\.debug_info\s+PROGBITS\s+\w+\s+(\w+)", run(["readelf", "-SW", "packed"]).stdout).group(1), 16)
+data[at] = 9
+os.remove("packed")
+open("packed", "wb").write(data)
+run(["gcc", "-g", "-O2", "-Wl,--build-id=sha1", "-o", "replaced", "w.c"])
+os.remove("gone")
+open("linked.debug", "ab").write(b"x")
+
+case("stripped", "stripped", "none", "file has no symbols", ".build-id/", "build it with -g")
+case("replaced", "replaced by another build", "none", "file has another build id", "build id differs, wanted", "--symfs DIR")
+case("gone", "deleted since", "none", "file not found", "/gone: no such file", "it is gone, or of a container")
+case("linked", "debug file of another build", "none", "debuglink checksum differs", "linked.debug: debuglink checksum differs",
+     "install the one of this build")
+case("nodebug", "built without -g", "sym", "no debug information: no lines", "/nodebug: found", "build it with -g")
+# .debug_line is compressed as before: lines are still found.
+case("packed", "compressed in an unknown way", "line", "debug information cannot be unpacked", "/packed: found", "objcopy --decompress-debug-sections")
+m, text = module("whole")
+tap.check(m["tier"] == "inline" and not m["help"] and not m["lacks"] and "tried" not in text, "nothing is said of what lacks nothing", (m, text))
+
+if os.getuid() or not have("setpriv"):
+    tap.skip("a file that may not be read", "needs root and setpriv")
+else:
+    os.chmod("hidden", 0)
+    os.chmod(".", 0o755)
+    os.chmod("hidden.data", 0o644)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if subprocess.run([*nobody, "test", "-x", RESOLVE, "-a", "-r", os.path.abspath("hidden.data")]).returncode:
+        tap.skip("a file that may not be read", "nobody cannot reach this folder")
+    else:
+        case("hidden", "a file that may not be read", "none", "file cannot be read", "/hidden: permission denied", "make the file readable", prefix=nobody)
+
+# --explain: all of it about one address, with every symbol that covers it.
+def explain(name):
+    ips = re.findall(rf"^\s+([0-9a-f]+) .*/{name}\)$", run([RESOLVE, "-f", "script", f"{name}.data"]).stdout, re.M)
+    return run([RESOLVE, "--explain", ips[0], f"{name}.data"]).stdout
+
+
+out = explain("nodebug")
+tap.check(re.search(r"candidates\s+0x[0-9a-f]+-0x[0-9a-f]+ work, local", out) and re.search(r"symbol\s+work\+0x", out),
+          "--explain: candidates, and which was taken", out)
+out = explain("replaced")
+tap.check("build id differs, wanted" in out and "names from nothing" in out and "none: file has another build id" in out, "--explain: what was tried", out)
+open("two.c", "w").write(open("w.c").read() + "\nvoid twin(void) __attribute__((weak, alias(\"work\")));\n")
+run(["gcc", "-O1", "-o", "two", "two.c"])
+record("two")
+out = explain("two")
+tap.check({"work, local", "twin, weak"} <= set(re.findall(r"0x[0-9a-f]+-0x[0-9a-f]+ (\w+, \w+)", out)), "--explain: every name of the same bytes", out)
+tap.end()
