@@ -32,6 +32,12 @@ struct arch_trampoline {
 	uint32_t marks[2];
 };
 
+/* Instructions that end a thread with what the call before them has returned. */
+struct arch_exit {
+	const uint8_t *code;
+	uint8_t code_bytes;
+};
+
 struct arch_code {
 	const uint8_t *end;
 	size_t n;	 /* bytes that may be read before end */
@@ -69,6 +75,7 @@ struct arch {
 	/* Words that functions push which do not tell in call frame information, at most. */
 	uint8_t untold_pushes;
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */
+	const struct arch_exit *exits;		   /* likewise */
 };
 
 /* NULL: not supported. `name` as in the recording (HEADER_ARCH); NULL: this machine's. `abi` is

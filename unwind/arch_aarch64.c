@@ -177,6 +177,10 @@ static const struct arch_saved_reg ucontext_regs[] = {
 };
 #undef X
 
+/* musl's clone: mov x8, #SYS_exit; svc #0 */
+static const uint8_t exit_musl[] = {0xa8, 0x0b, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl}, {0}};
+
 static const struct arch_trampoline trampolines[] = {
 	{
 		.code = sigreturn,
@@ -219,4 +223,5 @@ const struct arch arch_aarch64 = {
 	/* sizeof(struct rt_sigframe), without what larger vector registers add to it */
 	.signal_record_off = 128 + 176 + 288 + 4096,
 	.trampolines = trampolines,
+	.exits = exits,
 };

@@ -54,6 +54,13 @@ static const struct arch_saved_reg ucontext_regs[] = {
 
 enum { N_UCONTEXT_REGS = sizeof ucontext_regs / sizeof *ucontext_regs };
 
+/* musl's clone: mov %eax,%edi; xor %eax,%eax; mov $SYS_exit,%al; syscall */
+static const uint8_t exit_musl[] = {0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05};
+/* glibc's before it had unwind information: mov %rax,%rdi; mov $SYS_exit,%eax; syscall */
+static const uint8_t exit_glibc[] = {0x48, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05};
+static const struct arch_exit exits[] = {
+	{exit_musl, sizeof exit_musl}, {exit_glibc, sizeof exit_glibc}, {0}};
+
 static const struct arch_trampoline trampolines[] = {
 	{sigreturn_rax, sizeof sigreturn_rax, N_UCONTEXT_REGS, 0, ucontext_regs, 0, {0}},
 	{sigreturn_eax, sizeof sigreturn_eax, N_UCONTEXT_REGS, 0, ucontext_regs, 0, {0}},
@@ -80,6 +87,7 @@ const struct arch arch_x86_64 = {
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
 	.trampolines = trampolines,
+	.exits = exits,
 };
 
 /* ---- i386 -------------------------------------------------------------------------------- */

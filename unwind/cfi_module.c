@@ -115,6 +115,20 @@ static bool is_entry_code(struct cfi_module *cm, uint64_t vaddr)
 	return true;
 }
 
+/* Is vaddr the end of a call after whose return the thread ends? */
+static bool is_before_exit(const struct cfi_module *cm, uint64_t vaddr)
+{
+	const struct arch_exit *x;
+	const uint8_t *code;
+	size_t left;
+
+	code = cm->arch->exits ? elf_image_at_vaddr(cm->mod->image, vaddr + 1, &left) : NULL;
+	for (x = cm->arch->exits; code && x->code; x++)
+		if (left >= x->code_bytes && !memcmp(code, x->code, x->code_bytes))
+			return true;
+	return false;
+}
+
 /* Is vaddr in a trampoline's code; or one before it, where the look-up of the "return address" goes
  * that the kernel made; or at its end, where a sample taken in the system call is? *past: how far
  * from the start. */
@@ -226,7 +240,7 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 	}
 	*how = FRAME_CFI;
 	if (rc == 0) {
-		if (is_entry_code(cm, vaddr))
+		if (is_entry_code(cm, vaddr) || is_before_exit(cm, vaddr))
 			return RULE_END;
 		kind = go_row_find(cm, vaddr, row);
 	}

@@ -11,6 +11,10 @@
  * rare, and most are loops of cryptography, which make no calls. */
 #define LOOK_BACK_BYTES 4096
 
+/* How many words above sp are looked at for the return address to a root. musl's first functions
+ * save up to five registers. */
+#define ROOT_WORDS 16
+
 /* What says that an address was put there by a call. */
 enum evidence {
 	EVIDENCE_UNKNOWN, /* not looked for yet */
@@ -175,6 +179,35 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
 	return WALK_ON;
 }
 
+/* The first C function of a program or thread has no call frame information in musl, which
+ * distributions build without; the return address that leads to the root is not far from it. */
+static bool near_root_step(struct walk *w, struct cursor *c)
+{
+	struct rule_entry own;
+	uint64_t ra;
+	unsigned i;
+
+	if (!c->sp_known)
+		return false;
+	for (i = 0; i < ROOT_WORDS; i++) {
+		uint64_t at = c->sp + i * (uint64_t)w->arch->word_bytes;
+
+		if (!walk_word(w, at, w->arch->word_bytes, &ra))
+			return false;
+		ra &= w->code_mask;
+		if (return_evidence(w, ra) != EVIDENCE_CALL)
+			continue;
+		/* Not past another caller. */
+		if (walk_rule(w, ra - 1, &own)->rule.kind != RULE_END)
+			return false;
+		c->ip = ra;
+		c->sp = at + w->arch->word_bytes;
+		c->how = FRAME_NEAR_ROOT;
+		return true;
+	}
+	return false;
+}
+
 static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop stop,
 			      const struct map *map)
 {
@@ -185,7 +218,8 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 		return first_frame_again(w, c) ? WALK_ON : stop;
 	if (innermost && (stack_top_step(w, c, c->sp) || link_register_step(w, c, map)))
 		return WALK_ON;
-	return frame_pointer_step(w, c, stop);
+	stop = frame_pointer_step(w, c, stop);
+	return stop == UNWIND_STOP_NO_CFI && near_root_step(w, c) ? WALK_ON : stop;
 }
 
 enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind kind,

@@ -28,6 +28,7 @@
 	X(STACK_TOP, '?', "return address at the stack pointer")                                   \
 	X(GO_TABLE, ' ', "Go's pc table")                                                          \
 	X(LINK_REGISTER, '?', "link register, without call frame information")                     \
+	X(NEAR_ROOT, '?', "return address to a root, few words above code without any")            \
 	X(STITCHED, '+', "taken from another sample of the thread")                                \
 	X(SIGNAL_FRAME, ' ', "registers saved for a signal handler")
 

@@ -106,8 +106,7 @@ static bool needs_lost_register(const struct diff *d, const struct frame *f)
 
 static bool is_guess(const struct stack_trace *t, size_t i)
 {
-	return i < t->n && (frame_how_is_guess(t->frames[i].how) ||
-			    t->frames[i].how == FRAME_LINK_REGISTER);
+	return i < t->n && frame_how_is_guess(t->frames[i].how);
 }
 
 static enum verdict classify(struct diff *d, const struct perf_sample *s,
