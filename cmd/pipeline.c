@@ -37,7 +37,7 @@ int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct
 	mo.os_release = perf_file_info(p->file)->os_release;
 	rc = modules_new(&p->modules, &mo, err);
 	if (!rc)
-		rc = jit_codes_new(&p->jit, err);
+		rc = jit_codes_new(&p->jit, mo.symfs, err);
 	if (!rc)
 		rc = workers_run(p, opt, err);
 	p->seconds_load = seconds_now() - start;

@@ -211,6 +211,8 @@ static const struct option_row options[] = {
 	 SETS_TEXT(pipeline.symbolizer.guest_vmlinux)},
 	{0, "guestkallsyms", NULL, "FILE", "likewise",
 	 SETS_TEXT(pipeline.symbolizer.guest_kallsyms)},
+	{0, "force", NULL, NULL, "use a perf-PID.map in /tmp whoever owns it",
+	 SETS_FLAG(pipeline.symbolizer.foreign_jit_maps)},
 	HEADING("running"),
 	{0, "stats", NULL, "[=json]", "on stderr: how stacks ended, what has no names and why",
 	 SETS_CHOICE(stats, stats_forms)},

@@ -225,6 +225,11 @@ void module_debug(struct modules *m, struct module *mod)
 	pthread_mutex_unlock(&e->lock);
 }
 
+const char *modules_symfs(const struct modules *m)
+{
+	return m->places.symfs;
+}
+
 /* ---- fetching ---------------------------------------------------------------------------- */
 
 struct fetch_run {

@@ -199,6 +199,9 @@ struct modules_options {
 int modules_new(struct modules **ret, const struct modules_options *opt, struct err *err);
 void modules_free(struct modules *m);
 
+/* The prefix for all paths; "" for none. */
+const char *modules_symfs(const struct modules *m);
+
 /* The module of a dso (which must outlive it); never NULL unless out of memory. Opened at the first
  * call, remembered also when missing. With `fetch`, an image that is not here is fetched in this
  * call, because unwinding needs it. The debug file is looked for only by module_debug(). */

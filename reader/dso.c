@@ -38,6 +38,14 @@ static const struct {
 	{"[stack", true, DSO_ANON}, /* also [stack:TID] of Linux 3.4 to 4.4 */
 	{"/anon_hugepage", true, DSO_ANON},
 	{"/dev/zero", true, DSO_ANON},
+	{"/SYSV", true, DSO_ANON}, /* shmget() */
+	/* Memory that JIT compilers map twice, to write and to run it: .NET; asmjit (Erlang); QEMU;
+	 * Android's runtime. Other memfds may hold ELF files. */
+	{"/memfd:doublemapper", true, DSO_ANON},
+	{"/memfd:vmem", true, DSO_ANON},
+	{"/memfd:tcg-jit", true, DSO_ANON},
+	{"/memfd:jit-", true, DSO_ANON},
+	{"/dev/ashmem/dalvik-jit-code-cache", true, DSO_ANON},
 	{"[vdso]", false, DSO_VDSO},
 	{DSO_VDSO32_PATH, false, DSO_VDSO},
 	{"/dev/shm/", true, DSO_FILE},

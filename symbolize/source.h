@@ -54,7 +54,7 @@ struct source_env {
 	const struct perf_file *file;	   /* may be NULL */
 	const char *vmlinux, *guest_vmlinux; /* given by the user; NULL */
 	struct jit_codes *jit;
-	bool no_inline, count_aliases;
+	bool no_inline, count_aliases, foreign_jit_maps;
 	struct kernel *kernel, *guest_kernel;
 	struct lines_cache *lines_cache;
 };

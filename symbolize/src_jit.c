@@ -1,8 +1,11 @@
 /* src_jit.c - code without a file: the process's jitdump files and its perf-PID.map. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "symbolize/jitdump.h"
 #include "symbolize/perfmap.h"
@@ -41,17 +44,35 @@ static void path_in_container(uint32_t pid, char *path, size_t size)
 	free(status);
 }
 
+/* Anybody can put a file into /tmp under the name of somebody else's process. perf trusts its own
+ * user and root (dso__load(), tools/perf/util/symbol.c). */
+static bool is_trusted(const struct source *s, const char *path)
+{
+	struct stat st;
+
+	return s->env->foreign_jit_maps || lstat(path, &st) || !st.st_uid || st.st_uid == geteuid();
+}
+
+static int read_map(struct source *s, struct jit_state *j, const char *path, size_t *size)
+{
+	if (is_trusted(s, path))
+		return slurp(path, PERFMAP_MAX_BYTES, &j->text, size, NULL, NULL);
+	s->miss = SYM_MISS_FOREIGN_JIT_MAP;
+	return -ERR_PERMISSION;
+}
+
 static int open_map(struct source *s, struct jit_state *j, struct err *err)
 {
-	const char *path = s->dso->path;
-	char inner[128];
+	const char *symfs = modules_symfs(s->env->modules);
+	char path[PATH_MAX];
 	size_t size;
-	int rc = slurp(path, PERFMAP_MAX_BYTES, &j->text, &size, NULL, NULL);
+	int rc;
 
-	if (rc == -ERR_NOT_FOUND) {
-		path_in_container(s->dso->pid, inner, sizeof inner);
-		path = inner;
-		rc = slurp(path, PERFMAP_MAX_BYTES, &j->text, &size, NULL, NULL);
+	snprintf(path, sizeof path, "%s%s", symfs, s->dso->path);
+	rc = read_map(s, j, path, &size);
+	if (rc == -ERR_NOT_FOUND && !*symfs) {
+		path_in_container(s->dso->pid, path, sizeof path);
+		rc = read_map(s, j, path, &size);
 	}
 	if (rc)
 		return rc == -ERR_NOMEM ? err_nomem(err) : 0;
@@ -145,7 +166,9 @@ static int jit_symbols(struct source *s, struct lookups *l, struct err *err)
 			return err_nomem(err);
 		if (open_dumps(s, j, err) || open_map(s, j, err))
 			return -ERR_NOMEM;
-		if (!s->used)
+		if (s->used)
+			s->miss = SYM_MISS_FOUND;
+		else if (s->miss == SYM_MISS_FOUND)
 			s->miss = SYM_MISS_NO_JIT_MAP;
 	}
 	for (i = 0; i < l->n; i++) {

@@ -18,18 +18,19 @@
 #include "reader/reader.h"
 
 /* Why an address has no name. X(name, text) */
-#define SYM_MISSES(X)                                                                              \
-	X(FOUND, "found")                                                                          \
-	X(NO_MAP, "address not in any mapping")                                                    \
-	X(NO_FILE, "file not found")                                                               \
-	X(BUILD_ID_DIFFERS, "file has another build id")                                           \
-	X(UNREADABLE, "file cannot be read")                                                       \
-	X(NO_SYMBOLS, "file has no symbols")                                                       \
-	X(NO_SYMBOL_HERE, "no symbol covers the address")                                          \
-	X(NO_KALLSYMS, "kernel symbols not available")                                             \
-	X(OTHER_KERNEL, "recorded on another kernel")                                              \
-	X(KPTR_RESTRICT, "kernel addresses hidden (kernel.kptr_restrict)")                         \
-	X(NO_JIT_MAP, "no perf-PID.map of the process")                                            \
+#define SYM_MISSES(X)                                                            \
+	X(FOUND, "found")                                                        \
+	X(NO_MAP, "address not in any mapping")                                  \
+	X(NO_FILE, "file not found")                                             \
+	X(BUILD_ID_DIFFERS, "file has another build id")                         \
+	X(UNREADABLE, "file cannot be read")                                     \
+	X(NO_SYMBOLS, "file has no symbols")                                     \
+	X(NO_SYMBOL_HERE, "no symbol covers the address")                        \
+	X(NO_KALLSYMS, "kernel symbols not available")                           \
+	X(OTHER_KERNEL, "recorded on another kernel")                            \
+	X(KPTR_RESTRICT, "kernel addresses hidden (kernel.kptr_restrict)")       \
+	X(NO_JIT_MAP, "no perf-PID.map of the process")                          \
+	X(FOREIGN_JIT_MAP, "perf-PID.map is another user's (--force to use it)") \
 	X(NOT_A_FILE, "mapping without a file")
 
 #define X(name, text) SYM_MISS_##name,
@@ -76,7 +77,9 @@ struct sym_result {
 struct jit_codes; /* opaque; reads every file once */
 struct jitdump;
 
-int jit_codes_new(struct jit_codes **ret, struct err *err);
+/* symfs: prefix for all paths; NULL or "": none, and files of containers that still run are found.
+ */
+int jit_codes_new(struct jit_codes **ret, const char *symfs, struct err *err);
 void jit_codes_free(struct jit_codes *j); /* NULL is allowed */
 /* The file (address_space_jitdump()) that process `pid` has mapped; *ret is NULL when it cannot be
  * read or names nothing. Lives until jit_codes_free(). 0, or ERR_NOMEM. */
@@ -137,6 +140,8 @@ struct symbolizer_options {
 	/* /proc/kallsyms as the recording carries it; NULL: it does not. Read by symbolizer_new(). */
 	const void *kallsyms_data;
 	size_t kallsyms_size;
+	bool foreign_jit_maps; /* use a perf-PID.map of whatever user; anybody can put one into /tmp
+				*/
 	/* What was opened for the queries' time_ns. NULL: the symbolizer opens what it needs. Must
 	 * outlive the symbolizer. */
 	struct jit_codes *jit;

@@ -59,6 +59,64 @@ def any_number_of_workers():
         tap.check(outs[0] == outs[1] == outs[2] and outs[0], f"{fmt}: the same for 1, 2 and 5 workers")
 
 
+def anonymous(name, path, pid=PID):
+    r = Recording()
+    r.comm(pid, "jit", 1)
+    r.mmap2(pid, CODE, 0x10000, 0, path, 2)
+    for ip in (CODE + 0x10, CODE + 0x110):
+        r.sample(pid, ip, 10)
+    return r.write(name)
+
+
+def perf_maps():
+    # of another recording's process, so below a directory of ours. The file has no times: first's place was used again
+    os.makedirs("root/tmp", exist_ok=True)
+    lines = f"{CODE:x} 100 first\n{CODE + 0x100:x} 80 second\n{CODE:x} 100 Third::name with spaces\n"
+    with open(f"root/tmp/perf-{PID}.map", "w") as f:
+        f.write(lines)
+    want = {("jit", "Third::name with spaces"): 1, ("jit", "second"): 1}
+    for path in ("//anon", "[anon:v8]", "/dev/zero (deleted)", "/SYSV00000000 (deleted)", "/memfd:doublemapper (deleted)", "[heap]",
+                 "/memfd:vmem (deleted)"):
+        got = stacks(anonymous("map.data", path), "--symfs", "root")
+        tap.check(got == want, f"perf-PID.map: {path}, --symfs", got)
+    if os.geteuid():
+        return tap.skip("perf-PID.map of other users", "not root")
+    data = anonymous("map.data", "//anon")
+    os.chown(f"root/tmp/perf-{PID}.map", 12345, 12345)
+    p = run([RESOLVE, "--stats", "--symfs", "root", data])
+    tap.check("second" not in p.stdout and "another user's" in p.stderr, "perf-PID.map of another user: refused", p.stderr)
+    tap.check(stacks(data, "--symfs", "root", "--force") == want, "perf-PID.map of another user: --force")
+
+
+def containers():
+    """A process with a PID and a /tmp of its own: its files are reached through /proc, under the PID that it has there."""
+    if os.geteuid() or run(["unshare", "--pid", "--fork", "--mount", "true"], check=False).returncode:
+        return tap.skip("containers", "cannot unshare")
+    script = ("mount -t tmpfs none /tmp && printf '%x 100 inside\\n%x 80 too\\n' > /tmp/perf-1.map && echo ready && exec sleep 1000"
+              % (CODE, CODE + 0x100))
+    p = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
+    p.stdout.readline()
+    try:
+        pid = int(open(f"/proc/{p.pid}/task/{p.pid}/children").read())
+        got = stacks(anonymous("inside.data", "//anon", pid))
+        tap.check(got == {("jit", "inside"): 1, ("jit", "too"): 1}, "perf-PID.map in a container", got)
+        dump = Jitdump(1)
+        dump.load(1, CODE, 0x100, "dumped")
+        dump.load(2, CODE + 0x100, 0x100, "dumped too")
+        dump.write(f"/proc/{pid}/root/tmp/jit-1.dump")
+        os.unlink(f"/proc/{pid}/root/tmp/perf-1.map")
+        r = Recording(monotonic=True)
+        r.comm(pid, "jit", 1)
+        r.mmap2(pid, CODE, 0x10000, 0, "//anon", 2)
+        r.mmap2(pid, 0x7e0000000000, 4096, 0, "/tmp/jit-1.dump", 3)
+        r.sample(pid, CODE, 10)
+        got = stacks(r.write("inside.data"))
+        tap.check(got == {("jit", "dumped"): 1}, "jitdump in a container", got)
+    finally:
+        p.kill()
+        p.wait()
+
+
 NODE_SCRIPT = """
 let s = 0;
 // CPU time, so that a loaded machine leaves as many samples
@@ -105,5 +163,7 @@ def node():
 
 by_time()
 any_number_of_workers()
+perf_maps()
+containers()
 node()
 tap.end()

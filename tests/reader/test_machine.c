@@ -347,8 +347,9 @@ static void test_user_kinds(void **state)
 	} cases[] = {
 		{"/usr/bin/cat", "/usr/bin/cat", DSO_FILE},
 		{"/usr/bin/cat (deleted)", "/usr/bin/cat (deleted)", DSO_FILE},
-		{"/memfd:doublemapper (deleted)", "/memfd:doublemapper (deleted)", DSO_FILE},
-		{"/SYSV00000000 (deleted)", "/SYSV00000000 (deleted)", DSO_FILE},
+		{"/memfd:other (deleted)", "/memfd:other (deleted)", DSO_FILE},
+		{"/memfd:doublemapper (deleted)", "/tmp/perf-5.map", DSO_ANON},
+		{"/SYSV00000000 (deleted)", "/tmp/perf-5.map", DSO_ANON},
 		{"/dev/shm/code", "/dev/shm/code", DSO_FILE},
 		{"//anon", "/tmp/perf-5.map", DSO_ANON},
 		{"", "/tmp/perf-5.map", DSO_ANON},
