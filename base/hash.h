@@ -42,6 +42,13 @@ struct hash_table {
 
 /* HASH_NONE when absent. */
 uint32_t hash_get(const struct hash_table *h, uint64_t key);
+/* Says that `key` will be looked up soon. */
+static inline void hash_prefetch(const struct hash_table *h, uint64_t key)
+{
+	if (h->slots)
+		__builtin_prefetch(&h->slots[hash_u64(key) & h->mask]);
+}
+
 /* Sets or replaces. value must not be HASH_NONE. 0, or -1 when out of memory. */
 int hash_put(struct hash_table *h, uint64_t key, uint32_t value);
 void hash_done(struct hash_table *h);

@@ -73,26 +73,42 @@ static int take_trace(void *arg, size_t i, const struct stack_trace *t)
 	return profile_add(w->profile, w->mine.v[i], t, &w->err);
 }
 
-static int take_or_stitch(struct worker *w, size_t i, const struct stack_trace *t)
+static int take_or_stitch(struct worker *w, size_t i, const struct stack_trace *traces, size_t n)
 {
-	verify_sample(&w->verify, w->mine.v[i], t);
+	const struct perf_sample *const *samples = &w->mine.v[i];
+	size_t k;
+	int rc = 0;
+
+	for (k = 0; k < n; k++)
+		verify_sample(&w->verify, samples[k], &traces[k]);
 	if (!w->stitcher)
-		return take_trace(w, i, t);
-	return stitcher_add(w->stitcher, w->mine.v[i], t) ? err_nomem(&w->err) : 0;
+		return profile_add_batch(w->profile, samples, traces, n, &w->err);
+	for (k = 0; k < n && !rc; k++)
+		rc = stitcher_add(w->stitcher, samples[k], &traces[k]);
+	return rc ? err_nomem(&w->err) : 0;
+}
+
+/* The stacks of the samples that come next, from i on. */
+static void expect_stacks(const struct worker *w, size_t i)
+{
+	size_t end = i + UNWIND_BATCH < w->mine.n ? i + UNWIND_BATCH : w->mine.n;
+
+	for (; i < end; i++)
+		unwind_expect(w->mine.v[i]);
 }
 
 static void worker_batch(struct worker *w, const struct perf_batch *b)
 {
 	struct stack_trace traces[UNWIND_BATCH];
-	size_t i, k, n;
+	size_t i, n;
 
 	if (!w->rc)
 		w->rc = worker_choose(w, b);
 	for (i = 0; i < w->mine.n && !w->rc; i += n) {
 		n = w->mine.n - i < UNWIND_BATCH ? w->mine.n - i : UNWIND_BATCH;
+		expect_stacks(w, i + n);
 		unwind_samples(w->unwinder, &w->mine.v[i], n, traces);
-		for (k = 0; k < n && !w->rc; k++)
-			w->rc = take_or_stitch(w, i + k, &traces[k]);
+		w->rc = take_or_stitch(w, i, traces, n);
 	}
 	if (w->stitcher && !w->rc)
 		w->rc = stitcher_run(w->stitcher, take_trace, w);

@@ -27,22 +27,40 @@ struct jit_memo {
 	struct jit_span span;
 };
 
-/* One frame of the stack added last, and the node it led to. */
+/* One frame of the stack added last. */
 struct path_step {
 	uint64_t ip;
 	const struct map *map;
-	struct location_key key;
-	struct jit_memo jit; /* of JIT code in a process with a jitdump */
-	uint32_t location;
-	uint32_t node;
+	uint32_t flags; /* location_flags() */
+	uint32_t hash;	/* node_hash() from the root to here */
 };
+
+/* A frame on its way to its node. */
+struct node_step {
+	uint32_t location, hash;
+	uint32_t candidate; /* a node that may be it; HASH_NONE */
+};
+
+/* A frame that was seen. */
+struct known_frame {
+	uint64_t ip;
+	const struct map *map;
+	uint32_t flags;
+	uint32_t location; /* + 1; 0: empty */
+};
+
+/* The context of samples that was looked up last, of those that share its place. */
+struct known_context {
+	uint32_t comm, event_stop, pid, tid;
+	uint32_t id; /* + 1; 0: empty */
+};
+#define KNOWN_CONTEXTS 16
 
 struct profile_index {
 	unsigned keep;		  /* enum profile_keep */
 	VEC(uint32_t) mapping_of; /* by map id with PROFILE_KEEP_IPS, else by dso id; 0: not yet */
 	struct hash_index locations;  /* location_hash() -> location */
 	struct hash_index nodes;      /* node_hash -> node, without the root */
-	VEC(uint32_t) node_hash;      /* of the locations from the root to a node */
 	struct hash_table comms;      /* address of a comm -> string id */
 	struct hash_table names;      /* (comm, event and stop) -> dense id */
 	struct hash_table tasks;      /* (pid, tid) -> dense id */
@@ -51,7 +69,16 @@ struct profile_index {
 	struct hash_table spellings;  /* (name, system name) -> dense id */
 	struct hash_table places;     /* (file, start line) -> dense id */
 	struct hash_table functions;  /* (spellings id, places id) -> function */
-	VEC(struct path_step) path;   /* root first */
+	struct known_context known_contexts[KNOWN_CONTEXTS]; /* by a hash of the key */
+	const char *last_comm;
+	uint32_t last_comm_id;
+	/* The stack added last, root first. */
+	VEC(struct path_step) path;
+	VEC(uint32_t) path_nodes;
+	const struct jitdump *path_dump; /* of its process */
+	VEC(struct jit_memo) path_jit;   /* if there is one: of its JIT frames */
+	VEC(struct node_step) steps;  /* of the stacks that are being added */
+	struct known_frame *known;    /* by address */
 	struct jit_codes *jit;	      /* NULL: JIT code has no time */
 	/* The last process with a jitdump, and what was opened for it. */
 	uint32_t jit_pid;
@@ -74,17 +101,42 @@ uint32_t location_hash(struct location_key key);
 /* ip: the frame's, kept when the location is new. */
 int profile_intern_location(struct profile *p, struct location_key key, uint64_t ip, uint32_t *ret,
 			    struct err *err);
-/* Says which node will be wanted soon; returns its hash. */
-uint32_t profile_expect_node(struct profile *p, uint32_t parent_hash, uint32_t location);
-int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
-			struct err *err);
+/* hash: node_hash() of the parent's and the location. */
+int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t hash,
+			uint32_t *ret, struct err *err);
+/* The rounds in which many nodes are found, see profile_stack.c: candidates for all steps, whose
+ * locations and hashes are known; then, parents first, their nodes. */
+void profile_find_candidates(const struct profile *p, struct node_step *steps, size_t n);
+int profile_take_node(struct profile *p, uint32_t parent, const struct node_step *s, uint32_t *ret,
+		      struct err *err);
+/* The nodes of n <= PROFILE_BATCH stacks. */
+int profile_intern_stacks(struct profile *p, const struct perf_sample *const *samples,
+			  const struct stack_trace *traces, size_t n, uint32_t *nodes,
+			  struct err *err);
 int profile_intern_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
 			    struct err *err);
 /* Makes sure that events[index] exists. */
 int profile_grow_events(struct profile *p, size_t n, struct err *err);
 int profile_name_event(struct profile *p, const struct perf_event *event, struct err *err);
-/* Adds count and period of *s to the sample with its key. */
-int profile_count(struct profile *p, const struct profile_sample *s, struct err *err);
+/* Adds count and period of *s to the sample with its key; `context` from profile_expect_sample(),
+ * which fetches what that needs. */
+int profile_expect_sample(struct profile *p, const struct profile_sample *s, uint32_t *context,
+			  struct err *err);
+int profile_count(struct profile *p, const struct profile_sample *s, uint32_t context,
+		  struct err *err);
+
+/* Made of the hashes of all nodes above (0 is the root's), so that a whole stack's can be known, and
+ * fetched, before its first node is found. */
+static inline uint32_t node_hash(uint32_t parent_hash, uint32_t location)
+{
+	return (uint32_t)hash_u64((uint64_t)parent_hash << 32 | location);
+}
+
+static inline bool node_is(const struct profile *p, uint32_t node, uint32_t parent,
+			   uint32_t location)
+{
+	return p->nodes.v[node].parent == parent && p->nodes.v[node].location == location;
+}
 
 /* Code of these kinds is known by its place in the file; all other by its runtime address. */
 static inline bool mapping_has_offsets(enum dso_kind kind)

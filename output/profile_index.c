@@ -163,39 +163,22 @@ int profile_intern_location(struct profile *p, struct location_key key, uint64_t
 	return 0;
 }
 
-/* Made of the hashes of all nodes above, so that a whole stack's can be known, and fetched, before
- * its first node is found. */
-static uint32_t node_hash(uint32_t parent_hash, uint32_t location)
-{
-	return (uint32_t)hash_u64(pair_key(parent_hash, location));
-}
-
-uint32_t profile_expect_node(struct profile *p, uint32_t parent_hash, uint32_t location)
-{
-	uint32_t hash = node_hash(parent_hash, location);
-
-	hash_index_prefetch(&p->index_->nodes, hash);
-	return hash;
-}
-
-int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
-			struct err *err)
+int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t hash,
+			uint32_t *ret, struct err *err)
 {
 	struct profile_index *x = p->index_;
-	uint32_t hash = node_hash(x->node_hash.v[parent], location);
 	struct hash_probe probe = hash_index_probe(&x->nodes, hash);
 	size_t n = p->nodes.n;
 
 	while ((*ret = hash_index_next(&x->nodes, &probe)) != HASH_NONE)
-		if (p->nodes.v[*ret].parent == parent && p->nodes.v[*ret].location == location)
+		if (node_is(p, *ret, parent, location))
 			return 0;
 	*ret = (uint32_t)n;
 	if (n >= HASH_NONE - 1 || vec_reserve(&p->nodes, n + 1) ||
-	    vec_reserve(&x->node_hash, n + 1) || hash_index_put(&x->nodes, hash, *ret))
+	    hash_index_put(&x->nodes, hash, *ret))
 		return err_nomem(err);
 	p->nodes.v[p->nodes.n++] =
 		(struct profile_node){parent, location, p->nodes.v[parent].depth + 1};
-	x->node_hash.v[x->node_hash.n++] = hash;
 	return 0;
 }
 
@@ -219,17 +202,48 @@ int profile_intern_function(struct profile *p, const struct profile_function *f,
 	return 0;
 }
 
-int profile_count(struct profile *p, const struct profile_sample *s, struct err *err)
+static int intern_context(struct profile *p, const struct known_context *c, uint32_t *ret,
+			  struct err *err)
 {
 	struct profile_index *x = p->index_;
-	uint32_t names = pair_intern(&x->names, s->comm, s->event << 8 | s->stop);
-	uint32_t tasks = pair_intern(&x->tasks, s->pid, s->tid), context, id;
-	struct profile_sample *sum;
+	uint32_t names = pair_intern(&x->names, c->comm, c->event_stop);
+	uint32_t tasks = pair_intern(&x->tasks, c->pid, c->tid);
 
-	if (names == HASH_NONE || tasks == HASH_NONE || vec_reserve(&p->samples, p->samples.n + 1))
+	*ret = HASH_NONE;
+	if (names != HASH_NONE && tasks != HASH_NONE)
+		*ret = pair_intern(&x->contexts, names, tasks);
+	return *ret == HASH_NONE ? err_nomem(err) : 0;
+}
+
+int profile_expect_sample(struct profile *p, const struct profile_sample *s, uint32_t *context,
+			  struct err *err)
+{
+	struct profile_index *x = p->index_;
+	struct known_context c = {s->comm, s->event << 8 | s->stop, s->pid, s->tid, 0}, *known;
+
+	known = &x->known_contexts[(c.comm ^ c.event_stop ^ c.tid ^ c.pid) % KNOWN_CONTEXTS];
+	if (known->comm != c.comm || known->event_stop != c.event_stop || known->pid != c.pid ||
+	    known->tid != c.tid || !known->id) {
+		if (intern_context(p, &c, context, err))
+			return -ERR_NOMEM;
+		c.id = *context + 1;
+		*known = c;
+	}
+	*context = known->id - 1;
+	hash_prefetch(&x->samples, pair_key(s->node, *context));
+	return 0;
+}
+
+int profile_count(struct profile *p, const struct profile_sample *s, uint32_t context,
+		  struct err *err)
+{
+	struct profile_index *x = p->index_;
+	struct profile_sample *sum;
+	uint32_t id;
+
+	if (vec_reserve(&p->samples, p->samples.n + 1))
 		return err_nomem(err);
-	context = pair_intern(&x->contexts, names, tasks);
-	id = context == HASH_NONE ? HASH_NONE : pair_intern(&x->samples, s->node, context);
+	id = pair_intern(&x->samples, s->node, context);
 	if (id == HASH_NONE)
 		return err_nomem(err);
 	if (id == p->samples.n) {

@@ -7,6 +7,8 @@
 #include "reader/record.h"
 #include "reader/sample.h"
 
+enum { EXPECT_AHEAD = 4, EXPECT_BYTES = 320 };
+
 /* Where in user mode a sample interrupted the task, as far as it tells; else 0. */
 static uint64_t user_ip(const struct perf_file *f, const struct perf_sample *s)
 {
@@ -242,6 +244,16 @@ static int deliver_sample(struct perf_file *f, struct batch *b, struct block *bl
 	return commit(f, b, &read);
 }
 
+/* Records are mostly as large as their neighbours, so this fetches what is read of one of the next:
+ * its beginning, and the word before it, which is the size of the stack in the one before. */
+static void expect_record(const uint8_t *now, uint32_t size)
+{
+	const uintptr_t at = (uintptr_t)now + (uintptr_t)EXPECT_AHEAD * size;
+
+	for (uintptr_t line = at - 8; line < at + EXPECT_BYTES; line += 64)
+		__builtin_prefetch((const void *)line);
+}
+
 /* The record was read before, but its bytes may come from the file again, which others may have
  * changed. */
 static int deliver_record(struct perf_file *f, struct batch *b, struct block *block, uint32_t off)
@@ -260,6 +272,7 @@ static int deliver_record(struct perf_file *f, struct batch *b, struct block *bl
 		return 0;
 	}
 	v = record_view(f, block->data + off, size, block->data_off + off);
+	expect_record(v.b.data, size);
 	row = record_row(v.type);
 	skip = row && row->when == RECORD_ORDERED ? record_check(row, &v, &payload)
 						  : PERF_SKIP_TOO_SHORT;

@@ -232,6 +232,8 @@ enum split splitter_next(struct splitter *s, struct record *r)
 		return s->eof ? SPLIT_END : SPLIT_MORE;
 	s->good_align = align_of(s, s->rd);
 	s->rd += r->size;
+	/* Records are mostly as large as their neighbours: the header of one of the next. */
+	__builtin_prefetch((const void *)((uintptr_t)s->block->data + s->rd + 4 * r->size));
 	return SPLIT_RECORD;
 }
 

@@ -117,6 +117,16 @@ void unwinder_free(struct unwinder *u);
  * has registers and stack; else the recorded user call chain; else only the sample's ip. */
 void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack_trace *trace);
 
+#define UNWIND_EXPECT_BYTES 512
+/* Says that the sample will be unwound soon: fetches the part of its stack that most walks read. */
+static inline void unwind_expect(const struct perf_sample *s)
+{
+	const uint8_t *line = s->user_stack, *end = line + UNWIND_EXPECT_BYTES;
+
+	for (; line && line < end; line += 64)
+		__builtin_prefetch(line);
+}
+
 /* The same for up to UNWIND_BATCH samples. Faster than one by one, because their accesses to memory
  * overlap. The traces live until the next call. */
 #define UNWIND_BATCH 8
