@@ -16,13 +16,13 @@
 /* What is known of a frame without full registers. */
 struct cursor {
 	uint64_t ip;
+	uint64_t lr; /* link register, on processors that have one */
 	union {
 		struct {
 			uint64_t sp, fp;
 		};
 		uint64_t bases[2]; /* by RULE_SP, RULE_FP */
 	};
-	uint64_t lr; /* link register, on processors that have one */
 	bool sp_known, fp_known, lr_known;
 	bool is_return_address;
 	uint8_t how;
@@ -112,7 +112,7 @@ static inline bool walk_push(struct walk *w, const struct cursor *c, const struc
 	if (__builtin_expect(f == w->frames_end, 0))
 		return false;
 	if (w->next_place)
-		*w->next_place++ = (struct frame_place){c->sp, c->fp_known ? c->fp : 0};
+		*w->next_place++ = (struct frame_place){c->sp, c->fp & -(uint64_t)c->fp_known};
 	*f = (struct frame){
 		.ip = c->ip, .map = map, .is_return_address = c->is_return_address, .how = c->how};
 	w->next = f + 1;

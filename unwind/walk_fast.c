@@ -7,6 +7,11 @@ struct words {
 	bool link_register;
 };
 
+static struct words words_of(const struct arch *arch)
+{
+	return (struct words){arch->word_bytes, arch->ra != arch->pc};
+}
+
 static inline uint64_t truncated(uint64_t addr, struct words words)
 {
 	return words.bytes == 8 ? addr : (uint32_t)addr;
@@ -47,71 +52,62 @@ static bool base_value(const struct walk *w, unsigned reg, uint64_t *ret)
 	return is_first(w) && arch_reg(w->arch, &w->s->user_regs, (uint8_t)reg, ret);
 }
 
-/* Loads a register; what is not there is not known, unless the slot is given up. */
-static void slot_read(const struct walk *w, uint64_t at, unsigned word_bytes, uint64_t *value,
-		      bool *known)
-{
-	if (walk_word(w, at, word_bytes, value))
-		*known = true;
-	else if (!is_given_up(w, at))
-		*known = false;
-}
-
 /* The return address, not yet without authentication code. */
-static enum unwind_stop shaped_return(struct walk *w, const struct rule *r, uint64_t at,
-				      struct words words, uint64_t *ret)
+static bool shaped_return(struct walk *w, const struct rule *r, uint64_t at, struct words words,
+			  uint64_t *ret)
 {
 	struct cursor *c = &w->c;
-	bool in_register = words.link_register && !r->ra_off && !(r->flags & RULE_RA_AT_BASE);
 
-	if (!in_register && !walk_word(w, at, words.bytes, ret)) {
-		if (!words.link_register || r->flags & RULE_SIGNAL || !is_given_up(w, at))
-			return walk_read_stop(w, at);
-		in_register = true;
-	}
-	if (in_register)
+	if (words.link_register && !r->ra_off && !(r->flags & RULE_RA_AT_BASE)) {
 		*ret = c->lr;
-	if (in_register && !c->lr_known)
-		return UNWIND_STOP_BAD_MEMORY;
+		return c->lr_known;
+	}
+	if (!walk_word(w, at, words.bytes, ret))
+		return false;
 	if (!(r->flags & RULE_SIGNAL)) {
 		c->lr = *ret;
 		c->lr_known = true;
 	}
-	return WALK_ON;
+	return true;
 }
 
-/* RULE_SHAPED: the cursor goes to the caller. */
+/* RULE_SHAPED: the cursor goes to the caller. What is not on the stack may be in a file, where the
+ * other walk looks, too. */
 static enum unwind_stop shaped_step(struct walk *w, const struct rule *r, struct words words)
 {
 	struct cursor *c = &w->c;
 	uint64_t base, cfa, at, ra;
 	bool is_signal = r->flags & RULE_SIGNAL;
-	enum unwind_stop stop;
 
 	if ((r->flags & RULE_PC_IN_CFA && c->is_return_address) || !base_value(w, r->reg, &base))
 		return WALK_NEEDS_ALL;
 	cfa = truncated(base + (uint64_t)(int64_t)r->cfa_off, words);
 	if (r->flags & RULE_DEREF) {
 		if (!walk_word(w, cfa, words.bytes, &at))
-			return walk_read_stop(w, cfa);
+			return WALK_NEEDS_ALL;
 		cfa = truncated(at + (uint64_t)(int64_t)r->cfa_add, words);
 	}
 	if (!words.link_register && cfa <= c->sp && !is_signal)
 		return UNWIND_STOP_LOOP;
 	at = (r->flags & RULE_RA_AT_BASE ? base : cfa) + (uint64_t)(int64_t)r->ra_off;
-	stop = shaped_return(w, r, at, words, &ra);
-	if (stop != WALK_ON)
-		return stop;
+	if (!shaped_return(w, r, at, words, &ra))
+		return WALK_NEEDS_ALL;
 	ra &= w->code_mask;
 	if (words.link_register && !is_signal && (cfa < c->sp || (cfa == c->sp && ra == c->ip)))
 		return UNWIND_STOP_LOOP;
 	at = (r->flags & RULE_FP_AT_BASE ? base : cfa) + (uint64_t)(int64_t)r->fp_off;
-	if (r->flags & RULE_FP_LOST)
+	if (r->flags & RULE_FP_LOST) {
 		c->fp_known = false;
-	else if (r->fp_off || r->flags & RULE_FP_AT_BASE)
-		slot_read(w, at, words.bytes, &c->fp, &c->fp_known);
-	if (words.link_register && is_signal)
-		slot_read(w, at + words.bytes, words.bytes, &c->lr, &c->lr_known);
+	} else if (r->fp_off || r->flags & RULE_FP_AT_BASE) {
+		if (!walk_word(w, at, words.bytes, &c->fp))
+			return WALK_NEEDS_ALL;
+		c->fp_known = true;
+	}
+	if (words.link_register && is_signal) {
+		if (!walk_word(w, at + words.bytes, words.bytes, &c->lr))
+			return WALK_NEEDS_ALL;
+		c->lr_known = true;
+	}
 	c->ip = ra;
 	c->sp = cfa;
 	c->sp_known = true;
@@ -121,8 +117,8 @@ static enum unwind_stop shaped_step(struct walk *w, const struct rule *r, struct
 }
 
 /* A step by other than the two simple kinds of rules. */
-static __attribute__((noinline)) enum unwind_stop
-odd_step(struct walk *w, const struct rule_entry *e, struct words words)
+static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
+							   const struct rule_entry *e)
 {
 	switch ((enum rule_kind)e->rule.kind) {
 	case RULE_SP:
@@ -132,7 +128,7 @@ odd_step(struct walk *w, const struct rule_entry *e, struct words words)
 	case RULE_SHAPED:
 		if (e->rule.flags & RULE_SIGNAL)
 			w->next[-1].is_return_address = false;
-		return shaped_step(w, &e->rule, words);
+		return shaped_step(w, &e->rule, words_of(w->arch));
 	case RULE_END:
 		return UNWIND_STOP_END;
 	case RULE_NO_BINARY:
@@ -175,7 +171,7 @@ static inline __attribute__((always_inline)) enum unwind_stop
 simple_step(struct walk *w, const struct rule *r, struct words words)
 {
 	struct cursor *c = &w->c;
-	uint64_t cfa = c->bases[r->kind] + (uint64_t)(int64_t)r->cfa_off, ra, at, fp;
+	uint64_t cfa = c->bases[r->kind] + (uint64_t)(int64_t)r->cfa_off, ra, at, fp, saved;
 
 	if (words.link_register && !c->sp_known && r->kind == RULE_SP && !cfa_by_record(c, r, &cfa))
 		return WALK_NEEDS_ALL;
@@ -202,12 +198,14 @@ simple_step(struct walk *w, const struct rule *r, struct words words)
 			return UNWIND_STOP_LOOP;
 	}
 	/* Every second frame has saved fp, in no pattern that a processor could foresee. So it is
-	 * always read, or the return address instead. */
-	at = cfa + (uint64_t)(int64_t)(r->fp_off ? r->fp_off : r->ra_off);
+	 * always read, or the return address instead, and no branch depends on it. */
+	saved = -(uint64_t)(r->fp_off != 0);
+	at = cfa + (uint64_t)(int64_t)r->ra_off;
+	at += saved & (uint64_t)((int64_t)r->fp_off - r->ra_off);
 	if (__builtin_expect(walk_word(w, at, words.bytes, &fp), 1)) {
-		c->fp = r->fp_off ? fp : c->fp;
-		c->fp_known |= r->fp_off != 0;
-	} else if (r->fp_off && !is_given_up(w, at)) {
+		c->fp ^= saved & (c->fp ^ fp);
+		c->fp_known |= saved & 1;
+	} else if (saved && !is_given_up(w, at)) {
 		c->fp_known = false;
 	}
 	c->ip = ra;
@@ -239,7 +237,7 @@ step(struct walk *w, struct rule_entry *entries, struct words words)
 		seek(w, entries, c->ip - 1);
 		return WALK_ON;
 	}
-	stop = odd_step(w, e, words);
+	stop = odd_step(w, e);
 	if (stop == WALK_ON)
 		seek(w, entries, c->ip - c->is_return_address);
 	return stop;
@@ -270,15 +268,25 @@ static inline __attribute__((always_inline)) void walk_all(struct walk **walks, 
 	}
 }
 
+/* Not inlined, so that each has the processor's registers for itself. */
+static __attribute__((noinline)) void walk_pushed(struct walk **walks, size_t n)
+{
+	walk_all(walks, n, (struct words){8, false});
+}
+
+static __attribute__((noinline)) void walk_linked(struct walk **walks, size_t n)
+{
+	walk_all(walks, n, (struct words){8, true});
+}
+
 void walk_fast(struct walk **walks, size_t n)
 {
-	const struct arch *arch = walks[0]->arch;
-	const struct words words = {arch->word_bytes, arch->ra != arch->pc};
+	const struct words words = words_of(walks[0]->arch);
 
 	if (words.bytes == 8 && !words.link_register)
-		walk_all(walks, n, (struct words){8, false});
+		walk_pushed(walks, n);
 	else if (words.bytes == 8)
-		walk_all(walks, n, (struct words){8, true});
+		walk_linked(walks, n);
 	else
 		walk_all(walks, n, words);
 }

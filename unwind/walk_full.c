@@ -125,8 +125,9 @@ static bool register_find(struct step *st, const struct cfi_reg_rule *r, unsigne
 	if (memory_read_stack(&st->w->memory, at, ret))
 		return true;
 	/* Below the sample's sp: restored before, or not saved yet (see is_given_up() of
-	 * walk_fast.c). */
-	if (st->first && at < st->w->memory.sp && st->in->known >> reg & 1) {
+	 * walk_fast.c). The caller's pc is never in this frame's. */
+	if (st->first && at < st->w->memory.sp && reg != st->w->arch->pc &&
+	    st->in->known >> reg & 1) {
 		*ret = st->in->v[reg];
 		return true;
 	}
@@ -160,6 +161,20 @@ static enum unwind_stop registers_find(struct step *st)
 	return has_ra ? WALK_ON : UNWIND_STOP_BAD_CFI;
 }
 
+/* Does the frame hold the return address that a call has pushed? */
+static bool has_pushed_return(const struct step *st)
+{
+	const struct full_rule *r = st->rule;
+	unsigned i;
+
+	for (i = 0; i < r->n; i++)
+		if (r->regs[i].reg == r->ra_reg)
+			return st->w->arch->ra == st->w->arch->pc && !r->is_signal_frame &&
+			       (r->regs[i].rule.how == CFI_OFFSET ||
+				r->regs[i].rule.how == CFI_EXPRESSION);
+	return false;
+}
+
 static enum unwind_stop full_step(struct step *st)
 {
 	const struct arch *arch = st->w->arch;
@@ -168,6 +183,8 @@ static enum unwind_stop full_step(struct step *st)
 
 	if (stop != WALK_ON)
 		return stop;
+	if (has_pushed_return(st) && st->cfa <= sp)
+		return UNWIND_STOP_LOOP;
 	stop = registers_find(st);
 	if (stop != WALK_ON)
 		return stop;

@@ -3,7 +3,8 @@
  * The input is a header of 12 bytes - flags, the CPU (enum below), and the sizes of what follows -
  * then .eh_frame, .eh_frame_hdr, .debug_frame, .gopclntab, and a stack. From these an ELF file is
  * made with each of them at a fixed address (fuzz_seeds.sh links its programs accordingly); its
- * rows are looked up one by one, then samples inside of it are unwound. */
+ * rows are looked up one by one, then samples inside of it are unwound, in the fast way and with
+ * all registers, which must not differ. */
 #include <string.h>
 
 #include "reader/machine.h"
@@ -13,7 +14,7 @@
 #include "unwind/unwind.h"
 
 enum { PART_EH, PART_HDR, PART_DEBUG, PART_GO, PART_N };
-enum { CPU_X86_64, CPU_AARCH64, CPU_N };
+enum { CPU_X86_64, CPU_AARCH64, CPU_I386, CPU_N };
 enum { FLAG_SECTIONLESS = 1, FLAG_NO_HDR = 2, FLAG_NO_GUESS = 4, FLAG_LIBDW = 8 };
 
 enum {
@@ -69,55 +70,63 @@ static bool input_parse(struct input *in, const uint8_t *data, size_t size)
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-static void put_section(uint8_t *file, unsigned index, unsigned name, uint64_t off, uint64_t size)
-{
-	const Elf64_Shdr sh = {
-		.sh_name = name_off[name],
-		.sh_type = name == PART_N + 1 ? SHT_STRTAB : SHT_PROGBITS,
-		.sh_flags = SHF_ALLOC,
-		.sh_addr = off,
-		.sh_offset = off,
-		.sh_size = size,
-	};
-
-	memcpy(file + SHDRS_OFF + index * sizeof sh, &sh, sizeof sh);
-}
-
-static void put_headers(uint8_t *file, const struct input *in)
-{
-	static const uint16_t machines[] = {EM_X86_64, EM_AARCH64};
-	const Elf64_Ehdr eh = {
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = machines[in->cpu],
-		.e_version = EV_CURRENT,
-		.e_entry = TEXT_VADDR,
-		.e_phoff = sizeof eh,
-		.e_shoff = in->flags & FLAG_SECTIONLESS ? 0 : SHDRS_OFF,
-		.e_ehsize = sizeof eh,
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = in->flags & FLAG_NO_HDR ? 1 : 2,
-		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = in->flags & FLAG_SECTIONLESS ? 0 : N_SHDRS,
-		.e_shstrndx = in->flags & FLAG_SECTIONLESS ? 0 : N_SHDRS - 1,
-	};
-	const Elf64_Phdr ph[] = {
-		{.p_type = PT_LOAD,
-		 .p_flags = PF_R | PF_X,
-		 .p_filesz = SHDRS_OFF,
-		 .p_memsz = SHDRS_OFF,
-		 .p_align = 0x1000},
-		{.p_type = PT_GNU_EH_FRAME,
-		 .p_flags = PF_R,
-		 .p_offset = part_vaddr(PART_HDR),
-		 .p_vaddr = part_vaddr(PART_HDR),
-		 .p_filesz = in->size[PART_HDR],
-		 .p_memsz = in->size[PART_HDR]},
-	};
-
-	memcpy(file, &eh, sizeof eh);
-	memcpy(file + eh.e_phoff, ph, sizeof ph);
-}
+/* put_section64(), put_headers64() and the same for 32 bits. */
+#define PUT(bits)                                                                                  \
+	static void put_section##bits(uint8_t *file, unsigned index, unsigned name, uint64_t off,  \
+				      uint64_t size)                                               \
+	{                                                                                          \
+		const Elf##bits##_Shdr sh = {                                                      \
+			.sh_name = name_off[name],                                                 \
+			.sh_type = name == PART_N + 1 ? SHT_STRTAB : SHT_PROGBITS,                 \
+			.sh_flags = SHF_ALLOC,                                                     \
+			.sh_addr = (Elf##bits##_Addr)off,                                          \
+			.sh_offset = (Elf##bits##_Off)off,                                         \
+			.sh_size = (Elf##bits##_Off)size,                                          \
+		};                                                                                 \
+                                                                                                   \
+		memcpy(file + SHDRS_OFF + index * sizeof sh, &sh, sizeof sh);                      \
+	}                                                                                          \
+                                                                                                   \
+	static void put_headers##bits(uint8_t *file, const struct input *in, uint16_t machine)     \
+	{                                                                                          \
+		const Elf##bits##_Ehdr eh = {                                                      \
+			.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS##bits, ELFDATA2LSB, EV_CURRENT}, \
+			.e_type = ET_DYN,                                                          \
+			.e_machine = machine,                                                      \
+			.e_version = EV_CURRENT,                                                   \
+			.e_entry = TEXT_VADDR,                                                     \
+			.e_phoff = sizeof eh,                                                      \
+			.e_shoff = in->flags & FLAG_SECTIONLESS ? 0 : SHDRS_OFF,                   \
+			.e_ehsize = sizeof eh,                                                     \
+			.e_phentsize = sizeof(Elf##bits##_Phdr),                                   \
+			.e_phnum = in->flags & FLAG_NO_HDR ? 1 : 2,                                \
+			.e_shentsize = sizeof(Elf##bits##_Shdr),                                   \
+			.e_shnum = in->flags & FLAG_SECTIONLESS ? 0 : N_SHDRS,                     \
+			.e_shstrndx = in->flags & FLAG_SECTIONLESS ? 0 : N_SHDRS - 1,              \
+		};                                                                                 \
+		const Elf##bits##_Phdr ph[] = {                                                    \
+			{.p_type = PT_LOAD,                                                        \
+			 .p_flags = PF_R | PF_X,                                                   \
+			 .p_filesz = SHDRS_OFF,                                                    \
+			 .p_memsz = SHDRS_OFF,                                                     \
+			 .p_align = 0x1000},                                                       \
+			{.p_type = PT_GNU_EH_FRAME,                                                \
+			 .p_flags = PF_R,                                                          \
+			 .p_offset = (Elf##bits##_Off)part_vaddr(PART_HDR),                        \
+			 .p_vaddr = (Elf##bits##_Addr)part_vaddr(PART_HDR),                        \
+			 .p_filesz = (Elf##bits##_Off)in->size[PART_HDR],                          \
+			 .p_memsz = (Elf##bits##_Off)in->size[PART_HDR]},                          \
+		};                                                                                 \
+                                                                                                   \
+		memcpy(file, &eh, sizeof eh);                                                      \
+		memcpy(file + eh.e_phoff, ph, sizeof ph);                                          \
+		for (unsigned i = 0; i < PART_N; i++)                                              \
+			put_section##bits(file, 1 + i, i, part_vaddr(i), in->size[i]);             \
+		put_section##bits(file, 1 + PART_N, PART_N, TEXT_VADDR, TEXT_BYTES);               \
+		put_section##bits(file, 2 + PART_N, PART_N + 1, NAMES_OFF, sizeof names);          \
+	}
+PUT(32)
+PUT(64)
 
 /* FILE_BYTES of malloc'ed memory. */
 static uint8_t *make_file(const struct input *in)
@@ -125,15 +134,14 @@ static uint8_t *make_file(const struct input *in)
 	uint8_t *file = calloc(1, FILE_BYTES);
 
 	FUZZ_CHECK(file);
-	put_headers(file, in);
+	if (in->cpu == CPU_I386)
+		put_headers32(file, in, EM_386);
+	else
+		put_headers64(file, in, in->cpu == CPU_AARCH64 ? EM_AARCH64 : EM_X86_64);
 	/* Calls everywhere, so that return addresses are believed. */
 	memset(file + TEXT_VADDR, 0xe8, TEXT_BYTES);
-	for (unsigned i = 0; i < PART_N; i++) {
+	for (unsigned i = 0; i < PART_N; i++)
 		memcpy(file + part_vaddr(i), in->part[i], in->size[i]);
-		put_section(file, 1 + i, i, part_vaddr(i), in->size[i]);
-	}
-	put_section(file, 1 + PART_N, PART_N, TEXT_VADDR, TEXT_BYTES);
-	put_section(file, 2 + PART_N, PART_N + 1, NAMES_OFF, sizeof names);
 	memcpy(file + NAMES_OFF, names, sizeof names);
 	return file;
 }
@@ -197,7 +205,7 @@ static void check_tables(const uint8_t *file)
 	const struct arch *arch;
 
 	FUZZ_CHECK(!elf_image_open_memory(&img, file, FILE_BYTES, "fuzz", NULL));
-	arch = arch_find_elf(elf_image_machine(img), true);
+	arch = arch_find_elf(elf_image_machine(img), elf_image_is_64(img));
 	cfi_index_open_eh(&ix, img);
 	check_index(&ix, arch);
 	cfi_index_open_debug(&ix, img);
@@ -241,52 +249,93 @@ static const struct address_space *make_space(struct machine *machine, char *pat
 	return machine_space(machine, 7);
 }
 
-/* Samples at rising addresses with registers that point into the stack. */
-static void unwind(const struct input *in, struct machine *machine, struct modules *modules,
-		   const struct address_space *space)
-{
-	static const char *const archs[] = {"x86_64", "aarch64"};
-	const uint64_t mask = in->cpu == CPU_AARCH64 ? 0x1ffffffff : 0xff01ff;
-	const struct unwind_options opt = {.arch = archs[in->cpu],
-					   .max_frames = MAX_FRAMES,
-					   .method = in->flags & FLAG_LIBDW ? UNWIND_LIBDW
-									    : UNWIND_AUTO,
-					   .places = true,
-					   .no_guess = in->flags & FLAG_NO_GUESS};
-	struct perf_event event = {0};
-	struct perf_sample samples[N_SAMPLES];
-	const struct perf_sample *list[N_SAMPLES];
-	struct stack_trace traces[N_SAMPLES];
-	uint64_t regs[N_SAMPLES][33];
-	struct unwinder *u;
+/* By CPU: what the recording says of it, and where its registers are (asm/perf_regs.h). */
+static const struct cpu {
+	const char *arch;
+	uint64_t abi, mask;
+	unsigned sp, pc;
+} cpus[] = {
+	[CPU_X86_64] = {"x86_64", PERF_REGS_ABI_64_, 0xff01ff, 7, 8},
+	[CPU_AARCH64] = {"aarch64", PERF_REGS_ABI_64_, 0x1ffffffff, 31, 32},
+	[CPU_I386] = {"x86_64", PERF_REGS_ABI_32_, 0x1ff, 7, 8},
+};
 
-	FUZZ_CHECK(!unwinder_new(&u, modules, &opt, NULL));
+struct samples {
+	struct perf_event event;
+	struct perf_sample v[N_SAMPLES];
+	const struct perf_sample *list[N_SAMPLES];
+	uint64_t regs[N_SAMPLES][33];
+};
+
+/* At rising addresses, with registers that point into the stack. */
+static void make_samples(struct samples *s, const struct input *in, struct machine *machine,
+			 const struct address_space *space)
+{
+	const struct cpu *cpu = &cpus[in->cpu];
+
 	for (unsigned i = 0; i < N_SAMPLES; i++) {
 		uint64_t ip = LOAD_BIAS + TEXT_VADDR + i * 73;
 
 		for (unsigned r = 0; r < 33; r++)
-			regs[i][r] = STACK_IP + r * 8;
-		regs[i][in->cpu == CPU_AARCH64 ? 31 : 7] = STACK_IP;
-		regs[i][in->cpu == CPU_AARCH64 ? 32 : 8] = ip;
-		samples[i] = (struct perf_sample){
+			s->regs[i][r] = STACK_IP + r * 8;
+		s->regs[i][cpu->sp] = STACK_IP;
+		s->regs[i][cpu->pc] = ip;
+		s->v[i] = (struct perf_sample){
 			.ip = ip,
 			.pid = 7,
 			.tid = 7,
 			.cpumode = PERF_CPUMODE_USER,
-			.event = &event,
+			.event = &s->event,
 			.space = space,
 			.kernel = machine_kernel(machine),
 			.comm = "",
-			.user_regs = {PERF_REGS_ABI_64_, mask, regs[i]},
+			.user_regs = {cpu->abi, cpu->mask, s->regs[i]},
 			.user_stack = in->stack,
 			.user_stack_bytes = (uint32_t)in->stack_bytes,
 			.user_stack_asked = STACK_BYTES_MAX,
 		};
-		list[i] = &samples[i];
+		s->list[i] = &s->v[i];
 	}
-	unwind_samples(u, list, N_SAMPLES, traces);
+}
+
+static void check_same(const struct stack_trace *a, const struct stack_trace *b)
+{
+	FUZZ_CHECK(a->n == b->n && a->stop == b->stop && a->stop_module == b->stop_module);
+	for (size_t i = 0; i < a->n; i++) {
+		const struct frame *f = &a->frames[i], *g = &b->frames[i];
+
+		FUZZ_CHECK(f->ip == g->ip && f->map == g->map && f->how == g->how);
+		FUZZ_CHECK(f->is_return_address == g->is_return_address);
+		FUZZ_CHECK(a->places[i].sp == b->places[i].sp);
+		FUZZ_CHECK(a->places[i].fp == b->places[i].fp);
+	}
+}
+
+static void unwind(const struct input *in, struct machine *machine, struct modules *modules,
+		   const struct address_space *space)
+{
+	struct unwind_options opt = {.arch = cpus[in->cpu].arch,
+				     .max_frames = MAX_FRAMES,
+				     .method = in->flags & FLAG_LIBDW ? UNWIND_LIBDW : UNWIND_AUTO,
+				     .places = true,
+				     .no_guess = in->flags & FLAG_NO_GUESS};
+	struct stack_trace traces[N_SAMPLES], full[N_SAMPLES];
+	struct samples s = {0};
+	struct unwinder *u, *all;
+
+	make_samples(&s, in, machine, space);
+	FUZZ_CHECK(!unwinder_new(&u, modules, &opt, NULL));
+	unwind_samples(u, s.list, N_SAMPLES, traces);
 	for (unsigned i = 0; i < N_SAMPLES; i++)
-		check_trace(&traces[i], &samples[i]);
+		check_trace(&traces[i], &s.v[i]);
+	if (opt.method == UNWIND_AUTO) {
+		opt.method = UNWIND_FULL;
+		FUZZ_CHECK(!unwinder_new(&all, modules, &opt, NULL));
+		unwind_samples(all, s.list, N_SAMPLES, full);
+		for (unsigned i = 0; i < N_SAMPLES; i++)
+			check_same(&traces[i], &full[i]);
+		unwinder_free(all);
+	}
 	unwinder_free(u);
 }
 

@@ -15,10 +15,10 @@ size_of() { # FILE: two bytes
 }
 
 # A program with its sections where fuzz_cfi.c puts them, packed; then a stack full of addresses in it.
-pack() { # NAME FLAGS CPU
+pack() { # NAME FLAGS CPU [OBJCOPY]
 	for s in eh_frame eh_frame_hdr debug_frame gopclntab; do
 		: >"$1.$s"
-		objcopy --dump-section ".$s=$1.$s" "$1.elf" /dev/null 2>/dev/null || true # not all have it
+		${4:-objcopy} --dump-section ".$s=$1.$s" "$1.elf" /dev/null 2>/dev/null || true # not all have it
 	done
 	{
 		byte "$2" "$3" 0 0
@@ -48,6 +48,12 @@ cfi() {
 	for flags in 0 1 2 4 8; do pack eh $flags 0; done
 	pack eh 0 1
 	pack debug 0 0
+	# shellcheck disable=SC2086
+	gcc -m32 -O2 -fno-pie -fno-stack-protector $place s.c -o eh.elf && pack eh 0 2
+	# shellcheck disable=SC2086
+	if aarch64-linux-gnu-gcc -O2 $place s.c -o arm.elf; then
+		pack arm 0 1 aarch64-linux-gnu-objcopy
+	fi
 	rm -f s.c ./*.elf
 }
 
