@@ -4,6 +4,7 @@
 #include "modules/debuginfod.h"
 #include "modules/find.h"
 #include "modules/image.h"
+#include "modules/supplement.h"
 
 const char *fetch_result_text(enum fetch_result r)
 {
@@ -117,11 +118,12 @@ bool fetch_is_needless(const struct module *m, enum fetch_tier tier)
 		[FETCH_TIER_FULL] = EVERYTHING,
 	};
 	struct elf_image *debug = m->debug ? m->debug : m->image;
+	struct supplement_link link;
 
 	if (tier == FETCH_TIER_SYM && !module_lacks_symbols(m))
 		return true;
 	return contents_of_module(m) >= by_tier[tier] &&
-	       (m->alt || !debug || !image_has(debug, ".gnu_debugaltlink"));
+	       (m->alt || !debug || !supplement_link(debug, &link));
 }
 
 void fetch_debug(struct finder *f, enum fetch_tier tier)

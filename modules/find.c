@@ -12,6 +12,7 @@
 
 #include "modules/debuginfod_cache.h"
 #include "modules/image.h"
+#include "modules/supplement.h"
 
 /* ---- build ids ---------------------------------------------------------------------------- */
 
@@ -164,10 +165,14 @@ static enum module_miss check_file(const struct file_check *check, struct elf_im
 				   char detail[], size_t detail_size)
 {
 	const struct build_id *have = elf_image_build_id(img);
+	struct build_id checksum;
 	char a[BUILD_ID_TEXT_MAX], b[BUILD_ID_TEXT_MAX];
 	const uint8_t *bytes;
 	size_t size;
 
+	if (check->is_supplement && !build_id_equal(check->id, have) &&
+	    supplement_id(img, &checksum))
+		have = &checksum;
 	if (check->id->size && (have->size || check->must_match_id || !check->crc) &&
 	    !build_id_equal(check->id, have)) {
 		snprintf(detail, detail_size, "wanted %s, file has %s",

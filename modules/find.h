@@ -57,6 +57,7 @@ struct file_check {
 	const struct build_id *id; /* wanted; size 0: unknown */
 	bool must_match_id;	   /* refuse when id is unknown, or the file has none */
 	bool wants_debug;	   /* must have .debug_info or .symtab */
+	bool is_supplement;	   /* may have its id in .debug_sup */
 	bool wants_code;	   /* must not be a debug file */
 	bool wants_all;		   /* its section table must be there, and all contents */
 	const uint32_t *crc; /* debuglink: decides when the build ids do not; NULL: no such check */

@@ -2,7 +2,7 @@
  * image.
  *
  * Law: GDB manual "Separate Debug Files" (.gnu_debuglink: name, padding, CRC-32; build-id method)
- * and "MiniDebugInfo"; dwz(1) for .gnu_debugaltlink: path, NUL, build id. */
+ * and "MiniDebugInfo"; supplement.h for the common file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 #include "modules/find.h"
 #include "modules/image.h"
 #include "modules/inflate.h"
+#include "modules/supplement.h"
 
 /* Path without its last part; "." for a bare name. */
 static void dir_of(const char *path, char out[PATH_MAX])
@@ -100,28 +101,21 @@ static struct elf_image *debug_by_debuglink(struct finder *f, const struct build
 	return img;
 }
 
-/* ---- .gnu_debugaltlink, .gnu_debugdata ---------------------------------------------------- */
+/* ---- the common file, .gnu_debugdata ------------------------------------------------------ */
 
 struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
 {
-	struct file_check check = {.must_match_id = true};
+	struct file_check check = {.must_match_id = true, .is_supplement = true};
 	char dir[PATH_MAX], real[PATH_MAX];
-	struct build_id id = {0};
-	struct elf_section s;
+	struct supplement_link link;
 	struct elf_image *img;
 	const char *path, *base;
-	struct buf b;
 	size_t i;
 
-	if (!elf_image_section(debug, ".gnu_debugaltlink", &s, NULL) || !s.data)
+	if (!supplement_link(debug, &link))
 		return NULL;
-	b = buf_make(s.data, s.size, s.off, elf_image_swapped(debug));
-	path = buf_cstr(&b);
-	if (!path || !*path || !buf_left(&b))
-		return NULL;
-	id.size = buf_left(&b) < BUILD_ID_MAX ? (uint8_t)buf_left(&b) : BUILD_ID_MAX;
-	memcpy(id.bytes, b.p, id.size);
-	check.id = &id;
+	path = link.path;
+	check.id = &link.id;
 	base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	/* Relative to where the debug file really is: the build-id directories hold links. */
 	dir_of(realpath(elf_image_path(debug), real) ? real : elf_image_path(debug), dir);

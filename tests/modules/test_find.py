@@ -264,6 +264,41 @@ def dwz():
     expect("altlink to a file of another build id", find(f"{HERE}/dwz/a"), alt="-")
 
 
+def dwz_5():
+    """DWARF 5's own way: .debug_sup names the file and its checksum; the common file has that and no build id."""
+    for name in "ab":
+        sh(f"gcc -g -O1 -gdwarf-5 -Wl,--build-id -o dwz/{name}5 {name}.c")
+    p = sh("cd dwz && dwz --dwarf-5 -m sup/common -M ../dwz/sup/common a5 b5 2>&1; mkdir -p sup; "
+           "dwz --dwarf-5 -m sup/common -M ../dwz/sup/common a5 b5 2>&1; true")
+    if ".debug_sup" not in sh("readelf -SW dwz/a5"):
+        print(f"ok - dwz --dwarf-5 # SKIP {p[:100]}")
+        return
+    alt = f"{HERE}/dwz/sup/common"
+    report("Build ID" not in sh(f"readelf -n {alt}"), "dwz --dwarf-5 gives the common file no build id")
+    got = find(f"{HERE}/dwz/a5")
+    report(os.path.realpath(got["alt"]) == alt, ".debug_sup names the common file", got["text"])
+    moved = put(alt, f"{HERE}/dd5/.dwz/common")
+    os.remove(alt)
+    expect(".debug_sup: in a debug directory's .dwz", find(f"{HERE}/dwz/a5", debug=f"{HERE}/dd5"), alt=moved)
+    data = bytearray(open(moved, "rb").read())
+    at = data.index(b"\x05\0\x01\0\x14")  # version 5, supplementary, no name, 20 bytes of checksum
+    for what, off, byte in ("another checksum", 5, None), ("no supplementary file", 2, 0), ("another version", 0, 6), ("a cut checksum", 4, 0x7f):
+        bad = bytearray(data)
+        bad[at + off] = bad[at + off] ^ 1 if byte is None else byte
+        os.unlink(moved)
+        with open(moved, "wb") as f:
+            f.write(bad)
+        expect(f".debug_sup of the common file: {what}", find(f"{HERE}/dwz/a5", debug=f"{HERE}/dd5"), alt="-")
+    own = open("dwz/b5", "rb").read()
+    at = own.index(b"\x05\0\0../dwz/sup")
+    with open(moved, "wb") as f:
+        f.write(data)
+    for what, bad in ("no name", own[:at + 3] + b"\0" + own[at + 4:]), ("a cut name", own[:at + 3] + b"x" * 400 + own[at + 403:]):
+        with open("dwz/c5", "wb") as f:
+            f.write(bad)
+        expect(f".debug_sup with {what}", find(f"{HERE}/dwz/c5", debug=f"{HERE}/dd5"), alt="-")
+
+
 def minidebug():
     sh("objcopy --only-keep-debug --strip-debug full mini && objcopy -R .debug_info mini && xz -k -f mini && "
        "strip -o minibin full && objcopy --add-section .gnu_debugdata=mini.xz minibin")
@@ -361,6 +396,7 @@ vaddrs()
 images()
 debug_files()
 dwz()
+dwz_5()
 minidebug()
 vdso()
 hostile()
