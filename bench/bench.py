@@ -5,7 +5,8 @@ Recordings are made once (build/bench, kept). Prints CPU seconds, wall seconds a
 (median of the runs) and ratios. Nothing here is asserted: a shared machine varies by tens of percent.
 
   make bench                      everything
-  make bench B="--only unwind"    one section: end, inline, reader, unwind, dwarf
+  make bench B="--only unwind"    one section: end, inline, reader, unwind, dwarf, cache
+  make bench B="--only dwarf --debug FILE"    of another file with DWARF
 """
 import argparse
 import os
@@ -144,16 +145,47 @@ def section_unwind(a):
     subprocess.run([tool, *files], check=False)
 
 
+def debug_files(a):
+    """Debug files of distribution packages: the largest of ceph-mon-dbg (295 MB of DWARF in 100 MB), fetched by apt once."""
+    where = os.path.join(DIR, "ceph")
+    if not os.path.isdir(where) and shutil.which("apt-get") and shutil.which("dpkg-deb"):
+        print("fetching ceph-mon-dbg (153 MB)", flush=True)
+        os.makedirs(where)
+        subprocess.run("apt-get -q download ceph-mon-dbg && dpkg-deb -x ceph-mon-dbg_*.deb . && rm ceph-mon-dbg_*.deb",
+                       shell=True, cwd=where, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    found = [os.path.join(d, f) for d, _, fs in os.walk(where) for f in fs if f.endswith(".debug")]
+    return sorted(found, key=os.path.getsize)[-1:]
+
+
 def section_dwarf(a):
     tool = os.path.join(a.build, "tests", "symbolize", "tool_dwarf_bench")
-    subject = os.path.realpath(shutil.which("python3"))
-    for f in (subject, os.path.join(a.bin, "resolve")):
-        print(f"DWARF of {f}: compile and look up 20,000 random addresses", flush=True)
-        subprocess.run([tool, f, "20000", "1"], check=False)
+    subjects = [a.debug] if a.debug else debug_files(a) + [os.path.realpath(shutil.which("python3")), os.path.join(a.bin, "resolve")]
+    for f in subjects:
+        print(f"DWARF of {f} ({os.path.getsize(f) / 1e6:.0f} MB): 20,000 random addresses", flush=True)
+        cache = os.path.join(DIR, "cache")
+        shutil.rmtree(cache, ignore_errors=True)
+        subprocess.run([tool, f, "20000", "2", "peers"], check=False, env=dict(os.environ, CACHE=cache))
+        for kept in os.listdir(cache) if os.path.isdir(cache) else []:
+            print(f"kept: {os.path.getsize(os.path.join(cache, kept)) / 1e6:.2f} MB")
+
+
+def section_cache(a):
+    """The whole command on a recording of a program with much DWARF: this resolve itself, at work."""
+    work = f"{a.bin}/resolve -q -j 1 --no-cache {record('gcc-once.data', GCC, 5, hz=499)}"
+    files = [record(f"resolve-{i}.data", f"{work} > /dev/null", 2) for i in (1, 2)]
+    title("resolve with inlines, recordings of resolve", files[0])
+    once("rm -rf xdg")
+    env = f"XDG_CACHE_HOME={DIR}/xdg"
+    ours = measure(f"{a.bin}/resolve -q --no-cache {files[0]} > o.folded", a.runs)
+    row("--no-cache", ours)
+    row("an empty cache", measure(f"rm -rf xdg; {env} {a.bin}/resolve -q {files[0]} > o.folded", a.runs), ours)
+    row("the same again", measure(f"{env} {a.bin}/resolve -q {files[0]} > o.folded", a.runs), ours)
+    row("another recording, once", once(f"{env} {a.bin}/resolve -q {files[1]} > o.folded"), ours)
+    row("the first, from the complete index", measure(f"{env} {a.bin}/resolve -q {files[0]} > o.folded", a.runs), ours)
 
 
 SECTIONS = {"end": section_end, "inline": section_inline, "reader": section_reader,
-            "unwind": section_unwind, "dwarf": section_dwarf}
+            "unwind": section_unwind, "dwarf": section_dwarf, "cache": section_cache}
 
 
 def main():
@@ -163,6 +195,7 @@ def main():
     ap.add_argument("--runs", type=int, default=5)
     ap.add_argument("--limit", type=int, default=180, help="seconds that perf gets with inlines on")
     ap.add_argument("--only", choices=SECTIONS)
+    ap.add_argument("--debug", type=os.path.abspath, help="a file with DWARF for the section dwarf")
     a = ap.parse_args()
     a.bin, a.build = os.path.abspath(a.bin), os.path.abspath(a.build)
     if not shutil.which("perf"):

@@ -1,14 +1,13 @@
-/* tool_dwarf_bench.c - times compiling and lookups of one file, beside llvm-symbolizer and
- *eu-addr2line.
+/* tool_dwarf_bench.c - times compiling and lookups of one file, beside other tools.
  *
  *	tool_dwarf_bench FILE [N_ADDRESSES [THREADS [peers]]]
  *
  * Addresses are uniformly random in the executable sections (fixed seed). Prints the time of
- *compiling the units that they hit, with inflating; nanoseconds per sorted and per random lookup
- *with the whole chain; the same from a cache, in directory
- * CACHE of the environment if it is set; with `peers` the same addresses through both tools
- *(eu-addr2line gets every hundredth), which write to /dev/null, and the ratio of CPU times. With
- *ALL=1 in the environment everything is compiled. */
+ * compiling the units that they hit, with inflating; nanoseconds per sorted and per random lookup
+ * with the whole chain; with a directory CACHE in the environment, the same through the cache: a
+ * first run, the same again, another set of addresses, a third; with `peers` the same addresses
+ * through other tools, which write to /dev/null (the slow ones get every hundredth), and the ratio
+ * of CPU times. With ALL=1 in the environment everything is compiled. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,9 +85,39 @@ static void time_lookups(const struct dwarf_index *d, const uint64_t *addrs, siz
 	       (double)total / 5 / (double)n, (double)found / 5 / (double)n * 100);
 }
 
-/* Runs a tool on addresses from a file; CPU seconds, or 0 when it cannot be run. */
-static double run_peer(char *const argv[], const uint64_t *addrs, size_t n, size_t step)
+struct peer {
+	const char *argv[8]; /* NULL stands for the file */
+	size_t step;	     /* gets one address of so many */
+};
+
+static const struct peer peers[] = {
+	{{"llvm-symbolizer", "--inlines", "-e", NULL, ""}, 1},
+	{{"eu-addr2line", "-i", "-f", "-e", NULL, ""}, 100},
+	{{"addr2line", "-i", "-f", "-e", NULL, ""}, 100},
+};
+
+/* Does not return. */
+static void exec_peer(const struct peer *p, const char *file, FILE *input)
 {
+	char *argv[8];
+	int out = open("/dev/null", O_WRONLY);
+	size_t i, n = 0;
+
+	for (i = 0; !p->argv[i] || *p->argv[i]; i++)
+		argv[n++] = strdup(p->argv[i] ? p->argv[i] : file);
+	argv[n] = NULL;
+	dup2(fileno(input), 0);
+	dup2(out, 1);
+	dup2(out, 2);
+	execvp(argv[0], argv);
+	_exit(127);
+}
+
+/* `ours` is CPU seconds for all n addresses. */
+static void run_peer(const struct peer *p, const char *file, const uint64_t *addrs, size_t n,
+		     double ours)
+{
+	double wall = now(CLOCK_MONOTONIC), cpu;
 	FILE *input = tmpfile();
 	struct rusage usage;
 	int status;
@@ -96,28 +125,24 @@ static double run_peer(char *const argv[], const uint64_t *addrs, size_t n, size
 	size_t i;
 
 	if (!input)
-		return 0;
-	for (i = 0; i < n; i += step)
+		return;
+	for (i = 0; i < n; i += p->step)
 		fprintf(input, "0x%lx\n", (unsigned long)addrs[i]);
 	rewind(input);
 	fflush(stdout);
 	pid = fork();
-	if (!pid) {
-		int out = open("/dev/null", O_WRONLY);
-
-		dup2(fileno(input), 0);
-		dup2(out, 1);
-		dup2(out, 2);
-		execvp(argv[0], argv);
-		_exit(127);
-	}
+	if (!pid)
+		exec_peer(p, file, input);
 	fclose(input);
-	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status)
-		return 0;
-	printf("%s: %.3f s of CPU, %ld MB for %zu addresses", argv[0],
-	       seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss / 1024,
-	       (n + step - 1) / step);
-	return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status) {
+		printf("%s: cannot be run\n", p->argv[0]);
+		return;
+	}
+	cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+	printf("%s -i: %.3f s, %.3f s of CPU, %ld MB for %zu addresses: %.1f x our first run%s\n",
+	       p->argv[0], now(CLOCK_MONOTONIC) - wall, cpu, usage.ru_maxrss / 1024,
+	       (n + p->step - 1) / p->step, cpu * (double)p->step / ours,
+	       p->step > 1 ? ", were it as many" : "");
 }
 
 static double peak_mb(void)
@@ -174,23 +199,6 @@ static void time_cache(struct module *mod, const uint64_t *sorted, size_t n, uns
 	free(other);
 }
 
-static void compare(char *file, const uint64_t *sorted, size_t n, double ours)
-{
-	char obj[4200];
-	char *const llvm[] = {(char[]){"llvm-symbolizer"}, obj, (char[]){"--inlines"}, NULL};
-	char *const elfutils[] = {(char[]){"eu-addr2line"}, (char[]){"-i"}, (char[]){"-f"},
-				  (char[]){"-e"},	    file,	    NULL};
-	double peer;
-
-	snprintf(obj, sizeof obj, "--obj=%s", file);
-	peer = run_peer(llvm, sorted, n, 1);
-	if (peer)
-		printf(": %.1f x ours\n", peer / ours);
-	peer = run_peer(elfutils, sorted, n, 100);
-	if (peer)
-		printf(": %.0f x ours for as many\n", peer * 100 / ours);
-}
-
 int main(int argc, char **argv)
 {
 	size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 20000;
@@ -200,6 +208,7 @@ int main(int argc, char **argv)
 	struct dwarf_index *d = NULL;
 	struct dwarf_index_stats s;
 	double start, cpu;
+	size_t i;
 
 	if (argc < 2 || !sorted || !random || elf_image_open(&mod.image, argv[1], NULL))
 		return 2;
@@ -218,9 +227,9 @@ int main(int argc, char **argv)
 	}
 	dwarf_index_stats(d, &s);
 	printf("compile: %.3f s, %.3f s of CPU: %zu of %zu units, %.1f MB, %lu segments, %zu "
-	       "damaged\n",
+	       "damaged; peak %.0f MB\n",
 	       start, cpu, s.units_compiled, s.units, (double)s.compiled_bytes / 1e6,
-	       (unsigned long)s.segments, s.units_damaged);
+	       (unsigned long)s.segments, s.units_damaged, peak_mb());
 	time_lookups(d, sorted, n, "sorted");
 	time_lookups(d, random, n, "random");
 	dwarf_index_free(d);
@@ -230,8 +239,8 @@ int main(int argc, char **argv)
 		return 2;
 	time_cache(&mod, sorted, n, threads);
 	elf_image_close(mod.image);
-	if (argc > 4)
-		compare(argv[1], sorted, n, cpu);
+	for (i = 0; argc > 4 && i < sizeof peers / sizeof *peers; i++)
+		run_peer(&peers[i], argv[1], sorted, n, cpu);
 	free(sorted);
 	free(random);
 	return 0;
