@@ -37,10 +37,14 @@ dwarf_cache() {
 	for f in gcc4 gcc5 clang5; do
 		[ -f $f ] || continue
 		mkdir cache
-		seq 4096 4600 | awk '{printf "%x\n", $1}' |
-			"${BUILD:-$TOP/build/gcc}/tests/symbolize/tool_dwarf" -c cache $f >/dev/null
-		mv cache/*.dwarf $f.dwarf
-		rmdir cache
+		# a file of answers, then a complete one
+		for addresses in "4096 4600" "4601 4900"; do
+			# shellcheck disable=SC2086 # two words
+			seq $addresses | awk '{printf "%x\n", $1}' |
+				"${BUILD:-$TOP/build/gcc}/tests/symbolize/tool_dwarf" -c cache $f >/dev/null
+			cp cache/*.dwarf "$f-${addresses% *}.dwarf"
+		done
+		rm -r cache
 	done
 	rm -f gcc4 gcc5 clang4 clang5 object
 }
