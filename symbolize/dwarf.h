@@ -65,7 +65,8 @@ size_t dwarf_index_lookup(const struct dwarf_index *d, uint64_t vaddr, struct dw
 			  size_t max, struct dwarf_frame *file_line);
 
 struct dwarf_index_stats {
-	size_t units, units_compiled, units_damaged;
+	size_t units; /* and line tables that none refers to, once they were looked for */
+	size_t units_compiled, units_damaged;
 	uint64_t info_bytes, compiled_bytes, segments;
 	bool from_cache;
 };

@@ -199,7 +199,7 @@ static void count(struct dwarf_index *d)
 	struct dwarf_index_stats *s = &d->stats;
 	size_t i;
 
-	s->units = d->main.n_units;
+	s->units = d->main.n_units + d->main.n_orphans;
 	s->units_compiled = d->parts.n;
 	s->units_damaged += d->main.n_damaged;
 	s->info_bytes = d->main.sec[DWARF_INFO].size;
