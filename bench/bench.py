@@ -63,8 +63,9 @@ def record(name, cmd, size_mb, hz=999, stack=8192):
     """perf record of cmd, repeated until the file has size_mb."""
     path = os.path.join(DIR, name)
     rounds = 1
+    graph = f"--call-graph dwarf,{stack}" if stack else "-g"
     while not os.path.exists(path):
-        shell(f"perf record -q -N -e cpu-clock -F {hz} --call-graph dwarf,{stack} -m 16M -o {path}.tmp -- "
+        shell(f"perf record -q -N -e cpu-clock -F {hz} {graph} -m 16M -o {path}.tmp -- "
               f"sh -c 'for i in $(seq {rounds}); do {cmd}; done'")
         size = os.path.getsize(path + ".tmp") >> 20
         if size >= size_mb:
@@ -123,15 +124,30 @@ def section_inline(a):
     print(f"  wall: {theirs[1] / ours[1]:.0f} x{' at least' if cut else ''}")
 
 
+def repeated(a, name, data, *options):
+    """1.1 GB of the same records, with times that go on."""
+    path = os.path.join(DIR, name)
+    if not os.path.exists(path):
+        tool = os.path.join(a.build, "tests", "reader", "tool_repeat")
+        subprocess.run([tool, *options, data, path + ".tmp", "1100000000"], check=True)
+        os.rename(path + ".tmp", path)
+    return path
+
+
 def section_reader(a):
-    data = record("big.data", GCC, 1000, hz=9999)
     dump = os.path.join(a.build, "tests", "reader", "tool_dump")
-    title("reading without unwinding", data)
-    ours = measure(f"{dump} -s {data}", a.runs)
-    row("our reader, every sample decoded", ours)
-    row("the same from a pipe", measure(f"cat {data} | {dump} -s -", a.runs), ours)
-    row("cat FILE > /dev/null", measure(f"cat {data} > /dev/null", a.runs), ours)
-    row("perf script -G -F time,event > /dev/null", measure(f"perf script -G -F time,event -i {data} > /dev/null", 1), ours)
+    for what, once, name, in (("stacks of 8 KiB", record("gcc.data", GCC, 100), "big-dwarf"),
+                              ("frame pointers", record("gcc-fp.data", GCC, 20, hz=20000, stack=None), "big-fp")):
+        data, pipe = repeated(a, f"{name}.data", once), repeated(a, f"{name}.pipe", once, "-p")
+        title(f"reading without unwinding, {what}", data)
+        ours = measure(f"{dump} -sm {data}", a.runs)
+        row("our reader, every sample decoded, file mapped", ours)
+        row("the same, file read", measure(f"{dump} -s {data}", a.runs), ours)
+        row("the same from a pipe", measure(f"cat {pipe} | {dump} -s -", a.runs), ours)
+        row("cat PIPE | cat > /dev/null", measure(f"cat {pipe} | cat > /dev/null", a.runs), ours)
+        row("cat FILE > /dev/null", measure(f"cat {data} > /dev/null", a.runs), ours)
+        row("perf script -G -F time,event > /dev/null",
+            measure(f"perf script -G -F time,event -i {data} > /dev/null", 1), ours)
 
 
 def section_unwind(a):

@@ -289,8 +289,9 @@ int deliver_next(struct perf_file *f)
 	struct block *block;
 	int rc;
 
-	if (!order_pop(&f->order, &e))
-		return 0;
+	rc = order_pop(&f->order, &e, &f->err);
+	if (rc <= 0)
+		return rc;
 	block = block_load(&f->blocks, e.where >> WHERE_OFF_BITS, &f->err);
 	if (!block)
 		return -(int)f->err.code;

@@ -8,8 +8,9 @@
  *	round 1: times 1..7    round 2: times 5..12 -> 1..7 leave    round 3 -> 8..12 leave
  *
  * Files without rounds are complete at their end only, so entries are small: every ring buffer was
- * written in order of time (nearly), so what waits consists of few rising runs, and in a run an
- *entry is the step from the one before. A heap of the runs gives the next.
+ * written in order of time (nearly), so what waits consists of rising runs, and in a run an entry
+ *is the step from the one before (order_log.h). A heap of the runs gives the next. Where runs are
+ *so short that they become many, they are merged into one.
  */
 #ifndef READER_ORDER_H
 #define READER_ORDER_H
@@ -18,27 +19,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/vec.h"
+#include "reader/order_log.h"
+
+/* More new runs than this are merged. */
+#define ORDER_RUNS_MAX 65536
 
 struct order_entry {
 	uint64_t time;
 	uint64_t where; /* rises in the order of entering: equal times keep it */
 };
 
-struct order_step {
-	uint32_t time, where;
-};
-
 struct order_run {
 	struct order_entry first; /* of those that have not left */
-	size_t next, end;	  /* steps to the others */
+	uint64_t next;		  /* in the log: the step to the second */
+	uint64_t n_steps;
 };
 
 /* A zeroed order is empty. */
 struct order {
-	VEC(struct order_step) steps;
+	struct order_log log;
 	VEC(struct order_run) heap;  /* of complete runs, the earliest first entry on top */
 	VEC(struct order_run) fresh; /* entered since the last round */
+	size_t n_merged;	     /* of fresh, at its start: made of others */
 	struct order_entry last;     /* that entered */
 	uint64_t limit;		     /* entries of the heap up to this time may leave */
 	uint64_t max_time;	     /* of all that entered */
@@ -47,12 +51,12 @@ struct order {
 	uint64_t n_late;	     /* left after a later one: the rounds were wrong */
 };
 
-/* Both 0, or -1 when out of memory. */
-int order_push(struct order *o, uint64_t time, uint64_t where);
+/* All: negative with *err when out of memory, or when what was put into a file cannot be read. */
+int order_push(struct order *o, uint64_t time, uint64_t where, struct err *err);
 /* A round has finished; `all`: so has the file. */
-int order_round(struct order *o, bool all);
-/* The next entry that may leave; false when there is none. */
-bool order_pop(struct order *o, struct order_entry *ret);
+int order_round(struct order *o, bool all, struct err *err);
+/* 1 and the next entry that may leave, or 0 when there is none. */
+int order_pop(struct order *o, struct order_entry *ret, struct err *err);
 /* May one leave? */
 static inline bool order_ready(const struct order *o)
 {

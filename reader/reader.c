@@ -110,7 +110,7 @@ static int read_on(struct perf_file *f)
 	if (f->stream < f->streams.n)
 		return 0;
 	f->ended = true;
-	return order_round(&f->order, true) ? err_nomem(&f->err) : 0;
+	return order_round(&f->order, true, &f->err);
 }
 
 static int batch_fill(struct perf_file *f, struct batch *b)

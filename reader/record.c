@@ -185,10 +185,10 @@ static enum record_time other_time(const struct perf_file *f, const struct recor
 
 static int enter_into_order(struct perf_file *f, struct block *b, uint32_t off, uint64_t time)
 {
-	if (order_push(&f->order, time, where_make(b->no, off)))
-		return err_nomem(&f->err);
-	b->refs++;
-	return 0;
+	int rc = order_push(&f->order, time, where_make(b->no, off), &f->err);
+
+	b->refs += !rc;
+	return rc;
 }
 
 int record_take(struct perf_file *f, struct stream *st, struct block *b, const struct record *r)

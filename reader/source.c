@@ -10,6 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Wanted room in a pipe: a larger one wakes reader and writer less often. What everybody may ask for
+ * (/proc/sys/fs/pipe-max-size). */
+#define PIPE_BYTES (1 << 20)
+
 int source_open(struct source *s, const char *path, struct err *err)
 {
 	struct stat st;
@@ -31,6 +35,8 @@ int source_open(struct source *s, const char *path, struct err *err)
 		return rc;
 	}
 	/* Standard input that somebody read from already is taken as a stream from there on. */
+	if (S_ISFIFO(st.st_mode))
+		(void)fcntl(s->fd, F_SETPIPE_SZ, PIPE_BYTES); /* or it stays at 64 KiB */
 	s->seekable = S_ISREG(st.st_mode) && (s->owns_fd || lseek(s->fd, 0, SEEK_CUR) == 0);
 	if (s->seekable)
 		s->size = (uint64_t)st.st_size;

@@ -385,8 +385,9 @@ int stream_pump(struct perf_file *f, struct stream *st)
 		if (!st->round)
 			continue;
 		st->round = false;
-		if (order_round(&f->order, false))
-			return err_nomem(&f->err);
+		rc = order_round(&f->order, false, &f->err);
+		if (rc)
+			return rc;
 		if (order_ready(&f->order))
 			return 1;
 	}

@@ -3,8 +3,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -33,16 +35,16 @@ static void check(size_t n, uint64_t spread, uint64_t slope, uint64_t seed)
 		seed = hash_u64(seed + i + 1);
 		where += 1 + seed % 5 * (seed % 7 ? 1 : UINT32_MAX); /* far jumps, too */
 		want[i] = (struct order_entry){i * slope + seed / 64 % spread, where};
-		assert_int_equal(order_push(&o, want[i].time, where), 0);
+		assert_int_equal(order_push(&o, want[i].time, where, NULL), 0);
 	}
 	qsort(want, n, sizeof *want, compare);
-	assert_int_equal(order_round(&o, true), 0);
+	assert_int_equal(order_round(&o, true, NULL), 0);
 	for (i = 0; i < n; i++) {
-		assert_true(order_pop(&o, &got));
+		assert_int_equal(order_pop(&o, &got, NULL), 1);
 		assert_int_equal(got.time, want[i].time);
 		assert_int_equal(got.where, want[i].where);
 	}
-	assert_false(order_pop(&o, &got));
+	assert_int_equal(order_pop(&o, &got, NULL), 0);
 	assert_int_equal(o.n_late, 0);
 	order_done(&o);
 	free(want);
@@ -59,6 +61,22 @@ static void whole_files(void **state)
 	check(5000, 1ull << 57, 1 << 20, 6); /* steps of more than 32 bits */
 }
 
+/* More than is kept in memory: pages go to a file, and where none can be made they stay. */
+static void large(void **state)
+{
+	const struct rlimit small = {1 << 20, RLIM_INFINITY};
+	struct rlimit before;
+
+	(void)state;
+	check(3000000, 50, 1000, 7);	 /* one run, nearly: 3 MB of steps more than fit */
+	check(400000, UINT32_MAX, 0, 8); /* more short runs than are kept apart */
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	check(3000000, 5000, 1000, 9);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+}
+
 /* Rounds as perf writes them: times of a round are never before the highest of the last but one.
  * All that leaves must be in order, at whatever time it leaves, and little may stay behind. */
 static void rounds(void **state)
@@ -73,23 +91,23 @@ static void rounds(void **state)
 			for (uint64_t i = 0; i < 20; i++) {
 				seed = hash_u64(seed);
 				/* in order within a ring, overlapping the round before by half */
-				assert_int_equal(
-					order_push(&o, round * 1000 + i * 70 + seed % 70, ++where),
-					0);
+				assert_int_equal(order_push(&o, round * 1000 + i * 70 + seed % 70,
+							    ++where, NULL),
+						 0);
 				pushed++;
 			}
 		}
-		assert_int_equal(order_round(&o, false), 0);
-		while (order_pop(&o, &got)) {
+		assert_int_equal(order_round(&o, false, NULL), 0);
+		while (order_pop(&o, &got, NULL) > 0) {
 			assert_true(got.time >= last);
 			last = got.time;
 			popped++;
 		}
 		assert_true(pushed - popped <= 2 * 80);
-		assert_true(o.steps.n <= 4 * 80);
+		assert_true(o.log.pages.n <= 16 + 4);
 	}
-	assert_int_equal(order_round(&o, true), 0);
-	while (order_pop(&o, &got))
+	assert_int_equal(order_round(&o, true, NULL), 0);
+	while (order_pop(&o, &got, NULL) > 0)
 		popped++;
 	assert_int_equal(pushed, popped);
 	assert_int_equal(o.n_late, 0);
@@ -103,15 +121,15 @@ static void late(void **state)
 	struct order_entry got;
 
 	(void)state;
-	order_push(&o, 10, 1);
-	order_round(&o, false);
-	order_push(&o, 20, 2);
-	order_round(&o, false);
-	assert_true(order_pop(&o, &got));
+	order_push(&o, 10, 1, NULL);
+	order_round(&o, false, NULL);
+	order_push(&o, 20, 2, NULL);
+	order_round(&o, false, NULL);
+	assert_int_equal(order_pop(&o, &got, NULL), 1);
 	assert_int_equal(got.time, 10);
-	order_push(&o, 5, 3);
-	order_round(&o, false);
-	assert_true(order_pop(&o, &got));
+	order_push(&o, 5, 3, NULL);
+	order_round(&o, false, NULL);
+	assert_int_equal(order_pop(&o, &got, NULL), 1);
 	assert_int_equal(got.time, 5);
 	assert_int_equal(o.n_late, 1);
 	order_done(&o);
@@ -121,6 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_files),
+		cmocka_unit_test(large),
 		cmocka_unit_test(rounds),
 		cmocka_unit_test(late),
 	};

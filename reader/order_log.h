@@ -1,0 +1,115 @@
+/* order_log.h - the steps of waiting records, in little memory. Private to reader/.
+ *
+ * Files without rounds are complete at their end only, so that every record waits: with a few words
+ * each they would be a tenth of the file and more. Here a step takes 6 bytes, and pages that are
+ * full go to a temporary file when there are many. Each step is read once, and then gone. */
+#ifndef READER_ORDER_LOG_H
+#define READER_ORDER_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+
+#define ORDER_PAGE_BYTES 4096u
+/* Most full pages in memory: 8 MiB. */
+#define ORDER_PAGES_MAX 2048
+
+struct order_page {
+	uint8_t *data;	   /* NULL: not in memory, or gone */
+	uint64_t file_off; /* of its copy, plus 1; 0: none */
+	uint32_t n_unread; /* steps */
+	bool used;	   /* since the hand went by */
+};
+
+struct order_step {
+	uint64_t time;
+	int64_t where;
+};
+
+/* In a page: u32 time, u16 where; when they do not fit, where is ORDER_LONG and the step follows.
+ */
+#define ORDER_LONG	  UINT16_MAX
+#define ORDER_SHORT_BYTES 6u
+#define ORDER_STEP_MAX	  (ORDER_SHORT_BYTES + sizeof(struct order_step))
+
+/* A zeroed log is empty. */
+struct order_log {
+	VEC(struct order_page) pages; /* pages.v[no - first_no]; the last is being written */
+	uint64_t first_no;
+	uint64_t end;		/* where the next step goes: page number and offset in it */
+	VEC(uint64_t) resident; /* full pages in memory, by number */
+	size_t hand;		/* in resident: who goes next */
+	uint8_t *spare;		/* a page of memory; NULL */
+	int fd;			/* of the temporary file, plus 1; 0: none yet */
+	uint64_t file_end;
+	bool no_file; /* there is no room for it: all stays in memory */
+};
+
+/* For the inline functions below: a page to write to, behind all others; a page of the file in
+ * memory again; all of a page is read. */
+int order_log_begin_page(struct order_log *l);
+int order_log_load(struct order_log *l, uint64_t no, struct err *err);
+void order_log_drop(struct order_log *l, uint64_t no);
+
+/* A step does not cross the end of a page: what does not surely fit begins the next. */
+static inline uint64_t order_log_align(uint64_t at)
+{
+	const uint64_t last = ORDER_PAGE_BYTES - ORDER_STEP_MAX;
+
+	return at % ORDER_PAGE_BYTES > last ? (at / ORDER_PAGE_BYTES + 1) * ORDER_PAGE_BYTES : at;
+}
+
+/* Appends; *at is where it went. 0, or -1 when out of memory. */
+static inline int order_log_put(struct order_log *l, struct order_step step, uint64_t *at)
+{
+	const bool is_short = step.time <= UINT32_MAX && step.where >= 0 && step.where < ORDER_LONG;
+	const uint32_t time = (uint32_t)step.time;
+	const uint16_t where = is_short ? (uint16_t)step.where : ORDER_LONG;
+	uint8_t *p;
+
+	l->end = order_log_align(l->end);
+	if (l->end / ORDER_PAGE_BYTES >= l->first_no + l->pages.n && order_log_begin_page(l))
+		return -1;
+	p = l->pages.v[l->pages.n - 1].data + l->end % ORDER_PAGE_BYTES;
+	memcpy(p, &time, sizeof time);
+	memcpy(p + 4, &where, sizeof where);
+	if (!is_short)
+		memcpy(p + ORDER_SHORT_BYTES, &step, sizeof step);
+	l->pages.v[l->pages.n - 1].n_unread++;
+	*at = l->end;
+	l->end += is_short ? ORDER_SHORT_BYTES : ORDER_STEP_MAX;
+	return 0;
+}
+
+/* Reads the step at *at, once, and moves *at to the next that was put. 0 or negative with *err. */
+static inline int order_log_take(struct order_log *l, uint64_t *at, struct order_step *ret,
+				 struct err *err)
+{
+	const uint64_t from = order_log_align(*at), no = from / ORDER_PAGE_BYTES;
+	struct order_page *page = &l->pages.v[no - l->first_no];
+	int rc = page->data ? 0 : order_log_load(l, no, err);
+	const uint8_t *p;
+	uint32_t time;
+	uint16_t where;
+
+	if (rc)
+		return rc;
+	p = page->data + from % ORDER_PAGE_BYTES;
+	memcpy(&time, p, sizeof time);
+	memcpy(&where, p + 4, sizeof where);
+	*ret = (struct order_step){time, where};
+	if (where == ORDER_LONG)
+		memcpy(ret, p + ORDER_SHORT_BYTES, sizeof *ret);
+	*at = from + (where == ORDER_LONG ? ORDER_STEP_MAX : ORDER_SHORT_BYTES);
+	page->used = true;
+	if (!--page->n_unread)
+		order_log_drop(l, no);
+	return 0;
+}
+
+void order_log_done(struct order_log *l);
+
+#endif

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Five million small records in bounded memory: a real recording, repeated (tool_repeat) with times that go on.
+
+Without FINISHED_ROUND, as in files of old perf, of simpleperf and in directories, every record waits for the end of
+the file. RLIMIT_DATA counts what is not the mapped file: 64 MB, of which the reader may use all but 16 for itself."""
+import os
+import re
+import resource
+import subprocess
+import sys
+
+TOP, BUILD = os.environ["TOP"], os.environ["BUILD"]
+TOOLS = os.path.join(BUILD, "tests/reader")
+BYTES = 400 << 20
+failed = 0
+
+
+def check(ok, name, why=""):
+    global failed
+    failed += not ok
+    print(("ok - " if ok else "not ok - ") + name + ("" if ok else f" # {str(why)[:500]!r}"), flush=True)
+
+
+def limit():
+    resource.setrlimit(resource.RLIMIT_DATA, (64 << 20, 64 << 20))
+
+
+def dump(path, *options, stdin=subprocess.DEVNULL, limited=True):
+    p = subprocess.run([f"{TOOLS}/tool_dump", "-s", *options, path], stdin=stdin, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, timeout=300, preexec_fn=limit if limited else None)
+    text = p.stdout.decode(errors="replace")
+    return p.returncode, {k: int(v) for k, v in re.findall(r"(?m)^(\w+) (\d+)$", text)}, text[-500:] + p.stderr.decode()
+
+
+def repeat(*options):
+    subprocess.run([f"{TOOLS}/tool_repeat", *options, "one.data", "many.data", str(BYTES)], check=True)
+
+
+def main():
+    if "-san" in os.path.basename(BUILD):
+        print("ok - large recordings # SKIP the sanitizer needs memory of its own")
+        return
+    p = subprocess.run(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock", "-F", "20000", "-a", "-o", "one.data", "--",
+                        "sh", "-c", "for i in 1 2 3; do gzip -c /bin/sh; done"], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.PIPE)
+    if p.returncode:
+        print(f"ok - large recordings # SKIP perf record: {p.stderr.decode()[-200:]!r}")
+        return
+    _, one, _ = dump("one.data", limited=False)
+    repeat("-n")
+    for name, how in (("mapped", ["-m"]), ("read", [])):
+        rc, many, text = dump("many.data", *how)
+        check(rc == 0 and many["samples"] > 1000000 and many["samples"] % one["samples"] == 0 and
+              many["backwards"] == 0 and many["damaged"] == 0, f"{many.get('samples')} samples of a file without rounds, {name}", text)
+    repeat("-p")
+    cat = subprocess.Popen(["cat", "many.data"], stdout=subprocess.PIPE)
+    rc, many, text = dump("-", stdin=cat.stdout)
+    cat.stdout.close()
+    cat.wait()
+    check(rc == 0 and many["samples"] > 1000000 and many["samples"] % one["samples"] == 0 and many["backwards"] == 0,
+          f"{many.get('samples')} samples of a pipe", text)
+    os.unlink("many.data")
+
+
+main()
+sys.exit(failed != 0)
