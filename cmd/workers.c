@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/hash.h"
 #include "base/threads.h"
@@ -11,6 +12,7 @@
 enum {
 	BATCHES_HELD = 4, /* what the reader allows */
 	WORKERS_MAX = 64,
+	BYTES_PER_THREAD = 64 << 20, /* of the recording */
 };
 
 /* What one worker owns. */
@@ -41,21 +43,27 @@ struct crew {
 	struct worker workers[WORKERS_MAX];
 };
 
-static unsigned shard_of(const struct perf_sample *s, unsigned n)
+/* Stitching wants all samples of a thread. */
+static bool in_shard(const struct worker *w, const struct perf_sample *s)
 {
-	return n > 1 ? (unsigned)(hash_u64((uint64_t)s->pid << 32 | s->tid) % n) : 0;
+	unsigned n = w->crew->n;
+
+	return !w->stitcher || n == 1 ||
+	       hash_u64((uint64_t)s->pid << 32 | s->tid) % n == w->index;
 }
 
-/* Collects the worker's share of a batch. */
+/* Collects the worker's share of a batch: samples of its threads, or a part that is as large as the
+ * others'. */
 static int worker_choose(struct worker *w, const struct perf_batch *b)
 {
-	size_t i;
+	size_t n = w->crew->n, i = w->stitcher ? 0 : b->n * w->index / n;
+	size_t end = w->stitcher ? b->n : b->n * (w->index + 1) / n;
 
 	w->mine.n = 0;
-	for (i = 0; i < b->n; i++) {
+	for (; i < end; i++) {
 		const struct perf_sample *s = &b->samples[i];
 
-		if (shard_of(s, w->crew->n) != w->index)
+		if (!in_shard(w, s))
 			continue;
 		if (!sample_filter_match(&w->crew->opt->filter, s))
 			w->filtered++;
@@ -216,6 +224,17 @@ static int read_alone(struct crew *c, struct perf_file *f, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+/* Threads cost a few milliseconds and caches of their own. What is not a plain file may be large. */
+static unsigned threads_worth(const char *path)
+{
+	unsigned n = threads_available(), most = n;
+	struct stat st;
+
+	if (!stat(path, &st) && S_ISREG(st.st_mode) && st.st_size / BYTES_PER_THREAD < n)
+		most = 1 + (unsigned)(st.st_size / BYTES_PER_THREAD);
+	return n < most ? n : most;
+}
+
 static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_options *opt,
 		     struct err *err)
 {
@@ -225,7 +244,7 @@ static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_o
 
 	uo.places |= !opt->no_stitch;
 	c->opt = opt;
-	c->n = opt->n_threads ? opt->n_threads : threads_available();
+	c->n = opt->n_threads ? opt->n_threads : threads_worth(opt->input);
 	if (c->n > WORKERS_MAX)
 		c->n = WORKERS_MAX;
 	pthread_mutex_init(&c->lock, NULL);

@@ -1,8 +1,8 @@
 /* workers.h - unwinds batches on several threads, each filling a profile of its own.
  *
- * Samples are sharded by thread id, so that what a worker keeps between samples of one thread
- * (caches, stitching donors) never depends on the number of workers, and neither does the merged
- * result.
+ * Every worker takes an equal part of each batch. When cut stacks are completed from other samples
+ * of their thread, samples are sharded by thread id instead, so that the donors never depend on the
+ * number of workers. Neither does the merged result.
  */
 #ifndef CMD_WORKERS_H
 #define CMD_WORKERS_H

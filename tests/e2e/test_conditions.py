@@ -104,6 +104,10 @@ one, two = (run([RESOLVE, "-j", n, "good.data"]).stdout for n in ("1", "7"))
 tap.check(one == two, "any number of threads gives the same folded bytes")
 one, two = (run([RESOLVE, "-f", "script", "-j", n, "good.data"]).stdout for n in ("1", "7"))
 tap.check(one == two, "any number of threads gives the same script bytes")
+# Without stitching the workers share the samples in another way: by their place in the batch, not by thread.
+for form in ("folded", "script", "jsonl", "top"):
+    outs = {run([RESOLVE, "--no-stitch", "-f", form, "-j", n, "good.data"]).stdout for n in ("1", "2", "5")}
+    tap.check(len(outs) == 1, f"--no-stitch: any number of threads gives the same {form} bytes")
 p = run(["sh", "-c", f"cat good.data | {RESOLVE} -"])
 tap.check(p.stdout == whole, "standard input gives the same as the file")
 p = run([CAPTURE, "-q", "-o", "status.data", "--", "sh", "-c", "exit 7"], check=False)
