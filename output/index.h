@@ -66,9 +66,8 @@ struct profile_index {
 	struct hash_table tasks;      /* (pid, tid) -> dense id */
 	struct hash_table contexts;   /* (names id, tasks id) -> dense id */
 	struct hash_table samples;    /* (node, contexts id) -> sample */
-	struct hash_table spellings;  /* (name, system name) -> dense id */
 	struct hash_table places;     /* (file, start line) -> dense id */
-	struct hash_table functions;  /* (spellings id, places id) -> function */
+	struct hash_table functions;  /* (name, places id) -> function */
 	struct known_context known_contexts[KNOWN_CONTEXTS]; /* by a hash of the key */
 	const char *last_comm;
 	uint32_t last_comm_id;

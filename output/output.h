@@ -35,7 +35,8 @@ struct profile_mapping {
 };
 
 struct profile_function {
-	uint32_t name, system_name, file; /* string ids */
+	uint32_t name, system_name, file; /* string ids. Functions with the same name, file and start
+					     line are one; of their system names the first counts */
 	uint32_t start_line;
 };
 

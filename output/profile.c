@@ -42,7 +42,6 @@ static void index_free(struct profile_index *x)
 	hash_done(&x->tasks);
 	hash_done(&x->contexts);
 	hash_done(&x->samples);
-	hash_done(&x->spellings);
 	hash_done(&x->places);
 	hash_done(&x->functions);
 	free(x);

@@ -182,22 +182,30 @@ int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, u
 	return 0;
 }
 
+static bool comes_before(const struct profile *p, uint32_t a, uint32_t b)
+{
+	return a != b && strcmp(strtab_get(&p->strings, a), strtab_get(&p->strings, b)) < 0;
+}
+
+/* What people cannot tell apart is one function: constructors for complete and base objects, with
+ * simple names also instances of a template and clones. Of their mangled names the first in the
+ * alphabet stands for all, so that it does not depend on the order of the samples. */
 int profile_intern_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
 			    struct err *err)
 {
 	struct profile_index *x = p->index_;
-	uint32_t spelling = pair_intern(&x->spellings, f->name, f->system_name);
 	uint32_t place = pair_intern(&x->places, f->file, f->start_line);
 	uint32_t id;
 
-	if (spelling == HASH_NONE || place == HASH_NONE ||
-	    vec_reserve(&p->functions, p->functions.n + 1))
+	if (place == HASH_NONE || vec_reserve(&p->functions, p->functions.n + 1))
 		return err_nomem(err);
-	id = pair_intern(&x->functions, spelling, place);
+	id = pair_intern(&x->functions, f->name, place);
 	if (id == HASH_NONE)
 		return err_nomem(err);
 	if (id == p->functions.n)
 		p->functions.v[p->functions.n++] = *f;
+	else if (comes_before(p, f->system_name, p->functions.v[id].system_name))
+		p->functions.v[id].system_name = f->system_name;
 	*ret = id;
 	return 0;
 }

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """What the options of resolve do that no other test looks at, on recordings made here."""
+import gzip
+import json
 import os
 import re
 import struct
@@ -94,6 +96,16 @@ lines = {h: folded(resolve("perf.data", "--demangle", h)[0]) for h in ("full", "
 tap.check(total(lines["full"]) == total(lines["simple"]) and len(lines["simple"]) < len(lines["full"]),
           "--demangle=simple: stacks of instances of a template become one line, no weight is lost",
           {k: (len(v), total(v)) for k, v in lines.items()})
+
+for how in ("full", "simple"):
+    frames = json.loads(run([RESOLVE, "-f", "speedscope", "--demangle", how, "perf.data"]).stdout)["shared"]["frames"]
+    keys = [(f["name"], f.get("file"), f.get("line")) for f in frames]
+    tap.check(len(keys) == len(set(keys)) and any("Accumulator" in k[0] for k in keys), f"--demangle={how}: no two frames of speedscope look the same",
+              [k for k in keys if keys.count(k) > 1])
+run([RESOLVE, "--demangle=simple", "-o", "simple.pb.gz", "perf.data"])
+raw = gzip.open("simple.pb.gz").read()
+tap.check(b"work::Accumulator<...>::run" in raw and b"_ZN4work11AccumulatorIdE3runEj" in raw and b"_ZN4work11AccumulatorIlE3runEj" not in raw,
+          "--demangle=simple: one function of pprof, with the mangled name that comes first")
 
 # A function that gcc splits and copies: outer.part.0 or outer.constprop.0 with -O2 and a constant argument.
 open("clone.c", "w").write('''
