@@ -66,6 +66,57 @@ static void feature(struct out *o, uint64_t bit, const struct out *body)
 	end(o, r);
 }
 
+/* With two kinds of cores the PMU is in the upper half of config; its name is in PMU_MAPPINGS. perf
+ * calls such an event PMU/EVENT/ (tools/perf/util/parse-events.c, for hybrid PMUs). Without, it is
+ * one of any core. */
+static void hybrid_names(void **state)
+{
+	static const struct {
+		uint32_t type;
+		uint64_t config;
+		const char *name;
+	} events[] = {
+		{PERF_TYPE_HARDWARE, 4ull << 32 | PERF_COUNT_HW_CPU_CYCLES, "cpu_core/cycles/"},
+		{PERF_TYPE_HARDWARE, 10ull << 32 | PERF_COUNT_HW_INSTRUCTIONS,
+		 "cpu_atom/instructions/"},
+		{PERF_TYPE_HW_CACHE, 10ull << 32 | PERF_COUNT_HW_CACHE_LL, "cpu_atom/LLC-loads/"},
+		{PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "cycles"},
+	};
+	struct perf_event_attr attrs[4];
+	struct out body = {0}, o = {0};
+	struct perf_file *f;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		attrs[i] = plain_attr();
+		attrs[i].type = events[i].type;
+		attrs[i].config = events[i].config;
+		attrs[i].sample_type |= PERF_SAMPLE_IDENTIFIER;
+		attrs[i].exclude_guest = 1; /* as perf does, or the name would end in HG */
+	}
+	u32(&body, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		u32(&body, i ? 10 : 4);
+		u32(&body, 16);
+		str(&body, i ? "cpu_atom" : "cpu_core");
+	}
+	feature(&o, FEATURE_PMU_MAPPINGS, &body);
+	for (uint64_t i = 0; i < 4; i++) {
+		size_t r = rec(&o, PERF_RECORD_SAMPLE, 0);
+
+		u64(&o, 10 * (i + 1));
+		u64(&o, 0x401000);
+		u64(&o, 1);
+		u64(&o, i + 1);
+		end(&o, r);
+	}
+	f = open_bytes(pipe_of(attrs, 4, &o));
+	assert_int_equal(drain(f), 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_string_equal(perf_file_event(f, i)->name, events[i].name);
+	perf_file_close(f);
+}
+
 /* A pipe of perf 4.14: features before attrs, TRACING_DATA with its payload behind it, an end mark
  * with a number that is a feature of newer versions, a name that comes last, and junk behind. */
 static void pipe_dialect(void **state)
@@ -246,8 +297,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(auxtrace_payload), cmocka_unit_test(auxtrace_too_large),
-		cmocka_unit_test(pipe_dialect),	    cmocka_unit_test(two_pipes),
-		cmocka_unit_test(shared_ids),	    cmocka_unit_test(attr_sizes),
+		cmocka_unit_test(hybrid_names),	    cmocka_unit_test(pipe_dialect),
+		cmocka_unit_test(two_pipes),	    cmocka_unit_test(shared_ids),
+		cmocka_unit_test(attr_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
