@@ -150,7 +150,17 @@ static void note_ended(struct fetch_watch *w, const struct fetch_event *e)
 	if (i == w->n_running)
 		return;
 	w->n_running--;
+	/* Else the next interrupt is for the reading. */
+	w->signals->active = w->n_running || w->all;
 	memmove(&w->running[i], &w->running[i + 1], (w->n_running - i) * sizeof *w->running);
+}
+
+/* Two readings of a recording have two dsos for one thing. */
+static bool same_module(const struct dso *a, const struct dso *b)
+{
+	return a->build_id.size == b->build_id.size &&
+	       !memcmp(a->build_id.bytes, b->build_id.bytes, a->build_id.size) &&
+	       !strcmp(a->path, b->path);
 }
 
 /* A module whose binary was fetched for unwinding comes again with its debug file. */
@@ -159,7 +169,7 @@ static void note_told(struct fetch_watch *w, const struct fetch_event *e)
 	const struct fetch_told told = {e->dso, e->result};
 	size_t i = 0;
 
-	while (i < w->told.n && w->told.v[i].dso != e->dso)
+	while (i < w->told.n && !same_module(w->told.v[i].dso, e->dso))
 		i++;
 	if (i < w->told.n)
 		w->told.v[i] = told;
@@ -268,9 +278,11 @@ int fetch_for_profile(struct pipeline *p, const struct pipeline_options *opt, en
 			wants[n_wants++] = (struct fetch_want){
 				v[i].dso, tier_for(mode, opt->symbolizer.no_inline,
 						   percent(v[i].samples, total))};
+	w->all = true;
 	w->signals->active = 1;
 	if (!rc)
 		rc = modules_fetch(p->modules, wants, n_wants, err);
+	w->all = false;
 	w->signals->active = 0;
 	clear_line(w);
 	if (!rc)

@@ -38,6 +38,7 @@ struct fetch_watch {
 	struct fetch_signals *signals;
 	const volatile sig_atomic_t *stop; /* of the pipeline */
 	bool quiet, on_terminal, line_open;
+	bool all;				     /* fetch_for_profile() runs */
 	struct fetch_event running[FETCH_SHOWN_MAX]; /* the heaviest first */
 	unsigned n_running;
 	sig_atomic_t skips_done;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/pages.h"
+#include "cmd/prefetch.h"
 #include "cmd/workers.h"
 
 double seconds_now(void)
@@ -36,6 +37,8 @@ int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct
 		return err_nomem(err);
 	mo.os_release = perf_file_info(p->file)->os_release;
 	rc = modules_new(&p->modules, &mo, err);
+	if (!rc && mo.fetch)
+		rc = prefetch_binaries(p, opt, err);
 	if (!rc)
 		rc = jit_codes_new(&p->jit, mo.symfs, err);
 	if (!rc)
@@ -91,5 +94,7 @@ void pipeline_done(struct pipeline *p)
 	if (p->modules)
 		modules_free(p->modules);
 	perf_file_close(p->file);
+	if (p->counted)
+		perf_file_close(p->counted);
 	memset(p, 0, sizeof *p);
 }

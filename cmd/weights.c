@@ -29,6 +29,11 @@ static void weigh_stack(const struct profile *p, const struct profile_sample *s,
 	}
 }
 
+void dso_weights_sort(struct dso_weight *v, size_t n)
+{
+	qsort(v, n, sizeof *v, heavier_first);
+}
+
 struct dso_weight *weigh_dsos(const struct pipeline *p, size_t *n)
 {
 	size_t count = perf_file_dso_count(p->file), i;
@@ -41,7 +46,7 @@ struct dso_weight *weigh_dsos(const struct pipeline *p, size_t *n)
 	for (i = 0; w && mark && i < p->profile->samples.n; i++)
 		weigh_stack(p->profile, &p->profile->samples.v[i], i + 1, mark, w);
 	if (w && mark) {
-		qsort(w, count, sizeof *w, heavier_first);
+		dso_weights_sort(w, count);
 		while (*n < count && w[*n].samples)
 			++*n;
 	}

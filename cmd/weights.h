@@ -12,6 +12,7 @@ struct dso_weight {
 /* All dsos with at least one sample, heaviest first. The caller frees; *n is 0 when out of memory.
  */
 struct dso_weight *weigh_dsos(const struct pipeline *p, size_t *n);
+void dso_weights_sort(struct dso_weight *v, size_t n);
 /* Samples that go through at least one of the dsos for which picked[dso->id] is set. */
 uint64_t weigh_picked(const struct pipeline *p, const bool *picked);
 

@@ -14,6 +14,7 @@
 #include "modules/debuginfod_cache.h"
 #include "modules/debuginfod_limits.h"
 #include "modules/debuginfod_servers.h"
+#include "modules/find.h"
 
 enum {
 	STALL_BYTES_MIN = 16 << 10, /* fewer in STALL_MS are as good as none */
@@ -34,6 +35,7 @@ struct debuginfod {
 	struct servers servers;
 	bool no_library, no_sections; /* no_sections: a server knows whole files only */
 	char no_library_why[DEBUGINFOD_DETAIL_MAX];
+	VEC(struct build_id) skipped; /* nobody wants to wait for these */
 	struct worker workers[DEBUGINFOD_IN_FLIGHT_MAX];
 	bool busy[DEBUGINFOD_IN_FLIGHT_MAX];
 };
@@ -101,6 +103,7 @@ void debuginfod_free(struct debuginfod *d)
 	if (!d)
 		return;
 	workers_stop(d->workers, DEBUGINFOD_IN_FLIGHT_MAX);
+	vec_done(&d->skipped);
 	servers_done(&d->servers);
 	pthread_mutex_destroy(&d->lock);
 	pthread_mutex_destroy(&d->tell_lock);
@@ -242,6 +245,16 @@ static bool any_worker(const struct debuginfod *d)
 	return false;
 }
 
+static bool was_skipped(const struct debuginfod *d, const struct build_id *id)
+{
+	size_t i;
+
+	for (i = 0; i < d->skipped.n; i++)
+		if (build_id_equal(&d->skipped.v[i], id))
+			return true;
+	return false;
+}
+
 /* Why nobody is asked; NOT_ASKED: somebody is. */
 static enum fetch_result refusal(const struct debuginfod *d, const struct debuginfod_query *q,
 				 const char **detail)
@@ -264,7 +277,7 @@ static enum fetch_result refusal(const struct debuginfod *d, const struct debugi
 	if (*detail)
 		return FETCH_NO_CACHE;
 	*detail = "";
-	if (atomic_load(&d->stopped))
+	if (atomic_load(&d->stopped) || was_skipped(d, q->id))
 		return FETCH_SKIPPED;
 	if (!servers_any(&d->servers))
 		return FETCH_NO_SERVER;
@@ -317,6 +330,8 @@ static void turn_end(struct transfer *t)
 		d->no_library = true;
 		snprintf(d->no_library_why, sizeof d->no_library_why, "%.100s", t->reply.path);
 	}
+	if (t->verdict == FETCH_SKIPPED && vec_push(&d->skipped, *t->q->id))
+		atomic_store(&d->stopped, true); /* out of memory: rather nothing more */
 	d->busy[t->worker - d->workers] = false;
 	pthread_cond_broadcast(&d->changed);
 	pthread_mutex_unlock(&d->lock);

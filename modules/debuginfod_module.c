@@ -113,6 +113,7 @@ bool module_wants_fetch(const struct module *mod)
 bool fetch_is_needless(const struct module *m, enum fetch_tier tier)
 {
 	static const enum contents by_tier[] = {
+		[FETCH_TIER_BINARY] = NO_NAMES,
 		[FETCH_TIER_SYM] = SYMBOLS,
 		[FETCH_TIER_LINE] = LINES,
 		[FETCH_TIER_FULL] = EVERYTHING,
@@ -120,7 +121,7 @@ bool fetch_is_needless(const struct module *m, enum fetch_tier tier)
 	struct elf_image *debug = m->debug ? m->debug : m->image;
 	struct supplement_link link;
 
-	if (tier == FETCH_TIER_SYM && !module_lacks_symbols(m))
+	if (tier == FETCH_TIER_BINARY || (tier == FETCH_TIER_SYM && !module_lacks_symbols(m)))
 		return true;
 	return contents_of_module(m) >= by_tier[tier] &&
 	       (m->alt || !debug || !supplement_link(debug, &link));

@@ -247,6 +247,8 @@ static bool lacks(struct modules *m, struct module_entry *e, enum fetch_tier tie
 		return false;
 	if (!e->m.image && e->m.dso->kind != DSO_KERNEL)
 		return !e->image_asked || tier == FETCH_TIER_FULL;
+	if (tier == FETCH_TIER_BINARY)
+		return false;
 	look_for_debug(m, e);
 	return !fetch_is_needless(&e->m, tier);
 }
@@ -281,7 +283,8 @@ static void fetch_one(void *arg, size_t i, unsigned worker)
 		f.n_ranks = run->lacking.n;
 		pthread_mutex_lock(&e->lock);
 		ask_for_image(&f);
-		look_for_debug(run->m, e);
+		if (want->tier != FETCH_TIER_BINARY)
+			look_for_debug(run->m, e);
 		if (!fetch_is_needless(&e->m, want->tier))
 			fetch_debug(&f, want->tier);
 		tell_result(&f);

@@ -212,9 +212,10 @@ void module_debug(struct modules *m, struct module *mod);
 
 /* How much of a debug file is worth its bytes. */
 enum fetch_tier {
-	FETCH_TIER_SYM,	 /* the symbol table */
-	FETCH_TIER_LINE, /* and the line table */
-	FETCH_TIER_FULL, /* the whole file */
+	FETCH_TIER_BINARY, /* no debug file: what was mapped, if it is not here */
+	FETCH_TIER_SYM,	   /* the symbol table */
+	FETCH_TIER_LINE,   /* and the line table */
+	FETCH_TIER_FULL,   /* the whole file */
 };
 
 struct fetch_want {

@@ -215,6 +215,13 @@ def tiers():
             r = Run("--debuginfod=sym", urls=s.url)
             report(r.names(inlined=False) == ALL and r.stats["root"] == r.stats["user_stacks"] and
                    "executable" in {p.split("/")[-1] for p in s.requests}, "binaries gone: fetched, and unwinding works", r)
+            with Server("good", FILES, delay=0.3) as slow:
+                r = Run("--debuginfod=sym", "-j1", urls=slow.url)
+                libs = sorted(NAMES[1:], key=lambda n: -r.modules[n]["samples"])
+                asked = [p.split("/")[2] for p in slow.requests if p.endswith("/executable")]
+                report(set(asked[:3]) <= {IDS[n] for n in libs[:5]} and IDS[libs[-1]] in asked[6:] and len(asked) == len(NAMES) and
+                       slow.most == 4 and r.names(inlined=False) == ALL and "9 of 9 modules fetched" in r.said[-1],
+                       "binaries gone: the hottest come first, four at a time", (slow.most, asked, libs, IDS, r))
             r = Run(fresh=False)
             report(r.names(inlined=False) == ALL and r.stats["root"] == r.stats["user_stacks"],
                    "binaries gone: all is found again without network", r)
@@ -299,18 +306,20 @@ def interrupts():
             report(r.status == 0 and "part_0" in r.out and r.files() == {} and {r.why(n) for n in NAMES} == {"skipped"} and
                    "0 of 9 modules fetched" in r.said[-1] and "9 skipped" in r.said[-1],
                    f"{mode}: ^C^C skips all; the result is written", (r, r.text[-1000:]))
-    with Server("slow_binaries", FILES) as s:
-        os.rename("run/work", "gone")
-        try:
-            r = OnTerminal("--debuginfod=full", "-j1", urls=s.url)
-            r.wait_for(lambda: "B/s" in r.text)
-            r.press(b"\x03")
-            r.end()
-            report([p for p in s.requests if IDS["work"] in p] == [f"/buildid/{IDS['work']}/executable"] and
-                   r.why("work") == "skipped" and {r.why(n) for n in NAMES} == {"skipped", ""},
-                   "who skips the binary does not get the debug file either; the others do", (s.requests, r))
-        finally:
-            os.rename("gone", "run/work")
+    # no sample is in the program itself, so it is not known to be missing before stacks are unwound
+    for name in ("work", TOP_LIB):
+        with Server("slow_binaries", FILES) as s:
+            os.rename(f"run/{name}", "gone")
+            try:
+                r = OnTerminal("--debuginfod=full", "-j1", urls=s.url)
+                r.wait_for(lambda: "B/s" in r.text)
+                r.press(b"\x03")
+                r.end()
+                report([p for p in s.requests if IDS[name] in p] == [f"/buildid/{IDS[name]}/executable"] and
+                       r.why(name) == "skipped" and {r.why(n) for n in NAMES if n in r.modules} == {"skipped", ""},
+                       f"{name}: who skips the binary does not get the debug file either; the others do", (s.requests, r))
+            finally:
+                os.rename("gone", f"run/{name}")
 
 
 def terminal():

@@ -1,0 +1,90 @@
+/* prefetch.c - the first of two readings, when binaries may have to be fetched.
+ *
+ * Unwinding asks for a binary when it comes across it, one after the other, in the order of the
+ * recording. Who waits for a network wants the hottest first and several at a time, and for that
+ * the samples have to be counted before. */
+#include "cmd/prefetch.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/weights.h"
+
+/* Samples by the dso that they were in: by its id. */
+struct counts {
+	VEC(uint64_t) by_dso;
+};
+
+static int count_batch(struct counts *c, const struct sample_filter *filter,
+		       const struct perf_batch *b, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < b->n; i++) {
+		const struct perf_sample *s = &b->samples[i];
+		const struct map *map = address_space_find(s->space, s->ip);
+
+		if (!map || !sample_filter_match(filter, s))
+			continue;
+		if (vec_reserve(&c->by_dso, map->dso->id + 1))
+			return err_nomem(err);
+		while (c->by_dso.n <= map->dso->id)
+			c->by_dso.v[c->by_dso.n++] = 0;
+		c->by_dso.v[map->dso->id]++;
+	}
+	return 0;
+}
+
+static int count_samples(struct counts *c, struct perf_file *f, const struct pipeline_options *opt,
+			 struct err *err)
+{
+	struct perf_batch *b;
+	int rc;
+
+	while ((rc = perf_file_read(f, &b, err)) > 0) {
+		rc = count_batch(c, &opt->filter, b, err);
+		perf_batch_release(f, b);
+		if (rc || (opt->stop && *opt->stop))
+			break;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int fetch_counted(struct pipeline *p, const struct counts *c, struct err *err)
+{
+	struct dso_weight *v = calloc(c->by_dso.n + 1, sizeof *v);
+	struct fetch_want *wants = calloc(c->by_dso.n + 1, sizeof *wants);
+	size_t n = 0, i;
+	int rc = v && wants ? 0 : err_nomem(err);
+
+	for (i = 0; !rc && i < c->by_dso.n; i++)
+		if (c->by_dso.v[i])
+			v[n++] = (struct dso_weight){perf_file_dso(p->counted, i), c->by_dso.v[i]};
+	if (!rc)
+		dso_weights_sort(v, n);
+	for (i = 0; !rc && i < n; i++)
+		wants[i] = (struct fetch_want){v[i].dso, FETCH_TIER_BINARY};
+	if (!rc)
+		rc = modules_fetch(p->modules, wants, n, err);
+	free(wants);
+	free(v);
+	return rc;
+}
+
+int prefetch_binaries(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
+{
+	struct counts counts = {0};
+	struct stat st;
+	int rc;
+
+	if (stat(opt->input, &st) || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		return 0;
+	rc = perf_file_open(&p->counted, opt->input, NULL, err);
+	if (!rc)
+		rc = count_samples(&counts, p->counted, opt, err);
+	if (!rc)
+		rc = fetch_counted(p, &counts, err);
+	vec_done(&counts.by_dso);
+	return rc;
+}
