@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "symbolize/cache_file.h"
+
 /* A file that a killed writer left behind is removed after this time. */
 enum { STALE_SECONDS = 3600 };
 
@@ -80,59 +82,6 @@ void dwarf_cache_unmap(struct cache_map *m)
 	m->data = MAP_FAILED;
 }
 
-/* ---- publishing -------------------------------------------------------------------------- */
-
-static bool make_directories(const char *dir)
-{
-	char path[PATH_MAX];
-	char *slash;
-
-	if (strlen(dir) >= sizeof path)
-		return false;
-	strcpy(path, dir);
-	for (slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		if (mkdir(path, 0700) && errno != EEXIST)
-			return false;
-		*slash = '/';
-	}
-	return !mkdir(path, 0700) || errno == EEXIST;
-}
-
-static bool write_all(int fd, const uint8_t *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		p += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
-static bool publish(const struct dwarf_cache *c, const char *path, const struct pack_bytes *bytes)
-{
-	char temporary[PATH_MAX];
-	int fd, n = snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", c->dir);
-	bool ok;
-
-	if (n < 0 || n >= (int)sizeof temporary)
-		return false;
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	ok = write_all(fd, bytes->v, bytes->n);
-	ok &= !close(fd);
-	if (ok && !rename(temporary, path))
-		return true;
-	unlink(temporary);
-	return false;
-}
-
 /* ---- discarding -------------------------------------------------------------------------- */
 
 struct cached {
@@ -193,7 +142,7 @@ void dwarf_cache_publish(const struct dwarf_cache *c, const struct pack_key *key
 {
 	char path[PATH_MAX];
 
-	if (bytes->n <= c->max_bytes && cache_path(c, key, path) && make_directories(c->dir) &&
-	    publish(c, path, bytes))
+	if (bytes->n <= c->max_bytes && cache_path(c, key, path) &&
+	    cache_file_publish(c->dir, path, bytes->v, bytes->n))
 		trim(c);
 }

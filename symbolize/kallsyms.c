@@ -114,6 +114,8 @@ static int add_line(struct kallsyms *k, const struct line *l)
 			k->_text = l->addr;
 		if (!strcmp(l->name, "_stext"))
 			k->_stext = l->addr;
+		if (!strcmp(l->name, "_etext"))
+			k->_etext = l->addr;
 	}
 	if (module_tag(k, l->module, &tag))
 		return -1;

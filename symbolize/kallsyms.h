@@ -14,7 +14,7 @@ struct kallsyms {
 	struct functab tab;	   /* tag: index into modules */
 	VEC(const char *) modules; /* names without brackets; [0] is "" for the kernel itself */
 	char *text;		   /* names and modules point into it */
-	uint64_t _text, _stext;	   /* 0: not listed */
+	uint64_t _text, _stext, _etext; /* 0: not listed */
 	bool hidden;		   /* all addresses are 0: kernel.kptr_restrict */
 };
 

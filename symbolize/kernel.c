@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "symbolize/kallsyms.h"
+#include "symbolize/kernel_core.h"
 #include "symbolize/slurp.h"
 #include "symbolize/source.h"
 
@@ -25,6 +26,8 @@ enum {
 	   MIN_KIMG_ALIGN) */
 	KASLR_STEP = 2 << 20,
 };
+
+#define RUNNING_LIST "/proc/kallsyms"
 
 struct kernel {
 	enum dso_kind kind;
@@ -38,6 +41,10 @@ struct kernel {
 	enum sym_miss why;
 	struct kallsyms kallsyms;
 	char source[PATH_MAX + 32];
+	char *cache_dir;    /* NULL: none */
+	struct build_id id; /* of the kernel that was recorded; size 0: not known */
+	bool core_tried, core_stale;
+	struct kernel_core core;
 	struct kernel_symbols symbols;
 };
 
@@ -49,6 +56,7 @@ struct kernel *kernel_new(const struct symbolizer_options *opt)
 		return NULL;
 	pthread_mutex_init(&k->lock, NULL);
 	k->kind = DSO_KERNEL;
+	k->cache_dir = opt->cache_dir ? strdup(opt->cache_dir) : NULL;
 	if (opt->kallsyms)
 		k->given = strdup(opt->kallsyms);
 	if (opt->kallsyms_data && opt->kallsyms_size <= KALLSYMS_MAX_BYTES) {
@@ -59,7 +67,8 @@ struct kernel *kernel_new(const struct symbolizer_options *opt)
 			k->data_size = opt->kallsyms_size;
 		}
 	}
-	if ((opt->kallsyms && !k->given) || (opt->kallsyms_data && !k->data)) {
+	if ((opt->cache_dir && !k->cache_dir) || (opt->kallsyms && !k->given) ||
+	    (opt->kallsyms_data && !k->data)) {
 		kernel_free(k);
 		return NULL;
 	}
@@ -81,7 +90,9 @@ void kernel_free(struct kernel *k)
 	if (!k)
 		return;
 	kallsyms_done(&k->kallsyms);
+	kernel_core_close(&k->core);
 	pthread_mutex_destroy(&k->lock);
+	free(k->cache_dir);
 	free(k->given);
 	free(k->data);
 	free(k);
@@ -229,7 +240,7 @@ static int load(struct kernel *k, const struct source_env *env)
 	/* The running kernel first: its list also has the modules where they are now. */
 	running = is_running(k, env);
 	if (running) {
-		rc = load_file(k, "/proc/kallsyms", true);
+		rc = load_file(k, RUNNING_LIST, true);
 		if (rc || k->why == SYM_MISS_FOUND)
 			return rc;
 	} else if (k->why != SYM_MISS_KPTR_RESTRICT) {
@@ -267,4 +278,59 @@ int kernel_symbols(struct kernel *k, const struct source_env *env,
 	*ret = k->symbols.tab ? &k->symbols : NULL;
 	pthread_mutex_unlock(&k->lock);
 	return rc ? err_nomem(err) : 0;
+}
+
+/* ---- kept between runs ------------------------------------------------------------------- */
+
+/* Was the recorded kernel where the kept one was? Not only by a shift: what is not certain is read.
+ */
+static bool core_is_in_place(const struct kernel *k, const struct source_env *env)
+{
+	size_t i, n = env->file ? perf_file_map_count(env->file) : 0;
+
+	for (i = 0; i < n; i++) {
+		const struct map *m = perf_file_map(env->file, i);
+
+		if (m->dso->kind == DSO_KERNEL && m->pgoff)
+			return m->pgoff == k->core._text || m->pgoff == k->core._stext;
+	}
+	return false;
+}
+
+static void open_core(struct kernel *k, const struct source_env *env)
+{
+	struct build_id running;
+
+	k->core_tried = true;
+	if (k->loaded || k->given || k->data || !k->cache_dir || k->kind != DSO_KERNEL)
+		return;
+	if (k->dso && k->dso->build_id.size)
+		k->id = k->dso->build_id;
+	else if (!is_running(k, env) || !running_build_id(&k->id))
+		k->id.size = 0;
+	if (kernel_core_open(&k->core, k->cache_dir, &k->id) && !core_is_in_place(k, env))
+		kernel_core_close(&k->core);
+	k->core_stale =
+		!k->core.data && running_build_id(&running) && same_build_id(&k->id, &running);
+}
+
+bool kernel_find_core(struct kernel *k, const struct source_env *env, uint64_t addr,
+		      struct func *ret, uint32_t *aliases)
+{
+	bool found;
+
+	pthread_mutex_lock(&k->lock);
+	if (!k->core_tried)
+		open_core(k, env);
+	found = k->core.data && kernel_core_find(&k->core, addr, ret, aliases);
+	pthread_mutex_unlock(&k->lock);
+	return found;
+}
+
+void kernel_save(struct kernel *k)
+{
+	if (k->core_stale && k->loaded && !k->rc && !strcmp(k->source, RUNNING_LIST) &&
+	    k->why == SYM_MISS_FOUND)
+		kernel_core_save(k->cache_dir, &k->id, &k->kallsyms);
+	k->core_stale = false;
 }

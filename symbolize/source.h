@@ -166,6 +166,12 @@ struct kernel_symbols {
 };
 int kernel_symbols(struct kernel *k, const struct source_env *env,
 		   const struct kernel_symbols **ret, enum sym_miss *why, struct err *err);
+/* The same for one address of the kernel itself, by what an earlier run has kept in the cache:
+ * without reading the list. False: it has to be read. ret->name lives as long as k. */
+bool kernel_find_core(struct kernel *k, const struct source_env *env, uint64_t addr,
+		      struct func *ret, uint32_t *aliases);
+/* Keeps what was read of the running kernel for later runs. */
+void kernel_save(struct kernel *k);
 /* How far the recorded kernel (DSO_KERNEL or DSO_GUEST_KERNEL) was moved against a table that has
  * _text and _stext at these addresses (0: not known). 0 when the recording does not tell. */
 uint64_t kernel_shift(const struct source_env *env, enum dso_kind kind, uint64_t _text,

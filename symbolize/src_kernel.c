@@ -11,7 +11,7 @@ struct kernel_state {
 	struct elfsyms vmlinux;
 	uint64_t vmlinux_shift;
 	struct dwarf_index *dwarf; /* of this batch */
-	bool told_kallsyms, told_dwarf;
+	bool told_core, told_kallsyms, told_dwarf;
 };
 
 /* _text and _stext of a vmlinux. NOTYPE labels, so read them as symbols of the table. */
@@ -80,6 +80,34 @@ static int find_in_vmlinux(struct source *s, struct kernel_state *k, struct look
 	return 0;
 }
 
+/* What an earlier run has kept. */
+static int find_in_core(struct source *s, struct kernel_state *k, struct lookups *l,
+			struct err *err)
+{
+	bool any = false;
+	uint32_t aliases;
+	struct func f;
+	size_t i;
+
+	if (s->dso->kind != DSO_KERNEL)
+		return 0;
+	for (i = 0; i < l->n; i++) {
+		struct lookup *v = &l->v[i];
+
+		if (v->symbol)
+			continue;
+		if (!kernel_find_core(s->env->kernel, s->env, v->key, &f, &aliases))
+			break; /* the list has to be read anyway */
+		lookup_set(v, s, NULL, &f, v->key);
+		v->aliases = s->env->count_aliases ? aliases : 0;
+		any = true;
+	}
+	if (!any || k->told_core)
+		return 0;
+	k->told_core = true;
+	return source_says(s, err, "kallsyms of this boot from the cache");
+}
+
 static int find_in_kallsyms(struct source *s, struct kernel_state *k, struct lookups *l,
 			    struct err *err)
 {
@@ -122,6 +150,8 @@ static int kernel_source_symbols(struct source *s, struct lookups *l, struct err
 	}
 	if (!rc && k->mod)
 		rc = find_in_vmlinux(s, k, l, err);
+	if (!rc)
+		rc = find_in_core(s, k, l, err);
 	for (i = 0; !rc && i < l->n; i++)
 		if (!l->v[i].symbol)
 			return find_in_kallsyms(s, k, l, err);

@@ -130,6 +130,7 @@ int symbolizer_run(struct symbolizer *s, const struct sym_query *queries, size_t
 void symbolizer_save(struct symbolizer *s)
 {
 	elf_lines_flush(&s->lines_cache, true, s->n_threads);
+	kernel_save(s->env.kernel);
 }
 
 bool symbolizer_cache_dir(char *buf, size_t size)

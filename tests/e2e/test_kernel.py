@@ -2,6 +2,7 @@
 """Names, inlined functions and lines of kernel code. Truth by construction: a kernel image and modules built here, in
 which labels tell where a line of a function stands, and recordings written here that say where they were at run time."""
 import glob
+import random
 import re
 
 from common import *
@@ -339,10 +340,72 @@ def exec_():
     tap.check(got == want, "exec: the kernel was called by the old program until the new one runs", got)
 
 
+def kept_kallsyms():
+    """The symbols of the running kernel are kept between runs: the same names as from the list itself."""
+    syms = [line.split() for line in open("/proc/kallsyms")]
+    place = {name: int(addr, 16) for addr, _, name, *_ in syms if name in ("_text", "_stext", "_etext")}
+    notes = open("/sys/kernel/notes", "rb").read() if os.path.exists("/sys/kernel/notes") else b""
+    at = notes.find(b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0")
+    if not place.get("_etext") or at < 0:
+        return tap.skip("names kept between runs", "the running kernel hides its addresses or its build id")
+    rng, text, end = random.Random(4), place["_text"], place["_etext"]
+    ips = [rng.randrange(place["_stext"], end) for _ in range(4000)] + [place["_stext"], end - 1]
+    ips += rng.sample([int(s[0], 16) for s in syms if text <= int(s[0], 16) < end], 2000)
+    home = os.path.abspath("kept")
+    kept = os.path.join(home, "unspool", "kernel.symbols")
+
+    def recorded(name, shift=0, more=()):
+        r = Recording(os_release=os.uname().release)
+        r.build_id(KERNEL, "[kernel.kallsyms]", notes[at + 16:at + 36])
+        r.mmap(-1, text + shift, end - text, text + shift, "[kernel.kallsyms]_text", 0)
+        r.comm(7, "kworker", 1)
+        for ip in [*ips, *more]:
+            r.sample(7, ip + shift, 10, [CHAIN_KERNEL, ip + shift], misc=KERNEL)
+        return r.write(name)
+
+    def names(data, *options, **env):
+        p = run([RESOLVE, "--stats", "-f", "script", *options, data], env={**os.environ, "XDG_CACHE_HOME": home, **env})
+        return p.stdout, next(line for line in p.stderr.splitlines() if "[kernel.kallsyms]" in line)
+
+    data = recorded("kept.data")
+    truth, source = names(data, UNSPOOL_CACHE_SIZE="0")
+    tap.check("/proc/kallsyms" in source and not os.path.exists(kept), "no cache: the list is read, nothing is kept", source)
+    first, source = names(data)
+    tap.check(first == truth and "/proc/kallsyms" in source and os.path.exists(kept), "the first run keeps what it read", source)
+    second, source = names(data)
+    tap.check(second == truth and "from the cache" in source and "/proc/kallsyms" not in source,
+              f"the next one does not read the list; {len(ips)} addresses have the same names", source)
+    plain, _ = names(data, "--no-demangle", "--no-inline")
+    tap.check(plain == names(data, "--no-demangle", "--no-inline", UNSPOOL_CACHE_SIZE="0")[0], "the same with other options")
+    beyond = recorded("beyond.data", more=[end + 0x100000])
+    got, source = names(beyond)
+    tap.check(got == names(beyond, UNSPOOL_CACHE_SIZE="0")[0] and "/proc/kallsyms" in source, "code behind the kernel: read again", source)
+    moved = recorded("moved.data", shift=2 << 21)
+    got, source = names(moved)
+    tap.check(got == names(moved, UNSPOOL_CACHE_SIZE="0")[0] and "from the cache" not in source,
+              "a kernel that was elsewhere: read again", source)
+    whole = open(kept, "rb").read()
+    bad = []
+    for damaged in (b"", whole[:60], whole[:-1], whole + b"x", b"X" + whole[1:], whole[:32] + b"\xff" * 8 + whole[40:],
+                    whole[:40] + b"\xff" * 8 + whole[48:]):
+        os.unlink(kept)
+        with open(kept, "wb") as f:
+            f.write(damaged)
+        got, source = names(data)
+        if got != truth or open(kept, "rb").read() != whole:
+            bad.append((len(damaged), source))
+    tap.check(not bad, "a damaged file is not used, and made anew", bad)
+    if os.geteuid() == 0:
+        os.chown(kept, 12345, 12345)
+        got, source = names(data)
+        tap.check(got == truth and "/proc/kallsyms" in source and os.stat(kept).st_uid == 0, "nor is another user's", source)
+
+
 vmlinux()
 plain_module()
 kbuild_module()
 bpf()
 guest()
 exec_()
+kept_kallsyms()
 tap.end()

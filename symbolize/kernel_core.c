@@ -1,0 +1,175 @@
+/* kernel_core.c - a header, a row per address at which a symbol starts, names.
+ *
+ * In native byte order: the file never leaves the machine. */
+#include "symbolize/kernel_core.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbolize/cache_file.h"
+#include "symbolize/source.h"
+
+struct core_row {
+	uint32_t off;  /* from _text, rising */
+	uint32_t name; /* in names */
+	uint32_t aliases;
+};
+
+struct core_header {
+	char magic[8]; /* the last one is the version */
+	uint64_t _text, _stext, _etext;
+	uint64_t n, names_size;
+	struct build_id id;
+	uint8_t zero[3];
+};
+
+static const char magic[8] = "UNSPKS\0\2";
+
+bool kernel_core_path(const char *dir, char *buf, size_t size)
+{
+	int n = snprintf(buf, size, "%s/kernel.symbols", dir);
+
+	return n > 0 && (size_t)n < size;
+}
+
+static bool check(struct kernel_core *c, const struct build_id *id)
+{
+	const struct core_header *h = c->data;
+
+	if (c->size < sizeof *h || memcmp(h->magic, magic, sizeof magic) ||
+	    h->id.size != id->size || memcmp(h->id.bytes, id->bytes, sizeof id->bytes))
+		return false;
+	if (h->n > (c->size - sizeof *h) / sizeof *c->rows || !h->n ||
+	    h->names_size != c->size - sizeof *h - h->n * sizeof *c->rows || !h->names_size)
+		return false;
+	c->rows = (const struct core_row *)(h + 1);
+	c->names = (const char *)(c->rows + h->n);
+	c->n = h->n;
+	c->names_size = h->names_size;
+	c->_text = h->_text;
+	c->_stext = h->_stext;
+	c->_etext = h->_etext;
+	return !c->names[c->names_size - 1];
+}
+
+bool kernel_core_open(struct kernel_core *c, const char *dir, const struct build_id *id)
+{
+	char path[PATH_MAX];
+	void *data = MAP_FAILED;
+	struct stat st;
+	int fd;
+
+	if (!id->size || !kernel_core_path(dir, path, sizeof path))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return false;
+	/* Files are never changed once they have their name, so they can be mapped. */
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_size > 0)
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (data == MAP_FAILED)
+		return false;
+	*c = (struct kernel_core){.data = data, .size = (size_t)st.st_size};
+	if (check(c, id))
+		return true;
+	kernel_core_close(c);
+	return false;
+}
+
+void kernel_core_close(struct kernel_core *c)
+{
+	if (c->data)
+		munmap((void *)(uintptr_t)c->data, c->size);
+	*c = (struct kernel_core){0};
+}
+
+bool kernel_core_find(const struct kernel_core *c, uint64_t addr, struct func *ret,
+		      uint32_t *aliases)
+{
+	size_t lo = 0, hi = c->n;
+
+	if (addr < c->_text || addr >= c->_etext || c->_text + c->rows[0].off > addr)
+		return false;
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->_text + c->rows[mid].off <= addr)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	if (c->rows[lo].name >= c->names_size)
+		return false;
+	*ret = (struct func){.start = c->_text + c->rows[lo].off,
+			     .end = lo + 1 < c->n ? c->_text + c->rows[lo + 1].off : c->_etext,
+			     .name = c->names + c->rows[lo].name};
+	*aliases = c->rows[lo].aliases;
+	return true;
+}
+
+/* ---- keeping ----------------------------------------------------------------------------- */
+
+/* One row for each start: the name that lookups choose there. */
+static int add_rows(const struct kallsyms *k, struct core_row *rows, char *names, size_t *n,
+		    size_t *names_size)
+{
+	struct func_cursor cursor = {0};
+	size_t g;
+
+	*n = *names_size = 0;
+	for (g = 0; g < k->tab.groups.n; g++) {
+		uint64_t start = k->tab.groups.v[g].start;
+		const struct func *f;
+		size_t len;
+
+		if (start < k->_text || start >= k->_etext)
+			continue;
+		f = functab_find(&k->tab, start, &cursor);
+		if (!f || f->tag) /* a module's symbol among the kernel's own: not as expected */
+			return -1;
+		len = strlen(f->name) + 1;
+		if (rows) {
+			rows[*n].off = (uint32_t)(start - k->_text);
+			rows[*n].name = (uint32_t)*names_size;
+			rows[*n].aliases = count_twins(&k->tab, f, false);
+			memcpy(names + *names_size, f->name, len);
+		}
+		++*n;
+		*names_size += len;
+	}
+	return *n && *names_size <= UINT32_MAX ? 0 : -1;
+}
+
+void kernel_core_save(const char *dir, const struct build_id *id, const struct kallsyms *k)
+{
+	struct core_header *h;
+	size_t n, names_size, size;
+	char path[PATH_MAX];
+	struct core_row *rows;
+
+	if (!id->size || !k->_text || k->_etext <= k->_text || k->_etext - k->_text > UINT32_MAX ||
+	    add_rows(k, NULL, NULL, &n, &names_size) || !kernel_core_path(dir, path, sizeof path))
+		return;
+	size = sizeof *h + n * sizeof *rows + names_size;
+	h = calloc(1, size);
+	if (!h)
+		return;
+	memcpy(h->magic, magic, sizeof magic);
+	h->_text = k->_text;
+	h->_stext = k->_stext;
+	h->_etext = k->_etext;
+	h->n = n;
+	h->names_size = names_size;
+	h->id = *id;
+	rows = (struct core_row *)(h + 1);
+	add_rows(k, rows, (char *)(rows + n), &n, &names_size);
+	cache_file_publish(dir, path, h, size);
+	free(h);
+}
