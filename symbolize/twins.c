@@ -46,10 +46,13 @@ uint32_t count_twins(const struct functab *tab, const struct func *f, bool folds
 	static const struct name_style style = {.fold_clones = true};
 	const struct func *twins[TWINS_MAX];
 	size_t n = functab_twins(tab, f, twins, TWINS_MAX), i;
-	struct twin_names names = {.n = 0};
+	struct twin_names names;
 	struct demangler d = {0};
 
-	for (i = 0; i < n && n > 1; i++) {
+	if (n < 2)
+		return 0;
+	names.n = 0;
+	for (i = 0; i < n; i++) {
 		const char *name = demangle(&d, twins[i]->name, &style);
 
 		if (name != twins[i]->name && *twins[i]->name == '_') {
