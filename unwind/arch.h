@@ -32,6 +32,8 @@ struct arch_trampoline {
 	uint32_t marks[2];
 };
 
+enum { ARCH_STUB_BYTES = 9 };
+
 /* Instructions that end a thread with what the call before them has returned. */
 struct arch_exit {
 	const uint8_t *code;
@@ -74,6 +76,9 @@ struct arch {
 	uint16_t signal_record_off;
 	/* Words that functions push which do not tell in call frame information, at most. */
 	uint8_t untold_pushes;
+	/* Words that a stub of a lazy .plt has pushed when it is at `at`, of which ARCH_STUB_BYTES
+	 * before and behind can be read (0 where there is no code); 0 also for other code. May be NULL. */
+	unsigned (*stub_pushes)(const uint8_t *at);
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */
 	const struct arch_exit *exits;		   /* likewise */
 };

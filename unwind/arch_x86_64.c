@@ -54,6 +54,19 @@ static const struct arch_saved_reg ucontext_regs[] = {
 
 enum { N_UCONTEXT_REGS = sizeof ucontext_regs / sizeof *ucontext_regs };
 
+/* A stub of a lazy .plt: push $index; jmp to the first one; which is: push GOT+8; jmp *GOT+16. In
+ * front of the jumps there may be a bnd prefix (psABI AMD64 5.2, all linkers). */
+static unsigned stub_pushes(const uint8_t *at)
+{
+	const uint8_t *jump = at + (at[0] == 0xf2), *behind = at + 6 + (at[6] == 0xf2);
+
+	if (at[0] == 0xff && at[1] == 0x35 && behind[0] == 0xff && behind[1] == 0x25)
+		return 1;
+	if (jump[0] == 0xff && jump[1] == 0x25 && at[-6] == 0xff && at[-5] == 0x35)
+		return 2;
+	return jump[0] == 0xe9 && at[-5] == 0x68;
+}
+
 /* musl's clone: mov %eax,%edi; xor %eax,%eax; mov $SYS_exit,%al; syscall */
 static const uint8_t exit_musl[] = {0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05};
 /* glibc's before it had unwind information: mov %rax,%rdi; mov $SYS_exit,%eax; syscall */
@@ -86,6 +99,7 @@ const struct arch arch_x86_64 = {
 	.dwarf_to_perf = {0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8},
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
+	.stub_pushes = stub_pushes,
 	.trampolines = trampolines,
 	.exits = exits,
 };

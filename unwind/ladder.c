@@ -1,5 +1,6 @@
 /* ladder.c - the caller of code without call frame information: the return address at the stack
  * pointer, the link register, the frame pointer. Each is believed only when it fits. */
+#include <string.h>
 #include <sys/mman.h>
 
 #include "unwind/walk.h"
@@ -208,6 +209,27 @@ static bool near_root_step(struct walk *w, struct cursor *c)
 	return false;
 }
 
+/* By how much sp is lower than on entry, in a stub of a .plt. */
+static uint64_t stub_pushed_bytes(struct walk *w, const struct cursor *c, const struct map *map)
+{
+	uint8_t bytes[2 * ARCH_STUB_BYTES] = {0};
+	size_t after = w->arch->stub_pushes && map ? ARCH_STUB_BYTES : 0, n;
+	const uint8_t *code;
+	uint64_t vaddr;
+
+	/* Code may begin, or end, a few bytes from here. */
+	for (; after; after--) {
+		n = ARCH_STUB_BYTES + after;
+		code = code_before(w, map, c->ip + after, &n, &vaddr);
+		if (code && n >= after) {
+			memcpy(bytes + ARCH_STUB_BYTES + after - n, code - n, n);
+			return w->arch->stub_pushes(bytes + ARCH_STUB_BYTES) *
+			       (uint64_t)w->arch->word_bytes;
+		}
+	}
+	return 0;
+}
+
 static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop stop,
 			      const struct map *map)
 {
@@ -216,7 +238,8 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	/* A return address that leads nowhere is not followed by a guess. */
 	if (stop == UNWIND_STOP_NO_MAP && !innermost)
 		return first_frame_again(w, c) ? WALK_ON : stop;
-	if (innermost && (stack_top_step(w, c, c->sp) || link_register_step(w, c, map)))
+	if (innermost && (stack_top_step(w, c, c->sp + stub_pushed_bytes(w, c, map)) ||
+			  link_register_step(w, c, map)))
 		return WALK_ON;
 	stop = frame_pointer_step(w, c, stop);
 	return stop == UNWIND_STOP_NO_CFI && near_root_step(w, c) ? WALK_ON : stop;
