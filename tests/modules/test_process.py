@@ -178,6 +178,9 @@ def container():
 if not common.have("perf"):
     tap.skip("files of processes", "perf is not installed")
     sys.exit(0)
+if os.geteuid():
+    tap.skip("files of processes", "/proc/PID/map_files is for root only")
+    sys.exit(0)
 build()
 deleted()
 replaced()
