@@ -5,7 +5,7 @@ Recordings are made once (build/bench, kept). Prints CPU seconds, wall seconds a
 (median of the runs) and ratios. Nothing here is asserted: a shared machine varies by tens of percent.
 
   make bench                      everything
-  make bench B="--only unwind"    one section: end, inline, reader, unwind, dwarf, cache
+  make bench B="--only unwind"    one section: end, speed, inline, reader, unwind, dwarf, cache
   make bench B="--only dwarf --debug FILE"    of another file with DWARF
 """
 import argparse
@@ -150,6 +150,42 @@ def section_reader(a):
             measure(f"perf script -G -F time,event -i {data} > /dev/null", 1), ours)
 
 
+def grow(name, size_mb):
+    """The recording, its samples repeated: as many stacks, no more different ones (bench/repeat.py)."""
+    path = os.path.join(DIR, name.replace(".data", f".{size_mb}.big"))
+    if not os.path.exists(path):
+        shell(f"{sys.executable} {TOP}/bench/repeat.py {os.path.join(DIR, name)} {path}.tmp {size_mb} && mv {path}.tmp {path}")
+    return path
+
+
+def section_speed(a):
+    clang = "clang++ -O2 -c bench.cc -o bench.o"
+    names = {"gcc.data": GCC, "clang.data": clang, "python.data": "python3 bench.py", "node.data": "node bench.js",
+             "openssl.data": "openssl speed -seconds 1 sha256 aes-128-cbc rsa2048"}
+    for name, cmd in names.items():
+        record(name, cmd, 100 if name == "gcc.data" else 5, hz=999 if name == "gcc.data" else 499)
+    bigs = [grow(name, 1000) for name in names]
+    tool = os.path.join(a.build, "tests", "output", "tool_speed")
+    print("one core, from the page cache to interned stacks; modules are opened in each pass", flush=True)
+    subprocess.run([tool, "-n", "3", *bigs], check=False)
+    few = record("clang-few.data", clang, 0, hz=19)
+    title("cold start: a few samples of clang (kernel symbols apart)", few)
+    subprocess.run([tool, "-n", "3", few], check=False)
+    small, big = os.path.join(DIR, "gcc.data"), bigs[0]
+    title("the same stacks again and again, g++", big)
+    cat = measure(f"cat {big} > /dev/null", a.runs)
+    row("cat FILE > /dev/null", cat)
+    for what in ("", " --no-stitch"):
+        one, two = (measure(f"{a.bin}/resolve -q --no-inline{what} -j {n} {big} > o.folded", a.runs) for n in (1, 2))
+        row(f"resolve --no-inline{what} -j 1", one, cat)
+        row(f"resolve --no-inline{what} -j 2", two, cat)
+        print(f"    -j 2: {one[1] / two[1]:.2f} x faster by the clock, {two[0] / one[0]:.2f} x cpu")
+    for form in ("script", "pprof"):
+        row(f"resolve --no-inline -j 1 -f {form}", measure(f"{a.bin}/resolve -q --no-inline -j 1 -f {form} {big} > o.{form}", a.runs), cat)
+    title("memory for as many different stacks in a smaller file", small)
+    row("resolve --no-inline -j 1", measure(f"{a.bin}/resolve -q --no-inline -j 1 {small} > o.folded", a.runs))
+
+
 def section_unwind(a):
     files = [record("gcc-once.data", GCC, 5, hz=499),
              record("clang.data", "clang++ -O2 -c bench.cc -o bench.o", 5, hz=499),
@@ -200,7 +236,7 @@ def section_cache(a):
     row("the first, from the complete index", measure(f"{env} {a.bin}/resolve -q {files[0]} > o.folded", a.runs), ours)
 
 
-SECTIONS = {"end": section_end, "inline": section_inline, "reader": section_reader,
+SECTIONS = {"end": section_end, "speed": section_speed, "inline": section_inline, "reader": section_reader,
             "unwind": section_unwind, "dwarf": section_dwarf, "cache": section_cache}
 
 
