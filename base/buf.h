@@ -55,7 +55,7 @@ static inline const uint8_t *buf_take(struct buf *b, uint64_t n)
 		b->p = b->end;
 		return NULL;
 	}
-	b->p += n;
+	b->p = n ? p + n : p;
 	return p;
 }
 
@@ -83,7 +83,7 @@ static inline void buf_seek(struct buf *b, uint64_t pos)
 		b->p = b->end;
 		return;
 	}
-	b->p = b->data + pos;
+	b->p = pos ? b->data + pos : b->data; /* nothing is added to a null pointer, not even 0 */
 }
 
 static inline uint8_t buf_u8(struct buf *b)
