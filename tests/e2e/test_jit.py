@@ -2,6 +2,7 @@
 """JIT code in time. Truth by construction: recordings and jitdumps written here, in which code is put where other code
 was before; and a real node program, by `perf inject --jit`, which writes an ELF file per function and has perf script
 name the samples by when each was loaded."""
+import glob
 import os
 import re
 
@@ -161,9 +162,47 @@ def node():
               "\n".join(bad))
 
 
+PYTHON_SCRIPT = """
+import time
+def inner(n):
+    s = 0
+    for i in range(n): s += i * i
+    return s
+def outer(): return sum([inner(2000) for _ in range(50)])
+t = time.process_time()
+while time.process_time() - t < 0.4: outer()
+"""
+
+
+def python():
+    """CPython makes a stub per function: -X perf (3.12) tells of them by a perf map, -X perf_jit (3.13) by a jitdump."""
+    with open("work.py", "w") as f:
+        f.write(PYTHON_SCRIPT)
+    candidates = [shutil.which(f"python3.{n}") for n in range(12, 20)] + [shutil.which("python3")]
+    candidates += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
+    for option, kind in (("perf", "perf-%s.map"), ("perf_jit", "jit-%s.dump")):
+        able = []
+        for p in filter(None, candidates):
+            code = f"import sys; sys.exit(not (sys.version_info >= (3, {12 if option == 'perf' else 13}) and sys.is_stack_trampoline_active()))"
+            if not run([p, "-X", option, "-c", code], check=False).returncode:
+                able.append(p)
+        if not able:
+            tap.skip(f"python -X {option}", "no python that can do it")
+            continue
+        perf_record("-k", "mono", "-F", "999", "--call-graph", "dwarf,16384", "-e", "cpu-clock:u", "-o", "py.data", able[-1], "-X",
+                    option, "work.py")
+        text, stats = resolve("py.data")
+        source = " ".join(m["source"] for m in stats["modules"] if m["path"].startswith("/tmp/perf-"))
+        inner = sum(n for stack, n in folded(text).items() if any(f.startswith("py::inner:") for f in stack))
+        total = sum(folded(text).values())
+        tap.check(inner > total / 2 and re.search(kind % r"\d+", source), f"python -X {option}: the functions of the script have names",
+                  (inner, total, source))
+
+
 by_time()
 any_number_of_workers()
 perf_maps()
 containers()
+python()
 node()
 tap.end()
