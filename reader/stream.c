@@ -197,8 +197,8 @@ static void next_inner(struct perf_file *f, struct stream *st)
 	f->stats.records++;
 }
 
-static void begin_tail(struct perf_file *f, struct tail *t, const struct splitter *s,
-		       const struct record *r)
+static int begin_tail(struct perf_file *f, struct tail *t, const struct splitter *s,
+		      const struct record *r)
 {
 	t->type = r->type;
 	t->left = r->tail;
@@ -214,14 +214,17 @@ static void begin_tail(struct perf_file *f, struct tail *t, const struct splitte
 		t->skip = r->tail > TRACING_MAX;
 	} else if (is_simpleperf_record(r->type)) {
 		/* What is put together is the record, from its header on. */
-		t->skip = r->tail > SIMPLEPERF_BIG_MAX || vec_reserve(&t->bytes, HEADER);
+		t->skip = r->tail > SIMPLEPERF_BIG_MAX;
 		if (t->skip) {
 			f->simpleperf.n_unused[r->type - RECORD_SIMPLEPERF]++;
-			return;
+			return 0;
 		}
+		if (vec_reserve(&t->bytes, HEADER))
+			return err_nomem(&f->err);
 		memcpy(t->bytes.v, s->block->data + r->off, HEADER);
 		t->bytes.n = HEADER;
 	}
+	return 0;
 }
 
 static int end_tail(struct perf_file *f, struct tail *t)
@@ -325,8 +328,8 @@ static int split_inflated(struct perf_file *f, struct stream *st)
 		if (got != SPLIT_RECORD)
 			break;
 		rc = record_take(f, st, s->block, &r);
-		if (r.tail)
-			begin_tail(f, t, s, &r);
+		if (!rc && r.tail)
+			rc = begin_tail(f, t, s, &r);
 		t->skip |=
 			r.type == RECORD_COMPRESSED2; /* there is no compression in compression */
 	}
@@ -359,7 +362,7 @@ static int stream_step(struct perf_file *f, struct stream *st)
 	}
 	rc = record_take(f, st, s->block, &r);
 	if (!rc && r.tail)
-		begin_tail(f, &st->tail, s, &r);
+		rc = begin_tail(f, &st->tail, s, &r);
 	else if (!rc && (r.type == RECORD_COMPRESSED || r.type == RECORD_COMPRESSED2))
 		rc = take_compressed(f, st, &r);
 	return rc ? rc : 1;

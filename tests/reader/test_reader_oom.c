@@ -68,6 +68,62 @@ static void some_records(struct out *o)
 	}
 }
 
+/* Symbols in the header and in records, a list in pieces and one that is large, late ids, a chain.
+ */
+static void parts_of_simpleperf(struct out *o)
+{
+	struct out v = {0}, big = {0};
+	size_t r;
+
+	bytes(&v, "/system/lib64/libc.so", 22);
+	u32(&v, 2);
+	u64(&v, 0x1000);
+	u32(&v, 1);
+	u64(&v, 0x2000);
+	u32(&v, 16);
+	bytes(&v, "memcpy", 7);
+	u64(&v, 0);
+	feature(o, FEATURE_SIMPLEPERF_FILE, (const char *)v.v, v.n);
+	vec_done(&v);
+	r = rec(o, RECORD_SIMPLEPERF_DSO, 0);
+	for (int i = 0; i < 3; i++)
+		u64(o, 2);
+	str(o, "/system/bin/sh");
+	end(o, r);
+	r = rec(o, RECORD_SIMPLEPERF_SYMBOL, 0);
+	for (int i = 0; i < 3; i++)
+		u64(o, 2);
+	str(o, "main");
+	end(o, r);
+	r = rec(o, RECORD_SIMPLEPERF_EVENT_ID, 0);
+	u64(o, 1);
+	u64(o, 0);
+	u64(o, 30);
+	end(o, r);
+	r = rec(o, RECORD_SIMPLEPERF_CALLCHAIN, 0);
+	u64(o, 1);
+	u64(o, 2);
+	u64(o, 1);
+	u64(o, 1);
+	u64(o, 0x4000);
+	u64(o, 0x4000);
+	end(o, r);
+	u32(&big, RECORD_SIMPLEPERF_KERNEL_SYMBOL);
+	u16(&big, 1);
+	u16(&big, 16); /* 0x10010 bytes */
+	u32(&big, 0x10000);
+	while (big.n < 0x10010)
+		u32(&big, 0x20202020);
+	bytes(o, big.v, big.n);
+	for (size_t at = 0; at < big.n; at += 40000) {
+		r = rec(o, RECORD_SIMPLEPERF_SPLIT, 0);
+		bytes(o, big.v + at, big.n - at < 40000 ? big.n - at : 40000);
+		end(o, r);
+	}
+	header_only(o, RECORD_SIMPLEPERF_SPLIT_END);
+	vec_done(&big);
+}
+
 static struct out recording(void)
 {
 	struct perf_event_attr a[2] = {plain_attr(), plain_attr()};
@@ -87,6 +143,7 @@ static struct out recording(void)
 		u32(&o, 0x01020304);
 	str(&o, "/usr/bin/program");
 	end(&o, r);
+	parts_of_simpleperf(&o);
 	some_records(&o);
 	some_records(&inner);
 	assert_int_equal(vec_reserve(&packed, ZSTD_compressBound(inner.n)), 0);

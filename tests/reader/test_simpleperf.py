@@ -185,8 +185,32 @@ def init_map(r):
     check(rc == 0 and strip.sub("", a) == strip.sub("", b) and len(moved) > 500, "maps in the INIT_MAP section", b[-900:])
 
 
+def hostile_sections():
+    """Numbers that lie: status 1, one line that says so, the same samples, and what stands before the lie."""
+    with open(os.path.join(CORPUS, "perf_with_callchain_record.data"), "rb") as f:
+        r = Recording(f.read())
+    samples = re.search(r"(?m)^samples \d+", dump(os.path.join(CORPUS, "perf_with_callchain_record.data"))[1]).group()
+    first = 4 + struct.unpack_from("<I", r.sections[FILE])[0]
+    count = r.sections[FILE].index(0, 4) + 1 + 12  # in the first entry, behind path, type, min_vaddr
+    lies = {"a count of symbols": (FILE, r.sections[FILE][:count] + b"\xff" * 4 + r.sections[FILE][count + 4:]),
+            "the size of a file's symbols": (FILE, r.sections[FILE][:first] + b"\xff" * 4 + r.sections[FILE][first + 4:]),
+            "the size of a message": (FILE2, struct.pack("<I", 0xfffffff0) + b"\n\x11[kernel.kallsyms]"),
+            "the length of a field": (FILE2, struct.pack("<I", 19) + b"\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01kallsyms"),
+            "a number without end": (FILE2, struct.pack("<I", 64) + b"\x10" + b"\xff" * 63),
+            "symbols that are no messages": (FILE2, struct.pack("<I", 12) + b"\n\x04/bin\x22\x04\xff\xff\xff\xff")}
+    for what, (bit, section) in lies.items():
+        bare = Recording(r.raw)
+        del bare.sections[FILE]
+        with open("x.data", "wb") as f:
+            f.write(bare.rebuilt(sections={bit: section}))
+        rc, text = dump("x.data")
+        told = [n for n in notes(text) if "simpleperf's symbols" in n]
+        check(rc == 1 and samples in text and len(told) == 1, f"a lie: {what}", (rc, notes(text), text[-300:]))
+
+
 if os.path.isdir(CORPUS):
     corpus_files()
+    hostile_sections()
     more_records()
 else:
     print("ok - simpleperf # SKIP no ../shared/corpus here")
