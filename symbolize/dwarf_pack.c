@@ -71,7 +71,7 @@ static int put_part(struct packer *p, enum pack_part part, const void *bytes, si
 
 static uint32_t hash_since(const struct packer *p, size_t begin)
 {
-	return (uint32_t)hash_bytes(p->out->v + begin, p->out->n - begin);
+	return dwarf_pack_chunk_hash(p->out->v + begin, p->out->n - begin);
 }
 
 /* ---- numbering strings and functions -------------------------------------------------------- */

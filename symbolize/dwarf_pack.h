@@ -21,7 +21,7 @@
 #include "symbolize/dwarf_table.h"
 
 #define PACK_MAGIC   "unspdwrf"
-#define PACK_VERSION 2
+#define PACK_VERSION 3
 #define PACK_ORDER   0x01020304u
 
 enum { PACK_CHUNK = 64, PACK_STRING_BLOCK = 64 << 10, PACK_STRING_MAX = 1 << 20 };
@@ -127,6 +127,22 @@ int dwarf_unpack_addrs(const struct pack_file *f, struct pack_addrs *addrs);
 
 /* Hash of the parts that are read in place. They are inside of the file. */
 uint64_t dwarf_pack_table_hash(const void *data);
+
+/* Of a chunk: finds damage, in a quarter of the time of hash_bytes(). */
+static inline uint32_t dwarf_pack_chunk_hash(const uint8_t *p, size_t n)
+{
+	uint64_t h = n, w;
+
+	for (; n >= 8; n -= 8, p += 8) {
+		memcpy(&w, p, 8);
+		h = (h ^ w) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 32;
+	}
+	w = 0;
+	memcpy(&w, p, n);
+	h = (h ^ w) * 0x9e3779b97f4a7c15u;
+	return (uint32_t)(h ^ h >> 32);
+}
 
 static inline uint64_t pack_zigzag(int64_t v)
 {

@@ -16,8 +16,7 @@ struct unpacker {
 	struct dwarf_node **node_chunks;
 	const char **string_blocks;
 	/* number in the file -> number in the table; 0: not yet */
-	struct hash_table nodes, funcs;
-	uint32_t *files;
+	uint32_t *nodes, *funcs, *files;
 	VEC(struct dwarf_node) table_nodes;
 	VEC(struct dwarf_func) table_funcs;
 	/* the chunk of segments that was decoded last */
@@ -87,7 +86,7 @@ static struct buf chunk_at(const struct pack_file *f, enum pack_part in, uint32_
 
 	buf_seek(&b, off);
 	b = buf_sub(&b, end - (uint64_t)off);
-	if (buf_ok(&b) && (uint32_t)hash_bytes(b.p, buf_left(&b)) != hash)
+	if (buf_ok(&b) && dwarf_pack_chunk_hash(b.p, buf_left(&b)) != hash)
 		b.bad = true;
 	return b;
 }
@@ -172,8 +171,8 @@ static int use_func(struct unpacker *u, uint32_t func, uint32_t *ret)
 
 	if (func >= u->f->h->n_funcs)
 		return 1;
-	*ret = hash_get(&u->funcs, func);
-	if (*ret != HASH_NONE)
+	*ret = u->funcs[func];
+	if (*ret)
 		return 0;
 	f.decl_line = funcs[func].decl_line;
 	rc = find_string(u, funcs[func].linkage_name, &f.linkage_name);
@@ -181,13 +180,31 @@ static int use_func(struct unpacker *u, uint32_t func, uint32_t *ret)
 		rc = find_string(u, funcs[func].name, &f.name);
 	if (rc)
 		return rc;
-	*ret = (uint32_t)u->table_funcs.n;
-	return vec_push(&u->table_funcs, f) || hash_put(&u->funcs, func, *ret) ? -ERR_NOMEM : 0;
+	*ret = u->funcs[func] = (uint32_t)u->table_funcs.n;
+	return vec_push(&u->table_funcs, f) ? -ERR_NOMEM : 0;
 }
 
-static uint32_t read_difference(struct buf *b, uint32_t before)
+/* buf_uleb(), first for the numbers of one and two bytes, which nearly all are. */
+static inline uint64_t read_number(struct buf *b)
 {
-	return (uint32_t)((int64_t)before + pack_unzigzag(buf_uleb(b)));
+	const uint8_t *p = b->p;
+
+	if (b->end - p < 2)
+		return buf_uleb(b);
+	if (p[0] < 0x80) {
+		b->p = p + 1;
+		return p[0];
+	}
+	if (p[1] < 0x80) {
+		b->p = p + 2;
+		return (p[0] & 0x7fu) | (uint32_t)p[1] << 7;
+	}
+	return buf_uleb(b);
+}
+
+static inline uint32_t read_difference(struct buf *b, uint32_t before)
+{
+	return (uint32_t)((int64_t)before + pack_unzigzag(read_number(b)));
 }
 
 static int open_nodes(struct unpacker *u, size_t chunk)
@@ -202,7 +219,7 @@ static int open_nodes(struct unpacker *u, size_t chunk)
 		return -ERR_NOMEM;
 	u->node_chunks[chunk] = nodes;
 	for (i = 0; i < PACK_CHUNK && id + i < u->f->h->n_nodes; i++) {
-		uint64_t up = buf_uleb(&b);
+		uint64_t up = read_number(&b);
 
 		nodes[i].func = before.func = read_difference(&b, before.func);
 		if (up > id + i)
@@ -240,14 +257,14 @@ static int use_node(struct unpacker *u, uint32_t node, uint32_t *ret)
 	*ret = 0;
 	for (; node; below = id) {
 		struct dwarf_node n;
-		uint32_t known = hash_get(&u->nodes, node);
+		uint32_t known = node < u->f->h->n_nodes ? u->nodes[node] : 0;
 
-		id = known != HASH_NONE ? known : (uint32_t)u->table_nodes.n;
+		id = known ? known : (uint32_t)u->table_nodes.n;
 		if (below)
 			u->table_nodes.v[below].parent = id;
 		else
 			*ret = id;
-		if (known != HASH_NONE)
+		if (known)
 			return 0;
 		rc = read_node(u, node, &n);
 		if (!rc)
@@ -256,8 +273,7 @@ static int use_node(struct unpacker *u, uint32_t node, uint32_t *ret)
 			rc = use_file(u, n.call_file, &n.call_file);
 		if (rc)
 			return rc;
-		if (hash_put(&u->nodes, node, id))
-			return -ERR_NOMEM;
+		u->nodes[node] = id;
 		node = n.parent; /* smaller: the chain ends */
 		n.parent = 0;
 		if (vec_push(&u->table_nodes, n))
@@ -285,7 +301,7 @@ static int open_segs(struct unpacker *u, size_t chunk)
 	u->chunk = chunk;
 	u->n_in_chunk = 0;
 	for (i = 0; i < PACK_CHUNK && chunk * PACK_CHUNK + i < u->f->h->n_segs; i++) {
-		uint64_t head = buf_uleb(&b);
+		uint64_t head = read_number(&b);
 
 		addr += head >> SEG_SHIFT;
 		u->addrs[i] = addr;
@@ -396,11 +412,14 @@ static int prepare(struct unpacker *u, size_t n)
 	u->chunk = SIZE_MAX;
 	u->node_chunks = calloc(u->f->n_node_chunks + 1, sizeof *u->node_chunks);
 	u->string_blocks = calloc(u->f->n_string_blocks + 1, sizeof *u->string_blocks);
+	/* Mostly never touched, then pages of zeroes that take no memory. */
+	u->nodes = calloc(u->f->h->n_nodes + 1ul, sizeof *u->nodes);
+	u->funcs = calloc(u->f->h->n_funcs + 1ul, sizeof *u->funcs);
 	u->files = calloc(u->f->h->n_files + 1ul, sizeof *u->files);
 	t->addrs = malloc((2 * n + 1) * sizeof *t->addrs);
 	t->places = malloc((2 * n + 1) * sizeof *t->places);
-	if (!u->node_chunks || !u->string_blocks || !u->files || !t->addrs || !t->places ||
-	    vec_push(&u->table_nodes, (struct dwarf_node){0}) ||
+	if (!u->node_chunks || !u->string_blocks || !u->nodes || !u->funcs || !u->files ||
+	    !t->addrs || !t->places || vec_push(&u->table_nodes, (struct dwarf_node){0}) ||
 	    vec_push(&u->table_funcs, (struct dwarf_func){0}) || vec_push(&t->files, NULL))
 		return -ERR_NOMEM;
 	return 0;
@@ -415,8 +434,8 @@ static void done(struct unpacker *u)
 	free(u->node_chunks);
 	free(u->string_blocks);
 	free(u->files);
-	hash_done(&u->nodes);
-	hash_done(&u->funcs);
+	free(u->nodes);
+	free(u->funcs);
 }
 
 int dwarf_unpack(struct dwarf_table *t, struct arena *strings, const struct pack_file *f,

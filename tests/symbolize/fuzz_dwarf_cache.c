@@ -21,7 +21,7 @@ static uint32_t hash_of(const uint8_t *data, const struct pack_header *h, enum p
 {
 	if (off > end || end > h->part[part].size)
 		return 0;
-	return (uint32_t)hash_bytes(data + h->part[part].off + off, end - off);
+	return dwarf_pack_chunk_hash(data + h->part[part].off + off, end - off);
 }
 
 static void fix_hashes(uint8_t *data, size_t size)
