@@ -115,6 +115,7 @@ static void hybrid_names(void **state)
 	for (size_t i = 0; i < 4; i++)
 		assert_string_equal(perf_file_event(f, i)->name, events[i].name);
 	perf_file_close(f);
+	vec_done(&body);
 }
 
 /* A pipe of perf 4.14: features before attrs, TRACING_DATA with its payload behind it, an end mark
