@@ -1,0 +1,189 @@
+/* machine_mmap.c - what processes and the kernel have mapped, as the records tell. */
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "base/err.h"
+#include "reader/machine_model.h"
+
+/* The last 16 MiB of the address space hold fixed pages (vsyscall, fixmap) and no kernel text. */
+#define KERNEL_TOP 0xffffffffff000000u
+
+static uint64_t range_end(uint64_t start, uint64_t len)
+{
+	return len > UINT64_MAX - start ? UINT64_MAX : start + len;
+}
+
+/* Where code of the kernel itself may go on from `end`: recordings give the range of .text, but
+ * .init.text and the trampolines lie behind it, up to the first module. */
+static uint64_t kernel_end(const struct address_space *as, uint64_t end)
+{
+	size_t lo = 0, hi = address_space_count(as);
+
+	while (lo < hi) { /* the first map that starts at or behind end */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (address_space_at(as, mid)->start < end)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < address_space_count(as))
+		return address_space_at(as, lo)->start;
+	return end < KERNEL_TOP ? KERNEL_TOP : end;
+}
+
+static int kernel_mmap(struct machine *m, const struct machine_mmap *r, struct dso_key *key)
+{
+	struct map map = {
+		/* perf fills no prot in the MMAP2 of the kernel. */
+		.prot = r->prot ? r->prot : PROT_EXEC, .flags = r->flags, .start = r->start,
+		.end = range_end(r->start, r->len),    .pgoff = r->pgoff,
+	};
+
+	key->kind = dso_kind_kernel(r->path);
+	if (r->guest) {
+		/* The name of a guest's kernel may have a pid: "[guest.kernel.kallsyms.5]_text". */
+		if (key->kind == DSO_KERNEL)
+			key->path = DSO_GUEST_KERNEL_PATH;
+		key->kind = DSO_GUEST_KERNEL;
+	} else if (key->kind == DSO_KERNEL) {
+		/* Not the trampolines that old x86 kernels have as maps of their own. */
+		if (r->path[0] == '[')
+			map.end = kernel_end(m->kernel, map.end);
+		key->path = DSO_KERNEL_PATH;
+	}
+	map.dso = dso_table_get(&m->dsos, key);
+	if (!map.dso)
+		return -ERR_NOMEM;
+	if (r->guest)
+		return versions_replace(&m->versions, &m->guest_kernel, map.start, map.end, &map);
+	if (m->bare_kernel &&
+	    versions_replace(&m->versions, &m->bare_kernel, map.start, map.end, &map))
+		return -ERR_NOMEM;
+	return versions_replace(&m->versions, &m->kernel, map.start, map.end, &map);
+}
+
+static int note_jitdump(struct machine *m, struct process *p, const struct dso *dso)
+{
+	uint32_t pid;
+
+	if (p->space->jitdump == dso || !jitdump_pid(dso->path, &pid))
+		return 0;
+	if (versions_own(&m->versions, &p->space))
+		return -ERR_NOMEM;
+	p->space->jitdump = dso;
+	return 0;
+}
+
+static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso_key *key)
+{
+	struct process *p = process_get(m, r->pid);
+	struct thread *t = p ? thread_get(m, r->pid, r->tid) : NULL;
+	struct map map = {
+		.prot = r->prot | PROT_EXEC,
+		.flags = r->flags,
+		.start = r->start,
+		.end = range_end(r->start, r->len),
+		.pgoff = r->pgoff,
+	};
+	char perf_map[32];
+
+	if (!t)
+		return -ERR_NOMEM;
+	/* All threads were gone, so this is another process whose FORK got lost. */
+	if (p->exited && r->tid == r->pid && process_restart(m, p, NULL))
+		return -ERR_NOMEM;
+	thread_seen(p, t);
+	if (!r->is_exec)
+		return versions_replace(&m->versions, &p->space, map.start, map.end, NULL);
+	key->kind = dso_kind_user(r->path, r->flags);
+	if (key->kind == DSO_ANON) {
+		/* Where JIT compilers leave their symbols. What the kernel and /proc/PID/maps
+		 * say of pgoff and inode differs for anonymous memory, and means nothing. */
+		snprintf(perf_map, sizeof perf_map, "/tmp/perf-%d.map", (int)r->pid);
+		*key = (struct dso_key){.kind = DSO_ANON, .path = perf_map, .pid = r->pid};
+		map.pgoff = map.start;
+	} else if (key->kind == DSO_VDSO) {
+		map.pgoff = 0;
+	}
+	if (key->kind == DSO_FILE)
+		key->mapped_by = r->pid;
+	map.dso = dso_table_get(&m->dsos, key);
+	if (!map.dso)
+		return -ERR_NOMEM;
+	if (key->kind == DSO_FILE && note_jitdump(m, p, map.dso))
+		return -ERR_NOMEM;
+	return versions_replace(&m->versions, &p->space, map.start, map.end, &map);
+}
+
+int machine_mmap(struct machine *m, const struct machine_mmap *r)
+{
+	bool kernel = r->kernel || r->pid == UINT32_MAX;
+	struct dso_key key = {
+		.path = r->path,
+		.maj = r->maj,
+		.min = r->min,
+		.ino = r->ino,
+		.ino_generation = r->ino_generation,
+		.build_id = r->build_id,
+	};
+
+	/* Kernel addresses are 0 under kptr_restrict. Processes inside a guest have pids of their
+	 * own, which must not be mixed with ours. */
+	if (!r->len || (r->guest && !kernel))
+		return 0;
+	return kernel ? kernel_mmap(m, r, &key) : user_mmap(m, r, &key);
+}
+
+/* The part of a map in [start, end), which it overlaps. */
+static struct map map_part(const struct map *m, uint64_t start, uint64_t end)
+{
+	struct map part = *m;
+
+	part.start = start > m->start ? start : m->start;
+	part.end = end < m->end ? end : m->end;
+	if (m->dso->kind != DSO_KERNEL && m->dso->kind != DSO_GUEST_KERNEL)
+		part.pgoff += part.start - m->start;
+	return part;
+}
+
+/* [start, end) of the kernel shows again what it would without KSYMBOL records. */
+static int uncover_kernel(struct machine *m, uint64_t start, uint64_t end)
+{
+	const struct map *below;
+
+	if (versions_replace(&m->versions, &m->kernel, start, end, NULL))
+		return -ERR_NOMEM;
+	while ((below = versions_last_overlap(m->bare_kernel, start, end))) {
+		struct map part = map_part(below, start, end);
+
+		if (versions_replace(&m->versions, &m->kernel, part.start, part.end, &part))
+			return -ERR_NOMEM;
+		end = part.start;
+		if (start >= end)
+			break;
+	}
+	return 0;
+}
+
+int machine_ksymbol(struct machine *m, uint64_t addr, uint32_t len, const char *name,
+		    bool unregister)
+{
+	struct map map = {
+		.prot = PROT_EXEC, .start = addr, .end = range_end(addr, len), .pgoff = addr};
+	const struct map *old = address_space_find(m->kernel, addr);
+
+	if (unregister) {
+		if (!old || old->dso->kind != DSO_BPF || old->start != addr)
+			return 0;
+		return uncover_kernel(m, old->start, old->end);
+	}
+	if (!len)
+		return 0;
+	if (!m->bare_kernel && versions_restart(&m->versions, &m->bare_kernel, m->kernel))
+		return -ERR_NOMEM;
+	map.dso = dso_table_get(&m->dsos, &(struct dso_key){.kind = DSO_BPF, .path = name});
+	if (!map.dso)
+		return -ERR_NOMEM;
+	return versions_replace(&m->versions, &m->kernel, map.start, map.end, &map);
+}

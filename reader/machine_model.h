@@ -1,0 +1,51 @@
+/* machine_model.h - what a machine consists of. Private to reader/machine*.c. */
+#ifndef READER_MACHINE_MODEL_H
+#define READER_MACHINE_MODEL_H
+
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "reader/dso.h"
+#include "reader/machine.h"
+#include "reader/versions.h"
+
+struct process {
+	uint32_t pid;
+	uint32_t life; /* a new one (fork, exec) ends the threads of the former */
+	size_t n_live; /* threads of this life that were seen and have not exited */
+	bool exited;   /* the last of them has: maps stay for late samples */
+	struct address_space *space;
+	struct address_space *former; /* before exec, until the new program runs; NULL */
+};
+
+struct thread {
+	uint32_t life;	  /* of its process when last seen alive */
+	bool live;	  /* in that life */
+	bool named;	  /* a record told comm; else it is ":TID" */
+	const char *comm; /* interned */
+};
+
+struct machine {
+	struct versions versions;
+	struct dso_table dsos;
+	struct strtab comms;
+	VEC(struct process) processes;
+	struct hash_table process_index; /* pid -> processes */
+	VEC(struct thread) threads;
+	struct hash_table thread_index; /* pid << 32 | tid -> threads */
+	struct address_space *kernel, *guest_kernel;
+	struct address_space *guest_user;  /* NULL until needed */
+	struct address_space *bare_kernel; /* without KSYMBOL regions; NULL: there were none */
+	size_t n_former;		   /* processes that have a former space */
+};
+
+/* Pointers to processes and threads die at the next call of a _get function of their kind. NULL:
+ * out of memory. */
+struct process *process_get(struct machine *m, uint32_t pid);
+struct thread *thread_get(struct machine *m, uint32_t pid, uint32_t tid);
+/* The thread does something, so it and its process are alive. */
+void thread_seen(struct process *p, struct thread *t);
+/* The process begins a new life, with the maps of `like`. 0 or -ERR_NOMEM. */
+int process_restart(struct machine *m, struct process *p, const struct address_space *like);
+
+#endif

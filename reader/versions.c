@@ -1,0 +1,163 @@
+/* versions.c - versions.h: makes, changes and frees versions of address spaces. */
+#include "reader/versions.h"
+
+#include <assert.h>
+
+#include "base/err.h"
+
+void versions_drop(struct versions *v, struct address_space *old)
+{
+	if (old && old->captured) {
+		old->next = v->superseded;
+		v->superseded = old;
+		if (old->epoch < v->reclaimed_to)
+			v->reclaimed_to = 0;
+	} else {
+		space_free(&v->pool, old);
+	}
+}
+
+/* Puts `fresh` in the place of the current version. */
+static void supersede(struct versions *v, struct address_space **cur, struct address_space *fresh)
+{
+	struct address_space *old = *cur;
+
+	*cur = fresh;
+	versions_drop(v, old);
+}
+
+int versions_restart(struct versions *v, struct address_space **cur,
+		     const struct address_space *like)
+{
+	struct address_space *fresh = space_new(&v->pool, like, ++v->last_layout);
+
+	if (!fresh)
+		return -ERR_NOMEM;
+	supersede(v, cur, fresh);
+	return 0;
+}
+
+int versions_own(struct versions *v, struct address_space **cur)
+{
+	struct address_space *fresh;
+
+	if (!(*cur)->captured)
+		return 0;
+	fresh = space_new(&v->pool, *cur, (*cur)->layout);
+	if (!fresh)
+		return -ERR_NOMEM;
+	supersede(v, cur, fresh);
+	return 0;
+}
+
+void versions_reclaim(struct versions *v, uint64_t oldest_held)
+{
+	struct address_space **p = &v->superseded, *as;
+
+	if (oldest_held == v->reclaimed_to)
+		return;
+	v->reclaimed_to = oldest_held;
+	while ((as = *p)) {
+		if (as->epoch < oldest_held) {
+			*p = as->next;
+			space_free(&v->pool, as);
+		} else {
+			p = &as->next;
+		}
+	}
+}
+
+/* ---- maps -------------------------------------------------------------------------------- */
+
+/* Kinds whose runtime addresses mean something by themselves: pgoff is no file offset. */
+static bool is_identity(const struct dso *d)
+{
+	return d->kind != DSO_FILE && d->kind != DSO_VDSO && d->kind != DSO_KERNEL_MODULE;
+}
+
+/* Do both show the same byte of the same dso at any address they have in common? */
+static bool map_agrees(const struct map *a, const struct map *b)
+{
+	if (a->dso != b->dso || a->prot != b->prot || a->flags != b->flags)
+		return false;
+	return is_identity(a->dso) ? a->dso->kind != DSO_KERNEL || a->pgoff == b->pgoff
+				   : a->pgoff - a->start == b->pgoff - b->start;
+}
+
+static int map_add(struct versions *v, struct address_space *as, const struct map *like)
+{
+	struct map *map;
+
+	if (v->maps.n >= UINT32_MAX)
+		return -ERR_NOMEM;
+	map = arena_memdup(&v->arena, like, sizeof *like);
+	if (!map)
+		return -ERR_NOMEM;
+	map->id = (uint32_t)v->maps.n;
+	if (vec_push(&v->maps, map) || space_insert(&v->pool, as, map))
+		return -ERR_NOMEM;
+	return 0;
+}
+
+/* What is left of old when [start, end) goes. */
+static int map_cut(struct versions *v, struct address_space *as, const struct map *old,
+		   uint64_t start, uint64_t end)
+{
+	struct map rest = *old;
+
+	if (space_remove(&v->pool, as, old))
+		return -ERR_NOMEM;
+	rest.end = start;
+	if (old->start < start && map_add(v, as, &rest))
+		return -ERR_NOMEM;
+	rest.start = end;
+	rest.end = old->end;
+	/* The pgoff of kernel maps is the address of a symbol, not of their start. */
+	if (old->dso->kind != DSO_KERNEL && old->dso->kind != DSO_GUEST_KERNEL)
+		rest.pgoff += end - old->start;
+	return old->end > end ? map_add(v, as, &rest) : 0;
+}
+
+const struct map *versions_last_overlap(const struct address_space *as, uint64_t start,
+					uint64_t end)
+{
+	const struct map *old = space_floor(as, end - 1);
+
+	return old && old->end > start ? old : NULL;
+}
+
+int versions_replace(struct versions *v, struct address_space **cur, uint64_t start, uint64_t end,
+		     const struct map *fresh)
+{
+	const struct map *old;
+	bool moved = false;
+
+	if (start >= end) /* at the very end of the address space */
+		return 0;
+	old = versions_last_overlap(*cur, start, end);
+	if (!old && !fresh)
+		return 0;
+	/* Known already: perf's picture of the start and the kernel's events overlap, and JITs flip
+	 * protections back and forth. */
+	if (old && fresh && old->start <= start && old->end >= end && map_agrees(old, fresh))
+		return 0;
+	if (versions_own(v, cur))
+		return -ERR_NOMEM;
+	for (; old; old = versions_last_overlap(*cur, start, end)) {
+		moved |= !fresh || !map_agrees(old, fresh);
+		if (map_cut(v, *cur, old, start, end))
+			return -ERR_NOMEM;
+	}
+	if (moved)
+		(*cur)->layout = ++v->last_layout;
+	return fresh ? map_add(v, *cur, fresh) : 0;
+}
+
+void versions_done(struct versions *v)
+{
+	v->reclaimed_to = 0;
+	versions_reclaim(v, UINT64_MAX);
+	assert(!v->pool.nodes && !v->pool.spaces);
+	vec_done(&v->maps);
+	arena_done(&v->arena);
+}

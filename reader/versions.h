@@ -1,0 +1,55 @@
+/* versions.h - immutable versions of address spaces. Private to reader/.
+ *
+ * A version that was captured, because a sample refers to it, is never changed: the next change
+ * makes a new one. Old versions are freed when no held batch can refer to them any more.
+ */
+#ifndef READER_VERSIONS_H
+#define READER_VERSIONS_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "reader/space.h"
+
+/* Zeroed: empty. Functions that return int: 0 or -ERR_NOMEM. */
+struct versions {
+	struct arena arena; /* struct map */
+	VEC(const struct map *) maps;
+	struct space_pool pool;
+	uint64_t last_layout;
+	uint64_t epoch;
+	uint64_t
+		reclaimed_to; /* nothing to do for versions_reclaim() with this epoch; 0: unknown */
+	struct address_space *superseded; /* versions that were captured and are not current */
+};
+
+/* When all current versions have been freed. */
+void versions_done(struct versions *v);
+
+/* Makes *cur a version with the maps of `like` (NULL: none) under a new layout id. */
+int versions_restart(struct versions *v, struct address_space **cur,
+		     const struct address_space *like);
+/* Makes *cur a version that may be changed. */
+int versions_own(struct versions *v, struct address_space **cur);
+/* [start, end) of *cur is replaced by `fresh` (which has these bounds), or by nothing (NULL). */
+int versions_replace(struct versions *v, struct address_space **cur, uint64_t start, uint64_t end,
+		     const struct map *fresh);
+/* Frees a version, or keeps it as long as samples refer to it. NULL is allowed. */
+void versions_drop(struct versions *v, struct address_space *old);
+
+/* From now on the version stays as it is, for a sample of this epoch. */
+static inline const struct address_space *versions_capture(const struct versions *v,
+							   struct address_space *as)
+{
+	as->captured = true;
+	as->epoch = v->epoch;
+	return as;
+}
+
+/* Frees superseded versions that were last captured before `oldest_held`. */
+void versions_reclaim(struct versions *v, uint64_t oldest_held);
+
+/* The last map of a version that has a byte of [start, end); NULL: none has. */
+const struct map *versions_last_overlap(const struct address_space *as, uint64_t start,
+					uint64_t end);
+
+#endif
