@@ -48,8 +48,7 @@ static bool in_shard(const struct worker *w, const struct perf_sample *s)
 {
 	unsigned n = w->crew->n;
 
-	return !w->stitcher || n == 1 ||
-	       hash_u64((uint64_t)s->pid << 32 | s->tid) % n == w->index;
+	return !w->stitcher || n == 1 || hash_u64((uint64_t)s->pid << 32 | s->tid) % n == w->index;
 }
 
 /* Collects the worker's share of a batch: samples of its threads, or a part that is as large as the
@@ -224,20 +223,21 @@ static int read_alone(struct crew *c, struct perf_file *f, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
-/* Threads cost a few milliseconds and caches of their own. What is not a plain file may be large. */
+/* Threads cost a few milliseconds and caches of their own. What is no plain file may be large. */
 static unsigned threads_worth(const char *path)
 {
-	unsigned n = threads_available(), most = n;
+	unsigned n = threads_available();
 	struct stat st;
 
 	if (!stat(path, &st) && S_ISREG(st.st_mode) && st.st_size / BYTES_PER_THREAD < n)
-		most = 1 + (unsigned)(st.st_size / BYTES_PER_THREAD);
-	return n < most ? n : most;
+		n = 1 + (unsigned)(st.st_size / BYTES_PER_THREAD);
+	return n;
 }
 
 static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_options *opt,
 		     struct err *err)
 {
+	const struct stitch_options so = {.max_frames = opt->unwind.max_frames};
 	struct unwind_options uo = opt->unwind;
 	unsigned i;
 	int rc = 0;
@@ -268,7 +268,7 @@ static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_o
 		if (!rc)
 			rc = unwinder_new(&w->unwinder, p->modules, &uo, err);
 		if (!rc && !opt->no_stitch)
-			rc = stitcher_new(&w->stitcher, NULL, err);
+			rc = stitcher_new(&w->stitcher, &so, err);
 		if (!rc)
 			rc = verify_init(&w->verify, opt->verify_every, p->modules, &uo, err);
 	}

@@ -13,6 +13,7 @@ struct pending {
 
 struct stitcher {
 	uint64_t max_distance_ns;
+	size_t max_user_frames;
 	struct stitch_stats stats;
 	struct hash_table thread_of; /* pid and tid -> thread */
 	VEC(struct stitch_graph) threads;
@@ -32,6 +33,9 @@ int stitcher_new(struct stitcher **ret, const struct stitch_options *opt, struct
 		return err_nomem(err);
 	st->max_distance_ns =
 		opt && opt->max_distance_ns ? opt->max_distance_ns : STITCH_DISTANCE_NS;
+	st->max_user_frames = opt && opt->max_frames && opt->max_frames < UNWIND_FRAMES_MAX
+				      ? opt->max_frames
+				      : UNWIND_FRAMES_MAX;
 	*ret = st;
 	return 0;
 }
@@ -177,7 +181,7 @@ static int complete(struct stitcher *st, const struct pending *p, struct stack_t
 		n_known = t->n;
 		caller = stitch_caller(g, f, place, p->time_ns, st->max_distance_ns);
 		/* Above it, all is as the samples saw it that reached farther. */
-		while (caller < STITCH_ROOT && t->n - t->n_kernel < UNWIND_FRAMES_MAX) {
+		while (caller < STITCH_ROOT && t->n - t->n_kernel < st->max_user_frames) {
 			const struct stitch_activation *a = &g->activations.v[caller];
 
 			if (append(st, t, a->frame))
@@ -189,6 +193,8 @@ static int complete(struct stitcher *st, const struct pending *p, struct stack_t
 	} while (caller == STITCH_NONE && t->n > n_known);
 	if (caller == STITCH_ROOT)
 		t->stop = UNWIND_STOP_END;
+	else if (caller != STITCH_NONE)
+		t->stop = UNWIND_STOP_DEPTH;
 	st->stats.frames += t->n - n_before;
 	st->stats.to_root += t->stop == UNWIND_STOP_END;
 	st->stats.extended += t->stop != UNWIND_STOP_END && t->n > n_before;

@@ -224,7 +224,8 @@ static int caller_seen(struct stitch_graph *g, uint32_t node, uint32_t caller, u
 
 /* ---- learning ----------------------------------------------------------------------------- */
 
-/* Forgets all but the activations that have not ended: those that stacks to come can be part of. */
+/* Forgets all but the activations that have not ended: those that stacks to come can be part of. Of
+ * too many the outermost stay, which live longest: else there would soon be as many again. */
 static int shrink(struct stitch_graph *g)
 {
 	struct stitch_graph new = {.live = g->live, .covered = g->covered, .last_ns = g->last_ns};
@@ -233,6 +234,8 @@ static int shrink(struct stitch_graph *g)
 
 	memset(&g->live, 0, sizeof g->live);
 	memset(&g->covered, 0, sizeof g->covered);
+	if (new.live.n > GRAPH_MAX / 2)
+		new.live.n = GRAPH_MAX / 2;
 	if (vec_reserve(&new.activations, new.live.n))
 		rc = -ERR_NOMEM;
 	for (i = 0; i < new.live.n && !rc; i++) {
@@ -253,6 +256,8 @@ static int shrink(struct stitch_graph *g)
 		rc = node == STITCH_NONE ? -ERR_NOMEM : caller_seen(&new, node, owner, a.last_ns);
 	}
 	stitch_graph_done(g);
+	if (rc) /* `live` may have ids of both */
+		stitch_graph_done(&new);
 	*g = new;
 	return rc;
 }

@@ -36,7 +36,7 @@
 enum frame_how { FRAME_HOWS(X) FRAME_HOW_N };
 #undef X
 const char *frame_how_text(enum frame_how how);
-/* Found by a heuristic: frame pointer or stack top. */
+/* Found by a heuristic: those that are marked '?' above. */
 bool frame_how_is_guess(enum frame_how how);
 
 /* Why a user stack ended. X(name, text) */
@@ -152,7 +152,7 @@ void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);
  * order, some at a time. What it says of a thread depends on nothing but the samples of that thread:
  *
  *	for each batch:
- *		for each sample: unwind_samples(...); stitcher_add(st, sample, trace, &err);
+ *		for each sample: unwind_samples(...); stitcher_add(st, sample, trace);
  *		stitcher_run(st, use_trace, arg);	// use_trace(arg, i, trace), i = 0 ...
  *
  * Samples later than the batch cannot help, so batches should not be tiny. One thread at a time. */
@@ -160,6 +160,7 @@ struct stitcher; /* opaque */
 
 struct stitch_options {
 	uint64_t max_distance_ns; /* in time, of the sample that is believed; 0: STITCH_DISTANCE_NS */
+	unsigned max_frames;      /* user frames, as in struct unwind_options; then the stop is DEPTH */
 };
 #define STITCH_DISTANCE_NS 10000000000u
 

@@ -58,6 +58,8 @@ tap.check(sum(folded(text).values()) == sum(folded(plain).values()), "stitching:
 at_main = [sum(w for s, w in folded(x).items() if s[1] == "_start" and "main" in s) for x in (plain, text)]
 tap.check(at_main[1] > at_main[0], "stitching: more of the time reaches main", at_main)
 tap.check(resolve("cut.data", "--no-inline", "--no-stitch", "--stitch", "-j1")[0] == text, "stitching: --stitch is the default")
+shallow = [s for s in folded(resolve("cut.data", "--no-inline", "--max-stack", "3")[0])]
+tap.check(max(map(len, shallow)) == 4, "stitching: --max-stack holds for what is added, too", shallow)
 marked = folded(resolve("cut.data", "--no-inline", "--stitched")[0])
 ends = [[f.endswith("_[s]") for f in s[1:]] for s in marked]
 tap.check(any(e[0] for e in ends) and all(e == sorted(e, reverse=True) for e in ends), "folded: --stitched marks the outermost frames", marked)

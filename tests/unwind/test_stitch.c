@@ -74,13 +74,17 @@ static void assert_stack(const struct result *r, size_t i, enum unwind_stop stop
 #define CUT  UNWIND_STOP_TRUNCATED_STACK
 #define ROOT UNWIND_STOP_END
 
-static struct stitcher *begin(uint64_t max_distance_ns)
+static struct stitcher *begin_with(struct stitch_options opt)
 {
-	const struct stitch_options opt = {max_distance_ns};
 	struct stitcher *st;
 
 	assert_int_equal(stitcher_new(&st, &opt, NULL), 0);
 	return st;
+}
+
+static struct stitcher *begin(uint64_t max_distance_ns)
+{
+	return begin_with((struct stitch_options){.max_distance_ns = max_distance_ns});
 }
 
 static void run(struct stitcher *st, struct result *r)
@@ -224,6 +228,53 @@ static void forgets_what_has_ended(void **state)
 	stitcher_free(st);
 }
 
+/* A recursion that never ends: each sample shows some more of it, none of it returns, and what was
+ * learned first stays. Without a limit for what lives this would take hours: it would be gone
+ * through for every sample. */
+static void forgets_what_is_too_much(void **state)
+{
+	struct stitcher *st = begin(0);
+	struct result r;
+	unsigned i;
+
+	(void)state;
+	add(st, &(struct stack){100, 1, 0x40000000, ROOT, {10, 20, 30, 40, 50}}, FRAME_CFI);
+	for (i = 0; i < 200000; i++) {
+		add(st,
+		    &(struct stack){101 + i,
+				    1,
+				    0x3fff0000 - 128 * (uint64_t)i,
+				    CUT,
+				    {1, 2, 3, 4, 5, 6, 7, 8}},
+		    FRAME_CFI);
+		run(st, &r);
+	}
+	add(st, &(struct stack){101 + i, 1, 0x40000010, CUT, {21, 30}}, FRAME_CFI);
+	run(st, &r);
+	assert_stack(&r, 0, ROOT, 2, IPS(21, 30, 40, 50));
+	stitcher_free(st);
+}
+
+/* A stack gets no more frames than unwinding would have given it; what ends there says so. */
+static void adds_up_to_the_limit(void **state)
+{
+	struct stitcher *st = begin_with((struct stitch_options){.max_frames = 3});
+	struct result r;
+
+	(void)state;
+	add(st, &(struct stack){100, 1, 0x1000, UNWIND_STOP_DEPTH, {10, 20, 30}}, FRAME_CFI);
+	add(st, &(struct stack){101, 1, 0x1010, UNWIND_STOP_DEPTH, {21, 30, 40}}, FRAME_CFI);
+	add(st, &(struct stack){102, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	add(st, &(struct stack){103, 1, 0x1010, CUT, {21, 30}}, FRAME_CFI);
+	add(st, &(struct stack){104, 1, 0x0ff0, CUT, {9, 11, 20}}, FRAME_CFI);
+	add(st, &(struct stack){105, 1, 0x1030, ROOT, {41}}, FRAME_CFI);
+	run(st, &r);
+	assert_stack(&r, 2, UNWIND_STOP_DEPTH, 2, IPS(10, 20, 30));
+	assert_stack(&r, 3, CUT, 2, IPS(21, 30, 40));
+	assert_stack(&r, 4, UNWIND_STOP_DEPTH, 3, IPS(9, 11, 20));
+	stitcher_free(st);
+}
+
 /* What must not be joined. */
 static void keeps_apart(void **state)
 {
@@ -283,6 +334,8 @@ int main(void)
 		cmocka_unit_test(believes_the_farther_the_rarer),
 		cmocka_unit_test(stops_at_what_contradicts),
 		cmocka_unit_test(forgets_what_has_ended),
+		cmocka_unit_test(forgets_what_is_too_much),
+		cmocka_unit_test(adds_up_to_the_limit),
 		cmocka_unit_test(keeps_apart),
 		cmocka_unit_test(passes_on_what_the_caller_says),
 	};
