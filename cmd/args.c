@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,4 +149,15 @@ int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, stru
 	if (comma[1] && !parse_seconds(comma + 1, strlen(comma + 1), &f->end_ns))
 		return bad_time(text, err);
 	return 0;
+}
+
+/* A stream remembers that a write failed, but not why: errno may be another call's by then. */
+int args_flush(FILE *out, const char *name, struct err *err)
+{
+	int earlier = errno;
+
+	errno = 0;
+	if (!fflush(out) && !ferror(out))
+		return 0;
+	return err_errno(err, errno ? errno : earlier ? earlier : EIO, name, "write");
 }

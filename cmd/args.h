@@ -1,9 +1,10 @@
-/* args.h - values of command line options, shared by the commands. */
+/* args.h - values of command line options and the end of the output, shared by the commands. */
 #ifndef CMD_ARGS_H
 #define CMD_ARGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "cmd/pipeline.h"
@@ -22,5 +23,8 @@ int args_filter_comms(char *text, struct sample_filter *f, struct err *err);
 /* "start,stop" in seconds, either may be empty; or "10%-20%" of [first_ns, last_ns]. */
 int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, struct sample_filter *f,
 		     struct err *err);
+/* Writes out what is left. Negative when this or an earlier write has failed; if only an earlier one,
+ * errno has to be that one's still, or 0. */
+int args_flush(FILE *out, const char *name, struct err *err);
 
 #endif

@@ -388,6 +388,11 @@ int main(int argc, char **argv)
 	} else {
 		rc = record(&a);
 	}
+	errno = 0;
+	if (rc != EXIT_TROUBLE && args_flush(stdout, "standard output", &err)) {
+		print_err(&err);
+		rc = EXIT_TROUBLE;
+	}
 	vec_done(&a.pids.pids);
 	vec_done(&a.tids.pids);
 	return rc;

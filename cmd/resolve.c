@@ -23,6 +23,8 @@ enum { EXIT_FINE = 0, EXIT_DAMAGED = 1, EXIT_TROUBLE = 2 };
 static volatile sig_atomic_t stop_requested;
 static struct fetch_signals fetching;
 
+static const char stdout_name[] = "standard output";
+
 enum { PATIENT_INTERRUPTS = 4 }; /* with which transfers are waited for */
 
 /* The first ends the reading, the second the program; while files are fetched it is for those. */
@@ -49,7 +51,6 @@ static void complain(const struct err *e)
 
 /* ---- running --------------------------------------------------------------------------- */
 
-/* A stream remembers that a write failed, but not why: errno may be another call's by then. */
 static int write_to(const struct resolve *r, const struct profile *p, FILE *out, const char *name,
 		    struct err *err)
 {
@@ -57,9 +58,7 @@ static int write_to(const struct resolve *r, const struct profile *p, FILE *out,
 
 	errno = 0;
 	rc = r->format->write(p, &r->output, out, err);
-	if (!rc && (fflush(out) || ferror(out)))
-		rc = err_errno(err, errno ? errno : EIO, name, "write");
-	return rc;
+	return rc ? rc : args_flush(out, name, err);
 }
 
 /* Writes to a temporary neighbour and renames it, so that a failure never destroys an older result;
@@ -96,7 +95,7 @@ static int write_result(const struct resolve *r, const struct profile *p, struct
 	if (r->format->binary && isatty(STDOUT_FILENO))
 		return err_set(err, ERR_USAGE, NULL, "%s is binary; use -o FILE or a pipe",
 			       r->format->name);
-	return write_to(r, p, stdout, "standard output", err);
+	return write_to(r, p, stdout, stdout_name, err);
 }
 
 /* Why there is nothing to write, in the order in which it can go wrong. */
@@ -229,8 +228,9 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 		rc = err_set(err, ERR_NOT_FOUND, r->pipeline.input,
 			     "no stack holds the address %#llx (as script prints it)",
 			     (unsigned long long)r->explain_ip);
-	else if (!rc && !r->explain)
-		rc = write_result(r, p->profile, err);
+	else if (!rc)
+		rc = r->explain ? args_flush(stdout, stdout_name, err)
+				: write_result(r, p->profile, err);
 	if (rc)
 		return rc;
 	if (!r->quiet)
@@ -257,7 +257,7 @@ int main(int argc, char **argv)
 	struct resolve r = {0};
 	struct pipeline p = {0};
 	struct err err = {0};
-	int code, rc = resolve_options(&r, argc, argv, &err);
+	int code, flushed, rc = resolve_options(&r, argc, argv, &err);
 
 	r.pipeline.stop = &stop_requested;
 	fetch_watch_init(&r.watch, &fetching, &stop_requested, r.quiet);
@@ -266,6 +266,9 @@ int main(int argc, char **argv)
 	sigaction(SIGINT, &sa, NULL);
 	if (!rc)
 		rc = run(&r, &p, &err);
+	errno = 0;
+	flushed = rc < 0 ? 0 : args_flush(stdout, stdout_name, &err);
+	rc = flushed ? flushed : rc;
 	if (rc < 0) {
 		complain(&err);
 		code = EXIT_TROUBLE;

@@ -42,8 +42,13 @@ fails("capture: no such process", [CAPTURE, "-o", "x.data", "-p", "4194303"], 2,
 program = build("gcc", "calls.c", "program", "-O2")
 run([CAPTURE, "-q", "-F", "999", "-o", "good.data", "--", program, "0.5"])
 whole, stats = resolve("good.data")
+leaf = next(l.split()[0] for l in resolve("good.data", "-f", "script")[0].splitlines() if l.startswith("\t"))
 fails("no sample passes", [RESOLVE, "--comm", "nobody", "good.data"], 2, "filter")
 fails("disk full", ["sh", "-c", f"{RESOLVE} good.data > /dev/full"], 2, "No space left")
+for words in "--help", "--version", "--header good.data", f"--explain {leaf} good.data":
+    fails(f"disk full, {words.split()[0]}", ["sh", "-c", f"{RESOLVE} -q {words} > /dev/full"], 2, "No space left")
+for words in "--help", "--version", "--check":
+    fails(f"disk full, capture {words}", ["sh", "-c", f"{CAPTURE} {words} > /dev/full"], 2, "No space left")
 fails("disk full, -o", [RESOLVE, "-o", "/dev/full", "-f", "folded", "good.data"], 2, "No space left")
 
 # Cut anywhere: what can be read is kept, the loss is told, the exit status says so.
