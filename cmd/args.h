@@ -23,8 +23,8 @@ int args_filter_comms(char *text, struct sample_filter *f, struct err *err);
 /* "start,stop" in seconds, either may be empty; or "10%-20%" of [first_ns, last_ns]. */
 int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, struct sample_filter *f,
 		     struct err *err);
-/* Writes out what is left. Negative when this or an earlier write has failed; if only an earlier one,
- * errno has to be that one's still, or 0. */
+/* Writes out what is left. Negative when this or an earlier write has failed; if only an earlier
+ * one has, errno must still be that one's, or 0. */
 int args_flush(FILE *out, const char *name, struct err *err);
 
 #endif

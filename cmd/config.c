@@ -1,7 +1,6 @@
 /* config.c - reads the environment and the user's file. */
 #include "cmd/config.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,15 +70,23 @@ static int set_line(struct config *c, char *line, const char *where, struct err 
 static int read_lines(struct config *c, FILE *f, const char *path, struct err *err)
 {
 	char line[LINE_MAX_BYTES], where[PATH_MAX + 16];
+	bool goes_on = false;
 	unsigned n = 0;
 	int rc = 0;
 
 	while (!rc && n < LINES_MAX && fgets(line, sizeof line, f)) {
-		char *text = trim(line);
+		bool is_rest = goes_on;
+		char *text;
 
+		goes_on = strlen(line) == sizeof line - 1 && line[sizeof line - 2] != '\n';
+		if (is_rest)
+			continue;
+		text = trim(line);
 		snprintf(where, sizeof where, "%s:%u", path, ++n);
-		if (*text && *text != '#')
-			rc = set_line(c, text, where, err);
+		if (!*text || *text == '#')
+			continue;
+		rc = goes_on ? err_set(err, ERR_USAGE, where, "the line is too long")
+			     : set_line(c, text, where, err);
 	}
 	return rc;
 }

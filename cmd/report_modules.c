@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "cmd/weights.h"
 
 enum { TEXT_MODULES_MAX = 40 };
@@ -235,16 +236,21 @@ void report_modules_text(const struct pipeline *p, FILE *out)
 
 static void json_string(FILE *out, const char *s)
 {
-	fputc('"', out);
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
+	size_t left = strlen(s), n;
 
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
-			fprintf(out, "\\u%04x", c);
-		else
-			fputc(c, out);
+	fputc('"', out);
+	for (; left; s += n, left -= n) {
+		n = utf8_length(s, left);
+		if (!n) {
+			fputs("\xef\xbf\xbd", out); /* U+FFFD */
+			n = 1;
+		} else if (*s == '"' || *s == '\\') {
+			fprintf(out, "\\%c", *s);
+		} else if ((unsigned char)*s < 0x20) {
+			fprintf(out, "\\u%04x", (unsigned)*s);
+		} else {
+			fwrite(s, 1, n, out);
+		}
 	}
 	fputc('"', out);
 }

@@ -1,15 +1,15 @@
 /* fmt_jsonl.c - every sample as one JSON object on a line of its own (jsonlines.org), in time
- *order, for jq, DuckDB, pandas and scripts:
+ * order, for jq, DuckDB, pandas and scripts:
  *
  *	{"t_ns":1,"pid":2,"tid":2,"comm":"ls","cpu":0,"event":"cycles","period":100,"stop":"END",
  *	 "stack":[{"ip":"0x401150","sym":"leaf","off":80,"dso":"/bin/ls","file":"w.c","line":7},
  *...]}
  *
  * The stack is leaf first. Addresses are strings, as JSON numbers are doubles in many readers and
- *lose the last bits. What is unknown is left out. An inlined function has "inlined":true; "off" is
- *the distance from the symbol's start, "build_id" that of the dso. "how":"stitched" marks frames
- *that were taken from another sample of the thread, "how":"guessed" those found without unwind
- *tables. */
+ * lose the last bits. What is unknown is left out. An inlined function has "inlined":true; "off" is
+ * the distance from the symbol's start, "build_id" that of the dso. "how":"stitched" marks frames
+ * that were taken from another sample of the thread, "how":"guessed" those found without unwind
+ * tables. */
 #include "output/format.h"
 
 #include <linux/perf_event.h>

@@ -7,7 +7,7 @@
  * the same in all samples, so they are made once.
  *
  * Callers that were taken from another sample stand below a line that begins with '#', as the
- *header of perf script does: what reads its text skips such lines. */
+ * header of perf script does: what reads its text skips such lines. */
 #include "output/format.h"
 
 #include <linux/perf_event.h>

@@ -53,8 +53,6 @@ void text_hex_digits(struct text *t, uint64_t v, unsigned n);
 /* Spaces up to a width for something n bytes long. */
 void text_pad(struct text *t, size_t n, size_t width);
 
-/* Length of the well-formed UTF-8 character (Unicode 15, table 3-7) at s, 0 when there is none. */
-size_t utf8_length(const char *s, size_t left);
 /* Adds names from outside so that no reader trips over them: ill-formed UTF-8 becomes U+FFFD,
  * control characters become '_' (a newline would end a line, an escape sequence would reach the
  * terminal). */

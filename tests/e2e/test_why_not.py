@@ -56,6 +56,10 @@ run(["objcopy", "--only-keep-debug", "full", "linked.debug"])
 run(["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id", "--add-gnu-debuglink=linked.debug", "linked"])
 run(["objcopy", "--compress-debug-sections=zlib-gabi", "packed"])
 shutil.copy("full", "hidden")
+shutil.copy("full", "caf\u00e9")
+record("caf\u00e9")
+m, text = module("caf\u00e9", "-q")
+tap.check(m["path"] == os.path.abspath("caf\u00e9") and m["path"] in text, "a name that is not ASCII: JSON has it as it is", (m["path"], text))
 for name in ("stripped", "replaced", "gone", "linked", "nodebug", "packed", "whole", "hidden"):
     record(name)
 

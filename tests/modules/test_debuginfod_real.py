@@ -86,11 +86,15 @@ def consent():
         report(got == {"debuginfo"}, "$XDG_CONFIG_HOME", (got, r))
         for text, where, why in (("debuginfod = yes", ":1", "'yes' is none of: auto sym line full off"),
                                  ("\ndebuginfo = full", ":2", "no setting has the name 'debuginfo'"),
-                                 ("debuginfod", ":1", "'debuginfod' has no value")):
+                                 ("debuginfod", ":1", "'debuginfod' has no value"),
+                                 ("debuginfod = full" + 600 * " ", ":1", "the line is too long")):
             settings(text)
             got, r = asked()
             report(not got and r.status == 2 and f"home/.config/unspool/config{where}" in r.err and why in r.err,
-                   f"a file with {text!r} is refused", (got, r))
+                   f"a file with {text[:20]!r} is refused", (got, r))
+        settings("# " + 80 * "comments " + "\ndebuginfod = full")
+        got, r = asked()
+        report(got == {"debuginfo"}, "a comment may have any length", (got, r))
         shutil.rmtree("home/.config")
         got, r = asked(UNSPOOL_DEBUGINFOD="1")
         report(not got and r.status == 2 and "UNSPOOL_DEBUGINFOD: debuginfod: '1' is none of" in r.err,

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/utf8.h"
 #include "output/format.h"
 
 static const char *folded(const char *name)
