@@ -174,6 +174,21 @@ while time.process_time() - t < 0.4: outer()
 """
 
 
+def forget(pid):
+    """CPython writes into /tmp, wherever TMPDIR says."""
+    for path in (f"/tmp/perf-{pid}.map", f"/tmp/jit-{pid}.dump"):
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def has_trampolines(python, option):
+    code = f"import sys; sys.exit(not (sys.version_info >= (3, {12 if option == 'perf' else 13}) and sys.is_stack_trampoline_active()))"
+    p = subprocess.Popen([python, "-X", option, "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    status = p.wait()
+    forget(p.pid)
+    return not status
+
+
 def python():
     """CPython makes a stub per function: -X perf (3.12) tells of them by a perf map, -X perf_jit (3.13) by a jitdump."""
     with open("work.py", "w") as f:
@@ -181,17 +196,15 @@ def python():
     candidates = [shutil.which(f"python3.{n}") for n in range(12, 20)] + [shutil.which("python3")]
     candidates += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
     for option, kind in (("perf", "perf-%s.map"), ("perf_jit", "jit-%s.dump")):
-        able = []
-        for p in filter(None, candidates):
-            code = f"import sys; sys.exit(not (sys.version_info >= (3, {12 if option == 'perf' else 13}) and sys.is_stack_trampoline_active()))"
-            if not run([p, "-X", option, "-c", code], check=False).returncode:
-                able.append(p)
+        able = [p for p in filter(None, candidates) if has_trampolines(p, option)]
         if not able:
             tap.skip(f"python -X {option}", "no python that can do it")
             continue
-        perf_record("-k", "mono", "-F", "999", "--call-graph", "dwarf,16384", "-e", "cpu-clock:u", "-o", "py.data", able[-1], "-X",
-                    option, "work.py")
+        perf_record("-k", "mono", "-F", "999", "--call-graph", "dwarf,16384", "-e", "cpu-clock:u", "-o", "py.data", "sh", "-c",
+                    'echo $$ > pid; exec "$0" -X "$1" work.py', able[-1], option)
         text, stats = resolve("py.data")
+        with open("pid") as f:
+            forget(int(f.read()))
         source = " ".join(m["source"] for m in stats["modules"] if m["path"].startswith("/tmp/perf-"))
         inner = sum(n for stack, n in folded(text).items() if any(f.startswith("py::inner:") for f in stack))
         total = sum(folded(text).values())

@@ -22,10 +22,10 @@ for (let i = 0; i < 60; i++) s += new Function('x', `let t = 0; for (let i = 0; 
 """
 
 
-def record(*node_options):
+def record(option):
     write("work.js", SCRIPT)
-    p = subprocess.run(["perf", "record", "-q", "-N", "-k", "mono", "-F", "2000", "-e", "cpu-clock:u", "-o", "perf.data", "node",
-                        *node_options, "work.js"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    p = subprocess.run(["perf", "record", "-q", "-N", "-k", "mono", "-F", "2000", "-e", "cpu-clock:u", "-o", "perf.data", "sh", "-c",
+                        'echo $$ > pid; exec node "$0" work.js', option], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return None if p.returncode else "perf.data"
 
 
@@ -62,6 +62,18 @@ def jitdump():
 
 
 def perf_map():
+    """node writes the map into /tmp, whatever TMPDIR says."""
+    try:
+        compare_with_perf_map()
+    finally:
+        if os.path.exists("pid"):
+            with open("pid") as f:
+                path = f"/tmp/perf-{int(f.read())}.map"
+            if os.path.exists(path):
+                os.unlink(path)
+
+
+def compare_with_perf_map():
     if not record("--perf-basic-prof"):
         return skip("node's perf map", "cannot record")
     all_samples = list(samples("perf.data"))
@@ -71,7 +83,6 @@ def perf_map():
     if len(anonymous) < 50:
         return skip("node's perf map", f"{len(anonymous)} samples in JIT code")
     answers, source, reason = symbolize("jit", path, [s[2] for s in anonymous], "-d", "none")
-    os.unlink(path)
     # perf keeps the longest of the names that an address had, we the last: only addresses used once compare
     same = sum(a.system == s[3] for s, a in zip(anonymous, answers))
     named = sum(a.system != "" for a in answers)
