@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
-from common import CAPTURE, RESOLVE, Tap, have, run  # noqa: E402,F401
+from common import CAPTURE, RESOLVE, Tap, children, cpu_seconds, have, run, until  # noqa: E402,F401
 from perfdata import PerfData  # noqa: E402,F401
 
 SUMMARY = re.compile(r"\[ capture: (\d+) samples of (\S+), (\d+) lost")
@@ -31,6 +31,27 @@ def capture(*args, check=True, prefix=(), **kw):
 def start(*args):
     return subprocess.Popen([CAPTURE, *map(str, args)], stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def descriptors(pid):
+    """What the open descriptors of a process are."""
+    try:
+        return [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        return []
+
+
+def until_recorded(recorder, pid, seconds=0.3):
+    """Waits until capture has opened its events and the process has used CPU time since."""
+    until(lambda: any("perf_event" in d for d in descriptors(recorder.pid)), "capture's events")
+    before = cpu_seconds(pid)
+    until(lambda: cpu_seconds(pid) >= before + seconds, f"{seconds} s of process {pid}")
+
+
+def until_used(recorder, seconds):
+    """The command that capture runs, once it has used so much CPU time."""
+    return until(lambda: next((c for c in children(recorder.pid) if cpu_seconds(c) >= seconds), None),
+                 f"{seconds} s of the command")
 
 
 def perf_frames(path, *args):

@@ -1,5 +1,5 @@
-/* load.c - what the capture tests record: load SECONDS spins in known functions, and other modes.
- */
+/* load.c - what the capture tests record: load MODE SECONDS (of CPU time of each process) spins in known
+ * functions, and other modes. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,11 +13,12 @@
 static volatile uint64_t sink;
 static double until;
 
+/* CPU time, so that a loaded machine leaves as many samples. */
 static double now(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 

@@ -5,9 +5,8 @@ import re
 import resource
 import signal
 import subprocess
-import time
 
-from lib import CAPTURE, PerfData, Tap, build_load, capture, have, perf_frames, rooted, run, start
+from lib import CAPTURE, PerfData, Tap, build_load, capture, children, have, perf_frames, rooted, run, start, until
 
 tap = Tap()
 load = build_load()
@@ -19,6 +18,18 @@ def fails(name, args, *words, status=2, lines=1, wrap=(), **kw):
     tap.check(p.returncode == status and p.stdout == "" and len(err) <= lines
               and all(re.search(w, p.stderr) for w in words), name, (p.returncode, p.stderr))
     return p
+
+
+def comm(pid):
+    try:
+        return open(f"/proc/{pid}/comm").read().strip()
+    except OSError:
+        return None
+
+
+def pending(pid):
+    """Whether a signal waits to be taken by the process."""
+    return any(int(l.split()[1], 16) for l in open(f"/proc/{pid}/status") if l.startswith(("SigPnd", "ShdPnd")))
 
 
 for args, words in {
@@ -108,7 +119,9 @@ if os.geteuid() == 0 and have("setpriv"):
                 break
             first.append(subprocess.Popen([*nobody, CAPTURE, "-q", "-o", "/dev/null", "--", "sleep", "20"],
                                           preexec_fn=no_memlock, stderr=subprocess.DEVNULL))
-            time.sleep(0.3)
+            # Its rings are there before it lets its command run.
+            until(lambda: first[-1].poll() is not None or any(comm(c) == "sleep" for c in children(first[-1].pid)),
+                  "the recorder's command")
         tap.check(p.returncode == 2 and len(p.stderr.splitlines()) <= 3
                   and all(w in p.stderr for w in ("perf_event_mlock_kb", "ulimit -l", "KiB are needed", "sudo sysctl")),
                   "nobody: no memory for rings: names both limits", (p.returncode, p.stderr))
@@ -150,15 +163,15 @@ p = capture("-F", 499, "-o", "/dev/full", "--", load, "spin", 0.2, check=False)
 tap.check(p.returncode == 2 and "No space left" in p.stderr, "-o /dev/full: told", (p.returncode, p.stderr))
 
 # ---- the second ^C -------------------------------------------------------------------------------------------
-c = start("-F", 99, "-o", "twice.data", "--", "sh", "-c", "trap '' TERM INT; sleep 4")
-time.sleep(0.6)
-t0 = time.monotonic()
+c = start("-F", 99, "-o", "twice.data", "--", "sh", "-c", "trap '' TERM INT; exec sleep 120")
+deaf = until(lambda: next((p for p in children(c.pid) if comm(p) == "sleep"), None), "the command")
 c.send_signal(signal.SIGINT)
-time.sleep(0.3)
+until(lambda: not pending(c.pid), "the first ^C to be taken")
+tap.check(c.poll() is None, "the first ^C: a command that does not care is waited for", c.returncode)
 c.send_signal(signal.SIGINT)
-c.wait(timeout=20)
-tap.check(c.returncode == 128 + signal.SIGINT and time.monotonic() - t0 < 1.5, "the second ^C ends it at once",
-          (c.returncode, time.monotonic() - t0))
+c.wait(timeout=60)
+tap.check(c.returncode == 128 + signal.SIGINT and comm(deaf) == "sleep", "the second ^C ends it at once", c.returncode)
+os.kill(deaf, signal.SIGKILL)
 PerfData("twice.data")
 tap.check(True, "and the file is whole")
 tap.end()

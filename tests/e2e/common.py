@@ -8,7 +8,8 @@ import time
 
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
 CAPTURE, RESOLVE = os.path.join(BIN, "capture"), os.path.join(BIN, "resolve")
-# perf's cache of binaries would hide what a test takes away.
+# perf's cache of binaries would hide what a test takes away. perf 6.1 does not look here when it records (only at
+# --buildid-dir): perf_record() fills no cache.
 os.environ["PERF_BUILDID_DIR"] = os.path.abspath("no-buildid-cache")
 PROGRAMS = os.path.join(TOP, "tests", "programs")
 
@@ -63,6 +64,37 @@ def perf_record(*args, tries=5):
         time.sleep(1)
     if p.returncode:
         raise RuntimeError(f"perf record {' '.join(args)}: status {p.returncode}\n{p.stderr[-2000:]}")
+
+
+def until(condition, what, limit=60):
+    """Waits for what a test needs to go on; its answer. How long that takes is the machine's affair."""
+    end = time.monotonic() + limit
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise RuntimeError(f"waited {limit} s for {what}")
+        time.sleep(0.02)
+
+
+def children(pid):
+    """The processes that a process has started."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            return [int(c) for c in f.read().split()]
+    except OSError:
+        return []
+
+
+def cpu_seconds(pid):
+    """CPU time that all threads of a process have used; 0 when it is not there."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resolve(data, *options, check=True):
