@@ -4,9 +4,8 @@ import os
 import re
 import signal
 import subprocess
-import time
 
-from common import CAPTURE, RESOLVE, Tap, build, folded, have, resolve, run
+from common import CAPTURE, RESOLVE, Tap, build, children, cpu_seconds, folded, have, resolve, run, until
 
 tap = Tap()
 
@@ -65,9 +64,10 @@ tap.check(kept == sorted(kept) and kept[-1] > 0, "cut: the more is there, the mo
 
 # A killed recorder. perf leaves data.size 0 behind; capture keeps its header right block by block.
 def killed(name, cmd):
-    p = subprocess.Popen([*cmd, "-o", "killed.data", "--", program, "4"], stderr=subprocess.DEVNULL,
+    p = subprocess.Popen([*cmd, "-o", "killed.data", "--", program, "60"], stderr=subprocess.DEVNULL,
                          start_new_session=True)
-    time.sleep(2.5)
+    # CPU time of the program, not the clock: what is older than capture's last block, a second, must be in the file.
+    until(lambda: any(cpu_seconds(c) > 2 for c in children(p.pid)), f"two seconds of the program that {name} records")
     p.send_signal(signal.SIGKILL)
     p.wait()
     try:
