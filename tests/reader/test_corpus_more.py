@@ -296,11 +296,11 @@ def count_samples(path):
 
 
 def kill_recorder(name, args):
-    """Kills perf when it has written some samples; its child ends by itself."""
+    """Kills perf when it has written some samples, and what it records, which would not end."""
     p = subprocess.Popen([*PERF_RECORD, "-o", name, *args, "--", "sh", "-c",
-                          "for i in 1 2 3 4; do ./workload; done"],
+                          "while ./workload; do :; done"],
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    end = time.time() + 15
+    end = time.time() + 60
     while time.time() < end and p.poll() is None:
         time.sleep(0.02)
         if os.path.exists(name) and os.path.getsize(name) > 60000 and count_samples(name)[1]:

@@ -43,9 +43,11 @@ def check(path, name, least):
 if not shutil.which("perf"):
     print("ok - headers # SKIP perf is not installed")
     sys.exit(0)
-subprocess.run(["perf", "record", "-q", "-N", "-e", "{cpu-clock,task-clock}", "-g", "-o", "x.data", "true"],
+subprocess.run(["perf", "record", "-q", "-N", "-B", "-e", "{cpu-clock,task-clock}", "-g", "-o", "x.data", "true"],
                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-check("x.data", "a recording made here", 25)
+if not check("x.data", "a recording made here", 25):
+    print("not ok - a recording made here: perf tells its header")
+    failed = 1
 if not os.path.exists(os.path.join(CORPUS, "MANIFEST.tsv")):
     print("ok - headers of the corpus # SKIP no ../shared/corpus here")
     sys.exit(failed)
