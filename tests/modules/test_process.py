@@ -54,7 +54,7 @@ class Live:
 
     def program(self, name):
         """The pid of the process that runs the program of this name, which may be a child."""
-        for _ in range(200):
+        for _ in range(1200):
             out = run(["ps", "-s", str(self.process.pid), "-o", "pid=,comm="], check=False).stdout
             found = [l.split()[0] for l in out.splitlines() if l.split()[1:] == [name]]
             if found:
@@ -132,7 +132,7 @@ def memfd():
     """
     for kind, options in KINDS:
         with Live([sys.executable, "-c", code, "built/alone"]) as p:
-            for _ in range(100):
+            for _ in range(1200):
                 if os.readlink(f"/proc/{p.pid}/exe").startswith("/memfd:"):
                     break
                 time.sleep(0.05)

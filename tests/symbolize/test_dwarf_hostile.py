@@ -2,12 +2,11 @@
 """Hostile DWARF: time and memory are bounded by the size of the input.
 
 Each case has something that a straightforward reader does again and again: it would take minutes or tens
-of gigabytes. The limits here are seconds; what is said about such files does not matter."""
+of gigabytes. The limits here are seconds of CPU time; what is said about such files does not matter."""
 import os
 import struct
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests/symbolize/test_dwarf_sources"))
 sys.dont_write_bytecode = True
@@ -139,11 +138,10 @@ def hostile_names():
     for _ in range(60):
         leaf = [Die(NS, (NAME, "strp", long), kids=leaf)]
     f.add(cu(*leaf))
-    start = time.time()
     data = f.elf()
     with open("crafted.elf", "wb") as out:
         out.write(data)
-    p = subprocess.run([TOOL, "-s", "crafted.elf", hex(CODE)], capture_output=True, timeout=60)
+    p = subprocess.run([TOOL, "-s", "crafted.elf", hex(CODE)], capture_output=True, timeout=300)
     assert p.returncode == 0 and len(p.stdout) < 200000, p.returncode
 
 

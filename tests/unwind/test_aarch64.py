@@ -48,7 +48,7 @@ def walk_under_qemu(program, cpu, strides, frames=True, lazy=False):
     qemu = subprocess.Popen(["qemu-aarch64", "-cpu", cpu, "-g", sock, program, os.path.abspath(tag + ".maps")], env=env,
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(200):
+        for _ in range(1200):
             if os.path.exists(sock):
                 break
             time.sleep(0.05)
