@@ -73,11 +73,11 @@ static int worker_choose(struct worker *w, const struct perf_batch *b)
 }
 
 /* i counts from the first of `mine`. */
-static int take_trace(void *arg, size_t i, const struct stack_trace *t)
+static int take_traces(void *arg, size_t i, const struct stack_trace *traces, size_t n)
 {
 	struct worker *w = arg;
 
-	return profile_add(w->profile, w->mine.v[i], t, &w->err);
+	return profile_add_batch(w->profile, &w->mine.v[i], traces, n, &w->err);
 }
 
 static int take_or_stitch(struct worker *w, size_t i, const struct stack_trace *traces, size_t n)
@@ -89,7 +89,7 @@ static int take_or_stitch(struct worker *w, size_t i, const struct stack_trace *
 	for (k = 0; k < n; k++)
 		verify_sample(&w->verify, samples[k], &traces[k]);
 	if (!w->stitcher)
-		return profile_add_batch(w->profile, samples, traces, n, &w->err);
+		return take_traces(w, i, traces, n);
 	for (k = 0; k < n && !rc; k++)
 		rc = stitcher_add(w->stitcher, samples[k], &traces[k]);
 	return rc ? err_nomem(&w->err) : 0;
@@ -118,7 +118,7 @@ static void worker_batch(struct worker *w, const struct perf_batch *b)
 		w->rc = take_or_stitch(w, i, traces, n);
 	}
 	if (w->stitcher && !w->rc)
-		w->rc = stitcher_run(w->stitcher, take_trace, w);
+		w->rc = stitcher_run(w->stitcher, take_traces, w);
 }
 
 static void *worker_main(void *arg)

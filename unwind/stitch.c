@@ -20,7 +20,7 @@ struct stitcher {
 	VEC(struct pending) pending;
 	VEC(struct frame) frames;
 	VEC(struct frame_place) places;
-	VEC(struct frame) scratch; /* of the trace that is given back */
+	VEC(struct frame) scratch; /* of the stacks that are given back and were cut */
 };
 
 #define NO_PLACES SIZE_MAX
@@ -201,39 +201,56 @@ static int complete(struct stitcher *st, const struct pending *p, struct stack_t
 	return 0;
 }
 
-static int give_back(struct stitcher *st, size_t i,
-		     int (*fn)(void *arg, size_t i, const struct stack_trace *t), void *arg)
+/* Completes a stack that was cut; its frames are then those of `scratch` from *at on. */
+static int stitch(struct stitcher *st, const struct pending *p, struct stack_trace *t, size_t *at)
 {
-	const struct pending *p = &st->pending.v[i];
-	struct stack_trace t = p->trace;
-
-	t.frames = st->frames.v + p->frames_at;
-	t.places = p->places_at == NO_PLACES ? NULL : st->places.v + p->places_at;
-	if (is_cut(p)) {
-		st->stats.cut++;
-		st->scratch.n = 0;
-		if (vec_reserve(&st->scratch, t.n))
-			return -ERR_NOMEM;
-		memcpy(st->scratch.v, t.frames, t.n * sizeof *t.frames);
-		st->scratch.n = t.n;
-		if (complete(st, p, &t))
-			return -ERR_NOMEM;
-		t.frames = st->scratch.v;
-		t.places = NULL; /* not of the frames that were added */
-	}
-	return fn(arg, i, &t);
+	*at = st->scratch.n;
+	if (vec_reserve(&st->scratch, *at + t->n))
+		return -ERR_NOMEM;
+	memcpy(st->scratch.v + *at, t->frames, t->n * sizeof *t->frames);
+	st->scratch.n += t->n;
+	st->stats.cut++;
+	if (complete(st, p, t))
+		return -ERR_NOMEM;
+	t->places = NULL; /* not of the frames that were added */
+	return 0;
 }
 
-int stitcher_run(struct stitcher *st, int (*fn)(void *arg, size_t i, const struct stack_trace *t),
-		 void *arg)
+/* Those from i on; n <= UNWIND_BATCH. */
+static int give_back(struct stitcher *st, size_t i, size_t n, stitcher_fn *fn, void *arg)
 {
-	size_t i;
+	struct stack_trace traces[UNWIND_BATCH];
+	size_t at[UNWIND_BATCH], k;
+
+	st->scratch.n = 0;
+	for (k = 0; k < n; k++) {
+		const struct pending *p = &st->pending.v[i + k];
+		struct stack_trace *t = &traces[k];
+
+		*t = p->trace;
+		t->frames = st->frames.v + p->frames_at;
+		t->places = p->places_at == NO_PLACES ? NULL : st->places.v + p->places_at;
+		if (is_cut(p) && stitch(st, p, t, &at[k]))
+			return -ERR_NOMEM;
+	}
+	/* Only now does `scratch` stay where it is. */
+	for (k = 0; k < n; k++)
+		if (is_cut(&st->pending.v[i + k]))
+			traces[k].frames = st->scratch.v + at[k];
+	return fn(arg, i, traces, n);
+}
+
+int stitcher_run(struct stitcher *st, stitcher_fn *fn, void *arg)
+{
+	size_t i, n;
 	int rc = 0;
 
 	for (i = 0; i < st->pending.n && !rc; i++)
 		rc = learn(st, &st->pending.v[i]);
-	for (i = 0; i < st->pending.n && !rc; i++)
-		rc = give_back(st, i, fn, arg);
+	for (i = 0; i < st->pending.n && !rc; i += n) {
+		n = st->pending.n - i < UNWIND_BATCH ? st->pending.n - i : UNWIND_BATCH;
+		rc = give_back(st, i, n, fn, arg);
+	}
 	st->pending.n = st->frames.n = st->places.n = 0;
 	threads_forget(st);
 	return rc;

@@ -153,7 +153,7 @@ void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);
  *
  *	for each batch:
  *		for each sample: unwind_samples(...); stitcher_add(st, sample, trace);
- *		stitcher_run(st, use_trace, arg);	// use_trace(arg, i, trace), i = 0 ...
+ *		stitcher_run(st, use_traces, arg);	// use_traces(arg, i, traces, n), i = 0 ...
  *
  * Samples later than the batch cannot help, so batches should not be tiny. One thread at a time. */
 struct stitcher; /* opaque */
@@ -175,10 +175,12 @@ int stitcher_new(struct stitcher **ret, const struct stitch_options *opt, struct
 void stitcher_free(struct stitcher *st);
 /* Takes a copy of the trace, which must have places. 0 or -ERR_NOMEM. */
 int stitcher_add(struct stitcher *st, const struct perf_sample *s, const struct stack_trace *t);
-/* Gives back what was added since the last run, completed where possible; the traces live during the
- * call of fn. Stops at the first fn that does not return 0, and returns that; or -ERR_NOMEM. */
-int stitcher_run(struct stitcher *st, int (*fn)(void *arg, size_t i, const struct stack_trace *t),
-		 void *arg);
+/* What takes the n <= UNWIND_BATCH traces of the samples that were added as i-th and after; they live
+ * during the call. */
+typedef int stitcher_fn(void *arg, size_t i, const struct stack_trace *traces, size_t n);
+/* Gives back what was added since the last run, completed where possible. Stops at the first fn that
+ * does not return 0, and returns that; or -ERR_NOMEM. */
+int stitcher_run(struct stitcher *st, stitcher_fn *fn, void *arg);
 const struct stitch_stats *stitcher_stats(const struct stitcher *st);
 
 #endif

@@ -26,9 +26,8 @@ struct check {
 };
 
 /* What was there stays; what was added is marked, lies on a cut stack, and is bounded. */
-static int check_trace(void *arg, size_t i, const struct stack_trace *t)
+static void check_trace(struct check *c, size_t i, const struct stack_trace *t)
 {
-	struct check *c = arg;
 	const struct record *r = &c->added[i];
 
 	FUZZ_CHECK(i == c->n_back++ && i < c->n);
@@ -40,12 +39,19 @@ static int check_trace(void *arg, size_t i, const struct stack_trace *t)
 		FUZZ_CHECK(k >= r->n || t->frames[k].ip == r->ips[k]);
 		c->stitched += k >= r->n;
 	}
+}
+
+static int check_traces(void *arg, size_t i, const struct stack_trace *traces, size_t n)
+{
+	FUZZ_CHECK(n && n <= UNWIND_BATCH);
+	for (size_t k = 0; k < n; k++)
+		check_trace(arg, i + k, &traces[k]);
 	return 0;
 }
 
 static void run(struct check *c)
 {
-	FUZZ_CHECK(!stitcher_run(c->st, check_trace, c));
+	FUZZ_CHECK(!stitcher_run(c->st, check_traces, c));
 	FUZZ_CHECK(c->n_back == c->n);
 	FUZZ_CHECK(stitcher_stats(c->st)->frames == c->stitched);
 	c->n = c->n_back = 0;

@@ -41,14 +41,18 @@ struct result {
 	struct frame frames[8][16];
 };
 
-static int keep(void *arg, size_t i, const struct stack_trace *t)
+static int keep(void *arg, size_t i, const struct stack_trace *traces, size_t n)
 {
 	struct result *r = arg;
+	size_t k;
 
 	assert_int_equal(i, r->n);
-	r->traces[i] = *t;
-	memcpy(r->frames[i], t->frames, t->n * sizeof *t->frames);
-	r->n++;
+	assert_in_range(n, 1, UNWIND_BATCH);
+	for (k = 0; k < n; k++) {
+		r->traces[i + k] = traces[k];
+		memcpy(r->frames[i + k], traces[k].frames, traces[k].n * sizeof *traces[k].frames);
+	}
+	r->n += n;
 	return 0;
 }
 
@@ -302,26 +306,81 @@ static void keeps_apart(void **state)
 	stitcher_free(st);
 }
 
-static int stop_at_second(void *arg, size_t i, const struct stack_trace *t)
+static int stop_at_second(void *arg, size_t i, const struct stack_trace *traces, size_t n)
 {
-	(void)t;
+	(void)traces;
+	assert_int_equal(n, UNWIND_BATCH);
 	++*(size_t *)arg;
-	return i == 1 ? 7 : 0;
+	return i == UNWIND_BATCH ? 7 : 0;
 }
 
 static void passes_on_what_the_caller_says(void **state)
 {
 	struct stitcher *st = begin(0);
-	size_t calls = 0;
+	size_t calls = 0, i;
 
 	(void)state;
-	add(st, &(struct stack){100, 1, 0x1000, ROOT, {10}}, FRAME_CFI);
-	add(st, &(struct stack){101, 1, 0x1000, ROOT, {10}}, FRAME_CFI);
-	add(st, &(struct stack){102, 1, 0x1000, ROOT, {10}}, FRAME_CFI);
+	for (i = 0; i < 3 * UNWIND_BATCH; i++)
+		add(st, &(struct stack){100 + i, 1, 0x1000, ROOT, {10}}, FRAME_CFI);
 	assert_int_equal(stitcher_run(st, stop_at_second, &calls), 7);
 	assert_int_equal(calls, 2);
 	assert_int_equal(stitcher_run(st, stop_at_second, &calls), 0);
 	assert_int_equal(calls, 2);
+	stitcher_free(st);
+}
+
+/* What all the stacks of a batch got is there while they are looked at, also when it is much. */
+struct deep {
+	unsigned calls, n_back;
+};
+
+enum { DEEP_FRAMES = 400, DEEP_STACKS = 2 * UNWIND_BATCH + 1 };
+
+static int check_deep(void *arg, size_t i, const struct stack_trace *traces, size_t n)
+{
+	struct deep *d = arg;
+	size_t k, at;
+
+	d->calls++;
+	for (k = 0; k < n; k++, d->n_back++) {
+		assert_int_equal(i + k, d->n_back);
+		assert_int_equal(traces[k].stop, ROOT);
+		assert_int_equal(traces[k].n, DEEP_FRAMES);
+		for (at = 0; at < DEEP_FRAMES; at++)
+			assert_int_equal(traces[k].frames[at].ip,
+					 at ? 1000 + at : 10 * (i + k) + 10);
+	}
+	return 0;
+}
+
+/* All but the last are cut behind their second frame; the last is whole. */
+static void gives_back_in_batches(void **state)
+{
+	static struct frame_place places[DEEP_FRAMES];
+	static struct frame frames[DEEP_FRAMES];
+	struct stitcher *st = begin(0);
+	struct deep deep = {0};
+	size_t i, at;
+
+	(void)state;
+	for (at = 0; at < DEEP_FRAMES; at++) {
+		frames[at] = (struct frame){.ip = 1000 + at, .map = &map, .how = FRAME_CFI};
+		places[at] = (struct frame_place){0x1000 + 16 * at, 5};
+	}
+	for (i = 0; i < DEEP_STACKS; i++) {
+		struct perf_sample s = {.time_ns = 100 + i, .pid = 1, .tid = 1};
+		struct stack_trace t = {.frames = frames, .places = places, .n = 2, .stop = CUT};
+
+		frames[0].ip = 10 * i + 10;
+		if (i == DEEP_STACKS - 1) {
+			t.n = DEEP_FRAMES;
+			t.stop = ROOT;
+		}
+		assert_int_equal(stitcher_add(st, &s, &t), 0);
+	}
+	assert_int_equal(stitcher_run(st, check_deep, &deep), 0);
+	assert_int_equal(deep.calls, 3);
+	assert_int_equal(deep.n_back, DEEP_STACKS);
 	stitcher_free(st);
 }
 
@@ -338,6 +397,7 @@ int main(void)
 		cmocka_unit_test(adds_up_to_the_limit),
 		cmocka_unit_test(keeps_apart),
 		cmocka_unit_test(passes_on_what_the_caller_says),
+		cmocka_unit_test(gives_back_in_batches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

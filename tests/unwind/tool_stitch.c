@@ -27,10 +27,8 @@ struct check {
 	uint64_t whole, complete_when_cut, to_root, exact, wrong, unknowable, prefix_wrong;
 };
 
-static int check_trace(void *arg, size_t i, const struct stack_trace *t)
+static void check_trace(struct check *c, const struct truth *truth, const struct stack_trace *t)
 {
-	struct check *c = arg;
-	const struct truth *truth = &c->truths.v[i];
 	bool stitched = t->n > t->n_kernel && t->frames[t->n - 1].how == FRAME_STITCHED;
 	bool same = t->n <= truth->n;
 	size_t k;
@@ -40,21 +38,30 @@ static int check_trace(void *arg, size_t i, const struct stack_trace *t)
 	c->whole += truth->root;
 	if (!stitched) {
 		c->complete_when_cut += t->stop == UNWIND_STOP_END;
-		return 0;
+		return;
 	}
 	if (!truth->root) {
 		c->unknowable += t->stop == UNWIND_STOP_END;
-		return 0;
+		return;
 	}
 	if (t->stop != UNWIND_STOP_END) {
 		c->prefix_wrong += !same;
-		return 0;
+		return;
 	}
 	c->to_root++;
 	if (same && t->n == truth->n)
 		c->exact++;
 	else
 		c->wrong++;
+}
+
+static int check_traces(void *arg, size_t i, const struct stack_trace *traces, size_t n)
+{
+	struct check *c = arg;
+	size_t k;
+
+	for (k = 0; k < n; k++)
+		check_trace(c, &c->truths.v[i + k], &traces[k]);
 	return 0;
 }
 
@@ -105,7 +112,7 @@ int main(int argc, char **argv)
 		c.truths.n = c.ips.n = 0;
 		for (i = 0; i < batch->n; i++)
 			add(&c, u, st, &batch->samples[i], bytes);
-		if (stitcher_run(st, check_trace, &c))
+		if (stitcher_run(st, check_traces, &c))
 			abort();
 		perf_batch_release(f, batch);
 	}
