@@ -41,7 +41,7 @@ void stitch_graph_done(struct stitch_graph *g)
 	vec_done(&g->live);
 	vec_done(&g->covered);
 	vec_done(&g->path);
-	hash_done(&g->node_of);
+	hash_index_done(&g->node_of);
 	g->last_ns = 0;
 }
 
@@ -87,13 +87,15 @@ static void end_live_from(struct stitch_graph *g, size_t at, uint64_t time_ns)
 }
 
 /* A new activation for frame i, at `at` of the live ones. */
-static int activation_add(struct stitch_graph *g, const struct stitch_stack *s, size_t i, size_t at)
+static int activation_add(struct stitch_graph *g, const struct stitch_stack *s, size_t i, size_t at,
+			  uint32_t owner)
 {
 	uint32_t id = (uint32_t)g->activations.n;
 	struct stitch_activation a = {
 		.frame = s->frames[i],
 		.place = s->places[i],
-		.owner = STITCH_NONE,
+		.owner = owner,
+		.node = STITCH_NONE,
 		.first_ns = s->time_ns,
 		.last_ns = s->time_ns,
 		.n_seen = 1,
@@ -110,87 +112,42 @@ static int activation_add(struct stitch_graph *g, const struct stitch_stack *s, 
 	return 0;
 }
 
-/* Who called the caller: `owner` of frame i's activation as the stack at hand shows it. */
-static uint32_t owner_shown(const struct stitch_graph *g, const struct stitch_stack *s, size_t i)
-{
-	if (i + 1 < s->n)
-		return g->path.v[i + 1];
-	return s->is_complete ? STITCH_ROOT : STITCH_NONE;
-}
-
-static bool can_be_owner(uint32_t known, uint32_t shown)
-{
-	return known == STITCH_NONE || shown == STITCH_NONE || known == shown;
-}
-
-/* Finds or makes the activations of frames n - 1 .. 1, and ends those that should be there. */
-static int match_activations(struct stitch_graph *g, const struct stitch_stack *s)
-{
-	uint64_t top = s->is_complete ? UINT64_MAX : s->places[s->n - 1].sp;
-	size_t at = g->live.n, i;
-
-	while (at && g->activations.v[g->live.v[at - 1]].place.sp <= top)
-		at--;
-	for (i = s->n - 1; i; i--, at++) {
-		uint32_t owner = owner_shown(g, s, i);
-		struct stitch_activation *a =
-			at < g->live.n ? &g->activations.v[g->live.v[at]] : NULL;
-
-		if (a && is_same_slot(a, &s->frames[i], &s->places[i]) &&
-		    can_be_owner(a->owner, owner)) {
-			a->last_ns = s->time_ns;
-			a->n_seen++;
-			if (a->owner == STITCH_NONE)
-				a->owner = owner;
-			g->path.v[i] = g->live.v[at];
-			continue;
-		}
-		/* Between activations whose callers are not known yet there is room for more. */
-		if (a && (a->place.sp >= s->places[i].sp || a->owner != STITCH_NONE))
-			end_live_from(g, at, s->time_ns);
-		if (activation_add(g, s, i, at))
-			return -ERR_NOMEM;
-		g->activations.v[g->path.v[i]].owner = owner;
-	}
-	end_live_from(g, at, s->time_ns);
-	return covered_add(g, top, s->time_ns) ? -ERR_NOMEM : 0;
-}
-
 /* ---- nodes -------------------------------------------------------------------------------- */
 
-static uint64_t node_key(const struct frame *f, const struct frame_place *place)
+static uint32_t node_hash(const struct frame *f, const struct frame_place *place)
 {
-	return hash_mix(hash_mix(f->ip, place->sp), place->fp ^ (uintptr_t)f->map);
+	return (uint32_t)hash_mix(hash_mix(f->ip, place->sp), place->fp ^ (uintptr_t)f->map);
 }
 
 static uint32_t node_find(const struct stitch_graph *g, const struct frame *f,
-			  const struct frame_place *place)
+			  const struct frame_place *place, uint32_t hash)
 {
-	uint32_t id = hash_get(&g->node_of, node_key(f, place));
-	const struct stitch_node *n = id == HASH_NONE ? NULL : &g->nodes.v[id];
+	struct hash_probe probe = hash_index_probe(&g->node_of, hash);
+	uint32_t id;
 
-	/* The key is a hash, so the node it leads to is compared. */
-	return n && n->ip == f->ip && n->map == f->map && n->place.sp == place->sp &&
-			       n->place.fp == place->fp
-		       ? id
-		       : STITCH_NONE;
+	while ((id = hash_index_next(&g->node_of, &probe)) != HASH_NONE) {
+		const struct stitch_node *n = &g->nodes.v[id];
+
+		if (n->ip == f->ip && n->map == f->map && n->place.sp == place->sp &&
+		    n->place.fp == place->fp)
+			return id;
+	}
+	return STITCH_NONE;
 }
 
-static uint32_t node_make(struct stitch_graph *g, const struct frame *f,
-			  const struct frame_place *place)
+static int node_make(struct stitch_graph *g, const struct frame *f, const struct frame_place *place,
+		     uint32_t *ret)
 {
-	uint32_t id = node_find(g, f, place);
+	uint32_t hash = node_hash(f, place);
 
-	if (id != STITCH_NONE)
-		return id;
-	id = (uint32_t)g->nodes.n;
-	if (vec_push(&g->nodes, (struct stitch_node){f->ip, f->map, *place, STITCH_NONE}))
-		return STITCH_NONE;
-	if (hash_put(&g->node_of, node_key(f, place), id)) {
-		g->nodes.n--;
-		return STITCH_NONE;
-	}
-	return id;
+	*ret = node_find(g, f, place, hash);
+	if (*ret != STITCH_NONE)
+		return 0;
+	*ret = (uint32_t)g->nodes.n;
+	if (vec_reserve(&g->nodes, g->nodes.n + 1) || hash_index_put(&g->node_of, hash, *ret))
+		return -ERR_NOMEM;
+	g->nodes.v[g->nodes.n++] = (struct stitch_node){f->ip, f->map, *place, STITCH_NONE};
+	return 0;
 }
 
 /* The same call, or one more of the same caller, which did not return between them. */
@@ -222,7 +179,68 @@ static int caller_seen(struct stitch_graph *g, uint32_t node, uint32_t caller, u
 	return 0;
 }
 
+/* Where the activation's callers are kept is looked up once. */
+static int owner_seen(struct stitch_graph *g, uint32_t activation, uint32_t owner, uint64_t time_ns)
+{
+	struct stitch_activation *a = &g->activations.v[activation];
+
+	if (owner == STITCH_NONE)
+		return 0;
+	if (a->node == STITCH_NONE && node_make(g, &a->frame, &a->place, &a->node))
+		return -ERR_NOMEM;
+	return caller_seen(g, a->node, owner, time_ns);
+}
+
 /* ---- learning ----------------------------------------------------------------------------- */
+
+/* Who called the caller: `owner` of frame i's activation as the stack at hand shows it. */
+static uint32_t owner_shown(const struct stitch_graph *g, const struct stitch_stack *s, size_t i)
+{
+	if (i + 1 < s->n)
+		return g->path.v[i + 1];
+	return s->is_complete ? STITCH_ROOT : STITCH_NONE;
+}
+
+static bool can_be_owner(uint32_t known, uint32_t shown)
+{
+	return known == STITCH_NONE || shown == STITCH_NONE || known == shown;
+}
+
+/* Finds or makes the activations of frames n - 1 .. 1, and ends those that should be there. Of each
+ * its owner is learned. */
+static int match_activations(struct stitch_graph *g, const struct stitch_stack *s)
+{
+	uint64_t top = s->is_complete ? UINT64_MAX : s->places[s->n - 1].sp;
+	size_t at = g->live.n, i;
+
+	while (at && g->activations.v[g->live.v[at - 1]].place.sp <= top)
+		at--;
+	for (i = s->n - 1; i; i--, at++) {
+		uint32_t owner = owner_shown(g, s, i);
+		struct stitch_activation *a =
+			at < g->live.n ? &g->activations.v[g->live.v[at]] : NULL;
+
+		if (a && is_same_slot(a, &s->frames[i], &s->places[i]) &&
+		    can_be_owner(a->owner, owner)) {
+			a->last_ns = s->time_ns;
+			a->n_seen++;
+			if (a->owner == STITCH_NONE)
+				a->owner = owner;
+			g->path.v[i] = g->live.v[at];
+		} else {
+			/* Between activations whose callers are not known yet there is room for
+			 * more. */
+			if (a && (a->place.sp >= s->places[i].sp || a->owner != STITCH_NONE))
+				end_live_from(g, at, s->time_ns);
+			if (activation_add(g, s, i, at, owner))
+				return -ERR_NOMEM;
+		}
+		if (owner_seen(g, g->path.v[i], owner, s->time_ns))
+			return -ERR_NOMEM;
+	}
+	end_live_from(g, at, s->time_ns);
+	return covered_add(g, top, s->time_ns) ? -ERR_NOMEM : 0;
+}
 
 /* Forgets all but the activations that have not ended: those that stacks to come can be part of. Of
  * too many the outermost stay, which live longest: else there would soon be as many again. */
@@ -240,7 +258,7 @@ static int shrink(struct stitch_graph *g)
 		rc = -ERR_NOMEM;
 	for (i = 0; i < new.live.n && !rc; i++) {
 		struct stitch_activation a = g->activations.v[new.live.v[i]];
-		uint32_t owner = i ? (uint32_t)i - 1 : STITCH_NONE, node;
+		uint32_t owner = i ? (uint32_t)i - 1 : STITCH_NONE;
 
 		if (a.owner != STITCH_ROOT && (!i || a.owner != g->path.v[i - 1]))
 			owner = STITCH_NONE;
@@ -248,12 +266,10 @@ static int shrink(struct stitch_graph *g)
 			owner = STITCH_ROOT;
 		g->path.v[i] = new.live.v[i]; /* its old id, for the next one's owner */
 		a.owner = owner;
+		a.node = STITCH_NONE;
 		new.activations.v[new.activations.n++] = a;
 		new.live.v[i] = (uint32_t)i;
-		if (owner == STITCH_NONE)
-			continue;
-		node = node_make(&new, &a.frame, &a.place);
-		rc = node == STITCH_NONE ? -ERR_NOMEM : caller_seen(&new, node, owner, a.last_ns);
+		rc = owner_seen(&new, (uint32_t)i, owner, a.last_ns);
 	}
 	stitch_graph_done(g);
 	if (rc) /* `live` may have ids of both */
@@ -264,25 +280,20 @@ static int shrink(struct stitch_graph *g)
 
 static int learn(struct stitch_graph *g, const struct stitch_stack *s)
 {
-	uint32_t node;
-	size_t i;
+	uint32_t node, caller;
 
 	if (vec_reserve(&g->path, s->n))
 		return -ERR_NOMEM;
 	g->path.n = s->n;
 	if (match_activations(g, s))
 		return -ERR_NOMEM;
-	for (i = 0; i < s->n; i++) {
-		uint32_t caller = owner_shown(g, s, i);
-
-		if (caller == STITCH_NONE)
-			break;
-		node = node_make(g, &s->frames[i], &s->places[i]);
-		/* NONE also when another one has the same hash: then it is not learned. */
-		if (node != STITCH_NONE && caller_seen(g, node, caller, s->time_ns))
-			return -ERR_NOMEM;
-	}
-	return 0;
+	caller = owner_shown(g, s, 0);
+	if (caller == STITCH_NONE)
+		return 0;
+	return node_make(g, &s->frames[0], &s->places[0], &node) ||
+			       caller_seen(g, node, caller, s->time_ns)
+		       ? -ERR_NOMEM
+		       : 0;
 }
 
 int stitch_learn(struct stitch_graph *g, const struct stitch_stack *s)
@@ -337,7 +348,7 @@ static bool is_valid(const struct stitch_graph *g, uint32_t caller, uint64_t tim
 uint32_t stitch_caller(const struct stitch_graph *g, const struct frame *f,
 		       const struct frame_place *place, uint64_t time_ns, uint64_t max_distance_ns)
 {
-	uint32_t node = node_find(g, f, place), at, best = STITCH_NONE;
+	uint32_t node = node_find(g, f, place, node_hash(f, place)), at, best = STITCH_NONE;
 	uint64_t best_ns = max_distance_ns, distance_ns;
 	unsigned looked_at;
 

@@ -21,6 +21,7 @@ struct stitch_activation {
 	struct frame_place place;
 	uint32_t owner; /* the activation that the caller's frame belongs to, ROOT, NONE */
 	uint32_t n_seen;
+	uint32_t node; /* of its slot; NONE: not looked for yet */
 	uint64_t first_ns, last_ns; /* seen */
 	uint64_t not_before_ns,
 		not_after_ns; /* seen not to be; at all other times it can have been */
@@ -38,7 +39,7 @@ struct stitch_graph {
 	VEC(uint32_t) live; /* activations not known to have ended, outermost first: sp falls */
 	VEC(struct stitch_covered) covered; /* up to where which sample saw; time rises, sp falls */
 	VEC(uint32_t) path;		    /* activations of the stack at hand, by frame */
-	struct hash_table node_of;
+	struct hash_index node_of;
 	uint64_t last_ns;
 };
 
