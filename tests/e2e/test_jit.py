@@ -210,6 +210,14 @@ def python():
         total = sum(folded(text).values())
         tap.check(inner > total / 2 and re.search(kind % r"\d+", source), f"python -X {option}: the functions of the script have names",
                   (inner, total, source))
+        # The stub of a function is called by py_trampoline_evaluator() (Python/perf_trampoline.c) and by nothing else
+        rooted = {stack: n for stack, n in folded(text).items() if "_start" in stack}
+        wrong = [stack for stack in rooted
+                 if any(f.startswith("py::") and stack[i - 1] != "py_trampoline_evaluator" for i, f in enumerate(stack))]
+        deep = sum(n for stack, n in rooted.items() if [f.split(":")[2] for f in stack if f.startswith("py::")][-3:] ==
+                   ["<module>", "outer", "inner"])
+        tap.check(sum(rooted.values()) > 0.95 * total and deep > total / 2 and not wrong,
+                  f"python -X {option}: stacks go through the stubs to the root", (sum(rooted.values()), deep, total, wrong[:3]))
 
 
 by_time()

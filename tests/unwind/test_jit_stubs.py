@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Stacks that go through JIT code.
+
+Truth by construction: _start calls caller(), which calls code at an address without a file. That has a frame of a
+known size, and has called a leaf function whose call frame information is the compiler's; so all words of the stack
+are known.
+"""
+import os
+import re
+import shutil
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from perfwrite import ABI_64, PerfWriter  # noqa: E402
+from walks import report, resolve, run  # noqa: E402
+
+# caller's frame is one word below its return address: the psABI wants rsp + 8 to be a multiple of 16 on entry
+PROGRAM = r"""
+__asm__(".globl _start, caller, leaf\n"
+"_start: call caller\n.globl in_start\nin_start: hlt\n"
+"caller: .cfi_startproc\nsub $8, %rsp\n.cfi_adjust_cfa_offset 8\ncall *%rax\n.globl in_caller\nin_caller: add $8, %rsp\n"
+".cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n"
+"leaf: .cfi_startproc\nret\n.cfi_endproc\n");
+"""
+BIAS, STACK, CODE, PID = 0x10000000, 0x7ffe0000, 0x7f0000000000, 100
+REGS, MASK = 24, 0xff0fff  # of x86-64 by asm/perf_regs.h; those of 32-bit segments are not recorded
+ORDER = [i for i in range(REGS) if MASK >> i & 1]
+JUNK = 0x11
+
+
+def build():
+    with open("jit.c", "w") as f:
+        f.write(PROGRAM)
+    r = run("gcc", "-fPIE", "-pie", "-nostdlib", "jit.c", "-o", "jit")
+    symbols = {f[2]: int(f[0], 16) for f in map(str.split, run("nm", "jit").stdout.splitlines()) if len(f) == 3}
+    return None if r.returncode else symbols
+
+
+def recording(samples, extra=lambda w: None):
+    """samples: [(pc, sp, words at sp)]"""
+    w = PerfWriter("x86_64", ABI_64, MASK, 1024, pid=PID)
+    w.comm("jit")
+    for line in run("readelf", "-lW", "jit").stdout.splitlines():
+        f = line.split()
+        if f and f[0] == "LOAD" and "E" in line[60:]:
+            w.mmap(BIAS + int(f[2], 16), BIAS + int(f[2], 16) + int(f[5], 16), int(f[1], 16), "r-xp", os.path.abspath("jit"))
+    w.mmap(CODE, CODE + 0x10000, 0, "r-xp", "//anon")
+    extra(w)
+    for pc, sp, words in samples:
+        regs = [JUNK] * REGS
+        regs[7], regs[8] = sp, pc
+        w.sample(pc, [regs[i] for i in ORDER], b"".join(x.to_bytes(8, "little") for x in words))
+    w.write("jit.data")
+    return "jit.data"
+
+
+def walked(*args, options=(), **kw):
+    samples, said = resolve(recording(*args, **kw), "--no-stitch", "--symfs", "", *options)
+    return [[a for a, _ in s] for s in samples], said
+
+
+def check(name, got, expected):
+    report(got[0] == expected, name, "\n".join(str([hex(x) for x in s]) for s in got[0] + [[]] + expected) + got[1])
+
+
+def smallest_frames(at):
+    """What CPython -X perf makes: sub $8,%rsp; call *%rcx; add $8,%rsp; ret - of which there is but a name."""
+    leaf, end = BIAS + at["leaf"], [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
+    rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    called, inside = (leaf, STACK + 8, [CODE + 6, JUNK] + rest), (CODE + 6, STACK, [JUNK] + rest)
+    through = [[leaf, CODE + 5] + end, [CODE + 6] + end]
+    check("a frame of the smallest size in JIT code, as caller and on top", walked([called, inside]), through)
+    check("--no-guess", walked([called, inside], options=["--no-guess"]), [s[:-2] for s in through])
+    # one word more, or what is no return address
+    moved = (leaf, STACK, [CODE + 6, JUNK] + rest)
+    check("a stack that is not aligned: no frame of that size", walked([moved]), [[leaf, CODE + 5]])
+    other = (leaf, STACK + 8, [CODE + 6, JUNK, BIAS + at["caller"]] + [JUNK] * 20)
+    check("no return address above it", walked([other]), [[leaf, CODE + 5]])
+    other = (leaf, STACK + 8, [CODE + 6, JUNK, CODE + 0x106] + rest)
+    check("an address above it that is in JIT code, too: not believed", walked([other]), [[leaf, CODE + 5]])
+
+
+symbols = build() if os.uname().machine == "x86_64" and shutil.which("gcc") and shutil.which("nm") else None
+if not symbols:
+    print("ok - JIT stubs # SKIP needs gcc and binutils on x86-64")
+    sys.exit(0)
+smallest_frames(symbols)
