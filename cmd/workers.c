@@ -25,6 +25,10 @@ struct worker {
 	struct profile *profile;
 	struct verify verify;
 	uint64_t filtered;
+	/* What the JIT compiler of the last process that was asked about has told. */
+	const struct dso *jit_dso;
+	uint32_t jit_pid;
+	const struct jitdump *jit_dump; /* NULL: nothing */
 	struct err err;
 	int rc;
 };
@@ -33,6 +37,8 @@ struct worker {
  * `seen` of its own, and the slowest one's position is what the reader may release up to. */
 struct crew {
 	const struct pipeline_options *opt;
+	struct jit_codes *jit;
+	bool jit_times; /* the recording's clock is the jitdump's */
 	pthread_mutex_t lock;
 	pthread_cond_t more, less;
 	struct perf_batch *ring[BATCHES_HELD];
@@ -42,6 +48,30 @@ struct crew {
 	unsigned n;
 	struct worker workers[WORKERS_MAX];
 };
+
+/* For unwind_options. */
+static bool jit_info(void *arg, const struct perf_sample *s, uint64_t ip,
+		     struct jit_unwind_info *ret)
+{
+	const struct dso *dso = address_space_jitdump(s->space);
+	struct worker *w = arg;
+	struct jit_eh_frame e;
+	uint64_t time_ns = w->crew->jit_times ? s->time_ns : 0;
+
+	if (!dso)
+		return false;
+	if (dso != w->jit_dso || s->pid != w->jit_pid) {
+		/* without memory the profile will not be made, either */
+		if (jit_codes_open(w->crew->jit, dso, s->pid, &w->jit_dump, NULL))
+			return false;
+		w->jit_dso = dso;
+		w->jit_pid = s->pid;
+	}
+	if (!w->jit_dump || !jitdump_eh_frame(w->jit_dump, ip, time_ns, &e))
+		return false;
+	*ret = (struct jit_unwind_info){e.start, e.end, e.data, e.size, e.swap};
+	return true;
+}
 
 /* Stitching wants all samples of a thread. */
 static bool in_shard(const struct worker *w, const struct perf_sample *s)
@@ -243,6 +273,9 @@ static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_o
 	int rc = 0;
 
 	uo.places |= !opt->no_stitch;
+	uo.jit_info = jit_info;
+	c->jit = p->jit;
+	c->jit_times = jit_times_fit(p->file);
 	c->opt = opt;
 	c->n = opt->n_threads ? opt->n_threads : threads_worth(opt->input);
 	if (c->n > WORKERS_MAX)
@@ -257,6 +290,7 @@ static int crew_init(struct crew *c, struct pipeline *p, const struct pipeline_o
 
 		w->crew = c;
 		w->index = i;
+		uo.jit_arg = w;
 		/* The first worker fills the final profile; the others are merged into it. */
 		w->profile = i ? profile_new(opt->keep) : p->profile;
 		if (!w->profile)

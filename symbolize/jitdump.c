@@ -22,6 +22,7 @@ enum {
 	CODE_LOAD = 0,
 	CODE_MOVE = 1,
 	CODE_DEBUG_INFO = 2,
+	CODE_UNWINDING_INFO = 4,
 	RECORD_HEADER = 16,
 	/* V8 marks its files by this value in pad1, and adds the size of the ELF header that perf
 	 * inject will put before the code to the addresses of lines (src/diagnostics/perf-jit.cc).
@@ -30,6 +31,8 @@ enum {
 	LOAD_HEADER = 40, /* between record header and name */
 	NAME_MAX_BYTES = 64 << 10,
 	DEBUG_INFO_MAX_BYTES = 64 << 20,
+	UNWINDING_HEADER = 24,
+	EH_FRAME_MAX_BYTES = 1 << 20,
 };
 
 struct record {
@@ -76,29 +79,31 @@ static struct buf at(struct stream *s, uint64_t off, size_t n)
 
 /* ---- records ----------------------------------------------------------------------------- */
 
-static int add_code(struct jitdump *j, const struct func *where, uint64_t time_ns, uint64_t moved,
-		    uint32_t first_line, uint32_t n_lines)
+static int add_code(struct jitdump *j, const struct func *where, const struct jit_code *code)
 {
 	struct func f = *where;
+	struct jit_code c = *code;
 
 	if (j->codes.n >= FUNC_TAG_MAX)
 		return 0;
 	/* Threads may write a little out of order; searching by time wants order. */
-	if (j->codes.n && time_ns < j->codes.v[j->codes.n - 1].time_ns)
-		time_ns = j->codes.v[j->codes.n - 1].time_ns;
+	if (j->codes.n && c.time_ns < j->codes.v[j->codes.n - 1].time_ns)
+		c.time_ns = j->codes.v[j->codes.n - 1].time_ns;
 	f.flags = FUNC_GLOBAL;
 	f.tag = (uint32_t)j->codes.n & FUNC_TAG_MAX;
-	if (vec_push(&j->codes, (struct jit_code){time_ns, moved, first_line, n_lines}))
+	if (vec_push(&j->codes, c))
 		return -1;
 	return functab_add(&j->tab, &f);
 }
 
-/* Lines wait here for the code they belong to, which comes next. */
+/* Lines and call frame information wait here for the code they belong to, which comes next. */
 struct pending {
 	uint64_t code_addr;
 	uint64_t last_addr; /* of a line; V8 18 writes garbage for some functions: lines that lie
 			       outside */
 	uint32_t first_line, n_lines;
+	uint32_t eh_frame_bytes;
+	const uint8_t *eh_frame;
 };
 
 static int read_load(struct jitdump *j, struct stream *s, const struct record *r, struct pending *p)
@@ -124,10 +129,16 @@ static int read_load(struct jitdump *j, struct stream *s, const struct record *r
 		f.end = f.start + size;
 		f.name = strtab_get(&j->strings, id);
 		has_lines = p->n_lines && p->code_addr == f.start && p->last_addr <= f.end;
-		if (add_code(j, &f, r->time_ns, 0, p->first_line, has_lines ? p->n_lines : 0))
+		if (add_code(j, &f,
+			     &(struct jit_code){.time_ns = r->time_ns,
+						.first_line = p->first_line,
+						.n_lines = has_lines ? p->n_lines : 0,
+						.eh_frame_bytes = p->eh_frame_bytes,
+						.eh_frame = p->eh_frame}))
 			return -1;
 	}
 	p->n_lines = 0;
+	p->eh_frame_bytes = 0;
 	return 0;
 }
 
@@ -152,7 +163,9 @@ static int read_move(struct jitdump *j, struct stream *s, const struct record *r
 			continue;
 		f.start = to;
 		f.end = to + size;
-		return add_code(j, &f, r->time_ns, c.moved + (to - from), c.first_line, c.n_lines);
+		c.time_ns = r->time_ns;
+		c.moved += to - from;
+		return add_code(j, &f, &c);
 	}
 	return 0;
 }
@@ -189,6 +202,26 @@ static int read_lines(struct jitdump *j, struct stream *s, const struct record *
 	return 0;
 }
 
+/* .eh_frame, and behind it .eh_frame_hdr, which is not needed: there is one FDE. V8 writes the
+ * second alone for functions that it has nothing to tell of. */
+static int read_unwinding(struct jitdump *j, struct stream *s, const struct record *r,
+			  struct pending *p)
+{
+	struct buf b = at(s, r->off,
+			  r->size < UNWINDING_HEADER + EH_FRAME_MAX_BYTES ? (size_t)r->size : 0);
+	uint64_t size = buf_u64(&b), hdr_size = buf_u64(&b);
+
+	buf_skip(&b, 8); /* mapped_size */
+	p->eh_frame_bytes = 0;
+	if (!buf_ok(&b) || size > buf_left(&b) || hdr_size >= size)
+		return 0;
+	p->eh_frame = arena_memdup(&j->eh_frames, b.p, (size_t)(size - hdr_size));
+	if (!p->eh_frame)
+		return -1;
+	p->eh_frame_bytes = (uint32_t)(size - hdr_size);
+	return 0;
+}
+
 static int by_addr(const void *a, const void *b)
 {
 	const struct jit_line *x = a, *y = b;
@@ -217,6 +250,8 @@ static int read_records(struct jitdump *j, struct stream *s, uint64_t off)
 			rc = read_move(j, s, &r);
 		else if (r.id == CODE_DEBUG_INFO)
 			rc = read_lines(j, s, &r, &pending);
+		else if (r.id == CODE_UNWINDING_INFO)
+			rc = read_unwinding(j, s, &r, &pending);
 		if (pending.n_lines && r.id == CODE_DEBUG_INFO)
 			qsort(j->lines.v + pending.first_line, pending.n_lines, sizeof *j->lines.v,
 			      by_addr);
@@ -272,7 +307,7 @@ static uint64_t read_header(struct jitdump *j, struct stream *s)
 	uint32_t magic = buf_u32(&b), version, total, machine, pad;
 
 	if (magic == __builtin_bswap32(MAGIC))
-		s->swap = b.swap = true;
+		j->swap = s->swap = b.swap = true;
 	else if (magic != MAGIC)
 		return 0;
 	version = buf_u32(&b);
@@ -325,6 +360,7 @@ void jitdump_done(struct jitdump *j)
 	vec_done(&j->lines);
 	vec_done(&j->contested);
 	strtab_done(&j->strings);
+	arena_done(&j->eh_frames);
 	*j = (struct jitdump){0};
 }
 
@@ -381,6 +417,23 @@ const struct func *jitdump_find(const struct jitdump *j, uint64_t ip, uint64_t t
 
 	return version ? find_version(j, ip, version - 1, cursor)
 		       : functab_find(&j->tab, ip, cursor);
+}
+
+bool jitdump_eh_frame(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
+		      struct jit_eh_frame *ret)
+{
+	struct func_cursor cursor = {0};
+	const struct jit_code *c;
+	const struct func *f;
+
+	if (!j->eh_frames.blocks)
+		return false;
+	f = jitdump_find(j, ip, time_ns, &cursor);
+	c = f ? &j->codes.v[f->tag] : NULL;
+	if (!c || !c->eh_frame_bytes)
+		return false;
+	*ret = (struct jit_eh_frame){f->start, f->end, c->eh_frame, c->eh_frame_bytes, j->swap};
+	return true;
 }
 
 const struct jit_line *jitdump_line(const struct jitdump *j, const struct func *f, uint64_t ip)

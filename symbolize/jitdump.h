@@ -17,6 +17,8 @@ struct jit_code {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t moved;	  /* where it is now - where it was compiled for, which its lines tell */
 	uint32_t first_line, n_lines;
+	uint32_t eh_frame_bytes; /* 0: none */
+	const uint8_t *eh_frame;
 };
 
 /* From addr on, by rising addr in each function. */
@@ -37,6 +39,8 @@ struct jitdump {
 	VEC(struct jit_line) lines;
 	VEC(struct jit_range) contested; /* rising; where code was put over other code */
 	struct strtab strings;
+	struct arena eh_frames;
+	bool swap;	/* the file is in the other byte order */
 	bool has_times; /* false: the writer's clock is the processor's own */
 };
 

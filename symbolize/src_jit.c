@@ -82,7 +82,7 @@ static int open_map(struct source *s, struct jit_state *j, struct err *err)
 }
 
 /* jitdump timestamps are of CLOCK_MONOTONIC: `perf record -k mono`. */
-static bool is_monotonic(const struct perf_file *f)
+bool jit_times_fit(const struct perf_file *f)
 {
 	size_t i, n = perf_file_event_count(f);
 
@@ -111,7 +111,7 @@ static int open_dumps(struct source *s, struct jit_state *j, struct err *err)
 	const struct perf_file *f = s->env->file;
 	size_t i, n = f ? perf_file_dso_count(f) : 0;
 
-	j->use_times = !f || is_monotonic(f);
+	j->use_times = !f || jit_times_fit(f);
 	for (i = 0; i < n && j->dumps.n < DUMPS_MAX; i++) {
 		const struct dso *dso = perf_file_dso(f, i);
 		const struct jitdump *d;

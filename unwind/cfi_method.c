@@ -24,6 +24,8 @@ static int worker_init(void **state, struct modules *modules, const struct unwin
 	}
 	worker->modules = modules;
 	worker->no_guess = opt->no_guess;
+	worker->jit_info = opt->jit_info;
+	worker->jit_arg = opt->jit_arg;
 	worker->registers[PERF_REGS_ABI_32_].arch = arch_find(opt->arch, PERF_REGS_ABI_32_);
 	worker->registers[PERF_REGS_ABI_64_].arch = arch_find(opt->arch, PERF_REGS_ABI_64_);
 	worker->full_only = opt->method == UNWIND_FULL;

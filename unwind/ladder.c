@@ -277,7 +277,9 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
 	};
 	enum unwind_stop stop = stops[kind];
 
-	if (!w->worker->no_guess)
+	if (stop == UNWIND_STOP_NO_CFI && map->dso->kind == DSO_ANON)
+		stop = jit_step(w, c);
+	if (stop == stops[kind] && !w->worker->no_guess)
 		stop = guess(w, c, stop, map);
 	if (stop != WALK_ON) {
 		w->sink->stop_module = map ? modules_get(w->worker->modules, map->dso) : NULL;

@@ -99,12 +99,27 @@ enum unwind_method {
 	UNWIND_FULL,  /* our tables without their short cuts: what AUTO must be equal to */
 };
 
+/* What a JIT compiler tells of one function that it made: .eh_frame with one FDE, which lives as
+ * long as the unwinder. */
+struct jit_unwind_info {
+	uint64_t start, end; /* where the function is at run time */
+	const uint8_t *eh_frame;
+	size_t size;
+	bool swap; /* in the other byte order */
+};
+
 struct unwind_options {
 	enum unwind_method method;
 	unsigned max_frames; /* user frames; 0: UNWIND_FRAMES_MAX */
 	bool no_guess;       /* no FRAME_FRAME_POINTER / STACK_TOP steps */
 	bool places;         /* fill stack_trace.places, which stitching needs */
 	const char *arch;    /* of the recording ("x86_64", "aarch64"); NULL: this machine's */
+	/* Where call frame information for code without a file comes from: what is known of the
+	 * function that was at `ip` at the sample's time; false: nothing. Called by the thread that
+	 * unwinds. NULL: nothing is known of any. UNWIND_LIBDW and UNWIND_FP do not ask. */
+	bool (*jit_info)(void *arg, const struct perf_sample *s, uint64_t ip,
+			 struct jit_unwind_info *ret);
+	void *jit_arg;
 };
 
 struct unwinder; /* opaque */

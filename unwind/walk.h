@@ -58,6 +58,10 @@ struct cfi_worker {
 	struct modules *modules;
 	bool no_guess;
 	bool full_only; /* no fast walks */
+	/* Of unwind_options. */
+	bool (*jit_info)(void *arg, const struct perf_sample *s, uint64_t ip,
+			 struct jit_unwind_info *ret);
+	void *jit_arg;
 	/* By PERF_REGS_ABI_*: the processor (NULL: unsupported), and where the registers that every
 	 * walk begins with are in samples of the last mask. */
 	struct cfi_registers {
@@ -150,6 +154,11 @@ const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, ui
 /* What is known about the module of a map, and the vaddr of `ip`; NULL: no image, not for this
  * walk's processor, or ip is in none of its segments. */
 struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t ip, uint64_t *vaddr);
+
+/* jit_info.c: finds the caller of the frame *c by what a JIT compiler has told of its code. WALK_ON
+ * and the caller in *c (but not is_return_address), or why it ends here; UNWIND_STOP_NO_CFI: it has
+ * told nothing. */
+enum unwind_stop jit_step(struct walk *w, struct cursor *c);
 
 /* ---- ladder.c: frames without call frame information -------------------------------------- */
 

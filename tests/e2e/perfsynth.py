@@ -102,6 +102,10 @@ class Jitdump:
     def record(self, kind, time, body):
         self.data += struct.pack("<IIQ", kind, 16 + len(body), time) + body
 
+    def unwinding(self, time, eh_frame):
+        """Of what is loaded next."""
+        self.record(4, time, struct.pack("<QQQ", len(eh_frame) + 20, 20, 0) + eh_frame + bytes.fromhex("011b033b").ljust(20, b"\0"))
+
     def load(self, time, addr, size, name):
         self.index += 1
         self.record(0, time, struct.pack("<IIQQQQ", self.pid, self.pid, addr, addr, size, self.index) + name.encode() + b"\0" +

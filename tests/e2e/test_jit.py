@@ -218,6 +218,10 @@ def python():
                    ["<module>", "outer", "inner"])
         tap.check(sum(rooted.values()) > 0.95 * total and deep > total / 2 and not wrong,
                   f"python -X {option}: stacks go through the stubs to the root", (sum(rooted.values()), deep, total, wrong[:3]))
+        # A perf map has names only: the way through the stubs is a guess. A jitdump tells it
+        if option == "perf_jit":
+            told = folded(resolve("py.data", "--no-guess")[0])
+            tap.check(told == folded(text), f"python -X {option}: the jitdump's call frame information agrees with the guess", len(told))
 
 
 by_time()

@@ -1,5 +1,6 @@
 /* fuzz_jitdump.c - libFuzzer target: jitdump files. */
 #include "symbolize/jitdump.h"
+#include "symbolize/symbolize.h"
 #include "tests/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -17,6 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 			const struct jit_line *line = f ? jitdump_line(&j, f, ip) : NULL;
 
+			struct jit_eh_frame info;
+
+			if (jitdump_eh_frame(&j, ip, i, &info)) {
+				FUZZ_CHECK(info.start <= ip && ip < info.end);
+				FUZZ_CHECK(fuzz_sum_bytes(info.data, info.size) <= 255 * size);
+			}
 			FUZZ_CHECK(!f || (f->start <= ip && ip < f->end && f->name));
 			FUZZ_CHECK(!line || strtab_get(&j.strings, line->file));
 		}

@@ -119,6 +119,19 @@ static void put_lines(struct image *m, uint64_t addr)
 }
 
 /* foo at 0x1000 with lines; bar over its second half later; foo moved to 0x9000. */
+/* .eh_frame of 8 bytes, .eh_frame_hdr of 4; what is in them is nothing to this reader. */
+static void put_unwinding(struct image *m, uint64_t time, const char *eh_frame, uint64_t size)
+{
+	size_t at = begin(m, 4, time);
+
+	put(m, size, 8);
+	put(m, 4, 8);
+	put(m, 0, 8);
+	memcpy(m->bytes + m->n, eh_frame, 8);
+	m->n += 12;
+	end(m, at);
+}
+
 static void make(struct image *m, bool swap, uint64_t flags)
 {
 	size_t at;
@@ -127,8 +140,9 @@ static void make(struct image *m, bool swap, uint64_t flags)
 	m->swap = swap;
 	put_header(m, flags);
 	put_lines(m, 0x1000);
+	put_unwinding(m, 90, "eh_frame", 12);
 	put_load(m, 100, 0x1000, 32, "foo");
-	at = begin(m, 4, 110); /* unwinding info: skipped */
+	at = begin(m, 4, 110); /* too short */
 	put(m, 0, 8);
 	end(m, at);
 	put_load(m, 200, 0x1010, 32, "bar");
@@ -136,7 +150,8 @@ static void make(struct image *m, bool swap, uint64_t flags)
 	put(m, 0, 8);
 	end(m, at);
 	put_move(m, 300, 0x1000, 0x9000, 32);
-	put_load(m, 290, 0x5000, 16, "late"); /* not in order of time */
+	put_load(m, 290, 0x5000, 16, "late");  /* not in order of time */
+	put_unwinding(m, 390, "not here", 13); /* more than there is */
 	put_load(m, 400, 0x1000, 64, "baz");
 	at = begin(m, 3, 500); /* close */
 	end(m, at);
@@ -209,6 +224,36 @@ static void versions_moves_lines(void **unused)
 		check_line(&j, 0x101f, 150, "b.js", 3);
 		check_line(&j, 0x9005, 0, "a.js", 11); /* lines move along */
 		assert_null(jitdump_line(&j, jitdump_find(&j, 0x1018, 200, &c), 0x1018));
+		jitdump_done(&j);
+	}
+}
+
+/* Call frame information belongs to the function told of next, also where that moves. */
+static void unwinding_info(void **unused)
+{
+	static struct image m;
+	int swap;
+
+	(void)unused;
+	for (swap = 0; swap < 2; swap++) {
+		struct jit_eh_frame info;
+		struct jitdump j;
+
+		make(&m, swap, 0);
+		assert_int_equal(read_image(&j, &m), 0);
+		assert_true(jitdump_eh_frame(&j, 0x1018, 150, &info));
+		assert_int_equal(info.start, 0x1000);
+		assert_int_equal(info.end, 0x1020);
+		assert_int_equal(info.size, 8);
+		assert_memory_equal(info.data, "eh_frame", 8);
+		assert_int_equal(info.swap, swap);
+		assert_true(jitdump_eh_frame(&j, 0x9001, 0, &info));
+		assert_int_equal(info.start, 0x9000);
+		assert_memory_equal(info.data, "eh_frame", 8);
+		assert_false(jitdump_eh_frame(&j, 0x1018, 200, &info)); /* "bar" by then */
+		assert_false(jitdump_eh_frame(&j, 0x1018, 0, &info));	/* then "baz" */
+		assert_false(jitdump_eh_frame(&j, 0x5000, 0, &info));
+		assert_false(jitdump_eh_frame(&j, 0x7000, 0, &info));
 		jitdump_done(&j);
 	}
 }
@@ -385,6 +430,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(versions_moves_lines),
+		cmocka_unit_test(unwinding_info),
 		cmocka_unit_test(spans_of_versions),
 		cmocka_unit_test(processor_clocks_are_no_times),
 		cmocka_unit_test(lines_of_v8),

@@ -64,6 +64,16 @@ expr() {
 	byte 0 48 47 253 255 >endless  # lit0; skip -3
 }
 
+# What CPython 3.13 tells of `sub $8, %rsp; call *%rcx; add $8, %rsp; ret`, and V8 of a function with a
+# frame pointer.
+jit() {
+	byte 0 11 20 0 0 0 0 0 0 0 1 122 82 0 1 120 16 1 27 12 7 8 144 1 0 0 \
+		20 0 0 0 28 0 0 0 208 255 255 255 11 0 0 0 0 68 14 16 70 14 8 0 >cpython
+	byte 0 208 24 0 0 0 0 0 0 0 3 122 76 82 0 1 120 16 2 255 27 12 7 8 144 1 0 0 0 0 \
+		32 0 0 0 32 0 0 0 12 255 255 255 206 0 0 0 0 79 14 16 134 2 67 13 6 115 13 7 65 14 8 82 12 6 16 \
+		0 0 0 0 0 0 >v8
+}
+
 # Stacks of one thread: whole, then cut ones that are completed from it, then one that contradicts.
 stitch() {
 	{

@@ -19,9 +19,10 @@ def padded(text, to):
 
 
 class PerfWriter:
-    def __init__(self, arch, abi, regs_mask, stack_bytes, pid=100, os_release="5.10.0"):
+    def __init__(self, arch, abi, regs_mask, stack_bytes, pid=100, os_release="5.10.0", monotonic=False):
         self.arch, self.abi, self.regs_mask, self.stack_bytes = arch, abi, regs_mask, stack_bytes
         self.pid, self.os_release, self.time, self.data = pid, os_release, 1000, []
+        self.monotonic = monotonic  # times are of CLOCK_MONOTONIC
 
     def record(self, kind, misc, body):
         self.data.append(struct.pack("<IHH", kind, misc, 8 + len(body)) + body)
@@ -50,8 +51,9 @@ class PerfWriter:
         self.record(SAMPLE, MISC_USER, body + struct.pack("<Q", len(stack)))
 
     def write(self, path):
-        attr = struct.pack("<IIQQQQQ", 1, 112, 0, 1, IP | TID | TIME | CALLCHAIN | PERIOD | REGS_USER | STACK_USER, 0, FLAGS)
-        attr = (attr + bytes(80 - len(attr)) + struct.pack("<QI", self.regs_mask, self.stack_bytes)).ljust(112, b"\0")
+        attr = struct.pack("<IIQQQQQ", 1, 112, 0, 1, IP | TID | TIME | CALLCHAIN | PERIOD | REGS_USER | STACK_USER, 0,
+                           FLAGS | (1 << 25 if self.monotonic else 0))
+        attr = (attr + bytes(80 - len(attr)) + struct.pack("<QIi", self.regs_mask, self.stack_bytes, self.monotonic)).ljust(112, b"\0")
         attr += struct.pack("<QQ", 0, 0)
         # Of period and sample_type as declared: the sample above is IP TID TIME PERIOD, CALLCHAIN with no entries.
         data = b"".join(self.data)

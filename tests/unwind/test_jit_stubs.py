@@ -12,6 +12,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+from perfsynth import Jitdump  # noqa: E402
 from perfwrite import ABI_64, PerfWriter  # noqa: E402
 from walks import report, resolve, run  # noqa: E402
 
@@ -37,9 +39,9 @@ def build():
     return None if r.returncode else symbols
 
 
-def recording(samples, extra=lambda w: None):
+def recording(samples, extra):
     """samples: [(pc, sp, words at sp)]"""
-    w = PerfWriter("x86_64", ABI_64, MASK, 1024, pid=PID)
+    w = PerfWriter("x86_64", ABI_64, MASK, 1024, pid=PID, monotonic=True)
     w.comm("jit")
     for line in run("readelf", "-lW", "jit").stdout.splitlines():
         f = line.split()
@@ -55,13 +57,65 @@ def recording(samples, extra=lambda w: None):
     return "jit.data"
 
 
-def walked(*args, options=(), **kw):
-    samples, said = resolve(recording(*args, **kw), "--no-stitch", "--symfs", "", *options)
+def walked(samples, extra=lambda w: None, options=()):
+    samples, said = resolve(recording(samples, extra), "--no-stitch", *options)
     return [[a for a, _ in s] for s in samples], said
 
 
 def check(name, got, expected):
     report(got[0] == expected, name, "\n".join(str([hex(x) for x in s]) for s in got[0] + [[]] + expected) + got[1])
+
+
+def entry(body):
+    body += bytes(-(len(body) + 4) % 8)  # DW_CFA_nop
+    return len(body).to_bytes(4, "little") + body
+
+
+def eh_frame(size, words, encoding=0x1b, fdes=1):
+    """sub $8*words, %rsp (4 bytes); ...; add $8*words, %rsp (4 bytes); ret - of `size` bytes. LSB, "Exception Frames"."""
+    # version 1, "zR", code and data alignment 1 and -8, return address 16; DW_CFA_def_cfa rsp+8, DW_CFA_offset rip at CFA-8
+    cie = entry(bytes(4) + b"\1zR\0" + bytes([1, 0x78, 16, 1, encoding, 0x0c, 7, 8, 0x90, 1]))
+    out = cie
+    for i in range(fdes):
+        at = len(out) + 8  # of the start, relative to which it is
+        start = (-at - (size + 15) // 16 * 16) & 0xffffffff
+        out += entry((len(out) + 4).to_bytes(4, "little") + start.to_bytes(4, "little") + size.to_bytes(4, "little") + b"\0" +
+                     # DW_CFA_advance_loc, DW_CFA_def_cfa_offset
+                     bytes([0x40 | 4, 0x0e, 8 + 8 * words, 0x40 | (size - 5), 0x0e, 8]))
+    return out
+
+
+def told_frames(at):
+    """Frames of sizes that nobody would guess, at one address one after the other; samples are at 2000, 3000 .. ns."""
+    leaf, end = BIAS + at["leaf"], [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
+    rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    size, other = 0x40, CODE + 0x1000
+    dump = Jitdump(PID)
+    for time, words in (100, 3), (3500, 5):
+        dump.unwinding(time, eh_frame(size, words))
+        dump.load(time, CODE, size, f"words{words}")
+    dump.load(200, other, size, "untold")
+    path = dump.write(os.path.abspath(f"jit-{PID}.dump"))
+
+    def called(words, code=CODE):
+        return leaf, STACK, [code + 0x10] + [JUNK] * words + rest
+
+    # leaf called it; it is at its start, at a `call`, at its end
+    samples = [called(3), (CODE, STACK, rest), (CODE + 4, STACK, [JUNK] * 5 + rest), (CODE + size - 1, STACK, rest), called(5)]
+    wanted = [[leaf, CODE + 0xf] + end, [CODE] + end, [CODE + 4] + end, [CODE + size - 1] + end, [leaf, CODE + 0xf] + end]
+    # of what is not told of nothing follows
+    samples.append(called(3, other))
+    wanted.append([leaf, other + 0xf])
+    extra = lambda w: w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", path)  # noqa: E731
+    for options in ["--no-guess"], ["--no-guess", "-j", "3"]:
+        check(f"call frame information of the jitdump, {' '.join(options)}", walked(samples, extra, options=options), wanted)
+    for name, cfi in {"damaged": b"\xff" * 40, "empty": b"", "of two functions": eh_frame(size, 3, fdes=2),
+                      "of longer code": eh_frame(size + 1, 3), "through a pointer": eh_frame(size, 3, 0x9b)}.items():
+        dump = Jitdump(PID)
+        dump.unwinding(100, cfi)
+        dump.load(100, CODE, size, "words3")
+        dump.write(path)
+        check(f"call frame information that is {name}: not used", walked([called(3)], extra, options=["--no-guess"]), [[leaf, CODE + 0xf]])
 
 
 def smallest_frames(at):
@@ -86,3 +140,4 @@ if not symbols:
     print("ok - JIT stubs # SKIP needs gcc and binutils on x86-64")
     sys.exit(0)
 smallest_frames(symbols)
+told_frames(symbols)

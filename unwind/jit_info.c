@@ -1,0 +1,96 @@
+/* jit_info.c - call frame information of code without a file, and the step by it.
+ *
+ * tools/perf/Documentation/jitdump-specification.txt, JIT_CODE_UNWINDING_INFO: .eh_frame for the
+ * one function whose code is told of next, as if it lay behind the code. How far behind, writers do
+ * not agree upon (perf inject: at the next multiple of 16; V8: of 8), so only the length of the FDE
+ * counts, and its start is the function's. */
+#include "unwind/jit_info.h"
+
+#include "unwind/walk.h"
+
+/* A CIE, an FDE, a terminator. */
+#define ENTRIES_MAX 8
+
+static bool fde_find(const struct cfi_section *sec, struct cfi_fde *ret)
+{
+	uint64_t off = 0, next;
+	unsigned i, n = 0;
+
+	for (i = 0; i < ENTRIES_MAX && off < sec->size; i++, off = next)
+		if (cfi_entry_at(sec, off, &next) == CFI_ENTRY_FDE &&
+		    (n++ || !cfi_fde_read(sec, off, ret)))
+			return false;
+	return n && off >= sec->size;
+}
+
+bool jit_rule(const struct jit_unwind_info *info, const struct arch *arch, uint64_t ip,
+	      struct rule *ret)
+{
+	struct cfi_section sec = {
+		.data = info->eh_frame,
+		.size = info->size,
+		.vaddr = (info->end + 15) & ~(uint64_t)15,
+		.is_eh = true,
+		.swap = info->swap,
+		.address_bytes = arch->word_bytes,
+	};
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	*ret = (struct rule){.kind = RULE_NO_CFI};
+	if (ip < info->start || ip >= info->end || !fde_find(&sec, &fde) ||
+	    fde.end - fde.start > info->end - info->start ||
+	    ip - info->start >= fde.end - fde.start ||
+	    !cfi_row_find(&fde, arch, fde.start + (ip - info->start), &row) || row.is_signal_frame)
+		return false;
+	rule_pack(&row, arch, fde.start + (ip - info->start), ret);
+	return ret->kind == RULE_SP || ret->kind == RULE_FP || ret->kind == RULE_END;
+}
+
+/* A register that the frame may have saved. Below sp, in the sample's own frame, it has not yet, or
+ * it has it restored, and the register still has its value: see is_given_up() of walk_fast.c */
+static bool saved_word(const struct walk *w, uint64_t at, uint64_t *value)
+{
+	return walk_word(w, at, w->arch->word_bytes, value) ||
+	       (w->next - 1 == w->frames && at < w->memory.sp);
+}
+
+static enum unwind_stop step_by(const struct walk *w, struct cursor *c, const struct rule *r)
+{
+	bool by_fp = r->kind == RULE_FP, pushed = w->arch->ra == w->arch->pc;
+	uint64_t cfa = c->bases[r->kind] + (uint64_t)(int64_t)r->cfa_off, ra = c->lr;
+
+	if (!(by_fp ? c->fp_known : c->sp_known))
+		return UNWIND_STOP_NO_CFI;
+	if (w->arch->word_bytes == 4)
+		cfa = (uint32_t)cfa;
+	if (c->sp_known && (pushed ? cfa <= c->sp : cfa < c->sp))
+		return UNWIND_STOP_LOOP;
+	if (r->ra_off ? !walk_word(w, cfa + (uint64_t)(int64_t)r->ra_off, w->arch->word_bytes, &ra)
+		      : !c->lr_known)
+		return r->ra_off ? walk_read_stop(w, cfa + (uint64_t)(int64_t)r->ra_off)
+				 : UNWIND_STOP_BAD_MEMORY;
+	if (r->fp_off && !saved_word(w, cfa + (uint64_t)(int64_t)r->fp_off, &c->fp))
+		c->fp_known = false;
+	ra &= w->code_mask;
+	if (cfa == c->sp && ra == c->ip)
+		return UNWIND_STOP_LOOP;
+	c->ip = ra;
+	c->sp = cfa;
+	c->sp_known = true;
+	c->how = FRAME_CFI;
+	return ra ? WALK_ON : UNWIND_STOP_END;
+}
+
+enum unwind_stop jit_step(struct walk *w, struct cursor *c)
+{
+	const struct cfi_worker *worker = w->worker;
+	uint64_t ip = c->ip - c->is_return_address;
+	struct jit_unwind_info info;
+	struct rule rule;
+
+	if (!worker->jit_info || !worker->jit_info(worker->jit_arg, w->s, ip, &info) ||
+	    !jit_rule(&info, w->arch, ip, &rule))
+		return UNWIND_STOP_NO_CFI;
+	return rule.kind == RULE_END ? UNWIND_STOP_END : step_by(w, c, &rule);
+}
