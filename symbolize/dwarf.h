@@ -21,6 +21,8 @@ struct dwarf_frame {
 	const char *file; /* full path as far as DWARF tells */
 	uint32_t line;	  /* where this level is executing: the line, or the call site below */
 	uint32_t decl_line;
+	uint64_t entry; /* where code of the function itself begins, not inlined, when there is no
+			   linkage name; 0: unknown */
 };
 
 /* Of the image and the debug file the one that lines are read from: one with .debug_info, else one

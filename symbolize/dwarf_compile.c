@@ -31,8 +31,13 @@ static int name_funcs(struct dwarf_code *c, const struct dwarf_cu *cu)
 	int rc = 0;
 
 	dwarf_namer_init(&namer, cu, c->scopes, &c->part->strings);
-	for (i = 1; !rc && i < c->part->funcs.n; i++)
-		rc = dwarf_namer_run(&namer, c->keys.v[i], &c->part->funcs.v[i]);
+	for (i = 1; !rc && i < c->part->funcs.n; i++) {
+		struct dwarf_func *f = &c->part->funcs.v[i];
+
+		rc = dwarf_namer_run(&namer, c->keys.v[i], f);
+		if (f->name && !f->linkage_name && !dwarf_language_is_flat(cu->language))
+			f->entry = dwarf_code_entry(c, cu, c->keys.v[i]);
+	}
 	return rc;
 }
 

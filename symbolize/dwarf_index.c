@@ -353,8 +353,9 @@ size_t dwarf_index_lookup(const struct dwarf_index *d, uint64_t vaddr, struct dw
 		if (skip)
 			skip--;
 		else
-			frames[n++] = (struct dwarf_frame){f->linkage_name, f->name,
-							   t->files.v[file], line, f->decl_line};
+			frames[n++] = (struct dwarf_frame){f->linkage_name,  f->name,
+							   t->files.v[file], line,
+							   f->decl_line,     f->entry};
 		file = at->call_file;
 		line = at->call_line;
 	}

@@ -18,18 +18,23 @@ struct reader {
 
 /* ---- numbering --------------------------------------------------------------------------- */
 
+static uint64_t die_key(const struct dwarf_cu *cu, struct dwarf_ref die)
+{
+	return die.off << 1 | (die.file != cu->file);
+}
+
 /* The number of the function whose names the DIE leads to; 0 without memory. */
 static uint32_t func_number(struct reader *r, const struct dwarf_cu *cu, struct dwarf_ref die)
 {
-	uint64_t key = die.off << 1 | (die.file != cu->file);
+	uint64_t key = die_key(cu, die);
 	uint32_t func = hash_get(&r->func_by_die, key);
 	struct dwarf_part *p = r->code->part;
 
 	if (func != HASH_NONE)
 		return func;
 	func = (uint32_t)p->funcs.n;
-	if (vec_push(&p->funcs, (struct dwarf_func){NULL, NULL, 0}) ||
-	    vec_push(&r->code->keys, die) || hash_put(&r->func_by_die, key, func))
+	if (vec_push(&p->funcs, (struct dwarf_func){0}) || vec_push(&r->code->keys, die) ||
+	    hash_put(&r->func_by_die, key, func))
 		return 0;
 	return func;
 }
@@ -81,6 +86,22 @@ static int add_ranges(struct reader *r, const struct dwarf_cu *cu, const struct 
 	return 0;
 }
 
+/* A function that begins at addr is what the DIE it refers to is when not inlined. Of clones the
+ * first counts. */
+static int note_entry(struct dwarf_code *c, const struct dwarf_cu *cu, struct dwarf_value origin,
+		      uint64_t addr)
+{
+	struct dwarf_ref die = dwarf_value_ref(cu, origin);
+	uint64_t key = die_key(cu, die);
+
+	if (!die.file || hash_get(&c->entry_by_die, key) != HASH_NONE)
+		return 0;
+	return hash_put(&c->entry_by_die, key, (uint32_t)c->entries.n) ||
+			       vec_push(&c->entries, addr)
+		       ? -ERR_NOMEM
+		       : 0;
+}
+
 static int visit_function(struct reader *r, const struct dwarf_cu *cu, uint64_t off,
 			  const struct dwarf_value *v, struct dwarf_level *level)
 {
@@ -92,6 +113,8 @@ static int visit_function(struct reader *r, const struct dwarf_cu *cu, uint64_t 
 
 	level->node = 0;
 	if (add_ranges(r, cu, v, range, &wanted))
+		return -ERR_NOMEM;
+	if (c->ranges.n > before && note_entry(c, cu, v[DWARF_SLOT_ORIGIN], c->ranges.v[before].lo))
 		return -ERR_NOMEM;
 	if (!wanted || c->n_groups == UINT32_MAX) {
 		c->ranges.n = before;
@@ -173,8 +196,18 @@ int dwarf_code_read(struct dwarf_code *c, const struct dwarf_cu *cu)
 	return rc < 0 ? rc : 0;
 }
 
+uint64_t dwarf_code_entry(const struct dwarf_code *c, const struct dwarf_cu *cu,
+			  struct dwarf_ref die)
+{
+	uint32_t i = hash_get(&c->entry_by_die, die_key(cu, die));
+
+	return i == HASH_NONE ? 0 : c->entries.v[i];
+}
+
 void dwarf_code_done(struct dwarf_code *c)
 {
+	hash_done(&c->entry_by_die);
+	vec_done(&c->entries);
 	vec_done(&c->ranges);
 	vec_done(&c->keys);
 }

@@ -106,6 +106,7 @@ static int add_string(struct packer *p, const char *s, uint32_t *ret)
 /* Units repeat the functions of headers: equal ones become one. */
 static int add_func(struct packer *p, const struct dwarf_func *f, uint32_t *ret)
 {
+	int64_t distance = (int64_t)(f->entry - p->header.base);
 	struct pack_func packed = {.decl_line = f->decl_line};
 	int rc = add_string(p, f->linkage_name, &packed.linkage_name);
 	uint64_t key;
@@ -114,6 +115,8 @@ static int add_func(struct packer *p, const struct dwarf_func *f, uint32_t *ret)
 		rc = add_string(p, f->name, &packed.name);
 	if (rc)
 		return rc;
+	if (f->entry && pack_zigzag(distance) < UINT32_MAX)
+		packed.entry = (uint32_t)pack_zigzag(distance) + 1;
 	key = hash_bytes(&packed, sizeof packed);
 	*ret = hash_get(&p->known_funcs, key);
 	if (*ret != HASH_NONE && !memcmp(&p->funcs.v[*ret], &packed, sizeof packed))

@@ -21,7 +21,7 @@
 #include "symbolize/dwarf_table.h"
 
 #define PACK_MAGIC   "unspdwrf"
-#define PACK_VERSION 3
+#define PACK_VERSION 4
 #define PACK_ORDER   0x01020304u
 
 enum { PACK_CHUNK = 64, PACK_STRING_BLOCK = 64 << 10, PACK_STRING_MAX = 1 << 20 };
@@ -82,6 +82,7 @@ struct pack_node_chunk {
 struct pack_func {
 	uint32_t linkage_name, name; /* offset in the strings + 1; 0: none */
 	uint32_t decl_line;
+	uint32_t entry; /* zigzag distance from the base + 1; 0: none */
 };
 
 struct pack_string_block {

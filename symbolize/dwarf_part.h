@@ -3,6 +3,7 @@
 #define SYMBOLIZE_DWARF_PART_H
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "symbolize/dwarf_filter.h"
 #include "symbolize/dwarf_line.h"
@@ -19,6 +20,7 @@ struct dwarf_node {
 struct dwarf_func {
 	const char *linkage_name, *name;
 	uint32_t decl_line;
+	uint64_t entry; /* of the function as it is when not inlined; 0: unknown, or not needed */
 };
 
 /* From addr up to the next segment. */
@@ -58,10 +60,16 @@ struct dwarf_code {
 	uint32_t n_groups;
 	struct dwarf_scopes *scopes;
 	VEC(struct dwarf_ref) keys; /* of part->funcs */
+	/* Abstract instances, and where concrete ones begin that are functions of their own. */
+	struct hash_table entry_by_die; /* index into entries */
+	VEC(uint64_t) entries;
 };
 
 /* 0 or -ERR_NOMEM; damage sets part->damaged and keeps what was read before. */
 int dwarf_code_read(struct dwarf_code *c, const struct dwarf_cu *cu);
+/* Where code of a function that is inlined in cu begins when it is not; 0: unknown. */
+uint64_t dwarf_code_entry(const struct dwarf_code *c, const struct dwarf_cu *cu,
+			  struct dwarf_ref die);
 void dwarf_code_done(struct dwarf_code *c);
 
 /* dwarf_merge.c: ranges and rows become segments and blocks. 0 or -ERR_NOMEM. */

@@ -166,7 +166,7 @@ static int use_file(struct unpacker *u, uint32_t file, uint32_t *ret)
 static int use_func(struct unpacker *u, uint32_t func, uint32_t *ret)
 {
 	const struct pack_func *funcs = part(u->f, PACK_FUNCS);
-	struct dwarf_func f;
+	struct dwarf_func f = {0};
 	int rc;
 
 	if (func >= u->f->h->n_funcs)
@@ -175,6 +175,8 @@ static int use_func(struct unpacker *u, uint32_t func, uint32_t *ret)
 	if (*ret)
 		return 0;
 	f.decl_line = funcs[func].decl_line;
+	if (funcs[func].entry)
+		f.entry = u->f->h->base + (uint64_t)pack_unzigzag(funcs[func].entry - 1ul);
 	rc = find_string(u, funcs[func].linkage_name, &f.linkage_name);
 	if (!rc)
 		rc = find_string(u, funcs[func].name, &f.name);

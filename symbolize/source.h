@@ -124,6 +124,12 @@ bool linker_folds(struct elf_image *img);
 /* The symbol with this name (a version aside) among those for the same bytes; NULL. */
 const char *twin_named(const struct functab *tab, const struct func *f, const char *name);
 
+/* inline_names.c: gives frames of inlined functions without linkage name the one that the symbol
+ * tables of mod have, where it is sure. It lives with mod and `names`. 0, or -1 when out of memory.
+ */
+struct arena;
+int name_inlined(struct lookups *l, const struct module *mod, struct arena *names);
+
 /* The vaddrs of the lookups that have one, rising; to be freed. NULL when out of memory. */
 uint64_t *lookups_vaddrs(const struct lookups *l, size_t *n);
 /* Appends the inline chain of v[i]. 0, or -1 when out of memory. */

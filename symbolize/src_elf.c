@@ -11,6 +11,7 @@ struct elf_state {
 	struct module *mod;
 	struct elfsyms syms;
 	struct dwarf_index *dwarf; /* of this batch */
+	struct arena names;	   /* the same, of what it inlines */
 	bool told_dwarf;
 };
 
@@ -190,6 +191,8 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 	rc = elf_lines(&e->dwarf, s->env, e->mod, l, n_threads, err);
 	if (!rc && e->dwarf)
 		rc = prefer_dwarf_names(e, l, err);
+	if (!rc && e->dwarf && name_inlined(l, e->mod, &e->names))
+		rc = err_nomem(err);
 	if (rc || !e->dwarf || e->told_dwarf)
 		return rc;
 	e->told_dwarf = true;
@@ -224,6 +227,7 @@ static void elf_end_batch(struct source *s)
 	if (!e)
 		return;
 	elf_lines_end(&e->dwarf, s->env);
+	arena_done(&e->names);
 }
 
 static void elf_done(struct source *s)
@@ -233,6 +237,7 @@ static void elf_done(struct source *s)
 	if (!e)
 		return;
 	elfsyms_done(&e->syms);
+	arena_done(&e->names);
 	free(e);
 }
 

@@ -237,6 +237,7 @@ def main():
     second, hit2 = ask(exe, addresses, "cache")
     check(plain.count("\n") > 5000 and first == plain and not hit1, "compiled and kept")
     check(second == plain and hit2, "the same from the cache")
+    check("\t0x" in second, "and where inlined functions without linkage name begin")
     ask(exe, addresses, "deep/er/and/deeper")
     entry, = entries("deep/er/and/deeper")
     build_id = subprocess.run(["readelf", "-n", exe], capture_output=True, text=True).stdout.split("Build ID: ")[1].split()[0]

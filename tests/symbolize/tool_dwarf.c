@@ -4,7 +4,8 @@
  *
  * Addresses are hexadecimal ELF vaddrs, from standard input when none are given. For each a line
  * "ADDR", then one line per frame, innermost first: "\tLINKAGE_NAME\tNAME\tFILE\tLINE\tDECL_LINE",
- *"-" for what is unknown; when there is no function but a line, "\t\t\tFILE\tLINE". -s: statistics.
+ * "-" for what is unknown, and "\tENTRY" where that is known and needed; when there is no function
+ * but a line, "\t\t\tFILE\tLINE". -s: statistics.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -50,9 +51,13 @@ static void print(const struct dwarf_index *d, uint64_t addr)
 	size_t n = d ? dwarf_index_lookup(d, addr, frames, 256, &line) : 0, i;
 
 	printf("0x%lx\n", (unsigned long)addr);
-	for (i = 0; i < n; i++)
-		printf("\t%s\t%s\t%s\t%u\t%u\n", text(frames[i].linkage_name), text(frames[i].name),
+	for (i = 0; i < n; i++) {
+		printf("\t%s\t%s\t%s\t%u\t%u", text(frames[i].linkage_name), text(frames[i].name),
 		       text(frames[i].file), frames[i].line, frames[i].decl_line);
+		if (frames[i].entry)
+			printf("\t0x%lx", (unsigned long)frames[i].entry);
+		putchar('\n');
+	}
 	if (!n && line.line)
 		printf("\t\t\t%s\t%u\n", text(line.file), line.line);
 }

@@ -1,0 +1,178 @@
+/* inline_names.c - symbols for inlined functions that DWARF has no linkage name for.
+ *
+ * gcc writes none for C++ functions of internal linkage, clang -gmlt none at all, so such a
+ * function is work::spin(unsigned int) where it is called and work::spin or only spin where it is
+ * inlined, and its frames do not merge. Where a copy that is not inlined is left, DWARF says where
+ * it begins (dwarf_frame.entry), and the symbol there has the whole name. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "symbolize/demangle.h"
+#include "symbolize/elfsyms.h"
+#include "symbolize/source.h"
+
+/* Functions folded into one that are looked at. */
+enum { TWINS_MAX = 16 };
+
+/* What DWARF calls the function at an address. */
+struct entry {
+	uint64_t vaddr;
+	const char *name;
+	const char *symbol; /* the symbol's for it; NULL: none, or not sure which */
+};
+
+struct entries {
+	VEC(struct entry) v;
+};
+
+static int entry_cmp(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	return (uintptr_t)x->name < (uintptr_t)y->name ? -1 : x->name != y->name;
+}
+
+static bool wants_symbol(const struct dwarf_frame *f)
+{
+	return f->entry && f->name && !f->linkage_name;
+}
+
+static int collect(struct entries *e, const struct lookups *l)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < l->frames.n; i++) {
+		const struct dwarf_frame *f = &l->frames.v[i];
+
+		if (wants_symbol(f) && vec_push(&e->v, (struct entry){f->entry, f->name, NULL}))
+			return -1;
+	}
+	if (!e->v.n)
+		return 0;
+	qsort(e->v.v, e->v.n, sizeof *e->v.v, entry_cmp);
+	for (i = 1; i < e->v.n; i++)
+		if (entry_cmp(&e->v.v[n], &e->v.v[i]))
+			e->v.v[++n] = e->v.v[i];
+	e->v.n = n + 1;
+	return 0;
+}
+
+/* Behind the scopes; in a name without parameters and template arguments. */
+static const char *last_part(const char *name)
+{
+	const char *at = name, *next;
+
+	while ((next = strstr(at, "::")))
+		at = next + 2;
+	return at;
+}
+
+/* Whether a symbol can be what DWARF calls `name`, which may lack some of the scopes. Where it is
+ * not the only symbol there, all of them must agree. */
+static bool is_name_of(struct demangler d[2], const char *symbol, const char *name, bool alone)
+{
+	static const struct name_style simple = {.demangle = SYM_DEMANGLE_SIMPLE,
+						 .fold_clones = true};
+	const char *whole = demangle(&d[0], symbol, &simple);
+	const char *plain = restyle(&d[1], name, &simple), *part;
+	size_t n_whole, n_part;
+
+	if (!strcmp(whole, plain))
+		return true;
+	part = last_part(plain);
+	n_whole = strlen(whole);
+	n_part = strlen(part);
+	return alone && n_part && n_whole > n_part + 2 && !strcmp(whole + n_whole - n_part, part) &&
+	       !memcmp(whole + n_whole - n_part - 2, "::", 2);
+}
+
+/* Clones go by the name of the function they were made from; the suffixes say nothing of inlined
+ * code. */
+static size_t without_clones(const char *symbol)
+{
+	return strcspn(symbol, ".@");
+}
+
+static int name_entry(struct entry *e, const struct functab *tab, struct func_cursor *cursor,
+		      struct demangler d[2], struct arena *names)
+{
+	const struct func *f = functab_find(tab, e->vaddr, cursor), *twins[TWINS_MAX];
+	size_t n, i, n_names = 0, len = 0, n_fit = 0;
+	const char *first = NULL, *fit = NULL;
+
+	if (!f || f->start != e->vaddr || f->flags & FUNC_SIZELESS)
+		return 0;
+	n = functab_twins(tab, f, twins, TWINS_MAX);
+	for (i = 0; i < n; i++) {
+		const char *s = twins[i]->name;
+
+		len = without_clones(s);
+		if (first && len == without_clones(first) && !strncmp(first, s, len))
+			continue;
+		first = first ? first : s;
+		n_names++;
+	}
+	for (i = 0; i < n; i++) {
+		const char *s = twins[i]->name;
+
+		if (strncmp(s, "_Z", 2) || !is_name_of(d, s, e->name, n_names == 1))
+			continue;
+		len = without_clones(s);
+		if (fit && len == without_clones(fit) && !strncmp(fit, s, len))
+			continue;
+		fit = s;
+		n_fit++;
+	}
+	if (n_fit != 1)
+		return 0;
+	len = without_clones(fit);
+	e->symbol = fit[len] ? arena_strndup(names, fit, len) : fit;
+	return e->symbol ? 0 : -1;
+}
+
+static int name_entries(struct entries *e, const struct module *mod, struct arena *names)
+{
+	struct demangler d[2] = {0};
+	struct func_cursor cursor = {0};
+	struct elfsyms syms = {0};
+	uint64_t *vaddrs = malloc(e->v.n * sizeof *vaddrs);
+	size_t i;
+	int rc = vaddrs ? 0 : -1;
+
+	for (i = 0; !rc && i < e->v.n; i++)
+		vaddrs[i] = e->v.v[i].vaddr;
+	/* The table of the addresses that were asked for may lack these functions. */
+	if (!rc)
+		rc = elfsyms_load(&syms, mod, vaddrs, e->v.n);
+	for (i = 0; !rc && i < e->v.n; i++)
+		rc = name_entry(&e->v.v[i], &syms.tab, &cursor, d, names);
+	elfsyms_done(&syms);
+	demangler_done(&d[0]);
+	demangler_done(&d[1]);
+	free(vaddrs);
+	return rc;
+}
+
+int name_inlined(struct lookups *l, const struct module *mod, struct arena *names)
+{
+	struct entries e = {0};
+	size_t i;
+	int rc = collect(&e, l);
+
+	if (!rc && e.v.n)
+		rc = name_entries(&e, mod, names);
+	for (i = 0; !rc && e.v.n && i < l->frames.n; i++) {
+		struct dwarf_frame *f = &l->frames.v[i];
+		struct entry key = {f->entry, f->name, NULL};
+
+		if (wants_symbol(f))
+			f->linkage_name = ((struct entry *)bsearch(&key, e.v.v, e.v.n,
+								   sizeof *e.v.v, entry_cmp))
+						  ->symbol;
+	}
+	vec_done(&e.v);
+	return rc;
+}
