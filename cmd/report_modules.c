@@ -37,6 +37,13 @@ static void text_source(const char *source, const char *path, FILE *out)
 	fputs(source, out);
 }
 
+/* The kernel's list of symbols names all of it, and a vmlinux of a gigabyte is not to be advised.
+ */
+static bool needs_no_fetch(const struct pipeline *p, const struct dso *dso)
+{
+	return dso->kind == DSO_KERNEL && symbolizer_miss(p->symbolizer, dso) == SYM_MISS_FOUND;
+}
+
 /* What servers said about a module that they were, or could have been, asked for; else "". */
 static const char *fetch_text(const struct pipeline *p, const struct dso *dso)
 {
@@ -48,7 +55,8 @@ static const char *fetch_text(const struct pipeline *p, const struct dso *dso)
 	if (m && m->debug && !m->alt && m->alt_fetch != FETCH_OFF &&
 	    (r == FETCH_DONE || r == FETCH_NOT_ASKED))
 		r = m->alt_fetch;
-	if (r == FETCH_NOT_ASKED || r == FETCH_DONE || (r == FETCH_OFF && !module_wants_fetch(m)))
+	if (r == FETCH_NOT_ASKED || r == FETCH_DONE ||
+	    (r == FETCH_OFF && (needs_no_fetch(p, dso) || !module_wants_fetch(m))))
 		return "";
 	return fetch_result_text(r);
 }

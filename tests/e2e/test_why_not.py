@@ -96,6 +96,19 @@ else:
     else:
         case("hidden", "a file that may not be read", "none", "file cannot be read", "/hidden: permission denied", "make the file readable", prefix=nobody)
 
+# A kernel that its list of symbols names lacks nothing that a server would be asked for.
+run([CAPTURE, "-q", "-F", "999", "-o", "kernel.data", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=64", "count=200000"])
+p = run([RESOLVE, "--stats=json", "-f", "folded", "kernel.data"], check=False)
+modules = json.loads(next(l for l in p.stderr.splitlines() if l.startswith("{")))["modules"]
+kernel = [m for m in modules if m["path"] == "[kernel.kallsyms]"]
+if not kernel or kernel[0]["missing_reason"]:
+    tap.skip("a kernel with names", kernel[0]["missing_reason"] if kernel else "no samples in the kernel")
+else:
+    tap.check(kernel[0]["tier"] == "sym" and not kernel[0]["debuginfod"] and not kernel[0]["help"],
+              "a kernel with names: nothing is said about debuginfod", kernel)
+    m, text = module("gone")
+    tap.check(m["debuginfod"] == "network off" and "debuginfod: network off" in text, "a file that is gone: it is", (m, text))
+
 # --explain: all of it about one address, with every symbol that covers it.
 def explain(name):
     ips = re.findall(rf"^\s+([0-9a-f]+) .*/{name}\)$", run([RESOLVE, "-f", "script", f"{name}.data"]).stdout, re.M)
