@@ -8,11 +8,12 @@
 
 int args_u64(const char *option, const char *text, uint64_t max, uint64_t *ret, struct err *err)
 {
+	int base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
 	char *end;
 	unsigned long long v;
 
 	errno = 0;
-	v = isdigit((unsigned char)text[0]) ? strtoull(text, &end, 0) : 0;
+	v = isdigit((unsigned char)text[0]) ? strtoull(text, &end, base) : 0;
 	if (!isdigit((unsigned char)text[0]) || *end || errno || v > max)
 		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is not a number from 0 to %llu",
 			       option, text, (unsigned long long)max);
@@ -48,6 +49,12 @@ static bool next_item(const char **text, char *item, size_t size)
 	return true;
 }
 
+/* The list is often another command's output. When that says nothing, everything is not meant. */
+static int empty_list(const char *option, struct err *err)
+{
+	return err_set(err, ERR_USAGE, NULL, "%s: the list is empty", option);
+}
+
 int args_filter_numbers(const char *option, const char *text, bool tids, struct sample_filter *f,
 			struct err *err)
 {
@@ -55,6 +62,8 @@ int args_filter_numbers(const char *option, const char *text, bool tids, struct 
 	uint64_t v;
 	int rc;
 
+	if (!*text)
+		return empty_list(option, err);
 	while (next_item(&text, item, sizeof item)) {
 		rc = args_u64(option, item, UINT32_MAX, &v, err);
 		if (rc)
@@ -71,6 +80,8 @@ int args_filter_cpus(const char *text, struct sample_filter *f, struct err *err)
 	uint64_t first, last;
 	int rc;
 
+	if (!*text)
+		return empty_list("--cpu", err);
 	while (next_item(&text, item, sizeof item)) {
 		dash = strchr(item, '-');
 		if (dash)
@@ -93,7 +104,7 @@ int args_filter_comms(char *text, struct sample_filter *f, struct err *err)
 	for (item = strtok_r(text, ",", &save); item; item = strtok_r(NULL, ",", &save))
 		if (vec_push(&f->comms, item))
 			return err_nomem(err);
-	return 0;
+	return f->comms.n ? 0 : empty_list("--comm", err);
 }
 
 static int bad_time(const char *text, struct err *err)

@@ -100,7 +100,7 @@ static bool config_path(char out[PATH_MAX])
 	/* "paths must be absolute. If [...] relative, the implementation should [...] ignore it" */
 	if (xdg && *xdg == '/')
 		n = snprintf(out, PATH_MAX, "%s/unspool/config", xdg);
-	else if (home && *home)
+	else if (home && *home == '/')
 		n = snprintf(out, PATH_MAX, "%s/.config/unspool/config", home);
 	else
 		return false;

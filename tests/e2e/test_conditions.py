@@ -31,6 +31,8 @@ fails("unknown option", [RESOLVE, "--no-such-option"], 2, "no-such-option", line
 fails("unknown format", [RESOLVE, "-f", "nonsense"], 2, "nonsense", "folded")
 fails("unknown suffix", [RESOLVE, "-o", "x.nonsense"], 2, "x.nonsense", "suffix")
 fails("bad number", [RESOLVE, "--max-stack", "many"], 2, "--max-stack", "many")
+for option in "--pid", "--tid", "--cpu", "--comm":
+    fails(f"nothing behind {option}", [RESOLVE, option, "", "empty"], 2, f"{option}: the list is empty")
 fails("bad time", [RESOLVE, "--time", "yesterday", "empty"], 2, "empty|yesterday")
 fails("two inputs", [RESOLVE, "a", "b"], 2, "'b'")
 fails("capture: unknown option", [CAPTURE, "--no-such-option"], 2, "no-such-option", lines=2)
@@ -42,6 +44,8 @@ program = build("gcc", "calls.c", "program", "-O2")
 run([CAPTURE, "-q", "-F", "999", "-o", "good.data", "--", program, "0.5"])
 whole, stats = resolve("good.data")
 leaf = next(l.split()[0] for l in resolve("good.data", "-f", "script")[0].splitlines() if l.startswith("\t"))
+pid = next(iter(folded(resolve("good.data", "--with-pid")[0])))[0].rsplit("-", 1)[1]
+tap.check(resolve("good.data", "--pid", "0" + pid)[0] == whole, "numbers with a leading 0 are decimal")
 fails("no sample passes", [RESOLVE, "--comm", "nobody", "good.data"], 2, "filter")
 fails("disk full", ["sh", "-c", f"{RESOLVE} good.data > /dev/full"], 2, "No space left")
 for words in "--help", "--version", "--header good.data", f"--explain {leaf} good.data":
