@@ -111,7 +111,7 @@ struct jit_unwind_info {
 struct unwind_options {
 	enum unwind_method method;
 	unsigned max_frames; /* user frames; 0: UNWIND_FRAMES_MAX */
-	bool no_guess;       /* no FRAME_FRAME_POINTER / STACK_TOP steps */
+	bool no_guess;       /* no steps that frame_how_is_guess() */
 	bool places;         /* fill stack_trace.places, which stitching needs */
 	const char *arch;    /* of the recording ("x86_64", "aarch64"); NULL: this machine's */
 	/* Where call frame information for code without a file comes from: what is known of the
@@ -188,7 +188,7 @@ struct stitch_stats {
 
 int stitcher_new(struct stitcher **ret, const struct stitch_options *opt, struct err *err);
 void stitcher_free(struct stitcher *st);
-/* Takes a copy of the trace, which must have places. 0 or -ERR_NOMEM. */
+/* Takes a copy of the trace. One without places stays as it is, and tells nothing. 0 or -ERR_NOMEM. */
 int stitcher_add(struct stitcher *st, const struct perf_sample *s, const struct stack_trace *t);
 /* What takes the n <= UNWIND_BATCH traces of the samples that were added as i-th and after; they live
  * during the call. */
