@@ -93,7 +93,7 @@ def made_up_lists():
 
 def another_boot():
     """A list with other addresses than the recording's kernel had: its kernel map says where _text was."""
-    p = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-o", "perf.data", "true"], stdout=subprocess.DEVNULL,
+    p = subprocess.run(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock", "-o", "perf.data", "true"], stdout=subprocess.DEVNULL,
                        stderr=subprocess.PIPE, text=True) if shutil.which("perf") else None
     if not p or p.returncode:
         return skip("another boot", "no perf record here")

@@ -30,7 +30,7 @@ int main(int n, char **v) { std::map<std::string, int> m; for (int i = 0; i < n;
 """
 GO = """
 package main
-import ("sort"; "strconv"; "sync"; "time")
+import ("sort"; "strconv"; "sync"; "syscall")
 func fib(n int) int { if n < 2 { return n }; return fib(n-1) + fib(n-2) }
 func work() int {
 	defer func() { recover() }()
@@ -41,18 +41,21 @@ func work() int {
 	sort.Strings(keys)
 	return fib(20) + len(keys)
 }
+func used() int64 { var r syscall.Rusage; syscall.Getrusage(syscall.RUSAGE_SELF, &r); return r.Utime.Nano() + r.Stime.Nano() }
 func main() {
-	end := time.Now().Add(500 * time.Millisecond)
 	var wg sync.WaitGroup
 	for g := 0; g < 4; g++ {
 		wg.Add(1)
-		go func() { defer wg.Done(); for time.Now().Before(end) { work() } }()
+		go func() { defer wg.Done(); for used() < 500e6 { work() } }()
 	}
 	wg.Wait()
 }
 """
 # The compiled programs run for this much CPU time; the others take what they take, up to 2 s.
 SECONDS = "0.3"
+# openssl speed knows only the clock: it gets more where the machine is loaded, as often as there are too few samples.
+CLOCK = "seconds by the clock"
+CLOCKS = ("1", "4", "16")
 failed = 0
 checks = []
 
@@ -71,13 +74,16 @@ def compare(case):
     global failed
     name, cmd, least = case
     data = name.replace(" ", "_") + ".data"
-    p = run(["perf", "record", "-q", "-N", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192",
-             "-o", data, "--", *cmd])
-    if not os.path.exists(data):
-        print(f"ok - {name} # SKIP perf cannot record here: {p.stdout.strip().splitlines()[-1:]}")
-        return
-    p = run([TOOL, data])
-    n = {k: int(v) for k, v in re.findall(r"(\w+) (\d+)", p.stdout.split(" | ")[0])}
+    for clock in CLOCKS if CLOCK in cmd else [""]:
+        p = run(["perf", "record", "-q", "-N", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192",
+                 "-o", data, "--", *(clock if c == CLOCK else c for c in cmd)])
+        if not os.path.exists(data):
+            print(f"ok - {name} # SKIP perf cannot record here: {p.stdout.strip().splitlines()[-1:]}")
+            return
+        p = run([TOOL, data])
+        n = {k: int(v) for k, v in re.findall(r"(\w+) (\d+)", p.stdout.split(" | ")[0])}
+        if n.get("samples", 0) >= least:
+            break
     # Inside Go's stack switches (gogo, mcall) libdw follows whatever the registers hold; about one sample in 300.
     strange = n.get("samples", 0) // 100 if name.startswith("go") else 0
     good = (p.returncode in (0, 1 if strange else 0) and n.get("samples", 0) >= least and n["unexplained"] <= strange and
@@ -136,8 +142,8 @@ check("python", [sys.executable, "t.py"], 20)
 if shutil.which("g++"):
     check("cc1plus", ["g++", "-O1", "-c", "t.cc", "-o", "/dev/null"], 50)
 if shutil.which("openssl"):
-    check("openssl", ["openssl", "speed", "-seconds", "1", "-bytes", "4096", "-evp", "sha256"], 50)
-    check("openssl rsa", ["openssl", "speed", "-seconds", "1", "rsa2048"], 50)
+    check("openssl", ["openssl", "speed", "-seconds", CLOCK, "-bytes", "4096", "-evp", "sha256"], 50)
+    check("openssl rsa", ["openssl", "speed", "-seconds", CLOCK, "rsa2048"], 50)
 with concurrent.futures.ThreadPoolExecutor(2) as pool:
     list(pool.map(compare, checks))
 sys.exit(1 if failed else 0)
