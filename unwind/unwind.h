@@ -21,7 +21,7 @@
 #define FRAME_HOWS(X)                                                                              \
 	X(SAMPLE, ' ', "the sample's own address")                                                 \
 	X(KERNEL_CHAIN, ' ', "kernel call chain")                                                  \
-	X(USER_CHAIN, ' ', "user call chain recorded by the kernel")                               \
+	X(USER_CHAIN, ' ', "user call chain from the recorder")                                    \
 	X(BRANCH_STACK, ' ', "last branch records")                                                \
 	X(CFI, ' ', "call frame information")                                                      \
 	X(FRAME_POINTER, '?', "frame pointer, without call frame information")                     \
