@@ -123,6 +123,17 @@ static inline uint64_t buf_u64(struct buf *b)
 	return b->swap ? __builtin_bswap64(v) : v;
 }
 
+/* The word at pos from data[0], wherever the cursor is; 0 when it is not all there. */
+static inline uint64_t buf_u64_at(const struct buf *b, uint64_t pos)
+{
+	const uint64_t size = (uint64_t)(b->end - b->data);
+	uint64_t v = 0;
+
+	if (size >= sizeof v && pos <= size - sizeof v)
+		memcpy(&v, b->data + pos, sizeof v);
+	return b->swap ? __builtin_bswap64(v) : v;
+}
+
 /* LEB128 (DWARF5 7.6). Bits beyond 64 are dropped; the encoding must end within the buffer. */
 static inline uint64_t buf_uleb(struct buf *b)
 {

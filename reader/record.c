@@ -11,24 +11,24 @@ static const struct record_row kernel_rows[RECORD_KERNEL_END] = {
 	[PERF_RECORD_LOST] = {RECORD_NOW, 24, 0, apply_lost},
 	[PERF_RECORD_COMM] = {RECORD_ORDERED, 17, 16, apply_comm},
 	[PERF_RECORD_EXIT] = {RECORD_ORDERED, 32, 0, apply_exit},
-	[PERF_RECORD_THROTTLE] = {RECORD_NOW, 8, 0, apply_throttle},
-	[PERF_RECORD_UNTHROTTLE] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_THROTTLE] = {RECORD_NOW, 32, 0, apply_throttle},
+	[PERF_RECORD_UNTHROTTLE] = {RECORD_IGNORED, 32, 0, NULL},
 	[PERF_RECORD_FORK] = {RECORD_ORDERED, 32, 0, apply_fork},
-	[PERF_RECORD_READ] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_READ] = {RECORD_IGNORED, 24, 0, NULL},
 	[PERF_RECORD_SAMPLE] = {RECORD_ORDERED, 8, 0, NULL},
 	[PERF_RECORD_MMAP2] = {RECORD_ORDERED, 72, 72, apply_mmap2},
-	[PERF_RECORD_AUX] = {RECORD_IGNORED, 8, 0, NULL},
-	[PERF_RECORD_ITRACE_START] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_AUX] = {RECORD_IGNORED, 32, 0, NULL},
+	[PERF_RECORD_ITRACE_START] = {RECORD_IGNORED, 16, 0, NULL},
 	[PERF_RECORD_LOST_SAMPLES] = {RECORD_NOW, 16, 0, apply_lost_samples},
 	[PERF_RECORD_SWITCH] = {RECORD_IGNORED, 8, 0, NULL},
-	[PERF_RECORD_SWITCH_CPU_WIDE] = {RECORD_IGNORED, 8, 0, NULL},
-	[PERF_RECORD_NAMESPACES] = {RECORD_IGNORED, 8, 0, NULL},
+	[PERF_RECORD_SWITCH_CPU_WIDE] = {RECORD_IGNORED, 16, 0, NULL},
+	[PERF_RECORD_NAMESPACES] = {RECORD_IGNORED, 24, 0, NULL, .each = 16},
 	[PERF_RECORD_KSYMBOL] = {RECORD_ORDERED, 25, 24, apply_ksymbol},
-	[PERF_RECORD_BPF_EVENT] = {RECORD_IGNORED, 8, 0, NULL},
-	[PERF_RECORD_CGROUP] = {RECORD_IGNORED, 8, 0, NULL},
-	[PERF_RECORD_TEXT_POKE] = {RECORD_IGNORED, 8, 0, NULL},
-	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {RECORD_IGNORED, 8, 0, NULL},
-	[RECORD_CALLCHAIN_DEFERRED] = {RECORD_ORDERED, 24, 0, apply_callchain_deferred},
+	[PERF_RECORD_BPF_EVENT] = {RECORD_IGNORED, 24, 0, NULL},
+	[PERF_RECORD_CGROUP] = {RECORD_IGNORED, 17, 16, NULL},
+	[PERF_RECORD_TEXT_POKE] = {RECORD_IGNORED, 20, 0, NULL},
+	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {RECORD_IGNORED, 16, 0, NULL},
+	[RECORD_CALLCHAIN_DEFERRED] = {RECORD_ORDERED, 24, 0, apply_callchain_deferred, .each = 8},
 };
 
 /* tools/lib/perf/include/perf/event.h, enum perf_user_event_type. */
@@ -69,7 +69,7 @@ static const struct record_row simpleperf_rows[RECORD_SIMPLEPERF_END - RECORD_SI
 	ROW(SPLIT) = {RECORD_NOW, 8, 0, apply_split},
 	ROW(SPLIT_END) = {RECORD_NOW, 8, 0, apply_split_end},
 	ROW(EVENT_ID) = {RECORD_NOW, 16, 0, apply_event_id},
-	ROW(CALLCHAIN) = {RECORD_ORDERED, 40, 0, apply_callchain},
+	ROW(CALLCHAIN) = {RECORD_ORDERED, 40, 0, apply_callchain, .each = 16}, /* ip, sp */
 	ROW(UNWINDING_RESULT) = {RECORD_IGNORED, 8, 0, NULL},
 	ROW(TRACING_DATA) = {RECORD_NOW, 12, 0, apply_tracing_data},
 	ROW(DEBUG) = {RECORD_IGNORED, 8, 0, NULL},
@@ -85,25 +85,6 @@ const struct record_row *record_row(uint32_t type)
 	if (type >= RECORD_HEADER_ATTR && type < RECORD_USER_END)
 		return &user_rows[type - RECORD_HEADER_ATTR];
 	return NULL;
-}
-
-struct record_view record_view(const struct perf_file *f, const uint8_t *data, size_t n,
-			       uint64_t data_off)
-{
-	struct record_view v = {.b = buf_make(data, n, data_off, f->swap)};
-
-	v.type = buf_u32(&v.b);
-	v.misc = buf_u16(&v.b);
-	buf_skip(&v.b, 2);
-	return v;
-}
-
-static uint64_t word_at(const struct record_view *v, size_t off)
-{
-	struct buf b = v->b;
-
-	buf_seek(&b, off);
-	return buf_u64(&b);
 }
 
 bool record_mmap2_lacks_prot(const struct record_view *v)
@@ -123,13 +104,12 @@ enum perf_skip record_check(const struct record_row *row, const struct record_vi
 	*payload = row->min_size;
 	if (size < row->min_size)
 		return PERF_SKIP_TOO_SHORT;
-	if (v->type == RECORD_CALLCHAIN_DEFERRED || v->type == RECORD_SIMPLEPERF_CALLCHAIN) {
-		/* The number is the last of the fixed fields. simpleperf's have ip and sp. */
-		const size_t each = v->type == RECORD_CALLCHAIN_DEFERRED ? 8 : 16;
-		uint64_t n = word_at(v, row->min_size - 8);
+	if (row->each) {
+		/* The number is the last of the fixed fields. */
+		uint64_t n = buf_u64_at(&v->b, row->min_size - 8);
 
-		*payload += n * each;
-		return n <= (size - row->min_size) / each ? PERF_SKIP_N : PERF_SKIP_BAD_COUNT;
+		*payload += n * row->each;
+		return n <= (size - row->min_size) / row->each ? PERF_SKIP_N : PERF_SKIP_BAD_COUNT;
 	}
 	if (!off)
 		return PERF_SKIP_N;
@@ -154,7 +134,7 @@ static enum record_time sample_time(const struct perf_file *f, const struct reco
 		return TIME_UNKNOWN;
 	if (e->sample_time_pos + 8 > v->b.end - v->b.data)
 		return TIME_CUT_OFF;
-	*time = word_at(v, e->sample_time_pos);
+	*time = buf_u64_at(&v->b, e->sample_time_pos);
 	return TIME_KNOWN;
 }
 
@@ -168,15 +148,15 @@ static enum record_time other_time(const struct perf_file *f, const struct recor
 	const size_t size = (size_t)(v->b.end - v->b.data);
 
 	if (v->type == RECORD_SIMPLEPERF_CALLCHAIN) {
-		*time = word_at(v, 24);
+		*time = buf_u64_at(&v->b, 24);
 	} else if (e && e->trailer_bytes) {
 		if (payload + e->trailer_bytes > size)
 			return TIME_AT_ONCE;
 		if (!e->trailer_time_pos)
 			return TIME_UNKNOWN;
-		*time = word_at(v, size - e->trailer_time_pos);
+		*time = buf_u64_at(&v->b, size - e->trailer_time_pos);
 	} else if (v->type == PERF_RECORD_FORK || v->type == PERF_RECORD_EXIT) {
-		*time = word_at(v, 24);
+		*time = buf_u64_at(&v->b, 24);
 	} else {
 		return TIME_UNKNOWN;
 	}

@@ -28,14 +28,24 @@ struct record_row {
 	uint16_t string_off; /* where its last field begins, a string; 0: none */
 	/* 0 or negative; damage is counted with file_skip() and not an error. */
 	int (*apply)(struct perf_file *f, struct record_view *v);
+	uint16_t each; /* size of the items of a list behind the fixed fields; 0: none */
 };
 
 /* NULL for unknown types. */
 const struct record_row *record_row(uint32_t type);
 
-/* A view of the record at data, whose size is n (at least that of a header). */
-struct record_view record_view(const struct perf_file *f, const uint8_t *data, size_t n,
-			       uint64_t data_off);
+/* A view of the record at data, whose size is n (at least that of a header). Inline, so that it is
+ * made where it is wanted: a copy would wait for the fields just written. */
+static inline struct record_view record_view(const struct perf_file *f, const uint8_t *data,
+					     size_t n, uint64_t data_off)
+{
+	struct record_view v = {.b = buf_make(data, n, data_off, f->swap)};
+
+	v.type = buf_u32(&v.b);
+	v.misc = buf_u16(&v.b);
+	buf_skip(&v.b, 2);
+	return v;
+}
 
 /* Can the record be used? PERF_SKIP_N: yes. Then *payload is where its trailer can begin at the
  * earliest. */

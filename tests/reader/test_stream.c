@@ -500,6 +500,56 @@ static void bad_records(void **state)
 	perf_file_close(f);
 }
 
+/* Records that change nothing are damaged like others when they end early. Sizes as in the comments
+ * of perf_event.h, in words behind the header. */
+static void short_records(void **state)
+{
+	static const struct {
+		uint32_t type;
+		unsigned words;
+	} least[] = {
+		{PERF_RECORD_THROTTLE, 3},     {PERF_RECORD_UNTHROTTLE, 3},
+		{PERF_RECORD_READ, 2},	       {PERF_RECORD_AUX, 3},
+		{PERF_RECORD_ITRACE_START, 1}, {PERF_RECORD_SWITCH_CPU_WIDE, 1},
+		{PERF_RECORD_NAMESPACES, 2},   {PERF_RECORD_BPF_EVENT, 2},
+		{PERF_RECORD_TEXT_POKE, 2},    {PERF_RECORD_AUX_OUTPUT_HW_ID, 1},
+	};
+	const size_t n = sizeof least / sizeof *least;
+	struct perf_event_attr a = plain_attr();
+	struct perf_file *f;
+
+	(void)state;
+	for (unsigned missing = 0; missing < 2; missing++) {
+		struct out o = {0};
+		size_t r;
+
+		for (size_t i = 0; i < n; i++) {
+			r = rec(&o, least[i].type, 0);
+			for (unsigned k = missing; k < least[i].words; k++)
+				u64(&o, 0);
+			end(&o, r);
+		}
+		r = rec(&o, PERF_RECORD_NAMESPACES, 0);
+		u64(&o, 1);
+		u64(&o, 1 + missing); /* but one is there */
+		u64(&o, 3);
+		u64(&o, 4);
+		end(&o, r);
+		r = rec(&o, PERF_RECORD_CGROUP, 0);
+		u64(&o, 1);
+		u64(&o, missing ? UINT64_MAX : 0);
+		end(&o, r);
+		plain_sample(&o, 1, 1, 1);
+		f = open_bytes(file_of(&a, 1, &o));
+		assert_int_equal(drain(f), 1);
+		assert_int_equal(perf_file_stats(f)->skips[PERF_SKIP_TOO_SHORT], missing * n);
+		assert_int_equal(perf_file_stats(f)->skips[PERF_SKIP_BAD_COUNT], missing);
+		assert_int_equal(perf_file_stats(f)->skips[PERF_SKIP_BAD_STRING], missing);
+		assert_int_equal(perf_file_stats(f)->damaged, missing);
+		perf_file_close(f);
+	}
+}
+
 /* What the kernel told it lost, and what it left out on purpose. */
 static void losses(void **state)
 {
@@ -547,6 +597,7 @@ int main(void)
 		cmocka_unit_test(many_bad_samples),
 		cmocka_unit_test(unknown_records),
 		cmocka_unit_test(bad_records),
+		cmocka_unit_test(short_records),
 		cmocka_unit_test(losses),
 	};
 
