@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "reader/format.h"
-
 /* Position of the user marker in the chain, or n_ips. */
 static size_t user_part(const struct perf_sample *s)
 {
@@ -48,14 +46,6 @@ int chain_from_lbr(struct perf_sample *s, struct scratch *sc)
 	s->n_ips = n;
 	s->chain_is_lbr = true;
 	return 0;
-}
-
-bool chain_is_deferred(const struct perf_sample *s, uint64_t *cookie)
-{
-	if (s->n_ips < 2 || s->ips[s->n_ips - 2] != CHAIN_USER_DEFERRED)
-		return false;
-	*cookie = s->ips[s->n_ips - 1];
-	return true;
 }
 
 int chain_complete(struct perf_sample *s, struct scratch *sc, const uint64_t *user, size_t n)

@@ -2,6 +2,7 @@
 #ifndef READER_CHAIN_H
 #define READER_CHAIN_H
 
+#include "reader/format.h"
 #include "reader/reader.h"
 #include "reader/scratch.h"
 
@@ -11,7 +12,13 @@
 int chain_from_lbr(struct perf_sample *s, struct scratch *sc);
 
 /* Is the user part of the chain recorded later? Then *cookie says in which record. */
-bool chain_is_deferred(const struct perf_sample *s, uint64_t *cookie);
+static inline bool chain_is_deferred(const struct perf_sample *s, uint64_t *cookie)
+{
+	if (s->n_ips < 2 || s->ips[s->n_ips - 2] != CHAIN_USER_DEFERRED)
+		return false;
+	*cookie = s->ips[s->n_ips - 1];
+	return true;
+}
 /* Puts the n user ips in the place of marker and cookie. 0, or -1 when out of memory. */
 int chain_complete(struct perf_sample *s, struct scratch *sc, const uint64_t *ips, size_t n);
 

@@ -12,14 +12,15 @@ enum { EXPECT_AHEAD = 4, EXPECT_BYTES = 320 };
 /* Where in user mode a sample interrupted the task, as far as it tells; else 0. */
 static uint64_t user_ip(const struct perf_file *f, const struct perf_sample *s)
 {
-	/* asm/perf_regs.h: PERF_REG_ARM64_PC, PERF_REG_X86_IP */
-	unsigned bit = f->info.arch && !strncmp(f->info.arch, "aarch64", 7) ? 32 : 8;
 	uint64_t ip = 0;
+	unsigned bit;
 	size_t i;
 
 	for (i = 0; i + 1 < s->n_ips; i++)
 		if (s->ips[i] == PERF_CHAIN_USER)
 			return s->ips[i + 1];
+	/* asm/perf_regs.h: PERF_REG_ARM64_PC, PERF_REG_X86_IP */
+	bit = f->info.arch && !strncmp(f->info.arch, "aarch64", 7) ? 32 : 8;
 	return perf_regs_get(&s->user_regs, bit, &ip) ? ip : 0;
 }
 
@@ -40,7 +41,7 @@ static void place_in_exec(struct perf_file *f, struct perf_sample *s)
 static int sample_place(struct perf_file *f, struct perf_sample *s)
 {
 	s->space = machine_space(f->machine, s->pid);
-	if (machine_has_former(f->machine))
+	if (machine_has_former(f->machine, s->pid))
 		place_in_exec(f, s);
 	if (s->cpumode == PERF_CPUMODE_GUEST_KERNEL)
 		s->kernel = machine_guest_kernel(f->machine);
@@ -245,11 +246,14 @@ static int deliver_sample(struct perf_file *f, struct batch *b, struct block *bl
 }
 
 /* Records are mostly as large as their neighbours, so this fetches what is read of one of the next:
- * its beginning, and the word before it, which is the size of the stack in the one before. */
+ * its beginning, and the word before it, which is the size of the stack in the one before. Small
+ * ones are read from end to end, and the processor sees that coming. */
 static void expect_record(const uint8_t *now, uint32_t size)
 {
 	const uintptr_t at = (uintptr_t)now + (uintptr_t)EXPECT_AHEAD * size;
 
+	if (size < EXPECT_BYTES)
+		return;
 	for (uintptr_t line = at - 8; line < at + EXPECT_BYTES; line += 64)
 		__builtin_prefetch((const void *)line);
 }

@@ -146,12 +146,6 @@ struct event *events_find(const struct event_table *t, uint64_t id)
 	return i == HASH_NONE ? NULL : t->v.v[i];
 }
 
-static uint64_t word_at(struct buf rec, uint64_t pos)
-{
-	buf_seek(&rec, pos);
-	return buf_u64(&rec);
-}
-
 const struct event *events_of_sample(const struct event_table *t, const struct buf *rec)
 {
 	const struct event *first = t->v.n ? t->v.v[0] : NULL;
@@ -163,12 +157,12 @@ const struct event *events_of_sample(const struct event_table *t, const struct b
 		/* Without ids the events cannot be told apart, but their samples can be read. */
 		if (!first->sample_id_pos)
 			return first;
-		id = word_at(*rec, first->sample_id_pos);
+		id = buf_u64_at(rec, first->sample_id_pos);
 		return id ? events_find(t, id) : first;
 	}
 	for (uint64_t left = t->sample_id_words; left; left &= left - 1) {
 		unsigned pos = 8 * (unsigned)__builtin_ctzll(left);
-		const struct event *e = events_find(t, word_at(*rec, pos));
+		const struct event *e = events_find(t, buf_u64_at(rec, pos));
 
 		if (e && e->sample_id_pos == pos)
 			return e;
@@ -186,7 +180,7 @@ const struct event *events_of_trailer(const struct event_table *t, const struct 
 	for (uint64_t left = t->trailer_id_words; left; left &= left - 1) {
 		unsigned pos = 8 * (unsigned)__builtin_ctzll(left);
 		const struct event *e =
-			pos <= size ? events_find(t, word_at(*rec, size - pos)) : NULL;
+			pos <= size ? events_find(t, buf_u64_at(rec, size - pos)) : NULL;
 
 		if (e && e->trailer_id_pos == pos && e->trailer_bytes <= size - 8)
 			return e;

@@ -8,11 +8,17 @@
 
 /* ---- processes and threads --------------------------------------------------------------- */
 
-static struct process *process_find(struct machine *m, uint32_t pid)
+static inline struct process *process_find(struct machine *m, uint32_t pid)
 {
-	uint32_t i = hash_get(&m->process_index, pid);
+	uint32_t *recent = &m->recent_process[pid % RECENT], i = *recent;
 
-	return i == HASH_NONE ? NULL : &m->processes.v[i];
+	if (i < m->processes.n && m->processes.v[i].pid == pid)
+		return &m->processes.v[i];
+	i = hash_get(&m->process_index, pid);
+	if (i == HASH_NONE)
+		return NULL;
+	*recent = i;
+	return &m->processes.v[i];
 }
 
 struct process *process_get(struct machine *m, uint32_t pid)
@@ -51,16 +57,22 @@ static const char *default_comm(struct machine *m, uint32_t tid)
 	return intern(m, name);
 }
 
-static struct thread *thread_find(struct machine *m, uint32_t pid, uint32_t tid)
+static inline struct thread *thread_find(struct machine *m, uint32_t pid, uint32_t tid)
 {
-	uint32_t i = hash_get(&m->thread_index, (uint64_t)pid << 32 | tid);
+	uint32_t *recent = &m->recent_thread[tid % RECENT], i = *recent;
 
-	return i == HASH_NONE ? NULL : &m->threads.v[i];
+	if (i < m->threads.n && m->threads.v[i].tid == tid && m->threads.v[i].pid == pid)
+		return &m->threads.v[i];
+	i = hash_get(&m->thread_index, (uint64_t)pid << 32 | tid);
+	if (i == HASH_NONE)
+		return NULL;
+	*recent = i;
+	return &m->threads.v[i];
 }
 
 struct thread *thread_get(struct machine *m, uint32_t pid, uint32_t tid)
 {
-	struct thread *known = thread_find(m, pid, tid), t = {0};
+	struct thread *known = thread_find(m, pid, tid), t = {.pid = pid, .tid = tid};
 
 	if (known)
 		return known;
@@ -236,9 +248,11 @@ const struct address_space *machine_space(struct machine *m, uint32_t pid)
 	return p ? versions_capture(&m->versions, p->space) : NULL;
 }
 
-bool machine_has_former(const struct machine *m)
+bool machine_has_former(struct machine *m, uint32_t pid)
 {
-	return m->n_former;
+	const struct process *p = m->n_former ? process_find(m, pid) : NULL;
+
+	return p && p->former;
 }
 
 const struct address_space *machine_former_space(struct machine *m, uint32_t pid, uint64_t user_ip)

@@ -49,7 +49,7 @@ const struct address_space *machine_kernel(struct machine *m);
 /* Between exec and the first sample in the new program, code that the kernel interrupted, at
  * user_ip, may be of the old one: then these are its maps, else NULL. machine_runs() says that the
  * new program runs. False of machine_has_former(): there is nothing of the kind to be asked. */
-bool machine_has_former(const struct machine *m);
+bool machine_has_former(struct machine *m, uint32_t pid);
 const struct address_space *machine_former_space(struct machine *m, uint32_t pid, uint64_t user_ip);
 void machine_runs(struct machine *m, uint32_t pid);
 /* For samples of cpumode GUEST_KERNEL, instead of machine_kernel(). */

@@ -9,6 +9,9 @@
 #include "reader/machine.h"
 #include "reader/versions.h"
 
+/* Most samples are of tasks that others were of just before. */
+enum { RECENT = 64 };
+
 struct process {
 	uint32_t pid;
 	uint32_t life; /* a new one (fork, exec) ends the threads of the former */
@@ -19,6 +22,7 @@ struct process {
 };
 
 struct thread {
+	uint32_t pid, tid;
 	uint32_t life;	  /* of its process when last seen alive */
 	bool live;	  /* in that life */
 	bool named;	  /* a record told comm; else it is ":TID" */
@@ -33,6 +37,8 @@ struct machine {
 	struct hash_table process_index; /* pid -> processes */
 	VEC(struct thread) threads;
 	struct hash_table thread_index; /* pid << 32 | tid -> threads */
+	/* By the low bits of pid and tid: what was found last; to be checked. */
+	uint32_t recent_process[RECENT], recent_thread[RECENT];
 	struct address_space *kernel, *guest_kernel;
 	struct address_space *guest_user;  /* NULL until needed */
 	struct address_space *bare_kernel; /* without KSYMBOL regions; NULL: there were none */

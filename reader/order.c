@@ -36,26 +36,27 @@ static void heap_up(struct order_run *v, size_t i, struct order_run run)
 }
 
 /* Takes the first entry out of the heap's top run. *n counts the runs. */
-static int heap_take(struct order_run *v, size_t *n, struct order_log *log, struct order_entry *ret,
-		     struct err *err)
+static inline int heap_take(struct order_run *v, size_t *n, struct order_log *log,
+			    struct order_entry *ret, struct err *err)
 {
-	struct order_run run = v[0];
+	struct order_run *run = &v[0];
 
-	*ret = run.first;
-	if (run.n_steps) {
+	*ret = run->first;
+	if (run->n_steps) {
 		struct order_step step;
-		int rc = order_log_take(log, &run.next, &step, err);
+		int rc = order_log_take(log, &run->next, &step, err);
 
 		if (rc)
 			return rc;
-		run.n_steps--;
-		run.first.time += step.time;
-		run.first.where += (uint64_t)step.where;
+		run->n_steps--;
+		run->first.time += step.time;
+		run->first.where += (uint64_t)step.where;
 	} else {
-		run = v[--*n];
+		*run = v[--*n];
 	}
-	if (*n)
-		heap_down(v, *n, 0, run);
+	/* Where one ring buffer was busier than the others, its run mostly stays. */
+	if ((*n > 1 && run_before(&v[1], run)) || (*n > 2 && run_before(&v[2], run)))
+		heap_down(v, *n, 0, *run);
 	return 0;
 }
 

@@ -106,6 +106,11 @@ static bool is_text_at_end(const struct stream *st, const struct splitter *s)
 	return true;
 }
 
+static bool found_damage(const struct splitter *s)
+{
+	return s->saw_magic || s->bad_bytes;
+}
+
 static void count_damage(struct perf_file *f, struct stream *st, struct splitter *s, bool at_end)
 {
 	if (s->saw_magic) {
@@ -323,7 +328,7 @@ static int split_inflated(struct perf_file *f, struct stream *st)
 			continue;
 		}
 		got = splitter_next(s, &r);
-		if (got != SPLIT_MORE)
+		if (got != SPLIT_MORE && found_damage(s))
 			count_damage(f, st, s, got == SPLIT_END);
 		if (got != SPLIT_RECORD)
 			break;
@@ -349,7 +354,7 @@ static int stream_step(struct perf_file *f, struct stream *st)
 		return rc ? rc : 1;
 	}
 	got = splitter_next(s, &r);
-	if (got != SPLIT_MORE)
+	if (got != SPLIT_MORE && found_damage(s))
 		count_damage(f, st, s, got == SPLIT_END);
 	switch (got) {
 	case SPLIT_END:

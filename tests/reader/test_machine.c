@@ -586,9 +586,9 @@ static void test_former_space(void **state)
 	const struct address_space *former;
 
 	map_file(m, 5, 0x1000, 0x1000, 0, "/old");
-	assert_false(machine_has_former(m));
+	assert_false(machine_has_former(m, 5));
 	assert_int_equal(machine_comm(m, 5, 5, "new", true), 0);
-	assert_true(machine_has_former(m));
+	assert_true(machine_has_former(m, 5));
 	former = machine_former_space(m, 5, 0x1800);
 	assert_non_null(former);
 	assert_string_equal(address_space_find(former, 0x1800)->dso->path, "/old");
@@ -599,7 +599,7 @@ static void test_former_space(void **state)
 	assert_null(machine_former_space(m, 6, 0x1800));
 	machine_runs(m, 5);
 	assert_null(machine_former_space(m, 5, 0x1700));
-	assert_false(machine_has_former(m));
+	assert_false(machine_has_former(m, 5));
 	/* exec twice without a sample in between, then the process ends */
 	assert_int_equal(machine_comm(m, 5, 5, "third", true), 0);
 	map_file(m, 5, 0x9000, 0x1000, 0, "/third");
@@ -607,10 +607,10 @@ static void test_former_space(void **state)
 	assert_null(machine_former_space(m, 5, 0x1900));
 	assert_non_null(machine_former_space(m, 5, 0x9000));
 	assert_int_equal(machine_fork(m, 5, 1, 5, 1), 0);
-	assert_false(machine_has_former(m));
+	assert_false(machine_has_former(m, 5));
 	/* nothing was mapped: nothing to go back to */
 	assert_int_equal(machine_comm(m, 7, 7, "x", true), 0);
-	assert_false(machine_has_former(m));
+	assert_false(machine_has_former(m, 5));
 }
 
 static void test_ksymbol(void **state)
