@@ -229,6 +229,21 @@ static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct m
 	return true;
 }
 
+/* Such a stub in a program that keeps frame pointers: they go on from its caller's frame, past the
+ * caller itself. Nothing is risked by putting that back, because its rule says that it is the owner
+ * of the frame pointer. */
+static bool has_smallest_frame_before(struct walk *w, const struct cursor *c, const struct map *map)
+{
+	struct cursor caller = *c;
+	struct rule_entry own;
+	const struct rule *r;
+
+	if (!c->fp_known || !smallest_frame_step(w, &caller, map) || c->fp < caller.sp)
+		return false;
+	r = &walk_rule(w, caller.ip - 1, &own)->rule;
+	return r->kind == RULE_FP && r->cfa_off == 2 * w->arch->word_bytes;
+}
+
 /* By how much sp is lower than on entry, in a stub of a .plt. */
 static uint64_t stub_pushed_bytes(struct walk *w, const struct cursor *c, const struct map *map)
 {
@@ -261,7 +276,8 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	if (innermost && (stack_top_step(w, c, c->sp + stub_pushed_bytes(w, c, map)) ||
 			  link_register_step(w, c, map)))
 		return WALK_ON;
-	stop = frame_pointer_step(w, c, stop);
+	if (!has_smallest_frame_before(w, c, map))
+		stop = frame_pointer_step(w, c, stop);
 	if (stop == UNWIND_STOP_NO_CFI && (smallest_frame_step(w, c, map) || near_root_step(w, c)))
 		return WALK_ON;
 	return stop;

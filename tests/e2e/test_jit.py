@@ -203,6 +203,7 @@ def python():
         perf_record("-k", "mono", "-F", "999", "--call-graph", "dwarf,16384", "-e", "cpu-clock:u", "-o", "py.data", "sh", "-c",
                     'echo $$ > pid; exec "$0" -X "$1" work.py', able[-1], option)
         text, stats = resolve("py.data")
+        told = folded(resolve("py.data", "--no-guess")[0])
         with open("pid") as f:
             forget(int(f.read()))
         source = " ".join(m["source"] for m in stats["modules"] if m["path"].startswith("/tmp/perf-"))
@@ -211,17 +212,17 @@ def python():
         tap.check(inner > total / 2 and re.search(kind % r"\d+", source), f"python -X {option}: the functions of the script have names",
                   (inner, total, source))
         # The stub of a function is called by py_trampoline_evaluator() (Python/perf_trampoline.c) and by nothing else
-        rooted = {stack: n for stack, n in folded(text).items() if "_start" in stack}
-        wrong = [stack for stack in rooted
-                 if any(f.startswith("py::") and stack[i - 1] != "py_trampoline_evaluator" for i, f in enumerate(stack))]
-        deep = sum(n for stack, n in rooted.items() if [f.split(":")[2] for f in stack if f.startswith("py::")][-3:] ==
+        evaluator = "py_trampoline_evaluator"  # in a stripped program it has no name
+        wrong = [stack for stack in folded(text) if any(evaluator in s for s in folded(text)) and
+                 any(f.startswith("py::") and stack[i - 1] != evaluator for i, f in enumerate(stack))]
+        deep = sum(n for stack, n in folded(text).items() if [f.split(":")[2] for f in stack if f.startswith("py::")][-3:] ==
                    ["<module>", "outer", "inner"])
-        tap.check(sum(rooted.values()) > 0.95 * total and deep > total / 2 and not wrong,
-                  f"python -X {option}: stacks go through the stubs to the root", (sum(rooted.values()), deep, total, wrong[:3]))
+        tap.check(stats["root"] > 0.95 * stats["user_stacks"] and deep > total / 2 and not wrong,
+                  f"python -X {option}: stacks go through the stubs to the root", (stats["root"], stats["user_stacks"], deep, total, wrong[:3]))
         # A perf map has names only: the way through the stubs is a guess. A jitdump tells it
         if option == "perf_jit":
-            told = folded(resolve("py.data", "--no-guess")[0])
-            tap.check(told == folded(text), f"python -X {option}: the jitdump's call frame information agrees with the guess", len(told))
+            same = sum(min(n, told.get(stack, 0)) for stack, n in folded(text).items())
+            tap.check(same > 0.98 * total, f"python -X {option}: the jitdump's call frame information agrees with the guess", (same, total))
 
 
 by_time()

@@ -23,6 +23,8 @@ __asm__(".globl _start, caller, leaf\n"
 "_start: call caller\n.globl in_start\nin_start: hlt\n"
 "caller: .cfi_startproc\nsub $8, %rsp\n.cfi_adjust_cfa_offset 8\ncall *%rax\n.globl in_caller\nin_caller: add $8, %rsp\n"
 ".cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n"
+"with_fp: .cfi_startproc\npush %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+"call *%rax\n.globl in_with_fp\nin_with_fp: pop %rbp\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n"
 "leaf: .cfi_startproc\nret\n.cfi_endproc\n");
 """
 BIAS, STACK, CODE, PID = 0x10000000, 0x7ffe0000, 0x7f0000000000, 100
@@ -39,7 +41,7 @@ def build():
     return None if r.returncode else symbols
 
 
-def recording(samples, extra):
+def recording(samples, extra, fp):
     """samples: [(pc, sp, words at sp)]"""
     w = PerfWriter("x86_64", ABI_64, MASK, 1024, pid=PID, monotonic=True)
     w.comm("jit")
@@ -51,14 +53,15 @@ def recording(samples, extra):
     extra(w)
     for pc, sp, words in samples:
         regs = [JUNK] * REGS
+        regs[6] = fp
         regs[7], regs[8] = sp, pc
         w.sample(pc, [regs[i] for i in ORDER], b"".join(x.to_bytes(8, "little") for x in words))
     w.write("jit.data")
     return "jit.data"
 
 
-def walked(samples, extra=lambda w: None, options=()):
-    samples, said = resolve(recording(samples, extra), "--no-stitch", *options)
+def walked(samples, extra=lambda w: None, options=(), fp=JUNK):
+    samples, said = resolve(recording(samples, extra, fp), "--no-stitch", *options)
     return [[a for a, _ in s] for s in samples], said
 
 
@@ -126,6 +129,11 @@ def smallest_frames(at):
     through = [[leaf, CODE + 5] + end, [CODE + 6] + end]
     check("a frame of the smallest size in JIT code, as caller and on top", walked([called, inside]), through)
     check("--no-guess", walked([called, inside], options=["--no-guess"]), [s[:-2] for s in through])
+    # with_fp has pushed rbp, which then points there; its caller is caller
+    record = [STACK + 0x100, BIAS + at["in_caller"]] + rest[1:]
+    fp = STACK + 32  # behind leaf's return address, a word, and the stub's return address
+    called = (leaf, STACK + 8, [CODE + 6, JUNK, BIAS + at["in_with_fp"]] + record)
+    check("the caller has a frame pointer", walked([called], fp=fp), [[leaf, CODE + 5, BIAS + at["in_with_fp"] - 1] + end])
     # one word more, or what is no return address
     moved = (leaf, STACK, [CODE + 6, JUNK] + rest)
     check("a stack that is not aligned: no frame of that size", walked([moved]), [[leaf, CODE + 5]])
