@@ -1,10 +1,14 @@
-/* cache_file.h - writing into a cache directory that several processes use. Private to symbolize/.
- */
+/* cache_file.h - files of a cache directory that several processes use. Private to symbolize/. */
 #ifndef SYMBOLIZE_CACHE_FILE_H
 #define SYMBOLIZE_CACHE_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Maps a file for reading and marks it as used now; munmap() ends it. False when there is none, or
+ * it is no regular file or another user's: what stands in there is believed, and its owner may cut
+ * it while it is read. */
+bool cache_file_map(const char *path, const void **data, size_t *size);
 
 /* Makes the directory where needed, writes ".new-..." in it and renames that to `path`, so that
  * readers see the old file or the whole new one. Nobody but the user can read it. */

@@ -2,7 +2,6 @@
 #include "symbolize/dwarf_cache.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -51,35 +50,18 @@ static bool cache_path(const struct dwarf_cache *c, const struct pack_key *key, 
 bool dwarf_cache_map(const struct dwarf_cache *c, const struct pack_key *key, struct cache_map *m)
 {
 	char path[PATH_MAX];
-	struct stat st;
-	bool ok = false;
-	int fd;
 
-	*m = (struct cache_map){.data = MAP_FAILED};
-	if (!cache_path(c, key, path))
+	if (!cache_path(c, key, path) || !cache_file_map(path, &m->data, &m->size))
 		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return false;
-	/* Files are never changed once they have their name, so they can be mapped. */
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
-		m->size = (size_t)st.st_size;
-		m->data = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE, fd, 0);
-		ok = m->data != MAP_FAILED && dwarf_pack_open(&m->file, m->data, m->size, key);
-	}
-	if (ok)
-		futimens(fd, NULL); /* used now: last to go */
-	else
-		dwarf_cache_unmap(m);
-	close(fd);
-	return ok;
+	if (dwarf_pack_open(&m->file, m->data, m->size, key))
+		return true;
+	dwarf_cache_unmap(m);
+	return false;
 }
 
 void dwarf_cache_unmap(struct cache_map *m)
 {
-	if (m->data != MAP_FAILED)
-		munmap(m->data, m->size);
-	m->data = MAP_FAILED;
+	munmap((void *)(uintptr_t)m->data, m->size);
 }
 
 /* ---- discarding -------------------------------------------------------------------------- */

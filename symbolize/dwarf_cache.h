@@ -12,12 +12,13 @@
 void dwarf_cache_key(struct elf_image *img, struct elf_image *alt, struct pack_key *ret);
 
 struct cache_map {
-	void *data;
+	const void *data;
 	size_t size;
 	struct pack_file file;
 };
 
-/* Maps the file for a key. False when there is none that can be used. */
+/* Maps the file for a key. False when there is none that can be used; then there is nothing to be
+ * unmapped. */
 bool dwarf_cache_map(const struct dwarf_cache *c, const struct pack_key *key, struct cache_map *m);
 void dwarf_cache_unmap(struct cache_map *m);
 

@@ -3,14 +3,11 @@
  * In native byte order: the file never leaves the machine. */
 #include "symbolize/kernel_core.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "symbolize/cache_file.h"
 #include "symbolize/source.h"
@@ -61,22 +58,13 @@ static bool check(struct kernel_core *c, const struct build_id *id)
 bool kernel_core_open(struct kernel_core *c, const char *dir, const struct build_id *id)
 {
 	char path[PATH_MAX];
-	void *data = MAP_FAILED;
-	struct stat st;
-	int fd;
+	const void *data;
+	size_t size;
 
-	if (!id->size || !kernel_core_path(dir, path, sizeof path))
+	if (!id->size || !kernel_core_path(dir, path, sizeof path) ||
+	    !cache_file_map(path, &data, &size))
 		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return false;
-	/* Files are never changed once they have their name, so they can be mapped. */
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_size > 0)
-		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (data == MAP_FAILED)
-		return false;
-	*c = (struct kernel_core){.data = data, .size = (size_t)st.st_size};
+	*c = (struct kernel_core){.data = data, .size = size};
 	if (check(c, id))
 		return true;
 	kernel_core_close(c);
