@@ -33,7 +33,8 @@ CPPFLAGS += -D_GNU_SOURCE -I. -DUNSPOOL_VERSION='"$(VERSION)"'
 CFLAGS ?= -g
 UNSPOOL_CFLAGS := -std=gnu11 $(OPT) $(WARN) -fno-omit-frame-pointer -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
-LDLIBS := -ldw -lelf -lz -llzma -lzstd -ldeflate -liberty -ldl -lm -pthread
+# The cache tells builds of resolve apart by their build ids.
+LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -ldeflate -liberty -ldl -lm -pthread
 CMOCKA := -lcmocka
 
 

@@ -5,13 +5,62 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdint.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/hash.h"
+
+/* The hash of a build id among the notes; 0. */
+static uint64_t hash_build_id(const uint8_t *p, size_t n)
+{
+	ElfW(Nhdr) note;
+	uint64_t name, desc;
+
+	for (; n >= sizeof note; p += desc, n -= desc) {
+		memcpy(&note, p, sizeof note);
+		p += sizeof note;
+		n -= sizeof note;
+		name = ((uint64_t)note.n_namesz + 3) & ~3ul;
+		desc = ((uint64_t)note.n_descsz + 3) & ~3ul;
+		if (name > n || desc > n - name)
+			break;
+		p += name;
+		n -= name;
+		if (note.n_type == NT_GNU_BUILD_ID && name == 4 && !memcmp(p - 4, "GNU", 4))
+			return hash_bytes(p, note.n_descsz);
+	}
+	return 0;
+}
+
+/* The first object is the program. */
+static int hash_program(struct dl_phdr_info *info, size_t size, void *ret)
+{
+	uint64_t *hash = ret;
+	size_t i;
+
+	(void)size;
+	for (i = 0; !*hash && i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+
+		if (h->p_type == PT_NOTE)
+			*hash = hash_build_id((const uint8_t *)(info->dlpi_addr + h->p_vaddr),
+					      h->p_memsz);
+	}
+	return 1;
+}
+
+uint64_t cache_file_maker(void)
+{
+	uint64_t hash = 0;
+
+	dl_iterate_phdr(hash_program, &hash);
+	return hash;
+}
 
 bool cache_file_map(const char *path, const void **data, size_t *size)
 {

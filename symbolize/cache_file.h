@@ -4,6 +4,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Tells this build of the program from all others, by its build id: what another one has worked out
+ * may be what it got wrong. 0 when it was linked without one. */
+uint64_t cache_file_maker(void);
 
 /* Maps a file for reading and marks it as used now; munmap() ends it. False when there is none, or
  * it is no regular file or another user's: what stands in there is believed, and its owner may cut

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "symbolize/cache_file.h"
 #include "symbolize/dwarf_cache.h"
 
 enum { SAMPLE_BYTES = 1024, SAMPLES = 8 };
@@ -80,6 +81,7 @@ void dwarf_cache_key(struct elf_image *img, struct elf_image *alt, struct pack_k
 	mix_image(&id, img);
 	if (alt)
 		mix_image(&id, alt);
+	mix(&id, cache_file_maker());
 	memset(ret, 0, sizeof *ret);
 	ret->build_id = *elf_image_build_id(img);
 	ret->identity[0] = id.v[0];

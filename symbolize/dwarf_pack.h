@@ -39,7 +39,7 @@ enum pack_part {
 };
 
 /* What was compiled: the build id, size 0 for none, and a hash of what tells one debug file of that
- * build from another (dwarf_cache_key()). */
+ * build from another, and of who compiled it (dwarf_cache_key()). */
 struct pack_key {
 	struct build_id build_id;
 	uint64_t identity[2];

@@ -24,9 +24,10 @@ struct core_header {
 	uint64_t n, names_size;
 	struct build_id id;
 	uint8_t zero[3];
+	uint64_t maker; /* cache_file_maker(): another one may have chosen other names */
 };
 
-static const char magic[8] = "UNSPKS\0\2";
+static const char magic[8] = "UNSPKS\0\3";
 
 bool kernel_core_path(const char *dir, char *buf, size_t size)
 {
@@ -40,7 +41,8 @@ static bool check(struct kernel_core *c, const struct build_id *id)
 	const struct core_header *h = c->data;
 
 	if (c->size < sizeof *h || memcmp(h->magic, magic, sizeof magic) ||
-	    h->id.size != id->size || memcmp(h->id.bytes, id->bytes, sizeof id->bytes))
+	    h->maker != cache_file_maker() || h->id.size != id->size ||
+	    memcmp(h->id.bytes, id->bytes, sizeof id->bytes))
 		return false;
 	if (h->n > (c->size - sizeof *h) / sizeof *c->rows || !h->n ||
 	    h->names_size != c->size - sizeof *h - h->n * sizeof *c->rows || !h->names_size)
@@ -156,6 +158,7 @@ void kernel_core_save(const char *dir, const struct build_id *id, const struct k
 	h->n = n;
 	h->names_size = names_size;
 	h->id = *id;
+	h->maker = cache_file_maker();
 	rows = (struct core_row *)(h + 1);
 	add_rows(k, rows, (char *)(rows + n), &n, &names_size);
 	cache_file_publish(dir, path, h, size);

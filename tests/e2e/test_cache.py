@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """resolve with its cache of compiled debug information: the output is that of --no-cache, whatever is in the cache."""
 import glob
+import json
 import os
 import subprocess
 import time
@@ -87,6 +88,18 @@ if os.geteuid() == 0:
     owners = {os.stat(e).st_uid for e in entries()}
     good, hits = same("one.data")
     tap.check(not stats["cached_modules"] and owners == {0} and good and hits >= 1, "files of another user are not believed", owners)
+# Another build of resolve may have compiled something else: here one that differs only in its build id.
+own = next(l.split()[-1] for l in run(["readelf", "-n", RESOLVE]).stdout.splitlines() if "Build ID" in l)
+program = open(RESOLVE, "rb").read()
+with open("other", "wb") as f:
+    f.write(program.replace(bytes.fromhex(own), bytes.fromhex(own)[::-1]))
+os.chmod("other", 0o755)
+hits = []
+for binary in ("./other", "./other", RESOLVE):
+    p = run([binary, "--stats=json", "one.data"])
+    hits.append(json.loads(p.stderr)["cached_modules"])
+    tap.check(p.stdout == resolve("one.data", "--no-cache")[0], "another build of resolve: the same output")
+tap.check(not hits[0] and hits[1] and hits[2], "which does not use what this one has kept, and the other way round", hits)
 for entry in entries():
     os.unlink(entry)
     os.mkdir(entry)
