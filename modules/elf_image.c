@@ -198,15 +198,22 @@ int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct e
 	p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
 		return err_errno(err, errno, name, "map");
-	if (!inflate_is_stream(p, size))
-		return image_make(ret, p, size, true, name, err);
-	/* Kernel modules come as .ko.xz, .ko.gz and .ko.zst. */
-	rc = inflate_stream(p, size, &plain, &plain_size);
-	munmap(p, size);
-	if (rc)
-		return err_set(err, (enum err_code) - rc, name, "cannot be decompressed: %s",
-			       err_code_text((enum err_code) - rc));
-	return elf_image_open_owned(ret, plain, plain_size, name, err);
+	if (inflate_is_stream(p, size)) {
+		/* Kernel modules come as .ko.xz, .ko.gz and .ko.zst. */
+		rc = inflate_stream(p, size, &plain, &plain_size);
+		munmap(p, size);
+		if (rc)
+			return err_set(err, (enum err_code) - rc, name,
+				       "cannot be decompressed: %s",
+				       err_code_text((enum err_code) - rc));
+		rc = elf_image_open_owned(ret, plain, plain_size, name, err);
+	} else {
+		rc = image_make(ret, p, size, true, name, err);
+	}
+	if (!rc)
+		(*ret)->mtime_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	return rc;
 }
 
 /* Devices and pipes named by a recording must not be opened at all. */
@@ -281,6 +288,11 @@ bool image_has_code(const struct elf_image *img)
 		absent = true;
 	}
 	return !absent;
+}
+
+uint64_t elf_image_mtime_ns(const struct elf_image *img)
+{
+	return img->mtime_ns;
 }
 
 const char *elf_image_path(const struct elf_image *img)

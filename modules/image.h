@@ -33,6 +33,7 @@ struct elf_image {
 	struct image_section *sections;
 	size_t n_sections;
 	struct build_id build_id;
+	uint64_t mtime_ns;
 	pthread_mutex_t lock;
 	pthread_cond_t inflated; /* some section is */
 };

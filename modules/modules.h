@@ -58,6 +58,8 @@ uint16_t elf_image_machine(const struct elf_image *img); /* EM_* */
 uint16_t elf_image_type(const struct elf_image *img);	 /* ET_* */
 uint64_t elf_image_entry(const struct elf_image *img);
 const struct build_id *elf_image_build_id(const struct elf_image *img);
+/* When the file was written, since 1970; 0 for what is no file of its own. */
+uint64_t elf_image_mtime_ns(const struct elf_image *img);
 size_t elf_image_segments(const struct elf_image *img, const struct elf_segment **ret);
 /* Whole file as mapped. */
 const uint8_t *elf_image_bytes(const struct elf_image *img, size_t *size);

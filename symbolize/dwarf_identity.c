@@ -4,7 +4,8 @@
  * by dwz, and people build with fixed ids. So what counts besides it is where code is and what the
  * debug sections look like in the file: sizes, and samples of their bytes. Compressed sections end
  * with a checksum of their whole contents (RFC 1950 2.2; zstd may have one), so the end is always
- * among the samples. Without a build id all bytes are looked at. */
+ * among the samples. A fixed id and one unit of many that has a line more change nothing of this:
+ * there the time of the file tells. Without a build id all bytes are looked at. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -63,6 +64,8 @@ static void mix_image(struct identity *id, struct elf_image *img)
 	size_t i;
 
 	mix(id, hash_bytes(build_id->bytes, build_id->size));
+	if (build_id->size)
+		mix(id, elf_image_mtime_ns(img));
 	mix(id, elf_image_machine(img));
 	mix(id, elf_image_type(img));
 	for (i = 0; i < elf_image_section_count(img); i++) {

@@ -133,6 +133,7 @@ def check_identity(exe, addresses):
     for n in (one, two, one, two):
         check(ask(n, code(n), "fixed")[0] == ask(n, code(n))[0], "programs with the same fixed build id")
     check(len(entries("fixed")) == 2, "are two")
+    check_fixed_id_one_line()
     # without a build id: by contents
     none = build("none", "-Wl,--build-id=none")
     addresses = code(none)
@@ -145,6 +146,28 @@ def check_identity(exe, addresses):
     open("none2", "wb").write(data)
     answer, hit = ask("none2", addresses, "none.cache")
     check(not hit and answer == ask("none2", addresses)[0] and "LEAF" in answer, "and with other contents is another")
+
+
+def check_fixed_id_one_line():
+    """A line more in the first of many units, under the same build id: all sections keep their sizes and nearly all bytes."""
+    units = []
+    for i in range(40):
+        units.append(f"unit{i}.c")
+        with open(units[-1], "w") as f:
+            f.write("".join(f"int u{i}_{k}(int x) {{ for (int i = 0; i < x; i++) x += {k} * i; return x; }}\n" for k in range(12)))
+    flags = ["gcc", "-g", "-O1", "-shared", "-fPIC", "-Wl,--build-id=0x" + "cd" * 20, "-o", "units.so"]
+    answers = []
+    for _ in range(2):
+        subprocess.run([*flags, *units], check=True)
+        out = subprocess.run(["nm", "units.so"], capture_output=True, text=True).stdout
+        at = ["0x" + l.split()[0].lstrip("0") for l in out.splitlines() if l.endswith(" u20_5")]
+        answers.append(ask("units.so", at, "line"))
+        with open(units[20]) as f:
+            text = f.read()
+        with open(units[20], "w") as f:
+            f.write("\n" + text)
+    check("unit20.c\t6\t" in answers[0][0] and "unit20.c\t7\t" in answers[1][0] and not answers[1][1],
+          "and one whose lines moved")
 
 
 def check_split():
