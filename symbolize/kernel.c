@@ -41,9 +41,11 @@ struct kernel {
 	enum sym_miss why;
 	struct kallsyms kallsyms;
 	char source[PATH_MAX + 32];
-	char *cache_dir;    /* NULL: none */
+	char *cache_dir; /* NULL: none */
+	uint64_t cache_max_bytes;
 	struct build_id id; /* of the kernel that was recorded; size 0: not known */
 	bool core_tried, core_stale;
+	uint64_t kept_text; /* _text of the kept kernel, if that was of the same build; 0 */
 	struct kernel_core core;
 	struct kernel_symbols symbols;
 };
@@ -57,6 +59,7 @@ struct kernel *kernel_new(const struct symbolizer_options *opt)
 	pthread_mutex_init(&k->lock, NULL);
 	k->kind = DSO_KERNEL;
 	k->cache_dir = opt->cache_dir ? strdup(opt->cache_dir) : NULL;
+	k->cache_max_bytes = opt->cache_max_bytes;
 	if (opt->kallsyms)
 		k->given = strdup(opt->kallsyms);
 	if (opt->kallsyms_data && opt->kallsyms_size <= KALLSYMS_MAX_BYTES) {
@@ -308,8 +311,10 @@ static void open_core(struct kernel *k, const struct source_env *env)
 		k->id = k->dso->build_id;
 	else if (!is_running(k, env) || !running_build_id(&k->id))
 		k->id.size = 0;
-	if (kernel_core_open(&k->core, k->cache_dir, &k->id) && !core_is_in_place(k, env))
+	if (kernel_core_open(&k->core, k->cache_dir, &k->id) && !core_is_in_place(k, env)) {
+		k->kept_text = k->core._text;
 		kernel_core_close(&k->core);
+	}
 	k->core_stale =
 		!k->core.data && running_build_id(&running) && same_build_id(&k->id, &running);
 }
@@ -329,8 +334,9 @@ bool kernel_find_core(struct kernel *k, const struct source_env *env, uint64_t a
 
 void kernel_save(struct kernel *k)
 {
+	/* A recording from before the last boot finds a kept kernel in another place each time. */
 	if (k->core_stale && k->loaded && !k->rc && !strcmp(k->source, RUNNING_LIST) &&
-	    k->why == SYM_MISS_FOUND)
-		kernel_core_save(k->cache_dir, &k->id, &k->kallsyms);
+	    k->why == SYM_MISS_FOUND && k->kallsyms._text != k->kept_text)
+		kernel_core_save(k->cache_dir, k->cache_max_bytes, &k->id, &k->kallsyms);
 	k->core_stale = false;
 }

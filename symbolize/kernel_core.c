@@ -137,7 +137,8 @@ static int add_rows(const struct kallsyms *k, struct core_row *rows, char *names
 	return *n && *names_size <= UINT32_MAX ? 0 : -1;
 }
 
-void kernel_core_save(const char *dir, const struct build_id *id, const struct kallsyms *k)
+void kernel_core_save(const char *dir, uint64_t max_bytes, const struct build_id *id,
+		      const struct kallsyms *k)
 {
 	struct core_header *h;
 	size_t n, names_size, size;
@@ -148,7 +149,7 @@ void kernel_core_save(const char *dir, const struct build_id *id, const struct k
 	    add_rows(k, NULL, NULL, &n, &names_size) || !kernel_core_path(dir, path, sizeof path))
 		return;
 	size = sizeof *h + n * sizeof *rows + names_size;
-	h = calloc(1, size);
+	h = size <= max_bytes ? calloc(1, size) : NULL;
 	if (!h)
 		return;
 	memcpy(h->magic, magic, sizeof magic);

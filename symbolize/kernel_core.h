@@ -32,8 +32,10 @@ void kernel_core_close(struct kernel_core *c);
  * ret->name lives until kernel_core_close(). */
 bool kernel_core_find(const struct kernel_core *c, uint64_t addr, struct func *ret,
 		      uint32_t *aliases);
-/* Keeps a list in place of the last one. That it cannot is no error. */
-void kernel_core_save(const char *dir, const struct build_id *id, const struct kallsyms *k);
+/* Keeps a list in place of the last one, if that is no more than max_bytes. That it cannot is no
+ * error. */
+void kernel_core_save(const char *dir, uint64_t max_bytes, const struct build_id *id,
+		      const struct kallsyms *k);
 /* PATH of the file. False: too long. */
 bool kernel_core_path(const char *dir, char *buf, size_t size);
 

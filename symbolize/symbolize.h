@@ -158,9 +158,11 @@ struct symbolizer_options {
 	/* What was opened for the queries' time_ns. NULL: the symbolizer opens what it needs. Must
 	 * outlive the symbolizer. */
 	struct jit_codes *jit;
-	/* Where compiled debug information is kept between runs; copied. NULL: nowhere. What was not
-	 * used for longest is removed beyond cache_max_bytes. Modules with less .debug_info than
-	 * cache_min_bytes are not kept. That it cannot be read or written is no error. */
+	/* Where compiled debug information and the running kernel's symbols are kept between runs;
+	 * copied. NULL: nowhere. Of the former what was not used for longest is removed beyond
+	 * cache_max_bytes, and modules with less .debug_info than cache_min_bytes are not kept; the
+	 * latter are one file of some 4 MB, if that is no more than cache_max_bytes. That the
+	 * directory cannot be read or written is no error. */
 	const char *cache_dir;
 	uint64_t cache_max_bytes, cache_min_bytes;
 };

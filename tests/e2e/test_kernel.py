@@ -382,8 +382,14 @@ def kept_kallsyms():
     tap.check(got == names(beyond, UNSPOOL_CACHE_SIZE="0")[0] and "/proc/kallsyms" in source, "code behind the kernel: read again", source)
     moved = recorded("moved.data", shift=2 << 21)
     got, source = names(moved)
+    file = os.stat(kept).st_ino
     tap.check(got == names(moved, UNSPOOL_CACHE_SIZE="0")[0] and "from the cache" not in source,
               "a kernel that was elsewhere: read again", source)
+    names(moved)
+    tap.check(os.stat(kept).st_ino == file, "but what is kept is not written again")
+    os.unlink(kept)
+    tap.check(names(data, UNSPOOL_CACHE_SIZE="100K")[0] == truth and not os.path.exists(kept), "nothing is kept beyond the size of the cache")
+    names(data)
     whole = open(kept, "rb").read()
     bad = []
     for damaged in (b"", whole[:60], whole[:-1], whole + b"x", b"X" + whole[1:], whole[:32] + b"\xff" * 8 + whole[40:],
