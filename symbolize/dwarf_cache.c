@@ -119,12 +119,14 @@ static void trim(const struct dwarf_cache *c)
 	vec_done(&files);
 }
 
-void dwarf_cache_publish(const struct dwarf_cache *c, const struct pack_key *key,
+bool dwarf_cache_publish(const struct dwarf_cache *c, const struct pack_key *key,
 			 const struct pack_bytes *bytes)
 {
 	char path[PATH_MAX];
 
-	if (bytes->n <= c->max_bytes && cache_path(c, key, path) &&
-	    cache_file_publish(c->dir, path, bytes->v, bytes->n))
+	if (bytes->n > c->max_bytes)
+		return false;
+	if (cache_path(c, key, path) && cache_file_publish(c->dir, path, bytes->v, bytes->n))
 		trim(c);
+	return true;
 }

@@ -23,8 +23,9 @@ bool dwarf_cache_map(const struct dwarf_cache *c, const struct pack_key *key, st
 void dwarf_cache_unmap(struct cache_map *m);
 
 /* Publishes a file and removes those that were unused for longest when there are too many. That it
- * cannot (disk full, no permission) is no error: the next run compiles again. */
-void dwarf_cache_publish(const struct dwarf_cache *c, const struct pack_key *key,
+ * cannot (disk full, no permission) is no error: the next run compiles again. False when it never
+ * will: it is larger than the whole cache may be. */
+bool dwarf_cache_publish(const struct dwarf_cache *c, const struct pack_key *key,
 			 const struct pack_bytes *bytes);
 
 #endif

@@ -132,21 +132,23 @@ static int merge_addrs(struct pack_addrs *ret, const struct pack_addrs *a,
 	return 0;
 }
 
-static void publish(const struct dwarf_store *s, const struct dwarf_table *t,
+/* False: it is too large to be kept. */
+static bool publish(const struct dwarf_store *s, const struct dwarf_table *t,
 		    const struct pack_extent *extent)
 {
 	struct pack_bytes bytes = {0};
+	bool fits = !dwarf_pack(t, &s->key, extent, &bytes) &&
+		    dwarf_cache_publish(s->cache, &s->key, &bytes);
 
-	if (!dwarf_pack(t, &s->key, extent, &bytes))
-		dwarf_cache_publish(s->cache, &s->key, &bytes);
 	vec_done(&bytes);
+	return fits;
 }
 
 static void save_answers(const struct dwarf_store *s, const struct dwarf_table *compiled,
-			 const struct kept *k, uint64_t bytes)
+			 const struct kept *k, uint64_t spent_bytes)
 {
 	const struct dwarf_table *const from[ANSWERS_FROM_MAX] = {&k->table, &s->known, compiled};
-	struct pack_extent extent = {.spent_bytes = k->spent_bytes + bytes};
+	struct pack_extent extent = {.spent_bytes = spent_bytes};
 	struct dwarf_table answers = {0};
 	struct pack_addrs all = {0};
 
@@ -163,11 +165,11 @@ void dwarf_store_save(struct dwarf_store *s, const struct dwarf_table *compiled,
 	struct pack_extent all = {.spent_bytes = bytes, .complete = 1};
 	struct kept k;
 
-	if (complete)
-		publish(s, compiled, &all);
-	else if (!open_kept(s, &k)) {
-		if (!k.complete)
-			save_answers(s, compiled, &k, bytes);
-		close_kept(&k);
-	}
+	if ((complete && publish(s, compiled, &all)) || open_kept(s, &k))
+		return;
+	/* What is too large as a whole would be compiled as a whole in each run from now on: the
+	 * counting begins again. */
+	if (!k.complete)
+		save_answers(s, compiled, &k, complete ? 0 : k.spent_bytes + bytes);
+	close_kept(&k);
 }

@@ -32,7 +32,8 @@ void dwarf_store_close(struct dwarf_store *s);
 /* Whether everything is to be compiled, now that this run is about to compile so many bytes. */
 bool dwarf_store_wants_all(const struct dwarf_store *s, uint64_t bytes, uint64_t all_bytes);
 
-/* Keeps what was compiled: everything there is (`complete`), or what the unknown addresses need. */
+/* Keeps what was compiled: everything there is (`complete`) if the cache may be that large, or what
+ * the wanted addresses need. */
 void dwarf_store_save(struct dwarf_store *s, const struct dwarf_table *compiled, uint64_t bytes,
 		      bool complete);
 

@@ -212,6 +212,15 @@ def check_limits(exe, addresses):
     check([os.path.basename(f)[39] for f in entries("lru")] == ["0", "2", "3"], "what was unused for longest goes first")
     ask(names[1], code(names[1]), "lru", "-m", "100")
     check([os.path.basename(f)[39] for f in entries("lru")] == ["0", "2", "3"], "what is too large is not kept")
+    ask(exe, addresses, "large")
+    ask(exe, addresses[1::2], "large")
+    ask(exe, [hex(int(a, 16) + 1) for a in addresses], "large")
+    limit = ["-m", str(os.path.getsize(entries("large")[0]) // 2)]
+    some, others = addresses[100:140], addresses[300:340]
+    ask(exe, some, "small", *limit)
+    _, hit = ask(exe, others, "small", *limit)
+    check(not hit and ask(exe, some + others, "small", *limit) == (ask(exe, some + others)[0], True),
+          "of a program that is too large as a whole the answers are kept")
     for left in ("lru/.new-killed", "lru/.new-running"):
         open(left, "w").close()
     os.utime("lru/.new-killed", (1000, 1000))
