@@ -95,6 +95,7 @@ static struct elf_image *assemble(const struct elf_image *base, const struct pie
 	if (!img)
 		return NULL;
 	pthread_mutex_init(&img->lock, NULL);
+	pthread_cond_init(&img->inflated, NULL);
 	img->path = strdup(path);
 	img->is_64 = base->is_64;
 	img->swapped = base->swapped;

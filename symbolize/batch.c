@@ -5,7 +5,7 @@
  *	lines     DWARF: small modules side by side, large ones one after another on all threads
  *	names     demangled, each once per module, in parallel
  *	answers   interned by one thread, by rising dso and address: ids do not depend on the
- *threads
+ * threads
  */
 #include "symbolize/batch.h"
 

@@ -10,8 +10,8 @@
  *	strings  blocks of whole NUL-terminated strings, zstd-compressed, each with zstd's checksum
  *
  * and directories of the chunks and blocks. A reader opens it, decodes the chunks that its
- *addresses are in and the chains from there, and has a small table of its own; nothing in the file
- *is trusted.
+ * addresses are in and the chains from there, and has a small table of its own; nothing in the file
+ * is trusted.
  *
  * A file is complete, and then knows every address of its module, or has only the answers for
  * addresses that were once asked for, a segment of one byte each. */
