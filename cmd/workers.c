@@ -12,7 +12,7 @@
 enum {
 	BATCHES_HELD = 4, /* what the reader allows */
 	WORKERS_MAX = 64,
-	BYTES_PER_THREAD = 64 << 20, /* of the recording */
+	BYTES_PER_THREAD = 256 << 20, /* of the recording */
 };
 
 /* What one worker owns. */
