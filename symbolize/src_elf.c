@@ -78,8 +78,7 @@ static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *v
 	if (elfsyms_load(&e->syms, e->mod, vaddrs, n))
 		return err_nomem(err);
 	s->is_go = e->syms.has_go;
-	s->linker_folds = s->env->count_aliases &&
-			  (linker_folds(e->mod->image) || linker_folds(e->mod->debug));
+	s->linker_folds = linker_folds(e->mod->image) || linker_folds(e->mod->debug);
 	if (!e->mod->image)
 		s->miss = miss_of(e->mod->image_miss);
 	else if (!*e->syms.source)
@@ -152,10 +151,12 @@ static int go_lines(const struct gopclntab *go, struct lookups *l, struct err *e
 	return 0;
 }
 
-/* Of several names for the same bytes the one counts that DWARF gives to the function around the
- * inline chain: the chain is that one's. */
-static int prefer_dwarf_names(struct elf_state *e, struct lookups *l, struct err *err)
+/* Of functions made one the one counts that DWARF gives around the inline chain: the chain is that
+ * one's. Aliases of one function keep the name they have without debug information, so that
+ * profiles of machines with and without it can be compared. */
+static int prefer_dwarf_names(struct source *s, struct lookups *l, struct err *err)
 {
+	struct elf_state *e = s->state;
 	struct func_cursor cursor = {0};
 	size_t i;
 
@@ -173,7 +174,9 @@ static int prefer_dwarf_names(struct elf_state *e, struct lookups *l, struct err
 			continue;
 		if (elfsyms_find(&e->syms, v->vaddr, &cursor, &f))
 			return err_nomem(err);
-		twin = f ? twin_named(elfsyms_table(&e->syms, f), f, name) : NULL;
+		if (!f || !count_twins(elfsyms_table(&e->syms, f), f, s->linker_folds))
+			continue;
+		twin = twin_named(elfsyms_table(&e->syms, f), f, name);
 		if (twin)
 			v->symbol = twin;
 	}
@@ -190,7 +193,7 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 		return go_lines(&e->syms.go, l, err);
 	rc = elf_lines(&e->dwarf, s->env, e->mod, l, n_threads, err);
 	if (!rc && e->dwarf)
-		rc = prefer_dwarf_names(e, l, err);
+		rc = prefer_dwarf_names(s, l, err);
 	if (!rc && e->dwarf && name_inlined(l, e->mod, &e->names))
 		rc = err_nomem(err);
 	if (rc || !e->dwarf || e->told_dwarf)

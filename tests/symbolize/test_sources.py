@@ -286,6 +286,24 @@ def folding_linkers():
               [(a.shown, a.lines) for a in lines])
 
 
+def aliases_keep_their_names():
+    """Debug information knows one name of a function; whether it is there must not change which is shown."""
+    write("alias.c", """
+static inline int inner(int x) { __asm__ volatile("nop"); return x * 3; }
+__attribute__((noinline)) static int impl(int x) { return inner(x) + 1; }
+int shown(int x) __attribute__((alias("impl")));
+int main(void) { return shown(2); }
+""")
+    run("gcc", "-O1", "-g", "-Wno-unused-function", "alias.c", "-o", "alias")
+    at = starts("alias")
+    path = os.path.abspath("alias")
+    plain, _, _ = symbolize("file", path, [at["shown"]], "-a")
+    lines, _, _ = symbolize("file", path, [at["shown"]], "-i", "-a")
+    check(at["shown"] == at["impl"] and lines[0].lines, "an alias with lines", lines)
+    check([a.system for a in plain] == [a.system for a in lines] == ["shown"], "is named as without them",
+          (plain, lines))
+
+
 def aliases_are_not_folded():
     """glibc and what gcc made without --icf: thousands of aliases, none of them marked."""
     for path in glob.glob("/lib/*-linux-gnu/libc.so.6") + glob.glob("/lib/*-linux-gnu/libcrypto.so.3"):
@@ -299,6 +317,7 @@ debug_files()
 odd_symbols()
 folded_functions()
 folding_linkers()
+aliases_keep_their_names()
 aliases_are_not_folded()
 edited_symbols()
 perf_maps()
