@@ -58,6 +58,9 @@ look() {
 	row command ld.lld lld lld
 	row command go golang-go golang
 	row command rustc rustc rust
+	# gimli, which Rust's own backtraces use
+	row file "$(ls -d /usr/share/cargo/registry/addr2line-* 2>/dev/null | head -n 1)" \
+		librust-addr2line-dev rust-addr2line-devel
 	row command node nodejs nodejs
 	row file /usr/lib/x86_64-linux-gnu/openblas-pthread libopenblas0-pthread openblas
 	row command musl-gcc musl-tools musl-gcc

@@ -150,14 +150,14 @@ def classify_elfutils(o, e):
 # ---- comparing -----------------------------------------------------------------------------------
 
 
-def compare(exe, label, mine, theirs, how):
+def compare(exe, label, mine, theirs, how, known=CLASSES):
     counts, examples = collections.Counter(), collections.defaultdict(list)
     for a, l in theirs.items():
         kind = how(mine.get(a, []), l)
         counts[kind] += 1
-        if kind not in CLASSES and len(examples[kind]) < 3:
+        if kind not in known and len(examples[kind]) < 3:
             examples[kind].append((hex(a), mine.get(a), l))
-    bad = sum(n for k, n in counts.items() if k not in CLASSES)
+    bad = sum(n for k, n in counts.items() if k not in known)
     for kind, found in examples.items():
         for e in found:
             print(f"  {kind}: {e[0]}\n    ours   {e[1]}\n    theirs {e[2]}")
