@@ -123,6 +123,10 @@ static int read_header(struct perf_file *f, struct header *h)
 		return err_at(&f->err, ERR_DAMAGED, s->name, 16, "attributes of %llu bytes",
 			      (unsigned long long)h->attr_size);
 	read_feature_bits(f, bits, h->features);
+	/* The section itself may have been cut off. */
+	f->info.is_simpleperf |=
+		h->features[FEATURE_SIMPLEPERF_META_INFO / 8] >> FEATURE_SIMPLEPERF_META_INFO % 8 &
+		1;
 	return 0;
 }
 

@@ -108,7 +108,7 @@ static enum verdict tail_size(const struct splitter *s, struct record *r)
 }
 
 /* A record in step with the one before it. */
-static inline enum verdict record_check(const struct splitter *s, struct record *r)
+static inline enum verdict record_check(struct splitter *s, struct record *r)
 {
 	const uint32_t left = s->block->n - s->rd;
 	struct record next;
@@ -125,26 +125,30 @@ static inline enum verdict record_check(const struct splitter *s, struct record 
 		return v;
 	if (r->size < HEADER)
 		return BAD;
-	if (r->size > left)
+	if (r->size > left) {
+		s->cut_off = s->eof && is_known(r->type) && r->size % 8 == 0;
 		return s->eof ? BAD : UNDECIDED;
+	}
 	if (r->tail)
 		return r->tail <= s->max_tail || r->tail - s->max_tail <= left - r->size ? GOOD
 											 : BAD;
 	if (is_known(r->type) && r->size % 8 == 0)
 		return GOOD;
-	/* Odd, or from the future: fine when something known follows. */
-	if (r->size == left && s->eof)
+	/* Odd, or from the future: fine when something known follows, or not enough to tell. */
+	if (s->eof && (r->size == left || (is_known(r->type) && left - r->size < HEADER)))
 		return GOOD;
 	return looks_like_header(s, s->rd + r->size, &next);
 }
 
-/* Do records begin here, after damage? */
+/* Do records begin here, after damage? In what is left of a record that was cut off at the end
+ * there are none, but it may have a copy of some: stacks of perf itself do. Only records that end
+ * with the data show that it was its size that was wrong. */
 static enum verdict chain_check(const struct splitter *s, uint32_t off)
 {
 	struct record r;
 	enum verdict v;
 
-	for (int i = 0; i < CHAIN; i++) {
+	for (int i = 0; i < CHAIN || s->cut_off; i++) {
 		if (i && s->eof && off == s->block->n)
 			return GOOD;
 		v = looks_like_header(s, off, &r);
@@ -194,6 +198,7 @@ static enum verdict resync(struct splitter *s, struct record *r)
 	}
 	s->bad_bytes += s->rd - start;
 	s->lost_sync = v != GOOD;
+	s->cut_off &= s->lost_sync;
 	return v;
 }
 

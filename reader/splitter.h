@@ -27,6 +27,7 @@ struct splitter {
 	bool is_pipe;		     /* TRACING_DATA has a tail, and text may follow at the end */
 	bool eof;		     /* nothing comes behind the block */
 	bool lost_sync;		     /* looking for records */
+	bool cut_off;		     /* because the last one is longer than what is left */
 	uint8_t good_align;	     /* of the last record in step, modulo 8 */
 	uint8_t lost_align;	     /* of where it should have gone on */
 	bool saw_magic;		     /* the damage is the start of another recording */

@@ -93,12 +93,13 @@ static void stream_jump(struct perf_file *f, struct stream *st, uint64_t skip)
 	st->pos += skip;
 }
 
-/* The words of a recorder whose standard error went the same way as its data. */
+/* The words of a recorder whose standard error went the same way as its data. The first bytes of a
+ * header may look like a letter. */
 static bool is_text_at_end(const struct stream *st, const struct splitter *s)
 {
 	const struct block *b = s->block;
 
-	if (s != &st->split || !s->is_pipe || !b || s->bad_bytes > b->n)
+	if (s != &st->split || !s->is_pipe || !b || s->bad_bytes > b->n || s->bad_bytes < HEADER)
 		return false;
 	for (uint64_t i = b->n - s->bad_bytes; i < b->n; i++)
 		if (!isprint(b->data[i]) && !isspace(b->data[i]))

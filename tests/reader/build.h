@@ -155,6 +155,15 @@ static inline struct out file_of(const struct perf_event_attr *attrs, size_t n_a
 	return o;
 }
 
+/* Where the records of a file begin. */
+static __attribute__((unused)) size_t data_offset(const struct out *o)
+{
+	uint64_t off;
+
+	memcpy(&off, o->v + offsetof(struct perfdata_header, data.offset), 8);
+	return off;
+}
+
 /* A pipe that begins with these events, and goes on with these records. Frees data. */
 static inline struct out pipe_of(const struct perf_event_attr *attrs, size_t n_attrs,
 				 struct out *data)
