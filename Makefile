@@ -4,6 +4,7 @@
 #   make demo       installs what is missing, builds, captures a real program, shows its hottest stacks
 #   make check      installs what is missing, builds, runs all tests
 #   make check-san  the same tests under AddressSanitizer and UBSan
+#   make check-damage   every cut of every recording of the corpus (minutes; SAN=address,undefined: half an hour)
 #   make bench      ratios against perf on the same file
 #   make install    PREFIX=/usr/local DESTDIR=
 #   V=1 shows commands; SAN=address,undefined, CC=clang, DEBUG=1 (-Werror -O0) build into their own folder
@@ -46,7 +47,7 @@ reverse = $(if $(1),$(call reverse,$(wordlist 2,99,$(1))) $(firstword $(1)))
 archives = $(foreach s,$(call reverse,$(call before,$(1),$(STAGES))),$(call lib,$(s)))
 ALL_LIBS := $(foreach s,$(call reverse,$(STAGES)),$(call lib,$(s)))
 
-.PHONY: all deps libs demo check check-quick check-san bench install clean FORCE
+.PHONY: all deps libs demo check check-quick check-san check-damage bench install clean FORCE
 .DEFAULT_GOAL := all
 all: $(COMMANDS:%=$(BIN)/%)
 
@@ -120,6 +121,10 @@ check-quick: tests-built
 
 check-san: deps
 	@$(MAKE) --no-print-directory SAN=address,undefined check-quick
+
+# Damaged copies of the corpus in tests/reader leave out some cuts of large files; here they are.
+check-damage: tests-built
+	@DAMAGE_WHOLE=1 python3 tests/run.py --limit 14400 --build $(BUILD) --bin $(BIN) tests/reader/test_damage
 
 bench: deps
 	@$(MAKE) --no-print-directory tests-built

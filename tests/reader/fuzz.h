@@ -3,10 +3,15 @@
 #define TESTS_READER_FUZZ_H
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 #include "reader/reader.h"
 #include "tests/fuzz.h"
+
+/* perf_event.h */
+#define SAMPLE_READ (1u << 4)
 
 static inline void fuzz_space(const struct address_space *as, uint64_t ip)
 {
@@ -93,12 +98,38 @@ static inline void fuzz_tables(const struct perf_file *f)
 	}
 }
 
-/* Reads the file at `path` to its end. All zero when it cannot be opened. */
-static inline struct perf_file_stats fuzz_read(const char *path, bool map)
+/* How a recording is read and looked at. */
+struct fuzz_how {
+	bool map;
+	uint64_t look_from; /* samples before this place of the data are only counted */
+	bool skip_tables;   /* nor are names, maps and sections looked at */
+};
+
+/* What is told at the end must fit what was seen. */
+static inline void fuzz_stats(const struct perf_file *f, uint64_t samples, uint64_t period)
 {
-	const struct perf_file_options opt = {.map = map};
+	const struct perf_file_stats *st = perf_file_stats(f);
+	uint64_t skipped = 0;
+	bool groups = false;
+
+	for (unsigned i = 0; i < PERF_SKIP_N; i++)
+		skipped += st->skips[i];
+	for (size_t i = 0; i < perf_file_event_count(f); i++)
+		groups |= (perf_file_event(f, i)->attr.sample_type & SAMPLE_READ) != 0;
+	FUZZ_CHECK(st->samples == samples && st->period_sum == period);
+	FUZZ_CHECK(st->skipped_samples <= skipped);
+	FUZZ_CHECK(st->sample_records <= st->records);
+	/* A record of a group is a sample for each member that counted, and none if none did. */
+	FUZZ_CHECK(groups ? st->skipped_samples <= st->sample_records
+			  : st->samples + st->skipped_samples == st->sample_records);
+}
+
+/* Reads the file at `path` to its end. All zero when it cannot be opened. */
+static inline struct perf_file_stats fuzz_read_how(const char *path, struct fuzz_how how)
+{
+	const struct perf_file_options opt = {.map = how.map};
 	struct perf_file_stats st = {0};
-	uint64_t samples = 0, period = 0, skipped = 0;
+	uint64_t samples = 0, period = 0;
 	struct perf_batch *batch;
 	struct perf_file *f;
 	struct err err = {0};
@@ -111,57 +142,98 @@ static inline struct perf_file_stats fuzz_read(const char *path, bool map)
 	while ((rc = perf_file_read(f, &batch, &err)) > 0) {
 		FUZZ_CHECK(batch->n > 0);
 		for (size_t i = 0; i < batch->n; i++) {
-			(void)fuzz_sample(f, &batch->samples[i]);
+			if (batch->samples[i].file_off >= how.look_from)
+				(void)fuzz_sample(f, &batch->samples[i]);
 			period += batch->samples[i].period;
 		}
 		samples += batch->n;
 		perf_batch_release(f, batch);
 	}
 	FUZZ_CHECK(rc == 0 || err.what[0]);
+	if (!rc)
+		fuzz_stats(f, samples, period);
+	if (!how.skip_tables)
+		fuzz_tables(f);
 	st = *perf_file_stats(f);
-	for (unsigned i = 0; i < PERF_SKIP_N; i++)
-		skipped += st.skips[i];
-	FUZZ_CHECK(st.samples == samples && st.period_sum == period);
-	FUZZ_CHECK(st.skipped_samples <= skipped);
-	FUZZ_CHECK(st.skipped_samples <= st.sample_records && st.sample_records <= st.records);
-	fuzz_tables(f);
 	perf_file_close(f);
+	return st;
+}
+
+static inline struct perf_file_stats fuzz_read(const char *path, bool map)
+{
+	return fuzz_read_how(path, (struct fuzz_how){.map = map});
+}
+
+/* The same file read and mapped must tell the same. */
+static inline struct perf_file_stats fuzz_both(const char *path)
+{
+	struct perf_file_stats st = fuzz_read(path, false), mapped = fuzz_read(path, true);
+
+	FUZZ_CHECK(st.samples == mapped.samples && st.period_sum == mapped.period_sum &&
+		   st.records == mapped.records && st.lost_bytes == mapped.lost_bytes);
 	return st;
 }
 
 /* The bytes as a file that can be mapped. */
 static inline struct perf_file_stats fuzz_as_file(const uint8_t *data, size_t size)
 {
-	struct perf_file_stats st, mapped;
+	struct perf_file_stats st;
 	char path[32];
 	int fd = fuzz_file_of(data, size, path);
 
-	st = fuzz_read(path, false);
-	mapped = fuzz_read(path, true);
-	FUZZ_CHECK(st.samples == mapped.samples && st.period_sum == mapped.period_sum &&
-		   st.records == mapped.records && st.lost_bytes == mapped.lost_bytes);
+	st = fuzz_both(path);
 	close(fd);
 	return st;
 }
 
-/* The bytes as standard input that cannot seek, as far as a pipe holds them. */
-static inline struct perf_file_stats fuzz_as_pipe(const uint8_t *data, size_t size)
+struct fuzz_writer {
+	const uint8_t *data;
+	size_t size;
+	int fd;
+};
+
+/* Until all is written, or nobody reads any more. */
+static inline void *fuzz_write(void *arg)
 {
-	const size_t room = 1 << 20;
+	struct fuzz_writer *w = arg;
+	ssize_t n;
+
+	for (; w->size; w->data += n, w->size -= (size_t)n)
+		if ((n = write(w->fd, w->data, w->size)) < 0)
+			break;
+	close(w->fd);
+	return NULL;
+}
+
+/* The bytes as standard input that cannot seek. */
+static inline struct perf_file_stats fuzz_as_pipe_how(const uint8_t *data, size_t size,
+						      struct fuzz_how how)
+{
 	struct perf_file_stats st;
+	struct fuzz_writer w;
+	pthread_t thread;
 	int fds[2];
 
+	signal(SIGPIPE, SIG_IGN);
 	FUZZ_CHECK(!pipe(fds));
-	if (fcntl(fds[1], F_SETPIPE_SZ, (int)room) < 0 || size > room)
-		size = size < 65536 ? size : 65536;
-	FUZZ_CHECK(write(fds[1], data, size) == (ssize_t)size);
-	close(fds[1]);
+	w = (struct fuzz_writer){data, size, fds[1]};
 	FUZZ_CHECK(dup2(fds[0], 0) == 0);
 	close(fds[0]);
-	st = fuzz_read("-", false);
+	if (size <= 65536) /* fits */
+		fuzz_write(&w);
+	else
+		FUZZ_CHECK(!pthread_create(&thread, NULL, fuzz_write, &w));
+	st = fuzz_read_how("-", how);
 	close(0);
 	FUZZ_CHECK(open("/dev/null", O_RDONLY) == 0);
+	if (size > 65536)
+		FUZZ_CHECK(!pthread_join(thread, NULL));
 	return st;
+}
+
+static inline struct perf_file_stats fuzz_as_pipe(const uint8_t *data, size_t size)
+{
+	return fuzz_as_pipe_how(data, size, (struct fuzz_how){0});
 }
 
 #endif
