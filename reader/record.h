@@ -76,4 +76,9 @@ int apply_build_id(struct perf_file *f, struct record_view *v);
 int apply_event_update(struct perf_file *f, struct record_view *v);
 int apply_finished_round(struct perf_file *f, struct record_view *v);
 
+/* record_check.c: records that change nothing here; only whether what they count is there. */
+int check_read(struct perf_file *f, struct record_view *v);
+int check_text_poke(struct perf_file *f, struct record_view *v);
+int check_cpu_map(struct perf_file *f, struct record_view *v);
+
 #endif
