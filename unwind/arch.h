@@ -67,11 +67,11 @@ struct arch {
 	int8_t dwarf_to_perf[ARCH_REGS_MAX]; /* the inverse */
 	/* Can a call instruction end where `end` points? `n` bytes before it may be read. */
 	bool (*ends_in_call)(const uint8_t *end, size_t n);
+	/* The function that it goes to; `ip`: the address of `end`. 0: the instruction does not say. */
+	uint64_t (*call_target)(const uint8_t *end, size_t n, uint64_t ip);
 	/* Where link registers are, else NULL: what the code before a place says of the return
-	 * address there, for functions without call frame information; the function that the call
-	 * before `end`, at address `ip`, goes to, 0 if the instruction does not say it. */
+	 * address there, for functions without call frame information. */
 	struct arch_return (*return_before)(const struct arch_code *code);
-	uint64_t (*call_target)(const uint8_t *end, uint64_t ip);
 	/* And how far above sp the frame record is that the kernel makes for a signal handler. */
 	uint16_t signal_record_off;
 	/* Words that functions push which do not tell in call frame information, at most. */

@@ -154,9 +154,9 @@ static bool ends_in_call(const uint8_t *end, size_t n)
 }
 
 /* BL imm26 */
-static uint64_t call_target(const uint8_t *end, uint64_t ip)
+static uint64_t call_target(const uint8_t *end, size_t n, uint64_t ip)
 {
-	uint32_t insn = instruction(end - 4);
+	uint32_t insn = n >= 4 ? instruction(end - 4) : 0;
 
 	return insn >> 26 == 0x25 ? ip - 4 + (uint64_t)((int64_t)(int32_t)(insn << 6) >> 4) : 0;
 }

@@ -26,17 +26,36 @@ static size_t indirect_call_bytes(const uint8_t *code, size_t n)
 	return len + (mod == 1 ? 1 : mod == 2 || rm == 5 ? 4 : 0);
 }
 
-/* Prefixes come before the opcode and need not be looked at. */
-static bool ends_in_call(const uint8_t *end, size_t n)
+static bool ends_in_indirect_call(const uint8_t *end, size_t n)
 {
 	size_t len;
 
-	if (n >= 5 && end[-5] == 0xe8)
-		return true;
 	for (len = 2; len <= 7 && len <= n; len++)
 		if (indirect_call_bytes(end - len, len) == len)
 			return true;
 	return false;
+}
+
+/* Prefixes come before the opcode and need not be looked at. */
+static bool ends_in_call(const uint8_t *end, size_t n)
+{
+	return (n >= 5 && end[-5] == 0xe8) || ends_in_indirect_call(end, n);
+}
+
+/* CALL rel32 */
+static uint64_t call_target(const uint8_t *end, size_t n, uint64_t ip)
+{
+	uint32_t rel;
+
+	if (n < 5 || end[-5] != 0xe8 || ends_in_indirect_call(end, n))
+		return 0;
+	rel = end[-4] | end[-3] << 8 | end[-2] << 16 | (uint32_t)end[-1] << 24;
+	return ip + (uint64_t)(int64_t)(int32_t)rel;
+}
+
+static uint64_t call_target_32(const uint8_t *end, size_t n, uint64_t ip)
+{
+	return (uint32_t)call_target(end, n, ip);
 }
 
 /* ---- x86-64 ------------------------------------------------------------------------------ */
@@ -99,6 +118,7 @@ const struct arch arch_x86_64 = {
 	.dwarf_to_perf = {0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8},
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
+	.call_target = call_target,
 	.stub_pushes = stub_pushes,
 	.trampolines = trampolines,
 	.exits = exits,
@@ -158,6 +178,7 @@ const struct arch arch_i386 = {
 	.dwarf_to_perf = {0, 2, 3, 1, 7, 6, 4, 5, 8},
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
+	.call_target = call_target_32,
 	/* __kernel_vsyscall of a vDSO that is not here: ecx, edx, ebp; glibc's memcpy: eax */
 	.untold_pushes = 3,
 	.trampolines = i386_trampolines,

@@ -58,8 +58,54 @@ static enum evidence return_evidence(struct walk *w, uint64_t ip)
 	return evidence;
 }
 
+/* The `*n` bytes of code before an address, or fewer; NULL: none. */
+static const uint8_t *code_before(struct walk *w, const struct map *map, uint64_t ip, size_t *n,
+				  uint64_t *vaddr)
+{
+	struct cfi_module *cm = map ? walk_module(w, map, ip - 1, vaddr) : NULL;
+
+	return cm ? cfi_module_code_before(cm, ++*vaddr, n) : NULL;
+}
+
+/* The function that the call before a return address names; 0: none. */
+static uint64_t called_function(struct walk *w, uint64_t ra)
+{
+	const struct map *map = address_space_find(w->s->space, ra - 1);
+	size_t n = CALL_BYTES_MAX;
+	uint64_t vaddr;
+	const uint8_t *code = code_before(w, map, ra, &n, &vaddr);
+
+	return code ? w->arch->call_target(code, n, ra) : 0;
+}
+
+/* Code of a JIT compiler leaves return addresses of calls that are over in its frames. Can the one
+ * at `sp` be of the call that led to such code? Not if that call names a compiled function; nor if
+ * a compiled function has called it with the stack not aligned (psABI AMD64 3.2.2), or has its
+ * frame elsewhere. What has no call frame information may do as it likes: V8's builtins jump to
+ * where their callers have not called. */
+static bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t sp, uint64_t ra)
+{
+	struct rule_entry own;
+	const struct rule *r = &walk_rule(w, ra - 1, &own)->rule;
+	bool aligns = w->arch->e_machine == EM_X86_64 && r->kind < RULE_NO_CFI &&
+		      r->how != FRAME_GO_TABLE;
+	uint64_t target;
+
+	if ((aligns && sp % 16 != 8) ||
+	    (r->kind == RULE_FP && c->fp_known && c->fp + (uint64_t)(int64_t)r->cfa_off <= sp))
+		return false;
+	target = called_function(w, ra);
+	return !target || walk_rule(w, target, &own)->rule.kind >= RULE_NO_CFI;
+}
+
+/* Is it code without a file? */
+static bool is_jit(const struct map *map)
+{
+	return map && map->dso->kind == DSO_ANON;
+}
+
 /* On entry to a function, and in one without a frame but for some words that it has pushed. */
-static bool stack_top_step(struct walk *w, struct cursor *c, uint64_t sp)
+static bool stack_top_step(struct walk *w, struct cursor *c, const struct map *map, uint64_t sp)
 {
 	uint64_t ra;
 	unsigned i;
@@ -68,7 +114,8 @@ static bool stack_top_step(struct walk *w, struct cursor *c, uint64_t sp)
 		return false;
 	for (i = 0; i <= w->arch->untold_pushes; i++, sp += w->arch->word_bytes) {
 		if (!walk_word(w, sp, w->arch->word_bytes, &ra) ||
-		    return_evidence(w, ra) != EVIDENCE_CALL)
+		    return_evidence(w, ra) != EVIDENCE_CALL ||
+		    (is_jit(map) && !may_have_called_jit(w, c, sp, ra)))
 			continue;
 		c->ip = ra;
 		c->sp = sp + w->arch->word_bytes;
@@ -84,32 +131,20 @@ static bool stack_top_step(struct walk *w, struct cursor *c, uint64_t sp)
 static bool first_frame_again(struct walk *w, struct cursor *c)
 {
 	if (!w->arch->untold_pushes || w->next - w->frames != 2 ||
-	    !stack_top_step(w, c, w->memory.sp))
+	    !stack_top_step(w, c, w->frames->map, w->memory.sp))
 		return false;
 	walk_pop(w);
 	return true;
-}
-
-/* The `*n` bytes of code before an address, or fewer; NULL: none. */
-static const uint8_t *code_before(struct walk *w, const struct map *map, uint64_t ip, size_t *n,
-				  uint64_t *vaddr)
-{
-	struct cfi_module *cm = map ? walk_module(w, map, ip - 1, vaddr) : NULL;
-
-	return cm ? cfi_module_code_before(cm, ++*vaddr, n) : NULL;
 }
 
 /* What the code says of the return address, which may be `ra`. */
 static struct arch_return return_place(struct walk *w, const struct map *map, uint64_t ip,
 				       uint64_t ra)
 {
-	size_t call_bytes = CALL_BYTES_MAX, wanted;
 	struct arch_code code = {.n = LOOK_BACK_BYTES};
-	uint64_t vaddr, start;
-	const uint8_t *call;
+	uint64_t start = called_function(w, ra);
+	size_t wanted;
 
-	call = code_before(w, address_space_find(w->s->space, ra - 1), ra, &call_bytes, &vaddr);
-	start = call ? w->arch->call_target(call, ra) : 0;
 	if (start && ip - start <= code.n) {
 		code.n = ip - start;
 		code.from_start = true;
@@ -213,15 +248,17 @@ static bool near_root_step(struct walk *w, struct cursor *c)
 /* The smallest frame that keeps the stack aligned (psABI AMD64 3.2.2): one word below the return
  * address. The stub that CPython makes for every function is `sub $8, %rsp; call; add $8, %rsp;
  * ret`, and of its bytes and rules a perf map tells nothing. Believed when the word above is behind
- * a call in a file, to which no compiler but by luck has a stale address at that place. */
+ * a call in a file that may have led here, and the stub has called into a file, too: compilers of
+ * whole programs (HotSpot) have larger frames, where such words are of calls that are over. */
 static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct map *map)
 {
+	bool called_jit = c->is_return_address && is_jit(w->next[-2].map);
 	unsigned word = w->arch->word_bytes;
 	uint64_t ra;
 
-	if (w->arch->e_machine != EM_X86_64 || !map || map->dso->kind != DSO_ANON || !c->sp_known ||
+	if (w->arch->e_machine != EM_X86_64 || !is_jit(map) || called_jit || !c->sp_known ||
 	    c->sp % 16 || !walk_word(w, c->sp + word, word, &ra) ||
-	    return_evidence(w, ra) != EVIDENCE_CALL)
+	    return_evidence(w, ra) != EVIDENCE_CALL || !may_have_called_jit(w, c, c->sp + word, ra))
 		return false;
 	c->ip = ra;
 	c->sp += 2 * word;
@@ -273,12 +310,13 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	/* A return address that leads nowhere is not followed by a guess. */
 	if (stop == UNWIND_STOP_NO_MAP && !innermost)
 		return first_frame_again(w, c) ? WALK_ON : stop;
-	if (innermost && (stack_top_step(w, c, c->sp + stub_pushed_bytes(w, c, map)) ||
+	if (innermost && (stack_top_step(w, c, map, c->sp + stub_pushed_bytes(w, c, map)) ||
 			  link_register_step(w, c, map)))
 		return WALK_ON;
 	if (!has_smallest_frame_before(w, c, map))
 		stop = frame_pointer_step(w, c, stop);
-	if (stop == UNWIND_STOP_NO_CFI && (smallest_frame_step(w, c, map) || near_root_step(w, c)))
+	if (stop == UNWIND_STOP_NO_CFI &&
+	    (is_jit(map) ? smallest_frame_step(w, c, map) : near_root_step(w, c)))
 		return WALK_ON;
 	return stop;
 }

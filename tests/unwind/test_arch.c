@@ -179,12 +179,19 @@ static void finds_return_address_in_code(void **state)
 static void finds_call_target(void **state)
 {
 	static const uint32_t code[] = {0x94000002, 0x97ffffff, BLR};
+	static const uint8_t x86[] = {0xe8, 16, 0, 0, 0, 0xe8, 0xfb, 0xff, 0xff, 0xff, 0xff, 0xd0};
 	const uint8_t *at = (const uint8_t *)code;
 
 	(void)state;
-	assert_int_equal(arch_aarch64.call_target(at + 4, 0x1004), 0x1008);
-	assert_int_equal(arch_aarch64.call_target(at + 8, 0x1008), 0x1000);
-	assert_int_equal(arch_aarch64.call_target(at + 12, 0x100c), 0);
+	assert_int_equal(arch_aarch64.call_target(at + 4, 4, 0x1004), 0x1008);
+	assert_int_equal(arch_aarch64.call_target(at + 8, 4, 0x1008), 0x1000);
+	assert_int_equal(arch_aarch64.call_target(at + 12, 4, 0x100c), 0);
+	/* call .+5+16; call .+5-5; call *%rax, whose bytes could be the end of the former */
+	assert_int_equal(arch_x86_64.call_target(x86 + 5, 5, 0x1005), 0x1015);
+	assert_int_equal(arch_x86_64.call_target(x86 + 10, 7, 0x10000100a), 0x100001005);
+	assert_int_equal(arch_i386.call_target(x86 + 10, 7, 2), 0xfffffffd);
+	assert_int_equal(arch_x86_64.call_target(x86 + 12, 7, 0x100c), 0);
+	assert_int_equal(arch_x86_64.call_target(x86 + 4, 4, 0x1004), 0);
 }
 
 int main(void)

@@ -143,9 +143,26 @@ def smallest_frames(at):
     check("an address above it that is in JIT code, too: not believed", walked([other]), [[leaf, CODE + 5]])
 
 
+def stale_words(at):
+    """Frames of compilers like HotSpot's hold return addresses of calls that are over."""
+    rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    end = [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
+    check("on top of a stack as it is on entry: the return address", walked([(CODE, STACK + 8, rest)]), [[CODE] + end])
+    check("not as on entry: none", walked([(CODE + 0x20, STACK, rest)]), [[CODE + 0x20]])
+    named = [BIAS + at["in_start"]] + [JUNK] * 20
+    check("of a call that names a compiled function: none", walked([(CODE, STACK + 8, named)]), [[CODE]])
+    elsewhere = [BIAS + at["in_with_fp"]] + [JUNK] * 20
+    check("of a function whose frame is below: none", walked([(CODE, STACK + 0x48, elsewhere)], fp=STACK + 0x20), [[CODE]])
+    # JIT code that has called JIT code is none of CPython's stubs, which have the second word for a return address
+    record = [JUNK, JUNK, STACK + 0x100, CODE + 6, JUNK] + rest
+    check("below JIT code that JIT code has called: none", walked([(CODE + 0x120, STACK, record)], fp=STACK + 16),
+          [[CODE + 0x120, CODE + 5]])
+
+
 symbols = build() if os.uname().machine == "x86_64" and shutil.which("gcc") and shutil.which("nm") else None
 if not symbols:
     print("ok - JIT stubs # SKIP needs gcc and binutils on x86-64")
     sys.exit(0)
 smallest_frames(symbols)
+stale_words(symbols)
 told_frames(symbols)

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""A real JVM (HotSpot): compiled methods, its interpreter and its stubs have no call frame information.
+
+What must hold is known from the source and from HotSpot: fib(), outer() and inner() are not inlined, so outer() calls
+inner(); and the JVM enters Java code in JavaCalls::call_helper() only (share/runtime/javaCalls.cpp), through a stub, so
+that any other function of libjvm above Java code was never there. With -XX:+PreserveFramePointer compiled code keeps frame
+pointers, and all stacks reach the root.
+"""
+import collections
+
+from common import *
+
+tap = Tap()
+FLAGS = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:CICompilerCount=2", "-XX:CompileCommand=quiet"]
+FLAGS += [f"-XX:CompileCommand=dontinline,Java.{name}" for name in ("fib", "inner", "outer")]
+
+
+def record(name, *flags):
+    """The samples of a run, leaf first, and the statistics."""
+    perf_record("-F", "999", "--call-graph", "dwarf,32768", "-e", "cpu-clock:u", "-o", name, "sh", "-c",
+                'echo $$ > pid; exec java "$@"', "sh", *FLAGS, *flags, "-cp", ".", "Java", "1500")
+    text, stats = resolve(name, "-f", "jsonl", "--no-inline")
+    with open("pid") as f:
+        os.unlink(f"/tmp/perf-{f.read().strip()}.map")
+    return [json.loads(line) for line in text.splitlines()], stats
+
+
+def method(frame):
+    """Java.inner of `long Java.inner(long)`; None: not compiled Java code."""
+    name = frame.get("sym", "").split("(")[0].split(" ")
+    return name[-1] if frame.get("dso", "").endswith(".map") and "." in name[-1] else None
+
+
+def in_jit(frame):
+    return frame.get("dso", "").endswith(".map")
+
+
+def callers(samples):
+    """How often compiled methods of the program were called by what."""
+    found = collections.Counter()
+    for s in samples:
+        for called, caller in zip(s["stack"], s["stack"][1:]):
+            if (method(called) or "").startswith("Java."):
+                found[method(called), method(caller) or caller.get("sym")] += 1
+    return found
+
+
+def invented(samples):
+    """Functions of the JVM that would have called Java code, but do not. Stubs without Java code are called by others: one
+    tells what the processor can do, one flushes its instruction cache."""
+    found = collections.Counter()
+    for s in samples:
+        for called, caller in zip(s["stack"], s["stack"][1:]):
+            if in_jit(called) and not in_jit(caller) and "call_helper" not in caller.get("sym", "") and \
+                    not called.get("sym", "").endswith("stub"):
+                found[called.get("sym"), caller.get("sym")] += 1
+    return found
+
+
+def names(samples, what):
+    leaves = collections.Counter(method(s["stack"][0]) for s in samples if s["stack"])
+    jit = [f for s in samples for f in s["stack"] if in_jit(f)]
+    named = sum("sym" in f for f in jit)
+    tap.check(leaves["Java.inner"] > 10 and leaves["Java.fib"] > 10 and named > 0.98 * len(jit),
+              f"{what}: {len(leaves)} compiled methods, {named} of {len(jit)} frames of JIT code have names",
+              leaves.most_common(20))
+
+
+def with_frame_pointers():
+    samples, stats = record("fp.data", "-XX:+PreserveFramePointer")
+    names(samples, "frame pointers")
+    whole = stats["user_stacks"] - stats["truncated"]
+    tap.check(whole > 100 and stats["root"] >= 0.995 * whole,
+              f"frame pointers: {stats['root']} of {whole} stacks that were not cut reach the root", stats)
+    called = callers(samples)
+    good = called["Java.inner", "Java.outer"] + called["Java.fib", "Java.fib"]
+    bad = {pair: n for pair, n in called.items() if pair[0] == "Java.inner" and pair[1] not in ("Java.outer", "Interpreter")}
+    tap.check(good > 100 and sum(bad.values()) <= good // 100, f"frame pointers: {good} calls as in the source", called.most_common(20))
+    wrong = invented(samples)
+    tap.check(sum(wrong.values()) <= len(samples) // 500, "frame pointers: no callers that do not call Java code", wrong.most_common(20))
+
+
+def without():
+    samples, stats = record("plain.data", "-XX:-PreserveFramePointer")
+    names(samples, "no frame pointers")
+    wrong = invented(samples)
+    tap.check(sum(wrong.values()) <= len(samples) // 500, "no frame pointers: no callers that do not call Java code", wrong.most_common(20))
+    # compiled code is where the way ends, and nothing else
+    ends = collections.Counter(s["stop"] for s in samples if s["stop"] in ("NO_CFI", "LOOP", "BAD_CFI", "BAD_MEMORY", "NO_MAP")
+                               and not in_jit(s["stack"][-1]))
+    tap.check(sum(ends.values()) <= len(samples) // 500, f"no frame pointers: {stats['root']} of {stats['user_stacks']} stacks "
+              "reach the root, the others end in JIT code", ends)
+
+
+def main():
+    if not have("java") or not have("javac"):
+        return tap.skip("a JVM", "no java")
+    p = run(["javac", "-d", ".", os.path.join(PROGRAMS, "Java.java")], check=False)
+    if p.returncode or run(["java", *FLAGS, "-cp", ".", "Java", "1"], check=False).returncode:
+        return tap.skip("a JVM", "cannot compile, or no HotSpot with -XX:+DumpPerfMapAtExit (JDK 17)")
+    with_frame_pointers()
+    without()
+
+
+main()
+tap.end()
