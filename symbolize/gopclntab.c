@@ -44,8 +44,7 @@ enum {
 	/* internal/abi: PCDATA_InlTreeIndex, FUNCDATA_InlTree */
 	PCDATA_INLINED = 2,
 	FUNCDATA_INLINED = 3,
-	MODULEDATA_TEXT =
-		22, /* index of struct moduledata.text, in all versions with inlined_bytes */
+	MODULEDATA_TYPES = 37, /* index of struct moduledata.types since Go 1.20 */
 	/* Steps of one table by pc: at least two bytes and one instruction each. */
 	STEPS_MAX = 1 << 16,
 };
@@ -81,40 +80,6 @@ static const char *string_at(const struct gopclntab *g, uint64_t part, uint64_t 
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-/* A pointer in memory; of a position-independent program, the addend of its relocation. */
-static uint64_t pointer_at(const struct gopclntab *g, uint64_t vaddr)
-{
-	struct elf_section rela;
-	size_t left = 0;
-	const uint8_t *p = elf_image_at_vaddr(g->img, vaddr, &left);
-	struct buf b = buf_make(p, p ? left : 0, 0, elf_image_swapped(g->img));
-	uint64_t v = word(g, &b);
-
-	if (!buf_ok(&b) || v || g->ptr_bytes != 8 ||
-	    !elf_image_section(g->img, ".rela.dyn", &rela, NULL) || !rela.data)
-		return v;
-	b = buf_make(rela.data, (size_t)rela.size, 0, elf_image_swapped(g->img));
-	while (buf_left(&b) >= sizeof(Elf64_Rela)) {
-		uint64_t at = buf_u64(&b), addend;
-
-		buf_skip(&b, 8);
-		addend = buf_u64(&b);
-		if (at == vaddr)
-			return addend;
-	}
-	return 0;
-}
-
-static uint64_t text_start(const struct gopclntab *g, uint64_t header_word_vaddr)
-{
-	struct elf_section text;
-	uint64_t v = pointer_at(g, header_word_vaddr);
-
-	if (!v && elf_image_section(g->img, ".text", &text, NULL))
-		v = text.vaddr;
-	return v;
-}
-
 static bool read_header(struct gopclntab *g)
 {
 	struct buf b = table_at(g, 0);
@@ -132,6 +97,7 @@ static bool read_header(struct gopclntab *g)
 		return false;
 	g->n_funcs = word(g, &b);
 	if (!g->version->has_parts) {
+		g->text_vaddr = 0;
 		g->funcs_off = buf_off(&b);
 		if (g->n_funcs > g->size / (2 * g->ptr_bytes))
 			return false;
@@ -141,10 +107,10 @@ static bool read_header(struct gopclntab *g)
 		return buf_ok(&b);
 	}
 	word(g, &b); /* number of files */
-	if (g->version->has_text_start) {
-		g->text_vaddr = text_start(g, g->vaddr + buf_off(&b));
+	if (g->version->has_text_start)
 		word(g, &b);
-	}
+	else
+		g->text_vaddr = 0;
 	g->names_off = word(g, &b);
 	g->units_off = word(g, &b);
 	g->files_off = word(g, &b);
@@ -153,63 +119,34 @@ static bool read_header(struct gopclntab *g)
 	return buf_ok(&b) && g->n_funcs <= g->size / 8;
 }
 
-/* The runtime's struct moduledata begins with a pointer to this table. */
-static uint64_t find_moduledata(const struct gopclntab *g, const struct elf_section *s)
+/* moduledata.gofunc. Three words were added before it in Go 1.27: what followed moduledata.types
+ * was their end, and is their length now. */
+static uint64_t funcdata_vaddr(const struct gopclntab *g, uint64_t moduledata)
 {
-	struct buf b = buf_make(s->data, (size_t)s->size, 0, elf_image_swapped(g->img));
-	bool rela = s->type == SHT_RELA;
+	unsigned at = g->version->moduledata_word;
+	uint64_t types;
 
-	while (buf_left(&b) >= (rela ? sizeof(Elf64_Rela) : 8)) {
-		uint64_t at = s->vaddr + buf_off(&b), v = buf_u64(&b);
-
-		if (rela) {
-			at = v;
-			buf_skip(&b, 8);
-			v = buf_u64(&b);
-		}
-		if (v == g->vaddr && pointer_at(g, at + 8 * MODULEDATA_TEXT) == g->text_vaddr)
-			return at;
-	}
-	return 0;
-}
-
-static uint64_t funcdata_vaddr(const struct gopclntab *g)
-{
-	struct elf_section s;
-	const char *name;
-	size_t i, n = elf_image_section_count(g->img);
-
-	if (!g->version->moduledata_word || g->ptr_bytes != 8)
+	if (!at || !moduledata || g->ptr_bytes != 8)
 		return 0;
-	for (i = 0; i < n; i++) {
-		uint64_t at;
-
-		if (!elf_image_section_at(g->img, i, &name, &s) || !s.data ||
-		    !(s.flags & SHF_ALLOC) || (!(s.flags & SHF_WRITE) && s.type != SHT_RELA))
-			continue;
-		at = find_moduledata(g, &s);
-		if (at)
-			return pointer_at(g, at + 8 * g->version->moduledata_word);
+	if (g->version->has_start_line) {
+		types = elf_image_pointer(g->img, moduledata + 8 * MODULEDATA_TYPES);
+		if (elf_image_pointer(g->img, moduledata + 8 * (MODULEDATA_TYPES + 1)) < types)
+			at += 3;
 	}
-	return 0;
+	return elf_image_pointer(g->img, moduledata + 8 * (uint64_t)at);
 }
 
 bool gopclntab_open(struct gopclntab *g, struct elf_image *img)
 {
-	static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab"};
-	struct elf_section s = {0};
-	size_t i;
+	struct elf_go_table t;
 
-	for (i = 0; i < sizeof names / sizeof *names && !s.data; i++)
-		if (!elf_image_section(img, names[i], &s, NULL))
-			s.data = NULL;
-	if (!s.data)
+	if (!elf_image_go_table(img, &t))
 		return false;
 	*g = (struct gopclntab){
-		.img = img, .data = s.data, .size = (size_t)s.size, .vaddr = s.vaddr};
+		.img = img, .data = t.data, .size = t.size, .text_vaddr = t.text_vaddr};
 	if (!read_header(g))
 		return false;
-	g->funcdata_vaddr = funcdata_vaddr(g);
+	g->funcdata_vaddr = funcdata_vaddr(g, t.moduledata_vaddr);
 	return true;
 }
 

@@ -23,7 +23,6 @@ struct gopclntab {
 	const struct go_version *version;
 	const uint8_t *data;
 	size_t size;
-	uint64_t vaddr; /* of data */
 	uint8_t quantum, ptr_bytes;
 	uint64_t text_vaddr; /* what function addresses are relative to */
 	uint64_t n_funcs;

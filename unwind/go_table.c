@@ -60,41 +60,10 @@ static uint64_t word(struct buf *b, unsigned bytes)
 	return bytes == 4 ? buf_u32(b) : buf_u64(b);
 }
 
-/* The addend of the relocation that fills a word of a position-independent program at start. */
-static uint64_t relocated_word(struct elf_image *img, uint64_t vaddr)
-{
-	struct elf_section rela;
-	struct buf b;
-	uint64_t at, addend;
-
-	if (!elf_image_section(img, ".rela.dyn", &rela, NULL) || !rela.data)
-		return 0;
-	b = buf_make(rela.data, rela.size, 0, false);
-	while (buf_left(&b) >= sizeof(Elf64_Rela)) {
-		at = buf_u64(&b);
-		buf_skip(&b, 8);
-		addend = buf_u64(&b);
-		if (at == vaddr)
-			return addend;
-	}
-	return 0;
-}
-
-static uint64_t text_vaddr(struct elf_image *img, uint64_t in_header, uint64_t header_vaddr)
-{
-	struct elf_section text;
-	uint64_t v = in_header ? in_header : relocated_word(img, header_vaddr);
-
-	if (!v && elf_image_section(img, ".text", &text, NULL))
-		v = text.vaddr;
-	return v;
-}
-
-static bool header_read(struct go_table *t, struct elf_image *img, const struct elf_section *s)
+static bool header_read(struct go_table *t, const struct elf_image *img)
 {
 	struct buf b = table_buf(t, 0);
 	uint32_t magic = buf_u32(&b);
-	uint64_t text_start, at;
 	size_t i;
 
 	for (i = 0; i < sizeof layouts / sizeof *layouts; i++)
@@ -108,13 +77,14 @@ static bool header_read(struct go_table *t, struct elf_image *img, const struct 
 		return false;
 	t->n_funcs = word(&b, t->ptr_bytes);
 	if (!t->layout->has_offsets) {
+		t->text_vaddr = 0;
 		t->funcs_off = buf_off(&b);
 	} else {
 		word(&b, t->ptr_bytes); /* number of files */
-		at = s->vaddr + buf_off(&b);
-		text_start = t->layout->has_text_start ? word(&b, t->ptr_bytes) : 0;
 		if (t->layout->has_text_start)
-			t->text_vaddr = text_vaddr(img, text_start, at);
+			word(&b, t->ptr_bytes);
+		else
+			t->text_vaddr = 0;
 		t->names_off = word(&b, t->ptr_bytes);
 		word(&b, t->ptr_bytes); /* compilation units */
 		word(&b, t->ptr_bytes); /* files */
@@ -126,19 +96,14 @@ static bool header_read(struct go_table *t, struct elf_image *img, const struct 
 
 void go_table_open(struct go_table *t, struct elf_image *img)
 {
-	static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab"};
-	struct elf_section s;
-	size_t i;
+	struct elf_go_table found;
 
 	*t = (struct go_table){0};
-	for (i = 0; i < sizeof names / sizeof *names; i++)
-		if (elf_image_section(img, names[i], &s, NULL) && s.data)
-			break;
-	if (i == sizeof names / sizeof *names || elf_image_swapped(img))
+	if (elf_image_swapped(img) || !elf_image_go_table(img, &found))
 		return;
-	t->data = s.data;
-	t->size = s.size;
-	if (!header_read(t, img, &s))
+	*t = (struct go_table){
+		.data = found.data, .size = found.size, .text_vaddr = found.text_vaddr};
+	if (!header_read(t, img))
 		t->data = NULL;
 }
 

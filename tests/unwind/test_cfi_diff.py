@@ -132,7 +132,8 @@ for compiler, source, out, *flags in (
 if shutil.which("go"):
     with open("t.go", "w") as f:
         f.write(GO)
-    for name, flags in (("go", []), ("go_stripped", ["-ldflags=-s -w"])):
+    for name, flags in (("go", []), ("go_stripped", ["-ldflags=-s -w"]),
+                        ("go_pie_stripped", ["-buildmode=pie", "-ldflags=-linkmode=external -s -w"])):
         p = subprocess.run(["go", "build", *flags, "-o", name, "t.go"], env=dict(os.environ, GOCACHE=os.path.abspath("gocache")))
         if p.returncode == 0:
             check(name, ["./" + name], 100)
