@@ -74,16 +74,19 @@ static void draw_line(struct fetch_watch *w)
 	w->line_open = true;
 }
 
-/* One line per module, where no line can be drawn again and again. */
+/* One line per module, where no line can be drawn again and again; and where something of another
+ * build was sent. */
 static void say_module(struct fetch_watch *w, const struct fetch_event *e)
 {
+	bool refused = e->result == FETCH_DONE && e->note;
 	char size[SIZE_TEXT_MAX];
 
-	if (w->quiet || w->on_terminal)
+	if (w->quiet || (w->on_terminal && !refused))
 		return;
 	if (e->result == FETCH_DONE)
-		fprintf(stderr, "resolve: %s: fetched %s in %.1f s\n", e->dso->path,
-			size_text((double)e->bytes, size), (double)e->elapsed_ms / 1e3);
+		fprintf(stderr, "resolve: %s: fetched %s in %.1f s%s%s\n", e->dso->path,
+			size_text((double)e->bytes, size), (double)e->elapsed_ms / 1e3,
+			e->note ? "; " : "", e->note ? e->note : "");
 	else
 		fprintf(stderr, "resolve: %s: %s\n", e->dso->path, e->note);
 }

@@ -127,6 +127,25 @@ bool fetch_is_needless(const struct module *m, enum fetch_tier tier)
 	       (m->alt || !debug || !supplement_link(debug, &link));
 }
 
+/* The sections of a tier; where they are not those of the module, the whole file, which can be told
+ * by its build id. */
+static struct elf_image *fetch_by_tier(struct finder *f, const struct file_check *check,
+				       enum fetch_tier tier)
+{
+	struct module *m = &f->entry->m;
+	struct elf_image *img, *whole = NULL;
+	enum fetch_result r = FETCH_NOT_ASKED;
+
+	if (fetch_is_needless(m, tier))
+		return NULL;
+	img = fetch_sections(f, check->id, tier, &m->debug_fetch);
+	if (fetch_was_refused(m->debug_fetch))
+		whole = fetch_file(f, check, "debuginfo", &r);
+	if (whole || r == FETCH_SKIPPED)
+		m->debug_fetch = r;
+	return whole ? whole : img;
+}
+
 void fetch_debug(struct finder *f, enum fetch_tier tier)
 {
 	struct module *m = &f->entry->m;
@@ -138,11 +157,11 @@ void fetch_debug(struct finder *f, enum fetch_tier tier)
 	if (tier == FETCH_TIER_FULL && before < EVERYTHING) {
 		img = fetch_file(f, &check, "debuginfo", &m->debug_fetch);
 		/* The user's limit does not hold for what is small. */
-		if (m->debug_fetch == FETCH_TOO_LARGE)
-			tier = FETCH_TIER_SYM;
+		if (m->debug_fetch == FETCH_TOO_LARGE && !fetch_is_needless(m, FETCH_TIER_SYM))
+			img = fetch_sections(f, check.id, FETCH_TIER_SYM, &m->debug_fetch);
+	} else if (tier != FETCH_TIER_FULL) {
+		img = fetch_by_tier(f, &check, tier);
 	}
-	if (tier != FETCH_TIER_FULL && !fetch_is_needless(m, tier))
-		img = fetch_sections(f, check.id, tier, &m->debug_fetch);
 	if (img && contents_of(img) > before) {
 		m->debug = img;
 		m->debug_miss = MODULE_MISS_NONE;

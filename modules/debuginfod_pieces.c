@@ -1,7 +1,8 @@
-/* debuginfod_pieces.c - single sections: got, unpacked, and checked as far as they can be.
+/* debuginfod_pieces.c - single sections: got, unpacked, and checked for their form.
  *
  * What arrives are the bytes of the section in the file, without its header: whether it is
- * compressed, and whether it is of this file at all, has to be seen from its contents. */
+ * compressed has to be seen from its contents; and whether it is of this file at all (belongs.h).
+ */
 #include "modules/debuginfod_pieces.h"
 
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "modules/belongs.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/image.h"
 #include "modules/inflate.h"
@@ -17,10 +19,7 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-enum {
-	PIECE_BYTES_MAX = 1 << 30,
-	DYNSYMS_TO_COMPARE = 16,
-};
+enum { PIECE_BYTES_MAX = 1 << 30 };
 
 void pieces_done(struct pieces *p)
 {
@@ -105,35 +104,6 @@ static int unpack(struct piece *p, const struct elf_image *base)
 	return 0;
 }
 
-/* The length of one line table and its header's version; the tables fill the section. */
-struct buf next_line_table(struct buf *b, uint16_t *version, unsigned *offset_size)
-{
-	uint64_t length = buf_u32(b);
-	struct buf table;
-
-	*offset_size = length == UINT32_MAX ? 8 : 4;
-	if (*offset_size == 8)
-		length = buf_u64(b);
-	table = buf_sub(b, length);
-	*version = buf_u16(&table);
-	return table;
-}
-
-static bool line_tables_are_whole(const struct piece *p, bool swapped)
-{
-	struct buf b = buf_make(p->bytes, p->size, 0, swapped);
-
-	while (buf_left(&b) && buf_ok(&b)) {
-		unsigned offset_size;
-		uint16_t version;
-		struct buf table = next_line_table(&b, &version, &offset_size);
-
-		if (!buf_ok(&table) || version < 2 || version > 5)
-			return false;
-	}
-	return buf_ok(&b);
-}
-
 static bool all_zero(const uint8_t *p, size_t n)
 {
 	return !p[0] && !memcmp(p, p + 1, n - 1);
@@ -144,6 +114,7 @@ static bool all_zero(const uint8_t *p, size_t n)
 static bool is_plausible(const struct piece *p, const struct elf_image *base)
 {
 	size_t entsize = base->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	const struct bare_section plain = {p->bytes, p->size};
 
 	if (!p->size)
 		return false;
@@ -152,7 +123,16 @@ static bool is_plausible(const struct piece *p, const struct elf_image *base)
 	if (p->type == SHT_STRTAB)
 		return !p->bytes[0] && !p->bytes[p->size - 1];
 	return strcmp(p->name, ".debug_line") ? !p->bytes[p->size - 1]
-					      : line_tables_are_whole(p, base->swapped);
+					      : line_tables_are_whole(&plain, base->swapped);
+}
+
+void pieces_refuse(struct finder *f, const struct build_id *id, const char *name,
+		   enum fetch_result r, const char *why)
+{
+	finder_note_fetch(f, name, r, why);
+	f->refused_note = f->fetch_note;
+	if (f->servers)
+		cache_remove(f->places->debuginfod_dir, id, name);
 }
 
 /* Adds a section that is used only when it is right. */
@@ -181,118 +161,6 @@ enum fetch_result pieces_add(struct finder *f, const struct build_id *id, struct
 	f->nomem |= rc == -ERR_NOMEM;
 	if (rc != -ERR_DAMAGED)
 		return FETCH_NO_CACHE;
-	finder_note_fetch(f, name, FETCH_NOT_ELF, "");
-	if (f->servers)
-		cache_remove(f->places->debuginfod_dir, id, name);
-	return FETCH_NOT_ELF;
-}
-
-/* ---- symbols of the right file ------------------------------------------------------------ */
-
-struct symbols {
-	const uint8_t *table;
-	size_t n;
-	const char *strings;
-	size_t strings_size;
-};
-
-/* A defined function, or a name of "". */
-struct sym {
-	const char *name;
-	uint64_t value;
-};
-
-static struct sym sym_at(const struct symbols *t, size_t i, const struct elf_image *base)
-{
-	size_t entsize = base->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	struct buf b = buf_make(t->table + i * entsize, entsize, 0, base->swapped);
-	uint32_t name = buf_u32(&b);
-	struct sym s = {.name = ""};
-	uint16_t shndx;
-	uint8_t info;
-
-	if (!base->is_64) {
-		s.value = buf_u32(&b);
-		buf_u32(&b); /* st_size */
-	}
-	info = buf_u8(&b);
-	buf_u8(&b); /* st_other */
-	shndx = buf_u16(&b);
-	if (base->is_64)
-		s.value = buf_u64(&b);
-	if (shndx != SHN_UNDEF && shndx < SHN_LORESERVE && ELF64_ST_TYPE(info) == STT_FUNC &&
-	    name < t->strings_size)
-		s.name = t->strings + name;
-	return s;
-}
-
-/* Names in .symtab may have a version, "@GLIBC_2.34"; those in .dynsym never have. */
-static bool same_function(const struct sym *in_symtab, const struct sym *in_dynsym)
-{
-	size_t n = strlen(in_dynsym->name);
-
-	return in_symtab->value == in_dynsym->value &&
-	       !strncmp(in_symtab->name, in_dynsym->name, n) &&
-	       (!in_symtab->name[n] || in_symtab->name[n] == '@');
-}
-
-static bool has_function(const struct symbols *t, const struct sym *wanted,
-			 const struct elf_image *base)
-{
-	size_t i;
-
-	for (i = 0; i < t->n; i++) {
-		struct sym s = sym_at(t, i, base);
-
-		if (same_function(&s, wanted))
-			return true;
-	}
-	return false;
-}
-
-/* Symbols carry no build id; but the linker makes .dynsym a part of .symtab. A few of its functions
- * will do. Both string tables end with a zero. */
-static bool symbols_are_of_image(const struct piece *symtab, const struct piece *strtab,
-				 struct elf_image *base)
-{
-	size_t entsize = base->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), i, looked_at = 0;
-	const struct symbols full = {symtab->bytes, symtab->size / entsize,
-				     (const char *)strtab->bytes, strtab->size};
-	struct elf_section dyn, str;
-	struct symbols part;
-
-	if (!elf_image_section(base, ".dynsym", &dyn, NULL) || !dyn.data ||
-	    !elf_image_section(base, ".dynstr", &str, NULL) || !str.data || !str.size ||
-	    str.data[str.size - 1])
-		return true;
-	part = (struct symbols){dyn.data, dyn.size / entsize, (const char *)str.data, str.size};
-	for (i = 0; i < part.n && looked_at < DYNSYMS_TO_COMPARE; i++) {
-		struct sym s = sym_at(&part, i, base);
-
-		if (!*s.name)
-			continue;
-		if (!has_function(&full, &s, base))
-			return false;
-		looked_at++;
-	}
-	return true;
-}
-
-enum fetch_result pieces_add_symbols(struct finder *f, const struct build_id *id,
-				     struct pieces *all)
-{
-	static const char symtab[] = ".symtab", strtab[] = ".strtab";
-	enum fetch_result r = pieces_add(f, id, all, symtab, SHT_SYMTAB);
-
-	if (r == FETCH_DONE)
-		r = pieces_add(f, id, all, strtab, SHT_STRTAB);
-	if (r != FETCH_DONE ||
-	    symbols_are_of_image(&all->v[all->n - 2], &all->v[all->n - 1], f->entry->m.image))
-		return r;
-	finder_note_fetch(f, symtab, FETCH_NOT_ELF, "the functions of .dynsym are not in it");
-	if (f->servers) {
-		cache_remove(f->places->debuginfod_dir, id, symtab);
-		cache_remove(f->places->debuginfod_dir, id, strtab);
-	}
+	pieces_refuse(f, id, name, FETCH_NOT_ELF, "");
 	return FETCH_NOT_ELF;
 }

@@ -27,10 +27,8 @@ enum fetch_result pieces_locate(struct finder *f, const struct build_id *id, con
 /* Adds a section of the module's debug file, unpacked, if it is what such a section looks like. */
 enum fetch_result pieces_add(struct finder *f, const struct build_id *id, struct pieces *all,
 			     const char *name, uint32_t type);
-/* Adds .symtab and .strtab if they are of the module's image. */
-enum fetch_result pieces_add_symbols(struct finder *f, const struct build_id *id,
-				     struct pieces *all);
-/* The next of the line tables in *b, and its header's version. */
-struct buf next_line_table(struct buf *b, uint16_t *version, unsigned *offset_size);
+/* Notes that a section is not used, and removes what was fetched of it. */
+void pieces_refuse(struct finder *f, const struct build_id *id, const char *name,
+		   enum fetch_result r, const char *why);
 
 #endif

@@ -7,43 +7,95 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "modules/belongs.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/debuginfod_pieces.h"
 #include "modules/image.h"
 
-/* Does a table of version 5 keep its names in .debug_str? gcc's and clang's keep them in
- * .debug_line_str, which is small. The first table's directories stand for all. Law: DWARF5 6.2.4,
- * items 2 to 15, and 7.5.6 for the form. */
-static bool wants_debug_str(const struct piece *lines, bool swapped)
+static struct bare_section bare(const struct pieces *all, const char *name)
 {
-	struct buf b = buf_make(lines->bytes, lines->size, 0, swapped);
-	unsigned offset_size, formats;
-	uint16_t version;
-	struct buf t = next_line_table(&b, &version, &offset_size);
-	bool strp = false;
+	size_t i;
 
-	if (version != 5)
-		return false;
-	buf_skip(&t, 2 + offset_size + 5); /* address_size .. line_range */
-	buf_skip(&t, (uint64_t)buf_u8(&t) - 1);
-	for (formats = buf_u8(&t); formats && buf_ok(&t); formats--) {
-		buf_uleb(&t);
-		strp |= buf_uleb(&t) == 0x0e; /* DW_FORM_strp */
-	}
-	return strp;
+	for (i = 0; i < all->n; i++)
+		if (!strcmp(all->v[i].name, name))
+			return (struct bare_section){all->v[i].bytes, all->v[i].size};
+	return (struct bare_section){0};
 }
 
-/* Without them there are still the symbols. */
-static void add_lines(struct finder *f, const struct build_id *id, struct pieces *all)
+static void drop(struct pieces *all, size_t n)
 {
-	const struct elf_image *base = f->entry->m.image;
-	const struct piece *lines = &all->v[all->n];
+	while (all->n > n)
+		free(all->v[--all->n].bytes);
+}
 
-	if (pieces_add(f, id, all, ".debug_line", SHT_PROGBITS) != FETCH_DONE)
-		return;
-	pieces_add(f, id, all, ".debug_line_str", SHT_PROGBITS);
-	if (wants_debug_str(lines, base->swapped))
-		pieces_add(f, id, all, ".debug_str", SHT_PROGBITS);
+/* Takes back the pieces from `first` on, which do not belong to the image. */
+static enum fetch_result refuse(struct finder *f, const struct build_id *id, struct pieces *all,
+				size_t first, enum fetch_result r, const char *why)
+{
+	size_t i;
+
+	for (i = all->n; i-- > first;)
+		pieces_refuse(f, id, all->v[i].name, r, why);
+	drop(all, first);
+	return r;
+}
+
+static enum fetch_result add_symbols(struct finder *f, const struct build_id *id,
+				     struct pieces *all, struct code_places *places)
+{
+	enum fetch_result r = pieces_add(f, id, all, ".symtab", SHT_SYMTAB);
+	struct bare_section symtab, strtab;
+	const char *why;
+
+	if (r == FETCH_DONE)
+		r = pieces_add(f, id, all, ".strtab", SHT_STRTAB);
+	if (r != FETCH_DONE)
+		return r;
+	code_places_done(places);
+	symtab = bare(all, ".symtab");
+	strtab = bare(all, ".strtab");
+	why = symbols_strangeness(f->entry->m.image, &symtab, &strtab, places);
+	return why ? refuse(f, id, all, 0, FETCH_OTHER_BUILD, why) : FETCH_DONE;
+}
+
+/* The names of files: compilers keep them in .debug_line_str, or in .debug_str. */
+static enum fetch_result add_file_names(struct finder *f, const struct build_id *id,
+					struct pieces *all)
+{
+	const struct bare_section line = bare(all, ".debug_line");
+	struct line_needs needs = lines_need(&line, f->entry->m.image->swapped);
+	enum fetch_result r = FETCH_DONE;
+
+	if (needs.line_str)
+		r = pieces_add(f, id, all, ".debug_line_str", SHT_PROGBITS);
+	if (r == FETCH_DONE && needs.str)
+		r = pieces_add(f, id, all, ".debug_str", SHT_PROGBITS);
+	return r;
+}
+
+static enum fetch_result add_lines(struct finder *f, const struct build_id *id, struct pieces *all,
+				   struct code_places *places)
+{
+	const struct elf_image *image = f->entry->m.image;
+	size_t first = all->n;
+	enum fetch_result r = pieces_add(f, id, all, ".debug_line", SHT_PROGBITS);
+	struct line_sections s;
+	const char *why;
+
+	if (r != FETCH_DONE)
+		return r;
+	/* A kernel module: where its sections come to lie stands in .rela.debug_line. */
+	if (image->ehdr.e_type == ET_REL)
+		return refuse(f, id, all, first, FETCH_UNUSABLE, "it is not relocated");
+	r = add_file_names(f, id, all);
+	if (r != FETCH_DONE) {
+		drop(all, first);
+		return r;
+	}
+	s = (struct line_sections){bare(all, ".debug_line"), bare(all, ".debug_line_str"),
+				   bare(all, ".debug_str")};
+	why = lines_strangeness(image, places, &s);
+	return why ? refuse(f, id, all, first, FETCH_OTHER_BUILD, why) : FETCH_DONE;
 }
 
 /* ---- all together ------------------------------------------------------------------------ */
@@ -123,31 +175,69 @@ nomem:
 	return NULL;
 }
 
+bool fetch_was_refused(enum fetch_result r)
+{
+	return r == FETCH_OTHER_BUILD || r == FETCH_BUILD_ID_DIFFERS || r == FETCH_NOT_ELF ||
+	       r == FETCH_UNUSABLE;
+}
+
+typedef enum fetch_result (*piece_adder)(struct finder *f, const struct build_id *id,
+					 struct pieces *all, struct code_places *places);
+
+/* When what the cache had was wrong, it is not there any more. */
+static enum fetch_result add(piece_adder adder, struct finder *f, const struct build_id *id,
+			     struct pieces *all, struct code_places *places)
+{
+	uint64_t fetched = f->fetched_bytes;
+	enum fetch_result r = adder(f, id, all, places);
+
+	if (!f->servers || !fetch_was_refused(r) || f->fetched_bytes != fetched)
+		return r;
+	f->refused_note = NULL;
+	return adder(f, id, all, places);
+}
+
+/* Only the note can be told to be of the right file by itself. Without lines there are still the
+ * symbols, and a file may have none. */
+static enum fetch_result collect(struct finder *f, const struct build_id *id, enum fetch_tier tier,
+				 struct pieces *all)
+{
+	enum fetch_result r = pieces_locate(f, id, ".note.gnu.build-id"), lines = FETCH_DONE;
+	struct code_places places = {0};
+
+	if (fetch_was_refused(r))
+		f->refused_note = f->fetch_note;
+	if (r == FETCH_DONE)
+		r = add(add_symbols, f, id, all, &places);
+	if (r == FETCH_DONE && tier >= FETCH_TIER_LINE)
+		lines = add(add_lines, f, id, all, &places);
+	if (fetch_was_refused(lines))
+		r = lines;
+	f->nomem |= places.nomem;
+	code_places_done(&places);
+	return r;
+}
+
 struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, enum fetch_tier tier,
 				 enum fetch_result *r)
 {
 	struct elf_image *base = f->entry->m.image, *img = NULL;
 	struct pieces all = {0};
 	char path[PATH_MAX];
+	bool has_names;
 
 	*r = FETCH_NOT_ASKED;
 	/* Without the image nobody knows where the sections of the code lie. */
 	if (!base || !base->n_sections || id->size < 2 || !*f->places->debuginfod_dir)
 		return NULL;
-	/* Only this one can be told to be of the right file. */
-	*r = pieces_locate(f, id, ".note.gnu.build-id");
-	if (*r == FETCH_DONE)
-		*r = pieces_add_symbols(f, id, &all);
-	if (*r == FETCH_DONE && tier >= FETCH_TIER_LINE)
-		add_lines(f, id, &all);
+	*r = collect(f, id, tier, &all);
 	cache_path(f->places->debuginfod_dir, id, ".symtab", path);
-	if (*r == FETCH_DONE)
+	has_names = bare(&all, ".symtab").size && bare(&all, ".strtab").size;
+	if (has_names)
 		img = assemble(base, &all, id, path);
 	pieces_done(&all);
-	if (*r != FETCH_DONE)
-		return NULL;
 	if (!img || !image_cache_add(f->cache, img)) {
-		f->nomem = true;
+		f->nomem |= has_names;
 		return NULL;
 	}
 	finder_note(f, elf_image_path(img), MODULE_MISS_NONE, NULL);

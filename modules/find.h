@@ -49,7 +49,7 @@ struct finder {
 	 * line about them. */
 	size_t rank, n_ranks;
 	uint64_t fetched_bytes, fetch_ms;
-	const char *fetch_note;
+	const char *fetch_note, *refused_note; /* refused: the last line about what was not used */
 };
 
 /* What a file must fulfil to be used. */
@@ -120,10 +120,12 @@ bool fetch_is_needless(const struct module *m, enum fetch_tier tier);
 /* Fills debug and alt of the module as far as they can be had. Sets debug_fetch. */
 void fetch_debug(struct finder *f, enum fetch_tier tier);
 /* A debug file with this build id and no more than the symbol table and, by tier, the line table,
- * made of single sections: out of the cache, or with f->servers from them. Its *r is DONE, or why
- * not. */
+ * made of single sections: out of the cache, or with f->servers from them. *r is DONE, or what it
+ * lacks, or why there is none. */
 struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, enum fetch_tier tier,
 				 enum fetch_result *r);
+/* Came something that is not what was asked for? */
+bool fetch_was_refused(enum fetch_result r);
 /* This process's own vDSO; NULL when there is none. The caller closes it. */
 struct elf_image *vdso_of_this_process(void);
 

@@ -178,6 +178,8 @@ static void tell_result(const struct finder *f)
 	if (result == FETCH_NOT_ASKED || (result == FETCH_DONE && m->alt_fetch != FETCH_NOT_ASKED))
 		result = m->alt_fetch;
 	e.result = result;
+	if (result == FETCH_DONE)
+		e.note = f->refused_note;
 	if (f->fetch_note)
 		debuginfod_tell(f->servers, &e);
 }

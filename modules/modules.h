@@ -132,6 +132,7 @@ const char *module_miss_text(enum module_miss m);
 	X(BROKEN, "connection failed or broke off")         \
 	X(NOT_ELF, "the answer is something else, or cut")  \
 	X(BUILD_ID_DIFFERS, "build id differs")             \
+	X(OTHER_BUILD, "of another build")                  \
 	X(UNUSABLE, "of no use")                            \
 	X(TOO_LARGE, "too large")                           \
 	X(NO_SECTIONS, "the server gives whole files only") \
@@ -177,7 +178,9 @@ struct fetch_event {
 	uint64_t bytes, total; /* so far; total 0: not known yet */
 	uint64_t elapsed_ms;
 	enum fetch_result result; /* unless it runs */
-	const char *note;	  /* for a module: its last line of module_tried() about servers */
+	/* For a module a line of module_tried(): what was refused although the module was fetched
+	 * in the end (or NULL), or the last one about servers. */
+	const char *note;
 };
 
 /* What the listener wants. */

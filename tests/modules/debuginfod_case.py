@@ -2,7 +2,7 @@
 
 The program calls one hidden (static) function in each of eight libraries, for shorter and shorter times; nearly all of it is in
 an inlined one. Directories: full/ as linked, run/ stripped and recorded, served/ a copy of that, debug/ the separate
-debug files."""
+debug files, other/ work and libpart0.so of another build."""
 import fcntl
 import json
 import os
@@ -20,7 +20,12 @@ PARTS = 8
 WEIGHTS = [40, 20, 12, 8, 8, 6, 2, 1]  # the last two are below 5 % of the samples
 NAMES = ["work"] + [f"libpart{i}.so" for i in range(PARTS)]
 
+# With OTHER it is another build, of which everything lies elsewhere.
 LIB = """
+#include <stddef.h>
+#ifdef OTHER
+__attribute__((noinline)) int other_NUMBER(int n) { __asm__(".fill 300, 1, 0x90"); return n * 3 + NUMBER; }
+#endif
 volatile unsigned long sink_NUMBER;
 #define MIX x = x * 2862933555777941757u + 3037000493u;
 static inline __attribute__((always_inline)) unsigned long inlined_NUMBER(unsigned long x) { MIX MIX MIX MIX MIX MIX MIX MIX return x; }
@@ -47,6 +52,9 @@ static void start_timer(int ms)
 }
 """
 MAIN = TIMER + """
+#ifdef OTHER
+__attribute__((noinline)) int other(int n) { __asm__(".fill 300, 1, 0x90"); return n * 3; }
+#endif
 %s
 static __attribute__((noinline)) void hidden_main(void) { %s }
 int main(void) { start_timer(1000); while (!over) hidden_main(); return 0; }
@@ -78,7 +86,7 @@ def record(data, program):
 
 
 def build():
-    for d in ("run", "served", "full", "debug", "src"):
+    for d in ("run", "served", "full", "debug", "src", "other"):
         os.makedirs(d, exist_ok=True)
     flags = "-g -O2 -fno-optimize-sibling-calls -Wl,--build-id"
     for i in range(PARTS):
@@ -89,6 +97,9 @@ def build():
         f.write(MAIN)
     sh(f"gcc {flags} -o full/work src/work.c " + " ".join(f"-lpart{i}" for i in range(PARTS)) +
        " -Lfull -Wl,-rpath," + os.path.abspath("run"))
+    for n, source, how in (("work", "work", " ".join(f"-lpart{i}" for i in range(PARTS)) + " -Lfull"),
+                           ("libpart0.so", "part0", "-fPIC -shared")):
+        sh(f"gcc {flags} -DOTHER -ffile-prefix-map={os.getcwd()}=/{'x' * 100} -o other/{n} src/{source}.c {how}")
     for n in NAMES:
         sh(f"strip -o run/{n} full/{n} && objcopy --only-keep-debug full/{n} debug/{n}.debug && cp run/{n} served")
     record("p.data", "run/work")

@@ -8,20 +8,7 @@ import struct
 import threading
 import time
 
-
-def section(path, name):
-    """The bytes of a section of a 64-bit little-endian ELF file as they are in the file; None when there is none."""
-    with open(path, "rb") as f:
-        b = f.read()
-    shoff, = struct.unpack_from("<Q", b, 40)
-    entsize, num, strndx = struct.unpack_from("<HHH", b, 58)
-    headers = [struct.unpack_from("<IIQQQQ", b, shoff + i * entsize) for i in range(num)]
-    names = headers[strndx][4]
-    for h in headers:
-        at = names + h[0]
-        if b[at:b.index(b"\0", at)].decode() == name and h[1] != 8:
-            return b[h[4]:h[4] + h[5]]
-    return None
+from elfsections import section
 
 
 class Server:
@@ -29,7 +16,7 @@ class Server:
         self.mode, self.files, self.delay = mode, files or {}, delay
         self.requests, self.headers, self.sent, self.now, self.most = [], [], 0, 0, 0
         self.lock, self.closing = threading.Lock(), threading.Event()
-        self.replace = {}  # last part of the path -> body, in mode good
+        self.replace = {}  # last part of the path, or all of it -> body, in mode good
         self.socket = socket.socket()
         self.socket.bind(("127.0.0.1", 0))
         self.socket.listen(0 if mode == "blackhole" else 64)
@@ -92,8 +79,9 @@ class Server:
 
     def body_of(self, path):
         parts = path.split("/")  # "", "buildid", ID, TYPE[, SECTION]
-        if parts[-1] in self.replace:
-            return self.replace[parts[-1]]
+        for key in (path, parts[-1]):
+            if key in self.replace:
+                return self.replace[key]
         of = self.files.get(parts[2], {})
         if parts[3] != "section":
             if parts[3] not in of:

@@ -12,7 +12,7 @@ if [ "$1" = fetched ]; then
 	python3 - <<-'P'
 		import os, struct, subprocess, sys
 		sys.path.insert(0, os.environ["TOP"] + "/tests/modules")
-		from faulty_server import section
+		from elfsections import section
 		def sections(flags):
 		    subprocess.run(["gcc", *flags, "s.c", "-o", "s"], check=True)
 		    for name in (".symtab", ".strtab", ".debug_line", ".debug_line_str", ".debug_str"):

@@ -12,7 +12,8 @@ import time
 
 import debuginfod_case as case
 from debuginfod_case import ALL, NAMES, Run, report
-from faulty_server import Server, section
+from elfsections import section
+from faulty_server import Server
 
 case.enter_lonely_network()
 IDS = {n: case.build_id(f"full/{n}") for n in NAMES}
@@ -94,6 +95,14 @@ def wrong_files():
         r = Run("--debuginfod=full", urls=s.url)
         report(r.why("work") == "build id differs" and IDS["work"] + "/debuginfo" not in r.files(),
                "another file under the build id", r)
+        os.rename("run", "gone")
+        try:
+            r = Run("--debuginfod=full", urls=s.url)
+            report(any(f"/{TOP_LIB}: debuginfod executable: build id differs" in l for l in r.said) and
+                   r.stats["no_file"] == r.stats["user_stacks"] and r.files() == {},
+                   "another binary under the build id", r)
+        finally:
+            os.rename("gone", "run")
     os.makedirs(f"cache/{IDS['work']}", exist_ok=True)
     with open(f"cache/{IDS['work']}/debuginfo", "w") as f:
         f.write("<html>left behind by another tool")
@@ -152,9 +161,10 @@ def unsuitable():
     with Server("good", FILES) as s:
         s.replace = {".symtab": open("work.symtab", "rb").read()}
         r = Run("--debuginfod=sym", urls=s.url)
-        report("hidden_main" in r.out and not r.names(False) and not any(
-            f.endswith(".symtab") and not f.startswith(IDS["work"]) for f in r.files()),
-            "the symbol table of another file", r)
+        report("hidden_main" in r.out and r.names(False) == ALL and
+               {IDS[n] for n in NAMES[1:]} == {p.split("/")[2] for p in s.requests if p.endswith("/debuginfo")} and
+               not any(f.endswith(".symtab") and not f.startswith(IDS["work"]) for f in r.files()),
+               "the symbol table of another file: the whole file is taken", r)
 
 
 def unsafe_cache():
@@ -241,9 +251,61 @@ def tiers():
             s.replace = {name: junk}
             r = Run("--debuginfod=line", urls=s.url)
             left = [f for f, size in r.files().items() if f.endswith(name)]
-            fine = name == ".debug_line" or junk[0] == 0
-            report(r.status == 0 and (r.names(False) == ALL) == (name == ".debug_line") and (not left or fine and junk[0] == 0),
-                   f"{name} is {junk[:6]}...: not used, not kept", r)
+            # Who has junk for the note is no debuginfod server, and is asked for nothing more.
+            good = name != ".note.gnu.build-id"
+            report(r.status == 0 and r.names(False) == (ALL if good else []) and not left and
+                   f"{9 if good else 0} of 9 modules fetched" in r.said[-1],
+                   f"{name} is {junk[:6]}...: not used, not kept" + (", the whole file is taken" if good else ""), r)
+
+
+PIECES = (".symtab", ".strtab", ".debug_line", ".debug_line_str")
+
+
+def is_refused(r, name):
+    return any("of another build" in t or "build id differs" in t for t in r.modules[name]["tried"])
+
+
+def other_build():
+    """Sections of another build of two modules, one by one and together: refused in one line, and the whole file comes instead."""
+    sent = {(n, p): section(f"other/{n}", p) for n in ("work", TOP_LIB) for p in (*PIECES, ".note.gnu.build-id")}
+    for pieces in (PIECES, *((p,) for p in PIECES), (".note.gnu.build-id",)):
+        what = " and ".join(pieces)
+        # Two wrong build ids are one too many for a server.
+        others = ("work", TOP_LIB) if "note" not in what else (TOP_LIB,)
+        replaced = {f"/buildid/{IDS[n]}/section/{p}": sent[n, p] for n in others for p in pieces}
+        with Server("good", FILES) as s:
+            s.replace = dict(replaced)
+            r = Run("--debuginfod=line", "--no-cache", urls=s.url)
+            whole = {p.split("/")[2] for p in s.requests if p.endswith("/debuginfo")}
+            lines = [l for l in r.said if "of another build, " in l or "build id differs" in l]
+            report(r.names(False) == ALL and whole == {IDS[n] for n in others} and len(lines) == len(others) and
+                   all(any(f"/{n}: fetched" in l for l in lines) and is_refused(r, n) for n in others) and r.names() == [0] and
+                   "9 of 9 modules fetched" in r.said[-1], f"{what} of another build: a line says so, the whole file is taken", r)
+            report(not any(f.startswith(tuple(IDS[n] for n in others)) and f.endswith(pieces) for f in r.files()),
+                   f"{what} of another build: not kept", r)
+            s.replace.update({f"/buildid/{IDS[n]}/debuginfo": None for n in others})
+            r = Run("--debuginfod=line", "--no-cache", urls=s.url)
+            symbols = pieces[0].startswith(".debug")
+            report({r.why(n) for n in others} == {"build id differs" if "note" in what else "of another build"} and
+                   r.names(False) == (ALL if symbols else ALL[1:]) and ("hidden_main" in r.out) == (symbols or "work" not in others) and
+                   all(any(f"/{n}: debuginfod debuginfo: not found (404)" in l for l in r.said) for n in others),
+                   f"{what} of another build, and no whole file: " + ("symbols are used" if symbols else "no names"), r)
+        with Server("good", FILES) as s:
+            Run("--debuginfod=line", "--no-cache", urls=s.url)
+            for n in others:
+                for p in pieces:
+                    os.chmod(f"cache/{IDS[n]}/section-{p}", 0o600)
+                    with open(f"cache/{IDS[n]}/section-{p}", "wb") as f:
+                        f.write(sent[n, p])
+            r = Run("--no-cache", fresh=False)
+            report((any(is_refused(r, n) for n in others) or "note" in what) and r.names(False) == (ALL if symbols else ALL[1:]),
+                   f"{what} of another build in the cache: not used", r)
+            del s.requests[:]
+            r = Run("--debuginfod=line", "--no-cache", urls=s.url, fresh=False)
+            asked = {p.split("/")[-1] for p in s.requests}
+            report(r.names(False) == ALL and not r.names() and asked and "debuginfo" not in asked and
+                   {p.split("/")[2] for p in s.requests} == {IDS[n] for n in others},
+                   f"{what} of another build in the cache: replaced", (s.requests, r))
 
 
 class OnTerminal(Run):
@@ -338,5 +400,6 @@ limits()
 unsuitable()
 unsafe_cache()
 tiers()
+other_build()
 interrupts()
 terminal()

@@ -275,6 +275,14 @@ def archives():
                    "archives: the common file is fetched once for both", (more, r))
             r = Run(fresh=False, data="castor.data")
             report(deep["castor"] in r.out, "archives: the cache is enough later, common file included", r)
+            os.chmod(f"cache/{alt_id}/debuginfo", 0o600)
+            shutil.copy(f"cache/{ids['pollux']}/debuginfo", f"cache/{alt_id}/debuginfo")
+            r = Run(fresh=False, data="castor.data")
+            report("hidden_castor" in r.out and "from_the_alt_file" not in r.out and
+                   any(f"{alt_id}/debuginfo: build id differs" in t for t in r.modules["castor"]["tried"]),
+                   "archives: another file in the place of the common one is not used", r)
+            r = Run("--debuginfod=full", urls=s.url, fresh=False, data="castor.data")
+            report(deep["castor"] in r.out, "archives: and replaced", r)
             os.remove(f"cache/{alt_id}/debuginfo")
             r = Run(fresh=False, data="castor.data")
             report("hidden_castor" in r.out and "from_the_alt_file" not in r.out, "archives: without the common file its names are missing", r)

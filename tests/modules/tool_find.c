@@ -35,6 +35,7 @@ int main(int argc, char **argv)
 	struct dso dso = {.path = argv[1]};
 	struct modules_options opt = {.debug_dirs = debug};
 	struct map map = {.prot = PROT_READ | PROT_EXEC, .dso = &dso};
+	struct elf_section lines;
 	struct modules *modules;
 	uint64_t ip = 0, vaddr;
 	struct module *m;
@@ -81,6 +82,10 @@ int main(int argc, char **argv)
 	module_debug(modules, m);
 	print("image", m->image, module_miss_text(m->image_miss));
 	print("debug", m->debug, module_miss_text(m->debug_miss));
+	print("lines",
+	      m->debug && elf_image_section(m->debug, ".debug_line", &lines, NULL) ? m->debug
+										   : NULL,
+	      "");
 	print("alt", m->alt, "");
 	print("mini", m->mini, "");
 	for (n = 0; n < module_tried_count(m); n++)
