@@ -8,21 +8,23 @@ if [ "$1" = debuginfod_log ]; then
 	exit
 fi
 if [ "$1" = fetched ]; then
-	printf 'int f(int x) { return x; }\nint main(void) { return f(1); }\n' >s.c
+	printf 'int f(int x) { return x; }\nvoid _start(void) { f(1); }\n' >s.c
 	python3 - <<-'P'
 		import os, struct, subprocess, sys
 		sys.path.insert(0, os.environ["TOP"] + "/tests/modules")
 		from elfsections import section
-		def sections(flags):
-		    subprocess.run(["gcc", *flags, "s.c", "-o", "s"], check=True)
-		    for name in (".symtab", ".strtab", ".debug_line", ".debug_line_str", ".debug_str"):
-		        b = section("s", name) or b""
-		        yield struct.pack("<H", len(b)) + b
-		for name, flags in (("v5", ["-gdwarf-5"]), ("v4", ["-gdwarf-4"]), ("packed", ["-gdwarf-5", "-gz=zlib"])):
+		LINK = ["-nostdlib", "-Wl,--build-id,-z,noseparate-code,-z,max-page-size=16"]
+		NAMES = (".symtab", ".strtab", ".debug_line", ".debug_line_str", ".debug_str")
+		for name, flags in (("v5", ["-gdwarf-5", "-static"]), ("v4", ["-gdwarf-4", "-static"]), ("shared", ["-g", "-shared"]),
+		                    ("packed", ["-gdwarf-5", "-gz=zlib", "-static"])):
+		    subprocess.run(["gcc", *flags, *LINK, "s.c", "-o", "s"], check=True)
+		    subprocess.run(["strip", "-o", "stripped", "s"], check=True)
+		    with open("stripped", "rb") as f:
+		        parts = [f.read()] + [section("s", n) or b"" for n in NAMES]
 		    with open(name, "wb") as f:
-		        f.write(b"".join(sections(flags)))
+		        f.write(b"".join(struct.pack("<H", len(p)) + p for p in parts))
 	P
-	rm -f s s.c
+	rm -f s s.c stripped
 	exit
 fi
 printf 'int f(int x) { return x; }\nvoid _start(void) { f(1); }\n' >s.c
