@@ -58,6 +58,7 @@ static int read_magic(struct perf_file *f, ssize_t n)
 		f->is_big_endian = ours[i].reversed;
 		f->swap = ours[i].reversed;
 		f->info.is_big_endian = f->is_big_endian;
+		f->is_v1 = i >= 2;
 		return 0;
 	}
 	for (i = 0; i < sizeof others / sizeof *others; i++)
@@ -399,6 +400,7 @@ static int open_file(struct perf_file *f)
 	rc = rc ? rc : read_attrs(f, &h);
 	if (rc)
 		return rc;
+	f->data = h.data;
 	data = data_section(f, &h, &features);
 	if (features)
 		rc = read_feature_table(f, &h, data.offset + data.size);

@@ -34,7 +34,7 @@ void attr_read(struct perf_attr *a, struct buf raw, bool is_big_endian, bool *un
 	a->read_format = buf_u64(&b);
 	flags = buf_u64(&b);
 	a->flags = is_big_endian ? flags_from_big_endian(body + 40) : flags;
-	buf_skip(&b, 4); /* wakeup_events */
+	a->wakeup = buf_u32(&b);
 	a->bp_type = buf_u32(&b);
 	a->config1 = buf_u64(&b);
 	a->config2 = buf_u64(&b);
@@ -43,8 +43,12 @@ void attr_read(struct perf_attr *a, struct buf raw, bool is_big_endian, bool *un
 	a->sample_stack_user = buf_u32(&b);
 	a->clockid = (int32_t)buf_u32(&b);
 	a->sample_regs_intr = buf_u64(&b);
-	buf_skip(&b, 4); /* aux_watermark */
+	a->aux_watermark = buf_u32(&b);
 	a->sample_max_stack = buf_u16(&b);
+	buf_skip(&b, 2);
+	a->aux_sample_size = buf_u32(&b);
+	buf_skip(&b, 4); /* aux_action */
+	a->sig_data = buf_u64(&b);
 }
 
 /* The fixed fields at the start of a SAMPLE, and the trailer of other records, which has its fields

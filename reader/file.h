@@ -17,6 +17,7 @@
 #include "reader/deferral.h"
 #include "reader/events.h"
 #include "reader/features.h"
+#include "reader/format.h"
 #include "reader/group.h"
 #include "reader/machine.h"
 #include "reader/order.h"
@@ -58,6 +59,8 @@ struct perf_file {
 	bool map;   /* plain files are mapped */
 	bool swap;  /* recorded in the other byte order */
 	bool is_big_endian;
+	bool is_v1;		      /* of before Linux 3.3 or so */
+	struct perfdata_section data; /* of a file, as its header says */
 
 	struct arena arena; /* what lives until close */
 	VEC(const char *) notes;

@@ -107,12 +107,15 @@ struct perf_attr {
 	uint64_t sample_period; /* or frequency in Hz when PERF_ATTR_FREQ is set */
 	uint64_t sample_type, read_format;
 	uint64_t flags;
+	uint32_t wakeup; /* wakeup_events or wakeup_watermark */
 	uint32_t bp_type;
 	uint64_t branch_sample_type;
 	uint64_t sample_regs_user, sample_regs_intr;
 	uint32_t sample_stack_user;
 	int32_t clockid;
+	uint32_t aux_watermark, aux_sample_size;
 	uint16_t sample_max_stack;
+	uint64_t sig_data;
 };
 
 /* Bits of perf_attr.flags (perf_event.h, struct perf_event_attr bit field). */

@@ -84,8 +84,4 @@ void symbol_file_set_type(struct symbol_file *sf, uint64_t type, uint64_t min_va
 int symbol_file_add(struct simpleperf *sp, struct symbol_file *sf, uint64_t start, uint64_t len,
 		    const char *name, size_t name_len);
 
-/* The header sections in words, as perf_file_header() tells its own. */
-void simpleperf_header(const struct perf_file *f, void (*say)(void *arg, const char *line),
-		       void *arg);
-
 #endif

@@ -68,11 +68,17 @@ static inline void fuzz_symbols(const struct perf_file *f, const struct dso *dso
 	}
 }
 
+static inline void fuzz_line(void *arg, const char *line)
+{
+	*(size_t *)arg += strlen(line);
+	FUZZ_CHECK(!strchr(line, '\n'));
+}
+
 static inline void fuzz_tables(const struct perf_file *f)
 {
 	const struct perf_file_info *info = perf_file_info(f);
 	const char *kallsyms;
-	size_t size;
+	size_t size, said = 0;
 
 	for (size_t i = 0; i < perf_file_event_count(f); i++)
 		FUZZ_CHECK(perf_file_event(f, i)->index == i && perf_file_event(f, i)->name);
@@ -96,6 +102,8 @@ static inline void fuzz_tables(const struct perf_file *f)
 		if (p)
 			(void)fuzz_sum_bytes(p, size);
 	}
+	perf_file_header(f, fuzz_line, &said);
+	FUZZ_CHECK(said);
 }
 
 /* How a recording is read and looked at. */
