@@ -3,6 +3,10 @@
 
 #include <inttypes.h>
 
+#include "base/vec.h"
+
+enum { CANDIDATES_FIRST = 64 };
+
 static void explain_image(const char *what, const struct elf_image *img, enum module_miss miss,
 			  FILE *out)
 {
@@ -49,21 +53,37 @@ static void explain_map(const struct map *map, uint64_t lookup_ip, uint64_t off,
 		off);
 }
 
+typedef VEC(struct sym_candidate) candidate_vec;
+
+/* All of them, as far as there is memory. */
+static void find_candidates(const struct pipeline *p, const struct sym_query *q, candidate_vec *v)
+{
+	do {
+		if (vec_reserve(v, 2 * v->cap + CANDIDATES_FIRST))
+			return;
+		v->n = symbolizer_candidates(p->symbolizer, q, v->v, v->cap);
+	} while (v->n == v->cap);
+}
+
 /* What the symbol tables have at the address, of which one was chosen. */
 static void explain_candidates(const struct pipeline *p, const struct profile_location *l,
 			       const struct dso *dso, FILE *out)
 {
 	struct sym_query q = {.dso = dso, .off = l->off, .ip = l->ip - l->is_return_address};
-	struct sym_candidate v[64];
-	size_t n = symbolizer_candidates(p->symbolizer, &q, v, sizeof v / sizeof *v), i;
+	candidate_vec all = {0};
+	const struct sym_candidate *v;
+	size_t i;
 
-	for (i = 0; i < n; i++)
+	find_candidates(p, &q, &all);
+	v = all.v;
+	for (i = 0; i < all.n; i++)
 		fprintf(out, "  %-10s %#" PRIx64 "-%#" PRIx64 " %s, %s%s\n", i ? "" : "candidates",
 			v[i].start, v[i].end, v[i].name,
 			v[i].weak     ? "weak"
 			: v[i].global ? "global"
 				      : "local",
 			v[i].has_size ? "" : ", without size: up to the next symbol");
+	vec_done(&all);
 }
 
 static void explain_names(const struct pipeline *p, const struct profile_location *l, FILE *out)

@@ -166,18 +166,23 @@ static bool same_module(const struct dso *a, const struct dso *b)
 	       !strcmp(a->path, b->path);
 }
 
-/* A module whose binary was fetched for unwinding comes again with its debug file. */
-static void note_told(struct fetch_watch *w, const struct fetch_event *e)
+/* A module whose binary was fetched for unwinding comes again with its debug file. False when that
+ * is nothing new. */
+static bool note_told(struct fetch_watch *w, const struct fetch_event *e)
 {
 	const struct fetch_told told = {e->dso, e->result};
+	bool is_new = true;
 	size_t i = 0;
 
 	while (i < w->told.n && !same_module(w->told.v[i].dso, e->dso))
 		i++;
-	if (i < w->told.n)
+	if (i < w->told.n) {
+		is_new = e->result == FETCH_DONE || e->result != w->told.v[i].result;
 		w->told.v[i] = told;
-	else if (vec_push(&w->told, told))
-		return; /* the sum at the end is one short */
+	} else {
+		(void)vec_push(&w->told, told); /* else the sum at the end is one short */
+	}
+	return is_new;
 }
 
 /* One interrupt skips the transfer that is shown, two in a row all. */
@@ -213,9 +218,9 @@ static enum fetch_answer on_event(void *arg, const struct fetch_event *e)
 		break;
 	case FETCH_EVENT_MODULE:
 		w->bytes += e->bytes;
-		note_told(w, e);
 		clear_line(w);
-		say_module(w, e);
+		if (note_told(w, e))
+			say_module(w, e);
 		break;
 	}
 	draw_line(w);

@@ -100,12 +100,14 @@ static const char *no_file_help(const struct dso *dso)
 /* Files of a distribution have packages with their symbols. */
 static bool is_packaged(const char *path)
 {
-	static const char *const dirs[] = {"/usr/lib", "/usr/bin", "/usr/sbin",	  "/lib",
-					   "/bin",     "/sbin",	   "/usr/libexec"};
+	static const char *const dirs[] = {"bin/",   "sbin/",	"lib/",	    "lib32/",
+					   "lib64/", "libx32/", "libexec/", "games/"};
 	size_t i;
 
-	for (i = 0; i < sizeof dirs / sizeof *dirs; i++)
-		if (!strncmp(path, dirs[i], strlen(dirs[i])))
+	if (!strncmp(path, "/usr/", 5))
+		path += 4;
+	for (i = 0; *path == '/' && i < sizeof dirs / sizeof *dirs; i++)
+		if (!strncmp(path + 1, dirs[i], strlen(dirs[i])))
 			return true;
 	return false;
 }

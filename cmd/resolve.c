@@ -62,18 +62,18 @@ static int write_to(const struct resolve *r, const struct profile *p, FILE *out,
 }
 
 /* Writes to a temporary neighbour and renames it, so that a failure never destroys an older result;
- * what is not a regular file (a fifo, /dev/stdout) is written directly. */
+ * what is not a regular file (a fifo, /dev/stdout) is written directly. A link stays one. */
 static int write_file(const struct resolve *r, const struct profile *p, struct err *err)
 {
-	char temp[PATH_MAX];
+	char temp[PATH_MAX], real[PATH_MAX];
+	const char *target = realpath(r->output_path, real) ? real : r->output_path, *path;
 	struct stat st;
 	bool direct = !stat(r->output_path, &st) && !S_ISREG(st.st_mode);
-	const char *path = direct ? r->output_path : temp;
 	FILE *out;
 	int rc;
 
-	if (snprintf(temp, sizeof temp, "%s.tmp%d", r->output_path, (int)getpid()) >=
-	    (int)sizeof temp)
+	path = direct ? r->output_path : temp;
+	if (snprintf(temp, sizeof temp, "%s.tmp%d", target, (int)getpid()) >= (int)sizeof temp)
 		return err_set(err, ERR_LIMIT, r->output_path, "path too long");
 	out = fopen(path, "w");
 	if (!out)
@@ -81,7 +81,7 @@ static int write_file(const struct resolve *r, const struct profile *p, struct e
 	rc = write_to(r, p, out, r->output_path, err);
 	if (fclose(out) && !rc)
 		rc = err_errno(err, errno, r->output_path, "write");
-	if (!rc && !direct && rename(temp, r->output_path))
+	if (!rc && !direct && rename(temp, target))
 		rc = err_errno(err, errno, r->output_path, "create");
 	if (rc && !direct)
 		unlink(temp);

@@ -96,10 +96,14 @@ static int set_verify(void *target, char *every, struct err *err)
 {
 	struct resolve *r = target;
 
+	int rc = 0;
+
 	r->pipeline.verify_every = 1;
-	return every ? args_u64("--verify-unwind", every, UINT32_MAX, &r->pipeline.verify_every,
-				err)
-		     : 0;
+	if (every)
+		rc = args_u64("--verify-unwind", every, UINT32_MAX, &r->pipeline.verify_every, err);
+	if (!rc && !r->pipeline.verify_every)
+		rc = err_set(err, ERR_USAGE, NULL, "--verify-unwind: every 0th sample is none");
+	return rc;
 }
 
 static int set_template_depth(void *target, char *levels, struct err *err)

@@ -22,6 +22,13 @@ enum {
 	GRACE_MS = 3000,	    /* for a worker that was told to end its query */
 };
 
+/* An answer that was checked, and is not what was asked for. */
+struct refused {
+	struct build_id id;
+	enum fetch_result result;
+	char file[DEBUGINFOD_FILE_MAX], detail[DEBUGINFOD_DETAIL_MAX];
+};
+
 struct debuginfod {
 	struct fetch_options opt;
 	char *cache_dir;
@@ -36,6 +43,7 @@ struct debuginfod {
 	bool no_library, no_sections; /* no_sections: a server knows whole files only */
 	char no_library_why[DEBUGINFOD_DETAIL_MAX];
 	VEC(struct build_id) skipped; /* nobody wants to wait for these */
+	VEC(struct refused) refused;
 	struct worker workers[DEBUGINFOD_IN_FLIGHT_MAX];
 	bool busy[DEBUGINFOD_IN_FLIGHT_MAX];
 };
@@ -104,6 +112,7 @@ void debuginfod_free(struct debuginfod *d)
 		return;
 	workers_stop(d->workers, DEBUGINFOD_IN_FLIGHT_MAX);
 	vec_done(&d->skipped);
+	vec_done(&d->refused);
 	servers_done(&d->servers);
 	pthread_mutex_destroy(&d->lock);
 	pthread_mutex_destroy(&d->tell_lock);
@@ -255,14 +264,36 @@ static bool was_skipped(const struct debuginfod *d, const struct build_id *id)
 	return false;
 }
 
-/* Why nobody is asked; NOT_ASKED: somebody is. */
+static const struct refused *was_refused(const struct debuginfod *d,
+					 const struct debuginfod_query *q)
+{
+	size_t i;
+
+	for (i = 0; i < d->refused.n; i++)
+		if (build_id_equal(&d->refused.v[i].id, q->id) &&
+		    !strcmp(d->refused.v[i].file, q->file))
+			return &d->refused.v[i];
+	return NULL;
+}
+
+/* Why nobody is asked; NOT_ASKED: somebody is. *detail lives as long as the lock is held. */
 static enum fetch_result refusal(const struct debuginfod *d, const struct debuginfod_query *q,
 				 const char **detail)
 {
+	const struct refused *earlier = was_refused(d, q);
+
 	*detail = "";
-	if (d->no_library || !any_worker(d)) {
+	if (earlier) {
+		*detail = earlier->detail;
+		return earlier->result;
+	}
+	if (d->no_library) {
 		*detail = d->no_library_why;
 		return FETCH_NO_LIBRARY;
+	}
+	if (!any_worker(d)) {
+		*detail = "the processes that asked did not come back";
+		return FETCH_BROKEN;
 	}
 	if (!d->servers.n) {
 		*detail = DEBUGINFOD_URLS_ENV_VAR " is not set";
@@ -299,17 +330,21 @@ static struct worker *idle_worker(struct debuginfod *d)
 }
 
 /* Gets a worker and a list of servers. False, and why, when nobody is asked. */
-static bool turn_begin(struct transfer *t, enum fetch_result *why, const char **detail)
+static bool turn_begin(struct transfer *t, enum fetch_result *why,
+		       char why_detail[DEBUGINFOD_DETAIL_MAX])
 {
 	struct debuginfod *d = t->d;
+	const char *detail;
 
 	pthread_mutex_lock(&d->lock);
 	get_ready(d);
-	while ((*why = refusal(d, t->q, detail)) == FETCH_NOT_ASKED &&
+	while ((*why = refusal(d, t->q, &detail)) == FETCH_NOT_ASKED &&
 	       !(t->worker = idle_worker(d)))
 		pthread_cond_wait(&d->changed, &d->lock);
 	if (t->worker)
 		t->asked = servers_left(&d->servers, t->request.urls);
+	else
+		snprintf(why_detail, DEBUGINFOD_DETAIL_MAX, "%s", detail);
 	pthread_mutex_unlock(&d->lock);
 	t->request.n_servers = t->asked.n;
 	t->request.id = *t->q->id;
@@ -339,56 +374,10 @@ static void turn_end(struct transfer *t)
 
 /* ---- answers ----------------------------------------------------------------------------- */
 
-/* The server whose word counts: with several it is the trouble that hides whether it has the file.
- */
-static int telling_server(const struct debuginfod_log *log, size_t n)
-{
-	int best = -1;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (log->answers[i].says != SERVER_OK &&
-		    (best < 0 || log->answers[i].says > log->answers[best].says))
-			best = (int)i;
-	return best;
-}
-
-static enum fetch_result result_of_errno(int e, const struct debuginfod_log *log)
-{
-	switch (e) {
-	case ETIME:
-		return FETCH_TIMEOUT;
-	case EFBIG:
-		return FETCH_TOO_LARGE;
-	case ENOENT: /* nobody was asked: the cache remembers that */
-		return log->asked ? FETCH_BROKEN : FETCH_NOT_FOUND;
-	case ENOSYS:
-		return FETCH_NO_SERVER;
-	case EACCES:
-	case EPERM:
-	case EROFS:
-	case ENOSPC:
-	case EDQUOT:
-	case EEXIST:
-	case ENOTDIR:
-		return FETCH_NO_CACHE;
-	default:
-		return FETCH_BROKEN;
-	}
-}
-
 /* Why there is no file. */
 static enum fetch_result failure_of(const struct transfer *t, char detail[DEBUGINFOD_DETAIL_MAX])
 {
-	const struct debuginfod_log *log = &t->reply.log;
-	int errnum = -t->reply.fd_or_errno, i = telling_server(log, t->asked.n);
-	const struct server_answer *a = i < 0 ? NULL : &log->answers[i];
-	const char *url = i < 0 ? "" : t->d->servers.v[t->asked.v[i]].url;
-	static const enum fetch_result by_answer[] = {
-		[SERVER_NOT_FOUND] = FETCH_NOT_FOUND,
-		[SERVER_TOO_LARGE] = FETCH_TOO_LARGE,
-		[SERVER_FAILED] = FETCH_BROKEN,
-	};
+	const char *url = servers_telling_url(&t->d->servers, &t->asked, &t->reply.log);
 
 	detail[0] = 0;
 	if (t->verdict == FETCH_TIMEOUT)
@@ -400,23 +389,21 @@ static enum fetch_result failure_of(const struct transfer *t, char detail[DEBUGI
 			 (unsigned long long)t->limit_bytes);
 	if (t->verdict != FETCH_NOT_ASKED)
 		return t->verdict;
-	if (t->reply.no_library) {
-		snprintf(detail, DEBUGINFOD_DETAIL_MAX, "%.100s", t->reply.path);
-		return FETCH_NO_LIBRARY;
-	}
-	if (!a || a->says == SERVER_SILENT) {
-		enum fetch_result r = result_of_errno(errnum, log);
+	return servers_blame(&t->d->servers, &t->asked, &t->reply, detail, DEBUGINFOD_DETAIL_MAX);
+}
 
-		snprintf(detail, DEBUGINFOD_DETAIL_MAX, "%s",
-			 r == FETCH_NOT_FOUND ? "asked less than ten minutes ago"
-					      : strerrordesc_np(errnum));
-		return r;
-	}
-	snprintf(detail, DEBUGINFOD_DETAIL_MAX, "%.60s%s%s", url,
-		 a->says == SERVER_FAILED ? ": " : "", a->says == SERVER_FAILED ? a->text : "");
-	if (a->says == SERVER_FAILED && (a->http_status || a->timed_out))
-		return a->timed_out ? FETCH_TIMEOUT : FETCH_HTTP_ERROR;
-	return by_answer[a->says];
+/* What was sent and is of no use is not sent again in this run. */
+static void remember(struct debuginfod *d, const struct debuginfod_query *q, enum fetch_result r)
+{
+	struct refused refused = {.id = *q->id, .result = r};
+
+	if (r != FETCH_NOT_ELF && r != FETCH_BUILD_ID_DIFFERS && r != FETCH_TOO_LARGE)
+		return;
+	snprintf(refused.file, sizeof refused.file, "%s", q->file);
+	snprintf(refused.detail, sizeof refused.detail, "%s", q->detail);
+	pthread_mutex_lock(&d->lock);
+	(void)vec_push(&d->refused, refused); /* without room it is asked for again */
+	pthread_mutex_unlock(&d->lock);
 }
 
 /* 0.188 looks for sections in the files that it has in the cache, and takes an executable without
@@ -470,7 +457,7 @@ static enum fetch_result ask(struct transfer *t, struct debuginfod_query *q)
 enum fetch_result debuginfod_get(struct debuginfod *d, struct debuginfod_query *q)
 {
 	enum fetch_result r = FETCH_NOT_ASKED, why;
-	const char *detail;
+	char why_detail[DEBUGINFOD_DETAIL_MAX];
 	unsigned tries;
 
 	if (*d->cache_dir && cache_has(d->cache_dir, q))
@@ -480,7 +467,7 @@ enum fetch_result debuginfod_get(struct debuginfod *d, struct debuginfod_query *
 	for (tries = 0; tries < 2 * DEBUGINFOD_SERVERS_MAX; tries++) {
 		struct transfer t = {.d = d, .q = q, .verdict = FETCH_NOT_ASKED};
 
-		if (!turn_begin(&t, &why, &detail))
+		if (!turn_begin(&t, &why, why_detail))
 			break;
 		r = ask(&t, q);
 		turn_end(&t);
@@ -494,7 +481,9 @@ enum fetch_result debuginfod_get(struct debuginfod *d, struct debuginfod_query *
 	}
 	if (r == FETCH_NOT_ASKED) {
 		r = why;
-		snprintf(q->detail, sizeof q->detail, "%s", detail);
+		memcpy(q->detail, why_detail, sizeof q->detail);
+	} else {
+		remember(d, q, r);
 	}
 	return r;
 }

@@ -39,6 +39,12 @@ void servers_set_reachable(struct servers *s, const bool *reachable);
 /* Books what they said in a query. `timed_out`: it was ended because nothing came for too long. */
 void servers_rate(struct servers *s, const struct server_list *asked,
 		  const struct debuginfod_log *log, bool timed_out);
+/* Of those that were asked the one whose word counts; "" when there is none. */
+const char *servers_telling_url(const struct servers *s, const struct server_list *asked,
+				const struct debuginfod_log *log);
+/* Why a query that ended by itself brought no file, and in `detail` who says so. */
+enum fetch_result servers_blame(const struct servers *s, const struct server_list *asked,
+				const struct worker_reply *reply, char *detail, size_t size);
 /* Can a connection be made to the hosts within the time? True for those without a host, and for all
  * when there is a proxy. Reads nothing that the other functions change. */
 void servers_reach(const struct servers *s, unsigned timeout_ms,

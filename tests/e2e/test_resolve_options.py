@@ -137,6 +137,51 @@ loose, strict = run([RESOLVE, "lost.data"], check=False), run([RESOLVE, "--stric
 tap.check(loose.returncode == 0 and strict.returncode == 1 and loose.stdout == strict.stdout != "",
           "--strict: samples lost while recording make the status 1", f"{loose} {strict}")
 
+# Which folders are a distribution's: the advice for a stripped file there is a package.
+os.makedirs("root", exist_ok=True)
+paths = {"/usr/lib/x86_64-linux-gnu/a": True, "/usr/lib64/b": True, "/bin/c": True, "/usr/libfoo/d": False, "/binary/e": False,
+         "/usr/local/bin/f": False, "/opt/usr/lib/g": False}
+w = PerfWriter("x86_64", 2, 1 << 7 | 1 << 8, 64)
+w.comm("loser")
+for i, path in enumerate(paths):
+    os.makedirs(os.path.dirname("root" + path), exist_ok=True)
+    run(["cp", "bare", "root" + path])
+    w.mmap(0x10000000 * (i + 1), 0x10000000 * (i + 1) + 0x100000, 0, "rx", path)
+    w.sample(0x10000000 * (i + 1) + 0x1100, [0x7000, 0x10000000 * (i + 1) + 0x1100], b"")
+w.write("paths.data")
+advice = {m["path"]: "install its debug symbols" in m["help"] for m in resolve("paths.data", "--symfs", "root")[1]["modules"]}
+tap.check(advice == paths, "packages are advised where distributions have their files", advice)
+
+# --stats=json: the members that DESIGN promises, and what must hold between them.
+NUMBERS = ("samples lost skipped user_stacks root truncated no_cfi no_file no_map broken stitched guessed frames addresses symbolized "
+           "filtered lost_bytes period cached_modules").split()
+for data in ("perf.data", "bare.data", "lost.data"):
+    s = resolve(data)[1]
+    script = run([RESOLVE, "-q", "-f", "script", "--no-inline", data]).stdout
+    tap.check(all(isinstance(s.get(n), int) and s[n] >= 0 for n in NUMBERS) and set(s["seconds"]) == {"load", "symbolize", "write"} and
+              all(0 <= v < 100 for v in s["seconds"].values()), f"--stats=json of {data}: all numbers", s)
+    ends = sum(s[n] for n in "root truncated no_cfi no_file no_map broken".split())
+    tap.check(ends == s["user_stacks"] <= s["samples"] and s["symbolized"] <= s["addresses"] <= s["frames"] and
+              s["stitched"] + s["guessed"] <= s["frames"], f"--stats=json of {data}: they add up", s)
+    tap.check(s["samples"] == len(re.findall(r"^\S.* \d+\.\d+: ", script, re.M)) and s["frames"] == len(re.findall(r"^\t", script, re.M)),
+              f"--stats=json of {data}: samples and frames are those of script", (s["samples"], s["frames"], script[:300]))
+    keys = {"path": str, "build_id": str, "samples": int, "tier": str, "source": str, "missing_reason": str, "lacks": str, "help": str,
+            "debuginfod": str, "tried": list}
+    weights = [m["samples"] for m in s["modules"]]
+    tap.check(s["modules"] and all({k: type(v) for k, v in m.items()} == keys for m in s["modules"]) and
+              weights == sorted(weights, reverse=True) and 0 < weights[0] <= s["samples"] and
+              all(bool(m["source"]) or m["missing_reason"] for m in s["modules"]), f"--stats=json of {data}: modules", s["modules"])
+tap.check(resolve("lost.data")[1]["lost"] == 5, "--stats=json: lost", resolve("lost.data")[1])
+
+p = run([RESOLVE, "--verify-unwind=0", "perf.data"], check=False)
+tap.check(p.returncode == 2 and "--verify-unwind" in p.stderr and not p.stdout, "--verify-unwind=0 is refused", p)
+os.makedirs("results")
+run(["touch", "results/now"])
+os.symlink("results/now", "latest.folded")
+run([RESOLVE, "-o", "latest.folded", "perf.data"])
+tap.check(os.readlink("latest.folded") == "results/now" and open("results/now").read() == run([RESOLVE, "perf.data"]).stdout,
+          "-o through a link: the link stays")
+
 # Code without unwind tables that keeps frame pointers: guessed, unless told not to.
 open("nocfi.c", "w").write('''
 #include <time.h>

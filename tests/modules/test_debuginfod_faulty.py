@@ -99,8 +99,11 @@ def wrong_files():
         try:
             r = Run("--debuginfod=full", urls=s.url)
             report(any(f"/{TOP_LIB}: debuginfod executable: build id differs" in l for l in r.said) and
-                   r.stats["no_file"] == r.stats["user_stacks"] and r.files() == {},
+                   r.why(TOP_LIB) == "build id differs" and r.stats["no_file"] == r.stats["user_stacks"] and r.files() == {},
                    "another binary under the build id", r)
+            asked = [p for p in s.requests if p.endswith("/executable")]
+            report(len(asked) == len(set(asked)) and all(sum(f"/{n}: debuginfod executable" in l for l in r.said) <= 1 for n in NAMES),
+                   "another binary under the build id: asked for once, told once", (asked, r))
         finally:
             os.rename("gone", "run")
     os.makedirs(f"cache/{IDS['work']}", exist_ok=True)
