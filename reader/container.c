@@ -237,7 +237,8 @@ static int read_attrs(struct perf_file *f, const struct header *h)
 	return rc;
 }
 
-/* Behind the data: a section for each feature bit, also for those we do not know. */
+/* Behind the data: a section for each feature bit, also for those we do not know. They do not
+ * overlap, so that all of them together fit into the file, and into memory as it does. */
 static int read_feature_table(struct perf_file *f, const struct header *h, uint64_t off)
 {
 	struct perfdata_section table = {off, FEATURE_N * sizeof(struct perfdata_section)};
@@ -245,6 +246,7 @@ static int read_feature_table(struct perf_file *f, const struct header *h, uint6
 	int rc = 0;
 	uint8_t *p = load(f, table, &size, &rc);
 	struct buf b = buf_make(p, size, off, f->swap);
+	uint64_t left = f->source.size;
 
 	f->features->source = &f->source;
 	for (unsigned bit = 0; !rc && bit < FEATURE_N; bit++) {
@@ -253,9 +255,11 @@ static int read_feature_table(struct perf_file *f, const struct header *h, uint6
 		if (!(h->features[bit / 8] >> bit % 8 & 1))
 			continue;
 		s->at = read_section(&b);
-		s->present = buf_ok(&b) && section_fits(f, s->at);
-		if (s->present)
+		s->present = buf_ok(&b) && section_fits(f, s->at) && s->at.size <= left;
+		if (s->present) {
+			left -= s->at.size;
 			continue;
+		}
 		f->stats.damaged = true;
 		file_note(f, NOTE_FEATURE, "header section %u lies outside of the file", bit);
 	}

@@ -47,18 +47,24 @@ static int add_part(struct perf_file *f, const char *dir, int dir_len, long n)
 {
 	char *path = arena_alloc(&f->arena, (size_t)dir_len + 32);
 	struct source part;
+	struct stat st;
 	struct err err;
 	int rc;
 
 	if (!path)
 		return err_nomem(&f->err);
 	sprintf(path, "%.*sdata.%ld", dir_len, dir, n);
+	if (stat(path, &st) || !S_ISREG(st.st_mode)) {
+		f->stats.damaged = true;
+		file_note(f, NOTE_DIRECTORY, "%s: no plain file", path);
+		return 0;
+	}
 	if (source_open(&part, path, &err)) {
 		f->stats.damaged = true;
 		file_note(f, NOTE_DIRECTORY, "%s: %s", err.source, err.what);
 		return 0;
 	}
-	rc = stream_add(f, &part, 0, part.seekable ? part.size : UINT64_MAX);
+	rc = stream_add(f, &part, 0, part.size);
 	if (rc)
 		source_close(&part);
 	return rc;

@@ -9,6 +9,7 @@
 /* Bounds for descriptions that go on and on; no recording comes near. */
 #define PMUS_MAX	 4096
 #define EVENTS_BY_CONFIG 1024
+#define TYPES_MAX	 4096
 #define SETTLES_MAX	 64
 
 int file_add_event(struct perf_file *f, struct buf raw)
@@ -104,6 +105,7 @@ static int name_from_line(struct perf_file *f, const char *line, size_t len)
 static int names_from_meta_info(struct perf_file *f)
 {
 	struct buf b = feature_buf(f, FEATURE_SIMPLEPERF_META_INFO);
+	unsigned n = 0;
 
 	while (buf_left(&b)) {
 		const char *key = buf_cstr(&b), *line = buf_cstr(&b);
@@ -112,11 +114,11 @@ static int names_from_meta_info(struct perf_file *f)
 			return 0;
 		if (strcmp(key, "event_type_info") != 0)
 			continue;
-		while (*line) {
+		for (; *line && n < TYPES_MAX; n++) {
 			size_t len = strcspn(line, "\n");
+
 			if (name_from_line(f, line, len))
 				return -1;
-
 			line += len + (line[len] == '\n');
 		}
 	}

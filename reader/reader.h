@@ -273,8 +273,8 @@ struct perf_file_info {
 };
 const struct perf_file_info *perf_file_info(const struct perf_file *f);
 
-/* Raw bytes of a header feature section (bits >= 200 are ours); NULL when absent. Lives until
- * close. */
+/* Raw bytes of a header feature section (bits >= 200 are ours); NULL when absent. Live until close;
+ * of pipes, whose records may bring a section anew, until the next read. */
 const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size);
 
 /* ---- symbols that came with the recording ------------------------------------------------- */

@@ -294,13 +294,41 @@ static void attr_sizes(void **state)
 	}
 }
 
+/* Sections do not overlap. Else a small file would take the memory of many. */
+static void sections_on_each_other(void **state)
+{
+	enum { FIRST = FEATURE_HOSTNAME, N = 8 };
+	struct perf_event_attr a = plain_attr();
+	struct perf_file *f;
+	struct out o = {0};
+	size_t size, present = 0;
+
+	(void)state;
+	plain_sample(&o, 1, 1, 1);
+	o = file_of(&a, 1, &o);
+	for (unsigned bit = FIRST; bit < FIRST + N; bit++)
+		o.v[offsetof(struct perfdata_header, features) + bit / 8] |=
+			(uint8_t)(1 << bit % 8);
+	for (unsigned i = 0; i < N; i++) {
+		u64(&o, 8);
+		u64(&o, data_offset(&o));
+	}
+	f = open_bytes(o);
+	assert_int_equal(drain(f), 1);
+	for (unsigned bit = FIRST; bit < FIRST + N; bit++)
+		present += perf_file_feature(f, bit, &size) != NULL;
+	assert_in_range(present, 1, 2);
+	assert_true(perf_file_stats(f)->damaged);
+	perf_file_close(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(auxtrace_payload), cmocka_unit_test(auxtrace_too_large),
 		cmocka_unit_test(hybrid_names),	    cmocka_unit_test(pipe_dialect),
 		cmocka_unit_test(two_pipes),	    cmocka_unit_test(shared_ids),
-		cmocka_unit_test(attr_sizes),
+		cmocka_unit_test(attr_sizes),	    cmocka_unit_test(sections_on_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

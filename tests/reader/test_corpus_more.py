@@ -326,6 +326,14 @@ def killed():
     kill_recorder("killed-all", ["-a", "-e", "cpu-clock", "-F", "9999", "-g"])
 
 
+def pipe_in_directory(directory):
+    """What is no file among the files of a directory is told, and not waited for."""
+    os.mkfifo(os.path.join(directory, "data.999"))
+    lines = dump(directory, "-s")
+    os.unlink(os.path.join(directory, "data.999"))
+    check("damaged 1" in lines and any("data.999" in line for line in lines), "a fifo in a directory", str(lines[-3:]))
+
+
 def old_mmap2():
     """MMAP2 without prot and flags (Linux < 3.16): the sample's file is known all the same."""
     path = os.path.join(CORPUS, "hotspot/perf.data.true.v2")
@@ -362,6 +370,8 @@ def main():
         made = record_all()
         killed()
     twins(made)
+    if "directory" in made:
+        pipe_in_directory(made["directory"])
     old_mmap2()
     endless_tail()
 

@@ -17,7 +17,7 @@ CORPUS = os.path.join(TOP, "../shared/corpus")
 sanitized = "-san" in os.path.basename(BUILD)
 whole = bool(os.environ.get("DAMAGE_WHOLE"))
 # Bytes read for the cuts of one file in one form, and seconds for one file.
-BUDGET, SECONDS = (1 << 40, 3600) if whole else (30 << 20 if sanitized else 150 << 20, 120)
+BUDGET, SECONDS = (1 << 40, 3600) if whole else (30 << 20 if sanitized else 150 << 20, 300)
 # KiB. The largest file has 2 MB and less than 64 KiB of it wait at a time; the sanitizer adds its own.
 MEMORY = (400 if sanitized else 32) << 10
 # Files of which an independent walk over the records tells what each cut must give. The others are compressed,
