@@ -33,10 +33,10 @@ uint64_t dwarf_bytes(const struct module *mod);
 
 struct dwarf_index; /* opaque */
 
-/* Compiles what the n sorted ELF vaddrs need (in a kernel module's .ko: offsets from the base of
- * its code, as the kernel lays it out), from mod->debug (else mod->image) and mod->alt, on up to
- * n_threads threads. *ret is NULL with return 0 when the module has no DWARF. Damaged DWARF is
- * skipped unit by unit. Negative only when out of memory. */
+/* An index is for one thread at a time. Compiles what the n sorted ELF vaddrs need (in a kernel
+ * module's .ko: offsets from the base of its code, as the kernel lays it out), from mod->debug
+ * (else mod->image) and mod->alt, on up to n_threads threads. *ret is NULL with return 0 when the
+ * module has no DWARF. Damaged DWARF is skipped unit by unit. Negative only when out of memory. */
 int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
 		    unsigned n_threads, struct err *err);
 
@@ -60,11 +60,29 @@ void dwarf_index_save(struct dwarf_index *d);
 bool dwarf_cache_dir(char *buf, size_t size);
 void dwarf_index_free(struct dwarf_index *d);
 
-/* Frames at vaddr, innermost first, into frames[max]; returns how many (0: no function there; then
- * *file_line, when not NULL, may still tell file and line). Chains deeper than max keep the
- * outermost levels: the real function is always the last. Any thread. */
-size_t dwarf_index_lookup(const struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
+/* The same in numbers of this index: func 0 and file 0 are unknown. */
+struct dwarf_at {
+	uint32_t func, file, line;
+	uint32_t source; /* private */
+};
+
+/* The chain at vaddr, innermost first, into chain[max]; returns how many (0: no function there;
+ * then *line, when not NULL, may still tell file and line). Chains deeper than max keep the
+ * outermost levels: the real function is always the last. */
+size_t dwarf_index_chain(struct dwarf_index *d, uint64_t vaddr, struct dwarf_at *chain, size_t max,
+			 struct dwarf_at *line);
+/* What the numbers stand for. Each string is made when it is asked for first. */
+struct dwarf_frame dwarf_index_frame(struct dwarf_index *d, const struct dwarf_at *at);
+/* Both. */
+size_t dwarf_index_lookup(struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
 			  size_t max, struct dwarf_frame *file_line);
+
+/* Whether the file of the cache turned out to be damaged, so that answers may be missing. It is to
+ * be discarded then, and another index to be opened. */
+bool dwarf_index_is_damaged(const struct dwarf_index *d);
+/* Frees the index, and removes its file. False: that cannot be done, and the next index should go
+ * without the cache. */
+bool dwarf_index_discard(struct dwarf_index *d);
 
 struct dwarf_index_stats {
 	size_t units; /* and line tables that none refers to, once they were looked for */

@@ -1,12 +1,20 @@
-/* dwarf_answers.c - copies the chains of some addresses out of tables. */
+/* dwarf_answers.c - copies the chains of some addresses out of what knows them. */
 #include "symbolize/dwarf_answers.h"
 
 #include <stdlib.h>
 
-/* One of the tables, and the numbers that its things have in the new one; 0: none yet. */
+#include "base/hash.h"
+
+/* One of the sources, and the numbers that its things have in the new table. */
 struct origin {
-	const struct dwarf_table *t;
-	uint32_t *nodes, *funcs, *files;
+	struct dwarf_source s;
+	struct hash_table nodes, funcs, files;
+};
+
+/* A node of the running address that is not copied yet. */
+struct link {
+	uint32_t id;
+	struct dwarf_node node;
 };
 
 struct copier {
@@ -14,71 +22,66 @@ struct copier {
 	struct origin from[ANSWERS_FROM_MAX];
 	VEC(struct dwarf_node) nodes;
 	VEC(struct dwarf_func) funcs;
-	VEC(uint32_t) chain; /* nodes of the running address that are not copied yet */
+	VEC(struct link) chain;
 };
 
-static int open_origin(struct origin *o, const struct dwarf_table *t)
+/* The number that something has in the new table; HASH_NONE: none yet. Nothing is nothing there
+ * too.
+ */
+static uint32_t number_of(const struct hash_table *h, uint32_t id)
 {
-	if (!t || !t->n)
-		return 0;
-	o->t = t;
-	o->nodes = calloc(t->n_nodes + 1, sizeof *o->nodes);
-	o->funcs = calloc(t->n_funcs + 1, sizeof *o->funcs);
-	o->files = calloc(t->files.n + 1, sizeof *o->files);
-	return o->nodes && o->funcs && o->files ? 0 : -ERR_NOMEM;
-}
-
-static void close_origin(struct origin *o)
-{
-	free(o->nodes);
-	free(o->funcs);
-	free(o->files);
+	return id ? hash_get(h, id) : 0;
 }
 
 static int copy_file(struct copier *c, struct origin *o, uint32_t *file)
 {
-	if (*file && !o->files[*file]) {
-		o->files[*file] = (uint32_t)c->t->files.n;
-		if (vec_push(&c->t->files, o->t->files.v[*file]))
-			return -ERR_NOMEM;
-	}
-	*file = o->files[*file];
-	return 0;
+	uint32_t id = *file;
+
+	*file = number_of(&o->files, id);
+	if (*file != HASH_NONE)
+		return 0;
+	*file = (uint32_t)c->t->files.n;
+	return vec_push(&c->t->files, dwarf_source_path(o->s, id)) || hash_put(&o->files, id, *file)
+		       ? -ERR_NOMEM
+		       : 0;
 }
 
 static int copy_func(struct copier *c, struct origin *o, uint32_t *func)
 {
-	if (*func && !o->funcs[*func]) {
-		o->funcs[*func] = (uint32_t)c->funcs.n;
-		if (vec_push(&c->funcs, o->t->funcs[*func]))
-			return -ERR_NOMEM;
-	}
-	*func = o->funcs[*func];
-	return 0;
+	uint32_t id = *func;
+
+	*func = number_of(&o->funcs, id);
+	if (*func != HASH_NONE)
+		return 0;
+	*func = (uint32_t)c->funcs.n;
+	return vec_push(&c->funcs, *dwarf_source_func(o->s, id)) || hash_put(&o->funcs, id, *func)
+		       ? -ERR_NOMEM
+		       : 0;
 }
 
 /* Callers first: a node has a greater number than its parent. */
 static int copy_chain(struct copier *c, struct origin *o, uint32_t *node)
 {
-	uint32_t at;
+	struct dwarf_node n;
+	uint32_t at, parent;
 
 	c->chain.n = 0;
-	for (at = *node; at && !o->nodes[at]; at = o->t->nodes[at].parent)
-		if (vec_push(&c->chain, at))
-			return -ERR_NOMEM;
-	while (c->chain.n) {
-		struct dwarf_node n;
-
-		at = c->chain.v[--c->chain.n];
-		n = o->t->nodes[at];
-		n.parent = o->nodes[n.parent];
-		if (copy_func(c, o, &n.func) || copy_file(c, o, &n.call_file))
-			return -ERR_NOMEM;
-		o->nodes[at] = (uint32_t)c->nodes.n;
-		if (vec_push(&c->nodes, n))
+	for (at = *node; number_of(&o->nodes, at) == HASH_NONE; at = n.parent) {
+		n = dwarf_source_node(o->s, at);
+		if (vec_push(&c->chain, (struct link){at, n}))
 			return -ERR_NOMEM;
 	}
-	*node = o->nodes[*node];
+	parent = number_of(&o->nodes, at);
+	while (c->chain.n) {
+		at = c->chain.v[--c->chain.n].id;
+		n = c->chain.v[c->chain.n].node;
+		n.parent = parent;
+		parent = (uint32_t)c->nodes.n;
+		if (copy_func(c, o, &n.func) || copy_file(c, o, &n.call_file) ||
+		    vec_push(&c->nodes, n) || hash_put(&o->nodes, at, parent))
+			return -ERR_NOMEM;
+	}
+	*node = parent;
 	return 0;
 }
 
@@ -89,11 +92,9 @@ static int copy_place(struct copier *c, uint64_t addr, struct dwarf_place *ret)
 	*ret = (struct dwarf_place){.line = PACK_NOTHING};
 	for (i = 0; i < ANSWERS_FROM_MAX; i++) {
 		struct origin *o = &c->from[i];
-		struct dwarf_place p = {0};
+		struct dwarf_place p = dwarf_source_find(o->s, addr);
 
-		if (o->t)
-			p = dwarf_table_find(o->t, addr);
-		if (!p.node && !p.file && !p.line)
+		if (dwarf_place_is_empty(p))
 			continue;
 		*ret = p;
 		return copy_chain(c, o, &ret->node) || copy_file(c, o, &ret->file) ? -ERR_NOMEM : 0;
@@ -124,22 +125,24 @@ static int copy_all(struct copier *c, const uint64_t *addrs, size_t n)
 }
 
 int dwarf_answers_build(struct dwarf_table *t, const uint64_t *addrs, size_t n,
-			const struct dwarf_table *const from[ANSWERS_FROM_MAX])
+			const struct dwarf_source from[ANSWERS_FROM_MAX])
 {
 	struct copier c = {.t = t};
 	size_t i;
-	int rc = 0;
+	int rc;
 
-	for (i = 0; !rc && i < ANSWERS_FROM_MAX; i++)
-		rc = open_origin(&c.from[i], from[i]);
-	if (!rc)
-		rc = copy_all(&c, addrs, n);
+	for (i = 0; i < ANSWERS_FROM_MAX; i++)
+		c.from[i].s = from[i];
+	rc = copy_all(&c, addrs, n);
 	t->nodes = c.nodes.v;
 	t->n_nodes = c.nodes.n;
 	t->funcs = c.funcs.v;
 	t->n_funcs = c.funcs.n;
-	for (i = 0; i < ANSWERS_FROM_MAX; i++)
-		close_origin(&c.from[i]);
+	for (i = 0; i < ANSWERS_FROM_MAX; i++) {
+		hash_done(&c.from[i].nodes);
+		hash_done(&c.from[i].funcs);
+		hash_done(&c.from[i].files);
+	}
 	vec_done(&c.chain);
 	return rc;
 }

@@ -3,14 +3,14 @@
 #ifndef SYMBOLIZE_DWARF_ANSWERS_H
 #define SYMBOLIZE_DWARF_ANSWERS_H
 
-#include "symbolize/dwarf_pack.h"
+#include "symbolize/dwarf_source.h"
 
 enum { ANSWERS_FROM_MAX = 3 };
 
 /* Fills a zeroed table, to be packed, with one byte's segment for each of n rising addresses: what
- * the first of the tables says that says anything (the others may be NULL), or PACK_NOTHING. Names
- * are borrowed. 0 or -ERR_NOMEM. */
+ * the first of the sources says that says anything, or PACK_NOTHING. Names are borrowed. 0 or
+ * -ERR_NOMEM. */
 int dwarf_answers_build(struct dwarf_table *t, const uint64_t *addrs, size_t n,
-			const struct dwarf_table *const from[ANSWERS_FROM_MAX]);
+			const struct dwarf_source from[ANSWERS_FROM_MAX]);
 
 #endif

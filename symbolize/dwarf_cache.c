@@ -47,21 +47,36 @@ static bool cache_path(const struct dwarf_cache *c, const struct pack_key *key, 
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-bool dwarf_cache_map(const struct dwarf_cache *c, const struct pack_key *key, struct cache_map *m)
+bool dwarf_cache_open(const struct dwarf_cache *c, const struct pack_key *key, struct pack_file *f)
 {
 	char path[PATH_MAX];
+	const void *data;
+	size_t size;
 
-	if (!cache_path(c, key, path) || !cache_file_map(path, &m->data, &m->size))
+	*f = (struct pack_file){0};
+	if (!cache_path(c, key, path) || !cache_file_map(path, &data, &size))
 		return false;
-	if (dwarf_pack_open(&m->file, m->data, m->size, key))
+	if (dwarf_pack_open(f, data, size, key))
 		return true;
-	dwarf_cache_unmap(m);
+	munmap((void *)(uintptr_t)data, size);
 	return false;
 }
 
-void dwarf_cache_unmap(struct cache_map *m)
+void dwarf_cache_close(struct pack_file *f)
 {
-	munmap((void *)(uintptr_t)m->data, m->size);
+	void *data = (void *)(uintptr_t)f->data;
+	size_t size = f->size;
+
+	dwarf_pack_close(f);
+	if (data)
+		munmap(data, size);
+}
+
+bool dwarf_cache_remove(const struct dwarf_cache *c, const struct pack_key *key)
+{
+	char path[PATH_MAX];
+
+	return cache_path(c, key, path) && !unlink(path);
 }
 
 /* ---- discarding -------------------------------------------------------------------------- */

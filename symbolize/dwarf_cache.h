@@ -11,16 +11,12 @@
  * units need no part in it: the main file has their ids, and others are not used. */
 void dwarf_cache_key(struct elf_image *img, struct elf_image *alt, struct pack_key *ret);
 
-struct cache_map {
-	const void *data;
-	size_t size;
-	struct pack_file file;
-};
-
-/* Maps the file for a key. False when there is none that can be used; then there is nothing to be
- * unmapped. */
-bool dwarf_cache_map(const struct dwarf_cache *c, const struct pack_key *key, struct cache_map *m);
-void dwarf_cache_unmap(struct cache_map *m);
+/* Maps and opens the file for a key. False when there is none that can be used. A zeroed file is
+ * closed. */
+bool dwarf_cache_open(const struct dwarf_cache *c, const struct pack_key *key, struct pack_file *f);
+void dwarf_cache_close(struct pack_file *f);
+/* Removes the file. False: it cannot be. */
+bool dwarf_cache_remove(const struct dwarf_cache *c, const struct pack_key *key);
 
 /* Publishes a file and removes those that were unused for longest when there are too many. That it
  * cannot (disk full, no permission) is no error: the next run compiles again. False when it never

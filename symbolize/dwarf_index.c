@@ -9,8 +9,12 @@
 #include "symbolize/dwarf_compile.h"
 #include "symbolize/dwarf_names.h"
 #include "symbolize/dwarf_orphan.h"
+#include "symbolize/dwarf_source.h"
 #include "symbolize/dwarf_store.h"
 #include "symbolize/dwarf_table.h"
+
+/* Deeper chains lose their middle; 49 was the deepest seen in large C++ programs. */
+enum { CHAIN_MAX = 256 };
 
 struct dwarf_index {
 	struct dwarf_file main, alt;
@@ -276,7 +280,7 @@ int dwarf_index_open(struct dwarf_index **ret, struct module *mod, const uint64_
 	if (!rc)
 		rc = fill(d, img, mod, &filter, cache, n_threads ? n_threads : 1);
 	dwarf_filter_close(&filter);
-	d->stats.segments = d->table.n + d->store.known.n;
+	d->stats.segments = d->table.n;
 	if (rc) {
 		dwarf_index_free(d);
 		return err_nomem(err);
@@ -326,38 +330,69 @@ void dwarf_index_stats(const struct dwarf_index *d, struct dwarf_index_stats *re
 
 /* ---- lookups ----------------------------------------------------------------------------- */
 
-size_t dwarf_index_lookup(const struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
-			  size_t max, struct dwarf_frame *file_line)
+static struct dwarf_source source(struct dwarf_index *d, uint32_t i)
 {
-	const struct dwarf_table *t = &d->store.known;
-	struct dwarf_place place = dwarf_table_find(t, vaddr);
-	uint32_t node, file, line;
-	size_t depth = 0, skip, n = 0;
+	return i ? (struct dwarf_source){.table = &d->table}
+		 : (struct dwarf_source){.file = &d->store.known};
+}
+
+size_t dwarf_index_chain(struct dwarf_index *d, uint64_t vaddr, struct dwarf_at *chain, size_t max,
+			 struct dwarf_at *line)
+{
+	struct dwarf_source s = source(d, 0);
+	struct dwarf_place place = dwarf_source_find(s, vaddr);
+	struct dwarf_at at = {.source = 0};
+	size_t depth;
 
 	if (!place.node && !place.file) {
-		t = &d->table;
-		place = dwarf_table_find(t, vaddr);
+		s = source(d, 1);
+		place = dwarf_source_find(s, vaddr);
+		at.source = 1;
 	}
-	file = place.file;
-	line = place.line;
-	if (file_line)
-		*file_line = (struct dwarf_frame){.file = t->files.v ? t->files.v[file] : NULL,
-						  .line = line};
-	for (node = place.node; node; node = t->nodes[node].parent)
-		depth++;
-	skip = depth > max ? depth - max : 0;
-	for (node = place.node; node; node = t->nodes[node].parent) {
-		const struct dwarf_node *at = &t->nodes[node];
-		const struct dwarf_func *f = &t->funcs[at->func];
+	at.file = place.file;
+	at.line = place.line;
+	if (line)
+		*line = at;
+	depth = dwarf_source_chain(s, place.node, at, 0, chain, max);
+	if (depth <= max)
+		return depth;
+	dwarf_source_chain(s, place.node, at, depth - max, chain, max);
+	return max;
+}
 
-		if (skip)
-			skip--;
-		else
-			frames[n++] = (struct dwarf_frame){f->linkage_name,  f->name,
-							   t->files.v[file], line,
-							   f->decl_line,     f->entry};
-		file = at->call_file;
-		line = at->call_line;
-	}
+struct dwarf_frame dwarf_index_frame(struct dwarf_index *d, const struct dwarf_at *at)
+{
+	static const struct dwarf_func none;
+	struct dwarf_source s = source(d, at->source);
+	const struct dwarf_func *f = at->func ? dwarf_source_func(s, at->func) : &none;
+
+	return (struct dwarf_frame){
+		f->linkage_name, f->name,      at->file ? dwarf_source_path(s, at->file) : NULL,
+		at->line,	 f->decl_line, f->entry};
+}
+
+size_t dwarf_index_lookup(struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
+			  size_t max, struct dwarf_frame *file_line)
+{
+	struct dwarf_at chain[CHAIN_MAX], line;
+	size_t n = dwarf_index_chain(d, vaddr, chain, max < CHAIN_MAX ? max : CHAIN_MAX, &line), i;
+
+	for (i = 0; i < n; i++)
+		frames[i] = dwarf_index_frame(d, &chain[i]);
+	if (file_line)
+		*file_line = dwarf_index_frame(d, &line);
 	return n;
+}
+
+bool dwarf_index_is_damaged(const struct dwarf_index *d)
+{
+	return d->store.known.damaged;
+}
+
+bool dwarf_index_discard(struct dwarf_index *d)
+{
+	bool removed = dwarf_cache_remove(d->store.cache, &d->store.key);
+
+	dwarf_index_free(d);
+	return removed;
 }

@@ -2,26 +2,35 @@
 #include "symbolize/dwarf_pack.h"
 
 #include <stdlib.h>
-#include <zstd.h>
 
 #include "base/hash.h"
+#include "symbolize/dwarf_text.h"
 
-enum { ZSTD_LEVEL = 3, NUMBER_MAX = 10 };
+/* Segments in a page, about. */
+enum { PAGE_SEGS = 16, SHIFT_MAX = 32 };
+
+struct rows {
+	uint32_t *v;
+	size_t n, cap; /* numbers, not rows */
+};
 
 struct packer {
 	const struct dwarf_table *t;
 	struct pack_bytes *out;
 	struct pack_header header;
-	struct hash_table known_strings, known_funcs;
-	VEC(const char *) strings;
-	VEC(uint32_t) string_offs;
-	uint64_t string_bytes;
-	uint32_t *func_ids; /* of the table's functions */
-	VEC(struct pack_func) funcs;
-	size_t part_begin;
+	/* what the table's have become; 0: nothing refers to them */
+	uint32_t *nodes, *funcs, *files;
+	uint32_t *node_at; /* the table's node by its new number */
+	size_t n_nodes;
+	struct rows rows[PACK_PART_N];
+	struct hash_table known_funcs;
+	struct text_writer strings;
 };
 
-/* ---- bytes ------------------------------------------------------------------------------- */
+static const unsigned n_columns[PACK_PART_N] = {
+	[PACK_PAGES] = 1, [PACK_NODES] = 4, [PACK_FUNCS] = 4, [PACK_FILES] = 1};
+
+/* ---- bytes ---------------------------------------------------------------------- */
 
 static int put(struct packer *p, const void *bytes, size_t n)
 {
@@ -35,303 +44,394 @@ static int put(struct packer *p, const void *bytes, size_t n)
 	return 0;
 }
 
+static uint8_t width_of(uint32_t v)
+{
+	return v > 0xffffff ? 4 : v > 0xffff ? 3 : v > 0xff ? 2 : v > 0;
+}
+
 /* There is room for it. */
-static void put_number(struct pack_bytes *out, uint64_t v)
+static void put_number(struct packer *p, uint32_t v, unsigned width)
 {
-	for (; v >= 0x80; v >>= 7)
-		out->v[out->n++] = (uint8_t)(v | 0x80);
-	out->v[out->n++] = (uint8_t)v;
+	for (; width; width--, v >>= 8)
+		p->out->v[p->out->n++] = (uint8_t)v;
 }
 
-static void put_difference(struct pack_bytes *out, uint32_t v, uint32_t before)
+static void begin_part(struct packer *p, enum pack_part part)
 {
-	put_number(out, pack_zigzag((int64_t)v - (int64_t)before));
+	p->header.part[part].off = p->out->n - sizeof p->header;
 }
 
-static void begin_part(struct packer *p)
-{
-	p->part_begin = p->out->n;
-}
-
-/* Parts are aligned, so that directories can be read in place. */
 static int end_part(struct packer *p, enum pack_part part)
 {
-	static const uint8_t zeros[8];
+	static const uint8_t pad[PACK_PAD];
 
-	p->header.part[part].off = p->part_begin;
-	p->header.part[part].size = p->out->n - p->part_begin;
-	return put(p, zeros, -p->out->n & 7);
+	p->header.part[part].size = p->out->n - sizeof p->header - p->header.part[part].off;
+	return put(p, pad, sizeof pad);
 }
 
 static int put_part(struct packer *p, enum pack_part part, const void *bytes, size_t n)
 {
-	begin_part(p);
+	begin_part(p, part);
 	return put(p, bytes, n) ? -ERR_NOMEM : end_part(p, part);
 }
 
-static uint32_t hash_since(const struct packer *p, size_t begin)
+static int put_rows(struct packer *p, enum pack_part part)
 {
-	return dwarf_pack_chunk_hash(p->out->v + begin, p->out->n - begin);
+	struct pack_part_at *at = &p->header.part[part];
+	const struct rows *r = &p->rows[part];
+	unsigned columns = n_columns[part], k;
+	uint32_t any[PACK_COLUMNS] = {0};
+	size_t i;
+
+	for (i = 0; i < r->n; i += columns)
+		for (k = 0; k < columns; k++)
+			any[k] |= r->v[i + k];
+	any[0] |= 1; /* no row is empty */
+	for (k = 0; k < columns; k++)
+		at->width[k] = width_of(any[k]);
+	at->n = (uint32_t)(r->n / columns);
+	if (vec_reserve(p->out, p->out->n + r->n * sizeof *r->v))
+		return -ERR_NOMEM;
+	begin_part(p, part);
+	for (i = 0; i < r->n; i += columns)
+		for (k = 0; k < columns; k++)
+			put_number(p, r->v[i + k], at->width[k]);
+	return end_part(p, part);
 }
 
-/* ---- numbering strings and functions -------------------------------------------------------- */
+/* ---- numbering --------------------------------------------------------------------------- */
 
-/* Offset + 1 of a string among all; 0 for NULL. */
-static int add_string(struct packer *p, const char *s, uint32_t *ret)
+static int add_row(struct packer *p, enum pack_part part, const uint32_t *row)
 {
-	size_t len;
-	uint64_t key;
-	uint32_t id;
+	struct rows *r = &p->rows[part];
+	unsigned n = n_columns[part];
 
-	*ret = 0;
-	if (!s)
-		return 0;
-	len = strnlen(s, PACK_STRING_MAX);
-	key = hash_bytes(s, len);
-	id = hash_get(&p->known_strings, key);
-	if (id == HASH_NONE || strcmp(p->strings.v[id], s)) {
-		if (len == PACK_STRING_MAX || p->string_bytes > UINT32_MAX - len - 2)
-			return 1;
-		id = (uint32_t)p->strings.n;
-		if (vec_push(&p->strings, s) ||
-		    vec_push(&p->string_offs, (uint32_t)p->string_bytes) ||
-		    hash_put(&p->known_strings, key, id))
+	if (vec_reserve(r, r->n + n))
+		return -ERR_NOMEM;
+	memcpy(r->v + r->n, row, n * sizeof *row);
+	r->n += n;
+	return 0;
+}
+
+static int use_file(struct packer *p, uint32_t file, uint32_t *ret)
+{
+	uint32_t path;
+	int rc;
+
+	if (file && !p->files[file]) {
+		rc = text_add(&p->strings, p->t->files.v[file], &path);
+		if (rc)
+			return rc;
+		p->files[file] = (uint32_t)p->rows[PACK_FILES].n;
+		if (add_row(p, PACK_FILES, &path))
 			return -ERR_NOMEM;
-		p->string_bytes += len + 1;
 	}
-	*ret = p->string_offs.v[id] + 1;
+	*ret = p->files[file];
 	return 0;
 }
 
 /* Units repeat the functions of headers: equal ones become one. */
-static int add_func(struct packer *p, const struct dwarf_func *f, uint32_t *ret)
+static int share_func(struct packer *p, const uint32_t row[PACK_COLUMNS], uint32_t *ret)
 {
-	int64_t distance = (int64_t)(f->entry - p->header.base);
-	struct pack_func packed = {.decl_line = f->decl_line};
-	int rc = add_string(p, f->linkage_name, &packed.linkage_name);
-	uint64_t key;
+	const size_t size = PACK_COLUMNS * sizeof *row;
+	uint64_t key = hash_mix(hash_secret(), hash_bytes(row, size));
+	const struct rows *r = &p->rows[PACK_FUNCS];
 
-	if (!rc)
-		rc = add_string(p, f->name, &packed.name);
-	if (rc)
-		return rc;
-	if (f->entry && pack_zigzag(distance) < UINT32_MAX)
-		packed.entry = (uint32_t)pack_zigzag(distance) + 1;
-	key = hash_bytes(&packed, sizeof packed);
 	*ret = hash_get(&p->known_funcs, key);
-	if (*ret != HASH_NONE && !memcmp(&p->funcs.v[*ret], &packed, sizeof packed))
+	if (*ret != HASH_NONE && !memcmp(&r->v[(size_t)*ret * PACK_COLUMNS], row, size))
 		return 0;
-	*ret = (uint32_t)p->funcs.n;
-	return vec_push(&p->funcs, packed) || hash_put(&p->known_funcs, key, *ret) ? -ERR_NOMEM : 0;
+	*ret = (uint32_t)(r->n / PACK_COLUMNS);
+	return add_row(p, PACK_FUNCS, row) || hash_put(&p->known_funcs, key, *ret) ? -ERR_NOMEM : 0;
 }
 
-static int number_funcs(struct packer *p)
+static int use_func(struct packer *p, uint32_t func, uint32_t *ret)
 {
-	size_t i;
+	const struct dwarf_func *f = &p->t->funcs[func];
+	uint64_t distance = pack_zigzag((int64_t)(f->entry - p->header.base)) + 1;
+	uint32_t row[PACK_COLUMNS] = {0, 0, f->decl_line, 0};
 	int rc = 0;
 
-	p->func_ids = calloc(p->t->n_funcs + 1, sizeof *p->func_ids);
-	if (!p->func_ids)
-		return -ERR_NOMEM;
-	for (i = 0; !rc && i < p->t->n_funcs; i++)
-		rc = add_func(p, &p->t->funcs[i], &p->func_ids[i]);
-	p->header.n_funcs = (uint32_t)p->funcs.n;
+	if (func && !p->funcs[func]) {
+		rc = text_add(&p->strings, f->linkage_name, &row[0]);
+		if (!rc)
+			rc = text_add(&p->strings, f->name, &row[1]);
+		if (f->entry && distance <= UINT32_MAX)
+			row[3] = (uint32_t)distance;
+		if (!rc)
+			rc = share_func(p, row, &p->funcs[func]);
+	}
+	*ret = p->funcs[func];
 	return rc;
 }
 
-/* ---- parts ------------------------------------------------------------------------------- */
-
-static void put_seg(struct pack_bytes *out, uint64_t distance, const struct dwarf_place *at,
-		    struct dwarf_place *before)
+static int add_node(struct packer *p, uint32_t id)
 {
-	unsigned flags = 0;
+	const struct dwarf_node *n = &p->t->nodes[id];
+	uint32_t row[PACK_COLUMNS] = {0};
+	int rc = use_func(p, n->func, &row[1]);
 
-	if (!at->node && !at->file && !at->line) {
-		put_number(out, distance << SEG_SHIFT | SEG_EMPTY);
-		return;
+	if (!rc && n->parent) {
+		row[0] = p->nodes[id] - p->nodes[n->parent];
+		rc = use_file(p, n->call_file, &row[2]);
+		row[3] = n->call_line;
 	}
-	flags |= at->node == before->node ? SEG_SAME_NODE : 0;
-	flags |= at->file == before->file ? SEG_SAME_FILE : 0;
-	flags |= at->line == before->line ? SEG_SAME_LINE : 0;
-	put_number(out, distance << SEG_SHIFT | flags);
-	if (!(flags & SEG_SAME_NODE))
-		put_difference(out, at->node, before->node);
-	if (!(flags & SEG_SAME_FILE))
-		put_difference(out, at->file, before->file);
-	if (!(flags & SEG_SAME_LINE))
-		put_difference(out, at->line, before->line);
-	*before = *at;
+	return rc ? rc : add_row(p, PACK_NODES, row);
+}
+
+/* Sets roots[] to the function that each node is part of; 0: no segment needs it. */
+static void find_roots(const struct dwarf_table *t, uint32_t *roots)
+{
+	uint32_t id, root;
+	size_t i;
+
+	for (i = 0; i < t->n; i++)
+		for (id = t->places[i].node; id && !roots[id]; id = t->nodes[id].parent)
+			roots[id] = 1;
+	for (i = 1; i < t->n_nodes; i++) {
+		root = t->nodes[i].parent ? roots[t->nodes[i].parent] : (uint32_t)i;
+		roots[i] = roots[i] ? root : 0;
+	}
+}
+
+/* Functions in the order of their code, so that rising addresses find theirs side by side; in each
+ * function the order of the table. */
+static int number_nodes(struct packer *p)
+{
+	const struct dwarf_table *t = p->t;
+	uint32_t *roots = calloc(t->n_nodes + 1, sizeof *roots);
+	uint32_t *next = calloc(t->n_nodes + 1, sizeof *next); /* of a root: of its next node */
+	uint32_t at = 1, n;
+	size_t i;
+
+	if (!roots || !next) {
+		free(roots);
+		free(next);
+		return -ERR_NOMEM;
+	}
+	find_roots(t, roots);
+	for (i = 1; i < t->n_nodes; i++)
+		next[roots[i]] += roots[i] != 0;
+	/* nodes[root] says first that the root has its place. */
+	for (i = 0; i < t->n; i++) {
+		uint32_t root = roots[t->places[i].node];
+
+		if (!root || p->nodes[root])
+			continue;
+		n = next[root];
+		next[root] = p->nodes[root] = at;
+		at += n;
+	}
+	for (i = 1; i < t->n_nodes; i++)
+		if (roots[i]) {
+			p->nodes[i] = next[roots[i]]++;
+			p->node_at[p->nodes[i]] = (uint32_t)i;
+		}
+	p->n_nodes = at;
+	free(roots);
+	free(next);
+	return 0;
+}
+
+static int number_all(struct packer *p)
+{
+	const struct dwarf_table *t = p->t;
+	const uint32_t none[PACK_COLUMNS] = {0};
+	size_t i;
+	int rc;
+
+	p->nodes = calloc(t->n_nodes + 1, sizeof *p->nodes);
+	p->node_at = calloc(t->n_nodes + 1, sizeof *p->node_at);
+	p->funcs = calloc(t->n_funcs + 1, sizeof *p->funcs);
+	p->files = calloc(t->files.n + 1, sizeof *p->files);
+	rc = p->nodes && p->node_at && p->funcs && p->files ? 0 : -ERR_NOMEM;
+	/* Number 0 of all of them is none. */
+	if (!rc)
+		rc = add_row(p, PACK_NODES, none) || add_row(p, PACK_FUNCS, none) ||
+				     add_row(p, PACK_FILES, none)
+			     ? -ERR_NOMEM
+			     : number_nodes(p);
+	for (i = 1; !rc && i < p->n_nodes; i++)
+		rc = add_node(p, p->node_at[i]);
+	return rc;
+}
+
+/* ---- segments ---------------------------------------------------------------------------- */
+
+struct column {
+	uint32_t least, most; /* but 0 */
+};
+
+static void widen(struct column *c, uint32_t v)
+{
+	if (!v)
+		return;
+	c->least = !c->least || v < c->least ? v : c->least;
+	c->most = v > c->most ? v : c->most;
+}
+
+static uint8_t column_width(const struct column *c)
+{
+	return c->most ? width_of(c->most - c->least + 1) : 0;
+}
+
+/* The widest number would be 1 << 32. */
+static bool column_fits(const struct column *c)
+{
+	return c->most - c->least < UINT32_MAX;
+}
+
+static uint32_t column_code(const struct column *c, uint32_t v)
+{
+	return v ? v - c->least + 1 : 0;
+}
+
+/* The page of the segments [first, end), the first being at or before its begin. */
+static int put_page(struct packer *p, uint64_t begin, size_t first, size_t end)
+{
+	const struct dwarf_table *t = p->t;
+	struct column node = {0}, file = {0}, line = {0};
+	size_t n = end - first, i;
+	struct pack_page page = {0};
+	uint32_t number;
+	int rc;
+
+	for (i = first; i < end; i++) {
+		rc = use_file(p, t->places[i].file, &number);
+		if (rc)
+			return rc;
+		widen(&node, p->nodes[t->places[i].node]);
+		widen(&file, number);
+		widen(&line, t->places[i].line);
+	}
+	if (n > PACK_PAGE_SEGS_MAX || !column_fits(&line))
+		return 1;
+	page = (struct pack_page){node.least,
+				  file.least,
+				  line.least,
+				  (uint16_t)n,
+				  width_of((uint32_t)(1ull << p->header.shift) - 1),
+				  column_width(&node),
+				  column_width(&file),
+				  column_width(&line)};
+	if (put(p, &page, sizeof page) || vec_reserve(p->out, p->out->n + n * 4 * sizeof number))
+		return -ERR_NOMEM;
+	for (i = first; i < end; i++)
+		put_number(p, t->addrs[i] > begin ? (uint32_t)(t->addrs[i] - begin) : 0,
+			   page.offset_width);
+	for (i = first; i < end; i++) {
+		const struct dwarf_place *at = &t->places[i];
+
+		put_number(p, column_code(&node, p->nodes[at->node]), page.node_width);
+		put_number(p, column_code(&file, p->files[at->file]), page.file_width);
+		put_number(p, column_code(&line, at->line), page.line_width);
+	}
+	return 0;
+}
+
+static size_t count_pages(const struct dwarf_table *t, uint64_t shift)
+{
+	return (size_t)((t->addrs[t->n - 1] - t->addrs[0]) >> shift) + 1;
+}
+
+/* The segments of most pages. */
+static size_t fullest_page(const struct dwarf_table *t, uint64_t shift)
+{
+	size_t most = 0, first = 0, i;
+
+	for (i = 0; i < t->n; i++) {
+		if ((t->addrs[i] - t->addrs[0]) >> shift !=
+		    (t->addrs[first] - t->addrs[0]) >> shift)
+			first = i;
+		most = i - first + 1 > most ? i - first + 1 : most;
+	}
+	return most;
 }
 
 static int put_segs(struct packer *p)
 {
 	const struct dwarf_table *t = p->t;
-	VEC(struct pack_seg_chunk) dir = {0};
-	size_t i, k;
+	uint64_t begin = t->addrs[0], *shift = &p->header.shift;
+	size_t i, first = 0, end;
+	uint32_t off;
 	int rc = 0;
 
-	begin_part(p);
-	for (i = 0; !rc && i < t->n; i += PACK_CHUNK) {
-		struct pack_seg_chunk c = {(uint32_t)(t->addrs[i] - t->addrs[0]),
-					   (uint32_t)(p->out->n - p->part_begin), 0};
-		size_t begin = p->out->n;
-		struct dwarf_place before = {0};
-
-		if (vec_reserve(p->out, p->out->n + (size_t)PACK_CHUNK * 4 * NUMBER_MAX))
-			rc = -ERR_NOMEM;
-		for (k = i; !rc && k < i + PACK_CHUNK && k < t->n; k++)
-			put_seg(p->out, k == i ? 0 : t->addrs[k] - t->addrs[k - 1], &t->places[k],
-				&before);
-		c.hash = hash_since(p, begin);
-		if (vec_push(&dir, c))
-			rc = -ERR_NOMEM;
+	while (*shift < SHIFT_MAX - 1 && count_pages(t, *shift) > t->n / PAGE_SEGS + 1)
+		++*shift;
+	while (*shift && fullest_page(t, *shift) >= PACK_PAGE_SEGS_MAX)
+		--*shift;
+	begin_part(p, PACK_SEGS);
+	for (i = count_pages(t, *shift); !rc && i; i--, begin += 1ull << *shift) {
+		while (first + 1 < t->n && t->addrs[first + 1] <= begin)
+			first++;
+		for (end = first + 1; end < t->n && (t->addrs[end] - begin) >> *shift == 0; end++)
+			;
+		off = (uint32_t)(p->out->n - sizeof p->header - p->header.part[PACK_SEGS].off);
+		rc = add_row(p, PACK_PAGES, &off);
+		if (!rc)
+			rc = put_page(p, begin, first, end);
+		if (p->out->n > UINT32_MAX)
+			rc = 1;
+		first = end - 1;
 	}
-	if (!rc && vec_push(&dir, (struct pack_seg_chunk){
-					  UINT32_MAX, (uint32_t)(p->out->n - p->part_begin), 0}))
-		rc = -ERR_NOMEM;
-	if (!rc)
-		rc = end_part(p, PACK_SEGS);
-	if (!rc)
-		rc = put_part(p, PACK_SEG_DIR, dir.v, dir.n * sizeof *dir.v);
-	vec_done(&dir);
-	return rc;
+	return rc ? rc : end_part(p, PACK_SEGS);
 }
 
-static void put_node(struct packer *p, uint32_t id, struct dwarf_node *before)
+/* ---- all together ------------------------------------------------------------------------ */
+
+static int put_sums(struct packer *p)
 {
-	struct dwarf_node n = p->t->nodes[id];
-
-	n.func = p->func_ids[n.func];
-	put_number(p->out, n.parent ? id - n.parent : 0);
-	put_difference(p->out, n.func, before->func);
-	before->func = n.func;
-	if (!n.parent)
-		return;
-	put_difference(p->out, n.call_file, before->call_file);
-	put_difference(p->out, n.call_line, before->call_line);
-	before->call_file = n.call_file;
-	before->call_line = n.call_line;
-}
-
-static int put_nodes(struct packer *p)
-{
-	VEC(struct pack_node_chunk) dir = {0};
-	size_t n = p->t->n_nodes, i, k;
-	int rc = 0;
-
-	begin_part(p);
-	for (i = 0; !rc && i < n; i += PACK_CHUNK) {
-		struct pack_node_chunk c = {(uint32_t)(p->out->n - p->part_begin), 0};
-		size_t begin = p->out->n;
-		struct dwarf_node before = {0};
-
-		if (vec_reserve(p->out, p->out->n + (size_t)PACK_CHUNK * 4 * NUMBER_MAX))
-			rc = -ERR_NOMEM;
-		for (k = i; !rc && k < i + PACK_CHUNK && k < n; k++)
-			put_node(p, (uint32_t)k, &before);
-		c.hash = hash_since(p, begin);
-		if (vec_push(&dir, c))
-			rc = -ERR_NOMEM;
-	}
-	if (!rc &&
-	    vec_push(&dir, (struct pack_node_chunk){(uint32_t)(p->out->n - p->part_begin), 0}))
-		rc = -ERR_NOMEM;
-	if (!rc)
-		rc = end_part(p, PACK_NODES);
-	if (!rc)
-		rc = put_part(p, PACK_NODE_DIR, dir.v, dir.n * sizeof *dir.v);
-	vec_done(&dir);
-	return rc;
-}
-
-static int put_files(struct packer *p)
-{
-	VEC(uint32_t) files = {0};
+	const size_t begin = sizeof p->header, end = p->out->n;
 	size_t i;
-	int rc = 0;
 
-	for (i = 0; !rc && i < p->t->files.n; i++) {
-		uint32_t off;
+	p->header.body_size = end - begin;
+	for (i = begin; i < end; i += PACK_BLOCK) {
+		uint32_t sum =
+			dwarf_pack_sum(p->out->v + i, end - i < PACK_BLOCK ? end - i : PACK_BLOCK);
 
-		rc = add_string(p, p->t->files.v[i], &off);
-		if (!rc && vec_push(&files, off))
-			rc = -ERR_NOMEM;
+		if (put(p, &sum, sizeof sum))
+			return -ERR_NOMEM;
 	}
-	p->header.n_files = (uint32_t)files.n;
-	if (!rc)
-		rc = put_part(p, PACK_FILES, files.v, files.n * sizeof *files.v);
-	vec_done(&files);
-	return rc;
-}
-
-static int put_block(struct packer *p, ZSTD_CCtx *zstd, const struct pack_bytes *plain)
-{
-	size_t room = ZSTD_compressBound(plain->n), n;
-
-	if (vec_reserve(p->out, p->out->n + room))
-		return -ERR_NOMEM;
-	n = ZSTD_compress2(zstd, p->out->v + p->out->n, room, plain->v, plain->n);
-	if (ZSTD_isError(n))
-		return -ERR_NOMEM;
-	p->out->n += n;
+	p->header.sums_hash = hash_bytes(p->out->v + end, p->out->n - end);
+	p->header.hash = hash_bytes(&p->header, offsetof(struct pack_header, hash));
+	memcpy(p->out->v, &p->header, sizeof p->header);
 	return 0;
 }
 
-static int put_strings(struct packer *p)
+static int put_all(struct packer *p)
 {
-	VEC(struct pack_string_block) dir = {0};
-	struct pack_bytes plain = {0};
-	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	static const enum pack_part tables[] = {PACK_PAGES, PACK_NODES, PACK_FUNCS, PACK_FILES};
+	const struct text_writer *s = &p->strings;
+	int rc = put(p, &p->header, sizeof p->header);
 	size_t i;
-	int rc = zstd ? 0 : -ERR_NOMEM;
 
-	if (zstd) {
-		ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
-		ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-	}
-	begin_part(p);
-	for (i = 0; !rc && i < p->strings.n; i++) {
-		size_t len = strlen(p->strings.v[i]) + 1;
-		struct pack_string_block b = {p->string_offs.v[i],
-					      (uint32_t)(p->out->n - p->part_begin)};
-
-		if ((!plain.n && vec_push(&dir, b)) || vec_reserve(&plain, plain.n + len)) {
-			rc = -ERR_NOMEM;
-			break;
-		}
-		memcpy(plain.v + plain.n, p->strings.v[i], len);
-		plain.n += len;
-		if (plain.n < PACK_STRING_BLOCK && i + 1 < p->strings.n)
-			continue;
-		rc = put_block(p, zstd, &plain);
-		plain.n = 0;
-	}
-	if (!rc &&
-	    vec_push(&dir, (struct pack_string_block){(uint32_t)p->string_bytes,
-						      (uint32_t)(p->out->n - p->part_begin)}))
-		rc = -ERR_NOMEM;
 	if (!rc)
-		rc = end_part(p, PACK_STRINGS);
+		rc = number_all(p);
 	if (!rc)
-		rc = put_part(p, PACK_STRING_DIR, dir.v, dir.n * sizeof *dir.v);
-	ZSTD_freeCCtx(zstd);
-	vec_done(&dir);
-	vec_done(&plain);
-	return rc;
+		rc = put_segs(p);
+	for (i = 0; !rc && i < sizeof tables / sizeof *tables; i++)
+		rc = put_rows(p, tables[i]);
+	if (!rc)
+		rc = put_part(p, PACK_TEXT, s->text.v, s->text.n);
+	if (!rc)
+		rc = put_part(p, PACK_RECORDS, s->records.v, s->records.n);
+	/* The sums are read in place. */
+	if (!rc)
+		rc = put(p, &(uint64_t){0}, -p->out->n & 7);
+	return rc ? rc : put_sums(p);
 }
 
-uint64_t dwarf_pack_table_hash(const void *data)
+static void packer_done(struct packer *p)
 {
-	static const enum pack_part parts[] = {PACK_SEG_DIR, PACK_NODE_DIR, PACK_FUNCS, PACK_FILES,
-					       PACK_STRING_DIR};
-	const struct pack_header *h = data;
-	uint64_t hash = 0;
 	size_t i;
 
-	for (i = 0; i < sizeof parts / sizeof *parts; i++)
-		hash = hash_mix(hash, hash_bytes((const char *)data + h->part[parts[i]].off,
-						 h->part[parts[i]].size));
-	return hash;
+	for (i = 0; i < PACK_PART_N; i++)
+		vec_done(&p->rows[i]);
+	hash_done(&p->known_funcs);
+	text_writer_done(&p->strings);
+	free(p->nodes);
+	free(p->node_at);
+	free(p->funcs);
+	free(p->files);
 }
 
 int dwarf_pack(const struct dwarf_table *t, const struct pack_key *key,
@@ -344,38 +444,11 @@ int dwarf_pack(const struct dwarf_table *t, const struct pack_key *key,
 		return 1;
 	p.header = (struct pack_header){.version = PACK_VERSION,
 					.order = PACK_ORDER,
-					.base = t->addrs[0],
-					.n_segs = (uint32_t)t->n,
-					.n_nodes = (uint32_t)t->n_nodes};
+					.key = *key,
+					.extent = *extent,
+					.base = t->addrs[0]};
 	memcpy(p.header.magic, PACK_MAGIC, sizeof p.header.magic);
-	p.header.key = *key;
-	p.header.extent = *extent;
-	rc = put(&p, &p.header, sizeof p.header);
-	if (!rc)
-		rc = number_funcs(&p);
-	if (!rc)
-		rc = put_segs(&p);
-	if (!rc)
-		rc = put_nodes(&p);
-	if (!rc)
-		rc = put_part(&p, PACK_FUNCS, p.funcs.v, p.funcs.n * sizeof *p.funcs.v);
-	if (!rc)
-		rc = put_files(&p);
-	if (!rc)
-		rc = put_strings(&p);
-	if (!rc && out->n > UINT32_MAX)
-		rc = 1;
-	if (!rc) {
-		memcpy(out->v, &p.header, sizeof p.header);
-		p.header.table_hash = dwarf_pack_table_hash(out->v);
-		p.header.hash = hash_bytes(&p.header, offsetof(struct pack_header, hash));
-		memcpy(out->v, &p.header, sizeof p.header);
-	}
-	hash_done(&p.known_strings);
-	hash_done(&p.known_funcs);
-	vec_done(&p.strings);
-	vec_done(&p.string_offs);
-	vec_done(&p.funcs);
-	free(p.func_ids);
+	rc = put_all(&p);
+	packer_done(&p);
 	return rc;
 }

@@ -1,17 +1,25 @@
-/* dwarf_pack.h - a table as a file: written once, read in part. Private to symbolize/dwarf*.
+/* dwarf_pack.h - a table as a file that is looked at where it is mapped. Private to
+ * symbolize/dwarf*.
  *
- * The file is for the machine that wrote it: native byte order, checked. It begins with a header;
- * then come
+ * The file is for the machine that wrote it. It begins with a header; then come
  *
- *	segs     chunks of 64 segments, difference-coded, each checked by a hash
- *	nodes    the same for nodes
- *	funcs    struct pack_func
- *	files    offset of the path in the strings + 1
- *	strings  blocks of whole NUL-terminated strings, zstd-compressed, each with zstd's checksum
+ *	pages    of equally many bytes of code: where in `segs` each stands
+ *	segs     per page a struct pack_page and the segments that are in it
+ *	nodes    functions, and functions inlined into others; parents come first
+ *	funcs    names, lines
+ *	files    paths
+ *	text     strings, NUL-terminated
+ *	records  strings put together from pieces of the text (dwarf_text.h)
+ *	sums     one number for each block of 4096 bytes behind the header
  *
- * and directories of the chunks and blocks. A reader opens it, decodes the chunks that its
- * addresses are in and the chains from there, and has a small table of its own; nothing in the file
- * is trusted.
+ * Where there are numbers in rows (pages, nodes, funcs, files), each column has as many bytes as
+ *its largest number needs, so that a row is found by its number and read in a nanosecond or two.
+ *
+ * Nothing in the file is trusted. Opening it checks the header, by its hash and against the size of
+ * the file, and takes the same time for all files. Behind it every offset and number is checked
+ * when it is used, and every block against its sum when something in it is looked at for the first
+ * time: what is damaged is noticed before it is believed, and whoever writes false numbers with
+ * true sums gets false answers, but nothing worse.
  *
  * A file is complete, and then knows every address of its module, or has only the answers for
  * addresses that were once asked for, a segment of one byte each. */
@@ -21,20 +29,20 @@
 #include "symbolize/dwarf_table.h"
 
 #define PACK_MAGIC   "unspdwrf"
-#define PACK_VERSION 4
+#define PACK_VERSION 5
 #define PACK_ORDER   0x01020304u
 
-enum { PACK_CHUNK = 64, PACK_STRING_BLOCK = 64 << 10, PACK_STRING_MAX = 1 << 20 };
+/* PACK_PAD bytes behind each part may be read with it. */
+enum { PACK_BLOCK = 4096, PACK_COLUMNS = 4, PACK_PAD = 8, PACK_STRING_MAX = 1 << 20 };
 
 enum pack_part {
-	PACK_SEG_DIR,
+	PACK_PAGES, /* off in segs */
 	PACK_SEGS,
-	PACK_NODE_DIR,
-	PACK_NODES,
-	PACK_FUNCS,
-	PACK_FILES,
-	PACK_STRING_DIR,
-	PACK_STRINGS,
+	PACK_NODES, /* distance to the parent (0: none), func, call_file, call_line */
+	PACK_FUNCS, /* linkage name, name, decl_line, zigzag distance of entry from base + 1 */
+	PACK_FILES, /* path */
+	PACK_TEXT,
+	PACK_RECORDS,
 	PACK_PART_N
 };
 
@@ -45,8 +53,8 @@ struct pack_key {
 	uint64_t identity[2];
 };
 
-/* Line of a place that is known to have neither function nor line. */
-#define PACK_NOTHING UINT32_MAX
+/* A place that is known to have neither function nor line has this line. */
+#define PACK_NOTHING 1
 
 /* How far a table goes. */
 struct pack_extent {
@@ -60,39 +68,28 @@ struct pack_header {
 	uint32_t version, order;
 	struct pack_key key;
 	struct pack_extent extent;
-	uint64_t base; /* address of the first segment */
-	uint32_t n_segs, n_nodes, n_funcs, n_files;
-	struct {
-		uint64_t off, size;
+	uint64_t base;	/* where the first page begins */
+	uint64_t shift; /* a page is 1 << shift bytes of code */
+	struct pack_part_at {
+		uint64_t off, size; /* behind the header */
+		uint32_t n;	    /* rows */
+		uint8_t width[PACK_COLUMNS];
 	} part[PACK_PART_N];
-	uint64_t table_hash; /* dwarf_pack_table_hash() */
-	uint64_t hash;	     /* of what stands before it */
+	uint64_t body_size; /* of all parts; then come the sums, up to the end of the file */
+	uint64_t sums_hash;
+	uint64_t hash; /* of what stands before it */
 };
 
-struct pack_seg_chunk {
-	uint32_t addr; /* of its first segment, from base */
-	uint32_t off;  /* in PACK_SEGS; the last entry of a directory is the end */
-	uint32_t hash;
+/* The segments that begin in a page, the first being what is at its begin. Behind this stand `n`
+ * offsets from the begin of the page, and then for each its node, file and line; a number 0 stays
+ * 0, others are less the smallest here and 1 more. */
+struct pack_page {
+	uint32_t node, file, line; /* the smallest but 0 */
+	uint16_t n;
+	uint16_t offset_width : 4, node_width : 4, file_width : 4, line_width : 4;
 };
 
-struct pack_node_chunk {
-	uint32_t off, hash;
-};
-
-struct pack_func {
-	uint32_t linkage_name, name; /* offset in the strings + 1; 0: none */
-	uint32_t decl_line;
-	uint32_t entry; /* zigzag distance from the base + 1; 0: none */
-};
-
-struct pack_string_block {
-	uint32_t first; /* offset of its first string in all strings */
-	uint32_t off;	/* in PACK_STRINGS */
-};
-
-/* First number of a segment: the distance from the one before times 16, and what is the same as in
- * the last segment that was not empty; what is not follows as zigzag differences. */
-enum { SEG_SAME_NODE = 1, SEG_SAME_FILE = 2, SEG_SAME_LINE = 4, SEG_EMPTY = 8, SEG_SHIFT = 4 };
+enum { PACK_PAGE_SEGS_MAX = UINT16_MAX };
 
 struct pack_bytes {
 	uint8_t *v;
@@ -104,46 +101,59 @@ struct pack_addrs {
 	size_t n, cap;
 };
 
-/* Appends the file to *out. 0; 1 when the table cannot be packed (too wide, too long names);
- * -ERR_NOMEM. */
+/* Appends the file to *out, which is empty. 0; 1 when the table cannot be packed (too wide, too
+ * long names); -ERR_NOMEM. */
 int dwarf_pack(const struct dwarf_table *t, const struct pack_key *key,
 	       const struct pack_extent *extent, struct pack_bytes *out);
 
-/* A file that was opened for reading; the bytes must stay. */
+/* ---- reading ----------------------------------------------------------------------------- */
+
+/* A file that is looked at; the bytes must stay. One thread at a time. */
 struct pack_file {
-	const struct pack_header *h;
+	struct pack_header h; /* checked, and cannot change any more */
 	const uint8_t *data;
-	size_t n_seg_chunks, n_node_chunks, n_string_blocks;
+	size_t size;
+	bool damaged; /* something that was looked at is; what is there is as if it were not */
+	/* private */
+	const uint8_t *body;
+	const uint32_t *sums;
+	uint8_t *good; /* per block: 1 when its sum was right */
+	struct pack_rows {
+		uint64_t off;
+		uint32_t n, stride;
+		uint32_t at[PACK_COLUMNS], mask[PACK_COLUMNS]; /* of the columns */
+	} rows[PACK_PART_N];
+	struct dwarf_func **funcs; /* read so far */
+	const char **files;
+	struct arena strings;
+	uint64_t budget; /* bytes that strings may still take */
 };
 
-/* False when the file is of another version or for another key, or damaged. */
+/* False when the file is of another version or for another key, or damaged, or without memory; a
+ * zeroed file is closed, and has nothing. */
 bool dwarf_pack_open(struct pack_file *f, const void *data, size_t size,
 		     const struct pack_key *key);
-/* Fills a zeroed table with what n sorted addresses need; strings go to the arena. Appends the
- * addresses of which the file knows nothing to *unknown. 0; 1 when it is damaged; -ERR_NOMEM. */
-int dwarf_unpack(struct dwarf_table *t, struct arena *strings, const struct pack_file *f,
-		 const uint64_t *addrs, size_t n, struct pack_addrs *unknown);
-/* Appends the addresses that a file of answers has. 0; 1 when it is damaged; -ERR_NOMEM. */
-int dwarf_unpack_addrs(const struct pack_file *f, struct pack_addrs *addrs);
+void dwarf_pack_close(struct pack_file *f);
 
-/* Hash of the parts that are read in place. They are inside of the file. */
-uint64_t dwarf_pack_table_hash(const void *data);
+/* The place of an address; all zero when there is none. */
+void dwarf_pack_find(struct pack_file *f, uint64_t addr, struct dwarf_place *ret);
+/* All zero when there is no such node. Parents have smaller numbers. */
+struct dwarf_node dwarf_pack_node(struct pack_file *f, uint32_t id);
+/* As dwarf_table_chain(). */
+size_t dwarf_pack_chain(struct pack_file *f, uint32_t id, struct dwarf_at at, size_t skip,
+			struct dwarf_at *chain, size_t max);
+/* Never NULL; strings live until the file is closed. */
+const struct dwarf_func *dwarf_pack_func(struct pack_file *f, uint32_t id);
+/* NULL: unknown. */
+const char *dwarf_pack_path(struct pack_file *f, uint32_t id);
+/* Appends the addresses that a file of answers has, rising. 0 or -ERR_NOMEM. */
+int dwarf_pack_addrs(struct pack_file *f, struct pack_addrs *addrs);
 
-/* Of a chunk: finds damage, in a quarter of the time of hash_bytes(). */
-static inline uint32_t dwarf_pack_chunk_hash(const uint8_t *p, size_t n)
-{
-	uint64_t h = n, w;
+/* Where n bytes of a part stand, n > 0; NULL when it has not so many or they are damaged. */
+const uint8_t *dwarf_pack_bytes(struct pack_file *f, enum pack_part part, uint64_t off, uint64_t n);
 
-	for (; n >= 8; n -= 8, p += 8) {
-		memcpy(&w, p, 8);
-		h = (h ^ w) * 0x9e3779b97f4a7c15u;
-		h ^= h >> 32;
-	}
-	w = 0;
-	memcpy(&w, p, n);
-	h = (h ^ w) * 0x9e3779b97f4a7c15u;
-	return (uint32_t)(h ^ h >> 32);
-}
+/* Of a block: finds damage, as fast as memory is read. */
+uint32_t dwarf_pack_sum(const uint8_t *p, size_t n);
 
 static inline uint64_t pack_zigzag(int64_t v)
 {

@@ -24,41 +24,45 @@ static int collect_asked(struct dwarf_store *s, const struct dwarf_filter *filte
 	return 0;
 }
 
-static int all_unknown(struct dwarf_store *s)
+/* What the file does not know of the wanted addresses; what it knows of most of them is read again
+ * when they are looked up. */
+static int collect_unknown(struct dwarf_store *s)
 {
-	s->unknown.n = 0;
+	struct dwarf_place place;
+	size_t i;
+
 	if (vec_reserve(&s->unknown, s->asked.n + 1))
 		return -ERR_NOMEM;
-	if (s->asked.n)
-		memcpy(s->unknown.v, s->asked.v, s->asked.n * sizeof *s->asked.v);
-	s->unknown.n = s->asked.n;
+	for (i = 0; i < s->asked.n; i++) {
+		dwarf_pack_find(&s->known, s->asked.v[i], &place);
+		if (dwarf_place_is_empty(place))
+			s->unknown.v[s->unknown.n++] = s->asked.v[i];
+	}
 	return 0;
 }
 
 int dwarf_store_open(struct dwarf_store *s, const struct dwarf_cache *cache, struct elf_image *img,
 		     struct elf_image *alt, const struct dwarf_filter *filter)
 {
-	struct cache_map m;
-	int rc = 1;
-
 	*s = (struct dwarf_store){.cache = cache};
 	dwarf_cache_key(img, alt, &s->key);
-	if (collect_asked(s, filter))
+	if (filter->addrs)
+		dwarf_cache_open(cache, &s->key, &s->known);
+	if (s->known.h.extent.complete)
+		return 0;
+	if (collect_asked(s, filter) || collect_unknown(s))
 		return -ERR_NOMEM;
-	if (filter->addrs && dwarf_cache_map(cache, &s->key, &m)) {
-		s->spent_bytes = m.file.h->extent.spent_bytes;
-		rc = dwarf_unpack(&s->known, &s->strings, &m.file, s->asked.v, s->asked.n,
-				  &s->unknown);
-		dwarf_cache_unmap(&m);
-	}
+	if (!s->known.damaged)
+		return 0;
 	/* A damaged file is one that is not there. */
-	return rc > 0 ? all_unknown(s) : rc;
+	dwarf_cache_close(&s->known);
+	s->unknown.n = 0;
+	return collect_unknown(s);
 }
 
 void dwarf_store_close(struct dwarf_store *s)
 {
-	dwarf_table_done(&s->known);
-	arena_done(&s->strings);
+	dwarf_cache_close(&s->known);
 	vec_done(&s->asked);
 	vec_done(&s->unknown);
 	s->cache = NULL;
@@ -66,51 +70,39 @@ void dwarf_store_close(struct dwarf_store *s)
 
 bool dwarf_store_wants_all(const struct dwarf_store *s, uint64_t bytes, uint64_t all_bytes)
 {
-	return s->cache && s->spent_bytes && s->spent_bytes + bytes >= all_bytes;
+	const uint64_t spent = s->known.h.extent.spent_bytes;
+
+	if (!s->cache || !bytes)
+		return false;
+	return bytes + bytes / 3 >= all_bytes || (spent && spent + bytes >= all_bytes);
 }
 
 /* ---- saving ------------------------------------------------------------------------------ */
 
 /* What the file has by now: another run may have written it. */
 struct kept {
+	struct pack_file file; /* closed: nothing that can be used */
 	struct pack_addrs addrs;
-	struct dwarf_table table;
-	struct arena strings;
-	uint64_t spent_bytes;
-	bool complete;
 };
 
 static void close_kept(struct kept *k)
 {
 	vec_done(&k->addrs);
-	dwarf_table_done(&k->table);
-	arena_done(&k->strings);
+	dwarf_cache_close(&k->file);
 }
 
 static int open_kept(const struct dwarf_store *s, struct kept *k)
 {
-	struct pack_addrs unknown = {0};
-	struct cache_map m;
-	int rc;
+	int rc = 0;
 
-	*k = (struct kept){.complete = false};
-	if (!dwarf_cache_map(s->cache, &s->key, &m))
-		return 0;
-	k->complete = m.file.h->extent.complete;
-	k->spent_bytes = m.file.h->extent.spent_bytes;
-	rc = k->complete ? 0 : dwarf_unpack_addrs(&m.file, &k->addrs);
-	if (!rc && !k->complete && k->addrs.n <= ANSWERS_MAX)
-		rc = dwarf_unpack(&k->table, &k->strings, &m.file, k->addrs.v, k->addrs.n,
-				  &unknown);
-	else
+	*k = (struct kept){.addrs = {0}};
+	if (dwarf_cache_open(s->cache, &s->key, &k->file) && !k->file.h.extent.complete)
+		rc = dwarf_pack_addrs(&k->file, &k->addrs);
+	if (k->file.damaged)
+		dwarf_cache_close(&k->file);
+	if (k->file.damaged || k->addrs.n > ANSWERS_MAX)
 		k->addrs.n = 0;
-	dwarf_cache_unmap(&m);
-	vec_done(&unknown);
-	if (!rc)
-		return 0;
-	close_kept(k);
-	*k = (struct kept){.complete = false};
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 static int merge_addrs(struct pack_addrs *ret, const struct pack_addrs *a,
@@ -144,16 +136,18 @@ static bool publish(const struct dwarf_store *s, const struct dwarf_table *t,
 	return fits;
 }
 
-static void save_answers(const struct dwarf_store *s, const struct dwarf_table *compiled,
-			 const struct kept *k, uint64_t spent_bytes)
+static void save_answers(struct dwarf_store *s, const struct dwarf_table *compiled, struct kept *k,
+			 uint64_t spent_bytes)
 {
-	const struct dwarf_table *const from[ANSWERS_FROM_MAX] = {&k->table, &s->known, compiled};
+	const struct dwarf_source from[ANSWERS_FROM_MAX] = {
+		{.file = &k->file}, {.file = &s->known}, {.table = compiled}};
 	struct pack_extent extent = {.spent_bytes = spent_bytes};
 	struct dwarf_table answers = {0};
 	struct pack_addrs all = {0};
 
 	if (!merge_addrs(&all, &k->addrs, &s->asked) && all.n &&
-	    !dwarf_answers_build(&answers, all.v, all.n, from))
+	    !dwarf_answers_build(&answers, all.v, all.n, from) && !k->file.damaged &&
+	    !s->known.damaged)
 		publish(s, &answers, &extent);
 	dwarf_table_done(&answers);
 	vec_done(&all);
@@ -165,11 +159,11 @@ void dwarf_store_save(struct dwarf_store *s, const struct dwarf_table *compiled,
 	struct pack_extent all = {.spent_bytes = bytes, .complete = 1};
 	struct kept k;
 
-	if ((complete && publish(s, compiled, &all)) || open_kept(s, &k))
+	if (complete && publish(s, compiled, &all))
 		return;
 	/* What is too large as a whole would be compiled as a whole in each run from now on: the
 	 * counting begins again. */
-	if (!k.complete)
-		save_answers(s, compiled, &k, complete ? 0 : k.spent_bytes + bytes);
+	if (!open_kept(s, &k) && !k.file.h.extent.complete)
+		save_answers(s, compiled, &k, complete ? 0 : k.file.h.extent.spent_bytes + bytes);
 	close_kept(&k);
 }

@@ -7,6 +7,7 @@
  * module asks for other addresses. Once the units that were compiled in all runs come to as much as
  * the module has, everything is compiled and kept: never is more than twice the least necessary
  * spent, and a module that is profiled again and again costs nothing from the third recording on.
+ * A first run that hits most of the module compiles the rest with it.
  */
 #ifndef SYMBOLIZE_DWARF_STORE_H
 #define SYMBOLIZE_DWARF_STORE_H
@@ -17,11 +18,9 @@
 struct dwarf_store {
 	const struct dwarf_cache *cache; /* NULL: nothing is kept */
 	struct pack_key key;
-	struct dwarf_table known; /* from the cache, for the addresses that are asked for */
-	struct arena strings;
-	struct pack_addrs asked;   /* those in code, rising */
+	struct pack_file known;	   /* from the cache; closed: nothing */
+	struct pack_addrs asked;   /* those in code, rising; unless the file is complete */
 	struct pack_addrs unknown; /* those of them that are not in the cache */
-	uint64_t spent_bytes;	   /* of .debug_info, in earlier runs */
 };
 
 /* Looks up the wanted addresses. 0 or -ERR_NOMEM. */

@@ -317,3 +317,18 @@ struct dwarf_place dwarf_table_find(const struct dwarf_table *t, uint64_t addr)
 	}
 	return t->places[lo - 1];
 }
+
+size_t dwarf_table_chain(const struct dwarf_table *t, uint32_t id, struct dwarf_at at, size_t skip,
+			 struct dwarf_at *chain, size_t max)
+{
+	size_t depth;
+
+	for (depth = 0; id; id = t->nodes[id].parent, depth++) {
+		at.func = t->nodes[id].func;
+		if (depth - skip < max)
+			chain[depth - skip] = at;
+		at.file = t->nodes[id].call_file;
+		at.line = t->nodes[id].call_line;
+	}
+	return depth;
+}

@@ -2,12 +2,18 @@
 #ifndef SYMBOLIZE_DWARF_TABLE_H
 #define SYMBOLIZE_DWARF_TABLE_H
 
+#include "symbolize/dwarf.h"
 #include "symbolize/dwarf_part.h"
 
 /* What is at a segment. Ids count from 1; 0: unknown. */
 struct dwarf_place {
 	uint32_t node, file, line;
 };
+
+static inline bool dwarf_place_is_empty(struct dwarf_place p)
+{
+	return !p.node && !p.file && !p.line;
+}
 
 struct dwarf_table {
 	/* Segments: from addrs[i] up to addrs[i + 1] there is places[i]. The last is empty. */
@@ -34,5 +40,9 @@ void dwarf_table_done(struct dwarf_table *t);
 
 /* The place of an address; all zero when there is none. */
 struct dwarf_place dwarf_table_find(const struct dwarf_table *t, uint64_t addr);
+/* Writes the levels [skip, skip + max) of the chain from a node on; how many levels it has. `at` is
+ * where the innermost is executing. */
+size_t dwarf_table_chain(const struct dwarf_table *t, uint32_t id, struct dwarf_at at, size_t skip,
+			 struct dwarf_at *chain, size_t max);
 
 #endif

@@ -7,7 +7,7 @@
 /* Deeper chains lose their middle; 49 was the deepest seen in large C++ programs. */
 enum { CHAIN_MAX = 256 };
 
-static int look_up(const struct dwarf_index *index, struct lookups *l, size_t i)
+static int look_up(struct dwarf_index *index, struct lookups *l, size_t i)
 {
 	struct dwarf_frame chain[CHAIN_MAX], line = {0};
 	size_t n = dwarf_index_lookup(index, l->v[i].vaddr, chain, CHAIN_MAX, &line);
@@ -19,27 +19,44 @@ static int look_up(const struct dwarf_index *index, struct lookups *l, size_t i)
 	return lookups_add_chain(l, i, chain, n);
 }
 
+static int look_up_all(struct dwarf_index *index, struct lookups *l, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		if (l->v[i].has_vaddr && look_up(index, l, i))
+			return err_nomem(err);
+	return 0;
+}
+
 int elf_lines(struct dwarf_index **index, const struct source_env *env, struct module *mod,
 	      struct lookups *l, unsigned n_threads, struct err *err)
 {
 	struct lines_cache *cache = env->lines_cache;
+	const struct dwarf_cache *where = cache->where.dir ? &cache->where : NULL;
 	struct dwarf_index_stats stats;
-	size_t n, i;
+	size_t n, n_frames = l->frames.n;
 	uint64_t *vaddrs = lookups_vaddrs(l, &n);
 	int rc = vaddrs ? 0 : err_nomem(err);
 
 	*index = NULL;
 	if (n)
-		rc = dwarf_index_open(index, mod, vaddrs, n,
-				      cache->where.dir ? &cache->where : NULL, n_threads, err);
+		rc = dwarf_index_open(index, mod, vaddrs, n, where, n_threads, err);
+	if (!rc && *index)
+		rc = look_up_all(*index, l, err);
+	if (!rc && *index && dwarf_index_is_damaged(*index)) {
+		where = dwarf_index_discard(*index) ? where : NULL;
+		*index = NULL;
+		l->frames.n = n_frames;
+		rc = dwarf_index_open(index, mod, vaddrs, n, where, n_threads, err);
+		if (!rc && *index)
+			rc = look_up_all(*index, l, err);
+	}
 	free(vaddrs);
 	if (!rc && *index) {
 		dwarf_index_stats(*index, &stats);
 		cache->hits += stats.from_cache;
 	}
-	for (i = 0; !rc && *index && i < l->n; i++)
-		if (l->v[i].has_vaddr && look_up(*index, l, i))
-			rc = err_nomem(err);
 	return rc;
 }
 

@@ -1,120 +1,104 @@
 /* fuzz_dwarf_cache.c - libFuzzer target: a cache file of compiled DWARF.
  *
- * Its hashes are made right before it is read, so that changes get to where only the checks of
- * every number help. */
+ * Its sums are made right before it is read, so that changes get to where only the checks of every
+ * number help. */
 #include <string.h>
 
 #include "base/hash.h"
 #include "symbolize/dwarf_answers.h"
 #include "tests/fuzz.h"
 
-enum { ADDRESSES = 300 };
+enum { ADDRESSES = 300, LEVELS = 64 };
 
-static bool in_file(const struct pack_header *h, enum pack_part part, size_t size)
-{
-	return !(h->part[part].off % 8) && h->part[part].off >= sizeof *h &&
-	       h->part[part].off <= size && h->part[part].size <= size - h->part[part].off;
-}
-
-static uint32_t hash_of(const uint8_t *data, const struct pack_header *h, enum pack_part part,
-			uint32_t off, uint32_t end)
-{
-	if (off > end || end > h->part[part].size)
-		return 0;
-	return dwarf_pack_chunk_hash(data + h->part[part].off + off, end - off);
-}
-
-static void fix_hashes(uint8_t *data, size_t size)
+/* The sums that dwarf_pack() would write; the parts stay what they are. */
+static void fix_sums(uint8_t *data, size_t size)
 {
 	struct pack_header *h = (struct pack_header *)(void *)data;
-	size_t i;
+	uint64_t left = size - sizeof *h, n, i;
+	uint32_t sum;
 
-	for (i = 0; i < PACK_PART_N; i++)
-		if (!in_file(h, (enum pack_part)i, size))
+	/* The body is as large as it can be with its sums behind it. */
+	h->body_size = left * PACK_BLOCK / (PACK_BLOCK + sizeof sum) & ~7ull;
+	for (n = 0; h->body_size; h->body_size -= 8) {
+		n = (h->body_size + PACK_BLOCK - 1) / PACK_BLOCK;
+		if (h->body_size + n * sizeof sum == left)
 			break;
-	if (i < PACK_PART_N) {
-		h->hash = hash_bytes(h, offsetof(struct pack_header, hash));
-		return;
 	}
-	for (i = 0; (i + 2) * sizeof(struct pack_seg_chunk) <= h->part[PACK_SEG_DIR].size; i++) {
-		struct pack_seg_chunk *c =
-			(struct pack_seg_chunk *)(void *)(data + h->part[PACK_SEG_DIR].off) + i;
+	for (i = 0; h->body_size && i < n; i++) {
+		uint64_t off = i * PACK_BLOCK, bytes = h->body_size - off;
 
-		c->hash = hash_of(data, h, PACK_SEGS, c->off, c[1].off);
+		sum = dwarf_pack_sum(data + sizeof *h + off,
+				     bytes < PACK_BLOCK ? bytes : PACK_BLOCK);
+		memcpy(data + sizeof *h + h->body_size + i * sizeof sum, &sum, sizeof sum);
 	}
-	for (i = 0; (i + 2) * sizeof(struct pack_node_chunk) <= h->part[PACK_NODE_DIR].size; i++) {
-		struct pack_node_chunk *c =
-			(struct pack_node_chunk *)(void *)(data + h->part[PACK_NODE_DIR].off) + i;
-
-		c->hash = hash_of(data, h, PACK_NODES, c->off, c[1].off);
-	}
-	h->table_hash = dwarf_pack_table_hash(data);
+	h->sums_hash = hash_bytes(data + sizeof *h + h->body_size, n * sizeof sum);
 	h->hash = hash_bytes(h, offsetof(struct pack_header, hash));
 }
 
-static size_t read_all(const struct dwarf_table *t, const uint64_t *addrs)
+static size_t read_chain(struct pack_file *f, uint64_t addr)
 {
-	size_t total = 0, i;
+	struct dwarf_at chain[LEVELS];
+	struct dwarf_place p;
+	size_t total = 0, depth, i;
+	uint32_t node;
+	const char *path;
 
-	for (i = 0; i < ADDRESSES; i++) {
-		struct dwarf_place p = dwarf_table_find(t, addrs[i]);
+	dwarf_pack_find(f, addr, &p);
+	depth = dwarf_pack_chain(f, p.node, (struct dwarf_at){.file = p.file}, 0, chain, LEVELS);
+	for (i = 0; i < depth && i < LEVELS; i++) {
+		const struct dwarf_func *func = dwarf_pack_func(f, chain[i].func);
 
-		total += t->files.v[p.file] ? strlen(t->files.v[p.file]) : 0;
-		for (; p.node; p.node = t->nodes[p.node].parent) {
-			const struct dwarf_node *n = &t->nodes[p.node];
-			const struct dwarf_func *f = &t->funcs[n->func];
+		path = dwarf_pack_path(f, chain[i].file);
+		total += path ? strlen(path) : 0;
+		total += func->name ? strlen(func->name) : 0;
+		total += func->linkage_name ? strlen(func->linkage_name) : 0;
+	}
+	/* The other way to go up is the same. */
+	for (node = p.node, i = 0; i < depth && i < LEVELS; i++) {
+		struct dwarf_node n = dwarf_pack_node(f, node);
 
-			total += f->name ? strlen(f->name) : 0;
-			total += f->linkage_name ? strlen(f->linkage_name) : 0;
-			total += t->files.v[n->call_file] ? strlen(t->files.v[n->call_file]) : 0;
-		}
+		FUZZ_CHECK(f->damaged || n.func == chain[i].func);
+		FUZZ_CHECK(!n.parent || n.parent < node);
+		node = n.parent;
 	}
 	return total;
 }
 
 /* What dwarf_store_save() does with a file of answers: read all of it, pack it again. The same
  * addresses get the same places. */
-static void merge(const struct pack_file *f, const struct pack_addrs *all,
-		  const struct dwarf_table *t)
+static void merge(struct pack_file *f, const struct pack_addrs *all)
 {
-	const struct dwarf_table *from[ANSWERS_FROM_MAX] = {t, NULL, NULL};
+	const struct dwarf_source from[ANSWERS_FROM_MAX] = {{.file = f}};
 	struct pack_extent extent = {0};
-	struct dwarf_table answers = {0}, again = {0};
+	struct dwarf_table answers = {0};
 	struct pack_bytes bytes = {0};
-	struct pack_addrs unknown = {0};
-	struct arena strings = {0};
+	struct dwarf_place old, new;
 	struct pack_file copy;
 	size_t i;
 
-	for (i = 1; i < all->n; i++)
-		if (all->v[i] <= all->v[i - 1])
-			return;
-	if (!all->n || dwarf_answers_build(&answers, all->v, all->n, from))
-		return;
-	if (!dwarf_pack(&answers, &f->h->key, &extent, &bytes)) {
-		FUZZ_CHECK(dwarf_pack_open(&copy, bytes.v, bytes.n, &f->h->key));
-		FUZZ_CHECK(!dwarf_unpack(&again, &strings, &copy, all->v, all->n, &unknown));
-		FUZZ_CHECK(!unknown.n);
-		for (i = 0; i < all->n; i++)
-			FUZZ_CHECK(dwarf_table_find(&again, all->v[i]).line ==
-				   dwarf_table_find(t, all->v[i]).line);
+	if (!all->n || dwarf_answers_build(&answers, all->v, all->n, from) ||
+	    dwarf_pack(&answers, &f->h.key, &extent, &bytes) || f->damaged)
+		goto out;
+	FUZZ_CHECK(dwarf_pack_open(&copy, bytes.v, bytes.n, &f->h.key));
+	for (i = 0; i < all->n; i++) {
+		dwarf_pack_find(f, all->v[i], &old);
+		dwarf_pack_find(&copy, all->v[i], &new);
+		FUZZ_CHECK(old.line == new.line && !old.node == !new.node);
 	}
+	FUZZ_CHECK(!copy.damaged);
+	dwarf_pack_close(&copy);
+out:
 	dwarf_table_done(&answers);
-	dwarf_table_done(&again);
-	arena_done(&strings);
-	vec_done(&unknown);
 	vec_done(&bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct dwarf_table t = {0};
-	struct arena strings = {0};
-	uint64_t addrs[ADDRESSES];
+	struct pack_addrs all = {0};
 	struct pack_header *h;
-	struct pack_addrs unknown = {0}, all = {0};
 	struct pack_file f;
 	struct pack_key key;
+	size_t total = 0, i;
 	uint8_t *copy;
 
 	if (size < sizeof *h)
@@ -128,21 +112,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	h->version = PACK_VERSION;
 	h->order = PACK_ORDER;
 	key = h->key;
-	fix_hashes(copy, size);
-	for (size_t i = 0; i < ADDRESSES; i++)
-		addrs[i] = h->base + i * 7;
+	fix_sums(copy, size);
 	if (dwarf_pack_open(&f, copy, size, &key)) {
-		if (!dwarf_unpack(&t, &strings, &f, addrs, ADDRESSES, &unknown))
-			FUZZ_CHECK(read_all(&t, addrs) < SIZE_MAX);
-		FUZZ_CHECK(unknown.n <= ADDRESSES);
-		if (!dwarf_unpack_addrs(&f, &all))
-			FUZZ_CHECK(all.n <= h->n_segs);
-		merge(&f, &all, &t);
+		for (i = 0; i < ADDRESSES; i++)
+			total += read_chain(&f, h->base + i * 7);
+		FUZZ_CHECK(total < SIZE_MAX);
+		f.damaged = false;
+		if (!dwarf_pack_addrs(&f, &all) && !f.damaged)
+			merge(&f, &all);
+		dwarf_pack_close(&f);
 	}
-	vec_done(&unknown);
 	vec_done(&all);
-	dwarf_table_done(&t);
-	arena_done(&strings);
 	free(copy);
 	return 0;
 }

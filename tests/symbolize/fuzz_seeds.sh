@@ -31,21 +31,23 @@ dwarf() {
 	rm s.c
 }
 
-# What tool_dwarf keeps of the same programs.
+# What tool_dwarf keeps of a program of two units: answers when one of them is asked, else everything.
 dwarf_cache() {
-	dwarf
-	for f in gcc4 gcc5 clang5; do
-		[ -f $f ] || continue
-		mkdir cache
-		# a file of answers, then a complete one
-		for first in 4096 4097; do
-			seq $first 2 9000 | awk '{printf "%x\n", $1}' |
-				"${BUILD:-$TOP/build/gcc}/tests/symbolize/tool_dwarf" -c cache $f >/dev/null
-			cp cache/*.dwarf $f-$first.dwarf
-		done
-		rm -r cache
+	cat >s.c <<-'C'
+		static inline int g(int x) { for (int i = 0; i < x; i++) x ^= i; return x; }
+		int f(int *s) { if (*s) return g(s[1]); return g(s[2]) + g(2); }
+	C
+	{ echo 'int f(int *s);'; seq 9 | sed 's/.*/int h&(int x) { return x * &; }/'; echo 'int main(void) { return f(&(int[3]){0}[0]); }'; } >t.c
+	tool=${BUILD:-$TOP/build/gcc}/tests/symbolize/tool_dwarf
+	for v in 4 5; do
+		gcc -O2 -g -gdwarf-$v s.c t.c -o program
+		at=$(nm program | awk '$3 == "f" {print $1}')
+		"$tool" -c cache program "$at" >/dev/null
+		mv cache/*.dwarf answers$v
+		nm program | awk '{print $1}' | "$tool" -c cache program >/dev/null
+		mv cache/*.dwarf complete$v
 	done
-	rm -f gcc4 gcc5 clang4 clang5 object
+	rm -r s.c t.c program cache
 }
 
 text() {

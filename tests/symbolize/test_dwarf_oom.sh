@@ -39,10 +39,10 @@ try() { # FILE [before every run] [OPTION...]
 		[ "$(echo "$out" | cksum)" = "$good" ] && same=$((same + 1)) || same=0
 		[ $same -gt 150 ] && break # no more allocations that matter
 	done
-	[ $failed = 0 ] && [ $failures -gt 20 ] && echo "ok - $* $n allocations, $failures errors" && return
+	[ $failed = 0 ] && [ $failures -gt $least ] && echo "ok - $* $n allocations, $failures errors" && return
 	echo "not ok - $* $failures errors"; status=1
 }
-status=0
+status=0 least=20
 for f in chain split relocatable.o; do
 	failures=0 same=0
 	try $f
@@ -50,5 +50,6 @@ done
 failures=0 same=0
 try chain "rm -rf cache" -c cache
 failures=0 same=0
-try chain "" -c cache # filled by the last run
+least=5
+try chain "" -c cache # filled by the last run: not much is read, and where it stands
 exit $status

@@ -45,7 +45,7 @@ static const char *text(const char *s)
 	return s ? s : "-";
 }
 
-static void print(const struct dwarf_index *d, uint64_t addr)
+static void print(struct dwarf_index *d, uint64_t addr)
 {
 	struct dwarf_frame frames[256], line = {0};
 	size_t n = d ? dwarf_index_lookup(d, addr, frames, 256, &line) : 0, i;
@@ -81,6 +81,7 @@ int main(int argc, char **argv)
 	struct dwarf_cache cache = {.max_bytes = 1ull << 30};
 	struct module mod = {0};
 	struct addresses given = {0}, sorted = {0};
+	struct dwarf_frame frames[256];
 	struct dwarf_index *d;
 	struct dwarf_index_stats stats;
 	unsigned threads = 1;
@@ -121,6 +122,13 @@ int main(int argc, char **argv)
 	qsort(sorted.v, given.n, sizeof *sorted.v, cmp);
 	if (dwarf_index_open(&d, &mod, sorted.v, given.n, cache.dir ? &cache : NULL, threads, NULL))
 		return 2;
+	for (i = 0; d && i < given.n; i++)
+		dwarf_index_lookup(d, given.v[i], frames, 256, NULL);
+	if (d && dwarf_index_is_damaged(d)) {
+		dwarf_index_discard(d);
+		if (dwarf_index_open(&d, &mod, sorted.v, given.n, &cache, threads, NULL))
+			return 2;
+	}
 	for (i = 0; i < given.n; i++)
 		print(d, given.v[i]);
 	if (want_stats && d) {

@@ -66,8 +66,7 @@ static void random_addresses(struct elf_image *img, uint64_t *to, size_t n)
 		to[i] = lo + random_u64() % (hi - lo);
 }
 
-static void time_lookups(const struct dwarf_index *d, const uint64_t *addrs, size_t n,
-			 const char *what)
+static void time_lookups(struct dwarf_index *d, const uint64_t *addrs, size_t n, const char *what)
 {
 	struct dwarf_frame frames[128];
 	double start = now(CLOCK_PROCESS_CPUTIME_ID);
@@ -153,6 +152,41 @@ static double peak_mb(void)
 	return (double)usage.ru_maxrss / 1024;
 }
 
+/* Nanoseconds for each of n addresses since `start`. */
+static double each_ns(double start, size_t n)
+{
+	return (now(CLOCK_PROCESS_CPUTIME_ID) - start) / (double)n * 1e9;
+}
+
+/* All addresses once, as numbers and then with names. */
+static void time_once(struct dwarf_index *d, const uint64_t *sorted, size_t n)
+{
+	struct dwarf_at *all = malloc((n * 64 + 1) * sizeof *all);
+	size_t n_all = 0, text = 0, i;
+	unsigned round;
+	double start;
+
+	/* The caller's memory is not counted. */
+	for (i = 0; all && i < n * 64; i++)
+		all[i] = (struct dwarf_at){.func = 1};
+	printf("\tchains, sorted:");
+	for (round = 0; round < 2; round++) {
+		start = now(CLOCK_PROCESS_CPUTIME_ID);
+		for (i = n_all = 0; all && i < n; i++)
+			n_all += dwarf_index_chain(d, sorted[i], all + n_all, 64, NULL);
+		printf(" %.0f ns per address%s", each_ns(start, n), round ? "" : ", again");
+	}
+	printf(", %.2f frames", (double)n_all / (double)n);
+	start = now(CLOCK_PROCESS_CPUTIME_ID);
+	for (i = 0; i < n_all; i++) {
+		struct dwarf_frame f = dwarf_index_frame(d, &all[i]);
+
+		text += (f.linkage_name ? f.linkage_name[0] : 0) + (f.file ? f.file[0] : 0);
+	}
+	printf("; their names: %.0f ns more%s\n", each_ns(start, n), text ? "" : ", none");
+	free(all);
+}
+
 /* One run through the cache; -1 when it fails. */
 static int run_cached(struct module *mod, const uint64_t *sorted, size_t n,
 		      const struct dwarf_cache *cache, unsigned threads, const char *what)
@@ -165,15 +199,17 @@ static int run_cached(struct module *mod, const uint64_t *sorted, size_t n,
 		return -1;
 	wall = now(CLOCK_MONOTONIC) - wall;
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	dwarf_index_stats(d, &s);
+	printf("%s: %zu units compiled, opened in %.3f ms, %.3f ms of CPU; %.0f MB\n", what,
+	       s.units_compiled, wall * 1e3, cpu * 1e3, peak_mb());
+	time_once(d, sorted, n);
+	if (s.from_cache)
+		time_lookups(d, sorted, n, "\tsorted, again and again");
 	save = now(CLOCK_PROCESS_CPUTIME_ID);
 	dwarf_index_save(d);
 	save = now(CLOCK_PROCESS_CPUTIME_ID) - save;
-	dwarf_index_stats(d, &s);
-	printf("%s: %.4f s, %.4f s of CPU (%.0f ns per address); then kept in %.4f s; %zu units "
-	       "compiled; %.0f MB\n",
-	       what, wall, cpu, cpu / (double)n * 1e9, save, s.units_compiled, peak_mb());
-	if (s.from_cache)
-		time_lookups(d, sorted, n, "sorted");
+	if (!s.from_cache)
+		printf("\tkept in %.3f s\n", save);
 	dwarf_index_free(d);
 	return 0;
 }
@@ -215,6 +251,11 @@ int main(int argc, char **argv)
 	random_addresses(mod.image, random, n);
 	memcpy(sorted, random, n * sizeof *sorted);
 	qsort(sorted, n, sizeof *sorted, cmp);
+	if (getenv("WARM")) {
+		struct dwarf_cache cache = {.dir = getenv("CACHE"), .max_bytes = 1ull << 30};
+
+		return run_cached(&mod, sorted, n, &cache, threads, "warm");
+	}
 	start = now(CLOCK_MONOTONIC);
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID);
 	if (dwarf_index_new(&d, &mod, getenv("ALL") ? NULL : sorted, n, threads, NULL))
