@@ -170,15 +170,22 @@ static int load(struct resolve *r, struct pipeline *p, struct err *err)
 	return rc;
 }
 
+static bool is_all_there(const struct perf_file_stats *s)
+{
+	uint64_t skipped = 0;
+
+	for (unsigned i = 0; i < PERF_SKIP_N; i++)
+		skipped += s->skips[i];
+	return !skipped && !perf_lost(s) && !s->lost_bytes;
+}
+
 static int exit_code(const struct resolve *r, const struct pipeline *p)
 {
 	const struct perf_file_stats *s = perf_file_stats(p->file);
 
 	if (s->damaged || s->interrupted || s->truncated || stop_requested)
 		return EXIT_DAMAGED;
-	if (r->strict && (s->skipped_samples || perf_lost(s) || s->lost_bytes))
-		return EXIT_DAMAGED;
-	return EXIT_FINE;
+	return r->strict && !is_all_there(s) ? EXIT_DAMAGED : EXIT_FINE;
 }
 
 /* A pipe tells its header by records before the first sample. */

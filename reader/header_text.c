@@ -52,6 +52,8 @@ void tell_end(struct teller *t)
 		if (((unsigned char)t->line.v[i] < 0x20 && t->line.v[i] != '\t') ||
 		    t->line.v[i] == 0x7f)
 			t->line.v[i] = '?';
+	if (t->line.v)
+		t->line.v[t->line.n] = '\0'; /* what is there may be of the line before */
 	t->say(t->arg, t->line.v ? t->line.v : "");
 	t->line.n = 0;
 }

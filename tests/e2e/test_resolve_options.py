@@ -137,6 +137,32 @@ loose, strict = run([RESOLVE, "lost.data"], check=False), run([RESOLVE, "--stric
 tap.check(loose.returncode == 0 and strict.returncode == 1 and loose.stdout == strict.stdout != "",
           "--strict: samples lost while recording make the status 1", f"{loose} {strict}")
 
+# Written by hand: 3 samples, 2 of another size, 5 lost, a record of the future. All is accounted for.
+w = PerfWriter("x86_64", 2, 1 << 7 | 1 << 8, 64)
+w.comm("loser")
+w.mmap(0x400000, 0x500000, 0, "rx", "/nonexistent/loser")
+for i in range(3):
+    w.sample(0x400100, [0x7000, 0x400100], b"")
+for i in range(2):
+    w.record(9, 2, bytes(16))
+w.record(2, 0, struct.pack("<QQ", 0, 5) + w.id_all())
+w.record(200, 0, bytes(8))
+w.write("odd.data")
+told = run([RESOLVE, "--stats", "odd.data"], check=False)
+tap.check("samples: 3 read, 2 skipped, 5 lost while recording\n" in told.stderr and told.returncode == 1 and
+          re.search(r"skipped records: 2, record shorter", told.stderr) and
+          re.search(r"skipped records: 1, record type unknown", told.stderr), "--stats: the accounting adds up", told)
+
+# A record of the future alone is no damage, but --strict wants all.
+w = PerfWriter("x86_64", 2, 1 << 7 | 1 << 8, 64)
+w.comm("loser")
+w.mmap(0x400000, 0x500000, 0, "rx", "/nonexistent/loser")
+w.sample(0x400100, [0x7000, 0x400100], b"")
+w.record(200, 0, bytes(8))
+w.write("future.data")
+tap.check([run([RESOLVE, *o, "future.data"], check=False).returncode for o in ([], ["--strict"])] == [0, 1],
+          "--strict: records of unknown types make the status 1")
+
 # Which folders are a distribution's: the advice for a stripped file there is a package.
 os.makedirs("root", exist_ok=True)
 paths = {"/usr/lib/x86_64-linux-gnu/a": True, "/usr/lib64/b": True, "/bin/c": True, "/usr/libfoo/d": False, "/binary/e": False,

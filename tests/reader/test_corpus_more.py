@@ -138,12 +138,13 @@ def record_all():
             continue
         made[name] = name
         compare_with_perf(name, name)
-    with open("pipe", "wb") as out:
-        p = subprocess.run([*PERF_RECORD, *CLOCK, "-g", "-o", "-", "--", "./workload"], stdout=out,
-                           stderr=subprocess.PIPE, timeout=60)
-    if p.returncode == 0:
-        made["pipe"] = "pipe"
-        compare_with_perf("pipe", "pipe")
+    for name, args in ("pipe", ["-g"]), ("zstd-pipe", ["-z", "--call-graph", "dwarf,4096"]):
+        with open(name, "wb") as out:
+            p = subprocess.run([*PERF_RECORD, *CLOCK, *args, "-o", "-", "--", "./workload"], stdout=out,
+                               stderr=subprocess.PIPE, timeout=60)
+        if p.returncode == 0:
+            made[name] = name
+            compare_with_perf(name, name)
     return made
 
 
@@ -240,7 +241,7 @@ def through_pipe(name, path):
 
 
 def twins(made):
-    for name in ("fp", "build-ids", "dwarf", "zstd", "group", "group-read", "regs", "everything", "tracepoint", "pipe",
+    for name in ("fp", "build-ids", "dwarf", "zstd", "group", "group-read", "regs", "everything", "tracepoint", "pipe", "zstd-pipe",
                  "buildid-mmap", "namespaces", "cgroups"):
         if name in made:
             big_endian(name, made[name])

@@ -159,6 +159,11 @@ static struct out recording(void)
 	return pipe_of(a, 2, &o);
 }
 
+static void hear(void *arg, const char *line)
+{
+	*(size_t *)arg += strlen(line);
+}
+
 /* Reads it all; the number of samples, or the error. */
 static long read_all(const char *path, size_t window)
 {
@@ -166,6 +171,7 @@ static long read_all(const char *path, size_t window)
 	struct perf_file *f;
 	struct perf_batch *b;
 	struct err err = {0};
+	size_t said = 0;
 	long n = 0;
 	int rc = perf_file_open(&f, path, &opt, &err);
 
@@ -175,6 +181,7 @@ static long read_all(const char *path, size_t window)
 		n += (long)b->n;
 		perf_batch_release(f, b);
 	}
+	perf_file_header(f, hear, &said); /* says what it can */
 	perf_file_close(f);
 	return rc ? rc : n;
 }
