@@ -4,13 +4,14 @@
 
 #include "base/hash.h"
 #include "output/output.h"
+#include "output/stack_memo.h"
 #include "output/sum.h"
 
 /* What makes two sights of code the same location. */
 struct location_key {
 	uint64_t off; /* as in struct sym_query */
 	uint32_t mapping;
-	uint32_t flags; /* location_flags() */
+	uint32_t flags;	  /* location_flags() */
 	uint64_t made_ns; /* of JIT code; 0 */
 };
 
@@ -31,8 +32,8 @@ struct jit_memo {
 struct path_step {
 	uint64_t ip;
 	const struct map *map;
-	uint32_t flags; /* location_flags() */
-	uint32_t hash;	/* node_hash() from the root to here */
+	uint32_t kind; /* frame_kind() */
+	uint32_t hash; /* node_hash() from the root to here */
 };
 
 /* A frame on its way to its node. */
@@ -49,6 +50,16 @@ struct known_frame {
 	uint32_t location; /* + 1; 0: empty */
 };
 
+/* The location of frames that have a number, which nearly all have; by that. */
+struct known_place {
+	uint64_t off;	   /* as in struct location_key */
+	uint32_t sort;	   /* mapping and flags: place_sort() */
+	uint32_t location; /* + 1; 0: empty */
+};
+struct known_places {
+	VEC(struct known_place) v;
+};
+
 /* The context of samples that was looked up last, of those that share its place. */
 struct known_context {
 	uint32_t comm, event_stop, pid, tid;
@@ -59,15 +70,15 @@ struct known_context {
 struct profile_index {
 	unsigned keep;		  /* enum profile_keep */
 	VEC(uint32_t) mapping_of; /* by map id with PROFILE_KEEP_IPS, else by dso id; 0: not yet */
-	struct hash_index locations;  /* location_hash() -> location */
-	struct hash_index nodes;      /* node_hash -> node, without the root */
-	struct hash_table comms;      /* address of a comm -> string id */
-	struct hash_table names;      /* (comm, event and stop) -> dense id */
-	struct hash_table tasks;      /* (pid, tid) -> dense id */
-	struct hash_table contexts;   /* (names id, tasks id) -> dense id */
-	struct hash_table samples;    /* (node, contexts id) -> sample */
-	struct hash_table places;     /* (file, start line) -> dense id */
-	struct hash_table functions;  /* (name, places id) -> function */
+	struct hash_index locations; /* location_hash() -> location */
+	struct hash_index nodes;     /* node_hash -> node, without the root */
+	struct hash_table comms;     /* address of a comm -> string id */
+	struct hash_table names;     /* (comm, event and stop) -> dense id */
+	struct hash_table tasks;     /* (pid, tid) -> dense id */
+	struct hash_table contexts;  /* (names id, tasks id) -> dense id */
+	struct hash_table samples;   /* (node, contexts id) -> sample */
+	struct hash_table places;    /* (file, start line) -> dense id */
+	struct hash_table functions; /* (name, places id) -> function */
 	struct known_context known_contexts[KNOWN_CONTEXTS]; /* by a hash of the key */
 	const char *last_comm;
 	uint32_t last_comm_id;
@@ -75,10 +86,12 @@ struct profile_index {
 	VEC(struct path_step) path;
 	VEC(uint32_t) path_nodes;
 	const struct jitdump *path_dump; /* of its process */
-	VEC(struct jit_memo) path_jit;   /* if there is one: of its JIT frames */
-	VEC(struct node_step) steps;  /* of the stacks that are being added */
-	struct known_frame *known;    /* by address */
-	struct jit_codes *jit;	      /* NULL: JIT code has no time */
+	VEC(struct jit_memo) path_jit;	 /* if there is one: of its JIT frames */
+	VEC(struct node_step) steps;	 /* of the stacks that are being added */
+	struct stack_memo memo;
+	struct known_frame *known;	    /* by address */
+	VEC(struct known_places) places_of; /* by dso id */
+	struct jit_codes *jit;		    /* NULL: JIT code has no time */
 	/* The last process with a jitdump, and what was opened for it. */
 	uint32_t jit_pid;
 	const struct dso *jit_dso;
@@ -100,6 +113,13 @@ uint32_t location_hash(struct location_key key);
 /* ip: the frame's, kept when the location is new. */
 int profile_intern_location(struct profile *p, struct location_key key, uint64_t ip, uint32_t *ret,
 			    struct err *err);
+/* What the process's jitdump, if it has one, says of the sample's time. */
+int profile_jit_moment(struct profile *p, const struct perf_sample *s, struct jit_moment *ret,
+		       struct err *err);
+/* The location of a frame. *jit: what the jitdump says about JIT code, set where there is one. */
+int profile_find_location(struct profile *p, const struct frame *f, uint32_t flags,
+			  const struct jit_moment *now, struct jit_memo *jit, uint32_t *ret,
+			  struct err *err);
 /* hash: node_hash() of the parent's and the location. */
 int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t hash,
 			uint32_t *ret, struct err *err);
@@ -124,8 +144,8 @@ int profile_expect_sample(struct profile *p, const struct profile_sample *s, uin
 int profile_count(struct profile *p, const struct profile_sample *s, uint32_t context,
 		  struct err *err);
 
-/* Made of the hashes of all nodes above (0 is the root's), so that a whole stack's can be known, and
- * fetched, before its first node is found. */
+/* Made of the hashes of all nodes above (0 is the root's), so that a whole stack's can be known,
+ * and fetched, before its first node is found. */
 static inline uint32_t node_hash(uint32_t parent_hash, uint32_t location)
 {
 	return (uint32_t)hash_u64((uint64_t)parent_hash << 32 | location);

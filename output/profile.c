@@ -27,12 +27,18 @@ struct profile *profile_new(unsigned keep)
 
 static void index_free(struct profile_index *x)
 {
+	size_t i;
+
 	vec_done(&x->mapping_of);
 	vec_done(&x->path);
 	vec_done(&x->path_nodes);
 	vec_done(&x->path_jit);
 	vec_done(&x->steps);
+	stack_memo_done(&x->memo);
 	free(x->known);
+	for (i = 0; i < x->places_of.n; i++)
+		vec_done(&x->places_of.v[i].v);
+	vec_done(&x->places_of);
 	free(x->jit_memos);
 	vec_done(&x->string_of);
 	hash_index_done(&x->locations);

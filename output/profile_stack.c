@@ -4,58 +4,89 @@
  * side by side, in three rounds: first the location of each frame is found, which gives the hash of
  * its node; then the place in the table that the hash leads to, which gives a candidate; then the
  * candidates are compared. Stacks that follow each other mostly share their root frames (main, the
- * event loop): these are not looked up again. */
+ * event loop): these are not looked up again, nor are stacks that were seen as a whole. */
 #include "output/index.h"
 
 #include <assert.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/pages.h"
-#include "output/pair.h"
+/* frame_kind() and location_flags() of return addresses that call frame information gave. */
+#define USUAL (FRAME_CFI << 2 | 1)
 
-enum { JIT_MEMOS = 4096, KNOWN_BITS = 14 };
+enum { KNOWN_BITS = 12 };
 
-static bool is_monotonic(const struct perf_attr *a)
+/* Where the location of a frame with a number is kept. NULL: nowhere; for want of memory, too. */
+static struct known_place *known_place(struct profile_index *x, const struct frame *f)
 {
-	return a->flags & PERF_ATTR_USE_CLOCKID && a->clockid == CLOCK_MONOTONIC;
+	uint32_t dso = f->map->dso->id;
+	struct known_places *places;
+
+	if (__builtin_expect(dso >= x->places_of.n, 0)) {
+		if (vec_reserve(&x->places_of, dso + 1ull))
+			return NULL;
+		while (x->places_of.n <= dso)
+			x->places_of.v[x->places_of.n++] = (struct known_places){0};
+	}
+	places = &x->places_of.v[dso];
+	if (__builtin_expect(f->number >= places->v.n, 0)) {
+		if (vec_reserve(&places->v, f->number + 1ull))
+			return NULL;
+		while (places->v.n <= f->number)
+			places->v.v[places->v.n++] = (struct known_place){0};
+	}
+	return &places->v.v[f->number];
 }
 
-static int jit_moment(struct profile *p, const struct perf_sample *s, struct jit_moment *ret,
-		      struct err *err)
+/* 0 when they do not fit. */
+static inline uint32_t place_sort(uint32_t mapping, uint32_t flags)
+{
+	_Static_assert(FRAME_HOW_N <= 16, "bits of location_flags()");
+	return mapping < 1u << 26 ? mapping << 6 | flags : 0;
+}
+
+/* The location of a frame that has a number. Its mapping is not 0. */
+static int place_location(struct profile *p, const struct frame *f, uint32_t flags,
+			  const struct jit_moment *now, uint32_t *ret, struct err *err)
 {
 	struct profile_index *x = p->index_;
-	const struct dso *dump = x->jit ? address_space_jitdump(s->space) : NULL;
+	struct known_place *k = known_place(x, f);
+	uint64_t off = map_ip_to_off(f->map, frame_lookup_ip(f));
+	size_t i = x->keep & PROFILE_KEEP_IPS ? f->map->id : f->map->dso->id;
+	uint32_t sort = i < x->mapping_of.n ? place_sort(x->mapping_of.v[i], flags) : 0;
 
-	*ret = (struct jit_moment){0};
-	if (!dump || !s->time_ns || !is_monotonic(&s->event->attr))
+	if (k && k->location && k->off == off && k->sort == sort) {
+		*ret = k->location - 1;
 		return 0;
-	if (dump != x->jit_dso || s->pid != x->jit_pid) {
-		if (jit_codes_open(x->jit, dump, s->pid, &x->jit_dump, err))
-			return -ERR_NOMEM;
-		x->jit_dso = dump;
-		x->jit_pid = s->pid;
 	}
-	ret->dump = x->jit_dump;
-	ret->version = ret->dump ? jitdump_version(ret->dump, s->time_ns) : 0;
+	if (profile_find_location(p, f, flags, now, NULL, ret, err))
+		return -ERR_NOMEM;
+	sort = place_sort(x->mapping_of.v[i], flags);
+	if (k && sort)
+		*k = (struct known_place){off, sort, *ret + 1};
 	return 0;
 }
 
-static const struct jit_memo *jit_memo(struct profile *p, const struct jit_moment *now,
-				       uint64_t off)
+/* The location of a frame, which mostly is one that was seen before. What time changes is not kept.
+ */
+static int frame_location(struct profile *p, const struct frame *f, uint32_t flags,
+			  const struct jit_moment *now, struct jit_memo *jit, uint32_t *ret,
+			  struct err *err)
 {
 	struct profile_index *x = p->index_;
-	struct jit_memo *m;
+	struct known_frame *k = &x->known[f->ip * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
 
-	if (!x->jit_memos)
-		x->jit_memos = calloc(JIT_MEMOS, sizeof *x->jit_memos);
-	if (!x->jit_memos)
-		return NULL;
-	m = &x->jit_memos[hash_u64(off) % JIT_MEMOS];
-	if (m->dump != now->dump || m->off != off || now->version < m->span.from ||
-	    now->version >= m->span.until)
-		*m = (struct jit_memo){now->dump, off, jitdump_span(now->dump, off, now->version)};
-	return m;
+	if (f->number && mapping_has_offsets(f->map->dso->kind))
+		return place_location(p, f, flags, now, ret, err);
+	if (now->dump && f->map && f->map->dso->kind == DSO_ANON)
+		return profile_find_location(p, f, flags, now, jit, ret, err);
+	if (k->ip == f->ip && k->map == f->map && k->flags == flags && k->location) {
+		*ret = k->location - 1;
+		return 0;
+	}
+	if (profile_find_location(p, f, flags, now, jit, ret, err))
+		return -ERR_NOMEM;
+	*k = (struct known_frame){f->ip, f->map, flags, *ret + 1};
+	return 0;
 }
 
 /* Is the code that the memo was made for still at its address? */
@@ -64,51 +95,10 @@ static bool memo_holds(const struct jit_memo *m, const struct jit_moment *now)
 	return !m->dump || (now->version >= m->span.from && now->version < m->span.until);
 }
 
-/* The location of a frame that is not known. In a process with a jitdump *jit gets what that says
- * about JIT code. */
-static int find_location(struct profile *p, const struct frame *f, uint32_t flags,
-			 const struct jit_moment *now, struct jit_memo *jit, uint32_t *ret,
-			 struct err *err)
+/* All of a frame that location_flags() is made of. */
+static inline uint32_t frame_kind(const struct frame *f)
 {
-	const struct map *map = f->map;
-	uint64_t lookup = frame_lookup_ip(f);
-	struct location_key key = {.off = lookup, .flags = flags};
-	const struct jit_memo *memo;
-
-	if (map) {
-		if (profile_intern_mapping(p, map->dso, map, &key.mapping, err))
-			return -ERR_NOMEM;
-		if (mapping_has_offsets(map->dso->kind))
-			key.off = map_ip_to_off(map, lookup);
-		if (map->dso->kind == DSO_ANON && now->dump) {
-			memo = jit_memo(p, now, lookup);
-			if (!memo)
-				return err_nomem(err);
-			*jit = *memo;
-			key.made_ns = memo->span.made_ns;
-		}
-	}
-	return profile_intern_location(p, key, f->ip, ret, err);
-}
-
-/* The same for all frames, most of which are known. What time changes is not. */
-static int frame_location(struct profile *p, const struct frame *f, uint32_t flags,
-			  const struct jit_moment *now, struct jit_memo *jit, uint32_t *ret,
-			  struct err *err)
-{
-	struct profile_index *x = p->index_;
-	struct known_frame *k = &x->known[f->ip * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
-
-	if (now->dump && f->map && f->map->dso->kind == DSO_ANON)
-		return find_location(p, f, flags, now, jit, ret, err);
-	if (k->ip == f->ip && k->map == f->map && k->flags == flags && k->location) {
-		*ret = k->location - 1;
-		return 0;
-	}
-	if (find_location(p, f, flags, now, jit, ret, err))
-		return -ERR_NOMEM;
-	*k = (struct known_frame){f->ip, f->map, flags, *ret + 1};
-	return 0;
+	return (uint32_t)f->how << 2 | (uint32_t)f->is_kernel << 1 | f->is_return_address;
 }
 
 /* How many frames, from the root on, the stack has in common with the one before. */
@@ -123,8 +113,7 @@ static size_t count_same(const struct profile_index *x, const struct stack_trace
 		const struct frame *f = &t->frames[t->n - 1 - i];
 		const struct path_step *s = &x->path.v[i];
 
-		if (s->ip != f->ip || s->map != f->map ||
-		    s->flags != location_flags(f->is_return_address, f->is_kernel, f->how) ||
+		if (s->ip != f->ip || s->map != f->map || s->kind != frame_kind(f) ||
 		    (now->dump && !memo_holds(&x->path_jit.v[i], now)))
 			break;
 	}
@@ -141,7 +130,7 @@ static int begin_stack(struct profile *p, const struct perf_sample *s, const str
 	uint32_t hash;
 	size_t i;
 
-	if (jit_moment(p, s, &now, err) || vec_reserve(&x->path, t->n) ||
+	if (profile_jit_moment(p, s, &now, err) || vec_reserve(&x->path, t->n) ||
 	    vec_reserve(&x->path_nodes, t->n) || vec_reserve(&x->steps, x->steps.n + t->n) ||
 	    (now.dump && vec_reserve(&x->path_jit, t->n)))
 		return err_nomem(err);
@@ -153,9 +142,11 @@ static int begin_stack(struct profile *p, const struct perf_sample *s, const str
 	hash = *same ? x->path.v[*same - 1].hash : 0;
 	for (i = *same; i < t->n; i++) {
 		const struct frame *f = &t->frames[t->n - 1 - i];
-		uint32_t flags = location_flags(f->is_return_address, f->is_kernel, f->how);
+		uint32_t kind = frame_kind(f), flags = kind;
 		struct node_step step;
 
+		if (kind != USUAL)
+			flags = location_flags(f->is_return_address, f->is_kernel, f->how);
 		jit.dump = NULL;
 		if (frame_location(p, f, flags, &now, &jit, &step.location, err))
 			return -ERR_NOMEM;
@@ -164,7 +155,7 @@ static int begin_stack(struct profile *p, const struct perf_sample *s, const str
 		step.hash = hash = node_hash(hash, step.location);
 		hash_index_prefetch(&x->nodes, hash);
 		x->steps.v[x->steps.n++] = step;
-		x->path.v[i] = (struct path_step){f->ip, f->map, flags, hash};
+		x->path.v[i] = (struct path_step){f->ip, f->map, kind, hash};
 	}
 	x->path.n = t->n;
 	return 0;
@@ -209,22 +200,46 @@ static const struct node_step *finish_stack(struct profile *p, const struct node
 	return s;
 }
 
+/* Made at the first stack. */
+static int tables_make(struct profile_index *x)
+{
+	if (!x->known)
+		x->known = calloc((size_t)1 << KNOWN_BITS, sizeof *x->known);
+	return x->known && (x->memo.entries || !stack_memo_init(&x->memo)) ? 0 : -1;
+}
+
+/* The nodes of stacks that the memo knows; 0 for the others. */
+static void remember(struct profile *p, const struct perf_sample *const *samples,
+		     const struct stack_trace *traces, size_t n, struct stack_memo_at *at,
+		     uint32_t *nodes)
+{
+	const struct profile_index *x = p->index_;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		at[i] = x->jit && address_space_jitdump(samples[i]->space)
+				? (struct stack_memo_at){0} /* code may have changed */
+				: stack_memo_at(&x->memo, &traces[i]);
+	for (i = 0; i < n; i++)
+		nodes[i] = stack_memo_get(&at[i]);
+}
+
 int profile_intern_stacks(struct profile *p, const struct perf_sample *const *samples,
 			  const struct stack_trace *traces, size_t n, uint32_t *nodes,
 			  struct err *err)
 {
 	struct profile_index *x = p->index_;
 	const struct node_step *s;
+	struct stack_memo_at memo[PROFILE_BATCH];
 	size_t same[PROFILE_BATCH], i, n_path;
 
 	assert(n <= PROFILE_BATCH);
-	if (!x->known)
-		x->known = pages_calloc((size_t)1 << KNOWN_BITS, sizeof *x->known);
-	if (!x->known)
+	if (tables_make(x))
 		return err_nomem(err);
+	remember(p, samples, traces, n, memo, nodes);
 	x->steps.n = 0;
 	for (i = 0; i < n; i++)
-		if (begin_stack(p, samples[i], &traces[i], &same[i], err)) {
+		if (!nodes[i] && begin_stack(p, samples[i], &traces[i], &same[i], err)) {
 			x->path.n = 0;
 			return -ERR_NOMEM;
 		}
@@ -233,9 +248,12 @@ int profile_intern_stacks(struct profile *p, const struct perf_sample *const *sa
 	x->path.n = 0; /* until all its nodes are known */
 	s = x->steps.v;
 	for (i = 0; i < n; i++) {
+		if (nodes[i])
+			continue;
 		s = finish_stack(p, s, same[i], traces[i].n, &nodes[i], err);
 		if (!s && x->steps.n)
 			return -ERR_NOMEM;
+		stack_memo_set(&memo[i], nodes[i]);
 	}
 	x->path.n = n_path;
 	return 0;

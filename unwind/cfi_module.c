@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "unwind/cfi_index.h"
 #include "unwind/go_table.h"
+#include "unwind/rule_table.h"
 #include "unwind/unwind.h"
 
 /* The code at the ELF entry is a few dozen bytes that call the first C function; no CPU and no libc
@@ -21,12 +22,12 @@ struct cfi_module {
 	struct modules *modules;
 	struct module *mod;
 	const struct arch *arch;
-	pthread_mutex_t lock; /* guards what follows */
+	struct rule_table rules;
+	pthread_mutex_t lock; /* guards additions to the rules, and what follows */
 	struct cfi_index eh, debug;
 	struct go_table go;
 	bool debug_opened;
-	struct hash_table by_vaddr, full_by_vaddr; /* vaddr -> index in rules, full_rules */
-	VEC(struct rule) rules;
+	struct hash_table full_by_vaddr; /* vaddr -> index in full_rules */
 	VEC(const struct full_rule *) full_rules;
 	struct arena arena;
 };
@@ -37,9 +38,8 @@ static void module_done(struct module_state *state)
 
 	cfi_index_done(&cm->eh);
 	cfi_index_done(&cm->debug);
-	hash_done(&cm->by_vaddr);
 	hash_done(&cm->full_by_vaddr);
-	vec_done(&cm->rules);
+	rule_table_done(&cm->rules);
 	vec_done(&cm->full_rules);
 	arena_done(&cm->arena);
 	pthread_mutex_destroy(&cm->lock);
@@ -260,27 +260,32 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 	return RULE_FULL;
 }
 
-struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr)
+/* Not remembered yet. */
+static struct rule rule_make(struct cfi_module *cm, uint64_t vaddr)
 {
-	struct rule rule = {.kind = RULE_NO_CFI};
+	struct rule rule;
 	enum frame_how how;
 	struct cfi_row row;
-	uint32_t i;
+	enum rule_kind kind = row_find(cm, vaddr, &row, &how);
 
+	if (kind != RULE_FULL)
+		return (struct rule){.kind = (uint8_t)kind};
+	rule_pack(&row, cm->arch, vaddr, &rule);
+	rule.how = (uint8_t)how;
+	return rule;
+}
+
+struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr, uint32_t *number)
+{
+	struct rule rule;
+
+	if (rule_table_get(&cm->rules, vaddr, &rule, number))
+		return rule;
 	pthread_mutex_lock(&cm->lock);
-	i = hash_get(&cm->by_vaddr, vaddr);
-	if (i != HASH_NONE) {
-		rule = cm->rules.v[i];
-	} else {
-		rule.kind = row_find(cm, vaddr, &row, &how);
-		if (rule.kind == RULE_FULL) {
-			rule_pack(&row, cm->arch, vaddr, &rule);
-			rule.how = how;
-		}
+	if (!rule_table_get(&cm->rules, vaddr, &rule, number)) { /* nobody was faster */
+		rule = rule_make(cm, vaddr);
 		/* Without memory to remember it, it is found again the next time. */
-		if (!vec_push(&cm->rules, rule) &&
-		    hash_put(&cm->by_vaddr, vaddr, (uint32_t)cm->rules.n - 1))
-			cm->rules.n--;
+		*number = rule_table_put(&cm->rules, vaddr, rule);
 	}
 	pthread_mutex_unlock(&cm->lock);
 	return rule;

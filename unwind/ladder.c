@@ -52,7 +52,7 @@ static enum evidence return_evidence(struct walk *w, uint64_t ip)
 	e = walk_rule(w, ip - 1, &own);
 	evidence = (enum evidence)(e->rule.flags >> RULE_EVIDENCE_SHIFT);
 	if (evidence == EVIDENCE_UNKNOWN) {
-		evidence = evidence_find(w, e->map, ip);
+		evidence = evidence_find(w, walk_map(w, e), ip);
 		e->rule.flags |= (uint8_t)(evidence << RULE_EVIDENCE_SHIFT);
 	}
 	return evidence;

@@ -18,16 +18,29 @@ int rule_cache_init(struct rule_cache *c)
 {
 	*c = (struct rule_cache){.entries = pages_calloc(N_ENTRIES, sizeof *c->entries),
 				 .full_entries = calloc(N_FULL_ENTRIES, sizeof *c->full_entries)};
-	if (c->entries && c->full_entries)
+	if (c->entries && c->full_entries && rule_cache_map(c, NULL) != UINT32_MAX)
 		return 0;
 	rule_cache_done(c);
 	return -ERR_NOMEM;
+}
+
+uint32_t rule_cache_map(struct rule_cache *c, const struct map *map)
+{
+	uint32_t i = map ? map->id + 1 : 0;
+
+	if (i == UINT32_MAX || vec_reserve(&c->maps, i + 1ull))
+		return UINT32_MAX;
+	while (c->maps.n <= i)
+		c->maps.v[c->maps.n++] = NULL;
+	c->maps.v[i] = map;
+	return i;
 }
 
 void rule_cache_done(struct rule_cache *c)
 {
 	free(c->entries);
 	free(c->full_entries);
+	vec_done(&c->maps);
 	hash_done(&c->spaces);
 	*c = (struct rule_cache){0};
 }

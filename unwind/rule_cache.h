@@ -8,6 +8,7 @@
 #define UNWIND_RULE_CACHE_H
 
 #include "base/hash.h"
+#include "base/vec.h"
 #include "reader/reader.h"
 #include "unwind/rule.h"
 
@@ -17,8 +18,9 @@
 #define RULE_CACHE_NO_SPACE  ((uint64_t)UINT16_MAX << RULE_CACHE_IP_BITS)
 
 struct rule_entry {
-	uint64_t key; /* 0: empty */
-	const struct map *map;
+	uint64_t key;	 /* 0: empty */
+	uint32_t map;	 /* rule_cache.maps[map] */
+	uint32_t number; /* of struct frame */
 	struct rule rule;
 };
 
@@ -31,7 +33,8 @@ struct full_rule_entry {
 struct rule_cache {
 	struct rule_entry *entries;
 	struct full_rule_entry *full_entries;
-	struct hash_table spaces; /* layout id -> number */
+	VEC(const struct map *) maps; /* by id, plus 1; the first is NULL */
+	struct hash_table spaces;     /* layout id -> number */
 	uint64_t last_layout, last_space;
 };
 
@@ -46,6 +49,9 @@ void rule_cache_reserve(struct rule_cache *c, size_t n);
  * memory: then nothing may be cached, and no key matches. Valid until the next
  * rule_cache_reserve(). */
 uint64_t rule_cache_space(struct rule_cache *c, uint64_t layout);
+
+/* Where the entries' maps find this one. UINT32_MAX: out of memory. */
+uint32_t rule_cache_map(struct rule_cache *c, const struct map *map);
 
 /* Where the key belongs, whatever is there. Fibonacci hashing: the product's top bits. */
 static inline size_t rule_cache_slot(uint64_t key)

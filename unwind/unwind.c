@@ -14,14 +14,17 @@ static const struct unwind_method_ops *const methods[] = {
 	[UNWIND_FULL] = &unwind_cfi_ops,
 };
 
+/* Kernel chains are at most kernel.perf_event_max_stack long, 127 unless raised. Rows whose length is
+ * a power of two would all begin in the same set of the processor's cache. */
+enum { FRAMES_ROW = 2 * UNWIND_FRAMES_MAX + 32 };
+
 struct unwinder {
 	const struct unwind_method_ops *ops;
 	void *state; /* of the method */
 	unsigned max_user_frames;
 	struct unwind_stats stats;
-	/* Kernel chains are at most kernel.perf_event_max_stack long, 127 unless raised. */
-	struct frame frames[UNWIND_BATCH][2 * UNWIND_FRAMES_MAX];
-	struct frame_place (*places)[2 * UNWIND_FRAMES_MAX]; /* [UNWIND_BATCH], or NULL */
+	struct frame frames[UNWIND_BATCH][FRAMES_ROW];
+	struct frame_place (*places)[FRAMES_ROW]; /* [UNWIND_BATCH], or NULL */
 };
 
 const char *frame_how_text(enum frame_how how)
@@ -62,14 +65,12 @@ int unwinder_new(struct unwinder **ret, struct modules *modules, const struct un
 				     ? opt->max_frames
 				     : UNWIND_FRAMES_MAX;
 	u->ops = methods[opt->method];
-	if (opt->places && u->ops->run_batch) {
+	if (opt->places && u->ops->run_batch)
 		u->places = calloc(UNWIND_BATCH, sizeof *u->places);
-		if (!u->places) {
-			free(u);
-			return err_nomem(err);
-		}
-	}
-	rc = u->ops->init(&u->state, modules, opt, err);
+	if (opt->places && u->ops->run_batch && !u->places)
+		rc = err_nomem(err);
+	else
+		rc = u->ops->init(&u->state, modules, opt, err);
 	if (rc) {
 		free(u->places);
 		free(u);

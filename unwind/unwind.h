@@ -65,6 +65,10 @@ struct frame {
 	bool is_return_address;
 	bool is_kernel;
 	uint8_t how; /* enum frame_how */
+	/* A hint for tables of what is known about places in code: frames at the same place of a
+	 * file mostly have the same small number, others of that file never. 0: none, as where
+	 * there is no file. */
+	uint32_t number;
 };
 
 /* THE place of "return address minus one": the address to look up for symbols, lines and CFI. A
@@ -132,7 +136,7 @@ void unwinder_free(struct unwinder *u);
  * has registers and stack; else the recorded user call chain; else only the sample's ip. */
 void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack_trace *trace);
 
-#define UNWIND_EXPECT_BYTES 512
+#define UNWIND_EXPECT_BYTES 1024
 /* Says that the sample will be unwound soon: fetches the part of its stack that most walks read. */
 static inline void unwind_expect(const struct perf_sample *s)
 {
@@ -144,7 +148,7 @@ static inline void unwind_expect(const struct perf_sample *s)
 
 /* The same for up to UNWIND_BATCH samples. Faster than one by one, because their accesses to memory
  * overlap. The traces live until the next call. */
-#define UNWIND_BATCH 8
+#define UNWIND_BATCH 16
 void unwind_samples(struct unwinder *u, const struct perf_sample *const *samples, size_t n,
 		    struct stack_trace *traces);
 

@@ -1,25 +1,39 @@
 /* walk.c - what both walks share: rules that are not in the cache. */
 #include "unwind/walk.h"
 
-struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t ip, uint64_t *vaddr)
+/* What is known about the module of a map; NULL: no image, or not for this walk's processor. */
+static const struct known_module *module_of(struct walk *w, const struct map *map)
 {
-	struct module *mod = modules_get(w->worker->modules, map->dso);
+	struct known_module *k = &w->worker->modules_of[map->id % MAPS_KNOWN];
+	struct module *mod;
 	struct cfi_module *cm;
 
-	if (!mod || !mod->image || !module_ip_to_vaddr(mod, map, ip, vaddr))
+	if (k->map == map && cfi_module_arch(k->cm) == w->arch)
+		return k;
+	mod = modules_get(w->worker->modules, map->dso);
+	cm = mod && mod->image ? cfi_module_get(w->worker->modules, mod) : NULL;
+	if (!cm || cfi_module_arch(cm) != w->arch)
 		return NULL;
-	cm = cfi_module_get(w->worker->modules, mod);
-	return cm && cfi_module_arch(cm) == w->arch ? cm : NULL;
+	*k = (struct known_module){map, mod, cm};
+	return k;
 }
 
-static struct rule rule_find(struct walk *w, const struct map *map, uint64_t lookup_ip)
+struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t ip, uint64_t *vaddr)
+{
+	const struct known_module *k = module_of(w, map);
+
+	return k && module_ip_to_vaddr(k->mod, map, ip, vaddr) ? k->cm : NULL;
+}
+
+static struct rule rule_find(struct walk *w, const struct map *map, uint64_t lookup_ip,
+			     uint32_t *number)
 {
 	uint64_t vaddr;
 	struct cfi_module *cm = walk_module(w, map, lookup_ip, &vaddr);
 	const struct module *mod;
 
 	if (cm)
-		return cfi_module_rule(cm, vaddr);
+		return cfi_module_rule(cm, vaddr, number);
 	mod = modules_get(w->worker->modules, map->dso);
 	if (!mod || mod->image || mod->image_miss == MODULE_MISS_NOT_A_FILE)
 		return (struct rule){.kind = RULE_NO_CFI};
@@ -28,19 +42,26 @@ static struct rule rule_find(struct walk *w, const struct map *map, uint64_t loo
 
 struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rule_entry *own)
 {
+	struct rule_cache *cache = &w->worker->cache;
 	const struct map *map = NULL;
 	struct rule_entry *e = own;
 	uint64_t key = w->space_key | lookup_ip;
+	uint32_t at = 0, number = 0;
+	struct rule rule;
 
 	if (!(lookup_ip >> RULE_CACHE_IP_BITS))
 		map = address_space_find(w->s->space, lookup_ip);
-	if (!map) { /* not cached: a map may be added there under the same layout id */
+	if (map)
+		at = rule_cache_map(cache, map);
+	/* Not cached: a map may be added there under the same layout id. */
+	if (!map || at == UINT32_MAX) {
 		*own = (struct rule_entry){.rule.kind = RULE_NO_MAP};
 		return own;
 	}
 	if (w->space_key != RULE_CACHE_NO_SPACE)
-		e = rule_cache_at(&w->worker->cache, key);
-	*e = (struct rule_entry){key, map, rule_find(w, map, lookup_ip)};
+		e = rule_cache_at(cache, key);
+	rule = rule_find(w, map, lookup_ip, &number);
+	*e = (struct rule_entry){key, at, number, rule};
 	return e;
 }
 

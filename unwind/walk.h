@@ -53,6 +53,8 @@ struct walk {
 	enum unwind_stop stop;
 };
 
+#define MAPS_KNOWN 256
+
 /* One worker: what stays between samples. */
 struct cfi_worker {
 	struct modules *modules;
@@ -70,6 +72,12 @@ struct cfi_worker {
 		int8_t pc, sp, fp, lr; /* index in perf_regs.regs; -1: not recorded */
 	} registers[3];
 	struct rule_cache cache;
+	/* By map id: the modules of the maps that were asked for last. */
+	struct known_module {
+		const struct map *map; /* NULL: empty */
+		const struct module *mod;
+		struct cfi_module *cm;
+	} modules_of[MAPS_KNOWN];
 	struct walk walks[UNWIND_BATCH];
 };
 
@@ -101,6 +109,12 @@ static inline bool walk_word(const struct walk *w, uint64_t addr, unsigned word_
 	return true;
 }
 
+/* NULL: none. */
+static inline const struct map *walk_map(const struct walk *w, const struct rule_entry *e)
+{
+	return w->worker->cache.maps.v[e->map];
+}
+
 /* Why reading `addr` failed. */
 static inline enum unwind_stop walk_read_stop(const struct walk *w, uint64_t addr)
 {
@@ -108,8 +122,8 @@ static inline enum unwind_stop walk_read_stop(const struct walk *w, uint64_t add
 						      : UNWIND_STOP_BAD_MEMORY;
 }
 
-/* Appends the frame *c; false when there is no room. */
-static inline bool walk_push(struct walk *w, const struct cursor *c, const struct map *map)
+/* Appends the frame *c, whose rule is in *e; false when there is no room. */
+static inline bool walk_push(struct walk *w, const struct cursor *c, const struct rule_entry *e)
 {
 	struct frame *f = w->next;
 
@@ -118,7 +132,12 @@ static inline bool walk_push(struct walk *w, const struct cursor *c, const struc
 	if (w->next_place)
 		*w->next_place++ = (struct frame_place){c->sp, c->fp & -(uint64_t)c->fp_known};
 	*f = (struct frame){
-		.ip = c->ip, .map = map, .is_return_address = c->is_return_address, .how = c->how};
+		.ip = c->ip,
+		.map = walk_map(w, e),
+		.is_return_address = c->is_return_address,
+		.how = c->how,
+		.number = e->number,
+	};
 	w->next = f + 1;
 	return true;
 }

@@ -133,13 +133,13 @@ static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 		return UNWIND_STOP_END;
 	case RULE_NO_BINARY:
 		/* Signal frames are known by their contents: see walk_full.c */
-		if (e->map->dso->kind == DSO_VDSO)
+		if (walk_map(w, e)->dso->kind == DSO_VDSO)
 			return WALK_NEEDS_ALL;
 		break;
 	default:
 		break;
 	}
-	return ladder_step(w, &w->c, (enum rule_kind)e->rule.kind, e->map);
+	return ladder_step(w, &w->c, (enum rule_kind)e->rule.kind, walk_map(w, e));
 }
 
 /* ---- the two kinds that nearly all rules are of ------------------------------------------- */
@@ -226,7 +226,7 @@ step(struct walk *w, struct rule_entry *entries, struct words words)
 
 	if (__builtin_expect(e->key != w->key, 0))
 		e = walk_rule_miss(w, c->ip - c->is_return_address, &own);
-	if (!walk_push(w, c, e->map))
+	if (!walk_push(w, c, e))
 		return UNWIND_STOP_DEPTH;
 	if (__builtin_expect(e->rule.kind <= c->fp_known, 1)) { /* RULE_FP, if there is one */
 		stop = simple_step(w, &e->rule, words);

@@ -247,7 +247,7 @@ static bool vdso_sigreturn(const struct walk *w, const struct cursor *c, const s
 {
 	const struct arch_trampoline *t = w->arch->trampolines;
 
-	if (!t || e->rule.kind != RULE_NO_BINARY || e->map->dso->kind != DSO_VDSO)
+	if (!t || e->rule.kind != RULE_NO_BINARY || walk_map(w, e)->dso->kind != DSO_VDSO)
 		return false;
 	while (t->code && !signal_frame_read(w, t, c->sp, ret))
 		t++;
@@ -257,48 +257,51 @@ static bool vdso_sigreturn(const struct walk *w, const struct cursor *c, const s
 enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
 {
 	struct regs buf[2], *in = &buf[0], *out = &buf[1], *swap;
-	struct cursor c = {.how = FRAME_SAMPLE};
+	struct cursor *c = &w->c;
 	const struct rule_entry *e;
+	const struct map *map;
 	struct rule_entry own;
 	enum unwind_stop stop;
 	bool first, is_sigreturn;
 
 	*in = *regs;
+	*c = (struct cursor){.how = FRAME_SAMPLE};
 	for (first = true;; first = false) {
-		uint64_t lookup_ip = in->v[w->arch->pc] - c.is_return_address;
+		uint64_t lookup_ip = in->v[w->arch->pc] - c->is_return_address;
 		struct step st = {.w = w, .in = in, .out = out, .first = first};
 
-		cursor_set(&c, in, w->arch);
+		cursor_set(c, in, w->arch);
 		e = walk_rule(w, lookup_ip, &own);
-		is_sigreturn = vdso_sigreturn(w, &c, e, out);
+		map = walk_map(w, e);
+		is_sigreturn = vdso_sigreturn(w, c, e, out);
 		if (e->rule.flags & RULE_SIGNAL || is_sigreturn)
-			c.is_return_address = false;
-		if (!walk_push(w, &c, e->map))
+			c->is_return_address = false;
+		if (!walk_push(w, c, e))
 			return UNWIND_STOP_DEPTH;
 		if (e->rule.kind == RULE_END)
 			return UNWIND_STOP_END;
 		if (is_sigreturn) {
-			c.how = FRAME_SIGNAL_FRAME;
+			c->how = FRAME_SIGNAL_FRAME;
 			*in = *out;
 			continue;
 		}
 		if (e->rule.kind >= RULE_NO_CFI) {
-			stop = ladder_step(w, &c, (enum rule_kind)e->rule.kind, e->map);
+			stop = ladder_step(w, c, (enum rule_kind)e->rule.kind, map);
 			if (stop != WALK_ON)
 				return stop;
-			registers_set(in, &c, w->arch);
+			registers_set(in, c, w->arch);
 			continue;
 		}
-		st.rule = walk_full_rule(w, e->map, lookup_ip, &st.bias);
+		st.rule = walk_full_rule(w, map, lookup_ip, &st.bias);
 		if (!st.rule)
 			return UNWIND_STOP_BAD_CFI;
 		stop = full_step(&st);
 		if (stop == UNWIND_STOP_BAD_CFI)
-			w->sink->stop_module = modules_get(w->worker->modules, e->map->dso);
+			w->sink->stop_module = modules_get(w->worker->modules, map->dso);
 		if (stop != WALK_ON)
 			return stop;
-		c.how = st.rule->how;
-		c.is_return_address = !st.rule->is_signal_frame;
+		c->how = st.rule->how;
+		c->is_return_address = !st.rule->is_signal_frame;
 		swap = in;
 		in = out;
 		out = swap;

@@ -1,0 +1,50 @@
+/* stack_memo.c - hashes of stacks. */
+#include "output/stack_memo.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/pages.h"
+
+int stack_memo_init(struct stack_memo *m)
+{
+	uint64_t secret = hash_secret();
+	size_t i, k;
+
+	for (k = 0; k < 4; k++)
+		for (i = 0; i < STACK_MEMO_FRAMES; i++)
+			m->keys[k][i] = hash_u64(secret += 0x9e3779b97f4a7c15u);
+	m->entries = pages_calloc((size_t)1 << STACK_MEMO_BITS, sizeof *m->entries);
+	return m->entries ? 0 : -1;
+}
+
+void stack_memo_done(struct stack_memo *m)
+{
+	free(m->entries);
+	m->entries = NULL;
+}
+
+struct stack_memo_at stack_memo_at(const struct stack_memo *m, const struct stack_trace *t)
+{
+	unsigned __int128 a = t->n, b = 0;
+	struct stack_memo_at at = {0};
+	size_t i;
+
+	if (t->n > STACK_MEMO_FRAMES || !t->n)
+		return at;
+	for (i = 0; i < t->n; i++) {
+		const struct frame *f = &t->frames[i];
+		/* A map's address has no bits at its ends. */
+		uint64_t what = (uint64_t)(uintptr_t)f->map ^ (uint64_t)f->how << 56 ^
+				(uint64_t)f->is_kernel << 1 ^ f->is_return_address;
+
+		a += (unsigned __int128)(f->ip + m->keys[0][i]) * (what + m->keys[1][i]);
+		b += (unsigned __int128)(f->ip + m->keys[2][i]) * (what + m->keys[3][i]);
+	}
+	at.check = hash_mix((uint64_t)a, (uint64_t)(a >> 64));
+	b = (unsigned __int128)hash_mix((uint64_t)b, (uint64_t)(b >> 64));
+	at.check_more = (uint32_t)b;
+	at.entry = &m->entries[(uint64_t)b >> (64 - STACK_MEMO_BITS)];
+	__builtin_prefetch(at.entry);
+	return at;
+}
