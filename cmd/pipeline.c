@@ -88,6 +88,7 @@ int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, s
 void pipeline_done(struct pipeline *p)
 {
 	profile_free(p->profile);
+	stack_depths_free(p->depths);
 	if (p->symbolizer)
 		symbolizer_free(p->symbolizer);
 	jit_codes_free(p->jit);

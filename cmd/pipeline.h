@@ -58,6 +58,7 @@ struct pipeline {
 	struct unwind_stats unwind;   /* sum over the workers */
 	struct verify verify;	      /* likewise */
 	struct stitch_stats stitched; /* likewise */
+	struct stack_depths *depths;  /* likewise */
 	uint64_t filtered;	      /* samples that the filter left out */
 	double seconds_load, seconds_symbolize;
 };

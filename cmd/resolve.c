@@ -9,13 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/advice.h"
 #include "cmd/args.h"
 #include "cmd/explain.h"
 #include "cmd/report.h"
 #include "cmd/resolve_options.h"
-
-/* The largest copy of a stack that fits into a record (perf_event_open(2)). */
-enum { STACK_COPY_MAX = 65528 };
 
 enum { EXIT_FINE = 0, EXIT_DAMAGED = 1, EXIT_TROUBLE = 2 };
 
@@ -120,39 +118,6 @@ static void print_notes(const struct pipeline *p)
 		fprintf(stderr, "resolve: %s\n", perf_file_note(p->file, i));
 }
 
-static uint32_t stack_copy_bytes(const struct perf_file *f)
-{
-	uint32_t most = 0;
-	size_t i;
-
-	for (i = 0; i < perf_file_event_count(f); i++)
-		if (perf_file_event(f, i)->attr.sample_stack_user > most)
-			most = perf_file_event(f, i)->attr.sample_stack_user;
-	return most;
-}
-
-/* The advice that is worth a line even without --stats. */
-static void print_advice(const struct pipeline *p)
-{
-	uint64_t cut = p->unwind.stops[UNWIND_STOP_TRUNCATED_STACK], all = p->unwind.user_stacks;
-	uint64_t completed = p->stitched.to_root;
-	uint32_t size = stack_copy_bytes(p->file);
-
-	if (cut * 20 <= all)
-		return;
-	fprintf(stderr, "resolve: %.0f %% of the stacks are cut at %u bytes",
-		100.0 * (double)cut / (double)all, size);
-	if (completed)
-		fprintf(stderr, " (%.0f %% of these were completed from other samples)",
-			100.0 * (double)completed / (double)cut);
-	fprintf(stderr, "; ");
-	if (size < STACK_COPY_MAX)
-		fprintf(stderr, "record with --call-graph dwarf,%u\n",
-			size * 4 < STACK_COPY_MAX ? size * 4 : STACK_COPY_MAX);
-	else
-		fprintf(stderr, "a recording cannot hold more\n");
-}
-
 static int load(struct resolve *r, struct pipeline *p, struct err *err)
 {
 	const struct perf_file_info *info = perf_file_info(p->file);
@@ -241,7 +206,7 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 	if (rc)
 		return rc;
 	if (!r->quiet)
-		print_advice(p);
+		advise_stack_size(p, stderr);
 	if (!r->quiet && !r->fetch)
 		fetch_advice(p, stderr);
 	if (stop_requested)

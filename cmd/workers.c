@@ -324,6 +324,9 @@ static int crew_merge(struct crew *c, struct pipeline *p, struct err *err)
 	unsigned i;
 	int rc = 0;
 
+	p->depths = stack_depths_new();
+	if (!p->depths)
+		return err_nomem(err);
 	for (i = 0; i < c->n && !rc; i++) {
 		struct worker *w = &c->workers[i];
 
@@ -334,6 +337,7 @@ static int crew_merge(struct crew *c, struct pipeline *p, struct err *err)
 		if (i)
 			rc = profile_merge(p->profile, w->profile, err);
 		unwind_stats_add(&p->unwind, unwinder_stats(w->unwinder));
+		stack_depths_add(p->depths, unwinder_depths(w->unwinder));
 		if (w->stitcher)
 			add_stitched(p, stitcher_stats(w->stitcher));
 		verify_add(&p->verify, &w->verify);

@@ -75,6 +75,17 @@ static int note_jitdump(struct machine *m, struct process *p, const struct dso *
 	return 0;
 }
 
+/* The first thread's stack, as exec made it: grows down, so that only its end stays. */
+static int note_stack(struct machine *m, struct process *p, uint64_t end)
+{
+	if (p->space->stack_end == end)
+		return 0;
+	if (versions_own(&m->versions, &p->space))
+		return -ERR_NOMEM;
+	p->space->stack_end = end;
+	return 0;
+}
+
 static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso_key *key)
 {
 	struct process *p = process_get(m, r->pid);
@@ -94,6 +105,8 @@ static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso
 	if (p->exited && r->tid == r->pid && process_restart(m, p, NULL))
 		return -ERR_NOMEM;
 	thread_seen(p, t);
+	if (!strcmp(r->path, "[stack]") && note_stack(m, p, map.end))
+		return -ERR_NOMEM;
 	if (!r->is_exec)
 		return versions_replace(&m->versions, &p->space, map.start, map.end, NULL);
 	key->kind = dso_kind_user(r->path, r->flags);

@@ -135,6 +135,7 @@ struct address_space *space_new(struct space_pool *p, const struct address_space
 		return NULL;
 	as->layout = layout;
 	as->jitdump = like ? like->jitdump : NULL;
+	as->stack_end = like ? like->stack_end : 0;
 	if (like && like->root) {
 		as->root = like->root;
 		as->root->refs++;
@@ -320,6 +321,11 @@ const struct map *address_space_at(const struct address_space *as, size_t i)
 		n = n->at[k].child;
 	}
 	return n->at[i].map;
+}
+
+uint64_t address_space_stack_end(const struct address_space *as)
+{
+	return as->stack_end;
 }
 
 const struct dso *address_space_jitdump(const struct address_space *as)

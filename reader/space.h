@@ -25,6 +25,7 @@ struct address_space {
 	uint64_t epoch;		    /* when last captured, if captured */
 	bool captured;		    /* handed out: must not change any more */
 	const struct dso *jitdump;  /* see reader.h */
+	uint64_t stack_end;	    /* likewise */
 	struct address_space *next; /* of the machine's list of superseded versions */
 };
 

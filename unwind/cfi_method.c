@@ -144,6 +144,9 @@ static void worker_run_batch(void *state, const struct perf_sample *const *sampl
 		if (w->stop == WALK_NEEDS_ALL)
 			w->stop = walk_again(w);
 		sinks[i].n = (size_t)(w->next - sinks[i].frames);
+		sinks[i].bottom = w->memory.sp;
+		if (w->stop == UNWIND_STOP_END && w->c.sp_known)
+			sinks[i].top = w->c.sp;
 		stops[i] = w->stop;
 	}
 }

@@ -84,7 +84,8 @@ struct frame_place {
 	uint64_t fp; /* frame pointer, 0 when not known */
 };
 
-#define UNWIND_FRAMES_MAX 1024
+/* A call takes a word of stack: not more fit into the largest copy, which has 65528 bytes. */
+#define UNWIND_FRAMES_MAX 8192
 
 struct stack_trace {
 	struct frame *frames; /* storage of the unwinder, valid until its next call */
@@ -160,6 +161,30 @@ struct unwind_stats {
 };
 const struct unwind_stats *unwinder_stats(const struct unwinder *u);
 void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);
+
+/* ---- how deep stacks are ------------------------------------------------------------------------
+ *
+ * What an unwinder by our own tables has learned of stacks that were cut: how large the copy should
+ * have been. Known for a thread of which another sample reached the root, and for the first thread
+ * of a program that began while it was recorded. */
+struct stack_depths; /* opaque */
+
+/* Lives as long as the unwinder. */
+const struct stack_depths *unwinder_depths(const struct unwinder *u);
+/* Those of several unwinders together. NULL: no memory. */
+struct stack_depths *stack_depths_new(void);
+void stack_depths_free(struct stack_depths *d);
+void stack_depths_add(struct stack_depths *to, const struct stack_depths *from);
+
+struct stack_need {
+	uint64_t cut;	   /* stacks that were cut */
+	uint64_t known;	   /* of these, it is known how deep they are */
+	uint64_t bytes;	   /* what the asked share of the known ones needs, in whole KiB */
+	uint64_t too_deep; /* of the known ones, such as need more than the most */
+};
+/* percent: share of the stacks that copies of ret->bytes shall hold. 0 or -ERR_NOMEM. */
+int stack_depths_need(const struct stack_depths *d, unsigned percent, uint64_t bytes_max,
+		      struct stack_need *ret);
 
 /* ---- stitching --------------------------------------------------------------------------------
  *

@@ -30,7 +30,8 @@ struct cursor {
 
 /* The walk of one sample. */
 struct walk {
-	/* The present frame: its rule is in *entry if that has this key, else nowhere yet. */
+	/* The present frame: its rule is in *entry if that has this key, else nowhere yet. At the
+	 * root, sp is behind all that was read. */
 	struct cursor c;
 	uint64_t key;
 	struct rule_entry *entry;

@@ -298,6 +298,7 @@ enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
 		stop = full_step(&st);
 		if (stop == UNWIND_STOP_BAD_CFI)
 			w->sink->stop_module = modules_get(w->worker->modules, map->dso);
+		c->sp = st.cfa;
 		if (stop != WALK_ON)
 			return stop;
 		c->how = st.rule->how;

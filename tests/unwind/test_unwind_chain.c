@@ -188,18 +188,27 @@ static void test_branches(void **state)
 	assert_int_equal(t->n_kernel, 2);
 }
 
-/* As many entries as a record can hold. */
-static void test_long(void **state)
+static void run_long(struct fixture *f, size_t half)
 {
-	static uint64_t ips[8000];
-	struct fixture *f = *state;
+	static uint64_t ips[4 * UNWIND_FRAMES_MAX];
 	size_t i;
 
-	for (i = 0; i < 8000; i++)
-		ips[i] = i < 4000 ? KERNEL_IP(i) : USER_IP(i);
+	for (i = 0; i < 2 * half; i++)
+		ips[i] = i < half ? KERNEL_IP(i) : USER_IP(i);
 	ips[0] = PERF_CHAIN_KERNEL;
-	ips[4000] = PERF_CHAIN_USER;
-	run(f, PERF_CPUMODE_KERNEL, KERNEL_IP(1), ips, 8000);
+	ips[half] = PERF_CHAIN_USER;
+	run(f, PERF_CPUMODE_KERNEL, KERNEL_IP(1), ips, 2 * half);
+}
+
+/* As many entries as a record can hold, all of which are frames; and more. */
+static void test_long(void **state)
+{
+	struct fixture *f = *state;
+
+	run_long(f, 4000);
+	assert_int_equal(f->trace.n_kernel, 3999);
+	assert_int_equal(f->trace.n, 2 * 3999);
+	run_long(f, 2 * UNWIND_FRAMES_MAX);
 	assert_int_equal(f->trace.n_kernel, UNWIND_FRAMES_MAX);
 	assert_int_equal(f->trace.n, 2 * UNWIND_FRAMES_MAX);
 }
