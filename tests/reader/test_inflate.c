@@ -2,6 +2,7 @@
  * perf 6.16, damage. */
 #include "tests/reader/build.h"
 
+#include <stdlib.h>
 #include <zstd.h>
 
 #include "reader/block.h"
@@ -211,13 +212,56 @@ static void payload_in_compressed(void **state)
 	}
 }
 
+/* Zeros without end, in a stream of compressed data that is two thousand times smaller: given up a
+ * little behind the first GiB, and said so. */
+static void endless_zeros(void **state)
+{
+	enum { CHUNK = 1 << 20, CHUNKS = 2 << 10 };
+	struct perf_event_attr a;
+	struct out first = zstd_samples(10, 8, &a), o = {0};
+	ZSTD_CStream *z = ZSTD_createCStream();
+	static uint8_t packed[60000];
+	uint8_t *zeros = calloc(1, CHUNK);
+	struct perf_file *f;
+	struct perf_batch *b;
+	struct err err = {0};
+	size_t r = rec(&o, RECORD_COMPRESSED, 0);
+	int rc;
+
+	(void)state;
+	bytes(&o, first.v, first.n);
+	end(&o, r);
+	assert_non_null(zeros);
+	ZSTD_initCStream(z, 1);
+	for (int i = 0; i < CHUNKS; i++) {
+		ZSTD_inBuffer in = {zeros, CHUNK, 0};
+		ZSTD_outBuffer out = {packed, sizeof packed, 0};
+
+		assert_false(ZSTD_isError(ZSTD_compressStream2(
+			z, &out, &in, i % 64 == 63 ? ZSTD_e_flush : ZSTD_e_continue)));
+		assert_int_equal(in.pos, CHUNK);
+		r = rec(&o, RECORD_COMPRESSED, 0);
+		bytes(&o, packed, out.pos);
+		end(&o, r);
+	}
+	f = open_bytes(pipe_of(&a, 1, &o));
+	while ((rc = perf_file_read(f, &b, &err)) > 0)
+		perf_batch_release(f, b);
+	assert_int_equal(rc, -ERR_LIMIT);
+	assert_non_null(strstr(err.what, "grows"));
+	assert_true(perf_file_stats(f)->lost_bytes <= (1u << 30) + (64u << 20));
+	perf_file_close(f);
+	ZSTD_freeCStream(z);
+	free(zeros);
+	vec_done(&first);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(compressed),
-		cmocka_unit_test(compressed2_overflow),
-		cmocka_unit_test(compressed_damage),
-		cmocka_unit_test(payload_in_compressed),
+		cmocka_unit_test(compressed),	     cmocka_unit_test(compressed2_overflow),
+		cmocka_unit_test(compressed_damage), cmocka_unit_test(payload_in_compressed),
+		cmocka_unit_test(endless_zeros),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
