@@ -297,57 +297,6 @@ static void unknown_field(void **state)
 	perf_file_close(f);
 }
 
-/* Two members, with and without what they lost; the second sample brings the differences. */
-static void group(void **state)
-{
-	(void)state;
-	for (int lost = 0; lost < 2; lost++) {
-		struct perf_event_attr a[2] = {plain_attr(), plain_attr()};
-		struct perf_file *f;
-		struct perf_batch *b;
-		struct out o = {0};
-
-		for (int i = 0; i < 2; i++) {
-			a[i].sample_type = PERF_SAMPLE_IDENTIFIER | PLAIN_TYPE | PERF_SAMPLE_READ;
-			a[i].read_format =
-				PERF_FORMAT_GROUP | PERF_FORMAT_ID | (lost ? READ_FORMAT_LOST : 0);
-		}
-		for (uint64_t i = 1; i <= 3; i++) {
-			size_t r = rec(&o, PERF_RECORD_SAMPLE, 0);
-
-			u64(&o, 10);
-			u64(&o, 0x401000);
-			u64(&o, 0);
-			u64(&o, i);
-			u64(&o, 2); /* members */
-			u64(&o, 100 * i);
-			u64(&o, 10);
-			if (lost)
-				u64(&o, 0);
-			u64(&o, i < 3 ? 7 : 10); /* stands still from 1 to 2 */
-			u64(&o, 20);
-			if (lost)
-				u64(&o, 0);
-			end(&o, r);
-		}
-		f = open_bytes(file_of(a, 2, &o));
-		b = next(f);
-		assert_int_equal(b->n, 5);
-		for (size_t i = 0; i < 5; i++) {
-			static const uint64_t periods[] = {100, 7, 100, 100, 3};
-			static const unsigned events[] = {0, 1, 0, 0, 1};
-
-			assert_int_equal(b->samples[i].period, periods[i]);
-			assert_int_equal(b->samples[i].event->index, events[i]);
-			assert_int_equal(b->samples[i].seq, i);
-		}
-		perf_batch_release(f, b);
-		expect_end(f);
-		assert_int_equal(perf_file_stats(f)->sample_records, 3);
-		perf_file_close(f);
-	}
-}
-
 /* Branch records in call-stack mode replace the callers in the user part; the leaf, the kernel part
  * and an absent user part stay. */
 static void lbr_chain(void **state)
@@ -470,39 +419,6 @@ static void deferred_chains(void **state)
 	perf_file_close(f);
 }
 
-/* Events with different fields: the id says which one it is, wherever both have it. */
-static void events_differ(void **state)
-{
-	struct perf_event_attr a[2] = {plain_attr(), plain_attr()};
-	struct perf_file *f;
-	struct perf_batch *b;
-	struct out o = {0};
-
-	(void)state;
-	a[0].sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME;
-	a[1].sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME;
-	for (uint64_t id = 10; id <= 30; id += 10) {
-		size_t r = rec(&o, PERF_RECORD_SAMPLE, 0);
-
-		u64(&o, id);
-		if (id == 20)
-			u64(&o, 0x401000);
-		u64(&o, 100 - id);
-		end(&o, r);
-	}
-	f = open_bytes(file_of(a, 2, &o));
-	b = next(f);
-	assert_int_equal(b->n, 2); /* sorted by time, which they keep in different places */
-	assert_int_equal(b->samples[0].event->index, 1);
-	assert_int_equal(b->samples[0].ip, 0x401000);
-	assert_int_equal(b->samples[1].event->index, 0);
-	assert_int_equal(b->samples[1].time_ns, 90);
-	perf_batch_release(f, b);
-	expect_end(f);
-	assert_int_equal(perf_file_stats(f)->skips[PERF_SKIP_UNKNOWN_EVENT], 1);
-	perf_file_close(f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -512,10 +428,8 @@ int main(void)
 		cmocka_unit_test(counts_beyond_the_record),
 		cmocka_unit_test(absent_stack_and_regs),
 		cmocka_unit_test(unknown_field),
-		cmocka_unit_test(group),
 		cmocka_unit_test(lbr_chain),
 		cmocka_unit_test(deferred_chains),
-		cmocka_unit_test(events_differ),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
