@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
-from common import CAPTURE, RESOLVE, Tap, children, cpu_seconds, have, run, until  # noqa: E402,F401
+from common import CAPTURE, RESOLVE, Tap, children, cpu_seconds, have, run, until, until_cpu  # noqa: E402,F401
 from perfdata import PerfData  # noqa: E402,F401
 
 SUMMARY = re.compile(r"\[ capture: (\d+) samples of (\S+), (\d+) lost")
@@ -23,14 +23,19 @@ def build_load(*flags):
 def capture(*args, check=True, prefix=(), **kw):
     """`prefix` is what runs the command, as ["unshare", "-m"]."""
     p = run([*prefix, CAPTURE, *map(str, args)], check=check, **kw)
-    p.summary = SUMMARY.search(p.stderr)
-    p.n_samples, p.n_lost = (int(p.summary[1]), int(p.summary[3])) if p.summary else (None, None)
-    return p
+    return count_samples(p, p.stderr)
 
 
 def start(*args):
     return subprocess.Popen([CAPTURE, *map(str, args)], stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def count_samples(p, err):
+    """What the summary of a capture that ended says."""
+    p.summary = SUMMARY.search(err)
+    p.n_samples, p.n_lost = (int(p.summary[1]), int(p.summary[3])) if p.summary else (None, None)
+    return p
 
 
 def descriptors(pid):
@@ -41,9 +46,14 @@ def descriptors(pid):
         return []
 
 
+def until_open(recorder):
+    """Waits until capture has opened its events."""
+    until(lambda: any("perf_event" in d for d in descriptors(recorder.pid)), "capture's events")
+
+
 def until_recorded(recorder, pid, seconds=0.3):
     """Waits until capture has opened its events and the process has used CPU time since."""
-    until(lambda: any("perf_event" in d for d in descriptors(recorder.pid)), "capture's events")
+    until_open(recorder)
     before = cpu_seconds(pid)
     until(lambda: cpu_seconds(pid) >= before + seconds, f"{seconds} s of process {pid}")
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static volatile uint64_t sink;
-static double until;
+static volatile double until;
 
 /* CPU time, so that a loaded machine leaves as many samples. */
 static double now(void)
@@ -54,16 +54,18 @@ __attribute__((noinline)) static void *late_thread(void *arg)
 	return arg;
 }
 
-/* A thread from the start; half a second later another one and a child. Prints its ids first. */
-static int late(void)
+/* A thread from the start; another one and a child when it is told so. Prints its id first. */
+static int late(double seconds)
 {
 	pthread_t a, b;
 	pid_t child;
 
+	until = 1e9;
 	pthread_create(&a, NULL, early_thread, &a);
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
-	usleep(500000);
+	getchar();
+	until = now() + seconds;
 	pthread_create(&b, NULL, late_thread, &b);
 	child = fork();
 	if (!child) {
@@ -118,7 +120,7 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "nothing"))
 		return 0;
 	if (!strcmp(mode, "late"))
-		return late();
+		return late(n);
 	if (!strcmp(mode, "faults"))
 		return faults((size_t)n);
 	if (!strcmp(mode, "storm"))

@@ -5,26 +5,29 @@ import signal
 import subprocess
 import time
 
-from lib import PerfData, Tap, build_load, capture, perf_frames, rooted, run, start, until, until_recorded, until_used
+from lib import PerfData, Tap, build_load, capture, count_samples, perf_frames, rooted, run, start, until, until_cpu, until_recorded, until_used
 from perfdata import EXIT, FORK, SAMPLE
 
 tap = Tap()
 load = build_load()
 
 
-def spawn(*args):
-    return subprocess.Popen([load, *map(str, args)], stdout=subprocess.PIPE, text=True)
+def spawn(*args, **kw):
+    return subprocess.Popen([load, *map(str, args)], stdout=subprocess.PIPE, text=True, **kw)
 
 
 # ---- -p: a running process, the threads and children it starts later -----------------------------
-p = spawn("late", 1.5)
+p = spawn("late", 0.6, stdin=subprocess.PIPE)
 pid = int(p.stdout.readline())
-c = capture("-F", 499, "-p", pid, "-o", "p.data")  # ends by itself when the process is gone
-p.wait()
+c = start("-F", 499, "-p", pid, "-o", "p.data")  # ends by itself when the process is gone
+until_recorded(c, pid, 0.1)
+p.communicate("now\n")
+err = c.communicate(timeout=60)[1]
+count_samples(c, err)
 d = PerfData("p.data")
 by_pid = {s.pid for s in d.samples()}
 symbols = {f for s in perf_frames("p.data") for f in s}
-tap.check(c.returncode == 0 and c.n_samples > 20, "-p ends with the process", c.stderr)
+tap.check(c.returncode == 0 and c.n_samples > 20, "-p ends with the process", err)
 tap.check("early_thread" in symbols and "late_thread" in symbols, "-p: threads of before and after", symbols)
 children = {t[0] for t in d.tasks(FORK) if t[1] == pid and t[0] != pid}
 tap.check(len(children) == 1 and by_pid == {pid} | children, "-p: the child it forks", (by_pid, children))
@@ -41,14 +44,14 @@ tap.check(len([t for t in d.tasks(EXIT) if t[0] == pid]) >= 2, "-p: the exits of
 p = spawn("two", 30)
 until(lambda: len(os.listdir(f"/proc/{p.pid}/task")) == 2, "the second thread")
 tid = max(int(t) for t in os.listdir(f"/proc/{p.pid}/task"))
-c = capture("-F", 499, "-t", tid, "--duration", 0.6, "-o", "t.data")
+c = capture("-F", 499, "-t", tid, "-o", "t.data", "--", *until_cpu(p.pid, 0.5))
 tids = {s.tid for s in PerfData("t.data").samples()}
 symbols = {f for s in perf_frames("t.data") for f in s}
 tap.check(tids == {tid} and "early_thread" in symbols and "main" not in symbols and c.n_samples > 5,
           "-t: that thread and no other", (tids, tid))
 
 # ---- -p with a command bounds the time; --no-inherit -----------------------------------------------------
-c = capture("-F", 499, "-p", p.pid, "-o", "pc.data", "--", "sleep", "0.3")
+c = capture("-F", 499, "-p", p.pid, "-o", "pc.data", "--", *until_cpu(p.pid, 0.2))
 tap.check({s.pid for s in PerfData("pc.data").samples()} == {p.pid} and p.poll() is None,
           "-p with a command: the process, while the command runs")
 p.kill()
@@ -63,7 +66,7 @@ if os.geteuid() == 0:
     # ---- -a, -C -----------------------------------------------------------------------------------------
     p = spawn("two", 120)
     n_proc = len([x for x in os.listdir("/proc") if x.isdigit()])
-    c = capture("-a", "-F", 199, "-o", "a.data", "--", "sleep", "0.7")
+    c = capture("-a", "-F", 199, "-o", "a.data", "--", *until_cpu(p.pid, 0.6))
     d = PerfData("a.data")
     pids = {s.pid for s in d.samples()}
     cpus = {s.cpu for s in d.samples()}
@@ -120,7 +123,7 @@ if os.geteuid() == 0:
         inside, outside = spawn("spin", 30), spawn("spin", 30)
         with open(os.path.join(group, "cgroup.procs"), "w") as f:
             f.write(str(inside.pid))
-        c = capture("--cgroup", os.path.basename(group), "-F", 499, "--duration", 0.6, "-o", "g.data")
+        c = capture("--cgroup", os.path.basename(group), "-F", 499, "-o", "g.data", "--", *until_cpu(inside.pid, 0.3))
         d = PerfData("g.data")
         tap.check({s.pid for s in d.samples()} == {inside.pid} and c.n_samples > 5,
                   "--cgroup: its processes and no other", ({s.pid for s in d.samples()}, inside.pid))

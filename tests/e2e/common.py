@@ -97,6 +97,11 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def until_cpu(pid, seconds):
+    """A command that ends when a process has used so much more CPU time."""
+    return [sys.executable, os.path.join(TOP, "tests/e2e/until_cpu.py"), str(pid), str(seconds)]
+
+
 def resolve(data, *options, check=True):
     """(stdout, stats) of bin/resolve."""
     p = run([RESOLVE, "--stats=json", *options, data], check=check)

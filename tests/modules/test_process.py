@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests/e2e"))
 import common
-from common import RESOLVE, Tap, perf_record, run
+from common import RESOLVE, Tap, perf_record, run, until_cpu
 
 LIB = "void deep_in_lib(void) { for (volatile int i = 0; i < 1000; i++) ; }\nvoid lib_call(void) { deep_in_lib(); deep_in_lib(); }\n"
 MAIN = """
@@ -69,7 +69,8 @@ class Live:
 
 
 def record(pid, data, *options):
-    perf_record("-e", "cpu-clock:u", "-F", "499", "--call-graph", "dwarf,2048", "-o", data, *options, "-p", str(pid), "--", "sleep", "0.3")
+    perf_record("-e", "cpu-clock:u", "-F", "499", "--call-graph", "dwarf,2048", "-o", data, *options, "-p", str(pid), "--",
+                *until_cpu(pid, 0.15))
     os.kill(pid, signal.SIGSTOP)
 
 
