@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""The commands of README.md run as they are printed, one after the other in one shell, as the reader has it after `make demo`; and what
+is printed below them is what such a run prints, but for numbers."""
+import os
+import re
+import shutil
+import subprocess
+
+from common import BIN, TOP, Tap, build, have
+
+tap = Tap()
+with open(os.path.join(TOP, "README.md")) as f:
+    text = f.read()
+blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", text[text.index("## Five minutes"):text.index("## Exit status")], re.M)
+commands = []  # (command, what is printed below it)
+for line in "".join(blocks).splitlines():
+    if line.startswith("    $ "):
+        commands.append((line[6:], []))
+    elif line.strip():
+        commands[-1][1].append(line.strip())
+tap.check(len(commands) > 12, "README.md: there are commands", commands)
+
+# What the reader has: bin/ and build/demo/threads below the folder that was cloned.
+os.symlink(BIN, "bin")
+os.makedirs("build/demo")
+build("g++ -O2 -g -fomit-frame-pointer -pthread", "threads.cc", "build/demo/threads")
+MISSING = [tool for tool in ("go", "perf", "less") if not have(tool)]
+
+
+def shapes(line):
+    """Its words and the functions of its stacks, without numbers and paths."""
+    return re.sub(r"/\S+|\d[\d,.]*", "#", line.replace("...", " ")).replace(";", " ").split()
+
+
+def runs(shell, command):
+    """(status, all that it prints). perf 6.1 may abort beside another recorder: see common.perf_record."""
+    for _ in range(5):
+        shell.stdin.write(f"{{ {command}\n}} </dev/null 2>&1; echo; echo \"=== $?\"\n")
+        shell.stdin.flush()
+        said = []
+        while not (line := shell.stdout.readline()).startswith("=== "):
+            if not line:
+                return None, "".join(said)
+            said.append(line)
+        said = "".join(said)
+        if not command.startswith("perf ") or "build-id.c" not in said:
+            break
+    return int(line.split()[1]), said
+
+
+shell = subprocess.Popen(["bash", "-o", "pipefail"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, errors="replace",
+                         env=dict(os.environ, XDG_CACHE_HOME=os.path.abspath("cache")))
+for command, printed in commands:
+    if any(re.search(rf"\b{tool}\b", command) for tool in MISSING):
+        tap.skip(f"README.md: {command}", f"{' or '.join(MISSING)} is not installed")
+        continue
+    status, said = runs(shell, command)
+    # head and grep end before what they read from does
+    tap.check(status == 0 or status == 141, f"README.md: {command}", (status, said[-2000:]))
+    have_words = {w for line in said.splitlines() for w in shapes(line)}
+    wanted = [w for line in printed for w in shapes(line)]
+    if command.startswith("capture"):
+        wanted = [w for line in printed if "PMU" not in line for w in shapes(line)]  # or there is one
+    if wanted and re.match(r"resolve (-f top|--verify-unwind)|sort|capture", command):
+        tap.check(sum(w in have_words for w in wanted) >= 0.8 * len(wanted), f"README.md: what {command} prints",
+                  (sorted(set(wanted) - have_words), said[-1500:]))
+shell.stdin.close()
+shell.wait()
+shutil.rmtree("build")
+tap.end()
