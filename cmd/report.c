@@ -23,8 +23,8 @@ static struct stop_sums stop_sums(const struct unwind_stats *u)
 		.no_cfi = s[UNWIND_STOP_NO_CFI],
 		.no_file = s[UNWIND_STOP_NO_BINARY],
 		.no_map = s[UNWIND_STOP_NO_MAP],
-		.broken = s[UNWIND_STOP_BAD_CFI] + s[UNWIND_STOP_BAD_MEMORY] + s[UNWIND_STOP_LOOP] +
-			  s[UNWIND_STOP_DEPTH],
+		.broken = s[UNWIND_STOP_BAD_CFI] + s[UNWIND_STOP_BAD_MEMORY] +
+			  s[UNWIND_STOP_NO_REGISTER] + s[UNWIND_STOP_LOOP] + s[UNWIND_STOP_DEPTH],
 	};
 }
 

@@ -23,8 +23,9 @@ static bool fde_find(const struct cfi_section *sec, struct cfi_fde *ret)
 	return n && off >= sec->size;
 }
 
-bool jit_rule(const struct jit_unwind_info *info, const struct arch *arch, uint64_t ip,
-	      struct rule *ret)
+/* The row of an address in the function, and its vaddr in that. */
+static bool row_find(const struct jit_unwind_info *info, const struct arch *arch, uint64_t ip,
+		     struct cfi_row *ret, uint64_t *vaddr)
 {
 	struct cfi_section sec = {
 		.data = info->eh_frame,
@@ -35,16 +36,26 @@ bool jit_rule(const struct jit_unwind_info *info, const struct arch *arch, uint6
 		.address_bytes = arch->word_bytes,
 	};
 	struct cfi_fde fde;
-	struct cfi_row row;
 
-	*ret = (struct rule){.kind = RULE_NO_CFI};
 	if (ip < info->start || ip >= info->end || !fde_find(&sec, &fde) ||
 	    fde.end - fde.start > info->end - info->start ||
-	    ip - info->start >= fde.end - fde.start ||
-	    !cfi_row_find(&fde, arch, fde.start + (ip - info->start), &row) || row.is_signal_frame)
+	    ip - info->start >= fde.end - fde.start)
 		return false;
-	rule_pack(&row, arch, fde.start + (ip - info->start), ret);
-	return ret->kind == RULE_SP || ret->kind == RULE_FP || ret->kind == RULE_END;
+	*vaddr = fde.start + (ip - info->start);
+	return cfi_row_find(&fde, arch, *vaddr, ret) && !ret->is_signal_frame;
+}
+
+bool jit_rule(const struct jit_unwind_info *info, const struct arch *arch, uint64_t ip,
+	      struct rule *ret)
+{
+	struct cfi_row row;
+	uint64_t vaddr;
+
+	*ret = (struct rule){.kind = RULE_NO_CFI};
+	if (!row_find(info, arch, ip, &row, &vaddr))
+		return false;
+	rule_pack(&row, arch, vaddr, ret);
+	return true;
 }
 
 /* A register that the frame may have saved. Below sp, in the sample's own frame, it has not yet, or
@@ -61,7 +72,7 @@ static enum unwind_stop step_by(const struct walk *w, struct cursor *c, const st
 	uint64_t cfa = c->bases[r->kind] + (uint64_t)(int64_t)r->cfa_off, ra = c->lr;
 
 	if (!(by_fp ? c->fp_known : c->sp_known))
-		return UNWIND_STOP_NO_CFI;
+		return WALK_NEEDS_ALL;
 	if (w->arch->word_bytes == 4)
 		cfa = (uint32_t)cfa;
 	if (c->sp_known && (pushed ? cfa <= c->sp : cfa < c->sp))
@@ -69,7 +80,7 @@ static enum unwind_stop step_by(const struct walk *w, struct cursor *c, const st
 	if (r->ra_off ? !walk_word(w, cfa + (uint64_t)(int64_t)r->ra_off, w->arch->word_bytes, &ra)
 		      : !c->lr_known)
 		return r->ra_off ? walk_read_stop(w, cfa + (uint64_t)(int64_t)r->ra_off)
-				 : UNWIND_STOP_BAD_MEMORY;
+				 : UNWIND_STOP_NO_REGISTER;
 	if (r->fp_off && !saved_word(w, cfa + (uint64_t)(int64_t)r->fp_off, &c->fp))
 		c->fp_known = false;
 	ra &= w->code_mask;
@@ -82,15 +93,37 @@ static enum unwind_stop step_by(const struct walk *w, struct cursor *c, const st
 	return ra ? WALK_ON : UNWIND_STOP_END;
 }
 
-enum unwind_stop jit_step(struct walk *w, struct cursor *c)
+static bool info_find(const struct walk *w, uint64_t ip, struct jit_unwind_info *ret)
 {
 	const struct cfi_worker *worker = w->worker;
+
+	return worker->jit_info && worker->jit_info(worker->jit_arg, w->s, ip, ret);
+}
+
+enum unwind_stop jit_step(struct walk *w, struct cursor *c)
+{
 	uint64_t ip = c->ip - c->is_return_address;
 	struct jit_unwind_info info;
 	struct rule rule;
 
-	if (!worker->jit_info || !worker->jit_info(worker->jit_arg, w->s, ip, &info) ||
-	    !jit_rule(&info, w->arch, ip, &rule))
+	if (!info_find(w, ip, &info) || !jit_rule(&info, w->arch, ip, &rule))
 		return UNWIND_STOP_NO_CFI;
-	return rule.kind == RULE_END ? UNWIND_STOP_END : step_by(w, c, &rule);
+	if (rule.kind == RULE_END)
+		return UNWIND_STOP_END;
+	return rule.kind <= RULE_FP ? step_by(w, c, &rule) : WALK_NEEDS_ALL;
+}
+
+const struct full_rule *jit_full_rule(const struct walk *w, uint64_t ip, struct arena *arena,
+				      uint64_t *bias)
+{
+	struct jit_unwind_info info;
+	struct cfi_row row;
+	struct rule rule;
+	uint64_t vaddr;
+
+	if (!info_find(w, ip, &info) || !row_find(&info, w->arch, ip, &row, &vaddr))
+		return NULL;
+	rule_pack(&row, w->arch, vaddr, &rule);
+	*bias = ip - vaddr;
+	return rule.kind == RULE_END ? NULL : rule_full(&row, FRAME_CFI, arena);
 }

@@ -5,8 +5,7 @@
 #include "unwind/rule.h"
 
 /* The rule of an address in the function. False: its call frame information is damaged, is for more
- * than one function, does not cover ip, or gives no rule of the kinds RULE_SP, RULE_FP, RULE_END.
- */
+ * than one function or a signal frame, or does not cover ip. */
 bool jit_rule(const struct jit_unwind_info *info, const struct arch *arch, uint64_t ip,
 	      struct rule *ret);
 

@@ -331,8 +331,10 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
 	};
 	enum unwind_stop stop = stops[kind];
 
-	if (stop == UNWIND_STOP_NO_CFI && map->dso->kind == DSO_ANON)
+	if (stop == UNWIND_STOP_NO_CFI && is_jit(map))
 		stop = jit_step(w, c);
+	if (stop == WALK_NEEDS_ALL)
+		return stop;
 	if (stop == stops[kind] && !w->worker->no_guess)
 		stop = guess(w, c, stop, map);
 	if (stop != WALK_ON) {

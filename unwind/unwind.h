@@ -49,6 +49,7 @@ bool frame_how_is_guess(enum frame_how how);
 	X(NO_BINARY, "binary not found")                                                           \
 	X(BAD_CFI, "call frame information damaged or not evaluable")                              \
 	X(BAD_MEMORY, "needed memory was not recorded")                                            \
+	X(NO_REGISTER, "needed register is not known")                                             \
 	X(LOOP, "stack pointer did not advance")                                                   \
 	X(DEPTH, "frame limit reached")                                                            \
 	X(NO_REGS, "registers were not recorded")                                                  \

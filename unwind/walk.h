@@ -176,9 +176,13 @@ const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, ui
 struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t ip, uint64_t *vaddr);
 
 /* jit_info.c: finds the caller of the frame *c by what a JIT compiler has told of its code. WALK_ON
- * and the caller in *c (but not is_return_address), or why it ends here; UNWIND_STOP_NO_CFI: it has
- * told nothing. */
+ * and the caller in *c (but not is_return_address), WALK_NEEDS_ALL, or why it ends here;
+ * UNWIND_STOP_NO_CFI: it has told nothing. */
 enum unwind_stop jit_step(struct walk *w, struct cursor *c);
+/* The complete rule; NULL: it has told nothing, or that this is the outermost frame. `bias` as in
+ * walk_full_rule(). */
+const struct full_rule *jit_full_rule(const struct walk *w, uint64_t ip, struct arena *arena,
+				      uint64_t *bias);
 
 /* ---- ladder.c: frames without call frame information -------------------------------------- */
 

@@ -181,13 +181,13 @@ simple_step(struct walk *w, const struct rule *r, struct words words)
 	at = cfa + (uint64_t)(int64_t)r->ra_off;
 	if (words.link_register && !r->ra_off) {
 		if (!c->lr_known)
-			return UNWIND_STOP_BAD_MEMORY;
+			return UNWIND_STOP_NO_REGISTER;
 		ra = c->lr;
 	} else if (__builtin_expect(!walk_word(w, at, words.bytes, &ra), 0)) {
 		if (!words.link_register || !is_given_up(w, at))
 			return walk_read_stop(w, at);
 		if (!c->lr_known)
-			return UNWIND_STOP_BAD_MEMORY;
+			return UNWIND_STOP_NO_REGISTER;
 		ra = c->lr;
 	}
 	if (words.link_register) {

@@ -26,7 +26,7 @@ static enum unwind_stop expression_stop(const struct step *st, enum expr_status 
 {
 	if (status == EXPR_NO_MEMORY)
 		return walk_read_stop(st->w, st->missing);
-	return status == EXPR_NO_REGISTER ? UNWIND_STOP_BAD_MEMORY : UNWIND_STOP_BAD_CFI;
+	return status == EXPR_NO_REGISTER ? UNWIND_STOP_NO_REGISTER : UNWIND_STOP_BAD_CFI;
 }
 
 static enum expr_status evaluate(struct step *st, const uint8_t *expr, size_t len,
@@ -82,7 +82,7 @@ static enum unwind_stop cfa_find(struct step *st)
 	if (r->cfa_how != CFI_CFA_REG || r->cfa_reg >= st->w->arch->n_regs)
 		return UNWIND_STOP_BAD_CFI;
 	if (!(st->in->known >> r->cfa_reg & 1))
-		return cfa_by_record(st) ? WALK_ON : UNWIND_STOP_BAD_MEMORY;
+		return cfa_by_record(st) ? WALK_ON : UNWIND_STOP_NO_REGISTER;
 	st->cfa = st->in->v[r->cfa_reg] + (uint64_t)r->cfa_off;
 	if (st->w->arch->word_bytes == 4)
 		st->cfa = (uint32_t)st->cfa;
@@ -105,7 +105,7 @@ static bool register_find(struct step *st, const struct cfi_reg_rule *r, unsigne
 		*ret = at + (uint64_t)r->off;
 		return true;
 	case CFI_REGISTER:
-		*stop = UNWIND_STOP_BAD_MEMORY;
+		*stop = UNWIND_STOP_NO_REGISTER;
 		*ret = (uint64_t)r->off < st->w->arch->n_regs ? st->in->v[r->off] : 0;
 		return (uint64_t)r->off < st->w->arch->n_regs && st->in->known >> r->off & 1;
 	case CFI_EXPRESSION:
@@ -189,7 +189,7 @@ static enum unwind_stop full_step(struct step *st)
 	if (stop != WALK_ON)
 		return stop;
 	if (!(st->out->known >> st->rule->ra_reg & 1))
-		return UNWIND_STOP_BAD_MEMORY;
+		return UNWIND_STOP_NO_REGISTER;
 	ip = st->out->v[st->rule->ra_reg] & st->w->code_mask;
 	/* A call takes stack, unless the return address is in a register: in functions without a
 	 * frame on processors with a link register, in vfork. Then at least the pc changes. */
@@ -254,7 +254,20 @@ static bool vdso_sigreturn(const struct walk *w, const struct cursor *c, const s
 	return t->code;
 }
 
-enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
+/* The complete rule of a frame; NULL: none, see ladder.c. */
+static const struct full_rule *rule_of(struct walk *w, const struct rule_entry *e,
+				       const struct map *map, uint64_t lookup_ip,
+				       struct arena *arena, uint64_t *bias)
+{
+	if (e->rule.kind < RULE_NO_CFI)
+		return walk_full_rule(w, map, lookup_ip, bias);
+	if (e->rule.kind == RULE_NO_CFI && map->dso->kind == DSO_ANON)
+		return jit_full_rule(w, lookup_ip, arena, bias);
+	return NULL;
+}
+
+/* The arena is for rules that live as long as the walk. */
+static enum unwind_stop walk_on(struct walk *w, const struct regs *regs, struct arena *arena)
 {
 	struct regs buf[2], *in = &buf[0], *out = &buf[1], *swap;
 	struct cursor *c = &w->c;
@@ -285,16 +298,16 @@ enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
 			*in = *out;
 			continue;
 		}
-		if (e->rule.kind >= RULE_NO_CFI) {
+		st.rule = rule_of(w, e, map, lookup_ip, arena, &st.bias);
+		if (!st.rule && e->rule.kind < RULE_NO_CFI)
+			return UNWIND_STOP_BAD_CFI;
+		if (!st.rule) {
 			stop = ladder_step(w, c, (enum rule_kind)e->rule.kind, map);
 			if (stop != WALK_ON)
 				return stop;
 			registers_set(in, c, w->arch);
 			continue;
 		}
-		st.rule = walk_full_rule(w, map, lookup_ip, &st.bias);
-		if (!st.rule)
-			return UNWIND_STOP_BAD_CFI;
 		stop = full_step(&st);
 		if (stop == UNWIND_STOP_BAD_CFI)
 			w->sink->stop_module = modules_get(w->worker->modules, map->dso);
@@ -307,4 +320,13 @@ enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
 		in = out;
 		out = swap;
 	}
+}
+
+enum unwind_stop walk_full(struct walk *w, const struct regs *regs)
+{
+	struct arena arena = {0};
+	enum unwind_stop stop = walk_on(w, regs, &arena);
+
+	arena_done(&arena);
+	return stop;
 }

@@ -21,8 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (ip = info.start - 1; ip <= info.end; ip++)
 		if (jit_rule(&info, arch, ip, &rule)) {
 			FUZZ_CHECK(ip >= info.start && ip < info.end);
-			FUZZ_CHECK(rule.kind == RULE_SP || rule.kind == RULE_FP ||
-				   rule.kind == RULE_END);
+			FUZZ_CHECK(rule.kind < RULE_NO_BINARY);
 		}
 	return 0;
 }

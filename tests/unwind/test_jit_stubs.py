@@ -25,6 +25,8 @@ __asm__(".globl _start, caller, leaf\n"
 ".cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n"
 "with_fp: .cfi_startproc\npush %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
 "call *%rax\n.globl in_with_fp\nin_with_fp: pop %rbp\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n"
+"by_rbx: .cfi_startproc\npush %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\nmov %rsp, %rbx\n.cfi_def_cfa_register %rbx\n"
+"and $-64, %rsp\ncall *%rax\n.globl in_by_rbx\nin_by_rbx: mov %rbx, %rsp\n.cfi_def_cfa_register %rsp\npop %rbx\nret\n.cfi_endproc\n"
 "leaf: .cfi_startproc\nret\n.cfi_endproc\n");
 """
 BIAS, STACK, CODE, PID = 0x10000000, 0x7ffe0000, 0x7f0000000000, 100
@@ -41,7 +43,7 @@ def build():
     return None if r.returncode else symbols
 
 
-def recording(samples, extra, fp):
+def recording(samples, extra, fp, rbx):
     """samples: [(pc, sp, words at sp)]"""
     w = PerfWriter("x86_64", ABI_64, MASK, 1024, pid=PID, monotonic=True)
     w.comm("jit")
@@ -53,15 +55,15 @@ def recording(samples, extra, fp):
     extra(w)
     for pc, sp, words in samples:
         regs = [JUNK] * REGS
-        regs[6] = fp
+        regs[1], regs[6] = rbx, fp
         regs[7], regs[8] = sp, pc
         w.sample(pc, [regs[i] for i in ORDER], b"".join(x.to_bytes(8, "little") for x in words))
     w.write("jit.data")
     return "jit.data"
 
 
-def walked(samples, extra=lambda w: None, options=(), fp=JUNK):
-    samples, said = resolve(recording(samples, extra, fp), "--no-stitch", *options)
+def walked(samples, extra=lambda w: None, options=(), fp=JUNK, rbx=JUNK):
+    samples, said = resolve(recording(samples, extra, fp, rbx), "--no-stitch", *options)
     return [[a for a, _ in s] for s in samples], said
 
 
@@ -74,7 +76,7 @@ def entry(body):
     return len(body).to_bytes(4, "little") + body
 
 
-def eh_frame(size, words, encoding=0x1b, fdes=1):
+def eh_frame(size, words, encoding=0x1b, fdes=1, more=b""):
     """sub $8*words, %rsp (4 bytes); ...; add $8*words, %rsp (4 bytes); ret - of `size` bytes. LSB, "Exception Frames"."""
     # version 1, "zR", code and data alignment 1 and -8, return address 16; DW_CFA_def_cfa rsp+8, DW_CFA_offset rip at CFA-8
     cie = entry(bytes(4) + b"\1zR\0" + bytes([1, 0x78, 16, 1, encoding, 0x0c, 7, 8, 0x90, 1]))
@@ -84,7 +86,7 @@ def eh_frame(size, words, encoding=0x1b, fdes=1):
         start = (-at - (size + 15) // 16 * 16) & 0xffffffff
         out += entry((len(out) + 4).to_bytes(4, "little") + start.to_bytes(4, "little") + size.to_bytes(4, "little") + b"\0" +
                      # DW_CFA_advance_loc, DW_CFA_def_cfa_offset
-                     bytes([0x40 | 4, 0x0e, 8 + 8 * words, 0x40 | (size - 5), 0x0e, 8]))
+                     bytes([0x40 | 4, 0x0e, 8 + 8 * words]) + more + bytes([0x40 | (size - 5), 0x0e, 8]))
     return out
 
 
@@ -119,6 +121,36 @@ def told_frames(at):
         dump.load(100, CODE, size, "words3")
         dump.write(path)
         check(f"call frame information that is {name}: not used", walked([called(3)], extra, options=["--no-guess"]), [[leaf, CODE + 0xf]])
+
+
+def saved_registers(at):
+    """The caller's frame is found by rbx, which the JIT code in between has saved, has left alone, or of which nobody tells."""
+    leaf, ends = BIAS + at["leaf"], [BIAS + at["in_by_rbx"] - 1, BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
+    rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    # leaf's return address, a word, rbx, the return address to by_rbx, 3 words for alignment, by_rbx's rbx
+    words = [CODE + 0x10, JUNK, STACK + 7 * 8, BIAS + at["in_by_rbx"], JUNK, JUNK, JUNK, JUNK] + rest
+    # sub $8; push %rbx: as three words below; DW_CFA_def_cfa_offset 24 and DW_CFA_offset rbx at CFA-16
+    told = eh_frame(0x40, 2, more=bytes([0x83, 2]))
+    left = eh_frame(0x40, 2)
+    # DW_CFA_def_cfa_expression: 24 + rsp, which no packed rule says
+    computed = eh_frame(0x40, 2, more=bytes([0x83, 2, 0x0f, 4, 0x48, 0x77, 0, 0x22]))
+    extra = lambda w: w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", os.path.abspath(f"jit-{PID}.dump"))  # noqa: E731
+    for name, cfi, rbx, wanted in (("saved", told, JUNK, ends), ("left alone", left, STACK + 7 * 8, ends),
+                                   ("saved, by an expression", computed, JUNK, ends), ("not right", left, STACK, None)):
+        dump = Jitdump(PID)
+        dump.unwinding(100, cfi)
+        dump.load(100, CODE, 0x40, "jit")
+        dump.write(os.path.abspath(f"jit-{PID}.dump"))
+        got = walked([(leaf, STACK, words)], extra, options=["--no-guess"], rbx=rbx)
+        if wanted:
+            check(f"a register that JIT code has {name}", got, [[leaf, CODE + 0xf] + wanted])
+        else:
+            report(got[0][0][:3] == [leaf, CODE + 0xf, ends[0]] and len(got[0][0]) == 3, "a register that is wrong: no caller", got[1])
+    # Behind a guess only sp and fp are known
+    stub = [CODE + 6, JUNK, BIAS + at["in_by_rbx"], STACK] + words[4:]
+    frames, said = walked([(leaf, STACK + 8, stub)], options=["--stats"], rbx=STACK + 7 * 8)
+    report(frames == [[leaf, CODE + 5, ends[0]]] and "needed register is not known" in said, "behind a guess: the register is not known",
+           f"{frames} {said}")
 
 
 def smallest_frames(at):
@@ -165,4 +197,5 @@ if not symbols:
     sys.exit(0)
 smallest_frames(symbols)
 stale_words(symbols)
+saved_registers(symbols)
 told_frames(symbols)
