@@ -106,6 +106,25 @@ static int find_in_plt(struct elfsyms *s, uint64_t vaddr, const struct func **re
 	return 0;
 }
 
+/* In a stripped file: is vaddr in a function that has no symbol, behind the sizeless f? */
+static bool is_beyond(struct elfsyms *s, struct elf_image *img, const struct func *f,
+		      uint64_t vaddr)
+{
+	uint64_t low = f->start, start;
+
+	if (elfsyms_has_symtab(s->mod->debug) || elfsyms_has_symtab(img))
+		return false;
+	if (s->sizeless_start == f->start && s->sizeless_last > low)
+		low = s->sizeless_last;
+	if (vaddr <= low)
+		return false;
+	if (called_start(img, low, vaddr, &start))
+		return true;
+	s->sizeless_start = f->start;
+	s->sizeless_last = vaddr;
+	return false;
+}
+
 int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
 		 const struct func **ret)
 {
@@ -121,7 +140,8 @@ int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
 		return 0;
 	/* A symbol without size does not reach over the start of another function, one without a
 	 * name included. What was left out of a partial table may start in between, too. */
-	if (image && fde_start(image, vaddr, &start) && start > (*ret)->start) {
+	if (image && ((fde_start(image, vaddr, &start) && start > (*ret)->start) ||
+		      is_beyond(s, image, *ret, vaddr))) {
 		*ret = NULL;
 		return 0;
 	}

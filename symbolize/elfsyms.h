@@ -45,6 +45,12 @@ int plt_read(struct functab *tab, struct elf_image *img, const struct functab *f
  * search table or no such start. */
 bool fde_start(struct elf_image *img, uint64_t vaddr, uint64_t *ret);
 
+/* ---- calls.c: where functions start, according to call instructions ----------------------- */
+
+/* The greatest start above low and not above high. False when there is none, or it is not known of
+ * this processor. */
+bool called_start(struct elf_image *img, uint64_t low, uint64_t high, uint64_t *ret);
+
 /* ---- elfsyms.c: all of them together ------------------------------------------------------ */
 
 struct elfsyms {
@@ -54,6 +60,8 @@ struct elfsyms {
 	bool has_go;
 	bool partial; /* tab has only what the first batch seemed to need */
 	bool plt_read;
+	/* Of a symbol without size: no other function starts between these two. */
+	uint64_t sizeless_start, sizeless_last;
 	char source[2 *
 		    256]; /* "symtab of PATH", "dynsym of PATH" ...; "" when there are no symbols */
 };

@@ -6,6 +6,7 @@
 2. Against llvm-symbolizer and eu-addr2line on random addresses: the function they name must start where ours
    does, i.e. be one of the names at that start.
 3. Against perf itself on a recording: names must be equal, not only aliases.
+4. Symbols without size in stripped files: truth by construction.
 """
 import glob
 import os
@@ -172,9 +173,43 @@ def perf_test():
           "\n".join(bad) or f"only {total} addresses")
 
 
+SIZELESS = r"""
+.text
+.globl shown, user
+.type shown, %function
+.type user, %function
+.balign 32
+shown: .fill 24, 1, 0
+.balign 32
+inner: .fill 24, 1, 0
+.balign 32
+user: CALL inner
+.size user, . - user
+"""
+
+
+def sizeless():
+    """shown has no size, and inner, behind it, no symbol after stripping. But user calls it."""
+    for machine, cc, call in (("x86-64", ["gcc"], "call"), ("i386", ["gcc", "-m32"], "call"), ("aarch64", ["aarch64-linux-gnu-gcc"], "bl")):
+        write("sizeless.s", SIZELESS.replace("CALL", call))
+        if not shutil.which(cc[0]) or subprocess.run([*cc, "-shared", "-nostdlib", "-o", "full.so", "sizeless.s"],
+                                                     stderr=subprocess.DEVNULL).returncode:
+            skip(f"a symbol without size, {machine}", f"no {cc[0]}")
+            continue
+        # binutils of another processor may not be here
+        run("strip" if cc[0] == "gcc" else "aarch64-linux-gnu-strip", "-o", "bare.so", "full.so")
+        at = {f[7]: int(f[1], 16) for f in map(str.split, run("readelf", "-sW", "full.so").splitlines()) if len(f) == 8 and f[1] != "Value"}
+        wanted = [at["shown"], at["shown"] + 31, at["inner"], at["inner"] + 31, at["user"]]
+        for name, expected in (("full.so", ["shown", "shown", "inner", "inner", "user"]), ("bare.so", ["shown", "shown", "", "", "user"])):
+            got, _, _ = symbolize("file", os.path.abspath(name), wanted)
+            check([a.system for a in got] == expected, f"a symbol without size ends where a function is called, {machine}, {name}",
+                  [a.system for a in got])
+
+
 for name, path in subjects():
     model = model_test(name, path)
     if name in ORACLES and shutil.which("llvm-symbolizer") and shutil.which("eu-addr2line"):
         oracle_test(name, path, model)
 perf_test()
+sizeless()
 end()
