@@ -294,6 +294,23 @@ def bpf():
               "BPF programs: each sample has what was there at its time", got)
 
 
+def real_bpf():
+    """A program of this kernel, recorded while it is loaded and run; it prints the name that the kernel gives it."""
+    program = build("gcc -O2", "bpf.c", "bpf-program")
+    p = run([program, "1"], check=False)
+    if p.returncode:
+        return tap.skip("a real BPF program", "bpf() is not allowed here, or has no JIT compiler")
+    perf_record("-F", "1999", "-g", "-e", "cpu-clock", "-o", "perf-bpf.data", program, "300")
+    run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock", "-o", "capture-bpf.data", "--", program, "300"])
+    for data in ("perf-bpf.data", "capture-bpf.data"):
+        leaves = [json.loads(text)["stack"][0] for text in resolve(data, "-f", "jsonl")[0].splitlines()]
+        inside = sum(f.get("sym") == p.stdout.strip() for f in leaves)
+        other = {f.get("sym") for f in leaves if "bpf_prog" in f.get("sym", "")} - {p.stdout.strip()}
+        # it does nothing but send packets through the program, 3,000 instructions long
+        tap.check(inside > 0.2 * len(leaves) > 10 and not other, f"a real BPF program, {data}: {inside} of {len(leaves)} samples in it",
+                  (p.stdout, other))
+
+
 def guest():
     """A virtual machine: its kernel has symbols of its own, of its processes nothing is known, least of all that their
     addresses mean anything in the program that runs the machine."""
@@ -411,6 +428,7 @@ vmlinux()
 plain_module()
 kbuild_module()
 bpf()
+real_bpf()
 guest()
 exec_()
 kept_kallsyms()
