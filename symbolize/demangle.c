@@ -115,8 +115,18 @@ static bool has_rust_hash(const char *name)
 	return false;
 }
 
+/* A class, to begin with. */
+static bool is_java(const char *name)
+{
+	return name[0] == 'L' && strchr(name, ';');
+}
+
 static enum mangling demangle_any(const char *name, struct namebuf *out)
 {
+	if (is_java(name)) {
+		namebuf_clear(out);
+		return demangle_java(out, name, false) ? MANGLING_JAVA : MANGLING_NONE;
+	}
 	if (name[0] != '_')
 		return MANGLING_NONE;
 	/* Rust's back references may go in circles: there the recursion limit stays. */
@@ -220,6 +230,9 @@ static struct namebuf *styled(struct demangler *d, const struct name_style *styl
 	if (mangling == MANGLING_NONE)
 		cut = hides_templates(style) && !template_depth(style) &&
 		      cut_go_shapes(&d->text, d->base.s);
+	else if (mangling == MANGLING_JAVA)
+		cut = style->demangle == SYM_DEMANGLE_SIMPLE &&
+		      demangle_java(&d->text, d->base.s, true);
 	else if (style->demangle == SYM_DEMANGLE_SIMPLE)
 		cut = simplify_name(&d->text, d->full.s, mangling, template_depth(style));
 	else if (style->cut_templates && mangling != MANGLING_D)
@@ -239,7 +252,7 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 		return name;
 	if (style->fold_clones)
 		keep = without_clone_suffix(name, n);
-	if (name[0] != '_' && keep == n && !hides_templates(style))
+	if (name[0] != '_' && keep == n && !hides_templates(style) && !is_java(name))
 		return name;
 	namebuf_clear(&d->base);
 	namebuf_add(&d->base, name, keep);

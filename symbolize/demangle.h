@@ -1,7 +1,7 @@
 /* demangle.h - names for people from names for linkers. Private to symbolize/.
  *
- * C++ (Itanium ABI), Rust (legacy and v0) and D, through libiberty. Bounded in time, memory and
- * stack for any input; what cannot be demangled stays as it is.
+ * C++ (Itanium ABI), Rust (legacy and v0) and D, through libiberty; Java. Bounded in time, memory
+ * and stack for any input; what cannot be demangled stays as it is.
  */
 #ifndef SYMBOLIZE_DEMANGLE_H
 #define SYMBOLIZE_DEMANGLE_H
@@ -21,7 +21,7 @@ struct namebuf {
 void namebuf_add(struct namebuf *t, const char *s, size_t n);
 void namebuf_done(struct namebuf *t);
 
-enum mangling { MANGLING_NONE, MANGLING_CXX, MANGLING_RUST, MANGLING_D };
+enum mangling { MANGLING_NONE, MANGLING_CXX, MANGLING_RUST, MANGLING_D, MANGLING_JAVA };
 
 /* How names are written. */
 struct name_style {
@@ -41,6 +41,10 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 /* The same for a name that is readable already: one put together from DWARF. */
 const char *restyle(struct demangler *d, const char *name, const struct name_style *style);
 void demangler_done(struct demangler *d);
+
+/* demangle_java.c: appends "int Class.method(long)", or only "Class.method". False, with anything
+ * in out: not a Java method. */
+bool demangle_java(struct namebuf *out, const char *name, bool simple);
 
 /* simplify.c. All append and return true, or leave the text as it was: of no known shape. */
 
