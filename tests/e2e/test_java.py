@@ -18,7 +18,7 @@ FLAGS += [f"-XX:CompileCommand=dontinline,Java.{name}" for name in ("fib", "inne
 def record(name, *flags):
     """The samples of a run, leaf first, and the statistics."""
     perf_record("-F", "999", "--call-graph", "dwarf,32768", "-e", "cpu-clock:u", "-o", name, "sh", "-c",
-                'echo $$ > pid; exec java "$@"', "sh", *FLAGS, *flags, "-cp", ".", "Java", "1500")
+                'echo $$ > pid; exec java "$@"', "sh", *FLAGS, *flags, "-cp", ".", "Java", "900")
     text, stats = resolve(name, "-f", "jsonl", "--no-inline")
     with open("pid") as f:
         os.unlink(f"/tmp/perf-{f.read().strip()}.map")
