@@ -8,30 +8,20 @@ static size_t pin_limit(const struct block_store *s)
 	return s->window / (BATCHES + 2) ? s->window / (BATCHES + 2) : 1;
 }
 
-int batch_keep(struct batch *b, struct block_store *s, struct block *block, struct buf *rec)
+const uint8_t *batch_pin_or_copy(struct batch *b, const struct block_store *s, struct block *block,
+				 const uint8_t *data, size_t n)
 {
-	const uint8_t bit = (uint8_t)(1u << b->index);
-	const size_t n = (size_t)(rec->end - rec->data), at = (size_t)(rec->p - rec->data);
 	uint8_t *copy;
 
-	b->bytes += n;
-	if (block->held_by & bit)
-		return 0;
 	if (b->pinned.n < pin_limit(s) || block->mapped) {
 		if (vec_push(&b->pinned, block))
-			return -1;
-		block->held_by |= bit;
+			return NULL;
+		block->held_by |= (uint8_t)(1u << b->index);
 		block->pins++;
-		return 0;
+		return data;
 	}
 	copy = scratch_alloc(&b->scratch, n);
-	if (!copy)
-		return -1;
-	memcpy(copy, rec->data, n);
-	rec->data = copy;
-	rec->p = copy + at;
-	rec->end = copy + n;
-	return 0;
+	return copy ? memcpy(copy, data, n) : NULL;
 }
 
 void batch_empty(struct batch *b, struct block_store *s)

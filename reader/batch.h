@@ -31,10 +31,17 @@ static inline bool batch_is_full(const struct batch *b)
 	return b->samples.n >= BATCH_SAMPLES || b->bytes >= BATCH_BYTES;
 }
 
-/* Makes the bytes of rec, which lie in block, live as long as the batch: pins the block, or, when
- * it has pinned its share of the window, copies them and sets rec to the copy. 0, or -1 when out of
- * memory. */
-int batch_keep(struct batch *b, struct block_store *s, struct block *block, struct buf *rec);
+/* For batch_keep(): when the batch does not hold the block yet. */
+const uint8_t *batch_pin_or_copy(struct batch *b, const struct block_store *s, struct block *block,
+				 const uint8_t *data, size_t n);
+/* Makes n bytes of the block live as long as the batch: pins the block, or, when it has pinned its
+ * share of the window, copies them. Where they are then; NULL when out of memory. */
+static inline const uint8_t *batch_keep(struct batch *b, const struct block_store *s,
+					struct block *block, const uint8_t *data, size_t n)
+{
+	b->bytes += n;
+	return block->held_by & 1u << b->index ? data : batch_pin_or_copy(b, s, block, data, n);
+}
 /* Lets go of all samples and their bytes. */
 void batch_empty(struct batch *b, struct block_store *s);
 void batch_done(struct batch *b, struct block_store *s);

@@ -179,15 +179,10 @@ struct block *block_new(struct block_store *s, uint8_t *mapped, struct err *err)
 	return b;
 }
 
-struct block *block_load(struct block_store *s, uint64_t no, struct err *err)
+struct block *block_reload(struct block_store *s, struct block *b, struct err *err)
 {
-	struct block *b;
 	ssize_t n;
 
-	assert(no >= s->first_no && no - s->first_no < s->table.n);
-	b = s->table.v[no - s->first_no];
-	if (b->data)
-		return b;
 	if (block_give_data(s, b, err))
 		return NULL;
 	n = pread_full(b->spilled ? s->spill_fd : b->fd, b->file_off, b->data, b->n,
@@ -200,7 +195,7 @@ struct block *block_load(struct block_store *s, uint64_t no, struct err *err)
 	return b;
 }
 
-static void block_drop(struct block_store *s, struct block *b)
+void block_drop(struct block_store *s, struct block *b)
 {
 	if (b->refs || b->pins)
 		return;
@@ -226,12 +221,5 @@ void block_unpin(struct block_store *s, struct block *b)
 	b->pins--;
 	if (b->mapped && !b->pins && b->refs && s->n_mapped > s->window)
 		forget(s, b);
-	block_drop(s, b);
-}
-
-void block_unref(struct block_store *s, struct block *b)
-{
-	assert(b->refs);
-	b->refs--;
 	block_drop(s, b);
 }

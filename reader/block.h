@@ -12,6 +12,7 @@
 #ifndef READER_BLOCK_H
 #define READER_BLOCK_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,12 +55,28 @@ void block_store_done(struct block_store *s);
 
 /* An empty block, pinned, or NULL with *err. Its bytes are at `mapped`, if that is not NULL. */
 struct block *block_new(struct block_store *s, uint8_t *mapped, struct err *err);
-/* The block of a number, its bytes in memory (until the next call here, unless pinned); NULL with
- * *err. */
-struct block *block_load(struct block_store *s, uint64_t no, struct err *err);
+/* For block_load(): reads the bytes of a block again. */
+struct block *block_reload(struct block_store *s, struct block *b, struct err *err);
+/* The block of a number that rises with block_new(), its bytes in memory (until the next call here,
+ * unless pinned); NULL with *err. */
+static inline struct block *block_load(struct block_store *s, uint64_t no, struct err *err)
+{
+	struct block *b;
+
+	assert(no >= s->first_no && no - s->first_no < s->table.n);
+	b = s->table.v[no - s->first_no];
+	return b->data ? b : block_reload(s, b, err);
+}
 /* Must be called before a file is unmapped, when nobody uses its blocks any more. */
 void block_store_forget(struct block_store *s);
 void block_unpin(struct block_store *s, struct block *b);
-void block_unref(struct block_store *s, struct block *b);
+/* For block_unref(): frees what nobody needs. */
+void block_drop(struct block_store *s, struct block *b);
+static inline void block_unref(struct block_store *s, struct block *b)
+{
+	assert(b->refs);
+	if (!--b->refs)
+		block_drop(s, b);
+}
 
 #endif

@@ -30,7 +30,7 @@ int deferral_add(struct deferral *d, struct held *h)
 	*(l->last ? &l->last->next_of_tid : &l->first) = h;
 	l->last = h;
 	d->n++;
-	d->bytes += h->n;
+	d->bytes += h->h.size;
 	return 0;
 }
 
@@ -47,7 +47,7 @@ struct held *deferral_take(struct deferral *d, uint32_t tid)
 	*(h->prev ? &h->prev->next : &d->oldest) = h->next;
 	*(h->next ? &h->next->prev : &d->newest) = h->prev;
 	d->n--;
-	d->bytes -= h->n;
+	d->bytes -= h->h.size;
 	return h;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "reader/format.h"
 #include "reader/reader.h"
 
 /* More than this do not wait: the oldest goes without its user chain. */
@@ -26,8 +27,8 @@ struct held {
 	uint64_t epoch;
 	uint64_t data_off;
 	uint32_t tid;
-	uint32_t n;
-	uint8_t record[];
+	struct perf_event_header h;
+	uint8_t record[]; /* of h.size bytes */
 };
 
 struct held_list {

@@ -40,17 +40,20 @@ static void place_in_exec(struct perf_file *f, struct perf_sample *s)
 /* What a sample gets from the process model. */
 static int sample_place(struct perf_file *f, struct perf_sample *s)
 {
-	s->space = machine_space(f->machine, s->pid);
-	if (machine_has_former(f->machine, s->pid))
+	const struct machine_place *p = machine_place(f->machine, s->pid, s->tid);
+
+	if (!p)
+		return err_nomem(&f->err);
+	s->space = p->space;
+	s->kernel = p->kernel;
+	s->comm = p->comm;
+	if (p->has_former)
 		place_in_exec(f, s);
 	if (s->cpumode == PERF_CPUMODE_GUEST_KERNEL)
 		s->kernel = machine_guest_kernel(f->machine);
 	else if (s->cpumode == PERF_CPUMODE_GUEST_USER)
 		s->kernel = machine_guest_user(f->machine);
-	else
-		s->kernel = machine_kernel(f->machine);
-	s->comm = machine_comm_of(f->machine, s->pid, s->tid);
-	return s->space && s->kernel && s->comm ? 0 : err_nomem(&f->err);
+	return s->kernel ? 0 : err_nomem(&f->err);
 }
 
 /* A sample that lies behind the last of the batch becomes part of it. */
@@ -65,7 +68,8 @@ static void batch_commit(struct perf_file *f, struct batch *b)
 
 /* One sample per event that was read and rose: perf does the same, so that each event of a group
  * gets its share. */
-static int commit_by_value(struct perf_file *f, struct batch *b, struct sample_read *read)
+static __attribute__((noinline)) int commit_by_value(struct perf_file *f, struct batch *b,
+						     struct sample_read *read)
 {
 	struct perf_sample s = b->samples.v[b->samples.n];
 	bool known = read->n == 1;
@@ -97,10 +101,18 @@ static int commit_by_value(struct perf_file *f, struct batch *b, struct sample_r
 	return 0;
 }
 
-/* Decodes a record into the place behind the last sample of the batch. The bytes must live as long
- * as the batch. 1: it is there; 0: it was skipped. */
-static int decode_into_batch(struct perf_file *f, struct batch *b, const struct event *e,
-			     const struct record_view *v, struct sample_read *read)
+/* A record of a sample; its bytes live as long as the batch. */
+struct sample_record {
+	const uint8_t *data;
+	struct perf_event_header h;
+	uint64_t data_off;
+};
+
+/* Decodes a record into the place behind the last sample of the batch. 1: it is there; 0: it was
+ * skipped. */
+static inline __attribute__((always_inline)) int
+decode_into_batch(struct perf_file *f, struct batch *b, const struct event *e,
+		  struct sample_record r, struct sample_read *read)
 {
 	struct perf_sample *s;
 	enum perf_skip skip;
@@ -108,23 +120,25 @@ static int decode_into_batch(struct perf_file *f, struct batch *b, const struct 
 	if (vec_reserve(&b->samples, b->samples.n + 1))
 		return err_nomem(&f->err);
 	s = &b->samples.v[b->samples.n];
-	skip = sample_decode(s, read, e, v->b, &b->scratch);
-	if (b->scratch.failed ||
-	    (skip == PERF_SKIP_N &&
-	     (chain_from_lbr(s, &b->scratch) || simpleperf_chain(&f->simpleperf, s, &b->scratch))))
+	skip = sample_decode(s, read, e, r.data + sizeof r.h, r.h.size - sizeof r.h, f->swap,
+			     &b->scratch);
+	if (b->scratch.failed)
 		return err_nomem(&f->err);
 	if (skip != PERF_SKIP_N) {
-		file_skip(f, skip, v->type);
+		file_skip(f, skip, PERF_RECORD_SAMPLE);
 		return 0;
 	}
+	if ((s->n_branches && chain_from_lbr(s, &b->scratch)) ||
+	    (f->simpleperf.chain.n && simpleperf_chain(&f->simpleperf, s, &b->scratch)))
+		return err_nomem(&f->err);
 	s->chain_is_calls = f->info.is_simpleperf;
-	s->misc = v->misc;
-	s->cpumode = v->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	s->file_off = v->b.base_off;
+	s->misc = r.h.misc;
+	s->cpumode = r.h.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	s->file_off = r.data_off;
 	return 1;
 }
 
-static int commit(struct perf_file *f, struct batch *b, struct sample_read *read)
+static inline int commit(struct perf_file *f, struct batch *b, struct sample_read *read)
 {
 	/* simpleperf adds the values of other counters to a sample that stands for itself. */
 	if (read->n && !f->info.is_simpleperf)
@@ -137,16 +151,16 @@ static int commit(struct perf_file *f, struct batch *b, struct sample_read *read
 static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips, size_t n)
 {
 	struct batch *b = f->filling;
-	const uint8_t *copy = scratch_alloc(&b->scratch, h->n);
-	struct record_view v;
+	struct sample_record r = {.h = h->h, .data_off = h->data_off};
+	uint8_t *copy = scratch_alloc(&b->scratch, r.h.size);
 	struct sample_read read;
 	struct perf_sample *s;
 	int rc;
 
 	if (!copy)
 		return err_nomem(&f->err);
-	v = record_view(f, memcpy((void *)(uintptr_t)copy, h->record, h->n), h->n, h->data_off);
-	rc = decode_into_batch(f, b, h->event, &v, &read);
+	r.data = memcpy(copy, h->record, r.h.size);
+	rc = decode_into_batch(f, b, h->event, r, &read);
 	if (rc <= 0)
 		return rc;
 	s = &b->samples.v[b->samples.n];
@@ -161,12 +175,12 @@ static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips
 }
 
 /* The sample behind the last of the batch waits for its user chain. */
-static int hold(struct perf_file *f, struct batch *b, const struct event *e,
-		const struct record_view *v, uint64_t cookie)
+static __attribute__((noinline)) int hold(struct perf_file *f, struct batch *b,
+					  const struct event *e, struct sample_record r,
+					  uint64_t cookie)
 {
 	const struct perf_sample *s = &b->samples.v[b->samples.n];
-	const size_t n = (size_t)(v->b.end - v->b.data);
-	struct held *h = malloc(sizeof *h + n), *oldest = NULL;
+	struct held *h = malloc(sizeof *h + r.h.size), *oldest = NULL;
 	int rc = 0;
 
 	if (!h)
@@ -178,11 +192,11 @@ static int hold(struct perf_file *f, struct batch *b, const struct event *e,
 		.kernel = s->kernel,
 		.comm = s->comm,
 		.epoch = b->epoch,
-		.data_off = v->b.base_off,
+		.data_off = r.data_off,
 		.tid = s->tid,
-		.n = (uint32_t)n,
+		.h = r.h,
 	};
-	memcpy(h->record, v->b.data, n);
+	memcpy(h->record, r.data, r.h.size);
 	if (deferral_is_full(&f->deferral))
 		oldest = deferral_take_oldest(&f->deferral);
 	if (deferral_add(&f->deferral, h)) {
@@ -221,34 +235,36 @@ int deliver_all_held(struct perf_file *f)
 	return rc;
 }
 
-static int deliver_sample(struct perf_file *f, struct batch *b, struct block *block,
-			  struct record_view *v)
+static inline int deliver_sample(struct perf_file *f, struct batch *b, struct block *block,
+				 struct sample_record r)
 {
-	const struct event *e = events_of_sample(&f->events, &v->b);
+	const struct buf rec = buf_make(r.data, r.h.size, 0, f->swap);
+	const struct event *e = events_of_sample(&f->events, &rec);
 	struct sample_read read;
 	uint64_t cookie;
 	int rc;
 
 	if (!e) {
-		file_skip(f, PERF_SKIP_UNKNOWN_EVENT, v->type);
+		file_skip(f, PERF_SKIP_UNKNOWN_EVENT, PERF_RECORD_SAMPLE);
 		return 0;
 	}
-	if (batch_keep(b, &f->blocks, block, &v->b))
+	r.data = batch_keep(b, &f->blocks, block, r.data, r.h.size);
+	if (!r.data)
 		return err_nomem(&f->err);
-	rc = decode_into_batch(f, b, e, v, &read);
+	rc = decode_into_batch(f, b, e, r, &read);
 	if (rc <= 0)
 		return rc;
 	if (sample_place(f, &b->samples.v[b->samples.n]))
 		return -ERR_NOMEM;
 	if (chain_is_deferred(&b->samples.v[b->samples.n], &cookie))
-		return hold(f, b, e, v, cookie);
+		return hold(f, b, e, r, cookie);
 	return commit(f, b, &read);
 }
 
 /* Records are mostly as large as their neighbours, so this fetches what is read of one of the next:
  * its beginning, and the word before it, which is the size of the stack in the one before. Small
  * ones are read from end to end, and the processor sees that coming. */
-static void expect_record(const uint8_t *now, uint32_t size)
+static inline __attribute__((always_inline)) void expect_record(const uint8_t *now, uint32_t size)
 {
 	const uintptr_t at = (uintptr_t)now + (uintptr_t)EXPECT_AHEAD * size;
 
@@ -258,36 +274,43 @@ static void expect_record(const uint8_t *now, uint32_t size)
 		__builtin_prefetch((const void *)line);
 }
 
-/* The record was read before, but its bytes may come from the file again, which others may have
- * changed. */
-static int deliver_record(struct perf_file *f, struct batch *b, struct block *block, uint32_t off)
+/* A record that changes what later samples mean. */
+static int deliver_other(struct perf_file *f, const struct block *block, uint32_t off,
+			 uint32_t size)
 {
-	const struct record_row *row;
-	struct record_view v;
-	enum perf_skip skip;
-	uint32_t size;
+	struct record_view v = record_view(f, block->data + off, size, block->data_off + off);
+	const struct record_row *row = record_row(v.type);
+	enum perf_skip skip = PERF_SKIP_TOO_SHORT;
 	size_t payload;
-	struct buf head = buf_make(block->data + off, block->n - off, 0, f->swap);
 
-	buf_skip(&head, 6);
-	size = buf_u16(&head);
-	if (!buf_ok(&head) || size < sizeof(struct perf_event_header) || size > block->n - off) {
-		file_lose(f, block->data_off + off, size, false);
-		return 0;
-	}
-	v = record_view(f, block->data + off, size, block->data_off + off);
-	expect_record(v.b.data, size);
-	row = record_row(v.type);
-	skip = row && row->when == RECORD_ORDERED ? record_check(row, &v, &payload)
-						  : PERF_SKIP_TOO_SHORT;
-	if (skip != PERF_SKIP_N) {
-		file_skip(f, skip, v.type);
-		return 0;
-	}
-	return row->apply ? row->apply(f, &v) : deliver_sample(f, b, block, &v);
+	if (row && row->when == RECORD_ORDERED)
+		skip = record_check(row, &v, &payload);
+	if (skip == PERF_SKIP_N)
+		return row->apply(f, &v);
+	file_skip(f, skip, v.type);
+	return 0;
 }
 
-int deliver_next(struct perf_file *f)
+/* The record was read before, but its bytes may come from the file again, which others may have
+ * changed. */
+static inline int deliver_record(struct perf_file *f, struct batch *b, struct block *block,
+				 uint32_t off)
+{
+	struct sample_record r = {.data = block->data + off, .data_off = block->data_off + off};
+
+	if (block->n - off >= sizeof r.h)
+		r.h = header_at(r.data, f->swap);
+	if (r.h.size < sizeof r.h || r.h.size > block->n - off) {
+		file_lose(f, r.data_off, r.h.size, false);
+		return 0;
+	}
+	if (r.h.type != PERF_RECORD_SAMPLE)
+		return deliver_other(f, block, off, r.h.size);
+	expect_record(r.data, r.h.size);
+	return deliver_sample(f, b, block, r);
+}
+
+static inline int deliver_next(struct perf_file *f, struct batch *b)
 {
 	struct order_entry e;
 	struct block *block;
@@ -299,7 +322,17 @@ int deliver_next(struct perf_file *f)
 	block = block_load(&f->blocks, e.where >> WHERE_OFF_BITS, &f->err);
 	if (!block)
 		return -(int)f->err.code;
-	rc = deliver_record(f, f->filling, block, e.where & ((1u << WHERE_OFF_BITS) - 1));
+	rc = deliver_record(f, b, block, e.where & ((1u << WHERE_OFF_BITS) - 1));
 	block_unref(&f->blocks, block);
+	return rc;
+}
+
+int deliver_ready(struct perf_file *f)
+{
+	struct batch *b = f->filling;
+	int rc = 0;
+
+	while (!rc && !batch_is_full(b) && order_ready(&f->order))
+		rc = deliver_next(f, b);
 	return rc;
 }

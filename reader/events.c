@@ -2,6 +2,7 @@
 #include "reader/events.h"
 
 #include "reader/format.h"
+#include "reader/sample.h"
 
 /* A bit field of a big-endian writer begins at the highest bit of each byte. */
 static uint64_t flags_from_big_endian(const uint8_t *bytes)
@@ -92,6 +93,7 @@ int events_add(struct event_table *t, const struct perf_attr *attr)
 	if (!e)
 		return -1;
 	e->pub = (struct perf_event){.index = (uint32_t)t->v.n, .name = "", .attr = *attr};
+	e->layout = sample_layout(attr);
 	event_lay_out(e);
 	if (vec_push(&t->v, e))
 		return -1;
@@ -150,13 +152,11 @@ struct event *events_find(const struct event_table *t, uint64_t id)
 	return i == HASH_NONE ? NULL : t->v.v[i];
 }
 
-const struct event *events_of_sample(const struct event_table *t, const struct buf *rec)
+const struct event *events_of_sample_id(const struct event_table *t, const struct buf *rec)
 {
 	const struct event *first = t->v.n ? t->v.v[0] : NULL;
 	uint64_t id;
 
-	if (t->v.n <= 1)
-		return first;
 	if (t->same_sample_pos) {
 		/* Without ids the events cannot be told apart, but their samples can be read. */
 		if (!first->sample_id_pos)

@@ -12,10 +12,21 @@
 
 #define EVENTS_MAX 65536 /* more are not a recording */
 
+/* What the samples of an event consist of: fields of one word each, then others (sample.c). */
+struct sample_layout {
+	uint64_t words;	    /* bits of the first */
+	uint16_t n_words;   /* as many */
+	uint8_t n_fields;   /* behind them */
+	bool all_known;	    /* no field is of a later version */
+	uint8_t fields[16]; /* in the order of the record: numbers of sample.c */
+	uint8_t n_user_regs, n_intr_regs;
+};
+
 /* Positions count from the start of the record (SAMPLE) or from its end (sample_id trailer of the
  * others); 0: not recorded. */
 struct event {
 	struct perf_event pub;
+	struct sample_layout layout;
 	bool named; /* the recording told the name */
 	uint16_t sample_id_pos, sample_time_pos;
 	uint16_t trailer_bytes, trailer_id_pos, trailer_time_pos;
@@ -44,8 +55,14 @@ void events_done(struct event_table *t);
 
 /* The event of an id; NULL when unknown. */
 struct event *events_find(const struct event_table *t, uint64_t id);
+/* For events_of_sample(): of several events. */
+const struct event *events_of_sample_id(const struct event_table *t, const struct buf *rec);
 /* Whose record is this? `rec` is the whole record. NULL: its id is unknown. */
-const struct event *events_of_sample(const struct event_table *t, const struct buf *rec);
+static inline const struct event *events_of_sample(const struct event_table *t,
+						   const struct buf *rec)
+{
+	return t->v.n == 1 ? t->v.v[0] : events_of_sample_id(t, rec);
+}
 const struct event *events_of_trailer(const struct event_table *t, const struct buf *rec);
 
 /* Name for an event that has none, the way perf makes it up. */

@@ -123,8 +123,9 @@ int names_by_config(struct perf_file *f, uint32_t type, uint64_t config, const c
 /* container.c: the header and what it points to; makes the streams. */
 int container_open(struct perf_file *f);
 
-/* deliver.c: applies the next record of the order, or adds it to the batch being filled. */
-int deliver_next(struct perf_file *f);
+/* deliver.c: applies the records that may leave the order, or adds them to the batch being filled,
+ * until that is full. */
+int deliver_ready(struct perf_file *f);
 /* The user chain of all waiting samples of a thread that have this cookie. */
 int deliver_deferred(struct perf_file *f, uint32_t tid, uint64_t cookie, const uint64_t *ips,
 		     size_t n);

@@ -8,17 +8,11 @@
 
 /* ---- processes and threads --------------------------------------------------------------- */
 
-static inline struct process *process_find(struct machine *m, uint32_t pid)
+static struct process *process_find(struct machine *m, uint32_t pid)
 {
-	uint32_t *recent = &m->recent_process[pid % RECENT], i = *recent;
+	uint32_t i = hash_get(&m->process_index, pid);
 
-	if (i < m->processes.n && m->processes.v[i].pid == pid)
-		return &m->processes.v[i];
-	i = hash_get(&m->process_index, pid);
-	if (i == HASH_NONE)
-		return NULL;
-	*recent = i;
-	return &m->processes.v[i];
+	return i == HASH_NONE ? NULL : &m->processes.v[i];
 }
 
 struct process *process_get(struct machine *m, uint32_t pid)
@@ -57,17 +51,11 @@ static const char *default_comm(struct machine *m, uint32_t tid)
 	return intern(m, name);
 }
 
-static inline struct thread *thread_find(struct machine *m, uint32_t pid, uint32_t tid)
+static struct thread *thread_find(struct machine *m, uint32_t pid, uint32_t tid)
 {
-	uint32_t *recent = &m->recent_thread[tid % RECENT], i = *recent;
+	uint32_t i = hash_get(&m->thread_index, (uint64_t)pid << 32 | tid);
 
-	if (i < m->threads.n && m->threads.v[i].tid == tid && m->threads.v[i].pid == pid)
-		return &m->threads.v[i];
-	i = hash_get(&m->thread_index, (uint64_t)pid << 32 | tid);
-	if (i == HASH_NONE)
-		return NULL;
-	*recent = i;
-	return &m->threads.v[i];
+	return i == HASH_NONE ? NULL : &m->threads.v[i];
 }
 
 struct thread *thread_get(struct machine *m, uint32_t pid, uint32_t tid)
@@ -97,16 +85,15 @@ void thread_seen(struct process *p, struct thread *t)
 	t->life = p->life;
 }
 
-static void process_forget_former(struct machine *m, struct process *p)
+static void process_forget_former(struct versions *v, struct process *p)
 {
-	m->n_former -= p->former != NULL;
-	versions_drop(&m->versions, p->former);
+	versions_drop(v, p->former);
 	p->former = NULL;
 }
 
 int process_restart(struct machine *m, struct process *p, const struct address_space *like)
 {
-	process_forget_former(m, p);
+	process_forget_former(&m->versions, p);
 	p->life++;
 	p->n_live = 0;
 	p->exited = false;
@@ -128,7 +115,6 @@ static int process_exec(struct machine *m, struct process *p)
 		return 0;
 	}
 	p->former = old;
-	m->n_former++;
 	return 0;
 }
 
@@ -138,6 +124,7 @@ int machine_comm(struct machine *m, uint32_t pid, uint32_t tid, const char *comm
 	struct thread *t = p ? thread_get(m, pid, tid) : NULL;
 	const char *name = t ? intern(m, comm) : NULL;
 
+	m->changes++;
 	if (!name || (exec && process_exec(m, p)))
 		return -ERR_NOMEM;
 	t->comm = name;
@@ -153,6 +140,7 @@ int machine_fork_found(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t 
 	struct thread *t = p ? thread_get(m, pid, tid) : NULL;
 	const struct thread *parent = thread_find(m, ppid, ptid);
 
+	m->changes++;
 	if (!t)
 		return -ERR_NOMEM;
 	thread_seen(p, t);
@@ -169,6 +157,7 @@ int machine_fork(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, u
 	const struct process *parent = process_find(m, ppid);
 	struct thread *former = thread_find(m, pid, tid);
 
+	m->changes++;
 	if (!p)
 		return -ERR_NOMEM;
 	if (pid != ppid && process_restart(m, p, parent ? parent->space : NULL))
@@ -184,6 +173,7 @@ int machine_exit(struct machine *m, uint32_t pid, uint32_t tid)
 	struct process *p = process_get(m, pid);
 	struct thread *t = p ? thread_get(m, pid, tid) : NULL;
 
+	m->changes++;
 	if (!t)
 		return -ERR_NOMEM;
 	p->n_live -= thread_is_live(p, t);
@@ -200,6 +190,7 @@ int machine_new(struct machine **ret)
 
 	if (!m)
 		return -ERR_NOMEM;
+	m->changes = 1;
 	if (versions_restart(&m->versions, &m->kernel, NULL) ||
 	    versions_restart(&m->versions, &m->guest_kernel, NULL)) {
 		machine_free(m);
@@ -248,11 +239,33 @@ const struct address_space *machine_space(struct machine *m, uint32_t pid)
 	return p ? versions_capture(&m->versions, p->space) : NULL;
 }
 
-bool machine_has_former(struct machine *m, uint32_t pid)
+static __attribute__((noinline)) const struct machine_place *
+place_find(struct machine *m, uint32_t pid, uint32_t tid, struct machine_place *ret)
 {
-	const struct process *p = m->n_former ? process_find(m, pid) : NULL;
+	const struct process *p = process_get(m, pid);
+	const struct thread *t = p ? thread_get(m, pid, tid) : NULL;
 
-	return p && p->former;
+	if (!t)
+		return NULL;
+	*ret = (struct machine_place){
+		.pid = pid,
+		.tid = tid,
+		.changes = m->changes,
+		.space = versions_capture(&m->versions, p->space),
+		.kernel = versions_capture(&m->versions, m->kernel),
+		.comm = t->comm,
+		.has_former = p->former != NULL,
+	};
+	return ret;
+}
+
+const struct machine_place *machine_place(struct machine *m, uint32_t pid, uint32_t tid)
+{
+	struct machine_place *p = &m->recent[tid % RECENT];
+
+	return p->tid == tid && p->pid == pid && p->changes == m->changes
+		       ? p
+		       : place_find(m, pid, tid, p);
 }
 
 const struct address_space *machine_former_space(struct machine *m, uint32_t pid, uint64_t user_ip)
@@ -269,8 +282,9 @@ void machine_runs(struct machine *m, uint32_t pid)
 {
 	struct process *p = process_find(m, pid);
 
+	m->changes++;
 	if (p && p->former)
-		process_forget_former(m, p);
+		process_forget_former(&m->versions, p);
 }
 
 const struct address_space *machine_kernel(struct machine *m)
@@ -326,6 +340,7 @@ const struct map *machine_map(const struct machine *m, size_t i)
 
 uint64_t machine_next_epoch(struct machine *m)
 {
+	m->changes++;
 	return ++m->versions.epoch;
 }
 

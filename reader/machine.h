@@ -43,13 +43,23 @@ int machine_exit(struct machine *m, uint32_t pid, uint32_t tid);
 int machine_ksymbol(struct machine *m, uint64_t addr, uint32_t len, const char *name,
 		    bool unregister);
 
-/* What is valid now. NULL only when out of memory. */
+/* What is valid now for a task, in the host. */
+struct machine_place {
+	uint32_t pid, tid;
+	uint64_t changes; /* of the machine until then */
+	const struct address_space *space, *kernel;
+	const char *comm; /* interned: lives until machine_free() */
+	bool has_former;  /* see machine_former_space() */
+};
+/* NULL only when out of memory. Valid until the next call here. */
+const struct machine_place *machine_place(struct machine *m, uint32_t pid, uint32_t tid);
+
+/* The same one by one. NULL only when out of memory. */
 const struct address_space *machine_space(struct machine *m, uint32_t pid);
 const struct address_space *machine_kernel(struct machine *m);
 /* Between exec and the first sample in the new program, code that the kernel interrupted, at
  * user_ip, may be of the old one: then these are its maps, else NULL. machine_runs() says that the
- * new program runs. False of machine_has_former(): there is nothing of the kind to be asked. */
-bool machine_has_former(struct machine *m, uint32_t pid);
+ * new program runs. */
 const struct address_space *machine_former_space(struct machine *m, uint32_t pid, uint64_t user_ip);
 void machine_runs(struct machine *m, uint32_t pid);
 /* For samples of cpumode GUEST_KERNEL, instead of machine_kernel(). */

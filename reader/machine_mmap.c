@@ -141,6 +141,7 @@ int machine_mmap(struct machine *m, const struct machine_mmap *r)
 		.build_id = r->build_id,
 	};
 
+	m->changes++;
 	/* Kernel addresses are 0 under kptr_restrict. Processes inside a guest have pids of their
 	 * own, which must not be mixed with ours. */
 	if (!r->len || (r->guest && !kernel))
@@ -186,6 +187,7 @@ int machine_ksymbol(struct machine *m, uint64_t addr, uint32_t len, const char *
 		.prot = PROT_EXEC, .start = addr, .end = range_end(addr, len), .pgoff = addr};
 	const struct map *old = address_space_find(m->kernel, addr);
 
+	m->changes++;
 	if (unregister) {
 		if (!old || old->dso->kind != DSO_BPF || old->start != addr)
 			return 0;

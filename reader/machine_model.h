@@ -9,7 +9,7 @@
 #include "reader/machine.h"
 #include "reader/versions.h"
 
-/* Most samples are of tasks that others were of just before. */
+/* Most samples are of tasks that others were of just before, with nothing changed in between. */
 enum { RECENT = 64 };
 
 struct process {
@@ -36,13 +36,12 @@ struct machine {
 	VEC(struct process) processes;
 	struct hash_table process_index; /* pid -> processes */
 	VEC(struct thread) threads;
-	struct hash_table thread_index; /* pid << 32 | tid -> threads */
-	/* By the low bits of pid and tid: what was found last; to be checked. */
-	uint32_t recent_process[RECENT], recent_thread[RECENT];
+	struct hash_table thread_index;	     /* pid << 32 | tid -> threads */
+	uint64_t changes;		     /* also counts epochs */
+	struct machine_place recent[RECENT]; /* by the low bits of tid: what was found last */
 	struct address_space *kernel, *guest_kernel;
 	struct address_space *guest_user;  /* NULL until needed */
 	struct address_space *bare_kernel; /* without KSYMBOL regions; NULL: there were none */
-	size_t n_former;		   /* processes that have a former space */
 };
 
 /* Pointers to processes and threads die at the next call of a _get function of their kind. NULL:

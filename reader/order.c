@@ -3,10 +3,14 @@
 
 /* ---- the heap ---------------------------------------------------------------------------- */
 
+static inline bool entry_before(struct order_entry a, struct order_entry b)
+{
+	return a.time != b.time ? a.time < b.time : a.where < b.where;
+}
+
 static bool run_before(const struct order_run *a, const struct order_run *b)
 {
-	return a->first.time != b->first.time ? a->first.time < b->first.time
-					      : a->first.where < b->first.where;
+	return entry_before(a->first, b->first);
 }
 
 /* Puts `run` into the place i of n or below it, where it belongs. */
@@ -35,86 +39,88 @@ static void heap_up(struct order_run *v, size_t i, struct order_run run)
 	v[i] = run;
 }
 
-/* Takes the first entry out of the heap's top run. *n counts the runs. */
-static inline int heap_take(struct order_run *v, size_t *n, struct order_log *log,
-			    struct order_entry *ret, struct err *err)
+/* Takes entries before `bound` out of the heap, all of one run and at most `room`. *n counts the
+ * runs. How many; or, when there is none because of it, negative with *err. */
+static int heap_take(struct order_run *v, size_t *n, struct order_log *log,
+		     struct order_entry bound, struct order_entry *ret, size_t room,
+		     struct err *err)
 {
-	struct order_run *run = &v[0];
+	struct order_run run = v[0];
+	size_t got = 0;
+	int rc = 0;
 
-	*ret = run->first;
-	if (run->n_steps) {
+	for (size_t i = 1; i < *n && i < 3; i++)
+		if (entry_before(v[i].first, bound))
+			bound = v[i].first;
+	while (got < room && entry_before(run.first, bound)) {
 		struct order_step step;
-		int rc = order_log_take(log, &run->next, &step, err);
 
+		if (!run.n_steps) {
+			ret[got++] = run.first;
+			run = v[--*n];
+			break;
+		}
+		rc = order_log_take(log, &run.next, &step, err);
 		if (rc)
-			return rc;
-		run->n_steps--;
-		run->first.time += step.time;
-		run->first.where += (uint64_t)step.where;
-	} else {
-		*run = v[--*n];
+			break;
+		ret[got++] = run.first;
+		run.n_steps--;
+		run.first.time += step.time;
+		run.first.where += (uint64_t)step.where;
 	}
-	/* Where one ring buffer was busier than the others, its run mostly stays. */
-	if ((*n > 1 && run_before(&v[1], run)) || (*n > 2 && run_before(&v[2], run)))
-		heap_down(v, *n, 0, *run);
-	return 0;
+	if (*n)
+		heap_down(v, *n, 0, run);
+	return got ? (int)got : rc;
 }
 
 /* ---- entering ---------------------------------------------------------------------------- */
 
-/* Adds an entry to a run whose last entry was `last`. */
-static int run_add(struct order_run *run, struct order_log *log, struct order_entry last,
-		   struct order_entry e)
-{
-	const struct order_step step = {e.time - last.time, (int64_t)(e.where - last.where)};
-	uint64_t at;
-
-	if (order_log_put(log, step, &at))
-		return -1;
-	if (!run->n_steps++)
-		run->next = at;
-	return 0;
-}
-
 /* Makes one run of those that are not merged yet. */
 static int merge_fresh(struct order *o, struct err *err)
 {
+	const struct order_entry end = {UINT64_MAX, UINT64_MAX};
 	struct order_run *v = o->fresh.v + o->n_merged, merged = {0};
 	size_t n = o->fresh.n - o->n_merged;
-	struct order_entry last, e;
-	int rc;
+	struct order_entry last, some[ORDER_DUE_MAX];
+	bool begun = false;
+	int got = 0;
 
 	for (size_t i = n / 2; i-- > 0;)
 		heap_down(v, n, i, v[i]);
-	rc = heap_take(v, &n, &o->log, &merged.first, err);
-	for (last = merged.first; !rc && n; last = e) {
-		rc = heap_take(v, &n, &o->log, &e, err);
-		if (!rc && run_add(&merged, &o->log, last, e))
-			rc = err_nomem(err);
+	while (n && (got = heap_take(v, &n, &o->log, end, some, ORDER_DUE_MAX, err)) > 0) {
+		if (!begun)
+			merged.first = some[0];
+		for (int i = !begun; i < got; i++)
+			if (order_run_add(&merged, &o->log, i ? some[i - 1] : last, some[i]))
+				return err_nomem(err);
+		last = some[got - 1];
+		begun = true;
 	}
 	o->fresh.v[o->n_merged++] = merged;
 	o->fresh.n = o->n_merged;
-	return rc;
+	return got < 0 ? got : 0;
 }
 
-int order_push(struct order *o, uint64_t time, uint64_t where, struct err *err)
+/* The open run is complete. */
+static void close_run(struct order *o)
 {
-	const struct order_entry e = {time, where};
-	struct order_run *run = o->fresh.n > o->n_merged ? &o->fresh.v[o->fresh.n - 1] : NULL;
-	int rc = 0;
+	if (o->last.time > o->max_time)
+		o->max_time = o->last.time;
+}
 
-	if (run && time >= o->last.time) {
-		rc = run_add(run, &o->log, o->last, e) ? err_nomem(err) : 0;
-	} else {
-		if (o->fresh.n - o->n_merged >= ORDER_RUNS_MAX)
-			rc = merge_fresh(o, err);
-		if (!rc && vec_push(&o->fresh, (struct order_run){.first = e}))
-			rc = err_nomem(err);
+int order_begin_run(struct order *o, struct order_entry e, struct err *err)
+{
+	close_run(o);
+	if (o->fresh.n - o->n_merged >= ORDER_RUNS_MAX) {
+		int rc = merge_fresh(o, err);
+
+		if (rc)
+			return rc;
 	}
+	if (vec_push(&o->fresh, (struct order_run){.first = e}))
+		return err_nomem(err);
 	o->last = e;
-	if (time > o->max_time)
-		o->max_time = time;
-	return rc;
+	return 0;
 }
 
 /* ---- leaving ----------------------------------------------------------------------------- */
@@ -126,24 +132,32 @@ int order_round(struct order *o, bool all, struct err *err)
 	for (size_t i = 0; i < o->fresh.n; i++)
 		heap_up(o->heap.v, o->heap.n++, o->fresh.v[i]);
 	o->fresh.n = o->n_merged = 0;
+	close_run(o);
 	o->limit = all ? UINT64_MAX : o->previous_round;
 	o->previous_round = o->max_time;
 	return 0;
 }
 
-int order_pop(struct order *o, struct order_entry *ret, struct err *err)
+int order_more_due(struct order *o, struct err *err)
 {
-	int rc;
+	const struct order_entry end = {o->limit, UINT64_MAX};
 
-	if (!order_ready(o))
-		return 0;
-	rc = heap_take(o->heap.v, &o->heap.n, &o->log, ret, err);
-	if (rc)
-		return rc;
-	o->n_late += ret->time < o->last_left;
-	if (ret->time > o->last_left)
-		o->last_left = ret->time;
-	return 1;
+	o->n_due = o->n_gone = 0;
+	while (o->n_due < ORDER_DUE_MAX && o->heap.n && entry_before(o->heap.v[0].first, end)) {
+		struct order_entry *e = &o->due[o->n_due];
+		int got = heap_take(o->heap.v, &o->heap.n, &o->log, end, e,
+				    ORDER_DUE_MAX - o->n_due, err);
+
+		if (got < 0) /* it is told when those before it have left */
+			return o->n_due ? 1 : got;
+		o->n_due += (size_t)got;
+		for (; got--; e++) {
+			o->n_late += e->time < o->last_left;
+			if (e->time > o->last_left)
+				o->last_left = e->time;
+		}
+	}
+	return o->n_due != 0;
 }
 
 void order_done(struct order *o)

@@ -25,6 +25,8 @@
 
 /* More new runs than this are merged. */
 #define ORDER_RUNS_MAX 65536
+/* So many leave at once. */
+#define ORDER_DUE_MAX 64
 
 struct order_entry {
 	uint64_t time;
@@ -41,27 +43,70 @@ struct order_run {
 struct order {
 	struct order_log log;
 	VEC(struct order_run) heap;  /* of complete runs, the earliest first entry on top */
-	VEC(struct order_run) fresh; /* entered since the last round */
-	size_t n_merged;	     /* of fresh, at its start: made of others */
+	VEC(struct order_run) fresh; /* entered since the last round; the last is still open */
+	size_t n_merged;	     /* of fresh, at its start: made of others, and closed */
 	struct order_entry last;     /* that entered */
 	uint64_t limit;		     /* entries of the heap up to this time may leave */
-	uint64_t max_time;	     /* of all that entered */
+	uint64_t max_time;	     /* of all that entered, but those of the open run */
 	uint64_t previous_round;     /* max_time when the last round finished */
 	uint64_t last_left;	     /* time of the last that left */
 	uint64_t n_late;	     /* left after a later one: the rounds were wrong */
+	struct order_entry due[ORDER_DUE_MAX]; /* out of the heap: the next to leave */
+	size_t n_due, n_gone;		       /* in due: entries, and how many of them have left */
 };
 
+/* Adds an entry to a run whose last entry was `last`. 0, or -1 when out of memory. */
+static inline int order_run_add(struct order_run *run, struct order_log *log,
+				struct order_entry last, struct order_entry e)
+{
+	const struct order_step step = {e.time - last.time, (int64_t)(e.where - last.where)};
+	uint64_t at;
+
+	if (order_log_put(log, step, &at))
+		return -1;
+	if (!run->n_steps++)
+		run->next = at;
+	return 0;
+}
+
+/* For order_push(): what comes begins a run. */
+int order_begin_run(struct order *o, struct order_entry e, struct err *err);
+
 /* All: negative with *err when out of memory, or when what was put into a file cannot be read. */
-int order_push(struct order *o, uint64_t time, uint64_t where, struct err *err);
+static inline int order_push(struct order *o, uint64_t time, uint64_t where, struct err *err)
+{
+	const struct order_entry e = {time, where};
+
+	if (o->fresh.n == o->n_merged || time < o->last.time)
+		return order_begin_run(o, e, err);
+	if (order_run_add(&o->fresh.v[o->fresh.n - 1], &o->log, o->last, e))
+		return err_nomem(err);
+	o->last = e;
+	return 0;
+}
+
 /* A round has finished; `all`: so has the file. */
 int order_round(struct order *o, bool all, struct err *err);
-/* 1 and the next entry that may leave, or 0 when there is none. */
-int order_pop(struct order *o, struct order_entry *ret, struct err *err);
+
 /* May one leave? */
 static inline bool order_ready(const struct order *o)
 {
-	return o->heap.n && o->heap.v[0].first.time <= o->limit;
+	return o->n_gone < o->n_due || (o->heap.n && o->heap.v[0].first.time <= o->limit);
 }
+
+/* For order_pop(): takes more out of the heap. */
+int order_more_due(struct order *o, struct err *err);
+
+/* 1 and the next entry that may leave, or 0 when there is none. */
+static inline int order_pop(struct order *o, struct order_entry *ret, struct err *err)
+{
+	int rc = o->n_gone < o->n_due ? 1 : order_more_due(o, err);
+
+	if (rc > 0)
+		*ret = o->due[o->n_gone++];
+	return rc;
+}
+
 void order_done(struct order *o);
 
 #endif

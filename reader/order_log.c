@@ -117,6 +117,10 @@ int order_log_begin_page(struct order_log *l)
 		free(page.data);
 		return -1;
 	}
+	l->last = &l->pages.v[l->pages.n - 1];
+	l->put = page.data;
+	l->put_end = page.data + ORDER_PAGE_BYTES - ORDER_STEP_MAX + 1;
+	l->end = (l->first_no + l->pages.n - 1) * ORDER_PAGE_BYTES;
 	return 0;
 }
 

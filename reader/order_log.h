@@ -37,13 +37,15 @@ struct order_step {
 
 /* A zeroed log is empty. */
 struct order_log {
-	VEC(struct order_page) pages; /* pages.v[no - first_no]; the last is being written */
+	VEC(struct order_page) pages; /* pages.v[no - first_no] */
 	uint64_t first_no;
-	uint64_t end;		/* where the next step goes: page number and offset in it */
-	VEC(uint64_t) resident; /* full pages in memory, by number */
-	size_t hand;		/* in resident: who goes next */
-	uint8_t *spare;		/* a page of memory; NULL */
-	int fd;			/* of the temporary file, plus 1; 0: none yet */
+	struct order_page *last; /* of pages: being written */
+	uint8_t *put, *put_end;	 /* where the next step goes; from put_end on, to a new page */
+	uint64_t end;		 /* `put` as page number and offset */
+	VEC(uint64_t) resident;	 /* full pages in memory, by number */
+	size_t hand;		 /* in resident: who goes next */
+	uint8_t *spare;		 /* a page of memory; NULL */
+	int fd;			 /* of the temporary file, plus 1; 0: none yet */
 	uint64_t file_end;
 	bool no_file; /* there is no room for it: all stays in memory */
 };
@@ -68,18 +70,16 @@ static inline int order_log_put(struct order_log *l, struct order_step step, uin
 	const bool is_short = step.time <= UINT32_MAX && step.where >= 0 && step.where < ORDER_LONG;
 	const uint32_t time = (uint32_t)step.time;
 	const uint16_t where = is_short ? (uint16_t)step.where : ORDER_LONG;
-	uint8_t *p;
 
-	l->end = order_log_align(l->end);
-	if (l->end / ORDER_PAGE_BYTES >= l->first_no + l->pages.n && order_log_begin_page(l))
+	if (l->put >= l->put_end && order_log_begin_page(l))
 		return -1;
-	p = l->pages.v[l->pages.n - 1].data + l->end % ORDER_PAGE_BYTES;
-	memcpy(p, &time, sizeof time);
-	memcpy(p + 4, &where, sizeof where);
+	memcpy(l->put, &time, sizeof time);
+	memcpy(l->put + 4, &where, sizeof where);
 	if (!is_short)
-		memcpy(p + ORDER_SHORT_BYTES, &step, sizeof step);
-	l->pages.v[l->pages.n - 1].n_unread++;
+		memcpy(l->put + ORDER_SHORT_BYTES, &step, sizeof step);
+	l->last->n_unread++;
 	*at = l->end;
+	l->put += is_short ? ORDER_SHORT_BYTES : ORDER_STEP_MAX;
 	l->end += is_short ? ORDER_SHORT_BYTES : ORDER_STEP_MAX;
 	return 0;
 }

@@ -123,7 +123,7 @@ static int batch_fill(struct perf_file *f, struct batch *b)
 		if (batch_is_full(b))
 			batch_empty(b, &f->blocks);
 		if (order_ready(&f->order))
-			rc = deliver_next(f);
+			rc = deliver_ready(f);
 		else if (f->ended)
 			return deliver_all_held(f);
 		else

@@ -164,11 +164,35 @@ static enum record_time other_time(const struct perf_file *f, const struct recor
 	return *time && *time != UINT64_MAX ? TIME_KNOWN : TIME_AT_ONCE;
 }
 
-static int enter_into_order(struct perf_file *f, struct block *b, uint32_t off, uint64_t time)
+static inline int enter_into_order(struct perf_file *f, struct block *b, uint32_t off,
+				   uint64_t time)
 {
 	int rc = order_push(&f->order, time, where_make(b->no, off), &f->err);
 
 	b->refs += !rc;
+	return rc;
+}
+
+/* What record_take() does, without its questions. */
+int record_take_samples(struct perf_file *f, struct stream *st, struct splitter *s)
+{
+	const struct event *e = f->events.same_sample_pos ? f->events.v.v[0] : NULL;
+	const uint32_t least = e && e->sample_time_pos ? e->sample_time_pos + 8u : 0;
+	struct block *b = s->block;
+	uint64_t n = 0;
+	uint32_t off;
+	int rc = 0;
+
+	if (!least || f->names_dirty || !splitter_in_step(s))
+		return 0;
+	for (; !rc && splitter_next_sample(s, least, &off); n++) {
+		const struct buf time = buf_make(b->data + off + least - 8, 8, 0, f->swap);
+
+		st->last_time = buf_u64_at(&time, 0);
+		rc = enter_into_order(f, b, off, st->last_time);
+	}
+	f->stats.records += n;
+	f->stats.sample_records += n;
 	return rc;
 }
 

@@ -39,11 +39,10 @@ const struct record_row *record_row(uint32_t type);
 static inline struct record_view record_view(const struct perf_file *f, const uint8_t *data,
 					     size_t n, uint64_t data_off)
 {
-	struct record_view v = {.b = buf_make(data, n, data_off, f->swap)};
+	const struct perf_event_header h = header_at(data, f->swap);
+	struct record_view v = {h.type, h.misc, buf_make(data, n, data_off, f->swap), NULL};
 
-	v.type = buf_u32(&v.b);
-	v.misc = buf_u16(&v.b);
-	buf_skip(&v.b, 2);
+	v.b.p += sizeof h;
 	return v;
 }
 

@@ -7,10 +7,14 @@
 
 #include "reader/format.h"
 
+/* So that the state of the decoder stays in registers. */
+#define INLINE static inline __attribute__((always_inline))
+
 struct decoder {
 	struct perf_sample *s;
 	struct sample_read *read;
 	const struct perf_attr *attr;
+	const struct sample_layout *layout;
 	struct scratch *scratch;
 	struct buf b;
 	bool bad_count; /* a count or size was larger than what is left */
@@ -21,31 +25,34 @@ static bool is_aligned(const uint8_t *p)
 	return !((uintptr_t)p & 7);
 }
 
+/* A copy of n words in native order. NULL when out of memory. */
+static __attribute__((noinline)) const uint64_t *copy_words(const uint8_t *p, uint64_t n, bool swap,
+							    struct scratch *sc)
+{
+	struct buf words = buf_make(p, n * 8, 0, swap);
+	uint64_t *copy = scratch_alloc(sc, n * 8);
+
+	for (uint64_t i = 0; copy && i < n; i++)
+		copy[i] = buf_u64(&words);
+	return copy;
+}
+
 /* n words in native order, where they are if possible. NULL when they are not all there. */
-static inline const uint64_t *take_words(struct decoder *d, uint64_t n)
+INLINE const uint64_t *take_words(struct decoder *d, uint64_t n)
 {
 	const uint8_t *p;
-	uint64_t *copy;
-	struct buf words;
 
 	if (n > buf_left(&d->b) / 8) {
 		d->bad_count = true;
 		return NULL;
 	}
 	p = buf_take(&d->b, n * 8);
-	if (!d->b.swap && is_aligned(p))
-		return (const uint64_t *)(const void *)p;
-	copy = scratch_alloc(d->scratch, n * 8);
-	if (!copy)
-		return NULL;
-	words = buf_make(p, n * 8, 0, d->b.swap);
-	for (uint64_t i = 0; i < n; i++)
-		copy[i] = buf_u64(&words);
-	return copy;
+	return !d->b.swap && is_aligned(p) ? (const uint64_t *)(const void *)p
+					   : copy_words(p, n, d->b.swap, d->scratch);
 }
 
 /* `size` bytes that mean nothing to us. */
-static const uint8_t *take_bytes(struct decoder *d, uint64_t size)
+INLINE const uint8_t *take_bytes(struct decoder *d, uint64_t size)
 {
 	if (size > buf_left(&d->b)) {
 		d->bad_count = true;
@@ -54,40 +61,54 @@ static const uint8_t *take_bytes(struct decoder *d, uint64_t size)
 	return buf_take(&d->b, size);
 }
 
-/* The fields of fixed size that stand first, in one piece: of small records they are most of what
- * is to be done. */
-static void decode_fixed(struct decoder *d, uint64_t type)
+/* The next of words that are known to be there. */
+INLINE uint64_t next_word(const uint8_t **p, bool swap)
 {
-	struct perf_sample *s = d->s;
-	struct buf b = d->b;
+	uint64_t v;
+
+	memcpy(&v, *p, sizeof v);
+	*p += sizeof v;
+	return swap ? __builtin_bswap64(v) : v;
+}
+
+/* Two fields of 32 bits, whose order is not that of the bytes in a word. */
+INLINE void next_pair(const uint8_t **p, bool swap, uint32_t *first, uint32_t *second)
+{
+	uint32_t v[2];
+
+	memcpy(v, *p, sizeof v);
+	*p += sizeof v;
+	*first = swap ? __builtin_bswap32(v[0]) : v[0];
+	*second = swap ? __builtin_bswap32(v[1]) : v[1];
+}
+
+/* The fields of one word that stand first: of small records they are most of what is to be done. */
+INLINE void decode_words(struct perf_sample *s, uint64_t type, const uint8_t *p, bool swap)
+{
+	uint32_t reserved;
 
 	if (type & PERF_SAMPLE_IDENTIFIER)
-		s->id = buf_u64(&b);
+		s->id = next_word(&p, swap);
 	if (type & PERF_SAMPLE_IP)
-		s->ip = buf_u64(&b);
-	if (type & PERF_SAMPLE_TID) {
-		s->pid = buf_u32(&b);
-		s->tid = buf_u32(&b);
-	}
+		s->ip = next_word(&p, swap);
+	if (type & PERF_SAMPLE_TID)
+		next_pair(&p, swap, &s->pid, &s->tid);
 	if (type & PERF_SAMPLE_TIME)
-		s->time_ns = buf_u64(&b);
+		s->time_ns = next_word(&p, swap);
 	if (type & PERF_SAMPLE_ADDR)
-		s->addr = buf_u64(&b);
+		s->addr = next_word(&p, swap);
 	if (type & PERF_SAMPLE_ID)
-		s->id = buf_u64(&b);
+		s->id = next_word(&p, swap);
 	if (type & PERF_SAMPLE_STREAM_ID)
-		s->stream_id = buf_u64(&b);
-	if (type & PERF_SAMPLE_CPU) {
-		s->cpu = buf_u32(&b);
-		buf_skip(&b, 4);
-	}
+		s->stream_id = next_word(&p, swap);
+	if (type & PERF_SAMPLE_CPU)
+		next_pair(&p, swap, &s->cpu, &reserved);
 	if (type & PERF_SAMPLE_PERIOD)
-		s->period = buf_u64(&b);
-	d->b = b;
+		s->period = next_word(&p, swap);
 }
 
 /* A group: n, times, then {value, id, lost} each; a lone event: value, times, id, lost. */
-static void decode_read(struct decoder *d)
+INLINE void decode_read(struct decoder *d)
 {
 	const uint64_t format = d->attr->read_format;
 	const bool group = format & PERF_FORMAT_GROUP;
@@ -121,7 +142,7 @@ uint64_t sample_read_next(struct sample_read *r, uint64_t *id)
 	return value;
 }
 
-static void decode_callchain(struct decoder *d)
+INLINE void decode_callchain(struct decoder *d)
 {
 	uint64_t n = buf_u64(&d->b);
 
@@ -130,7 +151,7 @@ static void decode_callchain(struct decoder *d)
 }
 
 /* u32 size and bytes, padded together to whole words. */
-static void decode_raw(struct decoder *d)
+INLINE void decode_raw(struct decoder *d)
 {
 	uint32_t size = buf_u32(&d->b);
 	size_t padding = -(4 + (size_t)size) & 7;
@@ -162,7 +183,7 @@ static uint64_t branch_flags_from_big_endian(uint64_t flags)
 
 _Static_assert(sizeof(struct perf_branch) == 24, "as in struct perf_branch_entry");
 
-static void decode_branches(struct decoder *d)
+INLINE void decode_branches(struct decoder *d)
 {
 	const uint64_t format = d->attr->branch_sample_type;
 	uint64_t n = buf_u64(&d->b);
@@ -188,27 +209,27 @@ static void decode_branches(struct decoder *d)
 		br->flags = branch_flags_from_big_endian(br->flags);
 }
 
-static void decode_regs(struct decoder *d, uint64_t mask, struct perf_regs *r)
+INLINE void decode_regs(struct decoder *d, uint64_t mask, unsigned n, struct perf_regs *r)
 {
 	r->abi = buf_u64(&d->b);
 	if (!r->abi)
 		return;
 	r->mask = mask;
-	r->regs = take_words(d, (unsigned)__builtin_popcountll(mask));
+	r->regs = take_words(d, n);
 }
 
-static void decode_regs_user(struct decoder *d)
+INLINE void decode_regs_user(struct decoder *d)
 {
-	decode_regs(d, d->attr->sample_regs_user, &d->s->user_regs);
+	decode_regs(d, d->attr->sample_regs_user, d->layout->n_user_regs, &d->s->user_regs);
 }
 
-static void decode_regs_intr(struct decoder *d)
+INLINE void decode_regs_intr(struct decoder *d)
 {
-	decode_regs(d, d->attr->sample_regs_intr, &d->s->intr_regs);
+	decode_regs(d, d->attr->sample_regs_intr, d->layout->n_intr_regs, &d->s->intr_regs);
 }
 
 /* u64 size, bytes, and if there are any the number of those that mean something. */
-static void decode_stack_user(struct decoder *d)
+INLINE void decode_stack_user(struct decoder *d)
 {
 	uint64_t size = buf_u64(&d->b), valid;
 	const uint8_t *stack;
@@ -226,71 +247,95 @@ static void decode_stack_user(struct decoder *d)
 	d->s->user_stack_asked = (uint32_t)size;
 }
 
-static void decode_weight(struct decoder *d)
+INLINE void decode_weight(struct decoder *d)
 {
 	d->s->weight = buf_u64(&d->b);
 }
 
-static void decode_data_src(struct decoder *d)
+INLINE void decode_data_src(struct decoder *d)
 {
 	d->s->data_src = buf_u64(&d->b);
 }
 
-static void decode_transaction(struct decoder *d)
+INLINE void decode_transaction(struct decoder *d)
 {
 	d->s->transaction = buf_u64(&d->b);
 }
 
-static void decode_phys_addr(struct decoder *d)
+INLINE void decode_phys_addr(struct decoder *d)
 {
 	d->s->phys_addr = buf_u64(&d->b);
 }
 
-static void decode_cgroup(struct decoder *d)
+INLINE void decode_cgroup(struct decoder *d)
 {
 	d->s->cgroup = buf_u64(&d->b);
 }
 
-static void decode_data_page_size(struct decoder *d)
+INLINE void decode_data_page_size(struct decoder *d)
 {
 	d->s->data_page_size = buf_u64(&d->b);
 }
 
-static void decode_code_page_size(struct decoder *d)
+INLINE void decode_code_page_size(struct decoder *d)
 {
 	d->s->code_page_size = buf_u64(&d->b);
 }
 
-static void decode_aux(struct decoder *d)
+INLINE void decode_aux(struct decoder *d)
 {
 	take_bytes(d, buf_u64(&d->b));
 }
 
-static const uint64_t fixed_bits = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-				   PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
-				   PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+static const uint64_t word_bits = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+				  PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
+				  PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
 
-/* Those behind them. */
-static const struct {
-	uint64_t bits; /* any of them */
-	void (*decode)(struct decoder *d);
-} fields[] = {
-	{PERF_SAMPLE_READ, decode_read},
-	{PERF_SAMPLE_CALLCHAIN, decode_callchain},
-	{PERF_SAMPLE_RAW, decode_raw},
-	{PERF_SAMPLE_BRANCH_STACK, decode_branches},
-	{PERF_SAMPLE_REGS_USER, decode_regs_user},
-	{PERF_SAMPLE_STACK_USER, decode_stack_user},
-	{PERF_SAMPLE_WEIGHT_TYPE, decode_weight},
-	{PERF_SAMPLE_DATA_SRC, decode_data_src},
-	{PERF_SAMPLE_TRANSACTION, decode_transaction},
-	{PERF_SAMPLE_REGS_INTR, decode_regs_intr},
-	{PERF_SAMPLE_PHYS_ADDR, decode_phys_addr},
-	{PERF_SAMPLE_CGROUP, decode_cgroup},
-	{PERF_SAMPLE_DATA_PAGE_SIZE, decode_data_page_size},
-	{PERF_SAMPLE_CODE_PAGE_SIZE, decode_code_page_size},
-	{PERF_SAMPLE_AUX, decode_aux},
-};
+/* Those behind them: X(any of these bits, what reads it). */
+#define FIELDS(X)                                            \
+	X(PERF_SAMPLE_READ, decode_read)                     \
+	X(PERF_SAMPLE_CALLCHAIN, decode_callchain)           \
+	X(PERF_SAMPLE_RAW, decode_raw)                       \
+	X(PERF_SAMPLE_BRANCH_STACK, decode_branches)         \
+	X(PERF_SAMPLE_REGS_USER, decode_regs_user)           \
+	X(PERF_SAMPLE_STACK_USER, decode_stack_user)         \
+	X(PERF_SAMPLE_WEIGHT_TYPE, decode_weight)            \
+	X(PERF_SAMPLE_DATA_SRC, decode_data_src)             \
+	X(PERF_SAMPLE_TRANSACTION, decode_transaction)       \
+	X(PERF_SAMPLE_REGS_INTR, decode_regs_intr)           \
+	X(PERF_SAMPLE_PHYS_ADDR, decode_phys_addr)           \
+	X(PERF_SAMPLE_CGROUP, decode_cgroup)                 \
+	X(PERF_SAMPLE_DATA_PAGE_SIZE, decode_data_page_size) \
+	X(PERF_SAMPLE_CODE_PAGE_SIZE, decode_code_page_size) \
+	X(PERF_SAMPLE_AUX, decode_aux)
+
+#define X(bits, decode) FIELD_##decode,
+enum { FIELDS(X) N_FIELDS };
+#undef X
+
+struct sample_layout sample_layout(const struct perf_attr *attr)
+{
+#define X(bits, decode) bits,
+	static const uint64_t bits[] = {FIELDS(X)};
+#undef X
+	struct sample_layout l = {
+		.all_known = !(attr->sample_type & ~SAMPLE_KNOWN_BITS),
+		.n_user_regs = (uint8_t)__builtin_popcountll(attr->sample_regs_user),
+		.n_intr_regs = (uint8_t)__builtin_popcountll(attr->sample_regs_intr),
+	};
+	uint64_t type = attr->sample_type;
+
+	_Static_assert(N_FIELDS <= sizeof l.fields, "all of them fit");
+	/* Kernels add new fields at the end or before AUX, so what stands before AUX is sure. */
+	if (!l.all_known)
+		type &= SAMPLE_KNOWN_BITS & ~(uint64_t)PERF_SAMPLE_AUX;
+	l.words = type & word_bits;
+	l.n_words = (uint16_t)__builtin_popcountll(l.words);
+	for (uint8_t i = 0; i < N_FIELDS; i++)
+		if (type & bits[i])
+			l.fields[l.n_fields++] = i;
+	return l;
+}
 
 /* In pieces: for the whole gcc has one slow instruction (rep stos), which takes as long as all else
  * that a small sample needs. */
@@ -299,37 +344,44 @@ static void clear(struct perf_sample *s)
 	enum { PIECE = 32 };
 	uint8_t *p = (uint8_t *)s;
 
+#pragma GCC unroll 16
 	for (size_t i = 0; i < sizeof *s - PIECE; i += PIECE)
 		memset(p + i, 0, PIECE);
 	memset(p + sizeof *s - PIECE, 0, PIECE);
 }
 
 enum perf_skip sample_decode(struct perf_sample *s, struct sample_read *read,
-			     const struct event *ev, struct buf rec, struct scratch *sc)
+			     const struct event *ev, const uint8_t *data, size_t n, bool swap,
+			     struct scratch *sc)
 {
-	const struct perf_attr *attr = &ev->pub.attr;
-	/* Kernels add new fields at the end or before AUX, so what stands before AUX is sure. */
-	const bool all_known = !(attr->sample_type & ~SAMPLE_KNOWN_BITS);
-	const uint64_t known =
-		all_known ? attr->sample_type
-			  : attr->sample_type & SAMPLE_KNOWN_BITS & ~(uint64_t)PERF_SAMPLE_AUX;
-	struct decoder d = {s, read, attr, sc, rec, false};
-	uint64_t rest;
+	const struct sample_layout *l = &ev->layout;
+	struct decoder d = {s, read, &ev->pub.attr, l, sc, buf_make(data, n, 0, swap), false};
+	const uint8_t *words = buf_take(&d.b, 8ull * l->n_words);
 
+	read->n = 0;
+	if (!words)
+		return l->all_known ? PERF_SKIP_TOO_SHORT : PERF_SKIP_UNKNOWN_FIELD;
 	clear(s);
 	s->cpu = UINT32_MAX;
 	s->event = &ev->pub;
-	s->has_callchain = attr->sample_type & PERF_SAMPLE_CALLCHAIN;
-	s->period = attr->sample_period;
-	read->n = 0;
-	decode_fixed(&d, known);
-	rest = known & ~fixed_bits;
-	for (size_t i = 0; rest && i < sizeof fields / sizeof *fields; rest &= ~fields[i++].bits)
-		if (rest & fields[i].bits)
-			fields[i].decode(&d);
+	s->has_callchain = d.attr->sample_type & PERF_SAMPLE_CALLCHAIN;
+	s->period = d.attr->sample_period;
+	if (swap)
+		decode_words(s, l->words, words, true);
+	else
+		decode_words(s, l->words, words, false);
+	for (unsigned i = 0; i < l->n_fields; i++)
+		switch (l->fields[i]) {
+#define X(bits, decode)      \
+	case FIELD_##decode: \
+		decode(&d);  \
+		break;
+			FIELDS(X)
+#undef X
+		}
 	if (d.bad_count)
-		return all_known ? PERF_SKIP_BAD_COUNT : PERF_SKIP_UNKNOWN_FIELD;
+		return l->all_known ? PERF_SKIP_BAD_COUNT : PERF_SKIP_UNKNOWN_FIELD;
 	if (!buf_ok(&d.b))
-		return all_known ? PERF_SKIP_TOO_SHORT : PERF_SKIP_UNKNOWN_FIELD;
-	return all_known && buf_left(&d.b) ? PERF_SKIP_LEFTOVER : PERF_SKIP_N;
+		return l->all_known ? PERF_SKIP_TOO_SHORT : PERF_SKIP_UNKNOWN_FIELD;
+	return l->all_known && buf_left(&d.b) ? PERF_SKIP_LEFTOVER : PERF_SKIP_N;
 }

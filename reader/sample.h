@@ -15,12 +15,15 @@ struct sample_read {
 	struct buf values;
 };
 
-/* Reads the record `rec` (a cursor behind its header) of event ev. Arrays point into the record
- * where they are aligned and native, else into sc. Fills everything but space, kernel, comm,
+struct sample_layout sample_layout(const struct perf_attr *attr);
+
+/* Reads the fields of a record of event ev: n bytes, behind the header. Arrays point there where
+ * they are aligned and native, else into sc. Fills everything but space, kernel, comm,
  * file_off, seq. Returns PERF_SKIP_N when all is well (but look at sc->failed), else what is wrong;
  * s is then garbage. */
 enum perf_skip sample_decode(struct perf_sample *s, struct sample_read *read,
-			     const struct event *ev, struct buf rec, struct scratch *sc);
+			     const struct event *ev, const uint8_t *data, size_t n, bool swap,
+			     struct scratch *sc);
 
 /* The next value of a group and its event id (0: not recorded). */
 uint64_t sample_read_next(struct sample_read *r, uint64_t *id);

@@ -25,11 +25,9 @@ static bool is_known(uint32_t type)
 
 static inline void header_read(const struct splitter *s, uint32_t off, struct record *r)
 {
-	struct buf b = bytes_at(s, off);
+	const struct perf_event_header h = header_at(s->block->data + off, s->swap);
 
-	*r = (struct record){.type = buf_u32(&b), .off = off};
-	r->misc = buf_u16(&b);
-	r->size = buf_u16(&b);
+	*r = (struct record){.type = h.type, .misc = h.misc, .size = h.size, .off = off};
 }
 
 /* Is there a header at off that writers write? Not all write sizes in whole words. */
@@ -173,11 +171,6 @@ static bool is_pipe_header(const struct splitter *s)
 	       buf_u64(&b) == sizeof(struct perfdata_pipe_header);
 }
 
-static uint8_t align_of(const struct splitter *s, uint32_t off)
-{
-	return (s->block->data_off + off) & 7;
-}
-
 /* Goes on to where records begin again. Sizes are whole words, nearly always: so that is as far
  * from where we lost them, or from the last that was right. Any other place is a coincidence. */
 static enum verdict resync(struct splitter *s, struct record *r)
@@ -186,7 +179,7 @@ static enum verdict resync(struct splitter *s, struct record *r)
 	uint32_t start = s->rd;
 
 	for (; s->rd < s->block->n; s->rd++) {
-		uint8_t align = align_of(s, s->rd);
+		uint8_t align = splitter_align(s, s->rd);
 
 		if (align != s->lost_align && align != s->good_align)
 			continue;
@@ -207,7 +200,7 @@ static void lose_sync(struct splitter *s)
 	if (!s->bad_bytes)
 		s->bad_off = s->block->data_off + s->rd;
 	s->lost_sync = true;
-	s->lost_align = align_of(s, s->rd);
+	s->lost_align = splitter_align(s, s->rd);
 	/* Where two pipes went into one file, records follow at once. */
 	while (is_pipe_header(s)) {
 		s->saw_magic = true;
@@ -238,7 +231,7 @@ enum split splitter_next(struct splitter *s, struct record *r)
 		return s->eof ? SPLIT_END : SPLIT_MORE;
 	if (find_record(s, r) != GOOD)
 		return s->eof ? SPLIT_END : SPLIT_MORE;
-	s->good_align = align_of(s, s->rd);
+	s->good_align = splitter_align(s, s->rd);
 	s->rd += r->size;
 	/* Records are mostly as large as their neighbours: the header of one of the next. */
 	__builtin_prefetch((const void *)((uintptr_t)s->block->data + s->rd + 4 * r->size));

@@ -8,6 +8,7 @@
 #define READER_SPLITTER_H
 
 #include "reader/block.h"
+#include "reader/format.h"
 
 /* The writer of COMPRESSED2 cuts its data into records of this many bytes of payload. */
 #define COMPRESSED2_PAYLOAD_MAX 65519u
@@ -38,6 +39,70 @@ struct splitter {
 enum split { SPLIT_RECORD, SPLIT_MORE, SPLIT_END };
 
 enum split splitter_next(struct splitter *s, struct record *r);
+
+/* The header at p, where one is, in our byte order. */
+static inline struct perf_event_header header_at(const uint8_t *p, bool swap)
+{
+	struct perf_event_header h;
+
+	memcpy(&h, p, sizeof h);
+	if (swap) {
+		h.type = __builtin_bswap32(h.type);
+		h.misc = __builtin_bswap16(h.misc);
+		h.size = __builtin_bswap16(h.size);
+	}
+	return h;
+}
+
+/* Does the next record follow the last, with no damage to be counted in between? */
+static inline bool splitter_in_step(const struct splitter *s)
+{
+	return s->block && !s->lost_sync && !s->bad_bytes && !s->saw_magic;
+}
+
+/* Where a place in the block lies in its stream, modulo 8. */
+static inline uint8_t splitter_align(const struct splitter *s, uint32_t off)
+{
+	return (s->block->data_off + off) & 7;
+}
+
+/* Fetches the first `least` bytes of a later record, as if those from here on were all of one size,
+ * as they mostly are. Of small ones, what lies behind those that the processor fetches by itself.
+ * Always inline: gcc takes a function that only fetches for one that does nothing. */
+static inline __attribute__((always_inline)) void splitter_expect(uintptr_t here, uint32_t size,
+								  uint32_t least)
+{
+	enum { SMALL = 512, SMALL_AHEAD = 2048 };
+
+	if (size < SMALL) {
+		__builtin_prefetch((const void *)(here + SMALL_AHEAD));
+		return;
+	}
+	for (unsigned n = 4; n <= 8; n += 4) {
+		__builtin_prefetch((const void *)(here + n * size));
+		__builtin_prefetch((const void *)(here + n * size + least - 8));
+	}
+}
+
+/* In step: takes the next record if it is a sample of at least `least` bytes (not less than a
+ * header's), as nearly all are, and all there. *off is where in the block. False: splitter_next()
+ * has to look. */
+static inline bool splitter_next_sample(struct splitter *s, uint32_t least, uint32_t *off)
+{
+	const uint32_t left = s->block->n - s->rd;
+	struct perf_event_header h;
+
+	if (left < least)
+		return false;
+	h = header_at(s->block->data + s->rd, s->swap);
+	if (h.type != PERF_RECORD_SAMPLE || h.size < least || h.size > left || h.size % 8)
+		return false;
+	*off = s->rd;
+	s->good_align = splitter_align(s, s->rd);
+	s->rd += h.size;
+	splitter_expect((uintptr_t)s->block->data + s->rd, h.size, least);
+	return true;
+}
 
 /* Moves what is not yet split to a new block, where bytes are added then. `mapped`: where the first
  * of these bytes is, when the blocks are places in a mapped file; else NULL. */

@@ -328,6 +328,9 @@ static int split_inflated(struct perf_file *f, struct stream *st)
 			rc = take_tail(f, s, t);
 			continue;
 		}
+		rc = record_take_samples(f, st, s);
+		if (rc)
+			break;
 		got = splitter_next(s, &r);
 		if (got != SPLIT_MORE && found_damage(s))
 			count_damage(f, st, s, got == SPLIT_END);
@@ -342,7 +345,7 @@ static int split_inflated(struct perf_file *f, struct stream *st)
 	return rc;
 }
 
-/* One step: a record, or a piece of payload, or more bytes. 0: the stream has ended. */
+/* One step: samples and a record, or a piece of payload, or more bytes. 0: the stream has ended. */
 static int stream_step(struct perf_file *f, struct stream *st)
 {
 	struct splitter *s = &st->split;
@@ -354,6 +357,9 @@ static int stream_step(struct perf_file *f, struct stream *st)
 		rc = stream_tail(f, st);
 		return rc ? rc : 1;
 	}
+	rc = record_take_samples(f, st, s);
+	if (rc)
+		return rc;
 	got = splitter_next(s, &r);
 	if (got != SPLIT_MORE && found_damage(s))
 		count_damage(f, st, s, got == SPLIT_END);

@@ -36,5 +36,8 @@ int stream_pump(struct perf_file *f, struct stream *st);
 /* record.c: does with a record of the stream what its type demands, now or by entering it into the
  * order. */
 int record_take(struct perf_file *f, struct stream *st, struct block *b, const struct record *r);
+/* The same for the samples that come next in a splitter, as far as nothing about them is special.
+ */
+int record_take_samples(struct perf_file *f, struct stream *st, struct splitter *s);
 
 #endif

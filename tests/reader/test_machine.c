@@ -62,9 +62,20 @@ static void map_kernel(struct machine *m, uint64_t start, uint64_t len, uint64_t
 				      .path = path});
 }
 
+/* Whatever happened since the last time, it is what the questions one by one tell. */
+static const struct machine_place *place(struct machine *m, uint32_t pid, uint32_t tid)
+{
+	const struct machine_place *p = machine_place(m, pid, tid);
+
+	assert_ptr_equal(p->space, machine_space(m, pid));
+	assert_ptr_equal(p->kernel, machine_kernel(m));
+	assert_ptr_equal(p->comm, machine_comm_of(m, pid, tid));
+	return p;
+}
+
 static const struct map *find(struct machine *m, uint32_t pid, uint64_t ip)
 {
-	return address_space_find(machine_space(m, pid), ip);
+	return address_space_find(place(m, pid, pid)->space, ip);
 }
 
 /* What an address shows: "path+off", or "-". */
@@ -81,7 +92,7 @@ static void expect(struct machine *m, uint32_t pid, uint64_t ip, const char *wan
 
 static void expect_comm(struct machine *m, uint32_t pid, uint32_t tid, const char *want)
 {
-	assert_string_equal(machine_comm_of(m, pid, tid), want);
+	assert_string_equal(place(m, pid, tid)->comm, want);
 }
 
 static uint64_t layout(struct machine *m, uint32_t pid)
@@ -586,9 +597,9 @@ static void test_former_space(void **state)
 	const struct address_space *former;
 
 	map_file(m, 5, 0x1000, 0x1000, 0, "/old");
-	assert_false(machine_has_former(m, 5));
+	assert_false(place(m, 5, 5)->has_former);
 	assert_int_equal(machine_comm(m, 5, 5, "new", true), 0);
-	assert_true(machine_has_former(m, 5));
+	assert_true(place(m, 5, 5)->has_former);
 	former = machine_former_space(m, 5, 0x1800);
 	assert_non_null(former);
 	assert_string_equal(address_space_find(former, 0x1800)->dso->path, "/old");
@@ -599,7 +610,7 @@ static void test_former_space(void **state)
 	assert_null(machine_former_space(m, 6, 0x1800));
 	machine_runs(m, 5);
 	assert_null(machine_former_space(m, 5, 0x1700));
-	assert_false(machine_has_former(m, 5));
+	assert_false(place(m, 5, 5)->has_former);
 	/* exec twice without a sample in between, then the process ends */
 	assert_int_equal(machine_comm(m, 5, 5, "third", true), 0);
 	map_file(m, 5, 0x9000, 0x1000, 0, "/third");
@@ -607,10 +618,10 @@ static void test_former_space(void **state)
 	assert_null(machine_former_space(m, 5, 0x1900));
 	assert_non_null(machine_former_space(m, 5, 0x9000));
 	assert_int_equal(machine_fork(m, 5, 1, 5, 1), 0);
-	assert_false(machine_has_former(m, 5));
+	assert_false(place(m, 5, 5)->has_former);
 	/* nothing was mapped: nothing to go back to */
 	assert_int_equal(machine_comm(m, 7, 7, "x", true), 0);
-	assert_false(machine_has_former(m, 5));
+	assert_false(place(m, 5, 5)->has_former);
 }
 
 static void test_ksymbol(void **state)
@@ -641,8 +652,8 @@ static void test_ksymbol(void **state)
 	machine_ksymbol(m, 0x10, 0x10, "x", true);
 	expect_kernel(m, 0xffffffff81000000, "[kernel.kallsyms]", DSO_KERNEL);
 	expect_kernel(m, 0xffffffffc0000090, "bpf_prog_2_y", DSO_BPF);
-	/* A program that lay over the edge between the kernel and a module, which is loaded meanwhile:
-	 * both are whole again, the module with its offsets. */
+	/* A program that lay over the edge between the kernel and a module, which is loaded
+	 * meanwhile: both are whole again, the module with its offsets. */
 	machine_ksymbol(m, 0xffffffffc0100f00, 0x200, "bpf_prog_3_z", false);
 	map_kernel(m, 0xffffffffc0101000, 0x1000, 0, "[mod]");
 	machine_ksymbol(m, 0xffffffffc0100f00, 0x200, "bpf_prog_3_z", false);

@@ -124,7 +124,9 @@ static void capture(struct world *w)
 	if (w->n_held == HELD_MAX)
 		return;
 	h->pid = pid;
-	h->as = machine_space(w->m, pid);
+	/* Some threads are kept in one place. */
+	h->as = machine_place(w->m, pid, pid + 64 * roll(w, 3))->space;
+	assert_ptr_equal(h->as, machine_space(w->m, pid));
 	h->epoch = w->epoch;
 	h->layout = address_space_layout(h->as);
 	h->model = w->now[pid];
