@@ -5,7 +5,7 @@ Recordings are made once (build/bench, kept). Prints CPU seconds, wall seconds a
 (median of the runs) and ratios. Nothing here is asserted: a shared machine varies by tens of percent.
 
   make bench                      everything
-  make bench B="--only unwind"    one section: end, speed, inline, reader, unwind, dwarf, cache
+  make bench B="--only unwind"    one section: end, speed, inline, reader, zstd, unwind, dwarf, cache
   make bench B="--only dwarf --debug FILE"    of another file with DWARF
 """
 import argparse
@@ -59,13 +59,13 @@ def shell(cmd, cwd=DIR):
     subprocess.run(cmd, shell=True, check=True, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def record(name, cmd, size_mb, hz=999, stack=8192):
+def record(name, cmd, size_mb, hz=999, stack=8192, options=""):
     """perf record of cmd, repeated until the file has size_mb."""
     path = os.path.join(DIR, name)
     rounds = 1
     graph = f"--call-graph dwarf,{stack}" if stack else "-g"
     while not os.path.exists(path):
-        shell(f"perf record -q -N -e cpu-clock -F {hz} {graph} -m 16M -o {path}.tmp -- "
+        shell(f"perf record -q -N -e cpu-clock -F {hz} {graph} {options} -m 16M -o {path}.tmp -- "
               f"sh -c 'for i in $(seq {rounds}); do {cmd}; done'")
         size = os.path.getsize(path + ".tmp") >> 20
         if size >= size_mb:
@@ -134,20 +134,54 @@ def repeated(a, name, data, *options):
     return path
 
 
+def read_into_cache(path):
+    """As whoever reads a file leaves it in the page cache: in large pages, where the file system has them. A writer may
+    leave small ones, which cost every reader that maps the file several times as many page faults."""
+    fd = os.open(path, os.O_RDONLY)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    while os.read(fd, 1 << 20):
+        pass
+    os.close(fd)
+
+
+def in_small_pages(path):
+    """A copy written page by page, which stays so in the page cache; so file systems without large folios keep all."""
+    shell(f"test -e {path}.small || dd if={path} of={path}.small bs=4k")
+    return path + ".small"
+
+
 def section_reader(a):
     dump = os.path.join(a.build, "tests", "reader", "tool_dump")
     for what, once, name, in (("stacks of 8 KiB", record("gcc.data", GCC, 100), "big-dwarf"),
                               ("frame pointers", record("gcc-fp.data", GCC, 20, hz=20000, stack=None), "big-fp")):
         data, pipe = repeated(a, f"{name}.data", once), repeated(a, f"{name}.pipe", once, "-p")
         title(f"reading without unwinding, {what}", data)
+        small = in_small_pages(data)
+        read_into_cache(data)
         ours = measure(f"{dump} -sm {data}", a.runs)
         row("our reader, every sample decoded, file mapped", ours)
+        row("the same, page cache in pages of 4 KiB", measure(f"{dump} -sm {small}", a.runs), ours)
         row("the same, file read", measure(f"{dump} -s {data}", a.runs), ours)
         row("the same from a pipe", measure(f"cat {pipe} | {dump} -s -", a.runs), ours)
         row("cat PIPE | cat > /dev/null", measure(f"cat {pipe} | cat > /dev/null", a.runs), ours)
         row("cat FILE > /dev/null", measure(f"cat {data} > /dev/null", a.runs), ours)
-        row("perf script -G -F time,event > /dev/null",
-            measure(f"perf script -G -F time,event -i {data} > /dev/null", 1), ours)
+        for what, path in ("", data), (", pages of 4 KiB", small):
+            row(f"perf script -G -F time,event > /dev/null{what}",
+                measure(f"perf script -G -F time,event -i {path} > /dev/null", 1), ours)
+        os.unlink(small)
+
+
+def section_zstd(a):
+    """Compressed by the recorder: one thread reads and decompresses while another unwinds."""
+    data = record("gcc-z.data", GCC, 20, options="-z")
+    title("perf record -z, g++ -O2, stacks of 8 KiB", data)
+    one, beside = (measure(f"{a.bin}/resolve -q --no-inline {how} {data} > o.folded", a.runs) for how in ("-j 1", ""))
+    dump = os.path.join(a.build, "tests", "reader", "tool_dump")
+    row("resolve --no-inline -j 1: one thread does all", one)
+    row("resolve --no-inline: one decompresses, one unwinds", beside, one)
+    row("our reader alone, every sample decoded", measure(f"{dump} -sm {data}", a.runs), one)
+    print(f"  beside each other: wall {beside[1] / beside[0]:.2f} of its cpu, {one[1] / beside[1]:.2f} x faster than one thread by the clock")
 
 
 def grow(name, size_mb):
@@ -237,7 +271,7 @@ def section_cache(a):
 
 
 SECTIONS = {"end": section_end, "speed": section_speed, "inline": section_inline, "reader": section_reader,
-            "unwind": section_unwind, "dwarf": section_dwarf, "cache": section_cache}
+            "zstd": section_zstd, "unwind": section_unwind, "dwarf": section_dwarf, "cache": section_cache}
 
 
 def main():

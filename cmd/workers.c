@@ -253,6 +253,13 @@ static int read_alone(struct crew *c, struct perf_file *f, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+/* Decompressing takes about as long as unwinding what comes out of it. */
+static bool reads_apart(const struct crew *c, const struct perf_file *f)
+{
+	return c->n > 1 || (!c->opt->n_threads && threads_available() > 1 &&
+			    perf_file_info(f)->is_compressed);
+}
+
 /* Threads cost a few milliseconds and caches of their own. What is no plain file may be large. */
 static unsigned threads_worth(const char *path)
 {
@@ -374,7 +381,8 @@ int workers_run(struct pipeline *p, const struct pipeline_options *opt, struct e
 		return err_nomem(err);
 	rc = crew_init(c, p, opt, err);
 	if (!rc)
-		rc = c->n > 1 ? read_with_threads(c, p->file, err) : read_alone(c, p->file, err);
+		rc = reads_apart(c, p->file) ? read_with_threads(c, p->file, err)
+					     : read_alone(c, p->file, err);
 	if (!rc)
 		rc = crew_merge(c, p, err);
 	crew_done_free(c);
