@@ -41,7 +41,7 @@ WORK = [
     ("python3", ["python3", "w.py"]),
     ("gcc", ["g++", "-O1", "-c", "w.cc", "-o", "w.o"]),
     ("clang", ["clang++", "-O1", "-c", "w.cc", "-o", "w.o"]),
-    ("openssl", ["openssl", "speed", "-seconds", "1", "sha256", "rsa2048"]),
+    ("openssl", ["openssl", "speed", "-seconds", "1", "-bytes", "8192", "sha256", "rsa2048"]),
     ("node", ["node", "w.js"]),
 ]
 

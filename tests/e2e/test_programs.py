@@ -86,9 +86,9 @@ for name, compiler, source, flags, paths in ROWS:
     if not have(compiler) or ("-fuse-ld=lld" in flags and not have("ld.lld")):
         tap.skip(name, f"{compiler} or its linker is not installed")
         continue
-    check(name, [build(compiler, source, "program", *flags), DURATIONS.get(source, "0.6")], paths)
+    check(name, [build(compiler, source, "program", *flags), DURATIONS.get(source, "0.4")], paths)
 
 build("gcc", "plugin.c", "plugin.so", *OMIT, "-shared", "-fPIC")
 host = build("gcc", "host.c", "host", *OMIT)
-check("dlopen", [host, "0.6", os.path.abspath("plugin.so")], PLUGIN_PATHS)
+check("dlopen", [host, "0.4", os.path.abspath("plugin.so")], PLUGIN_PATHS)
 tap.end()
