@@ -6,13 +6,14 @@ debug files, other/ work and libpart0.so of another build."""
 import fcntl
 import json
 import os
-import re
 import shutil
 import socket
 import struct
 import subprocess
 import sys
 import time
+
+from shell import sh
 
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
 RESOLVE = os.path.join(BIN, "resolve")
@@ -60,22 +61,6 @@ static __attribute__((noinline)) void hidden_main(void) { %s }
 int main(void) { start_timer(1000); while (!over) hidden_main(); return 0; }
 """ % ("".join(f"void part_{i}(unsigned n);\n" for i in range(PARTS)),
        " ".join(f"part_{i}({4000 * w});" for i, w in enumerate(WEIGHTS)))
-
-
-def sh(cmd, **kw):
-    return subprocess.run(cmd, shell=True, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          stdin=subprocess.DEVNULL, **kw).stdout.decode(errors="replace")
-
-
-def report(good, name, why=""):
-    print(f"{'ok' if good else 'not ok'} - {name}", flush=True)
-    if not good:
-        print("\n".join("#   " + l for l in str(why).splitlines()[:60]), flush=True)
-    return good
-
-
-def build_id(path):
-    return re.search(r"Build ID: (\w+)", sh(f"readelf -nW {path}")).group(1)
 
 
 def record(data, program):

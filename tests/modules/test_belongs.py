@@ -9,8 +9,8 @@ import re
 import shutil
 import subprocess
 
-from debuginfod_case import build_id, report, sh
 from elfsections import sections
+from shell import build_id, report, sh
 
 TOOL = os.path.join(os.environ["BUILD"], "tests/modules/tool_find")
 FILES_MAX = 40
@@ -180,11 +180,11 @@ def installed():
     pairs = []
     for image in glob.glob("/usr/lib/*/lib*.so*"):
         with open(image, "rb") as f:
-            if os.path.islink(image) or f.read(4) != b"\x7fELF" or "Build ID" not in sh(f"readelf -nW {image}"):
+            if os.path.islink(image) or f.read(4) != b"\x7fELF":
                 continue
         bid = build_id(image)
         debug = f"/usr/lib/debug/.build-id/{bid[:2]}/{bid[2:]}.debug"
-        if os.path.exists(debug) and exported(image) > 10:
+        if bid and os.path.exists(debug) and exported(image) > 10:
             pairs.append((image, sections(debug)))
     if len(pairs) < 2:
         print("ok - debug packages # SKIP none is installed")

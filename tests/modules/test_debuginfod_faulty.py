@@ -12,12 +12,13 @@ import signal
 import time
 
 import debuginfod_case as case
-from debuginfod_case import ALL, NAMES, Run, report
+from debuginfod_case import ALL, NAMES, Run
 from elfsections import section
 from faulty_server import Server
+from shell import build_id, report
 
 case.enter_lonely_network()
-IDS = {n: case.build_id(f"full/{n}") for n in NAMES}
+IDS = {n: build_id(f"full/{n}") for n in NAMES}
 FILES = {IDS[n]: {"debuginfo": f"debug/{n}.debug", "executable": f"served/{n}"} for n in NAMES}
 TOP_LIB = "libpart0.so"
 

@@ -10,8 +10,9 @@ import sys
 import time
 
 import debuginfod_case as case
-from debuginfod_case import ALL, NAMES, PARTS, Run, build_id, report, sh
+from debuginfod_case import ALL, NAMES, Run
 from real_server import RealServer
+from shell import build_id, report, sh
 
 if not shutil.which("debuginfod"):
     print("ok - debuginfod # SKIP the server is not installed")

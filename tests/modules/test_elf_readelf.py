@@ -8,17 +8,13 @@ import re
 import subprocess
 import zlib
 
+from shell import report
+
 TOOL = os.path.join(os.environ["BUILD"], "tests/modules/tool_elf")
 
 
 def run(*cmd):
     return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode(errors="replace")
-
-
-def report(ok, name, why=""):
-    print(f"{'ok' if ok else 'not ok'} - {name}")
-    if not ok and why:
-        print(why)
 
 
 def ours(path):

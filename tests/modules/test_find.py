@@ -8,22 +8,13 @@ import platform
 import shutil
 import subprocess
 
+from shell import build_id, report, sh
+
 TOOL = os.path.join(os.environ["BUILD"], "tests/modules/tool_find")
 HERE = os.getcwd()
 ENV = dict(os.environ, HOME=HERE + "/home", DEBUGINFOD_CACHE_PATH=HERE + "/dcache")
 ENV.pop("PERF_BUILDID_DIR", None)
 KIND_VDSO = 4
-
-
-def sh(cmd, check=True):
-    return subprocess.run(cmd, shell=True, check=check, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE).stdout.decode(errors="replace")
-
-
-def report(ok, name, why=""):
-    print(f"{'ok' if ok else 'not ok'} - {name}")
-    if not ok:
-        print(why)
 
 
 def find(path, env=ENV, **options):
@@ -42,11 +33,6 @@ def find(path, env=ENV, **options):
 def expect(name, got, **want):
     bad = {k: (got.get(k), v) for k, v in want.items() if got.get(k) != v}
     report(not bad, name, f"{bad}\n{got['text']}")
-
-
-def build_id(path):
-    out = sh(f"readelf -nW {path}")
-    return out.split("Build ID: ")[1].split()[0] if "Build ID: " in out else ""
 
 
 def put(src, dst):
