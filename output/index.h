@@ -21,12 +21,20 @@ struct jit_moment {
 	uint32_t version;
 };
 
-/* What was found out about an address. */
+/* A frame in JIT code that was seen, and in which versions it is the same code. */
 struct jit_memo {
-	const struct jitdump *dump; /* NULL: nothing */
-	uint64_t off;
+	const struct jitdump *dump; /* NULL: none */
+	const struct map *map;
+	uint64_t ip;
+	uint32_t flags, location;
 	struct jit_span span;
 };
+
+/* Is the code that the memo was made for still at its address? */
+static inline bool jit_memo_holds(const struct jit_memo *m, const struct jit_moment *now)
+{
+	return !m->dump || (now->version >= m->span.from && now->version < m->span.until);
+}
 
 /* One frame of the stack added last. */
 struct path_step {
@@ -116,10 +124,12 @@ int profile_intern_location(struct profile *p, struct location_key key, uint64_t
 /* What the process's jitdump, if it has one, says of the sample's time. */
 int profile_jit_moment(struct profile *p, const struct perf_sample *s, struct jit_moment *ret,
 		       struct err *err);
-/* The location of a frame. *jit: what the jitdump says about JIT code, set where there is one. */
+/* The location of a frame. made_ns: of JIT code; 0. */
 int profile_find_location(struct profile *p, const struct frame *f, uint32_t flags,
-			  const struct jit_moment *now, struct jit_memo *jit, uint32_t *ret,
-			  struct err *err);
+			  uint64_t made_ns, uint32_t *ret, struct err *err);
+/* The same of JIT code in a process with a jitdump, and what that says of it. */
+int profile_jit_location(struct profile *p, const struct frame *f, uint32_t flags,
+			 const struct jit_moment *now, struct jit_memo *jit, struct err *err);
 /* hash: node_hash() of the parent's and the location. */
 int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t hash,
 			uint32_t *ret, struct err *err);

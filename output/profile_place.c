@@ -4,7 +4,9 @@
 
 #include <time.h>
 
-enum { JIT_MEMOS = 4096 };
+#include "base/pages.h"
+
+enum { JIT_MEMOS = 1 << 14 };
 
 static bool is_monotonic(const struct perf_attr *a)
 {
@@ -31,44 +33,41 @@ int profile_jit_moment(struct profile *p, const struct perf_sample *s, struct ji
 	return 0;
 }
 
-static const struct jit_memo *jit_memo(struct profile *p, const struct jit_moment *now,
-				       uint64_t off)
-{
-	struct profile_index *x = p->index_;
-	struct jit_memo *m;
-
-	if (!x->jit_memos)
-		x->jit_memos = calloc(JIT_MEMOS, sizeof *x->jit_memos);
-	if (!x->jit_memos)
-		return NULL;
-	m = &x->jit_memos[hash_u64(off) % JIT_MEMOS];
-	if (m->dump != now->dump || m->off != off || now->version < m->span.from ||
-	    now->version >= m->span.until)
-		*m = (struct jit_memo){now->dump, off, jitdump_span(now->dump, off, now->version)};
-	return m;
-}
-
 int profile_find_location(struct profile *p, const struct frame *f, uint32_t flags,
-			  const struct jit_moment *now, struct jit_memo *jit, uint32_t *ret,
-			  struct err *err)
+			  uint64_t made_ns, uint32_t *ret, struct err *err)
 {
 	const struct map *map = f->map;
 	uint64_t lookup = frame_lookup_ip(f);
-	struct location_key key = {.off = lookup, .flags = flags};
-	const struct jit_memo *memo;
+	struct location_key key = {.off = lookup, .flags = flags, .made_ns = made_ns};
 
 	if (map) {
 		if (profile_intern_mapping(p, map->dso, map, &key.mapping, err))
 			return -ERR_NOMEM;
 		if (mapping_has_offsets(map->dso->kind))
 			key.off = map_ip_to_off(map, lookup);
-		if (map->dso->kind == DSO_ANON && now->dump) {
-			memo = jit_memo(p, now, lookup);
-			if (!memo)
-				return err_nomem(err);
-			*jit = *memo;
-			key.made_ns = memo->span.made_ns;
-		}
 	}
 	return profile_intern_location(p, key, f->ip, ret, err);
+}
+
+int profile_jit_location(struct profile *p, const struct frame *f, uint32_t flags,
+			 const struct jit_moment *now, struct jit_memo *jit, struct err *err)
+{
+	struct profile_index *x = p->index_;
+	struct jit_memo *m;
+
+	if (!x->jit_memos)
+		x->jit_memos = pages_calloc(JIT_MEMOS, sizeof *x->jit_memos);
+	if (!x->jit_memos)
+		return err_nomem(err);
+	m = &x->jit_memos[hash_u64(f->ip) % JIT_MEMOS];
+	if (m->dump != now->dump || m->ip != f->ip || m->map != f->map || m->flags != flags ||
+	    !jit_memo_holds(m, now)) {
+		*m = (struct jit_memo){.map = f->map, .ip = f->ip, .flags = flags};
+		m->span = jitdump_span(now->dump, frame_lookup_ip(f), now->version);
+		if (profile_find_location(p, f, flags, m->span.made_ns, &m->location, err))
+			return -ERR_NOMEM;
+		m->dump = now->dump;
+	}
+	*jit = *m;
+	return 0;
 }

@@ -45,8 +45,8 @@ static inline uint32_t place_sort(uint32_t mapping, uint32_t flags)
 }
 
 /* The location of a frame that has a number. Its mapping is not 0. */
-static int place_location(struct profile *p, const struct frame *f, uint32_t flags,
-			  const struct jit_moment *now, uint32_t *ret, struct err *err)
+static int place_location(struct profile *p, const struct frame *f, uint32_t flags, uint32_t *ret,
+			  struct err *err)
 {
 	struct profile_index *x = p->index_;
 	struct known_place *k = known_place(x, f);
@@ -58,7 +58,7 @@ static int place_location(struct profile *p, const struct frame *f, uint32_t fla
 		*ret = k->location - 1;
 		return 0;
 	}
-	if (profile_find_location(p, f, flags, now, NULL, ret, err))
+	if (profile_find_location(p, f, flags, 0, ret, err))
 		return -ERR_NOMEM;
 	sort = place_sort(x->mapping_of.v[i], flags);
 	if (k && sort)
@@ -66,8 +66,7 @@ static int place_location(struct profile *p, const struct frame *f, uint32_t fla
 	return 0;
 }
 
-/* The location of a frame, which mostly is one that was seen before. What time changes is not kept.
- */
+/* The location of a frame, which mostly is one that was seen before. */
 static int frame_location(struct profile *p, const struct frame *f, uint32_t flags,
 			  const struct jit_moment *now, struct jit_memo *jit, uint32_t *ret,
 			  struct err *err)
@@ -76,23 +75,21 @@ static int frame_location(struct profile *p, const struct frame *f, uint32_t fla
 	struct known_frame *k = &x->known[f->ip * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
 
 	if (f->number && mapping_has_offsets(f->map->dso->kind))
-		return place_location(p, f, flags, now, ret, err);
-	if (now->dump && f->map && f->map->dso->kind == DSO_ANON)
-		return profile_find_location(p, f, flags, now, jit, ret, err);
+		return place_location(p, f, flags, ret, err);
+	if (now->dump && f->map && f->map->dso->kind == DSO_ANON) {
+		if (profile_jit_location(p, f, flags, now, jit, err))
+			return -ERR_NOMEM;
+		*ret = jit->location;
+		return 0;
+	}
 	if (k->ip == f->ip && k->map == f->map && k->flags == flags && k->location) {
 		*ret = k->location - 1;
 		return 0;
 	}
-	if (profile_find_location(p, f, flags, now, jit, ret, err))
+	if (profile_find_location(p, f, flags, 0, ret, err))
 		return -ERR_NOMEM;
 	*k = (struct known_frame){f->ip, f->map, flags, *ret + 1};
 	return 0;
-}
-
-/* Is the code that the memo was made for still at its address? */
-static bool memo_holds(const struct jit_memo *m, const struct jit_moment *now)
-{
-	return !m->dump || (now->version >= m->span.from && now->version < m->span.until);
 }
 
 /* All of a frame that location_flags() is made of. */
@@ -114,7 +111,7 @@ static size_t count_same(const struct profile_index *x, const struct stack_trace
 		const struct path_step *s = &x->path.v[i];
 
 		if (s->ip != f->ip || s->map != f->map || s->kind != frame_kind(f) ||
-		    (now->dump && !memo_holds(&x->path_jit.v[i], now)))
+		    (now->dump && !jit_memo_holds(&x->path_jit.v[i], now)))
 			break;
 	}
 	return i;
