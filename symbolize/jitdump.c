@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "symbolize/sort.h"
 #include "symbolize/symbolize.h"
 
@@ -46,6 +47,9 @@ struct stream {
 	bool swap;
 	uint64_t line_bias; /* to be taken off the addresses of lines */
 	uint64_t size;
+	struct hash_table
+		latest; /* start -> index in tab.funcs, when there are moves; else empty */
+	bool has_moves;
 	uint8_t *window; /* window_n bytes of the file at window_off */
 	uint64_t window_off;
 	size_t window_n, window_cap;
@@ -79,7 +83,8 @@ static struct buf at(struct stream *s, uint64_t off, size_t n)
 
 /* ---- records ----------------------------------------------------------------------------- */
 
-static int add_code(struct jitdump *j, const struct func *where, const struct jit_code *code)
+static int add_code(struct jitdump *j, struct stream *s, const struct func *where,
+		    const struct jit_code *code)
 {
 	struct func f = *where;
 	struct jit_code c = *code;
@@ -91,9 +96,12 @@ static int add_code(struct jitdump *j, const struct func *where, const struct ji
 		c.time_ns = j->codes.v[j->codes.n - 1].time_ns;
 	f.flags = FUNC_GLOBAL;
 	f.tag = (uint32_t)j->codes.n & FUNC_TAG_MAX;
-	if (vec_push(&j->codes, c))
+	if (vec_push(&j->codes, c) || functab_add(&j->tab, &f))
 		return -1;
-	return functab_add(&j->tab, &f);
+	/* one without length was not added */
+	return s->has_moves && f.end > f.start
+		       ? hash_put(&s->latest, f.start, (uint32_t)j->tab.funcs.n - 1)
+		       : 0;
 }
 
 /* Lines and call frame information wait here for the code they belong to, which comes next. */
@@ -129,7 +137,7 @@ static int read_load(struct jitdump *j, struct stream *s, const struct record *r
 		f.end = f.start + size;
 		f.name = strtab_get(&j->strings, id);
 		has_lines = p->n_lines && p->code_addr == f.start && p->last_addr <= f.end;
-		if (add_code(j, &f,
+		if (add_code(j, s, &f,
 			     &(struct jit_code){.time_ns = r->time_ns,
 						.first_line = p->first_line,
 						.n_lines = has_lines ? p->n_lines : 0,
@@ -142,11 +150,24 @@ static int read_load(struct jitdump *j, struct stream *s, const struct record *r
 	return 0;
 }
 
+static int index_starts(const struct jitdump *j, struct stream *s)
+{
+	size_t i;
+
+	s->has_moves = true;
+	for (i = 0; i < j->tab.funcs.n; i++)
+		if (hash_put(&s->latest, j->tab.funcs.v[i].start, (uint32_t)i))
+			return -1;
+	return 0;
+}
+
 static int read_move(struct jitdump *j, struct stream *s, const struct record *r)
 {
 	struct buf b = at(s, r->off, 48);
 	uint64_t from, to, size;
-	size_t i;
+	struct jit_code c;
+	struct func f;
+	uint32_t i;
 
 	buf_skip(&b, 16);
 	from = buf_u64(&b);
@@ -154,20 +175,19 @@ static int read_move(struct jitdump *j, struct stream *s, const struct record *r
 	size = buf_u64(&b);
 	if (!buf_ok(&b) || size > UINT64_MAX - to)
 		return 0;
-	/* the last one that was put there; moves are rare and mostly of what was compiled lately */
-	for (i = j->tab.funcs.n; i-- > 0 && j->tab.funcs.n - i < 4096;) {
-		struct func f = j->tab.funcs.v[i];
-		struct jit_code c = j->codes.v[f.tag];
-
-		if (f.start != from)
-			continue;
-		f.start = to;
-		f.end = to + size;
-		c.time_ns = r->time_ns;
-		c.moved += to - from;
-		return add_code(j, &f, &c);
-	}
-	return 0;
+	if (!s->has_moves && index_starts(j, s))
+		return -1;
+	/* the last one that was put there */
+	i = hash_get(&s->latest, from);
+	if (i == HASH_NONE)
+		return 0;
+	f = j->tab.funcs.v[i];
+	c = j->codes.v[f.tag];
+	f.start = to;
+	f.end = to + size;
+	c.time_ns = r->time_ns;
+	c.moved += to - from;
+	return add_code(j, s, &f, &c);
 }
 
 static int read_lines(struct jitdump *j, struct stream *s, const struct record *r,
@@ -349,6 +369,7 @@ int jitdump_read(struct jitdump *j, const char *path, struct err *err)
 			     ? err_nomem(err)
 			     : 0;
 	free(s.window);
+	hash_done(&s.latest);
 	close(s.fd);
 	return rc;
 }
