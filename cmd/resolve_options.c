@@ -1,8 +1,10 @@
 /* resolve_options.c - the options of `resolve` and its --help. */
 #include "cmd/resolve_options.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/args.h"
 #include "cmd/cache.h"
@@ -257,6 +259,20 @@ static void print_help(void)
 	     "  2 trouble: usage, unreadable, nothing to write");
 }
 
+/* Without the files that were named, names would come from elsewhere, or be missing. */
+static int kernel_files(const struct resolve *r, struct err *err)
+{
+	const char *const paths[] = {
+		r->pipeline.symbolizer.vmlinux, r->pipeline.symbolizer.kallsyms,
+		r->pipeline.symbolizer.guest_vmlinux, r->pipeline.symbolizer.guest_kallsyms};
+	size_t i;
+
+	for (i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (paths[i] && access(paths[i], R_OK))
+			return err_errno(err, errno, paths[i], "open");
+	return 0;
+}
+
 /* The options that others depend on. */
 static int finish_options(struct resolve *r, struct err *err)
 {
@@ -277,7 +293,7 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
 	r->output.event = r->pipeline.filter.event;
 	r->output.no_inline = r->pipeline.symbolizer.no_inline;
-	if (!r->no_cache && cache_options(&r->pipeline, err))
+	if (kernel_files(r, err) || (!r->no_cache && cache_options(&r->pipeline, err)))
 		return -ERR_USAGE;
 	if (vec_push(&r->debug_dirs, NULL))
 		return err_nomem(err);
