@@ -50,6 +50,23 @@ def by_time():
     tap.check(got == {("jit", "main", "alpha"): 9}, "another clock than the jitdump's: the last name", got)
 
 
+def moved():
+    """Code that was made long before it is moved."""
+    dump = Jitdump(PID)
+    dump.load(100, CODE, 0x100, "old")
+    for i in range(5000):
+        dump.load(200 + i, CODE + 0x1000 + i * 0x10, 0x10, "more")
+    dump.move(9000, CODE, CODE + 0x800, 0x100)
+    path = dump.write(os.path.abspath(f"jit-{PID}.dump"))
+    r = Recording(monotonic=True)
+    r.comm(PID, "jit", 1)
+    r.mmap2(PID, CODE, 0x100000, 0, "//anon", 2)
+    r.mmap2(PID, 0x7e0000000000, 4096, 0, path, 3)
+    r.sample(PID, CODE + 0x824, 9500)
+    got = stacks(r.write("moved.data"))
+    tap.check(got == {("jit", "old"): 1}, "code that was made long before it was moved", got)
+
+
 def any_number_of_workers():
     data = jitted("threads.data", threads=8)
     for fmt in ("folded", "script", "jsonl", "pprof", "speedscope"):
@@ -226,6 +243,7 @@ def python():
 
 
 by_time()
+moved()
 any_number_of_workers()
 perf_maps()
 containers()
