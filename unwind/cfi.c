@@ -132,115 +132,227 @@ static int64_t factored(const struct interp *in, uint64_t off)
 	return (int64_t)(off * (uint64_t)in->fde->cie.data_align);
 }
 
-/* Instructions without an operand in the opcode byte. False: the row wanted is complete, or damaged
- * (then b is bad). Operands are read in their own statements: C does not order arguments. */
-static bool extended_run(struct interp *in, struct buf *b, uint8_t op)
-{
-	struct cfi_row *row = in->row;
-	uint64_t reg, off;
+/* ---- instructions whose operands are all behind the opcode byte ----------------------------
+ *
+ * Each returns false when the row wanted is complete, or the instruction damaged (then b is bad).
+ * Operands are read in their own statements: C does not order arguments. */
 
-	switch (op) {
-	case DW_CFA_nop:
-		return true;
-	case DW_CFA_set_loc:
-		if (!cfi_pointer_read(in->fde->sec, b, in->fde->cie.pointer_encoding, 0, &off))
-			break;
-		return location_set(in, b, off);
-	case DW_CFA_advance_loc1:
-		return location_advance(in, b, buf_u8(b));
-	case DW_CFA_advance_loc2:
-		return location_advance(in, b, buf_u16(b));
-	case DW_CFA_advance_loc4:
-		return location_advance(in, b, buf_u32(b));
-	case DW_CFA_MIPS_advance_loc8:
-		return location_advance(in, b, buf_u64(b));
-	case DW_CFA_offset_extended:
-		reg = buf_uleb(b);
-		rule_set(in, reg, CFI_OFFSET, factored(in, buf_uleb(b)));
-		return true;
-	case DW_CFA_offset_extended_sf:
-		reg = buf_uleb(b);
-		rule_set(in, reg, CFI_OFFSET, factored(in, (uint64_t)buf_sleb(b)));
-		return true;
-	case DW_CFA_GNU_negative_offset_extended:
-		reg = buf_uleb(b);
-		rule_set(in, reg, CFI_OFFSET, factored(in, -buf_uleb(b)));
-		return true;
-	case DW_CFA_val_offset:
-		reg = buf_uleb(b);
-		rule_set(in, reg, CFI_VAL_OFFSET, factored(in, buf_uleb(b)));
-		return true;
-	case DW_CFA_val_offset_sf:
-		reg = buf_uleb(b);
-		rule_set(in, reg, CFI_VAL_OFFSET, factored(in, (uint64_t)buf_sleb(b)));
-		return true;
-	case DW_CFA_restore_extended:
-		if (!rule_restore(in, buf_uleb(b)))
-			break;
-		return true;
-	case DW_CFA_undefined:
-		rule_set(in, buf_uleb(b), CFI_UNDEFINED, 0);
-		return true;
-	case DW_CFA_same_value:
-		rule_set(in, buf_uleb(b), CFI_SAME_VALUE, 0);
-		return true;
-	case DW_CFA_register:
-		reg = buf_uleb(b);
-		rule_set(in, reg, CFI_REGISTER, (int64_t)buf_uleb(b));
-		return true;
-	case DW_CFA_expression:
-		rule_expression(in, b, CFI_EXPRESSION);
-		return true;
-	case DW_CFA_val_expression:
-		rule_expression(in, b, CFI_VAL_EXPRESSION);
-		return true;
-	case DW_CFA_remember_state:
-		if (!state_remember(in))
-			break;
-		return true;
-	case DW_CFA_restore_state:
-		if (!state_restore(in))
-			break;
-		return true;
-	case DW_CFA_def_cfa:
-		reg = buf_uleb(b);
-		cfa_set(in, reg, (int64_t)buf_uleb(b));
-		return true;
-	case DW_CFA_def_cfa_sf:
-		reg = buf_uleb(b);
-		cfa_set(in, reg, factored(in, (uint64_t)buf_sleb(b)));
-		return true;
-	case DW_CFA_def_cfa_register:
-		if (row->cfa_how != CFI_CFA_REG)
-			break;
-		cfa_set(in, buf_uleb(b), row->cfa_off);
-		return true;
-	case DW_CFA_def_cfa_offset:
-		if (row->cfa_how != CFI_CFA_REG)
-			break;
-		row->cfa_off = (int64_t)buf_uleb(b);
-		return true;
-	case DW_CFA_def_cfa_offset_sf:
-		if (row->cfa_how != CFI_CFA_REG)
-			break;
-		row->cfa_off = factored(in, (uint64_t)buf_sleb(b));
-		return true;
-	case DW_CFA_def_cfa_expression:
-		cfa_expression(in, b);
-		return true;
-	case DW_CFA_GNU_args_size: /* of interest to exception handling only */
-		buf_uleb(b);
-		return true;
-	case DW_CFA_AARCH64_negate_ra_state: /* shares its number with SPARC's window save */
-	case DW_CFA_AARCH64_negate_ra_state_with_pc:
-		if (in->arch->e_machine != EM_AARCH64)
-			break;
-		row->ra_signed = !row->ra_signed;
-		return true;
-	}
+static bool refuse(struct buf *b)
+{
 	b->bad = true;
 	return false;
 }
+
+static bool run_nop(struct interp *in, struct buf *b)
+{
+	(void)in, (void)b;
+	return true;
+}
+
+static bool run_set_loc(struct interp *in, struct buf *b)
+{
+	uint64_t loc;
+
+	if (!cfi_pointer_read(in->fde->sec, b, in->fde->cie.pointer_encoding, 0, &loc))
+		return refuse(b);
+	return location_set(in, b, loc);
+}
+
+static bool run_advance_loc1(struct interp *in, struct buf *b)
+{
+	return location_advance(in, b, buf_u8(b));
+}
+
+static bool run_advance_loc2(struct interp *in, struct buf *b)
+{
+	return location_advance(in, b, buf_u16(b));
+}
+
+static bool run_advance_loc4(struct interp *in, struct buf *b)
+{
+	return location_advance(in, b, buf_u32(b));
+}
+
+static bool run_advance_loc8(struct interp *in, struct buf *b)
+{
+	return location_advance(in, b, buf_u64(b));
+}
+
+static bool run_offset(struct interp *in, struct buf *b)
+{
+	uint64_t reg = buf_uleb(b);
+
+	rule_set(in, reg, CFI_OFFSET, factored(in, buf_uleb(b)));
+	return true;
+}
+
+static bool run_offset_sf(struct interp *in, struct buf *b)
+{
+	uint64_t reg = buf_uleb(b);
+
+	rule_set(in, reg, CFI_OFFSET, factored(in, (uint64_t)buf_sleb(b)));
+	return true;
+}
+
+static bool run_negative_offset(struct interp *in, struct buf *b)
+{
+	uint64_t reg = buf_uleb(b);
+
+	rule_set(in, reg, CFI_OFFSET, factored(in, -buf_uleb(b)));
+	return true;
+}
+
+static bool run_val_offset(struct interp *in, struct buf *b)
+{
+	uint64_t reg = buf_uleb(b);
+
+	rule_set(in, reg, CFI_VAL_OFFSET, factored(in, buf_uleb(b)));
+	return true;
+}
+
+static bool run_val_offset_sf(struct interp *in, struct buf *b)
+{
+	uint64_t reg = buf_uleb(b);
+
+	rule_set(in, reg, CFI_VAL_OFFSET, factored(in, (uint64_t)buf_sleb(b)));
+	return true;
+}
+
+static bool run_restore(struct interp *in, struct buf *b)
+{
+	return rule_restore(in, buf_uleb(b)) || refuse(b);
+}
+
+static bool run_undefined(struct interp *in, struct buf *b)
+{
+	rule_set(in, buf_uleb(b), CFI_UNDEFINED, 0);
+	return true;
+}
+
+static bool run_same_value(struct interp *in, struct buf *b)
+{
+	rule_set(in, buf_uleb(b), CFI_SAME_VALUE, 0);
+	return true;
+}
+
+static bool run_register(struct interp *in, struct buf *b)
+{
+	uint64_t reg = buf_uleb(b);
+
+	rule_set(in, reg, CFI_REGISTER, (int64_t)buf_uleb(b));
+	return true;
+}
+
+static bool run_expression(struct interp *in, struct buf *b)
+{
+	rule_expression(in, b, CFI_EXPRESSION);
+	return true;
+}
+
+static bool run_val_expression(struct interp *in, struct buf *b)
+{
+	rule_expression(in, b, CFI_VAL_EXPRESSION);
+	return true;
+}
+
+static bool run_remember_state(struct interp *in, struct buf *b)
+{
+	return state_remember(in) || refuse(b);
+}
+
+static bool run_restore_state(struct interp *in, struct buf *b)
+{
+	return state_restore(in) || refuse(b);
+}
+
+static bool run_def_cfa(struct interp *in, struct buf *b)
+{
+	uint64_t reg = buf_uleb(b);
+
+	cfa_set(in, reg, (int64_t)buf_uleb(b));
+	return true;
+}
+
+static bool run_def_cfa_sf(struct interp *in, struct buf *b)
+{
+	uint64_t reg = buf_uleb(b);
+
+	cfa_set(in, reg, factored(in, (uint64_t)buf_sleb(b)));
+	return true;
+}
+
+static bool run_def_cfa_register(struct interp *in, struct buf *b)
+{
+	if (in->row->cfa_how != CFI_CFA_REG)
+		return refuse(b);
+	cfa_set(in, buf_uleb(b), in->row->cfa_off);
+	return true;
+}
+
+static bool run_def_cfa_offset(struct interp *in, struct buf *b)
+{
+	in->row->cfa_off = (int64_t)buf_uleb(b);
+	return in->row->cfa_how == CFI_CFA_REG || refuse(b);
+}
+
+static bool run_def_cfa_offset_sf(struct interp *in, struct buf *b)
+{
+	in->row->cfa_off = factored(in, (uint64_t)buf_sleb(b));
+	return in->row->cfa_how == CFI_CFA_REG || refuse(b);
+}
+
+static bool run_def_cfa_expression(struct interp *in, struct buf *b)
+{
+	cfa_expression(in, b);
+	return true;
+}
+
+/* Of interest to exception handling only. */
+static bool run_args_size(struct interp *in, struct buf *b)
+{
+	(void)in;
+	buf_uleb(b);
+	return true;
+}
+
+/* Shares its number with SPARC's window save. */
+static bool run_negate_ra_state(struct interp *in, struct buf *b)
+{
+	in->row->ra_signed = !in->row->ra_signed;
+	return in->arch->e_machine == EM_AARCH64 || refuse(b);
+}
+
+/* DWARF5 6.4.2, and what GNU, MIPS and Arm have added. */
+static bool (*const runs[DW_CFA_high_user + 1])(struct interp *in, struct buf *b) = {
+	[DW_CFA_nop] = run_nop,
+	[DW_CFA_set_loc] = run_set_loc,
+	[DW_CFA_advance_loc1] = run_advance_loc1,
+	[DW_CFA_advance_loc2] = run_advance_loc2,
+	[DW_CFA_advance_loc4] = run_advance_loc4,
+	[DW_CFA_MIPS_advance_loc8] = run_advance_loc8,
+	[DW_CFA_offset_extended] = run_offset,
+	[DW_CFA_offset_extended_sf] = run_offset_sf,
+	[DW_CFA_GNU_negative_offset_extended] = run_negative_offset,
+	[DW_CFA_val_offset] = run_val_offset,
+	[DW_CFA_val_offset_sf] = run_val_offset_sf,
+	[DW_CFA_restore_extended] = run_restore,
+	[DW_CFA_undefined] = run_undefined,
+	[DW_CFA_same_value] = run_same_value,
+	[DW_CFA_register] = run_register,
+	[DW_CFA_expression] = run_expression,
+	[DW_CFA_val_expression] = run_val_expression,
+	[DW_CFA_remember_state] = run_remember_state,
+	[DW_CFA_restore_state] = run_restore_state,
+	[DW_CFA_def_cfa] = run_def_cfa,
+	[DW_CFA_def_cfa_sf] = run_def_cfa_sf,
+	[DW_CFA_def_cfa_register] = run_def_cfa_register,
+	[DW_CFA_def_cfa_offset] = run_def_cfa_offset,
+	[DW_CFA_def_cfa_offset_sf] = run_def_cfa_offset_sf,
+	[DW_CFA_def_cfa_expression] = run_def_cfa_expression,
+	[DW_CFA_GNU_args_size] = run_args_size,
+	[DW_CFA_AARCH64_negate_ra_state] = run_negate_ra_state,
+	[DW_CFA_AARCH64_negate_ra_state_with_pc] = run_negate_ra_state,
+};
 
 /* Runs instructions until they end or the row is found. False: damaged. */
 static bool insns_run(struct interp *in, struct buf b)
@@ -260,7 +372,7 @@ static bool insns_run(struct interp *in, struct buf b)
 			b.bad |= !rule_restore(in, low);
 			break;
 		default:
-			go_on = extended_run(in, &b, op);
+			go_on = runs[op] ? runs[op](in, &b) : refuse(&b);
 		}
 		if (!buf_ok(&b))
 			return false;

@@ -23,40 +23,53 @@ enum operands {
 	ULEB_SLEB,
 };
 
-static const uint8_t operands_of[256] = {
-	[DW_OP_addr] = ADDRESS,
-	[DW_OP_deref] = NONE,
-	[DW_OP_const1u] = U8,
-	[DW_OP_const1s] = S8,
-	[DW_OP_const2u] = U16,
-	[DW_OP_const2s] = S16,
-	[DW_OP_const4u] = U32,
-	[DW_OP_const4s] = S32,
-	[DW_OP_const8u] = U64,
-	[DW_OP_const8s] = U64,
-	[DW_OP_constu] = ULEB,
-	[DW_OP_consts] = SLEB,
-	[DW_OP_dup... DW_OP_over] = NONE,
-	[DW_OP_pick] = U8,
-	[DW_OP_swap... DW_OP_rot] = NONE,
-	[DW_OP_abs... DW_OP_plus] = NONE,
-	[DW_OP_plus_uconst] = ULEB,
-	[DW_OP_shl... DW_OP_xor] = NONE,
-	[DW_OP_bra] = S16,
-	[DW_OP_eq... DW_OP_ne] = NONE,
-	[DW_OP_skip] = S16,
-	[DW_OP_lit0... DW_OP_lit31] = NONE,
-	[DW_OP_breg0... DW_OP_breg31] = SLEB,
-	[DW_OP_bregx] = ULEB_SLEB,
-	[DW_OP_deref_size] = U8,
-	[DW_OP_nop] = NONE,
+/* What an operation does, see op_run(). */
+enum sort { OTHER, PUSH, REGISTER, MEMORY, SHUFFLE, UNARY, BINARY, COMPARE };
+
+static const struct {
+	uint8_t operands;
+	uint8_t sort;
+	uint8_t needs; /* values on the stack */
+} ops[256] = {
+	[DW_OP_addr] = {ADDRESS, PUSH, 0},
+	[DW_OP_deref] = {NONE, MEMORY, 1},
+	[DW_OP_const1u] = {U8, PUSH, 0},
+	[DW_OP_const1s] = {S8, PUSH, 0},
+	[DW_OP_const2u] = {U16, PUSH, 0},
+	[DW_OP_const2s] = {S16, PUSH, 0},
+	[DW_OP_const4u] = {U32, PUSH, 0},
+	[DW_OP_const4s] = {S32, PUSH, 0},
+	[DW_OP_const8u] = {U64, PUSH, 0},
+	[DW_OP_const8s] = {U64, PUSH, 0},
+	[DW_OP_constu] = {ULEB, PUSH, 0},
+	[DW_OP_consts] = {SLEB, PUSH, 0},
+	[DW_OP_dup] = {NONE, SHUFFLE, 1},
+	[DW_OP_drop] = {NONE, SHUFFLE, 1},
+	[DW_OP_over] = {NONE, SHUFFLE, 2},
+	[DW_OP_pick] = {U8, SHUFFLE, 1}, /* and as many as the operand says */
+	[DW_OP_swap] = {NONE, SHUFFLE, 2},
+	[DW_OP_rot] = {NONE, SHUFFLE, 3},
+	[DW_OP_abs] = {NONE, UNARY, 1},
+	[DW_OP_and... DW_OP_mul] = {NONE, BINARY, 2},
+	[DW_OP_neg... DW_OP_not] = {NONE, UNARY, 1},
+	[DW_OP_or... DW_OP_plus] = {NONE, BINARY, 2},
+	[DW_OP_plus_uconst] = {ULEB, UNARY, 1},
+	[DW_OP_shl... DW_OP_xor] = {NONE, BINARY, 2},
+	[DW_OP_bra] = {S16, OTHER, 1},
+	[DW_OP_eq... DW_OP_ne] = {NONE, COMPARE, 2},
+	[DW_OP_skip] = {S16, OTHER, 0},
+	[DW_OP_lit0... DW_OP_lit31] = {NONE, PUSH, 0},
+	[DW_OP_breg0... DW_OP_breg31] = {SLEB, REGISTER, 0},
+	[DW_OP_bregx] = {ULEB_SLEB, REGISTER, 0},
+	[DW_OP_deref_size] = {U8, MEMORY, 1},
+	[DW_OP_nop] = {NONE, OTHER, 0},
 };
 
 bool expr_op_read(struct buf *b, unsigned address_bytes, struct expr_op *op)
 {
 	op->code = buf_u8(b);
 	op->a = op->b = 0;
-	switch ((enum operands)operands_of[op->code]) {
+	switch ((enum operands)ops[op->code].operands) {
 	case REFUSED:
 		return false;
 	case NONE:
@@ -121,7 +134,7 @@ static int64_t as_signed(const struct expr_machine *m, uint64_t v)
 	return m->address_bytes == 4 ? (int32_t)v : (int64_t)v;
 }
 
-/* Operations on the two topmost values: `a` below `b`. */
+/* `a` below `b`. False: by zero. */
 static bool binary(const struct expr_machine *m, uint8_t code, uint64_t a, uint64_t b,
 		   uint64_t *ret)
 {
@@ -160,74 +173,97 @@ static bool binary(const struct expr_machine *m, uint8_t code, uint64_t a, uint6
 	case DW_OP_shr:
 		*ret = b < bits ? a >> b : 0;
 		return true;
-	case DW_OP_shra:
+	default: /* DW_OP_shra */
 		*ret = (uint64_t)(sa >> (b < bits ? b : bits - 1));
 		return true;
-	case DW_OP_eq:
-		*ret = sa == sb;
-		return true;
-	case DW_OP_ne:
-		*ret = sa != sb;
-		return true;
-	case DW_OP_ge:
-		*ret = sa >= sb;
-		return true;
-	case DW_OP_gt:
-		*ret = sa > sb;
-		return true;
-	case DW_OP_le:
-		*ret = sa <= sb;
-		return true;
-	case DW_OP_lt:
-		*ret = sa < sb;
-		return true;
 	}
-	return false;
 }
 
-/* Values an operation needs on the stack. All that pop two are binary(). */
-static unsigned values_needed(const struct expr_op *op)
+static bool compared(uint8_t code, int64_t a, int64_t b)
+{
+	switch (code) {
+	case DW_OP_eq:
+		return a == b;
+	case DW_OP_ne:
+		return a != b;
+	case DW_OP_ge:
+		return a >= b;
+	case DW_OP_gt:
+		return a > b;
+	case DW_OP_le:
+		return a <= b;
+	default: /* DW_OP_lt */
+		return a < b;
+	}
+}
+
+static uint64_t unary(const struct expr_machine *m, const struct expr_op *op, uint64_t v)
 {
 	switch (op->code) {
-	case DW_OP_dup:
-	case DW_OP_drop:
-	case DW_OP_deref:
-	case DW_OP_deref_size:
 	case DW_OP_abs:
+		return as_signed(m, v) < 0 ? -v : v;
 	case DW_OP_neg:
+		return -v;
 	case DW_OP_not:
-	case DW_OP_plus_uconst:
-	case DW_OP_bra:
-		return 1;
-	case DW_OP_over:
-	case DW_OP_swap:
-		return 2;
-	case DW_OP_rot:
-		return 3;
-	case DW_OP_pick:
-		return (unsigned)op->a + 1;
-	case DW_OP_and:
-	case DW_OP_div ... DW_OP_mul:
-	case DW_OP_or ... DW_OP_plus:
-	case DW_OP_shl ... DW_OP_xor:
-	case DW_OP_eq ... DW_OP_ne:
-		return 2;
+		return ~v;
+	default: /* DW_OP_plus_uconst */
+		return v + op->a;
 	}
-	return 0;
 }
 
-static enum expr_status register_push(const struct expr_machine *m, struct stack *st, uint64_t reg,
-				      uint64_t off)
+static uint64_t constant(const struct expr_machine *m, const struct expr_op *op)
 {
+	if (op->code == DW_OP_addr)
+		return op->a + m->bias;
+	if (op->code >= DW_OP_lit0 && op->code <= DW_OP_lit31)
+		return op->code - DW_OP_lit0;
+	return op->a;
+}
+
+static void shuffle(struct stack *st, const struct expr_op *op)
+{
+	uint64_t *top = &st->v[st->n - 1], x = *top;
+
+	switch (op->code) {
+	case DW_OP_dup:
+		push(st, x);
+		break;
+	case DW_OP_drop:
+		pop(st);
+		break;
+	case DW_OP_over:
+		push(st, top[-1]);
+		break;
+	case DW_OP_pick:
+		push(st, top[-(int64_t)op->a]);
+		break;
+	case DW_OP_swap:
+		*top = top[-1];
+		top[-1] = x;
+		break;
+	default: /* DW_OP_rot: the top goes below the next two */
+		*top = top[-1];
+		top[-1] = top[-2];
+		top[-2] = x;
+	}
+}
+
+static enum expr_status register_push(const struct expr_machine *m, struct stack *st,
+				      const struct expr_op *op)
+{
+	bool named = op->code != DW_OP_bregx;
+	uint64_t reg = named ? op->code - (uint64_t)DW_OP_breg0 : op->a;
+
 	if (reg >= m->n_regs || !(m->known >> reg & 1))
 		return EXPR_NO_REGISTER;
-	push(st, m->regs[reg] + off);
+	push(st, m->regs[reg] + (named ? op->a : op->b));
 	return EXPR_OK;
 }
 
-static enum expr_status memory_push(const struct expr_machine *m, struct stack *st, uint64_t size)
+static enum expr_status memory_push(const struct expr_machine *m, struct stack *st,
+				    const struct expr_op *op)
 {
-	uint64_t v;
+	uint64_t size = op->code == DW_OP_deref ? m->address_bytes : op->a, v;
 
 	if (!size || size > m->address_bytes)
 		return EXPR_BAD;
@@ -248,77 +284,45 @@ static enum expr_status op_run(const struct expr_machine *m, struct stack *st, s
 {
 	uint64_t x, y;
 
-	switch (op->code) {
-	case DW_OP_addr:
-		push(st, op->a + m->bias);
-		return EXPR_OK;
-	case DW_OP_lit0 ... DW_OP_lit31:
-		push(st, op->code - DW_OP_lit0);
-		return EXPR_OK;
-	case DW_OP_const1u ... DW_OP_consts:
-		push(st, op->a);
-		return EXPR_OK;
-	case DW_OP_breg0 ... DW_OP_breg31:
-		return register_push(m, st, op->code - DW_OP_breg0, op->a);
-	case DW_OP_bregx:
-		return register_push(m, st, op->a, op->b);
-	case DW_OP_deref:
-		return memory_push(m, st, m->address_bytes);
-	case DW_OP_deref_size:
-		return memory_push(m, st, op->a);
-	case DW_OP_dup:
-		push(st, st->v[st->n - 1]);
-		return EXPR_OK;
-	case DW_OP_drop:
-		pop(st);
-		return EXPR_OK;
-	case DW_OP_over:
-		push(st, st->v[st->n - 2]);
-		return EXPR_OK;
-	case DW_OP_pick:
-		push(st, st->v[st->n - 1 - op->a]);
-		return EXPR_OK;
-	case DW_OP_swap:
+	switch ((enum sort)ops[op->code].sort) {
+	case PUSH:
+		push(st, constant(m, op));
+		break;
+	case REGISTER:
+		return register_push(m, st, op);
+	case MEMORY:
+		return memory_push(m, st, op);
+	case SHUFFLE:
+		shuffle(st, op);
+		break;
+	case UNARY:
+		push(st, unary(m, op, pop(st)));
+		break;
+	case BINARY:
 		y = pop(st);
 		x = pop(st);
-		push(st, y);
+		if (!binary(m, op->code, x, y, &x))
+			return EXPR_BAD;
 		push(st, x);
-		return EXPR_OK;
-	case DW_OP_rot: /* the top goes below the next two */
-		x = st->v[st->n - 1];
-		st->v[st->n - 1] = st->v[st->n - 2];
-		st->v[st->n - 2] = st->v[st->n - 3];
-		st->v[st->n - 3] = x;
-		return EXPR_OK;
-	case DW_OP_abs:
+		break;
+	case COMPARE:
+		y = pop(st);
 		x = pop(st);
-		push(st, as_signed(m, x) < 0 ? -x : x);
-		return EXPR_OK;
-	case DW_OP_neg:
-		push(st, -pop(st));
-		return EXPR_OK;
-	case DW_OP_not:
-		push(st, ~pop(st));
-		return EXPR_OK;
-	case DW_OP_plus_uconst:
-		push(st, pop(st) + op->a);
-		return EXPR_OK;
-	case DW_OP_skip:
-		jump(b, op->a);
-		return EXPR_OK;
-	case DW_OP_bra:
-		if (pop(st))
+		push(st, compared(op->code, as_signed(m, x), as_signed(m, y)));
+		break;
+	case OTHER: /* nop; jumps */
+		if (op->code == DW_OP_skip || (op->code == DW_OP_bra && pop(st)))
 			jump(b, op->a);
-		return EXPR_OK;
-	case DW_OP_nop:
-		return EXPR_OK;
 	}
-	y = pop(st);
-	x = pop(st);
-	if (!binary(m, op->code, x, y, &x))
-		return EXPR_BAD;
-	push(st, x);
 	return EXPR_OK;
+}
+
+/* Whether the stack has the values that the operation takes, and room for what it gives. */
+static bool op_fits(const struct stack *st, const struct expr_op *op)
+{
+	uint64_t needs = ops[op->code].needs + (op->code == DW_OP_pick ? op->a : 0);
+
+	return st->n >= needs && st->n < STACK_MAX;
 }
 
 enum expr_status expr_evaluate(const struct expr_machine *m, const uint8_t *expr, size_t len,
@@ -337,7 +341,7 @@ enum expr_status expr_evaluate(const struct expr_machine *m, const uint8_t *expr
 	for (steps = 0; buf_left(&b); steps++) {
 		if (steps == STEPS_MAX || !expr_op_read(&b, m->address_bytes, &op))
 			return EXPR_BAD;
-		if (st.n < values_needed(&op) || st.n == STACK_MAX)
+		if (!op_fits(&st, &op))
 			return EXPR_BAD;
 		status = op_run(m, &st, &b, &op);
 		if (status != EXPR_OK)

@@ -3,8 +3,7 @@
  * For each FDE, from its first to its last address: the row [start, end) that cfi_row_find() gives
  * must equal dwarf_cfi_addrframe()'s in range, CFA, return address column, signal frame mark and
  * the rules of all tracked registers. The list of entries must equal dwarf_next_cfi()'s. One line
- * per section: "FILE SECTION fdes F rows R different D"; exit status 1 when D > 0 anywhere. With -t
- * times of both sides are printed.
+ * per section: "FILE SECTION fdes F rows R different D"; exit status 1 when D > 0 anywhere.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
