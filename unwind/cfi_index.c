@@ -9,7 +9,7 @@
 /* Entries that begin at the same address, of which the wanted one may not be the last. */
 #define SAME_START_MAX 8
 
-enum { HDR_ROW_BYTES = 8 };
+enum { HDR_ROW_BYTES = 8, HDR_ROWS_TRIED = 4 };
 
 /* The section's place in memory when no section header tells it: the header points to its start,
  * and it ends at the latest with its segment. */
@@ -59,6 +59,36 @@ static void hdr_open(struct cfi_index *ix, const struct elf_image *img)
 	ix->hdr_vaddr = hdr.vaddr;
 }
 
+/* Field 0 (start) or 1 (FDE) of a row of the linker's table, as vaddr. */
+static uint64_t hdr_field(const struct cfi_index *ix, size_t row, unsigned field)
+{
+	uint32_t v;
+
+	memcpy(&v, ix->hdr_rows + row * HDR_ROW_BYTES + field * 4, sizeof v);
+	if (ix->sec.swap)
+		v = __builtin_bswap32(v);
+	return ix->hdr_vaddr + (uint64_t)(int32_t)v;
+}
+
+/* The FDE of a row. False when the row says something else than the section. */
+static bool hdr_fde_read(const struct cfi_index *ix, size_t row, struct cfi_fde *ret)
+{
+	return cfi_fde_read(&ix->sec, hdr_field(ix, row, 1) - ix->sec.vaddr, ret) &&
+	       ret->start == hdr_field(ix, row, 0);
+}
+
+/* A table of another .eh_frame, which a tool has forgotten to renew, is seen by a few rows. */
+static bool hdr_fits(const struct cfi_index *ix)
+{
+	size_t i, n = ix->n_hdr_rows < HDR_ROWS_TRIED ? ix->n_hdr_rows : HDR_ROWS_TRIED;
+	struct cfi_fde fde;
+
+	for (i = 0; i < n; i++)
+		if (!hdr_fde_read(ix, (ix->n_hdr_rows - 1) * i / (HDR_ROWS_TRIED - 1), &fde))
+			return false;
+	return true;
+}
+
 static void section_open(struct cfi_index *ix, struct elf_image *img, const char *name)
 {
 	struct elf_section s;
@@ -79,6 +109,8 @@ void cfi_index_open_eh(struct cfi_index *ix, struct elf_image *img)
 {
 	section_open(ix, img, ".eh_frame");
 	hdr_open(ix, img);
+	if (ix->n_hdr_rows && (!ix->sec.size || !hdr_fits(ix)))
+		ix->n_hdr_rows = 0;
 }
 
 void cfi_index_open_debug(struct cfi_index *ix, struct elf_image *img)
@@ -156,17 +188,6 @@ static int rows_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
 	return 0;
 }
 
-/* Field 0 (start) or 1 (FDE) of a row of the linker's table, as vaddr. */
-static uint64_t hdr_field(const struct cfi_index *ix, size_t row, unsigned field)
-{
-	uint32_t v;
-
-	memcpy(&v, ix->hdr_rows + row * HDR_ROW_BYTES + field * 4, sizeof v);
-	if (ix->sec.swap)
-		v = __builtin_bswap32(v);
-	return ix->hdr_vaddr + (uint64_t)(int32_t)v;
-}
-
 int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
 {
 	size_t low = 0, high = ix->n_hdr_rows;
@@ -185,9 +206,8 @@ int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
 	}
 	if (!low)
 		return 0;
-	if (cfi_fde_read(&ix->sec, hdr_field(ix, low - 1, 1) - ix->sec.vaddr, ret) &&
-	    ret->start == hdr_field(ix, low - 1, 0))
+	if (hdr_fde_read(ix, low - 1, ret))
 		return covers(ret, vaddr);
-	ix->n_hdr_rows = 0; /* it does not belong to this .eh_frame */
+	/* For this address only: what is found must not depend on what was looked for before. */
 	return rows_find(ix, vaddr, ret);
 }
