@@ -2,6 +2,7 @@
 #include "modules/debuginfod_worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -188,6 +189,19 @@ static void serve(int fd, const struct worker_setup *setup)
 	}
 }
 
+/* Who reads our output through a pipe shall see its end when it is all there. */
+static void leave_standard_streams(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
 /* ---- in the process that asks ------------------------------------------------------------ */
 
 static int start_one(struct worker *v, size_t n, const struct worker_setup *setup)
@@ -212,6 +226,7 @@ static int start_one(struct worker *v, size_t n, const struct worker_setup *setu
 	signal(SIGINT, SIG_IGN);
 	for (i = 0; i <= n; i++)
 		close(v[i].fd);
+	leave_standard_streams();
 	serve(pair[1], setup);
 	_exit(0);
 }

@@ -366,6 +366,9 @@ def interrupts():
         with Server(mode, FILES) as s:
             r = OnTerminal("--debuginfod=full", urls=s.url)
             report(r.wait_for(lambda: len(s.requests) == 4), f"{mode}: four run", s.requests)
+            with open(f"/proc/{r.pid}/task/{r.pid}/children") as f:
+                outputs = {os.readlink(f"/proc/{c}/fd/1") for c in f.read().split()}
+            report(outputs == {"/dev/null"}, f"{mode}: the processes that ask do not hold the output open", outputs)
             r.press(b"\x03")
             report(r.wait_for(lambda: len(s.requests) == 5), f"{mode}: ^C skips one, which makes room for the fifth", r.text)
             r.press(b"\x03")
