@@ -4,10 +4,10 @@
 #define READER_BATCH_H
 
 #include "base/buf.h"
+#include "base/scratch.h"
 #include "base/vec.h"
 #include "reader/block.h"
 #include "reader/reader.h"
-#include "reader/scratch.h"
 
 #define BATCHES	      4 /* at most held at a time: a bit each in block.held_by */
 #define BATCH_SAMPLES 1024

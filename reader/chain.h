@@ -2,9 +2,9 @@
 #ifndef READER_CHAIN_H
 #define READER_CHAIN_H
 
+#include "base/scratch.h"
 #include "reader/format.h"
 #include "reader/reader.h"
-#include "reader/scratch.h"
 
 /* Call graphs recorded as last branches (LBR in call-stack mode): in the user part of the chain the
  * callers become where each call was made. Chains without a user part stay. 0, or -1 when out of

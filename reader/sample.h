@@ -3,9 +3,9 @@
 #define READER_SAMPLE_H
 
 #include "base/buf.h"
+#include "base/scratch.h"
 #include "reader/events.h"
 #include "reader/reader.h"
-#include "reader/scratch.h"
 
 /* PERF_SAMPLE_READ of one sample: what read(2) of the event or its group would have told. */
 struct sample_read {

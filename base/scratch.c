@@ -1,5 +1,5 @@
-/* scratch.c - chunks of doubling size; a reset keeps the largest. */
-#include "reader/scratch.h"
+/* scratch.c - chunks of doubling size; after a reset one chunk takes the place of all. */
+#include "base/scratch.h"
 
 enum { FIRST_CHUNK = 64 << 10, LAST_CHUNK = 4 << 20, ALIGN = 16 };
 
@@ -10,6 +10,8 @@ static void *grow(struct scratch *s, size_t n)
 	if (s->chunks.n) {
 		c.size = s->chunks.v[s->chunks.n - 1].size;
 		c.size = c.size < LAST_CHUNK ? c.size * 2 : LAST_CHUNK;
+	} else if (s->wanted) {
+		c.size = s->wanted;
 	}
 	if (c.size < n)
 		c.size = n;
@@ -41,18 +43,14 @@ void *scratch_alloc(struct scratch *s, size_t n)
 
 void scratch_reset(struct scratch *s)
 {
-	struct scratch_chunk keep;
-	size_t i;
-
 	s->used = 0;
 	s->failed = false;
 	if (s->chunks.n < 2)
 		return;
-	keep = s->chunks.v[s->chunks.n - 1];
-	for (i = 0; i + 1 < s->chunks.n; i++)
-		free(s->chunks.v[i].p);
-	s->chunks.v[0] = keep;
-	s->chunks.n = 1;
+	for (s->wanted = 0; s->chunks.n; s->chunks.n--) {
+		s->wanted += s->chunks.v[s->chunks.n - 1].size;
+		free(s->chunks.v[s->chunks.n - 1].p);
+	}
 }
 
 void scratch_done(struct scratch *s)
