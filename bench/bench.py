@@ -9,6 +9,7 @@ Recordings are made once (build/bench, kept). Prints CPU seconds, wall seconds a
   make bench B="--only dwarf --debug FILE"    of another file with DWARF
 """
 import argparse
+import json
 import os
 import shutil
 import statistics
@@ -192,6 +193,19 @@ def grow(name, size_mb):
     return path
 
 
+def two_cores(a, options, data, runs):
+    """How much faster two threads are, by the clock and by what each of them has to do."""
+    one, two = (measure(f"{a.bin}/resolve -q --no-inline {options} -j {n} {data} > o.folded", runs) for n in (1, 2))
+    stats = [json.loads(subprocess.run([f"{a.bin}/resolve", "-q", "--no-inline", "--stats=json", *options.split(), "-j", "2", "-o", "o.folded", data],
+                                       cwd=DIR, check=True, stderr=subprocess.PIPE, text=True).stderr.splitlines()[-1]) for _ in range(runs)]
+    threads = statistics.median(max(s["thread_seconds"]) for s in stats), statistics.median(sum(s["thread_seconds"]) for s in stats)
+    longest = threads[0] + max(0, two[0] - threads[1])
+    row(f"resolve --no-inline {options} -j 1", one)
+    row(f"resolve --no-inline {options} -j 2", two, one)
+    print(f"    -j 2: {one[1] / two[1]:.2f} x faster by the clock; the busiest thread has {longest:.3f} s of cpu, "
+          f"of which {longest - threads[0]:.3f} s before and after loading: {one[0] / longest:.2f} x at best")
+
+
 def section_speed(a):
     clang = "clang++ -O2 -c bench.cc -o bench.o"
     names = {"gcc.data": GCC, "clang.data": clang, "python.data": "python3 bench.py", "node.data": "node bench.js",
@@ -209,11 +223,8 @@ def section_speed(a):
     title("the same stacks again and again, g++", big)
     cat = measure(f"cat {big} > /dev/null", a.runs)
     row("cat FILE > /dev/null", cat)
-    for what in ("", " --no-stitch"):
-        one, two = (measure(f"{a.bin}/resolve -q --no-inline{what} -j {n} {big} > o.folded", a.runs) for n in (1, 2))
-        row(f"resolve --no-inline{what} -j 1", one, cat)
-        row(f"resolve --no-inline{what} -j 2", two, cat)
-        print(f"    -j 2: {one[1] / two[1]:.2f} x faster by the clock, {two[0] / one[0]:.2f} x cpu")
+    for options in ("", "--no-stitch"):
+        two_cores(a, options, big, a.runs)
     for form in ("script", "pprof"):
         row(f"resolve --no-inline -j 1 -f {form}", measure(f"{a.bin}/resolve -q --no-inline -j 1 -f {form} {big} > o.{form}", a.runs), cat)
     title("memory for as many different stacks in a smaller file", small)

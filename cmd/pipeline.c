@@ -87,6 +87,7 @@ int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, s
 
 void pipeline_done(struct pipeline *p)
 {
+	vec_done(&p->thread_seconds);
 	profile_free(p->profile);
 	stack_depths_free(p->depths);
 	if (p->symbolizer)

@@ -61,6 +61,7 @@ struct pipeline {
 	struct stack_depths *depths;  /* likewise */
 	uint64_t filtered;	      /* samples that the filter left out */
 	double seconds_load, seconds_symbolize;
+	VEC(double) thread_seconds; /* of the processor, while loading */
 };
 
 /* Opens the input; the header can be looked at afterwards. All: 0 or negative with *err. */

@@ -125,7 +125,10 @@ void report_json(const struct pipeline *p, double seconds_write, FILE *out)
 		r->interrupted ? "true" : "false", r->truncated ? "true" : "false",
 		r->damaged ? "true" : "false");
 	report_modules_json(p, out);
-	fprintf(out, ",\"seconds\":{\"load\":%.6f,\"symbolize\":%.6f,\"write\":%.6f}}\n",
+	fprintf(out, ",\"thread_seconds\":[");
+	for (i = 0; i < p->thread_seconds.n; i++)
+		fprintf(out, "%s%.6f", i ? "," : "", p->thread_seconds.v[i]);
+	fprintf(out, "],\"seconds\":{\"load\":%.6f,\"symbolize\":%.6f,\"write\":%.6f}}\n",
 		p->seconds_load, p->seconds_symbolize, seconds_write);
 }
 

@@ -1,8 +1,10 @@
-/* workers.h - unwinds batches on several threads, each filling a profile of its own.
+/* workers.h - reads a recording and turns it into stacks, on one thread or several.
  *
- * Every worker takes an equal part of each batch. When cut stacks are completed from other samples
- * of their thread, samples are sharded by thread id instead, so that the donors never depend on the
- * number of workers. Neither does the merged result.
+ * A batch goes through four stages: it is read, its samples are unwound, cut stacks are completed
+ * from others of the batch and of those before, and all are added to the profile. Only unwinding
+ * needs nothing but the sample, so any number of threads do it side by side, for several batches;
+ * each other stage takes one batch after the other, on whichever thread is free. So what comes out
+ * does not depend on the number of threads.
  */
 #ifndef CMD_WORKERS_H
 #define CMD_WORKERS_H

@@ -93,6 +93,8 @@ struct profile_index {
 	/* The stack added last, root first. */
 	VEC(struct path_step) path;
 	VEC(uint32_t) path_nodes;
+	uint32_t path_base;		 /* the node that it begins at */
+	VEC(struct stack_base *) bases;	 /* on the way to the root */
 	const struct jitdump *path_dump; /* of its process */
 	VEC(struct jit_memo) path_jit;	 /* if there is one: of its JIT frames */
 	VEC(struct node_step) steps;	 /* of the stacks that are being added */

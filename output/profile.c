@@ -33,6 +33,7 @@ static void index_free(struct profile_index *x)
 	vec_done(&x->path);
 	vec_done(&x->path_nodes);
 	vec_done(&x->path_jit);
+	vec_done(&x->bases);
 	vec_done(&x->steps);
 	stack_memo_done(&x->memo);
 	free(x->known);

@@ -117,6 +117,40 @@ static size_t count_same(const struct profile_index *x, const struct stack_trace
 	return i;
 }
 
+/* Makes sure that the base has a node. Most have, because many stacks share them. */
+static int begin_base(struct profile *p, const struct perf_sample *s, struct stack_base *base,
+		      struct err *err)
+{
+	struct profile_index *x = p->index_;
+	uint32_t parent, hash, location;
+	struct jit_moment now;
+	struct jit_memo jit;
+
+	if (!base || base->node)
+		return 0;
+	if (profile_jit_moment(p, s, &now, err))
+		return -ERR_NOMEM;
+	for (x->bases.n = 0; base && !base->node; base = base->up)
+		if (vec_push(&x->bases, base))
+			return err_nomem(err);
+	parent = base ? base->node : 0;
+	hash = base ? base->hash : 0;
+	while (x->bases.n) {
+		const struct frame *f;
+
+		base = x->bases.v[--x->bases.n];
+		f = &base->frame;
+		if (frame_location(p, f, location_flags(f->is_return_address, f->is_kernel, f->how),
+				   &now, &jit, &location, err))
+			return -ERR_NOMEM;
+		base->hash = hash = node_hash(hash, location);
+		if (profile_intern_node(p, parent, location, hash, &base->node, err))
+			return -ERR_NOMEM;
+		parent = base->node;
+	}
+	return 0;
+}
+
 /* First round: the stack becomes the path; steps for the frames that are not the same. */
 static int begin_stack(struct profile *p, const struct perf_sample *s, const struct stack_trace *t,
 		       size_t *same, struct err *err)
@@ -124,19 +158,21 @@ static int begin_stack(struct profile *p, const struct perf_sample *s, const str
 	struct profile_index *x = p->index_;
 	struct jit_memo jit, *jit_steps = NULL;
 	struct jit_moment now;
-	uint32_t hash;
+	uint32_t hash, base;
 	size_t i;
 
 	if (profile_jit_moment(p, s, &now, err) || vec_reserve(&x->path, t->n) ||
 	    vec_reserve(&x->path_nodes, t->n) || vec_reserve(&x->steps, x->steps.n + t->n) ||
 	    (now.dump && vec_reserve(&x->path_jit, t->n)))
 		return err_nomem(err);
-	*same = count_same(x, t, &now);
+	base = t->base ? t->base->node : 0;
+	*same = base == x->path_base ? count_same(x, t, &now) : 0;
 	x->path.n = *same;
+	x->path_base = base;
 	x->path_dump = now.dump;
 	if (now.dump)
 		jit_steps = x->path_jit.v;
-	hash = *same ? x->path.v[*same - 1].hash : 0;
+	hash = *same ? x->path.v[*same - 1].hash : t->base ? t->base->hash : 0;
 	for (i = *same; i < t->n; i++) {
 		const struct frame *f = &t->frames[t->n - 1 - i];
 		uint32_t kind = frame_kind(f), flags = kind;
@@ -183,12 +219,15 @@ int profile_take_node(struct profile *p, uint32_t parent, const struct node_step
 
 /* Third round: the node of one stack. Returns behind its last step; NULL when out of memory. */
 static const struct node_step *finish_stack(struct profile *p, const struct node_step *s,
-					    size_t same, size_t n, uint32_t *ret, struct err *err)
+					    size_t same, const struct stack_trace *t, uint32_t *ret,
+					    struct err *err)
 {
-	uint32_t *nodes = p->index_->path_nodes.v, at = same ? nodes[same - 1] : 0;
+	uint32_t *nodes = p->index_->path_nodes.v, at = t->base ? t->base->node : 0;
 	size_t i;
 
-	for (i = same; i < n; i++, s++) {
+	if (same)
+		at = nodes[same - 1];
+	for (i = same; i < t->n; i++, s++) {
 		if (profile_take_node(p, at, s, &nodes[i], err))
 			return NULL;
 		at = nodes[i];
@@ -233,6 +272,9 @@ int profile_intern_stacks(struct profile *p, const struct perf_sample *const *sa
 	assert(n <= PROFILE_BATCH);
 	if (tables_make(x))
 		return err_nomem(err);
+	for (i = 0; i < n; i++)
+		if (begin_base(p, samples[i], traces[i].base, err))
+			return -ERR_NOMEM;
 	remember(p, samples, traces, n, memo, nodes);
 	x->steps.n = 0;
 	for (i = 0; i < n; i++)
@@ -247,7 +289,7 @@ int profile_intern_stacks(struct profile *p, const struct perf_sample *const *sa
 	for (i = 0; i < n; i++) {
 		if (nodes[i])
 			continue;
-		s = finish_stack(p, s, same[i], traces[i].n, &nodes[i], err);
+		s = finish_stack(p, s, same[i], &traces[i], &nodes[i], err);
 		if (!s && x->steps.n)
 			return -ERR_NOMEM;
 		stack_memo_set(&memo[i], nodes[i]);

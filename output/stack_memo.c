@@ -26,12 +26,13 @@ void stack_memo_done(struct stack_memo *m)
 
 struct stack_memo_at stack_memo_at(const struct stack_memo *m, const struct stack_trace *t)
 {
-	unsigned __int128 a = t->n, b = 0;
+	unsigned __int128 a = t->n, b = t->base ? t->base->node : 0;
 	struct stack_memo_at at = {0};
 	size_t i;
 
 	if (t->n > STACK_MEMO_FRAMES || !t->n)
 		return at;
+	a += b << 32;
 	for (i = 0; i < t->n; i++) {
 		const struct frame *f = &t->frames[i];
 		/* A map's address has no bits at its ends. */

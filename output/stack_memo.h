@@ -33,6 +33,7 @@ struct stack_memo_at {
 int stack_memo_init(struct stack_memo *m);
 void stack_memo_done(struct stack_memo *m);
 
+/* The trace's base, if any, has a node. */
 struct stack_memo_at stack_memo_at(const struct stack_memo *m, const struct stack_trace *t);
 
 /* 0: not known. */

@@ -2,28 +2,41 @@
  * Nothing is remembered of threads that never had a cut stack. */
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "unwind/stitch_graph.h"
 
-struct pending {
-	uint64_t time_ns;
-	uint32_t pid, tid;
-	size_t frames_at, places_at; /* in the stitcher's arrays; places_at NONE: has none */
-	struct stack_trace trace;    /* pointers are not valid */
+struct stitch_thread {
+	struct stitch_graph graph;
+	uint32_t first, last; /* samples of the batch at hand; first NONE: there are none */
 };
+
+/* What the frames of an activation and of all above were made into, for the stacks of one thread
+ * that are completed together. */
+struct known_base {
+	uint32_t activation;
+	uint32_t top; /* the highest whose callee is known to be called by it */
+	struct stack_base *base;
+	const struct stack_base *beyond; /* what was above the top */
+};
+
+/* Donors of one stack: who called the highest frame of one is told by the next. */
+#define DONORS_MAX 64
 
 struct stitcher {
 	uint64_t max_distance_ns;
 	size_t max_user_frames;
 	struct stitch_stats stats;
 	struct hash_table thread_of; /* pid and tid -> thread */
-	VEC(struct stitch_graph) threads;
-	VEC(struct pending) pending;
-	VEC(struct frame) frames;
-	VEC(struct frame_place) places;
-	VEC(struct frame) scratch; /* of the stacks that are given back and were cut */
+	VEC(struct stitch_thread) threads;
+	VEC(uint32_t) active; /* threads that have samples in the batch */
+	VEC(uint32_t) next;   /* by sample: the next one of its thread, or NONE */
+	VEC(struct known_base) bases;
+	VEC(uint32_t) path; /* activations on the way up */
+	/* The batch at hand. */
+	const struct perf_sample *const *samples;
+	struct stack_trace *traces;
+	struct scratch *room;
 };
-
-#define NO_PLACES SIZE_MAX
 
 int stitcher_new(struct stitcher **ret, const struct stitch_options *opt, struct err *err)
 {
@@ -47,13 +60,13 @@ void stitcher_free(struct stitcher *st)
 	if (!st)
 		return;
 	for (i = 0; i < st->threads.n; i++)
-		stitch_graph_done(&st->threads.v[i]);
+		stitch_graph_done(&st->threads.v[i].graph);
 	hash_done(&st->thread_of);
 	vec_done(&st->threads);
-	vec_done(&st->pending);
-	vec_done(&st->frames);
-	vec_done(&st->places);
-	vec_done(&st->scratch);
+	vec_done(&st->active);
+	vec_done(&st->next);
+	vec_done(&st->bases);
+	vec_done(&st->path);
 	free(st);
 }
 
@@ -62,87 +75,72 @@ const struct stitch_stats *stitcher_stats(const struct stitcher *st)
 	return &st->stats;
 }
 
-static uint64_t thread_key(const struct pending *p)
+/* ---- whose samples ----------------------------------------------------------------------- */
+
+static uint64_t thread_key(const struct perf_sample *s)
 {
-	return (uint64_t)p->pid << 32 | p->tid;
+	return (uint64_t)s->pid << 32 | s->tid;
 }
 
-static bool is_cut(const struct pending *p)
+static bool can_tell(const struct perf_sample *s, const struct stack_trace *t)
 {
-	return p->trace.stop == UNWIND_STOP_TRUNCATED_STACK && p->places_at != NO_PLACES &&
-	       p->time_ns && p->trace.n > p->trace.n_kernel;
+	return t->places && s->time_ns && t->n > t->n_kernel;
 }
 
-/* NULL: no stack of the thread was ever cut. */
-static struct stitch_graph *graph_of(struct stitcher *st, const struct pending *p)
+static bool is_cut(const struct perf_sample *s, const struct stack_trace *t)
 {
-	uint32_t at = st->threads.n ? hash_get(&st->thread_of, thread_key(p)) : HASH_NONE;
-
-	return at == HASH_NONE ? NULL : &st->threads.v[at];
+	return t->stop == UNWIND_STOP_TRUNCATED_STACK && can_tell(s, t);
 }
 
 static int thread_add(struct stitcher *st, uint64_t key)
 {
-	struct stitch_graph new = {0};
+	struct stitch_thread new = {.first = STITCH_NONE};
 
 	if (hash_get(&st->thread_of, key) != HASH_NONE)
 		return 0;
-	if (vec_push(&st->threads, new) ||
+	if (vec_reserve(&st->active, st->threads.n + 1) || vec_push(&st->threads, new) ||
 	    hash_put(&st->thread_of, key, (uint32_t)st->threads.n - 1))
 		return -ERR_NOMEM;
 	return 0;
 }
 
-int stitcher_add(struct stitcher *st, const struct perf_sample *s, const struct stack_trace *t)
+/* Chains the samples of each thread of which a stack was ever cut, in this batch or before. */
+static int threads_find(struct stitcher *st, size_t n)
 {
-	size_t n_user = t->n - t->n_kernel;
-	struct pending p = {
-		.time_ns = s->time_ns,
-		.pid = s->pid,
-		.tid = s->tid,
-		.frames_at = st->frames.n,
-		.places_at = t->places ? st->places.n : NO_PLACES,
-		.trace = *t,
-	};
+	uint64_t key, last_key = 0;
+	uint32_t at = HASH_NONE;
+	size_t i;
 
-	/* One more: there are arrays even if all stacks are empty. */
-	if (vec_reserve(&st->frames, st->frames.n + t->n + 1) ||
-	    vec_reserve(&st->places, st->places.n + n_user + 1) || vec_push(&st->pending, p))
-		return -ERR_NOMEM;
-	if (t->n)
-		memcpy(st->frames.v + st->frames.n, t->frames, t->n * sizeof *t->frames);
-	st->frames.n += t->n;
-	if (t->places && n_user) {
-		memcpy(st->places.v + st->places.n, t->places, n_user * sizeof *t->places);
-		st->places.n += n_user;
-	}
-	return is_cut(&p) ? thread_add(st, thread_key(&p)) : 0;
-}
-
-/* ---- learning ---------------------------------------------------------------------------- */
-
-static int learn(struct stitcher *st, const struct pending *p)
-{
-	struct stitch_graph *g = graph_of(st, p);
-	size_t n_user = p->trace.n - p->trace.n_kernel;
-	struct stitch_stack s = {
-		.is_complete = p->trace.stop == UNWIND_STOP_END,
-		.time_ns = p->time_ns,
-	};
-
-	if (!g || p->places_at == NO_PLACES || !n_user || !p->time_ns)
+	for (i = 0; i < n; i++)
+		if (is_cut(st->samples[i], &st->traces[i]) &&
+		    thread_add(st, thread_key(st->samples[i])))
+			return -ERR_NOMEM;
+	if (!st->threads.n)
 		return 0;
-	s.frames = st->frames.v + p->frames_at + p->trace.n_kernel;
-	s.places = st->places.v + p->places_at;
-	/* Whoever comes after a pause longer than anything is believed starts anew, so that
-	 * threads_forget() changes nothing. */
-	if (g->last_ns && p->time_ns > g->last_ns && p->time_ns - g->last_ns > st->max_distance_ns)
-		stitch_graph_done(g);
-	/* A stack that a guess is part of is not believed from there on. */
-	while (s.n < n_user && !frame_how_is_guess(s.frames[s.n].how))
-		s.n++;
-	s.is_complete &= s.n == n_user;
-	return s.n ? stitch_learn(g, &s) : 0;
+	if (vec_reserve(&st->next, n))
+		return -ERR_NOMEM;
+	for (i = 0; i < n; i++) {
+		struct stitch_thread *thread;
+
+		if (!can_tell(st->samples[i], &st->traces[i]))
+			continue;
+		key = thread_key(st->samples[i]);
+		if (at == HASH_NONE || key != last_key)
+			at = hash_get(&st->thread_of, key);
+		last_key = key;
+		if (at == HASH_NONE)
+			continue;
+		thread = &st->threads.v[at];
+		if (thread->first == STITCH_NONE) {
+			thread->first = (uint32_t)i;
+			st->active.v[st->active.n++] = at;
+		} else {
+			st->next.v[thread->last] = (uint32_t)i;
+		}
+		thread->last = (uint32_t)i;
+		st->next.v[i] = STITCH_NONE;
+	}
+	return 0;
 }
 
 /* Of programs that have ended nothing is kept. */
@@ -152,106 +150,232 @@ static void threads_forget(struct stitcher *st)
 	size_t i;
 
 	for (i = 0; i < st->threads.n; i++)
-		if (st->threads.v[i].last_ns > now_ns)
-			now_ns = st->threads.v[i].last_ns;
+		if (st->threads.v[i].graph.last_ns > now_ns)
+			now_ns = st->threads.v[i].graph.last_ns;
 	for (i = 0; i < st->threads.n; i++)
-		if (now_ns - st->threads.v[i].last_ns > st->max_distance_ns)
-			stitch_graph_done(&st->threads.v[i]);
+		if (now_ns - st->threads.v[i].graph.last_ns > st->max_distance_ns)
+			stitch_graph_done(&st->threads.v[i].graph);
 }
 
-/* ---- giving back ------------------------------------------------------------------------- */
+/* ---- bases ------------------------------------------------------------------------------- */
 
-static int append(struct stitcher *st, struct stack_trace *t, struct frame f)
+/* NULL: it has none yet. */
+static const struct known_base *base_known(const struct stitcher *st, const struct stitch_graph *g,
+					   uint32_t id)
 {
-	f.how = FRAME_STITCHED;
-	t->n++;
-	return vec_push(&st->scratch, f) ? -ERR_NOMEM : 0;
+	uint32_t at = g->activations.v[id].base;
+
+	return at < st->bases.n && st->bases.v[at].activation == id ? &st->bases.v[at] : NULL;
 }
 
-/* Appends callers to the scratch frames as far as they are known. */
-static int complete(struct stitcher *st, const struct pending *p, struct stack_trace *t)
+/* The highest activation up to which the callers are known from one's own owners. */
+static uint32_t top_of(const struct stitcher *st, const struct stitch_graph *g, uint32_t id)
 {
-	const struct stitch_graph *g = graph_of(st, p);
-	const struct frame *f = &t->frames[t->n - 1];
-	const struct frame_place *place = &t->places[t->n - t->n_kernel - 1];
-	size_t n_before = t->n, n_known;
-	uint32_t caller;
+	const struct known_base *known;
 
-	do {
-		n_known = t->n;
-		caller = stitch_caller(g, f, place, p->time_ns, st->max_distance_ns);
-		/* Above it, all is as the samples saw it that reached farther. */
-		while (caller < STITCH_ROOT && t->n - t->n_kernel < st->max_user_frames) {
-			const struct stitch_activation *a = &g->activations.v[caller];
+	while (!(known = base_known(st, g, id)) && g->activations.v[id].owner < STITCH_ROOT)
+		id = g->activations.v[id].owner;
+	return known ? known->top : id;
+}
 
-			if (append(st, t, a->frame))
-				return -ERR_NOMEM;
-			f = &a->frame;
-			place = &a->place;
-			caller = a->owner;
+/* Puts the frame of an activation below `up`. NULL when out of memory. */
+static struct stack_base *base_add(struct stitcher *st, struct stitch_graph *g, uint32_t id,
+				   struct stack_base *up, uint32_t top,
+				   const struct stack_base *beyond)
+{
+	struct stack_base *b = scratch_alloc(st->room, sizeof *b);
+
+	if (!b)
+		return NULL;
+	*b = (struct stack_base){
+		.frame = g->activations.v[id].frame,
+		.up = up,
+		.depth = up ? up->depth + 1 : 1,
+	};
+	b->frame.how = FRAME_STITCHED;
+	if (vec_push(&st->bases, (struct known_base){id, top, b, beyond}))
+		return NULL;
+	g->activations.v[id].base = (uint32_t)st->bases.n - 1;
+	return b;
+}
+
+/* The frames from an activation up to its top, and on with `beyond`. NULL when out of memory. */
+static struct stack_base *base_make(struct stitcher *st, struct stitch_graph *g, uint32_t id,
+				    struct stack_base *beyond)
+{
+	const struct known_base *known = NULL;
+	struct stack_base *b = beyond;
+	uint32_t top = id;
+
+	st->path.n = 0;
+	for (; id < STITCH_ROOT; id = g->activations.v[id].owner) {
+		known = base_known(st, g, id);
+		if (known && known->beyond == beyond) {
+			b = known->base;
+			top = known->top;
+			break;
 		}
-	} while (caller == STITCH_NONE && t->n > n_known);
-	if (caller == STITCH_ROOT)
-		t->stop = UNWIND_STOP_END;
-	else if (caller != STITCH_NONE)
-		t->stop = UNWIND_STOP_DEPTH;
-	st->stats.frames += t->n - n_before;
-	st->stats.to_root += t->stop == UNWIND_STOP_END;
-	st->stats.extended += t->stop != UNWIND_STOP_END && t->n > n_before;
-	return 0;
+		if (vec_push(&st->path, id))
+			return NULL;
+		top = id;
+	}
+	while (st->path.n && (b = base_add(st, g, st->path.v[st->path.n - 1], b, top, beyond)))
+		st->path.n--;
+	return b;
 }
 
-/* Completes a stack that was cut; its frames are then those of `scratch` from *at on. */
-static int stitch(struct stitcher *st, const struct pending *p, struct stack_trace *t, size_t *at)
+/* All that is known at that time of an activation's callers. *end: whether the last is the root, or
+ * NONE. */
+static int base_find(struct stitcher *st, struct stitch_graph *g, uint32_t id, uint64_t time_ns,
+		     struct stack_base **ret, uint32_t *end)
 {
-	*at = st->scratch.n;
-	if (vec_reserve(&st->scratch, *at + t->n))
-		return -ERR_NOMEM;
-	memcpy(st->scratch.v + *at, t->frames, t->n * sizeof *t->frames);
-	st->scratch.n += t->n;
-	st->stats.cut++;
-	if (complete(st, p, t))
-		return -ERR_NOMEM;
-	t->places = NULL; /* not of the frames that were added */
-	return 0;
-}
+	uint32_t donors[DONORS_MAX];
+	size_t n = 0;
 
-/* Those from i on; n <= UNWIND_BATCH. */
-static int give_back(struct stitcher *st, size_t i, size_t n, stitcher_fn *fn, void *arg)
-{
-	struct stack_trace traces[UNWIND_BATCH];
-	size_t at[UNWIND_BATCH], k;
+	for (*end = id; *end < STITCH_ROOT && n < DONORS_MAX;) {
+		const struct stitch_activation *top = &g->activations.v[top_of(st, g, *end)];
 
-	st->scratch.n = 0;
-	for (k = 0; k < n; k++) {
-		const struct pending *p = &st->pending.v[i + k];
-		struct stack_trace *t = &traces[k];
-
-		*t = p->trace;
-		t->frames = st->frames.v + p->frames_at;
-		t->places = p->places_at == NO_PLACES ? NULL : st->places.v + p->places_at;
-		if (is_cut(p) && stitch(st, p, t, &at[k]))
+		donors[n++] = *end;
+		*end = top->owner != STITCH_NONE ? top->owner
+						 : stitch_caller(g, &top->frame, &top->place,
+								 time_ns, st->max_distance_ns);
+	}
+	if (*end < STITCH_ROOT)
+		*end = STITCH_NONE;
+	for (*ret = NULL; n; n--) {
+		*ret = base_make(st, g, donors[n - 1], *ret);
+		if (!*ret)
 			return -ERR_NOMEM;
 	}
-	/* Only now does `scratch` stay where it is. */
-	for (k = 0; k < n; k++)
-		if (is_cut(&st->pending.v[i + k]))
-			traces[k].frames = st->scratch.v + at[k];
-	return fn(arg, i, traces, n);
+	return 0;
 }
 
-int stitcher_run(struct stitcher *st, stitcher_fn *fn, void *arg)
-{
-	size_t i, n;
-	int rc = 0;
+/* ---- completing -------------------------------------------------------------------------- */
 
-	for (i = 0; i < st->pending.n && !rc; i++)
-		rc = learn(st, &st->pending.v[i]);
-	for (i = 0; i < st->pending.n && !rc; i += n) {
-		n = st->pending.n - i < UNWIND_BATCH ? st->pending.n - i : UNWIND_BATCH;
-		rc = give_back(st, i, n, fn, arg);
+/* A stack that would become too deep gets as many frames as it may have. */
+static int add_some(struct stitcher *st, struct stack_trace *t, const struct stack_base *base)
+{
+	size_t n = t->n_kernel + st->max_user_frames;
+	struct frame *frames = scratch_alloc(st->room, n * sizeof *frames);
+
+	if (!frames)
+		return -ERR_NOMEM;
+	memcpy(frames, t->frames, t->n * sizeof *frames);
+	t->frames = frames;
+	t->places = NULL; /* not of the frames that are added */
+	st->stats.frames += n - t->n;
+	for (; t->n < n; base = base->up)
+		frames[t->n++] = base->frame;
+	t->stop = UNWIND_STOP_DEPTH;
+	return 0;
+}
+
+static int complete(struct stitcher *st, struct stitch_graph *g, uint64_t time_ns,
+		    struct stack_trace *t)
+{
+	size_t n_user = t->n - t->n_kernel;
+	struct stack_base *base = NULL;
+	uint32_t end = stitch_caller(g, &t->frames[t->n - 1], &t->places[n_user - 1], time_ns,
+				     st->max_distance_ns);
+
+	st->stats.cut++;
+	if (end < STITCH_ROOT && base_find(st, g, end, time_ns, &base, &end))
+		return -ERR_NOMEM;
+	if (base && n_user + base->depth > st->max_user_frames) {
+		st->stats.extended++;
+		return add_some(st, t, base);
 	}
-	st->pending.n = st->frames.n = st->places.n = 0;
+	t->base = base;
+	st->stats.frames += base ? base->depth : 0;
+	if (end == STITCH_ROOT) {
+		t->stop = UNWIND_STOP_END;
+		st->stats.to_root++;
+	} else if (base) {
+		st->stats.extended++;
+	}
+	return 0;
+}
+
+/* The stacks of a thread that were cut, from one sample on up to another one. */
+static int complete_range(struct stitcher *st, struct stitch_graph *g, uint32_t i, uint32_t end)
+{
+	stitch_settle(g);
+	st->bases.n = 0;
+	for (; i != end; i = st->next.v[i])
+		if (is_cut(st->samples[i], &st->traces[i]) &&
+		    complete(st, g, st->samples[i]->time_ns, &st->traces[i]))
+			return -ERR_NOMEM;
+	return 0;
+}
+
+/* ---- learning ---------------------------------------------------------------------------- */
+
+static int learn(struct stitch_graph *g, const struct perf_sample *sample,
+		 const struct stack_trace *t)
+{
+	size_t n_user = t->n - t->n_kernel;
+	struct stitch_stack s = {
+		.frames = t->frames + t->n_kernel,
+		.places = t->places,
+		.is_complete = t->stop == UNWIND_STOP_END,
+		.time_ns = sample->time_ns,
+	};
+
+	/* A stack that a guess is part of is not believed from there on. */
+	while (s.n < n_user && !frame_how_is_guess(s.frames[s.n].how))
+		s.n++;
+	s.is_complete &= s.n == n_user;
+	return s.n ? stitch_learn(g, &s) : 0;
+}
+
+/* Whoever comes after a pause longer than anything is believed starts anew, so that
+ * threads_forget() changes nothing. */
+static bool comes_after_pause(const struct stitcher *st, const struct stitch_graph *g,
+			      uint64_t time_ns)
+{
+	return g->last_ns && time_ns > g->last_ns && time_ns - g->last_ns > st->max_distance_ns;
+}
+
+/* All samples of a thread in the batch; those before something is forgotten profit from it. */
+static int run_thread(struct stitcher *st, struct stitch_thread *thread)
+{
+	struct stitch_graph *g = &thread->graph;
+	uint32_t i, begin = thread->first;
+
+	thread->first = STITCH_NONE;
+	for (i = begin; i != STITCH_NONE; i = st->next.v[i]) {
+		bool pause = comes_after_pause(st, g, st->samples[i]->time_ns);
+
+		if (pause || stitch_graph_is_full(g)) {
+			if (complete_range(st, g, begin, i))
+				return -ERR_NOMEM;
+			begin = i;
+			if (pause)
+				stitch_graph_done(g);
+			else if (stitch_graph_shrink(g))
+				return -ERR_NOMEM;
+		}
+		if (learn(g, st->samples[i], &st->traces[i]))
+			return -ERR_NOMEM;
+	}
+	return complete_range(st, g, begin, STITCH_NONE);
+}
+
+int stitcher_run(struct stitcher *st, const struct perf_sample *const *samples,
+		 struct stack_trace *traces, size_t n, struct scratch *room)
+{
+	size_t i;
+	int rc;
+
+	st->samples = samples;
+	st->traces = traces;
+	st->room = room;
+	rc = threads_find(st, n);
+	for (i = 0; i < st->active.n && !rc; i++)
+		rc = run_thread(st, &st->threads.v[st->active.v[i]]);
+	for (; i < st->active.n; i++)
+		st->threads.v[st->active.v[i]].first = STITCH_NONE;
+	st->active.n = 0;
 	threads_forget(st);
 	return rc;
 }

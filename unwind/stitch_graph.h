@@ -8,7 +8,6 @@
 #ifndef UNWIND_STITCH_GRAPH_H
 #define UNWIND_STITCH_GRAPH_H
 
-#include "base/hash.h"
 #include "base/vec.h"
 #include "unwind/unwind.h"
 
@@ -20,26 +19,37 @@ struct stitch_activation {
 	struct frame frame; /* of the caller: its ip is the return address */
 	struct frame_place place;
 	uint32_t owner; /* the activation that the caller's frame belongs to, ROOT, NONE */
-	uint32_t n_seen;
-	uint32_t node; /* of its slot; NONE: not looked for yet */
-	uint64_t first_ns, last_ns; /* seen */
+	uint32_t older; /* the one before with the same hash, or NONE */
+	uint64_t first_ns, last_ns;	      /* seen */
+	uint64_t told_first_ns, told_last_ns; /* seen with the owner */
 	uint64_t not_before_ns,
 		not_after_ns; /* seen not to be; at all other times it can have been */
+	uint32_t n_seen;
+	uint32_t base; /* of the caller's frame and all above: see stitch.c; NONE */
 };
 
-struct stitch_node;
-struct stitch_run;
+/* What is compared with every stack, close together. */
+struct stitch_live {
+	uint64_t ip;
+	const struct map *map;
+	struct frame_place place;
+	/* Newer than the activation's until stitch_settle(). */
+	uint64_t last_ns, told_last_ns;
+	uint32_t n_seen;
+	uint32_t owner, id;
+};
+
 struct stitch_covered;
 
 /* Zeroed: nothing is known. */
 struct stitch_graph {
 	VEC(struct stitch_activation) activations;
-	VEC(struct stitch_node) nodes;
-	VEC(struct stitch_run) runs;
-	VEC(uint32_t) live; /* activations not known to have ended, outermost first: sp falls */
+	VEC(struct stitch_activation) kept; /* while the graph shrinks */
+	VEC(struct stitch_live) live;	    /* not known to have ended, outermost first: sp falls */
+	size_t settled;			    /* of these, from the first on */
 	VEC(struct stitch_covered) covered; /* up to where which sample saw; time rises, sp falls */
-	VEC(uint32_t) path;		    /* activations of the stack at hand, by frame */
-	struct hash_index node_of;
+	uint32_t *newest; /* activation, by a hash of its frame and place; NULL: there are none */
+	size_t hash_mask;
 	uint64_t last_ns;
 };
 
@@ -54,6 +64,13 @@ struct stitch_stack {
 
 /* Stacks come in the order of time. 0 or -ERR_NOMEM, after which the graph knows less. */
 int stitch_learn(struct stitch_graph *g, const struct stitch_stack *s);
+/* Is it time to forget something? */
+bool stitch_graph_is_full(const struct stitch_graph *g);
+/* Forgets all but what stacks to come can be part of. 0 or -ERR_NOMEM, after which nothing is
+ * known. */
+int stitch_graph_shrink(struct stitch_graph *g);
+/* To be called between learning and asking. */
+void stitch_settle(struct stitch_graph *g);
 /* The activation by which the frame was called, according to the sample nearest in time that does
  * not contradict any other; ROOT: it is the root; NONE: not known. */
 uint32_t stitch_caller(const struct stitch_graph *g, const struct frame *f,

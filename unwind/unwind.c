@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "unwind/chain.h"
 #include "unwind/depth.h"
@@ -216,6 +217,25 @@ void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack
 const struct stack_depths *unwinder_depths(const struct unwinder *u)
 {
 	return u->depths;
+}
+
+int stack_traces_keep(struct stack_trace *traces, size_t n, struct scratch *room)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		struct stack_trace *t = &traces[i];
+		size_t frames = t->n * sizeof *t->frames;
+		size_t places = t->places ? (t->n - t->n_kernel) * sizeof *t->places : 0;
+		char *to = scratch_alloc(room, frames + places);
+
+		if (!to)
+			return -ERR_NOMEM;
+		t->frames = memcpy(to, t->frames, frames);
+		if (t->places)
+			t->places = memcpy(to + frames, t->places, places);
+	}
+	return 0;
 }
 
 const struct unwind_stats *unwinder_stats(const struct unwinder *u)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/scratch.h"
 #include "modules/modules.h"
 #include "reader/reader.h"
 
@@ -88,9 +89,18 @@ struct frame_place {
 /* A call takes a word of stack: not more fit into the largest copy, which has 65528 bytes. */
 #define UNWIND_FRAMES_MAX 8192
 
+/* Frames that several stacks have in common, one by one outwards. */
+struct stack_base {
+	struct frame frame;
+	struct stack_base *up; /* NULL: this frame is the outermost */
+	uint32_t depth;	       /* frames from here on outwards */
+	uint32_t node, hash;   /* for the profile that the stacks are added to; 0 until then */
+};
+
 struct stack_trace {
 	struct frame *frames; /* storage of the unwinder, valid until its next call */
 	size_t n;
+	struct stack_base *base; /* what other samples tell of the callers beyond; NULL: nothing */
 	size_t n_kernel;       /* the first n_kernel frames are kernel frames */
 	/* Of the frames from n_kernel on; NULL when not asked for, or not known by the method. */
 	const struct frame_place *places;
@@ -154,6 +164,10 @@ static inline void unwind_expect(const struct perf_sample *s)
 void unwind_samples(struct unwinder *u, const struct perf_sample *const *samples, size_t n,
 		    struct stack_trace *traces);
 
+/* Moves what the traces point to into `room`, where it lives until that is emptied. 0 or -ERR_NOMEM,
+ * after which the traces must not be used. */
+int stack_traces_keep(struct stack_trace *traces, size_t n, struct scratch *room);
+
 struct unwind_stats {
 	uint64_t stops[UNWIND_STOP_N]; /* user stacks by end, from dumps */
 	uint64_t frames, frames_by_how[FRAME_HOW_N];
@@ -193,14 +207,9 @@ int stack_depths_need(const struct stack_depths *d, unsigned percent, uint64_t b
  * same thread that passed through the same activation - same address, stack pointer and frame pointer
  * - tells who called it. The nearest such sample in time, before or after, is believed, unless one
  * between the two shows that this caller had returned; what it adds is marked FRAME_STITCHED. A
- * stitcher sees all samples of the threads it works for, in time order, and gives them back in that
- * order, some at a time. What it says of a thread depends on nothing but the samples of that thread:
- *
- *	for each batch:
- *		for each sample: unwind_samples(...); stitcher_add(st, sample, trace);
- *		stitcher_run(st, use_traces, arg);	// use_traces(arg, i, traces, n), i = 0 ...
- *
- * Samples later than the batch cannot help, so batches should not be tiny. One thread at a time. */
+ * stitcher sees all samples of the threads it works for, in time order, some at a time. What it says
+ * of a thread depends on nothing but the samples of that thread, and on where a batch ends: samples
+ * later than the batch cannot help, so batches should not be tiny. One thread at a time. */
 struct stitcher; /* opaque */
 
 struct stitch_options {
@@ -218,14 +227,11 @@ struct stitch_stats {
 
 int stitcher_new(struct stitcher **ret, const struct stitch_options *opt, struct err *err);
 void stitcher_free(struct stitcher *st);
-/* Takes a copy of the trace. One without places stays as it is, and tells nothing. 0 or -ERR_NOMEM. */
-int stitcher_add(struct stitcher *st, const struct perf_sample *s, const struct stack_trace *t);
-/* What takes the n <= UNWIND_BATCH traces of the samples that were added as i-th and after; they live
- * during the call. */
-typedef int stitcher_fn(void *arg, size_t i, const struct stack_trace *traces, size_t n);
-/* Gives back what was added since the last run, completed where possible. Stops at the first fn that
- * does not return 0, and returns that; or -ERR_NOMEM. */
-int stitcher_run(struct stitcher *st, stitcher_fn *fn, void *arg);
+/* Completes those traces of a batch that were cut, as far as can be known: they get a base, in
+ * `room`. A trace without places stays as it is, and tells nothing. 0 or -ERR_NOMEM, after which the
+ * stitcher knows less. */
+int stitcher_run(struct stitcher *st, const struct perf_sample *const *samples,
+		 struct stack_trace *traces, size_t n, struct scratch *room);
 const struct stitch_stats *stitcher_stats(const struct stitcher *st);
 
 #endif

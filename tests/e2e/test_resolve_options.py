@@ -185,7 +185,7 @@ for data in ("perf.data", "bare.data", "lost.data"):
     s = resolve(data)[1]
     script = run([RESOLVE, "-q", "-f", "script", "--no-inline", data]).stdout
     tap.check(all(isinstance(s.get(n), int) and s[n] >= 0 for n in NUMBERS) and set(s["seconds"]) == {"load", "symbolize", "write"} and
-              all(0 <= v < 100 for v in s["seconds"].values()), f"--stats=json of {data}: all numbers", s)
+              all(0 <= v < 100 for v in [*s["seconds"].values(), *s["thread_seconds"]]) and s["thread_seconds"], f"--stats=json of {data}: all numbers", s)
     ends = sum(s[n] for n in "root truncated no_cfi no_file no_map broken".split())
     tap.check(ends == s["user_stacks"] <= s["samples"] and s["symbolized"] <= s["addresses"] <= s["frames"] and
               s["stitched"] + s["guessed"] <= s["frames"], f"--stats=json of {data}: they add up", s)

@@ -12,86 +12,89 @@ enum { STACK_CUT = 1, STACK_ROOT = 2, STACK_GUESS = 4, STACK_NO_PLACES = 8, STAC
 enum { FRAMES_MAX = 16, STACKS_MAX = 4096 };
 
 struct record {
-	size_t n, n_kernel;
-	uint64_t ips[FRAMES_MAX];
-	enum unwind_stop stop;
+	struct perf_sample sample;
+	struct frame frames[FRAMES_MAX];
+	struct frame_place places[FRAMES_MAX];
+	struct stack_trace added;
 	bool was_cut;
 };
 
 struct check {
 	struct stitcher *st;
-	struct record added[STACKS_MAX];
-	size_t n, n_back;
+	struct record records[STACKS_MAX];
+	const struct perf_sample *samples[STACKS_MAX];
+	struct stack_trace traces[STACKS_MAX];
+	struct scratch room;
+	size_t n;
 	uint64_t stitched;
 };
 
 /* What was there stays; what was added is marked, lies on a cut stack, and is bounded. */
-static void check_trace(struct check *c, size_t i, const struct stack_trace *t)
+static void check_trace(struct check *c, const struct record *r, const struct stack_trace *t)
 {
-	const struct record *r = &c->added[i];
+	const struct stack_trace *was = &r->added;
+	const struct stack_base *b = t->base;
+	size_t depth = b ? b->depth : 0;
 
-	FUZZ_CHECK(i == c->n_back++ && i < c->n);
-	FUZZ_CHECK(t->n >= r->n && t->n_kernel == r->n_kernel && t->n <= UNWIND_FRAMES_MAX + 16);
-	FUZZ_CHECK(t->n == r->n || r->was_cut);
-	FUZZ_CHECK(t->stop == r->stop || (r->was_cut && t->stop == UNWIND_STOP_END));
+	FUZZ_CHECK(t->n >= was->n && t->n_kernel == was->n_kernel);
+	FUZZ_CHECK(t->n + depth <= UNWIND_FRAMES_MAX + 16);
+	FUZZ_CHECK(t->n + depth == was->n || r->was_cut);
+	FUZZ_CHECK(t->stop == was->stop ||
+		   (r->was_cut && (t->stop == UNWIND_STOP_END || t->stop == UNWIND_STOP_DEPTH)));
 	for (size_t k = 0; k < t->n; k++) {
-		FUZZ_CHECK((t->frames[k].how == FRAME_STITCHED) == (k >= r->n));
-		FUZZ_CHECK(k >= r->n || t->frames[k].ip == r->ips[k]);
-		c->stitched += k >= r->n;
+		FUZZ_CHECK((t->frames[k].how == FRAME_STITCHED) == (k >= was->n));
+		FUZZ_CHECK(k >= was->n || t->frames[k].ip == r->frames[k].ip);
+		c->stitched += k >= was->n;
 	}
-}
-
-static int check_traces(void *arg, size_t i, const struct stack_trace *traces, size_t n)
-{
-	FUZZ_CHECK(n && n <= UNWIND_BATCH);
-	for (size_t k = 0; k < n; k++)
-		check_trace(arg, i + k, &traces[k]);
-	return 0;
+	for (; b; b = b->up, depth--) {
+		FUZZ_CHECK(b->depth == depth && b->frame.how == FRAME_STITCHED && !b->node);
+		c->stitched++;
+	}
+	FUZZ_CHECK(!depth);
 }
 
 static void run(struct check *c)
 {
-	FUZZ_CHECK(!stitcher_run(c->st, check_traces, c));
-	FUZZ_CHECK(c->n_back == c->n);
+	FUZZ_CHECK(!stitcher_run(c->st, c->samples, c->traces, c->n, &c->room));
+	for (size_t i = 0; i < c->n; i++)
+		check_trace(c, &c->records[i], &c->traces[i]);
 	FUZZ_CHECK(stitcher_stats(c->st)->frames == c->stitched);
-	c->n = c->n_back = 0;
+	c->n = 0;
+	scratch_reset(&c->room);
 }
 
 static void add(struct check *c, const uint8_t head[4], const uint8_t *bytes, size_t n,
 		uint64_t time_ns)
 {
 	static const struct map maps[2];
-	const struct perf_sample s = {.time_ns = time_ns, .pid = 1, .tid = head[1] & 3};
-	struct frame frames[FRAMES_MAX];
-	struct frame_place places[FRAMES_MAX];
-	struct stack_trace t = {.frames = frames, .n = n, .n_kernel = n && head[3] & 128 ? 1 : 0};
-	struct record *r = &c->added[c->n++];
+	struct record *r = &c->records[c->n];
+	struct stack_trace t = {
+		.frames = r->frames, .n = n, .n_kernel = n && head[3] & 128 ? 1 : 0};
 	uint64_t sp = 0x1000 + (uint64_t)(head[2] & 15) * 16;
 
+	r->sample = (struct perf_sample){.time_ns = time_ns, .pid = 1, .tid = head[1] & 3};
 	t.stop = head[0] & STACK_CUT	? UNWIND_STOP_TRUNCATED_STACK
 		 : head[0] & STACK_ROOT ? UNWIND_STOP_END
 					: UNWIND_STOP_NO_CFI;
-	t.places = head[0] & STACK_NO_PLACES ? NULL : places;
+	t.places = head[0] & STACK_NO_PLACES ? NULL : r->places;
 	for (size_t i = 0; i < n; i++) {
-		frames[i] = (struct frame){
+		r->frames[i] = (struct frame){
 			.ip = bytes[i] & 7,
 			.map = &maps[bytes[i] >> 3 & 1],
 			.how = head[0] & STACK_GUESS && i == n / 2 ? FRAME_FRAME_POINTER
 								   : FRAME_CFI,
 		};
-		r->ips[i] = frames[i].ip;
 		if (i < t.n_kernel)
 			continue;
 		/* Mostly up; sometimes nowhere, or down. */
-		places[i - t.n_kernel] = (struct frame_place){sp, bytes[i] >> 6 & 1};
+		r->places[i - t.n_kernel] = (struct frame_place){sp, bytes[i] >> 6 & 1};
 		sp += bytes[i] >> 7 ? -16 * (uint64_t)(bytes[i] >> 4 & 3)
 				    : 16 + 16 * (uint64_t)(bytes[i] >> 4 & 3);
 	}
-	r->n = n;
-	r->n_kernel = t.n_kernel;
-	r->stop = t.stop;
+	r->added = t;
 	r->was_cut = t.stop == UNWIND_STOP_TRUNCATED_STACK && t.places && time_ns;
-	FUZZ_CHECK(!stitcher_add(c->st, &s, &t));
+	c->samples[c->n] = &r->sample;
+	c->traces[c->n++] = t;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -120,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	run(c);
 	stitcher_free(c->st);
+	scratch_done(&c->room);
 	free(c);
 	return 0;
 }

@@ -29,12 +29,16 @@ struct check {
 
 static void check_trace(struct check *c, const struct truth *truth, const struct stack_trace *t)
 {
-	bool stitched = t->n > t->n_kernel && t->frames[t->n - 1].how == FRAME_STITCHED;
-	bool same = t->n <= truth->n;
-	size_t k;
+	size_t n = t->n + (t->base ? t->base->depth : 0), k;
+	bool stitched =
+		t->base || (t->n > t->n_kernel && t->frames[t->n - 1].how == FRAME_STITCHED);
+	const struct stack_base *b = t->base;
+	bool same = n <= truth->n;
 
 	for (k = 0; same && k < t->n; k++)
 		same = t->frames[k].ip == c->ips.v[truth->at + k];
+	for (; same && b; b = b->up, k++)
+		same = b->frame.ip == c->ips.v[truth->at + k];
 	c->whole += truth->root;
 	if (!stitched) {
 		c->complete_when_cut += t->stop == UNWIND_STOP_END;
@@ -49,26 +53,33 @@ static void check_trace(struct check *c, const struct truth *truth, const struct
 		return;
 	}
 	c->to_root++;
-	if (same && t->n == truth->n)
+	if (same && n == truth->n)
 		c->exact++;
 	else
 		c->wrong++;
 }
 
-static int check_traces(void *arg, size_t i, const struct stack_trace *traces, size_t n)
-{
-	struct check *c = arg;
-	size_t k;
+/* The samples of one batch with small copies, and what was made of them. */
+struct cut_batch {
+	VEC(struct perf_sample) samples;
+	VEC(const struct perf_sample *) order;
+	VEC(struct stack_trace) traces;
+	struct scratch room;
+};
 
-	for (k = 0; k < n; k++)
-		check_trace(c, &c->truths.v[i + k], &traces[k]);
-	return 0;
+static void reserve(struct cut_batch *cut, size_t n)
+{
+	if (vec_reserve(&cut->samples, n) || vec_reserve(&cut->order, n) ||
+	    vec_reserve(&cut->traces, n))
+		abort();
+	cut->samples.n = cut->order.n = cut->traces.n = 0;
+	scratch_reset(&cut->room);
 }
 
-static void add(struct check *c, struct unwinder *u, struct stitcher *st, struct perf_sample *s,
-		uint32_t bytes)
+static void add(struct check *c, struct unwinder *u, struct cut_batch *cut,
+		const struct perf_sample *s, uint32_t bytes)
 {
-	struct perf_sample cut = *s;
+	struct perf_sample *small = &cut->samples.v[cut->samples.n++];
 	struct stack_trace t;
 	size_t i;
 
@@ -79,12 +90,15 @@ static void add(struct check *c, struct unwinder *u, struct stitcher *st, struct
 	for (i = 0; i < t.n; i++)
 		if (vec_push(&c->ips, t.frames[i].ip))
 			abort();
-	if (cut.user_stack_bytes > bytes)
-		cut.user_stack_bytes = bytes;
-	cut.user_stack_asked = bytes;
-	unwind_sample(u, &cut, &t);
-	if (stitcher_add(st, &cut, &t))
+	*small = *s;
+	if (small->user_stack_bytes > bytes)
+		small->user_stack_bytes = bytes;
+	small->user_stack_asked = bytes;
+	unwind_sample(u, small, &t);
+	if (stack_traces_keep(&t, 1, &cut->room))
 		abort();
+	cut->order.v[cut->order.n++] = small;
+	cut->traces.v[cut->traces.n++] = t;
 }
 
 int main(int argc, char **argv)
@@ -94,6 +108,7 @@ int main(int argc, char **argv)
 					    argc > 3 ? strtoull(argv[3], NULL, 10) * 1000000 : 0};
 	struct unwind_options opt = {.places = true};
 	struct check c = {0};
+	struct cut_batch cut = {0};
 	struct modules *modules;
 	struct perf_batch *batch;
 	struct stitcher *st;
@@ -110,10 +125,13 @@ int main(int argc, char **argv)
 		return 2;
 	while (perf_file_read(f, &batch, &err) > 0) {
 		c.truths.n = c.ips.n = 0;
+		reserve(&cut, batch->n);
 		for (i = 0; i < batch->n; i++)
-			add(&c, u, st, &batch->samples[i], bytes);
-		if (stitcher_run(st, check_traces, &c))
+			add(&c, u, &cut, &batch->samples[i], bytes);
+		if (stitcher_run(st, cut.order.v, cut.traces.v, batch->n, &cut.room))
 			abort();
+		for (i = 0; i < batch->n; i++)
+			check_trace(&c, &c.truths.v[i], &cut.traces.v[i]);
 		perf_batch_release(f, batch);
 	}
 	printf("whole %" PRIu64 " complete_when_cut %" PRIu64 " cut %" PRIu64 " to_root %" PRIu64
@@ -124,6 +142,10 @@ int main(int argc, char **argv)
 	       stitcher_stats(st)->frames);
 	vec_done(&c.truths);
 	vec_done(&c.ips);
+	vec_done(&cut.samples);
+	vec_done(&cut.order);
+	vec_done(&cut.traces);
+	scratch_done(&cut.room);
 	stitcher_free(st);
 	unwinder_free(u);
 	modules_free(modules);

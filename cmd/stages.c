@@ -1,0 +1,228 @@
+/* stages.c - what is done with a batch: every thread takes what is ready, the stage nearest to the
+ * end first. */
+#include "cmd/crew.h"
+
+enum {
+	SLICE = 16 * UNWIND_BATCH, /* samples that a worker takes at a time */
+};
+
+/* ---- reading --------------------------------------------------------------------- */
+
+static struct job *job_at(const struct crew *c, uint64_t i)
+{
+	return c->job_of[i % JOBS];
+}
+
+static int choose_samples(struct crew *c, struct job *j, const struct perf_batch *b,
+			  struct err *err)
+{
+	size_t i;
+
+	j->samples.n = j->taken = j->unwound = 0;
+	for (i = 0; i < b->n; i++) {
+		const struct perf_sample *s = &b->samples[i];
+
+		if (!sample_filter_match(&c->opt->filter, s))
+			c->p->filtered++;
+		else if (vec_push(&j->samples, s))
+			return err_nomem(err);
+	}
+	if (vec_reserve(&j->traces, j->samples.n))
+		return err_nomem(err);
+	j->traces.n = j->samples.n;
+	scratch_reset(&j->stitched);
+	for (i = 0; i < WORKERS_MAX; i++)
+		scratch_reset(&j->rooms[i]);
+	return 0;
+}
+
+/* Also lets go of the batches that are done with: the reader wants one thread at a time. */
+static int read_one(struct crew *c, struct job *j, uint64_t n_added, struct err *err)
+{
+	struct perf_batch **b = &c->batches[c->n_read % JOBS];
+	int rc;
+
+	for (; c->n_released < n_added; c->n_released++)
+		perf_batch_release(c->p->file, c->batches[c->n_released % JOBS]);
+	if (c->opt->stop && *c->opt->stop)
+		return 0;
+	rc = perf_file_read(c->p->file, b, err);
+	if (rc <= 0)
+		return rc;
+	rc = choose_samples(c, j, *b, err);
+	return rc ? rc : 1;
+}
+
+static bool read_stage(struct worker *w)
+{
+	struct crew *c = w->crew;
+	uint64_t n_added = c->n_added;
+	struct job *j;
+	struct err err;
+	int rc;
+
+	if (c->reading || c->ended || !c->n_spare)
+		return false;
+	j = c->spare[--c->n_spare];
+	c->reading = true;
+	pthread_mutex_unlock(&c->lock);
+	rc = read_one(c, j, n_added, &err);
+	pthread_mutex_lock(&c->lock);
+	c->reading = false;
+	c->ended = rc <= 0;
+	c->job_of[c->n_read % JOBS] = j;
+	c->n_read += rc > 0;
+	crew_set_rc(c, rc, &err);
+	crew_grow(c);
+	return true;
+}
+
+/* ---- unwinding --------------------------------------------------------------------------- */
+
+/* The stacks of the samples that come next, from i on. */
+static void expect_stacks(const struct job *j, size_t i)
+{
+	size_t end = i + UNWIND_BATCH < j->samples.n ? i + UNWIND_BATCH : j->samples.n;
+
+	for (; i < end; i++)
+		unwind_expect(j->samples.v[i]);
+}
+
+static int unwind_some(struct worker *w, struct job *j, size_t i, size_t n, struct err *err)
+{
+	const struct perf_sample *const *samples = &j->samples.v[i];
+	struct stack_trace *traces = &j->traces.v[i];
+	struct crew *c = w->crew;
+	size_t k;
+
+	unwind_samples(w->unwinder, samples, n, traces);
+	for (k = 0; k < n; k++)
+		verify_sample(&w->verify, samples[k], &traces[k]);
+	if (c->at_once)
+		return profile_add_batch(c->p->profile, samples, traces, n, err);
+	return stack_traces_keep(traces, n, &j->rooms[w->index]) ? err_nomem(err) : 0;
+}
+
+static int unwind_slice(struct worker *w, struct job *j, size_t i, size_t end, struct err *err)
+{
+	size_t n;
+	int rc = 0;
+
+	for (; i < end && !rc; i += n) {
+		n = end - i < UNWIND_BATCH ? end - i : UNWIND_BATCH;
+		expect_stacks(j, i + n);
+		rc = unwind_some(w, j, i, n, err);
+	}
+	return rc;
+}
+
+/* A slice of the first batch that has some. */
+static bool unwind_stage(struct worker *w)
+{
+	struct crew *c = w->crew;
+	struct job *j = NULL;
+	uint64_t b = c->n_stitched;
+	struct err err;
+	size_t i, end;
+	int rc;
+
+	for (; b < c->n_read; b++) {
+		j = job_at(c, b);
+		if (j->taken < j->samples.n)
+			break;
+	}
+	if (b == c->n_read)
+		return false;
+	i = j->taken;
+	end = j->samples.n - i < SLICE ? j->samples.n : i + SLICE;
+	j->taken = end;
+	pthread_mutex_unlock(&c->lock);
+	rc = unwind_slice(w, j, i, end, &err);
+	pthread_mutex_lock(&c->lock);
+	j->unwound += end - i;
+	crew_set_rc(c, rc, &err);
+	return true;
+}
+
+/* ---- completing and adding --------------------------------------------------------------- */
+
+static bool stitch_stage(struct worker *w)
+{
+	struct crew *c = w->crew;
+	struct job *j = job_at(c, c->n_stitched);
+	struct err err;
+	int rc = 0;
+
+	if (c->stitching || c->n_stitched == c->n_read || j->unwound < j->samples.n)
+		return false;
+	c->stitching = true;
+	pthread_mutex_unlock(&c->lock);
+	if (c->stitcher &&
+	    stitcher_run(c->stitcher, j->samples.v, j->traces.v, j->samples.n, &j->stitched))
+		rc = err_nomem(&err);
+	pthread_mutex_lock(&c->lock);
+	c->stitching = false;
+	c->n_stitched++;
+	crew_set_rc(c, rc, &err);
+	return true;
+}
+
+static int add_all(struct crew *c, const struct job *j, struct err *err)
+{
+	size_t i, n;
+	int rc = 0;
+
+	for (i = 0; i < j->samples.n && !rc && !c->at_once; i += n) {
+		n = j->samples.n - i < PROFILE_BATCH ? j->samples.n - i : PROFILE_BATCH;
+		rc = profile_add_batch(c->p->profile, &j->samples.v[i], &j->traces.v[i], n, err);
+	}
+	return rc;
+}
+
+static bool add_stage(struct worker *w)
+{
+	struct crew *c = w->crew;
+	struct job *j = job_at(c, c->n_added);
+	struct err err;
+	int rc;
+
+	if (c->adding || c->n_added == c->n_stitched)
+		return false;
+	c->adding = true;
+	pthread_mutex_unlock(&c->lock);
+	rc = add_all(c, j, &err);
+	pthread_mutex_lock(&c->lock);
+	c->adding = false;
+	c->n_added++;
+	c->spare[c->n_spare++] = j;
+	crew_set_rc(c, rc, &err);
+	return true;
+}
+
+/* Several threads soon run out of batches that were read. */
+static bool read_ahead_stage(struct worker *w)
+{
+	const struct crew *c = w->crew;
+
+	if (c->n == 1 || (c->n_read > c->n_stitched && !job_at(c, c->n_read - 1)->taken))
+		return false;
+	return read_stage(w);
+}
+
+/* ---- what next ---------------------------------------------------------------------------- */
+
+/* By how near to the end of the road they are. Called with the lock taken, which they give back
+ * while they work; false: there was nothing to do. */
+static bool (*const stages[])(struct worker *w) = {
+	add_stage, stitch_stage, read_ahead_stage, unwind_stage, read_stage,
+};
+
+bool crew_run_stage(struct worker *w)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof stages / sizeof *stages; i++)
+		if (stages[i](w))
+			return true;
+	return false;
+}
