@@ -56,6 +56,7 @@ look() {
 	row command dpkg-deb dpkg dpkg
 	row command dwz dwz dwz
 	row command ld.lld lld lld
+	row command mold mold mold
 	row command go golang-go golang
 	row command rustc rustc rust
 	# gimli, which Rust's own backtraces use

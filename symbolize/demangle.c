@@ -267,8 +267,15 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 
 const char *restyle(struct demangler *d, const char *name, const struct name_style *style)
 {
+	struct name_style shown = *style;
 	bool cut;
 
+	/* A linkage name that no linker knows. */
+	if (!strncmp(name, "_Z", 2)) {
+		if (shown.demangle == SYM_DEMANGLE_NONE)
+			shown.demangle = SYM_DEMANGLE_FULL;
+		return demangle(d, name, &shown);
+	}
 	if (style->demangle == SYM_DEMANGLE_NONE || !hides_templates(style))
 		return name;
 	namebuf_clear(&d->text);

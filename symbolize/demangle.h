@@ -38,7 +38,7 @@ struct demangler {
 
 /* A symbol's name in this style, in the demangler's memory until its next use, or `name` itself. */
 const char *demangle(struct demangler *d, const char *name, const struct name_style *style);
-/* The same for a name that is readable already: one put together from DWARF. */
+/* The same for a name put together from DWARF, which is readable already or dwarf_mangle.h's. */
 const char *restyle(struct demangler *d, const char *name, const struct name_style *style);
 void demangler_done(struct demangler *d);
 

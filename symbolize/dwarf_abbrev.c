@@ -26,7 +26,7 @@ struct decoder {
 	VEC(struct dwarf_abbrev) abbrevs;
 	VEC(struct dwarf_op) ops;
 	VEC(int64_t) constants;
-	bool has_code;
+	bool has_code, has_types;
 };
 
 /* ---- what is wanted ---------------------------------------------------------------------- */
@@ -218,6 +218,8 @@ static bool read_abbrev(struct decoder *d, struct dwarf_abbrev *a)
 	a->tag = tag <= UINT16_MAX ? (uint16_t)tag : 0;
 	a->kind = (uint8_t)tag_kind(tag);
 	a->children = buf_u8(b) != 0;
+	a->attributes = buf_off(b) <= UINT32_MAX ? (uint32_t)buf_off(b) : 0;
+	d->has_types |= tag == DW_TAG_formal_parameter;
 	for (d->n_attrs = 0;; d->n_attrs++) {
 		uint64_t name = buf_uleb(b), form = buf_uleb(b);
 		int64_t constant = form == DW_FORM_implicit_const ? buf_sleb(b) : 0;
@@ -267,6 +269,7 @@ static struct dwarf_abbrevs *finish(struct decoder *d)
 				    .n = d->abbrevs.n,
 				    .dense = true,
 				    .has_code = d->has_code,
+				    .has_types = d->has_types,
 				    .ops = d->ops.v,
 				    .constants = d->constants.v};
 	for (i = 0; i < t->n && t->dense; i++)
@@ -399,4 +402,34 @@ const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, uint
 	struct dwarf_abbrev key = {.code = code};
 
 	return t->n ? bsearch(&key, t->v, t->n, sizeof *t->v, abbrev_cmp) : NULL;
+}
+
+/* ---- all attributes ---------------------------------------------------------------------- */
+
+struct buf dwarf_attributes(const struct dwarf_file *f, const struct dwarf_abbrev *a)
+{
+	return dwarf_slice_at(&f->sec[DWARF_ABBREV], a->attributes, f->swap);
+}
+
+bool dwarf_attribute_next(struct buf *decl, const struct dwarf_unit *u, struct buf *b,
+			  uint64_t *attribute, struct dwarf_value *v)
+{
+	uint64_t form;
+	int64_t constant;
+	struct dwarf_form how;
+
+	*attribute = buf_uleb(decl);
+	form = buf_uleb(decl);
+	constant = form == DW_FORM_implicit_const ? buf_sleb(decl) : 1;
+	if (!buf_ok(decl) || form > UINT16_MAX || (!*attribute && !form))
+		return false;
+	*v = (struct dwarf_value){.form = (uint16_t)form};
+	how = dwarf_form_op(v->form, u->version, u->addr_size, u->off_size);
+	if (how.op == DWARF_OP_IMPLICIT)
+		v->raw = (uint64_t)constant;
+	else if (how.op == DWARF_OP_SKIP)
+		buf_skip(b, (uint64_t)how.size);
+	else
+		v->raw = dwarf_form_read(b, how.op, u, &v->form);
+	return buf_ok(b);
 }

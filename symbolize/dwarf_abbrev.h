@@ -65,8 +65,9 @@ struct dwarf_op {
 struct dwarf_abbrev {
 	uint32_t list[DWARF_WANT_N]; /* first operation */
 	uint64_t code;
-	int32_t fixed_size; /* of all attributes, when passing over them needs no reading; else -1
-			     */
+	uint32_t attributes; /* offset of their list in .debug_abbrev */
+	int32_t fixed_size;  /* of all attributes, when passing over them needs no reading; else -1
+			      */
 	uint16_t tag;
 	uint8_t kind; /* enum dwarf_kind */
 	bool children;
@@ -81,8 +82,9 @@ struct dwarf_abbrev {
 struct dwarf_abbrevs {
 	struct dwarf_abbrev *v;
 	size_t n;
-	bool dense;    /* v[i].code == i + 1 */
-	bool has_code; /* some function has */
+	bool dense;	/* v[i].code == i + 1 */
+	bool has_code;	/* some function has */
+	bool has_types; /* parameters have types: neither -g1 nor -gmlt */
 	struct dwarf_op *ops;
 	int64_t *constants;
 	uint16_t plain[256];
@@ -108,11 +110,6 @@ static inline const struct dwarf_abbrev *dwarf_abbrev_at(const struct dwarf_abbr
 	return dwarf_abbrev_find(t, code);
 }
 
-struct dwarf_die {
-	const struct dwarf_abbrev *abbrev;
-	struct dwarf_value v[DWARF_SLOT_N]; /* those of the list that was read; form 0: absent */
-};
-
 /* Reads the attributes behind the abbreviation code. Bad buffer: damaged. Only slots that are found
  * are written. */
 static inline void dwarf_die_read(const struct dwarf_abbrevs *t, const struct dwarf_unit *u,
@@ -134,5 +131,12 @@ static inline void dwarf_die_read(const struct dwarf_abbrevs *t, const struct dw
 				  : dwarf_form_read(b, (enum dwarf_op_code)op->op, u, &to->form);
 	}
 }
+
+/* The attributes one by one, whichever they are: slow, for the few DIEs of which more is wanted
+ * than the lists have. `decl` begins at abbrev->attributes. False behind the last; bad buffer:
+ * damaged. */
+struct buf dwarf_attributes(const struct dwarf_file *f, const struct dwarf_abbrev *a);
+bool dwarf_attribute_next(struct buf *decl, const struct dwarf_unit *u, struct buf *b,
+			  uint64_t *attribute, struct dwarf_value *v);
 
 #endif

@@ -35,8 +35,11 @@ static int name_funcs(struct dwarf_code *c, const struct dwarf_cu *cu)
 		struct dwarf_func *f = &c->part->funcs.v[i];
 
 		rc = dwarf_namer_run(&namer, c->keys.v[i], f);
-		if (f->name && !f->linkage_name && !dwarf_language_is_flat(cu->language))
-			f->entry = dwarf_code_entry(c, cu, c->keys.v[i]);
+		if (rc || !f->name || f->linkage_name || dwarf_language_is_flat(cu->language))
+			continue;
+		f->entry = dwarf_code_entry(c, cu, c->keys.v[i]);
+		if (!f->entry)
+			rc = dwarf_namer_sign(&namer, c->keys.v[i], f);
 	}
 	return rc;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolize/dwarf_mangle.h"
 #include "symbolize/dwarf_part.h"
 
 enum {
@@ -26,7 +27,8 @@ void dwarf_namer_init(struct dwarf_namer *n, const struct dwarf_cu *cu,
 				  .scopes = scopes,
 				  .strings = strings,
 				  .budget = BUDGET_MIN + bytes * BUDGET_PER_BYTE,
-				  .steps = STEPS_MIN + bytes};
+				  .steps = STEPS_MIN + bytes,
+				  .type_steps = STEPS_MIN + bytes};
 }
 
 static bool cu_has(const struct dwarf_cu *cu, struct dwarf_ref die)
@@ -34,8 +36,7 @@ static bool cu_has(const struct dwarf_cu *cu, struct dwarf_ref die)
 	return cu->file == die.file && die.off >= cu->unit->off && die.off < cu->unit->end;
 }
 
-/* The unit of a DIE, opened; NULL when there is none. */
-static const struct dwarf_cu *cu_of(struct dwarf_namer *n, struct dwarf_ref die, int *rc)
+const struct dwarf_cu *dwarf_namer_cu(struct dwarf_namer *n, struct dwarf_ref die, int *rc)
 {
 	const struct dwarf_unit *u;
 
@@ -68,7 +69,7 @@ struct link {
 
 static bool read_link(struct dwarf_namer *n, struct dwarf_ref die, struct link *l, int *rc)
 {
-	const struct dwarf_cu *cu = cu_of(n, die, rc);
+	const struct dwarf_cu *cu = dwarf_namer_cu(n, die, rc);
 	struct dwarf_value v[DWARF_SLOT_N] = {0};
 	struct buf b;
 
@@ -133,10 +134,9 @@ static const struct dwarf_scopes *scopes_of(const struct dwarf_cu *cu, int *rc)
 	return none;
 }
 
-/* The scope around a DIE. */
-static struct dwarf_ref scope_around(struct dwarf_namer *n, struct dwarf_ref die, int *rc)
+struct dwarf_ref dwarf_namer_scope(struct dwarf_namer *n, struct dwarf_ref die, int *rc)
 {
-	const struct dwarf_cu *cu = cu_of(n, die, rc);
+	const struct dwarf_cu *cu = dwarf_namer_cu(n, die, rc);
 	const struct dwarf_scopes *s = NULL;
 	size_t lo = 0, hi;
 	uint64_t rel;
@@ -229,7 +229,7 @@ static const char *qualify(struct dwarf_namer *n, const char *name, struct dwarf
 	size_t n_parts = 1;
 
 	while (n_parts <= SCOPES_MAX) {
-		struct dwarf_ref around = scope_around(n, die, rc);
+		struct dwarf_ref around = dwarf_namer_scope(n, die, rc);
 		struct link l;
 
 		if (!around.file || !follow(n, around, &l, &die, rc))
@@ -256,5 +256,25 @@ int dwarf_namer_run(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_fu
 	ret->decl_line = l.decl_line <= UINT32_MAX ? (uint32_t)l.decl_line : 0;
 	if (!l.linkage_name && l.name && !dwarf_language_is_flat(l.language))
 		ret->name = qualify(n, l.name, last, &rc);
+	return rc;
+}
+
+int dwarf_namer_sign(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *f)
+{
+	int rc = 0;
+	const struct dwarf_cu *cu = dwarf_namer_cu(n, die, &rc);
+	const struct dwarf_abbrev *a;
+	const char *name;
+	struct buf b;
+
+	if (!cu || !cu->abbrevs->has_types || !dwarf_language_is_cxx(cu->language))
+		return rc;
+	b = dwarf_cu_at(cu, die.off);
+	a = dwarf_abbrev_at(cu->abbrevs, buf_uleb(&b));
+	if (!a || a->has_code)
+		return 0;
+	name = dwarf_mangle(n, die, &rc);
+	if (name)
+		f->name = name;
 	return rc;
 }

@@ -2,8 +2,8 @@
  *
  * A DIE with code rarely has a name itself: it refers to an abstract instance
  * (DW_AT_abstract_origin), that one to a declaration (DW_AT_specification), perhaps in another unit
- * or file. Where no link says a linkage name, the name is put together from the scopes around the
- * declaration. */
+ * or file. Where no link says a linkage name, the name is put together: from the scopes around the
+ * declaration and, for C++ whose parameters are told, by dwarf_mangle.h. */
 #ifndef SYMBOLIZE_DWARF_NAMES_H
 #define SYMBOLIZE_DWARF_NAMES_H
 
@@ -42,12 +42,22 @@ struct dwarf_namer {
 	/* private */
 	struct dwarf_cu other; /* the last other unit; file NULL: none */
 	uint64_t budget;       /* bytes that may still be put together */
-	uint64_t steps;	       /* DIEs that may still be read */
+	uint64_t steps;	       /* DIEs that may still be read for names */
+	uint64_t type_steps;   /* the same for types */
 };
 
 void dwarf_namer_init(struct dwarf_namer *n, const struct dwarf_cu *cu,
 		      const struct dwarf_scopes *scopes, struct arena *strings);
 /* Names the function whose DIE this is. 0 or -ERR_NOMEM; what is not found stays NULL. */
 int dwarf_namer_run(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *ret);
+/* Gives a function without linkage name, the DIE of which has no code and so no symbol, a name with
+ * parameters (dwarf_mangle.h) if DWARF tells them. */
+int dwarf_namer_sign(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *f);
+
+/* For what else asks for names. The unit of a DIE, opened, until the next call; the innermost scope
+ * around a DIE that is a scope or a function. NULL and file NULL: there is none, or *rc is
+ * -ERR_NOMEM. */
+const struct dwarf_cu *dwarf_namer_cu(struct dwarf_namer *n, struct dwarf_ref die, int *rc);
+struct dwarf_ref dwarf_namer_scope(struct dwarf_namer *n, struct dwarf_ref die, int *rc);
 
 #endif

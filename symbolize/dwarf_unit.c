@@ -97,3 +97,17 @@ bool dwarf_language_is_flat(uint64_t language)
 	}
 	return false;
 }
+
+bool dwarf_language_is_cxx(uint64_t language)
+{
+	switch (language) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case 0x2b: /* C++17 */
+	case 0x2d: /* C++20 */
+		return true;
+	}
+	return false;
+}

@@ -41,5 +41,6 @@ static inline struct buf dwarf_cu_at(const struct dwarf_cu *cu, uint64_t off)
 
 /* DW_AT_name is the whole name: there are no scopes (C), or they stand in it (Ada, Go). */
 bool dwarf_language_is_flat(uint64_t language);
+bool dwarf_language_is_cxx(uint64_t language);
 
 #endif

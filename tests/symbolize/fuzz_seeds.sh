@@ -29,6 +29,33 @@ dwarf() {
 	done
 	gcc -O2 -g -c s.c -o object
 	rm s.c
+	# names that are put together from types
+	cat >s.cc <<-'C'
+		#define INLINE __attribute__((always_inline)) inline
+		volatile unsigned sink;
+		namespace std { template <class T, unsigned long N> struct array { T t; }; }
+		namespace {
+		typedef struct { int x; } Named;
+		enum Kind { ONE, TWO };
+		struct Box {
+			unsigned n;
+			template <class T> INLINE Box(T t) : n(t) { sink = sink + 1; }
+			INLINE operator int() const & { return sink += n; }
+			static INLINE int f(int (*)(char, ...), int (&)[4], int Box::*, std::array<void (*)(int), 3> *, Named) { return sink = 3; }
+		};
+		template <class T, int N, Kind K, class... R> INLINE T of(T x, R... r) { sink = sink + N; return x; }
+		template <class F> INLINE void call(F f) { f(3); }
+		}
+		extern "C" void _start(void)
+		{
+			Box b(1);
+			int a[4];
+			call([&](const int x) { sink = sink + x + b; });
+			of<const long *, 3, TWO>(nullptr, Box::f(nullptr, a, nullptr, nullptr, Named()), "");
+		}
+	C
+	g++ -O2 -g -nostdlib -static -fno-exceptions -Wl,-Ttext=0x1000,-z,max-page-size=16 s.cc -o cxx
+	rm s.cc
 }
 
 # What tool_dwarf keeps of a program of two units: answers when one of them is asked, else everything.

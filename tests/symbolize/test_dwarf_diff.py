@@ -76,7 +76,12 @@ def clean(path):
 
 
 def same_name(o, other):
-    """Both give linkage names; without one, ours is qualified and theirs is not."""
+    """Both give linkage names; without one, ours is qualified or put together as a linkage name and theirs is not."""
+    if o[1].startswith("_Z") and not o[0]:
+        plain = re.match(r"operator(\(\)|\[\]|->\*?|<=>|<<=?|>>=?|[<>]=?|[^\w<>()\s]+)|[^<]*", other)[0]
+        if plain[0] == "~":
+            return f"{len(plain) - 1}{plain[1:]}" in o[1] and "D1" in o[1]
+        return f"{len(plain)}{plain}" in o[1] or (plain.startswith("operator ") and "cv" in o[1])
     return other in o[:2] or o[1].endswith("::" + other)
 
 

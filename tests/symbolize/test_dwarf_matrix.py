@@ -130,8 +130,8 @@ def read_marks_relocatable(path):
 
 
 def demangle(names):
-    p = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True)
-    return dict(zip(names, p.stdout.splitlines()))
+    p = subprocess.run(["c++filt", "--", *names], capture_output=True, text=True)
+    return dict(zip(names, p.stdout.splitlines())) if names else {}
 
 
 def normal(name):
@@ -187,12 +187,12 @@ def lines_only(chains):
 def check(truth, args, marks, optional=()):
     """Every mark has one of its chains, and every chain is found somewhere."""
     answers = ask(args, [a for a, _ in marks])
-    mangled = {f[0] for frames in answers.values() for f in frames if f[0].startswith("_")}
+    mangled = {n for frames in answers.values() for f in frames for n in f[:2] if n.startswith("_")}
     plain = demangle(sorted(mangled))
     wrong, seen = [], {}
     for address, mark in marks:
-        got = tuple((normal(plain.get(f[0], f[1] if f[0] in ("-", "") else f[0])),
-                     os.path.basename(f[2]), f[3]) for f in answers[address])
+        names = [f[1] if f[0] in ("-", "") else f[0] for f in answers[address]]
+        got = tuple((normal(plain.get(n, n)), os.path.basename(f[2]), f[3]) for n, f in zip(names, answers[address]))
         line = {(("", *c[0][1:]),) for c in truth[mark]}
         if optional == LINES or (optional == SOME and got in line):
             seen.setdefault("line", set()).add(mark)
@@ -407,7 +407,8 @@ def variants():
         yield f"{family} type units", compiled(GXX[family]["cc"], "cc", "-fdebug-types-section", "-gdwarf-4")
         yield f"{family} type units 5", compiled(GXX[family]["cc"], "cc", "-fdebug-types-section", "-gdwarf-5")
         yield f"{family} not PIE", compiled(GXX[family]["c"], "c", "-no-pie", "-fno-pie")
-        for linker, version in (("bfd", "4"), ("bfd", "5"), ("gold", "4"), ("lld", "4"), ("lld", "5")):
+        for linker, version in (("bfd", "4"), ("bfd", "5"), ("gold", "4"), ("gold", "5"), ("lld", "4"), ("lld", "5"),
+                                ("mold", "4"), ("mold", "5")):
             yield (f"{family} {linker} DWARF {version} dropped functions",
                    dropped(f"-fuse-ld={linker}", f"-gdwarf-{version}")(GXX[family]["c"]))
         for version in ("2", "3", "4", "5"):

@@ -13,8 +13,16 @@ import shutil
 from symtool import *
 
 SOURCE = """
+#include <array>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
 volatile unsigned sink;
+#ifndef INLINE
 #define INLINE __attribute__((always_inline)) inline
+#define INLINE_LAMBDA __attribute__((always_inline))
+#endif
 template <class F> static void keep(F f) { asm volatile("" : : "r"(&f) : "memory"); }
 namespace work {
 namespace {
@@ -48,6 +56,43 @@ template <class T> INLINE unsigned of(T x)
 	sink = sink + (unsigned)x * 11;
 	return sink;
 } //.
+/* Nor of these. */
+typedef std::map<std::string, std::vector<const long *>> Map;
+typedef struct { int x; } Named;
+enum Kind { ONE, TWO };
+struct Gone {
+	unsigned n;
+	template <class T> INLINE Gone(T t, Kind)
+	{ //@ work::(anonymous namespace)::Gone::Gone<unsigned int>(unsigned int, work::(anonymous namespace)::Kind)
+		n = t + sink;
+	} //.
+	INLINE ~Gone()
+	{ //@ work::(anonymous namespace)::Gone::~Gone()
+		sink = sink * 3 + n;
+	} //.
+	INLINE operator unsigned() const
+	{ //@ work::(anonymous namespace)::Gone::operator unsigned int() const
+		return sink += n * 5;
+	} //.
+	INLINE bool operator<(const Gone &o) const &
+	{ //@ work::(anonymous namespace)::Gone::operator<(work::(anonymous namespace)::Gone const&) const &
+		return (sink += n) < o.n;
+	} //.
+	static INLINE unsigned many(const Map &m, std::ostream *, Named, unsigned (*f)(char, ...), int Gone::*, void (Gone::*)(int) const)
+	{ //@ work::(anonymous namespace)::Gone::many(std::map<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, std::vector<long const*, std::allocator<long const*> >, std::less<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >, std::allocator<std::pair<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const, std::vector<long const*, std::allocator<long const*> > > > > const&, std::ostream*, work::(anonymous namespace)::Named, unsigned int (*)(char, ...), int work::(anonymous namespace)::Gone::*, void (work::(anonymous namespace)::Gone::*)(int) const)
+		return sink += m.size() + (f != nullptr);
+	} //.
+};
+template <class T, std::size_t N, Kind K, class... R> INLINE T chosen(const std::array<T, N> &a, int (&b)[4], char *const volatile p, R... r)
+{ //@ long work::(anonymous namespace)::chosen<long, 3ul, (work::(anonymous namespace)::Kind)1, unsigned int, short>(std::array<long, 3ul> const&, int (&) [4], char*, unsigned int, short)
+	sink = sink + a[1] + b[2] + sizeof...(r) + !p;
+	return sink;
+} //.
+template <class F> INLINE unsigned call(F f)
+{ //@ unsigned int work::(anonymous namespace)::call<work::go(unsigned int)::{lambda(short)#1}>(work::go(unsigned int)::{lambda(short)#1})
+	sink = sink * 17;
+	return f(sink);
+} //.
 } // namespace
 static INLINE unsigned still(unsigned n)
 { //@ work::still(unsigned int)
@@ -62,7 +107,24 @@ unsigned go(unsigned n)
 	keep(&Box::get);
 	keep((unsigned (*)(long))of<long>);
 	keep(still);
-	return spin(n) + spin((unsigned short)n) + spin((unsigned char)n) + b.get(n) + of((long)n) + still(n);
+	auto lambda = [=](short s) INLINE_LAMBDA
+	{ //@ work::go(unsigned int)::{lambda(short)#1}::operator()(short) const
+		sink = sink * 19 + n;
+		return sink + s;
+	}; //.
+	Gone g(n, TWO), h(n + 1, ONE);
+	Map map;
+	std::array<long, 3> three = {n, n, n};
+	int four[4] = {(int)n};
+	struct Local {
+		INLINE unsigned f(const char *s)
+		{ //@ work::go(unsigned int)::Local::f(char const*)
+			return sink += *s;
+		} //.
+	} local;
+	unsigned sum = (g < h) + (unsigned)g + Gone::many(map, nullptr, {1}, nullptr, nullptr, nullptr);
+	sum += chosen<long, 3, TWO>(three, four, nullptr, n, (short)n) + call(lambda) + local.f("x");
+	return sum + spin(n) + spin((unsigned short)n) + spin((unsigned char)n) + b.get(n) + of((long)n) + still(n);
 } //.
 } // namespace work
 int main(int argc, char **)
@@ -85,10 +147,17 @@ def truth():
     return names
 
 
-NO_COPY = "work::(anonymous namespace)::spin(unsigned char)"
-GCC = {NO_COPY: "work::(anonymous namespace)::spin"}  # what inlined frames have instead
-GCC_G1 = {NO_COPY: "spin"}
-GMLT = {NO_COPY: "spin", "work::(anonymous namespace)::spin(unsigned int)": "spin",
+def no_copies():
+    """{line: name} of those that keep() does not keep"""
+    kept = ("spin(unsigned int)", "spin(unsigned short)", "Box::get(unsigned int) const", "of<long>(long)", "still(unsigned int)")
+    return {n for n in set(truth().values()) if not n.endswith(kept) and not n.endswith(("go(unsigned int)", "main"))}
+
+
+# A lambda's number is not told.
+GCC = {n: re.sub(r"\{lambda\(short\)#1\}", "{lambda}", n) for n in no_copies()}
+CLANG = {n: n.replace("{lambda(short)#1}", "$_0") for n in no_copies()}
+GCC_G1 = dict.fromkeys(no_copies())  # any: only DW_AT_name
+GMLT = {**GCC_G1, "work::(anonymous namespace)::spin(unsigned int)": "spin",
         "work::(anonymous namespace)::spin(unsigned short)": "spin",
         "work::(anonymous namespace)::Box::get(unsigned int) const": "get",
         "unsigned int work::(anonymous namespace)::of<long>(long)": "of<long>"}
@@ -99,7 +168,7 @@ def one(title, compiler, *flags, instead=GCC, both=5, after=None):
         if not shutil.which(tool):
             return skip(title, f"no {tool}")
     exe = "./" + re.sub(r"\W+", "_", title)
-    run(compiler, "-O2", *flags, "names.cc", "-o", exe)
+    run(compiler, "-std=c++17", "-O2", *flags, "names.cc", "-o", exe)
     if after:
         run(*after, exe)
     where = [(a, s) for n, a, s, _ in sections(exe).values() if n == ".text"][0]
@@ -115,7 +184,7 @@ def one(title, compiler, *flags, instead=GCC, both=5, after=None):
             if inlined:
                 want = instead.get(want, want)
             seen.add((name, inlined))
-            if name != want:
+            if want and name != want:
                 wrong.add(f"line {line}: {name} for {want}")
     found = {n for n, inlined in seen if (n, not inlined) in seen}
     check(not wrong, f"{title}: names", "\n".join(sorted(wrong)))
@@ -123,12 +192,19 @@ def one(title, compiler, *flags, instead=GCC, both=5, after=None):
 
 
 write("names.cc", SOURCE)
+OUT_OF_LINE = ["-DINLINE=__attribute__((noinline))", "-DINLINE_LAMBDA=__attribute__((noinline))"]
+for compiler in filter(shutil.which, ("g++", "clang++")):
+    run(compiler, "-std=c++17", "-O1", *OUT_OF_LINE, "-c", "names.cc", "-o", "symbols.o")
+    symbols = run("nm", "-C", "symbols.o")
+    # clang calls a lambda of a function that is not inline $_0
+    missing = [n for n in no_copies() if f" {n}\n" not in symbols and not (compiler == "clang++" and "{lambda" in n)]
+    check(not missing, f"{compiler}: what the symbols are called", "\n".join(missing))
 one("gcc", "g++", "-g")
 one("gcc DWARF 4", "g++", "-g", "-gdwarf-4")
 one("gcc split", "g++", "-g", "-gsplit-dwarf")
 one("gcc -g1", "g++", "-g1", instead=GCC_G1)
 one("gcc LTO", "g++", "-g", "-flto")
 one("gcc dwz", "g++", "-g", after=["dwz"])
-one("clang", "clang++", "-g", instead={})
+one("clang", "clang++", "-g", instead=CLANG)
 one("clang -gmlt", "clang++", "-gmlt", instead=GMLT, both=1)
 end()
