@@ -4,6 +4,9 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <string.h>
 #include <sys/mman.h>
 
@@ -54,6 +57,13 @@ void pages_populate(void *p, size_t size)
 void pages_forget(const void *p, size_t size)
 {
 	advise((void *)(uintptr_t)p, size, PAGE, MADV_DONTNEED);
+}
+
+void pages_give_back(void)
+{
+#ifdef __GLIBC__
+	(void)malloc_trim(0);
+#endif
 }
 
 /* A page of zeros comes where the file has none. Anything else that ends in SIGBUS happens again,

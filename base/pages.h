@@ -1,6 +1,6 @@
 /* pages.h - memory with few page faults: a fault costs more than clearing the page does.
  *
- * The first four are wishes: where the kernel does not grant them everything works as before. */
+ * The first five are wishes: where the kernel does not grant them everything works as before. */
 #ifndef BASE_PAGES_H
 #define BASE_PAGES_H
 
@@ -15,6 +15,10 @@ void *pages_calloc(size_t n, size_t size);
 void pages_populate(void *p, size_t size);
 /* For a mapped file that was looked at from here to there: its pages need not stay ours. */
 void pages_forget(const void *p, size_t size);
+
+/* What was freed need not stay ours either: malloc() keeps much of it, and what is mapped next comes
+ * on top. Takes a millisecond for some MB. */
+void pages_give_back(void);
 
 /* From now on pages of mapped files that are no longer there, because somebody has made the file
  * shorter, hold zeros; without this looking at them kills the process. For main(): signal handlers

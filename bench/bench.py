@@ -262,6 +262,8 @@ def section_dwarf(a):
         cache = os.path.join(DIR, "cache")
         shutil.rmtree(cache, ignore_errors=True)
         subprocess.run([tool, f, "20000", "2", "peers"], check=False, env=dict(os.environ, CACHE=cache))
+        print("another process, with what was kept:", flush=True)
+        subprocess.run([tool, f, "20000", "2"], check=False, env=dict(os.environ, CACHE=cache, WARM="1"))
         for kept in os.listdir(cache) if os.path.isdir(cache) else []:
             print(f"kept: {os.path.getsize(os.path.join(cache, kept)) / 1e6:.2f} MB")
 

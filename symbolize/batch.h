@@ -10,7 +10,7 @@
 /* What is kept from batch to batch. */
 struct symbolizer {
 	struct source_env env;
-	struct jit_codes *own_jit;    /* NULL: the caller's are used */
+	struct jit_codes *own_jit; /* NULL: the caller's are used */
 	struct lines_cache lines_cache;
 	char *cache_dir;
 	VEC(struct source *) sources; /* by dso id; NULL where no query was */

@@ -62,6 +62,8 @@ static int compile(const struct run *run, const struct job *job, const struct dw
 	if (!rc)
 		rc = dwarf_part_merge(job->part, &code.ranges, code.n_groups, &lines, run->filter);
 	if (!rc && cu->abbrevs)
+		rc = dwarf_code_prune(&code);
+	if (!rc && cu->abbrevs)
 		rc = name_funcs(&code, cu);
 	dwarf_lines_done(&lines);
 	dwarf_code_done(&code);

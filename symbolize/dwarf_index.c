@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "base/threads.h"
 #include "symbolize/dwarf_compile.h"
 #include "symbolize/dwarf_names.h"
@@ -15,6 +16,9 @@
 
 /* Deeper chains lose their middle; 49 was the deepest seen in large C++ programs. */
 enum { CHAIN_MAX = 256 };
+
+/* Compiling more .debug_info leaves some MB of freed memory behind. */
+enum { GIVE_BACK_BYTES = 32 << 20 };
 
 struct dwarf_index {
 	struct dwarf_file main, alt;
@@ -219,6 +223,8 @@ static void forget_units(struct dwarf_index *d)
 	dwarf_file_forget_units(&d->main);
 	dwarf_file_forget_units(&d->alt);
 	dwarf_splits_forget_units(d->splits);
+	if (d->stats.compiled_bytes > GIVE_BACK_BYTES)
+		pages_give_back();
 }
 
 static int compile_module(struct dwarf_index *d, struct elf_image *img, const struct module *mod,

@@ -1,4 +1,6 @@
 /* dwarf_inline.c - functions with code and what is inlined into them (DWARF5 3.3). */
+#include <stdlib.h>
+
 #include "base/hash.h"
 #include "symbolize/dwarf_names.h"
 #include "symbolize/dwarf_part.h"
@@ -194,6 +196,65 @@ int dwarf_code_read(struct dwarf_code *c, const struct dwarf_cu *cu)
 	c->part->damaged |= rc > 0;
 	c->part->bytes += bytes;
 	return rc < 0 ? rc : 0;
+}
+
+/* Marks the nodes that segments need, and their functions. */
+static void mark_used(const struct dwarf_part *p, uint32_t *nodes, uint32_t *funcs)
+{
+	uint32_t id;
+	size_t i;
+
+	for (i = 0; i < p->segs.n; i++)
+		for (id = p->segs.v[i].node; id && !nodes[id]; id = p->nodes.v[id].parent) {
+			nodes[id] = 1;
+			funcs[p->nodes.v[id].func] = 1;
+		}
+}
+
+/* Gives new numbers to what is marked, in the same order. */
+static size_t renumber(uint32_t *marks, size_t n)
+{
+	uint32_t next = 1;
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		marks[i] = marks[i] ? next++ : 0;
+	return n ? next : 0;
+}
+
+int dwarf_code_prune(struct dwarf_code *c)
+{
+	struct dwarf_part *p = c->part;
+	uint32_t *nodes = calloc(p->nodes.n + 1, sizeof *nodes);
+	uint32_t *funcs = calloc(p->funcs.n + 1, sizeof *funcs);
+	size_t n_nodes, n_funcs, i;
+
+	if (!nodes || !funcs) {
+		free(nodes);
+		free(funcs);
+		return -ERR_NOMEM;
+	}
+	mark_used(p, nodes, funcs);
+	n_nodes = renumber(nodes, p->nodes.n);
+	n_funcs = renumber(funcs, p->funcs.n);
+	for (i = 1; i < p->nodes.n; i++) {
+		struct dwarf_node n = p->nodes.v[i];
+
+		n.parent = nodes[n.parent];
+		n.func = funcs[n.func];
+		if (nodes[i])
+			p->nodes.v[nodes[i]] = n;
+	}
+	for (i = 1; i < p->funcs.n; i++)
+		if (funcs[i])
+			c->keys.v[funcs[i]] = c->keys.v[i];
+	for (i = 0; i < p->segs.n; i++)
+		p->segs.v[i].node = nodes[p->segs.v[i].node];
+	p->nodes.n = n_nodes;
+	p->funcs.n = n_funcs;
+	free(nodes);
+	free(funcs);
+	return 0;
 }
 
 uint64_t dwarf_code_entry(const struct dwarf_code *c, const struct dwarf_cu *cu,

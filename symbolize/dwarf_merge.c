@@ -67,16 +67,16 @@ static void borrow_line(const struct merger *m, const struct dwarf_block *b, str
 		}
 }
 
-/* Appends [seg.addr, hi) to the last block, or begins another one. `borrow`: the line table has
+/* Appends a segment [lo, hi) to the last block, or begins another one. `borrow`: the line table has
  * code of line 0 here. */
-static int add_seg(struct merger *m, struct dwarf_seg seg, uint64_t hi, bool borrow)
+static int add_seg(struct merger *m, uint64_t lo, uint64_t hi, struct dwarf_seg seg, bool borrow)
 {
 	struct dwarf_part *p = m->part;
 	struct dwarf_block *b = p->blocks.n ? &p->blocks.v[p->blocks.n - 1] : NULL;
 	const struct dwarf_seg *last;
 
-	if (!m->open || !b || b->hi != seg.addr) {
-		struct dwarf_block fresh = {seg.addr, hi, p->segs.n, 0, m->order};
+	if (!m->open || !b || b->hi != lo || lo - b->lo > UINT32_MAX) {
+		struct dwarf_block fresh = {lo, hi, p->segs.n, 0, m->order};
 
 		if (vec_push(&p->blocks, fresh))
 			return -ERR_NOMEM;
@@ -85,6 +85,7 @@ static int add_seg(struct merger *m, struct dwarf_seg seg, uint64_t hi, bool bor
 	}
 	if (borrow)
 		borrow_line(m, b, &seg);
+	seg.off = (uint32_t)(lo - b->lo);
 	b->hi = hi;
 	last = b->n ? &p->segs.v[p->segs.n - 1] : NULL;
 	if (last && last->node == seg.node && last->file == seg.file && last->line == seg.line)
@@ -118,7 +119,7 @@ static int add_piece(struct merger *m, uint64_t lo, uint64_t hi, uint32_t node, 
 	int rc = 0;
 
 	while (lo < hi && !rc) {
-		struct dwarf_seg seg = {.addr = lo, .node = node};
+		struct dwarf_seg seg = {.node = node};
 		bool known = false;
 		uint64_t end = hi;
 
@@ -132,7 +133,7 @@ static int add_piece(struct merger *m, uint64_t lo, uint64_t hi, uint32_t node, 
 			seg.file = seg.line ? file_id(m, rows->v[*row - 1].file, &nomem) : 0;
 		}
 		if (node || seg.line)
-			rc = nomem ? -ERR_NOMEM : add_seg(m, seg, end, known && !seg.line);
+			rc = nomem ? -ERR_NOMEM : add_seg(m, lo, end, seg, known && !seg.line);
 		lo = end;
 	}
 	return rc;

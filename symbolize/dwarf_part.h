@@ -23,13 +23,13 @@ struct dwarf_func {
 	uint64_t entry; /* of the function as it is when not inlined; 0: unknown, or not needed */
 };
 
-/* From addr up to the next segment. */
+/* From `off` bytes behind the begin of its block up to the next segment. */
 struct dwarf_seg {
-	uint64_t addr;
+	uint32_t off;
 	uint32_t node, file, line; /* 0: unknown */
 };
 
-/* Consecutive segments without a hole between them. */
+/* Consecutive segments without a hole between them, in less than 4 GiB. */
 struct dwarf_block {
 	uint64_t lo, hi;
 	size_t first, n; /* segments */
@@ -67,6 +67,10 @@ struct dwarf_code {
 
 /* 0 or -ERR_NOMEM; damage sets part->damaged and keeps what was read before. */
 int dwarf_code_read(struct dwarf_code *c, const struct dwarf_cu *cu);
+/* Once the part is merged: drops nodes that no segment needs, because what is inlined into them or
+ * came first has all their code, and functions of none; before names are looked for. 0 or
+ * -ERR_NOMEM. */
+int dwarf_code_prune(struct dwarf_code *c);
 /* Where code of a function that is inlined in cu begins when it is not; 0: unknown. */
 uint64_t dwarf_code_entry(const struct dwarf_code *c, const struct dwarf_cu *cu,
 			  struct dwarf_ref die);

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/pages.h"
+
+enum { GIVE_BACK_BYTES = 1 << 20 };
 
 struct block_ref {
 	const struct dwarf_part *part;
@@ -58,6 +61,14 @@ static int number_files(struct builder *b)
 	return rc;
 }
 
+/* What parts had is freed in small pieces, while the table needs large ones: without this it would
+ * all be there twice. Not worth it for few bytes. */
+static void give_back(size_t bytes)
+{
+	if (bytes > GIVE_BACK_BYTES)
+		pages_give_back();
+}
+
 /* Moves nodes and functions of all parts to the table. */
 static int add_nodes(struct builder *b)
 {
@@ -92,6 +103,7 @@ static int add_nodes(struct builder *b)
 		vec_done(&p->nodes);
 		vec_done(&p->funcs);
 	}
+	give_back(n_nodes * sizeof *t->nodes);
 	t->n_nodes = n_nodes;
 	t->n_funcs = n_funcs;
 	return 0;
@@ -155,7 +167,7 @@ static size_t first_seg(const struct dwarf_block *block, const struct dwarf_seg 
 	while (i + 1 < end) {
 		size_t mid = i + (end - i) / 2;
 
-		if (segs[mid].addr <= addr)
+		if (block->lo + segs[mid].off <= addr)
 			i = mid;
 		else
 			end = mid;
@@ -170,12 +182,13 @@ static void add_block(struct builder *b, const struct block_ref *ref, uint64_t l
 	const struct dwarf_seg *segs = &ref->part->segs.v[block->first];
 	size_t i = first_seg(block, segs, lo);
 
-	for (; i < block->n && segs[i].addr < hi; i++) {
+	for (; i < block->n && block->lo + segs[i].off < hi; i++) {
+		uint64_t addr = block->lo + segs[i].off;
 		struct dwarf_place place = {segs[i].node, b->files[ref->part_index][segs[i].file],
 					    segs[i].line};
 
 		place.node += place.node ? b->node_base[ref->part_index] : 0;
-		add_place(b->t, segs[i].addr > lo ? segs[i].addr : lo, place);
+		add_place(b->t, addr > lo ? addr : lo, place);
 	}
 }
 
@@ -254,6 +267,7 @@ static void empty_parts(struct builder *b)
 		vec_done(&b->parts[i].segs);
 		vec_done(&b->parts[i].blocks);
 	}
+	give_back(b->t->n * sizeof(struct dwarf_seg));
 }
 
 int dwarf_table_build(struct dwarf_table *t, struct dwarf_part *parts, size_t n)

@@ -4,10 +4,11 @@
  *
  * Addresses are uniformly random in the executable sections (fixed seed). Prints the time of
  * compiling the units that they hit, with inflating; nanoseconds per sorted and per random lookup
- * with the whole chain; with a directory CACHE in the environment, the same through the cache: a
- * first run, the same again, another set of addresses, a third; with `peers` the same addresses
- * through other tools, which write to /dev/null (the slow ones get every hundredth), and the ratio
- * of CPU times. With ALL=1 in the environment everything is compiled. */
+ * with the whole chain; the memory it took; with a directory CACHE in the environment, the same
+ * through the cache: a first run, the same again, another set of addresses, a third (with WARM=1
+ *only the first of them, and nothing else: a process that has only the file); with `peers` the same
+ *addresses through other tools, which write to /dev/null (the slow ones get every hundredth), and
+ *the ratio of CPU times. With ALL=1 in the environment everything is compiled. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,69 @@
 #include <unistd.h>
 
 #include "symbolize/dwarf.h"
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+/* A line of /proc/self/status, in bytes. */
+static double status_bytes(const char *what)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[128];
+	double kb = 0;
+
+	while (f && fgets(line, sizeof line, f))
+		if (!strncmp(line, what, strlen(what)))
+			kb = strtod(line + strlen(what) + 1, NULL);
+	if (f)
+		fclose(f);
+	return kb * 1024;
+}
+
+/* What compressed sections take that were inflated. */
+static uint64_t inflated_bytes(struct elf_image *img, uint64_t *info)
+{
+	static const char *const names[] = {".debug_info",     ".debug_abbrev",	     ".debug_str",
+					    ".debug_line_str", ".debug_str_offsets", ".debug_addr",
+					    ".debug_ranges",   ".debug_rnglists",    ".debug_line",
+					    ".debug_aranges"};
+	struct elf_section s;
+	uint64_t total = 0;
+	size_t i, k;
+
+	*info = 0;
+	for (i = 0; i < elf_image_section_count(img); i++) {
+		bool compressed;
+		const char *name;
+
+		if (!elf_image_section_at(img, i, &name, &s))
+			continue;
+		compressed = s.flags & SHF_COMPRESSED;
+		for (k = 0; k < sizeof names / sizeof *names; k++) {
+			if (strcmp(name, names[k]) || !elf_image_section(img, name, &s, NULL))
+				continue;
+			total += compressed ? s.size : 0;
+			*info += k ? 0 : s.size;
+		}
+	}
+	return total;
+}
+
+/* `before` is what of the process's own was in memory when compiling began. The pages of the file
+ * that were read are all still there. */
+static void print_memory(struct elf_image *img, double before)
+{
+	double peak = status_bytes("VmHWM") - status_bytes("RssFile") - status_bytes("RssShmem");
+	uint64_t info, inflated = inflated_bytes(img, &info);
+	double extra = peak - before - (double)inflated;
+
+	if (info)
+		printf("memory at its peak: %.1f MB beyond %.1f MB of inflated sections, %.1f %% "
+		       "of "
+		       ".debug_info\n",
+		       extra / 1e6, (double)inflated / 1e6, extra / (double)info * 100);
+}
+
+/* ------------------------------------------------------------------------------------------ */
 
 static double now(clockid_t clock)
 {
@@ -243,7 +307,7 @@ int main(int argc, char **argv)
 	struct module mod = {0};
 	struct dwarf_index *d = NULL;
 	struct dwarf_index_stats s;
-	double start, cpu;
+	double start, cpu, before;
 	size_t i;
 
 	if (argc < 2 || !sorted || !random || elf_image_open(&mod.image, argv[1], NULL))
@@ -256,6 +320,7 @@ int main(int argc, char **argv)
 
 		return run_cached(&mod, sorted, n, &cache, threads, "warm");
 	}
+	before = status_bytes("RssAnon");
 	start = now(CLOCK_MONOTONIC);
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID);
 	if (dwarf_index_new(&d, &mod, getenv("ALL") ? NULL : sorted, n, threads, NULL))
@@ -271,6 +336,7 @@ int main(int argc, char **argv)
 	       "damaged; peak %.0f MB\n",
 	       start, cpu, s.units_compiled, s.units, (double)s.compiled_bytes / 1e6,
 	       (unsigned long)s.segments, s.units_damaged, peak_mb());
+	print_memory(mod.image, before);
 	time_lookups(d, sorted, n, "sorted");
 	time_lookups(d, random, n, "random");
 	dwarf_index_free(d);
