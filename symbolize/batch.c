@@ -4,47 +4,16 @@
  *	symbols   every source, in parallel
  *	lines     DWARF: small modules side by side, large ones one after another on all threads
  *	names     demangled, each once per module, in parallel
- *	answers   interned by one thread, by rising dso and address: ids do not depend on the
- * threads
+ *	answers   interned by one thread, by rising dso and address: ids do not depend on threads
  */
-#include "symbolize/batch.h"
-
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/hash.h"
 #include "base/threads.h"
-#include "symbolize/demangle.h"
+#include "symbolize/batch_group.h"
 #include "symbolize/sort.h"
 
 /* A module with more debug information than this is worth all threads by itself. */
 enum { LARGE_DEBUG_BYTES = 8 << 20 };
-
-#define NAME_NONE UINT32_MAX
-
-/* A name as the sources gave it, and what became of it. */
-struct name {
-	const char *system, *shown;
-	uint32_t aliases;	      /* "[+N]" */
-	bool readable;		      /* put together from DWARF, not mangled */
-	uint32_t system_id, shown_id; /* NAME_NONE until interned */
-	const struct sym_line
-		*plain; /* the answer for a function without line; NULL until needed */
-};
-
-struct group {
-	struct source *src;
-	size_t first_pair, n_pairs;
-	struct lookups lookups;
-	uint32_t *symbol_names;	   /* per lookup: index into names, or NAME_NONE */
-	VEC(uint32_t) frame_names; /* per frame: the same */
-	VEC(struct name) names;
-	struct hash_table by_pointer; /* system name's address -> index into names */
-	struct arena text;	      /* demangled names */
-	uint64_t cost;
-	int rc;
-};
 
 struct batch {
 	struct symbolizer *s;
@@ -228,223 +197,26 @@ static void run_all_lines(struct batch *b)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-static int name_index(struct group *g, const char *system, bool readable, uint32_t *ret)
-{
-	uint64_t key = (uintptr_t)system;
-
-	*ret = NAME_NONE;
-	if (!system)
-		return 0;
-	*ret = hash_get(&g->by_pointer, key);
-	if (*ret != HASH_NONE)
-		return 0;
-	*ret = (uint32_t)g->names.n;
-	return vec_push(&g->names, (struct name){.system = system,
-						 .shown = system,
-						 .readable = readable,
-						 .system_id = NAME_NONE,
-						 .shown_id = NAME_NONE}) ||
-			       hash_put(&g->by_pointer, key, *ret)
-		       ? -1
-		       : 0;
-}
-
-static int collect_names(struct group *g)
-{
-	const struct lookups *l = &g->lookups;
-	size_t i;
-
-	g->symbol_names = malloc((l->n ? l->n : 1) * sizeof *g->symbol_names);
-	if (!g->symbol_names || vec_reserve(&g->frame_names, l->frames.n))
-		return -1;
-	for (i = 0; i < l->n; i++) {
-		uint32_t *index = &g->symbol_names[i];
-
-		if (name_index(g, l->v[i].symbol, false, index))
-			return -1;
-		if (*index != NAME_NONE)
-			g->names.v[*index].aliases = l->v[i].aliases;
-	}
-	for (i = 0; i < l->frames.n; i++) {
-		const struct dwarf_frame *f = &l->frames.v[i];
-
-		if (name_index(g, f->linkage_name ? f->linkage_name : f->name, !f->linkage_name,
-			       &g->frame_names.v[g->frame_names.n++]))
-			return -1;
-	}
-	return 0;
-}
-
-/* name->shown in the group's memory. 0 or -1 (out of memory). */
-static int show_name(struct group *g, struct demangler *d, const struct name_style *style,
-		     struct name *name)
-{
-	const char *shown =
-		name->readable ? restyle(d, name->system, style) : demangle(d, name->system, style);
-	char mark[16] = "";
-	size_t n = strlen(shown), n_mark;
-	char *copy;
-
-	if (name->aliases)
-		snprintf(mark, sizeof mark, " [+%u]", name->aliases);
-	n_mark = strlen(mark);
-	if (shown == name->system && !n_mark)
-		return 0;
-	copy = arena_alloc(&g->text, n + n_mark + 1);
-	if (!copy)
-		return -1;
-	memcpy(copy, shown, n);
-	memcpy(copy + n, mark, n_mark + 1);
-	name->shown = copy;
-	return 0;
-}
-
-static int show_names(struct group *g, struct name_style style)
-{
-	struct demangler d = {0};
-	size_t i;
-	int rc = 0;
-
-	style.fold_clones &= !g->src->is_go;
-	for (i = 0; i < g->names.n && !rc; i++)
-		rc = show_name(g, &d, &style, &g->names.v[i]);
-	demangler_done(&d);
-	return rc;
-}
-
 static void run_names(void *arg, size_t i, unsigned worker)
 {
 	struct batch *b = arg;
 	struct group *g = b->order[i];
 
 	(void)worker;
-	if (!g->rc && (collect_names(g) || show_names(g, b->s->style)))
-		g->rc = -ERR_NOMEM;
+	if (!g->rc)
+		g->rc = group_names(g, b->s->style);
 }
 
 /* ---- answers ----------------------------------------------------------------------------- */
 
-/* The name's ids; 0 for no name. */
-static int intern(struct symbolizer *s, struct name *name)
-{
-	if (name->shown_id != NAME_NONE)
-		return 0;
-	name->shown_id = strtab_add_cstr(&s->strings, name->shown);
-	name->system_id = name->system == name->shown ? name->shown_id
-						      : strtab_add_cstr(&s->strings, name->system);
-	return name->shown_id == STRTAB_FAILED || name->system_id == STRTAB_FAILED ? -1 : 0;
-}
-
-/* A function without file and line, one for all addresses in it. */
-static int plain_line(struct symbolizer *s, struct name *name, struct sym_result *r)
-{
-	struct sym_line *line;
-
-	r->n_lines = 1;
-	r->lines = name->plain;
-	if (r->lines)
-		return 0;
-	line = arena_alloc(&s->lines, sizeof *line);
-	if (!line)
-		return -1;
-	line->name = name->shown_id;
-	line->system_name = name->system_id;
-	r->lines = name->plain = line;
-	return 0;
-}
-
-static int chain_lines(struct symbolizer *s, struct group *g, const struct lookup *l,
-		       const struct name *symbol, struct sym_result *r)
-{
-	struct sym_line *lines = arena_alloc(&s->lines, l->n_frames * sizeof *lines);
-	size_t i;
-
-	if (!lines)
-		return -1;
-	for (i = 0; i < l->n_frames; i++) {
-		const struct dwarf_frame *f = &g->lookups.frames.v[l->first_frame + i];
-		uint32_t index = g->frame_names.v[l->first_frame + i];
-		const struct name *name = index == NAME_NONE ? NULL : &g->names.v[index];
-
-		/* The real function goes by the name it has in the symbol table. */
-		if (i + 1 == l->n_frames && symbol)
-			name = symbol;
-		else if (index != NAME_NONE && intern(s, &g->names.v[index]))
-			return -1;
-		if (name) {
-			lines[i].name = name->shown_id;
-			lines[i].system_name = name->system_id;
-		}
-		if (f->file)
-			lines[i].file = strtab_add_cstr(&s->strings, f->file);
-		if (lines[i].file == STRTAB_FAILED)
-			return -1;
-		lines[i].line = f->line;
-		lines[i].start_line = f->decl_line;
-	}
-	r->n_lines = l->n_frames;
-	r->lines = lines;
-	return 0;
-}
-
-static void count(struct symbolize_stats *st, const struct sym_result *r)
-{
-	st->addresses++;
-	st->misses[r->miss]++;
-	st->symbolized += r->miss == SYM_MISS_FOUND;
-	st->with_lines += r->n_lines && r->lines[0].line;
-	st->inlined_frames += r->n_lines ? r->n_lines - 1 : 0;
-}
-
-static int answer(struct symbolizer *s, struct group *g, size_t i, struct sym_result *r)
-{
-	const struct lookup *l = &g->lookups.v[i];
-	struct name *symbol =
-		g->symbol_names[i] == NAME_NONE ? NULL : &g->names.v[g->symbol_names[i]];
-
-	*r = (struct sym_result){
-		.miss = (enum sym_miss)l->miss, .offset = l->offset, .aliases = l->aliases};
-	if (symbol) {
-		if (intern(s, symbol))
-			return -1;
-		r->symbol = symbol->shown_id;
-		r->symbol_system = symbol->system_id;
-	}
-	if (l->n_frames && !l->no_function)
-		r->miss = SYM_MISS_FOUND;
-	if (r->miss == SYM_MISS_FOUND)
-		g->src->found = true;
-	if (l->n_frames)
-		return chain_lines(s, g, l, symbol, r);
-	return symbol ? plain_line(s, symbol, r) : 0;
-}
-
-static enum sym_tier tier_of(const struct lookup *l, const struct sym_result *r)
-{
-	if (l->n_frames)
-		return l->no_function ? SYM_TIER_LINE : SYM_TIER_INLINE;
-	return r->miss == SYM_MISS_FOUND ? SYM_TIER_SYM : SYM_TIER_NONE;
-}
-
 static int answer_group(struct batch *b, struct group *g)
 {
-	size_t n = g->lookups.n, i;
-	struct sym_result *r = calloc(n ? n : 1, sizeof *r);
-	int rc = r ? 0 : -1;
+	struct sym_result *r = calloc(g->lookups.n ? g->lookups.n : 1, sizeof *r);
+	int rc = r ? group_answers(b->s, g, r) : -1;
+	size_t i;
 
-	for (i = 0; !rc && i < n; i++) {
-		rc = answer(b->s, g, i, &r[i]);
-		if (rc)
-			break;
-		count(&b->s->stats, &r[i]);
-		if (tier_of(&g->lookups.v[i], &r[i]) > g->src->tier)
-			g->src->tier = tier_of(&g->lookups.v[i], &r[i]);
-	}
 	for (i = 0; !rc && i < g->n_pairs; i++)
 		b->results[b->pairs[g->first_pair + i].index] = r[b->lookup_of[g->first_pair + i]];
-	/* Where single addresses missed, the first reason stands for the dso. */
-	for (i = 0; !rc && i < n && !g->src->found && g->src->miss == SYM_MISS_FOUND; i++)
-		g->src->miss = r[i].miss;
 	free(r);
 	return rc;
 }
@@ -513,7 +285,7 @@ int batch_run(struct symbolizer *s, const struct sym_query *queries, size_t n,
 	for (i = 0; i < n; i++) {
 		results[i] = (struct sym_result){.miss = SYM_MISS_NO_MAP};
 		if (!queries[i].dso)
-			count(&s->stats, &results[i]);
+			count_answer(&s->stats, &results[i]);
 	}
 	rc = n > UINT32_MAX ? -1 : make_groups(&b, n);
 	if (!rc)
