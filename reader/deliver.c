@@ -56,11 +56,16 @@ static int sample_place(struct perf_file *f, struct perf_sample *s)
 	return s->kernel ? 0 : err_nomem(&f->err);
 }
 
-/* A sample that lies behind the last of the batch becomes part of it. */
-static void batch_commit(struct perf_file *f, struct batch *b)
+/* The place behind the last sample of the batch; NULL when out of memory. */
+static inline struct perf_sample *batch_room(struct batch *b)
 {
-	struct perf_sample *s = &b->samples.v[b->samples.n++];
+	return vec_reserve(&b->samples, b->samples.n + 1) ? NULL : &b->samples.v[b->samples.n];
+}
 
+/* The sample that lies there becomes part of the batch. */
+static inline void batch_commit(struct perf_file *f, struct batch *b, struct perf_sample *s)
+{
+	b->samples.n++;
 	s->seq = f->seq++;
 	f->stats.samples++;
 	f->stats.period_sum += s->period;
@@ -69,9 +74,9 @@ static void batch_commit(struct perf_file *f, struct batch *b)
 /* One sample per event that was read and rose: perf does the same, so that each event of a group
  * gets its share. */
 static __attribute__((noinline)) int commit_by_value(struct perf_file *f, struct batch *b,
-						     struct sample_read *read)
+						     struct perf_sample s, struct sample_read *read)
 {
-	struct perf_sample s = b->samples.v[b->samples.n];
+	struct perf_sample *room;
 	bool known = read->n == 1;
 
 	for (uint64_t i = 0; i < read->n; i++) {
@@ -89,12 +94,12 @@ static __attribute__((noinline)) int commit_by_value(struct perf_file *f, struct
 		/* An inherited event counts for each thread by itself. */
 		if (s.event->attr.flags & PERF_ATTR_INHERIT)
 			key = hash_mix(key, s.tid);
-		if (group_delta(&f->group_values, key, value, &s.period) ||
-		    vec_reserve(&b->samples, b->samples.n + 1))
+		room = batch_room(b);
+		if (!room || group_delta(&f->group_values, key, value, &s.period))
 			return err_nomem(&f->err);
-		b->samples.v[b->samples.n] = s;
+		*room = s;
 		if (s.period)
-			batch_commit(f, b);
+			batch_commit(f, b, room);
 	}
 	if (!known)
 		file_skip(f, PERF_SKIP_UNKNOWN_EVENT, PERF_RECORD_SAMPLE);
@@ -108,20 +113,14 @@ struct sample_record {
 	uint64_t data_off;
 };
 
-/* Decodes a record into the place behind the last sample of the batch. 1: it is there; 0: it was
- * skipped. */
+/* Decodes a record into s, in the batch. 1: it is there; 0: it was skipped. */
 static inline __attribute__((always_inline)) int
-decode_into_batch(struct perf_file *f, struct batch *b, const struct event *e,
-		  struct sample_record r, struct sample_read *read)
+decode_into_batch(struct perf_file *f, struct batch *b, struct perf_sample *s,
+		  const struct event *e, struct sample_record r, struct sample_read *read)
 {
-	struct perf_sample *s;
-	enum perf_skip skip;
+	enum perf_skip skip = sample_decode(s, read, e, r.data + sizeof r.h, r.h.size - sizeof r.h,
+					    f->swap, &b->scratch);
 
-	if (vec_reserve(&b->samples, b->samples.n + 1))
-		return err_nomem(&f->err);
-	s = &b->samples.v[b->samples.n];
-	skip = sample_decode(s, read, e, r.data + sizeof r.h, r.h.size - sizeof r.h, f->swap,
-			     &b->scratch);
 	if (b->scratch.failed)
 		return err_nomem(&f->err);
 	if (skip != PERF_SKIP_N) {
@@ -138,12 +137,13 @@ decode_into_batch(struct perf_file *f, struct batch *b, const struct event *e,
 	return 1;
 }
 
-static inline int commit(struct perf_file *f, struct batch *b, struct sample_read *read)
+static inline int commit(struct perf_file *f, struct batch *b, struct perf_sample *s,
+			 struct sample_read *read)
 {
 	/* simpleperf adds the values of other counters to a sample that stands for itself. */
 	if (read->n && !f->info.is_simpleperf)
-		return commit_by_value(f, b, read);
-	batch_commit(f, b);
+		return commit_by_value(f, b, *s, read);
+	batch_commit(f, b, s);
 	return 0;
 }
 
@@ -153,17 +153,16 @@ static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips
 	struct batch *b = f->filling;
 	struct sample_record r = {.h = h->h, .data_off = h->data_off};
 	uint8_t *copy = scratch_alloc(&b->scratch, r.h.size);
+	struct perf_sample *s = batch_room(b);
 	struct sample_read read;
-	struct perf_sample *s;
 	int rc;
 
-	if (!copy)
+	if (!copy || !s)
 		return err_nomem(&f->err);
 	r.data = memcpy(copy, h->record, r.h.size);
-	rc = decode_into_batch(f, b, h->event, r, &read);
+	rc = decode_into_batch(f, b, s, h->event, r, &read);
 	if (rc <= 0)
 		return rc;
-	s = &b->samples.v[b->samples.n];
 	if (chain_complete(s, &b->scratch, ips, n))
 		return err_nomem(&f->err);
 	s->space = h->space;
@@ -171,15 +170,14 @@ static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips
 	s->comm = h->comm;
 	if (h->epoch < b->epoch)
 		b->epoch = h->epoch;
-	return commit(f, b, &read);
+	return commit(f, b, s, &read);
 }
 
-/* The sample behind the last of the batch waits for its user chain. */
-static __attribute__((noinline)) int hold(struct perf_file *f, struct batch *b,
+/* The sample waits for its user chain. */
+static __attribute__((noinline)) int hold(struct perf_file *f, const struct perf_sample *s,
 					  const struct event *e, struct sample_record r,
 					  uint64_t cookie)
 {
-	const struct perf_sample *s = &b->samples.v[b->samples.n];
 	struct held *h = malloc(sizeof *h + r.h.size), *oldest = NULL;
 	int rc = 0;
 
@@ -191,7 +189,7 @@ static __attribute__((noinline)) int hold(struct perf_file *f, struct batch *b,
 		.space = s->space,
 		.kernel = s->kernel,
 		.comm = s->comm,
-		.epoch = b->epoch,
+		.epoch = f->filling->epoch,
 		.data_off = r.data_off,
 		.tid = s->tid,
 		.h = r.h,
@@ -240,6 +238,7 @@ static inline int deliver_sample(struct perf_file *f, struct batch *b, struct bl
 {
 	const struct buf rec = buf_make(r.data, r.h.size, 0, f->swap);
 	const struct event *e = events_of_sample(&f->events, &rec);
+	struct perf_sample *s = batch_room(b);
 	struct sample_read read;
 	uint64_t cookie;
 	int rc;
@@ -249,16 +248,16 @@ static inline int deliver_sample(struct perf_file *f, struct batch *b, struct bl
 		return 0;
 	}
 	r.data = batch_keep(b, &f->blocks, block, r.data, r.h.size);
-	if (!r.data)
+	if (!r.data || !s)
 		return err_nomem(&f->err);
-	rc = decode_into_batch(f, b, e, r, &read);
+	rc = decode_into_batch(f, b, s, e, r, &read);
 	if (rc <= 0)
 		return rc;
-	if (sample_place(f, &b->samples.v[b->samples.n]))
+	if (sample_place(f, s))
 		return -ERR_NOMEM;
-	if (chain_is_deferred(&b->samples.v[b->samples.n], &cookie))
-		return hold(f, b, e, r, cookie);
-	return commit(f, b, &read);
+	if (chain_is_deferred(s, &cookie))
+		return hold(f, s, e, r, cookie);
+	return commit(f, b, s, &read);
 }
 
 /* Records are mostly as large as their neighbours, so this fetches what is read of one of the next:
