@@ -190,9 +190,76 @@ static enum verdict resync(struct splitter *s, struct record *r)
 			break;
 	}
 	s->bad_bytes += s->rd - start;
+	s->synced_at = s->rd;
 	s->lost_sync = v != GOOD;
 	s->cut_off &= s->lost_sync;
 	return v;
+}
+
+/* Where the last record before rd begins; rd when that is not to be found out. */
+static uint32_t last_record(const struct splitter *s)
+{
+	uint32_t at = s->synced_at, last = s->rd;
+	struct record r;
+
+	while (at < s->rd && s->rd - at >= HEADER) {
+		header_read(s, at, &r);
+		if (r.size < HEADER)
+			break;
+		last = at;
+		at += r.size;
+	}
+	return at == s->rd ? last : s->rd;
+}
+
+/* Do records go on at off, behind rd? A full block gets no more, so what is in it must do. */
+static enum verdict goes_on_at(const struct splitter *s, uint32_t off)
+{
+	struct record r;
+	enum verdict v;
+
+	if (off >= s->block->n)
+		return !s->eof ? UNDECIDED : off == s->block->n ? GOOD : BAD;
+	v = chain_check(s, off);
+	return v == UNDECIDED && s->block->n == BLOCK_BYTES ? looks_like_header(s, off, &r) : v;
+}
+
+/* A record whose size is too large takes others with it. There is none at rd, where it seems to
+ * end; but others begin in it, follow each other, and go on behind rd: there we go back to. (Copies
+ * of records in a stack end inside of it.) */
+static enum verdict look_back(struct splitter *s)
+{
+	bool leads_on[UINT16_MAX / 8 + 1]; /* by word: records from there on lead beyond rd */
+	const uint32_t last = last_record(s), words = (s->rd - last) / 8;
+	uint32_t found = s->rd;
+	bool undecided = false;
+	struct record r;
+
+	if ((s->rd - last) % 8 || words >= sizeof leads_on)
+		return BAD;
+	for (uint32_t i = words; i-- > 1;) {
+		const uint32_t off = last + 8 * i;
+		enum verdict v;
+
+		leads_on[i] = false;
+		if (looks_like_header(s, off, &r) != GOOD || r.size % 8 || off + r.size == s->rd)
+			continue;
+		v = off + r.size > s->rd       ? goes_on_at(s, off + r.size)
+		    : leads_on[i + r.size / 8] ? GOOD
+					       : BAD;
+		leads_on[i] = v == GOOD;
+		undecided |= v == UNDECIDED;
+		if (leads_on[i])
+			found = off;
+	}
+	if (found == s->rd) {
+		s->synced_at = last; /* when we are asked again */
+		return undecided ? UNDECIDED : BAD;
+	}
+	s->wrong_size = true;
+	s->bad_off = s->block->data_off + last;
+	s->rd = s->synced_at = found;
+	return GOOD;
 }
 
 static void lose_sync(struct splitter *s)
@@ -210,17 +277,29 @@ static void lose_sync(struct splitter *s)
 	}
 }
 
+/* In step, but there is no header at rd, or one that few writers write. */
+static enum verdict stumble(struct splitter *s, struct record *r, enum verdict v)
+{
+	const enum verdict back = s->cut_off || is_pipe_header(s) ? BAD : look_back(s);
+
+	if (back == GOOD)
+		return record_check(s, r);
+	if (v == UNDECIDED || back == UNDECIDED)
+		return UNDECIDED;
+	lose_sync(s);
+	return s->lost_sync ? BAD : record_check(s, r);
+}
+
 /* The next record, in step or found again. */
 static inline enum verdict find_record(struct splitter *s, struct record *r)
 {
 	enum verdict v = BAD;
 
-	if (!s->lost_sync)
+	if (!s->lost_sync) {
 		v = record_check(s, r);
-	if (!s->lost_sync && v == BAD) {
-		lose_sync(s);
-		if (!s->lost_sync)
-			v = record_check(s, r);
+		if (v == BAD || (v == UNDECIDED && s->block->n - s->rd >= HEADER &&
+				 (!is_known(r->type) || r->size % 8)))
+			v = stumble(s, r, v);
 	}
 	return v == BAD ? resync(s, r) : v;
 }
@@ -259,7 +338,7 @@ int splitter_roll(struct splitter *s, struct block_store *store, uint8_t *mapped
 		block_unpin(store, old);
 	}
 	s->block = fresh;
-	s->rd = 0;
+	s->rd = s->synced_at = 0;
 	return 0;
 }
 

@@ -24,6 +24,7 @@ struct record {
 struct splitter {
 	struct block *block; /* pinned; NULL before the first byte */
 	uint32_t rd;	     /* in block: the next byte */
+	uint32_t synced_at;  /* in block: from here to rd there are records, or what follows them */
 	bool swap;
 	bool is_pipe;		     /* TRACING_DATA has a tail, and text may follow at the end */
 	bool eof;		     /* nothing comes behind the block */
@@ -32,6 +33,7 @@ struct splitter {
 	uint8_t good_align;	     /* of the last record in step, modulo 8 */
 	uint8_t lost_align;	     /* of where it should have gone on */
 	bool saw_magic;		     /* the damage is the start of another recording */
+	bool wrong_size;	     /* the damage is a size that was too large, and put right */
 	uint64_t max_tail;	     /* bytes that can follow behind the block */
 	uint64_t bad_off, bad_bytes; /* damage found: for the owner to count and to clear */
 };

@@ -109,7 +109,7 @@ static bool is_text_at_end(const struct stream *st, const struct splitter *s)
 
 static bool found_damage(const struct splitter *s)
 {
-	return s->saw_magic || s->bad_bytes;
+	return s->saw_magic || s->bad_bytes || s->wrong_size;
 }
 
 static void count_damage(struct perf_file *f, struct stream *st, struct splitter *s, bool at_end)
@@ -128,7 +128,9 @@ static void count_damage(struct perf_file *f, struct stream *st, struct splitter
 	} else if (s->bad_bytes) {
 		file_lose(f, s->bad_off, s->bad_bytes, at_end);
 	}
-	s->saw_magic = false;
+	if (s->wrong_size)
+		file_lose(f, s->bad_off, 0, false);
+	s->saw_magic = s->wrong_size = false;
 	s->bad_bytes = 0;
 }
 
@@ -251,6 +253,7 @@ static int take_tail(struct perf_file *f, struct splitter *s, struct tail *t)
 	if (n > t->left)
 		n = t->left;
 	s->rd += (uint32_t)n;
+	s->synced_at = s->rd;
 	t->left -= n;
 	if (t->skip)
 		return 0;
@@ -279,6 +282,7 @@ static int take_compressed_tail(struct perf_file *f, struct stream *st)
 	if (n > st->tail.inner_left)
 		n = st->tail.inner_left;
 	s->rd += (uint32_t)n;
+	s->synced_at = s->rd;
 	st->tail.left -= n;
 	st->tail.inner_left -= n;
 	return stream_inflate(f, st, p, n);

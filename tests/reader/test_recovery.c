@@ -180,6 +180,32 @@ static void wrong_size_near_the_end(void **state)
 	perf_file_close(f);
 }
 
+/* A size that is too large, and does not end where a record begins: the records in it are found. As
+ * a pipe from a file, and at places that see different parts of the neighbours. */
+static void size_too_large(void **state)
+{
+	(void)state;
+	for (uint16_t size = PLAIN_SAMPLE + 8; size < 1200; size += 8) {
+		const size_t at = 3 + size % 50;
+		struct perf_event_attr a = plain_attr();
+		struct out data = {0}, o;
+		struct perf_file *f;
+
+		if (size % PLAIN_SAMPLE == 0)
+			continue; /* what is in it is believed to be part of it */
+		for (uint64_t i = 1; i <= 100; i++)
+			plain_sample(&data, 0x1000 + i, 1, i);
+		memcpy(data.v + at * PLAIN_SAMPLE + 6, &size, sizeof size);
+		o = size % 16 ? pipe_of(&a, 1, &data) : file_of(&a, 1, &data);
+		f = open_bytes(o);
+		assert_int_equal(drain(f), 99);
+		assert_int_equal(perf_file_stats(f)->skips[PERF_SKIP_LEFTOVER], 1);
+		assert_int_equal(perf_file_stats(f)->lost_bytes, 0);
+		assert_true(perf_file_stats(f)->damaged);
+		perf_file_close(f);
+	}
+}
+
 /* A record whose size is no whole number of words, and then a piece of the next: too little to say
  * what it is, and the record is whole. The piece is not taken for the recorder's words, though each
  * of its bytes may be a letter. */
@@ -252,6 +278,7 @@ int main(void)
 		cmocka_unit_test(resynchronised),
 		cmocka_unit_test(copies_in_the_last_record),
 		cmocka_unit_test(wrong_size_near_the_end),
+		cmocka_unit_test(size_too_large),
 		cmocka_unit_test(odd_size_before_the_cut),
 		cmocka_unit_test(simpleperf_without_sections),
 	};

@@ -18,7 +18,9 @@
 #define CUT_EVERY 512u
 #define HEAD	  (64u << 10) /* cut everywhere, whatever the budget */
 #define LOOK	  4096u	      /* before the cut: looked at again; the rest was, in the whole file */
-#define CHANGES	  40	      /* the first half in the fields of the header and of records */
+#define SIZES	  10
+#define A_FEW	  4
+#define CHANGES	  40 /* the first half in the fields of the header and of records */
 
 enum { SECONDS_EACH = 20 };
 
@@ -169,6 +171,48 @@ static size_t cuts(struct subject *s, size_t budget)
 	return done;
 }
 
+/* ---- sizes ------------------------------------------------------------------------------- */
+
+static struct perf_file_stats read_changed(const struct subject *s)
+{
+	struct perf_file_stats st;
+
+	alarm(SECONDS_EACH);
+	st = s->by_pipe ? fuzz_as_pipe(s->data, s->size) : fuzz_as_file(s->data, s->size);
+	alarm(0);
+	return st;
+}
+
+/* Records whose size is too large: others are not taken for a part of them, if their new end is not
+ * where one begins. In a stack it may look as if one did: that costs a few. */
+static size_t enlarge(const struct subject *s, uint8_t *data)
+{
+	const struct walk *w = &s->walk;
+	uint64_t r = s->size;
+	size_t done = 0;
+
+	for (unsigned i = 0; s->is_known && i < SIZES && w->records.n > 2; i++) {
+		const size_t k = (r = hash_u64(r + i)) % (w->records.n - 2);
+		const size_t at = w->records.v[k].end;
+		struct perf_event_header h;
+		uint16_t size;
+
+		memcpy(&h, data + at, sizeof h);
+		size = (uint16_t)(h.size + 8 + (r >> 32) % 4000 * 8);
+		if (size % 8 || w->records.v[k + 1].end != at + h.size || at + size >= w->end ||
+		    w->records.v[walk_count(w, at + size) - 1].end == at + size)
+			continue;
+		snprintf(doing, sizeof doing, "the record at %zu of the %s made %u bytes long\n",
+			 at, s->by_pipe ? "pipe" : "file", size);
+		memcpy(data + at + 6, &size, sizeof size);
+		FUZZ_CHECK(read_changed(s).sample_records + A_FEW >=
+			   w->records.v[w->records.n - 1].samples);
+		memcpy(data + at + 6, &h.size, sizeof h.size);
+		done++;
+	}
+	return done;
+}
+
 /* ---- changes ----------------------------------------------------------------------------- */
 
 /* Values that overflow, wrap, or point far away. */
@@ -257,12 +301,7 @@ static size_t change(struct subject *s, uint8_t *data)
 		memcpy(data + f.at, &value, f.width);
 		snprintf(doing, sizeof doing, "%zu bytes at %zu of the %s changed to %#llx\n",
 			 f.width, f.at, s->by_pipe ? "pipe" : "file", (unsigned long long)value);
-		alarm(SECONDS_EACH);
-		if (s->by_pipe)
-			fuzz_as_pipe(data, s->size);
-		else
-			fuzz_as_file(data, s->size);
-		alarm(0);
+		read_changed(s);
 		memcpy(data + f.at, saved, f.width);
 		done++;
 	}
@@ -280,7 +319,7 @@ static void damage_subject(struct subject *s, uint8_t *data, size_t budget, size
 	done[0] += cuts(s, budget);
 	if (!s->by_pipe)
 		close(s->fd);
-	done[1] += change(s, data);
+	done[1] += change(s, data) + enlarge(s, data);
 }
 
 static int damage(const char *path, size_t budget)
