@@ -103,6 +103,7 @@ demangle() {
 		_ZN4core3fmt9Formatter3pad17h0123456789abcdefE _D3foo3barFiZv; do
 		printf %s $n >$n
 	done
+	printf %s 'Lp/C;m([[ILp/C;J)Lp/R;' >java
 }
 
 $1
