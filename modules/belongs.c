@@ -296,18 +296,20 @@ static void survey_done(struct survey *v)
 static void take_symbol(struct survey *v, const struct elf_image *image, const struct symbol *s,
 			struct code_places *places)
 {
-	bool in_section = is_in_section(image, s), failed;
+	bool in_section = is_in_section(image, s), failed = vec_push(&v->names, s->name_off);
+	/* Bit 0 of functions in Thumb code is not of the address. */
+	uint64_t start = image->ehdr.e_machine == EM_ARM ? s->value & ~1ull : s->value;
 
-	failed = vec_push(&v->names, s->name_off);
 	/* Of data: strip may number what stands behind the code anew (Go's .shstrtab stands third).
 	 */
 	if (is_function(s))
 		belongs_add(&v->sections, in_section);
+	if (is_function(s) && in_section)
+		failed |= vec_push(&v->functions, *s) != 0;
 	if (in_section && image->sections[s->section].s.flags & SHF_EXECINSTR) {
-		failed |= vec_push(&places->starts, s->value) != 0;
+		failed |= vec_push(&places->starts, start) != 0;
 		if (is_function(s))
-			failed |= vec_push(&v->functions, *s) ||
-				  vec_push(&places->ends, s->value + s->size);
+			failed |= vec_push(&places->ends, start + s->size) != 0;
 	}
 	places->nomem |= failed;
 }
@@ -354,6 +356,9 @@ const char *symbols_strangeness(struct elf_image *image, const struct bare_secti
 	functions = count_functions(image, places);
 	go_functions = count_go_functions(image, places);
 	strings = count_strings(&v, strtab);
+	/* Of ppc64 (ELFv1) function symbols are descriptors, in .opd, and no code has symbols. */
+	if (v.functions.n && !places->starts.n)
+		functions = (struct belongs_count){0};
 	if (belongs_is_strange(&exports, FUNCTIONS_WRONG_PARTS))
 		why = "it lacks functions of .dynsym";
 	else if (belongs_is_strange(&functions, FUNCTIONS_WRONG_PARTS) ||

@@ -185,6 +185,8 @@ static void check_sequence(struct check *c, uint64_t start, uint64_t end)
 	/* Put together from pieces that no symbol names. */
 	if (!strcmp(of->section, ".init") || !strcmp(of->section, ".fini"))
 		return;
+	if (!p->starts.n)
+		return;
 	belongs_add(&c->sequences, end > start && end <= of->end &&
 					   belongs_has(p->starts.v, p->starts.n, start) &&
 					   (belongs_has(p->ends.v, p->ends.n, end) ||
