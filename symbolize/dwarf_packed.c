@@ -233,6 +233,26 @@ static inline uint32_t page_number(const uint8_t *column, unsigned width, size_t
 	return number_at(column + i * width, masks[width]);
 }
 
+/* How many of n bytes are not above `most`: eight at a time, in lanes of 16 bits, of which `most`
+ * with a bit above it less the byte keeps that bit. */
+static inline size_t count_bytes(const uint8_t *p, size_t n, uint8_t most)
+{
+	const uint64_t ones = 0x0001000100010001u, lanes = ones * 0xff;
+	const uint64_t limit = ones * (0x100u + most);
+	uint64_t w, sum = 0;
+	size_t count;
+
+	for (; n >= sizeof w; n -= sizeof w, p += sizeof w) {
+		memcpy(&w, p, sizeof w);
+		sum += (limit - (w & lanes)) >> 8 & ones;
+		sum += (limit - (w >> 8 & lanes)) >> 8 & ones;
+	}
+	count = (size_t)(sum * ones >> 48);
+	while (n--)
+		count += *p++ <= most;
+	return count;
+}
+
 /* The last segment that begins at or before `offset`. Offsets rise, so that is how many are not
  * greater, but for the first: to count some is faster than to guess which way to go. */
 static inline size_t find_seg(const struct page *page, uint32_t offset)
@@ -249,11 +269,9 @@ static inline size_t find_seg(const struct page *page, uint32_t offset)
 			end = mid;
 	}
 	if (width == 1)
-		for (i = lo + 1; i < end; i++)
-			lo += p[i] <= offset;
-	else
-		for (i = lo + 1; i < end; i++)
-			lo += page_number(p, width, i) <= offset;
+		return end ? lo + count_bytes(p + lo + 1, end - lo - 1, (uint8_t)offset) : 0;
+	for (i = lo + 1; i < end; i++)
+		lo += page_number(p, width, i) <= offset;
 	return lo;
 }
 
