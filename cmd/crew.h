@@ -18,8 +18,9 @@ struct job {
 	VEC(const struct perf_sample *) samples; /* that pass the filter */
 	VEC(struct stack_trace) traces;		 /* theirs */
 	size_t taken, unwound;			 /* of the samples */
-	struct scratch stitched;		 /* frames of stacks that were completed */
-	struct scratch rooms[WORKERS_MAX];	 /* frames, by worker */
+	bool at_once; /* one thread and no stitching: stacks are added when they are unwound */
+	struct scratch stitched;	   /* frames of stacks that were completed */
+	struct scratch rooms[WORKERS_MAX]; /* frames, by worker */
 };
 
 /* What one thread owns. */
@@ -44,7 +45,6 @@ struct crew {
 	const struct pipeline_options *opt;
 	struct unwind_options unwind;
 	bool jit_times;		   /* the recording's clock is the jitdump's */
-	bool at_once;		   /* one thread and no stitching: stacks need not be kept */
 	struct stitcher *stitcher; /* NULL: stacks that were cut stay so */
 
 	pthread_mutex_t lock; /* guards what follows; a stage runs without it */

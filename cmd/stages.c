@@ -74,6 +74,8 @@ static bool read_stage(struct worker *w)
 	c->n_read += rc > 0;
 	crew_set_rc(c, rc, &err);
 	crew_grow(c);
+	/* A single thread is done with a batch before it reads the next, so no other will come. */
+	j->at_once = !c->stitcher && c->n == 1;
 	return true;
 }
 
@@ -98,7 +100,7 @@ static int unwind_some(struct worker *w, struct job *j, size_t i, size_t n, stru
 	unwind_samples(w->unwinder, samples, n, traces);
 	for (k = 0; k < n; k++)
 		verify_sample(&w->verify, samples[k], &traces[k]);
-	if (c->at_once)
+	if (j->at_once)
 		return profile_add_batch(c->p->profile, samples, traces, n, err);
 	return stack_traces_keep(traces, n, &j->rooms[w->index]) ? err_nomem(err) : 0;
 }
@@ -172,7 +174,7 @@ static int add_all(struct crew *c, const struct job *j, struct err *err)
 	size_t i, n;
 	int rc = 0;
 
-	for (i = 0; i < j->samples.n && !rc && !c->at_once; i += n) {
+	for (i = 0; i < j->samples.n && !rc && !j->at_once; i += n) {
 		n = j->samples.n - i < PROFILE_BATCH ? j->samples.n - i : PROFILE_BATCH;
 		rc = profile_add_batch(c->p->profile, &j->samples.v[i], &j->traces.v[i], n, err);
 	}

@@ -131,7 +131,6 @@ static struct crew *crew_new(struct pipeline *p, const struct pipeline_options *
 	if (c->n_max > WORKERS_MAX)
 		c->n_max = WORKERS_MAX;
 	c->n_sure = threads_sure(opt->input, perf_file_info(p->file)->is_compressed);
-	c->at_once = opt->no_stitch && c->n_max == 1;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
 	for (i = 0; i < JOBS; i++)

@@ -22,6 +22,8 @@ struct known_base {
 /* Donors of one stack: who called the highest frame of one is told by the next. */
 #define DONORS_MAX 64
 
+enum { EXPECT_AHEAD = 8 };
+
 struct stitcher {
 	uint64_t max_distance_ns;
 	size_t max_user_frames;
@@ -104,6 +106,18 @@ static int thread_add(struct stitcher *st, uint64_t key)
 	return 0;
 }
 
+/* For thread_key() and can_tell(). */
+static inline void expect_sample(const struct stitcher *st, size_t i, size_t n)
+{
+	const struct perf_sample *s;
+
+	if (i >= n)
+		return;
+	s = st->samples[i];
+	__builtin_prefetch(&s->time_ns);
+	__builtin_prefetch(&s->pid);
+}
+
 /* Chains the samples of each thread of which a stack was ever cut, in this batch or before. */
 static int threads_find(struct stitcher *st, size_t n)
 {
@@ -122,6 +136,7 @@ static int threads_find(struct stitcher *st, size_t n)
 	for (i = 0; i < n; i++) {
 		struct stitch_thread *thread;
 
+		expect_sample(st, i + EXPECT_AHEAD, n);
 		if (!can_tell(st->samples[i], &st->traces[i]))
 			continue;
 		key = thread_key(st->samples[i]);
@@ -299,16 +314,27 @@ static int complete(struct stitcher *st, struct stitch_graph *g, uint64_t time_n
 /* The stacks of a thread that were cut, from one sample on up to another one. */
 static int complete_range(struct stitcher *st, struct stitch_graph *g, uint32_t i, uint32_t end)
 {
-	stitch_settle(g);
+	bool is_settled = false;
+
 	st->bases.n = 0;
-	for (; i != end; i = st->next.v[i])
-		if (is_cut(st->samples[i], &st->traces[i]) &&
-		    complete(st, g, st->samples[i]->time_ns, &st->traces[i]))
+	for (; i != end; i = st->next.v[i]) {
+		if (!is_cut(st->samples[i], &st->traces[i]))
+			continue;
+		if (!is_settled && stitch_settle(g))
 			return -ERR_NOMEM;
+		is_settled = true;
+		if (complete(st, g, st->samples[i]->time_ns, &st->traces[i]))
+			return -ERR_NOMEM;
+	}
 	return 0;
 }
 
 /* ---- learning ---------------------------------------------------------------------------- */
+
+/* Bits by enum frame_how. */
+#define X(name, mark, text) | (mark == '?' ? 1u << FRAME_##name : 0)
+enum { GUESSES = 0 FRAME_HOWS(X) };
+#undef X
 
 static int learn(struct stitch_graph *g, const struct perf_sample *sample,
 		 const struct stack_trace *t)
@@ -322,7 +348,7 @@ static int learn(struct stitch_graph *g, const struct perf_sample *sample,
 	};
 
 	/* A stack that a guess is part of is not believed from there on. */
-	while (s.n < n_user && !frame_how_is_guess(s.frames[s.n].how))
+	while (s.n < n_user && !(GUESSES >> s.frames[s.n].how & 1))
 		s.n++;
 	s.is_complete &= s.n == n_user;
 	return s.n ? stitch_learn(g, &s) : 0;

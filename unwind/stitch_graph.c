@@ -29,7 +29,7 @@ void stitch_graph_done(struct stitch_graph *g)
 	vec_done(&g->covered);
 	free(g->newest);
 	g->newest = NULL;
-	g->settled = 0;
+	g->settled = g->n_hashed = 0;
 	g->last_ns = 0;
 }
 
@@ -92,12 +92,6 @@ static struct stitch_activation *live_settle(struct stitch_graph *g, const struc
 	return a;
 }
 
-void stitch_settle(struct stitch_graph *g)
-{
-	for (; g->settled < g->live.n; g->settled++)
-		live_settle(g, &g->live.v[g->settled]);
-}
-
 static void end_live_from(struct stitch_graph *g, size_t at, uint64_t time_ns)
 {
 	size_t i;
@@ -114,7 +108,7 @@ static inline uint32_t slot_hash(const struct frame *f, const struct frame_place
 	return (uint32_t)hash_mix(f->ip ^ (uintptr_t)f->map << 20, place->sp ^ place->fp << 20);
 }
 
-/* Puts an activation where stitch_caller() finds it. */
+/* Puts an activation whose owner is known where stitch_caller() finds it. */
 static void hash_in(struct stitch_graph *g, uint32_t id)
 {
 	struct stitch_activation *a = &g->activations.v[id];
@@ -124,26 +118,35 @@ static void hash_in(struct stitch_graph *g, uint32_t id)
 	*newest = id;
 }
 
-static void hash_all(struct stitch_graph *g)
-{
-	size_t i;
-
-	memset(g->newest, 0xff, (g->hash_mask + 1) * sizeof *g->newest); /* STITCH_NONE */
-	for (i = 0; i < g->activations.n; i++)
-		hash_in(g, (uint32_t)i);
-}
-
-/* Most threads do little. */
+/* A table in which all activations have room. Most threads do little. */
 static int hash_grow(struct stitch_graph *g)
 {
-	size_t n = g->newest ? (g->hash_mask + 1) * 2 : 1 << HASH_BITS_MIN;
-	uint32_t *newest = realloc(g->newest, n * sizeof *newest);
+	size_t n = g->newest ? g->hash_mask + 1 : 1 << HASH_BITS_MIN;
+	uint32_t *newest;
 
+	while (n < g->activations.n)
+		n *= 2;
+	newest = realloc(g->newest, n * sizeof *newest);
 	if (!newest)
 		return -ERR_NOMEM;
 	g->newest = newest;
 	g->hash_mask = n - 1;
-	hash_all(g);
+	g->n_hashed = 0;
+	return 0;
+}
+
+/* Many at a time, so that their accesses to memory overlap. */
+int stitch_settle(struct stitch_graph *g)
+{
+	if ((!g->newest || g->hash_mask < g->activations.n) && hash_grow(g))
+		return -ERR_NOMEM;
+	if (!g->n_hashed) /* STITCH_NONE */
+		memset(g->newest, 0xff, (g->hash_mask + 1) * sizeof *g->newest);
+	for (; g->n_hashed < g->activations.n; g->n_hashed++)
+		if (g->activations.v[g->n_hashed].owner != STITCH_NONE)
+			hash_in(g, (uint32_t)g->n_hashed);
+	for (; g->settled < g->live.n; g->settled++)
+		live_settle(g, &g->live.v[g->settled]);
 	return 0;
 }
 
@@ -177,11 +180,8 @@ static int activation_add(struct stitch_graph *g, const struct stitch_stack *s, 
 		.base = STITCH_NONE,
 	};
 
-	if ((!g->newest || id > g->hash_mask) && hash_grow(g))
-		return -ERR_NOMEM;
 	if (vec_reserve(&g->live, g->live.n + 1) || vec_push(&g->activations, a))
 		return -ERR_NOMEM;
-	hash_in(g, id);
 	if (at < g->live.n)
 		memmove(g->live.v + at + 1, g->live.v + at, (g->live.n - at) * sizeof *g->live.v);
 	g->live.v[at] = l;
@@ -204,6 +204,8 @@ static inline void owner_told(struct stitch_graph *g, struct stitch_live *l, uin
 		return;
 	l->owner = g->activations.v[l->id].owner = owner;
 	g->activations.v[l->id].told_first_ns = time_ns;
+	if (l->id < g->n_hashed)
+		hash_in(g, l->id);
 }
 
 /* Finds or makes the activations of frames n - 1 .. 1, and ends those that should be there. Of each
@@ -302,8 +304,7 @@ int stitch_graph_shrink(struct stitch_graph *g)
 	if (g->kept.n)
 		memcpy(g->activations.v, g->kept.v, g->kept.n * sizeof *g->kept.v);
 	g->activations.n = g->kept.n;
-	if (g->newest)
-		hash_all(g);
+	g->n_hashed = 0;
 	return 0;
 }
 
@@ -341,18 +342,16 @@ static bool is_valid(const struct stitch_graph *g, uint32_t caller, uint64_t tim
 uint32_t stitch_caller(const struct stitch_graph *g, const struct frame *f,
 		       const struct frame_place *place, uint64_t time_ns, uint64_t max_distance_ns)
 {
-	uint32_t at = STITCH_NONE, best = STITCH_NONE;
+	uint32_t at = g->newest[slot_hash(f, place) & g->hash_mask], best = STITCH_NONE;
 	uint64_t best_ns = max_distance_ns, distance_ns;
 	unsigned looked_at;
 
-	if (g->newest)
-		at = g->newest[slot_hash(f, place) & g->hash_mask];
 	for (looked_at = 0; at != STITCH_NONE && looked_at < LOOKED_AT; looked_at++) {
 		const struct stitch_activation *a = &g->activations.v[at];
 
 		at = a->older;
-		if (a->owner == STITCH_NONE || a->frame.ip != f->ip || a->frame.map != f->map ||
-		    a->place.sp != place->sp || a->place.fp != place->fp)
+		if (a->frame.ip != f->ip || a->frame.map != f->map || a->place.sp != place->sp ||
+		    a->place.fp != place->fp)
 			continue;
 		distance_ns = distance(time_ns, a->told_first_ns, a->told_last_ns);
 		if (distance_ns <= best_ns && is_valid(g, a->owner, time_ns)) {

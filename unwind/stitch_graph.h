@@ -48,8 +48,10 @@ struct stitch_graph {
 	VEC(struct stitch_live) live;	    /* not known to have ended, outermost first: sp falls */
 	size_t settled;			    /* of these, from the first on */
 	VEC(struct stitch_covered) covered; /* up to where which sample saw; time rises, sp falls */
-	uint32_t *newest; /* activation, by a hash of its frame and place; NULL: there are none */
+	uint32_t *newest; /* activation, by a hash of its frame and place; NULL: no table yet */
 	size_t hash_mask;
+	size_t n_hashed; /* activations, from the first on, that are found there if they have owners
+			  */
 	uint64_t last_ns;
 };
 
@@ -69,8 +71,8 @@ bool stitch_graph_is_full(const struct stitch_graph *g);
 /* Forgets all but what stacks to come can be part of. 0 or -ERR_NOMEM, after which nothing is
  * known. */
 int stitch_graph_shrink(struct stitch_graph *g);
-/* To be called between learning and asking. */
-void stitch_settle(struct stitch_graph *g);
+/* To be called between learning and asking. 0 or -ERR_NOMEM. */
+int stitch_settle(struct stitch_graph *g);
 /* The activation by which the frame was called, according to the sample nearest in time that does
  * not contradict any other; ROOT: it is the root; NONE: not known. */
 uint32_t stitch_caller(const struct stitch_graph *g, const struct frame *f,
