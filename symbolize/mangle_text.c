@@ -204,14 +204,13 @@ static void put_each(struct mangled *m, const char *s, size_t n,
 	}
 }
 
-static void put_value(struct mangled *m, const char *type, const char *digits, size_t n)
+/* What follows the type in a <literal>. */
+static void put_digits(struct mangled *m, const char *s, size_t n)
 {
-	bool negative = n && digits[0] == '-';
+	bool negative = s[0] == '-';
 
-	mangled_put(m, "L");
-	mangled_put(m, type);
 	mangled_put(m, negative ? "n" : "");
-	mangled_put_n(m, digits + negative, n - negative);
+	mangled_put_n(m, s + negative, n - negative);
 	mangled_put(m, "E");
 }
 
@@ -227,17 +226,19 @@ static size_t number_length(const char *s, size_t n)
 /* 3, 3u, 3ul: gcc leaves the suffix out, and with it what type the number has. */
 static bool put_literal(struct mangled *m, const char *s, size_t n)
 {
-	static const char *const suffixes[][2] = {{"", ""},    {"u", "j"},  {"l", "l"},
+	static const char *const suffixes[][2] = {{"", "i"},   {"u", "j"},  {"l", "l"},
 						  {"ul", "m"}, {"ll", "x"}, {"ull", "y"}};
 	size_t digits = number_length(s, n), i;
 
 	if (is(s, n, "true") || is(s, n, "false")) {
-		put_value(m, "b", s[0] == 't' ? "1" : "0", 1);
+		mangled_put(m, s[0] == 't' ? "Lb1E" : "Lb0E");
 		return true;
 	}
 	for (i = 0; digits && i < sizeof suffixes / sizeof *suffixes; i++)
 		if (is(s + digits, n - digits, suffixes[i][0])) {
-			put_value(m, i ? suffixes[i][1] : "i", s, digits);
+			mangled_put(m, "L");
+			mangled_put(m, suffixes[i][1]);
+			put_digits(m, s, digits);
 			m->untyped |= !i;
 			return true;
 		}
@@ -257,9 +258,7 @@ static bool put_cast(struct mangled *m, const char *s, size_t n)
 		return false;
 	mangled_put(m, "L");
 	put_type(m, s + 1, close - 1);
-	mangled_put(m, s[close + 1] == '-' ? "n" : "");
-	mangled_put_n(m, s + n - digits + (s[close + 1] == '-'), digits - (s[close + 1] == '-'));
-	mangled_put(m, "E");
+	put_digits(m, s + close + 1, digits);
 	return true;
 }
 
@@ -280,7 +279,11 @@ static void put_part(struct mangled *m, const char *s, size_t n)
 		mangled_put(m, "12_GLOBAL__N_1");
 		return;
 	}
-	/* Functions, lambdas, expressions. */
+	if (begins(s, n, "<lambda(") && ends(s, n, ")>")) {
+		mangled_put(m, "8{lambda}"); /* which one is not told */
+		return;
+	}
+	/* Functions, expressions. */
 	if (!at || memchr(s, '(', at) || memchr(s, '{', at) || s[0] == '<' || s[0] == '\'' ||
 	    s[0] == '&') {
 		m->failed = true;
@@ -316,7 +319,7 @@ const char *mangled_std_class(const char *s, size_t n)
 	return NULL;
 }
 
-static void put_nested(struct mangled *m, const char *s, size_t n)
+static void put_parts(struct mangled *m, const char *s, size_t n)
 {
 	const char *abbreviation = NULL;
 	size_t from = 0, to;
@@ -339,6 +342,43 @@ static void put_nested(struct mangled *m, const char *s, size_t n)
 	mangled_put(m, "E");
 }
 
+/* What is around the last function among the scopes; 0: there is none. */
+static size_t function_length(const char *s, size_t n)
+{
+	size_t from, to, last = 0;
+
+	for (from = 0; from < n; from = to + 2) {
+		to = find(s, n, from, ':');
+		if (to > from && to < n && s[to - 1] == ')' &&
+		    !is(s + from, to - from, "(anonymous namespace)"))
+			last = to;
+	}
+	return last;
+}
+
+/* scope::function(int)::Class is a <local-name>. */
+static void put_nested(struct mangled *m, const char *s, size_t n)
+{
+	size_t function = function_length(s, n), open;
+
+	if (!function) {
+		put_parts(m, s, n);
+		return;
+	}
+	open = opened(s, function);
+	m->failed |= open == function || ++m->nesting > NESTING_MAX;
+	if (m->failed)
+		return;
+	mangled_put(m, "Z");
+	put_nested(m, s, open);
+	if (function - open == 2)
+		mangled_put(m, "v");
+	put_each(m, s + open + 1, function - open - 2, put_type);
+	mangled_put(m, "E");
+	put_parts(m, s + function + 2, n - function - 2);
+	m->nesting--;
+}
+
 /* int (*)(char), void (Class::*)(), void(int): what stands between the result and the arguments. */
 static void put_function(struct mangled *m, const char *s, size_t n)
 {
@@ -346,17 +386,15 @@ static void put_function(struct mangled *m, const char *s, size_t n)
 	const char *result = s;
 	size_t n_result = open;
 
-	if (open == n) {
-		m->failed = true;
+	m->failed |= open == n;
+	if (m->failed)
 		return;
-	}
 	trim(&result, &n_result);
 	if (n_result && result[n_result - 1] == ')') {
 		inner = opened(result, n_result);
-		if (inner >= n_result - 2) {
-			m->failed = true;
+		m->failed |= inner + 2 >= n_result;
+		if (m->failed)
 			return;
-		}
 		if (ends(result, n_result - 1, "::*")) {
 			mangled_put(m, "M");
 			put_type(m, result + inner + 1, n_result - inner - 5);
@@ -379,10 +417,9 @@ static void put_array(struct mangled *m, const char *s, size_t n)
 {
 	size_t open = opened(s, n), n_of;
 
-	if (open == n) {
-		m->failed = true;
+	m->failed |= open == n;
+	if (m->failed)
 		return;
-	}
 	n_of = open;
 	trim(&s, &n_of);
 	if (ends(s, n_of, "(&)") || ends(s, n_of, "(*)")) {
@@ -425,10 +462,9 @@ static void put_type(struct mangled *m, const char *s, size_t n)
 	const char *modifier;
 
 	trim(&s, &n);
-	if (!n || ++m->nesting > NESTING_MAX) {
-		m->failed = true;
+	m->failed |= !n || ++m->nesting > NESTING_MAX;
+	if (m->failed)
 		return;
-	}
 	modifier = take_modifier(&s, &n);
 	if (modifier) {
 		mangled_put(m, modifier);

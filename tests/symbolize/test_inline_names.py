@@ -93,6 +93,13 @@ template <class F> INLINE unsigned call(F f)
 	sink = sink * 17;
 	return f(sink);
 } //.
+template <class F> struct Holder {
+	INLINE unsigned hold(F &f)
+	{ //@ work::(anonymous namespace)::Holder<work::go(unsigned int)::{lambda(short)#1}>::hold(work::go(unsigned int)::{lambda(short)#1}&)
+		sink = sink * 23;
+		return f(sink);
+	} //.
+};
 } // namespace
 static INLINE unsigned still(unsigned n)
 { //@ work::still(unsigned int)
@@ -124,6 +131,7 @@ unsigned go(unsigned n)
 	} local;
 	unsigned sum = (g < h) + (unsigned)g + Gone::many(map, nullptr, {1}, nullptr, nullptr, nullptr);
 	sum += chosen<long, 3, TWO>(three, four, nullptr, n, (short)n) + call(lambda) + local.f("x");
+	sum += Holder<decltype(lambda)>().hold(lambda);
 	return sum + spin(n) + spin((unsigned short)n) + spin((unsigned char)n) + b.get(n) + of((long)n) + still(n);
 } //.
 } // namespace work
