@@ -284,6 +284,16 @@ def recompressed(kind):
     return build
 
 
+def zstd(*flags):
+    """Compressed by the linker; compilers of today's distributions cannot."""
+    def build(name):
+        v = compiled("g++", "cc", *flags)(name)
+        v.marks = v.exe + ".plain"
+        v.tool("objcopy", "--decompress-debug-sections", v.exe, v.marks)
+        return v
+    return build
+
+
 def lines_alone(cc, lang, *flags):
     """.debug_line is all that is left of the DWARF, as when a server gives only that."""
     def build(name):
@@ -424,8 +434,14 @@ def variants():
     yield "units that break off", damaged_dies(".debug_info", lambda b: b[:len(b) // 2], LINES)
     yield "rustc, only .debug_line", rust_lines_alone
     yield "gcc zlib", compiled("g++", "cc", "-gz=zlib")
+    yield "clang zlib", compiled("clang++", "cc", "-gz=zlib")
+    yield "gcc zlib of mold", compiled("g++", "cc", "-fuse-ld=mold", "-Wl,--compress-debug-sections=zlib")
+    yield "gcc zstd of mold", zstd("-fuse-ld=mold", "-Wl,--compress-debug-sections=zstd")
     yield "gcc zlib-gnu", recompressed("zlib-gnu")
     yield "gcc zstd", recompressed("zstd")
+    yield "gcc zstd of bfd", zstd("-fuse-ld=bfd", "-Wl,--compress-debug-sections=zstd")
+    yield ("gcc zstd of bfd, 64-bit DWARF 4, type units",
+           zstd("-fuse-ld=bfd", "-Wl,--compress-debug-sections=zstd", "-gdwarf64", "-gdwarf-4", "-fdebug-types-section"))
     yield "gcc dwp of binutils", packed("g++", "dwp", "-gdwarf-4")
     yield "gcc no sibling, no aranges", compiled("gcc", "c", "-gno-variable-location-views", "-gstrict-dwarf", "-gdwarf-3")
     yield "clang -gmlt", compiled("clang++", "cc", "-gmlt", optional=ALL)
