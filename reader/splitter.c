@@ -9,6 +9,8 @@ enum { HEADER = sizeof(struct perf_event_header), COMPRESSED2_HEADER = HEADER + 
 /* Records that must follow each other before we believe that we are back in step. */
 #define CHAIN 3
 
+enum { PATIENCE = 4096 };
+
 enum verdict { GOOD, BAD, UNDECIDED };
 
 static struct buf bytes_at(const struct splitter *s, uint32_t off)
@@ -237,6 +239,8 @@ static enum verdict look_back(struct splitter *s)
 
 	if ((s->rd - last) % 8 || words >= sizeof leads_on)
 		return BAD;
+	if (s->block->n < s->patience && !s->eof)
+		return UNDECIDED;
 	for (uint32_t i = words; i-- > 1;) {
 		const uint32_t off = last + 8 * i;
 		enum verdict v;
@@ -253,7 +257,10 @@ static enum verdict look_back(struct splitter *s)
 			found = off;
 	}
 	if (found == s->rd) {
-		s->synced_at = last; /* when we are asked again */
+		/* When we are asked again, which in a trickle of bytes must not be for each. */
+		s->synced_at = last;
+		s->patience =
+			s->block->n + PATIENCE < BLOCK_BYTES ? s->block->n + PATIENCE : BLOCK_BYTES;
 		return undecided ? UNDECIDED : BAD;
 	}
 	s->wrong_size = true;
@@ -338,7 +345,7 @@ int splitter_roll(struct splitter *s, struct block_store *store, uint8_t *mapped
 		block_unpin(store, old);
 	}
 	s->block = fresh;
-	s->rd = s->synced_at = 0;
+	s->rd = s->synced_at = s->patience = 0;
 	return 0;
 }
 

@@ -25,6 +25,7 @@ struct splitter {
 	struct block *block; /* pinned; NULL before the first byte */
 	uint32_t rd;	     /* in block: the next byte */
 	uint32_t synced_at;  /* in block: from here to rd there are records, or what follows them */
+	uint32_t patience;   /* in block: when there is so much, it is worth to look back again */
 	bool swap;
 	bool is_pipe;		     /* TRACING_DATA has a tail, and text may follow at the end */
 	bool eof;		     /* nothing comes behind the block */
