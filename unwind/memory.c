@@ -85,10 +85,19 @@ bool memory_read_word(const struct memory *m, uint64_t addr, uint64_t *ret)
 	return memory_read_bytes(m, addr, m->word_bytes, ret);
 }
 
+/* The kernel copies without waiting for a page that is not in memory: what follows that is missing,
+ * or all of it. */
+static bool is_broken_off(const struct perf_sample *s, uint64_t addr)
+{
+	return !s->user_stack_bytes ||
+	       (s->pid == s->tid && addr < address_space_stack_end(s->space));
+}
+
 bool memory_is_cut_before(const struct memory *m, uint64_t addr)
 {
 	const struct perf_sample *s = m->sample;
 
-	return s->user_stack_bytes && s->user_stack_bytes == s->user_stack_asked &&
-	       addr - m->sp < STACK_BYTES_MAX && addr - m->sp + m->word_bytes > s->user_stack_bytes;
+	return addr - m->sp < STACK_BYTES_MAX &&
+	       addr - m->sp + m->word_bytes > s->user_stack_bytes &&
+	       (s->user_stack_bytes == s->user_stack_asked || is_broken_off(s, addr));
 }

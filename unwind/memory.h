@@ -27,7 +27,7 @@ bool memory_read_word(const struct memory *m, uint64_t addr, uint64_t *ret);
 /* The same for `size` (1..8) bytes, zero-extended. */
 bool memory_read_bytes(const struct memory *m, uint64_t addr, unsigned size, uint64_t *ret);
 /* Whether a failed read at addr is explained by a copy that was cut: it lies above the copy, and
- * the kernel had more stack to give (it filled the dump). */
+ * the kernel had more stack to give (it filled the dump), or stopped before the stack's end. */
 bool memory_is_cut_before(const struct memory *m, uint64_t addr);
 
 #endif

@@ -243,13 +243,48 @@ static void test_frame_pointers(void **state)
 	world_done(&w);
 }
 
+/* The kernel stopped copying at a page that was not in memory. It shows where it is known how far
+ * the stack goes. */
+static void test_broken_off(void **state)
+{
+	struct machine_mmap stack = {.pid = 7, .tid = 7, .path = "[stack]"};
+	struct stack_trace t;
+	struct unwinder *u;
+	struct world w;
+
+	(void)state;
+	recurse(&snap, stack_top(), DEPTH);
+	world_init(&w, &snap, NULL);
+	u = make(&w, UNWIND_AUTO, false);
+	w.sample.user_stack_bytes = (uint32_t)(snap.regs[6] - snap.regs[7]) + 40;
+	unwind_sample(u, &w.sample, &t);
+	assert_true(t.n >= 2 && t.n < DEPTH);
+	assert_int_equal(t.stop, UNWIND_STOP_BAD_MEMORY);
+	stack.start = snap.regs[7];
+	stack.len = snap.bytes;
+	assert_int_equal(machine_mmap(w.machine, &stack), 0);
+	w.sample.space = machine_space(w.machine, 7);
+	unwind_sample(u, &w.sample, &t);
+	assert_true(t.n >= 2 && t.n < DEPTH);
+	assert_int_equal(t.stop, UNWIND_STOP_TRUNCATED_STACK);
+	w.sample.tid = 8; /* another thread's stack is elsewhere */
+	unwind_sample(u, &w.sample, &t);
+	assert_int_equal(t.stop, UNWIND_STOP_BAD_MEMORY);
+	w.sample.user_stack_bytes = 0; /* not even the first page */
+	unwind_sample(u, &w.sample, &t);
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.stop, UNWIND_STOP_TRUNCATED_STACK);
+	unwinder_free(u);
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_main_thread),    cmocka_unit_test(test_other_thread),
 		cmocka_unit_test(test_signal),	       cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_missing_binary), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_frame_pointers),
+		cmocka_unit_test(test_frame_pointers), cmocka_unit_test(test_broken_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
