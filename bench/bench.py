@@ -5,7 +5,7 @@ Recordings are made once (build/bench, kept). Prints CPU seconds, wall seconds a
 (median of the runs) and ratios. Nothing here is asserted: a shared machine varies by tens of percent.
 
   make bench                      everything
-  make bench B="--only unwind"    one section: end, speed, inline, reader, zstd, unwind, dwarf, cache
+  make bench B="--only unwind"    one section: end, speed, inline, reader, zstd, unwind, roots, dwarf, cache
   make bench B="--only dwarf --debug FILE"    of another file with DWARF
 """
 import argparse
@@ -15,6 +15,8 @@ import shutil
 import statistics
 import subprocess
 import sys
+
+import roots
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DIR = os.path.join(TOP, "build", "bench")
@@ -66,7 +68,7 @@ def record(name, cmd, size_mb, hz=999, stack=8192, options=""):
     rounds = 1
     graph = f"--call-graph dwarf,{stack}" if stack else "-g"
     while not os.path.exists(path):
-        shell(f"perf record -q -N -e cpu-clock -F {hz} {graph} {options} -m 16M -o {path}.tmp -- "
+        shell(f"perf record -q -N -B -e cpu-clock -F {hz} {graph} {options} -m 16M -o {path}.tmp -- "
               f"sh -c 'for i in $(seq {rounds}); do {cmd}; done'")
         size = os.path.getsize(path + ".tmp") >> 20
         if size >= size_mb:
@@ -242,6 +244,12 @@ def section_unwind(a):
     subprocess.run([tool, *files], check=False)
 
 
+def section_roots(a):
+    def recorded(name, cmd, size_mb, hz, stack):
+        return record(name, cmd, size_mb, hz=hz, stack=stack)
+    roots.section(TOP, a.build, DIR, recorded)
+
+
 def debug_files(a):
     """Debug files of distribution packages: the largest of ceph-mon-dbg (295 MB of DWARF in 100 MB), fetched by apt once."""
     where = os.path.join(DIR, "ceph")
@@ -284,7 +292,8 @@ def section_cache(a):
 
 
 SECTIONS = {"end": section_end, "speed": section_speed, "inline": section_inline, "reader": section_reader,
-            "zstd": section_zstd, "unwind": section_unwind, "dwarf": section_dwarf, "cache": section_cache}
+            "zstd": section_zstd, "unwind": section_unwind, "roots": section_roots,
+            "dwarf": section_dwarf, "cache": section_cache}
 
 
 def main():
