@@ -29,7 +29,7 @@
 #include "symbolize/dwarf_table.h"
 
 #define PACK_MAGIC   "unspdwrf"
-#define PACK_VERSION 5
+#define PACK_VERSION 6
 #define PACK_ORDER   0x01020304u
 
 /* PACK_PAD bytes behind each part may be read with it. */

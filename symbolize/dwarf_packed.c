@@ -92,28 +92,36 @@ void dwarf_pack_close(struct pack_file *f)
 
 /* ---- sums ---------------------------------------------------------------------------------- */
 
-/* One to one for each word and each lane: a changed word always changes its lane. */
-static inline uint64_t sum_word(uint64_t lane, const uint8_t *p)
+/* Two words; what compilers keep in one register of most processors. */
+typedef uint64_t lane_pair __attribute__((vector_size(16)));
+
+static inline lane_pair lanes_at(const uint8_t *p)
 {
-	uint64_t w;
+	lane_pair w;
 
 	memcpy(&w, p, sizeof w);
-	w ^= lane;
-	return (w << 29 | w >> 35) * 0x9e3779b97f4a7c15u;
+	return w;
 }
 
-/* Four lanes, so that no multiplication waits for the one before. */
+/* Four lanes, each the sum of its words and the sum of those sums, which tells their order: a
+ * changed word always changes the first. */
 uint32_t dwarf_pack_sum(const uint8_t *p, size_t n)
 {
-	uint64_t a = n, b = 1, c = 2, d = 3;
+	lane_pair even = {n, 1}, odd = {2, 3}, evens = {0}, odds = {0};
+	uint64_t hash = 0;
+	size_t i;
 
 	for (; n >= 32; n -= 32, p += 32) {
-		a = sum_word(a, p);
-		b = sum_word(b, p + 8);
-		c = sum_word(c, p + 16);
-		d = sum_word(d, p + 24);
+		even += lanes_at(p);
+		odd += lanes_at(p + 16);
+		evens += even;
+		odds += odd;
 	}
-	return (uint32_t)hash_mix(hash_mix(a, b), hash_mix(hash_mix(c, d), hash_bytes(p, n)));
+	for (i = 0; i < 2; i++) {
+		hash = hash_mix(hash_mix(hash, even[i]), odd[i]);
+		hash = hash_mix(hash_mix(hash, evens[i]), odds[i]);
+	}
+	return (uint32_t)hash_mix(hash, hash_bytes(p, n));
 }
 
 /* ---- checked bytes ----------------------------------------------------------------------- */
