@@ -12,7 +12,7 @@
  *	}
  *	perf_file_close(f);
  *
- * Threads: one thread reads and releases. Other threads may use the samples of a batch, and all
+ * Threads: one at a time reads and releases. Other threads may use the samples of a batch, and all
  * dso/map/thread/address_space objects reachable from them, until the batch is released.
  */
 #ifndef READER_READER_H
