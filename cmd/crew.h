@@ -10,7 +10,9 @@
 
 enum {
 	JOBS = 4, /* batches that the reader lets out at a time */
-	WORKERS_MAX = 64,
+	/* The stages that take one batch after the other keep about five threads busy; so many find
+	 * something to unwind in all batches that are out. */
+	WORKERS_MAX = 16,
 };
 
 /* What becomes of a batch. */

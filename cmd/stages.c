@@ -3,7 +3,7 @@
 #include "cmd/crew.h"
 
 enum {
-	SLICE = 16 * UNWIND_BATCH, /* samples that a worker takes at a time */
+	SLICE = 8 * UNWIND_BATCH, /* samples that a worker takes at a time */
 };
 
 /* ---- reading --------------------------------------------------------------------- */
