@@ -160,6 +160,10 @@ static const struct arch_trampoline i386_trampolines[] = {
 	{0},
 };
 
+/* musl's clone: mov %eax,%ebx; xor %eax,%eax; inc %eax (SYS_exit); int $0x80 */
+static const uint8_t i386_exit_musl[] = {0x89, 0xc3, 0x31, 0xc0, 0x40, 0xcd, 0x80};
+static const struct arch_exit i386_exits[] = {{i386_exit_musl, sizeof i386_exit_musl}, {0}};
+
 /* A 32-bit task has no R8..R15; the kernel still uses the 64-bit numbering of the rest. */
 const struct arch arch_i386 = {
 	.names = {"i386", "i486", "i586", "i686", "x86_64", "amd64"},
@@ -182,4 +186,5 @@ const struct arch arch_i386 = {
 	/* __kernel_vsyscall of a vDSO that is not here: ecx, edx, ebp; glibc's memcpy: eax */
 	.untold_pushes = 3,
 	.trampolines = i386_trampolines,
+	.exits = i386_exits,
 };

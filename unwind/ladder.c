@@ -17,6 +17,10 @@
  * save up to five registers. */
 #define ROOT_WORDS 16
 
+/* How long these functions are. i386's leave words between their callees' frames, where return
+ * addresses of calls that are over remain. */
+#define ROOT_CODE_BYTES 128
+
 /* What says that an address was put there by a call. */
 enum evidence {
 	EVIDENCE_UNKNOWN, /* not looked for yet */
@@ -221,6 +225,7 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
 static bool near_root_step(struct walk *w, struct cursor *c)
 {
 	struct rule_entry own;
+	enum rule_kind kind;
 	uint64_t ra;
 	unsigned i;
 
@@ -234,8 +239,11 @@ static bool near_root_step(struct walk *w, struct cursor *c)
 		ra &= w->code_mask;
 		if (return_evidence(w, ra) != EVIDENCE_CALL)
 			continue;
+		kind = walk_rule(w, ra - 1, &own)->rule.kind;
+		if (kind == RULE_NO_CFI && c->ip - ra <= ROOT_CODE_BYTES)
+			continue; /* a call that this function made before */
 		/* Not past another caller. */
-		if (walk_rule(w, ra - 1, &own)->rule.kind != RULE_END)
+		if (kind != RULE_END)
 			return false;
 		c->ip = ra;
 		c->sp = at + w->arch->word_bytes;

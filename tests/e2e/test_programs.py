@@ -30,6 +30,7 @@ ROOT_PATHS = [("_start", None, "main", "spin_for_a_while", "spin"),
               ("_start", None, "main", "in_vfork_child", "spin_for_a_while", "spin"),
               ("in_thread", "spin_for_a_while", "spin"),
               ("in_clone_child", "spin_for_a_while", "spin")]
+I386_PATHS = [("start_c", "stage2", "run_main", "spin"), ("start_child", "in_child", "spin")]
 RUST_PATHS = [("rusty::work", "<rusty::Square as rusty::Shape>::area", "rusty::spin"),
               ("rusty::main", None, "rusty::work"),
               ("rusty::work", "rusty::generic_sum")]
@@ -56,6 +57,8 @@ ROWS = [
     ("roots musl static", "musl-gcc", "roots.c", [*OMIT, "-static"], ROOT_PATHS),
     ("roots musl stripped", "musl-gcc", "roots.c", [*OMIT, "-s"], None),
     ("roots musl stripped static", "musl-gcc", "roots.c", [*OMIT, "-s", "-static"], None),
+    ("roots as in musl for i386", "gcc", "i386_roots.c",
+     [*OMIT, "-m32", "-fno-stack-protector", "-nostdlib", "-static", "-fno-pie", "-no-pie"], I386_PATHS),
     ("Rust", "rustc", "rusty.rs", ["-O", "-g"], RUST_PATHS),
 ]
 
@@ -82,11 +85,22 @@ def check(name, command, paths):
                   "\n".join(";".join(s) for s in list(stacks)[:40]))
 
 
+def runs(program):
+    try:
+        return run([program], check=False).returncode == 0
+    except OSError:
+        return False
+
+
 for name, compiler, source, flags, paths in ROWS:
     if not have(compiler) or ("-fuse-ld=lld" in flags and not have("ld.lld")):
         tap.skip(name, f"{compiler} or its linker is not installed")
         continue
-    check(name, [build(compiler, source, "program", *flags), DURATIONS.get(source, "0.4")], paths)
+    program = build(compiler, source, "program", *flags)
+    if "-m32" in flags and not runs(program):
+        tap.skip(name, "this kernel does not run 32-bit programs")
+        continue
+    check(name, [program, DURATIONS.get(source, "0.4")], paths)
 
 build("gcc", "plugin.c", "plugin.so", *OMIT, "-shared", "-fPIC")
 host = build("gcc", "host.c", "host", *OMIT)
