@@ -1,25 +1,8 @@
 /* i386.c - a 32-bit program without any library: recursion over a frame of variable size.
  * Runs for 0.3 s of CPU time. Built with -m32 -nostdlib -static -fno-pie. */
+#include "i386.h"
+
 static volatile unsigned sink;
-
-static unsigned system_call(unsigned number, unsigned b, void *c)
-{
-	unsigned ret;
-
-	__asm__ volatile("int $0x80" : "=a"(ret) : "a"(number), "b"(b), "c"(c) : "memory");
-	return ret;
-}
-
-/* clock_gettime(CLOCK_PROCESS_CPUTIME_ID) */
-static unsigned now_ms(void)
-{
-	struct {
-		int s, ns;
-	} t;
-
-	system_call(265, 2, &t);
-	return (unsigned)t.s * 1000 + (unsigned)t.ns / 1000000;
-}
 
 static __attribute__((noinline)) void spin(unsigned n)
 {
@@ -58,9 +41,9 @@ static __attribute__((noinline)) unsigned recurse(unsigned depth)
 
 __attribute__((used)) static void run(void)
 {
-	unsigned end = now_ms() + 300;
+	unsigned end = cpu_ms() + 300;
 
-	while (now_ms() < end)
+	while (cpu_ms() < end)
 		recurse(sink % 7 + 2);
 	system_call(1, 0, 0);
 }

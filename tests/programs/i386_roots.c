@@ -1,32 +1,15 @@
 /* i386_roots.c - a 32-bit program that starts, and starts a child, as musl does: in code without call frame
  * information, where words of calls that are over lie between the stack pointer and the return address.
  * Runs for 0.2 s of CPU time each. Built with -m32 -nostdlib -static -fno-pie. */
+#include "i386.h"
+
 static volatile unsigned sink;
-
-static unsigned system_call(unsigned number, unsigned b, void *c)
-{
-	unsigned ret;
-
-	__asm__ volatile("int $0x80" : "=a"(ret) : "a"(number), "b"(b), "c"(c) : "memory");
-	return ret;
-}
-
-/* clock_gettime(CLOCK_THREAD_CPUTIME_ID) */
-static unsigned now_ms(void)
-{
-	struct {
-		int s, ns;
-	} t;
-
-	system_call(265, 3, &t);
-	return (unsigned)t.s * 1000 + (unsigned)t.ns / 1000000;
-}
 
 static __attribute__((noinline)) void spin(void)
 {
-	unsigned end = now_ms() + 200, i;
+	unsigned end = cpu_ms() + 200, i;
 
-	while (now_ms() < end)
+	while (cpu_ms() < end)
 		for (i = 0; i < 1000000; i++)
 			sink += i * i;
 }
