@@ -23,8 +23,8 @@ static inline uint64_t hash_mix(uint64_t seed, uint64_t x)
 
 uint64_t hash_bytes(const void *p, size_t n);
 
-/* A number that differs between processes. Mixed into keys that come from files, it keeps their author
- * from choosing keys that all fall together. */
+/* A number that differs between processes. Mixed into keys that come from files, it keeps their
+ * author from choosing keys that all fall together. */
 uint64_t hash_secret(void);
 
 #define HASH_NONE UINT32_MAX

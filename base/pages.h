@@ -16,8 +16,8 @@ void pages_populate(void *p, size_t size);
 /* For a mapped file that was looked at from here to there: its pages need not stay ours. */
 void pages_forget(const void *p, size_t size);
 
-/* What was freed need not stay ours either: malloc() keeps much of it, and what is mapped next comes
- * on top. Takes a millisecond for some MB. */
+/* What was freed need not stay ours either: malloc() keeps much of it, and what is mapped next
+ * comes on top. Takes a millisecond for some MB. */
 void pages_give_back(void);
 
 /* From now on pages of mapped files that are no longer there, because somebody has made the file

@@ -11,8 +11,7 @@
 /* Longer lines are cut. */
 enum { LINE_MAX_BYTES = 1 << 20 };
 
-__attribute__((format(printf, 2, 0))) static void add(struct teller *t, const char *fmt,
-						      va_list ap)
+__attribute__((format(printf, 2, 0))) static void add(struct teller *t, const char *fmt, va_list ap)
 {
 	va_list again;
 	int n;

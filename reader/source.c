@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Wanted room in a pipe: a larger one wakes reader and writer less often. What everybody may ask for
+/* Wanted room in a pipe: a larger one wakes reader and writer less often. What everybody may ask
+ * for
  * (/proc/sys/fs/pipe-max-size). */
 #define PIPE_BYTES (1 << 20)
 

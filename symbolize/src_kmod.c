@@ -133,8 +133,7 @@ static int kmod_lines(struct source *s, struct lookups *l, unsigned n_threads, s
 	if (rc || !k->dwarf || k->told_dwarf)
 		return rc;
 	k->told_dwarf = true;
-	return source_says(s, err, "DWARF of %s",
-			   elf_image_path(dwarf_image(k->mod)));
+	return source_says(s, err, "DWARF of %s", elf_image_path(dwarf_image(k->mod)));
 }
 
 static void kmod_end_batch(struct source *s)

@@ -84,7 +84,8 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		.max_bytes = opt->cache_max_bytes,
 		.min_bytes = opt->cache_min_bytes,
 	};
-	if (!s->env.kernel || !s->env.guest_kernel || !s->env.jit || (opt->cache_dir && !s->cache_dir) ||
+	if (!s->env.kernel || !s->env.guest_kernel || !s->env.jit ||
+	    (opt->cache_dir && !s->cache_dir) ||
 	    strtab_add_cstr(&s->strings, "") == STRTAB_FAILED) {
 		symbolizer_free(s);
 		return err_nomem(err);

@@ -16,8 +16,8 @@ static const struct unwind_method_ops *const methods[] = {
 	[UNWIND_FULL] = &unwind_cfi_ops,
 };
 
-/* Kernel chains are at most kernel.perf_event_max_stack long, 127 unless raised. Rows whose length is
- * a power of two would all begin in the same set of the processor's cache. */
+/* Kernel chains are at most kernel.perf_event_max_stack long, 127 unless raised. Rows whose length
+ * is a power of two would all begin in the same set of the processor's cache. */
 enum { FRAMES_ROW = 2 * UNWIND_FRAMES_MAX + 32 };
 
 struct unwinder {
