@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 /* Wanted room in a pipe: a larger one wakes reader and writer less often. What everybody may ask
- * for
- * (/proc/sys/fs/pipe-max-size). */
+ * for (/proc/sys/fs/pipe-max-size). */
 #define PIPE_BYTES (1 << 20)
 
 int source_open(struct source *s, const char *path, struct err *err)

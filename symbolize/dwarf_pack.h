@@ -13,7 +13,7 @@
  *	sums     one number for each block of 4096 bytes behind the header
  *
  * Where there are numbers in rows (pages, nodes, funcs, files), each column has as many bytes as
- *its largest number needs, so that a row is found by its number and read in a nanosecond or two.
+ * its largest number needs, so that a row is found by its number and read in a nanosecond or two.
  *
  * Nothing in the file is trusted. Opening it checks the header, by its hash and against the size of
  * the file, and takes the same time for all files. Behind it every offset and number is checked
