@@ -20,7 +20,7 @@
 struct program {
 	uint32_t id, n, n_lens, n_tags, btf_id, func_info_size;
 	uint64_t addrs, lens, tags, func_infos;
-	struct text name;
+	struct header_string name;
 	struct buf data;
 };
 
@@ -106,7 +106,7 @@ static uint32_t type_rest(uint32_t info)
 }
 
 /* The name of type number `id`, counted from 1. False: not found. */
-static bool type_name(struct lookup *l, struct buf btf, uint32_t id, struct text *ret)
+static bool type_name(struct lookup *l, struct buf btf, uint32_t id, struct header_string *ret)
 {
 	const uint64_t head = u32_at(btf, offsetof(struct btf_header, hdr_len));
 	const uint64_t types = head + u32_at(btf, offsetof(struct btf_header, type_off));
@@ -128,7 +128,7 @@ static bool type_name(struct lookup *l, struct buf btf, uint32_t id, struct text
 	s = buf_cstr(&btf);
 	if (!s)
 		return false;
-	*ret = (struct text){(int)strnlen(s, NAME_MAX_BYTES), s};
+	*ret = (struct header_string){(int)strnlen(s, NAME_MAX_BYTES), s};
 	return true;
 }
 
@@ -137,7 +137,7 @@ static void tell_name(struct teller *t, struct lookup *l, const struct program *
 {
 	struct buf data = p->data, btf = p->btf_id ? find_btf(l, p->btf_id) : (struct buf){0};
 	const uint8_t *tag;
-	struct text name = p->name;
+	struct header_string name = p->name;
 
 	buf_seek(&data, p->tags + (uint64_t)BPF_TAG_SIZE * i);
 	tag = buf_take(&data, BPF_TAG_SIZE);
@@ -151,7 +151,7 @@ static void tell_name(struct teller *t, struct lookup *l, const struct program *
 		if (!type_name(l, btf, u32_at(p->data, at + 4), &name))
 			return;
 	} else if (p->n > 1) {
-		name = (struct text){1, "F"};
+		name = (struct header_string){1, "F"};
 	} else if (!name.n) {
 		return;
 	}

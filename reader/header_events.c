@@ -188,7 +188,7 @@ void tell_groups(struct teller *t, struct buf *b)
 	size_t told = 0;
 
 	for (uint32_t n = take_count(b, 12); n && buf_ok(b) && told < n_events; n--) {
-		struct text name = take_text(b);
+		struct header_string name = take_text(b);
 		uint64_t i = buf_u32(b), end = i + buf_u32(b);
 		const char *before = "{";
 

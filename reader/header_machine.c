@@ -6,7 +6,7 @@
 static void tell_list(struct teller *t, struct buf *b, const char *what)
 {
 	for (uint32_t n = take_count(b, 4); n && buf_ok(b); n--) {
-		struct text text = take_text(b);
+		struct header_string text = take_text(b);
 
 		tell(t, "# %s : %.*s", what, TEXT(text));
 	}
@@ -54,7 +54,7 @@ void tell_caches(struct teller *t, struct buf *b)
 	tell(t, "# CPU cache info:");
 	for (uint32_t n = take_count(b, 28); n && buf_ok(b); n--) {
 		uint32_t level = buf_u32(b);
-		struct text type, size, map;
+		struct header_string type, size, map;
 
 		buf_skip(b, 12);
 		type = take_text(b);
@@ -69,7 +69,7 @@ void tell_hybrid(struct teller *t, struct buf *b)
 {
 	tell(t, "# hybrid cpu system:");
 	for (uint32_t n = take_count(b, 8); n && buf_ok(b); n--) {
-		struct text pmu = take_text(b), cpus = take_text(b);
+		struct header_string pmu = take_text(b), cpus = take_text(b);
 
 		tell(t, "# %.*s cpu list : %.*s", TEXT(pmu), TEXT(cpus));
 	}
@@ -79,8 +79,8 @@ void tell_hybrid(struct teller *t, struct buf *b)
 static void tell_domain(struct teller *t, struct buf *b, uint32_t version)
 {
 	uint32_t number = buf_u32(b);
-	struct text name = version >= 17 ? take_text(b) : (struct text){0, ""};
-	struct text map = take_text(b), list = take_text(b);
+	struct header_string name = version >= 17 ? take_text(b) : (struct header_string){0, ""};
+	struct header_string map = take_text(b), list = take_text(b);
 
 	tell(t, "# Domain\t\t: %" PRIu32, number);
 	if (version >= 17)
@@ -113,7 +113,7 @@ void tell_numa(struct teller *t, struct buf *b)
 	for (uint32_t n = take_count(b, 24); n && buf_ok(b); n--) {
 		uint32_t node = buf_u32(b);
 		uint64_t total = buf_u64(b), free = buf_u64(b);
-		struct text cpus = take_text(b);
+		struct header_string cpus = take_text(b);
 
 		tell(t,
 		     "# node%" PRIu32 " meminfo  : total = %" PRIu64 " kB, free = %" PRIu64 " kB",
@@ -208,7 +208,7 @@ void tell_pmus(struct teller *t, struct buf *b)
 		tell_part(t, "# pmu mappings: not available");
 	for (; n && buf_ok(b); n--, before = ", ") {
 		uint32_t type = buf_u32(b);
-		struct text name = take_text(b);
+		struct header_string name = take_text(b);
 
 		tell_part(t, "%s%.*s = %" PRIu32, before, TEXT(name), type);
 	}
@@ -216,13 +216,13 @@ void tell_pmus(struct teller *t, struct buf *b)
 }
 
 /* n pairs of strings. */
-static void tell_caps(struct teller *t, struct buf caps, uint32_t n, struct text pmu)
+static void tell_caps(struct teller *t, struct buf caps, uint32_t n, struct header_string pmu)
 {
 	const char *before = "";
 
 	tell_part(t, "# %.*s pmu capabilities: %s", TEXT(pmu), n ? "" : "not available");
 	for (; n && buf_ok(&caps); n--, before = ", ") {
-		struct text name = take_text(&caps), value = take_text(&caps);
+		struct header_string name = take_text(&caps), value = take_text(&caps);
 
 		tell_part(t, "%s%.*s=%.*s", before, TEXT(name), TEXT(value));
 	}
@@ -233,7 +233,7 @@ void tell_cpu_caps(struct teller *t, struct buf *b)
 {
 	uint32_t n = take_count(b, 8);
 
-	tell_caps(t, *b, n, (struct text){3, "cpu"});
+	tell_caps(t, *b, n, (struct header_string){3, "cpu"});
 }
 
 /* The name of the PMU stands behind its capabilities. */
@@ -242,7 +242,7 @@ void tell_pmu_caps(struct teller *t, struct buf *b)
 	for (uint32_t n = take_count(b, 8); n && buf_ok(b); n--) {
 		uint32_t n_caps = take_count(b, 8);
 		struct buf caps = *b;
-		struct text pmu;
+		struct header_string pmu;
 
 		for (uint32_t i = 0; i < n_caps * 2u && buf_ok(b); i++)
 			(void)take_text(b);

@@ -58,13 +58,13 @@ void tell_end(struct teller *t)
 	t->line.n = 0;
 }
 
-struct text take_text(struct buf *b)
+struct header_string take_text(struct buf *b)
 {
 	uint32_t len = buf_u32(b);
 	const char *s = (const char *)buf_take(b, len);
 
-	return s ? (struct text){(int)strnlen(s, len < INT32_MAX ? len : INT32_MAX), s}
-		 : (struct text){0, ""};
+	return s ? (struct header_string){(int)strnlen(s, len < INT32_MAX ? len : INT32_MAX), s}
+		 : (struct header_string){0, ""};
 }
 
 uint32_t take_count(struct buf *b, size_t least_bytes_each)

@@ -26,14 +26,14 @@ void tell(struct teller *t, const char *fmt, ...) __attribute__((format(printf, 
 void tell_end(struct teller *t);
 
 /* A string of a section, for "%.*s": TEXT() of a variable. */
-struct text {
+struct header_string {
 	int n;
 	const char *s;
 };
 #define TEXT(text) text.n, text.s
 
 /* A perf_header_string: u32 length, bytes with a NUL inside. "" when it is not all there. */
-struct text take_text(struct buf *b);
+struct header_string take_text(struct buf *b);
 /* Lists come with their number, which is cut to what fits into the section. */
 uint32_t take_count(struct buf *b, size_t least_bytes_each);
 
