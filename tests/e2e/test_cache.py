@@ -118,7 +118,8 @@ for where in ("file", "file/below", "/proc", "/dev/null", "relative", "/dev/null
     good, hits = same("one.data")
     tap.check(good and not hits and not os.path.exists("relative"), f"no cache at {where[:30]}")
     p = run([RESOLVE, "one.data"])
-    tap.check(not p.stderr, "and no word about it", p.stderr)
+    words = [w for w in p.stderr.splitlines() if "stacks are cut" not in w]  # true of some recordings
+    tap.check(not words, "and no word about it", p.stderr)
 os.environ["XDG_CACHE_HOME"] = os.path.abspath("full")
 os.mkdir("full")
 if run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", "full"], check=False).returncode == 0:
