@@ -1,7 +1,6 @@
 /* threads.c - a shared counter hands out items. */
 #include "base/threads.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -22,6 +21,24 @@ unsigned threads_available(void)
 	if (sched_getaffinity(0, sizeof set, &set))
 		return 1;
 	return CPU_COUNT(&set) > 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
+/* A processor of a virtual machine that sleeps looks to the kernel as if its host had taken it away
+ * (vcpu_is_preempted() of arch/x86/kernel/kvm.c), so nothing that wakes up is moved there: two
+ * threads that wait for each other can share one of two processors until they end. Where they
+ * begin, they stay. */
+int threads_start(pthread_t *ret, void *(*fn)(void *arg), void *arg)
+{
+	cpu_set_t all, others;
+	int here = sched_getcpu(), rc = pthread_create(ret, NULL, fn, arg);
+
+	if (rc || here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof all, &all))
+		return rc;
+	others = all;
+	CPU_CLR(here, &others);
+	if (!pthread_setaffinity_np(*ret, sizeof others, &others))
+		pthread_setaffinity_np(*ret, sizeof all, &all);
+	return 0;
 }
 
 static void drain(struct job *job, unsigned worker)
@@ -52,7 +69,7 @@ void threads_for(unsigned n_threads, size_t n, void (*fn)(void *arg, size_t i, u
 	if (n_threads > THREADS_MAX)
 		n_threads = THREADS_MAX;
 	while (started + 1 < n_threads && started + 1 < n)
-		if (pthread_create(&ids[started], NULL, thread_main, &job))
+		if (threads_start(&ids[started], thread_main, &job))
 			break;
 		else
 			started++;

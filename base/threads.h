@@ -2,10 +2,15 @@
 #ifndef BASE_THREADS_H
 #define BASE_THREADS_H
 
+#include <pthread.h>
 #include <stddef.h>
 
 /* Processors this process may use, at least 1. */
 unsigned threads_available(void);
+
+/* pthread_create() of a thread that begins on another processor than the caller's, if there is
+ * one: see threads.c. 0 or an errno. */
+int threads_start(pthread_t *ret, void *(*fn)(void *arg), void *arg);
 
 /* Calls fn(arg, i, worker) once for every i < n, from up to n_threads threads (the caller is one
  * of them, worker 0). Items are taken in rising order. Returns when all are done. When threads

@@ -97,7 +97,7 @@ void crew_grow(struct crew *c)
 		return;
 	if (c->n >= c->n_sure && c->n_read < (uint64_t)BATCHES_PER_THREAD * c->n)
 		return;
-	if (pthread_create(&w->thread, NULL, worker_main, w))
+	if (threads_start(&w->thread, worker_main, w))
 		c->n_max = c->n;
 	else
 		c->n++;

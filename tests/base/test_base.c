@@ -1,5 +1,7 @@
 /* test_base.c - cursor, arena, vectors, tables, interned strings, threads, errors. */
 #include <errno.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -270,6 +272,48 @@ static void test_threads_visit_each_item_once(void **state)
 	assert_true(threads_available() >= 1);
 }
 
+struct place {
+	sem_t started;
+	cpu_set_t cpus;
+};
+
+static void *tell_cpus(void *arg)
+{
+	struct place *p = arg;
+
+	sem_wait(&p->started);
+	sched_getaffinity(0, sizeof p->cpus, &p->cpus);
+	return NULL;
+}
+
+/* Where it begins is a wish; where it may run is not. */
+static void started_thread_may_run(const cpu_set_t *wanted)
+{
+	struct place p;
+	pthread_t id;
+
+	sem_init(&p.started, 0, 0);
+	assert_int_equal(threads_start(&id, tell_cpus, &p), 0);
+	sem_post(&p.started);
+	assert_int_equal(pthread_join(id, NULL), 0);
+	sem_destroy(&p.started);
+	assert_true(CPU_EQUAL(&p.cpus, wanted));
+}
+
+static void test_threads_may_run_where_their_creator_may(void **state)
+{
+	cpu_set_t all, one;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+	started_thread_may_run(&all);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+	started_thread_may_run(&one);
+	assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 static void test_err_formats(void **state)
 {
 	struct err e;
@@ -301,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_pages_survive_cuts),
 		cmocka_unit_test(test_strtab_interns),
 		cmocka_unit_test(test_threads_visit_each_item_once),
+		cmocka_unit_test(test_threads_may_run_where_their_creator_may),
 		cmocka_unit_test(test_err_formats),
 	};
 
