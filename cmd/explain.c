@@ -33,8 +33,8 @@ static void explain_module(const struct pipeline *p, const struct dso *dso, FILE
 	module_debug(p->modules, m);
 	explain_image("image", m->image, m->image_miss, out);
 	explain_image("debug file", m->debug, m->debug_miss, out);
-	if (m->alt)
-		explain_image("alt file", m->alt, 0, out);
+	if (m->alt || m->alt_miss)
+		explain_image("alt file", m->alt, m->alt_miss, out);
 	if (m->mini)
 		explain_image("minidebug", m->mini, 0, out);
 	for (i = 0; i < module_tried_count(m); i++)

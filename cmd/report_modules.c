@@ -18,6 +18,7 @@ struct module_report {
 	enum sym_miss miss;
 	const char *source;
 	const char *lacks; /* beyond the names that it has: why there is no more */
+	const char *lacks_detail;
 	const char *help;
 	const char *fetch;
 };
@@ -68,7 +69,6 @@ static const char *const miss_help[SYM_MISS_N] = {
 		"the file was replaced after the recording: give the one that ran by --symfs DIR "
 		"or "
 		"`perf buildid-cache --add FILE`, or fetch it with --debuginfod",
-	[SYM_MISS_UNREADABLE] = "make the file readable, or run resolve as its owner",
 	[SYM_MISS_NO_KALLSYMS] = "give --kallsyms FILE or --vmlinux FILE of the recorded kernel",
 	[SYM_MISS_OTHER_KERNEL] = "give --kallsyms FILE or --vmlinux FILE of the recorded kernel",
 	[SYM_MISS_KPTR_RESTRICT] =
@@ -112,12 +112,34 @@ static bool is_packaged(const char *path)
 	return false;
 }
 
+static const char *unreadable_help(const struct module *m)
+{
+	return !m || m->image_miss == MODULE_MISS_PERMISSION ||
+			       m->image_miss == MODULE_MISS_UNREADABLE
+		       ? "make the file readable, or run resolve as its owner"
+		       : "it is damaged, or replaced after the recording: give the one that ran by "
+			 "--symfs DIR or `perf buildid-cache --add FILE`";
+}
+
 static const char *no_debug_help(const struct module *m)
 {
-	if (m->debug_miss == MODULE_MISS_CRC_DIFFERS)
-		return "the debug file is of another build: install the one of this build";
-	if (m->debug_miss == MODULE_MISS_PERMISSION)
-		return "make the debug file readable, or run resolve as its owner";
+	static const char *const by_miss[MODULE_MISS_N] = {
+		[MODULE_MISS_CRC_DIFFERS] =
+			"the debug file is of another build: install the one of this build",
+		[MODULE_MISS_BUILD_ID_DIFFERS] =
+			"the debug file is of another build: install the one of this build",
+		[MODULE_MISS_PERMISSION] =
+			"make the debug file readable, or run resolve as its owner",
+		[MODULE_MISS_UNREADABLE] =
+			"make the debug file readable, or run resolve as its owner",
+		[MODULE_MISS_NOT_ELF] = "the debug file is damaged: install or copy it again",
+		[MODULE_MISS_DAMAGED] = "the file is damaged: install or copy it again",
+		[MODULE_MISS_NOT_TRUSTED] =
+			"give the file by --debug-dir DIR if you trust it, or remove it",
+	};
+
+	if (by_miss[m->debug_miss])
+		return by_miss[m->debug_miss];
 	if (is_packaged(m->dso->path))
 		return "install its debug symbols (Debian: `find-dbgsym-packages FILE` names the "
 		       "package; Fedora: `dnf debuginfo-install`), or fetch them with --debuginfod";
@@ -149,15 +171,23 @@ static const char *no_debug_text(const struct module_report *r)
 					   : "stripped: only exported functions have names";
 }
 
+static const char *alt_help(const struct module *m)
+{
+	return m->alt_miss == MODULE_MISS_BUILD_ID_DIFFERS
+		       ? "install the one of the same build, or fetch it with --debuginfod"
+		       : "install the whole debug package, or fetch the file with --debuginfod";
+}
+
 static void judge(struct module_report *r)
 {
 	const struct module *m = r->module;
 	bool stripped = m && m->image && m->debug_miss != MODULE_MISS_NONE;
 
 	if (r->miss && r->miss != SYM_MISS_NO_SYMBOLS) {
-		r->help = r->miss == SYM_MISS_NO_FILE ? no_file_help(r->dso)
-			  : miss_help[r->miss]	      ? miss_help[r->miss]
-						      : "";
+		r->help = r->miss == SYM_MISS_NO_FILE	   ? no_file_help(r->dso)
+			  : r->miss == SYM_MISS_UNREADABLE ? unreadable_help(m)
+			  : miss_help[r->miss]		   ? miss_help[r->miss]
+							   : "";
 	} else if (m && r->tier != SYM_TIER_INLINE && has_unreadable_dwarf(m)) {
 		r->lacks = "debug information cannot be unpacked: damaged, or compressed in an "
 			   "unknown way";
@@ -166,7 +196,29 @@ static void judge(struct module_report *r)
 	} else if (stripped && r->tier < SYM_TIER_LINE) {
 		r->lacks = no_debug_text(r);
 		r->help = no_debug_help(m);
+	} else if (m && m->debug && m->alt_miss) {
+		r->lacks =
+			"the file that dwz moved common parts to is missing: some names are, too";
+		r->help = alt_help(m);
 	}
+}
+
+/* Of debug information that is there and was read. */
+static void judge_dwarf(struct module_report *r, const struct pipeline *p)
+{
+	static const char *const help[SYM_LACKS_N] = {
+		[SYM_LACKS_SPLIT] = "keep the .dwo files where the compiler wrote them, or beside "
+				    "the program, or put them into FILE.dwp with `dwp -e FILE`",
+		[SYM_LACKS_DAMAGED] = "install or copy the file again, or build it anew",
+	};
+	enum sym_lack lack = symbolizer_lacks(p->symbolizer, r->dso, &r->lacks_detail);
+
+	if (!lack || *r->lacks) {
+		r->lacks_detail = "";
+		return;
+	}
+	r->lacks = sym_lack_text(lack);
+	r->help = help[lack];
 }
 
 static struct module_report report_of(const struct pipeline *p, const struct dso *dso)
@@ -179,11 +231,13 @@ static struct module_report report_of(const struct pipeline *p, const struct dso
 		.miss = symbolizer_miss(p->symbolizer, dso),
 		.source = symbolizer_source(p->symbolizer, dso),
 		.lacks = "",
+		.lacks_detail = "",
 		.help = "",
 		.fetch = fetch_text(p, dso),
 	};
 
 	judge(&r);
+	judge_dwarf(&r, p);
 	return r;
 }
 
@@ -218,10 +272,11 @@ static void text_module(const struct module_report *r, double share, FILE *out)
 {
 	fprintf(out, "  %5.1f %%  %-6s  %-50s ", share, sym_tier_text(r->tier), r->dso->path);
 	text_source(r->source, r->dso->path, out);
-	fprintf(out, "%s%s%s%s%s%s\n", *r->source && r->miss ? "; " : "",
+	fprintf(out, "%s%s%s%s%s%s%s%s\n", *r->source && r->miss ? "; " : "",
 		r->miss ? sym_miss_text(r->miss) : "",
 		*r->lacks && (*r->source || r->miss) ? "; " : "", r->lacks,
-		*r->fetch ? "; debuginfod: " : "", r->fetch);
+		*r->lacks_detail ? ": " : "", r->lacks_detail, *r->fetch ? "; debuginfod: " : "",
+		r->fetch);
 	text_why(r, out);
 }
 
@@ -297,6 +352,7 @@ static void json_module(const struct module_report *r, uint64_t samples, FILE *o
 	json_member(out, "source", r->source);
 	json_member(out, "missing_reason", r->miss ? sym_miss_text(r->miss) : "");
 	json_member(out, "lacks", r->lacks);
+	json_member(out, "lacks_detail", r->lacks_detail);
 	json_member(out, "help", r->help);
 	json_member(out, "debuginfod", r->fetch);
 	json_tried(r->module, out);

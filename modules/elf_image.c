@@ -257,12 +257,18 @@ void elf_image_close(struct elf_image *img)
 
 /* ---- questions ---------------------------------------------------------------------------- */
 
-bool image_is_whole(const struct elf_image *img)
+bool image_is_cut(const struct elf_image *img)
 {
 	uint64_t table = (uint64_t)img->ehdr.e_shnum * img->ehdr.e_shentsize;
+
+	return img->ehdr.e_shoff && !image_bytes_at(img, img->ehdr.e_shoff, table ? table : 1);
+}
+
+bool image_is_whole(const struct elf_image *img)
+{
 	size_t i;
 
-	if (!img->ehdr.e_shoff || !image_bytes_at(img, img->ehdr.e_shoff, table ? table : 1))
+	if (!img->ehdr.e_shoff || image_is_cut(img))
 		return false;
 	for (i = 0; i < img->n_sections; i++) {
 		const struct elf_section *s = &img->sections[i].s;

@@ -189,8 +189,11 @@ static enum module_miss check_file(const struct file_check *check, struct elf_im
 	    libdeflate_crc32(0, bytes, size) != *check->crc)
 		return MODULE_MISS_CRC_DIFFERS;
 	if (check->wants_debug && !image_has(img, ".debug_info") && !image_has(img, ".symtab")) {
-		snprintf(detail, detail_size, "neither .debug_info nor .symtab");
-		return MODULE_MISS_STRIPPED;
+		bool cut = image_is_cut(img);
+
+		snprintf(detail, detail_size, "%s",
+			 cut ? "cut short" : "neither .debug_info nor .symtab");
+		return cut ? MODULE_MISS_DAMAGED : MODULE_MISS_STRIPPED;
 	}
 	if (check->wants_all && !image_is_whole(img)) {
 		snprintf(detail, detail_size, "cut short");
@@ -216,7 +219,10 @@ static struct elf_image *try_file(struct finder *f, const struct file_check *che
 	if (rc) {
 		f->nomem |= err.code == ERR_NOMEM;
 		miss = miss_of(err.code);
-		finder_note(f, path, miss, miss == MODULE_MISS_NO_FILE ? NULL : err.what);
+		finder_note(f, path, miss,
+			    miss == MODULE_MISS_NO_FILE || !strcmp(err.what, module_miss_text(miss))
+				    ? NULL
+				    : err.what);
 		return NULL;
 	}
 	miss = check_file(check, img, detail, sizeof detail);

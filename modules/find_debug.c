@@ -103,20 +103,16 @@ static struct elf_image *debug_by_debuglink(struct finder *f, const struct build
 
 /* ---- the common file, .gnu_debugdata ------------------------------------------------------ */
 
-struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
+static struct elf_image *alt_by_link(struct finder *f, struct elf_image *debug,
+				     const struct supplement_link *link)
 {
-	struct file_check check = {.must_match_id = true, .is_supplement = true};
+	struct file_check check = {.id = &link->id, .must_match_id = true, .is_supplement = true};
 	char dir[PATH_MAX], real[PATH_MAX];
-	struct supplement_link link;
+	const char *path = link->path, *slash = strrchr(path, '/'),
+		   *base = slash ? slash + 1 : path;
 	struct elf_image *img;
-	const char *path, *base;
 	size_t i;
 
-	if (!supplement_link(debug, &link))
-		return NULL;
-	path = link.path;
-	check.id = &link.id;
-	base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	/* Relative to where the debug file really is: the build-id directories hold links. */
 	dir_of(realpath(elf_image_path(debug), real) ? real : elf_image_path(debug), dir);
 	img = path[0] == '/' ? finder_tryf(f, &check, "%s%s", f->places->symfs, path)
@@ -127,6 +123,21 @@ struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
 		img = debug_by_id(f, &check);
 	return img || !f->servers ? img
 				  : fetch_file(f, &check, "debuginfo", &f->entry->m.alt_fetch);
+}
+
+struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
+{
+	enum module_miss before = f->miss;
+	struct supplement_link link;
+	struct elf_image *img;
+
+	if (!supplement_link(debug, &link))
+		return NULL;
+	f->miss = MODULE_MISS_NO_FILE;
+	img = alt_by_link(f, debug, &link);
+	f->entry->m.alt_miss = img ? MODULE_MISS_NONE : f->miss;
+	f->miss = before;
+	return img;
 }
 
 /* Damage is noted and otherwise the same as no such section. */
@@ -251,10 +262,11 @@ void find_debug(struct finder *f)
 		m->debug = fetch_sections(f, id, FETCH_TIER_LINE, &result);
 	if (!m->debug) {
 		bool bare = m->image && !image_has(m->image, ".symtab");
+		enum module_miss own = !bare			? MODULE_MISS_NO_FILE
+				       : image_is_cut(m->image) ? MODULE_MISS_DAMAGED
+								: MODULE_MISS_STRIPPED;
 
-		m->debug_miss = bare && f->miss <= MODULE_MISS_NO_FILE ? MODULE_MISS_STRIPPED
-				: f->miss			       ? f->miss
-								       : MODULE_MISS_NO_FILE;
+		m->debug_miss = f->miss > MODULE_MISS_NO_FILE ? f->miss : own;
 	}
 	if (m->debug)
 		m->alt = find_alt(f, m->debug);

@@ -43,6 +43,8 @@ int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct e
 /* The section table comes last in files as linkers and strip write them; so a file that has been
  * cut has none, or sections that reach over its end. */
 bool image_is_whole(const struct elf_image *img);
+/* A file that was cut before its section table, or whose header is damaged. */
+bool image_is_cut(const struct elf_image *img);
 /* False for what objcopy --only-keep-debug leaves: sections of code that are not in the file. */
 bool image_has_code(const struct elf_image *img);
 /* Takes over malloc'ed bytes, also on failure. */

@@ -159,8 +159,9 @@ struct module {
 	struct elf_image
 		*debug; /* has .debug_info or a fuller .symtab; may equal image; else NULL */
 	enum module_miss debug_miss;
-	struct elf_image *alt;	/* .gnu_debugaltlink (dwz) of debug; NULL when none */
-	struct elf_image *mini; /* .gnu_debugdata of image, unpacked; NULL when none */
+	struct elf_image *alt;	   /* .gnu_debugaltlink (dwz) of debug; NULL when none */
+	enum module_miss alt_miss; /* why not, when debug names one */
+	struct elf_image *mini;	   /* .gnu_debugdata of image, unpacked; NULL when none */
 	struct module_state
 		*_Atomic unwind_state; /* NULL until unwind/ sets it, once, by compare-and-swap */
 	/* How asking servers for the image, for the debug file and for its alt file ended. */

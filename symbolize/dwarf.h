@@ -89,6 +89,8 @@ bool dwarf_index_discard(struct dwarf_index *d);
 struct dwarf_index_stats {
 	size_t units; /* and line tables that none refers to, once they were looked for */
 	size_t units_compiled, units_damaged;
+	size_t units_unsplit;	   /* without their split unit */
+	const char *missing_split; /* its .dwo file, of the first of them; NULL */
 	uint64_t info_bytes, compiled_bytes, segments;
 	bool from_cache;
 };

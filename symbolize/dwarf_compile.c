@@ -65,6 +65,7 @@ static int compile(const struct run *run, const struct job *job, const struct dw
 		rc = dwarf_code_prune(&code);
 	if (!rc && cu->abbrevs)
 		rc = name_funcs(&code, cu);
+	job->part->damaged |= lines.damaged;
 	dwarf_lines_done(&lines);
 	dwarf_code_done(&code);
 	vec_done(&scopes.v);
@@ -84,7 +85,8 @@ static int run_job(const struct run *run, const struct job *job)
 	rc = dwarf_splits_cu(run->splits, &main, &split);
 	if (rc < 0)
 		return rc;
-	job->part->damaged = job->part->incomplete = rc > 0;
+	if (rc)
+		job->part->missing_split = main.dwo_name;
 	/* Without its split unit a skeleton still has lines, and with clang's
 	 * -fsplit-dwarf-inlining also functions. */
 	return compile(run, job, &main, rc ? &main : &split);

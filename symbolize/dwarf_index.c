@@ -214,6 +214,9 @@ static void count(struct dwarf_index *d)
 	for (i = 0; i < d->parts.n; i++) {
 		s->compiled_bytes += d->parts.v[i].bytes;
 		s->units_damaged += d->parts.v[i].damaged;
+		s->units_unsplit += d->parts.v[i].missing_split != NULL;
+		if (!s->missing_split)
+			s->missing_split = d->parts.v[i].missing_split;
 	}
 }
 
@@ -231,16 +234,15 @@ static int compile_module(struct dwarf_index *d, struct elf_image *img, const st
 			  struct dwarf_filter *filter, unsigned n_threads)
 {
 	int rc = open_files(d, img, mod, n_threads);
-	size_t i;
 
 	if (!rc)
 		rc = compile_hits(d, filter, n_threads);
 	d->complete = !filter->addrs;
-	/* What was not there today may be tomorrow. */
-	for (i = 0; i < d->parts.n; i++)
-		if (d->parts.v[i].incomplete)
-			d->store.cache = NULL;
 	count(d);
+	/* What was not there today may be tomorrow; and that something is damaged is to be said
+	 * every time. */
+	if (d->stats.units_unsplit || d->stats.units_damaged)
+		d->store.cache = NULL;
 	forget_units(d);
 	if (!rc)
 		rc = dwarf_table_build(&d->table, d->parts.v, d->parts.n);

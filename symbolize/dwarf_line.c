@@ -430,6 +430,9 @@ int dwarf_lines_read(struct dwarf_lines *l, const struct dwarf_cu *cu,
 			rc = run(&p);
 		if (!rc)
 			rc = sort_rows(&p);
+		l->damaged = !p.code.data || !buf_ok(&p.b) || !buf_ok(&p.code);
+	} else {
+		l->damaged = cu->has_stmt_list && cu->file->sec[DWARF_LINE].size;
 	}
 	vec_done(&p.rows);
 	vec_done(&p.sequences);

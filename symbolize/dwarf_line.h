@@ -34,6 +34,7 @@ struct dwarf_lines {
 	VEC(struct dwarf_line_file) files;
 	struct dwarf_rows rows; /* sorted by address */
 	uint64_t path_budget;	/* bytes of paths that may still be put together */
+	bool damaged;		/* something is missing here */
 };
 
 /* Reads the unit's header with its file names and, where `rows`, runs the program. Sequences of

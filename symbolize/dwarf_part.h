@@ -48,7 +48,7 @@ struct dwarf_part {
 	uint32_t unit;	/* its index in the main file: earlier units win */
 	uint64_t bytes; /* of .debug_info that were read */
 	bool damaged;
-	bool incomplete; /* the split unit was not found: another time it may be */
+	const char *missing_split; /* the .dwo file that was not found: another time it may be */
 };
 
 /* dwarf_inline.c: functions and inlined functions of a unit. `groups` numbers the functions: all

@@ -68,6 +68,8 @@ struct source {
 	enum sym_miss miss;	   /* why the source as a whole names nothing; FOUND */
 	bool found;		   /* some address got a name */
 	char *used;		   /* what symbolizer_source() says; NULL: nothing */
+	enum sym_lack lacks;
+	char *lacks_detail; /* NULL: none */
 	const char *counted_name;  /* the function whose names were counted last */
 	uint64_t counted_start;
 	uint32_t counted;

@@ -1,4 +1,5 @@
 /* src_elf.c - files and the vDSO: symbol tables, PLT, DWARF. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,6 +184,28 @@ static int prefer_dwarf_names(struct source *s, struct lookups *l, struct err *e
 	return 0;
 }
 
+/* What of the debug information could not be used. */
+static int say_lacks(struct source *s, const struct dwarf_index *dwarf, struct err *err)
+{
+	struct dwarf_index_stats stats;
+	char *detail = NULL;
+	int n = 0;
+
+	dwarf_index_stats(dwarf, &stats);
+	if (s->lacks || (!stats.units_unsplit && !stats.units_damaged))
+		return 0;
+	s->lacks = stats.units_unsplit ? SYM_LACKS_SPLIT : SYM_LACKS_DAMAGED;
+	if (stats.units_unsplit)
+		n = asprintf(&detail, "%s", stats.missing_split);
+	else
+		n = asprintf(&detail, "%zu unit%s", stats.units_damaged,
+			     stats.units_damaged == 1 ? "" : "s");
+	if (n < 0)
+		return err_nomem(err);
+	s->lacks_detail = detail;
+	return 0;
+}
+
 static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_threads,
 			    struct err *err)
 {
@@ -196,6 +219,8 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 		rc = prefer_dwarf_names(s, l, err);
 	if (!rc && e->dwarf && name_inlined(l, e->mod, &e->names))
 		rc = err_nomem(err);
+	if (!rc && e->dwarf)
+		rc = say_lacks(s, e->dwarf, err);
 	if (rc || !e->dwarf || e->told_dwarf)
 		return rc;
 	e->told_dwarf = true;

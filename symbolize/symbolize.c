@@ -110,6 +110,7 @@ void symbolizer_free(struct symbolizer *s)
 			src->ops->done(src);
 		recorded_done(src);
 		free(src->used);
+		free(src->lacks_detail);
 		free(src);
 	}
 	vec_done(&s->sources);
@@ -180,6 +181,23 @@ enum sym_tier symbolizer_tier(const struct symbolizer *s, const struct dso *dso)
 	const struct source *src = source_of(s, dso);
 
 	return src ? src->tier : SYM_TIER_NONE;
+}
+
+const char *sym_lack_text(enum sym_lack l)
+{
+#define X(name, text) [SYM_LACKS_##name] = text,
+	static const char *const texts[] = {SYM_LACKS(X)};
+#undef X
+	return (unsigned)l < SYM_LACKS_N ? texts[l] : "unknown";
+}
+
+enum sym_lack symbolizer_lacks(const struct symbolizer *s, const struct dso *dso,
+			       const char **detail)
+{
+	const struct source *src = source_of(s, dso);
+
+	*detail = src && src->lacks_detail ? src->lacks_detail : "";
+	return src ? src->lacks : SYM_LACKS_NOTHING;
 }
 
 size_t symbolizer_candidates(struct symbolizer *s, const struct sym_query *q,

@@ -209,6 +209,21 @@ enum sym_tier {
 const char *sym_tier_text(enum sym_tier t);
 enum sym_tier symbolizer_tier(const struct symbolizer *s, const struct dso *dso);
 
+/* What keeps a dso from telling all that its debug information should. X(name, text) */
+#define SYM_LACKS(X)                                            \
+	X(NOTHING, "")                                          \
+	X(SPLIT, "split debug information (.dwo) not found")    \
+	X(DAMAGED, "debug information is damaged")
+
+#define X(name, text) SYM_LACKS_##name,
+enum sym_lack { SYM_LACKS(X) SYM_LACKS_N };
+#undef X
+const char *sym_lack_text(enum sym_lack l);
+/* *detail: the name of the first file that is missing, or how much is damaged; "". Lives until
+ * symbolizer_free(). */
+enum sym_lack symbolizer_lacks(const struct symbolizer *s, const struct dso *dso,
+			       const char **detail);
+
 /* A function that covers an address, for --explain: there may be several, of which one was chosen. */
 struct sym_candidate {
 	const char *name; /* as in the file; lives until symbolizer_free() */

@@ -96,6 +96,95 @@ else:
     else:
         case("hidden", "a file that may not be read", "none", "file cannot be read", "/hidden: permission denied", "make the file readable", prefix=nobody)
 
+# ---- debug information that is there, and cannot be used --------------------------------------------------------------
+def keep_debug(name, change=None):
+    """NAME is stripped, its debug file, damaged by change(bytes), is in dbg/ by its build id."""
+    shutil.copy("full", name)
+    i = re.search(r"Build ID: (\w+)", run(["readelf", "-n", name]).stdout).group(1)
+    path = f"dbg-{name}/.build-id/{i[:2]}/{i[2:]}.debug"
+    os.makedirs(os.path.dirname(path))
+    run(["objcopy", "--only-keep-debug", name, path])
+    run(["strip", name])
+    if change:
+        data = change(path, bytearray(open(path, "rb").read()))
+        open(path, "wb").write(data)
+    record(name)
+    return path
+
+
+def blank(*names):
+    """Contents of sections become 0xff, which is no unit, no abbreviation and no line table."""
+    def change(path, data):
+        for n in names:
+            m = re.search(rf"\s{re.escape(n)}\s+PROGBITS\s+\w+\s+(\w+)\s+(\w+)", run(["readelf", "-SW", path]).stdout)
+            at, size = int(m.group(1), 16), int(m.group(2), 16)
+            data[at:at + size] = b"\xff" * size
+        return data
+    return change
+
+
+keep_debug("cut", lambda path, data: data[:-100])
+case("cut", "a debug file that was cut", "none", "damaged ELF file", ".debug: damaged ELF file, cut short", "install or copy it again", "--debug-dir", "dbg-cut")
+keep_debug("empty", lambda path, data: b"")
+case("empty", "an empty debug file", "none", "not an ELF file", ".debug: not an ELF file, empty", "install or copy it again", "--debug-dir", "dbg-empty")
+path = keep_debug("twin")
+run(["objcopy", "--only-keep-debug", "replaced", path])
+case("twin", "another build's debug file", "none", "build id differs", ".debug: build id differs, wanted", "install the one of this build", "--debug-dir", "dbg-twin")
+keep_debug("nounits", blank(".debug_info"))
+keep_debug("nolines", blank(".debug_line"))
+# The second time the cache must not hide it.
+for what in ("", ", the second time"):
+    # Lines do not need the units.
+    case("nounits", f"damaged .debug_info{what}", "line", "debug information is damaged", ".debug: found", "install or copy the file again", "--debug-dir", "dbg-nounits")
+    case("nolines", f"damaged .debug_line{what}", "inline", "debug information is damaged", ".debug: found", "install or copy the file again", "--debug-dir", "dbg-nolines")
+
+run(["gcc", "-g", "-gsplit-dwarf", "-O1", "-Wl,--build-id=sha1", "-c", "w.c", "-o", "w.o"])
+run(["gcc", "-Wl,--build-id=sha1", "-o", "split", "w.o"])
+record("split")
+m, text = module("split")
+tap.check(m["tier"] == "inline" and not m["lacks"], "split debug information that is there", (m, text))
+os.rename("w.dwo", "w.away")
+case("split", "a .dwo file that is gone", "line", "split debug information (.dwo) not found", "/split: found", "beside the program")
+m, text = module("split")
+tap.check("not found: " in text and m["lacks_detail"].endswith("w.dwo"), "a .dwo file that is gone: its name", (m, text))
+os.rename("w.away", "w.dwo")
+m, text = module("split")
+tap.check(m["tier"] == "inline" and not m["lacks"], "and when it is back", (m, text))
+
+if not have("dwz"):
+    tap.skip("the common file of dwz", "dwz is not installed")
+else:
+    # It shares what takes room twice: a type of many members.
+    members = " ".join(f"int member_with_a_long_name_{i};" for i in range(60))
+    for n in ("dwz1", "dwz2"):
+        open(f"{n}.c", "w").write("struct shared { %s };\nstruct shared object;\n" % members + open("w.c").read())
+        run(["gcc", "-g", "-O1", "-Wl,--build-id=sha1", "-o", n, f"{n}.c"])
+    run(["dwz", "-m", "common.dwz", "dwz1", "dwz2"])
+    record("dwz1")
+    m, text = module("dwz1")
+    tap.check(m["tier"] == "inline" and not m["lacks"], "the common file of dwz is there", (m, text))
+    os.rename("common.dwz", "common.away")
+    case("dwz1", "without the common file of dwz", "inline", "dwz moved common parts", "common.dwz: no such file", "whole debug package")
+    shutil.copy("replaced", "common.dwz")
+    case("dwz1", "with another common file of dwz", "inline", "dwz moved common parts", "common.dwz: build id differs", "of the same build")
+
+# What stands in the program's place now.
+for n, put, tried in (("text", b"hello\n", "/text: not an ELF file"), ("nothing", b"", "/nothing: not an ELF file, empty")):
+    shutil.copy("full", n)
+    record(n)
+    os.remove(n)
+    open(n, "wb").write(put)
+    case(n, f"{n} in the place of the program", "none", "file cannot be read", tried, "replaced after the recording")
+shutil.copy("stripped", "headless")
+os.chmod("headless", 0o755)
+record("headless")
+data = bytearray(open("headless", "rb").read())
+data[40:48] = b"\xff" * 8  # Elf64_Ehdr.e_shoff
+os.remove("headless")
+open("headless", "wb").write(data)
+case("headless", "a program without its section table", "none", "damaged ELF file", "", "install or copy it again")
+
+
 # A kernel that its list of symbols names lacks nothing that a server would be asked for.
 run([CAPTURE, "-q", "-F", "999", "-o", "kernel.data", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=64", "count=200000"])
 p = run([RESOLVE, "--stats=json", "-f", "folded", "kernel.data"], check=False)
