@@ -17,7 +17,7 @@
 struct places {
 	char *symfs;			       /* "" when there is none */
 	char *debug_dirs[PLACES_DIRS_MAX + 2]; /* NULL-terminated, the system's last */
-	char *buildid_dir;		       /* "" when neither it nor a home is known */
+	char *buildid_dir;		       /* "" when not to be looked at */
 	char *debuginfod_dir;		       /* "" when not to be looked at */
 	char *os_release;		       /* of the recording; "" when unknown */
 };
@@ -129,6 +129,9 @@ bool fetch_was_refused(enum fetch_result r);
 /* This process's own vDSO; NULL when there is none. The caller closes it. */
 struct elf_image *vdso_of_this_process(void);
 
+/* buildid.dir of perf's settings ($PERF_CONFIG, else /etc/perfconfig and ~/.perfconfig); "" when it
+ * is not set. */
+void perfconfig_buildid_dir(const char *home, char dir[PATH_MAX]);
 int places_init(struct places *p, const struct modules_options *opt);
 void places_done(struct places *p);
 

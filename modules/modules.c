@@ -232,6 +232,11 @@ const char *modules_symfs(const struct modules *m)
 	return m->places.symfs;
 }
 
+const char *modules_buildid_dir(const struct modules *m)
+{
+	return m->places.buildid_dir;
+}
+
 /* ---- fetching ---------------------------------------------------------------------------- */
 
 struct fetch_run {

@@ -206,7 +206,8 @@ struct fetch_options {
 struct modules_options {
 	const char *symfs;	       /* prefix for all paths; NULL or "" for none */
 	const char *const *debug_dirs; /* besides /usr/lib/debug; NULL-terminated; may be NULL */
-	const char *buildid_dir;       /* NULL: $PERF_BUILDID_DIR, else ~/.debug */
+	const char *buildid_dir;       /* NULL: $PERF_BUILDID_DIR, buildid.dir of
+				   perf's settings, ~/.debug */
 	bool no_debuginfod_cache;
 	const char *os_release; /* of the recording; NULL: unknown. Without a recorded build id this
 				   process's vDSO is only used when it is the running kernel's */
@@ -221,6 +222,8 @@ void modules_free(struct modules *m);
 
 /* The prefix for all paths; "" for none. */
 const char *modules_symfs(const struct modules *m);
+/* Where perf keeps copies of files, and kernels' lists of symbols; "" for nowhere. */
+const char *modules_buildid_dir(const struct modules *m);
 
 /* The module of a dso (which must outlive it); never NULL unless out of memory. Opened at the first
  * call, remembered also when missing. With `fetch`, an image that is not here is fetched in this

@@ -16,15 +16,23 @@ static char *path_join(const char *a, const char *b)
 	return asprintf(&s, "%s%s", a, b) < 0 ? NULL : s;
 }
 
+/* Without a home perf keeps its cache in the folder that it runs in. */
 static char *buildid_dir(const struct modules_options *opt, const char *home)
 {
 	const char *env = getenv("PERF_BUILDID_DIR");
+	char dir[PATH_MAX];
 
 	if (opt->buildid_dir)
 		return strdup(opt->buildid_dir);
 	if (env && *env)
 		return strdup(env);
-	return *home ? path_join(home, "/.debug") : strdup("");
+	perfconfig_buildid_dir(home, dir);
+	if (!strncmp(dir, "~/",
+		     2)) /* as perf-config(1) writes it; perf itself takes it literally */
+		return path_join(home, dir + 1);
+	if (*dir)
+		return strdup(dir);
+	return *home ? path_join(home, "/.debug") : strdup(".debug");
 }
 
 static char *debuginfod_dir(const struct modules_options *opt, const char *home)

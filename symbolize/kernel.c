@@ -203,22 +203,16 @@ static int load_file(struct kernel *k, const char *path, bool same_boot)
 }
 
 /* ~/.debug/[kernel.kallsyms]/BUILD-ID/kallsyms, kept there by perf. */
-static int load_cached(struct kernel *k)
+static int load_cached(struct kernel *k, const char *dir)
 {
-	const char *dir = getenv("PERF_BUILDID_DIR"), *home = getenv("HOME");
 	char path[PATH_MAX], id[2 * BUILD_ID_MAX + 1] = "";
 	unsigned i;
 
-	if (!k->dso || !k->dso->build_id.size)
+	if (!*dir || !k->dso || !k->dso->build_id.size)
 		return 0;
 	for (i = 0; i < k->dso->build_id.size && i < BUILD_ID_MAX; i++)
 		snprintf(id + 2 * i, 3, "%02x", k->dso->build_id.bytes[i]);
-	if (dir && *dir)
-		snprintf(path, sizeof path, "%s/[kernel.kallsyms]/%s/kallsyms", dir, id);
-	else if (home && *home)
-		snprintf(path, sizeof path, "%s/.debug/[kernel.kallsyms]/%s/kallsyms", home, id);
-	else
-		return 0;
+	snprintf(path, sizeof path, "%s/[kernel.kallsyms]/%s/kallsyms", dir, id);
 	return load_file(k, path, false);
 }
 
@@ -249,7 +243,7 @@ static int load(struct kernel *k, const struct source_env *env)
 	} else if (k->why != SYM_MISS_KPTR_RESTRICT) {
 		k->why = SYM_MISS_OTHER_KERNEL;
 	}
-	return load_cached(k);
+	return load_cached(k, modules_buildid_dir(env->modules));
 }
 
 static void publish(struct kernel *k, const struct source_env *env)
