@@ -50,29 +50,41 @@ static int read_all(int fd, size_t max, char **data, size_t *size)
 	return 0;
 }
 
-int slurp(const char *path, size_t max, char **data, size_t *size, bool *cut, struct err *err)
+int slurp_open(const char *path, bool follow)
 {
 	/* Not blocking: the name comes from a recording and may be a FIFO by now. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e;
-	struct stat st;
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
+}
 
-	if (fd < 0)
-		return err_errno(err, errno, path, "open");
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
+int slurp_fd(int fd, const char *path, size_t max, char **data, size_t *size, bool *cut,
+	     struct err *err)
+{
+	struct stat st;
+	int e;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
-	}
 	*size = FIRST_BYTES;
 	if (st.st_size > 0 && (uint64_t)st.st_size < max)
 		*size = (size_t)st.st_size +
 			1; /* one more, so that the end is met without growing */
 	e = read_all(fd, max, data, size);
-	close(fd);
 	if (e)
 		return err_errno(err, e, path, "read");
 	if (cut)
 		*cut = *size == max;
 	return 0;
+}
+
+int slurp(const char *path, size_t max, char **data, size_t *size, bool *cut, struct err *err)
+{
+	int fd = slurp_open(path, true), rc;
+
+	if (fd < 0)
+		return err_errno(err, errno, path, "open");
+	rc = slurp_fd(fd, path, max, data, size, cut, err);
+	close(fd);
+	return rc;
 }
 
 bool take_hex(char **p, uint64_t *ret)

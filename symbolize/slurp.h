@@ -14,6 +14,12 @@
  * file). */
 int slurp(const char *path, size_t max, char **data, size_t *size, bool *cut, struct err *err);
 
+/* The same in two steps, for who wants to look at what was opened: a descriptor, or -1 and errno
+ * (ELOOP for a link that is not to be followed); what it holds. The caller closes it. */
+int slurp_open(const char *path, bool follow);
+int slurp_fd(int fd, const char *path, size_t max, char **data, size_t *size, bool *cut,
+	     struct err *err);
+
 /* Takes a hexadecimal number of at least one and at most 16 significant digits from a
  * NUL-terminated text. False, with *p unchanged, when there is none. */
 bool take_hex(char **p, uint64_t *ret);

@@ -1,4 +1,5 @@
 /* src_jit.c - code without a file: the process's jitdump files and its perf-PID.map. */
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -45,20 +46,49 @@ static void path_in_container(uint32_t pid, char *path, size_t size)
 }
 
 /* Anybody can put a file into /tmp under the name of somebody else's process. perf trusts its own
- * user and root (dso__load(), tools/perf/util/symbol.c). */
-static bool is_trusted(const struct source *s, const char *path)
+ * user and root, and a link by who made it (dso__load(), tools/perf/util/symbol.c). */
+static bool is_trusted(const struct stat *st)
 {
-	struct stat st;
+	return !st->st_uid || st->st_uid == geteuid();
+}
 
-	return s->env->foreign_jit_maps || lstat(path, &st) || !st.st_uid || st.st_uid == geteuid();
+/* Asked for its owner is what was opened, so that nobody can put another file in its place in
+ * between. A link must be looked at by its name: from a folder like /tmp nobody else can take it
+ * away if it is ours or root's. -ERR_PERMISSION, or *ret, which is -1 when there is none. */
+static int open_trusted(const char *path, int *ret)
+{
+	int fd = slurp_open(path, false), e = errno;
+	struct stat st;
+	bool known = !(fd < 0 ? lstat(path, &st) : fstat(fd, &st));
+
+	if (known && !is_trusted(&st)) {
+		if (fd >= 0)
+			close(fd);
+		return -ERR_PERMISSION;
+	}
+	if (known && fd < 0 && e == ELOOP)
+		fd = slurp_open(path, true);
+	*ret = fd;
+	return 0;
 }
 
 static int read_map(struct source *s, struct jit_state *j, const char *path, size_t *size)
 {
-	if (is_trusted(s, path))
-		return slurp(path, PERFMAP_MAX_BYTES, &j->text, size, NULL, NULL);
-	s->miss = SYM_MISS_FOREIGN_JIT_MAP;
-	return -ERR_PERMISSION;
+	int fd = -1, rc = 0;
+
+	if (s->env->foreign_jit_maps)
+		fd = slurp_open(path, true);
+	else
+		rc = open_trusted(path, &fd);
+	if (rc) {
+		s->miss = SYM_MISS_FOREIGN_JIT_MAP;
+		return rc;
+	}
+	if (fd < 0)
+		return -ERR_NOT_FOUND;
+	rc = slurp_fd(fd, path, PERFMAP_MAX_BYTES, &j->text, size, NULL, NULL);
+	close(fd);
+	return rc;
 }
 
 static int open_map(struct source *s, struct jit_state *j, struct err *err)

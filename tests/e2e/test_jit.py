@@ -104,6 +104,18 @@ def perf_maps():
     p = run([RESOLVE, "--stats", "--symfs", "root", data])
     tap.check("second" not in p.stdout and "another user's" in p.stderr, "perf-PID.map of another user: refused", p.stderr)
     tap.check(stacks(data, "--symfs", "root", "--force") == want, "perf-PID.map of another user: --force")
+    # a link counts by who made it, as for perf: root's own points into other people's containers
+    os.rename(f"root/tmp/perf-{PID}.map", "root/theirs")
+    os.symlink("../theirs", f"root/tmp/perf-{PID}.map")
+    tap.check(stacks(data, "--symfs", "root") == want, "perf-PID.map: our link to another user's file")
+    os.chown(f"root/tmp/perf-{PID}.map", 12345, 12345, follow_symlinks=False)
+    os.chown("root/theirs", 0, 0)
+    p = run([RESOLVE, "--stats", "--symfs", "root", data])
+    tap.check("second" not in p.stdout and "another user's" in p.stderr, "perf-PID.map: another user's link to our file", p.stderr)
+    os.unlink(f"root/tmp/perf-{PID}.map")
+    os.mkfifo(f"root/tmp/perf-{PID}.map")
+    p = run([RESOLVE, "--stats", "--symfs", "root", data])
+    tap.check("second" not in p.stdout and p.returncode == 0, "perf-PID.map: a FIFO", p.stderr)
 
 
 def containers():
