@@ -125,7 +125,7 @@ static enum mangling demangle_any(const char *name, struct namebuf *out)
 {
 	if (is_java(name)) {
 		namebuf_clear(out);
-		return demangle_java(out, name, false) ? MANGLING_JAVA : MANGLING_NONE;
+		return demangle_java(out, name) ? MANGLING_JAVA : MANGLING_NONE;
 	}
 	if (name[0] != '_')
 		return MANGLING_NONE;
@@ -220,20 +220,19 @@ static unsigned template_depth(const struct name_style *style)
 /* d->base in this style: in which of the demangler's texts. */
 static struct namebuf *styled(struct demangler *d, const struct name_style *style)
 {
+	bool simple = style->demangle == SYM_DEMANGLE_SIMPLE, cut = false;
 	enum mangling mangling;
-	bool cut = false;
 
 	if (style->demangle == SYM_DEMANGLE_NONE)
 		return &d->base;
 	mangling = demangle_any(d->base.s, &d->full);
 	namebuf_clear(&d->text);
-	if (mangling == MANGLING_NONE)
-		cut = hides_templates(style) && !template_depth(style) &&
-		      cut_go_shapes(&d->text, d->base.s);
-	else if (mangling == MANGLING_JAVA)
-		cut = style->demangle == SYM_DEMANGLE_SIMPLE &&
-		      demangle_java(&d->text, d->base.s, true);
-	else if (style->demangle == SYM_DEMANGLE_SIMPLE)
+	if (mangling == MANGLING_NONE && hides_templates(style) && !template_depth(style) &&
+	    cut_go_shapes(&d->text, d->base.s))
+		cut = true;
+	else if (mangling == MANGLING_NONE || mangling == MANGLING_JAVA)
+		cut = simple && simplify_java(&d->text, d->base.s);
+	else if (simple)
 		cut = simplify_name(&d->text, d->full.s, mangling, template_depth(style));
 	else if (style->cut_templates && mangling != MANGLING_D)
 		cut = cut_templates(&d->text, d->full.s, mangling, template_depth(style));

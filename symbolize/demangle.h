@@ -42,9 +42,11 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 const char *restyle(struct demangler *d, const char *name, const struct name_style *style);
 void demangler_done(struct demangler *d);
 
-/* demangle_java.c: appends "int Class.method(long)", or only "Class.method". False, with anything
- * in out: not a Java method. */
-bool demangle_java(struct namebuf *out, const char *name, bool simple);
+/* demangle_java.c: appends "int Class.method(long)" for a class and a method with its descriptor.
+ * False, with anything in out: it is something else. */
+bool demangle_java(struct namebuf *out, const char *name);
+/* Appends "Class.method" for that, and for what HotSpot and perf-map-agent write into perf maps. */
+bool simplify_java(struct namebuf *out, const char *name);
 
 /* simplify.c. All append and return true, or leave the text as it was: of no known shape. */
 

@@ -1,8 +1,11 @@
-/* demangle_java.c - methods as the JVM's tool interface spells them.
+/* demangle_java.c - methods as the JVM and its agents spell them.
  *
  * Law: Java Virtual Machine Specification 4.3, descriptors. perf's agent writes the class's, the
  * method's name and its descriptor into a jitdump: "Ljava/util/Map;get(Ljava/lang/Object;)I". The
- * text is the one that HotSpot writes into perf maps: "int java.util.Map.get(java.lang.Object)". */
+ * text is the one that HotSpot writes into perf maps: "int java.util.Map.get(java.lang.Object)".
+ * perf-map-agent writes "Ljava/util/Map;::get", with "->" between what was inlined into each other.
+ */
+#include <ctype.h>
 #include <string.h>
 
 #include "symbolize/demangle.h"
@@ -72,25 +75,128 @@ static const char *add_arguments(struct namebuf *out, const char *s)
 	return s ? s + 1 : NULL;
 }
 
-bool demangle_java(struct namebuf *out, const char *name, bool simple)
+bool demangle_java(struct namebuf *out, const char *name)
 {
-	const char *method = strchr(name, ';'), *open = strchr(name, '('), *close;
+	const char *method = strchr(name, ';'), *open = strchr(name, '('), *close, *end;
 
 	close = open ? strchr(open, ')') : NULL;
-	if (!method || !close || open <= method + 1)
+	if (!method++ || !close)
 		return false;
-	if (!simple) {
-		const char *end = add_type(out, close + 1);
-
-		if (!end || *end)
-			return false;
-		add_str(out, " ");
-	}
-	if (add_class(out, name) != method + 1)
+	if (!strncmp(method, "::", 2))
+		method += 2;
+	end = open > method ? add_type(out, close + 1) : NULL;
+	if (!end || *end)
+		return false;
+	add_str(out, " ");
+	if (!add_class(out, name))
 		return false;
 	add_str(out, ".");
-	namebuf_add(out, method + 1, (size_t)(open - method - 1));
-	if (!simple && add_arguments(out, open) != close + 1)
+	namebuf_add(out, method, (size_t)(open - method));
+	return add_arguments(out, open) == close + 1 && !out->failed;
+}
+
+/* ---- short names --------------------------------------------------------------------------- */
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || strchr("_$<>-", c) || (unsigned char)c >= 0x80;
+}
+
+/* Behind the address that stands for the name of a hidden class, of a lambda: each run has another
+ * one. "Map$$Lambda$14/0x00007f1878041998", with a point or a plus in other spellings. */
+static const char *skip_hidden(const char *s)
+{
+	size_t digits = 0;
+
+	if (*s && strchr("/.+", *s) && s[1] == '0' && s[2] == 'x')
+		digits = strspn(s + 3, "0123456789abcdef");
+	return digits >= 8 ? s + 3 + digits : s;
+}
+
+/* Names joined by `joint` (0: one name), and what comes behind them. *n counts them; 0 when they
+ * are none. */
+static const char *add_names(struct namebuf *out, const char *s, char joint, size_t *n)
+{
+	for (*n = 0;; ++*n) {
+		const char *begin = s;
+
+		/* perf-map-agent's arrow is no part of a name */
+		while (*s && is_name_char(*s) && strncmp(s, "->", 2))
+			s++;
+		if (s == begin) {
+			*n = 0;
+			return s;
+		}
+		namebuf_add(out, begin, (size_t)(s - begin));
+		s = skip_hidden(s);
+		if (!joint || *s != joint) {
+			++*n;
+			return s;
+		}
+		namebuf_add(out, ".", 1);
+		s++;
+	}
+}
+
+/* "int[] java.util.Map.get(java.lang.Object, int)" */
+static bool simplify_hotspot(struct namebuf *out, const char *s)
+{
+	size_t before = out->len, n;
+
+	s = add_names(out, s, '.', &n);
+	s += strspn(s, "[]");
+	if (*s == ' ' && n) {
+		out->len = before;
+		s = add_names(out, s + 1, '.', &n);
+	}
+	if (n < 2 || *s != '(')
 		return false;
-	return !out->failed;
+	do {
+		s++;
+		s += *s == ' ';
+		while (*s && (is_name_char(*s) || strchr(".[]/", *s)))
+			s++;
+	} while (*s == ',');
+	return s[0] == ')' && !s[1];
+}
+
+/* Behind "(Ljava/lang/Object;)I" or "(Map.java:12)", if that is there. */
+static const char *skip_descriptor(const char *s)
+{
+	if (*s != '(')
+		return s;
+	s += strcspn(s, ")");
+	s += *s == ')';
+	s += strspn(s, "[");
+	if (*s == 'L')
+		s += strcspn(s, ";");
+	return s + (*s == ';' || primitive(*s));
+}
+
+/* "Ljava/util/Map;::get", also with what skip_descriptor() knows; or "Ljava/util/Map;get()I". */
+static bool simplify_agent(struct namebuf *out, const char *s)
+{
+	size_t n;
+
+	while (*s++ == 'L') {
+		s = add_names(out, s, '/', &n);
+		if (!n || *s++ != ';' || (*s != ':' && !strchr(s, '(')))
+			return false;
+		namebuf_add(out, ".", 1);
+		s = skip_descriptor(add_names(out, strncmp(s, "::", 2) ? s : s + 2, 0, &n));
+		if (n != 1 || !*s)
+			return n == 1;
+		if (strncmp(s, "->", 2))
+			return false;
+		namebuf_add(out, "->", 2);
+		s += 2;
+	}
+	return false;
+}
+
+bool simplify_java(struct namebuf *out, const char *name)
+{
+	bool ok = strchr(name, ';') ? simplify_agent(out, name) : simplify_hotspot(out, name);
+
+	return ok && !out->failed;
 }
