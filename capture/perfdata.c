@@ -19,42 +19,54 @@ struct attr_entry {
 	struct perfdata_section ids;
 };
 
+/* Where the file is or will be: behind links, so that no link is renamed or removed, /dev/stdout
+ * least of all. */
+static const char *place(const struct perfdata *f)
+{
+	return f->target ? f->target : f->path;
+}
+
 static int keep_old(struct perfdata *f, struct err *err)
 {
+	size_t n = strlen(place(f)) + sizeof ".old";
 	struct stat st;
-	size_t n = strlen(f->path) + sizeof ".old";
 
-	f->is_regular = true;
-	if (stat(f->path, &st)) /* a dangling link or a missing folder shows up in open() */
-		return 0;
-	f->is_regular = S_ISREG(st.st_mode);
-	if (!f->is_regular)
+	f->is_named = lstat(place(f), &st) || S_ISREG(st.st_mode);
+	if (!f->is_named)
 		return 0;
 	f->old_path = malloc(n);
 	if (!f->old_path)
 		return err_nomem(err);
-	snprintf(f->old_path, n, "%s.old", f->path);
-	if (!rename(f->path, f->old_path))
+	snprintf(f->old_path, n, "%s.old", place(f));
+	if (!rename(place(f), f->old_path))
 		return 0;
 	free(f->old_path);
 	f->old_path = NULL;
-	return err_errno(err, errno, f->path, "rename to .old");
+	/* a missing folder shows up in open() */
+	return errno == ENOENT ? 0 : err_errno(err, errno, f->path, "rename to .old");
 }
 
 int perfdata_create(struct perfdata *f, const char *path, struct err *err)
 {
-	int rc, saved;
+	struct stat st;
+	int rc;
 
-	*f = (struct perfdata){.fd = -1, .path = path};
+	*f = (struct perfdata){.fd = -1, .path = path, .target = realpath(path, NULL)};
 	rc = keep_old(f, err);
-	if (rc)
+	if (rc) {
+		perfdata_discard(f);
 		return rc;
-	f->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (f->fd >= 0)
-		return 0;
-	saved = errno;
-	perfdata_discard(f);
-	return err_errno(err, saved, path, "create");
+	}
+	f->fd = open(place(f), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (f->fd < 0)
+		rc = err_errno(err, errno, path, "create");
+	else if (lseek(f->fd, 0, SEEK_CUR) < 0)
+		rc = err_set(err, ERR_UNSUPPORTED, path,
+			     "a recording is not written in one go and cannot go into a pipe");
+	f->is_regular = !rc && !fstat(f->fd, &st) && S_ISREG(st.st_mode);
+	if (rc)
+		perfdata_discard(f);
+	return rc;
 }
 
 static int write_at(struct perfdata *f, const void *p, size_t n, uint64_t off, struct err *err)
@@ -180,7 +192,8 @@ int perfdata_finish(struct perfdata *f, const struct perfdata_facts *facts, stru
 static void release(struct perfdata *f)
 {
 	free(f->old_path);
-	f->old_path = NULL;
+	free(f->target);
+	f->old_path = f->target = NULL;
 	f->fd = -1;
 }
 
@@ -188,11 +201,11 @@ void perfdata_discard(struct perfdata *f)
 {
 	if (f->fd >= 0) {
 		close(f->fd);
-		if (f->is_regular)
-			unlink(f->path);
+		if (f->is_named)
+			unlink(place(f));
 	}
 	if (f->old_path)
-		rename(f->old_path, f->path);
+		rename(f->old_path, place(f));
 	release(f);
 }
 

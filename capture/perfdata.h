@@ -35,6 +35,8 @@ struct perfdata_facts {
 struct perfdata {
 	int fd;
 	const char *path;
+	char *target;	     /* path behind all links; NULL: it is no file yet */
+	bool is_named;	     /* target (else path) is the file itself: it can be renamed, removed */
 	char *old_path;	     /* where a file of the same name went; NULL: there was none */
 	bool is_regular;     /* not /dev/null and the like */
 	uint64_t data_off;   /* of the data section */

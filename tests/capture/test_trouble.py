@@ -58,6 +58,8 @@ for args, words in {
     ("--cgroup", "no/such/group"): ("no/such/group",),
     ("-o", "/no/such/folder/x", "--", "true"): ("/no/such/folder/x", "No such file"),
     ("-o", ".", "--", "true"): ("directory",),
+    ("-o", "-", "--", "true"): ("name a file",),
+    ("-o", "/dev/stdout", "--", "true"): ("cannot go into a pipe",),
     ("--", "/no/such/command"): ("/no/such/command", "No such file"),
     ("--", "/etc/passwd"): ("/etc/passwd", "Permission denied"),
 }.items():
@@ -71,6 +73,23 @@ tap.check(run([CAPTURE, "--version"]).stdout.startswith("capture "), "--version"
 p = run([CAPTURE, "--check"])
 tap.check(all(re.match(r"(yes|no )", l) for l in p.stdout.splitlines()) and "perf_event_paranoid" in p.stdout
           and len(p.stdout.splitlines()) > 8, "--check: a line for each thing", p.stdout)
+
+# ---- where it goes: a link stays one, /dev/stdout least of all is renamed to .old -------------------
+os.symlink("target.data", "link.data")
+for _ in range(2):
+    run([CAPTURE, "-q", "-o", "link.data", "--", "true"])
+tap.check(os.readlink("link.data") == "target.data" and not os.path.lexists("link.data.old") and PerfData("target.data").attrs
+          and PerfData("target.data.old").attrs, "-o LINK: its file is written, the one before is kept beside that")
+os.mkdir("dev")
+os.symlink("/proc/self/fd/1", "dev/stdout")
+for name in "stdout.data", "gone.data":
+    with open(name, "wb") as f:
+        if name == "gone.data":
+            os.unlink(name)
+        p = subprocess.run([CAPTURE, "-q", "-o", "dev/stdout", "--", "true"], stdout=f)
+        tap.check(p.returncode == 0 and os.listdir("dev") == ["stdout"] and os.path.islink("dev/stdout"),
+                  f"-o /dev/stdout > {name}: the link stays", os.listdir("dev"))
+tap.check(PerfData("stdout.data").attrs and not os.path.lexists("gone.data"), "-o /dev/stdout: the file behind it is written")
 
 # ---- PMU -------------------------------------------------------------------------------------------
 p = capture("-F", 499, "-o", "c.data", "--", load, "spin", 0.2)
