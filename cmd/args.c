@@ -3,8 +3,21 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+void args_hold_standard_files(void)
+{
+	int fd;
+
+	do /* O_PATH: writing fails as to a closed one */
+		fd = open("/", O_PATH);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
 
 int args_u64(const char *option, const char *text, uint64_t max, uint64_t *ret, struct err *err)
 {
@@ -89,6 +102,9 @@ int args_filter_cpus(const char *text, struct sample_filter *f, struct err *err)
 		rc = args_u64("--cpu", item, UINT32_MAX, &first, err);
 		if (!rc)
 			rc = args_u64("--cpu", dash ? dash : item, UINT32_MAX, &last, err);
+		if (!rc && first > last)
+			rc = err_set(err, ERR_USAGE, NULL, "--cpu: '%s-%s' ends before it begins",
+				     item, dash);
 		if (rc)
 			return rc;
 		if (vec_push(&f->cpus, (struct cpu_range){(uint32_t)first, (uint32_t)last}))
@@ -159,6 +175,8 @@ int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, stru
 		return bad_time(text, err);
 	if (comma[1] && !parse_seconds(comma + 1, strlen(comma + 1), &f->end_ns))
 		return bad_time(text, err);
+	if (f->end_ns && f->start_ns > f->end_ns)
+		return err_set(err, ERR_USAGE, NULL, "--time: '%s' ends before it begins", text);
 	return 0;
 }
 

@@ -9,6 +9,9 @@
 #include "base/err.h"
 #include "cmd/pipeline.h"
 
+/* To be called first: standard input, output and error that were closed become files that can
+ * neither be read nor written to, so that no file of ours gets their place and their words. */
+void args_hold_standard_files(void);
 /* Decimal (or 0x) number up to max. `option` is for the message: "--max-stack". */
 int args_u64(const char *option, const char *text, uint64_t max, uint64_t *ret, struct err *err);
 /* Hexadecimal, with or without 0x, as script prints addresses. */

@@ -279,6 +279,9 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	if (!a->check && !o->system_wide && !some)
 		return err_set(err, ERR_USAGE, NULL,
 			       "nothing to record: give a command, -p PID, or -a; see --help");
+	if (!strcmp(o->output, "-"))
+		return err_set(err, ERR_USAGE, NULL,
+			       "-o -: a recording is not written in one go; name a file");
 	return 0;
 }
 
@@ -376,8 +379,10 @@ int main(int argc, char **argv)
 {
 	struct args a = {.opt = {.frequency_hz = 99, .output = "perf.data"}};
 	struct err err = {0};
-	int rc = parse_args(&a, argc, argv, &err);
+	int rc;
 
+	args_hold_standard_files();
+	rc = parse_args(&a, argc, argv, &err);
 	if (rc < 0) {
 		print_err(&err);
 		rc = EXIT_TROUBLE;

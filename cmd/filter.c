@@ -33,16 +33,16 @@ static bool cpu_listed(const struct sample_filter *f, uint32_t cpu)
 	return f->cpus.n == 0;
 }
 
-/* "cycles" also names "cycles:u" and "cycles:P": people rarely know the modifiers. */
-static bool event_named(const char *wanted, const char *name)
+/* People rarely know the modifiers. */
+bool sample_filter_event(const struct sample_filter *f, const char *name)
 {
 	size_t n;
 
-	if (!wanted)
+	if (!f->event)
 		return true;
-	n = strlen(wanted);
-	return !strncmp(name, wanted, n) &&
-	       (name[n] == '\0' || (name[n] == ':' && !strchr(wanted, ':')));
+	n = strlen(f->event);
+	return !strncmp(name, f->event, n) &&
+	       (name[n] == '\0' || (name[n] == ':' && !strchr(f->event, ':')));
 }
 
 bool sample_filter_match(const struct sample_filter *f, const struct perf_sample *s)
@@ -50,7 +50,7 @@ bool sample_filter_match(const struct sample_filter *f, const struct perf_sample
 	return number_listed(f->pids.v, f->pids.n, s->pid) &&
 	       number_listed(f->tids.v, f->tids.n, s->tid) && cpu_listed(f, s->cpu) &&
 	       s->time_ns >= f->start_ns && (!f->end_ns || s->time_ns <= f->end_ns) &&
-	       comm_listed(f, s->comm) && event_named(f->event, s->event->name);
+	       comm_listed(f, s->comm) && sample_filter_event(f, s->event->name);
 }
 
 void sample_filter_done(struct sample_filter *f)

@@ -128,6 +128,55 @@ static const struct option_row *find_row(const struct option_row *rows, size_t n
 	return NULL; /* '?' */
 }
 
+/* How many letters must be put in, left out or changed to make one word of the other; words longer
+ * than these are too far. */
+static size_t distance(const char *a, const char *b)
+{
+	enum { WORD_MAX = 31 };
+	size_t n = strlen(a), m = strlen(b), row[WORD_MAX + 1];
+
+	if (n > WORD_MAX || m > WORD_MAX)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= m; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t corner = row[0]; /* of the row before, one to the left */
+
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t best = corner + (a[i - 1] != b[j - 1]);
+
+			corner = row[j];
+			best = best < row[j] + 1 ? best : row[j] + 1;
+			row[j] = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
+		}
+	}
+	return row[m];
+}
+
+/* After an option that is none: what may have been meant, if anything is near. */
+static int unknown(const struct option_row *rows, size_t n, const char *arg, struct err *err)
+{
+	char word[32];
+	size_t near = 3, d;
+	const char *meant = NULL;
+
+	snprintf(word, sizeof word, "%.*s", (int)strcspn(arg, "="), arg);
+	for (size_t i = 0; i < n && !strncmp(word, "--", 2); i++) {
+		if (!rows[i].name || !rows[i].help)
+			continue;
+		d = distance(word + 2, rows[i].name);
+		if (d < near && d < strlen(rows[i].name) / 2) {
+			near = d;
+			meant = rows[i].name;
+		}
+	}
+	if (meant && near)
+		return err_set(err, ERR_USAGE, NULL, "--help lists the options; did you mean --%s?",
+			       meant);
+	return err_set(err, ERR_USAGE, NULL, "--help lists the options");
+}
+
 int options_parse(const struct option_row *rows, size_t n, void *target, bool in_order, int argc,
 		  char **argv, int *rest, struct err *err)
 {
@@ -139,7 +188,7 @@ int options_parse(const struct option_row *rows, size_t n, void *target, bool in
 		const struct option_row *row = find_row(rows, n, id);
 
 		if (!row)
-			return err_set(err, ERR_USAGE, NULL, "--help lists the options");
+			return unknown(rows, n, argv[optind - 1], err);
 		rc = apply(row, target, optarg, err);
 		if (rc)
 			return rc;

@@ -96,11 +96,34 @@ static int write_result(const struct resolve *r, const struct profile *p, struct
 	return write_to(r, p, stdout, stdout_name, err);
 }
 
+/* Does the recording have the event that was asked for? If not its events are told. */
+static int check_event(const struct pipeline *p, const struct sample_filter *f, struct err *err)
+{
+	size_t i, n = perf_file_event_count(p->file);
+	char names[512] = "";
+
+	for (i = 0; f->event && i < n; i++) {
+		const char *name = perf_file_event(p->file, i)->name;
+
+		if (sample_filter_event(f, name))
+			return 0;
+		snprintf(names + strlen(names), sizeof names - strlen(names), " %s", name);
+	}
+	if (!f->event)
+		return 0;
+	return err_set(err, ERR_NOT_FOUND, NULL, "--event: '%s' is none of the recording's:%s",
+		       f->event, names);
+}
+
 /* Why there is nothing to write, in the order in which it can go wrong. */
-static int nothing_to_write(const struct pipeline *p, const char *input, struct err *err)
+static int nothing_to_write(const struct pipeline *p, const struct pipeline_options *opt,
+			    struct err *err)
 {
 	const struct perf_file_stats *s = perf_file_stats(p->file);
+	const char *input = opt->input;
 
+	if (p->filtered && check_event(p, &opt->filter, err))
+		return -ERR_NOT_FOUND;
 	if (p->filtered)
 		return err_set(err, ERR_NOT_FOUND, input,
 			       "none of the %llu samples passes the filters",
@@ -131,7 +154,7 @@ static int load(struct resolve *r, struct pipeline *p, struct err *err)
 	if (!rc && !r->quiet)
 		print_notes(p);
 	if (!rc && !p->profile->samples.n)
-		rc = nothing_to_write(p, r->pipeline.input, err);
+		rc = nothing_to_write(p, &r->pipeline, err);
 	return rc;
 }
 
@@ -229,8 +252,10 @@ int main(int argc, char **argv)
 	struct resolve r = {0};
 	struct pipeline p = {0};
 	struct err err = {0};
-	int code, flushed, rc = resolve_options(&r, argc, argv, &err);
+	int code, flushed, rc;
 
+	args_hold_standard_files();
+	rc = resolve_options(&r, argc, argv, &err);
 	r.pipeline.stop = &stop_requested;
 	fetch_watch_init(&r.watch, &fetching, &stop_requested, r.quiet);
 	if (r.fetch)

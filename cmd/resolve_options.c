@@ -167,7 +167,7 @@ static const struct option_row options[] = {
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3", CALLS(set_comm)},
 	{0, "pid", NULL, "PIDS", "only of these processes", CALLS(set_pid)},
 	{0, "tid", NULL, "TIDS", "only of these threads", CALLS(set_tid)},
-	{0, "cpu", NULL, "LIST", "only of these processors: 0,2-3", CALLS(set_cpu)},
+	{'C', "cpu", NULL, "LIST", "only of these processors: 0,2-3", CALLS(set_cpu)},
 	{0, "event", NULL, "NAME", "only of this event", SETS_TEXT(pipeline.filter.event)},
 	{0, "time", NULL, "START,STOP", "in seconds of the recording's clock, or P%-Q%",
 	 SETS_TEXT(time)},

@@ -29,6 +29,9 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 		rc = err_nomem(&f->err);
 	else
 		rc = source_open(&f->source, data_path, &f->err);
+	if (rc == -ERR_NOT_FOUND && data_path != f->info.path)
+		rc = err_set(&f->err, ERR_NOT_FOUND, path,
+			     "a directory without a recording: it has no file `data`");
 	f->info.file_mtime_ns = f->source.mtime_ns;
 	rc = rc ? rc : container_open(f);
 	if (rc) {

@@ -26,14 +26,18 @@ fails("empty file", [RESOLVE, "empty"], 2, "empty")
 with open("text", "w") as f:
     f.write("this is not a recording\n" * 10)
 fails("not a perf.data", [RESOLVE, "text"], 2, "text", "no perf.data")
-fails("a directory", [RESOLVE, "/proc"], 2, "/proc")
-fails("unknown option", [RESOLVE, "--no-such-option"], 2, "no-such-option", lines=2)
+fails("a directory", [RESOLVE, "/proc"], 2, "/proc: a directory without a recording")
+fails("unknown option", [RESOLVE, "--no-such-option"], 2, "no-such-option", "lists the options$", lines=2)
+for wrong, right in ("--formt", "--format"), ("--kalsyms=x", "--kallsyms"), ("--demangel", "--demangle"), ("--maxstack", "--max-stack"):
+    fails(f"nearly {right}", [RESOLVE, wrong], 2, f"did you mean {right}\\?", lines=2)
 fails("unknown format", [RESOLVE, "-f", "nonsense"], 2, "nonsense", "folded")
 fails("unknown suffix", [RESOLVE, "-o", "x.nonsense"], 2, "x.nonsense", "suffix")
 fails("bad number", [RESOLVE, "--max-stack", "many"], 2, "--max-stack", "many")
 for option in "--pid", "--tid", "--cpu", "--comm":
     fails(f"nothing behind {option}", [RESOLVE, option, "", "empty"], 2, f"{option}: the list is empty")
 fails("bad time", [RESOLVE, "--time", "yesterday", "empty"], 2, "empty|yesterday")
+fails("time backwards", [RESOLVE, "--time", "5,3", "empty"], 2, "empty|'5,3' ends before")
+fails("processors backwards", [RESOLVE, "-C", "0,7-3", "empty"], 2, "'7-3' ends before")
 fails("two inputs", [RESOLVE, "a", "b"], 2, "'b'")
 fails("capture: unknown option", [CAPTURE, "--no-such-option"], 2, "no-such-option", lines=2)
 fails("capture: nothing to do", [CAPTURE], 2, "capture", lines=3)
@@ -47,6 +51,15 @@ leaf = next(l.split()[0] for l in resolve("good.data", "-f", "script")[0].splitl
 pid = next(iter(folded(resolve("good.data", "--with-pid")[0])))[0].rsplit("-", 1)[1]
 tap.check(resolve("good.data", "--pid", "0" + pid)[0] == whole, "numbers with a leading 0 are decimal")
 fails("no sample passes", [RESOLVE, "--comm", "nobody", "good.data"], 2, "filter")
+fails("no such event", [RESOLVE, "--event", "nothing", "good.data"], 2, "'nothing' is none of", "cpu-clock|cycles")
+fails("time of the recording backwards", [RESOLVE, "--time", "5,3", "good.data"], 2, "'5,3' ends before")
+# A closed standard file is not replaced by one that is opened later: no word of ours gets into the output.
+for closed in "2>&-", ">&- 2>&-", "<&- >&- 2>&-":
+    p = run(["sh", "-c", f"{RESOLVE} --stats -o closed.folded good.data {closed}"], check=False)
+    with open("closed.folded") as f:
+        tap.check(p.returncode == 0 and f.read() == whole, f"with {closed}", (p.returncode, p.stderr))
+fails("standard output closed", ["sh", "-c", f"{RESOLVE} good.data >&-"], 2, "standard output")
+fails("standard input closed", ["sh", "-c", f"{RESOLVE} - <&-"], 2, "standard input")
 fails("disk full", ["sh", "-c", f"{RESOLVE} good.data > /dev/full"], 2, "No space left")
 for words in "--help", "--version", "--header good.data", f"--explain {leaf} good.data":
     fails(f"disk full, {words.split()[0]}", ["sh", "-c", f"{RESOLVE} -q {words} > /dev/full"], 2, "No space left")
