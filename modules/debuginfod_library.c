@@ -37,6 +37,7 @@ static void library_load(void)
 	void *so = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL), *f;
 	size_t i;
 
+	library.knows_ima = so && dlsym(so, "debuginfod_find_metadata");
 	if (!so)
 		library_missing = "not installed, or its own libraries are missing";
 	for (i = 0; so && i < sizeof symbols / sizeof *symbols; i++) {

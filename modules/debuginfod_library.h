@@ -24,6 +24,7 @@ struct debuginfod_library {
 	void *(*get_user_data)(debuginfod_client *c);
 	const char *(*get_url)(debuginfod_client *c);
 	void (*set_verbose_fd)(debuginfod_client *c, int fd);
+	bool knows_ima; /* policies in DEBUGINFOD_URLS: since 0.192 */
 };
 
 /* Loaded at the first call and then kept; NULL when it is not there or older than 0.183, and *why

@@ -67,17 +67,18 @@ static void *probe_main(void *arg)
 	return NULL;
 }
 
-/* scheme://[user@]host[:port][/path]; the host may be an address in brackets. */
+/* [scheme://][user@]host[:port][/path]; the host may be an address in brackets. Without a scheme
+ * libcurl takes http. */
 static bool parse_url(const char *url, struct probe *p)
 {
-	const char *default_port = !strncmp(url, "https://", 8)	 ? "443"
-				   : !strncmp(url, "http://", 7) ? "80"
-								 : NULL;
-	const char *host, *end, *at, *host_end;
+	const char *scheme_end = strstr(url, "://");
+	const char *default_port = !scheme_end || !strncasecmp(url, "http://", 7) ? "80"
+				   : !strncasecmp(url, "https://", 8)		  ? "443"
+										  : NULL;
+	const char *host = scheme_end ? scheme_end + 3 : url, *end, *at, *host_end;
 
 	if (!default_port)
 		return false;
-	host = strstr(url, "://") + 3;
 	end = host + strcspn(host, "/?#");
 	at = memrchr(host, '@', (size_t)(end - host));
 	host = at ? at + 1 : host;

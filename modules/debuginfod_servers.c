@@ -9,24 +9,29 @@
 
 enum { FAILURES_MAX = 2 };
 
+/* Since elfutils 0.192 "ima:enforcing" and the like stand before the servers that they are for. All
+ * else is a server, as for the library: "localhost:8002" is one, of HTTP. */
 static bool is_url(const char *word)
 {
-	return strstr(word, "://");
+	return strncmp(word, "ima:", 4) != 0;
 }
 
 static int add_word(struct servers *s, const char *word)
 {
+	size_t i, size = strlen(word);
 	bool url = is_url(word);
 	char *copy;
-	size_t i;
 
-	/* The library leaves out repeated URLs, too: positions in its log count without them. */
-	for (i = 0; i < s->n; i++)
-		if (!strcmp(s->v[i].url, word))
+	/* The library leaves out repeated URLs, too, whether or not they end in a slash: positions
+	 * in its log count without them. */
+	if (size > 1 && word[size - 1] == '/')
+		size--;
+	for (i = 0; url && i < s->n; i++)
+		if (!strncmp(s->v[i].url, word, size) && !s->v[i].url[size])
 			return 0;
 	if (url && s->n == DEBUGINFOD_SERVERS_MAX)
 		return 0;
-	copy = strdup(word);
+	copy = strndup(word, size);
 	if (!copy || vec_push(&s->words, copy)) {
 		free(copy);
 		return -1;
@@ -44,8 +49,9 @@ int servers_init(struct servers *s)
 	int rc = copy ? 0 : -1;
 
 	*s = (struct servers){0};
-	for (word = rc ? NULL : strtok_r(copy, " ", &state); word && !rc;
-	     word = strtok_r(NULL, " ", &state)) {
+	/* Files that are put together into the variable end in newlines. */
+	for (word = rc ? NULL : strtok_r(copy, " \t\r\n", &state); word && !rc;
+	     word = strtok_r(NULL, " \t\r\n", &state)) {
 		if (strlen(word) + 1 > room)
 			break;
 		room -= strlen(word) + 1;

@@ -118,6 +118,21 @@ static bool session_begin(struct session *s, const char **why)
 	return true;
 }
 
+/* A library that knows no policies takes them for servers; one that was built without the means to
+ * verify signatures ignores them, and so is done here. What was fetched is checked in any case. */
+static void set_urls(const struct debuginfod_library *lib, const char *urls)
+{
+	char text[DEBUGINFOD_URLS_MAX], copy[DEBUGINFOD_URLS_MAX], *word, *state, *p = text;
+
+	*p = 0;
+	snprintf(copy, sizeof copy, "%s", urls);
+	for (word = strtok_r(copy, " ", &state); word; word = strtok_r(NULL, " ", &state))
+		if (lib->knows_ima || strncmp(word, "ima:", 4))
+			p += snprintf(p, sizeof text - (size_t)(p - text), "%s%s",
+				      p == text ? "" : " ", word);
+	setenv(DEBUGINFOD_URLS_ENV_VAR, text, 1);
+}
+
 static void answer(struct session *s, struct job *job)
 {
 	struct worker_reply *r = job->reply;
@@ -135,6 +150,7 @@ static void answer(struct session *s, struct job *job)
 	}
 	r->is_over = false;
 	lib = debuginfod_library(&why);
+	set_urls(lib, job->request->urls);
 	lib->set_user_data(s->handle, job);
 	r->fd_or_errno = call(lib, s->handle, job->request, &path);
 	r->is_over = true;
@@ -182,7 +198,6 @@ static void serve(int fd, const struct worker_setup *setup)
 		if (n != (ssize_t)sizeof *q)
 			continue; /* a cancel that came too late */
 		memset(r, 0, sizeof *r);
-		setenv(DEBUGINFOD_URLS_ENV_VAR, q->urls, 1);
 		answer(&session, &job);
 		if (send(fd, r, sizeof *r, MSG_NOSIGNAL) < 0)
 			break;

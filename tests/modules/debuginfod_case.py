@@ -150,6 +150,10 @@ class Run:
         return {os.path.relpath(os.path.join(d, f), self.cache): os.path.getsize(os.path.join(d, f))
                 for d, _, fs in os.walk(self.cache) for f in fs if d != self.cache}
 
+    def has_no_stacks(self):
+        """None but those of the dynamic loader at work, which is here."""
+        return self.stats["root"] <= 5 and self.stats["no_file"] + self.stats["root"] == self.stats["user_stacks"] > 100
+
     def names(self, inlined=True):
         """Which of the libraries have their hidden function, and where it is wanted the inlined one."""
         return [i for i in range(PARTS)

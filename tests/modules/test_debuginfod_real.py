@@ -161,7 +161,7 @@ def binaries_gone():
         os.rename("run", "gone")
         try:
             r = Run()
-            report(r.stats["root"] == 0 and r.stats["no_file"] == r.stats["user_stacks"] > 100, "binaries gone: no stacks", r)
+            report(r.has_no_stacks(), "binaries gone: no stacks", r)
             r = Run("--debuginfod=full", urls=s.url)
             report(r.stats["root"] == r.stats["user_stacks"] and r.names() == ALL and
                    {OF_ID[q.build_id] for q in s.requests() if q.kind == "executable"} == set(NAMES),
