@@ -69,6 +69,10 @@ struct arch {
 	bool (*ends_in_call)(const uint8_t *end, size_t n);
 	/* The function that it goes to; `ip`: the address of `end`. 0: the instruction does not say. */
 	uint64_t (*call_target)(const uint8_t *end, size_t n, uint64_t ip);
+	/* Does code at `ip` jump to `target`, at any of these `n` bytes? And is it a return? NULL
+	 * where nothing is kept below the stack pointer, and calls push nothing. */
+	bool (*jumps_to)(const uint8_t *code, size_t n, uint64_t ip, uint64_t target);
+	bool (*is_return)(const uint8_t *code, size_t n);
 	/* Where link registers are, else NULL: what the code before a place says of the return
 	 * address there, for functions without call frame information. */
 	struct arch_return (*return_before)(const struct arch_code *code);
@@ -79,6 +83,9 @@ struct arch {
 	/* Words that a stub of a lazy .plt has pushed when it is at `at`, of which ARCH_STUB_BYTES
 	 * before and behind can be read (0 where there is no code); 0 also for other code. May be NULL. */
 	unsigned (*stub_pushes)(const uint8_t *at);
+	/* By how much sp is lower than on entry, at code + at, where `n` bytes of code known by its
+	 * bytes can be read; -1: other code. May be NULL. */
+	int (*known_frame)(const uint8_t *code, size_t n, size_t at);
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */
 	const struct arch_exit *exits;		   /* likewise */
 };

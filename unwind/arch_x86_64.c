@@ -4,6 +4,7 @@
 #include "unwind/arch.h"
 
 #include <elf.h>
+#include <string.h>
 
 /* Length of the indirect call at `code`, 0 when there is none. Intel SDM volume 2, CALL: FF /2 with
  * a ModRM byte that says how many bytes follow. */
@@ -42,20 +43,44 @@ static bool ends_in_call(const uint8_t *end, size_t n)
 	return (n >= 5 && end[-5] == 0xe8) || ends_in_indirect_call(end, n);
 }
 
+static uint32_t load32(const uint8_t *p)
+{
+	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
 /* CALL rel32 */
 static uint64_t call_target(const uint8_t *end, size_t n, uint64_t ip)
 {
-	uint32_t rel;
-
 	if (n < 5 || end[-5] != 0xe8 || ends_in_indirect_call(end, n))
 		return 0;
-	rel = end[-4] | end[-3] << 8 | end[-2] << 16 | (uint32_t)end[-1] << 24;
-	return ip + (uint64_t)(int64_t)(int32_t)rel;
+	return ip + (uint64_t)(int64_t)(int32_t)load32(end - 4);
 }
 
 static uint64_t call_target_32(const uint8_t *end, size_t n, uint64_t ip)
 {
 	return (uint32_t)call_target(end, n, ip);
+}
+
+/* JMP rel32 and Jcc rel32, wherever such bytes are. */
+static bool jumps_to(const uint8_t *code, size_t n, uint64_t ip, uint64_t target)
+{
+	size_t i;
+
+	for (i = 1; i + 4 < n; i++) {
+		if (code[i] != 0xe9 && (code[i - 1] != 0x0f || code[i] >> 4 != 8))
+			continue;
+		if (ip + i + 5 + (uint64_t)(int64_t)(int32_t)load32(code + i + 1) == target)
+			return true;
+	}
+	return false;
+}
+
+/* RET, RET imm16, with a prefix for old processors' branch prediction or MPX. */
+static bool is_return(const uint8_t *code, size_t n)
+{
+	if (n > 1 && (code[0] == 0xf3 || code[0] == 0xf2))
+		code++;
+	return n && (*code == 0xc3 || *code == 0xc2);
 }
 
 /* ---- x86-64 ------------------------------------------------------------------------------ */
@@ -84,6 +109,23 @@ static unsigned stub_pushes(const uint8_t *at)
 	if (jump[0] == 0xff && jump[1] == 0x25 && at[-6] == 0xff && at[-5] == 0x35)
 		return 2;
 	return jump[0] == 0xe9 && at[-5] == 0x68;
+}
+
+/* _init of glibc's crti.o, which calls constructors, as libcrypto's: sub $8,%rsp; mov
+ * __gmon_start__@GOTPCREL(%rip),%rax; test %rax,%rax; je +2; call *%rax; other calls; add $8,%rsp;
+ * ret. */
+static int known_frame(const uint8_t *code, size_t n, size_t at)
+{
+	static const uint8_t start[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x05};
+	static const uint8_t rest[] = {0x48, 0x85, 0xc0, 0x74, 0x02, 0xff, 0xd0};
+	const size_t rest_off = sizeof start + 4, size = rest_off + sizeof rest;
+	size_t i;
+
+	for (i = 0; i + size <= n && i <= at; i++)
+		if (!memcmp(code + i, start, sizeof start) &&
+		    !memcmp(code + i + rest_off, rest, sizeof rest))
+			return at - i < 4 || is_return(code + at, n - at) ? 0 : 8;
+	return -1;
 }
 
 /* musl's clone: mov %eax,%edi; xor %eax,%eax; mov $SYS_exit,%al; syscall */
@@ -119,7 +161,10 @@ const struct arch arch_x86_64 = {
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
 	.call_target = call_target,
+	.jumps_to = jumps_to,
+	.is_return = is_return,
 	.stub_pushes = stub_pushes,
+	.known_frame = known_frame,
 	.trampolines = trampolines,
 	.exits = exits,
 };

@@ -311,3 +311,13 @@ const struct full_rule *cfi_module_full_rule(struct cfi_module *cm, uint64_t vad
 	pthread_mutex_unlock(&cm->lock);
 	return full;
 }
+
+bool cfi_module_fde(struct cfi_module *cm, uint64_t vaddr, struct cfi_fde *ret)
+{
+	int rc;
+
+	pthread_mutex_lock(&cm->lock);
+	rc = cfi_index_find(&cm->eh, vaddr, ret);
+	pthread_mutex_unlock(&cm->lock);
+	return rc > 0;
+}

@@ -23,6 +23,9 @@ struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr, uint32_t *num
  * when there is none or out of memory. Lives as long as the module. */
 const struct full_rule *cfi_module_full_rule(struct cfi_module *cm, uint64_t vaddr);
 
+/* The entry of .eh_frame for a vaddr; false: none. */
+bool cfi_module_fde(struct cfi_module *cm, uint64_t vaddr, struct cfi_fde *ret);
+
 /* Machine code bytes that end at vaddr: up to *n of them, fewer at a segment's start. NULL: none.
  */
 const uint8_t *cfi_module_code_before(const struct cfi_module *cm, uint64_t vaddr, size_t *n);

@@ -21,6 +21,12 @@
  * addresses of calls that are over remain. */
 #define ROOT_CODE_BYTES 128
 
+/* How far from its start known code is recognised. */
+#define KNOWN_CODE_BYTES 64
+
+/* The shortest return, with a prefix (x86). */
+#define RETURN_BYTES 2
+
 /* What says that an address was put there by a call. */
 enum evidence {
 	EVIDENCE_UNKNOWN, /* not looked for yet */
@@ -71,8 +77,7 @@ static const uint8_t *code_before(struct walk *w, const struct map *map, uint64_
 	return cm ? cfi_module_code_before(cm, ++*vaddr, n) : NULL;
 }
 
-/* The function that the call before a return address names; 0: none. */
-static uint64_t called_function(struct walk *w, uint64_t ra)
+uint64_t ladder_called_function(struct walk *w, uint64_t ra)
 {
 	const struct map *map = address_space_find(w->s->space, ra - 1);
 	size_t n = CALL_BYTES_MAX;
@@ -98,7 +103,7 @@ static bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t
 	if ((aligns && sp % 16 != 8) ||
 	    (r->kind == RULE_FP && c->fp_known && c->fp + (uint64_t)(int64_t)r->cfa_off <= sp))
 		return false;
-	target = called_function(w, ra);
+	target = ladder_called_function(w, ra);
 	return !target || walk_rule(w, target, &own)->rule.kind >= RULE_NO_CFI;
 }
 
@@ -106,6 +111,29 @@ static bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t
 static bool is_jit(const struct map *map)
 {
 	return map && map->dso->kind == DSO_ANON;
+}
+
+/* In code that is known by its bytes. */
+static bool known_frame_step(struct walk *w, struct cursor *c, const struct map *map)
+{
+	size_t n = 2 * KNOWN_CODE_BYTES;
+	uint64_t ra, vaddr;
+	const uint8_t *end;
+	int size;
+
+	if (!w->arch->known_frame || !c->sp_known)
+		return false;
+	end = code_before(w, map, c->ip + KNOWN_CODE_BYTES, &n, &vaddr);
+	if (!end || n < KNOWN_CODE_BYTES)
+		return false;
+	size = w->arch->known_frame(end - n, n, n - KNOWN_CODE_BYTES);
+	if (size < 0 || !walk_word(w, c->sp + (unsigned)size, w->arch->word_bytes, &ra) ||
+	    return_evidence(w, ra) != EVIDENCE_CALL)
+		return false;
+	c->ip = ra;
+	c->sp += (unsigned)size + w->arch->word_bytes;
+	c->how = FRAME_STACK_TOP;
+	return true;
 }
 
 /* On entry to a function, and in one without a frame but for some words that it has pushed. */
@@ -130,15 +158,38 @@ static bool stack_top_step(struct walk *w, struct cursor *c, const struct map *m
 	return false;
 }
 
-/* The rule of the sample's own frame led to where no code is, so it is wrong. Takes back the frame
- * that leads nowhere. */
+/* Is the sample's own instruction one that takes the return address from the stack pointer? */
+static bool is_at_return(struct walk *w)
+{
+	size_t n = RETURN_BYTES;
+	uint64_t vaddr;
+	const uint8_t *end = code_before(w, w->frames->map, w->frames->ip + n, &n, &vaddr);
+
+	return end && n == RETURN_BYTES && w->arch->is_return && w->arch->is_return(end - n, n);
+}
+
+/* The rule of the sample's own frame led to where no code is, so it is wrong, if not only a mapping
+ * is not known: at a return, or behind pushes that it does not tell. Takes back the frame that
+ * leads nowhere. */
 static bool first_frame_again(struct walk *w, struct cursor *c)
 {
-	if (!w->arch->untold_pushes || w->next - w->frames != 2 ||
+	if (w->next - w->frames != 2 || (!w->arch->untold_pushes && !is_at_return(w)) ||
 	    !stack_top_step(w, c, w->frames->map, w->memory.sp))
 		return false;
 	walk_pop(w);
 	return true;
+}
+
+enum unwind_stop ladder_first_end(struct walk *w, struct cursor *c)
+{
+	struct cursor caller = *c;
+
+	if (!is_at_return(w) || !stack_top_step(w, &caller, w->frames->map, w->memory.sp))
+		return UNWIND_STOP_END;
+	if (w->worker->no_guess)
+		return UNWIND_STOP_BAD_CFI;
+	*c = caller;
+	return WALK_ON;
 }
 
 /* What the code says of the return address, which may be `ra`. */
@@ -146,7 +197,7 @@ static struct arch_return return_place(struct walk *w, const struct map *map, ui
 				       uint64_t ra)
 {
 	struct arch_code code = {.n = LOOK_BACK_BYTES};
-	uint64_t start = called_function(w, ra);
+	uint64_t start = ladder_called_function(w, ra);
 	size_t wanted;
 
 	if (start && ip - start <= code.n) {
@@ -318,6 +369,8 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	/* A return address that leads nowhere is not followed by a guess. */
 	if (stop == UNWIND_STOP_NO_MAP && !innermost)
 		return first_frame_again(w, c) ? WALK_ON : stop;
+	if (stop == UNWIND_STOP_NO_CFI && known_frame_step(w, c, map))
+		return WALK_ON;
 	if (innermost && (stack_top_step(w, c, map, c->sp + stub_pushed_bytes(w, c, map)) ||
 			  link_register_step(w, c, map)))
 		return WALK_ON;

@@ -184,11 +184,23 @@ enum unwind_stop jit_step(struct walk *w, struct cursor *c);
 const struct full_rule *jit_full_rule(const struct walk *w, uint64_t ip, struct arena *arena,
 				      uint64_t *bias);
 
+/* saved_sp.c: the CFA of the sample's own frame *c in `map`, whose rule reads it from below the
+ * stack pointer, where nothing was copied. False: not found. */
+bool saved_sp_find(struct walk *w, const struct cursor *c, const struct map *map, uint64_t *cfa);
+
 /* ---- ladder.c: frames without call frame information -------------------------------------- */
 
 /* Tries to find the caller of the frame *c in `map` (may be NULL), for which there is no rule:
  * `kind` is RULE_NO_CFI or later in the enum. WALK_ON and the caller in *c, or why it ends here. */
 enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind kind,
 			     const struct map *map);
+
+/* The sample's own frame *c seems to be the outermost, because its rule found 0 for the return
+ * address. Is that so, or is the rule wrong, as at the return of OpenSSL's x25519_fe64_mul? WALK_ON
+ * and the caller in *c, UNWIND_STOP_END or (without guesses) UNWIND_STOP_BAD_CFI. */
+enum unwind_stop ladder_first_end(struct walk *w, struct cursor *c);
+
+/* The function that the call before a return address names; 0: none. */
+uint64_t ladder_called_function(struct walk *w, uint64_t ra);
 
 #endif

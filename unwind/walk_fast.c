@@ -30,6 +30,12 @@ static bool is_given_up(const struct walk *w, uint64_t addr)
 	return is_first(w) && addr < w->memory.sp;
 }
 
+/* Where a return address is 0. In the sample's own frame the rule may be wrong. */
+static enum unwind_stop zero_return(const struct walk *w)
+{
+	return is_first(w) ? WALK_NEEDS_ALL : UNWIND_STOP_END;
+}
+
 /* The frame below was found by its frame pointer, which with a link register does not tell where
  * this one begins. Its own does: it points to where the one before is saved. */
 static bool cfa_by_record(const struct cursor *c, const struct rule *r, uint64_t *cfa)
@@ -113,7 +119,7 @@ static enum unwind_stop shaped_step(struct walk *w, const struct rule *r, struct
 	c->sp_known = true;
 	c->is_return_address = !is_signal;
 	c->how = r->how;
-	return ra ? WALK_ON : UNWIND_STOP_END;
+	return ra ? WALK_ON : zero_return(w);
 }
 
 /* A step by other than the two simple kinds of rules. */
@@ -233,7 +239,7 @@ step(struct walk *w, struct rule_entry *entries, struct words words)
 		if (__builtin_expect(stop != WALK_ON, 0))
 			return stop;
 		if (__builtin_expect(!c->ip, 0))
-			return UNWIND_STOP_END;
+			return zero_return(w);
 		seek(w, entries, c->ip - 1);
 		return WALK_ON;
 	}

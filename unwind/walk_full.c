@@ -4,13 +4,15 @@
 
 /* One step: the frame's registers in, the caller's out. */
 struct step {
-	const struct walk *w;
+	struct walk *w;
+	const struct map *map;
 	const struct full_rule *rule;
 	const struct regs *in;
 	struct regs *out;
 	uint64_t cfa;
 	uint64_t bias; /* runtime address minus vaddr of the module */
 	bool first;
+	uint8_t how;	  /* of the caller's frame */
 	uint64_t missing; /* the address that could not be read */
 };
 
@@ -181,6 +183,11 @@ static enum unwind_stop full_step(struct step *st)
 	enum unwind_stop stop = cfa_find(st);
 	uint64_t sp = st->in->v[arch->sp], ip;
 
+	if (stop == UNWIND_STOP_BAD_MEMORY && st->first && st->missing < st->w->memory.sp &&
+	    saved_sp_find(st->w, &st->w->c, st->map, &st->cfa)) {
+		stop = WALK_ON;
+		st->how = FRAME_SAVED_SP;
+	}
 	if (stop != WALK_ON)
 		return stop;
 	if (has_pushed_return(st) && st->cfa <= sp)
@@ -266,6 +273,32 @@ static const struct full_rule *rule_of(struct walk *w, const struct rule_entry *
 	return NULL;
 }
 
+/* By the frame's rule. The cursor says how the caller was found. */
+static enum unwind_stop rule_step(struct step *st)
+{
+	struct walk *w = st->w;
+	struct cursor *c = &w->c;
+	enum unwind_stop stop;
+
+	st->how = st->rule->how;
+	stop = full_step(st);
+	if (stop == UNWIND_STOP_END && st->first) {
+		stop = ladder_first_end(w, c);
+		if (stop == WALK_ON) {
+			registers_set(st->out, c, w->arch);
+			return stop;
+		}
+	}
+	if (stop == UNWIND_STOP_BAD_CFI)
+		w->sink->stop_module = modules_get(w->worker->modules, st->map->dso);
+	c->sp = st->cfa;
+	if (stop == WALK_ON) {
+		c->how = st->how;
+		c->is_return_address = !st->rule->is_signal_frame;
+	}
+	return stop;
+}
+
 /* The arena is for rules that live as long as the walk. */
 static enum unwind_stop walk_on(struct walk *w, const struct regs *regs, struct arena *arena)
 {
@@ -308,14 +341,10 @@ static enum unwind_stop walk_on(struct walk *w, const struct regs *regs, struct 
 			registers_set(in, c, w->arch);
 			continue;
 		}
-		stop = full_step(&st);
-		if (stop == UNWIND_STOP_BAD_CFI)
-			w->sink->stop_module = modules_get(w->worker->modules, map->dso);
-		c->sp = st.cfa;
+		st.map = map;
+		stop = rule_step(&st);
 		if (stop != WALK_ON)
 			return stop;
-		c->how = st.rule->how;
-		c->is_return_address = !st.rule->is_signal_frame;
 		swap = in;
 		in = out;
 		out = swap;

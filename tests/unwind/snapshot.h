@@ -71,7 +71,7 @@ static _Unwind_Reason_Code add_truth(struct _Unwind_Context *c, void *arg)
 }
 
 /* Registers and stack of one moment inside this function. */
-__attribute__((noinline)) static void take(struct snapshot *s, uint64_t top)
+__attribute__((noinline, unused)) static void take(struct snapshot *s, uint64_t top)
 {
 	ucontext_t uc;
 	size_t i;

@@ -1,0 +1,96 @@
+/* saved_sp.c - functions that keep their caller's stack pointer below their own.
+ *
+ * SHA-2 of OpenSSL for AVX2 saves it in its frame and, in the loop that lowers the stack pointer,
+ * in the word below that (psABI AMD64 3.2.2, "red zone"): the CFA is (sp - 8) dereferenced, plus 8.
+ * Copies of stacks begin at sp. The word in the frame is still there, at the place that other rows
+ * of the function tell, but sp is lower by an amount that none tells. It is the first word from
+ * there on that says where a return address is, if that follows a call that leads to this very
+ * function.
+ */
+#include "unwind/walk.h"
+
+/* Of call frame information, far more than such functions have. */
+#define ROWS_MAX	 128
+#define INSTRUCTIONS_MAX 2048
+
+/* How far the stack pointer may have been lowered. */
+#define LOWERED_BYTES_MAX 4096
+
+/* Where a function chooses among its variants: near its start. */
+#define CHOICE_BYTES 512
+
+/* Where the row is that has the word farthest above sp, of those that else are like `r`. 0: none.
+ */
+static int32_t place_in_frame(const struct cfi_fde *fde, const struct arch *arch,
+			      const struct rule *r)
+{
+	uint64_t at = fde->start;
+	struct cfi_row row;
+	struct rule other;
+	int32_t place = 0;
+	unsigned n;
+
+	if (buf_left(&fde->insns) > INSTRUCTIONS_MAX)
+		return 0;
+	for (n = 0; n < ROWS_MAX && at < fde->end; n++, at = row.end) {
+		if (!cfi_row_find(fde, arch, at, &row))
+			return 0;
+		rule_pack(&row, arch, at, &other);
+		if (other.kind == RULE_SHAPED && other.flags == r->flags && other.reg == r->reg &&
+		    other.cfa_add == r->cfa_add && other.cfa_off > place)
+			place = other.cfa_off;
+	}
+	return place;
+}
+
+/* Does a call of `target` lead to the function: is it that, or does it choose it? */
+static bool leads_to(struct walk *w, uint64_t target, struct cfi_module *cm,
+		     const struct cfi_fde *fde)
+{
+	const struct map *map = address_space_find(w->s->space, target);
+	uint64_t vaddr;
+	struct cfi_fde other;
+	const uint8_t *end;
+	size_t n;
+
+	if (!map || walk_module(w, map, target, &vaddr) != cm || !cfi_module_fde(cm, vaddr, &other))
+		return false;
+	if (other.start == fde->start)
+		return true;
+	n = other.end - other.start < CHOICE_BYTES ? other.end - other.start : CHOICE_BYTES;
+	end = cfi_module_code_before(cm, other.start + n, &n);
+	return end && w->arch->jumps_to(end - n, n, other.start, fde->start);
+}
+
+bool saved_sp_find(struct walk *w, const struct cursor *c, const struct map *map, uint64_t *cfa)
+{
+	unsigned word = w->arch->word_bytes;
+	struct rule_entry own;
+	struct rule r = walk_rule(w, c->ip, &own)->rule;
+	struct cfi_module *cm;
+	struct cfi_fde fde;
+	uint64_t vaddr, at, end, target;
+
+	if (w->worker->no_guess || !w->arch->jumps_to || r.kind != RULE_SHAPED ||
+	    r.flags != RULE_DEREF || r.reg != w->arch->sp || r.cfa_off >= 0)
+		return false;
+	cm = walk_module(w, map, c->ip, &vaddr);
+	if (!cm || !cfi_module_fde(cm, vaddr, &fde))
+		return false;
+	at = c->sp + (uint64_t)place_in_frame(&fde, w->arch, &r);
+	if (at == c->sp)
+		return false;
+	for (end = at + LOWERED_BYTES_MAX; at <= end; at += word) {
+		uint64_t saved, ra;
+
+		if (!walk_word(w, at, word, &saved))
+			return false;
+		*cfa = saved + (uint64_t)(int64_t)r.cfa_add;
+		if (saved <= at || !walk_word(w, *cfa + (uint64_t)(int64_t)r.ra_off, word, &ra))
+			continue;
+		target = ladder_called_function(w, ra);
+		if (target && leads_to(w, target, cm, &fde))
+			return true;
+	}
+	return false;
+}
