@@ -7,6 +7,12 @@
 /* No stack is larger (Go's limit): an address farther above the copy's start is not on it. */
 #define STACK_BYTES_MAX (1ull << 30)
 
+/* The smallest page of all supported processors: what is missing begins with a whole one. */
+#define PAGE_BYTES 4096
+
+/* Compilers warn of larger frames, or they are on the heap. */
+#define FRAME_BYTES_MAX (1u << 20)
+
 struct memory memory_of(const struct perf_sample *s, struct modules *modules,
 			const struct arch *arch)
 {
@@ -86,11 +92,18 @@ bool memory_read_word(const struct memory *m, uint64_t addr, uint64_t *ret)
 }
 
 /* The kernel copies without waiting for a page that is not in memory: what follows that is missing,
- * or all of it. */
-static bool is_broken_off(const struct perf_sample *s, uint64_t addr)
+ * or all of it. Where the stacks of other than the first thread end is not recorded: what is asked
+ * for may be on one if it is near enough to be in the frame of a function with large arrays. */
+static bool is_broken_off(const struct memory *m, uint64_t addr)
 {
-	return !s->user_stack_bytes ||
-	       (s->pid == s->tid && addr < address_space_stack_end(s->space));
+	const struct perf_sample *s = m->sample;
+	uint64_t end = m->sp + s->user_stack_bytes;
+
+	if (!s->user_stack_bytes)
+		return true;
+	if (s->pid == s->tid)
+		return addr < address_space_stack_end(s->space);
+	return end % PAGE_BYTES == 0 && addr >= end && addr - end < FRAME_BYTES_MAX;
 }
 
 bool memory_is_cut_before(const struct memory *m, uint64_t addr)
@@ -99,5 +112,5 @@ bool memory_is_cut_before(const struct memory *m, uint64_t addr)
 
 	return addr - m->sp < STACK_BYTES_MAX &&
 	       addr - m->sp + m->word_bytes > s->user_stack_bytes &&
-	       (s->user_stack_bytes == s->user_stack_asked || is_broken_off(s, addr));
+	       (s->user_stack_bytes == s->user_stack_asked || is_broken_off(m, addr));
 }

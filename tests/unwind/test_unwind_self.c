@@ -278,13 +278,51 @@ static void test_broken_off(void **state)
 	world_done(&w);
 }
 
+__attribute__((noinline)) static void with_room(struct snapshot *s, uint64_t top)
+{
+	volatile uint8_t room[8192]; /* more than a page, of which nothing else is used */
+
+	room[0] = 0;
+	recurse(s, top, DEPTH);
+	room[sizeof room - 1] = 0;
+}
+
+/* The same in another thread, the end of whose stack is not known: what is missing begins with a
+ * page. */
+static void test_thread_broken_off(void **state)
+{
+	struct stack_trace t;
+	struct unwinder *u;
+	struct world w;
+
+	(void)state;
+	with_room(&snap, stack_top());
+	world_init(&w, &snap, NULL);
+	u = make(&w, UNWIND_AUTO, false);
+	w.sample.tid = 8;
+	w.sample.user_stack_bytes = 4096 - snap.regs[7] % 4096;
+	unwind_sample(u, &w.sample, &t);
+	assert_true(t.n <= DEPTH + 3);
+	assert_int_equal(t.stop, UNWIND_STOP_TRUNCATED_STACK);
+	w.sample.user_stack_bytes += 8;
+	unwind_sample(u, &w.sample, &t);
+	assert_int_equal(t.stop, UNWIND_STOP_BAD_MEMORY);
+	unwinder_free(u);
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_main_thread),    cmocka_unit_test(test_other_thread),
-		cmocka_unit_test(test_signal),	       cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_missing_binary), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_frame_pointers), cmocka_unit_test(test_broken_off),
+		cmocka_unit_test(test_main_thread),
+		cmocka_unit_test(test_other_thread),
+		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_missing_binary),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_frame_pointers),
+		cmocka_unit_test(test_broken_off),
+		cmocka_unit_test(test_thread_broken_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
