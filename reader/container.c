@@ -47,6 +47,9 @@ static int read_magic(struct perf_file *f, ssize_t n)
 		{"SIMPLEPERF", 10, "it is a report of simpleperf"},
 		{"PK\3\4", 4, "it is a zip file"},
 		{"BZh", 3, "it is packed with bzip2"},
+		{"\0\0\0\0\0\0\0\0", 8,
+		 "it begins with zeros, as where a recorder that writes its header last "
+		 "(simpleperf) was killed"},
 	};
 	const uint8_t *head = f->source.head;
 	size_t i;

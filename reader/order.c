@@ -101,11 +101,19 @@ static int merge_fresh(struct order *o, struct err *err)
 	return got < 0 ? got : 0;
 }
 
-/* The open run is complete. */
+/* The open run is complete. Until there is a second one a time far above all others is taken for
+ * damage: a limit that is too low only lets entries wait, one that is too high lets all that come
+ * later leave out of order. */
 static void close_run(struct order *o)
 {
-	if (o->last.time > o->max_time)
-		o->max_time = o->last.time;
+	uint64_t t = o->last.time, leap = o->leap.time;
+
+	if (t <= o->max_time || o->last.where == o->leap.where)
+		return;
+	if (t - o->max_time > ORDER_LEAP && (t > leap ? t - leap : leap - t) > ORDER_LEAP)
+		o->leap = o->last;
+	else
+		o->max_time = t;
 }
 
 int order_begin_run(struct order *o, struct order_entry e, struct err *err)

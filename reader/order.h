@@ -25,6 +25,8 @@
 
 /* More new runs than this are merged. */
 #define ORDER_RUNS_MAX 65536
+/* So far ahead of all before (an hour, in ns) no entry is believed without a second one near it. */
+#define ORDER_LEAP 3600000000000u
 /* So many leave at once. */
 #define ORDER_DUE_MAX 64
 
@@ -48,6 +50,7 @@ struct order {
 	struct order_entry last;     /* that entered */
 	uint64_t limit;		     /* entries of the heap up to this time may leave */
 	uint64_t max_time;	     /* of all that entered, but those of the open run */
+	struct order_entry leap;     /* the last that was too far ahead to count for max_time */
 	uint64_t previous_round;     /* max_time when the last round finished */
 	uint64_t last_left;	     /* time of the last that left */
 	uint64_t n_late;	     /* left after a later one: the rounds were wrong */

@@ -26,6 +26,9 @@ fails("empty file", [RESOLVE, "empty"], 2, "empty")
 with open("text", "w") as f:
     f.write("this is not a recording\n" * 10)
 fails("not a perf.data", [RESOLVE, "text"], 2, "text", "no perf.data")
+with open("zeros", "wb") as f:
+    f.write(bytes(5000))
+fails("a header that was never written", [RESOLVE, "zeros"], 2, "zeros", "begins with zeros")
 fails("a directory", [RESOLVE, "/proc"], 2, "/proc: a directory without a recording")
 fails("unknown option", [RESOLVE, "--no-such-option"], 2, "no-such-option", "lists the options$", lines=2)
 for wrong, right in ("--formt", "--format"), ("--kalsyms=x", "--kallsyms"), ("--demangel", "--demangle"), ("--maxstack", "--max-stack"):

@@ -114,6 +114,47 @@ static void rounds(void **state)
 	order_done(&o);
 }
 
+/* One time far in the future (a damaged record) leaves last; all else leaves in order and soon. Two
+ * such times are the clock's: a machine that slept. */
+static void leaps(void **state)
+{
+	const uint64_t far = 1ull << 60;
+
+	(void)state;
+	for (uint64_t at = 1; at < 120; at += 17) {
+		for (int n_far = 0; n_far < 2; n_far++) {
+			struct order o = {0};
+			struct order_entry got;
+			uint64_t where = 0, last = 0, pushed = 0, popped = 0;
+
+			for (uint64_t i = 0; i < 120; i++) {
+				/* two rings; the second is half a round behind */
+				uint64_t start =
+					(1ull << 50) + i * 1000 + (n_far && i >= at ? far / 2 : 0);
+
+				for (uint64_t k = 0; k < 20; k++, pushed++)
+					order_push(&o, start + k % 10 * 100 - k / 10 * 500, ++where,
+						   NULL);
+				if (i == at && !n_far && ++pushed)
+					order_push(&o, far, ++where, NULL);
+				order_round(&o, false, NULL);
+				for (; order_pop(&o, &got, NULL) > 0; popped++) {
+					assert_true(got.time >= last && got.time < far);
+					last = got.time;
+				}
+				assert_true(pushed - popped <= 4 * 20 + 1);
+			}
+			assert_int_equal(order_round(&o, true, NULL), 0);
+			for (; order_pop(&o, &got, NULL) > 0; popped++)
+				;
+			assert_int_equal(pushed, popped);
+			assert_int_equal(got.time == far, !n_far);
+			assert_int_equal(o.n_late, 0);
+			order_done(&o);
+		}
+	}
+}
+
 /* A record older than what has left: it comes out at once and is counted. */
 static void late(void **state)
 {
@@ -138,10 +179,8 @@ static void late(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_files),
-		cmocka_unit_test(large),
-		cmocka_unit_test(rounds),
-		cmocka_unit_test(late),
+		cmocka_unit_test(whole_files), cmocka_unit_test(large), cmocka_unit_test(rounds),
+		cmocka_unit_test(leaps),       cmocka_unit_test(late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
