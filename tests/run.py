@@ -118,7 +118,7 @@ def main():
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     build, bin_ = os.path.abspath(a.build), os.path.abspath(a.bin)
     env = dict(os.environ, TOP=top, BUILD=build, BIN=bin_, CMOCKA_MESSAGE_OUTPUT="TAP",
-               ASAN_OPTIONS="detect_leaks=1:" + os.environ.get("ASAN_OPTIONS", ""),
+               PYTHONPATH=os.path.join(top, "tests"), ASAN_OPTIONS="detect_leaks=1:" + os.environ.get("ASAN_OPTIONS", ""),
                UBSAN_OPTIONS="print_stacktrace=1:" + os.environ.get("UBSAN_OPTIONS", ""))
     env.pop("DEBUGINFOD_URLS", None)
     # Nor is the network used because the developer's own settings say so.

@@ -6,33 +6,14 @@ import subprocess
 import sys
 import time
 
+from tap import Tap  # noqa: F401
+
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
 CAPTURE, RESOLVE = os.path.join(BIN, "capture"), os.path.join(BIN, "resolve")
 # perf's cache of binaries would hide what a test takes away. perf 6.1 does not look here when it records (only at
 # --buildid-dir): perf_record() fills no cache.
 os.environ["PERF_BUILDID_DIR"] = os.path.abspath("no-buildid-cache")
 PROGRAMS = os.path.join(TOP, "tests", "programs")
-
-
-class Tap:
-    """Prints TAP and remembers whether anything failed."""
-
-    def __init__(self):
-        self.failed = 0
-
-    def check(self, good, name, why=""):
-        print(f"{'ok' if good else 'not ok'} - {name}", flush=True)
-        if not good:
-            self.failed += 1
-            for line in str(why).splitlines()[:40]:
-                print(f"#   {line}")
-        return good
-
-    def skip(self, name, why):
-        print(f"ok - {name} # SKIP {why}", flush=True)
-
-    def end(self):
-        sys.exit(1 if self.failed else 0)
 
 
 def run(cmd, check=True, timeout=120, **kw):

@@ -2,18 +2,15 @@
 import re
 import subprocess
 
+from tap import Tap
+
+report = Tap().check
+
 
 def sh(cmd, check=True, **kw):
     """What a line of shell prints, on both streams."""
     return subprocess.run(cmd, shell=True, check=check, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           stdin=subprocess.DEVNULL, **kw).stdout.decode(errors="replace")
-
-
-def report(good, name, why=""):
-    print(f"{'ok' if good else 'not ok'} - {name}", flush=True)
-    if not good:
-        print("\n".join("#   " + l for l in str(why).splitlines()[:60]), flush=True)
-    return good
 
 
 def build_id(path):

@@ -6,19 +6,13 @@ import json
 import os
 import re
 import subprocess
-import sys
+
+from tap import Tap
 
 BUILD, HERE = os.environ["BUILD"], os.getcwd()
 VARIANTS = ("order0", "samples", "no_inline", "tids", "cycles", "hostile")
-status = 0
-
-
-def check(name, good, why=""):
-    global status
-    print(("ok - " if good else "not ok - ") + name)
-    if not good:
-        status = 1
-        print(why)
+tap = Tap()
+check = tap.check
 
 
 def text(name):
@@ -54,10 +48,10 @@ for v in VARIANTS:
     scope[v] = json.loads(text(f"{v}.speedscope"))
     lines[v] = [json.loads(l) for l in text(f"{v}.jsonl").splitlines()]
     broken = spec(scope[v])
-    check(f"speedscope {v} keeps the format's rules", not broken, broken)
+    check(not broken, f"speedscope {v} keeps the format's rules", broken)
 
 for fmt in ("folded", "script", "top", "speedscope", "jsonl"):
-    check(f"{fmt}: the same bytes however samples were dealt to threads", len({text(f"order{k}.{fmt}") for k in range(10)}) == 1)
+    check(len({text(f"order{k}.{fmt}") for k in range(10)}) == 1, f"{fmt}: the same bytes however samples were dealt to threads")
 
 
 def weights(p):
@@ -71,15 +65,15 @@ def weights(p):
 
 names = weights(scope["order0"])
 run = "__libc_start_call_main;main;ns::W<int>::run(int) [clone .isra.0];mid(int);leaf(std::vector<int> const&)"
-check("speedscope: stacks root first with inlined functions", names[run] == 45, names)
-check("speedscope: unknown functions by their module", any("[vdso]" in n and "[libx.so (deleted)]" in n for n in names), names)
+check(names[run] == 45, "speedscope: stacks root first with inlined functions", names)
+check(any("[vdso]" in n and "[libx.so (deleted)]" in n for n in names), "speedscope: unknown functions by their module", names)
 folded = {l.rsplit(" ", 1)[0]: int(l.rsplit(" ", 1)[1]) for l in text("order0.folded").splitlines()}
-check("speedscope: the sum of folded", sum(names.values()) == sum(folded.values()), (names, folded))
-check("speedscope: heaviest thread first", [t["name"] for t in scope["order0"]["profiles"]][:2] == ["server 200/200", "server 100/100"])
-check("speedscope: samples weigh 1 on request", set(w for t in scope["samples"]["profiles"] for w in t["weights"]) == {1} and
-      scope["samples"]["profiles"][0]["unit"] == "none")
+check(sum(names.values()) == sum(folded.values()), "speedscope: the sum of folded", (names, folded))
+check([t["name"] for t in scope["order0"]["profiles"]][:2] == ["server 200/200", "server 100/100"], "speedscope: heaviest thread first")
+check(set(w for t in scope["samples"]["profiles"] for w in t["weights"]) == {1} and
+      scope["samples"]["profiles"][0]["unit"] == "none", "speedscope: samples weigh 1 on request")
 main = next(f for f in scope["order0"]["shared"]["frames"] if f["name"] == "main")
-check("speedscope: file and line of a function", main == {"name": "main", "file": "main.cc", "line": 5}, main)
+check(main == {"name": "main", "file": "main.cc", "line": 5}, "speedscope: file and line of a function", main)
 
 script = re.split(r"\n\n", text("order0.script").rstrip("\n"))
 got = []
@@ -94,9 +88,9 @@ for block in script:
     parsed = [re.match(r"\t\s*[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)?(?: \(inlined\)| \((?!inlined).*\))$", f).group(1) for f in frames]
     want.append((int(m.group(1)), m.group(2), int(m.group(3)), m.group(4),
                  [(n, f.endswith(" (inlined)")) for n, f in zip(parsed, frames)]))
-check("jsonl: the samples of script, in the same order", got == want, f"{got}\n{want}")
+check(got == want, "jsonl: the samples of script, in the same order", f"{got}\n{want}")
 s = lines["order0"][0]
-check("jsonl: all there is to know", s == {
+check(s == {
     "t_ns": 1001002003, "pid": 100, "tid": 100, "comm": "server", "event": "cpu-clock:pppH", "period": 10, "stop": "END",
     "stack": [
         {"ip": "0x401150", "sym": "leaf(std::vector<int> const&)", "dso": "/opt/app/server", "build_id": "abcdef01",
@@ -108,10 +102,10 @@ check("jsonl: all there is to know", s == {
         {"ip": "0x40101f", "sym": "main", "off": 31, "dso": "/opt/app/server", "build_id": "abcdef01", "file": "main.cc",
          "line": 7},
         {"ip": "0x7f000001000f", "sym": "__libc_start_call_main", "off": 15, "dso": "/usr/lib/libc.so.6", "build_id": "1234"},
-    ]}, s)
-check("jsonl: cpu only where it was recorded", [("cpu" in x) for x in lines["order0"]] == [x["event"] == "cycles:P" for x in lines["order0"]])
-check("jsonl: one event on request", len(lines["cycles"]) == 1 and len(lines["order0"]) == 10)
-check("jsonl: no inlined functions on request", not any(f.get("inlined") for x in lines["no_inline"] for f in x["stack"]))
-check("jsonl: names from hostile files survive", lines["hostile"][0]["comm"] == '\ufffd\ufffd"\\\n' and
-      lines["hostile"][0]["tid"] == -1 and lines["hostile"][2]["stack"] == [], lines["hostile"])
-sys.exit(status)
+    ]}, "jsonl: all there is to know", s)
+check([("cpu" in x) for x in lines["order0"]] == [x["event"] == "cycles:P" for x in lines["order0"]], "jsonl: cpu only where it was recorded")
+check(len(lines["cycles"]) == 1 and len(lines["order0"]) == 10, "jsonl: one event on request")
+check(not any(f.get("inlined") for x in lines["no_inline"] for f in x["stack"]), "jsonl: no inlined functions on request")
+check(lines["hostile"][0]["comm"] == '\ufffd\ufffd"\\\n' and
+      lines["hostile"][0]["tid"] == -1 and lines["hostile"][2]["stack"] == [], "jsonl: names from hostile files survive", lines["hostile"])
+tap.end()

@@ -9,18 +9,12 @@ import gzip
 import os
 import shutil
 import subprocess
-import sys
+
+from tap import Tap
 
 BUILD, HERE = os.environ["BUILD"], os.getcwd()
-status = 0
-
-
-def check(name, good, why=""):
-    global status
-    print(("ok - " if good else "not ok - ") + name)
-    if not good:
-        status = 1
-        print(why)
+tap = Tap()
+check = tap.check
 
 
 # ---- protobuf ------------------------------------------------------------------------------------
@@ -162,56 +156,56 @@ def stacks(p):
 
 subprocess.run([f"{BUILD}/tests/output/tool_synthetic", HERE], check=True)
 orders = [open(f"{HERE}/order{k}.pprof", "rb").read() for k in range(10)]
-check("the same bytes whatever the order of samples and merges", len(set(orders)) == 1)
+check(len(set(orders)) == 1, "the same bytes whatever the order of samples and merges")
 
 decoded = {}
 for name in ("order0", "tids", "cycles", "hostile", "no_inline"):
     decoded[name] = p = decode(f"{HERE}/{name}.pprof")
     broken = strict(p)
-    check(f"{name}: no consumer's rule is broken", not broken, broken)
+    check(not broken, f"{name}: no consumer's rule is broken", broken)
 
 p = decoded["order0"]
 s = p["strings"]
 types = [(s[t["type"]], s[t["unit"]]) for t in p["sample_type"]]
-check("types of a clock event", types == [("samples", "count"), ("cpu", "nanoseconds")], types)
-check("the event's unit is the default and the period's", s[p["default"]] == "cpu" and p["period"] == 10**6 and
-      (s[p["period_type"]["type"]], s[p["period_type"]["unit"]]) == types[1])
+check(types == [("samples", "count"), ("cpu", "nanoseconds")], "types of a clock event", types)
+check(s[p["default"]] == "cpu" and p["period"] == 10**6 and
+      (s[p["period_type"]["type"]], s[p["period_type"]["unit"]]) == types[1], "the event's unit is the default and the period's")
 main = p["mapping"][0]
-check("the program is the first mapping", s[main["file"]] == "/opt/app/server" and s[main["build_id"]] == "abcdef01" and
-      (main["start"], main["limit"], main["offset"]) == (0x401000, 0x409000, 0x1000), main)
+check(s[main["file"]] == "/opt/app/server" and s[main["build_id"]] == "abcdef01" and
+      (main["start"], main["limit"], main["offset"]) == (0x401000, 0x409000, 0x1000), "the program is the first mapping", main)
 files = [s[m["file"]] for m in p["mapping"]]
-check("maps of two processes are two mappings, equal ones are one",
-      files.count("/opt/app/server") == 2 and files.count("/usr/lib/libc.so.6") == 2, files)
-check("kernel, module and unknown have names", {"[kernel.kallsyms]", "[nf_nat]", "[vdso]", "[unknown]"} <= set(files), files)
+check(files.count("/opt/app/server") == 2 and files.count("/usr/lib/libc.so.6") == 2,
+      "maps of two processes are two mappings, equal ones are one", files)
+check({"[kernel.kallsyms]", "[nf_nat]", "[vdso]", "[unknown]"} <= set(files), "kernel, module and unknown have names", files)
 root = "__libc_start_call_main;main;"
 got = stacks(p)
 run = root + "ns::W<int>::run(int) [clone .isra.0];mid(int);leaf(std::vector<int> const&)"
 # Samples of 10 and 5 have equal addresses (a fork); that of 30 is another process with other addresses.
-check("stacks root first, inlined functions inside", sorted(got[run]) == [[1, 30], [2, 15]], got)
-check("unsymbolized locations keep their address", any("0x7f000040002f;0x7fff0000100f" in k for k in got), got)
-check("sums of all samples", [sum(v[i] for vs in got.values() for v in vs) for i in (0, 1)] == [9, 59], got)
+check(sorted(got[run]) == [[1, 30], [2, 15]], "stacks root first, inlined functions inside", got)
+check(any("0x7f000040002f;0x7fff0000100f" in k for k in got), "unsymbolized locations keep their address", got)
+check([sum(v[i] for vs in got.values() for v in vs) for i in (0, 1)] == [9, 59], "sums of all samples", got)
 leaf = next(l for l in p["location"] if l["address"] == 0x401150)
 functions = [p["function"][l["function"] - 1] for l in leaf["line"]]
-check("innermost line first", [s[f["name"]] for f in functions][0].startswith("leaf("))
-check("mangled and demangled names, file and line", s[functions[2]["system"]] == "_ZN2ns1WIiE3runEi.isra.0" and
-      s[functions[2]["file"]] == "w.cc" and functions[2]["line"] == 5 and leaf["line"][2]["line"] == 7)
-check("callers are at the call, not behind it", any(l["address"] == 0x40101f for l in p["location"]))
-check("generator is a comment", [s[c] for c in p["comment"]] == ["tool:unspool test"])
-check("time and duration", p["time"] == 1001002003 and p["duration"] == 2000000005 - 1001002003)
+check([s[f["name"]] for f in functions][0].startswith("leaf("), "innermost line first")
+check(s[functions[2]["system"]] == "_ZN2ns1WIiE3runEi.isra.0" and
+      s[functions[2]["file"]] == "w.cc" and functions[2]["line"] == 5 and leaf["line"][2]["line"] == 7, "mangled and demangled names, file and line")
+check(any(l["address"] == 0x40101f for l in p["location"]), "callers are at the call, not behind it")
+check([s[c] for c in p["comment"]] == ["tool:unspool test"], "generator is a comment")
+check(p["time"] == 1001002003 and p["duration"] == 2000000005 - 1001002003, "time and duration")
 
-check("no_inline leaves the real function", root + "ns::W<int>::run(int) [clone .isra.0]" in stacks(decoded["no_inline"]))
+check(root + "ns::W<int>::run(int) [clone .isra.0]" in stacks(decoded["no_inline"]), "no_inline leaves the real function")
 
 p = decoded["cycles"]
 types = [(p["strings"][t["type"]], p["strings"][t["unit"]]) for t in p["sample_type"]]
-check("types of a counter", types == [("samples", "count"), ("cycles", "count")] and p["period"] == 100000, types)
-check("only the event that was asked for", [s["value"] for s in p["sample"]] == [[1, 100000]])
+check(types == [("samples", "count"), ("cycles", "count")] and p["period"] == 100000, "types of a counter", types)
+check([s["value"] for s in p["sample"]] == [[1, 100000]], "only the event that was asked for")
 
 p = decoded["tids"]
 labels = {tuple(sorted((p["strings"][l["key"]], p["strings"][l["str"]] or l["num"]) for l in s["label"])) for s in p["sample"]}
-check("labels of threads", (("pid", 100), ("thread_comm", "server"), ("tid", 101)) in labels and len(labels) == 7, labels)
+check((("pid", 100), ("thread_comm", "server"), ("tid", 101)) in labels and len(labels) == 7, "labels of threads", labels)
 
 p = decoded["hostile"]
-check("hostile sums end at the largest number", max(v for s in p["sample"] for v in s["value"]) == 2**63 - 1)
+check(max(v for s in p["sample"] for v in s["value"]) == 2**63 - 1, "hostile sums end at the largest number")
 
 
 # ---- go tool pprof -------------------------------------------------------------------------------
@@ -245,24 +239,24 @@ def go(pprof, *args):
 
 pprof = find_pprof() if shutil.which("apt-get") else None
 if not pprof:
-    print("ok - go tool pprof # SKIP golang package not reachable")
-    sys.exit(status)
+    tap.skip("go tool pprof", "golang package not reachable")
+    tap.end()
 
 for name in decoded:
     for report in ("-raw", "-top", "-traces"):
         out, err, rc = go(pprof, "-symbolize=none", report, f"{HERE}/{name}.pprof")
-        check(f"go tool pprof {report} {name}", rc == 0 and not err and out, err)
+        check(rc == 0 and not err and out, f"go tool pprof {report} {name}", err)
 # Without -symbolize=none it looks for files of mappings that have no names; here all have.
 out, err, rc = go(pprof, "-top", f"{HERE}/cycles.pprof")
-check("nothing is left to symbolize", rc == 0 and not err, err)
+check(rc == 0 and not err, "nothing is left to symbolize", err)
 out, err, rc = go(pprof, "-symbolize=none", "-top", f"{HERE}/order0.pprof")
 top = {l.split(None, 5)[-1]: l.split(None, 5) for l in out.splitlines() if l.count("%") == 3}
-check("names reach the reader as they are", "leaf(std::vector<int> const&) (inline)" in top and
+check("leaf(std::vector<int> const&) (inline)" in top and
       "<alloc::vec::Vec<(u8, u8)> as core::ops::drop::Drop>::drop" in top and
-      "LazyCompile:*tick /srv/app.js:12" in top, out)
-check("sums reach the reader", "Total samples = 59ns" in out and top["main"][3] == "59ns", out)
+      "LazyCompile:*tick /srv/app.js:12" in top, "names reach the reader as they are", out)
+check("Total samples = 59ns" in out and top["main"][3] == "59ns", "sums reach the reader", out)
 out, err, rc = go(pprof, "-symbolize=none", "-top", "-diff_base", f"{HERE}/order0.pprof", f"{HERE}/order1.pprof")
-check("a profile minus itself is nothing", rc == 0 and "Showing nodes accounting for 0" in out and not err, out + err)
+check(rc == 0 and "Showing nodes accounting for 0" in out and not err, "a profile minus itself is nothing", out + err)
 out, err, rc = go(pprof, "-symbolize=none", "-tags", f"{HERE}/tids.pprof")
-check("tags", rc == 0 and "thread_comm" in out, out + err)
-sys.exit(status)
+check(rc == 0 and "thread_comm" in out, "tags", out + err)
+tap.end()

@@ -12,18 +12,13 @@ import shutil
 import subprocess
 import sys
 
+from tap import Tap
+
 TOP, BUILD, BIN = os.environ["TOP"], os.environ["BUILD"], os.environ["BIN"]
 RESOLVE = f"{BIN}/resolve"
 PLAIN = ("--no-inline", "--no-demangle")
-status = 0
-
-
-def check(name, good, why=""):
-    global status
-    print(("ok - " if good else "not ok - ") + name)
-    if not good:
-        status = 1
-        print(str(why)[:3000])
+tap = Tap()
+check = tap.check
 
 
 def output(*cmd):
@@ -76,12 +71,12 @@ def compare_script(name, data):
     libdw = blocks(output(RESOLVE, "-f", "script", "--unwinder=libdw", *PLAIN, data))
     perf = blocks(output("perf", "script", "--max-stack", "1024", *PLAIN, "-i", data))
     heads = [(a[0], b[0]) for a, b in zip(ours, perf) if a[0] != b[0]]
-    check(f"{name}: samples as perf prints them", len(ours) == len(perf) == len(libdw) > 20 and not heads, (len(ours), len(perf), heads[:5]))
+    check(len(ours) == len(perf) == len(libdw) > 20 and not heads, f"{name}: samples as perf prints them", (len(ours), len(perf), heads[:5]))
     classes = [classify(a[1], b[1], c[1]) for a, b, c in zip(ours, perf, libdw)]
     print(f"# {name}:", ", ".join(f"{classes.count(c)} {c}" for c in sorted(set(classes), key=str)))
     bad = [(a, b) for a, b, c in zip(ours, perf, classes) if c is None]
-    check(f"{name}: stacks as perf prints them, or in a known class", not bad, bad[:3])
-    check(f"{name}: most are as perf prints them", classes.count("equal") > len(classes) / 2, classes)
+    check(not bad, f"{name}: stacks as perf prints them, or in a known class", bad[:3])
+    check(classes.count("equal") > len(classes) / 2, f"{name}: most are as perf prints them", classes)
 
 
 def rows(text):
@@ -123,10 +118,10 @@ def compare_top(name, data):
     options = "--stdio", "--children", "-g", "none", "--max-stack", "1024"
     perf = rows(output("perf", "report", *options, *PLAIN, "-i", data))
     wrong = differing_rows(perf, summed(blocks(output("perf", "script", "--max-stack", "1024", *PLAIN, "-i", data))))
-    check(f"{name}: perf report has the sums over the stacks of perf script", len(perf) > 5 and not wrong, wrong)
+    check(len(perf) > 5 and not wrong, f"{name}: perf report has the sums over the stacks of perf script", wrong)
     ours = rows(output(RESOLVE, "-f", "top", *PLAIN, data))
     wrong = differing_rows(ours, summed(blocks(output(RESOLVE, "-f", "script", *PLAIN, data))))
-    check(f"{name}: top has those over the stacks of script", len(ours) > 5 and not wrong, wrong)
+    check(len(ours) > 5 and not wrong, f"{name}: top has those over the stacks of script", wrong)
 
 
 def compare_sums(name, data):
@@ -138,28 +133,28 @@ def compare_sums(name, data):
     perf = [int(l) for l in output("perf", "script", "-G", "-F", "event,period", "-i", data).split()[::2]
             ] if len(events) == 1 else None
     total = sum(s["period"] for s in mine)
-    check(f"{name}: folded has the sum of all periods", folded == total > 0, (folded, total))
+    check(folded == total > 0, f"{name}: folded has the sum of all periods", (folded, total))
     if perf:
-        check(f"{name}: which is perf's", total == sum(perf) and len(perf) == len(mine), (total, sum(perf)))
+        check(total == sum(perf) and len(perf) == len(mine), f"{name}: which is perf's", (total, sum(perf)))
     scope = json.loads(output(RESOLVE, "-f", "speedscope", data))
-    check(f"{name}: speedscope has it", sum(p["endValue"] for p in scope["profiles"]) == total)
+    check(sum(p["endValue"] for p in scope["profiles"]) == total, f"{name}: speedscope has it")
     head = output(RESOLVE, "-f", "top", data).splitlines()[:2]
-    check(f"{name}: top has it", head == [f"# Samples: {len(mine)} of event '{first}'", f"# Event count (approx.): {total}"], head)
+    check(head == [f"# Samples: {len(mine)} of event '{first}'", f"# Event count (approx.): {total}"], f"{name}: top has it", head)
     subprocess.run([RESOLVE, "-o", "out.pb.gz", data], check=True)
     again = subprocess.run([RESOLVE, "-j1", "-f", "pprof", data], stdout=subprocess.PIPE, check=True).stdout
-    check(f"{name}: pprof is the same with one thread", open("out.pb.gz", "rb").read() == again and gzip.decompress(again))
+    check(open("out.pb.gz", "rb").read() == again and gzip.decompress(again), f"{name}: pprof is the same with one thread")
     pprof = f"{os.path.dirname(BUILD)}/cache/pprof"
     if os.path.exists(pprof):
         raw = output(pprof, "-symbolize=none", "-raw", "out.pb.gz")
         values = [int(l.split()[1].rstrip(":")) for l in raw.split("Locations")[0].splitlines() if re.match(r"\s+\d+\s+\d+: ", l)]
-        check(f"{name}: pprof has it", sum(values) == total, (sum(values), total))
+        check(sum(values) == total, f"{name}: pprof has it", (sum(values), total))
 
 
 if not os.path.exists(RESOLVE):
-    print("ok - formats of recordings # SKIP resolve is not built")
+    tap.skip("formats of recordings", "resolve is not built")
     sys.exit(0)
 if not shutil.which("perf") or not shutil.which("g++"):
-    print("ok - formats of recordings # SKIP perf or g++ not installed")
+    tap.skip("formats of recordings", "perf or g++ not installed")
     sys.exit(0)
 subprocess.run(["g++", "-O2", "-g", "-pthread", "-o", "threads", f"{TOP}/tests/programs/threads.cc"], check=True)
 for name, options in (("dwarf", ["--call-graph", "dwarf,16384", "-e", "cpu-clock", "-F", "997"]),
@@ -175,4 +170,4 @@ for name, options in (("dwarf", ["--call-graph", "dwarf,16384", "-e", "cpu-clock
     compare_sums(name, data)
     if name == "dwarf":
         compare_top(name, data)
-sys.exit(status)
+tap.end()

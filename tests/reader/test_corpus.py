@@ -8,19 +8,15 @@ them is the damaged one); for groups the manifest counts records, we count sampl
 import os
 import re
 import subprocess
-import sys
+
+from tap import Tap
 
 TOP, BUILD = os.environ["TOP"], os.environ["BUILD"]
 TOOL = os.path.join(BUILD, "tests/reader/tool_dump")
 CORPUS = os.path.join(TOP, "../shared/corpus")
 EXPECT = {"quipper/piped.corrupted.zero_size_sample-3.2.data": 227}
-failed = 0
-
-
-def check(ok, name, why=""):
-    global failed
-    failed += not ok
-    print(("ok - " if ok else "not ok - ") + name + ("" if ok else f" # {why}"))
+tap = Tap()
+check = tap.check
 
 
 def stats(path, *args):
@@ -35,7 +31,7 @@ def dump(path, *args):
 
 def main():
     if not os.path.exists(f"{CORPUS}/MANIFEST.tsv"):
-        print("ok - corpus # SKIP no ../shared/corpus here")
+        tap.skip("corpus", "no ../shared/corpus here")
         return
     with open(f"{CORPUS}/MANIFEST.tsv") as f:
         rows = [line.rstrip("\n").split("\t") for line in f][1:]
@@ -53,4 +49,4 @@ def main():
 
 
 main()
-sys.exit(failed != 0)
+tap.end()

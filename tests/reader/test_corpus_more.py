@@ -15,6 +15,8 @@ import subprocess
 import sys
 import time
 
+from tap import Tap
+
 TOP, BUILD = os.environ["TOP"], os.environ["BUILD"]
 sys.path.insert(0, os.path.join(TOP, "tests/reader"))
 sys.dont_write_bytecode = True
@@ -23,17 +25,8 @@ import mkbe  # noqa: E402
 TOOL = os.path.join(BUILD, "tests/reader/tool_dump")
 CORPUS = os.path.join(TOP, "../shared/corpus")
 SAMPLE = 9
-failed = 0
-
-
-def check(ok, name, why=""):
-    global failed
-    failed += not ok
-    print(("ok - " if ok else "not ok - ") + name + ("" if ok else f": {why}"), flush=True)
-
-
-def skip(name, why):
-    print(f"ok - {name} # SKIP {why}", flush=True)
+tap = Tap()
+check = tap.check
 
 
 def run(*cmd, **kw):
@@ -114,7 +107,7 @@ def compare_with_perf(name, path):
     ours = [line.split("\t") for line in dump(path) if "\t" in line]
     perfs = perf_samples(path)
     if perfs is None:
-        skip(f"{name} against perf", "perf script died")
+        tap.skip(f"{name} against perf", "perf script died")
         return
     # Members of a group and CPUs may share a time; perf and we may order these differently.
     ours.sort(key=lambda s: (int(s[3]), s[1], s[4], s[6]))
@@ -134,7 +127,7 @@ def record_all():
     for name, args in MODES.items():
         ok, why = record(name, args)
         if not ok:
-            skip(f"{name} against perf", f"perf record {' '.join(args)}: {why}")
+            tap.skip(f"{name} against perf", f"perf record {' '.join(args)}: {why}")
             continue
         made[name] = name
         compare_with_perf(name, name)
@@ -169,7 +162,7 @@ def big_endian(name, path):
     try:
         twin = mkbe.convert(data)
     except mkbe.Unknown as e:
-        skip(f"big-endian {name}", str(e))
+        tap.skip(f"big-endian {name}", str(e))
         return
     with open("twin.be", "wb") as f:
         f.write(twin)
@@ -252,7 +245,7 @@ def twins(made):
         if name in made:
             through_pipe(name, made[name])
     if not os.path.isdir(CORPUS):
-        skip("big-endian corpus", "no ../shared/corpus here")
+        tap.skip("big-endian corpus", "no ../shared/corpus here")
         return
     for folder, _, files in sorted(os.walk(CORPUS)):
         if os.path.basename(folder) in ("hostile", "simpleperf", "script-text"):
@@ -313,7 +306,7 @@ def kill_recorder(name, args):
     except ProcessLookupError:
         pass
     if not os.path.exists(name):
-        skip(f"killed {name}", "perf wrote nothing")
+        tap.skip(f"killed {name}", "perf wrote nothing")
         return
     told, n = count_samples(name)
     lines = dump(name, "-s")
@@ -339,7 +332,7 @@ def old_mmap2():
     """MMAP2 without prot and flags (Linux < 3.16): the sample's file is known all the same."""
     path = os.path.join(CORPUS, "hotspot/perf.data.true.v2")
     if not os.path.exists(path):
-        skip("MMAP2 before Linux 3.16", "no ../shared/corpus here")
+        tap.skip("MMAP2 before Linux 3.16", "no ../shared/corpus here")
         return
     samples = [line.split("\t") for line in dump(path) if "\t" in line]
     check([s[7] for s in samples] == ["/usr/lib64/ld-2.17.so"], "MMAP2 before Linux 3.16", str(samples))
@@ -366,7 +359,7 @@ def main():
         return
     made = {}
     if run(*PERF_RECORD, "-e", "cpu-clock", "-o", "probe", "--", "true").returncode:
-        skip("recordings", "perf record does not work here")
+        tap.skip("recordings", "perf record does not work here")
     else:
         made = record_all()
         killed()
@@ -378,4 +371,4 @@ def main():
 
 
 main()
-sys.exit(failed != 0)
+tap.end()

@@ -18,6 +18,8 @@ import struct
 import subprocess
 import sys
 
+from tap import Tap
+
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
 CORPUS = os.path.join(TOP, "../shared/corpus")
 OURS_ONLY = re.compile(r"# (simpleperf |contains \d+ symbols)")
@@ -25,13 +27,8 @@ PERFS_ONLY = re.compile(r"# [\w ]+ :$")
 OFFSETS = re.compile(r"# (header version|data offset|data size|feat offset) ")
 NEWER = (" CPU_DOMAIN_INFO", " E_MACHINE", " CLN_SIZE")
 NO_CORES = "# Core ID and Socket ID information is not available"
-failed = 0
-
-
-def check(good, name, *why):
-    global failed
-    failed += not good
-    print(("ok - " if good else "not ok - ") + name, *(f"\n#   {w}" for w in (() if good else why)), flush=True)
+tap = Tap()
+check = tap.check
 
 
 def lines(*cmd):
@@ -192,7 +189,7 @@ def corpus():
 
 
 if not shutil.which("perf"):
-    print("ok - headers # SKIP perf is not installed")
+    tap.skip("headers", "perf is not installed")
     sys.exit(0)
 record_all()
 big_endian("plain")
@@ -201,5 +198,5 @@ made_up()
 if os.path.exists(os.path.join(CORPUS, "MANIFEST.tsv")):
     corpus()
 else:
-    print("ok - headers of the corpus # SKIP no ../shared/corpus here")
-sys.exit(failed != 0)
+    tap.skip("headers of the corpus", "no ../shared/corpus here")
+tap.end()

@@ -9,18 +9,14 @@ import re
 import resource
 import shutil
 import subprocess
-import sys
+
+from tap import Tap
 
 TOP, BUILD = os.environ["TOP"], os.environ["BUILD"]
 TOOLS = os.path.join(BUILD, "tests/reader")
 BYTES = 400 << 20
-failed = 0
-
-
-def check(ok, name, why=""):
-    global failed
-    failed += not ok
-    print(("ok - " if ok else "not ok - ") + name + ("" if ok else f" # {str(why)[:500]!r}"), flush=True)
+tap = Tap()
+check = tap.check
 
 
 def limit():
@@ -40,7 +36,7 @@ def repeat(*options):
 
 def main():
     if "-san" in os.path.basename(BUILD):
-        print("ok - large recordings # SKIP the sanitizer needs memory of its own")
+        tap.skip("large recordings", "the sanitizer needs memory of its own")
         return
     p = subprocess.run(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock", "-F", "20000", "-o", "one.data", "--",
                         "sh", "-c", 'gzip -9 -c "$0" & gzip -9 -c "$0"; wait', shutil.which("perf")], stdout=subprocess.DEVNULL,
@@ -65,4 +61,4 @@ def main():
 
 
 main()
-sys.exit(failed != 0)
+tap.end()

@@ -8,21 +8,16 @@ import os
 import re
 import struct
 import subprocess
-import sys
 
 from simpleperf import CALLCHAIN, DEBUG, DSO, EVENT_ID, FILE, FILE2, INIT_MAP, KERNEL_SYMBOL, META_INFO, SPLIT, \
     SPLIT_END, SYMBOL, TRACING_DATA, UNWINDING_RESULT, Recording, base_of, files_of
+from tap import Tap
 
 TOP, BUILD, BIN = os.environ["TOP"], os.environ["BUILD"], os.environ["BIN"]
 TOOL = os.path.join(BUILD, "tests/reader/tool_dump")
 CORPUS = os.path.join(TOP, "../shared/corpus/simpleperf")
-failed = 0
-
-
-def check(ok, name, why=""):
-    global failed
-    failed += not ok
-    print(("ok - " if ok else "not ok - ") + name + ("" if ok else f" # {str(why)[:600]!r}"))
+tap = Tap()
+check = tap.check
 
 
 def dump(path):
@@ -213,5 +208,5 @@ if os.path.isdir(CORPUS):
     hostile_sections()
     more_records()
 else:
-    print("ok - simpleperf # SKIP no ../shared/corpus here")
-sys.exit(failed != 0)
+    tap.skip("simpleperf", "no ../shared/corpus here")
+tap.end()

@@ -6,30 +6,15 @@ import re
 import subprocess
 import sys
 
+from tap import Tap
+
 TOP = os.environ["TOP"]
 TOOL = os.path.join(os.environ["BUILD"], "tests/symbolize/tool_symbolize")
 # the user's own ~/.debug must not answer
 ENV = dict(os.environ, PERF_BUILDID_DIR=os.path.join(os.getcwd(), "no-such-dir"))
 
-failed = 0
-
-
-def check(good, name, why=""):
-    global failed
-    print(f"{'ok' if good else 'not ok'} - {name}", flush=True)
-    if not good:
-        failed += 1
-        for line in str(why).splitlines()[:30]:
-            print(f"#   {line}")
-    return good
-
-
-def skip(name, why):
-    print(f"ok - {name} # SKIP {why}", flush=True)
-
-
-def end():
-    sys.exit(1 if failed else 0)
+tap = Tap()
+check, skip, end = tap.check, tap.skip, tap.end
 
 
 def run(*cmd, text=None, ok=True):

@@ -8,19 +8,15 @@ import glob
 import os
 import shutil
 import subprocess
-import sys
 import time
+
+from tap import Tap
 
 BUILD = os.environ["BUILD"]
 TOOL = os.path.join(BUILD, "tests/symbolize/tool_dwarf")
 SRC = os.path.join(os.environ["TOP"], "tests/symbolize/test_dwarf_sources")
-failed = False
-
-
-def check(ok, what):
-    global failed
-    print(f"{'ok' if ok else 'not ok'} - {what}", flush=True)
-    failed |= not ok
+tap = Tap()
+check = tap.check
 
 
 def build(name, *flags, source="chain.cc"):
@@ -191,7 +187,7 @@ def check_alt():
     a, b = build("alt1", source="words.cc"), build("alt2", "-DSECOND", source="words.cc")
     p = subprocess.run(["dwz", "-m", "common", a, b], capture_output=True, text=True)
     if p.returncode or not os.path.exists("common"):
-        print(f"ok - dwz -m # SKIP {p.stderr.strip()[:200]}")
+        tap.skip("dwz -m", f"{p.stderr.strip()[:200]}")
         return
     addresses = code(a)
     whole, bare = ask(a, addresses, None, "-a", "common")[0], ask(a, addresses)[0]
@@ -287,8 +283,8 @@ def main():
     check_alt()
     check_limits(exe, addresses)
     check_writers(exe, addresses)
-    return failed
+    tap.end()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

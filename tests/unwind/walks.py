@@ -4,16 +4,13 @@ import pickle
 import subprocess
 from collections import Counter
 
+from tap import Tap
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESOLVE = os.path.join(os.environ["BIN"], "resolve")
 TOOL = os.path.join(os.environ["BUILD"], "tests/unwind/tool_unwind")
 STACK_BYTES = 16384
-
-
-def report(ok, name, why=""):
-    print(f"{'ok' if ok else 'not ok'} - {name}", flush=True)
-    if not ok:
-        print("".join(f"#   {line}\n" for line in str(why).splitlines()[:60]))
+report = Tap().check
 
 
 def run(*cmd, **kw):
