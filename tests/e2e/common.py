@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+from recorder import perf_record  # noqa: F401
 from tap import Tap  # noqa: F401
 
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
@@ -33,18 +34,6 @@ def build(compiler, source, out, *flags):
     """Compiles tests/programs/SOURCE; returns the absolute path of the result."""
     run([*compiler.split(), os.path.join(PROGRAMS, source), "-o", out, *flags])
     return os.path.abspath(out)
-
-
-def perf_record(*args, tries=5):
-    """perf record. perf 6.1 aborts in build-id.c while another recorder on the machine asks for build ids
-    (tests/reader/test_mmap2_flag.py says why): then it is tried again."""
-    for _ in range(tries):
-        p = run(["perf", "record", "-q", "-N", "-B", *args], check=False)
-        if p.returncode == 0 or "build-id.c" not in p.stdout + p.stderr and "smashing" not in p.stdout + p.stderr:
-            break
-        time.sleep(1)
-    if p.returncode:
-        raise RuntimeError(f"perf record {' '.join(args)}: status {p.returncode}\n{p.stderr[-2000:]}")
 
 
 def until(condition, what, limit=60):
@@ -83,11 +72,13 @@ def until_cpu(pid, seconds):
     return [sys.executable, os.path.join(TOP, "tests/e2e/until_cpu.py"), str(pid), str(seconds)]
 
 
-def resolve(data, *options, check=True):
+def resolve(data, *options, check=True, binary=RESOLVE):
     """(stdout, stats) of bin/resolve."""
-    p = run([RESOLVE, "--stats=json", *options, data], check=check)
-    stats = next((json.loads(l) for l in p.stderr.splitlines() if l.startswith("{")), None)
-    return p.stdout, stats
+    p = run([binary, "--stats=json", *options, data], check=check)
+    lines = [l for l in p.stderr.splitlines() if l.startswith("{")]
+    if check and len(lines) != 1:
+        raise RuntimeError(f"{binary} {' '.join(options)} {data}: {len(lines)} lines of JSON\n{p.stderr[-3000:]}")
+    return p.stdout, json.loads(lines[0]) if lines else None
 
 
 def folded(text):

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 
+from recorder import perf_record
 from tap import Tap
 
 TOP, BUILD, BIN = os.environ["TOP"], os.environ["BUILD"], os.environ["BIN"]
@@ -161,10 +162,10 @@ for name, options in (("dwarf", ["--call-graph", "dwarf,16384", "-e", "cpu-clock
                       ("frame pointers, two events", ["-g", "-e", "cpu-clock,task-clock", "-c", "1000000"]),
                       ("no call chains", ["-e", "cpu-clock", "-F", "1999"])):
     data = re.sub(r"\W+", "_", name) + ".data"
-    p = subprocess.run(["perf", "record", "-q", "-N", "-B", "-o", data, *options, "--", "./threads", "0.3"], stdout=subprocess.DEVNULL,
-                       stderr=subprocess.PIPE, text=True)
-    if not os.path.exists(data) or not os.path.getsize(data):
-        print(f"ok - {name} # SKIP perf record failed: {p.stderr.strip()[:200]}")
+    try:
+        perf_record("-o", data, *options, "--", "./threads", "0.3")
+    except RuntimeError as e:
+        tap.skip(name, str(e).replace("\n", " ")[:200])
         continue
     compare_script(name, data)
     compare_sums(name, data)

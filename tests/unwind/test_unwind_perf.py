@@ -17,12 +17,12 @@ must fall into a class that is known, with who is right:
 """
 import os
 import shutil
-import struct
 import subprocess
 import sys
 from collections import Counter
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from recorder import perf_record  # noqa: E402
 from walks import TOOL, check_short_cuts, report  # noqa: E402
 
 BUILD, TOP = os.environ["BUILD"], os.environ["TOP"]
@@ -37,17 +37,12 @@ def run(*cmd, **kw):
 
 
 def record(name, command, graph="dwarf,16384"):
-    """Whether it worked, and what perf said. Tried again when perf died: while another recorder asks for build ids,
-    kernels up to 6.18 mark perf's MMAP2 records, too, as holding one (the flag stays set from one event to the next
-    in perf_event_mmap_output), and perf 6.1 takes the major number of the device for the id's length."""
-    for _ in range(4):
-        r = run("perf", "record", "-q", "-N", "-e", "cpu-clock", "-F", "999", "--call-graph", graph, "-o", f"{name}.data", *command)
-        if os.path.exists(f"{name}.data"):
-            with open(f"{name}.data", "rb") as f:
-                header = f.read(56)
-            if len(header) == 56 and struct.unpack_from("<Q", header, 48)[0] > 10000:
-                return True, ""
-    return False, r.stderr.decode(errors="replace")
+    """Whether it worked, and what perf said."""
+    try:
+        perf_record("-e", "cpu-clock", "-F", "999", "--call-graph", graph, "-o", f"{name}.data", *command, options=["-N"])
+    except RuntimeError as e:
+        return False, e
+    return True, ""
 
 
 class Sample:
@@ -216,7 +211,7 @@ def main():
     # Most samples in the vDSO, which no file holds; -B: and no build id is recorded for it.
     with open("clock.c", "w") as f:
         f.write("#include <time.h>\nint main(void) { struct timespec t; int i; "
-                "for (i = 0; i < 8000000; i++) clock_gettime(CLOCK_MONOTONIC, &t); return 0; }\n")
+                "for (i = 0; i < 24000000; i++) clock_gettime(CLOCK_MONOTONIC, &t); return 0; }\n")
     run("gcc", "-O2", "-o", "clock", "clock.c", check=True)
     compare("clock", ["-B", "./clock"])
     truncated()

@@ -1,0 +1,29 @@
+"""recorder.py - `perf record`, until perf can read what it wrote.
+
+While another recorder on the machine asks for build ids, kernels up to 6.18 mark other recorders' MMAP2 records, too, as
+holding one (tests/reader/test_mmap2_flag.py says why), and perf 6.1 takes the number of the device for the id's length: it
+aborts in build-id.c, when it records or, after `perf record -B`, when it reads. As many tests run at once as there are
+processors, so that happens."""
+import subprocess
+import time
+
+TRIES = 6
+
+
+def perf_reads(data):
+    """Whether perf gets through the maps of a recording."""
+    return subprocess.run(["perf", "buildid-list", "-i", data], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def perf_record(*args, options=("-N", "-B"), tries=TRIES):
+    """Raises RuntimeError with perf's words when it does not work, however often it is tried."""
+    data = args[args.index("-o") + 1] if "-o" in args else "perf.data"
+    for _ in range(tries):
+        p = subprocess.run(["perf", "record", "-q", *options, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, errors="replace", timeout=120)
+        if p.returncode == 0 and perf_reads(data):
+            return
+        if p.returncode and "build-id.c" not in p.stdout + p.stderr and "smashing" not in p.stdout + p.stderr:
+            break
+        time.sleep(1)
+    raise RuntimeError(f"perf record {' '.join(args)}: status {p.returncode}\n{p.stderr[-2000:]}")
