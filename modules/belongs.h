@@ -5,8 +5,8 @@
  * those of another build look the same. What tells them apart is where things lie: the image, whose
  * build id is known to be right, says where its functions begin (.eh_frame), which of them are
  * exported (.dynsym), and where its code is; the symbols say it more finely for the line table; and
- * a table fits the strings that it refers to. What passes nevertheless is another build with nearly
- * all of its code in the same places, whose symbols are nearly the right ones; its lines may not
+ * a table fits the strings that it refers to. What passes nevertheless is another build of which each
+ * function begins and ends in the same place, whose symbols are the right ones; its lines may not
  * be. */
 #ifndef MODULES_BELONGS_H
 #define MODULES_BELONGS_H
@@ -31,6 +31,7 @@ struct code_places {
 	VEC(struct code_range) code;
 	VEC(uint64_t) starts;
 	VEC(uint64_t) ends;
+	VEC(uint64_t) colds; /* starts of what compilers split off, "f.cold" */
 	bool nomem; /* something is missing here */
 };
 

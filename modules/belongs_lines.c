@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "modules/belongs.h"
 
-enum { SEQUENCES_WRONG_PARTS = 8, NAMES_WRONG_PARTS = 4, ENTRY_FORMATS_MAX = 32 };
+enum { SEQUENCES_WRONG_PARTS = 64, NAMES_WRONG_PARTS = 4, ENTRY_FORMATS_MAX = 32 };
 
 struct check {
 	const struct code_places *places;
@@ -169,6 +169,24 @@ static void count_names(struct belongs_count *c, uint64_t *v, size_t n,
 
 /* ---- sequences ----------------------------------------------------------------------------- */
 
+static bool begins_right(const struct code_places *p, uint64_t start)
+{
+	size_t lo = 0, hi = p->starts.n;
+
+	while (lo < hi) { /* the first symbol behind it */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (p->starts.v[mid] <= start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* gcc gives the first instructions of what it splits off no line, when they have the one
+	 * that it gave last, elsewhere. */
+	return lo && (p->starts.v[lo - 1] == start ||
+		      belongs_has(p->colds.v, p->colds.n, p->starts.v[lo - 1]));
+}
+
 /* Of functions that the linker left out there are sequences at zero, and where the linker's marks
  * are; they are in no code. */
 static void check_sequence(struct check *c, uint64_t start, uint64_t end)
@@ -187,8 +205,7 @@ static void check_sequence(struct check *c, uint64_t start, uint64_t end)
 		return;
 	if (!p->starts.n)
 		return;
-	belongs_add(&c->sequences, end > start && end <= of->end &&
-					   belongs_has(p->starts.v, p->starts.n, start) &&
+	belongs_add(&c->sequences, end > start && end <= of->end && begins_right(p, start) &&
 					   (belongs_has(p->ends.v, p->ends.n, end) ||
 					    belongs_has(p->starts.v, p->starts.n, end)));
 }

@@ -128,7 +128,7 @@ class Model:
         return (sizeless[-1][2], self.starts[i]) if sizeless else None
 
     def aliases(self, start):
-        return {s[2].split("@")[0] for s in self.by_start[start]}
+        return {s[2].split("@")[0] for s in self.by_start.get(start, ())}
 
 
 def code_addresses(path, n, rng):
