@@ -49,6 +49,39 @@ while time.time() < end:
     d = {str(i): list(range(20)) for i in range(200)}
     s = json.dumps(d); json.loads(s); re.findall(r'(\\d+), (\\d+)', s); sorted(s)
 """,
+    "bench.go": """
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"sort"
+	"time"
+)
+
+func work(end time.Time, done chan int) {
+	pairs, n := regexp.MustCompile(`(\\d)(\\d)`), 0
+	for ; time.Now().Before(end); n++ {
+		m := map[string][]int{}
+		for i := 0; i < 2000; i++ {
+			m[fmt.Sprint(i)] = []int{i, n}
+		}
+		text, _ := json.Marshal(m)
+		words := pairs.FindAllString(string(text), -1)
+		sort.Strings(words)
+	}
+	done <- n
+}
+
+func main() {
+	done := make(chan int)
+	for i := 0; i < 2; i++ {
+		go work(time.Now().Add(2*time.Second), done)
+	}
+	fmt.Println(<-done + <-done)
+}
+""",
     "bench.js": """
 const end = Date.now() + 3000;
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
@@ -247,7 +280,7 @@ def section_unwind(a):
 def section_roots(a):
     def recorded(name, cmd, size_mb, hz, stack):
         return record(name, cmd, size_mb, hz=hz, stack=stack)
-    roots.section(TOP, a.build, DIR, recorded)
+    roots.section(TOP, a.build, os.path.abspath(a.bin), DIR, recorded)
 
 
 def debug_files(a):
