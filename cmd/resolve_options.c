@@ -161,6 +161,7 @@ static const struct option_row options[] = {
 	 SETS_FLAG(output.with_tid)},
 	{0, "addrs", NULL, NULL, "folded: unknown functions as [module <addr>]",
 	 SETS_FLAG(output.addrs)},
+	{0, "ns", NULL, NULL, "script: times to the nanosecond", SETS_FLAG(output.nanoseconds)},
 	{0, "header", "header-only", NULL, "print the recording's header and stop",
 	 SETS_FLAG(header_only)},
 	HEADING("samples"),

@@ -158,7 +158,10 @@ static void add_header(struct script *s, const struct profile_log_entry *e)
 	if (f->time) {
 		text_dec(t, e->time_ns / 1000000000, 5);
 		text_char(t, '.');
-		text_digits(t, e->time_ns / 1000 % 1000000, 6);
+		if (s->opt->nanoseconds)
+			text_digits(t, e->time_ns % 1000000000, 9);
+		else
+			text_digits(t, e->time_ns / 1000 % 1000000, 6);
 		text_str(t, ": ");
 	}
 	if (f->period) {

@@ -148,6 +148,7 @@ struct output_options {
 	bool mark_kernel, mark_jit, mark_inline; /* folded: _[k] _[j] _[i] */
 	bool mark_stitched;        /* folded, top, speedscope: _[s]; the other formats always mark them */
 	bool addrs;                /* folded: [module <file offset or address>] for unknown symbols */
+	bool nanoseconds;          /* script: times with 9 digits behind the point */
 	bool no_inline;
 	const char *event;         /* only this event; NULL: the first that has samples (script, jsonl: all) */
 	const char *generator;     /* "unspool VERSION", for formats that name their writer */

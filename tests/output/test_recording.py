@@ -78,6 +78,9 @@ def compare_script(name, data):
     bad = [(a, b) for a, b, c in zip(ours, perf, classes) if c is None]
     check(not bad, f"{name}: stacks as perf prints them, or in a known class", bad[:3])
     check(classes.count("equal") > len(classes) / 2, f"{name}: most are as perf prints them", classes)
+    ours = re.findall(r"(?m)^ *\S.* (\d+\.\d{9}): ", output(RESOLVE, "-f", "script", "--ns", *PLAIN, data))
+    perf = re.findall(r"(\d+\.\d{9}):", output("perf", "script", "--ns", "-G", "-F", "time,ip", "-i", data))
+    check(len(ours) > 20 and ours == perf, f"{name}: --ns: times as perf prints them", (ours[:3], perf[:3]))
 
 
 def rows(text):
