@@ -11,7 +11,7 @@
  * programs do have. Without it, its stack use grows by up to 220 bytes per byte of name: 4 KiB stay
  * below the smallest usual thread stack (2 MiB). Output is exponential in the length (substitutions
  * of substitutions), so it is cut off; the longest seen in practice is 47 KB. */
-enum { NAME_MAX_BYTES = 4096, TEXT_MAX_BYTES = 256 << 10, D_BACKREFS_MAX = 20 };
+enum { NAME_MAX_BYTES = 4096, TEXT_MAX_BYTES = 256 << 10, D_WRITTEN_MAX_BYTES = 16 << 10 };
 
 void namebuf_add(struct namebuf *t, const char *s, size_t n)
 {
@@ -80,19 +80,65 @@ static bool run(demangle_fn *fn, int limit, const char *name, struct namebuf *ou
 	return fn(name, DMGL_PARAMS | DMGL_ANSI | limit, take, &sink) && out->len;
 }
 
-/* libiberty has no callback variant for D. A name's length at most doubles with each back
- * reference. */
+/* How far back reference Q goes, in letters of base 26 of which the last is small (D ABI, "Back
+ * references"), and behind it. 0 when it is none. */
+static size_t d_reference(const char **s)
+{
+	const char *p = *s + 1;
+	size_t n = 0;
+
+	while (*p >= 'A' && *p <= 'Z' && n < NAME_MAX_BYTES)
+		n = n * 26 + (size_t)(*p++ - 'A');
+	if (*p < 'a' || *p > 'z')
+		return 0;
+	*s = p + 1;
+	return n * 26 + (size_t)(*p - 'a');
+}
+
+/* What the reference at `at` stands for, at most: an identifier, which has its length in front of
+ * it, or a type, which ends before the reference. */
+static uint32_t d_written(const char *name, const uint32_t *length, size_t at, size_t back)
+{
+	const char *target = name + at - back;
+	unsigned long n = isdigit((unsigned char)*target) ? strtoul(target, NULL, 10) : 0;
+
+	return n && n < back ? (uint32_t)n : length[at] - length[at - back];
+}
+
+/* Whether the name with all references written out can be long. Letters of identifiers that look
+ * like a reference only add. */
+static bool d_is_long(const char *name)
+{
+	uint32_t length[NAME_MAX_BYTES + 1]; /* of what stands before each character, written out */
+	size_t at = 0, end, back;
+	const char *s = name;
+
+	length[0] = 0;
+	while (*s && length[at] <= D_WRITTEN_MAX_BYTES) {
+		const char *next = s;
+
+		back = *s == 'Q' ? d_reference(&next) : 0;
+		if (!back || back > at) {
+			next = s + 1;
+			back = 0;
+		}
+		end = (size_t)(next - name);
+		while (at < end)
+			length[++at] = length[(size_t)(s - name)] + 1;
+		if (back)
+			length[at] += d_written(name, length, (size_t)(s - name), back);
+		s = next;
+	}
+	return *s;
+}
+
+/* libiberty has no callback variant for D. */
 static bool run_d(const char *name, struct namebuf *out)
 {
-	const char *q = name;
-	unsigned n = 0;
 	char *s;
 
-	while ((q = strchr(q, 'Q'))) {
-		q++;
-		if (++n > D_BACKREFS_MAX)
-			return false;
-	}
+	if (d_is_long(name))
+		return false;
 	s = dlang_demangle(name, 0);
 	if (!s)
 		return false;

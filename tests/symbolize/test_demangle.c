@@ -150,6 +150,14 @@ static const struct row rows[] = {
 	{"main.(*T[go.shape.string_0,go.shape.[]int_1]).Put",
 	 "main.(*T[go.shape.string_0,go.shape.[]int_1]).Put", "main.(*T[...]).Put"},
 	{"net/http.(*conn).serve", "net/http.(*conn).serve", "net/http.(*conn).serve"},
+	/* D with 23 references to what stands before, of libgphobos */
+	{"_D4core8internal2gc4impl12conservativeQw3Gcx__T11ToScanStackTSQCiQCgQCaQCaQByQCjQBo__"
+	 "T9ScanRangeVbi0ZQpZQCf8opAssignMFNaNbNcNiNjNeSQEzQExQErQErQEpQFaQEf__TQEeTQDuZQEmZQBl",
+	 "core.internal.gc.impl.conservative.gc.Gcx.ToScanStack!(core.internal.gc.impl."
+	 "conservative.gc.Gcx.ScanRange!(false).ScanRange).ToScanStack.opAssign(core.internal.gc."
+	 "impl.conservative.gc.Gcx.ToScanStack!(core.internal.gc.impl.conservative.gc.Gcx."
+	 "ScanRange!(false).ScanRange).ToScanStack)",
+	 "core.internal.gc.impl.conservative.gc.Gcx.ToScanStack!(...).ToScanStack.opAssign"},
 	/* Rust, legacy: the hash goes; .llvm. suffixes go */
 	{"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad",
 	 "core::fmt::Formatter::pad"},
@@ -251,7 +259,7 @@ static void exponential_names_stay_mangled(void **unused)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	struct demangler d = {0};
-	char name[4096], *p = name;
+	char name[4096], some[256], *p = name;
 	unsigned i;
 
 	(void)unused;
@@ -276,6 +284,25 @@ static void exponential_names_stay_mangled(void **unused)
 		p += sprintf(p, "TB%s_B%s_E", ref, ref);
 	}
 	strcpy(p, "E");
+	assert_ptr_equal(demangle(&d, name, &full), name);
+
+	/* In D: arrays from the array before to the array before; Q counts backwards from itself */
+	p = name + sprintf(name, "_D1aFHii");
+	for (i = 0; i < 60; i++) {
+		const char *last = strrchr(name, 'H');
+
+		p += sprintf(p, "H");
+		for (unsigned k = 0; k < 2; k++) {
+			unsigned n = (unsigned)(p - last);
+
+			assert_true(n < 26);
+			p += sprintf(p, "Q%c", 'a' + n);
+		}
+		if (i == 3)
+			assert_ptr_not_equal(demangle(&d, strcat(strcpy(some, name), "Zi"), &full),
+					     some);
+	}
+	strcpy(p, "Zi");
 	assert_ptr_equal(demangle(&d, name, &full), name);
 	demangler_done(&d);
 }
