@@ -1,20 +1,13 @@
 /* test_oom.c - every allocation on the way from samples to text fails once: an error, never a
- * crash, and never a shorter output that looks whole. */
+ * crash, nothing left behind, and never a shorter output that looks whole. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
+#include "tests/failing_malloc.h"
 #include "tests/output/synthetic.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
 
 #ifdef SANITIZED
 
@@ -25,33 +18,6 @@ int main(void)
 }
 
 #else
-
-static long allocations_left = -1; /* before the one that fails; negative: none does */
-
-/* The C library's own names, so that these definitions win over malloc and friends. */
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t n, size_t size);
-extern void *__libc_realloc(void *p, size_t size);
-
-static int fails_now(void)
-{
-	return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-void *malloc(size_t size)
-{
-	return fails_now() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t n, size_t size)
-{
-	return fails_now() ? NULL : __libc_calloc(n, size);
-}
-
-void *realloc(void *p, size_t size)
-{
-	return fails_now() ? NULL : __libc_realloc(p, size);
-}
 
 static char output[65536];
 
@@ -92,7 +58,7 @@ static void every_allocation_fails_once(void **state)
 	const struct output_format *const *f;
 	char whole[sizeof output];
 	size_t size, whole_size;
-	long k;
+	long k, live;
 	int rc;
 
 	(void)state;
@@ -101,8 +67,10 @@ static void every_allocation_fails_once(void **state)
 		assert_in_range(whole_size, 1, sizeof whole - 1);
 		memcpy(whole, output, whole_size);
 		for (k = 0;; k++) {
+			live = allocations_live;
 			allocations_left = k;
 			rc = run(*f, &size);
+			assert_int_equal(allocations_live, live);
 			if (allocations_left >= 0)
 				break; /* there are only k allocations */
 			allocations_left = -1;

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "reader/machine.h"
-#include "tests/reader/failing_malloc.h"
+#include "tests/failing_malloc.h"
 
 #ifdef SANITIZED
 

@@ -1,7 +1,7 @@
 /* test_reader_oom.c - every allocation of the reader fails once: an error, never a crash, and
  * nothing is leaked. */
 #include "tests/reader/build.h"
-#include "tests/reader/failing_malloc.h"
+#include "tests/failing_malloc.h"
 
 #ifdef SANITIZED
 

@@ -1,7 +1,7 @@
 /* failing_malloc.h - replaces malloc and friends by ones that fail when told to, and count. For one
  * source file per program; not with sanitizers, whose allocators cannot be replaced. */
-#ifndef TESTS_READER_FAILING_MALLOC_H
-#define TESTS_READER_FAILING_MALLOC_H
+#ifndef TESTS_FAILING_MALLOC_H
+#define TESTS_FAILING_MALLOC_H
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -13,7 +13,7 @@
 
 #ifndef SANITIZED
 
-#include <stddef.h>
+#include <stdlib.h>
 
 static long allocations_left = -1; /* before the one that fails; negative: none does */
 static long allocations_live;
