@@ -18,9 +18,9 @@ struct scratch_chunk {
 /* Zeroed: ready for use. */
 struct scratch {
 	VEC(struct scratch_chunk) chunks;
-	size_t used;   /* of the last chunk */
-	size_t wanted; /* size of the next first chunk, of which then no more are needed; 0 */
-	bool failed;   /* out of memory since the last reset */
+	size_t at;   /* of the chunk in use; those behind it are empty */
+	size_t used; /* of that chunk */
+	bool failed; /* out of memory since the last reset */
 };
 
 /* 16-byte aligned, not cleared. NULL (and failed) when out of memory. */

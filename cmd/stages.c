@@ -64,6 +64,7 @@ static bool read_stage(struct worker *w)
 	if (c->reading || c->ended || !c->n_spare)
 		return false;
 	j = c->spare[--c->n_spare];
+	j->home = w->index;
 	c->reading = true;
 	pthread_mutex_unlock(&c->lock);
 	rc = read_one(c, j, n_added, &err);
@@ -118,22 +119,28 @@ static int unwind_slice(struct worker *w, struct job *j, size_t i, size_t end, s
 	return rc;
 }
 
-/* A slice of the first batch that has some. */
-static bool unwind_stage(struct worker *w)
+/* A slice of the first batch that has some; NULL: there is none. */
+static struct job *next_slice(const struct crew *c, unsigned home)
+{
+	uint64_t b;
+
+	for (b = c->n_stitched; b < c->n_read; b++) {
+		struct job *j = job_at(c, b);
+
+		if (j->taken < j->samples.n && (j->home == home || home == WORKERS_MAX))
+			return j;
+	}
+	return NULL;
+}
+
+static bool unwind_next(struct worker *w, struct job *j)
 {
 	struct crew *c = w->crew;
-	struct job *j = NULL;
-	uint64_t b = c->n_stitched;
 	struct err err;
 	size_t i, end;
 	int rc;
 
-	for (; b < c->n_read; b++) {
-		j = job_at(c, b);
-		if (j->taken < j->samples.n)
-			break;
-	}
-	if (b == c->n_read)
+	if (!j)
 		return false;
 	i = j->taken;
 	end = j->samples.n - i < SLICE ? j->samples.n : i + SLICE;
@@ -144,6 +151,16 @@ static bool unwind_stage(struct worker *w)
 	j->unwound += end - i;
 	crew_set_rc(c, rc, &err);
 	return true;
+}
+
+static bool unwind_stage(struct worker *w)
+{
+	return unwind_next(w, next_slice(w->crew, w->index));
+}
+
+static bool help_stage(struct worker *w)
+{
+	return unwind_next(w, next_slice(w->crew, WORKERS_MAX));
 }
 
 /* ---- completing and adding --------------------------------------------------------------- */
@@ -201,14 +218,20 @@ static bool add_stage(struct worker *w)
 	return true;
 }
 
-/* Several threads soon run out of batches that were read. */
-static bool read_ahead_stage(struct worker *w)
+static bool own_add_stage(struct worker *w)
 {
-	const struct crew *c = w->crew;
+	struct crew *c = w->crew;
 
-	if (c->n == 1 || (c->n_read > c->n_stitched && !job_at(c, c->n_read - 1)->taken))
-		return false;
-	return read_stage(w);
+	return c->n_added < c->n_stitched && job_at(c, c->n_added)->home == w->index &&
+	       add_stage(w);
+}
+
+static bool own_stitch_stage(struct worker *w)
+{
+	struct crew *c = w->crew;
+
+	return c->n_stitched < c->n_read && job_at(c, c->n_stitched)->home == w->index &&
+	       stitch_stage(w);
 }
 
 /* ---- what next ---------------------------------------------------------------------------- */
@@ -216,7 +239,8 @@ static bool read_ahead_stage(struct worker *w)
 /* By how near to the end of the road they are. Called with the lock taken, which they give back
  * while they work; false: there was nothing to do. */
 static bool (*const stages[])(struct worker *w) = {
-	add_stage, stitch_stage, read_ahead_stage, unwind_stage, read_stage,
+	own_add_stage, own_stitch_stage, unwind_stage, read_stage,
+	add_stage,     stitch_stage,	 help_stage,
 };
 
 bool crew_run_stage(struct worker *w)
