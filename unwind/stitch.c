@@ -22,7 +22,7 @@ struct known_base {
 /* Donors of one stack: who called the highest frame of one is told by the next. */
 #define DONORS_MAX 64
 
-enum { EXPECT_AHEAD = 8 };
+enum { EXPECT_AHEAD = 8, SPARE_MAX = 8 };
 
 struct stitcher {
 	uint64_t max_distance_ns;
@@ -30,8 +30,9 @@ struct stitcher {
 	struct stitch_stats stats;
 	struct hash_table thread_of; /* pid and tid -> thread */
 	VEC(struct stitch_thread) threads;
-	VEC(uint32_t) active; /* threads that have samples in the batch */
-	VEC(uint32_t) next;   /* by sample: the next one of its thread, or NONE */
+	VEC(struct stitch_graph) spare; /* memory of threads that have ended; nothing is in it */
+	VEC(uint32_t) active;		/* threads that have samples in the batch */
+	VEC(uint32_t) next;		/* by sample: the next one of its thread, or NONE */
 	VEC(struct known_base) bases;
 	VEC(uint32_t) path; /* activations on the way up */
 	/* The batch at hand. */
@@ -63,6 +64,9 @@ void stitcher_free(struct stitcher *st)
 		return;
 	for (i = 0; i < st->threads.n; i++)
 		stitch_graph_done(&st->threads.v[i].graph);
+	for (i = 0; i < st->spare.n; i++)
+		stitch_graph_done(&st->spare.v[i]);
+	vec_done(&st->spare);
 	hash_done(&st->thread_of);
 	vec_done(&st->threads);
 	vec_done(&st->active);
@@ -100,6 +104,8 @@ static int thread_add(struct stitcher *st, uint64_t key)
 
 	if (hash_get(&st->thread_of, key) != HASH_NONE)
 		return 0;
+	if (st->spare.n)
+		new.graph = st->spare.v[--st->spare.n];
 	if (vec_reserve(&st->active, st->threads.n + 1) || vec_push(&st->threads, new) ||
 	    hash_put(&st->thread_of, key, (uint32_t)st->threads.n - 1))
 		return -ERR_NOMEM;
@@ -158,6 +164,15 @@ static int threads_find(struct stitcher *st, size_t n)
 	return 0;
 }
 
+static void graph_spare(struct stitcher *st, struct stitch_graph *g)
+{
+	stitch_graph_forget(g);
+	if (st->spare.n == SPARE_MAX || vec_push(&st->spare, *g))
+		stitch_graph_done(g);
+	else
+		*g = (struct stitch_graph){0};
+}
+
 /* Of programs that have ended nothing is kept. */
 static void threads_forget(struct stitcher *st)
 {
@@ -168,8 +183,9 @@ static void threads_forget(struct stitcher *st)
 		if (st->threads.v[i].graph.last_ns > now_ns)
 			now_ns = st->threads.v[i].graph.last_ns;
 	for (i = 0; i < st->threads.n; i++)
-		if (now_ns - st->threads.v[i].graph.last_ns > st->max_distance_ns)
-			stitch_graph_done(&st->threads.v[i].graph);
+		if (st->threads.v[i].graph.last_ns &&
+		    now_ns - st->threads.v[i].graph.last_ns > st->max_distance_ns)
+			graph_spare(st, &st->threads.v[i].graph);
 }
 
 /* ---- bases ------------------------------------------------------------------------------- */
@@ -377,7 +393,7 @@ static int run_thread(struct stitcher *st, struct stitch_thread *thread)
 				return -ERR_NOMEM;
 			begin = i;
 			if (pause)
-				stitch_graph_done(g);
+				stitch_graph_forget(g);
 			else if (stitch_graph_shrink(g))
 				return -ERR_NOMEM;
 		}

@@ -49,7 +49,7 @@ struct stitch_graph {
 	size_t settled;			    /* of these, from the first on */
 	VEC(struct stitch_covered) covered; /* up to where which sample saw; time rises, sp falls */
 	uint32_t *newest; /* activation, by a hash of its frame and place; NULL: no table yet */
-	size_t hash_mask;
+	size_t hash_mask, hash_room;
 	size_t n_hashed; /* activations, from the first on, that are found there if they have owners
 			  */
 	uint64_t last_ns;
@@ -77,6 +77,8 @@ int stitch_settle(struct stitch_graph *g);
  * not contradict any other; ROOT: it is the root; NONE: not known. */
 uint32_t stitch_caller(const struct stitch_graph *g, const struct frame *f,
 		       const struct frame_place *place, uint64_t time_ns, uint64_t max_distance_ns);
+/* Forgets everything; the memory stays, for this thread or another one. */
+void stitch_graph_forget(struct stitch_graph *g);
 void stitch_graph_done(struct stitch_graph *g);
 
 #endif
