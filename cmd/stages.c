@@ -61,7 +61,8 @@ static bool read_stage(struct worker *w)
 	struct err err;
 	int rc;
 
-	if (c->reading || c->ended || !c->n_spare)
+	/* One more than there are threads: more would only take more memory. */
+	if (c->reading || c->ended || !c->n_spare || c->n_read - c->n_added > c->n)
 		return false;
 	j = c->spare[--c->n_spare];
 	j->home = w->index;
