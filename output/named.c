@@ -1,6 +1,8 @@
 /* named.c - from locations to the frames that flame graphs show. */
 #include "output/named.h"
 
+#include <stdlib.h>
+
 #include "output/format.h"
 
 struct namer {
@@ -9,6 +11,8 @@ struct namer {
 	struct strtab *names;
 	struct tree_symbols symbols;
 	struct text text;
+	/* By function, and by mapping: the symbol, without a mark, and 1; 0: not made yet. */
+	uint32_t *of_function, *of_mapping;
 };
 
 static int add_root(struct namer *n, const struct profile_sample *s)
@@ -64,7 +68,20 @@ static int add_frame(struct namer *n, const char *mark)
 	return id == STRTAB_FAILED || vec_push(&n->symbols.ids, id) ? -1 : 0;
 }
 
-static int add_unknown(struct namer *n, const struct profile_location *l, const char *mark)
+/* The frame that was made for `known` before; 1: none was. */
+static int add_again(struct namer *n, const uint32_t *known, const char *mark)
+{
+	return !*known || *mark ? 1 : vec_push(&n->symbols.ids, *known - 1);
+}
+
+/* Remembers the last frame. */
+static void keep_symbol(const struct namer *n, uint32_t *known, const char *mark)
+{
+	if (!*mark)
+		*known = n->symbols.ids.v[n->symbols.ids.n - 1] + 1;
+}
+
+static int add_module(struct namer *n, const struct profile_location *l, const char *mark)
 {
 	const char *module = profile_mapping_short_name(n->p, l->mapping);
 
@@ -77,6 +94,19 @@ static int add_unknown(struct namer *n, const struct profile_location *l, const 
 	}
 	text_char(&n->text, ']');
 	return add_frame(n, mark);
+}
+
+static int add_unknown(struct namer *n, const struct profile_location *l, const char *mark)
+{
+	uint32_t *known = &n->of_mapping[l->mapping];
+	int rc = n->opt->addrs ? 1 : add_again(n, known, mark);
+
+	if (rc <= 0)
+		return rc;
+	rc = add_module(n, l, mark);
+	if (!rc)
+		keep_symbol(n, known, mark);
+	return rc;
 }
 
 /* A symbol of perf-map-agent may hold its inlined callees: "La/B;::f->La/B;::g". */
@@ -98,20 +128,28 @@ static int add_jit_function(struct namer *n, const char *name, const char *mark)
 	}
 }
 
-static int add_function(struct namer *n, const struct profile_function *f, bool is_jit,
-			const char *mark)
+static int add_function(struct namer *n, uint32_t function, bool is_jit, const char *mark)
 {
+	const struct profile_function *f = &n->p->functions.v[function];
 	const struct strtab *strings = &n->p->strings;
 	const char *name = strtab_get(strings, f->name);
 	size_t len = strtab_len(strings, f->name);
+	uint32_t *known = &n->of_function[function];
+	int rc;
 
 	if (is_jit)
 		return add_jit_function(n, name, mark);
+	rc = add_again(n, known, mark);
+	if (rc <= 0)
+		return rc;
 	if (fold_is_rust(strtab_get(strings, f->system_name)))
 		text_clean(&n->text, name, len);
 	else
 		fold_function(&n->text, name, len);
-	return add_frame(n, mark);
+	rc = add_frame(n, mark);
+	if (!rc)
+		keep_symbol(n, known, mark);
+	return rc;
 }
 
 static int add_location(struct namer *n, const struct profile_location *l)
@@ -130,7 +168,7 @@ static int add_location(struct namer *n, const struct profile_location *l)
 	for (i = n_lines; i--;) {
 		bool inlined = i + 1 < n_lines;
 
-		if (add_function(n, &n->p->functions.v[lines[i].function], is_jit,
+		if (add_function(n, lines[i].function, is_jit,
 				 inlined && n->opt->mark_inline ? "_[i]" : mark))
 			return -1;
 	}
@@ -141,6 +179,10 @@ static int add_locations(struct namer *n)
 {
 	size_t i;
 
+	n->of_function = calloc(n->p->functions.n + 1, sizeof *n->of_function);
+	n->of_mapping = calloc(n->p->mappings.n + 1, sizeof *n->of_mapping);
+	if (!n->of_function || !n->of_mapping)
+		return -1;
 	for (i = 0; i < n->p->locations.n; i++)
 		if (vec_push(&n->symbols.first, (uint32_t)n->symbols.ids.n) ||
 		    add_location(n, &n->p->locations.v[i]))
@@ -161,6 +203,8 @@ int named_stacks(struct named_stacks *s, const struct profile *p, const struct o
 		rc = tree_fill(&s->tree, p, event, &n.symbols, err);
 	tree_symbols_done(&n.symbols);
 	text_done(&n.text);
+	free(n.of_function);
+	free(n.of_mapping);
 	return rc;
 }
 
