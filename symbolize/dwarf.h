@@ -17,7 +17,7 @@
 /* One level of an inline chain. Strings live until dwarf_index_free(); NULL: unknown. */
 struct dwarf_frame {
 	const char *linkage_name; /* DW_AT_linkage_name, mangled */
-	const char *name; /* DW_AT_name; where no linkage name exists with its scopes or, if DWARF
+	const char *name; /* only without linkage name: DW_AT_name with its scopes or, if DWARF
 			     tells the parameters of a C++ function, written as a linkage name that
 			     stands in no symbol table: restyle() of demangle.h reads both */
 	const char *file; /* full path as far as DWARF tells */
@@ -68,14 +68,26 @@ struct dwarf_at {
 	uint32_t source; /* private */
 };
 
-/* The chain at vaddr, innermost first, into chain[max]; returns how many (0: no function there;
- * then *line, when not NULL, may still tell file and line). Chains deeper than max keep the
- * outermost levels: the real function is always the last. */
-size_t dwarf_index_chain(struct dwarf_index *d, uint64_t vaddr, struct dwarf_at *chain, size_t max,
-			 struct dwarf_at *line);
-/* What the numbers stand for. Each string is made when it is asked for first. */
-struct dwarf_frame dwarf_index_frame(struct dwarf_index *d, const struct dwarf_at *at);
-/* Both. */
+/* How many levels there are at an address; 0: no function, but `line` may still tell file and line.
+ */
+struct dwarf_chain {
+	uint32_t n;
+	struct dwarf_at line;
+};
+
+/* Deeper chains lose their middle; 49 was the deepest seen in large C++ programs. */
+enum { DWARF_CHAIN_MAX = 256 };
+
+/* The chains at n addresses, one behind the other in at[room], each innermost first. Stops where
+ * less than DWARF_CHAIN_MAX would be left for the next; returns for how many addresses there are
+ * chains. Many addresses at once that rise are found fastest. Too deep chains keep the outermost
+ * levels: the real function is always the last. */
+size_t dwarf_index_chains(struct dwarf_index *d, const uint64_t *vaddrs, size_t n,
+			  struct dwarf_chain *chains, struct dwarf_at *at, size_t room);
+/* What n numbers stand for. Each string is made when it is asked for first. */
+void dwarf_index_frames(struct dwarf_index *d, const struct dwarf_at *at, size_t n,
+			struct dwarf_frame *frames);
+/* Both, for one address; of a chain deeper than max the outermost levels. */
 size_t dwarf_index_lookup(struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
 			  size_t max, struct dwarf_frame *file_line);
 

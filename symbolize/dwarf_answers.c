@@ -54,7 +54,7 @@ static int copy_func(struct copier *c, struct origin *o, uint32_t *func)
 	if (*func != HASH_NONE)
 		return 0;
 	*func = (uint32_t)c->funcs.n;
-	return vec_push(&c->funcs, *dwarf_source_func(o->s, id)) || hash_put(&o->funcs, id, *func)
+	return vec_push(&c->funcs, dwarf_source_func(o->s, id)) || hash_put(&o->funcs, id, *func)
 		       ? -ERR_NOMEM
 		       : 0;
 }

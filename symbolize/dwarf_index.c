@@ -14,9 +14,6 @@
 #include "symbolize/dwarf_store.h"
 #include "symbolize/dwarf_table.h"
 
-/* Deeper chains lose their middle; 49 was the deepest seen in large C++ programs. */
-enum { CHAIN_MAX = 256 };
-
 /* Compiling more .debug_info leaves some MB of freed memory behind. */
 enum { GIVE_BACK_BYTES = 32 << 20 };
 
@@ -338,57 +335,109 @@ void dwarf_index_stats(const struct dwarf_index *d, struct dwarf_index_stats *re
 
 /* ---- lookups ----------------------------------------------------------------------------- */
 
+enum { FROM_CACHE, COMPILED };
+
+/* Addresses that are looked up together: what one needs is fetched from memory while others are
+ * worked on. */
+enum { TOGETHER = 32 };
+
+struct group {
+	struct dwarf_place places[TOGETHER];
+	uint8_t source[TOGETHER];
+};
+
 static struct dwarf_source source(struct dwarf_index *d, uint32_t i)
 {
-	return i ? (struct dwarf_source){.table = &d->table}
-		 : (struct dwarf_source){.file = &d->store.known};
+	return i == COMPILED ? (struct dwarf_source){.table = &d->table}
+			     : (struct dwarf_source){.file = &d->store.known};
 }
 
-size_t dwarf_index_chain(struct dwarf_index *d, uint64_t vaddr, struct dwarf_at *chain, size_t max,
-			 struct dwarf_at *line)
+static void find_places(struct dwarf_index *d, const uint64_t *vaddrs, size_t n, struct group *g)
 {
-	struct dwarf_source s = source(d, 0);
-	struct dwarf_place place = dwarf_source_find(s, vaddr);
-	struct dwarf_at at = {.source = 0};
-	size_t depth;
+	struct dwarf_place compiled[TOGETHER];
+	size_t i;
 
-	if (!place.node && !place.file) {
-		s = source(d, 1);
-		place = dwarf_source_find(s, vaddr);
-		at.source = 1;
-	}
-	at.file = place.file;
-	at.line = place.line;
-	if (line)
-		*line = at;
-	depth = dwarf_source_chain(s, place.node, at, 0, chain, max);
+	memset(g->source, FROM_CACHE, n);
+	dwarf_pack_find(&d->store.known, vaddrs, n, g->places);
+	if (!d->table.n)
+		return;
+	dwarf_table_find(&d->table, vaddrs, n, compiled);
+	for (i = 0; i < n; i++)
+		if (!g->places[i].node && !g->places[i].file) {
+			g->places[i] = compiled[i];
+			g->source[i] = COMPILED;
+		}
+}
+
+/* The outermost `max` levels. */
+static size_t chain_of(struct dwarf_index *d, struct dwarf_at at, uint32_t node,
+		       struct dwarf_at *to, size_t max)
+{
+	struct dwarf_source s = source(d, at.source);
+	size_t depth = dwarf_source_chain(s, node, at, 0, to, max);
+
 	if (depth <= max)
 		return depth;
-	dwarf_source_chain(s, place.node, at, depth - max, chain, max);
+	dwarf_source_chain(s, node, at, depth - max, to, max);
 	return max;
 }
 
-struct dwarf_frame dwarf_index_frame(struct dwarf_index *d, const struct dwarf_at *at)
+size_t dwarf_index_chains(struct dwarf_index *d, const uint64_t *vaddrs, size_t n,
+			  struct dwarf_chain *chains, struct dwarf_at *at, size_t room)
 {
-	static const struct dwarf_func none;
-	struct dwarf_source s = source(d, at->source);
-	const struct dwarf_func *f = at->func ? dwarf_source_func(s, at->func) : &none;
+	struct group g;
+	size_t done, i, k;
 
+	for (done = 0; done < n && room >= DWARF_CHAIN_MAX; done += i) {
+		k = n - done < TOGETHER ? n - done : TOGETHER;
+		find_places(d, vaddrs + done, k, &g);
+		for (i = 0; i < k && room >= DWARF_CHAIN_MAX; i++) {
+			const struct dwarf_place *p = &g.places[i];
+			struct dwarf_chain *c = &chains[done + i];
+
+			c->line = (struct dwarf_at){0, p->file, p->line, g.source[i]};
+			c->n = (uint32_t)chain_of(d, c->line, p->node, at, DWARF_CHAIN_MAX);
+			at += c->n;
+			room -= c->n;
+		}
+	}
+	return done;
+}
+
+static struct dwarf_frame frame_of(struct dwarf_index *d, const struct dwarf_at *at)
+{
+	struct dwarf_source s = source(d, at->source);
+	struct dwarf_func f = {0};
+
+	if (at->func)
+		f = dwarf_source_func(s, at->func);
 	return (struct dwarf_frame){
-		f->linkage_name, f->name,      at->file ? dwarf_source_path(s, at->file) : NULL,
-		at->line,	 f->decl_line, f->entry};
+		f.linkage_name, f.name,	     at->file ? dwarf_source_path(s, at->file) : NULL,
+		at->line,	f.decl_line, f.entry};
+}
+
+void dwarf_index_frames(struct dwarf_index *d, const struct dwarf_at *at, size_t n,
+			struct dwarf_frame *frames)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		frames[i] = frame_of(d, &at[i]);
 }
 
 size_t dwarf_index_lookup(struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
 			  size_t max, struct dwarf_frame *file_line)
 {
-	struct dwarf_at chain[CHAIN_MAX], line;
-	size_t n = dwarf_index_chain(d, vaddr, chain, max < CHAIN_MAX ? max : CHAIN_MAX, &line), i;
+	struct dwarf_at at[DWARF_CHAIN_MAX];
+	struct dwarf_chain chain;
+	size_t n, skip;
 
-	for (i = 0; i < n; i++)
-		frames[i] = dwarf_index_frame(d, &chain[i]);
+	dwarf_index_chains(d, &vaddr, 1, &chain, at, DWARF_CHAIN_MAX);
+	skip = chain.n > max ? chain.n - max : 0;
+	n = chain.n - skip;
+	dwarf_index_frames(d, at + skip, n, frames);
 	if (file_line)
-		*file_line = dwarf_index_frame(d, &line);
+		*file_line = frame_of(d, &chain.line);
 	return n;
 }
 

@@ -252,9 +252,9 @@ int dwarf_namer_run(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_fu
 	if (!follow(n, die, &l, &last, &rc))
 		return rc;
 	ret->linkage_name = l.linkage_name;
-	ret->name = l.name;
+	ret->name = l.linkage_name ? NULL : l.name;
 	ret->decl_line = l.decl_line <= UINT32_MAX ? (uint32_t)l.decl_line : 0;
-	if (!l.linkage_name && l.name && !dwarf_language_is_flat(l.language))
+	if (ret->name && !dwarf_language_is_flat(l.language))
 		ret->name = qualify(n, l.name, last, &rc);
 	return rc;
 }

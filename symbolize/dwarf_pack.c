@@ -28,7 +28,7 @@ struct packer {
 };
 
 static const unsigned n_columns[PACK_PART_N] = {
-	[PACK_PAGES] = 1, [PACK_NODES] = 4, [PACK_FUNCS] = 4, [PACK_FILES] = 1};
+	[PACK_PAGES] = 1, [PACK_NODES] = 4, [PACK_FUNCS] = 3, [PACK_FILES] = 1};
 
 /* ---- bytes ---------------------------------------------------------------------- */
 
@@ -56,9 +56,13 @@ static void put_number(struct packer *p, uint32_t v, unsigned width)
 		p->out->v[p->out->n++] = (uint8_t)v;
 }
 
-static void begin_part(struct packer *p, enum pack_part part)
+static int begin_part(struct packer *p, enum pack_part part)
 {
+	static const uint8_t pad[PACK_ALIGN];
+	int rc = put(p, pad, -p->out->n % PACK_ALIGN);
+
 	p->header.part[part].off = p->out->n - sizeof p->header;
+	return rc;
 }
 
 static int end_part(struct packer *p, enum pack_part part)
@@ -71,8 +75,7 @@ static int end_part(struct packer *p, enum pack_part part)
 
 static int put_part(struct packer *p, enum pack_part part, const void *bytes, size_t n)
 {
-	begin_part(p, part);
-	return put(p, bytes, n) ? -ERR_NOMEM : end_part(p, part);
+	return begin_part(p, part) || put(p, bytes, n) ? -ERR_NOMEM : end_part(p, part);
 }
 
 static int put_rows(struct packer *p, enum pack_part part)
@@ -90,9 +93,8 @@ static int put_rows(struct packer *p, enum pack_part part)
 	for (k = 0; k < columns; k++)
 		at->width[k] = width_of(any[k]);
 	at->n = (uint32_t)(r->n / columns);
-	if (vec_reserve(p->out, p->out->n + r->n * sizeof *r->v))
+	if (begin_part(p, part) || vec_reserve(p->out, p->out->n + r->n * sizeof *r->v))
 		return -ERR_NOMEM;
-	begin_part(p, part);
 	for (i = 0; i < r->n; i += columns)
 		for (k = 0; k < columns; k++)
 			put_number(p, r->v[i + k], at->width[k]);
@@ -131,32 +133,39 @@ static int use_file(struct packer *p, uint32_t file, uint32_t *ret)
 }
 
 /* Units repeat the functions of headers: equal ones become one. */
-static int share_func(struct packer *p, const uint32_t row[PACK_COLUMNS], uint32_t *ret)
+static int share_func(struct packer *p, const uint32_t *row, uint32_t *ret)
 {
-	const size_t size = PACK_COLUMNS * sizeof *row;
+	const unsigned n = n_columns[PACK_FUNCS];
+	const size_t size = n * sizeof *row;
 	uint64_t key = hash_mix(hash_secret(), hash_bytes(row, size));
 	const struct rows *r = &p->rows[PACK_FUNCS];
 
 	*ret = hash_get(&p->known_funcs, key);
-	if (*ret != HASH_NONE && !memcmp(&r->v[(size_t)*ret * PACK_COLUMNS], row, size))
+	if (*ret != HASH_NONE && !memcmp(&r->v[(size_t)*ret * n], row, size))
 		return 0;
-	*ret = (uint32_t)(r->n / PACK_COLUMNS);
+	*ret = (uint32_t)(r->n / n);
 	return add_row(p, PACK_FUNCS, row) || hash_put(&p->known_funcs, key, *ret) ? -ERR_NOMEM : 0;
+}
+
+static uint32_t entry_code(const struct packer *p, const struct dwarf_func *f)
+{
+	uint64_t distance = pack_zigzag((int64_t)(f->entry - p->header.base));
+
+	if (f->linkage_name)
+		return PACK_ENTRY_LINKAGE;
+	return f->entry && distance <= UINT32_MAX - PACK_ENTRY_ZIGZAG
+		       ? (uint32_t)distance + PACK_ENTRY_ZIGZAG
+		       : PACK_ENTRY_UNKNOWN;
 }
 
 static int use_func(struct packer *p, uint32_t func, uint32_t *ret)
 {
 	const struct dwarf_func *f = &p->t->funcs[func];
-	uint64_t distance = pack_zigzag((int64_t)(f->entry - p->header.base)) + 1;
-	uint32_t row[PACK_COLUMNS] = {0, 0, f->decl_line, 0};
+	uint32_t row[] = {0, f->decl_line, entry_code(p, f)};
 	int rc = 0;
 
 	if (func && !p->funcs[func]) {
-		rc = text_add(&p->strings, f->linkage_name, &row[0]);
-		if (!rc)
-			rc = text_add(&p->strings, f->name, &row[1]);
-		if (f->entry && distance <= UINT32_MAX)
-			row[3] = (uint32_t)distance;
+		rc = text_add(&p->strings, f->linkage_name ? f->linkage_name : f->name, &row[0]);
 		if (!rc)
 			rc = share_func(p, row, &p->funcs[func]);
 	}
@@ -291,8 +300,9 @@ static int put_page(struct packer *p, uint64_t begin, size_t first, size_t end)
 	const struct dwarf_table *t = p->t;
 	struct column node = {0}, file = {0}, line = {0};
 	size_t n = end - first, i;
-	struct pack_page page = {0};
+	struct pack_page page;
 	uint32_t number;
+	uint8_t width[4];
 	int rc;
 
 	for (i = first; i < end; i++) {
@@ -305,25 +315,23 @@ static int put_page(struct packer *p, uint64_t begin, size_t first, size_t end)
 	}
 	if (n > PACK_PAGE_SEGS_MAX || !column_fits(&line))
 		return 1;
-	page = (struct pack_page){node.least,
-				  file.least,
-				  line.least,
-				  (uint16_t)n,
-				  width_of((uint32_t)(1ull << p->header.shift) - 1),
-				  column_width(&node),
-				  column_width(&file),
-				  column_width(&line)};
+	page = (struct pack_page){node.least, file.least, line.least, (uint16_t)n, 0};
+	width[0] = width_of((uint32_t)(1ull << p->header.shift) - 1);
+	width[1] = column_width(&node);
+	width[2] = column_width(&file);
+	width[3] = column_width(&line);
+	for (i = 0; i < 4; i++)
+		page.widths |= (uint16_t)(width[i] << 4 * i);
 	if (put(p, &page, sizeof page) || vec_reserve(p->out, p->out->n + n * 4 * sizeof number))
 		return -ERR_NOMEM;
 	for (i = first; i < end; i++)
-		put_number(p, t->addrs[i] > begin ? (uint32_t)(t->addrs[i] - begin) : 0,
-			   page.offset_width);
+		put_number(p, t->addrs[i] > begin ? (uint32_t)(t->addrs[i] - begin) : 0, width[0]);
 	for (i = first; i < end; i++) {
 		const struct dwarf_place *at = &t->places[i];
 
-		put_number(p, column_code(&node, p->nodes[at->node]), page.node_width);
-		put_number(p, column_code(&file, p->files[at->file]), page.file_width);
-		put_number(p, column_code(&line, at->line), page.line_width);
+		put_number(p, column_code(&node, p->nodes[at->node]), width[1]);
+		put_number(p, column_code(&file, p->files[at->file]), width[2]);
+		put_number(p, column_code(&line, at->line), width[3]);
 	}
 	return 0;
 }
@@ -353,13 +361,12 @@ static int put_segs(struct packer *p)
 	uint64_t begin = t->addrs[0], *shift = &p->header.shift;
 	size_t i, first = 0, end;
 	uint32_t off;
-	int rc = 0;
+	int rc = begin_part(p, PACK_SEGS);
 
 	while (*shift < SHIFT_MAX - 1 && count_pages(t, *shift) > t->n / PAGE_SEGS + 1)
 		++*shift;
 	while (*shift && fullest_page(t, *shift) >= PACK_PAGE_SEGS_MAX)
 		--*shift;
-	begin_part(p, PACK_SEGS);
 	for (i = count_pages(t, *shift); !rc && i; i--, begin += 1ull << *shift) {
 		while (first + 1 < t->n && t->addrs[first + 1] <= begin)
 			first++;

@@ -29,21 +29,35 @@
 #include "symbolize/dwarf_table.h"
 
 #define PACK_MAGIC   "unspdwrf"
-#define PACK_VERSION 6
+#define PACK_VERSION 7
 #define PACK_ORDER   0x01020304u
 
-/* PACK_PAD bytes behind each part may be read with it. */
-enum { PACK_BLOCK = 4096, PACK_COLUMNS = 4, PACK_PAD = 8, PACK_STRING_MAX = 1 << 20 };
+/* PACK_PAD bytes behind each part may be read with it. Parts begin at a multiple of PACK_ALIGN, as
+ * a cache line does. */
+enum {
+	PACK_BLOCK = 4096,
+	PACK_COLUMNS = 4,
+	PACK_PAD = 64,
+	PACK_ALIGN = 64,
+	PACK_STRING_MAX = 1 << 20
+};
 
 enum pack_part {
 	PACK_PAGES, /* off in segs */
 	PACK_SEGS,
 	PACK_NODES, /* distance to the parent (0: none), func, call_file, call_line */
-	PACK_FUNCS, /* linkage name, name, decl_line, zigzag distance of entry from base + 1 */
+	PACK_FUNCS, /* name, decl_line, entry (enum pack_entry) */
 	PACK_FILES, /* path */
 	PACK_TEXT,
 	PACK_RECORDS,
 	PACK_PART_N
+};
+
+/* Of a function. */
+enum pack_entry {
+	PACK_ENTRY_LINKAGE, /* the name is a linkage name, and where code of it begins not needed */
+	PACK_ENTRY_UNKNOWN,
+	PACK_ENTRY_ZIGZAG /* and greater ones: the distance from base */
 };
 
 /* What was compiled: the build id, size 0 for none, and a hash of what tells one debug file of that
@@ -77,8 +91,10 @@ struct pack_header {
 	} part[PACK_PART_N];
 	uint64_t body_size; /* of all parts; then come the sums, up to the end of the file */
 	uint64_t sums_hash;
+	uint64_t reserved[5];
 	uint64_t hash; /* of what stands before it */
 };
+_Static_assert(sizeof(struct pack_header) % PACK_ALIGN == 0, "parts are aligned in the file");
 
 /* The segments that begin in a page, the first being what is at its begin. Behind this stand `n`
  * offsets from the begin of the page, and then for each its node, file and line; a number 0 stays
@@ -86,7 +102,7 @@ struct pack_header {
 struct pack_page {
 	uint32_t node, file, line; /* the smallest but 0 */
 	uint16_t n;
-	uint16_t offset_width : 4, node_width : 4, file_width : 4, line_width : 4;
+	uint16_t widths; /* four bits each: offset, node, file, line */
 };
 
 enum { PACK_PAGE_SEGS_MAX = UINT16_MAX };
@@ -123,8 +139,7 @@ struct pack_file {
 		uint32_t n, stride;
 		uint32_t at[PACK_COLUMNS], mask[PACK_COLUMNS]; /* of the columns */
 	} rows[PACK_PART_N];
-	struct dwarf_func **funcs; /* read so far */
-	const char **files;
+	const char **names, **paths; /* of functions and files, read so far */
 	struct arena strings;
 	uint64_t budget; /* bytes that strings may still take */
 };
@@ -135,15 +150,15 @@ bool dwarf_pack_open(struct pack_file *f, const void *data, size_t size,
 		     const struct pack_key *key);
 void dwarf_pack_close(struct pack_file *f);
 
-/* The place of an address; all zero when there is none. */
-void dwarf_pack_find(struct pack_file *f, uint64_t addr, struct dwarf_place *ret);
+/* The places of n addresses, fastest when they rise; all zero when there is none. */
+void dwarf_pack_find(struct pack_file *f, const uint64_t *addrs, size_t n, struct dwarf_place *ret);
 /* All zero when there is no such node. Parents have smaller numbers. */
 struct dwarf_node dwarf_pack_node(struct pack_file *f, uint32_t id);
 /* As dwarf_table_chain(). */
 size_t dwarf_pack_chain(struct pack_file *f, uint32_t id, struct dwarf_at at, size_t skip,
 			struct dwarf_at *chain, size_t max);
-/* Never NULL; strings live until the file is closed. */
-const struct dwarf_func *dwarf_pack_func(struct pack_file *f, uint32_t id);
+/* All zero when there is none; strings live until the file is closed. */
+struct dwarf_func dwarf_pack_func(struct pack_file *f, uint32_t id);
 /* NULL: unknown. */
 const char *dwarf_pack_path(struct pack_file *f, uint32_t id);
 /* Appends the addresses that a file of answers has, rising. 0 or -ERR_NOMEM. */

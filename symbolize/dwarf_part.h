@@ -18,7 +18,7 @@ struct dwarf_node {
 };
 
 struct dwarf_func {
-	const char *linkage_name, *name;
+	const char *linkage_name, *name; /* no more than one of them */
 	uint32_t decl_line;
 	uint64_t entry; /* of the function as it is when not inlined; 0: unknown, or not needed */
 };

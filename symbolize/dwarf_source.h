@@ -17,9 +17,9 @@ static inline struct dwarf_place dwarf_source_find(struct dwarf_source s, uint64
 	struct dwarf_place place = {0};
 
 	if (s.file)
-		dwarf_pack_find(s.file, addr, &place);
-	else if (s.table)
-		place = dwarf_table_find(s.table, addr);
+		dwarf_pack_find(s.file, &addr, 1, &place);
+	else if (s.table && s.table->n)
+		dwarf_table_find(s.table, &addr, 1, &place);
 	return place;
 }
 
@@ -36,9 +36,9 @@ static inline size_t dwarf_source_chain(struct dwarf_source s, uint32_t id, stru
 		      : dwarf_table_chain(s.table, id, at, skip, chain, max);
 }
 
-static inline const struct dwarf_func *dwarf_source_func(struct dwarf_source s, uint32_t id)
+static inline struct dwarf_func dwarf_source_func(struct dwarf_source s, uint32_t id)
 {
-	return s.file ? dwarf_pack_func(s.file, id) : &s.table->funcs[id];
+	return s.file ? dwarf_pack_func(s.file, id) : s.table->funcs[id];
 }
 
 static inline const char *dwarf_source_path(struct dwarf_source s, uint32_t id)

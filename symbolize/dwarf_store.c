@@ -34,7 +34,7 @@ static int collect_unknown(struct dwarf_store *s)
 	if (vec_reserve(&s->unknown, s->asked.n + 1))
 		return -ERR_NOMEM;
 	for (i = 0; i < s->asked.n; i++) {
-		dwarf_pack_find(&s->known, s->asked.v[i], &place);
+		dwarf_pack_find(&s->known, &s->asked.v[i], 1, &place);
 		if (dwarf_place_is_empty(place))
 			s->unknown.v[s->unknown.n++] = s->asked.v[i];
 	}

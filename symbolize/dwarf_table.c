@@ -9,6 +9,9 @@
 
 enum { GIVE_BACK_BYTES = 1 << 20 };
 
+/* Addresses that are looked for at the same time. */
+enum { TABLE_TOGETHER = 32 };
+
 struct block_ref {
 	const struct dwarf_part *part;
 	size_t index, part_index;
@@ -311,25 +314,73 @@ void dwarf_table_done(struct dwarf_table *t)
 	*t = (struct dwarf_table){0};
 }
 
-struct dwarf_place dwarf_table_find(const struct dwarf_table *t, uint64_t addr)
+/* Where to look for the place of an address, in [lo, hi) of the segments; none when both are 0. */
+struct search {
+	size_t lo, hi;
+};
+
+static void expect(const void *p)
 {
-	const struct dwarf_place nothing = {0};
-	size_t page, lo, hi;
+	__builtin_prefetch(p);
+}
 
-	if (!t->n || addr < t->addrs[0] || addr >= t->addrs[t->n - 1])
-		return nothing;
-	page = (size_t)((addr - t->addrs[0]) >> t->shift);
-	lo = t->pages[page];
-	hi = t->pages[page + 1];
+/* The last segment of the page that begins at or before addr; that of the page before when none
+ * does. */
+static size_t find_seg(const struct dwarf_table *t, const struct search *s, uint64_t addr)
+{
+	size_t lo = s->lo, hi = s->hi, mid;
+
 	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
+		mid = lo + (hi - lo) / 2;
 		if (t->addrs[mid] <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return t->places[lo - 1];
+	return lo - 1;
+}
+
+/* One step of all addresses at a time, each of which asks for the memory that the next will need.
+ */
+static void find_group(const struct dwarf_table *t, const uint64_t *addrs, size_t n,
+		       struct dwarf_place *ret)
+{
+	struct search at[TABLE_TOGETHER];
+	size_t i, page;
+
+	for (i = 0; i < n; i++) {
+		at[i].hi = SIZE_MAX;
+		if (addrs[i] < t->addrs[0] || addrs[i] >= t->addrs[t->n - 1])
+			continue;
+		at[i].hi = (size_t)((addrs[i] - t->addrs[0]) >> t->shift);
+		expect(&t->pages[at[i].hi]);
+	}
+	for (i = 0; i < n; i++) {
+		page = at[i].hi;
+		at[i] = (struct search){0};
+		if (page == SIZE_MAX)
+			continue;
+		at[i] = (struct search){t->pages[page], t->pages[page + 1]};
+		expect(&t->addrs[at[i].lo]);
+		expect(&t->places[at[i].lo]);
+	}
+	for (i = 0; i < n; i++) {
+		ret[i] = (struct dwarf_place){0};
+		if (at[i].hi)
+			ret[i] = t->places[find_seg(t, &at[i], addrs[i])];
+		expect(&t->nodes[ret[i].node]);
+	}
+}
+
+void dwarf_table_find(const struct dwarf_table *t, const uint64_t *addrs, size_t n,
+		      struct dwarf_place *ret)
+{
+	size_t i, k;
+
+	for (i = 0; i < n; i += k) {
+		k = n - i < TABLE_TOGETHER ? n - i : TABLE_TOGETHER;
+		find_group(t, addrs + i, k, ret + i);
+	}
 }
 
 size_t dwarf_table_chain(const struct dwarf_table *t, uint32_t id, struct dwarf_at at, size_t skip,

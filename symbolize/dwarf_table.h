@@ -38,8 +38,9 @@ int dwarf_table_build(struct dwarf_table *t, struct dwarf_part *parts, size_t n)
 int dwarf_table_index(struct dwarf_table *t);
 void dwarf_table_done(struct dwarf_table *t);
 
-/* The place of an address; all zero when there is none. */
-struct dwarf_place dwarf_table_find(const struct dwarf_table *t, uint64_t addr);
+/* The places of n addresses, of a table that has segments; all zero when there is none. */
+void dwarf_table_find(const struct dwarf_table *t, const uint64_t *addrs, size_t n,
+		      struct dwarf_place *ret);
 /* Writes the levels [skip, skip + max) of the chain from a node on; how many levels it has. `at` is
  * where the innermost is executing. */
 size_t dwarf_table_chain(const struct dwarf_table *t, uint32_t id, struct dwarf_at at, size_t skip,

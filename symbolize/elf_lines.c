@@ -4,29 +4,70 @@
 #include "base/threads.h"
 #include "symbolize/source.h"
 
-/* Deeper chains lose their middle; 49 was the deepest seen in large C++ programs. */
-enum { CHAIN_MAX = 256 };
+/* Looked up at once; room for what they have, in levels. */
+enum { ADDRESSES = 64, LEVELS = 8 * DWARF_CHAIN_MAX };
 
-static int look_up(struct dwarf_index *index, struct lookups *l, size_t i)
+struct some {
+	size_t lookups[ADDRESSES];
+	uint64_t vaddrs[ADDRESSES];
+	struct dwarf_chain chains[ADDRESSES];
+	size_t n;
+	struct dwarf_at at[LEVELS];
+	struct dwarf_frame frames[LEVELS];
+};
+
+static int add_chain(struct dwarf_index *index, struct lookups *l, size_t i,
+		     const struct dwarf_chain *c, const struct dwarf_frame *frames)
 {
-	struct dwarf_frame chain[CHAIN_MAX], line = {0};
-	size_t n = dwarf_index_lookup(index, l->v[i].vaddr, chain, CHAIN_MAX, &line);
+	struct dwarf_frame line;
 
-	if (!n && line.file) {
-		chain[n++] = (struct dwarf_frame){.file = line.file, .line = line.line};
-		l->v[i].no_function = true;
+	if (c->n || !c->line.file)
+		return lookups_add_chain(l, i, frames, c->n);
+	dwarf_index_frames(index, &c->line, 1, &line);
+	if (!line.file)
+		return lookups_add_chain(l, i, NULL, 0);
+	l->v[i].no_function = true;
+	return lookups_add_chain(l, i, &(struct dwarf_frame){.file = line.file, .line = line.line},
+				 1);
+}
+
+static int look_up_some(struct dwarf_index *index, struct lookups *l, struct some *s)
+{
+	size_t done = 0, n, n_at, i;
+
+	for (; done < s->n; done += n) {
+		n = dwarf_index_chains(index, s->vaddrs + done, s->n - done, s->chains, s->at,
+				       LEVELS);
+		for (n_at = i = 0; i < n; i++)
+			n_at += s->chains[i].n;
+		dwarf_index_frames(index, s->at, n_at, s->frames);
+		for (n_at = i = 0; i < n; n_at += s->chains[i++].n)
+			if (add_chain(index, l, s->lookups[done + i], &s->chains[i],
+				      s->frames + n_at))
+				return -1;
 	}
-	return lookups_add_chain(l, i, chain, n);
+	s->n = 0;
+	return 0;
 }
 
 static int look_up_all(struct dwarf_index *index, struct lookups *l, struct err *err)
 {
+	struct some *s = malloc(sizeof *s);
+	int rc = s ? 0 : -1;
 	size_t i;
 
-	for (i = 0; i < l->n; i++)
-		if (l->v[i].has_vaddr && look_up(index, l, i))
-			return err_nomem(err);
-	return 0;
+	if (s)
+		s->n = 0;
+	for (i = 0; !rc && i < l->n; i++) {
+		if (l->v[i].has_vaddr) {
+			s->lookups[s->n] = i;
+			s->vaddrs[s->n++] = l->v[i].vaddr;
+		}
+		if (s->n == ADDRESSES || i + 1 == l->n)
+			rc = look_up_some(index, l, s);
+	}
+	free(s);
+	return rc ? err_nomem(err) : 0;
 }
 
 int elf_lines(struct dwarf_index **index, const struct source_env *env, struct module *mod,

@@ -43,15 +43,15 @@ static size_t read_chain(struct pack_file *f, uint64_t addr)
 	uint32_t node;
 	const char *path;
 
-	dwarf_pack_find(f, addr, &p);
+	dwarf_pack_find(f, &addr, 1, &p);
 	depth = dwarf_pack_chain(f, p.node, (struct dwarf_at){.file = p.file}, 0, chain, LEVELS);
 	for (i = 0; i < depth && i < LEVELS; i++) {
-		const struct dwarf_func *func = dwarf_pack_func(f, chain[i].func);
+		struct dwarf_func func = dwarf_pack_func(f, chain[i].func);
 
 		path = dwarf_pack_path(f, chain[i].file);
 		total += path ? strlen(path) : 0;
-		total += func->name ? strlen(func->name) : 0;
-		total += func->linkage_name ? strlen(func->linkage_name) : 0;
+		total += func.name ? strlen(func.name) : 0;
+		total += func.linkage_name ? strlen(func.linkage_name) : 0;
 	}
 	/* The other way to go up is the same. */
 	for (node = p.node, i = 0; i < depth && i < LEVELS; i++) {
@@ -81,8 +81,8 @@ static void merge(struct pack_file *f, const struct pack_addrs *all)
 		goto out;
 	FUZZ_CHECK(dwarf_pack_open(&copy, bytes.v, bytes.n, &f->h.key));
 	for (i = 0; i < all->n; i++) {
-		dwarf_pack_find(f, all->v[i], &old);
-		dwarf_pack_find(&copy, all->v[i], &new);
+		dwarf_pack_find(f, &all->v[i], 1, &old);
+		dwarf_pack_find(&copy, &all->v[i], 1, &new);
 		/* False numbers: an address that is in no page of its own. */
 		if (dwarf_place_is_empty(old))
 			old.line = PACK_NOTHING;

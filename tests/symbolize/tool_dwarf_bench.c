@@ -225,30 +225,39 @@ static double each_ns(double start, size_t n)
 /* All addresses once, as numbers and then with names. */
 static void time_once(struct dwarf_index *d, const uint64_t *sorted, size_t n)
 {
-	struct dwarf_at *all = malloc((n * 64 + 1) * sizeof *all);
-	size_t n_all = 0, text = 0, i;
+	const size_t room = n * 16 + DWARF_CHAIN_MAX;
+	struct dwarf_at *all = malloc(room * sizeof *all);
+	struct dwarf_chain *chains = calloc(n + 1, sizeof *chains);
+	struct dwarf_frame frames[64];
+	size_t n_all = 0, text = 0, found = 0, i, k;
 	unsigned round;
 	double start;
 
+	if (!all || !chains)
+		exit(2);
 	/* The caller's memory is not counted. */
-	for (i = 0; all && i < n * 64; i++)
+	for (i = 0; i < room; i++)
 		all[i] = (struct dwarf_at){.func = 1};
+	for (i = 0; i < n; i++)
+		chains[i].n = 1;
 	printf("\tchains, sorted:");
 	for (round = 0; round < 2; round++) {
 		start = now(CLOCK_PROCESS_CPUTIME_ID);
-		for (i = n_all = 0; all && i < n; i++)
-			n_all += dwarf_index_chain(d, sorted[i], all + n_all, 64, NULL);
+		found = dwarf_index_chains(d, sorted, n, chains, all, room);
 		printf(" %.0f ns per address%s", each_ns(start, n), round ? "" : ", again");
 	}
-	printf(", %.2f frames", (double)n_all / (double)n);
+	for (i = n_all = 0; i < found; i++)
+		n_all += chains[i].n;
+	printf(", %.2f frames", (double)n_all / (double)found);
 	start = now(CLOCK_PROCESS_CPUTIME_ID);
-	for (i = 0; i < n_all; i++) {
-		struct dwarf_frame f = dwarf_index_frame(d, &all[i]);
-
-		text += (f.linkage_name ? f.linkage_name[0] : 0) + (f.file ? f.file[0] : 0);
+	for (i = 0; i < n_all; i += k) {
+		k = n_all - i < 64 ? n_all - i : 64;
+		dwarf_index_frames(d, all + i, k, frames);
+		text += frames[0].file != NULL;
 	}
 	printf("; their names: %.0f ns more%s\n", each_ns(start, n), text ? "" : ", none");
 	free(all);
+	free(chains);
 }
 
 /* One run through the cache; -1 when it fails. */
