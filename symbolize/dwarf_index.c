@@ -404,16 +404,13 @@ size_t dwarf_index_chains(struct dwarf_index *d, const uint64_t *vaddrs, size_t 
 	return done;
 }
 
-static struct dwarf_frame frame_of(struct dwarf_index *d, const struct dwarf_at *at)
+static void compiled_frame(const struct dwarf_table *t, const struct dwarf_at *at,
+			   struct dwarf_frame *ret)
 {
-	struct dwarf_source s = source(d, at->source);
-	struct dwarf_func f = {0};
+	const struct dwarf_func *f = &t->funcs[at->func];
 
-	if (at->func)
-		f = dwarf_source_func(s, at->func);
-	return (struct dwarf_frame){
-		f.linkage_name, f.name,	     at->file ? dwarf_source_path(s, at->file) : NULL,
-		at->line,	f.decl_line, f.entry};
+	*ret = (struct dwarf_frame){f->linkage_name, f->name,	   t->files.v[at->file],
+				    at->line,	     f->decl_line, f->entry};
 }
 
 void dwarf_index_frames(struct dwarf_index *d, const struct dwarf_at *at, size_t n,
@@ -422,7 +419,10 @@ void dwarf_index_frames(struct dwarf_index *d, const struct dwarf_at *at, size_t
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		frames[i] = frame_of(d, &at[i]);
+		if (at[i].source == COMPILED)
+			compiled_frame(&d->table, &at[i], &frames[i]);
+		else
+			dwarf_pack_frame(&d->store.known, &at[i], &frames[i]);
 }
 
 size_t dwarf_index_lookup(struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
@@ -437,7 +437,7 @@ size_t dwarf_index_lookup(struct dwarf_index *d, uint64_t vaddr, struct dwarf_fr
 	n = chain.n - skip;
 	dwarf_index_frames(d, at + skip, n, frames);
 	if (file_line)
-		*file_line = frame_of(d, &chain.line);
+		dwarf_index_frames(d, &chain.line, 1, file_line);
 	return n;
 }
 

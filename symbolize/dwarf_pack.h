@@ -29,7 +29,7 @@
 #include "symbolize/dwarf_table.h"
 
 #define PACK_MAGIC   "unspdwrf"
-#define PACK_VERSION 7
+#define PACK_VERSION 8
 #define PACK_ORDER   0x01020304u
 
 /* PACK_PAD bytes behind each part may be read with it. Parts begin at a multiple of PACK_ALIGN, as
@@ -140,8 +140,10 @@ struct pack_file {
 		uint32_t at[PACK_COLUMNS], mask[PACK_COLUMNS]; /* of the columns */
 	} rows[PACK_PART_N];
 	const char **names, **paths; /* of functions and files, read so far */
-	struct arena strings;
-	uint64_t budget; /* bytes that strings may still take */
+	VEC(char *) chunks;	     /* where strings are put together */
+	char *chunk_next;
+	size_t chunk_left, chunk_bytes; /* of the last one */
+	uint64_t budget;		/* bytes that strings may still take */
 };
 
 /* False when the file is of another version or for another key, or damaged, or without memory; a
@@ -161,11 +163,10 @@ size_t dwarf_pack_chain(struct pack_file *f, uint32_t id, struct dwarf_at at, si
 struct dwarf_func dwarf_pack_func(struct pack_file *f, uint32_t id);
 /* NULL: unknown. */
 const char *dwarf_pack_path(struct pack_file *f, uint32_t id);
+/* What the numbers of a level stand for. */
+void dwarf_pack_frame(struct pack_file *f, const struct dwarf_at *at, struct dwarf_frame *ret);
 /* Appends the addresses that a file of answers has, rising. 0 or -ERR_NOMEM. */
 int dwarf_pack_addrs(struct pack_file *f, struct pack_addrs *addrs);
-
-/* Where n bytes of a part stand, n > 0; NULL when it has not so many or they are damaged. */
-const uint8_t *dwarf_pack_bytes(struct pack_file *f, enum pack_part part, uint64_t off, uint64_t n);
 
 /* Of a block: finds damage, as fast as memory is read. */
 uint32_t dwarf_pack_sum(const uint8_t *p, size_t n);

@@ -78,10 +78,14 @@ bool dwarf_pack_open(struct pack_file *f, const void *data, size_t size, const s
 
 void dwarf_pack_close(struct pack_file *f)
 {
+	size_t i;
+
 	free(f->good);
 	free(f->names);
 	free(f->paths);
-	arena_done(&f->strings);
+	for (i = 0; i < f->chunks.n; i++)
+		free(f->chunks.v[i]);
+	vec_done(&f->chunks);
 	*f = (struct pack_file){0};
 }
 
@@ -162,17 +166,6 @@ bool pack_check_blocks(struct pack_file *f, uint64_t first, uint64_t last)
 	return true;
 }
 
-const uint8_t *dwarf_pack_bytes(struct pack_file *f, enum pack_part part, uint64_t off, uint64_t n)
-{
-	const struct pack_part_at *at = &f->h.part[part];
-
-	if (off > at->size || n > at->size - off) {
-		f->damaged = true;
-		return NULL;
-	}
-	return pack_is_good(f, at->off + off, n) ? f->body + at->off + off : NULL;
-}
-
 /* ---- what they refer to ------------------------------------------------------------------- */
 
 struct dwarf_node dwarf_pack_node(struct pack_file *f, uint32_t id)
@@ -222,28 +215,15 @@ size_t dwarf_pack_chain(struct pack_file *f, uint32_t id, struct dwarf_at at, si
 	return depth;
 }
 
-struct dwarf_func dwarf_pack_func(struct pack_file *f, uint32_t id)
+/* The name of a function in a row. */
+static inline const char *name_at(struct pack_file *f, uint32_t id, const uint8_t *row)
 {
-	const uint8_t *row = pack_row(f, PACK_FUNCS, id);
-	struct dwarf_func func = {0};
-	uint32_t entry;
-
-	if (!row)
-		return func;
 	if (!f->names[id])
 		f->names[id] = text_read(f, pack_column(f, PACK_FUNCS, row, 0));
-	func.decl_line = pack_column(f, PACK_FUNCS, row, 1);
-	entry = pack_column(f, PACK_FUNCS, row, 2);
-	if (entry == PACK_ENTRY_LINKAGE)
-		func.linkage_name = f->names[id];
-	else
-		func.name = f->names[id];
-	if (entry >= PACK_ENTRY_ZIGZAG)
-		func.entry = f->h.base + (uint64_t)pack_unzigzag(entry - PACK_ENTRY_ZIGZAG);
-	return func;
+	return f->names[id];
 }
 
-const char *dwarf_pack_path(struct pack_file *f, uint32_t id)
+static inline const char *path_at(struct pack_file *f, uint32_t id)
 {
 	const uint8_t *row;
 
@@ -251,4 +231,36 @@ const char *dwarf_pack_path(struct pack_file *f, uint32_t id)
 		return f->paths[id];
 	row = pack_row(f, PACK_FILES, id);
 	return row ? f->paths[id] = text_read(f, pack_column(f, PACK_FILES, row, 0)) : NULL;
+}
+
+void dwarf_pack_frame(struct pack_file *f, const struct dwarf_at *at, struct dwarf_frame *ret)
+{
+	const uint8_t *row = at->func ? pack_row(f, PACK_FUNCS, at->func) : NULL;
+	uint32_t entry;
+
+	*ret = (struct dwarf_frame){.line = at->line,
+				    .file = at->file ? path_at(f, at->file) : NULL};
+	if (!row)
+		return;
+	ret->decl_line = pack_column(f, PACK_FUNCS, row, 1);
+	entry = pack_column(f, PACK_FUNCS, row, 2);
+	if (entry == PACK_ENTRY_LINKAGE)
+		ret->linkage_name = name_at(f, at->func, row);
+	else
+		ret->name = name_at(f, at->func, row);
+	if (entry >= PACK_ENTRY_ZIGZAG)
+		ret->entry = f->h.base + (uint64_t)pack_unzigzag(entry - PACK_ENTRY_ZIGZAG);
+}
+
+struct dwarf_func dwarf_pack_func(struct pack_file *f, uint32_t id)
+{
+	struct dwarf_frame r;
+
+	dwarf_pack_frame(f, &(struct dwarf_at){.func = id}, &r);
+	return (struct dwarf_func){r.linkage_name, r.name, r.decl_line, r.entry};
+}
+
+const char *dwarf_pack_path(struct pack_file *f, uint32_t id)
+{
+	return path_at(f, id);
 }

@@ -1,14 +1,24 @@
 /* dwarf_text.c - writes and reads strings of packed tables. */
 #include "symbolize/dwarf_text.h"
 
+#include <endian.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
+#include "base/pages.h"
+#include "symbolize/dwarf_packed.h"
 
 /* A piece is copied when it is as long as a near one; the long ones are looked for first. A record
  * takes at most a third of the string, and has no more new bytes at once: else the next string with
  * these bytes had nothing to copy from. */
-enum { NEAR = 8, FAR = 32, HASH_BITS = 18, RECORD_PART = 3, NEW_MAX = 16, NUMBER_MAX = 10 };
+enum {
+	NEAR = 8,
+	FAR = 32,
+	HASH_BITS = 18,
+	RECORD_PART = 3,
+	NEW_MAX = (1 << STEP_NEW_BITS) - 1,
+	COPY_MAX = (1 << STEP_COPY_BITS) - 1,
+	OFF_MAX = (1 << STEP_OFF_BITS) - 1
+};
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
@@ -31,11 +41,10 @@ static uint32_t far_hash(const char *p)
 	return (uint32_t)(hash_mix(word_at(p), word_at(p + FAR - 8)) >> (64 - HASH_BITS));
 }
 
-static void put_number(struct pack_bytes *out, uint64_t v)
+static void put_number(struct pack_bytes *out, uint64_t v, unsigned bytes)
 {
-	for (; v >= 0x80; v >>= 7)
-		out->v[out->n++] = (uint8_t)(v | 0x80);
-	out->v[out->n++] = (uint8_t)v;
+	for (; bytes; bytes--, v >>= 8)
+		out->v[out->n++] = (uint8_t)v;
 }
 
 static size_t common(const char *a, const char *b, size_t max)
@@ -67,13 +76,15 @@ static size_t find_piece(const struct text_writer *w, const char *s, size_t left
 	return n >= NEAR ? n : 0;
 }
 
-static void put_new(struct pack_bytes *out, const char *s, size_t n)
+/* n_new bytes that end at s, and then n of the text. */
+static void put_step(struct pack_bytes *out, const char *s, size_t n_new, size_t n, uint32_t off)
 {
-	if (!n)
-		return;
-	put_number(out, n << 1);
-	memcpy(out->v + out->n, s, n);
-	out->n += n;
+	put_number(out,
+		   n_new | (uint64_t)n << STEP_NEW_BITS |
+			   (uint64_t)off << (STEP_NEW_BITS + STEP_COPY_BITS),
+		   STEP_BYTES);
+	memcpy(out->v + out->n, s - n_new, n_new);
+	out->n += n_new;
 }
 
 /* Appends the string as a record, when that pays. There is room for it. */
@@ -83,7 +94,7 @@ static bool put_record(struct text_writer *w, const char *s, size_t len)
 	size_t begin = out->n, at = 0, new = 0, n;
 	uint32_t piece;
 
-	put_number(out, len);
+	put_number(out, len, STEP_LEN_BYTES);
 	for (; at < len; at += n) {
 		n = find_piece(w, s + at, len - at, &piece);
 		if (!n) {
@@ -92,15 +103,14 @@ static bool put_record(struct text_writer *w, const char *s, size_t len)
 				break;
 			continue;
 		}
-		put_new(out, s + at - new, new);
+		n = n < COPY_MAX ? n : COPY_MAX;
+		put_step(out, s + at, new, n, piece);
 		new = 0;
-		put_number(out, n << 1 | 1);
-		put_number(out, piece);
 		if ((out->n - begin) * RECORD_PART > len)
 			break;
 	}
-	if (at == len)
-		put_new(out, s + at - new, new);
+	if (at == len && new)
+		put_step(out, s + at, new, 0, 0);
 	if (at == len && (out->n - begin) * RECORD_PART <= len)
 		return true;
 	out->n = begin;
@@ -114,7 +124,7 @@ static void put_text(struct text_writer *w, const char *s, size_t len)
 
 	memcpy(w->text.v + at, s, len + 1);
 	w->text.n += len + 1;
-	for (i = 0; i + NEAR <= len; i++) {
+	for (i = 0; i + NEAR <= len && at + i <= OFF_MAX; i++) {
 		w->near[near_hash(s + i)] = at + (uint32_t)i;
 		if (i + FAR <= len)
 			w->far[far_hash(s + i)] = at + (uint32_t)i;
@@ -150,7 +160,7 @@ int text_add(struct text_writer *w, const char *s, uint32_t *ref)
 		    w->text.n + w->records.n > INT32_MAX - PACK_STRING_MAX)
 			return 1;
 		if (vec_reserve(&w->text, w->text.n + len + 1) ||
-		    vec_reserve(&w->records, w->records.n + 2 * len + 4 * (size_t)NUMBER_MAX))
+		    vec_reserve(&w->records, w->records.n + len + 4 * (STEP_BYTES + NEW_MAX)))
 			return -ERR_NOMEM;
 		id = (uint32_t)w->strings.n;
 		*ref = (uint32_t)w->records.n << 1 | 1;
@@ -180,6 +190,12 @@ void text_writer_done(struct text_writer *w)
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
+/* As many bytes are copied at once: most copies are not longer. Strings are put together in chunks
+ * of memory, each twice the one before; of large ones all is there at once, because a page fault
+ * costs more than a page. */
+enum { COPY_SPARE = 64, CHUNK_MIN = 4 << 10, CHUNK_MANY = 64 << 10, CHUNK_MAX = 512 << 10 };
+_Static_assert(COPY_SPARE <= (int)PACK_PAD, "what is read behind a part is there");
+
 static const char *read_text(struct pack_file *f, uint32_t off)
 {
 	const struct pack_part_at *part = &f->h.part[PACK_TEXT];
@@ -190,46 +206,97 @@ static const char *read_text(struct pack_file *f, uint32_t off)
 	/* Looked for in bytes that are not checked yet, in the part all the same. */
 	s = (const char *)f->body + part->off + off;
 	nul = memchr(s, 0, part->size - off);
-	return nul ? (const char *)dwarf_pack_bytes(f, PACK_TEXT, off, (uint64_t)(nul - s) + 1)
-		   : NULL;
+	return nul && pack_is_good(f, part->off + off, (uint64_t)(nul - s) + 1) ? s : NULL;
 }
 
-/* Appends pieces until there are len bytes. */
-static bool put_together(struct pack_file *f, struct buf *b, char *to, uint64_t len)
+/* Copies n bytes, and perhaps up to COPY_SPARE - 1 behind them. */
+static inline void copy_some(char *to, const uint8_t *from, size_t n)
 {
-	uint64_t n, head;
-	const uint8_t *from;
+	size_t i = 0;
 
-	for (; len; len -= n, to += n) {
-		head = buf_uleb(b);
-		n = head >> 1;
-		if (!n || n > len)
-			return false;
-		from = head & 1 ? dwarf_pack_bytes(f, PACK_TEXT, buf_uleb(b), n) : buf_take(b, n);
-		if (!from)
-			return false;
-		memcpy(to, from, n);
+	do
+		memcpy(to + i, from + i, COPY_SPARE);
+	while ((i += COPY_SPARE) < n);
+}
+
+/* Does steps until there are len bytes. Returns where they end in the records; NULL: they are
+ * wrong. */
+static const uint8_t *put_together(struct pack_file *f, const uint8_t *p, char *to, uint64_t len)
+{
+	const struct pack_part_at *text = &f->h.part[PACK_TEXT],
+				  *records = &f->h.part[PACK_RECORDS];
+	const uint8_t *end = f->body + records->off + records->size;
+	uint64_t step, n_new, n, off;
+
+	for (; len; len -= n) {
+		if (p + STEP_BYTES > end)
+			return NULL;
+		memcpy(&step, p, sizeof step);
+		step = le64toh(step);
+		n_new = step & NEW_MAX;
+		n = step >> STEP_NEW_BITS & COPY_MAX;
+		off = step >> (STEP_NEW_BITS + STEP_COPY_BITS) & OFF_MAX;
+		p += STEP_BYTES;
+		if (n_new + n > len || !(n_new + n) || off + n > text->size)
+			return NULL;
+		/* More than there are: the next bytes go over them. */
+		memcpy(to, p, NEW_MAX + 1);
+		p += n_new;
+		to += n_new;
+		len -= n_new;
+		if (n && !pack_is_good(f, text->off + off, n))
+			return NULL;
+		copy_some(to, f->body + text->off + off, n);
+		to += n;
 	}
-	return true;
+	return p <= end ? p : NULL;
+}
+
+/* Room for n bytes, and for what is written over in passing behind them. NULL without memory. */
+static char *string_room(struct pack_file *f, size_t n)
+{
+	size_t size = f->chunk_bytes * 2 < CHUNK_MIN   ? CHUNK_MIN
+		      : f->chunk_bytes * 2 < CHUNK_MAX ? f->chunk_bytes * 2
+						       : CHUNK_MAX;
+	char *s;
+
+	n += NEW_MAX + 1 + COPY_SPARE;
+	if (n > f->chunk_left) {
+		size = size < n ? n : size;
+		s = malloc(size);
+		if (!s || vec_push(&f->chunks, s)) {
+			free(s);
+			return NULL;
+		}
+		if (size >= CHUNK_MANY)
+			pages_populate(s, size);
+		f->chunk_bytes = f->chunk_left = size;
+		f->chunk_next = s;
+	}
+	return f->chunk_next;
 }
 
 static const char *read_record(struct pack_file *f, uint32_t off)
 {
 	const struct pack_part_at *part = &f->h.part[PACK_RECORDS];
-	struct buf b = buf_make(f->body + part->off, part->size, 0, false);
+	const uint8_t *p = f->body + part->off + off, *end;
 	uint64_t len;
 	char *s;
 
-	buf_seek(&b, off);
-	len = buf_uleb(&b);
-	if (!buf_ok(&b) || len >= PACK_STRING_MAX || len >= f->budget)
+	if (off + (uint64_t)STEP_LEN_BYTES > part->size)
+		return NULL;
+	len = pack_number(p, (1u << 8 * STEP_LEN_BYTES) - 1);
+	if (len >= PACK_STRING_MAX || len >= f->budget)
 		return NULL;
 	f->budget -= len;
-	s = arena_alloc(&f->strings, len + 1);
+	s = string_room(f, len + 1);
+	end = s ? put_together(f, p + STEP_LEN_BYTES, s, len) : NULL;
 	/* Where the record ends is seen when it is read: checked then, before it is believed. */
-	if (!s || !put_together(f, &b, s, len) ||
-	    !dwarf_pack_bytes(f, PACK_RECORDS, off, buf_off(&b) - off))
+	if (!end || !pack_is_good(f, part->off + off, (uint64_t)(end - p)))
 		return NULL;
+	s[len] = 0;
+	f->chunk_next += len + 1;
+	f->chunk_left -= len + 1;
 	return s;
 }
 

@@ -2,14 +2,24 @@
  * to symbolize/dwarf*.
  *
  * Linkage names of C++ and Rust are long and made of pieces of others. A string that has much that
- * is new goes into the text as it is. Others become records: how long they are, and pieces until
- * that is reached, each a number (length << 1 | copied) and then the bytes, or the offset in the
- * text of bytes to copy. */
+ * is new goes into the text as it is. Others become records: how long they are, in 3 bytes, and
+ * then steps until that is reached. Each is 5 bytes (enum text_step) and up to 31 new bytes, which
+ * come before those that it copies from the text: few to read, and all alike, so that a processor
+ * guesses right what comes next. */
 #ifndef SYMBOLIZE_DWARF_TEXT_H
 #define SYMBOLIZE_DWARF_TEXT_H
 
 #include "base/hash.h"
 #include "symbolize/dwarf_pack.h"
+
+/* Bits of a step. */
+enum text_step {
+	STEP_NEW_BITS = 5,
+	STEP_COPY_BITS = 11,
+	STEP_OFF_BITS = 24, /* in the text; what stands behind is not copied */
+	STEP_BYTES = 5,
+	STEP_LEN_BYTES = 3
+};
 
 struct text_writer {
 	struct pack_bytes text, records;
