@@ -277,7 +277,8 @@ static struct namebuf *styled(struct demangler *d, const struct name_style *styl
 	    cut_go_shapes(&d->text, d->base.s))
 		cut = true;
 	else if (mangling == MANGLING_NONE || mangling == MANGLING_JAVA)
-		cut = simple && simplify_java(&d->text, d->base.s);
+		cut = simple &&
+		      (simplify_java(&d->text, d->base.s) || simplify_crystal(&d->text, d->base.s));
 	else if (simple)
 		cut = simplify_name(&d->text, d->full.s, mangling, template_depth(style));
 	else if (style->cut_templates && mangling != MANGLING_D)
@@ -287,10 +288,23 @@ static struct namebuf *styled(struct demangler *d, const struct name_style *styl
 	return mangling == MANGLING_NONE ? &d->base : &d->full;
 }
 
+/* Where the version of an ELF symbol begins, "@@GLIBC_2.34", or "@plt"; else the end. Names of
+ * other kinds have that character, too: Crystal's, and those with the path of a module of node. */
+static size_t without_version(const char *name)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
+	size_t n = strcspn(name, "@"), base = strcspn(name, " /#("), sign = strspn(name + n, "@");
+
+	if (base < n || sign > 2 || name[n + sign + strspn(name + n + sign, letters)])
+		return strlen(name);
+	return n;
+}
+
 const char *demangle(struct demangler *d, const char *name, const struct name_style *style)
 {
-	size_t n = strcspn(name, "@"), keep = n;
-	const char *version = name + n; /* of an ELF symbol: "@@GLIBC_2.34"; "@plt" */
+	size_t n = without_version(name), keep = n;
+	const char *version = name + n;
 	struct namebuf *shown;
 
 	if (!n || n + strlen(version) > NAME_MAX_BYTES)
