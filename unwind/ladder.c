@@ -24,6 +24,13 @@
 /* How far from its start known code is recognised. */
 #define KNOWN_CODE_BYTES 64
 
+/* Where no code can be on x86-64: below what may be mapped (vm.mmap_min_addr) and outside of user
+ * space. A rule that leads there is wrong, as LuaJIT's, which says the same of all of a function
+ * with five pushes. */
+#define CODE_MIN	     65536
+#define CODE_BITS	     47
+#define LEADS_NOWHERE_PUSHES 5
+
 /* The shortest return, with a prefix (x86). */
 #define RETURN_BYTES 2
 
@@ -137,14 +144,15 @@ static bool known_frame_step(struct walk *w, struct cursor *c, const struct map 
 }
 
 /* On entry to a function, and in one without a frame but for some words that it has pushed. */
-static bool stack_top_step(struct walk *w, struct cursor *c, const struct map *map, uint64_t sp)
+static bool stack_top_step(struct walk *w, struct cursor *c, const struct map *map, uint64_t sp,
+			   unsigned untold_pushes)
 {
 	uint64_t ra;
 	unsigned i;
 
 	if (w->arch->ra != w->arch->pc)
 		return false;
-	for (i = 0; i <= w->arch->untold_pushes; i++, sp += w->arch->word_bytes) {
+	for (i = 0; i <= untold_pushes; i++, sp += w->arch->word_bytes) {
 		if (!walk_word(w, sp, w->arch->word_bytes, &ra) ||
 		    return_evidence(w, ra) != EVIDENCE_CALL ||
 		    (is_jit(map) && !may_have_called_jit(w, c, sp, ra)))
@@ -168,13 +176,24 @@ static bool is_at_return(struct walk *w)
 	return end && n == RETURN_BYTES && w->arch->is_return && w->arch->is_return(end - n, n);
 }
 
-/* The rule of the sample's own frame led to where no code is, so it is wrong, if not only a mapping
- * is not known: at a return, or behind pushes that it does not tell. Takes back the frame that
- * leads nowhere. */
+/* How many words the sample's own function may have pushed that its rule does not tell, if the rule
+ * led to `ip`, where no code is; -1: it may be right, and only the mapping is not known. */
+static int wrong_by_words(struct walk *w, uint64_t ip)
+{
+	if (is_at_return(w))
+		return 0;
+	if (!w->arch->untold_pushes && w->arch->is_return && (ip < CODE_MIN || ip >> CODE_BITS))
+		return LEADS_NOWHERE_PUSHES;
+	return w->arch->untold_pushes ? w->arch->untold_pushes : -1;
+}
+
+/* The rule of the sample's own frame led to where no code is. Takes back the frame that leads
+ * nowhere. */
 static bool first_frame_again(struct walk *w, struct cursor *c)
 {
-	if (w->next - w->frames != 2 || (!w->arch->untold_pushes && !is_at_return(w)) ||
-	    !stack_top_step(w, c, w->frames->map, w->memory.sp))
+	int words = w->next - w->frames == 2 ? wrong_by_words(w, c->ip) : -1;
+
+	if (words < 0 || !stack_top_step(w, c, w->frames->map, w->memory.sp, (unsigned)words))
 		return false;
 	walk_pop(w);
 	return true;
@@ -184,7 +203,7 @@ enum unwind_stop ladder_first_end(struct walk *w, struct cursor *c)
 {
 	struct cursor caller = *c;
 
-	if (!is_at_return(w) || !stack_top_step(w, &caller, w->frames->map, w->memory.sp))
+	if (!is_at_return(w) || !stack_top_step(w, &caller, w->frames->map, w->memory.sp, 0))
 		return UNWIND_STOP_END;
 	if (w->worker->no_guess)
 		return UNWIND_STOP_BAD_CFI;
@@ -371,7 +390,8 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 		return first_frame_again(w, c) ? WALK_ON : stop;
 	if (stop == UNWIND_STOP_NO_CFI && known_frame_step(w, c, map))
 		return WALK_ON;
-	if (innermost && (stack_top_step(w, c, map, c->sp + stub_pushed_bytes(w, c, map)) ||
+	if (innermost && (stack_top_step(w, c, map, c->sp + stub_pushed_bytes(w, c, map),
+					 w->arch->untold_pushes) ||
 			  link_register_step(w, c, map)))
 		return WALK_ON;
 	if (!has_smallest_frame_before(w, c, map))
