@@ -89,13 +89,6 @@ static inline uint32_t hash_index_next(const struct hash_index *x, struct hash_p
 	return HASH_NONE;
 }
 
-/* Says that `hash` will be looked up soon. */
-static inline void hash_index_prefetch(const struct hash_index *x, uint32_t hash)
-{
-	if (x->slots)
-		__builtin_prefetch(&x->slots[hash & x->mask]);
-}
-
 /* Adds an id, not HASH_NONE, that is not in there yet. 0, or -1 when out of memory. */
 int hash_index_put(struct hash_index *x, uint32_t hash, uint32_t id);
 void hash_index_done(struct hash_index *x);

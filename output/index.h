@@ -41,13 +41,6 @@ struct path_step {
 	uint64_t ip;
 	const struct map *map;
 	uint32_t kind; /* frame_kind() */
-	uint32_t hash; /* node_hash() from the root to here */
-};
-
-/* A frame on its way to its node. */
-struct node_step {
-	uint32_t location, hash;
-	uint32_t candidate; /* a node that may be it; HASH_NONE */
 };
 
 /* A frame that was seen. */
@@ -79,7 +72,7 @@ struct profile_index {
 	unsigned keep;		  /* enum profile_keep */
 	VEC(uint32_t) mapping_of; /* by map id with PROFILE_KEEP_IPS, else by dso id; 0: not yet */
 	struct hash_index locations; /* location_hash() -> location */
-	struct hash_index nodes;     /* node_hash -> node, without the root */
+	struct hash_index nodes;     /* hash of (parent, location) -> node, without the root */
 	struct hash_table comms;     /* address of a comm -> string id */
 	struct hash_table names;     /* (comm, event and stop) -> dense id */
 	struct hash_table tasks;     /* (pid, tid) -> dense id */
@@ -97,7 +90,7 @@ struct profile_index {
 	VEC(struct stack_base *) bases;	 /* on the way to the root */
 	const struct jitdump *path_dump; /* of its process */
 	VEC(struct jit_memo) path_jit;	 /* if there is one: of its JIT frames */
-	VEC(struct node_step) steps;	 /* of the stacks that are being added */
+	VEC(uint32_t) locations_of;	 /* the frames of the stacks that are being added */
 	struct stack_memo memo;
 	struct known_frame *known;	    /* by address */
 	VEC(struct known_places) places_of; /* by dso id */
@@ -132,14 +125,8 @@ int profile_find_location(struct profile *p, const struct frame *f, uint32_t fla
 /* The same of JIT code in a process with a jitdump, and what that says of it. */
 int profile_jit_location(struct profile *p, const struct frame *f, uint32_t flags,
 			 const struct jit_moment *now, struct jit_memo *jit, struct err *err);
-/* hash: node_hash() of the parent's and the location. */
-int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t hash,
-			uint32_t *ret, struct err *err);
-/* The rounds in which many nodes are found, see profile_stack.c: candidates for all steps, whose
- * locations and hashes are known; then, parents first, their nodes. */
-void profile_find_candidates(const struct profile *p, struct node_step *steps, size_t n);
-int profile_take_node(struct profile *p, uint32_t parent, const struct node_step *s, uint32_t *ret,
-		      struct err *err);
+int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
+			struct err *err);
 /* The nodes of n <= PROFILE_BATCH stacks. */
 int profile_intern_stacks(struct profile *p, const struct perf_sample *const *samples,
 			  const struct stack_trace *traces, size_t n, uint32_t *nodes,
@@ -155,13 +142,6 @@ int profile_expect_sample(struct profile *p, const struct profile_sample *s, uin
 			  struct err *err);
 int profile_count(struct profile *p, const struct profile_sample *s, uint32_t context,
 		  struct err *err);
-
-/* Made of the hashes of all nodes above (0 is the root's), so that a whole stack's can be known,
- * and fetched, before its first node is found. */
-static inline uint32_t node_hash(uint32_t parent_hash, uint32_t location)
-{
-	return (uint32_t)hash_u64((uint64_t)parent_hash << 32 | location);
-}
 
 static inline bool node_is(const struct profile *p, uint32_t node, uint32_t parent,
 			   uint32_t location)

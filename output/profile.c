@@ -34,7 +34,7 @@ static void index_free(struct profile_index *x)
 	vec_done(&x->path_nodes);
 	vec_done(&x->path_jit);
 	vec_done(&x->bases);
-	vec_done(&x->steps);
+	vec_done(&x->locations_of);
 	stack_memo_done(&x->memo);
 	free(x->known);
 	for (i = 0; i < x->places_of.n; i++)

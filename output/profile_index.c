@@ -164,16 +164,25 @@ int profile_intern_location(struct profile *p, struct location_key key, uint64_t
 	return 0;
 }
 
-int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t hash,
-			uint32_t *ret, struct err *err)
+int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
+			struct err *err)
 {
 	struct profile_index *x = p->index_;
-	struct hash_probe probe = hash_index_probe(&x->nodes, hash);
+	uint32_t hash = (uint32_t)hash_u64(pair_key(parent, location));
+	struct hash_probe probe;
 	size_t n = p->nodes.n;
 
-	while ((*ret = hash_index_next(&x->nodes, &probe)) != HASH_NONE)
+	/* A stack is added from its root on, so a node's first child mostly is the next node; and
+	 * the last node has no children. */
+	*ret = parent + 1;
+	if (*ret < n) {
 		if (node_is(p, *ret, parent, location))
 			return 0;
+		probe = hash_index_probe(&x->nodes, hash);
+		while ((*ret = hash_index_next(&x->nodes, &probe)) != HASH_NONE)
+			if (node_is(p, *ret, parent, location))
+				return 0;
+	}
 	*ret = (uint32_t)n;
 	if (n >= HASH_NONE - 1 || vec_reserve(&p->nodes, n + 1) ||
 	    hash_index_put(&x->nodes, hash, *ret))

@@ -8,10 +8,7 @@ struct translation {
 	const struct profile *src;
 	struct profile *dst;
 	uint32_t *strings, *mappings, *locations, *nodes; /* strings: + 1, 0: not yet */
-	uint32_t *hashes;				  /* node_hash() in dst, by node of src */
 };
-
-enum { NODES_AT_ONCE = 64 };
 
 static uint32_t merge_string(struct translation *t, uint32_t id)
 {
@@ -113,37 +110,18 @@ static int merge_locations(struct translation *t, struct err *err)
 	return 0;
 }
 
-/* The nodes from `first` on, in the rounds of profile_stack.c. A parent's id is smaller than its
- * children's. */
-static int merge_nodes(struct translation *t, size_t first, size_t n, struct err *err)
-{
-	const struct profile_node *from = t->src->nodes.v + first;
-	struct node_step steps[NODES_AT_ONCE];
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		steps[i].location = t->locations[from[i].location];
-		steps[i].hash = t->hashes[first + i] =
-			node_hash(t->hashes[from[i].parent], steps[i].location);
-		hash_index_prefetch(&t->dst->index_->nodes, steps[i].hash);
-	}
-	profile_find_candidates(t->dst, steps, n);
-	for (i = 0; i < n; i++)
-		if (profile_take_node(t->dst, t->nodes[from[i].parent], &steps[i],
-				      &t->nodes[first + i], err))
-			return -ERR_NOMEM;
-	return 0;
-}
-
 static int merge_samples(struct translation *t, struct err *err)
 {
 	const struct profile *src = t->src;
 	uint32_t context;
-	size_t i, n;
+	size_t i;
 
-	for (i = 1; i < src->nodes.n; i += n) {
-		n = src->nodes.n - i < NODES_AT_ONCE ? src->nodes.n - i : NODES_AT_ONCE;
-		if (merge_nodes(t, i, n, err))
+	/* A parent's id is smaller than its children's. */
+	for (i = 1; i < src->nodes.n; i++) {
+		const struct profile_node *from = &src->nodes.v[i];
+
+		if (profile_intern_node(t->dst, t->nodes[from->parent],
+					t->locations[from->location], &t->nodes[i], err))
 			return -ERR_NOMEM;
 	}
 	for (i = 0; i < src->samples.n; i++) {
@@ -212,14 +190,13 @@ int profile_merge(struct profile *dst, const struct profile *src, struct err *er
 		.mappings = calloc(src->mappings.n, sizeof(uint32_t)),
 		.locations = calloc(src->locations.n + 1, sizeof(uint32_t)),
 		.nodes = calloc(src->nodes.n, sizeof(uint32_t)),
-		.hashes = calloc(src->nodes.n, sizeof(uint32_t)),
 	};
 	int rc = -ERR_NOMEM;
 
 	if (dst->index_->keep != src->index_->keep)
 		rc = err_set(err, ERR_USAGE, "",
 			     "profiles that keep different things cannot be merged");
-	else if (!t.strings || !t.mappings || !t.locations || !t.nodes || !t.hashes)
+	else if (!t.strings || !t.mappings || !t.locations || !t.nodes)
 		err_nomem(err);
 	else
 		rc = merge_all(&t, err);
@@ -227,6 +204,5 @@ int profile_merge(struct profile *dst, const struct profile *src, struct err *er
 	free(t.mappings);
 	free(t.locations);
 	free(t.nodes);
-	free(t.hashes);
 	return rc;
 }

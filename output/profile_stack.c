@@ -1,10 +1,9 @@
 /* profile_stack.c - from frames to nodes of the calling-context tree.
  *
- * The tables are larger than the processor's caches, so what several stacks need of them is fetched
- * side by side, in three rounds: first the location of each frame is found, which gives the hash of
- * its node; then the place in the table that the hash leads to, which gives a candidate; then the
- * candidates are compared. Stacks that follow each other mostly share their root frames (main, the
- * event loop): these are not looked up again, nor are stacks that were seen as a whole. */
+ * Stacks that were seen as a whole are not looked at frame by frame; of the others, those that
+ * follow each other mostly share their root frames (main, the event loop), which are not looked up
+ * again. The tables are larger than the processor's caches, so what several stacks need of them is
+ * fetched side by side: first the memo's sets, then the location of each frame. */
 #include "output/index.h"
 
 #include <assert.h>
@@ -122,7 +121,7 @@ static int begin_base(struct profile *p, const struct perf_sample *s, struct sta
 		      struct err *err)
 {
 	struct profile_index *x = p->index_;
-	uint32_t parent, hash, location;
+	uint32_t parent, location;
 	struct jit_moment now;
 	struct jit_memo jit;
 
@@ -134,7 +133,6 @@ static int begin_base(struct profile *p, const struct perf_sample *s, struct sta
 		if (vec_push(&x->bases, base))
 			return err_nomem(err);
 	parent = base ? base->node : 0;
-	hash = base ? base->hash : 0;
 	while (x->bases.n) {
 		const struct frame *f;
 
@@ -143,26 +141,26 @@ static int begin_base(struct profile *p, const struct perf_sample *s, struct sta
 		if (frame_location(p, f, location_flags(f->is_return_address, f->is_kernel, f->how),
 				   &now, &jit, &location, err))
 			return -ERR_NOMEM;
-		base->hash = hash = node_hash(hash, location);
-		if (profile_intern_node(p, parent, location, hash, &base->node, err))
+		if (profile_intern_node(p, parent, location, &base->node, err))
 			return -ERR_NOMEM;
 		parent = base->node;
 	}
 	return 0;
 }
 
-/* First round: the stack becomes the path; steps for the frames that are not the same. */
+/* The stack becomes the path; locations of the frames that are not the same. */
 static int begin_stack(struct profile *p, const struct perf_sample *s, const struct stack_trace *t,
 		       size_t *same, struct err *err)
 {
 	struct profile_index *x = p->index_;
 	struct jit_memo jit, *jit_steps = NULL;
 	struct jit_moment now;
-	uint32_t hash, base;
+	uint32_t base;
 	size_t i;
 
 	if (profile_jit_moment(p, s, &now, err) || vec_reserve(&x->path, t->n) ||
-	    vec_reserve(&x->path_nodes, t->n) || vec_reserve(&x->steps, x->steps.n + t->n) ||
+	    vec_reserve(&x->path_nodes, t->n) ||
+	    vec_reserve(&x->locations_of, x->locations_of.n + t->n) ||
 	    (now.dump && vec_reserve(&x->path_jit, t->n)))
 		return err_nomem(err);
 	base = t->base ? t->base->node : 0;
@@ -172,68 +170,38 @@ static int begin_stack(struct profile *p, const struct perf_sample *s, const str
 	x->path_dump = now.dump;
 	if (now.dump)
 		jit_steps = x->path_jit.v;
-	hash = *same ? x->path.v[*same - 1].hash : t->base ? t->base->hash : 0;
 	for (i = *same; i < t->n; i++) {
 		const struct frame *f = &t->frames[t->n - 1 - i];
-		uint32_t kind = frame_kind(f), flags = kind;
-		struct node_step step;
+		uint32_t kind = frame_kind(f), flags = kind, location;
 
 		if (kind != USUAL)
 			flags = location_flags(f->is_return_address, f->is_kernel, f->how);
 		jit.dump = NULL;
-		if (frame_location(p, f, flags, &now, &jit, &step.location, err))
+		if (frame_location(p, f, flags, &now, &jit, &location, err))
 			return -ERR_NOMEM;
 		if (jit_steps)
 			jit_steps[i] = jit;
-		step.hash = hash = node_hash(hash, step.location);
-		hash_index_prefetch(&x->nodes, hash);
-		x->steps.v[x->steps.n++] = step;
-		x->path.v[i] = (struct path_step){f->ip, f->map, kind, hash};
+		x->locations_of.v[x->locations_of.n++] = location;
+		x->path.v[i] = (struct path_step){f->ip, f->map, kind};
 	}
 	x->path.n = t->n;
 	return 0;
 }
 
-void profile_find_candidates(const struct profile *p, struct node_step *steps, size_t n)
+/* The node of one stack; *locations are those of its frames that are not the same, and move on. */
+static int finish_stack(struct profile *p, const uint32_t **locations, size_t same,
+			const struct stack_trace *t, uint32_t *ret, struct err *err)
 {
-	const struct hash_index *nodes = &p->index_->nodes;
+	uint32_t *nodes = p->index_->path_nodes.v;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		struct hash_probe probe = hash_index_probe(nodes, steps[i].hash);
-
-		steps[i].candidate = hash_index_next(nodes, &probe);
-		if (steps[i].candidate != HASH_NONE)
-			__builtin_prefetch(&p->nodes.v[steps[i].candidate]);
+	*ret = same ? nodes[same - 1] : t->base ? t->base->node : 0;
+	for (i = same; i < t->n; i++) {
+		if (profile_intern_node(p, *ret, *(*locations)++, &nodes[i], err))
+			return -ERR_NOMEM;
+		*ret = nodes[i];
 	}
-}
-
-int profile_take_node(struct profile *p, uint32_t parent, const struct node_step *s, uint32_t *ret,
-		      struct err *err)
-{
-	*ret = s->candidate;
-	if (s->candidate != HASH_NONE && node_is(p, s->candidate, parent, s->location))
-		return 0;
-	return profile_intern_node(p, parent, s->location, s->hash, ret, err);
-}
-
-/* Third round: the node of one stack. Returns behind its last step; NULL when out of memory. */
-static const struct node_step *finish_stack(struct profile *p, const struct node_step *s,
-					    size_t same, const struct stack_trace *t, uint32_t *ret,
-					    struct err *err)
-{
-	uint32_t *nodes = p->index_->path_nodes.v, at = t->base ? t->base->node : 0;
-	size_t i;
-
-	if (same)
-		at = nodes[same - 1];
-	for (i = same; i < t->n; i++, s++) {
-		if (profile_take_node(p, at, s, &nodes[i], err))
-			return NULL;
-		at = nodes[i];
-	}
-	*ret = at;
-	return s;
+	return 0;
 }
 
 /* Made at the first stack. */
@@ -265,7 +233,7 @@ int profile_intern_stacks(struct profile *p, const struct perf_sample *const *sa
 			  struct err *err)
 {
 	struct profile_index *x = p->index_;
-	const struct node_step *s;
+	const uint32_t *locations;
 	struct stack_memo_at memo[PROFILE_BATCH];
 	size_t same[PROFILE_BATCH], i, n_path;
 
@@ -276,21 +244,19 @@ int profile_intern_stacks(struct profile *p, const struct perf_sample *const *sa
 		if (begin_base(p, samples[i], traces[i].base, err))
 			return -ERR_NOMEM;
 	remember(p, samples, traces, n, memo, nodes);
-	x->steps.n = 0;
+	x->locations_of.n = 0;
 	for (i = 0; i < n; i++)
 		if (!nodes[i] && begin_stack(p, samples[i], &traces[i], &same[i], err)) {
 			x->path.n = 0;
 			return -ERR_NOMEM;
 		}
-	profile_find_candidates(p, x->steps.v, x->steps.n);
 	n_path = x->path.n;
 	x->path.n = 0; /* until all its nodes are known */
-	s = x->steps.v;
+	locations = x->locations_of.v;
 	for (i = 0; i < n; i++) {
 		if (nodes[i])
 			continue;
-		s = finish_stack(p, s, same[i], &traces[i], &nodes[i], err);
-		if (!s && x->steps.n)
+		if (finish_stack(p, &locations, same[i], &traces[i], &nodes[i], err))
 			return -ERR_NOMEM;
 		stack_memo_set(&memo[i], nodes[i]);
 	}

@@ -95,7 +95,7 @@ struct stack_base {
 	struct frame frame;
 	struct stack_base *up; /* NULL: this frame is the outermost */
 	uint32_t depth;	       /* frames from here on outwards */
-	uint32_t node, hash;   /* for the profile that the stacks are added to; 0 until then */
+	uint32_t node;	       /* for the profile that the stacks are added to; 0 until then */
 };
 
 struct stack_trace {
