@@ -209,7 +209,7 @@ static int tables_make(struct profile_index *x)
 {
 	if (!x->known)
 		x->known = calloc((size_t)1 << KNOWN_BITS, sizeof *x->known);
-	return x->known && (x->memo.entries || !stack_memo_init(&x->memo)) ? 0 : -1;
+	return x->known && (x->memo.sets || !stack_memo_init(&x->memo)) ? 0 : -1;
 }
 
 /* The nodes of stacks that the memo knows; 0 for the others. */

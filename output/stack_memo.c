@@ -14,14 +14,14 @@ int stack_memo_init(struct stack_memo *m)
 	for (k = 0; k < 4; k++)
 		for (i = 0; i < STACK_MEMO_FRAMES; i++)
 			m->keys[k][i] = hash_u64(secret += 0x9e3779b97f4a7c15u);
-	m->entries = pages_calloc((size_t)1 << STACK_MEMO_BITS, sizeof *m->entries);
-	return m->entries ? 0 : -1;
+	m->sets = pages_calloc((size_t)1 << STACK_MEMO_SET_BITS, sizeof *m->sets);
+	return m->sets ? 0 : -1;
 }
 
 void stack_memo_done(struct stack_memo *m)
 {
-	free(m->entries);
-	m->entries = NULL;
+	free(m->sets);
+	m->sets = NULL;
 }
 
 struct stack_memo_at stack_memo_at(const struct stack_memo *m, const struct stack_trace *t)
@@ -45,7 +45,7 @@ struct stack_memo_at stack_memo_at(const struct stack_memo *m, const struct stac
 	at.check = hash_mix((uint64_t)a, (uint64_t)(a >> 64));
 	b = (unsigned __int128)hash_mix((uint64_t)b, (uint64_t)(b >> 64));
 	at.check_more = (uint32_t)b;
-	at.entry = &m->entries[(uint64_t)b >> (64 - STACK_MEMO_BITS)];
-	__builtin_prefetch(at.entry);
+	at.set = &m->sets[(uint64_t)b >> (64 - STACK_MEMO_SET_BITS)];
+	__builtin_prefetch(at.set);
 	return at;
 }
