@@ -35,7 +35,7 @@ CFLAGS ?= -g
 UNSPOOL_CFLAGS := -std=gnu11 $(OPT) $(WARN) -fno-omit-frame-pointer -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
 # The cache tells builds of resolve apart by their build ids.
-LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -ldeflate -liberty -ldl -lm -pthread
+LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -lisal -liberty -ldl -lm -pthread
 CMOCKA := -lcmocka
 
 

@@ -30,7 +30,7 @@ look() {
 	row header zlib.h zlib1g-dev zlib-devel
 	row header lzma.h liblzma-dev xz-devel
 	row header zstd.h libzstd-dev libzstd-devel
-	row header libdeflate.h libdeflate-dev libdeflate-devel
+	row header isa-l.h libisal-dev isa-l-devel
 	row header libiberty/demangle.h libiberty-dev binutils-devel
 	[ "${DEPS:-all}" = build ] && return
 	row file /usr/include/cmocka.h libcmocka-dev libcmocka-devel

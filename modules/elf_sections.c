@@ -117,7 +117,7 @@ static bool is_compressed(const struct image_section *sec)
 }
 
 static int inflate_section(const struct elf_image *img, const struct image_section *sec,
-			   uint8_t **ret, uint64_t *ret_size)
+			   const struct elf_watch *watch, uint8_t **ret, uint64_t *ret_size)
 {
 	struct buf b = buf_make(sec->s.data, sec->s.size, 0, img->swapped);
 	enum inflate_kind kind = INFLATE_ZLIB;
@@ -144,11 +144,12 @@ static int inflate_section(const struct elf_image *img, const struct image_secti
 	if (!buf_ok(&b))
 		return -ERR_DAMAGED;
 	*ret_size = size;
-	return inflate_sized(kind, b.p, buf_left(&b), size, ret);
+	return inflate_sized(kind, b.p, buf_left(&b), size, watch, ret);
 }
 
 /* Once per section; several sections side by side: debug files have a second of work in them. */
-static void inflate_once(struct elf_image *img, struct image_section *sec)
+static void inflate_once(struct elf_image *img, struct image_section *sec,
+			 const struct elf_watch *watch)
 {
 	uint8_t *bytes = NULL;
 	uint64_t size = 0;
@@ -160,7 +161,7 @@ static void inflate_once(struct elf_image *img, struct image_section *sec)
 	if (!sec->inflated && !sec->inflate_failed) {
 		sec->inflating = true;
 		pthread_mutex_unlock(&img->lock);
-		rc = inflate_section(img, sec, &bytes, &size);
+		rc = inflate_section(img, sec, watch, &bytes, &size);
 		pthread_mutex_lock(&img->lock);
 		sec->inflated = bytes;
 		sec->inflated_size = size;
@@ -172,7 +173,8 @@ static void inflate_once(struct elf_image *img, struct image_section *sec)
 }
 
 static bool section_contents(struct elf_image *img, struct image_section *sec,
-			     struct elf_section *ret, enum err_code *why)
+			     const struct elf_watch *watch, struct elf_section *ret,
+			     enum err_code *why)
 {
 	*ret = sec->s;
 	if (sec->s.type == SHT_NOBITS)
@@ -183,7 +185,7 @@ static bool section_contents(struct elf_image *img, struct image_section *sec,
 	}
 	if (!is_compressed(sec))
 		return true;
-	inflate_once(img, sec);
+	inflate_once(img, sec, watch);
 	if (sec->inflate_failed) {
 		*why = sec->inflate_failed == ERR_NOMEM ? ERR_NOMEM : ERR_DAMAGED;
 		return false;
@@ -211,8 +213,9 @@ static struct image_section *find_section(const struct elf_image *img, const cha
 	return old;
 }
 
-bool elf_image_section(struct elf_image *img, const char *name, struct elf_section *ret,
-		       enum err_code *why)
+bool elf_image_section_watched(struct elf_image *img, const char *name,
+			       const struct elf_watch *watch, struct elf_section *ret,
+			       enum err_code *why)
 {
 	struct image_section *sec = find_section(img, name);
 	enum err_code unused;
@@ -223,7 +226,13 @@ bool elf_image_section(struct elf_image *img, const char *name, struct elf_secti
 		*why = ERR_NOT_FOUND;
 		return false;
 	}
-	return section_contents(img, sec, ret, why);
+	return section_contents(img, sec, watch, ret, why);
+}
+
+bool elf_image_section(struct elf_image *img, const char *name, struct elf_section *ret,
+		       enum err_code *why)
+{
+	return elf_image_section_watched(img, name, NULL, ret, why);
 }
 
 bool image_has(const struct elf_image *img, const char *name)

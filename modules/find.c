@@ -1,7 +1,7 @@
 /* find.c - tries one file after another until one is what was recorded; remembers every refusal. */
 #include "modules/find.h"
 
-#include <libdeflate.h>
+#include <isa-l/crc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -186,7 +186,7 @@ static enum module_miss check_file(const struct file_check *check, struct elf_im
 	}
 	bytes = elf_image_bytes(img, &size);
 	if (check->crc && !(check->id->size && have->size) &&
-	    libdeflate_crc32(0, bytes, size) != *check->crc)
+	    crc32_gzip_refl(0, bytes, size) != *check->crc)
 		return MODULE_MISS_CRC_DIFFERS;
 	if (check->wants_debug && !image_has(img, ".debug_info") && !image_has(img, ".symtab")) {
 		bool cut = image_is_cut(img);

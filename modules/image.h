@@ -12,7 +12,8 @@ struct image_section {
 	struct elf_section
 		s;	   /* size: as in the file; data: NULL when outside of the file or NOBITS */
 	bool zdebug;	   /* old GNU way: name .zdebug_*, contents start with "ZLIB" */
-	uint8_t *inflated; /* owned; guarded by elf_image.lock, like what follows */
+	uint8_t *inflated; /* owned; guarded by elf_image.lock, like what follows. With
+			      inflate_failed: what a watcher has seen, no contents */
 	uint64_t inflated_size;
 	enum err_code inflate_failed;
 	bool inflating; /* a thread is at it, without the lock */

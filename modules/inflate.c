@@ -1,60 +1,69 @@
 /* inflate.c - zlib, zstd and xz decompression that hostile input cannot make large. */
 #include "modules/inflate.h"
 
-#include <libdeflate.h>
+#include <isa-l/igzip_lib.h>
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 
-/* libdeflate is 3.5 times faster than zlib but wants all input and output at once, which is the
- * case here; zlib is asked again for the streams that libdeflate refuses (trailing bytes,
- * dictionaries). */
-static bool inflate_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size)
+#include "base/pages.h"
+
+/* What a watcher gets at a time; each step costs a copy of the window, 32 KiB. */
+enum { STEP_BYTES = 1 << 20 };
+
+/* igzip is twice as fast as zlib and, unlike libdeflate, which is no faster, goes step by step:
+ * what was inflated can be used before the rest is. Bytes behind the stream do no harm. */
+static int inflate_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size,
+			const struct elf_watch *watch)
 {
-	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
-	enum libdeflate_result r = LIBDEFLATE_BAD_DATA;
+	struct inflate_state *z = malloc(sizeof *z);
 	size_t done = 0;
-	z_stream z = {0};
-	int rc;
+	bool ok;
 
-	if (d) {
-		r = libdeflate_zlib_decompress_ex(d, in, in_size, out, out_size, NULL, &done);
-		libdeflate_free_decompressor(d);
-		if (r == LIBDEFLATE_SUCCESS && done == out_size)
-			return true;
-	}
-	if (inflateInit(&z) != Z_OK)
-		return false;
-	do {
+	if (!z)
+		return -ERR_NOMEM;
+	isal_inflate_init(z);
+	z->crc_flag = ISAL_ZLIB; /* header and checksum are looked at */
+	z->next_in = (uint8_t *)(uintptr_t)in;
+	while (z->block_state != ISAL_BLOCK_FINISH) {
 		/* avail_* are 32 bits wide. */
-		size_t in_left = in_size - z.total_in, out_left = out_size - z.total_out;
+		size_t in_left = in_size - (size_t)(z->next_in - in), out_left = out_size - done;
+		uint32_t in_step = in_left < UINT32_MAX ? (uint32_t)in_left : UINT32_MAX;
+		uint32_t step = out_left < STEP_BYTES ? (uint32_t)out_left : STEP_BYTES;
 
-		z.next_in = (Bytef *)(uintptr_t)(in + z.total_in);
-		z.avail_in = in_left < UINT32_MAX / 2 ? (uInt)in_left : UINT32_MAX / 2;
-		z.next_out = out + z.total_out;
-		z.avail_out = out_left < UINT32_MAX / 2 ? (uInt)out_left : UINT32_MAX / 2;
-		rc = inflate(&z, Z_NO_FLUSH);
-	} while (rc == Z_OK);
-	done = z.total_out;
-	inflateEnd(&z);
-	return rc == Z_STREAM_END && done == out_size;
+		z->avail_in = in_step;
+		z->next_out = out + done;
+		z->avail_out = step;
+		if (isal_inflate(z) != ISAL_DECOMP_OK)
+			break;
+		done += step - z->avail_out;
+		/* Neither reads nor writes: the input ends early, or the output is full. */
+		if (z->avail_in == in_step && z->avail_out == step)
+			break;
+		if (watch)
+			watch->grew(watch->arg, out, done);
+	}
+	ok = z->block_state == ISAL_BLOCK_FINISH && done == out_size;
+	free(z);
+	return ok ? 0 : -ERR_DAMAGED;
 }
 
-static bool inflate_zstd(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size)
+static int inflate_zstd(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size)
 {
 	size_t n = ZSTD_decompress(out, out_size, in, in_size);
 
-	return !ZSTD_isError(n) && n == out_size;
+	return !ZSTD_isError(n) && n == out_size ? 0 : -ERR_DAMAGED;
 }
 
 int inflate_sized(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint64_t out_size,
-		  uint8_t **ret)
+		  const struct elf_watch *watch, uint8_t **ret)
 {
 	uint8_t *out;
-	bool ok;
+	int rc;
 
+	*ret = NULL;
 	if (out_size > INFLATE_MAX_BYTES || out_size > SIZE_MAX / 2)
 		return -ERR_LIMIT;
 	if (out_size > INFLATE_SMALL_BYTES && out_size / INFLATE_RATIO_MAX > in_size)
@@ -62,14 +71,15 @@ int inflate_sized(enum inflate_kind kind, const uint8_t *in, size_t in_size, uin
 	out = malloc(out_size ? (size_t)out_size : 1);
 	if (!out)
 		return -ERR_NOMEM;
-	ok = kind == INFLATE_ZLIB ? inflate_zlib(in, in_size, out, (size_t)out_size)
+	pages_large(out, (size_t)out_size);
+	rc = kind == INFLATE_ZLIB ? inflate_zlib(in, in_size, out, (size_t)out_size, watch)
 				  : inflate_zstd(in, in_size, out, (size_t)out_size);
-	if (!ok) {
+	if (rc && !watch) {
 		free(out);
-		return -ERR_DAMAGED;
+		return rc;
 	}
 	*ret = out;
-	return 0;
+	return rc;
 }
 
 /* ---- streams of unknown size -------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "modules/modules.h"
 
 /* Contents whose size is told in advance. What claims more than the larger of the first limit and
  * the second times its compressed size is refused: deflate cannot expand more than 1032 times, and
@@ -20,9 +20,10 @@
 
 enum inflate_kind { INFLATE_ZLIB, INFLATE_ZSTD };
 
-/* malloc'ed `out_size` bytes, which the contents must fill exactly. */
+/* malloc'ed `out_size` bytes, which the contents must fill exactly. `watch` (NULL: nobody) hears of
+ * zlib's growing; then the caller gets *ret to free also on failure, for who has seen it. */
 int inflate_sized(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint64_t out_size,
-		  uint8_t **ret);
+		  const struct elf_watch *watch, uint8_t **ret);
 /* By magic: gzip, xz or zstd stream. ERR_FORMAT when it is none of them. */
 int inflate_stream(const uint8_t *in, size_t in_size, uint8_t **ret, size_t *ret_size);
 bool inflate_is_stream(const uint8_t *in, size_t in_size);

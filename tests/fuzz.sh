@@ -19,7 +19,7 @@ done
 clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DUNSPOOL_VERSION='"fuzz"' -I"$top" \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 	-o "$out/target" "$top/tests/$stage/fuzz_$name.c" $sources \
-	-ldw -lelf -lz -llzma -lzstd -ldeflate -liberty -ldl -lm -pthread
+	-ldw -lelf -lz -llzma -lzstd -lisal -liberty -ldl -lm -pthread
 cd "$out"
 if [ -z "$(ls corpus)" ]; then
 	(cd corpus && TOP=$top sh "$top/tests/$stage/fuzz_seeds.sh" "$name")
