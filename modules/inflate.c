@@ -43,7 +43,7 @@ static int inflate_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size_t 
 		if (z->avail_in == in_step && z->avail_out == step)
 			break;
 		if (watch)
-			watch->grew(watch->arg, out, done);
+			watch->grew(watch->arg, out, done, out_size);
 	}
 	ok = z->block_state == ISAL_BLOCK_FINISH && done == out_size;
 	free(z);

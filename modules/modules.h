@@ -71,11 +71,11 @@ const uint8_t *elf_image_bytes(const struct elf_image *img, size_t *size);
 bool elf_image_section(struct elf_image *img, const char *name, struct elf_section *ret,
 		       enum err_code *why);
 /* Hears, on the thread that asked for the section, of what was inflated so far: the first `done`
- * bytes at `data` do not change any more and live until close. Nothing is known yet of their
- * checksum, nor whether the rest follows: what was made of them counts only once the section is
- * there. */
+ * bytes of `size` at `data` do not change any more and live until close. Nothing is known yet of
+ * their checksum, nor whether the rest follows: what was made of them counts only once the section
+ * is there. */
 struct elf_watch {
-	void (*grew)(void *arg, const uint8_t *data, uint64_t done);
+	void (*grew)(void *arg, const uint8_t *data, uint64_t done, uint64_t size);
 	void *arg;
 };
 /* The same with somebody watching. Nobody hears of what needs no inflating, cannot be inflated in

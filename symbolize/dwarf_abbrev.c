@@ -267,6 +267,7 @@ static struct dwarf_abbrevs *finish(struct decoder *d)
 		return NULL;
 	*t = (struct dwarf_abbrevs){.v = d->abbrevs.v,
 				    .n = d->abbrevs.n,
+				    .end = buf_off(&d->b),
 				    .dense = true,
 				    .has_code = d->has_code,
 				    .has_types = d->has_types,
@@ -329,13 +330,13 @@ static int slot_order(const struct dwarf_abbrev_slot *a, const struct dwarf_abbr
 	return a->off_size - b->off_size;
 }
 
-static int slot_cmp(const void *a, const void *b)
+int dwarf_abbrev_slot_cmp(const void *a, const void *b)
 {
 	return slot_order(a, b);
 }
 
 /* Only DW_FORM_ref_addr of DWARF 2 depends on the version. */
-static struct dwarf_abbrev_slot slot_of(const struct dwarf_unit *u)
+struct dwarf_abbrev_slot dwarf_abbrev_slot_of(const struct dwarf_unit *u)
 {
 	return (struct dwarf_abbrev_slot){.off = u->abbrev_off,
 					  .version = u->version <= 2 ? 2 : 5,
@@ -353,8 +354,8 @@ int dwarf_abbrev_slots_make(struct dwarf_file *f)
 	if (!f->slots)
 		return -ERR_NOMEM;
 	for (i = 0; i < f->n_units; i++)
-		f->slots[i] = slot_of(&f->units[i]);
-	qsort(f->slots, f->n_units, sizeof *f->slots, slot_cmp);
+		f->slots[i] = dwarf_abbrev_slot_of(&f->units[i]);
+	qsort(f->slots, f->n_units, sizeof *f->slots, dwarf_abbrev_slot_cmp);
 	for (i = 0; i < f->n_units; i++)
 		if (!i || slot_order(&f->slots[n - 1], &f->slots[i]))
 			f->slots[n++] = f->slots[i];
@@ -374,12 +375,27 @@ void dwarf_abbrevs_fill(const struct dwarf_file *f, struct dwarf_abbrev_slot *sl
 		dwarf_abbrevs_free(t);
 }
 
+bool dwarf_abbrevs_give(struct dwarf_file *f, const struct dwarf_abbrev_slot *slot)
+{
+	struct dwarf_abbrevs *t = slot->table;
+	struct dwarf_abbrev_slot *to = f->n_slots ? bsearch(slot, f->slots, f->n_slots,
+							    sizeof *f->slots, dwarf_abbrev_slot_cmp)
+						  : NULL;
+
+	if (to && !to->table && t->end <= table_end(f, to)) {
+		atomic_store(&to->table, t);
+		return true;
+	}
+	dwarf_abbrevs_free(t);
+	return false;
+}
+
 const struct dwarf_abbrevs *dwarf_abbrevs_get(const struct dwarf_file *f,
 					      const struct dwarf_unit *u)
 {
-	struct dwarf_abbrev_slot key = slot_of(u);
+	struct dwarf_abbrev_slot key = dwarf_abbrev_slot_of(u);
 	struct dwarf_abbrev_slot *slot =
-		bsearch(&key, f->slots, f->n_slots, sizeof *f->slots, slot_cmp);
+		bsearch(&key, f->slots, f->n_slots, sizeof *f->slots, dwarf_abbrev_slot_cmp);
 
 	if (!slot)
 		return NULL;

@@ -82,6 +82,7 @@ struct dwarf_abbrev {
 struct dwarf_abbrevs {
 	struct dwarf_abbrev *v;
 	size_t n;
+	uint64_t end;	/* offset behind what was read of it */
 	bool dense;	/* v[i].code == i + 1 */
 	bool has_code;	/* some function has */
 	bool has_types; /* parameters have types: neither -g1 nor -gmlt */
@@ -96,6 +97,12 @@ int dwarf_abbrev_slots_make(struct dwarf_file *f);
  * off ends with its last whole abbreviation. NULL when out of memory. Any thread. */
 const struct dwarf_abbrevs *dwarf_abbrevs_get(const struct dwarf_file *f,
 					      const struct dwarf_unit *u);
+/* Which table a unit has, and their order. */
+struct dwarf_abbrev_slot dwarf_abbrev_slot_of(const struct dwarf_unit *u);
+int dwarf_abbrev_slot_cmp(const void *a, const void *b);
+/* Takes over a table that was decoded without knowing where others begin. False: it is of no use,
+ * since that mattered. */
+bool dwarf_abbrevs_give(struct dwarf_file *f, const struct dwarf_abbrev_slot *slot);
 /* Fills one slot. */
 void dwarf_abbrevs_fill(const struct dwarf_file *f, struct dwarf_abbrev_slot *slot);
 void dwarf_abbrevs_free(struct dwarf_abbrevs *t);

@@ -22,6 +22,7 @@ struct run {
 	const struct dwarf_filter *filter;
 	struct dwarf_splits *splits;
 	struct job *jobs; /* the longest first */
+	size_t n;
 };
 
 static int name_funcs(struct dwarf_code *c, const struct dwarf_cu *cu)
@@ -44,54 +45,6 @@ static int name_funcs(struct dwarf_code *c, const struct dwarf_cu *cu)
 	return rc;
 }
 
-/* `cu` has the DIEs, `main` the line table: they differ for split units. */
-static int compile(const struct run *run, const struct job *job, const struct dwarf_cu *main,
-		   const struct dwarf_cu *cu)
-{
-	struct dwarf_scopes scopes = {0};
-	struct dwarf_code code = {.part = job->part, .filter = run->filter, .scopes = &scopes};
-	struct dwarf_lines lines = {0};
-	int rc = 0;
-
-	if (cu->abbrevs)
-		rc = dwarf_code_read(&code, cu);
-	else
-		job->part->bytes += cu->unit->end - cu->unit->off;
-	if (!rc)
-		rc = dwarf_lines_read(&lines, main, run->filter, job->rows);
-	if (!rc)
-		rc = dwarf_part_merge(job->part, &code.ranges, code.n_groups, &lines, run->filter);
-	if (!rc && cu->abbrevs)
-		rc = dwarf_code_prune(&code);
-	if (!rc && cu->abbrevs)
-		rc = name_funcs(&code, cu);
-	job->part->damaged |= lines.damaged;
-	dwarf_lines_done(&lines);
-	dwarf_code_done(&code);
-	vec_done(&scopes.v);
-	return rc;
-}
-
-static int run_job(const struct run *run, const struct job *job)
-{
-	struct dwarf_cu main, split;
-	int rc = dwarf_unit_open(&main, run->file, job->unit);
-
-	job->part->unit = job->unit;
-	if (rc)
-		return rc < 0 ? rc : 0;
-	if (!main.dwo_name)
-		return compile(run, job, &main, &main);
-	rc = dwarf_splits_cu(run->splits, &main, &split);
-	if (rc < 0)
-		return rc;
-	if (rc)
-		job->part->missing_split = main.dwo_name;
-	/* Without its split unit a skeleton still has lines, and with clang's
-	 * -fsplit-dwarf-inlining also functions. */
-	return compile(run, job, &main, rc ? &main : &split);
-}
-
 /* Vectors grow by doubling; many parts wait for the last to be ready. */
 static void shrink(struct dwarf_part *p)
 {
@@ -101,22 +54,68 @@ static void shrink(struct dwarf_part *p)
 	vec_shrink(&p->blocks);
 }
 
+int dwarf_compile_unit(struct dwarf_part *part, const struct dwarf_filter *filter, bool rows,
+		       const struct dwarf_cu *main, const struct dwarf_cu *cu)
+{
+	struct dwarf_scopes scopes = {0};
+	struct dwarf_code code = {.part = part, .filter = filter, .scopes = &scopes};
+	struct dwarf_lines lines = {0};
+	int rc = 0;
+
+	if (cu->abbrevs)
+		rc = dwarf_code_read(&code, cu);
+	else
+		part->bytes += cu->unit->end - cu->unit->off;
+	if (!rc)
+		rc = dwarf_lines_read(&lines, main, filter, rows);
+	if (!rc)
+		rc = dwarf_part_merge(part, &code.ranges, code.n_groups, &lines, filter);
+	if (!rc && cu->abbrevs)
+		rc = dwarf_code_prune(&code);
+	if (!rc && cu->abbrevs)
+		rc = name_funcs(&code, cu);
+	part->damaged |= lines.damaged;
+	dwarf_lines_done(&lines);
+	dwarf_code_done(&code);
+	vec_done(&scopes.v);
+	shrink(part);
+	return rc;
+}
+
+static int run_job(const struct run *run, const struct job *job)
+{
+	struct dwarf_cu main, split;
+	int rc = dwarf_unit_open(&main, run->file, job->unit);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	if (!main.dwo_name)
+		return dwarf_compile_unit(job->part, run->filter, job->rows, &main, &main);
+	rc = dwarf_splits_cu(run->splits, &main, &split);
+	if (rc < 0)
+		return rc;
+	if (rc)
+		job->part->missing_split = main.dwo_name;
+	/* Without its split unit a skeleton still has lines, and with clang's
+	 * -fsplit-dwarf-inlining also functions. */
+	return dwarf_compile_unit(job->part, run->filter, job->rows, &main, rc ? &main : &split);
+}
+
 static void run_item(void *arg, size_t i, unsigned worker)
 {
 	struct run *run = arg;
 
 	(void)worker;
 	run->jobs[i].rc = run_job(run, &run->jobs[i]);
-	shrink(run->jobs[i].part);
 }
 
 /* Which units get rows: decided here, in order, so that it does not depend on threads. */
-static int share_lines(const struct run *run, size_t n)
+static int share_lines(const struct run *run)
 {
 	uint64_t budget = run->file->sec[DWARF_LINE].size * LINE_SHARES_MAX;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < run->n; i++) {
 		struct dwarf_cu cu;
 		uint64_t size;
 		int rc = dwarf_unit_open(&cu, run->file, run->jobs[i].unit);
@@ -144,23 +143,43 @@ static int order_cmp(const void *a, const void *b, void *file)
 	return x->unit < y->unit ? -1 : x->unit > y->unit;
 }
 
-int dwarf_compile_units(const struct dwarf_file *f, const struct dwarf_filter *filter,
-			struct dwarf_splits *splits, const struct dwarf_jobs *units,
-			struct dwarf_part *parts, unsigned n_threads)
+/* Leaves the jobs that were not done before everything was loaded. */
+static void take_early(struct run *run, struct dwarf_early *early)
 {
-	struct run run = {f, filter, splits, calloc(units->n + 1, sizeof *run.jobs)};
+	size_t i, kept = 0;
+
+	for (i = 0; i < run->n; i++) {
+		struct job *j = &run->jobs[i];
+
+		if (!j->rows || j->unit >= run->file->n_units ||
+		    !dwarf_early_take(early, &run->file->units[j->unit], run->filter, j->part))
+			run->jobs[kept++] = *j;
+	}
+	run->n = kept;
+}
+
+int dwarf_compile_units(const struct dwarf_file *f, const struct dwarf_filter *filter,
+			struct dwarf_splits *splits, struct dwarf_early *early,
+			const struct dwarf_jobs *units, struct dwarf_part *parts,
+			unsigned n_threads)
+{
+	struct run run = {f, filter, splits, calloc(units->n + 1, sizeof *run.jobs), units->n};
 	size_t i;
 	int rc = run.jobs ? 0 : -ERR_NOMEM;
 
 	for (i = 0; !rc && i < units->n; i++)
 		run.jobs[i] = (struct job){.unit = units->v[i], .part = &parts[i]};
 	if (!rc)
-		rc = share_lines(&run, units->n);
+		rc = share_lines(&run);
 	if (!rc) {
-		qsort_r(run.jobs, units->n, sizeof *run.jobs, order_cmp, (void *)(uintptr_t)f);
-		threads_for(n_threads, units->n, run_item, &run);
+		if (early)
+			take_early(&run, early);
+		for (i = 0; i < units->n; i++)
+			parts[i].unit = units->v[i];
+		qsort_r(run.jobs, run.n, sizeof *run.jobs, order_cmp, (void *)(uintptr_t)f);
+		threads_for(n_threads, run.n, run_item, &run);
 	}
-	for (i = 0; !rc && i < units->n; i++)
+	for (i = 0; !rc && i < run.n; i++)
 		rc = run.jobs[i].rc;
 	free(run.jobs);
 	return rc;

@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "base/vec.h"
 #include "symbolize/dwarf_abbrev.h"
+#include "symbolize/dwarf_early.h"
 #include "symbolize/dwarf_names.h"
 #include "symbolize/dwarf_reloc.h"
 #include "symbolize/dwarf_split.h"
@@ -19,21 +20,17 @@ static const char *const section_names[] = {DWARF_SECTIONS(X)};
 
 /* ---- sections ---------------------------------------------------------------------------- */
 
-/* One section per item: inflating is most of the work, and sections can be inflated side by side.
- */
-static void load_section(void *arg, size_t i, unsigned worker)
+static void load_section(struct dwarf_file *f, size_t i, const struct elf_watch *watch)
 {
-	struct dwarf_file *f = arg;
 	char name[64];
 	enum err_code why = ERR_OK;
 	struct elf_section s;
 
-	(void)worker;
 	snprintf(name, sizeof name, "%s%s", section_names[i], f->is_dwo ? ".dwo" : "");
 	/* Packages have their index under the plain name (DWARF5 7.3.5.3). */
 	if (i == DWARF_CU_INDEX)
 		name[strlen(section_names[i])] = 0;
-	if (!elf_image_section(f->img, name, &s, &why) || !s.data) {
+	if (!elf_image_section_watched(f->img, name, watch, &s, &why) || !s.data) {
 		f->no_memory[i] = why == ERR_NOMEM;
 		return;
 	}
@@ -41,7 +38,33 @@ static void load_section(void *arg, size_t i, unsigned worker)
 	f->sec_index[i] = s.index;
 }
 
-static void find_string_ends(struct dwarf_file *f)
+struct loading {
+	struct dwarf_file *f;
+	struct dwarf_early *early; /* NULL: nothing is compiled yet */
+};
+
+/* One section per item: inflating is most of the work, and sections can be inflated side by side.
+ * The largest is the first; items beyond the sections are for threads that found none. */
+static void load_item(void *arg, size_t i, unsigned worker)
+{
+	const struct loading *l = arg;
+	struct elf_watch watch;
+
+	(void)worker;
+	if (!l->early) {
+		load_section(l->f, i, NULL);
+		return;
+	}
+	if (i >= DWARF_SECTION_N) {
+		dwarf_early_work(l->early);
+		return;
+	}
+	watch = dwarf_early_watch(l->early);
+	load_section(l->f, i, i == DWARF_INFO ? &watch : NULL);
+	dwarf_early_loaded(l->early, l->f, (enum dwarf_section)i);
+}
+
+void dwarf_file_find_string_ends(struct dwarf_file *f)
 {
 	static const enum dwarf_section strings[] = {DWARF_STR, DWARF_LINE_STR};
 	size_t i;
@@ -81,7 +104,7 @@ static bool read_length(struct buf *b, struct dwarf_unit *u)
 }
 
 /* The rest of the header, DWARF5 7.5.1.1 to 7.5.1.3. False when it is not one we know. */
-static bool read_header(struct buf *b, struct dwarf_unit *u)
+static bool read_rest(struct buf *b, struct dwarf_unit *u)
 {
 	u->version = (uint8_t)buf_u16(b);
 	if (u->version < 2 || u->version > 5)
@@ -102,6 +125,19 @@ static bool read_header(struct buf *b, struct dwarf_unit *u)
 	return buf_ok(b) && buf_off(b) <= u->end && (u->addr_size == 4 || u->addr_size == 8);
 }
 
+enum dwarf_header dwarf_unit_header(const struct dwarf_slice *info, uint64_t off, bool swap,
+				    struct dwarf_unit *ret)
+{
+	struct buf b = dwarf_slice_at(info, off, swap);
+
+	*ret = (struct dwarf_unit){.off = off};
+	if (!read_length(&b, ret))
+		return DWARF_HEADER_CUT;
+	if (read_rest(&b, ret))
+		return DWARF_HEADER_OK;
+	return ret->end - off > 4 ? DWARF_HEADER_UNKNOWN : DWARF_HEADER_EMPTY;
+}
+
 /* Appends the units in [off, end) of .debug_info. A unit with an unknown header is passed over by
  * its length; what follows a broken length is lost. */
 static int scan_units(struct dwarf_file *f, struct units *units, uint64_t off, uint64_t end,
@@ -110,19 +146,15 @@ static int scan_units(struct dwarf_file *f, struct units *units, uint64_t off, u
 	struct dwarf_slice info = {f->sec[DWARF_INFO].data, end};
 
 	while (off < end) {
-		struct buf b = dwarf_slice_at(&info, off, f->swap);
-		struct dwarf_unit u = {.off = off};
+		struct dwarf_unit u;
+		enum dwarf_header h = dwarf_unit_header(&info, off, f->swap, &u);
 
-		if (!read_length(&b, &u)) {
-			f->n_damaged++;
+		f->n_damaged += h == DWARF_HEADER_CUT || h == DWARF_HEADER_UNKNOWN;
+		if (h == DWARF_HEADER_CUT)
 			break;
-		}
 		off = u.end;
-		if (!read_header(&b, &u)) {
-			/* An empty unit is padding that some linkers leave between sections. */
-			f->n_damaged += u.end - u.off > 4;
+		if (h != DWARF_HEADER_OK)
 			continue;
-		}
 		if (c) {
 			u.row = c->row;
 			u.abbrev_off += c->abbrev_off;
@@ -178,24 +210,30 @@ const struct dwarf_unit *dwarf_file_unit_at(const struct dwarf_file *f, uint64_t
 		else
 			hi = mid;
 	}
-	return lo && off < f->units[lo - 1].end ? &f->units[lo - 1] : NULL;
+	if (lo && off < f->units[lo - 1].end)
+		return &f->units[lo - 1];
+	if (f->looked_beyond)
+		*f->looked_beyond = true;
+	return NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
-int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, unsigned n_threads)
+int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, unsigned n_threads,
+		    struct dwarf_early *early)
 {
+	struct loading l = {f, early};
 	size_t i;
 	int rc = 0;
 
 	*f = (struct dwarf_file){.img = img, .swap = elf_image_swapped(img), .is_dwo = is_dwo};
-	threads_for(n_threads, DWARF_SECTION_N, load_section, f);
+	threads_for(n_threads, DWARF_SECTION_N + (early ? n_threads : 0), load_item, &l);
 	for (i = 0; i < DWARF_SECTION_N; i++)
 		if (f->no_memory[i])
 			rc = -ERR_NOMEM;
 	if (!rc && elf_image_type(img) == ET_REL && !is_dwo)
 		rc = dwarf_reloc_apply(f);
-	find_string_ends(f);
+	dwarf_file_find_string_ends(f);
 	if (!rc)
 		rc = load_units(f);
 	if (!rc)
@@ -204,6 +242,8 @@ int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, un
 		f->scopes = calloc(f->n_units, sizeof *f->scopes);
 		rc = f->scopes ? 0 : -ERR_NOMEM;
 	}
+	if (!rc && early)
+		dwarf_early_adopt(early, f);
 	if (rc)
 		dwarf_file_close(f);
 	return rc;

@@ -12,6 +12,7 @@
 #include "modules/modules.h"
 
 struct dwarf_abbrevs;
+struct dwarf_early;
 struct dwarf_scopes;
 
 /* X(name, section). In .dwo files ".dwo" is appended. */
@@ -71,14 +72,31 @@ struct dwarf_file {
 	size_t n_slots;
 	_Atomic(struct dwarf_scopes *) *scopes; /* one per unit, filled when asked for */
 	struct dwarf_package *package;		/* .debug_cu_index of a .dwp; NULL */
+	bool *looked_beyond; /* of a file of one unit: somebody asked for another one; else NULL */
 };
 
 /* Loads the sections (inflating them) and scans the unit headers. A zeroed file is closed. 0 or
- * -ERR_NOMEM; what is absent or damaged is empty. */
-int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, unsigned n_threads);
+ * -ERR_NOMEM; what is absent or damaged is empty. With `early` (else NULL) threads that have no
+ * section to load compile units. */
+int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, unsigned n_threads,
+		    struct dwarf_early *early);
 void dwarf_file_close(struct dwarf_file *f);
 /* Frees what is needed for compiling only; strings stay. */
 void dwarf_file_forget_units(struct dwarf_file *f);
+
+/* Sets f->str_end. */
+void dwarf_file_find_string_ends(struct dwarf_file *f);
+
+enum dwarf_header {
+	DWARF_HEADER_OK,
+	DWARF_HEADER_EMPTY,   /* padding that some linkers leave between units */
+	DWARF_HEADER_UNKNOWN, /* no unit that we know: ret->end is set, where the next one begins */
+	DWARF_HEADER_CUT,     /* by the end of the section, or its length makes no sense */
+};
+
+/* Reads the header of a unit of .debug_info. */
+enum dwarf_header dwarf_unit_header(const struct dwarf_slice *info, uint64_t off, bool swap,
+				    struct dwarf_unit *ret);
 
 /* The unit that has this .debug_info offset, or NULL. */
 const struct dwarf_unit *dwarf_file_unit_at(const struct dwarf_file *f, uint64_t off);

@@ -38,6 +38,14 @@ static bool may_have_code(const struct dwarf_cu *cu)
 	return cu->dwo_name || cu->abbrevs->has_code;
 }
 
+bool dwarf_hits_may_claim(const struct dwarf_cu *cu)
+{
+	const uint8_t type = cu->unit->type;
+
+	return (type == DW_UT_compile || type == DW_UT_skeleton) &&
+	       cu->root->tag != DW_TAG_partial_unit;
+}
+
 static int read_unit(struct dwarf_hits *h, uint32_t unit, uint64_t *budget)
 {
 	const struct dwarf_unit *u = &h->file->units[unit];
@@ -53,8 +61,7 @@ static int read_unit(struct dwarf_hits *h, uint32_t unit, uint64_t *budget)
 		return rc < 0 ? rc : 0;
 	if (cu.has_stmt_list && vec_push(&h->line_tables, cu.stmt_list))
 		return -ERR_NOMEM;
-	if ((u->type != DW_UT_compile && u->type != DW_UT_skeleton) ||
-	    cu.root->tag == DW_TAG_partial_unit)
+	if (!dwarf_hits_may_claim(&cu))
 		return 0;
 	dwarf_range_iter_init(&it, &cu, cu.low_pc, cu.high_pc, cu.ranges);
 	while (dwarf_range_next(&it, budget, &lo, &hi)) {

@@ -25,6 +25,9 @@ struct dwarf_hits {
 	size_t n_damaged;
 };
 
+/* Whether a unit's ranges count. */
+bool dwarf_hits_may_claim(const struct dwarf_cu *cu);
+
 /* Reads the root DIE of every unit, and finds the file's orphans. 0 or -ERR_NOMEM. A zeroed one is
  * closed. */
 int dwarf_hits_open(struct dwarf_hits *h, struct dwarf_file *f, const struct dwarf_filter *filter);

@@ -8,6 +8,7 @@
 #include "base/pages.h"
 #include "base/threads.h"
 #include "symbolize/dwarf_compile.h"
+#include "symbolize/dwarf_early.h"
 #include "symbolize/dwarf_names.h"
 #include "symbolize/dwarf_orphan.h"
 #include "symbolize/dwarf_source.h"
@@ -20,6 +21,7 @@ enum { GIVE_BACK_BYTES = 32 << 20 };
 struct dwarf_index {
 	struct dwarf_file main, alt;
 	struct dwarf_splits *splits;
+	struct dwarf_early *early;
 	VEC(struct dwarf_part) parts; /* they own names */
 	struct dwarf_table table;     /* what was compiled */
 	struct dwarf_store store;     /* what the cache knew */
@@ -80,16 +82,29 @@ static void fill_slot(void *arg, size_t i, unsigned worker)
 	dwarf_abbrevs_fill(f, &f->slots[i]);
 }
 
+/* Object files are relocated first, and units of modules with a second file look into it. With a
+ * cache nobody knows yet whether everything is to be compiled. */
+static bool may_begin_early(const struct dwarf_index *d, struct elf_image *img,
+			    const struct module *mod, unsigned n_threads)
+{
+	return n_threads > 1 && elf_image_type(img) != ET_REL && !info_bytes(mod->alt) &&
+	       !d->store.cache;
+}
+
 static int open_files(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
-		      unsigned n_threads)
+		      const struct dwarf_filter *filter, unsigned n_threads)
 {
 	const char *paths[2] = {mod->image ? elf_image_path(mod->image) : NULL,
 				mod->debug && mod->debug != mod->image ? elf_image_path(mod->debug)
 								       : NULL};
-	int rc = dwarf_file_open(&d->main, img, false, n_threads);
+	int rc = 0;
 
+	if (may_begin_early(d, img, mod, n_threads))
+		rc = dwarf_early_new(&d->early, filter);
+	if (!rc)
+		rc = dwarf_file_open(&d->main, img, false, n_threads, d->early);
 	if (!rc && info_bytes(mod->alt)) {
-		rc = dwarf_file_open(&d->alt, mod->alt, false, n_threads);
+		rc = dwarf_file_open(&d->alt, mod->alt, false, n_threads, NULL);
 		d->main.alt = &d->alt;
 	}
 	if (!rc)
@@ -111,7 +126,7 @@ static int compile(struct dwarf_index *d, const struct dwarf_filter *filter,
 		return -ERR_NOMEM;
 	memset(d->parts.v + before, 0, jobs->n * sizeof *d->parts.v);
 	d->parts.n += jobs->n;
-	return dwarf_compile_units(&d->main, filter, d->splits, jobs, d->parts.v + before,
+	return dwarf_compile_units(&d->main, filter, d->splits, d->early, jobs, d->parts.v + before,
 				   n_threads);
 }
 
@@ -207,6 +222,7 @@ static void count(struct dwarf_index *d)
 	s->units = d->main.n_units + d->main.n_orphans;
 	s->units_compiled = d->parts.n;
 	s->units_damaged += d->main.n_damaged;
+	s->units_early = dwarf_early_taken(d->early);
 	s->info_bytes = d->main.sec[DWARF_INFO].size;
 	for (i = 0; i < d->parts.n; i++) {
 		s->compiled_bytes += d->parts.v[i].bytes;
@@ -220,6 +236,8 @@ static void count(struct dwarf_index *d)
 /* What only compiling needs. Names stay: they stand in sections and in the parts' arenas. */
 static void forget_units(struct dwarf_index *d)
 {
+	dwarf_early_free(d->early);
+	d->early = NULL;
 	dwarf_file_forget_units(&d->main);
 	dwarf_file_forget_units(&d->alt);
 	dwarf_splits_forget_units(d->splits);
@@ -230,7 +248,7 @@ static void forget_units(struct dwarf_index *d)
 static int compile_module(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
 			  struct dwarf_filter *filter, unsigned n_threads)
 {
-	int rc = open_files(d, img, mod, n_threads);
+	int rc = open_files(d, img, mod, filter, n_threads);
 
 	if (!rc)
 		rc = compile_hits(d, filter, n_threads);

@@ -87,7 +87,7 @@ static int open_split(struct dwarf_splits *s, const char *path, struct split **r
 	if (rc)
 		f->img = NULL;
 	else
-		rc = dwarf_file_open(&f->file, f->img, true, 1);
+		rc = dwarf_file_open(&f->file, f->img, true, 1, NULL);
 	if (rc == -ERR_NOMEM || vec_push(&s->files, f)) {
 		split_free(f);
 		return -ERR_NOMEM;

@@ -162,12 +162,13 @@ struct watcher {
 	unsigned calls;
 };
 
-static void grew(void *arg, const uint8_t *data, uint64_t done)
+static void grew(void *arg, const uint8_t *data, uint64_t done, uint64_t size)
 {
 	struct watcher *w = arg;
 
 	assert_true(!w->data || w->data == data);
-	assert_true(done >= w->done && done <= PLAIN);
+	assert_int_equal(size, PLAIN);
+	assert_true(done >= w->done && done <= size);
 	assert_memory_equal(data + w->done, w->plain + w->done, (size_t)(done - w->done));
 	w->data = data;
 	w->done = done;

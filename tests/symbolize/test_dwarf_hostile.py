@@ -21,8 +21,11 @@ def case(f):
 
 
 def patient(data, addresses, seconds):
-    _, took = ask(data, addresses, limit=seconds * 3)
+    plain, took = ask(data, addresses, limit=seconds * 3)
     assert took < seconds * (5 if SLOW else 1), f"took {took:.1f} s"
+    early, took = ask(compressed(data), addresses, limit=seconds * 3, threads=3)
+    assert took < seconds * (5 if SLOW else 1), f"took {took:.1f} s while .debug_info was inflated"
+    equal(early, plain)
 
 
 @case

@@ -79,7 +79,8 @@ int main(int argc, char **argv)
 	struct err err;
 	size_t i;
 
-	if (argc != 2 || elf_image_open(&img, argv[1], &err) || dwarf_file_open(&f, img, false, 1))
+	if (argc != 2 || elf_image_open(&img, argv[1], &err) ||
+	    dwarf_file_open(&f, img, false, 1, NULL))
 		return 2;
 	for (i = 0; i < f.n_units; i++)
 		visit_unit(&seen, &f, &f.units[i]);

@@ -2,10 +2,12 @@
 
 A file has an executable section [CODE, CODE + CODE_SIZE) and debug sections. For test_dwarf_crafted.py and
 test_dwarf_hostile.py."""
+import functools
 import os
 import resource
 import struct
 import subprocess
+import zlib
 
 TOOL = os.path.join(os.environ["BUILD"], "tests/symbolize/tool_dwarf")
 SLOW = "-san" in os.environ["BUILD"]
@@ -207,6 +209,27 @@ def fil(n):
     return b"\4" + uleb(n)
 
 
+@functools.lru_cache(1)
+def deflated(data):
+    return zlib.compress(data, 1)
+
+
+def compressed(data, change=lambda header, stream: (header, stream)):
+    """The file with .debug_info as gABI's "Section Compression" has it; change(Elf64_Chdr's fields, zlib stream)."""
+    (shoff,), (n, strndx) = struct.unpack_from("<Q", data, 40), struct.unpack_from("<HH", data, 60)
+    heads = [list(struct.unpack_from("<IIQQQQIIQQ", data, shoff + 64 * i)) for i in range(n)]
+    names = heads[strndx][4]
+    body = data[:shoff]
+    for h in heads:
+        at = names + h[0]
+        if data[at:data.index(b"\0", at)] == b".debug_info":
+            fields, stream = change((1, h[5], 1), deflated(data[h[4]:h[4] + h[5]]))
+            h[2], h[4] = 0x800, len(body)
+            body += struct.pack("<IIQQ", fields[0], 0, *fields[1:]) + stream
+            h[5] = len(body) - h[4]
+    return body[:40] + struct.pack("<Q", len(body)) + body[48:] + b"".join(struct.pack("<IIQQQQIIQQ", *h) for h in heads)
+
+
 # ---- asking ----------------------------------------------------------------------------------
 
 
@@ -215,7 +238,7 @@ def cpu_of_children():
     return r.ru_utime + r.ru_stime
 
 
-def ask(data, addresses, limit=20):
+def ask(data, addresses, limit=20, threads=1):
     """(answers, seconds of CPU time), of which at most `limit` are given: other load on the machine does not count."""
     def limits():
         seconds = limit * (5 if SLOW else 1)
@@ -226,7 +249,7 @@ def ask(data, addresses, limit=20):
     with open("crafted.elf", "wb") as f:
         f.write(data)
     start = cpu_of_children()
-    p = subprocess.run([TOOL, "crafted.elf", *(hex(a) for a in addresses)], capture_output=True, text=True,
+    p = subprocess.run([TOOL, "-j", str(threads), "crafted.elf", *(hex(a) for a in addresses)], capture_output=True, text=True,
                        timeout=300, preexec_fn=limits)
     if p.returncode:
         raise AssertionError(f"status {p.returncode}: {p.stderr[-2000:]}")
@@ -242,12 +265,19 @@ def ask(data, addresses, limit=20):
     return out, cpu_of_children() - start
 
 
+def both(data, addresses, **kw):
+    """The answers; with .debug_info compressed, where other threads compile while one inflates, they are the same."""
+    plain = ask(data, addresses, **kw)[0]
+    equal(ask(compressed(data), addresses, threads=3, **kw)[0], plain)
+    return plain
+
+
 def names(data, addresses, **kw):
-    return [[f[0] for f in fs] for fs in ask(data, addresses, **kw)[0].values()]
+    return [[f[0] for f in fs] for fs in both(data, addresses, **kw).values()]
 
 
 def lines(data, addresses):
-    return [[(f[1], int(f[2])) for f in fs] for fs in ask(data, addresses)[0].values()]
+    return [[(f[1], int(f[2])) for f in fs] for fs in both(data, addresses).values()]
 
 
 def equal(got, want):

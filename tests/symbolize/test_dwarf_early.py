@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Units that are compiled while .debug_info is being inflated: the same answers, and none from a section that is damaged.
+
+What is expected follows from how the files are written: unit i has one function, f<i>, of 16 bytes. The many cases of
+test_dwarf_crafted.py and test_dwarf_hostile.py are asked in this way too."""
+import os
+import re
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests/symbolize/test_dwarf_sources"))
+sys.dont_write_bytecode = True
+from dwarf_asm import *  # noqa: E402,F403
+
+CASES = []
+UNITS = 120
+PADDING = 20000  # so that units lie in several of the steps, of 1 MiB, in which sections are inflated
+
+
+def case(f):
+    CASES.append(f)
+    return f
+
+
+def start(i):
+    return CODE + 32 * i
+
+
+def many_units(origin_of=None, units=UNITS, padding=PADDING):
+    f = File()
+    for i in range(units):
+        body = fn(f"f{i}", start(i), 16)
+        if origin_of:
+            body = Die(SUB, (ORIGIN, "ref_addr", origin_of(f)), (LOW, "addr", start(i)), (HIGH, "data8", 16))
+        # what cannot be compressed away, and is passed over
+        f.add(Die(CU, (NAME, "string", f"u{i}.c"), (LOW, "addr", start(i)), (HIGH, "data8", 16),
+                  kids=[Die(0x34, (0x2100, "block4", os.urandom(padding))), body]))
+    return f
+
+
+def early_units(data, addresses):
+    """How many units were compiled, and how many of these early."""
+    with open("crafted.elf", "wb") as f:
+        f.write(data)
+    out = subprocess.run([TOOL, "-s", "-j", "3", "crafted.elf", *map(hex, addresses)], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, re.search(r"compiled (\d+) early (\d+)", out).groups()))
+
+
+@case
+def all_units():
+    data = many_units().elf()
+    assert len(compressed(data)) > 2 << 20
+    equal(names(data, [start(i) + 15 for i in range(UNITS)]), [[f"f{i}"] for i in range(UNITS)])
+    equal(names(data, [start(i) + 16 for i in range(UNITS)]), [[] for i in range(UNITS)])
+    equal(early_units(compressed(data), [start(i) for i in range(UNITS)]), (UNITS, UNITS))
+    equal(early_units(data, [start(i) for i in range(UNITS)]), (UNITS, 0))
+
+
+@case
+def wanted_units():
+    """Only units that are asked for."""
+    data = many_units().elf()
+    wanted = [start(i) for i in range(0, UNITS, 20)]
+    equal(names(data, wanted), [[f"f{i}"] for i in range(0, UNITS, 20)])
+    equal(early_units(compressed(data), wanted), (len(wanted), len(wanted)))
+
+
+@case
+def damaged_streams():
+    """Whatever was compiled counts only when the checksum at the end is right."""
+    data = many_units().elf()
+    wanted = [start(i) for i in range(UNITS)]
+    nothing = [[] for _ in wanted]
+
+    def got(change):
+        answers, _ = ask(compressed(data, change), wanted, threads=3)
+        return [[f[0] for f in fs] for fs in answers.values()]
+
+    def flip(stream, at):
+        return stream[:at] + bytes([stream[at] ^ 1]) + stream[at + 1:]
+
+    equal(got(lambda h, s: (h, s)), [[f"f{i}"] for i in range(UNITS)])
+    equal(got(lambda h, s: (h, s + b"behind")), [[f"f{i}"] for i in range(UNITS)])
+    for change in (
+            lambda h, s: (h, flip(s, len(s) - 1)),              # RFC 1950 2.2: ADLER32
+            lambda h, s: (h, flip(s, len(s) - 4)),
+            lambda h, s: (h, flip(s, len(s) // 2)),
+            lambda h, s: (h, s[:-1]),                           # ends early
+            lambda h, s: (h, s[:-4]),
+            lambda h, s: (h, s[:len(s) // 2]),
+            lambda h, s: (h, s[:1 << 20]),
+            lambda h, s: (h, s[:2]),
+            lambda h, s: (h, b""),
+            lambda h, s: ((1, h[1] - 1, 1), s),                 # the size is false
+            lambda h, s: ((1, h[1] + 1, 1), s),
+            lambda h, s: ((1, h[1] // 2, 1), s),
+            lambda h, s: ((1, h[1] * 2, 1), s),
+            lambda h, s: ((1, 2**62, 1), s),
+            lambda h, s: ((1, 0, 1), s),
+            lambda h, s: ((7, h[1], 1), s)):                    # no known compression
+        equal(got(change), nothing)
+
+
+@case
+def references_to_later_units():
+    """Names stand in the last unit: nothing is compiled before it is there."""
+    last = Die(SUB, (NAME, "string", "far"))
+    tail = Die(CU, (NAME, "string", "tail.c"), kids=[last])
+    # Offsets do not depend on what they refer to: the second time they are right.
+    for _ in range(2):
+        f = many_units(lambda f: last)
+        f.add(tail)
+    wanted = [start(i) for i in range(UNITS)]
+    equal(names(f.elf(), wanted), [["far"]] * UNITS)
+    compiled, early = early_units(compressed(f.elf()), wanted)
+    assert compiled == UNITS and early == 0, (compiled, early)
+
+
+@case
+def references_to_earlier_units():
+    first = Die(SUB, (NAME, "string", "near"))
+    f = File()
+    f.add(Die(CU, (NAME, "string", "head.c"), kids=[first]))
+    for i in range(4):
+        f.add(Die(CU, (NAME, "string", f"u{i}.c"), (LOW, "addr", start(i)), (HIGH, "data8", 16), kids=[
+            Die(SUB, (ORIGIN, "ref_addr", first), (LOW, "addr", start(i)), (HIGH, "data8", 16))]))
+    equal(names(f.elf(), [start(i) for i in range(4)]), [["near"]] * 4)
+
+
+@case
+def lying_lengths():
+    """The length of a unit leads into the next one, or beyond the section: as without threads."""
+    f = many_units(units=30, padding=100)
+    data = f.sec["info"]
+    ends, at = [], 0
+    while at < len(data):
+        ends.append(at)
+        at += 4 + struct.unpack_from("<I", data, at)[0]
+    for unit in (0, 10, 29):
+        for length in (0, 8, 50, 250, len(data), 0x7fffffff, 0xfffffff5, 0xffffffff):
+            f.sec["info"] = data[:ends[unit]] + struct.pack("<I", length) + data[ends[unit] + 4:]
+            both(f.elf(), [start(i) for i in range(30)])
+
+
+@case
+def overlapping_abbreviations():
+    """Two units read one table from different offsets: the first ends where the second begins, also when units are
+    compiled before the second is known."""
+    f = File()
+    f.add(cu(fn("one", CODE, 16), size=16))
+    f.add(cu(fn("two", CODE + 16, 16), lo=CODE + 16, size=16))
+    table = f.sec["abbrev"] = f.abbrevs()
+    second = len(f.sec["info"]) // 2
+    for at in range(len(table)):
+        info = f.sec["info"]
+        f.sec["info"] = info[:second + 8] + struct.pack("<I", at) + info[second + 12:]
+        both(f.elf(), [CODE, CODE + 16])
+        f.sec["info"] = info
+
+
+@case
+def shared_abbreviations():
+    """One table for all units, and it is long: it is decoded once."""
+    f = many_units()
+    f.sec["abbrev"] = f.abbrevs()[:-1] + b"".join(
+        uleb(1000 + i) + uleb(0x34) + b"\0" + uleb(0x2101) + b"\x0b" + b"\0\0" for i in range(20000)) + b"\0"
+    wanted = [start(i) for i in range(UNITS)]
+    equal(names(f.elf(), wanted), [[f"f{i}"] for i in range(UNITS)])
+    equal(early_units(compressed(f.elf()), wanted), (UNITS, UNITS))
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases(CASES, sys.argv[1:]))
