@@ -120,20 +120,34 @@ static bool is_jit(const struct map *map)
 	return map && map->dso->kind == DSO_ANON;
 }
 
-/* In code that is known by its bytes. */
-static bool known_frame_step(struct walk *w, struct cursor *c, const struct map *map)
+/* By how much sp is lower than on entry, in code that is known by its bytes; -1: in other code,
+ * which is remembered. */
+static int known_frame_size(struct walk *w, const struct cursor *c, const struct map *map)
 {
 	size_t n = 2 * KNOWN_CODE_BYTES;
-	uint64_t ra, vaddr;
+	struct rule_entry own, *e = walk_rule(w, c->ip - c->is_return_address, &own);
+	uint64_t vaddr;
 	const uint8_t *end;
+	int size = -1;
+
+	if (e->rule.flags & RULE_UNKNOWN_CODE)
+		return -1;
+	end = code_before(w, map, c->ip + KNOWN_CODE_BYTES, &n, &vaddr);
+	if (end && n >= KNOWN_CODE_BYTES)
+		size = w->arch->known_frame(end - n, n, n - KNOWN_CODE_BYTES);
+	if (size < 0)
+		e->rule.flags |= RULE_UNKNOWN_CODE;
+	return size;
+}
+
+static bool known_frame_step(struct walk *w, struct cursor *c, const struct map *map)
+{
+	uint64_t ra;
 	int size;
 
-	if (!w->arch->known_frame || !c->sp_known)
+	if (!w->arch->known_frame || !c->sp_known || is_jit(map))
 		return false;
-	end = code_before(w, map, c->ip + KNOWN_CODE_BYTES, &n, &vaddr);
-	if (!end || n < KNOWN_CODE_BYTES)
-		return false;
-	size = w->arch->known_frame(end - n, n, n - KNOWN_CODE_BYTES);
+	size = known_frame_size(w, c, map);
 	if (size < 0 || !walk_word(w, c->sp + (unsigned)size, w->arch->word_bytes, &ra) ||
 	    return_evidence(w, ra) != EVIDENCE_CALL)
 		return false;

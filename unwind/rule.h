@@ -49,6 +49,9 @@ enum {
 	RULE_EVIDENCE_SHIFT = 6, /* the two bits above are ladder.c's, in cached rules */
 };
 
+/* And of cached RULE_NO_CFI, where they are ladder.c's, too. */
+enum { RULE_UNKNOWN_CODE = 1 }; /* its bytes are not those of a known function */
+
 struct rule {
 	int32_t cfa_off;
 	int32_t fp_off;
