@@ -17,11 +17,14 @@ enum { BUDGET_TIMES = 2, BUDGET_MIN = 1 << 16 };
 struct unit {
 	struct dwarf_unit u;
 	struct dwarf_part *part; /* NULL: not compiled */
+	bool whole;		 /* it holds all code, wanted or not */
 };
 
 struct dwarf_early {
 	const struct dwarf_filter *filter;
-	const uint64_t *addrs; /* the filter's, as it was when units were compiled */
+	const uint64_t *addrs;	 /* the filter's, as it was when units were compiled */
+	struct dwarf_filter all; /* the same, everything wanted */
+	const struct dwarf_store *store;
 	/* guarded, like all that follows, while sections are being loaded */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -36,10 +39,12 @@ struct dwarf_early {
 	VEC(struct dwarf_abbrev_slot) slots;
 	struct hash_table slot_by_off;
 	uint64_t ranges_budget, abbrevs_budget;
+	uint64_t seen_bytes, wanted_bytes; /* of the units that somebody was at */
 	size_t taken;
 };
 
-int dwarf_early_new(struct dwarf_early **ret, const struct dwarf_filter *filter)
+int dwarf_early_new(struct dwarf_early **ret, const struct dwarf_filter *filter,
+		    const struct dwarf_store *store)
 {
 	struct dwarf_early *e = calloc(1, sizeof *e);
 
@@ -48,6 +53,9 @@ int dwarf_early_new(struct dwarf_early **ret, const struct dwarf_filter *filter)
 		return -ERR_NOMEM;
 	e->filter = filter;
 	e->addrs = filter->addrs;
+	e->all = *filter;
+	e->all.addrs = NULL;
+	e->store = store;
 	e->missing = DWARF_SECTION_N - 1;
 	e->ranges_budget = e->abbrevs_budget = BUDGET_MIN;
 	pthread_mutex_init(&e->lock, NULL);
@@ -235,32 +243,60 @@ static void keep_table(struct dwarf_early *e, const struct dwarf_abbrev_slot *sl
 	dwarf_abbrevs_free(t);
 }
 
-/* Whether the unit says that it has wanted code; the others are compiled later, if at all. */
-static bool is_wanted(const struct dwarf_early *e, const struct dwarf_cu *cu, uint64_t *budget)
+/* What a unit says that it has. */
+enum claim { NOTHING, CODE, WANTED_CODE };
+
+static enum claim claim_of(const struct dwarf_early *e, const struct dwarf_cu *cu, uint64_t *budget)
 {
+	enum claim claim = NOTHING;
 	struct dwarf_range_iter it;
 	uint64_t lo, hi;
 
 	if (cu->dwo_name || !dwarf_hits_may_claim(cu))
-		return false;
+		return NOTHING;
 	dwarf_range_iter_init(&it, cu, cu->low_pc, cu->high_pc, cu->ranges);
-	while (dwarf_range_next(&it, budget, &lo, &hi))
-		if (dwarf_filter_code(e->filter, lo, &hi) && dwarf_filter_wants(e->filter, lo, hi))
-			return true;
-	return false;
+	while (claim != WANTED_CODE && dwarf_range_next(&it, budget, &lo, &hi))
+		if (dwarf_filter_code(e->filter, lo, &hi))
+			claim = dwarf_filter_wants(e->filter, lo, hi) ? WANTED_CODE : CODE;
+	return claim;
+}
+
+/* Whether everything will be compiled is known when all units are. Until then it is supposed that
+ * the others are wanted as often as those that were seen. NULL: not wanted; others that are, after
+ * all, are compiled later. */
+static const struct dwarf_filter *suppose_filter(struct dwarf_early *e, const struct dwarf_unit *u,
+						 enum claim claim)
+{
+	const uint64_t bytes = u->end - u->off;
+	double share;
+	bool whole;
+
+	pthread_mutex_lock(&e->lock);
+	e->seen_bytes += bytes;
+	e->wanted_bytes += claim == WANTED_CODE ? bytes : 0;
+	share = (double)e->wanted_bytes / (double)e->seen_bytes;
+	whole = dwarf_store_wants_all(e->store, (uint64_t)(share * (double)e->info.size),
+				      e->info.size);
+	pthread_mutex_unlock(&e->lock);
+	return whole && claim != NOTHING ? &e->all : claim == WANTED_CODE ? e->filter : NULL;
 }
 
 /* NULL: not wanted, not to be compiled alone, or no memory: all this is seen again later. */
-static struct dwarf_part *compile(const struct dwarf_early *e, struct alone *a, uint64_t *budget)
+static struct dwarf_part *compile(struct dwarf_early *e, struct alone *a, uint64_t *budget,
+				  bool *whole)
 {
+	const struct dwarf_filter *filter = NULL;
 	struct dwarf_part *part = NULL;
 	struct dwarf_cu cu;
 
-	if (!dwarf_cu_open(&cu, &a->file, &a->unit) && is_wanted(e, &cu, budget))
+	if (!dwarf_cu_open(&cu, &a->file, &a->unit))
+		filter = suppose_filter(e, &a->unit, claim_of(e, &cu, budget));
+	if (filter)
 		part = calloc(1, sizeof *part);
 	if (!part)
 		return NULL;
-	if (!dwarf_compile_unit(part, e->filter, true, &cu, &cu) && !a->looked_beyond)
+	*whole = !filter->addrs;
+	if (!dwarf_compile_unit(part, filter, true, &cu, &cu) && !a->looked_beyond)
 		return part;
 	dwarf_part_done(part);
 	free(part);
@@ -277,6 +313,7 @@ void dwarf_early_work(struct dwarf_early *e)
 		uint64_t before = e->ranges_budget, left = before;
 		uint32_t known;
 		struct alone a;
+		bool whole = false;
 
 		isolate(e, i, &a);
 		known = find_slot(e, &a.slot);
@@ -284,10 +321,11 @@ void dwarf_early_work(struct dwarf_early *e)
 			a.slot.table = e->slots.v[known].table;
 		pthread_mutex_unlock(&e->lock);
 
-		part = compile(e, &a, &left);
+		part = compile(e, &a, &left, &whole);
 
 		pthread_mutex_lock(&e->lock);
 		e->units.v[i].part = part;
+		e->units.v[i].whole = whole;
 		spend(&e->ranges_budget, before - left);
 		if (known == HASH_NONE && a.slot.table)
 			keep_table(e, &a.slot);
@@ -322,10 +360,10 @@ bool dwarf_early_take(struct dwarf_early *e, const struct dwarf_unit *u,
 	struct unit key = {.u = *u};
 	struct unit *unit;
 
-	if (filter->addrs != e->addrs || !e->units.n)
+	if (!e->units.n)
 		return false;
 	unit = bsearch(&key, e->units.v, e->units.n, sizeof *e->units.v, off_cmp);
-	if (!unit || !unit->part)
+	if (!unit || !unit->part || filter->addrs != (unit->whole ? NULL : e->addrs))
 		return false;
 	*part = *unit->part;
 	free(unit->part);

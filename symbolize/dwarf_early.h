@@ -10,11 +10,14 @@
 #define SYMBOLIZE_DWARF_EARLY_H
 
 #include "symbolize/dwarf_part.h"
+#include "symbolize/dwarf_store.h"
 
 struct dwarf_early; /* opaque */
 
-/* 0 or -ERR_NOMEM. The filter must outlive it. */
-int dwarf_early_new(struct dwarf_early **ret, const struct dwarf_filter *filter);
+/* 0 or -ERR_NOMEM. The filter must outlive it, and the store, which tells when everything is to be
+ * compiled. */
+int dwarf_early_new(struct dwarf_early **ret, const struct dwarf_filter *filter,
+		    const struct dwarf_store *store);
 /* When no thread is at it any more. */
 void dwarf_early_free(struct dwarf_early *e);
 

@@ -82,13 +82,10 @@ static void fill_slot(void *arg, size_t i, unsigned worker)
 	dwarf_abbrevs_fill(f, &f->slots[i]);
 }
 
-/* Object files are relocated first, and units of modules with a second file look into it. With a
- * cache nobody knows yet whether everything is to be compiled. */
-static bool may_begin_early(const struct dwarf_index *d, struct elf_image *img,
-			    const struct module *mod, unsigned n_threads)
+/* Object files are relocated first, and units of modules with a second file look into it. */
+static bool may_begin_early(struct elf_image *img, const struct module *mod, unsigned n_threads)
 {
-	return n_threads > 1 && elf_image_type(img) != ET_REL && !info_bytes(mod->alt) &&
-	       !d->store.cache;
+	return n_threads > 1 && elf_image_type(img) != ET_REL && !info_bytes(mod->alt);
 }
 
 static int open_files(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
@@ -99,8 +96,8 @@ static int open_files(struct dwarf_index *d, struct elf_image *img, const struct
 								       : NULL};
 	int rc = 0;
 
-	if (may_begin_early(d, img, mod, n_threads))
-		rc = dwarf_early_new(&d->early, filter);
+	if (may_begin_early(img, mod, n_threads))
+		rc = dwarf_early_new(&d->early, filter, &d->store);
 	if (!rc)
 		rc = dwarf_file_open(&d->main, img, false, n_threads, d->early);
 	if (!rc && info_bytes(mod->alt)) {

@@ -143,8 +143,7 @@ void dwarf_pack_find(struct pack_file *f, const uint64_t *addrs, size_t n, struc
 {
 	const uint64_t base = f->h.base, shift = f->h.shift;
 	const uint32_t n_pages = f->rows[PACK_PAGES].n;
-	const uint8_t *nodes = f->body + f->rows[PACK_NODES].off;
-	const size_t stride_nodes = f->rows[PACK_NODES].stride;
+	const struct pack_rows *nodes = &f->rows[PACK_NODES];
 	struct page page;
 	uint64_t offset;
 	size_t i;
@@ -160,7 +159,7 @@ void dwarf_pack_find(struct pack_file *f, const uint64_t *addrs, size_t n, struc
 			continue;
 		read_place(&page, find_seg(&page, (uint32_t)offset), &ret[i]);
 		/* Its chain will be asked for. */
-		__builtin_prefetch(nodes + (size_t)ret[i].node * stride_nodes);
+		__builtin_prefetch(f->body + nodes->off + (size_t)ret[i].node * nodes->stride);
 	}
 }
 

@@ -8,6 +8,7 @@ import re
 import struct
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests/symbolize/test_dwarf_sources"))
 sys.dont_write_bytecode = True
@@ -39,11 +40,15 @@ def many_units(origin_of=None, units=UNITS, padding=PADDING):
     return f
 
 
-def early_units(data, addresses):
-    """How many units were compiled, and how many of these early."""
+def tell(data, addresses, *options):
     with open("crafted.elf", "wb") as f:
         f.write(data)
-    out = subprocess.run([TOOL, "-s", "-j", "3", "crafted.elf", *map(hex, addresses)], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([TOOL, *options, "crafted.elf", *map(hex, addresses)], capture_output=True, text=True, check=True).stdout
+
+
+def early_units(data, addresses, *options):
+    """How many units were compiled, and how many of these early."""
+    out = tell(data, addresses, "-s", "-j", "3", *options)
     return tuple(map(int, re.search(r"compiled (\d+) early (\d+)", out).groups()))
 
 
@@ -64,6 +69,23 @@ def wanted_units():
     wanted = [start(i) for i in range(0, UNITS, 20)]
     equal(names(data, wanted), [[f"f{i}"] for i in range(0, UNITS, 20)])
     equal(early_units(compressed(data), wanted), (len(wanted), len(wanted)))
+
+
+@case
+def with_a_cache():
+    """A run that hits most of a module compiles all of it, for the cache; which it is shows by and by. One unit that is wanted
+    and the first to be seen looks like a module where all are: it is compiled once more."""
+    data = compressed(many_units().elf())
+    few, most = [start(i) for i in range(0, UNITS, 20)], [start(i) for i in range(UNITS - 20)]
+    with tempfile.TemporaryDirectory() as cache:
+        compiled, early = early_units(data, few, "-c", cache)
+        assert compiled == len(few) and early in (len(few) - 1, len(few)), (compiled, early)
+        equal(early_units(data, few, "-c", cache), (0, 0))
+        equal(tell(data, few, "-c", cache), tell(data, few))
+    with tempfile.TemporaryDirectory() as cache:
+        equal(early_units(data, most, "-c", cache), (UNITS, UNITS))
+        equal(early_units(data, [start(UNITS - 1)], "-c", cache), (0, 0))
+        equal(tell(data, few, "-c", cache), tell(data, few))
 
 
 @case
