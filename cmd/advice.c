@@ -25,8 +25,10 @@ static uint32_t stack_copy_bytes(const struct perf_file *f)
 static void advise_size(const struct stack_need *need, uint32_t size, FILE *out)
 {
 	uint64_t advised = need->bytes < STACK_COPY_MAX ? need->bytes : STACK_COPY_MAX;
+	/* Those of a few, as of a program that starts, say nothing of the others. */
+	bool known = need->known && need->known * 2 >= need->cut;
 
-	if (!need->known)
+	if (!known)
 		fprintf(out, "how deep they are is not known");
 	else if (need->bytes > STACK_COPY_MAX)
 		fprintf(out, "%.0f %% of these need more than %d",
@@ -37,7 +39,7 @@ static void advise_size(const struct stack_need *need, uint32_t size, FILE *out)
 		fprintf(out, "; a recording cannot hold more\n");
 	else
 		fprintf(out, "; record with --call-graph dwarf,%" PRIu64 "\n",
-			need->known ? advised : STACK_COPY_MAX);
+			known ? advised : STACK_COPY_MAX);
 }
 
 void advise_stack_size(const struct pipeline *p, FILE *out)
