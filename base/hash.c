@@ -7,10 +7,10 @@
 
 #include "base/pages.h"
 
-uint64_t hash_bytes(const void *p, size_t n)
+uint64_t hash_bytes_seeded(uint64_t seed, const void *p, size_t n)
 {
 	const unsigned char *s = p;
-	uint64_t h = hash_mix(0, n), w;
+	uint64_t h = hash_mix(seed, n), w;
 
 	for (; n >= 8; n -= 8, s += 8) {
 		memcpy(&w, s, 8);
@@ -22,6 +22,11 @@ uint64_t hash_bytes(const void *p, size_t n)
 		h = hash_mix(h, w);
 	}
 	return h;
+}
+
+uint64_t hash_bytes(const void *p, size_t n)
+{
+	return hash_bytes_seeded(0, p, n);
 }
 
 /* The kernel gives every process 16 random bytes. */
@@ -41,7 +46,7 @@ uint32_t hash_get(const struct hash_table *h, uint64_t key)
 
 	if (!h->slots)
 		return HASH_NONE;
-	for (i = hash_u64(key) & h->mask; h->slots[i].value != HASH_NONE; i = (i + 1) & h->mask)
+	for (i = hash_place(h, key); h->slots[i].value != HASH_NONE; i = (i + 1) & h->mask)
 		if (h->slots[i].key == key)
 			return h->slots[i].value;
 	return HASH_NONE;
@@ -49,7 +54,10 @@ uint32_t hash_get(const struct hash_table *h, uint64_t key)
 
 static int rehash(struct hash_table *h, size_t size)
 {
-	struct hash_table bigger = {pages_calloc(size, sizeof *bigger.slots), h->n, size - 1};
+	struct hash_table bigger = {.slots = pages_calloc(size, sizeof *bigger.slots),
+				    .n = h->n,
+				    .mask = size - 1,
+				    .seed = hash_secret()};
 	size_t i, j;
 
 	if (!bigger.slots)
@@ -59,7 +67,7 @@ static int rehash(struct hash_table *h, size_t size)
 	for (i = 0; h->slots && i <= h->mask; i++) {
 		if (h->slots[i].value == HASH_NONE)
 			continue;
-		j = hash_u64(h->slots[i].key) & bigger.mask;
+		j = hash_place(&bigger, h->slots[i].key);
 		while (bigger.slots[j].value != HASH_NONE)
 			j = (j + 1) & bigger.mask;
 		bigger.slots[j] = h->slots[i];
@@ -77,7 +85,7 @@ int hash_put(struct hash_table *h, uint64_t key, uint32_t value)
 		return -1;
 	if (h->n * 2 > h->mask && rehash(h, (h->mask + 1) * 2))
 		return -1;
-	for (i = hash_u64(key) & h->mask; h->slots[i].value != HASH_NONE; i = (i + 1) & h->mask)
+	for (i = hash_place(h, key); h->slots[i].value != HASH_NONE; i = (i + 1) & h->mask)
 		if (h->slots[i].key == key) {
 			h->slots[i].value = value;
 			return 0;

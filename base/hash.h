@@ -21,11 +21,14 @@ static inline uint64_t hash_mix(uint64_t seed, uint64_t x)
 	return hash_u64(seed * 0x9e3779b97f4a7c15u ^ x);
 }
 
+/* The same for the same bytes in every process, so that files may hold it. */
 uint64_t hash_bytes(const void *p, size_t n);
 
-/* A number that differs between processes. Mixed into keys that come from files, it keeps their
- * author from choosing keys that all fall together. */
+/* A number that differs between processes. Where keys come from files their author could else
+ * choose some that all fall together, and make every look-up walk over all of them. */
 uint64_t hash_secret(void);
+/* A hash of bytes that come from a file: nobody without the seed can choose its value. */
+uint64_t hash_bytes_seeded(uint64_t seed, const void *p, size_t n);
 
 #define HASH_NONE UINT32_MAX
 
@@ -34,11 +37,18 @@ struct hash_slot {
 	uint32_t value; /* HASH_NONE: empty */
 };
 
-/* A zeroed table is empty. Keys are whole values (or hashes that the caller verifies). */
+/* A zeroed table is empty. Keys are whole values (or hashes that the caller verifies), and may come
+ * from files. */
 struct hash_table {
 	struct hash_slot *slots;
 	size_t n, mask; /* mask + 1 slots, a power of two, when slots */
+	uint64_t seed;	/* where a key goes depends on it */
 };
+
+static inline size_t hash_place(const struct hash_table *h, uint64_t key)
+{
+	return hash_u64(key ^ h->seed) & h->mask;
+}
 
 /* HASH_NONE when absent. */
 uint32_t hash_get(const struct hash_table *h, uint64_t key);
@@ -46,14 +56,14 @@ uint32_t hash_get(const struct hash_table *h, uint64_t key);
 static inline void hash_prefetch(const struct hash_table *h, uint64_t key)
 {
 	if (h->slots)
-		__builtin_prefetch(&h->slots[hash_u64(key) & h->mask]);
+		__builtin_prefetch(&h->slots[hash_place(h, key)]);
 }
 
 /* Sets or replaces. value must not be HASH_NONE. 0, or -1 when out of memory. */
 int hash_put(struct hash_table *h, uint64_t key, uint32_t value);
 void hash_done(struct hash_table *h);
 
-/* Finds ids by a hash of what they stand for. Half the size of a table that holds the keys too: the
+/* Finds ids by a hash of what they stand for, seeded if that comes from a file. Half the size of a table that holds the keys too: the
  * caller has the things themselves, goes through the few candidates and compares.
  *
  *	struct hash_probe probe = hash_index_probe(&x, hash);

@@ -6,6 +6,11 @@
 
 #include "base/hash.h"
 
+static uint32_t hash_of(const struct strtab *t, const char *s, size_t len)
+{
+	return (uint32_t)hash_bytes_seeded(t->seed, s, len);
+}
+
 static size_t probe(const struct strtab *t, const char *s, size_t len, uint32_t hash)
 {
 	size_t mask = t->n_slots - 1, i = hash & mask;
@@ -51,8 +56,10 @@ static uint32_t insert(struct strtab *t, const char *s, size_t len, uint32_t has
 
 static int make_empty(struct strtab *t)
 {
-	uint32_t hash = (uint32_t)hash_bytes("", 0);
+	uint32_t hash;
 
+	t->seed = hash_secret();
+	hash = hash_of(t, "", 0);
 	if (rehash(t, 64))
 		return -1;
 	return insert(t, "", 0, hash, probe(t, "", 0, hash)) == 0 ? 0 : -1;
@@ -67,7 +74,7 @@ uint32_t strtab_add(struct strtab *t, const char *s, size_t len)
 		return STRTAB_FAILED;
 	if (!t->entries.n && make_empty(t))
 		return STRTAB_FAILED;
-	hash = (uint32_t)hash_bytes(s, len);
+	hash = hash_of(t, s, len);
 	i = probe(t, s, len, hash);
 	if (t->slots[i])
 		return t->slots[i] - 1;
@@ -92,7 +99,7 @@ uint32_t strtab_find(const struct strtab *t, const char *s, size_t len)
 		return 0;
 	if (!t->n_slots || len >= UINT32_MAX)
 		return STRTAB_FAILED;
-	i = probe(t, s, len, (uint32_t)hash_bytes(s, len));
+	i = probe(t, s, len, hash_of(t, s, len));
 	return t->slots[i] ? t->slots[i] - 1 : STRTAB_FAILED;
 }
 

@@ -23,6 +23,7 @@ struct strtab {
 	VEC(struct strtab_entry) entries;
 	uint32_t *slots; /* entry index + 1; 0 = free */
 	size_t n_slots;
+	uint64_t seed; /* of the hashes */
 };
 
 /* The id, or STRTAB_FAILED when out of memory (or len > 4 GiB). */

@@ -133,7 +133,7 @@ static const struct build_id *named_id(const struct dso_table *t, const char *pa
 /* ino_generation takes no part: whoever reads /proc/PID/maps cannot know it and writes 0. */
 static uint64_t key_hash(const struct dso_key *k)
 {
-	uint64_t h = hash_bytes(k->path, strlen(k->path));
+	uint64_t h = hash_bytes_seeded(hash_secret(), k->path, strlen(k->path));
 
 	h = hash_mix(h, (uint64_t)k->kind << 32 | k->pid);
 	h = hash_mix(h, (uint64_t)k->maj << 32 | k->min);

@@ -151,6 +151,52 @@ static void test_hash_table(void **state)
 	hash_done(&h);
 }
 
+/* 1 / a modulo 2^64: each step doubles the bits that are right, of which an odd number has three.
+ */
+static uint64_t inverse(uint64_t a)
+{
+	uint64_t x = a;
+	int i;
+
+	for (i = 0; i < 5; i++)
+		x *= 2 - a * x;
+	return x;
+}
+
+/* The x with hash_u64(x) == h, as anybody can compute it. */
+static uint64_t unhash(uint64_t h)
+{
+	h ^= h >> 31 ^ h >> 62;
+	h *= inverse(0x94d049bb133111ebu);
+	h ^= h >> 27 ^ h >> 54;
+	h *= inverse(0xbf58476d1ce4e5b9u);
+	return h ^ h >> 30 ^ h >> 60;
+}
+
+/* Keys whose author knows the hash function and wants them all in one place. */
+static void test_hash_table_spreads_chosen_keys(void **state)
+{
+	enum { KEYS = 10000 };
+	struct hash_table h = {0};
+	uint64_t i;
+	size_t away = 0, slot;
+
+	(void)state;
+	for (i = 0; i < KEYS; i++) {
+		uint64_t key = unhash(i << 32 | 7);
+
+		assert_true(hash_u64(key) == (i << 32 | 7));
+		assert_int_equal(hash_put(&h, key, (uint32_t)i), 0);
+	}
+	for (slot = 0; slot <= h.mask; slot++)
+		if (h.slots[slot].value != HASH_NONE)
+			away += (slot - hash_place(&h, h.slots[slot].key)) & h.mask;
+	assert_true(away < 10 * KEYS);
+	for (i = 0; i < KEYS; i++)
+		assert_int_equal(hash_get(&h, unhash(i << 32 | 7)), i);
+	hash_done(&h);
+}
+
 /* Seven ids share each hash, so every look-up must pass the others and still end. */
 static void test_hash_index(void **state)
 {
@@ -249,6 +295,26 @@ static void test_strtab_interns(void **state)
 	assert_string_equal(strtab_get(&t, 0), "");
 }
 
+/* Strings that hash_bytes() gives the same hash. */
+static void test_strtab_spreads_chosen_strings(void **state)
+{
+	struct strtab t = {0};
+	uint64_t words[2];
+	uint32_t i;
+
+	(void)state;
+	for (words[0] = 1; words[0] <= 100; words[0]++) {
+		words[1] = unhash(0x1234567) ^
+			   hash_mix(hash_mix(0, sizeof words), words[0]) * 0x9e3779b97f4a7c15u;
+		assert_true(hash_bytes(words, sizeof words) == 0x1234567);
+		assert_int_equal(strtab_add(&t, (const char *)words, sizeof words), words[0]);
+	}
+	for (i = 2; i <= 100 && t.entries.v[i].hash == t.entries.v[1].hash; i++)
+		;
+	assert_true(i <= 100);
+	strtab_done(&t);
+}
+
 static void count_item(void *arg, size_t i, unsigned worker)
 {
 	atomic_uint *seen = arg;
@@ -340,10 +406,12 @@ int main(void)
 		cmocka_unit_test(test_arena_keeps_what_it_gave),
 		cmocka_unit_test(test_vec_grows_and_refuses),
 		cmocka_unit_test(test_hash_table),
+		cmocka_unit_test(test_hash_table_spreads_chosen_keys),
 		cmocka_unit_test(test_hash_index),
 		cmocka_unit_test(test_pages_calloc),
 		cmocka_unit_test(test_pages_survive_cuts),
 		cmocka_unit_test(test_strtab_interns),
+		cmocka_unit_test(test_strtab_spreads_chosen_strings),
 		cmocka_unit_test(test_threads_visit_each_item_once),
 		cmocka_unit_test(test_threads_may_run_where_their_creator_may),
 		cmocka_unit_test(test_err_formats),

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
+#include "base/hash.h"
+#include "reader/dso.h"
 #include "reader/machine.h"
 
 static int setup(void **state)
@@ -669,6 +671,38 @@ static void test_ksymbol(void **state)
 			 0x100);
 }
 
+/* What is hashed before the inode, and what hash_mix() makes of it: see dso.c. */
+static uint64_t before_inode(const struct dso_key *k)
+{
+	uint64_t h = hash_bytes(k->path, strlen(k->path));
+
+	h = hash_mix(h, (uint64_t)k->kind << 32 | k->pid);
+	return hash_mix(h, (uint64_t)k->maj << 32 | k->min) * 0x9e3779b97f4a7c15u;
+}
+
+/* Inodes chosen so that without a secret all files had one hash: each would be looked for behind
+ * all others. */
+static void test_inodes_cannot_be_chosen_to_collide(void **state)
+{
+	struct dso_key one = {.kind = DSO_FILE, .path = "/one", .ino = 1}, two = one;
+	struct dso_table t = {0};
+	uint64_t keys[2];
+	size_t n = 0;
+
+	(void)state;
+	two.path = "/two";
+	two.ino = before_inode(&one) ^ one.ino ^ before_inode(&two);
+	assert_non_null(dso_table_get(&t, &one));
+	assert_non_null(dso_table_get(&t, &two));
+	assert_int_equal(t.entries.n, 2);
+	for (size_t i = 0; i <= t.index.mask; i++)
+		if (t.index.slots[i].value != HASH_NONE)
+			keys[n++] = t.index.slots[i].key;
+	assert_int_equal(n, 2);
+	assert_true(keys[0] != hash_mix(keys[1], 1) && keys[1] != hash_mix(keys[0], 1));
+	dso_table_done(&t);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -693,6 +727,7 @@ int main(void)
 		T(kernel),
 		T(guest),
 		T(ksymbol),
+		cmocka_unit_test(test_inodes_cannot_be_chosen_to_collide),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
