@@ -22,6 +22,8 @@ enum {
 	MODULE_TEXT = 22,
 	MODULE_ETEXT = 23,
 	CANDIDATES_MAX = 64,
+	/* Words with the address of a table that are looked at; there is one. */
+	POINTERS_MAX = 64,
 };
 
 static unsigned word_bytes(const struct elf_image *img)
@@ -79,14 +81,15 @@ static bool is_moduledata(const struct elf_go_table *t, struct elf_image *img, u
 	return text <= minpc && minpc < module_word(img, vaddr, MODULE_ETEXT);
 }
 
-/* Among the words of data, and those that relocations fill. */
+/* Among the words of data, and those that relocations fill. Of more than *pointers with the address
+ * of the table, which is counted down, the rest is not looked at. */
 static uint64_t moduledata_in(const struct elf_go_table *t, struct elf_image *img,
-			      const struct elf_section *s)
+			      const struct elf_section *s, unsigned *pointers)
 {
 	bool rela = s->type == SHT_RELA && elf_image_is_64(img);
 	struct buf b = section_buf(img, s);
 
-	while (buf_left(&b) >= (rela ? sizeof(Elf64_Rela) : word_bytes(img))) {
+	while (*pointers && buf_left(&b) >= (rela ? sizeof(Elf64_Rela) : word_bytes(img))) {
 		uint64_t at = s->vaddr + buf_off(&b), v = word(img, &b);
 
 		if (rela) {
@@ -94,23 +97,34 @@ static uint64_t moduledata_in(const struct elf_go_table *t, struct elf_image *im
 			buf_skip(&b, 8);
 			v = buf_u64(&b);
 		}
-		if (v == t->vaddr && is_moduledata(t, img, at))
+		if (v != t->vaddr)
+			continue;
+		if (is_moduledata(t, img, at))
 			return at;
+		--*pointers;
 	}
 	return 0;
 }
 
-static uint64_t moduledata_find(const struct elf_go_table *t, struct elf_image *img)
+/* Sections do not overlap: together they are no larger than the file. */
+static uint64_t moduledata_find(const struct elf_go_table *t, struct elf_image *img,
+				unsigned *pointers)
 {
-	size_t i, n = elf_image_section_count(img);
+	size_t i, n = elf_image_section_count(img), left;
 	struct elf_section s;
 	const char *name;
 	uint64_t at = 0;
 
-	for (i = 0; i < n && !at; i++)
-		if (elf_image_section_at(img, i, &name, &s) && s.data && s.flags & SHF_ALLOC &&
-		    (s.flags & SHF_WRITE || s.type == SHT_RELA))
-			at = moduledata_in(t, img, &s);
+	elf_image_bytes(img, &left);
+	for (i = 0; i < n && !at; i++) {
+		if (!elf_image_section_at(img, i, &name, &s) || !s.data || !(s.flags & SHF_ALLOC) ||
+		    !(s.flags & SHF_WRITE || s.type == SHT_RELA))
+			continue;
+		if (s.size > left)
+			break;
+		left -= s.size;
+		at = moduledata_in(t, img, &s, pointers);
+	}
 	return at;
 }
 
@@ -129,7 +143,7 @@ static bool has_moduledata(const struct elf_image *img, struct buf b, bool *has_
 }
 
 /* Fills in what the header and struct moduledata tell. */
-static bool complete(struct elf_go_table *t, struct elf_image *img)
+static bool complete(struct elf_go_table *t, struct elf_image *img, unsigned *pointers)
 {
 	bool has_text_start;
 
@@ -139,7 +153,7 @@ static bool complete(struct elf_go_table *t, struct elf_image *img)
 	if (has_text_start && t->size >= HEADER_BYTES)
 		t->text_vaddr = elf_image_pointer(
 			img, t->vaddr + (elf_image_is_64(img) ? TEXT_START : TEXT_START - 8));
-	t->moduledata_vaddr = moduledata_find(t, img);
+	t->moduledata_vaddr = moduledata_find(t, img, pointers);
 	if (!has_text_start)
 		t->text_vaddr = 0; /* addresses are whole */
 	else if (!t->text_vaddr && t->moduledata_vaddr)
@@ -152,6 +166,7 @@ static bool table_within(struct elf_image *img, const struct elf_section *s,
 			 struct elf_go_table *ret)
 {
 	size_t off, candidates = 0;
+	unsigned pointers = POINTERS_MAX;
 	bool has_text_start;
 
 	for (off = 0; off < s->size && candidates < CANDIDATES_MAX; off += 8) {
@@ -162,7 +177,7 @@ static bool table_within(struct elf_image *img, const struct elf_section *s,
 				    &has_text_start))
 			continue;
 		candidates++;
-		if (complete(&t, img) && t.moduledata_vaddr) {
+		if (complete(&t, img, &pointers) && t.moduledata_vaddr) {
 			*ret = t;
 			return true;
 		}
@@ -173,6 +188,7 @@ static bool table_within(struct elf_image *img, const struct elf_section *s,
 bool elf_image_go_table(struct elf_image *img, struct elf_go_table *ret)
 {
 	static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab"};
+	unsigned pointers = POINTERS_MAX;
 	struct elf_section s, text;
 	size_t i;
 
@@ -180,7 +196,7 @@ bool elf_image_go_table(struct elf_image *img, struct elf_go_table *ret)
 		if (!elf_image_section(img, names[i], &s, NULL) || !s.data)
 			continue;
 		*ret = (struct elf_go_table){s.data, (size_t)s.size, s.vaddr, 0, 0};
-		complete(ret, img);
+		complete(ret, img, &pointers);
 		/* a program without its data, or damaged */
 		if (!ret->text_vaddr && elf_image_section(img, ".text", &text, NULL))
 			ret->text_vaddr = text.vaddr;
