@@ -46,21 +46,59 @@ static int keep_old(struct perfdata *f, struct err *err)
 	return errno == ENOENT ? 0 : err_errno(err, errno, f->path, "rename to .old");
 }
 
+/* Where everybody may put files, as in /tmp, whose link is it that leads elsewhere? The kernel's
+ * rule (proc(5), protected_symlinks), which it cannot apply to us: we ask where links lead. */
+static bool is_strange_link(const char *path)
+{
+	const mode_t shared = S_ISVTX | S_IWOTH;
+	const char *slash = strrchr(path, '/');
+	struct stat link, folder;
+	char *dir;
+	bool strange;
+
+	if (lstat(path, &link) || !S_ISLNK(link.st_mode))
+		return false;
+	dir = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
+	strange = (slash && !dir) || stat(dir ? dir : ".", &folder) ||
+		  ((folder.st_mode & shared) == shared && link.st_uid != geteuid() &&
+		   link.st_uid != folder.st_uid);
+	free(dir);
+	return strange;
+}
+
+static int open_file(struct perfdata *f, struct err *err)
+{
+	/* What others put there meanwhile is not ours, and shall not get the stacks. */
+	const int mine = f->is_named ? O_EXCL : O_TRUNC;
+
+	f->fd = open(place(f), O_RDWR | O_CREAT | mine | O_CLOEXEC, 0600);
+	if (f->fd >= 0)
+		return 0;
+	if (f->is_named && errno == EEXIST) {
+		free(f->old_path); /* its place is taken */
+		f->old_path = NULL;
+	}
+	return err_errno(err, errno, f->path, "create");
+}
+
 int perfdata_create(struct perfdata *f, const char *path, struct err *err)
 {
 	struct stat st;
 	int rc;
 
-	*f = (struct perfdata){.fd = -1, .path = path, .target = realpath(path, NULL)};
+	*f = (struct perfdata){.fd = -1, .path = path};
+	if (is_strange_link(path))
+		return err_set(err, ERR_PERMISSION, path,
+			       "another user's link, in a folder that everybody may write to");
+	f->target = realpath(path, NULL);
 	rc = keep_old(f, err);
+	if (!rc)
+		rc = open_file(f, err);
 	if (rc) {
 		perfdata_discard(f);
 		return rc;
 	}
-	f->fd = open(place(f), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (f->fd < 0)
-		rc = err_errno(err, errno, path, "create");
-	else if (lseek(f->fd, 0, SEEK_CUR) < 0)
+	if (lseek(f->fd, 0, SEEK_CUR) < 0)
 		rc = err_set(err, ERR_UNSUPPORTED, path,
 			     "a recording is not written in one go and cannot go into a pipe");
 	f->is_regular = !rc && !fstat(f->fd, &st) && S_ISREG(st.st_mode);

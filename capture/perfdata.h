@@ -45,7 +45,8 @@ struct perfdata {
 };
 
 /* Creates the file, readable by the owner only (stack copies hold secrets). A file that is there
- * already is renamed to PATH.old. */
+ * already is renamed to PATH.old. Refused: what somebody else has put in its place meanwhile, and
+ * another user's link in a folder like /tmp. On failure nothing stays open. */
 int perfdata_create(struct perfdata *f, const char *path, struct err *err);
 /* Header, ids and attributes, and the start of the data section. The header says "no data yet". */
 int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struct err *err);
