@@ -56,8 +56,10 @@ static void describe(const struct advice_open *w, char *buf, size_t size)
 
 	if (w->is_command)
 		snprintf(who, sizeof who, "the command");
-	else if (w->pid >= 0)
+	else if (w->pid > 0)
 		snprintf(who, sizeof who, "thread %d", (int)w->pid);
+	else if (!w->pid)
+		snprintf(who, sizeof who, "this process");
 	else
 		snprintf(who, sizeof who, "all processes");
 	if (w->cpu >= 0)

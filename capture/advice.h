@@ -22,7 +22,7 @@ void advice_rights_read(struct advice_rights *ret);
 
 struct advice_open {
 	const char *event;
-	pid_t pid; /* -1: all processes */
+	pid_t pid; /* -1: all processes; 0: this one */
 	int cpu;
 	bool wants_kernel;  /* kernel mode is not excluded */
 	bool is_tracepoint; /* with its fields */

@@ -29,7 +29,7 @@ struct capture_options {
 	size_t n_pids, n_tids;
 	const char *cgroup;    /* --cgroup: path, absolute or below the cgroup mount */
 	const char *cpus;      /* -C "0,2-3"; NULL: all online */
-	unsigned frequency_hz; /* -F; 0: use period */
+	unsigned frequency_hz; /* -F; 0: use period; UINT32_MAX: what the kernel allows */
 	uint64_t period;       /* -c */
 	const char *events[CAPTURE_EVENTS_MAX]; /* -e, each a comma-separated list; none: cycles,
 						   else cpu-clock */

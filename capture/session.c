@@ -45,9 +45,13 @@ static unsigned clamp_frequency(struct session *s, unsigned hz)
 	advice_rights_read(&r);
 	if (r.max_rate_hz <= 0 || hz <= (unsigned long)r.max_rate_hz)
 		return hz;
-	capture_note(s->result,
-		     "-F %u is lowered to kernel.perf_event_max_sample_rate, which is %ld", hz,
-		     r.max_rate_hz);
+	if (hz == UINT32_MAX)
+		capture_note(s->result, "-F max is %ld here (kernel.perf_event_max_sample_rate)",
+			     r.max_rate_hz);
+	else
+		capture_note(s->result,
+			     "-F %u is lowered to kernel.perf_event_max_sample_rate, which is %ld",
+			     hz, r.max_rate_hz);
 	return (unsigned)r.max_rate_hz;
 }
 

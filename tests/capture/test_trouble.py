@@ -103,6 +103,9 @@ limit = int(open("/proc/sys/kernel/perf_event_max_sample_rate").read())
 p = capture("-F", limit * 2, "-o", "c.data", "--", "true")
 tap.check(f"{limit}" in p.stderr and "max_sample_rate" in p.stderr
           and PerfData("c.data").attrs[0]["period"] == limit, "-F above the limit is lowered, and said", p.stderr)
+p = capture("-F", "max", "-o", "c.data", "--", "true")
+tap.check(f"-F max is {limit} here" in p.stderr and PerfData("c.data").attrs[0]["period"] == limit, "-F max: said what it is",
+          p.stderr)
 
 if os.geteuid() == 0 and have("setpriv"):
     # ---- no rights ---------------------------------------------------------------------------------
@@ -113,6 +116,9 @@ if os.geteuid() == 0 and have("setpriv"):
     if paranoid == 2:
         fails("nobody -a: names the setting and the command", ["-a", "-o", "n.data", "--", "true"],
               "perf_event_paranoid is 2", "sudo sysctl kernel.perf_event_paranoid=0", "EACCES", wrap=nobody)
+        p = run([*nobody, CAPTURE, "--check"])
+        tap.check("cpu-clock for this process: EACCES" in p.stdout and "thread 0" not in p.stdout, "nobody --check: names what was tried",
+                  p.stdout)
         other = subprocess.Popen([load, "spin", "20"])
         fails("nobody -p of root's: names the owner", ["-p", other.pid, "-o", "n.data"], "user 0", "sudo",
               wrap=nobody)
