@@ -149,9 +149,8 @@ static enum module_miss miss_of(enum err_code code)
 	case ERR_PERMISSION:
 		return MODULE_MISS_PERMISSION;
 	case ERR_FORMAT:
+	case ERR_UNSUPPORTED: /* a directory, a device ... */
 		return MODULE_MISS_NOT_ELF;
-	case ERR_UNSUPPORTED:
-		return MODULE_MISS_NOT_A_FILE;
 	case ERR_DAMAGED:
 	case ERR_LIMIT:
 		return MODULE_MISS_DAMAGED;

@@ -39,7 +39,7 @@ static struct elf_image *try_place(struct finder *f, int place, const char *name
 
 	check.must_match_id = dso->build_id.size;
 	if (fstat(place, &st) || !S_ISREG(st.st_mode)) {
-		finder_note(f, name, MODULE_MISS_NOT_A_FILE, NULL);
+		finder_note(f, name, MODULE_MISS_NOT_ELF, "not a regular file");
 		return NULL;
 	}
 	if (!dso->build_id.size && !is_recorded_inode(dso, &st)) {

@@ -73,7 +73,9 @@ def images():
     expect("not an ELF file", find(f"{HERE}/p.c"), image="-", image_miss="not an ELF file)")
     expect("deleted, build id agrees", find(full + " (deleted)", id=bid), image=full)
     expect("deleted, no build id", find(full + " (deleted)"), image="-", image_miss="build id differs)")
-    expect("a directory", find("/usr/lib"), image="-", image_miss="not backed by a file)")
+    got = find("/usr/lib")
+    expect("a directory", got, image="-", image_miss="not an ELF file)")
+    report("/usr/lib: not an ELF file, not a regular file" in got["tried"], "a directory: said", got["text"])
     expect("anonymous memory", find("//anon", kind=5), image="-", image_miss="not backed by a file)")
     if os.geteuid():
         put("full", "locked")
