@@ -6,8 +6,8 @@ samples by when each was loaded. Names must be equal for every sample in JIT cod
 import os
 import re
 import shutil
-import subprocess
 
+from recorder import perf_record
 from symtool import *
 
 SCRIPT = """
@@ -24,9 +24,12 @@ for (let i = 0; i < 60; i++) s += new Function('x', `let t = 0; for (let i = 0; 
 
 def record(option):
     write("work.js", SCRIPT)
-    p = subprocess.run(["perf", "record", "-q", "-N", "-k", "mono", "-F", "2000", "-e", "cpu-clock:u", "-o", "perf.data", "sh", "-c",
-                        'echo $$ > pid; exec node "$0" work.js', option], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    return None if p.returncode else "perf.data"
+    try:
+        perf_record("-k", "mono", "-F", "2000", "-e", "cpu-clock:u", "-o", "perf.data", "sh", "-c",
+                    'echo $$ > pid; exec node "$0" work.js', option)
+    except RuntimeError:
+        return False
+    return True
 
 
 def samples(data):

@@ -75,7 +75,7 @@ def compare(case):
     name, cmd, least = case
     data = name.replace(" ", "_") + ".data"
     for clock in CLOCKS if CLOCK in cmd else [""]:
-        p = run(["perf", "record", "-q", "-N", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192",
+        p = run(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192",
                  "-o", data, "--", *(clock if c == CLOCK else c for c in cmd)])
         if not os.path.exists(data):
             print(f"ok - {name} # SKIP perf cannot record here: {p.stdout.strip().splitlines()[-1:]}")
