@@ -61,9 +61,10 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(CPPFLAGS) $(UNSPOOL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(UNSPOOL_CFLAGS)' > $@
 
+# Two makes in one folder, as beside a test that builds, must not write to one archive.
 define stage_rule
 $(call lib,$(1)): $(call objs,$(1))
-	$(Q)rm -f $$@ && ar rcsD $$@ $$^
+	$(Q)ar rcsD $$@.$$$$$$$$ $$^ && mv $$@.$$$$$$$$ $$@
 endef
 $(foreach s,$(STAGES),$(eval $(call stage_rule,$(s))))
 libs: $(ALL_LIBS)
