@@ -80,10 +80,10 @@ sudo=
 if command -v apt-get >/dev/null 2>&1; then
 	echo "installing:$missing_apt"
 	# shellcheck disable=SC2086
-	$sudo apt-get install -y --no-install-recommends $missing_apt >/dev/null 2>&1 || {
-		$sudo apt-get update -q >/dev/null &&
-			$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
-				--no-install-recommends $missing_apt >/dev/null
+	# A package that asks something would wait for an answer to what nobody can see.
+	install="$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends"
+	$install $missing_apt >/dev/null 2>&1 || {
+		$sudo apt-get update -q >/dev/null && $install $missing_apt >/dev/null
 	}
 elif command -v dnf >/dev/null 2>&1; then
 	echo "installing:$missing_dnf"
