@@ -181,9 +181,9 @@ int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size,
 	return image_make(ret, copy, size, false, name, err);
 }
 
-/* A file that is truncated while it is mapped kills the reader with SIGBUS: linkers and package
- * managers write new files instead, and copying debug files of hundreds of megabytes would cost
- * every run. */
+/* A file that is truncated while it is mapped kills a reader that has not called
+ * pages_survive_cuts(); then its end is zeros, as of any damaged file. Copying debug files of
+ * hundreds of megabytes would cost every run. */
 int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct err *err)
 {
 	struct stat st;

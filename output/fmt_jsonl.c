@@ -2,8 +2,7 @@
  * order, for jq, DuckDB, pandas and scripts:
  *
  *	{"t_ns":1,"pid":2,"tid":2,"comm":"ls","cpu":0,"event":"cycles","period":100,"stop":"END",
- *	 "stack":[{"ip":"0x401150","sym":"leaf","off":80,"dso":"/bin/ls","file":"w.c","line":7},
- *...]}
+ *	 "stack":[{"ip":"0x401150","sym":"leaf","off":80,"dso":"/bin/ls","file":"w.c","line":7}]}
  *
  * The stack is leaf first. Addresses are strings, as JSON numbers are doubles in many readers and
  * lose the last bits. What is unknown is left out. An inlined function has "inlined":true; "off" is

@@ -4,8 +4,8 @@
  *	                     |                              |
  *	                events, notes                    machine
  *
- * Functions that return int return 0 (or a count) or a negative error code, with perf_file.err
- *filled. */
+ * Functions that return int return 0 (or a count) or a negative error code, and fill perf_file.err.
+ */
 #ifndef READER_FILE_H
 #define READER_FILE_H
 

@@ -9,8 +9,8 @@
  *
  * Files without rounds are complete at their end only, so entries are small: every ring buffer was
  * written in order of time (nearly), so what waits consists of rising runs, and in a run an entry
- *is the step from the one before (order_log.h). A heap of the runs gives the next. Where runs are
- *so short that they become many, they are merged into one.
+ * is the step from the one before (order_log.h). A heap of the runs gives the next. Where runs are
+ * so short that they become many, they are merged into one.
  */
 #ifndef READER_ORDER_H
 #define READER_ORDER_H

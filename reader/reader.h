@@ -90,10 +90,10 @@ uint64_t address_space_layout(const struct address_space *as);
 size_t address_space_count(const struct address_space *as);
 /* The i-th map in rising order of address. */
 const struct map *address_space_at(const struct address_space *as, size_t i);
-/* The file in which the JIT compiler of the process tells what code it made (jit-PID.dump, which it
- * maps so that recorders see it); NULL when it has mapped none so far. */
 /* Where the stack of the process's first thread ends, at its high addresses; 0: was not recorded. */
 uint64_t address_space_stack_end(const struct address_space *as);
+/* The file in which the JIT compiler of the process tells what code it made (jit-PID.dump, which it
+ * maps so that recorders see it); NULL when it has mapped none so far. */
 const struct dso *address_space_jitdump(const struct address_space *as);
 /* Is it the name of such a file? *pid becomes the PID in it. */
 bool jitdump_pid(const char *path, uint32_t *pid);

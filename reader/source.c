@@ -34,9 +34,9 @@ int source_open(struct source *s, const char *path, struct err *err)
 		source_close(s);
 		return rc;
 	}
-	/* Standard input that somebody read from already is taken as a stream from there on. */
 	if (S_ISFIFO(st.st_mode))
 		(void)fcntl(s->fd, F_SETPIPE_SZ, PIPE_BYTES); /* or it stays at 64 KiB */
+	/* Standard input that somebody read from already is taken as a stream from there on. */
 	s->seekable = S_ISREG(st.st_mode) && (s->owns_fd || lseek(s->fd, 0, SEEK_CUR) == 0);
 	if (s->seekable)
 		s->size = (uint64_t)st.st_size;
