@@ -63,10 +63,11 @@ bool rule_table_get(const struct rule_table *t, uint64_t vaddr, struct rule *ret
 	const struct rule_slots *s = atomic_load_explicit(&t->slots, memory_order_acquire);
 	const struct rule_slot *slot;
 
-	if (!s)
+	if (!s || vaddr == UINT64_MAX)
 		return false;
 	slot = slot_of(s, vaddr + 1);
-	if (!atomic_load_explicit(&slot->key, memory_order_acquire))
+	/* One that was free may be another address's by now. */
+	if (atomic_load_explicit(&slot->key, memory_order_acquire) != vaddr + 1)
 		return false;
 	*ret = slot->rule;
 	*number = slot->number;
