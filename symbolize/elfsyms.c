@@ -96,12 +96,9 @@ static int find_in_plt(struct elfsyms *s, uint64_t vaddr, const struct func **re
 {
 	struct func_cursor cursor = {0};
 
-	if (!s->plt_read) {
-		/* IRELATIVE slots are named after functions that nobody may have asked for. */
-		if (elfsyms_load_rest(s) || plt_read(&s->plt, s->mod->image, &s->tab))
-			return -1;
-		s->plt_read = true;
-	}
+	if (!s->plt_read && plt_read(&s->plt, s->mod))
+		return -1;
+	s->plt_read = true;
 	*ret = functab_find(&s->plt, vaddr, &cursor);
 	return 0;
 }
@@ -134,18 +131,19 @@ int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
 	*ret = functab_find(&s->tab, vaddr, cursor);
 	if (*ret && !((*ret)->flags & FUNC_SIZELESS))
 		return 0;
-	if (image && plt_covers(image, vaddr))
+	if (image && plt_covers(image, vaddr, &s->last_section))
 		return find_in_plt(s, vaddr, ret);
 	if (!*ret)
 		return 0;
 	/* A symbol without size does not reach over the start of another function, one without a
-	 * name included. What was left out of a partial table may start in between, too. */
+	 * name included. What was left out of a partial table may start in between, too, but not
+	 * on the page of vaddr. */
 	if (image && ((fde_start(image, vaddr, &start) && start > (*ret)->start) ||
 		      is_beyond(s, image, *ret, vaddr))) {
 		*ret = NULL;
 		return 0;
 	}
-	if (s->partial) {
+	if (s->partial && (*ret)->start >> SYMTAB_PAGE_BITS != vaddr >> SYMTAB_PAGE_BITS) {
 		if (elfsyms_load_rest(s))
 			return -1;
 		*ret = functab_find(&s->tab, vaddr, cursor);

@@ -13,6 +13,8 @@
 
 /* ---- symtab.c: .symtab, .dynsym ---------------------------------------------------------- */
 
+enum { SYMTAB_PAGE_BITS = 12 };
+
 /* The pages that a batch of addresses lies in. */
 struct page_set {
 	uint64_t first; /* page number */
@@ -32,12 +34,19 @@ int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
 
 /* ---- plt.c: stubs of the procedure linkage table ------------------------------------------ */
 
-/* Whether vaddr lies in .plt, .plt.sec, .plt.got or .iplt. */
-bool plt_covers(struct elf_image *img, uint64_t vaddr);
-/* Adds "NAME@plt" for every stub whose jump goes through a relocated slot, and ".plt" for the rest
- * of these sections. `funcs` names the targets of IRELATIVE relocations. x86_64, i386 and aarch64.
- * 0, or -1 when out of memory. Names live in tab. */
-int plt_read(struct functab *tab, struct elf_image *img, const struct functab *funcs);
+/* An executable section. */
+struct code_section {
+	uint64_t vaddr, size;
+	bool is_plt;
+};
+
+/* Whether vaddr lies in .plt, .plt.sec, .plt.got or .iplt. *last is where the call before found its
+ * answer; zeroed to start. */
+bool plt_covers(struct elf_image *img, uint64_t vaddr, struct code_section *last);
+/* Fills an empty table with "NAME@plt" for every stub of the module's image whose jump goes through
+ * a relocated slot, and ".plt" for the rest of these sections. x86_64, i386 and aarch64. 0, or -1
+ * when out of memory. Names live in tab. */
+int plt_read(struct functab *tab, const struct module *mod);
 
 /* ---- fde.c: where functions start, according to .eh_frame_hdr ----------------------------- */
 
@@ -60,6 +69,7 @@ struct elfsyms {
 	bool has_go;
 	bool partial; /* tab has only what the first batch seemed to need */
 	bool plt_read;
+	struct code_section last_section;
 	/* Of a symbol without size: no other function starts between these two. */
 	uint64_t sizeless_start, sizeless_last;
 	char source[2 *

@@ -21,8 +21,11 @@ struct slot {
 };
 
 struct plt {
+	const struct module *mod;
 	struct elf_image *img;
-	const struct functab *funcs;
+	struct elfsyms targets; /* of IRELATIVE relocations; loaded when one is needed */
+	bool has_targets;
+	bool lacks_slot; /* of some stub */
 	struct functab *tab;
 	VEC(struct slot) slots;	      /* as read */
 	VEC(struct sort_pair) sorted; /* slot vaddr -> index into slots */
@@ -169,21 +172,25 @@ static int read_relocations(struct plt *p, const struct elf_section *s, const st
 	return 0;
 }
 
-static int read_slots(struct plt *p, const struct plt_machine *m)
+/* Those of .rela.plt alone are what nearly all stubs need, and few beside those of data. */
+static int read_slots(struct plt *p, const struct plt_machine *m, bool all)
 {
 	struct elf_section s;
 	const char *name;
 	size_t i, n = elf_image_section_count(p->img);
 
+	p->slots.n = p->sorted.n = 0;
 	for (i = 0; i < n; i++) {
 		size_t before = p->slots.n;
+		bool lazy;
 
 		if (!elf_image_section_at(p->img, i, &name, &s) || !s.data ||
 		    !(s.flags & SHF_ALLOC) || (s.type != SHT_RELA && s.type != SHT_REL))
 			continue;
-		if (read_relocations(p, &s, m))
+		lazy = !strcmp(name, ".rela.plt") || !strcmp(name, ".rel.plt");
+		if ((lazy || all) && read_relocations(p, &s, m))
 			return -1;
-		if (!strcmp(name, ".rela.plt") || !strcmp(name, ".rel.plt")) {
+		if (lazy) {
 			p->lazy_first = before;
 			p->lazy_end = p->slots.n;
 		}
@@ -215,6 +222,12 @@ static const struct slot *find_slot(const struct plt *p, const struct stub *stub
 		       : NULL;
 }
 
+/* The first three slots are the dynamic linker's: .plt begins with a jump through one. */
+static bool is_reserved(const struct plt *p, const struct stub *stub)
+{
+	return !stub->by_number && stub->slot - p->got_vaddr < (p->is_64 ? 3 * 8 : 3 * 4);
+}
+
 /* ---- names ------------------------------------------------------------------------------- */
 
 static const char *symbol_name(const struct plt *p, const struct slot *slot, size_t *len)
@@ -238,24 +251,58 @@ static const char *symbol_name(const struct plt *p, const struct slot *slot, siz
 }
 
 /* The function an IRELATIVE relocation resolves: its addend, which REL keeps in the slot. */
-static const char *resolver_name(const struct plt *p, const struct slot *slot, size_t *len)
+static uint64_t target_of(const struct plt *p, const struct slot *slot)
+{
+	size_t left = 0;
+	const uint8_t *at;
+	struct buf b;
+
+	if (slot->has_addend)
+		return slot->addend;
+	at = elf_image_at_vaddr(p->img, slot->vaddr, &left);
+	b = buf_make(at, left, 0, p->swap);
+	return p->is_64 ? buf_u64(&b) : buf_u32(&b);
+}
+
+/* Nobody may have asked for these functions. */
+static int load_targets(struct plt *p)
+{
+	struct sort_pair *targets = malloc((p->slots.n + 1) * sizeof *targets);
+	uint64_t *vaddrs = malloc((p->slots.n + 1) * sizeof *vaddrs);
+	size_t n = 0, i;
+	int rc = targets && vaddrs ? 0 : -1;
+
+	for (i = 0; i < p->slots.n && !rc; i++)
+		if (!p->slots.v[i].symbol)
+			targets[n++].key = target_of(p, &p->slots.v[i]);
+	if (!rc)
+		rc = sort_pairs(targets, n);
+	for (i = 0; i < n && !rc; i++)
+		vaddrs[i] = targets[i].key;
+	if (!rc)
+		rc = elfsyms_load(&p->targets, p->mod, vaddrs, n);
+	free(targets);
+	free(vaddrs);
+	p->has_targets = !rc;
+	return rc;
+}
+
+/* *ret is NULL when the function has no name. */
+static int resolver_name(struct plt *p, const struct slot *slot, const char **ret, size_t *len)
 {
 	struct func_cursor cursor = {0};
-	uint64_t addend = slot->addend;
+	uint64_t target = target_of(p, slot);
 	const struct func *f;
 
-	if (!slot->has_addend) {
-		size_t left = 0;
-		const uint8_t *at = elf_image_at_vaddr(p->img, slot->vaddr, &left);
-		struct buf b = buf_make(at, left, 0, p->swap);
-
-		addend = p->is_64 ? buf_u64(&b) : buf_u32(&b);
-	}
-	f = functab_find(p->funcs, addend, &cursor);
-	if (!f || f->start != addend)
-		return NULL;
+	*ret = NULL;
+	if (!p->has_targets && load_targets(p))
+		return -1;
+	f = functab_find(&p->targets.tab, target, &cursor);
+	if (!f || f->start != target)
+		return 0;
 	*len = strcspn(f->name, "@"); /* without the version */
-	return f->name;
+	*ret = f->name;
+	return 0;
 }
 
 static int add_stub(struct plt *p, uint64_t start, uint64_t end, const char *name, size_t len)
@@ -304,12 +351,14 @@ static int read_section(struct plt *p, const struct plt_machine *m, const struct
 		const char *name = NULL;
 		size_t len = 0;
 
-		if (m->decode(p, b, s->vaddr + off, &stub))
+		if (m->decode(p, b, s->vaddr + off, &stub)) {
 			slot = find_slot(p, &stub);
+			p->lacks_slot |= !slot && !is_reserved(p, &stub);
+		}
 		if (slot && slot->symbol)
 			name = symbol_name(p, slot, &len);
-		else if (slot)
-			name = resolver_name(p, slot, &len);
+		else if (slot && resolver_name(p, slot, &name, &len))
+			return -1;
 		if (name && len &&
 		    add_stub(p, s->vaddr + off, s->vaddr + off + stub.bytes, name, len))
 			return -1;
@@ -318,30 +367,48 @@ static int read_section(struct plt *p, const struct plt_machine *m, const struct
 	return 0;
 }
 
-bool plt_covers(struct elf_image *img, uint64_t vaddr)
+bool plt_covers(struct elf_image *img, uint64_t vaddr, struct code_section *last)
 {
 	struct elf_section s;
 	const char *name;
 	size_t i, n = elf_image_section_count(img);
 
+	if (vaddr - last->vaddr < last->size)
+		return last->is_plt;
 	for (i = 0; i < n; i++)
 		if (elf_image_section_at(img, i, &name, &s) && s.flags & SHF_EXECINSTR &&
-		    vaddr >= s.vaddr && vaddr - s.vaddr < s.size)
-			return is_plt_name(name);
+		    vaddr >= s.vaddr && vaddr - s.vaddr < s.size) {
+			*last = (struct code_section){s.vaddr, s.size, is_plt_name(name)};
+			return last->is_plt;
+		}
 	return false;
 }
 
-int plt_read(struct functab *tab, struct elf_image *img, const struct functab *funcs)
+static int read_sections(struct plt *p, const struct plt_machine *m, bool all_slots)
 {
-	struct plt p = {.img = img,
-			.funcs = funcs,
+	struct elf_section s;
+	const char *name;
+	size_t i, n = elf_image_section_count(p->img);
+	int rc = read_slots(p, m, all_slots);
+
+	p->lacks_slot = false;
+	for (i = 0; !rc && i < n; i++)
+		if (elf_image_section_at(p->img, i, &name, &s) && s.data && is_plt_name(name) &&
+		    s.vaddr <= UINT64_MAX - s.size)
+			rc = read_section(p, m, &s, name);
+	return rc;
+}
+
+int plt_read(struct functab *tab, const struct module *mod)
+{
+	struct elf_image *img = mod->image;
+	struct plt p = {.mod = mod,
+			.img = img,
 			.tab = tab,
 			.is_64 = elf_image_is_64(img),
 			.swap = elf_image_swapped(img)};
 	const struct plt_machine *m = machine_of(img);
 	struct elf_section s;
-	const char *name;
-	size_t i, n = elf_image_section_count(img);
 	int rc;
 
 	if (!m)
@@ -349,11 +416,14 @@ int plt_read(struct functab *tab, struct elf_image *img, const struct functab *f
 	if (elf_image_section(img, ".got.plt", &s, NULL) ||
 	    elf_image_section(img, ".got", &s, NULL))
 		p.got_vaddr = s.vaddr;
-	rc = read_slots(&p, m);
-	for (i = 0; !rc && i < n; i++)
-		if (elf_image_section_at(img, i, &name, &s) && s.data && is_plt_name(name) &&
-		    s.vaddr <= UINT64_MAX - s.size)
-			rc = read_section(&p, m, &s, name);
+	rc = read_sections(&p, m, false);
+	if (!rc && p.lacks_slot) {
+		functab_done(tab);
+		elfsyms_done(&p.targets);
+		p.has_targets = false;
+		rc = read_sections(&p, m, true);
+	}
+	elfsyms_done(&p.targets);
 	vec_done(&p.slots);
 	vec_done(&p.sorted);
 	return rc ? rc : functab_finish(tab);

@@ -31,11 +31,12 @@ struct reader {
 
 /* ---- pages ------------------------------------------------------------------------------- */
 
-enum { PAGE_BITS = 12, PAGES_MAX = 1 << 20 };
+enum { PAGES_MAX = 1 << 20 };
 
 bool page_set_init(struct page_set *set, const uint64_t *vaddrs, size_t n)
 {
-	uint64_t first = n ? vaddrs[0] >> PAGE_BITS : 0, last = n ? vaddrs[n - 1] >> PAGE_BITS : 0;
+	uint64_t first = n ? vaddrs[0] >> SYMTAB_PAGE_BITS : 0,
+		 last = n ? vaddrs[n - 1] >> SYMTAB_PAGE_BITS : 0;
 	size_t i;
 
 	if (!n || last - first >= PAGES_MAX)
@@ -43,7 +44,7 @@ bool page_set_init(struct page_set *set, const uint64_t *vaddrs, size_t n)
 	*set = (struct page_set){.first = first, .n = (size_t)(last - first + 1)};
 	set->bits = calloc(set->n / 64 + 1, sizeof *set->bits);
 	for (i = 0; set->bits && i < n; i++) {
-		uint64_t page = (vaddrs[i] >> PAGE_BITS) - first;
+		uint64_t page = (vaddrs[i] >> SYMTAB_PAGE_BITS) - first;
 
 		set->bits[page / 64] |= (uint64_t)1 << page % 64;
 	}
@@ -58,7 +59,7 @@ void page_set_done(struct page_set *set)
 
 static bool page_set_touches(const struct page_set *set, uint64_t start, uint64_t end)
 {
-	uint64_t page = start >> PAGE_BITS, last = (end - 1) >> PAGE_BITS;
+	uint64_t page = start >> SYMTAB_PAGE_BITS, last = (end - 1) >> SYMTAB_PAGE_BITS;
 
 	page = page > set->first ? page - set->first : 0;
 	last = last >= set->first ? last - set->first : 0;
@@ -66,6 +67,16 @@ static bool page_set_touches(const struct page_set *set, uint64_t start, uint64_
 		if (set->bits[page / 64] >> page % 64 & 1)
 			return true;
 	return false;
+}
+
+/* Nearly all symbols of a large file lie on one page, about which nobody asked. */
+static bool is_elsewhere(const struct page_set *set, const Elf64_Sym *s)
+{
+	uint64_t page = (s->st_value >> SYMTAB_PAGE_BITS) - set->first;
+	uint64_t last = ((s->st_value + s->st_size - 1) >> SYMTAB_PAGE_BITS) - set->first;
+
+	return s->st_size && page == last &&
+	       (page >= set->n || !(set->bits[page / 64] >> page % 64 & 1));
 }
 
 /* ---- where code is ----------------------------------------------------------------------- */
@@ -288,6 +299,8 @@ int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
 			   .swap = elf_image_swapped(img),
 			   .relocatable = elf_image_type(img) == ET_REL};
 	size_t entsize = r.is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), i;
+	/* Where values are addresses. */
+	bool may_skip = only && !r.relocatable && r.machine != EM_ARM;
 	struct elf_section s;
 	struct buf b;
 	int rc = 0;
@@ -305,6 +318,8 @@ int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
 	for (i = 0; !rc && buf_left(&b) >= entsize; i++) {
 		Elf64_Sym sym = read_sym(&b, r.is_64);
 
+		if (may_skip && r.n && is_elsewhere(only, &sym))
+			continue;
 		rc = add_symbol(&r, tab, &sym, i);
 	}
 	free(r.sections);

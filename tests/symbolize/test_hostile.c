@@ -51,6 +51,8 @@ static int free_sample(void **unused)
 
 static void use_all(struct elf_image *img)
 {
+	const struct module mod = {.image = img};
+	struct code_section section = {0};
 	struct functab tab = {0}, plt = {0};
 	struct func_cursor c = {0};
 	size_t n, i;
@@ -58,7 +60,7 @@ static void use_all(struct elf_image *img)
 	assert_int_equal(symtab_read(&tab, img, ".symtab", NULL, &n), 0);
 	assert_int_equal(symtab_read(&tab, img, ".dynsym", NULL, &n), 0);
 	assert_int_equal(functab_finish(&tab), 0);
-	assert_int_equal(plt_read(&plt, img, &tab), 0);
+	assert_int_equal(plt_read(&plt, &mod), 0);
 	for (i = 0; i < tab.funcs.n; i++)
 		assert_true(strlen(tab.funcs.v[i].name) > 0);
 	for (i = 0; i < plt.funcs.n; i++)
@@ -68,7 +70,7 @@ static void use_all(struct elf_image *img)
 		const struct func *f = functab_find(&tab, vaddr, &c);
 
 		assert_true(!f || (f->start <= vaddr && vaddr < f->end));
-		plt_covers(img, vaddr);
+		plt_covers(img, vaddr, &section);
 		if (fde_start(img, vaddr, &start))
 			assert_true(start <= vaddr);
 	}
@@ -89,7 +91,7 @@ static void good_sample(void **unused)
 	assert_int_equal(symtab_read(&tab, img, ".dynsym", NULL, &n), 0);
 	assert_true(n > 1);
 	assert_int_equal(functab_finish(&tab), 0);
-	assert_int_equal(plt_read(&plt, img, &tab), 0);
+	assert_int_equal(plt_read(&plt, &(struct module){.image = img}), 0);
 	assert_true(plt.funcs.n > 3);
 	functab_done(&tab);
 	functab_done(&plt);
