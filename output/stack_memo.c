@@ -11,9 +11,9 @@ int stack_memo_init(struct stack_memo *m)
 	uint64_t secret = hash_secret();
 	size_t i, k;
 
-	for (k = 0; k < 4; k++)
-		for (i = 0; i < STACK_MEMO_FRAMES; i++)
-			m->keys[k][i] = hash_u64(secret += 0x9e3779b97f4a7c15u);
+	for (i = 0; i < STACK_MEMO_FRAMES; i++)
+		for (k = 0; k < 4; k++)
+			m->keys[i][k] = hash_u64(secret += 0x9e3779b97f4a7c15u);
 	m->sets = pages_calloc((size_t)1 << STACK_MEMO_SET_BITS, sizeof *m->sets);
 	return m->sets ? 0 : -1;
 }
@@ -35,12 +35,13 @@ struct stack_memo_at stack_memo_at(const struct stack_memo *m, const struct stac
 	a += b << 32;
 	for (i = 0; i < t->n; i++) {
 		const struct frame *f = &t->frames[i];
+		const uint64_t *k = m->keys[i];
 		/* A map's address has no bits at its ends. */
 		uint64_t what = (uint64_t)(uintptr_t)f->map ^ (uint64_t)f->how << 56 ^
 				(uint64_t)f->is_kernel << 1 ^ f->is_return_address;
 
-		a += (unsigned __int128)(f->ip + m->keys[0][i]) * (what + m->keys[1][i]);
-		b += (unsigned __int128)(f->ip + m->keys[2][i]) * (what + m->keys[3][i]);
+		a += (unsigned __int128)(f->ip + k[0]) * (what + k[1]);
+		b += (unsigned __int128)(f->ip + k[2]) * (what + k[3]);
 	}
 	at.check = hash_mix((uint64_t)a, (uint64_t)(a >> 64));
 	b = (unsigned __int128)hash_mix((uint64_t)b, (uint64_t)(b >> 64));

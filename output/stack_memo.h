@@ -12,7 +12,7 @@
 
 #include "unwind/unwind.h"
 
-enum { STACK_MEMO_SET_BITS = 15, STACK_MEMO_WAYS = 4, STACK_MEMO_FRAMES = 128 };
+enum { STACK_MEMO_SET_BITS = 15, STACK_MEMO_WAYS = 4, STACK_MEMO_FRAMES = 1024 };
 
 struct stack_memo_entry {
 	uint64_t check;
@@ -27,7 +27,7 @@ struct stack_memo_set {
 
 struct stack_memo {
 	struct stack_memo_set *sets;
-	uint64_t keys[4][STACK_MEMO_FRAMES];
+	uint64_t keys[STACK_MEMO_FRAMES][4];
 };
 
 /* Where a stack's node is, or would be, and what is compared. */

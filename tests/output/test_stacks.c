@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "tests/output/synthetic.h"
 
-enum { N_STACKS = 400, FRAMES_MAX = 200, N_ADDED = 6000 };
+enum { N_STACKS = 400, FRAMES_MAX = 1300, N_ADDED = 6000 };
 
 static struct frame frames[N_STACKS][FRAMES_MAX];
 static size_t n_frames[N_STACKS];
@@ -49,14 +49,14 @@ static struct frame frame_make(void)
 	return f;
 }
 
-/* Half of the stacks share callers with the one before. Stacks 1, 3 .. differ in one frame from a
- * stack that is there, some not at all. */
+/* Few of them are deep. Half share callers with the one before. Stacks 1, 3 .. differ in one frame
+ * from a stack that is there, some not at all. */
 static void stacks_make(void)
 {
 	size_t i, k, shared;
 
 	for (i = 0; i < N_STACKS; i++) {
-		n_frames[i] = below(i % 8 ? 30 : FRAMES_MAX);
+		n_frames[i] = below(i % 8 ? 30 : i % 64 ? 200 : FRAMES_MAX);
 		shared = i ? n_frames[i - 1] : 0;
 		if (shared > n_frames[i])
 			shared = n_frames[i];
