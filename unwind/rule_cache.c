@@ -36,6 +36,41 @@ uint32_t rule_cache_map(struct rule_cache *c, const struct map *map)
 	return i;
 }
 
+/* The n-th place of the set to look at: from the key's own on. */
+static struct rule_entry *way(const struct rule_cache *c, size_t slot, size_t n)
+{
+	return &c->entries[(slot & ~(size_t)(RULE_CACHE_WAYS - 1)) |
+			   ((slot + n) & (RULE_CACHE_WAYS - 1))];
+}
+
+struct rule_entry *rule_cache_fetch(struct rule_cache *c, uint64_t key)
+{
+	size_t slot = rule_cache_slot(key), i;
+	struct rule_entry *own = way(c, slot, 0), *e, found;
+
+	for (i = 1; i < RULE_CACHE_WAYS; i++) {
+		e = way(c, slot, i);
+		if (e->key != key)
+			continue;
+		found = *e;
+		*e = *own;
+		*own = found;
+		return own;
+	}
+	return NULL;
+}
+
+struct rule_entry *rule_cache_place(struct rule_cache *c, uint64_t key)
+{
+	size_t slot = rule_cache_slot(key), n = 0;
+
+	while (n < RULE_CACHE_WAYS - 1 && way(c, slot, n)->key)
+		n++;
+	for (; n; n--)
+		*way(c, slot, n) = *way(c, slot, n - 1);
+	return way(c, slot, 0);
+}
+
 void rule_cache_done(struct rule_cache *c)
 {
 	free(c->entries);

@@ -1,8 +1,10 @@
 /* rule_cache.h - rules by runtime address, one cache per worker. Private to unwind/.
  *
- * Direct-mapped. An address means something only in its address space: spaces (by layout id) get
- * 16-bit numbers, which share a key with the 48 address bits that user space has on all supported
- * processors. Addresses above never match and are not stored.
+ * In sets of four. A key has a place of its own in its set, where it is looked for and goes when it
+ * was found at another: so the hot loop looks at one place only, and keys that share it still do not
+ * push each other out. An address means something only in its address space: spaces (by layout id)
+ * get 16-bit numbers, which share a key with the 48 address bits that user space has on all
+ * supported processors. Addresses above never match and are not stored.
  */
 #ifndef UNWIND_RULE_CACHE_H
 #define UNWIND_RULE_CACHE_H
@@ -13,6 +15,7 @@
 #include "unwind/rule.h"
 
 #define RULE_CACHE_BITS	     16
+#define RULE_CACHE_WAYS	     4
 #define FULL_RULE_CACHE_BITS 12
 #define RULE_CACHE_IP_BITS   48
 #define RULE_CACHE_NO_SPACE  ((uint64_t)UINT16_MAX << RULE_CACHE_IP_BITS)
@@ -52,6 +55,13 @@ uint64_t rule_cache_space(struct rule_cache *c, uint64_t layout);
 
 /* Where the entries' maps find this one. UINT32_MAX: out of memory. */
 uint32_t rule_cache_map(struct rule_cache *c, const struct map *map);
+
+/* The entry of a key that is not at its own place but elsewhere in the set; it is at its place then.
+ * NULL: there is none. */
+struct rule_entry *rule_cache_fetch(struct rule_cache *c, uint64_t key);
+/* The place of a key that has no entry, for a new one. What was there moves on to the next place of
+ * the set, what was there too, and so on; from a full set the last is dropped. */
+struct rule_entry *rule_cache_place(struct rule_cache *c, uint64_t key);
 
 /* Where the key belongs, whatever is there. Fibonacci hashing: the product's top bits. */
 static inline size_t rule_cache_slot(uint64_t key)

@@ -44,13 +44,17 @@ struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rul
 {
 	struct rule_cache *cache = &w->worker->cache;
 	const struct map *map = NULL;
-	struct rule_entry *e = own;
+	struct rule_entry *e;
 	uint64_t key = w->space_key | lookup_ip;
 	uint32_t at = 0, number = 0;
 	struct rule rule;
 
-	if (!(lookup_ip >> RULE_CACHE_IP_BITS))
+	if (!(lookup_ip >> RULE_CACHE_IP_BITS)) {
+		e = rule_cache_fetch(cache, key);
+		if (e)
+			return e;
 		map = address_space_find(w->s->space, lookup_ip);
+	}
 	if (map)
 		at = rule_cache_map(cache, map);
 	/* Not cached: a map may be added there under the same layout id. */
@@ -58,9 +62,8 @@ struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rul
 		*own = (struct rule_entry){.rule.kind = RULE_NO_MAP};
 		return own;
 	}
-	if (w->space_key != RULE_CACHE_NO_SPACE)
-		e = rule_cache_at(cache, key);
 	rule = rule_find(w, map, lookup_ip, &number);
+	e = w->space_key != RULE_CACHE_NO_SPACE ? rule_cache_place(cache, key) : own;
 	*e = (struct rule_entry){key, at, number, rule};
 	return e;
 }
