@@ -100,6 +100,7 @@ static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 	w->memory =
 		(struct memory){s, worker->modules, c->sp, s->user_stack_bytes, arch->word_bytes};
 	w->stack = s->user_stack;
+	w->copy_bias = (uintptr_t)s->user_stack - c->sp;
 	w->n_word_starts = s->user_stack_bytes >= arch->word_bytes
 				   ? s->user_stack_bytes - arch->word_bytes + 1u
 				   : 0;

@@ -265,7 +265,8 @@ void rule_pack(const struct cfi_row *row, const struct arch *arch, uint64_t vadd
 		ret->flags |= RULE_SIGNAL;
 	if (!cfa_pack(&p) || !fp_pack(&p) || !ra_pack(&p))
 		return;
-	if (ret->flags || (ret->reg != arch->sp && ret->reg != arch->fp))
+	if (ret->flags || (ret->reg != arch->sp && ret->reg != arch->fp) ||
+	    (arch->ra == arch->pc && ret->ra_off != -arch->word_bytes))
 		ret->kind = RULE_SHAPED;
 	else
 		ret->kind = ret->reg == arch->sp ? RULE_SP : RULE_FP;

@@ -16,7 +16,8 @@
 
 enum rule_kind {
 	RULE_SP,     /* CFA = sp + cfa_off; fp at CFA + fp_off, unchanged when fp_off is 0; return
-		      * address at CFA + ra_off, in the link register when ra_off is 0 */
+		      * address at CFA + ra_off, in the link register when ra_off is 0; in the word
+		      * below the CFA where calls push it */
 	RULE_FP,     /* the same from fp */
 	RULE_SHAPED, /* from register `reg`, in the way that `flags` say */
 	RULE_FULL,   /* needs all registers: struct full_rule */

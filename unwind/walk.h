@@ -39,9 +39,10 @@ struct walk {
 	struct frame *next;
 	struct frame_place *next_place;
 	const struct frame *frames_end;
-	/* For the hot loop: words can be read at memory.sp + 0 .. n_word_starts - 1. */
+	/* For the hot loop: words can be read at memory.sp + 0 .. n_word_starts - 1; where the copy
+	 * of a word is, minus where the word was. */
 	const uint8_t *stack;
-	uint64_t n_word_starts;
+	uint64_t n_word_starts, copy_bias;
 	struct memory memory;
 	uint64_t space_key; /* of the sample's address space in the cache */
 	uint64_t code_mask; /* see arch_code_mask() */

@@ -155,15 +155,26 @@ static inline void seek(struct walk *w, struct rule_entry *entries, uint64_t loo
 {
 	w->key = w->space_key | lookup_ip;
 	w->entry = &entries[rule_cache_slot(w->key)];
-	/* No address of user space: a key that nothing has. */
-	if (__builtin_expect(lookup_ip >> RULE_CACHE_IP_BITS, 0))
-		w->key = RULE_CACHE_NO_SPACE;
 	__builtin_prefetch(w->entry);
+}
+
+/* Is it no address of user space? */
+static inline bool is_outside(uint64_t lookup_ip)
+{
+	return lookup_ip >> RULE_CACHE_IP_BITS;
+}
+
+/* The same for any address: outside of user space it gets a key that nothing has. */
+static inline void seek_any(struct walk *w, struct rule_entry *entries, uint64_t lookup_ip)
+{
+	seek(w, entries, lookup_ip);
+	if (is_outside(lookup_ip))
+		w->key = RULE_CACHE_NO_SPACE;
 }
 
 static inline void order_word(const struct walk *w, uint64_t addr)
 {
-	__builtin_prefetch((const void *)((uintptr_t)w->stack + addr - w->memory.sp));
+	__builtin_prefetch((const void *)(uintptr_t)(w->copy_bias + addr));
 }
 
 /* The orders for the memory that the step will read, wherever that is: a prefetch cannot fault. */
@@ -189,7 +200,7 @@ simple_step(struct walk *w, const struct rule *r, struct words words)
 	cfa = truncated(cfa, words);
 	if (!words.link_register && __builtin_expect(cfa <= c->sp, 0))
 		return UNWIND_STOP_LOOP;
-	at = cfa + (uint64_t)(int64_t)r->ra_off;
+	at = words.link_register ? cfa + (uint64_t)(int64_t)r->ra_off : cfa - words.bytes;
 	if (words.link_register && !r->ra_off) {
 		if (!c->lr_known)
 			return UNWIND_STOP_NO_REGISTER;
@@ -208,20 +219,20 @@ simple_step(struct walk *w, const struct rule *r, struct words words)
 		if (cfa < c->sp || (cfa == c->sp && ra == c->ip))
 			return UNWIND_STOP_LOOP;
 	}
-	/* Every second frame has saved fp, in no pattern that a processor could foresee. So it is
-	 * always read, or the return address instead, and no branch depends on it. */
+	/* Every second frame has saved fp, in no pattern that a processor could foresee. So a word
+	 * is always read, the one at the CFA if need be, and no branch depends on it. */
 	saved = -(uint64_t)(r->fp_off != 0);
-	at = cfa + (uint64_t)(int64_t)r->ra_off;
-	at += saved & (uint64_t)((int64_t)r->fp_off - r->ra_off);
+	at = cfa + (uint64_t)(int64_t)r->fp_off;
 	if (__builtin_expect(walk_word(w, at, words.bytes, &fp), 1)) {
 		c->fp ^= saved & (c->fp ^ fp);
-		c->fp_known |= saved & 1;
+		c->fp_known = c->fp_known | (r->fp_off != 0);
 	} else if (saved && !is_given_up(w, at)) {
 		c->fp_known = false;
 	}
 	c->ip = ra;
 	c->sp = cfa;
-	c->sp_known = true;
+	if (words.link_register)
+		c->sp_known = true;
 	c->is_return_address = true;
 	c->how = r->how;
 	return WALK_ON;
@@ -243,38 +254,55 @@ step(struct walk *w, struct rule_entry *entries, struct words words)
 		stop = simple_step(w, &e->rule, words);
 		if (__builtin_expect(stop != WALK_ON, 0))
 			return stop;
-		if (__builtin_expect(!c->ip, 0))
-			return zero_return(w);
+		if (__builtin_expect(is_outside(c->ip - 1), 0)) {
+			if (!c->ip)
+				return zero_return(w);
+			seek_any(w, entries, c->ip - 1);
+			return WALK_ON;
+		}
 		seek(w, entries, c->ip - 1);
 		return WALK_ON;
 	}
 	stop = odd_step(w, e);
 	if (stop == WALK_ON)
-		seek(w, entries, c->ip - c->is_return_address);
+		seek_any(w, entries, c->ip - c->is_return_address);
 	return stop;
 }
 
-/* In turns. A stack comes from memory, a rule mostly from a near cache: of the time between two
- * steps of a walk a quarter is left for the order of its rule, the rest for those of its stack. */
+/* The walk whose words are ordered while the i-th takes its step. A stack comes from memory, a rule
+ * mostly from a near cache: of the time between two steps of a walk a quarter is left for the order
+ * of its rule, the rest for those of its stack. */
+static inline size_t ordered_at(size_t i, size_t n)
+{
+	size_t at = i + n - n / 4;
+
+	return at < n ? at : at - n;
+}
+
+/* In turns. */
 static inline __attribute__((always_inline)) void walk_all(struct walk **walks, size_t n,
 							   struct words words)
 {
 	struct rule_entry *entries = walks[0]->worker->cache.entries;
-	size_t ahead, i;
+	size_t i, ordered = ordered_at(0, n);
 
 	for (i = 0; i < n; i++)
-		seek(walks[i], entries, walks[i]->c.ip);
-	for (i = 0; n; i = i + 1 < n ? i + 1 : 0) {
+		seek_any(walks[i], entries, walks[i]->c.ip);
+	for (i = 0; n;) {
 		struct walk *w = walks[i];
 		enum unwind_stop stop;
 
-		ahead = i + n - n / 4;
-		order_stack(walks[ahead < n ? ahead : ahead - n], words);
+		order_stack(walks[ordered], words);
 		stop = step(w, entries, words);
-		if (stop == WALK_ON)
-			continue;
-		w->stop = stop;
-		walks[i] = walks[--n];
+		if (__builtin_expect(stop != WALK_ON, 0)) {
+			w->stop = stop;
+			walks[i] = walks[--n];
+			ordered = ordered_at(i, n);
+		}
+		if (++i >= n)
+			i = 0;
+		if (++ordered >= n)
+			ordered = 0;
 	}
 }
 

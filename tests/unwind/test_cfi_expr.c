@@ -280,6 +280,11 @@ static void packs_simple_rows(void **state)
 	row.regs[16].how = CFI_UNDEFINED;
 	assert_int_equal(packed(&row, 0).kind, RULE_END);
 	row = usual_row();
+	row.regs[16].off = -24; /* the simple kinds take it from where calls push it */
+	r = packed(&row, 0);
+	assert_int_equal(r.kind, RULE_SHAPED);
+	assert_int_equal(r.ra_off, -24);
+	row = usual_row();
 	row.cfa_how = CFI_CFA_UNDEFINED;
 	assert_int_equal(packed(&row, 0).kind, RULE_BAD_CFI);
 }
