@@ -115,13 +115,19 @@ static void add_sample_ip(const struct perf_sample *s, struct frame_sink *sink, 
 static void count(struct unwind_stats *stats, const struct stack_trace *t)
 {
 	const struct frame *f = t->frames, *end = f + t->n;
-	uint8_t how = f[t->n > 1].how, others = 0;
+	uint8_t how = f[t->n > 1].how, all = how, any = how;
 
 	stats->frames += t->n;
 	stats->frames_by_how[f->how]++;
-	for (f++; f < end; f++)
-		others |= f->how ^ how;
-	if (!others) {
+	for (f++; f + 4 <= end; f += 4) {
+		all &= f[0].how & f[1].how & f[2].how & f[3].how;
+		any |= f[0].how | f[1].how | f[2].how | f[3].how;
+	}
+	for (; f < end; f++) {
+		all &= f->how;
+		any |= f->how;
+	}
+	if (all == any) {
 		stats->frames_by_how[how] += t->n - 1;
 		return;
 	}
