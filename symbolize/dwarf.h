@@ -62,14 +62,14 @@ void dwarf_index_save(struct dwarf_index *d);
 bool dwarf_cache_dir(char *buf, size_t size);
 void dwarf_index_free(struct dwarf_index *d);
 
-/* The same in numbers of this index: func 0 and file 0 are unknown. */
+/* The same in numbers of this index, for dwarf_index_frames(); func 0 is unknown. */
 struct dwarf_at {
-	uint32_t func, file, line;
-	uint32_t source; /* private */
+	uint32_t func;
+	uint32_t file, line, source; /* private */
 };
 
-/* How many levels there are at an address; 0: no function, but `line` may still tell file and line.
- */
+/* How many levels there are at an address; 0: no function, but `line`, of which only these are to
+ * be used, may still tell file and line. */
 struct dwarf_chain {
 	uint32_t n;
 	struct dwarf_at line;

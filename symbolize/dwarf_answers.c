@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "symbolize/dwarf_packer.h"
 
 /* One of the sources, and the numbers that its things have in the new table. */
 struct origin {
@@ -23,6 +24,7 @@ struct copier {
 	VEC(struct dwarf_node) nodes;
 	VEC(struct dwarf_func) funcs;
 	VEC(struct link) chain;
+	struct pack_header h;
 };
 
 /* The number that something has in the new table; HASH_NONE: none yet. Nothing is nothing there
@@ -46,15 +48,30 @@ static int copy_file(struct copier *c, struct origin *o, uint32_t *file)
 		       : 0;
 }
 
+/* A file as places and nodes have it. */
+static int copy_file_code(struct copier *c, struct origin *o, uint32_t *code)
+{
+	uint32_t file = *code - 1;
+
+	if (!*code)
+		return 0;
+	if (copy_file(c, o, &file))
+		return -ERR_NOMEM;
+	*code = file + 1;
+	return 0;
+}
+
 static int copy_func(struct copier *c, struct origin *o, uint32_t *func)
 {
 	uint32_t id = *func;
+	struct dwarf_func f;
 
 	*func = number_of(&o->funcs, id);
 	if (*func != HASH_NONE)
 		return 0;
 	*func = (uint32_t)c->funcs.n;
-	return vec_push(&c->funcs, dwarf_source_func(o->s, id)) || hash_put(&o->funcs, id, *func)
+	f = dwarf_source_func(o->s, id);
+	return copy_file(c, o, &f.file) || vec_push(&c->funcs, f) || hash_put(&o->funcs, id, *func)
 		       ? -ERR_NOMEM
 		       : 0;
 }
@@ -67,7 +84,7 @@ static int copy_chain(struct copier *c, struct origin *o, uint32_t *node)
 
 	c->chain.n = 0;
 	for (at = *node; number_of(&o->nodes, at) == HASH_NONE; at = n.parent) {
-		n = dwarf_source_node(o->s, at);
+		n = dwarf_pack_node(o->s.file, at);
 		if (vec_push(&c->chain, (struct link){at, n}))
 			return -ERR_NOMEM;
 	}
@@ -77,7 +94,7 @@ static int copy_chain(struct copier *c, struct origin *o, uint32_t *node)
 		n = c->chain.v[c->chain.n].node;
 		n.parent = parent;
 		parent = (uint32_t)c->nodes.n;
-		if (copy_func(c, o, &n.func) || copy_file(c, o, &n.call_file) ||
+		if (copy_func(c, o, &n.func) || copy_file_code(c, o, &n.call_file) ||
 		    vec_push(&c->nodes, n) || hash_put(&o->nodes, at, parent))
 			return -ERR_NOMEM;
 	}
@@ -89,7 +106,7 @@ static int copy_place(struct copier *c, uint64_t addr, struct dwarf_place *ret)
 {
 	size_t i;
 
-	*ret = (struct dwarf_place){.line = PACK_NOTHING};
+	*ret = PACK_NOTHING;
 	for (i = 0; i < ANSWERS_FROM_MAX; i++) {
 		struct origin *o = &c->from[i];
 		struct dwarf_place p = dwarf_source_find(o->s, addr);
@@ -97,31 +114,64 @@ static int copy_place(struct copier *c, uint64_t addr, struct dwarf_place *ret)
 		if (dwarf_place_is_empty(p))
 			continue;
 		*ret = p;
-		return copy_chain(c, o, &ret->node) || copy_file(c, o, &ret->file) ? -ERR_NOMEM : 0;
+		return copy_chain(c, o, &ret->node) || copy_file_code(c, o, &ret->file) ? -ERR_NOMEM
+											: 0;
 	}
 	return 0;
 }
 
-static int copy_all(struct copier *c, const uint64_t *addrs, size_t n)
+/* One byte each; what is behind it is not known. */
+static int copy_segs(struct copier *c, const uint64_t *addrs, size_t n, struct segs_writer *w)
 {
-	struct dwarf_table *t = c->t;
+	struct dwarf_place place;
 	size_t i;
 
-	t->addrs = malloc((2 * n + 1) * sizeof *t->addrs);
-	t->places = malloc((2 * n + 1) * sizeof *t->places);
-	if (!t->addrs || !t->places || vec_push(&c->nodes, (struct dwarf_node){0}) ||
-	    vec_push(&c->funcs, (struct dwarf_func){0}) || vec_push(&t->files, NULL))
-		return -ERR_NOMEM;
 	for (i = 0; i < n; i++) {
-		if (t->n && t->addrs[t->n - 1] == addrs[i])
-			t->n--; /* the end of the one before */
-		t->addrs[t->n] = addrs[i];
-		if (copy_place(c, addrs[i], &t->places[t->n++]))
+		if (copy_place(c, addrs[i], &place) || segs_writer_add(w, addrs[i], place))
 			return -ERR_NOMEM;
-		t->addrs[t->n] = addrs[i] + 1;
-		t->places[t->n++] = (struct dwarf_place){0};
+		if ((i + 1 == n || addrs[i + 1] != addrs[i] + 1) &&
+		    segs_writer_add(w, addrs[i] + 1, (struct dwarf_place){0}))
+			return -ERR_NOMEM;
 	}
-	return 0;
+	return segs_writer_end(w);
+}
+
+static int put_nodes(struct copier *c, struct nodes_writer *w)
+{
+	size_t i;
+	int rc;
+
+	for (i = 1; i < c->nodes.n; i++) {
+		struct dwarf_node *n = &c->nodes.v[i];
+
+		n->parent = n->parent ? (uint32_t)i - n->parent : 0;
+		nodes_writer_count(w, n);
+	}
+	rc = nodes_writer_begin(w);
+	for (i = 1; !rc && i < c->nodes.n; i++)
+		rc = nodes_writer_add(w, &c->nodes.v[i]);
+	return rc ? rc : nodes_writer_end(w);
+}
+
+static int copy_all(struct copier *c, const uint64_t *addrs, size_t n)
+{
+	struct pack_bytes *body = &c->t->body;
+	struct nodes_writer nodes = {.out = body, .h = &c->h};
+	struct segs_writer segs;
+	int rc;
+
+	if (vec_push(&c->nodes, (struct dwarf_node){0}) ||
+	    vec_push(&c->funcs, (struct dwarf_func){0}) || vec_push(&c->t->files, NULL))
+		return -ERR_NOMEM;
+	segs_writer_init(&segs, body, 0, &c->h, addrs[0], addrs[n - 1] + 1, 2 * n);
+	rc = copy_segs(c, addrs, n, &segs);
+	c->t->n_segs = segs.n;
+	segs_writer_done(&segs);
+	if (!rc)
+		rc = put_nodes(c, &nodes);
+	nodes_writer_done(&nodes);
+	c->h.body_size = body->n;
+	return rc ? rc : dwarf_pack_wrap(&c->t->code, &c->h, body->v);
 }
 
 int dwarf_answers_build(struct dwarf_table *t, const uint64_t *addrs, size_t n,
@@ -134,8 +184,7 @@ int dwarf_answers_build(struct dwarf_table *t, const uint64_t *addrs, size_t n,
 	for (i = 0; i < ANSWERS_FROM_MAX; i++)
 		c.from[i].s = from[i];
 	rc = copy_all(&c, addrs, n);
-	t->nodes = c.nodes.v;
-	t->n_nodes = c.nodes.n;
+	vec_done(&c.nodes);
 	t->funcs = c.funcs.v;
 	t->n_funcs = c.funcs.n;
 	for (i = 0; i < ANSWERS_FROM_MAX; i++) {

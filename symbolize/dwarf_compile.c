@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "symbolize/dwarf_names.h"
 #include "symbolize/dwarf_orphan.h"
+#include "symbolize/dwarf_seal.h"
 
 /* Each line table belongs to one unit; beyond this, units that share one get no rows. */
 enum { LINE_SHARES_MAX = 4 };
@@ -45,15 +46,6 @@ static int name_funcs(struct dwarf_code *c, const struct dwarf_cu *cu)
 	return rc;
 }
 
-/* Vectors grow by doubling; many parts wait for the last to be ready. */
-static void shrink(struct dwarf_part *p)
-{
-	vec_shrink(&p->nodes);
-	vec_shrink(&p->funcs);
-	vec_shrink(&p->segs);
-	vec_shrink(&p->blocks);
-}
-
 int dwarf_compile_unit(struct dwarf_part *part, const struct dwarf_filter *filter, bool rows,
 		       const struct dwarf_cu *main, const struct dwarf_cu *cu)
 {
@@ -78,8 +70,7 @@ int dwarf_compile_unit(struct dwarf_part *part, const struct dwarf_filter *filte
 	dwarf_lines_done(&lines);
 	dwarf_code_done(&code);
 	vec_done(&scopes.v);
-	shrink(part);
-	return rc;
+	return rc ? rc : dwarf_part_seal(part);
 }
 
 static int run_job(const struct run *run, const struct job *job)

@@ -11,7 +11,6 @@
 #include "symbolize/dwarf_early.h"
 #include "symbolize/dwarf_names.h"
 #include "symbolize/dwarf_orphan.h"
-#include "symbolize/dwarf_source.h"
 #include "symbolize/dwarf_store.h"
 #include "symbolize/dwarf_table.h"
 
@@ -257,7 +256,7 @@ static int compile_module(struct dwarf_index *d, struct elf_image *img, const st
 		d->store.cache = NULL;
 	forget_units(d);
 	if (!rc)
-		rc = dwarf_table_build(&d->table, d->parts.v, d->parts.n);
+		rc = dwarf_table_build(&d->table, d->parts.v, d->parts.n, n_threads);
 	return rc;
 }
 
@@ -300,7 +299,7 @@ int dwarf_index_open(struct dwarf_index **ret, struct module *mod, const uint64_
 	if (!rc)
 		rc = fill(d, img, mod, &filter, cache, n_threads ? n_threads : 1);
 	dwarf_filter_close(&filter);
-	d->stats.segments = d->table.n;
+	d->stats.segments = d->table.n_segs;
 	if (rc) {
 		dwarf_index_free(d);
 		return err_nomem(err);
@@ -361,10 +360,9 @@ struct group {
 	uint8_t source[TOGETHER];
 };
 
-static struct dwarf_source source(struct dwarf_index *d, uint32_t i)
+static struct pack_file *source(struct dwarf_index *d, uint32_t i)
 {
-	return i == COMPILED ? (struct dwarf_source){.table = &d->table}
-			     : (struct dwarf_source){.file = &d->store.known};
+	return i == COMPILED ? &d->table.code : &d->store.known;
 }
 
 static void find_places(struct dwarf_index *d, const uint64_t *vaddrs, size_t n, struct group *g)
@@ -374,26 +372,28 @@ static void find_places(struct dwarf_index *d, const uint64_t *vaddrs, size_t n,
 
 	memset(g->source, FROM_CACHE, n);
 	dwarf_pack_find(&d->store.known, vaddrs, n, g->places);
-	if (!d->table.n)
+	if (!d->table.n_segs)
 		return;
-	dwarf_table_find(&d->table, vaddrs, n, compiled);
+	dwarf_pack_find(&d->table.code, vaddrs, n, compiled);
 	for (i = 0; i < n; i++)
-		if (!g->places[i].node && !g->places[i].file) {
+		if (dwarf_place_is_empty(g->places[i])) {
 			g->places[i] = compiled[i];
 			g->source[i] = COMPILED;
 		}
 }
 
-/* The outermost `max` levels. */
-static size_t chain_of(struct dwarf_index *d, struct dwarf_at at, uint32_t node,
+/* The outermost `max` levels. at->func becomes the innermost function, which `at` counts from. */
+static size_t chain_of(struct dwarf_index *d, struct dwarf_at *at, uint32_t node,
 		       struct dwarf_at *to, size_t max)
 {
-	struct dwarf_source s = source(d, at.source);
-	size_t depth = dwarf_source_chain(s, node, at, 0, to, max);
+	struct pack_file *f = source(d, at->source);
+	const struct dwarf_at innermost = *at;
+	size_t depth = dwarf_pack_chain(f, node, innermost, 0, to, max);
 
+	at->func = depth ? to->func : 0;
 	if (depth <= max)
 		return depth;
-	dwarf_source_chain(s, node, at, depth - max, to, max);
+	dwarf_pack_chain(f, node, innermost, depth - max, to, max);
 	return max;
 }
 
@@ -411,21 +411,12 @@ size_t dwarf_index_chains(struct dwarf_index *d, const uint64_t *vaddrs, size_t 
 			struct dwarf_chain *c = &chains[done + i];
 
 			c->line = (struct dwarf_at){0, p->file, p->line, g.source[i]};
-			c->n = (uint32_t)chain_of(d, c->line, p->node, at, DWARF_CHAIN_MAX);
+			c->n = (uint32_t)chain_of(d, &c->line, p->node, at, DWARF_CHAIN_MAX);
 			at += c->n;
 			room -= c->n;
 		}
 	}
 	return done;
-}
-
-static void compiled_frame(const struct dwarf_table *t, const struct dwarf_at *at,
-			   struct dwarf_frame *ret)
-{
-	const struct dwarf_func *f = &t->funcs[at->func];
-
-	*ret = (struct dwarf_frame){f->linkage_name, f->name,	   t->files.v[at->file],
-				    at->line,	     f->decl_line, f->entry};
 }
 
 void dwarf_index_frames(struct dwarf_index *d, const struct dwarf_at *at, size_t n,
@@ -435,7 +426,7 @@ void dwarf_index_frames(struct dwarf_index *d, const struct dwarf_at *at, size_t
 
 	for (i = 0; i < n; i++)
 		if (at[i].source == COMPILED)
-			compiled_frame(&d->table, &at[i], &frames[i]);
+			dwarf_table_frame(&d->table, &at[i], &frames[i]);
 		else
 			dwarf_pack_frame(&d->store.known, &at[i], &frames[i]);
 }

@@ -6,6 +6,9 @@
 /* Segments looked back at for the line of code that has none. */
 enum { LINE_BACK_MAX = 16 };
 
+/* Of one unit: they are counted in 32 bits, and their bytes. */
+enum { SEGS_MAX = 100 << 20 };
+
 struct merger {
 	struct dwarf_part *part;
 	struct dwarf_lines *lines;
@@ -59,7 +62,7 @@ static void borrow_line(const struct merger *m, const struct dwarf_block *b, str
 {
 	size_t i, n;
 
-	for (i = b->first + b->n, n = 0; i-- > b->first && n < LINE_BACK_MAX; n++)
+	for (i = (size_t)b->first + b->n, n = 0; i-- > b->first && n < LINE_BACK_MAX; n++)
 		if (m->part->segs.v[i].node == s->node && m->part->segs.v[i].line) {
 			s->file = m->part->segs.v[i].file;
 			s->line = m->part->segs.v[i].line;
@@ -76,9 +79,10 @@ static int add_seg(struct merger *m, uint64_t lo, uint64_t hi, struct dwarf_seg 
 	const struct dwarf_seg *last;
 
 	if (!m->open || !b || b->hi != lo || lo - b->lo > UINT32_MAX) {
-		struct dwarf_block fresh = {lo, hi, p->segs.n, 0, m->order};
+		struct dwarf_block fresh = {
+			.lo = lo, .hi = hi, .first = (uint32_t)p->segs.n, .order = m->order};
 
-		if (vec_push(&p->blocks, fresh))
+		if (p->segs.n >= SEGS_MAX || vec_push(&p->blocks, fresh))
 			return -ERR_NOMEM;
 		b = &p->blocks.v[p->blocks.n - 1];
 		m->open = true;
@@ -91,7 +95,7 @@ static int add_seg(struct merger *m, uint64_t lo, uint64_t hi, struct dwarf_seg 
 	if (last && last->node == seg.node && last->file == seg.file && last->line == seg.line)
 		return 0;
 	b->n++;
-	return vec_push(&p->segs, seg) ? -ERR_NOMEM : 0;
+	return p->segs.n >= SEGS_MAX || vec_push(&p->segs, seg) ? -ERR_NOMEM : 0;
 }
 
 /* Number of rows that begin at or before addr. */
@@ -293,6 +297,9 @@ void dwarf_part_done(struct dwarf_part *p)
 	vec_done(&p->files);
 	vec_done(&p->segs);
 	vec_done(&p->blocks);
+	vec_done(&p->roots);
+	vec_done(&p->node_bytes);
+	vec_done(&p->seg_bytes);
 	arena_done(&p->strings);
 	*p = (struct dwarf_part){0};
 }

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "symbolize/dwarf_packed.h"
+#include "symbolize/dwarf_seal.h"
 #include "symbolize/dwarf_text.h"
 
 /* Strings of a file take no more than so many times its size: they were smaller than the debug
@@ -12,30 +13,31 @@ enum { STRINGS_MAX = 256 };
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-const uint32_t pack_masks[16] = {0,	     0xff,	 0xffff,     0xffffff,
-				 UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
-				 UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
-				 UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+const uint32_t pack_masks[8] = {0,	    0xff,	0xffff,	    0xffffff,
+				UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
 
-/* The rows of a part, or that it has none. */
+/* The rows of a part, or that it has none. Those of nodes are of bits. */
 static bool part_is_good(struct pack_file *f, enum pack_part i)
 {
 	const struct pack_part_at *part = &f->h.part[i];
+	const unsigned unit = i == PACK_NODES ? 8 : 1, widest = i == PACK_NODES ? 32 : 4;
 	struct pack_rows *r = &f->rows[i];
 	unsigned k;
 
 	*r = (struct pack_rows){.off = part->off};
 	for (k = 0; k < PACK_COLUMNS; k++) {
-		if (part->width[k] > sizeof *r->mask)
+		if (part->width[k] > widest)
 			return false;
 		r->at[k] = r->stride;
-		r->mask[k] = pack_masks[part->width[k]];
+		r->mask[k] = i == PACK_NODES ? (uint32_t)pack_bit_mask(part->width[k])
+					     : pack_masks[part->width[k]];
 		r->stride += part->width[k];
 	}
 	r->n = r->stride ? part->n : 0;
 	return part->off <= f->h.body_size && part->size <= f->h.body_size - part->off &&
 	       f->h.body_size - part->off - part->size >= PACK_PAD &&
-	       (uint64_t)r->n * r->stride <= part->size;
+	       (uint64_t)r->n * r->stride <= part->size * unit &&
+	       (unit == 1 || r->stride <= PACK_BITS_MAX);
 }
 
 static bool header_is_good(struct pack_file *f, const struct pack_key *key)
@@ -46,7 +48,7 @@ static bool header_is_good(struct pack_file *f, const struct pack_key *key)
 
 	if (memcmp(h->magic, PACK_MAGIC, sizeof h->magic) || h->version != PACK_VERSION ||
 	    h->order != PACK_ORDER || memcmp(&h->key, key, sizeof *key) ||
-	    h->hash != hash_bytes(h, offsetof(struct pack_header, hash)) || h->shift > 31 ||
+	    h->hash != hash_bytes(h, offsetof(struct pack_header, hash)) || h->shift > 63 ||
 	    h->body_size > f->size - sizeof *h || (sizeof *h + h->body_size) % sizeof *f->sums ||
 	    f->size - sizeof *h - h->body_size != n_blocks * sizeof *f->sums)
 		return false;
@@ -74,6 +76,20 @@ bool dwarf_pack_open(struct pack_file *f, const void *data, size_t size, const s
 	}
 	dwarf_pack_close(f);
 	return false;
+}
+
+int dwarf_pack_wrap(struct pack_file *f, const struct pack_header *h, const uint8_t *body)
+{
+	const size_t n_blocks = h->body_size / PACK_BLOCK + 1;
+	size_t i;
+
+	*f = (struct pack_file){.h = *h, .body = body, .good = malloc(n_blocks)};
+	if (!f->good)
+		return -ERR_NOMEM;
+	memset(f->good, 1, n_blocks);
+	for (i = 0; i <= PACK_ODD; i++)
+		part_is_good(f, (enum pack_part)i);
+	return 0;
 }
 
 void dwarf_pack_close(struct pack_file *f)
@@ -168,17 +184,59 @@ bool pack_check_blocks(struct pack_file *f, uint64_t first, uint64_t last)
 
 /* ---- what they refer to ------------------------------------------------------------------- */
 
+/* What a node's row says; `up` is the distance to its parent, 0 for none. */
+struct up {
+	uint32_t up, func, file, line;
+};
+
+static bool read_odd(struct pack_file *f, uint32_t i, struct up *ret)
+{
+	const uint8_t *row = pack_row(f, PACK_ODD, i);
+
+	*ret = (struct up){0};
+	if (!row)
+		return false;
+	*ret = (struct up){pack_column(f, PACK_ODD, row, 0), pack_column(f, PACK_ODD, row, 1),
+			   pack_column(f, PACK_ODD, row, 2),
+			   dwarf_unzigzag32(pack_column(f, PACK_ODD, row, 3))};
+	return true;
+}
+
+/* `bits` begin with the node's row. False: it is damaged. */
+static inline bool read_up(struct pack_file *f, const struct pack_rows *r, uint64_t bits,
+			   struct up *ret)
+{
+	ret->up = (uint32_t)bits & r->mask[0];
+	if (ret->up == r->mask[0] && ret->up)
+		return read_odd(f, (uint32_t)((bits & pack_bit_mask(r->stride)) >> r->at[1]), ret);
+	ret->func = (uint32_t)(bits >> r->at[1]) & r->mask[1];
+	ret->line = (uint32_t)(bits >> r->at[2]) & r->mask[2];
+	ret->file = 0;
+	return true;
+}
+
+/* Where the row of a node begins, which is in a good block; NULL: there is none. */
+static const uint8_t *good_node(struct pack_file *f, uint32_t id)
+{
+	const struct pack_rows *r = &f->rows[PACK_NODES];
+	uint64_t off = r->off + (uint64_t)id * r->stride / 8;
+
+	if (id >= r->n)
+		f->damaged = true;
+	else if (pack_is_good(f, off, sizeof(uint64_t)))
+		return f->body + off;
+	return NULL;
+}
+
 struct dwarf_node dwarf_pack_node(struct pack_file *f, uint32_t id)
 {
-	const uint8_t *row = pack_row(f, PACK_NODES, id);
-	uint32_t up;
+	const struct pack_rows *r = &f->rows[PACK_NODES];
+	const uint8_t *row = good_node(f, id);
+	struct up n;
 
-	if (!row)
+	if (!row || !read_up(f, r, pack_bits(row, (uint64_t)id * r->stride % 8), &n))
 		return (struct dwarf_node){0};
-	up = pack_column(f, PACK_NODES, row, 0);
-	return (struct dwarf_node){up - 1 < id ? id - up : 0, pack_column(f, PACK_NODES, row, 1),
-				   pack_column(f, PACK_NODES, row, 2),
-				   pack_column(f, PACK_NODES, row, 3)};
+	return (struct dwarf_node){n.up - 1 < id ? id - n.up : 0, n.func, n.file, n.line};
 }
 
 /* dwarf_pack_node() again and again, without asking for the block of each: most of a chain is in
@@ -187,30 +245,33 @@ size_t dwarf_pack_chain(struct pack_file *f, uint32_t id, struct dwarf_at at, si
 			struct dwarf_at *chain, size_t max)
 {
 	const struct pack_rows *r = &f->rows[PACK_NODES];
-	const uint8_t *rows = f->body + r->off, *row;
 	const uint32_t stride = r->stride;
-	uint32_t file = at.file, line = at.line, up;
-	uintptr_t block = 0, room = PACK_BLOCK - stride;
+	uintptr_t block = 0, room = PACK_BLOCK - sizeof(uint64_t);
+	const uint8_t *row;
+	uint64_t bit;
 	size_t depth;
+	struct up n;
 
 	for (depth = 0; id; depth++) {
-		row = rows + (uint64_t)id * stride;
+		bit = (uint64_t)id * stride;
+		row = f->body + r->off + bit / 8;
 		if ((uintptr_t)row - block > room) {
-			row = pack_row(f, PACK_NODES, id);
+			row = good_node(f, id);
 			if (!row)
 				break;
 			block = (uintptr_t)row - (uintptr_t)(row - f->body) % PACK_BLOCK;
 		}
+		if (!read_up(f, r, pack_bits(row, bit % 8), &n))
+			break;
 		if (depth - skip < max) {
-			chain->func = pack_number(row + r->at[1], r->mask[1]);
-			chain->file = file;
-			chain->line = line;
+			chain->func = n.func;
+			chain->file = at.file;
+			chain->line = at.line;
 			chain++->source = at.source;
 		}
-		file = pack_number(row + r->at[2], r->mask[2]);
-		line = pack_number(row + r->at[3], r->mask[3]);
-		up = pack_number(row, r->mask[0]);
-		id = up - 1 < id ? id - up : 0;
+		at.file = n.file;
+		at.line = n.line;
+		id = n.up - 1 < id ? id - n.up : 0;
 	}
 	return depth;
 }
@@ -227,6 +288,8 @@ static inline const char *path_at(struct pack_file *f, uint32_t id)
 {
 	const uint8_t *row;
 
+	if (!id)
+		return NULL;
 	if (id < f->rows[PACK_FILES].n && f->paths[id])
 		return f->paths[id];
 	row = pack_row(f, PACK_FILES, id);
@@ -236,28 +299,34 @@ static inline const char *path_at(struct pack_file *f, uint32_t id)
 void dwarf_pack_frame(struct pack_file *f, const struct dwarf_at *at, struct dwarf_frame *ret)
 {
 	const uint8_t *row = at->func ? pack_row(f, PACK_FUNCS, at->func) : NULL;
-	uint32_t entry;
+	uint32_t entry, file = at->file - 1;
 
-	*ret = (struct dwarf_frame){.line = at->line,
-				    .file = at->file ? path_at(f, at->file) : NULL};
-	if (!row)
-		return;
-	ret->decl_line = pack_column(f, PACK_FUNCS, row, 1);
-	entry = pack_column(f, PACK_FUNCS, row, 2);
-	if (entry == PACK_ENTRY_LINKAGE)
-		ret->linkage_name = name_at(f, at->func, row);
-	else
-		ret->name = name_at(f, at->func, row);
-	if (entry >= PACK_ENTRY_ZIGZAG)
-		ret->entry = f->h.base + (uint64_t)pack_unzigzag(entry - PACK_ENTRY_ZIGZAG);
+	*ret = (struct dwarf_frame){.line = at->line};
+	if (row) {
+		ret->decl_line = pack_column(f, PACK_FUNCS, row, 1);
+		ret->line += ret->decl_line;
+		entry = pack_column(f, PACK_FUNCS, row, 2);
+		if (entry == PACK_ENTRY_LINKAGE)
+			ret->linkage_name = name_at(f, at->func, row);
+		else
+			ret->name = name_at(f, at->func, row);
+		if (entry >= PACK_ENTRY_ZIGZAG)
+			ret->entry = f->h.base + (uint64_t)pack_unzigzag(entry - PACK_ENTRY_ZIGZAG);
+		if (!at->file)
+			file = pack_column(f, PACK_FUNCS, row, 3);
+	}
+	if (row || at->file)
+		ret->file = path_at(f, file);
 }
 
 struct dwarf_func dwarf_pack_func(struct pack_file *f, uint32_t id)
 {
+	const uint8_t *row = id ? pack_row(f, PACK_FUNCS, id) : NULL;
 	struct dwarf_frame r;
 
 	dwarf_pack_frame(f, &(struct dwarf_at){.func = id}, &r);
-	return (struct dwarf_func){r.linkage_name, r.name, r.decl_line, r.entry};
+	return (struct dwarf_func){r.linkage_name, r.name, r.decl_line,
+				   row ? pack_column(f, PACK_FUNCS, row, 3) : 0, r.entry};
 }
 
 const char *dwarf_pack_path(struct pack_file *f, uint32_t id)

@@ -8,7 +8,7 @@
 #include "symbolize/dwarf_pack.h"
 
 /* Of numbers of so many bytes; what has more in a file is read as if it had 4. */
-extern const uint32_t pack_masks[16];
+extern const uint32_t pack_masks[8];
 
 /* Compares the sums of the blocks [first, last], some of which may not have been looked at. */
 bool pack_check_blocks(struct pack_file *f, uint64_t first, uint64_t last);
@@ -31,7 +31,21 @@ static inline uint32_t pack_number(const uint8_t *p, uint32_t mask)
 	return le32toh(v) & mask;
 }
 
-/* Row i of a part; NULL when there is none. */
+/* Bits from some bit on, PACK_BITS_MAX of which are good; PACK_PAD bytes may be read. */
+static inline uint64_t pack_bits(const uint8_t *p, uint64_t bit)
+{
+	uint64_t v;
+
+	memcpy(&v, p + bit / 8, sizeof v);
+	return le64toh(v) >> bit % 8;
+}
+
+static inline uint64_t pack_bit_mask(unsigned bits)
+{
+	return (1ull << bits) - 1;
+}
+
+/* Row i of a part that has rows of bytes; NULL when there is none. */
 static inline const uint8_t *pack_row(struct pack_file *f, enum pack_part part, uint32_t i)
 {
 	const struct pack_rows *r = &f->rows[part];

@@ -1,63 +1,90 @@
 /* dwarf_packed_segs.c - the segments of a packed table: what is at an address. */
 #include "symbolize/dwarf_packed.h"
+#include "symbolize/dwarf_seal.h"
 
 /* Segments that are looked at one after the other. */
 enum { COUNTED = 48 };
 
 struct page {
-	const uint8_t *head; /* a struct pack_page; NULL: damaged */
-	const uint8_t *offsets, *rows;
-	size_t n;
-	uint16_t widths;
+	const uint8_t *offsets; /* of the second segment and so on; NULL: damaged */
+	const uint8_t *rows;
+	uint64_t odd_off; /* of the odd rows in the part */
+	uint32_t base, n;
+	uint16_t bits, odd_bytes;
 };
 
-/* As they stand in pack_page. */
-enum { OFFSET, NODE, FILE_NO, LINE };
-
-static inline unsigned width(const struct page *page, unsigned column)
+static inline unsigned node_bits(const struct page *page)
 {
-	return page->widths >> 4 * column & 15;
+	return page->bits & 31;
 }
 
-static inline size_t stride(const struct page *page)
+static inline unsigned line_bits(const struct page *page)
 {
-	return (size_t)width(page, NODE) + width(page, FILE_NO) + width(page, LINE);
+	return page->bits >> 5 & 31;
+}
+
+static inline unsigned file_bits(const struct page *page)
+{
+	return page->bits >> 10 & 15;
+}
+
+static inline unsigned row_bits(const struct page *page)
+{
+	return node_bits(page) + line_bits(page) + file_bits(page);
+}
+
+static inline unsigned offset_bytes(const struct pack_file *f)
+{
+	return (unsigned)(f->h.shift + 7) / 8;
 }
 
 /* Whatever the head says, its numbers are in the part, and n is checked only by that: with 0 there
- * is a first segment of what bytes stand there. */
+ * is a first segment of what bits stand there. */
 static inline __attribute__((always_inline)) struct page open_page(struct pack_file *f, uint32_t i)
 {
 	const struct pack_part_at *segs = &f->h.part[PACK_SEGS];
 	const uint8_t *row = pack_row(f, PACK_PAGES, i);
-	struct page page = {.head = NULL};
-	const uint8_t *head;
+	struct page page = {.offsets = NULL};
+	const uint8_t *head, *offsets;
+	struct pack_page h;
 	uint64_t off, n_bytes;
 
 	if (!row)
 		return page;
 	off = pack_column(f, PACK_PAGES, row, 0);
-	if (off + sizeof(struct pack_page) > segs->size) {
+	if (off + sizeof h > segs->size) {
 		f->damaged = true;
 		return page;
 	}
 	/* Checked together with what it says that is behind it. */
 	head = f->body + segs->off + off;
-	page.n = pack_number(head + offsetof(struct pack_page, n), UINT16_MAX);
-	page.widths = (uint16_t)pack_number(head + offsetof(struct pack_page, widths), UINT16_MAX);
-	page.offsets = head + sizeof(struct pack_page);
-	page.rows = page.offsets + page.n * width(&page, OFFSET);
-	n_bytes = sizeof(struct pack_page) + page.n * (width(&page, OFFSET) + stride(&page));
-	if (n_bytes > segs->size - off)
+	memcpy(&h, head, sizeof h);
+	offsets = head + sizeof h;
+	page.base = h.node;
+	page.n = h.n;
+	page.bits = h.bits;
+	page.odd_bytes = h.odd_bytes;
+	if (h.n == PACK_PAGE_MANY) {
+		page.n = pack_number(offsets, UINT32_MAX);
+		offsets += sizeof page.n;
+	}
+	page.rows = offsets + (uint64_t)(page.n - (page.n > 0)) * offset_bytes(f);
+	n_bytes = (uint64_t)(page.rows - head) + ((uint64_t)page.n * row_bits(&page) + 7) / 8;
+	page.odd_off = off + n_bytes;
+	if (n_bytes > segs->size - off || row_bits(&page) > PACK_BITS_MAX)
 		f->damaged = true;
 	else if (pack_is_good(f, segs->off + off, n_bytes))
-		page.head = head;
+		page.offsets = offsets;
 	return page;
 }
 
-static inline uint32_t number_in(const uint8_t *column, unsigned bytes, size_t i)
+/* There are up to 7 bytes that are not looked at behind it. */
+static inline uint64_t number_in(const uint8_t *column, unsigned bytes, size_t i)
 {
-	return pack_number(column + i * bytes, pack_masks[bytes]);
+	uint64_t v;
+
+	memcpy(&v, column + i * bytes, sizeof v);
+	return le64toh(v) & (bytes < 8 ? pack_bit_mask(8 * bytes) : UINT64_MAX);
 }
 
 /* What compilers keep in one register of most processors. */
@@ -92,14 +119,14 @@ static inline size_t count_bytes(const uint8_t *p, size_t n, uint8_t most)
 	return (half[0] + half[1]) * 0x0101010101010101u >> 56;
 }
 
-/* The last segment that begins at or before `offset`. Offsets rise, so that is how many are not
- * greater, but for the first: to count some is faster than to guess which way to go. */
-static inline size_t find_seg(const struct page *page, uint32_t offset)
+/* The last segment that begins at or before `offset`. Offsets rise, so that is how many but the
+ * first are not greater: to count some is faster than to guess which way to go. */
+static inline size_t find_seg(const struct page *page, unsigned bytes, uint64_t offset)
 {
-	const unsigned bytes = width(page, OFFSET);
 	const uint8_t *p = page->offsets;
-	size_t lo = 0, end = page->n, i, mid;
+	size_t lo = 0, end = page->n ? page->n - 1 : 0, i, mid;
 
+	/* p[i] is that of segment i + 1. */
 	while (end - lo > COUNTED) {
 		mid = lo + (end - lo) / 2;
 		if (number_in(p, bytes, mid) <= offset)
@@ -108,40 +135,55 @@ static inline size_t find_seg(const struct page *page, uint32_t offset)
 			end = mid;
 	}
 	if (bytes == 1)
-		return end ? lo + count_bytes(p + lo + 1, end - lo - 1, (uint8_t)offset) : 0;
-	for (i = lo + 1; i < end; i++)
+		return lo + count_bytes(p + lo, end - lo, (uint8_t)offset);
+	for (i = lo; i < end; i++)
 		lo += number_in(p, bytes, i) <= offset;
 	return lo;
 }
 
-static inline uint32_t decode(uint32_t code, uint32_t least)
+static void read_odd(struct pack_file *f, const struct page *page, uint64_t i,
+		     struct dwarf_place *ret)
 {
-	return code ? least + code - 1 : 0;
+	const struct pack_part_at *segs = &f->h.part[PACK_SEGS];
+	const unsigned node = page->odd_bytes & 7, line = page->odd_bytes >> 3 & 7,
+		       file = page->odd_bytes >> 6 & 7;
+	const uint64_t n = node + line + file, off = page->odd_off + i * n;
+	const uint8_t *p = f->body + segs->off + off;
+	uint32_t code;
+
+	if (off + n > segs->size || off + n < off) {
+		f->damaged = true;
+		return;
+	}
+	if (n && !pack_is_good(f, segs->off + off, n))
+		return;
+	code = pack_number(p, pack_masks[node]);
+	ret->node = code ? page->base + dwarf_unzigzag32(code - 1) : 0;
+	ret->line = dwarf_unzigzag32(pack_number(p + node, pack_masks[line]));
+	ret->file = pack_number(p + node + line, pack_masks[file]);
 }
 
-static inline uint32_t read_column(const struct page *page, unsigned column, size_t least,
-				   const uint8_t **p)
+/* `i` is less than n, or 0. */
+static inline void read_place(struct pack_file *f, const struct page *page, size_t i,
+			      struct dwarf_place *ret)
 {
-	const unsigned bytes = width(page, column);
-	uint32_t v = decode(pack_number(*p, pack_masks[bytes]),
-			    pack_number(page->head + least, UINT32_MAX));
+	const unsigned node = node_bits(page), line = line_bits(page);
+	uint64_t bits = pack_bits(page->rows, (uint64_t)i * row_bits(page)), code;
 
-	*p += bytes;
-	return v;
-}
-
-static inline void read_place(const struct page *page, size_t i, struct dwarf_place *ret)
-{
-	const uint8_t *p = page->rows + i * stride(page);
-
-	ret->node = read_column(page, NODE, offsetof(struct pack_page, node), &p);
-	ret->file = read_column(page, FILE_NO, offsetof(struct pack_page, file), &p);
-	ret->line = read_column(page, LINE, offsetof(struct pack_page, line), &p);
+	code = bits & pack_bit_mask(node);
+	if (code == pack_bit_mask(node) && node) {
+		read_odd(f, page, bits >> node & pack_bit_mask(line + file_bits(page)), ret);
+		return;
+	}
+	ret->node = page->base + (uint32_t)code;
+	ret->line = (uint32_t)(bits >> node & pack_bit_mask(line));
+	ret->file = (uint32_t)(bits >> (node + line) & pack_bit_mask(file_bits(page)));
 }
 
 void dwarf_pack_find(struct pack_file *f, const uint64_t *addrs, size_t n, struct dwarf_place *ret)
 {
 	const uint64_t base = f->h.base, shift = f->h.shift;
+	const unsigned bytes = offset_bytes(f);
 	const uint32_t n_pages = f->rows[PACK_PAGES].n;
 	const struct pack_rows *nodes = &f->rows[PACK_NODES];
 	struct page page;
@@ -155,16 +197,18 @@ void dwarf_pack_find(struct pack_file *f, const uint64_t *addrs, size_t n, struc
 			continue;
 		page = open_page(f, (uint32_t)(offset >> shift));
 		offset &= (1ull << shift) - 1;
-		if (!page.head)
+		if (!page.offsets)
 			continue;
-		read_place(&page, find_seg(&page, (uint32_t)offset), &ret[i]);
+		read_place(f, &page, find_seg(&page, bytes, offset), &ret[i]);
 		/* Its chain will be asked for. */
-		__builtin_prefetch(f->body + nodes->off + (size_t)ret[i].node * nodes->stride);
+		__builtin_prefetch(f->body + nodes->off +
+				   (uint64_t)ret[i].node * nodes->stride / 8);
 	}
 }
 
 int dwarf_pack_addrs(struct pack_file *f, struct pack_addrs *addrs)
 {
+	const unsigned bytes = offset_bytes(f);
 	struct dwarf_place place;
 	uint32_t k;
 	size_t i;
@@ -173,9 +217,10 @@ int dwarf_pack_addrs(struct pack_file *f, struct pack_addrs *addrs)
 		struct page page = open_page(f, k);
 		uint64_t begin = f->h.base + ((uint64_t)k << f->h.shift), addr;
 
-		for (i = 0; page.head && i < page.n; i++) {
-			addr = begin + number_in(page.offsets, width(&page, OFFSET), i);
-			read_place(&page, i, &place);
+		for (i = 0; page.offsets && i < page.n; i++) {
+			addr = begin + (i ? number_in(page.offsets, bytes, i - 1) : 0);
+			place = (struct dwarf_place){0};
+			read_place(f, &page, i, &place);
 			if (dwarf_place_is_empty(place))
 				continue;
 			if (addrs->n && addr <= addrs->v[addrs->n - 1])

@@ -20,6 +20,7 @@ struct dwarf_node {
 struct dwarf_func {
 	const char *linkage_name, *name; /* no more than one of them */
 	uint32_t decl_line;
+	uint32_t file;	/* that most of its code is in */
 	uint64_t entry; /* of the function as it is when not inlined; 0: unknown, or not needed */
 };
 
@@ -32,18 +33,28 @@ struct dwarf_seg {
 /* Consecutive segments without a hole between them, in less than 4 GiB. */
 struct dwarf_block {
 	uint64_t lo, hi;
-	size_t first, n; /* segments */
+	uint32_t first, n; /* segments; once they are sealed, where in seg_bytes they begin */
 	uint32_t order; /* number of its function in the unit; DWARF_NOTHING: lines without function
 			 */
+	uint32_t root;	/* number of it among part->roots, from 1; 0: none. When sealed */
+	uint32_t code;	/* 0; for who reads the segments (dwarf_seal.h) */
 };
 
-/* Files, functions and nodes are numbered from 1 in each part. */
+/* A function and what is inlined into it, when sealed. */
+struct dwarf_root {
+	uint32_t first, n; /* where in node_bytes; how many nodes */
+};
+
+/* Files, functions and nodes are numbered from 1 in each part. A unit that is ready is sealed
+ * (dwarf_seal.h): nodes and segments become bytes. */
 struct dwarf_part {
 	VEC(struct dwarf_node) nodes;
 	VEC(struct dwarf_func) funcs;
 	VEC(const char *) files;
 	VEC(struct dwarf_seg) segs;
 	VEC(struct dwarf_block) blocks;
+	VEC(struct dwarf_root) roots;
+	VEC(uint8_t) node_bytes, seg_bytes;
 	struct arena strings;
 	uint32_t unit;	/* its index in the main file: earlier units win */
 	uint64_t bytes; /* of .debug_info that were read */

@@ -125,7 +125,7 @@ static int merge_addrs(struct pack_addrs *ret, const struct pack_addrs *a,
 }
 
 /* False: it is too large to be kept. */
-static bool publish(const struct dwarf_store *s, const struct dwarf_table *t,
+static bool publish(const struct dwarf_store *s, struct dwarf_table *t,
 		    const struct pack_extent *extent)
 {
 	struct pack_bytes bytes = {0};
@@ -136,11 +136,11 @@ static bool publish(const struct dwarf_store *s, const struct dwarf_table *t,
 	return fits;
 }
 
-static void save_answers(struct dwarf_store *s, const struct dwarf_table *compiled, struct kept *k,
+static void save_answers(struct dwarf_store *s, struct dwarf_table *compiled, struct kept *k,
 			 uint64_t spent_bytes)
 {
 	const struct dwarf_source from[ANSWERS_FROM_MAX] = {
-		{.file = &k->file}, {.file = &s->known}, {.table = compiled}};
+		{.file = &k->file}, {.file = &s->known}, {&compiled->code, compiled}};
 	struct pack_extent extent = {.spent_bytes = spent_bytes};
 	struct dwarf_table answers = {0};
 	struct pack_addrs all = {0};
@@ -153,7 +153,7 @@ static void save_answers(struct dwarf_store *s, const struct dwarf_table *compil
 	vec_done(&all);
 }
 
-void dwarf_store_save(struct dwarf_store *s, const struct dwarf_table *compiled, uint64_t bytes,
+void dwarf_store_save(struct dwarf_store *s, struct dwarf_table *compiled, uint64_t bytes,
 		      bool complete)
 {
 	struct pack_extent all = {.spent_bytes = bytes, .complete = 1};

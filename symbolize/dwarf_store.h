@@ -13,6 +13,7 @@
 #define SYMBOLIZE_DWARF_STORE_H
 
 #include "symbolize/dwarf_cache.h"
+#include "symbolize/dwarf_table.h"
 
 /* A zeroed one is closed. */
 struct dwarf_store {
@@ -33,7 +34,7 @@ bool dwarf_store_wants_all(const struct dwarf_store *s, uint64_t bytes, uint64_t
 
 /* Keeps what was compiled: everything there is (`complete`) if the cache may be that large, or what
  * the wanted addresses need. */
-void dwarf_store_save(struct dwarf_store *s, const struct dwarf_table *compiled, uint64_t bytes,
+void dwarf_store_save(struct dwarf_store *s, struct dwarf_table *compiled, uint64_t bytes,
 		      bool complete);
 
 #endif

@@ -1,4 +1,4 @@
-/* dwarf_table.c - puts parts together and finds addresses in them. */
+/* dwarf_table.c - puts parts together. */
 #include "symbolize/dwarf_table.h"
 
 #include <stdlib.h>
@@ -6,26 +6,40 @@
 
 #include "base/hash.h"
 #include "base/pages.h"
+#include "base/threads.h"
+#include "symbolize/dwarf_packer.h"
+#include "symbolize/dwarf_seal.h"
 
 enum { GIVE_BACK_BYTES = 1 << 20 };
 
-/* Addresses that are looked for at the same time. */
-enum { TABLE_TOGETHER = 32 };
-
+/* A block, and the segment of it that was read last. */
 struct block_ref {
 	const struct dwarf_part *part;
-	size_t index, part_index;
+	struct dwarf_block *block;
+	struct dwarf_seg seg;
+};
+
+/* A function with code, in the order of the code. */
+struct placed {
+	uint32_t part, root;
 };
 
 struct builder {
 	struct dwarf_table *t;
 	struct dwarf_part *parts;
 	size_t n_parts;
-	uint32_t *node_base; /* added to the node ids of each part */
-	uint32_t **files;    /* id of each file of each part */
+	uint32_t **roots; /* less 1, of each root of each part: the first node in the table */
+	uint32_t **files; /* id of each file of each part */
+	uint32_t *funcs;  /* added to the function numbers of each part */
 	VEC(struct block_ref) blocks;
+	VEC(struct placed) placed;
 	struct dwarf_ranges ranges;
 	struct dwarf_spans spans;
+	uint32_t n_nodes;
+	struct pack_header h;
+	struct pack_bytes node_parts; /* what comes behind the segments in the body */
+	unsigned n_threads;
+	int rc[2];
 };
 
 /* ---- ids --------------------------------------------------------------------------------- */
@@ -72,46 +86,6 @@ static void give_back(size_t bytes)
 		pages_give_back();
 }
 
-/* Moves nodes and functions of all parts to the table. */
-static int add_nodes(struct builder *b)
-{
-	struct dwarf_table *t = b->t;
-	size_t n_nodes = 1, n_funcs = 1, i, k;
-
-	for (i = 0; i < b->n_parts; i++) {
-		n_nodes += b->parts[i].nodes.n;
-		n_funcs += b->parts[i].funcs.n;
-	}
-	if (n_nodes >= UINT32_MAX || n_funcs >= UINT32_MAX)
-		return -ERR_NOMEM;
-	t->nodes = calloc(n_nodes, sizeof *t->nodes);
-	t->funcs = calloc(n_funcs, sizeof *t->funcs);
-	if (!t->nodes || !t->funcs)
-		return -ERR_NOMEM;
-	n_nodes = n_funcs = 1;
-	for (i = 0; i < b->n_parts; i++) {
-		struct dwarf_part *p = &b->parts[i];
-
-		b->node_base[i] = (uint32_t)n_nodes - 1;
-		for (k = 1; k < p->nodes.n; k++) {
-			struct dwarf_node n = p->nodes.v[k];
-
-			n.parent += n.parent ? b->node_base[i] : 0;
-			n.func += (uint32_t)n_funcs - 1;
-			n.call_file = b->files[i][n.call_file];
-			t->nodes[n_nodes++] = n;
-		}
-		for (k = 1; k < p->funcs.n; k++)
-			t->funcs[n_funcs++] = p->funcs.v[k];
-		vec_done(&p->nodes);
-		vec_done(&p->funcs);
-	}
-	give_back(n_nodes * sizeof *t->nodes);
-	t->n_nodes = n_nodes;
-	t->n_funcs = n_funcs;
-	return 0;
-}
-
 /* ---- segments ---------------------------------------------------------------------------- */
 
 static uint64_t priority(const struct dwarf_part *p, const struct dwarf_block *b)
@@ -130,14 +104,14 @@ static int sort_blocks(struct builder *b)
 	for (i = 0; i < b->n_parts; i++)
 		for (k = 0; k < b->parts[i].blocks.n; k++) {
 			const struct dwarf_part *p = &b->parts[i];
-			const struct dwarf_block *block = &p->blocks.v[k];
+			struct dwarf_block *block = &p->blocks.v[k];
 			struct dwarf_range r = {.lo = block->lo,
 						.hi = block->hi,
 						.priority = priority(p, block),
 						.id = (uint32_t)b->blocks.n};
 
 			if (vec_push(&b->ranges, r) ||
-			    vec_push(&b->blocks, (struct block_ref){p, k, i}))
+			    vec_push(&b->blocks, (struct block_ref){.part = p, .block = block}))
 				return -ERR_NOMEM;
 		}
 	scratch = malloc((b->ranges.n + 1) * sizeof *scratch);
@@ -150,250 +124,292 @@ static int sort_blocks(struct builder *b)
 	return rc;
 }
 
-static void add_place(struct dwarf_table *t, uint64_t addr, struct dwarf_place place)
+/* Each function gets numbers for its nodes where the first of its code is. */
+static int place_function(struct builder *b, const struct block_ref *ref)
 {
-	const struct dwarf_place *last = t->n ? &t->places[t->n - 1] : NULL;
+	const size_t part = (size_t)(ref->part - b->parts);
+	const uint32_t root = ref->block->root;
+	uint32_t *at = &b->roots[part][root];
 
-	if (last && last->node == place.node && last->file == place.file &&
-	    last->line == place.line)
-		return;
-	t->addrs[t->n] = addr;
-	t->places[t->n++] = place;
+	if (!root || *at)
+		return 0;
+	if (ref->part->roots.v[root - 1].n >= UINT32_MAX - 1 - b->n_nodes)
+		return -ERR_NOMEM;
+	*at = b->n_nodes;
+	b->n_nodes += ref->part->roots.v[root - 1].n;
+	return vec_push(&b->placed, (struct placed){(uint32_t)part, root}) ? -ERR_NOMEM : 0;
 }
 
-/* The last segment of a block that begins at or before addr. */
-static size_t first_seg(const struct dwarf_block *block, const struct dwarf_seg *segs,
-			uint64_t addr)
+static int place_functions(struct builder *b)
 {
-	size_t i = 0, end = block->n;
+	size_t i;
+	int rc = 0;
 
-	while (i + 1 < end) {
-		size_t mid = i + (end - i) / 2;
-
-		if (block->lo + segs[mid].off <= addr)
-			i = mid;
-		else
-			end = mid;
-	}
-	return i;
+	for (i = 0; !rc && i < b->spans.n; i++)
+		if (b->spans.v[i].id != DWARF_NOTHING)
+			rc = place_function(b, &b->blocks.v[b->spans.v[i].id]);
+	return rc;
 }
 
-/* The segments of a block that are in [lo, hi). */
-static void add_block(struct builder *b, const struct block_ref *ref, uint64_t lo, uint64_t hi)
+static int add_seg(struct builder *b, struct segs_writer *w, uint64_t addr,
+		   const struct block_ref *ref)
 {
-	const struct dwarf_block *block = &ref->part->blocks.v[ref->index];
-	const struct dwarf_seg *segs = &ref->part->segs.v[block->first];
-	size_t i = first_seg(block, segs, lo);
+	const size_t part = (size_t)(ref->part - b->parts);
+	const struct dwarf_seg *s = &ref->seg;
+	struct dwarf_place place = {.line = s->line};
 
-	for (; i < block->n && block->lo + segs[i].off < hi; i++) {
-		uint64_t addr = block->lo + segs[i].off;
-		struct dwarf_place place = {segs[i].node, b->files[ref->part_index][segs[i].file],
-					    segs[i].line};
-
-		place.node += place.node ? b->node_base[ref->part_index] : 0;
-		add_place(b->t, addr > lo ? addr : lo, place);
-	}
+	if (s->node)
+		place.node = b->roots[part][ref->block->root] + s->node - 1;
+	if (s->file)
+		place.file = b->files[part][s->file - 1] + 1;
+	return segs_writer_add(w, addr, place);
 }
 
-/* How many segments there can be: each span cuts at most one in two. */
-static size_t count_segments(const struct builder *b)
+/* The segments of a block that are in [lo, hi). Spans of one block come in order, so it is read
+ * once. */
+static int add_block(struct builder *b, struct segs_writer *w, struct block_ref *ref, uint64_t lo,
+		     uint64_t hi)
 {
-	size_t n = 0, i;
+	struct dwarf_block *block = ref->block;
+	int rc;
 
-	for (i = 0; i < b->spans.n; i++) {
-		const struct dwarf_span *s = &b->spans.v[i];
-		const struct block_ref *ref;
-		const struct dwarf_block *block;
-		const struct dwarf_seg *segs;
-
-		n++;
-		if (s->id == DWARF_NOTHING)
-			continue;
-		ref = &b->blocks.v[s->id];
-		block = &ref->part->blocks.v[ref->index];
-		segs = &ref->part->segs.v[block->first];
-		n += first_seg(block, segs, s[1].addr - 1) - first_seg(block, segs, s->addr);
+	while (block->n && dwarf_sealed_begin(ref->part, block) <= lo)
+		dwarf_sealed_seg(ref->part, block, &ref->seg);
+	rc = add_seg(b, w, lo, ref);
+	while (!rc && block->n && dwarf_sealed_begin(ref->part, block) < hi) {
+		dwarf_sealed_seg(ref->part, block, &ref->seg);
+		rc = add_seg(b, w, block->lo, ref);
 	}
-	return n;
+	return rc;
 }
 
 static int add_segments(struct builder *b)
 {
-	struct dwarf_table *t = b->t;
-	size_t n = count_segments(b), i;
+	const struct dwarf_span *s = b->spans.v;
+	struct segs_writer w;
+	size_t n = b->spans.n, i;
+	int rc = 0;
 
-	if (n >= UINT32_MAX)
-		return -ERR_NOMEM;
-	t->addrs = malloc((n + 1) * sizeof *t->addrs);
-	t->places = malloc((n + 1) * sizeof *t->places);
-	if (!t->addrs || !t->places)
-		return -ERR_NOMEM;
-	for (i = 0; i < b->spans.n; i++) {
-		const struct dwarf_span *s = &b->spans.v[i];
-
-		if (s->id == DWARF_NOTHING)
-			add_place(t, s->addr, (struct dwarf_place){0});
+	for (i = 0; i < b->blocks.n; i++)
+		n += b->blocks.v[i].block->n;
+	segs_writer_init(&w, &b->t->body, 0, &b->h, s[0].addr, s[b->spans.n - 1].addr, n);
+	for (i = 0; !rc && i < b->spans.n; i++)
+		if (s[i].id == DWARF_NOTHING)
+			rc = segs_writer_add(&w, s[i].addr, (struct dwarf_place){0});
 		else
-			add_block(b, &b->blocks.v[s->id], s->addr, s[1].addr);
+			rc = add_block(b, &w, &b->blocks.v[s[i].id], s[i].addr, s[i + 1].addr);
+	if (!rc)
+		rc = segs_writer_end(&w);
+	b->t->n_segs = w.n;
+	segs_writer_done(&w);
+	return rc;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------- */
+
+/* Counts or writes the nodes of a function. */
+static int read_function(const struct builder *b, const struct placed *f, struct nodes_writer *w,
+			 bool write)
+{
+	const struct dwarf_part *p = &b->parts[f->part];
+	const struct dwarf_root *r = &p->roots.v[f->root - 1];
+	const uint8_t *at = &p->node_bytes.v[r->first];
+	struct dwarf_node n;
+	int rc = 0;
+	uint32_t i;
+
+	for (i = 0; !rc && i < r->n; i++) {
+		dwarf_sealed_node(&at, &n);
+		n.func += b->funcs[f->part];
+		if (n.call_file)
+			n.call_file = b->files[f->part][n.call_file - 1] + 1;
+		if (write)
+			rc = nodes_writer_add(w, &n);
+		else
+			nodes_writer_count(w, &n);
+	}
+	return rc;
+}
+
+static int add_nodes(struct builder *b)
+{
+	struct nodes_writer w = {.out = &b->node_parts, .h = &b->h};
+	size_t i;
+	int rc;
+
+	for (i = 0; i < b->placed.n; i++)
+		read_function(b, &b->placed.v[i], &w, false);
+	rc = nodes_writer_begin(&w);
+	for (i = 0; !rc && i < b->placed.n; i++)
+		rc = read_function(b, &b->placed.v[i], &w, true);
+	if (!rc)
+		rc = nodes_writer_end(&w);
+	nodes_writer_done(&w);
+	return rc;
+}
+
+/* ---- functions --------------------------------------------------------------------------- */
+
+static int number_functions(struct builder *b)
+{
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < b->n_parts; i++) {
+		b->funcs[i] = (uint32_t)n;
+		n += b->parts[i].funcs.n ? b->parts[i].funcs.n - 1 : 0;
+		if (n >= UINT32_MAX)
+			return -ERR_NOMEM;
+		b->roots[i] = calloc(b->parts[i].roots.n + 1, sizeof **b->roots);
+		if (!b->roots[i])
+			return -ERR_NOMEM;
+	}
+	b->t->n_funcs = (size_t)n + 1;
+	return 0;
+}
+
+static int add_functions(struct builder *b)
+{
+	struct dwarf_table *t = b->t;
+	size_t i, k, at = 1;
+
+	t->funcs = calloc(t->n_funcs, sizeof *t->funcs);
+	if (!t->funcs)
+		return -ERR_NOMEM;
+	for (i = 0; i < b->n_parts; i++) {
+		struct dwarf_part *p = &b->parts[i];
+
+		for (k = 1; k < p->funcs.n; k++) {
+			t->funcs[at] = p->funcs.v[k];
+			t->funcs[at].file = b->files[i][t->funcs[at].file];
+			at++;
+		}
+		vec_done(&p->funcs);
 	}
 	return 0;
 }
 
-int dwarf_table_index(struct dwarf_table *t)
-{
-	uint64_t span;
-	size_t i, page = 0;
+/* ---- all together ------------------------------------------------------------------------ */
 
-	if (!t->n)
-		return 0;
-	span = t->addrs[t->n - 1] - t->addrs[0];
-	while (span >> t->shift > t->n)
-		t->shift++;
-	t->n_pages = (size_t)(span >> t->shift) + 1;
-	t->pages = malloc((t->n_pages + 1) * sizeof *t->pages);
-	if (!t->pages)
-		return -ERR_NOMEM;
-	for (i = 0; i < t->n; i++)
-		for (; page <= (t->addrs[i] - t->addrs[0]) >> t->shift; page++)
-			t->pages[page] = (uint32_t)i;
-	for (; page <= t->n_pages; page++)
-		t->pages[page] = (uint32_t)t->n;
-	return 0;
-}
-
-static void empty_parts(struct builder *b)
+static void free_parts(struct builder *b)
 {
 	size_t i;
 
 	for (i = 0; i < b->n_parts; i++) {
-		vec_done(&b->parts[i].files);
-		vec_done(&b->parts[i].segs);
+		vec_done(&b->parts[i].seg_bytes);
 		vec_done(&b->parts[i].blocks);
+		vec_done(&b->parts[i].node_bytes);
+		vec_done(&b->parts[i].roots);
+		vec_done(&b->parts[i].funcs);
 	}
-	give_back(b->t->n * sizeof(struct dwarf_seg));
+	give_back(b->t->body.n);
 }
 
-int dwarf_table_build(struct dwarf_table *t, struct dwarf_part *parts, size_t n)
+/* Segments and, beside them, all else. */
+static void run_item(void *arg, size_t i, unsigned worker)
 {
-	struct builder b = {.t = t, .parts = parts, .n_parts = n};
+	struct builder *b = arg;
+
+	(void)worker;
+	if (i) {
+		b->rc[i] = add_nodes(b);
+		if (!b->rc[i])
+			b->rc[i] = add_functions(b);
+	} else {
+		b->rc[i] = add_segments(b);
+	}
+}
+
+/* The parts of the body that were written by themselves go behind the others. */
+static int add_node_parts(struct builder *b)
+{
+	static const uint8_t pad[PACK_ALIGN];
+	struct pack_bytes *body = &b->t->body;
+	int rc = pack_put(body, pad, -body->n % PACK_ALIGN);
+
+	b->h.part[PACK_NODES].off += body->n;
+	b->h.part[PACK_ODD].off += body->n;
+	if (!rc)
+		rc = pack_put(body, b->node_parts.v, b->node_parts.n);
+	vec_done(&b->node_parts);
+	b->h.body_size = body->n;
+	return rc ? rc : dwarf_pack_wrap(&b->t->code, &b->h, body->v);
+}
+
+static int add_code(struct builder *b)
+{
+	int rc = sort_blocks(b);
+
+	if (!rc && !b->spans.n)
+		return 0;
+	if (!rc)
+		rc = place_functions(b);
+	if (!rc) {
+		threads_for(b->n_threads, 2, run_item, b);
+		rc = b->rc[0] ? b->rc[0] : b->rc[1];
+	}
+	free_parts(b);
+	return rc ? rc : add_node_parts(b);
+}
+
+static void builder_done(struct builder *b)
+{
 	size_t i;
+
+	for (i = 0; i < b->n_parts; i++) {
+		if (b->files)
+			free(b->files[i]);
+		if (b->roots)
+			free(b->roots[i]);
+		vec_done(&b->parts[i].files);
+	}
+	free(b->files);
+	free(b->roots);
+	free(b->funcs);
+	vec_done(&b->blocks);
+	vec_done(&b->placed);
+	vec_done(&b->ranges);
+	vec_done(&b->spans);
+	vec_done(&b->node_parts);
+}
+
+int dwarf_table_build(struct dwarf_table *t, struct dwarf_part *parts, size_t n, unsigned n_threads)
+{
+	struct builder b = {
+		.t = t, .parts = parts, .n_parts = n, .n_nodes = 1, .n_threads = n_threads};
 	int rc;
 
-	b.node_base = calloc(n + 1, sizeof *b.node_base);
+	b.roots = calloc(n + 1, sizeof *b.roots);
 	b.files = calloc(n + 1, sizeof *b.files);
-	rc = b.node_base && b.files ? 0 : -ERR_NOMEM;
+	b.funcs = calloc(n + 1, sizeof *b.funcs);
+	rc = b.roots && b.files && b.funcs ? 0 : -ERR_NOMEM;
 	if (!rc)
 		rc = number_files(&b);
 	if (!rc)
-		rc = add_nodes(&b);
+		rc = number_functions(&b);
 	if (!rc)
-		rc = sort_blocks(&b);
-	if (!rc)
-		rc = add_segments(&b);
-	empty_parts(&b);
-	if (!rc)
-		rc = dwarf_table_index(t);
-	for (i = 0; b.files && i < n; i++)
-		free(b.files[i]);
-	free(b.files);
-	free(b.node_base);
-	vec_done(&b.blocks);
-	vec_done(&b.ranges);
-	vec_done(&b.spans);
+		rc = add_code(&b);
+	builder_done(&b);
 	return rc;
 }
 
 void dwarf_table_done(struct dwarf_table *t)
 {
-	free(t->addrs);
-	free(t->places);
-	free(t->nodes);
+	dwarf_pack_close(&t->code);
+	vec_done(&t->body);
 	free(t->funcs);
 	vec_done(&t->files);
-	free(t->pages);
 	*t = (struct dwarf_table){0};
 }
 
-/* Where to look for the place of an address, in [lo, hi) of the segments; none when both are 0. */
-struct search {
-	size_t lo, hi;
-};
-
-static void expect(const void *p)
+void dwarf_table_frame(const struct dwarf_table *t, const struct dwarf_at *at,
+		       struct dwarf_frame *ret)
 {
-	__builtin_prefetch(p);
-}
+	static const struct dwarf_func none;
+	const struct dwarf_func *f = at->func ? &t->funcs[at->func] : &none;
+	const uint32_t file = at->file ? at->file - 1 : f->file;
 
-/* The last segment of the page that begins at or before addr; that of the page before when none
- * does. */
-static size_t find_seg(const struct dwarf_table *t, const struct search *s, uint64_t addr)
-{
-	size_t lo = s->lo, hi = s->hi, mid;
-
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (t->addrs[mid] <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo - 1;
-}
-
-/* One step of all addresses at a time, each of which asks for the memory that the next will need.
- */
-static void find_group(const struct dwarf_table *t, const uint64_t *addrs, size_t n,
-		       struct dwarf_place *ret)
-{
-	struct search at[TABLE_TOGETHER];
-	size_t i, page;
-
-	for (i = 0; i < n; i++) {
-		at[i].hi = SIZE_MAX;
-		if (addrs[i] < t->addrs[0] || addrs[i] >= t->addrs[t->n - 1])
-			continue;
-		at[i].hi = (size_t)((addrs[i] - t->addrs[0]) >> t->shift);
-		expect(&t->pages[at[i].hi]);
-	}
-	for (i = 0; i < n; i++) {
-		page = at[i].hi;
-		at[i] = (struct search){0};
-		if (page == SIZE_MAX)
-			continue;
-		at[i] = (struct search){t->pages[page], t->pages[page + 1]};
-		expect(&t->addrs[at[i].lo]);
-		expect(&t->places[at[i].lo]);
-	}
-	for (i = 0; i < n; i++) {
-		ret[i] = (struct dwarf_place){0};
-		if (at[i].hi)
-			ret[i] = t->places[find_seg(t, &at[i], addrs[i])];
-		expect(&t->nodes[ret[i].node]);
-	}
-}
-
-void dwarf_table_find(const struct dwarf_table *t, const uint64_t *addrs, size_t n,
-		      struct dwarf_place *ret)
-{
-	size_t i, k;
-
-	for (i = 0; i < n; i += k) {
-		k = n - i < TABLE_TOGETHER ? n - i : TABLE_TOGETHER;
-		find_group(t, addrs + i, k, ret + i);
-	}
-}
-
-size_t dwarf_table_chain(const struct dwarf_table *t, uint32_t id, struct dwarf_at at, size_t skip,
-			 struct dwarf_at *chain, size_t max)
-{
-	size_t depth;
-
-	for (depth = 0; id; id = t->nodes[id].parent, depth++) {
-		at.func = t->nodes[id].func;
-		if (depth - skip < max)
-			chain[depth - skip] = at;
-		at.file = t->nodes[id].call_file;
-		at.line = t->nodes[id].call_line;
-	}
-	return depth;
+	*ret = (struct dwarf_frame){
+		f->linkage_name,	 f->name,      file ? t->files.v[file] : NULL,
+		at->line + f->decl_line, f->decl_line, f->entry};
 }

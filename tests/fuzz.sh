@@ -22,7 +22,7 @@ clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DUNSPOOL_VERSION='"fuzz"' -I"$top" \
 	-ldw -lelf -lz -llzma -lzstd -lisal -liberty -ldl -lm -pthread
 cd "$out"
 if [ -z "$(ls corpus)" ]; then
-	(cd corpus && TOP=$top sh "$top/tests/$stage/fuzz_seeds.sh" "$name")
+	(cd corpus && TOP=$top PYTHONPATH=$top/tests sh "$top/tests/$stage/fuzz_seeds.sh" "$name")
 	[ -d "$top/testdata/fuzz/$stage-$name" ] && cp "$top/testdata/fuzz/$stage-$name"/* corpus
 fi
 exec ./target -timeout=10 -rss_limit_mb=1024 -max_len=65536 "$@" corpus

@@ -68,7 +68,7 @@ static size_t read_chain(struct pack_file *f, uint64_t addr)
  * addresses get the same places. */
 static void merge(struct pack_file *f, const struct pack_addrs *all)
 {
-	const struct dwarf_source from[ANSWERS_FROM_MAX] = {{.file = f}};
+	const struct dwarf_source from[ANSWERS_FROM_MAX] = {{f, NULL}};
 	struct pack_extent extent = {0};
 	struct dwarf_table answers = {0};
 	struct pack_bytes bytes = {0};
@@ -85,7 +85,7 @@ static void merge(struct pack_file *f, const struct pack_addrs *all)
 		dwarf_pack_find(&copy, &all->v[i], 1, &new);
 		/* False numbers: an address that is in no page of its own. */
 		if (dwarf_place_is_empty(old))
-			old.line = PACK_NOTHING;
+			old = PACK_NOTHING;
 		FUZZ_CHECK(old.line == new.line && !old.node == !new.node);
 	}
 	FUZZ_CHECK(!copy.damaged);

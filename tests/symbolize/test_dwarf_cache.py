@@ -88,6 +88,11 @@ def check_merging():
         wrong += known != ask("parts", starts[:i + 1])[0] or not hit
     check(not wrong, f"{n} runs, each with an address in another unit: all so far are known each time")
     check(n // 2 < misses <= n, f"and {misses} runs had to look into the program")
+    # _init is of a file without DWARF
+    nothing = "0x" + next(l.split()[0].lstrip("0") for l in subprocess.run(["nm", "parts"], capture_output=True, text=True).stdout.splitlines() if l.endswith(" _init"))
+    first = ask("parts", [starts[3], nothing], "nothing")
+    check(first[0].endswith("\n" + nothing) and ask("parts", [starts[3], nothing], "nothing") == (first[0], True),
+          "that there is nothing at an address is an answer like others")
     ask("parts", [main_at], "merge")
     check(ask("parts", code("parts"), "merge") == (ask("parts", code("parts"))[0], True), "in the end the whole program is known")
 
