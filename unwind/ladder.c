@@ -377,7 +377,7 @@ static bool has_smallest_frame_before(struct walk *w, const struct cursor *c, co
 static uint64_t stub_pushed_bytes(struct walk *w, const struct cursor *c, const struct map *map)
 {
 	uint8_t bytes[2 * ARCH_STUB_BYTES] = {0};
-	size_t after = w->arch->stub_pushes && map ? ARCH_STUB_BYTES : 0, n;
+	size_t after = w->arch->stub_pushes && map && !is_jit(map) ? ARCH_STUB_BYTES : 0, n;
 	const uint8_t *code;
 	uint64_t vaddr;
 
