@@ -10,9 +10,11 @@ Recordings are made once (build/bench, kept). Prints CPU seconds, wall seconds a
 """
 import argparse
 import json
+import mmap
 import os
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 
@@ -283,30 +285,59 @@ def section_roots(a):
     roots.section(TOP, a.build, os.path.abspath(a.bin), DIR, recorded)
 
 
-def debug_files(a):
-    """Debug files of distribution packages: the largest of ceph-mon-dbg (295 MB of DWARF in 100 MB), fetched by apt once."""
-    where = os.path.join(DIR, "ceph")
+def dwarf_bytes(path):
+    """The debug sections of a 64-bit file, as large as they are uncompressed (ELF, Elf64_Shdr and Elf64_Chdr)."""
+    with open(path, "rb") as f:
+        data = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+    at, = struct.unpack_from("<Q", data, 40)
+    size, n, names = struct.unpack_from("<HHH", data, 58)
+    rows = [struct.unpack_from("<IIQQQQ", data, at + i * size) for i in range(n)]
+    total = 0
+    for name, _, flags, _, off, length in rows:
+        compressed = flags & 0x800  # SHF_COMPRESSED
+        at = rows[names][4] + name
+        if data[at:at + 7] == b".debug_":
+            total += struct.unpack_from("<Q", data, off + 8)[0] if compressed else length
+    return total
+
+
+# Distribution packages with debug files, fetched by apt once; the largest of each is taken.
+DEBUG_PACKAGES = {"ceph": ("ceph-mon-dbg", "153 MB, with 293 MB of DWARF in one file"),
+                  "python": ("python3.11-dbg", "37 MB, with 22 MB of DWARF in one file")}
+
+
+def debug_file(name):
+    """None when it is not to be had."""
+    package, what = DEBUG_PACKAGES[name]
+    where = os.path.join(DIR, name)
     if not os.path.isdir(where) and shutil.which("apt-get") and shutil.which("dpkg-deb"):
-        print("fetching ceph-mon-dbg (153 MB)", flush=True)
+        print(f"fetching {package} ({what})", flush=True)
         os.makedirs(where)
-        subprocess.run("apt-get -q download ceph-mon-dbg && dpkg-deb -x ceph-mon-dbg_*.deb . && rm ceph-mon-dbg_*.deb",
+        subprocess.run(f"apt-get -q download {package} && dpkg-deb -x {package}_*.deb . && rm {package}_*.deb",
                        shell=True, cwd=where, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     found = [os.path.join(d, f) for d, _, fs in os.walk(where) for f in fs if f.endswith(".debug")]
-    return sorted(found, key=os.path.getsize)[-1:]
+    if not found:
+        print(f"{package}: cannot be fetched here", flush=True)
+        shutil.rmtree(where, ignore_errors=True)
+    return max(found, key=os.path.getsize, default=None)
 
 
 def section_dwarf(a):
     tool = os.path.join(a.build, "tests", "symbolize", "tool_dwarf_bench")
-    subjects = [a.debug] if a.debug else debug_files(a) + [os.path.realpath(shutil.which("python3")), os.path.join(a.bin, "resolve")]
-    for f in subjects:
+    subjects = [a.debug] if a.debug else [debug_file(n) for n in DEBUG_PACKAGES] + [os.path.join(a.bin, "resolve")]
+    for f in filter(None, subjects):
         print(f"DWARF of {f} ({os.path.getsize(f) / 1e6:.0f} MB): 20,000 random addresses", flush=True)
         cache = os.path.join(DIR, "cache")
         shutil.rmtree(cache, ignore_errors=True)
         subprocess.run([tool, f, "20000", "2", "peers"], check=False, env=dict(os.environ, CACHE=cache))
         print("another process, with what was kept:", flush=True)
         subprocess.run([tool, f, "20000", "2"], check=False, env=dict(os.environ, CACHE=cache, WARM="1"))
+        print("everything compiled:", flush=True)
+        subprocess.run([tool, f, "20000", "2"], check=False, env=dict(os.environ, ALL="1"))
+        dwarf = dwarf_bytes(f)
         for kept in os.listdir(cache) if os.path.isdir(cache) else []:
-            print(f"kept: {os.path.getsize(os.path.join(cache, kept)) / 1e6:.2f} MB")
+            size = os.path.getsize(os.path.join(cache, kept))
+            print(f"kept: {size / 1e6:.2f} MB, {size / dwarf * 100:.2f} % of {dwarf / 1e6:.1f} MB of DWARF", flush=True)
 
 
 def section_cache(a):
