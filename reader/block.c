@@ -179,20 +179,59 @@ struct block *block_new(struct block_store *s, uint8_t *mapped, struct err *err)
 	return b;
 }
 
-struct block *block_reload(struct block_store *s, struct block *b, struct err *err)
+static bool has_page(const struct block *b, uint32_t page)
 {
-	ssize_t n;
+	return b->pages[page / 64] >> page % 64 & 1;
+}
 
-	if (block_give_data(s, b, err))
-		return NULL;
-	n = pread_full(b->spilled ? s->spill_fd : b->fd, b->file_off, b->data, b->n,
-		       b->spilled ? "temporary file" : "recording", err);
+/* Reads pages [first, end). */
+static int read_pages(const struct block_store *s, struct block *b, uint32_t first, uint32_t end,
+		      struct err *err)
+{
+	const uint32_t off = first * BLOCK_PAGE;
+	const size_t wanted = (end * BLOCK_PAGE < b->n ? end * BLOCK_PAGE : b->n) - off;
+	ssize_t n = pread_full(b->spilled ? s->spill_fd : b->fd, b->file_off + off, b->data + off,
+			       wanted, b->spilled ? "temporary file" : "recording", err);
+
 	if (n < 0)
-		return NULL;
+		return (int)n;
 	/* The file became shorter: its records there are recognised as damaged. */
-	if ((size_t)n < b->n)
-		memset(b->data + n, 0, b->n - (size_t)n);
-	return b;
+	if ((size_t)n < wanted)
+		memset(b->data + off + n, 0, wanted - (size_t)n);
+	for (; first < end; first++)
+		b->pages[first / 64] |= 1ull << first % 64;
+	return 0;
+}
+
+int block_reload(struct block_store *s, struct block *b, uint32_t off, uint32_t n, struct err *err)
+{
+	const uint32_t n_pages = (b->n + BLOCK_PAGE - 1) / BLOCK_PAGE;
+	uint32_t page = off / BLOCK_PAGE, last, end;
+	int rc;
+
+	if (off >= b->n)
+		return 0;
+	last = (off + (n < b->n - off ? n : b->n - off) - 1) / BLOCK_PAGE;
+	if (!b->data) {
+		rc = block_give_data(s, b, err);
+		if (rc)
+			return rc;
+		b->partial = true;
+		memset(b->pages, 0, sizeof b->pages);
+		b->ahead = 1;
+	}
+	for (; page <= last; page = end) {
+		end = page + 1;
+		if (has_page(b, page))
+			continue;
+		while (end < n_pages && end - page < b->ahead && !has_page(b, end))
+			end++;
+		rc = read_pages(s, b, page, end, err);
+		if (rc)
+			return rc;
+		b->ahead = b->ahead < BLOCK_PAGES ? 2 * b->ahead : BLOCK_PAGES;
+	}
+	return 0;
 }
 
 void block_drop(struct block_store *s, struct block *b)

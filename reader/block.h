@@ -6,6 +6,11 @@
  * by records that wait (refs) and by those who look at its bytes (pins). A block nobody wants any
  * more is freed.
  *
+ * Of a block that is read again not all may be wanted before it has to make room for another: where
+ * more runs of records wait than blocks fit, it is one record. So it is read in pages, more of them
+ * at once the more of it are wanted. A page is read once as long as the block is in memory, as others
+ * may be looking at it.
+ *
  * Blocks of a mapped file are pages of that file. They are always there, and nobody's memory; still
  * the pages that we hold are kept to the window, by forgetting those of blocks that only wait.
  */
@@ -22,6 +27,8 @@
 
 /* Far more than a few records of the largest size, 65535 bytes. */
 #define BLOCK_BYTES (512u << 10)
+#define BLOCK_PAGE  4096u
+#define BLOCK_PAGES (BLOCK_BYTES / BLOCK_PAGE)
 
 struct block {
 	uint64_t no;
@@ -32,6 +39,9 @@ struct block {
 	uint8_t held_by;   /* bit i: batch i has a pin */
 	bool mapped;	   /* data is a place in the mapped file */
 	bool spilled;	   /* its copy is in the temporary file */
+	bool partial;	   /* was read again: of data only these pages are there */
+	uint64_t pages[BLOCK_PAGES / 64]; /* a bit each */
+	uint32_t ahead;			  /* so many are read next */
 	int fd;		   /* where to read it again at file_off; -1: nowhere */
 	uint64_t file_off; /* in fd, or in the temporary file once spilled */
 	uint64_t data_off; /* of the first byte in its (decompressed) data stream, for messages */
@@ -55,17 +65,20 @@ void block_store_done(struct block_store *s);
 
 /* An empty block, pinned, or NULL with *err. Its bytes are at `mapped`, if that is not NULL. */
 struct block *block_new(struct block_store *s, uint8_t *mapped, struct err *err);
-/* For block_load(): reads the bytes of a block again. */
-struct block *block_reload(struct block_store *s, struct block *b, struct err *err);
-/* The block of a number that rises with block_new(), its bytes in memory (until the next call here,
- * unless pinned); NULL with *err. */
-static inline struct block *block_load(struct block_store *s, uint64_t no, struct err *err)
+/* For block_fetch(): reads the bytes of a block again. */
+int block_reload(struct block_store *s, struct block *b, uint32_t off, uint32_t n, struct err *err);
+/* Makes sure that the n bytes from off on, as far as the block has them, are in memory, until the
+ * next call for another block unless it is pinned. 0 or negative with *err. */
+static inline int block_fetch(struct block_store *s, struct block *b, uint32_t off, uint32_t n,
+			      struct err *err)
 {
-	struct block *b;
-
+	return b->data && !b->partial ? 0 : block_reload(s, b, off, n, err);
+}
+/* The block of a number that rises with block_new(). */
+static inline struct block *block_at(const struct block_store *s, uint64_t no)
+{
 	assert(no >= s->first_no && no - s->first_no < s->table.n);
-	b = s->table.v[no - s->first_no];
-	return b->data ? b : block_reload(s, b, err);
+	return s->table.v[no - s->first_no];
 }
 /* Must be called before a file is unmapped, when nobody uses its blocks any more. */
 void block_store_forget(struct block_store *s);

@@ -295,14 +295,19 @@ static int deliver_other(struct perf_file *f, const struct block *block, uint32_
 static inline int deliver_record(struct perf_file *f, struct batch *b, struct block *block,
 				 uint32_t off)
 {
-	struct sample_record r = {.data = block->data + off, .data_off = block->data_off + off};
+	struct sample_record r = {.data_off = block->data_off + off};
 
+	if (block_fetch(&f->blocks, block, off, sizeof r.h, &f->err))
+		return -(int)f->err.code;
+	r.data = block->data + off;
 	if (block->n - off >= sizeof r.h)
 		r.h = header_at(r.data, f->swap);
 	if (r.h.size < sizeof r.h || r.h.size > block->n - off) {
 		file_lose(f, r.data_off, r.h.size, false);
 		return 0;
 	}
+	if (block_fetch(&f->blocks, block, off, r.h.size, &f->err))
+		return -(int)f->err.code;
 	if (r.h.type != PERF_RECORD_SAMPLE)
 		return deliver_other(f, block, off, r.h.size);
 	expect_record(r.data, r.h.size);
@@ -318,9 +323,7 @@ static inline int deliver_next(struct perf_file *f, struct batch *b)
 	rc = order_pop(&f->order, &e, &f->err);
 	if (rc <= 0)
 		return rc;
-	block = block_load(&f->blocks, e.where >> WHERE_OFF_BITS, &f->err);
-	if (!block)
-		return -(int)f->err.code;
+	block = block_at(&f->blocks, e.where >> WHERE_OFF_BITS);
 	rc = deliver_record(f, b, block, e.where & ((1u << WHERE_OFF_BITS) - 1));
 	block_unref(&f->blocks, block);
 	return rc;

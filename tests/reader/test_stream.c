@@ -114,27 +114,39 @@ static void no_sample_id_all(void **state)
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-/* Samples with raw data of `size` bytes that tells their time, in falling order of time. */
-static struct out falling(size_t n, uint32_t size, struct perf_event_attr *a)
+/* A sample with raw data of `size` bytes that tells its time. */
+static void telling_sample(struct out *o, uint32_t size, uint64_t time)
 {
-	struct out o = {0};
+	size_t r = rec(o, PERF_RECORD_SAMPLE, 0);
 	uint8_t *raw = malloc(size);
 
 	assert_non_null(raw);
-	*a = plain_attr();
-	a->sample_type |= PERF_SAMPLE_RAW;
-	for (size_t i = n; i; i--) {
-		size_t r = rec(&o, PERF_RECORD_SAMPLE, 0);
-
-		u64(&o, i);
-		u64(&o, 1);
-		u64(&o, i);
-		u32(&o, size);
-		memset(raw, (int)(i & 0xff), size);
-		bytes(&o, raw, size);
-		end(&o, r);
-	}
+	u64(o, time);
+	u64(o, 1);
+	u64(o, time);
+	u32(o, size);
+	memset(raw, (int)(time & 0xff), size);
+	bytes(o, raw, size);
+	end(o, r);
 	free(raw);
+}
+
+static struct perf_event_attr telling_attr(void)
+{
+	struct perf_event_attr a = plain_attr();
+
+	a.sample_type |= PERF_SAMPLE_RAW;
+	return a;
+}
+
+/* Such samples in falling order of time. */
+static struct out falling(size_t n, uint32_t size, struct perf_event_attr *a)
+{
+	struct out o = {0};
+
+	*a = telling_attr();
+	for (size_t i = n; i; i--)
+		telling_sample(&o, size, i);
 	return o;
 }
 
@@ -209,6 +221,43 @@ static void larger_than_the_window(void **state)
 	assert_int_equal(perf_file_open(&f, path, &opt, NULL), 0);
 	close(fd[0]);
 	expect_falling(f, N, SIZE);
+}
+
+/* What this process has read so far; 0 where the kernel does not count it. */
+static unsigned long long bytes_read(void)
+{
+	unsigned long long n = 0;
+	FILE *f = fopen("/proc/self/io", "r");
+
+	if (f && fscanf(f, "rchar: %llu", &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* More runs than the window has blocks, each in blocks of its own, so that every record makes room
+ * for another block's: then a block is not read whole for one record, as long as it does not stay.
+ */
+static void more_runs_than_blocks(void **state)
+{
+	enum { RUNS = 40, RECORDS = 1200, SIZE = 404 };
+	const struct perf_file_options opt = {.window_bytes = 2 << 20};
+	struct perf_event_attr a = telling_attr();
+	struct out o = {0}, file;
+	unsigned long long before, n;
+	size_t size;
+
+	(void)state;
+	for (uint64_t run = 1; run <= RUNS; run++)
+		for (uint64_t i = 0; i < RECORDS; i++)
+			telling_sample(&o, SIZE, i * RUNS + run);
+	file = file_of(&a, 1, &o);
+	size = file.n;
+	before = bytes_read();
+	expect_falling(open_with(file, &opt), (size_t)RUNS * RECORDS, SIZE);
+	n = bytes_read() - before;
+	assert_true(n < 40 * size);
 }
 
 /* The file is cut while it is mapped: what is given out has no bytes any more, but can be looked
@@ -306,6 +355,7 @@ int main(void)
 		cmocka_unit_test(records_without_time),
 		cmocka_unit_test(no_sample_id_all),
 		cmocka_unit_test(larger_than_the_window),
+		cmocka_unit_test(more_runs_than_blocks),
 		cmocka_unit_test(cut_while_mapped),
 		cmocka_unit_test(cut_before_mapped),
 		cmocka_unit_test(at_most_four_batches),
