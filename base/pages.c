@@ -59,6 +59,21 @@ void pages_forget(const void *p, size_t size)
 	advise((void *)(uintptr_t)p, size, PAGE, MADV_DONTNEED);
 }
 
+void pages_empty(void *p, size_t size)
+{
+	uint8_t *from = p, *to = from + size;
+	uint8_t *start = from + (-(uintptr_t)from & (PAGE - 1));
+	uint8_t *end = to - ((uintptr_t)to & (PAGE - 1));
+
+	if (size >= 2 * PAGE && !madvise(start, (size_t)(end - start), MADV_DONTNEED)) {
+		(void)madvise(start, (size_t)(end - start), MADV_NOHUGEPAGE);
+		memset(from, 0, (size_t)(start - from));
+		memset(end, 0, (size_t)(to - end));
+		return;
+	}
+	memset(from, 0, size);
+}
+
 void pages_give_back(void)
 {
 #ifdef __GLIBC__

@@ -16,6 +16,10 @@ void pages_populate(void *p, size_t size);
 /* For a mapped file that was looked at from here to there: its pages need not stay ours. */
 void pages_forget(const void *p, size_t size);
 
+/* Zeros from now on, for memory of malloc(). Whole pages inside of it go back; should something be
+ * written there again, it comes on small ones. */
+void pages_empty(void *p, size_t size);
+
 /* What was freed need not stay ours either: malloc() keeps much of it, and what is mapped next
  * comes on top. Takes a millisecond for some MB. */
 void pages_give_back(void);

@@ -95,7 +95,7 @@ static int unpack(struct piece *p, const struct elf_image *base)
 	if (!buf_ok(&b) || size > PIECE_BYTES_MAX)
 		return -ERR_DAMAGED;
 	rc = inflate_sized(type == ELFCOMPRESS_ZSTD ? INFLATE_ZSTD : INFLATE_ZLIB, b.p,
-			   buf_left(&b), size, NULL, &plain);
+			   buf_left(&b), size, &plain);
 	if (rc)
 		return rc;
 	free(p->bytes);

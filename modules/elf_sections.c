@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/pages.h"
 #include "modules/image.h"
 #include "modules/inflate.h"
 
@@ -116,12 +117,14 @@ static bool is_compressed(const struct image_section *sec)
 	return sec->s.flags & SHF_COMPRESSED || sec->zdebug;
 }
 
-static int inflate_section(const struct elf_image *img, const struct image_section *sec,
-			   const struct elf_watch *watch, uint8_t **ret, uint64_t *ret_size)
+/* Into the same memory as before, if it is not the first time. */
+static int inflate_section(const struct elf_image *img, struct image_section *sec,
+			   const struct elf_watch *watch)
 {
 	struct buf b = buf_make(sec->s.data, sec->s.size, 0, img->swapped);
 	enum inflate_kind kind = INFLATE_ZLIB;
 	uint64_t size;
+	int rc = 0;
 
 	if (sec->s.flags & SHF_COMPRESSED) {
 		uint32_t type = buf_u32(&b);
@@ -143,28 +146,36 @@ static int inflate_section(const struct elf_image *img, const struct image_secti
 	}
 	if (!buf_ok(&b))
 		return -ERR_DAMAGED;
-	*ret_size = size;
-	return inflate_sized(kind, b.p, buf_left(&b), size, watch, ret);
+	/* The file is not ours: it may have changed meanwhile. */
+	if (sec->inflated && size != sec->inflated_size)
+		return -ERR_DAMAGED;
+	if (!sec->inflated)
+		rc = inflate_room(buf_left(&b), size, &sec->inflated);
+	sec->inflated_size = size;
+	return rc ? rc : inflate_into(kind, b.p, buf_left(&b), sec->inflated, size, watch);
 }
 
-/* Once per section; several sections side by side: debug files have a second of work in them. */
+/* Once per section, unless parts of it were let go; several sections side by side: debug files have
+ * a second of work in them. */
 static void inflate_once(struct elf_image *img, struct image_section *sec,
 			 const struct elf_watch *watch)
 {
-	uint8_t *bytes = NULL;
-	uint64_t size = 0;
+	bool first = false;
 	int rc;
 
 	pthread_mutex_lock(&img->lock);
 	while (sec->inflating)
 		pthread_cond_wait(&img->inflated, &img->lock);
-	if (!sec->inflated && !sec->inflate_failed) {
-		sec->inflating = true;
+	if (!sec->whole && !sec->inflate_failed) {
+		sec->inflating = sec->whole = true;
+		first = !sec->inflated;
 		pthread_mutex_unlock(&img->lock);
-		rc = inflate_section(img, sec, watch, &bytes, &size);
+		rc = inflate_section(img, sec, watch);
 		pthread_mutex_lock(&img->lock);
-		sec->inflated = bytes;
-		sec->inflated_size = size;
+		if (rc && first && !watch) {
+			free(sec->inflated);
+			sec->inflated = NULL;
+		}
 		sec->inflate_failed = (enum err_code) - rc;
 		sec->inflating = false;
 		pthread_cond_broadcast(&img->inflated);
@@ -233,6 +244,41 @@ bool elf_image_section(struct elf_image *img, const char *name, struct elf_secti
 		       enum err_code *why)
 {
 	return elf_image_section_watched(img, name, NULL, ret, why);
+}
+
+static uint8_t *copy_ranges(const uint8_t *data, const struct elf_range *keep, size_t n)
+{
+	size_t total = 0, i;
+	uint8_t *copy;
+
+	for (i = 0; i < n; i++)
+		total += (size_t)(keep[i].end - keep[i].start);
+	copy = malloc(total + 1);
+	for (total = i = 0; copy && i < n; total += (size_t)(keep[i].end - keep[i].start), i++)
+		memcpy(copy + total, data + keep[i].start, (size_t)(keep[i].end - keep[i].start));
+	return copy;
+}
+
+void elf_image_section_let_go(struct elf_image *img, const char *name, struct elf_range what,
+			      const struct elf_range *keep, size_t n)
+{
+	struct image_section *sec = find_section(img, name);
+	uint8_t *copy = NULL;
+	size_t at = 0, i;
+
+	if (!sec || !sec->inflated)
+		return;
+	copy = copy_ranges(sec->inflated, keep, n);
+	if (!copy)
+		return;
+	pthread_mutex_lock(&img->lock);
+	sec->whole = false;
+	pthread_mutex_unlock(&img->lock);
+	pages_empty(sec->inflated + what.start, (size_t)(what.end - what.start));
+	for (i = 0; i < n; at += (size_t)(keep[i].end - keep[i].start), i++)
+		memcpy(sec->inflated + keep[i].start, copy + at,
+		       (size_t)(keep[i].end - keep[i].start));
+	free(copy);
 }
 
 bool image_has(const struct elf_image *img, const char *name)

@@ -17,6 +17,7 @@ struct image_section {
 	uint64_t inflated_size;
 	enum err_code inflate_failed;
 	bool inflating; /* a thread is at it, without the lock */
+	bool whole;	/* it was inflated, or is being, and nothing of it was let go since */
 };
 
 struct elf_image {

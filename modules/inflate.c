@@ -57,28 +57,38 @@ static int inflate_zstd(const uint8_t *in, size_t in_size, uint8_t *out, size_t 
 	return !ZSTD_isError(n) && n == out_size ? 0 : -ERR_DAMAGED;
 }
 
-int inflate_sized(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint64_t out_size,
-		  const struct elf_watch *watch, uint8_t **ret)
+int inflate_room(size_t in_size, uint64_t out_size, uint8_t **ret)
 {
-	uint8_t *out;
-	int rc;
-
 	*ret = NULL;
 	if (out_size > INFLATE_MAX_BYTES || out_size > SIZE_MAX / 2)
 		return -ERR_LIMIT;
 	if (out_size > INFLATE_SMALL_BYTES && out_size / INFLATE_RATIO_MAX > in_size)
 		return -ERR_LIMIT;
-	out = malloc(out_size ? (size_t)out_size : 1);
-	if (!out)
+	*ret = malloc(out_size ? (size_t)out_size : 1);
+	if (!*ret)
 		return -ERR_NOMEM;
-	pages_large(out, (size_t)out_size);
-	rc = kind == INFLATE_ZLIB ? inflate_zlib(in, in_size, out, (size_t)out_size, watch)
-				  : inflate_zstd(in, in_size, out, (size_t)out_size);
-	if (rc && !watch) {
-		free(out);
-		return rc;
+	pages_large(*ret, (size_t)out_size);
+	return 0;
+}
+
+int inflate_into(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint8_t *out,
+		 uint64_t out_size, const struct elf_watch *watch)
+{
+	return kind == INFLATE_ZLIB ? inflate_zlib(in, in_size, out, (size_t)out_size, watch)
+				    : inflate_zstd(in, in_size, out, (size_t)out_size);
+}
+
+int inflate_sized(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint64_t out_size,
+		  uint8_t **ret)
+{
+	int rc = inflate_room(in_size, out_size, ret);
+
+	if (!rc)
+		rc = inflate_into(kind, in, in_size, *ret, out_size, NULL);
+	if (rc) {
+		free(*ret);
+		*ret = NULL;
 	}
-	*ret = out;
 	return rc;
 }
 

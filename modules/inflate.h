@@ -20,10 +20,15 @@
 
 enum inflate_kind { INFLATE_ZLIB, INFLATE_ZSTD };
 
-/* malloc'ed `out_size` bytes, which the contents must fill exactly. `watch` (NULL: nobody) hears of
- * zlib's growing; then the caller gets *ret to free also on failure, for who has seen it. */
+/* malloc'ed `out_size` bytes, which the contents must fill exactly. */
 int inflate_sized(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint64_t out_size,
-		  const struct elf_watch *watch, uint8_t **ret);
+		  uint8_t **ret);
+/* The two halves of it. Memory for contents of which so much is there to be inflated; 0,
+ * -ERR_LIMIT or -ERR_NOMEM. */
+int inflate_room(size_t in_size, uint64_t out_size, uint8_t **ret);
+/* Fills it. `watch` (NULL: nobody) hears of zlib's growing. */
+int inflate_into(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint8_t *out,
+		 uint64_t out_size, const struct elf_watch *watch);
 /* By magic: gzip, xz or zstd stream. ERR_FORMAT when it is none of them. */
 int inflate_stream(const uint8_t *in, size_t in_size, uint8_t **ret, size_t *ret_size);
 bool inflate_is_stream(const uint8_t *in, size_t in_size);

@@ -83,6 +83,16 @@ struct elf_watch {
 bool elf_image_section_watched(struct elf_image *img, const char *name,
 			       const struct elf_watch *watch, struct elf_section *ret,
 			       enum err_code *why);
+/* Half-open, in bytes of a section's contents. */
+struct elf_range {
+	uint64_t start, end;
+};
+/* For who watches, or did: lets go of what a section's memory holds in `what`, except for n ranges
+ * of it; nobody may be reading there. The rest is zeros from now on, until somebody asks for the
+ * section again: then all of it is inflated once more, to where it was, and nobody may be reading
+ * any of it. */
+void elf_image_section_let_go(struct elf_image *img, const char *name, struct elf_range what,
+			      const struct elf_range *keep, size_t n);
 size_t elf_image_section_count(const struct elf_image *img);
 /* By index, without inflating: data is NULL when the section is compressed. */
 bool elf_image_section_at(struct elf_image *img, size_t index, const char **name,

@@ -63,7 +63,7 @@ static void assert_inflates(const uint8_t *in, size_t in_size, const uint8_t *pl
 {
 	uint8_t *out;
 
-	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, in_size, n, NULL, &out), 0);
+	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, in_size, n, &out), 0);
 	assert_memory_equal(out, plain, n);
 	free(out);
 }
@@ -72,7 +72,7 @@ static void assert_refused(const uint8_t *in, size_t in_size, uint64_t n)
 {
 	uint8_t *out;
 
-	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, in_size, n, NULL, &out), -ERR_DAMAGED);
+	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, in_size, n, &out), -ERR_DAMAGED);
 	assert_null(out);
 }
 
@@ -147,11 +147,9 @@ static void test_claims(void **state)
 	uint8_t *out;
 
 	(void)state;
-	assert_int_equal(
-		inflate_sized(INFLATE_ZLIB, in, sizeof in, INFLATE_SMALL_BYTES + 1, NULL, &out),
-		-ERR_LIMIT);
-	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, sizeof in, UINT64_MAX, NULL, &out),
+	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, sizeof in, INFLATE_SMALL_BYTES + 1, &out),
 			 -ERR_LIMIT);
+	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, sizeof in, UINT64_MAX, &out), -ERR_LIMIT);
 }
 
 /* ---- watching ------------------------------------------------------------------------------ */
@@ -251,12 +249,74 @@ static void test_watch(void **state)
 	free((void *)(uintptr_t)w.plain);
 }
 
+/* Lets go, as soon as it is there, of what is not in the first or the last 100 bytes of a step. */
+struct dropper {
+	struct elf_image *img;
+	uint64_t done;
+};
+
+static void drop(void *arg, const uint8_t *data, uint64_t done, uint64_t size)
+{
+	struct dropper *d = arg;
+	const struct elf_range what = {d->done, done};
+	const struct elf_range keep[] = {{d->done, d->done + 100}, {done - 100, done}};
+
+	(void)size;
+	assert_in_range(done - d->done, 200, PLAIN);
+	elf_image_section_let_go(d->img, ".debug_info", what, keep, 2);
+	assert_int_equal(data[d->done + 100] | data[done - 101], 0);
+	d->done = done;
+}
+
+/* What is kept is there; all of it is when the section is asked for again, at the same place. */
+static void test_let_go(void **state)
+{
+	const struct how how = {6, 15, Z_DEFAULT_STRATEGY, 0};
+	uint8_t *plain = make_plain(PLAIN);
+	struct dropper d = {0};
+	struct elf_watch watch = {drop, &d};
+	struct elf_section s, again;
+	struct elf_range middle = {5000, PLAIN - 5000};
+	size_t n, i;
+	uint8_t *in = deflated(plain, PLAIN, how, &n);
+
+	(void)state;
+	d.img = image_of(in, n, PLAIN);
+	assert_true(elf_image_section_watched(d.img, ".debug_info", &watch, &s, NULL));
+	assert_memory_equal(s.data, plain, 100);
+	assert_memory_equal(s.data + PLAIN - 100, plain + PLAIN - 100, 100);
+	for (i = 0; i < PLAIN; i++)
+		if (s.data[i] && s.data[i] != plain[i])
+			fail();
+	assert_true(elf_image_section(d.img, ".debug_info", &again, NULL));
+	assert_ptr_equal(again.data, s.data);
+	assert_memory_equal(s.data, plain, PLAIN);
+
+	/* Somebody may watch that, too. */
+	elf_image_section_let_go(d.img, ".debug_info", middle, NULL, 0);
+	assert_memory_equal(s.data, plain, 5000);
+	assert_int_equal(s.data[5000] | s.data[70000] | s.data[PLAIN - 5001], 0);
+	assert_memory_equal(s.data + PLAIN - 5000, plain + PLAIN - 5000, 5000);
+	d.done = 0;
+	assert_true(elf_image_section_watched(d.img, ".debug_info", &watch, &again, NULL));
+	assert_ptr_equal(again.data, s.data);
+	assert_int_equal(d.done, PLAIN);
+	assert_true(elf_image_section(d.img, ".debug_info", &again, NULL));
+	assert_memory_equal(s.data, plain, PLAIN);
+
+	elf_image_section_let_go(d.img, ".debug_inf", middle, NULL, 0);
+	elf_image_section_let_go(d.img, ".shstrtab", middle, NULL, 0);
+	assert_memory_equal(s.data, plain, PLAIN);
+	elf_image_close(d.img);
+	free(in);
+	free(plain);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_streams),
-		cmocka_unit_test(test_not_whole),
-		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_let_go),	  cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_not_whole), cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_watch),
 	};
 
