@@ -2,6 +2,7 @@
 #include "symbolize/dwarf_compile.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/threads.h"
 #include "symbolize/dwarf_names.h"
@@ -46,8 +47,9 @@ static int name_funcs(struct dwarf_code *c, const struct dwarf_cu *cu)
 	return rc;
 }
 
-int dwarf_compile_unit(struct dwarf_part *part, const struct dwarf_filter *filter, bool rows,
-		       const struct dwarf_cu *main, const struct dwarf_cu *cu)
+/* `cu` has the DIEs, `main` the line table; they differ for split units. 0 or -ERR_NOMEM. */
+static int compile_unit(struct dwarf_part *part, const struct dwarf_filter *filter, bool rows,
+			const struct dwarf_cu *main, const struct dwarf_cu *cu)
 {
 	struct dwarf_scopes scopes = {0};
 	struct dwarf_code code = {.part = part, .filter = filter, .scopes = &scopes};
@@ -73,6 +75,48 @@ int dwarf_compile_unit(struct dwarf_part *part, const struct dwarf_filter *filte
 	return rc ? rc : dwarf_part_seal(part);
 }
 
+/* Short names mostly, for which a reference would be as long. */
+static int own_name(const struct dwarf_slice *section, const char **name, struct arena *to)
+{
+	const uint8_t *p = (const uint8_t *)*name;
+
+	if (!p || p < section->data || p >= section->data + section->size)
+		return 0;
+	*name = arena_strndup(to, *name, strlen(*name));
+	return *name ? 0 : -ERR_NOMEM;
+}
+
+static int own_names(struct dwarf_part *p, const struct dwarf_slice *section)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < p->funcs.n; i++) {
+		rc = own_name(section, &p->funcs.v[i].linkage_name, &p->strings);
+		if (!rc)
+			rc = own_name(section, &p->funcs.v[i].name, &p->strings);
+	}
+	return rc;
+}
+
+void dwarf_part_free(struct dwarf_part *part)
+{
+	if (part)
+		dwarf_part_done(part);
+	free(part);
+}
+
+struct dwarf_part *dwarf_compile_alone(const struct dwarf_filter *filter, const struct dwarf_cu *cu)
+{
+	struct dwarf_part *part = calloc(1, sizeof *part);
+
+	if (part && !compile_unit(part, filter, true, cu, cu) && !*cu->file->looked_beyond &&
+	    !own_names(part, &cu->file->sec[DWARF_INFO]))
+		return part;
+	dwarf_part_free(part);
+	return NULL;
+}
+
 static int run_job(const struct run *run, const struct job *job)
 {
 	struct dwarf_cu main, split;
@@ -81,7 +125,7 @@ static int run_job(const struct run *run, const struct job *job)
 	if (rc)
 		return rc < 0 ? rc : 0;
 	if (!main.dwo_name)
-		return dwarf_compile_unit(job->part, run->filter, job->rows, &main, &main);
+		return compile_unit(job->part, run->filter, job->rows, &main, &main);
 	rc = dwarf_splits_cu(run->splits, &main, &split);
 	if (rc < 0)
 		return rc;
@@ -89,7 +133,7 @@ static int run_job(const struct run *run, const struct job *job)
 		job->part->missing_split = main.dwo_name;
 	/* Without its split unit a skeleton still has lines, and with clang's
 	 * -fsplit-dwarf-inlining also functions. */
-	return dwarf_compile_unit(job->part, run->filter, job->rows, &main, rc ? &main : &split);
+	return compile_unit(job->part, run->filter, job->rows, &main, rc ? &main : &split);
 }
 
 static void run_item(void *arg, size_t i, unsigned worker)
@@ -149,7 +193,17 @@ static void take_early(struct run *run, struct dwarf_early *early)
 	run->n = kept;
 }
 
-int dwarf_compile_units(const struct dwarf_file *f, const struct dwarf_filter *filter,
+static bool needs_info(const struct run *run)
+{
+	size_t i;
+
+	for (i = 0; i < run->n; i++)
+		if (run->jobs[i].unit < run->file->n_units)
+			return true;
+	return false;
+}
+
+int dwarf_compile_units(struct dwarf_file *f, const struct dwarf_filter *filter,
 			struct dwarf_splits *splits, struct dwarf_early *early,
 			const struct dwarf_jobs *units, struct dwarf_part *parts,
 			unsigned n_threads)
@@ -162,12 +216,14 @@ int dwarf_compile_units(const struct dwarf_file *f, const struct dwarf_filter *f
 		run.jobs[i] = (struct job){.unit = units->v[i], .part = &parts[i]};
 	if (!rc)
 		rc = share_lines(&run);
+	if (!rc && early)
+		take_early(&run, early);
+	if (!rc && needs_info(&run) && dwarf_early_let_go_bytes(early))
+		rc = dwarf_file_reload_info(f);
 	if (!rc) {
-		if (early)
-			take_early(&run, early);
 		for (i = 0; i < units->n; i++)
 			parts[i].unit = units->v[i];
-		qsort_r(run.jobs, run.n, sizeof *run.jobs, order_cmp, (void *)(uintptr_t)f);
+		qsort_r(run.jobs, run.n, sizeof *run.jobs, order_cmp, f);
 		threads_for(n_threads, run.n, run_item, &run);
 	}
 	for (i = 0; !rc && i < run.n; i++)

@@ -7,14 +7,16 @@
 #include "symbolize/dwarf_part.h"
 #include "symbolize/dwarf_split.h"
 
-/* Compiles one unit: `cu` has the DIEs, `main` the line table; they differ for split units. 0 or
- * -ERR_NOMEM. */
-int dwarf_compile_unit(struct dwarf_part *part, const struct dwarf_filter *filter, bool rows,
-		       const struct dwarf_cu *main, const struct dwarf_cu *cu);
+/* Compiles the unit of a file of one unit; nothing of it refers to .debug_info. NULL: it looked
+ * beyond, or there is no memory. */
+struct dwarf_part *dwarf_compile_alone(const struct dwarf_filter *filter,
+				       const struct dwarf_cu *cu);
+/* Frees that; NULL is nothing. */
+void dwarf_part_free(struct dwarf_part *part);
 
 /* Fills parts[i] for units->v[i], on up to n_threads threads; the result does not depend on how
  * many, nor on what was compiled early (NULL: nothing). 0 or -ERR_NOMEM. */
-int dwarf_compile_units(const struct dwarf_file *f, const struct dwarf_filter *filter,
+int dwarf_compile_units(struct dwarf_file *f, const struct dwarf_filter *filter,
 			struct dwarf_splits *splits, struct dwarf_early *early,
 			const struct dwarf_jobs *units, struct dwarf_part *parts,
 			unsigned n_threads);

@@ -38,13 +38,21 @@ static void load_section(struct dwarf_file *f, size_t i, const struct elf_watch 
 	f->sec_index[i] = s.index;
 }
 
+int dwarf_file_reload_info(struct dwarf_file *f)
+{
+	f->reloaded = true;
+	load_section(f, DWARF_INFO, NULL);
+	return f->no_memory[DWARF_INFO] ? -ERR_NOMEM : 0;
+}
+
 struct loading {
 	struct dwarf_file *f;
 	struct dwarf_early *early; /* NULL: nothing is compiled yet */
 };
 
 /* One section per item: inflating is most of the work, and sections can be inflated side by side.
- * The largest is the first; items beyond the sections are for threads that found none. */
+ * Items beyond the sections are for threads that found none. The largest section comes first, or
+ * last when it is compiled meanwhile, for which the others are needed. */
 static void load_item(void *arg, size_t i, unsigned worker)
 {
 	const struct loading *l = arg;
@@ -59,6 +67,7 @@ static void load_item(void *arg, size_t i, unsigned worker)
 		dwarf_early_work(l->early);
 		return;
 	}
+	i = (i + 1) % DWARF_SECTION_N;
 	watch = dwarf_early_watch(l->early);
 	load_section(l->f, i, i == DWARF_INFO ? &watch : NULL);
 	dwarf_early_loaded(l->early, l->f, (enum dwarf_section)i);

@@ -72,6 +72,7 @@ struct dwarf_file {
 	size_t n_slots;
 	_Atomic(struct dwarf_scopes *) *scopes; /* one per unit, filled when asked for */
 	struct dwarf_package *package;		/* .debug_cu_index of a .dwp; NULL */
+	bool reloaded;				/* .debug_info was inflated a second time */
 	bool *looked_beyond; /* of a file of one unit: somebody asked for another one; else NULL */
 };
 
@@ -81,6 +82,8 @@ struct dwarf_file {
 int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, unsigned n_threads,
 		    struct dwarf_early *early);
 void dwarf_file_close(struct dwarf_file *f);
+/* All of .debug_info again, where it was let go of parts of it. 0 or -ERR_NOMEM. */
+int dwarf_file_reload_info(struct dwarf_file *f);
 /* Frees what is needed for compiling only; strings stay. */
 void dwarf_file_forget_units(struct dwarf_file *f);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "symbolize/dwarf_aranges.h"
 #include "symbolize/dwarf_ranges.h"
 
 /* Units tried for an address that the first one does not explain. */
@@ -38,7 +39,7 @@ static bool may_have_code(const struct dwarf_cu *cu)
 	return cu->dwo_name || cu->abbrevs->has_code;
 }
 
-bool dwarf_hits_may_claim(const struct dwarf_cu *cu)
+static bool may_claim(const struct dwarf_cu *cu)
 {
 	const uint8_t type = cu->unit->type;
 
@@ -61,7 +62,7 @@ static int read_unit(struct dwarf_hits *h, uint32_t unit, uint64_t *budget)
 		return rc < 0 ? rc : 0;
 	if (cu.has_stmt_list && vec_push(&h->line_tables, cu.stmt_list))
 		return -ERR_NOMEM;
-	if (!dwarf_hits_may_claim(&cu))
+	if (!may_claim(&cu))
 		return 0;
 	dwarf_range_iter_init(&it, &cu, cu.low_pc, cu.high_pc, cu.ranges);
 	while (dwarf_range_next(&it, budget, &lo, &hi)) {
@@ -75,7 +76,27 @@ static int read_unit(struct dwarf_hits *h, uint32_t unit, uint64_t *budget)
 	return 0;
 }
 
-/* ---- .debug_aranges (DWARF5 6.1.2) --------------------------------------------------------- */
+enum dwarf_code_claim dwarf_hits_claim(const struct dwarf_cu *cu, const struct dwarf_filter *filter,
+				       uint64_t *budget)
+{
+	enum dwarf_code_claim claim = DWARF_CODE_NONE;
+	struct dwarf_range_iter it;
+	uint64_t lo, hi;
+	bool any = false;
+
+	if (!may_claim(cu))
+		return DWARF_CODE_ELSEWHERE;
+	dwarf_range_iter_init(&it, cu, cu->low_pc, cu->high_pc, cu->ranges);
+	while (claim != DWARF_CODE_WANTED && dwarf_range_next(&it, budget, &lo, &hi)) {
+		any = true;
+		if (dwarf_filter_code(filter, lo, &hi))
+			claim = dwarf_filter_wants(filter, lo, hi) ? DWARF_CODE_WANTED
+								   : DWARF_CODE_OTHER;
+	}
+	return any || !may_have_code(cu) ? claim : DWARF_CODE_MAYBE;
+}
+
+/* ---- .debug_aranges ------------------------------------------------------------------------ */
 
 static bool is_rangeless(const struct dwarf_hits *h, uint32_t unit)
 {
@@ -92,56 +113,55 @@ static bool is_rangeless(const struct dwarf_hits *h, uint32_t unit)
 	return lo < h->rangeless.n && h->rangeless.v[lo] == unit;
 }
 
-static int read_set(struct dwarf_hits *h, struct buf *set, uint8_t off_size, size_t header_at)
-{
-	const struct dwarf_unit *u;
-	uint64_t info_off;
-	uint8_t addr_size;
-	size_t odd;
-	int rc = 0;
-
-	if (buf_u16(set) != 2)
-		return 0;
-	info_off = off_size == 8 ? buf_u64(set) : buf_u32(set);
-	addr_size = buf_u8(set);
-	u = dwarf_file_unit_at(h->file, info_off);
-	if (buf_u8(set) || (addr_size != 4 && addr_size != 8) || !u ||
-	    !is_rangeless(h, (uint32_t)(u - h->file->units)))
-		return 0;
-	/* Pairs are aligned to their size from the begin of the header. */
-	odd = ((size_t)(set->p - set->data) + header_at) % (2u * addr_size);
-	buf_skip(set, odd ? 2u * addr_size - odd : 0);
-	while (!rc && buf_left(set)) {
-		uint64_t lo = addr_size == 8 ? buf_u64(set) : buf_u32(set);
-		uint64_t size = addr_size == 8 ? buf_u64(set) : buf_u32(set);
-
-		if (!buf_ok(set))
-			break;
-		if (size && lo + size > lo)
-			rc = add_claim(h, (uint32_t)(u - h->file->units), lo, lo + size);
-	}
-	return rc;
-}
-
 static int read_aranges(struct dwarf_hits *h)
 {
 	const struct dwarf_file *f = h->file;
 	struct buf b = dwarf_slice_at(&f->sec[DWARF_ARANGES], 0, f->swap);
+	struct dwarf_aranges set;
+	uint64_t lo, hi;
 	int rc = 0;
 
-	while (!rc && buf_left(&b)) {
-		uint64_t length = buf_u32(&b);
-		uint8_t off_size = length == 0xffffffff ? 8 : 4;
-		struct buf set;
+	while (!rc && dwarf_aranges_next(&b, &set)) {
+		const struct dwarf_unit *u = dwarf_file_unit_at(f, set.info_off);
+		uint32_t unit = u ? (uint32_t)(u - f->units) : 0;
 
-		if (off_size == 8)
-			length = buf_u64(&b);
-		set = buf_sub(&b, length);
-		if (!buf_ok(&set))
-			break;
-		rc = read_set(h, &set, off_size, off_size == 8 ? 12 : 4);
+		if (!u || !is_rangeless(h, unit))
+			continue;
+		while (!rc && dwarf_arange_next(&set, &lo, &hi))
+			rc = add_claim(h, unit, lo, hi);
 	}
 	return rc;
+}
+
+static bool wants_set(const struct dwarf_filter *filter, struct dwarf_aranges *set)
+{
+	uint64_t lo, hi;
+
+	while (dwarf_arange_next(set, &lo, &hi))
+		if (dwarf_filter_code(filter, lo, &hi) && dwarf_filter_wants(filter, lo, hi))
+			return true;
+	return false;
+}
+
+/* A unit ends where the next one begins; those without code have no set. */
+bool dwarf_hits_estimate(const struct dwarf_file *f, uint64_t info_size,
+			 const struct dwarf_filter *filter, uint64_t *ret)
+{
+	struct buf b = dwarf_slice_at(&f->sec[DWARF_ARANGES], 0, f->swap);
+	struct dwarf_aranges set;
+	uint64_t last = 0;
+	bool any = false, wanted = false;
+
+	*ret = 0;
+	for (; dwarf_aranges_next(&b, &set); any = true) {
+		if (set.info_off < last || set.info_off >= info_size)
+			return false;
+		*ret += wanted ? set.info_off - last : 0;
+		last = set.info_off;
+		wanted = wants_set(filter, &set);
+	}
+	*ret += wanted ? info_size - last : 0;
+	return any;
 }
 
 static int claim_cmp(const void *a, const void *b)

@@ -25,8 +25,22 @@ struct dwarf_hits {
 	size_t n_damaged;
 };
 
-/* Whether a unit's ranges count. */
-bool dwarf_hits_may_claim(const struct dwarf_cu *cu);
+/* What a unit's root DIE says about its code. */
+enum dwarf_code_claim {
+	DWARF_CODE_ELSEWHERE, /* nothing: it is a part of others, or stands for another */
+	DWARF_CODE_NONE,      /* it has none that the linker kept: it is never given out */
+	DWARF_CODE_MAYBE,     /* it does not say where */
+	DWARF_CODE_OTHER,     /* none that is wanted */
+	DWARF_CODE_WANTED,
+};
+
+/* Every range list entry takes one from the budget. */
+enum dwarf_code_claim dwarf_hits_claim(const struct dwarf_cu *cu, const struct dwarf_filter *filter,
+				       uint64_t *budget);
+/* Bytes of the units that are wanted, as .debug_aranges has it, without a look at them. False: it
+ * does not tell. */
+bool dwarf_hits_estimate(const struct dwarf_file *f, uint64_t info_size,
+			 const struct dwarf_filter *filter, uint64_t *ret);
 
 /* Reads the root DIE of every unit, and finds the file's orphans. 0 or -ERR_NOMEM. A zeroed one is
  * closed. */

@@ -82,9 +82,9 @@ static void fill_slot(void *arg, size_t i, unsigned worker)
 }
 
 /* Object files are relocated first, and units of modules with a second file look into it. */
-static bool may_begin_early(struct elf_image *img, const struct module *mod, unsigned n_threads)
+static bool may_begin_early(struct elf_image *img, const struct module *mod)
 {
-	return n_threads > 1 && elf_image_type(img) != ET_REL && !info_bytes(mod->alt);
+	return elf_image_type(img) != ET_REL && !info_bytes(mod->alt);
 }
 
 static int open_files(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
@@ -95,8 +95,8 @@ static int open_files(struct dwarf_index *d, struct elf_image *img, const struct
 								       : NULL};
 	int rc = 0;
 
-	if (may_begin_early(img, mod, n_threads))
-		rc = dwarf_early_new(&d->early, filter, &d->store);
+	if (may_begin_early(img, mod))
+		rc = dwarf_early_new(&d->early, filter, &d->store, n_threads);
 	if (!rc)
 		rc = dwarf_file_open(&d->main, img, false, n_threads, d->early);
 	if (!rc && info_bytes(mod->alt)) {
@@ -181,6 +181,15 @@ static uint64_t all_bytes(const struct dwarf_index *d)
 	return bytes;
 }
 
+static bool wants_all(const struct dwarf_index *d, const struct dwarf_jobs *jobs)
+{
+	const enum dwarf_extent extent = dwarf_early_extent(d->early);
+
+	return extent == DWARF_EXTENT_OPEN
+		       ? dwarf_store_wants_all(&d->store, jobs_bytes(d, jobs), all_bytes(d))
+		       : extent == DWARF_EXTENT_ALL;
+}
+
 /* With a cache it may be time to compile everything: filter->addrs is then NULL. */
 static int compile_hits(struct dwarf_index *d, struct dwarf_filter *filter, unsigned n_threads)
 {
@@ -191,8 +200,7 @@ static int compile_hits(struct dwarf_index *d, struct dwarf_filter *filter, unsi
 	if (rc)
 		return rc;
 	rc = dwarf_hits_first(&hits, &jobs);
-	if (!rc && filter->addrs &&
-	    dwarf_store_wants_all(&d->store, jobs_bytes(d, &jobs), all_bytes(d))) {
+	if (!rc && filter->addrs && wants_all(d, &jobs)) {
 		filter->addrs = NULL;
 		jobs.n = 0;
 		dwarf_hits_close(&hits);
@@ -219,6 +227,8 @@ static void count(struct dwarf_index *d)
 	s->units_compiled = d->parts.n;
 	s->units_damaged += d->main.n_damaged;
 	s->units_early = dwarf_early_taken(d->early);
+	s->let_go_bytes = dwarf_early_let_go_bytes(d->early);
+	s->inflated_twice = d->main.reloaded;
 	s->info_bytes = d->main.sec[DWARF_INFO].size;
 	for (i = 0; i < d->parts.n; i++) {
 		s->compiled_bytes += d->parts.v[i].bytes;

@@ -52,6 +52,16 @@ def early_units(data, addresses, *options):
     return tuple(map(int, re.search(r"compiled (\d+) early (\d+)", out).groups()))
 
 
+def gone(f, addresses, *options):
+    """How much of .debug_info did not stay, as a share, and whether it was needed again."""
+    out = tell(compressed(f.elf()), addresses, "-s", *options)
+    return int(re.search(r"let go (\d+)", out)[1]) / len(f.sec["info"]), "inflated twice" in out
+
+
+def arange(unit, lo, size):
+    return struct.pack("<IHIBBIQQQQ", 44, 2, unit, 8, 0, 0, lo, size, 0, 0)
+
+
 @case
 def all_units():
     data = many_units().elf()
@@ -86,6 +96,80 @@ def with_a_cache():
         equal(early_units(data, every, "-c", cache), (UNITS, UNITS))
         equal(early_units(data, [start(UNITS - 1) + 15], "-c", cache), (0, 0))
         equal(tell(data, few, "-c", cache), tell(data, few))
+
+
+@case
+def nothing_stays():
+    """Neither units that are compiled nor those that nobody wants, on one thread or more. Names stand in their units."""
+    f = many_units()
+    some, every = [start(i) for i in range(0, UNITS, 20)], [start(i) for i in range(UNITS)]
+    for threads in "123":
+        equal(gone(f, every, "-j", threads), (1, False))
+        equal(gone(f, some, "-j", threads), (1, False))
+        equal(gone(f, [CODE + CODE_SIZE - 1], "-j", threads), (1, False))
+
+
+@case
+def parts_stay():
+    """Units of which nobody knows yet whether they will be asked stay, and with them what shares their pages."""
+    f = many_units(units=60)
+    f.add(Die(CU, (NAME, "string", "rangeless.c"), kids=[
+        Die(0x34, (0x2100, "block4", os.urandom(100000))), fn("unsaid", start(UNITS), 16)]))
+    share, again = gone(f, [start(i) for i in range(60)])
+    assert share < 1 and not again, (share, again)
+    equal(names(f.elf(), [start(3), start(UNITS), start(UNITS) + 20]), [["f3"], ["unsaid"], []])
+
+
+@case
+def references_to_what_is_gone():
+    """The last units have their names in the first ones, of which nothing is there any more."""
+    f, wanted = many_units(), [start(UNITS), start(UNITS + 1), start(7)]
+    first = f.sec["info"].index(b"f0\0") - 1
+    assert f.sec["info"][first] in range(1, 8)  # the abbreviation of its function
+    for i in range(2):
+        target = Die(SUB)
+        target.off = first
+        f.add(Die(CU, (NAME, "string", f"tail{i}.c"), (LOW, "addr", start(UNITS + i)), (HIGH, "data8", 16), kids=[
+            Die(SUB, (ORIGIN, "ref_addr", target), (LOW, "addr", start(UNITS + i)), (HIGH, "data8", 16))]))
+    equal(names(f.elf(), wanted), [["f0"], ["f0"], ["f7"]])
+    for threads in "123":
+        share, again = gone(f, wanted, "-j", threads)
+        # On more threads all of it may be there before they begin; then nothing is gone when they meet a reference.
+        assert again == (share > 0) and (again or threads != "1"), (share, again)
+
+
+@case
+def told_beforehand():
+    """Where .debug_aranges says which units are wanted it is known from the first on whether all will be."""
+    f = many_units()
+    data, at = f.sec["info"], 0
+    for i in range(UNITS):
+        f.sec["aranges"] += arange(at, start(i), 16)
+        at += 4 + struct.unpack_from("<I", data, at)[0]
+    few, every = [start(i) for i in range(0, UNITS, 20)], [start(i) for i in range(UNITS)]
+    for asked in few, every:
+        with tempfile.TemporaryDirectory() as cache:
+            equal(early_units(compressed(f.elf()), asked, "-c", cache), (len(asked), len(asked)))
+        with tempfile.TemporaryDirectory() as cache:
+            equal(gone(f, asked, "-c", cache), (1, False))
+            equal(tell(f.elf(), every, "-c", cache), tell(f.elf(), every))
+
+
+@case
+def told_wrongly():
+    """Whatever .debug_aranges says, the answers are the same."""
+    f = many_units(units=30, padding=100)
+    few, every = [start(i) for i in range(0, 30, 9)], [start(i) for i in range(30)]
+    size = len(f.sec["info"])
+    for sets in (arange(0, CODE, CODE_SIZE), arange(0, CODE + CODE_SIZE // 2, 16), arange(5, CODE, CODE_SIZE), arange(size, CODE, 16),
+                 arange(100, CODE, 16) + arange(0, CODE, 16), arange(0, 0, 0), arange(size - 1, CODE, CODE_SIZE), b"\xff" * 50):
+        f.sec["aranges"] = sets
+        for asked in few, every:
+            for threads in "13":
+                with tempfile.TemporaryDirectory() as cache:
+                    for _ in range(2):
+                        equal(tell(compressed(f.elf()), asked, "-j", threads, "-c", cache), tell(f.elf(), asked))
+                    equal(tell(compressed(f.elf()), every, "-j", threads, "-c", cache), tell(f.elf(), every))
 
 
 @case

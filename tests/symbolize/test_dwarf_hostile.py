@@ -115,7 +115,7 @@ def hostile_shared_lines():
     f.sec["line"] = line_table(b"".join(set_address(CODE + i * 8) + COPY + pc(8) + END for i in range(n * 10)))
     for i in range(n):
         f.add(cu(fn("f", CODE + i * 8, 8), lo=CODE + i * 8, size=8, attrs=[(STMT, "sec_offset", 0)]))
-    patient(f.elf(), range(CODE, CODE + n * 8, 8), 5)
+    patient(f.elf(), range(CODE, CODE + n * 8, 8), 1)
 
 
 @case

@@ -133,9 +133,11 @@ int main(int argc, char **argv)
 		print(d, given.v[i]);
 	if (want_stats && d) {
 		dwarf_index_stats(d, &stats);
-		printf("units %zu compiled %zu early %zu damaged %zu segments %lu%s\n", stats.units,
-		       stats.units_compiled, stats.units_early, stats.units_damaged,
-		       (unsigned long)stats.segments, stats.from_cache ? ", from the cache" : "");
+		printf("units %zu compiled %zu early %zu damaged %zu segments %lu let go %lu%s%s\n",
+		       stats.units, stats.units_compiled, stats.units_early, stats.units_damaged,
+		       (unsigned long)stats.segments, (unsigned long)stats.let_go_bytes,
+		       stats.inflated_twice ? ", inflated twice" : "",
+		       stats.from_cache ? ", from the cache" : "");
 	}
 	if (d)
 		dwarf_index_save(d);
