@@ -67,8 +67,10 @@ void report_text(const struct pipeline *p, FILE *out)
 		fprintf(out,
 			"stitched: of %" PRIu64 " cut stacks %" PRIu64
 			" were completed and %" PRIu64
-			" extended from other samples of their thread\n",
-			p->stitched.cut, p->stitched.to_root, p->stitched.extended);
+			" extended from other samples of their thread; for %" PRIu64
+			" such samples may be of another call\n",
+			p->stitched.cut, p->stitched.to_root, p->stitched.extended,
+			p->stitched.doubtful);
 	fprintf(out, "frames: %" PRIu64 "\n", u->frames);
 	for (i = 0; i < FRAME_HOW_N; i++)
 		text_share(out, frame_how_text(i), u->frames_by_how[i], u->frames);

@@ -1,28 +1,17 @@
-/* stitch.c - completes cut stacks from other samples of the same thread; see stitch_graph.h.
- * Nothing is remembered of threads that never had a cut stack. */
+/* stitch.c - completes cut stacks from other samples of the same thread; see stitch_stacks.h for
+ * which are believed. Nothing is remembered of threads that never had a cut stack. */
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "unwind/stitch_graph.h"
+#include "unwind/stitch_kept.h"
 
 struct stitch_thread {
-	struct stitch_graph graph;
+	struct stitch_kept kept;
+	uint64_t last_ns;
 	uint32_t first, last; /* samples of the batch at hand; first NONE: there are none */
 };
 
-/* What the frames of an activation and of all above were made into, for the stacks of one thread
- * that are completed together. */
-struct known_base {
-	uint32_t activation;
-	uint32_t top; /* the highest whose callee is known to be called by it */
-	struct stack_base *base;
-	const struct stack_base *beyond; /* what was above the top */
-};
-
-/* Donors of one stack: who called the highest frame of one is told by the next. */
-#define DONORS_MAX 64
-
-enum { EXPECT_AHEAD = 8, SPARE_MAX = 8 };
+enum { EXPECT_AHEAD = 8 };
 
 struct stitcher {
 	uint64_t max_distance_ns;
@@ -30,11 +19,11 @@ struct stitcher {
 	struct stitch_stats stats;
 	struct hash_table thread_of; /* pid and tid -> thread */
 	VEC(struct stitch_thread) threads;
-	VEC(struct stitch_graph) spare; /* memory of threads that have ended; nothing is in it */
-	VEC(uint32_t) active;		/* threads that have samples in the batch */
-	VEC(uint32_t) next;		/* by sample: the next one of its thread, or NONE */
-	VEC(struct known_base) bases;
-	VEC(uint32_t) path; /* activations on the way up */
+	struct stitch_kept spare; /* memory for what will be kept of the next thread */
+	VEC(uint32_t) active;	  /* threads that have samples in the batch */
+	VEC(uint32_t) next;	  /* by sample: the next one of its thread, or NONE */
+	VEC(uint32_t) path;	  /* stacks on the way to a donor that is known */
+	struct stitch_stacks s;	  /* of the thread at hand */
 	/* The batch at hand. */
 	const struct perf_sample *const *samples;
 	struct stack_trace *traces;
@@ -63,15 +52,13 @@ void stitcher_free(struct stitcher *st)
 	if (!st)
 		return;
 	for (i = 0; i < st->threads.n; i++)
-		stitch_graph_done(&st->threads.v[i].graph);
-	for (i = 0; i < st->spare.n; i++)
-		stitch_graph_done(&st->spare.v[i]);
-	vec_done(&st->spare);
+		stitch_kept_done(&st->threads.v[i].kept);
+	stitch_kept_done(&st->spare);
+	stitch_stacks_done(&st->s);
 	hash_done(&st->thread_of);
 	vec_done(&st->threads);
 	vec_done(&st->active);
 	vec_done(&st->next);
-	vec_done(&st->bases);
 	vec_done(&st->path);
 	free(st);
 }
@@ -104,8 +91,6 @@ static int thread_add(struct stitcher *st, uint64_t key)
 
 	if (hash_get(&st->thread_of, key) != HASH_NONE)
 		return 0;
-	if (st->spare.n)
-		new.graph = st->spare.v[--st->spare.n];
 	if (vec_reserve(&st->active, st->threads.n + 1) || vec_push(&st->threads, new) ||
 	    hash_put(&st->thread_of, key, (uint32_t)st->threads.n - 1))
 		return -ERR_NOMEM;
@@ -164,15 +149,6 @@ static int threads_find(struct stitcher *st, size_t n)
 	return 0;
 }
 
-static void graph_spare(struct stitcher *st, struct stitch_graph *g)
-{
-	stitch_graph_forget(g);
-	if (st->spare.n == SPARE_MAX || vec_push(&st->spare, *g))
-		stitch_graph_done(g);
-	else
-		*g = (struct stitch_graph){0};
-}
-
 /* Of programs that have ended nothing is kept. */
 static void threads_forget(struct stitcher *st)
 {
@@ -180,105 +156,79 @@ static void threads_forget(struct stitcher *st)
 	size_t i;
 
 	for (i = 0; i < st->threads.n; i++)
-		if (st->threads.v[i].graph.last_ns > now_ns)
-			now_ns = st->threads.v[i].graph.last_ns;
+		if (st->threads.v[i].last_ns > now_ns)
+			now_ns = st->threads.v[i].last_ns;
 	for (i = 0; i < st->threads.n; i++)
-		if (st->threads.v[i].graph.last_ns &&
-		    now_ns - st->threads.v[i].graph.last_ns > st->max_distance_ns)
-			graph_spare(st, &st->threads.v[i].graph);
+		if (now_ns - st->threads.v[i].last_ns > st->max_distance_ns)
+			stitch_kept_done(&st->threads.v[i].kept);
 }
 
 /* ---- bases ------------------------------------------------------------------------------- */
 
-/* NULL: it has none yet. */
-static const struct known_base *base_known(const struct stitcher *st, const struct stitch_graph *g,
-					   uint32_t id)
+/* The frames of a stack from `from` on as a base, with what is above them. NULL: there are none, or
+ * (*rc) no memory. Frames are made once for all that have them in common. */
+static struct stack_base *base_from(struct stitcher *st, struct stitch_stack *t, uint32_t from,
+				    int *rc)
 {
-	uint32_t at = g->activations.v[id].base;
+	uint32_t n = stitch_believed(t);
+	struct stack_base *up = n == t->n ? t->base : NULL;
 
-	return at < st->bases.n && st->bases.v[at].activation == id ? &st->bases.v[at] : NULL;
-}
-
-/* The highest activation up to which the callers are known from one's own owners. */
-static uint32_t top_of(const struct stitcher *st, const struct stitch_graph *g, uint32_t id)
-{
-	const struct known_base *known;
-
-	while (!(known = base_known(st, g, id)) && g->activations.v[id].owner < STITCH_ROOT)
-		id = g->activations.v[id].owner;
-	return known ? known->top : id;
-}
-
-/* Puts the frame of an activation below `up`. NULL when out of memory. */
-static struct stack_base *base_add(struct stitcher *st, struct stitch_graph *g, uint32_t id,
-				   struct stack_base *up, uint32_t top,
-				   const struct stack_base *beyond)
-{
-	struct stack_base *b = scratch_alloc(st->room, sizeof *b);
-
-	if (!b)
-		return NULL;
-	*b = (struct stack_base){
-		.frame = g->activations.v[id].frame,
-		.up = up,
-		.depth = up ? up->depth + 1 : 1,
-	};
-	b->frame.how = FRAME_STITCHED;
-	if (vec_push(&st->bases, (struct known_base){id, top, b, beyond}))
-		return NULL;
-	g->activations.v[id].base = (uint32_t)st->bases.n - 1;
-	return b;
-}
-
-/* The frames from an activation up to its top, and on with `beyond`. NULL when out of memory. */
-static struct stack_base *base_make(struct stitcher *st, struct stitch_graph *g, uint32_t id,
-				    struct stack_base *beyond)
-{
-	const struct known_base *known = NULL;
-	struct stack_base *b = beyond;
-	uint32_t top = id;
-
-	st->path.n = 0;
-	for (; id < STITCH_ROOT; id = g->activations.v[id].owner) {
-		known = base_known(st, g, id);
-		if (known && known->beyond == beyond) {
-			b = known->base;
-			top = known->top;
-			break;
-		}
-		if (vec_push(&st->path, id))
+	if (from >= n)
+		return up;
+	if (!t->bases) {
+		t->bases = scratch_alloc(st->room, n * sizeof *t->bases);
+		if (!t->bases) {
+			*rc = -ERR_NOMEM;
 			return NULL;
-		top = id;
+		}
+		t->made = n;
 	}
-	while (st->path.n && (b = base_add(st, g, st->path.v[st->path.n - 1], b, top, beyond)))
-		st->path.n--;
-	return b;
+	if (t->made < n)
+		up = &t->bases[t->made];
+	while (t->made > from) {
+		struct stack_base *b = &t->bases[--t->made];
+
+		*b = (struct stack_base){
+			.frame = t->frames[t->made],
+			.up = up,
+			.depth = up ? up->depth + 1 : 1,
+		};
+		b->frame.how = FRAME_STITCHED;
+		up = b;
+	}
+	return &t->bases[from];
 }
 
-/* All that is known at that time of an activation's callers. *end: whether the last is the root, or
- * NONE. */
-static int base_find(struct stitcher *st, struct stitch_graph *g, uint32_t id, uint64_t time_ns,
-		     struct stack_base **ret, uint32_t *end)
+/* What lies above a cut stack, once that of its donor is known. */
+static int base_take(struct stitcher *st, struct stitch_stack *cut)
 {
-	uint32_t donors[DONORS_MAX];
-	size_t n = 0;
+	const struct stitch_sight *sight = &st->s.sights.v[cut->donor];
+	struct stitch_stack *t = &st->s.stacks.v[sight->stack];
+	int rc = 0;
 
-	for (*end = id; *end < STITCH_ROOT && n < DONORS_MAX;) {
-		const struct stitch_activation *top = &g->activations.v[top_of(st, g, *end)];
+	cut->base = base_from(st, t, sight->frame + 1, &rc);
+	cut->reach = t->n_believed == t->n ? t->reach : stitch_reach(&t->places[t->n_believed - 1]);
+	return rc;
+}
 
-		donors[n++] = *end;
-		*end = top->owner != STITCH_NONE ? top->owner
-						 : stitch_caller(g, &top->frame, &top->place,
-								 time_ns, st->max_distance_ns);
-	}
-	if (*end < STITCH_ROOT)
-		*end = STITCH_NONE;
-	for (*ret = NULL; n; n--) {
-		*ret = base_make(st, g, donors[n - 1], *ret);
-		if (!*ret)
+/* Each donor reaches farther than who asks it, so that none is met twice. */
+static int base_find(struct stitcher *st, uint32_t id)
+{
+	struct stitch_stack *t = &st->s.stacks.v[id];
+	int rc = 0;
+
+	for (st->path.n = 0; t->is_cut && !t->is_known;) {
+		t->is_known = true;
+		t->donor = stitch_donor(&st->s, t, st->max_distance_ns);
+		if (t->donor == STITCH_NONE)
+			break;
+		if (vec_push(&st->path, (uint32_t)(t - st->s.stacks.v)))
 			return -ERR_NOMEM;
+		t = &st->s.stacks.v[st->s.sights.v[t->donor].stack];
 	}
-	return 0;
+	while (st->path.n && !rc)
+		rc = base_take(st, &st->s.stacks.v[st->path.v[--st->path.n]]);
+	return rc;
 }
 
 /* ---- completing -------------------------------------------------------------------------- */
@@ -301,106 +251,87 @@ static int add_some(struct stitcher *st, struct stack_trace *t, const struct sta
 	return 0;
 }
 
-static int complete(struct stitcher *st, struct stitch_graph *g, uint64_t time_ns,
-		    struct stack_trace *t)
+static int complete(struct stitcher *st, const struct stitch_stack *cut, struct stack_trace *t)
 {
 	size_t n_user = t->n - t->n_kernel;
-	struct stack_base *base = NULL;
-	uint32_t end = stitch_caller(g, &t->frames[t->n - 1], &t->places[n_user - 1], time_ns,
-				     st->max_distance_ns);
 
 	st->stats.cut++;
-	if (end < STITCH_ROOT && base_find(st, g, end, time_ns, &base, &end))
-		return -ERR_NOMEM;
-	if (base && n_user + base->depth > st->max_user_frames) {
+	st->stats.doubtful += cut->is_doubted;
+	if (cut->base && n_user + cut->base->depth > st->max_user_frames) {
 		st->stats.extended++;
-		return add_some(st, t, base);
+		return add_some(st, t, cut->base);
 	}
-	t->base = base;
-	st->stats.frames += base ? base->depth : 0;
-	if (end == STITCH_ROOT) {
+	t->base = cut->base;
+	st->stats.frames += cut->base ? cut->base->depth : 0;
+	if (cut->reach == STITCH_ROOT) {
 		t->stop = UNWIND_STOP_END;
 		st->stats.to_root++;
-	} else if (base) {
+	} else if (cut->base) {
 		st->stats.extended++;
 	}
 	return 0;
 }
 
-/* The stacks of a thread that were cut, from one sample on up to another one. */
-static int complete_range(struct stitcher *st, struct stitch_graph *g, uint32_t i, uint32_t end)
+/* ---- threads ----------------------------------------------------------------------------- */
+
+static int stack_push(struct stitcher *st, const struct perf_sample *s, const struct stack_trace *t)
 {
-	bool is_settled = false;
-
-	st->bases.n = 0;
-	for (; i != end; i = st->next.v[i]) {
-		if (!is_cut(st->samples[i], &st->traces[i]))
-			continue;
-		if (!is_settled && stitch_settle(g))
-			return -ERR_NOMEM;
-		is_settled = true;
-		if (complete(st, g, st->samples[i]->time_ns, &st->traces[i]))
-			return -ERR_NOMEM;
-	}
-	return 0;
-}
-
-/* ---- learning ---------------------------------------------------------------------------- */
-
-/* Bits by enum frame_how. */
-#define X(name, mark, text) | (mark == '?' ? 1u << FRAME_##name : 0)
-enum { GUESSES = 0 FRAME_HOWS(X) };
-#undef X
-
-static int learn(struct stitch_graph *g, const struct perf_sample *sample,
-		 const struct stack_trace *t)
-{
-	size_t n_user = t->n - t->n_kernel;
-	struct stitch_stack s = {
+	size_t n = t->n - t->n_kernel;
+	struct stitch_stack new = {
 		.frames = t->frames + t->n_kernel,
 		.places = t->places,
+		.time_ns = s->time_ns,
+		.reach = t->stop == UNWIND_STOP_END ? STITCH_ROOT : stitch_reach(&t->places[n - 1]),
+		.copy = s->user_stack,
+		.copy_bytes = s->user_stack_bytes,
+		.n = (uint32_t)n,
 		.is_complete = t->stop == UNWIND_STOP_END,
-		.time_ns = sample->time_ns,
+		.is_cut = t->stop == UNWIND_STOP_TRUNCATED_STACK,
+		.wanted = STITCH_NONE,
+		.seen_before = STITCH_NONE,
+		.donor = STITCH_NONE,
 	};
 
-	/* A stack that a guess is part of is not believed from there on. */
-	while (s.n < n_user && !(GUESSES >> s.frames[s.n].how & 1))
-		s.n++;
-	s.is_complete &= s.n == n_user;
-	return s.n ? stitch_learn(g, &s) : 0;
+	return vec_push(&st->s.stacks, new) ? -ERR_NOMEM : 0;
 }
 
-/* Whoever comes after a pause longer than anything is believed starts anew, so that
- * threads_forget() changes nothing. */
-static bool comes_after_pause(const struct stitcher *st, const struct stitch_graph *g,
-			      uint64_t time_ns)
+/* All samples of a thread in the batch, behind what was kept of it. */
+static int stacks_collect(struct stitcher *st, struct stitch_thread *thread)
 {
-	return g->last_ns && time_ns > g->last_ns && time_ns - g->last_ns > st->max_distance_ns;
+	uint32_t i;
+
+	stitch_stacks_clear(&st->s);
+	if (stitch_kept_push(&thread->kept, &st->s))
+		return -ERR_NOMEM;
+	for (i = thread->first; i != STITCH_NONE; i = st->next.v[i]) {
+		if (stack_push(st, st->samples[i], &st->traces[i]))
+			return -ERR_NOMEM;
+		if (st->samples[i]->time_ns > thread->last_ns)
+			thread->last_ns = st->samples[i]->time_ns;
+	}
+	return stitch_find_sights(&st->s);
 }
 
-/* All samples of a thread in the batch; those before something is forgotten profit from it. */
 static int run_thread(struct stitcher *st, struct stitch_thread *thread)
 {
-	struct stitch_graph *g = &thread->graph;
-	uint32_t i, begin = thread->first;
+	struct stitch_kept swap;
+	uint32_t i, id;
 
-	thread->first = STITCH_NONE;
-	for (i = begin; i != STITCH_NONE; i = st->next.v[i]) {
-		bool pause = comes_after_pause(st, g, st->samples[i]->time_ns);
-
-		if (pause || stitch_graph_is_full(g)) {
-			if (complete_range(st, g, begin, i))
-				return -ERR_NOMEM;
-			begin = i;
-			if (pause)
-				stitch_graph_forget(g);
-			else if (stitch_graph_shrink(g))
-				return -ERR_NOMEM;
-		}
-		if (learn(g, st->samples[i], &st->traces[i]))
+	if (stacks_collect(st, thread))
+		return -ERR_NOMEM;
+	for (id = 0; id < st->s.stacks.n; id++)
+		if (base_find(st, id))
 			return -ERR_NOMEM;
-	}
-	return complete_range(st, g, begin, STITCH_NONE);
+	if (stitch_keep(&st->spare, &st->s))
+		return -ERR_NOMEM;
+	id = (uint32_t)thread->kept.pieces.n;
+	swap = thread->kept;
+	thread->kept = st->spare;
+	st->spare = swap;
+	for (i = thread->first; i != STITCH_NONE; i = st->next.v[i], id++)
+		if (st->s.stacks.v[id].is_cut && complete(st, &st->s.stacks.v[id], &st->traces[i]))
+			return -ERR_NOMEM;
+	return 0;
 }
 
 int stitcher_run(struct stitcher *st, const struct perf_sample *const *samples,
@@ -415,7 +346,7 @@ int stitcher_run(struct stitcher *st, const struct perf_sample *const *samples,
 	rc = threads_find(st, n);
 	for (i = 0; i < st->active.n && !rc; i++)
 		rc = run_thread(st, &st->threads.v[st->active.v[i]]);
-	for (; i < st->active.n; i++)
+	for (i = 0; i < st->active.n; i++)
 		st->threads.v[st->active.v[i]].first = STITCH_NONE;
 	st->active.n = 0;
 	threads_forget(st);

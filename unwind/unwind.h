@@ -205,12 +205,13 @@ int stack_depths_need(const struct stack_depths *d, unsigned percent, uint64_t b
 /* ---- stitching --------------------------------------------------------------------------------
  *
  * A stack that was cut ends in the middle of an activation of some function. Another sample of the
- * same thread that passed through the same activation - same address, stack pointer and frame pointer
- * - tells who called it. The nearest such sample in time, before or after, is believed, unless one
- * between the two shows that this caller had returned; what it adds is marked FRAME_STITCHED. A
- * stitcher sees all samples of the threads it works for, in time order, some at a time. What it says
- * of a thread depends on nothing but the samples of that thread, and on where a batch ends: samples
- * later than the batch cannot help, so batches should not be tiny. One thread at a time. */
+ * same thread that passed through the same activation tells who called it: one with the same
+ * address, stack pointer, frame pointer, and memory of that frame. Without equal memory the nearest
+ * in time is believed if it is near, all others that are agree, and the function does not call
+ * itself there; what it adds is marked FRAME_STITCHED. A stitcher sees all samples of the threads it
+ * works for, in time order, some at a time. What it says of a thread depends on nothing but the
+ * samples of that thread, and on where a batch ends: samples later than the batch cannot help, so
+ * batches should not be tiny. One thread at a time. */
 struct stitcher; /* opaque */
 
 struct stitch_options {
@@ -223,6 +224,7 @@ struct stitch_stats {
 	uint64_t cut;	   /* stacks that were cut */
 	uint64_t to_root;  /* of these, now end at a root */
 	uint64_t extended; /* got frames, but no root */
+	uint64_t doubtful; /* got none: other samples have such a frame, but maybe not the same */
 	uint64_t frames;   /* added */
 };
 

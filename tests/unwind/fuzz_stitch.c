@@ -15,6 +15,7 @@ struct record {
 	struct perf_sample sample;
 	struct frame frames[FRAMES_MAX];
 	struct frame_place places[FRAMES_MAX];
+	uint64_t memory[2 * FRAMES_MAX];
 	struct stack_trace added;
 	bool was_cut;
 };
@@ -73,6 +74,9 @@ static void add(struct check *c, const uint8_t head[4], const uint8_t *bytes, si
 	uint64_t sp = 0x1000 + (uint64_t)(head[2] & 15) * 16;
 
 	r->sample = (struct perf_sample){.time_ns = time_ns, .pid = 1, .tid = head[1] & 3};
+	/* Two words for each 16 bytes; where the copy ends depends on the frames. */
+	r->sample.user_stack = (const uint8_t *)r->memory;
+	r->sample.user_stack_bytes = n ? bytes[0] & 3 ? sizeof r->memory : bytes[0] & 248 : 0;
 	t.stop = head[0] & STACK_CUT	? UNWIND_STOP_TRUNCATED_STACK
 		 : head[0] & STACK_ROOT ? UNWIND_STOP_END
 					: UNWIND_STOP_NO_CFI;
@@ -86,6 +90,7 @@ static void add(struct check *c, const uint8_t head[4], const uint8_t *bytes, si
 		};
 		if (i < t.n_kernel)
 			continue;
+		r->memory[2 * i] = r->memory[2 * i + 1] = bytes[i] & 3;
 		/* Mostly up; sometimes nowhere, or down. */
 		r->places[i - t.n_kernel] = (struct frame_place){sp, bytes[i] >> 6 & 1};
 		sp += bytes[i] >> 7 ? -16 * (uint64_t)(bytes[i] >> 4 & 3)

@@ -1,12 +1,13 @@
 /* tool_stitch.c - cuts the stack copies of a recording to a size, stitches, and compares with the
- *truth, the stacks of the whole copies.
+ * truth, the stacks of the whole copies.
  *
  *	tool_stitch BYTES PERF.DATA [DISTANCE_MS]
  *
- * One line: samples whose whole stack reaches a root; of these cut, stitched to a root, exactly
- *equal to the truth, wrong (a frame differs), and samples that were stitched to a root but whose
- *own whole copy does not reach one (unknowable). Samples are unwound and stitched per batch of the
- *file, as resolve does it.
+ * One line: samples whose whole stack reaches a root; of these complete although cut; cut;
+ * stitched to a root, exactly equal to the truth, wrong (a frame differs); stitched, but not to a
+ * root, of these wrong; equal as far as the whole copy tells, which is not to the end (unknowable);
+ * left as they are for lack of proof (doubtful). Samples are unwound and stitched per batch of the
+ * file, as resolve does it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +25,8 @@ struct truth {
 struct check {
 	VEC(struct truth) truths;
 	VEC(uint64_t) ips;
-	uint64_t whole, complete_when_cut, to_root, exact, wrong, unknowable, prefix_wrong;
+	uint64_t whole, complete_when_cut, to_root, exact, wrong, unknowable, extended,
+		extended_wrong;
 };
 
 static void check_trace(struct check *c, const struct truth *truth, const struct stack_trace *t)
@@ -33,30 +35,28 @@ static void check_trace(struct check *c, const struct truth *truth, const struct
 	bool stitched =
 		t->base || (t->n > t->n_kernel && t->frames[t->n - 1].how == FRAME_STITCHED);
 	const struct stack_base *b = t->base;
-	bool same = n <= truth->n;
+	bool same = true;
 
-	for (k = 0; same && k < t->n; k++)
+	for (k = 0; same && k < t->n && k < truth->n; k++)
 		same = t->frames[k].ip == c->ips.v[truth->at + k];
-	for (; same && b; b = b->up, k++)
+	for (; same && b && k < truth->n; b = b->up, k++)
 		same = b->frame.ip == c->ips.v[truth->at + k];
+	same &= n <= truth->n || !truth->root;
 	c->whole += truth->root;
 	if (!stitched) {
 		c->complete_when_cut += t->stop == UNWIND_STOP_END;
-		return;
+	} else if (same && n > truth->n) {
+		c->unknowable++;
+	} else if (t->stop != UNWIND_STOP_END) {
+		c->extended++;
+		c->extended_wrong += !same;
+	} else {
+		c->to_root++;
+		if (same && n == truth->n && truth->root)
+			c->exact++;
+		else
+			c->wrong++;
 	}
-	if (!truth->root) {
-		c->unknowable += t->stop == UNWIND_STOP_END;
-		return;
-	}
-	if (t->stop != UNWIND_STOP_END) {
-		c->prefix_wrong += !same;
-		return;
-	}
-	c->to_root++;
-	if (same && n == truth->n)
-		c->exact++;
-	else
-		c->wrong++;
 }
 
 /* The samples of one batch with small copies, and what was made of them. */
@@ -136,9 +136,9 @@ int main(int argc, char **argv)
 	}
 	printf("whole %" PRIu64 " complete_when_cut %" PRIu64 " cut %" PRIu64 " to_root %" PRIu64
 	       " exact %" PRIu64 " wrong %" PRIu64 " unknowable %" PRIu64 " extended %" PRIu64
-	       " extended_wrong %" PRIu64 " frames %" PRIu64 "\n",
+	       " extended_wrong %" PRIu64 " doubtful %" PRIu64 " frames %" PRIu64 "\n",
 	       c.whole, c.complete_when_cut, stitcher_stats(st)->cut, c.to_root, c.exact, c.wrong,
-	       c.unknowable, stitcher_stats(st)->extended, c.prefix_wrong,
+	       c.unknowable, c.extended, c.extended_wrong, stitcher_stats(st)->doubtful,
 	       stitcher_stats(st)->frames);
 	vec_done(&c.truths);
 	vec_done(&c.ips);
