@@ -3,11 +3,15 @@
 
 Only SAMPLE records (and the ends of rounds) are repeated; their times go on from copy to copy, as if the program did
 the same again. What must be known of the samples is where their time is: perf_event_open(2).
+
+Maps of data are left out, as without `perf record --data`: at its end a program may take the right to run from its
+code (node does), and all copies come after that.
 """
 import struct
 import sys
 
-SAMPLE, FINISHED_ROUND = 9, 68
+MMAP2, SAMPLE, FINISHED_ROUND = 10, 9, 68
+PROT_EXEC, MMAP2_PROT_AT = 4, 64
 IDENTIFIER, IP, TID, TIME = 1 << 16, 1, 2, 4
 
 
@@ -22,7 +26,7 @@ def main(path, out, megabytes):
     kind = struct.unpack_from("<Q", whole, attrs + 24)[0]
     assert kind & TIME
     time_at = 8 + 8 * (bool(kind & IDENTIFIER) + bool(kind & IP) + bool(kind & TID))
-    data, spots, at = bytearray(), [], start
+    records, data, spots, at = bytearray(), bytearray(), [], start
     first, last = 1 << 64, 0
     while at < start + size:
         kind, _, n = struct.unpack_from("<IHH", whole, at)
@@ -32,10 +36,12 @@ def main(path, out, megabytes):
                 t = struct.unpack_from("<Q", whole, at + time_at)[0]
                 first, last = min(first, t), max(last, t)
             data += whole[at:at + n]
+        if kind != MMAP2 or whole[at + MMAP2_PROT_AT] & PROT_EXEC:
+            records += whole[at:at + n]
         at += n
     copies = max(0, (megabytes * 1000000 - len(whole)) // len(data))
     with open(out, "wb") as f:
-        f.write(whole[:start + size])
+        f.write(whole[:start] + records)
         for _ in range(copies):
             for s in spots:
                 t = struct.unpack_from("<Q", data, s)[0]
