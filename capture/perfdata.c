@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/link.h"
 #include "capture/attr.h"
 #include "reader/format.h"
 
@@ -46,26 +47,6 @@ static int keep_old(struct perfdata *f, struct err *err)
 	return errno == ENOENT ? 0 : err_errno(err, errno, f->path, "rename to .old");
 }
 
-/* Where everybody may put files, as in /tmp, whose link is it that leads elsewhere? The kernel's
- * rule (proc(5), protected_symlinks), which it cannot apply to us: we ask where links lead. */
-static bool is_strange_link(const char *path)
-{
-	const mode_t shared = S_ISVTX | S_IWOTH;
-	const char *slash = strrchr(path, '/');
-	struct stat link, folder;
-	char *dir;
-	bool strange;
-
-	if (lstat(path, &link) || !S_ISLNK(link.st_mode))
-		return false;
-	dir = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
-	strange = (slash && !dir) || stat(dir ? dir : ".", &folder) ||
-		  ((folder.st_mode & shared) == shared && link.st_uid != geteuid() &&
-		   link.st_uid != folder.st_uid);
-	free(dir);
-	return strange;
-}
-
 static int open_file(struct perfdata *f, struct err *err)
 {
 	/* What others put there meanwhile is not ours, and shall not get the stacks. */
@@ -87,9 +68,8 @@ int perfdata_create(struct perfdata *f, const char *path, struct err *err)
 	int rc;
 
 	*f = (struct perfdata){.fd = -1, .path = path};
-	if (is_strange_link(path))
-		return err_set(err, ERR_PERMISSION, path,
-			       "another user's link, in a folder that everybody may write to");
+	if (link_is_strange(path))
+		return err_set(err, ERR_PERMISSION, path, LINK_IS_STRANGE);
 	f->target = realpath(path, NULL);
 	rc = keep_old(f, err);
 	if (!rc)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/link.h"
 #include "cmd/advice.h"
 #include "cmd/args.h"
 #include "cmd/explain.h"
@@ -61,19 +62,35 @@ static int write_to(const struct resolve *r, const struct profile *p, FILE *out,
 
 /* Writes to a temporary neighbour and renames it, so that a failure never destroys an older result;
  * what is not a regular file (a fifo, /dev/stdout) is written directly. A link stays one. */
+/* A file of our own beside the target. What others have put there under its name does not get the
+ * profile; what we have left there when we were killed makes way. */
+static FILE *create_temp(const char *path)
+{
+	FILE *out;
+	int fd;
+
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out && fd >= 0)
+		close(fd);
+	return out;
+}
+
 static int write_file(const struct resolve *r, const struct profile *p, struct err *err)
 {
 	char temp[PATH_MAX], real[PATH_MAX];
-	const char *target = realpath(r->output_path, real) ? real : r->output_path, *path;
+	const char *target = realpath(r->output_path, real) ? real : r->output_path;
 	struct stat st;
 	bool direct = !stat(r->output_path, &st) && !S_ISREG(st.st_mode);
 	FILE *out;
 	int rc;
 
-	path = direct ? r->output_path : temp;
+	if (link_is_strange(r->output_path))
+		return err_set(err, ERR_PERMISSION, r->output_path, LINK_IS_STRANGE);
 	if (snprintf(temp, sizeof temp, "%s.tmp%d", target, (int)getpid()) >= (int)sizeof temp)
 		return err_set(err, ERR_LIMIT, r->output_path, "path too long");
-	out = fopen(path, "w");
+	out = direct ? fopen(r->output_path, "w") : create_temp(temp);
 	if (!out)
 		return err_errno(err, errno, r->output_path, "create");
 	rc = write_to(r, p, out, r->output_path, err);

@@ -70,8 +70,9 @@ struct known_context {
 
 struct profile_index {
 	unsigned keep;		  /* enum profile_keep */
+	uint64_t secret;	  /* addresses of a recording cannot be chosen to share a hash */
 	VEC(uint32_t) mapping_of; /* by map id with PROFILE_KEEP_IPS, else by dso id; 0: not yet */
-	struct hash_index locations; /* location_hash() -> location */
+	struct hash_index locations; /* hash of a location_key -> location */
 	struct hash_index nodes;     /* hash of (parent, location) -> node, without the root */
 	struct hash_table comms;     /* address of a comm -> string id */
 	struct hash_table names;     /* (comm, event and stop) -> dense id */
@@ -112,7 +113,6 @@ uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how);
 /* All return 0, or negative with *err filled. */
 int profile_intern_mapping(struct profile *p, const struct dso *dso, const struct map *map,
 			   uint32_t *ret, struct err *err);
-uint32_t location_hash(struct location_key key);
 /* ip: the frame's, kept when the location is new. */
 int profile_intern_location(struct profile *p, struct location_key key, uint64_t ip, uint32_t *ret,
 			    struct err *err);

@@ -18,6 +18,7 @@ struct profile *profile_new(unsigned keep)
 		return NULL;
 	}
 	p->index_->keep = keep;
+	p->index_->secret = hash_secret();
 	if (profile_intern_mapping(p, NULL, NULL, &(uint32_t){0}, NULL)) {
 		profile_free(p);
 		return NULL;

@@ -124,9 +124,11 @@ int profile_intern_mapping(struct profile *p, const struct dso *dso, const struc
 	return 0;
 }
 
-uint32_t location_hash(struct location_key key)
+static uint32_t location_hash(const struct profile_index *x, struct location_key key)
 {
-	return (uint32_t)hash_mix(pair_key(key.mapping, key.flags), key.off ^ key.made_ns);
+	uint64_t h = hash_mix(x->secret, pair_key(key.mapping, key.flags));
+
+	return (uint32_t)hash_mix(h, key.off ^ key.made_ns);
 }
 
 static bool location_is(const struct profile_location *l, struct location_key key)
@@ -150,7 +152,7 @@ int profile_intern_location(struct profile *p, struct location_key key, uint64_t
 		.is_kernel = key.flags >> 1 & 1,
 		.how = (uint8_t)(key.flags >> 2),
 	};
-	uint32_t hash = location_hash(key);
+	uint32_t hash = location_hash(x, key);
 	struct hash_probe probe = hash_index_probe(&x->locations, hash);
 
 	while ((*ret = hash_index_next(&x->locations, &probe)) != HASH_NONE)
@@ -168,7 +170,7 @@ int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, u
 			struct err *err)
 {
 	struct profile_index *x = p->index_;
-	uint32_t hash = (uint32_t)hash_u64(pair_key(parent, location));
+	uint32_t hash = (uint32_t)hash_u64(pair_key(parent, location) ^ x->secret);
 	struct hash_probe probe;
 	size_t n = p->nodes.n;
 

@@ -70,6 +70,18 @@ for words in "--help", "--version", "--check":
     fails(f"disk full, capture {words}", ["sh", "-c", f"{CAPTURE} {words} > /dev/full"], 2, "No space left")
 fails("disk full, -o", [RESOLVE, "-o", "/dev/full", "-f", "folded", "good.data"], 2, "No space left")
 
+# Where everybody may put files: neither what a link leads to nor a file that waits for us is written.
+os.mkdir("shared")
+os.chmod("shared", 0o1777)
+with open("victim", "w") as f:
+    f.write("precious")
+os.symlink("../victim", "shared/link.folded")
+os.lchown("shared/link.folded", 65534, 65534)
+fails("another user's link", [RESOLVE, "-o", "shared/link.folded", "good.data"], 2, "another user's link")
+run(["sh", "-c", "ln -s ../victim shared/out.folded.tmp$$; exec $0 -o shared/out.folded good.data", RESOLVE])
+tap.check(open("victim").read() == "precious" and not os.path.islink("shared/out.folded") and sorted(os.listdir("shared")) == ["link.folded", "out.folded"],
+          "what a link leads to stays as it is", os.listdir("shared"))
+
 # Cut anywhere: what can be read is kept, the loss is told, the exit status says so.
 size = os.path.getsize("good.data")
 kept = []

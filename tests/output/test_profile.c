@@ -5,6 +5,9 @@
 
 #include <cmocka.h>
 
+#include "base/hash.h"
+#include "output/index.h"
+#include "output/pair.h"
 #include "tests/output/synthetic.h"
 
 static const char comm_a[] = "server", comm_b[] = "server";
@@ -300,6 +303,58 @@ static void unlike_profiles_do_not_merge(void **state)
 	profile_free(NULL);
 }
 
+/* Addresses that are in no mapping, of which each has the hash of the first under one that anybody
+ * can compute: (x ^ x >> 31 ^ ...) of hash_u64() undone. */
+static uint64_t inverse(uint64_t a)
+{
+	uint64_t x = a;
+	int i;
+
+	for (i = 0; i < 5; i++)
+		x *= 2 - a * x;
+	return x;
+}
+
+static uint64_t unhash(uint64_t h)
+{
+	h ^= h >> 31 ^ h >> 62;
+	h *= inverse(0x94d049bb133111ebu);
+	h ^= h >> 27 ^ h >> 54;
+	h *= inverse(0xbf58476d1ce4e5b9u);
+	return h ^ h >> 30 ^ h >> 60;
+}
+
+static void chosen_addresses_are_spread(void **state)
+{
+	const uint32_t flags = location_flags(false, false, FRAME_SAMPLE);
+	const uint64_t start = hash_mix(pair_key(0, flags), 0),
+		       seeds[] = {pair_key(0, flags) * 0x9e3779b97f4a7c15u,
+				  hash_mix(0, pair_key(0, flags)) * 0x9e3779b97f4a7c15u};
+	struct err err;
+	size_t k;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		struct profile *p = profile_new(0);
+		struct hash_index *x = &p->index_->locations;
+		size_t same = 0, i;
+		uint32_t id;
+
+		for (i = 0; i < 1000; i++) {
+			struct location_key key = {.flags = flags,
+						   .off = unhash(i << 32 | (uint32_t)start) ^
+							  seeds[k]};
+
+			assert_int_equal(profile_intern_location(p, key, key.off, &id, &err), 0);
+			assert_int_equal(id, i);
+		}
+		for (i = 0; i <= x->mask; i++)
+			same += x->slots[i] && (uint32_t)(x->slots[i] >> 32) == (uint32_t)start;
+		assert_true(same < 10);
+		profile_free(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +369,7 @@ int main(void)
 		cmocka_unit_test(merged_logs_are_in_order),
 		cmocka_unit_test(names_survive_a_merge),
 		cmocka_unit_test(unlike_profiles_do_not_merge),
+		cmocka_unit_test(chosen_addresses_are_spread),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
