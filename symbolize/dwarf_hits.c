@@ -96,6 +96,32 @@ enum dwarf_code_claim dwarf_hits_claim(const struct dwarf_cu *cu, const struct d
 	return any || !may_have_code(cu) ? claim : DWARF_CODE_MAYBE;
 }
 
+/* ---- addresses without a unit ------------------------------------------------------------- */
+
+/* next[i] leads to the first address >= i that may still get a unit: at first to itself, and at
+ * filter->n there is always one. */
+static size_t *all_free(const struct dwarf_filter *filter)
+{
+	size_t *next = malloc((filter->n + 1) * sizeof *next), i;
+
+	for (i = 0; next && i <= filter->n; i++)
+		next[i] = i;
+	return next;
+}
+
+static size_t next_free(size_t *next, size_t i)
+{
+	size_t end = i, step;
+
+	while (next[end] != end)
+		end = next[end];
+	for (; i != end; i = step) {
+		step = next[i];
+		next[i] = end;
+	}
+	return end;
+}
+
 /* ---- .debug_aranges ------------------------------------------------------------------------ */
 
 static bool is_rangeless(const struct dwarf_hits *h, uint32_t unit)
@@ -133,14 +159,32 @@ static int read_aranges(struct dwarf_hits *h)
 	return rc;
 }
 
-static bool wants_set(const struct dwarf_filter *filter, struct dwarf_aranges *set)
+/* Takes the wanted addresses of a range that no range before had. Whether there was one. */
+static bool take_range(const struct dwarf_filter *filter, size_t *next, uint64_t lo, uint64_t hi)
 {
+	bool any = false;
+	size_t i;
+
+	if (!dwarf_filter_code(filter, lo, &hi))
+		return false;
+	if (!filter->addrs)
+		return true;
+	for (i = next_free(next, dwarf_filter_first(filter, lo));
+	     i < filter->n && filter->addrs[i] < hi; i = next_free(next, i)) {
+		next[i] = i + 1;
+		any = true;
+	}
+	return any;
+}
+
+static bool take_set(const struct dwarf_filter *filter, size_t *next, struct dwarf_aranges *set)
+{
+	bool any = false;
 	uint64_t lo, hi;
 
 	while (dwarf_arange_next(set, &lo, &hi))
-		if (dwarf_filter_code(filter, lo, &hi) && dwarf_filter_wants(filter, lo, hi))
-			return true;
-	return false;
+		any |= take_range(filter, next, lo, hi);
+	return any;
 }
 
 /* A unit ends where the next one begins; those without code have no set. */
@@ -148,20 +192,21 @@ bool dwarf_hits_estimate(const struct dwarf_file *f, uint64_t info_size,
 			 const struct dwarf_filter *filter, uint64_t *ret)
 {
 	struct buf b = dwarf_slice_at(&f->sec[DWARF_ARANGES], 0, f->swap);
+	size_t *next = all_free(filter);
 	struct dwarf_aranges set;
-	uint64_t last = 0;
-	bool any = false, wanted = false;
+	uint64_t last = 0, taken = 0;
+	bool any = false, wanted = false, rising = next != NULL;
 
-	*ret = 0;
-	for (; dwarf_aranges_next(&b, &set); any = true) {
-		if (set.info_off < last || set.info_off >= info_size)
-			return false;
-		*ret += wanted ? set.info_off - last : 0;
+	while (rising && dwarf_aranges_next(&b, &set)) {
+		rising = set.info_off >= last && set.info_off < info_size;
+		taken += wanted ? set.info_off - last : 0;
 		last = set.info_off;
-		wanted = wants_set(filter, &set);
+		wanted = take_set(filter, next, &set);
+		any = true;
 	}
-	*ret += wanted ? info_size - last : 0;
-	return any;
+	free(next);
+	*ret = taken + (wanted ? info_size - last : 0);
+	return any && rising;
 }
 
 static int claim_cmp(const void *a, const void *b)
@@ -225,31 +270,17 @@ static int take(struct dwarf_hits *h, uint32_t unit, struct dwarf_jobs *jobs)
 	return vec_push(jobs, unit) ? -ERR_NOMEM : 0;
 }
 
-/* Wanted addresses that may still get a unit: next[i] leads to the first such address >= i. */
-static size_t next_free(size_t *next, size_t i)
-{
-	size_t end = i, step;
-
-	while (next[end] != end)
-		end = next[end];
-	for (; i != end; i = step) {
-		step = next[i];
-		next[i] = end;
-	}
-	return end;
-}
-
 /* Gives each address that is not done up to `tries` units that claim it, in the order of units.
  * Work is bounded by claims + tries * addresses, however much the claims overlap. */
 static int assign(struct dwarf_hits *h, const bool *done, unsigned tries, struct dwarf_jobs *jobs)
 {
 	size_t n = h->filter->n, i, a;
-	size_t *next = malloc((n + 1) * sizeof *next);
+	size_t *next = all_free(h->filter);
 	uint8_t *tried = calloc(n + 1, 1);
 	int rc = next && tried ? 0 : -ERR_NOMEM;
 
-	for (i = 0; !rc && i <= n; i++)
-		next[i] = i < n && done && done[i] ? i + 1 : i;
+	for (i = 0; !rc && done && i < n; i++)
+		next[i] += done[i];
 	for (i = 0; !rc && i < h->claims.n; i++) {
 		const struct dwarf_claim *c = &h->claims.v[i];
 

@@ -37,8 +37,8 @@ enum dwarf_code_claim {
 /* Every range list entry takes one from the budget. */
 enum dwarf_code_claim dwarf_hits_claim(const struct dwarf_cu *cu, const struct dwarf_filter *filter,
 				       uint64_t *budget);
-/* Bytes of the units that are wanted, as .debug_aranges has it, without a look at them. False: it
- * does not tell. */
+/* Bytes of the units that dwarf_hits_first() will give out, as .debug_aranges has it, without a
+ * look at them. False: it does not tell, or there is no memory. */
 bool dwarf_hits_estimate(const struct dwarf_file *f, uint64_t info_size,
 			 const struct dwarf_filter *filter, uint64_t *ret);
 

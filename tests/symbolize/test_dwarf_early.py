@@ -59,7 +59,12 @@ def gone(f, addresses, *options):
 
 
 def arange(unit, lo, size):
-    return struct.pack("<IHIBBIQQQQ", 44, 2, unit, 8, 0, 0, lo, size, 0, 0)
+    return aranges(unit, [(lo, size)])
+
+
+def aranges(unit, ranges):
+    pairs = b"".join(struct.pack("<QQ", *r) for r in [*ranges, (0, 0)])
+    return struct.pack("<IHIBBI", 12 + len(pairs), 2, unit, 8, 0, 0) + pairs
 
 
 @case
@@ -153,6 +158,29 @@ def told_beforehand():
         with tempfile.TemporaryDirectory() as cache:
             equal(gone(f, asked, "-c", cache), (1, False))
             equal(tell(f.elf(), every, "-c", cache), tell(f.elf(), every))
+
+
+@case
+def told_of_shared_functions():
+    """Functions that all units have, and say so: only the first of these is asked for them, also when it is thought about
+    what all would cost."""
+    f, shared = File(), [start(UNITS + k) for k in range(10)]
+    for i in range(UNITS):
+        ranges = [(a, 16) for a in [start(i), *shared]]
+        at = len(f.sec["ranges"])
+        f.sec["ranges"] += b"".join(struct.pack("<QQ", a, a + n) for a, n in ranges) + bytes(16)
+        unit = f.add(Die(CU, (NAME, "string", f"u{i}.c"), (LOW, "addr", 0), (RANGES, "sec_offset", at), kids=[
+            Die(0x34, (0x2100, "block4", os.urandom(PADDING))), fn(f"f{i}", start(i), 16),
+            *(fn(f"shared{k}", a, 16) for k, a in enumerate(shared))]), version=4)
+        f.sec["aranges"] += aranges(unit, ranges)
+    data = compressed(f.elf())
+    few, every = range(0, UNITS, 20), range(UNITS)
+    for own, units in ([], 1), (few, len(few)), (few[1:], len(few)), (every, UNITS):
+        asked = [*shared, *(start(i) for i in own)]
+        equal(names(f.elf(), asked), [[f"shared{k}"] for k in range(10)] + [[f"f{i}"] for i in own])
+        with tempfile.TemporaryDirectory() as cache:
+            equal(early_units(data, asked, "-c", cache), (units, units))
+            equal(tell(data, asked, "-c", cache), tell(data, asked))
 
 
 @case
