@@ -38,7 +38,7 @@ static __attribute__((noinline)) void interrupted_libc(void)
 	static char a[1 << 16], b[1 << 16];
 	unsigned i;
 
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < 60; i++) {
 		memcpy(a, b, sizeof a);
 		snprintf(a, sizeof a, "%lu %f", sink, (double)i);
 	}
