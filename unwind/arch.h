@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "reader/reader.h"
+#include "unwind/code.h"
 
 #define ARCH_REGS_MAX 40
 
@@ -86,6 +87,9 @@ struct arch {
 	/* By how much sp is lower than on entry, at code + at, where `n` bytes of code known by its
 	 * bytes can be read; -1: other code. May be NULL. */
 	int (*known_frame)(const uint8_t *code, size_t n, size_t at);
+	/* What instructions do to a frame; NULL: not known. */
+	code_step_fn *code_step;
+	code_next_call_fn *code_next_call;
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */
 	const struct arch_exit *exits;		   /* likewise */
 };

@@ -161,6 +161,18 @@ static uint64_t call_target(const uint8_t *end, size_t n, uint64_t ip)
 	return insn >> 26 == 0x25 ? ip - 4 + (uint64_t)((int64_t)(int32_t)(insn << 6) >> 4) : 0;
 }
 
+/* B imm26 */
+static bool jumps_to(const uint8_t *code, size_t n, uint64_t ip, uint64_t target)
+{
+	size_t i;
+
+	for (i = 0; i + 4 <= n; i += 4)
+		if (instruction(code + i) >> 26 == 5 &&
+		    ip + i + (uint64_t)signed_bits(instruction(code + i), 0, 26) * 4 == target)
+			return true;
+	return false;
+}
+
 /* mov x8, #__NR_rt_sigreturn; svc #0 */
 static const uint8_t sigreturn[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
 
@@ -220,8 +232,11 @@ const struct arch arch_aarch64 = {
 	.ends_in_call = ends_in_call,
 	.return_before = return_before,
 	.call_target = call_target,
+	.jumps_to = jumps_to,
 	/* sizeof(struct rt_sigframe), without what larger vector registers add to it */
 	.signal_record_off = 128 + 176 + 288 + 4096,
+	.code_step = code_step_aarch64,
+	.code_next_call = code_next_call_aarch64,
 	.trampolines = trampolines,
 	.exits = exits,
 };

@@ -165,6 +165,8 @@ const struct arch arch_x86_64 = {
 	.is_return = is_return,
 	.stub_pushes = stub_pushes,
 	.known_frame = known_frame,
+	.code_step = code_step_x86_64,
+	.code_next_call = code_next_call_x86_64,
 	.trampolines = trampolines,
 	.exits = exits,
 };

@@ -17,6 +17,9 @@
  * comes near this. */
 #define ENTRY_CODE_BYTES 128
 
+/* See is_small_gap(). */
+#define GAP_BYTES 512
+
 struct cfi_module {
 	struct module_state state; /* first: modules/ frees through it */
 	struct modules *modules;
@@ -26,7 +29,8 @@ struct cfi_module {
 	pthread_mutex_t lock; /* guards additions to the rules, and what follows */
 	struct cfi_index eh, debug;
 	struct go_table go;
-	bool debug_opened;
+	struct code_index code;
+	bool debug_opened, code_opened, calls_opened;
 	struct hash_table full_by_vaddr; /* vaddr -> index in full_rules */
 	VEC(const struct full_rule *) full_rules;
 	struct arena arena;
@@ -38,6 +42,7 @@ static void module_done(struct module_state *state)
 
 	cfi_index_done(&cm->eh);
 	cfi_index_done(&cm->debug);
+	code_index_done(&cm->code);
 	hash_done(&cm->full_by_vaddr);
 	rule_table_done(&cm->rules);
 	vec_done(&cm->full_rules);
@@ -87,6 +92,16 @@ const uint8_t *cfi_module_code_before(const struct cfi_module *cm, uint64_t vadd
 			return p + *n;
 	}
 	return NULL;
+}
+
+const uint8_t *cfi_module_code(const struct cfi_module *cm, uint64_t vaddr, size_t *n)
+{
+	size_t left;
+	const uint8_t *p = elf_image_at_vaddr(cm->mod->image, vaddr, &left);
+
+	if (p && left < *n)
+		*n = left;
+	return p;
 }
 
 /* The debug file is looked for only when the image has no .debug_frame of its own. */
@@ -320,4 +335,44 @@ bool cfi_module_fde(struct cfi_module *cm, uint64_t vaddr, struct cfi_fde *ret)
 	rc = cfi_index_find(&cm->eh, vaddr, ret);
 	pthread_mutex_unlock(&cm->lock);
 	return rc > 0;
+}
+
+/* Is other code around it, with call frame information? So are the few functions of the C
+ * compiler's own that every file has, which only pointers lead to: not worth reading the whole
+ * file. */
+static bool is_small_gap(struct cfi_module *cm, uint64_t vaddr)
+{
+	struct cfi_fde fde;
+
+	return cfi_index_find(&cm->eh, vaddr - GAP_BYTES, &fde) > 0 &&
+	       cfi_index_find(&cm->eh, vaddr + GAP_BYTES, &fde) > 0;
+}
+
+/* With the calls only where symbols do not tell. */
+static bool function_find(struct cfi_module *cm, uint64_t vaddr, struct code_function *ret)
+{
+	if (!cm->code_opened)
+		code_index_open(&cm->code, cm->mod);
+	cm->code_opened = true;
+	if (code_index_function(&cm->code, vaddr, ret))
+		return true;
+	if (cm->calls_opened || ret->is_part || is_small_gap(cm, vaddr))
+		return false;
+	cm->calls_opened = true;
+	code_index_add_calls(&cm->code, cm->mod->image, cm->arch);
+	return code_index_function(&cm->code, vaddr, ret);
+}
+
+bool cfi_module_code_frame(struct cfi_module *cm, uint64_t vaddr, struct code_function *fn,
+			   struct code_frame *ret)
+{
+	const struct code_frame *f = NULL;
+
+	pthread_mutex_lock(&cm->lock);
+	if (function_find(cm, vaddr, fn))
+		f = code_index_frame(&cm->code, cm->mod->image, cm->arch, fn, vaddr);
+	if (f)
+		*ret = *f;
+	pthread_mutex_unlock(&cm->lock);
+	return f;
 }

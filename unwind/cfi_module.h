@@ -4,6 +4,7 @@
 #define UNWIND_CFI_MODULE_H
 
 #include "modules/modules.h"
+#include "unwind/code_index.h"
 #include "unwind/rule.h"
 
 struct cfi_module; /* lives as long as the modules */
@@ -29,5 +30,13 @@ bool cfi_module_fde(struct cfi_module *cm, uint64_t vaddr, struct cfi_fde *ret);
 /* Machine code bytes that end at vaddr: up to *n of them, fewer at a segment's start. NULL: none.
  */
 const uint8_t *cfi_module_code_before(const struct cfi_module *cm, uint64_t vaddr, size_t *n);
+
+/* And such as begin there. */
+const uint8_t *cfi_module_code(const struct cfi_module *cm, uint64_t vaddr, size_t *n);
+
+/* The frame before the instruction at vaddr by the machine code of its function. False: not known.
+ */
+bool cfi_module_code_frame(struct cfi_module *cm, uint64_t vaddr, struct code_function *fn,
+			   struct code_frame *ret);
 
 #endif

@@ -13,6 +13,9 @@
  * rare, and most are loops of cryptography, which make no calls. */
 #define LOOK_BACK_BYTES 4096
 
+/* How large functions are, at most. */
+#define FUNCTION_BYTES_MAX (64u << 10)
+
 /* How many words above sp are looked at for the return address to a root. musl's first functions
  * save up to five registers. */
 #define ROOT_WORDS 16
@@ -73,6 +76,14 @@ static enum evidence return_evidence(struct walk *w, uint64_t ip)
 		e->rule.flags |= (uint8_t)(evidence << RULE_EVIDENCE_SHIFT);
 	}
 	return evidence;
+}
+
+bool ladder_may_be_return(struct walk *w, uint64_t ra)
+{
+	struct rule_entry own;
+
+	return return_evidence(w, ra) != EVIDENCE_NONE ||
+	       (ra && walk_rule(w, ra - 1, &own)->rule.flags & RULE_SIGNAL);
 }
 
 /* The `*n` bytes of code before an address, or fewer; NULL: none. */
@@ -268,8 +279,17 @@ static bool link_register_step(struct walk *w, struct cursor *c, const struct ma
 	return true;
 }
 
+/* Does the call before `ra` name a function that the code at ip, in `map`, is no part of? */
+static bool calls_another(struct walk *w, const struct map *map, uint64_t ip, uint64_t ra)
+{
+	uint64_t target = map && !is_jit(map) ? ladder_called_function(w, ra) : 0;
+
+	return target && target >= map->start && target < map->end &&
+	       (target > ip || ip - target > FUNCTION_BYTES_MAX);
+}
+
 /* {caller's fp, return address} at fp, on all supported processors. */
-static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
+static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c, const struct map *map,
 					   enum unwind_stop otherwise)
 {
 	unsigned word = w->arch->word_bytes;
@@ -291,9 +311,10 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c,
 		return otherwise;
 	}
 	ra &= w->code_mask;
+	/* The end of a chain, where there is one. */
 	if (!ra)
-		return UNWIND_STOP_END;
-	if (return_evidence(w, ra) == EVIDENCE_NONE)
+		return c->how == FRAME_FRAME_POINTER ? UNWIND_STOP_END : otherwise;
+	if (return_evidence(w, ra) == EVIDENCE_NONE || calls_another(w, map, c->ip, ra))
 		return otherwise;
 	c->ip = ra;
 	/* Not so where a function puts its frame record: then the caller's frame is above it. */
@@ -404,12 +425,16 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 		return first_frame_again(w, c) ? WALK_ON : stop;
 	if (stop == UNWIND_STOP_NO_CFI && known_frame_step(w, c, map))
 		return WALK_ON;
+	if (stop == UNWIND_STOP_NO_CFI)
+		stop = code_step(w, c, map);
+	if (stop == WALK_ON || stop == UNWIND_STOP_TRUNCATED_STACK)
+		return stop;
 	if (innermost && (stack_top_step(w, c, map, c->sp + stub_pushed_bytes(w, c, map),
 					 w->arch->untold_pushes) ||
 			  link_register_step(w, c, map)))
 		return WALK_ON;
 	if (!has_smallest_frame_before(w, c, map))
-		stop = frame_pointer_step(w, c, stop);
+		stop = frame_pointer_step(w, c, map, stop);
 	if (stop == UNWIND_STOP_NO_CFI &&
 	    (is_jit(map) ? smallest_frame_step(w, c, map) : near_root_step(w, c)))
 		return WALK_ON;

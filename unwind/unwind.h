@@ -29,6 +29,7 @@
 	X(STACK_TOP, '?', "return address at the stack pointer")                                   \
 	X(GO_TABLE, ' ', "Go's pc table")                                                          \
 	X(LINK_REGISTER, '?', "link register, without call frame information")                     \
+	X(CODE, '?', "machine code of the function, without call frame information")              \
 	X(NEAR_ROOT, '?', "return address to a root, few words above code without any")            \
 	X(SAVED_SP, '?', "caller's stack pointer, found among the frame's words")                 \
 	X(STITCHED, '+', "taken from another sample of the thread")                                \

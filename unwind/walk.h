@@ -57,6 +57,8 @@ struct walk {
 
 #define MAPS_KNOWN 256
 
+#define CODES_KNOWN 256
+
 /* One worker: what stays between samples. */
 struct cfi_worker {
 	struct modules *modules;
@@ -80,6 +82,14 @@ struct cfi_worker {
 		const struct module *mod;
 		struct cfi_module *cm;
 	} modules_of[MAPS_KNOWN];
+	/* By address: what was asked for last of code without call frame information. */
+	struct known_code {
+		const struct map *map; /* NULL: empty */
+		uint64_t ip, bias;     /* address - vaddr */
+		struct code_function fn;
+		struct code_frame frame;
+		bool is_known;
+	} codes[CODES_KNOWN];
 	struct walk walks[UNWIND_BATCH];
 };
 
@@ -189,6 +199,11 @@ const struct full_rule *jit_full_rule(const struct walk *w, uint64_t ip, struct 
  * stack pointer, where nothing was copied. False: not found. */
 bool saved_sp_find(struct walk *w, const struct cursor *c, const struct map *map, uint64_t *cfa);
 
+/* code_step.c: finds the caller of the frame *c in `map` by the machine code of its function.
+ * WALK_ON and the caller in *c (but not is_return_address); UNWIND_STOP_TRUNCATED_STACK: it was not
+ * copied; UNWIND_STOP_NO_CFI: not known. */
+enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *map);
+
 /* ---- ladder.c: frames without call frame information -------------------------------------- */
 
 /* Tries to find the caller of the frame *c in `map` (may be NULL), for which there is no rule:
@@ -200,6 +215,10 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
  * address. Is that so, or is the rule wrong, as at the return of OpenSSL's x25519_fe64_mul? WALK_ON
  * and the caller in *c, UNWIND_STOP_END or (without guesses) UNWIND_STOP_BAD_CFI. */
 enum unwind_stop ladder_first_end(struct walk *w, struct cursor *c);
+
+/* Does nothing speak against that `ra` is a return address: is it behind a call, in code without a
+ * file, or where signal handlers return to? */
+bool ladder_may_be_return(struct walk *w, uint64_t ra);
 
 /* The function that the call before a return address names; 0: none. */
 uint64_t ladder_called_function(struct walk *w, uint64_t ra);

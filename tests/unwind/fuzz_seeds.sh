@@ -64,6 +64,14 @@ expr() {
 	byte 0 48 47 253 255 >endless  # lit0; skip -3
 }
 
+# A frame with a loop and a call that does not return; a switch; the same for aarch64.
+code() {
+	byte 0 85 72 137 229 83 72 131 236 24 133 255 117 8 232 16 0 0 0 15 31 0 255 15 117 252 91 201 195 >frame
+	byte 0 83 72 131 236 16 255 36 197 0 0 16 0 49 192 72 131 196 16 91 195 49 219 235 245 >switch
+	byte 1 253 123 190 169 253 3 0 145 243 11 0 249 1 0 0 148 243 11 64 249 253 123 194 168 192 3 95 214 >aarch64
+	byte 1 12 240 130 210 255 99 44 203 253 123 0 169 0 0 31 214 0 0 32 212 >lowered
+}
+
 # What CPython 3.13 tells of `sub $8, %rsp; call *%rcx; add $8, %rsp; ret`, and V8 of a function with a
 # frame pointer.
 jit() {

@@ -23,8 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+from hide_cfi import hide_cfi  # noqa: E402
 from perfwrite import ABI_64, PerfWriter  # noqa: E402
-from walks import STACK_BYTES, Walk, build_id, check, check_short_cuts, report, resolve, run  # noqa: E402
+from walks import STACK_BYTES, Walk, build_id, check, check_short_cuts, looked_up, report, resolve, run  # noqa: E402
 
 SYSROOT = "/usr/aarch64-linux-gnu"
 REGS = [f"x{i}" for i in range(31)] + ["sp", "pc"]  # by asm/perf_regs.h
@@ -215,12 +216,34 @@ def frame_pointers():
     check_walk("frame pointers", walk, "fp.data", resolve("fp.data")[0], 900)
 
 
+def no_cfi():
+    """Neither call frame information nor frame pointers in the file that is found, as in musl's programs: the machine
+    code tells. Once more without symbols: then it is the calls that tell where functions begin."""
+    program = compiled("bare", "shapes.c", "gcc", "-static")
+    walk = walk_under_qemu(program, "cortex-a72", "6,20,30")
+    os.rename(program, program + ".whole")
+    hide_cfi(program + ".whole", program)
+    write(walk, "bare.data")
+    for name, floor in (("no CFI", 0.97), ("no CFI, no symbols", 0.45)):
+        samples = resolve("bare.data")[0]
+        gdbs = [[a for a, _ in looked_up(p[2])] for p in walk.points]
+        us = [[a for a, _ in s] for s in samples]
+        whole = sum(a == b for a, b in zip(us, gdbs))
+        # Behind gdb's last frame, where it says why it has no more, there is nothing to compare with.
+        bad = [(i, [hex(x) for x in a], [hex(x) for x in b]) for i, (a, b) in enumerate(zip(us, gdbs))
+               if a != b and a != b[:len(a)] and b[-1]]
+        report(len(us) == len(gdbs) > 500 and len(bad) <= 0.005 * len(us), f"{name}: hardly any frame of {len(us)} points is another "
+               "than gdb's", f"{len(bad)}", *bad[:3])
+        report(whole >= floor * len(us), f"{name}: {whole} of {len(us)} stacks are gdb's")
+        run("aarch64-linux-gnu-strip", program)
+
+
 def main():
     missing = [package for tool, package in TOOLS.items() if not shutil.which(tool)]
     if missing or not os.path.exists(SYSROOT + "/lib/libc.so.6"):
         print(f"ok - aarch64 # SKIP not installed: {' '.join(missing) or 'a C library for aarch64'}")
         return
-    walks = (dynamic, signed, static, cplusplus, frame_pointers)
+    walks = (dynamic, signed, static, cplusplus, frame_pointers, no_cfi)
     only = sys.argv[1:]
     if only:
         for f in walks:

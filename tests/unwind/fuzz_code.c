@@ -1,0 +1,34 @@
+/* fuzz_code.c - libFuzzer target: machine code. The first byte says of which processor; the rest is
+ * a function. */
+#include "tests/fuzz.h"
+#include "unwind/arch.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct arch *arch = size && data[0] & 1 ? &arch_aarch64 : &arch_x86_64;
+	struct code_frame entry = {0};
+	struct code_rows rows;
+	size_t i, off = 0, calls = 0;
+	int64_t target;
+
+	if (!size)
+		return 0;
+	if (arch == &arch_x86_64)
+		entry.sp = entry.saved_ra = 8;
+	data++;
+	size--;
+	if (code_rows_find(arch->code_step, data, size, &entry, &rows))
+		return 0;
+	FUZZ_CHECK(rows.n <= size && rows.next <= size);
+	for (i = 0; i < rows.n; i++) {
+		FUZZ_CHECK(rows.v[i].start < size);
+		FUZZ_CHECK(!i || rows.v[i].start > rows.v[i - 1].start);
+		FUZZ_CHECK(!rows.v[i].is_known || rows.v[i].frame.sp >= -1);
+	}
+	for (i = 0; i <= size; i++)
+		code_rows_at(&rows, i);
+	code_rows_done(&rows);
+	while (arch->code_next_call(data, size, 0, &off, &target))
+		FUZZ_CHECK(++calls <= size);
+	return 0;
+}

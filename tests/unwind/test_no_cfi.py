@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Programs without call frame information: are the stacks those that it would tell?
+
+Programs are recorded and resolved; then once more with copies of all their files in which call frame information is
+hidden. What is found by machine code alone must be the beginning of the same stack: it may end early, but no frame may
+be another one. That it does not end early in most samples is asked only where functions have names.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from hide_cfi import hide_cfi  # noqa: E402
+from recorder import perf_record  # noqa: E402
+from walks import RESOLVE, report, run  # noqa: E402
+
+PROGRAMS = os.path.join(os.environ["TOP"], "tests/programs")
+
+
+def stacks(data, *options):
+    """[(addresses, stop)] and the files of their frames."""
+    out = run(RESOLVE, "-f", "jsonl", "--no-inline", "--no-stitch", *options, data).stdout
+    samples = [json.loads(line) for line in out.splitlines()]
+    files = {f["dso"] for s in samples for f in s["stack"] if f.get("dso", "").startswith("/")}
+    return [([f["ip"] for f in s["stack"]], s["stop"]) for s in samples], files
+
+
+def hidden_copies(folder, files):
+    for path in files:
+        if os.path.isfile(path):
+            hide_cfi(path, folder + path)
+
+
+def check(name, whole_floor, *command):
+    data = f"{name}.data"
+    perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,32768", "-o", data, *command)
+    truth, files = stacks(data)
+    root = os.path.abspath(f"{name}.root")
+    hidden_copies(root, files)
+    found, _ = stacks(data, "--symfs", root)
+    classes, bad = Counter(), []
+    for (a, stop), (b, end) in zip(truth, found):
+        c = "equal" if a == b else "stops early" if b == a[:len(b)] and end != "END" else "differs"
+        classes[c] += stop == "END" or c == "differs"
+        if c == "differs":
+            bad.append((stop, a, end, b))
+    n = sum(classes.values())
+    report(len(truth) == len(found) and n > 100 and len(bad) <= 0.002 * n, f"{name}: no frame of {n} stacks is another one",
+           classes, *bad[:3])
+    report(classes["equal"] >= whole_floor * n, f"{name}: {classes['equal']} of {n} stacks reach the root", classes)
+    ended = Counter(end for _, end in stacks(data, "--symfs", root, "--no-guess")[0])
+    report(ended["END"] <= 0.02 * n, f"{name}: none without guesses", ended)
+
+
+def main():
+    if not shutil.which("perf"):
+        print("ok - no call frame information # SKIP no perf")
+        return
+    for name, flags in (("calls", ["-O2", "-fomit-frame-pointer"]), ("small", ["-Os", "-fomit-frame-pointer"])):
+        subprocess.run(["gcc", *flags, "-static", "-o", name, os.path.join(PROGRAMS, "calls.c")], check=True)
+        check(name, 0.97, f"./{name}", "0.4")
+    # libc's own functions, by the names that it exports, and by calls
+    check("python", 0.5, sys.executable, "-c", "import json\nfor i in range(120): json.loads(json.dumps(list(range(9999))))")
+    # stripped
+    with open("big.c", "w") as f:
+        f.write("#include <stdio.h>\n")
+        f.writelines(f"int f{i}(int a, char *b) {{ for (int j = 0; j < a; j++) b[j] += b[a - j] * {i}; return a ? f{i - 1}(a - 1, b) : 0; }}\n"
+                     if i else "int f0(int a, char *b) { return a + *b; }\n" for i in range(400))
+    check("gcc", 0.2, "gcc", "-O2", "-c", "big.c")
+
+
+main()

@@ -1,0 +1,347 @@
+/* code.c - follows all ways through a function. */
+#include "unwind/code.h"
+
+#include "base/err.h"
+#include "base/vec.h"
+
+/* How often the function is followed anew because a call turned out not to return. */
+#define RESTARTS_MAX 64
+
+/* How many instructions are looked at for one of a function's bytes, all restarts together. */
+#define STEPS_PER_BYTE 16
+
+/* Of any processor. */
+#define INSN_BYTES_MAX 15
+
+/* How many different frames a function may have. Real ones have dozens. */
+#define FRAMES_MAX 1024
+
+/* Of places in the code. */
+enum {
+	BEHIND_CALL = 1,   /* reached by nothing but the return of the call before */
+	NO_RETURN = 2,	   /* the call before does not return */
+	BEHIND_FILLER = 4, /* BEHIND_CALL, and there is filler between */
+};
+
+struct flow {
+	code_step_fn *step;
+	const uint8_t *code;
+	size_t n;
+	const struct code_frame *entry;
+	/* By offset: 1 + number of the frame, 0: not reached; flags; length of the instruction. */
+	uint16_t *frame_at;
+	uint8_t *flags, *bytes_at;
+	VEC(struct code_frame) frames;
+	VEC(uint32_t) todo;
+	struct code_frame switch_frame; /* before indirect jumps */
+	enum { SWITCH_NONE, SWITCH_ENTRY, SWITCH_FRAME, SWITCH_SEVERAL } switches;
+	uint64_t steps; /* still allowed */
+	bool restart, bad, nomem;
+};
+
+static bool same_frame(const struct code_frame *a, const struct code_frame *b)
+{
+	return a->sp == b->sp && a->fp == b->fp && a->saved_fp == b->saved_fp &&
+	       a->saved_ra == b->saved_ra && a->fp_holds == b->fp_holds && a->ra_lost == b->ra_lost;
+}
+
+/* 1 + its number; 0: too many, or no memory. */
+static uint16_t frame_number(struct flow *f, const struct code_frame *frame)
+{
+	size_t i;
+
+	for (i = f->frames.n; i-- > 0;)
+		if (same_frame(&f->frames.v[i], frame))
+			return (uint16_t)(i + 1);
+	if (f->frames.n == FRAMES_MAX)
+		f->bad = true;
+	else if (vec_push(&f->frames, *frame))
+		f->nomem = true;
+	else
+		return (uint16_t)f->frames.n;
+	return 0;
+}
+
+/* What two ways to a place agree upon. */
+static struct code_frame common(const struct code_frame *a, const struct code_frame *b)
+{
+	struct code_frame r = *a;
+
+	if (a->sp != b->sp)
+		r.sp = -1;
+	if (a->fp_holds != b->fp_holds || a->fp != b->fp) {
+		r.fp_holds = CODE_FP_OTHER;
+		r.fp = 0;
+	}
+	if (a->saved_fp != b->saved_fp)
+		r.saved_fp = 0;
+	r.ra_lost |= b->ra_lost || a->saved_ra != b->saved_ra;
+	return r;
+}
+
+static void arrive(struct flow *f, uint64_t off, const struct code_frame *frame, uint8_t behind)
+{
+	bool behind_call = behind & BEHIND_CALL;
+	uint16_t number;
+	struct code_frame both;
+
+	if (off >= f->n || (behind_call && f->flags[off] & NO_RETURN))
+		return;
+	number = f->frame_at[off];
+	both = *frame;
+	if (!number) {
+		f->flags[off] |= behind;
+	} else if (same_frame(&f->frames.v[number - 1], frame)) {
+		f->flags[off] &= behind_call ? 0xff : (uint8_t)~BEHIND_CALL;
+		return;
+	} else if (behind_call && !(f->flags[off] & BEHIND_CALL)) {
+		f->flags[off] |= NO_RETURN;
+		return;
+	} else if (!behind_call && f->flags[off] & BEHIND_CALL) {
+		f->flags[off] |= NO_RETURN;
+		f->restart = true;
+		return;
+	} else {
+		both = common(&f->frames.v[number - 1], frame);
+		if (same_frame(&f->frames.v[number - 1], &both))
+			return;
+	}
+	f->frame_at[off] = frame_number(f, &both);
+	if (f->frame_at[off] && vec_push(&f->todo, (uint32_t)off))
+		f->nomem = true;
+}
+
+static void note_switch(struct flow *f, const struct code_frame *frame)
+{
+	if (frame->sp == f->entry->sp) { /* perhaps a call at the end */
+		if (f->switches == SWITCH_NONE) {
+			f->switches = SWITCH_ENTRY;
+			f->switch_frame = *frame;
+		}
+	} else if (f->switches < SWITCH_FRAME) {
+		f->switches = SWITCH_FRAME;
+		f->switch_frame = *frame;
+	} else if (!same_frame(&f->switch_frame, frame)) {
+		f->switches = SWITCH_SEVERAL;
+	}
+}
+
+/* This instruction is not one that the function comes to. Behind which call did the way go wrong?
+ * The last one before it is taken, and next time the one before that. */
+static void rule_out(struct flow *f, uint32_t off)
+{
+	while (off && !(f->flags[off] & BEHIND_CALL))
+		off--;
+	f->flags[off] |= NO_RETURN;
+	if (off)
+		f->restart = true;
+	else
+		f->bad = true;
+}
+
+/* A function that returns with something left on the stack is none, or has not been understood. */
+static bool is_clean(const struct flow *f, const struct code_frame *frame)
+{
+	return frame->sp < 0 || (frame->sp == f->entry->sp && frame->fp_holds == CODE_FP_CALLER &&
+				 frame->saved_ra == f->entry->saved_ra && !frame->ra_lost);
+}
+
+/* The instruction at `off`, and where it leads. */
+static void follow(struct flow *f, uint32_t off)
+{
+	struct code_frame frame = f->frames.v[f->frame_at[off] - 1];
+	bool behind_call = f->flags[off] & BEHIND_CALL;
+	struct code_insn insn;
+
+	if (!f->steps--) {
+		f->steps = 0;
+		f->bad = true;
+		return;
+	}
+	f->bytes_at[off] = 1;
+	if (!f->step(f->code + off, f->n - off, &frame, &insn)) {
+		if (f->n - off >= INSN_BYTES_MAX) /* not just cut off */
+			rule_out(f, off);
+		return;
+	}
+	if (frame.sp == CODE_SP_WRONG) {
+		rule_out(f, off);
+		return;
+	}
+	f->bytes_at[off] = insn.bytes;
+	if (insn.way == CODE_BRANCH || insn.way == CODE_JUMP)
+		arrive(f, off + (uint64_t)insn.target, &frame, 0);
+	if (insn.way == CODE_SWITCH)
+		note_switch(f, &frame);
+	if (insn.way == CODE_RETURN && !is_clean(f, &frame)) {
+		rule_out(f, off);
+		return;
+	}
+	if (insn.way <= CODE_BRANCH)
+		arrive(f, off + insn.bytes, &frame,
+		       insn.way == CODE_CALL	       ? BEHIND_CALL
+		       : behind_call && insn.is_filler ? BEHIND_CALL | BEHIND_FILLER
+						       : 0);
+}
+
+static void follow_all(struct flow *f)
+{
+	while (f->todo.n && !f->bad && !f->nomem && !f->restart)
+		follow(f, f->todo.v[--f->todo.n]);
+}
+
+/* The next instruction that nothing leads to but an indirect jump, as it seems. */
+static size_t unreached(const struct flow *f, size_t off)
+{
+	struct code_frame frame;
+	struct code_insn insn;
+
+	while (off < f->n) {
+		frame = *f->entry;
+		if (f->frame_at[off])
+			off += f->bytes_at[off];
+		else if (f->step(f->code + off, f->n - off, &frame, &insn) && insn.is_filler)
+			off += insn.bytes;
+		else
+			break;
+	}
+	return off;
+}
+
+static void follow_switches(struct flow *f)
+{
+	size_t off = 0;
+
+	while (!f->bad && !f->nomem && !f->restart &&
+	       (f->switches == SWITCH_FRAME || (f->switches == SWITCH_ENTRY && f->frames.n == 1))) {
+		off = unreached(f, off);
+		if (off >= f->n)
+			break;
+		arrive(f, off, &f->switch_frame, 0);
+		follow_all(f);
+	}
+}
+
+/* Filler behind a call aligns a loop, to which a jump leads back, or what comes behind a call that
+ * does not return. */
+static void drop_behind_filler(struct flow *f)
+{
+	size_t off;
+
+	for (off = 0; off < f->n && !f->bad && !f->nomem; off++)
+		if (f->frame_at[off] && f->flags[off] & BEHIND_CALL &&
+		    f->flags[off] & BEHIND_FILLER) {
+			f->flags[off] |= NO_RETURN;
+			f->restart = true;
+		}
+}
+
+static void forget(struct flow *f)
+{
+	size_t i;
+
+	memset(f->frame_at, 0, f->n * sizeof *f->frame_at);
+	for (i = 0; i < f->n; i++)
+		f->flags[i] &= NO_RETURN;
+	f->todo.n = 0;
+	f->switches = SWITCH_NONE;
+	f->restart = false;
+}
+
+/* See struct code_rows. */
+static uint32_t next_function(const struct flow *f)
+{
+	size_t off = unreached(f, 0), i;
+
+	for (i = off; i < f->n; i++)
+		if (f->frame_at[i])
+			return 0;
+	return off < f->n ? (uint32_t)off : 0;
+}
+
+static int rows_make(const struct flow *f, struct code_rows *ret)
+{
+	VEC(struct code_row) rows = {0};
+	struct code_row row = {0}, *last;
+	size_t off;
+
+	for (off = 0; off < f->n; off += row.is_known ? f->bytes_at[off] : 1) {
+		row = (struct code_row){.start = (uint32_t)off, .is_known = f->frame_at[off]};
+		if (row.is_known)
+			row.frame = f->frames.v[f->frame_at[off] - 1];
+		last = rows.n ? &rows.v[rows.n - 1] : NULL;
+		if (last && last->is_known == row.is_known &&
+		    (!row.is_known || same_frame(&last->frame, &row.frame)))
+			continue;
+		if (vec_push(&rows, row)) {
+			vec_done(&rows);
+			return -ERR_NOMEM;
+		}
+	}
+	vec_shrink(&rows);
+	*ret = (struct code_rows){rows.n, rows.v, next_function(f)};
+	return 0;
+}
+
+static void flow_run(struct flow *f)
+{
+	unsigned i;
+
+	for (i = 0; i < RESTARTS_MAX; i++) {
+		forget(f);
+		arrive(f, 0, f->entry, 0);
+		follow_all(f);
+		follow_switches(f);
+		if (!f->restart)
+			drop_behind_filler(f);
+		if (!f->restart)
+			return;
+	}
+	f->bad = true;
+}
+
+int code_rows_find(code_step_fn *step, const uint8_t *code, size_t n,
+		   const struct code_frame *entry, struct code_rows *ret)
+{
+	struct flow f = {.step = step, .code = code, .entry = entry};
+	int rc = 0;
+
+	f.n = n < CODE_BYTES_MAX ? n : CODE_BYTES_MAX;
+	f.steps = (uint64_t)f.n * STEPS_PER_BYTE;
+	f.frame_at = calloc(f.n + 1, sizeof *f.frame_at);
+	f.flags = calloc(f.n + 1, 2);
+	f.bytes_at = f.flags ? f.flags + f.n : NULL;
+	f.nomem = !f.frame_at || !f.flags;
+	*ret = (struct code_rows){0};
+	if (!f.nomem)
+		flow_run(&f);
+	if (f.nomem)
+		rc = -ERR_NOMEM;
+	else if (!f.bad)
+		rc = rows_make(&f, ret);
+	free(f.frame_at);
+	free(f.flags);
+	vec_done(&f.frames);
+	vec_done(&f.todo);
+	return rc;
+}
+
+void code_rows_done(struct code_rows *rows)
+{
+	free(rows->v);
+	*rows = (struct code_rows){0};
+}
+
+const struct code_frame *code_rows_at(const struct code_rows *rows, uint64_t off)
+{
+	size_t low = 0, high = rows->n, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (rows->v[mid].start <= off)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && rows->v[low - 1].is_known ? &rows->v[low - 1].frame : NULL;
+}

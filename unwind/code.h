@@ -1,0 +1,88 @@
+/* code.h - frames by the machine code of their function, for code without call frame information.
+ * Private to unwind/.
+ *
+ * All ways through a function are followed from its start, with what each instruction does to the
+ * stack pointer, the frame pointer and the return address. Compilers emit code in which every place
+ * has one frame, whichever way led there. What says otherwise, or is not understood, has none.
+ */
+#ifndef UNWIND_CODE_H
+#define UNWIND_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of larger functions only so much is looked at. */
+#define CODE_BYTES_MAX (256u << 10)
+
+/* What a frame pointer holds. */
+enum code_fp { CODE_FP_CALLER, CODE_FP_FRAME, CODE_FP_OTHER };
+
+/* For the stack pointer: above what the function was entered with, so that it is not this one. */
+#define CODE_SP_WRONG -2
+
+/* The frame before an instruction. Places are told by how far they are below the CFA. */
+struct code_frame {
+	int32_t sp;	  /* the stack pointer; < 0: not known */
+	int32_t fp;	  /* CODE_FP_FRAME: the frame pointer */
+	int32_t saved_fp; /* where the caller's is; 0: not saved */
+	int32_t saved_ra; /* where the return address is; 0: in the link register */
+	uint8_t fp_holds; /* enum code_fp */
+	uint8_t ra_lost;  /* the link register holds something else, and it is not saved */
+};
+
+enum code_way {
+	CODE_ON,
+	CODE_CALL,   /* and on */
+	CODE_BRANCH, /* to the target, or on */
+	CODE_JUMP,   /* to the target */
+	CODE_SWITCH, /* to where is not known */
+	CODE_RETURN,
+	CODE_END, /* nowhere */
+};
+
+struct code_insn {
+	uint8_t bytes;
+	uint8_t way;	/* enum code_way */
+	bool is_filler; /* does nothing: between blocks, or functions */
+	int64_t target; /* relative to the instruction's start */
+};
+
+/* Reads an instruction and does to *frame what it does. `off`: how far behind the function's start.
+ * False: it is not understood. */
+typedef bool code_step_fn(const uint8_t *code, size_t n, struct code_frame *frame,
+			  struct code_insn *ret);
+
+struct code_row {
+	uint32_t start; /* behind the function's start; up to the next row */
+	struct code_frame frame;
+	bool is_known; /* else nothing is known of these instructions */
+};
+
+struct code_rows {
+	size_t n;
+	struct code_row *v; /* ascending; the first at 0 */
+	/* Where, behind the start, the next function seems to begin: all that is before it, but for
+	 * padding, belongs to this one. 0: not known. */
+	uint32_t next;
+};
+
+/* The function that begins at `code` and has `n` bytes. Nothing is known of a function that seems
+ * to be none. 0 or -ERR_NOMEM. `entry`: the frame at its start. */
+int code_rows_find(code_step_fn *step, const uint8_t *code, size_t n,
+		   const struct code_frame *entry, struct code_rows *ret);
+void code_rows_done(struct code_rows *rows);
+
+/* The frame there; NULL: not known. */
+const struct code_frame *code_rows_at(const struct code_rows *rows, uint64_t off);
+
+/* The next direct call in these `n` bytes of `vaddr` at *off or behind. *target, relative to code,
+ * is what it goes to; *off is behind it then. */
+typedef bool code_next_call_fn(const uint8_t *code, size_t n, uint64_t vaddr, size_t *off,
+			       int64_t *target);
+
+/* The processors'. */
+code_step_fn code_step_x86_64, code_step_aarch64;
+code_next_call_fn code_next_call_x86_64, code_next_call_aarch64;
+
+#endif

@@ -1,0 +1,387 @@
+/* code_index.c - where functions begin by symbol tables, and what was found out about their code.
+ */
+#include "unwind/code_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How far functions without a known end are looked at. */
+#define OPEN_BYTES (64u << 10)
+
+/* Between functions. */
+#define PADDING_MAX 64
+
+/* How many functions that only pointers lead to may be behind one that is known. */
+#define NEXT_MAX 64
+
+/* Code of larger modules is not read for calls. */
+#define CALLS_BYTES_MAX (512u << 20)
+
+/* Of a module. More than that is no program. */
+#define ROWS_MAX      (8u << 20)
+#define FUNCTIONS_MAX (1u << 20)
+
+/* How many names of one function are looked at. */
+#define ALIASES_MAX 64
+
+/* Functions are put into so many parts of the code, and sorted only in those that are asked for. */
+#define PARTS_BITS 14
+
+/* A function of these symbols? They are read twice: what it costs to meet a large program's first
+ * code without call frame information. */
+static inline bool is_function(const struct code_index *ix, const struct code_symbols *t, size_t i,
+			       Elf64_Sym *ret)
+{
+	unsigned type;
+
+	memcpy(ret, t->v + i * sizeof *ret, sizeof *ret);
+	type = ELF64_ST_TYPE(ret->st_info);
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && ret->st_shndx != SHN_UNDEF &&
+	       ret->st_value - ix->code_start < ix->code_bytes;
+}
+
+static size_t part_of(const struct code_index *ix, uint64_t start)
+{
+	return (start - ix->code_start) >> ix->part_shift;
+}
+
+static void count_parts(struct code_index *ix)
+{
+	size_t t, i, n;
+	Elf64_Sym sym;
+
+	for (t = 0; t < ix->n_tables; t++)
+		for (i = 0; i < ix->tables[t].n; i++)
+			if (is_function(ix, &ix->tables[t], i, &sym))
+				ix->parts[part_of(ix, sym.st_value)]++;
+	for (i = 0; i <= ix->n_parts; i++) {
+		n = ix->parts[i];
+		ix->parts[i] = (uint32_t)ix->n_starts;
+		ix->n_starts += n;
+	}
+}
+
+/* Fills each part from its end. */
+static void fill_parts(struct code_index *ix)
+{
+	size_t t, i, part;
+	Elf64_Sym sym;
+
+	for (part = 0; part < ix->n_parts; part++)
+		ix->parts[part] = ix->parts[part + 1];
+	for (t = 0; t < ix->n_tables; t++)
+		for (i = 0; i < ix->tables[t].n; i++)
+			if (is_function(ix, &ix->tables[t], i, &sym))
+				ix->starts[--ix->parts[part_of(ix, sym.st_value)]] =
+					(struct code_start){sym.st_value, (uint32_t)i, (uint32_t)t};
+}
+
+/* From the first byte of code to the last. */
+static void code_extent(const struct elf_image *img, uint64_t *start, uint64_t *n)
+{
+	const struct elf_segment *segs;
+	size_t n_segs = elf_image_segments(img, &segs), i;
+	uint64_t end = 0;
+
+	*start = UINT64_MAX;
+	for (i = 0; i < n_segs; i++)
+		if (segs[i].flags & PF_X && segs[i].filesz) {
+			*start = segs[i].vaddr < *start ? segs[i].vaddr : *start;
+			end = segs[i].vaddr + segs[i].filesz > end ? segs[i].vaddr + segs[i].filesz
+								   : end;
+		}
+	*n = *start < end ? end - *start : 0;
+}
+
+/* False: there is none. */
+static bool table_add(struct code_index *ix, struct elf_image *img, const char *name)
+{
+	struct code_symbols *t = &ix->tables[ix->n_tables];
+	struct elf_section sec, str;
+	const char *str_name;
+
+	/* Processors with 32 bits have no code_step. */
+	if (!img || !elf_image_is_64(img) || elf_image_swapped(img) ||
+	    !elf_image_section(img, name, &sec, NULL) || !sec.data ||
+	    sec.entsize != sizeof(Elf64_Sym) || !sec.size ||
+	    !elf_image_section_at(img, sec.link, &str_name, &str) || !str.data)
+		return false;
+	t->v = sec.data;
+	t->n = sec.size / sizeof(Elf64_Sym);
+	t->n = t->n < FUNCTIONS_MAX ? t->n : FUNCTIONS_MAX;
+	t->names = (const char *)str.data;
+	t->names_bytes = str.size;
+	ix->n_tables++;
+	return true;
+}
+
+void code_index_open(struct code_index *ix, const struct module *mod)
+{
+	/* What .dynsym has is in a whole .symtab, too. */
+	if (!table_add(ix, mod->debug, ".symtab") && !table_add(ix, mod->image, ".symtab")) {
+		table_add(ix, mod->image, ".dynsym");
+		table_add(ix, mod->mini, ".symtab");
+	}
+	code_extent(mod->image, &ix->code_start, &ix->code_bytes);
+	if (!ix->n_tables || !ix->code_bytes)
+		return;
+	while ((ix->code_bytes - 1) >> ix->part_shift >> PARTS_BITS)
+		ix->part_shift++;
+	ix->n_parts = part_of(ix, ix->code_start + ix->code_bytes - 1) + 1;
+	ix->parts = calloc(ix->n_parts + 1, sizeof *ix->parts);
+	ix->is_sorted = calloc(ix->n_parts, sizeof *ix->is_sorted);
+	if (!ix->parts || !ix->is_sorted)
+		return; /* without memory nothing is known */
+	count_parts(ix);
+	ix->starts = ix->n_starts ? malloc(ix->n_starts * sizeof *ix->starts) : NULL;
+	if (ix->starts)
+		fill_parts(ix);
+	else
+		ix->n_starts = 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct code_start *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Sorts the part that the i-th function is in. */
+static void sort_around(struct code_index *ix, size_t i)
+{
+	size_t part = part_of(ix, ix->starts[i].start), first = ix->parts[part];
+
+	if (ix->is_sorted[part])
+		return;
+	ix->is_sorted[part] = true;
+	qsort(ix->starts + first, ix->parts[part + 1] - first, sizeof *ix->starts, by_start);
+}
+
+void code_index_done(struct code_index *ix)
+{
+	size_t i;
+
+	for (i = 0; i < ix->rows.n; i++)
+		code_rows_done(&ix->rows.v[i]);
+	vec_done(&ix->rows);
+	free(ix->starts);
+	free(ix->parts);
+	free(ix->is_sorted);
+	free(ix->calls);
+	hash_done(&ix->by_start);
+}
+
+/* ---- what calls lead to ------------------------------------------------------------------- */
+
+static bool is_called(const struct code_index *ix, uint64_t i)
+{
+	return ix->calls[i / 64] >> i % 64 & 1;
+}
+
+static void calls_read(struct code_index *ix, const struct elf_segment *seg, const uint8_t *code,
+		       size_t n, const struct arch *arch)
+{
+	size_t off = 0;
+	int64_t to;
+
+	while (arch->code_next_call(code, n, seg->vaddr, &off, &to)) {
+		uint64_t i = seg->vaddr + (uint64_t)to - ix->code_start;
+
+		if (i < ix->n_calls)
+			ix->calls[i / 64] |= 1ull << i % 64;
+	}
+}
+
+void code_index_add_calls(struct code_index *ix, const struct elf_image *img,
+			  const struct arch *arch)
+{
+	const struct elf_segment *segs;
+	size_t n = elf_image_segments(img, &segs), i, left;
+	const uint8_t *code;
+
+	if (!ix->code_bytes || ix->code_bytes > CALLS_BYTES_MAX)
+		return;
+	ix->calls = calloc((ix->code_bytes - 1) / 64 + 1, sizeof *ix->calls);
+	if (!ix->calls)
+		return;
+	ix->n_calls = ix->code_bytes;
+	for (i = 0; i < n; i++) {
+		code = segs[i].flags & PF_X ? elf_image_at_vaddr(img, segs[i].vaddr, &left) : NULL;
+		if (code)
+			calls_read(ix, &segs[i], code, left, arch);
+	}
+}
+
+/* The last place up to vaddr, but not before `low`, that a call leads to. False: none is near. */
+static bool called_before(const struct code_index *ix, uint64_t vaddr, uint64_t low, uint64_t *ret)
+{
+	uint64_t i = vaddr - ix->code_start, n;
+
+	if (i >= ix->n_calls)
+		return false;
+	for (n = 0; n < OPEN_BYTES && n <= i && vaddr - n >= low; n++)
+		if (is_called(ix, i - n)) {
+			*ret = vaddr - n;
+			return true;
+		}
+	return false;
+}
+
+/* ---- functions ---------------------------------------------------------------------------- */
+
+/* How many begin at vaddr or before. The last of them is in its place, and so is the next. */
+static size_t functions_up_to(struct code_index *ix, uint64_t vaddr)
+{
+	uint64_t off = vaddr - ix->code_start;
+	size_t low, high, mid;
+
+	if (!ix->n_starts || vaddr < ix->code_start)
+		return 0;
+	off = off < ix->code_bytes ? off : ix->code_bytes - 1;
+	low = ix->parts[off >> ix->part_shift];
+	high = ix->parts[(off >> ix->part_shift) + 1];
+	if (low < high)
+		sort_around(ix, low);
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (ix->starts[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low)
+		sort_around(ix, low - 1);
+	if (low < ix->n_starts)
+		sort_around(ix, low);
+	return low;
+}
+
+/* Where what has no known end and begins there ends, at the latest. */
+static uint64_t open_end(struct code_index *ix, uint64_t start)
+{
+	size_t n = functions_up_to(ix, start);
+	uint64_t end = start + OPEN_BYTES;
+
+	return n < ix->n_starts && ix->starts[n].start < end ? ix->starts[n].start : end;
+}
+
+/* Is it a part of a function, moved elsewhere, where the frame is already there? */
+static bool is_part(const struct code_symbols *t, uint32_t name)
+{
+	return name < t->names_bytes &&
+	       memmem(t->names + name, strnlen(t->names + name, t->names_bytes - name), ".cold", 5);
+}
+
+/* The function that the first n end with: of those that begin there, the longest. */
+static void function_at(struct code_index *ix, size_t n, struct code_function *ret)
+{
+	const struct code_start *s;
+	uint64_t start = ix->starts[n - 1].start;
+	unsigned aliases = 0;
+	Elf64_Sym sym;
+
+	*ret = (struct code_function){.start = start, .end = start, .is_named = true};
+	while (n-- && aliases++ < ALIASES_MAX && ix->starts[n].start == start) {
+		s = &ix->starts[n];
+		memcpy(&sym, ix->tables[s->table].v + s->index * sizeof sym, sizeof sym);
+		if (start + sym.st_size > ret->end)
+			ret->end = start + sym.st_size;
+		ret->is_part |= is_part(&ix->tables[s->table], sym.st_name);
+	}
+	if (ret->end == start) /* as in assembly */
+		ret->end = open_end(ix, start);
+}
+
+bool code_index_function(struct code_index *ix, uint64_t vaddr, struct code_function *ret)
+{
+	size_t n = functions_up_to(ix, vaddr);
+	uint64_t end = 0;
+
+	*ret = (struct code_function){0};
+	if (n) {
+		function_at(ix, n, ret);
+		end = ret->end;
+		if (vaddr < end)
+			return !ret->is_part;
+		if (vaddr - end >= OPEN_BYTES || ret->is_part)
+			*ret = (struct code_function){0};
+	}
+	if (called_before(ix, vaddr, end, &ret->start)) {
+		ret->is_named = false;
+		ret->end = open_end(ix, ret->start);
+	}
+	return ret->end;
+}
+
+static const struct code_rows *rows_new(struct code_index *ix, const struct elf_image *img,
+					const struct arch *arch, const struct code_function *fn)
+{
+	bool pushes = arch->ra == arch->pc;
+	struct code_frame entry = {.sp = pushes ? arch->word_bytes : 0,
+				   .saved_ra = pushes ? arch->word_bytes : 0};
+	uint64_t size = fn->end - fn->start;
+	struct code_rows rows;
+	const uint8_t *code;
+	size_t left;
+
+	code = elf_image_at_vaddr(img, fn->start, &left);
+	if (!code || ix->n_rows >= ROWS_MAX || ix->rows.n >= FUNCTIONS_MAX ||
+	    code_rows_find(arch->code_step, code, size < left ? size : left, &entry, &rows))
+		return NULL;
+	if (vec_push(&ix->rows, rows)) {
+		code_rows_done(&rows);
+		return NULL;
+	}
+	ix->n_rows += rows.n;
+	if (hash_put(&ix->by_start, fn->start, (uint32_t)ix->rows.n - 1)) {
+		code_rows_done(&rows);
+		ix->rows.n--;
+		return NULL;
+	}
+	return &ix->rows.v[ix->rows.n - 1];
+}
+
+/* The first instruction from vaddr on that is no padding. */
+static uint64_t behind_padding(const struct elf_image *img, const struct arch *arch, uint64_t vaddr)
+{
+	struct code_frame frame = {0};
+	struct code_insn insn;
+	size_t left, off = 0;
+	const uint8_t *code = elf_image_at_vaddr(img, vaddr, &left);
+
+	while (code && off < PADDING_MAX && off < left &&
+	       arch->code_step(code + off, left - off, &frame, &insn) && insn.is_filler)
+		off += insn.bytes;
+	return vaddr + off;
+}
+
+const struct code_frame *code_index_frame(struct code_index *ix, const struct elf_image *img,
+					  const struct arch *arch, struct code_function *fn,
+					  uint64_t vaddr)
+{
+	const struct code_rows *rows;
+	unsigned steps;
+	uint64_t next;
+	uint32_t i;
+
+	for (steps = 0; steps < NEXT_MAX; steps++) {
+		i = hash_get(&ix->by_start, fn->start);
+		rows = i != HASH_NONE ? &ix->rows.v[i] : rows_new(ix, img, arch, fn);
+		if (!rows)
+			return NULL;
+		if (vaddr < fn->end && (!rows->next || vaddr - fn->start < rows->next))
+			return code_rows_at(rows, vaddr - fn->start);
+		if (fn->is_named)
+			next = behind_padding(img, arch, fn->end);
+		else if (rows->next)
+			next = fn->start + rows->next;
+		else
+			return NULL;
+		if (next > vaddr)
+			return NULL;
+		*fn = (struct code_function){.start = next};
+		fn->end = open_end(ix, fn->start);
+	}
+	return NULL;
+}

@@ -1,0 +1,122 @@
+/* code_step.c - the step by the machine code of a function.
+ *
+ * Where it begins symbols say, or calls in the code of its module. */
+#include "unwind/walk.h"
+
+/* How far behind the start of a function its last jump to another one is looked for. */
+#define JUMP_BYTES_MAX 4096
+
+/* By both registers, where both tell. The stack pointer may be wrong after a guess. */
+static bool cfa_of(const struct cursor *c, const struct code_frame *f, uint64_t *cfa)
+{
+	bool by_sp = f->sp >= 0 && c->sp_known;
+	bool by_fp = f->fp_holds == CODE_FP_FRAME && c->fp_known;
+
+	*cfa = by_fp ? c->fp + (uint32_t)f->fp : c->sp + (uint32_t)f->sp;
+	if (by_sp && by_fp && c->sp + (uint32_t)f->sp != *cfa)
+		return false;
+	return by_sp || (by_fp && (!c->sp_known || *cfa >= c->sp));
+}
+
+/* The return address of a frame, or why it is not known. */
+static enum unwind_stop return_of(const struct walk *w, const struct cursor *c,
+				  const struct code_frame *f, uint64_t cfa, uint64_t *ra)
+{
+	uint64_t at = cfa - (uint32_t)f->saved_ra;
+
+	*ra = c->lr;
+	if (!f->saved_ra)
+		return c->lr_known && !c->is_return_address ? WALK_ON : UNWIND_STOP_NO_CFI;
+	if (walk_word(w, at, w->arch->word_bytes, ra))
+		return WALK_ON;
+	return memory_is_cut_before(&w->memory, at) ? UNWIND_STOP_TRUNCATED_STACK
+						    : UNWIND_STOP_NO_CFI;
+}
+
+/* The caller by a frame, or why it is not known. */
+static enum unwind_stop caller_of(const struct walk *w, const struct cursor *c,
+				  const struct code_frame *f, struct cursor *ret)
+{
+	enum unwind_stop stop;
+
+	*ret = *c;
+	if (f->ra_lost || !cfa_of(c, f, &ret->sp))
+		return UNWIND_STOP_NO_CFI;
+	ret->sp_known = true;
+	stop = return_of(w, c, f, ret->sp, &ret->ip);
+	ret->ip &= w->code_mask;
+	if (f->fp_holds != CODE_FP_CALLER)
+		ret->fp_known = f->saved_fp && walk_word(w, ret->sp - (uint32_t)f->saved_fp,
+							 w->arch->word_bytes, &ret->fp);
+	ret->how = FRAME_CODE;
+	return stop;
+}
+
+/* Does the call before `ra` lead to the function at `start`: there, as far as it says where to, or
+ * to code that jumps there? */
+static bool leads_to(struct walk *w, uint64_t start, uint64_t ra)
+{
+	uint64_t target = ladder_called_function(w, ra), vaddr;
+	const struct map *map = address_space_find(w->s->space, target);
+	size_t n = JUMP_BYTES_MAX;
+	struct cfi_module *cm;
+	const uint8_t *code;
+
+	if (!target || target == start)
+		return true;
+	cm = map ? walk_module(w, map, target, &vaddr) : NULL;
+	code = cm ? cfi_module_code(cm, vaddr, &n) : NULL;
+	return code && w->arch->jumps_to(code, n, target, start);
+}
+
+/* A function with a name begins there for sure, and may have been jumped to by whatever was called.
+ * Without one, or where the stack pointer is not sure, the caller must be in a file, and what it
+ * calls must lead here. */
+static bool may_be_caller(struct walk *w, const struct cursor *c, const struct code_function *fn,
+			  uint64_t bias, uint64_t ra)
+{
+	const struct map *map = address_space_find(w->s->space, ra - 1);
+
+	if (!map || !ladder_may_be_return(w, ra))
+		return false;
+	if (fn->is_named && c->how != FRAME_LINK_REGISTER)
+		return true;
+	return map->dso->kind != DSO_ANON && leads_to(w, fn->start + bias, ra);
+}
+
+/* NULL: not known. */
+static const struct known_code *known_code(struct walk *w, const struct map *map, uint64_t ip)
+{
+	struct known_code *k = &w->worker->codes[hash_u64(ip) % CODES_KNOWN];
+	struct cfi_module *cm;
+	uint64_t vaddr = 0;
+
+	if (k->map != map || k->ip != ip) {
+		cm = walk_module(w, map, ip, &vaddr);
+		k->is_known = cm && cfi_module_code_frame(cm, vaddr, &k->fn, &k->frame);
+		k->bias = ip - vaddr;
+		k->ip = ip;
+		k->map = map;
+	}
+	return k->is_known ? k : NULL;
+}
+
+enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *map)
+{
+	const struct known_code *k;
+	struct cursor caller;
+	enum unwind_stop stop;
+
+	if (!w->arch->code_step || !map || map->dso->kind == DSO_ANON)
+		return UNWIND_STOP_NO_CFI;
+	k = known_code(w, map, c->ip - c->is_return_address);
+	if (!k)
+		return UNWIND_STOP_NO_CFI;
+	stop = caller_of(w, c, &k->frame, &caller);
+	if (stop != WALK_ON)
+		return stop;
+	if (!may_be_caller(w, c, &k->fn, k->bias, caller.ip))
+		return UNWIND_STOP_NO_CFI;
+	*c = caller;
+	return WALK_ON;
+}

@@ -1,0 +1,409 @@
+/* code_x86_64.c - what x86-64 instructions do to a frame (Intel SDM volume 2). */
+#include "unwind/code.h"
+
+#include <string.h>
+
+#include "unwind/insn_x86_64.h"
+
+enum { RSP = 4, RBP = 5, WORD = 8 };
+
+/* ---- which registers an instruction writes -------------------------------------------------- */
+
+/* Of the one-byte map, with a ModRM byte: does it write to rm, to reg? Conservative. */
+static bool one_byte_writes_rm(const struct insn_x86_64 *in)
+{
+	unsigned op = in->op, ext = in->reg & 7;
+
+	if (op < 0x40)
+		return op < 0x38 && (op & 7) < 2;
+	switch (op) {
+	case 0x80:
+	case 0x81:
+	case 0x83:
+		return ext != 7;
+	case 0xf6:
+	case 0xf7:
+		return ext == 2 || ext == 3;
+	case 0xfe:
+	case 0xff:
+		return ext < 2;
+	}
+	return op == 0x86 || op == 0x87 || op == 0x88 || op == 0x89 || op == 0x8c || op == 0x8f ||
+	       op == 0xc0 || op == 0xc1 || op == 0xc6 || op == 0xc7 || (op >= 0xd0 && op <= 0xd3);
+}
+
+static bool one_byte_writes_reg(const struct insn_x86_64 *in)
+{
+	unsigned op = in->op;
+
+	if (op < 0x40)
+		return op < 0x38 && (op & 7) >= 2;
+	return op == 0x63 || op == 0x69 || op == 0x6b || op == 0x86 || op == 0x87 || op == 0x8a ||
+	       op == 0x8b || op == 0x8d;
+}
+
+static bool map_0f_writes_rm(const struct insn_x86_64 *in)
+{
+	unsigned op = in->op;
+
+	if (in->is_vex)
+		return op == 0x7e;
+	return op == 0x7e || op >> 4 == 9 || op == 0xa4 || op == 0xa5 || op == 0xab || op == 0xac ||
+	       op == 0xad || op == 0xb0 || op == 0xb1 || op == 0xb3 || op == 0xba || op == 0xbb ||
+	       op == 0xc0 || op == 0xc1 || op == 0x00 || op == 0x01 || op == 0xae;
+}
+
+static bool map_0f_writes_reg(const struct insn_x86_64 *in)
+{
+	unsigned op = in->op;
+
+	if (op == 0x2c || op == 0x2d || op == 0x50 || op == 0xc5 || op == 0xd7 ||
+	    (in->is_vex && op == 0x93))
+		return true;
+	return !in->is_vex && (op == 0x02 || op == 0x03 || op >> 4 == 4 || op == 0xaf ||
+			       op == 0xb2 || (op >= 0xb4 && op <= 0xb8) ||
+			       (op >= 0xbc && op <= 0xbf) || op == 0xc0 || op == 0xc1);
+}
+
+/* Operands of 8 bits, of which 4 to 7 are AH to BH unless there is a REX prefix. */
+static bool has_high_bytes(const struct insn_x86_64 *in)
+{
+	unsigned op = in->op;
+
+	if (in->rex || in->is_vex)
+		return false;
+	if (in->map == MAP_0F)
+		return op >> 4 == 9 || op == 0xb0 || op == 0xc0;
+	if (in->map != MAP_ONE_BYTE)
+		return false;
+	return op < 0x40 ? !(op & 1)
+			 : op == 0x80 || (op >= 0x84 && op <= 0x8a && !(op & 1)) ||
+				   (op >= 0xb0 && op <= 0xb7) || op == 0xc0 || op == 0xc6 ||
+				   op == 0xd0 || op == 0xd2 || op == 0xf6 || op == 0xfe;
+}
+
+/* Does it write to one of these two registers, as an operand in its ModRM byte or in its opcode? */
+static bool writes(const struct insn_x86_64 *in, unsigned which)
+{
+	bool rm = in->has_modrm && in->is_reg && in->rm == which;
+	bool reg = in->has_modrm && in->reg == which;
+
+	if (has_high_bytes(in))
+		return false;
+	switch ((enum insn_map)in->map) {
+	case MAP_ONE_BYTE:
+		if (!in->has_modrm)
+			return ((in->op >= 0x91 && in->op <= 0x97) || in->op >> 4 == 0xb) &&
+			       ((in->op & 7) | (in->rex & 1) << 3) == (int)which;
+		return (rm && one_byte_writes_rm(in)) || (reg && one_byte_writes_reg(in));
+	case MAP_0F:
+		if (in->op >= 0xc8 && in->op <= 0xcf && !in->is_vex)
+			return ((in->op & 7) | (in->rex & 1) << 3) == (int)which;
+		return (rm && map_0f_writes_rm(in)) || (reg && map_0f_writes_reg(in));
+	case MAP_0F38:
+		if (in->is_vex && in->op >= 0xf2 && in->op <= 0xf7) /* BMI */
+			return (reg && in->op != 0xf3) ||
+			       (in->vex_reg == which && (in->op == 0xf3 || in->op == 0xf6));
+		return reg && in->op >= 0xf0;
+	case MAP_0F3A:
+		return (rm && in->op >= 0x14 && in->op <= 0x17) || (reg && in->op == 0xf0);
+	}
+	return false;
+}
+
+/* ---- what that does to the frame ---------------------------------------------------------- */
+
+enum { UNKNOWN = -1 };
+
+static void fp_set_other(struct code_frame *f)
+{
+	f->fp_holds = CODE_FP_OTHER;
+	f->fp = 0;
+}
+
+static void fp_set_frame(struct code_frame *f, int64_t fp)
+{
+	fp_set_other(f);
+	if (fp < 0 || fp > INT32_MAX)
+		return;
+	f->fp_holds = CODE_FP_FRAME;
+	f->fp = (int32_t)fp;
+}
+
+static void sp_set(struct code_frame *f, int64_t sp)
+{
+	f->sp = sp <= INT32_MAX ? (int32_t)sp : UNKNOWN;
+	if (sp < WORD)
+		f->sp = CODE_SP_WRONG;
+}
+
+static void push(struct code_frame *f, const struct insn_x86_64 *in, unsigned reg)
+{
+	if (in->is_word) {
+		f->sp = UNKNOWN;
+		return;
+	}
+	if (f->sp == UNKNOWN)
+		return;
+	sp_set(f, (int64_t)f->sp + WORD);
+	if (reg == RBP && f->fp_holds == CODE_FP_CALLER)
+		f->saved_fp = f->sp;
+}
+
+/* Takes a word from the stack, which rbp gets. */
+static void fp_load(struct code_frame *f, int64_t from)
+{
+	if (f->saved_fp && from == f->saved_fp) {
+		f->fp_holds = CODE_FP_CALLER;
+		f->fp = f->saved_fp = 0;
+	} else {
+		fp_set_other(f);
+	}
+}
+
+static void pop(struct code_frame *f, const struct insn_x86_64 *in, unsigned reg)
+{
+	if (reg == RBP)
+		fp_load(f, f->sp);
+	if (reg == RSP || in->is_word)
+		f->sp = UNKNOWN;
+	else if (f->sp != UNKNOWN)
+		sp_set(f, (int64_t)f->sp - WORD);
+}
+
+/* How far below the CFA an address is; UNKNOWN. */
+static int64_t address_place(const struct code_frame *f, const struct insn_x86_64 *in)
+{
+	if (in->index != REG_NONE)
+		return UNKNOWN;
+	if (in->base == RSP && f->sp != UNKNOWN)
+		return (int64_t)f->sp - in->disp;
+	if (in->base == RBP && f->fp_holds == CODE_FP_FRAME)
+		return (int64_t)f->fp - in->disp;
+	return UNKNOWN;
+}
+
+/* And how far a register is. */
+static int64_t register_place(const struct code_frame *f, unsigned reg)
+{
+	if (reg == RSP)
+		return f->sp;
+	return reg == RBP && f->fp_holds == CODE_FP_FRAME ? f->fp : UNKNOWN;
+}
+
+static void set_place(struct code_frame *f, unsigned reg, int64_t place)
+{
+	if (reg == RBP)
+		fp_set_frame(f, place);
+	else if (place == UNKNOWN)
+		f->sp = UNKNOWN;
+	else
+		sp_set(f, place);
+}
+
+/* MOV and LEA of 64 bits with one of the two registers. False: another instruction. */
+static bool move(struct code_frame *f, const struct insn_x86_64 *in)
+{
+	unsigned to = in->op == 0x89 ? in->rm : in->reg, from = in->op == 0x89 ? in->reg : in->rm;
+	int64_t place;
+
+	if (in->map != MAP_ONE_BYTE || !(in->rex & 8))
+		return false;
+	if (in->op == 0x8d && !in->is_reg && (to == RSP || to == RBP)) {
+		set_place(f, to, address_place(f, in));
+		return true;
+	}
+	if (in->op != 0x89 && in->op != 0x8b)
+		return false;
+	if (in->is_reg) {
+		if (to != RSP && to != RBP)
+			return false;
+		set_place(f, to, register_place(f, from));
+		return true;
+	}
+	place = address_place(f, in);
+	if (in->op == 0x8b && in->reg == RBP) {
+		fp_load(f, place);
+		return true;
+	}
+	if (in->op == 0x89 && in->reg == RBP && f->fp_holds == CODE_FP_CALLER && place > WORD &&
+	    place <= INT32_MAX && !f->saved_fp) {
+		f->saved_fp = (int32_t)place;
+		return true;
+	}
+	return false;
+}
+
+/* ADD and SUB of a constant with rsp. */
+static bool adjust(struct code_frame *f, const struct insn_x86_64 *in)
+{
+	unsigned ext = in->reg & 7;
+
+	if (in->map != MAP_ONE_BYTE || (in->op != 0x81 && in->op != 0x83) || !in->is_reg ||
+	    in->rm != RSP || !(in->rex & 8) || (ext != 0 && ext != 5))
+		return false;
+	if (f->sp != UNKNOWN)
+		sp_set(f, ext ? (int64_t)f->sp + in->imm : (int64_t)f->sp - in->imm);
+	return true;
+}
+
+/* PUSH, POP and LEAVE. */
+static bool stack(struct code_frame *f, const struct insn_x86_64 *in)
+{
+	unsigned reg = (in->op & 7u) | (in->rex & 1u) << 3;
+
+	if (in->map == MAP_0F && !in->is_vex && (in->op & 0xf6) == 0xa0) { /* fs, gs */
+		if (in->op & 1)
+			pop(f, in, REG_NONE);
+		else
+			push(f, in, REG_NONE);
+		return true;
+	}
+	if (in->map != MAP_ONE_BYTE)
+		return false;
+	if (in->op >> 3 == 0x50 >> 3) {
+		push(f, in, reg);
+	} else if (in->op >> 3 == 0x58 >> 3) {
+		pop(f, in, reg);
+	} else if (in->op == 0x68 || in->op == 0x6a || in->op == 0x9c ||
+		   (in->op == 0xff && (in->reg & 7) == 6)) {
+		push(f, in, in->op == 0xff && in->is_reg ? in->rm : REG_NONE);
+	} else if (in->op == 0x8f || in->op == 0x9d) {
+		pop(f, in, in->op == 0x8f && in->is_reg ? in->rm : REG_NONE);
+	} else if (in->op == 0xc9) {
+		f->sp = f->fp_holds == CODE_FP_FRAME ? f->fp : UNKNOWN;
+		pop(f, in, RBP);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void effect(struct code_frame *f, const struct insn_x86_64 *in)
+{
+	if (stack(f, in) || adjust(f, in) || move(f, in))
+		return;
+	if (writes(in, RSP))
+		f->sp = UNKNOWN;
+	if (writes(in, RBP))
+		fp_set_other(f);
+}
+
+/* ---- where it leads ----------------------------------------------------------------------- */
+
+static enum code_way way_of_one_byte(const struct insn_x86_64 *in)
+{
+	unsigned op = in->op;
+
+	if (op >> 4 == 7 || (op >= 0xe0 && op <= 0xe3))
+		return CODE_BRANCH;
+	switch (op) {
+	case 0xc2:
+	case 0xc3:
+		return CODE_RETURN;
+	case 0xe8:
+		return CODE_CALL;
+	case 0xe9:
+	case 0xeb:
+		return CODE_JUMP;
+	case 0xca: /* far returns, int3, hlt */
+	case 0xcb:
+	case 0xcc:
+	case 0xf4:
+		return CODE_END;
+	case 0xff:
+		if ((in->reg & 7) == 2)
+			return CODE_CALL;
+		if ((in->reg & 7) == 4)
+			return CODE_SWITCH;
+	}
+	return CODE_ON;
+}
+
+static enum code_way way_of(const struct insn_x86_64 *in)
+{
+	if (in->is_vex)
+		return CODE_ON;
+	if (in->map == MAP_ONE_BYTE)
+		return way_of_one_byte(in);
+	if (in->map != MAP_0F)
+		return CODE_ON;
+	if (in->op >> 4 == 8)
+		return CODE_BRANCH;
+	/* UD2, UD1, UD0 */
+	return in->op == 0x0b || in->op == 0xb9 || in->op == 0xff ? CODE_END : CODE_ON;
+}
+
+/* NOP, XCHG of a register with itself, LEA likewise, INT3 */
+static bool is_filler(const struct insn_x86_64 *in)
+{
+	if (in->map == MAP_0F)
+		return !in->is_vex && in->op == 0x1f;
+	return in->map == MAP_ONE_BYTE && ((in->op == 0x90 && !(in->rex & 1)) || in->op == 0xcc);
+}
+
+/* ENTER; far calls and jumps; a call of the next instruction, to know where that is. */
+static bool is_refused(const struct insn_x86_64 *in)
+{
+	unsigned ext = in->reg & 7;
+
+	if (in->map != MAP_ONE_BYTE)
+		return false;
+	return in->op == 0xc8 || (in->op == 0xff && (ext == 3 || ext == 5)) ||
+	       (in->op == 0xe8 && !in->imm);
+}
+
+bool code_step_x86_64(const uint8_t *code, size_t n, struct code_frame *frame,
+		      struct code_insn *ret)
+{
+	struct insn_x86_64 in;
+
+	if (!insn_x86_64_read(code, n, &in))
+		return false;
+	if (is_refused(&in))
+		return false;
+	effect(frame, &in);
+	*ret = (struct code_insn){.bytes = in.bytes,
+				  .way = (uint8_t)way_of(&in),
+				  .is_filler = is_filler(&in),
+				  .target = (int64_t)(in.bytes + (uint64_t)in.imm)};
+	return true;
+}
+
+/* Does a function begin there, of what may be read before: aligned, or behind padding or something
+ * that does not go on? */
+static bool is_start(const uint8_t *at, size_t n, uint64_t vaddr)
+{
+	if (vaddr % 16 == 0 || n < 5)
+		return true;
+	switch (at[-1]) {
+	case 0x00: /* of a long NOP */
+	case 0x90:
+	case 0xc3:
+	case 0xcc:
+		return true;
+	}
+	return at[-5] == 0xe8 || at[-5] == 0xe9 || at[-2] == 0xeb ||
+	       (at[-2] == 0x0f && at[-1] == 0x0b);
+}
+
+/* CALL rel32, wherever there are such bytes: of those that are part of another instruction hardly
+ * any lead to the start of a function. */
+bool code_next_call_x86_64(const uint8_t *code, size_t n, uint64_t vaddr, size_t *off,
+			   int64_t *target)
+{
+	const uint8_t *at;
+
+	while (n >= 5 && *off <= n - 5) {
+		at = memchr(code + *off, 0xe8, n - 4 - *off);
+		if (!at)
+			return false;
+		*off = (size_t)(at - code) + 1;
+		*target = (int64_t)*off + 4 +
+			  (int32_t)(at[1] | at[2] << 8 | at[3] << 16 | (uint32_t)at[4] << 24);
+		if (*target < 0 || *target >= (int64_t)n ||
+		    is_start(code + *target, (size_t)*target, vaddr + (uint64_t)*target))
+			return true;
+	}
+	return false;
+}
