@@ -63,8 +63,9 @@ static inline void hash_prefetch(const struct hash_table *h, uint64_t key)
 int hash_put(struct hash_table *h, uint64_t key, uint32_t value);
 void hash_done(struct hash_table *h);
 
-/* Finds ids by a hash of what they stand for, seeded if that comes from a file. Half the size of a table that holds the keys too: the
- * caller has the things themselves, goes through the few candidates and compares.
+/* Finds ids by a hash of what they stand for, seeded if that comes from a file. Half the size of a
+ * table that holds the keys too: the caller has the things themselves, goes through the few
+ * candidates and compares.
  *
  *	struct hash_probe probe = hash_index_probe(&x, hash);
  *	while ((id = hash_index_next(&x, &probe)) != HASH_NONE && !equal(things[id], thing))

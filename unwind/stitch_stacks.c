@@ -57,6 +57,7 @@ static int slots_clear(struct stitch_stacks *s, size_t n_cut)
 			return -ERR_NOMEM;
 	}
 	s->n_slots = n;
+	s->secret = hash_secret();
 	s->shift = 64 - (unsigned)__builtin_ctzll(n * BITS_PER_SLOT);
 	memset(s->slots, 0xff, n * sizeof *s->slots); /* NONE */
 	memset(s->maybe, 0, n * BITS_PER_SLOT / 8);
@@ -67,7 +68,7 @@ static int slots_clear(struct stitch_stacks *s, size_t n_cut)
 static uint32_t *slot_of(const struct stitch_stacks *s, const struct frame *f,
 			 const struct frame_place *place)
 {
-	size_t at = (size_t)hash_mix(f->ip, place->sp ^ place->fp << 20);
+	size_t at = (size_t)hash_mix(f->ip ^ s->secret, place->sp ^ place->fp << 20);
 
 	for (;; at++) {
 		uint32_t *slot = &s->slots[at & (s->n_slots - 1)];
