@@ -31,6 +31,22 @@ struct code_frame {
 	uint8_t ra_lost;  /* the link register holds something else, and it is not saved */
 };
 
+static inline void code_fp_set_other(struct code_frame *f)
+{
+	f->fp_holds = CODE_FP_OTHER;
+	f->fp = 0;
+}
+
+/* It points that far below the CFA. */
+static inline void code_fp_set_frame(struct code_frame *f, int64_t fp)
+{
+	code_fp_set_other(f);
+	if (fp < 0 || fp > INT32_MAX)
+		return;
+	f->fp_holds = CODE_FP_FRAME;
+	f->fp = (int32_t)fp;
+}
+
 enum code_way {
 	CODE_ON,
 	CODE_CALL,   /* and on */

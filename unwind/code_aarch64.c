@@ -32,21 +32,6 @@ static void sp_move(struct code_frame *f, int64_t place, int64_t bytes)
 		sp_set(f, place - bytes);
 }
 
-static void fp_set_other(struct code_frame *f)
-{
-	f->fp_holds = CODE_FP_OTHER;
-	f->fp = 0;
-}
-
-static void fp_set_frame(struct code_frame *f, int64_t fp)
-{
-	fp_set_other(f);
-	if (fp < 0 || fp > INT32_MAX)
-		return;
-	f->fp_holds = CODE_FP_FRAME;
-	f->fp = (int32_t)fp;
-}
-
 /* How far below the CFA a register points; UNKNOWN. */
 static int64_t place_of(const struct code_frame *f, unsigned reg)
 {
@@ -68,7 +53,7 @@ static void store(struct code_frame *f, unsigned reg, int64_t at)
 static void set_other(struct code_frame *f, unsigned reg)
 {
 	if (reg == FP)
-		fp_set_other(f);
+		code_fp_set_other(f);
 	if (reg == LR && !f->saved_ra)
 		f->ra_lost = true;
 }
@@ -171,7 +156,7 @@ static bool add(struct code_frame *f, uint32_t insn)
 	if (to == SP)
 		sp_move(f, place, n);
 	else if (to == FP)
-		fp_set_frame(f, place == UNKNOWN ? place : place - n);
+		code_fp_set_frame(f, place == UNKNOWN ? place : place - n);
 	else
 		set_other(f, to);
 	return true;

@@ -115,21 +115,6 @@ static bool writes(const struct insn_x86_64 *in, unsigned which)
 
 enum { UNKNOWN = -1 };
 
-static void fp_set_other(struct code_frame *f)
-{
-	f->fp_holds = CODE_FP_OTHER;
-	f->fp = 0;
-}
-
-static void fp_set_frame(struct code_frame *f, int64_t fp)
-{
-	fp_set_other(f);
-	if (fp < 0 || fp > INT32_MAX)
-		return;
-	f->fp_holds = CODE_FP_FRAME;
-	f->fp = (int32_t)fp;
-}
-
 static void sp_set(struct code_frame *f, int64_t sp)
 {
 	f->sp = sp <= INT32_MAX ? (int32_t)sp : UNKNOWN;
@@ -157,7 +142,7 @@ static void fp_load(struct code_frame *f, int64_t from)
 		f->fp_holds = CODE_FP_CALLER;
 		f->fp = f->saved_fp = 0;
 	} else {
-		fp_set_other(f);
+		code_fp_set_other(f);
 	}
 }
 
@@ -194,7 +179,7 @@ static int64_t register_place(const struct code_frame *f, unsigned reg)
 static void set_place(struct code_frame *f, unsigned reg, int64_t place)
 {
 	if (reg == RBP)
-		fp_set_frame(f, place);
+		code_fp_set_frame(f, place);
 	else if (place == UNKNOWN)
 		f->sp = UNKNOWN;
 	else
@@ -286,7 +271,7 @@ static void effect(struct code_frame *f, const struct insn_x86_64 *in)
 	if (writes(in, RSP))
 		f->sp = UNKNOWN;
 	if (writes(in, RBP))
-		fp_set_other(f);
+		code_fp_set_other(f);
 }
 
 /* ---- where it leads ----------------------------------------------------------------------- */

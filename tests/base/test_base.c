@@ -20,6 +20,7 @@
 #include "base/strtab.h"
 #include "base/threads.h"
 #include "base/vec.h"
+#include "tests/unhash.h"
 
 static void test_buf_reads_both_orders(void **state)
 {
@@ -149,28 +150,6 @@ static void test_hash_table(void **state)
 	assert_int_equal(hash_get(&h, 0), 7);
 	assert_int_equal(h.n, 20000);
 	hash_done(&h);
-}
-
-/* 1 / a modulo 2^64: each step doubles the bits that are right, of which an odd number has three.
- */
-static uint64_t inverse(uint64_t a)
-{
-	uint64_t x = a;
-	int i;
-
-	for (i = 0; i < 5; i++)
-		x *= 2 - a * x;
-	return x;
-}
-
-/* The x with hash_u64(x) == h, as anybody can compute it. */
-static uint64_t unhash(uint64_t h)
-{
-	h ^= h >> 31 ^ h >> 62;
-	h *= inverse(0x94d049bb133111ebu);
-	h ^= h >> 27 ^ h >> 54;
-	h *= inverse(0xbf58476d1ce4e5b9u);
-	return h ^ h >> 30 ^ h >> 60;
 }
 
 /* Keys whose author knows the hash function and wants them all in one place. */

@@ -9,6 +9,7 @@
 #include "output/index.h"
 #include "output/pair.h"
 #include "tests/output/synthetic.h"
+#include "tests/unhash.h"
 
 static const char comm_a[] = "server", comm_b[] = "server";
 
@@ -304,26 +305,7 @@ static void unlike_profiles_do_not_merge(void **state)
 }
 
 /* Addresses that are in no mapping, of which each has the hash of the first under one that anybody
- * can compute: (x ^ x >> 31 ^ ...) of hash_u64() undone. */
-static uint64_t inverse(uint64_t a)
-{
-	uint64_t x = a;
-	int i;
-
-	for (i = 0; i < 5; i++)
-		x *= 2 - a * x;
-	return x;
-}
-
-static uint64_t unhash(uint64_t h)
-{
-	h ^= h >> 31 ^ h >> 62;
-	h *= inverse(0x94d049bb133111ebu);
-	h ^= h >> 27 ^ h >> 54;
-	h *= inverse(0xbf58476d1ce4e5b9u);
-	return h ^ h >> 30 ^ h >> 60;
-}
-
+ * can compute. */
 static void chosen_addresses_are_spread(void **state)
 {
 	const uint32_t flags = location_flags(false, false, FRAME_SAMPLE);
