@@ -186,7 +186,7 @@ def frame_pointers():
         return all(x in it for x in a)
     invented = [a.frames for a, b in zip(fp, cfi) if not within(a.frames, b.frames)]
     deep = sum(len(a.frames) >= 4 for a in fp)
-    report(len(fp) > 30 and len(invented) <= 0.02 * len(fp) and deep > 0.3 * len(fp), "frame pointers",
+    report(len(fp) > 30 and len(invented) <= 0.02 * len(fp) and deep > 0.2 * len(fp), "frame pointers",
            f"{len(fp)} {deep} {len(invented)} {invented[:2]}")
 
 
