@@ -7,8 +7,9 @@
 /* How often the function is followed anew because a call turned out not to return. */
 #define RESTARTS_MAX 64
 
-/* How many instructions are looked at for one of a function's bytes, all restarts together. */
-#define STEPS_PER_BYTE 16
+/* What costs as much as looking at an instruction, of which only so many are allowed. */
+#define COMPARES_PER_STEP 8
+#define CLEARED_PER_STEP  64
 
 /* Of any processor. */
 #define INSN_BYTES_MAX 15
@@ -45,14 +46,21 @@ static bool same_frame(const struct code_frame *a, const struct code_frame *b)
 	       a->saved_ra == b->saved_ra && a->fp_holds == b->fp_holds && a->ra_lost == b->ra_lost;
 }
 
+static void spend(struct flow *f, uint64_t steps)
+{
+	f->steps -= steps < f->steps ? steps : f->steps;
+}
+
 /* 1 + its number; 0: too many, or no memory. */
 static uint16_t frame_number(struct flow *f, const struct code_frame *frame)
 {
-	size_t i;
+	size_t i = f->frames.n;
 
-	for (i = f->frames.n; i-- > 0;)
-		if (same_frame(&f->frames.v[i], frame))
-			return (uint16_t)(i + 1);
+	while (i && !same_frame(&f->frames.v[i - 1], frame))
+		i--;
+	spend(f, (f->frames.n - i) / COMPARES_PER_STEP);
+	if (i)
+		return (uint16_t)i;
 	if (f->frames.n == FRAMES_MAX)
 		f->bad = true;
 	else if (vec_push(&f->frames, *frame))
@@ -153,11 +161,11 @@ static void follow(struct flow *f, uint32_t off)
 	bool behind_call = f->flags[off] & BEHIND_CALL;
 	struct code_insn insn;
 
-	if (!f->steps--) {
-		f->steps = 0;
+	if (!f->steps) {
 		f->bad = true;
 		return;
 	}
+	f->steps--;
 	f->bytes_at[off] = 1;
 	if (!f->step(f->code + off, f->n - off, &frame, &insn)) {
 		if (f->n - off >= INSN_BYTES_MAX) /* not just cut off */
@@ -191,12 +199,13 @@ static void follow_all(struct flow *f)
 }
 
 /* The next instruction that nothing leads to but an indirect jump, as it seems. */
-static size_t unreached(const struct flow *f, size_t off)
+static size_t unreached(struct flow *f, size_t off)
 {
 	struct code_frame frame;
 	struct code_insn insn;
 
 	while (off < f->n) {
+		spend(f, 1);
 		frame = *f->entry;
 		if (f->frame_at[off])
 			off += f->bytes_at[off];
@@ -240,6 +249,7 @@ static void forget(struct flow *f)
 {
 	size_t i;
 
+	spend(f, f->n / CLEARED_PER_STEP);
 	memset(f->frame_at, 0, f->n * sizeof *f->frame_at);
 	for (i = 0; i < f->n; i++)
 		f->flags[i] &= NO_RETURN;
@@ -249,7 +259,7 @@ static void forget(struct flow *f)
 }
 
 /* See struct code_rows. */
-static uint32_t next_function(const struct flow *f)
+static uint32_t next_function(struct flow *f)
 {
 	size_t off = unreached(f, 0), i;
 
@@ -259,7 +269,8 @@ static uint32_t next_function(const struct flow *f)
 	return off < f->n ? (uint32_t)off : 0;
 }
 
-static int rows_make(const struct flow *f, struct code_rows *ret)
+/* The last row is of what is behind the function, or was not looked at. */
+static int rows_make(struct flow *f, struct code_rows *ret)
 {
 	VEC(struct code_row) rows = {0};
 	struct code_row row = {0}, *last;
@@ -277,6 +288,11 @@ static int rows_make(const struct flow *f, struct code_rows *ret)
 			vec_done(&rows);
 			return -ERR_NOMEM;
 		}
+	}
+	row = (struct code_row){.start = (uint32_t)f->n};
+	if (vec_push(&rows, row)) {
+		vec_done(&rows);
+		return -ERR_NOMEM;
 	}
 	vec_shrink(&rows);
 	*ret = (struct code_rows){rows.n, rows.v, next_function(f)};
@@ -301,13 +317,16 @@ static void flow_run(struct flow *f)
 }
 
 int code_rows_find(code_step_fn *step, const uint8_t *code, size_t n,
-		   const struct code_frame *entry, struct code_rows *ret)
+		   const struct code_frame *entry, uint64_t *steps, struct code_rows *ret)
 {
 	struct flow f = {.step = step, .code = code, .entry = entry};
+	uint64_t allowed;
 	int rc = 0;
 
 	f.n = n < CODE_BYTES_MAX ? n : CODE_BYTES_MAX;
-	f.steps = (uint64_t)f.n * STEPS_PER_BYTE;
+	allowed = (uint64_t)f.n * CODE_STEPS_PER_BYTE;
+	allowed = allowed < *steps ? allowed : *steps;
+	f.steps = allowed;
 	f.frame_at = calloc(f.n + 1, sizeof *f.frame_at);
 	f.flags = calloc(f.n + 1, 2);
 	f.bytes_at = f.flags ? f.flags + f.n : NULL;
@@ -315,6 +334,7 @@ int code_rows_find(code_step_fn *step, const uint8_t *code, size_t n,
 	*ret = (struct code_rows){0};
 	if (!f.nomem)
 		flow_run(&f);
+	*steps -= allowed - f.steps;
 	if (f.nomem)
 		rc = -ERR_NOMEM;
 	else if (!f.bad)

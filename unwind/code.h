@@ -83,10 +83,15 @@ struct code_rows {
 	uint32_t next;
 };
 
+/* Instructions that are looked at for one of a function's bytes, at most. libc, libLLVM and
+ * python take 0.30 to 0.35. */
+#define CODE_STEPS_PER_BYTE 16
+
 /* The function that begins at `code` and has `n` bytes. Nothing is known of a function that seems
- * to be none. 0 or -ERR_NOMEM. `entry`: the frame at its start. */
+ * to be none, nor if it takes more than *steps, from which it takes what it took. 0 or -ERR_NOMEM.
+ * `entry`: the frame at its start. */
 int code_rows_find(code_step_fn *step, const uint8_t *code, size_t n,
-		   const struct code_frame *entry, struct code_rows *ret);
+		   const struct code_frame *entry, uint64_t *steps, struct code_rows *ret);
 void code_rows_done(struct code_rows *rows);
 
 /* The frame there; NULL: not known. */

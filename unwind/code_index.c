@@ -117,12 +117,16 @@ static bool table_add(struct code_index *ix, struct elf_image *img, const char *
 
 void code_index_open(struct code_index *ix, const struct module *mod)
 {
+	size_t file_bytes;
+
 	/* What .dynsym has is in a whole .symtab, too. */
 	if (!table_add(ix, mod->debug, ".symtab") && !table_add(ix, mod->image, ".symtab")) {
 		table_add(ix, mod->image, ".dynsym");
 		table_add(ix, mod->mini, ".symtab");
 	}
 	code_extent(mod->image, &ix->code_start, &ix->code_bytes);
+	elf_image_bytes(mod->image, &file_bytes);
+	ix->steps = (uint64_t)file_bytes * CODE_STEPS_PER_BYTE;
 	if (!ix->n_tables || !ix->code_bytes)
 		return;
 	while ((ix->code_bytes - 1) >> ix->part_shift >> PARTS_BITS)
@@ -197,19 +201,22 @@ void code_index_add_calls(struct code_index *ix, const struct elf_image *img,
 			  const struct arch *arch)
 {
 	const struct elf_segment *segs;
-	size_t n = elf_image_segments(img, &segs), i, left;
+	size_t n = elf_image_segments(img, &segs), i, left, unread;
 	const uint8_t *code;
 
 	if (!ix->code_bytes || ix->code_bytes > CALLS_BYTES_MAX)
 		return;
+	elf_image_bytes(img, &unread); /* segments may overlap, but not all of them */
 	ix->calls = calloc((ix->code_bytes - 1) / 64 + 1, sizeof *ix->calls);
 	if (!ix->calls)
 		return;
 	ix->n_calls = ix->code_bytes;
 	for (i = 0; i < n; i++) {
 		code = segs[i].flags & PF_X ? elf_image_at_vaddr(img, segs[i].vaddr, &left) : NULL;
-		if (code)
-			calls_read(ix, &segs[i], code, left, arch);
+		if (!code || left > unread)
+			continue;
+		calls_read(ix, &segs[i], code, left, arch);
+		unread -= left;
 	}
 }
 
@@ -327,7 +334,8 @@ static const struct code_rows *rows_new(struct code_index *ix, const struct elf_
 
 	code = elf_image_at_vaddr(img, fn->start, &left);
 	if (!code || ix->n_rows >= ROWS_MAX || ix->rows.n >= FUNCTIONS_MAX ||
-	    code_rows_find(arch->code_step, code, size < left ? size : left, &entry, &rows))
+	    code_rows_find(arch->code_step, code, size < left ? size : left, &entry, &ix->steps,
+			   &rows))
 		return NULL;
 	if (vec_push(&ix->rows, rows)) {
 		code_rows_done(&rows);

@@ -11,17 +11,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t i, off = 0, calls = 0;
 	int64_t target;
 
+	uint64_t steps = UINT64_MAX;
+
 	if (!size)
 		return 0;
 	if (arch == &arch_x86_64)
 		entry.sp = entry.saved_ra = 8;
 	data++;
 	size--;
-	if (code_rows_find(arch->code_step, data, size, &entry, &rows))
+	if (code_rows_find(arch->code_step, data, size, &entry, &steps, &rows))
 		return 0;
-	FUZZ_CHECK(rows.n <= size && rows.next <= size);
+	FUZZ_CHECK(rows.n <= size + 1 && rows.next <= size);
+	FUZZ_CHECK(UINT64_MAX - steps <= size * CODE_STEPS_PER_BYTE);
 	for (i = 0; i < rows.n; i++) {
-		FUZZ_CHECK(rows.v[i].start < size);
+		FUZZ_CHECK(rows.v[i].start <= size);
 		FUZZ_CHECK(!i || rows.v[i].start > rows.v[i - 1].start);
 		FUZZ_CHECK(!rows.v[i].is_known || rows.v[i].frame.sp >= -1);
 	}

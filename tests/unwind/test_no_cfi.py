@@ -7,6 +7,7 @@ be another one. That it does not end early in most samples is asked only where f
 """
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from collections import Counter
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from hide_cfi import hide_cfi  # noqa: E402
+from perfwrite import ABI_64, PerfWriter  # noqa: E402
 from recorder import perf_record  # noqa: E402
 from walks import RESOLVE, report, run  # noqa: E402
 
@@ -56,7 +58,31 @@ def check(name, whole_floor, *command):
     report(ended["END"] <= 0.02 * n, f"{name}: none without guesses", ended)
 
 
+def overlapping_functions():
+    """Functions that all have the same 200 KB, in which each instruction has one of hundreds of frames: 20 s of CPU
+    time before there was a limit for all of a file."""
+    n, common = 900, 240000
+    with open("overlap.s", "w") as f:
+        f.writelines(f".type f{i},@function\nf{i}: push %rax\n.size f{i},{common + n - i}\n" for i in range(n))
+        f.write(f"lea {8 * (n // 2 - 10)}(%rsp),%rsp\n.fill {common},1,0x90\nret\n.globl _start\n_start: call f0\nret\n")
+    subprocess.run(["gcc", "-nostdlib", "-static", "-o", "overlap", "overlap.s"], check=True)
+    starts = {name: int(addr, 16) for addr, _, name in map(str.split, run("nm", "overlap").stdout.splitlines())}
+    mask = 0xff0fff
+    w = PerfWriter("x86_64", ABI_64, mask, 256)
+    w.comm("overlap")
+    w.mmap(0x401000, 0x43d000, 0x1000, "r-xp", os.path.abspath("overlap"))
+    for i in range(n // 2 - 10):
+        regs = [0] * bin(mask).count("1")
+        regs[7], regs[8] = 0x7ffc00000000, starts[f"f{i}"]
+        w.sample(regs[8], regs, bytes(256))
+    w.write("overlap.data")
+    r = subprocess.run([RESOLVE, "-j1", "-f", "jsonl", "overlap.data"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (5, 5)))
+    report(r.returncode == 0 and len(r.stdout.splitlines()) == n // 2 - 10, "overlapping functions end within 5 s of CPU time", r)
+
+
 def main():
+    overlapping_functions()
     if not shutil.which("perf"):
         print("ok - no call frame information # SKIP no perf")
         return

@@ -2,7 +2,8 @@
  *
  * For each FDE of .eh_frame that begins like a function, at each of its bytes: what
  * code_rows_find() says must equal the row, or nothing is said. One line per file: "FILE functions
- * F refused R bytes B same S unsaid U different D"; -v prints the differences. */
+ * F refused R bytes B same S unsaid U different D in N functions, steps
+ * that it took"; -v prints the differences. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@ struct compare {
 	const char *path;
 	const struct arch *arch;
 	struct elf_image *img;
-	uint64_t functions, refused, bytes, same, unsaid, different, different_functions, parts,
-		other;
+	uint64_t steps, functions, refused, bytes, same, unsaid, different, different_functions,
+		parts, other;
 	bool verbose, is_open;
 };
 
@@ -88,7 +89,7 @@ static void compare_bytes(struct compare *c, const struct cfi_fde *fde,
 			continue;
 		}
 		c->different++;
-		if (c->verbose && !n_diff++)
+		if (!n_diff++ && c->verbose)
 			printf("%s: 0x%" PRIx64 " of 0x%" PRIx64
 			       ": %s; sp %d fp %d saved %d ra %d holds %d, CFI reg %u %" PRId64
 			       "\n",
@@ -106,6 +107,7 @@ static void compare_fde(struct compare *c, const struct cfi_fde *fde)
 	struct code_rows rows;
 	struct cfi_row row;
 	const uint8_t *code;
+	uint64_t steps = UINT64_MAX;
 	size_t left;
 
 	code = elf_image_at_vaddr(c->img, fde->start, &left);
@@ -121,8 +123,9 @@ static void compare_fde(struct compare *c, const struct cfi_fde *fde)
 	if (code_rows_find(c->arch->code_step, code,
 			   c->is_open ? (left < OPEN_BYTES ? left : OPEN_BYTES)
 				      : fde->end - fde->start,
-			   &entry, &rows))
+			   &entry, &steps, &rows))
 		exit(2);
+	c->steps += UINT64_MAX - steps;
 	if (!rows.n) {
 		c->refused++;
 		if (c->verbose)
@@ -149,9 +152,9 @@ static void compare_file(const char *path, bool verbose, bool is_open)
 			compare_fde(&c, &fde);
 	printf("%s functions %" PRIu64 " refused %" PRIu64 " parts %" PRIu64 " bytes %" PRIu64
 	       " same %" PRIu64 " unsaid %" PRIu64 " other %" PRIu64 " different %" PRIu64
-	       " in %" PRIu64 " functions\n",
+	       " in %" PRIu64 " functions, steps %" PRIu64 "\n",
 	       path, c.functions, c.refused, c.parts, c.bytes, c.same, c.unsaid, c.other,
-	       c.different, c.different_functions);
+	       c.different, c.different_functions, c.steps);
 	cfi_index_done(&ix);
 	elf_image_close(c.img);
 }

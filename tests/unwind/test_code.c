@@ -1,0 +1,99 @@
+/* test_code.c - following machine code ends, whatever the code is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unwind/code.h"
+
+enum { PUSH_RAX = 0x50, NOP = 0x90, RET = 0xc3 };
+
+static const struct code_frame entry = {.sp = 8, .saved_ra = 8};
+
+static struct code_rows rows_of(const uint8_t *code, size_t n, uint64_t *steps)
+{
+	struct code_rows rows;
+
+	assert_int_equal(code_rows_find(code_step_x86_64, code, n, &entry, steps, &rows), 0);
+	return rows;
+}
+
+static void tells_where_the_frame_is(void **state)
+{
+	static const uint8_t code[] = {PUSH_RAX, NOP, 0x58 /* pop */, RET};
+	uint64_t steps = 1000;
+	struct code_rows rows = rows_of(code, sizeof code, &steps);
+
+	(void)state;
+	assert_int_equal(code_rows_at(&rows, 0)->sp, 8);
+	assert_int_equal(code_rows_at(&rows, 1)->sp, 16);
+	assert_int_equal(code_rows_at(&rows, 3)->sp, 8);
+	assert_null(code_rows_at(&rows, 4));
+	assert_in_range(steps, 1000 - sizeof code * CODE_STEPS_PER_BYTE, 1000 - sizeof code);
+	code_rows_done(&rows);
+	steps = 3;
+	rows = rows_of(code, sizeof code, &steps);
+	assert_null(code_rows_at(&rows, 0));
+	assert_int_equal(steps, 0);
+	code_rows_done(&rows);
+}
+
+/* Of a larger function the end is not looked at, and nothing is said of it. */
+static void says_nothing_of_what_it_did_not_see(void **state)
+{
+	size_t n = CODE_BYTES_MAX + 1000;
+	uint8_t *code = malloc(n);
+	uint64_t steps = UINT64_MAX;
+	struct code_rows rows;
+
+	(void)state;
+	assert_non_null(code);
+	memset(code, NOP, n);
+	code[n - 1] = RET;
+	rows = rows_of(code, n, &steps);
+	assert_int_equal(code_rows_at(&rows, CODE_BYTES_MAX - 1)->sp, 8);
+	assert_null(code_rows_at(&rows, CODE_BYTES_MAX));
+	assert_null(code_rows_at(&rows, n - 1));
+	code_rows_done(&rows);
+	free(code);
+}
+
+/* Hundreds of frames, and then only instructions with one of the first: each was compared with all.
+ */
+static void gives_up_what_costs_too_much(void **state)
+{
+	enum { PUSHES = 200, N = 200000 };
+	static const uint8_t drop[] = {0x48, 0x81, 0xc4, 0xf0, 0x05, 0, 0}; /* add $1520, %rsp */
+	uint8_t *code = malloc(N);
+	uint64_t steps = UINT64_MAX;
+	struct code_rows rows;
+
+	(void)state;
+	assert_non_null(code);
+	memset(code, NOP, N);
+	memset(code, PUSH_RAX, PUSHES);
+	rows = rows_of(code, PUSHES + 1000, &steps);
+	assert_int_equal(code_rows_at(&rows, PUSHES)->sp, 8 + 8 * PUSHES);
+	code_rows_done(&rows);
+	memcpy(code + PUSHES, drop, sizeof drop);
+	steps = UINT64_MAX;
+	rows = rows_of(code, N, &steps);
+	assert_null(code_rows_at(&rows, 0));
+	assert_int_equal(UINT64_MAX - steps, (uint64_t)N * CODE_STEPS_PER_BYTE);
+	code_rows_done(&rows);
+	free(code);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_where_the_frame_is),
+		cmocka_unit_test(says_nothing_of_what_it_did_not_see),
+		cmocka_unit_test(gives_up_what_costs_too_much),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
