@@ -39,7 +39,7 @@ static void count_sample(struct drain *d, uint32_t event, const struct sample_fa
 static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 {
 	uint32_t event = hash_get(&d->session->by_id, sample_id(rec, n));
-	uint8_t *to = stream_reserve(d->stream, n);
+	uint8_t *to = stream_reserve(d->stream, n + 7); /* sample_pack() rounds up */
 	struct sample_facts facts;
 
 	assert(event !=

@@ -61,7 +61,7 @@ struct perf_event_header ring_peek(const struct ring *r)
 {
 	struct perf_event_header h;
 
-	memcpy(&h, r->data + (r->pos & (r->size - 1)), sizeof h);
+	ring_copy(r, 0, &h, sizeof h);
 	return h;
 }
 

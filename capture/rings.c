@@ -10,8 +10,18 @@
 
 #define RING_BYTES_MIN	  ((size_t)128 << 10) /* two of the longest records */
 #define RING_BYTES_AUTO	  ((size_t)4 << 20)
-#define RING_BYTES_MAX	  ((size_t)32 << 20)
-#define SIDE_BYTES_WANTED ((size_t)512 << 10)
+#define RING_BYTES_MAX	  ((size_t)64 << 20)
+#define NEEDED_BYTES_MAX  ((size_t)32 << 20)
+#define RINGS_BYTES_MAX	  ((size_t)256 << 20) /* all together, unless more is needed */
+#define SIDE_BYTES_NEEDED ((size_t)512 << 10)
+#define SIDE_BYTES_WANTED ((size_t)2 << 20)
+#define SIDES_BYTES_MAX	  ((size_t)64 << 20)
+
+/* The reader runs before all others of its CPU, if it may, and is away all the same while the
+ * hypervisor gives that CPU to somebody else: 180 ms were seen. A ring tells when half of it is
+ * full, and the other half is what there is to wait with. */
+#define ROOM_MS	  400
+#define NEEDED_MS 100
 
 static size_t round_up_pow2(size_t n)
 {
@@ -22,22 +32,41 @@ static size_t round_up_pow2(size_t n)
 	return r;
 }
 
-/* Room for 100 ms of samples: how long a reader that has to share its CPU may be away. */
-static size_t wanted_ring_bytes(const struct session *s)
+/* A ring for the samples of so many milliseconds, of the size that rings may have. */
+static size_t room_bytes(const struct session *s, unsigned ms, size_t max)
 {
-	const struct capture_options *o = s->opt;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), record = 512, bytes;
+	size_t record = 512, bytes;
 
-	if (o->ring_bytes) {
-		bytes = round_up_pow2(o->ring_bytes);
-		return bytes < page ? page : bytes;
-	}
 	if (s->policy.call_graph == CALL_GRAPH_DWARF)
 		record += s->policy.stack_bytes;
-	bytes = round_up_pow2(s->policy.frequency_hz / 10 * record);
+	bytes = round_up_pow2((size_t)s->policy.frequency_hz * ms / 1000 * record);
 	if (bytes < RING_BYTES_AUTO)
-		bytes = RING_BYTES_AUTO;
-	return bytes < RING_BYTES_MAX ? bytes : RING_BYTES_MAX;
+		return RING_BYTES_AUTO;
+	return bytes < max ? bytes : max;
+}
+
+/* What is wanted of each of n rings, or a part of it that all together may have. */
+static size_t affordable_bytes(size_t wanted, size_t needed, size_t n_rings, size_t all)
+{
+	while (wanted > needed && wanted * n_rings > all)
+		wanted /= 2;
+	return wanted;
+}
+
+/* `ret_needed`: with less the user is told. */
+static size_t wanted_ring_bytes(const struct session *s, size_t n_rings, size_t *ret_needed)
+{
+	const struct capture_options *o = s->opt;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (o->ring_bytes) {
+		size_t bytes = round_up_pow2(o->ring_bytes);
+
+		return *ret_needed = bytes < page ? page : bytes;
+	}
+	*ret_needed = room_bytes(s, NEEDED_MS, NEEDED_BYTES_MAX);
+	return affordable_bytes(room_bytes(s, ROOM_MS, RING_BYTES_MAX), *ret_needed, n_rings,
+				RINGS_BYTES_MAX);
 }
 
 static bool ring_counter(const struct ring_set *set, size_t slot, size_t from, size_t *ret)
@@ -105,11 +134,15 @@ static int map_both(struct session *s)
 	return rc ? rc : map_set(&s->sets[RING_SAMPLES], s->ring_bytes);
 }
 
-/* Less memory: from the samples as long as they have more. False when both are small already. */
-static bool halve_rings(struct session *s)
+/* Less memory: first what is not needed, then from the samples as long as they have more. False
+ * when both are small already. */
+static bool halve_rings(struct session *s, size_t needed)
 {
-	size_t *bytes = s->ring_bytes >= s->side_bytes ? &s->ring_bytes : &s->side_bytes;
+	size_t *bytes = &s->ring_bytes;
 
+	if (s->ring_bytes <= needed &&
+	    (s->side_bytes > SIDE_BYTES_NEEDED || s->side_bytes > s->ring_bytes))
+		bytes = &s->side_bytes;
 	if (*bytes / 2 < RING_BYTES_MIN)
 		return false;
 	*bytes /= 2;
@@ -119,7 +152,7 @@ static bool halve_rings(struct session *s)
 int session_map_rings(struct session *s, struct err *err)
 {
 	struct ring_set *samples = &s->sets[RING_SAMPLES], *side = &s->sets[RING_SIDEBAND];
-	size_t wanted = wanted_ring_bytes(s);
+	size_t needed;
 	int rc;
 
 	for (int k = 0; k < RING_KINDS; k++) {
@@ -127,21 +160,22 @@ int session_map_rings(struct session *s, struct err *err)
 		if (!s->sets[k].rings)
 			return err_nomem(err);
 	}
-	s->ring_bytes = wanted;
-	s->side_bytes = SIDE_BYTES_WANTED;
+	s->ring_bytes = wanted_ring_bytes(s, count_rings(samples), &needed);
+	s->side_bytes = affordable_bytes(SIDE_BYTES_WANTED, SIDE_BYTES_NEEDED, count_rings(side),
+					 SIDES_BYTES_MAX);
 	while ((rc = map_both(s))) {
 		session_unmap_rings(s);
-		if ((rc != -EPERM && rc != -ENOMEM) || !halve_rings(s))
+		if ((rc != -EPERM && rc != -ENOMEM) || !halve_rings(s, needed))
 			return advice_map_failed(
 				err, -rc,
 				&(struct advice_map){count_rings(samples), s->ring_bytes,
 						     count_rings(side), s->side_bytes});
 	}
-	if (s->ring_bytes < wanted)
+	if (s->ring_bytes < needed)
 		capture_note(s->result,
 			     "rings have %zu KiB instead of %zu: more may not be locked "
 			     "(kernel.perf_event_mlock_kb, ulimit -l)",
-			     s->ring_bytes / 1024, wanted / 1024);
+			     s->ring_bytes / 1024, needed / 1024);
 	rc = share_rings(samples, err);
 	return rc ? rc : share_rings(side, err);
 }

@@ -49,7 +49,7 @@ size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, 
 {
 	struct buf b = buf_make(rec, n, 0, false);
 	struct perf_event_header h;
-	uint64_t size, dyn, keep;
+	uint64_t size, dyn, keep, room;
 	const uint8_t *stack;
 	size_t at, len;
 
@@ -63,14 +63,15 @@ size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, 
 		goto verbatim; /* kernel thread: no dump and no dyn_size word */
 	stack = buf_take(&b, size);
 	dyn = buf_u64(&b);
-	if (!buf_ok(&b) || buf_left(&b) || dyn > size || size % 8)
+	room = (size + 7) & ~7ull;
+	if (!buf_ok(&b) || buf_left(&b) || dyn > size || n + room - size > UINT16_MAX)
 		goto verbatim;
 	ret->has_user_stack = true;
-	ret->stack_full = dyn == size;
+	ret->stack_full = dyn == room;
 
-	keep = dyn == size ? size : dyn ? ((dyn + 7) & ~7ull) + 8 : 0;
-	if (keep > size)
-		keep = size;
+	keep = dyn == room ? room : dyn ? ((dyn + 7) & ~7ull) + 8 : 0;
+	if (keep > room)
+		keep = room;
 	memcpy(dst, rec, at);
 	put_u64(dst + at, keep);
 	len = at + 8;

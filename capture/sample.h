@@ -22,11 +22,14 @@ struct sample_facts {
 /* The IDENTIFIER of a sample record of n bytes; 0 when the record is too short. */
 uint64_t sample_id(const uint8_t *rec, size_t n);
 
-/* Copies a sample record of n bytes to dst (n bytes of room) without the part of the stack dump
- * that the kernel left unwritten. Returns the new length, a multiple of 8; header.size and the
- * dump's size are adjusted. A dump that was not full keeps 8 bytes of zeros behind the valid ones,
- * so that "dyn_size == size" goes on to mean "full" for every reader. A record that does not parse
- * is copied as it is. */
+/* Copies a sample record of n bytes to dst (n bytes of room, rounded up to 8) without the part of
+ * the stack dump that the kernel left unwritten. Returns the new length, a multiple of 8;
+ * header.size and the dump's size are adjusted. A dump that was not full keeps zeros behind the
+ * valid bytes, 8 if it has room, so that "dyn_size == size" goes on to mean "full" for every
+ * reader. Where the address space ends so near that the dump could not get as large as was asked
+ * for, as in 32-bit tasks, the kernel (6.18) takes what is left for its size, which then need be no
+ * multiple of 8: it becomes one, and is not full. A record that does not parse is copied as it is.
+ */
 size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, uint8_t *dst,
 		   struct sample_facts *ret);
 

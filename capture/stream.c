@@ -286,7 +286,7 @@ static void queue_open_block(struct stream *s)
 
 uint8_t *stream_reserve(struct stream *s, size_t n)
 {
-	assert(n <= UINT16_MAX);
+	assert(n <= UINT16_MAX + 7);
 	if (s->open && BLOCK_BYTES - s->open->n < n)
 		queue_open_block(s);
 	if (!s->open)

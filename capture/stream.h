@@ -33,7 +33,7 @@ struct stream_options {
 
 int stream_start(struct stream **ret, const struct stream_options *opt, struct err *err);
 
-/* Room for a record of at most n <= 65535 bytes; NULL when out of memory. Valid until the commit.
+/* Room for a record of at most n <= 65542 bytes; NULL when out of memory. Valid until the commit.
  */
 uint8_t *stream_reserve(struct stream *s, size_t n);
 /* The first n bytes of the room now are a whole record. */

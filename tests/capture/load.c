@@ -1,6 +1,8 @@
 /* load.c - what the capture tests record: load MODE SECONDS (of CPU time of each process) spins in known
  * functions, and other modes. */
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,10 +114,8 @@ static int storm(int n, char *self)
 	return 0;
 }
 
-int main(int argc, char **argv)
+static int run(const char *mode, double n, char *self)
 {
-	const char *mode = argc > 1 ? argv[1] : "spin";
-	double n = argc > 2 ? atof(argv[2]) : 1;
 	pthread_t other;
 
 	until = now() + n;
@@ -126,11 +126,25 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "faults"))
 		return faults((size_t)n);
 	if (!strcmp(mode, "storm"))
-		return storm((int)n, argv[0]);
+		return storm((int)n, self);
 	if (!strcmp(mode, "two"))
 		pthread_create(&other, NULL, early_thread, &other);
 	spin(NULL);
 	if (!strcmp(mode, "two"))
 		pthread_join(other, NULL);
 	return 0;
+}
+
+/* "away" before a mode: the recorder that has started this program is stopped meanwhile. */
+int main(int argc, char **argv)
+{
+	bool away = argc > 1 && !strcmp(argv[1], "away");
+	int rc, at = 1 + away;
+
+	if (away)
+		kill(getppid(), SIGSTOP);
+	rc = run(argc > at ? argv[at] : "spin", argc > at + 1 ? atof(argv[at + 1]) : 1, argv[0]);
+	if (away)
+		kill(getppid(), SIGCONT);
+	return rc;
 }

@@ -14,8 +14,8 @@ load = build_load()
 p = capture("-F", 499, "-o", "one.data", "--", load, "two", 1)
 d = PerfData("one.data")
 samples = list(d.samples())
-tap.check(len(samples) == p.n_samples > 20 and p.n_lost == 0, "the summary counts the samples of the file",
-          (len(samples), p.stderr))
+tap.check(len(samples) == p.n_samples > 20 and d.lost()[1] == p.n_lost,
+          "the summary counts the samples of the file, and what was lost", (len(samples), d.lost(), p.stderr))
 stacks = perf_frames("one.data")
 tap.check(len(stacks) == len(samples), "perf script prints every sample", (len(stacks), len(samples)))
 tap.check(rooted(stacks) >= 0.98 * len(stacks), "the stacks reach _start or clone3",
@@ -27,7 +27,7 @@ tap.check(sum(s[:len(known)] == known for s in stacks) > 0.8 * len(stacks),
 tap.check(any("early_thread" in s for s in stacks) and any("main" in s for s in stacks),
           "both threads are there")
 r = resolve_stats("one.data")
-tap.check(r["samples"] == len(samples) and r["root"] >= 0.98 * r["user_stacks"] > 0 and r["lost"] == 0,
+tap.check(r["samples"] == len(samples) and r["root"] >= 0.98 * r["user_stacks"] > 0 and p.n_lost <= r["lost"] <= sum(d.lost()),
           "resolve reads it: the stacks reach their root", r)
 p = run(["perf", "report", "-i", "one.data", "--stdio", "--no-children", "-g", "none"])
 tap.check("leaf" in p.stdout and "failed" not in p.stderr, "perf report reads it", p.stderr)
