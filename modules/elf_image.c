@@ -143,7 +143,7 @@ static int image_make(struct elf_image **ret, const uint8_t *bytes, size_t size,
 		return err_nomem(err);
 	}
 	img->bytes = bytes;
-	img->size = size;
+	img->size = img->stored_bytes = size;
 	img->mapped = mapped;
 	pthread_mutex_init(&img->lock, NULL);
 	pthread_cond_init(&img->inflated, NULL);
@@ -164,10 +164,14 @@ static int image_make(struct elf_image **ret, const uint8_t *bytes, size_t size,
 	return 0;
 }
 
-int elf_image_open_owned(struct elf_image **ret, uint8_t *bytes, size_t size, const char *name,
-			 struct err *err)
+int elf_image_open_unpacked(struct elf_image **ret, uint8_t *bytes, size_t size,
+			    size_t stored_bytes, const char *name, struct err *err)
 {
-	return image_make(ret, bytes, size, false, name, err);
+	int rc = image_make(ret, bytes, size, false, name, err);
+
+	if (!rc)
+		(*ret)->stored_bytes = stored_bytes;
+	return rc;
 }
 
 int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size, const char *name,
@@ -206,7 +210,7 @@ int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct e
 			return err_set(err, (enum err_code) - rc, name,
 				       "cannot be decompressed: %s",
 				       err_code_text((enum err_code) - rc));
-		rc = elf_image_open_owned(ret, plain, plain_size, name, err);
+		rc = elf_image_open_unpacked(ret, plain, plain_size, size, name, err);
 	} else {
 		rc = image_make(ret, p, size, true, name, err);
 	}

@@ -117,40 +117,72 @@ static bool is_compressed(const struct image_section *sec)
 	return sec->s.flags & SHF_COMPRESSED || sec->zdebug;
 }
 
+/* What the header of a compressed section says; *b is then at what follows it. */
+static int read_claim(const struct elf_image *img, const struct image_section *sec, struct buf *b,
+		      enum inflate_kind *kind, uint64_t *size)
+{
+	*b = buf_make(sec->s.data, sec->s.data ? sec->s.size : 0, 0, img->swapped);
+	*kind = INFLATE_ZLIB;
+	if (sec->s.flags & SHF_COMPRESSED) {
+		uint32_t type = buf_u32(b);
+
+		if (img->is_64)
+			buf_skip(b, 4);
+		*size = img->is_64 ? buf_u64(b) : buf_u32(b);
+		buf_skip(b, img->is_64 ? 8 : 4);
+		if (type != ELFCOMPRESS_ZLIB && type != ELFCOMPRESS_ZSTD)
+			return -ERR_UNSUPPORTED;
+		*kind = type == ELFCOMPRESS_ZSTD ? INFLATE_ZSTD : INFLATE_ZLIB;
+	} else {
+		const uint8_t *magic = buf_take(b, 4);
+
+		if (!magic || memcmp(magic, "ZLIB", 4))
+			return -ERR_DAMAGED;
+		b->swap = __BYTE_ORDER == __LITTLE_ENDIAN;
+		*size = buf_u64(b);
+	}
+	return buf_ok(b) ? 0 : -ERR_DAMAGED;
+}
+
+/* Whether `wanted` bytes, or all sections that could be inflated together, are too many: it shall
+ * not matter which are asked for, nor in which order. One that is too large by itself will not be,
+ * and is no reason to do without the others. */
+static bool grows_too_much(const struct elf_image *img, uint64_t wanted)
+{
+	const uint64_t limit = inflate_limit(img->stored_bytes);
+	uint64_t left = limit, size;
+	enum inflate_kind kind;
+	struct buf b;
+	size_t i;
+
+	for (i = 0; wanted <= limit && i < img->n_sections; i++) {
+		const struct image_section *sec = &img->sections[i];
+
+		if (!is_compressed(sec) || read_claim(img, sec, &b, &kind, &size) || size > limit)
+			continue;
+		if (size > left)
+			return true;
+		left -= size;
+	}
+	return wanted > limit;
+}
+
 /* Into the same memory as before, if it is not the first time. */
 static int inflate_section(const struct elf_image *img, struct image_section *sec,
 			   const struct elf_watch *watch)
 {
-	struct buf b = buf_make(sec->s.data, sec->s.size, 0, img->swapped);
-	enum inflate_kind kind = INFLATE_ZLIB;
+	enum inflate_kind kind;
+	struct buf b;
 	uint64_t size;
-	int rc = 0;
+	int rc = read_claim(img, sec, &b, &kind, &size);
 
-	if (sec->s.flags & SHF_COMPRESSED) {
-		uint32_t type = buf_u32(&b);
-
-		if (img->is_64)
-			buf_skip(&b, 4);
-		size = img->is_64 ? buf_u64(&b) : buf_u32(&b);
-		buf_skip(&b, img->is_64 ? 8 : 4);
-		if (type != ELFCOMPRESS_ZLIB && type != ELFCOMPRESS_ZSTD)
-			return -ERR_UNSUPPORTED;
-		kind = type == ELFCOMPRESS_ZSTD ? INFLATE_ZSTD : INFLATE_ZLIB;
-	} else {
-		const uint8_t *magic = buf_take(&b, 4);
-
-		if (!magic || memcmp(magic, "ZLIB", 4))
-			return -ERR_DAMAGED;
-		b.swap = __BYTE_ORDER == __LITTLE_ENDIAN;
-		size = buf_u64(&b);
-	}
-	if (!buf_ok(&b))
-		return -ERR_DAMAGED;
+	if (rc)
+		return rc;
 	/* The file is not ours: it may have changed meanwhile. */
 	if (sec->inflated && size != sec->inflated_size)
 		return -ERR_DAMAGED;
 	if (!sec->inflated)
-		rc = inflate_room(buf_left(&b), size, &sec->inflated);
+		rc = grows_too_much(img, size) ? -ERR_LIMIT : inflate_room(size, &sec->inflated);
 	sec->inflated_size = size;
 	return rc ? rc : inflate_into(kind, b.p, buf_left(&b), sec->inflated, size, watch);
 }
@@ -198,7 +230,9 @@ static bool section_contents(struct elf_image *img, struct image_section *sec,
 		return true;
 	inflate_once(img, sec, watch);
 	if (sec->inflate_failed) {
-		*why = sec->inflate_failed == ERR_NOMEM ? ERR_NOMEM : ERR_DAMAGED;
+		*why = sec->inflate_failed == ERR_NOMEM || sec->inflate_failed == ERR_LIMIT
+			       ? sec->inflate_failed
+			       : ERR_DAMAGED;
 		return false;
 	}
 	ret->data = sec->inflated;
@@ -244,6 +278,19 @@ bool elf_image_section(struct elf_image *img, const char *name, struct elf_secti
 		       enum err_code *why)
 {
 	return elf_image_section_watched(img, name, NULL, ret, why);
+}
+
+const char *elf_image_refused(struct elf_image *img)
+{
+	const char *name = NULL;
+	size_t i;
+
+	pthread_mutex_lock(&img->lock);
+	for (i = 0; i < img->n_sections && !name; i++)
+		if (img->sections[i].inflate_failed == ERR_LIMIT)
+			name = img->sections[i].name;
+	pthread_mutex_unlock(&img->lock);
+	return name;
 }
 
 static uint8_t *copy_ranges(const uint8_t *data, const struct elf_range *keep, size_t n)

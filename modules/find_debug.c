@@ -156,10 +156,13 @@ static struct elf_image *unpack_mini(struct finder *f, struct elf_image *image)
 	snprintf(name, sizeof name, "%s(.gnu_debugdata)", elf_image_path(image));
 	rc = inflate_stream(s.data, (size_t)s.size, &bytes, &size);
 	if (!rc)
-		rc = elf_image_open_owned(&img, bytes, size, name, &err);
+		rc = elf_image_open_unpacked(&img, bytes, size, (size_t)s.size, name, &err);
 	if (rc) {
 		f->nomem |= rc == -ERR_NOMEM;
-		finder_note(f, name, MODULE_MISS_DAMAGED, err.what[0] ? err.what : NULL);
+		finder_note(f, name, MODULE_MISS_DAMAGED,
+			    rc == -ERR_LIMIT ? "it would grow too much"
+			    : err.what[0]    ? err.what
+					     : NULL);
 		return NULL;
 	}
 	finder_note(f, name, MODULE_MISS_NONE, NULL);

@@ -24,7 +24,8 @@ struct elf_image {
 	char *path;
 	const uint8_t *bytes;
 	size_t size;
-	bool mapped; /* bytes: munmap, else free */
+	size_t stored_bytes; /* of the file or section that it was unpacked from; else size */
+	bool mapped;	     /* bytes: munmap, else free */
 	bool is_64, swapped;
 	bool is_partial; /* made of single sections that were fetched */
 	Elf64_Ehdr ehdr; /* native byte order, widened */
@@ -49,9 +50,9 @@ bool image_is_whole(const struct elf_image *img);
 bool image_is_cut(const struct elf_image *img);
 /* False for what objcopy --only-keep-debug leaves: sections of code that are not in the file. */
 bool image_has_code(const struct elf_image *img);
-/* Takes over malloc'ed bytes, also on failure. */
-int elf_image_open_owned(struct elf_image **ret, uint8_t *bytes, size_t size, const char *name,
-			 struct err *err);
+/* What inflate_stream() made of `stored_bytes`. Takes over the malloc'ed bytes, also on failure. */
+int elf_image_open_unpacked(struct elf_image **ret, uint8_t *bytes, size_t size,
+			    size_t stored_bytes, const char *name, struct err *err);
 /* Section headers from the file; a table that lies outside of it counts as no sections. */
 int image_read_sections(struct elf_image *img, struct err *err);
 /* A file without section headers: .dynsym, .dynstr, .gnu.hash, .eh_frame_hdr and .dynamic are made

@@ -57,12 +57,18 @@ static int inflate_zstd(const uint8_t *in, size_t in_size, uint8_t *out, size_t 
 	return !ZSTD_isError(n) && n == out_size ? 0 : -ERR_DAMAGED;
 }
 
-int inflate_room(size_t in_size, uint64_t out_size, uint8_t **ret)
+uint64_t inflate_limit(uint64_t in_size)
+{
+	if (in_size <= INFLATE_SMALL_BYTES / INFLATE_TIMES_MAX)
+		return INFLATE_SMALL_BYTES;
+	return in_size < INFLATE_MAX_BYTES / INFLATE_TIMES_MAX ? in_size * INFLATE_TIMES_MAX
+							       : INFLATE_MAX_BYTES;
+}
+
+int inflate_room(uint64_t out_size, uint8_t **ret)
 {
 	*ret = NULL;
 	if (out_size > INFLATE_MAX_BYTES || out_size > SIZE_MAX / 2)
-		return -ERR_LIMIT;
-	if (out_size > INFLATE_SMALL_BYTES && out_size / INFLATE_RATIO_MAX > in_size)
 		return -ERR_LIMIT;
 	*ret = malloc(out_size ? (size_t)out_size : 1);
 	if (!*ret)
@@ -81,8 +87,11 @@ int inflate_into(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint
 int inflate_sized(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint64_t out_size,
 		  uint8_t **ret)
 {
-	int rc = inflate_room(in_size, out_size, ret);
+	int rc = -ERR_LIMIT;
 
+	*ret = NULL;
+	if (out_size <= inflate_limit(in_size))
+		rc = inflate_room(out_size, ret);
 	if (!rc)
 		rc = inflate_into(kind, in, in_size, *ret, out_size, NULL);
 	if (rc) {
@@ -96,7 +105,7 @@ int inflate_sized(enum inflate_kind kind, const uint8_t *in, size_t in_size, uin
 
 struct sink {
 	uint8_t *p;
-	size_t n, cap;
+	size_t n, cap, max;
 };
 
 /* Room for at least one more byte. */
@@ -107,8 +116,10 @@ static int sink_grow(struct sink *s)
 
 	if (s->n < s->cap)
 		return 0;
-	if (cap > INFLATE_STREAM_MAX_BYTES)
+	if (s->cap == s->max)
 		return -ERR_LIMIT;
+	if (cap > s->max)
+		cap = s->max;
 	p = realloc(s->p, cap);
 	if (!p)
 		return -ERR_NOMEM;
@@ -228,7 +239,9 @@ bool inflate_is_stream(const uint8_t *in, size_t in_size)
 int inflate_stream(const uint8_t *in, size_t in_size, uint8_t **ret, size_t *ret_size)
 {
 	const struct stream_kind *kind = kind_of(in, in_size);
-	struct sink out = {0};
+	uint64_t limit = inflate_limit(in_size);
+	struct sink out = {.max = limit < INFLATE_STREAM_MAX_BYTES ? (size_t)limit
+								   : INFLATE_STREAM_MAX_BYTES};
 	int rc = kind ? kind->decode(in, in_size, &out) : -ERR_FORMAT;
 
 	if (rc) {

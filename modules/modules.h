@@ -65,11 +65,14 @@ size_t elf_image_segments(const struct elf_image *img, const struct elf_segment 
 const uint8_t *elf_image_bytes(const struct elf_image *img, size_t *size);
 
 /* Section by name. Also finds ".debug_x" stored as ".zdebug_x". SHF_COMPRESSED contents (zlib,
- * zstd) are inflated at the first request, kept until close, bounded in size. Data live until
- * close. False when absent or damaged (*why is then set when non-NULL: ERR_NOT_FOUND or
- * ERR_DAMAGED). */
+ * zstd) are inflated at the first request and kept until close, unless they, or those of all
+ * sections together, would be more than 32 times as large as the file, and more than 16 MiB. Data
+ * live until close. False when absent, damaged or too large (*why is then set when non-NULL:
+ * ERR_NOT_FOUND, ERR_DAMAGED, ERR_LIMIT, ERR_NOMEM). */
 bool elf_image_section(struct elf_image *img, const char *name, struct elf_section *ret,
 		       enum err_code *why);
+/* The first section that somebody asked for and that was too large; NULL: none. Lives until close. */
+const char *elf_image_refused(struct elf_image *img);
 /* Hears, on the thread that asked for the section, of what was inflated so far: the first `done`
  * bytes of `size` at `data` do not change any more and live until close. Nothing is known yet of
  * their checksum, nor whether the rest follows: what was made of them counts only once the section

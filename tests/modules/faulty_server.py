@@ -2,7 +2,7 @@
 
 Server(mode, files): files maps a build id to {"debuginfo": path, "executable": path}; sections are cut out of them.
 It runs in threads of the importing process, on a free port of 127.0.0.1, and keeps what it saw: requests (paths in
-order of arrival), headers (of each), most (requests at a time), sent (bytes of bodies)."""
+order of arrival), headers (of each), most (requests that waited at a time), sent (bytes of bodies)."""
 import socket
 import struct
 import threading
@@ -12,10 +12,13 @@ from elfsections import section
 
 
 class Server:
-    def __init__(self, mode="good", files=None, delay=0):
-        self.mode, self.files, self.delay = mode, files or {}, delay
+    def __init__(self, mode="good", files=None, together=0):
+        """`together`: the first requests are answered once there are so many, or after 20 s."""
+        self.mode, self.files, self.together = mode, files or {}, together
         self.requests, self.headers, self.sent, self.now, self.most = [], [], 0, 0, 0
-        self.lock, self.closing = threading.Lock(), threading.Event()
+        self.lock, self.closing, self.complete = threading.Lock(), threading.Event(), threading.Event()
+        self.release = threading.Event()  # what comes behind the first 4096 bytes, in mode old
+        self.release.set()
         self.replace = {}  # last part of the path, or all of it -> body, in mode good
         self.socket = socket.socket()
         self.socket.bind(("127.0.0.1", 0))
@@ -37,6 +40,7 @@ class Server:
 
     def __exit__(self, *_):
         self.closing.set()
+        self.release.set()
         for s in [self.socket, *self.stuffing]:
             s.close()
 
@@ -64,13 +68,13 @@ class Server:
                     self.headers.append(data.decode(errors="replace"))
                     self.now += 1
                     self.most = max(self.most, self.now)
-                try:
-                    self.closing.wait(self.delay)
-                    again = self.answer(c, path)
-                finally:
-                    with self.lock:
-                        self.now -= 1
-                if not again:
+                    if self.now >= self.together:
+                        self.complete.set()
+                if self.complete.wait(20) and self.together:
+                    self.closing.wait(0.2)  # for one too many
+                with self.lock:  # who has the answer may ask for the next
+                    self.now -= 1
+                if not self.answer(c, path):
                     return
         except OSError:
             pass
@@ -176,6 +180,7 @@ class Server:
         c.sendall(b"HTTP/1.1 200 x\r\nContent-Length: %d\r\n\r\n" % len(body))
         for i in range(0, len(body), 4096):
             self.send(c, body[i:i + 4096])
+            self.release.wait(20)
             if self.closing.wait(0.05):
                 return False
         return True

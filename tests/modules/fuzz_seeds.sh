@@ -1,6 +1,7 @@
 #!/bin/sh
 # fuzz_seeds.sh NAME - seeds for tests/modules/fuzz_NAME.c, into the working directory.
 set -e
+: "${1:?NAME is missing}" "${TOP:?the checkout is not known: set TOP}"
 
 if [ "$1" = debuginfod_log ]; then
 	printf '\002server urls "http://a http://b"\nurl 0 http://a/x\nurl 1 http://b/x\ncommitted to url 1\nserver response No error\n' >ok

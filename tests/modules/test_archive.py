@@ -10,6 +10,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests/e2e"))
 from common import RESOLVE, Tap, have, run
+from recorder import TRIES
 
 LIB = """
 static inline __attribute__((always_inline)) unsigned long inlined(unsigned long x) { return x * 2862933555777941757u + 3037000493u; }
@@ -63,7 +64,7 @@ def build():
 
 def record():
     """With perf's cache, into which it copies what has samples. Tried again where another recorder makes perf 6.1 abort."""
-    for _ in range(8):
+    for _ in range(TRIES):
         p = run(["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "499", "--call-graph", "dwarf,2048", "-o", "p.data", "bin/prog"],
                 check=False, env=environment("first"))
         if not p.returncode:

@@ -24,12 +24,12 @@ TOP_LIB = "libpart0.so"
 
 
 def good():
-    with Server("good", FILES, delay=0.2) as s:
+    with Server("good", FILES, together=4) as s:
         r = Run("--debuginfod=full", urls=s.url)
         report(r.names() == ALL and r.status == 0, "a good server: all names", r)
         asked = [p.split("/")[2] for p in s.requests]
-        report(asked[0] == IDS["work"] and asked[1] == IDS[TOP_LIB] or set(asked[:4]) == {IDS[n] for n in NAMES[:4]},
-               "the heaviest modules come first", (asked, IDS))
+        # None is answered before there are four; of those any may arrive first.
+        report(set(asked[:4]) == {IDS[n] for n in NAMES[:4]}, "the heaviest modules come first", (asked, IDS))
         report(s.most == 4, "four at a time", s.most)
         report(sum(": fetched 5 kB in" in l for l in r.said) == 8 and "debuginfod: 9 of 9 modules fetched" in r.said[-1],
                "one line per module, and the sum", r)
@@ -245,17 +245,17 @@ def tiers():
         os.rename("run", "gone")
         try:
             r = Run("--debuginfod=sym", urls=s.url)
-            report(r.names(inlined=False) == ALL and r.stats["root"] == r.stats["user_stacks"] and
+            report(r.names(inlined=False) == ALL and r.has_stacks() and
                    "executable" in {p.split("/")[-1] for p in s.requests}, "binaries gone: fetched, and unwinding works", r)
-            with Server("good", FILES, delay=0.3) as slow:
+            with Server("good", FILES, together=4) as slow:
                 r = Run("--debuginfod=sym", "-j1", urls=slow.url)
                 libs = sorted(NAMES[1:], key=lambda n: -r.modules[n]["samples"])
                 asked = [p.split("/")[2] for p in slow.requests if p.endswith("/executable")]
-                report(set(asked[:3]) <= {IDS[n] for n in libs[:5]} and IDS[libs[-1]] in asked[6:] and len(asked) == len(NAMES) and
+                report(set(asked[:4]) <= {IDS[n] for n in ["work", *libs[:5]]} and IDS[libs[-1]] in asked[4:] and len(asked) == len(NAMES) and
                        slow.most == 4 and r.names(inlined=False) == ALL and "9 of 9 modules fetched" in r.said[-1],
                        "binaries gone: the hottest come first, four at a time", (slow.most, asked, libs, IDS, r))
             r = Run(fresh=False)
-            report(r.names(inlined=False) == ALL and r.stats["root"] == r.stats["user_stacks"],
+            report(r.names(inlined=False) == ALL and r.has_stacks(),
                    "binaries gone: all is found again without network", r)
             r = Run()
             report(r.why(TOP_LIB) == "network off" and r.has_no_stacks(),
@@ -389,6 +389,10 @@ def interrupts():
             r.press(b"\x03")
             report(r.wait_for(lambda: len(s.requests) == 5), f"{mode}: ^C skips one, which makes room for the fifth", r.text)
             r.press(b"\x03")
+            seen = 5  # if it came later than 2 s after the first, it skips one more, and the next is in time
+            while r.wait_for(lambda: len(s.requests) > seen):
+                seen = len(s.requests)
+                r.press(b"\x03")
             r.end()
             report(r.status == 0 and "part_0" in r.out and r.files() == {} and {r.why(n) for n in NAMES} == {"skipped"} and
                    "0 of 9 modules fetched" in r.said[-1] and "9 skipped" in r.said[-1],
@@ -412,8 +416,14 @@ def interrupts():
 def terminal():
     """On a terminal there is one line that is drawn again, with bytes and rate."""
     with Server("old", FILES) as s:
-        r = OnTerminal("--debuginfod=full", "-j1", urls=s.url).end()
-        report(any(re.match(r"\[1/9\] \S+ 4 kB/\d+ kB  \d+ kB/s \(\+3\)$", l) for l in r.said) and
+        # Of the first four the server sends no more than 4096 bytes, until the line was seen.
+        line = re.compile(r"\[1/9\] \S+ 4 kB/\d+ kB  \d+ kB/s \(\+3\)")
+        s.release.clear()
+        r = OnTerminal("--debuginfod=full", "-j1", urls=s.url)
+        drawn = r.wait_for(lambda: line.search(r.text))
+        s.release.set()
+        r.end()
+        report(drawn and any(line.fullmatch(l) for l in r.said) and
                "9 of 9 modules fetched" in r.said[-1] and r.names() == ALL, "the line on a terminal", r.text[-3000:])
 
 

@@ -7,7 +7,9 @@ import os
 import platform
 import shutil
 import subprocess
+import time
 
+from recorder import TRIES
 from shell import build_id, report, sh
 
 TOOL = os.path.join(os.environ["BUILD"], "tests/modules/tool_find")
@@ -386,12 +388,13 @@ def perf_vdso():
     sh("gcc -O2 clock.c -o clock")
     cache, ids = HERE + "/perfcache", []
     os.makedirs(cache)
-    for _ in range(5):  # perf 6.1 aborts in build-id.c while another recorder asks for build ids
+    for _ in range(TRIES):  # perf 6.1 aborts in build-id.c while another recorder asks for build ids
         subprocess.run(["perf", "--buildid-dir", cache, "record", "-q", "-F", "999", "-e", "cpu-clock:u", "-o", "clock.data",
                         "./clock"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         ids = [os.path.basename(os.path.dirname(p)) for p in glob.glob("perfcache/[[]vdso]/*/vdso")]
         if ids:
             break
+        time.sleep(1)
     if not shutil.which("perf") or not os.path.exists("clock.data"):
         print("ok - vDSO by build id # SKIP no perf record here")
         return

@@ -147,6 +147,9 @@ static void test_claims(void **state)
 	uint8_t *out;
 
 	(void)state;
+	assert_int_equal(inflate_limit(0), INFLATE_SMALL_BYTES);
+	assert_int_equal(inflate_limit(1 << 20), 32 << 20);
+	assert_int_equal(inflate_limit(UINT64_MAX), INFLATE_MAX_BYTES);
 	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, sizeof in, INFLATE_SMALL_BYTES + 1, &out),
 			 -ERR_LIMIT);
 	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, sizeof in, UINT64_MAX, &out), -ERR_LIMIT);
@@ -173,40 +176,100 @@ static void grew(void *arg, const uint8_t *data, uint64_t done, uint64_t size)
 	w->calls++;
 }
 
-/* An ELF file with one section, .debug_info, compressed. */
-static struct elf_image *image_of(const uint8_t *in, size_t n, uint64_t plain_size)
+enum { TWINS_MAX = 100 };
+
+/* An ELF file with a compressed section .debug_info, and more that are made of the same bytes. */
+static struct elf_image *image_with_twins(const uint8_t *in, size_t n, uint64_t plain_size,
+					  size_t twins)
 {
 	static const char names[] = "\0.debug_info\0.shstrtab";
-	const size_t at = sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Shdr);
+	const size_t at = sizeof(Elf64_Ehdr) + (3 + twins) * sizeof(Elf64_Shdr);
 	size_t size = at + sizeof names + sizeof(Elf64_Chdr) + n;
 	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 			.e_type = ET_DYN,
 			.e_shoff = sizeof e,
 			.e_shentsize = sizeof(Elf64_Shdr),
-			.e_shnum = 3,
+			.e_shnum = (Elf64_Half)(3 + twins),
 			.e_shstrndx = 2};
-	Elf64_Shdr s[3] = {[1] = {.sh_name = 1,
-				  .sh_type = SHT_PROGBITS,
-				  .sh_flags = SHF_COMPRESSED,
-				  .sh_offset = at + sizeof names,
-				  .sh_size = sizeof(Elf64_Chdr) + n},
-			   [2] = {.sh_name = 13,
-				  .sh_type = SHT_STRTAB,
-				  .sh_offset = at,
-				  .sh_size = sizeof names}};
+	Elf64_Shdr s[3 + TWINS_MAX] = {[1] = {.sh_name = 1,
+					      .sh_type = SHT_PROGBITS,
+					      .sh_flags = SHF_COMPRESSED,
+					      .sh_offset = at + sizeof names,
+					      .sh_size = sizeof(Elf64_Chdr) + n},
+				       [2] = {.sh_name = 13,
+					      .sh_type = SHT_STRTAB,
+					      .sh_offset = at,
+					      .sh_size = sizeof names}};
 	Elf64_Chdr c = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = plain_size, .ch_addralign = 1};
 	uint8_t *file = calloc(1, size);
 	struct elf_image *img;
 
 	assert_non_null(file);
 	memcpy(file, &e, sizeof e);
-	memcpy(file + sizeof e, s, sizeof s);
+	assert_in_range(twins, 0, TWINS_MAX);
+	for (size_t i = 0; i < twins; i++)
+		s[3 + i] = s[1];
+	memcpy(file + sizeof e, s, (3 + twins) * sizeof *s);
 	memcpy(file + at, names, sizeof names);
 	memcpy(file + at + sizeof names, &c, sizeof c);
 	memcpy(file + at + sizeof names + sizeof c, in, n);
 	assert_int_equal(elf_image_open_memory(&img, file, size, "crafted", NULL), 0);
 	free(file);
 	return img;
+}
+
+static struct elf_image *image_of(const uint8_t *in, size_t n, uint64_t plain_size)
+{
+	return image_with_twins(in, n, plain_size, 0);
+}
+
+/* What all sections would take together counts, and none is inflated when that is too much. */
+static void test_twins(void **state)
+{
+	const struct how how = {6, 15, Z_DEFAULT_STRATEGY, 0};
+	uint8_t *plain = make_plain(PLAIN);
+	struct elf_section s;
+	enum err_code why;
+	size_t n, fit, size;
+	uint8_t *in = deflated(plain, PLAIN, how, &n);
+	struct elf_image *img = image_of(in, n, PLAIN);
+
+	(void)state;
+	elf_image_bytes(img, &size);
+	fit = (size_t)(inflate_limit(size) / PLAIN);
+	elf_image_close(img);
+	img = image_with_twins(in, n, PLAIN, fit - 1);
+	assert_true(elf_image_section(img, ".debug_info", &s, &why));
+	assert_memory_equal(s.data, plain, PLAIN);
+	elf_image_close(img);
+	img = image_with_twins(in, n, PLAIN, fit);
+	assert_false(elf_image_section(img, ".debug_info", &s, &why));
+	assert_int_equal(why, ERR_LIMIT);
+	elf_image_close(img);
+	free(in);
+	free(plain);
+}
+
+/* 20 MB of which 20 KB remain: a stream that does not tell its size is given up on the way. */
+static void test_endless_stream(void **state)
+{
+	enum { ZEROS = 20 << 20 };
+	const struct how how = {9, 15 + 16, Z_DEFAULT_STRATEGY, 0};
+	uint8_t *plain = calloc(1, ZEROS), *out = NULL, *in;
+	size_t n, size;
+
+	(void)state;
+	assert_non_null(plain);
+	in = deflated(plain, ZEROS, how, &n);
+	assert_true(n < INFLATE_SMALL_BYTES / INFLATE_TIMES_MAX);
+	assert_int_equal(inflate_stream(in, n, &out, &size), -ERR_LIMIT);
+	free(in);
+	in = deflated(plain, INFLATE_SMALL_BYTES, how, &n);
+	assert_int_equal(inflate_stream(in, n, &out, &size), 0);
+	assert_int_equal(size, INFLATE_SMALL_BYTES);
+	free(out);
+	free(in);
+	free(plain);
 }
 
 static void test_watch(void **state)
@@ -315,9 +378,10 @@ static void test_let_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_let_go),	  cmocka_unit_test(test_streams),
-		cmocka_unit_test(test_not_whole), cmocka_unit_test(test_claims),
-		cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_let_go),	       cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_not_whole),      cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_watch),	       cmocka_unit_test(test_twins),
+		cmocka_unit_test(test_endless_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
