@@ -134,7 +134,12 @@ static inline uint64_t buf_u64_at(const struct buf *b, uint64_t pos)
 	return b->swap ? __builtin_bswap64(v) : v;
 }
 
-/* LEB128 (DWARF5 7.6). Bits beyond 64 are dropped; the encoding must end within the buffer. */
+/* Longer than any LEB128 that is only padded: what reads a number again and again, because many
+ * things refer to it, does not read a whole file each time. */
+#define LEB_BYTES_MAX 32
+
+/* LEB128 (DWARF5 7.6). Bits beyond 64 are dropped; the encoding must end within the buffer and
+ * LEB_BYTES_MAX. */
 static inline uint64_t buf_uleb(struct buf *b)
 {
 	uint64_t v = 0;
@@ -145,6 +150,8 @@ static inline uint64_t buf_uleb(struct buf *b)
 
 		if (shift < 64)
 			v |= (uint64_t)(c & 0x7f) << shift;
+		else if (shift >= LEB_BYTES_MAX * 7)
+			break;
 		shift += 7;
 		if (!(c & 0x80))
 			return v;
@@ -163,6 +170,8 @@ static inline int64_t buf_sleb(struct buf *b)
 
 		if (shift < 64)
 			v |= (uint64_t)(c & 0x7f) << shift;
+		else if (shift >= LEB_BYTES_MAX * 7)
+			break;
 		shift += 7;
 		if (!(c & 0x80)) {
 			if (shift < 64 && (c & 0x40))

@@ -95,6 +95,31 @@ int hash_put(struct hash_table *h, uint64_t key, uint32_t value)
 	return 0;
 }
 
+/* Knuth, The Art of Computer Programming 6.4, algorithm R: what lies behind, up to the next free
+ * slot, moves into the gap if it could have been put there. */
+void hash_remove(struct hash_table *h, uint64_t key)
+{
+	size_t gap, i;
+
+	if (!h->slots)
+		return;
+	for (gap = hash_place(h, key); h->slots[gap].key != key; gap = (gap + 1) & h->mask)
+		if (h->slots[gap].value == HASH_NONE)
+			return;
+	if (h->slots[gap].value == HASH_NONE)
+		return;
+	for (i = (gap + 1) & h->mask; h->slots[i].value != HASH_NONE; i = (i + 1) & h->mask) {
+		size_t from_home = (i - hash_place(h, h->slots[i].key)) & h->mask;
+
+		if (from_home < ((i - gap) & h->mask))
+			continue;
+		h->slots[gap] = h->slots[i];
+		gap = i;
+	}
+	h->slots[gap].value = HASH_NONE;
+	h->n--;
+}
+
 void hash_done(struct hash_table *h)
 {
 	free(h->slots);

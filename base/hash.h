@@ -52,15 +52,11 @@ static inline size_t hash_place(const struct hash_table *h, uint64_t key)
 
 /* HASH_NONE when absent. */
 uint32_t hash_get(const struct hash_table *h, uint64_t key);
-/* Says that `key` will be looked up soon. */
-static inline void hash_prefetch(const struct hash_table *h, uint64_t key)
-{
-	if (h->slots)
-		__builtin_prefetch(&h->slots[hash_place(h, key)]);
-}
 
 /* Sets or replaces. value must not be HASH_NONE. 0, or -1 when out of memory. */
 int hash_put(struct hash_table *h, uint64_t key, uint32_t value);
+/* The key may be absent. */
+void hash_remove(struct hash_table *h, uint64_t key);
 void hash_done(struct hash_table *h);
 
 /* Finds ids by a hash of what they stand for, seeded if that comes from a file. Half the size of a
@@ -85,6 +81,13 @@ struct hash_probe {
 static inline struct hash_probe hash_index_probe(const struct hash_index *x, uint32_t hash)
 {
 	return (struct hash_probe){hash & x->mask, hash};
+}
+
+/* Says that a probe will follow soon. */
+static inline void hash_index_expect(const struct hash_index *x, uint32_t hash)
+{
+	if (x->slots)
+		__builtin_prefetch(&x->slots[hash & x->mask], 1);
 }
 
 /* The next id with that hash; HASH_NONE when there are no more. */

@@ -10,8 +10,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Of x86-64 and of arm64 with pages of 4 KiB. Where they are larger this helps less. */
-enum { PAGE = 4 << 10, LARGE_PAGE = 2 << 20 };
+enum {
+	/* Of x86-64 and of arm64 with pages of 4 KiB. Where they are larger this helps less. */
+	PAGE = 4 << 10,
+	LARGE_PAGE = PAGES_LARGE,
+	FEW_PAGES = 16 * PAGE,
+};
 
 static void advise(void *p, size_t size, size_t unit, int advice)
 {
@@ -27,23 +31,6 @@ void pages_large(void *p, size_t size)
 	advise(p, size, LARGE_PAGE, MADV_HUGEPAGE);
 }
 
-void *pages_calloc(size_t n, size_t size)
-{
-	void *p;
-
-	if (n > (SIZE_MAX - LARGE_PAGE) / size)
-		return NULL;
-	size *= n;
-	if (size < LARGE_PAGE)
-		return calloc(1, size);
-	size = (size + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1);
-	p = aligned_alloc(LARGE_PAGE, size);
-	if (!p)
-		return NULL;
-	pages_large(p, size);
-	return memset(p, 0, size);
-}
-
 void pages_populate(void *p, size_t size)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -52,6 +39,29 @@ void pages_populate(void *p, size_t size)
 	(void)p;
 	(void)size;
 #endif
+}
+
+void *pages_calloc(size_t n, size_t size)
+{
+	void *p;
+
+	if (n > (SIZE_MAX - LARGE_PAGE) / size)
+		return NULL;
+	size *= n;
+	if (size < LARGE_PAGE) {
+		/* A fresh page that is read first becomes the one page of zeros, and another when
+		 * it is written; of that all processors have to be told where threads run. */
+		p = calloc(1, size);
+		if (size >= FEW_PAGES)
+			pages_populate(p, size);
+		return p;
+	}
+	size = (size + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1);
+	p = aligned_alloc(LARGE_PAGE, size);
+	if (!p)
+		return NULL;
+	pages_large(p, size);
+	return memset(p, 0, size);
 }
 
 void pages_forget(const void *p, size_t size)

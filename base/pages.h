@@ -6,10 +6,14 @@
 
 #include <stddef.h>
 
+/* Of a large page, in bytes. */
+#define PAGES_LARGE (2 << 20)
+
 /* For fresh memory that will be filled from end to end: large pages under it, one fault for 2 MiB.
  * Only whole large pages inside of it count, so nothing else grows. */
 void pages_large(void *p, size_t size);
-/* As calloc(), on large pages once it is large enough; for tables that are hit all over. */
+/* As calloc(), on large pages once it is large enough, else with all pages in one go; for tables
+ * that are hit all over. */
 void *pages_calloc(size_t n, size_t size);
 /* For fresh memory that will be filled at once: all its pages in one go. */
 void pages_populate(void *p, size_t size);

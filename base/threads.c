@@ -1,10 +1,11 @@
 /* threads.c - a shared counter hands out items. */
 #include "base/threads.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 
-enum { THREADS_MAX = 256 };
+enum { THREADS_MAX = 256, PROCESSORS_MAX = 1 << 20 };
 
 struct job {
 	atomic_size_t next;
@@ -14,13 +15,32 @@ struct job {
 	void *arg;
 };
 
+/* The processors that the calling thread may use, in *size bytes, to be freed. The kernel refuses
+ * less room than all processors need that there could be (sched_getaffinity(2)), which is more than
+ * a cpu_set_t has on some machines. NULL: nobody knows. */
+static cpu_set_t *may_use(size_t *size)
+{
+	for (size_t n = CPU_SETSIZE; n <= PROCESSORS_MAX; n *= 2) {
+		cpu_set_t *set = CPU_ALLOC(n);
+
+		*size = CPU_ALLOC_SIZE(n);
+		if (!set || !sched_getaffinity(0, *size, set))
+			return set;
+		CPU_FREE(set);
+		if (errno != EINVAL)
+			return NULL;
+	}
+	return NULL;
+}
+
 unsigned threads_available(void)
 {
-	cpu_set_t set;
+	size_t size;
+	cpu_set_t *set = may_use(&size);
+	int n = set ? CPU_COUNT_S(size, set) : 0;
 
-	if (sched_getaffinity(0, sizeof set, &set))
-		return 1;
-	return CPU_COUNT(&set) > 0 ? (unsigned)CPU_COUNT(&set) : 1;
+	CPU_FREE(set);
+	return n > 0 ? (unsigned)n : 1;
 }
 
 /* A processor of a virtual machine that sleeps looks to the kernel as if its host had taken it away
@@ -29,15 +49,21 @@ unsigned threads_available(void)
  * begin, they stay. */
 int threads_start(pthread_t *ret, void *(*fn)(void *arg), void *arg)
 {
-	cpu_set_t all, others;
 	int here = sched_getcpu(), rc = pthread_create(ret, NULL, fn, arg);
+	size_t size;
+	cpu_set_t *set;
 
-	if (rc || here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof all, &all))
+	if (rc || here < 0)
 		return rc;
-	others = all;
-	CPU_CLR(here, &others);
-	if (!pthread_setaffinity_np(*ret, sizeof others, &others))
-		pthread_setaffinity_np(*ret, sizeof all, &all);
+	set = may_use(&size);
+	if (set && CPU_ISSET_S((size_t)here, size, set)) {
+		CPU_CLR_S((size_t)here, size, set);
+		if (!pthread_setaffinity_np(*ret, size, set)) {
+			CPU_SET_S((size_t)here, size, set);
+			pthread_setaffinity_np(*ret, size, set);
+		}
+	}
+	CPU_FREE(set);
 	return 0;
 }
 

@@ -19,7 +19,8 @@ void args_hold_standard_files(void)
 		close(fd);
 }
 
-int args_u64(const char *option, const char *text, uint64_t max, uint64_t *ret, struct err *err)
+int args_u64(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret,
+	     struct err *err)
 {
 	int base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
 	char *end;
@@ -27,9 +28,9 @@ int args_u64(const char *option, const char *text, uint64_t max, uint64_t *ret, 
 
 	errno = 0;
 	v = isdigit((unsigned char)text[0]) ? strtoull(text, &end, base) : 0;
-	if (!isdigit((unsigned char)text[0]) || *end || errno || v > max)
-		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is not a number from 0 to %llu",
-			       option, text, (unsigned long long)max);
+	if (!isdigit((unsigned char)text[0]) || *end || errno || v < min || v > max)
+		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is not a number from %llu to %llu",
+			       option, text, (unsigned long long)min, (unsigned long long)max);
 	*ret = v;
 	return 0;
 }
@@ -78,7 +79,7 @@ int args_filter_numbers(const char *option, const char *text, bool tids, struct 
 	if (!*text)
 		return empty_list(option, err);
 	while (next_item(&text, item, sizeof item)) {
-		rc = args_u64(option, item, UINT32_MAX, &v, err);
+		rc = args_u64(option, item, 0, UINT32_MAX, &v, err);
 		if (rc)
 			return rc;
 		if (tids ? vec_push(&f->tids, (uint32_t)v) : vec_push(&f->pids, (uint32_t)v))
@@ -99,9 +100,9 @@ int args_filter_cpus(const char *text, struct sample_filter *f, struct err *err)
 		dash = strchr(item, '-');
 		if (dash)
 			*dash++ = '\0';
-		rc = args_u64("--cpu", item, UINT32_MAX, &first, err);
+		rc = args_u64("--cpu", item, 0, UINT32_MAX, &first, err);
 		if (!rc)
-			rc = args_u64("--cpu", dash ? dash : item, UINT32_MAX, &last, err);
+			rc = args_u64("--cpu", dash ? dash : item, 0, UINT32_MAX, &last, err);
 		if (!rc && first > last)
 			rc = err_set(err, ERR_USAGE, NULL, "--cpu: '%s-%s' ends before it begins",
 				     item, dash);
@@ -113,14 +114,14 @@ int args_filter_cpus(const char *text, struct sample_filter *f, struct err *err)
 	return 0;
 }
 
-int args_filter_comms(char *text, struct sample_filter *f, struct err *err)
+int args_filter_names(const char *option, char *text, struct name_list *names, struct err *err)
 {
 	char *save = NULL, *item;
 
 	for (item = strtok_r(text, ",", &save); item; item = strtok_r(NULL, ",", &save))
-		if (vec_push(&f->comms, item))
+		if (vec_push(names, item))
 			return err_nomem(err);
-	return f->comms.n ? 0 : empty_list("--comm", err);
+	return names->n ? 0 : empty_list(option, err);
 }
 
 static int bad_time(const char *text, struct err *err)

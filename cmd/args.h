@@ -12,8 +12,9 @@
 /* To be called first: standard input, output and error that were closed become files that can
  * neither be read nor written to, so that no file of ours gets their place and their words. */
 void args_hold_standard_files(void);
-/* Decimal (or 0x) number up to max. `option` is for the message: "--max-stack". */
-int args_u64(const char *option, const char *text, uint64_t max, uint64_t *ret, struct err *err);
+/* Decimal (or 0x) number from min to max. `option` is for the message: "--max-stack". */
+int args_u64(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret,
+	     struct err *err);
 /* Hexadecimal, with or without 0x, as script prints addresses. */
 int args_address(const char *option, const char *text, uint64_t *ret, struct err *err);
 /* "1,2,3" */
@@ -22,7 +23,7 @@ int args_filter_numbers(const char *option, const char *text, bool tids, struct 
 /* "0,2-3" */
 int args_filter_cpus(const char *text, struct sample_filter *f, struct err *err);
 /* "bash,python3": the list keeps pointers into text, which is cut at the commas. */
-int args_filter_comms(char *text, struct sample_filter *f, struct err *err);
+int args_filter_names(const char *option, char *text, struct name_list *names, struct err *err);
 /* "start,stop" in seconds, either may be empty; or "10%-20%" of [first_ns, last_ns]. */
 int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, struct sample_filter *f,
 		     struct err *err);

@@ -48,10 +48,8 @@ static int set_u32(const char *option, const char *text, uint32_t min, uint32_t 
 		   struct err *err)
 {
 	uint64_t v;
-	int rc = args_u64(option, text, INT32_MAX, &v, err);
+	int rc = args_u64(option, text, min, INT32_MAX, &v, err);
 
-	if (!rc && v < min)
-		rc = bad_value(err, option, text, "large enough");
 	if (!rc)
 		*ret = (uint32_t)v;
 	return rc;
@@ -162,12 +160,9 @@ static int set_frequency(void *target, char *text, struct err *err)
 static int set_period(void *target, char *text, struct err *err)
 {
 	struct capture_options *o = &((struct args *)target)->opt;
-	int rc = args_u64("-c", text, INT64_MAX, &o->period, err);
 
-	if (!rc && !o->period)
-		rc = bad_value(err, "-c", text, "at least 1");
 	o->frequency_hz = 0;
-	return rc;
+	return args_u64("-c", text, 1, INT64_MAX, &o->period, err);
 }
 
 static int set_delay(void *target, char *text, struct err *err)

@@ -20,8 +20,7 @@ struct job {
 	VEC(const struct perf_sample *) samples; /* that pass the filter */
 	VEC(struct stack_trace) traces;		 /* theirs */
 	size_t taken, unwound;			 /* of the samples */
-	unsigned home; /* the worker that read it: they are in its cache */
-	bool at_once;  /* one thread and no stitching: stacks are added when they are unwound */
+	bool at_once; /* one thread and no stitching: stacks are added when they are unwound */
 	struct scratch stitched;	   /* frames of stacks that were completed */
 	struct scratch rooms[WORKERS_MAX]; /* frames, by worker */
 };

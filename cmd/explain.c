@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/vec.h"
+#include "cmd/report_modules.h"
 
 enum { CANDIDATES_FIRST = 64 };
 
@@ -110,7 +111,7 @@ static void explain_names(const struct pipeline *p, const struct profile_locatio
 size_t explain_address(const struct pipeline *p, uint64_t ip, FILE *out)
 {
 	const struct profile *pr = p->profile;
-	const char *source;
+	const char *source, *lacks, *help;
 	size_t i, found = 0;
 
 	for (i = 0; i < pr->locations.n; i++) {
@@ -125,11 +126,14 @@ size_t explain_address(const struct pipeline *p, uint64_t ip, FILE *out)
 		fprintf(out, "%#" PRIx64 ": %s, found by: %s\n", l->ip,
 			l->is_return_address ? "return address" : "address of an instruction",
 			frame_how_text(l->how));
-		explain_map(m->map, l->ip - l->is_return_address, l->off, out);
+		explain_map(m->map.end ? &m->map : NULL, l->ip - l->is_return_address, l->off, out);
 		if (m->dso) {
 			explain_module(p, m->dso, out);
 			source = symbolizer_source(p->symbolizer, m->dso);
 			fprintf(out, "  %-10s %s\n", "names from", *source ? source : "nothing");
+			lacks = report_module_lacks(p, m->dso, &help);
+			if (*lacks)
+				fprintf(out, "  %-10s %s; %s\n", "lacks", lacks, help);
 			explain_candidates(p, l, m->dso, out);
 		}
 		explain_names(p, l, out);

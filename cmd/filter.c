@@ -23,6 +23,36 @@ static bool comm_listed(const struct sample_filter *f, const char *comm)
 	return f->comms.n == 0;
 }
 
+/* In whose code the sample was taken; NULL when in none that is known. */
+static const struct dso *dso_of(const struct perf_sample *s)
+{
+	const struct address_space *as = s->cpumode == PERF_CPUMODE_USER ? s->space : s->kernel;
+	const struct map *m = address_space_find(as, s->ip);
+
+	return m ? m->dso : NULL;
+}
+
+/* As perf's --dsos: by the name without folders, of kernel modules "[nf_nat]", or by all of it. */
+static bool is_called(const struct dso *d, const char *name)
+{
+	char module[DSO_MODULE_NAME_BYTES];
+	const char *slash = strrchr(d->path, '/');
+
+	return !strcmp(name, d->path) || (slash && !strcmp(name, slash + 1)) ||
+	       (d->kind == DSO_KERNEL_MODULE && !strcmp(name, dso_module_name(d->path, module)));
+}
+
+static bool dso_listed(const struct sample_filter *f, const struct perf_sample *s)
+{
+	const struct dso *d = f->dsos.n ? dso_of(s) : NULL;
+	size_t i;
+
+	for (i = 0; d && i < f->dsos.n; i++)
+		if (is_called(d, f->dsos.v[i]))
+			return true;
+	return f->dsos.n == 0;
+}
+
 static bool cpu_listed(const struct sample_filter *f, uint32_t cpu)
 {
 	size_t i;
@@ -50,12 +80,14 @@ bool sample_filter_match(const struct sample_filter *f, const struct perf_sample
 	return number_listed(f->pids.v, f->pids.n, s->pid) &&
 	       number_listed(f->tids.v, f->tids.n, s->tid) && cpu_listed(f, s->cpu) &&
 	       s->time_ns >= f->start_ns && (!f->end_ns || s->time_ns <= f->end_ns) &&
-	       comm_listed(f, s->comm) && sample_filter_event(f, s->event->name);
+	       comm_listed(f, s->comm) && sample_filter_event(f, s->event->name) &&
+	       dso_listed(f, s);
 }
 
 void sample_filter_done(struct sample_filter *f)
 {
 	vec_done(&f->comms);
+	vec_done(&f->dsos);
 	vec_done(&f->pids);
 	vec_done(&f->tids);
 	vec_done(&f->cpus);

@@ -24,7 +24,7 @@ static int set_number(const struct option_row *row, const char *text, unsigned *
 {
 	char option[64];
 	uint64_t v;
-	int rc = args_u64(spelling(row, option, sizeof option), text, row->max, &v, err);
+	int rc = args_u64(spelling(row, option, sizeof option), text, 0, row->max, &v, err);
 
 	if (!rc)
 		*ret = (unsigned)v;

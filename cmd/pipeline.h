@@ -24,9 +24,15 @@ struct cpu_range {
 	uint32_t first, last;
 };
 
+/* Pointers into what was said on the command line. */
+struct name_list {
+	char **v;
+	size_t n, cap;
+}; /* a VEC() */
+
 /* Which samples count. Empty lists and zero bounds accept everything. */
 struct sample_filter {
-	VEC(char *) comms;
+	struct name_list comms, dsos;
 	VEC(uint32_t) pids, tids;
 	VEC(struct cpu_range) cpus;
 	uint64_t start_ns, end_ns; /* end_ns 0: open */
@@ -58,8 +64,8 @@ struct pipeline {
 	struct unwind_stats unwind;   /* sum over the workers */
 	struct verify verify;	      /* likewise */
 	struct stitch_stats stitched; /* likewise */
-	struct stack_depths *depths;  /* likewise */
-	uint64_t filtered;	      /* samples that the filter left out */
+	struct stack_depths *depths;
+	uint64_t filtered; /* samples that the filter left out */
 	double seconds_load, seconds_symbolize;
 	VEC(double) thread_seconds; /* of the processor, while loading */
 };

@@ -146,10 +146,25 @@ static const char *no_debug_help(const struct module *m)
 	return "build it with -g and do not strip it, or give its debug file by --debug-dir DIR";
 }
 
-/* Sections are there, but cannot be read: compressed in a way that is not known, or damaged. */
-static bool has_unreadable_dwarf(const struct module *m)
+static struct elf_image *dwarf_image_of(const struct module *m)
 {
-	struct elf_image *img = m->debug ? m->debug : m->image;
+	return m->debug ? m->debug : m->image;
+}
+
+/* A section that is too large, of .debug_info and of those that were looked at; NULL: none. */
+static const char *refused_section(const struct module *m, enum err_code trouble)
+{
+	struct elf_image *img = dwarf_image_of(m);
+
+	return trouble == ERR_LIMIT ? ".debug_info" : img ? elf_image_refused(img) : NULL;
+}
+
+/* Why the contents of sections that are there cannot be had: compressed in a way that is not known,
+ * damaged, or too large. ERR_OK: they can. */
+static enum err_code dwarf_trouble(const struct module *m)
+{
+	struct elf_image *img = dwarf_image_of(m);
+	enum err_code why = ERR_DAMAGED;
 	struct elf_section s;
 	const char *name;
 	size_t i, n = img ? elf_image_section_count(img) : 0;
@@ -157,8 +172,8 @@ static bool has_unreadable_dwarf(const struct module *m)
 	for (i = 0; i < n; i++)
 		if (elf_image_section_at(img, i, &name, &s) && s.type != SHT_NOBITS && s.size &&
 		    !strcmp(name, ".debug_info"))
-			return !elf_image_section(img, name, &s, NULL) || !s.data;
-	return false;
+			return elf_image_section(img, name, &s, &why) && s.data ? ERR_OK : why;
+	return ERR_OK;
 }
 
 static const char *no_debug_text(const struct module_report *r)
@@ -182,13 +197,21 @@ static void judge(struct module_report *r)
 {
 	const struct module *m = r->module;
 	bool stripped = m && m->image && m->debug_miss != MODULE_MISS_NONE;
+	enum err_code trouble = m && r->tier != SYM_TIER_INLINE ? dwarf_trouble(m) : ERR_OK;
+	const char *refused = m ? refused_section(m, trouble) : NULL;
 
 	if (r->miss && r->miss != SYM_MISS_NO_SYMBOLS) {
 		r->help = r->miss == SYM_MISS_NO_FILE	   ? no_file_help(r->dso)
 			  : r->miss == SYM_MISS_UNREADABLE ? unreadable_help(m)
 			  : miss_help[r->miss]		   ? miss_help[r->miss]
 							   : "";
-	} else if (m && r->tier != SYM_TIER_INLINE && has_unreadable_dwarf(m)) {
+	} else if (refused) {
+		r->lacks_detail = refused;
+		r->lacks = "debug information is refused: unpacked it would be more than 32 times "
+			   "as large as the file";
+		r->help = "if that is right, `objcopy --decompress-debug-sections` it, and give it "
+			  "by --debug-dir DIR";
+	} else if (trouble) {
 		r->lacks = "debug information cannot be unpacked: damaged, or compressed in an "
 			   "unknown way";
 		r->help = "rewrite it with `objcopy --decompress-debug-sections`, given by "
@@ -211,13 +234,13 @@ static void judge_dwarf(struct module_report *r, const struct pipeline *p)
 				    "the program, or put them into FILE.dwp with `dwp -e FILE`",
 		[SYM_LACKS_DAMAGED] = "install or copy the file again, or build it anew",
 	};
-	enum sym_lack lack = symbolizer_lacks(p->symbolizer, r->dso, &r->lacks_detail);
+	const char *detail;
+	enum sym_lack lack = symbolizer_lacks(p->symbolizer, r->dso, &detail);
 
-	if (!lack || *r->lacks) {
-		r->lacks_detail = "";
+	if (!lack || *r->lacks)
 		return;
-	}
 	r->lacks = sym_lack_text(lack);
+	r->lacks_detail = detail;
 	r->help = help[lack];
 }
 
@@ -239,6 +262,14 @@ static struct module_report report_of(const struct pipeline *p, const struct dso
 	judge(&r);
 	judge_dwarf(&r, p);
 	return r;
+}
+
+const char *report_module_lacks(const struct pipeline *p, const struct dso *dso, const char **help)
+{
+	struct module_report r = report_of(p, dso);
+
+	*help = r.help;
+	return r.lacks;
 }
 
 /* A place that was looked at and had something, which was not good enough. */

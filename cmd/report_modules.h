@@ -11,5 +11,8 @@
 void report_modules_text(const struct pipeline *p, FILE *out);
 /* The same as the member "modules" of a JSON object. */
 void report_modules_json(const struct pipeline *p, FILE *out);
+/* What keeps a module from telling all that it should, and what would help; "" for nothing. Both
+ * live until symbolizer_free(). */
+const char *report_module_lacks(const struct pipeline *p, const struct dso *dso, const char **help);
 
 #endif

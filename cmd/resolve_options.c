@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/args.h"
@@ -58,7 +59,14 @@ static int set_stitch(void *target, char *unused, struct err *err)
 
 static int set_comm(void *target, char *names, struct err *err)
 {
-	return args_filter_comms(names, &((struct resolve *)target)->pipeline.filter, err);
+	return args_filter_names("--comm", names,
+				 &((struct resolve *)target)->pipeline.filter.comms, err);
+}
+
+static int set_dso(void *target, char *names, struct err *err)
+{
+	return args_filter_names("--dso", names, &((struct resolve *)target)->pipeline.filter.dsos,
+				 err);
 }
 
 static int set_cpu(void *target, char *list, struct err *err)
@@ -98,21 +106,17 @@ static int set_verify(void *target, char *every, struct err *err)
 {
 	struct resolve *r = target;
 
-	int rc = 0;
-
 	r->pipeline.verify_every = 1;
-	if (every)
-		rc = args_u64("--verify-unwind", every, UINT32_MAX, &r->pipeline.verify_every, err);
-	if (!rc && !r->pipeline.verify_every)
-		rc = err_set(err, ERR_USAGE, NULL, "--verify-unwind: every 0th sample is none");
-	return rc;
+	return every ? args_u64("--verify-unwind", every, 1, UINT32_MAX, &r->pipeline.verify_every,
+				err)
+		     : 0;
 }
 
 static int set_template_depth(void *target, char *levels, struct err *err)
 {
 	struct symbolizer_options *o = &((struct resolve *)target)->pipeline.symbolizer;
 	uint64_t v;
-	int rc = args_u64("--template-depth", levels, 1000, &v, err);
+	int rc = args_u64("--template-depth", levels, 0, 1000, &v, err);
 
 	if (!rc) {
 		o->cut_templates = true;
@@ -168,6 +172,8 @@ static const struct option_row options[] = {
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3", CALLS(set_comm)},
 	{0, "pid", NULL, "PIDS", "only of these processes", CALLS(set_pid)},
 	{0, "tid", NULL, "TIDS", "only of these threads", CALLS(set_tid)},
+	{0, "dso", "dsos", "NAMES", "only taken in code of these: libc.so.6,[kernel.kallsyms]",
+	 CALLS(set_dso)},
 	{'C', "cpu", NULL, "LIST", "only of these processors: 0,2-3", CALLS(set_cpu)},
 	{0, "event", NULL, "NAME", "only of this event", SETS_TEXT(pipeline.filter.event)},
 	{0, "time", NULL, "START,STOP", "in seconds of the recording's clock, or P%-Q%",
@@ -260,8 +266,17 @@ static void print_help(void)
 	     "  2 trouble: usage, unreadable, nothing to write");
 }
 
+static int check_dir(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (*path && stat(path, &st))
+		return err_errno(err, errno, path, "open");
+	return *path && !S_ISDIR(st.st_mode) ? err_errno(err, ENOTDIR, path, "open") : 0;
+}
+
 /* Without the files that were named, names would come from elsewhere, or be missing. */
-static int kernel_files(const struct resolve *r, struct err *err)
+static int check_places(const struct resolve *r, struct err *err)
 {
 	const char *const paths[] = {
 		r->pipeline.symbolizer.vmlinux, r->pipeline.symbolizer.kallsyms,
@@ -271,7 +286,10 @@ static int kernel_files(const struct resolve *r, struct err *err)
 	for (i = 0; i < sizeof paths / sizeof *paths; i++)
 		if (paths[i] && access(paths[i], R_OK))
 			return err_errno(err, errno, paths[i], "open");
-	return 0;
+	for (i = 0; i < r->debug_dirs.n; i++)
+		if (check_dir(r->debug_dirs.v[i], err))
+			return -ERR_USAGE;
+	return r->pipeline.modules.symfs ? check_dir(r->pipeline.modules.symfs, err) : 0;
 }
 
 /* The options that others depend on. */
@@ -294,7 +312,7 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
 	r->output.event = r->pipeline.filter.event;
 	r->output.no_inline = r->pipeline.symbolizer.no_inline;
-	if (kernel_files(r, err) || (!r->no_cache && cache_options(&r->pipeline, err)))
+	if (check_places(r, err) || (!r->no_cache && cache_options(&r->pipeline, err)))
 		return -ERR_USAGE;
 	if (vec_push(&r->debug_dirs, NULL))
 		return err_nomem(err);

@@ -1,5 +1,4 @@
-/* stages.c - what is done with a batch: every thread takes what is ready, the stage nearest to the
- * end first. */
+/* stages.c - what is done with a batch, and which of it a thread does next. */
 #include "cmd/crew.h"
 
 enum {
@@ -65,7 +64,6 @@ static bool read_stage(struct worker *w)
 	if (c->reading || c->ended || !c->n_spare || c->n_read - c->n_added > c->n)
 		return false;
 	j = c->spare[--c->n_spare];
-	j->home = w->index;
 	c->reading = true;
 	pthread_mutex_unlock(&c->lock);
 	rc = read_one(c, j, n_added, &err);
@@ -120,23 +118,24 @@ static int unwind_slice(struct worker *w, struct job *j, size_t i, size_t end, s
 	return rc;
 }
 
-/* A slice of the first batch that has some; NULL: there is none. */
-static struct job *next_slice(const struct crew *c, unsigned home)
+/* The first batch that has samples nobody has taken; NULL: there is none. */
+static struct job *next_job(const struct crew *c)
 {
 	uint64_t b;
 
 	for (b = c->n_stitched; b < c->n_read; b++) {
 		struct job *j = job_at(c, b);
 
-		if (j->taken < j->samples.n && (j->home == home || home == WORKERS_MAX))
+		if (j->taken < j->samples.n)
 			return j;
 	}
 	return NULL;
 }
 
-static bool unwind_next(struct worker *w, struct job *j)
+static bool unwind_stage(struct worker *w)
 {
 	struct crew *c = w->crew;
+	struct job *j = next_job(c);
 	struct err err;
 	size_t i, end;
 	int rc;
@@ -154,32 +153,39 @@ static bool unwind_next(struct worker *w, struct job *j)
 	return true;
 }
 
-static bool unwind_stage(struct worker *w)
-{
-	return unwind_next(w, next_slice(w->crew, w->index));
-}
-
-static bool help_stage(struct worker *w)
-{
-	return unwind_next(w, next_slice(w->crew, WORKERS_MAX));
-}
-
 /* ---- completing and adding --------------------------------------------------------------- */
+
+/* What the stacks of a batch tell of others, and of what was recorded. */
+static int learn_all(struct crew *c, struct job *j, const struct perf_batch *b, struct err *err)
+{
+	struct pipeline *p = c->p;
+	size_t i;
+
+	stack_depths_add(p->depths, j->samples.v, j->traces.v, j->samples.n);
+	if (c->stitcher &&
+	    stitcher_run(c->stitcher, j->samples.v, j->traces.v, j->samples.n, &j->stitched))
+		return err_nomem(err);
+	for (i = 0; i < b->n_ended; i++) {
+		stack_depths_end(p->depths, b->ended[i].pid, b->ended[i].tid);
+		if (c->stitcher)
+			stitcher_end(c->stitcher, b->ended[i].pid, b->ended[i].tid);
+	}
+	return 0;
+}
 
 static bool stitch_stage(struct worker *w)
 {
 	struct crew *c = w->crew;
 	struct job *j = job_at(c, c->n_stitched);
+	const struct perf_batch *b = c->batches[c->n_stitched % JOBS];
 	struct err err;
-	int rc = 0;
+	int rc;
 
 	if (c->stitching || c->n_stitched == c->n_read || j->unwound < j->samples.n)
 		return false;
 	c->stitching = true;
 	pthread_mutex_unlock(&c->lock);
-	if (c->stitcher &&
-	    stitcher_run(c->stitcher, j->samples.v, j->traces.v, j->samples.n, &j->stitched))
-		rc = err_nomem(&err);
+	rc = learn_all(c, j, b, &err);
 	pthread_mutex_lock(&c->lock);
 	c->stitching = false;
 	c->n_stitched++;
@@ -219,37 +225,17 @@ static bool add_stage(struct worker *w)
 	return true;
 }
 
-static bool own_add_stage(struct worker *w)
-{
-	struct crew *c = w->crew;
-
-	return c->n_added < c->n_stitched && job_at(c, c->n_added)->home == w->index &&
-	       add_stage(w);
-}
-
-static bool own_stitch_stage(struct worker *w)
-{
-	struct crew *c = w->crew;
-
-	return c->n_stitched < c->n_read && job_at(c, c->n_stitched)->home == w->index &&
-	       stitch_stage(w);
-}
-
 /* ---- what next ---------------------------------------------------------------------------- */
 
-/* By how near to the end of the road they are. Called with the lock taken, which they give back
- * while they work; false: there was nothing to do. */
-static bool (*const stages[])(struct worker *w) = {
-	own_add_stage, own_stitch_stage, unwind_stage, read_stage,
-	add_stage,     stitch_stage,	 help_stage,
-};
-
+/* Called with the lock taken, which stages give back while they work; false: there was nothing to
+ * do. What a stage remembers of earlier batches is in the cache of whoever did it last, and comes
+ * slowly from there. So stacks are added by the first worker only, and completed by the second,
+ * which has unwound most of them where there are two; the first reads for it. Alone it does all,
+ * one batch after the other. */
 bool crew_run_stage(struct worker *w)
 {
-	size_t i;
+	bool is_first = !w->index, has_help = w->crew->n > 1;
 
-	for (i = 0; i < sizeof stages / sizeof *stages; i++)
-		if (stages[i](w))
-			return true;
-	return false;
+	return (is_first && add_stage(w)) || (w->index == has_help && stitch_stage(w)) ||
+	       (is_first && has_help && read_stage(w)) || unwind_stage(w) || read_stage(w);
 }

@@ -22,7 +22,7 @@ static bool jit_info(void *arg, const struct perf_sample *s, uint64_t ip,
 {
 	const struct dso *dso = address_space_jitdump(s->space);
 	struct worker *w = arg;
-	struct jit_eh_frame e;
+	struct jit_unwinding e;
 	uint64_t time_ns = w->crew->jit_times ? s->time_ns : 0;
 
 	if (!dso)
@@ -34,9 +34,10 @@ static bool jit_info(void *arg, const struct perf_sample *s, uint64_t ip,
 		w->jit_dso = dso;
 		w->jit_pid = s->pid;
 	}
-	if (!w->jit_dump || !jitdump_eh_frame(w->jit_dump, ip, time_ns, &e))
+	if (!w->jit_dump || !jitdump_unwinding(w->jit_dump, ip, time_ns, &e))
 		return false;
-	*ret = (struct jit_unwind_info){e.start, e.end, e.data, e.size, e.swap};
+	*ret = (struct jit_unwind_info){e.start,	  e.end,  e.eh_frame,
+					e.eh_frame_bytes, e.swap, e.code};
 	return true;
 }
 
@@ -148,6 +149,9 @@ static int crew_open(struct crew *c, struct err *err)
 	struct pipeline *p = c->p;
 	int rc = profile_set_file(p->profile, p->file, err);
 
+	p->depths = stack_depths_new();
+	if (!rc && !p->depths)
+		rc = err_nomem(err);
 	if (!rc && !c->opt->no_stitch)
 		rc = stitcher_new(&c->stitcher, &so, err);
 	profile_set_jit(p->profile, p->jit);
@@ -173,14 +177,10 @@ static int crew_sum(struct crew *c, struct err *err)
 	struct pipeline *p = c->p;
 	unsigned i;
 
-	p->depths = stack_depths_new();
-	if (!p->depths)
-		return err_nomem(err);
 	for (i = 0; i < c->n; i++) {
 		struct worker *w = &c->workers[i];
 
 		unwind_stats_add(&p->unwind, unwinder_stats(w->unwinder));
-		stack_depths_add(p->depths, unwinder_depths(w->unwinder));
 		verify_add(&p->verify, &w->verify);
 		if (vec_push(&p->thread_seconds, w->cpu_seconds))
 			return err_nomem(err);

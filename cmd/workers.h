@@ -3,8 +3,8 @@
  * A batch goes through four stages: it is read, its samples are unwound, cut stacks are completed
  * from others of the batch and of those before, and all are added to the profile. Only unwinding
  * needs nothing but the sample, so any number of threads do it side by side, for several batches;
- * each other stage takes one batch after the other, on whichever thread is free. So what comes out
- * does not depend on the number of threads.
+ * each other stage takes one batch after the other, reading on whichever thread is free and the
+ * last two always on the same. So what comes out does not depend on the number of threads.
  */
 #ifndef CMD_WORKERS_H
 #define CMD_WORKERS_H

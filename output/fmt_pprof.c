@@ -352,10 +352,10 @@ static void add_mapping(struct writer *w, uint32_t rank)
 	const struct profile_mapping *m = &w->pp.p->mappings.v[w->pp.mappings.ids[rank]];
 
 	pb_uint(&w->part, MAPPING_ID, (uint64_t)rank + 1);
-	if (m->map) {
-		pb_uint(&w->part, MAPPING_START, m->map->start);
-		pb_uint(&w->part, MAPPING_LIMIT, m->map->end);
-		pb_uint(&w->part, MAPPING_FILE_OFFSET, m->map->pgoff);
+	if (m->map.end) {
+		pb_uint(&w->part, MAPPING_START, m->map.start);
+		pb_uint(&w->part, MAPPING_LIMIT, m->map.end);
+		pb_uint(&w->part, MAPPING_FILE_OFFSET, m->map.pgoff);
 	}
 	pb_uint(&w->part, MAPPING_FILENAME, add_ours(w, m->name));
 	if (m->dso) {

@@ -24,8 +24,8 @@ struct jit_moment {
 /* A frame in JIT code that was seen, and in which versions it is the same code. */
 struct jit_memo {
 	const struct jitdump *dump; /* NULL: none */
-	const struct map *map;
 	uint64_t ip;
+	uint32_t map; /* map_number() */
 	uint32_t flags, location;
 	struct jit_span span;
 };
@@ -38,50 +38,47 @@ static inline bool jit_memo_holds(const struct jit_memo *m, const struct jit_mom
 
 /* One frame of the stack added last. */
 struct path_step {
-	uint64_t ip;
-	const struct map *map;
-	uint32_t kind; /* frame_kind() */
+	uint64_t ip, what; /* frame_what() */
 };
 
 /* A frame that was seen. */
 struct known_frame {
 	uint64_t ip;
-	const struct map *map;
+	uint32_t map; /* map_number() */
 	uint32_t flags;
 	uint32_t location; /* + 1; 0: empty */
 };
 
 /* The location of frames that have a number, which nearly all have; by that. */
 struct known_place {
-	uint64_t off;	   /* as in struct location_key */
-	uint32_t sort;	   /* mapping and flags: place_sort() */
-	uint32_t location; /* + 1; 0: empty */
+	uint64_t off;  /* as in struct location_key */
+	uint32_t sort; /* place_sort(); 0: empty */
+	uint32_t location;
 };
 struct known_places {
 	VEC(struct known_place) v;
 };
 
-/* The context of samples that was looked up last, of those that share its place. */
-struct known_context {
-	uint32_t comm, event_stop, pid, tid;
-	uint32_t id; /* + 1; 0: empty */
+/* What the frames in code of a file have in common, by map. */
+struct known_map {
+	uint32_t map;	    /* id; 0: empty */
+	uint64_t ip_to_off; /* to be added */
+	uint32_t dso, mapping;
 };
-#define KNOWN_CONTEXTS 16
+#define KNOWN_MAPS 64
 
 struct profile_index {
 	unsigned keep;		  /* enum profile_keep */
 	uint64_t secret;	  /* addresses of a recording cannot be chosen to share a hash */
-	VEC(uint32_t) mapping_of; /* by map id with PROFILE_KEEP_IPS, else by dso id; 0: not yet */
+	VEC(uint32_t) mapping_of; /* by dso id; 0: not yet */
+	struct hash_index
+		mappings; /* with PROFILE_KEEP_IPS instead: hash of the place -> mapping */
 	struct hash_index locations; /* hash of a location_key -> location */
-	struct hash_index nodes;     /* hash of (parent, location) -> node, without the root */
+	struct hash_index nodes;     /* hash of (parent, location) -> node, if not parent + 1 */
 	struct hash_table comms;     /* address of a comm -> string id */
-	struct hash_table names;     /* (comm, event and stop) -> dense id */
-	struct hash_table tasks;     /* (pid, tid) -> dense id */
-	struct hash_table contexts;  /* (names id, tasks id) -> dense id */
-	struct hash_table samples;   /* (node, contexts id) -> sample */
+	struct hash_index samples;   /* hash of a sample's key -> sample */
 	struct hash_table places;    /* (file, start line) -> dense id */
 	struct hash_table functions; /* (name, places id) -> function */
-	struct known_context known_contexts[KNOWN_CONTEXTS]; /* by a hash of the key */
 	const char *last_comm;
 	uint32_t last_comm_id;
 	/* The stack added last, root first. */
@@ -93,9 +90,10 @@ struct profile_index {
 	VEC(struct jit_memo) path_jit;	 /* if there is one: of its JIT frames */
 	VEC(uint32_t) locations_of;	 /* the frames of the stacks that are being added */
 	struct stack_memo memo;
-	struct known_frame *known;	    /* by address */
-	VEC(struct known_places) places_of; /* by dso id */
-	struct jit_codes *jit;		    /* NULL: JIT code has no time */
+	struct known_frame *known;		 /* by address */
+	VEC(struct known_places) places_of;	 /* by dso id */
+	struct known_map known_maps[KNOWN_MAPS]; /* by map id */
+	struct jit_codes *jit;			 /* NULL: JIT code has no time */
 	/* The last process with a jitdump, and what was opened for it. */
 	uint32_t jit_pid;
 	const struct dso *jit_dso;
@@ -111,6 +109,7 @@ struct profile_index {
 uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how);
 
 /* All return 0, or negative with *err filled. */
+/* map: not needed without PROFILE_KEEP_IPS. */
 int profile_intern_mapping(struct profile *p, const struct dso *dso, const struct map *map,
 			   uint32_t *ret, struct err *err);
 /* ip: the frame's, kept when the location is new. */
@@ -125,23 +124,37 @@ int profile_find_location(struct profile *p, const struct frame *f, uint32_t fla
 /* The same of JIT code in a process with a jitdump, and what that says of it. */
 int profile_jit_location(struct profile *p, const struct frame *f, uint32_t flags,
 			 const struct jit_moment *now, struct jit_memo *jit, struct err *err);
+/* The location of a frame that has a number, and a map that mapping_has_offsets(). */
+int profile_place_location(struct profile *p, const struct frame *f, uint32_t flags, uint32_t *ret,
+			   struct err *err);
 int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
 			struct err *err);
-/* The nodes of n <= PROFILE_BATCH stacks. */
+/* The same of n nodes, each the parent of the next. */
+int profile_intern_nodes(struct profile *p, uint32_t parent, const uint32_t *locations, size_t n,
+			 uint32_t *ret, struct err *err);
+/* The sample with the same key, which begins with a count of 0. `hash` from
+ * profile_expect_sample(), which fetches what this needs. */
+uint32_t profile_expect_sample(const struct profile *p, const struct profile_sample *key);
+int profile_intern_sample(struct profile *p, const struct profile_sample *key, uint32_t hash,
+			  uint32_t *ret, struct err *err);
+/* The same of n <= PROFILE_BATCH stacks. Their keys have all but the node. */
 int profile_intern_stacks(struct profile *p, const struct perf_sample *const *samples,
-			  const struct stack_trace *traces, size_t n, uint32_t *nodes,
-			  struct err *err);
+			  const struct stack_trace *traces, size_t n, struct profile_sample *keys,
+			  uint32_t *ids, struct err *err);
 int profile_intern_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
 			    struct err *err);
 /* Makes sure that events[index] exists. */
 int profile_grow_events(struct profile *p, size_t n, struct err *err);
 int profile_name_event(struct profile *p, const struct perf_event *event, struct err *err);
-/* Adds count and period of *s to the sample with its key; `context` from profile_expect_sample(),
- * which fetches what that needs. */
-int profile_expect_sample(struct profile *p, const struct profile_sample *s, uint32_t *context,
-			  struct err *err);
-int profile_count(struct profile *p, const struct profile_sample *s, uint32_t context,
-		  struct err *err);
+
+static inline void profile_count(struct profile *p, uint32_t sample, uint64_t count,
+				 uint64_t period)
+{
+	struct profile_sample *sum = &p->samples.v[sample];
+
+	sum->count = add_saturated(sum->count, count);
+	sum->period = add_saturated(sum->period, period);
+}
 
 static inline bool node_is(const struct profile *p, uint32_t node, uint32_t parent,
 			   uint32_t location)
@@ -155,7 +168,32 @@ static inline bool mapping_has_offsets(enum dso_kind kind)
 	return kind == DSO_FILE || kind == DSO_VDSO || kind == DSO_KERNEL_MODULE;
 }
 
-/* To be called before samples of these times are counted. */
+/* Mapping and flags of a location in one, which is not 0; 0 when they do not fit. */
+static inline uint32_t place_sort(uint32_t mapping, uint32_t flags)
+{
+	_Static_assert(FRAME_HOW_N <= 16, "bits of location_flags()");
+	return mapping < 1u << 26 ? mapping << 6 | flags : 0;
+}
+
+/* The location of a frame, if the last one with its number was at the same place. */
+static inline bool place_is_known(const struct profile_index *x, const struct frame *f,
+				  uint32_t flags, uint32_t *ret)
+{
+	const struct known_map *m;
+	const struct known_place *k;
+
+	if (!f->number)
+		return false;
+	m = &x->known_maps[f->map->id % KNOWN_MAPS];
+	if (m->map != f->map->id || f->number >= x->places_of.v[m->dso].v.n)
+		return false;
+	k = &x->places_of.v[m->dso].v.v[f->number];
+	*ret = k->location;
+	return k->sort && k->sort == place_sort(m->mapping, flags) &&
+	       k->off == frame_lookup_ip(f) + m->ip_to_off;
+}
+
+/* To be called before samples of these times are interned. */
 static inline void profile_see_times(struct profile *p, uint64_t first_ns, uint64_t last_ns)
 {
 	if (!p->samples.n || first_ns < p->first_ns)

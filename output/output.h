@@ -23,10 +23,10 @@
 #include "symbolize/symbolize.h"
 #include "unwind/unwind.h"
 
-/* What one location's code belongs to. With PROFILE_KEEP_IPS one per struct map, else one per dso. */
+/* What one location's code belongs to: a dso; with PROFILE_KEEP_IPS a place where it was mapped. */
 struct profile_mapping {
 	const struct dso *dso; /* NULL for the [unknown] mapping (id 0) and for profiles read from text */
-	const struct map *map; /* NULL without PROFILE_KEEP_IPS */
+	struct map map;        /* a copy; without PROFILE_KEEP_IPS all 0 */
 	uint32_t path;         /* string id */
 	uint32_t name;         /* string id: as perf shows it: "[kernel.kallsyms]", "[nf_nat]", a path */
 	uint32_t short_name;   /* string id: what profile_mapping_short_name() gives */

@@ -31,6 +31,7 @@ static void index_free(struct profile_index *x)
 	size_t i;
 
 	vec_done(&x->mapping_of);
+	hash_index_done(&x->mappings);
 	vec_done(&x->path);
 	vec_done(&x->path_nodes);
 	vec_done(&x->path_jit);
@@ -46,10 +47,7 @@ static void index_free(struct profile_index *x)
 	hash_index_done(&x->locations);
 	hash_index_done(&x->nodes);
 	hash_done(&x->comms);
-	hash_done(&x->names);
-	hash_done(&x->tasks);
-	hash_done(&x->contexts);
-	hash_done(&x->samples);
+	hash_index_done(&x->samples);
 	hash_done(&x->places);
 	hash_done(&x->functions);
 	free(x);
@@ -141,29 +139,39 @@ static int sample_key(struct profile *p, const struct perf_sample *s, const stru
 	return 0;
 }
 
+static void see_times(struct profile *p, const struct perf_sample *const *samples, size_t n)
+{
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		uint64_t t = samples[i]->time_ns;
+
+		first_ns = t < first_ns ? t : first_ns;
+		last_ns = t > last_ns ? t : last_ns;
+	}
+	if (n)
+		profile_see_times(p, first_ns, last_ns);
+}
+
 int profile_add_batch(struct profile *p, const struct perf_sample *const *samples,
 		      const struct stack_trace *traces, size_t n, struct err *err)
 {
 	struct profile_sample keys[PROFILE_BATCH];
-	uint32_t nodes[PROFILE_BATCH], contexts[PROFILE_BATCH];
+	uint32_t ids[PROFILE_BATCH];
 	struct profile_event *event;
 	size_t i;
 
 	for (i = 0; i < n; i++)
 		if (sample_key(p, samples[i], &traces[i], &keys[i], err))
 			return -ERR_NOMEM;
-	if (profile_intern_stacks(p, samples, traces, n, nodes, err))
+	see_times(p, samples, n);
+	if (profile_intern_stacks(p, samples, traces, n, keys, ids, err))
 		return -ERR_NOMEM;
 	for (i = 0; i < n; i++) {
-		keys[i].node = nodes[i];
-		if (profile_expect_sample(p, &keys[i], &contexts[i], err))
-			return -ERR_NOMEM;
-	}
-	for (i = 0; i < n; i++) {
-		profile_see_times(p, samples[i]->time_ns, samples[i]->time_ns);
-		if (profile_count(p, &keys[i], contexts[i], err) ||
-		    (p->index_->keep & PROFILE_KEEP_LOG &&
-		     add_to_log(p, samples[i], &keys[i], err)))
+		profile_count(p, ids[i], 1, keys[i].period);
+		if (p->index_->keep & PROFILE_KEEP_LOG &&
+		    add_to_log(p, samples[i], &p->samples.v[ids[i]], err))
 			return -ERR_NOMEM;
 		event = &p->events.v[keys[i].event];
 		event->samples++;

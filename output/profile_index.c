@@ -35,31 +35,17 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "/lib/modules/6.1/kernel/net/nf-nat.ko.xz" is [nf_nat] in kallsyms and in perf. */
-static uint32_t add_module_name(struct strtab *strings, const char *path)
-{
-	char name[256];
-	const char *base = base_name(path), *end = strstr(base, ".ko");
-	size_t i, n = end ? (size_t)(end - base) : strlen(base);
-
-	if (*base == '[' || n > sizeof name - 2)
-		return strtab_add_cstr(strings, base);
-	name[0] = '[';
-	for (i = 0; i < n; i++)
-		name[i + 1] = base[i] == '-' ? '_' : base[i];
-	name[n + 1] = ']';
-	return strtab_add(strings, name, n + 2);
-}
-
 static uint32_t add_name(struct strtab *strings, enum dso_kind kind, const char *path)
 {
+	char name[DSO_MODULE_NAME_BYTES];
+
 	switch (kind) {
 	case DSO_KERNEL:
 		return strtab_add_cstr(strings, "[kernel.kallsyms]");
 	case DSO_GUEST_KERNEL:
 		return strtab_add_cstr(strings, "[guest.kernel.kallsyms]");
 	case DSO_KERNEL_MODULE:
-		return add_module_name(strings, path);
+		return strtab_add_cstr(strings, dso_module_name(path, name));
 	default:
 		return strtab_add_cstr(strings, path);
 	}
@@ -82,11 +68,12 @@ static int add_mapping(struct profile *p, const struct dso *dso, const struct ma
 	const char *path = dso && dso->path ? dso->path : "[unknown]";
 	struct profile_mapping m = {
 		.dso = dso,
-		.map = map,
 		.path = strtab_add_cstr(&p->strings, path),
 		.kind = dso ? dso->kind : DSO_UNKNOWN,
 	};
 
+	if (map)
+		m.map = *map;
 	m.name = add_name(&p->strings, m.kind, path);
 	if (m.path == STRTAB_FAILED || m.name == STRTAB_FAILED)
 		return err_nomem(err);
@@ -97,19 +84,11 @@ static int add_mapping(struct profile *p, const struct dso *dso, const struct ma
 	return 0;
 }
 
-int profile_intern_mapping(struct profile *p, const struct dso *dso, const struct map *map,
-			   uint32_t *ret, struct err *err)
+static int mapping_of_dso(struct profile *p, const struct dso *dso, uint32_t *ret, struct err *err)
 {
 	struct profile_index *x = p->index_;
-	bool by_map = x->keep & PROFILE_KEEP_IPS;
-	size_t i, old = x->mapping_of.n;
+	size_t i = dso->id, old = x->mapping_of.n;
 
-	if (!p->mappings.n && add_mapping(p, NULL, NULL, err))
-		return -ERR_NOMEM;
-	*ret = 0;
-	if (!dso || (by_map && !map))
-		return 0;
-	i = by_map ? map->id : dso->id;
 	if (i >= old) {
 		if (vec_reserve(&x->mapping_of, i + 1))
 			return err_nomem(err);
@@ -117,12 +96,47 @@ int profile_intern_mapping(struct profile *p, const struct dso *dso, const struc
 		x->mapping_of.n = i + 1;
 	}
 	if (!x->mapping_of.v[i]) {
-		if (add_mapping(p, dso, by_map ? map : NULL, err))
+		if (add_mapping(p, dso, NULL, err))
 			return -ERR_NOMEM;
 		x->mapping_of.v[i] = (uint32_t)p->mappings.n - 1;
 	}
 	*ret = x->mapping_of.v[i];
 	return 0;
+}
+
+/* Processes that map a file at the same place share its mapping. */
+static int mapping_of_place(struct profile *p, const struct map *map, uint32_t *ret,
+			    struct err *err)
+{
+	struct profile_index *x = p->index_;
+	uint64_t h = hash_mix(hash_mix(x->secret ^ map->dso->id, map->start), map->end);
+	uint32_t hash = (uint32_t)hash_mix(h, map->pgoff);
+	struct hash_probe probe = hash_index_probe(&x->mappings, hash);
+
+	while ((*ret = hash_index_next(&x->mappings, &probe)) != HASH_NONE) {
+		const struct map *m = &p->mappings.v[*ret].map;
+
+		if (m->dso == map->dso && m->start == map->start && m->end == map->end &&
+		    m->pgoff == map->pgoff)
+			return 0;
+	}
+	*ret = (uint32_t)p->mappings.n;
+	if (add_mapping(p, map->dso, map, err))
+		return -ERR_NOMEM;
+	return hash_index_put(&x->mappings, hash, *ret) ? err_nomem(err) : 0;
+}
+
+int profile_intern_mapping(struct profile *p, const struct dso *dso, const struct map *map,
+			   uint32_t *ret, struct err *err)
+{
+	bool by_map = p->index_->keep & PROFILE_KEEP_IPS;
+
+	if (!p->mappings.n && add_mapping(p, NULL, NULL, err))
+		return -ERR_NOMEM;
+	*ret = 0;
+	if (!dso || (by_map && !map))
+		return 0;
+	return by_map ? mapping_of_place(p, map, ret, err) : mapping_of_dso(p, dso, ret, err);
 }
 
 static uint32_t location_hash(const struct profile_index *x, struct location_key key)
@@ -167,31 +181,63 @@ int profile_intern_location(struct profile *p, struct location_key key, uint64_t
 	return 0;
 }
 
+/* Makes children of children. */
+static int add_nodes(struct profile *p, uint32_t parent, const uint32_t *locations, size_t n,
+		     uint32_t *ret, struct err *err)
+{
+	uint32_t depth = p->nodes.v[parent].depth;
+	size_t i;
+
+	if (n >= HASH_NONE - p->nodes.n || vec_reserve(&p->nodes, p->nodes.n + n))
+		return err_nomem(err);
+	for (i = 0; i < n; i++) {
+		ret[i] = (uint32_t)p->nodes.n++;
+		p->nodes.v[ret[i]] = (struct profile_node){parent, locations[i], ++depth};
+		parent = ret[i];
+	}
+	return 0;
+}
+
+/* A stack is added from its root on, so a node's first child mostly is the next node. Such children
+ * are in no index: there is one place where they can be. */
 int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
 			struct err *err)
 {
 	struct profile_index *x = p->index_;
-	uint32_t hash = (uint32_t)hash_u64(pair_key(parent, location) ^ x->secret);
 	struct hash_probe probe;
-	size_t n = p->nodes.n;
+	uint32_t hash;
 
-	/* A stack is added from its root on, so a node's first child mostly is the next node; and
-	 * the last node has no children. */
 	*ret = parent + 1;
-	if (*ret < n) {
+	if (*ret == p->nodes.n)
+		return add_nodes(p, parent, &location, 1, ret, err);
+	if (node_is(p, *ret, parent, location))
+		return 0;
+	hash = (uint32_t)hash_u64(pair_key(parent, location) ^ x->secret);
+	probe = hash_index_probe(&x->nodes, hash);
+	while ((*ret = hash_index_next(&x->nodes, &probe)) != HASH_NONE)
 		if (node_is(p, *ret, parent, location))
 			return 0;
-		probe = hash_index_probe(&x->nodes, hash);
-		while ((*ret = hash_index_next(&x->nodes, &probe)) != HASH_NONE)
-			if (node_is(p, *ret, parent, location))
-				return 0;
-	}
-	*ret = (uint32_t)n;
-	if (n >= HASH_NONE - 1 || vec_reserve(&p->nodes, n + 1) ||
-	    hash_index_put(&x->nodes, hash, *ret))
+	if (add_nodes(p, parent, &location, 1, ret, err))
+		return -ERR_NOMEM;
+	if (hash_index_put(&x->nodes, hash, *ret)) {
+		p->nodes.n--; /* nobody would find it */
 		return err_nomem(err);
-	p->nodes.v[p->nodes.n++] =
-		(struct profile_node){parent, location, p->nodes.v[parent].depth + 1};
+	}
+	return 0;
+}
+
+int profile_intern_nodes(struct profile *p, uint32_t parent, const uint32_t *locations, size_t n,
+			 uint32_t *ret, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (parent + 1 == p->nodes.n) /* has no children yet */
+			return add_nodes(p, parent, locations + i, n - i, ret + i, err);
+		if (profile_intern_node(p, parent, locations[i], &ret[i], err))
+			return -ERR_NOMEM;
+		parent = ret[i];
+	}
 	return 0;
 }
 
@@ -223,57 +269,39 @@ int profile_intern_function(struct profile *p, const struct profile_function *f,
 	return 0;
 }
 
-static int intern_context(struct profile *p, const struct known_context *c, uint32_t *ret,
-			  struct err *err)
+uint32_t profile_expect_sample(const struct profile *p, const struct profile_sample *key)
 {
-	struct profile_index *x = p->index_;
-	uint32_t names = pair_intern(&x->names, c->comm, c->event_stop);
-	uint32_t tasks = pair_intern(&x->tasks, c->pid, c->tid);
+	const struct profile_index *x = p->index_;
+	uint64_t h = hash_mix(x->secret, pair_key(key->node, key->comm));
 
-	*ret = HASH_NONE;
-	if (names != HASH_NONE && tasks != HASH_NONE)
-		*ret = pair_intern(&x->contexts, names, tasks);
-	return *ret == HASH_NONE ? err_nomem(err) : 0;
+	h = hash_mix(h, pair_key(key->pid, key->tid));
+	h = hash_mix(h, pair_key(key->event, key->stop));
+	hash_index_expect(&x->samples, (uint32_t)h);
+	return (uint32_t)h;
 }
 
-int profile_expect_sample(struct profile *p, const struct profile_sample *s, uint32_t *context,
-			  struct err *err)
+static bool same_key(const struct profile_sample *a, const struct profile_sample *b)
 {
-	struct profile_index *x = p->index_;
-	struct known_context c = {s->comm, s->event << 8 | s->stop, s->pid, s->tid, 0}, *known;
-
-	known = &x->known_contexts[(c.comm ^ c.event_stop ^ c.tid ^ c.pid) % KNOWN_CONTEXTS];
-	if (known->comm != c.comm || known->event_stop != c.event_stop || known->pid != c.pid ||
-	    known->tid != c.tid || !known->id) {
-		if (intern_context(p, &c, context, err))
-			return -ERR_NOMEM;
-		c.id = *context + 1;
-		*known = c;
-	}
-	*context = known->id - 1;
-	hash_prefetch(&x->samples, pair_key(s->node, *context));
-	return 0;
+	return a->node == b->node && a->event == b->event && a->comm == b->comm &&
+	       a->pid == b->pid && a->tid == b->tid && a->stop == b->stop;
 }
 
-int profile_count(struct profile *p, const struct profile_sample *s, uint32_t context,
-		  struct err *err)
+int profile_intern_sample(struct profile *p, const struct profile_sample *key, uint32_t hash,
+			  uint32_t *ret, struct err *err)
 {
 	struct profile_index *x = p->index_;
-	struct profile_sample *sum;
-	uint32_t id;
+	struct hash_probe probe = hash_index_probe(&x->samples, hash);
+	struct profile_sample new = *key;
 
-	if (vec_reserve(&p->samples, p->samples.n + 1))
+	while ((*ret = hash_index_next(&x->samples, &probe)) != HASH_NONE)
+		if (same_key(&p->samples.v[*ret], key))
+			return 0;
+	*ret = (uint32_t)p->samples.n;
+	new.count = new.period = 0;
+	if (p->samples.n >= HASH_NONE - 1 || vec_reserve(&p->samples, p->samples.n + 1) ||
+	    hash_index_put(&x->samples, hash, *ret))
 		return err_nomem(err);
-	id = pair_intern(&x->samples, s->node, context);
-	if (id == HASH_NONE)
-		return err_nomem(err);
-	if (id == p->samples.n) {
-		p->samples.v[p->samples.n++] = *s;
-		return 0;
-	}
-	sum = &p->samples.v[id];
-	sum->count = add_saturated(sum->count, s->count);
-	sum->period = add_saturated(sum->period, s->period);
+	p->samples.v[p->samples.n++] = new;
 	return 0;
 }
 

@@ -88,7 +88,7 @@ static int merge_locations(struct translation *t, struct err *err)
 	for (i = 0; i < src->mappings.n; i++) {
 		const struct profile_mapping *m = &src->mappings.v[i];
 
-		if (profile_intern_mapping(t->dst, m->dso, m->map, &t->mappings[i], err))
+		if (profile_intern_mapping(t->dst, m->dso, &m->map, &t->mappings[i], err))
 			return -ERR_NOMEM;
 		t->dst->mappings.v[t->mappings[i]].symbolized |= m->symbolized;
 	}
@@ -113,7 +113,7 @@ static int merge_locations(struct translation *t, struct err *err)
 static int merge_samples(struct translation *t, struct err *err)
 {
 	const struct profile *src = t->src;
-	uint32_t context;
+	uint32_t id;
 	size_t i;
 
 	/* A parent's id is smaller than its children's. */
@@ -131,9 +131,9 @@ static int merge_samples(struct translation *t, struct err *err)
 		s.comm = merge_string(t, s.comm);
 		if (s.comm == STRTAB_FAILED)
 			return err_nomem(err);
-		if (profile_expect_sample(t->dst, &s, &context, err) ||
-		    profile_count(t->dst, &s, context, err))
+		if (profile_intern_sample(t->dst, &s, profile_expect_sample(t->dst, &s), &id, err))
 			return -ERR_NOMEM;
+		profile_count(t->dst, id, s.count, s.period);
 	}
 	return 0;
 }

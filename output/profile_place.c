@@ -49,10 +49,53 @@ int profile_find_location(struct profile *p, const struct frame *f, uint32_t fla
 	return profile_intern_location(p, key, f->ip, ret, err);
 }
 
+static int learn_map(struct profile *p, const struct map *map, struct known_map *m, struct err *err)
+{
+	struct profile_index *x = p->index_;
+	uint32_t dso = map->dso->id;
+
+	*m = (struct known_map){.ip_to_off = map_ip_to_off(map, 0), .dso = dso};
+	if (profile_intern_mapping(p, map->dso, map, &m->mapping, err))
+		return -ERR_NOMEM;
+	if (vec_reserve(&x->places_of, dso + 1ull))
+		return err_nomem(err);
+	while (x->places_of.n <= dso)
+		x->places_of.v[x->places_of.n++] = (struct known_places){0};
+	m->map = map->id;
+	return 0;
+}
+
+int profile_place_location(struct profile *p, const struct frame *f, uint32_t flags, uint32_t *ret,
+			   struct err *err)
+{
+	struct profile_index *x = p->index_;
+	struct known_map *m = &x->known_maps[f->map->id % KNOWN_MAPS];
+	struct known_places *places;
+
+	if (m->map != f->map->id && learn_map(p, f->map, m, err))
+		return -ERR_NOMEM;
+	if (place_is_known(x, f, flags, ret))
+		return 0;
+	if (profile_find_location(p, f, flags, 0, ret, err))
+		return -ERR_NOMEM;
+	places = &x->places_of.v[m->dso];
+	if (vec_reserve(&places->v, f->number + 1ull))
+		return err_nomem(err);
+	while (places->v.n <= f->number)
+		places->v.v[places->v.n++] = (struct known_place){0};
+	places->v.v[f->number] = (struct known_place){
+		.off = frame_lookup_ip(f) + m->ip_to_off,
+		.sort = place_sort(m->mapping, flags),
+		.location = *ret,
+	};
+	return 0;
+}
+
 int profile_jit_location(struct profile *p, const struct frame *f, uint32_t flags,
 			 const struct jit_moment *now, struct jit_memo *jit, struct err *err)
 {
 	struct profile_index *x = p->index_;
+	uint32_t map = map_number(f->map);
 	struct jit_memo *m;
 
 	if (!x->jit_memos)
@@ -60,9 +103,9 @@ int profile_jit_location(struct profile *p, const struct frame *f, uint32_t flag
 	if (!x->jit_memos)
 		return err_nomem(err);
 	m = &x->jit_memos[hash_u64(f->ip) % JIT_MEMOS];
-	if (m->dump != now->dump || m->ip != f->ip || m->map != f->map || m->flags != flags ||
+	if (m->dump != now->dump || m->ip != f->ip || m->map != map || m->flags != flags ||
 	    !jit_memo_holds(m, now)) {
-		*m = (struct jit_memo){.map = f->map, .ip = f->ip, .flags = flags};
+		*m = (struct jit_memo){.map = map, .ip = f->ip, .flags = flags};
 		m->span = jitdump_span(now->dump, frame_lookup_ip(f), now->version);
 		if (profile_find_location(p, f, flags, m->span.made_ns, &m->location, err))
 			return -ERR_NOMEM;

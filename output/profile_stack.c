@@ -3,98 +3,41 @@
  * Stacks that were seen as a whole are not looked at frame by frame; of the others, those that
  * follow each other mostly share their root frames (main, the event loop), which are not looked up
  * again. The tables are larger than the processor's caches, so what several stacks need of them is
- * fetched side by side: first the memo's sets, then the location of each frame. */
+ * fetched side by side: first the memo's sets, then the locations of frames, at last the index of
+ * samples. */
 #include "output/index.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* frame_kind() and location_flags() of return addresses that call frame information gave. */
-#define USUAL (FRAME_CFI << 2 | 1)
+#include "output/pair.h"
 
 enum { KNOWN_BITS = 12 };
 
-/* Where the location of a frame with a number is kept. NULL: nowhere; for want of memory, too. */
-static struct known_place *known_place(struct profile_index *x, const struct frame *f)
-{
-	uint32_t dso = f->map->dso->id;
-	struct known_places *places;
-
-	if (__builtin_expect(dso >= x->places_of.n, 0)) {
-		if (vec_reserve(&x->places_of, dso + 1ull))
-			return NULL;
-		while (x->places_of.n <= dso)
-			x->places_of.v[x->places_of.n++] = (struct known_places){0};
-	}
-	places = &x->places_of.v[dso];
-	if (__builtin_expect(f->number >= places->v.n, 0)) {
-		if (vec_reserve(&places->v, f->number + 1ull))
-			return NULL;
-		while (places->v.n <= f->number)
-			places->v.v[places->v.n++] = (struct known_place){0};
-	}
-	return &places->v.v[f->number];
-}
-
-/* 0 when they do not fit. */
-static inline uint32_t place_sort(uint32_t mapping, uint32_t flags)
-{
-	_Static_assert(FRAME_HOW_N <= 16, "bits of location_flags()");
-	return mapping < 1u << 26 ? mapping << 6 | flags : 0;
-}
-
-/* The location of a frame that has a number. Its mapping is not 0. */
-static int place_location(struct profile *p, const struct frame *f, uint32_t flags, uint32_t *ret,
-			  struct err *err)
-{
-	struct profile_index *x = p->index_;
-	struct known_place *k = known_place(x, f);
-	uint64_t off = map_ip_to_off(f->map, frame_lookup_ip(f));
-	size_t i = x->keep & PROFILE_KEEP_IPS ? f->map->id : f->map->dso->id;
-	uint32_t sort = i < x->mapping_of.n ? place_sort(x->mapping_of.v[i], flags) : 0;
-
-	if (k && k->location && k->off == off && k->sort == sort) {
-		*ret = k->location - 1;
-		return 0;
-	}
-	if (profile_find_location(p, f, flags, 0, ret, err))
-		return -ERR_NOMEM;
-	sort = place_sort(x->mapping_of.v[i], flags);
-	if (k && sort)
-		*k = (struct known_place){off, sort, *ret + 1};
-	return 0;
-}
-
-/* The location of a frame, which mostly is one that was seen before. */
+/* The location of a frame. */
 static int frame_location(struct profile *p, const struct frame *f, uint32_t flags,
 			  const struct jit_moment *now, struct jit_memo *jit, uint32_t *ret,
 			  struct err *err)
 {
-	struct profile_index *x = p->index_;
-	struct known_frame *k = &x->known[f->ip * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
+	struct known_frame *k;
 
 	if (f->number && mapping_has_offsets(f->map->dso->kind))
-		return place_location(p, f, flags, ret, err);
+		return profile_place_location(p, f, flags, ret, err);
 	if (now->dump && f->map && f->map->dso->kind == DSO_ANON) {
 		if (profile_jit_location(p, f, flags, now, jit, err))
 			return -ERR_NOMEM;
 		*ret = jit->location;
 		return 0;
 	}
-	if (k->ip == f->ip && k->map == f->map && k->flags == flags && k->location) {
+	k = &p->index_->known[f->ip * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
+	if (k->ip == f->ip && k->map == map_number(f->map) && k->flags == flags && k->location) {
 		*ret = k->location - 1;
 		return 0;
 	}
 	if (profile_find_location(p, f, flags, 0, ret, err))
 		return -ERR_NOMEM;
-	*k = (struct known_frame){f->ip, f->map, flags, *ret + 1};
+	*k = (struct known_frame){f->ip, map_number(f->map), flags, *ret + 1};
 	return 0;
-}
-
-/* All of a frame that location_flags() is made of. */
-static inline uint32_t frame_kind(const struct frame *f)
-{
-	return (uint32_t)f->how << 2 | (uint32_t)f->is_kernel << 1 | f->is_return_address;
 }
 
 /* How many frames, from the root on, the stack has in common with the one before. */
@@ -109,7 +52,7 @@ static size_t count_same(const struct profile_index *x, const struct stack_trace
 		const struct frame *f = &t->frames[t->n - 1 - i];
 		const struct path_step *s = &x->path.v[i];
 
-		if (s->ip != f->ip || s->map != f->map || s->kind != frame_kind(f) ||
+		if (s->ip != f->ip || s->what != frame_what(f) ||
 		    (now->dump && !jit_memo_holds(&x->path_jit.v[i], now)))
 			break;
 	}
@@ -172,17 +115,19 @@ static int begin_stack(struct profile *p, const struct perf_sample *s, const str
 		jit_steps = x->path_jit.v;
 	for (i = *same; i < t->n; i++) {
 		const struct frame *f = &t->frames[t->n - 1 - i];
-		uint32_t kind = frame_kind(f), flags = kind, location;
+		uint64_t what = frame_what(f);
+		uint32_t flags = FRAME_CFI << 2 | 1, location;
 
-		if (kind != USUAL)
+		if (!frame_what_usual(what))
 			flags = location_flags(f->is_return_address, f->is_kernel, f->how);
 		jit.dump = NULL;
-		if (frame_location(p, f, flags, &now, &jit, &location, err))
+		if (!place_is_known(x, f, flags, &location) &&
+		    frame_location(p, f, flags, &now, &jit, &location, err))
 			return -ERR_NOMEM;
 		if (jit_steps)
 			jit_steps[i] = jit;
 		x->locations_of.v[x->locations_of.n++] = location;
-		x->path.v[i] = (struct path_step){f->ip, f->map, kind};
+		x->path.v[i] = (struct path_step){f->ip, what};
 	}
 	x->path.n = t->n;
 	return 0;
@@ -193,14 +138,14 @@ static int finish_stack(struct profile *p, const uint32_t **locations, size_t sa
 			const struct stack_trace *t, uint32_t *ret, struct err *err)
 {
 	uint32_t *nodes = p->index_->path_nodes.v;
-	size_t i;
 
 	*ret = same ? nodes[same - 1] : t->base ? t->base->node : 0;
-	for (i = same; i < t->n; i++) {
-		if (profile_intern_node(p, *ret, *(*locations)++, &nodes[i], err))
-			return -ERR_NOMEM;
-		*ret = nodes[i];
-	}
+	if (same == t->n)
+		return 0;
+	if (profile_intern_nodes(p, *ret, *locations, t->n - same, nodes + same, err))
+		return -ERR_NOMEM;
+	*locations += t->n - same;
+	*ret = nodes[t->n - 1];
 	return 0;
 }
 
@@ -212,10 +157,16 @@ static int tables_make(struct profile_index *x)
 	return x->known && (x->memo.sets || !stack_memo_init(&x->memo)) ? 0 : -1;
 }
 
-/* The nodes of stacks that the memo knows; 0 for the others. */
+static struct stack_memo_context memo_context(const struct profile_sample *s)
+{
+	return (struct stack_memo_context){.names = pair_key(s->comm, s->event << 8 | s->stop),
+					   .task = pair_key(s->pid, s->tid)};
+}
+
+/* The samples that the memo knows; HASH_NONE for the others. */
 static void remember(struct profile *p, const struct perf_sample *const *samples,
-		     const struct stack_trace *traces, size_t n, struct stack_memo_at *at,
-		     uint32_t *nodes)
+		     const struct stack_trace *traces, size_t n, const struct profile_sample *keys,
+		     struct stack_memo_at *at, uint32_t *ids)
 {
 	const struct profile_index *x = p->index_;
 	size_t i;
@@ -223,17 +174,21 @@ static void remember(struct profile *p, const struct perf_sample *const *samples
 	for (i = 0; i < n; i++)
 		at[i] = x->jit && address_space_jitdump(samples[i]->space)
 				? (struct stack_memo_at){0} /* code may have changed */
-				: stack_memo_at(&x->memo, &traces[i]);
-	for (i = 0; i < n; i++)
-		nodes[i] = stack_memo_get(&at[i]);
+				: stack_memo_at(&x->memo, memo_context(&keys[i]), &traces[i]);
+	for (i = 0; i < n; i++) {
+		ids[i] = stack_memo_get(&at[i]);
+		if (ids[i] != HASH_NONE)
+			__builtin_prefetch(&p->samples.v[ids[i]], 1);
+	}
 }
 
 int profile_intern_stacks(struct profile *p, const struct perf_sample *const *samples,
-			  const struct stack_trace *traces, size_t n, uint32_t *nodes,
-			  struct err *err)
+			  const struct stack_trace *traces, size_t n, struct profile_sample *keys,
+			  uint32_t *ids, struct err *err)
 {
 	struct profile_index *x = p->index_;
 	const uint32_t *locations;
+	uint32_t hashes[PROFILE_BATCH];
 	struct stack_memo_at memo[PROFILE_BATCH];
 	size_t same[PROFILE_BATCH], i, n_path;
 
@@ -243,10 +198,10 @@ int profile_intern_stacks(struct profile *p, const struct perf_sample *const *sa
 	for (i = 0; i < n; i++)
 		if (begin_base(p, samples[i], traces[i].base, err))
 			return -ERR_NOMEM;
-	remember(p, samples, traces, n, memo, nodes);
+	remember(p, samples, traces, n, keys, memo, ids);
 	x->locations_of.n = 0;
 	for (i = 0; i < n; i++)
-		if (!nodes[i] && begin_stack(p, samples[i], &traces[i], &same[i], err)) {
+		if (ids[i] == HASH_NONE && begin_stack(p, samples[i], &traces[i], &same[i], err)) {
 			x->path.n = 0;
 			return -ERR_NOMEM;
 		}
@@ -254,11 +209,18 @@ int profile_intern_stacks(struct profile *p, const struct perf_sample *const *sa
 	x->path.n = 0; /* until all its nodes are known */
 	locations = x->locations_of.v;
 	for (i = 0; i < n; i++) {
-		if (nodes[i])
+		if (ids[i] != HASH_NONE)
 			continue;
-		if (finish_stack(p, &locations, same[i], &traces[i], &nodes[i], err))
+		if (finish_stack(p, &locations, same[i], &traces[i], &keys[i].node, err))
 			return -ERR_NOMEM;
-		stack_memo_set(&memo[i], nodes[i]);
+		hashes[i] = profile_expect_sample(p, &keys[i]);
+	}
+	for (i = 0; i < n; i++) {
+		if (ids[i] != HASH_NONE)
+			continue;
+		if (profile_intern_sample(p, &keys[i], hashes[i], &ids[i], err))
+			return -ERR_NOMEM;
+		stack_memo_set(&memo[i], ids[i]);
 	}
 	x->path.n = n_path;
 	return 0;

@@ -3,17 +3,15 @@
 
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/pages.h"
 
 int stack_memo_init(struct stack_memo *m)
 {
 	uint64_t secret = hash_secret();
-	size_t i, k;
+	size_t i;
 
-	for (i = 0; i < STACK_MEMO_FRAMES; i++)
-		for (k = 0; k < 4; k++)
-			m->keys[i][k] = hash_u64(secret += 0x9e3779b97f4a7c15u);
+	for (i = 0; i < 2 * (STACK_MEMO_FRAMES + 1); i++)
+		m->keys[i / 2][i % 2] = hash_u64(secret += 0x9e3779b97f4a7c15u);
 	m->sets = pages_calloc((size_t)1 << STACK_MEMO_SET_BITS, sizeof *m->sets);
 	return m->sets ? 0 : -1;
 }
@@ -24,29 +22,29 @@ void stack_memo_done(struct stack_memo *m)
 	m->sets = NULL;
 }
 
-struct stack_memo_at stack_memo_at(const struct stack_memo *m, const struct stack_trace *t)
+struct stack_memo_at stack_memo_at(const struct stack_memo *m, struct stack_memo_context c,
+				   const struct stack_trace *t)
 {
-	unsigned __int128 a = t->n, b = t->base ? t->base->node : 0;
+	const uint64_t *k = m->keys[0];
+	unsigned __int128 sum = (unsigned __int128)(c.names + k[0]) * (c.task + k[1]);
 	struct stack_memo_at at = {0};
+	uint64_t rest;
 	size_t i;
 
-	if (t->n > STACK_MEMO_FRAMES || !t->n)
+	if (t->n > STACK_MEMO_FRAMES)
 		return at;
-	a += b << 32;
+	sum += (unsigned __int128)(t->base ? t->base->node : 0) << 32 | t->n;
 	for (i = 0; i < t->n; i++) {
 		const struct frame *f = &t->frames[i];
-		const uint64_t *k = m->keys[i];
-		/* A map's address has no bits at its ends. */
-		uint64_t what = (uint64_t)(uintptr_t)f->map ^ (uint64_t)f->how << 56 ^
-				(uint64_t)f->is_kernel << 1 ^ f->is_return_address;
 
-		a += (unsigned __int128)(f->ip + k[0]) * (what + k[1]);
-		b += (unsigned __int128)(f->ip + k[2]) * (what + k[3]);
+		k = m->keys[i + 1];
+		sum += (unsigned __int128)(f->ip + k[0]) * (frame_what(f) + k[1]);
 	}
-	at.check = hash_mix((uint64_t)a, (uint64_t)(a >> 64));
-	b = (unsigned __int128)hash_mix((uint64_t)b, (uint64_t)(b >> 64));
-	at.check_more = (uint32_t)b;
-	at.set = &m->sets[(uint64_t)b >> (64 - STACK_MEMO_SET_BITS)];
+	/* Together they tell all of the sum; bits are dropped when they are well mixed. */
+	at.check = hash_mix((uint64_t)sum, (uint64_t)(sum >> 64));
+	rest = hash_u64((uint64_t)sum ^ m->keys[0][0]);
+	at.check_more = (uint32_t)rest;
+	at.set = &m->sets[rest >> (64 - STACK_MEMO_SET_BITS)];
 	__builtin_prefetch(at.set);
 	return at;
 }

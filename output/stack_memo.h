@@ -1,23 +1,53 @@
-/* stack_memo.h - the nodes of stacks that were seen before. Private to profile*.c.
+/* stack_memo.h - samples whose stacks were seen before. Private to profile*.c.
  *
- * Programs spend their time in the same stacks again and again. A stack is known by 112 bits of a
- * hash with secret keys, for which two given stacks are equal with a probability of 2^-100 or less
- * (NH of UMAC, RFC 4418: sums of products of words, each with a key added). A cache of fixed size,
- * in sets of four that share a line of the processor's cache: what is not in it is found frame by
- * frame. */
+ * Programs spend their time in the same stacks again and again. A stack, with what else makes a
+ * sample another one, is known by a hash with secret keys: the sum of the products of each frame's
+ * two words, each with a key added (NH of UMAC, RFC 4418). Two given stacks have the same with a
+ * probability of 2^-64, and 111 of its 128 bits are compared: of 30 million recordings with a
+ * million different stacks each, one takes two stacks for one.
+ *
+ * A cache of fixed size, in sets of four that share a line of the processor's cache: what is not in
+ * it is found frame by frame. */
 #ifndef OUTPUT_STACK_MEMO_H
 #define OUTPUT_STACK_MEMO_H
 
+#include <endian.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "unwind/unwind.h"
 
 enum { STACK_MEMO_SET_BITS = 15, STACK_MEMO_WAYS = 4, STACK_MEMO_FRAMES = 1024 };
 
+#define FRAME_WHAT_SHIFT 44
+
+/* All of a frame but its ip in one word. Of the bytes that follow the map's address the last is
+ * padding, and is shifted out. */
+static inline uint64_t frame_what(const struct frame *f)
+{
+	uint32_t sort;
+
+	_Static_assert(offsetof(struct frame, is_kernel) ==
+			       offsetof(struct frame, is_return_address) + 1,
+		       "first bytes of sort");
+	_Static_assert(offsetof(struct frame, how) == offsetof(struct frame, is_return_address) + 2,
+		       "last byte of sort");
+	_Static_assert(FRAME_HOW_N <= 16, "bits of how that are not shifted out");
+	memcpy(&sort, (const char *)f + offsetof(struct frame, is_return_address), sizeof sort);
+	return map_number(f->map) | (uint64_t)le32toh(sort) << FRAME_WHAT_SHIFT;
+}
+
+/* Is it a return address that call frame information gave, like most? */
+static inline bool frame_what_usual(uint64_t what)
+{
+	return what >> FRAME_WHAT_SHIFT == (FRAME_CFI << 16 | 1);
+}
+
 struct stack_memo_entry {
 	uint64_t check;
 	uint32_t check_more;
-	uint32_t node; /* 0: empty; the empty stack is not kept */
+	uint32_t sample; /* + 1; 0: empty */
 };
 
 /* The stack that was set last comes first. */
@@ -27,10 +57,15 @@ struct stack_memo_set {
 
 struct stack_memo {
 	struct stack_memo_set *sets;
-	uint64_t keys[STACK_MEMO_FRAMES][4];
+	uint64_t keys[STACK_MEMO_FRAMES + 1][2];
 };
 
-/* Where a stack's node is, or would be, and what is compared. */
+/* What besides the stack makes a sample another one. */
+struct stack_memo_context {
+	uint64_t names, task;
+};
+
+/* Where a sample is, or would be, and what is compared. */
 struct stack_memo_at {
 	struct stack_memo_set *set; /* NULL: not kept, too many frames */
 	uint64_t check;
@@ -42,9 +77,10 @@ int stack_memo_init(struct stack_memo *m);
 void stack_memo_done(struct stack_memo *m);
 
 /* The trace's base, if any, has a node. */
-struct stack_memo_at stack_memo_at(const struct stack_memo *m, const struct stack_trace *t);
+struct stack_memo_at stack_memo_at(const struct stack_memo *m, struct stack_memo_context c,
+				   const struct stack_trace *t);
 
-/* 0: not known. */
+/* HASH_NONE: not known. */
 static inline uint32_t stack_memo_get(const struct stack_memo_at *at)
 {
 	const struct stack_memo_entry *e = at->set ? at->set->ways : NULL;
@@ -52,19 +88,19 @@ static inline uint32_t stack_memo_get(const struct stack_memo_at *at)
 
 	for (i = 0; e && i < STACK_MEMO_WAYS; i++)
 		if (e[i].check == at->check && e[i].check_more == at->check_more)
-			return e[i].node;
-	return 0;
+			return e[i].sample - 1;
+	return HASH_NONE;
 }
 
-/* Of a stack that is not known. */
-static inline void stack_memo_set(const struct stack_memo_at *at, uint32_t node)
+/* Of one that is not known. */
+static inline void stack_memo_set(const struct stack_memo_at *at, uint32_t sample)
 {
 	struct stack_memo_entry *e = at->set ? at->set->ways : NULL;
 
 	if (!e)
 		return;
 	memmove(e + 1, e, (STACK_MEMO_WAYS - 1) * sizeof *e);
-	*e = (struct stack_memo_entry){at->check, at->check_more, node};
+	*e = (struct stack_memo_entry){at->check, at->check_more, sample + 1};
 }
 
 #endif

@@ -7,21 +7,34 @@
 #include "output/pair.h"
 #include "output/sum.h"
 
+static bool is_child(const struct tree *t, uint32_t id, uint32_t parent, uint32_t symbol)
+{
+	return t->nodes.v[id].parent == parent && t->nodes.v[id].symbol == symbol;
+}
+
+/* Stacks are added from their roots on, so a node's first child mostly is the next node. Such
+ * children are in no index: there is one place where they can be. */
 static uint32_t child(struct tree *t, uint32_t parent, uint32_t symbol)
 {
-	uint32_t hash = (uint32_t)hash_u64(pair_key(parent, symbol)), id;
-	struct hash_probe probe = hash_index_probe(&t->children, hash);
+	uint32_t id = parent + 1, n = (uint32_t)t->nodes.n;
 
-	while ((id = hash_index_next(&t->children, &probe)) != HASH_NONE)
-		if (t->nodes.v[id].parent == parent && t->nodes.v[id].symbol == symbol)
-			return id;
-	id = (uint32_t)t->nodes.n;
+	if (id < n && is_child(t, id, parent, symbol))
+		return id;
 	/* Writers need a bit of the ids for themselves. */
-	if (t->nodes.n >= HASH_NONE / 2 || vec_reserve(&t->nodes, t->nodes.n + 1) ||
-	    hash_index_put(&t->children, hash, id))
+	if (n >= HASH_NONE / 2 || vec_reserve(&t->nodes, n + 1ull))
 		return HASH_NONE;
+	if (id < n) {
+		uint32_t hash = (uint32_t)hash_u64(pair_key(parent, symbol) ^ t->secret);
+		struct hash_probe probe = hash_index_probe(&t->children, hash);
+
+		while ((id = hash_index_next(&t->children, &probe)) != HASH_NONE)
+			if (is_child(t, id, parent, symbol))
+				return id;
+		if (hash_index_put(&t->children, hash, n))
+			return HASH_NONE;
+	}
 	t->nodes.v[t->nodes.n++] = (struct tree_node){.parent = parent, .symbol = symbol};
-	return id;
+	return n;
 }
 
 /* The node below `root` of the profile's stack `node`; HASH_NONE when out of memory. A stack under
@@ -59,6 +72,7 @@ int tree_fill(struct tree *t, const struct profile *p, uint32_t event,
 {
 	size_t i;
 
+	t->secret = hash_secret();
 	t->seen = pages_calloc(p->nodes.n, sizeof *t->seen);
 	if (!t->seen || vec_push(&t->nodes, (struct tree_node){0}))
 		return err_nomem(err);

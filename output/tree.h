@@ -23,7 +23,8 @@ struct tree_seen {
 
 struct tree {
 	VEC(struct tree_node) nodes;
-	struct hash_index children; /* (parent, symbol) -> node, without the root */
+	struct hash_index children; /* (parent, symbol) -> node, if not parent + 1 */
+	uint64_t secret;	    /* of its hashes: who writes a recording chooses the stacks */
 	struct tree_seen *seen;	    /* by profile node: where it was found last */
 	VEC(uint32_t) todo;
 };

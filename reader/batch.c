@@ -44,5 +44,6 @@ void batch_done(struct batch *b, struct block_store *s)
 	batch_empty(b, s);
 	vec_done(&b->samples);
 	vec_done(&b->pinned);
+	vec_done(&b->ended);
 	scratch_done(&b->scratch);
 }

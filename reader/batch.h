@@ -7,6 +7,7 @@
 #include "base/scratch.h"
 #include "base/vec.h"
 #include "reader/block.h"
+#include "reader/machine.h"
 #include "reader/reader.h"
 
 #define BATCHES	      4 /* at most held at a time: a bit each in block.held_by */
@@ -16,6 +17,7 @@
 struct batch {
 	struct perf_batch pub; /* first: what the caller holds */
 	VEC(struct perf_sample) samples;
+	struct perf_threads ended;
 	VEC(struct block *) pinned;
 	struct scratch scratch;
 	size_t bytes; /* of the records in it */

@@ -140,6 +140,19 @@ void block_store_forget(struct block_store *s)
 	s->done = s->done_end = NULL;
 }
 
+/* Forgets up to the last boundary of large pages: a part of one would have all of it mapped again,
+ * in small pages. */
+static void forget_most(struct block_store *s)
+{
+	uint8_t *end = s->done_end;
+	uint8_t *boundary = end - ((uintptr_t)end & (PAGES_LARGE - 1));
+
+	s->done_end = boundary;
+	block_store_forget(s);
+	s->done = boundary;
+	s->done_end = end;
+}
+
 /* Lets go of a block's mapped pages, which come back when they are looked at again. Many at a time,
  * because other processors have to be told. */
 static void forget(struct block_store *s, const struct block *b)
@@ -150,7 +163,7 @@ static void forget(struct block_store *s, const struct block *b)
 	}
 	s->done_end = b->data + b->n;
 	if (s->done_end - s->done >= FORGET_BYTES)
-		block_store_forget(s);
+		forget_most(s);
 }
 
 struct block *block_new(struct block_store *s, uint8_t *mapped, struct err *err)

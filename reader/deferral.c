@@ -15,7 +15,8 @@ int deferral_add(struct deferral *d, struct held *h)
 	struct held_list *l = list_of(d, h->tid);
 
 	if (!l) {
-		if (d->lists.n >= HASH_NONE || vec_push(&d->lists, (struct held_list){0}))
+		if (d->lists.n >= HASH_NONE ||
+		    vec_push(&d->lists, (struct held_list){.tid = h->tid}))
 			return -1;
 		if (hash_put(&d->by_tid, h->tid, (uint32_t)d->lists.n - 1)) {
 			d->lists.n--;
@@ -34,6 +35,15 @@ int deferral_add(struct deferral *d, struct held *h)
 	return 0;
 }
 
+/* The last of the others takes its place. */
+static void list_drop(struct deferral *d, struct held_list *l)
+{
+	hash_remove(&d->by_tid, l->tid);
+	*l = d->lists.v[--d->lists.n];
+	if (l < d->lists.v + d->lists.n) /* replaces, so that it needs no memory */
+		hash_put(&d->by_tid, l->tid, (uint32_t)(l - d->lists.v));
+}
+
 struct held *deferral_take(struct deferral *d, uint32_t tid)
 {
 	struct held_list *l = list_of(d, tid);
@@ -43,7 +53,7 @@ struct held *deferral_take(struct deferral *d, uint32_t tid)
 		return NULL;
 	l->first = h->next_of_tid;
 	if (!l->first)
-		l->last = NULL;
+		list_drop(d, l);
 	*(h->prev ? &h->prev->next : &d->oldest) = h->next;
 	*(h->next ? &h->next->prev : &d->newest) = h->prev;
 	d->n--;

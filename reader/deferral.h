@@ -31,8 +31,10 @@ struct held {
 	uint8_t record[]; /* of h.size bytes */
 };
 
+/* Of a thread of which samples wait. */
 struct held_list {
 	struct held *first, *last;
+	uint32_t tid;
 };
 
 /* Zeroed: nobody waits. */

@@ -24,16 +24,17 @@ const char *directory_data_path(struct perf_file *f, const char *path)
 	return ret;
 }
 
-/* The number of a name "data.N", or -1. */
+/* The number of a name "data.N" as the recorder writes it, or -1: "data.01" is not data.1. */
 static long part_number(const char *name)
 {
-	char *end;
+	char same[32];
 	long n;
 
 	if (strncmp(name, "data.", 5) != 0 || name[5] < '0' || name[5] > '9')
 		return -1;
-	n = strtol(name + 5, &end, 10);
-	return *end ? -1 : n;
+	n = strtol(name + 5, NULL, 10);
+	snprintf(same, sizeof same, "data.%ld", n);
+	return strcmp(name, same) ? -1 : n;
 }
 
 static int compare_parts(const void *a, const void *b)

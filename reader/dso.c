@@ -77,6 +77,22 @@ enum dso_kind dso_kind_kernel(const char *path)
 	return ko && (!ko[3] || ko[3] == '.') ? DSO_KERNEL_MODULE : DSO_KERNEL;
 }
 
+const char *dso_module_name(const char *path, char buf[DSO_MODULE_NAME_BYTES])
+{
+	const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
+	const char *end = strstr(base, ".ko");
+	size_t i, n = end ? (size_t)(end - base) : strlen(base);
+
+	if (*base == '[' || n > DSO_MODULE_NAME_BYTES - sizeof "[]")
+		return base;
+	buf[0] = '[';
+	for (i = 0; i < n; i++)
+		buf[i + 1] = base[i] == '-' ? '_' : base[i];
+	buf[n + 1] = ']';
+	buf[n + 2] = '\0';
+	return buf;
+}
+
 bool jitdump_pid(const char *path, uint32_t *ret)
 {
 	const char *p = strrchr(path, '/');

@@ -21,6 +21,7 @@ struct process *process_get(struct machine *m, uint32_t pid)
 
 	if (known)
 		return known;
+	p.life = ++m->last_life;
 	if (m->processes.n >= HASH_NONE || vec_reserve(&m->processes, m->processes.n + 1) ||
 	    versions_restart(&m->versions, &p.space, NULL))
 		return NULL;
@@ -51,9 +52,14 @@ static const char *default_comm(struct machine *m, uint32_t tid)
 	return intern(m, name);
 }
 
+static uint64_t thread_key(uint32_t pid, uint32_t tid)
+{
+	return (uint64_t)pid << 32 | tid;
+}
+
 static struct thread *thread_find(struct machine *m, uint32_t pid, uint32_t tid)
 {
-	uint32_t i = hash_get(&m->thread_index, (uint64_t)pid << 32 | tid);
+	uint32_t i = hash_get(&m->thread_index, thread_key(pid, tid));
 
 	return i == HASH_NONE ? NULL : &m->threads.v[i];
 }
@@ -64,9 +70,8 @@ struct thread *thread_get(struct machine *m, uint32_t pid, uint32_t tid)
 
 	if (known)
 		return known;
-	t.comm = default_comm(m, tid);
-	if (!t.comm || m->threads.n >= HASH_NONE || vec_reserve(&m->threads, m->threads.n + 1) ||
-	    hash_put(&m->thread_index, (uint64_t)pid << 32 | tid, (uint32_t)m->threads.n))
+	if (m->threads.n >= HASH_NONE || vec_reserve(&m->threads, m->threads.n + 1) ||
+	    hash_put(&m->thread_index, thread_key(pid, tid), (uint32_t)m->threads.n))
 		return NULL;
 	m->threads.v[m->threads.n] = t;
 	return &m->threads.v[m->threads.n++];
@@ -94,7 +99,7 @@ static void process_forget_former(struct versions *v, struct process *p)
 int process_restart(struct machine *m, struct process *p, const struct address_space *like)
 {
 	process_forget_former(&m->versions, p);
-	p->life++;
+	p->life = ++m->last_life;
 	p->n_live = 0;
 	p->exited = false;
 	return versions_restart(&m->versions, &p->space, like);
@@ -146,9 +151,9 @@ int machine_fork_found(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t 
 	thread_seen(p, t);
 	if (!t->named) {
 		t->named = parent && parent->named;
-		t->comm = t->named ? parent->comm : default_comm(m, tid);
+		t->comm = t->named ? parent->comm : NULL;
 	}
-	return t->comm ? 0 : -ERR_NOMEM;
+	return 0;
 }
 
 int machine_fork(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, uint32_t ptid)
@@ -168,17 +173,94 @@ int machine_fork(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, u
 	return machine_fork_found(m, pid, ppid, tid, ptid);
 }
 
+/* ---- ends -------------------------------------------------------------------------------- */
+
+static int thread_tell_end(struct machine *m, struct thread *t)
+{
+	if (t->sampled && vec_push(&m->ended, (struct perf_thread){t->pid, t->tid}))
+		return -ERR_NOMEM;
+	t->sampled = false;
+	return 0;
+}
+
+void machine_take_ended(struct machine *m, struct perf_threads *ret)
+{
+	struct perf_threads told = m->ended;
+
+	m->ended = *ret;
+	m->ended.n = 0;
+	*ret = told;
+}
+
+/* The last of the others takes the place of what goes. */
+static void thread_forget(struct machine *m, struct thread *t)
+{
+	const struct thread *last = &m->threads.v[m->threads.n - 1];
+
+	hash_remove(&m->thread_index, thread_key(t->pid, t->tid));
+	*t = *last;
+	m->threads.n--;
+	if (t != last) /* replaces, so that it needs no memory */
+		hash_put(&m->thread_index, thread_key(t->pid, t->tid),
+			 (uint32_t)(t - m->threads.v));
+}
+
+static void process_forget(struct machine *m, struct process *p)
+{
+	const struct process *last = &m->processes.v[m->processes.n - 1];
+
+	process_forget_former(&m->versions, p);
+	versions_drop(&m->versions, p->space);
+	hash_remove(&m->process_index, p->pid);
+	*p = *last;
+	m->processes.n--;
+	if (p != last)
+		hash_put(&m->process_index, p->pid, (uint32_t)(p - m->processes.v));
+}
+
+/* Nothing is late any more: what exited then is forgotten, unless it, or another of its number, was
+ * seen alive since. */
+static int exit_settle(struct machine *m, uint64_t exit)
+{
+	const struct perf_thread *e = &m->exits[exit % LATE_EXITS];
+	struct thread *t = thread_find(m, e->pid, e->tid);
+	struct process *p = process_find(m, e->pid);
+
+	if (t && t->exit == exit && !(p && thread_is_live(p, t))) {
+		if (thread_tell_end(m, t))
+			return -ERR_NOMEM;
+		thread_forget(m, t);
+	}
+	if (p && p->exited && p->exit == exit)
+		process_forget(m, p);
+	return 0;
+}
+
 int machine_exit(struct machine *m, uint32_t pid, uint32_t tid)
 {
-	struct process *p = process_get(m, pid);
-	struct thread *t = p ? thread_get(m, pid, tid) : NULL;
+	struct process *p = process_find(m, pid);
+	struct thread *t = thread_find(m, pid, tid);
 
 	m->changes++;
-	if (!t)
+	if (!p)
+		return 0;
+	if (!m->exits)
+		m->exits = calloc(LATE_EXITS, sizeof *m->exits);
+	if (!m->exits)
 		return -ERR_NOMEM;
-	p->n_live -= thread_is_live(p, t);
-	t->live = false;
+	m->n_exits++;
+	if (t) {
+		p->n_live -= thread_is_live(p, t);
+		t->live = false;
+		t->exit = m->n_exits;
+		if (thread_tell_end(m, t))
+			return -ERR_NOMEM;
+	}
 	p->exited = !p->n_live;
+	p->exit = m->n_exits;
+	if (m->n_exits > LATE_EXITS && exit_settle(m, m->n_exits - LATE_EXITS))
+		return -ERR_NOMEM;
+	m->exits[m->n_exits % LATE_EXITS] = (struct perf_thread){pid, tid};
 	return 0;
 }
 
@@ -192,7 +274,8 @@ int machine_new(struct machine **ret)
 		return -ERR_NOMEM;
 	m->changes = 1;
 	if (versions_restart(&m->versions, &m->kernel, NULL) ||
-	    versions_restart(&m->versions, &m->guest_kernel, NULL)) {
+	    versions_restart(&m->versions, &m->guest_kernel, NULL) ||
+	    versions_restart(&m->versions, &m->nothing, NULL)) {
 		machine_free(m);
 		return -ERR_NOMEM;
 	}
@@ -212,11 +295,14 @@ void machine_free(struct machine *m)
 	space_free(&m->versions.pool, m->guest_kernel);
 	space_free(&m->versions.pool, m->bare_kernel);
 	space_free(&m->versions.pool, m->guest_user);
+	space_free(&m->versions.pool, m->nothing);
 	versions_done(&m->versions);
 	vec_done(&m->processes);
 	hash_done(&m->process_index);
 	vec_done(&m->threads);
 	hash_done(&m->thread_index);
+	free(m->exits);
+	vec_done(&m->ended);
 	strtab_done(&m->comms);
 	dso_table_done(&m->dsos);
 	free(m);
@@ -232,29 +318,61 @@ int machine_add_build_id(struct machine *m, const char *path, const struct build
 										    : 0;
 }
 
+/* Samples alone make no process known: none would ever be forgotten. */
 const struct address_space *machine_space(struct machine *m, uint32_t pid)
 {
-	const struct process *p = process_get(m, pid);
+	const struct process *p = process_find(m, pid);
 
-	return p ? versions_capture(&m->versions, p->space) : NULL;
+	return versions_capture(&m->versions, p ? p->space : m->nothing);
+}
+
+const char *machine_comm_of(struct machine *m, uint32_t pid, uint32_t tid)
+{
+	struct thread *t = thread_find(m, pid, tid);
+
+	if (!t)
+		return default_comm(m, tid);
+	if (!t->comm)
+		t->comm = default_comm(m, tid);
+	return t->comm;
+}
+
+/* A thread that no record told of runs on when all others have exited. A task that is about to end
+ * may have no number of its own any more. */
+static int note_sampled(struct machine *m, struct process *p, uint32_t tid)
+{
+	struct thread *t = thread_find(m, p->pid, tid);
+
+	if (!t && p->exited && tid && tid != UINT32_MAX) {
+		t = thread_get(m, p->pid, tid);
+		if (!t)
+			return -ERR_NOMEM;
+		thread_seen(p, t);
+	}
+	if (t)
+		t->sampled = true;
+	return 0;
 }
 
 static __attribute__((noinline)) const struct machine_place *
 place_find(struct machine *m, uint32_t pid, uint32_t tid, struct machine_place *ret)
 {
-	const struct process *p = process_get(m, pid);
-	const struct thread *t = p ? thread_get(m, pid, tid) : NULL;
+	struct process *p = process_find(m, pid);
+	const char *comm;
 
-	if (!t)
+	if (p && note_sampled(m, p, tid))
+		return NULL;
+	comm = machine_comm_of(m, pid, tid);
+	if (!comm)
 		return NULL;
 	*ret = (struct machine_place){
 		.pid = pid,
 		.tid = tid,
 		.changes = m->changes,
-		.space = versions_capture(&m->versions, p->space),
+		.space = machine_space(m, pid),
 		.kernel = versions_capture(&m->versions, m->kernel),
-		.comm = t->comm,
-		.has_former = p->former != NULL,
+		.comm = comm,
+		.has_former = p && p->former,
 	};
 	return ret;
 }
@@ -311,13 +429,6 @@ const struct address_space *machine_guest_user(struct machine *m)
 	return versions_capture(&m->versions, m->guest_user);
 }
 
-const char *machine_comm_of(struct machine *m, uint32_t pid, uint32_t tid)
-{
-	const struct thread *t = thread_get(m, pid, tid);
-
-	return t ? t->comm : NULL;
-}
-
 size_t machine_dso_count(const struct machine *m)
 {
 	return m->dsos.entries.n;
@@ -330,12 +441,17 @@ const struct dso *machine_dso(const struct machine *m, size_t i)
 
 size_t machine_map_count(const struct machine *m)
 {
-	return m->versions.maps.n;
+	return m->versions.kept.n;
 }
 
 const struct map *machine_map(const struct machine *m, size_t i)
 {
-	return m->versions.maps.v[i];
+	return m->versions.kept.v[i];
+}
+
+void machine_keep_maps(struct machine *m)
+{
+	m->versions.keep_all = true;
 }
 
 uint64_t machine_next_epoch(struct machine *m)
@@ -347,6 +463,11 @@ uint64_t machine_next_epoch(struct machine *m)
 void machine_reclaim(struct machine *m, uint64_t oldest_held)
 {
 	versions_reclaim(&m->versions, oldest_held);
+}
+
+size_t machine_task_count(const struct machine *m)
+{
+	return m->processes.n + m->threads.n;
 }
 
 size_t machine_space_bytes(const struct machine *m)

@@ -43,6 +43,15 @@ int machine_exit(struct machine *m, uint32_t pid, uint32_t tid);
 int machine_ksymbol(struct machine *m, uint64_t addr, uint32_t len, const char *name,
 		    bool unregister);
 
+struct perf_threads {
+	struct perf_thread *v;
+	size_t n, cap;
+}; /* a VEC() */
+
+/* Threads that were asked for by machine_place() and have exited since the last call, to *ret,
+ * which gives its memory for the next. One that is asked for later may come again. */
+void machine_take_ended(struct machine *m, struct perf_threads *ret);
+
 /* What is valid now for a task, in the host. */
 struct machine_place {
 	uint32_t pid, tid;
@@ -75,11 +84,16 @@ uint64_t machine_next_epoch(struct machine *m);
 /* Frees superseded versions that were last captured before `oldest_held`. */
 void machine_reclaim(struct machine *m, uint64_t oldest_held);
 
+/* Processes and threads that are known now. Those that have ended are forgotten some thousand ends
+ * later: pids are used again, and there is no end of them. */
+size_t machine_task_count(const struct machine *m);
 /* Bytes that versions of address spaces take now. */
 size_t machine_space_bytes(const struct machine *m);
 
 size_t machine_dso_count(const struct machine *m);
 const struct dso *machine_dso(const struct machine *m, size_t i);
+/* Maps that live until machine_free(): those of the kernel, or, from now on, all. */
+void machine_keep_maps(struct machine *m);
 size_t machine_map_count(const struct machine *m);
 const struct map *machine_map(const struct machine *m, size_t i);
 

@@ -13,7 +13,9 @@
  *	perf_file_close(f);
  *
  * Threads: one at a time reads and releases. Other threads may use the samples of a batch, and all
- * dso/map/thread/address_space objects reachable from them, until the batch is released.
+ * dso/map/thread/address_space objects reachable from them, until the batch is released. Of these
+ * dsos and names live on until perf_file_close(); spaces and their maps do not, because processes
+ * come and go without end.
  */
 #ifndef READER_READER_H
 #define READER_READER_H
@@ -58,18 +60,31 @@ struct dso {
 	uint64_t ino, ino_generation;
 };
 
+#define DSO_MODULE_NAME_BYTES 256
+/* How kallsyms and perf call a kernel module: "/lib/modules/6.1/kernel/net/nf-nat.ko.xz" is
+ * "[nf_nat]", in buf; "[nf_nat]", or what does not fit, is itself, without folders. */
+const char *dso_module_name(const char *path, char buf[DSO_MODULE_NAME_BYTES]);
+
 /* In map.prot, by simpleperf (OfflineUnwinder.h, map_flags): code that was compiled at run time,
  * whose symbols have runtime addresses although there is a path. */
 #define PERF_MAP_JIT_SYMBOLS (1u << 14)
 
-/* [start, end) of an address space shows file bytes from pgoff on. Immutable; lives until close. */
+/* [start, end) of an address space shows file bytes from pgoff on. Immutable. Lives as long as the
+ * space does in which it was found, and all others of that layout id: another may have its address
+ * then. Who remembers one for longer remembers map_number(). */
 struct map {
-	uint32_t id;	      /* dense, from 0, unique over the file */
+	uint32_t id;	      /* from 1, unique over the file */
 	uint32_t prot, flags; /* PROT_*, MAP_* from MMAP2; prot is PROT_EXEC for MMAP */
 	uint64_t start, end;  /* runtime addresses */
 	uint64_t pgoff;	      /* file offset of start. For kernel maps: as recorded */
 	const struct dso *dso;
 };
+
+/* Never that of another map. 0: none. */
+static inline uint32_t map_number(const struct map *m)
+{
+	return m ? m->id : 0;
+}
 
 /* File offset that a runtime address shows. Only for maps with a file (DSO_FILE, DSO_VDSO,
  * DSO_KERNEL_MODULE); for the others runtime addresses are used as they are. */
@@ -90,7 +105,8 @@ uint64_t address_space_layout(const struct address_space *as);
 size_t address_space_count(const struct address_space *as);
 /* The i-th map in rising order of address. */
 const struct map *address_space_at(const struct address_space *as, size_t i);
-/* Where the stack of the process's first thread ends, at its high addresses; 0: was not recorded. */
+/* Where the stack of the process's first thread ends, at its high addresses; 0: was not recorded.
+ */
 uint64_t address_space_stack_end(const struct address_space *as);
 /* The file in which the JIT compiler of the process tells what code it made (jit-PID.dump, which it
  * maps so that recorders see it); NULL when it has mapped none so far. */
@@ -193,14 +209,14 @@ struct perf_sample {
 	uint64_t weight, data_src, transaction, phys_addr, cgroup;
 	uint64_t data_page_size, code_page_size;
 	uint32_t pid, tid, cpu;
-	uint16_t misc;	    /* of the record header */
-	uint8_t cpumode;    /* enum perf_cpumode */
-	bool has_callchain; /* the event records chains, even if this one is empty */
-	bool chain_is_lbr;  /* callers in the user part are from branch records: the addresses of
-			     * calls, not return addresses */
+	uint16_t misc;	     /* of the record header */
+	uint8_t cpumode;     /* enum perf_cpumode */
+	bool has_callchain;  /* the event records chains, even if this one is empty */
+	bool chain_is_lbr;   /* callers in the user part are from branch records: the addresses of
+			      * calls, not return addresses */
 	bool chain_is_calls; /* all of it has calls instead of return addresses (simpleperf) */
-	const struct perf_event *event;	    /* never NULL */
-	const struct address_space *space;  /* of pid at time_ns; never NULL */
+	const struct perf_event *event;	   /* never NULL */
+	const struct address_space *space; /* of pid at time_ns; never NULL */
 	/* Kernel, modules, BPF at time_ns; never NULL. Of samples taken inside a virtual machine:
 	 * the guest's kernel, or, because nothing is known about its processes, one map "[guest]".
 	 */
@@ -234,11 +250,20 @@ struct perf_file_options {
 	bool map;
 };
 
+struct perf_thread {
+	uint32_t pid, tid;
+};
+
 struct perf_batch {
 	/* In time order, also across batches; but a sample whose user chain was recorded later
 	 * (Linux 6.19) comes when the chain does. */
 	struct perf_sample *samples;
 	size_t n; /* > 0 */
+	/* Threads that had samples, in this batch or before, and have ended since the last one:
+	 * nothing needs to be known of their stacks any more. All samples but the few that the
+	 * kernel took while they ended lie before. */
+	const struct perf_thread *ended;
+	size_t n_ended;
 };
 
 /* Opens a file, a directory of `perf record --threads`, or standard input ("-"). The form (file,
@@ -256,6 +281,8 @@ size_t perf_file_event_count(const struct perf_file *f);
 const struct perf_event *perf_file_event(const struct perf_file *f, size_t i);
 size_t perf_file_dso_count(const struct perf_file *f);
 const struct dso *perf_file_dso(const struct perf_file *f, size_t i);
+/* The maps that live until close, in the order of their ids: those of the kernel, its modules and
+ * BPF programs; of recordings with symbols by simpleperf, which are told by map, all. */
 size_t perf_file_map_count(const struct perf_file *f);
 const struct map *perf_file_map(const struct perf_file *f, size_t i);
 

@@ -141,6 +141,7 @@ static int take_file(struct perf_file *f, struct buf *b)
 static int take_entries(struct perf_file *f, struct buf *b,
 			int (*take)(struct perf_file *f, struct buf *entry))
 {
+	machine_keep_maps(f->machine); /* symbols are looked up by where files were mapped */
 	while (buf_left(b)) {
 		uint32_t size = buf_u32(b);
 		struct buf entry = buf_sub(b, size);

@@ -24,6 +24,46 @@ struct space_node {
 	} at[NODE_MAX];
 };
 
+/* ---- maps -------------------------------------------------------------------------------- */
+
+struct shared_map {
+	struct map map; /* first: what others see */
+	uint32_t refs;
+};
+
+/* Only who feeds the machine counts, and it made them: others see them const. */
+static struct shared_map *shared_of(const struct map *m)
+{
+	return (struct shared_map *)(uintptr_t)m;
+}
+
+const struct map *space_map_new(struct space_pool *p, const struct map *like)
+{
+	struct shared_map *m = p->last_map == UINT32_MAX ? NULL : malloc(sizeof *m);
+
+	if (!m)
+		return NULL;
+	*m = (struct shared_map){.map = *like, .refs = 1};
+	m->map.id = ++p->last_map;
+	p->maps++;
+	return &m->map;
+}
+
+void space_map_ref(const struct map *m)
+{
+	shared_of(m)->refs++;
+}
+
+void space_map_unref(struct space_pool *p, const struct map *map)
+{
+	struct shared_map *m = shared_of(map);
+
+	if (--m->refs)
+		return;
+	free(m);
+	p->maps--;
+}
+
 /* ---- nodes ------------------------------------------------------------------------------- */
 
 static struct space_node *node_new(struct space_pool *p, unsigned height)
@@ -44,8 +84,11 @@ static void node_unref(struct space_pool *p, struct space_node *n)
 {
 	if (!n || --n->refs)
 		return;
-	for (unsigned i = 0; n->height && i < n->n; i++)
-		node_unref(p, n->at[i].child);
+	for (unsigned i = 0; i < n->n; i++)
+		if (n->height)
+			node_unref(p, n->at[i].child);
+		else
+			space_map_unref(p, n->at[i].map);
 	free(n);
 	p->nodes--;
 }
@@ -64,8 +107,11 @@ static int node_own(struct space_pool *p, struct space_node **slot)
 	n->total = old->total;
 	memcpy(n->key, old->key, old->n * sizeof old->key[0]);
 	memcpy(n->at, old->at, old->n * sizeof old->at[0]);
-	for (unsigned i = 0; n->height && i < n->n; i++)
-		n->at[i].child->refs++;
+	for (unsigned i = 0; i < n->n; i++)
+		if (n->height)
+			n->at[i].child->refs++;
+		else
+			space_map_ref(n->at[i].map);
 	old->refs--;
 	*slot = n;
 	return 0;
@@ -140,8 +186,37 @@ struct address_space *space_new(struct space_pool *p, const struct address_space
 		as->root = like->root;
 		as->root->refs++;
 	}
+	if (like && like->elders && like->layout == layout) {
+		as->elders = like->elders;
+		as->elders->refs++;
+	}
 	p->spaces++;
 	return as;
+}
+
+int space_keep_elder(struct space_pool *p, struct address_space *as, const struct map *m)
+{
+	struct space_elder *e = malloc(sizeof *e);
+
+	if (!e)
+		return -1;
+	*e = (struct space_elder){.next = as->elders, .map = m, .refs = 1};
+	space_map_ref(m);
+	as->elders = e;
+	p->elders++;
+	return 0;
+}
+
+void space_forget_elders(struct space_pool *p, struct address_space *as)
+{
+	struct space_elder *e = as->elders, *next;
+
+	for (as->elders = NULL; e && !--e->refs; e = next) {
+		next = e->next;
+		space_map_unref(p, e->map);
+		free(e);
+		p->elders--;
+	}
 }
 
 void space_free(struct space_pool *p, struct address_space *as)
@@ -149,13 +224,21 @@ void space_free(struct space_pool *p, struct address_space *as)
 	if (!as)
 		return;
 	node_unref(p, as->root);
+	space_forget_elders(p, as);
 	free(as);
 	p->spaces--;
 }
 
 size_t space_pool_bytes(const struct space_pool *p)
 {
-	return p->nodes * sizeof(struct space_node) + p->spaces * sizeof(struct address_space);
+	return p->nodes * sizeof(struct space_node) + p->spaces * sizeof(struct address_space) +
+	       p->maps * sizeof(struct shared_map) + p->elders * sizeof(struct space_elder);
+}
+
+void space_pool_done(struct space_pool *p)
+{
+	assert(!p->nodes && !p->spaces && !p->maps && !p->elders);
+	*p = (struct space_pool){0};
 }
 
 const struct map *space_floor(const struct address_space *as, uint64_t addr)
@@ -242,6 +325,7 @@ int space_insert(struct space_pool *p, struct address_space *as, const struct ma
 	node_open_gap(leaf, i);
 	leaf->key[i] = m->start;
 	leaf->at[i].map = m;
+	space_map_ref(m);
 	for (unsigned d = 0; d < path.depth; d++) {
 		struct space_node *n = path.node[d];
 
@@ -268,6 +352,7 @@ int space_remove(struct space_pool *p, struct address_space *as, const struct ma
 		n->total--;
 		if (!n->height) {
 			node_close_gap(n, i);
+			space_map_unref(p, m); /* its address is all that is used from now on */
 		} else if (!n->at[i].child->n) {
 			node_unref(p, n->at[i].child);
 			node_close_gap(n, i);

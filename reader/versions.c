@@ -1,8 +1,6 @@
 /* versions.c - versions.h: makes, changes and frees versions of address spaces. */
 #include "reader/versions.h"
 
-#include <assert.h>
-
 #include "base/err.h"
 
 void versions_drop(struct versions *v, struct address_space *old)
@@ -84,18 +82,28 @@ static bool map_agrees(const struct map *a, const struct map *b)
 				   : a->pgoff - a->start == b->pgoff - b->start;
 }
 
+/* Of the kernel there is one, and symbols need to know where it was. */
+static bool is_kept(const struct versions *v, const struct dso *d)
+{
+	return v->keep_all || d->kind == DSO_KERNEL || d->kind == DSO_KERNEL_MODULE ||
+	       d->kind == DSO_GUEST_KERNEL || d->kind == DSO_BPF;
+}
+
 static int map_add(struct versions *v, struct address_space *as, const struct map *like)
 {
-	struct map *map;
+	const struct map *map = space_map_new(&v->pool, like);
+	bool keep = is_kept(v, like->dso);
 
-	if (v->maps.n >= UINT32_MAX)
-		return -ERR_NOMEM;
-	map = arena_memdup(&v->arena, like, sizeof *like);
 	if (!map)
 		return -ERR_NOMEM;
-	map->id = (uint32_t)v->maps.n;
-	if (vec_push(&v->maps, map) || space_insert(&v->pool, as, map))
+	if ((keep && vec_reserve(&v->kept, v->kept.n + 1)) || space_insert(&v->pool, as, map)) {
+		space_map_unref(&v->pool, map);
 		return -ERR_NOMEM;
+	}
+	if (keep)
+		v->kept.v[v->kept.n++] = map;
+	else
+		space_map_unref(&v->pool, map);
 	return 0;
 }
 
@@ -103,19 +111,20 @@ static int map_add(struct versions *v, struct address_space *as, const struct ma
 static int map_cut(struct versions *v, struct address_space *as, const struct map *old,
 		   uint64_t start, uint64_t end)
 {
-	struct map rest = *old;
+	const struct map whole = *old; /* which may be gone soon */
+	struct map rest = whole;
 
 	if (space_remove(&v->pool, as, old))
 		return -ERR_NOMEM;
 	rest.end = start;
-	if (old->start < start && map_add(v, as, &rest))
+	if (whole.start < start && map_add(v, as, &rest))
 		return -ERR_NOMEM;
 	rest.start = end;
-	rest.end = old->end;
+	rest.end = whole.end;
 	/* The pgoff of kernel maps is the address of a symbol, not of their start. */
-	if (old->dso->kind != DSO_KERNEL && old->dso->kind != DSO_GUEST_KERNEL)
-		rest.pgoff += end - old->start;
-	return old->end > end ? map_add(v, as, &rest) : 0;
+	if (whole.dso->kind != DSO_KERNEL && whole.dso->kind != DSO_GUEST_KERNEL)
+		rest.pgoff += end - whole.start;
+	return whole.end > end ? map_add(v, as, &rest) : 0;
 }
 
 const struct map *versions_last_overlap(const struct address_space *as, uint64_t start,
@@ -145,11 +154,15 @@ int versions_replace(struct versions *v, struct address_space **cur, uint64_t st
 		return -ERR_NOMEM;
 	for (; old; old = versions_last_overlap(*cur, start, end)) {
 		moved |= !fresh || !map_agrees(old, fresh);
+		if (!moved && space_keep_elder(&v->pool, *cur, old))
+			return -ERR_NOMEM;
 		if (map_cut(v, *cur, old, start, end))
 			return -ERR_NOMEM;
 	}
-	if (moved)
+	if (moved) {
 		(*cur)->layout = ++v->last_layout;
+		space_forget_elders(&v->pool, *cur);
+	}
 	return fresh ? map_add(v, *cur, fresh) : 0;
 }
 
@@ -157,7 +170,8 @@ void versions_done(struct versions *v)
 {
 	v->reclaimed_to = 0;
 	versions_reclaim(v, UINT64_MAX);
-	assert(!v->pool.nodes && !v->pool.spaces);
-	vec_done(&v->maps);
-	arena_done(&v->arena);
+	while (v->kept.n)
+		space_map_unref(&v->pool, v->kept.v[--v->kept.n]);
+	vec_done(&v->kept);
+	space_pool_done(&v->pool);
 }

@@ -6,15 +6,14 @@
 #ifndef READER_VERSIONS_H
 #define READER_VERSIONS_H
 
-#include "base/arena.h"
 #include "base/vec.h"
 #include "reader/space.h"
 
 /* Zeroed: empty. Functions that return int: 0 or -ERR_NOMEM. */
 struct versions {
-	struct arena arena; /* struct map */
-	VEC(const struct map *) maps;
 	struct space_pool pool;
+	VEC(const struct map *) kept; /* maps that live until the end */
+	bool keep_all;
 	uint64_t last_layout;
 	uint64_t epoch;
 	uint64_t

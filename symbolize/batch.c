@@ -140,11 +140,18 @@ static int make_lookups(struct batch *b, struct group *g)
 
 /* ---- symbols, lines ---------------------------------------------------------------------- */
 
-static int by_queries(const void *a, const void *b)
+/* The kernel tells all its symbols as text, however few are asked for: the longest of all. */
+static size_t symbols_work(const struct group *g)
 {
-	const struct group *x = *(struct group *const *)a, *y = *(struct group *const *)b;
+	return g->src->dso->kind == DSO_KERNEL ? SIZE_MAX : g->n_pairs;
+}
 
-	return (x->n_pairs < y->n_pairs) - (x->n_pairs > y->n_pairs);
+static int by_symbols_work(const void *a, const void *b)
+{
+	size_t x = symbols_work(*(struct group *const *)a);
+	size_t y = symbols_work(*(struct group *const *)b);
+
+	return (x < y) - (x > y);
 }
 
 static int by_cost(const void *a, const void *b)
@@ -237,7 +244,7 @@ static int run_phases(struct batch *b)
 {
 	size_t i;
 
-	qsort(b->order, b->groups.n, sizeof *b->order, by_queries);
+	qsort(b->order, b->groups.n, sizeof *b->order, by_symbols_work);
 	threads_for(b->s->n_threads, b->groups.n, run_symbols, b);
 	if (first_failure(b))
 		return -1;

@@ -273,6 +273,9 @@ static struct namebuf *styled(struct demangler *d, const struct name_style *styl
 		return &d->base;
 	mangling = demangle_any(d->base.s, &d->full);
 	namebuf_clear(&d->text);
+	if (simple && mangling == MANGLING_NONE && simplify_dotnet(&d->text, d->base.s))
+		return d->text.failed ? &d->base : &d->text;
+	namebuf_clear(&d->text);
 	if (mangling == MANGLING_NONE && hides_templates(style) && !template_depth(style) &&
 	    cut_go_shapes(&d->text, d->base.s))
 		cut = true;

@@ -47,6 +47,9 @@ void demangler_done(struct demangler *d);
 bool demangle_java(struct namebuf *out, const char *name);
 /* Appends "Class.method" for that, and for what HotSpot and perf-map-agent write into perf maps. */
 bool simplify_java(struct namebuf *out, const char *name);
+/* demangle_dotnet.c: appends "Class`1[...]::Method". False, with anything in out: it is something
+ * else. */
+bool simplify_dotnet(struct namebuf *out, const char *name);
 /* demangle_crystal.c: appends "Array(T)#push". False: it is something else. */
 bool simplify_crystal(struct namebuf *out, const char *name);
 

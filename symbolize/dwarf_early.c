@@ -103,6 +103,8 @@ void dwarf_early_loaded(struct dwarf_early *e, const struct dwarf_file *f, enum 
 {
 	pthread_mutex_lock(&e->lock);
 	e->file.img = f->img;
+	e->file.stored_info = f->stored_info;
+	e->file.is_bolted = f->is_bolted;
 	e->file.swap = f->swap;
 	e->off |= f->no_memory[sec];
 	if (sec == DWARF_INFO) {

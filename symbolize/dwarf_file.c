@@ -20,16 +20,41 @@ static const char *const section_names[] = {DWARF_SECTIONS(X)};
 
 /* ---- sections ---------------------------------------------------------------------------- */
 
+uint64_t dwarf_stored_bytes(struct elf_image *img, const char *name)
+{
+	size_t i, n = elf_image_section_count(img);
+
+	for (i = 0; i < n; i++) {
+		const char *other;
+		struct elf_section s;
+
+		if (!elf_image_section_at(img, i, &other, &s) || s.type == SHT_NOBITS)
+			continue;
+		/* ".zdebug_info" */
+		if (!strcmp(other, name) ||
+		    (!strncmp(other, ".z", 2) && !strcmp(other + 2, name + 1)))
+			return s.size;
+	}
+	return 0;
+}
+
+enum { NAME_MAX_BYTES = 64 };
+
+static const char *section_name(const struct dwarf_file *f, size_t i, char buf[NAME_MAX_BYTES])
+{
+	/* Packages have their index under the plain name (DWARF5 7.3.5.3). */
+	snprintf(buf, NAME_MAX_BYTES, "%s%s", section_names[i],
+		 f->is_dwo && i != DWARF_CU_INDEX ? ".dwo" : "");
+	return buf;
+}
+
 static void load_section(struct dwarf_file *f, size_t i, const struct elf_watch *watch)
 {
-	char name[64];
+	char buf[NAME_MAX_BYTES];
+	const char *name = section_name(f, i, buf);
 	enum err_code why = ERR_OK;
 	struct elf_section s;
 
-	snprintf(name, sizeof name, "%s%s", section_names[i], f->is_dwo ? ".dwo" : "");
-	/* Packages have their index under the plain name (DWARF5 7.3.5.3). */
-	if (i == DWARF_CU_INDEX)
-		name[strlen(section_names[i])] = 0;
 	if (!elf_image_section_watched(f->img, name, watch, &s, &why) || !s.data) {
 		f->no_memory[i] = why == ERR_NOMEM;
 		return;
@@ -232,10 +257,13 @@ int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, un
 		    struct dwarf_early *early)
 {
 	struct loading l = {f, early};
+	char name[NAME_MAX_BYTES];
 	size_t i;
 	int rc = 0;
 
 	*f = (struct dwarf_file){.img = img, .swap = elf_image_swapped(img), .is_dwo = is_dwo};
+	f->is_bolted = dwarf_stored_bytes(img, ".note.bolt_info");
+	f->stored_info = dwarf_stored_bytes(img, section_name(f, DWARF_INFO, name));
 	threads_for(n_threads, DWARF_SECTION_N + (early ? n_threads : 0), load_item, &l);
 	for (i = 0; i < DWARF_SECTION_N; i++)
 		if (f->no_memory[i])

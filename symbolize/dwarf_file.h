@@ -58,7 +58,9 @@ struct dwarf_file {
 	struct elf_image *img;
 	const struct dwarf_file *alt; /* .gnu_debugaltlink, DWARF5's supplementary file */
 	bool swap, is_dwo;
+	bool is_bolted; /* rewritten by BOLT: units' ranges lack parts that it split off */
 	struct dwarf_slice sec[DWARF_SECTION_N];
+	uint64_t stored_info; /* bytes of .debug_info in the ELF file, compressed perhaps */
 	uint32_t sec_index[DWARF_SECTION_N]; /* in the section headers */
 	bool no_memory[DWARF_SECTION_N];
 	void *relocated[DWARF_SECTION_N];  /* owned; ET_REL only */
@@ -96,6 +98,9 @@ enum dwarf_header {
 	DWARF_HEADER_UNKNOWN, /* no unit that we know: ret->end is set, where the next one begins */
 	DWARF_HEADER_CUT,     /* by the end of the section, or its length makes no sense */
 };
+
+/* Bytes that a section (".debug_info") takes in the ELF file; 0: it has none. */
+uint64_t dwarf_stored_bytes(struct elf_image *img, const char *name);
 
 /* Reads the header of a unit of .debug_info. */
 enum dwarf_header dwarf_unit_header(const struct dwarf_slice *info, uint64_t off, bool swap,

@@ -71,7 +71,7 @@ static int read_unit(struct dwarf_hits *h, uint32_t unit, uint64_t *budget)
 		if (rc)
 			return rc;
 	}
-	if (!any && may_have_code(&cu) && vec_push(&h->rangeless, unit))
+	if ((!any || h->file->is_bolted) && may_have_code(&cu) && vec_push(&h->rangeless, unit))
 		return -ERR_NOMEM;
 	return 0;
 }
@@ -93,7 +93,9 @@ enum dwarf_code_claim dwarf_hits_claim(const struct dwarf_cu *cu, const struct d
 			claim = dwarf_filter_wants(filter, lo, hi) ? DWARF_CODE_WANTED
 								   : DWARF_CODE_OTHER;
 	}
-	return any || !may_have_code(cu) ? claim : DWARF_CODE_MAYBE;
+	if (claim != DWARF_CODE_WANTED && (!any || cu->file->is_bolted) && may_have_code(cu))
+		return DWARF_CODE_MAYBE;
+	return claim;
 }
 
 /* ---- addresses without a unit ------------------------------------------------------------- */

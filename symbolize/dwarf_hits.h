@@ -19,9 +19,11 @@ struct dwarf_hits {
 	struct {
 		struct dwarf_claim *v;
 		size_t n, cap;
-	} claims;		 /* by unit */
-	VEC(uint32_t) rangeless; /* units that may have code and do not say where, and orphans */
-	bool *taken;		 /* per unit: given out */
+	} claims; /* by unit */
+	VEC(uint32_t)
+	rangeless;   /* units that may have code and do not say where, or not of all, and
+			orphans */
+	bool *taken; /* per unit: given out */
 	size_t n_damaged;
 };
 
@@ -29,7 +31,7 @@ struct dwarf_hits {
 enum dwarf_code_claim {
 	DWARF_CODE_ELSEWHERE, /* nothing: it is a part of others, or stands for another */
 	DWARF_CODE_NONE,      /* it has none that the linker kept: it is never given out */
-	DWARF_CODE_MAYBE,     /* it does not say where */
+	DWARF_CODE_MAYBE,     /* it does not say where, or not of all */
 	DWARF_CODE_OTHER,     /* none that is wanted */
 	DWARF_CODE_WANTED,
 };

@@ -31,29 +31,14 @@ struct dwarf_index {
 /* ---- compiling --------------------------------------------------------------------------- */
 
 /* As in the file. */
-static uint64_t section_bytes(struct elf_image *img, const char *plain, const char *old)
-{
-	size_t i, n = img ? elf_image_section_count(img) : 0;
-
-	for (i = 0; i < n; i++) {
-		const char *name;
-		struct elf_section s;
-
-		if (elf_image_section_at(img, i, &name, &s) && s.type != SHT_NOBITS &&
-		    (!strcmp(name, plain) || !strcmp(name, old)))
-			return s.size;
-	}
-	return 0;
-}
-
 static uint64_t info_bytes(struct elf_image *img)
 {
-	return section_bytes(img, ".debug_info", ".zdebug_info");
+	return img ? dwarf_stored_bytes(img, ".debug_info") : 0;
 }
 
 static uint64_t line_bytes(struct elf_image *img)
 {
-	return section_bytes(img, ".debug_line", ".zdebug_line");
+	return img ? dwarf_stored_bytes(img, ".debug_line") : 0;
 }
 
 struct elf_image *dwarf_image(const struct module *mod)

@@ -7,15 +7,16 @@
 #include "symbolize/dwarf_ranges.h"
 #include "symbolize/dwarf_walk.h"
 
-/* Range list entries a unit may have read, per byte of it: DIEs may share a list, but a DIE that
- * has one takes 20 bytes and more. */
-enum { ENTRIES_PER_BYTE = 4, ENTRIES_MIN = 1024 };
+/* What a unit may have, by its bytes: of compilers' output functions and inlined ones take 30 bytes
+ * each and more, and although DIEs may share range lists, an entry 13. Of what is compressed better
+ * than compilers' output ever is, only so many times the compressed bytes count. */
+enum { BYTES_PER_NODE = 8, NODES_MIN = 16, ENTRIES_PER_BYTE = 1, ENTRIES_MIN = 64, GROWTH_MAX = 8 };
 
 struct reader {
 	struct dwarf_code *code;
 	struct hash_table func_by_die, node_by_hash;
 	uint64_t secret;
-	uint64_t budget;
+	uint64_t entries_left, nodes_left;
 };
 
 /* ---- numbering --------------------------------------------------------------------------- */
@@ -76,7 +77,7 @@ static int add_ranges(struct reader *r, const struct dwarf_cu *cu, const struct 
 
 	dwarf_range_iter_init(&it, cu, v[DWARF_SLOT_LOW_PC], v[DWARF_SLOT_HIGH_PC],
 			      v[DWARF_SLOT_RANGES]);
-	while (dwarf_range_next(&it, &r->budget, &range.lo, &range.hi)) {
+	while (dwarf_range_next(&it, &r->entries_left, &range.lo, &range.hi)) {
 		if (wanted) {
 			if (!dwarf_filter_code(filter, range.lo, &range.hi))
 				continue;
@@ -104,6 +105,17 @@ static int note_entry(struct dwarf_code *c, const struct dwarf_cu *cu, struct dw
 		       : 0;
 }
 
+/* False when there are more than there can be. */
+static bool take_node(struct reader *r)
+{
+	if (!r->nodes_left) {
+		r->code->part->damaged = true;
+		return false;
+	}
+	r->nodes_left--;
+	return true;
+}
+
 static int visit_function(struct reader *r, const struct dwarf_cu *cu, uint64_t off,
 			  const struct dwarf_value *v, struct dwarf_level *level)
 {
@@ -118,6 +130,8 @@ static int visit_function(struct reader *r, const struct dwarf_cu *cu, uint64_t 
 		return -ERR_NOMEM;
 	if (c->ranges.n > before && note_entry(c, cu, v[DWARF_SLOT_ORIGIN], c->ranges.v[before].lo))
 		return -ERR_NOMEM;
+	if (wanted && !take_node(r))
+		wanted = false;
 	if (!wanted || c->n_groups == UINT32_MAX) {
 		c->ranges.n = before;
 		return 0;
@@ -139,6 +153,10 @@ static int visit_inlined(struct reader *r, const struct dwarf_cu *cu, uint64_t o
 	struct dwarf_range range = {.priority = ++level->nodes, .group = level->group};
 	uint64_t n;
 
+	if (!take_node(r)) {
+		level->node = 0;
+		return 0;
+	}
 	if (!origin.file)
 		origin = (struct dwarf_ref){cu->file, off};
 	node.func = func_number(r, cu, origin);
@@ -177,12 +195,22 @@ static int visit(void *arg, const struct dwarf_cu *cu, uint64_t off, const struc
 	return inlined ? visit_inlined(r, cu, off, v, level) : visit_function(r, cu, off, v, level);
 }
 
+static uint64_t bytes_that_count(const struct dwarf_cu *cu)
+{
+	const struct dwarf_file *f = cu->file;
+	uint64_t bytes = cu->unit->end - cu->unit->off, stored = f->stored_info,
+		 growth = stored ? f->sec[DWARF_INFO].size / stored : 1;
+
+	return growth > GROWTH_MAX ? bytes / growth * GROWTH_MAX : bytes;
+}
+
 int dwarf_code_read(struct dwarf_code *c, const struct dwarf_cu *cu)
 {
-	uint64_t bytes = cu->unit->end - cu->unit->off;
+	uint64_t bytes = bytes_that_count(cu);
 	struct reader r = {.code = c,
 			   .secret = hash_secret(),
-			   .budget = ENTRIES_MIN + bytes * ENTRIES_PER_BYTE};
+			   .entries_left = ENTRIES_MIN + bytes * ENTRIES_PER_BYTE,
+			   .nodes_left = NODES_MIN + bytes / BYTES_PER_NODE};
 	int rc = 0;
 
 	if (vec_push(&c->part->nodes, (struct dwarf_node){0}) ||
@@ -194,7 +222,7 @@ int dwarf_code_read(struct dwarf_code *c, const struct dwarf_cu *cu)
 	hash_done(&r.func_by_die);
 	hash_done(&r.node_by_hash);
 	c->part->damaged |= rc > 0;
-	c->part->bytes += bytes;
+	c->part->bytes += cu->unit->end - cu->unit->off;
 	return rc < 0 ? rc : 0;
 }
 

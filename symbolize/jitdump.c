@@ -1,4 +1,5 @@
-/* jitdump.c - reads the records that name code and skips the code itself.
+/* jitdump.c - reads the records that name code and skips the code itself, which is looked at later
+ * where it is needed.
  *
  * Law: tools/perf/Documentation/jitdump-specification.txt (version 1). A file grows while the
  * program runs and may end in the middle of a record: what is whole counts. */
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,7 +123,7 @@ static int read_load(struct jitdump *j, struct stream *s, const struct record *r
 	struct buf b = at(s, r->off, (size_t)room);
 	struct func f = {0};
 	const char *name;
-	uint64_t size;
+	uint64_t size, code_at;
 	uint32_t id;
 	bool has_lines;
 
@@ -136,13 +138,17 @@ static int read_load(struct jitdump *j, struct stream *s, const struct record *r
 			return -1;
 		f.end = f.start + size;
 		f.name = strtab_get(&j->strings, id);
+		code_at = LOAD_HEADER + strlen(name) + 1;
 		has_lines = p->n_lines && p->code_addr == f.start && p->last_addr <= f.end;
-		if (add_code(j, s, &f,
-			     &(struct jit_code){.time_ns = r->time_ns,
-						.first_line = p->first_line,
-						.n_lines = has_lines ? p->n_lines : 0,
-						.eh_frame_bytes = p->eh_frame_bytes,
-						.eh_frame = p->eh_frame}))
+		if (add_code(
+			    j, s, &f,
+			    &(struct jit_code){.time_ns = r->time_ns,
+					       .first_line = p->first_line,
+					       .n_lines = has_lines ? p->n_lines : 0,
+					       .eh_frame_bytes = p->eh_frame_bytes,
+					       .eh_frame = p->eh_frame,
+					       .code_off = r->off + code_at,
+					       .code_bytes = size <= r->size - code_at ? size : 0}))
 			return -1;
 	}
 	p->n_lines = 0;
@@ -342,6 +348,17 @@ static uint64_t read_header(struct jitdump *j, struct stream *s)
 	return buf_ok(&b) && version == 1 && total >= 40 ? total : 0;
 }
 
+/* A file that is made shorter meanwhile ends in zeros: see pages_survive_cuts(). */
+static void map_file(struct jitdump *j, int fd, uint64_t size)
+{
+	void *p = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (p == MAP_FAILED)
+		return;
+	j->file = p;
+	j->file_bytes = (size_t)size;
+}
+
 int jitdump_read(struct jitdump *j, const char *path, struct err *err)
 {
 	struct stream s = {.window_cap = 256 << 10};
@@ -368,6 +385,8 @@ int jitdump_read(struct jitdump *j, const char *path, struct err *err)
 		rc = read_records(j, &s, off) || functab_finish(&j->tab) || find_contested(j)
 			     ? err_nomem(err)
 			     : 0;
+	if (!rc)
+		map_file(j, s.fd, s.size);
 	free(s.window);
 	hash_done(&s.latest);
 	close(s.fd);
@@ -382,6 +401,8 @@ void jitdump_done(struct jitdump *j)
 	vec_done(&j->contested);
 	strtab_done(&j->strings);
 	arena_done(&j->eh_frames);
+	if (j->file)
+		munmap((void *)(uintptr_t)j->file, j->file_bytes);
 	*j = (struct jitdump){0};
 }
 
@@ -440,21 +461,22 @@ const struct func *jitdump_find(const struct jitdump *j, uint64_t ip, uint64_t t
 		       : functab_find(&j->tab, ip, cursor);
 }
 
-bool jitdump_eh_frame(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
-		      struct jit_eh_frame *ret)
+bool jitdump_unwinding(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
+		       struct jit_unwinding *ret)
 {
 	struct func_cursor cursor = {0};
-	const struct jit_code *c;
-	const struct func *f;
+	const struct func *f = jitdump_find(j, ip, time_ns, &cursor);
+	const struct jit_code *c = f ? &j->codes.v[f->tag] : NULL;
 
-	if (!j->eh_frames.blocks)
+	if (!c)
 		return false;
-	f = jitdump_find(j, ip, time_ns, &cursor);
-	c = f ? &j->codes.v[f->tag] : NULL;
-	if (!c || !c->eh_frame_bytes)
-		return false;
-	*ret = (struct jit_eh_frame){f->start, f->end, c->eh_frame, c->eh_frame_bytes, j->swap};
-	return true;
+	*ret = (struct jit_unwinding){f->start,		 f->end,  c->eh_frame,
+				      c->eh_frame_bytes, j->swap, NULL};
+	/* A move may say that there is more of it, or less; but what is known of code is remembered
+	 * by where its bytes are. */
+	if (j->file && f->end - f->start == c->code_bytes)
+		ret->code = j->file + c->code_off;
+	return ret->code || ret->eh_frame_bytes;
 }
 
 const struct jit_line *jitdump_line(const struct jitdump *j, const struct func *f, uint64_t ip)

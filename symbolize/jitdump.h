@@ -19,6 +19,7 @@ struct jit_code {
 	uint32_t first_line, n_lines;
 	uint32_t eh_frame_bytes; /* 0: none */
 	const uint8_t *eh_frame;
+	uint64_t code_off, code_bytes; /* where its bytes are in the file; 0 of them: nowhere */
 };
 
 /* From addr on, by rising addr in each function. */
@@ -40,6 +41,8 @@ struct jitdump {
 	VEC(struct jit_range) contested; /* rising; where code was put over other code */
 	struct strtab strings;
 	struct arena eh_frames;
+	const uint8_t *file; /* all of it, for the code; NULL: could not be mapped */
+	size_t file_bytes;
 	bool swap;	/* the file is in the other byte order */
 	bool has_times; /* false: the writer's clock is the processor's own */
 };

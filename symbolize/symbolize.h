@@ -92,17 +92,18 @@ bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid
 uint32_t jitdump_version(const struct jitdump *d, uint64_t time_ns);
 /* Are the times of the recording those of CLOCK_MONOTONIC? */
 bool jit_times_fit(const struct perf_file *f);
-/* .eh_frame of one function, which is at [start, end) at run time. */
-struct jit_eh_frame {
+/* What helps to unwind one function, which is at [start, end) at run time. */
+struct jit_unwinding {
 	uint64_t start, end;
-	const uint8_t *data;
-	size_t size;
-	bool swap; /* in the other byte order */
+	const uint8_t *eh_frame;
+	size_t eh_frame_bytes; /* 0: none */
+	bool swap;	       /* in the other byte order */
+	const uint8_t *code;   /* the function's bytes; NULL: not in the file */
 };
-/* What the compiler has told of how to unwind the function that was at ip at time_ns, or came there
- * first after it; time_ns 0: the last one. False: nothing. Lives as long as the jitdump. */
-bool jitdump_eh_frame(const struct jitdump *d, uint64_t ip, uint64_t time_ns,
-		      struct jit_eh_frame *ret);
+/* Of the function that was at ip at time_ns, or came there first after it; time_ns 0: the last one.
+ * False: nothing. Lives as long as the jitdump. */
+bool jitdump_unwinding(const struct jitdump *d, uint64_t ip, uint64_t time_ns,
+		       struct jit_unwinding *ret);
 /* When the code was made that was at ip in the versions [from, until), or that came there first
  * after them; 0 for version 0, and in all versions where there never was but one code, or none. */
 struct jit_span {

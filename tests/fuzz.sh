@@ -22,7 +22,12 @@ clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DUNSPOOL_VERSION='"fuzz"' -I"$top" \
 	-ldw -lelf -lz -llzma -lzstd -lisal -liberty -ldl -lm -pthread
 cd "$out"
 if [ -z "$(ls corpus)" ]; then
-	(cd corpus && TOP=$top PYTHONPATH=$top/tests sh "$top/tests/$stage/fuzz_seeds.sh" "$name")
-	[ -d "$top/testdata/fuzz/$stage-$name" ] && cp "$top/testdata/fuzz/$stage-$name"/* corpus
+	# Elsewhere first: half of the seeds of a script that failed would do for ever.
+	rm -rf seeds
+	mkdir seeds
+	(cd seeds && TOP=$top PYTHONPATH=$top/tests sh "$top/tests/$stage/fuzz_seeds.sh" "$name")
+	[ -d "$top/testdata/fuzz/$stage-$name" ] && cp "$top/testdata/fuzz/$stage-$name"/* seeds
+	rmdir corpus
+	mv seeds corpus
 fi
 exec ./target -timeout=10 -rss_limit_mb=1024 -max_len=65536 "$@" corpus

@@ -21,6 +21,7 @@ import tempfile
 import time
 
 running = set()  # test programs, each the leader of its group
+LINES_MAX = 60
 TAP = re.compile(r"^(not )?ok\b\s*\d*\s*-?\s*(.*?)(?:\s+#\s*(SKIP|TODO)\b\s*(.*))?$", re.I)
 
 
@@ -64,6 +65,15 @@ def output_of(cmd, env, limit, scratch):
         return text.read().decode(errors="replace") + end, rc
 
 
+def reasons(lines):
+    """What stands below each `not ok`, and how all ended."""
+    out, inside = [], False
+    for line in lines:
+        inside = line.startswith("not ok") or inside and line.startswith("#")
+        out += [line] * inside
+    return out[:LINES_MAX] + ["..."] + lines[-LINES_MAX:] if out and len(lines) > LINES_MAX else lines[-LINES_MAX:]
+
+
 def run(name, cmd, env, limit):
     scratch = tempfile.mkdtemp(prefix="unspool-test-")
     start = time.time()
@@ -93,7 +103,7 @@ def run(name, cmd, env, limit):
     text = [f"{'FAILED' if failed else 'ok':6} {name:44} {passed:4} passed {failed:3} failed  {seconds:6.1f} s"]
     text += [f"       skipped: {s}" for s in skips]
     if failed:
-        text += [f"       not ok: {b}" for b in bad[:20]] + [f"       | {l}" for l in out.splitlines()[-60:]] + [""]
+        text += [f"       not ok: {b}" for b in bad[:20]] + [f"       | {l}" for l in reasons(out.splitlines())] + [""]
     print("\n".join(text), flush=True)
     return seconds, (passed, failed, len(skips))
 

@@ -27,10 +27,22 @@ for source in "$TOP"/tests/*/fuzz_*.c; do
 		failed=1
 		continue
 	}
+	hollow=$(find "$stage-$name" -type f -empty)
+	[ -z "$hollow" ] || { echo "not ok - seeds of $stage/$name: empty: $hollow"; failed=1; }
 	: >"$stage-$name/empty"
 	replay "$stage/$name, damaged" -m "$rounds" "$stage-$name"/*
 	if [ -d "$TOP/testdata/fuzz/$stage-$name" ]; then
 		replay "$stage/$name, found before" "$TOP/testdata/fuzz/$stage-$name"/*
 	fi
 done
+
+# Seeds that need a program of the tests, before that was built.
+mkdir no-build
+(cd no-build && BUILD=/nowhere sh "$TOP/tests/symbolize/fuzz_seeds.sh" dwarf_cache) 2>err
+if [ $? = 1 ] && [ "$(wc -l <err)" = 1 ] && [ -z "$(ls no-build)" ]; then
+	echo "ok - seeds without the build: told in a line, none are written"
+else
+	echo "not ok - seeds without the build: $(cat err; ls no-build)"
+	failed=1
+fi
 exit $failed

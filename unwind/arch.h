@@ -68,7 +68,8 @@ struct arch {
 	int8_t dwarf_to_perf[ARCH_REGS_MAX]; /* the inverse */
 	/* Can a call instruction end where `end` points? `n` bytes before it may be read. */
 	bool (*ends_in_call)(const uint8_t *end, size_t n);
-	/* The function that it goes to; `ip`: the address of `end`. 0: the instruction does not say. */
+	/* The function that it goes to; `ip`: the address of `end`. 0: the instruction does not
+	 * say. */
 	uint64_t (*call_target)(const uint8_t *end, size_t n, uint64_t ip);
 	/* Does code at `ip` jump to `target`, at any of these `n` bytes? And is it a return? NULL
 	 * where nothing is kept below the stack pointer, and calls push nothing. */
@@ -82,7 +83,8 @@ struct arch {
 	/* Words that functions push which do not tell in call frame information, at most. */
 	uint8_t untold_pushes;
 	/* Words that a stub of a lazy .plt has pushed when it is at `at`, of which ARCH_STUB_BYTES
-	 * before and behind can be read (0 where there is no code); 0 also for other code. May be NULL. */
+	 * before and behind can be read (0 where there is no code); 0 also for other code. May be
+	 * NULL. */
 	unsigned (*stub_pushes)(const uint8_t *at);
 	/* By how much sp is lower than on entry, at code + at, where `n` bytes of code known by its
 	 * bytes can be read; -1: other code. May be NULL. */
@@ -102,6 +104,14 @@ const struct arch *arch_find(const char *name, uint64_t abi);
 const struct arch *arch_find_elf(uint16_t e_machine, bool is_64);
 
 extern const struct arch arch_x86_64, arch_i386, arch_aarch64;
+
+/* The frame at a function's start. */
+static inline struct code_frame arch_entry_frame(const struct arch *arch)
+{
+	int32_t pushed = arch->ra == arch->pc ? arch->word_bytes : 0;
+
+	return (struct code_frame){.sp = pushed, .saved_ra = pushed};
+}
 
 /* What is left of an address in a saved return address, as a mask. */
 uint64_t arch_code_mask(const struct arch *arch, const struct address_space *space);

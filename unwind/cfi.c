@@ -15,10 +15,14 @@
 /* Compilers nest DW_CFA_remember_state once or twice. */
 #define REMEMBER_MAX 16
 
+/* What copying a row costs, in instructions. */
+#define COPY_STEPS 8
+
 struct interp {
 	const struct cfi_fde *fde;
 	const struct arch *arch;
 	uint64_t target; /* stop at the first row that begins after it */
+	uint64_t steps;	 /* that may still be taken */
 	struct cfi_row *row;
 	const struct cfi_row *initial; /* after the CIE's instructions; NULL while they run */
 	unsigned n_remembered;
@@ -50,13 +54,13 @@ static void rule_expression(struct interp *in, struct buf *b, enum cfi_how how)
 			.how = (uint8_t)how, .expr_len = (uint32_t)len, .expr = expr};
 }
 
-static bool rule_restore(struct interp *in, uint64_t reg)
+/* In a CIE, where libraries of CUDA have it, there is nothing to come back to. */
+static void rule_restore(struct interp *in, uint64_t reg)
 {
-	if (!in->initial)
-		return false;
+	const struct cfi_reg_rule none = {.how = CFI_UNSPECIFIED};
+
 	if (reg < in->row->n_regs)
-		in->row->regs[reg] = in->initial->regs[reg];
-	return true;
+		in->row->regs[reg] = in->initial ? in->initial->regs[reg] : none;
 }
 
 static void cfa_set(struct interp *in, uint64_t reg, int64_t off)
@@ -77,8 +81,14 @@ static void cfa_expression(struct interp *in, struct buf *b)
 		b->bad = true;
 }
 
+static void spend(struct interp *in, uint64_t steps)
+{
+	in->steps -= steps < in->steps ? steps : in->steps;
+}
+
 static bool state_remember(struct interp *in)
 {
+	spend(in, COPY_STEPS);
 	if (in->n_remembered == REMEMBER_MAX)
 		return false;
 	row_copy(&in->remembered[in->n_remembered++], in->row);
@@ -90,6 +100,7 @@ static bool state_restore(struct interp *in)
 {
 	uint64_t start = in->row->start, end = in->row->end;
 
+	spend(in, COPY_STEPS);
 	if (!in->n_remembered)
 		return false;
 	row_copy(in->row, &in->remembered[--in->n_remembered]);
@@ -220,7 +231,8 @@ static bool run_val_offset_sf(struct interp *in, struct buf *b)
 
 static bool run_restore(struct interp *in, struct buf *b)
 {
-	return rule_restore(in, buf_uleb(b)) || refuse(b);
+	rule_restore(in, buf_uleb(b));
+	return true;
 }
 
 static bool run_undefined(struct interp *in, struct buf *b)
@@ -281,9 +293,12 @@ static bool run_def_cfa_sf(struct interp *in, struct buf *b)
 	return true;
 }
 
+/* DWARF wants the CFA to be a register and an offset before one of them is changed. In libgcrypt's
+ * SHA-512 it is an expression, and what counts then is the last offset: so say libgcc, gdb and
+ * LLVM's libunwind, and that is where its CFA is. */
 static bool run_def_cfa_register(struct interp *in, struct buf *b)
 {
-	if (in->row->cfa_how != CFI_CFA_REG)
+	if (in->row->cfa_how == CFI_CFA_UNDEFINED)
 		return refuse(b);
 	cfa_set(in, buf_uleb(b), in->row->cfa_off);
 	return true;
@@ -292,13 +307,13 @@ static bool run_def_cfa_register(struct interp *in, struct buf *b)
 static bool run_def_cfa_offset(struct interp *in, struct buf *b)
 {
 	in->row->cfa_off = (int64_t)buf_uleb(b);
-	return in->row->cfa_how == CFI_CFA_REG || refuse(b);
+	return in->row->cfa_how != CFI_CFA_UNDEFINED || refuse(b);
 }
 
 static bool run_def_cfa_offset_sf(struct interp *in, struct buf *b)
 {
 	in->row->cfa_off = factored(in, (uint64_t)buf_sleb(b));
-	return in->row->cfa_how == CFI_CFA_REG || refuse(b);
+	return in->row->cfa_how != CFI_CFA_UNDEFINED || refuse(b);
 }
 
 static bool run_def_cfa_expression(struct interp *in, struct buf *b)
@@ -354,13 +369,16 @@ static bool (*const runs[DW_CFA_high_user + 1])(struct interp *in, struct buf *b
 	[DW_CFA_AARCH64_negate_ra_state_with_pc] = run_negate_ra_state,
 };
 
-/* Runs instructions until they end or the row is found. False: damaged. */
+/* Runs instructions until they end or the row is found. False: damaged, or too many. */
 static bool insns_run(struct interp *in, struct buf b)
 {
 	while (buf_left(&b)) {
 		uint8_t op = buf_u8(&b), low = op & 0x3f;
 		bool go_on = true;
 
+		if (!in->steps)
+			return false;
+		in->steps--;
 		switch (op & 0xc0) {
 		case DW_CFA_advance_loc:
 			go_on = location_advance(in, &b, low);
@@ -369,7 +387,7 @@ static bool insns_run(struct interp *in, struct buf b)
 			rule_set(in, low, CFI_OFFSET, factored(in, buf_uleb(&b)));
 			break;
 		case DW_CFA_restore:
-			b.bad |= !rule_restore(in, low);
+			rule_restore(in, low);
 			break;
 		default:
 			go_on = runs[op] ? runs[op](in, &b) : refuse(&b);
@@ -383,10 +401,11 @@ static bool insns_run(struct interp *in, struct buf b)
 }
 
 bool cfi_row_find(const struct cfi_fde *fde, const struct arch *arch, uint64_t vaddr,
-		  struct cfi_row *ret)
+		  uint64_t *steps, struct cfi_row *ret)
 {
 	struct cfi_row initial;
 	struct interp in; /* field by field: clearing `remembered` would cost more than the rest */
+	bool found;
 
 	if (vaddr < fde->start || vaddr >= fde->end || fde->cie.ra_reg >= arch->n_regs)
 		return false;
@@ -399,12 +418,17 @@ bool cfi_row_find(const struct cfi_fde *fde, const struct arch *arch, uint64_t v
 	in.fde = fde;
 	in.arch = arch;
 	in.target = vaddr;
+	in.steps = steps ? *steps : UINT64_MAX;
 	in.row = ret;
 	in.initial = NULL;
 	in.n_remembered = 0;
-	if (!insns_run(&in, fde->cie.insns))
-		return false;
-	row_copy(&initial, ret);
-	in.initial = &initial;
-	return insns_run(&in, fde->insns);
+	found = insns_run(&in, fde->cie.insns);
+	if (found) {
+		row_copy(&initial, ret);
+		in.initial = &initial;
+		found = insns_run(&in, fde->insns);
+	}
+	if (steps)
+		*steps = in.steps;
+	return found;
 }

@@ -96,16 +96,15 @@ struct cfi_row {
 	uint8_t n_regs;
 	uint32_t cfa_reg;
 	uint32_t cfa_expr_len;
-	union {
-		int64_t cfa_off;
-		const uint8_t *cfa_expr;
-	};
+	int64_t cfa_off; /* the last one that was given, where the CFA is an expression */
+	const uint8_t *cfa_expr;
 	struct cfi_reg_rule regs[ARCH_REGS_MAX];
 };
 
-/* The row for vaddr, which must lie in the FDE. False: the instructions are damaged or the return
- * address column is not a register of this processor. */
+/* The row for vaddr, which must lie in the FDE. False: the instructions are damaged, the return
+ * address column is not a register of this processor, or it takes more than *steps, from which it
+ * takes what it took: about the number of instructions. NULL: as many as there are. */
 bool cfi_row_find(const struct cfi_fde *fde, const struct arch *arch, uint64_t vaddr,
-		  struct cfi_row *ret);
+		  uint64_t *steps, struct cfi_row *ret);
 
 #endif

@@ -3,6 +3,9 @@
 
 #include <dwarf.h>
 
+/* Known strings have up to five letters. Entries may be many and all refer to one CIE. */
+#define AUGMENTATION_MAX 16
+
 static bool is_signed_format(unsigned format)
 {
 	return format == DW_EH_PE_sleb128 || format == DW_EH_PE_signed ||
@@ -147,6 +150,20 @@ static bool augmentation_read(const struct cfi_section *sec, const char *chars, 
 	return buf_ok(data);
 }
 
+/* The string that says what else a CIE has; NULL: there is none, or it is not believable. */
+static const char *augmentation_string(struct buf *b)
+{
+	struct buf head = *b;
+	const char *s;
+
+	if (buf_left(&head) > AUGMENTATION_MAX)
+		head.end = head.p + AUGMENTATION_MAX;
+	s = buf_cstr(&head);
+	if (s)
+		buf_skip(b, strlen(s) + 1);
+	return s;
+}
+
 static bool cie_read(const struct cfi_section *sec, uint64_t off, struct cfi_cie *cie)
 {
 	const char *augmentation;
@@ -158,7 +175,7 @@ static bool cie_read(const struct cfi_section *sec, uint64_t off, struct cfi_cie
 		return false;
 	*cie = (struct cfi_cie){.address_bytes = sec->address_bytes};
 	cie->version = buf_u8(b);
-	augmentation = buf_cstr(b);
+	augmentation = augmentation_string(b);
 	if (!augmentation || (cie->version != 1 && cie->version != 3 && cie->version != 4))
 		return false;
 	if (cie->version == 4) {

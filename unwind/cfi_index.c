@@ -206,7 +206,9 @@ int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
 	}
 	if (!low)
 		return 0;
-	if (hdr_fde_read(ix, low - 1, ret))
+	/* Of entries that begin at one address lld lists only the first, even if that is of a
+	 * function without code. */
+	if (hdr_fde_read(ix, low - 1, ret) && ret->start < ret->end)
 		return covers(ret, vaddr);
 	/* For this address only: what is found must not depend on what was looked for before. */
 	return rows_find(ix, vaddr, ret);

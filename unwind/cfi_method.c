@@ -10,6 +10,7 @@ static void worker_done(void *state)
 	if (!worker)
 		return;
 	rule_cache_done(&worker->cache);
+	jit_code_done(&worker->jit_code);
 	free(worker);
 }
 
@@ -57,6 +58,14 @@ static int8_t register_index(const struct arch *arch, uint64_t mask, unsigned dw
 	return (int8_t)__builtin_popcountll(mask & ((1ull << bit) - 1));
 }
 
+/* Programs for 64 bits may run code for 32, as Wine does: a rule is for one of them. And what is
+ * remembered of JIT code that nothing is told of is wrong once something is. */
+static uint64_t cache_layout(const struct walk *w)
+{
+	return address_space_layout(w->s->space) << 2 | (uint64_t)w->is_told << 1 |
+	       (w->arch->word_bytes == 8);
+}
+
 /* Sets up the walk of one sample. WALK_ON, or why it cannot be walked. */
 static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 				   const struct perf_sample *s, struct frame_sink *sink)
@@ -95,7 +104,9 @@ static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 	w->worker = worker;
 	w->s = s;
 	w->arch = arch;
-	w->space_key = rule_cache_space(&worker->cache, address_space_layout(s->space));
+	w->is_told = worker->jit_info && address_space_jitdump(s->space);
+	w->space_key = rule_cache_space(&worker->cache, cache_layout(w));
+	w->jit.is_known = false;
 	w->code_mask = arch_code_mask(arch, s->space);
 	w->memory =
 		(struct memory){s, worker->modules, c->sp, s->user_stack_bytes, arch->word_bytes};

@@ -37,7 +37,7 @@ struct flow {
 	struct code_frame switch_frame; /* before indirect jumps */
 	enum { SWITCH_NONE, SWITCH_ENTRY, SWITCH_FRAME, SWITCH_SEVERAL } switches;
 	uint64_t steps; /* still allowed */
-	bool restart, bad, nomem;
+	bool is_jit, restart, bad, nomem;
 };
 
 static bool same_frame(const struct code_frame *a, const struct code_frame *b)
@@ -172,7 +172,7 @@ static void follow(struct flow *f, uint32_t off)
 			rule_out(f, off);
 		return;
 	}
-	if (frame.sp == CODE_SP_WRONG) {
+	if (frame.sp == CODE_SP_WRONG || (f->is_jit && insn.uses_callers_fp)) {
 		rule_out(f, off);
 		return;
 	}
@@ -221,7 +221,7 @@ static void follow_switches(struct flow *f)
 {
 	size_t off = 0;
 
-	while (!f->bad && !f->nomem && !f->restart &&
+	while (!f->is_jit && !f->bad && !f->nomem && !f->restart &&
 	       (f->switches == SWITCH_FRAME || (f->switches == SWITCH_ENTRY && f->frames.n == 1))) {
 		off = unreached(f, off);
 		if (off >= f->n)
@@ -317,9 +317,11 @@ static void flow_run(struct flow *f)
 }
 
 int code_rows_find(code_step_fn *step, const uint8_t *code, size_t n,
-		   const struct code_frame *entry, uint64_t *steps, struct code_rows *ret)
+		   const struct code_frame *entry, enum code_origin origin, uint64_t *steps,
+		   struct code_rows *ret)
 {
-	struct flow f = {.step = step, .code = code, .entry = entry};
+	struct flow f = {
+		.step = step, .code = code, .entry = entry, .is_jit = origin == CODE_OF_JIT};
 	uint64_t allowed;
 	int rc = 0;
 

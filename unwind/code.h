@@ -59,9 +59,10 @@ enum code_way {
 
 struct code_insn {
 	uint8_t bytes;
-	uint8_t way;	/* enum code_way */
-	bool is_filler; /* does nothing: between blocks, or functions */
-	int64_t target; /* relative to the instruction's start */
+	uint8_t way;	      /* enum code_way */
+	bool is_filler;	      /* does nothing: between blocks, or functions */
+	bool uses_callers_fp; /* as an address */
+	int64_t target;	      /* relative to the instruction's start */
 };
 
 /* Reads an instruction and does to *frame what it does. `off`: how far behind the function's start.
@@ -87,11 +88,17 @@ struct code_rows {
  * python take 0.30 to 0.35. */
 #define CODE_STEPS_PER_BYTE 16
 
+/* Code of JIT compilers may have other entries than its start. So what only an indirect jump can
+ * lead to is not followed; and where it goes through a frame pointer that it has not set, something
+ * that was called before has made the frame, and nothing is known. */
+enum code_origin { CODE_OF_FILE, CODE_OF_JIT };
+
 /* The function that begins at `code` and has `n` bytes. Nothing is known of a function that seems
  * to be none, nor if it takes more than *steps, from which it takes what it took. 0 or -ERR_NOMEM.
  * `entry`: the frame at its start. */
 int code_rows_find(code_step_fn *step, const uint8_t *code, size_t n,
-		   const struct code_frame *entry, uint64_t *steps, struct code_rows *ret);
+		   const struct code_frame *entry, enum code_origin origin, uint64_t *steps,
+		   struct code_rows *ret);
 void code_rows_done(struct code_rows *rows);
 
 /* The frame there; NULL: not known. */

@@ -324,9 +324,7 @@ bool code_index_function(struct code_index *ix, uint64_t vaddr, struct code_func
 static const struct code_rows *rows_new(struct code_index *ix, const struct elf_image *img,
 					const struct arch *arch, const struct code_function *fn)
 {
-	bool pushes = arch->ra == arch->pc;
-	struct code_frame entry = {.sp = pushes ? arch->word_bytes : 0,
-				   .saved_ra = pushes ? arch->word_bytes : 0};
+	const struct code_frame entry = arch_entry_frame(arch);
 	uint64_t size = fn->end - fn->start;
 	struct code_rows rows;
 	const uint8_t *code;
@@ -334,8 +332,8 @@ static const struct code_rows *rows_new(struct code_index *ix, const struct elf_
 
 	code = elf_image_at_vaddr(img, fn->start, &left);
 	if (!code || ix->n_rows >= ROWS_MAX || ix->rows.n >= FUNCTIONS_MAX ||
-	    code_rows_find(arch->code_step, code, size < left ? size : left, &entry, &ix->steps,
-			   &rows))
+	    code_rows_find(arch->code_step, code, size < left ? size : left, &entry, CODE_OF_FILE,
+			   &ix->steps, &rows))
 		return NULL;
 	if (vec_push(&ix->rows, rows)) {
 		code_rows_done(&rows);

@@ -1,7 +1,7 @@
 /* code_step.c - the step by the machine code of a function.
  *
  * Where it begins symbols say, or calls in the code of its module. */
-#include "unwind/walk.h"
+#include "unwind/evidence.h"
 
 /* How far behind the start of a function its last jump to another one is looked for. */
 #define JUMP_BYTES_MAX 4096
@@ -33,9 +33,8 @@ static enum unwind_stop return_of(const struct walk *w, const struct cursor *c,
 						    : UNWIND_STOP_NO_CFI;
 }
 
-/* The caller by a frame, or why it is not known. */
-static enum unwind_stop caller_of(const struct walk *w, const struct cursor *c,
-				  const struct code_frame *f, struct cursor *ret)
+enum unwind_stop code_caller(const struct walk *w, const struct cursor *c,
+			     const struct code_frame *f, struct cursor *ret)
 {
 	enum unwind_stop stop;
 
@@ -56,7 +55,7 @@ static enum unwind_stop caller_of(const struct walk *w, const struct cursor *c,
  * to code that jumps there? */
 static bool leads_to(struct walk *w, uint64_t start, uint64_t ra)
 {
-	uint64_t target = ladder_called_function(w, ra), vaddr;
+	uint64_t target = called_function(w, ra), vaddr;
 	const struct map *map = address_space_find(w->s->space, target);
 	size_t n = JUMP_BYTES_MAX;
 	struct cfi_module *cm;
@@ -77,7 +76,7 @@ static bool may_be_caller(struct walk *w, const struct cursor *c, const struct c
 {
 	const struct map *map = address_space_find(w->s->space, ra - 1);
 
-	if (!map || !ladder_may_be_return(w, ra))
+	if (!map || !may_be_return(w, ra))
 		return false;
 	if (fn->is_named && c->how != FRAME_LINK_REGISTER)
 		return true;
@@ -91,28 +90,31 @@ static const struct known_code *known_code(struct walk *w, const struct map *map
 	struct cfi_module *cm;
 	uint64_t vaddr = 0;
 
-	if (k->map != map || k->ip != ip) {
+	if (k->map != map->id || k->ip != ip) {
 		cm = walk_module(w, map, ip, &vaddr);
 		k->is_known = cm && cfi_module_code_frame(cm, vaddr, &k->fn, &k->frame);
 		k->bias = ip - vaddr;
 		k->ip = ip;
-		k->map = map;
+		k->map = map->id;
 	}
 	return k->is_known ? k : NULL;
 }
 
 enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *map)
 {
+	uint64_t ip = c->ip - c->is_return_address;
 	const struct known_code *k;
 	struct cursor caller;
 	enum unwind_stop stop;
 
 	if (!w->arch->code_step || !map || map->dso->kind == DSO_ANON)
 		return UNWIND_STOP_NO_CFI;
-	k = known_code(w, map, c->ip - c->is_return_address);
+	k = known_code(w, map, ip);
 	if (!k)
 		return UNWIND_STOP_NO_CFI;
-	stop = caller_of(w, c, &k->frame, &caller);
+	if (k->fn.is_named && ip - k->bias - k->fn.start < k->fn.end - k->fn.start)
+		ladder_note_code(w, ip, &k->frame);
+	stop = code_caller(w, c, &k->frame, &caller);
 	if (stop != WALK_ON)
 		return stop;
 	if (!may_be_caller(w, c, &k->fn, k->bias, caller.ip))

@@ -264,6 +264,15 @@ static bool stack(struct code_frame *f, const struct insn_x86_64 *in)
 	return true;
 }
 
+/* Through the frame pointer that the function was entered with? */
+static bool uses_callers_fp(const struct code_frame *f, const struct insn_x86_64 *in)
+{
+	bool is_nop = in->map == MAP_0F && in->op == 0x1f;
+
+	return in->has_modrm && !in->is_reg && in->base == RBP && !is_nop &&
+	       f->fp_holds == CODE_FP_CALLER;
+}
+
 static void effect(struct code_frame *f, const struct insn_x86_64 *in)
 {
 	if (stack(f, in) || adjust(f, in) || move(f, in))
@@ -319,11 +328,12 @@ static enum code_way way_of(const struct insn_x86_64 *in)
 	return in->op == 0x0b || in->op == 0xb9 || in->op == 0xff ? CODE_END : CODE_ON;
 }
 
-/* NOP, XCHG of a register with itself, LEA likewise, INT3 */
+/* NOP, XCHG of a register with itself, LEA likewise, INT3. A NOP with a displacement is none:
+ * HotSpot keeps data in such behind calls. */
 static bool is_filler(const struct insn_x86_64 *in)
 {
 	if (in->map == MAP_0F)
-		return !in->is_vex && in->op == 0x1f;
+		return !in->is_vex && in->op == 0x1f && !in->disp;
 	return in->map == MAP_ONE_BYTE && ((in->op == 0x90 && !(in->rex & 1)) || in->op == 0xcc);
 }
 
@@ -342,15 +352,18 @@ bool code_step_x86_64(const uint8_t *code, size_t n, struct code_frame *frame,
 		      struct code_insn *ret)
 {
 	struct insn_x86_64 in;
+	bool through_fp;
 
 	if (!insn_x86_64_read(code, n, &in))
 		return false;
 	if (is_refused(&in))
 		return false;
+	through_fp = uses_callers_fp(frame, &in);
 	effect(frame, &in);
 	*ret = (struct code_insn){.bytes = in.bytes,
 				  .way = (uint8_t)way_of(&in),
 				  .is_filler = is_filler(&in),
+				  .uses_callers_fp = through_fp,
 				  .target = (int64_t)(in.bytes + (uint64_t)in.imm)};
 	return true;
 }

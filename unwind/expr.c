@@ -333,13 +333,14 @@ enum expr_status expr_evaluate(const struct expr_machine *m, const uint8_t *expr
 	struct stack st;
 	struct expr_op op;
 	enum expr_status status;
-	unsigned steps;
+	uint64_t all = STEPS_MAX, *steps = m->steps ? m->steps : &all, last;
 
 	st.n = 0;
+	last = *steps > STEPS_MAX ? *steps - STEPS_MAX : 0;
 	if (initial)
 		push(&st, *initial);
-	for (steps = 0; buf_left(&b); steps++) {
-		if (steps == STEPS_MAX || !expr_op_read(&b, m->address_bytes, &op))
+	for (; buf_left(&b); --*steps) {
+		if (*steps == last || !expr_op_read(&b, m->address_bytes, &op))
 			return EXPR_BAD;
 		if (!op_fits(&st, &op))
 			return EXPR_BAD;

@@ -39,6 +39,9 @@ struct expr_machine {
 	/* Reads `size` (1..8) bytes, zero-extended. */
 	bool (*read)(void *arg, uint64_t addr, unsigned size, uint64_t *ret);
 	void *arg;
+	/* Operations that may still be run, from which those that were are taken. NULL: as many as
+	 * one expression may have. */
+	uint64_t *steps;
 };
 
 /* Evaluates; *initial (may be NULL) is pushed first. Bounded in steps and stack depth. */

@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 
-/* Steps of one function's frame size table; each is at least two bytes and one instruction. */
-#define STEPS_MAX (1u << 20)
+/* Longer than the names that matter. */
+#define NAME_BYTES_MAX 64
 
 /* What changed between Go versions. Offsets in bytes; those in struct _func are after its entry
  * field. */
@@ -147,10 +147,13 @@ static enum go_frame special_kind(const struct go_table *t, struct buf after_ent
 				  uint32_t name_off)
 {
 	struct buf b = table_buf(t, t->names_off + name_off);
-	const char *name = buf_cstr(&b);
+	const char *name;
 	uint8_t flags = 0;
 	size_t i;
 
+	if (buf_left(&b) > NAME_BYTES_MAX)
+		b.end = b.p + NAME_BYTES_MAX;
+	name = buf_cstr(&b);
 	if (t->layout->flags_at) {
 		buf_skip(&after_entry, t->layout->flags_at);
 		flags = buf_u8(&after_entry);
@@ -165,15 +168,16 @@ static enum go_frame special_kind(const struct go_table *t, struct buf after_ent
 
 /* The value at `pc` of a table of (zigzag value delta, pc delta) that begins with -1 at `start`. */
 static bool value_at(const struct go_table *t, uint64_t off, uint64_t start, uint64_t pc,
-		     int64_t *ret)
+		     uint64_t *steps, int64_t *ret)
 {
 	struct buf b = table_buf(t, off);
-	uint64_t delta, steps;
 	int64_t value = -1;
+	bool first = true;
+	uint64_t delta;
 
-	for (steps = 0; steps < STEPS_MAX && buf_ok(&b); steps++) {
+	for (; *steps && buf_ok(&b); --*steps, first = false) {
 		delta = buf_uleb(&b);
-		if (!delta && steps)
+		if (!delta && !first)
 			return false; /* the end */
 		value += (int64_t)(delta >> 1) ^ -(int64_t)(delta & 1);
 		start += buf_uleb(&b) * t->quantum;
@@ -185,8 +189,10 @@ static bool value_at(const struct go_table *t, uint64_t off, uint64_t start, uin
 	return false;
 }
 
-enum go_frame go_table_find(const struct go_table *t, uint64_t vaddr, uint64_t *size)
+enum go_frame go_table_find(const struct go_table *t, uint64_t vaddr, uint64_t *steps,
+			    uint64_t *size)
 {
+	uint64_t all = UINT64_MAX;
 	uint64_t start, info_off, pcsp;
 	struct buf b, after_entry;
 	enum go_frame kind;
@@ -206,7 +212,8 @@ enum go_frame go_table_find(const struct go_table *t, uint64_t vaddr, uint64_t *
 	kind = special_kind(t, after_entry, name_off);
 	if (kind != GO_FRAME_SIZE)
 		return kind;
-	if (!pcsp || !value_at(t, t->pcs_off + pcsp, start, vaddr, &value) || value < 0)
+	if (!pcsp || !value_at(t, t->pcs_off + pcsp, start, vaddr, steps ? steps : &all, &value) ||
+	    value < 0)
 		return GO_FRAME_NONE;
 	*size = (uint64_t)value;
 	return GO_FRAME_SIZE;

@@ -32,6 +32,9 @@ enum go_frame {
 	GO_FRAME_SWITCH, /* sets the stack pointer: its caller may be on another stack */
 };
 
-enum go_frame go_table_find(const struct go_table *t, uint64_t vaddr, uint64_t *size);
+/* NONE, too, when it takes more than *steps, from which it takes what it took. NULL: as many as
+ * there are. */
+enum go_frame go_table_find(const struct go_table *t, uint64_t vaddr, uint64_t *steps,
+			    uint64_t *size);
 
 #endif

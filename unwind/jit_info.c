@@ -11,6 +11,9 @@
 /* A CIE, an FDE, a terminator. */
 #define ENTRIES_MAX 8
 
+/* Functions that compilers make at run time have some ten. Nothing is remembered of them. */
+#define INSTRUCTIONS_MAX 2048
+
 static bool fde_find(const struct cfi_section *sec, struct cfi_fde *ret)
 {
 	uint64_t off = 0, next;
@@ -35,6 +38,7 @@ static bool row_find(const struct jit_unwind_info *info, const struct arch *arch
 		.swap = info->swap,
 		.address_bytes = arch->word_bytes,
 	};
+	uint64_t steps = INSTRUCTIONS_MAX;
 	struct cfi_fde fde;
 
 	if (ip < info->start || ip >= info->end || !fde_find(&sec, &fde) ||
@@ -42,7 +46,7 @@ static bool row_find(const struct jit_unwind_info *info, const struct arch *arch
 	    ip - info->start >= fde.end - fde.start)
 		return false;
 	*vaddr = fde.start + (ip - info->start);
-	return cfi_row_find(&fde, arch, *vaddr, ret) && !ret->is_signal_frame;
+	return cfi_row_find(&fde, arch, *vaddr, &steps, ret) && !ret->is_signal_frame;
 }
 
 bool jit_rule(const struct jit_unwind_info *info, const struct arch *arch, uint64_t ip,
@@ -93,11 +97,26 @@ static enum unwind_stop step_by(const struct walk *w, struct cursor *c, const st
 	return ra ? WALK_ON : UNWIND_STOP_END;
 }
 
-static bool info_find(const struct walk *w, uint64_t ip, struct jit_unwind_info *ret)
+/* A frame asks several times, and has been asked about as the caller of the one before. */
+static bool is_told(struct walk *w, uint64_t ip)
 {
-	const struct cfi_worker *worker = w->worker;
+	struct cfi_worker *worker = w->worker;
+	struct jit_answer *a = &w->jit;
 
-	return worker->jit_info && worker->jit_info(worker->jit_arg, w->s, ip, ret);
+	if (!a->is_known || a->ip != ip) {
+		a->is_told = worker->jit_info(worker->jit_arg, w->s, ip, &a->info);
+		a->is_known = true;
+		a->ip = ip;
+	}
+	return a->is_told;
+}
+
+bool jit_info_find(struct walk *w, uint64_t ip, struct jit_unwind_info *ret)
+{
+	if (!w->is_told || !is_told(w, ip))
+		return false;
+	*ret = w->jit.info;
+	return true;
 }
 
 enum unwind_stop jit_step(struct walk *w, struct cursor *c)
@@ -106,14 +125,14 @@ enum unwind_stop jit_step(struct walk *w, struct cursor *c)
 	struct jit_unwind_info info;
 	struct rule rule;
 
-	if (!info_find(w, ip, &info) || !jit_rule(&info, w->arch, ip, &rule))
+	if (!jit_info_find(w, ip, &info) || !jit_rule(&info, w->arch, ip, &rule))
 		return UNWIND_STOP_NO_CFI;
 	if (rule.kind == RULE_END)
 		return UNWIND_STOP_END;
 	return rule.kind <= RULE_FP ? step_by(w, c, &rule) : WALK_NEEDS_ALL;
 }
 
-const struct full_rule *jit_full_rule(const struct walk *w, uint64_t ip, struct arena *arena,
+const struct full_rule *jit_full_rule(struct walk *w, uint64_t ip, struct arena *arena,
 				      uint64_t *bias)
 {
 	struct jit_unwind_info info;
@@ -121,7 +140,7 @@ const struct full_rule *jit_full_rule(const struct walk *w, uint64_t ip, struct 
 	struct rule rule;
 	uint64_t vaddr;
 
-	if (!info_find(w, ip, &info) || !row_find(&info, w->arch, ip, &row, &vaddr))
+	if (!jit_info_find(w, ip, &info) || !row_find(&info, w->arch, ip, &row, &vaddr))
 		return NULL;
 	rule_pack(&row, w->arch, vaddr, &rule);
 	*bias = ip - vaddr;

@@ -2,12 +2,8 @@
  * pointer, the link register, the frame pointer. Each is believed only when it fits. */
 #include <elf.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#include "unwind/walk.h"
-
-/* The longest call instruction of any supported processor (x86: FF /2 with SIB and disp32). */
-#define CALL_BYTES_MAX 7
+#include "unwind/evidence.h"
 
 /* How far back return_before() looks. Functions without a call or a return in so much code are
  * rare, and most are loops of cryptography, which make no calls. */
@@ -37,74 +33,6 @@
 /* The shortest return, with a prefix (x86). */
 #define RETURN_BYTES 2
 
-/* What says that an address was put there by a call. */
-enum evidence {
-	EVIDENCE_UNKNOWN, /* not looked for yet */
-	EVIDENCE_NONE,
-	EVIDENCE_MAP,  /* executable memory without a file to look into */
-	EVIDENCE_CALL, /* the instruction before it is a call */
-};
-
-static enum evidence evidence_find(struct walk *w, const struct map *map, uint64_t ip)
-{
-	struct cfi_module *cm;
-	const uint8_t *code;
-	size_t n = CALL_BYTES_MAX;
-	uint64_t vaddr;
-
-	if (!map || !(map->prot & PROT_EXEC))
-		return EVIDENCE_NONE;
-	cm = walk_module(w, map, ip - 1, &vaddr);
-	if (!cm)
-		return EVIDENCE_MAP;
-	code = cfi_module_code_before(cm, vaddr + 1, &n);
-	return code && w->arch->ends_in_call(code, n) ? EVIDENCE_CALL : EVIDENCE_NONE;
-}
-
-/* Remembered with the rule of the address, which is needed next if it is a return address. */
-static enum evidence return_evidence(struct walk *w, uint64_t ip)
-{
-	struct rule_entry own, *e;
-	enum evidence evidence;
-
-	if (!ip)
-		return EVIDENCE_NONE;
-	e = walk_rule(w, ip - 1, &own);
-	evidence = (enum evidence)(e->rule.flags >> RULE_EVIDENCE_SHIFT);
-	if (evidence == EVIDENCE_UNKNOWN) {
-		evidence = evidence_find(w, walk_map(w, e), ip);
-		e->rule.flags |= (uint8_t)(evidence << RULE_EVIDENCE_SHIFT);
-	}
-	return evidence;
-}
-
-bool ladder_may_be_return(struct walk *w, uint64_t ra)
-{
-	struct rule_entry own;
-
-	return return_evidence(w, ra) != EVIDENCE_NONE ||
-	       (ra && walk_rule(w, ra - 1, &own)->rule.flags & RULE_SIGNAL);
-}
-
-/* The `*n` bytes of code before an address, or fewer; NULL: none. */
-static const uint8_t *code_before(struct walk *w, const struct map *map, uint64_t ip, size_t *n,
-				  uint64_t *vaddr)
-{
-	struct cfi_module *cm = map ? walk_module(w, map, ip - 1, vaddr) : NULL;
-
-	return cm ? cfi_module_code_before(cm, ++*vaddr, n) : NULL;
-}
-
-uint64_t ladder_called_function(struct walk *w, uint64_t ra)
-{
-	const struct map *map = address_space_find(w->s->space, ra - 1);
-	size_t n = CALL_BYTES_MAX;
-	uint64_t vaddr;
-	const uint8_t *code = code_before(w, map, ra, &n, &vaddr);
-
-	return code ? w->arch->call_target(code, n, ra) : 0;
-}
-
 /* Code of a JIT compiler leaves return addresses of calls that are over in its frames. Can the one
  * at `sp` be of the call that led to such code? Not if that call names a compiled function; nor if
  * a compiled function has called it with the stack not aligned (psABI AMD64 3.2.2), or has its
@@ -121,7 +49,7 @@ static bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t
 	if ((aligns && sp % 16 != 8) ||
 	    (r->kind == RULE_FP && c->fp_known && c->fp + (uint64_t)(int64_t)r->cfa_off <= sp))
 		return false;
-	target = ladder_called_function(w, ra);
+	target = called_function(w, ra);
 	return !target || walk_rule(w, target, &own)->rule.kind >= RULE_NO_CFI;
 }
 
@@ -160,7 +88,7 @@ static bool known_frame_step(struct walk *w, struct cursor *c, const struct map 
 		return false;
 	size = known_frame_size(w, c, map);
 	if (size < 0 || !walk_word(w, c->sp + (unsigned)size, w->arch->word_bytes, &ra) ||
-	    return_evidence(w, ra) != EVIDENCE_CALL)
+	    evidence_of(w, ra) != EVIDENCE_CALL)
 		return false;
 	c->ip = ra;
 	c->sp += (unsigned)size + w->arch->word_bytes;
@@ -179,7 +107,7 @@ static bool stack_top_step(struct walk *w, struct cursor *c, const struct map *m
 		return false;
 	for (i = 0; i <= untold_pushes; i++, sp += w->arch->word_bytes) {
 		if (!walk_word(w, sp, w->arch->word_bytes, &ra) ||
-		    return_evidence(w, ra) != EVIDENCE_CALL ||
+		    evidence_of(w, ra) != EVIDENCE_CALL ||
 		    (is_jit(map) && !may_have_called_jit(w, c, sp, ra)))
 			continue;
 		c->ip = ra;
@@ -241,7 +169,7 @@ static struct arch_return return_place(struct walk *w, const struct map *map, ui
 				       uint64_t ra)
 {
 	struct arch_code code = {.n = LOOK_BACK_BYTES};
-	uint64_t start = ladder_called_function(w, ra);
+	uint64_t start = called_function(w, ra);
 	size_t wanted;
 
 	if (start && ip - start <= code.n) {
@@ -263,7 +191,7 @@ static bool link_register_step(struct walk *w, struct cursor *c, const struct ma
 	struct arch_return place;
 
 	/* The sigreturn that a handler returns to is behind no call. */
-	if (!c->lr_known || return_evidence(w, ra) == EVIDENCE_NONE)
+	if (!c->lr_known || evidence_of(w, ra) == EVIDENCE_NONE)
 		return false;
 	place = return_place(w, map, c->ip, ra);
 	if (place.at == ARCH_RETURN_IN_FRAME)
@@ -282,10 +210,18 @@ static bool link_register_step(struct walk *w, struct cursor *c, const struct ma
 /* Does the call before `ra` name a function that the code at ip, in `map`, is no part of? */
 static bool calls_another(struct walk *w, const struct map *map, uint64_t ip, uint64_t ra)
 {
-	uint64_t target = map && !is_jit(map) ? ladder_called_function(w, ra) : 0;
+	uint64_t target = map && !is_jit(map) ? called_function(w, ra) : 0;
 
 	return target && target >= map->start && target < map->end &&
 	       (target > ip || ip - target > FUNCTION_BYTES_MAX);
+}
+
+/* The first C function of musl's programs is jumped to with 0 in the link register and the frame
+ * pointer on aarch64, and saves them at its stack pointer. `fp`: what it has saved. */
+static bool is_last_record(const struct walk *w, const struct cursor *c, uint64_t fp)
+{
+	return w->arch->ra != w->arch->pc && c->is_return_address && c->sp_known &&
+	       c->fp == c->sp && !fp;
 }
 
 /* {caller's fp, return address} at fp, on all supported processors. */
@@ -313,12 +249,13 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c, con
 	ra &= w->code_mask;
 	/* The end of a chain, where there is one. */
 	if (!ra)
-		return c->how == FRAME_FRAME_POINTER ? UNWIND_STOP_END : otherwise;
-	if (return_evidence(w, ra) == EVIDENCE_NONE || calls_another(w, map, c->ip, ra))
+		return c->how == FRAME_FRAME_POINTER || is_last_record(w, c, fp) ? UNWIND_STOP_END
+										 : otherwise;
+	if (evidence_of(w, ra) == EVIDENCE_NONE || calls_another(w, map, c->ip, ra))
 		return otherwise;
-	c->ip = ra;
 	/* Not so where a function puts its frame record: then the caller's frame is above it. */
-	c->sp = c->fp + 2 * word;
+	c->sp = is_jit(map) ? jit_caller_sp(w, c, ra) : c->fp + 2 * word;
+	c->ip = ra;
 	c->sp_known = w->arch->ra == w->arch->pc;
 	c->fp = fp;
 	c->how = FRAME_FRAME_POINTER;
@@ -342,10 +279,10 @@ static bool near_root_step(struct walk *w, struct cursor *c)
 		if (!walk_word(w, at, w->arch->word_bytes, &ra))
 			return false;
 		ra &= w->code_mask;
-		if (return_evidence(w, ra) != EVIDENCE_CALL)
+		if (evidence_of(w, ra) != EVIDENCE_CALL)
 			continue;
 		kind = walk_rule(w, ra - 1, &own)->rule.kind;
-		if (kind == RULE_NO_CFI && c->ip - ra <= ROOT_CODE_BYTES)
+		if (rule_is_missing(kind) && c->ip - ra <= ROOT_CODE_BYTES)
 			continue; /* a call that this function made before */
 		/* Not past another caller. */
 		if (kind != RULE_END)
@@ -371,7 +308,7 @@ static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct m
 
 	if (w->arch->e_machine != EM_X86_64 || !is_jit(map) || called_jit || !c->sp_known ||
 	    c->sp % 16 || !walk_word(w, c->sp + word, word, &ra) ||
-	    return_evidence(w, ra) != EVIDENCE_CALL || !may_have_called_jit(w, c, c->sp + word, ra))
+	    evidence_of(w, ra) != EVIDENCE_CALL || !may_have_called_jit(w, c, c->sp + word, ra))
 		return false;
 	c->ip = ra;
 	c->sp += 2 * word;
@@ -418,7 +355,7 @@ static uint64_t stub_pushed_bytes(struct walk *w, const struct cursor *c, const 
 static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop stop,
 			      const struct map *map)
 {
-	bool innermost = !c->is_return_address;
+	bool innermost = !c->is_return_address, has_fp = true;
 
 	/* A return address that leads nowhere is not followed by a guess. */
 	if (stop == UNWIND_STOP_NO_MAP && !innermost)
@@ -426,7 +363,11 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	if (stop == UNWIND_STOP_NO_CFI && known_frame_step(w, c, map))
 		return WALK_ON;
 	if (stop == UNWIND_STOP_NO_CFI)
-		stop = code_step(w, c, map);
+		stop = is_jit(map) ? jit_code_step(w, c, &has_fp) : code_step(w, c, map);
+	if (!has_fp)
+		return stop;
+	if (stop == UNWIND_STOP_NO_CFI && is_jit(map))
+		ladder_note_jit(w, c->ip - c->is_return_address);
 	if (stop == WALK_ON || stop == UNWIND_STOP_TRUNCATED_STACK)
 		return stop;
 	if (innermost && (stack_top_step(w, c, map, c->sp + stub_pushed_bytes(w, c, map),
@@ -445,9 +386,10 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
 			     const struct map *map)
 {
 	static const enum unwind_stop stops[] = {
-		[RULE_NO_CFI] = UNWIND_STOP_NO_CFI,	  [RULE_BAD_CFI] = UNWIND_STOP_BAD_CFI,
-		[RULE_NO_BINARY] = UNWIND_STOP_NO_BINARY, [RULE_NO_MAP] = UNWIND_STOP_NO_MAP,
-		[RULE_STACK_SWITCH] = UNWIND_STOP_END,
+		[RULE_NO_CFI] = UNWIND_STOP_NO_CFI,   [RULE_CODE_SP] = UNWIND_STOP_NO_CFI,
+		[RULE_CODE_FP] = UNWIND_STOP_NO_CFI,  [RULE_JIT_FP] = UNWIND_STOP_NO_CFI,
+		[RULE_BAD_CFI] = UNWIND_STOP_BAD_CFI, [RULE_NO_BINARY] = UNWIND_STOP_NO_BINARY,
+		[RULE_NO_MAP] = UNWIND_STOP_NO_MAP,   [RULE_STACK_SWITCH] = UNWIND_STOP_END,
 	};
 	enum unwind_stop stop = stops[kind];
 

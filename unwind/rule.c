@@ -18,6 +18,9 @@ struct symbol {
 /* The expressions that occur use three values at most. */
 #define SYMBOLS_MAX 8
 
+/* Nor are they longer: PLTs' have 11 bytes. */
+#define EXPRESSION_MAX 64
+
 struct symbol_stack {
 	struct symbol v[SYMBOLS_MAX];
 	unsigned n;
@@ -115,6 +118,8 @@ static bool expression_follow(struct packing *p, const uint8_t *expr, size_t len
 	struct expr_op op;
 	bool pc_used = false;
 
+	if (len > EXPRESSION_MAX)
+		return false;
 	while (buf_left(&b))
 		if (!expr_op_read(&b, p->arch->word_bytes, &op) ||
 		    !symbol_step(&st, &op, p->arch, p->vaddr, &pc_used))
@@ -266,10 +271,12 @@ void rule_pack(const struct cfi_row *row, const struct arch *arch, uint64_t vadd
 	if (!cfa_pack(&p) || !fp_pack(&p) || !ra_pack(&p))
 		return;
 	if (ret->flags || (ret->reg != arch->sp && ret->reg != arch->fp) ||
-	    (arch->ra == arch->pc && ret->ra_off != -arch->word_bytes))
+	    (arch->ra == arch->pc && ret->ra_off != -arch->word_bytes)) {
 		ret->kind = RULE_SHAPED;
-	else
-		ret->kind = ret->reg == arch->sp ? RULE_SP : RULE_FP;
+		return;
+	}
+	ret->kind = ret->reg == arch->sp ? RULE_SP : RULE_FP;
+	ret->reg = 0;
 }
 
 const struct full_rule *rule_full(const struct cfi_row *row, enum frame_how how,

@@ -24,18 +24,35 @@ enum rule_kind {
 	RULE_END,    /* the outermost frame */
 	/* No rule; what is tried next is in ladder.c. */
 	RULE_NO_CFI,
+	/* RULE_NO_CFI in a worker's cache, where the ladder has been, if it went on as by RULE_SP
+	 * or RULE_FP: by machine code, or by frame pointer in code without a file. See
+	 * ladder_again.c. */
+	RULE_CODE_SP,
+	RULE_CODE_FP,
 	RULE_BAD_CFI,
+	RULE_JIT_FP,
 	RULE_NO_BINARY,
 	RULE_NO_MAP,
 	RULE_STACK_SWITCH, /* the caller may be on another stack, then this one ends here */
+	RULE_KINDS
 };
 
-/* The register whose memory a step will read first, as index of cursor.bases: a guess, but for the
- * first two. Code without call frame information has frame pointers, if anything. */
-static inline unsigned rule_base_guess(enum rule_kind kind)
+/* The register whose memory a step will read first, as index of cursor.bases: a guess, but for
+ * those that are named after it. Code without call frame information has frame pointers, if
+ * anything. */
+static inline unsigned rule_base(enum rule_kind kind)
 {
 	_Static_assert(RULE_SP == 0 && RULE_FP == 1 && RULE_NO_CFI % 2 == 1, "bits");
+	_Static_assert(RULE_CODE_SP % 2 == 0 && RULE_CODE_FP % 2 == 1 && RULE_JIT_FP % 2 == 1,
+		       "bits");
 	return kind & 1;
+}
+
+/* Is it RULE_NO_CFI, whatever else is remembered? */
+static inline bool rule_is_missing(enum rule_kind kind)
+{
+	return kind == RULE_NO_CFI || kind == RULE_CODE_SP || kind == RULE_CODE_FP ||
+	       kind == RULE_JIT_FP;
 }
 
 /* Flags of RULE_SHAPED. base = value of `reg`. */
@@ -47,11 +64,28 @@ enum {
 	RULE_SIGNAL = 16,	 /* the caller was interrupted, not calling; its link register is
 				  * saved behind its fp */
 	RULE_PC_IN_CFA = 32,	 /* depends on the exact pc (PLT): not valid for a return address */
-	RULE_EVIDENCE_SHIFT = 6, /* the two bits above are ladder.c's, in cached rules */
+	RULE_EVIDENCE_SHIFT = 6, /* the two bits above are evidence.h's, in cached rules */
 };
 
-/* And of cached RULE_NO_CFI, where they are ladder.c's, too. */
+/* And of cached RULE_NO_CFI and its kin, where they are ladder.c's, too. */
 enum { RULE_UNKNOWN_CODE = 1 }; /* its bytes are not those of a known function */
+
+/* How the ladder goes on from an address whatever the registers are: rule.reg of cached
+ * RULE_NO_CFI. See ladder_again.c. */
+enum rule_way {
+	RULE_WAY_UNKNOWN, /* not looked for yet, or none of these */
+	RULE_WAY_JIT,	  /* by frame pointer, in code without a file */
+	/* By the frame that machine code tells, in a function with a name. The CFA is cfa_off above
+	 * the frame pointer if how is CODE_FP_FRAME, and cfa_add above the stack pointer unless
+	 * that is < 0; fp_off and ra_off as for RULE_SP. */
+	RULE_WAY_CODE,
+};
+
+/* rule.reg of RULE_CODE_* and RULE_JIT_FP; that of RULE_SP and RULE_FP is 0. Their CFA is cfa_off
+ * above its base, and must be above the stack pointer by cfa_add or up to ra_off more. In a rule of
+ * RULE_SP or RULE_FP these are 0 and, where calls push the return address, minus a word: as an
+ * unsigned number more than any distance. */
+#define RULE_GUESS 0xff
 
 struct rule {
 	int32_t cfa_off;

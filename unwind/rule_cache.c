@@ -12,6 +12,10 @@
 /* Numbers that spaces get: 0 is that of empty entries, the last means "not cached". */
 #define NUMBERS_MAX (UINT16_MAX - 1)
 
+/* As many have a place in `maps`, some more than once: not too seldom for its size, and not so
+ * often that programs that run for long notice. */
+enum { MAPS_MAX = 1 << 16 };
+
 _Static_assert(sizeof(struct rule_entry) == 32, "two entries in a cache line");
 
 int rule_cache_init(struct rule_cache *c)
@@ -26,14 +30,15 @@ int rule_cache_init(struct rule_cache *c)
 
 uint32_t rule_cache_map(struct rule_cache *c, const struct map *map)
 {
-	uint32_t i = map ? map->id + 1 : 0;
+	uint32_t number = map_number(map);
+	struct rule_cache_map *k = &c->known[number % RULE_CACHE_MAPS_KNOWN];
 
-	if (i == UINT32_MAX || vec_reserve(&c->maps, i + 1ull))
+	if (k->number == number && c->maps.n)
+		return k->at;
+	if (c->maps.n == UINT32_MAX || vec_push(&c->maps, map))
 		return UINT32_MAX;
-	while (c->maps.n <= i)
-		c->maps.v[c->maps.n++] = NULL;
-	c->maps.v[i] = map;
-	return i;
+	*k = (struct rule_cache_map){number, (uint32_t)c->maps.n - 1};
+	return k->at;
 }
 
 /* The n-th place of the set to look at: from the key's own on. */
@@ -82,11 +87,13 @@ void rule_cache_done(struct rule_cache *c)
 
 void rule_cache_reserve(struct rule_cache *c, size_t n)
 {
-	if (c->spaces.n + n <= NUMBERS_MAX)
+	if (c->spaces.n + n <= NUMBERS_MAX && c->maps.n <= MAPS_MAX)
 		return;
 	memset(c->entries, 0, N_ENTRIES * sizeof *c->entries);
 	memset(c->full_entries, 0, N_FULL_ENTRIES * sizeof *c->full_entries);
 	hash_done(&c->spaces);
+	memset(c->known, 0, sizeof c->known);
+	c->maps.n = 1;
 	c->last_layout = c->last_space = 0;
 }
 

@@ -14,13 +14,14 @@ struct rule_slot {
 
 struct rule_slots {
 	struct rule_slots *older; /* somebody may still be reading it */
+	uint64_t secret;	  /* nobody can choose addresses that fall together */
 	size_t n, mask;
 	struct rule_slot *v; /* mask + 1, at most half of them in use */
 };
 
 static struct rule_slot *slot_of(const struct rule_slots *s, uint64_t key)
 {
-	size_t i = hash_u64(key) & s->mask;
+	size_t i = hash_u64(key ^ s->secret) & s->mask;
 	uint64_t there;
 
 	while ((there = atomic_load_explicit(&s->v[i].key, memory_order_acquire)) && there != key)
@@ -50,6 +51,7 @@ static struct rule_slots *grown(struct rule_slots *old)
 		free(s);
 		return NULL;
 	}
+	s->secret = hash_secret();
 	s->mask = size - 1;
 	s->older = old;
 	for (i = 0; old && i <= old->mask; i++)

@@ -7,11 +7,12 @@
  * there on that says where a return address is, if that follows a call that leads to this very
  * function.
  */
-#include "unwind/walk.h"
+#include "unwind/evidence.h"
 
 /* Of call frame information, far more than such functions have. */
 #define ROWS_MAX	 128
 #define INSTRUCTIONS_MAX 2048
+#define STEPS_MAX	 (32 * INSTRUCTIONS_MAX) /* for all rows */
 
 /* How far the stack pointer may have been lowered. */
 #define LOWERED_BYTES_MAX 4096
@@ -24,7 +25,7 @@
 static int32_t place_in_frame(const struct cfi_fde *fde, const struct arch *arch,
 			      const struct rule *r)
 {
-	uint64_t at = fde->start;
+	uint64_t at = fde->start, steps = STEPS_MAX;
 	struct cfi_row row;
 	struct rule other;
 	int32_t place = 0;
@@ -33,7 +34,7 @@ static int32_t place_in_frame(const struct cfi_fde *fde, const struct arch *arch
 	if (buf_left(&fde->insns) > INSTRUCTIONS_MAX)
 		return 0;
 	for (n = 0; n < ROWS_MAX && at < fde->end; n++, at = row.end) {
-		if (!cfi_row_find(fde, arch, at, &row))
+		if (!cfi_row_find(fde, arch, at, &steps, &row))
 			return 0;
 		rule_pack(&row, arch, at, &other);
 		if (other.kind == RULE_SHAPED && other.flags == r->flags && other.reg == r->reg &&
@@ -88,7 +89,7 @@ bool saved_sp_find(struct walk *w, const struct cursor *c, const struct map *map
 		*cfa = saved + (uint64_t)(int64_t)r.cfa_add;
 		if (saved <= at || !walk_word(w, *cfa + (uint64_t)(int64_t)r.ra_off, word, &ra))
 			continue;
-		target = ladder_called_function(w, ra);
+		target = called_function(w, ra);
 		if (target && leads_to(w, target, cm, &fde))
 			return true;
 	}

@@ -1,13 +1,16 @@
 /* stitch.c - completes cut stacks from other samples of the same thread; see stitch_stacks.h for
- * which are believed. Nothing is remembered of threads that never had a cut stack. */
+ * which are believed. Nothing is remembered of threads that never had a cut stack, nor of those
+ * that were not seen for longer than anything is believed: they begin anew. */
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "unwind/stitch_kept.h"
 
 struct stitch_thread {
+	uint64_t key; /* thread_key() */
 	struct stitch_kept kept;
 	uint64_t last_ns;
+	uint64_t cut_in;      /* the last batch with a cut stack */
 	uint32_t first, last; /* samples of the batch at hand; first NONE: there are none */
 };
 
@@ -16,6 +19,8 @@ enum { EXPECT_AHEAD = 8 };
 struct stitcher {
 	uint64_t max_distance_ns;
 	size_t max_user_frames;
+	uint64_t batch;		    /* number of the one at hand */
+	uint64_t now_ns, looked_ns; /* the last sample; when threads were last forgotten */
 	struct stitch_stats stats;
 	struct hash_table thread_of; /* pid and tid -> thread */
 	VEC(struct stitch_thread) threads;
@@ -70,9 +75,14 @@ const struct stitch_stats *stitcher_stats(const struct stitcher *st)
 
 /* ---- whose samples ----------------------------------------------------------------------- */
 
-static uint64_t thread_key(const struct perf_sample *s)
+static uint64_t thread_key(uint32_t pid, uint32_t tid)
 {
-	return (uint64_t)s->pid << 32 | s->tid;
+	return (uint64_t)pid << 32 | tid;
+}
+
+static uint64_t sample_key(const struct perf_sample *s)
+{
+	return thread_key(s->pid, s->tid);
 }
 
 static bool can_tell(const struct perf_sample *s, const struct stack_trace *t)
@@ -87,17 +97,36 @@ static bool is_cut(const struct perf_sample *s, const struct stack_trace *t)
 
 static int thread_add(struct stitcher *st, uint64_t key)
 {
-	struct stitch_thread new = {.first = STITCH_NONE};
+	struct stitch_thread new = {.key = key, .cut_in = st->batch, .first = STITCH_NONE};
+	uint32_t at = hash_get(&st->thread_of, key);
 
-	if (hash_get(&st->thread_of, key) != HASH_NONE)
+	if (at != HASH_NONE) {
+		st->threads.v[at].cut_in = st->batch;
 		return 0;
+	}
 	if (vec_reserve(&st->active, st->threads.n + 1) || vec_push(&st->threads, new) ||
 	    hash_put(&st->thread_of, key, (uint32_t)st->threads.n - 1))
 		return -ERR_NOMEM;
 	return 0;
 }
 
-/* For thread_key() and can_tell(). */
+/* Was what is known of the thread too long before? */
+static bool is_past(const struct stitcher *st, const struct stitch_thread *thread, uint64_t now_ns)
+{
+	return now_ns > thread->last_ns && now_ns - thread->last_ns > st->max_distance_ns;
+}
+
+/* Does nothing need the thread, from its first sample of the batch on? One that was not seen for
+ * too long begins anew with its next cut stack, whether it was forgotten by then or not. */
+static bool is_over(const struct stitcher *st, struct stitch_thread *thread, uint64_t now_ns)
+{
+	if (!is_past(st, thread, now_ns))
+		return false;
+	stitch_kept_done(&thread->kept);
+	return thread->cut_in != st->batch;
+}
+
+/* For sample_key() and can_tell(). */
 static inline void expect_sample(const struct stitcher *st, size_t i, size_t n)
 {
 	const struct perf_sample *s;
@@ -118,7 +147,7 @@ static int threads_find(struct stitcher *st, size_t n)
 
 	for (i = 0; i < n; i++)
 		if (is_cut(st->samples[i], &st->traces[i]) &&
-		    thread_add(st, thread_key(st->samples[i])))
+		    thread_add(st, sample_key(st->samples[i])))
 			return -ERR_NOMEM;
 	if (!st->threads.n)
 		return 0;
@@ -130,7 +159,7 @@ static int threads_find(struct stitcher *st, size_t n)
 		expect_sample(st, i + EXPECT_AHEAD, n);
 		if (!can_tell(st->samples[i], &st->traces[i]))
 			continue;
-		key = thread_key(st->samples[i]);
+		key = sample_key(st->samples[i]);
 		if (at == HASH_NONE || key != last_key)
 			at = hash_get(&st->thread_of, key);
 		last_key = key;
@@ -138,6 +167,8 @@ static int threads_find(struct stitcher *st, size_t n)
 			continue;
 		thread = &st->threads.v[at];
 		if (thread->first == STITCH_NONE) {
+			if (is_over(st, thread, st->samples[i]->time_ns))
+				continue;
 			thread->first = (uint32_t)i;
 			st->active.v[st->active.n++] = at;
 		} else {
@@ -149,18 +180,44 @@ static int threads_find(struct stitcher *st, size_t n)
 	return 0;
 }
 
-/* Of programs that have ended nothing is kept. */
-static void threads_forget(struct stitcher *st)
+/* Programs that have ended leave nothing behind. Looked for so seldom that recordings may have any
+ * number of threads. 0 or -ERR_NOMEM. */
+static int threads_forget(struct stitcher *st)
 {
-	uint64_t now_ns = 0;
-	size_t i;
+	size_t i, n = 0;
 
-	for (i = 0; i < st->threads.n; i++)
-		if (st->threads.v[i].last_ns > now_ns)
-			now_ns = st->threads.v[i].last_ns;
-	for (i = 0; i < st->threads.n; i++)
-		if (now_ns - st->threads.v[i].last_ns > st->max_distance_ns)
+	if (st->now_ns - st->looked_ns <= st->max_distance_ns)
+		return 0;
+	st->looked_ns = st->now_ns;
+	for (i = 0; i < st->threads.n; i++) {
+		if (is_past(st, &st->threads.v[i], st->now_ns))
 			stitch_kept_done(&st->threads.v[i].kept);
+		else
+			st->threads.v[n++] = st->threads.v[i];
+	}
+	if (n == st->threads.n)
+		return 0;
+	st->threads.n = n;
+	hash_done(&st->thread_of);
+	for (i = 0; i < n; i++)
+		if (hash_put(&st->thread_of, st->threads.v[i].key, (uint32_t)i))
+			return -ERR_NOMEM;
+	return 0;
+}
+
+/* The last of the others takes its place. */
+void stitcher_end(struct stitcher *st, uint32_t pid, uint32_t tid)
+{
+	uint64_t key = thread_key(pid, tid);
+	uint32_t at = hash_get(&st->thread_of, key);
+
+	if (at == HASH_NONE)
+		return;
+	stitch_kept_done(&st->threads.v[at].kept);
+	hash_remove(&st->thread_of, key);
+	st->threads.v[at] = st->threads.v[--st->threads.n];
+	if (at < st->threads.n) /* replaces, so that it needs no memory */
+		hash_put(&st->thread_of, st->threads.v[at].key, at);
 }
 
 /* ---- bases ------------------------------------------------------------------------------- */
@@ -301,7 +358,7 @@ static int stacks_collect(struct stitcher *st, struct stitch_thread *thread)
 	uint32_t i;
 
 	stitch_stacks_clear(&st->s);
-	if (stitch_kept_push(&thread->kept, &st->s))
+	if (stitch_kept_push(&thread->kept, &st->s, st->room))
 		return -ERR_NOMEM;
 	for (i = thread->first; i != STITCH_NONE; i = st->next.v[i]) {
 		if (stack_push(st, st->samples[i], &st->traces[i]))
@@ -309,6 +366,8 @@ static int stacks_collect(struct stitcher *st, struct stitch_thread *thread)
 		if (st->samples[i]->time_ns > thread->last_ns)
 			thread->last_ns = st->samples[i]->time_ns;
 	}
+	if (thread->last_ns > st->now_ns)
+		st->now_ns = thread->last_ns;
 	return stitch_find_sights(&st->s);
 }
 
@@ -343,12 +402,12 @@ int stitcher_run(struct stitcher *st, const struct perf_sample *const *samples,
 	st->samples = samples;
 	st->traces = traces;
 	st->room = room;
+	st->batch++;
 	rc = threads_find(st, n);
 	for (i = 0; i < st->active.n && !rc; i++)
 		rc = run_thread(st, &st->threads.v[st->active.v[i]]);
 	for (i = 0; i < st->active.n; i++)
 		st->threads.v[st->active.v[i]].first = STITCH_NONE;
 	st->active.n = 0;
-	threads_forget(st);
-	return rc;
+	return rc ? rc : threads_forget(st);
 }

@@ -5,10 +5,14 @@
  * live longest. */
 enum { PIECES_MAX = 16, FRAMES_MAX = 1024 };
 
+enum { MAPS_LOOKED_AT = 8 };
+
 void stitch_kept_done(struct stitch_kept *kept)
 {
 	vec_done(&kept->pieces);
 	vec_done(&kept->frames);
+	vec_done(&kept->maps);
+	vec_done(&kept->map_of);
 	vec_done(&kept->places);
 	vec_done(&kept->words);
 }
@@ -16,12 +20,31 @@ void stitch_kept_done(struct stitch_kept *kept)
 static void kept_clear(struct stitch_kept *kept)
 {
 	kept->pieces.n = kept->frames.n = kept->places.n = kept->words.n = 0;
+	kept->maps.n = kept->map_of.n = 0;
 }
 
-int stitch_kept_push(const struct stitch_kept *kept, struct stitch_stacks *s)
+static int maps_push(struct stitch_kept *kept, struct scratch *room)
+{
+	size_t bytes = kept->maps.n * sizeof *kept->maps.v, i;
+	struct map *maps = NULL;
+
+	if (bytes) {
+		maps = scratch_alloc(room, bytes);
+		if (!maps)
+			return -ERR_NOMEM;
+		memcpy(maps, kept->maps.v, bytes);
+	}
+	for (i = 0; i < kept->frames.n; i++)
+		kept->frames.v[i].map = kept->map_of.v[i] ? &maps[kept->map_of.v[i] - 1] : NULL;
+	return 0;
+}
+
+int stitch_kept_push(struct stitch_kept *kept, struct stitch_stacks *s, struct scratch *room)
 {
 	size_t i;
 
+	if (maps_push(kept, room))
+		return -ERR_NOMEM;
 	for (i = 0; i < kept->pieces.n; i++) {
 		const struct stitch_piece *p = &kept->pieces.v[i];
 		struct stitch_stack t = {
@@ -79,12 +102,31 @@ static size_t choose(struct stitch_stacks *s, uint32_t *chosen)
 	return n;
 }
 
+/* Most frames are in one of the last maps; a map that is kept twice does no harm. 0: none, or (*rc)
+ * no memory. */
+static uint32_t keep_map(struct stitch_kept *kept, const struct map *map, int *rc)
+{
+	size_t n = kept->maps.n, i;
+
+	if (!map)
+		return 0;
+	for (i = n; i && n - i < MAPS_LOOKED_AT; i--)
+		if (kept->maps.v[i - 1].id == map->id)
+			return (uint32_t)i;
+	if (vec_push(&kept->maps, *map))
+		*rc = -ERR_NOMEM;
+	return (uint32_t)n + 1;
+}
+
 static int keep_frame(struct stitch_kept *kept, const struct stitch_stack *t, uint32_t i)
 {
 	struct stitch_words words;
+	int rc = 0;
+	uint32_t map = keep_map(kept, t->frames[i].map, &rc);
 
 	stitch_words_get(t, i, &words);
-	return vec_push(&kept->frames, t->frames[i]) || vec_push(&kept->places, t->places[i]) ||
+	return rc || vec_push(&kept->frames, t->frames[i]) || vec_push(&kept->map_of, map) ||
+			       vec_push(&kept->places, t->places[i]) ||
 			       vec_push(&kept->words, words)
 		       ? -ERR_NOMEM
 		       : 0;
@@ -98,8 +140,9 @@ static void piece_shorten(struct stitch_kept *kept, struct stitch_piece *p, uint
 	memmove(&kept->frames.v[p->first], &kept->frames.v[from], n * sizeof *kept->frames.v);
 	memmove(&kept->places.v[p->first], &kept->places.v[from], n * sizeof *kept->places.v);
 	memmove(&kept->words.v[p->first], &kept->words.v[from], n * sizeof *kept->words.v);
+	memmove(&kept->map_of.v[p->first], &kept->map_of.v[from], n * sizeof *kept->map_of.v);
 	p->n = n;
-	kept->frames.n = kept->places.n = kept->words.n = p->first + n;
+	kept->frames.n = kept->places.n = kept->words.n = kept->map_of.n = p->first + n;
 }
 
 /* The frames of a stack from sp `from` on, and on through its donors. */

@@ -68,7 +68,8 @@ static int slots_clear(struct stitch_stacks *s, size_t n_cut)
 static uint32_t *slot_of(const struct stitch_stacks *s, const struct frame *f,
 			 const struct frame_place *place)
 {
-	size_t at = (size_t)hash_mix(f->ip ^ s->secret, place->sp ^ place->fp << 20);
+	uint64_t frame = place->sp ^ place->fp * (s->secret | 1);
+	size_t at = (size_t)hash_mix(f->ip ^ s->secret, frame);
 
 	for (;; at++) {
 		uint32_t *slot = &s->slots[at & (s->n_slots - 1)];
@@ -77,7 +78,8 @@ static uint32_t *slot_of(const struct stitch_stacks *s, const struct frame *f,
 		if (*slot == STITCH_NONE)
 			return slot;
 		w = &s->wanted.v[*slot];
-		if (w->ip == f->ip && w->sp == place->sp && w->fp == place->fp && w->map == f->map)
+		if (w->ip == f->ip && w->sp == place->sp && w->fp == place->fp &&
+		    w->map == map_number(f->map))
 			return slot;
 	}
 }
@@ -96,7 +98,7 @@ static int wanted_add(struct stitch_stacks *s, struct stitch_stack *cut)
 	struct stitch_wanted new = {.ip = f->ip,
 				    .sp = place->sp,
 				    .fp = place->fp,
-				    .map = f->map,
+				    .map = map_number(f->map),
 				    .first = STITCH_NONE,
 				    .last = STITCH_NONE};
 	uint32_t *slot = slot_of(s, f, place);

@@ -53,7 +53,7 @@ struct stitch_stack {
 /* A frame at which a stack was cut. */
 struct stitch_wanted {
 	uint64_t ip, sp, fp;
-	const struct map *map;
+	uint32_t map;	      /* map_number() */
 	uint32_t first, last; /* sights */
 };
 
@@ -72,7 +72,7 @@ struct stitch_stacks {
 	uint64_t *maybe; /* a bit by hash of sp: something is wanted there */
 	size_t n_slots, slots_room;
 	uint64_t secret; /* of the hash table: nobody can choose places that fall together */
-	unsigned shift; /* of a hash, to its bit */
+	unsigned shift;	 /* of a hash, to its bit */
 };
 
 /* Up to where a stack that ends at that frame reaches. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "unwind/chain.h"
-#include "unwind/depth.h"
 #include "unwind/method.h"
 
 static const struct unwind_method_ops *const methods[] = {
@@ -25,7 +24,6 @@ struct unwinder {
 	void *state; /* of the method */
 	unsigned max_user_frames;
 	struct unwind_stats stats;
-	struct stack_depths *depths;
 	struct frame frames[UNWIND_BATCH][FRAMES_ROW];
 	struct frame_place (*places)[FRAMES_ROW]; /* [UNWIND_BATCH], or NULL */
 };
@@ -68,15 +66,13 @@ int unwinder_new(struct unwinder **ret, struct modules *modules, const struct un
 				     ? opt->max_frames
 				     : UNWIND_FRAMES_MAX;
 	u->ops = methods[opt->method];
-	u->depths = stack_depths_new();
 	if (opt->places && u->ops->run_batch)
 		u->places = calloc(UNWIND_BATCH, sizeof *u->places);
-	if (!u->depths || (opt->places && u->ops->run_batch && !u->places))
+	if (opt->places && u->ops->run_batch && !u->places)
 		rc = err_nomem(err);
 	else
 		rc = u->ops->init(&u->state, modules, opt, err);
 	if (rc) {
-		stack_depths_free(u->depths);
 		free(u->places);
 		free(u);
 		return rc;
@@ -90,7 +86,6 @@ void unwinder_free(struct unwinder *u)
 	if (!u)
 		return;
 	u->ops->done(u->state);
-	stack_depths_free(u->depths);
 	free(u->places);
 	free(u);
 }
@@ -158,10 +153,10 @@ static void end(struct unwinder *u, const struct perf_sample *s, struct frame_si
 		u->stats.user_stacks++;
 		u->stats.all_registers += sink->all_registers;
 		u->stats.stops[trace->stop]++;
-		if (sink->top)
-			stack_depths_root(u->depths, s, sink->top);
-		else if (trace->stop == UNWIND_STOP_TRUNCATED_STACK && sink->bottom)
-			stack_depths_cut(u->depths, s, sink->bottom);
+		if (trace->stop == UNWIND_STOP_TRUNCATED_STACK)
+			trace->edge = sink->bottom;
+		else
+			trace->edge = sink->top;
 	} else {
 		chain_user_frames(s, sink);
 	}
@@ -218,11 +213,6 @@ void unwind_samples(struct unwinder *u, const struct perf_sample *const *samples
 void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack_trace *trace)
 {
 	unwind_samples(u, &s, 1, trace);
-}
-
-const struct stack_depths *unwinder_depths(const struct unwinder *u)
-{
-	return u->depths;
 }
 
 int stack_traces_keep(struct stack_trace *traces, size_t n, struct scratch *room)

@@ -65,7 +65,7 @@ const char *unwind_stop_text(enum unwind_stop stop);
 
 struct frame {
 	uint64_t ip;           /* runtime address: of the sample, or the return address */
-	const struct map *map; /* NULL: in no known mapping. Lives until the file is closed */
+	const struct map *map; /* NULL: in no known mapping. Lives as long as the sample's batch */
 	bool is_return_address;
 	bool is_kernel;
 	uint8_t how; /* enum frame_how */
@@ -107,6 +107,9 @@ struct stack_trace {
 	/* Of the frames from n_kernel on; NULL when not asked for, or not known by the method. */
 	const struct frame_place *places;
 	enum unwind_stop stop; /* of the user part */
+	/* On the stack: END: where the root's frame ends; TRUNCATED_STACK: where the copy begins. 0: not
+	 * known, and with other stops. */
+	uint64_t edge;
 	const struct module *stop_module; /* where NO_CFI / BAD_CFI happened; else NULL */
 };
 
@@ -117,13 +120,14 @@ enum unwind_method {
 	UNWIND_FULL,  /* our tables without their short cuts: what AUTO must be equal to */
 };
 
-/* What a JIT compiler tells of one function that it made: .eh_frame with one FDE, which lives as
- * long as the unwinder. */
+/* What a JIT compiler tells of one function that it made. What is pointed to lives as long as the
+ * unwinder. */
 struct jit_unwind_info {
 	uint64_t start, end; /* where the function is at run time */
-	const uint8_t *eh_frame;
-	size_t size;
+	const uint8_t *eh_frame; /* with one FDE */
+	size_t size;	     /* of that; 0: none */
 	bool swap; /* in the other byte order */
+	const uint8_t *code; /* the function's bytes, of no other one; NULL: not known */
 };
 
 struct unwind_options {
@@ -132,9 +136,10 @@ struct unwind_options {
 	bool no_guess;       /* no steps that frame_how_is_guess() */
 	bool places;         /* fill stack_trace.places, which stitching needs */
 	const char *arch;    /* of the recording ("x86_64", "aarch64"); NULL: this machine's */
-	/* Where call frame information for code without a file comes from: what is known of the
+	/* Where call frame information and bytes of code without a file come from: what is known of the
 	 * function that was at `ip` at the sample's time; false: nothing. Called by the thread that
-	 * unwinds. NULL: nothing is known of any. UNWIND_LIBDW and UNWIND_FP do not ask. */
+	 * unwinds, for samples whose address space has a jitdump. NULL: nothing is known of any.
+	 * UNWIND_LIBDW and UNWIND_FP do not ask. */
 	bool (*jit_info)(void *arg, const struct perf_sample *s, uint64_t ip,
 			 struct jit_unwind_info *ret);
 	void *jit_arg;
@@ -181,17 +186,21 @@ void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);
 
 /* ---- how deep stacks are ------------------------------------------------------------------------
  *
- * What an unwinder by our own tables has learned of stacks that were cut: how large the copy should
+ * What the walks by our own tables have shown of stacks that were cut: how large the copy should
  * have been. Known for a thread of which another sample reached the root, and for the first thread
  * of a program that began while it was recorded. */
 struct stack_depths; /* opaque */
 
-/* Lives as long as the unwinder. */
-const struct stack_depths *unwinder_depths(const struct unwinder *u);
-/* Those of several unwinders together. NULL: no memory. */
+/* NULL: no memory. */
 struct stack_depths *stack_depths_new(void);
 void stack_depths_free(struct stack_depths *d);
-void stack_depths_add(struct stack_depths *to, const struct stack_depths *from);
+/* Samples in time order, with what unwind_samples() made of them, before it is stitched. Without
+ * memory less is known. */
+void stack_depths_add(struct stack_depths *d, const struct perf_sample *const *samples,
+		      const struct stack_trace *traces, size_t n);
+/* The thread has ended: what is known of its stacks is counted, and no more than that kept. A sample
+ * that comes all the same is one of another thread. */
+void stack_depths_end(struct stack_depths *d, uint32_t pid, uint32_t tid);
 
 struct stack_need {
 	uint64_t cut;	   /* stacks that were cut */
@@ -212,7 +221,8 @@ int stack_depths_need(const struct stack_depths *d, unsigned percent, uint64_t b
  * itself there; what it adds is marked FRAME_STITCHED. A stitcher sees all samples of the threads it
  * works for, in time order, some at a time. What it says of a thread depends on nothing but the
  * samples of that thread, and on where a batch ends: samples later than the batch cannot help, so
- * batches should not be tiny. One thread at a time. */
+ * batches should not be tiny. Of threads that were not seen for the largest distance, or that have
+ * ended, nothing is kept. One thread at a time. */
 struct stitcher; /* opaque */
 
 struct stitch_options {
@@ -236,6 +246,8 @@ void stitcher_free(struct stitcher *st);
  * stitcher knows less. */
 int stitcher_run(struct stitcher *st, const struct perf_sample *const *samples,
 		 struct stack_trace *traces, size_t n, struct scratch *room);
+/* The thread has ended, at the end of the last batch at the latest. */
+void stitcher_end(struct stitcher *st, uint32_t pid, uint32_t tid);
 const struct stitch_stats *stitcher_stats(const struct stitcher *st);
 
 #endif

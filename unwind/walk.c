@@ -8,13 +8,13 @@ static const struct known_module *module_of(struct walk *w, const struct map *ma
 	struct module *mod;
 	struct cfi_module *cm;
 
-	if (k->map == map && cfi_module_arch(k->cm) == w->arch)
+	if (k->map == map->id && cfi_module_arch(k->cm) == w->arch)
 		return k;
 	mod = modules_get(w->worker->modules, map->dso);
 	cm = mod && mod->image ? cfi_module_get(w->worker->modules, mod) : NULL;
 	if (!cm || cfi_module_arch(cm) != w->arch)
 		return NULL;
-	*k = (struct known_module){map, mod, cm};
+	*k = (struct known_module){map->id, mod, cm};
 	return k;
 }
 

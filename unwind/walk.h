@@ -39,6 +39,7 @@ struct walk {
 	struct frame *next;
 	struct frame_place *next_place;
 	const struct frame *frames_end;
+	uint16_t usual_kinds; /* see walk_fast.c */
 	/* For the hot loop: words can be read at memory.sp + 0 .. n_word_starts - 1; where the copy
 	 * of a word is, minus where the word was. */
 	const uint8_t *stack;
@@ -46,6 +47,7 @@ struct walk {
 	struct memory memory;
 	uint64_t space_key; /* of the sample's address space in the cache */
 	uint64_t code_mask; /* see arch_code_mask() */
+	bool is_told;	    /* a JIT compiler tells of its code */
 
 	struct cfi_worker *worker;
 	const struct perf_sample *s;
@@ -53,6 +55,20 @@ struct walk {
 	struct frame_sink *sink;
 	const struct frame *frames; /* the walk's first */
 	enum unwind_stop stop;
+	/* What was asked of a JIT compiler last. */
+	struct jit_answer {
+		bool is_known, is_told;
+		uint64_t ip;
+		struct jit_unwind_info info;
+	} jit;
+};
+
+/* Functions of JIT compilers whose machine code was followed; of one worker. A zeroed one is empty.
+ */
+struct jit_code {
+	struct hash_table by_code; /* address of the bytes -> index in rows */
+	VEC(struct code_rows) rows;
+	size_t n_rows; /* in all of them */
 };
 
 #define MAPS_KNOWN 256
@@ -63,7 +79,8 @@ struct walk {
 struct cfi_worker {
 	struct modules *modules;
 	bool no_guess;
-	bool full_only; /* no fast walks */
+	bool full_only;	      /* no fast walks */
+	unsigned guess_share; /* of the frames of late, see walk_fast.c */
 	/* Of unwind_options. */
 	bool (*jit_info)(void *arg, const struct perf_sample *s, uint64_t ip,
 			 struct jit_unwind_info *ret);
@@ -78,18 +95,19 @@ struct cfi_worker {
 	struct rule_cache cache;
 	/* By map id: the modules of the maps that were asked for last. */
 	struct known_module {
-		const struct map *map; /* NULL: empty */
+		uint32_t map; /* id; 0: empty */
 		const struct module *mod;
 		struct cfi_module *cm;
 	} modules_of[MAPS_KNOWN];
 	/* By address: what was asked for last of code without call frame information. */
 	struct known_code {
-		const struct map *map; /* NULL: empty */
-		uint64_t ip, bias;     /* address - vaddr */
+		uint32_t map;	   /* id; 0: empty */
+		uint64_t ip, bias; /* address - vaddr */
 		struct code_function fn;
 		struct code_frame frame;
 		bool is_known;
 	} codes[CODES_KNOWN];
+	struct jit_code jit_code;
 	struct walk walks[UNWIND_BATCH];
 };
 
@@ -186,13 +204,15 @@ const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, ui
  * walk's processor, or ip is in none of its segments. */
 struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t ip, uint64_t *vaddr);
 
-/* jit_info.c: finds the caller of the frame *c by what a JIT compiler has told of its code. WALK_ON
+/* jit_info.c: what a JIT compiler has told of the code at `ip`; false: nothing. */
+bool jit_info_find(struct walk *w, uint64_t ip, struct jit_unwind_info *ret);
+/* Finds the caller of the frame *c by what a JIT compiler has told of its code. WALK_ON
  * and the caller in *c (but not is_return_address), WALK_NEEDS_ALL, or why it ends here;
  * UNWIND_STOP_NO_CFI: it has told nothing. */
 enum unwind_stop jit_step(struct walk *w, struct cursor *c);
 /* The complete rule; NULL: it has told nothing, or that this is the outermost frame. `bias` as in
  * walk_full_rule(). */
-const struct full_rule *jit_full_rule(const struct walk *w, uint64_t ip, struct arena *arena,
+const struct full_rule *jit_full_rule(struct walk *w, uint64_t ip, struct arena *arena,
 				      uint64_t *bias);
 
 /* saved_sp.c: the CFA of the sample's own frame *c in `map`, whose rule reads it from below the
@@ -203,6 +223,18 @@ bool saved_sp_find(struct walk *w, const struct cursor *c, const struct map *map
  * WALK_ON and the caller in *c (but not is_return_address); UNWIND_STOP_TRUNCATED_STACK: it was not
  * copied; UNWIND_STOP_NO_CFI: not known. */
 enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *map);
+
+/* The caller of *c by a frame, in *ret but is_return_address; WALK_ON, or why it is not known. */
+enum unwind_stop code_caller(const struct walk *w, const struct cursor *c,
+			     const struct code_frame *f, struct cursor *ret);
+
+/* jit_code.c: the same as code_step() for code without a file, where a JIT compiler has told its
+ * bytes. *has_fp: does nothing in the code speak against a frame pointer in this frame? */
+enum unwind_stop jit_code_step(struct walk *w, struct cursor *c, bool *has_fp);
+/* The stack pointer in the caller of *c, code without a file with a frame pointer; `ra`: its return
+ * address. */
+uint64_t jit_caller_sp(struct walk *w, const struct cursor *c, uint64_t ra);
+void jit_code_done(struct jit_code *j);
 
 /* ---- ladder.c: frames without call frame information -------------------------------------- */
 
@@ -216,11 +248,16 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
  * and the caller in *c, UNWIND_STOP_END or (without guesses) UNWIND_STOP_BAD_CFI. */
 enum unwind_stop ladder_first_end(struct walk *w, struct cursor *c);
 
-/* Does nothing speak against that `ra` is a return address: is it behind a call, in code without a
- * file, or where signal handlers return to? */
-bool ladder_may_be_return(struct walk *w, uint64_t ra);
+/* ---- ladder_again.c: the short way for frames at an address that the ladder has met -----------
+ */
 
-/* The function that the call before a return address names; 0: none. */
-uint64_t ladder_called_function(struct walk *w, uint64_t ra);
+/* The same as ladder_step() for the walk's present frame, whose rule this is, of RULE_NO_CFI.
+ * False: not found in the short way, nothing has changed. */
+bool ladder_again(struct walk *w, const struct rule *r);
+
+/* The address is in code without a file. */
+void ladder_note_jit(struct walk *w, uint64_t lookup_ip);
+/* It is in a function with a name, in such a frame. */
+void ladder_note_code(struct walk *w, uint64_t lookup_ip, const struct code_frame *f);
 
 #endif

@@ -1,15 +1,16 @@
 /* walk_fast.c - the hot loop: sp, fp, pc and link register through packed rules. */
-#include "unwind/walk.h"
+#include "unwind/evidence.h"
 
 /* What the loop is compiled for, or a variable for the other processors. */
 struct words {
 	unsigned bytes;
 	bool link_register;
+	bool guesses; /* there are RULE_CODE_* and RULE_JIT_FP; without this, they are odd, too */
 };
 
 static struct words words_of(const struct arch *arch)
 {
-	return (struct words){arch->word_bytes, arch->ra != arch->pc};
+	return (struct words){arch->word_bytes, arch->ra != arch->pc, false};
 }
 
 static inline uint64_t truncated(uint64_t addr, struct words words)
@@ -70,7 +71,7 @@ static bool shaped_return(struct walk *w, const struct rule *r, uint64_t at, str
 	}
 	if (!walk_word(w, at, words.bytes, ret))
 		return false;
-	if (!(r->flags & RULE_SIGNAL)) {
+	if (words.link_register && !(r->flags & RULE_SIGNAL)) {
 		c->lr = *ret;
 		c->lr_known = true;
 	}
@@ -122,33 +123,7 @@ static enum unwind_stop shaped_step(struct walk *w, const struct rule *r, struct
 	return ra ? WALK_ON : zero_return(w);
 }
 
-/* A step by other than the two simple kinds of rules. */
-static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
-							   const struct rule_entry *e)
-{
-	switch ((enum rule_kind)e->rule.kind) {
-	case RULE_SP:
-	case RULE_FP: /* from a frame pointer that is not known */
-	case RULE_FULL:
-		return WALK_NEEDS_ALL;
-	case RULE_SHAPED:
-		if (e->rule.flags & RULE_SIGNAL)
-			w->next[-1].is_return_address = false;
-		return shaped_step(w, &e->rule, words_of(w->arch));
-	case RULE_END:
-		return UNWIND_STOP_END;
-	case RULE_NO_BINARY:
-		/* Signal frames are known by their contents: see walk_full.c */
-		if (walk_map(w, e)->dso->kind == DSO_VDSO)
-			return WALK_NEEDS_ALL;
-		break;
-	default:
-		break;
-	}
-	return ladder_step(w, &w->c, (enum rule_kind)e->rule.kind, walk_map(w, e));
-}
-
-/* ---- the two kinds that nearly all rules are of ------------------------------------------- */
+/* ---- where the rule of a frame is ---------------------------------------------------------- */
 
 /* Where the rule of the cursor's frame belongs in the cache, and the order for that memory. */
 static inline void seek(struct walk *w, struct rule_entry *entries, uint64_t lookup_ip)
@@ -172,6 +147,100 @@ static inline void seek_any(struct walk *w, struct rule_entry *entries, uint64_t
 		w->key = RULE_CACHE_NO_SPACE;
 }
 
+/* ---- guesses in the form of rules --------------------------------------------------------- */
+
+#define GUESS_WORD   8
+#define GUESS_SHARES 256u /* in all frames */
+
+/* What usual_step() may go by. RULE_JIT_FP too, but only in what has called such code itself: see
+ * may_be_smallest_frame() of ladder_again.c. */
+#define USUAL_KINDS (1u << RULE_SP | 1u << RULE_FP | 1u << RULE_CODE_SP | 1u << RULE_CODE_FP)
+
+static inline uint16_t usual_kinds(const struct cursor *c)
+{
+	return c->fp_known ? USUAL_KINDS : 0;
+}
+
+/* To the caller of the frame with this rule, whose entry is in the cache. Which frames go by
+ * guesses is in no pattern, either: so no branch depends on it, and what a guess must fulfil is
+ * asked in a way that other rules do. False: not so, nothing has changed. */
+static inline __attribute__((always_inline)) bool
+usual_step(struct walk *w, struct rule_entry *entries, const struct rule *r)
+{
+	struct cursor *c = &w->c;
+	uint64_t cfa = c->bases[rule_base((enum rule_kind)r->kind)] + (uint64_t)(int64_t)r->cfa_off;
+	uint64_t higher = cfa - c->sp - (uint64_t)(int64_t)r->cfa_add;
+	uint64_t kept = -(uint64_t)(r->fp_off == 0), ra, fp, key;
+	struct rule_entry *next;
+
+	if (!(w->usual_kinds >> r->kind & 1))
+		return false;
+	if (cfa <= c->sp || higher > (uint64_t)(int64_t)r->ra_off ||
+	    !walk_word(w, cfa - GUESS_WORD, GUESS_WORD, &ra) ||
+	    !walk_word(w, cfa + (uint64_t)(int64_t)r->fp_off, GUESS_WORD, &fp) ||
+	    is_outside(ra - 1))
+		return false;
+	key = w->space_key | (ra - 1);
+	next = &entries[rule_cache_slot(key)];
+	if (next->key != key || r->reg & ((cfa & (GUESS_WORD - 1)) |
+					  (RULE_MAY_BE_RETURN & ~(unsigned)next->rule.flags)))
+		return false;
+	w->key = key;
+	w->entry = next;
+	c->fp = fp ^ (kept & (fp ^ c->fp));
+	c->ip = ra;
+	c->sp = cfa;
+	c->is_return_address = true;
+	c->how = r->how;
+	w->usual_kinds = (uint16_t)(USUAL_KINDS | 1u << r->kind);
+	return true;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+/* A step by other than the two simple kinds of rules. */
+static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
+							   const struct rule_entry *e)
+{
+	struct rule_entry *entries = w->worker->cache.entries;
+	const struct map *map = walk_map(w, e);
+	enum rule_kind kind = (enum rule_kind)e->rule.kind;
+
+	switch (kind) {
+	case RULE_SP:
+	case RULE_FP: /* from a frame pointer that is not known */
+	case RULE_FULL:
+		return WALK_NEEDS_ALL;
+	case RULE_SHAPED:
+		if (e->rule.flags & RULE_SIGNAL)
+			w->next[-1].is_return_address = false;
+		return shaped_step(w, &e->rule, words_of(w->arch));
+	case RULE_END:
+		return UNWIND_STOP_END;
+	case RULE_CODE_SP:
+	case RULE_CODE_FP:
+		w->usual_kinds = usual_kinds(&w->c);
+		if (usual_step(w, entries, &e->rule))
+			return WALK_ON;
+		break;
+	case RULE_NO_CFI:
+	case RULE_JIT_FP:
+		if (ladder_again(w, &e->rule))
+			return WALK_ON;
+		break; /* the entry may be another's by now */
+	case RULE_NO_BINARY:
+		/* Signal frames are known by their contents: see walk_full.c */
+		if (map->dso->kind == DSO_VDSO)
+			return WALK_NEEDS_ALL;
+		break;
+	default:
+		break;
+	}
+	return ladder_step(w, &w->c, kind, map);
+}
+
+/* ---- the two kinds that nearly all rules are of ------------------------------------------- */
+
 static inline void order_word(const struct walk *w, uint64_t addr)
 {
 	__builtin_prefetch((const void *)(uintptr_t)(w->copy_bias + addr));
@@ -181,7 +250,7 @@ static inline void order_word(const struct walk *w, uint64_t addr)
 static inline void order_stack(const struct walk *w, struct words words)
 {
 	const struct rule *r = &w->entry->rule;
-	uint64_t cfa = w->c.bases[rule_base_guess((enum rule_kind)r->kind)];
+	uint64_t cfa = w->c.bases[rule_base((enum rule_kind)r->kind)];
 
 	cfa += (uint64_t)(int64_t)r->cfa_off;
 	order_word(w, cfa + (uint64_t)(int64_t)r->fp_off);
@@ -238,18 +307,13 @@ simple_step(struct walk *w, const struct rule *r, struct words words)
 	return WALK_ON;
 }
 
-/* Puts the frame down and finds its caller. */
+/* To the caller of the frame with this rule. */
 static inline __attribute__((always_inline)) enum unwind_stop
-step(struct walk *w, struct rule_entry *entries, struct words words)
+step_by(struct walk *w, struct rule_entry *entries, const struct rule_entry *e, struct words words)
 {
-	struct rule_entry own, *e = w->entry;
 	struct cursor *c = &w->c;
 	enum unwind_stop stop;
 
-	if (__builtin_expect(e->key != w->key, 0))
-		e = walk_rule_miss(w, c->ip - c->is_return_address, &own);
-	if (!walk_push(w, c, e))
-		return UNWIND_STOP_DEPTH;
 	if (__builtin_expect(e->rule.kind <= c->fp_known, 1)) { /* RULE_FP, if there is one */
 		stop = simple_step(w, &e->rule, words);
 		if (__builtin_expect(stop != WALK_ON, 0))
@@ -269,6 +333,38 @@ step(struct walk *w, struct rule_entry *entries, struct words words)
 	return stop;
 }
 
+/* To the caller of the frame with this rule in another way. */
+static __attribute__((noinline)) enum unwind_stop
+unusual_step(struct walk *w, struct rule_entry *entries, const struct rule_entry *e)
+{
+	enum rule_kind kind = (enum rule_kind)e->rule.kind;
+	enum unwind_stop stop = step_by(w, entries, e, (struct words){GUESS_WORD, false, false});
+
+	w->usual_kinds = usual_kinds(&w->c);
+	if (w->usual_kinds)
+		w->usual_kinds |= 1u << kind & 1u << RULE_JIT_FP;
+	return stop;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+/* Puts the frame down and finds its caller. */
+static inline __attribute__((always_inline)) enum unwind_stop
+step(struct walk *w, struct rule_entry *entries, struct words words)
+{
+	struct rule_entry own, *e = w->entry;
+
+	if (__builtin_expect(e->key != w->key, 0))
+		e = walk_rule_miss(w, w->c.ip - w->c.is_return_address, &own);
+	if (!walk_push(w, &w->c, e))
+		return UNWIND_STOP_DEPTH;
+	if (!words.guesses)
+		return step_by(w, entries, e, words);
+	if (__builtin_expect(usual_step(w, entries, &e->rule), 1))
+		return WALK_ON;
+	return unusual_step(w, entries, e);
+}
+
 /* The walk whose words are ordered while the i-th takes its step. A stack comes from memory, a rule
  * mostly from a near cache: of the time between two steps of a walk a quarter is left for the order
  * of its rule, the rest for those of its stack. */
@@ -286,8 +382,11 @@ static inline __attribute__((always_inline)) void walk_all(struct walk **walks, 
 	struct rule_entry *entries = walks[0]->worker->cache.entries;
 	size_t i, ordered = ordered_at(0, n);
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		seek_any(walks[i], entries, walks[i]->c.ip);
+		if (words.guesses)
+			walks[i]->usual_kinds = usual_kinds(&walks[i]->c);
+	}
 	for (i = 0; n;) {
 		struct walk *w = walks[i];
 		enum unwind_stop stop;
@@ -309,22 +408,46 @@ static inline __attribute__((always_inline)) void walk_all(struct walk **walks, 
 /* Not inlined, so that each has the processor's registers for itself. */
 static __attribute__((noinline)) void walk_pushed(struct walk **walks, size_t n)
 {
-	walk_all(walks, n, (struct words){8, false});
+	walk_all(walks, n, (struct words){8, false, false});
+}
+
+static __attribute__((noinline)) void walk_guessed(struct walk **walks, size_t n)
+{
+	walk_all(walks, n, (struct words){8, false, true});
 }
 
 static __attribute__((noinline)) void walk_linked(struct walk **walks, size_t n)
 {
-	walk_all(walks, n, (struct words){8, true});
+	walk_all(walks, n, (struct words){8, true, false});
+}
+
+/* Which loop is the faster one depends on how many frames go by guesses; of the last batches one
+ * stack each says that. */
+static void note_guesses(const struct walk *w)
+{
+	const struct frame *f;
+	unsigned n = 0, share = 0;
+
+	for (f = w->frames; f < w->next; f++)
+		n += f->how == FRAME_CODE || f->how == FRAME_FRAME_POINTER;
+	if (n)
+		share = GUESS_SHARES * n / (unsigned)(f - w->frames);
+	w->worker->guess_share = (7 * w->worker->guess_share + share) / 8;
 }
 
 void walk_fast(struct walk **walks, size_t n)
 {
 	const struct words words = words_of(walks[0]->arch);
+	const struct walk *one = walks[0];
 
-	if (words.bytes == 8 && !words.link_register)
+	if (words.bytes == 8 && !words.link_register &&
+	    one->worker->guess_share >= GUESS_SHARES / 8)
+		walk_guessed(walks, n);
+	else if (words.bytes == 8 && !words.link_register)
 		walk_pushed(walks, n);
 	else if (words.bytes == 8)
 		walk_linked(walks, n);
 	else
 		walk_all(walks, n, words);
+	note_guesses(one);
 }

@@ -2,6 +2,9 @@
 #include "unwind/expr.h"
 #include "unwind/walk.h"
 
+/* Operations of expressions in one walk, besides one for each byte of the stack. */
+#define EXPRESSION_STEPS 4096
+
 /* One step: the frame's registers in, the caller's out. */
 struct step {
 	struct walk *w;
@@ -14,6 +17,7 @@ struct step {
 	bool first;
 	uint8_t how;	  /* of the caller's frame */
 	uint64_t missing; /* the address that could not be read */
+	uint64_t *steps;  /* of expressions, that the walk may still take */
 };
 
 static bool expression_read(void *arg, uint64_t addr, unsigned size, uint64_t *ret)
@@ -43,6 +47,7 @@ static enum expr_status evaluate(struct step *st, const uint8_t *expr, size_t le
 		.bias = st->bias,
 		.read = expression_read,
 		.arg = st,
+		.steps = st->steps,
 	};
 
 	return expr_evaluate(&m, expr, len, initial, ret);
@@ -268,7 +273,7 @@ static const struct full_rule *rule_of(struct walk *w, const struct rule_entry *
 {
 	if (e->rule.kind < RULE_NO_CFI)
 		return walk_full_rule(w, map, lookup_ip, bias);
-	if (e->rule.kind == RULE_NO_CFI && map->dso->kind == DSO_ANON)
+	if (rule_is_missing((enum rule_kind)e->rule.kind) && map->dso->kind == DSO_ANON)
 		return jit_full_rule(w, lookup_ip, arena, bias);
 	return NULL;
 }
@@ -302,6 +307,8 @@ static enum unwind_stop rule_step(struct step *st)
 /* The arena is for rules that live as long as the walk. */
 static enum unwind_stop walk_on(struct walk *w, const struct regs *regs, struct arena *arena)
 {
+	/* Of real frames those of signals take the most, 50 for 600 bytes of stack and more. */
+	uint64_t steps = EXPRESSION_STEPS + w->memory.bytes;
 	struct regs buf[2], *in = &buf[0], *out = &buf[1], *swap;
 	struct cursor *c = &w->c;
 	const struct rule_entry *e;
@@ -314,7 +321,7 @@ static enum unwind_stop walk_on(struct walk *w, const struct regs *regs, struct 
 	*c = (struct cursor){.how = FRAME_SAMPLE};
 	for (first = true;; first = false) {
 		uint64_t lookup_ip = in->v[w->arch->pc] - c->is_return_address;
-		struct step st = {.w = w, .in = in, .out = out, .first = first};
+		struct step st = {.w = w, .in = in, .out = out, .first = first, .steps = &steps};
 
 		cursor_set(c, in, w->arch);
 		e = walk_rule(w, lookup_ip, &own);

@@ -5,10 +5,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -75,6 +78,31 @@ static void test_buf_leb128(void **state)
 	assert_true(buf_uleb(&b) == UINT64_MAX && buf_ok(&b));
 	b = buf_make(wide, sizeof wide, 0, false);
 	assert_true(buf_sleb(&b) == -1 && buf_ok(&b));
+}
+
+/* Padding is allowed, but not to read through a whole file for one number. */
+static void test_buf_leb128_padded(void **state)
+{
+	uint8_t bytes[LEB_BYTES_MAX + 1];
+	struct buf b;
+
+	(void)state;
+	memset(bytes, 0x80, sizeof bytes);
+	bytes[0] = 0x85;
+	bytes[LEB_BYTES_MAX - 1] = 0;
+	b = buf_make(bytes, sizeof bytes, 0, false);
+	assert_true(buf_uleb(&b) == 5 && buf_ok(&b));
+	assert_int_equal(buf_left(&b), 1);
+	b = buf_make(bytes, sizeof bytes, 0, false);
+	assert_true(buf_sleb(&b) == 5 && buf_ok(&b));
+	bytes[LEB_BYTES_MAX - 1] = 0x80;
+	bytes[LEB_BYTES_MAX] = 0;
+	b = buf_make(bytes, sizeof bytes, 0, false);
+	assert_int_equal(buf_uleb(&b), 0);
+	assert_false(buf_ok(&b));
+	b = buf_make(bytes, sizeof bytes, 0, false);
+	assert_int_equal(buf_sleb(&b), 0);
+	assert_false(buf_ok(&b));
 }
 
 static void test_buf_sub_and_strings(void **state)
@@ -149,6 +177,38 @@ static void test_hash_table(void **state)
 	assert_int_equal(hash_put(&h, 0, 7), 0);
 	assert_int_equal(hash_get(&h, 0), 7);
 	assert_int_equal(h.n, 20000);
+	hash_done(&h);
+}
+
+/* Against a list of what is in there, with so few keys that runs of slots grow and break often. */
+static void test_hash_remove(void **state)
+{
+	enum { KEYS = 500, STEPS = 200000 };
+	struct hash_table h = {0};
+	bool there[KEYS] = {false};
+	uint64_t random = 1;
+	size_t n = 0;
+
+	(void)state;
+	hash_remove(&h, 3);
+	for (unsigned i = 0; i < STEPS; i++) {
+		uint64_t key;
+
+		random = hash_u64(random + 1);
+		key = random % KEYS;
+		if (random >> 32 & 1) {
+			assert_int_equal(hash_put(&h, key, (uint32_t)key + 7), 0);
+			n += !there[key];
+			there[key] = true;
+		} else {
+			hash_remove(&h, key);
+			n -= there[key];
+			there[key] = false;
+		}
+		assert_int_equal(h.n, n);
+		for (key = i % 100 ? KEYS : 0; key < KEYS; key++)
+			assert_int_equal(hash_get(&h, key), there[key] ? key + 7 : HASH_NONE);
+	}
 	hash_done(&h);
 }
 
@@ -359,6 +419,53 @@ static void test_threads_may_run_where_their_creator_may(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
+/* How many processors the kernel is built for, as it tells by refusing smaller sets. */
+static size_t kernel_cpus;
+
+/* In the place of the C library's. A machine of kernel_cpus processors, all of which may be used;
+ * 0: the one that this is. */
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+	long n = kernel_cpus ? 0 : syscall(SYS_sched_getaffinity, pid, size, set);
+
+	if (size * 8 < kernel_cpus) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (n < 0)
+		return -1;
+	memset((char *)set + n, 0, size - (size_t)n);
+	for (size_t i = 0; i < kernel_cpus; i++)
+		CPU_SET_S(i, size, set);
+	return 0;
+}
+
+static void *note_ran(void *arg)
+{
+	*(bool *)arg = true;
+	return NULL;
+}
+
+/* More processors than a cpu_set_t has: there was one thread then. */
+static void test_threads_on_large_machines(void **state)
+{
+	static const size_t sizes[] = {1, 1023, 1024, 1025, 4096, 8192};
+	bool ran = false;
+	pthread_t id;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		kernel_cpus = sizes[i];
+		assert_int_equal(threads_available(), sizes[i]);
+	}
+	assert_int_equal(threads_start(&id, note_ran, &ran), 0);
+	assert_int_equal(pthread_join(id, NULL), 0);
+	assert_true(ran);
+	kernel_cpus = SIZE_MAX;
+	assert_int_equal(threads_available(), 1);
+	kernel_cpus = 0;
+}
+
 static void test_err_formats(void **state)
 {
 	struct err e;
@@ -381,10 +488,12 @@ int main(void)
 		cmocka_unit_test(test_buf_reads_both_orders),
 		cmocka_unit_test(test_buf_end_is_sticky),
 		cmocka_unit_test(test_buf_leb128),
+		cmocka_unit_test(test_buf_leb128_padded),
 		cmocka_unit_test(test_buf_sub_and_strings),
 		cmocka_unit_test(test_arena_keeps_what_it_gave),
 		cmocka_unit_test(test_vec_grows_and_refuses),
 		cmocka_unit_test(test_hash_table),
+		cmocka_unit_test(test_hash_remove),
 		cmocka_unit_test(test_hash_table_spreads_chosen_keys),
 		cmocka_unit_test(test_hash_index),
 		cmocka_unit_test(test_pages_calloc),
@@ -393,6 +502,7 @@ int main(void)
 		cmocka_unit_test(test_strtab_spreads_chosen_strings),
 		cmocka_unit_test(test_threads_visit_each_item_once),
 		cmocka_unit_test(test_threads_may_run_where_their_creator_may),
+		cmocka_unit_test(test_threads_on_large_machines),
 		cmocka_unit_test(test_err_formats),
 	};
 

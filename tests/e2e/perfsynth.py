@@ -106,10 +106,10 @@ class Jitdump:
         """Of what is loaded next."""
         self.record(4, time, struct.pack("<QQQ", len(eh_frame) + 20, 20, 0) + eh_frame + bytes.fromhex("011b033b").ljust(20, b"\0"))
 
-    def load(self, time, addr, size, name):
+    def load(self, time, addr, size, name, code=b""):
         self.index += 1
         self.record(0, time, struct.pack("<IIQQQQ", self.pid, self.pid, addr, addr, size, self.index) + name.encode() + b"\0" +
-                    bytes(size))
+                    code.ljust(size, b"\0"))
 
     def move(self, time, old, new, size):
         self.record(1, time, struct.pack("<IIQQQQQ", self.pid, self.pid, new, old, new, size, self.index))

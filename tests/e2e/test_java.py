@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """A real JVM (HotSpot): compiled methods, its interpreter and its stubs have no call frame information.
 
+Without frame pointers stacks end in compiled code, unless an agent tells the code itself in a jitdump.
+
 What must hold is known from the source and from HotSpot: fib(), outer() and inner() are not inlined, so outer() calls
 inner(); and the JVM enters Java code in JavaCalls::call_helper() only (share/runtime/javaCalls.cpp), through a stub, so
 that any other function of libjvm above Java code was never there. With -XX:+PreserveFramePointer compiled code keeps frame
 pointers, and all stacks reach the root.
 """
 import collections
+import re
 
 from common import *
 
@@ -25,9 +28,18 @@ def record(name, *flags):
     return [json.loads(line) for line in text.splitlines()], stats
 
 
+def record_with_agent(name, *flags):
+    """The same with a jitdump instead of a perf map."""
+    perf_record("-k", "mono", "-F", "999", "--call-graph", "dwarf,32768", "-e", "cpu-clock:u", "-o", name, "java",
+                "-agentpath:./jvm_agent.so", *FLAGS[2:], *flags, "-cp", ".", "Java", "900")
+    text, stats = resolve(name, "-f", "jsonl", "--no-inline")
+    return [json.loads(line) for line in text.splitlines()], stats
+
+
 def method(frame):
-    """Java.inner of `long Java.inner(long)`; None: not compiled Java code."""
-    name = frame.get("sym", "").split("(")[0].split(" ")
+    """Java.inner of `long Java.inner(long)` or, from an agent, of `LJava;inner`; None: not compiled Java code."""
+    told = re.fullmatch(r"L(.*);(\w+)", frame.get("sym", ""))
+    name = [".".join(told.groups())] if told else frame.get("sym", "").split("(")[0].split(" ")
     return name[-1] if frame.get("dso", "").endswith(".map") and "." in name[-1] else None
 
 
@@ -92,6 +104,36 @@ def without():
               "reach the root, the others end in JIT code", ends)
 
 
+def agent():
+    """The machine code in the jitdump tells the frames, with and without frame pointers. Frame pointers are the truth for
+    all but the leaf's caller, which they skip while the leaf has not pushed its own."""
+    java_home = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("javac"))))
+    if run(["gcc", "-shared", "-fPIC", "-O2", f"-I{java_home}/include", f"-I{java_home}/include/linux", "-o", "jvm_agent.so",
+            os.path.join(PROGRAMS, "jvm_agent.c")], check=False).returncode:
+        return tap.skip("a JVM with an agent", "no compiler, or no jvmti.h")
+    for pointers in "-", "+":
+        what = f"jitdump, -XX:{pointers}PreserveFramePointer"
+        samples, stats = record_with_agent("agent.data", f"-XX:{pointers}PreserveFramePointer")
+        names(samples, what)
+        whole = stats["user_stacks"] - stats["truncated"]
+        tap.check(whole > 100 and stats["root"] >= 0.95 * whole, f"{what}: {stats['root']} of {whole} stacks that were not cut reach the root",
+                  stats)
+        called = callers(samples)
+        good = called["Java.inner", "Java.outer"] + called["Java.fib", "Java.fib"]
+        bad = {pair: n for pair, n in called.items() if
+               (pair[0] == "Java.inner" and pair[1] not in ("Java.outer", "Interpreter")) or
+               (pair[0] == "Java.outer" and pair[1] not in ("Java.work", "Interpreter")) or
+               (pair[0] == "Java.fib" and pair[1] not in ("Java.fib", "Java.work", "Interpreter"))}
+        tap.check(good > 100 and sum(bad.values()) <= good // 200, f"{what}: {good} calls as in the source", bad)
+        wrong = invented(samples)
+        tap.check(sum(wrong.values()) <= len(samples) // 500, f"{what}: no callers that do not call Java code", wrong.most_common(20))
+        deep = [s for s in samples if s["stop"] == "END" and any(method(f) == "Java.outer" for f in s["stack"])]
+        # work() is called by main() or by a lambda, both interpreted; perhaps work() itself is compiled by then
+        lost = [s for s in deep if sum(f.get("sym") == "Interpreter" or method(f) == "Java.work" for f in s["stack"]) < 2]
+        tap.check(len(deep) > 50 and not lost, f"{what}: of {len(deep)} stacks none lacks a caller of outer()",
+                  [[f.get("sym") for f in s["stack"]] for s in lost[:3]])
+
+
 def main():
     if not have("java") or not have("javac"):
         return tap.skip("a JVM", "no java")
@@ -100,6 +142,7 @@ def main():
         return tap.skip("a JVM", "cannot compile, or no HotSpot with -XX:+DumpPerfMapAtExit (JDK 17)")
     with_frame_pointers()
     without()
+    agent()
 
 
 main()

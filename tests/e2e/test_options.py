@@ -59,6 +59,11 @@ tap.check(p.returncode == 2 and "--jobs: 'many' is not a number from 0 to" in p.
 for option in ("--vmlinux", "--kallsyms", "--guestvmlinux", "--guestkallsyms"):
     p = run([RESOLVE, option, "no-such-file", "perf.data"], check=False)
     tap.check(p.returncode == 2 and "no-such-file: cannot open: No such file" in p.stderr, f"{option} of a file that is not there is told", p.stderr)
+open("file", "w").close()
+for option in ("--symfs", "--debug-dir"):
+    for path, words in (("no-such-folder", "No such file"), ("file", "Not a directory")):
+        p = run([RESOLVE, option, path, "perf.data"], check=False)
+        tap.check(p.returncode == 2 and f"{path}: cannot open: {words}" in p.stderr, f"{option} {path}: that it is no folder is told", p.stderr)
 p = run([RESOLVE, "--help", "--no-such-option"])
 tap.check(p.stdout.startswith("usage: resolve"), "what stands behind --help does not matter")
 tap.end()

@@ -5,8 +5,10 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 from common import BIN, TOP, Tap, build, have
+from recorder import TRIES
 
 tap = Tap()
 with open(os.path.join(TOP, "README.md")) as f:
@@ -34,7 +36,7 @@ def shapes(line):
 
 def runs(shell, command):
     """(status, all that it prints). perf 6.1 may abort beside another recorder: see common.perf_record."""
-    for _ in range(5):
+    for _ in range(TRIES):
         shell.stdin.write(f"{{ {command}\n}} </dev/null 2>&1; echo; echo \"=== $?\"\n")
         shell.stdin.flush()
         said = []
@@ -45,6 +47,7 @@ def runs(shell, command):
         said = "".join(said)
         if not command.startswith("perf ") or "build-id.c" not in said:
             break
+        time.sleep(1)
     return int(line.split()[1]), said
 
 

@@ -7,25 +7,22 @@ mapped without PROT_EXEC, and compiled ones, which have symbols by runtime addre
 import os
 import re
 import sys
+import tempfile
 
 from common import RESOLVE, TOP, Tap, resolve, run
 
 sys.path.insert(0, os.path.join(TOP, "tests", "reader"))
-from simpleperf import Recording, files_of, maps_of, names_at  # noqa: E402
+from simpleperf import META_INFO, Recording, files_of, maps_of, names_at  # noqa: E402
 
 CORPUS = os.path.join(TOP, "../shared/corpus/simpleperf")
 FRAME = re.compile(r"(?:.*: )?\s+([0-9a-f]{3,16}) (\[unknown\]|\S.*\+0x[0-9a-f]+) \((.*)\)$")
 # How many distinct addresses have a name, at least: all but a few of those that `resolve --stats` counts.
 LEAST = {"perf_display_bitmaps": 2000, "perf_with_callchain_record": 100, "perf_no_unwind": 15,
          "perf_with_tracepoint_event": 10, "perf_with_add_counter": 6, "perf_lbr": 4}
-t = Tap()
-for name, least in LEAST.items():
-    path = f"{CORPUS}/{name}.data"
-    if not os.path.exists(path):
-        t.skip(name, "no ../shared/corpus here")
-        continue
-    with open(path, "rb") as f:
-        r = Recording(f.read())
+
+
+def check_names(what, r, path, least):
+    """How many distinct addresses of the script have the name that the sections of r give them."""
     maps, files, named, wrong = maps_of(r), {}, set(), {}
     for entry in files_of(r):
         files.setdefault(entry[0], []).append(entry)
@@ -39,12 +36,37 @@ for name, least in LEAST.items():
             named.add(ip)
         elif want or got != "[unknown]":
             wrong[ip] = (got, want)
-    t.check(not wrong and len(named) >= least, f"{name}: {len(named)} addresses have the recorded name",
+    t.check(not wrong and len(named) >= least, f"{what}: {len(named)} addresses have the recorded name",
             f"{len(named)} {list(wrong.items())[:10]}")
+    return files
+
+
+def check_without_meta_info(path, least):
+    """The first simpleperf that wrote symbols said nothing else of itself."""
+    with open(path, "rb") as f:
+        r = Recording(f.read())
+    del r.sections[META_INFO]
+    with tempfile.TemporaryDirectory() as folder:
+        old = os.path.join(folder, "old.data")
+        with open(old, "wb") as f:
+            f.write(r.rebuilt())
+        check_names("without META_INFO", r, old, least)
+
+
+t = Tap()
+for name, least in LEAST.items():
+    path = f"{CORPUS}/{name}.data"
+    if not os.path.exists(path):
+        t.skip(name, "no ../shared/corpus here")
+        continue
+    with open(path, "rb") as f:
+        files = check_names(name, Recording(f.read()), path, least)
     _, stats = resolve(path)
     hit = [m for m in stats["modules"] if "symbols in the recording" in m["source"]]
     t.check(hit and len({m["path"] for m in hit}) <= len(files), f"{name}: --stats names the source of {len(hit)}",
             stats["modules"])
+if os.path.isdir(CORPUS):
+    check_without_meta_info(f"{CORPUS}/perf_with_callchain_record.data", LEAST["perf_with_callchain_record"])
 _, stats = resolve(f"{CORPUS}/perf_display_bitmaps.data") if os.path.isdir(CORPUS) else (None, None)
 if stats:
     p = run([RESOLVE, "--explain", "0x9ce00cb0", f"{CORPUS}/perf_display_bitmaps.data"])

@@ -48,27 +48,29 @@ def case(name, what, tier, reason, tried, help_, *options, **kw):
     tap.check(help_ in m["help"] and help_ in text, f"{what}: what helps: \"{help_}\"", (m["help"], text))
 
 
-for name in ("stripped", "replaced", "gone", "linked", "nodebug", "packed", "whole"):
+for name in ("stripped", "replaced", "gone", "linked", "nodebug", "packed", "bomb", "half", "whole"):
     shutil.copy("full", name)
 run(["strip", "stripped"])
 run(["objcopy", "--strip-debug", "nodebug"])
 run(["objcopy", "--only-keep-debug", "full", "linked.debug"])
 run(["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id", "--add-gnu-debuglink=linked.debug", "linked"])
-run(["objcopy", "--compress-debug-sections=zlib-gabi", "packed"])
+for name in ("packed", "bomb", "half"):
+    run(["objcopy", "--compress-debug-sections=zlib-gabi", name])
 shutil.copy("full", "hidden")
 shutil.copy("full", "caf\u00e9")
 record("caf\u00e9")
 m, text = module("caf\u00e9", "-q")
 tap.check(m["path"] == os.path.abspath("caf\u00e9") and m["path"] in text, "a name that is not ASCII: JSON has it as it is", (m["path"], text))
-for name in ("stripped", "replaced", "gone", "linked", "nodebug", "packed", "whole", "hidden"):
+for name in ("stripped", "replaced", "gone", "linked", "nodebug", "packed", "bomb", "half", "whole", "hidden"):
     record(name)
 
-# The compression's number (ELF gABI, Elf64_Chdr.ch_type) becomes one that nobody knows.
-data = bytearray(open("packed", "rb").read())
-at = int(re.search(r"\.debug_info\s+PROGBITS\s+\w+\s+(\w+)", run(["readelf", "-SW", "packed"]).stdout).group(1), 16)
-data[at] = 9
-os.remove("packed")
-open("packed", "wb").write(data)
+# The compression's number (ELF gABI, Elf64_Chdr.ch_type) becomes one that nobody knows, the size more than 16 MiB (ch_size).
+for name, section, where, byte in (("packed", "info", 0, 9), ("bomb", "info", 11, 2), ("half", "line", 11, 2)):
+    data = bytearray(open(name, "rb").read())
+    at = int(re.search(rf"\.debug_{section}\s+PROGBITS\s+\w+\s+(\w+)", run(["readelf", "-SW", name]).stdout).group(1), 16)
+    data[at + where] = byte
+    os.remove(name)
+    open(name, "wb").write(data)
 run(["gcc", "-g", "-O2", "-Wl,--build-id=sha1", "-o", "replaced", "w.c"])
 os.remove("gone")
 open("linked.debug", "ab").write(b"x")
@@ -81,6 +83,11 @@ case("linked", "debug file of another build", "none", "debuglink checksum differ
 case("nodebug", "built without -g", "sym", "no debug information: no lines", "/nodebug: found", "build it with -g")
 # .debug_line is compressed as before: lines are still found.
 case("packed", "compressed in an unknown way", "line", "debug information cannot be unpacked", "/packed: found", "objcopy --decompress-debug-sections")
+case("bomb", "would grow too much", "line", "more than 32 times as large as the file", "/bomb: found", "objcopy --decompress-debug-sections")
+case("half", "a section of it would grow too much", "inline", "more than 32 times as large as the file", "/half: found",
+     "objcopy --decompress-debug-sections")
+tap.check(module("bomb")[0]["lacks_detail"] == ".debug_info" and module("half")[0]["lacks_detail"] == ".debug_line",
+          "what would grow too much is named", (module("bomb")[0], module("half")[0]))
 m, text = module("whole")
 tap.check(m["tier"] == "inline" and not m["help"] and not m["lacks"] and "tried" not in text, "nothing is said of what lacks nothing", (m, text))
 
@@ -209,6 +216,8 @@ tap.check(re.search(r"candidates\s+0x[0-9a-f]+-0x[0-9a-f]+ work, local", out) an
           "--explain: candidates, and which was taken", out)
 out = explain("replaced")
 tap.check("build id differs, wanted" in out and "names from nothing" in out and "none: file has another build id" in out, "--explain: what was tried", out)
+out = explain("bomb")
+tap.check(re.search(r"lacks +debug information is refused: .*; if that is right, `objcopy", out), "--explain: what is refused, and what helps", out)
 open("two.c", "w").write(open("w.c").read() + "\nvoid twin(void) __attribute__((weak, alias(\"work\")));\n")
 run(["gcc", "-O1", "-o", "two", "two.c"])
 record("two")

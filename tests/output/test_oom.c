@@ -21,6 +21,17 @@ int main(void)
 
 static char output[65536];
 
+/* What was begun when memory ran out is not there twice. */
+static void assert_no_twins(const struct profile *p)
+{
+	size_t i, k;
+
+	for (i = 1; i < p->nodes.n; i++)
+		for (k = 1; k < i; k++)
+			assert_false(p->nodes.v[i].parent == p->nodes.v[k].parent &&
+				     p->nodes.v[i].location == p->nodes.v[k].location);
+}
+
 /* Two profiles, merged, named, written: 0 or the first error. Goes on after a failed profile_add(),
  * as the profile must stay usable. */
 static int run(const struct output_format *f, size_t *size)
@@ -35,7 +46,13 @@ static int run(const struct output_format *f, size_t *size)
 
 	for (i = 0; a && b && i < N_SYNTHETIC_SAMPLES; i++) {
 		one = synthetic_add(i % 2 ? a : b, &synthetic_samples[i]);
+		if (one) /* again, with memory */
+			synthetic_add(i % 2 ? a : b, &synthetic_samples[i]);
 		rc = rc ? rc : one;
+	}
+	if (a && b) {
+		assert_no_twins(a);
+		assert_no_twins(b);
 	}
 	if (!rc)
 		rc = profile_merge(a, b, &err);

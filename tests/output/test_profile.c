@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "output/index.h"
 #include "output/pair.h"
+#include "output/tree.h"
 #include "tests/output/synthetic.h"
 #include "tests/unhash.h"
 
@@ -102,7 +103,61 @@ static void kept_ips_tell_processes_apart(void **state)
 	(void)state;
 	assert_int_equal(p->samples.n, 2);
 	assert_int_equal(l->ip, 0x501150);
-	assert_ptr_equal(p->mappings.v[l->mapping].map, &synthetic_maps[7]);
+	assert_int_equal(p->mappings.v[l->mapping].map.start, synthetic_maps[7].start);
+	profile_free(p);
+}
+
+/* Maps go with their processes, and others get their memory: what is remembered of one is not said
+ * of another. The first round meets them, the second has met them before. */
+static void maps_that_are_gone_are_not_mistaken(void **state)
+{
+	static const int kinds[] = {DSO_APP, DSO_LIBC, DSO_KERN, DSO_MOD, DSO_JIT};
+	enum { KINDS = sizeof kinds / sizeof *kinds };
+	struct map map = {.start = 0x1000, .end = 0x100000};
+	struct frame f = {.ip = 0x5000, .map = &map, .how = FRAME_SAMPLE};
+	struct stack_trace t = {.frames = &f, .n = 1, .stop = UNWIND_STOP_END};
+	struct perf_sample s = {.event = &synthetic_events[0], .comm = comm_a, .period = 1};
+	struct profile *p = profile_new(0);
+	unsigned i;
+
+	(void)state;
+	assert_non_null(p);
+	for (i = 0; i < 200; i++) {
+		map.id = 1 + i;
+		map.dso = &synthetic_dsos[kinds[i % KINDS]];
+		f.number = kinds[i % KINDS] == DSO_KERN || kinds[i % KINDS] == DSO_JIT ? 0 : 7;
+		assert_int_equal(profile_add(p, &s, &t, NULL), 0);
+		assert_int_equal(profile_add(p, &s, &t, NULL), 0);
+	}
+	assert_int_equal(p->samples.n, KINDS);
+	for (i = 0; i < KINDS; i++) {
+		uint32_t location = p->nodes.v[p->samples.v[i].node].location;
+
+		assert_int_equal(p->samples.v[i].count, 2 * 200 / KINDS);
+		assert_ptr_equal(profile_query(p, location).dso, &synthetic_dsos[kinds[i]]);
+	}
+	profile_free(p);
+}
+
+/* And a file that many processes have in the same place has one mapping there. */
+static void equal_maps_have_one_mapping(void **state)
+{
+	struct map map = {.start = 0x1000, .end = 0x100000, .dso = &synthetic_dsos[DSO_APP]};
+	struct frame f = {.ip = 0x5000, .map = &map, .how = FRAME_SAMPLE, .number = 3};
+	struct stack_trace t = {.frames = &f, .n = 1, .stop = UNWIND_STOP_END};
+	struct perf_sample s = {.event = &synthetic_events[0], .comm = comm_a, .period = 1};
+	struct profile *p = profile_new(PROFILE_KEEP_IPS);
+	unsigned i;
+
+	(void)state;
+	assert_non_null(p);
+	for (i = 0; i < 300; i++) {
+		map.id = 1 + i;
+		map.end = 0x100000 + i % 3 * 0x1000;
+		assert_int_equal(profile_add(p, &s, &t, NULL), 0);
+	}
+	assert_int_equal(p->mappings.n, 1 + 3);
+	assert_int_equal(p->samples.n, 3);
 	profile_free(p);
 }
 
@@ -337,12 +392,45 @@ static void chosen_addresses_are_spread(void **state)
 	}
 }
 
+/* Stacks whose first level has symbols of which all hashes end alike, if nothing is added to them
+ * that differs between processes. */
+static void chosen_stacks_are_spread(void **state)
+{
+	enum { STACKS = 1000, SAME_BITS = 0xfff };
+	struct profile p = {0};
+	struct tree_symbols symbols = {0};
+	struct tree t = {0};
+	size_t away = 0, i;
+	uint32_t symbol;
+
+	(void)state;
+	assert_int_equal(vec_push(&p.nodes, (struct profile_node){0}), 0);
+	for (symbol = 0; p.samples.n < STACKS; symbol++) {
+		if (hash_u64(pair_key(0, symbol)) & SAME_BITS)
+			continue;
+		assert_int_equal(vec_push(&p.samples, (struct profile_sample){.count = 1}), 0);
+		assert_int_equal(vec_push(&symbols.roots, symbol), 0);
+	}
+	assert_int_equal(tree_fill(&t, &p, 0, &symbols, NULL), 0);
+	assert_int_equal(t.nodes.n, STACKS + 1);
+	for (i = 0; i <= t.children.mask; i++)
+		if (t.children.slots[i])
+			away += (i - (size_t)(t.children.slots[i] >> 32)) & t.children.mask;
+	assert_true(away < 10 * STACKS);
+	tree_done(&t);
+	tree_symbols_done(&symbols);
+	vec_done(&p.nodes);
+	vec_done(&p.samples);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_shared_and_counted),
 		cmocka_unit_test(queries_are_for_the_lookup_address),
 		cmocka_unit_test(kept_ips_tell_processes_apart),
+		cmocka_unit_test(maps_that_are_gone_are_not_mistaken),
+		cmocka_unit_test(equal_maps_have_one_mapping),
 		cmocka_unit_test(kept_ids_split_samples),
 		cmocka_unit_test(guesses_are_other_locations),
 		cmocka_unit_test(extreme_numbers),
@@ -352,6 +440,7 @@ int main(void)
 		cmocka_unit_test(names_survive_a_merge),
 		cmocka_unit_test(unlike_profiles_do_not_merge),
 		cmocka_unit_test(chosen_addresses_are_spread),
+		cmocka_unit_test(chosen_stacks_are_spread),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);

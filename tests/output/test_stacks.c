@@ -1,5 +1,6 @@
 /* test_stacks.c - whatever order stacks come in, and however often, each sample's node leads back
- * to the sample's own frames; equal stacks have equal nodes, others have others. */
+ * to the sample's own frames; equal stacks have equal nodes, others have others; samples are one
+ * when all of their key is equal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,6 +75,12 @@ static void stacks_make(void)
 	}
 }
 
+/* Two processes that have a file in the same place have one mapping of it. */
+static bool same_place(const struct map *a, const struct map *b)
+{
+	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff;
+}
+
 static bool location_is(const struct profile *p, uint32_t id, const struct frame *f)
 {
 	const struct profile_location *l = &p->locations.v[id];
@@ -84,8 +91,8 @@ static bool location_is(const struct profile *p, uint32_t id, const struct frame
 	if (f->map && f->map->dso->kind != DSO_KERNEL && f->map->dso->kind != DSO_ANON)
 		off = map_ip_to_off(f->map, off);
 	return l->off == off && m->dso == (f->map ? f->map->dso : NULL) &&
-	       (!m->map || m->map == f->map) && l->how == how && l->is_kernel == f->is_kernel &&
-	       l->is_return_address == f->is_return_address;
+	       (!m->map.end || same_place(&m->map, f->map)) && l->how == how &&
+	       l->is_kernel == f->is_kernel && l->is_return_address == f->is_return_address;
 }
 
 static void check_stack(const struct profile *p, uint32_t node, size_t stack)
@@ -119,6 +126,48 @@ static void check_tree(const struct profile *p)
 		}
 }
 
+static bool is_counted_in(const struct profile_log_entry *e, const struct profile_sample *s,
+			  unsigned keep)
+{
+	return e->node == s->node && e->event == s->event && e->comm == s->comm &&
+	       e->stop == s->stop && (!(keep & PROFILE_KEEP_TIDS) || e->tid == s->tid) &&
+	       (!(keep & (PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS)) || e->pid == s->pid);
+}
+
+/* Each sample counts what was added with its key; together that is all, so no key is there twice.
+ */
+static void check_samples(const struct profile *p, unsigned keep)
+{
+	uint64_t count, period, total = 0;
+	size_t i, k;
+
+	for (i = 0; i < p->samples.n; i++) {
+		const struct profile_sample *s = &p->samples.v[i];
+
+		for (k = 0, count = period = 0; k < p->log.n; k++)
+			if (is_counted_in(&p->log.v[k], s, keep)) {
+				count++;
+				period += p->log.v[k].period;
+			}
+		assert_int_equal(s->count, count);
+		assert_int_equal(s->period, period);
+		total += count;
+	}
+	assert_int_equal(total, p->log.n);
+}
+
+static struct perf_sample sample_make(uint64_t time_ns)
+{
+	return (struct perf_sample){
+		.event = &synthetic_events[below(2)],
+		.comm = below(4) ? "a" : "b",
+		.pid = 100 + below(2),
+		.tid = 100 + below(4),
+		.period = 1 + below(9),
+		.time_ns = time_ns,
+	};
+}
+
 static void nodes_lead_back_to_the_frames(unsigned keep)
 {
 	static uint32_t added[N_ADDED], node_of[N_STACKS];
@@ -134,11 +183,12 @@ static void nodes_lead_back_to_the_frames(unsigned keep)
 		n = n < N_ADDED - i ? n : N_ADDED - i;
 		for (k = 0; k < n; k++) {
 			added[i + k] = below(below(2) ? N_STACKS : 20);
-			s[k] = (struct perf_sample){
-				.event = synthetic_events, .comm = "a", .time_ns = i + k};
+			s[k] = sample_make(i + k);
 			samples[k] = &s[k];
 			traces[k] = (struct stack_trace){.frames = frames[added[i + k]],
-							 .n = n_frames[added[i + k]]};
+							 .n = n_frames[added[i + k]],
+							 .stop = below(5) ? UNWIND_STOP_END
+									  : UNWIND_STOP_NO_CFI};
 		}
 		assert_int_equal(profile_add_batch(p, samples, traces, n, NULL), 0);
 	}
@@ -152,6 +202,7 @@ static void nodes_lead_back_to_the_frames(unsigned keep)
 		node_of[stack] = node;
 	}
 	check_tree(p);
+	check_samples(p, keep);
 	profile_free(p);
 }
 
@@ -159,6 +210,18 @@ static void by_file(void **state)
 {
 	(void)state;
 	nodes_lead_back_to_the_frames(0);
+}
+
+static void by_process(void **state)
+{
+	(void)state;
+	nodes_lead_back_to_the_frames(PROFILE_KEEP_PIDS);
+}
+
+static void by_thread(void **state)
+{
+	(void)state;
+	nodes_lead_back_to_the_frames(PROFILE_KEEP_TIDS);
 }
 
 static void by_mapping(void **state)
@@ -172,6 +235,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_file),
 		cmocka_unit_test(by_mapping),
+		cmocka_unit_test(by_process),
+		cmocka_unit_test(by_thread),
 	};
 
 	stacks_make();

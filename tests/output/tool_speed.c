@@ -1,10 +1,13 @@
-/* tool_speed.c - `tool_speed [-n PASSES] [-w] FILE..`: what one core needs from the page cache to
+/* tool_speed.c - `tool_speed [-n ROUNDS] [-w] FILE..`: what one core needs from the page cache to
  * interned stacks.
  *
- * Each pass opens the recording and reads it to its end: alone, with unwinding, with unwinding and
- * interning. Modules stay open from pass to pass. Prints the CPU time of the fastest pass of each
- * kind per sample, so the differences are the price of a stage, and of the first pass ever. -w: only
- * the whole, for profilers. */
+ * Each pass opens the recording and reads it to its end: with unwinding and interning, with
+ * unwinding, alone. A round is a pass of each kind. Prints CPU time per sample: the price of a
+ * stage is the median, over the rounds, of the difference to the pass without it beside it, because
+ * a machine that is faster for some seconds is so for a round; differences of the fastest passes
+ * would be of different rounds. Then the whole, its median and the fastest, and the first pass
+ * ever. -w: only the whole, for profilers. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +94,8 @@ static double pass(struct run *r, enum depth depth)
 	start = cpu_seconds() - start;
 	if (depth >= UNWIND)
 		r->frames = unwinder_stats(u)->frames;
-	r->nodes = p->nodes.n;
+	if (depth >= INTERN)
+		r->nodes = p->nodes.n;
 	unwinder_free(u);
 	modules_free(r->modules);
 	profile_free(p);
@@ -99,44 +103,101 @@ static double pass(struct run *r, enum depth depth)
 	return start;
 }
 
-static void measure(const char *path, int passes, enum depth least)
+/* CPU seconds of one round: a pass of each kind. */
+struct round {
+	double pass[DEPTHS];
+};
+
+/* Of passes that follow each other at once: what the later kind does more. */
+static double price(const struct round *r, enum depth depth)
 {
+	return r->pass[depth] - (depth ? r->pass[depth - 1] : 0);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(const struct round *rounds, int n, enum depth depth,
+		     double (*of)(const struct round *r, enum depth depth))
+{
+	double *v = calloc((size_t)n, sizeof *v), ret;
+	int i;
+
+	if (!v)
+		exit(2);
+	for (i = 0; i < n; i++)
+		v[i] = of(&rounds[i], depth);
+	qsort(v, (size_t)n, sizeof *v, by_value);
+	ret = (v[n / 2] + v[(n - 1) / 2]) / 2;
+	free(v);
+	return ret;
+}
+
+static double whole(const struct round *r, enum depth depth)
+{
+	return r->pass[depth];
+}
+
+static double least(const struct round *rounds, int n, enum depth depth)
+{
+	double ret = rounds[0].pass[depth];
+	int i;
+
+	for (i = 1; i < n; i++)
+		if (rounds[i].pass[depth] < ret)
+			ret = rounds[i].pass[depth];
+	return ret;
+}
+
+static void print(const struct run *r, const struct round *rounds, int n)
+{
+	const char *slash = strrchr(r->path, '/');
+	double ns = 1e9 / (double)r->samples, all = median(rounds, n, INTERN, whole);
+
+	printf("%-20s %7llu samples %5.1f frames %7llu nodes: read %4.0f unwind %5.0f intern %4.0f "
+	       "ns = %5.2f M samples/s (fastest %5.2f), %5.1f ns/frame; first pass %.2f ms\n",
+	       slash ? slash + 1 : r->path, (unsigned long long)r->samples,
+	       (double)r->frames / (double)r->samples, (unsigned long long)r->nodes,
+	       median(rounds, n, READ, price) * ns, median(rounds, n, UNWIND, price) * ns,
+	       median(rounds, n, INTERN, price) * ns, 1e3 / (all * ns),
+	       1e3 / (least(rounds, n, INTERN) * ns),
+	       median(rounds, n, UNWIND, price) * 1e9 / (double)r->frames,
+	       rounds[0].pass[INTERN] * 1e3);
+	fflush(stdout);
+}
+
+/* The whole comes first in each round: so the first pass is one that finds nothing in memory. */
+static void measure(const char *path, int n, bool only_whole)
+{
+	struct round *rounds = calloc((size_t)n, sizeof *rounds);
 	struct run r = {.path = path};
-	double best[DEPTHS] = {0}, first = 0, t, ns;
 	int i, d;
 
-	for (i = 0; i < passes; i++)
-		for (d = (int)least; d < DEPTHS; d++) {
-			t = pass(&r, (enum depth)d);
-			if (d == INTERN && !i)
-				first = t;
-			if (!i || t < best[d])
-				best[d] = t;
-		}
-	ns = 1e9 / (double)r.samples;
-	printf("%-24s %7llu samples %5.1f frames %7llu nodes: read %4.0f unwind %5.0f intern %5.0f "
-	       "ns = "
-	       "%5.2f M samples/s (first %.2f), %4.1f ns/frame\n",
-	       strrchr(path, '/') ? strrchr(path, '/') + 1 : path, (unsigned long long)r.samples,
-	       (double)r.frames / (double)r.samples, (unsigned long long)r.nodes, best[READ] * ns,
-	       (best[UNWIND] - best[READ]) * ns, (best[INTERN] - best[UNWIND]) * ns,
-	       1e3 / (best[INTERN] * ns), 1e3 / (first * ns),
-	       (best[UNWIND] - best[READ]) * 1e9 / (double)r.frames);
-	fflush(stdout);
+	if (!rounds)
+		exit(2);
+	for (i = 0; i < n; i++)
+		for (d = INTERN; d >= (only_whole ? INTERN : READ); d--)
+			rounds[i].pass[d] = pass(&r, (enum depth)d);
+	print(&r, rounds, n);
+	free(rounds);
 }
 
 int main(int argc, char **argv)
 {
-	enum depth least = READ;
-	int passes = 5, c;
+	bool only_whole = false;
+	int rounds = 5, c;
 
 	while ((c = getopt(argc, argv, "n:w")) > 0)
 		if (c == 'n')
-			passes = atoi(optarg);
+			rounds = atoi(optarg);
 		else if (c == 'w')
-			least = INTERN;
+			only_whole = true;
 	pages_survive_cuts();
 	for (; optind < argc; optind++)
-		measure(argv[optind], passes, least);
+		measure(argv[optind], rounds > 0 ? rounds : 1, only_whole);
 	return 0;
 }

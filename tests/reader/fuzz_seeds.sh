@@ -1,6 +1,8 @@
 #!/bin/sh
 # fuzz_seeds.sh NAME - seeds for tests/reader/fuzz_NAME.c, into the working directory: small recordings
 # from beside the checkout, or at least the start of one.
+set -e
+: "${1:?NAME is missing}" "${TOP:?the checkout is not known: set TOP}"
 if [ -d "$TOP/../shared/corpus" ]; then
 	find "$TOP/../shared/corpus" -type f -size "-${SEED_KIB:-64}k" ! -name '*.txt' ! -name '*.md' \
 		-exec cp {} . \;

@@ -9,6 +9,7 @@
 """
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -328,6 +329,20 @@ def pipe_in_directory(directory):
     check("damaged 1" in lines and any("data.999" in line for line in lines), "a fifo in a directory", str(lines[-3:]))
 
 
+def names_in_directory(directory):
+    """Only data.N as perf writes N is a file of the recording: data.01 made data.1 be read a second time."""
+    def samples():
+        return [line for line in dump(directory, "-s") if line.startswith("samples ")]
+
+    before, others = samples(), ["data.00", "data.01", "data.1.old", "data.+1", "data.9999999999999999999"]
+    for name in others:
+        shutil.copy(os.path.join(directory, "data.1"), os.path.join(directory, name))
+    after = samples()
+    for name in others:
+        os.unlink(os.path.join(directory, name))
+    check(after == before and before != ["samples 0"], "files of other names in a directory are not read", f"{before} {after}")
+
+
 def old_mmap2():
     """MMAP2 without prot and flags (Linux < 3.16): the sample's file is known all the same."""
     path = os.path.join(CORPUS, "hotspot/perf.data.true.v2")
@@ -366,6 +381,7 @@ def main():
     twins(made)
     if "directory" in made:
         pipe_in_directory(made["directory"])
+        names_in_directory(made["directory"])
     old_mmap2()
     endless_tail()
 

@@ -18,6 +18,7 @@ import struct
 import subprocess
 import sys
 
+from recorder import perf_record
 from tap import Tap
 
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
@@ -69,10 +70,13 @@ def compare(name, path, perfs_copy=None):
 # ---- recordings made here
 
 def record(name, *args):
-    p = subprocess.run(["perf", "record", "-q", "-N", "-B", "--no-bpf-event", "-o", name, *args, "true"],
-                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    if p.returncode or not compare(f"perf record {' '.join(args)}", name):
-        check(False, f"perf record {' '.join(args)}", p.stderr.decode())
+    why = ""
+    try:
+        perf_record("--no-bpf-event", "-o", name, *args, "true")
+    except RuntimeError as e:
+        why = str(e)
+    if why or not compare(f"perf record {' '.join(args)}", name):
+        check(False, f"perf record {' '.join(args)}", why)
 
 
 def record_all():

@@ -10,6 +10,7 @@ import resource
 import shutil
 import subprocess
 
+from recorder import perf_record
 from tap import Tap
 
 TOP, BUILD = os.environ["TOP"], os.environ["BUILD"]
@@ -38,11 +39,11 @@ def main():
     if "-san" in os.path.basename(BUILD):
         tap.skip("large recordings", "the sanitizer needs memory of its own")
         return
-    p = subprocess.run(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock", "-F", "20000", "-o", "one.data", "--",
-                        "sh", "-c", 'gzip -9 -c "$0" & gzip -9 -c "$0"; wait', shutil.which("perf")], stdout=subprocess.DEVNULL,
-                       stderr=subprocess.PIPE)
-    if p.returncode:
-        print(f"ok - large recordings # SKIP perf record: {p.stderr.decode()[-200:]!r}")
+    try:
+        perf_record("-e", "cpu-clock", "-F", "20000", "-o", "one.data", "--",
+                    "sh", "-c", 'gzip -9 -c "$0" & gzip -9 -c "$0"; wait', shutil.which("perf") or "perf")
+    except (RuntimeError, OSError) as e:
+        print(f"ok - large recordings # SKIP {str(e)[-200:]!r}")
         return
     _, one, _ = dump("one.data", limited=False)
     repeat("-n")

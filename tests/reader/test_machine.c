@@ -456,8 +456,6 @@ static void test_identity(void **state)
 	assert_int_equal(machine_dso_count(m), 18);
 	for (size_t i = 0; i < machine_dso_count(m); i++)
 		assert_int_equal(machine_dso(m, i)->id, i);
-	for (size_t i = 0; i < machine_map_count(m); i++)
-		assert_int_equal(machine_map(m, i)->id, i);
 }
 
 static void test_build_id_by_path(void **state)

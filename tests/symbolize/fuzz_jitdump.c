@@ -18,11 +18,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 			const struct jit_line *line = f ? jitdump_line(&j, f, ip) : NULL;
 
-			struct jit_eh_frame info;
+			struct jit_unwinding info;
 
-			if (jitdump_eh_frame(&j, ip, i, &info)) {
+			if (jitdump_unwinding(&j, ip, i, &info)) {
 				FUZZ_CHECK(info.start <= ip && ip < info.end);
-				FUZZ_CHECK(fuzz_sum_bytes(info.data, info.size) <= 255 * size);
+				FUZZ_CHECK(fuzz_sum_bytes(info.eh_frame, info.eh_frame_bytes) <=
+					   255 * size);
+				FUZZ_CHECK(!info.code ||
+					   fuzz_sum_bytes(info.code, info.end - info.start) <=
+						   255 * size);
 			}
 			FUZZ_CHECK(!f || (f->start <= ip && ip < f->end && f->name));
 			FUZZ_CHECK(!line || strtab_get(&j.strings, line->file));

@@ -1,6 +1,7 @@
 #!/bin/sh
 # fuzz_seeds.sh NAME - seeds for tests/symbolize/fuzz_NAME.c, into the working directory.
 set -e
+: "${1:?NAME is missing}" "${TOP:?the checkout is not known: set TOP}"
 tests=$TOP/tests/symbolize
 
 elf() {
@@ -60,12 +61,13 @@ dwarf() {
 
 # What tool_dwarf keeps of a program of two units: answers when one of them is asked, else everything.
 dwarf_cache() {
+	tool=${BUILD:-$TOP/build/gcc}/tests/symbolize/tool_dwarf
+	[ -x "$tool" ] || { echo "$0: no $tool: run \`make tests-built\`, or set BUILD" >&2; exit 1; }
 	cat >s.c <<-'C'
 		static inline int g(int x) { for (int i = 0; i < x; i++) x ^= i; return x; }
 		int f(int *s) { if (*s) return g(s[1]); return g(s[2]) + g(2); }
 	C
 	{ echo 'int f(int *s);'; seq 9 | sed 's/.*/int h&(int x) { return x * &; }/'; echo 'int main(void) { return f(&(int[3]){0}[0]); }'; } >t.c
-	tool=${BUILD:-$TOP/build/gcc}/tests/symbolize/tool_dwarf
 	for v in 4 5; do
 		gcc -O2 -g -gdwarf-$v s.c t.c -o program
 		at=$(nm program | awk '$3 == "f" {print $1}')

@@ -78,6 +78,37 @@ static const struct row rows[] = {
 	{"L;f()V", "L;f()V", "L;f()V"},
 	{"LWork;f([)V", "LWork;f([)V", "Work.f"},
 	{"Local;", "Local;", "Local;"},
+	/* .NET in perf maps */
+	{"int32 [System.Private.CoreLib] "
+	 "System.SpanHelpers::IndexOf(char&,char,int32)[OptimizedTier1]",
+	 "int32 [System.Private.CoreLib] "
+	 "System.SpanHelpers::IndexOf(char&,char,int32)[OptimizedTier1]",
+	 "System.SpanHelpers::IndexOf"},
+	{"void [System.Private.CoreLib] System.Threading.ThreadPoolWorkQueue::Dispatch()",
+	 "void [System.Private.CoreLib] System.Threading.ThreadPoolWorkQueue::Dispatch()",
+	 "System.Threading.ThreadPoolWorkQueue::Dispatch"},
+	{"instance !0[] [System.Private.CoreLib] "
+	 "System.Buffers.SharedArrayPool`1[System.Char]::Rent(int32)[PreJIT]",
+	 "instance !0[] [System.Private.CoreLib] "
+	 "System.Buffers.SharedArrayPool`1[System.Char]::Rent(int32)[PreJIT]",
+	 "System.Buffers.SharedArrayPool`1[...]::Rent"},
+	{"instance class [netstandard]System.Threading.Tasks.Task`1<!!0> [Some App] "
+	 "N.C`2[A[],B`1[D]]::Run[E](class [netstandard]System.Func`1<!!0>)",
+	 "instance class [netstandard]System.Threading.Tasks.Task`1<!!0> [Some App] "
+	 "N.C`2[A[],B`1[D]]::Run[E](class [netstandard]System.Func`1<!!0>)",
+	 "N.C`2[...]::Run[...]"},
+	{"instance void [app] Program+<>c::<Main>b__0_0(valuetype [netstandard]System.Guid)",
+	 "instance void [app] Program+<>c::<Main>b__0_0(valuetype [netstandard]System.Guid)",
+	 "Program+<>c::<Main>b__0_0"},
+	{"instance void [app] Program::.ctor(int32[])[Tier0]",
+	 "instance void [app] Program::.ctor(int32[])[Tier0]", "Program::.ctor"},
+	{"stub<7> GenerateResolveStub<a::b()>", "stub<7> GenerateResolveStub<a::b()>",
+	 "stub<7> GenerateResolveStub<a::b()>"},
+	{"void [app] f()", "void [app] f()", "void [app] f()"},
+	{"void [app] A[B::f(", "void [app] A[B::f(", "void [app] A[B::f("},
+	{"void [app] A[B::f()", "void [app] A[B::f()", "void [app] A[B::f()"},
+	{"void [app] ::f()", "void [app] ::f()", "void [app] ::f()"},
+	{"void [app] A::()", "void [app] A::()", "void [app] A::()"},
 	/* Java in perf maps: of HotSpot and of perf-map-agent; shown as they are, cut alike */
 	{"char java.lang.String.charAt(int)", "char java.lang.String.charAt(int)",
 	 "java.lang.String.charAt"},
@@ -105,8 +136,7 @@ static const struct row rows[] = {
 	{"LazyCompile:*a.b /x.js:1", "LazyCompile:*a.b /x.js:1", "LazyCompile:*a.b /x.js:1"},
 	{"RegExp:a.b(c)", "RegExp:a.b(c)", "RegExp:a.b(c)"},
 	{"py::f:/a.b(c)", "py::f:/a.b(c)", "py::f:/a.b(c)"},
-	{"void [App] N.C::M(int32)[Tier1]", "void [App] N.C::M(int32)[Tier1]",
-	 "void [App] N.C::M(int32)[Tier1]"},
+	{"void [App] N.C::M(int32)[Tier1]", "void [App] N.C::M(int32)[Tier1]", "N.C::M"},
 	{"void f(int)", "void f(int)", "void f(int)"},
 	{"void a.f(int", "void a.f(int", "void a.f(int"},
 	{"void a.f(int) const", "void a.f(int) const", "void a.f(int) const"},

@@ -184,6 +184,23 @@ def unit_that_promises_too_much():
 
 
 @case
+def bolted_units():
+    """BOLT leaves parts that it split off out of the unit's ranges: what is said of them does not depend on what else is asked."""
+    f = File()
+    other = CODE + 0x200
+    f.add(cu(fn("f", CODE, 16), fn("f.cold", CODE + 0x100, 16), size=16))
+    f.add(cu(fn("g", other, 16), lo=other, size=16))
+    data = f.elf()
+    f.sec["olt_info"] = b"\0"
+    bolted = f.elf().replace(b".debug_olt_info", b".note.bolt_info")
+    for asked in ([CODE + 0x100], [CODE, CODE + 0x100], [CODE + 0x100, other], [CODE, CODE + 0x100, other]):
+        want = {CODE: ["f"], CODE + 0x100: ["f.cold"], other: ["g"]}
+        equal(names(bolted, asked), [want[a] for a in asked])
+    # Of others every address that no unit claims, as of the C library's start files, would cost compiling all units.
+    equal(names(data, [CODE + 0x100]), [[]])
+
+
+@case
 def units_without_ranges():
     f = File()
     f.add(Die(CU, (NAME, "string", "u"), kids=[fn("f", CODE, 64)]))

@@ -7,6 +7,7 @@ import os
 import struct
 import subprocess
 import sys
+import zlib
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests/symbolize/test_dwarf_sources"))
 sys.dont_write_bytecode = True
@@ -156,6 +157,44 @@ def hostile_big_attributes():
     refs = [Die(SUB, (ORIGIN, "ref4", big), (LOW, "addr", CODE + i), (HIGH, "data1", 1)) for i in range(20000)]
     f.add(cu(big, *refs))
     patient(f.elf(), range(CODE, CODE + 20000, 1), 5)
+
+
+def gabi(plain):
+    """Contents of a section with SHF_COMPRESSED; `plain` in pieces."""
+    z, size, out = zlib.compressobj(9), 0, b""
+    for piece in plain:
+        out += z.compress(piece)
+        size += len(piece)
+    return struct.pack("<IIQQ", 1, 0, size, 1) + out + z.flush()
+
+
+@case
+def hostile_inlined():
+    """16 KB that grow to 16 MiB of inlined functions of one byte each."""
+    f = File()
+    f.sec["abbrev"] = b"\1\x11\1\x11\1\x12\7\0\0" + b"\2\x2e\1\3\x08\x11\1\x12\7\0\0" + b"\3\x1d\0\0\0" + b"\0"
+    head = b"\1" + struct.pack("<QQ", CODE, CODE_SIZE) + b"\2f\0" + struct.pack("<QQ", CODE, CODE_SIZE)
+    n = (1 << 24) - 100
+    f.sec["info"] = gabi([struct.pack("<IHBBI", len(head) + n + 10, 5, 1, 8, 0) + head, b"\3" * n, b"\0\0"])
+    data = same_bytes(f.elf(), [".debug_info"])
+    assert len(data) < 100000, len(data)
+    for threads in (1, 3):
+        got, took = ask(data, [CODE], limit=6, threads=threads, memory=300 << 20)
+        equal([name for name, *_ in got[CODE]], ["f"])
+        assert took < 2 * (5 if SLOW else 1), f"took {took:.1f} s"
+
+
+@case
+def hostile_twins():
+    """Ten sections that each are a gigabyte of zeros, all made of the same megabyte."""
+    f = File()
+    names = ["info", "abbrev", "str", "line_str", "line", "ranges", "rnglists", "addr", "str_offsets", "aranges"]
+    for n in names:
+        f.sec[n] = b"\0"
+    f.sec["info"] = gabi([bytes(1 << 20)] * 1024)
+    data = same_bytes(f.elf(), [".debug_" + n for n in names])
+    for threads in (1, 3):
+        equal(ask(data, [CODE], limit=2, threads=threads, memory=300 << 20)[0], {CODE: []})
 
 
 if __name__ == "__main__":

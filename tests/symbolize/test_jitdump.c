@@ -79,7 +79,8 @@ static void put_load(struct image *m, uint64_t time, uint64_t addr, uint64_t siz
 	put(m, size, 8);
 	put(m, m->n, 8);
 	put_text(m, name);
-	m->n += size; /* the code */
+	memset(m->bytes + m->n, name[0], size); /* the code */
+	m->n += size;
 	end(m, at);
 }
 
@@ -228,34 +229,73 @@ static void versions_moves_lines(void **unused)
 	}
 }
 
-/* Call frame information belongs to the function told of next, also where that moves. */
+/* Call frame information belongs to the function told of next, also where that moves; so does its
+ * code. */
 static void unwinding_info(void **unused)
 {
+	static const char foo[] = "ffffffffffffffffffffffffffffffff";
 	static struct image m;
 	int swap;
 
 	(void)unused;
 	for (swap = 0; swap < 2; swap++) {
-		struct jit_eh_frame info;
+		struct jit_unwinding info;
 		struct jitdump j;
 
 		make(&m, swap, 0);
 		assert_int_equal(read_image(&j, &m), 0);
-		assert_true(jitdump_eh_frame(&j, 0x1018, 150, &info));
+		assert_true(jitdump_unwinding(&j, 0x1018, 150, &info));
 		assert_int_equal(info.start, 0x1000);
 		assert_int_equal(info.end, 0x1020);
-		assert_int_equal(info.size, 8);
-		assert_memory_equal(info.data, "eh_frame", 8);
+		assert_int_equal(info.eh_frame_bytes, 8);
+		assert_memory_equal(info.eh_frame, "eh_frame", 8);
 		assert_int_equal(info.swap, swap);
-		assert_true(jitdump_eh_frame(&j, 0x9001, 0, &info));
+		assert_memory_equal(info.code, foo, 32);
+		assert_true(jitdump_unwinding(&j, 0x9001, 0, &info));
 		assert_int_equal(info.start, 0x9000);
-		assert_memory_equal(info.data, "eh_frame", 8);
-		assert_false(jitdump_eh_frame(&j, 0x1018, 200, &info)); /* "bar" by then */
-		assert_false(jitdump_eh_frame(&j, 0x1018, 0, &info));	/* then "baz" */
-		assert_false(jitdump_eh_frame(&j, 0x5000, 0, &info));
-		assert_false(jitdump_eh_frame(&j, 0x7000, 0, &info));
+		assert_memory_equal(info.eh_frame, "eh_frame", 8);
+		assert_memory_equal(info.code, foo, 32);
+		assert_true(jitdump_unwinding(&j, 0x1018, 200, &info)); /* "bar" by then */
+		assert_int_equal(info.eh_frame_bytes, 0);
+		assert_int_equal(info.start, 0x1010);
+		assert_true(info.code[0] == 'b' && info.code[31] == 'b');
+		assert_true(jitdump_unwinding(&j, 0x1018, 0, &info)); /* then "baz" */
+		assert_int_equal(info.eh_frame_bytes, 0);
+		assert_true(info.code[0] == 'b' && info.code[63] == 'b');
+		assert_true(jitdump_unwinding(&j, 0x5000, 0, &info));
+		assert_int_equal(info.eh_frame_bytes, 0);
+		assert_true(info.code[0] == 'l');
+		assert_false(jitdump_unwinding(&j, 0x7000, 0, &info));
 		jitdump_done(&j);
 	}
+}
+
+/* Of code that is not all in its record, or of which a move says that there is more, or less. */
+static void code_that_is_not_there(void **unused)
+{
+	static struct image m;
+	struct jit_unwinding info;
+	struct jitdump j;
+	size_t at;
+
+	(void)unused;
+	memset(&m, 0, sizeof m);
+	put_header(&m, 0);
+	put_load(&m, 100, 0x1000, 32, "foo");
+	at = m.n;
+	put_load(&m, 200, 0x2000, 32, "bar");
+	m.n--;
+	end(&m, at);
+	put_move(&m, 300, 0x1000, 0x9000, 33);
+	put_move(&m, 300, 0x1000, 0xa000, 31);
+	put_move(&m, 300, 0x1000, 0xb000, 32);
+	assert_int_equal(read_image(&j, &m), 0);
+	assert_true(jitdump_unwinding(&j, 0x1000, 0, &info));
+	assert_false(jitdump_unwinding(&j, 0x2000, 0, &info));
+	assert_false(jitdump_unwinding(&j, 0x9000, 0, &info));
+	assert_false(jitdump_unwinding(&j, 0xa000, 0, &info));
+	assert_true(jitdump_unwinding(&j, 0xb000, 0, &info));
+	jitdump_done(&j);
 }
 
 /* The answer is the same for all versions of a span, and another one behind it. */
@@ -431,6 +471,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(versions_moves_lines),
 		cmocka_unit_test(unwinding_info),
+		cmocka_unit_test(code_that_is_not_there),
 		cmocka_unit_test(spans_of_versions),
 		cmocka_unit_test(processor_clocks_are_no_times),
 		cmocka_unit_test(lines_of_v8),

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 
+from recorder import perf_record
 from symtool import *
 
 rng = random.Random(1)
@@ -93,9 +94,9 @@ def made_up_lists():
 
 def another_boot():
     """A list with other addresses than the recording's kernel had: its kernel map says where _text was."""
-    p = subprocess.run(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock", "-o", "perf.data", "true"], stdout=subprocess.DEVNULL,
-                       stderr=subprocess.PIPE, text=True) if shutil.which("perf") else None
-    if not p or p.returncode:
+    try:
+        perf_record("-e", "cpu-clock", "-o", "perf.data", "true")
+    except (RuntimeError, OSError):
         return skip("another boot", "no perf record here")
     m = re.search(r"\[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0)\b.*\[kernel\.kallsyms\]_s?text",
                   run("perf", "script", "--show-mmap-events", "-i", "perf.data"))

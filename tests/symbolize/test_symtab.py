@@ -20,6 +20,7 @@ import re
 import shutil
 import subprocess
 
+from recorder import perf_record
 from symtool import *
 
 rng = random.Random(42)
@@ -153,10 +154,10 @@ def perf_test():
     work = ("import json, re, random, zlib, hashlib\nfor i in range(60):\n d={str(j): [j]*9 for j in range(2000)}\n"
             " s=json.dumps(d); json.loads(s); zlib.compress(s.encode()); re.findall('[0-9]+', s); sorted(s)\n"
             " hashlib.sha256(s.encode()).digest()\n")
-    p = subprocess.run(["perf", "record", "-q", "-N", "-F", "4000", "-e", "cpu-clock:u", "-o", "perf.data", "python3", "-c", work],
-                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENV)
-    if p.returncode:
-        return skip("names as perf prints them", "perf record: " + p.stderr.strip()[:80])
+    try:
+        perf_record("-F", "4000", "-e", "cpu-clock:u", "-o", "perf.data", "python3", "-c", work)
+    except RuntimeError as e:
+        return skip("names as perf prints them", str(e).splitlines()[-1][:80])
     out = run("perf", "script", "-i", "perf.data", "--show-mmap-events", "--no-demangle", "-F", "pid,ip,sym,symoff,dso")
     maps, wanted = [], {}
     for line in out.splitlines():

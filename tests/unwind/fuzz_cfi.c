@@ -158,7 +158,7 @@ static void check_row(const struct cfi_fde *fde, const struct arch *arch, uint64
 	struct cfi_row row;
 
 	FUZZ_CHECK(fde->start <= vaddr && vaddr < fde->end);
-	if (!cfi_row_find(fde, arch, vaddr, &row))
+	if (!cfi_row_find(fde, arch, vaddr, NULL, &row))
 		return;
 	FUZZ_CHECK(row.start <= vaddr && vaddr < row.end);
 	FUZZ_CHECK(row.n_regs <= ARCH_REGS_MAX && row.ra_reg < row.n_regs);
@@ -212,7 +212,7 @@ static void check_tables(const uint8_t *file)
 	check_index(&ix, arch);
 	go_table_open(&go, img);
 	for (uint64_t vaddr = TEXT_VADDR; go.data && vaddr < TEXT_VADDR + TEXT_LOOKED; vaddr += 5)
-		(void)go_table_find(&go, vaddr, &size);
+		(void)go_table_find(&go, vaddr, NULL, &size);
 	elf_image_close(img);
 }
 

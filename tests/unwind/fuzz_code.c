@@ -1,5 +1,5 @@
-/* fuzz_code.c - libFuzzer target: machine code. The first byte says of which processor; the rest is
- * a function. */
+/* fuzz_code.c - libFuzzer target: machine code. The first byte says of which processor, and whether
+ * a JIT compiler made it; the rest is a function. */
 #include "tests/fuzz.h"
 #include "unwind/arch.h"
 
@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		entry.sp = entry.saved_ra = 8;
 	data++;
 	size--;
-	if (code_rows_find(arch->code_step, data, size, &entry, &steps, &rows))
+	if (code_rows_find(arch->code_step, data, size, &entry,
+			   data[-1] & 2 ? CODE_OF_JIT : CODE_OF_FILE, &steps, &rows))
 		return 0;
 	FUZZ_CHECK(rows.n <= size + 1 && rows.next <= size);
 	FUZZ_CHECK(UINT64_MAX - steps <= size * CODE_STEPS_PER_BYTE);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # fuzz_seeds.sh NAME - seeds for tests/unwind/fuzz_NAME.c, into the working directory.
 set -e
+: "${1:?NAME is missing}" "${TOP:?the checkout is not known: set TOP}"
 
 byte() { # NUMBER..
 	for n; do

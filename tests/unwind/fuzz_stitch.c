@@ -67,7 +67,7 @@ static void run(struct check *c)
 static void add(struct check *c, const uint8_t head[4], const uint8_t *bytes, size_t n,
 		uint64_t time_ns)
 {
-	static const struct map maps[2];
+	static const struct map maps[2] = {{.id = 1}, {.id = 2}};
 	struct record *r = &c->records[c->n];
 	struct stack_trace t = {
 		.frames = r->frames, .n = n, .n_kernel = n && head[3] & 128 ? 1 : 0};

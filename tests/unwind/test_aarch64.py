@@ -25,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from hide_cfi import hide_cfi  # noqa: E402
 from perfwrite import ABI_64, PerfWriter  # noqa: E402
-from walks import STACK_BYTES, Walk, build_id, check, check_short_cuts, looked_up, report, resolve, run  # noqa: E402
+from walks import RESOLVE, STACK_BYTES, Walk, build_id, check, check_short_cuts, looked_up, report, resolve, run  # noqa: E402
 
 SYSROOT = "/usr/aarch64-linux-gnu"
 REGS = [f"x{i}" for i in range(31)] + ["sp", "pc"]  # by asm/perf_regs.h
@@ -235,7 +235,55 @@ def no_cfi():
         report(len(us) == len(gdbs) > 500 and len(bad) <= 0.005 * len(us), f"{name}: hardly any frame of {len(us)} points is another "
                "than gdb's", f"{len(bad)}", *bad[:3])
         report(whole >= floor * len(us), f"{name}: {whole} of {len(us)} stacks are gdb's")
+        check_short_cuts(name, "bare.data", 0.1)
         run("aarch64-linux-gnu-strip", program)
+
+
+FIRST = """
+    .globl _start
+_start: mov x29, #0
+    mov x30, #0
+    b first
+    .space 256 // what is at the entry is taken for the root anyway
+first: stp x29, x30, [sp, #-32]!
+    mov x29, sp
+    bl middle
+behind: nop
+    .cfi_startproc
+middle: stp x29, x30, [sp, #-16]!
+    .cfi_def_cfa_offset 16
+    .cfi_offset x29, -16
+    .cfi_offset x30, -8
+inside: nop
+    ldp x29, x30, [sp], #16
+    ret
+    .cfi_endproc
+"""
+
+
+def first_function():
+    """The first function of a program of musl's, which nobody names, nothing calls, and of which nothing tells: it saves the
+    frame pointer and the return address that _start has set to 0."""
+    with open("first.s", "w") as f:
+        f.write(FIRST)
+    r = run("aarch64-linux-gnu-gcc", "-nostdlib", "-static", "-o", "first", "first.s")
+    if r.returncode:
+        raise RuntimeError(r.stderr)
+    at = {name: int(a, 16) for a, _, name in map(str.split, run("aarch64-linux-gnu-nm", "first").stdout.splitlines())}
+    page, stack, junk = at["_start"] & ~0xfff, 0x7fff0000, 0x11
+    w = PerfWriter("aarch64", ABI_64, (1 << len(REGS)) - 1, 1024)
+    w.comm("first")
+    w.mmap(page, page + 0x1000, 0, "r-xp", os.path.abspath("first"))
+    # middle's frame, then first's: its record is at its stack pointer; elsewhere; is not the last one
+    for record, words in (stack + 16, [0, 0, junk, junk]), (stack + 32, [junk, junk, 0, 0]), (stack + 16, [stack + 64, 0, junk, junk]):
+        regs = [junk] * 29 + [stack, junk, stack, at["inside"]]
+        w.sample(at["inside"], regs, b"".join(x.to_bytes(8, "little") for x in [record, at["behind"]] + words + [junk] * 20))
+    w.write("first.data")
+    out = run(RESOLVE, "-f", "jsonl", "--no-stitch", "first.data").stdout.splitlines()
+    got = [(s["stop"], [int(f["ip"], 16) for f in s["stack"]]) for s in map(json.loads, out)]
+    ips = [at["inside"], at["behind"] - 1]
+    report(got == [("END", ips), ("NO_CFI", ips), ("NO_CFI", ips)], "first function: it is the root if its own record says so", got)
+    check_short_cuts("first function", "first.data", 0)
 
 
 def main():
@@ -243,7 +291,7 @@ def main():
     if missing or not os.path.exists(SYSROOT + "/lib/libc.so.6"):
         print(f"ok - aarch64 # SKIP not installed: {' '.join(missing) or 'a C library for aarch64'}")
         return
-    walks = (dynamic, signed, static, cplusplus, frame_pointers, no_cfi)
+    walks = (dynamic, signed, static, cplusplus, frame_pointers, no_cfi, first_function)
     only = sys.argv[1:]
     if only:
         for f in walks:

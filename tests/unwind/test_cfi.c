@@ -54,7 +54,7 @@ static bool row_of(const uint8_t *insns, size_t n, uint64_t pc, struct cfi_row *
 	assert_true(cfi_fde_read(&sec, off, &fde));
 	assert_int_equal(fde.start, CODE);
 	assert_int_equal(fde.end, CODE + SIZE);
-	return cfi_row_find(&fde, &arch_x86_64, pc, row);
+	return cfi_row_find(&fde, &arch_x86_64, pc, NULL, row);
 }
 
 #define INSNS(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
@@ -86,6 +86,7 @@ static void sets_rules(void **state)
 		{"restore", INSNS(DW_CFA_undefined, 16, DW_CFA_restore | 16), 16, CFI_OFFSET, -8},
 		{"restore_extended", INSNS(DW_CFA_undefined, 16, DW_CFA_restore_extended, 16), 16,
 		 CFI_OFFSET, -8},
+		{"restore of nothing", INSNS(DW_CFA_restore | 3), 3, CFI_UNSPECIFIED, 0},
 		{"restore to nothing", INSNS(DW_CFA_offset | 3, 2, DW_CFA_restore | 3), 3,
 		 CFI_UNSPECIFIED, 0},
 		{"args_size", INSNS(DW_CFA_GNU_args_size, 0x80, 1, DW_CFA_offset | 3, 2), 3,
@@ -156,13 +157,30 @@ static void sets_cfa(void **state)
 		if (!row_of(cases[i].insns, cases[i].n, CODE, &row) || row.cfa_how != CFI_CFA_REG ||
 		    row.cfa_reg != cases[i].reg || row.cfa_off != cases[i].off)
 			fail_msg("%s: r%u %+d", cases[i].name, row.cfa_reg, (int)row.cfa_off);
-	/* Changing a part of a CFA that is an expression has no meaning. */
-	assert_false(
-		row_of(INSNS(DW_CFA_def_cfa_expression, 1, DW_OP_lit0, DW_CFA_def_cfa_offset, 8),
+}
+
+/* As libgcc's, gdb's and LLVM's readers: an expression does not make the offset forgotten. So it is
+ * in _gcry_sha512_transform_amd64_avx of libgcrypt 1.10. */
+static void changes_parts_of_a_cfa_that_is_an_expression(void **state)
+{
+	struct cfi_row row;
+
+	(void)state;
+	assert_true(row_of(INSNS(DW_CFA_def_cfa_offset, 56, DW_CFA_def_cfa_expression, 1,
+				 DW_OP_lit0, DW_CFA_def_cfa_register, 6),
+			   CODE, &row));
+	assert_int_equal(row.cfa_how, CFI_CFA_REG);
+	assert_int_equal(row.cfa_reg, 6);
+	assert_int_equal(row.cfa_off, 56);
+	assert_true(
+		row_of(INSNS(DW_CFA_def_cfa_expression, 1, DW_OP_lit0, DW_CFA_def_cfa_offset, 24),
 		       CODE, &row));
-	assert_false(
-		row_of(INSNS(DW_CFA_def_cfa_expression, 1, DW_OP_lit0, DW_CFA_def_cfa_register, 6),
-		       CODE, &row));
+	assert_int_equal(row.cfa_how, CFI_CFA_EXPRESSION);
+	assert_true(row_of(INSNS(DW_CFA_def_cfa_expression, 1, DW_OP_lit0, DW_CFA_def_cfa_offset,
+				 24, DW_CFA_def_cfa_register, 3),
+			   CODE, &row));
+	assert_int_equal(row.cfa_how, CFI_CFA_REG);
+	assert_int_equal(row.cfa_off, 24);
 }
 
 /* ---- locations ----------------------------------------------------------------------------- */
@@ -330,6 +348,36 @@ static void refuses_unknown_operations(void **state)
 			assert_false(row_of(INSNS((uint8_t)op), CODE, &row));
 }
 
+static void takes_no_more_steps_than_allowed(void **state)
+{
+	static const uint8_t ops[] = {DW_CFA_nop,	    DW_CFA_remember_state,
+				      DW_CFA_restore_state, DW_CFA_advance_loc | 4,
+				      DW_CFA_offset | 3,    2};
+	static struct build b;
+	size_t off = build_fde(&b, ops, sizeof ops);
+	struct cfi_section sec = section_of(&b, true);
+	uint64_t steps = 1000, taken;
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	(void)state;
+	assert_true(cfi_fde_read(&sec, off, &fde));
+	assert_true(cfi_row_find(&fde, &arch_x86_64, CODE, &steps, &row));
+	taken = 1000 - steps;
+	assert_in_range(taken, sizeof initial / 2 + 4, 50);
+	steps = 1000;
+	assert_true(cfi_row_find(&fde, &arch_x86_64, CODE + 4, &steps, &row));
+	assert_true(1000 - steps > taken);
+	taken = 1000 - steps;
+	steps = taken;
+	assert_true(cfi_row_find(&fde, &arch_x86_64, CODE + 4, &steps, &row));
+	assert_int_equal(steps, 0);
+	steps = taken - 1;
+	assert_false(cfi_row_find(&fde, &arch_x86_64, CODE + 4, &steps, &row));
+	assert_int_equal(steps, 0);
+	assert_false(cfi_row_find(&fde, &arch_x86_64, CODE, &steps, &row));
+}
+
 /* DW_CFA_AARCH64_negate_ra_state is only known there; it toggles and is remembered with the row. */
 static void toggles_ra_state_on_aarch64(void **state)
 {
@@ -344,13 +392,13 @@ static void toggles_ra_state_on_aarch64(void **state)
 
 	(void)state;
 	assert_true(cfi_fde_read(&sec, off, &fde));
-	assert_true(cfi_row_find(&fde, &arch_aarch64, CODE, &row));
+	assert_true(cfi_row_find(&fde, &arch_aarch64, CODE, NULL, &row));
 	assert_true(row.ra_signed);
-	assert_true(cfi_row_find(&fde, &arch_aarch64, CODE + 4, &row));
+	assert_true(cfi_row_find(&fde, &arch_aarch64, CODE + 4, NULL, &row));
 	assert_false(row.ra_signed);
-	assert_true(cfi_row_find(&fde, &arch_aarch64, CODE + 8, &row));
+	assert_true(cfi_row_find(&fde, &arch_aarch64, CODE + 8, NULL, &row));
 	assert_true(row.ra_signed);
-	assert_false(cfi_row_find(&fde, &arch_x86_64, CODE, &row));
+	assert_false(cfi_row_find(&fde, &arch_x86_64, CODE, NULL, &row));
 }
 
 /* ---- entries ------------------------------------------------------------------------------- */
@@ -390,7 +438,7 @@ static void reads_all_containers(void **state)
 		assert_true(cfi_fde_read(&sec, off, &fde));
 		assert_int_equal(fde.start, CODE);
 		assert_int_equal(fde.end, CODE + SIZE);
-		assert_true(cfi_row_find(&fde, &arch_x86_64, CODE, &row));
+		assert_true(cfi_row_find(&fde, &arch_x86_64, CODE, NULL, &row));
 		assert_int_equal(row.regs[3].off, -16);
 		assert_int_equal(row.ra_reg, 16);
 		assert_false(cfi_fde_read(&sec, 0, &fde)); /* a CIE is not an FDE */
@@ -480,10 +528,17 @@ static void reads_augmentations(void **state)
 		const char *augmentation;
 		bool ok, signal;
 	} cases[] = {
-		{"", true, false},	  {"zR", true, false},	 {"zPLR", true, false},
-		{"zRS", true, true},	  {"zPLRS", true, true}, {"zRB", true, false},
-		{"zSR", true, true},	  {"zXR", false, false}, {"R", false, false},
+		{"", true, false},
+		{"zR", true, false},
+		{"zPLR", true, false},
+		{"zRS", true, true},
+		{"zPLRS", true, true},
+		{"zRB", true, false},
+		{"zSR", true, true},
+		{"zXR", false, false},
+		{"R", false, false},
 		{"armcc+", false, false},
+		{"zRSSSSSSSSSSSSSSSSSS", false, false},
 	};
 	size_t i;
 
@@ -514,6 +569,32 @@ static void reads_augmentations(void **state)
 	}
 }
 
+/* As in libraries of CUDA: "register saved; restored" in the CIE. */
+static void restores_in_a_cie(void **state)
+{
+	static const uint8_t insns[] = {
+		DW_CFA_def_cfa,	   7, 8, DW_CFA_offset | 16, 1, DW_CFA_offset | 3, 7,
+		DW_CFA_restore | 3};
+	const struct cie_spec cie = {true, 1, "zR", DW_EH_PE_udata8, insns, sizeof insns};
+	struct build b = {0};
+	struct cfi_section sec;
+	struct cfi_fde fde;
+	struct cfi_row row;
+	size_t off = put_cie(&b, &cie);
+
+	(void)state;
+	off = put_fde_head(&b, true, off);
+	put(&b, CODE, 8);
+	put(&b, SIZE, 8);
+	put(&b, 0, 1);
+	entry_end(&b);
+	sec = section_of(&b, true);
+	assert_true(cfi_fde_read(&sec, off, &fde));
+	assert_true(cfi_row_find(&fde, &arch_x86_64, CODE, NULL, &row));
+	assert_int_equal(row.regs[3].how, CFI_UNSPECIFIED);
+	assert_int_equal(row.regs[16].how, CFI_OFFSET);
+}
+
 /* ---- hostile bytes --------------------------------------------------------------------------- */
 
 static uint64_t random_next(uint64_t *seed)
@@ -534,9 +615,10 @@ static void read_all(const struct cfi_section *sec)
 		assert_true(next > off);
 		if (!cfi_fde_read(sec, off, &fde) || fde.start >= fde.end)
 			continue;
-		(void)cfi_row_find(&fde, &arch_x86_64, fde.start, &row);
-		(void)cfi_row_find(&fde, &arch_x86_64, fde.start + (fde.end - fde.start) / 2, &row);
-		(void)cfi_row_find(&fde, &arch_x86_64, fde.end - 1, &row);
+		(void)cfi_row_find(&fde, &arch_x86_64, fde.start, NULL, &row);
+		(void)cfi_row_find(&fde, &arch_x86_64, fde.start + (fde.end - fde.start) / 2, NULL,
+				   &row);
+		(void)cfi_row_find(&fde, &arch_x86_64, fde.end - 1, NULL, &row);
 	}
 }
 
@@ -585,15 +667,18 @@ int main(void)
 		cmocka_unit_test(sets_rules),
 		cmocka_unit_test(sets_expressions),
 		cmocka_unit_test(sets_cfa),
+		cmocka_unit_test(changes_parts_of_a_cfa_that_is_an_expression),
 		cmocka_unit_test(advances),
 		cmocka_unit_test(clips_rows_to_the_fde),
 		cmocka_unit_test(remembers_and_restores),
+		cmocka_unit_test(takes_no_more_steps_than_allowed),
 		cmocka_unit_test(refuses_unknown_operations),
 		cmocka_unit_test(toggles_ra_state_on_aarch64),
 		cmocka_unit_test(reads_all_containers),
 		cmocka_unit_test(reads_pointer_encodings),
 		cmocka_unit_test(pointer_encodings_32),
 		cmocka_unit_test(reads_augmentations),
+		cmocka_unit_test(restores_in_a_cie),
 		cmocka_unit_test(survives_mutations),
 	};
 

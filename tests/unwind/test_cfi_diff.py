@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sys
 
+from recorder import perf_record
+
 BUILD, TOP = os.environ["BUILD"], os.environ["TOP"]
 TOOL = os.path.join(BUILD, "tests/unwind/tool_cfi_diff")
 PROGRAMS = os.path.join(TOP, "tests/programs")
@@ -75,10 +77,11 @@ def compare(case):
     name, cmd, least = case
     data = name.replace(" ", "_") + ".data"
     for clock in CLOCKS if CLOCK in cmd else [""]:
-        p = run(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192",
-                 "-o", data, "--", *(clock if c == CLOCK else c for c in cmd)])
-        if not os.path.exists(data):
-            print(f"ok - {name} # SKIP perf cannot record here: {p.stdout.strip().splitlines()[-1:]}")
+        try:
+            perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192", "-o", data, "--",
+                        *(clock if c == CLOCK else c for c in cmd))
+        except RuntimeError as e:
+            print(f"ok - {name} # SKIP perf cannot record here: {str(e).splitlines()[-1:]}")
             return
         p = run([TOOL, data])
         n = {k: int(v) for k, v in re.findall(r"(\w+) (\d+)", p.stdout.split(" | ")[0])}

@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 
+from recorder import perf_record
+
 BUILD, TOP = os.environ["BUILD"], os.environ["TOP"]
 TOOL = os.path.join(BUILD, "tests/unwind/tool_cfi_core")
 GDB = """
@@ -38,19 +40,19 @@ def run(cmd, **kw):
 
 
 def record_hard(name, data, cmd, least):
-    """Lines of tool_cfi_core about a recording with so many hard samples. A busy machine leaves a program that
-    measures its own time with few samples, and perf 6.1 may abort beside another recorder: then again."""
+    """Lines of tool_cfi_core about a recording with so many hard samples, or None. A busy machine leaves a program that
+    measures its own time with few samples: then again."""
     for _ in range(6):
-        p = run(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,16384",
-                 "-o", data, "--", *cmd])
-        if p.returncode:
-            continue
+        try:
+            perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,16384", "-o", data, "--", *cmd)
+        except RuntimeError:
+            return None
         shutil.rmtree(name + ".cores", ignore_errors=True)
         os.mkdir(name + ".cores")
         lines = run([TOOL, data, name + ".cores", "20"]).stdout.splitlines()
         if sum(line.startswith("core ") for line in lines) >= least:
             return lines
-    return None if p.returncode else lines
+    return lines
 
 
 def check(name, cmd, least):

@@ -145,18 +145,18 @@ static void check_sizes(struct elf_image *img, uint64_t text, bool has_flags)
 
 	go_table_open(&t, img);
 	assert_non_null(t.data);
-	assert_int_equal(go_table_find(&t, text - 1, &size), GO_FRAME_NONE);
-	assert_int_equal(go_table_find(&t, text, &size), GO_FRAME_SIZE);
+	assert_int_equal(go_table_find(&t, text - 1, NULL, &size), GO_FRAME_NONE);
+	assert_int_equal(go_table_find(&t, text, NULL, &size), GO_FRAME_SIZE);
 	assert_int_equal(size, 0);
-	assert_int_equal(go_table_find(&t, text + 3, &size), GO_FRAME_SIZE);
+	assert_int_equal(go_table_find(&t, text + 3, NULL, &size), GO_FRAME_SIZE);
 	assert_int_equal(size, 0);
-	assert_int_equal(go_table_find(&t, text + 4, &size), GO_FRAME_SIZE);
+	assert_int_equal(go_table_find(&t, text + 4, NULL, &size), GO_FRAME_SIZE);
 	assert_int_equal(size, 24);
-	assert_int_equal(go_table_find(&t, text + 0xff, &size), GO_FRAME_SIZE);
-	assert_int_equal(go_table_find(&t, text + 0x100, &size), GO_FRAME_ROOT);
-	assert_int_equal(go_table_find(&t, text + 0x2ff, &size),
+	assert_int_equal(go_table_find(&t, text + 0xff, NULL, &size), GO_FRAME_SIZE);
+	assert_int_equal(go_table_find(&t, text + 0x100, NULL, &size), GO_FRAME_ROOT);
+	assert_int_equal(go_table_find(&t, text + 0x2ff, NULL, &size),
 			 has_flags ? GO_FRAME_SWITCH : GO_FRAME_SIZE);
-	assert_int_equal(go_table_find(&t, text + 0x300, &size), GO_FRAME_NONE);
+	assert_int_equal(go_table_find(&t, text + 0x300, NULL, &size), GO_FRAME_NONE);
 	elf_image_close(img);
 }
 
@@ -207,7 +207,7 @@ static void survives_mutations(void **state)
 		img = build_elf(&b, NULL);
 		go_table_open(&t, img);
 		for (i = 0; i < 8; i++)
-			(void)go_table_find(&t, TEXT + 0x60 * i, &size);
+			(void)go_table_find(&t, TEXT + 0x60 * i, NULL, &size);
 		elf_image_close(img);
 	}
 }

@@ -17,7 +17,8 @@ static struct code_rows rows_of(const uint8_t *code, size_t n, uint64_t *steps)
 {
 	struct code_rows rows;
 
-	assert_int_equal(code_rows_find(code_step_x86_64, code, n, &entry, steps, &rows), 0);
+	assert_int_equal(
+		code_rows_find(code_step_x86_64, code, n, &entry, CODE_OF_FILE, steps, &rows), 0);
 	return rows;
 }
 

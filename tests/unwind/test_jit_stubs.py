@@ -14,8 +14,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 from perfsynth import Jitdump  # noqa: E402
-from perfwrite import ABI_64, PerfWriter  # noqa: E402
-from walks import report, resolve, run  # noqa: E402
+from perfwrite import ABI_32, ABI_64, PerfWriter  # noqa: E402
+from walks import check_short_cuts, report, resolve, run  # noqa: E402
 
 # caller's frame is one word below its return address: the psABI wants rsp + 8 to be a multiple of 16 on entry
 PROGRAM = r"""
@@ -27,12 +27,17 @@ __asm__(".globl _start, caller, leaf\n"
 "call *%rax\n.globl in_with_fp\nin_with_fp: pop %rbp\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n"
 "by_rbx: .cfi_startproc\npush %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\nmov %rsp, %rbx\n.cfi_def_cfa_register %rbx\n"
 "and $-64, %rsp\ncall *%rax\n.globl in_by_rbx\nin_by_rbx: mov %rbx, %rsp\n.cfi_def_cfa_register %rsp\npop %rbx\nret\n.cfi_endproc\n"
-"leaf: .cfi_startproc\nret\n.cfi_endproc\n");
+"leaf: .cfi_startproc\nret\n.cfi_endproc\n"
+".globl shaped, in_restore\nshaped: .cfi_startproc\n.cfi_def_cfa_offset 16\n.cfi_offset %rip, -16\nnop\n.cfi_endproc\n"
+"restore: .cfi_startproc\n.cfi_signal_frame\n.cfi_def_cfa_offset 16\ncall *%rax\nin_restore: hlt\n.cfi_endproc\n");
 """
 BIAS, STACK, CODE, PID = 0x10000000, 0x7ffe0000, 0x7f0000000000, 100
 REGS, MASK = 24, 0xff0fff  # of x86-64 by asm/perf_regs.h; those of 32-bit segments are not recorded
 ORDER = [i for i in range(REGS) if MASK >> i & 1]
 JUNK = 0x11
+# push %rbp; sub $0x10,%rsp; xor %ebp,%ebp; call; nopl 0x140(%rax,%rax); add $0x10,%rsp; pop %rbp; ret
+METHOD = bytes.fromhex("554883ec1031ede8f0ffffff" "0f1f840040010000" "4883c4105dc3")
+BATCHES = 5  # of samples, at least: the short ways are for those after the one in which an address was met first
 
 
 def build():
@@ -44,22 +49,30 @@ def build():
 
 
 def recording(samples, extra, fp, rbx):
-    """samples: [(pc, sp, words at sp)]"""
+    """samples: [(pc, sp, words at sp)]; extra(w) writes what is before them, and a function in their place what is between"""
     w = PerfWriter("x86_64", ABI_64, MASK, 1024, pid=PID, monotonic=True)
-    w.comm("jit")
-    for line in run("readelf", "-lW", "jit").stdout.splitlines():
-        f = line.split()
-        if f and f[0] == "LOAD" and "E" in line[60:]:
-            w.mmap(BIAS + int(f[2], 16), BIAS + int(f[2], 16) + int(f[5], 16), int(f[1], 16), "r-xp", os.path.abspath("jit"))
+    map_program(w)
     w.mmap(CODE, CODE + 0x10000, 0, "r-xp", "//anon")
     extra(w)
-    for pc, sp, words in samples:
+    for sample in samples:
+        if callable(sample):
+            sample(w)
+            continue
+        pc, sp, words = sample
         regs = [JUNK] * REGS
         regs[1], regs[6] = rbx, fp
         regs[7], regs[8] = sp, pc
         w.sample(pc, [regs[i] for i in ORDER], b"".join(x.to_bytes(8, "little") for x in words))
     w.write("jit.data")
     return "jit.data"
+
+
+def map_program(w):
+    w.comm("jit")
+    for line in run("readelf", "-lW", "jit").stdout.splitlines():
+        f = line.split()
+        if f and f[0] == "LOAD" and "E" in line[60:]:
+            w.mmap(BIAS + int(f[2], 16), BIAS + int(f[2], 16) + int(f[5], 16), int(f[1], 16), "r-xp", os.path.abspath("jit"))
 
 
 def walked(samples, extra=lambda w: None, options=(), fp=JUNK, rbx=JUNK):
@@ -191,6 +204,161 @@ def stale_words(at):
           [[CODE + 0x120, CODE + 5]])
 
 
+def again(at):
+    """What is remembered of an address must not tell what depends on the registers: each stack twice, both times as told."""
+    leaf, end = BIAS + at["leaf"], [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
+    rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    fp = STACK + 32
+    frames = [leaf, CODE + 5, CODE + 0x105]
+
+    def through(words, saved, ra):
+        """leaf, code at CODE + 6 whose frame record is at fp, code at CODE + 0x106, and what called that."""
+        return leaf, STACK + 8, [CODE + 6] + words + [saved, CODE + 0x106] + ra
+
+    called = through([JUNK, JUNK], fp + 16, [STACK + 0x100] + rest)
+    samples = {
+        "two frames of JIT code": (called, frames + end),
+        "a record that is not aligned": (through([JUNK, JUNK], fp + 17, [STACK + 0x100] + rest), frames),
+        "a record below": (through([JUNK, JUNK], fp - 8, [STACK + 0x100] + rest), frames),
+        "a chain that ends": (through([JUNK, JUNK], 0, rest), frames),
+        "no return address": (through([JUNK, JUNK], fp + 16, [STACK + 0x100, BIAS + at["caller"]] + rest), frames),
+        "one that is 0": (through([JUNK, JUNK], fp + 16, [STACK + 0x100, 0] + rest), frames),
+        "a frame of the smallest size": ((leaf, STACK + 8, [CODE + 6, JUNK, BIAS + at["in_with_fp"], STACK + 0x100] + rest),
+                                         [leaf, CODE + 5, BIAS + at["in_with_fp"] - 1] + end),
+    }
+    order = BATCHES * (list(samples) + list(reversed(samples)))
+    check("JIT code that was met before", walked([samples[name][0] for name in order], fp=fp), [samples[name][1] for name in order])
+    check_short_cuts("JIT code that was met before", "jit.data", 0)
+
+
+def told_later(at):
+    """What is remembered of JIT code is wrong once its compiler tells of it: here of a frame without a frame pointer, which would
+    skip the caller. That the jitdump is mapped changes no other map."""
+    leaf, called, fp = BIAS + at["leaf"], CODE + 12, STACK + 8
+    untold = [leaf, CODE + 0x105, called - 1, BIAS + at["in_start"] - 1]
+    told = untold[:3] + [BIAS + at["in_caller"] - 1] + untold[3:]
+    dump = Jitdump(PID)
+    dump.load(100, CODE, 0x40, "method", METHOD)
+    path = dump.write(os.path.abspath(f"jit-{PID}.dump"))
+    # a frame record at fp; the method's two words and its caller's rbp; the record above, of no frame
+    sample = leaf, STACK, [CODE + 0x106, STACK + 56, called, JUNK, JUNK, JUNK, BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    n = 8 * BATCHES
+    samples = n * [sample] + [lambda w: w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", path)] + n * [sample]
+    check("JIT code that is told of later", walked(samples, fp=fp), n * [untold] + n * [told])
+    check_short_cuts("JIT code that is told of later", "jit.data", 0)
+
+
+def interrupted(at):
+    """There is no link register on x86-64: what the handler's function has returned to is none of the interrupted code's."""
+    sample = BIAS + at["shaped"], STACK, [BIAS + at["in_restore"], JUNK, JUNK, CODE] + [JUNK] * 20
+    check("JIT code that a signal has interrupted", walked([sample]), [[BIAS + at["shaped"], BIAS + at["in_restore"], CODE]])
+
+
+def two_word_sizes(at):
+    """A program for 64 bits may run code for 32 (Wine does): what is remembered of an address is for one of them."""
+    leaf, words = BIAS + at["leaf"], [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    w = PerfWriter("x86_64", ABI_32, MASK, 1024, pid=PID)
+    map_program(w)
+    regs = [{7: STACK, 8: leaf}.get(i, JUNK) for i in ORDER]
+    for w.abi in ABI_32, ABI_64, ABI_32, ABI_64:
+        w.sample(leaf, regs, b"".join(x.to_bytes(8, "little") for x in words))
+    w.write("both.data")
+    got = [[a for a, _ in s] for s in resolve("both.data", "--no-stitch", "--no-guess")[0]]
+    report(got == 2 * [[leaf], [leaf, BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]], "code of 32 and 64 bits in one program",
+           str([[hex(a) for a in s] for s in got]))
+
+
+def cache_place(ip):
+    """Where rule_cache.h looks for the rule of an address in the first address space."""
+    return (1 << 48 | ip) * 0x9e3779b97f4a7c15 % 2**64 >> 48
+
+
+def shared_places(at):
+    """Looking at a word of the stack may move the rule of the frame that it is in: both have one place. Here the word is in
+    _start, where stacks end, but behind no call."""
+    leaf, words = BIAS + at["leaf"], range(BIAS + at["_start"] + 1, BIAS + at["in_start"])
+    places = {cache_place(word - 1): word for word in words}
+    callers = {ip: places[cache_place(ip - 1)] for ip in range(CODE + 1, CODE + 0x10000) if cache_place(ip - 1) in places}
+    samples = []
+    for ip, word in callers.items():
+        samples += [(leaf, STACK, [ip, JUNK, x, STACK + 0x100, word] + [0] * 20) for x in (JUNK, JUNK + 1)]
+    got, said = walked(samples, options=["--stats"], fp=STACK + 24)
+    report(len(callers) > 0 and got == [[leaf, ip - 1] for ip in callers for _ in range(2)], f"{len(callers)} rules that share a place", said)
+    check_short_cuts("rules that share a place", "jit.data", 0)
+
+
+def told_code(at):
+    """A jitdump tells the bytes of code without call frame information. `method` has a frame as HotSpot's compilers make it;
+    its caller is another place in JIT code, whose frame is found by a frame pointer (`interpreter`)."""
+    leaf, end = BIAS + at["leaf"], [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
+    rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    # push %rbp; mov %rsp,%rbp; call; leave; ret; and what only an indirect jump leads to: jmp *%rax; 6 times nop
+    interpreter = bytes.fromhex("554889e5e8f0ffffffc9c3" "ffe0909090909090")
+    # what V8's baseline code does: call (which makes the frame); push %rdx; mov -0x30(%rbp),%r8; call; ret
+    baseline = bytes.fromhex("e8f0ffffff52" "4c8b45d0" "e8f0ffffff" "c3")
+    called, inner, outer, jumped = CODE + 12, CODE + 0x1009, CODE + 0x1009, CODE + 0x1000 + 0x10
+    dump = Jitdump(PID)
+    dump.load(100, CODE, 0x40, "method", METHOD)
+    dump.load(100, CODE + 0x1000, 0x40, "interpreter", interpreter)
+    dump.load(100, CODE + 0x2000, 0x40, "baseline", baseline)
+    path = dump.write(os.path.abspath(f"jit-{PID}.dump"))
+    extra = lambda w: w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", path)  # noqa: E731
+    frame = [JUNK, JUNK]
+    fp = STACK + 0x200
+    samples = {
+        "called by a file's": ((leaf, STACK, [called] + frame + [fp] + rest), [leaf, called - 1] + end),
+        "twice": ((leaf, STACK, [called] + frame + [fp, called] + frame + [fp] + rest), [leaf, called - 1, called - 1] + end),
+        "before its frame": ((CODE, STACK, rest), [CODE] + end),
+        "after its frame": ((CODE + 0x19, STACK, rest), [CODE + 0x19] + end),
+        "an address that is behind no call": ((leaf, STACK, [called] + frame + [fp, CODE + 6] + rest), [leaf, called - 1]),
+        # The frame pointer that it keeps is its caller's, whose frame record that is
+        "called by code with a frame pointer": (
+            (leaf, STACK, [called] + frame + [STACK + 48, inner, JUNK, STACK + 0x100] + rest),
+            [leaf, called - 1, inner - 1] + end),
+        "called by an interpreter, which has pushed an address behind no call": (
+            (leaf, STACK, [called] + frame + [STACK + 48, jumped, JUNK, STACK + 0x100] + rest),
+            [leaf, called - 1, jumped - 1] + end),
+        # HotSpot's adapter has lowered method's stack pointer by 2 words; what it was is below the interpreter's frame record
+        "that calls an interpreter with arguments": (
+            (leaf, STACK, [outer, STACK + 48, STACK + 0x100, called, JUNK, JUNK] + frame + [fp] + rest),
+            [leaf, outer - 1, called - 1] + end),
+    }
+    order = list(samples) + list(reversed(samples))
+    pointers = {"that calls an interpreter with arguments": STACK + 16}
+    for name in order:
+        check(f"told code: {name}", walked([samples[name][0]], extra, fp=pointers.get(name, JUNK)), [samples[name][1]])
+    check("told code: --no-guess", walked([samples["twice"][0]], extra, options=["--no-guess"]), [[leaf, called - 1]])
+    # No frame pointer is looked at where code has a frame without one: here it would skip a caller
+    skips = (leaf, STACK, [called] + frame + [STACK + 0x100, JUNK] + [STACK + 0x100] + rest)
+    check("told code: it has no frame pointer", walked([skips], extra, fp=STACK + 40), [[leaf, called - 1]])
+    # In V8's baseline code there is one, of which its own instructions do not tell
+    based = CODE + 0x2000 + 15
+    v8 = (leaf, STACK, [based, BIAS + at["in_caller"], STACK + 0x100] + rest)
+    check("told code: a frame that a call has made", walked([v8], extra, fp=STACK + 16), [[leaf, based - 1] + end])
+
+
+def too_much_code(at):
+    """Functions of which every byte has a frame of its own: as much is followed as the largest programs need, not more."""
+    leaf, end = BIAS + at["leaf"], [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
+    rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    size, n, base = 256 << 10, 10, CODE + 0x1000000
+    code = b"\x50\x58" * (size // 2)  # push %rax; pop %rax
+    dump = Jitdump(PID)
+    for i in range(n):
+        dump.load(100, base + i * size, size, f"f{i}", code)
+    path = dump.write(os.path.abspath(f"jit-{PID}.dump"))
+
+    def extra(w):
+        w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", path)
+        w.mmap(base, base + n * size, 0, "r-xp", "//anon")
+
+    ips = [base + i * size + 3 for i in range(n)]
+    got, said = walked([(leaf, STACK, [ip] + rest) for ip in ips + ips[:1]], extra, options=["-j", "1"])
+    known = [s[2:] == end for s in got]
+    report([s[:2] for s in got] == [[leaf, ip - 1] for ip in ips + ips[:1]] and known == [True] * 8 + [False] * 2 + [True],
+           "told code: so much is followed, and no more", f"{known} {said}")
+
+
 symbols = build() if os.uname().machine == "x86_64" and shutil.which("gcc") and shutil.which("nm") else None
 if not symbols:
     print("ok - JIT stubs # SKIP needs gcc and binutils on x86-64")
@@ -199,3 +367,10 @@ smallest_frames(symbols)
 stale_words(symbols)
 saved_registers(symbols)
 told_frames(symbols)
+again(symbols)
+told_later(symbols)
+interrupted(symbols)
+two_word_sizes(symbols)
+shared_places(symbols)
+told_code(symbols)
+too_much_code(symbols)

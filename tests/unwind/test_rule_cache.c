@@ -97,11 +97,42 @@ static void any_order_keeps_keys_apart(void **state)
 	rule_cache_done(&c);
 }
 
+/* Maps come and go with processes: what is known of them does not grow with their number. */
+static void maps_of_many_processes(void **state)
+{
+	enum { MAPS = 300000, MAPS_AT_ONCE = 70000 };
+	static struct map maps[1000];
+	struct rule_cache c;
+	unsigned i, round;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(rule_cache_init(&c), 0);
+	assert_null(c.maps.v[0]);
+	for (i = 0; i < MAPS; i++) {
+		struct map *map = &maps[i % 1000];
+		uint32_t at;
+
+		map->id = 1 + i;
+		rule_cache_reserve(&c, 16);
+		at = rule_cache_map(&c, map);
+		assert_true(at > 0 && at < c.maps.n);
+		assert_ptr_equal(c.maps.v[at], map);
+		n = c.maps.n;
+		for (round = 0; round < 3; round++)
+			assert_int_equal(rule_cache_map(&c, map), at);
+		assert_int_equal(c.maps.n, n);
+		assert_true(n < MAPS_AT_ONCE);
+	}
+	rule_cache_done(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_set_holds_keys_of_one_place),
 		cmocka_unit_test(any_order_keeps_keys_apart),
+		cmocka_unit_test(maps_of_many_processes),
 	};
 
 	return cmocka_run_group_tests_name("rule cache", tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 
+#include "tests/unhash.h"
 #include "unwind/rule_table.h"
 
 enum { N_RULES = 20000, READERS = 3, AHEAD = 1000, ROUNDS = 30 };
@@ -55,6 +56,26 @@ static void rules_are_numbered_and_found(void **state)
 	/* The one address that has no key. */
 	assert_int_equal(rule_table_put(&t, UINT64_MAX, rule_of(1)), 0);
 	assert_false(rule_table_get(&t, UINT64_MAX, &r, &number));
+	rule_table_done(&t);
+}
+
+/* Addresses that without a secret all belonged into one slot: each would be looked for behind all
+ * others, and minutes would not be enough. */
+static void addresses_cannot_be_chosen_to_collide(void **state)
+{
+	enum { N = 400000 };
+	struct rule_table t = {0};
+	uint32_t i, number;
+	struct rule r;
+
+	(void)state;
+	assert_int_equal(end_after_a_minute(), 0);
+	for (i = 0; i < N; i++)
+		rule_table_put(&t, unhash((uint64_t)i << 32) - 1, rule_of(i));
+	for (i = 1; i < N; i++) {
+		assert_true(rule_table_get(&t, unhash((uint64_t)i << 32) - 1, &r, &number));
+		assert_int_equal(r.cfa_off, i);
+	}
 	rule_table_done(&t);
 }
 
@@ -114,6 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_are_numbered_and_found),
+		cmocka_unit_test(addresses_cannot_be_chosen_to_collide),
 		cmocka_unit_test(readers_need_no_lock),
 	};
 

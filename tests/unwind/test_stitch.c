@@ -8,9 +8,10 @@
 
 #include <string.h>
 
+#include "tests/unhash.h"
 #include "unwind/unwind.h"
 
-static const struct map map;
+static const struct map map = {.id = 1};
 
 /* A stack of up to 8 frames; ip 0 ends it. Places: sp rises by 16 from `sp`. */
 struct stack {
@@ -302,6 +303,145 @@ static void forgets_what_has_ended(void **state)
 	end(st);
 }
 
+/* What becomes of a thread does not depend on whether others had it forgotten meanwhile. */
+static void begins_anew_after_a_long_pause(void **state)
+{
+	const uint64_t late = 2 * STITCH_DISTANCE_NS;
+	bool others;
+
+	(void)state;
+	for (others = false;; others = true) {
+		struct stitcher *st = begin(0);
+
+		add(&(struct stack){100, 1, 0x1000, ROOT, {10, 20, 30}}, FRAME_CFI);
+		add(&(struct stack){101, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+		run(st);
+		assert_stack(1, ROOT, 2, IPS(10, 20, 30));
+		if (others) {
+			add(&(struct stack){late - 1, 2, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+			run(st);
+		}
+		add(&(struct stack){late, 1, 0x1000, ROOT, {10, 20, 30}}, FRAME_CFI);
+		run(st);
+		add(&(struct stack){late + 1, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+		run(st);
+		assert_stack(0, CUT, 2, IPS(10, 20));
+		add(&(struct stack){late + 2, 1, 0x1000, ROOT, {10, 20, 30}}, FRAME_CFI);
+		run(st);
+		add(&(struct stack){late + 3, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+		run(st);
+		assert_stack(0, ROOT, 2, IPS(10, 20, 30));
+		end(st);
+		if (others)
+			break;
+	}
+}
+
+/* A batch that begins before the largest distance is over and ends behind it: the thread was seen
+ * in between. */
+static void is_seen_all_through_a_batch(void **state)
+{
+	const uint64_t far = STITCH_DISTANCE_NS;
+	struct stitcher *st = begin(0);
+
+	(void)state;
+	add_with(&(struct stack){100, 1, 0x1000, ROOT, {10, 20, 30}}, WORDS(1, 1, 7, 7, 9, 9));
+	add_with(&(struct stack){101, 1, 0x1000, CUT, {10, 20}}, WORDS(1, 1, 7, 7));
+	run(st);
+	add_with(&(struct stack){far, 1, 0x1000, ROOT, {10, 20, 30}}, WORDS(1, 1, 7, 7, 9, 9));
+	add_with(&(struct stack){far + 200, 1, 0x1000, ROOT, {10, 20, 30}},
+		 WORDS(1, 1, 7, 7, 9, 9));
+	run(st);
+	add_with(&(struct stack){2 * far + 100, 1, 0x1000, CUT, {10, 20}}, WORDS(1, 1, 7, 7));
+	run(st);
+	assert_stack(0, ROOT, 2, IPS(10, 20, 30));
+	end(st);
+}
+
+/* Threads that come and go, one every millisecond. All that ever were would be gone through in each
+ * batch, which takes many minutes. */
+static void forgets_threads_that_have_ended(void **state)
+{
+	const uint64_t ms = 1000000;
+	struct stitcher *st = begin(0);
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(end_after_a_minute(), 0);
+	for (i = 1; i < 500000; i++) {
+		add(&(struct stack){i * ms, i, 0x1000, ROOT, {10, 20, 30}}, FRAME_CFI);
+		add(&(struct stack){i * ms + 1, i, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+		run(st);
+		assert_stack(1, ROOT, 2, IPS(10, 20, 30));
+	}
+	end(st);
+}
+
+/* What comes behind the end of a thread is of another one. The others stay. */
+static void is_told_of_ends(void **state)
+{
+	struct stitcher *st = begin(0);
+	uint32_t tid;
+
+	(void)state;
+	for (tid = 1; tid <= 6; tid++) {
+		add(&(struct stack){100 + tid, tid, 0x1000, ROOT, {10, 20, 30}}, FRAME_CFI);
+		add(&(struct stack){110 + tid, tid, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	}
+	run(st);
+	stitcher_end(st, 1, 2);
+	stitcher_end(st, 1, 6);
+	stitcher_end(st, 1, 6);
+	stitcher_end(st, 2, 1);
+	for (tid = 1; tid <= 6; tid++)
+		add(&(struct stack){120 + tid, tid, 0x1000, CUT, {11, 20}}, FRAME_CFI);
+	run(st);
+	for (tid = 1; tid <= 6; tid++)
+		if (tid == 2 || tid == 6)
+			assert_stack(tid - 1, CUT, 2, IPS(11, 20));
+		else
+			assert_stack(tid - 1, ROOT, 2, IPS(11, 20, 30));
+	end(st);
+}
+
+/* A map that is gone when its batch is: what was learned tells it all the same, and the map that
+ * has its memory now is another one. */
+static void remembers_maps_that_are_gone(void **state)
+{
+	static const struct dso dsos[3];
+	struct map maps[3] = {{.id = 5, .dso = &dsos[0]}, {.id = 6, .dso = &dsos[1]}};
+	struct stitcher *st = begin(0);
+	const struct stack_base *b;
+	unsigned round, k;
+
+	(void)state;
+	add(&(struct stack){100, 1, 0x1000, ROOT, {10, 20, 30, 40}}, FRAME_CFI);
+	for (k = 0; k < 4; k++)
+		batch.traces[0].frames[k].map = &maps[k > 2];
+	add(&(struct stack){110, 1, 0x1000, CUT, {10, 20}}, FRAME_CFI);
+	batch.traces[1].frames[1].map = &maps[0];
+	run(st);
+	assert_stack(1, ROOT, 2, IPS(10, 20, 30, 40));
+	for (round = 0; round < 5; round++) {
+		maps[1] = (struct map){.id = 100 + round, .dso = &dsos[2]};
+		add(&(struct stack){120 + round, 1, 0x1000, CUT, {11, 20}}, FRAME_CFI);
+		batch.traces[0].frames[1].map = &maps[0];
+		run(st);
+		assert_stack(0, ROOT, 2, IPS(11, 20, 30, 40));
+		b = batch.traces[0].base;
+		assert_int_equal(b->frame.map->id, 5);
+		assert_int_equal(b->up->frame.map->id, 6);
+		assert_ptr_equal(b->up->frame.map->dso, &dsos[1]);
+	}
+	/* The frame that was cut is in another map. */
+	maps[0].id = 7;
+	add(&(struct stack){130, 1, 0x1000, CUT, {11, 20}}, FRAME_CFI);
+	batch.traces[0].frames[1].map = &maps[0];
+	run(st);
+	assert_stack(0, CUT, 2, IPS(11, 20));
+	end(st);
+}
+
 /* A recursion that never ends: each sample shows some more of it, none of it returns, and what was
  * learned first stays. Without a limit for what lives this would take hours: it would be gone
  * through for every sample. */
@@ -457,6 +597,11 @@ int main(void)
 		cmocka_unit_test(follows_one_recursion),
 		cmocka_unit_test(forgets_what_has_ended),
 		cmocka_unit_test(forgets_what_is_too_much),
+		cmocka_unit_test(begins_anew_after_a_long_pause),
+		cmocka_unit_test(is_seen_all_through_a_batch),
+		cmocka_unit_test(forgets_threads_that_have_ended),
+		cmocka_unit_test(is_told_of_ends),
+		cmocka_unit_test(remembers_maps_that_are_gone),
 		cmocka_unit_test(adds_up_to_the_limit),
 		cmocka_unit_test(keeps_apart),
 		cmocka_unit_test(pauses_inside_a_batch),

@@ -39,7 +39,7 @@ static bool is_hard(struct modules *modules, const struct frame *f)
 		return false;
 	cfi_index_open_eh(&ix, mod->image);
 	found = cfi_index_find(&ix, vaddr, &fde) > 0 &&
-		cfi_row_find(&fde, &arch_x86_64, vaddr, &row);
+		cfi_row_find(&fde, &arch_x86_64, vaddr, NULL, &row);
 	cfi_index_done(&ix);
 	return found && (row.is_signal_frame || row.cfa_how == CFI_CFA_EXPRESSION ||
 			 (row.cfa_how == CFI_CFA_REG && row.cfa_reg != 7 && row.cfa_reg != 6));

@@ -65,7 +65,7 @@ static bool row_of(const struct diff *d, const struct frame *f, struct cfi_row *
 		return false;
 	cfi_index_open_eh(&ix, mod->image);
 	found = cfi_index_find(&ix, vaddr, &fde) > 0 &&
-		cfi_row_find(&fde, &arch_x86_64, vaddr, row);
+		cfi_row_find(&fde, &arch_x86_64, vaddr, NULL, row);
 	cfi_index_done(&ix);
 	return found;
 }

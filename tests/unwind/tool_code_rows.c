@@ -72,7 +72,7 @@ static void compare_bytes(struct compare *c, const struct cfi_fde *fde,
 
 	for (pc = fde->start; pc < fde->end; pc++) {
 		c->bytes++;
-		if (pc >= row.end && !cfi_row_find(fde, c->arch, pc, &row))
+		if (pc >= row.end && !cfi_row_find(fde, c->arch, pc, NULL, &row))
 			return;
 		f = code_rows_at(rows, pc - fde->start);
 		if (!f || (f->sp < 0 && f->fp_holds != CODE_FP_FRAME) || f->ra_lost) {
@@ -112,7 +112,7 @@ static void compare_fde(struct compare *c, const struct cfi_fde *fde)
 
 	code = elf_image_at_vaddr(c->img, fde->start, &left);
 	if (!code || left < fde->end - fde->start || fde->start == fde->end ||
-	    !cfi_row_find(fde, c->arch, fde->start, &row))
+	    !cfi_row_find(fde, c->arch, fde->start, NULL, &row))
 		return;
 	if (row.cfa_how != CFI_CFA_REG || row.cfa_reg != c->arch->sp || row.cfa_off != entry.sp ||
 	    row.is_signal_frame) {
@@ -123,7 +123,7 @@ static void compare_fde(struct compare *c, const struct cfi_fde *fde)
 	if (code_rows_find(c->arch->code_step, code,
 			   c->is_open ? (left < OPEN_BYTES ? left : OPEN_BYTES)
 				      : fde->end - fde->start,
-			   &entry, &steps, &rows))
+			   &entry, CODE_OF_FILE, &steps, &rows))
 		exit(2);
 	c->steps += UINT64_MAX - steps;
 	if (!rows.n) {

@@ -209,6 +209,28 @@ def fil(n):
     return b"\4" + uleb(n)
 
 
+def section_headers(data):
+    """(where the table begins, [fields of Elf64_Shdr], [name])"""
+    (shoff,), (n, strndx) = struct.unpack_from("<Q", data, 40), struct.unpack_from("<HH", data, 60)
+    heads = [list(struct.unpack_from("<IIQQQQIIQQ", data, shoff + 64 * i)) for i in range(n)]
+    starts = [heads[strndx][4] + h[0] for h in heads]
+    return shoff, heads, [data[at:data.index(b"\0", at)].decode() for at in starts]
+
+
+def with_headers(body, heads):
+    return body[:40] + struct.pack("<Q", len(body)) + body[48:] + b"".join(struct.pack("<IIQQQQIIQQ", *h) for h in heads)
+
+
+def same_bytes(data, sections):
+    """The file with these sections all compressed, and made of the bytes of the first."""
+    shoff, heads, names = section_headers(data)
+    first = heads[names.index(sections[0])]
+    for n in sections:
+        h = heads[names.index(n)]
+        h[2], h[4], h[5] = 0x800, first[4], first[5]
+    return with_headers(data[:shoff], heads)
+
+
 @functools.lru_cache(1)
 def deflated(data):
     return zlib.compress(data, 1)
@@ -216,18 +238,15 @@ def deflated(data):
 
 def compressed(data, change=lambda header, stream: (header, stream)):
     """The file with .debug_info as gABI's "Section Compression" has it; change(Elf64_Chdr's fields, zlib stream)."""
-    (shoff,), (n, strndx) = struct.unpack_from("<Q", data, 40), struct.unpack_from("<HH", data, 60)
-    heads = [list(struct.unpack_from("<IIQQQQIIQQ", data, shoff + 64 * i)) for i in range(n)]
-    names = heads[strndx][4]
+    shoff, heads, names = section_headers(data)
     body = data[:shoff]
-    for h in heads:
-        at = names + h[0]
-        if data[at:data.index(b"\0", at)] == b".debug_info":
+    for h, name in zip(heads, names):
+        if name == ".debug_info":
             fields, stream = change((1, h[5], 1), deflated(data[h[4]:h[4] + h[5]]))
             h[2], h[4] = 0x800, len(body)
             body += struct.pack("<IIQQ", fields[0], 0, *fields[1:]) + stream
             h[5] = len(body) - h[4]
-    return body[:40] + struct.pack("<Q", len(body)) + body[48:] + b"".join(struct.pack("<IIQQQQIIQQ", *h) for h in heads)
+    return with_headers(body, heads)
 
 
 # ---- asking ----------------------------------------------------------------------------------
@@ -238,13 +257,13 @@ def cpu_of_children():
     return r.ru_utime + r.ru_stime
 
 
-def ask(data, addresses, limit=20, threads=1):
+def ask(data, addresses, limit=20, threads=1, memory=MEMORY_MAX):
     """(answers, seconds of CPU time), of which at most `limit` are given: other load on the machine does not count."""
     def limits():
         seconds = limit * (5 if SLOW else 1)
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         if not SLOW:
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
     with open("crafted.elf", "wb") as f:
         f.write(data)

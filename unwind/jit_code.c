@@ -1,0 +1,130 @@
+/* jit_code.c - the step by the machine code of a function that has no file: a jitdump tells the
+ * bytes.
+ *
+ * HotSpot's compilers keep no frame pointers and tell no call frame information, but all places of
+ * a method have one frame. Other code of JIT compilers is not like that (interpreters, stubs with
+ * many entries): only what direct jumps from the start lead to is believed, and a return address
+ * only behind a call. */
+#include <elf.h>
+
+#include "unwind/evidence.h"
+
+/* Arguments of a Java method take at most 255 words (JVMS 4.3.3), twice that when passed on the
+ * stack. */
+#define ARGUMENT_BYTES_MAX (2 * 255 * 8 + 16)
+
+/* Of all functions that were followed: a row for every byte would take 28 times the jitdump.
+ * HotSpot's compilers make some ten for a method. */
+#define ROWS_MAX (2u << 20)
+
+void jit_code_done(struct jit_code *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->rows.n; i++)
+		code_rows_done(&j->rows.v[i]);
+	vec_done(&j->rows);
+	hash_done(&j->by_code);
+}
+
+/* NULL: no memory, or enough of it was taken. Valid until the next call; the frames as long as the
+ * worker. */
+static const struct code_rows *rows_of(struct jit_code *j, const struct arch *arch,
+				       const struct jit_unwind_info *info)
+{
+	const struct code_frame entry = arch_entry_frame(arch);
+	uint32_t i = hash_get(&j->by_code, (uintptr_t)info->code);
+	uint64_t steps = UINT64_MAX; /* each byte is of one function */
+	struct code_rows rows;
+
+	if (i != HASH_NONE)
+		return &j->rows.v[i];
+	if (j->n_rows >= ROWS_MAX ||
+	    code_rows_find(arch->code_step, info->code, info->end - info->start, &entry,
+			   CODE_OF_JIT, &steps, &rows))
+		return NULL;
+	if (vec_push(&j->rows, rows)) {
+		code_rows_done(&rows);
+		return NULL;
+	}
+	j->n_rows += rows.n;
+	/* Else it will be followed again. */
+	(void)hash_put(&j->by_code, (uintptr_t)info->code, (uint32_t)j->rows.n - 1);
+	return &j->rows.v[j->rows.n - 1];
+}
+
+/* The frame before the instruction at ip, as far as it is known. */
+static const struct code_frame *frame_at(struct walk *w, const struct jit_unwind_info *info,
+					 uint64_t ip)
+{
+	const struct code_rows *rows = w->arch->code_step && info->code && !info->swap
+					       ? rows_of(&w->worker->jit_code, w->arch, info)
+					       : NULL;
+
+	return rows ? code_rows_at(rows, ip - info->start) : NULL;
+}
+
+/* Interpreters jump to methods with a return address that they have pushed themselves, but what is
+ * reached from the start of a function is left by calls. */
+enum evidence jit_evidence(struct walk *w, uint64_t ra)
+{
+	enum evidence evidence = evidence_of(w, ra);
+	struct jit_unwind_info info;
+	size_t n;
+
+	if (evidence != EVIDENCE_MAP || !jit_info_find(w, ra - 1, &info) || !info.code)
+		return evidence;
+	n = ra - info.start < CALL_BYTES_MAX ? ra - info.start : CALL_BYTES_MAX;
+	if (w->arch->ends_in_call(info.code + (ra - info.start), n))
+		return EVIDENCE_CALL;
+	return frame_at(w, &info, ra) ? EVIDENCE_NONE : EVIDENCE_MAP;
+}
+
+/* Does the frame at sp hold a return address, as far as its code tells? */
+static bool holds_return(struct walk *w, const struct code_frame *f, uint64_t sp)
+{
+	uint64_t ra;
+
+	return walk_word(w, sp + (uint32_t)f->sp - (uint32_t)f->saved_ra, w->arch->word_bytes,
+			 &ra) &&
+	       jit_evidence(w, ra) != EVIDENCE_NONE;
+}
+
+/* HotSpot's adapters lower the stack pointer of a compiled method for what it calls, if that is
+ * interpreted, and the interpreter keeps what it was in the word below its frame record
+ * (frame_x86.hpp: interpreter_frame_sender_sp_offset). */
+uint64_t jit_caller_sp(struct walk *w, const struct cursor *c, uint64_t ra)
+{
+	uint64_t above = c->fp + 2 * (uint64_t)w->arch->word_bytes, sp;
+	struct jit_unwind_info info;
+	const struct code_frame *f;
+
+	if (w->arch->e_machine != EM_X86_64 || !walk_word(w, c->fp - 8, 8, &sp) || sp <= above ||
+	    sp - above > ARGUMENT_BYTES_MAX || sp % 8 ||
+	    !jit_info_find(w, c->ip - c->is_return_address, &info) || !info.code ||
+	    !jit_info_find(w, ra - 1, &info))
+		return above;
+	f = frame_at(w, &info, ra - 1);
+	return f && f->sp >= 0 && holds_return(w, f, sp) ? sp : above;
+}
+
+enum unwind_stop jit_code_step(struct walk *w, struct cursor *c, bool *has_fp)
+{
+	uint64_t ip = c->ip - c->is_return_address;
+	const struct code_frame *f;
+	struct jit_unwind_info info;
+	struct cursor caller;
+	enum unwind_stop stop;
+
+	f = jit_info_find(w, ip, &info) ? frame_at(w, &info, ip) : NULL;
+	*has_fp = !f || f->fp_holds == CODE_FP_FRAME;
+	if (!f)
+		return UNWIND_STOP_NO_CFI;
+	stop = code_caller(w, c, f, &caller);
+	if (stop != WALK_ON)
+		return stop;
+	if (jit_evidence(w, caller.ip) == EVIDENCE_NONE)
+		return UNWIND_STOP_NO_CFI;
+	*c = caller;
+	return WALK_ON;
+}
