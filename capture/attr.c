@@ -72,6 +72,22 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 	}
 }
 
+bool attr_bound_clock(struct perf_event_attr *a)
+{
+	const uint64_t period_ns = 1000000000 / ATTR_CLOCK_HZ_MAX;
+	bool is_clock = a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK ||
+							  a->config == PERF_COUNT_SW_TASK_CLOCK);
+
+	if (!is_clock || !a->sample_stack_user ||
+	    (a->freq ? a->sample_freq <= ATTR_CLOCK_HZ_MAX : a->sample_period >= period_ns))
+		return false;
+	if (a->freq)
+		a->sample_freq = ATTR_CLOCK_HZ_MAX;
+	else
+		a->sample_period = period_ns;
+	return true;
+}
+
 void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 {
 	fill_common(a, p);

@@ -49,6 +49,12 @@ struct attr_policy {
 
 void attr_for_samples(struct perf_event_attr *a, const struct event *e,
 		      const struct attr_policy *p);
+/* The timer of cpu-clock and task-clock comes at any rate that is asked for, and is due again
+ * before the copy of a stack is made: a CPU then does nothing else, which Linux 6.18 was seen to
+ * keep up for minutes at 100000 samples a second. */
+#define ATTR_CLOCK_HZ_MAX 20000
+/* Lowers the rate of a clock with stack copies to that. False: it need not be. */
+bool attr_bound_clock(struct perf_event_attr *a);
 /* MMAP, COMM, FORK, EXIT, KSYMBOL without samples. */
 void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p);
 

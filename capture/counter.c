@@ -24,6 +24,16 @@ static void exclude_kernel(struct session *s, size_t event)
 		memcpy(e->name + n, ":u", sizeof ":u");
 }
 
+void session_fill_attr(struct session *s, size_t event)
+{
+	attr_for_samples(&s->attrs[event], &s->events[event], &s->policy);
+	if (attr_bound_clock(&s->attrs[event]))
+		capture_note(s->result,
+			     "%s: %d samples a second; more stack copies than that can keep a "
+			     "processor from all else (--call-graph fp has no such limit)",
+			     s->events[event].name, ATTR_CLOCK_HZ_MAX);
+}
+
 static void use_cpu_clock(struct session *s, size_t event, int errnum)
 {
 	struct event *e = &s->events[event];
@@ -32,7 +42,7 @@ static void use_cpu_clock(struct session *s, size_t event, int errnum)
 	capture_note(s->result, "cycles: no usable PMU here (%s); recorded cpu-clock instead",
 		     strerrorname_np(errnum));
 	(void)event_parse(e, name, strlen(name), NULL);
-	attr_for_samples(&s->attrs[event], e, &s->policy);
+	session_fill_attr(s, event);
 }
 
 /* Gives up one thing. False when nothing is left to give up. */

@@ -88,7 +88,7 @@ static void fill_attrs(struct session *s)
 	struct attr_policy side = s->policy;
 
 	for (size_t i = 0; i < s->n_events; i++)
-		attr_for_samples(&s->attrs[i], &s->events[i], &s->policy);
+		session_fill_attr(s, i);
 	/* Threads that are not sampled still map code that the sampled ones run. */
 	side.inherit = !s->all_processes;
 	side.enable_on_exec = s->command_pid != 0;

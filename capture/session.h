@@ -81,6 +81,8 @@ bool session_next_poll(struct session *s, enum ring_kind kind, size_t slot);
 
 /* ---- between session.c, counter.c and rings.c ---------------------------------------------- */
 
+/* What the kernel will be asked for, to sample an event. */
+void session_fill_attr(struct session *s, size_t event);
 /* Opens c->event on the CPU of c->slot for a thread (-1: all). 1; 0 when the thread is gone; or
  * negative. What the kernel refuses is given up as long as the event has no counter yet. */
 int session_open_counter(struct session *s, const struct counter *c, pid_t pid, struct err *err);
