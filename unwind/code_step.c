@@ -6,15 +6,36 @@
 /* How far behind the start of a function its last jump to another one is looked for. */
 #define JUMP_BYTES_MAX 4096
 
+/* How many words of arguments a function may take off the stack as it returns. */
+#define POPPED_WORDS_MAX 64
+
+/* Functions of V8 take their arguments off the stack: where they return to, the stack pointer is
+ * above their CFA. Is what lies below `sp` such arguments? No return address is among them, as
+ * would be if a frame had been skipped. */
+static bool callee_popped(struct walk *w, const struct cursor *c, uint64_t sp)
+{
+	unsigned word = w->arch->word_bytes;
+	uint64_t at, v;
+
+	if (w->arch->ra != w->arch->pc || (c->how != FRAME_CODE && c->how != FRAME_FRAME_POINTER) ||
+	    sp - c->sp > POPPED_WORDS_MAX * word || (sp - c->sp) % word)
+		return false;
+	for (at = c->sp; at < sp; at += word)
+		if (!walk_word(w, at, word, &v) || evidence_of(w, v) == EVIDENCE_CALL)
+			return false;
+	return true;
+}
+
 /* By both registers, where both tell. The stack pointer may be wrong after a guess. */
-static bool cfa_of(const struct cursor *c, const struct code_frame *f, uint64_t *cfa)
+static bool cfa_of(struct walk *w, const struct cursor *c, const struct code_frame *f,
+		   uint64_t *cfa)
 {
 	bool by_sp = f->sp >= 0 && c->sp_known;
 	bool by_fp = f->fp_holds == CODE_FP_FRAME && c->fp_known;
 
 	*cfa = by_fp ? c->fp + (uint32_t)f->fp : c->sp + (uint32_t)f->sp;
 	if (by_sp && by_fp && c->sp + (uint32_t)f->sp != *cfa)
-		return false;
+		return callee_popped(w, c, *cfa - (uint32_t)f->sp);
 	return by_sp || (by_fp && (!c->sp_known || *cfa >= c->sp));
 }
 
@@ -33,13 +54,13 @@ static enum unwind_stop return_of(const struct walk *w, const struct cursor *c,
 						    : UNWIND_STOP_NO_CFI;
 }
 
-enum unwind_stop code_caller(const struct walk *w, const struct cursor *c,
-			     const struct code_frame *f, struct cursor *ret)
+enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struct code_frame *f,
+			     struct cursor *ret)
 {
 	enum unwind_stop stop;
 
 	*ret = *c;
-	if (f->ra_lost || !cfa_of(c, f, &ret->sp))
+	if (f->ra_lost || !cfa_of(w, c, f, &ret->sp))
 		return UNWIND_STOP_NO_CFI;
 	ret->sp_known = true;
 	stop = return_of(w, c, f, ret->sp, &ret->ip);

@@ -225,8 +225,8 @@ bool saved_sp_find(struct walk *w, const struct cursor *c, const struct map *map
 enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *map);
 
 /* The caller of *c by a frame, in *ret but is_return_address; WALK_ON, or why it is not known. */
-enum unwind_stop code_caller(const struct walk *w, const struct cursor *c,
-			     const struct code_frame *f, struct cursor *ret);
+enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struct code_frame *f,
+			     struct cursor *ret);
 
 /* jit_code.c: the same as code_step() for code without a file, where a JIT compiler has told its
  * bytes. *has_fp: does nothing in the code speak against a frame pointer in this frame? */
