@@ -121,11 +121,11 @@ check-quick: tests-built
 	@python3 tests/run.py --build $(BUILD) --bin $(BIN) $(T)
 
 check-san: deps
-	@$(MAKE) --no-print-directory SAN=address,undefined check-quick
+	@$(MAKE) --no-print-directory SAN=address,undefined T="--limit 900 $(T)" check-quick
 
 # Damaged copies of the corpus in tests/reader leave out some cuts of large files; here they are.
 check-damage: tests-built
-	@DAMAGE_WHOLE=1 python3 tests/run.py --limit 14400 --build $(BUILD) --bin $(BIN) tests/reader/test_damage
+	@DAMAGE_WHOLE=1 python3 tests/run.py --once --limit 14400 --build $(BUILD) --bin $(BIN) tests/reader/test_damage
 
 bench: deps
 	@$(MAKE) --no-print-directory tests-built
