@@ -98,10 +98,10 @@ full = sum(s.dyn == 1024 == len(s.stack) for s in d.samples())
 share = 100 * full / p.n_samples
 tap.check(f"{share:.1f} % of the stack copies full at 1024 bytes" in p.stderr and full > 0,
           "--call-graph dwarf,1024: the share of full dumps is told", p.stderr)
-p = capture("-e", "cs,page-faults:u", "-e", "task-clock", "-c", 1000, "-o", "ev.data", "--", load, "spin", 0.3)
+p = capture("-e", "cs,page-faults:u", "-e", "task-clock", "-c", 100000, "-o", "ev.data", "--", load, "spin", 0.3)
 d = PerfData("ev.data")
 tap.check(len(d.attrs) == 4 and [(a["type"], a["config"], a["period"]) for a in d.attrs[:3]]
-          == [(1, 3, 1000), (1, 2, 1000), (1, 1, 1000)], "-e twice, with a list, and -c", d.attrs)
+          == [(1, 3, 100000), (1, 2, 100000), (1, 1, 100000)], "-e twice, with a list, and -c", d.attrs)
 events = run(["perf", "evlist", "-i", "ev.data"]).stdout.split()
 tap.check(events[:3] == ["cs", "page-faults:u", "task-clock"], "perf evlist names the events", events)
 p = capture("-F", 499, "-e", "cpu-clock:u", "-o", "user.data", "--", load, "spin", 0.3)
