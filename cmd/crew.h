@@ -19,6 +19,7 @@ enum {
 struct job {
 	VEC(const struct perf_sample *) samples; /* that pass the filter */
 	VEC(struct stack_trace) traces;		 /* theirs */
+	VEC(struct stack_digest) digests;	 /* of these, before they are completed */
 	size_t taken, unwound;			 /* of the samples */
 	bool at_once; /* one thread and no stitching: stacks are added when they are unwound */
 	struct scratch stitched;	   /* frames of stacks that were completed */

@@ -26,9 +26,9 @@ static int choose_samples(struct crew *c, struct job *j, const struct perf_batch
 		else if (vec_push(&j->samples, s))
 			return err_nomem(err);
 	}
-	if (vec_reserve(&j->traces, j->samples.n))
+	if (vec_reserve(&j->traces, j->samples.n) || vec_reserve(&j->digests, j->samples.n))
 		return err_nomem(err);
-	j->traces.n = j->samples.n;
+	j->traces.n = j->digests.n = j->samples.n;
 	scratch_reset(&j->stitched);
 	for (i = 0; i < WORKERS_MAX; i++)
 		scratch_reset(&j->rooms[i]);
@@ -101,8 +101,11 @@ static int unwind_some(struct worker *w, struct job *j, size_t i, size_t n, stru
 	for (k = 0; k < n; k++)
 		verify_sample(&w->verify, samples[k], &traces[k]);
 	if (j->at_once)
-		return profile_add_batch(c->p->profile, samples, traces, n, err);
-	return stack_traces_keep(traces, n, &j->rooms[w->index]) ? err_nomem(err) : 0;
+		return profile_add_batch(c->p->profile, samples, traces, NULL, n, err);
+	if (stack_traces_keep(traces, n, &j->rooms[w->index]))
+		return err_nomem(err);
+	profile_digest(c->p->profile, traces, n, &j->digests.v[i]);
+	return 0;
 }
 
 static int unwind_slice(struct worker *w, struct job *j, size_t i, size_t end, struct err *err)
@@ -200,7 +203,8 @@ static int add_all(struct crew *c, const struct job *j, struct err *err)
 
 	for (i = 0; i < j->samples.n && !rc && !j->at_once; i += n) {
 		n = j->samples.n - i < PROFILE_BATCH ? j->samples.n - i : PROFILE_BATCH;
-		rc = profile_add_batch(c->p->profile, &j->samples.v[i], &j->traces.v[i], n, err);
+		rc = profile_add_batch(c->p->profile, &j->samples.v[i], &j->traces.v[i],
+				       &j->digests.v[i], n, err);
 	}
 	return rc;
 }

@@ -205,6 +205,7 @@ static void crew_free(struct crew *c)
 	for (i = 0; i < JOBS; i++) {
 		vec_done(&c->jobs[i].samples);
 		vec_done(&c->jobs[i].traces);
+		vec_done(&c->jobs[i].digests);
 		scratch_done(&c->jobs[i].stitched);
 		for (k = 0; k < WORKERS_MAX; k++)
 			scratch_done(&c->jobs[i].rooms[k]);

@@ -139,8 +139,8 @@ int profile_intern_sample(struct profile *p, const struct profile_sample *key, u
 			  uint32_t *ret, struct err *err);
 /* The same of n <= PROFILE_BATCH stacks. Their keys have all but the node. */
 int profile_intern_stacks(struct profile *p, const struct perf_sample *const *samples,
-			  const struct stack_trace *traces, size_t n, struct profile_sample *keys,
-			  uint32_t *ids, struct err *err);
+			  const struct stack_trace *traces, const struct stack_digest *digests,
+			  size_t n, struct profile_sample *keys, uint32_t *ids, struct err *err);
 int profile_intern_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
 			    struct err *err);
 /* Makes sure that events[index] exists. */

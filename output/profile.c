@@ -19,6 +19,7 @@ struct profile *profile_new(unsigned keep)
 	}
 	p->index_->keep = keep;
 	p->index_->secret = hash_secret();
+	stack_memo_init(&p->index_->memo);
 	if (profile_intern_mapping(p, NULL, NULL, &(uint32_t){0}, NULL)) {
 		profile_free(p);
 		return NULL;
@@ -155,7 +156,8 @@ static void see_times(struct profile *p, const struct perf_sample *const *sample
 }
 
 int profile_add_batch(struct profile *p, const struct perf_sample *const *samples,
-		      const struct stack_trace *traces, size_t n, struct err *err)
+		      const struct stack_trace *traces, const struct stack_digest *digests,
+		      size_t n, struct err *err)
 {
 	struct profile_sample keys[PROFILE_BATCH];
 	uint32_t ids[PROFILE_BATCH];
@@ -166,7 +168,7 @@ int profile_add_batch(struct profile *p, const struct perf_sample *const *sample
 		if (sample_key(p, samples[i], &traces[i], &keys[i], err))
 			return -ERR_NOMEM;
 	see_times(p, samples, n);
-	if (profile_intern_stacks(p, samples, traces, n, keys, ids, err))
+	if (profile_intern_stacks(p, samples, traces, digests, n, keys, ids, err))
 		return -ERR_NOMEM;
 	for (i = 0; i < n; i++) {
 		profile_count(p, ids[i], 1, keys[i].period);

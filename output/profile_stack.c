@@ -154,7 +154,7 @@ static int tables_make(struct profile_index *x)
 {
 	if (!x->known)
 		x->known = calloc((size_t)1 << KNOWN_BITS, sizeof *x->known);
-	return x->known && (x->memo.sets || !stack_memo_init(&x->memo)) ? 0 : -1;
+	return x->known && !stack_memo_make(&x->memo) ? 0 : -1;
 }
 
 static struct stack_memo_context memo_context(const struct profile_sample *s)
@@ -165,16 +165,25 @@ static struct stack_memo_context memo_context(const struct profile_sample *s)
 
 /* The samples that the memo knows; HASH_NONE for the others. */
 static void remember(struct profile *p, const struct perf_sample *const *samples,
-		     const struct stack_trace *traces, size_t n, const struct profile_sample *keys,
-		     struct stack_memo_at *at, uint32_t *ids)
+		     const struct stack_trace *traces, const struct stack_digest *digests, size_t n,
+		     const struct profile_sample *keys, struct stack_memo_at *at, uint32_t *ids)
 {
 	const struct profile_index *x = p->index_;
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		at[i] = x->jit && address_space_jitdump(samples[i]->space)
-				? (struct stack_memo_at){0} /* code may have changed */
-				: stack_memo_at(&x->memo, memo_context(&keys[i]), &traces[i]);
+	for (i = 0; i < n; i++) {
+		const struct stack_digest *d = digests ? &digests[i] : NULL;
+		struct stack_digest own;
+
+		at[i] = (struct stack_memo_at){0};
+		if (x->jit && address_space_jitdump(samples[i]->space))
+			continue; /* code may have changed */
+		if (!d || !stack_digest_fits(d, &traces[i])) {
+			own = stack_digest(&x->memo, &traces[i]);
+			d = &own;
+		}
+		at[i] = stack_memo_at(&x->memo, memo_context(&keys[i]), &traces[i], d);
+	}
 	for (i = 0; i < n; i++) {
 		ids[i] = stack_memo_get(&at[i]);
 		if (ids[i] != HASH_NONE)
@@ -182,9 +191,18 @@ static void remember(struct profile *p, const struct perf_sample *const *samples
 	}
 }
 
+void profile_digest(const struct profile *p, const struct stack_trace *traces, size_t n,
+		    struct stack_digest *ret)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		ret[i] = stack_digest(&p->index_->memo, &traces[i]);
+}
+
 int profile_intern_stacks(struct profile *p, const struct perf_sample *const *samples,
-			  const struct stack_trace *traces, size_t n, struct profile_sample *keys,
-			  uint32_t *ids, struct err *err)
+			  const struct stack_trace *traces, const struct stack_digest *digests,
+			  size_t n, struct profile_sample *keys, uint32_t *ids, struct err *err)
 {
 	struct profile_index *x = p->index_;
 	const uint32_t *locations;
@@ -198,7 +216,7 @@ int profile_intern_stacks(struct profile *p, const struct perf_sample *const *sa
 	for (i = 0; i < n; i++)
 		if (begin_base(p, samples[i], traces[i].base, err))
 			return -ERR_NOMEM;
-	remember(p, samples, traces, n, keys, memo, ids);
+	remember(p, samples, traces, digests, n, keys, memo, ids);
 	x->locations_of.n = 0;
 	for (i = 0; i < n; i++)
 		if (ids[i] == HASH_NONE && begin_stack(p, samples[i], &traces[i], &same[i], err)) {

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "unwind/unwind.h"
+#include "output/output.h"
 
 enum { STACK_MEMO_SET_BITS = 15, STACK_MEMO_WAYS = 4, STACK_MEMO_FRAMES = 1024 };
 
@@ -72,13 +72,21 @@ struct stack_memo_at {
 	uint32_t check_more;
 };
 
-/* 0 or -1. */
-int stack_memo_init(struct stack_memo *m);
+/* For stack_digest(). */
+void stack_memo_init(struct stack_memo *m);
+/* For the rest. 0 or -1. */
+int stack_memo_make(struct stack_memo *m);
 void stack_memo_done(struct stack_memo *m);
 
-/* The trace's base, if any, has a node. */
+struct stack_digest stack_digest(const struct stack_memo *m, const struct stack_trace *t);
+/* Is it of these frames? */
+static inline bool stack_digest_fits(const struct stack_digest *d, const struct stack_trace *t)
+{
+	return d->frames == t->frames && d->n == t->n;
+}
+/* The digest is the trace's, whose base, if any, has a node. */
 struct stack_memo_at stack_memo_at(const struct stack_memo *m, struct stack_memo_context c,
-				   const struct stack_trace *t);
+				   const struct stack_trace *t, const struct stack_digest *d);
 
 /* HASH_NONE: not known. */
 static inline uint32_t stack_memo_get(const struct stack_memo_at *at)

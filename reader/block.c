@@ -8,7 +8,7 @@
 #include "reader/source.h"
 
 /* At least so much of a mapped file is forgotten at a time. */
-enum { FORGET_BYTES = 4 << 20 };
+enum { FORGET_BYTES = 16 << 20 };
 
 void block_store_init(struct block_store *s, size_t window_bytes)
 {

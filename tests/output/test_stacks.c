@@ -168,8 +168,24 @@ static struct perf_sample sample_make(uint64_t time_ns)
 	};
 }
 
+static struct stack_trace trace_make(uint32_t stack, enum unwind_stop stop)
+{
+	return (struct stack_trace){.frames = frames[stack], .n = n_frames[stack], .stop = stop};
+}
+
+/* Some traces get other frames when their digests are made already. */
+static void change_some(struct stack_trace *traces, uint32_t *stacks, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		if (!below(4)) {
+			stacks[k] = below(N_STACKS);
+			traces[k] = trace_make(stacks[k], traces[k].stop);
+		}
+}
+
 static void nodes_lead_back_to_the_frames(unsigned keep)
 {
+	struct stack_digest digests[PROFILE_BATCH];
 	static uint32_t added[N_ADDED], node_of[N_STACKS];
 	struct profile *p = profile_new(keep | PROFILE_KEEP_LOG);
 	const struct perf_sample *samples[PROFILE_BATCH];
@@ -185,12 +201,14 @@ static void nodes_lead_back_to_the_frames(unsigned keep)
 			added[i + k] = below(below(2) ? N_STACKS : 20);
 			s[k] = sample_make(i + k);
 			samples[k] = &s[k];
-			traces[k] = (struct stack_trace){.frames = frames[added[i + k]],
-							 .n = n_frames[added[i + k]],
-							 .stop = below(5) ? UNWIND_STOP_END
-									  : UNWIND_STOP_NO_CFI};
+			traces[k] = trace_make(added[i + k],
+					       below(5) ? UNWIND_STOP_END : UNWIND_STOP_NO_CFI);
 		}
-		assert_int_equal(profile_add_batch(p, samples, traces, n, NULL), 0);
+		profile_digest(p, traces, n, digests);
+		change_some(traces, &added[i], n);
+		assert_int_equal(
+			profile_add_batch(p, samples, traces, below(3) ? digests : NULL, n, NULL),
+			0);
 	}
 	assert_int_equal(p->log.n, N_ADDED);
 	memset(node_of, 0xff, sizeof node_of);

@@ -58,7 +58,7 @@ static void use_batch(const struct perf_batch *b, enum depth depth, struct unwin
 			unwind_expect(&b->samples[k]);
 		if (depth >= UNWIND)
 			unwind_samples(u, samples, n, traces);
-		if (depth >= INTERN && profile_add_batch(p, samples, traces, n, &err))
+		if (depth >= INTERN && profile_add_batch(p, samples, traces, NULL, n, &err))
 			fail(&err);
 	}
 }
