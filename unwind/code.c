@@ -43,7 +43,8 @@ struct flow {
 static bool same_frame(const struct code_frame *a, const struct code_frame *b)
 {
 	return a->sp == b->sp && a->fp == b->fp && a->saved_fp == b->saved_fp &&
-	       a->saved_ra == b->saved_ra && a->fp_holds == b->fp_holds && a->ra_lost == b->ra_lost;
+	       a->saved_ra == b->saved_ra && a->fp_holds == b->fp_holds && a->ra_reg == b->ra_reg &&
+	       a->ra_lost == b->ra_lost;
 }
 
 static void spend(struct flow *f, uint64_t steps)
@@ -83,7 +84,7 @@ static struct code_frame common(const struct code_frame *a, const struct code_fr
 	}
 	if (a->saved_fp != b->saved_fp)
 		r.saved_fp = 0;
-	r.ra_lost |= b->ra_lost || a->saved_ra != b->saved_ra;
+	r.ra_lost |= b->ra_lost || a->saved_ra != b->saved_ra || a->ra_reg != b->ra_reg;
 	return r;
 }
 
@@ -150,8 +151,20 @@ static void rule_out(struct flow *f, uint32_t off)
 /* A function that returns with something left on the stack is none, or has not been understood. */
 static bool is_clean(const struct flow *f, const struct code_frame *frame)
 {
-	return frame->sp < 0 || (frame->sp == f->entry->sp && frame->fp_holds == CODE_FP_CALLER &&
-				 frame->saved_ra == f->entry->saved_ra && !frame->ra_lost);
+	return !frame->ra_reg &&
+	       (frame->sp < 0 || (frame->sp == f->entry->sp && frame->fp_holds == CODE_FP_CALLER &&
+				  frame->saved_ra == f->entry->saved_ra && !frame->ra_lost));
+}
+
+/* While the return address is in a register, a function does not call others, nor does it go on as
+ * another one. */
+static bool leaves_with_return(const struct flow *f, uint32_t off, const struct code_frame *frame,
+			       const struct code_insn *insn)
+{
+	bool jumps = insn->way == CODE_BRANCH || insn->way == CODE_JUMP;
+
+	return frame->ra_reg && (insn->way == CODE_CALL || insn->way == CODE_SWITCH ||
+				 (jumps && off + (uint64_t)insn->target >= f->n));
 }
 
 /* The instruction at `off`, and where it leads. */
@@ -181,7 +194,8 @@ static void follow(struct flow *f, uint32_t off)
 		arrive(f, off + (uint64_t)insn.target, &frame, 0);
 	if (insn.way == CODE_SWITCH)
 		note_switch(f, &frame);
-	if (insn.way == CODE_RETURN && !is_clean(f, &frame)) {
+	if ((insn.way == CODE_RETURN && !is_clean(f, &frame)) ||
+	    leaves_with_return(f, off, &frame, &insn)) {
 		rule_out(f, off);
 		return;
 	}

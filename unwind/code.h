@@ -26,8 +26,9 @@ struct code_frame {
 	int32_t sp;	  /* the stack pointer; < 0: not known */
 	int32_t fp;	  /* CODE_FP_FRAME: the frame pointer */
 	int32_t saved_fp; /* where the caller's is; 0: not saved */
-	int32_t saved_ra; /* where the return address is; 0: in the link register */
+	int32_t saved_ra; /* where the return address is; 0: in a register */
 	uint8_t fp_holds; /* enum code_fp */
+	uint8_t ra_reg;	  /* its DWARF number, plus 1; 0: the link register */
 	uint8_t ra_lost;  /* the link register holds something else, and it is not saved */
 };
 

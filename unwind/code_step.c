@@ -54,12 +54,32 @@ static enum unwind_stop return_of(const struct walk *w, const struct cursor *c,
 						    : UNWIND_STOP_NO_CFI;
 }
 
+/* The return address is in a register, of which only the sample's own frame knows. How many
+ * arguments are above the stack pointer is not known, so the caller must be told by its frame
+ * pointer. */
+static bool return_in_register(struct walk *w, const struct cursor *c, const struct code_frame *f,
+			       struct cursor *ret)
+{
+	struct rule_entry own;
+	enum rule_kind kind;
+
+	if (c->how != FRAME_SAMPLE || f->fp_holds != CODE_FP_CALLER || !c->fp_known ||
+	    !arch_reg(w->arch, &w->s->user_regs, (uint8_t)(f->ra_reg - 1), &ret->ip) || !ret->ip)
+		return false;
+	kind = (enum rule_kind)walk_rule(w, ret->ip - 1, &own)->rule.kind;
+	ret->how = FRAME_CODE;
+	return kind == RULE_FP || kind == RULE_NO_CFI || kind == RULE_CODE_FP ||
+	       kind == RULE_JIT_FP;
+}
+
 enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struct code_frame *f,
 			     struct cursor *ret)
 {
 	enum unwind_stop stop;
 
 	*ret = *c;
+	if (f->ra_reg && !f->ra_lost)
+		return return_in_register(w, c, f, ret) ? WALK_ON : UNWIND_STOP_NO_CFI;
 	if (f->ra_lost || !cfa_of(w, c, f, &ret->sp))
 		return UNWIND_STOP_NO_CFI;
 	ret->sp_known = true;

@@ -115,6 +115,14 @@ static bool writes(const struct insn_x86_64 *in, unsigned which)
 
 enum { UNKNOWN = -1 };
 
+/* psABI AMD64 3.6.2, figure 3.36 */
+static unsigned dwarf_number(unsigned reg)
+{
+	static const uint8_t numbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
+
+	return reg < sizeof numbers ? numbers[reg] : reg;
+}
+
 static void sp_set(struct code_frame *f, int64_t sp)
 {
 	f->sp = sp <= INT32_MAX ? (int32_t)sp : UNKNOWN;
@@ -122,10 +130,38 @@ static void sp_set(struct code_frame *f, int64_t sp)
 		f->sp = CODE_SP_WRONG;
 }
 
+/* Functions that take their arguments off the stack, or put some there for what they jump to, have
+ * the return address in a register meanwhile (V8's builtins). Where it is pushed again, is the CFA.
+ */
+static void push_return(struct code_frame *f)
+{
+	if (f->fp_holds == CODE_FP_FRAME)
+		code_fp_set_other(f);
+	f->saved_fp = 0;
+	f->sp = f->saved_ra = WORD;
+	f->ra_reg = 0;
+}
+
+static void pop_return(struct code_frame *f, unsigned reg)
+{
+	f->sp = UNKNOWN;
+	f->saved_ra = 0;
+	f->ra_reg = (uint8_t)(dwarf_number(reg) + 1);
+}
+
+static bool holds_return(const struct code_frame *f, unsigned reg)
+{
+	return f->ra_reg && reg < REG_RIP && dwarf_number(reg) + 1 == f->ra_reg;
+}
+
 static void push(struct code_frame *f, const struct insn_x86_64 *in, unsigned reg)
 {
 	if (in->is_word) {
 		f->sp = UNKNOWN;
+		return;
+	}
+	if (holds_return(f, reg)) {
+		push_return(f);
 		return;
 	}
 	if (f->sp == UNKNOWN)
@@ -150,7 +186,12 @@ static void pop(struct code_frame *f, const struct insn_x86_64 *in, unsigned reg
 {
 	if (reg == RBP)
 		fp_load(f, f->sp);
-	if (reg == RSP || in->is_word)
+	if (holds_return(f, reg))
+		f->sp = CODE_SP_WRONG;
+	else if (f->sp == WORD && f->saved_ra == WORD && reg < REG_RIP && reg != RSP &&
+		 reg != RBP && !in->is_word)
+		pop_return(f, reg);
+	else if (reg == RSP || in->is_word)
 		f->sp = UNKNOWN;
 	else if (f->sp != UNKNOWN)
 		sp_set(f, (int64_t)f->sp - WORD);
@@ -273,6 +314,17 @@ static bool uses_callers_fp(const struct code_frame *f, const struct insn_x86_64
 	       f->fp_holds == CODE_FP_CALLER;
 }
 
+static bool writes_return(const struct code_frame *f, const struct insn_x86_64 *in)
+{
+	unsigned reg = 0;
+
+	if (!f->ra_reg)
+		return false;
+	while (reg < REG_RIP && !holds_return(f, reg))
+		reg++;
+	return reg < REG_RIP && writes(in, reg);
+}
+
 static void effect(struct code_frame *f, const struct insn_x86_64 *in)
 {
 	if (stack(f, in) || adjust(f, in) || move(f, in))
@@ -281,6 +333,8 @@ static void effect(struct code_frame *f, const struct insn_x86_64 *in)
 		f->sp = UNKNOWN;
 	if (writes(in, RBP))
 		code_fp_set_other(f);
+	if (writes_return(f, in))
+		f->sp = CODE_SP_WRONG;
 }
 
 /* ---- where it leads ----------------------------------------------------------------------- */
@@ -352,6 +406,7 @@ bool code_step_x86_64(const uint8_t *code, size_t n, struct code_frame *frame,
 		      struct code_insn *ret)
 {
 	struct insn_x86_64 in;
+	enum code_way way;
 	bool through_fp;
 
 	if (!insn_x86_64_read(code, n, &in))
@@ -360,8 +415,11 @@ bool code_step_x86_64(const uint8_t *code, size_t n, struct code_frame *frame,
 		return false;
 	through_fp = uses_callers_fp(frame, &in);
 	effect(frame, &in);
+	way = way_of(&in);
+	if (way == CODE_SWITCH && in.is_reg && holds_return(frame, in.rm))
+		way = CODE_END; /* a return */
 	*ret = (struct code_insn){.bytes = in.bytes,
-				  .way = (uint8_t)way_of(&in),
+				  .way = (uint8_t)way,
 				  .is_filler = is_filler(&in),
 				  .uses_callers_fp = through_fp,
 				  .target = (int64_t)(in.bytes + (uint64_t)in.imm)};

@@ -42,6 +42,57 @@ static void tells_where_the_frame_is(void **state)
 	code_rows_done(&rows);
 }
 
+/* As V8's builtins return: pop %rcx; lea 8(%r15),%rsp; push %rcx; ret */
+static void follows_the_return_address(void **state)
+{
+	static const uint8_t code[] = {0x59, 0x49, 0x8d, 0x67, 8, 0x51, RET};
+	uint64_t steps = 1000;
+	struct code_rows rows = rows_of(code, sizeof code, &steps);
+
+	(void)state;
+	assert_int_equal(code_rows_at(&rows, 0)->ra_reg, 0);
+	assert_int_equal(code_rows_at(&rows, 1)->ra_reg, 2 + 1); /* DWARF's number of rcx */
+	assert_int_equal(code_rows_at(&rows, 5)->ra_reg, 2 + 1);
+	assert_int_equal(code_rows_at(&rows, 6)->ra_reg, 0);
+	assert_int_equal(code_rows_at(&rows, 6)->sp, 8);
+	assert_int_equal(code_rows_at(&rows, 6)->saved_ra, 8);
+	code_rows_done(&rows);
+}
+
+/* What takes the return address off the stack and does not return to it has been come to behind a
+ * call that does not return, or is no function. */
+static void keeps_the_return_address(void **state)
+{
+	static const uint8_t code[][8] = {
+		{0x59, RET},		       /* pop %rcx; ret */
+		{0x59, 0x58, 0x51, 0x59, RET}, /* pop %rcx; pop %rax; push %rcx; pop %rcx */
+		{0x59, 0x31, 0xc9, 0x51, RET}, /* pop %rcx; xor %ecx,%ecx; push %rcx */
+		{0x59, 0xff, 0xd0, 0x51, RET}, /* pop %rcx; call *%rax; push %rcx */
+		{0x59, 0xff, 0xe0},	       /* pop %rcx; jmp *%rax */
+		{0x59, 0xe9, 0x10, 0, 0, 0},   /* pop %rcx; jmp to elsewhere */
+		{0x41, 0x5b, 0x5b, 0x53, RET}, /* pop %r11; pop %rbx; push %rbx */
+		{0x48, 0x83, 0xec, 8, 0x59, 0x59, RET}, /* sub $8,%rsp; pop %rcx; pop %rcx */
+	};
+	static const uint8_t behind_call[] = {0xff, 0xd0, 0x59, RET}, jump[] = {0x59, 0xff, 0xe1};
+	uint64_t steps = UINT64_MAX;
+	struct code_rows rows;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof code / sizeof *code; i++) {
+		rows = rows_of(code[i], sizeof code[i], &steps);
+		assert_null(code_rows_at(&rows, 0));
+		code_rows_done(&rows);
+	}
+	rows = rows_of(behind_call, sizeof behind_call, &steps);
+	assert_non_null(code_rows_at(&rows, 0));
+	assert_null(code_rows_at(&rows, 2));
+	code_rows_done(&rows);
+	rows = rows_of(jump, sizeof jump, &steps); /* jmp *%rcx: a return */
+	assert_int_equal(code_rows_at(&rows, 1)->ra_reg, 2 + 1);
+	code_rows_done(&rows);
+}
+
 /* Of a larger function the end is not looked at, and nothing is said of it. */
 static void says_nothing_of_what_it_did_not_see(void **state)
 {
@@ -92,6 +143,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_where_the_frame_is),
+		cmocka_unit_test(follows_the_return_address),
+		cmocka_unit_test(keeps_the_return_address),
 		cmocka_unit_test(says_nothing_of_what_it_did_not_see),
 		cmocka_unit_test(gives_up_what_costs_too_much),
 	};

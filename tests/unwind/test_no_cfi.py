@@ -136,12 +136,80 @@ def arguments_that_callees_pop():
            "arguments that a function takes off the stack", n)
 
 
+# As V8's builtins take as many arguments as they were given off the stack, and what they were called by names another
+# function. In `taken` the return address is in a register.
+TAKEN = """
+.globl _start
+.type _start,@function
+_start: xor %ebp,%ebp
+    call outer
+    hlt
+.fill 200,1,0xcc
+.type outer,@function
+outer: push %rbp; mov %rsp,%rbp; push $42
+    lea builtin(%rip),%rdx
+    push $1; push $2
+    call construct
+    hlt
+.type construct,@function
+construct: jmp *%rdx
+.fill 70000,1,0xcc
+.type builtin,@function
+builtin: push %rbp; mov %rsp,%rbp; push $46; push %rsi; push $2
+    test %rdx,%rdx
+    je 2f
+    call leaf
+    push $7
+    call taken
+2:  mov -24(%rbp),%rcx
+    leave
+    cmp $2,%rcx
+    jg 1f
+    ret $16
+1:  pop %r10
+    lea (%rsp,%rcx,8),%rsp
+    push %r10
+    ret
+.type leaf,@function
+leaf: mov $150000000,%rax
+1:  dec %rax
+    jne 1b
+    ret
+.type taken,@function
+taken: pop %r11
+    mov $150000000,%rax
+1:  dec %rax
+    jne 1b
+    cmp $7,%edi
+    je 2f
+    mov $60,%eax
+    xor %edi,%edi
+    syscall
+2:  add $8,%rsp
+    push %r11
+    ret
+"""
+
+
+def return_addresses_in_registers():
+    with open("taken.s", "w") as f:
+        f.write(TAKEN)
+    subprocess.run(["gcc", "-nostdlib", "-static", "-o", "taken", "taken.s"], check=True)
+    perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,4096", "-o", "taken.data", "./taken")
+    out = run(RESOLVE, "-q", "-f", "folded", "taken.data").stdout
+    n = {stack.split(";", 1)[1]: int(n) for stack, n in (line.rsplit(" ", 1) for line in out.splitlines())}
+    whole = [n.get("_start;outer;builtin;" + leaf, 0) for leaf in ("leaf", "taken")]
+    report(min(whole) > 10e6 and sum(whole) >= 0.97 * sum(n.values()),  # ns
+           "return addresses that a function takes from the stack and puts back", n)
+
+
 def main():
     overlapping_functions()
     if not shutil.which("perf"):
         print("ok - no call frame information # SKIP no perf")
         return
     arguments_that_callees_pop()
+    return_addresses_in_registers()
     for name, flags in (("calls", ["-O2", "-fomit-frame-pointer"]), ("small", ["-Os", "-fomit-frame-pointer"])):
         subprocess.run(["gcc", *flags, "-static", "-o", name, os.path.join(PROGRAMS, "calls.c")], check=True)
         check(name, 0.97, f"./{name}", "0.4")
