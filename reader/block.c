@@ -7,9 +7,6 @@
 #include "base/pages.h"
 #include "reader/source.h"
 
-/* At least so much of a mapped file is forgotten at a time. */
-enum { FORGET_BYTES = 16 << 20 };
-
 void block_store_init(struct block_store *s, size_t window_bytes)
 {
 	*s = (struct block_store){.spill_fd = -1};
@@ -136,34 +133,7 @@ static void table_trim(struct block_store *s)
 
 void block_store_forget(struct block_store *s)
 {
-	pages_forget(s->done, (size_t)(s->done_end - s->done));
-	s->done = s->done_end = NULL;
-}
-
-/* Forgets up to the last boundary of large pages: a part of one would have all of it mapped again,
- * in small pages. */
-static void forget_most(struct block_store *s)
-{
-	uint8_t *end = s->done_end;
-	uint8_t *boundary = end - ((uintptr_t)end & (PAGES_LARGE - 1));
-
-	s->done_end = boundary;
-	block_store_forget(s);
-	s->done = boundary;
-	s->done_end = end;
-}
-
-/* Lets go of a block's mapped pages, which come back when they are looked at again. Many at a time,
- * because other processors have to be told. */
-static void forget(struct block_store *s, const struct block *b)
-{
-	if (s->done_end != b->data) {
-		block_store_forget(s);
-		s->done = b->data;
-	}
-	s->done_end = b->data + b->n;
-	if (s->done_end - s->done >= FORGET_BYTES)
-		forget_most(s);
+	mapped_done_forget(&s->done);
 }
 
 struct block *block_new(struct block_store *s, uint8_t *mapped, struct err *err)
@@ -253,7 +223,7 @@ void block_drop(struct block_store *s, struct block *b)
 		return;
 	if (b->mapped) {
 		s->n_mapped--;
-		forget(s, b);
+		mapped_done_add(&s->done, b->data, b->n);
 	} else if (b->data) {
 		resident_remove(s, b);
 		if (s->n_buffers > s->window) {
@@ -272,6 +242,6 @@ void block_unpin(struct block_store *s, struct block *b)
 	assert(b->pins);
 	b->pins--;
 	if (b->mapped && !b->pins && b->refs && s->n_mapped > s->window)
-		forget(s, b);
+		mapped_done_add(&s->done, b->data, b->n);
 	block_drop(s, b);
 }

@@ -8,8 +8,8 @@
  *
  * Of a block that is read again not all may be wanted before it has to make room for another: where
  * more runs of records wait than blocks fit, it is one record. So it is read in pages, more of them
- * at once the more of it are wanted. A page is read once as long as the block is in memory, as others
- * may be looking at it.
+ * at once the more of it are wanted. A page is read once as long as the block is in memory, as
+ * others may be looking at it.
  *
  * Blocks of a mapped file are pages of that file. They are always there, and nobody's memory; still
  * the pages that we hold are kept to the window, by forgetting those of blocks that only wait.
@@ -24,6 +24,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "reader/mapped.h"
 
 /* Far more than a few records of the largest size, 65535 bytes. */
 #define BLOCK_BYTES (512u << 10)
@@ -32,18 +33,18 @@
 
 struct block {
 	uint64_t no;
-	uint8_t *data;	   /* BLOCK_BYTES; NULL: not in memory */
-	uint32_t n;	   /* bytes used */
-	uint32_t refs;	   /* waiting records */
-	uint32_t pins;	   /* being filled, or held by a batch */
-	uint8_t held_by;   /* bit i: batch i has a pin */
-	bool mapped;	   /* data is a place in the mapped file */
-	bool spilled;	   /* its copy is in the temporary file */
-	bool partial;	   /* was read again: of data only these pages are there */
+	uint8_t *data;			  /* BLOCK_BYTES; NULL: not in memory */
+	uint32_t n;			  /* bytes used */
+	uint32_t refs;			  /* waiting records */
+	uint32_t pins;			  /* being filled, or held by a batch */
+	uint8_t held_by;		  /* bit i: batch i has a pin */
+	bool mapped;			  /* data is a place in the mapped file */
+	bool spilled;			  /* its copy is in the temporary file */
+	bool partial;			  /* was read again: of data only these pages are there */
 	uint64_t pages[BLOCK_PAGES / 64]; /* a bit each */
 	uint32_t ahead;			  /* so many are read next */
-	int fd;		   /* where to read it again at file_off; -1: nowhere */
-	uint64_t file_off; /* in fd, or in the temporary file once spilled */
+	int fd;				  /* where to read it again at file_off; -1: nowhere */
+	uint64_t file_off;		  /* in fd, or in the temporary file once spilled */
 	uint64_t data_off; /* of the first byte in its (decompressed) data stream, for messages */
 };
 
@@ -54,9 +55,9 @@ struct block_store {
 	VEC(uint8_t *) spare;
 	size_t window; /* most buffers in memory, unless more are pinned */
 	size_t n_buffers;
-	size_t n_mapped;	  /* blocks */
-	uint8_t *done, *done_end; /* mapped bytes that are to be forgotten */
-	int spill_fd;		  /* -1 until needed */
+	size_t n_mapped;	 /* blocks */
+	struct mapped_done done; /* blocks that nobody needs */
+	int spill_fd;		 /* -1 until needed */
 	uint64_t spill_end;
 };
 
