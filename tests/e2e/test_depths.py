@@ -46,22 +46,33 @@ for args in ((20, 1000, "shallow"), (40, 1000, "shallow", "thread")):
 need = record(4096, 5, 1000)
 a, text = advice()
 tap.check(a and (a[5] or need <= int(a[3] or 65528)) and int(a[1]) > 90, "no stack reaches its root: from the end of the first thread's", (need, text))
-need = record(4096, 20, 1000, "thread")
-a, text = advice()
-# Unless the thread was seen near its end, too, and they are stitched to that: then it is known.
-tap.check(a and (need <= int(a[3]) < need + SLACK if a[3] else a[5] and a[6] == "65528"), "nor in another thread: said to be unknown, or right", (need, text))
-a, text = advice("--no-stitch")
-tap.check(a and a[5] and a[6] == "65528", "and without stitching: said to be unknown", (need, text))
+
+
+def unknown(*args, before="", options=((),)):
+    """Whether it is said that nobody knows; where something else is said in between, that must be right: a thread that was met near its
+    beginning or its end tells how deep all its stacks are."""
+    for _ in range(5):
+        depth = record(4096, *args, before=before)
+        said = [advice(*o) for o in options]
+        if not all(a and (depth <= int(a[3]) < depth + SLACK if a[3] else a[5]) for a, _ in said):
+            break
+        if all(a[5] and a[6] == "65528" for a, _ in said):
+            return True, said
+    return False, depth, said
+
+
+good, *why = unknown(20, 1000, "thread", options=((), ("--no-stitch",)))
+tap.check(good, "nor in another thread: said to be unknown, or right, with stitching and without", why)
 # The first program's samples, of which that is known, are far fewer and need half as much.
-need = record(4096, 20, 1000, "thread", before=f"timeout 0.05 {DEPTHS} 8 1000;")
-a, text = advice()
-tap.check(a and a[5] and a[6] == "65528", "nor where it is known of a few", (need, text))
+good, *why = unknown(20, 1000, "thread", before=f"timeout 0.05 {DEPTHS} 8 1000;")
+tap.check(good, "nor where it is known of a few", why)
 need = record(8192, 100, 1000, "shallow")
 a, text = advice()
-tap.check(need > 65528 and a and a[4] == "100" and a[6] == "65528", "deeper than any recording holds", (need, text))
+# A sample may be taken on the way down.
+tap.check(need > 65528 and a and int(a[4] or 0) > 90 and a[6] == "65528", "deeper than any recording holds", (need, text))
 record(65528, 100, 1000, "shallow")
 a, text = advice()
-tap.check(a and a[4] == "100" and a[7], "and recorded with the most: nothing to advise", text)
+tap.check(a and int(a[4] or 0) > 90 and a[7], "and recorded with the most: nothing to advise", text)
 need = record(8192, 2, 100)
 a, text = advice()
 tap.check(need < 4096 and "are cut" not in text, "nothing is cut: no advice", text)
