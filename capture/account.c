@@ -1,6 +1,7 @@
 /* account.c - exact losses through read(2) of the counters (PERF_FORMAT_LOST). */
 #include "capture/account.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -79,6 +80,18 @@ static void note_unseen(struct drain *d)
 		     100 * seen / total, d->session->events[0].name);
 }
 
+static int account_foreign(struct drain *d, struct err *err)
+{
+	d->result->lost += d->foreign;
+	capture_note(d->result,
+		     "%" PRIu64 " samples have the id of another recording's event, and may be of "
+		     "several here: record one of these events at a time",
+		     d->foreign);
+	return append_lost(d, &d->session->sets[RING_SAMPLES].counters.v[0], d->foreign)
+		       ? err_nomem(err)
+		       : 0;
+}
+
 int account_losses(struct drain *d, struct err *err)
 {
 	struct capture_result *r = d->result;
@@ -90,6 +103,8 @@ int account_losses(struct drain *d, struct err *err)
 		rc = account_set(d, RING_SIDEBAND, &r->lost_sideband, err);
 	if (!ATTR_HAS(d->session->policy.features, LOST))
 		r->lost = d->lost_told;
+	if (!rc && d->foreign)
+		rc = account_foreign(d, err);
 	if (!rc)
 		note_unseen(d);
 	return rc;

@@ -88,6 +88,12 @@ bool attr_bound_clock(struct perf_event_attr *a)
 	return true;
 }
 
+bool attr_is_shared(const struct perf_event_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE && a->config != PERF_COUNT_SW_CPU_CLOCK &&
+	       a->config != PERF_COUNT_SW_TASK_CLOCK && a->config != PERF_COUNT_SW_DUMMY;
+}
+
 void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 {
 	fill_common(a, p);

@@ -1,7 +1,6 @@
 /* drain.c - moves records from the rings to the stream. */
 #include "capture/drain.h"
 
-#include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -36,17 +35,41 @@ static void count_sample(struct drain *d, uint32_t event, const struct sample_fa
 		d->last_sample_ns = f->time_ns;
 }
 
+/* The event of a sample with an id of nobody here: the one that can be another recording's, too.
+ * HASH_NONE: there are several, of which nothing tells which it is. */
+static uint32_t event_of_foreign(const struct session *s)
+{
+	uint32_t found = HASH_NONE;
+
+	for (uint32_t i = 0; i < s->n_events; i++) {
+		if (!attr_is_shared(&s->attrs[i]))
+			continue;
+		if (found != HASH_NONE)
+			return HASH_NONE;
+		found = i;
+	}
+	return found;
+}
+
 static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 {
 	uint32_t event = hash_get(&d->session->by_id, sample_id(rec, n));
-	uint8_t *to = stream_reserve(d->stream, n + 7); /* sample_pack() rounds up */
+	const bool is_foreign = event == HASH_NONE;
 	struct sample_facts facts;
+	uint8_t *to;
 
-	assert(event !=
-	       HASH_NONE); /* every id of a ring belongs to a counter that was opened for it */
+	if (is_foreign)
+		event = event_of_foreign(d->session);
+	if (event == HASH_NONE) {
+		d->foreign++;
+		return 0;
+	}
+	to = stream_reserve(d->stream, n + 7); /* sample_pack() rounds up */
 	if (!to)
 		return -1;
 	n = sample_pack(&d->session->layouts[event], rec, n, to, &facts);
+	if (is_foreign)
+		sample_set_id(to, session_any_id(d->session, event));
 	stream_commit(d->stream, n);
 	count_sample(d, event, &facts);
 	return 0;

@@ -44,27 +44,44 @@ static void put_u64(uint8_t *dst, uint64_t v)
 	memcpy(dst, &v, sizeof v);
 }
 
+static void put_size(uint8_t *rec, size_t n)
+{
+	struct perf_event_header h;
+
+	memcpy(&h, rec, sizeof h);
+	h.size = (uint16_t)n;
+	memcpy(rec, &h, sizeof h);
+}
+
+void sample_set_id(uint8_t *rec, uint64_t id)
+{
+	put_u64(rec + sizeof(struct perf_event_header), id);
+}
+
 size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, uint8_t *dst,
 		   struct sample_facts *ret)
 {
 	struct buf b = buf_make(rec, n, 0, false);
-	struct perf_event_header h;
 	uint64_t size, dyn, keep, room;
 	const uint8_t *stack;
 	size_t at, len;
 
 	*ret = (struct sample_facts){0};
 	skip_to_stack(l, &b, ret);
-	if (!(l->sample_type & PERF_SAMPLE_STACK_USER) || !buf_ok(&b))
-		goto verbatim;
 	at = (size_t)(b.p - rec);
-	size = buf_u64(&b);
-	if (!size)
-		goto verbatim; /* kernel thread: no dump and no dyn_size word */
+	size = l->sample_type & PERF_SAMPLE_STACK_USER ? buf_u64(&b) : 0;
+	if (!buf_ok(&b))
+		goto verbatim;
+	if (!size) { /* not asked for; or a kernel thread: no dump and no dyn_size word */
+		len = (size_t)(b.p - rec);
+		memcpy(dst, rec, len);
+		put_size(dst, len);
+		return len;
+	}
 	stack = buf_take(&b, size);
 	dyn = buf_u64(&b);
 	room = (size + 7) & ~7ull;
-	if (!buf_ok(&b) || buf_left(&b) || dyn > size || n + room - size > UINT16_MAX)
+	if (!buf_ok(&b) || dyn > size || n + room - size > UINT16_MAX)
 		goto verbatim;
 	ret->has_user_stack = true;
 	ret->stack_full = dyn == room;
@@ -81,9 +98,7 @@ size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, 
 		put_u64(dst + len + keep, dyn);
 		len += keep + 8;
 	}
-	memcpy(&h, dst, sizeof h);
-	h.size = (uint16_t)len;
-	memcpy(dst, &h, sizeof h);
+	put_size(dst, len);
 	return len;
 verbatim:
 	memcpy(dst, rec, n);

@@ -21,6 +21,8 @@ struct sample_facts {
 
 /* The IDENTIFIER of a sample record of n bytes; 0 when the record is too short. */
 uint64_t sample_id(const uint8_t *rec, size_t n);
+/* Overwrites it in a record that sample_pack() has made. */
+void sample_set_id(uint8_t *rec, uint64_t id);
 
 /* Copies a sample record of n bytes to dst (n bytes of room, rounded up to 8) without the part of
  * the stack dump that the kernel left unwritten. Returns the new length, a multiple of 8;
@@ -28,7 +30,8 @@ uint64_t sample_id(const uint8_t *rec, size_t n);
  * valid bytes, 8 if it has room, so that "dyn_size == size" goes on to mean "full" for every
  * reader. Where the address space ends so near that the dump could not get as large as was asked
  * for, as in 32-bit tasks, the kernel (6.18) takes what is left for its size, which then need be no
- * multiple of 8: it becomes one, and is not full. A record that does not parse is copied as it is.
+ * multiple of 8: it becomes one, and is not full. Nor is anything copied that stands behind the
+ * last field (see attr_is_shared()). A record that does not parse is copied as it is.
  */
 size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, uint8_t *dst,
 		   struct sample_facts *ret);

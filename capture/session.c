@@ -302,6 +302,16 @@ void session_enable(struct session *s, enum ring_kind kind, bool on)
 		      0);
 }
 
+uint64_t session_any_id(const struct session *s, size_t event)
+{
+	const struct ring_set *set = &s->sets[RING_SAMPLES];
+
+	for (size_t i = 0; i < set->counters.n; i++)
+		if (set->counters.v[i].event == event)
+			return set->counters.v[i].id;
+	return 0;
+}
+
 uint64_t *session_event_ids(const struct session *s, size_t event, size_t *ret_n)
 {
 	const struct ring_set *set = &s->sets[event == s->n_events ? RING_SIDEBAND : RING_SAMPLES];

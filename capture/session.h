@@ -75,6 +75,9 @@ void session_enable(struct session *s, enum ring_kind kind, bool on);
 /* The ids of an event, in memory the caller frees. NULL when out of memory. */
 uint64_t *session_event_ids(const struct session *s, size_t event, size_t *ret_n);
 
+/* One of them. */
+uint64_t session_any_id(const struct session *s, size_t event);
+
 /* Threads that are recorded may be gone: takes the next counter of this ring for poll(), after the
  * current one hung up. False when there is none left. */
 bool session_next_poll(struct session *s, enum ring_kind kind, size_t slot);

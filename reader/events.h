@@ -18,6 +18,7 @@ struct sample_layout {
 	uint16_t n_words;   /* as many */
 	uint8_t n_fields;   /* behind them */
 	bool all_known;	    /* no field is of a later version */
+	bool is_exact;	    /* and nothing follows them */
 	uint8_t fields[16]; /* in the order of the record: numbers of sample.c */
 	uint8_t n_user_regs, n_intr_regs;
 };

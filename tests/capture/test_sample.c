@@ -211,13 +211,39 @@ static void damaged_is_kept(void **state)
 	}
 }
 
+/* Another recording's fields took room in ours: what stands there is not ours, nor is the id. */
+static void what_follows_goes(void **state)
+{
+	const struct shape shapes[] = {
+		{.n_ips = 4, .abi = 2, .raw = -1, .stack = 64, .dyn = 64, .valid = 64},
+		{.n_ips = 4, .abi = 2, .raw = -1},
+	};
+	static uint8_t good[65536], rec[65536], got[65536];
+	struct sample_facts f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		const size_t n = build(&shapes[i], good), more = 8 * 4101;
+		const uint16_t size = (uint16_t)(n + more);
+
+		memset(rec, 0xee, sizeof rec);
+		memcpy(rec, good, n);
+		memcpy(rec + offsetof(struct perf_event_header, size), &size, sizeof size);
+		assert_int_equal(sample_pack(&dwarf, rec, n + more, got, &f), n);
+		assert_memory_equal(got, good, n);
+		sample_set_id(got, 78);
+		assert_int_equal(sample_id(got, n), 78);
+		assert_memory_equal(got + 16, good + 16, n - 16);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_dump_stays),	    cmocka_unit_test(rest_is_cut),
 		cmocka_unit_test(empty_dump_goes),	    cmocka_unit_test(kernel_thread_stays),
 		cmocka_unit_test(raw_is_stepped_over),	    cmocka_unit_test(damaged_is_kept),
-		cmocka_unit_test(end_of_the_address_space),
+		cmocka_unit_test(end_of_the_address_space), cmocka_unit_test(what_follows_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

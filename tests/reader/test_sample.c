@@ -204,6 +204,26 @@ static void wrong_sizes(void **state)
 	perf_file_close(f);
 }
 
+/* Kernels reserve room for the fields of all that record page faults. */
+static void longer_than_its_fields(void **state)
+{
+	struct perf_event_attr a = full_attr();
+	struct out o = {0};
+	struct perf_file *f;
+
+	(void)state;
+	a.type = PERF_TYPE_SOFTWARE;
+	a.config = PERF_COUNT_SW_PAGE_FAULTS;
+	end(&o, full_sample(&o));
+	for (int i = 0; i < 4101; i++)
+		u64(&o, 0x0101010101010101);
+	end(&o, 0);
+	f = open_bytes(file_of(&a, 1, &o));
+	assert_int_equal(drain(f), 1);
+	assert_false(perf_file_stats(f)->damaged);
+	perf_file_close(f);
+}
+
 static void wrong_count(uint64_t sample_type, uint64_t count)
 {
 	struct perf_event_attr a = plain_attr();
@@ -425,6 +445,7 @@ int main(void)
 		cmocka_unit_test(all_fields),
 		cmocka_unit_test(each_bit_alone),
 		cmocka_unit_test(wrong_sizes),
+		cmocka_unit_test(longer_than_its_fields),
 		cmocka_unit_test(counts_beyond_the_record),
 		cmocka_unit_test(absent_stack_and_regs),
 		cmocka_unit_test(unknown_field),
