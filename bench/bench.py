@@ -239,9 +239,10 @@ def once_fresh(cmd):
 
 
 def loading_seconds(cmd):
-    """CPU seconds of each thread that loads. Another run: the report takes its time, too."""
+    """CPU seconds of each thread that loads, and seconds of the clock. Another run: the report takes its time, too."""
     out = subprocess.run(f"{cmd} --stats=json > o.folded", shell=True, cwd=DIR, check=True, stderr=subprocess.PIPE, text=True)
-    return json.loads(out.stderr.splitlines()[-1])["thread_seconds"]
+    stats = json.loads(out.stderr.splitlines()[-1])
+    return stats["thread_seconds"], stats["seconds"]["load"]
 
 
 def two_cores(a, options, data, runs):
@@ -252,12 +253,15 @@ def two_cores(a, options, data, runs):
     turns = [([once_fresh(cmd) for cmd in cmds], [loading_seconds(cmd) for cmd in cmds]) for _ in range(runs + 1)][1:]
     one, two = ([statistics.median(col) for col in zip(*(t[i] for t, _ in turns))] for i in (0, 1))
     clock = statistics.median(t[0][1] / t[1][1] for t, _ in turns)
-    rest = statistics.median(max(0, t[0][0] - sum(load[0])) for t, load in turns)
-    alone, busier = (statistics.median(max(load[i]) for _, load in turns) for i in (0, 1))
+    rest = statistics.median(max(0, t[0][0] - sum(load[0][0])) for t, load in turns)
+    alone, busier = (statistics.median(max(load[i][0]) for _, load in turns) for i in (0, 1))
+    walls = [statistics.median(load[i][1] for _, load in turns) for i in (0, 1)]
+    loading = statistics.median(load[0][1] / load[1][1] for _, load in turns)
     fastest = [min(t[i][1] for t, _ in turns) for i in (0, 1)]
     row(f"resolve --no-inline {options} -j 1", one)
     row(f"resolve --no-inline {options} -j 2", two, one)
     print(f"    -j 2: {clock:.2f} x faster by the clock (median of pairs; fastest runs {fastest[0]:.3f} and {fastest[1]:.3f} s)\n"
+          f"    loading, from the page cache to interned stacks: {walls[0]:.3f} s and {walls[1]:.3f} s, {loading:.2f} x faster\n"
           f"    cpu of loading: {alone:.3f} s, of two threads the busier {busier:.3f} s; {rest:.3f} s before and after: "
           f"{(alone + rest) / (busier + rest):.2f} x at best")
 
