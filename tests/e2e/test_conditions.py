@@ -99,7 +99,7 @@ def killed(name, cmd):
     p = subprocess.Popen([*cmd, "-o", "killed.data", "--", program, "60"], stderr=subprocess.DEVNULL,
                          start_new_session=True)
     # CPU time of the program, not the clock: what is older than capture's last block, a second, must be in the file.
-    until(lambda: any(cpu_seconds(c) > 2 for c in children(p.pid)), f"two seconds of the program that {name} records")
+    until(lambda: any(cpu_seconds(c) > 3 for c in children(p.pid)), f"three seconds of the program that {name} records")
     p.send_signal(signal.SIGKILL)
     p.wait()
     try:

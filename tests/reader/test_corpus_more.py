@@ -115,7 +115,7 @@ def compare_with_perf(name, path):
     perfs.sort(key=lambda s: (s[3], s[1], s[4], s[6]))
     wrong = [(o, p) for o, p in zip(ours, perfs) if not compare_sample(o, p)]
     check(len(ours) == len(perfs) and not wrong, f"{name}: {len(perfs)} samples as perf prints them",
-          f"{len(ours)} samples, {len(wrong)} differ, first {wrong[:1]}")
+          f"{len(ours)} samples, {len(wrong)} differ, first {wrong[:1]}", *(l for l in dump(path, "-s") if "skip" in l))
 
 
 def record(name, args):
