@@ -35,7 +35,8 @@ struct arch_trampoline {
 
 enum { ARCH_STUB_BYTES = 9 };
 
-/* Instructions that end a thread with what the call before them has returned. */
+/* Instructions that end a thread with what the call before them has returned, or where to the first
+ * function of a context returns though it was not called. */
 struct arch_exit {
 	const uint8_t *code;
 	uint8_t code_bytes;

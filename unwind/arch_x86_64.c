@@ -132,8 +132,14 @@ static int known_frame(const uint8_t *code, size_t n, size_t at)
 static const uint8_t exit_musl[] = {0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05};
 /* glibc's before it had unwind information: mov %rax,%rdi; mov $SYS_exit,%eax; syscall */
 static const uint8_t exit_glibc[] = {0x48, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05};
-static const struct arch_exit exits[] = {
-	{exit_musl, sizeof exit_musl}, {exit_glibc, sizeof exit_glibc}, {0}};
+/* glibc's __start_context, to whose start the function of a makecontext returns: mov %rbx,%rsp;
+ * mov (%rsp),%rdi; test %rdi,%rdi; je +8; call __setcontext */
+static const uint8_t exit_context[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24,
+				       0x48, 0x85, 0xff, 0x74, 0x08, 0xe8};
+static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl},
+					 {exit_glibc, sizeof exit_glibc},
+					 {exit_context, sizeof exit_context},
+					 {0}};
 
 static const struct arch_trampoline trampolines[] = {
 	{sigreturn_rax, sizeof sigreturn_rax, N_UCONTEXT_REGS, 0, ucontext_regs, 0, {0}},

@@ -138,8 +138,7 @@ static bool is_entry_code(struct cfi_module *cm, uint64_t vaddr)
 	return true;
 }
 
-/* Is vaddr the end of a call after whose return the thread ends? */
-static bool is_before_exit(const struct cfi_module *cm, uint64_t vaddr)
+bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr)
 {
 	const struct arch_exit *x;
 	const uint8_t *code;
@@ -263,7 +262,7 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 	}
 	*how = FRAME_CFI;
 	if (rc == 0) {
-		if (is_entry_code(cm, vaddr) || is_before_exit(cm, vaddr))
+		if (is_entry_code(cm, vaddr) || cfi_module_is_before_exit(cm, vaddr))
 			return RULE_END;
 		kind = go_row_find(cm, vaddr, row);
 	}

@@ -40,11 +40,18 @@ struct flow {
 	bool is_jit, restart, bad, nomem;
 };
 
-static bool same_frame(const struct code_frame *a, const struct code_frame *b)
+/* For who asks where the caller is. */
+static bool same_caller(const struct code_frame *a, const struct code_frame *b)
 {
 	return a->sp == b->sp && a->fp == b->fp && a->saved_fp == b->saved_fp &&
 	       a->saved_ra == b->saved_ra && a->fp_holds == b->fp_holds && a->ra_reg == b->ra_reg &&
 	       a->ra_lost == b->ra_lost;
+}
+
+static bool same_frame(const struct code_frame *a, const struct code_frame *b)
+{
+	return same_caller(a, b) && a->copy == b->copy && a->copy_off == b->copy_off &&
+	       a->copy_reg == b->copy_reg;
 }
 
 static void spend(struct flow *f, uint64_t steps)
@@ -84,6 +91,8 @@ static struct code_frame common(const struct code_frame *a, const struct code_fr
 	}
 	if (a->saved_fp != b->saved_fp)
 		r.saved_fp = 0;
+	if (a->copy != b->copy || a->copy_off != b->copy_off || a->copy_reg != b->copy_reg)
+		r.copy = r.copy_off = r.copy_reg = 0;
 	r.ra_lost |= b->ra_lost || a->saved_ra != b->saved_ra || a->ra_reg != b->ra_reg;
 	return r;
 }
@@ -296,7 +305,7 @@ static int rows_make(struct flow *f, struct code_rows *ret)
 			row.frame = f->frames.v[f->frame_at[off] - 1];
 		last = rows.n ? &rows.v[rows.n - 1] : NULL;
 		if (last && last->is_known == row.is_known &&
-		    (!row.is_known || same_frame(&last->frame, &row.frame)))
+		    (!row.is_known || same_caller(&last->frame, &row.frame)))
 			continue;
 		if (vec_push(&rows, row)) {
 			vec_done(&rows);

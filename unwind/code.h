@@ -30,6 +30,11 @@ struct code_frame {
 	uint8_t fp_holds; /* enum code_fp */
 	uint8_t ra_reg;	  /* its DWARF number, plus 1; 0: the link register */
 	uint8_t ra_lost;  /* the link register holds something else, and it is not saved */
+	/* A copy of the stack pointer, while that is aligned for a call: of which place, and where:
+	 * in a register or a word so far above the stack pointer. */
+	int32_t copy; /* 0: none */
+	int32_t copy_off;
+	uint8_t copy_reg; /* the code's number, plus 1; 0: at copy_off */
 };
 
 static inline void code_fp_set_other(struct code_frame *f)

@@ -10,15 +10,21 @@
 #define POPPED_WORDS_MAX 64
 
 /* Functions of V8 take their arguments off the stack: where they return to, the stack pointer is
- * above their CFA. Is what lies below `sp` such arguments? No return address is among them, as
- * would be if a frame had been skipped. */
+ * above their CFA, and above `sp`, where it would be if they did not. Where they have been called
+ * but not returned to it is below. Is what lies below `sp` such arguments? No return address is
+ * among them, as would be if a frame had been skipped. */
 static bool callee_popped(struct walk *w, const struct cursor *c, uint64_t sp)
 {
 	unsigned word = w->arch->word_bytes;
-	uint64_t at, v;
+	bool above = c->sp > sp;
+	uint64_t at, v, words = (above ? c->sp - sp : sp - c->sp) / word;
 
-	if (w->arch->ra != w->arch->pc || (c->how != FRAME_CODE && c->how != FRAME_FRAME_POINTER) ||
-	    sp - c->sp > POPPED_WORDS_MAX * word || (sp - c->sp) % word)
+	if (w->arch->ra != w->arch->pc || words > POPPED_WORDS_MAX || (sp - c->sp) % word)
+		return false;
+	if (above)
+		return c->sp <= c->fp && (c->how == FRAME_SAMPLE || c->how == FRAME_CODE ||
+					  c->how == FRAME_FRAME_POINTER);
+	if (c->how != FRAME_CODE && c->how != FRAME_FRAME_POINTER)
 		return false;
 	for (at = c->sp; at < sp; at += word)
 		if (!walk_word(w, at, word, &v) || evidence_of(w, v) == EVIDENCE_CALL)

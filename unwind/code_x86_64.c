@@ -325,8 +325,83 @@ static bool writes_return(const struct code_frame *f, const struct insn_x86_64 *
 	return reg < REG_RIP && writes(in, reg);
 }
 
+/* ---- copies of the stack pointer ---------------------------------------------------------- */
+
+/* As V8's builtins call C: mov %rsp,%r10; sub $8,%rsp; and $-16,%rsp; mov %r10,(%rsp); ...; call;
+ * ...; mov (%rsp),%rsp. */
+
+static void drop_copy(struct code_frame *f)
+{
+	f->copy = f->copy_off = f->copy_reg = 0;
+}
+
+static bool is_move(const struct insn_x86_64 *in)
+{
+	return in->map == MAP_ONE_BYTE && in->rex & 8 && (in->op == 0x89 || in->op == 0x8b);
+}
+
+static bool is_at_sp(const struct insn_x86_64 *in)
+{
+	return !in->is_reg && in->base == RSP && in->index == REG_NONE;
+}
+
+/* mov %rsp,REGISTER */
+static bool copies_sp(const struct insn_x86_64 *in)
+{
+	return is_move(in) && in->is_reg && (in->op == 0x89 ? in->reg : in->rm) == RSP;
+}
+
+/* An immediate to rsp, by one of the operations that align it or make room. */
+static bool moves_sp(const struct insn_x86_64 *in)
+{
+	unsigned ext = in->reg & 7;
+
+	return in->map == MAP_ONE_BYTE && (in->op == 0x81 || in->op == 0x83) && in->is_reg &&
+	       in->rm == RSP && in->rex & 8 && (ext == 4 || ext == 5);
+}
+
+/* What the instruction does to the copy. True: it sets the stack pointer to it. */
+static bool follow_copy(struct code_frame *f, const struct insn_x86_64 *in)
+{
+	unsigned to = in->op == 0x89 ? in->rm : in->reg;
+
+	if (copies_sp(in)) {
+		drop_copy(f);
+		if (f->sp > 0 && to != RSP && to != RBP) {
+			f->copy = f->sp;
+			f->copy_reg = (uint8_t)(to + 1);
+		}
+		return false;
+	}
+	if (f->copy_reg) {
+		if (is_move(in) && in->op == 0x89 && is_at_sp(in) && in->reg + 1 == f->copy_reg) {
+			f->copy_reg = 0;
+			f->copy_off = in->disp;
+		} else if (!moves_sp(in)) {
+			drop_copy(f);
+		}
+		return false;
+	}
+	return f->copy && is_move(in) && in->op == 0x8b && is_at_sp(in) && in->reg == RSP &&
+	       in->disp == f->copy_off;
+}
+
+static bool changes_sp(const struct code_frame *before, const struct insn_x86_64 *in)
+{
+	struct code_frame f = *before;
+
+	return stack(&f, in) || writes(in, RSP);
+}
+
 static void effect(struct code_frame *f, const struct insn_x86_64 *in)
 {
+	if (follow_copy(f, in)) {
+		f->sp = f->copy;
+		drop_copy(f);
+		return;
+	}
+	if (f->copy && !f->copy_reg && changes_sp(f, in))
+		drop_copy(f);
 	if (stack(f, in) || adjust(f, in) || move(f, in))
 		return;
 	if (writes(in, RSP))

@@ -24,7 +24,9 @@ static enum evidence evidence_in(struct walk *w, const struct map *map, uint64_t
 	if (!cm)
 		return EVIDENCE_MAP;
 	code = cfi_module_code_before(cm, vaddr + 1, &n);
-	return code && w->arch->ends_in_call(code, n) ? EVIDENCE_CALL : EVIDENCE_NONE;
+	return (code && w->arch->ends_in_call(code, n)) || cfi_module_is_before_exit(cm, vaddr)
+		       ? EVIDENCE_CALL
+		       : EVIDENCE_NONE;
 }
 
 enum evidence evidence_find(struct walk *w, uint64_t ra)

@@ -13,7 +13,7 @@ enum evidence {
 	EVIDENCE_UNKNOWN, /* not looked for yet */
 	EVIDENCE_NONE,
 	EVIDENCE_MAP,  /* executable memory without a file to look into */
-	EVIDENCE_CALL, /* the instruction before it is a call */
+	EVIDENCE_CALL, /* the instruction before it is a call, or it is the exit of a context */
 };
 
 /* Of the rule's flags: set if something says so. */

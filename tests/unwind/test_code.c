@@ -93,6 +93,51 @@ static void keeps_the_return_address(void **state)
 	code_rows_done(&rows);
 }
 
+/* As V8's builtins call C: the stack pointer is aligned, and what it was is on the stack meanwhile.
+ */
+static void follows_a_copy_of_the_stack_pointer(void **state)
+{
+	static const uint8_t code[] = {
+		0x49, 0x89, 0xe2,	/* mov %rsp,%r10 */
+		0x48, 0x83, 0xec, 0x08, /* sub $8,%rsp */
+		0x48, 0x83, 0xe4, 0xf0, /* and $-16,%rsp */
+		0x4c, 0x89, 0x14, 0x24, /* mov %r10,(%rsp) */
+		0xff, 0xd0,		/* call *%rax */
+		0x48, 0x8b, 0x24, 0x24, /* mov (%rsp),%rsp */
+		0x55, RET,		/* push %rbp, to see that it is followed */
+	};
+	enum { AND = 7, STORE = 11, LOAD = 17, PUSH = 21 };
+	uint8_t other[sizeof code + 1];
+	uint64_t steps = UINT64_MAX;
+	struct code_rows rows = rows_of(code, sizeof code - 2, &steps);
+
+	(void)state;
+	assert_int_equal(code_rows_at(&rows, AND)->sp, 16);
+	assert_int_equal(code_rows_at(&rows, STORE)->sp, -1);
+	assert_int_equal(code_rows_at(&rows, LOAD)->sp, -1);
+	code_rows_done(&rows);
+	rows = rows_of(code, sizeof code, &steps); /* so it must not return */
+	assert_null(code_rows_at(&rows, PUSH));
+	code_rows_done(&rows);
+	memcpy(other, code, sizeof code);
+	other[PUSH] = NOP;
+	rows = rows_of(other, sizeof code, &steps);
+	assert_int_equal(code_rows_at(&rows, PUSH)->sp, 8);
+	code_rows_done(&rows);
+	other[LOAD + 2] = 0x64; /* mov 8(%rsp),%rsp: another word */
+	other[LOAD + 4] = 8;
+	other[PUSH + 1] = RET;
+	rows = rows_of(other, PUSH + 2, &steps);
+	assert_int_equal(code_rows_at(&rows, PUSH + 1)->sp, -1);
+	code_rows_done(&rows);
+	memcpy(other, code, sizeof code);
+	memcpy(other + STORE, (uint8_t[]){0x90, 0x90, 0x90, 0x90}, 4); /* not stored */
+	other[PUSH] = NOP;
+	rows = rows_of(other, sizeof code, &steps);
+	assert_int_equal(code_rows_at(&rows, PUSH)->sp, -1);
+	code_rows_done(&rows);
+}
+
 /* Of a larger function the end is not looked at, and nothing is said of it. */
 static void says_nothing_of_what_it_did_not_see(void **state)
 {
@@ -145,6 +190,7 @@ int main(void)
 		cmocka_unit_test(tells_where_the_frame_is),
 		cmocka_unit_test(follows_the_return_address),
 		cmocka_unit_test(keeps_the_return_address),
+		cmocka_unit_test(follows_a_copy_of_the_stack_pointer),
 		cmocka_unit_test(says_nothing_of_what_it_did_not_see),
 		cmocka_unit_test(gives_up_what_costs_too_much),
 	};

@@ -137,7 +137,8 @@ def arguments_that_callees_pop():
 
 
 # As V8's builtins take as many arguments as they were given off the stack, and what they were called by names another
-# function. In `taken` the return address is in a register.
+# function. In `taken` the return address is in a register. Behind the call of `popper` the stack pointer is higher than
+# what was pushed says.
 TAKEN = """
 .globl _start
 .type _start,@function
@@ -159,6 +160,11 @@ builtin: push %rbp; mov %rsp,%rbp; push $46; push %rsi; push $2
     test %rdx,%rdx
     je 2f
     call leaf
+    push $8; push $9
+    call popper
+    mov $150000000,%rax
+3:  dec %rax
+    jne 3b
     push $7
     call taken
 2:  mov -24(%rbp),%rcx
@@ -175,6 +181,8 @@ leaf: mov $150000000,%rax
 1:  dec %rax
     jne 1b
     ret
+.type popper,@function
+popper: ret $16
 .type taken,@function
 taken: pop %r11
     mov $150000000,%rax
@@ -198,9 +206,42 @@ def return_addresses_in_registers():
     perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,4096", "-o", "taken.data", "./taken")
     out = run(RESOLVE, "-q", "-f", "folded", "taken.data").stdout
     n = {stack.split(";", 1)[1]: int(n) for stack, n in (line.rsplit(" ", 1) for line in out.splitlines())}
-    whole = [n.get("_start;outer;builtin;" + leaf, 0) for leaf in ("leaf", "taken")]
+    whole = [n.get("_start;outer;builtin" + leaf, 0) for leaf in ("", ";leaf", ";taken")]
     report(min(whole) > 10e6 and sum(whole) >= 0.97 * sum(n.values()),  # ns
            "return addresses that a function takes from the stack and puts back", n)
+
+
+CONTEXT = """
+#include <stdlib.h>
+#include <ucontext.h>
+static ucontext_t back, there;
+static volatile unsigned n;
+static void __attribute__((noinline)) spin(void) { while (++n % 1000000); }
+static void body(void) { for (;;) { spin(); swapcontext(&there, &back); } }
+int main(void)
+{
+	getcontext(&there);
+	there.uc_stack.ss_sp = malloc(65536);
+	there.uc_stack.ss_size = 65536;
+	makecontext(&there, body, 0);
+	while (n < 200000000)
+		swapcontext(&back, &there);
+}
+"""
+
+
+def context_that_nobody_called():
+    """What makecontext() has set up returns to glibc's __start_context, which has not called it."""
+    with open("context.c", "w") as f:
+        f.write(CONTEXT)
+    for what, flags in (("CFI", ["-O1"]), ("no CFI", ["-O1", "-static", "-fno-asynchronous-unwind-tables"])):
+        subprocess.run(["gcc", *flags, "-o", "context", "context.c"], check=True)
+        perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,4096", "-o", "context.data", "./context")
+        r = run(RESOLVE, "--stats=json", "-f", "folded", "--comm", "context", "context.data")
+        stats = json.loads(r.stderr.splitlines()[-1])
+        inside = sum(int(line.rsplit(" ", 1)[1]) for line in r.stdout.splitlines() if ";body;spin " in line)
+        report(inside > 100e6 and stats["root"] >= 0.98 * stats["user_stacks"] and stats["no_cfi"] <= 0.02 * stats["user_stacks"],
+               f"a context that nobody called, {what}", (r.stdout, stats))
 
 
 def main():
@@ -210,6 +251,7 @@ def main():
         return
     arguments_that_callees_pop()
     return_addresses_in_registers()
+    context_that_nobody_called()
     for name, flags in (("calls", ["-O2", "-fomit-frame-pointer"]), ("small", ["-Os", "-fomit-frame-pointer"])):
         subprocess.run(["gcc", *flags, "-static", "-o", name, os.path.join(PROGRAMS, "calls.c")], check=True)
         check(name, 0.97, f"./{name}", "0.4")
