@@ -176,11 +176,20 @@ static bool leaves_with_return(const struct flow *f, uint32_t off, const struct 
 				 (jumps && off + (uint64_t)insn->target >= f->n));
 }
 
+/* How the instruction behind this one is reached. What HotSpot has compiled for a loop that runs
+ * already (on-stack replacement) begins with a call that nothing comes to, filler, and its entry,
+ * in the frame that functions are entered with. */
+static uint8_t behind(const struct flow *f, uint32_t off, const struct code_insn *insn)
+{
+	if (insn->way == CODE_CALL)
+		return f->is_jit && !off ? 0 : BEHIND_CALL;
+	return f->flags[off] & BEHIND_CALL && insn->is_filler ? BEHIND_CALL | BEHIND_FILLER : 0;
+}
+
 /* The instruction at `off`, and where it leads. */
 static void follow(struct flow *f, uint32_t off)
 {
 	struct code_frame frame = f->frames.v[f->frame_at[off] - 1];
-	bool behind_call = f->flags[off] & BEHIND_CALL;
 	struct code_insn insn;
 
 	if (!f->steps) {
@@ -209,10 +218,7 @@ static void follow(struct flow *f, uint32_t off)
 		return;
 	}
 	if (insn.way <= CODE_BRANCH)
-		arrive(f, off + insn.bytes, &frame,
-		       insn.way == CODE_CALL	       ? BEHIND_CALL
-		       : behind_call && insn.is_filler ? BEHIND_CALL | BEHIND_FILLER
-						       : 0);
+		arrive(f, off + insn.bytes, &frame, behind(f, off, &insn));
 }
 
 static void follow_all(struct flow *f)

@@ -138,6 +138,27 @@ static void follows_a_copy_of_the_stack_pointer(void **state)
 	code_rows_done(&rows);
 }
 
+/* HotSpot's code for a loop that runs already: call; nop; push %rbp; sub $16,%rsp; nop; add; pop;
+ * ret */
+static void begins_behind_a_call(void **state)
+{
+	static const uint8_t code[] = {0xe8, 0,	   1,  0,   0,	  0x0f, 0x1f, 0x00, 0x55, 0x48,
+				       0x83, 0xec, 16, NOP, 0x48, 0x83, 0xc4, 16,   0x5d, RET};
+	enum { BODY = 13 };
+	uint64_t steps = UINT64_MAX;
+	struct code_rows rows = rows_of(code, sizeof code, &steps);
+
+	(void)state;
+	assert_null(code_rows_at(&rows, BODY)); /* elsewhere such a call does not return */
+	code_rows_done(&rows);
+	assert_int_equal(code_rows_find(code_step_x86_64, code, sizeof code, &entry, CODE_OF_JIT,
+					&steps, &rows),
+			 0);
+	assert_non_null(code_rows_at(&rows, BODY));
+	assert_int_equal(code_rows_at(&rows, BODY)->sp, 32);
+	code_rows_done(&rows);
+}
+
 /* Of a larger function the end is not looked at, and nothing is said of it. */
 static void says_nothing_of_what_it_did_not_see(void **state)
 {
@@ -191,6 +212,7 @@ int main(void)
 		cmocka_unit_test(follows_the_return_address),
 		cmocka_unit_test(keeps_the_return_address),
 		cmocka_unit_test(follows_a_copy_of_the_stack_pointer),
+		cmocka_unit_test(begins_behind_a_call),
 		cmocka_unit_test(says_nothing_of_what_it_did_not_see),
 		cmocka_unit_test(gives_up_what_costs_too_much),
 	};
