@@ -51,7 +51,7 @@ static bool same_caller(const struct code_frame *a, const struct code_frame *b)
 static bool same_frame(const struct code_frame *a, const struct code_frame *b)
 {
 	return same_caller(a, b) && a->copy == b->copy && a->copy_off == b->copy_off &&
-	       a->copy_reg == b->copy_reg;
+	       a->copy_reg == b->copy_reg && a->ra_copy == b->ra_copy;
 }
 
 static void spend(struct flow *f, uint64_t steps)
@@ -93,6 +93,8 @@ static struct code_frame common(const struct code_frame *a, const struct code_fr
 		r.saved_fp = 0;
 	if (a->copy != b->copy || a->copy_off != b->copy_off || a->copy_reg != b->copy_reg)
 		r.copy = r.copy_off = r.copy_reg = 0;
+	if (a->ra_copy != b->ra_copy)
+		r.ra_copy = 0;
 	r.ra_lost |= b->ra_lost || a->saved_ra != b->saved_ra || a->ra_reg != b->ra_reg;
 	return r;
 }

@@ -386,6 +386,28 @@ static bool follow_copy(struct code_frame *f, const struct insn_x86_64 *in)
 	       in->disp == f->copy_off;
 }
 
+/* As HotSpot's adapters put the return address elsewhere: mov (%rsp),%rax; mov %rsp,%r11; sub
+ * $16,%rsp; and $-16,%rsp; push %rax. From where the stack pointer is not known it is in the
+ * register only. `before`: the frame before the instruction. */
+static void follow_return_copy(struct code_frame *f, const struct code_frame *before,
+			       const struct insn_x86_64 *in)
+{
+	bool loads = is_move(in) && in->op == 0x8b && is_at_sp(in) && in->reg != RSP &&
+		     in->reg != RBP && before->saved_ra == WORD &&
+		     address_place(before, in) == WORD;
+
+	f->ra_copy = before->ra_copy;
+	if (!f->ra_copy || (!copies_sp(in) && !moves_sp(in)) || writes(in, f->ra_copy - 1u))
+		f->ra_copy = 0;
+	if (loads)
+		f->ra_copy = (uint8_t)(in->reg + 1);
+	if (!f->ra_copy || f->sp != UNKNOWN || before->sp == UNKNOWN)
+		return;
+	if (f->fp_holds == CODE_FP_CALLER && f->saved_ra == WORD)
+		pop_return(f, f->ra_copy - 1u);
+	f->ra_copy = 0;
+}
+
 static bool changes_sp(const struct code_frame *before, const struct insn_x86_64 *in)
 {
 	struct code_frame f = *before;
@@ -393,7 +415,7 @@ static bool changes_sp(const struct code_frame *before, const struct insn_x86_64
 	return stack(&f, in) || writes(in, RSP);
 }
 
-static void effect(struct code_frame *f, const struct insn_x86_64 *in)
+static void effect_on_places(struct code_frame *f, const struct insn_x86_64 *in)
 {
 	if (follow_copy(f, in)) {
 		f->sp = f->copy;
@@ -410,6 +432,14 @@ static void effect(struct code_frame *f, const struct insn_x86_64 *in)
 		code_fp_set_other(f);
 	if (writes_return(f, in))
 		f->sp = CODE_SP_WRONG;
+}
+
+static void effect(struct code_frame *f, const struct insn_x86_64 *in)
+{
+	struct code_frame before = *f;
+
+	effect_on_places(f, in);
+	follow_return_copy(f, &before, in);
 }
 
 /* ---- where it leads ----------------------------------------------------------------------- */

@@ -138,6 +138,41 @@ static void follows_a_copy_of_the_stack_pointer(void **state)
 	code_rows_done(&rows);
 }
 
+/* HotSpot's adapters: mov (%rsp),%rax; mov %rsp,%r11; sub $16,%rsp; and $-16,%rsp; push %rax; mov
+ * %r11,%rax; jmp *%r11 */
+static void follows_a_copy_of_the_return_address(void **state)
+{
+	static const uint8_t code[] = {0x48, 0x8b, 0x04, 0x24, 0x49, 0x89, 0xe3, 0x48,
+				       0x83, 0xec, 16,	 0x48, 0x83, 0xe4, 0xf0, 0x50,
+				       0x4c, 0x89, 0xd8, 0x41, 0xff, 0xe3};
+	enum { AND = 11, PUSH = 15, MOV = 16 };
+	uint8_t other[sizeof code];
+	uint64_t steps = UINT64_MAX;
+	struct code_rows rows = rows_of(code, sizeof code, &steps);
+
+	(void)state;
+	assert_int_equal(code_rows_at(&rows, AND)->sp, 24);
+	assert_int_equal(code_rows_at(&rows, PUSH)->ra_reg, 0 + 1);
+	assert_int_equal(code_rows_at(&rows, MOV)->sp, 8);
+	assert_int_equal(code_rows_at(&rows, MOV)->saved_ra, 8);
+	code_rows_done(&rows);
+	memcpy(other, code, sizeof code);
+	other[PUSH] = 0x51; /* push %rcx: another word; then the jump leaves with the address */
+	rows = rows_of(other, sizeof other, &steps);
+	assert_null(code_rows_at(&rows, 0));
+	code_rows_done(&rows);
+	other[2] = 0x0c; /* mov (%rsp),%rcx */
+	rows = rows_of(other, sizeof other, &steps);
+	assert_int_equal(code_rows_at(&rows, MOV)->sp, 8);
+	code_rows_done(&rows);
+	memcpy(other, code, sizeof code);
+	other[4] = 0x48; /* mov %rsp,%rax, which overwrites the copy */
+	other[6] = 0xe0;
+	rows = rows_of(other, sizeof other, &steps);
+	assert_int_equal(code_rows_at(&rows, MOV)->sp, -1);
+	code_rows_done(&rows);
+}
+
 /* HotSpot's code for a loop that runs already: call; nop; push %rbp; sub $16,%rsp; nop; add; pop;
  * ret */
 static void begins_behind_a_call(void **state)
@@ -212,6 +247,7 @@ int main(void)
 		cmocka_unit_test(follows_the_return_address),
 		cmocka_unit_test(keeps_the_return_address),
 		cmocka_unit_test(follows_a_copy_of_the_stack_pointer),
+		cmocka_unit_test(follows_a_copy_of_the_return_address),
 		cmocka_unit_test(begins_behind_a_call),
 		cmocka_unit_test(says_nothing_of_what_it_did_not_see),
 		cmocka_unit_test(gives_up_what_costs_too_much),
