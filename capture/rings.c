@@ -32,14 +32,18 @@ static size_t round_up_pow2(size_t n)
 	return r;
 }
 
+/* Of a sample, about. */
+static size_t record_bytes(const struct session *s)
+{
+	return 512 + (s->policy.call_graph == CALL_GRAPH_DWARF ? s->policy.stack_bytes : 0);
+}
+
 /* A ring for the samples of so many milliseconds, of the size that rings may have. */
 static size_t room_bytes(const struct session *s, unsigned ms, size_t max)
 {
-	size_t record = 512, bytes;
+	size_t bytes;
 
-	if (s->policy.call_graph == CALL_GRAPH_DWARF)
-		record += s->policy.stack_bytes;
-	bytes = round_up_pow2((size_t)s->policy.frequency_hz * ms / 1000 * record);
+	bytes = round_up_pow2((size_t)s->policy.frequency_hz * ms / 1000 * record_bytes(s));
 	if (bytes < RING_BYTES_AUTO)
 		return RING_BYTES_AUTO;
 	return bytes < max ? bytes : max;
@@ -176,6 +180,13 @@ int session_map_rings(struct session *s, struct err *err)
 			     "rings have %zu KiB instead of %zu: more may not be locked "
 			     "(kernel.perf_event_mlock_kb, ulimit -l)",
 			     s->ring_bytes / 1024, needed / 1024);
+	if (s->ring_bytes < record_bytes(s))
+		capture_note(
+			s->result,
+			"a ring of %zu KiB has no room for a copy of %u KiB of stack: all samples "
+			"that have one are lost; -m %zuK would do",
+			s->ring_bytes / 1024, s->policy.stack_bytes / 1024,
+			round_up_pow2(2 * record_bytes(s)) / 1024);
 	rc = share_rings(samples, err);
 	return rc ? rc : share_rings(side, err);
 }
