@@ -45,7 +45,7 @@ static bool same_caller(const struct code_frame *a, const struct code_frame *b)
 {
 	return a->sp == b->sp && a->fp == b->fp && a->saved_fp == b->saved_fp &&
 	       a->saved_ra == b->saved_ra && a->fp_holds == b->fp_holds && a->ra_reg == b->ra_reg &&
-	       a->ra_lost == b->ra_lost;
+	       a->ra_lost == b->ra_lost && a->record == b->record;
 }
 
 static bool same_frame(const struct code_frame *a, const struct code_frame *b)
@@ -95,6 +95,7 @@ static struct code_frame common(const struct code_frame *a, const struct code_fr
 		r.copy = r.copy_off = r.copy_reg = 0;
 	if (a->ra_copy != b->ra_copy)
 		r.ra_copy = 0;
+	r.record &= b->record;
 	r.ra_lost |= b->ra_lost || a->saved_ra != b->saved_ra || a->ra_reg != b->ra_reg;
 	return r;
 }

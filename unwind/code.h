@@ -36,6 +36,9 @@ struct code_frame {
 	int32_t copy_off;
 	uint8_t copy_reg; /* the code's number, plus 1; 0: at copy_off */
 	uint8_t ra_copy;  /* the same of a register with a copy of the return address; 0: none */
+	/* The stack pointer is not known, but below the caller's frame pointer and the return
+	 * address, which are where they were. */
+	uint8_t record;
 };
 
 static inline void code_fp_set_other(struct code_frame *f)

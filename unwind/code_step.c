@@ -6,6 +6,9 @@
 /* How far behind the start of a function its last jump to another one is looked for. */
 #define JUMP_BYTES_MAX 4096
 
+/* How far above the stack pointer a frame's record is looked for. */
+#define RECORD_WORDS_MAX 64
+
 /* How many words of arguments a function may take off the stack as it returns. */
 #define POPPED_WORDS_MAX 64
 
@@ -78,6 +81,26 @@ static bool return_in_register(struct walk *w, const struct cursor *c, const str
 	       kind == RULE_JIT_FP;
 }
 
+/* The record is the first one with the caller's frame pointer, which the register has already. */
+static bool find_record(struct walk *w, const struct cursor *c, struct cursor *ret)
+{
+	unsigned word = w->arch->word_bytes, i;
+	uint64_t at = c->sp, fp;
+
+	if (c->how != FRAME_SAMPLE || !c->fp_known || c->fp <= c->sp)
+		return false;
+	for (i = 0; i < RECORD_WORDS_MAX; i++, at += word) {
+		if (!walk_word(w, at, word, &fp) || !walk_word(w, at + word, word, &ret->ip))
+			return false;
+		if (fp == c->fp && evidence_of(w, ret->ip) != EVIDENCE_NONE)
+			break;
+	}
+	ret->sp = at + 2 * word;
+	ret->sp_known = true;
+	ret->how = FRAME_CODE;
+	return i < RECORD_WORDS_MAX && ret->sp <= c->fp;
+}
+
 enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struct code_frame *f,
 			     struct cursor *ret)
 {
@@ -86,6 +109,8 @@ enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struc
 	*ret = *c;
 	if (f->ra_reg && !f->ra_lost)
 		return return_in_register(w, c, f, ret) ? WALK_ON : UNWIND_STOP_NO_CFI;
+	if (f->record && !f->ra_lost)
+		return find_record(w, c, ret) ? WALK_ON : UNWIND_STOP_NO_CFI;
 	if (f->ra_lost || !cfa_of(w, c, f, &ret->sp))
 		return UNWIND_STOP_NO_CFI;
 	ret->sp_known = true;

@@ -434,12 +434,25 @@ static void effect_on_places(struct code_frame *f, const struct insn_x86_64 *in)
 		f->sp = CODE_SP_WRONG;
 }
 
+/* Before V8's builtins jump to others they load the caller's frame pointer: mov (%rbp),%rbp. Where
+ * the stack pointer is then may not be known, after calls that took their arguments. */
+static void follow_record(struct code_frame *f, const struct code_frame *before,
+			  const struct insn_x86_64 *in)
+{
+	if (f->fp_holds != CODE_FP_CALLER || f->sp != UNKNOWN || changes_sp(before, in))
+		f->record = false;
+	else if (before->fp_holds == CODE_FP_FRAME && before->sp == UNKNOWN &&
+		 before->saved_fp == 2 * WORD && before->saved_ra == WORD)
+		f->record = true;
+}
+
 static void effect(struct code_frame *f, const struct insn_x86_64 *in)
 {
 	struct code_frame before = *f;
 
 	effect_on_places(f, in);
 	follow_return_copy(f, &before, in);
+	follow_record(f, &before, in);
 }
 
 /* ---- where it leads ----------------------------------------------------------------------- */
