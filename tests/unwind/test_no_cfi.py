@@ -81,15 +81,29 @@ def overlapping_functions():
     report(r.returncode == 0 and len(r.stdout.splitlines()) == n // 2 - 10, "overlapping functions end within 5 s of CPU time", r)
 
 
-# As V8's JSConstructStubGeneric calls FastNewObject, which pushes arguments below the return address and goes on as
-# CEntry, which takes them off the stack. What `outer` names is not what it gets to.
-POPPED = """
+START = """
 .globl _start
 .type _start,@function
 _start: xor %ebp,%ebp
     call outer
     hlt
 .fill 200,1,0xcc
+"""
+
+
+def stacks_of_assembly(name, text):
+    """{stack: ns} of a program without call frame information."""
+    with open(f"{name}.s", "w") as f:
+        f.write(START + text)
+    subprocess.run(["gcc", "-nostdlib", "-static", "-o", name, f"{name}.s"], check=True)
+    perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,4096", "-o", f"{name}.data", f"./{name}")
+    out = run(RESOLVE, "-q", "-f", "folded", f"{name}.data").stdout
+    return {stack.split(";", 1)[1]: int(n) for stack, n in (line.rsplit(" ", 1) for line in out.splitlines())}
+
+
+# As V8's JSConstructStubGeneric calls FastNewObject, which pushes arguments below the return address and goes on as
+# CEntry, which takes them off the stack. What `outer` names is not what it gets to.
+POPPED = """
 .type outer,@function
 outer: push %rbp; mov %rsp,%rbp; push $42
     lea generic(%rip),%rdx
@@ -125,12 +139,7 @@ leaf: mov $300000000,%rax
 
 
 def arguments_that_callees_pop():
-    with open("popped.s", "w") as f:
-        f.write(POPPED)
-    subprocess.run(["gcc", "-nostdlib", "-static", "-o", "popped", "popped.s"], check=True)
-    perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,4096", "-o", "popped.data", "./popped")
-    out = run(RESOLVE, "-q", "-f", "folded", "popped.data").stdout
-    n = {stack.split(";", 1)[1]: int(n) for stack, n in (line.rsplit(" ", 1) for line in out.splitlines())}
+    n = stacks_of_assembly("popped", POPPED)
     whole = n.get("_start;outer;generic;centry;leaf", 0)
     report(whole > 10e6 and whole >= 0.97 * sum(n.values()),  # ns
            "arguments that a function takes off the stack", n)
@@ -140,12 +149,6 @@ def arguments_that_callees_pop():
 # function. In `taken` the return address is in a register. Behind the call of `popper` the stack pointer is higher than
 # what was pushed says. `tail` has its caller's frame pointer again, and its own frame still.
 TAKEN = """
-.globl _start
-.type _start,@function
-_start: xor %ebp,%ebp
-    call outer
-    hlt
-.fill 200,1,0xcc
 .type outer,@function
 outer: push %rbp; mov %rsp,%rbp; push $42
     lea builtin(%rip),%rdx
@@ -207,12 +210,7 @@ tail: push %rbp; mov %rsp,%rbp; push $3
 
 
 def return_addresses_in_registers():
-    with open("taken.s", "w") as f:
-        f.write(TAKEN)
-    subprocess.run(["gcc", "-nostdlib", "-static", "-o", "taken", "taken.s"], check=True)
-    perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,4096", "-o", "taken.data", "./taken")
-    out = run(RESOLVE, "-q", "-f", "folded", "taken.data").stdout
-    n = {stack.split(";", 1)[1]: int(n) for stack, n in (line.rsplit(" ", 1) for line in out.splitlines())}
+    n = stacks_of_assembly("taken", TAKEN)
     whole = [n.get("_start;outer;builtin" + leaf, 0) for leaf in ("", ";leaf", ";taken", ";tail")]
     report(min(whole) > 10e6 and sum(whole) >= 0.97 * sum(n.values()),  # ns
            "return addresses that a function takes from the stack and puts back", n)
