@@ -45,23 +45,6 @@ static void forget_longest(struct mapped_done *d)
 	forget(d, longest, boundary > longest->start ? boundary : longest->end);
 }
 
-/* A range that these bytes continue, which are then part of it; NULL: none. */
-static struct mapped_range *join(struct mapped_done *d, uint8_t *start, uint8_t *end)
-{
-	for (size_t i = 0; i < MAPPED_RANGES; i++) {
-		struct mapped_range *r = &d->ranges[i];
-
-		if (!r->start || (r->end != start && r->start != end))
-			continue;
-		if (r->end == start)
-			r->end = end;
-		else
-			r->start = start;
-		return r;
-	}
-	return NULL;
-}
-
 static struct mapped_range *empty_range(struct mapped_done *d)
 {
 	for (size_t i = 0; i < MAPPED_RANGES; i++)
@@ -70,36 +53,34 @@ static struct mapped_range *empty_range(struct mapped_done *d)
 	return NULL;
 }
 
-/* As a range, or part of ranges: of the two that it may lie between, one takes the other. */
-static void put(struct mapped_done *d, struct mapped_range bytes)
+/* The bytes with the ranges that they meet. They may lie in one in part: a block of which only some
+ * was let go, and that was looked at again. */
+static struct mapped_range take_met(struct mapped_done *d, struct mapped_range bytes)
 {
-	struct mapped_range *r = join(d, bytes.start, bytes.end);
+	for (size_t i = 0; i < MAPPED_RANGES; i++) {
+		struct mapped_range *r = &d->ranges[i];
 
-	if (r) {
-		bytes = *r;
+		if (!r->start || r->start > bytes.end || r->end < bytes.start)
+			continue;
+		if (r->start < bytes.start)
+			bytes.start = r->start;
+		if (r->end > bytes.end)
+			bytes.end = r->end;
+		d->bytes -= range_bytes(r);
 		*r = (struct mapped_range){0};
-		if (join(d, bytes.start, bytes.end))
-			return;
 	}
-	while (!(r = empty_range(d)))
-		forget_longest(d);
-	*r = bytes;
-}
-
-static bool waits(const struct mapped_done *d, const uint8_t *start, const uint8_t *end)
-{
-	for (size_t i = 0; i < MAPPED_RANGES; i++)
-		if (start >= d->ranges[i].start && end <= d->ranges[i].end)
-			return true;
-	return false;
+	return bytes;
 }
 
 void mapped_done_add(struct mapped_done *d, uint8_t *start, size_t n)
 {
-	if (waits(d, start, start + n))
-		return;
-	put(d, (struct mapped_range){start, start + n});
-	d->bytes += n;
+	struct mapped_range bytes = take_met(d, (struct mapped_range){start, start + n});
+	struct mapped_range *r;
+
+	while (!(r = empty_range(d)))
+		forget_longest(d);
+	*r = bytes;
+	d->bytes += range_bytes(r);
 	if (d->bytes >= WAITING_BYTES)
 		forget_longest(d);
 }

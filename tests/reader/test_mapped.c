@@ -150,12 +150,68 @@ static void again(void **state)
 	munmap(p, (size_t)BLOCKS * BLOCK);
 }
 
+static size_t count_ranges(const struct mapped_done *d)
+{
+	size_t n = 0, i, k;
+
+	for (i = 0; i < MAPPED_RANGES; i++) {
+		const struct mapped_range *a = &d->ranges[i], *b;
+
+		n += !!a->start;
+		for (k = 0; k < i; k++) {
+			b = &d->ranges[k];
+			assert_true(!a->start || !b->start || a->end < b->start ||
+				    b->end < a->start);
+		}
+	}
+	return n;
+}
+
+/* What lies between two ranges makes one of them. */
+static void between(void **state)
+{
+	struct mapped_done d = {0};
+	uint8_t *p = memory_make();
+
+	(void)state;
+	mapped_done_add(&d, p, BLOCK);
+	mapped_done_add(&d, p + 2 * BLOCK, BLOCK);
+	assert_int_equal(count_ranges(&d), 2);
+	mapped_done_add(&d, p + BLOCK, BLOCK);
+	assert_int_equal(count_ranges(&d), 1);
+	assert_int_equal(d.bytes, 3 * BLOCK);
+	munmap(p, (size_t)BLOCKS * BLOCK);
+}
+
+/* Blocks begin anywhere, so that the end of what goes lies in one of them; here each is looked at
+ * again a little later. What is then let go in part and in whole grows on as one. */
+static void cut_and_again(void **state)
+{
+	enum { N = BLOCK - 1000, LATER = 5 };
+	size_t i, times = 0, before;
+	struct mapped_done d = {0};
+	uint8_t *p = memory_make();
+
+	(void)state;
+	for (i = 0; i < BLOCKS; i++) {
+		before = d.bytes;
+		mapped_done_add(&d, p + i * N, N);
+		if (i >= LATER)
+			mapped_done_add(&d, p + (i - LATER) * N, N);
+		times += d.bytes < before;
+		assert_in_range(count_ranges(&d), 1, 2);
+		assert_true(d.bytes <= WAITING_MAX);
+	}
+	assert_in_range(times, 1, BLOCKS / 8);
+	munmap(p, (size_t)BLOCKS * BLOCK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_order),
-		cmocka_unit_test(few_at_a_time),
-		cmocka_unit_test(again),
+		cmocka_unit_test(one_order),	 cmocka_unit_test(few_at_a_time),
+		cmocka_unit_test(again),	 cmocka_unit_test(between),
+		cmocka_unit_test(cut_and_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
