@@ -139,7 +139,7 @@ def run_failed_again(tests, results, env, limit):
     unsteady = []
     for name, cmd in failed:
         before = results[name].bad
-        results[name] = run(name, cmd, env, limit)
+        results.update(run_all([(name, cmd)], 1, env, limit))
         if not results[name].bad:
             unsteady += [f"unsteady: {name}: {b}" for b in before]
     print("\n".join(unsteady))

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""What tests/run.py says of tests that fail, once or always, and that it leaves none behind."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from tap import Tap
+
+tap = Tap()
+FAIL_ONCE = "import os\nfirst = not os.path.exists(RAN)\nopen(RAN, 'w').close()\n"
+
+
+def tree(**tests):
+    """A checkout of run.py and of tests, by what they do; RAN is a file for each."""
+    shutil.rmtree("tree", ignore_errors=True)
+    os.makedirs("tree/tests/area")
+    shutil.copy(os.path.join(os.environ["TOP"], "tests/run.py"), "tree/tests")
+    for name, text in tests.items():
+        with open(f"tree/tests/area/test_{name}.py", "w") as f:
+            f.write(f"RAN = {os.path.abspath('tree/' + name)!r}\n{text}")
+
+
+def start(*args):
+    return subprocess.Popen([sys.executable, "tree/tests/run.py", "--build", "tree", "--bin", "tree", *args], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+
+def ran(*args):
+    p = start(*args)
+    out = p.communicate()[0]
+    return p.returncode, out
+
+
+tree(good="print('ok 1 - good')")
+rc, out = ran()
+tap.check(rc == 0 and "1 passed, 0 failed" in out and "once more" not in out, "what passes runs once", out)
+tree(bad="print('not ok 1 - wrong')", good="print('ok 1 - good')")
+rc, out = ran()
+tap.check(rc == 1 and "1 passed, 1 failed" in out and out.count("not ok: wrong") == 2, "what fails twice has failed", out)
+once = FAIL_ONCE + "print('not ok 1 - wrong' if first else 'ok 1 - wrong')"
+tree(once=once)
+rc, out = ran()
+tap.check(rc == 0 and "1 passed, 0 failed" in out and "unsteady: tests/area/test_once.py: wrong" in out, "what fails once is said", out)
+tree(once=once)
+rc, out = ran("--once")
+tap.check(rc == 1 and "0 passed, 1 failed" in out and "once more" not in out, "--once: and has failed", out)
+tree(**{f"once{i}": once for i in range(6)})
+rc, out = ran()
+tap.check(rc == 1 and "0 passed, 6 failed" in out and "once more" not in out, "nor do many run again", out)
+tree(silent="", died="print('ok 1 - good')\nimport os\nos.abort()")
+rc, out = ran("--once")
+tap.check(rc == 1 and "1 passed, 2 failed" in out and "ran no test" in out, "a test that says nothing has failed, and one that dies", out)
+
+# ---- interrupted ---------------------------------------------------------------------------------------------------
+wait = "import os, time\nopen(RAN + '.new', 'w').write(str(os.getpid()))\nos.rename(RAN + '.new', RAN)\ntime.sleep(300)"
+for when, text in (("", wait), (" while it runs again", FAIL_ONCE.replace("RAN", "RAN + '.first'") + "if first:\n    raise SystemExit('not ok 1')\n" + wait)):
+    tree(wait=text)
+    p = start()
+    end = time.time() + 60
+    while not os.path.exists("tree/wait") and time.time() < end:
+        time.sleep(0.05)
+    pid = int(open("tree/wait").read())
+    p.send_signal(signal.SIGINT)
+    p.communicate()
+    alive = os.path.exists(f"/proc/{pid}")
+    if alive:
+        os.kill(pid, signal.SIGKILL)
+    tap.check(p.returncode and not alive, f"a test is ended with the runner{when}", (p.returncode, alive))
+tap.end()
