@@ -63,22 +63,38 @@ static enum unwind_stop return_of(const struct walk *w, const struct cursor *c,
 						    : UNWIND_STOP_NO_CFI;
 }
 
+/* Does the code around ip tell a frame by its frame pointer, or nothing? What the ladder has
+ * remembered of ip makes no difference. */
+static bool goes_by_fp(struct walk *w, uint64_t ip)
+{
+	struct rule_entry own, *e = walk_rule(w, ip, &own);
+	enum rule_kind kind = (enum rule_kind)e->rule.kind;
+	const struct map *map = walk_map(w, e);
+	struct code_function fn;
+	struct code_frame frame;
+	struct cfi_module *cm;
+	uint64_t vaddr;
+
+	if (!rule_is_missing(kind))
+		return kind == RULE_FP;
+	if (map->dso->kind == DSO_ANON)
+		return jit_goes_by_fp(w, ip);
+	cm = walk_module(w, map, ip, &vaddr);
+	return !cm || !cfi_module_code_frame(cm, vaddr, &fn, &frame) ||
+	       frame.fp_holds == CODE_FP_FRAME;
+}
+
 /* The return address is in a register, of which only the sample's own frame knows. How many
  * arguments are above the stack pointer is not known, so the caller must be told by its frame
  * pointer. */
 static bool return_in_register(struct walk *w, const struct cursor *c, const struct code_frame *f,
 			       struct cursor *ret)
 {
-	struct rule_entry own;
-	enum rule_kind kind;
-
 	if (c->how != FRAME_SAMPLE || f->fp_holds != CODE_FP_CALLER || !c->fp_known ||
 	    !arch_reg(w->arch, &w->s->user_regs, (uint8_t)(f->ra_reg - 1), &ret->ip) || !ret->ip)
 		return false;
-	kind = (enum rule_kind)walk_rule(w, ret->ip - 1, &own)->rule.kind;
 	ret->how = FRAME_CODE;
-	return kind == RULE_FP || kind == RULE_NO_CFI || kind == RULE_CODE_FP ||
-	       kind == RULE_JIT_FP;
+	return goes_by_fp(w, ret->ip - 1);
 }
 
 /* The record is the first one with the caller's frame pointer, which the register has already. */

@@ -8,6 +8,7 @@
 #include <elf.h>
 
 #include "unwind/evidence.h"
+#include "unwind/jit_info.h"
 
 /* Arguments of a Java method take at most 255 words (JVMS 4.3.3), twice that when passed on the
  * stack. */
@@ -106,6 +107,20 @@ uint64_t jit_caller_sp(struct walk *w, const struct cursor *c, uint64_t ra)
 		return above;
 	f = frame_at(w, &info, ra - 1);
 	return f && f->sp >= 0 && holds_return(w, f, sp) ? sp : above;
+}
+
+bool jit_goes_by_fp(struct walk *w, uint64_t ip)
+{
+	const struct code_frame *f;
+	struct jit_unwind_info info;
+	struct rule rule;
+
+	if (!jit_info_find(w, ip, &info))
+		return true;
+	if (jit_rule(&info, w->arch, ip, &rule))
+		return rule.kind == RULE_FP;
+	f = frame_at(w, &info, ip);
+	return !f || f->fp_holds == CODE_FP_FRAME;
 }
 
 enum unwind_stop jit_code_step(struct walk *w, struct cursor *c, bool *has_fp)

@@ -234,6 +234,8 @@ enum unwind_stop jit_code_step(struct walk *w, struct cursor *c, bool *has_fp);
 /* The stack pointer in the caller of *c, code without a file with a frame pointer; `ra`: its return
  * address. */
 uint64_t jit_caller_sp(struct walk *w, const struct cursor *c, uint64_t ra);
+/* Is the frame of code without a file at ip told by its frame pointer, or not at all? */
+bool jit_goes_by_fp(struct walk *w, uint64_t ip);
 void jit_code_done(struct jit_code *j);
 
 /* ---- ladder.c: frames without call frame information -------------------------------------- */

@@ -216,6 +216,49 @@ def return_addresses_in_registers():
            "return addresses that a function takes from the stack and puts back", n)
 
 
+# `taken` has the return address in a register and its stack pointer elsewhere; its caller has no frame pointer. Where the
+# caller's own return address would be if the stack pointer were where the call left it, is that of another call.
+ELSEWHERE = """
+.type outer,@function
+outer: sub $8,%rsp
+    call holder
+    hlt
+.type other,@function
+other: sub $8,%rsp
+    call holder
+over: add $8,%rsp
+    ret
+.fill 200,1,0xcc
+.type holder,@function
+holder: sub $24,%rsp
+    call taken
+    add $24,%rsp
+    ret
+.fill 200,1,0xcc
+.type taken,@function
+taken: pop %r9
+    sub $40,%rsp
+    lea over(%rip),%rax
+    mov %rax,24(%rsp)
+    mov $300000000,%rax
+1:  dec %rax
+    jne 1b
+    cmp $7,%edi
+    je 2f
+    mov $60,%eax
+    xor %edi,%edi
+    syscall
+2:  add $40,%rsp
+    push %r9
+    ret
+"""
+
+
+def callers_without_a_frame_pointer():
+    n = stacks_of_assembly("elsewhere", ELSEWHERE)
+    report(list(n) == ["taken"], "a caller that only the stack pointer would tell, which is elsewhere", n)
+
+
 CONTEXT = """
 #include <stdlib.h>
 #include <ucontext.h>
@@ -256,6 +299,7 @@ def main():
         return
     arguments_that_callees_pop()
     return_addresses_in_registers()
+    callers_without_a_frame_pointer()
     context_that_nobody_called()
     for name, flags in (("calls", ["-O2", "-fomit-frame-pointer"]), ("small", ["-Os", "-fomit-frame-pointer"])):
         subprocess.run(["gcc", *flags, "-static", "-o", name, os.path.join(PROGRAMS, "calls.c")], check=True)
