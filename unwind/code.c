@@ -34,6 +34,7 @@ struct flow {
 	uint8_t *flags, *bytes_at;
 	VEC(struct code_frame) frames;
 	VEC(uint32_t) todo;
+	bool has_frames;		/* other ones than the entry's */
 	struct code_frame switch_frame; /* before indirect jumps */
 	enum { SWITCH_NONE, SWITCH_ENTRY, SWITCH_FRAME, SWITCH_SEVERAL } switches;
 	uint64_t steps; /* still allowed */
@@ -73,8 +74,10 @@ static uint16_t frame_number(struct flow *f, const struct code_frame *frame)
 		f->bad = true;
 	else if (vec_push(&f->frames, *frame))
 		f->nomem = true;
-	else
+	else {
+		f->has_frames |= !same_caller(f->entry, frame);
 		return (uint16_t)f->frames.n;
+	}
 	return 0;
 }
 
@@ -100,6 +103,7 @@ static struct code_frame common(const struct code_frame *a, const struct code_fr
 	return r;
 }
 
+/* Ways that differ in copies only do not contradict each other. */
 static void arrive(struct flow *f, uint64_t off, const struct code_frame *frame, uint8_t behind)
 {
 	bool behind_call = behind & BEHIND_CALL;
@@ -112,9 +116,9 @@ static void arrive(struct flow *f, uint64_t off, const struct code_frame *frame,
 	both = *frame;
 	if (!number) {
 		f->flags[off] |= behind;
-	} else if (same_frame(&f->frames.v[number - 1], frame)) {
+	} else if (same_caller(&f->frames.v[number - 1], frame)) {
 		f->flags[off] &= behind_call ? 0xff : (uint8_t)~BEHIND_CALL;
-		return;
+		both = common(&f->frames.v[number - 1], frame);
 	} else if (behind_call && !(f->flags[off] & BEHIND_CALL)) {
 		f->flags[off] |= NO_RETURN;
 		return;
@@ -124,9 +128,9 @@ static void arrive(struct flow *f, uint64_t off, const struct code_frame *frame,
 		return;
 	} else {
 		both = common(&f->frames.v[number - 1], frame);
-		if (same_frame(&f->frames.v[number - 1], &both))
-			return;
 	}
+	if (number && same_frame(&f->frames.v[number - 1], &both))
+		return;
 	f->frame_at[off] = frame_number(f, &both);
 	if (f->frame_at[off] && vec_push(&f->todo, (uint32_t)off))
 		f->nomem = true;
@@ -142,8 +146,10 @@ static void note_switch(struct flow *f, const struct code_frame *frame)
 	} else if (f->switches < SWITCH_FRAME) {
 		f->switches = SWITCH_FRAME;
 		f->switch_frame = *frame;
-	} else if (!same_frame(&f->switch_frame, frame)) {
+	} else if (!same_caller(&f->switch_frame, frame)) {
 		f->switches = SWITCH_SEVERAL;
+	} else {
+		f->switch_frame = common(&f->switch_frame, frame);
 	}
 }
 
@@ -254,7 +260,7 @@ static void follow_switches(struct flow *f)
 	size_t off = 0;
 
 	while (!f->is_jit && !f->bad && !f->nomem && !f->restart &&
-	       (f->switches == SWITCH_FRAME || (f->switches == SWITCH_ENTRY && f->frames.n == 1))) {
+	       (f->switches == SWITCH_FRAME || (f->switches == SWITCH_ENTRY && !f->has_frames))) {
 		off = unreached(f, off);
 		if (off >= f->n)
 			break;

@@ -82,19 +82,20 @@ static bool has_high_bytes(const struct insn_x86_64 *in)
 				   op == 0xd0 || op == 0xd2 || op == 0xf6 || op == 0xfe;
 }
 
-/* Does it write to one of these two registers, as an operand in its ModRM byte or in its opcode? */
+/* Does it write to this register, or a part of it, as an operand in its ModRM byte or in its
+ * opcode? */
 static bool writes(const struct insn_x86_64 *in, unsigned which)
 {
-	bool rm = in->has_modrm && in->is_reg && in->rm == which;
-	bool reg = in->has_modrm && in->reg == which;
+	unsigned bits = has_high_bytes(in) ? 3 : 15; /* AH is a part of what AL is */
+	bool rm = in->has_modrm && in->is_reg && (in->rm & bits) == which;
+	bool reg = in->has_modrm && (in->reg & bits) == which;
 
-	if (has_high_bytes(in))
-		return false;
 	switch ((enum insn_map)in->map) {
 	case MAP_ONE_BYTE:
 		if (!in->has_modrm)
-			return ((in->op >= 0x91 && in->op <= 0x97) || in->op >> 4 == 0xb) &&
-			       ((in->op & 7) | (in->rex & 1) << 3) == (int)which;
+			return ((in->op >= 0x91 && in->op <= 0x97) || in->op >> 4 == 0xb ||
+				(in->op == 0x90 && in->rex & 1)) &&
+			       (((in->op & 7u) | (in->rex & 1u) << 3) & bits) == which;
 		return (rm && one_byte_writes_rm(in)) || (reg && one_byte_writes_reg(in));
 	case MAP_0F:
 		if (in->op >= 0xc8 && in->op <= 0xcf && !in->is_vex)
@@ -109,6 +110,72 @@ static bool writes(const struct insn_x86_64 *in, unsigned which)
 		return (rm && in->op >= 0x14 && in->op <= 0x17) || (reg && in->op == 0xf0);
 	}
 	return false;
+}
+
+/* Bits of registers that instructions write without naming them. */
+enum { A = 1, C = 2, D = 4, B = 8, SI = 0x40, DI = 0x80, R11 = 0x800 };
+
+static unsigned one_byte_writes_besides(const struct insn_x86_64 *in)
+{
+	unsigned op = in->op, ext = in->reg & 7;
+
+	if (op < 0x38)
+		return (op & 6) == 4 ? A : 0; /* an immediate to AL or EAX */
+	switch (op) {
+	case 0x99:
+		return D;
+	case 0xcd: /* int $0x80 */
+	case 0xd7: /* xlat */
+	case 0xe4: /* in */
+	case 0xe5:
+	case 0xec:
+	case 0xed:
+		return A;
+	case 0xdf: /* fnstsw %ax */
+		return ext == 4 ? A : 0;
+	case 0xf6: /* mul, div */
+	case 0xf7:
+		return ext >= 4 ? A | D : 0;
+	}
+	if ((op >= 0xa4 && op <= 0xa7) || (op >= 0xaa && op <= 0xaf)) /* strings */
+		return A | C | SI | DI;
+	if (op >= 0xe0 && op <= 0xe2) /* loop */
+		return C;
+	/* xchg, cltq, lahf, mov */
+	return (op >= 0x91 && op <= 0x98) || (op == 0x90 && in->rex & 1) || op == 0x9f ||
+			       op == 0xa0 || op == 0xa1
+		       ? A
+		       : 0;
+}
+
+static unsigned map_0f_writes_besides(const struct insn_x86_64 *in)
+{
+	switch (in->op) {
+	case 0x05: /* syscall */
+		return A | C | R11;
+	case 0x01: /* xgetbv, rdtscp, ... */
+	case 0xa2: /* cpuid */
+		return A | B | C | D;
+	case 0x31: /* rdtsc, rdmsr, rdpmc */
+	case 0x32:
+	case 0x33:
+		return A | D;
+	case 0xb0: /* cmpxchg */
+	case 0xb1:
+		return A;
+	case 0xc7: /* cmpxchg16b; rdrand, rdseed and rdpid of a register */
+		return A | D | (in->is_reg ? 1u << in->rm : 0);
+	}
+	return 0;
+}
+
+static unsigned writes_besides(const struct insn_x86_64 *in)
+{
+	if (in->is_vex)
+		return in->map == MAP_0F38 && in->op == 0xf6 ? D : 0;
+	return in->map == MAP_ONE_BYTE ? one_byte_writes_besides(in)
+	       : in->map == MAP_0F     ? map_0f_writes_besides(in)
+				       : 0;
 }
 
 /* ---- what that does to the frame ---------------------------------------------------------- */
@@ -322,7 +389,7 @@ static bool writes_return(const struct code_frame *f, const struct insn_x86_64 *
 		return false;
 	while (reg < REG_RIP && !holds_return(f, reg))
 		reg++;
-	return reg < REG_RIP && writes(in, reg);
+	return reg < REG_RIP && (writes(in, reg) || writes_besides(in) >> reg & 1);
 }
 
 /* ---- copies of the stack pointer ---------------------------------------------------------- */

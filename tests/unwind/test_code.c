@@ -73,6 +73,31 @@ static void keeps_the_return_address(void **state)
 		{0x41, 0x5b, 0x5b, 0x53, RET}, /* pop %r11; pop %rbx; push %rbx */
 		{0x48, 0x83, 0xec, 8, 0x59, 0x59, RET}, /* sub $8,%rsp; pop %rcx; pop %rcx */
 	};
+	/* What is between pop and push overwrites the address. */
+	static const uint8_t overwritten[][6] = {
+		{0x59, 0xb1, 0, 0x51, RET},	     /* pop %rcx; mov $0,%cl */
+		{0x59, 0xb5, 0, 0x51, RET},	     /* mov $0,%ch */
+		{0x59, 0x0f, 0x95, 0xc1, 0x51, RET}, /* setne %cl */
+		{0x59, 0x88, 0xc5, 0x51, RET},	     /* mov %al,%ch */
+		{0x59, 0xf3, 0xa4, 0x51, RET},	     /* rep movsb */
+		{0x59, 0x48, 0x91, 0x51, RET},	     /* xchg %rax,%rcx */
+		{0x59, 0x0f, 0x05, 0x51, RET},	     /* syscall */
+		{0x59, 0xe2, 0, 0x51, RET},	     /* loop */
+		{0x58, 0x48, 0x91, 0x50, RET},	     /* pop %rax; xchg %rax,%rcx */
+		{0x58, 0x49, 0x90, 0x50, RET},	     /* xchg %rax,%r8 */
+		{0x58, 0x04, 1, 0x50, RET},	     /* add $1,%al */
+		{0x58, 0x48, 0x98, 0x50, RET},	     /* cltq */
+		{0x58, 0xf7, 0xe1, 0x50, RET},	     /* mul %ecx */
+		{0x58, 0x0f, 0xa2, 0x50, RET},	     /* cpuid */
+		{0x58, 0x0f, 0x31, 0x50, RET},	     /* rdtsc */
+		{0x5a, 0x48, 0x99, 0x52, RET},	     /* pop %rdx; cqto */
+	};
+	static const uint8_t kept[][7] = {
+		{0x59, 0xb2, 0, 0xb6, 0, 0x51, RET},	   /* mov $0,%dl; mov $0,%dh */
+		{0x59, 0x38, 0xc8, 0x84, 0xc9, 0x51, RET}, /* cmp %cl,%al; test %cl,%cl */
+		{0x58, NOP, 0x3c, 1, 0x50, RET},	   /* pop %rax; nop; cmp $1,%al */
+		{0x59, 0xf7, 0xe2, 0x48, 0x98, 0x51, RET}, /* mul %edx; cltq */
+	};
 	static const uint8_t behind_call[] = {0xff, 0xd0, 0x59, RET}, jump[] = {0x59, 0xff, 0xe1};
 	uint64_t steps = UINT64_MAX;
 	struct code_rows rows;
@@ -82,6 +107,17 @@ static void keeps_the_return_address(void **state)
 	for (i = 0; i < sizeof code / sizeof *code; i++) {
 		rows = rows_of(code[i], sizeof code[i], &steps);
 		assert_null(code_rows_at(&rows, 0));
+		code_rows_done(&rows);
+	}
+	for (i = 0; i < sizeof overwritten / sizeof *overwritten; i++) {
+		rows = rows_of(overwritten[i], sizeof overwritten[i], &steps);
+		assert_null(code_rows_at(&rows, 0));
+		code_rows_done(&rows);
+	}
+	for (i = 0; i < sizeof kept / sizeof *kept; i++) {
+		rows = rows_of(kept[i], sizeof kept[i], &steps);
+		assert_non_null(code_rows_at(&rows, 1));
+		assert_int_not_equal(code_rows_at(&rows, 1)->ra_reg, 0);
 		code_rows_done(&rows);
 	}
 	rows = rows_of(behind_call, sizeof behind_call, &steps);
@@ -135,6 +171,46 @@ static void follows_a_copy_of_the_stack_pointer(void **state)
 	other[PUSH] = NOP;
 	rows = rows_of(other, sizeof code, &steps);
 	assert_int_equal(code_rows_at(&rows, PUSH)->sp, -1);
+	code_rows_done(&rows);
+}
+
+/* Whether a word holds the stack pointer or not is no reason to believe that a call does not
+ * return. */
+static void copies_contradict_nothing(void **state)
+{
+	static const uint8_t loop[] = {
+		0x48, 0x83, 0xec, 0x18, /* sub $24,%rsp */
+		0x48, 0x89, 0xe0,	/* mov %rsp,%rax */
+		0x48, 0x89, 0x44, 0x24, /* mov %rax,8(%rsp) */
+		0x08, 0xff, 0xd3,	/* call *%rbx */
+		0x56,			/* 1: push %rsi */
+		0xff, 0xd3,		/* call *%rbx */
+		0x5e,			/* pop %rsi */
+		0x85, 0xc0,		/* test %eax,%eax */
+		0x75, 0xf8,		/* jne 1b */
+		0x48, 0x83, 0xc4, 0x18, /* add $24,%rsp */
+		RET,
+	};
+	static const uint8_t table[] = {
+		0x48, 0x89, 0xe2,	/* mov %rsp,%rdx */
+		0x48, 0x8b, 0x34, 0x24, /* mov (%rsp),%rsi */
+		0xff, 0x24, 0xc7,	/* jmp *(%rdi,%rax,8) */
+		0x31, 0xc0,		/* xor %eax,%eax */
+		RET,
+	};
+	enum { BEHIND = 14, LAST = 26, CASE = 10 };
+	uint64_t steps = UINT64_MAX;
+	struct code_rows rows = rows_of(loop, sizeof loop, &steps);
+
+	(void)state;
+	assert_non_null(code_rows_at(&rows, BEHIND));
+	assert_int_equal(code_rows_at(&rows, BEHIND)->sp, 32);
+	assert_non_null(code_rows_at(&rows, LAST));
+	assert_int_equal(code_rows_at(&rows, LAST)->sp, 8);
+	code_rows_done(&rows);
+	rows = rows_of(table, sizeof table, &steps);
+	assert_non_null(code_rows_at(&rows, CASE));
+	assert_int_equal(code_rows_at(&rows, CASE)->sp, 8);
 	code_rows_done(&rows);
 }
 
@@ -247,6 +323,7 @@ int main(void)
 		cmocka_unit_test(follows_the_return_address),
 		cmocka_unit_test(keeps_the_return_address),
 		cmocka_unit_test(follows_a_copy_of_the_stack_pointer),
+		cmocka_unit_test(copies_contradict_nothing),
 		cmocka_unit_test(follows_a_copy_of_the_return_address),
 		cmocka_unit_test(begins_behind_a_call),
 		cmocka_unit_test(says_nothing_of_what_it_did_not_see),
