@@ -32,10 +32,13 @@ static size_t round_up_pow2(size_t n)
 	return r;
 }
 
-/* Of a sample, about. */
+/* Of a sample, about. No record is larger than its u16 size, for which the kernel makes copies
+ * smaller. */
 static size_t record_bytes(const struct session *s)
 {
-	return 512 + (s->policy.call_graph == CALL_GRAPH_DWARF ? s->policy.stack_bytes : 0);
+	size_t n = 512 + (s->policy.call_graph == CALL_GRAPH_DWARF ? s->policy.stack_bytes : 0);
+
+	return n < UINT16_MAX ? n : UINT16_MAX;
 }
 
 /* A ring for the samples of so many milliseconds, of the size that rings may have. */

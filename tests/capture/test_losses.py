@@ -65,7 +65,9 @@ p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "16K", "-o", "pf.data", "-
 tap.check(p.n_samples == 0 and p.n_lost == counted(p) >= 20000 and PerfData("pf.data").lost()[1] == p.n_lost,
           "no record fits: every one is counted as lost", p.stderr)
 tap.check("ring of 16 KiB" in p.stderr and "-m 128K would do" in p.stderr, "no record fits: it is said, and what would do", p.stderr)
-# Without dumps the same ring has room for all of them, and its end is passed many times.
+p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "64K", "--call-graph", "dwarf,65528", "-o", "pf.data", "--", load, "faults", 2000)
+tap.check(p.n_samples > 0 and "no room" not in p.stderr, "the largest copies just fit: nothing else is said", p.stderr)
+# Without dumps a small ring has room for all of them, and its end is passed many times.
 p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "256K", "--call-graph", "fp", "-o", "pf.data", "--", load,
             "faults", 20000)
 d = PerfData("pf.data")
