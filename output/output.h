@@ -25,8 +25,8 @@
 
 /* What one location's code belongs to: a dso; with PROFILE_KEEP_IPS a place where it was mapped. */
 struct profile_mapping {
-	const struct dso
-		*dso;	/* NULL for the [unknown] mapping (id 0) and for profiles read from text */
+	/* NULL for the [unknown] mapping (id 0) and for profiles read from text. */
+	const struct dso *dso;
 	struct map map; /* a copy; without PROFILE_KEEP_IPS all 0 */
 	uint32_t path;	/* string id */
 	uint32_t name;	/* string id: as perf shows it: "[kernel.kallsyms]", "[nf_nat]", a path */
@@ -36,9 +36,9 @@ struct profile_mapping {
 };
 
 struct profile_function {
-	uint32_t name, system_name,
-		file; /* string ids. Functions with the same name, file and start
-			 line are one; of their system names the first counts */
+	/* String ids. Functions with the same name, file and start line are one; of their system
+	 * names the first counts. */
+	uint32_t name, system_name, file;
 	uint32_t start_line;
 };
 
@@ -125,8 +125,8 @@ int profile_set_file(struct profile *p, const struct perf_file *f, struct err *e
 void profile_set_jit(struct profile *p, struct jit_codes *jit);
 /* All that profile_add_batch() mostly wants of a stack's frames. */
 struct stack_digest {
-	const struct frame
-		*frames; /* of the trace; another trace that has them must not have others */
+	/* Of the trace; another trace that has them must not have others. */
+	const struct frame *frames;
 	size_t n;
 	uint64_t sum[2];
 };
@@ -165,8 +165,8 @@ struct output_options {
 	bool addrs;	    /* folded: [module <file offset or address>] for unknown symbols */
 	bool nanoseconds;   /* script: times with 9 digits behind the point */
 	bool no_inline;
-	const char
-		*event; /* only this event; NULL: the first that has samples (script, jsonl: all) */
+	/* Only this event; NULL: the first that has samples (script, jsonl: all). */
+	const char *event;
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
 };
 
@@ -174,10 +174,10 @@ struct output_options {
 struct output_format {
 	const char *name;
 	const char *help; /* one line */
-	const char *
-		suffixes; /* of -o FILE that choose it, separated by spaces: ".folded .collapsed" */
-	unsigned keep;	  /* enum profile_keep bits that it needs */
-	bool binary;	  /* refuse to write to a terminal */
+	/* Of -o FILE that choose it, separated by spaces: ".folded .collapsed" */
+	const char *suffixes;
+	unsigned keep; /* enum profile_keep bits that it needs */
+	bool binary;   /* refuse to write to a terminal */
 	/* Writes all of it. 0 or negative with *err; errors of `out` are found by the caller's
 	 * fflush. */
 	int (*write)(const struct profile *p, const struct output_options *opt, FILE *out,

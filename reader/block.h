@@ -56,7 +56,7 @@ struct block_store {
 	size_t window; /* most buffers in memory, unless more are pinned */
 	size_t n_buffers;
 	size_t n_mapped;	 /* blocks */
-	struct mapped_done done; /* blocks that nobody needs */
+	struct mapped_done done; /* blocks that nobody looks at */
 	int spill_fd;		 /* -1 until needed */
 	uint64_t spill_end;
 };
