@@ -9,7 +9,7 @@
 #include "cmd/pipeline.h"
 
 enum {
-	JOBS = 4, /* batches that the reader lets out at a time */
+	JOBS = 8, /* batches that the reader lets out at a time */
 	/* The stages that take one batch after the other keep about five threads busy; so many find
 	 * something to unwind in all batches that are out. */
 	WORKERS_MAX = 16,

@@ -2,7 +2,7 @@
 #include "cmd/crew.h"
 
 enum {
-	SLICE = 8 * UNWIND_BATCH, /* samples that a worker takes at a time */
+	SLICE = 4 * UNWIND_BATCH, /* samples that a worker takes at a time */
 };
 
 /* ---- reading --------------------------------------------------------------------- */
@@ -52,6 +52,11 @@ static int read_one(struct crew *c, struct job *j, uint64_t n_added, struct err 
 	return rc ? rc : 1;
 }
 
+static uint64_t in_flight_max(const struct crew *c)
+{
+	return c->n > 1 ? c->n + 3 : 2;
+}
+
 static bool read_stage(struct worker *w)
 {
 	struct crew *c = w->crew;
@@ -60,8 +65,8 @@ static bool read_stage(struct worker *w)
 	struct err err;
 	int rc;
 
-	/* One more than there are threads: more would only take more memory. */
-	if (c->reading || c->ended || !c->n_spare || c->n_read - c->n_added > c->n)
+	/* So many that nobody waits for the others: more would only take more memory. */
+	if (c->reading || c->ended || !c->n_spare || c->n_read - c->n_added >= in_flight_max(c))
 		return false;
 	j = c->spare[--c->n_spare];
 	c->reading = true;

@@ -11,7 +11,7 @@
 enum {
 	/* A thread costs a good part of a millisecond, and caches of its own: one more for so many
 	 * batches that were read, or so much of a file that will be. */
-	BATCHES_PER_THREAD = 4,
+	BATCHES_PER_THREAD = 16,
 	BYTES_PER_THREAD = 64 << 20,
 	COMPRESSED_TIMES = 8, /* at least, of what stacks are mostly made of */
 };

@@ -10,8 +10,10 @@
 #include "reader/machine.h"
 #include "reader/reader.h"
 
-#define BATCHES	      4 /* at most held at a time: a bit each in block.held_by */
-#define BATCH_SAMPLES 1024
+#define BATCHES 8 /* at most held at a time: a bit each in block.held_by */
+/* Several are on their way at a time; with what is made of their samples they shall fit into the
+ * second cache of a processor. */
+#define BATCH_SAMPLES 256
 #define BATCH_BYTES   (8u << 20)
 
 struct batch {

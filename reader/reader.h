@@ -271,7 +271,7 @@ struct perf_batch {
 int perf_file_open(struct perf_file **ret, const char *path, const struct perf_file_options *opt,
 		   struct err *err);
 /* 1 and a batch, 0 at the end, negative on an error that stops reading (memory, I/O). Damage in
- * the data is not an error: it is counted in the stats and noted. At most 4 batches may be held. */
+ * the data is not an error: it is counted in the stats and noted. At most 8 batches may be held. */
 int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err);
 void perf_batch_release(struct perf_file *f, struct perf_batch *b);
 /* NULL is allowed. */

@@ -3,7 +3,7 @@
 works, and when memory runs out in one of them nobody reads on.
 
 The recordings are real ones, of a program with threads and of one whose stacks can be completed when they are cut at
-1 KiB, repeated until they have many batches (reader/batch.h: 1024 samples or 8 MB)."""
+1 KiB, repeated until they have many batches (reader/batch.h: 256 samples or 8 MB)."""
 import os
 import resource
 import subprocess

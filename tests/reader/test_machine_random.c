@@ -190,7 +190,7 @@ static void test_against_model(void **state)
 
 /* ---- scale ------------------------------------------------------------------------------- */
 
-enum { JIT_MAPS = 100000, JIT_SAMPLES_PER_BATCH = 1000 };
+enum { JIT_MAPS = 100000, JIT_SAMPLES_PER_BATCH = 250 };
 
 static void jit_map(struct machine *m, unsigned i, bool exec)
 {
@@ -205,7 +205,7 @@ static void jit_map(struct machine *m, unsigned i, bool exec)
 			 0);
 }
 
-/* A sample after each of 100,000 mappings. Four batches are held at any time, so what lives is
+/* A sample after each of 100,000 mappings. Eight batches are held at any time, so what lives is
  * bounded by their versions, each of which may have one path of nodes of its own: at most 5 nodes
  * (16^5 > 100,000) of 536 bytes, besides the tree itself and its maps of 64 bytes. */
 static void test_jit(void **state)
@@ -220,14 +220,14 @@ static void test_jit(void **state)
 	for (unsigned i = 0; i < JIT_MAPS; i++) {
 		if (i % JIT_SAMPLES_PER_BATCH == 0) {
 			epoch = machine_next_epoch(m);
-			machine_reclaim(m, epoch > 3 ? epoch - 3 : 0);
+			machine_reclaim(m, epoch > 7 ? epoch - 7 : 0);
 		}
 		jit_map(m, i, true);
 		assert_int_equal(address_space_count(machine_space(m, 1)), i + 1);
 		bytes = machine_space_bytes(m);
 		peak = bytes > peak ? bytes : peak;
 	}
-	assert_true(peak < tree_max + 4 * JIT_SAMPLES_PER_BATCH * version_max);
+	assert_true(peak < tree_max + 8 * JIT_SAMPLES_PER_BATCH * version_max);
 	machine_reclaim(m, epoch + 1);
 	assert_true(machine_space_bytes(m) < tree_max);
 	for (unsigned i = 0; i < JIT_MAPS; i++) {
