@@ -98,6 +98,12 @@ static void keeps_the_return_address(void **state)
 		{0x58, NOP, 0x3c, 1, 0x50, RET},	   /* pop %rax; nop; cmp $1,%al */
 		{0x59, 0xf7, 0xe2, 0x48, 0x98, 0x51, RET}, /* mul %edx; cltq */
 	};
+	/* Where it is pushed again is not where it was: lea 8(%rsp),%rbp, or push %rbp; add
+	 * $8,%rsp; then pop %rcx; push $1; push %rcx; nop; hlt */
+	static const uint8_t pushed[][12] = {
+		{0x48, 0x8d, 0x6c, 0x24, 8, 0x59, 0x6a, 1, 0x51, NOP, NOP, 0xf4},
+		{0x55, 0x48, 0x83, 0xc4, 8, 0x59, 0x6a, 1, 0x51, NOP, NOP, 0xf4},
+	};
 	static const uint8_t behind_call[] = {0xff, 0xd0, 0x59, RET}, jump[] = {0x59, 0xff, 0xe1};
 	uint64_t steps = UINT64_MAX;
 	struct code_rows rows;
@@ -124,6 +130,14 @@ static void keeps_the_return_address(void **state)
 	assert_non_null(code_rows_at(&rows, 0));
 	assert_null(code_rows_at(&rows, 2));
 	code_rows_done(&rows);
+	for (i = 0; i < sizeof pushed / sizeof *pushed; i++) {
+		rows = rows_of(pushed[i], sizeof pushed[i], &steps);
+		assert_non_null(code_rows_at(&rows, 10));
+		assert_int_equal(code_rows_at(&rows, 10)->sp, 8);
+		assert_int_equal(code_rows_at(&rows, 10)->saved_fp, 0);
+		assert_int_not_equal(code_rows_at(&rows, 10)->fp_holds, CODE_FP_FRAME);
+		code_rows_done(&rows);
+	}
 	rows = rows_of(jump, sizeof jump, &steps); /* jmp *%rcx: a return */
 	assert_int_equal(code_rows_at(&rows, 1)->ra_reg, 2 + 1);
 	code_rows_done(&rows);
@@ -142,7 +156,7 @@ static void follows_a_copy_of_the_stack_pointer(void **state)
 		0x48, 0x8b, 0x24, 0x24, /* mov (%rsp),%rsp */
 		0x55, RET,		/* push %rbp, to see that it is followed */
 	};
-	enum { AND = 7, STORE = 11, LOAD = 17, PUSH = 21 };
+	enum { AND = 7, STORE = 11, CALL = 15, LOAD = 17, PUSH = 21 };
 	uint8_t other[sizeof code + 1];
 	uint64_t steps = UINT64_MAX;
 	struct code_rows rows = rows_of(code, sizeof code - 2, &steps);
@@ -165,6 +179,13 @@ static void follows_a_copy_of_the_stack_pointer(void **state)
 	other[PUSH + 1] = RET;
 	rows = rows_of(other, PUSH + 2, &steps);
 	assert_int_equal(code_rows_at(&rows, PUSH + 1)->sp, -1);
+	code_rows_done(&rows);
+	memcpy(other, code, sizeof code);
+	other[CALL] = 0x90; /* nop; push %rax: the copy is elsewhere */
+	other[CALL + 1] = PUSH_RAX;
+	other[PUSH] = NOP;
+	rows = rows_of(other, sizeof code, &steps);
+	assert_int_equal(code_rows_at(&rows, PUSH)->sp, -1);
 	code_rows_done(&rows);
 	memcpy(other, code, sizeof code);
 	memcpy(other + STORE, (uint8_t[]){0x90, 0x90, 0x90, 0x90}, 4); /* not stored */

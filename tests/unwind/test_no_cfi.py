@@ -255,8 +255,59 @@ taken: pop %r9
 
 
 def callers_without_a_frame_pointer():
-    n = stacks_of_assembly("elsewhere", ELSEWHERE)
-    report(list(n) == ["taken"], "a caller that only the stack pointer would tell, which is elsewhere", n)
+    told = ELSEWHERE.replace("holder: sub $24,%rsp", "holder: .cfi_startproc; sub $24,%rsp; .cfi_def_cfa_offset 32")
+    told = told.replace("    add $24,%rsp\n    ret\n", "    add $24,%rsp\n    ret\n    .cfi_endproc\n")
+    for what, text in (("no CFI", ELSEWHERE), ("CFI", told)):
+        n = stacks_of_assembly("elsewhere", text)
+        report(list(n) == ["taken"], f"a caller that only the stack pointer would tell, which is elsewhere, {what}", n)
+
+
+# A signal's handler has another word in the register.
+INTERRUPTED = """
+.type outer,@function
+outer: push %rbp; mov %rsp,%rbp
+    mov $13,%eax
+    mov $11,%edi
+    lea action(%rip),%rsi
+    xor %edx,%edx
+    mov $8,%r10d
+    syscall
+    call taken
+    hlt
+.type other,@function
+other: push %rbp; mov %rsp,%rbp
+    call taken
+over: pop %rbp
+    ret
+.fill 200,1,0xcc
+.type taken,@function
+taken: pop %r9
+    xor %eax,%eax
+    mov (%rax),%rax
+    push %r9
+    ret
+.fill 200,1,0xcc
+.type handler,@function
+handler: lea over(%rip),%r9
+    mov $150000000,%rax
+1:  dec %rax
+    jne 1b
+    mov $60,%eax
+    xor %edi,%edi
+    syscall
+.fill 200,1,0xcc
+.type restorer,@function
+restorer: mov $15,%rax
+    syscall
+.data
+action: .quad handler, 0x04000000, restorer, 0
+"""
+
+
+def registers_of_a_handler():
+    n = stacks_of_assembly("interrupted", INTERRUPTED)
+    inside = [stack for stack in n if stack.endswith("taken;restorer;handler")]
+    report(len(n) == len(inside) == 1 and "other" not in inside[0], "a return address in a register, interrupted by a signal", n)
 
 
 CONTEXT = """
@@ -300,6 +351,7 @@ def main():
     arguments_that_callees_pop()
     return_addresses_in_registers()
     callers_without_a_frame_pointer()
+    registers_of_a_handler()
     context_that_nobody_called()
     for name, flags in (("calls", ["-O2", "-fomit-frame-pointer"]), ("small", ["-Os", "-fomit-frame-pointer"])):
         subprocess.run(["gcc", *flags, "-static", "-o", name, os.path.join(PROGRAMS, "calls.c")], check=True)
