@@ -13,7 +13,7 @@ struct elf_state {
 	struct elfsyms syms;
 	struct dwarf_index *dwarf; /* of this batch */
 	struct arena names;	   /* the same, of what it inlines */
-	bool told_dwarf;
+	bool told_dwarf, told_plt;
 };
 
 static enum sym_miss miss_of(enum module_miss m)
@@ -92,6 +92,15 @@ static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *v
 				   : "");
 }
 
+/* Of a file without symbols only stubs have names. */
+static int say_plt(struct source *s, struct elf_state *e, struct err *err)
+{
+	if (e->told_plt)
+		return 0;
+	e->told_plt = true;
+	return source_says(s, err, "PLT of %s", elf_image_path(e->mod->image));
+}
+
 static int elf_symbols(struct source *s, struct lookups *l, struct err *err)
 {
 	struct func_cursor cursor = {0};
@@ -122,6 +131,8 @@ static int elf_symbols(struct source *s, struct lookups *l, struct err *err)
 		if (v->has_vaddr && elfsyms_find(&e->syms, v->vaddr, &cursor, &f))
 			rc = err_nomem(err);
 		lookup_set(v, s, elfsyms_table(&e->syms, f), f, v->vaddr);
+		if (!rc && f && !*e->syms.source)
+			rc = say_plt(s, e, err);
 		if (!f && s->miss != SYM_MISS_FOUND)
 			v->miss = (uint8_t)s->miss;
 	}

@@ -87,6 +87,14 @@ for name, compiler, *flags in cases:
         continue
     plt_test(name, os.path.abspath(out))
 
+# A file without symbols names its stubs all the same, and says from what.
+if os.path.exists("plt-lazy"):
+    run("strip", "-s", "plt-lazy", "-o", "stripped")
+    stub = min(expected(os.path.abspath("plt-lazy"), "objdump"))
+    answers, source, _ = symbolize("file", os.path.abspath("stripped"), [stub], "-d", "none", "-a")
+    check(answers[0].system.endswith("@plt") and source == "PLT of " + os.path.abspath("stripped"), "stripped: the source of a stub's name",
+          (answers[0].system, source))
+
 run("gcc", "-O1", "-static", "main.c", "lib.c", "-o", "static")
 got = plt_test("static (IRELATIVE only)", os.path.abspath("static"), at_least=0)
 named = {a.system for a in got.values() if a.system.endswith("@plt")}
