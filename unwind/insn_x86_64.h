@@ -30,4 +30,10 @@ struct insn_x86_64 {
 /* False: not an instruction that is known, or more than these `n` bytes. */
 bool insn_x86_64_read(const uint8_t *code, size_t n, struct insn_x86_64 *ret);
 
+/* insn_writes.c: does it write to this register, or a part of it, as an operand in its ModRM byte
+ * or in its opcode? Rather so than not, where that is not sure. */
+bool insn_writes(const struct insn_x86_64 *in, unsigned reg);
+/* The registers that it writes without naming them, a bit each. */
+unsigned insn_writes_besides(const struct insn_x86_64 *in);
+
 #endif
