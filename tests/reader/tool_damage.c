@@ -264,7 +264,7 @@ static struct field some_field(const struct subject *s, uint64_t r)
 	case 2:
 		if (s->is_known && !w->is_pipe && s->size - w->end >= 8 * 16)
 			return (struct field){w->end + pick % 16 * 8, 8};
-		/* fallthrough */
+		__attribute__((fallthrough));
 	default:
 		f = record[pick % (sizeof record / sizeof *record)];
 		f.at += n ? w->records.v[(r >> 24) % n].end : 16 + (r >> 24) % s->size / 8 * 8;

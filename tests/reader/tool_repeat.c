@@ -38,7 +38,7 @@ static void die(const char *what)
 static void load(struct input *in, const char *path)
 {
 	FILE *f = fopen(path, "rb");
-	long size;
+	long size = 0;
 
 	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < (long)sizeof in->h)
 		die("cannot read the input");

@@ -38,7 +38,7 @@ static bool is_there(const struct rule_table *t, uint32_t i)
 
 static void rules_are_numbered_and_found(void **state)
 {
-	struct rule_table t = {0};
+	struct rule_table t = {NULL};
 	uint32_t i, number;
 	struct rule r;
 
@@ -64,7 +64,7 @@ static void rules_are_numbered_and_found(void **state)
 static void addresses_cannot_be_chosen_to_collide(void **state)
 {
 	enum { N = 400000 };
-	struct rule_table t = {0};
+	struct rule_table t = {NULL};
 	uint32_t i, number;
 	struct rule r;
 
@@ -102,7 +102,7 @@ static void *read_all(void *arg)
 
 static void read_while_it_grows(void)
 {
-	struct rule_table t = {0};
+	struct rule_table t = {NULL};
 	_Atomic uint32_t n_put = 0;
 	struct reader rd = {&t, &n_put};
 	pthread_t ids[READERS];
