@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "reader/format.h"
+
 _Static_assert(sizeof(struct perf_event_attr) >= ATTR_SIZE, "linux/perf_event.h is too old");
 
 uint64_t attr_user_regs(void)
@@ -75,10 +77,8 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 bool attr_bound_clock(struct perf_event_attr *a)
 {
 	const uint64_t period_ns = 1000000000 / ATTR_CLOCK_HZ_MAX;
-	bool is_clock = a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK ||
-							  a->config == PERF_COUNT_SW_TASK_CLOCK);
 
-	if (!is_clock || !a->sample_stack_user ||
+	if (!event_is_clock(a->type, a->config) || !a->sample_stack_user ||
 	    (a->freq ? a->sample_freq <= ATTR_CLOCK_HZ_MAX : a->sample_period >= period_ns))
 		return false;
 	if (a->freq)
@@ -86,12 +86,6 @@ bool attr_bound_clock(struct perf_event_attr *a)
 	else
 		a->sample_period = period_ns;
 	return true;
-}
-
-bool attr_is_shared(const struct perf_event_attr *a)
-{
-	return a->type == PERF_TYPE_SOFTWARE && a->config != PERF_COUNT_SW_CPU_CLOCK &&
-	       a->config != PERF_COUNT_SW_TASK_CLOCK && a->config != PERF_COUNT_SW_DUMMY;
 }
 
 void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)

@@ -55,10 +55,6 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e,
 #define ATTR_CLOCK_HZ_MAX 20000
 /* Lowers the rate of a clock with stack copies to that. False: it need not be. */
 bool attr_bound_clock(struct perf_event_attr *a);
-/* One that the kernel counts itself, as page faults. Kernels (6.18) fill in the fields of a sample
- * once for all recordings that count such an event: the second has the first one's id, and its time
- * by whatever clock the first has, and is longer by what fields of the first take. */
-bool attr_is_shared(const struct perf_event_attr *a);
 /* MMAP, COMM, FORK, EXIT, KSYMBOL without samples. */
 void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p);
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/buf.h"
+#include "reader/format.h"
 
 /* The kernel gets room back after this much, not only when a ring is empty. */
 #define RELEASE_BYTES ((size_t)256 << 10)
@@ -42,7 +43,7 @@ static uint32_t event_of_foreign(const struct session *s)
 	uint32_t found = HASH_NONE;
 
 	for (uint32_t i = 0; i < s->n_events; i++) {
-		if (!attr_is_shared(&s->attrs[i]))
+		if (!event_is_shared(s->attrs[i].type, s->attrs[i].config))
 			continue;
 		if (found != HASH_NONE)
 			return HASH_NONE;

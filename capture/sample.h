@@ -31,7 +31,8 @@ void sample_set_id(uint8_t *rec, uint64_t id);
  * reader. Where the address space ends so near that the dump could not get as large as was asked
  * for, as in 32-bit tasks, the kernel (6.18) takes what is left for its size, which then need be no
  * multiple of 8: it becomes one, and is not full. Nor is anything copied that stands behind the
- * last field (see attr_is_shared()). A record that does not parse is copied as it is.
+ * last field (see event_is_shared() of reader/format.h). A record that does not parse is copied as
+ * it is.
  */
 size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, uint8_t *dst,
 		   struct sample_facts *ret);

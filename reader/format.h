@@ -8,6 +8,7 @@
 #define READER_FORMAT_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* First eight bytes, as text. A writer of the other byte order leaves them reversed. */
@@ -120,5 +121,22 @@ enum perfdata_feature {
 	FEATURE_SIMPLEPERF_INIT_MAP = 134,
 	FEATURE_N = 256,
 };
+
+/* Of an event's type and config: a clock of the kernel's, which samples by a timer. */
+static inline bool event_is_clock(uint32_t type, uint64_t config)
+{
+	return type == PERF_TYPE_SOFTWARE &&
+	       (config == PERF_COUNT_SW_CPU_CLOCK || config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* One that the kernel counts itself, as page faults. Kernels (6.18) fill in the fields of a sample
+ * once for all recordings that count such an event, and reserve room for what those of all take:
+ * the second has the first one's id, and its time by whatever clock the first has, and is longer
+ * than its fields. */
+static inline bool event_is_shared(uint32_t type, uint64_t config)
+{
+	return type == PERF_TYPE_SOFTWARE && !event_is_clock(type, config) &&
+	       config != PERF_COUNT_SW_DUMMY;
+}
 
 #endif

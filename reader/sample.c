@@ -313,15 +313,6 @@ static const uint64_t word_bits = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF
 enum { FIELDS(X) N_FIELDS };
 #undef X
 
-/* An event that the kernel counts itself, as page faults. Kernels (6.18) fill in the fields of a
- * sample once for all recordings that count such an event, and reserve room for what those of all
- * take: the record of the second is longer than its fields. */
-static bool is_shared(const struct perf_attr *a)
-{
-	return a->type == PERF_TYPE_SOFTWARE && a->config != PERF_COUNT_SW_CPU_CLOCK &&
-	       a->config != PERF_COUNT_SW_TASK_CLOCK && a->config != PERF_COUNT_SW_DUMMY;
-}
-
 struct sample_layout sample_layout(const struct perf_attr *attr)
 {
 #define X(bits, decode) bits,
@@ -334,7 +325,7 @@ struct sample_layout sample_layout(const struct perf_attr *attr)
 	};
 	uint64_t type = attr->sample_type;
 
-	l.is_exact = l.all_known && !is_shared(attr);
+	l.is_exact = l.all_known && !event_is_shared(attr->type, attr->config);
 	_Static_assert(N_FIELDS <= sizeof l.fields, "all of them fit");
 	/* Kernels add new fields at the end or before AUX, so what stands before AUX is sure. */
 	if (!l.all_known)
