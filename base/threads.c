@@ -67,6 +67,73 @@ int threads_start(pthread_t *ret, void *(*fn)(void *arg), void *arg)
 	return 0;
 }
 
+/* For the same reason a thread that slept goes on where whoever wakes it runs, and waits there for
+ * that one to sleep, or for the next tick. So it has to stay. */
+void thread_seats_take(struct thread_seats *s, unsigned n)
+{
+	int here = sched_getcpu();
+	cpu_set_t *one;
+
+	*s = (struct thread_seats){.first = here};
+	s->all = here < 0 ? NULL : may_use(&s->size);
+	if (!s->all)
+		return;
+	one = CPU_ALLOC(8 * s->size);
+	if (one) {
+		CPU_ZERO_S(s->size, one);
+		CPU_SET_S((size_t)here, s->size, one);
+	}
+	if (n < 2 || n != (unsigned)CPU_COUNT_S(s->size, (cpu_set_t *)s->all) || !one ||
+	    sched_setaffinity(0, s->size, one)) {
+		CPU_FREE(s->all);
+		s->all = NULL;
+	}
+	CPU_FREE(one);
+}
+
+/* The i-th processor but for the first thread's, which is the 0th. */
+static size_t seat(const struct thread_seats *s, unsigned i)
+{
+	size_t cpu;
+
+	for (cpu = 0; cpu < 8 * s->size; cpu++)
+		if (cpu != (size_t)s->first && CPU_ISSET_S(cpu, s->size, (cpu_set_t *)s->all) &&
+		    !--i)
+			return cpu;
+	return (size_t)s->first;
+}
+
+int thread_seats_start(const struct thread_seats *s, unsigned i, pthread_t *ret,
+		       void *(*fn)(void *arg), void *arg)
+{
+	pthread_attr_t attr;
+	cpu_set_t *one;
+	int rc;
+
+	if (!s->all)
+		return threads_start(ret, fn, arg);
+	one = CPU_ALLOC(8 * s->size);
+	if (!one)
+		return ENOMEM;
+	CPU_ZERO_S(s->size, one);
+	CPU_SET_S(seat(s, i), s->size, one);
+	pthread_attr_init(&attr);
+	rc = pthread_attr_setaffinity_np(&attr, s->size, one);
+	if (!rc)
+		rc = pthread_create(ret, &attr, fn, arg);
+	pthread_attr_destroy(&attr);
+	CPU_FREE(one);
+	return rc;
+}
+
+void thread_seats_leave(struct thread_seats *s)
+{
+	if (s->all)
+		sched_setaffinity(0, s->size, s->all);
+	CPU_FREE(s->all);
+	s->all = NULL;
+}
+
 static void drain(struct job *job, unsigned worker)
 {
 	size_t i;
@@ -102,4 +169,16 @@ void threads_for(unsigned n_threads, size_t n, void (*fn)(void *arg, size_t i, u
 	drain(&job, 0);
 	for (i = 0; i < started; i++)
 		pthread_join(ids[i], NULL);
+}
+
+void mutex_init_short(pthread_mutex_t *m)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+#ifdef __GLIBC__
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+	pthread_mutex_init(m, &attr);
+	pthread_mutexattr_destroy(&attr);
 }

@@ -188,14 +188,11 @@ static int rows_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
 	return 0;
 }
 
-int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
+/* The last row of the linker's table that begins at vaddr or before it; false: none. */
+static bool hdr_row_find(const struct cfi_index *ix, uint64_t vaddr, size_t *row)
 {
 	size_t low = 0, high = ix->n_hdr_rows;
 
-	if (!ix->sec.size)
-		return 0;
-	if (!high)
-		return rows_find(ix, vaddr, ret);
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
@@ -204,11 +201,36 @@ int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
 		else
 			high = mid;
 	}
-	if (!low)
+	*row = low - 1;
+	return low;
+}
+
+/* Of entries that begin at one address lld lists only the first, even if that is of a function
+ * without code. */
+static bool hdr_fde_usable(const struct cfi_index *ix, size_t row, struct cfi_fde *ret)
+{
+	return hdr_fde_read(ix, row, ret) && ret->start < ret->end;
+}
+
+bool cfi_index_listed(const struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
+{
+	size_t row;
+
+	return ix->sec.size && hdr_row_find(ix, vaddr, &row) && hdr_fde_usable(ix, row, ret) &&
+	       covers(ret, vaddr);
+}
+
+int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
+{
+	size_t row;
+
+	if (!ix->sec.size)
 		return 0;
-	/* Of entries that begin at one address lld lists only the first, even if that is of a
-	 * function without code. */
-	if (hdr_fde_read(ix, low - 1, ret) && ret->start < ret->end)
+	if (!ix->n_hdr_rows)
+		return rows_find(ix, vaddr, ret);
+	if (!hdr_row_find(ix, vaddr, &row))
+		return 0;
+	if (hdr_fde_usable(ix, row, ret))
 		return covers(ret, vaddr);
 	/* For this address only: what is found must not depend on what was looked for before. */
 	return rows_find(ix, vaddr, ret);

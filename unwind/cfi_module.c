@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/threads.h"
 #include "base/vec.h"
 #include "unwind/cfi_index.h"
 #include "unwind/go_table.h"
@@ -26,15 +27,20 @@
  * them. */
 #define STEPS_MAX (1u << 30)
 
+/* And that of one address before its thread takes the lock. */
+#define STEPS_ALONE 4096
+
 struct cfi_module {
 	struct module_state state; /* first: modules/ frees through it */
 	struct modules *modules;
 	struct module *mod;
 	const struct arch *arch;
 	struct rule_table rules;
-	pthread_mutex_t lock; /* guards additions to the rules, and what follows */
-	uint64_t steps;	      /* of STEPS_MAX, that may still be taken */
-	struct cfi_index eh, debug;
+	struct cfi_index eh;
+	_Atomic uint64_t steps; /* of STEPS_MAX, that may still be taken */
+	/* Guards additions to the rules, changes of what is above, and what follows. */
+	pthread_mutex_t lock;
+	struct cfi_index debug;
 	struct go_table go;
 	struct code_index code;
 	bool debug_opened, code_opened, calls_opened;
@@ -75,7 +81,7 @@ struct cfi_module *cfi_module_get(struct modules *modules, struct module *mod)
 		cm->arch =
 			arch_find_elf(elf_image_machine(mod->image), elf_image_is_64(mod->image));
 	cm->steps = STEPS_MAX;
-	pthread_mutex_init(&cm->lock, NULL);
+	mutex_init_short(&cm->lock);
 	cfi_index_open_eh(&cm->eh, mod->image);
 	go_table_open(&cm->go, mod->image);
 	if (atomic_compare_exchange_strong(&mod->unwind_state, &state, &cm->state))
@@ -212,12 +218,26 @@ static void go_row(const struct arch *arch, uint64_t size, struct cfi_row *row)
 		row->regs[arch->fp] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = -16};
 }
 
+/* With the lock: only who holds it changes them. */
+static uint64_t steps_begin(const struct cfi_module *cm)
+{
+	return atomic_load_explicit(&cm->steps, memory_order_relaxed);
+}
+
+static void steps_end(struct cfi_module *cm, uint64_t left)
+{
+	atomic_store_explicit(&cm->steps, left, memory_order_relaxed);
+}
+
 /* The same as row_find() for Go functions. */
 static enum rule_kind go_row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row)
 {
-	uint64_t size;
+	uint64_t size, steps = steps_begin(cm);
+	enum go_frame frame;
 
-	switch (go_table_find(&cm->go, vaddr, &cm->steps, &size)) {
+	frame = go_table_find(&cm->go, vaddr, &steps, &size);
+	steps_end(cm, steps);
+	switch (frame) {
 	case GO_FRAME_NONE:
 		break;
 	case GO_FRAME_SIZE:
@@ -252,6 +272,8 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 {
 	enum rule_kind kind = RULE_NO_CFI;
 	struct cfi_fde fde;
+	uint64_t steps;
+	bool found;
 	int rc = cfi_index_find(&cm->eh, vaddr, &fde);
 
 	/* In the vDSO for aarch64 before Linux 5.8 there is information, which gives the link
@@ -276,13 +298,37 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 		rc = cfi_index_find(&cm->debug, vaddr, &fde);
 	if (rc <= 0)
 		return RULE_NO_CFI;
-	if (!cfi_row_find(&fde, cm->arch, vaddr, &cm->steps, row))
+	steps = steps_begin(cm);
+	found = cfi_row_find(&fde, cm->arch, vaddr, &steps, row);
+	steps_end(cm, steps);
+	if (!found)
 		return RULE_BAD_CFI;
 	row_correct(cm->arch, row);
 	return RULE_FULL;
 }
 
-/* Not remembered yet. */
+/* Most rows are found in the linker's table, without the lock, which threads that begin with the
+ * same file at the same time would all wait for. *steps: what it took. */
+static bool rule_make_alone(const struct cfi_module *cm, uint64_t vaddr, struct rule *ret,
+			    uint64_t *steps)
+{
+	uint64_t left = STEPS_ALONE;
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	if (atomic_load_explicit(&cm->steps, memory_order_relaxed) < STEPS_ALONE ||
+	    !cfi_index_listed(&cm->eh, vaddr, &fde) ||
+	    (cm->arch->signal_record_off && trampoline_row(cm, vaddr, &row)) ||
+	    !cfi_row_find(&fde, cm->arch, vaddr, &left, &row))
+		return false;
+	row_correct(cm->arch, &row);
+	rule_pack(&row, cm->arch, vaddr, ret);
+	ret->how = FRAME_CFI;
+	*steps = STEPS_ALONE - left;
+	return true;
+}
+
+/* With the lock. Not remembered yet. */
 static struct rule rule_make(struct cfi_module *cm, uint64_t vaddr)
 {
 	struct rule rule;
@@ -299,13 +345,21 @@ static struct rule rule_make(struct cfi_module *cm, uint64_t vaddr)
 
 struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr, uint32_t *number)
 {
-	struct rule rule;
+	struct rule rule, known;
+	uint64_t steps = 0, left;
+	bool is_made;
 
 	if (rule_table_get(&cm->rules, vaddr, &rule, number))
 		return rule;
+	is_made = rule_make_alone(cm, vaddr, &rule, &steps);
 	pthread_mutex_lock(&cm->lock);
-	if (!rule_table_get(&cm->rules, vaddr, &rule, number)) { /* nobody was faster */
-		rule = rule_make(cm, vaddr);
+	left = steps_begin(cm);
+	steps_end(cm, left > steps ? left - steps : 0);
+	if (rule_table_get(&cm->rules, vaddr, &known, number)) { /* somebody was faster */
+		rule = known;
+	} else {
+		if (!is_made)
+			rule = rule_make(cm, vaddr);
 		/* Without memory to remember it, it is found again the next time. */
 		*number = rule_table_put(&cm->rules, vaddr, rule);
 	}

@@ -185,12 +185,18 @@ static void check_entries(const struct cfi_section *sec)
 
 static void check_index(struct cfi_index *ix, const struct arch *arch)
 {
-	struct cfi_fde fde;
+	struct cfi_fde fde, listed;
 
 	check_entries(&ix->sec);
-	for (uint64_t vaddr = TEXT_VADDR; vaddr < TEXT_VADDR + TEXT_LOOKED; vaddr += 3)
-		if (cfi_index_find(ix, vaddr, &fde) > 0)
+	for (uint64_t vaddr = TEXT_VADDR; vaddr < TEXT_VADDR + TEXT_LOOKED; vaddr += 3) {
+		bool is_listed = cfi_index_listed(ix, vaddr, &listed);
+		bool is_found = cfi_index_find(ix, vaddr, &fde) > 0;
+
+		FUZZ_CHECK(!is_listed ||
+			   (is_found && listed.start == fde.start && listed.end == fde.end));
+		if (is_found)
 			check_row(&fde, arch, vaddr);
+	}
 	if (cfi_index_find(ix, UINT64_MAX, &fde) > 0)
 		check_row(&fde, arch, UINT64_MAX);
 	cfi_index_done(ix);

@@ -76,6 +76,25 @@ static uint8_t *copy_of_file(void)
 	return memcpy(copy, the_file.bytes, the_file.size);
 }
 
+static unsigned n_listed;
+
+/* cfi_index_find(), which has to agree with the other if that finds something. */
+static int find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *got)
+{
+	struct cfi_fde listed;
+	bool is_listed = cfi_index_listed(ix, vaddr, &listed);
+	int rc = cfi_index_find(ix, vaddr, got);
+
+	n_listed += is_listed;
+	if (is_listed) {
+		assert_int_equal(rc, 1);
+		assert_int_equal(listed.start, got->start);
+		assert_int_equal(listed.end, got->end);
+		assert_ptr_equal(listed.insns.p, got->insns.p);
+	}
+	return rc;
+}
+
 /* Every FDE of the section, by reading it through, is found from its first, a middle and its last
  * address, and what is behind it is not found in it. */
 static void assert_finds_all(struct cfi_index *ix, const struct cfi_section *sec)
@@ -88,19 +107,19 @@ static void assert_finds_all(struct cfi_index *ix, const struct cfi_section *sec
 			continue;
 		assert_true(cfi_fde_read(sec, off, &want));
 		n++;
-		assert_int_equal(cfi_index_find(ix, want.start, &got), 1);
+		assert_int_equal(find(ix, want.start, &got), 1);
 		assert_int_equal(got.start, want.start);
 		assert_int_equal(got.end, want.end);
-		assert_int_equal(cfi_index_find(ix, (want.start + want.end) / 2, &got), 1);
+		assert_int_equal(find(ix, (want.start + want.end) / 2, &got), 1);
 		assert_int_equal(got.start, want.start);
-		assert_int_equal(cfi_index_find(ix, want.end - 1, &got), 1);
+		assert_int_equal(find(ix, want.end - 1, &got), 1);
 		assert_int_equal(got.start, want.start);
-		if (cfi_index_find(ix, want.end, &got))
+		if (find(ix, want.end, &got))
 			assert_int_equal(got.start, want.end);
 	}
 	assert_true(n > 50);
-	assert_int_equal(cfi_index_find(ix, 0, &got), 0);
-	assert_int_equal(cfi_index_find(ix, UINT64_MAX, &got), 0);
+	assert_int_equal(find(ix, 0, &got), 0);
+	assert_int_equal(find(ix, UINT64_MAX, &got), 0);
 }
 
 static void finds_by_the_linkers_table(void **state)
@@ -111,8 +130,10 @@ static void finds_by_the_linkers_table(void **state)
 	(void)state;
 	cfi_index_open_eh(&ix, img);
 	assert_true(ix.n_hdr_rows > 50);
+	n_listed = 0;
 	assert_finds_all(&ix, &ix.sec);
-	assert_false(ix.rows_made); /* it was believed to the end */
+	assert_false(ix.rows_made);  /* it was believed to the end */
+	assert_true(n_listed > 150); /* for each its first, middle and last address */
 	cfi_index_done(&ix);
 	elf_image_close(img);
 }
@@ -134,8 +155,10 @@ static void finds_without_a_table(void **state)
 	img = open_bytes(bytes);
 	cfi_index_open_eh(&ix, img);
 	assert_int_equal(ix.n_hdr_rows, 0);
+	n_listed = 0;
 	assert_finds_all(&ix, &ix.sec);
 	assert_true(ix.rows_made);
+	assert_int_equal(n_listed, 0);
 	cfi_index_done(&ix);
 	elf_image_close(img);
 	free(bytes);
@@ -252,10 +275,11 @@ static void finds_behind_functions_without_code(void **state)
 	img = open_bytes(bytes);
 	cfi_index_open_eh(&ix, img);
 	assert_true(ix.n_hdr_rows > 50);
-	assert_int_equal(cfi_index_find(&ix, want.start, &got), 1);
+	assert_false(cfi_index_listed(&ix, want.start, &got));
+	assert_int_equal(find(&ix, want.start, &got), 1);
 	assert_int_equal(got.start, want.start);
 	assert_int_equal(got.end, want.end);
-	assert_int_equal(cfi_index_find(&ix, want.end - 1, &got), 1);
+	assert_int_equal(find(&ix, want.end - 1, &got), 1);
 	assert_int_equal(got.start, want.start);
 	cfi_index_done(&ix);
 	elf_image_close(img);
@@ -294,7 +318,7 @@ static void survives_damage(void **state)
 			struct rule rule;
 
 			vaddr %= 0x40000;
-			if (cfi_index_find(&ix, vaddr, &fde) <= 0 ||
+			if (find(&ix, vaddr, &fde) <= 0 ||
 			    !cfi_row_find(&fde, &arch_x86_64, vaddr, NULL, &row))
 				continue;
 			rule_pack(&row, &arch_x86_64, vaddr, &rule);
