@@ -7,7 +7,7 @@
 #include "reader/record.h"
 #include "reader/sample.h"
 
-enum { EXPECT_AHEAD = 4, EXPECT_BYTES = 320 };
+enum { EXPECT_AHEAD = 4, EXPECT_BYTES = 320, ROOMS_AHEAD = 3 };
 
 /* Where in user mode a sample interrupted the task, as far as it tells; else 0. */
 static uint64_t user_ip(const struct perf_file *f, const struct perf_sample *s)
@@ -273,6 +273,25 @@ static inline __attribute__((always_inline)) void expect_record(const uint8_t *n
 		__builtin_prefetch((const void *)line);
 }
 
+/* The memory of a sample was last read by who unwound the one that was there, and comes from there
+ * when it is written: so it is ordered some samples before. */
+static inline __attribute__((always_inline)) void expect_room(const struct batch *b)
+{
+	const char *next;
+
+	if (b->samples.n + ROOMS_AHEAD >= b->samples.cap)
+		return;
+	next = (const char *)&b->samples.v[b->samples.n + ROOMS_AHEAD];
+	for (size_t i = 0; i < sizeof *b->samples.v; i += 64) {
+#ifdef __x86_64__
+		/* What the builtin makes of this, unless told of a newer processor, only reads. */
+		__asm__ volatile("prefetchw %0" ::"m"(next[i]));
+#else
+		__builtin_prefetch(next + i, 1);
+#endif
+	}
+}
+
 /* A record that changes what later samples mean. */
 static int deliver_other(struct perf_file *f, const struct block *block, uint32_t off,
 			 uint32_t size)
@@ -311,6 +330,7 @@ static inline int deliver_record(struct perf_file *f, struct batch *b, struct bl
 	if (r.h.type != PERF_RECORD_SAMPLE)
 		return deliver_other(f, block, off, r.h.size);
 	expect_record(r.data, r.h.size);
+	expect_room(b);
 	return deliver_sample(f, b, block, r);
 }
 
