@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/scratch.h"
+#include "base/threads.h"
 #include "cmd/pipeline.h"
 
 enum {
@@ -22,8 +23,7 @@ struct job {
 	VEC(struct stack_digest) digests;	 /* of these, before they are completed */
 	size_t taken, unwound;			 /* of the samples */
 	bool at_once; /* one thread and no stitching: stacks are added when they are unwound */
-	struct scratch stitched;	   /* frames of stacks that were completed */
-	struct scratch rooms[WORKERS_MAX]; /* frames, by worker */
+	struct scratch_chunks frames[WORKERS_MAX]; /* by the worker whose memory they are in */
 };
 
 /* What one thread owns. */
@@ -34,6 +34,10 @@ struct worker {
 	struct unwinder *unwinder;
 	struct verify verify;
 	double cpu_seconds;
+	/* For frames. It is put back by whoever adds them, and only then used again: so not more
+	 * of it is in use than is in work, and most of that is in the worker's cache. */
+	struct scratch memory;
+	struct scratch_chunks put_back; /* guarded by the crew's lock; not in `memory` yet */
 	/* What the JIT compiler of the last process that was asked about has told. */
 	const struct dso *jit_dso;
 	uint32_t jit_pid;
@@ -55,9 +59,10 @@ struct crew {
 	uint64_t n_read, n_stitched, n_added;
 	uint64_t n_released; /* of whoever reads */
 	bool reading, stitching, adding, ended;
-	unsigned n_max, n; /* threads that there may be, and are */
-	uint64_t n_sure;   /* that there will be work for */
-	int rc;		   /* the first that went wrong, for which all stop */
+	unsigned n_max, n;	   /* threads that there may be, and are */
+	struct thread_seats seats; /* of whoever starts one */
+	uint64_t n_sure;	   /* that there will be work for */
+	int rc;			   /* the first that went wrong, for which all stop */
 	struct err err;
 	struct perf_batch *batches[JOBS];
 	struct job jobs[JOBS], *job_of[JOBS], *spare[JOBS]; /* job_of: by batch until it is added */

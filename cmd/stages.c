@@ -5,6 +5,28 @@ enum {
 	SLICE = 4 * UNWIND_BATCH, /* samples that a worker takes at a time */
 };
 
+/* ---- memory for frames --------------------------------------------------------------------- */
+
+/* All with the lock taken. */
+
+/* What the others have put back, for scratch_put_back() without the lock. */
+static struct scratch_chunks memory_take(struct worker *w)
+{
+	struct scratch_chunks chunks = w->put_back;
+
+	w->put_back = (struct scratch_chunks){0};
+	return chunks;
+}
+
+/* The frames of a batch have been added. */
+static void memory_put_back(struct crew *c, struct job *j)
+{
+	unsigned i;
+
+	for (i = 0; i < c->n; i++)
+		scratch_chunks_join(&c->workers[i].put_back, &j->frames[i]);
+}
+
 /* ---- reading --------------------------------------------------------------------- */
 
 static struct job *job_at(const struct crew *c, uint64_t i)
@@ -29,9 +51,6 @@ static int choose_samples(struct crew *c, struct job *j, const struct perf_batch
 	if (vec_reserve(&j->traces, j->samples.n) || vec_reserve(&j->digests, j->samples.n))
 		return err_nomem(err);
 	j->traces.n = j->digests.n = j->samples.n;
-	scratch_reset(&j->stitched);
-	for (i = 0; i < WORKERS_MAX; i++)
-		scratch_reset(&j->rooms[i]);
 	return 0;
 }
 
@@ -107,7 +126,7 @@ static int unwind_some(struct worker *w, struct job *j, size_t i, size_t n, stru
 		verify_sample(&w->verify, samples[k], &traces[k]);
 	if (j->at_once)
 		return profile_add_batch(c->p->profile, samples, traces, NULL, n, err);
-	if (stack_traces_keep(traces, n, &j->rooms[w->index]))
+	if (stack_traces_keep(traces, n, &w->memory))
 		return err_nomem(err);
 	profile_digest(c->p->profile, traces, n, &j->digests.v[i]);
 	return 0;
@@ -144,6 +163,7 @@ static bool unwind_stage(struct worker *w)
 {
 	struct crew *c = w->crew;
 	struct job *j = next_job(c);
+	struct scratch_chunks chunks;
 	struct err err;
 	size_t i, end;
 	int rc;
@@ -153,9 +173,13 @@ static bool unwind_stage(struct worker *w)
 	i = j->taken;
 	end = j->samples.n - i < SLICE ? j->samples.n : i + SLICE;
 	j->taken = end;
+	chunks = memory_take(w);
 	pthread_mutex_unlock(&c->lock);
+	scratch_put_back(&w->memory, chunks);
 	rc = unwind_slice(w, j, i, end, &err);
+	chunks = scratch_detach(&w->memory);
 	pthread_mutex_lock(&c->lock);
+	scratch_chunks_join(&j->frames[w->index], &chunks);
 	j->unwound += end - i;
 	crew_set_rc(c, rc, &err);
 	return true;
@@ -164,14 +188,15 @@ static bool unwind_stage(struct worker *w)
 /* ---- completing and adding --------------------------------------------------------------- */
 
 /* What the stacks of a batch tell of others, and of what was recorded. */
-static int learn_all(struct crew *c, struct job *j, const struct perf_batch *b, struct err *err)
+static int learn_all(struct crew *c, struct job *j, const struct perf_batch *b,
+		     struct scratch *memory, struct err *err)
 {
 	struct pipeline *p = c->p;
 	size_t i;
 
 	stack_depths_add(p->depths, j->samples.v, j->traces.v, j->samples.n);
 	if (c->stitcher &&
-	    stitcher_run(c->stitcher, j->samples.v, j->traces.v, j->samples.n, &j->stitched))
+	    stitcher_run(c->stitcher, j->samples.v, j->traces.v, j->samples.n, memory))
 		return err_nomem(err);
 	for (i = 0; i < b->n_ended; i++) {
 		stack_depths_end(p->depths, b->ended[i].pid, b->ended[i].tid);
@@ -186,15 +211,20 @@ static bool stitch_stage(struct worker *w)
 	struct crew *c = w->crew;
 	struct job *j = job_at(c, c->n_stitched);
 	const struct perf_batch *b = c->batches[c->n_stitched % JOBS];
+	struct scratch_chunks chunks;
 	struct err err;
 	int rc;
 
 	if (c->stitching || c->n_stitched == c->n_read || j->unwound < j->samples.n)
 		return false;
 	c->stitching = true;
+	chunks = memory_take(w);
 	pthread_mutex_unlock(&c->lock);
-	rc = learn_all(c, j, b, &err);
+	scratch_put_back(&w->memory, chunks);
+	rc = learn_all(c, j, b, &w->memory, &err);
+	chunks = scratch_detach(&w->memory);
 	pthread_mutex_lock(&c->lock);
+	scratch_chunks_join(&j->frames[w->index], &chunks);
 	c->stitching = false;
 	c->n_stitched++;
 	crew_set_rc(c, rc, &err);
@@ -229,6 +259,7 @@ static bool add_stage(struct worker *w)
 	pthread_mutex_lock(&c->lock);
 	c->adding = false;
 	c->n_added++;
+	memory_put_back(c, j);
 	c->spare[c->n_spare++] = j;
 	crew_set_rc(c, rc, &err);
 	return true;
@@ -238,13 +269,15 @@ static bool add_stage(struct worker *w)
 
 /* Called with the lock taken, which stages give back while they work; false: there was nothing to
  * do. What a stage remembers of earlier batches is in the cache of whoever did it last, and comes
- * slowly from there. So stacks are added by the first worker only, and completed by the second,
- * which has unwound most of them where there are two; the first reads for it. Alone it does all,
- * one batch after the other. */
+ * slowly from there. So stacks are added by the first worker, and completed by the second, which
+ * has unwound most of them where there are two; the first reads for it. Others do that only before
+ * they would sleep: waking up may take longer than all of it. Alone the first does all, one batch
+ * after the other. */
 bool crew_run_stage(struct worker *w)
 {
 	bool is_first = !w->index, has_help = w->crew->n > 1;
 
 	return (is_first && add_stage(w)) || (w->index == has_help && stitch_stage(w)) ||
-	       (is_first && has_help && read_stage(w)) || unwind_stage(w) || read_stage(w);
+	       (is_first && has_help && read_stage(w)) || unwind_stage(w) || read_stage(w) ||
+	       stitch_stage(w) || add_stage(w);
 }

@@ -98,7 +98,9 @@ void crew_grow(struct crew *c)
 		return;
 	if (c->n >= c->n_sure && c->n_read < (uint64_t)BATCHES_PER_THREAD * c->n)
 		return;
-	if (threads_start(&w->thread, worker_main, w))
+	if (c->n == 1) /* this is the first thread */
+		thread_seats_take(&c->seats, c->n_max);
+	if (thread_seats_start(&c->seats, c->n, &w->thread, worker_main, w))
 		c->n_max = c->n;
 	else
 		c->n++;
@@ -132,7 +134,7 @@ static struct crew *crew_new(struct pipeline *p, const struct pipeline_options *
 	if (c->n_max > WORKERS_MAX)
 		c->n_max = WORKERS_MAX;
 	c->n_sure = threads_sure(opt->input, perf_file_info(p->file)->is_compressed);
-	pthread_mutex_init(&c->lock, NULL);
+	mutex_init_short(&c->lock);
 	pthread_cond_init(&c->changed, NULL);
 	for (i = 0; i < JOBS; i++)
 		c->spare[c->n_spare++] = &c->jobs[i];
@@ -168,6 +170,7 @@ static void crew_run(struct crew *c)
 	/* The first is done when all is read or something went wrong: no more are started then. */
 	for (i = 1; i < c->n; i++)
 		pthread_join(c->workers[i].thread, NULL);
+	thread_seats_leave(&c->seats);
 	for (; c->n_released < c->n_read; c->n_released++)
 		perf_batch_release(c->p->file, c->batches[c->n_released % JOBS]);
 }
@@ -201,14 +204,15 @@ static void crew_free(struct crew *c)
 		if (c->workers[i].unwinder)
 			unwinder_free(c->workers[i].unwinder);
 		verify_done(&c->workers[i].verify);
+		scratch_done(&c->workers[i].memory);
+		scratch_chunks_free(&c->workers[i].put_back);
 	}
 	for (i = 0; i < JOBS; i++) {
 		vec_done(&c->jobs[i].samples);
 		vec_done(&c->jobs[i].traces);
 		vec_done(&c->jobs[i].digests);
-		scratch_done(&c->jobs[i].stitched);
 		for (k = 0; k < WORKERS_MAX; k++)
-			scratch_done(&c->jobs[i].rooms[k]);
+			scratch_chunks_free(&c->jobs[i].frames[k]);
 	}
 	stitcher_free(c->stitcher);
 	pthread_mutex_destroy(&c->lock);

@@ -1,5 +1,7 @@
-/* test_base.c - cursor, arena, vectors, tables, interned strings, threads, errors. */
+/* test_base.c - cursor, arena, scratch memory, vectors, tables, interned strings, threads, errors.
+ */
 #include <errno.h>
+#include <malloc.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -20,6 +22,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/pages.h"
+#include "base/scratch.h"
 #include "base/strtab.h"
 #include "base/threads.h"
 #include "base/vec.h"
@@ -144,6 +147,105 @@ static void test_arena_keeps_what_it_gave(void **state)
 	assert_null(arena_alloc(&a, SIZE_MAX));
 	arena_done(&a);
 	assert_int_equal(a.total_bytes, 0);
+}
+
+/* Blocks of many sizes, each filled with a number of its own. */
+enum { BLOCKS = 400 };
+
+static size_t block_bytes(size_t i)
+{
+	return i % 50 == 7 ? 40000 : i * 37 % 3000;
+}
+
+static void blocks_make(struct scratch *s, uint8_t **blocks, uint8_t mark)
+{
+	for (size_t i = 0; i < BLOCKS; i++) {
+		blocks[i] = scratch_alloc(s, block_bytes(i));
+		assert_non_null(blocks[i]);
+		assert_int_equal((uintptr_t)blocks[i] % 16, 0);
+		memset(blocks[i], (uint8_t)(i + mark), block_bytes(i));
+	}
+}
+
+static void assert_blocks(uint8_t *const *blocks, uint8_t mark)
+{
+	for (size_t i = 0; i < BLOCKS; i++)
+		for (size_t k = 0; k < block_bytes(i); k++)
+			assert_int_equal(blocks[i][k], (uint8_t)(i + mark));
+}
+
+/* Bytes; 0 where nobody counts. */
+static size_t allocated(void)
+{
+#ifdef __GLIBC__
+	return mallinfo2().uordblks;
+#else
+	return 0;
+#endif
+}
+
+static void test_scratch_uses_its_memory_again(void **state)
+{
+	uint8_t *blocks[BLOCKS], *again[BLOCKS], *last;
+	struct scratch s = {0};
+	size_t before;
+
+	(void)state;
+	blocks_make(&s, blocks, 1);
+	assert_blocks(blocks, 1);
+	last = blocks[BLOCKS - 1];
+	scratch_reset(&s);
+	/* the chunk used last is used first */
+	again[0] = scratch_alloc(&s, 1);
+	assert_true(again[0] <= last && last - again[0] < 16 << 10);
+	scratch_reset(&s);
+	before = allocated();
+	for (unsigned round = 0; round < 3; round++) {
+		blocks_make(&s, again, 2);
+		assert_int_equal(allocated(), before);
+		scratch_reset(&s);
+	}
+	assert_null(scratch_alloc(&s, SIZE_MAX));
+	assert_true(s.failed);
+	scratch_reset(&s);
+	assert_false(s.failed);
+	scratch_done(&s);
+}
+
+/* What was detached is nobody's but the caller's until it comes back, in parts and in any order. */
+static void test_scratch_detached(void **state)
+{
+	struct scratch s = {0};
+	struct scratch_chunks first, second, both = {0};
+	uint8_t *blocks[3][BLOCKS];
+
+	(void)state;
+	first = scratch_detach(&s);
+	assert_null(first.first);
+	scratch_put_back(&s, first);
+	blocks_make(&s, blocks[0], 3);
+	first = scratch_detach(&s);
+	blocks_make(&s, blocks[1], 4);
+	second = scratch_detach(&s);
+	blocks_make(&s, blocks[2], 5);
+	scratch_reset(&s);
+	blocks_make(&s, blocks[2], 6);
+	assert_blocks(blocks[0], 3);
+	assert_blocks(blocks[1], 4);
+	assert_blocks(blocks[2], 6);
+	scratch_chunks_join(&both, &first);
+	assert_null(first.first);
+	scratch_chunks_join(&both, &second);
+	scratch_chunks_join(&both, &second);
+	assert_blocks(blocks[0], 3);
+	scratch_put_back(&s, both);
+	blocks_make(&s, blocks[0], 7);
+	assert_blocks(blocks[2], 6);
+	assert_blocks(blocks[0], 7);
+	first = scratch_detach(&s);
+	scratch_chunks_free(&first);
+	assert_null(first.first);
+	scratch_done(&s);
 }
 
 static void test_vec_grows_and_refuses(void **state)
@@ -419,6 +521,63 @@ static void test_threads_may_run_where_their_creator_may(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
+static void *seat_cpus(void *arg)
+{
+	sched_getaffinity(0, sizeof(cpu_set_t), arg);
+	return NULL;
+}
+
+/* As many threads as processors: each has one of its own, and the first is free afterwards. */
+static void test_thread_seats(void **state)
+{
+	enum { MANY = 64 };
+	cpu_set_t all, mine, taken, of[MANY];
+	unsigned n = threads_available(), i;
+	struct thread_seats seats;
+	pthread_t id;
+
+	(void)state;
+	if (n > MANY)
+		skip();
+	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+	thread_seats_take(&seats, n);
+	assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
+	assert_int_equal(CPU_COUNT(&mine), 1);
+	taken = mine;
+	for (i = 1; i < n; i++) {
+		assert_int_equal(thread_seats_start(&seats, i, &id, seat_cpus, &of[i]), 0);
+		assert_int_equal(pthread_join(id, NULL), 0);
+		assert_int_equal(CPU_COUNT(&of[i]), 1);
+		CPU_OR(&taken, &taken, &of[i]);
+	}
+	assert_true(CPU_EQUAL(&taken, &all));
+	thread_seats_leave(&seats);
+	assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
+	assert_true(CPU_EQUAL(&mine, &all));
+	thread_seats_leave(&seats);
+}
+
+static void test_thread_seats_of_fewer_or_more(void **state)
+{
+	cpu_set_t all, mine;
+	unsigned n = threads_available(), i;
+	struct thread_seats seats;
+	pthread_t id;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+	for (i = 0; i < n + 3; i++) {
+		if (i == n && n > 1)
+			continue;
+		thread_seats_take(&seats, i);
+		assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
+		assert_true(CPU_EQUAL(&mine, &all));
+		assert_int_equal(thread_seats_start(&seats, 1, &id, seat_cpus, &mine), 0);
+		assert_int_equal(pthread_join(id, NULL), 0);
+		thread_seats_leave(&seats);
+	}
+}
+
 /* How many processors the kernel is built for, as it tells by refusing smaller sets. */
 static size_t kernel_cpus;
 
@@ -491,6 +650,8 @@ int main(void)
 		cmocka_unit_test(test_buf_leb128_padded),
 		cmocka_unit_test(test_buf_sub_and_strings),
 		cmocka_unit_test(test_arena_keeps_what_it_gave),
+		cmocka_unit_test(test_scratch_uses_its_memory_again),
+		cmocka_unit_test(test_scratch_detached),
 		cmocka_unit_test(test_vec_grows_and_refuses),
 		cmocka_unit_test(test_hash_table),
 		cmocka_unit_test(test_hash_remove),
@@ -502,6 +663,8 @@ int main(void)
 		cmocka_unit_test(test_strtab_spreads_chosen_strings),
 		cmocka_unit_test(test_threads_visit_each_item_once),
 		cmocka_unit_test(test_threads_may_run_where_their_creator_may),
+		cmocka_unit_test(test_thread_seats),
+		cmocka_unit_test(test_thread_seats_of_fewer_or_more),
 		cmocka_unit_test(test_threads_on_large_machines),
 		cmocka_unit_test(test_err_formats),
 	};
