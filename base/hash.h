@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/prefetch.h"
+
 /* Finaliser of splitmix64: every input bit changes half of the output bits. */
 static inline uint64_t hash_u64(uint64_t x)
 {
@@ -84,7 +86,7 @@ static inline struct hash_probe hash_index_probe(const struct hash_index *x, uin
 }
 
 /* Says that a probe will follow soon. */
-static inline void hash_index_expect(const struct hash_index *x, uint32_t hash)
+PREFETCHING void hash_index_expect(const struct hash_index *x, uint32_t hash)
 {
 	if (x->slots)
 		__builtin_prefetch(&x->slots[hash & x->mask], 1);

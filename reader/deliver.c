@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/prefetch.h"
 #include "reader/chain.h"
 #include "reader/format.h"
 #include "reader/record.h"
@@ -263,7 +264,7 @@ static inline int deliver_sample(struct perf_file *f, struct batch *b, struct bl
 /* Records are mostly as large as their neighbours, so this fetches what is read of one of the next:
  * its beginning, and the word before it, which is the size of the stack in the one before. Small
  * ones are read from end to end, and the processor sees that coming. */
-static inline __attribute__((always_inline)) void expect_record(const uint8_t *now, uint32_t size)
+PREFETCHING void expect_record(const uint8_t *now, uint32_t size)
 {
 	const uintptr_t at = (uintptr_t)now + (uintptr_t)EXPECT_AHEAD * size;
 
@@ -275,21 +276,15 @@ static inline __attribute__((always_inline)) void expect_record(const uint8_t *n
 
 /* The memory of a sample was last read by who unwound the one that was there, and comes from there
  * when it is written: so it is ordered some samples before. */
-static inline __attribute__((always_inline)) void expect_room(const struct batch *b)
+PREFETCHING void expect_room(const struct batch *b)
 {
 	const char *next;
 
 	if (b->samples.n + ROOMS_AHEAD >= b->samples.cap)
 		return;
 	next = (const char *)&b->samples.v[b->samples.n + ROOMS_AHEAD];
-	for (size_t i = 0; i < sizeof *b->samples.v; i += 64) {
-#ifdef __x86_64__
-		/* What the builtin makes of this, unless told of a newer processor, only reads. */
-		__asm__ volatile("prefetchw %0" ::"m"(next[i]));
-#else
-		__builtin_prefetch(next + i, 1);
-#endif
-	}
+	for (size_t i = 0; i < sizeof *b->samples.v; i += 64)
+		prefetch_write(next + i);
 }
 
 /* A record that changes what later samples mean. */

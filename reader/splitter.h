@@ -7,6 +7,7 @@
 #ifndef READER_SPLITTER_H
 #define READER_SPLITTER_H
 
+#include "base/prefetch.h"
 #include "reader/block.h"
 #include "reader/format.h"
 
@@ -71,9 +72,8 @@ static inline uint8_t splitter_align(const struct splitter *s, uint32_t off)
 
 /* Fetches the first `least` bytes of a later record, as if those from here on were all of one size,
  * as they mostly are. Of small ones, what lies behind those that the processor fetches by itself.
- * Always inline: gcc takes a function that only fetches for one that does nothing. */
-static inline __attribute__((always_inline)) void splitter_expect(uintptr_t here, uint32_t size,
-								  uint32_t least)
+ */
+PREFETCHING void splitter_expect(uintptr_t here, uint32_t size, uint32_t least)
 {
 	enum { SMALL = 512, SMALL_AHEAD = 2048 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/prefetch.h"
 #include "symbolize/dwarf_packed.h"
 #include "symbolize/dwarf_seal.h"
 #include "symbolize/dwarf_text.h"
@@ -155,7 +156,7 @@ uint32_t dwarf_pack_sum(const uint8_t *p, size_t n)
 
 /* Who looks things up in order needs the next block soon. Some of the sums behind the last one are
  * fetched; what is not mapped is not. */
-static void expect_block(const uint8_t *p)
+PREFETCHING void expect_block(const uint8_t *p)
 {
 	size_t i;
 

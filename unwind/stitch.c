@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/prefetch.h"
 #include "unwind/stitch_kept.h"
 
 struct stitch_thread {
@@ -127,7 +128,7 @@ static bool is_over(const struct stitcher *st, struct stitch_thread *thread, uin
 }
 
 /* For sample_key() and can_tell(). */
-static inline void expect_sample(const struct stitcher *st, size_t i, size_t n)
+PREFETCHING void expect_sample(const struct stitcher *st, size_t i, size_t n)
 {
 	const struct perf_sample *s;
 

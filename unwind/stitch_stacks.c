@@ -2,6 +2,7 @@
 #include "unwind/stitch_stacks.h"
 
 #include "base/hash.h"
+#include "base/prefetch.h"
 
 /* Sights before and after that are looked at. */
 #define LOOKED_AT 8
@@ -90,6 +91,18 @@ static inline uint32_t first_caller(const struct stitch_stack *s)
 	return s->words ? 0 : 1;
 }
 
+/* For stitch_words_get(): nobody has read these words since the frame was found, and they are as
+ * likely in memory as in a cache. */
+PREFETCHING void expect_words(const struct stitch_stack *t, uint32_t frame)
+{
+	uintptr_t at = (uintptr_t)t->copy + (t->places[frame].sp - t->places[0].sp);
+
+	if (!t->copy)
+		return;
+	__builtin_prefetch((const void *)at);
+	__builtin_prefetch((const void *)(at + sizeof(uint64_t) * (STITCH_WORDS - 1)));
+}
+
 static int wanted_add(struct stitch_stacks *s, struct stitch_stack *cut)
 {
 	const struct frame *f = &cut->frames[cut->n - 1];
@@ -110,6 +123,7 @@ static int wanted_add(struct stitch_stacks *s, struct stitch_stack *cut)
 		s->maybe[bit / 64] |= 1ull << bit % 64;
 	}
 	cut->wanted = *slot;
+	expect_words(cut, cut->n - 1);
 	return 0;
 }
 
@@ -145,13 +159,16 @@ static int sights_of(struct stitch_stacks *s, uint32_t stack)
 		if (__builtin_expect(!(maybe[bit / 64] >> bit % 64 & 1), 1))
 			continue;
 		wanted = *slot_of(s, &t->frames[k], &places[k]);
-		if (wanted != STITCH_NONE && sight_add(s, wanted, stack, k))
+		if (wanted == STITCH_NONE)
+			continue;
+		if (sight_add(s, wanted, stack, k))
 			return -ERR_NOMEM;
+		expect_words(t, k);
 	}
 	return 0;
 }
 
-static inline void expect_stack(const struct stitch_stacks *s, size_t i)
+PREFETCHING void expect_stack(const struct stitch_stacks *s, size_t i)
 {
 	const char *places;
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/prefetch.h"
 #include "base/scratch.h"
 #include "modules/modules.h"
 #include "reader/reader.h"
@@ -157,7 +158,7 @@ void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack
 
 #define UNWIND_EXPECT_BYTES 1024
 /* Says that the sample will be unwound soon: fetches the part of its stack that most walks read. */
-static inline void unwind_expect(const struct perf_sample *s)
+PREFETCHING void unwind_expect(const struct perf_sample *s)
 {
 	const uint8_t *line = s->user_stack, *end = line + UNWIND_EXPECT_BYTES;
 

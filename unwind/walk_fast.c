@@ -1,4 +1,5 @@
 /* walk_fast.c - the hot loop: sp, fp, pc and link register through packed rules. */
+#include "base/prefetch.h"
 #include "unwind/evidence.h"
 
 /* What the loop is compiled for, or a variable for the other processors. */
@@ -241,13 +242,13 @@ static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 
 /* ---- the two kinds that nearly all rules are of ------------------------------------------- */
 
-static inline void order_word(const struct walk *w, uint64_t addr)
+PREFETCHING void order_word(const struct walk *w, uint64_t addr)
 {
 	__builtin_prefetch((const void *)(uintptr_t)(w->copy_bias + addr));
 }
 
 /* The orders for the memory that the step will read, wherever that is: a prefetch cannot fault. */
-static inline void order_stack(const struct walk *w, struct words words)
+PREFETCHING void order_stack(const struct walk *w, struct words words)
 {
 	const struct rule *r = &w->entry->rule;
 	uint64_t cfa = w->c.bases[rule_base((enum rule_kind)r->kind)];
