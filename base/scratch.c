@@ -1,10 +1,10 @@
-/* scratch.c - chunks of one size, larger ones for what does not fit into that. */
+/* scratch.c - chunks of one size, and of its doubles for what does not fit into that. */
 #include "base/scratch.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { CHUNK = 16 << 10, ALIGN = 16 };
+enum { CHUNK = 1 << SCRATCH_CHUNK_BITS, ALIGN = 16 };
 
 struct scratch_chunk {
 	struct scratch_chunk *next;
@@ -12,54 +12,61 @@ struct scratch_chunk {
 	_Alignas(ALIGN) char bytes[];
 };
 
-/* The first spare chunk that n bytes fit into: mostly the first of all. */
-static struct scratch_chunk *spare_take(struct scratch *s, size_t n)
+static struct scratch_chunk *chunk_new(unsigned class)
 {
-	struct scratch_chunk **at = &s->spare, *c;
+	size_t size = (size_t)CHUNK << class;
+	struct scratch_chunk *c = malloc(size);
 
-	while (*at && (*at)->size < n)
-		at = &(*at)->next;
-	c = *at;
 	if (c)
-		*at = c->next;
+		c->size = size - sizeof *c;
 	return c;
 }
 
-static struct scratch_chunk *chunk_new(size_t n)
+/* How often a chunk has to be doubled before n bytes fit into it. Doubled, because stacks that get
+ * a frame deeper with each batch would else want a chunk of their own size every time. */
+static unsigned class_of(size_t n)
+{
+	unsigned class = 0;
+
+	while (n > ((size_t)CHUNK << class) - sizeof(struct scratch_chunk))
+		class ++;
+	return class;
+}
+
+static void push_front(struct scratch_list *l, struct scratch_chunk *c)
+{
+	c->next = l->first;
+	l->first = c;
+	if (!l->last)
+		l->last = c;
+}
+
+/* A chunk of the class, which is then in use. */
+static struct scratch_chunk *next_chunk(struct scratch *s, unsigned class)
 {
 	struct scratch_chunk *c;
-	size_t size = CHUNK - sizeof *c;
+	unsigned from = class;
 
-	if (n > size)
-		size = n;
-	c = malloc(sizeof *c + size);
+	/* A larger one does, too: of its pages only those are touched that are needed. But what is
+	 * small would take them away from what is not. */
+	while (class && from + 1 < SCRATCH_CLASSES && !s->spare[from])
+		from++;
+	c = s->spare[from];
 	if (c)
-		c->size = size;
-	return c;
-}
-
-/* Goes on with another chunk, in which n bytes have room. */
-static void *next_chunk(struct scratch *s, size_t n)
-{
-	struct scratch_chunk *c = spare_take(s, n);
-
-	if (!c)
-		c = chunk_new(n);
-	if (!c) {
+		s->spare[from] = c->next;
+	else
+		c = chunk_new(class);
+	if (c)
+		push_front(class ? &s->used.large : &s->used.usual, c);
+	else
 		s->failed = true;
-		return NULL;
-	}
-	c->next = s->used.first; /* NULL for the last */
-	s->used.first = c;
-	if (!s->used.last)
-		s->used.last = c;
-	s->at = n;
-	return c->bytes;
+	return c;
 }
 
 void *scratch_alloc(struct scratch *s, size_t n)
 {
-	struct scratch_chunk *c = s->used.first;
+	struct scratch_chunk *c = s->used.usual.first;
+	unsigned class;
 	void *p;
 
 	if (n > SIZE_MAX / 4) {
@@ -67,8 +74,13 @@ void *scratch_alloc(struct scratch *s, size_t n)
 		return NULL;
 	}
 	n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-	if (!c || n > c->size - s->at)
-		return next_chunk(s, n);
+	if (!c || n > c->size - s->at) {
+		class = class_of(n);
+		c = next_chunk(s, class);
+		if (!c || class) /* what is left of the one in use stays for what is small */
+			return c ? c->bytes : NULL;
+		s->at = 0;
+	}
 	p = c->bytes + s->at;
 	s->at += n;
 	return p;
@@ -84,10 +96,19 @@ struct scratch_chunks scratch_detach(struct scratch *s)
 
 void scratch_put_back(struct scratch *s, struct scratch_chunks chunks)
 {
-	if (!chunks.first)
-		return;
-	chunks.last->next = s->spare;
-	s->spare = chunks.first;
+	struct scratch_chunk *c, *next;
+
+	if (chunks.usual.first) {
+		chunks.usual.last->next = s->spare[0];
+		s->spare[0] = chunks.usual.first;
+	}
+	for (c = chunks.large.first; c; c = next) {
+		unsigned class = class_of(c->size);
+
+		next = c->next;
+		c->next = s->spare[class];
+		s->spare[class] = c;
+	}
 }
 
 void scratch_reset(struct scratch *s)
@@ -96,7 +117,7 @@ void scratch_reset(struct scratch *s)
 	s->failed = false;
 }
 
-void scratch_chunks_join(struct scratch_chunks *to, struct scratch_chunks *more)
+static void list_join(struct scratch_list *to, const struct scratch_list *more)
 {
 	if (!more->first)
 		return;
@@ -104,27 +125,39 @@ void scratch_chunks_join(struct scratch_chunks *to, struct scratch_chunks *more)
 	to->first = more->first;
 	if (!to->last)
 		to->last = more->last;
+}
+
+void scratch_chunks_join(struct scratch_chunks *to, struct scratch_chunks *more)
+{
+	list_join(&to->usual, &more->usual);
+	list_join(&to->large, &more->large);
 	*more = (struct scratch_chunks){0};
+}
+
+static void free_all(struct scratch_chunk *c)
+{
+	struct scratch_chunk *next;
+
+	for (; c; c = next) {
+		next = c->next;
+		free(c);
+	}
 }
 
 void scratch_chunks_free(struct scratch_chunks *chunks)
 {
-	struct scratch_chunk *c, *next;
-
-	for (c = chunks->first; c; c = next) {
-		next = c->next;
-		free(c);
-	}
+	free_all(chunks->usual.first);
+	free_all(chunks->large.first);
 	*chunks = (struct scratch_chunks){0};
 }
 
 void scratch_done(struct scratch *s)
 {
-	struct scratch_chunk *c;
+	unsigned class;
 
 	scratch_reset(s);
-	while ((c = s->spare)) {
-		s->spare = c->next;
-		free(c);
+	for (class = 0; class < SCRATCH_CLASSES; class ++) {
+		free_all(s->spare[class]);
+		s->spare[class] = NULL;
 	}
 }

@@ -11,17 +11,26 @@
 
 struct scratch_chunk;
 
-/* Chunks with what was allocated from them; zeroed: none. */
-struct scratch_chunks {
+struct scratch_list {
 	struct scratch_chunk *first, *last;
+};
+
+/* Chunks with what was allocated from them; zeroed: none. Large ones are of one allocation each. */
+struct scratch_chunks {
+	struct scratch_list usual, large;
+};
+
+enum {
+	SCRATCH_CHUNK_BITS = 14,
+	SCRATCH_CLASSES = 8 * sizeof(size_t) - SCRATCH_CHUNK_BITS, /* up to half of all addresses */
 };
 
 /* Zeroed: ready for use. */
 struct scratch {
-	struct scratch_chunks used; /* the first has room left */
-	struct scratch_chunk *spare;
-	size_t at;   /* of the chunk in use, what is allocated */
-	bool failed; /* out of memory since the last reset */
+	struct scratch_chunks used;		      /* the first usual one has room left */
+	struct scratch_chunk *spare[SCRATCH_CLASSES]; /* by how often their size was doubled */
+	size_t at;				      /* of the chunk in use, what is allocated */
+	bool failed;				      /* out of memory since the last reset */
 };
 
 /* 16-byte aligned, not cleared. NULL (and failed) when out of memory. */

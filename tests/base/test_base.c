@@ -177,8 +177,10 @@ static void assert_blocks(uint8_t *const *blocks, uint8_t mark)
 /* Bytes; 0 where nobody counts. */
 static size_t allocated(void)
 {
-#ifdef __GLIBC__
-	return mallinfo2().uordblks;
+#if defined __GLIBC__ && __GLIBC_PREREQ(2, 33)
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
 #else
 	return 0;
 #endif
@@ -212,6 +214,30 @@ static void test_scratch_uses_its_memory_again(void **state)
 	scratch_done(&s);
 }
 
+/* Blocks that are a little larger in each round, as of a program that calls itself, among small
+ * ones that share their chunks all the same. */
+static void test_scratch_of_growing_blocks(void **state)
+{
+	enum { LARGE = 50, ROUNDS = 400 };
+	struct scratch s = {0};
+	size_t before = allocated(), round, i;
+	uint8_t *small = NULL, *next;
+
+	(void)state;
+	for (round = 0; round < ROUNDS; round++) {
+		for (i = 0; i < LARGE; i++) {
+			assert_non_null(scratch_alloc(&s, 17000 + 16 * round));
+			next = scratch_alloc(&s, 16);
+			assert_true(!i || next == small + 16);
+			small = next;
+		}
+		scratch_reset(&s);
+	}
+	assert_true(allocated() - before < (size_t)(2 * LARGE + 2) * (32 << 10));
+	scratch_done(&s);
+	assert_int_equal(allocated(), before);
+}
+
 /* What was detached is nobody's but the caller's until it comes back, in parts and in any order. */
 static void test_scratch_detached(void **state)
 {
@@ -221,7 +247,7 @@ static void test_scratch_detached(void **state)
 
 	(void)state;
 	first = scratch_detach(&s);
-	assert_null(first.first);
+	assert_true(!first.usual.first && !first.large.first);
 	scratch_put_back(&s, first);
 	blocks_make(&s, blocks[0], 3);
 	first = scratch_detach(&s);
@@ -234,7 +260,7 @@ static void test_scratch_detached(void **state)
 	assert_blocks(blocks[1], 4);
 	assert_blocks(blocks[2], 6);
 	scratch_chunks_join(&both, &first);
-	assert_null(first.first);
+	assert_true(!first.usual.first && !first.large.first);
 	scratch_chunks_join(&both, &second);
 	scratch_chunks_join(&both, &second);
 	assert_blocks(blocks[0], 3);
@@ -244,7 +270,7 @@ static void test_scratch_detached(void **state)
 	assert_blocks(blocks[0], 7);
 	first = scratch_detach(&s);
 	scratch_chunks_free(&first);
-	assert_null(first.first);
+	assert_true(!first.usual.first && !first.large.first);
 	scratch_done(&s);
 }
 
@@ -651,6 +677,7 @@ int main(void)
 		cmocka_unit_test(test_buf_sub_and_strings),
 		cmocka_unit_test(test_arena_keeps_what_it_gave),
 		cmocka_unit_test(test_scratch_uses_its_memory_again),
+		cmocka_unit_test(test_scratch_of_growing_blocks),
 		cmocka_unit_test(test_scratch_detached),
 		cmocka_unit_test(test_vec_grows_and_refuses),
 		cmocka_unit_test(test_hash_table),
