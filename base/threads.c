@@ -103,27 +103,47 @@ static size_t seat(const struct thread_seats *s, unsigned i)
 	return (size_t)s->first;
 }
 
+/* pthread_create() of a thread for some of the processors. */
+static int start_on(const struct thread_seats *s, const cpu_set_t *set, pthread_t *ret,
+		    void *(*fn)(void *arg), void *arg)
+{
+	int rc;
+#ifdef __GLIBC__
+	pthread_attr_t attr;
+
+	rc = pthread_attr_init(&attr);
+	if (rc)
+		return rc;
+	rc = pthread_attr_setaffinity_np(&attr, s->size, set);
+	if (!rc)
+		rc = pthread_create(ret, &attr, fn, arg);
+	pthread_attr_destroy(&attr);
+#else
+	/* It begins in its creator's seat. */
+	rc = pthread_create(ret, NULL, fn, arg);
+	if (!rc && pthread_setaffinity_np(*ret, s->size, set))
+		pthread_setaffinity_np(*ret, s->size, s->all);
+#endif
+	return rc;
+}
+
 int thread_seats_start(const struct thread_seats *s, unsigned i, pthread_t *ret,
 		       void *(*fn)(void *arg), void *arg)
 {
-	pthread_attr_t attr;
 	cpu_set_t *one;
-	int rc;
+	int rc = ENOMEM;
 
 	if (!s->all)
 		return threads_start(ret, fn, arg);
 	one = CPU_ALLOC(8 * s->size);
-	if (!one)
-		return ENOMEM;
-	CPU_ZERO_S(s->size, one);
-	CPU_SET_S(seat(s, i), s->size, one);
-	pthread_attr_init(&attr);
-	rc = pthread_attr_setaffinity_np(&attr, s->size, one);
-	if (!rc)
-		rc = pthread_create(ret, &attr, fn, arg);
-	pthread_attr_destroy(&attr);
-	CPU_FREE(one);
-	return rc;
+	if (one) {
+		CPU_ZERO_S(s->size, one);
+		CPU_SET_S(seat(s, i), s->size, one);
+		rc = start_on(s, one, ret, fn, arg);
+		CPU_FREE(one);
+	}
+	/* Of the processors some may have been taken away from the process since. */
+	return rc ? start_on(s, s->all, ret, fn, arg) : 0;
 }
 
 void thread_seats_leave(struct thread_seats *s)

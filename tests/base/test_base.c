@@ -604,6 +604,31 @@ static void test_thread_seats_of_fewer_or_more(void **state)
 	}
 }
 
+/* The second processor is taken away before its thread starts, which starts elsewhere. */
+static void test_thread_seat_is_lost(void **state)
+{
+	cpu_set_t all, mine, lost = {0};
+	unsigned n = threads_available();
+	struct thread_seats seats;
+	pthread_t id;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+	thread_seats_take(&seats, n);
+	if (!seats.all || CPU_ISSET(CPU_SETSIZE - 1, &all)) {
+		thread_seats_leave(&seats);
+		skip();
+	}
+	CPU_SET((size_t)seats.first, &lost);
+	CPU_SET(CPU_SETSIZE - 1, &lost);
+	memcpy(seats.all, &lost, sizeof lost);
+	assert_int_equal(thread_seats_start(&seats, 1, &id, seat_cpus, &mine), 0);
+	assert_int_equal(pthread_join(id, NULL), 0);
+	assert_true(CPU_ISSET((size_t)seats.first, &mine));
+	thread_seats_leave(&seats);
+	assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 /* How many processors the kernel is built for, as it tells by refusing smaller sets. */
 static size_t kernel_cpus;
 
@@ -692,6 +717,7 @@ int main(void)
 		cmocka_unit_test(test_threads_may_run_where_their_creator_may),
 		cmocka_unit_test(test_thread_seats),
 		cmocka_unit_test(test_thread_seats_of_fewer_or_more),
+		cmocka_unit_test(test_thread_seat_is_lost),
 		cmocka_unit_test(test_threads_on_large_machines),
 		cmocka_unit_test(test_err_formats),
 	};
