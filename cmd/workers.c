@@ -98,12 +98,17 @@ void crew_grow(struct crew *c)
 		return;
 	if (c->n >= c->n_sure && c->n_read < (uint64_t)BATCHES_PER_THREAD * c->n)
 		return;
-	if (c->n == 1) /* this is the first thread */
+	/* This is the first thread. It takes a seat only if all the others will: a few threads of
+	 * many are put by the kernel where they do not share a core. */
+	if (c->n == 1 && (c->n_max == 2 || c->n_sure >= c->n_max))
 		thread_seats_take(&c->seats, c->n_max);
-	if (thread_seats_start(&c->seats, c->n, &w->thread, worker_main, w))
-		c->n_max = c->n;
-	else
+	if (!thread_seats_start(&c->seats, c->n, &w->thread, worker_main, w)) {
 		c->n++;
+		return;
+	}
+	c->n_max = c->n;
+	if (c->n == 1)
+		thread_seats_leave(&c->seats);
 }
 
 static uint64_t threads_sure(const char *path, bool is_compressed)
