@@ -172,8 +172,8 @@ PREFETCHING void unwind_expect(const struct perf_sample *s)
 void unwind_samples(struct unwinder *u, const struct perf_sample *const *samples, size_t n,
 		    struct stack_trace *traces);
 
-/* Moves what the traces point to into `room`, where it lives until that is emptied. 0 or -ERR_NOMEM,
- * after which the traces must not be used. */
+/* Moves what the traces point to into `room`, where it lives as long as all that is allocated there
+ * (base/scratch.h). 0 or -ERR_NOMEM, after which the traces must not be used. */
 int stack_traces_keep(struct stack_trace *traces, size_t n, struct scratch *room);
 
 struct unwind_stats {
