@@ -16,7 +16,7 @@ tap = Tap()
 
 
 def peak(data, *options):
-    """(bytes at most, what was written). Through a pipe: pages of a file that is mapped would count."""
+    """(bytes at most, what was written). Pages of the mapped copy that is made of a pipe count, as many as wait to be let go."""
     with open(data, "rb") as f:
         cat = subprocess.Popen(["cat"], stdin=f, stdout=subprocess.PIPE)
         p = subprocess.Popen([RESOLVE, "-q", "--no-cache", *options, "-"], stdin=cat.stdout, stdout=subprocess.PIPE)
