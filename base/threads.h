@@ -28,8 +28,8 @@ int thread_seats_start(const struct thread_seats *s, unsigned i, pthread_t *ret,
 /* The calling thread may run everywhere again. */
 void thread_seats_leave(struct thread_seats *s);
 
-/* A mutex that is held for less time than it takes to wake a thread: who waits looks again for a
- * moment before it sleeps. */
+/* A mutex that is mostly held for less time than it takes to wake a thread: who waits looks again
+ * for a moment before it sleeps. */
 void mutex_init_short(pthread_mutex_t *m);
 
 /* Calls fn(arg, i, worker) once for every i < n, from up to n_threads threads (the caller is one

@@ -177,13 +177,14 @@ static void assert_blocks(uint8_t *const *blocks, uint8_t mark)
 /* Bytes; 0 where nobody counts. */
 static size_t allocated(void)
 {
-#if defined __GLIBC__ && __GLIBC_PREREQ(2, 33)
+#ifdef __GLIBC_PREREQ
+#if __GLIBC_PREREQ(2, 33)
 	struct mallinfo2 m = mallinfo2();
 
 	return m.uordblks + m.hblkhd;
-#else
-	return 0;
 #endif
+#endif
+	return 0;
 }
 
 static void test_scratch_uses_its_memory_again(void **state)

@@ -145,6 +145,14 @@ def arguments_that_callees_pop():
            "arguments that a function takes off the stack", n)
 
 
+SPIN_AND_EXIT = """    mov $150000000,%rax
+1:  dec %rax
+    jne 1b
+    mov $60,%eax
+    xor %edi,%edi
+    syscall
+"""
+
 # As V8's builtins take as many arguments as they were given off the stack, and what they were called by names another
 # function. In `taken` the return address is in a register. Behind the call of `popper` the stack pointer is higher than
 # what was pushed says. `tail` has its caller's frame pointer again, and its own frame still.
@@ -200,13 +208,7 @@ tail: push %rbp; mov %rsp,%rbp; push $3
     sub $24,%rsp
     and $-64,%rsp
     mov (%rbp),%rbp
-    mov $150000000,%rax
-1:  dec %rax
-    jne 1b
-    mov $60,%eax
-    xor %edi,%edi
-    syscall
-"""
+""" + SPIN_AND_EXIT
 
 
 def return_addresses_in_registers():
@@ -289,13 +291,7 @@ taken: pop %r9
 .fill 200,1,0xcc
 .type handler,@function
 handler: lea over(%rip),%r9
-    mov $150000000,%rax
-1:  dec %rax
-    jne 1b
-    mov $60,%eax
-    xor %edi,%edi
-    syscall
-.fill 200,1,0xcc
+""" + SPIN_AND_EXIT + """.fill 200,1,0xcc
 .type restorer,@function
 restorer: mov $15,%rax
     syscall
