@@ -6,6 +6,7 @@ Recordings are made once (build/bench, kept). Prints CPU seconds, wall seconds a
 
   make bench                      everything
   make bench B="--only unwind"    one section: end, speed, inline, reader, zstd, unwind, roots, dwarf, cache
+  make bench B="--only speed --size 4000"    larger recordings, of which starting is a smaller part
   make bench B="--only dwarf --debug FILE"    of another file with DWARF
 """
 import argparse
@@ -238,32 +239,49 @@ def once_fresh(cmd):
     return once(f"{cmd} > o.folded")
 
 
-def loading_seconds(cmd):
-    """CPU seconds of each thread that loads, and seconds of the clock. Another run: the report takes its time, too."""
-    out = subprocess.run(f"{cmd} --stats=json > o.folded", shell=True, cwd=DIR, check=True, stderr=subprocess.PIPE, text=True)
-    stats = json.loads(out.stderr.splitlines()[-1])
-    return stats["thread_seconds"], stats["seconds"]["load"]
+def loading(*cmds):
+    """Of commands that run at the same time: CPU seconds of each thread that loads, and seconds of the clock. Other
+    runs than those that are timed: the report takes its time, too."""
+    runs = [subprocess.Popen(f"{cmd} --stats=json > /dev/null", shell=True, cwd=DIR, stderr=subprocess.PIPE, text=True)
+            for cmd in cmds]
+    stats = [json.loads(run.communicate()[1].splitlines()[-1]) for run in runs]
+    return [(s["thread_seconds"], s["seconds"]["load"]) for s in stats]
 
 
 def two_cores(a, options, data, runs):
     """How much faster two threads are, by the clock and by what each of them has to do. All take turns, and what is
     compared is of one turn: a host that is slower for some seconds is so for all of it. What comes before and after
-    loading counts as one thread's, though some of it is done side by side."""
-    cmds = [f"{a.bin}/resolve -q --no-inline {options} -j {n} {data}" for n in (1, 2)]
-    turns = [([once_fresh(cmd) for cmd in cmds], [loading_seconds(cmd) for cmd in cmds]) for _ in range(runs + 1)][1:]
-    one, two = ([statistics.median(col) for col in zip(*(t[i] for t, _ in turns))] for i in (0, 1))
-    clock = statistics.median(t[0][1] / t[1][1] for t, _ in turns)
-    rest = statistics.median(max(0, t[0][0] - sum(load[0][0])) for t, load in turns)
-    alone, busier = (statistics.median(max(load[i][0]) for _, load in turns) for i in (0, 1))
-    walls = [statistics.median(load[i][1] for _, load in turns) for i in (0, 1)]
-    loading = statistics.median(load[0][1] / load[1][1] for _, load in turns)
-    fastest = [min(t[i][1] for t, _ in turns) for i in (0, 1)]
+    loading counts as one thread's, though some of it is done side by side.
+
+    Two processors of a virtual machine are not always two: so one thread each on either of them, at the same time,
+    with a file of its own, says what could be had. (Of one file, the second would find in the cache that both share
+    what the first has brought there.)"""
+    resolve, copy = f"{a.bin}/resolve -q --no-inline {options}", data + ".copy"
+    shutil.copyfile(data, copy)
+    read_into_cache(copy)
+    cmds = [f"{resolve} -j {n} {data}" for n in (1, 2)]
+    apart = [f"taskset -c {cpu} {resolve} -j 1 {path}" for cpu, path in zip(sorted(os.sched_getaffinity(0)), (data, copy))]
+    turns = [([once_fresh(cmd) for cmd in cmds], [loading(cmd)[0] for cmd in cmds], loading(*apart))
+             for _ in range(runs + 1)][1:]
+    os.unlink(copy)
+    one, two = ([statistics.median(col) for col in zip(*(whole[i] for whole, _, _ in turns))] for i in (0, 1))
+    clock = statistics.median(whole[0][1] / whole[1][1] for whole, _, _ in turns)
+    rest = statistics.median(max(0, whole[0][0] - sum(load[0][0])) for whole, load, _ in turns)
+    alone, busier = (statistics.median(max(load[i][0]) for _, load, _ in turns) for i in (0, 1))
+    walls = [[load[i][1] for _, load, _ in turns] for i in (0, 1)]
+    gain = statistics.median(load[0][1] / load[1][1] for _, load, _ in turns)
+    fastest = [min(whole[i][1] for whole, _, _ in turns) for i in (0, 1)]
     row(f"resolve --no-inline {options} -j 1", one)
     row(f"resolve --no-inline {options} -j 2", two, one)
     print(f"    -j 2: {clock:.2f} x faster by the clock (median of pairs; fastest runs {fastest[0]:.3f} and {fastest[1]:.3f} s)\n"
-          f"    loading, from the page cache to interned stacks: {walls[0]:.3f} s and {walls[1]:.3f} s, {loading:.2f} x faster\n"
+          f"    loading, from the page cache to interned stacks: {statistics.median(walls[0]):.3f} s and "
+          f"{statistics.median(walls[1]):.3f} s, {gain:.2f} x faster (fastest runs {min(walls[0]) / min(walls[1]):.2f} x)\n"
           f"    cpu of loading: {alone:.3f} s, of two threads the busier {busier:.3f} s; {rest:.3f} s before and after: "
           f"{(alone + rest) / (busier + rest):.2f} x at best")
+    if len(apart) == 2:
+        most = statistics.median(sum(load[0][1] / wall for _, wall in both) for _, load, both in turns)
+        part = statistics.median(load[0][1] / load[1][1] / sum(load[0][1] / wall for _, wall in both) for _, load, both in turns)
+        print(f"    loading by two processes, a file and a processor each: {most:.2f} x as much as by one; two threads do {100 * part:.0f} % of that")
 
 
 def section_speed(a):
@@ -273,7 +291,7 @@ def section_speed(a):
              "openssl.data": "openssl speed -seconds 1 sha256 aes-128-cbc rsa2048", "threads.data": "./threads 3"}
     for name, cmd in names.items():
         record(name, cmd, 100 if name == "gcc.data" else 5, hz=999 if name == "gcc.data" else 499)
-    bigs = [grow(name, 1000) for name in names]
+    bigs = [grow(name, a.size) for name in names]
     for big in bigs:
         read_into_cache(big)
     tool = os.path.join(a.build, "tests", "output", "tool_speed")
@@ -395,6 +413,7 @@ def main():
     ap.add_argument("--runs", type=int, default=5)
     ap.add_argument("--limit", type=int, default=180, help="seconds that perf gets with inlines on")
     ap.add_argument("--only", choices=SECTIONS)
+    ap.add_argument("--size", type=int, default=1000, help="MB of the recordings of the section speed")
     ap.add_argument("--debug", type=os.path.abspath, help="a file with DWARF for the section dwarf")
     a = ap.parse_args()
     a.bin, a.build = os.path.abspath(a.bin), os.path.abspath(a.build)
