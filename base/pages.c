@@ -15,6 +15,9 @@ enum {
 	PAGE = 4 << 10,
 	LARGE_PAGE = PAGES_LARGE,
 	FEW_PAGES = 16 * PAGE,
+	/* What the kernel maps by one fault at most, when it is in the page cache already
+	 * (fault_around_bytes of mm/memory.c) in small pages. */
+	FAULT_AROUND = 64 << 10,
 };
 
 static void advise(void *p, size_t size, size_t unit, int advice)
@@ -62,6 +65,14 @@ void *pages_calloc(size_t n, size_t size)
 		return NULL;
 	pages_large(p, size);
 	return memset(p, 0, size);
+}
+
+void pages_touch(const void *p, size_t size)
+{
+	const volatile uint8_t *bytes = p;
+
+	for (size_t i = 0; i < size; i += FAULT_AROUND)
+		(void)bytes[i];
 }
 
 void pages_forget(const void *p, size_t size)

@@ -17,6 +17,9 @@ void pages_large(void *p, size_t size);
 void *pages_calloc(size_t n, size_t size);
 /* For fresh memory that will be filled at once: all its pages in one go. */
 void pages_populate(void *p, size_t size);
+/* For a mapped file that will be looked at from here to there, maybe by another thread: the page
+ * faults come now. */
+void pages_touch(const void *p, size_t size);
 /* For a mapped file that was looked at from here to there: its pages need not stay ours. */
 void pages_forget(const void *p, size_t size);
 

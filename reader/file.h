@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/vec.h"
+#include "reader/ahead.h"
 #include "reader/batch.h"
 #include "reader/block.h"
 #include "reader/deferral.h"
@@ -70,6 +71,7 @@ struct perf_file {
 	struct source source;
 	VEC(struct stream *) streams;
 	size_t stream;	  /* the one being read */
+	struct ahead ahead;
 	bool rounds_hold; /* FINISHED_ROUND speaks for all of the data */
 
 	struct event_table events;

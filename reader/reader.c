@@ -19,6 +19,7 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 		return err_nomem(err);
 	f->source.fd = -1;
 	f->map = opt && opt->map;
+	ahead_init(&f->ahead);
 	block_store_init(&f->blocks, opt && opt->window_bytes ? opt->window_bytes : WINDOW_BYTES);
 	for (unsigned i = 0; i < BATCHES; i++)
 		f->batches[i].index = i;
@@ -53,6 +54,7 @@ void perf_file_close(struct perf_file *f)
 	for (size_t i = 0; i < f->streams.n; i++)
 		stream_free(f, f->streams.v[i]);
 	vec_done(&f->streams);
+	ahead_done(&f->ahead);
 	order_done(&f->order);
 	deferral_done(&f->deferral);
 	simpleperf_done(&f->simpleperf);
@@ -158,6 +160,11 @@ int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err
 	if (!f->failed)
 		file_note_totals(f);
 	return f->failed;
+}
+
+bool perf_file_ahead(struct perf_file *f, const void **p, size_t *n)
+{
+	return ahead_take(&f->ahead, p, n);
 }
 
 void perf_batch_release(struct perf_file *f, struct perf_batch *pub)

@@ -274,6 +274,10 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
  * the data is not an error: it is counted in the stats and noted. At most 8 batches may be held. */
 int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err);
 void perf_batch_release(struct perf_file *f, struct perf_batch *b);
+/* The next piece of a mapped file that perf_file_read() will soon look at, told once: page faults
+ * that somebody else has there, by pages_touch(), it has not. False: there is none now. Any thread
+ * may ask, and touch, at any time until close. */
+bool perf_file_ahead(struct perf_file *f, const void **p, size_t *n);
 /* NULL is allowed. */
 void perf_file_close(struct perf_file *f);
 

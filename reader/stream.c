@@ -40,6 +40,14 @@ void stream_free(struct perf_file *f, struct stream *st)
 	free(st);
 }
 
+static void stream_ahead(struct perf_file *f, const struct stream *st)
+{
+	const struct source *s = &st->source;
+
+	ahead_move(&f->ahead, s->map + st->pos,
+		   s->map + (st->end < s->map_bytes ? st->end : s->map_bytes));
+}
+
 /* Adds bytes behind the splitter's, or tells it that there are none. */
 static int stream_fill(struct perf_file *f, struct stream *st)
 {
@@ -76,6 +84,8 @@ static int stream_fill(struct perf_file *f, struct stream *st)
 	st->pos += (uint64_t)n;
 	s->max_tail = st->end - st->pos;
 	s->eof = !n;
+	if (st->source.map)
+		stream_ahead(f, st);
 	if (s->eof && st->pos < st->end && st->source.seekable) {
 		/* Somebody made it shorter meanwhile. */
 		f->stats.truncated = true;

@@ -1,0 +1,46 @@
+/* ahead.c - pieces are handed out in order, each once. */
+#include "reader/ahead.h"
+
+/* So far at most: these pages count as ours, as those do that wait for being forgotten (mapped.c).
+ * Less than a round of records of two processors (some MB), and the reader catches up. */
+#define AHEAD_BYTES ((size_t)16 << 20)
+/* Some tens of microseconds of page faults, so that whoever takes one is soon back. */
+#define PIECE_BYTES ((size_t)128 << 10)
+
+void ahead_init(struct ahead *a)
+{
+	*a = (struct ahead){0};
+	pthread_mutex_init(&a->lock, NULL);
+}
+
+void ahead_done(struct ahead *a)
+{
+	pthread_mutex_destroy(&a->lock);
+}
+
+void ahead_move(struct ahead *a, const uint8_t *reader, const uint8_t *end)
+{
+	pthread_mutex_lock(&a->lock);
+	if (end != a->end || a->next < reader)
+		a->next = reader;
+	a->reader = reader;
+	a->end = end;
+	pthread_mutex_unlock(&a->lock);
+}
+
+bool ahead_take(struct ahead *a, const void **p, size_t *n)
+{
+	size_t left;
+	bool is_near;
+
+	pthread_mutex_lock(&a->lock);
+	left = (size_t)(a->end - a->next);
+	is_near = left && (size_t)(a->next - a->reader) < AHEAD_BYTES;
+	if (is_near) {
+		*p = a->next;
+		*n = left < PIECE_BYTES ? left : PIECE_BYTES;
+		a->next += *n;
+	}
+	pthread_mutex_unlock(&a->lock);
+	return is_near;
+}
