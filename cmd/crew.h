@@ -78,5 +78,7 @@ void crew_set_rc(struct crew *c, int rc, const struct err *err);
 void crew_grow(struct crew *c);
 /* Does what is ready, without the lock. False: there was nothing to do. */
 bool crew_run_stage(struct worker *w);
+/* For whoever would sleep: has some of the reader's page faults. The same; nobody waits for it. */
+bool crew_look_ahead(struct worker *w);
 
 #endif

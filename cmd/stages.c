@@ -1,4 +1,5 @@
 /* stages.c - what is done with a batch, and which of it a thread does next. */
+#include "base/pages.h"
 #include "cmd/crew.h"
 
 enum {
@@ -262,6 +263,22 @@ static bool add_stage(struct worker *w)
 	memory_put_back(c, j);
 	c->spare[c->n_spare++] = j;
 	crew_set_rc(c, rc, &err);
+	return true;
+}
+
+/* ---- reading ahead ----------------------------------------------------------------------- */
+
+bool crew_look_ahead(struct worker *w)
+{
+	struct crew *c = w->crew;
+	const void *p;
+	size_t n;
+
+	if (c->n == 1 || c->ended || !perf_file_ahead(c->p->file, &p, &n))
+		return false;
+	pthread_mutex_unlock(&c->lock);
+	pages_touch(p, n);
+	pthread_mutex_lock(&c->lock);
 	return true;
 }
 

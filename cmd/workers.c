@@ -81,7 +81,7 @@ static void *worker_main(void *arg)
 	while (!c->rc && !(c->ended && c->n_added == c->n_read))
 		if (crew_run_stage(w))
 			pthread_cond_broadcast(&c->changed);
-		else
+		else if (!crew_look_ahead(w))
 			pthread_cond_wait(&c->changed, &c->lock);
 	pthread_cond_broadcast(&c->changed);
 	pthread_mutex_unlock(&c->lock);
@@ -171,6 +171,11 @@ static void crew_run(struct crew *c)
 	unsigned i;
 
 	c->n = 1;
+	/* Who is sure to get work looks ahead until then. */
+	pthread_mutex_lock(&c->lock);
+	while (c->n < c->n_sure && c->n < c->n_max)
+		crew_grow(c);
+	pthread_mutex_unlock(&c->lock);
 	worker_main(&c->workers[0]);
 	/* The first is done when all is read or something went wrong: no more are started then. */
 	for (i = 1; i < c->n; i++)
