@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/pages.h"
+#include "base/threads.h"
 #include "cmd/prefetch.h"
 #include "cmd/workers.h"
 
@@ -17,9 +18,14 @@ double seconds_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+unsigned pipeline_threads(const struct pipeline_options *opt)
+{
+	return opt->n_threads ? opt->n_threads : threads_available();
+}
+
 int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
 {
-	struct perf_file_options fo = {.map = true};
+	struct perf_file_options fo = {.map = true, .alone = pipeline_threads(opt) == 1};
 
 	memset(p, 0, sizeof *p);
 	pages_survive_cuts();

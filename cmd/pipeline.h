@@ -70,6 +70,8 @@ struct pipeline {
 	VEC(double) thread_seconds; /* of the processor, while loading */
 };
 
+/* How many there are, at most. */
+unsigned pipeline_threads(const struct pipeline_options *opt);
 /* Opens the input; the header can be looked at afterwards. All: 0 or negative with *err. */
 int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
 int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct err *err);

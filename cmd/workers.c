@@ -135,7 +135,7 @@ static struct crew *crew_new(struct pipeline *p, const struct pipeline_options *
 	if (!c->unwind.arch)
 		c->unwind.arch = perf_file_info(p->file)->arch;
 	c->jit_times = jit_times_fit(p->file);
-	c->n_max = opt->n_threads ? opt->n_threads : threads_available();
+	c->n_max = pipeline_threads(opt);
 	if (c->n_max > WORKERS_MAX)
 		c->n_max = WORKERS_MAX;
 	c->n_sure = threads_sure(opt->input, perf_file_info(p->file)->is_compressed);

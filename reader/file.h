@@ -58,6 +58,7 @@ struct perf_file {
 	int failed; /* the error code that ended reading */
 	bool ended; /* all streams are read */
 	bool map;   /* plain files are mapped */
+	bool alone; /* unless one thread would be slower so */
 	bool swap;  /* recorded in the other byte order */
 	bool is_big_endian;
 	bool is_v1;		      /* of before Linux 3.3 or so */

@@ -19,6 +19,7 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 		return err_nomem(err);
 	f->source.fd = -1;
 	f->map = opt && opt->map;
+	f->alone = opt && opt->alone;
 	ahead_init(&f->ahead);
 	block_store_init(&f->blocks, opt && opt->window_bytes ? opt->window_bytes : WINDOW_BYTES);
 	for (unsigned i = 0; i < BATCHES; i++)

@@ -248,6 +248,9 @@ struct perf_file_options {
 	 * and the rest needs no copying. Whoever cuts or changes the file meanwhile is looked at at
 	 * work: the caller must have called pages_survive_cuts(). */
 	bool map;
+	/* Nobody calls perf_file_ahead(): files are only mapped if their pages in the page cache
+	 * are large. */
+	bool alone;
 };
 
 struct perf_thread {

@@ -35,8 +35,8 @@ struct source {
 /* "-" is standard input. */
 int source_open(struct source *s, const char *path, struct err *err);
 void source_close(struct source *s);
-/* Maps a seekable source, if that is possible. */
-void source_map(struct source *s);
+/* Maps a seekable source, if that is possible; `alone`: and if reading it is not faster. */
+void source_map(struct source *s, bool alone);
 /* How many of the `n` mapped bytes at an offset are still in the file. */
 uint64_t source_left(const struct source *s, uint64_t off, uint64_t n);
 /* At least the first `want` bytes (<= SOURCE_HEAD_BYTES) without using them up, fewer only at the

@@ -20,7 +20,7 @@ int stream_add(struct perf_file *f, const struct source *source, uint64_t pos, u
 	}
 	st->source = *source;
 	if (f->map)
-		source_map(&st->source);
+		source_map(&st->source, f->alone);
 	st->pos = pos;
 	st->end = end;
 	st->split.swap = f->swap;

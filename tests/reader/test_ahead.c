@@ -211,6 +211,25 @@ static void test_only_mapped_files(void **state)
 	perf_file_close(f);
 }
 
+/* Mapped or read, as the page cache is: memory has small pages. */
+static void test_alone(void **state)
+{
+	struct perf_file_options opt = {.map = true, .alone = true};
+	struct perf_file *f = open_with(file_with_samples(), &opt);
+	struct perf_batch *b;
+	struct err err = {0};
+	uint64_t samples = 0;
+
+	(void)state;
+	while (perf_file_read(f, &b, &err) > 0) {
+		for (size_t i = 0; i < b->n; i++)
+			assert_int_equal(b->samples[i].time_ns, samples++);
+		perf_batch_release(f, b);
+	}
+	assert_int_equal(samples, RECORDS);
+	perf_file_close(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +238,7 @@ int main(void)
 		cmocka_unit_test(test_another_stream),
 		cmocka_unit_test(test_beside_the_reader),
 		cmocka_unit_test(test_only_mapped_files),
+		cmocka_unit_test(test_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
