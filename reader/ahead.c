@@ -1,6 +1,8 @@
 /* ahead.c - pieces are handed out in order, each once. */
 #include "reader/ahead.h"
 
+#include <assert.h>
+
 /* So far at most: these pages count as ours, as those do that wait for being forgotten (mapped.c).
  * Less than a round of records of two processors (some MB), and the reader catches up. */
 #define AHEAD_BYTES ((size_t)16 << 20)
@@ -20,6 +22,7 @@ void ahead_done(struct ahead *a)
 
 void ahead_move(struct ahead *a, const uint8_t *reader, const uint8_t *end)
 {
+	assert(reader <= end);
 	pthread_mutex_lock(&a->lock);
 	if (end != a->end || a->next < reader)
 		a->next = reader;

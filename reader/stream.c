@@ -82,16 +82,16 @@ static int stream_fill(struct perf_file *f, struct stream *st)
 		return (int)n;
 	b->n += (uint32_t)n;
 	st->pos += (uint64_t)n;
-	s->max_tail = st->end - st->pos;
 	s->eof = !n;
-	if (st->source.map)
-		stream_ahead(f, st);
 	if (s->eof && st->pos < st->end && st->source.seekable) {
 		/* Somebody made it shorter meanwhile. */
 		f->stats.truncated = true;
 		file_lose(f, st->pos, st->end - st->pos, true);
 		st->end = st->pos;
 	}
+	s->max_tail = st->end - st->pos;
+	if (st->source.map)
+		stream_ahead(f, st);
 	return 0;
 }
 

@@ -195,6 +195,50 @@ static void test_beside_the_reader(void **state)
 	perf_file_close(t.f);
 }
 
+/* The file is cut while it is read, behind a record that says how much follows, and a broken one
+ * before it, for which the reader asks for more before it comes to that: by then it knows that
+ * nothing follows. */
+static void test_cut_before_a_payload(void **state)
+{
+	enum { PAYLOAD = 4096 };
+	struct perf_event_attr attr = plain_attr();
+	struct perf_file_options opt = {.map = true};
+	struct perf_file *f;
+	struct perf_batch *b;
+	struct err err = {0};
+	struct out o = {0};
+	char path[64];
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	const void *p;
+	size_t r, n;
+
+	(void)state;
+	pages_survive_cuts();
+	plain_sample(&o, 1, 1, 1);
+	r = rec(&o, PERF_RECORD_SAMPLE, 0);
+	end(&o, r);
+	o.v[r + 7] = 8; /* 2 KiB and more */
+	r = rec(&o, RECORD_AUXTRACE, 0);
+	u64(&o, PAYLOAD);
+	bytes(&o, (uint8_t[32]){0}, 32);
+	end(&o, r);
+	bytes(&o, (uint8_t[PAYLOAD]){0}, PAYLOAD);
+	o = file_of(&attr, 1, &o);
+	assert_int_equal(write(fd, o.v, o.n), (ssize_t)o.n);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	assert_int_equal(perf_file_open(&f, path, &opt, NULL), 0);
+	assert_int_equal(ftruncate(fd, (off_t)o.n - PAYLOAD), 0);
+	while (perf_file_read(f, &b, &err) > 0) {
+		assert_int_equal(b->n, 1);
+		perf_batch_release(f, b);
+	}
+	assert_true(perf_file_stats(f)->truncated);
+	assert_false(perf_file_ahead(f, &p, &n));
+	perf_file_close(f);
+	close(fd);
+	vec_done(&o);
+}
+
 static void test_only_mapped_files(void **state)
 {
 	struct perf_file *f = open_bytes(file_with_samples());
@@ -237,6 +281,7 @@ int main(void)
 		cmocka_unit_test(test_follows_the_reader),
 		cmocka_unit_test(test_another_stream),
 		cmocka_unit_test(test_beside_the_reader),
+		cmocka_unit_test(test_cut_before_a_payload),
 		cmocka_unit_test(test_only_mapped_files),
 		cmocka_unit_test(test_alone),
 	};
