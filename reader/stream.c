@@ -40,12 +40,14 @@ void stream_free(struct perf_file *f, struct stream *st)
 	free(st);
 }
 
+/* Where there are jumps, what lies ahead may never be looked at: its pages would neither be
+ * forgotten, nor read from the disk but for those who look ahead. */
 static void stream_ahead(struct perf_file *f, const struct stream *st)
 {
 	const struct source *s = &st->source;
+	uint64_t end = st->end < s->map_bytes ? st->end : s->map_bytes;
 
-	ahead_move(&f->ahead, s->map + st->pos,
-		   s->map + (st->end < s->map_bytes ? st->end : s->map_bytes));
+	ahead_move(&f->ahead, s->map + st->pos, s->map + (st->jumps ? st->pos : end));
 }
 
 /* Adds bytes behind the splitter's, or tells it that there are none. */
@@ -101,6 +103,7 @@ static void stream_jump(struct perf_file *f, struct stream *st, uint64_t skip)
 	splitter_done(&st->split, &f->blocks);
 	st->split.rd = 0;
 	st->pos += skip;
+	st->jumps = true;
 }
 
 /* The words of a recorder whose standard error went the same way as its data. The first bytes of a

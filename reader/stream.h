@@ -24,6 +24,7 @@ struct stream {
 	struct tail tail, tail_inflated; /* of the two splitters */
 	uint64_t last_time;		 /* of the last record that had one */
 	bool round;			 /* a FINISHED_ROUND came by */
+	bool jumps;			 /* over payload, of which there may be most */
 };
 
 /* Adds the stream of source bytes [pos, end) to f. On success it owns the source if that owns its

@@ -239,6 +239,46 @@ static void test_cut_before_a_payload(void **state)
 	vec_done(&o);
 }
 
+/* Payload that nobody wants, which is most of the file, is not taken. */
+static void test_behind_a_jump(void **state)
+{
+	enum { PAYLOADS = 32, BETWEEN = 1000 };
+	struct perf_event_attr attr = plain_attr();
+	struct perf_file_options opt = {.map = true};
+	uint8_t *payload = calloc(1, MIB);
+	struct perf_file *f;
+	struct perf_batch *b;
+	struct err err = {0};
+	struct out o = {0};
+	const void *p;
+	size_t n, taken = 0, samples = 0;
+
+	(void)state;
+	assert_non_null(payload);
+	for (uint64_t i = 0; i < PAYLOADS; i++) {
+		size_t r = rec(&o, RECORD_AUXTRACE, 0);
+
+		u64(&o, MIB);
+		bytes(&o, (uint8_t[32]){0}, 32);
+		end(&o, r);
+		bytes(&o, payload, MIB);
+		for (uint64_t k = 0; k < BETWEEN; k++)
+			plain_sample(&o, 1, 1, BETWEEN * i + k);
+		header_only(&o, RECORD_FINISHED_ROUND);
+	}
+	free(payload);
+	f = open_with(file_of(&attr, 1, &o), &opt);
+	while (perf_file_read(f, &b, &err) > 0) {
+		samples += b->n;
+		perf_batch_release(f, b);
+		while (perf_file_ahead(f, &p, &n))
+			taken += n;
+	}
+	assert_int_equal(samples, PAYLOADS * BETWEEN);
+	assert_int_equal(taken, 0);
+	perf_file_close(f);
+}
+
 static void test_only_mapped_files(void **state)
 {
 	struct perf_file *f = open_bytes(file_with_samples());
@@ -282,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_another_stream),
 		cmocka_unit_test(test_beside_the_reader),
 		cmocka_unit_test(test_cut_before_a_payload),
+		cmocka_unit_test(test_behind_a_jump),
 		cmocka_unit_test(test_only_mapped_files),
 		cmocka_unit_test(test_alone),
 	};
