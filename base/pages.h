@@ -1,6 +1,6 @@
 /* pages.h - memory with few page faults: a fault costs more than clearing the page does.
  *
- * The first five are wishes: where the kernel does not grant them everything works as before. */
+ * The first six are wishes: where the kernel does not grant them everything works as before. */
 #ifndef BASE_PAGES_H
 #define BASE_PAGES_H
 
