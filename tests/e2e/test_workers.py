@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Several threads walk the batches of a recording: all formats get the same bytes as from one thread, every thread
-works, and when memory runs out in one of them nobody reads on.
+works, or looks ahead of the reader, and when memory runs out in one of them nobody reads on.
 
 The recordings are real ones, of a program with threads and of one whose stacks can be completed when they are cut at
 1 KiB, repeated until they have many batches (reader/batch.h: 256 samples or 8 MB)."""
+import collections
 import os
 import resource
 import subprocess
@@ -44,6 +45,16 @@ def read_with_limit(data, megabytes, *options):
     return p.wait(), words, done
 
 
+def looks_ahead(jobs):
+    """Page faults by function, of each try. No sample is wanted, which is an error: all but the reader have nothing to do.
+    On a loaded machine they may not get to that."""
+    seen = []
+    while len(seen) < 10 and not (seen and seen[-1]["pages_touch"]):
+        perf_record("-e", "page-faults:u", "-c", "1", "-o", "faults.data", "--", "sh", "-c", f"{RESOLVE} --comm nobody {jobs} large.data; test $? = 2")
+        seen.append(collections.Counter(run(["perf", "script", "-F", "ip,sym", "-i", "faults.data"]).stdout.split()[1::2]))
+    return seen
+
+
 if not have("perf"):
     tap.skip("threads", "perf is not installed")
     tap.end()
@@ -65,6 +76,9 @@ for stitch in ("--stitch", "--no-stitch"):
         tap.check(len(outs) == 1, f"{stitch}: any number of threads gives the same {form} bytes")
 _, few = resolve("once.data", "--no-inline", "-j64")
 tap.check(len(few["thread_seconds"]) < 8, "-j64: a small recording gets few threads", few["thread_seconds"])
+run([REPEAT, "once.data", "large.data", "100000000"])
+seen = looks_ahead("-j3")
+tap.check(seen[-1]["pages_touch"] > 0, "-j3: who has nothing to do looks ahead of the reader", seen)
 
 if os.environ["BUILD"].endswith("-san"):
     tap.skip("out of memory", "a sanitizer has an allocator of its own, which needs much address space")
