@@ -274,7 +274,7 @@ bool crew_look_ahead(struct worker *w)
 	const void *p;
 	size_t n;
 
-	if (c->n == 1 || c->ended || !perf_file_ahead(c->p->file, &p, &n))
+	if (c->ended || !perf_file_ahead(c->p->file, &p, &n))
 		return false;
 	pthread_mutex_unlock(&c->lock);
 	pages_touch(p, n);
