@@ -71,7 +71,7 @@ struct perf_file {
 
 	struct source source;
 	VEC(struct stream *) streams;
-	size_t stream;	  /* the one being read */
+	size_t stream; /* the one being read */
 	struct ahead ahead;
 	bool rounds_hold; /* FINISHED_ROUND speaks for all of the data */
 
