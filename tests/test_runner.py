@@ -24,8 +24,9 @@ def tree(**tests):
 
 
 def start(*args):
+    """What a shell starts in the background ignores SIGINT, and so does all that this starts."""
     return subprocess.Popen([sys.executable, "tree/tests/run.py", "--build", "tree", "--bin", "tree", *args], text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 def ran(*args):
