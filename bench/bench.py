@@ -186,7 +186,7 @@ def read_into_cache(path):
 
 def in_small_pages(path):
     """A copy written page by page, which stays so in the page cache; so file systems without large folios keep all."""
-    shell(f"test -e {path}.small || dd if={path} of={path}.small bs=4k")
+    shell(f"test -e {path}.small || dd if={path} of={path}.small bs=4k conv=fsync")
     return path + ".small"
 
 
