@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/pages.h"
 #include "base/threads.h"
 #include "cmd/prefetch.h"
@@ -12,10 +12,7 @@
 
 double seconds_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (double)clock_ns() / 1e9;
 }
 
 unsigned pipeline_threads(const struct pipeline_options *opt)

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/debuginfod_limits.h"
 #include "modules/debuginfod_servers.h"
@@ -60,14 +60,6 @@ struct transfer {
 	uint64_t window_bytes, limit_bytes;
 	enum fetch_result verdict; /* ours, when we ended it; else NOT_ASKED */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static bool is_section(const struct debuginfod_query *q)
 {
@@ -153,7 +145,7 @@ static enum fetch_answer tell_transfer(const struct transfer *t, enum fetch_resu
 		.file = t->q->file,
 		.bytes = t->reply.bytes,
 		.total = t->reply.total,
-		.elapsed_ms = now_ms() - t->start_ms,
+		.elapsed_ms = clock_ms() - t->start_ms,
 		.result = result,
 	};
 
@@ -163,7 +155,7 @@ static enum fetch_answer tell_transfer(const struct transfer *t, enum fetch_resu
 static bool is_late(struct transfer *t)
 {
 	const struct fetch_options *o = &t->d->opt;
-	uint64_t now = now_ms();
+	uint64_t now = clock_ms();
 
 	if (now - t->start_ms > o->total_ms)
 		return true;
@@ -209,8 +201,8 @@ static void run_query(struct transfer *t)
 			if (t->verdict == FETCH_NOT_ASKED)
 				continue;
 			worker_cancel(t->worker);
-			cancel_ms = now_ms();
-		} else if (now_ms() - cancel_ms > GRACE_MS) {
+			cancel_ms = clock_ms();
+		} else if (clock_ms() - cancel_ms > GRACE_MS) {
 			break;
 		}
 	}
@@ -349,7 +341,7 @@ static bool turn_begin(struct transfer *t, enum fetch_result *why,
 	t->request.n_servers = t->asked.n;
 	t->request.id = *t->q->id;
 	snprintf(t->request.file, sizeof t->request.file, "%s", t->q->file);
-	t->start_ms = t->window_ms = now_ms();
+	t->start_ms = t->window_ms = clock_ms();
 	t->limit_bytes = limits_room(d->cache_dir, d->max_bytes);
 	return t->worker;
 }
@@ -382,7 +374,7 @@ static enum fetch_result failure_of(const struct transfer *t, char detail[DEBUGI
 	detail[0] = 0;
 	if (t->verdict == FETCH_TIMEOUT)
 		snprintf(detail, DEBUGINFOD_DETAIL_MAX, "%.60s, after %.1f s and %llu bytes", url,
-			 (double)(now_ms() - t->start_ms) / 1e3,
+			 (double)(clock_ms() - t->start_ms) / 1e3,
 			 (unsigned long long)t->reply.bytes);
 	if (t->verdict == FETCH_TOO_LARGE)
 		snprintf(detail, DEBUGINFOD_DETAIL_MAX, "%.60s, more than %llu bytes", url,
@@ -473,7 +465,7 @@ enum fetch_result debuginfod_get(struct debuginfod *d, struct debuginfod_query *
 		turn_end(&t);
 		tell_transfer(&t, r);
 		q->bytes += t.reply.bytes;
-		q->elapsed_ms += now_ms() - t.start_ms;
+		q->elapsed_ms += clock_ms() - t.start_ms;
 		if (r == FETCH_DONE || r == FETCH_SKIPPED || r == FETCH_NO_SECTIONS ||
 		    r == FETCH_TOO_LARGE || r == FETCH_NO_CACHE || t.reply.log.committed < 0 ||
 		    t.asked.n < 2)

@@ -12,8 +12,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 enum {
 	SIGN_OF_LIFE_MS = 50, /* the library calls back at every packet */
@@ -36,14 +37,6 @@ struct job {
 	uint64_t told_ms;
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* The library calls it once a second, and whenever something arrives. Nonzero ends the query. a and
  * b are bytes only when a server has begun to send, which is when there is a URL. */
 static int on_progress(debuginfod_client *handle, long a, long b)
@@ -52,7 +45,7 @@ static int on_progress(debuginfod_client *handle, long a, long b)
 	const struct debuginfod_library *lib = debuginfod_library(&why);
 	struct job *job = lib->get_user_data(handle);
 	struct worker_reply *r = job->reply;
-	uint64_t now = now_ms();
+	uint64_t now = clock_ms();
 	char cancel;
 
 	url = lib->get_url(handle);

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/pages.h"
 
 /* Wanted room in a pipe: a larger one wakes reader and writer less often. What everybody may ask
@@ -49,14 +49,6 @@ int source_open(struct source *s, const char *path, struct err *err)
 	return 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Would one thread be faster if it read the file? Page faults cost nearly nothing where the page
  * cache has large pages, and as much as copying where it has small ones (ext4 has no others before
  * Linux 6.16); then small pages are looked at, and let go. Nobody tells what it has, so it is tried
@@ -78,11 +70,11 @@ static bool reading_is_faster(const struct source *s, const uint8_t *map)
 		uint64_t start, touched, end;
 
 		pages_touch(map + off, 1); /* page tables come first */
-		start = now_ns();
+		start = clock_ns();
 		pages_touch(map + off + BYTES, 1);
-		touched = now_ns();
+		touched = clock_ns();
 		(void)!pread(s->fd, copy, BYTES, (off_t)(off + 2 * BYTES));
-		end = now_ns();
+		end = clock_ns();
 		if (touched - start < fault)
 			fault = touched - start;
 		if (end - touched < reading)
