@@ -63,7 +63,7 @@ static void test_follows_the_reader(void **state)
 	/* It overtakes: what it has read is not taken any more. */
 	ahead_move(&a, file + 40 * MIB, file + sizeof file);
 	assert_int_equal(take_all(&a, file + 40 * MIB), far);
-	/* It jumps back to what was taken. */
+	/* It goes on, and comes near the end. */
 	ahead_move(&a, file + 41 * MIB, file + sizeof file);
 	assert_int_equal(take_all(&a, file + 40 * MIB + far), MIB);
 	ahead_move(&a, file + sizeof file - 5000, file + sizeof file);
@@ -295,7 +295,7 @@ static void test_only_mapped_files(void **state)
 	perf_file_close(f);
 }
 
-/* Mapped or read, as the page cache is: memory has small pages. */
+/* Mapped or read, as the page cache is: which of them depends on time, and is not asked. */
 static void test_alone(void **state)
 {
 	struct perf_file_options opt = {.map = true, .alone = true};
