@@ -27,10 +27,9 @@
  * them. */
 #define STEPS_MAX (1u << 30)
 
-/* And that of one address before its thread takes the lock; and of all addresses that needed more
- * than that, or had no row, for which it was in vain: then no more is done without the lock. */
-#define STEPS_ALONE    4096
-#define STEPS_VAIN_MAX (STEPS_MAX / 64)
+/* And that of one address before its thread takes the lock. An address that needs more begins anew
+ * then. */
+#define STEPS_ALONE 4096
 
 struct cfi_module {
 	struct module_state state; /* first: modules/ frees through it */
@@ -40,7 +39,6 @@ struct cfi_module {
 	struct rule_table rules;
 	struct cfi_index eh;
 	_Atomic uint64_t steps; /* of STEPS_MAX, that may still be taken */
-	_Atomic uint64_t vain;	/* steps without the lock that led to nothing: not of STEPS_MAX */
 	/* Guards additions to the rules, changes of what is above, and what follows. */
 	pthread_mutex_t lock;
 	struct cfi_index debug;
@@ -311,8 +309,7 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 }
 
 /* Most rows are found in the linker's table, without the lock, which threads that begin with the
- * same file at the same time would all wait for. *steps: what it took, in vain where it is false.
- */
+ * same file at the same time would all wait for. *steps: what it took, also where it is false. */
 static bool rule_make_alone(const struct cfi_module *cm, uint64_t vaddr, struct rule *ret,
 			    uint64_t *steps)
 {
@@ -323,7 +320,6 @@ static bool rule_make_alone(const struct cfi_module *cm, uint64_t vaddr, struct 
 
 	*steps = 0;
 	if (atomic_load_explicit(&cm->steps, memory_order_relaxed) < STEPS_ALONE ||
-	    atomic_load_explicit(&cm->vain, memory_order_relaxed) >= STEPS_VAIN_MAX ||
 	    !cfi_index_listed(&cm->eh, vaddr, &fde) ||
 	    (cm->arch->signal_record_off && trampoline_row(cm, vaddr, &row)))
 		return false;
@@ -363,10 +359,7 @@ struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr, uint32_t *num
 	is_made = rule_make_alone(cm, vaddr, &rule, &steps);
 	pthread_mutex_lock(&cm->lock);
 	left = steps_begin(cm);
-	if (is_made)
-		steps_end(cm, left > steps ? left - steps : 0);
-	else if (steps)
-		atomic_fetch_add_explicit(&cm->vain, steps, memory_order_relaxed);
+	steps_end(cm, left > steps ? left - steps : 0);
 	if (rule_table_get(&cm->rules, vaddr, &known, number)) { /* somebody was faster */
 		rule = known;
 	} else {
