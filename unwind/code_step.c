@@ -45,7 +45,7 @@ static bool cfa_of(struct walk *w, const struct cursor *c, const struct code_fra
 	*cfa = by_fp ? c->fp + (uint32_t)f->fp : c->sp + (uint32_t)f->sp;
 	if (by_sp && by_fp && c->sp + (uint32_t)f->sp != *cfa)
 		return callee_popped(w, c, *cfa - (uint32_t)f->sp);
-	return by_sp || (by_fp && (!c->sp_known || *cfa >= c->sp));
+	return by_sp || (by_fp && (!c->sp_known || *cfa > c->sp));
 }
 
 /* The return address of a frame, or why it is not known. */
@@ -91,7 +91,7 @@ static bool return_in_register(struct walk *w, const struct cursor *c, const str
 			       struct cursor *ret)
 {
 	if (c->how != FRAME_SAMPLE || f->fp_holds != CODE_FP_CALLER || !c->fp_known ||
-	    !arch_reg(w->arch, &w->s->user_regs, (uint8_t)(f->ra_reg - 1), &ret->ip) || !ret->ip)
+	    !arch_reg(w->arch, &w->s->user_regs, (uint8_t)(f->ra_reg - 1), &ret->ip))
 		return false;
 	ret->how = FRAME_CODE;
 	return goes_by_fp(w, ret->ip - 1);
@@ -103,7 +103,7 @@ static bool find_record(struct walk *w, const struct cursor *c, struct cursor *r
 	unsigned word = w->arch->word_bytes, i;
 	uint64_t at = c->sp, fp;
 
-	if (c->how != FRAME_SAMPLE || !c->fp_known || c->fp <= c->sp)
+	if (c->how != FRAME_SAMPLE || !c->fp_known)
 		return false;
 	for (i = 0; i < RECORD_WORDS_MAX; i++, at += word) {
 		if (!walk_word(w, at, word, &fp) || !walk_word(w, at + word, word, &ret->ip))
@@ -195,7 +195,7 @@ enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *m
 	struct cursor caller;
 	enum unwind_stop stop;
 
-	if (!w->arch->code_step || !map || map->dso->kind == DSO_ANON)
+	if (!w->arch->code_step)
 		return UNWIND_STOP_NO_CFI;
 	k = known_code(w, map, ip);
 	if (!k)

@@ -120,7 +120,7 @@ static bool cfa_find(const struct cursor *c, const struct rule *r, uint64_t *cfa
 	if (r->how != CODE_FP_FRAME || !c->fp_known)
 		return has_sp;
 	*cfa = c->fp + (uint64_t)(int64_t)r->cfa_off;
-	return has_sp ? *cfa == by_sp : !c->sp_known || *cfa >= c->sp;
+	return has_sp ? *cfa == by_sp : !c->sp_known || *cfa > c->sp;
 }
 
 static bool code_again(struct walk *w, const struct rule *r)

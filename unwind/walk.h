@@ -219,9 +219,9 @@ const struct full_rule *jit_full_rule(struct walk *w, uint64_t ip, struct arena 
  * stack pointer, where nothing was copied. False: not found. */
 bool saved_sp_find(struct walk *w, const struct cursor *c, const struct map *map, uint64_t *cfa);
 
-/* code_step.c: finds the caller of the frame *c in `map` by the machine code of its function.
- * WALK_ON and the caller in *c (but not is_return_address); UNWIND_STOP_TRUNCATED_STACK: it was not
- * copied; UNWIND_STOP_NO_CFI: not known. */
+/* code_step.c: finds the caller of the frame *c in `map`, of a file, by its function's machine
+ * code. WALK_ON and the caller in *c (but not is_return_address); UNWIND_STOP_TRUNCATED_STACK: it
+ * was not copied; UNWIND_STOP_NO_CFI: not known. */
 enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *map);
 
 /* The caller of *c by a frame, in *ret but is_return_address; WALK_ON, or why it is not known. */
