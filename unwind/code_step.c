@@ -43,7 +43,7 @@ static bool cfa_of(struct walk *w, const struct cursor *c, const struct code_fra
 	bool by_fp = f->fp_holds == CODE_FP_FRAME && c->fp_known;
 
 	*cfa = by_fp ? c->fp + (uint32_t)f->fp : c->sp + (uint32_t)f->sp;
-	if (by_sp && by_fp && c->sp + (uint32_t)f->sp != *cfa)
+	if (by_sp && c->sp + (uint32_t)f->sp != *cfa)
 		return callee_popped(w, c, *cfa - (uint32_t)f->sp);
 	return by_sp || (by_fp && (!c->sp_known || *cfa > c->sp));
 }
@@ -123,11 +123,13 @@ enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struc
 	enum unwind_stop stop;
 
 	*ret = *c;
-	if (f->ra_reg && !f->ra_lost)
+	if (f->ra_lost)
+		return UNWIND_STOP_NO_CFI;
+	if (f->ra_reg)
 		return return_in_register(w, c, f, ret) ? WALK_ON : UNWIND_STOP_NO_CFI;
-	if (f->record && !f->ra_lost)
+	if (f->record)
 		return find_record(w, c, ret) ? WALK_ON : UNWIND_STOP_NO_CFI;
-	if (f->ra_lost || !cfa_of(w, c, f, &ret->sp))
+	if (!cfa_of(w, c, f, &ret->sp))
 		return UNWIND_STOP_NO_CFI;
 	ret->sp_known = true;
 	stop = return_of(w, c, f, ret->sp, &ret->ip);

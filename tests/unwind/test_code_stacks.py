@@ -5,14 +5,17 @@ Truth by construction: each function's machine code says where its frame is, the
 would leave them, or as they never would. What the two registers contradict, or what only looks like a caller, must end the
 stack. Each is walked several times, because what is remembered of an address must not tell what depends on the registers.
 """
+import json
 import os
 import shutil
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+from perfsynth import Jitdump  # noqa: E402
 from perfwrite import ABI_64, PerfWriter  # noqa: E402
-from walks import check_short_cuts, report, resolve, run  # noqa: E402
+from walks import RESOLVE, check_short_cuts, report, run  # noqa: E402
 
 # Bodies; each begins 200 bytes behind the one before. What begins with "in_" is a label behind the instruction before it.
 FUNCTIONS = {
@@ -23,6 +26,10 @@ FUNCTIONS = {
     "any": "push %rbx; push %rbp; mov %rsp,%rbp; sub %rax,%rsp; call *%rax; in_any: mov %rbp,%rsp; pop %rbp; pop %rbx; ret",
     "with_fp": "push %rbp; mov %rsp,%rbp; sub $16,%rsp; call *%rax; in_with_fp: leave; ret",
     "loses_fp": "sub $8,%rsp; xor %ebp,%ebp; call *%rax; in_loses_fp: add $8,%rsp; hlt",
+    "unsaved": "mov %rsp,%rbp; sub $8,%rsp; call *%rax; in_unsaved: add $8,%rsp; hlt",
+    # What is kept of its size in 16 bits is 24
+    "huge": "xor %ebp,%ebp; sub $65552,%rsp; call *%rax; in_huge: hlt",
+    "no_frame": "push %rbx; xor %ebp,%ebp; sub %rax,%rsp; call *%rax; in_no_frame: hlt",
     "leaf": "nop; ret",
     # The return address is in r9; and what ends in_lost looks like a call, or is where ways with and without it meet
     "taken": "pop %r9; in_taken: nop; mov $0xe8,%eax; nop; in_lost: push %r9; ret",
@@ -30,6 +37,8 @@ FUNCTIONS = {
     "ways": "test %edi,%edi; je 1f; pop %r9; jmp 2f; 1: pop %r8; 2: nop; in_ways: nop; hlt",
     "fp_ways": "push %rbx; push %rbp; mov %rsp,%rbp; test %edi,%edi; je 1f; add $16,%rsp; pop %r9; 1: nop; in_fp_ways: nop; hlt",
     # The caller's frame pointer is in rbp again, and the record is still where it was
+    "long": "push %rbx; .fill 300,1,0x90; pop %rbx; ret",
+    "longer": "sub $24,%rsp; .fill 300,1,0x90; add $24,%rsp; ret",
     "tail": "push %rbp; mov %rsp,%rbp; push $3; and $-64,%rsp; mov (%rbp),%rbp; in_tail: call *%rax; in_tail_call: hlt",
     "cfi_leaf": ".cfi_startproc; sub $64,%rsp; .cfi_def_cfa_offset 72; in_cfi_leaf: add $64,%rsp; .cfi_def_cfa_offset 8; ret; .cfi_endproc",
     "cfi_sp": ".cfi_startproc; sub $24,%rsp; .cfi_def_cfa_offset 32; call *%rax; in_cfi_sp: add $24,%rsp; ret; .cfi_endproc",
@@ -39,9 +48,11 @@ FUNCTIONS = {
     "restore": ".cfi_startproc; .cfi_signal_frame; .cfi_def_cfa_offset 16; call *%rax; in_restore: hlt; .cfi_endproc",
 }
 # The call is the last instruction; what is behind has another frame.
-LAST = ".type last,@function; last: sub $40,%rsp; call *%rax; in_last: .size last,.-last; .type behind,@function; behind: ret; .size behind,.-behind"
+LAST = "".join(f".type {name},@function; {name}: {body}; call *%rax; in_{name}: .size {name},.-{name}; "
+               f".type behind_{name},@function; behind_{name}: ret; .size behind_{name},.-behind_{name};"
+               for name, body in (("last", "sub $40,%rsp"), ("last_fp", "push %rbp; mov %rsp,%rbp")))
 # Of these the stripped program knows by the calls in _start.
-CALLED = "call leaf; call helper; in_helper_call: hlt"
+CALLED = "call leaf; call helper; in_helper_call: call _start+0x100000; in_far_call: hlt"
 HELPER = ".type helper,@function; helper: sub $8,%rsp; nop; in_helper: add $8,%rsp; ret; .size helper,.-helper"
 BIAS, STACK, ANON, PID = 0x10000000, 0x7ffe0000, 0x7f0000000000, 100
 REGS, MASK, RBP, RSP, RIP, R9 = 24, 0xff0fff, 6, 7, 8, 17  # asm/perf_regs.h; those of segments are not recorded
@@ -71,27 +82,38 @@ def map_program(w, path):
 
 
 def writer(mask=MASK, path="code"):
-    w = PerfWriter("x86_64", ABI_64, mask, 1024, pid=PID)
+    w = PerfWriter("x86_64", ABI_64, mask, 4096, pid=PID, monotonic=True)
     map_program(w, path)
-    w.mmap(ANON, ANON + 0x1000, 0, "r-xp", "//anon")
+    for start in ANON, BIAS + 0x101000:
+        w.mmap(start, start + 0x1000, 0, "r-xp", "//anon")
     return w
 
 
-def add(w, pc, words, sp=STACK, fp=JUNK, r9=JUNK):
-    regs = [{RBP: fp, RSP: sp, RIP: pc, R9: r9}.get(i, JUNK) for i in range(REGS) if w.mask >> i & 1]
-    w.sample(pc, regs, b"".join(x.to_bytes(8, "little") for x in words))
+def add(w, pc, words, fp=JUNK, r9=JUNK, less=0):
+    """The words are at STACK; the stack pointer is `less` bytes below."""
+    regs = [{RBP: fp, RSP: STACK - less, RIP: pc, R9: r9}.get(i, JUNK) for i in range(REGS) if w.regs_mask >> i & 1]
+    w.sample(pc, regs, bytes(less) + b"".join(x.to_bytes(8, "little") for x in words))
 
 
 def walked(w):
+    """[[address, ..., why it stopped]]"""
     w.write("code.data")
-    samples, said = resolve("code.data", "--no-stitch")
-    return [[a for a, _ in s] for s in samples], said
+    r = run(RESOLVE, "-q", "-f", "jsonl", "--no-inline", "--no-stitch", "code.data")
+    samples = [json.loads(line) for line in r.stdout.splitlines()]
+    return [[f["ip"] for f in s["stack"]] + [s["stop"]] for s in samples], r.stderr
 
 
-def check_all(title, cases, mask=MASK, path="code"):
-    """{name: (what add() takes, the callers' return addresses)}"""
+def stack(pc, callers):
+    """The same of what is expected: return addresses, and why it stops, which is END at the root and else NO_CFI if not said."""
+    stop = callers[-1:] if callers and isinstance(callers[-1], str) else ["END" if callers[-1:] == [symbols["in_start"]] else "NO_CFI"]
+    return [hex(pc)] + [hex(ra - 1) for ra in callers if isinstance(ra, int)] + stop
+
+
+def check_all(title, cases, mask=MASK, path="code", dump=None):
+    """{name: (what add() takes, the callers)}"""
     w = writer(mask, path)
-    w.mask = mask
+    if dump:
+        w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", dump)
     order = ROUNDS * (list(cases) + list(reversed(cases)))
     for name in order:
         args, _ = cases[name]
@@ -99,10 +121,9 @@ def check_all(title, cases, mask=MASK, path="code"):
     got, said = walked(w)
     for name in cases:
         args, callers = cases[name]
-        wanted = [args[0]] + [ra - 1 for ra in callers]
+        wanted = stack(args[0], callers)
         mine = [g for n, g in zip(order, got) if n == name]
-        report(len(got) == len(order) and mine == 2 * ROUNDS * [wanted], f"{title}: {name}",
-               "\n".join(str([hex(x) for x in s]) for s in [wanted] + mine) + said)
+        report(len(got) == len(order) and mine == 2 * ROUNDS * [wanted], f"{title}: {name}", "\n".join(map(str, [wanted] + mine)) + said)
     check_short_cuts(title, "code.data", 0)
 
 
@@ -119,15 +140,13 @@ def popped(at):
     def sample(function, n, **kw):
         return (at["in_" + function], saved(n * [JUNK]), dict({"fp": STACK + n * WORD}, **kw)), callers
 
-    def under(pc, words, n, extra=None):
-        """Called: `n` words are below what the frame pointer points to."""
-        below = n * [JUNK]
-        if extra:
-            below[0] = extra
+    def under(pc, words, n, extra):
+        """Called: `n` words are below what the frame pointer points to; `extra` in the place of the first of them."""
+        below = extra + (n - len(extra)) * [JUNK]
         return pc, words + saved(below), {"fp": STACK + (len(words) + n) * WORD}
 
-    def called(function, n, leaf="leaf", extra=None):
-        return under(at[leaf], [at["in_" + function]], n, extra), [at["in_" + function]]
+    def called(function, n, leaf="leaf", extra=()):
+        return under(at[leaf], [at["in_" + function]], n, list(extra)), [at["in_" + function]]
 
     def jit(n):
         """From code without a file, by its frame pointer: how = FRAME_POINTER."""
@@ -144,7 +163,7 @@ def popped(at):
         "more than all": ((at["in_odd"], saved([])[1:], {"fp": STACK - WORD}), []),
         "64 are gone": sample("big", 128 - 64),
         "65 are gone": (sample("big", 128 - 65)[0], []),
-        "half a word is gone": (sample("big", 127, fp=STACK + 127 * WORD + 4)[0], []),
+        "half a word is gone": (sample("big", 127, less=4)[0], []),
         "one more, in the sample's own frame": (sample("odd", 3)[0], []),
         "gone, in the caller": accepted(called("odd", 1)),
         "gone, in the caller of a frame that is sure": called("odd", 1, "cfi_leaf"),
@@ -152,7 +171,8 @@ def popped(at):
         "one more, in the caller": accepted(called("odd", 3)),
         "one more, in the caller of a frame that is sure": called("odd", 3, "cfi_leaf"),
         "one more, behind a frame pointer": jit(3),
-        "one more, which is a return address": called("odd", 3, extra=at["in_with_fp"]),
+        "one more, which is a return address": called("odd", 3, extra=[at["in_with_fp"]]),
+        "one more, and a return address behind it": accepted(called("odd", 3, extra=[JUNK, at["in_with_fp"]])),
         "64 more": accepted(called("odd", 2 + 64)),
         "65 more": called("odd", 2 + 65),
     }
@@ -172,6 +192,14 @@ def by_frame_pointer(at):
         "lost": ((at["leaf"], [at["in_loses_fp"], JUNK, at["in_any"], STACK + 5 * WORD, JUNK, JUNK, JUNK] + end, {"fp": STACK + 5 * WORD}),
                  [at["in_loses_fp"], at["in_any"]]),
     }
+    below = [STACK + 5 * WORD] + [JUNK] * 3 + end
+    cases.update({
+        "lost, and there is no caller": ((at["leaf"], [at["in_loses_fp"]] + [JUNK] * 9, {}), [at["in_loses_fp"]]),
+        "not saved": ((at["leaf"], [at["in_unsaved"], JUNK, at["in_any"]] + below, {"fp": STACK + 2 * WORD}), [at["in_unsaved"], at["in_any"]]),
+        "neither tells": ((at["in_cfi_leaf"], inside + [at["in_no_frame"]] + 600 * [JUNK], {}), [at["in_no_frame"]]),
+        "a frame larger than the copy": ((at["leaf"], [at["in_huge"], JUNK, JUNK, at["in_any"]] + 600 * [JUNK], {}),
+                                         [at["in_huge"], "TRUNCATED_STACK"]),
+    })
     check_all("by frame pointer", cases)
     fp = cases["above"][0][2]["fp"]
     check_all("frame pointers are not recorded", {"no caller": (cases["above"][0][:2] + ({"fp": fp},), callers[:1])}, MASK & ~(1 << RBP))
@@ -191,6 +219,7 @@ def in_register(at):
     cases = {
         "of a caller with a frame pointer": (taken("in_with_fp"), [at["in_with_fp"]] + outer),
         "of a caller whose frame pointer is sure": (taken("in_cfi_fp"), [at["in_cfi_fp"]] + outer),
+        "of a call that is the last instruction": (taken("in_last_fp"), [at["in_last_fp"]] + outer),
         "of code that is not known": (taken(ANON + 6), [ANON + 6] + outer),
         "of a caller without": (taken("in_outer", words=no_record), []),
         "of a caller whose stack pointer is sure": (taken("in_cfi_sp", words=no_record), []),
@@ -203,6 +232,14 @@ def in_register(at):
         "interrupted": ((at["leaf"], signal, {"fp": STACK + 2 * WORD, "r9": at["in_with_fp"]}), [at["in_restore"] + 1, at["in_taken"] + 1]),
     }
     check_all("in a register", cases)
+    dump = Jitdump(PID)
+    for i, method in enumerate((bytes.fromhex("4883ec18" "ffd0" "4883c418" "c3"), bytes.fromhex("554889e5" "ffd0" "5dc3"))):
+        dump.load(100, ANON + 0x100 * i, len(method), "method", method)  # as outer, and as with_fp
+    cases = {
+        "without": (taken(ANON + 6, words=no_record), []),
+        "with a frame pointer": (taken(ANON + 0x106), [ANON + 0x106] + outer),
+    }
+    check_all("in a register, of a method", cases, dump=dump.write(os.path.abspath(f"jit-{PID}.dump")))
     cases = {"no caller": (taken("in_with_fp", words=no_record), [])}
     check_all("in a register, without a frame pointer", cases, MASK & ~(1 << RBP))
     cases = {"no caller": (taken("in_with_fp", "in_lost", no_record), [])}
@@ -225,6 +262,8 @@ def records(at):
         "63 words above": (tail(63, far), callers),
         "64 words above": (tail(64, far), []),
         "behind such a word that is none": (tail(0, far, [far, JUNK]), callers),
+        "behind a return address of no record": (tail(0, far, [JUNK, at["in_with_fp"]]), callers),
+        "a return address 64 words above": ((at["in_tail"], [JUNK] * 64 + [at["in_outer"]] + end, {"fp": far}), []),
         "not copied": ((at["in_tail"], [JUNK] * 3, {"fp": far}), []),
         "called": ((at["leaf"], [at["in_tail_call"], far, at["in_outer"]] + end, {"fp": far}), [at["in_tail_call"]]),
     }
@@ -243,10 +282,26 @@ def without_names(at):
     run("strip", "stripped")
     cases = {
         "called": ((at["in_helper"], [JUNK, at["in_helper_call"]], {}), [at["in_helper_call"]]),
+        "called through a pointer": ((at["in_helper"], [JUNK, at["in_outer"]], {}), [at["in_outer"]]),
+        "called where there is code without a file": ((at["in_helper"], [JUNK, at["in_far_call"]], {}), []),
         "called by code without a file": ((at["in_helper"], [JUNK, ANON + 6], {}), []),
         "called where another function is": ((at["in_helper"], [JUNK, at["in_helper_call"] - 5], {}), []),
     }
     check_all("without names", cases, path="stripped")
+
+
+def many_addresses(at):
+    """More than are remembered."""
+    cases = {}
+    for i in range(300):
+        cases[f"long+{1 + i}"] = (at["long"] + 1 + i, [JUNK, at["in_outer"]] + 3 * [JUNK] + [at["in_start"]], {}), [at["in_outer"], at["in_start"]]
+        cases[f"longer+{4 + i}"] = (at["longer"] + 4 + i, 3 * [JUNK] + [at["in_start"]], {}), [at["in_start"]]
+    w = writer()
+    for args, _ in cases.values():
+        add(w, *args[:2])
+    got, said = walked(w)
+    bad = [(name, g) for (name, (args, callers)), g in zip(cases.items(), got) if g != stack(args[0], callers)]
+    report(len(got) == len(cases) and not bad, f"{len(cases)} addresses", f"{bad[:3]} {said}")
 
 
 def two_programs(at):
@@ -262,12 +317,11 @@ def two_programs(at):
     w = writer()
     w.pid = 200
     map_program(w, "other")
-    w.mask = MASK
     for w.pid in ROUNDS * (100, 200):
         add(w, at["leaf"], words)
     got, said = walked(w)
-    wanted = [[at["leaf"], at["in_outer"] - 1, at["in_outer"] - 1, at["in_start"] - 1], [at["leaf"], at["in_outer"] - 1, at["in_start"] - 1]]
-    report(got == ROUNDS * wanted, "one address in two programs", "\n".join(str([hex(x) for x in s]) for s in got) + said)
+    wanted = [stack(at["leaf"], callers + [at["in_start"]]) for callers in (2 * [at["in_outer"]], [at["in_outer"]])]
+    report(got == ROUNDS * wanted, "one address in two programs", "\n".join(map(str, got)) + said)
 
 
 symbols = build() if os.uname().machine == "x86_64" and all(map(shutil.which, ("gcc", "nm", "strip"))) else None
@@ -280,4 +334,5 @@ in_register(symbols)
 records(symbols)
 ends_of_functions(symbols)
 without_names(symbols)
+many_addresses(symbols)
 two_programs(symbols)

@@ -220,6 +220,9 @@ def again(at):
         "two frames of JIT code": (called, frames + end),
         "a record that is not aligned": (through([JUNK, JUNK], fp + 17, [STACK + 0x100] + rest), frames),
         "a record below": (through([JUNK, JUNK], fp - 8, [STACK + 0x100] + rest), frames),
+        "one below, which has been returned from": (through([STACK + 0x100, BIAS + at["in_caller"]], STACK + 16, [JUNK] * 20), frames),
+        "one that is not aligned, but could be read": (through([JUNK, JUNK], fp + 20, [JUNK, BIAS + at["in_caller"] << 32, JUNK << 32] + rest), frames),
+        "what has called is where another sample is, on entry": ((CODE + 5, STACK + 8, rest[:3] + [STACK + 0x100, CODE + 0x106] + rest), [CODE + 5] + end),
         "a chain that ends": (through([JUNK, JUNK], 0, rest), frames),
         "no return address": (through([JUNK, JUNK], fp + 16, [STACK + 0x100, BIAS + at["caller"]] + rest), frames),
         "one that is 0": (through([JUNK, JUNK], fp + 16, [STACK + 0x100, 0] + rest), frames),
@@ -246,6 +249,36 @@ def told_later(at):
     samples = n * [sample] + [lambda w: w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", path)] + n * [sample]
     check("JIT code that is told of later", walked(samples, fp=fp), n * [untold] + n * [told])
     check_short_cuts("JIT code that is told of later", "jit.data", 0)
+
+
+def told_in_between(at):
+    """The same with one jitdump: until then there is a function that is not understood."""
+    leaf, called, fp, n = BIAS + at["leaf"], CODE + 12, STACK + 8, 8 * BATCHES
+    untold = [leaf, CODE + 0x105, called - 1, BIAS + at["in_start"] - 1]
+    dump = Jitdump(PID)
+    dump.load(100, CODE, 0x40, "other", b"\x06" * 0x40)
+    dump.load(1500 + 1000 * n, CODE, 0x40, "method", METHOD)
+    path = dump.write(os.path.abspath(f"jit-{PID}.dump"))
+    sample = leaf, STACK, [CODE + 0x106, STACK + 56, called, JUNK, JUNK, JUNK, BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    extra = lambda w: w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", path)  # noqa: E731
+    check("JIT code that is told of in between", walked(2 * n * [sample], extra, fp=fp),
+          n * [untold] + n * [untold[:3] + [BIAS + at["in_caller"] - 1] + untold[3:]])
+    check_short_cuts("JIT code that is told of in between", "jit.data", 0)
+
+
+def of_32_bits(at):
+    """Frame pointers through JIT code of 32 bits."""
+    w = PerfWriter("x86_64", ABI_32, MASK, 1024, pid=PID)
+    w.comm("jit")
+    w.mmap(0x20000000, 0x20001000, 0, "r-xp", "//anon")
+    regs = [{6: STACK, 7: STACK, 8: 0x20000000}.get(i, JUNK) for i in ORDER]
+    words = [STACK + 12, 0x20000106, JUNK, STACK + 20, 0x20000206, 0, 0x20000306] + [0] * 20
+    for _ in range(BATCHES):
+        w.sample(regs[8], regs, b"".join(x.to_bytes(4, "little") for x in words))
+    w.write("jit.data")
+    got = [[a for a, _ in s] for s in resolve("jit.data", "--no-stitch")[0]]
+    report(got == BATCHES * [[0x20000000, 0x20000105, 0x20000205, 0x20000305]], "JIT code of 32 bits", str([[hex(a) for a in s] for s in got]))
+    check_short_cuts("JIT code of 32 bits", "jit.data", 0)
 
 
 def interrupted(at):
@@ -369,6 +402,8 @@ saved_registers(symbols)
 told_frames(symbols)
 again(symbols)
 told_later(symbols)
+told_in_between(symbols)
+of_32_bits(symbols)
 interrupted(symbols)
 two_word_sizes(symbols)
 shared_places(symbols)
