@@ -42,6 +42,14 @@ struct arch_exit {
 	uint8_t code_bytes;
 };
 
+/* Where a system call returns twice: to the caller, and in a new thread or process, which has 0 in
+ * the register of DWARF number 0, a stack of its own, and no caller. -1 in `code`: any byte. The pc
+ * is `first` to `last` bytes behind its start. */
+struct arch_clone {
+	const int16_t *code;
+	uint8_t code_bytes, first, last;
+};
+
 struct arch_code {
 	const uint8_t *end;
 	size_t n;	 /* bytes that may be read before end */
@@ -95,6 +103,7 @@ struct arch {
 	code_next_call_fn *code_next_call;
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */
 	const struct arch_exit *exits;		   /* likewise */
+	const struct arch_clone *clones;	   /* likewise */
 };
 
 /* NULL: not supported. `name` as in the recording (HEADER_ARCH); NULL: this machine's. `abi` is

@@ -141,6 +141,19 @@ static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl},
 					 {exit_context, sizeof exit_context},
 					 {0}};
 
+/* glibc's clone and clone3: syscall; test %rax,%rax; jl; je +1; ret; xor %ebp,%ebp. Their call
+ * frame information ends before the first, and what begins at the last has an undefined caller. */
+static const int16_t clone_glibc[] = {0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c,
+				      -1,   0x74, 0x01, 0xc3, 0x31, 0xed};
+/* musl's: syscall; test %eax,%eax; jne; xor %ebp,%ebp; pop %rdi; call *%r9 */
+static const int16_t clone_musl[] = {0x0f, 0x05, 0x85, 0xc0, 0x75, -1,
+				     0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1};
+static const struct arch_clone clones[] = {
+	{clone_glibc, sizeof clone_glibc / sizeof *clone_glibc, 2, 7},
+	{clone_musl, sizeof clone_musl / sizeof *clone_musl, 2, 9},
+	{0},
+};
+
 static const struct arch_trampoline trampolines[] = {
 	{sigreturn_rax, sizeof sigreturn_rax, N_UCONTEXT_REGS, 0, ucontext_regs, 0, {0}},
 	{sigreturn_eax, sizeof sigreturn_eax, N_UCONTEXT_REGS, 0, ucontext_regs, 0, {0}},
@@ -175,6 +188,7 @@ const struct arch arch_x86_64 = {
 	.code_next_call = code_next_call_x86_64,
 	.trampolines = trampolines,
 	.exits = exits,
+	.clones = clones,
 };
 
 /* ---- i386 -------------------------------------------------------------------------------- */

@@ -158,6 +158,31 @@ bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr)
 	return false;
 }
 
+static bool has_code(const struct cfi_module *cm, uint64_t vaddr, const struct arch_clone *clone)
+{
+	size_t left, i = 0;
+	const uint8_t *code = elf_image_at_vaddr(cm->mod->image, vaddr, &left);
+
+	if (!code || left < clone->code_bytes)
+		return false;
+	while (i < clone->code_bytes && (clone->code[i] < 0 || clone->code[i] == code[i]))
+		i++;
+	return i == clone->code_bytes;
+}
+
+/* Is vaddr where a thread or process begins in its copy of who made it? */
+static bool is_behind_clone(const struct cfi_module *cm, uint64_t vaddr)
+{
+	const struct arch_clone *clone;
+	uint64_t past;
+
+	for (clone = cm->arch->clones; clone && clone->code; clone++)
+		for (past = clone->first; past <= clone->last; past++)
+			if (has_code(cm, vaddr - past, clone))
+				return true;
+	return false;
+}
+
 /* Is vaddr in a trampoline's code; or one before it, where the look-up of the "return address" goes
  * that the kernel made; or at its end, where a sample taken in the system call is? *past: how far
  * from the start. */
@@ -287,6 +312,8 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 	if (rc == 0) {
 		if (is_entry_code(cm, vaddr) || cfi_module_is_before_exit(cm, vaddr))
 			return RULE_END;
+		if (is_behind_clone(cm, vaddr))
+			return RULE_CLONE;
 		kind = go_row_find(cm, vaddr, row);
 	}
 	if (kind != RULE_NO_CFI) {

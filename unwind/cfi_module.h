@@ -16,8 +16,8 @@ struct cfi_module *cfi_module_get(struct modules *modules, struct module *mod);
 const struct arch *cfi_module_arch(const struct cfi_module *cm);
 
 /* The rule for a vaddr: of the FDE that covers it, or RULE_END in the code that the program starts
- * with, or for a sigreturn trampoline, or RULE_NO_CFI or RULE_BAD_CFI. Remembered. *number: of the
- * vaddr among those that were asked for; 0: none. */
+ * with, or for a sigreturn trampoline, or RULE_CLONE, RULE_NO_CFI or RULE_BAD_CFI. Remembered.
+ * *number: of the vaddr among those that were asked for; 0: none. */
 struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr, uint32_t *number);
 
 /* The complete rule where the one above is of another kind than RULE_END, NO_CFI or BAD_CFI; NULL

@@ -382,6 +382,14 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	return stop;
 }
 
+/* Has the system call returned to who did not make it? */
+static bool is_new_task(const struct walk *w, const struct cursor *c)
+{
+	uint64_t result;
+
+	return c->how == FRAME_SAMPLE && arch_reg(w->arch, &w->s->user_regs, 0, &result) && !result;
+}
+
 enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind kind,
 			     const struct map *map)
 {
@@ -390,9 +398,12 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
 		[RULE_CODE_FP] = UNWIND_STOP_NO_CFI,  [RULE_JIT_FP] = UNWIND_STOP_NO_CFI,
 		[RULE_BAD_CFI] = UNWIND_STOP_BAD_CFI, [RULE_NO_BINARY] = UNWIND_STOP_NO_BINARY,
 		[RULE_NO_MAP] = UNWIND_STOP_NO_MAP,   [RULE_STACK_SWITCH] = UNWIND_STOP_END,
+		[RULE_CLONE] = UNWIND_STOP_NO_CFI,
 	};
 	enum unwind_stop stop = stops[kind];
 
+	if (kind == RULE_CLONE && is_new_task(w, c))
+		return UNWIND_STOP_END;
 	if (stop == UNWIND_STOP_NO_CFI && is_jit(map))
 		stop = jit_step(w, c);
 	if (stop == WALK_NEEDS_ALL)

@@ -44,6 +44,10 @@ FUNCTIONS = {
     "cfi_sp": ".cfi_startproc; sub $24,%rsp; .cfi_def_cfa_offset 32; call *%rax; in_cfi_sp: add $24,%rsp; ret; .cfi_endproc",
     "cfi_fp": ".cfi_startproc; push %rbp; .cfi_def_cfa_offset 16; .cfi_offset %rbp,-16; mov %rsp,%rbp; .cfi_def_cfa_register %rbp; "
               "call *%rax; in_cfi_fp: leave; ret; .cfi_endproc",
+    # glibc's clone3 and musl's clone
+    "clone3": ".cfi_startproc; mov $435,%eax; .cfi_endproc; syscall; in_clone3: test %rax,%rax; jl 1f; je 2f; ret; 2: "
+              ".cfi_startproc; .cfi_undefined %rip; xor %ebp,%ebp; call *%rdx; hlt; .cfi_endproc; 1: hlt",
+    "clone": "mov $56,%al; syscall; in_clone: test %eax,%eax; jne 1f; xor %ebp,%ebp; pop %rdi; call *%r9; hlt; 1: ret",
     # As if a handler's function had returned: the interrupted pc is the word above
     "restore": ".cfi_startproc; .cfi_signal_frame; .cfi_def_cfa_offset 16; call *%rax; in_restore: hlt; .cfi_endproc",
 }
@@ -55,7 +59,7 @@ LAST = "".join(f".type {name},@function; {name}: {body}; call *%rax; in_{name}: 
 CALLED = "call leaf; call helper; in_helper_call: call _start+0x100000; in_far_call: hlt"
 HELPER = ".type helper,@function; helper: sub $8,%rsp; nop; in_helper: add $8,%rsp; ret; .size helper,.-helper"
 BIAS, STACK, ANON, PID = 0x10000000, 0x7ffe0000, 0x7f0000000000, 100
-REGS, MASK, RBP, RSP, RIP, R9 = 24, 0xff0fff, 6, 7, 8, 17  # asm/perf_regs.h; those of segments are not recorded
+REGS, MASK, RAX, RBP, RSP, RIP, R9 = 24, 0xff0fff, 0, 6, 7, 8, 17  # asm/perf_regs.h; those of segments are not recorded
 JUNK, WORD = 0x11, 8
 ROUNDS = 3
 
@@ -89,16 +93,16 @@ def writer(mask=MASK, path="code"):
     return w
 
 
-def add(w, pc, words, fp=JUNK, r9=JUNK, less=0):
+def add(w, pc, words, fp=JUNK, r9=JUNK, less=0, rax=JUNK):
     """The words are at STACK; the stack pointer is `less` bytes below."""
-    regs = [{RBP: fp, RSP: STACK - less, RIP: pc, R9: r9}.get(i, JUNK) for i in range(REGS) if w.regs_mask >> i & 1]
+    regs = [{RAX: rax, RBP: fp, RSP: STACK - less, RIP: pc, R9: r9}.get(i, JUNK) for i in range(REGS) if w.regs_mask >> i & 1]
     w.sample(pc, regs, bytes(less) + b"".join(x.to_bytes(8, "little") for x in words))
 
 
-def walked(w):
+def walked(w, *options):
     """[[address, ..., why it stopped]]"""
     w.write("code.data")
-    r = run(RESOLVE, "-q", "-f", "jsonl", "--no-inline", "--no-stitch", "code.data")
+    r = run(RESOLVE, "-q", "-f", "jsonl", "--no-inline", "--no-stitch", *options, "code.data")
     samples = [json.loads(line) for line in r.stdout.splitlines()]
     return [[f["ip"] for f in s["stack"]] + [s["stop"]] for s in samples], r.stderr
 
@@ -109,7 +113,7 @@ def stack(pc, callers):
     return [hex(pc)] + [hex(ra - 1) for ra in callers if isinstance(ra, int)] + stop
 
 
-def check_all(title, cases, mask=MASK, path="code", dump=None):
+def check_all(title, cases, mask=MASK, path="code", dump=None, options=()):
     """{name: (what add() takes, the callers)}"""
     w = writer(mask, path)
     if dump:
@@ -118,7 +122,7 @@ def check_all(title, cases, mask=MASK, path="code", dump=None):
     for name in order:
         args, _ = cases[name]
         add(w, *args[:2], **args[2])
-    got, said = walked(w)
+    got, said = walked(w, *options)
     for name in cases:
         args, callers = cases[name]
         wanted = stack(args[0], callers)
@@ -271,6 +275,25 @@ def records(at):
     check_all("records, without a frame pointer", {"no caller": (tail(1, far), [])}, MASK & ~(1 << RBP))
 
 
+def new_tasks(at):
+    """What clone returns to in the parent has a caller, which guesses find; what it returns to in the child has none, and what is
+    on its stack is what it was made with."""
+    words, callers = [at["in_outer"]] + [JUNK] * 3 + [at["in_start"]], [at["in_outer"], at["in_start"]]
+    cases = {}
+    for name, offs in ("clone3", (0, 3, 5)), ("clone", (0, 2, 4)):
+        for off in offs:
+            pc = at["in_" + name] + off
+            cases[f"the parent, {name} + {off}"] = (pc, words, {"rax": 7}), callers
+            cases[f"the child, {name} + {off}"] = (pc, words, {"rax": 0}), ["END"]
+            cases[f"the child without a stack, {name} + {off}"] = (pc, [], {"rax": 0}), ["END"]
+    cases["before the call"] = (at["in_clone3"] - 2, words, {"rax": 0}), callers
+    cases["behind the return"] = (at["in_clone3"] + 7, words, {"rax": 0}), callers
+    check_all("new tasks", cases)
+    children = {name: case for name, case in cases.items() if "child" in name}
+    check_all("new tasks, no guesses", children, options=["--no-guess"])
+    check_all("new tasks, rax is not recorded", {"the parent": ((at["in_clone3"], words, {}), callers)}, MASK & ~(1 << RAX))
+
+
 def ends_of_functions(at):
     cases = {"a call is the last instruction": ((at["leaf"], [at["in_last"]] + [JUNK] * 5 + [at["in_start"]], {}), [at["in_last"], at["in_start"]])}
     check_all("ends", cases)
@@ -332,6 +355,7 @@ popped(symbols)
 by_frame_pointer(symbols)
 in_register(symbols)
 records(symbols)
+new_tasks(symbols)
 ends_of_functions(symbols)
 without_names(symbols)
 many_addresses(symbols)
