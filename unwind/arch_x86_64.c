@@ -136,9 +136,13 @@ static const uint8_t exit_glibc[] = {0x48, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 
  * mov (%rsp),%rdi; test %rdi,%rdi; je +8; call __setcontext */
 static const uint8_t exit_context[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24,
 				       0x48, 0x85, 0xff, 0x74, 0x08, 0xe8};
+/* The same of a glibc built for control-flow enforcement: endbr64 first. */
+static const uint8_t exit_context_cet[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x89, 0xdc, 0x48, 0x8b,
+					   0x3c, 0x24, 0x48, 0x85, 0xff, 0x74, 0x08, 0xe8};
 static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl},
 					 {exit_glibc, sizeof exit_glibc},
 					 {exit_context, sizeof exit_context},
+					 {exit_context_cet, sizeof exit_context_cet},
 					 {0}};
 
 /* glibc's clone and clone3: syscall; test %rax,%rax; jl; je +1; ret; xor %ebp,%ebp. Their call

@@ -48,6 +48,10 @@ FUNCTIONS = {
     "clone3": ".cfi_startproc; mov $435,%eax; .cfi_endproc; syscall; in_clone3: test %rax,%rax; jl 1f; je 2f; ret; 2: "
               ".cfi_startproc; .cfi_undefined %rip; xor %ebp,%ebp; call *%rdx; hlt; .cfi_endproc; 1: hlt",
     "clone": "mov $56,%al; syscall; in_clone: test %eax,%eax; jne 1f; xor %ebp,%ebp; pop %rdi; call *%r9; hlt; 1: ret",
+    # glibc's __start_context, whose call frame information begins where contexts return to; and the same built for CET
+    "context": ".cfi_startproc; mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi; je 1f; call leaf; mov %rax,%rdi; 1: call leaf; hlt; .cfi_endproc",
+    "context_cet": ".cfi_startproc; endbr64; mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi; je 1f; call leaf; mov %rax,%rdi; 1: call leaf; "
+                   "hlt; .cfi_endproc",
     # As if a handler's function had returned: the interrupted pc is the word above
     "restore": ".cfi_startproc; .cfi_signal_frame; .cfi_def_cfa_offset 16; call *%rax; in_restore: hlt; .cfi_endproc",
 }
@@ -294,6 +298,15 @@ def new_tasks(at):
     check_all("new tasks, rax is not recorded", {"the parent": ((at["in_clone3"], words, {}), callers)}, MASK & ~(1 << RAX))
 
 
+def contexts(at):
+    """What makecontext() has set up returns to code that has not called it, and begins there."""
+    cases = {}
+    for name in "context", "context_cet":
+        cases[name] = (at["leaf"], [at["in_outer"], JUNK, JUNK, JUNK, at[name]] + [JUNK] * 9, {}), [at["in_outer"], at[name], "END"]
+        cases[name + ", on top"] = (at["in_cfi_leaf"], [JUNK] * 8 + [at[name]] + [JUNK] * 9, {}), [at[name], "END"]
+    check_all("contexts", cases)
+
+
 def ends_of_functions(at):
     cases = {"a call is the last instruction": ((at["leaf"], [at["in_last"]] + [JUNK] * 5 + [at["in_start"]], {}), [at["in_last"], at["in_start"]])}
     check_all("ends", cases)
@@ -356,6 +369,7 @@ by_frame_pointer(symbols)
 in_register(symbols)
 records(symbols)
 new_tasks(symbols)
+contexts(symbols)
 ends_of_functions(symbols)
 without_names(symbols)
 many_addresses(symbols)
