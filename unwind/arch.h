@@ -40,6 +40,8 @@ enum { ARCH_STUB_BYTES = 9 };
 struct arch_exit {
 	const uint8_t *code;
 	uint8_t code_bytes;
+	bool is_function; /* that begins so, and is an outermost frame whatever its call frame
+			   * information says */
 };
 
 /* Where a system call returns twice: to the caller, and in a new thread or process, which has 0 in

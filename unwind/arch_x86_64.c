@@ -139,10 +139,10 @@ static const uint8_t exit_context[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24,
 /* The same of a glibc built for control-flow enforcement: endbr64 first. */
 static const uint8_t exit_context_cet[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x89, 0xdc, 0x48, 0x8b,
 					   0x3c, 0x24, 0x48, 0x85, 0xff, 0x74, 0x08, 0xe8};
-static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl},
-					 {exit_glibc, sizeof exit_glibc},
-					 {exit_context, sizeof exit_context},
-					 {exit_context_cet, sizeof exit_context_cet},
+static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl, false},
+					 {exit_glibc, sizeof exit_glibc, false},
+					 {exit_context, sizeof exit_context, true},
+					 {exit_context_cet, sizeof exit_context_cet, true},
 					 {0}};
 
 /* glibc's clone and clone3: syscall; test %rax,%rax; jl; je +1; ret; xor %ebp,%ebp. Their call
@@ -233,7 +233,7 @@ static const struct arch_trampoline i386_trampolines[] = {
 
 /* musl's clone: mov %eax,%ebx; xor %eax,%eax; inc %eax (SYS_exit); int $0x80 */
 static const uint8_t i386_exit_musl[] = {0x89, 0xc3, 0x31, 0xc0, 0x40, 0xcd, 0x80};
-static const struct arch_exit i386_exits[] = {{i386_exit_musl, sizeof i386_exit_musl}, {0}};
+static const struct arch_exit i386_exits[] = {{i386_exit_musl, sizeof i386_exit_musl, false}, {0}};
 
 /* A 32-bit task has no R8..R15; the kernel still uses the 64-bit numbering of the rest. */
 const struct arch arch_i386 = {

@@ -145,17 +145,31 @@ static bool is_entry_code(struct cfi_module *cm, uint64_t vaddr)
 	return true;
 }
 
-bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr)
+/* The exit at vaddr; NULL: there is none. */
+static const struct arch_exit *exit_at(const struct cfi_module *cm, uint64_t vaddr)
 {
 	const struct arch_exit *x;
 	const uint8_t *code;
 	size_t left;
 
-	code = cm->arch->exits ? elf_image_at_vaddr(cm->mod->image, vaddr + 1, &left) : NULL;
+	code = cm->arch->exits ? elf_image_at_vaddr(cm->mod->image, vaddr, &left) : NULL;
 	for (x = cm->arch->exits; code && x->code; x++)
 		if (left >= x->code_bytes && !memcmp(code, x->code, x->code_bytes))
-			return true;
-	return false;
+			return x;
+	return NULL;
+}
+
+bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr)
+{
+	return exit_at(cm, vaddr + 1);
+}
+
+/* Of glibc's __start_context the call frame information says that it was called. */
+static bool is_root(const struct cfi_module *cm, const struct cfi_fde *fde)
+{
+	const struct arch_exit *x = exit_at(cm, fde->start);
+
+	return x && x->is_function;
 }
 
 static bool has_code(const struct cfi_module *cm, uint64_t vaddr, const struct arch_clone *clone)
@@ -326,6 +340,8 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 		rc = cfi_index_find(&cm->debug, vaddr, &fde);
 	if (rc <= 0)
 		return RULE_NO_CFI;
+	if (is_root(cm, &fde))
+		return RULE_END;
 	steps = steps_begin(cm);
 	found = cfi_row_find(&fde, cm->arch, vaddr, &steps, row);
 	steps_end(cm, steps);
@@ -347,7 +363,7 @@ static bool rule_make_alone(const struct cfi_module *cm, uint64_t vaddr, struct 
 
 	*steps = 0;
 	if (atomic_load_explicit(&cm->steps, memory_order_relaxed) < STEPS_ALONE ||
-	    !cfi_index_listed(&cm->eh, vaddr, &fde) ||
+	    !cfi_index_listed(&cm->eh, vaddr, &fde) || is_root(cm, &fde) ||
 	    (cm->arch->signal_record_off && trampoline_row(cm, vaddr, &row)))
 		return false;
 	found = cfi_row_find(&fde, cm->arch, vaddr, &left, &row);

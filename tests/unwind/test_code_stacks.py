@@ -49,9 +49,9 @@ FUNCTIONS = {
               ".cfi_startproc; .cfi_undefined %rip; xor %ebp,%ebp; call *%rdx; hlt; .cfi_endproc; 1: hlt",
     "clone": "mov $56,%al; syscall; in_clone: test %eax,%eax; jne 1f; xor %ebp,%ebp; pop %rdi; call *%r9; hlt; 1: ret",
     # glibc's __start_context, whose call frame information begins where contexts return to; and the same built for CET
-    "context": ".cfi_startproc; mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi; je 1f; call leaf; mov %rax,%rdi; 1: call leaf; hlt; .cfi_endproc",
-    "context_cet": ".cfi_startproc; endbr64; mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi; je 1f; call leaf; mov %rax,%rdi; 1: call leaf; "
-                   "hlt; .cfi_endproc",
+    "context": ".cfi_startproc; mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi; je 1f; call leaf; in_context: mov %rax,%rdi; 1: call leaf; hlt; .cfi_endproc",
+    "context_cet": ".cfi_startproc; endbr64; mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi; je 1f; call leaf; in_context_cet: mov %rax,%rdi; "
+                   "1: call leaf; hlt; .cfi_endproc",
     # As if a handler's function had returned: the interrupted pc is the word above
     "restore": ".cfi_startproc; .cfi_signal_frame; .cfi_def_cfa_offset 16; call *%rax; in_restore: hlt; .cfi_endproc",
 }
@@ -303,6 +303,9 @@ def contexts(at):
     cases = {}
     for name in "context", "context_cet":
         cases[name] = (at["leaf"], [at["in_outer"], JUNK, JUNK, JUNK, at[name]] + [JUNK] * 9, {}), [at["in_outer"], at[name], "END"]
+        # When such a function has returned, and in what is called then
+        cases[name + ", the sample's own"] = (at[name] + 7, [JUNK] * 9, {}), ["END"]
+        cases[name + ", that calls"] = (at["leaf"], [at["in_" + name]] + [at["in_outer"]] + [JUNK] * 9, {}), [at["in_" + name], "END"]
         cases[name + ", on top"] = (at["in_cfi_leaf"], [JUNK] * 8 + [at[name]] + [JUNK] * 9, {}), [at[name], "END"]
     check_all("contexts", cases)
 
