@@ -3,9 +3,8 @@
 
 Truth by construction: each function's machine code says where its frame is, the words of the stack are laid out as calls
 would leave them, or as they never would. What the two registers contradict, or what only looks like a caller, must end the
-stack. Each is walked several times, because what is remembered of an address must not tell what depends on the registers.
+stack.
 """
-import json
 import os
 import shutil
 import sys
@@ -14,8 +13,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 from perfsynth import Jitdump  # noqa: E402
-from perfwrite import ABI_64, PerfWriter  # noqa: E402
-from walks import RESOLVE, check_short_cuts, report, run  # noqa: E402
+from stacks_by_hand import (ANON, BIAS, FILL, JUNK, MASK, PID, R9, RAX, RBP, ROUNDS, RSP, STACK, WORD, add, build, check_all,  # noqa: E402
+                            functions, map_program, stack, walked, writer)
+from walks import report, run  # noqa: E402
 
 # Bodies; each begins 200 bytes behind the one before. What begins with "in_" is a label behind the instruction before it.
 FUNCTIONS = {
@@ -62,77 +62,10 @@ LAST = "".join(f".type {name},@function; {name}: {body}; call *%rax; in_{name}: 
 # Of these the stripped program knows by the calls in _start.
 CALLED = "call leaf; call helper; in_helper_call: call _start+0x100000; in_far_call: hlt"
 HELPER = ".type helper,@function; helper: sub $8,%rsp; nop; in_helper: add $8,%rsp; ret; .size helper,.-helper"
-BIAS, STACK, ANON, PID = 0x10000000, 0x7ffe0000, 0x7f0000000000, 100
-REGS, MASK, RAX, RBP, RSP, RIP, R9 = 24, 0xff0fff, 0, 6, 7, 8, 17  # asm/perf_regs.h; those of segments are not recorded
-JUNK, WORD = 0x11, 8
-ROUNDS = 3
 
 
-def build():
-    fill = "\n.fill 200,1,0xcc\n"
-    text = [".globl _start\n.type _start,@function\n_start: call *%rax; in_start: hlt" + fill, LAST + fill, HELPER + fill,
-            f"calls: {CALLED}" + fill]
-    for name, body in FUNCTIONS.items():
-        text.append(f".type {name},@function\n{name}: {body}\n.size {name},.-{name}" + fill)
-    with open("code.s", "w") as f:
-        f.write("".join(text).replace(";", "\n"))
-    r = run("gcc", "-fPIE", "-pie", "-nostdlib", "code.s", "-o", "code")
-    at = {f[2]: BIAS + int(f[0], 16) for f in map(str.split, run("nm", "code").stdout.splitlines()) if len(f) == 3}
-    return None if r.returncode else at
-
-
-def map_program(w, path):
-    w.comm("code")
-    for line in run("readelf", "-lW", path).stdout.splitlines():
-        f = line.split()
-        if f and f[0] == "LOAD" and "E" in line[60:]:
-            w.mmap(BIAS + int(f[2], 16), BIAS + int(f[2], 16) + int(f[5], 16), int(f[1], 16), "r-xp", os.path.abspath(path))
-
-
-def writer(mask=MASK, path="code"):
-    w = PerfWriter("x86_64", ABI_64, mask, 4096, pid=PID, monotonic=True)
-    map_program(w, path)
-    for start in ANON, BIAS + 0x101000:
-        w.mmap(start, start + 0x1000, 0, "r-xp", "//anon")
-    return w
-
-
-def add(w, pc, words, fp=JUNK, r9=JUNK, less=0, rax=JUNK):
-    """The words are at STACK; the stack pointer is `less` bytes below."""
-    regs = [{RAX: rax, RBP: fp, RSP: STACK - less, RIP: pc, R9: r9}.get(i, JUNK) for i in range(REGS) if w.regs_mask >> i & 1]
-    w.sample(pc, regs, bytes(less) + b"".join(x.to_bytes(8, "little") for x in words))
-
-
-def walked(w, *options):
-    """[[address, ..., why it stopped]]"""
-    w.write("code.data")
-    r = run(RESOLVE, "-q", "-f", "jsonl", "--no-inline", "--no-stitch", *options, "code.data")
-    samples = [json.loads(line) for line in r.stdout.splitlines()]
-    return [[f["ip"] for f in s["stack"]] + [s["stop"]] for s in samples], r.stderr
-
-
-def stack(pc, callers):
-    """The same of what is expected: return addresses, and why it stops, which is END at the root and else NO_CFI if not said."""
-    stop = callers[-1:] if callers and isinstance(callers[-1], str) else ["END" if callers[-1:] == [symbols["in_start"]] else "NO_CFI"]
-    return [hex(pc)] + [hex(ra - 1) for ra in callers if isinstance(ra, int)] + stop
-
-
-def check_all(title, cases, mask=MASK, path="code", dump=None, options=()):
-    """{name: (what add() takes, the callers)}"""
-    w = writer(mask, path)
-    if dump:
-        w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", dump)
-    order = ROUNDS * (list(cases) + list(reversed(cases)))
-    for name in order:
-        args, _ = cases[name]
-        add(w, *args[:2], **args[2])
-    got, said = walked(w, *options)
-    for name in cases:
-        args, callers = cases[name]
-        wanted = stack(args[0], callers)
-        mine = [g for n, g in zip(order, got) if n == name]
-        report(len(got) == len(order) and mine == 2 * ROUNDS * [wanted], f"{title}: {name}", "\n".join(map(str, [wanted] + mine)) + said)
-    check_short_cuts(title, "code.data", 0)
+def check_stacks(title, cases, mask=MASK, path="code", **kw):
+    check_all(title, symbols, path, cases, mask, **kw)
 
 
 def popped(at):
@@ -145,13 +78,13 @@ def popped(at):
         """`below` words, what odd and big have saved, and their caller's return address."""
         return below + [JUNK, JUNK, at["in_outer"]] + above
 
-    def sample(function, n, **kw):
-        return (at["in_" + function], saved(n * [JUNK]), dict({"fp": STACK + n * WORD}, **kw)), callers
+    def sample(function, n, less=0):
+        return (at["in_" + function], saved(n * [JUNK]), {RBP: STACK + n * WORD, RSP: STACK - less}), callers
 
     def under(pc, words, n, extra):
         """Called: `n` words are below what the frame pointer points to; `extra` in the place of the first of them."""
         below = extra + (n - len(extra)) * [JUNK]
-        return pc, words + saved(below), {"fp": STACK + (len(words) + n) * WORD}
+        return pc, words + saved(below), {RBP: STACK + (len(words) + n) * WORD}
 
     def called(function, n, leaf="leaf", extra=()):
         return under(at[leaf], [at["in_" + function]], n, list(extra)), [at["in_" + function]]
@@ -159,7 +92,7 @@ def popped(at):
     def jit(n):
         """From code without a file, by its frame pointer: how = FRAME_POINTER."""
         words = [STACK + (2 + n) * WORD, at["in_odd"]]
-        return (ANON, words + saved(n * [JUNK]), {"fp": STACK}), [at["in_odd"]] + callers
+        return (ANON, words + saved(n * [JUNK]), {RBP: STACK}), [at["in_odd"]] + callers
 
     def accepted(case):
         return case[0], case[1] + callers
@@ -168,7 +101,7 @@ def popped(at):
         "as its pushes say": sample("odd", 2),
         "one word is gone": sample("odd", 1),
         "all are gone": sample("odd", 0),
-        "more than all": ((at["in_odd"], saved([])[1:], {"fp": STACK - WORD}), []),
+        "more than all": ((at["in_odd"], saved([])[1:], {RBP: STACK - WORD}), []),
         "64 are gone": sample("big", 128 - 64),
         "65 are gone": (sample("big", 128 - 65)[0], []),
         "half a word is gone": (sample("big", 127, less=4)[0], []),
@@ -184,7 +117,7 @@ def popped(at):
         "64 more": accepted(called("odd", 2 + 64)),
         "65 more": called("odd", 2 + 65),
     }
-    check_all("popped", cases)
+    check_stacks("popped", cases)
 
 
 def by_frame_pointer(at):
@@ -193,24 +126,23 @@ def by_frame_pointer(at):
     callers = [at["in_any"], at["in_outer"], at["in_start"]]
     inside, below = [JUNK] * 8, [JUNK] * 3 + [at["in_outer"]] + [JUNK] * 4
     cases = {
-        "above": ((at["in_cfi_leaf"], inside + [at["in_any"], JUNK, JUNK, JUNK] + end, {"fp": STACK + 10 * WORD}), callers),
-        "below": ((at["in_cfi_leaf"], below + [at["in_any"], JUNK] + end, {"fp": STACK + WORD}), callers[:1]),
-        "its own return address": ((at["in_cfi_leaf"], inside + [at["in_any"], JUNK] + end, {"fp": STACK + 6 * WORD}), callers[:1]),
+        "above": ((at["in_cfi_leaf"], inside + [at["in_any"], JUNK, JUNK, JUNK] + end, {RBP: STACK + 10 * WORD}), callers),
+        "below": ((at["in_cfi_leaf"], below + [at["in_any"], JUNK] + end, {RBP: STACK + WORD}), callers[:1]),
+        "its own return address": ((at["in_cfi_leaf"], inside + [at["in_any"], JUNK] + end, {RBP: STACK + 6 * WORD}), callers[:1]),
         # loses_fp has nowhere saved it: what is above its return address is not the frame pointer
-        "lost": ((at["leaf"], [at["in_loses_fp"], JUNK, at["in_any"], STACK + 5 * WORD, JUNK, JUNK, JUNK] + end, {"fp": STACK + 5 * WORD}),
+        "lost": ((at["leaf"], [at["in_loses_fp"], JUNK, at["in_any"], STACK + 5 * WORD, JUNK, JUNK, JUNK] + end, {RBP: STACK + 5 * WORD}),
                  [at["in_loses_fp"], at["in_any"]]),
     }
     below = [STACK + 5 * WORD] + [JUNK] * 3 + end
     cases.update({
         "lost, and there is no caller": ((at["leaf"], [at["in_loses_fp"]] + [JUNK] * 9, {}), [at["in_loses_fp"]]),
-        "not saved": ((at["leaf"], [at["in_unsaved"], JUNK, at["in_any"]] + below, {"fp": STACK + 2 * WORD}), [at["in_unsaved"], at["in_any"]]),
+        "not saved": ((at["leaf"], [at["in_unsaved"], JUNK, at["in_any"]] + below, {RBP: STACK + 2 * WORD}), [at["in_unsaved"], at["in_any"]]),
         "neither tells": ((at["in_cfi_leaf"], inside + [at["in_no_frame"]] + 600 * [JUNK], {}), [at["in_no_frame"]]),
         "a frame larger than the copy": ((at["leaf"], [at["in_huge"], JUNK, JUNK, at["in_any"]] + 600 * [JUNK], {}),
                                          [at["in_huge"], "TRUNCATED_STACK"]),
     })
-    check_all("by frame pointer", cases)
-    fp = cases["above"][0][2]["fp"]
-    check_all("frame pointers are not recorded", {"no caller": (cases["above"][0][:2] + ({"fp": fp},), callers[:1])}, MASK & ~(1 << RBP))
+    check_stacks("by frame pointer", cases)
+    check_stacks("frame pointers are not recorded", {"no caller": (cases["above"][0], callers[:1])}, MASK & ~(1 << RBP))
 
 
 def in_register(at):
@@ -219,8 +151,8 @@ def in_register(at):
     record = [JUNK, JUNK, STACK + 0x100] + end
     outer = [at["in_outer"], at["in_start"]]
 
-    def taken(r9, pc="in_taken", words=tuple(record), **kw):
-        return at[pc], list(words), dict({"fp": STACK + 2 * WORD, "r9": at.get(r9, r9)}, **kw)
+    def taken(r9, pc="in_taken", words=tuple(record)):
+        return at[pc], list(words), {RBP: STACK + 2 * WORD, R9: at.get(r9, r9)}
 
     no_record = [JUNK] * 12
     signal = [at["in_restore"], JUNK, at["in_taken"]] + no_record
@@ -236,10 +168,10 @@ def in_register(at):
         "of no call": (taken("with_fp", words=no_record), []),
         "the frame pointer is another": (taken("in_with_fp", "in_other_fp", no_record), []),
         "several registers": (taken("in_with_fp", "in_ways", no_record), []),
-        "a register or the stack": ((at["in_fp_ways"], [JUNK, STACK + 0x100, JUNK] + end, {"fp": STACK + WORD}), []),
-        "interrupted": ((at["leaf"], signal, {"fp": STACK + 2 * WORD, "r9": at["in_with_fp"]}), [at["in_restore"] + 1, at["in_taken"] + 1]),
+        "a register or the stack": ((at["in_fp_ways"], [JUNK, STACK + 0x100, JUNK] + end, {RBP: STACK + WORD}), []),
+        "interrupted": ((at["leaf"], signal, {RBP: STACK + 2 * WORD, R9: at["in_with_fp"]}), [at["in_restore"] + 1, at["in_taken"] + 1]),
     }
-    check_all("in a register", cases)
+    check_stacks("in a register", cases)
     dump = Jitdump(PID)
     for i, method in enumerate((bytes.fromhex("4883ec18" "ffd0" "4883c418" "c3"), bytes.fromhex("554889e5" "ffd0" "5dc3"))):
         dump.load(100, ANON + 0x100 * i, len(method), "method", method)  # as outer, and as with_fp
@@ -247,11 +179,11 @@ def in_register(at):
         "without": (taken(ANON + 6, words=no_record), []),
         "with a frame pointer": (taken(ANON + 0x106), [ANON + 0x106] + outer),
     }
-    check_all("in a register, of a method", cases, dump=dump.write(os.path.abspath(f"jit-{PID}.dump")))
+    check_stacks("in a register, of a method", cases, dump=dump.write(os.path.abspath(f"jit-{PID}.dump")))
     cases = {"no caller": (taken("in_with_fp", words=no_record), [])}
-    check_all("in a register, without a frame pointer", cases, MASK & ~(1 << RBP))
+    check_stacks("in a register, without a frame pointer", cases, MASK & ~(1 << RBP))
     cases = {"no caller": (taken("in_with_fp", "in_lost", no_record), [])}
-    check_all("in a register that is not recorded", cases, MASK & ~(1 << R9))
+    check_stacks("in a register that is not recorded", cases, MASK & ~(1 << R9))
 
 
 def records(at):
@@ -260,7 +192,7 @@ def records(at):
     callers = [at["in_outer"], at["in_start"]]
 
     def tail(n, fp, more=(), pc="in_tail"):
-        return at[pc], list(more) + n * [JUNK] + [fp, at["in_outer"]] + end, {"fp": fp}
+        return at[pc], list(more) + n * [JUNK] + [fp, at["in_outer"]] + end, {RBP: fp}
 
     far = STACK + 0x380
     cases = {
@@ -271,12 +203,12 @@ def records(at):
         "64 words above": (tail(64, far), []),
         "behind such a word that is none": (tail(0, far, [far, JUNK]), callers),
         "behind a return address of no record": (tail(0, far, [JUNK, at["in_with_fp"]]), callers),
-        "a return address 64 words above": ((at["in_tail"], [JUNK] * 64 + [at["in_outer"]] + end, {"fp": far}), []),
-        "not copied": ((at["in_tail"], [JUNK] * 3, {"fp": far}), []),
-        "called": ((at["leaf"], [at["in_tail_call"], far, at["in_outer"]] + end, {"fp": far}), [at["in_tail_call"]]),
+        "a return address 64 words above": ((at["in_tail"], [JUNK] * 64 + [at["in_outer"]] + end, {RBP: far}), []),
+        "not copied": ((at["in_tail"], [JUNK] * 3, {RBP: far}), []),
+        "called": ((at["leaf"], [at["in_tail_call"], far, at["in_outer"]] + end, {RBP: far}), [at["in_tail_call"]]),
     }
-    check_all("records", cases)
-    check_all("records, without a frame pointer", {"no caller": (tail(1, far), [])}, MASK & ~(1 << RBP))
+    check_stacks("records", cases)
+    check_stacks("records, without a frame pointer", {"no caller": (tail(1, far), [])}, MASK & ~(1 << RBP))
 
 
 def new_tasks(at):
@@ -287,15 +219,15 @@ def new_tasks(at):
     for name, offs in ("clone3", (0, 3, 5)), ("clone", (0, 2, 4)):
         for off in offs:
             pc = at["in_" + name] + off
-            cases[f"the parent, {name} + {off}"] = (pc, words, {"rax": 7}), callers
-            cases[f"the child, {name} + {off}"] = (pc, words, {"rax": 0}), ["END"]
-            cases[f"the child without a stack, {name} + {off}"] = (pc, [], {"rax": 0}), ["END"]
-    cases["before the call"] = (at["in_clone3"] - 2, words, {"rax": 0}), callers
-    cases["behind the return"] = (at["in_clone3"] + 7, words, {"rax": 0}), callers
-    check_all("new tasks", cases)
+            cases[f"the parent, {name} + {off}"] = (pc, words, {RAX: 7}), callers
+            cases[f"the child, {name} + {off}"] = (pc, words, {RAX: 0}), ["END"]
+            cases[f"the child without a stack, {name} + {off}"] = (pc, [], {RAX: 0}), ["END"]
+    cases["before the call"] = (at["in_clone3"] - 2, words, {RAX: 0}), callers
+    cases["behind the return"] = (at["in_clone3"] + 7, words, {RAX: 0}), callers
+    check_stacks("new tasks", cases)
     children = {name: case for name, case in cases.items() if "child" in name}
-    check_all("new tasks, no guesses", children, options=["--no-guess"])
-    check_all("new tasks, rax is not recorded", {"the parent": ((at["in_clone3"], words, {}), callers)}, MASK & ~(1 << RAX))
+    check_stacks("new tasks, no guesses", children, options=["--no-guess"])
+    check_stacks("new tasks, rax is not recorded", {"the parent": ((at["in_clone3"], words, {}), callers)}, MASK & ~(1 << RAX))
 
 
 def contexts(at):
@@ -307,12 +239,12 @@ def contexts(at):
         cases[name + ", the sample's own"] = (at[name] + 7, [JUNK] * 9, {}), ["END"]
         cases[name + ", that calls"] = (at["leaf"], [at["in_" + name]] + [at["in_outer"]] + [JUNK] * 9, {}), [at["in_" + name], "END"]
         cases[name + ", on top"] = (at["in_cfi_leaf"], [JUNK] * 8 + [at[name]] + [JUNK] * 9, {}), [at[name], "END"]
-    check_all("contexts", cases)
+    check_stacks("contexts", cases)
 
 
 def ends_of_functions(at):
     cases = {"a call is the last instruction": ((at["leaf"], [at["in_last"]] + [JUNK] * 5 + [at["in_start"]], {}), [at["in_last"], at["in_start"]])}
-    check_all("ends", cases)
+    check_stacks("ends", cases)
 
 
 def without_names(at):
@@ -326,7 +258,7 @@ def without_names(at):
         "called by code without a file": ((at["in_helper"], [JUNK, ANON + 6], {}), []),
         "called where another function is": ((at["in_helper"], [JUNK, at["in_helper_call"] - 5], {}), []),
     }
-    check_all("without names", cases, path="stripped")
+    check_stacks("without names", cases, path="stripped")
 
 
 def many_addresses(at):
@@ -335,11 +267,11 @@ def many_addresses(at):
     for i in range(300):
         cases[f"long+{1 + i}"] = (at["long"] + 1 + i, [JUNK, at["in_outer"]] + 3 * [JUNK] + [at["in_start"]], {}), [at["in_outer"], at["in_start"]]
         cases[f"longer+{4 + i}"] = (at["longer"] + 4 + i, 3 * [JUNK] + [at["in_start"]], {}), [at["in_start"]]
-    w = writer()
+    w = writer("code")
     for args, _ in cases.values():
-        add(w, *args[:2])
+        add(w, *args)
     got, said = walked(w)
-    bad = [(name, g) for (name, (args, callers)), g in zip(cases.items(), got) if g != stack(args[0], callers)]
+    bad = [(name, g) for (name, (args, callers)), g in zip(cases.items(), got) if g != stack(at, args[0], callers)]
     report(len(got) == len(cases) and not bad, f"{len(cases)} addresses", f"{bad[:3]} {said}")
 
 
@@ -353,20 +285,20 @@ def two_programs(at):
         f.write(code)
     os.chmod("other", 0o755)
     words = [at["in_outer"], JUNK, JUNK, JUNK, at["in_outer"], JUNK, at["in_start"], JUNK, at["in_start"]]
-    w = writer()
+    w = writer("code")
     w.pid = 200
     map_program(w, "other")
     for w.pid in ROUNDS * (100, 200):
-        add(w, at["leaf"], words)
+        add(w, at["leaf"], words, {})
     got, said = walked(w)
-    wanted = [stack(at["leaf"], callers + [at["in_start"]]) for callers in (2 * [at["in_outer"]], [at["in_outer"]])]
+    wanted = [stack(at, at["leaf"], callers + [at["in_start"]]) for callers in (2 * [at["in_outer"]], [at["in_outer"]])]
     report(got == ROUNDS * wanted, "one address in two programs", "\n".join(map(str, got)) + said)
 
 
-symbols = build() if os.uname().machine == "x86_64" and all(map(shutil.which, ("gcc", "nm", "strip"))) else None
-if not symbols:
+if os.uname().machine != "x86_64" or not all(map(shutil.which, ("gcc", "nm", "strip"))):
     print("ok - stacks by machine code # SKIP needs gcc and binutils on x86-64")
     sys.exit(0)
+symbols = build("code", LAST + FILL + HELPER + FILL + f"calls: {CALLED}" + FILL + functions(FUNCTIONS))
 popped(symbols)
 by_frame_pointer(symbols)
 in_register(symbols)

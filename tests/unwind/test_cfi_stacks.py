@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Stacks of functions whose call frame information asks for what is not there, word by word.
+
+Truth by construction (DWARF 5, 6.4): by_rbx's frame is told by rbx, so whatever must not be known of that ends the stack
+there; what is not known of the frame itself ends it before. The reason tells which.
+"""
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from stacks_by_hand import JUNK, MASK, R12, RBX, STACK, WORD, build, check_all, functions  # noqa: E402
+
+
+def row(*directives):
+    """A function of one word's frame, which has made a call."""
+    return ".cfi_startproc; push %rcx; .cfi_def_cfa_offset 16; " + "; ".join(directives) + "; call *%rax; in_{0}: pop %rcx; ret; .cfi_endproc"
+
+
+ROWS = {
+    "plain": row(),
+    "rbx_near": row(".cfi_offset %rbx, -16"),
+    # Far below the sample's stack pointer, and far above the copy
+    "rbx_below": row(".cfi_offset %rbx, -8192"),
+    "rbx_above": row(".cfi_offset %rbx, 8192"),
+    "rbx_undefined": row(".cfi_undefined %rbx"),
+    "rbx_in_r12": row(".cfi_register %rbx, %r12"),
+    # DW_CFA_register of registers that x86-64 does not have: bit 3 of 64 is rbx's
+    "rbx_in_67": row(".cfi_escape 9, 3, 67"),
+    # DW_CFA_expression and DW_CFA_val_expression: DW_OP_deref of the CFA - 8192; of DW_OP_breg12
+    "rbx_by_memory": row(".cfi_escape 0x10, 3, 5, 0x0a, 0, 0x20, 0x1c, 6"),
+    "rbx_by_r12": row(".cfi_escape 0x16, 3, 2, 0x7c, 0"),
+    "rip_below": row(".cfi_offset %rip, -8192"),
+    "rip_above": row(".cfi_offset %rip, 8192"),
+    "rip_in_r12": row(".cfi_register %rip, %r12"),
+    "rsp_above": row(".cfi_offset %rsp, 8192"),
+    "return_column": row(".cfi_return_column %r12").replace("push %rcx; .cfi_def_cfa_offset 16; .cfi_return_column %r12",
+                                                           ".cfi_return_column %r12; push %rcx; .cfi_def_cfa_offset 16"),
+    "cfa_at_sp": row(".cfi_def_cfa_offset 0"),
+    "cfa_below_sp": row(".cfi_def_cfa_offset -16"),
+    "cfa_by_20": row(".cfi_def_cfa 20, 16"),
+    "cfa_by_r12": row(".cfi_def_cfa %r12, 16"),
+    # DW_CFA_def_cfa_expression: DW_OP_deref of DW_OP_breg7 -8192 and of 8192
+    "cfa_memory_below": row(".cfi_escape 0x0f, 4, 0x77, 0x80, 0x40, 6"),
+    "cfa_memory_above": row(".cfi_escape 0x0f, 5, 0x77, 0x80, 0xc0, 0, 6"),
+    "by_rbx": ".cfi_startproc; push %rbx; .cfi_def_cfa_offset 16; .cfi_offset %rbx,-16; mov %rsp,%rbx; .cfi_def_cfa_register %rbx; "
+              "and $-64,%rsp; call *%rax; in_by_rbx: mov %rbx,%rsp; pop %rbx; .cfi_def_cfa %rsp,8; ret; .cfi_endproc",
+    "leaf": ".cfi_startproc; nop; ret; .cfi_endproc",
+}
+
+
+def main():
+    at = build("cfi", functions({name: body.format(name) for name, body in ROWS.items()}))
+    root, by_rbx = at["in_start"], at["in_by_rbx"]
+    # by_rbx's record is 8 words above: rbx, return address
+    def words(ra):
+        return [JUNK, ra] + [JUNK] * 6 + [JUNK, root]
+
+    def first(name, **regs):
+        """The sample is there, and by_rbx has called."""
+        return at["in_" + name], words(by_rbx), {RBX: STACK + 8 * WORD, **regs}
+
+    def called(name):
+        """leaf has been called from there."""
+        return at["leaf"], [at["in_" + name]] + words(by_rbx), {RBX: STACK + 9 * WORD, R12: STACK + 9 * WORD}
+
+    def ends(name, *callers):
+        return called(name), [at["in_" + name], *callers]
+
+    no_register, no_memory = "NO_REGISTER", "BAD_MEMORY"
+    through = [by_rbx, root]
+    stay = {name: (first(name), through) for name in ("plain", "rbx_below")}
+    stay["rbx_above"] = first("rbx_above"), [by_rbx, no_register]
+    stay["rbx_undefined"] = first("rbx_undefined"), [by_rbx, no_register]
+    stay["rip_below"] = first("rip_below"), [no_memory]
+    stay["cfa_at_sp"] = first("cfa_at_sp"), ["LOOP"]
+    stay["cfa_below_sp"] = first("cfa_below_sp"), ["LOOP"]
+    check_all("the sample's own frame", at, "cfi", stay, all_registers=1)
+    deep = {
+        "plain": ends("plain", *through),
+        "rbx_near": ((at["leaf"], [at["in_rbx_near"], STACK + 9 * WORD, by_rbx] + [JUNK] * 7 + [root], {}), [at["in_rbx_near"], *through]),
+        "rbx_below": ends("rbx_below", by_rbx, no_register),
+        "rbx_above": ends("rbx_above", by_rbx, no_register),
+        "rbx_undefined": ends("rbx_undefined", by_rbx, no_register),
+        "rbx_in_r12": ends("rbx_in_r12", *through),
+        "rbx_in_67": ends("rbx_in_67", by_rbx, no_register),
+        "rbx_by_memory": ends("rbx_by_memory", by_rbx, no_register),
+        "rbx_by_r12": ends("rbx_by_r12", *through),
+        "rip_below": ends("rip_below", no_memory),
+        "rip_above": ends("rip_above", no_memory),
+        "rsp_above": ends("rsp_above", no_memory),
+        "cfa_at_sp": ends("cfa_at_sp", "LOOP"),
+        "cfa_below_sp": ends("cfa_below_sp", "LOOP"),
+        "cfa_by_20": ends("cfa_by_20", "BAD_CFI"),
+        "cfa_memory_below": ends("cfa_memory_below", no_memory),
+        "cfa_memory_above": ends("cfa_memory_above", no_memory),
+    }
+    check_all("a caller", at, "cfi", deep, all_registers=1)
+    unrecorded = {name: ends(name, by_rbx, no_register) for name in ("rbx_in_r12", "rbx_by_r12")}
+    unrecorded.update({name: ends(name, no_register) for name in ("rip_in_r12", "return_column", "cfa_by_r12")})
+    check_all("r12 is not recorded", at, "cfi", unrecorded, MASK & ~(1 << R12), all_registers=1)
+    below = {"rbx_below": (first("rbx_below"), [by_rbx, no_register])}
+    check_all("rbx is not recorded", at, "cfi", below, MASK & ~(1 << RBX), all_registers=1)
+
+
+if os.uname().machine != "x86_64" or not all(map(shutil.which, ("gcc", "nm"))):
+    print("ok - stacks by call frame information # SKIP needs gcc and binutils on x86-64")
+else:
+    main()
