@@ -188,8 +188,7 @@ static enum unwind_stop full_step(struct step *st)
 	enum unwind_stop stop = cfa_find(st);
 	uint64_t sp = st->in->v[arch->sp], ip;
 
-	if (stop == UNWIND_STOP_BAD_MEMORY && st->first && st->missing < st->w->memory.sp &&
-	    saved_sp_find(st->w, &st->w->c, st->map, &st->cfa)) {
+	if (stop != WALK_ON && st->first && saved_sp_find(st->w, &st->w->c, st->map, &st->cfa)) {
 		stop = WALK_ON;
 		st->how = FRAME_SAVED_SP;
 	}

@@ -43,6 +43,10 @@ ROWS = {
     # DW_CFA_def_cfa_expression: DW_OP_deref of DW_OP_breg7 -8192 and of 8192
     "cfa_memory_below": row(".cfi_escape 0x0f, 4, 0x77, 0x80, 0x40, 6"),
     "cfa_memory_above": row(".cfi_escape 0x0f, 5, 0x77, 0x80, 0xc0, 0, 6"),
+    # As SHA-2 of OpenSSL: the CFA is 8 more than what is 24 bytes above the stack pointer; then far below it (saved_sp.c)
+    "keeps_sp": ".cfi_startproc; .cfi_escape 0x0f, 5, 0x77, 24, 6, 0x23, 8; nop; .cfi_escape 0x0f, 6, 0x77, 0x80, 0x40, 6, 0x23, 8; "
+                "call *%rax; in_keeps_sp: ret; .cfi_endproc",
+    "calls_keeps_sp": ".cfi_startproc; call keeps_sp; in_calls_keeps_sp: ret; .cfi_endproc",
     "by_rbx": ".cfi_startproc; push %rbx; .cfi_def_cfa_offset 16; .cfi_offset %rbx,-16; mov %rsp,%rbx; .cfi_def_cfa_register %rbx; "
               "and $-64,%rsp; call *%rax; in_by_rbx: mov %rbx,%rsp; pop %rbx; .cfi_def_cfa %rsp,8; ret; .cfi_endproc",
     "leaf": ".cfi_startproc; nop; ret; .cfi_endproc",
@@ -95,6 +99,11 @@ def main():
         "cfa_memory_below": ends("cfa_memory_below", no_memory),
         "cfa_memory_above": ends("cfa_memory_above", no_memory),
     }
+    kept = [JUNK, JUNK, JUNK, STACK + 5 * WORD, JUNK, at["in_calls_keeps_sp"], root]
+    stay = {"found": ((at["in_keeps_sp"], kept, {}), [at["in_calls_keeps_sp"], root]),
+            "not found": ((at["in_keeps_sp"], kept[:5] + [at["in_by_rbx"], root], {}), [no_memory])}
+    check_all("a stack pointer that is kept", at, "cfi", stay, all_registers=1)
+    deep["kept"] = (at["leaf"], [at["in_keeps_sp"]] + kept[:3] + [STACK + 6 * WORD] + kept[4:], {}), [at["in_keeps_sp"], no_memory]
     check_all("a caller", at, "cfi", deep, all_registers=1)
     unrecorded = {name: ends(name, by_rbx, no_register) for name in ("rbx_in_r12", "rbx_by_r12")}
     unrecorded.update({name: ends(name, no_register) for name in ("rip_in_r12", "return_column", "cfa_by_r12")})

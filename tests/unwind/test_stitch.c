@@ -172,6 +172,38 @@ static void completes_from_both_sides(void **state)
 	end(st);
 }
 
+/* Without places, without a time, with kernel frames only: such stacks stay as they are, and tell
+ * nothing of others, cut or not. */
+static void leaves_alone_what_cannot_tell(void **state)
+{
+	const struct stack whole = {100, 1, 0x1000, ROOT, {10, 20, 30}},
+			   cut = {200, 1, 0x1000, CUT, {10, 20}},
+			   other = {100, 1, 0x2000, ROOT, {11, 21, 31}},
+			   other_cut = {200, 1, 0x2000, CUT, {11, 21}},
+			   no_time = {0, 1, 0x1000, CUT, {10, 20}};
+	struct stitcher *st = begin(0);
+	size_t i;
+
+	(void)state;
+	add(&whole, FRAME_CFI);
+	add(&cut, FRAME_CFI);
+	add(&cut, FRAME_CFI);
+	batch.traces[2].places = NULL;
+	add(&no_time, FRAME_CFI);
+	add(&cut, FRAME_CFI);
+	batch.traces[4].n_kernel = 2;
+	add(&other, FRAME_CFI);
+	batch.traces[5].places = NULL;
+	add(&other_cut, FRAME_CFI);
+	run(st);
+	assert_stack(1, ROOT, 2, IPS(10, 20, 30));
+	for (i = 2; i < 5; i++)
+		assert_stack(i, CUT, 2, IPS(10, 20));
+	assert_stack(6, CUT, 2, IPS(11, 21));
+	assert_int_equal(stitcher_stats(st)->cut, 2);
+	end(st);
+}
+
 /* Two halves that were never seen together are joined through a cut stack; without a root it stays
  * cut. Earlier batches count. */
 static void chains_and_remembers(void **state)
@@ -591,6 +623,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(completes_from_both_sides),
+		cmocka_unit_test(leaves_alone_what_cannot_tell),
 		cmocka_unit_test(chains_and_remembers),
 		cmocka_unit_test(believes_what_is_equal),
 		cmocka_unit_test(believes_what_is_near),
