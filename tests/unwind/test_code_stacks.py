@@ -59,6 +59,12 @@ FUNCTIONS = {
 LAST = "".join(f".type {name},@function; {name}: {body}; call *%rax; in_{name}: .size {name},.-{name}; "
                f".type behind_{name},@function; behind_{name}: ret; .size behind_{name},.-behind_{name};"
                for name, body in (("last", "sub $40,%rsp"), ("last_fp", "push %rbp; mov %rsp,%rbp")))
+# Of these, in front of the first function that is called, the stripped program knows nothing.
+UNKNOWN = {
+    "u_first": "push %rbp; mov %rsp,%rbp; call *%rax; in_u_first: pop %rbp; ret",
+    "u_second": "push %rbp; mov %rsp,%rbp; call *%rax; in_u_second: pop %rbp; ret",
+    "u_calls": "call *%rax; in_u_calls: nop; late: nop; ret",
+}
 # Of these the stripped program knows by the calls in _start.
 CALLED = "call leaf; call helper; in_helper_call: call _start+0x100000; in_far_call: hlt"
 HELPER = ".type helper,@function; helper: sub $8,%rsp; nop; in_helper: add $8,%rsp; ret; .size helper,.-helper"
@@ -249,8 +255,7 @@ def ends_of_functions(at):
 
 def without_names(at):
     """A function without a name has been called where a call leads to it, and nowhere else."""
-    shutil.copy("code", "stripped")
-    run("strip", "stripped")
+    run("strip", "-o", "stripped", "code", check=True)
     cases = {
         "called": ((at["in_helper"], [JUNK, at["in_helper_call"]], {}), [at["in_helper_call"]]),
         "called through a pointer": ((at["in_helper"], [JUNK, at["in_outer"]], {}), [at["in_outer"]]),
@@ -259,6 +264,41 @@ def without_names(at):
         "called where another function is": ((at["in_helper"], [JUNK, at["in_helper_call"] - 5], {}), []),
     }
     check_stacks("without names", cases, path="stripped")
+
+
+def unknown_code(at):
+    """Of which nothing tells: by a frame pointer that fits, or by a root that is near."""
+    pc, leaf, root, second = at["in_u_first"], at["late"], at["in_start"], at["in_u_second"]
+    inside, high = [JUNK] * 8, root << 32
+
+    def under(words, fp):
+        """What has been called by unknown code, whose frame the words are."""
+        return at["in_cfi_leaf"], words, {RBP: fp}
+
+    cases = {
+        "a frame record": ((pc, [JUNK, STACK + 0x100, root], {RBP: STACK + WORD}), [root]),
+        "two": ((pc, [JUNK, STACK + 3 * WORD, second, STACK + 0x100, root], {RBP: STACK + WORD}), [second, root]),
+        "of a call of another function": ((pc, [JUNK, STACK + 0x100, at["in_helper_call"], JUNK], {RBP: STACK + WORD}), []),
+        "of no call": ((pc, [JUNK, STACK + 0x100, at["u_second"], JUNK], {RBP: STACK + WORD}), []),
+        "not aligned": ((pc, [JUNK, JUNK, high, 0], {RBP: STACK + WORD + 4}), []),
+        "below": (under([JUNK, STACK + 0x100, root] + [JUNK] * 5 + [pc] + [JUNK] * 20, STACK + WORD), [pc]),
+        "at the stack pointer": (under(inside + [pc, STACK + 0x100, root], STACK + 9 * WORD), [pc, root]),
+        "not there": ((pc, [JUNK] * 3, {RBP: STACK + 0x800}), []),
+        "not copied": ((pc, [JUNK] * 600, {RBP: STACK + 0x2000}), ["TRUNCATED_STACK"]),
+        "no frame pointer": ((pc, [JUNK] * 3, {RBP: 0}), []),
+        "no return address": ((pc, [JUNK, STACK + 0x100, 0], {RBP: STACK + WORD}), []),
+        "a chain that ends": ((pc, [JUNK, 0, second], {RBP: STACK + WORD}), [second, "END"]),
+        "a chain that ends in a record": ((pc, [JUNK, STACK + 3 * WORD, second, STACK + 0x100, 0], {RBP: STACK + WORD}), [second, "END"]),
+        "a root 15 words above": ((leaf, [JUNK] * 15 + [root], {}), [root]),
+        "a root 16 words above": ((leaf, [JUNK] * 16 + [root], {}), []),
+        "a root behind a call that is over": ((leaf, [JUNK, at["in_u_calls"], root], {}), [root]),
+        "a root behind another caller": ((leaf, [JUNK, second, root], {}), []),
+        "a root that is none": ((leaf, [JUNK, at["_start"] + 1] + [JUNK] * 20, {}), []),
+    }
+    run("strip", "-o", "stripped", "code", check=True)
+    check_stacks("unknown code", cases, path="stripped")
+    cases = {"a root": ((leaf, [JUNK, root], {}), [root]), "nothing": ((pc, [JUNK, STACK + 0x100, second], {RBP: STACK + WORD}), [])}
+    check_stacks("unknown code, frame pointers are not recorded", cases, MASK & ~(1 << RBP), path="stripped")
 
 
 def many_addresses(at):
@@ -298,7 +338,7 @@ def two_programs(at):
 if os.uname().machine != "x86_64" or not all(map(shutil.which, ("gcc", "nm", "strip"))):
     print("ok - stacks by machine code # SKIP needs gcc and binutils on x86-64")
     sys.exit(0)
-symbols = build("code", LAST + FILL + HELPER + FILL + f"calls: {CALLED}" + FILL + functions(FUNCTIONS))
+symbols = build("code", functions(UNKNOWN) + LAST + FILL + HELPER + FILL + f"calls: {CALLED}" + FILL + functions(FUNCTIONS))
 popped(symbols)
 by_frame_pointer(symbols)
 in_register(symbols)
@@ -307,5 +347,6 @@ new_tasks(symbols)
 contexts(symbols)
 ends_of_functions(symbols)
 without_names(symbols)
+unknown_code(symbols)
 many_addresses(symbols)
 two_programs(symbols)
