@@ -212,8 +212,9 @@ static bool calls_another(struct walk *w, const struct map *map, uint64_t ip, ui
 {
 	uint64_t target = map && !is_jit(map) ? called_function(w, ra) : 0;
 
+	/* Also where it begins behind ip. */
 	return target && target >= map->start && target < map->end &&
-	       (target > ip || ip - target > FUNCTION_BYTES_MAX);
+	       ip - target > FUNCTION_BYTES_MAX;
 }
 
 /* The first C function of musl's programs is jumped to with 0 in the link register and the frame

@@ -65,8 +65,11 @@ UNKNOWN = {
     "u_second": "push %rbp; mov %rsp,%rbp; call *%rax; in_u_second: pop %rbp; ret",
     "u_calls": "call *%rax; in_u_calls: nop; late: nop; ret",
 }
+# A function that is not understood; and code that is too far from any to be a part of it
+PUZZLE = ".type puzzle,@function; puzzle: push %rbp; mov %rsp,%rbp; .byte 6; in_puzzle: pop %rbp; ret; .size puzzle,.-puzzle"
+DISTANT = ".fill 70000,1,0xcc; distant: nop; ret;"
 # Of these the stripped program knows by the calls in _start.
-CALLED = "call leaf; call helper; in_helper_call: call _start+0x100000; in_far_call: hlt"
+CALLED = "call leaf; call helper; in_helper_call: call _start+0x100000; in_far_call: call _start-0x100000; in_low_call: call puzzle; in_puzzle_call: hlt"
 HELPER = ".type helper,@function; helper: sub $8,%rsp; nop; in_helper: add $8,%rsp; ret; .size helper,.-helper"
 
 
@@ -279,6 +282,10 @@ def unknown_code(at):
         "a frame record": ((pc, [JUNK, STACK + 0x100, root], {RBP: STACK + WORD}), [root]),
         "two": ((pc, [JUNK, STACK + 3 * WORD, second, STACK + 0x100, root], {RBP: STACK + WORD}), [second, root]),
         "of a call of another function": ((pc, [JUNK, STACK + 0x100, at["in_helper_call"], JUNK], {RBP: STACK + WORD}), []),
+        "of a call of another function, far before": ((at["distant"], [JUNK, STACK + 0x100, at["in_helper_call"], JUNK], {RBP: STACK + WORD}), []),
+        "of a call of this function": ((at["in_puzzle"], [JUNK, STACK + 0x100, at["in_puzzle_call"], JUNK], {RBP: STACK + WORD}), [at["in_puzzle_call"]]),
+        "of a call into another file": ((pc, [JUNK, STACK + 0x100, at["in_far_call"], JUNK], {RBP: STACK + WORD}), [at["in_far_call"]]),
+        "of a call into a file below": ((pc, [JUNK, STACK + 0x100, at["in_low_call"], JUNK], {RBP: STACK + WORD}), [at["in_low_call"]]),
         "of no call": ((pc, [JUNK, STACK + 0x100, at["u_second"], JUNK], {RBP: STACK + WORD}), []),
         "not aligned": ((pc, [JUNK, JUNK, high, 0], {RBP: STACK + WORD + 4}), []),
         "below": (under([JUNK, STACK + 0x100, root] + [JUNK] * 5 + [pc] + [JUNK] * 20, STACK + WORD), [pc]),
@@ -338,7 +345,7 @@ def two_programs(at):
 if os.uname().machine != "x86_64" or not all(map(shutil.which, ("gcc", "nm", "strip"))):
     print("ok - stacks by machine code # SKIP needs gcc and binutils on x86-64")
     sys.exit(0)
-symbols = build("code", functions(UNKNOWN) + LAST + FILL + HELPER + FILL + f"calls: {CALLED}" + FILL + functions(FUNCTIONS))
+symbols = build("code", functions(UNKNOWN) + LAST + FILL + HELPER + FILL + PUZZLE + FILL + f"calls: {CALLED}" + FILL + functions(FUNCTIONS) + DISTANT)
 popped(symbols)
 by_frame_pointer(symbols)
 in_register(symbols)
