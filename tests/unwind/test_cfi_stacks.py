@@ -49,6 +49,8 @@ ROWS = {
     "calls_keeps_sp": ".cfi_startproc; call keeps_sp; in_calls_keeps_sp: ret; .cfi_endproc",
     "by_rbx": ".cfi_startproc; push %rbx; .cfi_def_cfa_offset 16; .cfi_offset %rbx,-16; mov %rsp,%rbx; .cfi_def_cfa_register %rbx; "
               "and $-64,%rsp; call *%rax; in_by_rbx: mov %rbx,%rsp; pop %rbx; .cfi_def_cfa %rsp,8; ret; .cfi_endproc",
+    # As LuaJIT's and OpenSSL's: the CFA is said to be 80 bytes above the stack pointer, wherever that is
+    "wrong": ".cfi_startproc; .cfi_def_cfa_offset 80; nop; in_wrong: nop; at_return: ret; .cfi_endproc",
     "leaf": ".cfi_startproc; nop; ret; .cfi_endproc",
 }
 
@@ -80,6 +82,22 @@ def main():
     stay["cfa_at_sp"] = first("cfa_at_sp"), ["LOOP"]
     stay["cfa_below_sp"] = first("cfa_below_sp"), ["LOOP"]
     check_all("the sample's own frame", at, "cfi", stay, all_registers=1)
+    def wrong(pc, top, at_cfa):
+        return at[pc], top + [JUNK] * (9 - len(top)) + [at_cfa] + [JUNK] * 9, {}
+
+    unmapped = 0x5000000
+    stay = {
+        "right": (wrong("in_wrong", [JUNK], root), [root]),
+        "no mapping is known, at the return": (wrong("at_return", [root], unmapped), [root]),
+        "no mapping is known": (wrong("in_wrong", [root], unmapped), [unmapped, "NO_MAP"]),
+        "no code can be there": (wrong("in_wrong", [JUNK, root], JUNK), [root]),
+        "no code can be there, but above": (wrong("in_wrong", [JUNK, root], 1 << 47), [root]),
+        "5 words": (wrong("in_wrong", [JUNK] * 5 + [root], JUNK), [root]),
+        "6 words": (wrong("in_wrong", [JUNK] * 6 + [root], JUNK), [JUNK, "NO_MAP"]),
+        "0, at the return": (wrong("at_return", [root], 0), [root]),
+        "0": (wrong("in_wrong", [root], 0), ["END"]),
+    }
+    check_all("a row that is wrong", at, "cfi", stay, all_registers=1)
     deep = {
         "plain": ends("plain", *through),
         "rbx_near": ((at["leaf"], [at["in_rbx_near"], STACK + 9 * WORD, by_rbx] + [JUNK] * 7 + [root], {}), [at["in_rbx_near"], *through]),
