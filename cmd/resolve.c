@@ -60,10 +60,8 @@ static int write_to(const struct resolve *r, const struct profile *p, FILE *out,
 	return rc ? rc : args_flush(out, name, err);
 }
 
-/* Writes to a temporary neighbour and renames it, so that a failure never destroys an older result;
- * what is not a regular file (a fifo, /dev/stdout) is written directly. A link stays one. */
-/* A file of our own beside the target. What others have put there under its name does not get the
- * profile; what we have left there when we were killed makes way. */
+/* A file of our own beside the target. Whatever has that name already is not written to: it is
+ * somebody else's, or was left by a process with our PID that was killed, and is removed. */
 static FILE *create_temp(const char *path)
 {
 	FILE *out;
@@ -77,6 +75,8 @@ static FILE *create_temp(const char *path)
 	return out;
 }
 
+/* Writes to a temporary neighbour and renames it, so that a failure never destroys an older result;
+ * what is not a regular file (a fifo, /dev/stdout) is written directly. A link stays one. */
 static int write_file(const struct resolve *r, const struct profile *p, struct err *err)
 {
 	char temp[PATH_MAX], real[PATH_MAX];
@@ -168,6 +168,7 @@ static int load(struct resolve *r, struct pipeline *p, struct err *err)
 				      &r->pipeline.filter, err);
 	if (!rc)
 		rc = pipeline_load(p, &r->pipeline, err);
+	r->interrupted = stop_requested;
 	if (!rc && !r->quiet)
 		print_notes(p);
 	if (!rc && !p->profile->samples.n)
@@ -188,7 +189,7 @@ static int exit_code(const struct resolve *r, const struct pipeline *p)
 {
 	const struct perf_file_stats *s = perf_file_stats(p->file);
 
-	if (s->damaged || s->interrupted || s->truncated || stop_requested)
+	if (s->damaged || s->interrupted || s->truncated || r->interrupted)
 		return EXIT_DAMAGED;
 	return r->strict && !is_all_there(s) ? EXIT_DAMAGED : EXIT_FINE;
 }
@@ -249,7 +250,7 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 		advise_stack_size(p, stderr);
 	if (!r->quiet && !r->fetch)
 		fetch_advice(p, stderr);
-	if (stop_requested)
+	if (r->interrupted)
 		fprintf(stderr,
 			"resolve: interrupted: the output holds what was read until then\n");
 	if (r->pipeline.verify_every)
@@ -265,7 +266,8 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 
 int main(int argc, char **argv)
 {
-	struct sigaction sa = {.sa_handler = on_interrupt};
+	/* Restarted, because an interrupt is no reason to lose output (stdio gives up at EINTR). */
+	struct sigaction sa = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
 	struct resolve r = {0};
 	struct pipeline p = {0};
 	struct err err = {0};

@@ -19,6 +19,7 @@ struct resolve {
 	enum fetch_mode fetch;
 	struct fetch_watch watch;
 	bool strict, quiet, no_cache, header_only, explain, show_help, show_version;
+	bool interrupted; /* reading ended early, at the user's ^C */
 };
 
 /* Fills a zeroed *r, whose strings stay in argv. 0: go on; 1: --help or --version was answered;

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Bad input and bad conditions: one clear line on stderr, the right exit code, nothing silent."""
+import array
+import fcntl
 import os
 import re
 import signal
 import subprocess
+import termios
 
 from common import CAPTURE, RESOLVE, Tap, build, children, cpu_seconds, folded, have, resolve, run, until
 
@@ -69,6 +72,41 @@ for words in "--help", "--version", "--header good.data", f"--explain {leaf} goo
 for words in "--help", "--version", "--check":
     fails(f"disk full, capture {words}", ["sh", "-c", f"{CAPTURE} {words} > /dev/full"], 2, "No space left")
 fails("disk full, -o", [RESOLVE, "-o", "/dev/full", "-f", "folded", "good.data"], 2, "No space left")
+
+
+
+def asleep(p, pipe, full):
+    """Whether a process waits, with nothing, or as much as there is room for, in a pipe that it reads or writes."""
+    n = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, n)
+    with open(f"/proc/{p.pid}/stat") as f:
+        state = f.read().rsplit(")", 1)[1].split()[0]
+    return state == "S" and n[0] == (fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) if full else 0)
+
+
+# ^C while nobody reads the output: all of it comes once somebody does, and nothing was cut short.
+script = run([RESOLVE, "-f", "script", "good.data"]).stdout
+with subprocess.Popen([RESOLVE, "-j1", "-f", "script", "good.data"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+    until(lambda: asleep(p, p.stdout, True), "a full pipe")
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate()
+tap.check(len(script) > 1 << 16 and out == script and p.returncode == 0 and err == "", "^C while writing: nothing is lost",
+          (p.returncode, err, len(out), len(script)))
+
+# ^C while there is nothing to read yet: what is read with the next bytes is the end, and is written.
+with open("pipe.data", "wb") as f:
+    subprocess.run(["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock", "-F", "999", "-g", "-o", "-", "--", program, "1"],
+                   stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.DEVNULL, check=True)
+with open("pipe.data", "rb") as f:
+    half = f.read(os.path.getsize("pipe.data") // 2)
+    rest = f.read()
+with subprocess.Popen([RESOLVE, "-j1", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+    p.stdin.write(half)
+    p.stdin.flush()
+    until(lambda: asleep(p, p.stdin, False), "an empty pipe")
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(rest)
+tap.check(out and p.returncode == 1 and b"interrupted" in err, "^C while reading: told", (p.returncode, err))
 
 # Where everybody may put files: neither what a link leads to nor a file that waits for us is written.
 os.mkdir("shared")
