@@ -243,8 +243,11 @@ static void wait_for_records(struct recording *r)
 {
 	size_t n_rings = r->n_fds - 1;
 
-	if (poll(r->fds, r->n_fds, poll_timeout_ms(r, clock_ns(CLOCK_MONOTONIC))) < 0)
+	if (poll(r->fds, r->n_fds, poll_timeout_ms(r, clock_ns(CLOCK_MONOTONIC))) < 0) {
+		if (errno != EINTR) /* no memory: records come all the same */
+			poll(NULL, 0, POLL_BEHIND_MS);
 		return; /* a signal: *stop is looked at */
+	}
 	for (size_t i = 0; i < n_rings; i++)
 		if (r->fds[i].fd >= 0 && r->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL))
 			next_poll_fd(r, i);

@@ -69,7 +69,12 @@ int child_go(struct child *c, const char *name, struct err *err)
 	int failed = 0;
 	ssize_t n;
 
-	send(c->fd, "", 1, MSG_NOSIGNAL); /* a child killed meanwhile shows up in child_reap() */
+	do
+		n = send(c->fd, "", 1, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	/* A child killed meanwhile (EPIPE) shows up in child_reap(); any other waits for ever. */
+	if (n < 0 && errno != EPIPE)
+		return err_errno(err, errno, name, "start the command");
 	do
 		n = read(c->fd, &failed, sizeof failed);
 	while (n < 0 && errno == EINTR);
