@@ -114,11 +114,16 @@ static bool is_packaged(const char *path)
 
 static const char *unreadable_help(const struct module *m)
 {
-	return !m || m->image_miss == MODULE_MISS_PERMISSION ||
-			       m->image_miss == MODULE_MISS_UNREADABLE
-		       ? "make the file readable, or run resolve as its owner"
-		       : "it is damaged, or replaced after the recording: give the one that ran by "
-			 "--symfs DIR or `perf buildid-cache --add FILE`";
+	switch (m ? m->image_miss : MODULE_MISS_UNREADABLE) {
+	case MODULE_MISS_PERMISSION:
+	case MODULE_MISS_UNREADABLE:
+		return "make the file readable, or run resolve as its owner";
+	case MODULE_MISS_NOT_TRUSTED:
+		return "give the file by --symfs DIR if you trust it, or remove it";
+	default:
+		return "it is damaged, or replaced after the recording: give the one that ran by "
+		       "--symfs DIR or `perf buildid-cache --add FILE`";
+	}
 }
 
 static const char *no_debug_help(const struct module *m)

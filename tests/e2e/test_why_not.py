@@ -182,6 +182,22 @@ for n, put, tried in (("text", b"hello\n", "/text: not an ELF file"), ("nothing"
     os.remove(n)
     open(n, "wb").write(put)
     case(n, f"{n} in the place of the program", "none", "file cannot be read", tried, "replaced after the recording")
+shutil.copy("full", "debug")
+record("debug")
+os.remove("debug")
+run(["objcopy", "--only-keep-debug", "full", "debug"])
+case("debug", "a debug file in the place of the program", "none", "file cannot be read", "/debug: a debug file, without code", "replaced after the recording")
+shutil.copy("full", "foreign")
+record("foreign")
+if os.getuid():
+    tap.skip("another user's file in the cache of debuginfod", "only root can make one")
+else:
+    cached = f"debuginfod_client/{re.search(r'Build ID: (.*)', run(['readelf', '-n', 'foreign']).stdout).group(1)}"
+    os.makedirs(cached)
+    os.rename("foreign", f"{cached}/executable")
+    os.chown(f"{cached}/executable", 65534, 65534)
+    case("foreign", "another user's file in the cache of debuginfod", "none", "file cannot be read", "/executable: belongs to another user", "if you trust it")
+    shutil.rmtree("debuginfod_client")
 shutil.copy("stripped", "headless")
 os.chmod("headless", 0o755)
 record("headless")
