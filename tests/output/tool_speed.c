@@ -5,8 +5,9 @@
  * unwinding, alone. A round is a pass of each kind. Prints CPU time per sample: the price of a
  * stage is the median, over the rounds, of the difference to the pass without it beside it, because
  * a machine that is faster for some seconds is so for a round; differences of the fastest passes
- * would be of different rounds. Then the whole, its median and the fastest, and the first pass
- * ever. -w: only the whole, for profilers. */
+ * would be of different rounds. It is `-` where that is not positive in three of four rounds: then
+ * the stage costs less than passes differ by, as with a few samples of many modules. Then the
+ * whole, its median and the fastest, and the first pass ever. -w: only the whole, for profilers. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,10 +122,15 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median(const struct round *rounds, int n, enum depth depth,
-		     double (*of)(const struct round *r, enum depth depth))
+struct spread {
+	double median, quartile; /* the lower one */
+};
+
+static struct spread spread(const struct round *rounds, int n, enum depth depth,
+			    double (*of)(const struct round *r, enum depth depth))
 {
-	double *v = calloc((size_t)n, sizeof *v), ret;
+	double *v = calloc((size_t)n, sizeof *v);
+	struct spread ret;
 	int i;
 
 	if (!v)
@@ -132,7 +138,7 @@ static double median(const struct round *rounds, int n, enum depth depth,
 	for (i = 0; i < n; i++)
 		v[i] = of(&rounds[i], depth);
 	qsort(v, (size_t)n, sizeof *v, by_value);
-	ret = (v[n / 2] + v[(n - 1) / 2]) / 2;
+	ret = (struct spread){(v[n / 2] + v[(n - 1) / 2]) / 2, v[n / 4]};
 	free(v);
 	return ret;
 }
@@ -153,20 +159,36 @@ static double least(const struct round *rounds, int n, enum depth depth)
 	return ret;
 }
 
+/* In ns, each of them for one of `count`. */
+static void print_price(const struct round *rounds, int n, enum depth depth, int digits,
+			uint64_t count)
+{
+	struct spread s = spread(rounds, n, depth, price);
+
+	if (s.quartile > 0)
+		printf("%.*f", digits, s.median * 1e9 / (double)count);
+	else
+		printf("-");
+}
+
 static void print(const struct run *r, const struct round *rounds, int n)
 {
+	static const char *const names[DEPTHS] = {"read", "unwind", "intern"};
 	const char *slash = strrchr(r->path, '/');
-	double ns = 1e9 / (double)r->samples, all = median(rounds, n, INTERN, whole);
+	double ns = 1e9 / (double)r->samples, all = spread(rounds, n, INTERN, whole).median;
+	int d;
 
-	printf("%-20s %7llu samples %5.1f frames %7llu nodes: read %4.0f unwind %5.0f intern %4.0f "
-	       "ns = %5.2f M samples/s (fastest %5.2f), %5.1f ns/frame; first pass %.2f ms\n",
-	       slash ? slash + 1 : r->path, (unsigned long long)r->samples,
-	       (double)r->frames / (double)r->samples, (unsigned long long)r->nodes,
-	       median(rounds, n, READ, price) * ns, median(rounds, n, UNWIND, price) * ns,
-	       median(rounds, n, INTERN, price) * ns, 1e3 / (all * ns),
-	       1e3 / (least(rounds, n, INTERN) * ns),
-	       median(rounds, n, UNWIND, price) * 1e9 / (double)r->frames,
-	       rounds[0].pass[INTERN] * 1e3);
+	printf("%-20s %7llu samples %5.1f frames %7llu nodes:", slash ? slash + 1 : r->path,
+	       (unsigned long long)r->samples, (double)r->frames / (double)r->samples,
+	       (unsigned long long)r->nodes);
+	for (d = READ; d < DEPTHS; d++) {
+		printf(" %s ", names[d]);
+		print_price(rounds, n, (enum depth)d, 0, r->samples);
+	}
+	printf(" ns = %5.2f M samples/s (fastest %5.2f), ", 1e3 / (all * ns),
+	       1e3 / (least(rounds, n, INTERN) * ns));
+	print_price(rounds, n, UNWIND, 1, r->frames);
+	printf(" ns/frame; first pass %.2f ms\n", rounds[0].pass[INTERN] * 1e3);
 	fflush(stdout);
 }
 
