@@ -77,6 +77,7 @@ int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, s
 	struct symbolizer_options so = opt->symbolizer;
 	int rc;
 
+	p->no_inline = so.no_inline;
 	so.file = p->file;
 	so.jit = p->jit;
 	so.kallsyms_data = perf_file_kallsyms(p->file, &so.kallsyms_size);

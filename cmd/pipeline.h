@@ -66,6 +66,7 @@ struct pipeline {
 	struct stitch_stats stitched; /* likewise */
 	struct stack_depths *depths;
 	uint64_t filtered; /* samples that the filter left out */
+	bool no_inline;	   /* symbolized without DWARF */
 	double seconds_load, seconds_symbolize;
 	VEC(double) thread_seconds; /* of the processor, while loading */
 };

@@ -198,11 +198,12 @@ static const char *alt_help(const struct module *m)
 		       : "install the whole debug package, or fetch the file with --debuginfod";
 }
 
-static void judge(struct module_report *r)
+static void judge(struct module_report *r, bool wants_dwarf)
 {
 	const struct module *m = r->module;
 	bool stripped = m && m->image && m->debug_miss != MODULE_MISS_NONE;
-	enum err_code trouble = m && r->tier != SYM_TIER_INLINE ? dwarf_trouble(m) : ERR_OK;
+	enum err_code trouble =
+		m && wants_dwarf && r->tier != SYM_TIER_INLINE ? dwarf_trouble(m) : ERR_OK;
 	const char *refused = m ? refused_section(m, trouble) : NULL;
 
 	if (r->miss && r->miss != SYM_MISS_NO_SYMBOLS) {
@@ -264,7 +265,7 @@ static struct module_report report_of(const struct pipeline *p, const struct dso
 		.fetch = fetch_text(p, dso),
 	};
 
-	judge(&r);
+	judge(&r, !p->no_inline);
 	judge_dwarf(&r, p);
 	return r;
 }

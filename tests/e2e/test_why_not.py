@@ -88,6 +88,8 @@ case("half", "a section of it would grow too much", "inline", "more than 32 time
      "objcopy --decompress-debug-sections")
 tap.check(module("bomb")[0]["lacks_detail"] == ".debug_info" and module("half")[0]["lacks_detail"] == ".debug_line",
           "what would grow too much is named", (module("bomb")[0], module("half")[0]))
+m, text = module("bomb", "--no-inline")
+tap.check(m["tier"] == "sym" and not m["lacks"] and not m["help"], "--no-inline: nothing is said of what was not read", (m, text))
 m, text = module("whole")
 tap.check(m["tier"] == "inline" and not m["help"] and not m["lacks"] and "tried" not in text, "nothing is said of what lacks nothing", (m, text))
 
