@@ -202,10 +202,10 @@ static void count_size(struct function_counts *c, const symbol_vec *functions, u
 {
 	const struct symbol *s =
 		lower_bound(functions, &(struct symbol){.value = start, .name = ""});
-	const struct symbol *end = functions->v + functions->n;
+	const struct symbol *end = s ? functions->v + functions->n : NULL;
 	bool any = false, good = false;
 
-	for (; s && s < end && s->value == start; s++) {
+	for (; s < end && s->value == start; s++) {
 		any |= s->size != 0;
 		good |= s->size == size;
 	}

@@ -163,17 +163,18 @@ bool fold_is_java(const char *name, size_t n)
 
 void fold_finish(struct text *t, size_t start)
 {
-	char *s = t->s + start, *end = t->s + t->n, *p;
+	char *s, *end, *p;
 
 	if (t->failed)
 		return;
-	while (end > s && end[-1] == ' ')
-		end--;
-	t->n = (size_t)(end - t->s);
-	if (end == s) {
+	while (t->n > start && t->s[t->n - 1] == ' ')
+		t->n--;
+	if (t->n == start) {
 		text_str(t, "[unknown]");
 		return;
 	}
+	s = t->s + start;
+	end = t->s + t->n;
 	for (p = s; p < end; p++)
 		if (*p == ';')
 			*p = ':';

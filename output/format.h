@@ -17,7 +17,7 @@ extern const struct output_format format_folded, format_script, format_pprof, fo
 int format_event(const struct profile *p, const struct output_options *opt, uint32_t *ret,
 		 struct err *err);
 
-/* The lines of a location that are to be shown, innermost first. */
+/* The *n lines of a location that are to be shown, innermost first; NULL when there are none. */
 static inline const struct profile_line *format_lines(const struct profile *p,
 						      const struct output_options *opt,
 						      const struct profile_location *l, size_t *n)
@@ -25,7 +25,7 @@ static inline const struct profile_line *format_lines(const struct profile *p,
 	size_t skip = opt->no_inline && l->n_lines ? l->n_lines - 1 : 0;
 
 	*n = l->n_lines - skip;
-	return p->lines.v + l->first_line + skip;
+	return *n ? p->lines.v + l->first_line + skip : NULL;
 }
 
 /* What has no period (some hostile or very old files) counts once per sample, as in other tools. */
