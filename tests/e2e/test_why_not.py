@@ -225,8 +225,9 @@ else:
 
 # --explain: all of it about one address, with every symbol that covers it.
 def explain(name):
-    ips = re.findall(rf"^\s+([0-9a-f]+) .*/{name}\)$", run([RESOLVE, "-f", "script", f"{name}.data"]).stdout, re.M)
-    return run([RESOLVE, "--explain", ips[0], f"{name}.data"]).stdout
+    # Where a sample was taken: in work(), which callers of the kernel or of libc need not be.
+    leaf = re.search(rf"^\S.*\n\s+([0-9a-f]+) .*/{name}\)$", run([RESOLVE, "-f", "script", f"{name}.data"]).stdout, re.M)
+    return run([RESOLVE, "--explain", leaf[1], f"{name}.data"]).stdout
 
 
 out = explain("nodebug")
