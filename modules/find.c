@@ -399,7 +399,8 @@ static struct elf_image *find_vdso(struct finder *f)
 
 	if (img)
 		return img;
-	img = strcmp(dso->path, "[vdso]") ? NULL : vdso_of_this_process();
+	if (!strcmp(dso->path, "[vdso]"))
+		f->nomem |= vdso_of_this_process(&img) == -ERR_NOMEM;
 	if (!img) {
 		finder_note(f, place, MODULE_MISS_NO_FILE, NULL);
 		return NULL;
@@ -411,7 +412,10 @@ static struct elf_image *find_vdso(struct finder *f)
 		elf_image_close(img);
 		return NULL;
 	}
-	return image_cache_add(f->cache, img) ? img : NULL;
+	if (image_cache_add(f->cache, img))
+		return img;
+	f->nomem = true;
+	return NULL;
 }
 
 struct elf_image *find_image(struct finder *f)

@@ -126,8 +126,9 @@ struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, en
 				 enum fetch_result *r);
 /* Came something that is not what was asked for? */
 bool fetch_was_refused(enum fetch_result r);
-/* This process's own vDSO; NULL when there is none. The caller closes it. */
-struct elf_image *vdso_of_this_process(void);
+/* This process's own vDSO, which the caller closes; *ret is NULL when there is none. 0 or a
+ * negative error. */
+int vdso_of_this_process(struct elf_image **ret);
 
 /* buildid.dir of perf's settings ($PERF_CONFIG, else /etc/perfconfig and ~/.perfconfig); "" when it
  * is not set. */

@@ -14,6 +14,7 @@ struct modules {
 	struct places places;
 	struct image_cache cache;
 	struct debuginfod *servers; /* NULL: the network is off */
+	atomic_bool nomem; /* something was left out for want of memory: that stays an error */
 	pthread_rwlock_t
 		lock; /* guards what follows; an entry has its own lock for the slow work */
 	struct hash_table by_dso;
@@ -125,23 +126,24 @@ static struct finder finder_make(struct modules *m, struct module_entry *e)
 	return (struct finder){.places = &m->places, .cache = &m->cache, .entry = e};
 }
 
-/* Opens the image, once. Called with the entry's lock. False when out of memory. */
-static bool open_image(struct modules *m, struct module_entry *e)
+/* Opens the image, once. Called with the entry's lock. */
+static void open_image(struct modules *m, struct module_entry *e)
 {
 	struct finder f = finder_make(m, e);
 
 	if (e->opened)
-		return true;
+		return;
 	e->opened = true;
 	e->m.image_fetch = e->m.debug_fetch = e->m.alt_fetch =
 		m->servers ? FETCH_NOT_ASKED : FETCH_OFF;
 	e->m.image = find_image(&f);
-	if (e->m.image)
-		return true;
-	e->m.image_miss = f.miss ? f.miss : MODULE_MISS_NO_FILE;
-	if (!m->servers && fetch_is_possible(&e->m))
-		finder_note_fetch(&f, "executable", FETCH_OFF, "");
-	return !f.nomem;
+	if (!e->m.image) {
+		e->m.image_miss = f.miss ? f.miss : MODULE_MISS_NO_FILE;
+		if (!m->servers && fetch_is_possible(&e->m))
+			finder_note_fetch(&f, "executable", FETCH_OFF, "");
+	}
+	if (f.nomem)
+		m->nomem = true;
 }
 
 /* Asks for the image, once, when it was not found. Called with the entry's lock. */
@@ -187,22 +189,24 @@ static void tell_result(const struct finder *f)
 struct module *modules_get(struct modules *m, const struct dso *dso)
 {
 	struct module_entry *e = entry_get(m, dso);
-	bool ok;
 
 	if (!e)
+		m->nomem = true;
+	if (m->nomem)
 		return NULL;
 	pthread_mutex_lock(&e->lock);
-	ok = open_image(m, e);
-	if (ok && m->servers) {
+	open_image(m, e);
+	if (!m->nomem && m->servers) {
 		struct finder f = finder_make(m, e);
 
 		f.servers = m->servers;
 		ask_for_image(&f);
 		tell_result(&f);
-		ok = e->m.image || !f.nomem;
+		if (f.nomem)
+			m->nomem = true;
 	}
 	pthread_mutex_unlock(&e->lock);
-	return ok ? &e->m : NULL;
+	return m->nomem ? NULL : &e->m;
 }
 
 /* Called with the entry's lock. */
@@ -216,15 +220,18 @@ static void look_for_debug(struct modules *m, struct module_entry *e)
 	find_debug(&f);
 	if (!m->servers && fetch_is_possible(&e->m) && module_lacks_symbols(&e->m))
 		finder_note_fetch(&f, "debuginfo", FETCH_OFF, "");
+	if (f.nomem)
+		m->nomem = true;
 }
 
-void module_debug(struct modules *m, struct module *mod)
+bool module_debug(struct modules *m, struct module *mod)
 {
 	struct module_entry *e = (struct module_entry *)mod;
 
 	pthread_mutex_lock(&e->lock);
 	look_for_debug(m, e);
 	pthread_mutex_unlock(&e->lock);
+	return !m->nomem;
 }
 
 const char *modules_symfs(const struct modules *m)
@@ -263,15 +270,15 @@ static bool lacks(struct modules *m, struct module_entry *e, enum fetch_tier tie
 static void look_for_one(struct fetch_run *run, uint32_t i)
 {
 	struct module_entry *e = entry_get(run->m, run->wants[i].dso);
-	bool ok = e, lacking = false;
+	bool lacking = false;
 
 	if (e) {
 		pthread_mutex_lock(&e->lock);
-		ok = open_image(run->m, e);
-		lacking = ok && lacks(run->m, e, run->wants[i].tier);
+		open_image(run->m, e);
+		lacking = !run->m->nomem && lacks(run->m, e, run->wants[i].tier);
 		pthread_mutex_unlock(&e->lock);
 	}
-	run->nomem |= !ok || (lacking && vec_push(&run->lacking, i));
+	run->nomem |= !e || run->m->nomem || (lacking && vec_push(&run->lacking, i));
 }
 
 static void fetch_one(void *arg, size_t i, unsigned worker)
@@ -295,7 +302,7 @@ static void fetch_one(void *arg, size_t i, unsigned worker)
 		if (!fetch_is_needless(&e->m, want->tier))
 			fetch_debug(&f, want->tier);
 		tell_result(&f);
-		ok = !f.nomem;
+		ok = !f.nomem && !run->m->nomem;
 		pthread_mutex_unlock(&e->lock);
 	}
 	if (!ok) {

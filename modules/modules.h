@@ -71,7 +71,8 @@ const uint8_t *elf_image_bytes(const struct elf_image *img, size_t *size);
  * ERR_NOT_FOUND, ERR_DAMAGED, ERR_LIMIT, ERR_NOMEM). */
 bool elf_image_section(struct elf_image *img, const char *name, struct elf_section *ret,
 		       enum err_code *why);
-/* The first section that somebody asked for and that was too large; NULL: none. Lives until close. */
+/* The first section that somebody asked for and that was too large; NULL: none. Lives until close.
+ */
 const char *elf_image_refused(struct elf_image *img);
 /* Hears, on the thread that asked for the section, of what was inflated so far: the first `done`
  * bytes of `size` at `data` do not change any more and live until close. Nothing is known yet of
@@ -251,13 +252,15 @@ const char *modules_symfs(const struct modules *m);
 /* Where perf keeps copies of files, and kernels' lists of symbols; "" for nowhere. */
 const char *modules_buildid_dir(const struct modules *m);
 
-/* The module of a dso (which must outlive it); never NULL unless out of memory. Opened at the first
- * call, remembered also when missing. With `fetch`, an image that is not here is fetched in this
- * call, because unwinding needs it. The debug file is looked for only by module_debug(). */
+/* The module of a dso (which must outlive it). Opened at the first call, remembered also when
+ * missing. NULL when out of memory, and from then on for every dso: so a caller that has no way to
+ * return an error need not, because those that have one will see it. With `fetch`, an image that is
+ * not here is fetched in this call, because unwinding needs it. The debug file is looked for only
+ * by module_debug(). */
 struct module *modules_get(struct modules *m, const struct dso *dso);
 /* Looks for the separate debug file (build-id directories, debuglink, ~/.debug, debuginfod cache)
- * once. Never uses the network. */
-void module_debug(struct modules *m, struct module *mod);
+ * once. Never uses the network. False when out of memory, likewise from then on. */
+bool module_debug(struct modules *m, struct module *mod);
 
 /* How much of a debug file is worth its bytes. */
 enum fetch_tier {

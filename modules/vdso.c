@@ -23,12 +23,10 @@ static size_t vdso_size(const uint8_t *base)
 	return end;
 }
 
-struct elf_image *vdso_of_this_process(void)
+int vdso_of_this_process(struct elf_image **ret)
 {
 	const uint8_t *base = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
-	struct elf_image *img;
 
-	if (!base || elf_image_open_memory(&img, base, vdso_size(base), "[vdso]", NULL))
-		return NULL;
-	return img;
+	*ret = NULL;
+	return base ? elf_image_open_memory(ret, base, vdso_size(base), "[vdso]", NULL) : 0;
 }

@@ -199,12 +199,15 @@ static const struct {
 	{FEATURE_SIMPLEPERF_FILE, simpleperf_parse_file},
 	{FEATURE_SIMPLEPERF_META_INFO, parse_meta_info},
 	{FEATURE_SIMPLEPERF_FILE2, simpleperf_parse_file2},
+	/* names.c reads these, when all events are known. */
+	{FEATURE_EVENT_DESC, NULL},
+	{FEATURE_PMU_MAPPINGS, NULL},
 };
 
 int feature_parse(struct perf_file *f, unsigned bit, struct buf b)
 {
 	for (size_t i = 0; i < sizeof parsers / sizeof *parsers; i++)
-		if (parsers[i].bit == bit)
+		if (parsers[i].bit == bit && parsers[i].parse)
 			return parsers[i].parse(f, &b);
 	return 0;
 }

@@ -34,6 +34,10 @@ int features_load(struct features *fs, unsigned bit, struct err *err)
 		free(data);
 		return (int)n;
 	}
+	if ((size_t)n < s->at.size) { /* it fitted when the file was opened */
+		free(data);
+		return err_set(err, ERR_DAMAGED, fs->source->name, "the file was cut meanwhile");
+	}
 	s->data = data;
 	s->size = (size_t)n;
 	return 0;

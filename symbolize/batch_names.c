@@ -85,6 +85,8 @@ int group_names(struct group *g, struct name_style style)
 	style.fold_clones &= !g->src->is_go;
 	for (i = 0; i < g->names.n && !rc; i++)
 		rc = show_name(g, &d, &style, &g->names.v[i]);
+	if (demangler_is_out_of_memory(&d))
+		rc = -1;
 	demangler_done(&d);
 	return rc ? -ERR_NOMEM : 0;
 }

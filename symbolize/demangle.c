@@ -29,7 +29,7 @@ void namebuf_add(struct namebuf *t, const char *s, size_t n)
 	if (cap != t->cap) {
 		p = realloc(t->s, cap);
 		if (!p) {
-			t->failed = true;
+			t->failed = t->nomem = true;
 			return;
 		}
 		t->s = p;
@@ -346,6 +346,11 @@ const char *restyle(struct demangler *d, const char *name, const struct name_sty
 	else
 		cut = !template_depth(style) && cut_go_shapes(&d->text, name);
 	return cut && !d->text.failed ? d->text.s : name;
+}
+
+bool demangler_is_out_of_memory(const struct demangler *d)
+{
+	return d->base.nomem || d->full.nomem || d->text.nomem;
 }
 
 void demangler_done(struct demangler *d)

@@ -16,6 +16,7 @@ struct namebuf {
 	char *s; /* NUL-terminated when not NULL */
 	size_t len, cap;
 	bool failed; /* out of memory, or longer than allowed: the text is of no use */
+	bool nomem;  /* out of memory, now or for an earlier text */
 };
 
 void namebuf_add(struct namebuf *t, const char *s, size_t n);
@@ -36,10 +37,13 @@ struct demangler {
 	struct namebuf base, full, text;
 };
 
-/* A symbol's name in this style, in the demangler's memory until its next use, or `name` itself. */
+/* A symbol's name in this style, in the demangler's memory until its next use, or `name` itself.
+ * Less readable than it could be when out of memory; demangler_is_out_of_memory() says so, from
+ * then on. */
 const char *demangle(struct demangler *d, const char *name, const struct name_style *style);
 /* The same for a name put together from DWARF, which is readable already or dwarf_mangle.h's. */
 const char *restyle(struct demangler *d, const char *name, const struct name_style *style);
+bool demangler_is_out_of_memory(const struct demangler *d);
 void demangler_done(struct demangler *d);
 
 /* demangle_java.c: appends "int Class.method(long)" for a class and a method with its descriptor.

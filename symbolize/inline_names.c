@@ -149,6 +149,8 @@ static int name_entries(struct entries *e, const struct module *mod, struct aren
 		rc = elfsyms_load(&syms, mod, vaddrs, e->v.n);
 	for (i = 0; !rc && i < e->v.n; i++)
 		rc = name_entry(&e->v.v[i], &syms.tab, &cursor, d, names);
+	if (demangler_is_out_of_memory(&d[0]) || demangler_is_out_of_memory(&d[1]))
+		rc = -1;
 	elfsyms_done(&syms);
 	demangler_done(&d[0]);
 	demangler_done(&d[1]);

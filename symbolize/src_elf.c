@@ -53,8 +53,9 @@ static int open_module(struct source *s, struct err *err)
 	if (!e->mod)
 		return err_nomem(err);
 	/* Looking for debug files costs system calls: only when they can tell more. */
-	if (!e->mod->image || !s->env->no_inline || !elfsyms_has_symtab(e->mod->image))
-		module_debug(s->env->modules, e->mod);
+	if ((!e->mod->image || !s->env->no_inline || !elfsyms_has_symtab(e->mod->image)) &&
+	    !module_debug(s->env->modules, e->mod))
+		return err_nomem(err);
 	return 0;
 }
 

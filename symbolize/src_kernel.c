@@ -46,9 +46,8 @@ static int open_vmlinux(struct source *s, struct kernel_state *k, struct err *er
 		}
 	} else if (!guest && !s->env->no_inline && s->dso->build_id.size) {
 		k->mod = modules_get(s->env->modules, s->dso);
-		if (!k->mod)
+		if (!k->mod || !module_debug(s->env->modules, k->mod))
 			return err_nomem(err);
-		module_debug(s->env->modules, k->mod);
 		if (!k->mod->debug)
 			k->mod = NULL;
 	}

@@ -39,9 +39,8 @@ static int open_kallsyms(struct source *s, struct kmod_state *k, struct err *err
 static int open_file(struct source *s, struct kmod_state *k, struct err *err)
 {
 	k->mod = modules_get(s->env->modules, s->dso);
-	if (!k->mod)
+	if (!k->mod || !module_debug(s->env->modules, k->mod))
 		return err_nomem(err);
-	module_debug(s->env->modules, k->mod);
 	if (!k->mod->image && !k->mod->debug)
 		return 0;
 	if (elfsyms_load(&k->file, k->mod, NULL, 0))

@@ -217,9 +217,57 @@ static void out_of_memory(void **state)
 	close(fd);
 }
 
+/* What is read late is not left out either: the name of an event in a file. */
+static void names_or_an_error(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct out body = {0}, data = {0}, o;
+	struct err err = {0};
+	struct perf_file *f;
+	char path[64];
+	int fd = memfd_create("recording", MFD_CLOEXEC), rc;
+
+	(void)state;
+	u32(&body, 1);
+	u32(&body, sizeof a);
+	bytes(&body, &a, sizeof a);
+	u32(&body, 1);
+	u32(&body, 16);
+	bytes(&body, "described\0\0\0\0\0\0\0", 16);
+	u64(&body, 10);
+	plain_sample(&data, 0x1000, 1, 1);
+	o = file_of(&a, 1, &data);
+	((struct perfdata_header *)(void *)o.v)->features[0] = 1ull << FEATURE_EVENT_DESC;
+	u64(&o, o.n + 16);
+	u64(&o, body.n);
+	bytes(&o, body.v, body.n);
+	assert_int_equal(write(fd, o.v, o.n), (ssize_t)o.n);
+	vec_done(&o);
+	vec_done(&body);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	for (long n = 0;; n++) {
+		allocations_left = n;
+		rc = perf_file_open(&f, path, NULL, &err);
+		if (allocations_left >= 0)
+			break; /* it needed no more than n */
+		allocations_left = -1;
+		assert_true(!rc || rc == -ERR_NOMEM);
+		if (rc)
+			continue;
+		assert_string_equal(perf_file_event(f, 0)->name, "described");
+		perf_file_close(f);
+	}
+	allocations_left = -1;
+	assert_int_equal(rc, 0);
+	assert_string_equal(perf_file_event(f, 0)->name, "described");
+	perf_file_close(f);
+	close(fd);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(out_of_memory)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(out_of_memory),
+					   cmocka_unit_test(names_or_an_error)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

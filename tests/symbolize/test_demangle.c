@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "symbolize/demangle.h"
+#include "tests/failing_malloc.h"
 
 struct row {
 	const char *mangled, *full, *simple;
@@ -314,6 +315,36 @@ static void readable_names(void **unused)
 	demangler_done(&d);
 }
 
+#ifndef SANITIZED
+
+/* Each allocation fails once: the name is as ever, or that is told. */
+static void out_of_memory(void **unused)
+{
+	static const char name[] = "_ZN2ns1AI1BI1CIiEEE1fI1DIcEEEvT_.isra.0";
+	long failures = 0;
+	bool was_needed;
+
+	(void)unused;
+	for (long n = 0;; n++, failures++) {
+		struct demangler d = {0};
+		const char *text;
+
+		allocations_left = n;
+		text = demangle(&d, name, &simple);
+		was_needed = allocations_left < 0;
+		allocations_left = -1;
+		assert_int_equal(demangler_is_out_of_memory(&d), was_needed);
+		if (!was_needed)
+			assert_string_equal(text, "ns::A<...>::f<...>");
+		demangler_done(&d);
+		if (!was_needed)
+			break;
+	}
+	assert_true(failures >= 2);
+}
+
+#endif
+
 /* Every substitution is a pair of the one before: 2^30 components. Must be given up, and soon. */
 static void exponential_names_stay_mangled(void **unused)
 {
@@ -463,6 +494,9 @@ int main(void)
 		cmocka_unit_test(deep_names_do_not_overflow),
 		cmocka_unit_test(mutated_names),
 		cmocka_unit_test(simplify_takes_anything),
+#ifndef SANITIZED
+		cmocka_unit_test(out_of_memory),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
