@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "reader/format.h"
 
@@ -122,19 +123,22 @@ static int put_records(struct stream *s, const uint8_t *p, size_t n)
 	return 0;
 }
 
-/* One PERF_RECORD_COMPRESSED at out. Its length, or 0 on an error of the compressor. */
-static size_t compress_piece(struct stream *s, const uint8_t *p, size_t n, uint8_t *out)
+/* One PERF_RECORD_COMPRESSED at out. 0 or an errno. */
+static int compress_piece(struct stream *s, const uint8_t *p, size_t n, uint8_t *out, size_t *ret_n)
 {
 	struct perf_event_header h = {.type = RECORD_COMPRESSED};
 	ZSTD_inBuffer in = {p, n, 0};
 	ZSTD_outBuffer to = {out + sizeof h, UINT16_MAX - sizeof h, 0};
 	size_t rest = ZSTD_compressStream2(s->zstd, &to, &in, ZSTD_e_flush);
 
+	if (ZSTD_getErrorCode(rest) == ZSTD_error_memory_allocation)
+		return ENOMEM;
 	if (ZSTD_isError(rest) || rest || in.pos != n)
-		return 0;
+		return EIO;
 	h.size = (uint16_t)(sizeof h + to.pos);
 	memcpy(out, &h, sizeof h);
-	return h.size;
+	*ret_n = h.size;
+	return 0;
 }
 
 static int write_block(struct stream *s, const struct block *b)
@@ -149,10 +153,11 @@ static int write_block(struct stream *s, const struct block *b)
 		for (size_t pos = 0; pos < b->n;) {
 			size_t len =
 				b->n - pos < STREAM_PIECE_BYTES ? b->n - pos : STREAM_PIECE_BYTES;
-			size_t got = compress_piece(s, b->bytes + pos, len, s->out + n);
+			size_t got;
+			int rc = compress_piece(s, b->bytes + pos, len, s->out + n, &got);
 
-			if (!got)
-				return EIO;
+			if (rc)
+				return rc;
 			n += got;
 			pos += len;
 		}
