@@ -1,4 +1,4 @@
-/* clock.h - time that only goes on, for measuring how long something takes. */
+/* clock.h - a clock that is never set back, for measuring how long something takes. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

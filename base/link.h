@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-/* Is `path` a link of another user in a folder where everybody may put files, as /tmp? The kernel's
- * rule (proc(5), fs.protected_symlinks), which it cannot apply to who asks where links lead
- * (realpath(3)) and opens that. */
+/* Is `path` a symbolic link of another user in a folder where everybody may create files, like
+ * /tmp? The kernel's own rule against following those (proc(5), fs.protected_symlinks) does not
+ * help a program that resolves links first (realpath(3)) and then opens the result. */
 bool link_is_strange(const char *path);
 #define LINK_IS_STRANGE "another user's link, in a folder that everybody may write to"
 

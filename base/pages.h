@@ -1,6 +1,6 @@
 /* pages.h - memory with few page faults: a fault costs more than clearing the page does.
  *
- * The first six are wishes: where the kernel does not grant them everything works as before. */
+ * The first six are hints: where the kernel ignores them everything works, only slower. */
 #ifndef BASE_PAGES_H
 #define BASE_PAGES_H
 
@@ -9,31 +9,28 @@
 /* Of a large page, in bytes. */
 #define PAGES_LARGE (2 << 20)
 
-/* For fresh memory that will be filled from end to end: large pages under it, one fault for 2 MiB.
- * Only whole large pages inside of it count, so nothing else grows. */
+/* For fresh memory that will be filled from end to end: backs it with large pages, one fault for 2
+ * MiB. Only large pages that lie wholly inside of it, so no more memory is used. */
 void pages_large(void *p, size_t size);
-/* As calloc(), on large pages once it is large enough, else with all pages in one go; for tables
- * that are hit all over. */
+/* calloc() for tables that are accessed at random: on large pages if it is large enough, else with
+ * all pages faulted in at once. */
 void *pages_calloc(size_t n, size_t size);
-/* For fresh memory that will be filled at once: all its pages in one go. */
+/* For fresh memory that will be filled soon: faults in all its pages at once. */
 void pages_populate(void *p, size_t size);
-/* For a mapped file that will be looked at from here to there, maybe by another thread: the page
- * faults come now. */
+/* Takes the page faults of a range of a mapped file now, for the thread that will read it. */
 void pages_touch(const void *p, size_t size);
-/* For a mapped file that was looked at from here to there: its pages need not stay ours. */
+/* Unmaps the pages of a range of a mapped file that was read: they no longer count as ours. */
 void pages_forget(const void *p, size_t size);
 
-/* Zeros from now on, for memory of malloc(). Whole pages inside of it go back; should something be
- * written there again, it comes on small ones. */
+/* Makes memory of malloc() zero, by giving whole pages inside of it back to the kernel. Written
+ * again it is backed by small pages. */
 void pages_empty(void *p, size_t size);
 
-/* What was freed need not stay ours either: malloc() keeps much of it, and what is mapped next
- * comes on top. Takes a millisecond for some MB. */
+/* Gives freed memory that malloc() keeps back to the kernel. Takes a millisecond for some MB. */
 void pages_give_back(void);
 
-/* From now on pages of mapped files that are no longer there, because somebody has made the file
- * shorter, hold zeros; without this looking at them kills the process. For main(): signal handlers
- * belong to the whole process. */
+/* From now on pages of a mapped file that somebody has truncated read as zeros, instead of killing
+ * the process. For main(): installs a handler of SIGBUS for the whole process. */
 void pages_survive_cuts(void);
 
 #endif

@@ -10,8 +10,8 @@
 
 #define PREFETCHING static inline __attribute__((always_inline))
 
-/* The line of cache will be written, and another processor has it: what the builtin makes of that
- * for x86-64, unless told of a newer processor, only reads. */
+/* Fetches a cache line that another processor has, for writing. The builtin, unless told of a newer
+ * x86-64 processor, only fetches it for reading. */
 PREFETCHING void prefetch_write(const void *p)
 {
 #ifdef __x86_64__

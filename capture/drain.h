@@ -31,7 +31,7 @@ struct drain {
 int drain_all(struct drain *d, bool *ret_complete, struct err *err);
 /* The sideband rings alone. */
 int drain_sideband(struct drain *d, struct err *err);
-/* Lets go of what was held back. */
+/* Appends the held records to the stream, and holds no more. */
 int drain_release_held(struct drain *d, struct err *err);
 
 #endif

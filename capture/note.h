@@ -4,7 +4,7 @@
 
 #include "capture/capture.h"
 
-/* Beyond the room there is, nothing happens. */
+/* Dropped when notes[] is full. */
 void capture_note(struct capture_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

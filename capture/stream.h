@@ -45,7 +45,8 @@ int stream_append(struct stream *s, const void *rec, size_t n);
 bool stream_is_full(struct stream *s);
 /* Bytes appended since the last stream_end_round(). */
 size_t stream_round_bytes(const struct stream *s);
-/* Hands everything over, followed by PERF_RECORD_FINISHED_ROUND. */
+/* Hands everything over to the helper, followed by PERF_RECORD_FINISHED_ROUND. 0, or -1 when out of
+ * memory. */
 int stream_end_round(struct stream *s);
 /* errno of the first failed write, or 0. Later blocks are thrown away. */
 int stream_error(struct stream *s);

@@ -5,9 +5,9 @@
  * those of another build look the same. What tells them apart is where things lie: the image, whose
  * build id is known to be right, says where its functions begin (.eh_frame), which of them are
  * exported (.dynsym), and where its code is; the symbols say it more finely for the line table; and
- * a table fits the strings that it refers to. What passes nevertheless is another build of which each
- * function begins and ends in the same place, whose symbols are the right ones; its lines may not
- * be. */
+ * a table fits the strings that it refers to. What passes nevertheless is another build of which
+ * each function begins and ends in the same place, whose symbols are the right ones; its lines may
+ * not be. */
 #ifndef MODULES_BELONGS_H
 #define MODULES_BELONGS_H
 
@@ -32,7 +32,7 @@ struct code_places {
 	VEC(uint64_t) starts;
 	VEC(uint64_t) ends;
 	VEC(uint64_t) colds; /* starts of what compilers split off, "f.cold" */
-	bool nomem; /* something is missing here */
+	bool nomem;	     /* something is missing here */
 };
 
 void code_places_done(struct code_places *c);

@@ -71,19 +71,18 @@ const uint8_t *elf_image_bytes(const struct elf_image *img, size_t *size);
  * ERR_NOT_FOUND, ERR_DAMAGED, ERR_LIMIT, ERR_NOMEM). */
 bool elf_image_section(struct elf_image *img, const char *name, struct elf_section *ret,
 		       enum err_code *why);
-/* The first section that somebody asked for and that was too large; NULL: none. Lives until close.
- */
+/* The first section that was refused as too large; NULL: none. Lives until close. */
 const char *elf_image_refused(struct elf_image *img);
-/* Hears, on the thread that asked for the section, of what was inflated so far: the first `done`
- * bytes of `size` at `data` do not change any more and live until close. Nothing is known yet of
- * their checksum, nor whether the rest follows: what was made of them counts only once the section
- * is there. */
+/* grew() is called while a section is inflated, on the thread that asked for it: the first `done`
+ * of `size` bytes at `data` are final and live until close. Their checksum has not been verified
+ * and the rest may turn out to be missing, so anything derived from them is valid only once the
+ * section has been returned. */
 struct elf_watch {
 	void (*grew)(void *arg, const uint8_t *data, uint64_t done, uint64_t size);
 	void *arg;
 };
-/* The same with somebody watching. Nobody hears of what needs no inflating, cannot be inflated in
- * steps (zstd), or is being inflated by another thread. */
+/* elf_image_section() with a watcher. grew() is not called for sections that are not compressed,
+ * cannot be inflated in steps (zstd), or are being inflated by another thread. */
 bool elf_image_section_watched(struct elf_image *img, const char *name,
 			       const struct elf_watch *watch, struct elf_section *ret,
 			       enum err_code *why);
@@ -91,10 +90,10 @@ bool elf_image_section_watched(struct elf_image *img, const char *name,
 struct elf_range {
 	uint64_t start, end;
 };
-/* For who watches, or did: lets go of what a section's memory holds in `what`, except for n ranges
- * of it; nobody may be reading there. The rest is zeros from now on, until somebody asks for the
- * section again: then all of it is inflated once more, to where it was, and nobody may be reading
- * any of it. */
+/* For watchers, during inflation or after it: gives back the memory of the range `what` of a
+ * section, except for the n ranges in `keep`. What was given back reads as zeros until the section
+ * is asked for again, which inflates all of it once more, to the same place. No thread may be
+ * reading what is given back, nor any of the section while it is inflated again. */
 void elf_image_section_let_go(struct elf_image *img, const char *name, struct elf_range what,
 			      const struct elf_range *keep, size_t n);
 size_t elf_image_section_count(const struct elf_image *img);
@@ -148,7 +147,7 @@ enum module_miss { MODULE_MISSES(X) MODULE_MISS_N };
 #undef X
 const char *module_miss_text(enum module_miss m);
 
-/* What came of asking debuginfod servers for a file. X(name, text for people) */
+/* The outcome of asking debuginfod servers for a file. X(name, text for people) */
 #define FETCH_RESULTS(X)                                    \
 	X(OFF, "network off")                               \
 	X(NOT_ASKED, "not asked")                           \
@@ -173,8 +172,7 @@ enum fetch_result { FETCH_RESULTS(X) FETCH_N };
 #undef X
 const char *fetch_result_text(enum fetch_result r);
 
-/* What a later stage keeps per module. modules_free() calls done() and does nothing else with it.
- */
+/* What a later stage keeps with a module; modules_free() only calls done(). */
 struct module_state {
 	void (*done)(struct module_state *state);
 };
@@ -197,7 +195,7 @@ struct module {
 
 struct modules; /* opaque */
 
-/* A look at a running transfer, or at its end; or what came of all transfers for a module. */
+/* Progress of a transfer, its end, or the outcome of all transfers for a module. */
 struct fetch_event {
 	enum { FETCH_EVENT_RUNS, FETCH_EVENT_ENDED, FETCH_EVENT_MODULE } what;
 	const struct dso *dso;
@@ -211,7 +209,7 @@ struct fetch_event {
 	const char *note;
 };
 
-/* What the listener wants. */
+/* The listener's answer; FETCH_SKIP_THIS is for a running transfer. */
 enum fetch_answer { FETCH_GO_ON, FETCH_SKIP_THIS, FETCH_SKIP_ALL };
 
 /* Files are fetched from the servers in DEBUGINFOD_URLS through libdebuginfod.so.1, into the cache
@@ -262,7 +260,7 @@ struct module *modules_get(struct modules *m, const struct dso *dso);
  * once. Never uses the network. False when out of memory, likewise from then on. */
 bool module_debug(struct modules *m, struct module *mod);
 
-/* How much of a debug file is worth its bytes. */
+/* How much of a debug file to fetch. */
 enum fetch_tier {
 	FETCH_TIER_BINARY, /* no debug file: what was mapped, if it is not here */
 	FETCH_TIER_SYM,	   /* the symbol table */
@@ -275,11 +273,12 @@ struct fetch_want {
 	enum fetch_tier tier;
 };
 
-/* Fetches what the modules of these dsos lack, in this order, four at a time, and puts it to the
- * modules. To be called between stages: nothing else may use the modules meanwhile. Does nothing
- * without `fetch`. What could not be had is told by debug_fetch and module_tried(). */
+/* Fetches what the modules of these dsos lack, in this order, four at a time, and adds it to the
+ * modules. Nothing else may use the modules meanwhile, so call it between stages. Does nothing
+ * without `fetch`. Files that could not be fetched are no error: see debug_fetch, module_tried().
+ */
 int modules_fetch(struct modules *m, const struct fetch_want *wants, size_t n, struct err *err);
-/* Is there nothing that names local functions, but a build id by which servers could be asked? */
+/* Local functions have no names here, but servers could be asked by the build id. */
 bool module_wants_fetch(const struct module *mod);
 
 /* Every place that was looked at for this module, for --explain: "path: reason". */

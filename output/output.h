@@ -120,22 +120,25 @@ void profile_free(struct profile *p);
 
 /* Tells the profile about the recording's events and header; both must outlive the profile. */
 int profile_set_file(struct profile *p, const struct perf_file *f, struct err *err);
-/* JIT code that took the place of other code is told apart, where jitdump files say when it was
- * made and the recording has their clock. `jit` must outlive the profile. */
+/* From now on JIT code is told apart from other code at the same address, by the times in jitdump
+ * files, if the recording has their clock. `jit` must outlive the profile. */
 void profile_set_jit(struct profile *p, struct jit_codes *jit);
-/* All that profile_add_batch() mostly wants of a stack's frames. */
+/* A checksum of a stack's frames, usually all that profile_add_batch() needs of them. */
 struct stack_digest {
-	/* Of the trace; another trace that has them must not have others. */
+	/* Those of the trace. The digest is taken to be of any trace with this pointer and n, so
+	 * nobody may change frames in place. */
 	const struct frame *frames;
 	size_t n;
 	uint64_t sum[2];
 };
-/* Any thread may make them, best the one in whose cache the frames are. */
+/* May be called from any thread; fastest on the one that unwound, which has the frames in its
+ * cache.
+ */
 void profile_digest(const struct profile *p, const struct stack_trace *traces, size_t n,
 		    struct stack_digest *ret);
 /* Adds samples with their frames (leaf first, as from unwind_samples), n <= PROFILE_BATCH. 0 or
- * ERR_NOMEM. Faster than one by one, because their accesses to memory overlap. `digests`: of the
- * traces, of which some may have got other frames since; NULL: none. */
+ * -ERR_NOMEM. Faster than one by one, because their accesses to memory overlap. `digests` are those
+ * of the traces; one whose trace has other frames by now is not used. NULL: none. */
 #define PROFILE_BATCH 32
 int profile_add_batch(struct profile *p, const struct perf_sample *const *samples,
 		      const struct stack_trace *traces, const struct stack_digest *digests,

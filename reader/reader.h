@@ -12,10 +12,10 @@
  *	}
  *	perf_file_close(f);
  *
- * Threads: one at a time reads and releases. Other threads may use the samples of a batch, and all
- * dso/map/thread/address_space objects reachable from them, until the batch is released. Of these
- * dsos and names live on until perf_file_close(); spaces and their maps do not, because processes
- * come and go without end.
+ * Threads: only one thread at a time may read and release. Others may use the samples of a batch,
+ * and every dso, map and address_space reachable from them, until the batch is released. Dsos and
+ * names live on until perf_file_close(); address spaces and their maps do not, because a recording
+ * may see any number of processes.
  */
 #ifndef READER_READER_H
 #define READER_READER_H
@@ -61,8 +61,9 @@ struct dso {
 };
 
 #define DSO_MODULE_NAME_BYTES 256
-/* How kallsyms and perf call a kernel module: "/lib/modules/6.1/kernel/net/nf-nat.ko.xz" is
- * "[nf_nat]", in buf; "[nf_nat]", or what does not fit, is itself, without folders. */
+/* The name of a kernel module as kallsyms and perf write it: "[nf_nat]", in buf, for
+ * "/lib/modules/6.1/kernel/net/nf-nat.ko.xz". A name in brackets already, or one too long for buf,
+ * is returned as it is, without folders. */
 const char *dso_module_name(const char *path, char buf[DSO_MODULE_NAME_BYTES]);
 
 /* In map.prot, by simpleperf (OfflineUnwinder.h, map_flags): code that was compiled at run time,
@@ -70,8 +71,10 @@ const char *dso_module_name(const char *path, char buf[DSO_MODULE_NAME_BYTES]);
 #define PERF_MAP_JIT_SYMBOLS (1u << 14)
 
 /* [start, end) of an address space shows file bytes from pgoff on. Immutable. Lives as long as the
- * space does in which it was found, and all others of that layout id: another may have its address
- * then. Who remembers one for longer remembers map_number(). */
+ * address space in which it was found, or any later one with the same layout id; after that its
+ * memory may be reused for another map, so to recognise it later keep map_number(), not the
+ * pointer.
+ */
 struct map {
 	uint32_t id;	      /* from 1, unique over the file */
 	uint32_t prot, flags; /* PROT_*, MAP_* from MMAP2; prot is PROT_EXEC for MMAP */
@@ -80,7 +83,7 @@ struct map {
 	const struct dso *dso;
 };
 
-/* Never that of another map. 0: none. */
+/* Identifies a map for good: numbers are not reused. 0 for NULL. */
 static inline uint32_t map_number(const struct map *m)
 {
 	return m ? m->id : 0;
@@ -244,12 +247,12 @@ struct perf_file; /* opaque */
 struct perf_file_options {
 	size_t window_bytes; /* memory for reordering before data is read twice or spilled; 0: 48
 				MiB */
-	/* Map plain files instead of reading them: of most stacks only a part is ever looked at,
-	 * and the rest needs no copying. Whoever cuts or changes the file meanwhile is looked at at
-	 * work: the caller must have called pages_survive_cuts(). */
+	/* Map plain files instead of reading them, which saves copying the parts of stacks that are
+	 * never looked at. If somebody truncates or changes the file meanwhile the reader sees that
+	 * at once, so the caller must have called pages_survive_cuts(). */
 	bool map;
-	/* Nobody calls perf_file_ahead(): files are only mapped if their pages in the page cache
-	 * are large. */
+	/* Nobody will call perf_file_ahead(), so with `map` page faults cost reading time: map only
+	 * files that have large pages in the page cache. */
 	bool alone;
 };
 
@@ -262,9 +265,9 @@ struct perf_batch {
 	 * (Linux 6.19) comes when the chain does. */
 	struct perf_sample *samples;
 	size_t n; /* > 0 */
-	/* Threads that had samples, in this batch or before, and have ended since the last one:
-	 * nothing needs to be known of their stacks any more. All samples but the few that the
-	 * kernel took while they ended lie before. */
+	/* Threads with samples, in this batch or earlier ones, that have ended since the last
+	 * batch. What was remembered of their stacks can be dropped: nothing follows but the few
+	 * samples that the kernel took while they exited. */
 	const struct perf_thread *ended;
 	size_t n_ended;
 };
@@ -277,9 +280,9 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
  * the data is not an error: it is counted in the stats and noted. At most 8 batches may be held. */
 int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err);
 void perf_batch_release(struct perf_file *f, struct perf_batch *b);
-/* The next piece of a mapped file that perf_file_read() will soon look at, told once: page faults
- * that somebody else has there, by pages_touch(), it has not. False: there is none now. Any thread
- * may ask, and touch, at any time until close. */
+/* Hands out, once, the next piece of a mapped file that perf_file_read() will soon look at. Another
+ * thread can take its page faults by pages_touch(), which spares the reader. False: nothing to do
+ * now. May be called, and the piece touched, from any thread until close. */
 bool perf_file_ahead(struct perf_file *f, const void **p, size_t *n);
 /* NULL is allowed. */
 void perf_file_close(struct perf_file *f);
@@ -289,7 +292,7 @@ const struct perf_event *perf_file_event(const struct perf_file *f, size_t i);
 size_t perf_file_dso_count(const struct perf_file *f);
 const struct dso *perf_file_dso(const struct perf_file *f, size_t i);
 /* The maps that live until close, in the order of their ids: those of the kernel, its modules and
- * BPF programs; of recordings with symbols by simpleperf, which are told by map, all. */
+ * BPF programs; all of them in recordings by simpleperf that bring their symbols map by map. */
 size_t perf_file_map_count(const struct perf_file *f);
 const struct map *perf_file_map(const struct perf_file *f, size_t i);
 
@@ -315,7 +318,7 @@ const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t
 
 /* ---- symbols that came with the recording ------------------------------------------------- */
 
-/* simpleperf (Android) puts those that its samples hit into the recording. */
+/* simpleperf (Android) stores the symbols that its samples hit. */
 struct perf_symbol {
 	uint64_t start, len; /* len > 0 */
 	const char *name;    /* as in the file, mangled; not empty */
@@ -340,13 +343,14 @@ struct perf_symbol_file {
 /* The symbols of a dso; NULL when there are none. Complete when perf_file_read() has returned 0;
  * live until close. */
 const struct perf_symbol_file *perf_file_symbols(const struct perf_file *f, const struct dso *dso);
-/* /proc/kallsyms as it was then, not terminated; NULL when the recording has none. The same. */
+/* /proc/kallsyms of the recorded machine, *size bytes without a NUL at the end; NULL when the
+ * recording has none. Complete, and lives, as the symbols of a dso do. */
 const char *perf_file_kallsyms(const struct perf_file *f, size_t *size);
 
 /* ---- the header in words ------------------------------------------------------------------ */
 
-/* Tells the header, a line at a time without newline, in the words of `perf report --header-only`.
- * Of a pipe: what has been read so far. */
+/* Calls say() for each line of the header, without newline, in the words of `perf report
+ * --header-only`. Of a pipe: what has been read so far. */
 void perf_file_header(const struct perf_file *f, void (*say)(void *arg, const char *line),
 		      void *arg);
 
@@ -393,8 +397,8 @@ static inline uint64_t perf_lost(const struct perf_file_stats *s)
 const struct perf_file_stats *perf_file_stats(const struct perf_file *f);
 const char *perf_skip_text(enum perf_skip s);
 
-/* Messages for people about what was found odd, each kind once, one line without newline; complete
- * when perf_file_read() has returned 0. */
+/* One-line messages for people, without newline, about oddities in the file, each kind once.
+ * Complete when perf_file_read() has returned 0. */
 size_t perf_file_note_count(const struct perf_file *f);
 const char *perf_file_note(const struct perf_file *f, size_t i);
 

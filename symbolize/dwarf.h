@@ -101,11 +101,11 @@ bool dwarf_index_discard(struct dwarf_index *d);
 struct dwarf_index_stats {
 	size_t units; /* and line tables that none refers to, once they were looked for */
 	size_t units_compiled, units_damaged;
-	size_t units_early;   /* of the compiled: before all of .debug_info was inflated, or right
-				 behind it */
+	size_t units_early;    /* of the compiled: before all of .debug_info was inflated, or right
+				  behind it */
 	uint64_t let_go_bytes; /* of .debug_info, which did not stay in memory */
 	bool inflated_twice;   /* it was needed after all */
-	size_t units_unsplit; /* without their split unit */
+	size_t units_unsplit;  /* without their split unit */
 	const char *missing_split; /* its .dwo file, of the first of them; NULL */
 	uint64_t info_bytes, compiled_bytes, segments;
 	bool from_cache;

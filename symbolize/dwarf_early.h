@@ -7,10 +7,10 @@
  * and the same unit is to be compiled in the same way; whatever looks beyond its unit (references,
  * split units ...) waits until everything is there. So the result is the same with and without.
  *
- * Of a unit that is done with nothing is needed any more but its header and its root DIE. Its memory
- * is let go of, and what is inflated next comes there: a few MB that stay in the processor's cache
- * do for all of .debug_info. Should somebody want more of it after all (references to other units,
- * damage, ranges that are not true), it is inflated a second time. */
+ * Of a unit that is done with nothing is needed any more but its header and its root DIE. Its
+ * memory is let go of, and what is inflated next comes there: a few MB that stay in the processor's
+ * cache do for all of .debug_info. Should somebody want more of it after all (references to other
+ * units, damage, ranges that are not true), it is inflated a second time. */
 #ifndef SYMBOLIZE_DWARF_EARLY_H
 #define SYMBOLIZE_DWARF_EARLY_H
 

@@ -15,7 +15,7 @@ struct kallsyms {
 	VEC(const char *) modules; /* names without brackets; [0] is "" for the kernel itself */
 	char *text;		   /* names and modules point into it */
 	uint64_t _text, _stext, _etext; /* 0: not listed */
-	bool hidden;		   /* all addresses are 0: kernel.kptr_restrict */
+	bool hidden;			/* all addresses are 0: kernel.kptr_restrict */
 };
 
 /* Takes over `text` (allocated, NUL-terminated, size bytes without the NUL) and cuts it up, also

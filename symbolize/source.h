@@ -50,8 +50,8 @@ struct lines_cache {
 /* What all sources may use. Read-only while a batch runs, but for what locks itself. */
 struct source_env {
 	struct modules *modules;
-	const struct perf_file_info *info; /* may be NULL */
-	const struct perf_file *file;	   /* may be NULL */
+	const struct perf_file_info *info;   /* may be NULL */
+	const struct perf_file *file;	     /* may be NULL */
 	const char *vmlinux, *guest_vmlinux; /* given by the user; NULL */
 	struct jit_codes *jit;
 	bool no_inline, count_aliases, foreign_jit_maps;
@@ -69,13 +69,13 @@ struct source {
 	bool found;		   /* some address got a name */
 	char *used;		   /* what symbolizer_source() says; NULL: nothing */
 	enum sym_lack lacks;
-	char *lacks_detail; /* NULL: none */
-	const char *counted_name;  /* the function whose names were counted last */
+	char *lacks_detail;	  /* NULL: none */
+	const char *counted_name; /* the function whose names were counted last */
 	uint64_t counted_start;
 	uint32_t counted;
 	enum sym_tier tier; /* the best of its answers */
-	bool linker_folds; /* C functions at one address may be different ones */
-	bool is_go;	   /* names end as the programmer wrote them, in .cold too */
+	bool linker_folds;  /* C functions at one address may be different ones */
+	bool is_go;	    /* names end as the programmer wrote them, in .cold too */
 };
 
 struct source_ops {

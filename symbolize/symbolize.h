@@ -1,9 +1,10 @@
 /* symbolize.h - (dso, address) -> function, inline chain, file:line; or why not.
  *
- * Symbolization is done in batches: the caller collects every distinct address, the symbolizer sorts
- * them by module, compiles each module's symbols and DWARF once, and answers with ids into its own
- * string table. Sources of truth: ELF gABI (symbols), DWARF 2-5, /proc/kallsyms, tools/perf
- * jit-interface.txt (perf-PID.map), jitdump-specification.txt, Itanium C++ ABI mangling (through libiberty).
+ * Symbolization is done in batches: the caller collects every distinct address, the symbolizer
+ * sorts them by module, compiles each module's symbols and DWARF once, and answers with ids into
+ * its own string table. Sources of truth: ELF gABI (symbols), DWARF 2-5, /proc/kallsyms, tools/perf
+ * jit-interface.txt (perf-PID.map), jitdump-specification.txt, Itanium C++ ABI mangling (through
+ * libiberty).
  */
 #ifndef SYMBOLIZE_SYMBOLIZE_H
 #define SYMBOLIZE_SYMBOLIZE_H
@@ -40,32 +41,33 @@ const char *sym_miss_text(enum sym_miss m);
 
 /* One function at an address. String ids are of symbolizer_strings(); 0 means unknown. */
 struct sym_line {
-	uint32_t name;        /* demangled, for people */
+	uint32_t name;	      /* demangled, for people */
 	uint32_t system_name; /* as in the file (mangled); equals name for C */
-	uint32_t file;        /* source path */
-	uint32_t line;        /* 0: unknown */
+	uint32_t file;	      /* source path */
+	uint32_t line;	      /* 0: unknown */
 	uint32_t start_line;  /* declaration line of the function; 0: unknown */
 };
 
 struct sym_query {
 	const struct dso *dso; /* NULL: in no mapping; answered NO_MAP */
-	uint64_t off;          /* DSO_FILE, DSO_VDSO, DSO_KERNEL_MODULE with a path: file offset
+	uint64_t off;	       /* DSO_FILE, DSO_VDSO, DSO_KERNEL_MODULE with a path: file offset
 				  (map_ip_to_off of the LOOKUP address); else the runtime address */
-	uint64_t ip;           /* runtime lookup address, for kernel and JIT code */
-	uint64_t time_ns;      /* JIT code: as it was at this time of the recording; 0: what came last */
+	uint64_t ip;	       /* runtime lookup address, for kernel and JIT code */
+	uint64_t time_ns; /* JIT code: as it was at this time of the recording; 0: what came last */
 };
 
 /* The answer. lines[] is the inline chain, innermost first; lines[n_lines - 1] is the real function
- * (the one the symbol table has). n_lines == 0 when miss != FOUND, except that file:line may be known. */
+ * (the one the symbol table has). n_lines == 0 when miss != FOUND, except that file:line may be
+ * known. */
 struct sym_result {
 	enum sym_miss miss;
-	uint32_t symbol;        /* name of the enclosing ELF/kernel/JIT symbol, demangled; 0: none */
+	uint32_t symbol; /* name of the enclosing ELF/kernel/JIT symbol, demangled; 0: none */
 	uint32_t symbol_system; /* the same, mangled */
-	uint64_t offset;        /* lookup address - start of that symbol */
+	uint64_t offset;	/* lookup address - start of that symbol */
 	uint32_t n_lines;
 	const struct sym_line *lines; /* lives until symbolizer_free() */
-	uint32_t aliases;       /* how many other functions are the same bytes, folded by the linker;
-				   0 unless they are marked (enum sym_folded) */
+	uint32_t aliases; /* how many other functions are the same bytes, folded by the linker;
+			     0 unless they are marked (enum sym_folded) */
 };
 
 /* ---- JIT code in time ---------------------------------------------------------------------
@@ -87,12 +89,12 @@ int jit_codes_open(struct jit_codes *j, const struct dso *dump, uint32_t pid,
 		   const struct jitdump **ret, struct err *err);
 /* Was it opened for this process? */
 bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid);
-/* A number that rises whenever code is made; 0 when the file's times are not those of
- * CLOCK_MONOTONIC. time_ns must be: `perf record -k mono`. */
+/* Rises by one with each piece of code that was made, from 1. time_ns must be CLOCK_MONOTONIC
+ * (`perf record -k mono`). 0 when the jitdump has another clock. */
 uint32_t jitdump_version(const struct jitdump *d, uint64_t time_ns);
 /* Are the times of the recording those of CLOCK_MONOTONIC? */
 bool jit_times_fit(const struct perf_file *f);
-/* What helps to unwind one function, which is at [start, end) at run time. */
+/* Unwind information of one JIT function, at the runtime addresses [start, end). */
 struct jit_unwinding {
 	uint64_t start, end;
 	const uint8_t *eh_frame;
@@ -100,12 +102,13 @@ struct jit_unwinding {
 	bool swap;	       /* in the other byte order */
 	const uint8_t *code;   /* the function's bytes; NULL: not in the file */
 };
-/* Of the function that was at ip at time_ns, or came there first after it; time_ns 0: the last one.
- * False: nothing. Lives as long as the jitdump. */
+/* For the function that was at ip at time_ns, or else the next that was put there; time_ns 0: the
+ * last one. False when there is none. *ret lives as long as the jitdump. */
 bool jitdump_unwinding(const struct jitdump *d, uint64_t ip, uint64_t time_ns,
 		       struct jit_unwinding *ret);
-/* When the code was made that was at ip in the versions [from, until), or that came there first
- * after them; 0 for version 0, and in all versions where there never was but one code, or none. */
+/* When the code at ip in the versions [from, until) was made, or else the next code that was put
+ * there. made_ns is 0 for version 0, and always where ip only ever had one piece of code, or none.
+ */
 struct jit_span {
 	uint64_t made_ns;
 	uint32_t from, until;
@@ -114,21 +117,21 @@ struct jit_span jitdump_span(const struct jitdump *d, uint64_t ip, uint32_t vers
 
 /* ---- the symbolizer ------------------------------------------------------------------------ */
 
-/* How names are made readable. */
+/* How names are shown. */
 enum sym_demangle {
 	SYM_DEMANGLE_FULL,   /* ns::W<int>::run(int) [clone .isra.0] */
 	SYM_DEMANGLE_SIMPLE, /* ns::W<...>::run: so that instances and clones merge */
 	SYM_DEMANGLE_NONE,   /* as in the file */
 };
 
-/* What becomes of suffixes like .isra.0, .constprop.0, .part.0, .cold, .llvm.123. */
+/* How suffixes like .isra.0, .constprop.0, .part.0, .cold, .llvm.123 are shown. */
 enum sym_clones {
 	SYM_CLONES_AUTO, /* folded in simple names, else shown */
 	SYM_CLONES_SHOW,
 	SYM_CLONES_FOLD, /* the name is that of the function that was cloned or split */
 };
 
-/* What becomes of functions that the linker made one with others (identical code folding). */
+/* How functions are shown that the linker merged (identical code folding). */
 enum sym_folded {
 	SYM_FOLDED_AUTO,  /* marked in full names */
 	SYM_FOLDED_MARK,  /* "f [+2]": it may be one of two others as well */
@@ -136,11 +139,11 @@ enum sym_folded {
 };
 
 struct symbolizer_options {
-	bool no_inline;     /* symbol tables only: no DWARF is read */
-	bool no_demangle;   /* the same as SYM_DEMANGLE_NONE */
-	const char *vmlinux, *kallsyms; /* NULL: found. Given ones must be readable */
+	bool no_inline;				    /* symbol tables only: no DWARF is read */
+	bool no_demangle;			    /* the same as SYM_DEMANGLE_NONE */
+	const char *vmlinux, *kallsyms;		    /* NULL: found. Given ones must be readable */
 	const char *guest_vmlinux, *guest_kallsyms; /* of virtual machines; NULL: none */
-	unsigned n_threads; /* 0: all */
+	unsigned n_threads;			    /* 0: all */
 	enum sym_demangle demangle;
 	enum sym_clones clones;
 	/* Template arguments nested deeper than template_depth levels become <...>. Without
@@ -148,10 +151,12 @@ struct symbolizer_options {
 	bool cut_templates;
 	unsigned template_depth;
 	enum sym_folded folded;
-	/* The recording, for what its maps tell: how far the kernel was moved at boot, where BPF programs
-	 * start, which jitdump files were written. NULL: not known. Must outlive the symbolizer. */
+	/* The recording, for what its maps tell: how far the kernel was moved at boot, where BPF
+	 * programs start, which jitdump files were written. NULL: not known. Must outlive the
+	 * symbolizer. */
 	const struct perf_file *file;
-	/* /proc/kallsyms as the recording carries it; NULL: it does not. Read by symbolizer_new(). */
+	/* /proc/kallsyms as the recording carries it; NULL: it does not. Read by symbolizer_new().
+	 */
 	const void *kallsyms_data;
 	size_t kallsyms_size;
 	bool foreign_jit_maps; /* use a perf-PID.map of whatever user; anybody can put one into /tmp
@@ -185,7 +190,7 @@ void symbolizer_free(struct symbolizer *s);
 int symbolizer_run(struct symbolizer *s, const struct sym_query *queries, size_t n,
 		   struct sym_result *results, struct err *err);
 
-/* Puts what was compiled into the cache. That takes a while: to be called when the answers are out. */
+/* Writes what was compiled to the cache. Takes a while, so call it after the output is written. */
 void symbolizer_save(struct symbolizer *s);
 
 const struct strtab *symbolizer_strings(const struct symbolizer *s);
@@ -197,10 +202,10 @@ struct symbolize_stats {
 };
 const struct symbolize_stats *symbolizer_stats(const struct symbolizer *s);
 
-/* What was used for a dso: "symtab of /usr/lib/debug/...", "dynsym", "kallsyms" ...; "" when nothing.
- * Lives until symbolizer_free(). */
+/* What was used for a dso: "symtab of /usr/lib/debug/...", "dynsym", "kallsyms" ...; "" when
+ * nothing. Lives until symbolizer_free(). */
 const char *symbolizer_source(const struct symbolizer *s, const struct dso *dso);
-/* The most that was found out about addresses of a dso. */
+/* The best that is known of any address of a dso. */
 enum sym_tier {
 	SYM_TIER_NONE,
 	SYM_TIER_SYM,	 /* names of symbol tables */
@@ -210,10 +215,10 @@ enum sym_tier {
 const char *sym_tier_text(enum sym_tier t);
 enum sym_tier symbolizer_tier(const struct symbolizer *s, const struct dso *dso);
 
-/* What keeps a dso from telling all that its debug information should. X(name, text) */
-#define SYM_LACKS(X)                                            \
-	X(NOTHING, "")                                          \
-	X(SPLIT, "split debug information (.dwo) not found")    \
+/* Why debug information that is there was not all usable. X(name, text) */
+#define SYM_LACKS(X)                                         \
+	X(NOTHING, "")                                       \
+	X(SPLIT, "split debug information (.dwo) not found") \
 	X(DAMAGED, "debug information is damaged")
 
 #define X(name, text) SYM_LACKS_##name,
@@ -225,13 +230,14 @@ const char *sym_lack_text(enum sym_lack l);
 enum sym_lack symbolizer_lacks(const struct symbolizer *s, const struct dso *dso,
 			       const char **detail);
 
-/* A function that covers an address, for --explain: there may be several, of which one was chosen. */
+/* One of the symbols that cover an address, for --explain. */
 struct sym_candidate {
 	const char *name; /* as in the file; lives until symbolizer_free() */
 	uint64_t start, end;
 	bool has_size, weak, global;
 };
-/* All in the symbol tables of a file, those that end first; returns how many were put to v[max]. */
+/* Fills v[max] with the symbols of a file that cover an address, those that end first in front.
+ * Returns how many there are in v. */
 size_t symbolizer_candidates(struct symbolizer *s, const struct sym_query *q,
 			     struct sym_candidate *v, size_t max);
 
