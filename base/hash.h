@@ -26,8 +26,8 @@ static inline uint64_t hash_mix(uint64_t seed, uint64_t x)
 /* The same for the same bytes in every process, so that files may hold it. */
 uint64_t hash_bytes(const void *p, size_t n);
 
-/* A number that differs between processes. Where keys come from files their author could else
- * choose some that all fall together, and make every look-up walk over all of them. */
+/* A number that differs between processes. Without it the author of a file could choose keys that
+ * all collide, so that every look-up walks over all of them. */
 uint64_t hash_secret(void);
 /* A hash of bytes that come from a file: nobody without the seed can choose its value. */
 uint64_t hash_bytes_seeded(uint64_t seed, const void *p, size_t n);
