@@ -2,6 +2,7 @@
 #include "capture/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,11 @@
 /* Threads that start while the list of threads is read are found by reading it again; a process
  * that never stops starting some must not keep us here for ever. Those are inherited anyway. */
 #define RESCAN_MAX 32
+
+/* Descriptors for all that is opened while the events are: what runs already is read from /proc,
+ * its files for their build ids, and the output. Without them processes would have no maps, and
+ * nobody would be told. */
+#define SPARE_FDS 16
 
 /* ---- what is recorded -------------------------------------------------------------------- */
 
@@ -228,6 +234,20 @@ static void raise_fd_limit(void)
 	}
 }
 
+/* One that cannot be had leaves none for an event either, whose refusal is told. */
+static void hold_spare_fds(int *fds)
+{
+	for (int i = 0; i < SPARE_FDS; i++)
+		fds[i] = open("/", O_PATH | O_CLOEXEC);
+}
+
+static void release_spare_fds(const int *fds)
+{
+	for (int i = 0; i < SPARE_FDS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
 static int prepare(struct session *s, struct err *err)
 {
 	int rc = choose_events(s, err);
@@ -251,15 +271,17 @@ int session_open(struct session *s, const struct capture_options *opt, pid_t com
 		 struct capture_result *result, struct err *err)
 {
 	bool some = opt->n_pids || opt->n_tids;
-	int rc;
+	int rc, spare[SPARE_FDS];
 
 	*s = (struct session){.opt = opt, .result = result, .cgroup_fd = -1};
 	s->all_processes = opt->system_wide || opt->cgroup || (!some && !command);
 	s->command_pid = s->all_processes || some ? 0 : command;
 	raise_fd_limit();
 	rc = prepare(s, err);
+	hold_spare_fds(spare);
 	if (!rc)
 		rc = open_all(s, err);
+	release_spare_fds(spare);
 	if (!rc)
 		rc = session_map_rings(s, err);
 	if (rc) {

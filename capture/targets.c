@@ -121,8 +121,10 @@ int tid_list_scan(struct tid_list *l, pid_t pid, struct err *err)
 
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
 	dir = opendir(path);
+	if (!dir && errno != ENOENT && errno != ESRCH)
+		return err_errno(err, errno, path, "read");
 	if (!dir)
-		return errno == ENOMEM ? err_nomem(err) : 0;
+		return 0; /* the process is gone */
 	while (n >= 0 && (d = readdir(dir))) {
 		pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
 		int rc = tid > 0 ? tid_list_add(l, tid, err) : 0;

@@ -172,7 +172,16 @@ if os.geteuid() == 0 and have("setpriv"):
           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
     many.kill()
     many.wait()
-
+    # Enough for the events, but hardly for what is read while they are open: maps and names of what runs.
+    cpus = os.cpu_count()
+    for n in range(8, 4 * cpus + 40):
+        p = run([CAPTURE, "-a", "-e", "cpu-clock", "-o", "few.data", "--", "true"], check=False,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
+        if p.returncode:
+            tap.check(p.returncode == 2 and "ulimit -n" in p.stderr or "Error 24" in p.stderr, f"-a with {n} descriptors: refused", p.stderr)
+            continue
+        maps = [m for m in PerfData("few.data").maps() if m.pid == os.getpid() and os.path.basename(m.path).startswith("libc.")]
+        tap.check(maps and maps[0].build_id, f"-a with {n} descriptors: the maps of what runs are there", (maps, p.stderr))
     # ---- disk full ------------------------------------------------------------------------------------------
     os.mkdir("tiny")
     script = (f"mount -t tmpfs -o size=1m tmpfs tiny && {CAPTURE} --no-compress -F 999 -o tiny/full.data -- "
