@@ -12,6 +12,7 @@
 
 #include "capture/advice.h"
 #include "capture/note.h"
+#include "reader/format.h"
 
 /* Threads that start while the list of threads is read are found by reading it again; a process
  * that never stops starting some must not keep us here for ever. Those are inherited anyway. */
@@ -23,6 +24,43 @@
 #define SPARE_FDS 16
 
 /* ---- what is recorded -------------------------------------------------------------------- */
+
+/* --user takes the kernel from all events. */
+static int leave_out_kernel(struct session *s, struct err *err)
+{
+	for (size_t i = 0; i < s->n_events; i++) {
+		struct event *e = &s->events[i];
+
+		if (e->exclude_user)
+			return err_set(err, ERR_USAGE, NULL,
+				       "--user leaves nothing of -e %s, which is in the kernel",
+				       e->name);
+		e->exclude_kernel = e->exclude_hv = true;
+	}
+	return 0;
+}
+
+/* Both count something that one of them counts. */
+static bool is_same_event(const struct event *a, const struct event *b)
+{
+	return a->type == b->type && a->config == b->config &&
+	       !(a->exclude_user && b->exclude_kernel) && !(a->exclude_kernel && b->exclude_user);
+}
+
+/* The samples of what two such events count have all the id of one of them: see event_is_shared().
+ */
+static int check_shared(const struct session *s, struct err *err)
+{
+	for (size_t i = 0; i < s->n_events; i++)
+		for (size_t k = 0; k < i; k++)
+			if (event_is_shared(s->events[i].type, s->events[i].config) &&
+			    is_same_event(&s->events[k], &s->events[i]))
+				return err_set(err, ERR_USAGE, NULL,
+					       "-e %s,%s: the kernel does not tell whose samples "
+					       "are whose; record one of them",
+					       s->events[k].name, s->events[i].name);
+	return 0;
+}
 
 static int choose_events(struct session *s, struct err *err)
 {
@@ -38,10 +76,10 @@ static int choose_events(struct session *s, struct err *err)
 		s->default_event = true;
 		rc = event_parse(&s->events[s->n_events++], "cycles", 6, err);
 	}
-	for (size_t i = 0; i < s->n_events && o->no_kernel; i++)
-		s->events[i].exclude_kernel = s->events[i].exclude_hv = true;
 	snprintf(s->events[s->n_events].name, sizeof s->events->name, "dummy:u");
-	return rc;
+	if (!rc && o->no_kernel)
+		rc = leave_out_kernel(s, err);
+	return rc ? rc : check_shared(s, err);
 }
 
 static unsigned clamp_frequency(struct session *s, unsigned hz)

@@ -79,7 +79,7 @@ tap.check(sum(1 for _ in d.samples()) + p.n_lost == counted(p), "the same throug
 if root:
     inner = [CAPTURE, "-q", "-e", "page-faults", "-c", "1", "-m", "64M", "-o", "one.data", "--", load, "faults", "1000"]
     for graph, events, sure in (("none", "page-faults", True), ("dwarf,1024", "page-faults", True),
-                                ("fp", "page-faults,minor-faults:u,page-faults:u", False)):
+                                ("fp", "page-faults,minor-faults:u", False)):
         p = capture("-v", "-a", "-e", events, "-c", 1, "-m", "16M", "--call-graph", graph, "-o", "all.data", "--", *inner)
         d = PerfData("one.data")
         child = next(c[0] for c in d.comms() if c[3])

@@ -44,6 +44,9 @@ for args, words in {
     ("-e", "cpu-clock:q", "--", "true"): ("'q'",),
     ("-e", "cpu/event=1/", "--", "true"): ("pmu",),
     ("-e", "nosys:noevent", "--", "true"): ("nosys|tracefs",),
+    ("-e", "page-faults,cpu-clock,faults:u", "--", "true"): ("-e page-faults,faults:u: the kernel does not tell",),
+    ("-e", "cs", "-e", "context-switches:k", "--", "true"): ("-e cs,context-switches:k: the kernel does not tell",),
+    ("--user", "-e", "cpu-clock:k", "--", "true"): ("--user leaves nothing of -e cpu-clock:k",),
     ("-p", "1,x"): ("-p", "1,x"),
     ("-p", "4194303"): ("4194303", "no such process"),
     ("-t", "4194303"): ("4194303", "no such thread"),
@@ -182,6 +185,7 @@ if os.geteuid() == 0 and have("setpriv"):
             continue
         maps = [m for m in PerfData("few.data").maps() if m.pid == os.getpid() and os.path.basename(m.path).startswith("libc.")]
         tap.check(maps and maps[0].build_id, f"-a with {n} descriptors: the maps of what runs are there", (maps, p.stderr))
+
     # ---- disk full ------------------------------------------------------------------------------------------
     os.mkdir("tiny")
     script = (f"mount -t tmpfs -o size=1m tmpfs tiny && {CAPTURE} --no-compress -F 999 -o tiny/full.data -- "
