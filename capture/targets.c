@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/sysfile.h"
@@ -178,18 +179,31 @@ static bool cgroup_mount(char *ret, size_t size)
 	return found;
 }
 
+/* Folders of other hierarchies, and others, are ENOENT or EBADF to perf_event_open(2). */
+static bool is_below(int fd, const char *mount)
+{
+	struct stat st, top;
+
+	return !fstat(fd, &st) && !stat(mount, &top) && st.st_dev == top.st_dev;
+}
+
 int cgroup_open(const char *path, struct err *err)
 {
 	char full[8192], mount[4096];
 	int fd;
 
-	fd = path[0] == '/' ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (fd >= 0)
-		return fd;
+	/* Another command's output, perhaps, that said nothing; the root holds all processes. */
+	if (!*path)
+		return err_set(err, ERR_USAGE, NULL, "--cgroup: the path is empty");
 	if (!cgroup_mount(mount, sizeof mount))
 		return err_set(err, ERR_NOT_FOUND, path,
 			       "no cgroup hierarchy that perf events follow is mounted");
-	snprintf(full, sizeof full, "%s/%s", mount, path);
+	fd = path[0] == '/' ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd >= 0 && is_below(fd, mount))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	snprintf(full, sizeof full, "%s/%s", mount, path + strspn(path, "/"));
 	fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_errno(err, errno, full, "open the cgroup");

@@ -191,7 +191,7 @@ static const struct option_row options[] = {
 	 CALLS(set_pids)},
 	{'t', "tid", NULL, "TID[,TID..]", "threads", CALLS(set_tids)},
 	{0, "cgroup", NULL, "PATH", "processes of a cgroup", SETS_TEXT(opt.cgroup)},
-	{'C', "cpu", NULL, "CPUS", "only on these CPUs: 0,2-3; alone: all processes there",
+	{'C', "cpu", NULL, "CPUS", "only on these CPUs: 0,2-3; without -p, -t: all processes there",
 	 SETS_TEXT(opt.cpus)},
 	{0, "no-inherit", NULL, NULL, "not what the recorded threads start",
 	 SETS_FLAG(opt.no_inherit)},
@@ -268,10 +268,10 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	o->n_tids = a->tids.pids.n;
 	o->recorder_argv = argv;
 	o->recorder_argc = argc;
-	some = o->n_pids || o->n_tids || o->cgroup || o->command;
-	if (o->cpus && !some)
+	some = o->n_pids || o->n_tids || o->cgroup;
+	if (o->cpus && !some) /* as perf record does */
 		o->system_wide = true;
-	if (!a->check && !o->system_wide && !some)
+	if (!a->check && !o->system_wide && !some && !o->command)
 		return err_set(err, ERR_USAGE, NULL,
 			       "nothing to record: give a command, -p PID, or -a; see --help");
 	if (!strcmp(o->output, "-"))

@@ -108,6 +108,8 @@ if os.geteuid() == 0:
     cpu = ours[-1]
     all_processes("-C", cpu, "-o", "c.data")
     tap.check({s.cpu for s in PerfData("c.data").samples()} == {cpu}, f"-C {cpu}: all processes, only there")
+    capture("-C", cpu, "-F", 199, "-o", "c.data", "--", *until_cpu(busy[-1].pid, 0.3))
+    tap.check(busy[-1].pid in {s.pid for s in PerfData("c.data").samples()}, "-C with a command: likewise, while it runs")
     for q in busy[1:]:
         q.kill()
         q.wait()
@@ -149,6 +151,9 @@ if os.geteuid() == 0:
         inside, outside = spawn("spin", 30), spawn("spin", 30)
         with open(os.path.join(group, "cgroup.procs"), "w") as f:
             f.write(str(inside.pid))
+        # With a slash before it, as /proc/PID/cgroup has it.
+        c = capture("--cgroup", "/" + os.path.basename(group), "-q", "-o", "/dev/null", "--", "true")
+        tap.check(c.returncode == 0, "--cgroup: the path in /proc/PID/cgroup", c.stderr)
         c = capture("--cgroup", os.path.basename(group), "-F", 499, "-o", "g.data", "--", *until_cpu(inside.pid, 0.3))
         d = PerfData("g.data")
         tap.check({s.pid for s in d.samples()} == {inside.pid} and c.n_samples > 5,

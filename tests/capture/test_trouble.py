@@ -61,6 +61,8 @@ for args, words in {
     ("--duration", "-1", "--", "true"): ("--duration", "-1"),
     ("-D", "soon", "--", "true"): ("-D: 'soon' is not a number from 0 to ",),
     ("--cgroup", "no/such/group"): ("no/such/group",),
+    ("--cgroup", ""): ("--cgroup: the path is empty",),
+    ("--cgroup", "/etc"): ("/etc: ",),
     ("-o", "/no/such/folder/x", "--", "true"): ("/no/such/folder/x", "No such file"),
     ("-o", ".", "--", "true"): ("directory",),
     ("-o", "-", "--", "true"): ("name a file",),
