@@ -112,7 +112,7 @@ static int put_records(struct stream *s, const uint8_t *p, size_t n)
 	int rc = put_data(s, p, n);
 	struct perf_event_header h;
 
-	if (rc != ENOSPC && rc != EDQUOT)
+	if (rc != ENOSPC && rc != EDQUOT && rc != EFBIG)
 		return rc;
 	for (size_t at = 0; at < n; at += h.size) {
 		memcpy(&h, p + at, sizeof h);

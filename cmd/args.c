@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,19 @@ void args_hold_standard_files(void)
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
+}
+
+static void on_file_limit(int sig)
+{
+	(void)sig;
+}
+
+void args_fail_at_file_limit(void)
+{
+	/* Not SIG_IGN, which outlives an exec. */
+	struct sigaction sa = {.sa_handler = on_file_limit, .sa_flags = SA_RESTART};
+
+	sigaction(SIGXFSZ, &sa, NULL);
 }
 
 int args_u64(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret,

@@ -377,6 +377,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	args_hold_standard_files();
+	args_fail_at_file_limit();
 	rc = parse_args(&a, argc, argv, &err);
 	if (rc < 0) {
 		print_err(&err);

@@ -26,6 +26,18 @@ static const char stdout_name[] = "standard output";
 
 enum { PATIENT_INTERRUPTS = 4 }; /* with which transfers are waited for */
 
+/* The file that becomes the output when it is complete; NULL: none. */
+static const char *volatile unfinished;
+
+/* Ends the program as the signal would, but for that file. */
+static void on_end(int sig)
+{
+	if (unfinished)
+		unlink(unfinished);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
 /* The first ends the reading, the second the program; while files are fetched it is for those. */
 static void on_interrupt(int sig)
 {
@@ -33,10 +45,8 @@ static void on_interrupt(int sig)
 		fetching.skips++;
 		return;
 	}
-	if (stop_requested) {
-		signal(sig, SIG_DFL);
-		raise(sig);
-	}
+	if (stop_requested)
+		on_end(sig);
 	stop_requested = 1;
 }
 
@@ -93,6 +103,7 @@ static int write_file(const struct resolve *r, const struct profile *p, struct e
 	out = direct ? fopen(r->output_path, "w") : create_temp(temp);
 	if (!out)
 		return err_errno(err, errno, r->output_path, "create");
+	unfinished = direct ? NULL : temp;
 	rc = write_to(r, p, out, r->output_path, err);
 	if (fclose(out) && !rc)
 		rc = err_errno(err, errno, r->output_path, "write");
@@ -100,6 +111,7 @@ static int write_file(const struct resolve *r, const struct profile *p, struct e
 		rc = err_errno(err, errno, r->output_path, "create");
 	if (rc && !direct)
 		unlink(temp);
+	unfinished = NULL;
 	return rc;
 }
 
@@ -264,6 +276,17 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 	return 0;
 }
 
+/* nohup's wish is respected. */
+static void catch_ends(void)
+{
+	static const int ends[] = {SIGTERM, SIGHUP};
+	struct sigaction sa = {.sa_handler = on_end}, before;
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (!sigaction(ends[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(ends[i], &sa, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	/* Restarted, because an interrupt is no reason to lose output (stdio gives up at EINTR). */
@@ -274,12 +297,14 @@ int main(int argc, char **argv)
 	int code, flushed, rc;
 
 	args_hold_standard_files();
+	args_fail_at_file_limit();
 	rc = resolve_options(&r, argc, argv, &err);
 	r.pipeline.stop = &stop_requested;
 	fetch_watch_init(&r.watch, &fetching, &stop_requested, r.quiet);
 	if (r.fetch)
 		r.pipeline.modules.fetch = &r.watch.options;
 	sigaction(SIGINT, &sa, NULL);
+	catch_ends();
 	if (!rc)
 		rc = run(&r, &p, &err);
 	errno = 0;

@@ -292,11 +292,24 @@ static int check_places(const struct resolve *r, struct err *err)
 	return r->pipeline.modules.symfs ? check_dir(r->pipeline.modules.symfs, err) : 0;
 }
 
+/* The recording would be replaced, and with it all that the output does not have. */
+static bool is_input(const struct resolve *r, const char *output)
+{
+	bool is_stdin = !strcmp(r->pipeline.input, "-");
+	struct stat in, out;
+
+	return !stat(output, &out) && S_ISREG(out.st_mode) &&
+	       !(is_stdin ? fstat(STDIN_FILENO, &in) : stat(r->pipeline.input, &in)) &&
+	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+}
+
 /* The options that others depend on. */
 static int finish_options(struct resolve *r, struct err *err)
 {
 	if (r->output_path && !strcmp(r->output_path, "-"))
 		r->output_path = NULL;
+	if (r->output_path && is_input(r, r->output_path))
+		return err_set(err, ERR_USAGE, r->output_path, "-o names the recording itself");
 	if (!r->format && r->output_path)
 		r->format = output_format_for_path(r->output_path);
 	if (!r->format && r->output_path &&

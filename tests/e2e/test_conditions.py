@@ -72,6 +72,27 @@ for words in "--help", "--version", "--header good.data", f"--explain {leaf} goo
 for words in "--help", "--version", "--check":
     fails(f"disk full, capture {words}", ["sh", "-c", f"{CAPTURE} {words} > /dev/full"], 2, "No space left")
 fails("disk full, -o", [RESOLVE, "-o", "/dev/full", "-f", "folded", "good.data"], 2, "No space left")
+os.mkdir("limited")
+fails("ulimit -f", ["sh", "-c", f"ulimit -f 1; exec {RESOLVE} -f script -o limited/out good.data"], 2, "limited/out", "File too large")
+fails("ulimit -f, capture", ["sh", "-c", f"ulimit -f 1; exec {CAPTURE} -q --no-compress -a -o limited/data -- true"], 2, "limited/data", "File too large")
+tap.check(os.listdir("limited") == ["data"], "ulimit -f: what capture had written is left, and no part of an output", os.listdir("limited"))
+os.remove("limited/data")
+# The signal comes just before the new file gets its name.
+with open("killer.c", "w") as f:
+    f.write("#include <signal.h>\n#include <stdlib.h>\nint rename(const char *a, const char *b) { raise(atoi(getenv(\"KILLER\"))); return 0; }\n")
+run(["gcc", "-shared", "-fPIC", "-o", "killer.so", "killer.c"])
+for sig in signal.SIGTERM, signal.SIGHUP:
+    p = run([RESOLVE, "--no-cache", "-o", "limited/out.folded", "good.data"], check=False,
+            env={**os.environ, "LD_PRELOAD": os.path.abspath("killer.so"), "KILLER": str(int(sig))})
+    tap.check(p.returncode == -sig and os.listdir("limited") == [], f"{sig.name} while the output is written: nothing is left behind",
+              (p.returncode, os.listdir("limited")))
+with open("good.data", "rb") as f:
+    recording = f.read()
+os.symlink("good.data", "link.data")
+for words in "-o good.data good.data", "-o link.data good.data", "-o good.data - < good.data", "-o good.data -i link.data":
+    fails(f"-f script {words}", ["sh", "-c", f"exec {RESOLVE} -f script {words}"], 2, "names the recording itself")
+with open("good.data", "rb") as f:
+    tap.check(f.read() == recording, "-o names the recording: it stays")
 
 
 
