@@ -14,10 +14,26 @@
 /* linux/capability.h; by number because older headers lack CAP_PERFMON. */
 enum { CAPABILITY_IPC_LOCK = 14, CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38 };
 
+bool advice_is_machines(enum machine_namespace which)
+{
+	/* linux/proc_ns.h: PROC_USER_INIT_INO, PROC_PID_INIT_INO */
+	static const struct {
+		const char *path;
+		ino_t inode;
+	} rows[] = {[MACHINE_USER] = {"/proc/self/ns/user", 0xeffffffd},
+		    [MACHINE_PID] = {"/proc/self/ns/pid", 0xeffffffc}};
+	struct stat st;
+
+	return stat(rows[which].path, &st) || st.st_ino == rows[which].inode;
+}
+
+/* Those that count for perf events: a user namespace's root has none. */
 static unsigned long long effective_capabilities(void)
 {
 	char text[4096], *line;
 
+	if (!advice_is_machines(MACHINE_USER))
+		return 0;
 	if (sysfile_read("/proc/self/status", text, sizeof text) < 0)
 		return geteuid() ? 0 : ~0ull;
 	line = strstr(text, "\nCapEff:");

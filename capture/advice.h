@@ -20,6 +20,11 @@ struct advice_rights {
 
 void advice_rights_read(struct advice_rights *ret);
 
+/* Namespaces of the machine itself, which containers have their own of. */
+enum machine_namespace { MACHINE_USER, MACHINE_PID };
+
+bool advice_is_machines(enum machine_namespace which);
+
 struct advice_open {
 	const char *event;
 	pid_t pid; /* -1: all processes; 0: this one */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "capture/account.h"
+#include "capture/advice.h"
 #include "capture/child.h"
 #include "capture/drain.h"
 #include "capture/note.h"
@@ -202,6 +203,11 @@ static int synthesize(struct recording *r, struct err *err)
 	if (!rc)
 		rc = synthesize_processes(r, &s);
 	synth_done(&s);
+	if (r->session.all_processes && !advice_is_machines(MACHINE_PID))
+		capture_note(r->result,
+			     "processes outside of this container (PID namespace) have no ids and "
+			     "names here, and count as swapper; record outside, or with docker's "
+			     "--pid=host");
 	if (hidden && wants_kernel)
 		capture_note(r->result,
 			     "kernel addresses are hidden from this user, so kernel "

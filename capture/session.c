@@ -160,6 +160,18 @@ static int choose_cpus(struct session *s, struct err *err)
 	return rc;
 }
 
+/* What runs already is told from /proc, which must number processes as the kernel does for us. */
+static int check_proc(struct err *err)
+{
+	char text[32] = "";
+
+	if (readlink("/proc/self", text, sizeof text - 1) > 0 && atoi(text) == (int)getpid())
+		return 0;
+	return err_set(
+		err, ERR_NOT_FOUND, "/proc",
+		"not mounted, or of another PID namespace; run: sudo mount -t proc proc /proc");
+}
+
 static int choose_processes(struct session *s, struct err *err)
 {
 	const struct capture_options *o = s->opt;
@@ -292,6 +304,8 @@ static int prepare(struct session *s, struct err *err)
 
 	if (!rc)
 		rc = choose_cpus(s, err);
+	if (!rc && !s->command_pid)
+		rc = check_proc(err);
 	if (!rc && !s->all_processes && !s->command_pid)
 		rc = choose_processes(s, err);
 	if (!rc && s->opt->cgroup) {

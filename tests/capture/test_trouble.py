@@ -167,6 +167,29 @@ if os.geteuid() == 0 and have("setpriv"):
             c.wait()
     else:
         tap.skip("no rights", f"perf_event_paranoid is {paranoid} here")
+    # ---- containers ------------------------------------------------------------------------------------
+    def namespaces(*kinds):
+        """What runs a program in namespaces of its own, or None."""
+        how = ["unshare", *kinds, "--"]
+        return how if run([*how, "true"], check=False).returncode == 0 else None
+
+    how = namespaces("--user", "--map-root-user")
+    if how and paranoid > 0:
+        fails("root of a user namespace: has no rights here", ["-a", "-e", "cpu-clock", "-o", "n.data", "--", "true"],
+              f"perf_event_paranoid is {paranoid} and this user lacks CAP_PERFMON", wrap=how)
+    else:
+        tap.skip("root of a user namespace", f"perf_event_paranoid is {paranoid}" if how else "no user namespace can be made here")
+    how = namespaces("--pid", "--fork", "--mount-proc")
+    if how:
+        for args, said in (["-a"], True), (["-C", "0"], True), ([], False):
+            p = capture(*args, "-e", "cpu-clock", "-o", "n.data", "--", "true", prefix=how)
+            tap.check(("count as swapper" in p.stderr) == said, f"PID namespace, {args}: whose processes have no names", p.stderr)
+        how = namespaces("--pid", "--fork")
+        for args in ["-a"], ["-p", "1"]:
+            fails(f"/proc of another PID namespace, {args}", [*args, "-e", "cpu-clock", "-o", "n.data", "--", "true"], "/proc: .*mount -t proc", wrap=how)
+    else:
+        tap.skip("PID namespace", "none can be made here")
+
     # ---- too few descriptors -----------------------------------------------------------------------------
     many = subprocess.Popen(["python3", "-c", "import threading, time\n"
                              "for i in range(60): threading.Thread(target=time.sleep, args=(20,), daemon=True).start()\n"
