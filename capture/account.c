@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include "capture/note.h"
+#include "reader/format.h"
 
 /* Worth a note: less than this share is in samples, of at least so many periods. */
 #define UNSEEN_SHARE	   0.85
 #define UNSEEN_PERIODS_MIN 20
+/* What a thread does before its first period is over is a period at most; with a margin. */
+#define UNSEEN_THREAD_PERIODS 2
 
 /* perf_event.h: PERF_RECORD_LOST_SAMPLES with our sample_id trailer. */
 struct lost_samples {
@@ -65,7 +68,8 @@ static int account_set(struct drain *d, enum ring_kind kind, uint64_t *lost_sum,
 static void note_unseen(struct drain *d)
 {
 	const struct perf_event_attr *a = &d->session->attrs[0];
-	double total = (double)d->result->period_total, seen = (double)d->first_event_periods, mean;
+	double total = (double)d->result->period_total, seen = (double)d->first_event_periods;
+	double mean, threads;
 
 	if (!a->inherit || a->exclude_kernel || a->exclude_user || d->result->lost)
 		return;
@@ -74,10 +78,20 @@ static void note_unseen(struct drain *d)
 				      : (double)a->sample_period;
 	if (total < UNSEEN_PERIODS_MIN * mean || seen >= UNSEEN_SHARE * total)
 		return;
-	capture_note(d->result,
-		     "the samples stand for %.0f %% of all %s: short-lived threads are seen only "
-		     "after a first whole period; record with -a, or a higher -F",
-		     100 * seen / total, d->session->events[0].name);
+	threads = (double)(d->forks + d->session->sample_tids.tids.n + 1);
+	if (event_is_clock(a->type, a->config) && !d->result->throttled &&
+	    total - seen > UNSEEN_THREAD_PERIODS * mean * threads)
+		capture_note(
+			d->result,
+			"the samples stand for %.0f %% of all %s: it goes on, and no sample is "
+			"taken, while a hypervisor has taken the processor away",
+			100 * seen / total, d->session->events[0].name);
+	else
+		capture_note(
+			d->result,
+			"the samples stand for %.0f %% of all %s: short-lived threads are seen "
+			"only after a first whole period; record with -a, or a higher -F",
+			100 * seen / total, d->session->events[0].name);
 }
 
 static int account_foreign(struct drain *d, struct err *err)

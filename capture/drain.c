@@ -104,6 +104,7 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 		d->result->throttled++;
 	else if (kind == RING_SIDEBAND)
 		d->result->other_records++;
+	d->forks += h.type == PERF_RECORD_FORK;
 	if (!d->holding)
 		return stream_append(d->stream, rec, n);
 	bytes_put(&d->held, rec, n);
