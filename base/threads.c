@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum { THREADS_MAX = 256, PROCESSORS_MAX = 1 << 20 };
 
@@ -146,9 +147,21 @@ int thread_seats_start(const struct thread_seats *s, unsigned i, pthread_t *ret,
 	return rc ? start_on(s, s->all, ret, fn, arg) : 0;
 }
 
+/* Somebody (taskset -p) has told the calling thread meanwhile where to run. */
+static bool was_moved(const struct thread_seats *s)
+{
+	size_t size;
+	cpu_set_t *now = may_use(&size);
+	bool moved =
+		now && (CPU_COUNT_S(size, now) != 1 || !CPU_ISSET_S((size_t)s->first, size, now));
+
+	CPU_FREE(now);
+	return moved;
+}
+
 void thread_seats_leave(struct thread_seats *s)
 {
-	if (s->all)
+	if (s->all && !was_moved(s))
 		sched_setaffinity(0, s->size, s->all);
 	CPU_FREE(s->all);
 	s->all = NULL;

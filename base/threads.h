@@ -25,7 +25,7 @@ void thread_seats_take(struct thread_seats *s, unsigned n);
 /* threads_start() for the i-th thread, the caller being number 0. */
 int thread_seats_start(const struct thread_seats *s, unsigned i, pthread_t *ret,
 		       void *(*fn)(void *arg), void *arg);
-/* The calling thread may run everywhere again. */
+/* The calling thread may run everywhere again, unless others have moved it meanwhile. */
 void thread_seats_leave(struct thread_seats *s);
 
 /* A mutex that is mostly held for less time than it takes to wake a thread: waiters spin for a

@@ -584,6 +584,26 @@ static void test_thread_seats(void **state)
 	thread_seats_leave(&seats);
 }
 
+/* As by taskset -p from outside. */
+static void test_thread_seats_of_a_moved_thread(void **state)
+{
+	cpu_set_t all, other, mine;
+	struct thread_seats seats;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+	thread_seats_take(&seats, threads_available());
+	if (!seats.all)
+		skip();
+	other = all;
+	CPU_CLR((size_t)seats.first, &other);
+	assert_int_equal(sched_setaffinity(0, sizeof other, &other), 0);
+	thread_seats_leave(&seats);
+	assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
+	assert_true(CPU_EQUAL(&mine, &other));
+	assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 static void test_thread_seats_of_fewer_or_more(void **state)
 {
 	cpu_set_t all, mine;
@@ -717,6 +737,7 @@ int main(void)
 		cmocka_unit_test(test_threads_visit_each_item_once),
 		cmocka_unit_test(test_threads_may_run_where_their_creator_may),
 		cmocka_unit_test(test_thread_seats),
+		cmocka_unit_test(test_thread_seats_of_a_moved_thread),
 		cmocka_unit_test(test_thread_seats_of_fewer_or_more),
 		cmocka_unit_test(test_thread_seat_is_lost),
 		cmocka_unit_test(test_threads_on_large_machines),
