@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -18,6 +19,10 @@
 /* 2 MiB: the next dump of the same thread often comes later than level 1's own 512 KiB reach back.
  */
 #define WINDOW_LOG 21
+
+/* On a machine that is busy with others a fair share is not enough, and the queue gets full. Linux
+ * has a nice value for each thread. Without the right to it things go on as they are. */
+#define HELPER_NICE (-15)
 
 /* Appended records on their way to the helper. */
 struct block {
@@ -175,6 +180,7 @@ static void *helper_main(void *arg)
 {
 	struct stream *s = arg;
 
+	(void)setpriority(PRIO_PROCESS, 0, HELPER_NICE);
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
 		struct block *b = s->first;
