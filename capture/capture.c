@@ -394,6 +394,16 @@ static int finish_file(struct recording *r, int rc, struct err *err)
 	return rc;
 }
 
+static void stop_command(struct recording *r)
+{
+	struct capture_result *res = r->result;
+
+	res->child_running = !child_stop(&r->child, CHILD_STOP_MS, &res->child_status);
+	if (res->child_running)
+		capture_note(res, "the command did not end at SIGTERM and still runs: process %d",
+			     (int)r->child.pid);
+}
+
 static void fill_result(struct recording *r)
 {
 	struct capture_result *res = r->result;
@@ -475,8 +485,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 		become_normal();
 		rc = finish_file(r, rc, err);
 		if (r->child.pid)
-			ret->child_running =
-				!child_stop(&r->child, CHILD_STOP_MS, &ret->child_status);
+			stop_command(r);
 	}
 	release(r);
 	return rc;

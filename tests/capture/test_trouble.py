@@ -232,6 +232,14 @@ else:
 p = capture("-F", 499, "-o", "/dev/full", "--", load, "spin", 0.2, check=False)
 tap.check(p.returncode == 2 and "No space left" in p.stderr, "-o /dev/full: told", (p.returncode, p.stderr))
 
+# ---- a command that does not end -----------------------------------------------------------------------------
+c = start("-F", 99, "-o", "deaf.data", "--", "sh", "-c", "trap '' TERM; exec sleep 120 > /dev/null 2>&1")
+deaf = until(lambda: next((p for p in children(c.pid) if comm(p) == "sleep"), None), "the command")
+c.send_signal(signal.SIGTERM)
+said = c.communicate(timeout=60)[1]
+tap.check(c.returncode == 128 + signal.SIGTERM and f"still runs: process {deaf}\n" in said, "a command that does not end is told", (c.returncode, said))
+os.kill(deaf, signal.SIGKILL)
+
 # ---- the second ^C -------------------------------------------------------------------------------------------
 c = start("-F", 99, "-o", "twice.data", "--", "sh", "-c", "trap '' TERM INT; exec sleep 120")
 deaf = until(lambda: next((p for p in children(c.pid) if comm(p) == "sleep"), None), "the command")
