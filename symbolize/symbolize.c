@@ -1,7 +1,9 @@
 /* symbolize.c - the symbolizer as its users see it. */
 #include "symbolize/symbolize.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,10 +19,37 @@ const char *sym_miss_text(enum sym_miss m)
 	return (unsigned)m < SYM_MISS_N ? texts[m] : "unknown";
 }
 
-/* Files that the user names must be there; everything else may be missing. */
-static int check_given(const char *path, struct err *err)
+/* Files that the user names must be there and be what is wanted; everything else may be missing. */
+static int check_vmlinux(const char *path, struct err *err)
 {
-	return path && access(path, R_OK) ? err_errno(err, errno, path, "open") : 0;
+	struct elf_image *img = NULL;
+	int rc = path ? elf_image_open(&img, path, err) : 0;
+
+	if (!rc && path)
+		elf_image_close(img);
+	return rc;
+}
+
+/* An empty one is for those who want no names. */
+static int check_kallsyms(const char *path, struct err *err)
+{
+	char begin = '0';
+	int fd, saved;
+	ssize_t n;
+
+	if (!path)
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno(err, errno, path, "open");
+	n = pread(fd, &begin, 1, 0);
+	saved = errno;
+	close(fd);
+	if (n < 0)
+		return err_errno(err, saved, path, "read");
+	return isxdigit((unsigned char)begin)
+		       ? 0
+		       : err_set(err, ERR_FORMAT, path, "no list like /proc/kallsyms");
 }
 
 static struct name_style name_style(const struct symbolizer_options *opt)
@@ -46,13 +75,13 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 	int rc;
 
 	opt = opt ? opt : &defaults;
-	rc = check_given(opt->vmlinux, err);
+	rc = check_vmlinux(opt->vmlinux, err);
 	if (!rc)
-		rc = check_given(opt->kallsyms, err);
+		rc = check_kallsyms(opt->kallsyms, err);
 	if (!rc)
-		rc = check_given(opt->guest_vmlinux, err);
+		rc = check_vmlinux(opt->guest_vmlinux, err);
 	if (!rc)
-		rc = check_given(opt->guest_kallsyms, err);
+		rc = check_kallsyms(opt->guest_kallsyms, err);
 	if (rc)
 		return rc;
 	s = calloc(1, sizeof *s);

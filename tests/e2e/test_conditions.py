@@ -59,6 +59,11 @@ tap.check(resolve("good.data", "--pid", "0" + pid)[0] == whole, "numbers with a 
 fails("no sample passes", [RESOLVE, "--comm", "nobody", "good.data"], 2, "filter")
 fails("no such event", [RESOLVE, "--event", "nothing", "good.data"], 2, "'nothing' is none of", "cpu-clock|cycles")
 fails("time of the recording backwards", [RESOLVE, "--time", "5,3", "good.data"], 2, "'5,3' ends before")
+for kernel in "", "guest":
+    for path, vmlinux, kallsyms in ("text", "not an ELF file", "no list like /proc/kallsyms"), ("good.data", "not an ELF file", "no list like"), \
+            (".", "not a regular file", "Is a directory"):
+        fails(f"--{kernel}vmlinux {path}", [RESOLVE, f"--{kernel}vmlinux", path, "good.data"], 2, vmlinux)
+        fails(f"--{kernel}kallsyms {path}", [RESOLVE, f"--{kernel}kallsyms", path, "good.data"], 2, kallsyms)
 # A closed standard file is not replaced by one that is opened later: no word of ours gets into the output.
 for closed in "2>&-", ">&- 2>&-", "<&- >&- 2>&-":
     p = run(["sh", "-c", f"{RESOLVE} --stats -o closed.folded good.data {closed}"], check=False)
