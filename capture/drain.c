@@ -77,10 +77,13 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 }
 
 /* Of the maps without code only those that show a file read-only say anything about code (see
- * attr_for_sideband); heaps and thread stacks are most of the rest. */
+ * attr_for_sideband), and [stack], which exec makes, where a first thread's stack ends: it tells a
+ * copy that broke off from a stack that is damaged. Heaps and thread stacks are most of the rest.
+ */
 static bool is_useless_map(const struct perf_event_header *h, const uint8_t *rec, size_t n)
 {
 	struct buf b = buf_make(rec, n, 0, false);
+	static const char stack[] = "[stack]";
 	uint32_t prot;
 
 	if (h->type != PERF_RECORD_MMAP2 || !(h->misc & PERF_RECORD_MISC_MMAP_DATA))
@@ -88,6 +91,8 @@ static bool is_useless_map(const struct perf_event_header *h, const uint8_t *rec
 	buf_skip(&b, sizeof *h + 8 + 24 + 24); /* pid, tid; addr, len, pgoff; inode or build id */
 	prot = buf_u32(&b);
 	buf_skip(&b, 4);
+	if (buf_left(&b) >= sizeof stack && !memcmp(b.p, stack, sizeof stack))
+		return false;
 	return prot != PROT_READ || buf_u8(&b) != '/' || buf_u8(&b) == '/'; /* "//anon" */
 }
 

@@ -131,6 +131,25 @@ if prefix is not None:
 else:
     tap.skip("tracepoints", "needs root and a kernel with tracefs")
 
+# ---- a stack copy that breaks off: a page that nothing has touched is not in memory, and the kernel does not wait for it ----
+with open("hollow.c", "w") as f:
+    f.write("""static volatile long sum;
+__attribute__((noinline)) static void leaf(void) { for (long i = 0; i < 300000000; i++) sum += i; }
+__attribute__((noinline)) static void hollow(void)
+{
+	char untouched[20000];
+	__asm__ volatile("" :: "r"(untouched) : "memory");
+	leaf();
+	__asm__ volatile("" :: "r"(untouched) : "memory");
+}
+int main(void) { hollow(); return 0; }
+""")
+run(["gcc", "-O1", "-g", "-fomit-frame-pointer", "-fno-stack-clash-protection", "hollow.c", "-o", "hollow"])
+capture("-F", 499, "-o", "hollow.data", "--", "./hollow")
+r = resolve_stats("hollow.data")
+tap.check(r["truncated"] > 0.8 * r["user_stacks"] > 5 and r["broken"] < 0.1 * r["user_stacks"],
+          "copies that broke off are told from damaged stacks", r)
+
 # ---- status, old files -------------------------------------------------------------------------------
 capture("-q", "-o", "st.data", "--", "true")
 before = open("st.data", "rb").read()
