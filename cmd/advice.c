@@ -52,6 +52,16 @@ void advise_stack_size(const struct pipeline *p, FILE *out)
 	if (cut * 100 <= all * CUT_PERCENT ||
 	    (p->depths && stack_depths_need(p->depths, SERVED_PERCENT, STACK_COPY_MAX, &need)))
 		return;
+	if (need.known * 2 >= need.cut && need.known && need.bytes <= size) {
+		fprintf(out,
+			"resolve: %.0f %% of the stacks end where their copy broke off, at a page "
+			"that was "
+			"not in memory, as of an array that nothing has touched; larger copies "
+			"would not "
+			"help\n",
+			percent(cut, all));
+		return;
+	}
 	fprintf(out, "resolve: %.0f %% of the stacks are cut at %u bytes", percent(cut, all), size);
 	if (completed)
 		fprintf(out, " (%.0f %% of these were completed from other samples)",

@@ -4,7 +4,7 @@ import os
 import struct
 import subprocess
 
-from lib import PerfData, Tap, build_load, capture, perf_frames, resolve_stats, rooted, run
+from lib import RESOLVE, PerfData, Tap, build_load, capture, perf_frames, resolve_stats, rooted, run
 from perfdata import COMM, FINISHED_ROUND, HEADER_FEATURE, SAMPLE
 
 tap = Tap()
@@ -149,6 +149,8 @@ capture("-F", 499, "-o", "hollow.data", "--", "./hollow")
 r = resolve_stats("hollow.data")
 tap.check(r["truncated"] > 0.8 * r["user_stacks"] > 5 and r["broken"] < 0.1 * r["user_stacks"],
           "copies that broke off are told from damaged stacks", r)
+said = run([RESOLVE, "-o", "hollow.folded", "hollow.data"]).stderr
+tap.check("copy broke off" in said and "record with" not in said, "and no larger copy is advised", said)
 
 # ---- status, old files -------------------------------------------------------------------------------
 capture("-q", "-o", "st.data", "--", "true")
