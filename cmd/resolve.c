@@ -144,12 +144,17 @@ static int check_event(const struct pipeline *p, const struct sample_filter *f, 
 		       f->event, names);
 }
 
+static const char *input_name(const struct pipeline_options *opt)
+{
+	return strcmp(opt->input, "-") ? opt->input : "standard input";
+}
+
 /* Why there is nothing to write, in the order in which it can go wrong. */
 static int nothing_to_write(const struct pipeline *p, const struct pipeline_options *opt,
 			    struct err *err)
 {
 	const struct perf_file_stats *s = perf_file_stats(p->file);
-	const char *input = opt->input;
+	const char *input = input_name(opt);
 
 	if (p->filtered && check_event(p, &opt->filter, err))
 		return -ERR_NOT_FOUND;
@@ -250,7 +255,7 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 		rc = pipeline_symbolize(p, &r->pipeline, err);
 	start = seconds_now();
 	if (!rc && r->explain && !explain_address(p, r->explain_ip, stdout))
-		rc = err_set(err, ERR_NOT_FOUND, r->pipeline.input,
+		rc = err_set(err, ERR_NOT_FOUND, input_name(&r->pipeline),
 			     "no stack holds the address %#llx (as script prints it)",
 			     (unsigned long long)r->explain_ip);
 	else if (!rc)

@@ -57,6 +57,8 @@ leaf = next(l.split()[0] for l in resolve("good.data", "-f", "script")[0].splitl
 pid = next(iter(folded(resolve("good.data", "--with-pid")[0])))[0].rsplit("-", 1)[1]
 tap.check(resolve("good.data", "--pid", "0" + pid)[0] == whole, "numbers with a leading 0 are decimal")
 fails("no sample passes", [RESOLVE, "--comm", "nobody", "good.data"], 2, "filter")
+fails("no sample of standard input passes", ["sh", "-c", f"{RESOLVE} --comm nobody - < good.data"], 2, "standard input: none of")
+fails("--explain of standard input", ["sh", "-c", f"{RESOLVE} --explain 1 - < good.data"], 2, "standard input: no stack holds")
 fails("no such event", [RESOLVE, "--event", "nothing", "good.data"], 2, "'nothing' is none of", "cpu-clock|cycles")
 fails("time of the recording backwards", [RESOLVE, "--time", "5,3", "good.data"], 2, "'5,3' ends before")
 for kernel in "", "guest":
