@@ -9,6 +9,12 @@
 /* How far above the stack pointer a frame's record is looked for. */
 #define RECORD_WORDS_MAX 64
 
+/* How many instructions are read in search of a function's end. */
+#define LEAVE_STEPS_MAX 512
+
+/* The longest instruction (Intel SDM volume 2, 2.3.11). */
+#define INSN_BYTES_MAX 15
+
 /* How many words of arguments a function may take off the stack as it returns. */
 #define POPPED_WORDS_MAX 64
 
@@ -171,6 +177,46 @@ static bool may_be_caller(struct walk *w, const struct cursor *c, const struct c
 	if (fn->is_named && c->how != FRAME_LINK_REGISTER)
 		return true;
 	return map->dso->kind != DSO_ANON && leads_to(w, fn->start + bias, ra);
+}
+
+bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip)
+{
+	const int32_t word = w->arch->word_bytes;
+	struct code_frame f = {.sp = -1,
+			       .fp = 2 * word,
+			       .fp_holds = CODE_FP_FRAME,
+			       .saved_fp = 2 * word,
+			       .saved_ra = word};
+	struct code_frame at_branch = f;
+	struct code_insn in = {0};
+	struct cfi_module *cm;
+	uint64_t vaddr, branch = 0;
+	unsigned i;
+
+	if (!w->arch->code_step || w->arch->ra != w->arch->pc)
+		return false;
+	cm = walk_module(w, map, ip, &vaddr);
+	for (i = 0; cm && i < LEAVE_STEPS_MAX && f.fp_holds == CODE_FP_FRAME; i++) {
+		size_t n = INSN_BYTES_MAX;
+		const uint8_t *code = cfi_module_code(cm, vaddr, &n);
+
+		if (!code || !w->arch->code_step(code, n, &f, &in))
+			return false;
+		if (in.way == CODE_BRANCH) {
+			branch = vaddr + (uint64_t)in.target;
+			at_branch = f;
+		}
+		if (in.way == CODE_END && branch) {
+			vaddr = branch;
+			f = at_branch;
+			branch = 0;
+		} else if (in.way <= CODE_JUMP) {
+			vaddr += in.way == CODE_JUMP ? (uint64_t)in.target : in.bytes;
+		} else {
+			return false;
+		}
+	}
+	return f.fp_holds == CODE_FP_CALLER && f.sp == word;
 }
 
 /* NULL: not known. */

@@ -207,14 +207,16 @@ static bool link_register_step(struct walk *w, struct cursor *c, const struct ma
 	return true;
 }
 
-/* Does the call before `ra` name a function that the code at ip, in `map`, is no part of? */
+/* Does the call before `ra` name a function that the code at ip, in `map`, is no part of? One that
+ * jumps on, as V8's builtins do, may have led there all the same: where that code leaves by its
+ * frame pointer, the record is its own. */
 static bool calls_another(struct walk *w, const struct map *map, uint64_t ip, uint64_t ra)
 {
 	uint64_t target = map && !is_jit(map) ? called_function(w, ra) : 0;
 
 	/* Also where it begins behind ip. */
 	return target && target >= map->start && target < map->end &&
-	       ip - target > FUNCTION_BYTES_MAX;
+	       ip - target > FUNCTION_BYTES_MAX && !leaves_by_fp(w, map, ip);
 }
 
 /* The first C function of musl's programs is jumped to with 0 in the link register and the frame

@@ -219,6 +219,11 @@ const struct full_rule *jit_full_rule(struct walk *w, uint64_t ip, struct arena 
  * stack pointer, where nothing was copied. False: not found. */
 bool saved_sp_find(struct walk *w, const struct cursor *c, const struct map *map, uint64_t *cfa);
 
+/* code_step.c: does the code from `ip` on, in a file, give the frame pointer back to its caller as
+ * a function does whose frame begins there? Only the way that takes no branch is followed, unless
+ * it ends in a trap. */
+bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip);
+
 /* code_step.c: finds the caller of the frame *c in `map`, of a file, by its function's machine
  * code. WALK_ON and the caller in *c (but not is_return_address); UNWIND_STOP_TRUNCATED_STACK: it
  * was not copied; UNWIND_STOP_NO_CFI: not known. */

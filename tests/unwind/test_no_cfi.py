@@ -218,6 +218,49 @@ def return_addresses_in_registers():
            "return addresses that a function takes from the stack and puts back", n)
 
 
+# As stripped V8 builtins that only pointers lead to: what `outer` names is not what it gets to. The first `builtin` gives
+# the frame pointer back to `outer`, the other has not touched it.
+POINTED_TO = """
+outer: push %rbp; mov %rsp,%rbp; push $42
+    lea builtin(%rip),%rdx
+    call construct
+    hlt
+construct: jmp *%rdx
+.fill 70000,1,0xcc
+"""
+KEEPS_FRAME = POINTED_TO + """
+builtin: push %rbp; mov %rsp,%rbp; push $46; push %rsi
+    call leaf
+    mov -8(%rbp),%rcx
+    cmp $46,%rcx
+    je 1f
+    int3
+1:  mov %rbp,%rsp; pop %rbp
+    ret $16
+leaf: """ + SPIN_AND_EXIT
+KEEPS_NONE = POINTED_TO + """
+builtin: sub $24,%rsp
+    call leaf
+    add $24,%rsp
+    ret
+leaf: """ + SPIN_AND_EXIT
+
+
+def functions_that_pointers_lead_to():
+    for what, text, whole in (("a frame pointer", KEEPS_FRAME, ["leaf", "builtin", "outer", "_start"]),
+                              ("another's", KEEPS_NONE, ["leaf", "builtin"])):
+        with open("pointed.s", "w") as f:
+            f.write(START + text)
+        subprocess.run(["gcc", "-nostdlib", "-static", "-o", "pointed", "pointed.s"], check=True)
+        starts = sorted((int(a, 16), name) for a, _, name in map(str.split, run("nm", "pointed").stdout.splitlines()))
+        subprocess.run(["strip", "pointed"], check=True)
+        perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,4096", "-o", "pointed.data", "./pointed")
+        found = Counter(tuple([name for start, name in starts if start < int(ip, 16)][-1] for ip in ips)
+                        for ips, _ in stacks("pointed.data")[0])
+        report(found[tuple(whole)] > 20 and found[tuple(whole)] >= 0.97 * sum(found.values()),
+               f"a stripped function that only a pointer leads to, with {what}", found)
+
+
 # `taken` has the return address in a register and its stack pointer elsewhere; its caller has no frame pointer. Where the
 # caller's own return address would be if the stack pointer were where the call left it, is that of another call.
 ELSEWHERE = """
@@ -347,6 +390,7 @@ def main():
         return
     arguments_that_callees_pop()
     return_addresses_in_registers()
+    functions_that_pointers_lead_to()
     callers_without_a_frame_pointer()
     registers_of_a_handler()
     context_that_nobody_called()
