@@ -43,7 +43,7 @@ static void add(struct frame_sink *sink, struct frame f, const struct address_sp
 static void add_context(const struct perf_sample *s, bool kernel, struct frame_sink *sink)
 {
 	uint64_t context = first_context(s);
-	bool first = true, is_call;
+	bool first = true, in_user_part = false, is_call;
 	size_t i;
 
 	for (i = 0; i < s->n_ips; i++) {
@@ -53,6 +53,11 @@ static void add_context(const struct perf_sample *s, bool kernel, struct frame_s
 		if (ip == CHAIN_USER_DEFERRED)
 			return;
 		if (is_marker(ip)) {
+			/* The user part comes last, and frame pointers that are none lead to any
+			 * small negative number. */
+			if (in_user_part && ip != PERF_CHAIN_USER)
+				return;
+			in_user_part = ip == PERF_CHAIN_USER;
 			first |= context != ip;
 			context = ip;
 			continue;

@@ -122,6 +122,9 @@ static void test_markers(void **state)
 				       KERNEL_IP(2)};
 	const uint64_t none[] = {USER_IP(7), USER_IP(8)};
 	const uint64_t unknown[] = {PERF_CHAIN_USER, USER_IP(1), MARK(1000), 0x1234};
+	/* What a frame pointer that is none led to: -32 is PERF_CONTEXT_HV elsewhere. */
+	const uint64_t garbage[] = {PERF_CHAIN_KERNEL, KERNEL_IP(1), PERF_CHAIN_USER,
+				    USER_IP(1),	       MARK(32),     USER_IP(2)};
 	/* The word after PERF_CONTEXT_USER_DEFERRED is a cookie. */
 	const uint64_t deferred[] = {PERF_CHAIN_KERNEL, KERNEL_IP(1), MARK(640), 0xc00c1e};
 	struct fixture *f = *state;
@@ -140,6 +143,11 @@ static void test_markers(void **state)
 	expect(t, 1, USER_IP(8), false, true, FRAME_USER_CHAIN);
 	run(f, PERF_CPUMODE_USER, USER_IP(1), unknown, 4);
 	assert_int_equal(t->n_kernel, 0);
+	assert_int_equal(t->n, 1);
+	run(f, PERF_CPUMODE_KERNEL, KERNEL_IP(1), garbage, 6);
+	assert_int_equal(t->n, 2);
+	expect(t, 0, KERNEL_IP(1), true, false, FRAME_KERNEL_CHAIN);
+	expect(t, 1, USER_IP(1), false, false, FRAME_USER_CHAIN);
 	run(f, PERF_CPUMODE_KERNEL, KERNEL_IP(1), deferred, 4);
 	assert_int_equal(t->n, 1);
 }
