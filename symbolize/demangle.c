@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolize/older.h"
+
 /* libiberty's recursion limit refuses C++ names of more than 1024 bytes, which heavily templated
  * programs do have. Without it, its stack use grows by up to 220 bytes per byte of name: 4 KiB stay
  * below the smallest usual thread stack (2 MiB). Output is exponential in the length (substitutions
@@ -167,7 +169,43 @@ static bool is_java(const char *name)
 	return name[0] == 'L' && strchr(name, ';');
 }
 
-static enum mangling demangle_any(const char *name, struct namebuf *out)
+/* Is it a source name with template arguments? */
+static bool is_template(const char *name)
+{
+	char *end;
+	unsigned long n = strtoul(name, &end, 10);
+
+	return n && n < strlen(end) && end[n] == 'I';
+}
+
+/* Does the name have what libiberty takes for something else? Of constructors and destructors that
+ * are templates and have an ABI tag, as all of libc++'s have, the first argument becomes the type
+ * that they return; arguments of clang's own types (u14__remove_cvrefIT_E) become those of what the
+ * type is an argument of. */
+static bool is_misread(const char *name)
+{
+	const char *p = name + 2;
+
+	while (*p && *++p) {
+		if (!isdigit((unsigned char)p[1]))
+			continue;
+		if (*p == 'B' && (p[-2] == 'C' || p[-2] == 'D') && isdigit((unsigned char)p[-1]))
+			return true;
+		if (*p == 'u' && is_template(p + 1))
+			return true;
+	}
+	return false;
+}
+
+/* In the newest C++ there are names that libiberty has not learned yet. */
+static bool run_older(struct demangler *d, const char *name, struct namebuf *out)
+{
+	namebuf_clear(&d->older);
+	return older_name(&d->older, name) && d->older.len <= NAME_MAX_BYTES &&
+	       run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, d->older.s, out);
+}
+
+static enum mangling demangle_any(struct demangler *d, const char *name, struct namebuf *out)
 {
 	if (is_java(name)) {
 		namebuf_clear(out);
@@ -179,7 +217,10 @@ static enum mangling demangle_any(const char *name, struct namebuf *out)
 	if ((name[1] == 'R' || (name[1] == 'Z' && has_rust_hash(name))) &&
 	    run(rust_demangle_callback, 0, name, out))
 		return MANGLING_RUST;
-	if (name[1] == 'Z' && run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, out))
+	if (name[1] == 'Z' && is_misread(name) && run_older(d, name, out))
+		return MANGLING_CXX;
+	if (name[1] == 'Z' && (run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, out) ||
+			       run_older(d, name, out)))
 		return MANGLING_CXX;
 	if (name[1] == 'D' && run_d(name, out))
 		return MANGLING_D;
@@ -271,7 +312,7 @@ static struct namebuf *styled(struct demangler *d, const struct name_style *styl
 
 	if (style->demangle == SYM_DEMANGLE_NONE)
 		return &d->base;
-	mangling = demangle_any(d->base.s, &d->full);
+	mangling = demangle_any(d, d->base.s, &d->full);
 	namebuf_clear(&d->text);
 	if (simple && mangling == MANGLING_NONE && simplify_dotnet(&d->text, d->base.s))
 		return d->text.failed ? &d->base : &d->text;
@@ -291,14 +332,25 @@ static struct namebuf *styled(struct demangler *d, const struct name_style *styl
 	return mangling == MANGLING_NONE ? &d->base : &d->full;
 }
 
-/* Where the version of an ELF symbol begins, "@@GLIBC_2.34", or "@plt"; else the end. Names of
- * other kinds have that character, too: Crystal's, and those with the path of a module of node. */
+/* mold's names for stubs: foo$plt, foo$pltgot. */
+static bool is_mold_stub(const char *suffix)
+{
+	return !strcmp(suffix, "$plt") || !strcmp(suffix, "$pltgot");
+}
+
+/* Where the version of an ELF symbol begins, "@@GLIBC_2.34", or "@plt", "$plt"; else the end. Names
+ * of other kinds have that character, too: Crystal's, and those with the path of a module of node.
+ */
 static size_t without_version(const char *name)
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
 	size_t n = strcspn(name, "@"), base = strcspn(name, " /#("), sign = strspn(name + n, "@");
 
+	const char *stub = strrchr(name, '$');
+
+	if (stub && is_mold_stub(stub))
+		return (size_t)(stub - name);
 	if (base < n || sign > 2 || name[n + sign + strspn(name + n + sign, letters)])
 		return strlen(name);
 	return n;
@@ -322,7 +374,8 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 		return name;
 	shown = styled(d, style);
 	/* Simple names drop versions, but a stub is not its function. */
-	if (style->demangle != SYM_DEMANGLE_SIMPLE || !strcmp(version, "@plt"))
+	if (style->demangle != SYM_DEMANGLE_SIMPLE || !strcmp(version, "@plt") ||
+	    is_mold_stub(version))
 		namebuf_add(shown, version, strlen(version));
 	return shown->failed || (shown == &d->base && !strcmp(shown->s, name)) ? name : shown->s;
 }
@@ -358,4 +411,5 @@ void demangler_done(struct demangler *d)
 	namebuf_done(&d->base);
 	namebuf_done(&d->full);
 	namebuf_done(&d->text);
+	namebuf_done(&d->older);
 }

@@ -1,7 +1,8 @@
 /* demangle.h - names for people from names for linkers. Private to symbolize/.
  *
- * C++ (Itanium ABI), Rust (legacy and v0) and D, through libiberty; Java. Bounded in time, memory
- * and stack for any input; what cannot be demangled stays as it is.
+ * C++ (Itanium ABI; of the newest without constraints, see older.h), Rust (legacy and v0) and D,
+ * through libiberty; Java. Bounded in time, memory and stack for any input; what cannot be
+ * demangled stays as it is.
  */
 #ifndef SYMBOLIZE_DEMANGLE_H
 #define SYMBOLIZE_DEMANGLE_H
@@ -34,7 +35,7 @@ struct name_style {
 
 /* Working memory, to be reused from name to name by one thread. Zeroed to start. */
 struct demangler {
-	struct namebuf base, full, text;
+	struct namebuf base, full, text, older;
 };
 
 /* A symbol's name in this style, in the demangler's memory until its next use, or `name` itself.
