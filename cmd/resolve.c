@@ -1,6 +1,7 @@
 /* resolve.c - the command line of `resolve`: perf.data in, profile out. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -193,13 +194,21 @@ static int load(struct resolve *r, struct pipeline *p, struct err *err)
 	return rc;
 }
 
-static bool is_all_there(const struct perf_file_stats *s)
+/* With --strict, what is missing is damage. */
+static bool strict_loss(const struct resolve *r, const struct perf_file_stats *s)
 {
 	uint64_t skipped = 0;
 
 	for (unsigned i = 0; i < PERF_SKIP_N; i++)
 		skipped += s->skips[i];
-	return !skipped && !perf_lost(s) && !s->lost_bytes;
+	if (!r->strict || (!skipped && !perf_lost(s) && !s->lost_bytes))
+		return false;
+	if (!r->quiet)
+		fprintf(stderr,
+			"resolve: --strict: %" PRIu64 " samples were lost while recording, %" PRIu64
+			" records skipped, %" PRIu64 " bytes not read\n",
+			perf_lost(s), skipped, s->lost_bytes);
+	return true;
 }
 
 static int exit_code(const struct resolve *r, const struct pipeline *p)
@@ -208,7 +217,7 @@ static int exit_code(const struct resolve *r, const struct pipeline *p)
 
 	if (s->damaged || s->interrupted || s->truncated || r->interrupted)
 		return EXIT_DAMAGED;
-	return r->strict && !is_all_there(s) ? EXIT_DAMAGED : EXIT_FINE;
+	return strict_loss(r, s) ? EXIT_DAMAGED : EXIT_FINE;
 }
 
 /* A pipe tells its header by records before the first sample. */

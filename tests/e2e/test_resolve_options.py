@@ -162,7 +162,8 @@ w.sample(0x400100, [0x7000, 0x400100], b"")
 w.record(2, 0, struct.pack("<QQ", 0, 5) + w.id_all())
 w.write("lost.data")
 loose, strict = run([RESOLVE, "lost.data"], check=False), run([RESOLVE, "--strict", "lost.data"], check=False)
-tap.check(loose.returncode == 0 and strict.returncode == 1 and loose.stdout == strict.stdout != "",
+tap.check(loose.returncode == 0 and strict.returncode == 1 and loose.stdout == strict.stdout != "" and
+          "--strict: 5 samples were lost while recording, 0 records skipped" in strict.stderr and "strict" not in loose.stderr,
           "--strict: samples lost while recording make the status 1", f"{loose} {strict}")
 
 # Written by hand: 3 samples, 2 of another size, 5 lost, a record of the future. All is accounted for.
@@ -188,7 +189,8 @@ w.mmap(0x400000, 0x500000, 0, "rx", "/nonexistent/loser")
 w.sample(0x400100, [0x7000, 0x400100], b"")
 w.record(200, 0, bytes(8))
 w.write("future.data")
-tap.check([run([RESOLVE, *o, "future.data"], check=False).returncode for o in ([], ["--strict"])] == [0, 1],
+told = [run([RESOLVE, *o, "future.data"], check=False) for o in ([], ["--strict"])]
+tap.check([t.returncode for t in told] == [0, 1] and "--strict: 0 samples were lost while recording, 1 records skipped" in told[1].stderr,
           "--strict: records of unknown types make the status 1")
 
 # Which folders are a distribution's: the advice for a stripped file there is a package.
