@@ -91,9 +91,12 @@ const struct record_row *record_row(uint32_t type)
 bool record_mmap2_lacks_prot(const struct record_view *v)
 {
 	struct buf b = v->b;
+	uint32_t prot;
 
 	buf_seek(&b, 64);
-	return (buf_u32(&b) & ~PERF_MAP_JIT_SYMBOLS) > (PROT_READ | PROT_WRITE | PROT_EXEC);
+	prot = buf_u32(&b);
+	return !record_is_file_mode(prot) &&
+	       (prot & ~PERF_MAP_JIT_SYMBOLS) > (PROT_READ | PROT_WRITE | PROT_EXEC);
 }
 
 enum perf_skip record_check(const struct record_row *row, const struct record_view *v,

@@ -5,6 +5,8 @@
 #ifndef READER_RECORD_H
 #define READER_RECORD_H
 
+#include <sys/stat.h>
+
 #include "reader/file.h"
 #include "reader/stream.h"
 
@@ -54,6 +56,12 @@ enum perf_skip record_check(const struct record_row *row, const struct record_vi
 /* Before Linux 3.16 (f972eb63b100) MMAP2 had no prot and flags, and its name stands in their place.
  * Letters make a prot that no mapping has. */
 bool record_mmap2_lacks_prot(const struct record_view *v);
+/* The files with code that perf inject --jit makes have their mode there (jitdump.c,
+ * jit_repipe_code_load()): a bit that no two letters have, and nothing above. */
+static inline bool record_is_file_mode(uint32_t prot)
+{
+	return prot <= UINT16_MAX && S_ISREG(prot);
+}
 
 /* record_apply.c: records of the kernel. */
 int apply_mmap(struct perf_file *f, struct record_view *v);

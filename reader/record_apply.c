@@ -99,6 +99,8 @@ int apply_mmap2(struct perf_file *f, struct record_view *v)
 	} else {
 		m.prot = buf_u32(&v->b);
 		m.flags = buf_u32(&v->b);
+		if (record_is_file_mode(m.prot))
+			m.prot = PROT_READ | PROT_EXEC;
 		m.is_exec = m.prot & PROT_EXEC;
 	}
 	m.path = path_of(f, &m, buf_cstr(&v->b));
