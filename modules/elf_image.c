@@ -332,7 +332,11 @@ uint16_t elf_image_type(const struct elf_image *img)
 
 uint64_t elf_image_entry(const struct elf_image *img)
 {
-	return img->ehdr.e_entry;
+	Elf64_Phdr dynamic;
+
+	return img->ehdr.e_type == ET_DYN && !elf_image_phdr(img, PT_DYNAMIC, &dynamic)
+		       ? 0
+		       : img->ehdr.e_entry;
 }
 
 const struct build_id *elf_image_build_id(const struct elf_image *img)

@@ -176,7 +176,7 @@ static unsigned ask_libdw(struct modules *modules, Dwfl_Module *mod, uint64_t lo
 	module_debug(modules, m);
 	cfi = dwfl_module_dwarf_cfi(mod, &bias);
 	flags = ask_cfi(cfi, lookup - bias);
-	if (!flags && dwfl_module_getelf(mod, &main_bias) &&
+	if (!flags && elf_image_entry(m->image) && dwfl_module_getelf(mod, &main_bias) &&
 	    lookup - main_bias - elf_image_entry(m->image) < ELF_ENTRY_BYTES)
 		flags = PC_IS_ELF_ENTRY;
 	return flags;

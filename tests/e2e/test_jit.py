@@ -191,6 +191,29 @@ def node():
               "\n".join(bad))
 
 
+LOOP_SCRIPT = """
+function f(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i) % 7; return s }
+const end = process.cpuUsage().user + 500e3;
+while (process.cpuUsage().user < end) f(10000);
+"""
+
+
+def injected():
+    """Each of perf inject's files has its code at the ELF entry, which is no root there."""
+    if not have("node"):
+        return tap.skip("perf inject --jit", "no node")
+    with open("loop.js", "w") as f:
+        f.write(LOOP_SCRIPT)
+    perf_record("-k", "mono", "-F", "499", "-e", "cpu-clock:u", "--call-graph", "dwarf,8192", "-o", "loop.data", "node", "--perf-prof", "loop.js")
+    run(["perf", "inject", "--jit", "-i", "loop.data", "-o", "injected.data"], check=False)
+    if not os.path.exists("injected.data"):
+        return tap.skip("perf inject --jit", "it failed")
+    ends = [{(x["t_ns"], x["tid"]): (x["stop"], x["stack"][-1].get("sym")) for x in map(json.loads, resolve(data, "-f", "jsonl")[0].splitlines())}
+            for data in ("loop.data", "injected.data")]
+    differ = {at: (end, ends[1].get(at)) for at, end in ends[0].items() if ends[1].get(at) != end}
+    tap.check(len(ends[0]) >= 50 and not differ, f"perf inject --jit: {len(ends[0])} stacks end where they did", list(differ.items())[:9])
+
+
 PYTHON_SCRIPT = """
 import time
 def inner(n):
@@ -261,4 +284,5 @@ perf_maps()
 containers()
 python()
 node()
+injected()
 tap.end()
