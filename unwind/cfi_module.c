@@ -164,11 +164,17 @@ bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr)
 	return exit_at(cm, vaddr + 1);
 }
 
-/* Of glibc's __start_context the call frame information says that it was called. */
-static bool is_root(const struct cfi_module *cm, const struct cfi_fde *fde)
+/* Of glibc's __start_context the call frame information says that it was called, and has nothing
+ * on the stack but the return address. Code is looked at only where that is so: to touch that of
+ * all functions costs a few percent of a compiler's recording. */
+static bool is_root(const struct cfi_module *cm, const struct cfi_fde *fde,
+		    const struct cfi_row *row)
 {
-	const struct arch_exit *x = exit_at(cm, fde->start);
+	const struct arch_exit *x;
 
+	if (row->cfa_how != CFI_CFA_REG || row->cfa_off != cm->arch->word_bytes)
+		return false;
+	x = exit_at(cm, fde->start);
 	return x && x->is_function;
 }
 
@@ -340,13 +346,13 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 		rc = cfi_index_find(&cm->debug, vaddr, &fde);
 	if (rc <= 0)
 		return RULE_NO_CFI;
-	if (is_root(cm, &fde))
-		return RULE_END;
 	steps = steps_begin(cm);
 	found = cfi_row_find(&fde, cm->arch, vaddr, &steps, row);
 	steps_end(cm, steps);
 	if (!found)
 		return RULE_BAD_CFI;
+	if (is_root(cm, &fde, row))
+		return RULE_END;
 	row_correct(cm->arch, row);
 	return RULE_FULL;
 }
@@ -363,12 +369,12 @@ static bool rule_make_alone(const struct cfi_module *cm, uint64_t vaddr, struct 
 
 	*steps = 0;
 	if (atomic_load_explicit(&cm->steps, memory_order_relaxed) < STEPS_ALONE ||
-	    !cfi_index_listed(&cm->eh, vaddr, &fde) || is_root(cm, &fde) ||
+	    !cfi_index_listed(&cm->eh, vaddr, &fde) ||
 	    (cm->arch->signal_record_off && trampoline_row(cm, vaddr, &row)))
 		return false;
 	found = cfi_row_find(&fde, cm->arch, vaddr, &left, &row);
 	*steps = STEPS_ALONE - left;
-	if (!found)
+	if (!found || is_root(cm, &fde, &row))
 		return false;
 	row_correct(cm->arch, &row);
 	rule_pack(&row, cm->arch, vaddr, ret);
