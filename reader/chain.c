@@ -20,7 +20,7 @@ static uint64_t leaf_address(const struct perf_sample *s, size_t user)
 {
 	if (user + 1 < s->n_ips && s->ips[user + 1] < PERF_CHAIN_CONTEXT_MAX)
 		return s->ips[user + 1];
-	return s->branches[0].to;
+	return s->extra->branches[0].to;
 }
 
 int chain_from_lbr(struct perf_sample *s, struct scratch *sc)
@@ -28,20 +28,20 @@ int chain_from_lbr(struct perf_sample *s, struct scratch *sc)
 	size_t user, n, i;
 	uint64_t *ips;
 
-	if (!(s->event->attr.branch_sample_type & BRANCH_CALL_STACK) || !s->n_branches ||
+	if (!(s->event->attr.branch_sample_type & BRANCH_CALL_STACK) || !s->extra->n_branches ||
 	    !s->has_callchain)
 		return 0;
 	user = user_part(s);
 	if (user == s->n_ips)
 		return 0;
-	n = user + 2 + s->n_branches;
+	n = user + 2 + s->extra->n_branches;
 	ips = scratch_alloc(sc, n * sizeof *ips);
 	if (!ips)
 		return -1;
 	memcpy(ips, s->ips, (user + 1) * sizeof *ips);
 	ips[user + 1] = leaf_address(s, user);
-	for (i = 0; i < s->n_branches; i++)
-		ips[user + 2 + i] = s->branches[i].from;
+	for (i = 0; i < s->extra->n_branches; i++)
+		ips[user + 2 + i] = s->extra->branches[i].from;
 	s->ips = ips;
 	s->n_ips = n;
 	s->chain_is_lbr = true;

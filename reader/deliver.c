@@ -128,7 +128,7 @@ decode_into_batch(struct perf_file *f, struct batch *b, struct perf_sample *s,
 		file_skip(f, skip, PERF_RECORD_SAMPLE);
 		return 0;
 	}
-	if ((s->n_branches && chain_from_lbr(s, &b->scratch)) ||
+	if ((s->extra->n_branches && chain_from_lbr(s, &b->scratch)) ||
 	    (f->simpleperf.chain.n && simpleperf_chain(&f->simpleperf, s, &b->scratch)))
 		return err_nomem(&f->err);
 	s->chain_is_calls = f->info.is_simpleperf;

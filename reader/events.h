@@ -19,6 +19,7 @@ struct sample_layout {
 	uint8_t n_fields;   /* behind them */
 	bool all_known;	    /* no field is of a later version */
 	bool is_exact;	    /* and nothing follows them */
+	bool has_extra;	    /* some are of struct perf_sample_extra */
 	uint8_t fields[16]; /* in the order of the record: numbers of sample.c */
 	uint8_t n_user_regs, n_intr_regs;
 };

@@ -202,19 +202,30 @@ struct thread_name {
 	const char *comm;
 };
 
+/* What hardly any recording has of its samples. Each is 0 unless the event asks for it. */
+struct perf_sample_extra {
+	uint64_t addr, stream_id;
+	uint64_t weight, data_src, transaction, phys_addr, cgroup;
+	uint64_t data_page_size, code_page_size;
+	struct perf_regs intr_regs;
+	size_t n_branches;
+	const struct perf_branch *branches;
+	size_t raw_size;
+	const uint8_t *raw;
+};
+
 /* One sample. Pointers live until the batch is released. Fields whose bit is missing in
  * event->attr.sample_type are 0 (cpu: UINT32_MAX). Arrays are in native byte order and aligned. */
 struct perf_sample {
 	uint64_t ip;
 	uint64_t time_ns; /* in the recording's clock */
-	uint64_t addr, id, stream_id;
+	uint64_t id;
 	uint64_t period; /* the event's fixed period when the sample has none */
-	uint64_t weight, data_src, transaction, phys_addr, cgroup;
-	uint64_t data_page_size, code_page_size;
 	uint32_t pid, tid, cpu;
-	uint16_t misc;	     /* of the record header */
-	uint8_t cpumode;     /* enum perf_cpumode */
-	bool has_callchain;  /* the event records chains, even if this one is empty */
+	uint16_t misc;	    /* of the record header */
+	uint8_t cpumode;    /* enum perf_cpumode */
+	bool has_callchain; /* the event records chains, even if this one is empty */
+	uint32_t n_ips;
 	bool chain_is_lbr;   /* callers in the user part are from branch records: the addresses of
 			      * calls, not return addresses */
 	bool chain_is_calls; /* all of it has calls instead of return addresses (simpleperf) */
@@ -224,18 +235,14 @@ struct perf_sample {
 	 * the guest's kernel, or, because nothing is known about its processes, one map "[guest]".
 	 */
 	const struct address_space *kernel;
-	const char *comm; /* of tid at time_ns; ":TID" when no record told; lives until close */
-	size_t n_ips;	  /* call chain as recorded, leaf first, context markers included */
-	const uint64_t *ips;
-	struct perf_regs user_regs, intr_regs;
+	const char *comm;    /* of tid at time_ns; ":TID" when no record told; lives until close */
+	const uint64_t *ips; /* call chain as recorded, leaf first, context markers included */
+	struct perf_regs user_regs;
 	const uint8_t *user_stack; /* copy of memory from the user stack pointer up */
 	uint32_t user_stack_bytes; /* valid bytes (dyn_size) */
 	uint32_t user_stack_asked; /* bytes the dump had room for; valid == asked means it may be
 				      cut */
-	size_t n_branches;
-	const struct perf_branch *branches;
-	size_t raw_size;
-	const uint8_t *raw;
+	const struct perf_sample_extra *extra; /* never NULL */
 	uint64_t file_off; /* where the record lies in the (decompressed) data, for messages */
 	uint64_t seq;	   /* running number of the sample in delivery order, from 0 */
 };

@@ -12,6 +12,7 @@
 
 struct decoder {
 	struct perf_sample *s;
+	struct perf_sample_extra *extra; /* NULL unless layout->has_extra */
 	struct sample_read *read;
 	const struct perf_attr *attr;
 	const struct sample_layout *layout;
@@ -83,8 +84,9 @@ INLINE void next_pair(const uint8_t **p, bool swap, uint32_t *first, uint32_t *s
 }
 
 /* The fields of one word that stand first: of small records they are most of what is to be done. */
-INLINE void decode_words(struct perf_sample *s, uint64_t type, const uint8_t *p, bool swap)
+INLINE void decode_words(struct decoder *d, uint64_t type, const uint8_t *p, bool swap)
 {
+	struct perf_sample *s = d->s;
 	uint32_t reserved;
 
 	if (type & PERF_SAMPLE_IDENTIFIER)
@@ -96,11 +98,11 @@ INLINE void decode_words(struct perf_sample *s, uint64_t type, const uint8_t *p,
 	if (type & PERF_SAMPLE_TIME)
 		s->time_ns = next_word(&p, swap);
 	if (type & PERF_SAMPLE_ADDR)
-		s->addr = next_word(&p, swap);
+		d->extra->addr = next_word(&p, swap);
 	if (type & PERF_SAMPLE_ID)
 		s->id = next_word(&p, swap);
 	if (type & PERF_SAMPLE_STREAM_ID)
-		s->stream_id = next_word(&p, swap);
+		d->extra->stream_id = next_word(&p, swap);
 	if (type & PERF_SAMPLE_CPU)
 		next_pair(&p, swap, &s->cpu, &reserved);
 	if (type & PERF_SAMPLE_PERIOD)
@@ -156,8 +158,8 @@ INLINE void decode_raw(struct decoder *d)
 	uint32_t size = buf_u32(&d->b);
 	size_t padding = -(4 + (size_t)size) & 7;
 
-	d->s->raw = take_bytes(d, size);
-	d->s->raw_size = d->s->raw ? size : 0;
+	d->extra->raw = take_bytes(d, size);
+	d->extra->raw_size = d->extra->raw ? size : 0;
 	buf_skip(&d->b, padding < buf_left(&d->b) ? padding : buf_left(&d->b));
 }
 
@@ -200,8 +202,8 @@ INLINE void decode_branches(struct decoder *d)
 		buf_skip(&d->b, 8 * n);
 	if (!words)
 		return;
-	d->s->branches = (const struct perf_branch *)(const void *)words;
-	d->s->n_branches = n;
+	d->extra->branches = (const struct perf_branch *)(const void *)words;
+	d->extra->n_branches = n;
 	if (!d->b.swap)
 		return;
 	/* The words are a copy of ours. */
@@ -225,7 +227,7 @@ INLINE void decode_regs_user(struct decoder *d)
 
 INLINE void decode_regs_intr(struct decoder *d)
 {
-	decode_regs(d, d->attr->sample_regs_intr, d->layout->n_intr_regs, &d->s->intr_regs);
+	decode_regs(d, d->attr->sample_regs_intr, d->layout->n_intr_regs, &d->extra->intr_regs);
 }
 
 /* u64 size, bytes, and if there are any the number of those that mean something. */
@@ -249,37 +251,37 @@ INLINE void decode_stack_user(struct decoder *d)
 
 INLINE void decode_weight(struct decoder *d)
 {
-	d->s->weight = buf_u64(&d->b);
+	d->extra->weight = buf_u64(&d->b);
 }
 
 INLINE void decode_data_src(struct decoder *d)
 {
-	d->s->data_src = buf_u64(&d->b);
+	d->extra->data_src = buf_u64(&d->b);
 }
 
 INLINE void decode_transaction(struct decoder *d)
 {
-	d->s->transaction = buf_u64(&d->b);
+	d->extra->transaction = buf_u64(&d->b);
 }
 
 INLINE void decode_phys_addr(struct decoder *d)
 {
-	d->s->phys_addr = buf_u64(&d->b);
+	d->extra->phys_addr = buf_u64(&d->b);
 }
 
 INLINE void decode_cgroup(struct decoder *d)
 {
-	d->s->cgroup = buf_u64(&d->b);
+	d->extra->cgroup = buf_u64(&d->b);
 }
 
 INLINE void decode_data_page_size(struct decoder *d)
 {
-	d->s->data_page_size = buf_u64(&d->b);
+	d->extra->data_page_size = buf_u64(&d->b);
 }
 
 INLINE void decode_code_page_size(struct decoder *d)
 {
-	d->s->code_page_size = buf_u64(&d->b);
+	d->extra->code_page_size = buf_u64(&d->b);
 }
 
 INLINE void decode_aux(struct decoder *d)
@@ -309,6 +311,13 @@ static const uint64_t word_bits = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF
 	X(PERF_SAMPLE_CODE_PAGE_SIZE, decode_code_page_size) \
 	X(PERF_SAMPLE_AUX, decode_aux)
 
+/* Those that go to struct perf_sample_extra. */
+static const uint64_t extra_bits =
+	PERF_SAMPLE_ADDR | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |
+	PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION |
+	PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
+	PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE;
+
 #define X(bits, decode) FIELD_##decode,
 enum { FIELDS(X) N_FIELDS };
 #undef X
@@ -330,6 +339,7 @@ struct sample_layout sample_layout(const struct perf_attr *attr)
 	/* Kernels add new fields at the end or before AUX, so what stands before AUX is sure. */
 	if (!l.all_known)
 		type &= SAMPLE_KNOWN_BITS & ~(uint64_t)PERF_SAMPLE_AUX;
+	l.has_extra = type & extra_bits;
 	l.words = type & word_bits;
 	l.n_words = (uint16_t)__builtin_popcountll(l.words);
 	for (uint8_t i = 0; i < N_FIELDS; i++)
@@ -351,26 +361,36 @@ static void clear(struct perf_sample *s)
 	memset(p + sizeof *s - PIECE, 0, PIECE);
 }
 
+static const struct perf_sample_extra no_extra;
+
 enum perf_skip sample_decode(struct perf_sample *s, struct sample_read *read,
 			     const struct event *ev, const uint8_t *data, size_t n, bool swap,
 			     struct scratch *sc)
 {
 	const struct sample_layout *l = &ev->layout;
-	struct decoder d = {s, read, &ev->pub.attr, l, sc, buf_make(data, n, 0, swap), false};
+	struct decoder d = {s, NULL, read, &ev->pub.attr, l, sc, buf_make(data, n, 0, swap), false};
 	const uint8_t *words = buf_take(&d.b, 8ull * l->n_words);
 
 	read->n = 0;
 	if (!words)
 		return l->all_known ? PERF_SKIP_TOO_SHORT : PERF_SKIP_UNKNOWN_FIELD;
 	clear(s);
+	s->extra = &no_extra;
+	if (l->has_extra) {
+		d.extra = scratch_alloc(sc, sizeof *d.extra);
+		if (!d.extra)
+			return PERF_SKIP_N;
+		*d.extra = no_extra;
+		s->extra = d.extra;
+	}
 	s->cpu = UINT32_MAX;
 	s->event = &ev->pub;
 	s->has_callchain = d.attr->sample_type & PERF_SAMPLE_CALLCHAIN;
 	s->period = d.attr->sample_period;
 	if (swap)
-		decode_words(s, l->words, words, true);
+		decode_words(&d, l->words, words, true);
 	else
-		decode_words(s, l->words, words, false);
+		decode_words(&d, l->words, words, false);
 	for (unsigned i = 0; i < l->n_fields; i++)
 		switch (l->fields[i]) {
 #define X(bits, decode)      \

@@ -52,9 +52,10 @@ static inline uint64_t fuzz_sample(const struct perf_file *f, const struct perf_
 	fuzz_space(s->kernel, s->ip);
 	sum += fuzz_sum_bytes(s->ips, s->n_ips * sizeof *s->ips);
 	sum += fuzz_sum_bytes(s->user_stack, s->user_stack_bytes);
-	sum += fuzz_sum_bytes(s->branches, s->n_branches * sizeof *s->branches);
-	sum += fuzz_sum_bytes(s->raw, s->raw_size);
-	return sum + fuzz_regs(&s->user_regs) + fuzz_regs(&s->intr_regs) + strlen(s->comm);
+	sum += fuzz_sum_bytes(s->extra->branches,
+			      s->extra->n_branches * sizeof *s->extra->branches);
+	sum += fuzz_sum_bytes(s->extra->raw, s->extra->raw_size);
+	return sum + fuzz_regs(&s->user_regs) + fuzz_regs(&s->extra->intr_regs) + strlen(s->comm);
 }
 
 static inline void fuzz_symbols(const struct perf_file *f, const struct dso *dso)

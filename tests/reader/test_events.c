@@ -116,7 +116,7 @@ static void ids_without_identifier(void **state)
 	assert_int_equal(b->n, 4);
 	for (uint64_t i = 0; i < 4; i++) {
 		assert_int_equal(b->samples[i].event->index, i & 1);
-		assert_int_equal(b->samples[i].addr, i & 1 ? 0xadd0 + i : 0);
+		assert_int_equal(b->samples[i].extra->addr, i & 1 ? 0xadd0 + i : 0);
 		assert_int_equal(b->samples[i].id, i & 1 ? 20 : 10);
 		assert_int_equal(b->samples[i].time_ns, 50 + i);
 	}

@@ -169,9 +169,9 @@ static void expect_falling(struct perf_file *f, size_t n, uint32_t size)
 
 				seen++;
 				assert_int_equal(s->time_ns, seen);
-				assert_int_equal(s->raw_size, size);
-				assert_int_equal(s->raw[0], seen & 0xff);
-				assert_int_equal(s->raw[size - 1], seen & 0xff);
+				assert_int_equal(s->extra->raw_size, size);
+				assert_int_equal(s->extra->raw[0], seen & 0xff);
+				assert_int_equal(s->extra->raw[size - 1], seen & 0xff);
 			}
 			perf_batch_release(f, held[k]);
 		}
@@ -283,10 +283,11 @@ static void cut_while_mapped(void **state)
 	assert_int_equal(perf_file_open(&f, path, &opt, NULL), 0);
 	b = next(f);
 	assert_true(b->n < N - LEFT);
-	assert_int_equal(b->samples[0].raw[SIZE - 1], 1);
+	assert_int_equal(b->samples[0].extra->raw[SIZE - 1], 1);
 	assert_int_equal(ftruncate(fd, (off_t)(data_offset(&o) + LEFT * record)), 0);
 	for (size_t i = 0; i < b->n; i++)
-		assert_int_equal(b->samples[i].raw[0] | b->samples[i].raw[SIZE - 1], 0);
+		assert_int_equal(b->samples[i].extra->raw[0] | b->samples[i].extra->raw[SIZE - 1],
+				 0);
 	perf_batch_release(f, b);
 	assert_int_equal(drain(f), LEFT);
 	assert_true(perf_file_stats(f)->damaged);

@@ -30,11 +30,11 @@ static void print_chain(const struct perf_sample *s)
 		for (int i = 0; i < __builtin_popcountll(s->user_regs.mask); i++)
 			printf(" %" PRIx64, s->user_regs.regs[i]);
 	printf(" stack %u/%u %016" PRIx64 " raw %zu %016" PRIx64 " branches", s->user_stack_bytes,
-	       s->user_stack_asked, hash_bytes(s->user_stack, s->user_stack_bytes), s->raw_size,
-	       hash_bytes(s->raw, s->raw_size));
-	for (size_t i = 0; i < s->n_branches; i++)
-		printf(" %" PRIx64 "/%" PRIx64 "/%" PRIx64, s->branches[i].from, s->branches[i].to,
-		       s->branches[i].flags);
+	       s->user_stack_asked, hash_bytes(s->user_stack, s->user_stack_bytes),
+	       s->extra->raw_size, hash_bytes(s->extra->raw, s->extra->raw_size));
+	for (size_t i = 0; i < s->extra->n_branches; i++)
+		printf(" %" PRIx64 "/%" PRIx64 "/%" PRIx64, s->extra->branches[i].from,
+		       s->extra->branches[i].to, s->extra->branches[i].flags);
 }
 
 static void print_sample(const struct perf_sample *s, bool chains)

@@ -176,12 +176,12 @@ static void test_branches(void **state)
 				USER_IP(1),	   USER_IP(11),	 USER_IP(12)};
 	const struct perf_branch branches[] = {{USER_IP(11), USER_IP(0), 0},
 					       {USER_IP(12), USER_IP(10), 0}};
+	const struct perf_sample_extra extra = {.branches = branches, .n_branches = 2};
 	struct fixture *f = *state;
 	const struct stack_trace *t = &f->trace;
 
 	f->event.attr.branch_sample_type = 1ull << 11 | 1; /* CALL_STACK | USER */
-	f->sample.branches = branches;
-	f->sample.n_branches = 2;
+	f->sample.extra = &extra;
 	f->sample.chain_is_lbr = true;
 	run(f, PERF_CPUMODE_USER, USER_IP(1), ips, 7);
 	assert_int_equal(t->n, 5);
