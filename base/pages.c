@@ -8,6 +8,7 @@
 #include <malloc.h>
 #endif
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 enum {
@@ -106,11 +107,12 @@ void pages_give_back(void)
  * and kills. */
 static void on_sigbus(int no, siginfo_t *info, void *context)
 {
-	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1);
+	const size_t size = getauxval(AT_PAGESZ); /* 64 KiB on some arm64 systems */
+	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(size - 1);
 
 	(void)context;
 	if (info->si_code != BUS_ADRERR ||
-	    mmap((void *)page, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+	    mmap((void *)page, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
 		    MAP_FAILED)
 		signal(no, SIG_DFL);
 }

@@ -160,10 +160,10 @@ void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack
 /* Says that the sample will be unwound soon: fetches the part of its stack that most walks read. */
 PREFETCHING void unwind_expect(const struct perf_sample *s)
 {
-	const uint8_t *line = s->user_stack, *end = line + UNWIND_EXPECT_BYTES;
+	const uint8_t *line = s->user_stack;
 
-	for (; line && line < end; line += 64)
-		__builtin_prefetch(line);
+	for (size_t i = 0; line && i < UNWIND_EXPECT_BYTES; i += 64)
+		__builtin_prefetch(line + i);
 }
 
 /* The same for up to UNWIND_BATCH samples. Faster than one by one, because their accesses to memory
