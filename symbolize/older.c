@@ -9,8 +9,14 @@ bool older_enter(struct older *o)
 	return ++o->depth <= OLDER_DEPTH_MAX && ++o->steps <= OLDER_STEPS_MAX && !o->out->failed;
 }
 
+static size_t at_most_left(const struct older *o, size_t n)
+{
+	return n < (size_t)(o->end - o->p) ? n : (size_t)(o->end - o->p);
+}
+
 void older_copy(struct older *o, size_t n)
 {
+	n = at_most_left(o, n);
 	if (!o->muted)
 		namebuf_add(o->out, o->p, n);
 	o->p += n;
@@ -18,7 +24,7 @@ void older_copy(struct older *o, size_t n)
 
 void older_drop(struct older *o, size_t n)
 {
-	o->p += n;
+	o->p += at_most_left(o, n);
 }
 
 void older_write(struct older *o, const char *s)

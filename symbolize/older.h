@@ -77,8 +77,9 @@ bool older_add(struct older *o, const char *start, unsigned first, enum older_ki
 bool older_reference_part(struct older *o, bool in_prefix, bool *is_new);
 
 bool older_enter(struct older *o);
+/* n bytes, or those that are left: in front of the end a part of an operator may stand alone. */
 void older_copy(struct older *o, size_t n);
-/* n bytes that are left out. */
+/* The same, left out. */
 void older_drop(struct older *o, size_t n);
 void older_write(struct older *o, const char *s);
 

@@ -496,7 +496,6 @@ static void deep_names_do_not_overflow(void **unused)
 	demangler_done(&d);
 }
 
-/* Mutations of good names: whatever comes out is a string, and the memory checkers watch. */
 /* Whatever is read with the grammar of the newest names is the same function, also in those that
  * libiberty knows. */
 static void older_names(void **unused)
@@ -519,6 +518,27 @@ static void older_names(void **unused)
 	demangler_done(&d);
 }
 
+/* Names that end within what has two letters or more: nothing behind their end is read. */
+static void cut_names(void **unused)
+{
+	static const char *const names[] = {"_ZG", "_ZGT", "_Z1fIXfl", "_Z1fIXflp", "_ZZiED"};
+	static const char behind[] = "1fvEE1fvEvT_EEvv";
+	struct namebuf out = {0};
+	char text[64];
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		for (size_t k = 0; k < sizeof behind; k++) {
+			memcpy(stpcpy(text, names[i]) + 1, behind + k, sizeof behind - k);
+			out.len = 0;
+			out.failed = false;
+			assert_false(older_name(&out, text));
+			assert_int_equal(strlen(out.s), out.len);
+		}
+	namebuf_done(&out);
+}
+
+/* Mutations of good names: whatever comes out is a string, and the memory checkers watch. */
 static void mutated_names(void **unused)
 {
 	uint64_t state = 99;
@@ -581,6 +601,7 @@ int main(void)
 		cmocka_unit_test(exponential_names_stay_mangled),
 		cmocka_unit_test(deep_names_do_not_overflow),
 		cmocka_unit_test(older_names),
+		cmocka_unit_test(cut_names),
 		cmocka_unit_test(mutated_names),
 		cmocka_unit_test(simplify_takes_anything),
 #ifndef SANITIZED
