@@ -255,11 +255,14 @@ bool older_name(struct namebuf *out, const char *name)
 	struct older o;
 	bool ok;
 
+	o.name = name;
 	o.p = name + 2;
 	o.end = name + strlen(name);
 	o.out = out;
 	o.muted = o.depth = o.steps = o.n = o.again = o.n_out = 0;
 	o.is_again = false;
+	memset(o.looked, 0, sizeof o.looked);
+	memset(o.levels, 0, sizeof o.levels);
 	namebuf_add(out, "_Z", 2);
 	ok = older_encoding(&o) && (o.p == o.end || *o.p == '.');
 	if (ok)

@@ -18,7 +18,12 @@
 #include "symbolize/demangle.h"
 
 /* More than names of NAME_MAX_BYTES (demangle.c) have in practice. */
-enum { OLDER_REFERENCES_MAX = 1024, OLDER_DEPTH_MAX = 512, OLDER_STEPS_MAX = 1 << 16 };
+enum {
+	OLDER_REFERENCES_MAX = 1024,
+	OLDER_DEPTH_MAX = 512,
+	OLDER_STEPS_MAX = 1 << 16,
+	OLDER_LOOKS_MAX = 4096
+};
 
 /* What a back reference (<substitution>) may stand for. */
 struct older_reference {
@@ -31,7 +36,7 @@ struct older_reference {
 enum older_kind { OLDER_TYPE, OLDER_PREFIX, OLDER_TEMPLATE };
 
 struct older {
-	const char *p, *end;
+	const char *name, *p, *end;
 	struct namebuf *out;
 	unsigned muted; /* > 0: what is read is left out */
 	unsigned depth, steps;
@@ -39,6 +44,8 @@ struct older {
 	unsigned n, again;
 	bool is_again;
 	unsigned n_out;
+	/* By place in the name, a bit each: see begins_with_levels(). */
+	uint64_t looked[OLDER_LOOKS_MAX / 64], levels[OLDER_LOOKS_MAX / 64];
 	struct older_reference references[OLDER_REFERENCES_MAX];
 };
 

@@ -95,9 +95,7 @@ static bool levels_of_type(struct older *o)
 	return older_take(o, 'E');
 }
 
-/* Behind sr: LEVEL... E NAME as clang has it, in which nothing can be referred to? gcc's has a type
- * there, and no E. */
-static bool begins_with_levels(struct older *o)
+static bool look_for_levels(struct older *o)
 {
 	const char *p = o->p;
 	unsigned depth = o->depth, n = o->n, again = o->again;
@@ -112,6 +110,24 @@ static bool begins_with_levels(struct older *o)
 	o->n = n;
 	o->again = again;
 	return ok;
+}
+
+/* Behind sr: LEVEL... E NAME as clang has it, in which nothing can be referred to? gcc's has a type
+ * there, and no E. The answer is remembered: levels have arguments with others in them, and to look
+ * at each anew would take twice the time for each level. */
+static bool begins_with_levels(struct older *o)
+{
+	size_t at = (size_t)(o->p - o->name);
+	uint64_t bit = 1ull << at % 64;
+
+	if (at >= OLDER_LOOKS_MAX)
+		return look_for_levels(o);
+	if (!(o->looked[at / 64] & bit)) {
+		o->looked[at / 64] |= bit;
+		if (look_for_levels(o))
+			o->levels[at / 64] |= bit;
+	}
+	return o->levels[at / 64] & bit;
 }
 
 /* sr TYPE NAME, and clang's sr LEVEL... E NAME and srN TYPE LEVEL... E NAME. libiberty wants a type

@@ -538,6 +538,26 @@ static void cut_names(void **unused)
 	namebuf_done(&out);
 }
 
+/* clang's sr in the arguments of another, and so on. What is in it must not be read twice for each
+ * of them: 2^60 steps are refused. */
+static void levels_in_levels(void **unused)
+{
+	char name[4096], *p = name + sprintf(name, "_Z1fIiE");
+	struct namebuf out = {0};
+	unsigned i;
+
+	(void)unused;
+	p += sprintf(p, "v1AIX");
+	for (i = 0; i < 60; i++)
+		p += sprintf(p, "sr1aIX");
+	p += sprintf(p, "Li0E");
+	for (i = 0; i < 60; i++)
+		p += sprintf(p, "EEE1b");
+	strcpy(p, "EE");
+	assert_true(older_name(&out, name));
+	namebuf_done(&out);
+}
+
 /* Mutations of good names: whatever comes out is a string, and the memory checkers watch. */
 static void mutated_names(void **unused)
 {
@@ -602,6 +622,7 @@ int main(void)
 		cmocka_unit_test(deep_names_do_not_overflow),
 		cmocka_unit_test(older_names),
 		cmocka_unit_test(cut_names),
+		cmocka_unit_test(levels_in_levels),
 		cmocka_unit_test(mutated_names),
 		cmocka_unit_test(simplify_takes_anything),
 #ifndef SANITIZED
