@@ -129,6 +129,22 @@ static bool structured_binding(struct older *o)
 	return older_take(o, 'E');
 }
 
+/* Of a constructor, destructor or conversion. Where template arguments follow, libiberty does not
+ * see behind a tag that the name tells no type to return: there they are left out. */
+static bool structor_tags(struct older *o)
+{
+	const char *p = o->p;
+	bool ok;
+
+	o->muted++;
+	ok = older_abi_tags(o);
+	o->muted--;
+	if (!ok || older_peek(o, 0) == 'I')
+		return ok;
+	o->p = p;
+	return older_abi_tags(o);
+}
+
 /* A member-like friend is a member, and where it has no external linkage does not matter. */
 static bool unqualified(struct older *o)
 {
@@ -151,10 +167,7 @@ static bool unqualified(struct older *o)
 		has_no_return = older_at(o, 'c', 'v');
 		ok = older_operator_name(o);
 	}
-	/* Behind a tag libiberty does not see that the name tells no type to return. */
-	o->muted += has_no_return;
-	ok = ok && older_abi_tags(o);
-	o->muted -= has_no_return;
+	ok = ok && (has_no_return ? structor_tags(o) : older_abi_tags(o));
 	return older_leave(o, ok);
 }
 

@@ -268,6 +268,10 @@ static const struct row rows[] = {
 	{"_ZNSt3__112basic_stringIcEC2B9nqe230104I1SEERKT_RKi",
 	 "std::__1::basic_string<char>::basic_string<S>(S const&, int const&)",
 	 "std::basic_string<...>::basic_string<...>"},
+	/* where no template arguments follow, libiberty reads the tag */
+	{"_ZN3FooC1B1aB1bEi", "Foo::Foo[abi:a][abi:b](int)", "Foo::Foo"},
+	{"_ZNSt3__16vectorIiED2B9nqe230104Ev", "std::__1::vector<int>::~vector[abi:nqe230104]()",
+	 "std::vector<...>::~vector"},
 	{"_ZNSt3__16__math5isnanB9nqe230104EUa9enable_ifILb1EEd",
 	 "std::__1::__math::isnan[abi:nqe230104](double)", "std::__math::isnan"},
 	{"_Z1fITkN1a1bEiEvNS0_1cE", "void f<int>(a::c)", "f<...>"},
