@@ -403,7 +403,7 @@ const char *restyle(struct demangler *d, const char *name, const struct name_sty
 
 bool demangler_is_out_of_memory(const struct demangler *d)
 {
-	return d->base.nomem || d->full.nomem || d->text.nomem;
+	return d->base.nomem || d->full.nomem || d->text.nomem || d->older.nomem;
 }
 
 void demangler_done(struct demangler *d)
