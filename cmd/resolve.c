@@ -101,10 +101,13 @@ static int write_file(const struct resolve *r, const struct profile *p, struct e
 		return err_set(err, ERR_PERMISSION, r->output_path, LINK_IS_STRANGE);
 	if (snprintf(temp, sizeof temp, "%s.tmp%d", target, (int)getpid()) >= (int)sizeof temp)
 		return err_set(err, ERR_LIMIT, r->output_path, "path too long");
-	out = direct ? fopen(r->output_path, "w") : create_temp(temp);
-	if (!out)
-		return err_errno(err, errno, r->output_path, "create");
+	/* Before it is there: a signal may come as soon as it is. */
 	unfinished = direct ? NULL : temp;
+	out = direct ? fopen(r->output_path, "w") : create_temp(temp);
+	if (!out) {
+		unfinished = NULL;
+		return err_errno(err, errno, r->output_path, "create");
+	}
 	rc = write_to(r, p, out, r->output_path, err);
 	if (fclose(out) && !rc)
 		rc = err_errno(err, errno, r->output_path, "write");

@@ -84,15 +84,30 @@ fails("ulimit -f", ["sh", "-c", f"ulimit -f 1; exec {RESOLVE} -f script -o limit
 fails("ulimit -f, capture", ["sh", "-c", f"ulimit -f 1; exec {CAPTURE} -q --no-compress -a -o limited/data -- true"], 2, "limited/data", "File too large")
 tap.check(os.listdir("limited") == ["data"], "ulimit -f: what capture had written is left, and no part of an output", os.listdir("limited"))
 os.remove("limited/data")
-# The signal comes just before the new file gets its name.
+# The signal comes as soon as the new file is there, or just before it gets its name.
 with open("killer.c", "w") as f:
-    f.write("#include <signal.h>\n#include <stdlib.h>\nint rename(const char *a, const char *b) { raise(atoi(getenv(\"KILLER\"))); return 0; }\n")
-run(["gcc", "-shared", "-fPIC", "-o", "killer.so", "killer.c"])
-for sig in signal.SIGTERM, signal.SIGHUP:
+    f.write("""#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void at(const char *s) { if (!strcmp(s, getenv("KILLER_AT"))) raise(atoi(getenv("KILLER"))); }
+FILE *fdopen(int fd, const char *mode)
+{
+	FILE *(*next)(int, const char *) = (FILE *(*)(int, const char *))dlsym(RTLD_NEXT, "fdopen");
+	at("fdopen");
+	return next(fd, mode);
+}
+int rename(const char *a, const char *b) { at("rename"); return 0; }
+""")
+run(["gcc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", "killer.so", "killer.c", "-ldl"])
+for where, sig in ("fdopen", signal.SIGTERM), ("rename", signal.SIGTERM), ("rename", signal.SIGHUP):
     p = run([RESOLVE, "--no-cache", "-o", "limited/out.folded", "good.data"], check=False,
-            env={**os.environ, "LD_PRELOAD": os.path.abspath("killer.so"), "KILLER": str(int(sig))})
-    tap.check(p.returncode == -sig and os.listdir("limited") == [], f"{sig.name} while the output is written: nothing is left behind",
+            env={**os.environ, "LD_PRELOAD": os.path.abspath("killer.so"), "KILLER": str(int(sig)), "KILLER_AT": where})
+    tap.check(p.returncode == -sig and os.listdir("limited") == [], f"{sig.name} while the output is written ({where}): nothing is left behind",
               (p.returncode, os.listdir("limited")))
+    for left in os.listdir("limited"):
+        os.remove(f"limited/{left}")
 with open("good.data", "rb") as f:
     recording = f.read()
 os.symlink("good.data", "link.data")
