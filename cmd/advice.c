@@ -55,10 +55,8 @@ void advise_stack_size(const struct pipeline *p, FILE *out)
 	if (need.known * 2 >= need.cut && need.known && need.bytes <= size) {
 		fprintf(out,
 			"resolve: %.0f %% of the stacks end where their copy broke off, at a page "
-			"that was "
-			"not in memory, as of an array that nothing has touched; larger copies "
-			"would not "
-			"help\n",
+			"that was not in memory, as of an array that nothing has touched; larger "
+			"copies would not help\n",
 			percent(cut, all));
 		return;
 	}

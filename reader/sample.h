@@ -18,9 +18,9 @@ struct sample_read {
 struct sample_layout sample_layout(const struct perf_attr *attr);
 
 /* Reads the fields of a record of event ev: n bytes, behind the header. Arrays point there where
- * they are aligned and native, else into sc. Fills everything but space, kernel, comm,
- * file_off, seq. Returns PERF_SKIP_N when all is well (but look at sc->failed), else what is wrong;
- * s is then garbage. */
+ * they are aligned and native, else into sc, where `extra` is, too. Fills everything but space,
+ * kernel, comm, file_off, seq. Returns PERF_SKIP_N when all is well (but look at sc->failed), else
+ * what is wrong; s is then garbage. */
 enum perf_skip sample_decode(struct perf_sample *s, struct sample_read *read,
 			     const struct event *ev, const uint8_t *data, size_t n, bool swap,
 			     struct scratch *sc);

@@ -241,4 +241,16 @@ static inline size_t drain(struct perf_file *f)
 	return n;
 }
 
+/* What the header feature EVENT_DESC says of one event "described" with the id 10. */
+static inline void event_desc(struct out *o, const struct perf_event_attr *a)
+{
+	u32(o, 1);
+	u32(o, sizeof *a);
+	bytes(o, a, sizeof *a);
+	u32(o, 1);
+	u32(o, 16);
+	bytes(o, "described\0\0\0\0\0\0\0", 16);
+	u64(o, 10);
+}
+
 #endif

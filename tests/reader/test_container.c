@@ -135,13 +135,7 @@ static void pipe_dialect(void **state)
 	bytes(&body, "build-host\0\0\0\0\0\0", 16);
 	feature(&o, FEATURE_HOSTNAME, &body);
 	body.n = 0;
-	u32(&body, 1); /* EVENT_DESC of one event */
-	u32(&body, sizeof a);
-	bytes(&body, &a, sizeof a);
-	u32(&body, 1);
-	u32(&body, 16);
-	bytes(&body, "described\0\0\0\0\0\0\0", 16);
-	u64(&body, 10);
+	event_desc(&body, &a);
 	feature(&o, FEATURE_EVENT_DESC, &body);
 	header_only(&o, RECORD_FINISHED_INIT);
 	body.n = 0;

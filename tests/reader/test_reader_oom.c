@@ -228,13 +228,7 @@ static void names_or_an_error(void **state)
 	int fd = memfd_create("recording", MFD_CLOEXEC), rc;
 
 	(void)state;
-	u32(&body, 1);
-	u32(&body, sizeof a);
-	bytes(&body, &a, sizeof a);
-	u32(&body, 1);
-	u32(&body, 16);
-	bytes(&body, "described\0\0\0\0\0\0\0", 16);
-	u64(&body, 10);
+	event_desc(&body, &a);
 	plain_sample(&data, 0x1000, 1, 1);
 	o = file_of(&a, 1, &data);
 	((struct perfdata_header *)(void *)o.v)->features[0] = 1ull << FEATURE_EVENT_DESC;
