@@ -17,6 +17,7 @@
 #include "modules/modules.h"
 #include "output/output.h"
 #include "reader/reader.h"
+#include "stitch/stitch.h"
 #include "symbolize/symbolize.h"
 #include "unwind/unwind.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/strtab.h"
-#include "symbolize/demangle.h"
+#include "demangle/demangle.h"
 #include "symbolize/source.h"
 
 /* What is kept from batch to batch. */

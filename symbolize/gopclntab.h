@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "modules/modules.h"
-#include "symbolize/dwarf.h"
+#include "dwarf/dwarf.h"
 #include "symbolize/functab.h"
 
 struct go_version; /* what differs between versions of Go */

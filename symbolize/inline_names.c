@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "symbolize/demangle.h"
+#include "demangle/demangle.h"
 #include "symbolize/elfsyms.h"
 #include "symbolize/source.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "symbolize/cache_file.h"
+#include "base/cache_file.h"
 #include "symbolize/source.h"
 
 struct core_row {

@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "symbolize/dwarf.h"
+#include "dwarf/dwarf.h"
 #include "symbolize/functab.h"
 #include "symbolize/symbolize.h"
 

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/strtab.h"
+#include "demangle/demangle.h"
 #include "modules/modules.h"
 #include "reader/reader.h"
 
@@ -116,13 +117,6 @@ struct jit_span {
 struct jit_span jitdump_span(const struct jitdump *d, uint64_t ip, uint32_t version);
 
 /* ---- the symbolizer ------------------------------------------------------------------------ */
-
-/* How names are shown. */
-enum sym_demangle {
-	SYM_DEMANGLE_FULL,   /* ns::W<int>::run(int) [clone .isra.0] */
-	SYM_DEMANGLE_SIMPLE, /* ns::W<...>::run: so that instances and clones merge */
-	SYM_DEMANGLE_NONE,   /* as in the file */
-};
 
 /* How suffixes like .isra.0, .constprop.0, .part.0, .cold, .llvm.123 are shown. */
 enum sym_clones {

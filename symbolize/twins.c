@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "symbolize/demangle.h"
+#include "demangle/demangle.h"
 #include "symbolize/source.h"
 
 /* Counting stops here; thousands of empty functions may be folded into one. */

@@ -38,7 +38,7 @@ done
 
 # Seeds that need a program of the tests, before that was built.
 mkdir no-build
-(cd no-build && BUILD=/nowhere sh "$TOP/tests/symbolize/fuzz_seeds.sh" dwarf_cache) 2>err
+(cd no-build && BUILD=/nowhere sh "$TOP/tests/dwarf/fuzz_seeds.sh" cache) 2>err
 if [ $? = 1 ] && [ "$(wc -l <err)" = 1 ] && [ -z "$(ls no-build)" ]; then
 	echo "ok - seeds without the build: told in a line, none are written"
 else

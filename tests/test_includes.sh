@@ -14,11 +14,19 @@ check() { # FOLDER ALLOWED-REGEX
 	fi
 }
 any='[a-z0-9_]+\.h'
+pub() { # FOLDER..: the public headers
+	local f out=
+	for f; do out="$out|$f/$f.h"; done
+	printf %s "${out#|}"
+}
 check base "base/$any"
 check reader "(base|reader)/$any"
-check modules "(base|modules)/$any|reader/reader.h"
-check unwind "(base|unwind)/$any|reader/reader.h|modules/modules.h"
-check symbolize "(base|symbolize)/$any|reader/reader.h|modules/modules.h"
-check output "(base|output)/$any|(reader/reader|unwind/unwind|modules/modules|symbolize/symbolize).h"
-check capture "(base|capture)/$any|reader/(reader|format).h|modules/modules.h"
+check modules "(base|modules)/$any|$(pub reader)"
+check dwarf "(base|dwarf)/$any|$(pub reader modules)"
+check demangle "(base|demangle)/$any"
+check symbolize "(base|symbolize)/$any|$(pub reader modules dwarf demangle)"
+check unwind "(base|unwind)/$any|$(pub reader modules)"
+check stitch "(base|stitch)/$any|$(pub reader modules unwind)"
+check output "(base|output)/$any|$(pub reader modules demangle symbolize unwind)"
+check capture "(base|capture)/$any|reader/format.h|$(pub reader modules)"
 exit $status

@@ -43,7 +43,7 @@ def same(data):
 if not have("perf") or not have("g++"):
     tap.skip("the cache", "no perf, or no g++")
     tap.end()
-run(["g++", "-std=c++17", "-O2", "-g", "-Wl,--build-id", os.path.join(TOP, "tests/symbolize/test_dwarf_sources/words.cc"), "-o", "words"])
+run(["g++", "-std=c++17", "-O2", "-g", "-Wl,--build-id", os.path.join(TOP, "tests/dwarf/sources/words.cc"), "-o", "words"])
 record("one.data", [f"w{i % 397}" for i in range(12000)])
 record("two.data", [str(i % 300 + 1000) for i in range(9000)])
 

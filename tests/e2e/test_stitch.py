@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stacks that are cut at 1 KiB are completed from other samples of their thread, to what the uncut ones show; what
 was added is counted, marked in every format, and left out by --no-stitch. Whether it is the truth is tested by
-tests/unwind/test_stitch_cut.py."""
+tests/stitch/test_stitch_cut.py."""
 import gzip
 import json
 

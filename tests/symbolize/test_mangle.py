@@ -15,7 +15,7 @@ import sys
 from symtool import *
 
 TOOL = os.path.join(os.environ["BUILD"], "tests/symbolize/tool_mangle")
-SRC = os.path.join(os.environ["TOP"], "tests/symbolize/test_dwarf_sources")
+SRC = os.path.join(os.environ["TOP"], "tests/dwarf/sources")
 
 CLASSES = {
     "same": "",

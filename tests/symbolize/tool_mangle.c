@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "symbolize/demangle.h"
-#include "symbolize/dwarf_die.h"
-#include "symbolize/dwarf_mangle.h"
-#include "symbolize/dwarf_walk.h"
+#include "demangle/demangle.h"
+#include "dwarf/die.h"
+#include "dwarf/mangle.h"
+#include "dwarf/walk.h"
 
 static int visit_scope(void *arg, const struct dwarf_cu *cu, uint64_t off,
 		       const struct dwarf_abbrev *a, struct buf *b, struct dwarf_level *level)

@@ -1,0 +1,132 @@
+/* cache_file.c - a new file gets its final name when it is whole, and never changes then: so it can
+ * be mapped. */
+#include "base/cache_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+
+/* The hash of a build id among the notes; 0. */
+static uint64_t hash_build_id(const uint8_t *p, size_t n)
+{
+	ElfW(Nhdr) note;
+	uint64_t name, desc;
+
+	for (; n >= sizeof note; p += desc, n -= desc) {
+		memcpy(&note, p, sizeof note);
+		p += sizeof note;
+		n -= sizeof note;
+		name = ((uint64_t)note.n_namesz + 3) & ~3ul;
+		desc = ((uint64_t)note.n_descsz + 3) & ~3ul;
+		if (name > n || desc > n - name)
+			break;
+		p += name;
+		n -= name;
+		if (note.n_type == NT_GNU_BUILD_ID && name == 4 && !memcmp(p - 4, "GNU", 4))
+			return hash_bytes(p, note.n_descsz);
+	}
+	return 0;
+}
+
+/* The first object is the program. */
+static int hash_program(struct dl_phdr_info *info, size_t size, void *ret)
+{
+	uint64_t *hash = ret;
+	size_t i;
+
+	(void)size;
+	for (i = 0; !*hash && i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+
+		if (h->p_type == PT_NOTE)
+			*hash = hash_build_id((const uint8_t *)(info->dlpi_addr + h->p_vaddr),
+					      h->p_memsz);
+	}
+	return 1;
+}
+
+uint64_t cache_file_maker(void)
+{
+	uint64_t hash = 0;
+
+	dl_iterate_phdr(hash_program, &hash);
+	return hash;
+}
+
+bool cache_file_map(const char *path, const void **data, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	void *p = MAP_FAILED;
+	struct stat st;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_size > 0)
+		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p != MAP_FAILED)
+		futimens(fd, NULL); /* last to go */
+	close(fd);
+	*data = p;
+	*size = p != MAP_FAILED ? (size_t)st.st_size : 0;
+	return p != MAP_FAILED;
+}
+
+static bool make_directories(const char *dir)
+{
+	char path[PATH_MAX];
+	char *slash;
+
+	if (strlen(dir) >= sizeof path)
+		return false;
+	strcpy(path, dir);
+	for (slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		if (mkdir(path, 0700) && errno != EEXIST)
+			return false;
+		*slash = '/';
+	}
+	return !mkdir(path, 0700) || errno == EEXIST;
+}
+
+static bool write_all(int fd, const uint8_t *p, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, p, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return false;
+		p += done;
+		n -= (size_t)done;
+	}
+	return true;
+}
+
+bool cache_file_publish(const char *dir, const char *path, const void *bytes, size_t size)
+{
+	char temporary[PATH_MAX];
+	int fd, n = snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", dir);
+	bool ok;
+
+	if (!make_directories(dir) || n < 0 || n >= (int)sizeof temporary)
+		return false;
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ok = write_all(fd, bytes, size);
+	ok &= !close(fd);
+	if (ok && !rename(temporary, path))
+		return true;
+	unlink(temporary);
+	return false;
+}

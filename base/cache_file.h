@@ -1,0 +1,22 @@
+/* cache_file.h - files of a cache directory that several processes use. */
+#ifndef BASE_CACHE_FILE_H
+#define BASE_CACHE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Tells this build of the program from all others, by its build id: what another one has worked out
+ * may be what it got wrong. 0 when it was linked without one. */
+uint64_t cache_file_maker(void);
+
+/* Maps a file for reading and marks it as used now; munmap() ends it. False when there is none, or
+ * it is no regular file or another user's: what stands in there is believed, and its owner may cut
+ * it while it is read. */
+bool cache_file_map(const char *path, const void **data, size_t *size);
+
+/* Makes the directory where needed, writes ".new-..." in it and renames that to `path`, so that
+ * readers see the old file or the whole new one. Nobody but the user can read it. */
+bool cache_file_publish(const char *dir, const char *path, const void *bytes, size_t size);
+
+#endif

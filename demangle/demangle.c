@@ -1,0 +1,415 @@
+/* demangle.c - which demangler a name is for, and a fence around it. */
+#include "demangle/language.h"
+
+#include <ctype.h>
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "demangle/cxx20.h"
+
+/* libiberty's recursion limit refuses C++ names of more than 1024 bytes, which heavily templated
+ * programs do have. Without it, its stack use grows by up to 220 bytes per byte of name: 4 KiB stay
+ * below the smallest usual thread stack (2 MiB). Output is exponential in the length (substitutions
+ * of substitutions), so it is cut off; the longest seen in practice is 47 KB. */
+enum { NAME_MAX_BYTES = 4096, TEXT_MAX_BYTES = 256 << 10, D_WRITTEN_MAX_BYTES = 16 << 10 };
+
+void namebuf_add(struct namebuf *t, const char *s, size_t n)
+{
+	size_t cap = t->cap ? t->cap : 256;
+	char *p;
+
+	if (!n)
+		return;
+	if (t->failed || n > TEXT_MAX_BYTES - t->len) {
+		t->failed = true;
+		return;
+	}
+	while (cap <= t->len + n)
+		cap *= 2;
+	if (cap != t->cap) {
+		p = realloc(t->s, cap);
+		if (!p) {
+			t->failed = t->nomem = true;
+			return;
+		}
+		t->s = p;
+		t->cap = cap;
+	}
+	memcpy(t->s + t->len, s, n);
+	t->len += n;
+	t->s[t->len] = 0;
+}
+
+void namebuf_done(struct namebuf *t)
+{
+	free(t->s);
+	*t = (struct namebuf){0};
+}
+
+static void namebuf_clear(struct namebuf *t)
+{
+	t->len = 0;
+	t->failed = false;
+}
+
+struct sink {
+	struct namebuf *text;
+	jmp_buf stop;
+};
+
+/* libiberty's callbacks cannot ask it to stop, but its callback variants hold nothing that would
+ * need freeing (except, for a Rust identifier in punycode, that identifier). */
+static void take(const char *s, size_t n, void *arg)
+{
+	struct sink *sink = arg;
+
+	namebuf_add(sink->text, s, n);
+	if (sink->text->failed)
+		longjmp(sink->stop, 1);
+}
+
+typedef int demangle_fn(const char *mangled, int options, demangle_callbackref callback, void *arg);
+
+static bool run(demangle_fn *fn, int limit, const char *name, struct namebuf *out)
+{
+	struct sink sink = {.text = out};
+
+	namebuf_clear(out);
+	if (setjmp(sink.stop))
+		return false;
+	return fn(name, DMGL_PARAMS | DMGL_ANSI | limit, take, &sink) && out->len;
+}
+
+/* How far back reference Q goes, in letters of base 26 of which the last is small (D ABI, "Back
+ * references"), and behind it. 0 when it is none. */
+static size_t d_reference(const char **s)
+{
+	const char *p = *s + 1;
+	size_t n = 0;
+
+	while (*p >= 'A' && *p <= 'Z' && n < NAME_MAX_BYTES)
+		n = n * 26 + (size_t)(*p++ - 'A');
+	if (*p < 'a' || *p > 'z')
+		return 0;
+	*s = p + 1;
+	return n * 26 + (size_t)(*p - 'a');
+}
+
+/* What the reference at `at` stands for, at most: an identifier, which has its length in front of
+ * it, or a type, which ends before the reference. */
+static uint32_t d_written(const char *name, const uint32_t *length, size_t at, size_t back)
+{
+	const char *target = name + at - back;
+	unsigned long n = isdigit((unsigned char)*target) ? strtoul(target, NULL, 10) : 0;
+
+	return n && n < back ? (uint32_t)n : length[at] - length[at - back];
+}
+
+/* Whether the name with all references written out can be long. Letters of identifiers that look
+ * like a reference only add. */
+static bool d_is_long(const char *name)
+{
+	uint32_t length[NAME_MAX_BYTES + 1]; /* of what stands before each character, written out */
+	size_t at = 0, end, back;
+	const char *s = name;
+
+	length[0] = 0;
+	while (*s && length[at] <= D_WRITTEN_MAX_BYTES) {
+		const char *next = s;
+
+		back = *s == 'Q' ? d_reference(&next) : 0;
+		if (!back || back > at) {
+			next = s + 1;
+			back = 0;
+		}
+		end = (size_t)(next - name);
+		while (at < end)
+			length[++at] = length[(size_t)(s - name)] + 1;
+		if (back)
+			length[at] += d_written(name, length, (size_t)(s - name), back);
+		s = next;
+	}
+	return *s;
+}
+
+/* libiberty has no callback variant for D. */
+static bool run_d(const char *name, struct namebuf *out)
+{
+	char *s;
+
+	if (d_is_long(name))
+		return false;
+	s = dlang_demangle(name, 0);
+	if (!s)
+		return false;
+	namebuf_clear(out);
+	namebuf_add(out, s, strlen(s));
+	free(s);
+	return !out->failed;
+}
+
+/* Rust's legacy mangling is C++ with a hash as the last component: "17h" and 16 hex digits, "E". */
+static bool has_rust_hash(const char *name)
+{
+	const char *p = name;
+
+	while ((p = strstr(p, "17h"))) {
+		p += 3;
+		if (strspn(p, "0123456789abcdef") >= 16 && p[16] == 'E')
+			return true;
+	}
+	return false;
+}
+
+/* A class, to begin with. */
+static bool is_java(const char *name)
+{
+	return name[0] == 'L' && strchr(name, ';');
+}
+
+/* Is it a source name with template arguments? */
+static bool is_template(const char *name)
+{
+	char *end;
+	unsigned long n = strtoul(name, &end, 10);
+
+	return n && n < strlen(end) && end[n] == 'I';
+}
+
+/* Does the name have what libiberty takes for something else? Of constructors and destructors that
+ * are templates and have an ABI tag, as all of libc++'s have, the first argument becomes the type
+ * that they return; arguments of clang's own types (u14__remove_cvrefIT_E) become those of what the
+ * type is an argument of. */
+static bool is_misread(const char *name)
+{
+	const char *p = name + 2;
+
+	while (*p && *++p) {
+		if (!isdigit((unsigned char)p[1]))
+			continue;
+		if (*p == 'B' && (p[-2] == 'C' || p[-2] == 'D') && isdigit((unsigned char)p[-1]))
+			return true;
+		if (*p == 'u' && is_template(p + 1))
+			return true;
+	}
+	return false;
+}
+
+/* In the newest C++ there are names that libiberty has not learned yet. */
+static bool run_older(struct demangler *d, const char *name, struct namebuf *out)
+{
+	namebuf_clear(&d->cxx20);
+	return cxx20_name(&d->cxx20, name) && d->cxx20.len <= NAME_MAX_BYTES &&
+	       run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, d->cxx20.s, out);
+}
+
+static enum mangling demangle_any(struct demangler *d, const char *name, struct namebuf *out)
+{
+	if (is_java(name)) {
+		namebuf_clear(out);
+		return demangle_java(out, name) ? MANGLING_JAVA : MANGLING_NONE;
+	}
+	if (name[0] != '_')
+		return MANGLING_NONE;
+	/* Rust's back references may go in circles: there the recursion limit stays. */
+	if ((name[1] == 'R' || (name[1] == 'Z' && has_rust_hash(name))) &&
+	    run(rust_demangle_callback, 0, name, out))
+		return MANGLING_RUST;
+	if (name[1] == 'Z' && is_misread(name) && run_older(d, name, out))
+		return MANGLING_CXX;
+	if (name[1] == 'Z' && (run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, out) ||
+			       run_older(d, name, out)))
+		return MANGLING_CXX;
+	if (name[1] == 'D' && run_d(name, out))
+		return MANGLING_D;
+	return MANGLING_NONE;
+}
+
+/* The suffix that begins with the dot at s: behind it and its number; NULL: not that of a clone.
+ * What is a function of its own (.resolver, ._omp_fn.0, .actor of a coroutine) or the same one for
+ * another processor (.avx2) does not count. */
+static const char *clone_suffix(const char *s, const char *end)
+{
+	static const struct {
+		const char *name;
+		bool numbered; /* always */
+	} suffixes[] = {{".isra.", true},	{".constprop.", true}, {".part.", true},
+			{".cold", false},	{".llvm.", true},      {".lto_priv.", true},
+			{".localalias", false}, {".__uniq.", true},    {".clone.", true},
+			{".warm", false},	{".__part.", true},    {".specialized.", true}};
+	size_t i;
+
+	for (i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+		const char *p = s + strlen(suffixes[i].name);
+
+		if (strncmp(s, suffixes[i].name, strlen(suffixes[i].name)) || p > end)
+			continue;
+		if (!suffixes[i].numbered && *p == '.' && isdigit((unsigned char)p[1]))
+			p++;
+		else if (!suffixes[i].numbered)
+			return p;
+		s = p;
+		while (p < end && isdigit((unsigned char)*p))
+			p++;
+		return p > s ? p : NULL;
+	}
+	return NULL;
+}
+
+/* The length of a symbol's name without what compilers append when they clone or split a function:
+ * foo.isra.0, foo.constprop.0.cold, foo.llvm.123. */
+static size_t without_clone_suffix(const char *name, size_t n)
+{
+	const char *end = name + n, *dot = name;
+
+	while (dot < end && (dot = memchr(dot + 1, '.', (size_t)(end - dot - 1)))) {
+		const char *p = dot;
+
+		while (p && p < end && *p == '.')
+			p = clone_suffix(p, end);
+		if (p == end)
+			return (size_t)(dot - name);
+	}
+	return n;
+}
+
+/* Go writes type arguments as [go.shape.int] in .symtab, as [...] in .gopclntab and in traces. */
+static bool cut_go_shapes(struct namebuf *out, const char *name)
+{
+	const char *p = strstr(name, "[go.shape."), *q = p;
+	unsigned open = 0;
+
+	for (; q && *q; q++) {
+		open += *q == '[';
+		if (*q == ']' && !--open)
+			break;
+	}
+	if (!q || !*q)
+		return false;
+	namebuf_add(out, name, (size_t)(p - name));
+	namebuf_add(out, "[...]", 5);
+	namebuf_add(out, q + 1, strlen(q + 1));
+	return !out->failed;
+}
+
+static bool hides_templates(const struct name_style *style)
+{
+	return style->cut_templates || style->demangle == SYM_DEMANGLE_SIMPLE;
+}
+
+static unsigned template_depth(const struct name_style *style)
+{
+	return style->cut_templates ? style->template_depth : 0;
+}
+
+/* d->base in this style: in which of the demangler's texts. */
+static struct namebuf *styled(struct demangler *d, const struct name_style *style)
+{
+	bool simple = style->demangle == SYM_DEMANGLE_SIMPLE, cut = false;
+	enum mangling mangling;
+
+	if (style->demangle == SYM_DEMANGLE_NONE)
+		return &d->base;
+	mangling = demangle_any(d, d->base.s, &d->full);
+	namebuf_clear(&d->text);
+	if (simple && mangling == MANGLING_NONE && simplify_dotnet(&d->text, d->base.s))
+		return d->text.failed ? &d->base : &d->text;
+	namebuf_clear(&d->text);
+	if (mangling == MANGLING_NONE && hides_templates(style) && !template_depth(style) &&
+	    cut_go_shapes(&d->text, d->base.s))
+		cut = true;
+	else if (mangling == MANGLING_NONE || mangling == MANGLING_JAVA)
+		cut = simple &&
+		      (simplify_java(&d->text, d->base.s) || simplify_crystal(&d->text, d->base.s));
+	else if (simple)
+		cut = simplify_name(&d->text, d->full.s, mangling, template_depth(style));
+	else if (style->cut_templates && mangling != MANGLING_D)
+		cut = cut_templates(&d->text, d->full.s, mangling, template_depth(style));
+	if (cut && !d->text.failed)
+		return &d->text;
+	return mangling == MANGLING_NONE ? &d->base : &d->full;
+}
+
+/* mold's names for stubs: foo$plt, foo$pltgot. */
+static bool is_mold_stub(const char *suffix)
+{
+	return !strcmp(suffix, "$plt") || !strcmp(suffix, "$pltgot");
+}
+
+/* Where the version of an ELF symbol begins, "@@GLIBC_2.34", or "@plt", "$plt"; else the end. Names
+ * of other kinds have that character, too: Crystal's, and those with the path of a module of node.
+ */
+static size_t without_version(const char *name)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
+	size_t n = strcspn(name, "@"), base = strcspn(name, " /#("), sign = strspn(name + n, "@");
+
+	const char *stub = strrchr(name, '$');
+
+	if (stub && is_mold_stub(stub))
+		return (size_t)(stub - name);
+	if (base < n || sign > 2 || name[n + sign + strspn(name + n + sign, letters)])
+		return strlen(name);
+	return n;
+}
+
+const char *demangle(struct demangler *d, const char *name, const struct name_style *style)
+{
+	size_t n = without_version(name), keep = n;
+	const char *version = name + n;
+	struct namebuf *shown;
+
+	if (!n || n + strlen(version) > NAME_MAX_BYTES)
+		return name;
+	if (style->fold_clones)
+		keep = without_clone_suffix(name, n);
+	if (name[0] != '_' && keep == n && !hides_templates(style) && !is_java(name))
+		return name;
+	namebuf_clear(&d->base);
+	namebuf_add(&d->base, name, keep);
+	if (d->base.failed)
+		return name;
+	shown = styled(d, style);
+	/* Simple names drop versions, but a stub is not its function. */
+	if (style->demangle != SYM_DEMANGLE_SIMPLE || !strcmp(version, "@plt") ||
+	    is_mold_stub(version))
+		namebuf_add(shown, version, strlen(version));
+	return shown->failed || (shown == &d->base && !strcmp(shown->s, name)) ? name : shown->s;
+}
+
+const char *restyle(struct demangler *d, const char *name, const struct name_style *style)
+{
+	struct name_style shown = *style;
+	bool cut;
+
+	/* A linkage name that no linker knows. */
+	if (!strncmp(name, "_Z", 2)) {
+		if (shown.demangle == SYM_DEMANGLE_NONE)
+			shown.demangle = SYM_DEMANGLE_FULL;
+		return demangle(d, name, &shown);
+	}
+	if (style->demangle == SYM_DEMANGLE_NONE || !hides_templates(style))
+		return name;
+	namebuf_clear(&d->text);
+	if (strchr(name, '<'))
+		cut = cut_templates(&d->text, name, MANGLING_CXX, template_depth(style));
+	else
+		cut = !template_depth(style) && cut_go_shapes(&d->text, name);
+	return cut && !d->text.failed ? d->text.s : name;
+}
+
+bool demangler_is_out_of_memory(const struct demangler *d)
+{
+	return d->base.nomem || d->full.nomem || d->text.nomem || d->cxx20.nomem;
+}
+
+void demangler_done(struct demangler *d)
+{
+	namebuf_done(&d->base);
+	namebuf_done(&d->full);
+	namebuf_done(&d->text);
+	namebuf_done(&d->cxx20);
+}

@@ -1,0 +1,50 @@
+/* demangle.h - names for people from names for linkers.
+ *
+ * C++ (Itanium ABI; of the newest without constraints, see cxx20.h), Rust (legacy and v0) and D,
+ * through libiberty; Java. Bounded in time, memory and stack for any input; what cannot be
+ * demangled stays as it is.
+ */
+#ifndef DEMANGLE_DEMANGLE_H
+#define DEMANGLE_DEMANGLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A growing, bounded name. A zeroed one is empty. */
+struct namebuf {
+	char *s; /* NUL-terminated when not NULL */
+	size_t len, cap;
+	bool failed; /* out of memory, or longer than allowed: the text is of no use */
+	bool nomem;  /* out of memory, now or for an earlier text */
+};
+
+/* How names are shown. */
+enum sym_demangle {
+	SYM_DEMANGLE_FULL,   /* ns::W<int>::run(int) [clone .isra.0] */
+	SYM_DEMANGLE_SIMPLE, /* ns::W<...>::run: so that instances and clones merge */
+	SYM_DEMANGLE_NONE,   /* as in the file */
+};
+
+/* How names are written. */
+struct name_style {
+	enum sym_demangle demangle;
+	bool fold_clones;	 /* without .isra.0, .cold and their like */
+	bool cut_templates;	 /* arguments deeper than template_depth levels become <...> */
+	unsigned template_depth; /* 0: no arguments at all */
+};
+
+/* Working memory, to be reused from name to name by one thread. Zeroed to start. */
+struct demangler {
+	struct namebuf base, full, text, cxx20;
+};
+
+/* A symbol's name in this style, in the demangler's memory until its next use, or `name` itself.
+ * Less readable than it could be when out of memory; demangler_is_out_of_memory() says so, from
+ * then on. */
+const char *demangle(struct demangler *d, const char *name, const struct name_style *style);
+/* The same for a name put together from DWARF, which is readable already or dwarf/mangle.h's. */
+const char *restyle(struct demangler *d, const char *name, const struct name_style *style);
+bool demangler_is_out_of_memory(const struct demangler *d);
+void demangler_done(struct demangler *d);
+
+#endif

@@ -1,0 +1,67 @@
+/* packed.h - how bytes of a packed table are looked at. Private to packed*.c
+ * and text.c. */
+#ifndef DWARF_PACKED_H
+#define DWARF_PACKED_H
+
+#include <endian.h>
+
+#include "dwarf/pack.h"
+
+/* Of numbers of so many bytes; what has more in a file is read as if it had 4. */
+extern const uint32_t pack_masks[8];
+
+/* Compares the sums of the blocks [first, last], some of which may not have been looked at. */
+bool pack_check_blocks(struct pack_file *f, uint64_t first, uint64_t last);
+
+/* Whether n > 0 bytes of the body, which are in a part, are as they were written. */
+static inline bool pack_is_good(struct pack_file *f, uint64_t off, uint64_t n)
+{
+	uint64_t first = off / PACK_BLOCK, last = (off + n - 1) / PACK_BLOCK;
+
+	return (last - first <= 1 && f->good[first] & f->good[last]) ||
+	       pack_check_blocks(f, first, last);
+}
+
+/* The number that stands there, least byte first; PACK_PAD bytes may be read. */
+static inline uint32_t pack_number(const uint8_t *p, uint32_t mask)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof v);
+	return le32toh(v) & mask;
+}
+
+/* Bits from some bit on, PACK_BITS_MAX of which are good; PACK_PAD bytes may be read. */
+static inline uint64_t pack_bits(const uint8_t *p, uint64_t bit)
+{
+	uint64_t v;
+
+	memcpy(&v, p + bit / 8, sizeof v);
+	return le64toh(v) >> bit % 8;
+}
+
+static inline uint64_t pack_bit_mask(unsigned bits)
+{
+	return (1ull << bits) - 1;
+}
+
+/* Row i of a part that has rows of bytes; NULL when there is none. */
+static inline const uint8_t *pack_row(struct pack_file *f, enum pack_part part, uint32_t i)
+{
+	const struct pack_rows *r = &f->rows[part];
+	uint64_t off = r->off + (uint64_t)i * r->stride;
+
+	if (i >= r->n)
+		f->damaged = true;
+	else if (pack_is_good(f, off, r->stride))
+		return f->body + off;
+	return NULL;
+}
+
+static inline uint32_t pack_column(const struct pack_file *f, enum pack_part part,
+				   const uint8_t *row, unsigned k)
+{
+	return pack_number(row + f->rows[part].at[k], f->rows[part].mask[k]);
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* sweep.h - from overlapping ranges to what is on top at each address. Private to dwarf/. */
+#ifndef DWARF_SWEEP_H
+#define DWARF_SWEEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DWARF_NOTHING UINT32_MAX
+
+struct dwarf_range {
+	uint64_t lo, hi;
+	uint64_t priority; /* the highest is on top; among equals the one that begins last */
+	uint32_t id;
+	uint32_t group;
+};
+
+struct dwarf_ranges {
+	struct dwarf_range *v;
+	size_t n, cap;
+};
+
+/* From addr up to the next span, `id` is on top; DWARF_NOTHING: no range. */
+struct dwarf_span {
+	uint64_t addr;
+	uint32_t id;
+};
+
+struct dwarf_spans {
+	struct dwarf_span *v;
+	size_t n, cap;
+};
+
+/* Sorts r[0..n) by begin, then priority, stably; scratch has room for n. */
+void dwarf_ranges_sort(struct dwarf_range *r, size_t n, struct dwarf_range *scratch);
+/* Replaces *out. The ranges are sorted and none is empty. The last span is a DWARF_NOTHING. 0 or
+ * -ERR_NOMEM. */
+int dwarf_sweep(const struct dwarf_range *r, size_t n, struct dwarf_spans *out);
+
+#endif

@@ -1,0 +1,413 @@
+/* stacks.c - finds the stacks that show a frame's caller, and chooses one. */
+#include "stitch/stacks.h"
+
+#include "base/hash.h"
+#include "base/prefetch.h"
+
+/* Sights before and after that are looked at. */
+#define LOOKED_AT 8
+/* How far in time a frame is taken for the same without being equal: alone, or when it is between
+ * two sights. Found with recordings that were cut and compared with their truth. */
+#define TRUST_NS	 20000000u
+#define TRUST_BETWEEN_NS 100000000u
+/* Shares of its words that are equal then. */
+#define TRUST_SHARE(same, n)	     (10 * (same) >= 3 * (n))
+#define TRUST_BETWEEN_SHARE(same, n) (2 * (same) >= (n))
+
+/* Frames on both sides that are looked at for a recursion, and equal words that are enough in one.
+ */
+enum { RECURSION_NEAR = 5, SURE_WORDS = 4 };
+
+enum { SLOTS_MIN = 64, BITS_PER_SLOT = 16 };
+
+void stitch_stacks_clear(struct stitch_stacks *s)
+{
+	s->stacks.n = s->wanted.n = s->sights.n = 0;
+}
+
+void stitch_stacks_done(struct stitch_stacks *s)
+{
+	vec_done(&s->stacks);
+	vec_done(&s->wanted);
+	vec_done(&s->sights);
+	free(s->slots);
+	free(s->maybe);
+	*s = (struct stitch_stacks){0};
+}
+
+/* ---- what is wanted ----------------------------------------------------------------------- */
+
+static inline uint64_t sp_hash(uint64_t sp)
+{
+	return sp * 0x9e3779b97f4a7c15u;
+}
+
+static int slots_clear(struct stitch_stacks *s, size_t n_cut)
+{
+	size_t n = SLOTS_MIN;
+
+	while (n < 2 * n_cut)
+		n *= 2;
+	if (n > s->slots_room) {
+		free(s->slots);
+		free(s->maybe);
+		s->slots = malloc(n * sizeof *s->slots);
+		s->maybe = malloc(n * BITS_PER_SLOT / 8);
+		s->slots_room = s->slots && s->maybe ? n : 0;
+		if (!s->slots_room)
+			return -ERR_NOMEM;
+	}
+	s->n_slots = n;
+	s->secret = hash_secret();
+	s->shift = 64 - (unsigned)__builtin_ctzll(n * BITS_PER_SLOT);
+	memset(s->slots, 0xff, n * sizeof *s->slots); /* NONE */
+	memset(s->maybe, 0, n * BITS_PER_SLOT / 8);
+	return 0;
+}
+
+/* The slot of the wanted frame like this one, or the free one where it would be. */
+static uint32_t *slot_of(const struct stitch_stacks *s, const struct frame *f,
+			 const struct frame_place *place)
+{
+	uint64_t frame = place->sp ^ place->fp * (s->secret | 1);
+	size_t at = (size_t)hash_mix(f->ip ^ s->secret, frame);
+
+	for (;; at++) {
+		uint32_t *slot = &s->slots[at & (s->n_slots - 1)];
+		const struct stitch_wanted *w;
+
+		if (*slot == STITCH_NONE)
+			return slot;
+		w = &s->wanted.v[*slot];
+		if (w->ip == f->ip && w->sp == place->sp && w->fp == place->fp &&
+		    w->map == map_number(f->map))
+			return slot;
+	}
+}
+
+/* A sample's own address has been called by nobody. */
+static inline uint32_t first_caller(const struct stitch_stack *s)
+{
+	return s->words ? 0 : 1;
+}
+
+/* For stitch_words_get(): nobody has read these words since the frame was found, and they are as
+ * likely in memory as in a cache. */
+PREFETCHING void expect_words(const struct stitch_stack *t, uint32_t frame)
+{
+	uintptr_t at = (uintptr_t)t->copy + (t->places[frame].sp - t->places[0].sp);
+
+	if (!t->copy)
+		return;
+	__builtin_prefetch((const void *)at);
+	__builtin_prefetch((const void *)(at + sizeof(uint64_t) * (STITCH_WORDS - 1)));
+}
+
+static int wanted_add(struct stitch_stacks *s, struct stitch_stack *cut)
+{
+	const struct frame *f = &cut->frames[cut->n - 1];
+	const struct frame_place *place = &cut->places[cut->n - 1];
+	uint64_t bit = sp_hash(place->sp) >> s->shift;
+	struct stitch_wanted new = {.ip = f->ip,
+				    .sp = place->sp,
+				    .fp = place->fp,
+				    .map = map_number(f->map),
+				    .first = STITCH_NONE,
+				    .last = STITCH_NONE};
+	uint32_t *slot = slot_of(s, f, place);
+
+	if (*slot == STITCH_NONE) {
+		if (vec_push(&s->wanted, new))
+			return -ERR_NOMEM;
+		*slot = (uint32_t)s->wanted.n - 1;
+		s->maybe[bit / 64] |= 1ull << bit % 64;
+	}
+	cut->wanted = *slot;
+	expect_words(cut, cut->n - 1);
+	return 0;
+}
+
+/* ---- sights ------------------------------------------------------------------------------- */
+
+static int sight_add(struct stitch_stacks *s, uint32_t wanted, uint32_t stack, uint32_t frame)
+{
+	struct stitch_wanted *w = &s->wanted.v[wanted];
+	uint32_t id = (uint32_t)s->sights.n;
+
+	if (vec_push(&s->sights, (struct stitch_sight){stack, frame, w->last, STITCH_NONE}))
+		return -ERR_NOMEM;
+	if (w->last == STITCH_NONE)
+		w->first = id;
+	else
+		s->sights.v[w->last].next = id;
+	w->last = id;
+	return 0;
+}
+
+static int sights_of(struct stitch_stacks *s, uint32_t stack)
+{
+	const struct stitch_stack *t = &s->stacks.v[stack];
+	const struct frame_place *places = t->places;
+	const uint64_t *maybe = s->maybe;
+	uint32_t k, end = t->n - !t->is_complete;
+	unsigned shift = s->shift;
+
+	for (k = first_caller(t); k < end; k++) {
+		uint64_t bit = sp_hash(places[k].sp) >> shift;
+		uint32_t wanted;
+
+		if (__builtin_expect(!(maybe[bit / 64] >> bit % 64 & 1), 1))
+			continue;
+		wanted = *slot_of(s, &t->frames[k], &places[k]);
+		if (wanted == STITCH_NONE)
+			continue;
+		if (sight_add(s, wanted, stack, k))
+			return -ERR_NOMEM;
+		expect_words(t, k);
+	}
+	return 0;
+}
+
+PREFETCHING void expect_stack(const struct stitch_stacks *s, size_t i)
+{
+	const char *places;
+
+	if (i >= s->stacks.n)
+		return;
+	places = (const char *)s->stacks.v[i].places;
+	__builtin_prefetch(places);
+	__builtin_prefetch(places + 64);
+	__builtin_prefetch(places + 128);
+	__builtin_prefetch(places + 192);
+}
+
+int stitch_find_sights(struct stitch_stacks *s)
+{
+	size_t i, n_cut = 0;
+
+	for (i = 0; i < s->stacks.n; i++)
+		n_cut += s->stacks.v[i].is_cut;
+	if (!n_cut)
+		return 0;
+	if (slots_clear(s, n_cut))
+		return -ERR_NOMEM;
+	for (i = 0; i < s->stacks.n; i++) {
+		struct stitch_stack *t = &s->stacks.v[i];
+
+		if (t->is_cut && t->n > first_caller(t) && wanted_add(s, t))
+			return -ERR_NOMEM;
+	}
+	for (i = 0; i < s->stacks.n; i++) {
+		struct stitch_stack *t = &s->stacks.v[i];
+
+		expect_stack(s, i + 4);
+		if (t->wanted != STITCH_NONE)
+			t->seen_before = s->wanted.v[t->wanted].last;
+		if (sights_of(s, (uint32_t)i))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+/* ---- evidence ----------------------------------------------------------------------------- */
+
+/* Bits by enum frame_how. */
+#define X(name, mark, text) | (mark == '?' ? 1u << FRAME_##name : 0)
+enum { GUESSES = 0 FRAME_HOWS(X) };
+#undef X
+
+/* Up to the first guess. Beyond the end of a signal's own stack, or of Go's system stack, nothing
+ * is in order. */
+uint32_t stitch_believed(struct stitch_stack *s)
+{
+	uint32_t n = 1;
+
+	if (s->n_believed)
+		return s->n_believed;
+	while (n < s->n && !(GUESSES >> s->frames[n].how & 1) &&
+	       s->places[n].sp > s->places[n - 1].sp)
+		n++;
+	return s->n_believed = n;
+}
+
+void stitch_words_get(const struct stitch_stack *s, uint32_t frame, struct stitch_words *ret)
+{
+	uint64_t at = s->places[frame].sp - s->places[0].sp;
+	uint64_t left;
+
+	ret->n = 0;
+	if (s->words) {
+		*ret = s->words[frame];
+		return;
+	}
+	if (!s->copy || s->places[frame].sp < s->places[0].sp || at >= s->copy_bytes)
+		return;
+	left = (s->copy_bytes - at) / sizeof *ret->v;
+	ret->n = left < STITCH_WORDS ? (uint32_t)left : STITCH_WORDS;
+	memcpy(ret->v, s->copy + at, ret->n * sizeof *ret->v);
+}
+
+/* Of the words that both have, how many are equal. */
+static uint32_t words_same(const struct stitch_words *a, const struct stitch_words *b, uint32_t *n)
+{
+	uint32_t i, same = 0;
+
+	*n = a->n < b->n ? a->n : b->n;
+	for (i = 0; i < *n; i++)
+		same += a->v[i] == b->v[i];
+	return same;
+}
+
+static bool can_tell_caller(struct stitch_stacks *s, const struct stitch_sight *sight)
+{
+	struct stitch_stack *t = &s->stacks.v[sight->stack];
+	uint32_t n = stitch_believed(t);
+
+	return sight->frame + 1 < n || (t->is_complete && sight->frame + 1 == n && n == t->n);
+}
+
+/* The callers of both, as far as both know them. */
+static bool is_same_callers(struct stitch_stacks *s, uint32_t a, uint32_t b)
+{
+	const struct stitch_sight *sa = &s->sights.v[a], *sb = &s->sights.v[b];
+	const struct stitch_stack *ta = &s->stacks.v[sa->stack], *tb = &s->stacks.v[sb->stack];
+	uint32_t i = sa->frame + 1, k = sb->frame + 1;
+
+	for (; i < ta->n_believed && k < tb->n_believed; i++, k++)
+		if (ta->frames[i].ip != tb->frames[k].ip || ta->places[i].sp != tb->places[k].sp ||
+		    ta->places[i].fp != tb->places[k].fp)
+			return false;
+	return true;
+}
+
+/* ---- choosing ----------------------------------------------------------------------------- */
+
+static uint64_t time_between(const struct stitch_stack *a, const struct stitch_stack *b)
+{
+	return a->time_ns < b->time_ns ? b->time_ns - a->time_ns : a->time_ns - b->time_ns;
+}
+
+/* Sights from the nearest in time on. */
+struct search {
+	struct stitch_stacks *s;
+	const struct stitch_stack *cut;
+	uint32_t before, after;	    /* next ones to be looked at */
+	unsigned n_before, n_after; /* that may be looked at */
+	uint64_t distance_ns;	    /* of the one that was given out last */
+};
+
+static uint64_t distance_of(const struct search *r, uint32_t sight, unsigned n)
+{
+	return sight == STITCH_NONE || !n
+		       ? UINT64_MAX
+		       : time_between(&r->s->stacks.v[r->s->sights.v[sight].stack], r->cut);
+}
+
+static uint32_t next_nearest(struct search *r, bool *is_before)
+{
+	uint64_t before_ns = distance_of(r, r->before, r->n_before);
+	uint64_t after_ns = distance_of(r, r->after, r->n_after);
+	uint32_t ret = STITCH_NONE;
+
+	*is_before = before_ns <= after_ns;
+	r->distance_ns = *is_before ? before_ns : after_ns;
+	if (r->distance_ns == UINT64_MAX)
+		return ret;
+	if (*is_before) {
+		ret = r->before;
+		r->before = r->s->sights.v[ret].before;
+		r->n_before--;
+	} else {
+		ret = r->after;
+		r->after = r->s->sights.v[ret].next;
+		r->n_after--;
+	}
+	return ret;
+}
+
+/* What speaks for a frame that is not equal. */
+struct chance {
+	uint32_t sight;		      /* the nearest, or NONE */
+	uint32_t same, n;	      /* of its words */
+	uint64_t before_ns, after_ns; /* to the nearest of both sides */
+	bool is_disputed;
+};
+
+/* Does one of some frames return to where the next one does? */
+static bool calls_itself(const struct stitch_stack *t, uint32_t from, uint32_t end)
+{
+	uint32_t i;
+
+	for (i = from + 1; i < end && i < t->n; i++)
+		if (t->frames[i].ip == t->frames[i - 1].ip)
+			return true;
+	return false;
+}
+
+/* Frames of a function that calls itself, of what it calls, and of its first caller stand at the
+ * same places in each recursion. */
+static bool is_recursion(const struct stitch_stacks *s, const struct stitch_stack *cut,
+			 uint32_t sight)
+{
+	const struct stitch_sight *at = &s->sights.v[sight];
+
+	return calls_itself(&s->stacks.v[at->stack], at->frame, at->frame + RECURSION_NEAR) ||
+	       calls_itself(cut, cut->n > RECURSION_NEAR ? cut->n - RECURSION_NEAR : 0, cut->n);
+}
+
+static bool is_likely(const struct chance *c)
+{
+	uint64_t near_ns = c->before_ns < c->after_ns ? c->before_ns : c->after_ns;
+	uint64_t far_ns = c->before_ns < c->after_ns ? c->after_ns : c->before_ns;
+
+	if (c->is_disputed)
+		return false;
+	return (near_ns <= TRUST_NS && TRUST_SHARE(c->same, c->n)) ||
+	       (far_ns <= TRUST_BETWEEN_NS && TRUST_BETWEEN_SHARE(c->same, c->n));
+}
+
+static void chance_add(struct stitch_stacks *s, struct chance *c, uint32_t sight, uint32_t same,
+		       uint32_t n, uint64_t *side_ns, uint64_t distance_ns)
+{
+	if (*side_ns == UINT64_MAX)
+		*side_ns = distance_ns;
+	if (c->sight == STITCH_NONE) {
+		c->sight = sight;
+		c->same = same;
+		c->n = n;
+	} else if (!c->is_disputed) {
+		c->is_disputed = !is_same_callers(s, c->sight, sight);
+	}
+}
+
+uint32_t stitch_donor(struct stitch_stacks *s, struct stitch_stack *cut, uint64_t max_distance_ns)
+{
+	struct search r = {s, cut, cut->seen_before, STITCH_NONE, LOOKED_AT, LOOKED_AT, 0};
+	struct chance c = {STITCH_NONE, 0, 0, UINT64_MAX, UINT64_MAX, false};
+	struct stitch_words own, its;
+	uint32_t sight, same, n;
+	bool is_before;
+
+	if (cut->wanted == STITCH_NONE)
+		return STITCH_NONE;
+	r.after = r.before == STITCH_NONE ? s->wanted.v[cut->wanted].first
+					  : s->sights.v[r.before].next;
+	stitch_words_get(cut, cut->n - 1, &own);
+	while ((sight = next_nearest(&r, &is_before)) != STITCH_NONE &&
+	       r.distance_ns <= max_distance_ns) {
+		const struct stitch_sight *at = &s->sights.v[sight];
+
+		if (!can_tell_caller(s, at))
+			continue;
+		stitch_words_get(&s->stacks.v[at->stack], at->frame, &its);
+		same = words_same(&own, &its, &n);
+		if (n && same == n && (n >= SURE_WORDS || !is_recursion(s, cut, sight)))
+			return sight;
+		chance_add(s, &c, sight, same, n, is_before ? &c.before_ns : &c.after_ns,
+			   r.distance_ns);
+	}
+	if (is_likely(&c) && !is_recursion(s, cut, c.sight))
+		return c.sight;
+	cut->is_doubted = c.sight != STITCH_NONE;
+	return STITCH_NONE;
+}
