@@ -16,6 +16,7 @@
 #include "cmd/verify.h"
 #include "modules/modules.h"
 #include "output/output.h"
+#include "profile/fill.h"
 #include "reader/reader.h"
 #include "stitch/stitch.h"
 #include "symbolize/symbolize.h"

@@ -45,7 +45,7 @@ static int set_all(void *target, char *unused, struct err *err)
 
 	(void)unused;
 	(void)err;
-	r->output.mark_kernel = r->output.mark_jit = true;
+	r->output.style.mark_kernel = r->output.style.mark_jit = true;
 	return 0;
 }
 
@@ -150,21 +150,21 @@ static const struct option_row options[] = {
 	{0, "count", NULL, "WHAT", "weigh stacks by `period` (default) or `samples`",
 	 CALLS(set_count)},
 	{0, "kernel", NULL, NULL, "folded: mark kernel frames with _[k]",
-	 SETS_FLAG(output.mark_kernel)},
+	 SETS_FLAG(output.style.mark_kernel)},
 	{0, "jit", NULL, NULL, "folded: mark frames of compiled-at-run-time code with _[j]",
-	 SETS_FLAG(output.mark_jit)},
+	 SETS_FLAG(output.style.mark_jit)},
 	{0, "inline", NULL, NULL, "folded: mark inlined frames with _[i]",
-	 SETS_FLAG(output.mark_inline)},
+	 SETS_FLAG(output.style.mark_inline)},
 	{0, "all", NULL, NULL, "folded: --kernel --jit", CALLS(set_all)},
 	{0, "stitched", NULL, NULL,
 	 "folded, top, speedscope: mark callers from other samples with _[s]",
-	 SETS_FLAG(output.mark_stitched)},
+	 SETS_FLAG(output.style.mark_stitched)},
 	{0, "with-pid", NULL, NULL, "folded: root frame comm-PID; pprof: a label",
-	 SETS_FLAG(output.with_pid)},
+	 SETS_FLAG(output.style.with_pid)},
 	{0, "with-tid", NULL, NULL, "folded: root frame comm-PID/TID; pprof: labels",
-	 SETS_FLAG(output.with_tid)},
+	 SETS_FLAG(output.style.with_tid)},
 	{0, "addrs", NULL, NULL, "folded: unknown functions as [module <addr>]",
-	 SETS_FLAG(output.addrs)},
+	 SETS_FLAG(output.style.addrs)},
 	{0, "ns", NULL, NULL, "script: times to the nanosecond", SETS_FLAG(output.nanoseconds)},
 	{0, "header", "header-only", NULL, "print the recording's header and stop",
 	 SETS_FLAG(header_only)},
@@ -319,12 +319,12 @@ static int finish_options(struct resolve *r, struct err *err)
 	if (!r->format)
 		r->format = output_formats[0];
 	r->pipeline.keep |= r->format->keep;
-	if (r->output.with_pid)
+	if (r->output.style.with_pid)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS;
-	if (r->output.with_tid)
+	if (r->output.style.with_tid)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
 	r->output.event = r->pipeline.filter.event;
-	r->output.no_inline = r->pipeline.symbolizer.no_inline;
+	r->output.style.no_inline = r->pipeline.symbolizer.no_inline;
 	if (check_places(r, err) || (!r->no_cache && cache_options(&r->pipeline, err)))
 		return -ERR_USAGE;
 	if (vec_push(&r->debug_dirs, NULL))

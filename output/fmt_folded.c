@@ -6,8 +6,6 @@
  * callees stand, sorted by the name with a ';'. */
 #include "output/format.h"
 
-#include "output/named.h"
-
 /* A place: of node e / 2; its own line if e is even, its subtree if it is odd. */
 struct folded {
 	const struct named_stacks *stacks;
@@ -154,8 +152,11 @@ static int write_folded(const struct profile *p, const struct output_options *op
 {
 	struct named_stacks stacks = {0};
 	struct folded f = {.stacks = &stacks, .opt = opt};
-	int rc = named_stacks(&stacks, p, opt, err);
+	uint32_t event;
+	int rc = format_event(p, opt, &event, err);
 
+	if (!rc)
+		rc = named_stacks(&stacks, p, event, &opt->style, err);
 	if (!rc)
 		rc = rank_names(&f, err);
 	if (!rc)

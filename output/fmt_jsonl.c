@@ -94,13 +94,13 @@ static int add_locations(struct jsonl *j)
 
 	for (i = 0; i < p->locations.n; i++) {
 		const struct profile_location *l = &p->locations.v[i];
-		const struct profile_line *lines = format_lines(p, j->opt, l, &n);
+		const struct profile_line *lines = profile_lines(p, l, j->opt->style.no_inline, &n);
 
 		if (vec_push(&j->first, j->frames.n))
 			return -1;
 		for (k = 0; k + 1 < n; k++)
 			add_frame(j, l, p->functions.v[lines[k].function].name, &lines[k], true);
-		add_frame(j, l, format_symbol(p, l), n ? &lines[n - 1] : NULL, false);
+		add_frame(j, l, profile_symbol(p, l), n ? &lines[n - 1] : NULL, false);
 	}
 	return j->frames.failed ? -1 : vec_push(&j->first, j->frames.n);
 }

@@ -119,7 +119,7 @@ static uint64_t period_of(const struct profile_event *e)
 	if (!is_frequency)
 		return e->attr.sample_period;
 	/* A counter sampled at a frequency has no fixed period. */
-	return format_is_clock(e) && e->attr.sample_period ? 1000000000 / e->attr.sample_period : 0;
+	return profile_event_is_clock(e) && e->attr.sample_period ? 1000000000 / e->attr.sample_period : 0;
 }
 
 static void add_types(struct writer *w)
@@ -129,7 +129,7 @@ static void add_types(struct writer *w)
 	const char *name = strtab_get(&p->strings, e->name);
 	uint64_t count = add_cstr(w, "count"), type, unit;
 
-	if (format_is_clock(e)) {
+	if (profile_event_is_clock(e)) {
 		type = add_cstr(w, "cpu");
 		unit = add_cstr(w, "nanoseconds");
 	} else {
@@ -248,12 +248,12 @@ static void add_labels(struct writer *w, uint32_t sample)
 
 	if (w->pp.is_stitched[sample])
 		add_string_label(w, "stack", add_cstr(w, "stitched"));
-	if (!opt->with_pid && !opt->with_tid)
+	if (!opt->style.with_pid && !opt->style.with_tid)
 		return;
 	if (s->comm)
 		add_string_label(w, "thread_comm", add_ours(w, s->comm));
 	add_number_label(w, "pid", s->pid);
-	if (opt->with_tid)
+	if (opt->style.with_tid)
 		add_number_label(w, "tid", s->tid);
 }
 
@@ -320,7 +320,7 @@ static void add_location(struct writer *w, uint32_t rank)
 	const struct profile_location *l = &pp->p->locations.v[pp->locations.ids[rank]];
 	uint32_t mapping = pp->mappings.of[l->mapping];
 	size_t i, n;
-	const struct profile_line *lines = format_lines(pp->p, pp->opt, l, &n);
+	const struct profile_line *lines = profile_lines(pp->p, l, pp->opt->style.no_inline, &n);
 
 	pb_uint(&w->part, LOCATION_ID, (uint64_t)rank + 1);
 	pb_uint(&w->part, LOCATION_MAPPING_ID, (uint64_t)mapping + 1);

@@ -63,14 +63,14 @@ static void add_block(struct script *s, const struct profile_location *l)
 	const struct profile *p = s->p;
 	struct block b = {.start = s->lines.n};
 	size_t i, n;
-	const struct profile_line *lines = format_lines(p, s->opt, l, &n);
+	const struct profile_line *lines = profile_lines(p, l, s->opt->style.no_inline, &n);
 
 	for (i = 0; i + 1 < n; i++) {
 		add_line(s, l, p->functions.v[lines[i].function].name);
 		text_str(&s->lines, " (inlined)\n");
 	}
 	b.base = s->lines.n;
-	add_line(s, l, format_symbol(p, l));
+	add_line(s, l, profile_symbol(p, l));
 	text_str(&s->lines, " (");
 	text_string(&s->lines, p, p->mappings.v[l->mapping].name);
 	text_str(&s->lines, ")\n");

@@ -4,9 +4,9 @@
  * function, numbered in the order of first use. */
 #include "output/format.h"
 
-#include "output/pair.h"
-#include "output/sum.h"
-#include "output/tree.h"
+#include "base/pair.h"
+#include "base/sum.h"
+#include "profile/profile.h"
 
 struct track {
 	uint32_t comm, pid, tid;
@@ -40,9 +40,9 @@ static int add_symbols(struct speedscope *s)
 
 	for (i = 0; i < p->locations.n; i++) {
 		const struct profile_location *l = &p->locations.v[i];
-		const struct profile_line *lines = format_lines(p, s->opt, l, &n);
+		const struct profile_line *lines = profile_lines(p, l, s->opt->style.no_inline, &n);
 
-		marked = l->how == FRAME_STITCHED && s->opt->mark_stitched ? s->n_symbols : 0;
+		marked = l->how == FRAME_STITCHED && s->opt->style.mark_stitched ? s->n_symbols : 0;
 		unknown = (uint32_t)p->functions.n + l->mapping;
 		if (vec_push(&s->symbols.first, (uint32_t)s->symbols.ids.n) ||
 		    (!n && vec_push(&s->symbols.ids, marked + unknown)))
@@ -158,7 +158,7 @@ static int add_stack(struct speedscope *s, uint32_t node)
 static void add_track_head(struct speedscope *s, const struct track *t)
 {
 	const struct profile *p = s->p;
-	bool ns = format_is_clock(&p->events.v[s->event]) && !s->opt->count_samples;
+	bool ns = profile_event_is_clock(&p->events.v[s->event]) && !s->opt->count_samples;
 
 	text_str(&s->out, "{\"type\":\"sampled\",\"name\":");
 	/* Inside of the string that the comm begins: " PID/TID". */

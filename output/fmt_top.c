@@ -5,9 +5,9 @@
  */
 #include "output/format.h"
 
-#include "output/pair.h"
-#include "output/sum.h"
-#include "output/tree.h"
+#include "base/pair.h"
+#include "base/sum.h"
+#include "profile/profile.h"
 
 /* A function of a dso; the symbols of the tree below the command names. */
 struct kind {
@@ -57,7 +57,7 @@ static int add_kind(struct top *t, const struct profile_location *l, uint32_t na
 		text_string(&t->text, t->p, name);
 	else
 		text_str(&t->text, "[unknown]");
-	if (l->how == FRAME_STITCHED && t->opt->mark_stitched)
+	if (l->how == FRAME_STITCHED && t->opt->style.mark_stitched)
 		text_str(&t->text, FOLD_STITCHED);
 	k.symbol = take_name(t);
 	if (k.dso == STRTAB_FAILED || k.symbol == STRTAB_FAILED)
@@ -71,10 +71,10 @@ static int add_kind(struct top *t, const struct profile_location *l, uint32_t na
 static int add_location(struct top *t, const struct profile_location *l)
 {
 	size_t i, n;
-	const struct profile_line *lines = format_lines(t->p, t->opt, l, &n);
+	const struct profile_line *lines = profile_lines(t->p, l, t->opt->style.no_inline, &n);
 
 	if (vec_push(&t->symbols.first, (uint32_t)t->symbols.ids.n) ||
-	    add_kind(t, l, format_symbol(t->p, l)))
+	    add_kind(t, l, profile_symbol(t->p, l)))
 		return -1;
 	for (i = n; i-- > 1;)
 		if (add_kind(t, l, t->p->functions.v[lines[i - 1].function].name))

@@ -1,8 +1,6 @@
 /* format.c - what several formats need. */
 #include "output/format.h"
 
-#include <linux/perf_event.h>
-
 int format_event(const struct profile *p, const struct output_options *opt, uint32_t *ret,
 		 struct err *err)
 {
@@ -25,13 +23,6 @@ int format_event(const struct profile *p, const struct output_options *opt, uint
 	return 0;
 }
 
-bool format_is_stitched(const struct profile *p, uint32_t node)
-{
-	while (node && p->nodes.v[node].parent)
-		node = p->nodes.v[node].parent;
-	return node && p->locations.v[p->nodes.v[node].location].how == FRAME_STITCHED;
-}
-
 double format_stitched_share(const struct profile *p, const struct output_options *opt,
 			     uint32_t event)
 {
@@ -45,14 +36,8 @@ double format_stitched_share(const struct profile *p, const struct output_option
 		if (s->event != event)
 			continue;
 		all += weight;
-		if (format_is_stitched(p, s->node))
+		if (profile_is_stitched(p, s->node))
 			stitched += weight;
 	}
 	return all > 0 ? stitched / all : 0;
-}
-
-bool format_is_clock(const struct profile_event *e)
-{
-	return e->attr.type == PERF_TYPE_SOFTWARE && (e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
-						      e->attr.config == PERF_COUNT_SW_TASK_CLOCK);
 }

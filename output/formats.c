@@ -3,10 +3,22 @@
 
 #include <string.h>
 
-const struct output_format *const output_formats[] = {
-	&format_folded,	    &format_script, &format_pprof, &format_top,
-	&format_speedscope, &format_jsonl,  NULL,
-};
+/* In the order of --help. */
+#define FORMATS(X)    \
+	X(folded)     \
+	X(script)     \
+	X(pprof)      \
+	X(top)        \
+	X(speedscope) \
+	X(jsonl)
+
+#define X(name) extern const struct output_format format_##name;
+FORMATS(X)
+#undef X
+
+#define X(name) &format_##name,
+const struct output_format *const output_formats[] = {FORMATS(X) NULL};
+#undef X
 
 const struct output_format *output_format_find(const char *name)
 {

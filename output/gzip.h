@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "base/err.h"
-#include "output/text.h"
+#include "base/text.h"
 
 struct gzip {
 	z_stream z;

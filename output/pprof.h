@@ -7,7 +7,7 @@
 #define OUTPUT_PPROF_H
 
 #include "output/format.h"
-#include "output/tree.h"
+#include "profile/profile.h"
 
 #define PPROF_UNUSED UINT32_MAX
 

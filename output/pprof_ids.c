@@ -1,7 +1,6 @@
 /* pprof_ids.c - what of a profile goes into a pprof file, in an order that only content decides. */
 #include "output/pprof.h"
 
-#include "output/index.h"
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
@@ -102,8 +101,8 @@ static int compare_lines(const struct pprof *pp, const struct profile_location *
 			 const struct profile_location *b)
 {
 	size_t i, na, nb;
-	const struct profile_line *la = format_lines(pp->p, pp->opt, a, &na);
-	const struct profile_line *lb = format_lines(pp->p, pp->opt, b, &nb);
+	const struct profile_line *la = profile_lines(pp->p, a, pp->opt->style.no_inline, &na);
+	const struct profile_line *lb = profile_lines(pp->p, b, pp->opt->style.no_inline, &nb);
 	int rc = compare_numbers(na, nb);
 
 	for (i = 0; !rc && i < na; i++) {
@@ -130,12 +129,12 @@ static int compare_labels(const struct pprof *pp, uint32_t a, uint32_t b)
 	const struct profile_sample *sa = &pp->p->samples.v[a], *sb = &pp->p->samples.v[b];
 	int rc = pp->is_stitched[a] - pp->is_stitched[b];
 
-	if (rc || (!pp->opt->with_pid && !pp->opt->with_tid))
+	if (rc || (!pp->opt->style.with_pid && !pp->opt->style.with_tid))
 		return rc;
 	rc = compare_strings(pp->p, sa->comm, sb->comm);
 	if (!rc)
 		rc = compare_numbers(sa->pid, sb->pid);
-	return rc || !pp->opt->with_tid ? rc : compare_numbers(sa->tid, sb->tid);
+	return rc || !pp->opt->style.with_tid ? rc : compare_numbers(sa->tid, sb->tid);
 }
 
 /* ---- what is used --------------------------------------------------------------------------- */
@@ -144,7 +143,7 @@ static void use_location(struct pprof *pp, uint32_t id)
 {
 	const struct profile_location *l = &pp->p->locations.v[id];
 	size_t i, n;
-	const struct profile_line *lines = format_lines(pp->p, pp->opt, l, &n);
+	const struct profile_line *lines = profile_lines(pp->p, l, pp->opt->style.no_inline, &n);
 
 	ranks_use(&pp->locations, id);
 	ranks_use(&pp->mappings, l->mapping);
@@ -161,7 +160,7 @@ static void use_samples(struct pprof *pp, uint64_t *counts)
 	for (i = 0; i < p->samples.n; i++)
 		if (p->samples.v[i].event == pp->event) {
 			ranks_use(&pp->labels, (uint32_t)i);
-			pp->is_stitched[i] = format_is_stitched(p, p->samples.v[i].node);
+			pp->is_stitched[i] = profile_is_stitched(p, p->samples.v[i].node);
 			counts[p->samples.v[i].node] += p->samples.v[i].count;
 		}
 	for (i = p->nodes.n; i-- > 1;)

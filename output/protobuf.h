@@ -3,7 +3,7 @@
 #ifndef OUTPUT_PROTOBUF_H
 #define OUTPUT_PROTOBUF_H
 
-#include "output/text.h"
+#include "base/text.h"
 
 enum { PB_VARINT = 0, PB_LENGTH = 2 };
 

@@ -27,6 +27,7 @@ check demangle "(base|demangle)/$any"
 check symbolize "(base|symbolize)/$any|$(pub reader modules dwarf demangle)"
 check unwind "(base|unwind)/$any|$(pub reader modules)"
 check stitch "(base|stitch)/$any|$(pub reader modules unwind)"
-check output "(base|output)/$any|$(pub reader modules demangle symbolize unwind)"
+check profile "(base|profile)/$any|$(pub reader modules demangle symbolize unwind stitch)"
+check output "(base|output)/$any|$(pub reader modules demangle symbolize unwind profile)"
 check capture "(base|capture)/$any|reader/format.h|$(pub reader modules)"
 exit $status

@@ -7,7 +7,8 @@
 #include <cmocka.h>
 
 #include "tests/failing_malloc.h"
-#include "tests/output/synthetic.h"
+#include "tests/output/written.h"
+#include "tests/profile/synthetic.h"
 
 #ifdef SANITIZED
 
@@ -36,7 +37,7 @@ static void assert_no_twins(const struct profile *p)
  * as the profile must stay usable. */
 static int run(const struct output_format *f, size_t *size)
 {
-	struct output_options opt = {.with_tid = true, .generator = "test"};
+	struct output_options opt = {.style.with_tid = true, .generator = "test"};
 	unsigned keep = f->keep | PROFILE_KEEP_TIDS;
 	struct profile *a = profile_new(keep), *b = profile_new(keep);
 	FILE *out = fmemopen(output, sizeof output, "w");

@@ -5,7 +5,8 @@
 
 #include <cmocka.h>
 
-#include "tests/output/synthetic.h"
+#include "tests/output/written.h"
+#include "tests/profile/synthetic.h"
 
 static struct profile *make(unsigned keep)
 {
@@ -58,13 +59,13 @@ static void folded_by_period(void **state)
 static void folded_options(void **state)
 {
 	struct output_options opt = {.count_samples = true,
-				     .with_tid = true,
-				     .mark_kernel = true,
-				     .mark_jit = true,
-				     .mark_inline = true,
-				     .addrs = true};
+				     .style.with_tid = true,
+				     .style.mark_kernel = true,
+				     .style.mark_jit = true,
+				     .style.mark_inline = true,
+				     .style.addrs = true};
 	struct output_options plain = {
-		.count_samples = true, .with_pid = true, .no_inline = true, .event = "cycles:P"};
+		.count_samples = true, .style.with_pid = true, .style.no_inline = true, .event = "cycles:P"};
 
 	(void)state;
 	expect("folded", PROFILE_KEEP_TIDS, &opt,
@@ -215,7 +216,7 @@ static void script_with_stacks(void **state)
 
 static void script_options(void **state)
 {
-	struct output_options opt = {.event = "cycles:P", .no_inline = true};
+	struct output_options opt = {.event = "cycles:P", .style.no_inline = true};
 
 	(void)state;
 	expect("script", 0, &opt,

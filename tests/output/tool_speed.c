@@ -17,6 +17,7 @@
 
 #include "base/pages.h"
 #include "output/output.h"
+#include "profile/fill.h"
 
 enum depth { READ, UNWIND, INTERN, DEPTHS };
 

@@ -7,7 +7,8 @@
  *merged: nothing of that may show, except in formats that print sample by sample. */
 #include <err.h>
 
-#include "tests/output/synthetic.h"
+#include "tests/output/written.h"
+#include "tests/profile/synthetic.h"
 
 static const struct synthetic_sample hostile_samples[] = {
 	{0, "\xff\xfe\"\\\n", UINT32_MAX, UINT32_MAX, 0, UINT64_MAX, "0+550 r0+20"},
@@ -88,8 +89,8 @@ static void write_all(const char *dir, const struct output_format *f)
 	char name[16];
 
 	samples.count_samples = true;
-	no_inline.no_inline = true;
-	tids.with_tid = true;
+	no_inline.style.no_inline = true;
+	tids.style.with_tid = true;
 	cycles.event = "cycles:P";
 	for (k = 0; k < N_SYNTHETIC_SAMPLES; k++) {
 		snprintf(name, sizeof name, "order%zu", k);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "tests/output/synthetic.h"
+#include "tests/profile/synthetic.h"
 
 enum { N_STACKS = 400, FRAMES_MAX = 1300, N_ADDED = 6000 };
 

@@ -1,5 +1,5 @@
 /* text.c - growing text, numbers, and names made harmless. */
-#include "output/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* pair.h - dense ids for pairs of ids; longer keys are pairs of pairs. Private to output/. */
-#ifndef OUTPUT_PAIR_H
-#define OUTPUT_PAIR_H
+/* pair.h - dense ids for pairs of ids; longer keys are pairs of pairs. */
+#ifndef BASE_PAIR_H
+#define BASE_PAIR_H
 
 #include "base/hash.h"
 

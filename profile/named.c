@@ -1,13 +1,12 @@
 /* named.c - from locations to the frames that flame graphs show. */
-#include "output/named.h"
+#include "profile/profile.h"
 
 #include <stdlib.h>
 
-#include "output/format.h"
 
 struct namer {
 	const struct profile *p;
-	const struct output_options *opt;
+	const struct stack_style *style;
 	struct strtab *names;
 	struct tree_symbols symbols;
 	struct text text;
@@ -27,11 +26,11 @@ static int add_root(struct namer *n, const struct profile_sample *s)
 	for (i = 0; i < t->n; i++)
 		if (t->s[i] == ' ')
 			t->s[i] = '_';
-	if (n->opt->with_pid || n->opt->with_tid) {
+	if (n->style->with_pid || n->style->with_tid) {
 		text_char(t, '-');
 		text_int(t, (int32_t)s->pid, 0);
 	}
-	if (n->opt->with_tid) {
+	if (n->style->with_tid) {
 		text_char(t, '/');
 		text_int(t, (int32_t)s->tid, 0);
 	}
@@ -87,7 +86,7 @@ static int add_module(struct namer *n, const struct profile_location *l, const c
 
 	text_char(&n->text, '[');
 	text_clean(&n->text, module, strlen(module));
-	if (n->opt->addrs) {
+	if (n->style->addrs) {
 		text_str(&n->text, " <");
 		text_hex(&n->text, l->off, 0);
 		text_char(&n->text, '>');
@@ -99,7 +98,7 @@ static int add_module(struct namer *n, const struct profile_location *l, const c
 static int add_unknown(struct namer *n, const struct profile_location *l, const char *mark)
 {
 	uint32_t *known = &n->of_mapping[l->mapping];
-	int rc = n->opt->addrs ? 1 : add_again(n, known, mark);
+	int rc = n->style->addrs ? 1 : add_again(n, known, mark);
 
 	if (rc <= 0)
 		return rc;
@@ -156,12 +155,12 @@ static int add_location(struct namer *n, const struct profile_location *l)
 {
 	bool is_jit = n->p->mappings.v[l->mapping].kind == DSO_ANON;
 	bool is_stitched = l->how == FRAME_STITCHED;
-	const char *mark = l->is_kernel && n->opt->mark_kernel	  ? "_[k]"
-			   : is_stitched && n->opt->mark_stitched ? FOLD_STITCHED
-			   : is_jit && n->opt->mark_jit		  ? "_[j]"
+	const char *mark = l->is_kernel && n->style->mark_kernel	  ? "_[k]"
+			   : is_stitched && n->style->mark_stitched ? FOLD_STITCHED
+			   : is_jit && n->style->mark_jit		  ? "_[j]"
 								  : "";
 	size_t i, n_lines;
-	const struct profile_line *lines = format_lines(n->p, n->opt, l, &n_lines);
+	const struct profile_line *lines = profile_lines(n->p, l, n->style->no_inline, &n_lines);
 
 	if (!n_lines || !n->p->functions.v[lines[n_lines - 1].function].name)
 		return add_unknown(n, l, mark);
@@ -169,7 +168,7 @@ static int add_location(struct namer *n, const struct profile_location *l)
 		bool inlined = i + 1 < n_lines;
 
 		if (add_function(n, lines[i].function, is_jit,
-				 inlined && n->opt->mark_inline ? "_[i]" : mark))
+				 inlined && n->style->mark_inline ? "_[i]" : mark))
 			return -1;
 	}
 	return 0;
@@ -190,14 +189,13 @@ static int add_locations(struct namer *n)
 	return vec_push(&n->symbols.first, (uint32_t)n->symbols.ids.n);
 }
 
-int named_stacks(struct named_stacks *s, const struct profile *p, const struct output_options *opt,
-		 struct err *err)
+int named_stacks(struct named_stacks *s, const struct profile *p, uint32_t event,
+		 const struct stack_style *style, struct err *err)
 {
-	struct namer n = {.p = p, .opt = opt, .names = &s->names};
-	uint32_t event;
-	int rc = format_event(p, opt, &event, err);
+	struct namer n = {.p = p, .style = style, .names = &s->names};
+	int rc = 0;
 
-	if (!rc && (add_locations(&n) || add_roots(&n)))
+	if (add_locations(&n) || add_roots(&n))
 		rc = err_nomem(err);
 	if (!rc)
 		rc = tree_fill(&s->tree, p, event, &n.symbols, err);

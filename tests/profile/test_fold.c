@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/utf8.h"
-#include "output/format.h"
+#include "profile/profile.h"
 
 static const char *folded(const char *name)
 {

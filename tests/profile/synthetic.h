@@ -1,13 +1,13 @@
 /* synthetic.h - profiles made by hand: a small program, its libraries, a kernel and a JIT, with
- * frames and names as the earlier stages would give them. For the tests of output/. */
-#ifndef TESTS_OUTPUT_SYNTHETIC_H
-#define TESTS_OUTPUT_SYNTHETIC_H
+ * frames and names as the earlier stages would give them. For the tests of profile/ and output/. */
+#ifndef TESTS_PROFILE_SYNTHETIC_H
+#define TESTS_PROFILE_SYNTHETIC_H
 
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/output.h"
+#include "profile/fill.h"
 
 enum { DSO_APP, DSO_LIBC, DSO_KERN, DSO_MOD, DSO_VDSO_, DSO_JIT, DSO_STRIPPED, N_DSOS };
 
@@ -283,23 +283,6 @@ static inline int synthetic_name(struct profile *p)
 	}
 	strtab_done(&strings);
 	return rc;
-}
-
-/* What a format writes, as a NUL-terminated string to be freed; NULL (and *err) when it fails. */
-static inline char *synthetic_write(const struct profile *p, const char *format,
-				    const struct output_options *opt, size_t *size, struct err *err)
-{
-	const struct output_format *f = output_format_find(format);
-	char *text = NULL;
-	FILE *out = open_memstream(&text, size);
-	int rc = f->write(p, opt, out, err);
-
-	fclose(out);
-	if (rc < 0) {
-		free(text);
-		text = NULL;
-	}
-	return text;
 }
 
 #endif

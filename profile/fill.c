@@ -1,80 +1,24 @@
-/* profile.c - filling a profile sample by sample: integers only. */
-#include "output/index.h"
+/* fill.c - a recording's samples into the profile: integers only. */
+#include "profile/index.h"
 
 #include <string.h>
 
-#include "output/output.h"
-
-struct profile *profile_new(unsigned keep)
-{
-	struct profile *p = calloc(1, sizeof *p);
-
-	if (!p)
-		return NULL;
-	p->index_ = calloc(1, sizeof *p->index_);
-	if (!p->index_ || vec_push(&p->nodes, (struct profile_node){0}) ||
-	    strtab_add_cstr(&p->strings, "") == STRTAB_FAILED) {
-		profile_free(p);
-		return NULL;
-	}
-	p->index_->keep = keep;
-	p->index_->secret = hash_secret();
-	stack_memo_init(&p->index_->memo);
-	if (profile_intern_mapping(p, NULL, NULL, &(uint32_t){0}, NULL)) {
-		profile_free(p);
-		return NULL;
-	}
-	return p;
-}
-
-static void index_free(struct profile_index *x)
-{
-	size_t i;
-
-	vec_done(&x->mapping_of);
-	hash_index_done(&x->mappings);
-	vec_done(&x->path);
-	vec_done(&x->path_nodes);
-	vec_done(&x->path_jit);
-	vec_done(&x->bases);
-	vec_done(&x->locations_of);
-	stack_memo_done(&x->memo);
-	free(x->known);
-	for (i = 0; i < x->places_of.n; i++)
-		vec_done(&x->places_of.v[i].v);
-	vec_done(&x->places_of);
-	free(x->jit_memos);
-	vec_done(&x->string_of);
-	hash_index_done(&x->locations);
-	hash_index_done(&x->nodes);
-	hash_done(&x->comms);
-	hash_index_done(&x->samples);
-	hash_done(&x->places);
-	hash_done(&x->functions);
-	free(x);
-}
-
-void profile_free(struct profile *p)
-{
-	if (!p)
-		return;
-	strtab_done(&p->strings);
-	vec_done(&p->mappings);
-	vec_done(&p->functions);
-	vec_done(&p->locations);
-	vec_done(&p->lines);
-	vec_done(&p->nodes);
-	vec_done(&p->samples);
-	vec_done(&p->log);
-	vec_done(&p->events);
-	if (p->index_)
-		index_free(p->index_);
-	free(p);
-}
+#include "profile/fill.h"
 
 void profile_set_jit(struct profile *p, struct jit_codes *jit)
 {
 	p->index_->jit = jit;
+}
+
+int profile_set_file(struct profile *p, const struct perf_file *f, struct err *err)
+{
+	size_t i, n = perf_file_event_count(f);
+
+	for (i = 0; i < n; i++)
+		if (profile_name_event(p, perf_file_event(f, i), err))
+			return -ERR_NOMEM;
+	p->info = perf_file_info(f);
+	return 0;
 }
 
 /* Command names live as long as the file, so equal pointers are equal names. */

@@ -36,7 +36,7 @@ for path in texts:
     for line in open(path.replace(".txt", ".collapsed-jit.txt"), errors="replace"):
         frames |= {f.replace("_[j]", "") for f in line.rsplit(" ", 1)[0].split(";")}
     names = names_of(path)
-    folded = subprocess.run([os.environ["BUILD"] + "/tests/output/tool_fold"], input="".join(n + "\n" for n in names),
+    folded = subprocess.run([os.environ["BUILD"] + "/tests/profile/tool_fold"], input="".join(n + "\n" for n in names),
                             text=True, stdout=subprocess.PIPE, check=True).stdout.splitlines()
     # The tool also drops quotes; inferno and we do not.
     bad = [(n, f) for n, f in zip(names, folded) if re.sub("[\"']", "", f) not in frames]

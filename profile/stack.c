@@ -1,16 +1,16 @@
-/* profile_stack.c - from frames to nodes of the calling-context tree.
+/* stack.c - from frames to nodes of the calling-context tree.
  *
  * Stacks that were seen as a whole are not looked at frame by frame; of the others, those that
  * follow each other mostly share their root frames (main, the event loop), which are not looked up
  * again. The tables are larger than the processor's caches, so what several stacks need of them is
  * fetched side by side: first the memo's sets, then the locations of frames, at last the index of
  * samples. */
-#include "output/index.h"
+#include "profile/index.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "output/pair.h"
+#include "base/pair.h"
 
 enum { KNOWN_BITS = 12 };
 

@@ -1,11 +1,11 @@
-/* index.h - how a profile finds what it already has. Private to profile*.c. */
-#ifndef OUTPUT_INDEX_H
-#define OUTPUT_INDEX_H
+/* index.h - how a profile finds what it already has. Private to profile/. */
+#ifndef PROFILE_INDEX_H
+#define PROFILE_INDEX_H
 
 #include "base/hash.h"
-#include "output/output.h"
-#include "output/stack_memo.h"
-#include "output/sum.h"
+#include "profile/fill.h"
+#include "profile/stack_memo.h"
+#include "base/sum.h"
 
 /* What makes two sights of code the same location. */
 struct location_key {
@@ -160,12 +160,6 @@ static inline bool node_is(const struct profile *p, uint32_t node, uint32_t pare
 			   uint32_t location)
 {
 	return p->nodes.v[node].parent == parent && p->nodes.v[node].location == location;
-}
-
-/* Code of these kinds is known by its place in the file; all other by its runtime address. */
-static inline bool mapping_has_offsets(enum dso_kind kind)
-{
-	return kind == DSO_FILE || kind == DSO_VDSO || kind == DSO_KERNEL_MODULE;
 }
 
 /* Mapping and flags of a location in one, which is not 0; 0 when they do not fit. */

@@ -1,11 +1,11 @@
 /* tree.c - stacks of equal symbols become one node; children put in order in linear time. */
-#include "output/tree.h"
+#include "profile/profile.h"
 
 #include <string.h>
 
 #include "base/pages.h"
-#include "output/pair.h"
-#include "output/sum.h"
+#include "base/pair.h"
+#include "base/sum.h"
 
 static bool is_child(const struct tree *t, uint32_t id, uint32_t parent, uint32_t symbol)
 {

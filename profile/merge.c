@@ -1,5 +1,5 @@
-/* profile_merge.c - one profile out of those that several threads filled. */
-#include "output/index.h"
+/* merge.c - one profile out of those that several threads filled. */
+#include "profile/index.h"
 
 #include <string.h>
 

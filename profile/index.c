@@ -1,9 +1,9 @@
-/* profile_index.c - interning: equal mappings, locations, nodes, functions and samples are one. */
-#include "output/index.h"
+/* index.c - interning: equal mappings, locations, nodes, functions and samples are one. */
+#include "profile/index.h"
 
 #include <string.h>
 
-#include "output/pair.h"
+#include "base/pair.h"
 
 uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how)
 {

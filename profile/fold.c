@@ -1,7 +1,7 @@
 /* fold.c - function names as stackcollapse-perf.pl and inferno-collapse-perf spell them, except
  * where they lose something: lambdas keep their own name instead of the enclosing function's, and
  * names that begin with "(anonymous namespace)" stay. */
-#include "output/format.h"
+#include "profile/profile.h"
 
 #include <ctype.h>
 

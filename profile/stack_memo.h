@@ -1,4 +1,4 @@
-/* stack_memo.h - samples whose stacks were seen before. Private to profile*.c.
+/* stack_memo.h - samples whose stacks were seen before. Private to profile/.
  *
  * Programs spend their time in the same stacks again and again. A stack, with what else makes a
  * sample another one, is known by a hash with secret keys: the sum of the products of each frame's
@@ -8,15 +8,15 @@
  *
  * A cache of fixed size, in sets of four that share a line of the processor's cache: what is not in
  * it is found frame by frame. */
-#ifndef OUTPUT_STACK_MEMO_H
-#define OUTPUT_STACK_MEMO_H
+#ifndef PROFILE_STACK_MEMO_H
+#define PROFILE_STACK_MEMO_H
 
 #include <endian.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "output/output.h"
+#include "profile/fill.h"
 
 enum { STACK_MEMO_SET_BITS = 15, STACK_MEMO_WAYS = 4, STACK_MEMO_FRAMES = 1024 };
 

@@ -1,9 +1,9 @@
-/* text.h - growing text that writers fill and flush. Private to output/.
+/* text.h - growing text that writers fill and flush.
  *
  * A zeroed struct text is empty. Running out of memory sets `failed` and drops what did not fit; a
  * writer looks at it once, at the end. */
-#ifndef OUTPUT_TEXT_H
-#define OUTPUT_TEXT_H
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* sum.h - sums of numbers that a hostile file chose. Private to output/. */
-#ifndef OUTPUT_SUM_H
-#define OUTPUT_SUM_H
+/* sum.h - sums of numbers that a hostile file chose. */
+#ifndef BASE_SUM_H
+#define BASE_SUM_H
 
 #include <stdint.h>
 

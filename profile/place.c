@@ -1,6 +1,6 @@
-/* profile_place.c - the location of a frame that was not seen before, and JIT code's moment in
+/* place.c - the location of a frame that was not seen before, and JIT code's moment in
  * time. */
-#include "output/index.h"
+#include "profile/index.h"
 
 #include <time.h>
 

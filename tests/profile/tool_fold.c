@@ -1,7 +1,7 @@
 /* tool_fold.c - function names, one a line, as folded stacks spell them. */
 #include <stdlib.h>
 
-#include "output/format.h"
+#include "profile/profile.h"
 
 int main(void)
 {

@@ -1,5 +1,5 @@
 /* stack_memo.c - hashes of stacks. */
-#include "output/stack_memo.h"
+#include "profile/stack_memo.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* profile_names.c - from locations to questions for the symbolizer, and its answers back. */
-#include "output/index.h"
+/* answers.c - from locations to questions for the symbolizer, and its answers back. */
+#include "profile/index.h"
 
 #include <string.h>
 

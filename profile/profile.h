@@ -1,0 +1,268 @@
+/* profile.h - the profile: stacks as a calling-context tree, and what was sampled in them.
+ *
+ * struct profile uses pprof's nouns: mappings, functions, locations, samples. Call stacks are nodes
+ * of a calling-context tree, root first: a node is (parent node, location); equal stacks are one
+ * node. Everything is a dense integer id; strings are interned in one table and looked at only by
+ * writers. Source of truth for the nouns: github.com/google/pprof/proto/profile.proto.
+ *
+ * Every input ends in a profile and every output begins with one. Samples with addresses are added
+ * by fill.h; stacks that have names already, as other formats give them, by the functions here.
+ */
+#ifndef PROFILE_PROFILE_H
+#define PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "reader/reader.h"
+#include "symbolize/symbolize.h"
+#include "unwind/unwind.h"
+
+/* What one location's code belongs to: a dso; with PROFILE_KEEP_IPS a place where it was mapped. */
+struct profile_mapping {
+	/* NULL for the [unknown] mapping (id 0) and for profiles read from text. */
+	const struct dso *dso;
+	struct map map; /* a copy; without PROFILE_KEEP_IPS all 0 */
+	uint32_t path;	/* string id */
+	uint32_t name;	/* string id: as perf shows it: "[kernel.kallsyms]", "[nf_nat]", a path */
+	uint32_t short_name; /* string id: what profile_mapping_short_name() gives */
+	enum dso_kind kind;
+	bool symbolized; /* some location in it got a name */
+};
+
+struct profile_function {
+	/* String ids. Functions with the same name, file and start line are one; of their system
+	 * names the first counts. */
+	uint32_t name, system_name, file;
+	uint32_t start_line;
+};
+
+struct profile_line {
+	uint32_t function; /* index into functions */
+	uint32_t line;
+};
+
+struct profile_location {
+	uint32_t mapping;
+	uint64_t ip;	  /* runtime address of the first sight (exact with PROFILE_KEEP_IPS) */
+	uint64_t off;	  /* as in struct sym_query, of the lookup address */
+	uint64_t made_ns; /* JIT code: when it was made (struct jit_span); 0: not known */
+	bool is_return_address, is_kernel;
+	uint8_t how;  /* enum frame_how; ways of equal worth (CFI, a Go table ..) are told as one */
+	uint8_t miss; /* enum sym_miss */
+	uint32_t symbol;	      /* string id of the enclosing symbol; 0: none */
+	uint64_t symbol_offset;	      /* lookup address - symbol start */
+	uint32_t first_line, n_lines; /* in lines[], innermost first */
+};
+
+/* Node 0 is the root (the empty stack). */
+struct profile_node {
+	uint32_t parent;
+	uint32_t location;
+	uint32_t depth; /* number of frames; 0 for the root */
+};
+
+/* An aggregate: all samples with equal key. */
+struct profile_sample {
+	uint32_t node;
+	uint32_t event;	   /* index into events */
+	uint32_t comm;	   /* string id */
+	uint32_t pid, tid; /* 0 unless PROFILE_KEEP_TIDS / _PIDS */
+	uint8_t stop;	   /* enum unwind_stop of the user part */
+	uint64_t count, period;
+};
+
+/* One recorded sample, kept with PROFILE_KEEP_LOG, in time order. */
+struct profile_log_entry {
+	uint64_t seq; /* of the sample: merging profiles keeps this order */
+	uint64_t time_ns, period, ip;
+	uint32_t node, event, comm, pid, tid, cpu;
+	uint8_t cpumode, stop;
+	bool has_stack; /* the event records call chains or stacks (script prints a block then) */
+};
+
+struct profile_event {
+	uint32_t name; /* string id */
+	struct perf_attr attr;
+	uint64_t samples, period;
+};
+
+enum profile_keep {
+	PROFILE_KEEP_IPS = 1, /* locations differ by mapping: runtime addresses are exact */
+	PROFILE_KEEP_LOG = 2,
+	PROFILE_KEEP_PIDS = 4, /* aggregate per process */
+	PROFILE_KEEP_TIDS = 8, /* aggregate per thread */
+};
+
+struct profile {
+	struct strtab strings;
+	VEC(struct profile_mapping) mappings;
+	VEC(struct profile_function) functions;
+	VEC(struct profile_location) locations;
+	VEC(struct profile_line) lines;
+	VEC(struct profile_node) nodes;
+	VEC(struct profile_sample) samples;
+	VEC(struct profile_log_entry) log;
+	VEC(struct profile_event) events;
+	const struct perf_file_info *info; /* NULL for profiles that come from elsewhere */
+	uint64_t first_ns, last_ns;	   /* over all samples */
+	struct profile_index *index_;	   /* private to profile/ */
+};
+
+/* keep: bits of enum profile_keep. NULL when out of memory. */
+struct profile *profile_new(unsigned keep);
+void profile_free(struct profile *p);
+
+/* Adds all of src to dst; both were made with the same keep bits and file. src stays as it is. */
+int profile_merge(struct profile *dst, const struct profile *src, struct err *err);
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* Name to show for a location that has no lines, without brackets: base name of its mapping. */
+const char *profile_mapping_short_name(const struct profile *p, uint32_t mapping);
+
+/* Code of these kinds is known by its place in the file; all other by its runtime address. */
+static inline bool mapping_has_offsets(enum dso_kind kind)
+{
+	return kind == DSO_FILE || kind == DSO_VDSO || kind == DSO_KERNEL_MODULE;
+}
+
+/* The *n lines of a location that are to be shown, innermost first; NULL when there are none. */
+static inline const struct profile_line *profile_lines(const struct profile *p,
+						       const struct profile_location *l,
+						       bool no_inline, size_t *n)
+{
+	size_t skip = no_inline && l->n_lines ? l->n_lines - 1 : 0;
+
+	*n = l->n_lines - skip;
+	return *n ? p->lines.v + l->first_line + skip : NULL;
+}
+
+/* Name of the function that a location's machine code belongs to, as a string id; 0: unknown. */
+static inline uint32_t profile_symbol(const struct profile *p, const struct profile_location *l)
+{
+	if (l->symbol || !l->n_lines)
+		return l->symbol;
+	return p->functions.v[p->lines.v[l->first_line + l->n_lines - 1].function].name;
+}
+
+/* Were callers of this stack taken from another sample (FRAME_STITCHED)? They are the outermost. */
+bool profile_is_stitched(const struct profile *p, uint32_t node);
+/* Are the event's periods nanoseconds? */
+bool profile_event_is_clock(const struct profile_event *e);
+
+/* A string of the profile, cleaned (text_clean()). */
+static inline void text_string(struct text *t, const struct profile *p, uint32_t id)
+{
+	text_clean(t, strtab_get(&p->strings, id), strtab_len(&p->strings, id));
+}
+
+/* The same as a JSON string. */
+static inline void text_json_string(struct text *t, const struct profile *p, uint32_t id)
+{
+	text_json(t, strtab_get(&p->strings, id), strtab_len(&p->strings, id));
+}
+
+static inline void text_build_id(struct text *t, const struct build_id *id)
+{
+	size_t i;
+
+	for (i = 0; i < id->size && i < BUILD_ID_MAX; i++)
+		text_hex_digits(t, id->bytes[i], 2);
+}
+
+/* ---- the tree by names --------------------------------------------------------------------
+ *
+ * A profile's own tree is over locations: exact addresses. What a format shows is coarser (names)
+ * or in another order (pprof wants the same bytes whatever the ids were), so it brings the symbols
+ * of every location, root first, and gets the tree in which stacks of equal symbols are one. The
+ * first level is the format's too: the command name, a set of labels. */
+
+struct tree_node {
+	uint32_t parent; /* smaller than the node's own id; node 0 is the root */
+	uint32_t symbol;
+	uint64_t count, period; /* of samples that end here */
+};
+
+struct tree_seen {
+	uint32_t root; /* node of the first level; 0: not yet */
+	uint32_t node;
+};
+
+struct tree {
+	VEC(struct tree_node) nodes;
+	struct hash_index children; /* (parent, symbol) -> node, if not parent + 1 */
+	uint64_t secret;	    /* of its hashes: who writes a recording chooses the stacks */
+	struct tree_seen *seen;	    /* by profile node: where it was found last */
+	VEC(uint32_t) todo;
+};
+
+struct tree_symbols {
+	VEC(uint32_t) first; /* by location, and one more: where its symbols begin */
+	VEC(uint32_t) ids;
+	VEC(uint32_t) roots; /* by sample: symbol of the first level */
+};
+
+/* Fills an empty (zeroed) tree with all samples of an event. 0 or ERR_NOMEM. */
+int tree_fill(struct tree *t, const struct profile *p, uint32_t event,
+	      const struct tree_symbols *symbols, struct err *err);
+void tree_done(struct tree *t);
+void tree_symbols_done(struct tree_symbols *s);
+
+/* Children of each node in an order of the caller's. */
+struct tree_order {
+	uint32_t *first; /* by node, and one more */
+	uint32_t *ids;
+};
+
+/* rank: by symbol, < n_ranks; NULL: the symbol itself. 0 or ERR_NOMEM. */
+int tree_order_make(struct tree_order *o, const struct tree *t, const uint32_t *rank,
+		    size_t n_ranks, struct err *err);
+void tree_order_done(struct tree_order *o);
+
+/* Sorts ids by key[id] < n_keys, keeping the order of equal ones. 0 or ERR_NOMEM. */
+int order_by_key(uint32_t *ids, size_t n, const uint32_t *key, size_t n_keys, struct err *err);
+
+/* How frames and tasks are named in formats that have nothing but names. */
+struct stack_style {
+	bool with_pid, with_tid; /* comm-PID, comm-PID/TID as root, where the profile keeps them */
+	bool mark_kernel, mark_jit, mark_inline; /* _[k] _[j] _[i] */
+	bool mark_stitched;			 /* _[s] */
+	bool addrs;	/* [module <file offset or address>] for unknown symbols */
+	bool no_inline; /* inlined functions are left out */
+};
+
+/* Stacks under the names that flame graphs show: command name, then functions, root first. */
+struct named_stacks {
+	struct strtab names; /* the symbols of the tree */
+	struct tree tree;
+};
+
+/* Fills a zeroed *s with the samples of an event. 0 or negative with *err; to be released with
+ * named_done() in both cases. */
+int named_stacks(struct named_stacks *s, const struct profile *p, uint32_t event,
+		 const struct stack_style *style, struct err *err);
+void named_done(struct named_stacks *s);
+
+/* ---- names as the flame graph tools spell them ---------------------------------------------- */
+
+/* Adds a function name without its argument lists (and what follows the last of them), but with
+ * template arguments, "(anonymous namespace)", "operator()" and Go's "(*T)" receivers. */
+void fold_function(struct text *t, const char *name, size_t n);
+/* Is this the mangled name of a Rust function? Its parts in parentheses are types. */
+bool fold_is_rust(const char *system_name);
+/* Java's "Lcom/example/Main;::run", as perf-map-agent writes it? */
+bool fold_is_java(const char *name, size_t n);
+/* What is put behind the name of a frame that is FRAME_STITCHED, when that is asked for. */
+#define FOLD_STITCHED "_[s]"
+/* Makes what was added since `start` a frame of a folded line: no ';', which separates frames, no
+ * number after a space at the end, which would be taken for the weight, never nothing. */
+void fold_finish(struct text *t, size_t start);
+
+#endif
