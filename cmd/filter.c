@@ -63,24 +63,12 @@ static bool cpu_listed(const struct sample_filter *f, uint32_t cpu)
 	return f->cpus.n == 0;
 }
 
-/* People rarely know the modifiers. */
-bool sample_filter_event(const struct sample_filter *f, const char *name)
-{
-	size_t n;
-
-	if (!f->event)
-		return true;
-	n = strlen(f->event);
-	return !strncmp(name, f->event, n) &&
-	       (name[n] == '\0' || (name[n] == ':' && !strchr(f->event, ':')));
-}
-
 bool sample_filter_match(const struct sample_filter *f, const struct perf_sample *s)
 {
 	return number_listed(f->pids.v, f->pids.n, s->pid) &&
 	       number_listed(f->tids.v, f->tids.n, s->tid) && cpu_listed(f, s->cpu) &&
 	       s->time_ns >= f->start_ns && (!f->end_ns || s->time_ns <= f->end_ns) &&
-	       comm_listed(f, s->comm) && sample_filter_event(f, s->event->name) &&
+	       comm_listed(f, s->comm) && (!f->event || event_is_listed(f->event, s->event->name)) &&
 	       dso_listed(f, s);
 }
 

@@ -82,8 +82,6 @@ int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, s
 /* Frees what was opened; a zeroed pipeline is fine. */
 void pipeline_done(struct pipeline *p);
 
-/* Is it the event that is asked for? "cycles" is "cycles:u" and "cycles:P", too. */
-bool sample_filter_event(const struct sample_filter *f, const char *name);
 bool sample_filter_match(const struct sample_filter *f, const struct perf_sample *s);
 void sample_filter_done(struct sample_filter *f);
 

@@ -25,6 +25,8 @@ static struct fetch_signals fetching;
 
 static const char stdout_name[] = "standard output";
 
+enum { EVENTS_TOLD = 6 }; /* by name */
+
 enum { PATIENT_INTERRUPTS = 4 }; /* with which transfers are waited for */
 
 /* The file that becomes the output when it is complete; NULL: none. */
@@ -67,7 +69,7 @@ static int write_to(const struct resolve *r, const struct profile *p, FILE *out,
 	int rc;
 
 	errno = 0;
-	rc = r->format->write(p, &r->output, out, err);
+	rc = output_write(r->format, p, &r->output, out, err);
 	return rc ? rc : args_flush(out, name, err);
 }
 
@@ -129,23 +131,21 @@ static int write_result(const struct resolve *r, const struct profile *p, struct
 	return write_to(r, p, stdout, stdout_name, err);
 }
 
-/* Does the recording have the event that was asked for? If not its events are told. */
-static int check_event(const struct pipeline *p, const struct sample_filter *f, struct err *err)
+/* Does the recording have the events that were asked for? If not its events are told. */
+static int check_events(const struct profile *p, const char *list, struct err *err)
 {
-	size_t i, n = perf_file_event_count(p->file);
 	char names[512] = "";
+	const char *unknown;
+	size_t i, n;
 
-	for (i = 0; f->event && i < n; i++) {
-		const char *name = perf_file_event(p->file, i)->name;
-
-		if (sample_filter_event(f, name))
-			return 0;
-		snprintf(names + strlen(names), sizeof names - strlen(names), " %s", name);
-	}
-	if (!f->event)
+	unknown = list ? event_list_unknown(list, p, &n) : NULL;
+	if (!unknown)
 		return 0;
-	return err_set(err, ERR_NOT_FOUND, NULL, "--event: '%s' is none of the recording's:%s",
-		       f->event, names);
+	for (i = 0; i < p->events.n; i++)
+		snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
+			 strtab_get(&p->strings, p->events.v[i].name));
+	return err_set(err, ERR_NOT_FOUND, NULL, "--event: '%.*s' is none of the recording's:%s",
+		       (int)n, unknown, names);
 }
 
 static const char *input_name(const struct pipeline_options *opt)
@@ -160,8 +160,6 @@ static int nothing_to_write(const struct pipeline *p, const struct pipeline_opti
 	const struct perf_file_stats *s = perf_file_stats(p->file);
 	const char *input = input_name(opt);
 
-	if (p->filtered && check_event(p, &opt->filter, err))
-		return -ERR_NOT_FOUND;
 	if (p->filtered)
 		return err_set(err, ERR_NOT_FOUND, input,
 			       "none of the %llu samples passes the filters",
@@ -179,6 +177,33 @@ static void print_notes(const struct pipeline *p)
 		fprintf(stderr, "resolve: %s\n", perf_file_note(p->file, i));
 }
 
+/* A format that cannot tell events apart shows one; the others do not vanish without a word. */
+static void tell_other_events(const struct resolve *r, const struct profile *p)
+{
+	struct event_set events;
+	uint32_t shown;
+	size_t i;
+
+	if (r->output.event || r->format->tells_events)
+		return;
+	if (!event_set_make(&events, p, NULL, NULL) && events.n > 1) {
+		shown = event_set_heaviest(&events, p);
+		fprintf(stderr, "resolve: %s: only the event %s is shown, which has the most weight;",
+			input_name(&r->pipeline),
+			strtab_get(&p->strings, p->events.v[shown].name));
+		for (i = 0; i < events.n && i < EVENTS_TOLD; i++)
+			if (events.ids[i] != shown)
+				fprintf(stderr, " %s (%" PRIu64 ")",
+					strtab_get(&p->strings, p->events.v[events.ids[i]].name),
+					p->events.v[events.ids[i]].samples);
+		if (i < events.n)
+			fprintf(stderr, " and %zu more", events.n - i);
+		fprintf(stderr, " %s: --event NAME or --event all\n",
+			events.n > 2 ? "are not" : "is not");
+	}
+	event_set_done(&events);
+}
+
 static int load(struct resolve *r, struct pipeline *p, struct err *err)
 {
 	const struct perf_file_info *info = perf_file_info(p->file);
@@ -192,6 +217,8 @@ static int load(struct resolve *r, struct pipeline *p, struct err *err)
 	r->interrupted = stop_requested;
 	if (!rc && !r->quiet)
 		print_notes(p);
+	if (!rc)
+		rc = check_events(p->profile, r->pipeline.filter.event, err);
 	if (!rc && !p->profile->samples.n)
 		rc = nothing_to_write(p, &r->pipeline, err);
 	return rc;
@@ -275,6 +302,8 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 				: write_result(r, p->profile, err);
 	if (rc)
 		return rc;
+	if (!r->quiet && !r->explain)
+		tell_other_events(r, p->profile);
 	if (!r->quiet)
 		advise_stack_size(p, stderr);
 	if (!r->quiet && !r->fetch)

@@ -175,7 +175,10 @@ static const struct option_row options[] = {
 	{0, "dso", "dsos", "NAMES", "only taken in code of these: libc.so.6,[kernel.kallsyms]",
 	 CALLS(set_dso)},
 	{'C', "cpu", NULL, "LIST", "only of these processors: 0,2-3", CALLS(set_cpu)},
-	{0, "event", NULL, "NAME", "only of this event", SETS_TEXT(pipeline.filter.event)},
+	{0, "event", NULL, "NAMES",
+	 "only of these events: cycles,page-faults; `all`. Of several the names are\n"
+	 "root frames in folded (default: the event with the most weight)",
+	 SETS_TEXT(pipeline.filter.event)},
 	{0, "time", NULL, "START,STOP", "in seconds of the recording's clock, or P%-Q%",
 	 SETS_TEXT(time)},
 	HEADING("stacks"),
@@ -324,6 +327,8 @@ static int finish_options(struct resolve *r, struct err *err)
 	if (r->output.style.with_tid)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
 	r->output.event = r->pipeline.filter.event;
+	if (r->output.event && !strcmp(r->output.event, "all"))
+		r->pipeline.filter.event = NULL;
 	r->output.style.no_inline = r->pipeline.symbolizer.no_inline;
 	if (check_places(r, err) || (!r->no_cache && cache_options(&r->pipeline, err)))
 		return -ERR_USAGE;

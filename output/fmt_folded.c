@@ -147,16 +147,13 @@ static int write_lines(struct folded *f, FILE *out)
 	return f->line.failed || f->out.failed ? -1 : 0;
 }
 
-static int write_folded(const struct profile *p, const struct output_options *opt, FILE *out,
-			struct err *err)
+static int write_folded(const struct profile *p, const struct output_options *opt,
+			struct event_set *events, FILE *out, struct err *err)
 {
 	struct named_stacks stacks = {0};
 	struct folded f = {.stacks = &stacks, .opt = opt};
-	uint32_t event;
-	int rc = format_event(p, opt, &event, err);
+	int rc = named_stacks(&stacks, p, events, &opt->style, err);
 
-	if (!rc)
-		rc = named_stacks(&stacks, p, event, &opt->style, err);
 	if (!rc)
 		rc = rank_names(&f, err);
 	if (!rc)

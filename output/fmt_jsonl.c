@@ -141,18 +141,15 @@ static void add_sample(struct jsonl *j, const struct profile_log_entry *e)
 	text_str(t, "]}\n");
 }
 
-static int write_jsonl(const struct profile *p, const struct output_options *opt, FILE *out,
-		       struct err *err)
+static int write_jsonl(const struct profile *p, const struct output_options *opt,
+		      struct event_set *events, FILE *out, struct err *err)
 {
 	struct jsonl j = {.p = p, .opt = opt};
-	uint32_t event;
 	size_t i;
-	int rc = format_event(p, opt, &event, err);
+	int rc = add_locations(&j) ? err_nomem(err) : 0;
 
-	if (!rc && add_locations(&j))
-		rc = err_nomem(err);
 	for (i = 0; !rc && i < p->log.n; i++) {
-		if (!opt->event || p->log.v[i].event == event)
+		if (events->has[p->log.v[i].event])
 			add_sample(&j, &p->log.v[i]);
 		if (j.out.n > FLUSH_BYTES)
 			text_flush(&j.out, out);
@@ -171,5 +168,6 @@ const struct output_format format_jsonl = {
 	.help = "every sample as a JSON object on a line, with its stack",
 	.suffixes = ".jsonl .ndjson",
 	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG,
+	.tells_events = true,
 	.write = write_jsonl,
 };

@@ -53,6 +53,7 @@ enum {
 
 struct writer {
 	struct pprof pp;
+	uint32_t main_event;
 	struct strtab strings; /* the file's string table, in the order of first use */
 	struct gzip gzip;
 	struct text msg, part, sub, name;
@@ -122,24 +123,58 @@ static uint64_t period_of(const struct profile_event *e)
 	return profile_event_is_clock(e) && e->attr.sample_period ? 1000000000 / e->attr.sample_period : 0;
 }
 
+/* What an event's weights are called: "cycles", of clocks "cpu". */
+static uint64_t add_type_name(struct writer *w, const struct profile_event *e)
+{
+	const char *name = strtab_get(&w->pp.p->strings, e->name);
+
+	return profile_event_is_clock(e) ? add_cstr(w, "cpu")
+					 : add_string(w, name, bare_name_length(e, name));
+}
+
+static uint64_t add_unit(struct writer *w, const struct profile_event *e)
+{
+	return add_cstr(w, profile_event_is_clock(e) ? "nanoseconds" : "count");
+}
+
+/* "cycles_sample", "cycles_event" as perf_to_profile names them. */
+static uint64_t add_suffixed(struct writer *w, const struct profile_event *e, const char *suffix)
+{
+	const char *name = strtab_get(&w->pp.p->strings, e->name);
+	struct text t = {0};
+	uint64_t id = 0;
+
+	text_add(&t, name, bare_name_length(e, name));
+	text_str(&t, suffix);
+	w->msg.failed |= t.failed;
+	if (!t.failed)
+		id = add_string(w, t.s, t.n);
+	text_done(&t);
+	return id;
+}
+
+/* A pair of values for every event: samples, and what they weigh. */
 static void add_types(struct writer *w)
 {
-	const struct profile *p = w->pp.p;
-	const struct profile_event *e = &p->events.v[w->pp.event];
-	const char *name = strtab_get(&p->strings, e->name);
+	const struct event_set *events = w->pp.events;
+	const struct profile_event *first, *e;
 	uint64_t count = add_cstr(w, "count"), type, unit;
+	size_t i;
 
-	if (profile_event_is_clock(e)) {
-		type = add_cstr(w, "cpu");
-		unit = add_cstr(w, "nanoseconds");
-	} else {
-		type = add_string(w, name, bare_name_length(e, name));
-		unit = count;
+	first = &w->pp.p->events.v[w->main_event];
+	for (i = 0; i < events->n; i++) {
+		e = &w->pp.p->events.v[events->ids[i]];
+		type = events->n > 1 ? add_suffixed(w, e, "_event") : add_type_name(w, e);
+		unit = add_unit(w, e);
+		add_value_type(w, PROFILE_SAMPLE_TYPE,
+			       events->n > 1 ? add_suffixed(w, e, "_sample")
+					     : add_cstr(w, "samples"),
+			       count);
+		add_value_type(w, PROFILE_SAMPLE_TYPE, type, unit);
 	}
-	add_value_type(w, PROFILE_SAMPLE_TYPE, add_cstr(w, "samples"), count);
-	add_value_type(w, PROFILE_SAMPLE_TYPE, type, unit);
-	add_value_type(w, PROFILE_PERIOD_TYPE, type, unit);
-	pb_uint(&w->msg, PROFILE_PERIOD, period_of(e));
+	type = events->n > 1 ? add_suffixed(w, first, "_event") : add_type_name(w, first);
+	add_value_type(w, PROFILE_PERIOD_TYPE, type, add_unit(w, first));
+	pb_uint(&w->msg, PROFILE_PERIOD, period_of(first));
 	pb_uint(&w->msg, PROFILE_DEFAULT_SAMPLE_TYPE, type);
 }
 
@@ -184,7 +219,7 @@ static void add_comments(struct writer *w)
 		add_comment(w, "tool:", &value);
 	}
 	value.n = 0;
-	if (format_stitched_share(w->pp.p, w->pp.opt, w->pp.event) > 0) {
+	if (format_stitched_share(w->pp.p, w->pp.opt, w->pp.events->has) > 0) {
 		text_str(&value, "samples with the label stack:stitched have callers of another "
 				 "sample of their thread");
 		add_comment(w, "stitched:", &value);
@@ -257,16 +292,20 @@ static void add_labels(struct writer *w, uint32_t sample)
 		add_number_label(w, "tid", s->tid);
 }
 
-static void add_sample(struct writer *w, uint32_t node)
+/* at: which of the events it is. */
+static void add_sample(struct writer *w, const struct tree *t, uint32_t node, size_t at)
 {
-	const struct tree_node *nodes = w->pp.tree.nodes.v, *n = &nodes[node];
+	const struct tree_node *nodes = t->nodes.v, *n = &nodes[node];
+	size_t i;
 
 	for (; n->parent; n = &nodes[n->parent])
 		pb_varint(&w->sub, (uint64_t)n->symbol + 1);
 	if (w->sub.n)
 		pb_message(&w->part, SAMPLE_LOCATION_ID, &w->sub);
-	pb_varint(&w->sub, as_int64(nodes[node].count));
-	pb_varint(&w->sub, as_int64(nodes[node].period));
+	for (i = 0; i < w->pp.events->n; i++) {
+		pb_varint(&w->sub, i == at ? as_int64(nodes[node].count) : 0);
+		pb_varint(&w->sub, i == at ? as_int64(nodes[node].period) : 0);
+	}
 	pb_message(&w->part, SAMPLE_VALUE, &w->sub);
 	/* The loop ended at the first level, which stands for the labels. */
 	add_labels(w, w->pp.labels.ids[n->symbol]);
@@ -274,9 +313,8 @@ static void add_sample(struct writer *w, uint32_t node)
 }
 
 /* Stacks in the order of their locations, root first. */
-static int add_samples(struct writer *w, struct err *err)
+static int add_stacks(struct writer *w, const struct tree *t, size_t at, struct err *err)
 {
-	const struct tree *t = &w->pp.tree;
 	size_t n_ranks = w->pp.locations.n > w->pp.labels.n ? w->pp.locations.n : w->pp.labels.n;
 	VEC(uint32_t) todo = {0};
 	struct tree_order order;
@@ -288,7 +326,7 @@ static int add_samples(struct writer *w, struct err *err)
 	while (!rc && todo.n) {
 		node = todo.v[--todo.n];
 		if (t->nodes.v[node].count) {
-			add_sample(w, node);
+			add_sample(w, t, node, at);
 			gzip_add(&w->gzip, &w->msg);
 		}
 		for (i = order.first[node + 1]; !rc && i > order.first[node]; i--)
@@ -297,6 +335,22 @@ static int add_samples(struct writer *w, struct err *err)
 	}
 	vec_done(&todo);
 	tree_order_done(&order);
+	return rc;
+}
+
+static int add_samples(struct writer *w, struct err *err)
+{
+	struct tree t = {0};
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < w->pp.events->n; i++) {
+		rc = pprof_tree(&t, &w->pp, w->pp.events->ids[i], err);
+		if (!rc)
+			rc = add_stacks(w, &t, i, err);
+		tree_done(&t);
+		t = (struct tree){0};
+	}
 	return rc;
 }
 
@@ -421,14 +475,13 @@ static int write_all(struct writer *w, FILE *out, struct err *err)
 	return rc;
 }
 
-static int write_pprof(const struct profile *p, const struct output_options *opt, FILE *out,
-		       struct err *err)
+static int write_pprof(const struct profile *p, const struct output_options *opt,
+		      struct event_set *events, FILE *out, struct err *err)
 {
-	struct writer w = {.pp = {.p = p, .opt = opt}};
-	int rc = format_event(p, opt, &w.pp.event, err);
+	struct writer w = {.pp = {.p = p, .opt = opt, .events = events}};
+	int rc = pprof_rank(&w.pp, err);
 
-	if (!rc)
-		rc = pprof_rank(&w.pp, err);
+	w.main_event = event_set_heaviest(events, p);
 	if (!rc)
 		rc = write_all(&w, out, err);
 	pprof_done(&w.pp);
@@ -446,5 +499,6 @@ const struct output_format format_pprof = {
 	.suffixes = ".pb.gz .pprof",
 	.keep = PROFILE_KEEP_IPS,
 	.binary = true,
+	.tells_events = true,
 	.write = write_pprof,
 };

@@ -207,7 +207,7 @@ static void add_leaf(struct script *s, const struct profile_log_entry *e)
 	text_str(&s->out, " [unknown] ([unknown])\n");
 }
 
-static void write_samples(struct script *s, uint32_t only, FILE *out)
+static void write_samples(struct script *s, const bool *shown, FILE *out)
 {
 	const struct profile *p = s->p;
 	size_t i;
@@ -215,7 +215,7 @@ static void write_samples(struct script *s, uint32_t only, FILE *out)
 	for (i = 0; i < p->log.n; i++) {
 		const struct profile_log_entry *e = &p->log.v[i];
 
-		if (s->opt->event && e->event != only)
+		if (!shown[e->event])
 			continue;
 		add_header(s, e);
 		if (e->has_stack)
@@ -230,17 +230,14 @@ static void write_samples(struct script *s, uint32_t only, FILE *out)
 	text_flush(&s->out, out);
 }
 
-static int write_script(const struct profile *p, const struct output_options *opt, FILE *out,
-			struct err *err)
+static int write_script(const struct profile *p, const struct output_options *opt,
+			struct event_set *events, FILE *out, struct err *err)
 {
 	struct script s = {.p = p, .opt = opt};
-	uint32_t event;
-	int rc = format_event(p, opt, &event, err);
+	int rc = add_blocks(&s) || add_events(&s) ? err_nomem(err) : 0;
 
-	if (!rc && (add_blocks(&s) || add_events(&s)))
-		rc = err_nomem(err);
 	if (!rc) {
-		write_samples(&s, event, out);
+		write_samples(&s, events->has, out);
 		rc = s.out.failed ? err_nomem(err) : 0;
 	}
 	vec_done(&s.blocks);
@@ -255,5 +252,6 @@ const struct output_format format_script = {
 	.help = "every sample with its stack, as perf script prints it",
 	.suffixes = ".script .perf-script",
 	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG,
+	.tells_events = true,
 	.write = write_script,
 };

@@ -9,7 +9,7 @@
 #include "profile/profile.h"
 
 struct track {
-	uint32_t comm, pid, tid;
+	uint32_t event, comm, pid, tid;
 	uint64_t weight;
 	uint32_t first, n; /* in order[] */
 };
@@ -17,7 +17,7 @@ struct track {
 struct speedscope {
 	const struct profile *p;
 	const struct output_options *opt;
-	uint32_t event;
+	const struct event_set *events;
 	/* What can be a frame: a function, or an unknown one of a mapping (functions.n + mapping);
 	 * n_symbols more: the same with the mark of stitched ones. */
 	uint32_t n_symbols;
@@ -25,9 +25,10 @@ struct speedscope {
 	uint32_t *frame_of;   /* by such symbol: frame + 1; 0: not used yet */
 	VEC(uint32_t) frames; /* the other way round */
 	VEC(struct track) tracks;
-	struct hash_table track_of, tasks; /* (comm, task) -> track, (pid, tid) -> task */
-	uint32_t *entry_track;		   /* by log entry */
-	uint32_t *order;		   /* log entries of the event, track by track */
+	/* (comm of an event, task) -> track, (event, comm), (pid, tid) -> task */
+	struct hash_table track_of, comms, tasks;
+	uint32_t *entry_track; /* by log entry */
+	uint32_t *order;       /* log entries of the events, track by track */
 	VEC(uint32_t) path;
 	struct text out;
 };
@@ -63,10 +64,12 @@ static int add_symbols(struct speedscope *s)
 static int add_entry(struct speedscope *s, size_t i, size_t *n_entries)
 {
 	const struct profile_log_entry *e = &s->p->log.v[i];
-	uint32_t task = pair_intern(&s->tasks, e->pid, e->tid), track;
-	struct track new = {.comm = e->comm, .pid = e->pid, .tid = e->tid}, *t;
+	uint32_t task = pair_intern(&s->tasks, e->pid, e->tid), comm, track;
+	struct track new = {.event = e->event, .comm = e->comm, .pid = e->pid, .tid = e->tid}, *t;
 
-	track = task == HASH_NONE ? HASH_NONE : pair_intern(&s->track_of, e->comm, task);
+	comm = pair_intern(&s->comms, e->event, e->comm);
+	track = task == HASH_NONE || comm == HASH_NONE ? HASH_NONE
+						       : pair_intern(&s->track_of, comm, task);
 	if (track == HASH_NONE || (track == s->tracks.n && vec_push(&s->tracks, new)))
 		return -1;
 	t = &s->tracks.v[track];
@@ -104,7 +107,7 @@ static int add_tracks(struct speedscope *s)
 	if (!s->entry_track || !s->order)
 		return -1;
 	for (i = 0; i < n; i++)
-		if (s->p->log.v[i].event == s->event && add_entry(s, i, &n_entries))
+		if (s->events->has[s->p->log.v[i].event] && add_entry(s, i, &n_entries))
 			return -1;
 	if (order_by_key(s->order, n_entries, s->entry_track, s->tracks.n, NULL))
 		return -1;
@@ -155,21 +158,35 @@ static int add_stack(struct speedscope *s, uint32_t node)
 	return 0;
 }
 
+/* "comm PID/TID"; of several events "cycles: comm PID/TID". */
+static void write_track_name(struct speedscope *s, const struct track *t)
+{
+	const struct strtab *strings = &s->p->strings;
+	uint32_t event = s->p->events.v[t->event].name;
+	struct text name = {0};
+
+	if (s->events->n > 1) {
+		text_add(&name, strtab_get(strings, event), strtab_len(strings, event));
+		text_str(&name, ": ");
+	}
+	text_add(&name, strtab_get(strings, t->comm), strtab_len(strings, t->comm));
+	text_char(&name, ' ');
+	text_int(&name, (int32_t)t->pid, 0);
+	text_char(&name, '/');
+	text_int(&name, (int32_t)t->tid, 0);
+	text_json(&s->out, name.s, name.n);
+	s->out.failed |= name.failed;
+	text_done(&name);
+}
+
 static void add_track_head(struct speedscope *s, const struct track *t)
 {
 	const struct profile *p = s->p;
-	bool ns = profile_event_is_clock(&p->events.v[s->event]) && !s->opt->count_samples;
+	bool ns = profile_event_is_clock(&p->events.v[t->event]) && !s->opt->count_samples;
 
 	text_str(&s->out, "{\"type\":\"sampled\",\"name\":");
-	/* Inside of the string that the comm begins: " PID/TID". */
-	text_json_string(&s->out, p, t->comm);
-	if (s->out.n)
-		s->out.n--;
-	text_char(&s->out, ' ');
-	text_int(&s->out, (int32_t)t->pid, 0);
-	text_char(&s->out, '/');
-	text_int(&s->out, (int32_t)t->tid, 0);
-	text_str(&s->out, "\",\"unit\":");
+	write_track_name(s, t);
+	text_str(&s->out, ",\"unit\":");
 	text_str(&s->out, ns ? "\"nanoseconds\"" : "\"none\"");
 	text_str(&s->out, ",\"startValue\":0,\"endValue\":");
 	text_dec(&s->out, t->weight, 0);
@@ -248,12 +265,17 @@ static void write_frame(struct speedscope *s, uint32_t symbol)
 static void write_title(struct speedscope *s)
 {
 	const struct strtab *strings = &s->p->strings;
-	uint32_t event = s->p->events.v[s->event].name;
-	double share = format_stitched_share(s->p, s->opt, s->event);
+	double share = format_stitched_share(s->p, s->opt, s->events->has);
 	struct text title = {0};
 	char buf[64];
+	size_t i;
 
-	text_add(&title, strtab_get(strings, event), strtab_len(strings, event));
+	for (i = 0; i < s->events->n; i++) {
+		uint32_t event = s->p->events.v[s->events->ids[i]].name;
+
+		text_str(&title, i ? ", " : "");
+		text_add(&title, strtab_get(strings, event), strtab_len(strings, event));
+	}
 	if (share > 0)
 		text_add(&title, buf,
 			 (size_t)snprintf(buf, sizeof buf, ", %.2f %% with stitched callers",
@@ -289,23 +311,22 @@ static int write_all(struct speedscope *s, FILE *out)
 	return s->out.failed ? -1 : 0;
 }
 
-static int write_speedscope(const struct profile *p, const struct output_options *opt, FILE *out,
-			    struct err *err)
+static int write_speedscope(const struct profile *p, const struct output_options *opt,
+		      struct event_set *events, FILE *out, struct err *err)
 {
-	struct speedscope s = {.p = p, .opt = opt};
-	int rc = format_event(p, opt, &s.event, err);
+	struct speedscope s = {.p = p, .opt = opt, .events = events};
+	int rc = 0;
 
-	if (!rc) {
-		s.n_symbols = (uint32_t)(p->functions.n + p->mappings.n);
-		s.frame_of = calloc(2 * (size_t)s.n_symbols, sizeof *s.frame_of);
-		if (!s.frame_of || add_symbols(&s) || add_tracks(&s) || write_all(&s, out))
-			rc = err_nomem(err);
-	}
+	s.n_symbols = (uint32_t)(p->functions.n + p->mappings.n);
+	s.frame_of = calloc(2 * (size_t)s.n_symbols, sizeof *s.frame_of);
+	if (!s.frame_of || add_symbols(&s) || add_tracks(&s) || write_all(&s, out))
+		rc = err_nomem(err);
 	tree_symbols_done(&s.symbols);
 	free(s.frame_of);
 	vec_done(&s.frames);
 	vec_done(&s.tracks);
 	hash_done(&s.track_of);
+	hash_done(&s.comms);
 	hash_done(&s.tasks);
 	free(s.entry_track);
 	free(s.order);

@@ -255,7 +255,8 @@ static void add_head(struct text *out, const struct profile_event *e, const stru
 	text_str(out, "  ......\n#\n");
 }
 
-static void write_table(struct top *t, uint32_t event, uint64_t total, FILE *out)
+static void write_table(struct top *t, uint32_t event, const bool *has_event, uint64_t total,
+			FILE *out)
 {
 	size_t i, k, width[2] = {strlen("Command"), strlen("Shared Object")};
 
@@ -267,8 +268,8 @@ static void write_table(struct top *t, uint32_t event, uint64_t total, FILE *out
 			if (strtab_len(&t->names, cells[k]) > width[k])
 				width[k] = strtab_len(&t->names, cells[k]);
 	}
-	add_head(&t->text, &t->p->events.v[event], t->p, format_stitched_share(t->p, t->opt, event),
-		 width);
+	add_head(&t->text, &t->p->events.v[event], t->p,
+		 format_stitched_share(t->p, t->opt, has_event), width);
 	for (i = 0; i < t->rows.n; i++) {
 		const struct row *r = &t->rows.v[i];
 
@@ -284,31 +285,43 @@ static void write_table(struct top *t, uint32_t event, uint64_t total, FILE *out
 	text_flush(&t->text, out);
 }
 
-static int write_top(const struct profile *p, const struct output_options *opt, FILE *out,
-		     struct err *err)
+/* The table of the one event that has_event[] is true for. */
+static int write_event(struct top *t, uint32_t event, const bool *has_event, FILE *out,
+		       struct err *err)
 {
-	struct top t = {.p = p, .opt = opt};
 	uint64_t total = 0;
-	uint32_t event;
-	int rc = format_event(p, opt, &event, err);
+	int rc = tree_fill(&t->tree, t->p, has_event, &t->symbols, err);
 
-	if (!rc && add_symbols(&t))
-		rc = err_nomem(err);
-	if (!rc)
-		rc = tree_fill(&t.tree, p, event, &t.symbols, err);
-	if (!rc && sum_all(&t, &total))
+	if (!rc && sum_all(t, &total))
 		rc = err_nomem(err);
 	if (!rc) {
-		write_table(&t, event, total, out);
-		rc = t.text.failed ? err_nomem(err) : 0;
+		write_table(t, event, has_event, total, out);
+		rc = t->text.failed ? err_nomem(err) : 0;
+	}
+	vec_done(&t->rows);
+	hash_done(&t->row_of);
+	tree_done(&t->tree);
+	t->tree = (struct tree){0};
+	return rc;
+}
+
+static int write_top(const struct profile *p, const struct output_options *opt,
+		      struct event_set *events, FILE *out, struct err *err)
+{
+	struct top t = {.p = p, .opt = opt};
+	size_t i;
+	int rc = add_symbols(&t) ? err_nomem(err) : 0;
+
+	for (i = 0; !rc && i < events->n; i++) {
+		if (i)
+			text_char(&t.text, '\n');
+		event_set_pick(events, events->ids[i]);
+		rc = write_event(&t, events->ids[i], events->has, out, err);
 	}
 	strtab_done(&t.names);
 	vec_done(&t.kinds);
 	hash_done(&t.kind_of);
-	vec_done(&t.rows);
-	hash_done(&t.row_of);
 	tree_symbols_done(&t.symbols);
-	tree_done(&t.tree);
 	text_done(&t.text);
 	return rc;
 }

@@ -8,11 +8,6 @@
 /* Writers collect this much text between writes. */
 #define FLUSH_BYTES 65536
 
-/* The one event that formats show which cannot tell events apart: as asked for, else the first that
- * has samples. 0, or ERR_NOT_FOUND when there is nothing to show. */
-int format_event(const struct profile *p, const struct output_options *opt, uint32_t *ret,
-		 struct err *err);
-
 /* What has no period (some hostile or very old files) counts once per sample, as in other tools. */
 static inline uint64_t format_weight(const struct output_options *opt, uint64_t count,
 				     uint64_t period)
@@ -20,8 +15,8 @@ static inline uint64_t format_weight(const struct output_options *opt, uint64_t 
 	return opt->count_samples || !period ? count : period;
 }
 
-/* Which share of an event's weight profile_is_stitched() stacks have: 0 .. 1. */
+/* Which share of the weight of some events profile_is_stitched() stacks have: 0 .. 1. */
 double format_stitched_share(const struct profile *p, const struct output_options *opt,
-			     uint32_t event);
+			     const bool *has_event);
 
 #endif

@@ -49,3 +49,17 @@ const struct output_format *output_format_for_path(const char *path)
 		}
 	return NULL;
 }
+
+int output_write(const struct output_format *format, const struct profile *p,
+		 const struct output_options *opt, FILE *out, struct err *err)
+{
+	struct event_set events;
+	int rc = event_set_make(&events, p, opt->event, err);
+
+	if (!rc && !opt->event && !format->tells_events)
+		event_set_reduce(&events, p);
+	if (!rc)
+		rc = format->write(p, opt, &events, out, err);
+	event_set_done(&events);
+	return rc;
+}

@@ -14,7 +14,8 @@ struct output_options {
 	bool count_samples;	 /* weights are numbers of samples instead of periods */
 	struct stack_style style;
 	bool nanoseconds;	 /* script: times with 9 digits behind the point */
-	/* Only this event; NULL: the first that has samples (script, jsonl: all). */
+	/* These events (event_is_listed()); NULL: the one with the most weight, or all if the format
+	 * tells_events. */
 	const char *event;
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
 };
@@ -27,14 +28,20 @@ struct output_format {
 	const char *suffixes;
 	unsigned keep; /* enum profile_keep bits that it needs */
 	bool binary;   /* refuse to write to a terminal */
-	/* Writes all of it. 0 or negative with *err; errors of `out` are found by the caller's
-	 * fflush. */
-	int (*write)(const struct profile *p, const struct output_options *opt, FILE *out,
-		     struct err *err);
+	bool tells_events; /* what it writes says of each sample of which event it is */
+	/* Writes the events of the set, which has one at least. 0 or negative with *err; errors of
+	 * `out` are found by the caller's fflush. */
+	int (*write)(const struct profile *p, const struct output_options *opt,
+		     struct event_set *events, FILE *out, struct err *err);
 };
 
 /* NULL-terminated, in the order of --help. */
 extern const struct output_format *const output_formats[];
+/* Writes the profile: the events that the options name, else all if the format tells them apart,
+ * else the one with the most weight. 0; ERR_NOT_FOUND when there is nothing to write; or negative
+ * with *err. */
+int output_write(const struct output_format *format, const struct profile *p,
+		 const struct output_options *opt, FILE *out, struct err *err);
 /* By name, or NULL. */
 const struct output_format *output_format_find(const char *name);
 /* By the suffix of a path, or NULL. */

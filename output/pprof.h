@@ -13,7 +13,7 @@
 
 /* A kind of thing: the rank of each, and one example for every rank. */
 struct pprof_ranks {
-	uint32_t *of;  /* by id in the profile; PPROF_UNUSED when no sample of the event needs it */
+	uint32_t *of;  /* by id in the profile; PPROF_UNUSED when no sample of the events needs it */
 	uint32_t *ids; /* by rank: an id in the profile */
 	size_t n;      /* number of ranks */
 };
@@ -21,15 +21,17 @@ struct pprof_ranks {
 struct pprof {
 	const struct profile *p;
 	const struct output_options *opt;
-	uint32_t event;
+	struct event_set *events;
 	struct pprof_ranks functions, mappings, locations;
 	struct pprof_ranks labels; /* ids are samples */
 	bool *is_stitched;	   /* by sample */
-	struct tree tree;	   /* below a set of labels: ranks of locations */
 };
 
-/* Fills ranks and tree; p, opt and event are set. 0 or ERR_NOMEM; pprof_done() in both cases. */
+/* Fills the ranks; p, opt and events are set. 0 or ERR_NOMEM; pprof_done() in both cases. */
 int pprof_rank(struct pprof *pp, struct err *err);
+/* Fills an empty tree with the samples of an event: below a set of labels the ranks of locations. 0
+ * or ERR_NOMEM. */
+int pprof_tree(struct tree *t, struct pprof *pp, uint32_t event, struct err *err);
 void pprof_done(struct pprof *pp);
 
 /* Address inside of the instruction that was executing or calling. */

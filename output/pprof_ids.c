@@ -151,14 +151,14 @@ static void use_location(struct pprof *pp, uint32_t id)
 		ranks_use(&pp->functions, lines[i].function);
 }
 
-/* counts: by node, all 0; becomes the number of samples of the event at or below each. */
+/* counts: by node, all 0; becomes the number of samples of the events at or below each. */
 static void use_samples(struct pprof *pp, uint64_t *counts)
 {
 	const struct profile *p = pp->p;
 	size_t i;
 
 	for (i = 0; i < p->samples.n; i++)
-		if (p->samples.v[i].event == pp->event) {
+		if (pp->events->has[p->samples.v[i].event]) {
 			ranks_use(&pp->labels, (uint32_t)i);
 			pp->is_stitched[i] = profile_is_stitched(p, p->samples.v[i].node);
 			counts[p->samples.v[i].node] += p->samples.v[i].count;
@@ -212,7 +212,7 @@ static int put_main_first(struct pprof *pp, const uint64_t *counts)
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-static int fill_tree(struct pprof *pp, struct err *err)
+int pprof_tree(struct tree *t, struct pprof *pp, uint32_t event, struct err *err)
 {
 	struct tree_symbols s = {0};
 	size_t i;
@@ -227,7 +227,8 @@ static int fill_tree(struct pprof *pp, struct err *err)
 	for (i = 0; i < pp->p->samples.n; i++)
 		if (vec_push(&s.roots, pp->labels.of[i]))
 			goto out;
-	rc = tree_fill(&pp->tree, pp->p, pp->event, &s, NULL);
+	event_set_pick(pp->events, event);
+	rc = tree_fill(t, pp->p, pp->events->has, &s, NULL);
 out:
 	tree_symbols_done(&s);
 	return rc ? err_nomem(err) : 0;
@@ -255,7 +256,7 @@ int pprof_rank(struct pprof *pp, struct err *err)
 	free(counts);
 	ranks_sort(&pp->locations, pp, compare_locations);
 	ranks_sort(&pp->labels, pp, compare_labels);
-	return fill_tree(pp, err);
+	return 0;
 }
 
 static void ranks_done(struct pprof_ranks *r)
@@ -271,5 +272,4 @@ void pprof_done(struct pprof *pp)
 	ranks_done(&pp->locations);
 	ranks_done(&pp->labels);
 	free(pp->is_stitched);
-	tree_done(&pp->tree);
 }

@@ -56,6 +56,28 @@ static int add_roots(struct namer *n)
 	return 0;
 }
 
+/* Only those of the set are looked at. */
+static int add_tops(struct namer *n, const struct event_set *events)
+{
+	const struct strtab *strings = &n->p->strings;
+	size_t i;
+
+	for (i = 0; i < n->p->events.n; i++) {
+		uint32_t name = n->p->events.v[i].name, id = 0;
+
+		n->text.n = 0;
+		text_clean(&n->text, strtab_get(strings, name), strtab_len(strings, name));
+		fold_finish(&n->text, 0);
+		if (events->has[i])
+			id = n->text.failed ? STRTAB_FAILED
+					    : strtab_add(n->names, n->text.s, n->text.n);
+		if (id == STRTAB_FAILED || vec_push(&n->symbols.tops, id))
+			return -1;
+	}
+	n->text.n = 0;
+	return 0;
+}
+
 static int add_frame(struct namer *n, const char *mark)
 {
 	uint32_t id;
@@ -189,16 +211,16 @@ static int add_locations(struct namer *n)
 	return vec_push(&n->symbols.first, (uint32_t)n->symbols.ids.n);
 }
 
-int named_stacks(struct named_stacks *s, const struct profile *p, uint32_t event,
+int named_stacks(struct named_stacks *s, const struct profile *p, const struct event_set *events,
 		 const struct stack_style *style, struct err *err)
 {
 	struct namer n = {.p = p, .style = style, .names = &s->names};
 	int rc = 0;
 
-	if (add_locations(&n) || add_roots(&n))
+	if (add_locations(&n) || add_roots(&n) || (events->n > 1 && add_tops(&n, events)))
 		rc = err_nomem(err);
 	if (!rc)
-		rc = tree_fill(&s->tree, p, event, &n.symbols, err);
+		rc = tree_fill(&s->tree, p, events->has, &n.symbols, err);
 	tree_symbols_done(&n.symbols);
 	text_done(&n.text);
 	free(n.of_function);

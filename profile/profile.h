@@ -157,6 +157,32 @@ bool profile_is_stitched(const struct profile *p, uint32_t node);
 /* Are the event's periods nanoseconds? */
 bool profile_event_is_clock(const struct profile_event *e);
 
+/* ---- which events ---------------------------------------------------------------------------
+ *
+ * A list is names with commas between them, or "all". A name without modifiers is also that of the
+ * event with any: "cycles" is "cycles:u". Commas between slashes belong to the name. */
+
+bool event_is_listed(const char *list, const char *name);
+/* The first name of a list that is none of the profile's events, and its length; NULL: all are. */
+const char *event_list_unknown(const char *list, const struct profile *p, size_t *n);
+
+struct event_set {
+	uint32_t *ids; /* of the profile's events that have samples and are in the set, in order */
+	size_t n;
+	bool *has; /* by event */
+};
+
+/* The listed events; NULL: all. 0, ERR_NOT_FOUND when none of them has samples, or ERR_NOMEM. To be
+ * released in all cases. */
+int event_set_make(struct event_set *s, const struct profile *p, const char *list, struct err *err);
+/* The event whose periods add up to most, of equal ones the first; of a set that is not empty. */
+uint32_t event_set_heaviest(const struct event_set *s, const struct profile *p);
+/* Leaves that one. */
+void event_set_reduce(struct event_set *s, const struct profile *p);
+/* Leaves one of its events in has[], for what is shown event by event. */
+void event_set_pick(struct event_set *s, uint32_t event);
+void event_set_done(struct event_set *s);
+
 /* A string of the profile, cleaned (text_clean()). */
 static inline void text_string(struct text *t, const struct profile *p, uint32_t id)
 {
@@ -207,10 +233,11 @@ struct tree_symbols {
 	VEC(uint32_t) first; /* by location, and one more: where its symbols begin */
 	VEC(uint32_t) ids;
 	VEC(uint32_t) roots; /* by sample: symbol of the first level */
+	VEC(uint32_t) tops;  /* by event: symbol of a level above that; none: there is no such level */
 };
 
-/* Fills an empty (zeroed) tree with all samples of an event. 0 or ERR_NOMEM. */
-int tree_fill(struct tree *t, const struct profile *p, uint32_t event,
+/* Fills an empty (zeroed) tree with all samples of some events. 0 or ERR_NOMEM. */
+int tree_fill(struct tree *t, const struct profile *p, const bool *has_event,
 	      const struct tree_symbols *symbols, struct err *err);
 void tree_done(struct tree *t);
 void tree_symbols_done(struct tree_symbols *s);
@@ -244,9 +271,9 @@ struct named_stacks {
 	struct tree tree;
 };
 
-/* Fills a zeroed *s with the samples of an event. 0 or negative with *err; to be released with
- * named_done() in both cases. */
-int named_stacks(struct named_stacks *s, const struct profile *p, uint32_t event,
+/* Fills a zeroed *s with the samples of some events; of several the names are the first level. 0 or
+ * negative with *err; to be released with named_done() in both cases. */
+int named_stacks(struct named_stacks *s, const struct profile *p, const struct event_set *events,
 		 const struct stack_style *style, struct err *err);
 void named_done(struct named_stacks *s);
 

@@ -67,7 +67,7 @@ static uint32_t find_stack(struct tree *t, const struct profile *p, const struct
 	return at;
 }
 
-int tree_fill(struct tree *t, const struct profile *p, uint32_t event,
+int tree_fill(struct tree *t, const struct profile *p, const bool *has_event,
 	      const struct tree_symbols *symbols, struct err *err)
 {
 	size_t i;
@@ -78,11 +78,14 @@ int tree_fill(struct tree *t, const struct profile *p, uint32_t event,
 		return err_nomem(err);
 	for (i = 0; i < p->samples.n; i++) {
 		const struct profile_sample *s = &p->samples.v[i];
-		uint32_t at;
+		uint32_t at = 0;
 
-		if (s->event != event)
+		if (!has_event[s->event])
 			continue;
-		at = child(t, 0, symbols->roots.v[i]);
+		if (symbols->tops.n)
+			at = child(t, 0, symbols->tops.v[s->event]);
+		if (at != HASH_NONE)
+			at = child(t, at, symbols->roots.v[i]);
 		if (at != HASH_NONE)
 			at = find_stack(t, p, symbols, at, s->node);
 		if (at == HASH_NONE)
@@ -106,6 +109,7 @@ void tree_symbols_done(struct tree_symbols *s)
 	vec_done(&s->first);
 	vec_done(&s->ids);
 	vec_done(&s->roots);
+	vec_done(&s->tops);
 }
 
 int order_by_key(uint32_t *ids, size_t n, const uint32_t *key, size_t n_keys, struct err *err)

@@ -24,7 +24,9 @@ def total(stacks):
 
 
 def count(*options):
-    """{stack: samples} of folded output."""
+    """{stack: samples} of folded output; of the clock, for filters may leave more samples of another event."""
+    if "--event" not in options:
+        options += ("--event", "cpu-clock")
     return folded(resolve("perf.data", "--count", "samples", *options)[0])
 
 
@@ -53,6 +55,22 @@ p = run([RESOLVE, "--dso", "hreads", "perf.data"], check=False)
 tap.check(p.returncode == 2 and "passes the filters" in p.stderr, "--dso: a part of a name is none", p.stderr)
 faults = count("--event", "page-faults")
 tap.check(faults and faults != everything, "--event: another event has other stacks", faults)
+both = {("cpu-clock", *s): n for s, n in everything.items()} | {("page-faults", *s): n for s, n in faults.items()}
+tap.check(count("--event", "all") == count("--event", "page-faults,cpu-clock") == both, "--event: of several, the names are roots")
+p = run([RESOLVE, "perf.data"])
+shown, left = "cpu-clock", total(faults)  # nanoseconds are more than pages
+tap.check(f"only the event {shown} is shown" in p.stderr and f" ({left}) is not" in p.stderr, "one of two events: a line names the other", p.stderr)
+tap.check(folded(p.stdout) == folded(run([RESOLVE, "--event", shown, "perf.data"]).stdout), "it is the one with the most weight")
+for options in (["--event", "all"], ["--event", shown], ["-f", "jsonl"], ["-q"]):
+    p = run([RESOLVE, *options, "perf.data"])
+    tap.check("only the event" not in p.stderr, f"{' '.join(options)}: no such line", p.stderr)
+p = run([RESOLVE, "--event", f"{shown},nix", "perf.data"], check=False)
+tap.check(p.returncode == 2 and "'nix' is none of" in p.stderr and not p.stdout, "--event: one of two that is unknown is told", p.stderr)
+scope = json.loads(run([RESOLVE, "-f", "speedscope", "--event", "all", "perf.data"]).stdout)
+tap.check({p["name"].split(":")[0] for p in scope["profiles"]} == {"cpu-clock", "page-faults"}, "speedscope: profiles of all events")
+top = run([RESOLVE, "-f", "top", "--event", "all", "perf.data"]).stdout
+tap.check(re.findall(r"^# Samples: (\d+) of event '(.*)'$", top, re.M) == [(str(total(everything)), "cpu-clock"), (str(total(faults)), "page-faults")],
+          "top: a table for each event", top[:300])
 
 # Stacks that go through files again and again count once for each of them.
 random.seed(1)

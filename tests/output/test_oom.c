@@ -60,7 +60,7 @@ static int run(const struct output_format *f, size_t *size)
 	if (!rc)
 		rc = synthetic_name(a);
 	if (!rc)
-		rc = f->write(a, &opt, out, &err);
+		rc = output_write(f, a, &opt, out, &err);
 	if (out) {
 		fflush(out);
 		*size = (size_t)ftell(out);

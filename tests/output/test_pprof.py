@@ -159,12 +159,22 @@ orders = [open(f"{HERE}/order{k}.pprof", "rb").read() for k in range(10)]
 check(len(set(orders)) == 1, "the same bytes whatever the order of samples and merges")
 
 decoded = {}
-for name in ("order0", "tids", "cycles", "hostile", "no_inline"):
+for name in ("order0", "clock", "tids", "cycles", "hostile", "no_inline"):
     decoded[name] = p = decode(f"{HERE}/{name}.pprof")
     broken = strict(p)
     check(not broken, f"{name}: no consumer's rule is broken", broken)
 
 p = decoded["order0"]
+s = p["strings"]
+types = [(s[t["type"]], s[t["unit"]]) for t in p["sample_type"]]
+check(types == [("cpu-clock_sample", "count"), ("cpu-clock_event", "nanoseconds"), ("cycles_sample", "count"), ("cycles_event", "count")],
+      "several events: a pair of types for each", types)
+check(s[p["default"]] == "cpu-clock_event", "the default is the one with the most weight", s[p["default"]])
+sums = [sum(x["value"][i] for x in p["sample"]) for i in range(4)]
+check(sums == [9, 59, 1, 50], "and each has its sums", sums)
+check(all(x["value"][:2] == [0, 0] or x["value"][2:] == [0, 0] for x in p["sample"]), "a sample is of one event")
+
+p = decoded["clock"]
 s = p["strings"]
 types = [(s[t["type"]], s[t["unit"]]) for t in p["sample_type"]]
 check(types == [("samples", "count"), ("cpu", "nanoseconds")], "types of a clock event", types)
@@ -198,7 +208,7 @@ check(root + "ns::W<int>::run(int) [clone .isra.0]" in stacks(decoded["no_inline
 p = decoded["cycles"]
 types = [(p["strings"][t["type"]], p["strings"][t["unit"]]) for t in p["sample_type"]]
 check(types == [("samples", "count"), ("cycles", "count")] and p["period"] == 100000, "types of a counter", types)
-check([s["value"] for s in p["sample"]] == [[1, 100000]], "only the event that was asked for")
+check([s["value"] for s in p["sample"]] == [[1, 50]], "only the event that was asked for")
 
 p = decoded["tids"]
 labels = {tuple(sorted((p["strings"][l["key"]], p["strings"][l["str"]] or l["num"]) for l in s["label"])) for s in p["sample"]}

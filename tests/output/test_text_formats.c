@@ -201,7 +201,7 @@ static void script_with_stacks(void **state)
 	       "\t          40101f main+0x1f (/opt/app/server)\n"
 	       "\t    7f000001000f __libc_start_call_main+0xf (/usr/lib/libc.so.6)\n"
 	       "\n"
-	       "server     100 [000]     2.000000:     100000       cycles:P: \n"
+	       "server     100 [000]     2.000000:         50       cycles:P: \n"
 	       "\t          401050 main+0x50 (/opt/app/server)\n"
 	       "\t          40101f main+0x1f (/opt/app/server)\n"
 	       "\t    7f000001000f __libc_start_call_main+0xf (/usr/lib/libc.so.6)\n"
@@ -220,7 +220,7 @@ static void script_options(void **state)
 
 	(void)state;
 	expect("script", 0, &opt,
-	       "server     100 [000]     2.000000:     100000       cycles:P: \n"
+	       "server     100 [000]     2.000000:         50       cycles:P: \n"
 	       "\t          401050 main+0x50 (/opt/app/server)\n"
 	       "\t          40101f main+0x1f (/opt/app/server)\n"
 	       "\t    7f000001000f __libc_start_call_main+0xf (/usr/lib/libc.so.6)\n"
@@ -329,7 +329,7 @@ static void top_counts_recursion_once(void **state)
 static void nothing_to_write_is_said(void **state)
 {
 	struct profile *empty = profile_new(0), *p = make(0);
-	struct output_options opt = {0}, other = {.event = "cycles"};
+	struct output_options opt = {0}, other = {.event = "faults"};
 	const struct output_format *const *f;
 	struct err err = {0};
 	size_t size;
@@ -340,7 +340,7 @@ static void nothing_to_write_is_said(void **state)
 		assert_int_equal(err.code, ERR_NOT_FOUND);
 		assert_string_equal(err.what, "no samples to write");
 		assert_null(synthetic_write(p, (*f)->name, &other, &size, &err));
-		assert_string_equal(err.what, "no event cycles in the recording");
+		assert_string_equal(err.what, "no event faults in the recording");
 	}
 	profile_free(empty);
 	profile_free(p);

@@ -48,7 +48,7 @@ static void write_file(const char *dir, const char *variant, const struct output
 	out = fopen(path, "w");
 	if (!out)
 		err(1, "%s", path);
-	if (f->write(p, opt, out, &e) < 0)
+	if (output_write(f, p, opt, out, &e) < 0)
 		errx(1, "%s: %s", path, e.what);
 	if (fclose(out))
 		err(1, "%s", path);
@@ -84,13 +84,15 @@ static struct profile *dealt(unsigned keep, size_t k)
 static void write_all(const char *dir, const struct output_format *f)
 {
 	struct output_options plain = {.generator = "unspool test"}, samples = plain,
-			      no_inline = plain, tids = plain, cycles = plain;
+			      no_inline = plain, tids = plain, clock = plain,
+			      cycles = plain;
 	size_t n_hostile = sizeof hostile_samples / sizeof *hostile_samples, k;
 	char name[16];
 
 	samples.count_samples = true;
 	no_inline.style.no_inline = true;
 	tids.style.with_tid = true;
+	clock.event = "cpu-clock";
 	cycles.event = "cycles:P";
 	for (k = 0; k < N_SYNTHETIC_SAMPLES; k++) {
 		snprintf(name, sizeof name, "order%zu", k);
@@ -99,6 +101,7 @@ static void write_all(const char *dir, const struct output_format *f)
 	write_file(dir, "samples", f, &samples, all(f->keep));
 	write_file(dir, "no_inline", f, &no_inline, all(f->keep));
 	write_file(dir, "tids", f, &tids, all(keep_all(f)));
+	write_file(dir, "clock", f, &clock, all(f->keep));
 	write_file(dir, "cycles", f, &cycles, all(f->keep));
 	write_file(dir, "hostile", f, &tids, fill(keep_all(f), hostile_samples, n_hostile));
 }

@@ -14,7 +14,7 @@ static inline char *synthetic_write(const struct profile *p, const char *format,
 	const struct output_format *f = output_format_find(format);
 	char *text = NULL;
 	FILE *out = open_memstream(&text, size);
-	int rc = f->write(p, opt, out, err);
+	int rc = output_write(f, p, opt, out, err);
 
 	fclose(out);
 	if (rc < 0) {

@@ -157,7 +157,7 @@ static const struct synthetic_sample synthetic_samples[] = {
 	{0, "my app;1\n", 100, 102, 2000000000, 1, "k3+110 rk2+110 rk2+220 u1+10010 ru0+20"},
 	{0, "server", 100, 100, 2000000001, 2, "5+210 r5+110 r4+10 r6+30 !5" SYNTHETIC_ROOT},
 	{0, "server", 100, 100, 2000000002, 3, "0+210 r0+310 r0+410" SYNTHETIC_ROOT},
-	{1, "server", 100, 100, 2000000003, 100000, "0+50" SYNTHETIC_ROOT},
+	{1, "server", 100, 100, 2000000003, 50, "0+50" SYNTHETIC_ROOT},
 	{0, "a", 100, 100, 2000000004, 0, "0+20"},
 	{0, "a b", 100, 100, 2000000005, 1, "0+20"},
 };

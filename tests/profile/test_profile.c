@@ -264,11 +264,13 @@ static char *folded_of(const struct profile *p)
 {
 	struct stack_style style = {0};
 	struct named_stacks s = {0};
+	struct event_set events;
 	struct text all = {0};
 	char *lines[256];
 	size_t n = 0, i;
 
-	assert_int_equal(named_stacks(&s, p, 0, &style, NULL), 0);
+	assert_int_equal(event_set_make(&events, p, "cpu-clock", NULL), 0);
+	assert_int_equal(named_stacks(&s, p, &events, &style, NULL), 0);
 	for (i = 1; i < s.tree.nodes.n; i++) {
 		const struct tree_node *node = &s.tree.nodes.v[i];
 		struct text line = {0};
@@ -291,6 +293,7 @@ static char *folded_of(const struct profile *p)
 	}
 	text_char(&all, 0);
 	named_done(&s);
+	event_set_done(&events);
 	return all.s;
 }
 
@@ -451,7 +454,7 @@ static void chosen_stacks_are_spread(void **state)
 		assert_int_equal(vec_push(&p.samples, (struct profile_sample){.count = 1}), 0);
 		assert_int_equal(vec_push(&symbols.roots, symbol), 0);
 	}
-	assert_int_equal(tree_fill(&t, &p, 0, &symbols, NULL), 0);
+	assert_int_equal(tree_fill(&t, &p, (const bool[]){true}, &symbols, NULL), 0);
 	assert_int_equal(t.nodes.n, STACKS + 1);
 	for (i = 0; i <= t.children.mask; i++)
 		if (t.children.slots[i])
@@ -463,9 +466,56 @@ static void chosen_stacks_are_spread(void **state)
 	vec_done(&p.samples);
 }
 
+static void events_are_found_by_name(void **state)
+{
+	static const char pmu[] = "cpu/event=0x3c,umask=0x1/,faults";
+
+	(void)state;
+	assert_true(event_is_listed("cycles", "cycles"));
+	assert_true(event_is_listed("cycles", "cycles:u"));
+	assert_true(event_is_listed("a,cycles,b", "cycles:P"));
+	assert_true(event_is_listed("all", "cycles"));
+	assert_true(event_is_listed(pmu, "cpu/event=0x3c,umask=0x1/"));
+	assert_true(event_is_listed(pmu, "faults"));
+	assert_false(event_is_listed(pmu, "umask=0x1/"));
+	assert_false(event_is_listed("cycles:u", "cycles:k"));
+	assert_false(event_is_listed("cycle", "cycles"));
+	assert_false(event_is_listed("", "cycles"));
+	assert_false(event_is_listed(",", "cycles"));
+}
+
+static void sets_of_events(void **state)
+{
+	struct profile *p = fill(0, 0, N_SAMPLES);
+	struct event_set s;
+	struct err err = {0};
+	size_t n;
+
+	(void)state;
+	assert_int_equal(event_set_make(&s, p, NULL, &err), 0);
+	assert_int_equal(s.n, 2);
+	assert_true(s.has[0] && s.has[1]);
+	event_set_reduce(&s, p);
+	assert_int_equal(s.n, 1);
+	assert_true(s.has[0] && !s.has[1]);
+	event_set_done(&s);
+	assert_int_equal(event_set_make(&s, p, "cycles", &err), 0);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.ids[0], 1);
+	event_set_done(&s);
+	assert_int_equal(event_set_make(&s, p, "faults", &err), -ERR_NOT_FOUND);
+	event_set_done(&s);
+	assert_null(event_list_unknown("cycles,cpu-clock", p, &n));
+	assert_string_equal(event_list_unknown("cycles,x,cpu-clock", p, &n), "x,cpu-clock");
+	assert_int_equal(n, 1);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_are_found_by_name),
+		cmocka_unit_test(sets_of_events),
 		cmocka_unit_test(stacks_are_shared_and_counted),
 		cmocka_unit_test(queries_are_for_the_lookup_address),
 		cmocka_unit_test(kept_ips_tell_processes_apart),
