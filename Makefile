@@ -56,6 +56,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(CPPFLAGS) $(UNSPOOL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# Files that .incbin puts into the program.
+$(BUILD)/output/fmt_flamegraph.o: output/page/flamegraph.js
+
 # Rebuild when the flags change.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)

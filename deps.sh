@@ -63,6 +63,7 @@ look() {
 	row file "$(ls -d /usr/share/cargo/registry/addr2line-* 2>/dev/null | head -n 1)" \
 		librust-addr2line-dev rust-addr2line-devel
 	row command node nodejs nodejs
+	row command chromium chromium chromium
 	row command javac default-jdk-headless java-latest-openjdk-devel
 	row file /usr/lib/x86_64-linux-gnu/openblas-pthread libopenblas0-pthread openblas
 	row command musl-gcc musl-tools musl-gcc

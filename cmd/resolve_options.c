@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -125,6 +126,34 @@ static int set_template_depth(void *target, char *levels, struct err *err)
 	return rc;
 }
 
+static int set_min_width(void *target, char *pixels, struct err *err)
+{
+	double *v = &((struct resolve *)target)->output.picture.min_width;
+	char *end;
+
+	*v = strtod(pixels, &end);
+	return end == pixels || *end || !(*v >= 0 && *v <= PICTURE_WIDTH)
+		       ? err_set(err, ERR_USAGE, NULL, "--minwidth: '%s' is no number of pixels",
+				 pixels)
+		       : 0;
+}
+
+static int set_colors(void *target, char *name, struct err *err)
+{
+	char names[256] = "";
+	unsigned i;
+
+	for (i = 0; output_palette_name(i); i++) {
+		if (!strcmp(output_palette_name(i), name)) {
+			((struct resolve *)target)->output.picture.palette = i;
+			return 0;
+		}
+		snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
+			 output_palette_name(i));
+	}
+	return err_set(err, ERR_USAGE, NULL, "--colors: '%s' is none of:%s", name, names);
+}
+
 static const struct option_choice demanglings[] = {{"full", SYM_DEMANGLE_FULL},
 						   {"simple", SYM_DEMANGLE_SIMPLE},
 						   {"none", SYM_DEMANGLE_NONE},
@@ -166,6 +195,24 @@ static const struct option_row options[] = {
 	{0, "addrs", NULL, NULL, "folded: unknown functions as [module <addr>]",
 	 SETS_FLAG(output.style.addrs)},
 	{0, "ns", NULL, NULL, "script: times to the nanosecond", SETS_FLAG(output.nanoseconds)},
+	{0, "title", NULL, "TEXT", "flamegraph: instead of the recorded command",
+	 SETS_TEXT(output.picture.title)},
+	{0, "subtitle", NULL, "TEXT", "flamegraph: instead of event, samples and machine",
+	 SETS_TEXT(output.picture.subtitle)},
+	{0, "width", NULL, "PIXELS", "flamegraph: of the picture (1200)",
+	 SETS_NUMBER(output.picture.width, 100000)},
+	{0, "minwidth", NULL, "PIXELS", "flamegraph: narrower frames are left out (0.1)",
+	 CALLS(set_min_width)},
+	{0, "colors", NULL, "NAME",
+	 "flamegraph: kind (default: user, inlined, JIT, kernel code differ), safe\n"
+	 "(for the colour-blind), hot mem io red green blue aqua yellow purple\n"
+	 "orange",
+	 CALLS(set_colors)},
+	{0, "countname", NULL, "TEXT", "flamegraph: what weights are called",
+	 SETS_TEXT(output.picture.count_name)},
+	{0, "inverted", NULL, NULL, "flamegraph: the root on top", SETS_FLAG(output.picture.inverted)},
+	{0, "reverse", NULL, NULL, "flamegraph: from the functions to who calls them",
+	 SETS_FLAG(output.picture.reverse)},
 	{0, "header", "header-only", NULL, "print the recording's header and stop",
 	 SETS_FLAG(header_only)},
 	HEADING("samples"),
@@ -346,6 +393,8 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 
 	r->fetch = config.fetch;
 	r->output.generator = "unspool " UNSPOOL_VERSION;
+	r->output.picture.width = PICTURE_WIDTH;
+	r->output.picture.min_width = PICTURE_MIN_WIDTH;
 	r->pipeline.input = "perf.data";
 	rc = options_parse(options, N_OPTIONS, r, false, argc, argv, &rest, err);
 	if (rc)

@@ -10,6 +10,22 @@
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
+/* How flamegraph looks. */
+struct picture_options {
+	const char *title, *subtitle; /* NULL: of the recording */
+	const char *count_name;	      /* what weights are called; NULL: by the event */
+	unsigned width;		      /* pixels; less than 100: PICTURE_WIDTH */
+	double min_width;	      /* of a frame that is drawn, in pixels */
+	unsigned palette;	      /* index of output_palette_name() */
+	bool inverted;		      /* the root on top: an icicle graph */
+	bool reverse;		      /* stacks begin with the leaf: who calls it is above it */
+};
+#define PICTURE_WIDTH 1200
+#define PICTURE_MIN_WIDTH 0.1
+
+/* The palettes by index, the default first; NULL behind the last. */
+const char *output_palette_name(unsigned i);
+
 struct output_options {
 	bool count_samples;	 /* weights are numbers of samples instead of periods */
 	struct stack_style style;
@@ -17,6 +33,7 @@ struct output_options {
 	/* These events (event_is_listed()); NULL: the one with the most weight, or all if the format
 	 * tells_events. */
 	const char *event;
+	struct picture_options picture;
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
 };
 

@@ -3,16 +3,37 @@
 
 #include <stdlib.h>
 
-
 struct namer {
 	const struct profile *p;
 	const struct stack_style *style;
-	struct strtab *names;
+	struct named_stacks *stacks; /* what is filled */
+	struct strtab *names;	     /* its */
 	struct tree_symbols symbols;
 	struct text text;
 	/* By function, and by mapping: the symbol, without a mark, and 1; 0: not made yet. */
 	uint32_t *of_function, *of_mapping;
 };
+
+static void raise_kind(struct named_stacks *s, uint32_t symbol, enum name_kind kind)
+{
+	if (kind > s->kinds.v[symbol])
+		s->kinds.v[symbol] = (uint8_t)kind;
+}
+
+/* The text collected so far as a symbol; STRTAB_FAILED when out of memory. */
+static uint32_t take_symbol(struct namer *n, enum name_kind kind)
+{
+	struct named_stacks *s = n->stacks;
+	uint32_t id = n->text.failed ? STRTAB_FAILED : strtab_add(n->names, n->text.s, n->text.n);
+
+	n->text.n = 0;
+	if (id == STRTAB_FAILED || vec_reserve(&s->kinds, id + 1ull))
+		return STRTAB_FAILED;
+	while (s->kinds.n <= id)
+		s->kinds.v[s->kinds.n++] = NAME_TASK;
+	raise_kind(s, id, kind);
+	return id;
+}
 
 static int add_root(struct namer *n, const struct profile_sample *s)
 {
@@ -35,7 +56,7 @@ static int add_root(struct namer *n, const struct profile_sample *s)
 		text_int(t, (int32_t)s->tid, 0);
 	}
 	fold_finish(t, 0);
-	id = t->failed ? STRTAB_FAILED : strtab_add(n->names, t->s, t->n);
+	id = take_symbol(n, NAME_TASK);
 	return id == STRTAB_FAILED || vec_push(&n->symbols.roots, id) ? -1 : 0;
 }
 
@@ -69,8 +90,7 @@ static int add_tops(struct namer *n, const struct event_set *events)
 		text_clean(&n->text, strtab_get(strings, name), strtab_len(strings, name));
 		fold_finish(&n->text, 0);
 		if (events->has[i])
-			id = n->text.failed ? STRTAB_FAILED
-					    : strtab_add(n->names, n->text.s, n->text.n);
+			id = take_symbol(n, NAME_TASK);
 		if (id == STRTAB_FAILED || vec_push(&n->symbols.tops, id))
 			return -1;
 	}
@@ -78,21 +98,23 @@ static int add_tops(struct namer *n, const struct event_set *events)
 	return 0;
 }
 
-static int add_frame(struct namer *n, const char *mark)
+static int add_frame(struct namer *n, const char *mark, enum name_kind kind)
 {
 	uint32_t id;
 
 	fold_finish(&n->text, 0);
 	text_str(&n->text, mark);
-	id = n->text.failed ? STRTAB_FAILED : strtab_add(n->names, n->text.s, n->text.n);
-	n->text.n = 0;
+	id = take_symbol(n, kind);
 	return id == STRTAB_FAILED || vec_push(&n->symbols.ids, id) ? -1 : 0;
 }
 
 /* The frame that was made for `known` before; 1: none was. */
-static int add_again(struct namer *n, const uint32_t *known, const char *mark)
+static int add_again(struct namer *n, const uint32_t *known, const char *mark, enum name_kind kind)
 {
-	return !*known || *mark ? 1 : vec_push(&n->symbols.ids, *known - 1);
+	if (!*known || *mark)
+		return 1;
+	raise_kind(n->stacks, *known - 1, kind);
+	return vec_push(&n->symbols.ids, *known - 1);
 }
 
 /* Remembers the last frame. */
@@ -114,13 +136,13 @@ static int add_module(struct namer *n, const struct profile_location *l, const c
 		text_char(&n->text, '>');
 	}
 	text_char(&n->text, ']');
-	return add_frame(n, mark);
+	return add_frame(n, mark, NAME_UNKNOWN);
 }
 
 static int add_unknown(struct namer *n, const struct profile_location *l, const char *mark)
 {
 	uint32_t *known = &n->of_mapping[l->mapping];
-	int rc = n->style->addrs ? 1 : add_again(n, known, mark);
+	int rc = n->style->addrs ? 1 : add_again(n, known, mark, NAME_UNKNOWN);
 
 	if (rc <= 0)
 		return rc;
@@ -133,23 +155,24 @@ static int add_unknown(struct namer *n, const struct profile_location *l, const 
 /* A symbol of perf-map-agent may hold its inlined callees: "La/B;::f->La/B;::g". */
 static int add_jit_function(struct namer *n, const char *name, const char *mark)
 {
+	enum name_kind kind = NAME_JIT;
 	const char *end;
 
-	for (;; name = end + 2, mark = "_[i]") {
+	for (;; name = end + 2, mark = "_[i]", kind = NAME_INLINED) {
 		end = strstr(name, "->");
 		if (!end)
 			end = name + strlen(name);
 		if (fold_is_java(name, (size_t)(end - name)))
 			name++;
 		fold_function(&n->text, name, (size_t)(end - name));
-		if (add_frame(n, mark))
+		if (add_frame(n, mark, kind))
 			return -1;
 		if (!*end)
 			return 0;
 	}
 }
 
-static int add_function(struct namer *n, uint32_t function, bool is_jit, const char *mark)
+static int add_function(struct namer *n, uint32_t function, enum name_kind kind, const char *mark)
 {
 	const struct profile_function *f = &n->p->functions.v[function];
 	const struct strtab *strings = &n->p->strings;
@@ -158,16 +181,16 @@ static int add_function(struct namer *n, uint32_t function, bool is_jit, const c
 	uint32_t *known = &n->of_function[function];
 	int rc;
 
-	if (is_jit)
+	if (kind == NAME_JIT)
 		return add_jit_function(n, name, mark);
-	rc = add_again(n, known, mark);
+	rc = add_again(n, known, mark, kind);
 	if (rc <= 0)
 		return rc;
 	if (fold_is_rust(strtab_get(strings, f->system_name)))
 		text_clean(&n->text, name, len);
 	else
 		fold_function(&n->text, name, len);
-	rc = add_frame(n, mark);
+	rc = add_frame(n, mark, kind);
 	if (!rc)
 		keep_symbol(n, known, mark);
 	return rc;
@@ -177,10 +200,11 @@ static int add_location(struct namer *n, const struct profile_location *l)
 {
 	bool is_jit = n->p->mappings.v[l->mapping].kind == DSO_ANON;
 	bool is_stitched = l->how == FRAME_STITCHED;
-	const char *mark = l->is_kernel && n->style->mark_kernel	  ? "_[k]"
+	const char *mark = l->is_kernel && n->style->mark_kernel    ? "_[k]"
 			   : is_stitched && n->style->mark_stitched ? FOLD_STITCHED
-			   : is_jit && n->style->mark_jit		  ? "_[j]"
-								  : "";
+			   : is_jit && n->style->mark_jit	    ? "_[j]"
+								    : "";
+	enum name_kind kind = is_jit ? NAME_JIT : l->is_kernel ? NAME_KERNEL : NAME_USER;
 	size_t i, n_lines;
 	const struct profile_line *lines = profile_lines(n->p, l, n->style->no_inline, &n_lines);
 
@@ -189,7 +213,8 @@ static int add_location(struct namer *n, const struct profile_location *l)
 	for (i = n_lines; i--;) {
 		bool inlined = i + 1 < n_lines;
 
-		if (add_function(n, lines[i].function, is_jit,
+		if (add_function(n, lines[i].function,
+				 inlined && kind == NAME_USER ? NAME_INLINED : kind,
 				 inlined && n->style->mark_inline ? "_[i]" : mark))
 			return -1;
 	}
@@ -214,7 +239,7 @@ static int add_locations(struct namer *n)
 int named_stacks(struct named_stacks *s, const struct profile *p, const struct event_set *events,
 		 const struct stack_style *style, struct err *err)
 {
-	struct namer n = {.p = p, .style = style, .names = &s->names};
+	struct namer n = {.p = p, .style = style, .stacks = s, .names = &s->names};
 	int rc = 0;
 
 	if (add_locations(&n) || add_roots(&n) || (events->n > 1 && add_tops(&n, events)))
@@ -231,5 +256,6 @@ int named_stacks(struct named_stacks *s, const struct profile *p, const struct e
 void named_done(struct named_stacks *s)
 {
 	strtab_done(&s->names);
+	vec_done(&s->kinds);
 	tree_done(&s->tree);
 }

@@ -242,6 +242,9 @@ int tree_fill(struct tree *t, const struct profile *p, const bool *has_event,
 void tree_done(struct tree *t);
 void tree_symbols_done(struct tree_symbols *s);
 
+/* Fills an empty (zeroed) tree with the stacks of another, leaf first. 0 or ERR_NOMEM. */
+int tree_reverse(struct tree *t, const struct tree *from, struct err *err);
+
 /* Children of each node in an order of the caller's. */
 struct tree_order {
 	uint32_t *first; /* by node, and one more */
@@ -265,9 +268,21 @@ struct stack_style {
 	bool no_inline; /* inlined functions are left out */
 };
 
+/* What a name stands for; where it stands for several things, the last of these. */
+enum name_kind {
+	NAME_TASK, /* a command, or an event */
+	NAME_USER,
+	NAME_INLINED,
+	NAME_JIT,
+	NAME_KERNEL,
+	NAME_UNKNOWN, /* code without a name: [module] */
+	NAME_KIND_N
+};
+
 /* Stacks under the names that flame graphs show: command name, then functions, root first. */
 struct named_stacks {
 	struct strtab names; /* the symbols of the tree */
+	VEC(uint8_t) kinds;  /* by symbol: enum name_kind */
 	struct tree tree;
 };
 

@@ -96,6 +96,30 @@ int tree_fill(struct tree *t, const struct profile *p, const bool *has_event,
 	return 0;
 }
 
+int tree_reverse(struct tree *t, const struct tree *from, struct err *err)
+{
+	size_t i;
+
+	t->secret = hash_secret();
+	if (vec_push(&t->nodes, (struct tree_node){0}))
+		return err_nomem(err);
+	for (i = 1; i < from->nodes.n; i++) {
+		const struct tree_node *n = &from->nodes.v[i], *step;
+		uint32_t at = 0;
+
+		if (!n->count && !n->period)
+			continue;
+		for (step = n; step != from->nodes.v; step = &from->nodes.v[step->parent]) {
+			at = child(t, at, step->symbol);
+			if (at == HASH_NONE)
+				return err_nomem(err);
+		}
+		t->nodes.v[at].count = add_saturated(t->nodes.v[at].count, n->count);
+		t->nodes.v[at].period = add_saturated(t->nodes.v[at].period, n->period);
+	}
+	return 0;
+}
+
 void tree_done(struct tree *t)
 {
 	vec_done(&t->nodes);

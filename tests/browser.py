@@ -1,0 +1,123 @@
+"""A headless Chromium for tests of pages, by its DevTools protocol over a pipe: no package but chromium is needed.
+
+    with Browser() as b:
+        b.open("file:///...")
+        b.evaluate("document.title")
+
+Source of truth: chromedevtools.github.io/devtools-protocol; --remote-debugging-pipe: descriptor 3 is read, 4 is written, messages end
+with a NUL."""
+import base64
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+
+def find():
+    return next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
+
+
+class Browser:
+    def __init__(self, width=1280, height=900, dark=False, mobile=False):
+        self.home = tempfile.mkdtemp(prefix="browser-")
+        theirs, ours = os.pipe(), os.pipe()  # what we write, what we read
+
+        def descriptors():
+            a, b = os.dup(theirs[0]), os.dup(ours[1])
+            os.dup2(a, 3)
+            os.dup2(b, 4)
+
+        self.process = subprocess.Popen(
+            [find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
+             "--remote-debugging-pipe", f"--user-data-dir={self.home}/profile", f"--window-size={width},{height}", "about:blank"],
+            preexec_fn=descriptors, pass_fds=(3, 4, theirs[0], ours[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, "HOME": self.home})
+        os.close(theirs[0])
+        os.close(ours[1])
+        self.to, self.fro = os.fdopen(theirs[1], "wb", 0), os.fdopen(ours[0], "rb")
+        self.numbers, self.session, self.events = itertools.count(1), None, []
+        target = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
+        self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(domain + ".enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
+        if dark:
+            self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def read(self):
+        message = bytearray()
+        while (c := self.fro.read(1)) != b"\0":
+            if not c:
+                raise RuntimeError("the browser ended")
+            message += c
+        return json.loads(message)
+
+    def call(self, method, **params):
+        number = next(self.numbers)
+        message = {"id": number, "method": method, "params": params}
+        if self.session:
+            message["sessionId"] = self.session
+        self.to.write(json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self.read()
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+            if "method" in answer:
+                self.events.append(answer)
+
+    def wait_for(self, method):
+        while True:
+            for i, e in enumerate(self.events):
+                if e["method"] == method:
+                    return self.events.pop(i)["params"]
+            self.events.append(self.read())
+
+    def open(self, url):
+        self.events.clear()
+        self.call("Page.navigate", url=url)
+        self.wait_for("Page.loadEventFired")
+
+    def evaluate(self, script):
+        """The value of an expression, awaited."""
+        r = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in r:
+            raise RuntimeError(r["exceptionDetails"].get("exception", {}).get("description", str(r["exceptionDetails"])))
+        return r["result"].get("value")
+
+    def click(self, x, y):
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="none" if kind == "mouseMoved" else "left", clickCount=1)
+
+    def key(self, key, code=0, text=None):
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, **({"text": text} if text else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
+
+    def screenshot(self, path):
+        with open(path, "wb") as f:
+            f.write(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
+
+    def problems(self):
+        """What the console complained of, and addresses that were asked for besides files and data."""
+        self.evaluate("0")  # what happened until now has arrived then
+        found = []
+        for e in self.events:
+            p = e.get("params", {})
+            if e.get("method") == "Runtime.exceptionThrown":
+                found.append(p["exceptionDetails"].get("exception", {}).get("description", "exception"))
+            elif e.get("method") == "Log.entryAdded" and p["entry"]["level"] == "error":
+                found.append(p["entry"]["text"])
+            elif e.get("method") == "Network.requestWillBeSent" and not p["request"]["url"].startswith(("file:", "data:", "blob:", "about:")):
+                found.append(p["request"]["url"])
+        return found
