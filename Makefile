@@ -3,6 +3,8 @@
 #   make            bin/capture, bin/resolve
 #   make demo       installs what is missing, builds, captures a real program, shows its hottest stacks
 #   make check      installs what is missing, builds, runs all tests
+#   make check-bare RELEASES="bookworm trixie sid": demo and check on machines with nothing installed
+#   make deps-build installs what is missing to build
 #   make check-san  the same tests under AddressSanitizer and UBSan
 #   make check-damage   every cut of every recording of the corpus (minutes; SAN=address,undefined: half an hour)
 #   make bench      ratios against perf on the same file
@@ -62,6 +64,7 @@ $(BUILD)/output/fmt_flamegraph.o: output/page/flamegraph.js
 # Rebuild when the flags change.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
+	@command -v $(firstword $(CC)) >/dev/null || { echo "no $(CC) here; make deps-build installs what is needed" >&2; exit 1; }
 	@echo '$(CC) $(CPPFLAGS) $(UNSPOOL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(UNSPOOL_CFLAGS)' > $@
 
 # Two makes in one folder, as beside a test that builds, must not write to one archive.
@@ -109,21 +112,40 @@ $(foreach s,$(STAGES),$(eval $(call fuzz_rule,$(s))))
 tests-built: all $(UNIT_BIN) $(TOOL_BIN) $(FUZZ_BIN)
 .PHONY: tests-built
 
+# What is missing to build, to see the demo, to run the tests.
+deps-build:
+	@sh ./deps.sh build
+deps-demo:
+	@sh ./deps.sh demo
 deps:
-	@sh ./deps.sh
+	@sh ./deps.sh test
+.PHONY: deps-build deps-demo
 
-demo: deps
-	@$(MAKE) --no-print-directory all
+# As many jobs as processors, unless the user says how many.
+PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+
+demo: deps-demo
+	@echo "building .."
+	@$(MAKE) $(PARALLEL) -s --no-print-directory all >/dev/null
 	@sh bench/demo.sh $(BIN)
 
 check: deps
+	@$(MAKE) $(PARALLEL) --no-print-directory tests-built
 	@$(MAKE) --no-print-directory check-quick
+
+# On machines with nothing installed: chroots of RELEASES.
+RELEASES ?= bookworm
+check-bare:
+	@sh ./deps.sh test
+	@bash tests/bare.sh $(RELEASES)
+.PHONY: check-bare
 
 # check without looking for missing packages
 check-quick: tests-built
 	@python3 tests/run.py --build $(BUILD) --bin $(BIN) $(T)
 
 check-san: deps
+	@$(MAKE) $(PARALLEL) --no-print-directory SAN=address,undefined tests-built
 	@$(MAKE) --no-print-directory SAN=address,undefined T="--limit 900 $(T)" check-quick
 
 # Damaged copies of the corpus in tests/reader leave out some cuts of large files; here they are.

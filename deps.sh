@@ -1,97 +1,155 @@
 #!/bin/sh
-# deps.sh - shows which libraries and test tools are here and installs what is missing (apt or dnf).
-# DEPS=build leaves out what only the tests need.
+# deps.sh [build|demo|test] - installs what is missing to build unspool, to see its demo, to run its tests
+# (the default; each includes those before it). Says so before it downloads anything; says nothing when
+# all is there. Without root and sudo it prints the command for root.
 set -u
+group=${1:-test}
+case $group in build | demo | test) ;; *) echo "usage: deps.sh [build|demo|test]" >&2; exit 2 ;; esac
 
-have_header() {
-	echo "#include <$1>" | "${CC:-cc}" -fsyntax-only -xc - 2>/dev/null
+# GROUP KIND WHAT, and the package that has it in Debian 12 (and what is made of it), Debian 13, Debian sid, Fedora.
+# = is Debian 12's name, - none. KIND is header, command or file (a pattern).
+table() {
+	arch=$(dpkg --print-architecture 2>/dev/null)
+	cat <<-TABLE
+		build command cc			gcc			=	=	gcc
+		build command make			make			=	=	make
+		build header gelf.h			libelf-dev		=	=	elfutils-libelf-devel
+		build header elfutils/libdwfl.h		libdw-dev		=	=	elfutils-devel
+		build header elfutils/debuginfod.h	libdebuginfod-dev	=	=	elfutils-debuginfod-client-devel
+		build header zlib.h			zlib1g-dev		=	=	zlib-devel
+		build header lzma.h			liblzma-dev		=	=	xz-devel
+		build header zstd.h			libzstd-dev		=	=	libzstd-devel
+		build header isa-l.h			libisal-dev		=	=	isa-l-devel
+		build header libiberty/demangle.h	libiberty-dev		=	=	binutils-devel
+		demo command g++			g++			=	=	gcc-c++
+		demo file /usr/share/doc/libc6-dbg	libc6-dbg		=	=	-
+		test file /usr/include/cmocka.h		libcmocka-dev		=	=	libcmocka-devel
+		test command python3			python3			=	=	python3
+		test command perf			linux-perf		=	=	perf
+		test command clang			clang			=	=	clang
+		test command readelf			binutils		=	=	binutils
+		test command gdb			gdb			=	=	gdb
+		test command eu-addr2line		elfutils		=	=	elfutils
+		test command llvm-symbolizer		llvm			=	=	llvm
+		test command openssl			openssl			=	=	openssl
+		test command qemu-aarch64		qemu-user		=	=	qemu-user
+		test command gdb-multiarch		gdb-multiarch		=	=	gdb
+		test command aarch64-linux-gnu-gcc	gcc-aarch64-linux-gnu	=	=	gcc-aarch64-linux-gnu
+		test command aarch64-linux-gnu-g++	g++-aarch64-linux-gnu	=	=	gcc-c++-aarch64-linux-gnu
+		test file /usr/aarch64-linux-gnu/lib/libc.so.6 libc6-dev-arm64-cross	=	=	-
+		test file /usr/lib32/crt1.o		libc6-dev-i386		=	=	glibc-devel.i686
+		test command debuginfod			debuginfod		=	=	elfutils-debuginfod
+		test command bsdtar			libarchive-tools	=	=	bsdtar
+		test command bzip2			bzip2			=	=	bzip2
+		test command xz				xz-utils		=	=	xz
+		test command zstd			zstd			=	=	zstd
+		test command less			less			=	=	less
+		test command man			man-db			=	=	man-db
+		test command ps				procps			=	=	procps-ng
+		test command file			file			=	=	file
+		test command dpkg-deb			dpkg			=	=	dpkg
+		test command dwz			dwz			=	=	dwz
+		test command ld.lld			lld			=	=	lld
+		test command mold			mold			=	=	mold
+		test command go				golang-go		=	=	golang
+		test command rustc			rustc			=	=	rust
+		test file /usr/share/cargo/registry/addr2line-*	librust-addr2line-dev	=	=	rust-addr2line-devel
+		test command node			nodejs			=	=	nodejs
+		test command javac			default-jdk-headless	=	=	java-latest-openjdk-devel
+		test command chromium			chromium		=	=	chromium
+		test file /usr/lib/*/openblas-pthread	libopenblas0-pthread	=	=	openblas
+		test command musl-gcc			musl-tools		=	=	musl-gcc
+		test file /usr/src/*/.config		linux-headers-$arch	=	=	kernel-devel
+		test command debootstrap		debootstrap		=	=	debootstrap
+		test command unshare			util-linux		=	=	util-linux
+	TABLE
 }
 
-missing_apt= missing_dnf=
-# row KIND WHAT APT DNF: KIND is header, command or file
-row() {
+is_here() { # KIND WHAT
 	case $1 in
-	header) have_header "$2" ;;
+	header) echo "#include <$2>" | "${CC:-cc}" -fsyntax-only -xc - 2>/dev/null ;;
 	command) command -v "$2" >/dev/null 2>&1 ;;
-	file) [ -e "$2" ] ;;
-	esac && state=yes || state=no
-	printf '  %-24s %s\n' "$2" "$state"
-	[ $state = yes ] && return
-	missing_apt="$missing_apt $3"
-	missing_dnf="$missing_dnf $4"
+	file) # shellcheck disable=SC2086 # a pattern
+		ls -d $2 >/dev/null 2>&1 ;;
+	esac
 }
 
-look() {
-	row command cc gcc gcc
-	row command make make make
-	row header gelf.h libelf-dev elfutils-libelf-devel
-	row header elfutils/libdwfl.h libdw-dev elfutils-devel
-	row header elfutils/debuginfod.h libdebuginfod-dev elfutils-debuginfod-client-devel
-	row header zlib.h zlib1g-dev zlib-devel
-	row header lzma.h liblzma-dev xz-devel
-	row header zstd.h libzstd-dev libzstd-devel
-	row header isa-l.h libisal-dev isa-l-devel
-	row header libiberty/demangle.h libiberty-dev binutils-devel
-	[ "${DEPS:-all}" = build ] && return
-	row file /usr/include/cmocka.h libcmocka-dev libcmocka-devel
-	row command python3 python3 python3
-	row command perf linux-perf perf
-	row command g++ g++ gcc-c++
-	row command clang clang clang
-	row command readelf binutils binutils
-	row command gdb gdb gdb
-	row command eu-addr2line elfutils elfutils
-	row command llvm-symbolizer llvm llvm
-	row command openssl openssl openssl
-	row command qemu-aarch64 qemu-user qemu-user
-	row command gdb-multiarch gdb-multiarch gdb
-	row command aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu
-	row command aarch64-linux-gnu-g++ g++-aarch64-linux-gnu gcc-c++-aarch64-linux-gnu
-	row file /usr/aarch64-linux-gnu/lib/libc.so.6 libc6-dev-arm64-cross ""
-	row file /usr/lib32/crt1.o libc6-dev-i386 glibc-devel.i686
-	row command debuginfod debuginfod elfutils-debuginfod
-	row command bsdtar libarchive-tools bsdtar
-	row command bzip2 bzip2 bzip2
-	row command ps procps procps-ng
-	row command dpkg-deb dpkg dpkg
-	row command dwz dwz dwz
-	row command ld.lld lld lld
-	row command mold mold mold
-	row command go golang-go golang
-	row command rustc rustc rust
-	# gimli, which Rust's own backtraces use
-	row file "$(ls -d /usr/share/cargo/registry/addr2line-* 2>/dev/null | head -n 1)" \
-		librust-addr2line-dev rust-addr2line-devel
-	row command node nodejs nodejs
-	row command chromium chromium chromium
-	row command javac default-jdk-headless java-latest-openjdk-devel
-	row file /usr/lib/x86_64-linux-gnu/openblas-pthread libopenblas0-pthread openblas
-	row command musl-gcc musl-tools musl-gcc
-	# a kernel module is built against any version of them
-	row file "$(ls -d /usr/src/linux-headers-*/.config /usr/src/kernels/*/.config 2>/dev/null | head -n 1)" \
-		"linux-headers-$(dpkg --print-architecture 2>/dev/null)" kernel-devel
-}
-
-echo "libraries and tools:"
-look
-[ -z "$missing_apt" ] && exit 0
-
-sudo=
-[ "$(id -u)" = 0 ] || sudo=sudo
+column=4
 if command -v apt-get >/dev/null 2>&1; then
-	echo "installing:$missing_apt"
-	# shellcheck disable=SC2086
-	# A package that asks something would wait for an answer to what nobody can see.
-	install="$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends"
-	$install $missing_apt >/dev/null 2>&1 || {
-		$sudo apt-get update -q >/dev/null && $install $missing_apt >/dev/null
-	}
+	# shellcheck disable=SC1091
+	case $(. /etc/os-release && echo "${VERSION_CODENAME:-sid}") in
+	trixie) column=5 ;;
+	sid | forky) column=6 ;;
+	esac
 elif command -v dnf >/dev/null 2>&1; then
-	echo "installing:$missing_dnf"
-	# shellcheck disable=SC2086
-	set -- $missing_dnf
-	[ $# = 0 ] || $sudo dnf install -y -q "$@"
+	column=7
 else
-	echo "deps: neither apt-get nor dnf here; please install by hand:$missing_apt" >&2
-	exit 1
+	column=0
 fi
+
+# What is missing, in the names of this distribution.
+missing() {
+	table | while read -r in kind what debian12 debian13 sid fedora; do
+		case $group/$in in build/demo | build/test | demo/test) continue ;; esac
+		is_here "$kind" "$what" && continue
+		case $column in
+		5) name=$debian13 ;;
+		6) name=$sid ;;
+		7) name=$fedora ;;
+		*) name=$debian12 ;;
+		esac
+		[ "$name" = = ] && name=$debian12
+		[ "$name" = - ] || printf ' %s' "$name"
+	done
+}
+
+packages=$(missing)
+[ -n "$packages" ] || exit 0
+
+case $column in
+0)
+	echo "deps: neither apt-get nor dnf here; please install, by Debian's names:$packages" >&2
+	exit 1
+	;;
+7) install="dnf install -y -q" ;;
+*) install="apt-get install -y -q --no-install-recommends" ;;
+esac
+sudo=
+if [ "$(id -u)" != 0 ]; then
+	command -v sudo >/dev/null 2>&1 && sudo=sudo || {
+		echo "deps: packages are missing; as root: $install$packages" >&2
+		exit 1
+	}
+fi
+
+run() { # as root; a package that asks something would wait for an answer to a question that is not shown
+	$sudo env DEBIAN_FRONTEND=noninteractive "$@"
+}
+if [ $column = 7 ]; then
+	echo "deps: installing$packages"
+	# shellcheck disable=SC2086
+	run $install $packages
+	exit
+fi
+ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1 || run apt-get update -q >/dev/null
+# shellcheck disable=SC2086
+plan() { LC_ALL=C apt-get install --print-uris -y --no-install-recommends $packages 2>&1; }
+# Lists that are too old name packages that are gone.
+plan | grep -q '^E: \(Unable to locate\|Package .* has no installation\)' && run apt-get update -q >/dev/null
+plan | awk '
+	/ newly installed,/ { n = $3 }
+	/^Need to get / { sub(/^Need to get /, ""); sub(/ of archives.*/, ""); get = $0 }
+	/^After this operation/ { sub(/^After this operation, /, ""); sub(/ of additional.*/, ""); disk = $0 }
+	END { if (n) printf "deps: installing packages: %s, %s to download, %s on disk\n", n, get, disk }'
+log=$(mktemp)
+# shellcheck disable=SC2086
+run $install $packages >"$log" 2>&1 || {
+	# The mirror may have newer files than the lists say.
+	run apt-get update -q >/dev/null && run $install $packages >"$log" 2>&1
+} || {
+	tail -n 5 "$log" >&2
+	echo "deps: could not install:$packages" >&2
+	rm -f "$log"
+	exit 1
+}
+rm -f "$log"
