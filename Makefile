@@ -60,6 +60,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 
 # Files that .incbin puts into the program.
 $(BUILD)/output/fmt_flamegraph.o: output/page/flamegraph.js
+$(BUILD)/output/fmt_html.o: $(wildcard output/page/*)
 
 # Rebuild when the flags change.
 $(BUILD)/flags: FORCE

@@ -195,7 +195,7 @@ static const struct option_row options[] = {
 	{0, "addrs", NULL, NULL, "folded: unknown functions as [module <addr>]",
 	 SETS_FLAG(output.style.addrs)},
 	{0, "ns", NULL, NULL, "script: times to the nanosecond", SETS_FLAG(output.nanoseconds)},
-	{0, "title", NULL, "TEXT", "flamegraph: instead of the recorded command",
+	{0, "title", NULL, "TEXT", "flamegraph, html: instead of the recorded command",
 	 SETS_TEXT(output.picture.title)},
 	{0, "subtitle", NULL, "TEXT", "flamegraph: instead of event, samples and machine",
 	 SETS_TEXT(output.picture.subtitle)},

@@ -7,6 +7,7 @@
 #define FORMATS(X)    \
 	X(folded)     \
 	X(script)     \
+	X(html)       \
 	X(flamegraph) \
 	X(pprof)      \
 	X(top)        \

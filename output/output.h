@@ -34,6 +34,7 @@ struct output_options {
 	 * tells_events. */
 	const char *event;
 	struct picture_options picture;
+	uint64_t lost; /* samples that the recorder lost, for formats that tell it */
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
 };
 

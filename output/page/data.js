@@ -1,0 +1,95 @@
+// data.js - reads the profile that page_data.c wrote: a deflated stream of numbers (LEB128) and strings.
+
+async function inflate(base64) {
+	const text = atob(base64), bytes = new Uint8Array(text.length);
+	for (let i = 0; i < bytes.length; i++)
+		bytes[i] = text.charCodeAt(i);
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// A cursor over the bytes.
+class Reader {
+	constructor(bytes) {
+		this.bytes = bytes;
+		this.at = 0;
+	}
+
+	number() {
+		let value = 0, scale = 1, b;
+		do {
+			b = this.bytes[this.at++];
+			value += (b & 127) * scale;
+			scale *= 128;
+		} while (b > 127);
+		return value;
+	}
+
+	signed() {
+		const v = this.number();
+		return v % 2 ? -(v + 1) / 2 : v / 2;
+	}
+
+	column(n, array) {
+		for (let i = 0; i < n; i++)
+			array[i] = this.number();
+		return array;
+	}
+
+	strings() {
+		const n = this.number(), lengths = this.column(n, new Uint32Array(n)), decoder = new TextDecoder();
+		return Array.from(lengths, length => decoder.decode(this.bytes.subarray(this.at, this.at += length)));
+	}
+}
+
+// {title facts, strings, frames {name, module, file, line, kind}, nodes {parent, frame, end}, samples, log}
+// Nodes are in preorder, node 0 is the root; the nodes below i are those from i + 1 to end[i] - 1.
+function decodeProfile(bytes) {
+	const r = new Reader(bytes), p = {strings: r.strings()};
+	p.facts = JSON.parse(p.strings[r.number()]);
+	let n = r.number();
+	p.frames = {
+		n,
+		name: r.column(n, new Uint32Array(n)), module: r.column(n, new Uint32Array(n)), file: r.column(n, new Uint32Array(n)),
+		line: r.column(n, new Uint32Array(n)), kind: r.column(n, new Uint8Array(n)),
+	};
+	p.nodes = decodeNodes(r);
+	n = r.number();
+	p.events = Array.from({length: n}, () => ({name: p.strings[r.number()], isClock: r.number() === 1}));
+	n = r.number();
+	p.tasks = Array.from({length: n}, () => ({comm: p.strings[r.number()], pid: r.signed(), tid: r.signed()}));
+	n = r.number();
+	p.samples = {
+		n,
+		node: r.column(n, new Uint32Array(n)), event: r.column(n, new Uint16Array(n)), task: r.column(n, new Uint32Array(n)),
+		count: r.column(n, new Float64Array(n)), weight: r.column(n, new Float64Array(n)),
+	};
+	p.log = decodeLog(r);
+	return p;
+}
+
+function decodeNodes(r) {
+	const n = r.number(), parent = new Int32Array(n), frame = new Int32Array(n), end = new Int32Array(n), path = [];
+	const ups = r.column(n, new Uint32Array(n));
+	r.column(n, frame);
+	for (let i = 0; i < n; i++) {
+		for (let up = ups[i]; up; up--)
+			end[path.pop()] = i;
+		parent[i] = path.length ? path[path.length - 1] : -1;
+		path.push(i);
+	}
+	for (const i of path)
+		end[i] = n;
+	return {n, parent, frame, end};
+}
+
+// Every sample in time order: when (nanoseconds since the first), which of the samples it is, its weight.
+function decodeLog(r) {
+	const n = r.number(), time = new Float64Array(n), sample = new Uint32Array(n), weight = new Float64Array(n);
+	let now = 0;
+	for (let i = 0; i < n; i++)
+		time[i] = now += r.signed();
+	r.column(n, sample);
+	r.column(n, weight);
+	return {n, time, sample, weight};
+}

@@ -1,0 +1,53 @@
+// text.js - numbers and names as people read them.
+
+function formatWeight(value, unit) {
+	if (unit !== "ns")
+		return `${Math.round(value).toLocaleString("en")} ${unit}`;
+	const steps = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+	const [scale, name] = steps.find(([s]) => value >= s) || steps[3];
+	const v = value / scale;
+	return `${v >= 100 ? v.toFixed(0) : v >= 10 ? v.toFixed(1) : v.toFixed(2)} ${name}`;
+}
+
+function formatShare(part, whole) {
+	return whole > 0 ? `${(100 * part / whole).toFixed(part / whole < 0.1 ? 2 : 1)} %` : "0 %";
+}
+
+// Without the arguments of templates: they go before letters of the name do.
+function withoutTemplates(name) {
+	let out = "", depth = 0;
+	for (let i = 0; i < name.length; i++) {
+		const c = name[i], isOperator = /operator[<>=-]*$/.test(name.slice(Math.max(0, i - 10), i));
+		if (c === "<" && !isOperator && i > 0) {
+			if (depth++ === 0)
+				out += "<…>";
+		} else if (c === ">" && !isOperator && depth > 0) {
+			depth--;
+		} else if (depth === 0) {
+			out += c;
+		}
+	}
+	return depth === 0 ? out : name;
+}
+
+// A label of at most `room` letters, cut in the middle.
+function fitLabel(name, room) {
+	if (name.length <= room)
+		return name;
+	const short = withoutTemplates(name);
+	if (short.length <= room)
+		return short;
+	if (room < 3)
+		return "";
+	const head = Math.ceil((room - 1) * 0.6);
+	return short.slice(0, head) + "…" + short.slice(short.length - (room - 1 - head));
+}
+
+// A regular expression of what was typed; capital letters make it exact. null: it is none.
+function compileSearch(text) {
+	try {
+		return new RegExp(text, /[A-Z]/.test(text) ? "" : "i");
+	} catch {
+		return null;
+	}
+}

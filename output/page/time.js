@@ -1,0 +1,130 @@
+// time.js - when samples were taken: a strip of bars or a heat map, of which a range can be chosen.
+
+const HEAT_ROWS = 20;
+
+class TimeStrip {
+	// on: {range([from, to] or null)}
+	constructor(canvas, strip, on) {
+		Object.assign(this, {canvas, strip, on, log: null, span: 0, range: null, heat: false, passes: null});
+		canvas.addEventListener("pointerdown", e => this.begin(e));
+		canvas.addEventListener("pointermove", e => this.move(e));
+		canvas.addEventListener("pointerup", () => this.finish());
+		canvas.addEventListener("keydown", e => this.key(e));
+		new ResizeObserver(() => this.draw()).observe(canvas);
+	}
+
+	show(log, passes) {
+		this.log = log;
+		this.passes = passes;
+		this.span = log.n ? Math.max(log.time[log.n - 1], 1) : 1;
+		this.draw();
+	}
+
+	// Columns of the heat map are whole seconds, or what makes some hundred of them.
+	columns() {
+		return Math.max(20, Math.min(Math.floor(this.canvas.clientWidth / 4), Math.ceil(this.span / 1e9) || 1));
+	}
+
+	bins(n) {
+		const bins = new Float64Array(n), {log, span} = this;
+		for (let i = 0; i < log.n; i++)
+			if (this.passes(log.sample[i]))
+				bins[Math.min(n - 1, Math.floor(log.time[i] / span * n))] += log.weight[i];
+		return bins;
+	}
+
+	draw() {
+		if (!this.log)
+			return;
+		const {canvas} = this, c = canvas.getContext("2d"), ratio = devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
+		const style = getComputedStyle(document.documentElement), accent = style.getPropertyValue("--accent");
+		canvas.width = w * ratio;
+		canvas.height = h * ratio;
+		c.setTransform(ratio, 0, 0, ratio, 0, 0);
+		c.fillStyle = accent;
+		if (this.heat)
+			this.drawHeat(c, w, h);
+		else
+			this.drawBars(c, w, h);
+		c.globalAlpha = 1;
+		if (this.range) {
+			c.fillStyle = style.getPropertyValue("--bg");
+			c.globalAlpha = 0.7;
+			const [a, b] = this.range.map(t => t / this.span * w);
+			c.fillRect(0, 0, a, h);
+			c.fillRect(b, 0, w - b, h);
+			c.globalAlpha = 1;
+		}
+		canvas.setAttribute("aria-valuetext", this.text());
+	}
+
+	drawBars(c, w, h) {
+		const bins = this.bins(Math.max(1, Math.floor(w / 3))), most = bins.reduce((a, b) => Math.max(a, b), 0);
+		bins.forEach((v, i) => c.fillRect(i * w / bins.length, h - v / most * (h - 2), w / bins.length - 0.5, v / most * (h - 2)));
+	}
+
+	drawHeat(c, w, h) {
+		const columns = this.columns(), bins = this.bins(columns * HEAT_ROWS), most = bins.reduce((a, b) => Math.max(a, b), 0);
+		bins.forEach((v, i) => {
+			c.globalAlpha = v ? 0.15 + 0.85 * v / most : 0;
+			c.fillRect(Math.floor(i / HEAT_ROWS) * w / columns, i % HEAT_ROWS * h / HEAT_ROWS, w / columns - 0.5, h / HEAT_ROWS - 0.5);
+		});
+	}
+
+	text() {
+		const seconds = t => (t / 1e9).toFixed(this.span < 2e9 ? 3 : 2);
+		return this.range ? `${seconds(this.range[0])} to ${seconds(this.range[1])} s` : `all ${seconds(this.span)} s`;
+	}
+
+	timeAt(e) {
+		const r = this.canvas.getBoundingClientRect(), x = Math.min(Math.max(0, e.clientX - r.left), r.width) / r.width;
+		if (!this.heat)
+			return x * this.span;
+		const column = Math.min(this.columns() - 1, Math.floor(x * this.columns())), y = Math.min(Math.max(0, e.clientY - r.top), r.height - 1) / r.height;
+		return (column + Math.floor(y * HEAT_ROWS) / HEAT_ROWS) / this.columns() * this.span;
+	}
+
+	begin(e) {
+		this.from = this.timeAt(e);
+		this.moved = false;
+		this.canvas.setPointerCapture(e.pointerId);
+	}
+
+	move(e) {
+		if (this.from === undefined)
+			return;
+		const to = this.timeAt(e);
+		this.moved ||= Math.abs(to - this.from) > this.span / 300;
+		if (this.moved) {
+			this.range = [Math.min(this.from, to), Math.max(this.from, to)];
+			this.draw();
+		}
+	}
+
+	finish() {
+		const moved = this.moved;
+		this.from = undefined;
+		this.set(moved ? this.range : null);
+	}
+
+	set(range) {
+		this.range = range;
+		this.draw();
+		this.on.range(range);
+	}
+
+	key(e) {
+		const step = this.span / 20, [a, b] = this.range || [0, this.span];
+		const moves = {ArrowLeft: -step, ArrowRight: step};
+		if (e.key === "Escape" && this.range)
+			this.set(null);
+		else if (e.key in moves && e.shiftKey)
+			this.set([a, Math.max(a + step, Math.min(this.span, b + moves[e.key]))]);
+		else if (e.key in moves)
+			this.set(this.range ? [Math.max(0, a + moves[e.key]), Math.min(this.span, b + moves[e.key])] : [0, this.span / 4]);
+		else
+			return;
+		e.preventDefault();
+		e.stopPropagation();
+	}
+}

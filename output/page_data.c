@@ -1,0 +1,584 @@
+/* page_data.c - tables of frames, nodes and samples, as columns of numbers. */
+#include "output/page_data.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/hash.h"
+#include "base/pair.h"
+#include "base/sum.h"
+#include "output/format.h"
+#include "output/protobuf.h"
+
+enum { KIND_GUESSED = 8, KIND_STITCHED = 16, NO_FRAME = UINT32_MAX };
+
+/* A function of a module, as it is shown: all places of it are one. */
+struct page_frame {
+	uint32_t name, module, file; /* ids in names */
+	uint32_t line;
+	uint32_t kind;
+};
+
+struct page_task {
+	uint32_t comm, pid, tid;
+};
+
+/* All samples of one task and event in one node. */
+struct page_sample {
+	uint32_t node, event, task;
+	uint64_t count, weight;
+};
+
+struct page {
+	const struct profile *p;
+	const struct output_options *opt;
+	const struct event_set *events;
+	struct strtab names;
+	VEC(struct page_frame) frames;
+	struct hash_table modules, places, frame_of; /* pairs of pairs */
+	uint32_t *rank;				     /* by frame: place in the order of content */
+	uint32_t *by_rank;
+	struct tree_symbols symbols;
+	struct tree tree;
+	uint32_t *preorder; /* by node of the tree */
+	uint32_t *event_rank;
+	VEC(struct page_task) tasks;
+	struct hash_table ids, comms, task_of; /* (pid, tid), (comm, that), .. */
+	uint32_t *task_rank;
+	VEC(struct page_sample) samples;
+	struct hash_table kind_of, sample_of; /* (event, task), (node, that) */
+	uint32_t *sample_rank;
+	struct strtab strings; /* of the page, in the order of first use */
+	struct text text, columns;
+};
+
+static void add_number(struct page *g, uint64_t v)
+{
+	pb_varint(&g->columns, v);
+}
+
+static void add_signed(struct page *g, int64_t v)
+{
+	add_number(g, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+}
+
+static void add_string(struct page *g, const char *s, size_t n)
+{
+	uint32_t id = strtab_add(&g->strings, s, n);
+
+	g->columns.failed |= id == STRTAB_FAILED;
+	add_number(g, id == STRTAB_FAILED ? 0 : id);
+}
+
+static void add_name(struct page *g, uint32_t id)
+{
+	if (id == STRTAB_FAILED) {
+		g->columns.failed = true;
+		return;
+	}
+	add_string(g, strtab_get(&g->names, id), strtab_len(&g->names, id));
+}
+
+/* The text collected since the last call as a name. */
+static uint32_t take_name(struct page *g)
+{
+	uint32_t id = g->text.failed ? STRTAB_FAILED
+				     : strtab_add(&g->names, g->text.n ? g->text.s : "", g->text.n);
+
+	g->text.n = 0;
+	return id;
+}
+
+/* ---- frames --------------------------------------------------------------------------------- */
+
+static int add_frame(struct page *g, struct page_frame f)
+{
+	uint32_t module = pair_intern(&g->modules, f.name, f.module);
+	uint32_t place = pair_intern(&g->places, f.file, f.line), id;
+
+	if (f.name == STRTAB_FAILED || f.module == STRTAB_FAILED || f.file == STRTAB_FAILED ||
+	    module == HASH_NONE || place == HASH_NONE)
+		return -1;
+	id = pair_intern(&g->frame_of, module, place);
+	if (id == HASH_NONE || (id == g->frames.n && vec_push(&g->frames, f)))
+		return -1;
+	if ((f.kind & 7) > (g->frames.v[id].kind & 7))
+		g->frames.v[id].kind = (g->frames.v[id].kind & ~7u) | (f.kind & 7);
+	g->frames.v[id].kind |= f.kind & ~7u;
+	return vec_push(&g->symbols.ids, id);
+}
+
+static uint32_t name_function(struct page *g, const struct profile_function *f, bool is_jit)
+{
+	const struct strtab *strings = &g->p->strings;
+	const char *name = strtab_get(strings, f->name);
+	size_t n = strtab_len(strings, f->name);
+
+	if (is_jit || fold_is_rust(strtab_get(strings, f->system_name)))
+		text_clean(&g->text, name, n);
+	else
+		fold_function(&g->text, name, n);
+	return take_name(g);
+}
+
+static int add_location(struct page *g, const struct profile_location *l)
+{
+	const struct profile *p = g->p;
+	const char *module = profile_mapping_short_name(p, l->mapping);
+	bool is_jit = p->mappings.v[l->mapping].kind == DSO_ANON;
+	struct page_frame f = {.kind = is_jit ? NAME_JIT : l->is_kernel ? NAME_KERNEL : NAME_USER};
+	size_t i, n;
+	const struct profile_line *lines = profile_lines(p, l, g->opt->style.no_inline, &n);
+
+	text_clean(&g->text, module, strlen(module));
+	f.module = take_name(g);
+	f.kind |= l->how == FRAME_STITCHED ? KIND_STITCHED : 0;
+	f.kind |= frame_how_is_guess(l->how) ? KIND_GUESSED : 0;
+	if (!n || !p->functions.v[lines[n - 1].function].name) {
+		text_char(&g->text, '[');
+		text_clean(&g->text, module, strlen(module));
+		text_char(&g->text, ']');
+		f.name = take_name(g);
+		f.kind = (f.kind & ~7u) | NAME_UNKNOWN;
+		f.file = take_name(g);
+		return add_frame(g, f);
+	}
+	for (i = n; i--;) {
+		const struct profile_function *function = &p->functions.v[lines[i].function];
+
+		f.name = name_function(g, function, is_jit);
+		text_string(&g->text, p, function->file);
+		f.file = take_name(g);
+		f.line = function->start_line;
+		if (i + 1 < n && (f.kind & 7) == NAME_USER)
+			f.kind = (f.kind & ~7u) | NAME_INLINED;
+		if (add_frame(g, f))
+			return -1;
+	}
+	return 0;
+}
+
+static int compare_ids(const struct page *g, uint32_t a, uint32_t b)
+{
+	return a == b ? 0 : strcmp(strtab_get(&g->names, a), strtab_get(&g->names, b));
+}
+
+static int compare_frames(const void *pa, const void *pb, void *arg)
+{
+	const struct page *g = arg;
+	const struct page_frame *a = &g->frames.v[*(const uint32_t *)pa];
+	const struct page_frame *b = &g->frames.v[*(const uint32_t *)pb];
+	int rc = compare_ids(g, a->name, b->name);
+
+	if (!rc)
+		rc = compare_ids(g, a->module, b->module);
+	if (!rc)
+		rc = compare_ids(g, a->file, b->file);
+	return rc ? rc : (a->line > b->line) - (a->line < b->line);
+}
+
+/* Ids 0 .. n - 1 sorted, and the place of each; both to be freed. 0 or -1. */
+static int rank_all(struct page *g, size_t n, int (*compare)(const void *, const void *, void *),
+		    uint32_t **rank, uint32_t **by_rank)
+{
+	size_t i;
+
+	*rank = malloc((n + 1) * sizeof **rank);
+	*by_rank = malloc((n + 1) * sizeof **by_rank);
+	if (!*rank || !*by_rank)
+		return -1;
+	for (i = 0; i < n; i++)
+		(*by_rank)[i] = (uint32_t)i;
+	qsort_r(*by_rank, n, sizeof **by_rank, compare, g);
+	for (i = 0; i < n; i++)
+		(*rank)[(*by_rank)[i]] = (uint32_t)i;
+	return 0;
+}
+
+static int make_frames(struct page *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->p->locations.n; i++)
+		if (vec_push(&g->symbols.first, (uint32_t)g->symbols.ids.n) ||
+		    add_location(g, &g->p->locations.v[i]))
+			return -1;
+	if (vec_push(&g->symbols.first, (uint32_t)g->symbols.ids.n))
+		return -1;
+	for (i = 0; i < g->p->samples.n; i++)
+		if (vec_push(&g->symbols.roots, 0))
+			return -1;
+	return rank_all(g, g->frames.n, compare_frames, &g->rank, &g->by_rank);
+}
+
+static void write_frames(struct page *g)
+{
+	size_t i, n = g->frames.n;
+
+	add_number(g, n);
+	for (i = 0; i < n; i++)
+		add_name(g, g->frames.v[g->by_rank[i]].name);
+	for (i = 0; i < n; i++)
+		add_name(g, g->frames.v[g->by_rank[i]].module);
+	for (i = 0; i < n; i++)
+		add_name(g, g->frames.v[g->by_rank[i]].file);
+	for (i = 0; i < n; i++)
+		add_number(g, g->frames.v[g->by_rank[i]].line);
+	for (i = 0; i < n; i++)
+		add_number(g, g->frames.v[g->by_rank[i]].kind);
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------- */
+
+/* Node 1 of the tree, which all samples are below, is the page's root. */
+static int write_nodes(struct page *g, const struct tree_order *order)
+{
+	struct text frames = {0};
+	VEC(uint32_t) todo = {0};
+	const struct tree_node *nodes = g->tree.nodes.v;
+	uint32_t *depth = calloc(g->tree.nodes.n, sizeof *depth), n = 0, last = 0, i;
+	int rc = depth ? vec_push(&todo, 1) : -1;
+
+	add_number(g, g->tree.nodes.n - 1);
+	while (!rc && todo.n) {
+		uint32_t id = todo.v[--todo.n];
+
+		depth[id] = id == 1 ? 1 : depth[nodes[id].parent] + 1;
+		add_number(g, n ? last + 1 - depth[id] : 0);
+		pb_varint(&frames, id == 1 ? 0 : g->rank[nodes[id].symbol]);
+		last = depth[id];
+		g->preorder[id] = n++;
+		for (i = order->first[id + 1]; !rc && i > order->first[id]; i--)
+			rc = vec_push(&todo, order->ids[i - 1]);
+	}
+	text_add(&g->columns, frames.s, frames.n);
+	g->columns.failed |= frames.failed;
+	text_done(&frames);
+	vec_done(&todo);
+	free(depth);
+	return rc;
+}
+
+static int make_nodes(struct page *g, struct err *err)
+{
+	struct tree_order order = {0};
+	int rc = tree_fill(&g->tree, g->p, g->events->has, &g->symbols, err);
+
+	if (!rc)
+		rc = tree_order_make(&order, &g->tree, g->rank, g->frames.n + 1, err);
+	if (!rc) {
+		g->preorder = calloc(g->tree.nodes.n, sizeof *g->preorder);
+		if (!g->preorder || write_nodes(g, &order))
+			rc = err_nomem(err);
+	}
+	tree_order_done(&order);
+	return rc;
+}
+
+static uint32_t node_of(const struct page *g, uint32_t node)
+{
+	return node ? g->preorder[g->tree.seen[node].node] : 0;
+}
+
+/* ---- events, tasks, samples ----------------------------------------------------------------- */
+
+static void write_events(struct page *g)
+{
+	size_t i;
+
+	add_number(g, g->events->n);
+	for (i = 0; i < g->events->n; i++) {
+		const struct profile_event *e = &g->p->events.v[g->events->ids[i]];
+
+		g->event_rank[g->events->ids[i]] = (uint32_t)i;
+		text_string(&g->text, g->p, e->name);
+		add_name(g, take_name(g));
+		add_number(g, profile_event_is_clock(e) && !g->opt->count_samples);
+	}
+}
+
+/* What a sample or an entry of the log is summed up with. HASH_NONE when out of memory. */
+static uint32_t sample_id(struct page *g, uint32_t node, uint32_t event, struct page_task t)
+{
+	uint32_t id = pair_intern(&g->ids, t.pid, t.tid), task, kind;
+
+	task = id == HASH_NONE ? id : pair_intern(&g->task_of, t.comm, id);
+	if (task == HASH_NONE || (task == g->tasks.n && vec_push(&g->tasks, t)))
+		return HASH_NONE;
+	kind = pair_intern(&g->kind_of, event, task);
+	id = kind == HASH_NONE ? kind : pair_intern(&g->sample_of, node, kind);
+	if (id != HASH_NONE && id == g->samples.n &&
+	    vec_push(&g->samples,
+		     ((struct page_sample){.node = node, .event = event, .task = task})))
+		return HASH_NONE;
+	return id;
+}
+
+static int make_samples(struct page *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->p->samples.n; i++) {
+		const struct profile_sample *s = &g->p->samples.v[i];
+		struct page_sample *sum;
+		uint32_t id;
+
+		if (!g->events->has[s->event])
+			continue;
+		id = sample_id(g, node_of(g, s->node), g->event_rank[s->event],
+			       (struct page_task){s->comm, s->pid, s->tid});
+		if (id == HASH_NONE)
+			return -1;
+		sum = &g->samples.v[id];
+		sum->count = add_saturated(sum->count, s->count);
+		sum->weight =
+			add_saturated(sum->weight, format_weight(g->opt, s->count, s->period));
+	}
+	return 0;
+}
+
+static int compare_tasks(const void *pa, const void *pb, void *arg)
+{
+	const struct page *g = arg;
+	const struct page_task *a = &g->tasks.v[*(const uint32_t *)pa];
+	const struct page_task *b = &g->tasks.v[*(const uint32_t *)pb];
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return strcmp(strtab_get(&g->p->strings, a->comm), strtab_get(&g->p->strings, b->comm));
+}
+
+static int write_tasks(struct page *g)
+{
+	uint32_t *by_rank;
+	size_t i;
+	int rc = rank_all(g, g->tasks.n, compare_tasks, &g->task_rank, &by_rank);
+
+	add_number(g, g->tasks.n);
+	for (i = 0; !rc && i < g->tasks.n; i++) {
+		const struct page_task *t = &g->tasks.v[by_rank[i]];
+
+		text_string(&g->text, g->p, t->comm);
+		add_name(g, take_name(g));
+		add_signed(g, (int32_t)t->pid);
+		add_signed(g, (int32_t)t->tid);
+	}
+	free(by_rank);
+	return rc;
+}
+
+static int compare_samples(const void *pa, const void *pb, void *arg)
+{
+	const struct page *g = arg;
+	const struct page_sample *a = &g->samples.v[*(const uint32_t *)pa];
+	const struct page_sample *b = &g->samples.v[*(const uint32_t *)pb];
+
+	if (a->event != b->event)
+		return a->event < b->event ? -1 : 1;
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	return (g->task_rank[a->task] > g->task_rank[b->task]) -
+	       (g->task_rank[a->task] < g->task_rank[b->task]);
+}
+
+static int write_samples(struct page *g)
+{
+	uint32_t *by_rank;
+	size_t i, n = g->samples.n;
+	int rc = rank_all(g, n, compare_samples, &g->sample_rank, &by_rank);
+
+	add_number(g, n);
+	for (i = 0; !rc && i < n; i++)
+		add_number(g, g->samples.v[by_rank[i]].node);
+	for (i = 0; !rc && i < n; i++)
+		add_number(g, g->samples.v[by_rank[i]].event);
+	for (i = 0; !rc && i < n; i++)
+		add_number(g, g->task_rank[g->samples.v[by_rank[i]].task]);
+	for (i = 0; !rc && i < n; i++)
+		add_number(g, g->samples.v[by_rank[i]].count);
+	for (i = 0; !rc && i < n; i++)
+		add_number(g, g->samples.v[by_rank[i]].weight);
+	free(by_rank);
+	return rc;
+}
+
+/* ---- the log -------------------------------------------------------------------------------- */
+
+static uint32_t entry_sample(struct page *g, const struct profile_log_entry *e)
+{
+	return sample_id(g, node_of(g, e->node), g->event_rank[e->event],
+			 (struct page_task){e->comm, e->pid, e->tid});
+}
+
+/* Without times there is none. */
+static int write_log(struct page *g)
+{
+	const struct profile *p = g->p;
+	uint64_t last = p->first_ns;
+	size_t i, n = 0, n_samples = g->samples.n;
+
+	for (i = 0; i < p->log.n && p->last_ns > p->first_ns; i++)
+		n += g->events->has[p->log.v[i].event];
+	add_number(g, n);
+	for (i = 0; n && i < p->log.n; i++)
+		if (g->events->has[p->log.v[i].event]) {
+			add_signed(g, (int64_t)(p->log.v[i].time_ns - last));
+			last = p->log.v[i].time_ns;
+		}
+	for (i = 0; n && i < p->log.n; i++)
+		if (g->events->has[p->log.v[i].event]) {
+			uint32_t id = entry_sample(g, &p->log.v[i]);
+
+			if (id == HASH_NONE || id >= n_samples)
+				return -1;
+			add_number(g, g->sample_rank[id]);
+		}
+	for (i = 0; n && i < p->log.n; i++)
+		if (g->events->has[p->log.v[i].event])
+			add_number(g, format_weight(g->opt, 1, p->log.v[i].period));
+	return 0;
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+static void add_fact(struct text *t, const char *key, const char *value)
+{
+	if (!value || !*value)
+		return;
+	text_str(t, ",\"");
+	text_str(t, key);
+	text_str(t, "\":");
+	text_json(t, value, strlen(value));
+}
+
+static void add_share(struct text *t, const char *key, double part, double whole)
+{
+	char buf[64];
+
+	text_add(t, buf,
+		 (size_t)snprintf(buf, sizeof buf, ",\"%s\":%.6f", key,
+				  whole > 0 ? part / whole : 0));
+}
+
+/* When the recording was made, in UTC; "": not known. */
+static void format_when(const struct profile *p, char *buf, size_t size)
+{
+	const struct perf_file_info *i = p->info;
+	uint64_t ns = !i		 ? 0
+		      : i->clock_wall_ns ? i->clock_wall_ns - i->clock_ref_ns + p->first_ns
+					 : i->file_mtime_ns;
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	if (!ns || !gmtime_r(&seconds, &tm) || !strftime(buf, size, "%Y-%m-%d %H:%M UTC", &tm))
+		*buf = '\0';
+}
+
+static void write_facts(struct page *g)
+{
+	const struct profile *p = g->p;
+	double all = 0, cut = 0, nameless = 0;
+	uint64_t samples = 0;
+	char buf[64];
+	struct text t = {0};
+	size_t i;
+
+	for (i = 0; i < p->samples.n; i++) {
+		const struct profile_sample *s = &p->samples.v[i];
+		const struct profile_location *leaf = NULL;
+		double weight = (double)format_weight(g->opt, s->count, s->period);
+
+		if (!g->events->has[s->event])
+			continue;
+		samples += s->count;
+		all += weight;
+		cut += s->stop == UNWIND_STOP_TRUNCATED_STACK ? weight : 0;
+		if (s->node)
+			leaf = &p->locations.v[p->nodes.v[s->node].location];
+		nameless += leaf && !leaf->n_lines && !leaf->symbol ? weight : 0;
+	}
+	text_add(&t, buf,
+		 (size_t)snprintf(buf, sizeof buf, "{\"samples\":%llu,\"lost\":%llu",
+				  (unsigned long long)samples, (unsigned long long)g->opt->lost));
+	text_str(&t, g->opt->count_samples ? ",\"counts\":true" : "");
+	add_share(&t, "cut", cut, all);
+	add_share(&t, "nameless", nameless, all);
+	add_share(&t, "stitched", format_stitched_share(p, g->opt, g->events->has), 1);
+	format_when(p, buf, sizeof buf);
+	add_fact(&t, "when", buf);
+	add_fact(&t, "host", p->info ? p->info->hostname : NULL);
+	add_fact(&t, "arch", p->info ? p->info->arch : NULL);
+	add_fact(&t, "tool", g->opt->generator);
+	text_char(&t, '}');
+	g->columns.failed |= t.failed;
+	add_string(g, t.s ? t.s : "", t.n);
+	text_done(&t);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static int write_columns(struct page *g, struct err *err)
+{
+	g->event_rank = calloc(g->p->events.n + 1, sizeof *g->event_rank);
+	if (!g->event_rank || make_frames(g))
+		return err_nomem(err);
+	write_facts(g);
+	write_frames(g);
+	if (make_nodes(g, err))
+		return -ERR_NOMEM;
+	write_events(g);
+	if (make_samples(g) || write_tasks(g) || write_samples(g) || write_log(g) ||
+	    g->columns.failed)
+		return err_nomem(err);
+	return 0;
+}
+
+static void write_strings(struct text *out, const struct strtab *strings)
+{
+	uint32_t i, n = (uint32_t)strtab_count(strings);
+
+	pb_varint(out, n);
+	for (i = 0; i < n; i++)
+		pb_varint(out, strtab_len(strings, i));
+	for (i = 0; i < n; i++)
+		text_add(out, strtab_get(strings, i), strtab_len(strings, i));
+}
+
+int page_data(struct text *out, const struct profile *p, const struct output_options *opt,
+	      const struct event_set *events, struct err *err)
+{
+	struct page g = {.p = p, .opt = opt, .events = events};
+	int rc = write_columns(&g, err);
+
+	if (!rc) {
+		write_strings(out, &g.strings);
+		text_add(out, g.columns.s, g.columns.n);
+		rc = out->failed ? err_nomem(err) : 0;
+	}
+	strtab_done(&g.names);
+	strtab_done(&g.strings);
+	vec_done(&g.frames);
+	hash_done(&g.modules);
+	hash_done(&g.places);
+	hash_done(&g.frame_of);
+	free(g.rank);
+	free(g.by_rank);
+	tree_symbols_done(&g.symbols);
+	tree_done(&g.tree);
+	free(g.preorder);
+	free(g.event_rank);
+	vec_done(&g.tasks);
+	hash_done(&g.ids);
+	hash_done(&g.comms);
+	hash_done(&g.task_of);
+	free(g.task_rank);
+	vec_done(&g.samples);
+	hash_done(&g.kind_of);
+	hash_done(&g.sample_of);
+	free(g.sample_rank);
+	text_done(&g.text);
+	text_done(&g.columns);
+	return rc;
+}

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""The page of -f html: what is in it, against folded output of the same recording, and clicked through in a browser."""
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+import browser
+from common import CAPTURE, RESOLVE, Tap, build, run
+
+tap = Tap()
+program = build("g++ -g -O2 -pthread", "threads.cc", "threads")
+run([CAPTURE, "-q", "-F", "997", "-e", "cpu-clock,page-faults", "-o", "perf.data", "--", program, "0.5"])
+run([RESOLVE, "-o", "x.html", "perf.data"])
+page = open("x.html", "rb").read()
+tap.check(page == run([RESOLVE, "-j1", "-f", "html", "perf.data"]).stdout.encode(), "the same bytes from one thread")
+tap.check(b"<title>" in page and page.count(b"@") < 20, "the template is filled in")
+run([RESOLVE, "--title", "</title><script>alert(1)</script>", "-o", "title.html", "perf.data"])
+tap.check(b"<script>alert" not in open("title.html", "rb").read(), "a title is no markup")
+
+
+def stacks(*options):
+    """{path of names without the command: weight} of folded output."""
+    out = {}
+    for line in run([RESOLVE, *options, "perf.data"]).stdout.splitlines():
+        stack, n = line.rsplit(" ", 1)
+        path = tuple(stack.split(";")[1:])
+        out[path] = out.get(path, 0) + int(n)
+    return out
+
+
+def sums(of):
+    out = {}
+    for path, n in of.items():
+        for i in range(len(path) + 1):
+            out[path[:i]] = out.get(path[:i], 0) + n
+    return out
+
+
+if not browser.find():
+    tap.skip("the page in a browser", "no chromium")
+    tap.end()
+
+# What the page draws, by names; boxes that differ only by module or file are one here.
+PATHS = """(() => {
+    const out = {}, page = window.page, visit = (node, path) => {
+        out[path.join('\\n')] = (out[path.join('\\n')] || 0) + page.tree.total(node);
+        for (const c of page.tree.children(node)) visit(c, [...path, page.nameOf(page.tree.frame(c))]);
+    };
+    visit(0, []);
+    return out; })()"""
+
+
+def drawn(b):
+    return {tuple(k.split("\n")) if k else (): v for k, v in b.evaluate(PATHS).items()}
+
+
+def ready(b, path="x.html"):
+    b.open("file://" + os.path.abspath(path))
+    b.evaluate("new Promise(done => { const look = () => document.documentElement.dataset.ready ? done() : setTimeout(look, 10); look(); })")
+
+
+def press(b, name, selector="button"):
+    b.evaluate(f"[...document.querySelectorAll({selector!r})].find(x => x.textContent.startsWith({name!r})).click()")
+
+
+def text(b, name):
+    return b.evaluate(f"document.getElementById({name!r}).textContent")
+
+
+def pick(b, name, value):
+    b.evaluate(f"(() => {{ const s = document.getElementById({name!r}); s.value = {value!r}; s.dispatchEvent(new Event('change')); }})()")
+
+
+clock, faults = stacks("--event", "cpu-clock"), stacks("--event", "page-faults")
+with browser.Browser() as b:
+    ready(b)
+    tap.check(drawn(b) == sums(clock), "the heaviest event is drawn, as folded has it")
+    tap.check(text(b, "details").startswith("all: "), "the status tells the whole", text(b, "details"))
+    honesty = text(b, "honesty")
+    n = sum(1 for line in run([RESOLVE, "-f", "script", "perf.data"]).stdout.splitlines() if re.match(r"\S.*: +\d+ ", line))
+    tap.check(honesty.startswith(f"{n:,} samples of cpu-clock, page-faults"), "the line of honesty: samples, events", (honesty, n))
+    b.screenshot("page.png")
+
+    pick(b, "event", "1")
+    tap.check(drawn(b) == sums(faults) and "e=1" in b.evaluate("location.hash"), "the other event")
+    b.evaluate("history.back(), new Promise(r => addEventListener('popstate', () => setTimeout(r), {once: true}))")
+    tap.check(drawn(b) == sums(clock), "Back undoes it")
+
+    # a real click on a box
+    box = b.evaluate("""(() => { const g = page.graph, r = g.canvas.getBoundingClientRect();
+        const x = g.boxes.flat().find(x => x.depth > 2 && x.node > 0 && x.width > 60 && x.width < 900);
+        return {x: r.x + x.x + x.width / 2, y: r.y + g.y(x.depth) - g.scroll.scrollTop + 8, path: page.pathOf(x.node), total: page.tree.total(x.node)}; })()""")
+    b.click(box["x"], box["y"])
+    tap.check(b.evaluate("page.state.zoom") == box["path"] and b.evaluate("page.graph.boxOf(page.graph.zoomed).width === page.graph.width"),
+              "a click zooms", box)
+    tap.check("›" in text(b, "crumbs"), "crumbs show the way back", text(b, "crumbs"))
+    link = b.evaluate("location.href")
+    b.key("Escape", 27)
+    tap.check(b.evaluate("page.state.zoom") == "", "Escape takes all again")
+    b.open("about:blank")
+    b.open(link)
+    b.evaluate("new Promise(done => { const look = () => document.documentElement.dataset.ready ? done() : setTimeout(look, 10); look(); })")
+    tap.check(b.evaluate("page.state.zoom") == box["path"], "the address restores the zoom")
+    b.key("Escape", 27)
+
+    b.key("/", 191, "/")
+    tap.check(b.evaluate("document.activeElement.id") == "search", "/ goes to the search")
+    b.call("Input.insertText", text="spin|accumulate")
+    b.evaluate("new Promise(r => setTimeout(r, 150))")
+    hit = lambda p: any(re.search("spin|accumulate", f, re.I) for f in p)
+    share = 100 * sum(n for p, n in clock.items() if hit(p)) / sum(clock.values())
+    tap.check(abs(float(text(b, "matched").split()[0]) - share) <= 0.1, "its share is that of the stacks", (text(b, "matched"), share))
+    b.key("Enter", 13)
+    b.key("n", 78, "n")
+    tap.check(re.match("spin|.*accumulate", b.evaluate("page.nameOf(page.tree.frame(page.graph.chosen))")), "n walks to a hit")
+    b.evaluate("document.getElementById('search').value = '(', document.getElementById('search').dispatchEvent(new Event('input'))")
+    b.evaluate("new Promise(r => setTimeout(r, 150))")
+    tap.check(text(b, "matched") == "no regular expression", "a wrong one is told")
+    b.evaluate("page.change({search: ''})")
+
+    press(b, "Functions")
+    leaf = {}
+    for p, n in clock.items():
+        if p:
+            leaf[p[-1]] = leaf.get(p[-1], 0) + n
+    first = b.evaluate("[...document.querySelectorAll('#table tbody tr')].slice(0, 3).map(r => [r.cells[2].textContent, parseFloat(r.cells[0].textContent)])")
+    best = max(leaf, key=leaf.get)
+    tap.check(first[0][0] == best and abs(first[0][1] - 100 * leaf[best] / sum(clock.values())) <= 0.06, "the table begins with the function that has most of its own", (first, best))
+    press(b, "Total")
+    tap.check(b.evaluate("[...document.querySelectorAll('#table th')].findIndex(t => t.getAttribute('aria-sort') === 'descending')") == 1, "it can be sorted")
+    inner = next(f for f in leaf if "spin" in f)
+    press(b, inner, "#table td button")
+    callees = {}
+    for p, n in clock.items():
+        if inner in p:
+            q = p[p.index(inner):]
+            callees[q] = callees.get(q, 0) + n
+    tap.check(drawn(b) == sums(callees), "a function's callees, of all callers")
+    press(b, "its callers", "#crumbs button")
+    callers = {}
+    for p, n in clock.items():
+        if inner in p:
+            q = tuple(reversed(p[:p.index(inner) + 1]))
+            callers[q] = callers.get(q, 0) + n
+    tap.check(drawn(b) == sums(callers), "and its callers")
+    b.evaluate("page.change({sandwich: -1, invert: false, zoom: ''})")
+    press(b, "Callers")
+    tap.check(drawn(b) == sums({tuple(reversed(p)): n for p, n in clock.items()} ), "callers first")
+    press(b, "Callers")
+
+    b.evaluate("page.graph.choose(page.nodeOf(page.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 1).node)))")
+    name = b.evaluate("page.nameOf(page.tree.frame(page.graph.chosen))")
+    b.key("h", 72, "h")
+    without = {}
+    for p, n in clock.items():
+        q = tuple(f for f in p if f != name)
+        without[q] = without.get(q, 0) + n
+    tap.check(drawn(b) == sums(without) and name[:20] in text(b, "filters"), "h leaves a function out")
+    b.key("u", 85, "u")
+    tap.check(drawn(b) == sums(clock), "u takes it back")
+    b.evaluate("page.graph.choose(page.nodeOf(page.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 3).node)))")
+    name = b.evaluate("page.nameOf(page.tree.frame(page.graph.chosen))")
+    b.key("f", 70, "f")
+    tap.check(drawn(b) == sums({p: n for p, n in clock.items() if name in p}), "f shows only stacks with a function", name)
+    b.key("u", 85, "u")
+
+    tids = b.evaluate("[...document.querySelectorAll('#task optgroup[label=thread] option')].map(o => o.value)")
+    pick(b, "task", tids[-1])
+    tap.check(drawn(b) == sums(stacks("--event", "cpu-clock", "--tid", tids[-1].split("/")[1])), "one thread", tids)
+    pick(b, "task", "")
+
+    # a range of time, by the mouse
+    r = b.evaluate("(() => { const r = document.getElementById('time').getBoundingClientRect(); return {x: r.x, y: r.y + r.height / 2, w: r.width}; })()")
+    send = lambda kind, x: b.call("Input.dispatchMouseEvent", type=kind, x=x, y=r["y"], button="left", buttons=1, clickCount=1)
+    send("mousePressed", r["x"] + r["w"] * 0.25)
+    send("mouseMoved", r["x"] + r["w"] * 0.5)
+    send("mouseMoved", r["x"] + r["w"] * 0.75)
+    send("mouseReleased", r["x"] + r["w"] * 0.75)
+    chosen = b.evaluate("page.state.range")
+    times = [json.loads(line) for line in run([RESOLVE, "-f", "jsonl", "perf.data"]).stdout.splitlines()]
+    zero = min(t["t_ns"] for t in times)
+    inside = sum(t["period"] for t in times if t["event"].startswith("cpu-clock") and chosen[0] <= t["t_ns"] - zero <= chosen[1])
+    tap.check(b.evaluate("page.tree.total(0)") == inside and 0 < inside < sum(clock.values()), "the samples of half of the time", (chosen, inside))
+    press(b, "Heat map")
+    tap.check(b.evaluate("document.getElementById('time').clientHeight") > 90, "the heat map")
+    b.screenshot("heat.png")
+    b.evaluate("page.change({range: null})")
+    tap.check(drawn(b) == sums(clock), "and all of the time again")
+
+    b.evaluate("document.getElementById('graph').focus()")
+    b.key("ArrowDown", 40)
+    b.key("ArrowDown", 40)
+    tap.check(b.evaluate("page.pathOf(page.graph.chosen).split('.').length") == 2, "arrow keys walk")
+    b.key("Enter", 13)
+    tap.check(b.evaluate("page.state.zoom.split('.').length") == 2, "Enter zooms")
+    press(b, "Functions")
+    stops = set()
+    b.evaluate("document.activeElement.blur()")
+    for _ in range(14):
+        b.key("Tab", 9)
+        stops.add(b.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.slice(0, 30)"))
+    tap.check(len(stops) >= 6 and any(s.startswith("Flame graph") for s in stops) and "" not in stops, "at least six named tab stops, and the graph", stops)
+    unnamed = b.evaluate("""[...document.querySelectorAll('button, input, select, canvas')].filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() ||
+        e.closest('label'))).map(e => e.outerHTML)""")
+    tap.check(unnamed == [], "every control has a name", unnamed)
+    tap.check(b.problems() == [], "no error, no request", b.problems())
+
+with browser.Browser(width=390, height=800, mobile=True, dark=True) as b:
+    ready(b)
+    tap.check(b.evaluate("document.documentElement.scrollWidth") <= 390, "a phone: nothing is wider than it")
+    tap.check(b.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 24, 26)", "dark mode is followed")
+tap.end()

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""The page's scripts under node: the trees against a slow and simple way to compute the same, on random profiles."""
+import os
+import shutil
+import subprocess
+import sys
+
+from tap import Tap
+
+tap = Tap()
+PAGE = os.path.join(os.environ["TOP"], "output", "page")
+FILES = ("data.js", "text.js", "colours.js", "tree.js")
+if not shutil.which("node"):
+    tap.skip("scripts of the page", "no node")
+    tap.end()
+
+TESTS = r"""
+let seed = 7;
+const random = n => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0, (seed >>> 8) % n);
+const ok = (good, name, ...why) => console.log(`${good ? "ok" : "not ok"} - ${name}${good ? "" : "\n#   " + JSON.stringify(why).slice(0, 900)}`);
+
+// Random stacks (root first) with weights, and the nodes of their tree.
+function make(n, frames, depth) {
+	const stacks = Array.from({length: n}, () => ({path: Array.from({length: 1 + random(depth)}, () => random(frames)), weight: 1 + random(9)}));
+	const root = {kids: new Map()}, parent = [-1], frame = [0], end = [], own = [0];
+	for (const s of stacks) {
+		let at = root;
+		for (const f of s.path) {
+			if (!at.kids.has(f))
+				at.kids.set(f, {kids: new Map()});
+			at = at.kids.get(f);
+		}
+		at.own = (at.own || 0) + s.weight;
+	}
+	const visit = (node, id) => {
+		for (const [f, kid] of node.kids) {
+			const k = parent.push(id) - 1;
+			frame.push(f);
+			own.push(kid.own || 0);
+			visit(kid, k);
+		}
+		end[id] = parent.length;
+	};
+	visit(root, 0);
+	return {stacks, nodes: {n: parent.length, parent: Int32Array.from(parent), frame: Int32Array.from(frame), end: Int32Array.from(end)}, own: Float64Array.from(own)};
+}
+
+// {path: total} of a tree that is drawn, and of stacks.
+function pathsOf(tree, node = 0, path = "", out = {}) {
+	out[path] = tree.total(node);
+	for (const c of tree.children(node))
+		pathsOf(tree, c, `${path};${tree.frame(c)}`, out);
+	return out;
+}
+function sumsOf(stacks) {
+	const out = {"": 0};
+	for (const {path, weight} of stacks)
+		for (let i = 0; i <= path.length; i++) {
+			const key = path.slice(0, i).map(f => `;${f}`).join("");
+			out[key] = (out[key] || 0) + weight;
+		}
+	return out;
+}
+const same = (a, b) => Object.keys(a).length === Object.keys(b).length && Object.keys(a).every(k => Math.abs(a[k] - b[k]) < 1e-9);
+const all = (name, test) => {
+	for (let i = 0; i < 60; i++) {
+		const m = make(1 + random(40), 1 + random(6), 9), [got, want] = test(m);
+		if (!same(got, want))
+			return ok(false, name, m.stacks, got, want);
+	}
+	ok(true, name);
+};
+const none = new Uint8Array(9);
+const sub = (m, o) => transformed(m.nodes, m.own, {hidden: none, collapse: false, focus: -1, root: false, ...o});
+const drawn = t => pathsOf(new TopDown(t.nodes, t.own));
+
+all("root first", m => [drawn(m), sumsOf(m.stacks)]);
+all("leaf first", m => [pathsOf(new BottomUp(m.nodes, m.own)), sumsOf(m.stacks.map(s => ({...s, path: [...s.path].reverse()})))]);
+all("without a function", m => [drawn(sub(m, {hidden: Uint8Array.of(0, 1, 0, 0, 0, 0)})), sumsOf(m.stacks.map(s => ({...s, path: s.path.filter(f => f !== 1)})))]);
+all("recursion collapsed", m => [drawn(sub(m, {collapse: true})), sumsOf(m.stacks.map(s => ({...s, path: s.path.filter((f, i) => f !== s.path[i - 1])})))]);
+all("only stacks with a function", m => [drawn(sub(m, {focus: 0})), sumsOf(m.stacks.filter(s => s.path.includes(0)))]);
+all("callees of a function", m => [drawn(sub(m, {focus: 0, root: true})), sumsOf(m.stacks.filter(s => s.path.includes(0)).map(s => ({...s, path: s.path.slice(s.path.indexOf(0))})))]);
+all("callers of a function", m => [pathsOf(new BottomUp(m.nodes, m.own, occurrences(m.nodes, totalWeights(m.nodes, m.own), 0))),
+	sumsOf(m.stacks.filter(s => s.path.includes(0)).map(s => ({...s, path: s.path.slice(0, s.path.indexOf(0) + 1).reverse()})))]);
+all("own and total by function", m => {
+	const sums = functionSums(m.nodes, m.own, 6), want = {};
+	for (const {path, weight} of m.stacks) {
+		want[`own ${path[path.length - 1]}`] = (want[`own ${path[path.length - 1]}`] || 0) + weight;
+		for (const f of new Set(path))
+			want[f] = (want[f] || 0) + weight;
+	}
+	const got = {};
+	for (let f = 0; f < 6; f++) {
+		if (sums.self[f]) got[`own ${f}`] = sums.self[f];
+		if (sums.total[f]) got[f] = sums.total[f];
+	}
+	return [got, want];
+});
+all("what matches counts once", m => [{sum: matchedWeight(m.nodes, totalWeights(m.nodes, m.own), Uint8Array.of(1, 1, 0, 0, 0, 0))},
+	{sum: m.stacks.filter(s => s.path.some(f => f < 2)).reduce((a, s) => a + s.weight, 0)}]);
+
+const profile = {nodes: {n: 3, parent: Int32Array.of(-1, 0, 1)}, samples: {n: 2, node: [1, 2], count: [2, 3], weight: [20, 30]},
+	log: {n: 3, time: [0, 5, 9], sample: [0, 1, 1], weight: [20, 10, 20]}};
+const weights = o => [...selfWeights(profile, {sample: () => true, range: null, byCount: false, ...o})];
+ok(String(weights({})) === "0,20,30", "weights of samples");
+ok(String(weights({byCount: true})) === "0,2,3", "numbers of samples");
+ok(String(weights({range: [1, 6]})) === "0,0,10", "weights in a range of time");
+ok(String(weights({sample: i => i === 0})) === "0,20,0", "weights of samples that pass");
+
+ok(formatWeight(1234567, "samples") === "1,234,567 samples" && formatWeight(2.5e9, "ns") === "2.50 s" && formatWeight(125e6, "ns") === "125 ms", "weights have units");
+ok(formatShare(1, 8) === "12.5 %" && formatShare(1, 0) === "0 %", "shares");
+ok(fitLabel("short", 9) === "short" && fitLabel("std::map<int, std::string>::find", 14) === "std::map<…>::find".slice(0, 8) + "…" + "find".slice(-5) ||
+	fitLabel("std::map<int, std::string>::find", 20) === "std::map<…>::find", "arguments of templates go first");
+ok(fitLabel("abcdefghijklmnop", 7) === "abcd…op", "labels are cut in the middle", fitLabel("abcdefghijklmnop", 7));
+ok(withoutTemplates("operator<<") === "operator<<" && withoutTemplates("f<a<b>, c>::g") === "f<…>::g" && withoutTemplates("a->b") === "a->b", "operators stay");
+ok(compileSearch("(") === null && compileSearch("ab").test("xAB") && !compileSearch("Ab").test("xab"), "searches");
+ok(hashText("main") === hashText("main") && colourOf("kind", 1, "main", "a") === colourOf("kind", 1, "main", "b"), "a function has one colour");
+"""
+with open("page.js", "w") as out:
+    for f in FILES:
+        out.write(open(os.path.join(PAGE, f)).read() + "\n")
+    out.write(TESTS)
+p = subprocess.run(["node", "page.js"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+sys.stdout.write(p.stdout)
+tap.check(p.returncode == 0 and p.stdout.count("ok - ") >= 20, "node ran all of it", p.returncode)
+for f in os.listdir(PAGE):
+    text = open(os.path.join(PAGE, f)).read()
+    tap.check("http:" not in text.replace("http://www.w3.org", "") and "https:" not in text and "</script" not in text.replace("</script>\n", "", 99 if f.endswith(".html") else 0),
+              f"{f}: asks for nothing, ends no script")
+failed = "not ok" in p.stdout
+sys.exit(1 if failed or tap.failed else 0)
