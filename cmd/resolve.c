@@ -293,7 +293,8 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 	if (!rc)
 		rc = pipeline_symbolize(p, &r->pipeline, err);
 	start = seconds_now();
-	r->output.lost = perf_lost(perf_file_stats(p->file));
+	if (!rc)
+		r->output.lost = perf_lost(perf_file_stats(p->file));
 	if (!rc && r->explain && !explain_address(p, r->explain_ip, stdout))
 		rc = err_set(err, ERR_NOT_FOUND, input_name(&r->pipeline),
 			     "no stack holds the address %#llx (as script prints it)",

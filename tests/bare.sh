@@ -25,8 +25,12 @@ mirror=${mirror:-http://deb.debian.org/debian}
 work=$(mktemp -d "${TMPDIR:-/tmp}/bare-XXXXXX")
 root=$work/root
 finish() {
-	umount -Rl "$root" 2>/dev/null
+	release
 	rm -rf --one-file-system "$work"
+}
+# Ends the chroot: $root is a mount point itself, with others on it.
+release() {
+	while mountpoint -q "$root"; do umount -Rl "$root"; done
 }
 trap finish EXIT
 trap 'exit 1' INT TERM
@@ -39,6 +43,8 @@ inside() { # COMMAND.. as root in the chroot
 # Makes $root: 0; 1: no mirror.
 bootstrap() { # RELEASE
 	local tar=$cache/$1.tar
+	# `/` of the machine is a mount point, as everywhere.
+	mkdir -p "$root" && mount --bind "$root" "$root" && mount --make-private "$root" || return 2
 	if [ ! -f "$tar" ] || [ -n "$(find "$tar" -mtime +14)" ]; then
 		curl -fsSI --max-time 20 "${mirror%/}/dists/$1/Release" >/dev/null 2>&1 ||
 			wget -q --timeout=20 --spider "${mirror%/}/dists/$1/Release" ||
@@ -50,7 +56,7 @@ bootstrap() { # RELEASE
 		rm -f "$root"/var/cache/apt/archives/*.deb
 		tar -C "$root" -cf "$tar.new" . && mv "$tar.new" "$tar"
 	else
-		mkdir -p "$root" && tar -C "$root" -xf "$tar"
+		tar -C "$root" -xf "$tar"
 	fi
 	mkdir -p "$cache/$1-packages/partial"
 	mount --bind "$cache/$1-packages" "$root/var/cache/apt/archives"
@@ -112,7 +118,7 @@ for release in "$@"; do
 		step "$release" ann "make demo"
 		step "$release" ann "make check ${CHECK:-}"
 	fi
-	umount -Rl "$root"
+	release
 	rm -rf --one-file-system "$root"
 done
 exit $failed

@@ -51,7 +51,7 @@ tap.check(rc == 1 and "0 passed, 1 failed" in out and "once more" not in out, "-
 tree(**{f"once{i}": once for i in range(6)})
 rc, out = ran()
 tap.check(rc == 1 and "0 passed, 6 failed" in out and "once more" not in out, "nor do many run again", out)
-tree(silent="", died="print('ok 1 - good')\nimport os\nos.abort()")
+tree(silent="", died="print('ok 1 - good', flush=True)\nimport os\nos.abort()")
 rc, out = ran("--once")
 tap.check(rc == 1 and "1 passed, 2 failed" in out and "ran no test" in out, "a test that says nothing has failed, and one that dies", out)
 

@@ -42,6 +42,15 @@ def run(*cmd, cwd=None):
 # ---- the truth -------------------------------------------------------------------------------
 
 
+def macros_have_lines():
+    """Before 1.79 rustc gave the code of a macro the line of its call."""
+    if not shutil.which("rustc"):
+        return True
+    text = subprocess.run(["rustc", "--version"], stdout=subprocess.PIPE, text=True).stdout
+    m = re.search(r"rustc (\d+)\.(\d+)", text)
+    return not m or tuple(map(int, m.groups())) >= (1, 79)
+
+
 def read_truth(files):
     """{mark: {chain}}; a chain is ((function, file name, line), ...), innermost first."""
     tags, raw = {}, []
@@ -55,13 +64,14 @@ def read_truth(files):
                 tags["=" + m.group(1)] = (f, no)
             m = re.search(r"//= (\d+): (.*)$", line)
             if m:
-                raw.append((int(m.group(1)), m.group(2)))
+                raw.append((int(m.group(1)), m.group(2), (f, no)))
     truth = {}
-    for mark, text in raw:
+    macro = macros_have_lines() or not any(f.endswith(".rs") for f in files)
+    for mark, text, place in raw:
         chain = []
         for frame in text.split(" <- "):
             name, tag = re.fullmatch(r"(.*) @([\w=-]+)", frame.strip()).groups()
-            chain.append((name, *tags[f"={mark}" if tag == "=" else tag]))
+            chain.append((name, *(place if tag == "mark" and not macro else tags[f"={mark}" if tag == "=" else tag])))
         truth.setdefault(mark, set()).add(tuple(chain))
     return truth
 

@@ -210,8 +210,12 @@ def injected():
         return tap.skip("perf inject --jit", "it failed")
     ends = [{(x["t_ns"], x["tid"]): (x["stop"], x["stack"][-1].get("sym")) for x in map(json.loads, resolve(data, "-f", "jsonl")[0].splitlines())}
             for data in ("loop.data", "injected.data")]
-    differ = {at: (end, ends[1].get(at)) for at, end in ends[0].items() if ends[1].get(at) != end}
-    tap.check(len(ends[0]) >= 50 and not differ, f"perf inject --jit: {len(ends[0])} stacks end where they did", list(differ.items())[:9])
+    # Those that reached the root. Others ended in code without tables, which perf inject writes for some of it.
+    roots = {end[1] for end in ends[0].values() if end[0] == "END"}
+    whole = {at: end for at, end in ends[0].items() if end[0] == "END"}
+    differ = {at: (end, ends[1].get(at)) for at, end in ends[0].items()
+              if ends[1].get(at) != end and (end[0] == "END" or (ends[1].get(at, ("",))[0] == "END" and ends[1][at][1] not in roots))}
+    tap.check(len(whole) >= 50 and not differ, f"perf inject --jit: {len(whole)} of {len(ends[0])} stacks end where they did", list(differ.items())[:9])
 
 
 PYTHON_SCRIPT = """

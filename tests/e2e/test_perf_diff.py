@@ -17,6 +17,7 @@ HEAD = re.compile(r"^\s*(\S.*?)\s+(\d+)\s+(?:\[\d+\]\s+)?(\d+\.\d+):")
 FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 
 # perf ends a stack that was cut with a frame at this address.
+ENDED = "ours ends in code without call frame information, and says so"
 END_OF_COPY = 0xffffffffffffffff
 
 PY = """
@@ -71,16 +72,22 @@ def names(frames):
     return [f[:2] for f in frames]
 
 
+def at(sample):
+    us = sample["t_ns"] // 1000
+    return str(sample["tid"]), f"{us // 10**6}.{us % 10**6:06}"
+
+
 def guessed(text):
     """{(tid, time): places of the frames that are marked as guesses}, of jsonl."""
-    out = {}
-    for s in map(json.loads, text.splitlines()):
-        us = s["t_ns"] // 1000
-        out[str(s["tid"]), f"{us // 10**6}.{us % 10**6:06}"] = {i for i, f in enumerate(s["stack"]) if f.get("how") == "guessed"}
-    return out
+    return {at(s): {i for i, f in enumerate(s["stack"]) if f.get("how") == "guessed"} for s in map(json.loads, text.splitlines())}
 
 
-def classify(ours, perf, libdw, marks):
+def ends(text):
+    """{(tid, time): why the user stack ends}, of jsonl."""
+    return {at(s): s["stop"] for s in map(json.loads, text.splitlines())}
+
+
+def classify(ours, perf, libdw, marks, stop=None):
     """The class of a sample, or None when nothing explains the difference."""
     if names(ours) == names(perf):
         return "equal"
@@ -96,12 +103,14 @@ def classify(ours, perf, libdw, marks):
         rest = ours[:leaf + 1] + ours[leaf + 2:]
         if names(rest) == names(libdw) or classify(rest, perf, libdw, ()):
             return "we have the caller that frame pointers skip"
-    if d == len(ours):
-        return "perf goes on, libdw agrees with us" if agree else None
-    if ours[d][1] == perf[d][1] and names(ours[d + 1:]) == names(perf[d + 1:]):
+    if d == len(ours) and agree:
+        return "perf goes on, libdw agrees with us"
+    if d < len(ours) and ours[d][1] == perf[d][1] and names(ours[d + 1:]) == names(perf[d + 1:]):
         return "one name differs"
     if agree:
         return "frames differ, libdw agrees with us"
+    if stop == "NO_CFI" and names(ours) == names(libdw[:len(ours)]):
+        return ENDED
     return None
 
 
@@ -111,17 +120,19 @@ def compare(name, cmd):
                         "comm,tid,time,ip,sym,dso", "-i", "x.data"]).stdout)
     base = [RESOLVE, "-q", "-f", "script", "--no-inline", "--no-demangle", "--no-stitch"]
     ours = samples(run([*base, "x.data"]).stdout)
-    marks = guessed(run([*base, "-f", "jsonl", "x.data"]).stdout)
+    told = run([*base, "-f", "jsonl", "x.data"]).stdout
+    marks, stops = guessed(told), ends(told)
     libdw = samples(run([*base, "--unwinder=libdw", "x.data"]).stdout)
     tap.check(len(perf) > 100 and ours.keys() == perf.keys(), f"{name}: the same samples",
               (len(perf), len(ours), sorted(perf.keys() ^ ours.keys())[:5]))
     classes, bad = Counter(), []
     for key in perf.keys() & ours.keys():
-        c = classify(ours[key], perf[key], libdw.get(key, []), marks[key])
+        c = classify(ours[key], perf[key], libdw.get(key, []), marks[key], stops[key])
         classes[c] += 1
         if c is None:
             bad.append(key)
     print(f"# {name}: {len(perf)} samples: " + ", ".join(f"{n} {c}" for c, n in classes.most_common()))
+    tap.check(classes[ENDED] <= 0.03 * len(perf), f"{name}: {classes[ENDED]} stacks: {ENDED}", classes)
     show = "\n".join(f"{key}\n ours  {names(ours[key])}\n perf  {names(perf[key])}\n libdw {names(libdw.get(key, []))}"
                      for key in bad[:3])
     tap.check(not bad, f"{name}: every difference is explained", f"{len(bad)} of {len(perf)}\n{show}")

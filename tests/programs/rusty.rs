@@ -1,6 +1,13 @@
 // rusty.rs - Rust: generics, closures, trait objects, a thread, a caught panic.
 // Usage: rusty SECONDS (of CPU time, both threads together)
-use std::hint::black_box;
+use std::arch::asm;
+
+/// std::hint::black_box came with Rust 1.66, Debian 12 has 1.63.
+#[inline(always)]
+fn black_box<T>(x: T) -> T {
+    unsafe { asm!("/* {0} */", in(reg) &x, options(nostack, preserves_flags)) };
+    x
+}
 
 trait Shape {
     fn area(&self, n: u64) -> u64;
