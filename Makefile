@@ -18,7 +18,7 @@ V ?= 0
 Q := $(if $(filter 0,$(V)),@)
 
 # Law of includes: a folder knows base/ and the public headers of folders before it.
-STAGES := $(foreach s,base reader modules dwarf demangle symbolize unwind stitch profile output capture,$(if $(wildcard $(s)/*.c),$(s)))
+STAGES := $(foreach s,base reader modules dwarf demangle symbolize unwind stitch profile input output capture,$(if $(wildcard $(s)/*.c),$(s)))
 COMMANDS := capture resolve
 
 ifeq ($(origin CC),default)

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/link.h"
 #include "capture/attr.h"
 #include "reader/format.h"
 
@@ -20,45 +19,35 @@ struct attr_entry {
 	struct perfdata_section ids;
 };
 
-/* Where the file is or will be: behind links, so that no link is renamed or removed, /dev/stdout
- * least of all. */
-static const char *place(const struct perfdata *f)
-{
-	return f->target ? f->target : f->path;
-}
-
+/* The older recording, which is not a file that others may have put there. */
 static int keep_old(struct perfdata *f, struct err *err)
 {
-	size_t n = strlen(place(f)) + sizeof ".old";
-	struct stat st;
+	const struct outplace *p = &f->place;
 
-	f->is_named = lstat(place(f), &st) || S_ISREG(st.st_mode);
-	if (!f->is_named)
+	f->is_named = !p->exists || S_ISREG(p->st.st_mode);
+	if (!f->is_named || !p->exists)
 		return 0;
-	f->old_path = malloc(n);
-	if (!f->old_path)
-		return err_nomem(err);
-	snprintf(f->old_path, n, "%s.old", place(f));
-	if (!rename(place(f), f->old_path))
+	if (snprintf(f->old, sizeof f->old, "%s.old", p->name) >= (int)sizeof f->old) {
+		f->old[0] = '\0';
+		return err_errno(err, ENAMETOOLONG, f->path, "rename to .old");
+	}
+	if (!renameat(p->dir, p->name, p->dir, f->old))
 		return 0;
-	free(f->old_path);
-	f->old_path = NULL;
-	/* a missing folder shows up in open() */
+	f->old[0] = '\0';
 	return errno == ENOENT ? 0 : err_errno(err, errno, f->path, "rename to .old");
 }
 
 static int open_file(struct perfdata *f, struct err *err)
 {
+	const struct outplace *p = &f->place;
 	/* What others put there meanwhile is not ours, and shall not get the stacks. */
 	const int mine = f->is_named ? O_EXCL : O_TRUNC;
 
-	f->fd = open(place(f), O_RDWR | O_CREAT | mine | O_CLOEXEC, 0600);
+	f->fd = openat(p->dir, p->name, O_RDWR | O_CREAT | mine | O_CLOEXEC, 0600);
 	if (f->fd >= 0)
 		return 0;
-	if (f->is_named && errno == EEXIST) {
-		free(f->old_path); /* its place is taken */
-		f->old_path = NULL;
-	}
+	if (f->is_named && errno == EEXIST)
+		f->old[0] = '\0'; /* its place is taken */
 	return err_errno(err, errno, f->path, "create");
 }
 
@@ -68,10 +57,9 @@ int perfdata_create(struct perfdata *f, const char *path, struct err *err)
 	int rc;
 
 	*f = (struct perfdata){.fd = -1, .path = path};
-	if (link_is_strange(path))
-		return err_set(err, ERR_PERMISSION, path, LINK_IS_STRANGE);
-	f->target = realpath(path, NULL);
-	rc = keep_old(f, err);
+	rc = outplace_find(&f->place, path, err);
+	if (!rc)
+		rc = keep_old(f, err);
 	if (!rc)
 		rc = open_file(f, err);
 	if (rc) {
@@ -209,21 +197,22 @@ int perfdata_finish(struct perfdata *f, const struct perfdata_facts *facts, stru
 
 static void release(struct perfdata *f)
 {
-	free(f->old_path);
-	free(f->target);
-	f->old_path = f->target = NULL;
+	outplace_done(&f->place);
+	f->old[0] = '\0';
 	f->fd = -1;
 }
 
 void perfdata_discard(struct perfdata *f)
 {
+	const struct outplace *p = &f->place;
+
 	if (f->fd >= 0) {
 		close(f->fd);
 		if (f->is_named)
-			unlink(place(f));
+			unlinkat(p->dir, p->name, 0);
 	}
-	if (f->old_path)
-		rename(f->old_path, place(f));
+	if (f->old[0])
+		renameat(p->dir, f->old, p->dir, p->name);
 	release(f);
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/outfile.h"
 #include "capture/bytes.h"
 
 struct perfdata_event {
@@ -35,9 +36,9 @@ struct perfdata_facts {
 struct perfdata {
 	int fd;
 	const char *path;
-	char *target;	     /* path behind all links; NULL: it is no file yet */
-	bool is_named;	     /* target (else path) is the file itself: it can be renamed, removed */
-	char *old_path;	     /* where a file of the same name went; NULL: there was none */
+	struct outplace place;
+	bool is_named;		/* it is a regular file there: it can be renamed, removed */
+	char old[NAME_MAX + 1]; /* what a file of the same name is called now; "": there was none */
 	bool is_regular;     /* not /dev/null and the like */
 	uint64_t data_off;   /* of the data section */
 	uint64_t data_bytes; /* written by perfdata_begin() */
@@ -45,8 +46,8 @@ struct perfdata {
 };
 
 /* Creates the file, readable by the owner only (stack copies hold secrets). A file that is there
- * already is renamed to PATH.old. Refused: what somebody else has put in its place meanwhile, and
- * another user's link in a folder like /tmp. On failure nothing stays open. */
+ * already is renamed to PATH.old. Refused: what another user has put in its place, also
+ * meanwhile, in a folder like /tmp. On failure nothing stays open. */
 int perfdata_create(struct perfdata *f, const char *path, struct err *err);
 /* Header, ids and attributes, and the start of the data section. The header says "no data yet". */
 int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struct err *err);

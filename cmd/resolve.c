@@ -10,12 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/link.h"
 #include "cmd/advice.h"
 #include "cmd/args.h"
 #include "cmd/explain.h"
 #include "cmd/report.h"
+#include "cmd/profiles.h"
 #include "cmd/resolve_options.h"
+#include "cmd/write.h"
+#include "input/input.h"
 
 enum { EXIT_FINE = 0, EXIT_DAMAGED = 1, EXIT_TROUBLE = 2 };
 
@@ -23,20 +25,14 @@ enum { EXIT_FINE = 0, EXIT_DAMAGED = 1, EXIT_TROUBLE = 2 };
 static volatile sig_atomic_t stop_requested;
 static struct fetch_signals fetching;
 
-static const char stdout_name[] = "standard output";
-
 enum { EVENTS_TOLD = 6 }; /* by name */
 
 enum { PATIENT_INTERRUPTS = 4 }; /* with which transfers are waited for */
 
-/* The file that becomes the output when it is complete; NULL: none. */
-static const char *volatile unfinished;
-
-/* Ends the program as the signal would, but for that file. */
+/* Ends the program as the signal would, but for an unfinished file. */
 static void on_end(int sig)
 {
-	if (unfinished)
-		unlink(unfinished);
+	write_abort();
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
@@ -63,74 +59,6 @@ static void complain(const struct err *e)
 
 /* ---- running --------------------------------------------------------------------------- */
 
-static int write_to(const struct resolve *r, const struct profile *p, FILE *out, const char *name,
-		    struct err *err)
-{
-	int rc;
-
-	errno = 0;
-	rc = output_write(r->format, p, &r->output, out, err);
-	return rc ? rc : args_flush(out, name, err);
-}
-
-/* A file of our own beside the target. Whatever has that name already is not written to: it is
- * somebody else's, or was left by a process with our PID that was killed, and is removed. */
-static FILE *create_temp(const char *path)
-{
-	FILE *out;
-	int fd;
-
-	unlink(path);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out && fd >= 0)
-		close(fd);
-	return out;
-}
-
-/* Writes to a temporary neighbour and renames it, so that a failure never destroys an older result;
- * what is not a regular file (a fifo, /dev/stdout) is written directly. A link stays one. */
-static int write_file(const struct resolve *r, const struct profile *p, struct err *err)
-{
-	char temp[PATH_MAX], real[PATH_MAX];
-	const char *target = realpath(r->output_path, real) ? real : r->output_path;
-	struct stat st;
-	bool direct = !stat(r->output_path, &st) && !S_ISREG(st.st_mode);
-	FILE *out;
-	int rc;
-
-	if (link_is_strange(r->output_path))
-		return err_set(err, ERR_PERMISSION, r->output_path, LINK_IS_STRANGE);
-	if (snprintf(temp, sizeof temp, "%s.tmp%d", target, (int)getpid()) >= (int)sizeof temp)
-		return err_set(err, ERR_LIMIT, r->output_path, "path too long");
-	/* Before it is there: a signal may come as soon as it is. */
-	unfinished = direct ? NULL : temp;
-	out = direct ? fopen(r->output_path, "w") : create_temp(temp);
-	if (!out) {
-		unfinished = NULL;
-		return err_errno(err, errno, r->output_path, "create");
-	}
-	rc = write_to(r, p, out, r->output_path, err);
-	if (fclose(out) && !rc)
-		rc = err_errno(err, errno, r->output_path, "write");
-	if (!rc && !direct && rename(temp, target))
-		rc = err_errno(err, errno, r->output_path, "create");
-	if (rc && !direct)
-		unlink(temp);
-	unfinished = NULL;
-	return rc;
-}
-
-static int write_result(const struct resolve *r, const struct profile *p, struct err *err)
-{
-	if (r->output_path)
-		return write_file(r, p, err);
-	if (r->format->binary && isatty(STDOUT_FILENO))
-		return err_set(err, ERR_USAGE, NULL, "%s is binary; use -o FILE or a pipe",
-			       r->format->name);
-	return write_to(r, p, stdout, stdout_name, err);
-}
-
 /* Does the recording have the events that were asked for? If not its events are told. */
 static int check_events(const struct profile *p, const char *list, struct err *err)
 {
@@ -148,17 +76,12 @@ static int check_events(const struct profile *p, const char *list, struct err *e
 		       (int)n, unknown, names);
 }
 
-static const char *input_name(const struct pipeline_options *opt)
-{
-	return strcmp(opt->input, "-") ? opt->input : "standard input";
-}
-
 /* Why there is nothing to write, in the order in which it can go wrong. */
 static int nothing_to_write(const struct pipeline *p, const struct pipeline_options *opt,
 			    struct err *err)
 {
 	const struct perf_file_stats *s = perf_file_stats(p->file);
-	const char *input = input_name(opt);
+	const char *input = input_name(opt->input);
 
 	if (p->filtered)
 		return err_set(err, ERR_NOT_FOUND, input,
@@ -188,8 +111,9 @@ static void tell_other_events(const struct resolve *r, const struct profile *p)
 		return;
 	if (!event_set_make(&events, p, NULL, NULL) && events.n > 1) {
 		shown = event_set_heaviest(&events, p);
-		fprintf(stderr, "resolve: %s: only the event %s is shown, which has the most weight;",
-			input_name(&r->pipeline),
+		fprintf(stderr,
+			"resolve: %s: only the event %s is shown, which has the most weight;",
+			input_name(r->pipeline.input),
 			strtab_get(&p->strings, p->events.v[shown].name));
 		for (i = 0; i < events.n && i < EVENTS_TOLD; i++)
 			if (events.ids[i] != shown)
@@ -243,8 +167,10 @@ static bool strict_loss(const struct resolve *r, const struct perf_file_stats *s
 
 static int exit_code(const struct resolve *r, const struct pipeline *p)
 {
-	const struct perf_file_stats *s = perf_file_stats(p->file);
+	const struct perf_file_stats *s = p->file ? perf_file_stats(p->file) : NULL;
 
+	if (!s)
+		return r->damaged || r->interrupted ? EXIT_DAMAGED : EXIT_FINE;
 	if (s->damaged || s->interrupted || s->truncated || r->interrupted)
 		return EXIT_DAMAGED;
 	return strict_loss(r, s) ? EXIT_DAMAGED : EXIT_FINE;
@@ -279,10 +205,46 @@ static void keep_compiled(const struct resolve *r, const struct pipeline *p)
 	symbolizer_save(p->symbolizer);
 }
 
+/* What it could have been. */
+static void tell_inputs(struct err *err)
+{
+	const struct input_format *const *f;
+
+	for (f = input_formats; *f; f++)
+		snprintf(err->what + strlen(err->what), sizeof err->what - strlen(err->what),
+			 "%s%s",
+			 f == input_formats ? "; nor is it "
+			 : f[1]		    ? ", "
+					    : " or ",
+			 (*f)->name);
+}
+
+/* What is no recording, or several inputs. */
+static int run_profiles(struct resolve *r, struct err *err)
+{
+	struct profile *p = NULL;
+	int rc = profiles_load(r, &p, err);
+
+	if (!rc)
+		rc = check_events(p, r->pipeline.filter.event, err);
+	if (!rc)
+		rc = write_result(r, p, err);
+	if (!rc && !r->quiet)
+		tell_other_events(r, p);
+	profile_free(p);
+	return rc;
+}
+
 static int run(struct resolve *r, struct pipeline *p, struct err *err)
 {
 	double start;
-	int rc = pipeline_open(p, &r->pipeline, err);
+	int rc;
+
+	if (profiles_are_meant(r))
+		return run_profiles(r, err);
+	rc = pipeline_open(p, &r->pipeline, err);
+	if (rc == -ERR_FORMAT)
+		tell_inputs(err);
 
 	if (!rc && r->header_only)
 		return show_header(p, err);
@@ -296,11 +258,11 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 	if (!rc)
 		r->output.lost = perf_lost(perf_file_stats(p->file));
 	if (!rc && r->explain && !explain_address(p, r->explain_ip, stdout))
-		rc = err_set(err, ERR_NOT_FOUND, input_name(&r->pipeline),
+		rc = err_set(err, ERR_NOT_FOUND, input_name(r->pipeline.input),
 			     "no stack holds the address %#llx (as script prints it)",
 			     (unsigned long long)r->explain_ip);
 	else if (!rc)
-		rc = r->explain ? args_flush(stdout, stdout_name, err)
+		rc = r->explain ? args_flush(stdout, STDOUT_NAME, err)
 				: write_result(r, p->profile, err);
 	if (rc)
 		return rc;
@@ -356,7 +318,7 @@ int main(int argc, char **argv)
 	if (!rc)
 		rc = run(&r, &p, &err);
 	errno = 0;
-	flushed = rc < 0 ? 0 : args_flush(stdout, stdout_name, &err);
+	flushed = rc < 0 ? 0 : args_flush(stdout, STDOUT_NAME, &err);
 	rc = flushed ? flushed : rc;
 	if (rc < 0) {
 		complain(&err);

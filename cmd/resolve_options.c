@@ -11,6 +11,7 @@
 #include "cmd/args.h"
 #include "cmd/cache.h"
 #include "cmd/config.h"
+#include "input/input.h"
 
 #define OPTIONS_TARGET struct resolve
 #include "cmd/options.h"
@@ -301,8 +302,9 @@ enum { N_OPTIONS = sizeof options / sizeof *options };
 static void print_help(void)
 {
 	const struct output_format *const *f;
+	const struct input_format *const *in;
 
-	puts("usage: resolve [OPTIONS] [FILE=perf.data | -]\n"
+	puts("usage: resolve [OPTIONS] [FILE=perf.data | -]..\n"
 	     "Unwinds and symbolizes a recording of `capture` or `perf record`, offline.\n"
 	     "\n"
 	     "  resolve perf.data > out.folded              folded stacks, for flame graphs\n"
@@ -312,6 +314,10 @@ static void print_help(void)
 	puts("formats:");
 	for (f = output_formats; *f; f++)
 		printf("  %-12s %s (%s)\n", (*f)->name, (*f)->help, (*f)->suffixes);
+	puts("inputs, by content; several are added up:\n"
+	     "  perf.data    of perf record or capture, from a file or a pipe");
+	for (in = input_formats; *in; in++)
+		printf("  %-12s %s\n", (*in)->name, (*in)->help);
 	puts("exit status: 0 fine; 1 the input was damaged and what could be read was written;\n"
 	     "  2 trouble: usage, unreadable, nothing to write");
 }
@@ -345,12 +351,19 @@ static int check_places(const struct resolve *r, struct err *err)
 /* The recording would be replaced, and with it all that the output does not have. */
 static bool is_input(const struct resolve *r, const char *output)
 {
-	bool is_stdin = !strcmp(r->pipeline.input, "-");
 	struct stat in, out;
+	size_t i;
 
-	return !stat(output, &out) && S_ISREG(out.st_mode) &&
-	       !(is_stdin ? fstat(STDIN_FILENO, &in) : stat(r->pipeline.input, &in)) &&
-	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+	if (stat(output, &out) || !S_ISREG(out.st_mode))
+		return false;
+	for (i = 0; i < r->inputs.n; i++) {
+		bool is_stdin = !strcmp(r->inputs.v[i], "-");
+
+		if (!(is_stdin ? fstat(STDIN_FILENO, &in) : stat(r->inputs.v[i], &in)) &&
+		    in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+			return true;
+	}
+	return false;
 }
 
 /* The options that others depend on. */
@@ -407,11 +420,11 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 		return 1;
 	if (config_rc)
 		return config_rc;
-	if (argc - rest > 1)
-		return err_set(err, ERR_USAGE, NULL, "one input at a time; '%s' is too many",
-			       argv[rest + 1]);
 	if (rest < argc)
 		r->pipeline.input = argv[rest];
+	for (int i = rest; i < argc || i == rest; i++)
+		if (vec_push(&r->inputs, i < argc ? argv[i] : r->pipeline.input))
+			return err_nomem(err);
 	return finish_options(r, err);
 }
 
@@ -419,4 +432,5 @@ void resolve_options_done(struct resolve *r)
 {
 	sample_filter_done(&r->pipeline.filter);
 	vec_done(&r->debug_dirs);
+	vec_done(&r->inputs);
 }

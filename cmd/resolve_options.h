@@ -19,6 +19,8 @@ struct resolve {
 	enum fetch_mode fetch;
 	struct fetch_watch watch;
 	bool strict, quiet, no_cache, header_only, explain, show_help, show_version;
+	VEC(const char *) inputs; /* at least one */
+	bool damaged;	  /* one of several inputs, or a profile, was */
 	bool interrupted; /* reading ended early, at the user's ^C */
 };
 

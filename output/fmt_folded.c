@@ -152,8 +152,12 @@ static int write_folded(const struct profile *p, const struct output_options *op
 {
 	struct named_stacks stacks = {0};
 	struct folded f = {.stacks = &stacks, .opt = opt};
-	int rc = named_stacks(&stacks, p, events, &opt->style, err);
+	struct stack_style style = opt->style;
+	int rc;
 
+	if (p->has_marks)
+		style.mark_kernel = style.mark_jit = style.mark_inline = style.mark_stitched = true;
+	rc = named_stacks(&stacks, p, events, &style, err);
 	if (!rc)
 		rc = rank_names(&f, err);
 	if (!rc)

@@ -49,14 +49,14 @@ static void add_string(struct text *t, const struct profile *p, const char *key,
 
 static void add_dso(struct text *t, const struct profile *p, const struct profile_mapping *m)
 {
-	if (!m->dso)
+	if (m == p->mappings.v)
 		return;
 	add_string(t, p, "dso", m->name);
-	if (!m->dso->build_id.size)
+	if (!m->build_id.size)
 		return;
 	add_key(t, "build_id");
 	text_char(t, '"');
-	text_build_id(t, &m->dso->build_id);
+	text_build_id(t, &m->build_id);
 	text_char(t, '"');
 }
 
@@ -167,6 +167,7 @@ const struct output_format format_jsonl = {
 	.name = "jsonl",
 	.help = "every sample as a JSON object on a line, with its stack",
 	.suffixes = ".jsonl .ndjson",
+	.needs_samples = true,
 	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG,
 	.tells_events = true,
 	.write = write_jsonl,

@@ -120,7 +120,9 @@ static uint64_t period_of(const struct profile_event *e)
 	if (!is_frequency)
 		return e->attr.sample_period;
 	/* A counter sampled at a frequency has no fixed period. */
-	return profile_event_is_clock(e) && e->attr.sample_period ? 1000000000 / e->attr.sample_period : 0;
+	return profile_event_is_clock(e) && e->attr.sample_period
+		       ? 1000000000 / e->attr.sample_period
+		       : 0;
 }
 
 /* What an event's weights are called: "cycles", of clocks "cpu". */
@@ -128,12 +130,15 @@ static uint64_t add_type_name(struct writer *w, const struct profile_event *e)
 {
 	const char *name = strtab_get(&w->pp.p->strings, e->name);
 
-	return profile_event_is_clock(e) ? add_cstr(w, "cpu")
-					 : add_string(w, name, bare_name_length(e, name));
+	return profile_event_is_clock(e) && !e->unit
+		       ? add_cstr(w, "cpu")
+		       : add_string(w, name, bare_name_length(e, name));
 }
 
 static uint64_t add_unit(struct writer *w, const struct profile_event *e)
 {
+	if (e->unit)
+		return add_ours(w, e->unit);
 	return add_cstr(w, profile_event_is_clock(e) ? "nanoseconds" : "count");
 }
 
@@ -153,7 +158,13 @@ static uint64_t add_suffixed(struct writer *w, const struct profile_event *e, co
 	return id;
 }
 
-/* A pair of values for every event: samples, and what they weigh. */
+static uint64_t add_event_name(struct writer *w, const struct profile_event *e)
+{
+	return w->pp.events->n > 1 && !e->is_sum ? add_suffixed(w, e, "_event")
+						 : add_type_name(w, e);
+}
+
+/* A pair of values for every event: samples, and what they weigh; or only what they weigh. */
 static void add_types(struct writer *w)
 {
 	const struct event_set *events = w->pp.events;
@@ -164,15 +175,16 @@ static void add_types(struct writer *w)
 	first = &w->pp.p->events.v[w->main_event];
 	for (i = 0; i < events->n; i++) {
 		e = &w->pp.p->events.v[events->ids[i]];
-		type = events->n > 1 ? add_suffixed(w, e, "_event") : add_type_name(w, e);
+		type = add_event_name(w, e);
 		unit = add_unit(w, e);
-		add_value_type(w, PROFILE_SAMPLE_TYPE,
-			       events->n > 1 ? add_suffixed(w, e, "_sample")
-					     : add_cstr(w, "samples"),
-			       count);
+		if (!e->is_sum)
+			add_value_type(w, PROFILE_SAMPLE_TYPE,
+				       events->n > 1 ? add_suffixed(w, e, "_sample")
+						     : add_cstr(w, "samples"),
+				       count);
 		add_value_type(w, PROFILE_SAMPLE_TYPE, type, unit);
 	}
-	type = events->n > 1 ? add_suffixed(w, first, "_event") : add_type_name(w, first);
+	type = add_event_name(w, first);
 	add_value_type(w, PROFILE_PERIOD_TYPE, type, add_unit(w, first));
 	pb_uint(&w->msg, PROFILE_PERIOD, period_of(first));
 	pb_uint(&w->msg, PROFILE_DEFAULT_SAMPLE_TYPE, type);
@@ -191,6 +203,8 @@ static uint64_t wall_time(const struct profile *p)
 		t = i->clock_wall_ns - i->clock_ref_ns + p->first_ns;
 	else if (i)
 		t = i->file_mtime_ns;
+	else
+		t = p->wall_ns;
 	if (!t || t > INT64_MAX)
 		t = p->first_ns;
 	return t && t <= INT64_MAX ? t : 1;
@@ -211,15 +225,19 @@ static void add_comment(struct writer *w, const char *key, const struct text *va
 static void add_comments(struct writer *w)
 {
 	const struct perf_file_info *info = w->pp.p->info;
+	const struct profile *p = w->pp.p;
 	struct text value = {0};
 	size_t i;
 
-	if (w->pp.opt->generator) {
+	/* Who made the profile has said so already. */
+	for (i = 0; i < p->comments.n; i++)
+		pb_varint(&w->sub, add_ours(w, p->comments.v[i]));
+	if (w->pp.opt->generator && !p->comments.n) {
 		text_str(&value, w->pp.opt->generator);
 		add_comment(w, "tool:", &value);
 	}
 	value.n = 0;
-	if (format_stitched_share(w->pp.p, w->pp.opt, w->pp.events->has) > 0) {
+	if (!p->comments.n && format_stitched_share(w->pp.p, w->pp.opt, w->pp.events->has) > 0) {
 		text_str(&value, "samples with the label stack:stitched have callers of another "
 				 "sample of their thread");
 		add_comment(w, "stitched:", &value);
@@ -303,7 +321,8 @@ static void add_sample(struct writer *w, const struct tree *t, uint32_t node, si
 	if (w->sub.n)
 		pb_message(&w->part, SAMPLE_LOCATION_ID, &w->sub);
 	for (i = 0; i < w->pp.events->n; i++) {
-		pb_varint(&w->sub, i == at ? as_int64(nodes[node].count) : 0);
+		if (!w->pp.p->events.v[w->pp.events->ids[i]].is_sum)
+			pb_varint(&w->sub, i == at ? as_int64(nodes[node].count) : 0);
 		pb_varint(&w->sub, i == at ? as_int64(nodes[node].period) : 0);
 	}
 	pb_message(&w->part, SAMPLE_VALUE, &w->sub);
@@ -412,8 +431,8 @@ static void add_mapping(struct writer *w, uint32_t rank)
 		pb_uint(&w->part, MAPPING_FILE_OFFSET, m->map.pgoff);
 	}
 	pb_uint(&w->part, MAPPING_FILENAME, add_ours(w, m->name));
-	if (m->dso) {
-		text_build_id(&w->sub, &m->dso->build_id);
+	if (m->build_id.size) {
+		text_build_id(&w->sub, &m->build_id);
 		pb_uint(&w->part, MAPPING_BUILD_ID, add_string(w, w->sub.s, w->sub.n));
 		w->sub.n = 0;
 	}
@@ -476,7 +495,7 @@ static int write_all(struct writer *w, FILE *out, struct err *err)
 }
 
 static int write_pprof(const struct profile *p, const struct output_options *opt,
-		      struct event_set *events, FILE *out, struct err *err)
+		       struct event_set *events, FILE *out, struct err *err)
 {
 	struct writer w = {.pp = {.p = p, .opt = opt, .events = events}};
 	int rc = pprof_rank(&w.pp, err);

@@ -251,6 +251,7 @@ const struct output_format format_script = {
 	.name = "script",
 	.help = "every sample with its stack, as perf script prints it",
 	.suffixes = ".script .perf-script",
+	.needs_samples = true,
 	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG,
 	.tells_events = true,
 	.write = write_script,

@@ -339,6 +339,7 @@ const struct output_format format_speedscope = {
 	.name = "speedscope",
 	.help = "JSON for www.speedscope.app: a profile per thread, in time order",
 	.suffixes = ".speedscope.json",
+	.takes_sums = true,
 	.keep = PROFILE_KEEP_LOG,
 	.write = write_speedscope,
 };

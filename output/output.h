@@ -46,6 +46,8 @@ struct output_format {
 	const char *suffixes;
 	unsigned keep; /* enum profile_keep bits that it needs */
 	bool binary;   /* refuse to write to a terminal */
+	bool takes_sums;    /* where samples have no times a sum is shown like one */
+	bool needs_samples; /* writes single samples: nothing without a log */
 	bool tells_events; /* what it writes says of each sample of which event it is */
 	/* Writes the events of the set, which has one at least. 0 or negative with *err; errors of
 	 * `out` are found by the caller's fflush. */

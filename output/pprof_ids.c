@@ -79,11 +79,9 @@ static int compare_functions(const struct pprof *pp, uint32_t a, uint32_t b)
 
 static int compare_mappings(const struct pprof *pp, uint32_t a, uint32_t b)
 {
-	static const struct dso no_dso;
 	const struct profile_mapping *ma = &pp->p->mappings.v[a], *mb = &pp->p->mappings.v[b];
 	const struct map *va = &ma->map, *vb = &mb->map;
-	const struct build_id *ia = &(ma->dso ? ma->dso : &no_dso)->build_id;
-	const struct build_id *ib = &(mb->dso ? mb->dso : &no_dso)->build_id;
+	const struct build_id *ia = &ma->build_id, *ib = &mb->build_id;
 	int rc = compare_strings(pp->p, ma->name, mb->name);
 
 	if (!rc)

@@ -62,6 +62,17 @@ static uint32_t add_short_name(struct strtab *strings, uint32_t id)
 	return strtab_add(strings, name, n);
 }
 
+int profile_push_mapping(struct profile *p, struct profile_mapping m, struct err *err)
+{
+	if (m.path == STRTAB_FAILED || m.name == STRTAB_FAILED)
+		return err_nomem(err);
+	m.short_name = add_short_name(&p->strings, m.name);
+	if (m.short_name == STRTAB_FAILED || p->mappings.n >= UINT32_MAX ||
+	    vec_push(&p->mappings, m))
+		return err_nomem(err);
+	return 0;
+}
+
 static int add_mapping(struct profile *p, const struct dso *dso, const struct map *map,
 		       struct err *err)
 {
@@ -74,14 +85,10 @@ static int add_mapping(struct profile *p, const struct dso *dso, const struct ma
 
 	if (map)
 		m.map = *map;
+	if (dso)
+		m.build_id = dso->build_id;
 	m.name = add_name(&p->strings, m.kind, path);
-	if (m.path == STRTAB_FAILED || m.name == STRTAB_FAILED)
-		return err_nomem(err);
-	m.short_name = add_short_name(&p->strings, m.name);
-	if (m.short_name == STRTAB_FAILED || p->mappings.n >= UINT32_MAX ||
-	    vec_push(&p->mappings, m))
-		return err_nomem(err);
-	return 0;
+	return profile_push_mapping(p, m, err);
 }
 
 static int mapping_of_dso(struct profile *p, const struct dso *dso, uint32_t *ret, struct err *err)

@@ -112,6 +112,8 @@ uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how);
 /* map: not needed without PROFILE_KEEP_IPS. */
 int profile_intern_mapping(struct profile *p, const struct dso *dso, const struct map *map,
 			   uint32_t *ret, struct err *err);
+/* Adds a mapping with path and name. */
+int profile_push_mapping(struct profile *p, struct profile_mapping m, struct err *err);
 /* ip: the frame's, kept when the location is new. */
 int profile_intern_location(struct profile *p, struct location_key key, uint64_t ip, uint32_t *ret,
 			    struct err *err);

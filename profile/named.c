@@ -35,6 +35,14 @@ static uint32_t take_symbol(struct namer *n, enum name_kind kind)
 	return id;
 }
 
+static void add_pid(struct text *t, uint32_t pid)
+{
+	if (pid == PROFILE_NO_PID)
+		text_char(t, '?');
+	else
+		text_int(t, (int32_t)pid, 0);
+}
+
 static int add_root(struct namer *n, const struct profile_sample *s)
 {
 	const struct strtab *strings = &n->p->strings;
@@ -43,13 +51,15 @@ static int add_root(struct namer *n, const struct profile_sample *s)
 	size_t i;
 
 	t->n = 0;
+	if (!s->comm && !n->style->with_pid && !n->style->with_tid)
+		return vec_push(&n->symbols.roots, TREE_NO_ROOT);
 	text_clean(t, strtab_get(strings, s->comm), strtab_len(strings, s->comm));
 	for (i = 0; i < t->n; i++)
 		if (t->s[i] == ' ')
 			t->s[i] = '_';
 	if (n->style->with_pid || n->style->with_tid) {
 		text_char(t, '-');
-		text_int(t, (int32_t)s->pid, 0);
+		add_pid(t, s->pid);
 	}
 	if (n->style->with_tid) {
 		text_char(t, '/');
@@ -181,12 +191,12 @@ static int add_function(struct namer *n, uint32_t function, enum name_kind kind,
 	uint32_t *known = &n->of_function[function];
 	int rc;
 
-	if (kind == NAME_JIT)
+	if (kind == NAME_JIT && !f->is_folded)
 		return add_jit_function(n, name, mark);
 	rc = add_again(n, known, mark, kind);
 	if (rc <= 0)
 		return rc;
-	if (fold_is_rust(strtab_get(strings, f->system_name)))
+	if (f->is_folded || fold_is_rust(strtab_get(strings, f->system_name)))
 		text_clean(&n->text, name, len);
 	else
 		fold_function(&n->text, name, len);

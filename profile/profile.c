@@ -68,6 +68,7 @@ void profile_free(struct profile *p)
 	vec_done(&p->samples);
 	vec_done(&p->log);
 	vec_done(&p->events);
+	vec_done(&p->comments);
 	if (p->index_)
 		index_free(p->index_);
 	free(p);
@@ -80,8 +81,13 @@ bool profile_is_stitched(const struct profile *p, uint32_t node)
 	return node && p->locations.v[p->nodes.v[node].location].how == FRAME_STITCHED;
 }
 
+static bool is_clock(const struct perf_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE &&
+	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 bool profile_event_is_clock(const struct profile_event *e)
 {
-	return e->attr.type == PERF_TYPE_SOFTWARE && (e->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
-						      e->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+	return e->is_ns || is_clock(&e->attr);
 }

@@ -33,6 +33,7 @@ struct profile_mapping {
 	uint32_t name;	/* string id: as perf shows it: "[kernel.kallsyms]", "[nf_nat]", a path */
 	uint32_t short_name; /* string id: what profile_mapping_short_name() gives */
 	enum dso_kind kind;
+	struct build_id build_id;
 	bool symbolized; /* some location in it got a name */
 };
 
@@ -41,6 +42,7 @@ struct profile_function {
 	 * names the first counts. */
 	uint32_t name, system_name, file;
 	uint32_t start_line;
+	bool is_folded; /* the name is spelled as flame graph tools do already */
 };
 
 struct profile_line {
@@ -68,12 +70,15 @@ struct profile_node {
 	uint32_t depth; /* number of frames; 0 for the root */
 };
 
+/* Texts that tell a thread's id only have this as its process. */
+#define PROFILE_NO_PID (1u << 31)
+
 /* An aggregate: all samples with equal key. */
 struct profile_sample {
 	uint32_t node;
 	uint32_t event;	   /* index into events */
-	uint32_t comm;	   /* string id */
-	uint32_t pid, tid; /* 0 unless PROFILE_KEEP_TIDS / _PIDS */
+	uint32_t comm;	   /* string id; 0: not known */
+	uint32_t pid, tid; /* 0 unless PROFILE_KEEP_TIDS / _PIDS; PROFILE_NO_PID */
 	uint8_t stop;	   /* enum unwind_stop of the user part */
 	uint64_t count, period;
 };
@@ -89,7 +94,10 @@ struct profile_log_entry {
 
 struct profile_event {
 	uint32_t name; /* string id */
-	struct perf_attr attr;
+	struct perf_attr attr; /* all 0 for events that have names only */
+	uint32_t unit;	       /* string id: what periods are; 0: by attr */
+	bool is_sum;	       /* numbers of samples are not known: only what they add up to */
+	bool is_ns;	       /* the unit is nanoseconds */
 	uint64_t samples, period;
 };
 
@@ -112,6 +120,9 @@ struct profile {
 	VEC(struct profile_event) events;
 	const struct perf_file_info *info; /* NULL for profiles that come from elsewhere */
 	uint64_t first_ns, last_ns;	   /* over all samples */
+	uint64_t wall_ns; /* of first_ns, since 1970, if `info` is NULL; 0: not known */
+	VEC(uint32_t) comments; /* string ids: what other tools said of the profile */
+	bool has_marks;		/* names came with marks: _[k] .. */
 	struct profile_index *index_;	   /* private to profile/ */
 };
 
@@ -121,6 +132,44 @@ void profile_free(struct profile *p);
 
 /* Adds all of src to dst; both were made with the same keep bits and file. src stays as it is. */
 int profile_merge(struct profile *dst, const struct profile *src, struct err *err);
+
+/* ---- filling by names ------------------------------------------------------------------------
+ *
+ * For inputs that have names already: events, mappings, functions and locations are told by what
+ * they are called, equal ones get one id. Not to be mixed with fill.h in one profile. All: 0, or
+ * negative with *err (-ERR_NOMEM; -ERR_LIMIT where ids end). Strings are string ids of the profile;
+ * profile_string() makes them (STRTAB_FAILED when out of memory). */
+
+static inline uint32_t profile_string(struct profile *p, const char *s, size_t n)
+{
+	return strtab_add(&p->strings, s, n);
+}
+
+/* unit: "nanoseconds", "bytes" ..; 0: not known. */
+int profile_add_event(struct profile *p, uint32_t name, uint32_t unit, uint32_t *ret,
+		      struct err *err);
+/* Of `m` path, kind, build_id and the map's start, end and pgoff count. A path of 0: id 0. */
+int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret,
+			struct err *err);
+int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
+			 struct err *err);
+/* Of `l` all counts but the lines, which are innermost first. */
+int profile_add_location(struct profile *p, const struct profile_location *l,
+			 const struct profile_line *lines, size_t n, uint32_t *ret, struct err *err);
+/* The node of a stack of n locations, root first. */
+int profile_add_stack(struct profile *p, const uint32_t *locations, size_t n, uint32_t *ret,
+		      struct err *err);
+/* Adds s->count samples that weigh s->period. */
+int profile_add_sample(struct profile *p, const struct profile_sample *s, struct err *err);
+/* The same of one sample whose time is known, which is put into the log if that is kept. */
+int profile_add_entry(struct profile *p, const struct profile_sample *s,
+		      const struct profile_log_entry *when, struct err *err);
+
+/* Makes an entry of the log of each sum, for formats that show one after the other. */
+int profile_log_sums(struct profile *p, struct err *err);
+
+/* Adds all of any other profile, by names, but its log: dst stands on its own afterwards. */
+int profile_absorb(struct profile *dst, const struct profile *src, struct err *err);
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -217,7 +266,7 @@ struct tree_node {
 };
 
 struct tree_seen {
-	uint32_t root; /* node of the first level; 0: not yet */
+	uint32_t root; /* node of the first level, and 1; 0: not yet */
 	uint32_t node;
 };
 
@@ -228,6 +277,8 @@ struct tree {
 	struct tree_seen *seen;	    /* by profile node: where it was found last */
 	VEC(uint32_t) todo;
 };
+
+#define TREE_NO_ROOT UINT32_MAX /* there is no first level */
 
 struct tree_symbols {
 	VEC(uint32_t) first; /* by location, and one more: where its symbols begin */

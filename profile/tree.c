@@ -47,7 +47,7 @@ static uint32_t find_stack(struct tree *t, const struct profile *p, const struct
 
 	t->todo.n = 0;
 	for (; node; node = p->nodes.v[node].parent) {
-		if (t->seen[node].root == root) {
+		if (t->seen[node].root == root + 1) {
 			at = t->seen[node].node;
 			break;
 		}
@@ -62,7 +62,7 @@ static uint32_t find_stack(struct tree *t, const struct profile *p, const struct
 			if (at == HASH_NONE)
 				return at;
 		}
-		t->seen[node] = (struct tree_seen){root, at};
+		t->seen[node] = (struct tree_seen){root + 1, at};
 	}
 	return at;
 }
@@ -84,7 +84,7 @@ int tree_fill(struct tree *t, const struct profile *p, const bool *has_event,
 			continue;
 		if (symbols->tops.n)
 			at = child(t, 0, symbols->tops.v[s->event]);
-		if (at != HASH_NONE)
+		if (at != HASH_NONE && symbols->roots.v[i] != TREE_NO_ROOT)
 			at = child(t, at, symbols->roots.v[i]);
 		if (at != HASH_NONE)
 			at = find_stack(t, p, symbols, at, s->node);

@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "capture/perfdata.h"
 
-static const char *planted; /* what rename() finds in the old file's place right afterwards */
+static const char *planted; /* what renameat() finds in the old file's place right afterwards */
 
 static void write_file(const char *path, const char *text)
 {
@@ -36,9 +37,9 @@ static void expect_file(const char *path, const char *text)
 }
 
 /* Takes the place of libc's. */
-int rename(const char *from, const char *to)
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
-	int rc = renameat(AT_FDCWD, from, AT_FDCWD, to);
+	int rc = (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, 0);
 
 	if (planted)
 		write_file(from, planted);

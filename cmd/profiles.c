@@ -1,0 +1,184 @@
+/* profiles.c - each input becomes a profile, the profiles become one. */
+#include "cmd/profiles.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/args.h"
+#include "input/input.h"
+
+const char *input_name(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard input";
+}
+
+bool profiles_are_meant(const struct resolve *r)
+{
+	return r->inputs.n > 1 || input_detect(r->inputs.v[0]);
+}
+
+/* What only a recording can answer is refused, not ignored. */
+static int check_options(const struct resolve *r, const char *path, struct err *err)
+{
+	const struct {
+		bool asked;
+		const char *option;
+	} rows[] = {
+		{r->header_only, "--header"},
+		{r->explain, "--explain"},
+		{r->stats != STATS_NONE, "--stats"},
+		{r->pipeline.verify_every != 0, "--verify-unwind"},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].asked)
+			return err_set(
+				err, ERR_USAGE, NULL, "%s is for one recording: %s", rows[i].option,
+				r->inputs.n > 1 ? "there are several inputs" : input_name(path));
+	if (r->pipeline.filter.dsos.n || (r->time && strchr(r->time, '%')))
+		return err_set(err, ERR_USAGE, NULL, "%s is for recordings: %s",
+			       r->time ? "--time in percent" : "--dso", input_name(path));
+	return 0;
+}
+
+static bool accepts(const void *arg, const struct input_sample *s)
+{
+	const struct sample_filter *f = arg;
+	const struct perf_event event = {.name = (char *)(uintptr_t)s->event};
+	const struct perf_sample sample = {
+		.comm = s->comm,
+		.event = &event,
+		.pid = s->pid,
+		.tid = s->tid,
+		.cpu = s->cpu,
+		.time_ns = s->time_ns,
+	};
+
+	return sample_filter_match(f, &sample);
+}
+
+static void tell_damage(struct resolve *r, const char *path, const struct input_format *f,
+			const struct input_result *got)
+{
+	if (!got->damaged && !got->cut)
+		return;
+	r->damaged = true;
+	if (r->quiet)
+		return;
+	if (got->damaged)
+		fprintf(stderr,
+			"resolve: %s: %" PRIu64
+			" %s could not be read as %s, the first at %s %" PRIu64 "\n",
+			input_name(path), got->damaged,
+			f->read == NULL		   ? ""
+			: strcmp(f->name, "pprof") ? "lines"
+						   : "messages",
+			f->name, strcmp(f->name, "pprof") ? "line" : "offset", got->first_damaged);
+	if (got->cut)
+		fprintf(stderr, "resolve: %s: ends early; what was read is used\n",
+			input_name(path));
+}
+
+static int read_named(struct resolve *r, const char *path, const struct input_format *f,
+		      struct profile **ret, struct err *err)
+{
+	struct sample_filter filter;
+	struct input_options opt = {accepts, &filter};
+	struct input_result got;
+	int rc = check_options(r, path, err);
+
+	if (!rc && r->time)
+		rc = args_filter_time(r->time, 0, 0, &r->pipeline.filter, err);
+	/* One sample may be of several events: which are shown is decided when they are written. */
+	filter = r->pipeline.filter;
+	filter.event = NULL;
+	*ret = rc ? NULL : profile_new(r->pipeline.keep);
+	if (rc)
+		return rc;
+	rc = *ret ? input_read(f, *ret, path, &opt, &got, err) : err_nomem(err);
+	if (rc)
+		return rc;
+	tell_damage(r, path, f, &got);
+	if ((*ret)->samples.n)
+		return 0;
+	return err_set(err, ERR_NOT_FOUND, input_name(path),
+		       got.filtered ? "none of the %" PRIu64 " samples passes the filters"
+				    : "no samples (%" PRIu64 " were read)",
+		       got.samples);
+}
+
+static int read_recording(struct resolve *r, const char *path, struct profile **ret,
+			  struct err *err)
+{
+	struct pipeline p = {0};
+	const struct perf_file_stats *s;
+	size_t i;
+	int rc = check_options(r, path, err);
+
+	r->pipeline.input = path;
+	if (!rc)
+		rc = pipeline_open(&p, &r->pipeline, err);
+	if (!rc)
+		rc = pipeline_load(&p, &r->pipeline, err);
+	if (!rc)
+		rc = pipeline_symbolize(&p, &r->pipeline, err);
+	if (!rc && !p.profile->samples.n)
+		rc = err_set(err, ERR_NOT_FOUND, path, "no samples");
+	*ret = rc ? NULL : profile_new(r->pipeline.keep & ~(unsigned)PROFILE_KEEP_LOG);
+	if (!rc)
+		rc = *ret ? profile_absorb(*ret, p.profile, err) : err_nomem(err);
+	for (i = 0; !rc && !r->quiet && i < perf_file_note_count(p.file); i++)
+		fprintf(stderr, "resolve: %s: %s\n", path, perf_file_note(p.file, i));
+	s = p.file ? perf_file_stats(p.file) : NULL;
+	if (!rc) {
+		r->damaged |= s->damaged || s->interrupted || s->truncated;
+		r->output.lost += perf_lost(s);
+	}
+	pipeline_done(&p);
+	return rc;
+}
+
+int profiles_load_one(struct resolve *r, const char *path, struct profile **ret, struct err *err)
+{
+	const struct input_format *f = input_detect(path);
+	int rc = f ? read_named(r, path, f, ret, err) : read_recording(r, path, ret, err);
+
+	if (rc) {
+		profile_free(*ret);
+		*ret = NULL;
+	}
+	return rc;
+}
+
+/* Formats of single samples need an input that has them. */
+static int check_times(const struct resolve *r, struct profile *p, struct err *err)
+{
+	if (r->format->takes_sums && !p->log.n)
+		return profile_log_sums(p, err);
+	if (!r->format->needs_samples || p->log.n)
+		return 0;
+	return err_set(err, ERR_USAGE, NULL, "%s shows single samples: %s", r->format->name,
+		       r->inputs.n > 1 ? "several inputs are added up" : "the input has sums only");
+}
+
+int profiles_load(struct resolve *r, struct profile **ret, struct err *err)
+{
+	struct profile *sum = NULL, *one;
+	size_t i;
+	int rc = profiles_load_one(r, r->inputs.v[0], &sum, err);
+
+	for (i = 1; !rc && i < r->inputs.n; i++) {
+		/* Samples of several inputs have no common clock. */
+		vec_done(&sum->log);
+		rc = profiles_load_one(r, r->inputs.v[i], &one, err);
+		if (!rc)
+			rc = profile_absorb(sum, one, err);
+		profile_free(one);
+	}
+	if (!rc)
+		rc = check_times(r, sum, err);
+	*ret = sum;
+	return rc;
+}

@@ -1,0 +1,14 @@
+/* write.h - the profile into the output file, or to standard output. */
+#ifndef CMD_WRITE_H
+#define CMD_WRITE_H
+
+#include "cmd/resolve_options.h"
+
+#define STDOUT_NAME "standard output"
+
+/* A failure never destroys an older result. 0 or negative with *err. */
+int write_result(const struct resolve *r, const struct profile *p, struct err *err);
+/* Removes what write_result() has not finished. For signal handlers. */
+void write_abort(void);
+
+#endif

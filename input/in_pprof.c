@@ -1,0 +1,628 @@
+/* in_pprof.c - profile.proto of any producer, packed or not.
+ *
+ * Source of truth: github.com/google/pprof/proto/profile.proto; where proto3 leaves things open,
+ * what its readers accept: ids may be any numbers, references to what is not there are left out,
+ * packed and single repeated fields mean the same. Each sample type becomes an event; a number of
+ * samples
+ * ("samples", "x_sample") and what it is followed by become one, as we and perf_to_profile write
+ * them. The label thread_comm (or comm, thread) is the command, pid and tid are the task. */
+#include "input/packed.h"
+
+#include <stdlib.h>
+
+enum { BYTES_MAX = 1 << 30, TYPES_MAX = 64 };
+
+struct bytes {
+	const uint8_t *at, *end;
+};
+
+struct field {
+	unsigned number, type;
+	uint64_t value;	    /* of a varint or fixed number */
+	struct bytes bytes; /* of a message or string */
+};
+
+enum { VARINT, FIXED64, LENGTH, FIXED32 = 5 };
+
+/* An id of the file, and ours. */
+struct known {
+	struct hash_table of;
+};
+
+struct value_type {
+	uint64_t type, unit; /* string indexes */
+	uint32_t event;
+	bool is_count; /* of the event of the next type */
+};
+
+struct reader {
+	struct profile *p;
+	const struct input_options *opt;
+	struct input_result *ret;
+	const uint8_t *start;
+	VEC(uint32_t) strings; /* ids of ours */
+	struct value_type types[TYPES_MAX];
+	size_t n_types;
+	struct known mappings, functions, locations;
+	VEC(uint32_t) stack; /* locations, leaf first, then root first */
+	VEC(uint64_t) values;
+	VEC(struct profile_line) lines;
+	uint64_t time_ns, duration_ns, period, default_type;
+};
+
+/* ---- the wire format --------------------------------------------------------------------------
+ */
+
+static bool get_varint(struct bytes *b, uint64_t *ret)
+{
+	unsigned shift;
+
+	for (*ret = shift = 0; b->at < b->end && shift < 64; shift += 7) {
+		uint8_t c = *b->at++;
+
+		*ret |= (uint64_t)(c & 0x7f) << shift;
+		if (!(c & 0x80))
+			return true;
+	}
+	return false;
+}
+
+/* 1: a field; 0: the end; negative: damaged. */
+static int get_field(struct bytes *b, struct field *f)
+{
+	uint64_t key, n;
+
+	if (b->at == b->end)
+		return 0;
+	if (!get_varint(b, &key) || key >> 3 == 0 || key >> 32)
+		return -1;
+	f->number = (unsigned)(key >> 3);
+	f->type = key & 7;
+	f->bytes = (struct bytes){NULL, NULL};
+	f->value = 0;
+	switch (f->type) {
+	case VARINT:
+		return get_varint(b, &f->value) ? 1 : -1;
+	case LENGTH:
+		if (!get_varint(b, &n) || n > (uint64_t)(b->end - b->at))
+			return -1;
+		f->bytes = (struct bytes){b->at, b->at + n};
+		b->at += n;
+		return 1;
+	case FIXED64:
+	case FIXED32:
+		n = f->type == FIXED64 ? 8 : 4;
+		if ((uint64_t)(b->end - b->at) < n)
+			return -1;
+		b->at += n;
+		return 1;
+	default:
+		return -1;
+	}
+}
+
+/* ---- ids --------------------------------------------------------------------------------------
+ */
+
+/* Strings come last: where some are missing the file was cut. */
+static uint32_t string(struct reader *r, uint64_t index)
+{
+	if (index < r->strings.n)
+		return r->strings.v[index];
+	r->ret->cut |= index > 0;
+	return 0;
+}
+
+static const char *text(struct reader *r, uint64_t index)
+{
+	return strtab_get(&r->p->strings, string(r, index));
+}
+
+static int know(struct known *k, uint64_t id, uint32_t ours, struct err *err)
+{
+	return hash_put(&k->of, id, ours) ? err_nomem(err) : 0;
+}
+
+/* ---- tables -----------------------------------------------------------------------------------
+ */
+
+static bool build_id_of(const char *hex, struct build_id *ret)
+{
+	size_t i, n = strlen(hex);
+	unsigned byte;
+
+	if (n % 2 || n / 2 > BUILD_ID_MAX || strspn(hex, "0123456789abcdefABCDEF") != n)
+		return false;
+	for (i = 0; i < n / 2; i++) {
+		char digits[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+
+		byte = (unsigned)strtoul(digits, NULL, 16);
+		ret->bytes[i] = (uint8_t)byte;
+	}
+	ret->size = (uint8_t)(n / 2);
+	return true;
+}
+
+static enum dso_kind kind_of(const char *path)
+{
+	if (!strncmp(path, "[kernel", 7) || !strcmp(path, "[guest.kernel.kallsyms]"))
+		return DSO_KERNEL;
+	if (!strcmp(path, "[vdso]"))
+		return DSO_VDSO;
+	if (!strcmp(path, "//anon") || (!strncmp(path, "/tmp/perf-", 10) && strstr(path, ".map")))
+		return DSO_ANON;
+	if (!strcmp(path, "[stack]") || !strcmp(path, "[heap]") || !strcmp(path, "[unknown]"))
+		return DSO_UNKNOWN;
+	return *path == '[' ? DSO_KERNEL_MODULE : DSO_FILE;
+}
+
+static int read_mapping(struct reader *r, struct bytes b, struct err *err)
+{
+	struct profile_mapping m = {.kind = DSO_UNKNOWN};
+	struct field f;
+	uint64_t id = 0;
+	uint32_t ours;
+	int rc;
+
+	while ((rc = get_field(&b, &f)) > 0)
+		switch (f.number) {
+		case 1:
+			id = f.value;
+			break;
+		case 2:
+			m.map.start = f.value;
+			break;
+		case 3:
+			m.map.end = f.value;
+			break;
+		case 4:
+			m.map.pgoff = f.value;
+			break;
+		case 5:
+			m.path = string(r, f.value);
+			break;
+		case 6:
+			build_id_of(text(r, f.value), &m.build_id);
+			break;
+		}
+	if (rc < 0)
+		return 1;
+	if (m.path)
+		m.kind = kind_of(strtab_get(&r->p->strings, m.path));
+	if (profile_add_mapping(r->p, &m, &ours, err))
+		return -ERR_NOMEM;
+	return know(&r->mappings, id, ours, err);
+}
+
+static int read_function(struct reader *r, struct bytes b, struct err *err)
+{
+	struct profile_function fn = {0};
+	struct field f;
+	uint64_t id = 0;
+	uint32_t ours;
+	int rc;
+
+	while ((rc = get_field(&b, &f)) > 0)
+		switch (f.number) {
+		case 1:
+			id = f.value;
+			break;
+		case 2:
+			fn.name = string(r, f.value);
+			break;
+		case 3:
+			fn.system_name = string(r, f.value);
+			break;
+		case 4:
+			fn.file = string(r, f.value);
+			break;
+		case 5:
+			fn.start_line = (uint32_t)f.value;
+			break;
+		}
+	if (rc < 0)
+		return 1;
+	if (!fn.name)
+		fn.name = fn.system_name;
+	if (!fn.system_name)
+		fn.system_name = fn.name;
+	if (profile_add_function(r->p, &fn, &ours, err))
+		return -ERR_NOMEM;
+	return know(&r->functions, id, ours, err);
+}
+
+static int read_line(struct reader *r, struct bytes b, struct err *err)
+{
+	struct profile_line line = {0};
+	struct field f;
+	uint64_t function = 0;
+	int rc;
+
+	while ((rc = get_field(&b, &f)) > 0)
+		switch (f.number) {
+		case 1:
+			function = f.value;
+			break;
+		case 2:
+			line.line = (uint32_t)f.value;
+			break;
+		}
+	line.function = hash_get(&r->functions.of, function);
+	if (rc < 0 || line.function == HASH_NONE)
+		return 1;
+	return vec_push(&r->lines, line) ? err_nomem(err) : 0;
+}
+
+static int read_location(struct reader *r, struct bytes b, struct err *err)
+{
+	struct profile_location l = {.how = FRAME_USER_CHAIN};
+	struct field f;
+	uint64_t id = 0, mapping = 0;
+	uint32_t ours;
+	int rc, bad = 0;
+
+	r->lines.n = 0;
+	while ((rc = get_field(&b, &f)) > 0)
+		switch (f.number) {
+		case 1:
+			id = f.value;
+			break;
+		case 2:
+			mapping = f.value;
+			break;
+		case 3:
+			l.ip = l.off = f.value;
+			break;
+		case 4:
+			bad = read_line(r, f.bytes, err);
+			if (bad < 0)
+				return bad;
+			break;
+		}
+	if (rc < 0)
+		return 1;
+	ours = hash_get(&r->mappings.of, mapping);
+	l.mapping = ours == HASH_NONE ? 0 : ours;
+	switch (r->p->mappings.v[l.mapping].kind) {
+	case DSO_KERNEL:
+	case DSO_KERNEL_MODULE:
+	case DSO_GUEST_KERNEL:
+		l.is_kernel = true;
+		break;
+	default:
+		break;
+	}
+	if (profile_add_location(r->p, &l, r->lines.v, r->lines.n, &ours, err))
+		return -ERR_NOMEM;
+	return know(&r->locations, id, ours, err);
+}
+
+static int read_string(struct reader *r, struct bytes b, struct err *err)
+{
+	uint32_t id = profile_string(r->p, (const char *)b.at, (size_t)(b.end - b.at));
+
+	return id == STRTAB_FAILED || vec_push(&r->strings, id) ? err_nomem(err) : 0;
+}
+
+static int read_type(struct reader *r, struct bytes b, struct err *err)
+{
+	struct value_type t = {0};
+	struct field f;
+	int rc;
+
+	while ((rc = get_field(&b, &f)) > 0)
+		*(f.number == 1 ? &t.type : &t.unit) = f.value;
+	if (rc < 0)
+		return 1;
+	if (r->n_types == TYPES_MAX)
+		return err_set(err, ERR_LIMIT, "", "more than %d sample types", TYPES_MAX);
+	r->types[r->n_types++] = t;
+	return 0;
+}
+
+/* ---- samples ----------------------------------------------------------------------------------
+ */
+
+static int push_numbers(struct reader *r, const struct field *f, bool are_locations)
+{
+	struct bytes b = f->bytes;
+	uint64_t v = f->value;
+	uint32_t ours;
+
+	do {
+		if (f->type == LENGTH && (b.at == b.end || !get_varint(&b, &v)))
+			return 0;
+		ours = are_locations ? hash_get(&r->locations.of, v) : 0;
+		if (ours == HASH_NONE)
+			r->ret->damaged++;
+		else if (are_locations ? vec_push(&r->stack, ours) : vec_push(&r->values, v))
+			return -1;
+	} while (f->type == LENGTH);
+	return 0;
+}
+
+/* A label of a sample. 1: callers are of another sample. */
+static int read_label(struct reader *r, struct bytes b, struct profile_sample *s)
+{
+	struct field f;
+	uint64_t key = 0, str = 0, num = 0;
+	const char *name;
+
+	while (get_field(&b, &f) > 0)
+		switch (f.number) {
+		case 1:
+			key = f.value;
+			break;
+		case 2:
+			str = f.value;
+			break;
+		case 3:
+			num = f.value;
+			break;
+		}
+	name = text(r, key);
+	if (str && (!strcmp(name, "thread_comm") || !strcmp(name, "comm") ||
+		    (!s->comm && !strcmp(name, "thread"))))
+		s->comm = string(r, str);
+	else if (!strcmp(name, "pid"))
+		s->pid = (uint32_t)num;
+	else if (!strcmp(name, "tid"))
+		s->tid = (uint32_t)num;
+	return !strcmp(name, "stack") && !strcmp(text(r, str), "stitched");
+}
+
+/* Those are told from others by the location of their root. */
+static int mark_stitched(struct reader *r, struct err *err)
+{
+	struct profile_location l = r->p->locations.v[r->stack.v[r->stack.n - 1]];
+	size_t i;
+
+	l.how = FRAME_STITCHED;
+	r->lines.n = 0;
+	for (i = 0; i < l.n_lines; i++)
+		if (vec_push(&r->lines, r->p->lines.v[l.first_line + i]))
+			return err_nomem(err);
+	return profile_add_location(r->p, &l, r->lines.v, r->lines.n, &r->stack.v[r->stack.n - 1],
+				    err);
+}
+
+static int add_values(struct reader *r, struct profile_sample *s, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < r->n_types && i < r->values.n; i++) {
+		const struct value_type *t = &r->types[i];
+		struct input_sample seen = {
+			.comm = strtab_get(&r->p->strings, s->comm),
+			.event = strtab_get(&r->p->strings, r->p->events.v[t->event].name),
+			.pid = s->pid,
+			.tid = s->tid,
+		};
+
+		s->count = s->period = (int64_t)r->values.v[i] > 0 ? r->values.v[i] : 0;
+		if (t->is_count && i + 1 < r->values.n)
+			s->period = (int64_t)r->values.v[++i] > 0 ? r->values.v[i] : 0;
+		s->event = t->event;
+		if ((s->count || s->period) && input_accepts(r->opt, &seen, r->ret) &&
+		    profile_add_sample(r->p, s, err))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+static int read_sample(struct reader *r, struct bytes b, struct err *err)
+{
+	struct profile_sample s = {.stop = UNWIND_STOP_NONE};
+	struct field f;
+	bool stitched = false;
+	size_t i;
+	int rc;
+
+	r->stack.n = r->values.n = 0;
+	while ((rc = get_field(&b, &f)) > 0)
+		switch (f.number) {
+		case 1:
+		case 2:
+			if (push_numbers(r, &f, f.number == 1))
+				return err_nomem(err);
+			break;
+		case 3:
+			stitched |= read_label(r, f.bytes, &s);
+			break;
+		}
+	if (rc < 0)
+		return 1;
+	if (stitched && r->stack.n && mark_stitched(r, err))
+		return -ERR_NOMEM;
+	for (i = 0; i < r->stack.n / 2; i++) {
+		uint32_t swap = r->stack.v[i];
+
+		r->stack.v[i] = r->stack.v[r->stack.n - 1 - i];
+		r->stack.v[r->stack.n - 1 - i] = swap;
+	}
+	if (profile_add_stack(r->p, r->stack.v, r->stack.n, &s.node, err))
+		return -ERR_NOMEM;
+	return add_values(r, &s, err);
+}
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+/* Length of "cycles" in "cycles_sample" and "cycles_event". */
+static size_t stem(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), end = strlen(suffix);
+
+	return n > end && !strcmp(name + n - end, suffix) ? n - end : 0;
+}
+
+static int make_events(struct reader *r, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < r->n_types; i++) {
+		struct value_type *t = &r->types[i], *next = i + 1 < r->n_types ? t + 1 : NULL;
+		const char *name = text(r, t->type), *follows = next ? text(r, next->type) : "";
+		size_t a = stem(name, "_sample"), b = stem(follows, "_event");
+		uint32_t unit;
+
+		t->is_count = next && (!strcmp(name, "samples") ||
+				       (a && a == b && !memcmp(name, follows, a)));
+		if (t->is_count) {
+			i++;
+			name = follows;
+		}
+		unit = string(r, r->types[i].unit);
+		if (!strcmp(strtab_get(&r->p->strings, unit), "count"))
+			unit = 0;
+		t->event = profile_string(r->p, name, t->is_count && b ? b : strlen(name));
+		if (t->event == STRTAB_FAILED)
+			return err_nomem(err);
+		if (profile_add_event(r->p, t->event, unit, &t->event, err))
+			return -ERR_NOMEM;
+		r->p->events.v[t->event].attr.sample_period = r->period;
+		r->p->events.v[t->event].is_sum = !t->is_count;
+	}
+	return r->n_types ? 0
+			  : err_set(err, ERR_FORMAT, "", "a pprof profile without sample types");
+}
+
+/* ---- all of it --------------------------------------------------------------------------------
+ */
+
+static int read_number(struct reader *r, struct bytes b, const struct field *f, struct err *err)
+{
+	uint32_t id;
+
+	(void)b;
+	switch (f->number) {
+	case 9:
+		r->time_ns = f->value;
+		break;
+	case 10:
+		r->duration_ns = f->value;
+		break;
+	case 12:
+		r->period = f->value;
+		break;
+	case 14:
+		r->default_type = f->value;
+		break;
+	case 13:
+		b = f->bytes;
+		for (uint64_t v = f->value; f->type != LENGTH || get_varint(&b, &v);) {
+			id = string(r, v);
+			if (id && vec_push(&r->p->comments, id))
+				return err_nomem(err);
+			if (f->type != LENGTH)
+				break;
+		}
+		break;
+	}
+	return 0;
+}
+
+/* Fields may come in any order, and refer to each other: a walk for each kind. */
+static int walk(struct reader *r, struct bytes all, unsigned number,
+		int (*read)(struct reader *r, struct bytes b, struct err *err), struct err *err)
+{
+	struct field f;
+	int rc = 0, got;
+
+	while (rc >= 0 && (got = get_field(&all, &f)) > 0) {
+		if (read && f.number == number && f.type == LENGTH)
+			rc = read(r, f.bytes, err);
+		else if (!read && (f.number >= 9))
+			rc = read_number(r, all, &f, err);
+		if (rc > 0 && !r->ret->damaged++)
+			r->ret->first_damaged = (uint64_t)(f.bytes.at - r->start) + 1;
+	}
+	if (rc >= 0 && got < 0 && number == 6)
+		r->ret->cut = true;
+	return rc < 0 ? rc : 0;
+}
+
+static int read_all(struct reader *r, struct bytes all, struct err *err)
+{
+	int rc = walk(r, all, 6, read_string, err);
+
+	if (!rc)
+		rc = walk(r, all, 0, NULL, err);
+	if (!rc)
+		rc = walk(r, all, 1, read_type, err);
+	if (!rc)
+		rc = make_events(r, err);
+	if (!rc)
+		rc = walk(r, all, 3, read_mapping, err);
+	if (!rc)
+		rc = walk(r, all, 5, read_function, err);
+	if (!rc)
+		rc = walk(r, all, 4, read_location, err);
+	if (!rc)
+		rc = walk(r, all, 2, read_sample, err);
+	r->p->wall_ns = r->time_ns;
+	r->p->last_ns = r->duration_ns <= INT64_MAX ? r->duration_ns : 0;
+	return rc;
+}
+
+/* Is it a profile? Its first fields tell. A text would have to begin with a byte that is the key of
+ * a field and have a length behind it that leads to the next. */
+static bool detect(const char *head, size_t n)
+{
+	struct bytes b = {(const uint8_t *)head, (const uint8_t *)head + n};
+	struct field f;
+	unsigned seen = 0;
+	int rc = 0;
+
+	while (seen < 64 && (rc = get_field(&b, &f)) > 0) {
+		bool is_message = f.number <= 6 || f.number == 11;
+
+		if (f.number > 15 || (is_message && f.type != LENGTH) ||
+		    (!is_message && f.number != 13 && f.type != VARINT))
+			return false;
+		seen++;
+	}
+	/* The head may end within a field. */
+	return seen >= 3 && (rc >= 0 || n >= 4096);
+}
+
+static int read_pprof(struct profile *p, struct input_source *s, const struct input_options *opt,
+		      struct input_result *ret, struct err *err)
+{
+	struct reader r = {.p = p, .opt = opt, .ret = ret};
+	struct text all = {0};
+	ssize_t n = 1;
+	int rc = 0;
+
+	while (!rc && n) {
+		if (all.n > BYTES_MAX)
+			rc = err_set(err, ERR_LIMIT, s->name, "a pprof profile of more than 1 GiB");
+		else if (!text_reserve(&all, 1 << 16))
+			rc = err_nomem(err);
+		else if ((n = input_bytes(s, all.s + all.n, 1 << 16, err)) < 0)
+			rc = (int)n;
+		else
+			all.n += (size_t)n;
+	}
+	r.start = (const uint8_t *)all.s;
+	if (!rc)
+		rc = read_all(&r, (struct bytes){r.start, r.start + all.n}, err);
+	if (rc && err && !*err->source)
+		snprintf(err->source, sizeof err->source, "%s", s->name);
+	text_done(&all);
+	vec_done(&r.strings);
+	vec_done(&r.stack);
+	vec_done(&r.values);
+	vec_done(&r.lines);
+	hash_done(&r.mappings.of);
+	hash_done(&r.functions.of);
+	hash_done(&r.locations.of);
+	return rc;
+}
+
+const struct input_format input_pprof = {
+	.name = "pprof",
+	.help = "profile.proto of any producer, gzipped or not",
+	.detect = detect,
+	.read = read_pprof,
+};

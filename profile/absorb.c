@@ -1,0 +1,177 @@
+/* absorb.c - a profile of one input into that of several: all is found by names. */
+#include "profile/index.h"
+
+#include <string.h>
+
+/* Ids of src -> ids of dst. */
+struct absorption {
+	const struct profile *src;
+	struct profile *dst;
+	uint32_t *strings; /* + 1; 0: not yet */
+	uint32_t *mappings, *functions, *locations, *nodes, *events;
+	VEC(struct profile_line) lines;
+};
+
+static uint32_t string(struct absorption *a, uint32_t id)
+{
+	const struct strtab *from = &a->src->strings;
+
+	if (!a->strings[id]) {
+		uint32_t ours = profile_string(a->dst, strtab_get(from, id), strtab_len(from, id));
+
+		if (ours == STRTAB_FAILED)
+			return ours;
+		a->strings[id] = ours + 1;
+	}
+	return a->strings[id] - 1;
+}
+
+static int absorb_events(struct absorption *a, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < a->src->events.n; i++) {
+		const struct profile_event *from = &a->src->events.v[i];
+		uint32_t name = string(a, from->name), unit = string(a, from->unit), to;
+
+		if (name == STRTAB_FAILED || unit == STRTAB_FAILED)
+			return err_nomem(err);
+		if (profile_add_event(a->dst, name, unit, &to, err))
+			return -ERR_NOMEM;
+		a->dst->events.v[to].attr = from->attr;
+		a->dst->events.v[to].is_ns |= from->is_ns;
+		a->dst->events.v[to].is_sum |= from->is_sum;
+		a->events[i] = to;
+	}
+	return 0;
+}
+
+static int absorb_mappings(struct absorption *a, struct err *err)
+{
+	size_t i;
+
+	for (i = 1; i < a->src->mappings.n; i++) {
+		struct profile_mapping m = a->src->mappings.v[i];
+
+		m.path = string(a, m.path);
+		m.name = string(a, m.name);
+		if (m.path == STRTAB_FAILED || m.name == STRTAB_FAILED)
+			return err_nomem(err);
+		if (profile_add_mapping(a->dst, &m, &a->mappings[i], err))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+static int absorb_functions(struct absorption *a, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < a->src->functions.n; i++) {
+		struct profile_function f = a->src->functions.v[i];
+
+		f.name = string(a, f.name);
+		f.system_name = string(a, f.system_name);
+		f.file = string(a, f.file);
+		if (f.name == STRTAB_FAILED || f.system_name == STRTAB_FAILED ||
+		    f.file == STRTAB_FAILED)
+			return err_nomem(err);
+		if (profile_add_function(a->dst, &f, &a->functions[i], err))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+static int absorb_locations(struct absorption *a, struct err *err)
+{
+	size_t i, j;
+
+	for (i = 0; i < a->src->locations.n; i++) {
+		struct profile_location l = a->src->locations.v[i];
+
+		l.mapping = a->mappings[l.mapping];
+		l.symbol = string(a, l.symbol);
+		if (l.symbol == STRTAB_FAILED)
+			return err_nomem(err);
+		a->lines.n = 0;
+		for (j = 0; j < l.n_lines; j++) {
+			struct profile_line line = a->src->lines.v[l.first_line + j];
+
+			line.function = a->functions[line.function];
+			if (vec_push(&a->lines, line))
+				return err_nomem(err);
+		}
+		if (profile_add_location(a->dst, &l, a->lines.v, a->lines.n, &a->locations[i], err))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+static int absorb_samples(struct absorption *a, struct err *err)
+{
+	size_t i;
+
+	/* A parent's id is smaller than its children's. */
+	for (i = 1; i < a->src->nodes.n; i++) {
+		const struct profile_node *n = &a->src->nodes.v[i];
+
+		if (profile_intern_node(a->dst, a->nodes[n->parent], a->locations[n->location],
+					&a->nodes[i], err))
+			return -ERR_NOMEM;
+	}
+	for (i = 0; i < a->src->samples.n; i++) {
+		struct profile_sample s = a->src->samples.v[i];
+
+		s.node = a->nodes[s.node];
+		s.event = a->events[s.event];
+		s.comm = string(a, s.comm);
+		if (s.comm == STRTAB_FAILED)
+			return err_nomem(err);
+		if (profile_add_sample(a->dst, &s, err))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+static int absorb_all(struct absorption *a, struct err *err)
+{
+	uint64_t ns = a->src->last_ns - a->src->first_ns;
+
+	if (absorb_events(a, err) || absorb_mappings(a, err) || absorb_functions(a, err) ||
+	    absorb_locations(a, err) || absorb_samples(a, err))
+		return -ERR_NOMEM;
+	a->dst->has_marks |= a->src->has_marks;
+	/* Clocks differ: what adds up is how long was recorded. */
+	a->dst->last_ns = add_saturated(a->dst->last_ns, ns);
+	if (a->src->wall_ns && (!a->dst->wall_ns || a->src->wall_ns < a->dst->wall_ns))
+		a->dst->wall_ns = a->src->wall_ns;
+	return 0;
+}
+
+int profile_absorb(struct profile *dst, const struct profile *src, struct err *err)
+{
+	struct absorption a = {
+		.src = src,
+		.dst = dst,
+		.strings = calloc(strtab_count(&src->strings), sizeof(uint32_t)),
+		.mappings = calloc(src->mappings.n, sizeof(uint32_t)),
+		.functions = calloc(src->functions.n + 1, sizeof(uint32_t)),
+		.locations = calloc(src->locations.n + 1, sizeof(uint32_t)),
+		.nodes = calloc(src->nodes.n, sizeof(uint32_t)),
+		.events = calloc(src->events.n + 1, sizeof(uint32_t)),
+	};
+	int rc = -ERR_NOMEM;
+
+	if (!a.strings || !a.mappings || !a.functions || !a.locations || !a.nodes || !a.events)
+		err_nomem(err);
+	else
+		rc = absorb_all(&a, err);
+	free(a.strings);
+	free(a.mappings);
+	free(a.functions);
+	free(a.locations);
+	free(a.nodes);
+	free(a.events);
+	vec_done(&a.lines);
+	return rc;
+}

@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""Profiles of other tools as inputs: what is read is what they say, written again it is the same, several add up."""
+import collections
+import glob
+import gzip
+import os
+import re
+import shutil
+import subprocess
+
+from tap import Tap
+
+TOP, BIN = os.environ["TOP"], os.environ["BIN"]
+CORPUS = os.path.join(TOP, "../shared/corpus/script-text")
+DATA = os.path.join(TOP, "testdata/inputs")
+tap = Tap()
+
+
+def resolve(*args, **kw):
+    p = subprocess.run([f"{BIN}/resolve", *args], stdin=kw.pop("stdin", subprocess.DEVNULL), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw)
+    return p.returncode, p.stdout, p.stderr.decode()
+
+
+def folded(text):
+    out = collections.Counter()
+    for line in text.decode().splitlines():
+        stack, n = line.rsplit(" ", 1)
+        out[stack] += int(n)
+    return out
+
+
+def write(path, data):
+    with open(path, "wb") as f:
+        f.write(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+# ---- perf script text: the outputs that stackcollapse-perf.pl's own tests expect -----------------------------------
+OPTIONS = {"addrs": "--addrs", "all": "--all", "jit": "--jit", "kernel": "--kernel", "pid": "--with-pid", "tid": "--with-tid"}
+
+
+def last_sample(path):
+    """Does the text end without an empty line? Then stackcollapse-perf.pl loses its last sample, and we do not."""
+    with open(path) as f:
+        return not f.read().endswith("\n\n")
+
+
+def as_expected(stack):
+    """It drops quotes, and takes the vDSO for the kernel."""
+    return re.sub(r"(__vdso_\w+)(?=;|$)", r"\1_[k]", re.sub("[\"']", "", stack))
+
+
+def expectations():
+    texts = [f for f in sorted(glob.glob(f"{CORPUS}/*.txt")) if "collapsed" not in f]
+    for text in texts:
+        # It takes the event that comes first, we the heaviest.
+        event = ["--event", "instructions"] if "cycles-instructions" in text else []
+        for name, option in OPTIONS.items():
+            code, out, err = resolve(option, *event, text)
+            with open(text.replace(".txt", f".collapsed-{name}.txt"), "rb") as f:
+                want = folded(f.read())
+            have = folded(out)
+            if want != have:
+                plain = {s: n for s, n in have.items()}
+                have = collections.Counter()
+                for s, n in plain.items():
+                    have[s if s in want else as_expected(s)] += n
+            extra, lost = have - want, want - have
+            tap.check(code == 0 and not lost and (not extra or (last_sample(text) and sum(extra.values()) in (1, 10101010))),
+                      f"{os.path.basename(text)} {option}", (err, list(extra.items())[:3], list(lost.items())[:3]))
+    if not texts:
+        tap.skip("perf script texts of many versions", "no corpus here")
+
+
+expectations()
+
+# ---- perf script text of this machine's perf -----------------------------------------------------------------------
+FRAME = re.compile(r"^\s+([0-9a-f]+) (.+) \((.*)\)$")
+
+
+def collapse(text):
+    """What the folded form is, in ten lines."""
+    out, comm, weight, frames = collections.Counter(), None, 0, []
+    for line in text.splitlines() + [""]:
+        m = FRAME.match(line)
+        if m:
+            name = re.sub(r"\+0x[0-9a-f]+$", "", m.group(2))
+            frames.append(f"[{os.path.basename(m.group(3)).strip('[]')}]" if name == "[unknown]" else name)
+        elif line.strip():
+            m = re.match(r"(.+?)\s+\d+.*?:\s+(\d+) (\S+):", line)
+            comm, weight, frames = m.group(1).strip(), int(m.group(2)), []
+        elif comm:
+            out[";".join([comm.replace(" ", "_")] + frames[::-1])] += weight
+            comm = None
+    return out
+
+
+def live():
+    if not shutil.which("perf"):
+        return tap.skip("perf script of a recording", "no perf here")
+    work = "import json\nfor i in range(3000): json.loads(json.dumps(list(range(100))))"
+    subprocess.run(["perf", "record", "-q", "-N", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192", "-o", "p.data", "python3", "-c", work],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    text = subprocess.run(["perf", "script", "--no-inline", "--no-demangle", "-i", "p.data"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    code, out, err = resolve("-f", "folded", "-", input=None, stdin=open(write("p.txt", text), "rb"))
+    want, have = collapse(text.decode()), folded(out)
+    strip = lambda c: collections.Counter({re.sub(r"\(.*?\)", "", s): n for s, n in c.items()})
+    tap.check(code == 0 and len(want) > 10 and sum(want.values()) == sum(have.values()) and strip(want) == strip(have),
+              f"perf script of a recording: {len(have)} stacks, the weight of all", (err, list((want - have).items())[:3], list((have - want).items())[:3]))
+    code, ours, err = resolve("-f", "script", "--ns", "p.data")
+    write("ours.txt", ours)
+    code, again, err = resolve("-f", "script", "--ns", "ours.txt")
+    tap.check(code == 0 and again == ours and ours, "our own text, read and written again: the same bytes", err)
+    tap.check(resolve("ours.txt")[1] == resolve("p.data")[1], "and folded it is what the recording is")
+    code, some, err = resolve("--time", ",0.5", "ours.txt")
+    tap.check(code == 2 and "passes the filters" in err, "--time before the first sample", err)
+    code, sums, err = resolve("p.data", "ours.txt")
+    once = folded(resolve("p.data")[1])
+    tap.check(code == 0 and folded(sums) == once + once, "a recording and a text add up", err)
+    write("p.folded", resolve("p.data")[1])
+    code, out, err = resolve("p.data", "p.folded", "p.data", "--event", "all")
+    tap.check(code == 0 and sum(folded(out).values()) == 3 * sum(once.values()), "two recordings and folded", err)
+    code, out, err = resolve("p.data", "p.data", "-f", "script")
+    tap.check(code == 2 and "several inputs" in err, "script of several inputs: refused", err)
+    for form in ("html", "flamegraph", "top", "speedscope", "pprof"):
+        sizes = [len(resolve(i, "-f", form)[1]) for i in ("p.data", "p.folded", "ours.txt")]
+        tap.check(min(sizes) > 1000 or (form == "top" and min(sizes) > 300), f"{form} of all of them", sizes)
+
+
+live()
+
+# ---- folded ---------------------------------------------------------------------------------------------------------
+LINES = "a b;main;f<int>;[libc.so.6] 3\na_b;main 7\na_b;main;[unknown] 1\nx 5\n"
+write("x.folded", LINES)
+code, out, err = resolve("x.folded")
+tap.check(code == 0 and folded(out) == collections.Counter({"a_b;main;f<int>;[libc.so.6]": 3, "a_b;main": 7, "a_b;main;[unknown]": 1, "x": 5}),
+          "folded: the same stacks", out.decode(), err)
+write("y.folded", out)
+tap.check(resolve("y.folded")[1] == out, "folded: written again the same bytes")
+marked = "c;main;f_[i];g_[j];k_[k] 2\n"
+write("m.folded", marked)
+tap.check(resolve("m.folded")[1].decode() == marked, "folded: marks stay", resolve("m.folded")[1])
+write("two.folded", "c;main;f 10 20\nc;main;g 5 0\n")
+code, out, err = resolve("two.folded", "--event", "all")
+tap.check(folded(out) == {"base;c;main;f": 10, "base;c;main;g": 5, "new;c;main;f": 20}, "folded: two columns are two events", out, err)
+code, out, err = resolve("two.folded", "--event", "new")
+tap.check(folded(out) == {"c;main;f": 20}, "--event new", out, err)
+write("bad.folded", "c;main 1\nthis is no number\n\n# a comment\nc;f 2\n")
+code, out, err = resolve("bad.folded")
+tap.check(code == 1 and folded(out) == {"c;main": 1, "c;f": 2} and "1 lines" in err and "line 2" in err, "folded: a line that is none is told", err)
+write("numbers.folded", "c;g 1.5\nc;f 18446744073709551616\nc;h 4\n")
+code, out, err = resolve("numbers.folded")
+tap.check(folded(out) == {"c;g": 1, "c;h": 4}, "folded: numbers beyond 64 bits are told, fractions are cut", out, err)
+write("long.folded", "c;" + "f" * (3 << 20) + " 1\nc;g 2\n")
+code, out, err = resolve("long.folded", timeout=60)
+tap.check(code in (1, 2) and len(out) < 1 << 20, "folded: an endless line does no harm", err)
+
+for tool, end in (("gzip", ".gz"), ("xz", ".xz"), ("zstd", ".zst")):
+    if not shutil.which(tool):
+        tap.skip(f"packed with {tool}", f"no {tool} here")
+        continue
+    subprocess.run([tool, "-k", "-q", "-f", "y.folded"], check=True)
+    tap.check(resolve(f"y.folded{end}")[1] == resolve("y.folded")[1], f"packed with {tool}")
+big = "".join(f"c;main;f{i % 1000};g{i} {i % 7 + 1}\n" for i in range(30000))
+packed = gzip.compress(big.encode())
+code, out, err = resolve(write("cut.gz", packed[:len(packed) // 2]))
+tap.check(code == 1 and "ends early" in err and 0 < sum(folded(out).values()), "packed and cut: what was read is kept, told", err)
+with open("x.folded", "rb") as f:
+    tap.check(resolve("-", stdin=f)[1] == resolve("x.folded")[1], "standard input")
+p = subprocess.run(f"cat x.folded | {BIN}/resolve -", shell=True, stdout=subprocess.PIPE)
+tap.check(p.stdout == resolve("x.folded")[1], "a pipe")
+code, out, err = resolve("/etc/passwd")
+tap.check(code == 2 and err.count("\n") == 1 and "pprof" in err, "none of them: one line", err)
+code, out, err = resolve("--stats", "x.folded")
+tap.check(code == 2 and "--stats" in err, "what only a recording can answer is refused", err)
+code, out, err = resolve("--comm", "x", "x.folded")
+tap.check(folded(out) == {"x": 5}, "--comm", err)
+
+# ---- bpftrace -------------------------------------------------------------------------------------------------------
+code, out, err = resolve("--kernel", f"{DATA}/bpftrace-ustack-kstack-comm.txt")
+have = folded(out)
+with open(f"{DATA}/bpftrace-ustack-kstack-comm.txt") as f:
+    want = sum(int(n) for n in re.findall(r"\]: (\d+)$", f.read(), re.M))
+tap.check(code == 0 and sum(have.values()) == want and all(s.startswith("fp;") for s in have) and
+          have["fp;__libc_start_call_main;main;burn"] > 20 and
+          any(s.startswith("fp;__libc_start_call_main;main;getppid;entry_SYSCALL_64_after_hwframe_[k];do_syscall_64_[k]") for s in have),
+          f"bpftrace: user, kernel, comm: {want} samples", err, out.decode())
+code, out, err = resolve("--kernel", f"{DATA}/bpftrace-kstack-ustack-perf.txt")
+have = folded(out)
+tap.check(code == 0 and have["__libc_start_call_main;main;burn"] > 20 and any("main;getppid;entry_SYSCALL" in s for s in have), "bpftrace: kernel, user in perf's form", out)
+write("bt.txt", "Attaching 1 probe...\n\n@reads[bash, 12]: 4\n@[\n    f+1\n    main+22\n]: 3\n@[\n    cut")
+code, out, err = resolve("bt.txt", "--event", "all")
+tap.check(code == 1 and "early" in err and folded(out)["samples;main;f"] == 3 and folded(out)["reads;bash"] == 4, "bpftrace: several maps, and an end that is missing", out, err)
+
+# ---- pprof ----------------------------------------------------------------------------------------------------------
+code, out, err = resolve(f"{DATA}/go-cpu.pb.gz")
+have = folded(out)
+tap.check(code == 0 and sum(n for s, n in have.items() if s.endswith("main.fib")) > sum(have.values()) // 2 and all(n % 10**7 == 0 for n in have.values()),
+          "pprof of Go: nanoseconds, no command", err, out.decode()[:500])
+code, out, err = resolve(f"{DATA}/go-heap.pb.gz", "--event", "inuse_space,inuse_objects")
+tap.check(code == 0 and {s.split(";")[0] for s in folded(out)} == {"inuse_space", "inuse_objects"}, "pprof of Go's heap: four events", err)
+
+
+def raw(path):
+    """What `go tool pprof` reads: values and names of each sample, whatever the ids are."""
+    text = subprocess.run(["go", "tool", "pprof", "-raw", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+    head, rest = text.split("Samples:\n")
+    samples, rest = rest.split("Locations\n")
+    names = collections.defaultdict(list)
+    last = None
+    for line in rest.split("Mappings")[0].splitlines():
+        m = re.match(r"\s+(\d+): 0x\S+ (?:M=\d+ )?(.*)", line)
+        if m:
+            last = m.group(1)
+            names[last].append(m.group(2))
+        elif line.strip():
+            names[last].append(line.strip())
+    out = collections.Counter()
+    types = samples.splitlines()[0].replace("[dflt]", "")
+    for line in samples.splitlines()[1:]:
+        m = re.match(r"\s*([\d ]+): ([\d ]+)$", line)
+        if m:
+            out[m.group(1), tuple(tuple(names[i]) for i in m.group(2).split())] += 1
+    return types, out, re.search(r"PeriodType.*\nPeriod.*\nTime.*", text)
+
+
+for name in ("go-cpu", "go-heap"):
+    path = f"{DATA}/{name}.pb.gz"
+    code, out, err = resolve(path, "-o", "rt.pb.gz")
+    code, out, err = resolve("rt.pb.gz", "-o", "rt2.pb.gz")
+    tap.check(open("rt.pb.gz", "rb").read() == open("rt2.pb.gz", "rb").read(), f"{name}: our own, read and written again: the same bytes", err)
+    with gzip.open("rt.pb.gz") as f:
+        write("plain.pb", f.read())
+    tap.check(resolve("plain.pb")[1] == resolve("rt.pb.gz")[1], f"{name}: not packed")
+    if not shutil.which("go"):
+        tap.skip(f"{name}: as go tool pprof reads it", "no go here")
+        continue
+    want, have = raw(path), raw("rt.pb.gz")
+    total = [sum(int(v.split()[0]) for v, _ in x[1].elements()) for x in (want, have)]
+    tap.check(want[0] == have[0] and total[0] == total[1] > 0, f"{name}: types and sums as go tool pprof reads them", (want[0], have[0], total))
+if shutil.which("perf"):
+    for options in ([], ["--with-tid"], ["--event", "all"]):
+        resolve("p.data", *options, "-o", "a.pb.gz")
+        resolve("a.pb.gz", *options, "-o", "b.pb.gz")
+        tap.check(open("a.pb.gz", "rb").read() == open("b.pb.gz", "rb").read(), f"a recording's pprof {' '.join(options)}, read and written again: the same bytes")
+    code, out, err = resolve("a.pb.gz", "a.pb.gz")
+    once = folded(resolve("a.pb.gz")[1])
+    tap.check(folded(out) == once + once, "two of them add up", err)
+
+# Damage: any byte of a file changed, any end cut off.
+with gzip.open(f"{DATA}/go-cpu.pb.gz") as f:
+    plain = f.read()
+worst = None
+for i in range(0, len(plain), 7):
+    bad = bytearray(plain)
+    bad[i] ^= 1 << i % 8
+    code, out, err = resolve(write("bad.pb", bytes(bad)), timeout=20)
+    if code not in (0, 1, 2) or "Sanitizer" in err:
+        worst = (i, code, err)
+for i in range(10, len(plain), 41):
+    code, out, err = resolve(write("bad.pb", plain[:i]), timeout=20)
+    if code not in (1, 2) or "Sanitizer" in err or not err:
+        worst = worst or (i, code, err)
+tap.check(worst is None, "pprof, damaged: no harm; cut: told", worst)
+tap.end()
