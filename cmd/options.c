@@ -184,6 +184,7 @@ int options_parse(const struct option_row *rows, size_t n, void *target, bool in
 	int id, rc;
 
 	make_tables(rows, n, in_order, &t);
+	optind = 0; /* a command may parse twice */
 	while ((id = getopt_long(argc, argv, t.letters, t.longs, NULL)) != -1) {
 		const struct option_row *row = find_row(rows, n, id);
 

@@ -109,8 +109,25 @@ static int read_named(struct resolve *r, const char *path, const struct input_fo
 		       got.samples);
 }
 
+static void keep(char *to, size_t size, const char *s)
+{
+	snprintf(to, size, "%s", s ? s : "");
+}
+
+static void tell_facts(struct input_facts *f, const struct perf_file *file)
+{
+	const struct perf_file_info *i = perf_file_info(file);
+
+	keep(f->cpu, sizeof f->cpu, i->cpu_desc);
+	keep(f->kernel, sizeof f->kernel, i->os_release);
+	keep(f->arch, sizeof f->arch, i->arch);
+	keep(f->host, sizeof f->host, i->hostname);
+	f->cpus = i->cpus_online;
+	f->lost = perf_lost(perf_file_stats(file));
+}
+
 static int read_recording(struct resolve *r, const char *path, struct profile **ret,
-			  struct err *err)
+			  struct input_facts *facts, struct err *err)
 {
 	struct pipeline p = {0};
 	const struct perf_file_stats *s;
@@ -135,16 +152,27 @@ static int read_recording(struct resolve *r, const char *path, struct profile **
 	if (!rc) {
 		r->damaged |= s->damaged || s->interrupted || s->truncated;
 		r->output.lost += perf_lost(s);
+		if (facts)
+			tell_facts(facts, p.file);
 	}
 	pipeline_done(&p);
 	return rc;
 }
 
-int profiles_load_one(struct resolve *r, const char *path, struct profile **ret, struct err *err)
+int profiles_load_one(struct resolve *r, const char *path, struct profile **ret,
+		      struct input_facts *facts, struct err *err)
 {
 	const struct input_format *f = input_detect(path);
-	int rc = f ? read_named(r, path, f, ret, err) : read_recording(r, path, ret, err);
+	bool before = r->damaged;
+	int rc;
 
+	r->damaged = false;
+	if (facts)
+		*facts = (struct input_facts){.cpu = ""};
+	rc = f ? read_named(r, path, f, ret, err) : read_recording(r, path, ret, facts, err);
+	if (facts)
+		facts->damaged = r->damaged;
+	r->damaged |= before;
 	if (rc) {
 		profile_free(*ret);
 		*ret = NULL;
@@ -167,12 +195,12 @@ int profiles_load(struct resolve *r, struct profile **ret, struct err *err)
 {
 	struct profile *sum = NULL, *one;
 	size_t i;
-	int rc = profiles_load_one(r, r->inputs.v[0], &sum, err);
+	int rc = profiles_load_one(r, r->inputs.v[0], &sum, NULL, err);
 
 	for (i = 1; !rc && i < r->inputs.n; i++) {
 		/* Samples of several inputs have no common clock. */
 		vec_done(&sum->log);
-		rc = profiles_load_one(r, r->inputs.v[i], &one, err);
+		rc = profiles_load_one(r, r->inputs.v[i], &one, NULL, err);
 		if (!rc)
 			rc = profile_absorb(sum, one, err);
 		profile_free(one);

@@ -10,8 +10,17 @@ bool profiles_are_meant(const struct resolve *r);
  * symbolized. r->damaged tells whether something was lost, which is told on standard error. 0 or
  * negative with *err. */
 int profiles_load(struct resolve *r, struct profile **ret, struct err *err);
-/* One input, the same way. */
-int profiles_load_one(struct resolve *r, const char *path, struct profile **ret, struct err *err);
+/* What a recording says of its machine; "": nothing. */
+struct input_facts {
+	char cpu[64], kernel[128], arch[32], host[64];
+	unsigned cpus;
+	bool damaged;
+	uint64_t lost;
+};
+
+/* One input, the same way. facts: NULL, or what is filled. */
+int profiles_load_one(struct resolve *r, const char *path, struct profile **ret,
+		      struct input_facts *facts, struct err *err);
 
 /* For messages: "-" is standard input. */
 const char *input_name(const char *path);

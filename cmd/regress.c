@@ -1,0 +1,465 @@
+/* regress.c - the command line of `regress`: runs of two builds in, what got slower out. */
+#include "regress/regress.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/args.h"
+#include "cmd/profiles.h"
+#include "cmd/regress_run.h"
+#include "cmd/resolve_options.h"
+
+enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2 };
+
+struct command {
+	struct regress_options opt;
+	struct regress_run_options run;
+	const char *budget, *md, *json, *junit, *folded, *annotate;
+	const char *q_text, *margin_text;
+	unsigned annotate_kind;
+	bool warn_only, quiet, quiet_if_fine, lint_budget, show_help, show_version, is_run;
+	path_list sides[SIDE_N];
+	path_list owned;
+};
+
+#define OPTIONS_TARGET struct command
+#include "cmd/options.h"
+
+static int set_share(const char *option, const char *text, double top, double *ret, struct err *err)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end != text && !strcmp(end, "%")) {
+		v /= 100;
+		end++;
+	}
+	if (end == text || *end || !(v >= 0 && v <= top))
+		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is no number like 0.01 or 2%%",
+			       option, text);
+	*ret = v;
+	return 0;
+}
+
+static int set_q(void *target, char *text, struct err *err)
+{
+	return set_share("--q", text, .5, &((struct command *)target)->opt.q, err);
+}
+
+static int set_margin(void *target, char *text, struct err *err)
+{
+	return set_share("--margin", text, 10, &((struct command *)target)->opt.margin, err);
+}
+
+static int set_impact(void *target, char *text, struct err *err)
+{
+	return set_share("--impact", text, 1, &((struct command *)target)->opt.impact, err);
+}
+
+static int set_total(void *target, char *text, struct err *err)
+{
+	return set_share("--total", text, 10, &((struct command *)target)->opt.total_max, err);
+}
+
+static int set_annotate(void *target, char *text, struct err *err)
+{
+	if (strcmp(text, "github") && strcmp(text, "gitlab"))
+		return err_set(err, ERR_USAGE, NULL,
+			       "--annotate: '%s' is neither github nor gitlab", text);
+	((struct command *)target)->annotate = text;
+	return 0;
+}
+
+static const struct option_row options[] = {
+	HEADING("what is compared"),
+	/* --base and --new take all that follows up to the next option: see take_sides(). */
+	{0, "event", NULL, "NAME", "this event (default: the one with the most weight)",
+	 SETS_TEXT(opt.event)},
+	{0, "force", NULL, NULL,
+	 "also what is not comparable: other machines, frequencies, damaged runs",
+	 SETS_FLAG(opt.force)},
+	HEADING("what is slower"),
+	{0, "budget", NULL, "FILE", "rules (default: .profbudget, if it is there)",
+	 SETS_TEXT(budget)},
+	{0, "lint-budget", NULL, NULL,
+	 "only check the rules, and which of them no function matches", SETS_FLAG(lint_budget)},
+	{0, "margin", NULL, "SHARE", "growth of a function that is no alarm (2%)",
+	 CALLS(set_margin)},
+	{0, "impact", NULL, "SHARE", "of the whole that a function must cost more (0.1%)",
+	 CALLS(set_impact)},
+	{0, "total", NULL, "SHARE", "growth of all on-CPU time that is no alarm (3%)",
+	 CALLS(set_total)},
+	{0, "q", NULL, "Q", "share of false ones among the alarms (0.01)", CALLS(set_q)},
+	{0, "warn-only", NULL, NULL, "exit status 0 whatever got slower", SETS_FLAG(warn_only)},
+	HEADING("reports, besides the table on standard output"),
+	{0, "md", NULL, "FILE", "Markdown; also appended to $GITHUB_STEP_SUMMARY if that is set",
+	 SETS_TEXT(md)},
+	{0, "json", NULL, "FILE", "all figures (doc/regress.schema.json)", SETS_TEXT(json)},
+	{0, "junit", NULL, "FILE", "test results", SETS_TEXT(junit)},
+	{0, "folded", NULL, "FILE",
+	 "stacks with two columns, base and new, for differential flame graphs", SETS_TEXT(folded)},
+	{0, "annotate", NULL, "KIND",
+	 "github: workflow commands; gitlab: a Code Quality report, on\nstandard output instead of "
+	 "the table",
+	 CALLS(set_annotate)},
+	{0, "quiet-if-fine", NULL, NULL, "no Markdown when nothing got slower",
+	 SETS_FLAG(quiet_if_fine)},
+	HEADING("regress run"),
+	{'n', "runs", NULL, "N", "of each side (5)", SETS_NUMBER(run.runs, 100)},
+	{'F', "freq", NULL, "HZ", "samples a second (999)", SETS_NUMBER(run.frequency, 100000)},
+	{0, "dir", NULL, "DIR", "where the recordings go (regress-runs)", SETS_TEXT(run.dir)},
+	HEADING("running"),
+	{'q', "quiet", NULL, NULL, "no table, no notes", SETS_FLAG(quiet)},
+	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
+	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},
+};
+
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+static void print_help(void)
+{
+	puts("usage: regress [OPTIONS] --base RUN.. --new RUN..\n"
+	     "       regress run [-n N] [-F HZ] [OPTIONS] -- COMMAND.. :: COMMAND..\n"
+	     "Tells what got slower from one build to the next: status 1 if something did.\n"
+	     "\n"
+	     "  regress --base main/*.data --new pr/*.data --md summary.md\n"
+	     "  regress run -n 5 -- ./old --work :: ./new --work\n"
+	     "\n"
+	     "A RUN is a recording, or a profile that resolve reads (folded, pprof, perf script "
+	     "text),\n"
+	     "or a folder with nothing else in it. Five runs a side are a good number, three the "
+	     "least.\n");
+	options_print_help(options, N_OPTIONS, stdout);
+	puts("exit status: 0 nothing got slower; 1 something did; 2 trouble: usage, unreadable, "
+	     "not comparable");
+}
+
+/* ---- runs --------------------------------------------------------------------------------------
+ */
+
+static int compare_paths(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* All files of a folder are runs. */
+static int add_folder(struct command *c, path_list *side, const char *path, struct err *err)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	size_t before = side->n;
+	char *file;
+
+	if (!d)
+		return err_errno(err, errno, path, "open");
+	while ((e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		if (asprintf(&file, "%s/%s", path, e->d_name) < 0 || vec_push(&c->owned, file) ||
+		    vec_push(side, file)) {
+			closedir(d);
+			return err_nomem(err);
+		}
+	}
+	closedir(d);
+	if (side->n == before)
+		return err_set(err, ERR_NOT_FOUND, path, "no run in this folder");
+	qsort(side->v + before, side->n - before, sizeof *side->v, compare_paths);
+	return 0;
+}
+
+static int add_path(struct command *c, path_list *side, char *path, struct err *err)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+		char data[PATH_MAX];
+
+		/* perf record --threads makes a folder that is one recording. */
+		snprintf(data, sizeof data, "%s/data", path);
+		if (access(data, F_OK))
+			return add_folder(c, side, path, err);
+	}
+	return vec_push(side, path) ? err_nomem(err) : 0;
+}
+
+/* Takes --base A B .. and --new C D .. out of argv. */
+static int take_sides(struct command *c, int *argc, char **argv, struct err *err)
+{
+	static const char *const names[SIDE_N] = {"--base", "--new"};
+	int from, to = 1, side = -1, rc = 0;
+
+	for (from = 1; from < *argc && !rc; from++) {
+		char *arg = argv[from];
+		int s;
+
+		if (!strcmp(arg, "--"))
+			break;
+		for (s = 0; s < SIDE_N; s++) {
+			size_t n = strlen(names[s]);
+
+			if (!strcmp(arg, names[s]))
+				break;
+			if (!strncmp(arg, names[s], n) && arg[n] == '=') {
+				rc = add_path(c, &c->sides[s], arg + n + 1, err);
+				break;
+			}
+		}
+		if (s < SIDE_N)
+			side = s;
+		else if (arg[0] == '-' && arg[1])
+			side = -1;
+		if (s < SIDE_N)
+			continue;
+		if (side >= 0)
+			rc = add_path(c, &c->sides[side], arg, err);
+		else
+			argv[to++] = arg;
+	}
+	while (from < *argc)
+		argv[to++] = argv[from++];
+	argv[to] = NULL;
+	*argc = to;
+	return rc;
+}
+
+/* COMMAND.. :: COMMAND.. */
+static int take_commands(struct command *c, char **argv, struct err *err)
+{
+	int i;
+
+	c->run.commands[0] = argv;
+	for (i = 0; argv[i] && strcmp(argv[i], "::"); i++)
+		;
+	if (!i || !argv[i] || !argv[i + 1])
+		return err_set(err, ERR_USAGE, NULL,
+			       "regress run -- COMMAND.. :: COMMAND.. : both commands are wanted");
+	argv[i] = NULL;
+	c->run.commands[1] = argv + i + 1;
+	return 0;
+}
+
+static int parse(struct command *c, int argc, char **argv, struct err *err)
+{
+	int rest, rc;
+
+	c->opt.margin = c->opt.impact = c->opt.total_max = -1;
+	c->run.runs = 5;
+	c->run.frequency = 999;
+	c->run.dir = "regress-runs";
+	if (argc > 1 && !strcmp(argv[1], "run")) {
+		c->is_run = true;
+		argv++;
+		argc--;
+	}
+	rc = take_sides(c, &argc, argv, err);
+	if (!rc)
+		rc = options_parse(options, N_OPTIONS, c, false, argc, argv, &rest, err);
+	if (rc)
+		return rc;
+	if (c->show_help)
+		print_help();
+	if (c->show_version)
+		puts("regress (unspool) " UNSPOOL_VERSION);
+	if (c->show_help || c->show_version)
+		return 1;
+	c->run.quiet = c->quiet;
+	if (c->is_run)
+		return take_commands(c, argv + rest, err);
+	if (rest < argc)
+		return err_set(err, ERR_USAGE, NULL,
+			       "'%s' is on neither side: regress --base RUN.. --new RUN..",
+			       argv[rest]);
+	if (!c->lint_budget && (!c->sides[SIDE_BASE].n || !c->sides[SIDE_NEW].n))
+		return err_set(
+			err, ERR_USAGE, NULL,
+			"regress --base RUN.. --new RUN..: both sides are wanted (see --help)");
+	return 0;
+}
+
+/* ---- comparing ---------------------------------------------------------------------------------
+ */
+
+static char *read_text(const char *path, struct err *err)
+{
+	FILE *f = fopen(path, "r");
+	char *text = NULL;
+	size_t n = 0;
+
+	if (!f) {
+		err_errno(err, errno, path, "open");
+		return NULL;
+	}
+	if (getdelim(&text, &n, '\0', f) < 0 && !text)
+		err_nomem(err);
+	else if (ferror(f)) {
+		err_errno(err, errno, path, "read");
+		free(text);
+		text = NULL;
+	}
+	fclose(f);
+	return text;
+}
+
+static int load_budget(struct command *c, struct regress *g, char **text, struct err *err)
+{
+	const char *path = c->budget ? c->budget : ".profbudget";
+
+	if (!c->budget && access(path, F_OK))
+		return 0;
+	*text = read_text(path, err);
+	return *text ? regress_budget(g, path, *text, err) : -(int)err->code;
+}
+
+static int load_run(struct regress *g, enum side side, const char *path, struct resolve *r,
+		    struct err *err)
+{
+	struct input_facts in;
+	struct run_facts facts = {.cpu = ""};
+	struct profile *p = NULL;
+	int rc = profiles_load_one(r, path, &p, &in, err);
+
+	if (!rc) {
+		memcpy(facts.cpu, in.cpu, sizeof facts.cpu);
+		memcpy(facts.kernel, in.kernel, sizeof facts.kernel);
+		memcpy(facts.arch, in.arch, sizeof facts.arch);
+		memcpy(facts.host, in.host, sizeof facts.host);
+		facts.cpus = in.cpus;
+		facts.damaged = in.damaged;
+		facts.lost = in.lost;
+		rc = regress_add_run(g, side, path, p, &facts, err);
+	}
+	profile_free(p);
+	return rc;
+}
+
+static int load_runs(struct command *c, struct regress *g, struct err *err)
+{
+	char name[] = "regress", quiet[] = "-q", *argv[] = {name, quiet, NULL};
+	struct resolve r = {0};
+	int side, rc = resolve_options(&r, 2, argv, err);
+	size_t i;
+
+	for (side = 0; side < SIDE_N; side++)
+		for (i = 0; !rc && i < c->sides[side].n; i++)
+			rc = load_run(g, side, c->sides[side].v[i], &r, err);
+	resolve_options_done(&r);
+	return rc;
+}
+
+static int write_report(const struct regress *g, const char *path, const char *mode,
+			void (*write)(const struct regress *, FILE *), struct err *err)
+{
+	FILE *out = !strcmp(path, "-") ? stdout : fopen(path, mode);
+	int rc = 0;
+
+	if (!out)
+		return err_errno(err, errno, path, "create");
+	write(g, out);
+	if (fflush(out) || ferror(out))
+		rc = err_errno(err, errno, path, "write");
+	if (out != stdout && fclose(out) && !rc)
+		rc = err_errno(err, errno, path, "write");
+	return rc;
+}
+
+static int write_reports(const struct command *c, const struct regress *g, struct err *err)
+{
+	const char *summary = getenv("GITHUB_STEP_SUMMARY");
+	bool wanted = !c->quiet_if_fine || regress_failed(g);
+	int rc = 0;
+
+	if (c->annotate)
+		regress_write_annotations(g, c->annotate, stdout);
+	else if (!c->quiet)
+		regress_write_text(g, stdout);
+	if (!rc && c->md && wanted)
+		rc = write_report(g, c->md, "w", regress_write_markdown, err);
+	if (!rc && c->md && wanted && summary && *summary)
+		rc = write_report(g, summary, "a", regress_write_markdown, err);
+	if (!rc && c->json)
+		rc = write_report(g, c->json, "w", regress_write_json, err);
+	if (!rc && c->junit)
+		rc = write_report(g, c->junit, "w", regress_write_junit, err);
+	if (!rc && c->folded)
+		rc = write_report(g, c->folded, "w", regress_write_folded, err);
+	return rc ? rc : args_flush(stdout, "standard output", err);
+}
+
+static int lint(const struct regress *g, const struct command *c)
+{
+	const char *note;
+	size_t i;
+
+	for (i = 0; (note = regress_budget_note(g, i)); i++)
+		printf("%s: %s\n", c->budget ? c->budget : ".profbudget", note);
+	return i ? EXIT_SLOWER : EXIT_FINE;
+}
+
+/* 0, 1: something got slower; negative. */
+static int run(struct command *c, struct err *err)
+{
+	struct regress *g = regress_new(&c->opt);
+	char *budget = NULL;
+	int rc = g ? 0 : err_nomem(err), s;
+	size_t i;
+
+	if (!rc)
+		rc = load_budget(c, g, &budget, err);
+	if (!rc && c->is_run) {
+		rc = regress_run_record(&c->run, &c->sides[SIDE_BASE], &c->sides[SIDE_NEW], err);
+		for (s = 0; s < SIDE_N; s++)
+			for (i = 0; i < c->sides[s].n; i++)
+				if (vec_push(&c->owned, c->sides[s].v[i]))
+					rc = err_nomem(err);
+	}
+	if (!rc && c->sides[SIDE_BASE].n)
+		rc = load_runs(c, g, err);
+	if (!rc && c->sides[SIDE_BASE].n)
+		rc = regress_compare(g, err);
+	if (!rc && c->lint_budget)
+		rc = lint(g, c);
+	else if (!rc)
+		rc = write_reports(c, g, err);
+	if (!rc && !c->lint_budget && !c->warn_only && regress_failed(g))
+		rc = EXIT_SLOWER;
+	regress_free(g);
+	free(budget);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct command c = {0};
+	struct err err = {0};
+	char line[ERR_SOURCE_MAX + ERR_WHAT_MAX + 64];
+	size_t i;
+	int rc, code;
+
+	args_hold_standard_files();
+	rc = parse(&c, argc, argv, &err);
+	if (rc > 0) {
+		code = EXIT_FINE;
+		rc = args_flush(stdout, "standard output", &err);
+	} else {
+		rc = rc ? rc : run(&c, &err);
+		code = rc > 0 ? EXIT_SLOWER : EXIT_FINE;
+	}
+	if (rc < 0) {
+		err_format(&err, line, sizeof line);
+		fprintf(stderr, "regress: %s\n", line);
+		code = EXIT_TROUBLE;
+	}
+	for (i = 0; i < c.owned.n; i++)
+		free(c.owned.v[i]);
+	vec_done(&c.owned);
+	vec_done(&c.sides[SIDE_BASE]);
+	vec_done(&c.sides[SIDE_NEW]);
+	return code;
+}

@@ -1,0 +1,86 @@
+/* inside.h - what the files of regress/ share. Private. */
+#ifndef REGRESS_INSIDE_H
+#define REGRESS_INSIDE_H
+
+#include "regress/method.h"
+#include "regress/regress.h"
+
+/* A function in all runs. */
+struct key_info {
+	uint32_t name, dso, file; /* string ids in `names` */
+	uint32_t line;
+	bool is_kernel, is_async, is_unknown;
+};
+
+/* One run: stacks of keys. Node 0 is the root. */
+struct run_tree {
+	VEC(struct tree_node) nodes; /* symbol: key */
+	double unit;		     /* weight of one sample */
+};
+
+/* Both sides in one tree: samples per run, adjusted. */
+struct both_node {
+	uint32_t parent, key;
+	double self[SIDE_N], incl[SIDE_N];
+};
+
+enum rule_kind {
+	RULE_FN,
+	RULE_TOTAL,
+	RULE_DEFAULT,
+	RULE_SHARE,
+	RULE_CLASS,
+	RULE_RENAME,
+	RULE_ALLOW,
+	RULE_UNKNOWN
+};
+
+struct rule {
+	enum rule_kind kind;
+	unsigned line;
+	char *pattern, *to, *why; /* owned */
+	bool is_incl, has_kind, is_warning, is_ignored;
+	double max;   /* growth; negative: not given */
+	double limit; /* share; negative: not given */
+	double margin, impact, q, delta;
+	int until; /* yyyymmdd; 0 */
+	bool is_used;
+};
+
+struct regress {
+	struct regress_options opt;
+	struct regress_design design;
+	struct strtab keys;	   /* ids of functions */
+	struct strtab names;	   /* what is shown of them */
+	VEC(struct key_info) info; /* by key */
+	VEC(struct regress_run) runs;
+	VEC(struct run_tree) trees; /* by run */
+	VEC(struct rule) rules;
+	VEC(char *) notes;
+	struct family self, incl;
+	VEC(struct finding) findings;
+	VEC(struct both_node) both;
+	char event[128], unit[32];
+};
+
+/* ---- runs.c */
+/* Samples of one run by key: self and inclusive, to add to zeroed arrays. skip_leaf, skip_any (by
+ * key, or NULL): samples that are left out. 0 or -1 when out of memory. */
+int run_count(const struct regress *g, size_t run, const bool *skip_leaf, const bool *skip_any,
+	      double *self, double *incl);
+/* Fills `both`. */
+int runs_merge(struct regress *g, const double *size, struct err *err);
+void runs_sort(struct regress *g);
+
+/* ---- budget.c */
+/* The first rule of a kind that matches the key; NULL. */
+struct rule *budget_find(struct regress *g, enum rule_kind kind, uint32_t key, bool is_incl);
+const char *budget_rename(struct regress *g, const char *key);
+void budget_done(struct regress *g);
+/* Today, as yyyymmdd. */
+int budget_today(void);
+
+/* ---- verdict.c */
+int verdict_all(struct regress *g, struct err *err);
+
+#endif

@@ -1,0 +1,279 @@
+/* key.c - what is left out of names. */
+#include "regress/key.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "profile/profile.h"
+
+static bool ends(const char *s, size_t n, const char *what, size_t *at)
+{
+	size_t len = strlen(what);
+
+	if (n < len || memcmp(s + n - len, what, len))
+		return false;
+	*at = n - len;
+	return true;
+}
+
+static bool begins(const char *s, size_t n, const char *what)
+{
+	return n >= strlen(what) && !memcmp(s, what, strlen(what));
+}
+
+static size_t back_over(const char *s, size_t n, int (*is)(int))
+{
+	while (n && is((unsigned char)s[n - 1]))
+		n--;
+	return n;
+}
+
+/* Of compilers: a word, and a dot and number behind it. Go's names have dots too, so only these. */
+static bool cut_clone(const char *s, size_t *n)
+{
+	static const char *const words[] = {".isra",	   ".constprop", ".part", ".cold",
+					    ".clone",	   ".lto_priv",	 ".llvm", ".__uniq",
+					    ".cfi",	   ".warm",	 ".hot",  ".unlikely",
+					    ".localalias", ".resolver",	 ".ifunc"};
+	size_t i, end = back_over(s, *n, isdigit);
+
+	if (end < *n && end && s[end - 1] == '.')
+		end--;
+	else
+		end = *n;
+	for (i = 0; i < sizeof words / sizeof *words; i++)
+		if (ends(s, end, words[i], n) && *n)
+			return true;
+	return false;
+}
+
+/* Rust's ::h0123456789abcdef. */
+static bool cut_hash(const char *s, size_t *n)
+{
+	if (*n <= 19 || memcmp(s + *n - 19, "::h", 3) || back_over(s, *n, isxdigit) > *n - 16)
+		return false;
+	*n -= 19;
+	return true;
+}
+
+/* " [clone .isra.0]" of demanglers, " [+2]" of our own for functions that are one. */
+static bool cut_note(const char *s, size_t *n)
+{
+	size_t at = *n;
+
+	if (!at || s[at - 1] != ']')
+		return false;
+	while (at && s[at - 1] != '[')
+		at--;
+	if (at < 3 || s[at - 2] != ' ' || !(begins(s + at, *n - at, "clone ") || s[at] == '+'))
+		return false;
+	*n = at - 2;
+	return true;
+}
+
+/* "@plt", "@@GLIBC_2.2.5", "@GLIBC_2.2.5" */
+static bool cut_version(const char *s, size_t *n)
+{
+	const char *at = memchr(s, '@', *n);
+
+	if (!at || at == s)
+		return false;
+	*n = (size_t)(at - s);
+	return true;
+}
+
+/* glibc has an implementation of memcpy per processor: which one runs is not the program's choice.
+ */
+static bool cut_variant(const char *s, size_t *n)
+{
+	static const char *const levels[] = {"_sse2", "_ssse3",	 "_sse4", "_sse42",   "_avx",
+					     "_avx2", "_avx512", "_evex", "_evex512", "_erms",
+					     "_fma",  "_fma4",	 "_c"};
+	static const char *const stems[] = {"__mem",  "__str", "__wcs",	  "__wmem", "__sin",
+					    "__cos",  "__exp", "__log",	  "__pow",  "__tan",
+					    "__atan", "__stp", "__rawmem"};
+	const char *at;
+	size_t i, found = *n;
+
+	for (i = 0; i < sizeof stems / sizeof *stems && !begins(s, *n, stems[i]); i++)
+		;
+	if (i == sizeof stems / sizeof *stems)
+		return false;
+	for (i = 0; i < sizeof levels / sizeof *levels; i++) {
+		size_t len = strlen(levels[i]);
+
+		at = memmem(s, *n, levels[i], len);
+		if (at && (at + len == s + *n || at[len] == '_') && (size_t)(at - s) < found)
+			found = (size_t)(at - s);
+	}
+	if (found == *n)
+		return false;
+	at = memmem(s, found, "_unaligned", 10);
+	*n = at ? (size_t)(at - s) : found;
+	return true;
+}
+
+/* The system calls' wrappers are the system calls. */
+static void kernel_name(struct text *t, const char *s, size_t n)
+{
+	static const char *const wrappers[] = {"__x64_sys_", "__ia32_sys_", "__arm64_sys_",
+					       "__se_sys_",  "__do_sys_",   "ksys_"};
+	size_t i;
+
+	for (i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+		if (begins(s, n, wrappers[i])) {
+			text_str(t, "sys_");
+			s += strlen(wrappers[i]);
+			n -= strlen(wrappers[i]);
+			break;
+		}
+	text_add(t, s, n);
+}
+
+/* Marks of tiers and addresses of code that was made at run time. */
+static void jit_name(struct text *t, const char *s, size_t n)
+{
+	size_t i, end;
+
+	for (i = 0; i < n; i++) {
+		if (begins(s + i, n - i, "0x")) {
+			for (end = i + 2; end < n && isxdigit((unsigned char)s[end]); end++)
+				;
+			text_str(t, "0x");
+			i = end - 1;
+		} else if (!(strchr("*~^+", s[i]) && i && s[i - 1] == ':')) {
+			text_char(t, s[i]);
+		}
+	}
+}
+
+/* Numbers of lambdas shift when one is added before them: "{lambda(int)#2}" is "{lambda}",
+ * "{closure#1}" "{closure}", Go's "f.func1.2" "f.func". ABI tags, crates' hashes are left out. */
+static void user_name(struct text *t, const char *s, size_t n)
+{
+	size_t i, close;
+
+	for (i = 0; i < n; i++) {
+		if (begins(s + i, n - i, "[abi:")) {
+			for (close = i; close < n && s[close] != ']'; close++)
+				;
+			i = close;
+		} else if (s[i] == '#' && i + 1 < n && isdigit((unsigned char)s[i + 1])) {
+			while (i + 1 < n && isdigit((unsigned char)s[i + 1]))
+				i++;
+		} else if (begins(s + i, n - i, ".func") && i + 5 < n &&
+			   isdigit((unsigned char)s[i + 5])) {
+			text_str(t, ".func");
+			for (i += 4; i + 1 < n && (isdigit((unsigned char)s[i + 1]) ||
+						   (s[i + 1] == '.' && i + 2 < n &&
+						    isdigit((unsigned char)s[i + 2])));
+			     i++)
+				;
+		} else if (s[i] == '[' && i + 17 < n && back_over(s + i + 1, 16, isxdigit) == 0 &&
+			   s[i + 17] == ']') {
+			i += 17;
+		} else if (s[i] == '$' && i + 1 < n && s[i + 1] == '_') {
+			text_str(t, "{lambda}");
+			for (i++; i + 1 < n && isdigit((unsigned char)s[i + 1]); i++)
+				;
+		} else {
+			text_char(t, s[i]);
+		}
+	}
+}
+
+void key_function(struct text *t, const char *name, size_t n, enum key_kind kind)
+{
+	struct text plain = {0};
+	const char *s = name;
+
+	while (n && (cut_note(s, &n) || cut_clone(s, &n) || cut_hash(s, &n)))
+		;
+	if (kind != KEY_JIT) {
+		while (cut_version(s, &n))
+			;
+		fold_function(&plain, s, n);
+		s = plain.s;
+		n = plain.n;
+	}
+	while (n &&
+	       (cut_clone(s, &n) || cut_hash(s, &n) || (kind == KEY_USER && cut_variant(s, &n))))
+		;
+	if (kind == KEY_KERNEL)
+		kernel_name(t, s, n);
+	else if (kind == KEY_JIT)
+		jit_name(t, s, n);
+	else
+		user_name(t, s, n);
+	t->failed |= plain.failed;
+	text_done(&plain);
+}
+
+void key_module(struct text *t, const char *path, size_t n)
+{
+	const char *slash = memrchr(path, '/', n), *so;
+	const char *s = slash && slash + 1 < path + n ? slash + 1 : path;
+
+	n -= (size_t)(s - path);
+	if (n > 2 && s[0] == '[' && s[n - 1] == ']') {
+		s++;
+		n -= 2;
+	}
+	so = memmem(s, n, ".so", 3);
+	if (so && (so + 3 == s + n || so[3] == '.'))
+		n = (size_t)(so + 3 - s);
+	text_char(t, '[');
+	text_add(t, s, n);
+	text_char(t, ']');
+}
+
+bool key_is_async(const char *key, size_t n)
+{
+	static const char *const names[] = {"irq",
+					    "__irq",
+					    "handle_softirqs",
+					    "__do_softirq",
+					    "do_softirq",
+					    "asm_sysvec",
+					    "sysvec_",
+					    "__sysvec",
+					    "asm_common_interrupt",
+					    "common_interrupt",
+					    "finish_task_switch",
+					    "clear_page",
+					    "clear_huge_page",
+					    "copy_page",
+					    "copy_mc_",
+					    "rcu_",
+					    "__rcu",
+					    "hrtimer_",
+					    "__hrtimer",
+					    "tick_",
+					    "update_process_times",
+					    "scheduler_tick",
+					    "sched_tick",
+					    "run_timer",
+					    "__run_timer",
+					    "kworker",
+					    "ksoftirqd",
+					    "native_safe_halt",
+					    "pv_native_safe_halt",
+					    "default_idle",
+					    "cpuidle",
+					    "do_idle",
+					    "cpu_startup_entry",
+					    "_raw_spin_unlock_irqrestore",
+					    "exit_to_user_mode",
+					    "irqentry_",
+					    "schedule",
+					    "__schedule",
+					    "perf_event",
+					    "__perf_event",
+					    "native_write_msr"};
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof *names; i++)
+		if (begins(key, n, names[i]))
+			return true;
+	return false;
+}

@@ -1,0 +1,47 @@
+/* method.h - the statistics of one family of functions. Private to regress/.
+ *
+ * Counts of functions in runs are overdispersed Poisson variables: variance = phi * mean. phi is
+ * estimated per function from the differences between runs of one side and drawn towards the trend
+ * of all functions (empirical Bayes), robustly: a function that jumps keeps its own. The test is of
+ * a growth beyond a margin, not beyond nothing. */
+#ifndef REGRESS_METHOD_H
+#define REGRESS_METHOD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tested {
+	double a, b; /* sums of the sides */
+	double l;    /* log ratio, adjusted */
+	double mu;   /* mean count per run */
+	double phi, phi_shrunk, df, se;
+	double margin;
+	double p_up, p_down; /* of a growth (decline) beyond the margin; then adjusted: q_ */
+	double q_up, q_down;
+	bool is_tested; /* enough samples */
+};
+
+struct family {
+	size_t n, runs, base; /* functions; runs, the first of which are the base's */
+	double *counts;	      /* [function * runs + run] */
+	struct tested *v;
+	double d0, trend[2];
+	double floor; /* of the dispersion: by family_sizes(), of other families the caller's */
+};
+
+enum { SAMPLES_MIN = 20, RUNS_MAX = 256 };
+
+/* Zeroed counts and results. 0 or -1 when out of memory. */
+int family_make(struct family *f, size_t n, size_t runs, size_t base);
+void family_done(struct family *f);
+/* Size factors of the runs, with a mean of 1: *is_stable tells whether functions that do not change
+ * gave them, or nothing has to be adjusted. Looks at nothing but how runs of one side differ.
+ * force_stable: the latter is not wanted. 0 or -1. */
+int family_sizes(struct family *f, bool force_stable, double *size, bool *is_stable);
+/* Fills results with given size factors; v[].margin is set by the caller. 0 or -1. */
+int family_test(struct family *f, const double *size);
+/* The same for one function with other counts, by the family's trend: v->margin is set. */
+void family_test_one(const struct family *f, const double *counts, const double *size,
+		     struct tested *v);
+
+#endif

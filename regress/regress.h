@@ -1,0 +1,150 @@
+/* regress.h - did something get slower from one build to the next?
+ *
+ * Runs of two sides are profiles; their functions are matched by keys that survive a rebuild,
+ *counted per run, and compared by a quasi-Poisson log ratio with a dispersion that is estimated
+ *from the differences between runs of one side. Nothing is random: the same runs give the same
+ *bytes, in whatever order they are named.
+ *
+ *	struct regress *g = regress_new(&options);
+ *	regress_add_run(g, SIDE_BASE, "base/1.data", profile, &facts, &err);	... all runs
+ *	regress_compare(g, &err);
+ *	regress_write_text(g, stdout);
+ *	regress_free(g);
+ *
+ * Source of truth for the method: doc/regress.md.
+ */
+#ifndef REGRESS_REGRESS_H
+#define REGRESS_REGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "profile/profile.h"
+
+enum side { SIDE_BASE, SIDE_NEW, SIDE_N };
+
+struct regress_options {
+	double q;	   /* of all alarms, which share may be false; 0: 0.01 */
+	double report_q;   /* what is shown as suspicious; 0: 0.05 */
+	double margin;	   /* growth that is not worth an alarm; negative: 0.02 */
+	double impact;	   /* share of the whole that is not worth one; negative: 0.001 */
+	double total_max;  /* growth of all on-CPU time that is no alarm; negative: 0.03 */
+	bool force;	   /* compare what is not comparable */
+	const char *event; /* NULL: the heaviest */
+};
+
+/* What must be alike on both sides; "": not known. */
+struct run_facts {
+	char cpu[64], kernel[128], arch[32], host[64];
+	unsigned cpus;
+	uint64_t frequency; /* 0: not known, or a period */
+	bool damaged;	    /* the recording is cut short or not whole */
+	uint64_t lost;	    /* samples */
+};
+
+/* What is said of a function. Those before VERDICT_SUSPECT are gated: the exit status is theirs. */
+enum verdict {
+	VERDICT_REGRESSED,
+	VERDICT_NEW,	     /* it is in no run of the base, and costs */
+	VERDICT_OVER_BUDGET, /* more than .profbudget allows */
+	VERDICT_SUSPECT,     /* it may be slower: too few runs, or between q and report_q */
+	VERDICT_ALLOWED,     /* slower, and .profbudget says why */
+	VERDICT_IMPROVED,
+	VERDICT_GONE,
+	VERDICT_MOVED, /* its time went to or came from a neighbour: inlined, outlined, renamed */
+	VERDICT_ENVIRONMENT, /* work that the kernel does when it suits it */
+	VERDICT_EXPLAINED,   /* slower because of what it calls, which is listed */
+	VERDICT_N
+};
+const char *verdict_text(enum verdict v); /* "REGRESSED" */
+bool verdict_is_gated(enum verdict v);
+
+enum finding_kind { FINDING_SELF, FINDING_INCL, FINDING_TOTAL };
+const char *finding_kind_text(enum finding_kind k); /* "self" */
+
+#define FINDING_PATHS 3
+
+struct finding_path {
+	char *stack;  /* "main;parse;f", owned */
+	double share; /* of the change */
+};
+
+struct finding {
+	enum finding_kind kind;
+	enum verdict verdict;
+	uint32_t key;	       /* regress_key() */
+	double base, new;      /* samples per run, adjusted to each other */
+	double base_share;     /* of all samples of the base */
+	double growth, lo, hi; /* new / base - 1, and its 95 % confidence interval */
+	double impact;	       /* growth in shares of the whole */
+	double p, p_adjusted;
+	double phi;	  /* dispersion: 1 is pure chance */
+	double mde;	  /* smallest growth that would have been found with a power of 80 % */
+	uint32_t related; /* MOVED, EXPLAINED: the key that it went to or came from; UINT32_MAX */
+	unsigned rule;	  /* line of .profbudget; 0: none */
+	const char *why;  /* of `allow`; NULL */
+	struct finding_path paths[FINDING_PATHS];
+	size_t n_paths;
+};
+
+struct regress_run {
+	char *name;
+	enum side side;
+	double samples, weight, unknown; /* unknown: share of samples in code without a name */
+	struct run_facts facts;
+};
+
+struct regress; /* opaque */
+
+/* NULL when out of memory. */
+struct regress *regress_new(const struct regress_options *opt);
+void regress_free(struct regress *g);
+/* Rules of a budget file; `text` is kept by the caller until the end. 0 or negative with *err,
+ * which names the line. */
+int regress_budget(struct regress *g, const char *path, const char *text, struct err *err);
+/* Keeps nothing of the profile. */
+int regress_add_run(struct regress *g, enum side side, const char *name, const struct profile *p,
+		    const struct run_facts *facts, struct err *err);
+/* 0; ERR_USAGE when the sides are not comparable; or other negative with *err. */
+int regress_compare(struct regress *g, struct err *err);
+
+/* After regress_compare(). */
+struct regress_design {
+	const struct regress_options *opt;
+	const char *event, *unit;
+	const char *normaliser; /* "absolute", "stable functions" */
+	bool is_uniform;	/* everything changed alike: see the total */
+	size_t runs[SIDE_N], tested, keys;
+	double samples[SIDE_N]; /* per run */
+	double d0, trend[2];
+	double certified[2]; /* share of the time that is certainly less than 5, 10 % slower */
+	double largest_mde;  /* of functions with 1 % and more */
+};
+const struct regress_design *regress_design(const struct regress *g);
+const struct regress_run *regress_runs(const struct regress *g, size_t *n);
+/* Ordered by verdict, then impact. The first with FINDING_TOTAL is always there. */
+const struct finding *regress_findings(const struct regress *g, size_t *n);
+const char *regress_key(const struct regress *g, uint32_t key);	 /* as matched */
+const char *regress_name(const struct regress *g, uint32_t key); /* as shown */
+const char *regress_dso(const struct regress *g, uint32_t key);
+const char *regress_file(const struct regress *g, uint32_t key, uint32_t *line); /* "": not known */
+/* Is a finding gated? */
+bool regress_failed(const struct regress *g);
+/* Lines of the budget file that no function matched, and allowances that have ended: text, NULL
+ * behind the last. */
+const char *regress_budget_note(const struct regress *g, size_t i);
+
+/* Reports. All bytes follow from the runs. */
+void regress_write_text(const struct regress *g, FILE *out);
+void regress_write_markdown(const struct regress *g, FILE *out);
+void regress_write_json(const struct regress *g, FILE *out);
+void regress_write_junit(const struct regress *g, FILE *out);
+/* kind: "github" or "gitlab"; the ten that matter. */
+void regress_write_annotations(const struct regress *g, const char *kind, FILE *out);
+/* Folded stacks with two columns: base and new, per run. */
+void regress_write_folded(const struct regress *g, FILE *out);
+
+#endif

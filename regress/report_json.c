@@ -1,0 +1,184 @@
+/* report_json.c - all that is known, for programs. Schema: doc/regress.schema.json; numbers have
+ * the digits that give the same double again. */
+#include "regress/report.h"
+
+#include <math.h>
+
+static void add_number(struct text *t, double v)
+{
+	char s[40];
+
+	if (isfinite(v))
+		snprintf(s, sizeof s, "%.17g", v);
+	else
+		snprintf(s, sizeof s, "null");
+	text_str(t, s);
+}
+
+static void add_key(struct text *t, const char *key)
+{
+	if (t->n && !strchr("{[", t->s[t->n - 1]))
+		text_char(t, ',');
+	text_char(t, '"');
+	text_str(t, key);
+	text_str(t, "\":");
+}
+
+static void add_field(struct text *t, const char *key, double v)
+{
+	add_key(t, key);
+	add_number(t, v);
+}
+
+static void add_text(struct text *t, const char *key, const char *s)
+{
+	add_key(t, key);
+	text_json(t, s, strlen(s));
+}
+
+static void add_run(struct text *t, const struct regress_run *r)
+{
+	text_str(t, "{");
+	add_text(t, "file", r->name);
+	add_field(t, "samples", r->samples);
+	add_field(t, "weight", r->weight);
+	add_field(t, "unknown", r->unknown);
+	add_field(t, "lost", (double)r->facts.lost);
+	add_text(t, "cpu", r->facts.cpu);
+	add_text(t, "kernel", r->facts.kernel);
+	add_field(t, "frequency", (double)r->facts.frequency);
+	text_str(t, "}");
+}
+
+static void add_sides(struct text *t, const struct regress *g)
+{
+	static const char *const names[SIDE_N] = {"base", "new"};
+	size_t i;
+	int s;
+
+	add_key(t, "sides");
+	text_str(t, "{");
+	for (s = 0; s < SIDE_N; s++) {
+		bool any = false;
+
+		add_key(t, names[s]);
+		text_str(t, "{\"runs\":[");
+		for (i = 0; i < g->runs.n; i++)
+			if ((int)g->runs.v[i].side == s) {
+				text_str(t, any ? ",\n" : "");
+				any = true;
+				add_run(t, &g->runs.v[i]);
+			}
+		text_str(t, "]}");
+	}
+	text_str(t, "}");
+}
+
+static void add_design(struct text *t, const struct regress *g)
+{
+	const struct regress_design *d = &g->design;
+
+	add_key(t, "design");
+	text_str(t, "{");
+	add_text(t, "event", d->event);
+	add_text(t, "unit", d->unit);
+	add_text(t, "normaliser", d->normaliser);
+	add_key(t, "uniform");
+	text_str(t, d->is_uniform ? "true" : "false");
+	add_field(t, "q", g->opt.q);
+	add_field(t, "report_q", g->opt.report_q);
+	add_field(t, "margin", g->opt.margin);
+	add_field(t, "impact", g->opt.impact);
+	add_field(t, "total_max", g->opt.total_max);
+	add_field(t, "tested", (double)d->tested);
+	add_field(t, "functions", (double)d->keys);
+	add_field(t, "d0", d->d0);
+	add_key(t, "trend");
+	text_char(t, '[');
+	add_number(t, d->trend[0]);
+	text_char(t, ',');
+	add_number(t, d->trend[1]);
+	text_str(t, "]}");
+}
+
+static void add_finding(struct text *t, const struct regress *g, const struct finding *f)
+{
+	const char *key = f->kind == FINDING_TOTAL ? "total" : regress_key(g, f->key);
+	uint32_t line = 0;
+	char id[32];
+	size_t i;
+
+	snprintf(id, sizeof id, "%016llx", (unsigned long long)hash_bytes(key, strlen(key)));
+	text_str(t, "{");
+	add_text(t, "id", id);
+	add_text(t, "kind", finding_kind_text(f->kind));
+	add_text(t, "verdict", verdict_text(f->verdict));
+	add_key(t, "gated");
+	text_str(t, verdict_is_gated(f->verdict) ? "true" : "false");
+	add_text(t, "key", key);
+	if (f->kind != FINDING_TOTAL) {
+		const char *file = regress_file(g, f->key, &line);
+
+		add_text(t, "name", regress_name(g, f->key));
+		add_text(t, "dso", regress_dso(g, f->key));
+		add_text(t, "file", file);
+		add_field(t, "line", line);
+	}
+	add_field(t, "base", f->base);
+	add_field(t, "new", f->new);
+	add_field(t, "base_share", f->base_share);
+	add_field(t, "growth", f->growth);
+	add_key(t, "ci95");
+	text_char(t, '[');
+	add_number(t, f->lo);
+	text_char(t, ',');
+	add_number(t, f->hi);
+	text_char(t, ']');
+	add_field(t, "impact", f->impact);
+	add_field(t, "p", f->p);
+	add_field(t, "p_adjusted", f->p_adjusted);
+	add_field(t, "phi", f->phi);
+	add_field(t, "mde", f->mde);
+	if (f->related != UINT32_MAX)
+		add_text(t, "related", regress_key(g, f->related));
+	if (f->rule)
+		add_field(t, "budget_line", f->rule);
+	if (f->why)
+		add_text(t, "why", f->why);
+	add_key(t, "paths");
+	text_char(t, '[');
+	for (i = 0; i < f->n_paths; i++) {
+		text_str(t, i ? ",{" : "{");
+		add_text(t, "stack", f->paths[i].stack);
+		add_field(t, "share_of_change", f->paths[i].share);
+		text_char(t, '}');
+	}
+	text_str(t, "]}");
+}
+
+void regress_write_json(const struct regress *g, FILE *out)
+{
+	const struct regress_design *d = &g->design;
+	struct text t = {0};
+	size_t i;
+
+	text_str(&t, "{\"schema\":\"unspool-regress/1\"");
+	add_text(&t, "tool", "unspool " UNSPOOL_VERSION);
+	add_key(&t, "failed");
+	text_str(&t, regress_failed(g) ? "true" : "false");
+	add_sides(&t, g);
+	add_design(&t, g);
+	add_key(&t, "findings");
+	text_str(&t, "[\n");
+	for (i = 0; i < g->findings.n; i++) {
+		text_str(&t, i ? ",\n" : "");
+		add_finding(&t, g, &g->findings.v[i]);
+	}
+	text_str(&t, "]");
+	add_key(&t, "certified");
+	text_str(&t, "{");
+	add_field(&t, "0.05", d->certified[0]);
+	add_field(&t, "0.10", d->certified[1]);
+	text_str(&t, "}}\n");
+	report_flush(&t, out);
+}

@@ -1,0 +1,391 @@
+/* runs.c - profiles become trees of keys, and counts of functions. */
+#include "regress/inside.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/pair.h"
+#include "regress/key.h"
+
+/* ---- keys --------------------------------------------------------------------------------------
+ */
+
+struct keyer {
+	struct regress *g;
+	const struct profile *p;
+	struct tree_symbols symbols;
+	struct text text;
+	uint32_t *of_function; /* by function and class: key and 1 */
+};
+
+/* What is shown is the smallest of all spellings, whatever the order of the runs. */
+static int see_name(struct regress *g, uint32_t *kept, const char *s, size_t n)
+{
+	const char *old = strtab_get(&g->names, *kept);
+	uint32_t id;
+
+	if (!n || (*old && strcmp(old, s) <= 0))
+		return 0;
+	id = strtab_add(&g->names, s, n);
+	if (id == STRTAB_FAILED)
+		return -1;
+	*kept = id;
+	return 0;
+}
+
+static int see_string(struct keyer *k, uint32_t *kept, uint32_t id)
+{
+	return see_name(k->g, kept, strtab_get(&k->p->strings, id), strtab_len(&k->p->strings, id));
+}
+
+/* The key that is in k->text; STRTAB_FAILED when out of memory. */
+static uint32_t take_key(struct keyer *k)
+{
+	struct regress *g = k->g;
+	const char *renamed;
+	uint32_t id;
+
+	text_char(&k->text, '\0');
+	if (k->text.failed)
+		return STRTAB_FAILED;
+	renamed = budget_rename(g, k->text.s);
+	id = strtab_add_cstr(&g->keys, renamed ? renamed : k->text.s);
+	k->text.n = 0;
+	if (id == STRTAB_FAILED)
+		return id;
+	while (g->info.n <= id)
+		if (vec_push(&g->info, (struct key_info){0}))
+			return STRTAB_FAILED;
+	return id;
+}
+
+static uint32_t key_of_function(struct keyer *k, uint32_t function,
+				const struct profile_location *l, uint32_t line)
+{
+	const struct profile_function *f = &k->p->functions.v[function];
+	const struct profile_mapping *m = &k->p->mappings.v[l->mapping];
+	enum key_kind kind = l->is_kernel ? KEY_KERNEL : m->kind == DSO_ANON ? KEY_JIT : KEY_USER;
+	uint32_t *known = &k->of_function[function * 3 + kind], id;
+	struct key_info *info;
+
+	(void)line;
+	if (*known)
+		return *known - 1;
+	key_function(&k->text, strtab_get(&k->p->strings, f->name),
+		     strtab_len(&k->p->strings, f->name), kind);
+	id = take_key(k);
+	if (id == STRTAB_FAILED)
+		return id;
+	info = &k->g->info.v[id];
+	info->is_kernel |= kind == KEY_KERNEL;
+	info->is_async |= kind == KEY_KERNEL &&
+			  key_is_async(strtab_get(&k->g->keys, id), strtab_len(&k->g->keys, id));
+	if (see_string(k, &info->name, f->name) || see_string(k, &info->dso, m->short_name) ||
+	    see_string(k, &info->file, f->file))
+		return STRTAB_FAILED;
+	if (f->start_line && (!info->line || f->start_line < info->line))
+		info->line = f->start_line;
+	*known = id + 1;
+	return id;
+}
+
+static uint32_t key_of_module(struct keyer *k, const struct profile_location *l)
+{
+	uint32_t path = k->p->mappings.v[l->mapping].short_name, id;
+	struct key_info *info;
+
+	key_module(&k->text, strtab_get(&k->p->strings, path), strtab_len(&k->p->strings, path));
+	id = take_key(k);
+	if (id == STRTAB_FAILED)
+		return id;
+	info = &k->g->info.v[id];
+	info->is_unknown = true;
+	info->is_kernel |= l->is_kernel;
+	if (see_name(k->g, &info->name, strtab_get(&k->g->keys, id), strtab_len(&k->g->keys, id)) ||
+	    see_string(k, &info->dso, path))
+		return STRTAB_FAILED;
+	return id;
+}
+
+static int add_location(struct keyer *k, const struct profile_location *l)
+{
+	size_t i, n;
+	const struct profile_line *lines = profile_lines(k->p, l, false, &n);
+	uint32_t id;
+
+	if (!n || !k->p->functions.v[lines[n - 1].function].name) {
+		id = key_of_module(k, l);
+		return id == STRTAB_FAILED || vec_push(&k->symbols.ids, id) ? -1 : 0;
+	}
+	for (i = n; i--;) {
+		id = key_of_function(k, lines[i].function, l, lines[i].line);
+		if (id == STRTAB_FAILED || vec_push(&k->symbols.ids, id))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_symbols(struct keyer *k)
+{
+	size_t i;
+
+	k->of_function = calloc(k->p->functions.n * 3 + 1, sizeof *k->of_function);
+	if (!k->of_function)
+		return -1;
+	for (i = 0; i < k->p->locations.n; i++)
+		if (vec_push(&k->symbols.first, (uint32_t)k->symbols.ids.n) ||
+		    add_location(k, &k->p->locations.v[i]))
+			return -1;
+	for (i = 0; i < k->p->samples.n; i++)
+		if (vec_push(&k->symbols.roots, TREE_NO_ROOT))
+			return -1;
+	return vec_push(&k->symbols.first, (uint32_t)k->symbols.ids.n);
+}
+
+/* ---- a run -------------------------------------------------------------------------------------
+ */
+
+static double weight_of(const struct tree_node *n)
+{
+	return (double)(n->period ? n->period : n->count);
+}
+
+/* The weight of one sample: what the recorder says, or of sums what divides all of them. */
+static double unit_of(const struct profile_event *e, const struct tree *t)
+{
+	uint64_t a = 0, b, swap;
+	size_t i;
+
+	if (!e->is_sum && e->samples && e->period)
+		return (double)e->period / (double)e->samples;
+	if (!e->period)
+		return 1;
+	for (i = 0; i < t->nodes.n; i++)
+		for (b = t->nodes.v[i].period; b; swap = a % b, a = b, b = swap)
+			;
+	return a ? (double)a : 1;
+}
+
+/* Takes over the tree's nodes. */
+static int keep_tree(struct regress *g, struct tree *t, double unit)
+{
+	struct run_tree r = {.unit = unit};
+
+	r.nodes.v = t->nodes.v;
+	r.nodes.n = t->nodes.n;
+	r.nodes.cap = t->nodes.cap;
+	if (vec_push(&g->trees, r))
+		return -1;
+	memset(&t->nodes, 0, sizeof t->nodes);
+	return 0;
+}
+
+static int same_event(struct regress *g, const struct profile *p, const struct profile_event *e,
+		      const char *run, struct err *err)
+{
+	const char *name = strtab_get(&p->strings, e->name);
+	const char *unit = e->unit		       ? strtab_get(&p->strings, e->unit)
+			   : profile_event_is_clock(e) ? "nanoseconds"
+						       : "";
+
+	if (!g->runs.n) {
+		snprintf(g->event, sizeof g->event, "%s", name);
+		snprintf(g->unit, sizeof g->unit, "%s", unit);
+		return 0;
+	}
+	if (!strcmp(g->event, name) || g->opt.force)
+		return 0;
+	/* pprof calls clocks cpu, folded stacks have no event. */
+	if (!strcmp(g->event, "weight") || !strcmp(name, "weight") ||
+	    (!strcmp(g->unit, "nanoseconds") && !strcmp(unit, "nanoseconds")))
+		return 0;
+	return err_set(err, ERR_USAGE, run,
+		       "not comparable: its event is %s, that of %s is %s (--event, or --force)",
+		       name, g->runs.v[0].name, g->event);
+}
+
+int regress_add_run(struct regress *g, enum side side, const char *name, const struct profile *p,
+		    const struct run_facts *facts, struct err *err)
+{
+	struct keyer k = {.g = g, .p = p};
+	struct regress_run run = {.side = side};
+	struct event_set events;
+	struct tree t = {0};
+	size_t i;
+	int rc = event_set_make(&events, p, g->opt.event, err);
+
+	if (facts)
+		run.facts = *facts;
+	if (!rc && g->runs.n >= RUNS_MAX)
+		rc = err_set(err, ERR_LIMIT, name, "more than %d runs", RUNS_MAX);
+	if (!rc) {
+		event_set_reduce(&events, p);
+		rc = same_event(g, p, &p->events.v[events.ids[0]], name, err);
+	}
+	if (!rc && (add_symbols(&k) || tree_fill(&t, p, events.has, &k.symbols, err)))
+		rc = err_nomem(err);
+	if (!rc) {
+		const struct profile_event *e = &p->events.v[events.ids[0]];
+		double unit = unit_of(e, &t);
+
+		if (e->attr.flags & PERF_ATTR_FREQ)
+			run.facts.frequency = e->attr.sample_period;
+
+		for (i = 0; i < t.nodes.n; i++) {
+			double w = weight_of(&t.nodes.v[i]);
+
+			run.weight += w;
+			if (i && g->info.v[t.nodes.v[i].symbol].is_unknown)
+				run.unknown += w;
+		}
+		run.samples = run.weight / unit;
+		run.unknown = run.weight > 0 ? run.unknown / run.weight : 0;
+		run.name = strdup(name);
+		if (!run.name || keep_tree(g, &t, unit) || vec_push(&g->runs, run)) {
+			free(run.name);
+			rc = err_nomem(err);
+		}
+	}
+	event_set_done(&events);
+	tree_symbols_done(&k.symbols);
+	tree_done(&t);
+	text_done(&k.text);
+	free(k.of_function);
+	return rc;
+}
+
+/* ---- order -------------------------------------------------------------------------------------
+ */
+
+struct ordered {
+	struct regress_run run;
+	struct run_tree tree;
+};
+
+static int compare_runs(const void *a, const void *b)
+{
+	const struct ordered *x = a, *y = b;
+
+	if (x->run.side != y->run.side)
+		return x->run.side < y->run.side ? -1 : 1;
+	if (strcmp(x->run.name, y->run.name))
+		return strcmp(x->run.name, y->run.name);
+	return (x->run.weight > y->run.weight) - (x->run.weight < y->run.weight);
+}
+
+/* The base first, then by name: sums of doubles depend on their order. */
+void runs_sort(struct regress *g)
+{
+	struct ordered *v = calloc(g->runs.n + 1, sizeof *v);
+	size_t i;
+
+	if (!v)
+		return;
+	for (i = 0; i < g->runs.n; i++)
+		v[i] = (struct ordered){g->runs.v[i], g->trees.v[i]};
+	qsort(v, g->runs.n, sizeof *v, compare_runs);
+	for (i = 0; i < g->runs.n; i++) {
+		g->runs.v[i] = v[i].run;
+		g->trees.v[i] = v[i].tree;
+	}
+	free(v);
+}
+
+/* ---- counting ----------------------------------------------------------------------------------
+ */
+
+/* Nodes come after their parents, so sums of subtrees are made from the end on; a key counts where
+ * it is for the first time on the way from the root. */
+int run_count(const struct regress *g, size_t run, const bool *skip_leaf, const bool *skip_any,
+	      double *self, double *incl)
+{
+	const struct run_tree *t = &g->trees.v[run];
+	size_t i, n = t->nodes.n;
+	double *below = calloc(n + 1, sizeof *below);
+	bool *skipped = calloc(n + 1, sizeof *skipped);
+
+	if (!below || !skipped) {
+		free(below);
+		free(skipped);
+		return -1;
+	}
+	for (i = 1; skip_any && i < n; i++)
+		skipped[i] = skipped[t->nodes.v[i].parent] || skip_any[t->nodes.v[i].symbol];
+	for (i = n; i-- > 1;) {
+		const struct tree_node *node = &t->nodes.v[i];
+		double w = weight_of(node) / t->unit;
+
+		if (skipped[i] || (skip_leaf && skip_leaf[node->symbol]))
+			w = 0;
+		self[node->symbol] += w;
+		below[i] += w;
+		below[node->parent] += below[i];
+	}
+	for (i = 1; incl && i < n; i++) {
+		uint32_t key = t->nodes.v[i].symbol, at = t->nodes.v[i].parent;
+
+		if (!(below[i] > 0))
+			continue;
+		while (at && t->nodes.v[at].symbol != key)
+			at = t->nodes.v[at].parent;
+		if (!at)
+			incl[key] += below[i];
+	}
+	free(below);
+	free(skipped);
+	return 0;
+}
+
+/* ---- both sides in one tree --------------------------------------------------------------------
+ */
+
+int runs_merge(struct regress *g, const double *size, struct err *err)
+{
+	struct hash_index children = {0};
+	uint64_t secret = 0x5eed; /* keys were chosen by a hash that is not ours already */
+	double sum[SIDE_N] = {0};
+	size_t r, i;
+	int rc = 0;
+
+	for (r = 0; r < g->runs.n; r++)
+		sum[g->runs.v[r].side] += size[r];
+	if (vec_push(&g->both, (struct both_node){0}))
+		return err_nomem(err);
+	for (r = 0; !rc && r < g->runs.n; r++) {
+		const struct run_tree *t = &g->trees.v[r];
+		uint32_t *of = calloc(t->nodes.n + 1, sizeof *of);
+		enum side side = g->runs.v[r].side;
+
+		for (i = 1; of && !rc && i < t->nodes.n; i++) {
+			const struct tree_node *node = &t->nodes.v[i];
+			uint32_t parent = of[node->parent], id;
+			uint32_t hash = (uint32_t)hash_u64(pair_key(parent, node->symbol) ^ secret);
+			struct hash_probe probe = hash_index_probe(&children, hash);
+
+			while ((id = hash_index_next(&children, &probe)) != HASH_NONE)
+				if (g->both.v[id].parent == parent &&
+				    g->both.v[id].key == node->symbol)
+					break;
+			if (id == HASH_NONE) {
+				id = (uint32_t)g->both.n;
+				if (vec_push(&g->both, (struct both_node){.parent = parent,
+									  .key = node->symbol}) ||
+				    hash_index_put(&children, hash, id))
+					rc = err_nomem(err);
+			}
+			of[i] = id;
+			if (!rc)
+				g->both.v[id].self[side] += weight_of(node) / t->unit / sum[side];
+		}
+		if (!of)
+			rc = err_nomem(err);
+		free(of);
+	}
+	for (i = g->both.n; !rc && i-- > 1;)
+		for (r = 0; r < SIDE_N; r++) {
+			g->both.v[i].incl[r] += g->both.v[i].self[r];
+			g->both.v[g->both.v[i].parent].incl[r] += g->both.v[i].incl[r];
+		}
+	hash_index_done(&children);
+	return rc;
+}

@@ -1,0 +1,660 @@
+/* verdict.c - from tests to what is said: what is slower by itself, what only because of what it
+ * calls, what only moved to a neighbour. */
+#include "regress/inside.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "regress/stats.h"
+
+enum { GATE_RUNS_MIN = 3 };
+
+#define NONE	    UINT32_MAX
+#define MOVED_SHARE .2
+#define Z_80	    0.8416212335729143 /* power of 80 % */
+
+struct judge {
+	struct regress *g;
+	double *size;
+	double s[SIDE_N];     /* sums of the size factors */
+	double total[SIDE_N]; /* samples per run, adjusted */
+	bool *flagged;	      /* by key: slower by itself */
+	bool *accepted;	 /* by key: slower with what it calls, and nothing of that explains it */
+	uint32_t *moved; /* by key: its time went to or came from this one; NONE */
+	bool can_gate;
+};
+
+static double per_run(const struct judge *j, const struct tested *v, enum side side)
+{
+	return side == SIDE_BASE ? v->a / j->s[SIDE_BASE] : v->b / j->s[SIDE_NEW];
+}
+
+static double change(const struct judge *j, const struct tested *v)
+{
+	return per_run(j, v, SIDE_NEW) - per_run(j, v, SIDE_BASE);
+}
+
+static double impact(const struct judge *j, const struct tested *v)
+{
+	return j->total[SIDE_BASE] > 0 ? change(j, v) / j->total[SIDE_BASE] : 0;
+}
+
+static bool is_new(const struct tested *v)
+{
+	return v->a < .5 && v->b >= SAMPLES_MIN;
+}
+
+static bool is_gone(const struct tested *v)
+{
+	return v->b < .5 && v->a >= SAMPLES_MIN;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+/* Welch's test of the logarithms of the runs' totals. */
+static void judge_total(const struct judge *j, struct finding *f)
+{
+	const struct regress *g = j->g;
+	double mean[SIDE_N] = {0}, var[SIDE_N] = {0}, n[SIDE_N] = {0}, se2[SIDE_N], se, df, l, t;
+	size_t r;
+	int s;
+
+	for (r = 0; r < g->runs.n; r++) {
+		mean[g->runs.v[r].side] += log(fmax(g->runs.v[r].weight, 1));
+		n[g->runs.v[r].side]++;
+	}
+	for (s = 0; s < SIDE_N; s++)
+		mean[s] /= n[s];
+	for (r = 0; r < g->runs.n; r++) {
+		double e = log(fmax(g->runs.v[r].weight, 1)) - mean[g->runs.v[r].side];
+
+		var[g->runs.v[r].side] += e * e;
+	}
+	for (s = 0; s < SIDE_N; s++) {
+		/* Runs of equal length to the last sample were not measured: a thousandth is
+		 * assumed. */
+		var[s] = n[s] > 1 ? fmax(var[s] / (n[s] - 1), 1e-6) : 2.5e-3;
+		se2[s] = var[s] / n[s];
+	}
+	se = sqrt(se2[0] + se2[1]);
+	df = n[0] > 1 && n[1] > 1
+		     ? (se2[0] + se2[1]) * (se2[0] + se2[1]) /
+			       (se2[0] * se2[0] / (n[0] - 1) + se2[1] * se2[1] / (n[1] - 1))
+		     : 1;
+	l = mean[SIDE_NEW] - mean[SIDE_BASE];
+	t = stats_t_quantile(.025, df);
+	f->base = f->new = 0;
+	for (r = 0; r < g->runs.n; r++)
+		*(g->runs.v[r].side ? &f->new : &f->base) +=
+			g->runs.v[r].samples / n[g->runs.v[r].side];
+	f->base_share = 1;
+	f->growth = f->impact = expm1(l);
+	f->lo = expm1(l - t * se);
+	f->hi = expm1(l + t * se);
+	f->phi = 0;
+	f->p = f->p_adjusted = stats_t_tail((l - log1p(g->opt.total_max)) / se, df);
+	f->mde = expm1(log1p(g->opt.total_max) + (stats_t_quantile(g->opt.q, df) + Z_80) * se);
+	f->verdict = f->p > g->opt.report_q	       ? VERDICT_EXPLAINED
+		     : f->p <= g->opt.q && j->can_gate ? VERDICT_REGRESSED
+						       : VERDICT_SUSPECT;
+	if (f->verdict == VERDICT_EXPLAINED &&
+	    stats_t_tail((-l - log1p(g->opt.total_max)) / se, df) <= g->opt.q)
+		f->verdict = VERDICT_IMPROVED;
+}
+
+/* Without an adjustment everything may have grown alike: then no function is to blame. */
+static bool all_changed_alike(struct regress *g)
+{
+	const struct family *f = &g->self;
+	double weight = 0, mean = 0, near = 0, inverse = 0;
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		if (f->v[i].is_tested && !is_new(&f->v[i]) && !is_gone(&f->v[i])) {
+			double w = 1 / (f->v[i].se * f->v[i].se);
+
+			mean += w * f->v[i].l;
+			inverse += w;
+		}
+	if (!(inverse > 0))
+		return false;
+	mean /= inverse;
+	for (i = 0; i < f->n; i++)
+		if (f->v[i].is_tested) {
+			weight += f->v[i].mu;
+			near += fabs(f->v[i].l - mean) < 2 * f->v[i].se ? f->v[i].mu : 0;
+		}
+	return fabs(mean) > log1p(.01) && fabs(mean) > 3 / sqrt(inverse) && near > .7 * weight;
+}
+
+/* ---- neighbours --------------------------------------------------------------------------------
+ */
+
+/* Do two changes cancel? */
+static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
+{
+	const struct tested *x = &j->g->self.v[a], *y = &j->g->self.v[b];
+	double dx = change(j, x), dy = change(j, y), larger = fmax(fabs(dx), fabs(dy));
+	double sx = x->se * fmax(per_run(j, x, SIDE_BASE), per_run(j, x, SIDE_NEW));
+	double sy = y->se * fmax(per_run(j, y, SIDE_BASE), per_run(j, y, SIDE_NEW));
+
+	/* What is gone and new has no useful error of its ratio. */
+	if (is_new(x) || is_gone(x))
+		sx = sqrt(fmax(x->a, x->b) * x->phi_shrunk) / j->s[x->b > x->a];
+	if (is_new(y) || is_gone(y))
+		sy = sqrt(fmax(y->a, y->b) * y->phi_shrunk) / j->s[y->b > y->a];
+	return dx * dy < 0 && fabs(dx + dy) < MOVED_SHARE * larger &&
+	       fabs(dx + dy) < 2 * sqrt(sx * sx + sy * sy) + .02 * larger;
+}
+
+/* Callees that a compiler put into f, or took out of it: together they cancel its change. */
+static uint32_t absorbed(const struct judge *j, uint32_t f)
+{
+	const struct regress *g = j->g;
+	const struct tested *v = &g->self.v[f];
+	double mine = change(j, v), others = 0, most = 0;
+	bool *seen = calloc(g->info.n + 1, sizeof *seen);
+	uint32_t best = NONE;
+	size_t i;
+
+	for (i = 1; seen && i < g->both.n; i++) {
+		uint32_t key = g->both.v[i].key, parent = g->both.v[g->both.v[i].parent].key;
+		const struct tested *w = &g->self.v[key];
+		double delta = change(j, w);
+		bool appeared = mine > 0 ? is_gone(w) : is_new(w);
+
+		if (!g->both.v[i].parent || parent != f || key == f || seen[key] || !appeared)
+			continue;
+		seen[key] = true;
+		others += delta;
+		if (fabs(delta) > most) {
+			most = fabs(delta);
+			best = key;
+		}
+	}
+	free(seen);
+	return best != NONE && fabs(mine + others) < MOVED_SHARE * fmax(fabs(mine), fabs(others))
+		       ? best
+		       : NONE;
+}
+
+/* Callers and callees of f, one after the other. */
+static uint32_t find_neighbour(const struct judge *j, uint32_t f)
+{
+	const struct regress *g = j->g;
+	uint32_t best = absorbed(j, f);
+	size_t i;
+
+	for (i = 1; best == NONE && i < g->both.n; i++) {
+		uint32_t key = g->both.v[i].key, up = g->both.v[i].parent;
+		uint32_t parent = up ? g->both.v[up].key : NONE;
+
+		if (key == f && parent != NONE && parent != f && cancels(j, f, parent))
+			best = parent;
+		else if (parent == f && key != f && cancels(j, f, key))
+			best = key;
+	}
+	return best;
+}
+
+static bool share_caller(const struct regress *g, uint32_t a, uint32_t b)
+{
+	size_t i, k;
+
+	for (i = 1; i < g->both.n; i++)
+		for (k = 1; g->both.v[i].key == a && k < g->both.n; k++)
+			if (g->both.v[k].key == b && g->both.v[g->both.v[k].parent].key ==
+							     g->both.v[g->both.v[i].parent].key)
+				return true;
+	return false;
+}
+
+/* A function that is gone and had the same time and callers: renamed, perhaps. */
+static uint32_t find_old_name(const struct judge *j, uint32_t f)
+{
+	const struct family *self = &j->g->self;
+	uint32_t i;
+
+	for (i = 0; i < self->n; i++)
+		if (i != f && self->v[i].is_tested &&
+		    (is_new(&self->v[f]) ? is_gone(&self->v[i]) : is_new(&self->v[i])) &&
+		    cancels(j, f, i) && share_caller(j->g, f, i))
+			return i;
+	return NONE;
+}
+
+static bool changed(const struct regress *g, const struct tested *v)
+{
+	return v->is_tested &&
+	       (fmin(v->q_up, v->q_down) <= g->opt.report_q || is_new(v) || is_gone(v));
+}
+
+static void find_moved(struct judge *j)
+{
+	struct regress *g = j->g;
+	uint32_t i, to;
+
+	for (i = 0; i < g->self.n; i++) {
+		if (!changed(g, &g->self.v[i]) || j->moved[i] != NONE)
+			continue;
+		to = find_neighbour(j, i);
+		if (to == NONE && (is_new(&g->self.v[i]) || is_gone(&g->self.v[i])))
+			to = find_old_name(j, i);
+		if (to == NONE)
+			continue;
+		j->moved[i] = to;
+		if (j->moved[to] == NONE)
+			j->moved[to] = i;
+	}
+}
+
+/* ---- findings ----------------------------------------------------------------------------------
+ */
+
+static char *stack_of(const struct regress *g, size_t node)
+{
+	struct text t = {0};
+	VEC(size_t) way = {0};
+	size_t i;
+
+	for (; node; node = g->both.v[node].parent)
+		if (vec_push(&way, node))
+			t.failed = true;
+	for (i = way.n; i--;) {
+		const char *name = regress_name(g, g->both.v[way.v[i]].key);
+
+		text_clean(&t, name, strlen(name));
+		if (i)
+			text_char(&t, ';');
+	}
+	text_char(&t, '\0');
+	vec_done(&way);
+	if (t.failed) {
+		text_done(&t);
+		return NULL;
+	}
+	return t.s;
+}
+
+static bool is_topmost(const struct regress *g, size_t node)
+{
+	uint32_t key = g->both.v[node].key, at = g->both.v[node].parent;
+
+	while (at && g->both.v[at].key != key)
+		at = g->both.v[at].parent;
+	return !at;
+}
+
+/* The stacks that hold most of the change. */
+static void add_paths(const struct regress *g, struct finding *f)
+{
+	size_t best[FINDING_PATHS], n = 0, i, k;
+	double delta[FINDING_PATHS], sum = f->new - f->base;
+
+	for (i = 1; i < g->both.n; i++) {
+		const struct both_node *b = &g->both.v[i];
+		double d;
+
+		if (b->key != f->key || (f->kind == FINDING_INCL && !is_topmost(g, i)))
+			continue;
+		d = f->kind == FINDING_SELF ? b->self[SIDE_NEW] - b->self[SIDE_BASE]
+					    : b->incl[SIDE_NEW] - b->incl[SIDE_BASE];
+		if (d * sum <= 0)
+			continue;
+		for (k = n; k && fabs(d) > fabs(delta[k - 1]); k--)
+			if (k < FINDING_PATHS) {
+				delta[k] = delta[k - 1];
+				best[k] = best[k - 1];
+			}
+		if (k < FINDING_PATHS) {
+			delta[k] = d;
+			best[k] = i;
+			n += n < FINDING_PATHS;
+		}
+	}
+	for (i = 0; i < n; i++) {
+		f->paths[i].stack = stack_of(g, best[i]);
+		f->paths[i].share = sum != 0 ? delta[i] / sum : 0;
+		if (f->paths[i].stack)
+			f->n_paths = i + 1;
+		else
+			break;
+	}
+}
+
+static void fill(const struct judge *j, struct finding *f, uint32_t key, enum finding_kind kind,
+		 const struct tested *v)
+{
+	double t = stats_t_quantile(.025, v->df);
+
+	f->kind = kind;
+	f->key = key;
+	f->related = NONE;
+	f->base = per_run(j, v, SIDE_BASE);
+	f->new = per_run(j, v, SIDE_NEW);
+	f->base_share = j->total[SIDE_BASE] > 0 ? f->base / j->total[SIDE_BASE] : 0;
+	f->growth = v->a > 0 ? f->new / f->base - 1 : INFINITY;
+	f->lo = expm1(v->l - t * v->se);
+	f->hi = expm1(v->l + t * v->se);
+	f->impact = impact(j, v);
+	f->p = v->p_up;
+	f->p_adjusted = v->q_up;
+	f->phi = v->phi_shrunk;
+	f->mde = expm1(log1p(v->margin) + (stats_t_quantile(j->g->opt.q, v->df) + Z_80) * v->se);
+}
+
+/* REGRESSED, or what stands between it and the gate. */
+static void judge_growth(const struct judge *j, struct finding *f, const struct tested *v)
+{
+	struct regress *g = j->g;
+	const struct key_info *info = &g->info.v[f->key];
+	bool incl = f->kind == FINDING_INCL;
+	const struct rule *fn = budget_find(g, RULE_FN, f->key, incl),
+			  *allow = budget_find(g, RULE_ALLOW, f->key, incl);
+	const struct rule *class = budget_find(g, RULE_CLASS, f->key, incl);
+
+	f->rule = fn ? fn->line : 0;
+	f->verdict = is_new(v)		  ? VERDICT_NEW
+		     : fn && fn->max >= 0 ? VERDICT_OVER_BUDGET
+					  : VERDICT_REGRESSED;
+	if (j->moved[f->key] != NONE && !incl) {
+		f->verdict = VERDICT_MOVED;
+		f->related = j->moved[f->key];
+	} else if (info->is_async || (class && class->is_ignored) || (fn && fn->is_ignored)) {
+		f->verdict = VERDICT_ENVIRONMENT;
+		f->rule = class ? class->line : f->rule;
+	} else if (allow && stats_t_tail((v->l - log1p(allow->max)) / v->se, v->df) > g->opt.q) {
+		f->verdict = VERDICT_ALLOWED;
+		f->rule = allow->line;
+		f->why = allow->why;
+	} else if ((!is_new(v) && v->q_up > g->opt.q) || f->impact < g->opt.impact ||
+		   !j->can_gate || info->is_unknown || (fn && fn->is_warning)) {
+		f->verdict = VERDICT_SUSPECT;
+	}
+}
+
+static int push(struct regress *g, const struct finding *f, struct err *err)
+{
+	return vec_push(&g->findings, *f) ? err_nomem(err) : 0;
+}
+
+static int judge_self(struct judge *j, struct err *err)
+{
+	struct regress *g = j->g;
+	uint32_t i;
+
+	for (i = 0; i < g->self.n; i++) {
+		const struct tested *v = &g->self.v[i];
+		struct finding f = {0};
+		bool up = v->q_up <= g->opt.report_q, down = v->q_down <= g->opt.q && !is_gone(v);
+
+		if (!v->is_tested || !(up || down || is_new(v) || is_gone(v)))
+			continue;
+		fill(j, &f, i, FINDING_SELF, v);
+		/* The exact bound of a count that was 0 (DLMF 8.17: the sides' runs are as likely).
+		 */
+		if (is_new(v))
+			f.p = f.p_adjusted = exp2(-v->b / v->phi_shrunk);
+		if (up || is_new(v)) {
+			if (f.impact < g->opt.impact / 2)
+				continue;
+			judge_growth(j, &f, v);
+			j->flagged[i] = f.verdict <= VERDICT_ALLOWED;
+		} else if (fabs(f.impact) < g->opt.impact) {
+			continue;
+		} else {
+			f.verdict = j->moved[i] != NONE ? VERDICT_MOVED
+				    : is_gone(v)	? VERDICT_GONE
+							: VERDICT_IMPROVED;
+			f.related = j->moved[i];
+			f.p = v->p_down;
+			f.p_adjusted = v->q_down;
+		}
+		add_paths(g, &f);
+		if (push(g, &f, err))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+struct candidate {
+	uint32_t key;
+	double mu;
+};
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->mu != y->mu)
+		return x->mu < y->mu ? -1 : 1;
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* Is it slower also without the samples of what is slower by itself? */
+static int test_rest(struct judge *j, uint32_t key, struct tested *v, struct err *err)
+{
+	struct regress *g = j->g;
+	double counts[RUNS_MAX], *self = calloc(g->info.n + 1, sizeof *self),
+				 *incl = calloc(g->info.n + 1, sizeof *incl);
+	int rc = self && incl ? 0 : err_nomem(err);
+	size_t r;
+
+	for (r = 0; !rc && r < g->runs.n; r++) {
+		memset(self, 0, g->info.n * sizeof *self);
+		memset(incl, 0, g->info.n * sizeof *incl);
+		if (run_count(g, r, j->flagged, j->accepted, self, incl))
+			rc = err_nomem(err);
+		counts[r] = incl[key];
+	}
+	if (!rc)
+		family_test_one(&g->incl, counts, j->size, v);
+	free(self);
+	free(incl);
+	return rc;
+}
+
+/* From what is called to what calls: only what its callees do not explain is said to be slower. */
+static int judge_incl(struct judge *j, struct err *err)
+{
+	struct regress *g = j->g;
+	VEC(struct candidate) c = {0};
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < g->incl.n; i++) {
+		const struct tested *v = &g->incl.v[i];
+		bool has_callees = v->a + v->b > g->self.v[i].a + g->self.v[i].b + .5;
+
+		if (v->is_tested && has_callees && v->q_up <= g->opt.q && !is_new(v) &&
+		    impact(j, v) >= g->opt.impact && !j->flagged[i] &&
+		    vec_push(&c, (struct candidate){(uint32_t)i, v->mu}))
+			rc = err_nomem(err);
+	}
+	if (c.n)
+		qsort(c.v, c.n, sizeof *c.v, compare_candidates);
+	for (i = 0; !rc && i < c.n; i++) {
+		const struct tested *v = &g->incl.v[c.v[i].key];
+		struct tested rest = {.margin = v->margin};
+		struct finding f = {0};
+
+		rc = test_rest(j, c.v[i].key, &rest, err);
+		if (rc)
+			break;
+		fill(j, &f, c.v[i].key, FINDING_INCL, v);
+		judge_growth(j, &f, v);
+		if (!rest.is_tested || rest.p_up > g->opt.q || impact(j, &rest) < g->opt.impact)
+			f.verdict = VERDICT_EXPLAINED;
+		else
+			j->accepted[c.v[i].key] = true;
+		if (f.verdict != VERDICT_EXPLAINED)
+			add_paths(g, &f);
+		rc = push(g, &f, err);
+	}
+	vec_done(&c);
+	return rc;
+}
+
+/* `share` rules need no base. */
+static int judge_shares(struct judge *j, struct err *err)
+{
+	struct regress *g = j->g;
+	uint32_t i;
+
+	for (i = 0; i < g->self.n; i++) {
+		const struct rule *r = budget_find(g, RULE_SHARE, i, false);
+		const struct tested *v = &g->self.v[i];
+		struct finding f = {0};
+		double share, se;
+
+		if (!r || r->limit < 0 || !(j->total[SIDE_NEW] > 0))
+			continue;
+		share = per_run(j, v, SIDE_NEW) / j->total[SIDE_NEW];
+		se = share * sqrt(fmax(v->phi_shrunk, 1) / fmax(v->b, 1));
+		if ((share - r->limit) / fmax(se, 1e-9) <
+		    stats_t_quantile(g->opt.q, fmax(v->df, 1)))
+			continue;
+		fill(j, &f, i, FINDING_SELF, v);
+		f.verdict = r->is_warning ? VERDICT_SUSPECT : VERDICT_OVER_BUDGET;
+		f.rule = r->line;
+		if (push(g, &f, err))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------
+ */
+
+static int compare_findings(const void *a, const void *b, void *arg)
+{
+	const struct finding *x = a, *y = b;
+	const struct regress *g = arg;
+
+	if ((x->kind == FINDING_TOTAL) != (y->kind == FINDING_TOTAL))
+		return x->kind == FINDING_TOTAL ? -1 : 1;
+	if (x->verdict != y->verdict)
+		return x->verdict < y->verdict ? -1 : 1;
+	if (x->impact != y->impact)
+		return fabs(x->impact) > fabs(y->impact) ? -1 : 1;
+	return strcmp(regress_key(g, x->key), regress_key(g, y->key));
+}
+
+static void certify(struct judge *j)
+{
+	static const double limits[2] = {.05, .10};
+	struct regress *g = j->g;
+	double all = 0;
+	size_t i;
+	int k;
+
+	for (i = 0; i < g->self.n; i++) {
+		const struct tested *v = &g->self.v[i];
+		double upper = v->l + stats_t_quantile(.05, v->df) * v->se;
+
+		all += v->a;
+		for (k = 0; v->is_tested && k < 2; k++)
+			if (upper < log1p(limits[k]))
+				g->design.certified[k] += v->a;
+		if (v->is_tested && !is_new(v) && !is_gone(v) && j->moved[i] == NONE &&
+		    j->total[SIDE_BASE] > 0 &&
+		    per_run(j, v, SIDE_BASE) >= .01 * j->total[SIDE_BASE])
+			g->design.largest_mde =
+				fmax(g->design.largest_mde,
+				     expm1(log1p(v->margin) +
+					   (stats_t_quantile(g->opt.q, v->df) + Z_80) * v->se));
+	}
+	for (k = 0; k < 2; k++)
+		g->design.certified[k] = all > 0 ? g->design.certified[k] / all : 0;
+}
+
+static void set_margins(struct regress *g, struct family *f, bool incl)
+{
+	size_t i;
+
+	for (i = 0; i < f->n; i++) {
+		const struct rule *r = budget_find(g, RULE_FN, (uint32_t)i, incl);
+
+		f->v[i].margin = r && r->max >= 0      ? r->max
+				 : r && r->margin >= 0 ? r->margin
+						       : g->opt.margin;
+	}
+}
+
+static int test_families(struct judge *j, bool force_stable, bool *stable, struct err *err)
+{
+	struct regress *g = j->g;
+	size_t r;
+
+	if (family_sizes(&g->self, force_stable, j->size, stable))
+		return err_nomem(err);
+	g->incl.floor = g->self.floor;
+	if (family_test(&g->self, j->size) || family_test(&g->incl, j->size))
+		return err_nomem(err);
+	j->s[0] = j->s[1] = j->total[0] = j->total[1] = 0;
+	for (r = 0; r < g->runs.n; r++) {
+		j->s[g->runs.v[r].side] += j->size[r];
+		j->total[g->runs.v[r].side] += g->runs.v[r].samples;
+	}
+	for (r = 0; r < SIDE_N; r++)
+		j->total[r] /= j->s[r];
+	return 0;
+}
+
+static int judge_all(struct judge *j, struct err *err)
+{
+	struct regress *g = j->g;
+	struct finding total = {.kind = FINDING_TOTAL, .related = NONE};
+	bool stable;
+	size_t i;
+
+	set_margins(g, &g->self, false);
+	set_margins(g, &g->incl, true);
+	if (test_families(j, false, &stable, err))
+		return -ERR_NOMEM;
+	if (!stable && all_changed_alike(g)) {
+		g->design.is_uniform = true;
+		if (test_families(j, true, &stable, err))
+			return -ERR_NOMEM;
+	}
+	g->design.normaliser = stable ? "functions that do not change" : "none: samples per run";
+	if (runs_merge(g, j->size, err))
+		return -ERR_NOMEM;
+	for (i = 0; i < g->info.n; i++)
+		j->moved[i] = NONE;
+	find_moved(j);
+	judge_total(j, &total);
+	if (push(g, &total, err) || judge_self(j, err) || judge_incl(j, err) ||
+	    judge_shares(j, err))
+		return -ERR_NOMEM;
+	certify(j);
+	for (i = 0; i < g->self.n; i++)
+		g->design.tested += g->self.v[i].is_tested;
+	g->design.keys = g->self.n;
+	g->design.d0 = g->self.d0;
+	memcpy(g->design.trend, g->self.trend, sizeof g->design.trend);
+	qsort_r(g->findings.v, g->findings.n, sizeof *g->findings.v, compare_findings, g);
+	return 0;
+}
+
+int verdict_all(struct regress *g, struct err *err)
+{
+	struct judge j = {
+		.g = g,
+		.size = calloc(g->runs.n + 1, sizeof *j.size),
+		.flagged = calloc(g->info.n + 1, sizeof *j.flagged),
+		.accepted = calloc(g->info.n + 1, sizeof *j.accepted),
+		.moved = calloc(g->info.n + 1, sizeof *j.moved),
+		.can_gate = g->design.runs[SIDE_BASE] >= GATE_RUNS_MIN &&
+			    g->design.runs[SIDE_NEW] >= GATE_RUNS_MIN,
+	};
+	int rc = j.size && j.flagged && j.accepted && j.moved ? judge_all(&j, err) : err_nomem(err);
+
+	free(j.size);
+	free(j.flagged);
+	free(j.accepted);
+	free(j.moved);
+	return rc;
+}
