@@ -6,6 +6,7 @@ import subprocess
 
 from lib import RESOLVE, PerfData, Tap, build_load, capture, perf_frames, resolve_stats, rooted, run
 from perfdata import COMM, FINISHED_ROUND, HEADER_FEATURE, SAMPLE
+from tap import event
 
 tap = Tap()
 load = build_load()
@@ -103,7 +104,7 @@ d = PerfData("ev.data")
 tap.check(len(d.attrs) == 4 and [(a["type"], a["config"], a["period"]) for a in d.attrs[:3]]
           == [(1, 3, 100000), (1, 2, 100000), (1, 1, 100000)], "-e twice, with a list, and -c", d.attrs)
 events = run(["perf", "evlist", "-i", "ev.data"]).stdout.split()
-tap.check(events[:3] == ["cs", "page-faults:u", "task-clock"], "perf evlist names the events", events)
+tap.check(events[:3] == [event("cs"), "page-faults:u", event("task-clock")], "perf evlist names the events", events)
 p = capture("-F", 499, "-e", "cpu-clock:u", "-o", "user.data", "--", load, "spin", 0.3)
 d = PerfData("user.data")
 tap.check(p.n_samples > 3 and all(r.misc & 7 == 2 for r in d.records if r.type == SAMPLE),

@@ -9,6 +9,7 @@ import subprocess
 import termios
 
 from common import CAPTURE, RESOLVE, Tap, build, children, cpu_seconds, folded, have, resolve, run, until
+from tap import MAY_ALL
 
 tap = Tap()
 
@@ -44,7 +45,6 @@ for option in "--pid", "--tid", "--cpu", "--comm":
 fails("bad time", [RESOLVE, "--time", "yesterday", "empty"], 2, "empty|yesterday")
 fails("time backwards", [RESOLVE, "--time", "5,3", "empty"], 2, "empty|'5,3' ends before")
 fails("processors backwards", [RESOLVE, "-C", "0,7-3", "empty"], 2, "'7-3' ends before")
-fails("two inputs", [RESOLVE, "a", "b"], 2, "'b'")
 fails("capture: unknown option", [CAPTURE, "--no-such-option"], 2, "no-such-option", lines=2)
 fails("capture: nothing to do", [CAPTURE], 2, "capture", lines=3)
 fails("capture: no such command", [CAPTURE, "-o", "x.data", "--", "/no/such/command"], 2, "/no/such/command")
@@ -59,6 +59,7 @@ tap.check(resolve("good.data", "--pid", "0" + pid)[0] == whole, "numbers with a 
 fails("no sample passes", [RESOLVE, "--comm", "nobody", "good.data"], 2, "filter")
 fails("no sample of standard input passes", ["sh", "-c", f"{RESOLVE} --comm nobody - < good.data"], 2, "standard input: none of")
 fails("--explain of standard input", ["sh", "-c", f"{RESOLVE} --explain 1 - < good.data"], 2, "standard input: no stack holds")
+fails("two inputs, one of which is not there", [RESOLVE, "good.data", "b"], 2, "b: cannot open")
 fails("no such event", [RESOLVE, "--event", "nothing", "good.data"], 2, "'nothing' is none of", "cpu-clock|cycles")
 fails("time of the recording backwards", [RESOLVE, "--time", "5,3", "good.data"], 2, "'5,3' ends before")
 for kernel in "", "guest":
@@ -81,7 +82,7 @@ for words in "--help", "--version", "--check":
 fails("disk full, -o", [RESOLVE, "-o", "/dev/full", "-f", "folded", "good.data"], 2, "No space left")
 os.mkdir("limited")
 fails("ulimit -f", ["sh", "-c", f"ulimit -f 1; exec {RESOLVE} -f script -o limited/out good.data"], 2, "limited/out", "File too large")
-fails("ulimit -f, capture", ["sh", "-c", f"ulimit -f 1; exec {CAPTURE} -q --no-compress -a -o limited/data -- true"], 2, "limited/data", "File too large")
+fails("ulimit -f, capture", ["sh", "-c", f"ulimit -f 1; exec {CAPTURE} -q --no-compress {'-a' if MAY_ALL else ''} -o limited/data -- true"], 2, "limited/data", "File too large")
 tap.check(os.listdir("limited") == ["data"], "ulimit -f: what capture had written is left, and no part of an output", os.listdir("limited"))
 os.remove("limited/data")
 # The signal comes as soon as the new file is there, or just before it gets its name.
@@ -98,7 +99,7 @@ FILE *fdopen(int fd, const char *mode)
 	at("fdopen");
 	return next(fd, mode);
 }
-int rename(const char *a, const char *b) { at("rename"); return 0; }
+int renameat(int d, const char *a, int e, const char *b) { at("rename"); return 0; }
 """)
 run(["gcc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", "killer.so", "killer.c", "-ldl"])
 for where, sig in ("fdopen", signal.SIGTERM), ("rename", signal.SIGTERM), ("rename", signal.SIGHUP):
@@ -159,9 +160,12 @@ os.chmod("shared", 0o1777)
 with open("victim", "w") as f:
     f.write("precious")
 os.symlink("../victim", "shared/link.folded")
-os.lchown("shared/link.folded", 65534, 65534)
-fails("another user's link", [RESOLVE, "-o", "shared/link.folded", "good.data"], 2, "another user's link")
-run(["sh", "-c", "ln -s ../victim shared/out.folded.tmp$$; exec $0 -o shared/out.folded good.data", RESOLVE])
+if os.geteuid() == 0:
+    os.lchown("shared/link.folded", 65534, 65534)
+    fails("another user's link", [RESOLVE, "-o", "shared/link.folded", "good.data"], 2, "another user's link")
+else:
+    tap.skip("another user's link", "only root can make one")
+run([RESOLVE, "-o", "shared/out.folded", "good.data"])
 tap.check(open("victim").read() == "precious" and not os.path.islink("shared/out.folded") and sorted(os.listdir("shared")) == ["link.folded", "out.folded"],
           "what a link leads to stays as it is", os.listdir("shared"))
 

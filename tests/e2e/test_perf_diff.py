@@ -115,7 +115,7 @@ def classify(ours, perf, libdw, marks, stop=None):
 
 
 def compare(name, cmd):
-    perf_record("-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,16384", "-m", "16M", "-o", "x.data", "--", *cmd)
+    perf_record("-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,16384", "-o", "x.data", "--", *cmd)
     perf = samples(run(["perf", "script", "--no-inline", "--no-demangle", "--max-stack", "1024", "-F",
                         "comm,tid,time,ip,sym,dso", "-i", "x.data"]).stdout)
     base = [RESOLVE, "-q", "-f", "script", "--no-inline", "--no-demangle", "--no-stitch"]

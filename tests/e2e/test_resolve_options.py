@@ -13,6 +13,7 @@ from common import CAPTURE, TOP, Tap, build, folded, have, resolve, run, RESOLVE
 sys.path.insert(0, os.path.join(TOP, "tests", "unwind"))
 from perfsynth import CHAIN_USER, Recording
 from perfwrite import PerfWriter
+from tap import event
 
 tap = Tap()
 program = build("g++ -g -O2 -pthread", "threads.cc", "threads")
@@ -55,10 +56,10 @@ p = run([RESOLVE, "--dso", "hreads", "perf.data"], check=False)
 tap.check(p.returncode == 2 and "passes the filters" in p.stderr, "--dso: a part of a name is none", p.stderr)
 faults = count("--event", "page-faults")
 tap.check(faults and faults != everything, "--event: another event has other stacks", faults)
-both = {("cpu-clock", *s): n for s, n in everything.items()} | {("page-faults", *s): n for s, n in faults.items()}
+both = {(event("cpu-clock"), *s): n for s, n in everything.items()} | {(event("page-faults"), *s): n for s, n in faults.items()}
 tap.check(count("--event", "all") == count("--event", "page-faults,cpu-clock") == both, "--event: of several, the names are roots")
 p = run([RESOLVE, "perf.data"])
-shown, left = "cpu-clock", total(faults)  # nanoseconds are more than pages
+shown, left = event("cpu-clock"), total(faults)  # nanoseconds are more than pages
 tap.check(f"only the event {shown} is shown" in p.stderr and f" ({left}) is not" in p.stderr, "one of two events: a line names the other", p.stderr)
 tap.check(folded(p.stdout) == folded(run([RESOLVE, "--event", shown, "perf.data"]).stdout), "it is the one with the most weight")
 for options in (["--event", "all"], ["--event", shown], ["-f", "jsonl"], ["-q"]):
@@ -69,7 +70,7 @@ tap.check(p.returncode == 2 and "'nix' is none of" in p.stderr and not p.stdout,
 scope = json.loads(run([RESOLVE, "-f", "speedscope", "--event", "all", "perf.data"]).stdout)
 tap.check({p["name"].split(":")[0] for p in scope["profiles"]} == {"cpu-clock", "page-faults"}, "speedscope: profiles of all events")
 top = run([RESOLVE, "-f", "top", "--event", "all", "perf.data"]).stdout
-tap.check(re.findall(r"^# Samples: (\d+) of event '(.*)'$", top, re.M) == [(str(total(everything)), "cpu-clock"), (str(total(faults)), "page-faults")],
+tap.check(re.findall(r"^# Samples: (\d+) of event '(.*)'$", top, re.M) == [(str(total(everything)), event("cpu-clock")), (str(total(faults)), event("page-faults"))],
           "top: a table for each event", top[:300])
 
 # Stacks that go through files again and again count once for each of them.

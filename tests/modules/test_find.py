@@ -71,7 +71,7 @@ def images():
     assert len(md5) == 32
     expect("short build id, padded", find(f"{HERE}/md5", id=md5 + "00000000"), image=f"{HERE}/md5")
     expect("short build id, something else", find(f"{HERE}/md5", id=md5 + "00000001"), image="-")
-    expect("missing file", find("/nonexistent/x"), image="-", image_miss="no such file)")
+    expect("missing file", find(f"{HERE}/nonexistent/x"), image="-", image_miss="no such file)")
     expect("not an ELF file", find(f"{HERE}/p.c"), image="-", image_miss="not an ELF file)")
     expect("deleted, build id agrees", find(full + " (deleted)", id=bid), image=full)
     expect("deleted, no build id", find(full + " (deleted)"), image="-", image_miss="build id differs)")
@@ -80,7 +80,7 @@ def images():
     report("/usr/lib: not an ELF file, not a regular file" in got["tried"], "a directory: said", got["text"])
     expect("anonymous memory", find("//anon", kind=5), image="-", image_miss="not backed by a file)")
     if os.geteuid():
-        put("full", "locked")
+        put("full", f"{HERE}/locked")
         os.chmod("locked", 0)
         expect("no permission", find(f"{HERE}/locked"), image="-", image_miss="permission denied)")
     st = os.stat("full")

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
 import browser
 from common import CAPTURE, RESOLVE, Tap, build, run
+from tap import event
 
 tap = Tap()
 NS = "{http://www.w3.org/2000/svg}"
@@ -71,7 +72,7 @@ tap.check(same_shares(reverse, sums), "--reverse: stacks from the leaf on")
 
 # by samples: next to nanoseconds, pages would be too narrow
 both = paths(picture("--minwidth", "0", "--count", "samples", "--event", "all")[0])
-tap.check(same_shares(both, folded_paths("--count", "samples", "--event", "all")) and {p[1] for p in both if len(p) == 2} == {"cpu-clock", "page-faults"},
+tap.check(same_shares(both, folded_paths("--count", "samples", "--event", "all")) and {p[1] for p in both if len(p) == 2} == {event("cpu-clock"), event("page-faults")},
           "--event all: events are the first level")
 samples = picture("--minwidth", "0", "--count", "samples")[0]
 n = sum(int(l.rsplit(" ", 1)[1]) for l in run([RESOLVE, "--count", "samples", "perf.data"]).stdout.splitlines())

@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
 import browser
 from common import CAPTURE, RESOLVE, Tap, build, run
+from tap import event
 
 tap = Tap()
 program = build("g++ -g -O2 -pthread", "threads.cc", "threads")
@@ -80,7 +81,7 @@ with browser.Browser() as b:
     tap.check(text(b, "details").startswith("all: "), "the status tells the whole", text(b, "details"))
     honesty = text(b, "honesty")
     n = sum(1 for line in run([RESOLVE, "-f", "script", "perf.data"]).stdout.splitlines() if re.match(r"\S.*: +\d+ ", line))
-    tap.check(honesty.startswith(f"{n:,} samples of cpu-clock, page-faults"), "the line of honesty: samples, events", (honesty, n))
+    tap.check(honesty.startswith(f"{n:,} samples of {event('cpu-clock')}, {event('page-faults')}"), "the line of honesty: samples, events", (honesty, n))
     b.screenshot("page.png")
 
     pick(b, "event", "1")

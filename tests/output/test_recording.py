@@ -132,7 +132,8 @@ def compare_sums(name, data):
     folded = sum(int(l.rsplit(" ", 1)[1]) for l in output(RESOLVE, data).splitlines())
     samples = [json.loads(l) for l in output(RESOLVE, "-f", "jsonl", data).splitlines()]
     events = {s["event"] for s in samples}
-    first = samples[0]["event"] if len(events) == 1 else "cpu-clock"
+    # The event with the most weight, of equal ones the first.
+    first = max(sorted(events), key=lambda e: sum(s["period"] for s in samples if s["event"] == e))
     mine = [s for s in samples if s["event"] == first]
     perf = [int(l) for l in output("perf", "script", "-G", "-F", "event,period", "-i", data).split()[::2]
             ] if len(events) == 1 else None
