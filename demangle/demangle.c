@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "demangle/cxx20.h"
+#include "demangle/work.h"
 
 /* libiberty's recursion limit refuses C++ names of more than 1024 bytes, which heavily templated
  * programs do have. Without it, its stack use grows by up to 220 bytes per byte of name: 4 KiB stay
@@ -202,6 +203,7 @@ static bool run_older(struct demangler *d, const char *name, struct namebuf *out
 {
 	namebuf_clear(&d->cxx20);
 	return cxx20_name(&d->cxx20, name) && d->cxx20.len <= NAME_MAX_BYTES &&
+	       !cxx_is_boundless(d->cxx20.s) &&
 	       run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, d->cxx20.s, out);
 }
 
@@ -217,6 +219,8 @@ static enum mangling demangle_any(struct demangler *d, const char *name, struct 
 	if ((name[1] == 'R' || (name[1] == 'Z' && has_rust_hash(name))) &&
 	    run(rust_demangle_callback, 0, name, out))
 		return MANGLING_RUST;
+	if (name[1] == 'Z' && cxx_is_boundless(name))
+		return MANGLING_NONE;
 	if (name[1] == 'Z' && is_misread(name) && run_older(d, name, out))
 		return MANGLING_CXX;
 	if (name[1] == 'Z' && (run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, out) ||

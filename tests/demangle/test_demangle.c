@@ -418,6 +418,41 @@ static void out_of_memory(void **unused)
 
 #endif
 
+/* Substitution k as it is spelled. */
+static void add_substitution(char *to, unsigned k)
+{
+	if (!k)
+		strcat(to, "S_");
+	else if (--k < 36)
+		sprintf(to + strlen(to), "S%c_", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[k]);
+	else
+		sprintf(to + strlen(to), "S1%c_", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[k - 36]);
+}
+
+/* f(A<A<..>, A<..>>...): each argument is used twice in the next. libiberty alone takes twice as long
+ * for each level: hours for the 40th. */
+static void exponential_names(void **state)
+{
+	struct demangler d = {0};
+	struct name_style style = {0};
+	unsigned level, k;
+
+	(void)state;
+	for (level = 10; level <= 60; level += 10) {
+		char name[1024] = "_Z1fDp1A";
+
+		for (k = 0; k < level; k++)
+			strcat(name, "IS_");
+		strcat(name, "IiiE");
+		for (k = 1; k <= level; k++) {
+			add_substitution(name, k);
+			strcat(name, "E");
+		}
+		assert_non_null(demangle(&d, name, &style));
+	}
+	demangler_done(&d);
+}
+
 /* Every substitution is a pair of the one before: 2^30 components. Must be given up, and soon. */
 static void exponential_names_stay_mangled(void **unused)
 {
@@ -626,6 +661,7 @@ int main(void)
 		cmocka_unit_test(template_depth),
 		cmocka_unit_test(readable_names),
 		cmocka_unit_test(exponential_names_stay_mangled),
+		cmocka_unit_test(exponential_names),
 		cmocka_unit_test(deep_names_do_not_overflow),
 		cmocka_unit_test(cxx20_spellings),
 		cmocka_unit_test(cut_names),

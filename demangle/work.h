@@ -1,0 +1,10 @@
+/* work.h - names that would take longer than anyone waits. Private to demangle/. */
+#ifndef DEMANGLE_WORK_H
+#define DEMANGLE_WORK_H
+
+#include <stdbool.h>
+
+/* Would libiberty's demangler for C++ walk over more than all names that are in use? */
+bool cxx_is_boundless(const char *name);
+
+#endif
