@@ -56,6 +56,7 @@ table() {
 		test file /usr/share/cargo/registry/addr2line-*	librust-addr2line-dev	=	=	rust-addr2line-devel
 		test command node			nodejs			=	=	nodejs
 		test command javac			default-jdk-headless	=	=	java-latest-openjdk-devel
+		test file /usr/lib/python3/dist-packages/scipy python3-scipy	=	=	python3-scipy
 		test command chromium			chromium		=	=	chromium
 		test file /usr/lib/*/openblas-pthread	libopenblas0-pthread	=	=	openblas
 		test command musl-gcc			musl-tools		=	=	musl-gcc

@@ -2,7 +2,10 @@
 #include "cmd/advice.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "cmd/report_modules.h"
 #include "cmd/weights.h"
 
 /* The largest copy of a stack that fits into a record (perf_event_open(2)). */
@@ -42,7 +45,10 @@ static void advise_size(const struct stack_need *need, uint32_t size, FILE *out)
 			known ? advised : STACK_COPY_MAX);
 }
 
-void advise_stack_size(const struct pipeline *p, FILE *out)
+/* Below this share of roots, above this one of samples in code without names, something is said. */
+enum { ROOTS_PERCENT = 90, NAMELESS_PERCENT = 10 };
+
+static bool advise_stack_size(const struct pipeline *p, const char *input, FILE *out)
 {
 	uint64_t cut = p->unwind.stops[UNWIND_STOP_TRUNCATED_STACK], all = p->unwind.user_stacks;
 	uint64_t completed = p->stitched.to_root;
@@ -51,19 +57,144 @@ void advise_stack_size(const struct pipeline *p, FILE *out)
 
 	if (cut * 100 <= all * CUT_PERCENT ||
 	    (p->depths && stack_depths_need(p->depths, SERVED_PERCENT, STACK_COPY_MAX, &need)))
-		return;
+		return false;
+	if (!out)
+		return true;
 	if (need.known * 2 >= need.cut && need.known && need.bytes <= size) {
 		fprintf(out,
-			"resolve: %.0f %% of the stacks end where their copy broke off, at a page "
+			"resolve: %s: %.0f %% of the stacks end where their copy broke off, at a "
+			"page "
 			"that was not in memory, as of an array that nothing has touched; larger "
 			"copies would not help\n",
-			percent(cut, all));
-		return;
+			input, percent(cut, all));
+		return true;
 	}
-	fprintf(out, "resolve: %.0f %% of the stacks are cut at %u bytes", percent(cut, all), size);
+	fprintf(out, "resolve: %s: %.0f %% of the stacks are cut at %u bytes", input,
+		percent(cut, all), size);
 	if (completed)
 		fprintf(out, " (%.0f %% of these were completed from other samples)",
 			percent(completed, cut));
 	fprintf(out, "; ");
 	advise_size(&need, size, out);
+	return true;
+}
+
+/* What mends stacks that end for a reason. */
+static const char *root_help(enum unwind_stop why)
+{
+	static const char *const help[UNWIND_STOP_N] = {
+		[UNWIND_STOP_NO_CFI] =
+			"code that was compiled at run time needs frame pointers (Java: "
+			"-XX:+PreserveFramePointer), other code its unwind tables "
+			"(not built with -fno-asynchronous-unwind-tables)",
+		[UNWIND_STOP_NO_BINARY] =
+			"resolve where it was recorded, or give the files by --symfs DIR",
+		[UNWIND_STOP_BAD_CFI] = "another unwinder may do better: --unwinder=libdw",
+		[UNWIND_STOP_NO_MAP] = "code was mapped before the recording began, or by another "
+				       "process: record from the start of the program",
+		[UNWIND_STOP_DEPTH] = "raise --max-stack",
+	};
+
+	return help[why] ? help[why] : "--stats tells more";
+}
+
+static bool advise_roots(const struct pipeline *p, const char *input, FILE *out)
+{
+	uint64_t all = p->unwind.user_stacks, whole;
+	enum unwind_stop i, worst = UNWIND_STOP_NONE;
+
+	whole = p->unwind.stops[UNWIND_STOP_END] + p->stitched.to_root;
+	for (i = UNWIND_STOP_NONE + 1; i < UNWIND_STOP_N; i++)
+		/* Of stacks that were cut advise_stack_size() speaks. */
+		if (i != UNWIND_STOP_END && i != UNWIND_STOP_TRUNCATED_STACK &&
+		    (worst == UNWIND_STOP_NONE || p->unwind.stops[i] > p->unwind.stops[worst]))
+			worst = i;
+	if (!all || whole * 100 >= all * ROOTS_PERCENT || !p->unwind.stops[worst] ||
+	    p->unwind.stops[worst] * 100 < all * CUT_PERCENT)
+		return false;
+	if (out)
+		fprintf(out,
+			"resolve: %s: %.0f %% of the stacks reach no root; most of these: %s; %s\n",
+			input, 100 - percent(whole, all), unwind_stop_text(worst),
+			root_help(worst));
+	return true;
+}
+
+/* Samples whose stack goes through code without a name, by the mapping of the innermost such frame.
+ */
+static uint64_t *count_nameless(const struct profile *p, uint64_t *total)
+{
+	uint64_t *n = calloc(p->mappings.n + 1, sizeof *n);
+	uint32_t *innermost = calloc(p->nodes.n, sizeof *innermost);
+	size_t i;
+
+	/* A parent's id is smaller than its children's. 0 is the mapping of what is in none. */
+	for (i = 1; innermost && i < p->nodes.n; i++) {
+		const struct profile_node *node = &p->nodes.v[i];
+		const struct profile_location *l = &p->locations.v[node->location];
+
+		innermost[i] = l->n_lines ? innermost[node->parent] : l->mapping;
+	}
+	for (*total = i = 0; n && innermost && i < p->samples.n; i++) {
+		*total += p->samples.v[i].count;
+		n[innermost[p->samples.v[i].node]] += p->samples.v[i].count;
+	}
+	free(innermost);
+	return n;
+}
+
+static bool advise_names(const struct pipeline *p, const char *input, FILE *out)
+{
+	const struct profile *pr = p->profile;
+	uint64_t total, *nameless = count_nameless(pr, &total);
+	const char *lacks, *help;
+	bool any = false;
+	size_t i;
+
+	for (i = 1; nameless && i < pr->mappings.n; i++) {
+		const struct dso *dso = pr->mappings.v[i].dso;
+
+		if (!dso || nameless[i] * 100 <= total * NAMELESS_PERCENT)
+			continue;
+		any = true;
+		lacks = report_module_lacks(p, dso, &help);
+		if (out)
+			fprintf(out,
+				"resolve: %s: %.0f %% of the stacks go through code of %s without "
+				"names%s%s%s%s\n",
+				input, percent(nameless[i], total), dso->path, *lacks ? ": " : "",
+				lacks, *help ? "; " : "", help);
+	}
+	free(nameless);
+	return any;
+}
+
+static bool advise_chains(const struct pipeline *p, const char *input, FILE *out)
+{
+	size_t i;
+
+	if (p->unwind.user_stacks)
+		return false;
+	for (i = 1; i < p->profile->nodes.n; i++)
+		if (p->profile->nodes.v[i].depth > 1)
+			return false;
+	if (p->profile->samples.n < 2)
+		return false;
+	if (out)
+		fprintf(out,
+			"resolve: %s: there are no call chains in it: record with `capture`, or "
+			"with "
+			"`perf record --call-graph dwarf`\n",
+			input);
+	return true;
+}
+
+bool advise(const struct pipeline *p, const char *input, FILE *out)
+{
+	bool any = advise_stack_size(p, input, out);
+
+	any |= advise_roots(p, input, out);
+	any |= advise_names(p, input, out);
+	any |= advise_chains(p, input, out);
+	return any;
 }

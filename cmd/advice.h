@@ -6,7 +6,9 @@
 
 #include "cmd/pipeline.h"
 
-/* Says when many stacks were cut, and the size of the copies that would have been enough. */
-void advise_stack_size(const struct pipeline *p, FILE *out);
+/* One line each, with the input's name: stacks that were cut, and the size of the copies that would have
+ * been enough; few roots; a module without names that much runs in; no call chains. Whether anything
+ * was to be said. out: NULL: nothing is. */
+bool advise(const struct pipeline *p, const char *input, FILE *out);
 
 #endif

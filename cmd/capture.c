@@ -11,6 +11,8 @@
 
 #include "base/vec.h"
 #include "cmd/args.h"
+#include "cmd/habits.h"
+#include "cmd/version.h"
 
 #define OPTIONS_TARGET struct args
 #include "cmd/options.h"
@@ -257,11 +259,15 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	if (a->show_help)
 		print_help();
 	if (a->show_version)
-		puts("capture (unspool) " UNSPOOL_VERSION);
+		version_print("capture");
 	if (a->show_help || a->show_version)
 		return 1;
 	if (rest < argc)
 		o->command = argv + rest;
+	if (o->command && strcmp(argv[rest - 1], "--") &&
+	    (habit_subcommand("capture", *o->command, err) ||
+	     (!strcmp(argv[rest - 1], "-g") && habit_call_graph(*o->command, err))))
+		return -ERR_USAGE;
 	o->pids = a->pids.pids.v;
 	o->n_pids = a->pids.pids.n;
 	o->tids = a->tids.pids.v;

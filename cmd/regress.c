@@ -14,6 +14,7 @@
 #include "cmd/profiles.h"
 #include "cmd/regress_run.h"
 #include "cmd/resolve_options.h"
+#include "cmd/version.h"
 
 enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2 };
 
@@ -266,7 +267,7 @@ static int parse(struct command *c, int argc, char **argv, struct err *err)
 	if (c->show_help)
 		print_help();
 	if (c->show_version)
-		puts("regress (unspool) " UNSPOOL_VERSION);
+		version_print("regress");
 	if (c->show_help || c->show_version)
 		return 1;
 	c->run.quiet = c->quiet;

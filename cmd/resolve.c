@@ -88,8 +88,12 @@ static int nothing_to_write(const struct pipeline *p, const struct pipeline_opti
 			       "none of the %llu samples passes the filters",
 			       (unsigned long long)p->filtered);
 	return err_set(err, ERR_NOT_FOUND, input,
-		       "no samples (%llu records read, %llu samples skipped as damaged)",
-		       (unsigned long long)s->records, (unsigned long long)s->skipped_samples);
+		       "no samples (%llu records read, %llu samples skipped as damaged)%s",
+		       (unsigned long long)s->records, (unsigned long long)s->skipped_samples,
+		       s->damaged || s->skipped_samples
+			       ? ""
+			       : "; what was recorded ended too soon, or only waited: raise -F, or "
+				 "record the waiting with -e sched:sched_switch");
 }
 
 static void print_notes(const struct pipeline *p)
@@ -173,7 +177,7 @@ static int exit_code(const struct resolve *r, const struct pipeline *p)
 		return r->damaged || r->interrupted ? EXIT_DAMAGED : EXIT_FINE;
 	if (s->damaged || s->interrupted || s->truncated || r->interrupted)
 		return EXIT_DAMAGED;
-	return strict_loss(r, s) ? EXIT_DAMAGED : EXIT_FINE;
+	return strict_loss(r, s) || (r->strict && r->is_poor) ? EXIT_DAMAGED : EXIT_FINE;
 }
 
 /* A pipe tells its header by records before the first sample. */
@@ -268,8 +272,7 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 		return rc;
 	if (!r->quiet && !r->explain)
 		tell_other_events(r, p->profile);
-	if (!r->quiet)
-		advise_stack_size(p, stderr);
+	r->is_poor = advise(p, input_name(r->pipeline.input), r->quiet ? NULL : stderr);
 	if (!r->quiet && !r->fetch)
 		fetch_advice(p, stderr);
 	if (r->interrupted)

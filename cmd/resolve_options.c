@@ -11,6 +11,9 @@
 #include "cmd/args.h"
 #include "cmd/cache.h"
 #include "cmd/config.h"
+#include "cmd/habits.h"
+#include "cmd/pack.h"
+#include "cmd/version.h"
 #include "input/input.h"
 
 #define OPTIONS_TARGET struct resolve
@@ -137,6 +140,21 @@ static int set_min_width(void *target, char *pixels, struct err *err)
 		       ? err_set(err, ERR_USAGE, NULL, "--minwidth: '%s' is no number of pixels",
 				 pixels)
 		       : 0;
+}
+
+/* Habits of perf's users. */
+static int refuse_fields(void *target, char *fields, struct err *err)
+{
+	(void)target;
+	(void)fields;
+	return err_set(err, ERR_USAGE, NULL, "-F: the fields of script cannot be chosen; -f jsonl has all of them by name");
+}
+
+static int refuse_stdio(void *target, char *unused, struct err *err)
+{
+	(void)target;
+	(void)unused;
+	return err_set(err, ERR_USAGE, NULL, "--stdio: -f top is a table, -f folded all stacks");
 }
 
 static int set_colors(void *target, char *name, struct err *err)
@@ -285,7 +303,7 @@ static const struct option_row options[] = {
 	{0, "explain", NULL, "ADDR",
 	 "instead of a profile: all that led to the name of an address of script",
 	 CALLS(set_explain)},
-	{0, "strict", NULL, NULL, "any loss, also while recording, makes the exit status 1",
+	{0, "strict", NULL, NULL, "any loss, also while recording, and what is said of missing stacks and\nnames makes the exit status 1",
 	 SETS_FLAG(strict)},
 	{0, "no-cache", NULL, NULL, "neither use nor fill the cache of compiled debug information",
 	 SETS_FLAG(no_cache)},
@@ -293,17 +311,36 @@ static const struct option_row options[] = {
 	{'j', "jobs", NULL, "N", "threads (default: as many as processors, fewer for small files)",
 	 SETS_NUMBER(pipeline.n_threads, 64)},
 	{'q', "quiet", NULL, NULL, "no notes on stderr", SETS_FLAG(quiet)},
+	{'F', "fields", NULL, "LIST", NULL, CALLS(refuse_fields)},
+	{0, "stdio", NULL, NULL, NULL, CALLS(refuse_stdio)},
+	{0, "formats", NULL, NULL, "what -f takes, and suffixes of -o",
+	 SETS_FLAG_AND_STOPS(show_formats)},
+	{0, "inputs", NULL, NULL, "what can be read", SETS_FLAG_AND_STOPS(show_inputs)},
 	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
 	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},
 };
 
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
-static void print_help(void)
+static void print_formats(void)
 {
 	const struct output_format *const *f;
+
+	for (f = output_formats; *f; f++)
+		printf("  %-12s %s (%s)\n", (*f)->name, (*f)->help, (*f)->suffixes);
+}
+
+static void print_inputs(void)
+{
 	const struct input_format *const *in;
 
+	puts("  perf.data    of perf record or capture, from a file or a pipe");
+	for (in = input_formats; *in; in++)
+		printf("  %-12s %s\n", (*in)->name, (*in)->help);
+}
+
+static void print_help(void)
+{
 	puts("usage: resolve [OPTIONS] [FILE=perf.data | -]..\n"
 	     "Unwinds and symbolizes a recording of `capture` or `perf record`, offline.\n"
 	     "\n"
@@ -312,12 +349,9 @@ static void print_help(void)
 	     "  resolve -f script --no-inline perf.data     what `perf script` prints\n");
 	options_print_help(options, N_OPTIONS, stdout);
 	puts("formats:");
-	for (f = output_formats; *f; f++)
-		printf("  %-12s %s (%s)\n", (*f)->name, (*f)->help, (*f)->suffixes);
-	puts("inputs, by content; several are added up:\n"
-	     "  perf.data    of perf record or capture, from a file or a pipe");
-	for (in = input_formats; *in; in++)
-		printf("  %-12s %s\n", (*in)->name, (*in)->help);
+	print_formats();
+	puts("inputs, by content; several are added up:");
+	print_inputs();
 	puts("exit status: 0 fine; 1 the input was damaged and what could be read was written;\n"
 	     "  2 trouble: usage, unreadable, nothing to write");
 }
@@ -366,6 +400,38 @@ static bool is_input(const struct resolve *r, const char *output)
 	return false;
 }
 
+/* By the suffix, in front of which may stand that of a packer: out.folded.gz. pprof is gzip already. */
+static void choose_format(struct resolve *r)
+{
+	char plain[PATH_MAX];
+	size_t n;
+	enum pack pack = pack_of(r->output_path, &n);
+
+	if (!r->format)
+		r->format = output_format_for_path(r->output_path);
+	if (!pack || (r->format && r->format->binary))
+		return;
+	snprintf(plain, sizeof plain, "%.*s", (int)(strlen(r->output_path) - n), r->output_path);
+	if (!r->format)
+		r->format = output_format_for_path(plain);
+	if (r->format && !r->format->binary)
+		r->pack = pack;
+}
+
+static int unknown_suffix(const char *path, struct err *err)
+{
+	const struct output_format *const *f;
+	char suffixes[256] = "";
+
+	for (f = output_formats; *f; f++)
+		snprintf(suffixes + strlen(suffixes), sizeof suffixes - strlen(suffixes), " %s",
+			 (*f)->suffixes);
+	return err_set(err, ERR_USAGE, path,
+		       "no format has this suffix; name one with -f, or take one of%s (text also with "
+		       ".gz, .zst)",
+		       suffixes);
+}
+
 /* The options that others depend on. */
 static int finish_options(struct resolve *r, struct err *err)
 {
@@ -373,12 +439,11 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->output_path = NULL;
 	if (r->output_path && is_input(r, r->output_path))
 		return err_set(err, ERR_USAGE, r->output_path, "-o names the recording itself");
-	if (!r->format && r->output_path)
-		r->format = output_format_for_path(r->output_path);
+	if (r->output_path)
+		choose_format(r);
 	if (!r->format && r->output_path &&
 	    strrchr(r->output_path, '.') > strrchr(r->output_path, '/'))
-		return err_set(err, ERR_USAGE, r->output_path,
-			       "no format has this suffix; name one with -f (see --help)");
+		return unknown_suffix(r->output_path, err);
 	if (!r->format)
 		r->format = output_formats[0];
 	r->pipeline.keep |= r->format->keep;
@@ -415,13 +480,19 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 	if (r->show_help)
 		print_help();
 	if (r->show_version)
-		puts("resolve (unspool) " UNSPOOL_VERSION);
-	if (r->show_help || r->show_version)
+		version_print("resolve");
+	if (r->show_formats)
+		print_formats();
+	if (r->show_inputs)
+		print_inputs();
+	if (r->show_help || r->show_version || r->show_formats || r->show_inputs)
 		return 1;
 	if (config_rc)
 		return config_rc;
 	if (rest < argc)
 		r->pipeline.input = argv[rest];
+	if (rest < argc && habit_subcommand("resolve", argv[rest], err))
+		return -ERR_USAGE;
 	for (int i = rest; i < argc || i == rest; i++)
 		if (vec_push(&r->inputs, i < argc ? argv[i] : r->pipeline.input))
 			return err_nomem(err);

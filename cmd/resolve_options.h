@@ -3,6 +3,7 @@
 #define CMD_RESOLVE_OPTIONS_H
 
 #include "cmd/fetch.h"
+#include "cmd/pack.h"
 #include "cmd/pipeline.h"
 
 enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
@@ -11,6 +12,7 @@ struct resolve {
 	struct pipeline_options pipeline;
 	struct output_options output;
 	const struct output_format *format;
+	enum pack pack;		 /* of the output file */
 	const char *output_path; /* NULL: stdout */
 	const char *time;
 	VEC(const char *) debug_dirs;
@@ -18,8 +20,10 @@ struct resolve {
 	uint64_t explain_ip;
 	enum fetch_mode fetch;
 	struct fetch_watch watch;
-	bool strict, quiet, no_cache, header_only, explain, show_help, show_version;
+	bool strict, quiet, no_cache, header_only, explain, show_help, show_version,
+		show_formats, show_inputs;
 	VEC(const char *) inputs; /* at least one */
+	bool is_poor;	  /* few roots, no names, no chains: --strict fails */
 	bool damaged;	  /* one of several inputs, or a profile, was */
 	bool interrupted; /* reading ended early, at the user's ^C */
 };

@@ -26,6 +26,22 @@ static int write_to(const struct resolve *r, const struct profile *p, FILE *out,
 	return rc ? rc : args_flush(out, name, err);
 }
 
+/* Through a packer, if the file's name asks for one. */
+static int write_packed(const struct resolve *r, const struct profile *p, FILE *out, struct err *err)
+{
+	FILE *packed = r->pack ? pack_open(out, r->pack) : NULL;
+	int rc;
+
+	if (!r->pack)
+		return write_to(r, p, out, r->output_path, err);
+	if (!packed)
+		return err_nomem(err);
+	rc = write_to(r, p, packed, r->output_path, err);
+	if (fclose(packed) && !rc)
+		rc = err_errno(err, errno, r->output_path, "write");
+	return rc ? rc : args_flush(out, r->output_path, err);
+}
+
 static int write_file(const struct resolve *r, const struct profile *p, struct err *err)
 {
 	static struct outfile f;
@@ -45,7 +61,7 @@ static int write_file(const struct resolve *r, const struct profile *p, struct e
 		rc = err_nomem(err);
 	} else {
 		f.fd = -1;
-		rc = write_to(r, p, out, r->output_path, err);
+		rc = write_packed(r, p, out, err);
 		if (fclose(out) && !rc)
 			rc = err_errno(err, errno, r->output_path, "write");
 	}

@@ -28,21 +28,26 @@ static size_t back_over(const char *s, size_t n, int (*is)(int))
 	return n;
 }
 
-/* Of compilers: a word, and a dot and number behind it. Go's names have dots too, so only these. */
+/* Of compilers: a word, and a dot and number behind it. Go's names have dots too, so only these,
+ * and what always has a number must have one. */
 static bool cut_clone(const char *s, size_t *n)
 {
-	static const char *const words[] = {".isra",	   ".constprop", ".part", ".cold",
-					    ".clone",	   ".lto_priv",	 ".llvm", ".__uniq",
-					    ".cfi",	   ".warm",	 ".hot",  ".unlikely",
-					    ".localalias", ".resolver",	 ".ifunc"};
+	static const struct {
+		const char *word;
+		bool has_number;
+	} clones[] = {
+		{".isra", true},      {".constprop", true}, {".part", true},
+		{".clone", true},     {".lto_priv", true},  {".llvm", true},
+		{".__uniq", true},    {".cold", false},	    {".cfi", false},
+		{".warm", false},     {".unlikely", false}, {".localalias", false},
+		{".resolver", false}, {".ifunc", false},
+	};
 	size_t i, end = back_over(s, *n, isdigit);
+	bool number = end < *n && end && s[end - 1] == '.';
 
-	if (end < *n && end && s[end - 1] == '.')
-		end--;
-	else
-		end = *n;
-	for (i = 0; i < sizeof words / sizeof *words; i++)
-		if (ends(s, end, words[i], n) && *n)
+	end = number ? end - 1 : *n;
+	for (i = 0; i < sizeof clones / sizeof *clones; i++)
+		if ((number || !clones[i].has_number) && ends(s, end, clones[i].word, n))
 			return true;
 	return false;
 }

@@ -390,6 +390,10 @@ static int judge_self(struct judge *j, struct err *err)
 		struct finding f = {0};
 		bool up = v->q_up <= g->opt.report_q, down = v->q_down <= g->opt.q && !is_gone(v);
 
+		/* Growth that the budget permits explains that of its callers. */
+		if (v->is_tested && v->margin > g->opt.margin &&
+		    stats_t_tail((v->l - log1p(g->opt.margin)) / v->se, v->df) <= g->opt.report_q)
+			j->flagged[i] = true;
 		if (!v->is_tested || !(up || down || is_new(v) || is_gone(v)))
 			continue;
 		fill(j, &f, i, FINDING_SELF, v);
@@ -401,7 +405,7 @@ static int judge_self(struct judge *j, struct err *err)
 			if (f.impact < g->opt.impact / 2)
 				continue;
 			judge_growth(j, &f, v);
-			j->flagged[i] = f.verdict <= VERDICT_ALLOWED;
+			j->flagged[i] |= f.verdict <= VERDICT_ALLOWED;
 		} else if (fabs(f.impact) < g->opt.impact) {
 			continue;
 		} else {

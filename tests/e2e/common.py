@@ -10,7 +10,7 @@ from recorder import perf_record  # noqa: F401
 from tap import Tap  # noqa: F401
 
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
-CAPTURE, RESOLVE = os.path.join(BIN, "capture"), os.path.join(BIN, "resolve")
+CAPTURE, RESOLVE, REGRESS = (os.path.join(BIN, name) for name in ("capture", "resolve", "regress"))
 # perf's cache of binaries would hide what a test takes away. perf 6.1 does not look here when it records (only at
 # --buildid-dir): perf_record() fills no cache.
 os.environ["PERF_BUILDID_DIR"] = os.path.abspath("no-buildid-cache")

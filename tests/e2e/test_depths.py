@@ -10,7 +10,7 @@ if not have("perf"):
     tap.skip("depths", "perf is not installed")
     tap.end()
 DEPTHS = build("gcc", "depths.c", "depths", "-O1", "-fno-optimize-sibling-calls", "-pthread")
-ADVICE = re.compile(r"resolve: (\d+) % of the stacks are cut at (\d+) bytes(?: \(.* other samples\))?; "
+ADVICE = re.compile(r"resolve: \S+: (\d+) % of the stacks are cut at (\d+) bytes(?: \(.* other samples\))?; "
                     r"(?:99 % of these need at most (\d+)|(\d+) % of these need more than 65528|(how deep they are is not known))"
                     r"; (?:record with --call-graph dwarf,(\d+)|(a recording cannot hold more))\n")
 SLACK = 3 * 1024  # both ends are rounded to KiB; and what libc puts above a thread's first function

@@ -4,7 +4,7 @@ for it."""
 import os
 import re
 
-from common import CAPTURE, RESOLVE, TOP, Tap, have, run
+from common import CAPTURE, REGRESS, RESOLVE, TOP, Tap, have, run
 
 tap = Tap()
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[A-Za-z])(?![\w-])")
@@ -33,10 +33,10 @@ def untested(command, options):
             and not (o in shorts and re.search(rf"""["' ]{shorts[o]}["' ,\d]""", text))]
 
 
-for command, page in ((RESOLVE, "resolve.1"), (CAPTURE, "capture.1")):
+for command, page in ((RESOLVE, "resolve.1"), (CAPTURE, "capture.1"), (REGRESS, "regress.1")):
     name = os.path.basename(command)
     shown, manual = help_options(command), man_options(page)
-    tap.check(len(shown) > 20 and {"--help", "-o", "--output"} <= shown, f"{name}: --help lists options", sorted(shown))
+    tap.check(len(shown) > 15 and {"--help", "--version"} <= shown, f"{name}: --help lists options", sorted(shown))
     tap.check(shown <= manual, f"{name}: every option of --help is in the man page", sorted(shown - manual))
     # Second spellings (--comms) stand in the man page only; the table must know them all the same.
     unknown = [o for o in sorted(manual - shown) if re.search("unrecognized|invalid option", run([command, o], check=False).stderr)]
@@ -49,6 +49,32 @@ for command, page in ((RESOLVE, "resolve.1"), (CAPTURE, "capture.1")):
         tap.check(not p.stderr.strip(), f"{name}: the man page has no errors of markup", p.stderr)
     else:
         tap.skip(f"{name}: the man page has no errors of markup", "no man")
+
+# What can be written and read is in the manual, with every suffix.
+manual = open(os.path.join(TOP, "doc/resolve.1")).read().replace("\\-", "-")
+for option in ("--formats", "--inputs"):
+    rows = re.findall(r"^  (\S+) +.*?(?:\(([.\w -]+)\))?$", run([RESOLVE, option]).stdout, re.M)
+    missing = [w for name, suffixes in rows for w in (f"\n.B {name}\n", *(suffixes.split() if option == "--formats" else ())) if w not in manual]
+    tap.check(len(rows) > 4 and not missing, f"{option}: all are in the manual", missing)
+
+# ---- habits ----------------------------------------------------------------------------------------------------------
+for args, words in (([CAPTURE, "record", "-g", "true"], "leave `record` out"), ([CAPTURE, "report"], "resolve -f top"), ([CAPTURE, "-g", "fp", "true"], "--call-graph fp"),
+                    ([RESOLVE, "report", "x"], "resolve -f top"), ([RESOLVE, "script"], "resolve -f script"), ([RESOLVE, "diff", "a", "b"], "regress --base"),
+                    ([RESOLVE, "-F", "ip,sym"], "-f jsonl"), ([RESOLVE, "--stdio"], "-f top")):
+    p = run(args, check=False)
+    tap.check(p.returncode == 2 and words in p.stderr and p.stderr.count("\n") == 1, f"habit: {' '.join([os.path.basename(args[0]), *args[1:]])}", p.stderr)
+with open("x.folded", "w") as f:
+    f.write("main;f 1\n")
+p = run([RESOLVE, "x.folded", "-o", "x.unknown"], check=False)
+tap.check(p.returncode == 2 and ".svg" in p.stderr and ".pb.gz" in p.stderr, "an unknown suffix: which there are", p.stderr)
+for packer, suffix in (("gzip", "gz"), ("zstd", "zst")):
+    if have(packer):
+        run([RESOLVE, "x.folded", "-o", f"out.folded.{suffix}"])
+        tap.check(run([packer, "-dc", f"out.folded.{suffix}"]).stdout == "main;f 1\n", f"-o out.folded.{suffix}")
+    else:
+        tap.skip(f"-o out.folded.{suffix}", f"no {packer}")
+for command in (RESOLVE, CAPTURE, REGRESS):
+    tap.check(re.search(r"elfutils \d.*zlib \d.*zstd \d", run([command, "--version"]).stdout), f"{os.path.basename(command)} --version: libraries")
 
 p = run([RESOLVE, "--no-such-option"], check=False)
 tap.check(p.returncode == 2 and "no-such-option" in p.stderr and "--help" in p.stderr, "an unknown option is told", p.stderr)

@@ -169,6 +169,8 @@ with open("x.folded", "rb") as f:
     tap.check(resolve("-", stdin=f)[1] == resolve("x.folded")[1], "standard input")
 p = subprocess.run(f"cat x.folded | {BIN}/resolve -", shell=True, stdout=subprocess.PIPE)
 tap.check(p.stdout == resolve("x.folded")[1], "a pipe")
+tap.check(all(name in resolve("--inputs")[1].decode() for name in ("perf.data", "pprof", "script", "bpftrace", "folded")) and
+          b"flamegraph" in resolve("--formats")[1], "--inputs, --formats")
 code, out, err = resolve("/etc/passwd")
 tap.check(code == 2 and err.count("\n") == 1 and "pprof" in err, "none of them: one line", err)
 code, out, err = resolve("--stats", "x.folded")

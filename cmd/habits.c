@@ -1,0 +1,65 @@
+/* habits.c - a table of habits. */
+#include "cmd/habits.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+	const char *command, *word, *answer;
+} habits[] = {
+	{"capture", "record", "`capture` records already: leave `record` out"},
+	{"capture", "report",
+	 "`resolve -f top` shows what perf report does, `resolve -o x.html` more"},
+	{"capture", "script", "`resolve -f script` prints what perf script does"},
+	{"capture", "stat", "counting without samples is `perf stat`"},
+	{"capture", "top", "`capture -a --duration 5`, then `resolve -f top`"},
+	{"resolve", "record", "`capture` records"},
+	{"resolve", "report",
+	 "`resolve -f top FILE` shows what perf report does, `resolve -o x.html FILE` more"},
+	{"resolve", "script", "`resolve -f script FILE` prints what perf script does"},
+	{"resolve", "annotate",
+	 "lines are in `resolve -o x.html FILE`, and in pprof: `go tool pprof -list NAME x.pb.gz`"},
+	{"resolve", "diff", "`regress --base A --new B` compares"},
+	{"resolve", "inject", "JIT code needs no inject: `resolve FILE` reads jitdumps"},
+	{"resolve", "archive", "`resolve` where it was recorded, or give the files by --symfs DIR"},
+};
+
+static bool is_in_path(const char *word)
+{
+	const char *path = getenv("PATH");
+	char file[4096];
+	size_t n;
+
+	for (; path && *path; path += n + (path[n] == ':')) {
+		n = strcspn(path, ":");
+		if (n + strlen(word) + 2 > sizeof file)
+			continue;
+		memcpy(file, path, n);
+		file[n] = '/';
+		memcpy(file + n + 1, word, strlen(word) + 1);
+		if (!access(file, X_OK))
+			return true;
+	}
+	return false;
+}
+
+int habit_subcommand(const char *command, const char *word, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof habits / sizeof *habits; i++)
+		if (!strcmp(habits[i].command, command) && !strcmp(habits[i].word, word) &&
+		    access(word, F_OK) && (*command == 'r' || !is_in_path(word)))
+			return err_set(err, ERR_USAGE, NULL, "%s: %s", word, habits[i].answer);
+	return 0;
+}
+
+int habit_call_graph(const char *word, struct err *err)
+{
+	if ((strcmp(word, "fp") && strncmp(word, "dwarf", 5) && strcmp(word, "lbr")) ||
+	    is_in_path(word))
+		return 0;
+	return err_set(err, ERR_USAGE, NULL, "-g takes no value: --call-graph %s", word);
+}

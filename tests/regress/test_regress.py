@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""regress: what got slower is found and nothing else is; what only moved, what is not comparable, budgets and reports.
+
+Truth by construction: programs that are really recompiled with one function slower, recorded by capture; and folded
+stacks drawn by a generator with a fixed seed, where the figures are exact."""
+import json
+import math
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import mix  # noqa: E402
+from tap import Tap  # noqa: E402
+
+BIN = os.environ["BIN"]
+tap = Tap()
+
+
+def regress(*args, **kw):
+    return subprocess.run([f"{BIN}/regress", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
+
+
+def findings(*args, **kw):
+    p = regress("-q", "--json", "-", *args, **kw)
+    return p.returncode, json.loads(p.stdout) if p.returncode < 2 else p.stderr
+
+
+def of(report, *verdicts):
+    return {(f["key"], f["kind"]) for f in report["findings"] if f["verdict"] in verdicts}
+
+
+# ---- drawn runs ------------------------------------------------------------------------------------------------------
+rnd = random.Random(11)
+FUNCTIONS = [(f"f{i}", 3000 / (i + 1)) for i in range(100)]
+
+
+def poisson(mean):
+    if mean > 50:
+        return max(0, round(rnd.gauss(mean, math.sqrt(mean))))
+    limit, k, p = math.exp(-mean), 0, 1.0
+    while True:
+        p *= rnd.random()
+        if p <= limit:
+            return k
+        k += 1
+
+
+def draw(path, change={}, scale=1.0, rename={}):
+    """A run: each function has a mean, a run-to-run speed of 2 % and chance."""
+    speed = scale * math.exp(rnd.gauss(0, .02))
+    with open(path, "w") as f:
+        for i, (name, mean) in enumerate(FUNCTIONS):
+            n = poisson(mean * speed * change.get(name, 1) * math.exp(rnd.gauss(0, .01)))
+            if n:
+                f.write(f"app;main;g{i % 10};{rename.get(name, name)} {n}\n")
+    return path
+
+
+def side(name, n=5, **kw):
+    shutil.rmtree(name, ignore_errors=True)
+    os.mkdir(name)
+    return [draw(f"{name}/{i}.folded", **kw) for i in range(n)]
+
+
+base = side("base")
+alarms = suspects = found = others = 0
+JOBS = 40
+for job in range(JOBS):
+    code, r = findings("--base", *side("a"), "--new", *side("b"))
+    alarms += code != 0
+    suspects += bool(of(r, "suspect"))
+    code, r = findings("--base", *side("a"), "--new", *side("b", change={"f3": 1.25}))
+    found += ("f3", "self") in of(r, "REGRESSED")
+    others += len(of(r, "REGRESSED", "NEW") - {("f3", "self")})
+tap.check(alarms <= 1, f"nothing changed: {alarms} of {JOBS} jobs fail, {suspects} have a suspect", alarms)
+tap.check(found >= JOBS * .9 and others <= 2, f"one function of 4 % a quarter slower: found in {found} of {JOBS} jobs, {others} others", (found, others))
+
+new = side("new", change={"f3": 1.3})
+code, r = findings("--base", *base, "--new", *new)
+tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")} and ("g3", "incl") not in of(r, "REGRESSED"), "its caller is relieved", of(r, "REGRESSED", "explained"))
+f = next(f for f in r["findings"] if f["key"] == "f3" and f["kind"] == "self")
+tap.check(f["ci95"][0] < .3 < f["ci95"][1] and abs(f["growth"] - .3) < .1 and f["paths"][0]["stack"] == "main;g3;f3", "growth, interval, path", f)
+tap.check(findings("--new", *reversed(new), "--base", *reversed(base))[1] == r, "in another order: the same bytes")
+code, r = findings("--base", "base", "--new", "new")
+tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")}, "folders of runs")
+
+code, r = findings("--base", *base, "--new", *side("half", change={"f0": .5}))
+tap.check(code == 0 and ("f0", "self") in of(r, "improved") and not of(r, "REGRESSED", "NEW", "suspect"), "the largest function halves: nothing else is slower", r["findings"][:3])
+code, r = findings("--base", *base, "--new", *side("renamed", rename={"f4": "fresh"}))
+tap.check(code == 0 and {("f4", "self"), ("fresh", "self")} <= of(r, "moved"), "renamed: moved", of(r, "moved", "NEW", "gone"))
+code, r = findings("--base", *base, "--new", *side("clone", rename={"f4": "f4.constprop.0"}))
+tap.check(code == 0 and not of(r, "moved", "NEW", "gone"), "a clone has the same key", of(r, "moved", "NEW", "gone"))
+code, r = findings("--base", *base, "--new", *side("added", rename={}), "--q", "0.01")
+tap.check(code == 0, "nothing changed", r["findings"][:3])
+FUNCTIONS.append(("brand_new", 300))
+added = side("added")
+FUNCTIONS.pop()
+code, r = findings("--base", *base, "--new", *added)
+tap.check(code == 1 and of(r, "NEW") == {("brand_new", "self")}, "a new function that costs", of(r, "NEW", "REGRESSED"))
+code, r = findings("--base", *base, "--new", *side("all", scale=1.12))
+tap.check(code == 1 and of(r, "REGRESSED") == {("total", "total")}, "everything 12 % slower: told of the total only", of(r, "REGRESSED", "suspect"))
+code, r = findings("--base", base[0], "--new", new[0])
+tap.check(code == 0 and ("f3", "self") not in of(r, "REGRESSED"), "one run a side: nothing fails")
+code, r = findings("--base", *base, "--new", *[draw(f"new/{i}.folded", change={"f3": 1.3}, scale=6 if i == 2 else 1) for i in range(5)])
+tap.check(("f3", "self") in of(r, "REGRESSED", "suspect") and len(of(r, "REGRESSED")) <= 1, "one run six times as long: found all the same", of(r, "REGRESSED", "suspect"))
+
+# ---- budgets ---------------------------------------------------------------------------------------------------------
+new = side("new", change={"f3": 1.3})
+
+
+def with_budget(text, *args):
+    with open("budget", "w") as f:
+        f.write("version 1\n" + text)
+    return findings("--budget", "budget", *args, "--base", *base, "--new", *new)
+
+
+code, r = with_budget('allow fn f3 max +60% until 2999-12-31 why "PR 7: safer"\n')
+tap.check(code == 0 and of(r, "allowed") == {("f3", "self")} and any(f.get("why") == "PR 7: safer" for f in r["findings"]), "allow", of(r, "allowed"))
+code, r = with_budget('allow fn f3 max +60% until 2001-12-31 why "long ago"\n')
+tap.check(code == 1 and ("f3", "self") in of(r, "REGRESSED"), "an allowance that has ended", of(r, "REGRESSED"))
+code, r = with_budget("fn f3 self warn\n")
+tap.check(code == 0 and ("f3", "self") in of(r, "suspect"), "warn")
+code, r = with_budget("fn f3 max +80%\n")
+tap.check(code == 0, "fn max", of(r, "REGRESSED", "OVER BUDGET"))
+code, r = with_budget("share f0 limit 5%\n")
+tap.check(code == 1 and ("f0", "self") in of(r, "OVER BUDGET"), "share", of(r, "OVER BUDGET"))
+for options in (("--margin", "50%"), ("--impact", "5%")):
+    code, r = findings(*options, "--base", *base, "--new", *new)
+    tap.check(code == 0 and not of(r, "REGRESSED"), " ".join(options), of(r, "REGRESSED"))
+code, r = findings("--total", "0.1%", "--base", *base, "--new", *side("all", scale=1.12))
+tap.check(code == 1 and ("total", "total") in of(r, "REGRESSED"), "--total")
+code, r = with_budget("default margin 50%\n")
+tap.check(code == 0, "default margin")
+code, why = with_budget("fn f3 max lots\n")
+tap.check(code == 2 and "line 2" in why, "a wrong rule: its line", why)
+code, why = with_budget("allow fn f3 max +5%\n")
+tap.check(code == 2 and "until" in why and "why" in why, "allow without a date", why)
+with open("budget", "w") as f:
+    f.write("version 1\nfn nowhere max +1%\nfn f1 max +1%\n")
+p = regress("--lint-budget", "--budget", "budget", "--base", *base, "--new", *new)
+tap.check(p.returncode == 1 and "nowhere" in p.stdout and "f1" not in p.stdout, "--lint-budget", p.stdout, p.stderr)
+
+# ---- reports ---------------------------------------------------------------------------------------------------------
+p = regress("--base", *base, "--new", *new, "--md", "s.md", "--json", "s.json", "--junit", "s.xml", "--folded", "s.folded", env={**os.environ, "GITHUB_STEP_SUMMARY": "step.md"})
+with open("s.md") as f, open("step.md") as g:
+    md = f.read()
+    tap.check(md == g.read() and "| REGRESSED | `f3` | self |" in md and len(md) < 60000, "Markdown, and the step's summary", md)
+suite = ET.parse("s.xml").getroot().find("testsuite")
+tap.check(suite.get("failures") == "1" and [c.get("name") for c in suite.findall("testcase") if c.find("failure") is not None] == ["f3 (self)"], "JUnit", ET.tostring(suite))
+tap.check(p.returncode == 1 and re.search(r"^REGRESSED .* f3 ", p.stdout, re.M) and "1 slower" in p.stdout, "the table", p.stdout)
+with open("s.json") as f:
+    r = json.load(f)
+tap.check(r["schema"] == "unspool-regress/1" and r["failed"] is True and len(r["sides"]["base"]["runs"]) == 5, "JSON")
+code = subprocess.run([f"{BIN}/resolve", "s.folded", "--event", "new"], stdout=subprocess.PIPE, text=True)
+tap.check(code.returncode == 0 and "main;g3;f3" in code.stdout, "two columns, which resolve reads", code.stdout[:200])
+p = regress("--annotate", "github", "--base", *base, "--new", *new)
+tap.check(p.stdout.startswith("::error title=REGRESSED::f3 self: +"), "annotations of GitHub", p.stdout)
+p = regress("--annotate", "gitlab", "--base", *base, "--new", *new)
+tap.check(json.loads(p.stdout)[0]["check_name"] == "profile-regression", "annotations of GitLab", p.stdout)
+os.unlink("s.md")
+regress("--quiet-if-fine", "--md", "s.md", "--base", *base, "--new", *base)
+tap.check(not os.path.exists("s.md"), "--quiet-if-fine")
+tap.check(regress("--warn-only", "--base", *base, "--new", *new).returncode == 0, "--warn-only")
+for args, words in ((("--base", "nothing"), "both sides"), (("--base", "none.data", "--new", *new), "none.data"), (("stray", "--base", *base, "--new", *new), "stray"),
+                    (("run", "--", "true"), "COMMAND"), (("--annotate", "x", "--base", "a", "--new", "b"), "neither")):
+    p = regress(*args)
+    tap.check(p.returncode == 2 and words in p.stderr and p.stderr.count("\n") == 1, f"usage: {' '.join(args[:3])}", p.stderr)
+os.mkdir("hollow")
+p = regress("--base", "hollow", "--new", *new)
+tap.check(p.returncode == 2 and "no run in this folder" in p.stderr, "an empty folder", p.stderr)
+
+# ---- really recompiled -----------------------------------------------------------------------------------------------
+HZ, N, ROUNDS = "3999", "5", "8000"
+
+
+def live():
+    for name, flags, text in (("plain", ["-g"], None), ("slow", ["-g", "-DP2=150"], None), ("often", ["-g", "-DC2=2"], None),
+                              ("inlined", [], mix.source(inlined=(3,))), ("bare", [], None), ("stripped", ["-s"], None)):
+        mix.build(name, *flags, text=text)
+    jobs = {}
+    for name, old, new in (("same", "plain", "plain"), ("slow", "plain", "slow"), ("often", "plain", "often"), ("inlined", "bare", "inlined")):
+        p = regress("run", "-q", "-n", N, "-F", HZ, "--dir", f"runs-{name}", "--json", f"{name}.json", "--", f"./{old}", ROUNDS, "::", f"./{new}", ROUNDS)
+        if p.returncode == 2:
+            tap.check(False, f"regress run: {name}", p.stderr)
+            continue
+        with open(f"{name}.json") as f:
+            jobs[name] = p.returncode, json.load(f)
+    code, r = jobs["same"]
+    tap.check(code == 0, "the same program twice: nothing is slower", of(r, "REGRESSED", "NEW"))
+    for name in ("slow", "often"):
+        code, r = jobs[name]
+        tap.check(code == 1 and ("leaf_2", "self") in of(r, "REGRESSED") and not of(r, "REGRESSED", "NEW") - {("leaf_2", "self"), ("total", "total")},
+                  f"{name}: the function is found, and no other", of(r, "REGRESSED", "NEW", "suspect"))
+    code, r = jobs["inlined"]
+    tap.check(code == 0 and ("leaf_3", "self") in of(r, "moved"), "inlined in one build: moved", of(r, "REGRESSED", "NEW", "gone", "moved"))
+    p = regress("run", "-q", "-n", "3", "-F", HZ, "--dir", "runs-stripped", "--", "./plain", ROUNDS, "::", "./stripped", ROUNDS)
+    tap.check(p.returncode == 2 and "not comparable" in p.stderr, "one side stripped: not comparable", p.stderr)
+    p = regress("--base", "runs-same", "--new", "runs-slow", "--event", "nothing")
+    tap.check(p.returncode == 2, "no such event", p.stderr)
+    subprocess.run([f"{BIN}/capture", "-q", "-F", "99", "-o", "rare.data", "--", "./plain", ROUNDS], check=True, stderr=subprocess.DEVNULL)
+    p = regress("--base", "runs-same", "--new", "rare.data")
+    tap.check(p.returncode == 2 and "times" in p.stderr, "another frequency: not comparable", p.stderr)
+    with open("runs-same/base-01.data", "rb") as f:
+        cut = f.read()
+    with open("cut.data", "wb") as f:
+        f.write(cut[:len(cut) // 2])
+    p = regress("--base", "runs-same", "--new", "cut.data")
+    tap.check(p.returncode == 2 and "cut.data" in p.stderr, "a recording cut short: not comparable", p.stderr)
+
+
+p = subprocess.run([f"{BIN}/capture", "-q", "-o", "try.data", "--", "true"], stderr=subprocess.PIPE, text=True)
+if p.returncode or not shutil.which("gcc"):
+    tap.skip("programs recorded here", "nothing can be recorded: " + p.stderr.strip()[:200])
+else:
+    live()
+tap.end()
