@@ -8,7 +8,8 @@
 #   make check-san  the same tests under AddressSanitizer and UBSan
 #   make check-damage   every cut of every recording of the corpus (minutes; SAN=address,undefined: half an hour)
 #   make bench      ratios against perf on the same file
-#   make install    PREFIX=/usr/local DESTDIR=
+#   make install    PREFIX=/usr/local DESTDIR=: stripped, with manuals and completions for bash, zsh, fish
+#   make dist, make deb  build/dist/: a tarball of the last commit; a Debian package of it (needs debhelper)
 #   V=1 shows commands; SAN=address,undefined, CC=clang, DEBUG=1 (-Werror -O0) build into their own folder
 
 VERSION := 0.1
@@ -157,10 +158,32 @@ bench: deps
 	@$(MAKE) --no-print-directory tests-built
 	@python3 bench/bench.py --bin $(BIN) --build $(BUILD) $(B)
 
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 755 $(COMMANDS:%=$(BIN)/%) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(wildcard doc/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+INSTALL_STRIP ?= -s
+share := $(DESTDIR)$(PREFIX)/share
+install: all completions
+	install -d $(DESTDIR)$(PREFIX)/bin $(share)/man/man1 $(share)/doc/unspool $(share)/bash-completion/completions \
+		$(share)/zsh/vendor-completions $(share)/fish/vendor_completions.d
+	install $(INSTALL_STRIP) -m 755 $(COMMANDS:%=$(BIN)/%) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(wildcard doc/*.1) $(share)/man/man1
+	install -m 644 README.md $(wildcard doc/*.md doc/*.json) $(share)/doc/unspool
+	install -m 644 $(COMMANDS:%=$(BUILD)/completions/%) $(share)/bash-completion/completions
+	install -m 644 $(COMMANDS:%=$(BUILD)/completions/_%) $(share)/zsh/vendor-completions
+	install -m 644 $(COMMANDS:%=$(BUILD)/completions/%.fish) $(share)/fish/vendor_completions.d
+
+# From the option tables, by what --help prints of them.
+completions: all
+	@mkdir -p $(BUILD)/completions
+	@for c in $(COMMANDS); do sh doc/completions.sh $(BIN)/$$c $(BUILD)/completions || exit 1; done
+
+# A tarball of the last commit, and a Debian package of it.
+dist:
+	@mkdir -p build/dist
+	git archive --prefix=unspool-$(VERSION)/ -o build/dist/unspool-$(VERSION).tar.gz HEAD
+deb: dist
+	rm -rf build/dist/unspool-$(VERSION)
+	tar -C build/dist -xf build/dist/unspool-$(VERSION).tar.gz
+	cd build/dist/unspool-$(VERSION) && cp -r packaging/debian debian && dpkg-buildpackage -b -us -uc
+.PHONY: completions dist deb
 
 clean:
 	rm -rf build bin

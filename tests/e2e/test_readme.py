@@ -64,10 +64,17 @@ for command, printed in commands:
     wanted = [w for line in printed for w in shapes(line)]
     if command.startswith("capture"):
         wanted = [w for line in printed if "PMU" not in line for w in shapes(line)]  # or there is one
-    if wanted and re.match(r"resolve (-f top|--verify-unwind)|sort|capture", command):
+    if wanted and re.match(r"resolve (-f top|--verify-unwind)|awk|capture", command):
         tap.check(sum(w in have_words for w in wanted) >= 0.8 * len(wanted), f"README.md: what {command} prints",
                   (sorted(set(wanted) - have_words), said[-1500:]))
 shell.stdin.close()
+# What the commands have left is what it says it is.
+for path, begin in (("profile.html", b"<!DOCTYPE html>"), ("flame.svg", b"<?xml"), ("both.svg", b"<?xml"), ("profile.pb.gz", b"\x1f\x8b"), ("out.folded", b"threads;")):
+    with open(f"build/demo/{path}", "rb") as f:
+        got = f.read(1 << 20)
+    tap.check(got.startswith(begin) and len(got) > 200, f"README.md: {path} is there", got[:60])
+for path in re.findall(r"\]\((doc/[^)]*)\)", text):
+    tap.check(os.path.getsize(os.path.join(TOP, path)) > 1000, f"README.md: {path} is there")
 shell.wait()
 shutil.rmtree("build")
 tap.end()
