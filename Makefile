@@ -33,9 +33,13 @@ BIN := $(if $(SAN)$(DEBUG)$(filter-out gcc,$(notdir $(CC))),$(BUILD)/bin,bin)
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wvla -Wundef -Wformat=2 -Wpointer-arith -Wcast-qual -Wwrite-strings -Wimplicit-fallthrough
 OPT := $(if $(DEBUG),-O0 -Werror,-O2)
-CPPFLAGS += -D_GNU_SOURCE -I. -DUNSPOOL_VERSION='"$(VERSION)"'
+UNSPOOL_CPPFLAGS := -D_GNU_SOURCE -I. -DUNSPOOL_VERSION='"$(VERSION)"'
 CFLAGS ?= -g
-UNSPOOL_CFLAGS := -std=gnu11 $(OPT) $(WARN) -fno-omit-frame-pointer -pthread \
+# As distributions build what root runs; costs nothing that can be measured. Sanitizers have their own.
+HARDEN := $(if $(SAN)$(DEBUG),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection -fPIE \
+	$(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection))
+HARDEN_LD := $(if $(SAN)$(DEBUG),,-pie -Wl,-z,relro,-z,now)
+UNSPOOL_CFLAGS := -std=gnu11 $(OPT) $(WARN) $(HARDEN) -fno-omit-frame-pointer -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
 # The cache tells builds of resolve apart by their build ids.
 LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -lisal -liberty -ldl -lm -pthread
@@ -57,7 +61,7 @@ all: $(COMMANDS:%=$(BIN)/%)
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
-	$(Q)$(CC) $(CPPFLAGS) $(UNSPOOL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(UNSPOOL_CPPFLAGS) $(CPPFLAGS) $(UNSPOOL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Files that .incbin puts into the program.
 $(BUILD)/output/fmt_flamegraph.o: output/page/flamegraph.js
@@ -67,7 +71,7 @@ $(BUILD)/output/fmt_html.o: $(wildcard output/page/*)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@command -v $(firstword $(CC)) >/dev/null || { echo "no $(CC) here; make deps-build installs what is needed" >&2; exit 1; }
-	@echo '$(CC) $(CPPFLAGS) $(UNSPOOL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(UNSPOOL_CFLAGS)' > $@
+	@echo '$(CC) $(UNSPOOL_CPPFLAGS) $(CPPFLAGS) $(UNSPOOL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(UNSPOOL_CPPFLAGS) $(CPPFLAGS) $(UNSPOOL_CFLAGS)' > $@
 
 # Two makes in one folder, as beside a test that builds, must not write to one archive.
 define stage_rule
@@ -82,14 +86,14 @@ CMD_SHARED := $(filter-out $(COMMANDS:%=$(BUILD)/cmd/%.o),$(call objs,cmd))
 $(COMMANDS:%=$(BIN)/%): $(BIN)/%: $(BUILD)/cmd/%.o $(CMD_SHARED) $(ALL_LIBS)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  LD    $@")
-	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -o $@ $< $(CMD_SHARED) $(ALL_LIBS) $(LDLIBS)
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $< $(CMD_SHARED) $(ALL_LIBS) $(LDLIBS)
 
 # Unit tests: tests/STAGE/test_X.c, linked with the archives up to STAGE only.
 UNIT_SRC := $(wildcard $(foreach s,$(STAGES),tests/$(s)/test_*.c))
 UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
 define unit_rule
 $(BUILD)/tests/$(1)/test_%: $(BUILD)/tests/$(1)/test_%.o $(call archives,$(1))
-	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -o $$@ $$< $(call archives,$(1)) $(LDLIBS) $(CMOCKA)
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $$@ $$< $(call archives,$(1)) $(LDLIBS) $(CMOCKA)
 endef
 $(foreach s,$(STAGES),$(eval $(call unit_rule,$(s))))
 .SECONDARY:
@@ -99,7 +103,7 @@ TOOL_SRC := $(wildcard $(foreach s,$(STAGES),tests/$(s)/tool_*.c))
 TOOL_BIN := $(TOOL_SRC:%.c=$(BUILD)/%)
 define tool_rule
 $(BUILD)/tests/$(1)/tool_%: $(BUILD)/tests/$(1)/tool_%.o $(call archives,$(1))
-	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -o $$@ $$< $(call archives,$(1)) $(LDLIBS)
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $$@ $$< $(call archives,$(1)) $(LDLIBS)
 endef
 $(foreach s,$(STAGES),$(eval $(call tool_rule,$(s))))
 
@@ -108,7 +112,7 @@ FUZZ_SRC := $(wildcard $(foreach s,$(STAGES),tests/$(s)/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 define fuzz_rule
 $(BUILD)/tests/$(1)/fuzz_%: $(BUILD)/tests/$(1)/fuzz_%.o $(BUILD)/tests/fuzz_replay.o $(call archives,$(1))
-	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -o $$@ $$< $(BUILD)/tests/fuzz_replay.o $(call archives,$(1)) $(LDLIBS)
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $$@ $$< $(BUILD)/tests/fuzz_replay.o $(call archives,$(1)) $(LDLIBS)
 endef
 $(foreach s,$(STAGES),$(eval $(call fuzz_rule,$(s))))
 tests-built: all $(UNIT_BIN) $(TOOL_BIN) $(FUZZ_BIN)

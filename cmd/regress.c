@@ -68,6 +68,12 @@ static int set_total(void *target, char *text, struct err *err)
 	return set_share("--total", text, 10, &((struct command *)target)->opt.total_max, err);
 }
 
+static int take_nothing(void *target, char *text, struct err *err)
+{
+	(void)target;
+	return err_set(err, ERR_USAGE, NULL, "'%s' is on neither side", text);
+}
+
 static int set_annotate(void *target, char *text, struct err *err)
 {
 	if (strcmp(text, "github") && strcmp(text, "gitlab"))
@@ -79,7 +85,9 @@ static int set_annotate(void *target, char *text, struct err *err)
 
 static const struct option_row options[] = {
 	HEADING("what is compared"),
-	/* --base and --new take all that follows up to the next option: see take_sides(). */
+	/* These two take all that follows up to the next option: take_sides() does, before the table. */
+	{0, "base", NULL, "RUN..", "runs of the old build", CALLS(take_nothing)},
+	{0, "new", NULL, "RUN..", "runs of the new one", CALLS(take_nothing)},
 	{0, "event", NULL, "NAME", "this event (default: the one with the most weight)",
 	 SETS_TEXT(opt.event)},
 	{0, "force", NULL, NULL,
