@@ -367,6 +367,7 @@ void perf_file_header(const struct perf_file *f, void (*say)(void *arg, const ch
 #define PERF_SKIPS(X)                                                    \
 	X(UNKNOWN_TYPE, "record type unknown")                           \
 	X(TOO_SHORT, "record shorter than its type needs")               \
+	X(TOO_LONG, "record longer than its type is")                    \
 	X(BAD_COUNT, "count or size field larger than the record")       \
 	X(BAD_STRING, "string without end")                              \
 	X(LEFTOVER, "bytes left over after the sample's last field")     \

@@ -7,25 +7,25 @@
 
 /* perf_event.h, enum perf_event_type. */
 static const struct record_row kernel_rows[RECORD_KERNEL_END] = {
-	[PERF_RECORD_MMAP] = {RECORD_ORDERED, 41, 40, apply_mmap, 0},
-	[PERF_RECORD_LOST] = {RECORD_NOW, 24, 0, apply_lost, 0},
-	[PERF_RECORD_COMM] = {RECORD_ORDERED, 17, 16, apply_comm, 0},
-	[PERF_RECORD_EXIT] = {RECORD_ORDERED, 32, 0, apply_exit, 0},
-	[PERF_RECORD_THROTTLE] = {RECORD_NOW, 32, 0, apply_throttle, 0},
-	[PERF_RECORD_UNTHROTTLE] = {RECORD_IGNORED, 32, 0, NULL, 0},
-	[PERF_RECORD_FORK] = {RECORD_ORDERED, 32, 0, apply_fork, 0},
+	[PERF_RECORD_MMAP] = {RECORD_ORDERED, 41, 40, apply_mmap, 0, true},
+	[PERF_RECORD_LOST] = {RECORD_NOW, 24, 0, apply_lost, 0, true},
+	[PERF_RECORD_COMM] = {RECORD_ORDERED, 17, 16, apply_comm, 0, true},
+	[PERF_RECORD_EXIT] = {RECORD_ORDERED, 32, 0, apply_exit, 0, true},
+	[PERF_RECORD_THROTTLE] = {RECORD_NOW, 32, 0, apply_throttle, 0, true},
+	[PERF_RECORD_UNTHROTTLE] = {RECORD_IGNORED, 32, 0, NULL, 0, true},
+	[PERF_RECORD_FORK] = {RECORD_ORDERED, 32, 0, apply_fork, 0, true},
 	[PERF_RECORD_READ] = {RECORD_NOW, 24, 0, check_read, 0},
 	[PERF_RECORD_SAMPLE] = {RECORD_ORDERED, 8, 0, NULL, 0},
-	[PERF_RECORD_MMAP2] = {RECORD_ORDERED, 72, 72, apply_mmap2, 0},
-	[PERF_RECORD_AUX] = {RECORD_IGNORED, 32, 0, NULL, 0},
-	[PERF_RECORD_ITRACE_START] = {RECORD_IGNORED, 16, 0, NULL, 0},
-	[PERF_RECORD_LOST_SAMPLES] = {RECORD_NOW, 16, 0, apply_lost_samples, 0},
-	[PERF_RECORD_SWITCH] = {RECORD_IGNORED, 8, 0, NULL, 0},
-	[PERF_RECORD_SWITCH_CPU_WIDE] = {RECORD_IGNORED, 16, 0, NULL, 0},
-	[PERF_RECORD_NAMESPACES] = {RECORD_IGNORED, 24, 0, NULL, 16},
-	[PERF_RECORD_KSYMBOL] = {RECORD_ORDERED, 25, 24, apply_ksymbol, 0},
-	[PERF_RECORD_BPF_EVENT] = {RECORD_IGNORED, 24, 0, NULL, 0},
-	[PERF_RECORD_CGROUP] = {RECORD_IGNORED, 17, 16, NULL, 0},
+	[PERF_RECORD_MMAP2] = {RECORD_ORDERED, 72, 72, apply_mmap2, 0, true},
+	[PERF_RECORD_AUX] = {RECORD_IGNORED, 32, 0, NULL, 0, true},
+	[PERF_RECORD_ITRACE_START] = {RECORD_IGNORED, 16, 0, NULL, 0, true},
+	[PERF_RECORD_LOST_SAMPLES] = {RECORD_NOW, 16, 0, apply_lost_samples, 0, true},
+	[PERF_RECORD_SWITCH] = {RECORD_IGNORED, 8, 0, NULL, 0, true},
+	[PERF_RECORD_SWITCH_CPU_WIDE] = {RECORD_IGNORED, 16, 0, NULL, 0, true},
+	[PERF_RECORD_NAMESPACES] = {RECORD_IGNORED, 24, 0, NULL, 16, true},
+	[PERF_RECORD_KSYMBOL] = {RECORD_ORDERED, 25, 24, apply_ksymbol, 0, true},
+	[PERF_RECORD_BPF_EVENT] = {RECORD_IGNORED, 24, 0, NULL, 0, true},
+	[PERF_RECORD_CGROUP] = {RECORD_IGNORED, 17, 16, NULL, 0, true},
 	[PERF_RECORD_TEXT_POKE] = {RECORD_NOW, 20, 0, check_text_poke, 0},
 	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {RECORD_IGNORED, 16, 0, NULL, 0},
 	[RECORD_CALLCHAIN_DEFERRED] = {RECORD_ORDERED, 24, 0, apply_callchain_deferred, 8},
@@ -39,21 +39,21 @@ static const struct record_row user_rows[RECORD_USER_END - RECORD_HEADER_ATTR] =
 	ROW(RECORD_EVENT_TYPE) = {RECORD_NOW, 17, 0, apply_event_type, 0},
 	ROW(RECORD_TRACING_DATA) = {RECORD_IGNORED, 12, 0, NULL, 0},
 	ROW(RECORD_BUILD_ID) = {RECORD_NOW, 8 + 4 + 24 + 1, 36, apply_build_id, 0},
-	ROW(RECORD_FINISHED_ROUND) = {RECORD_NOW, 8, 0, apply_finished_round, 0},
+	ROW(RECORD_FINISHED_ROUND) = {RECORD_NOW, 8, 0, apply_finished_round, 0, true},
 	ROW(RECORD_ID_INDEX) = {RECORD_IGNORED, 16, 0, NULL, 32},
 	ROW(RECORD_AUXTRACE_INFO) = {RECORD_IGNORED, 16, 0, NULL, 0},
 	ROW(RECORD_AUXTRACE) = {RECORD_IGNORED, 48, 0, NULL, 0},
 	ROW(RECORD_AUXTRACE_ERROR) = {RECORD_IGNORED, 41, 40, NULL, 0},
-	ROW(RECORD_THREAD_MAP) = {RECORD_IGNORED, 16, 0, NULL, 24},
+	ROW(RECORD_THREAD_MAP) = {RECORD_IGNORED, 16, 0, NULL, 24, true},
 	ROW(RECORD_CPU_MAP) = {RECORD_NOW, 12, 0, check_cpu_map, 0},
-	ROW(RECORD_STAT_CONFIG) = {RECORD_IGNORED, 16, 0, NULL, 16},
-	ROW(RECORD_STAT) = {RECORD_IGNORED, 48, 0, NULL, 0},
-	ROW(RECORD_STAT_ROUND) = {RECORD_IGNORED, 24, 0, NULL, 0},
+	ROW(RECORD_STAT_CONFIG) = {RECORD_IGNORED, 16, 0, NULL, 16, true},
+	ROW(RECORD_STAT) = {RECORD_IGNORED, 48, 0, NULL, 0, true},
+	ROW(RECORD_STAT_ROUND) = {RECORD_IGNORED, 24, 0, NULL, 0, true},
 	ROW(RECORD_EVENT_UPDATE) = {RECORD_NOW, 24, 0, apply_event_update, 0},
 	ROW(RECORD_TIME_CONV) = {RECORD_IGNORED, 32, 0, NULL, 0},
 	ROW(RECORD_HEADER_FEATURE) = {RECORD_NOW, 16, 0, apply_header_feature, 0},
 	ROW(RECORD_COMPRESSED) = {RECORD_IGNORED, 8, 0, NULL, 0},
-	ROW(RECORD_FINISHED_INIT) = {RECORD_IGNORED, 8, 0, NULL, 0},
+	ROW(RECORD_FINISHED_INIT) = {RECORD_IGNORED, 8, 0, NULL, 0, true},
 	ROW(RECORD_COMPRESSED2) = {RECORD_IGNORED, 16, 0, NULL, 0},
 	ROW(RECORD_BPF_METADATA) = {RECORD_IGNORED, 8 + 512 + 8, 0, NULL, 64 + 256},
 	ROW(RECORD_SCHEDSTAT_CPU) = {RECORD_IGNORED, 24, 0, NULL, 0},
@@ -124,6 +124,21 @@ enum perf_skip record_check(const struct record_row *row, const struct record_vi
 		return PERF_SKIP_BAD_STRING;
 	*payload = ((size_t)(nul - data) + 8) & ~(size_t)7;
 	return PERF_SKIP_N;
+}
+
+/* Is there nothing behind the payload but a trailer, as some event has it? Before the events are known
+ * nothing can be said. */
+static bool ends_as_it_should(const struct perf_file *f, const struct record_row *row,
+			      const struct record_view *v, size_t payload)
+{
+	size_t rest = (size_t)(v->b.end - v->b.data) - payload, i;
+
+	if (!row->is_exact || !rest || !f->events.v.n)
+		return true;
+	for (i = 0; i < f->events.v.n; i++)
+		if (f->events.v.v[i]->trailer_bytes == rest)
+			return true;
+	return false;
 }
 
 enum record_time { TIME_KNOWN, TIME_UNKNOWN, TIME_AT_ONCE, TIME_CUT_OFF };
@@ -221,6 +236,8 @@ int record_take(struct perf_file *f, struct stream *st, struct block *b, const s
 		f->simpleperf.n_unused[r->type - RECORD_SIMPLEPERF] += !row->apply;
 	}
 	skip = record_check(row, &v, &payload);
+	if (skip == PERF_SKIP_N && !ends_as_it_should(f, row, &v, payload))
+		skip = PERF_SKIP_TOO_LONG;
 	if (skip != PERF_SKIP_N) {
 		file_skip(f, skip, r->type);
 		return 0;

@@ -9,6 +9,7 @@
 
 #define UNKNOWN_DELTA \
 	.02 /* of a side's samples: code without names on one side only is seen as gone */
+#define UNKNOWN_SE    4.0 /* standard errors that it may differ by, if those are more */
 #define LOST_MAX .01
 
 const char *verdict_text(enum verdict v)
@@ -122,10 +123,29 @@ static int check_facts(const struct regress *g, struct err *err)
 	return rc;
 }
 
+/* Mean share of samples in code without names of a side's runs, and the square of its error. */
+static double unknown_share(const struct regress *g, enum side side, double *error2)
+{
+	double n = (double)g->design.runs[side], mean = 0, var = 0;
+	size_t i;
+
+	for (i = 0; i < g->runs.n; i++)
+		mean += g->runs.v[i].side == side ? g->runs.v[i].unknown / n : 0;
+	for (i = 0; i < g->runs.n; i++)
+		if (g->runs.v[i].side == side)
+			var += (g->runs.v[i].unknown - mean) * (g->runs.v[i].unknown - mean);
+	/* Of one run, or of runs that agree by accident: chance, four times over. */
+	*error2 = 4 * mean * (1 - mean) / fmax(1, g->design.samples[side]);
+	if (n > 1)
+		*error2 = fmax(*error2, var / (n - 1));
+	*error2 /= n;
+	return mean;
+}
+
 /* Code without names on one side would be seen as functions that are gone or new. */
 static int check_names(struct regress *g, struct err *err)
 {
-	double unknown[SIDE_N] = {0}, delta = UNKNOWN_DELTA;
+	double base, new, base2, new2, delta = UNKNOWN_DELTA;
 	size_t i;
 
 	for (i = 0; i < g->rules.n; i++)
@@ -133,16 +153,15 @@ static int check_names(struct regress *g, struct err *err)
 			delta = g->rules.v[i].delta;
 			g->rules.v[i].is_used = true;
 		}
-	for (i = 0; i < g->runs.n; i++)
-		unknown[g->runs.v[i].side] +=
-			g->runs.v[i].unknown / (double)g->design.runs[g->runs.v[i].side];
-	if (fabs(unknown[SIDE_NEW] - unknown[SIDE_BASE]) <= delta)
+	base = unknown_share(g, SIDE_BASE, &base2);
+	new = unknown_share(g, SIDE_NEW, &new2);
+	if (fabs(new - base) <= fmax(delta, UNKNOWN_SE * sqrt(base2 + new2)))
 		return 0;
 	return err_set(err, ERR_USAGE, "",
 		       "not comparable: %.1f %% of the base's samples are in code without a name, "
 		       "%.1f %% of the new ones: "
 		       "is one side stripped? (--force)",
-		       100 * unknown[SIDE_BASE], 100 * unknown[SIDE_NEW]);
+		       100 * base, 100 * new);
 }
 
 static int check(struct regress *g, struct err *err)
