@@ -145,6 +145,21 @@ def run_failed_again(tests, results, env, limit):
     print("\n".join(unsteady))
 
 
+def own_entries(folder):
+    """What this user has in a folder; the JVM's hsperfdata_USER is any JVM's."""
+    try:
+        return {e.path for e in os.scandir(folder) if e.stat(follow_symlinks=False).st_uid == os.getuid() and not e.name.startswith("hsperfdata_")}
+    except OSError:
+        return set()
+
+
+def surroundings():
+    """What tests must leave as it was: files of this user in /tmp and at the top of $HOME, and mounts."""
+    with open("/proc/self/mounts") as f:
+        mounts = {"mount " + line.split()[1] for line in f}
+    return own_entries("/tmp") | own_entries(os.path.expanduser("~")) | mounts
+
+
 def last_times(path):
     """{name: seconds}"""
     try:
@@ -175,6 +190,7 @@ def main():
     times = last_times(times_path)
     tests = [(n, c) for n, c in find(top, build) if not a.select or any(s in n for s in a.select)]
     tests.sort(key=lambda t: -times.get(t[0], 0))
+    before = surroundings()
     results = run_all(tests, max(1, a.j), env, a.limit)
     times.update((name, r.seconds) for name, r in results.items())
     with open(times_path, "w") as f:
@@ -183,6 +199,9 @@ def main():
         run_failed_again(tests, results, env, a.limit)
     passed, failed = sum(r.passed for r in results.values()), sum(len(r.bad) for r in results.values())
     skipped = sum(r.skipped for r in results.values())
+    # Others may be at work on the machine, so this is told and no failure.
+    for left in sorted(surroundings() - before):
+        print(f"left behind: {left}")
     print(f"{skipped} skipped" if skipped else "none skipped")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

@@ -43,7 +43,7 @@ for args, words in {
     ("-e", "nonsense", "--", "true"): ("nonsense",),
     ("-e", "cpu-clock:q", "--", "true"): ("'q'",),
     ("-e", "cpu/event=1/", "--", "true"): ("pmu",),
-    ("-e", "nosys:noevent", "--", "true"): ("nosys|tracefs|tracing",),
+    ("-e", "nosys:noevent", "--", "true"): ("nosys|tracefs" if os.geteuid() == 0 else "nosys|tracefs|/sys/kernel/tracing",),
     ("-e", "page-faults,cpu-clock,faults:u", "--", "true"): ("-e page-faults,faults:u: the kernel does not tell",),
     ("-e", "cs", "-e", "context-switches:k", "--", "true"): ("-e cs,context-switches:k: the kernel does not tell",),
     ("--user", "-e", "cpu-clock:k", "--", "true"): ("--user leaves nothing of -e cpu-clock:k",),

@@ -1,8 +1,6 @@
 /* test_elf_image.c - hostile and odd ELF files against the image reader. That good files are read
  * right is shown by test_elf_readelf.py. */
 #include <setjmp.h>
-#include <unistd.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +90,7 @@ static void test_not_elf(void **state)
 		const char *path;
 		enum err_code code;
 	} cases[] = {
-		{"/nonexistent/file", ERR_NOT_FOUND},
+		{"nonexistent/file", ERR_NOT_FOUND},
 		{"/dev/zero", ERR_UNSUPPORTED},
 		{"/etc", ERR_UNSUPPORTED},
 		{"/etc/passwd", ERR_FORMAT},
@@ -104,8 +102,6 @@ static void test_not_elf(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-		if (access(cases[i].path, R_OK) && errno == EACCES) /* a device, to a user of a container */
-			continue;
 		assert_int_equal(elf_image_open(&img, cases[i].path, &err), -(int)cases[i].code);
 		assert_int_equal(err.code, cases[i].code);
 		assert_string_equal(err.source, cases[i].path);

@@ -57,10 +57,11 @@ def which_kernel():
     if at < 0:
         return skip("same build id", "no build id in /sys/kernel/notes")
     build_id = notes[at + 16:at + 36].hex()
-    if not any(int(line.split()[0], 16) for line in open("/proc/kallsyms")):
-        return skip("same build id", "kernel.kptr_restrict hides the addresses of /proc/kallsyms")
-    answers, source, _ = symbolize("kernel", "[kernel.kallsyms]", [0xffffffff81000010], "-b", build_id, "-r", "1.2.3")
-    check(source == "/proc/kallsyms", "same build id, whatever the release says", source)
+    if any(int(line.split()[0], 16) for line in open("/proc/kallsyms")):
+        answers, source, _ = symbolize("kernel", "[kernel.kallsyms]", [0xffffffff81000010], "-b", build_id, "-r", "1.2.3")
+        check(source == "/proc/kallsyms", "same build id, whatever the release says", source)
+    else:
+        skip("same build id, whatever the release says", "/proc/kallsyms hides the addresses from this user")
     cache = os.path.join(ENV["PERF_BUILDID_DIR"], "[kernel.kallsyms]", "ab" * 20)
     os.makedirs(cache)
     write(os.path.join(cache, "kallsyms"), "ffffffff81000000 T _stext\nffffffff81000100 t cached\n")
