@@ -377,6 +377,7 @@ static int finish_file(struct recording *r, int rc, struct err *err)
 	r->facts.raw_bytes = totals.raw_bytes;
 	r->facts.data_bytes = totals.data_bytes;
 	r->facts.first_sample_ns = r->drain.first_sample_ns;
+	r->result->touched_pages = r->drain.touch.pages;
 	r->facts.last_sample_ns = r->drain.last_sample_ns;
 	werr = perfdata_finish(&r->file, &r->facts, &later);
 	if (werr && !rc) {
@@ -418,6 +419,7 @@ static void release(struct recording *r)
 	child_done(&r->child);
 	session_close(&r->session);
 	bytes_done(&r->drain.held);
+	touch_done(&r->drain.touch);
 	bytes_done(&r->tracing);
 	for (size_t i = 0; i < r->facts.n_events; i++)
 		free(r->file_events[i].ids);
@@ -473,6 +475,8 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 	r->child = (struct child){0, -1, -1};
 	r->session.cgroup_fd = -1;
 	r->drain.session = &r->session;
+	touch_init(&r->drain.touch);
+	r->drain.touches = !r->opt->no_touch;
 	r->drain.result = ret;
 	rc = start(r, err);
 	if (!rc) {

@@ -40,6 +40,7 @@ struct capture_options {
 	unsigned delay_ms;    /* -D */
 	double duration_s;    /* --duration; 0: until the command ends or a signal comes */
 	size_t ring_bytes;    /* -m per CPU; 0: chosen */
+	bool no_touch; /* stack pages that are missing stay missing */
 	bool no_compress, no_inherit, no_kernel /* exclude kernel samples */;
 	char *const *command;	    /* argv, NULL-terminated; NULL: none */
 	char *const *recorder_argv; /* for the file's command line feature */
@@ -47,6 +48,7 @@ struct capture_options {
 };
 
 struct capture_result {
+	uint64_t touched_pages; /* of stacks, that were missing */
 	uint64_t samples, lost, truncated_stacks, user_stacks, bytes_written, throttled;
 	uint64_t lost_sideband; /* MMAP, COMM, FORK ... records lost */
 	uint64_t other_records; /* MMAP, COMM, FORK ... written, synthesized ones included */

@@ -73,6 +73,9 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 		sample_set_id(to, session_any_id(d->session, event));
 	stream_commit(d->stream, n);
 	count_sample(d, event, &facts);
+	if (facts.short_at && d->touches)
+		touch_stack(&d->touch, (pid_t)facts.pid, (pid_t)facts.tid, facts.short_at,
+			    facts.short_bytes);
 	return 0;
 }
 

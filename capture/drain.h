@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture/touch.h"
 #include "base/err.h"
 #include "capture/bytes.h"
 #include "capture/capture.h"
@@ -22,6 +23,8 @@ struct drain {
 	uint64_t forks;		      /* threads and processes that began */
 	uint64_t lost_told;	      /* sum of PERF_RECORD_LOST from the sample rings */
 	size_t turn;  /* which ring comes first: without room for all, each has its turn */
+	bool touches; /* stack pages that are missing */
+	struct touch touch;
 	bool holding; /* sideband records wait in `held` until the synthesized ones are out */
 	struct bytes held;
 	uint8_t scratch[UINT16_MAX + 1]; /* a record that straddles the end of its ring */

@@ -14,15 +14,33 @@ uint64_t sample_id(const uint8_t *rec, size_t n)
 	return buf_u64(&b);
 }
 
+/* Of the registers at b. arch/x86/include/uapi/asm/perf_regs.h and arm64's; 0 elsewhere. */
+static uint64_t stack_pointer(const struct sample_layout *l, struct buf b)
+{
+#if defined(__x86_64__)
+	const unsigned bit = 7;
+#elif defined(__aarch64__)
+	const unsigned bit = 31;
+#else
+	const unsigned bit = 63;
+#endif
+	if (!(l->user_regs >> bit & 1))
+		return 0;
+	buf_skip(&b, 8 * (uint64_t)__builtin_popcountll(l->user_regs & ((1ull << bit) - 1)));
+	return buf_u64(&b);
+}
+
 /* perf_event.h, PERF_RECORD_SAMPLE: the fields in the order in which the kernel writes them, as far
  * as this program asks for them. Leaves the cursor at STACK_USER's size word. */
-static void skip_to_stack(const struct sample_layout *l, struct buf *b, struct sample_facts *f)
+static void skip_to_stack(const struct sample_layout *l, struct buf *b, struct sample_facts *f,
+			  uint64_t *sp)
 {
 	buf_skip(b, sizeof(struct perf_event_header));
 	f->id = buf_u64(b); /* IDENTIFIER, IP, TID, TIME: always there */
 	if (l->sample_type & PERF_SAMPLE_IP)
 		buf_skip(b, 8);
-	buf_skip(b, 8);
+	f->pid = buf_u32(b);
+	f->tid = buf_u32(b);
 	f->time_ns = buf_u64(b);
 	buf_skip(b, 8); /* CPU */
 	if (l->sample_type & PERF_SAMPLE_PERIOD)
@@ -35,8 +53,10 @@ static void skip_to_stack(const struct sample_layout *l, struct buf *b, struct s
 	if (l->sample_type & PERF_SAMPLE_RAW)
 		buf_skip(b,
 			 buf_u32(b)); /* padded so that size word and data end at a multiple of 8 */
-	if (l->sample_type & PERF_SAMPLE_REGS_USER && buf_u64(b) != PERF_SAMPLE_REGS_ABI_NONE)
+	if (l->sample_type & PERF_SAMPLE_REGS_USER && buf_u64(b) != PERF_SAMPLE_REGS_ABI_NONE) {
+		*sp = stack_pointer(l, *b);
 		buf_skip(b, 8 * (uint64_t)__builtin_popcountll(l->user_regs));
+	}
 }
 
 static void put_u64(uint8_t *dst, uint64_t v)
@@ -62,12 +82,13 @@ size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, 
 		   struct sample_facts *ret)
 {
 	struct buf b = buf_make(rec, n, 0, false);
-	uint64_t size, dyn, keep, room;
+	uint64_t size, dyn, keep, room, sp = 0;
+	const uint64_t page = 4096; /* the smallest there is */
 	const uint8_t *stack;
 	size_t at, len;
 
 	*ret = (struct sample_facts){0};
-	skip_to_stack(l, &b, ret);
+	skip_to_stack(l, &b, ret, &sp);
 	at = (size_t)(b.p - rec);
 	size = l->sample_type & PERF_SAMPLE_STACK_USER ? buf_u64(&b) : 0;
 	if (!buf_ok(&b))
@@ -85,6 +106,10 @@ size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, 
 		goto verbatim;
 	ret->has_user_stack = true;
 	ret->stack_full = dyn == room;
+	if (sp && dyn < size && (sp + dyn) % page == 0) {
+		ret->short_at = sp + dyn;
+		ret->short_bytes = size - dyn;
+	}
 
 	keep = dyn == room ? room : dyn ? ((dyn + 7) & ~7ull) + 8 : 0;
 	if (keep > room)

@@ -48,6 +48,21 @@ static void advise_size(const struct stack_need *need, uint32_t size, FILE *out)
 /* Below this share of roots, above this one of samples in code without names, something is said. */
 enum { ROOTS_PERCENT = 90, NAMELESS_PERCENT = 10 };
 
+static bool advise_pages(const struct pipeline *p, const char *input, FILE *out)
+{
+	uint64_t cut = p->unwind.stops[UNWIND_STOP_MISSING_PAGE], all = p->unwind.user_stacks;
+
+	if (cut * 100 <= all * CUT_PERCENT)
+		return false;
+	if (out)
+		fprintf(out,
+			"resolve: %s: %.0f %% of the stack copies end at a page that nothing had touched, "
+			"as of a large array; larger copies would not help, `capture` touches such "
+			"pages while it records\n",
+			input, percent(cut, all));
+	return true;
+}
+
 static bool advise_stack_size(const struct pipeline *p, const char *input, FILE *out)
 {
 	uint64_t cut = p->unwind.stops[UNWIND_STOP_TRUNCATED_STACK], all = p->unwind.user_stacks;
@@ -106,7 +121,7 @@ static bool advise_roots(const struct pipeline *p, const char *input, FILE *out)
 	whole = p->unwind.stops[UNWIND_STOP_END] + p->stitched.to_root;
 	for (i = UNWIND_STOP_NONE + 1; i < UNWIND_STOP_N; i++)
 		/* Of stacks that were cut advise_stack_size() speaks. */
-		if (i != UNWIND_STOP_END && i != UNWIND_STOP_TRUNCATED_STACK &&
+		if (i != UNWIND_STOP_END && !unwind_stop_is_cut(i) &&
 		    (worst == UNWIND_STOP_NONE || p->unwind.stops[i] > p->unwind.stops[worst]))
 			worst = i;
 	if (!all || whole * 100 >= all * ROOTS_PERCENT || !p->unwind.stops[worst] ||
@@ -193,6 +208,7 @@ bool advise(const struct pipeline *p, const char *input, FILE *out)
 {
 	bool any = advise_stack_size(p, input, out);
 
+	any |= advise_pages(p, input, out);
 	any |= advise_roots(p, input, out);
 	any |= advise_names(p, input, out);
 	any |= advise_chains(p, input, out);

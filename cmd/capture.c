@@ -214,6 +214,10 @@ static const struct option_row options[] = {
 	 "none: the address alone",
 	 CALLS(set_call_graph)},
 	{'g', NULL, NULL, NULL, "--call-graph dwarf", CALLS(set_dwarf)},
+	{0, "no-touch", NULL, NULL,
+	 "do not read a byte of stack pages that are not there yet, which end the\n"
+	 "copies of deeper frames",
+	 SETS_FLAG(opt.no_touch)},
 	{0, "user", NULL, NULL, "user space only", SETS_FLAG(opt.no_kernel)},
 	HEADING("where to"),
 	{'o', "output", NULL, "FILE", "default perf.data; one that exists becomes FILE.old",
@@ -324,10 +328,10 @@ static void print_summary(const struct args *a, const struct capture_result *r)
 		return;
 	fprintf(stderr,
 		"[ capture: counted %llu, throttled %llu times, %llu other records, "
-		"%llu bytes before compression, rings of %zu KiB ]\n",
+		"%llu bytes before compression, rings of %zu KiB, %llu stack pages touched ]\n",
 		(unsigned long long)r->period_total, (unsigned long long)r->throttled,
 		(unsigned long long)r->other_records, (unsigned long long)r->raw_bytes,
-		r->ring_bytes / 1024);
+		r->ring_bytes / 1024, (unsigned long long)r->touched_pages);
 }
 
 static void say_line(void *arg, const char *line)

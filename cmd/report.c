@@ -19,7 +19,7 @@ static struct stop_sums stop_sums(const struct unwind_stats *u)
 
 	return (struct stop_sums){
 		.root = s[UNWIND_STOP_END],
-		.truncated = s[UNWIND_STOP_TRUNCATED_STACK],
+		.truncated = s[UNWIND_STOP_TRUNCATED_STACK] + s[UNWIND_STOP_MISSING_PAGE],
 		.no_cfi = s[UNWIND_STOP_NO_CFI],
 		.no_file = s[UNWIND_STOP_NO_BINARY],
 		.no_map = s[UNWIND_STOP_NO_MAP],

@@ -494,7 +494,7 @@ static void write_facts(struct page *g)
 			continue;
 		samples += s->count;
 		all += weight;
-		cut += s->stop == UNWIND_STOP_TRUNCATED_STACK ? weight : 0;
+		cut += unwind_stop_is_cut(s->stop) ? weight : 0;
 		if (s->node)
 			leaf = &p->locations.v[p->nodes.v[s->node].location];
 		nameless += leaf && !leaf->n_lines && !leaf->symbol ? weight : 0;

@@ -93,7 +93,7 @@ static bool can_tell(const struct perf_sample *s, const struct stack_trace *t)
 
 static bool is_cut(const struct perf_sample *s, const struct stack_trace *t)
 {
-	return t->stop == UNWIND_STOP_TRUNCATED_STACK && can_tell(s, t);
+	return unwind_stop_is_cut(t->stop) && can_tell(s, t);
 }
 
 static int thread_add(struct stitcher *st, uint64_t key)
@@ -344,7 +344,7 @@ static int stack_push(struct stitcher *st, const struct perf_sample *s, const st
 		.copy_bytes = s->user_stack_bytes,
 		.n = (uint32_t)n,
 		.is_complete = t->stop == UNWIND_STOP_END,
-		.is_cut = t->stop == UNWIND_STOP_TRUNCATED_STACK,
+		.is_cut = unwind_stop_is_cut(t->stop),
 		.wanted = STITCH_NONE,
 		.seen_before = STITCH_NONE,
 		.donor = STITCH_NONE,

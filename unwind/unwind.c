@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/memory.h"
 #include "unwind/chain.h"
 #include "unwind/method.h"
 
@@ -19,9 +20,12 @@ static const struct unwind_method_ops *const methods[] = {
  * is a power of two would all begin in the same set of the processor's cache. */
 enum { FRAMES_ROW = 2 * UNWIND_FRAMES_MAX + 32 };
 
+enum { PAGE_BYTES_MIN = 4096 };
+
 struct unwinder {
 	const struct unwind_method_ops *ops;
 	void *state; /* of the method */
+	const char *arch_name;
 	unsigned max_user_frames;
 	struct unwind_stats stats;
 	struct frame frames[UNWIND_BATCH][FRAMES_ROW];
@@ -62,6 +66,7 @@ int unwinder_new(struct unwinder **ret, struct modules *modules, const struct un
 	if (!u)
 		return err_nomem(err);
 	opt = opt ? opt : &defaults;
+	u->arch_name = opt->arch;
 	u->max_user_frames = opt->max_frames && opt->max_frames < UNWIND_FRAMES_MAX
 				     ? opt->max_frames
 				     : UNWIND_FRAMES_MAX;
@@ -144,16 +149,30 @@ static void begin(struct unwinder *u, const struct perf_sample *s, struct frame_
 	sink->max = sink->n + u->max_user_frames;
 }
 
+/* The kernel copies up to the first page that is not there: of a stack that has been larger before, or of
+ * an array on it that nothing has written to, the rest is missing, however much was asked for. */
+static bool ends_at_missing_page(const struct unwinder *u, const struct perf_sample *s)
+{
+	const struct arch *arch = arch_find(u->arch_name, s->user_regs.abi);
+	uint64_t sp;
+
+	return s->user_stack_bytes < s->user_stack_asked && arch &&
+	       arch_reg(arch, &s->user_regs, arch->sp, &sp) &&
+	       (sp + s->user_stack_bytes) % PAGE_BYTES_MIN == 0;
+}
+
 static void end(struct unwinder *u, const struct perf_sample *s, struct frame_sink *sink,
 		struct stack_trace *trace)
 {
+	if (trace->stop == UNWIND_STOP_TRUNCATED_STACK && has_dump(s) && ends_at_missing_page(u, s))
+		trace->stop = UNWIND_STOP_MISSING_PAGE;
 	if (has_dump(s)) {
 		trace->stop_module = sink->stop_module;
 		trace->places = sink->places ? sink->places + trace->n_kernel : NULL;
 		u->stats.user_stacks++;
 		u->stats.all_registers += sink->all_registers;
 		u->stats.stops[trace->stop]++;
-		if (trace->stop == UNWIND_STOP_TRUNCATED_STACK)
+		if (unwind_stop_is_cut(trace->stop))
 			trace->edge = sink->bottom;
 		else
 			trace->edge = sink->top;

@@ -57,12 +57,18 @@ bool frame_how_is_guess(enum frame_how how);
 	X(LOOP, "stack pointer did not advance")                                                   \
 	X(DEPTH, "frame limit reached")                                                            \
 	X(NO_REGS, "registers were not recorded")                                                  \
-	X(UNSUPPORTED, "processor not supported")
+	X(UNSUPPORTED, "processor not supported")                                                  \
+	X(MISSING_PAGE, "stack copy ends at a page that nothing had touched")
 
 #define X(name, text) UNWIND_STOP_##name,
 enum unwind_stop { UNWIND_STOPS(X) UNWIND_STOP_N };
 #undef X
 const char *unwind_stop_text(enum unwind_stop stop);
+/* Did the copy of the stack end before the stack did? */
+static inline bool unwind_stop_is_cut(enum unwind_stop stop)
+{
+	return stop == UNWIND_STOP_TRUNCATED_STACK || stop == UNWIND_STOP_MISSING_PAGE;
+}
 
 struct frame {
 	uint64_t ip;           /* runtime address: of the sample, or the return address */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Recordings of a small program: what perf reads from them, and what the file itself says."""
 import os
+import re
 import struct
 import subprocess
 
@@ -135,7 +136,7 @@ else:
 # ---- a stack copy that breaks off: a page that nothing has touched is not in memory, and the kernel does not wait for it ----
 with open("hollow.c", "w") as f:
     f.write("""static volatile long sum;
-__attribute__((noinline)) static void leaf(void) { for (long i = 0; i < 300000000; i++) sum += i; }
+__attribute__((noinline)) static void leaf(void) { for (long i = 0; i < 2500000000; i++) sum += i; }
 __attribute__((noinline)) static void hollow(void)
 {
 	char untouched[20000];
@@ -146,12 +147,16 @@ __attribute__((noinline)) static void hollow(void)
 int main(void) { hollow(); return 0; }
 """)
 run(["gcc", "-O1", "-g", "-fomit-frame-pointer", "-fno-stack-clash-protection", "hollow.c", "-o", "hollow"])
-capture("-F", 499, "-o", "hollow.data", "--", "./hollow")
+capture("-F", 499, "--no-touch", "-o", "hollow.data", "--", "./hollow")
 r = resolve_stats("hollow.data")
 tap.check(r["truncated"] > 0.8 * r["user_stacks"] > 5 and r["broken"] < 0.1 * r["user_stacks"],
-          "copies that broke off are told from damaged stacks", r)
+          "--no-touch: copies that broke off are told from damaged stacks", r)
 said = run([RESOLVE, "-o", "hollow.folded", "hollow.data"]).stderr
-tap.check("copy broke off" in said and "record with" not in said, "and no larger copy is advised", said)
+tap.check("nothing had touched" in said and "record with" not in said, "and no larger copy is advised", said)
+p = capture("-v", "-F", 499, "-o", "hollow.data", "--", "./hollow")
+r = resolve_stats("hollow.data")
+pages = int(re.search(r"(\d+) stack pages touched", p.stderr)[1])
+tap.check(r["root"] >= 0.8 * r["user_stacks"] > 5 and 0 < pages < 100, f"missing pages are touched: {r['root']} of {r['user_stacks']} stacks are whole", (r, pages))
 
 # ---- status, old files -------------------------------------------------------------------------------
 capture("-q", "-o", "st.data", "--", "true")

@@ -304,7 +304,7 @@ static void test_thread_broken_off(void **state)
 	w.sample.user_stack_bytes = 4096 - snap.regs[7] % 4096;
 	unwind_sample(u, &w.sample, &t);
 	assert_true(t.n <= DEPTH + 3);
-	assert_int_equal(t.stop, UNWIND_STOP_TRUNCATED_STACK);
+	assert_int_equal(t.stop, UNWIND_STOP_MISSING_PAGE);
 	w.sample.user_stack_bytes += 8;
 	unwind_sample(u, &w.sample, &t);
 	assert_int_equal(t.stop, UNWIND_STOP_BAD_MEMORY);
