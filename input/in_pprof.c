@@ -253,6 +253,17 @@ static int read_line(struct reader *r, struct bytes b, struct err *err)
 	return vec_push(&r->lines, line) ? err_nomem(err) : 0;
 }
 
+/* Is the only function "[libfoo.so]", which stands for code without a name in that mapping? */
+static bool is_nameless(const struct reader *r, const struct profile_location *l)
+{
+	const struct profile_function *f = &r->p->functions.v[r->lines.v[0].function];
+	const char *name = strtab_get(&r->p->strings, f->name);
+	const char *module = profile_mapping_short_name(r->p, l->mapping);
+	size_t n = strlen(module);
+
+	return !f->file && name[0] == '[' && !strncmp(name + 1, module, n) && !strcmp(name + 1 + n, "]");
+}
+
 static int read_location(struct reader *r, struct bytes b, struct err *err)
 {
 	struct profile_location l = {.how = FRAME_USER_CHAIN};
@@ -292,6 +303,8 @@ static int read_location(struct reader *r, struct bytes b, struct err *err)
 	default:
 		break;
 	}
+	if (r->lines.n == 1 && is_nameless(r, &l))
+		r->lines.n = 0;
 	if (profile_add_location(r->p, &l, r->lines.v, r->lines.n, &ours, err))
 		return -ERR_NOMEM;
 	return know(&r->locations, id, ours, err);

@@ -57,7 +57,9 @@ struct writer {
 	struct strtab strings; /* the file's string table, in the order of first use */
 	struct gzip gzip;
 	struct text msg, part, sub, name;
-	bool *has_functions, *has_filenames, *has_lines, *has_inlines; /* by rank of mapping */
+	/* By rank of mapping. */
+	bool *has_functions, *has_filenames, *has_lines, *has_inlines;
+	uint32_t *nameless; /* the function of all its code without a name; 0: there is none */
 };
 
 /* ---- strings -------------------------------------------------------------------------------- */
@@ -387,6 +389,32 @@ static void add_line(struct writer *w, const struct profile_line *line, uint32_t
 	pb_message(&w->part, LOCATION_LINE, &w->sub);
 }
 
+static bool has_name(const struct pprof *pp, const struct profile_location *l)
+{
+	size_t n;
+	const struct profile_line *lines = profile_lines(pp->p, l, pp->opt->style.no_inline, &n);
+
+	return n && pp->p->functions.v[lines[n - 1].function].name;
+}
+
+/* Numbers of functions are dense: behind the others, in the order of the mappings. */
+static void number_nameless(struct writer *w)
+{
+	const struct pprof *pp = &w->pp;
+	uint32_t id = (uint32_t)pp->functions.n;
+	size_t i;
+
+	for (i = 0; i < pp->locations.n; i++) {
+		const struct profile_location *l = &pp->p->locations.v[pp->locations.ids[i]];
+
+		if (!has_name(pp, l))
+			w->nameless[pp->mappings.of[l->mapping]] = 1;
+	}
+	for (i = 0; i < pp->mappings.n; i++)
+		if (w->nameless[i])
+			w->nameless[i] = ++id;
+}
+
 static void add_location(struct writer *w, uint32_t rank)
 {
 	const struct pprof *pp = &w->pp;
@@ -398,8 +426,14 @@ static void add_location(struct writer *w, uint32_t rank)
 	pb_uint(&w->part, LOCATION_ID, (uint64_t)rank + 1);
 	pb_uint(&w->part, LOCATION_MAPPING_ID, (uint64_t)mapping + 1);
 	pb_uint(&w->part, LOCATION_ADDRESS, pprof_address(l));
-	for (i = 0; i < n; i++)
+	for (i = 0; has_name(pp, l) && i < n; i++)
 		add_line(w, &lines[i], mapping);
+	/* Readers drop what has no function, and blame its caller. */
+	if (!has_name(pp, l)) {
+		pb_uint(&w->sub, LINE_FUNCTION_ID, w->nameless[mapping]);
+		pb_message(&w->part, LOCATION_LINE, &w->sub);
+		w->has_functions[mapping] = true;
+	}
 	w->has_inlines[mapping] |= n > 1;
 	pb_message(&w->msg, PROFILE_LOCATION, &w->part);
 }
@@ -418,6 +452,24 @@ static void add_function(struct writer *w, uint32_t rank)
 	pb_uint(&w->part, FUNCTION_FILENAME, add_ours(w, f->file));
 	pb_uint(&w->part, FUNCTION_START_LINE, f->start_line);
 	pb_message(&w->msg, PROFILE_FUNCTION, &w->part);
+}
+
+/* The function that all code without a name in a mapping is, as in folded: "[libfoo.so]". */
+static void add_nameless(struct writer *w, uint32_t rank)
+{
+	const char *name = profile_mapping_short_name(w->pp.p, w->pp.mappings.ids[rank]);
+	struct text t = {0};
+
+	if (!w->nameless[rank])
+		return;
+	text_char(&t, '[');
+	text_str(&t, name);
+	text_char(&t, ']');
+	w->msg.failed |= t.failed;
+	pb_uint(&w->part, FUNCTION_ID, w->nameless[rank]);
+	pb_uint(&w->part, FUNCTION_NAME, t.failed ? 0 : add_string(w, t.s, t.n));
+	pb_message(&w->msg, PROFILE_FUNCTION, &w->part);
+	text_done(&t);
 }
 
 static void add_mapping(struct writer *w, uint32_t rank)
@@ -478,12 +530,19 @@ static int write_all(struct writer *w, FILE *out, struct err *err)
 	w->has_filenames = has + n;
 	w->has_lines = has + 2 * n;
 	w->has_inlines = has + 3 * n;
+	w->nameless = calloc(n + 1, sizeof *w->nameless);
+	if (!w->nameless) {
+		free(has);
+		return err_nomem(err);
+	}
+	number_nameless(w);
 	rc = gzip_begin(&w->gzip, out, err);
 	if (!rc) {
 		add_head(w);
 		rc = add_samples(w, err);
 		add_all(w, w->pp.locations.n, add_location); /* finds out what mappings have */
 		add_all(w, w->pp.functions.n, add_function);
+		add_all(w, n, add_nameless);
 		add_all(w, n, add_mapping);
 		add_string_table(w);
 		gzip_end(&w->gzip);
@@ -491,6 +550,7 @@ static int write_all(struct writer *w, FILE *out, struct err *err)
 			rc = err_nomem(err);
 	}
 	free(has);
+	free(w->nameless);
 	return rc;
 }
 

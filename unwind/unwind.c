@@ -161,12 +161,22 @@ static bool ends_at_missing_page(const struct unwinder *u, const struct perf_sam
 	       (sp + s->user_stack_bytes) % PAGE_BYTES_MIN == 0;
 }
 
+/* A return address that leads nowhere is why the stack ends, and no frame of it. */
+static void drop_stray_frame(const struct stack_trace *trace, struct frame_sink *sink)
+{
+	const struct frame *last = sink->n > trace->n_kernel + 1 ? &sink->frames[sink->n - 1] : NULL;
+
+	if (trace->stop == UNWIND_STOP_NO_MAP && last && last->is_return_address && !last->map)
+		sink->n--;
+}
+
 static void end(struct unwinder *u, const struct perf_sample *s, struct frame_sink *sink,
 		struct stack_trace *trace)
 {
 	if (trace->stop == UNWIND_STOP_TRUNCATED_STACK && has_dump(s) && ends_at_missing_page(u, s))
 		trace->stop = UNWIND_STOP_MISSING_PAGE;
 	if (has_dump(s)) {
+		drop_stray_frame(trace, sink);
 		trace->stop_module = sink->stop_module;
 		trace->places = sink->places ? sink->places + trace->n_kernel : NULL;
 		u->stats.user_stacks++;

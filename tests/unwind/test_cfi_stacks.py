@@ -89,11 +89,11 @@ def main():
     stay = {
         "right": (wrong("in_wrong", [JUNK], root), [root]),
         "no mapping is known, at the return": (wrong("at_return", [root], unmapped), [root]),
-        "no mapping is known": (wrong("in_wrong", [root], unmapped), [unmapped, "NO_MAP"]),
+        "no mapping is known": (wrong("in_wrong", [root], unmapped), ["NO_MAP"]),
         "no code can be there": (wrong("in_wrong", [JUNK, root], JUNK), [root]),
         "no code can be there, but above": (wrong("in_wrong", [JUNK, root], 1 << 47), [root]),
         "5 words": (wrong("in_wrong", [JUNK] * 5 + [root], JUNK), [root]),
-        "6 words": (wrong("in_wrong", [JUNK] * 6 + [root], JUNK), [JUNK, "NO_MAP"]),
+        "6 words": (wrong("in_wrong", [JUNK] * 6 + [root], JUNK), ["NO_MAP"]),
         "0, at the return": (wrong("at_return", [root], 0), [root]),
         "0": (wrong("in_wrong", [root], 0), ["END"]),
     }
