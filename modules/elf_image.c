@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/rooted.h"
 #include "modules/image.h"
 #include "modules/inflate.h"
 
@@ -223,14 +224,10 @@ int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct e
 /* Devices and pipes named by a recording must not be opened at all. */
 int elf_image_open(struct elf_image **ret, const char *path, struct err *err)
 {
-	struct stat st;
-	int fd, rc;
+	int fd = rooted_open(path, true), rc;
 
-	if (stat(path, &st))
-		return err_errno(err, errno, path, "open");
-	if (!S_ISREG(st.st_mode))
+	if (fd < 0 && errno == ENODEV)
 		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return err_errno(err, errno, path, "open");
 	rc = elf_image_open_fd(ret, fd, path, err);

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/rooted.h"
 #include "symbolize/sort.h"
 #include "symbolize/symbolize.h"
 
@@ -366,7 +367,9 @@ int jitdump_read(struct jitdump *j, const char *path, struct err *err)
 	uint64_t off;
 	int rc;
 
-	s.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	s.fd = rooted_open(path, true);
+	if (s.fd < 0 && errno == ENODEV)
+		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
 	if (s.fd < 0)
 		return err_errno(err, errno, path, "open");
 	if (fstat(s.fd, &st) || !S_ISREG(st.st_mode)) {

@@ -9,6 +9,8 @@
 
 #include "base/pages.h"
 
+#include "base/rooted.h"
+
 /* As much as a kernel's symbol list needs: memory that is not used is never touched, while growing
  * means copying. */
 enum { FIRST_BYTES = 16 << 20 };
@@ -52,8 +54,7 @@ static int read_all(int fd, size_t max, char **data, size_t *size)
 
 int slurp_open(const char *path, bool follow)
 {
-	/* Not blocking: the name comes from a recording and may be a FIFO by now. */
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
+	return rooted_open(path, follow);
 }
 
 int slurp_fd(int fd, const char *path, size_t max, char **data, size_t *size, bool *cut,
@@ -80,6 +81,8 @@ int slurp(const char *path, size_t max, char **data, size_t *size, bool *cut, st
 {
 	int fd = slurp_open(path, true), rc;
 
+	if (fd < 0 && errno == ENODEV)
+		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
 	if (fd < 0)
 		return err_errno(err, errno, path, "open");
 	rc = slurp_fd(fd, path, max, data, size, cut, err);

@@ -229,6 +229,7 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 			    struct err *err)
 {
 	struct elf_state *e = s->state;
+	struct elf_image *image;
 	int rc;
 
 	if (e->syms.has_go && !dwarf_bytes(e->mod))
@@ -243,7 +244,9 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 	if (rc || !e->dwarf || e->told_dwarf)
 		return rc;
 	e->told_dwarf = true;
-	return source_says(s, err, "DWARF of %s", elf_image_path(dwarf_image(e->mod)));
+	/* The file may have changed since, and have none any more. */
+	image = dwarf_image(e->mod);
+	return source_says(s, err, "DWARF of %s", image ? elf_image_path(image) : e->mod->dso->path);
 }
 
 static size_t elf_candidates(struct source *s, const struct sym_query *q, struct sym_candidate *v,

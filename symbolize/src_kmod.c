@@ -127,12 +127,15 @@ static uint64_t kmod_cost(struct source *s)
 static int kmod_lines(struct source *s, struct lookups *l, unsigned n_threads, struct err *err)
 {
 	struct kmod_state *k = s->state;
+	struct elf_image *image;
 	int rc = elf_lines(&k->dwarf, s->env, k->mod, l, n_threads, err);
 
 	if (rc || !k->dwarf || k->told_dwarf)
 		return rc;
 	k->told_dwarf = true;
-	return source_says(s, err, "DWARF of %s", elf_image_path(dwarf_image(k->mod)));
+	/* The file may have changed since, and have none any more. */
+	image = dwarf_image(k->mod);
+	return source_says(s, err, "DWARF of %s", image ? elf_image_path(image) : k->mod->dso->path);
 }
 
 static void kmod_end_batch(struct source *s)
