@@ -158,6 +158,11 @@ check-san: deps
 check-damage: tests-built
 	@DAMAGE_WHOLE=1 python3 tests/run.py --once --limit 14400 --build $(BUILD) --bin $(BIN) tests/reader/test_damage
 
+# How often regress is wrong, on this machine: an hour or two, can be stopped and taken up again. E="--aa 1000" is the long form.
+exam-regress: deps all
+	@python3 bench/exam_regress.py --dir build/exam-regress $(E)
+.PHONY: exam-regress
+
 bench: deps
 	@$(MAKE) --no-print-directory tests-built
 	@python3 bench/bench.py --bin $(BIN) --build $(BUILD) $(B)

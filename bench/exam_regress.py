@@ -110,7 +110,7 @@ def main():
     p.add_argument("--dir", default="exam-regress")
     p.add_argument("--aa", type=int, default=200)
     p.add_argument("--power", type=int, default=20)
-    p.add_argument("--seconds", type=float, default=.6)
+    p.add_argument("--seconds", type=float, default=.6, help="of A/A runs; of power runs twice as much")
     p.add_argument("--frequency", type=int, default=3999)
     a = p.parse_args()
     os.makedirs(a.dir, exist_ok=True)
@@ -121,8 +121,8 @@ def main():
     names = list(commands)
     plan = [(f"A/A {n}", commands[n], commands[n], -(-a.aa // len(names))) for n in names]
     for kind, (_, flag) in POWER.items():
-        slow = mix.build(os.path.join(a.dir, "mix" + flag), "-g", flag)
-        plan.append((kind, commands["mix"], [slow, commands["mix"][1]], a.power))
+        slow, rounds = mix.build(os.path.join(a.dir, "mix" + flag), "-g", flag), str(2 * int(commands["mix"][1]))
+        plan.append((kind, [commands["mix"][0], rounds], [slow, rounds], a.power))
     # Rounds over all kinds, so that what was stopped early has some of each.
     while True:
         todo = [(k, old, new) for k, old, new, n in plan if have[k] < n]

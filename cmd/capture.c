@@ -371,6 +371,9 @@ static int record(const struct args *a)
 	int rc;
 
 	catch_signals();
+	/* With a command it ends by itself. */
+	if (!a->quiet && !a->opt.command && isatty(STDERR_FILENO))
+		fprintf(stderr, "capture: recording; ^C ends it\n");
 	rc = capture_run(&a->opt, &stop_signal, &result, &err);
 	if (rc)
 		print_err(&err);

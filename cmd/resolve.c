@@ -29,9 +29,17 @@ enum { EVENTS_TOLD = 6 }; /* by name */
 
 enum { PATIENT_INTERRUPTS = 4 }; /* with which transfers are waited for */
 
-/* Ends the program as the signal would, but for an unfinished file. */
+/* While the recording is read: what was read until the signal is written. */
+static volatile sig_atomic_t reading;
+
+/* Ends the program as the signal would, but for an unfinished file. While it reads the first one only
+ * ends the reading. */
 static void on_end(int sig)
 {
+	if (reading && !stop_requested) {
+		stop_requested = 1;
+		return;
+	}
 	write_abort();
 	signal(sig, SIG_DFL);
 	raise(sig);
@@ -140,8 +148,10 @@ static int load(struct resolve *r, struct pipeline *p, struct err *err)
 	if (r->time)
 		rc = args_filter_time(r->time, info->first_sample_ns, info->last_sample_ns,
 				      &r->pipeline.filter, err);
+	reading = 1;
 	if (!rc)
 		rc = pipeline_load(p, &r->pipeline, err);
+	reading = 0;
 	r->interrupted = stop_requested;
 	if (!rc && !r->quiet)
 		print_notes(p);
@@ -293,7 +303,7 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 static void catch_ends(void)
 {
 	static const int ends[] = {SIGTERM, SIGHUP};
-	struct sigaction sa = {.sa_handler = on_end}, before;
+	struct sigaction sa = {.sa_handler = on_end, .sa_flags = SA_RESTART}, before;
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (!sigaction(ends[i], NULL, &before) && before.sa_handler != SIG_IGN)

@@ -154,6 +154,15 @@ with subprocess.Popen([RESOLVE, "-j1", "-"], stdin=subprocess.PIPE, stdout=subpr
     out, err = p.communicate(rest)
 tap.check(out and p.returncode == 1 and b"interrupted" in err, "^C while reading: told", (p.returncode, err))
 
+for sig in signal.SIGTERM, signal.SIGHUP:
+    with subprocess.Popen([RESOLVE, "-j1", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+        p.stdin.write(half)
+        p.stdin.flush()
+        until(lambda: asleep(p, p.stdin, False), "an empty pipe")
+        p.send_signal(sig)
+        out, err = p.communicate(rest)
+    tap.check(out and p.returncode == 1 and b"interrupted" in err, f"{sig.name} while reading: what was read is written", (p.returncode, err))
+
 # Where everybody may put files: neither what a link leads to nor a file that waits for us is written.
 os.mkdir("shared")
 os.chmod("shared", 0o1777)
