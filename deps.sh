@@ -15,7 +15,6 @@ table() {
 		build command make			make			=	=	make
 		build header gelf.h			libelf-dev		=	=	elfutils-libelf-devel
 		build header elfutils/libdwfl.h		libdw-dev		=	=	elfutils-devel
-		build header elfutils/debuginfod.h	libdebuginfod-dev	=	=	elfutils-debuginfod-client-devel
 		build header zlib.h			zlib1g-dev		=	=	zlib-devel
 		build header lzma.h			liblzma-dev		=	=	xz-devel
 		build header zstd.h			libzstd-dev		=	=	libzstd-devel
@@ -38,6 +37,7 @@ table() {
 		test command aarch64-linux-gnu-g++	g++-aarch64-linux-gnu	=	=	gcc-c++-aarch64-linux-gnu
 		test file /usr/aarch64-linux-gnu/lib/libc.so.6 libc6-dev-arm64-cross	=	=	-
 		test file /usr/lib32/crt1.o		libc6-dev-i386		=	=	glibc-devel.i686
+		test file /usr/lib/*/libdebuginfod.so.1	libdebuginfod1		=	=	elfutils-debuginfod-client
 		test command debuginfod			debuginfod		=	=	elfutils-debuginfod
 		test command bsdtar			libarchive-tools	=	=	bsdtar
 		test command bzip2			bzip2			=	=	bzip2

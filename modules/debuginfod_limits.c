@@ -1,8 +1,8 @@
 /* debuginfod_limits.c - the variables of debuginfod_find_debuginfo(3), and what holds without them.
  */
 #include "modules/debuginfod_limits.h"
+#include "modules/debuginfod_library.h"
 
-#include <elfutils/debuginfod.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
 
