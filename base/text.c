@@ -133,3 +133,30 @@ void text_json(struct text *t, const char *s, size_t n)
 	}
 	text_char(t, '"');
 }
+
+void text_xml(struct text *t, const char *s, size_t n)
+{
+	struct text clean = {0};
+	size_t i;
+
+	text_clean(&clean, s, n);
+	for (i = 0; i < clean.n; i++)
+		switch (clean.s[i]) {
+		case '&':
+			text_str(t, "&amp;");
+			break;
+		case '<':
+			text_str(t, "&lt;");
+			break;
+		case '>':
+			text_str(t, "&gt;");
+			break;
+		case '"':
+			text_str(t, "&quot;");
+			break;
+		default:
+			text_char(t, clean.s[i]);
+		}
+	t->failed |= clean.failed;
+	text_done(&clean);
+}

@@ -57,6 +57,8 @@ void text_pad(struct text *t, size_t n, size_t width);
  * control characters become '_' (a newline would end a line, an escape sequence would reach the
  * terminal). */
 void text_clean(struct text *t, const char *s, size_t n);
+/* The same with &amp; &lt; &gt; &quot; for what HTML and XML take for something else. */
+void text_xml(struct text *t, const char *s, size_t n);
 /* The same as a JSON string, with its quotes (RFC 8259, section 7). */
 void text_json(struct text *t, const char *s, size_t n);
 

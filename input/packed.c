@@ -1,168 +1,26 @@
-/* packed.c - one row per packer, one loop for all of them; lines on top. */
+/* packed.c - bytes of a file, unpacked, and lines on top. */
 #include "input/packed.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <lzma.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
-#include <zstd.h>
 
-enum { BUFFER = 1 << 17, XZ_MEMORY = 256 << 20 };
+enum { BUFFER = 1 << 17 };
 
-enum step { STEP_ON, STEP_END, STEP_DAMAGED };
-
-struct piece {
-	const uint8_t *in;
-	size_t n_in;
-	uint8_t *out;
-	size_t n_out;
-};
-
-struct unpacker {
-	uint8_t magic[6];
-	uint8_t n_magic;
-	void *(*begin)(void); /* NULL when out of memory */
-	/* Uses input and fills output; both advance. Behind the end of a member another may follow.
-	 */
-	enum step (*step)(void *state, struct piece *p);
-	void (*end)(void *state);
-};
-
-static void *plain_begin(void)
-{
-	static char none;
-
-	return &none;
-}
-
-static enum step plain_step(void *state, struct piece *p)
+/* What is not packed is copied. */
+static enum unpack_step step(const struct input_source *s, struct piece *p)
 {
 	size_t n = p->n_in < p->n_out ? p->n_in : p->n_out;
 
-	(void)state;
+	if (s->unpacker)
+		return s->unpacker->step(s->state, p, s->ended && !p->n_in);
 	memcpy(p->out, p->in, n);
 	*p = (struct piece){p->in + n, p->n_in - n, p->out + n, p->n_out - n};
 	return STEP_ON;
-}
-
-static void plain_end(void *state)
-{
-	(void)state;
-}
-
-static void *gzip_begin(void)
-{
-	const int with_gzip_header = 15 + 16;
-	z_stream *z = calloc(1, sizeof *z);
-
-	if (z && inflateInit2(z, with_gzip_header) != Z_OK) {
-		free(z);
-		return NULL;
-	}
-	return z;
-}
-
-static enum step gzip_step(void *state, struct piece *p)
-{
-	z_stream *z = state;
-	int rc;
-
-	z->next_in = (Bytef *)(uintptr_t)p->in;
-	z->avail_in = (uInt)p->n_in;
-	z->next_out = p->out;
-	z->avail_out = (uInt)p->n_out;
-	rc = inflate(z, Z_NO_FLUSH);
-	*p = (struct piece){z->next_in, z->avail_in, z->next_out, z->avail_out};
-	if (rc == Z_STREAM_END)
-		inflateReset(z);
-	return rc == Z_STREAM_END		 ? STEP_END
-	       : rc == Z_OK || rc == Z_BUF_ERROR ? STEP_ON
-						 : STEP_DAMAGED;
-}
-
-static void gzip_end(void *state)
-{
-	inflateEnd(state);
-	free(state);
-}
-
-static void *xz_begin(void)
-{
-	static const lzma_stream zero = LZMA_STREAM_INIT;
-	lzma_stream *z = malloc(sizeof *z);
-
-	if (!z)
-		return NULL;
-	*z = zero;
-	if (lzma_stream_decoder(z, XZ_MEMORY, LZMA_CONCATENATED) != LZMA_OK) {
-		free(z);
-		return NULL;
-	}
-	return z;
-}
-
-static enum step xz_step(void *state, struct piece *p)
-{
-	lzma_stream *z = state;
-	lzma_ret rc;
-
-	z->next_in = p->in;
-	z->avail_in = p->n_in;
-	z->next_out = p->out;
-	z->avail_out = p->n_out;
-	rc = lzma_code(z, p->n_in ? LZMA_RUN : LZMA_FINISH);
-	*p = (struct piece){z->next_in, z->avail_in, z->next_out, z->avail_out};
-	return rc == LZMA_STREAM_END		       ? STEP_END
-	       : rc == LZMA_OK || rc == LZMA_BUF_ERROR ? STEP_ON
-						       : STEP_DAMAGED;
-}
-
-static void xz_end(void *state)
-{
-	lzma_end(state);
-	free(state);
-}
-
-static void *zstd_begin(void)
-{
-	return ZSTD_createDStream();
-}
-
-static enum step zstd_step(void *state, struct piece *p)
-{
-	ZSTD_inBuffer in = {p->in, p->n_in, 0};
-	ZSTD_outBuffer out = {p->out, p->n_out, 0};
-	size_t rc = ZSTD_decompressStream(state, &out, &in);
-
-	*p = (struct piece){p->in + in.pos, p->n_in - in.pos, p->out + out.pos, p->n_out - out.pos};
-	return ZSTD_isError(rc) ? STEP_DAMAGED : rc == 0 ? STEP_END : STEP_ON;
-}
-
-static void zstd_end(void *state)
-{
-	ZSTD_freeDStream(state);
-}
-
-/* The last is for all other files. */
-static const struct unpacker unpackers[] = {
-	{{0x1f, 0x8b}, 2, gzip_begin, gzip_step, gzip_end},
-	{{0xfd, '7', 'z', 'X', 'Z', 0}, 6, xz_begin, xz_step, xz_end},
-	{{0x28, 0xb5, 0x2f, 0xfd}, 4, zstd_begin, zstd_step, zstd_end},
-	{{0}, 0, plain_begin, plain_step, plain_end},
-};
-
-static const struct unpacker *unpacker_for(const uint8_t *head, size_t n)
-{
-	const struct unpacker *u = unpackers;
-
-	while (u->n_magic && (n < u->n_magic || memcmp(head, u->magic, u->n_magic)))
-		u++;
-	return u;
 }
 
 /* Bytes of the file behind those that are not unpacked yet. */
@@ -194,13 +52,13 @@ int input_open(struct input_source *s, const char *path, struct err *err)
 	s->out = malloc(BUFFER);
 	if (!s->in || !s->out)
 		return err_nomem(err);
-	while (s->in_n < sizeof unpackers->magic && !s->ended)
+	while (s->in_n < UNPACK_MAGIC_BYTES && !s->ended)
 		if (refill(s, err))
 			return -(int)err->code;
-	s->unpacker = unpacker_for(s->in, s->in_n);
-	s->between = !s->unpacker->n_magic;
-	s->state = s->unpacker->begin();
-	return s->state ? 0 : err_nomem(err);
+	s->unpacker = unpacker_find(s->in, s->in_n);
+	s->between = !s->unpacker;
+	s->state = s->unpacker ? s->unpacker->begin() : NULL;
+	return s->unpacker && !s->state ? err_nomem(err) : 0;
 }
 
 void input_close(struct input_source *s)
@@ -220,22 +78,24 @@ static int unpack(struct input_source *s, struct err *err)
 	s->out_at = s->out_n = 0;
 	while (!s->out_n && !s->damaged) {
 		struct piece p;
-		enum step step;
+		enum unpack_step did;
 		size_t before;
 
 		if (!s->in_n && !s->ended && refill(s, err))
 			return -(int)err->code;
 		before = s->in_n;
 		p = (struct piece){s->in + s->in_at, s->in_n, s->out, BUFFER};
-		step = s->unpacker->step(s->state, &p);
+		did = step(s, &p);
 		s->in_at += before - p.n_in;
 		s->in_n = p.n_in;
 		s->out_n = BUFFER - p.n_out;
-		if (step == STEP_END)
+		if (did == STEP_END)
 			s->between = true;
 		else if (before != p.n_in)
-			s->between = !s->unpacker->n_magic;
-		s->damaged = step == STEP_DAMAGED;
+			s->between = !s->unpacker;
+		if (did == STEP_NOMEM)
+			return err_nomem(err);
+		s->damaged = did == STEP_DAMAGED;
 		if (!s->out_n && s->ended && (!s->in_n || before == p.n_in)) {
 			s->damaged |= !s->between;
 			return 0;
@@ -329,18 +189,18 @@ size_t input_peek(const char *path, char *to, size_t n)
 {
 	uint8_t packed[1 << 14];
 	size_t n_packed = peek_bytes(path, packed, sizeof packed);
-	const struct unpacker *u = unpacker_for(packed, n_packed);
+	struct input_source s = {.unpacker = unpacker_find(packed, n_packed)};
 	struct piece p = {packed, n_packed, (uint8_t *)to, n};
-	void *state = n_packed ? u->begin() : NULL;
 	size_t before;
 
-	while (state && p.n_in && p.n_out) {
+	s.state = s.unpacker ? s.unpacker->begin() : NULL;
+	while ((s.state || !s.unpacker) && p.n_in && p.n_out) {
 		before = p.n_in + p.n_out;
-		if (u->step(state, &p) != STEP_ON || p.n_in + p.n_out == before)
+		if (step(&s, &p) != STEP_ON || p.n_in + p.n_out == before)
 			break;
 	}
-	if (state)
-		u->end(state);
+	if (s.state)
+		s.unpacker->end(s.state);
 	to[n - p.n_out] = '\0';
 	return n - p.n_out;
 }

@@ -3,17 +3,16 @@
 #define INPUT_PACKED_H
 
 #include "base/text.h"
+#include "base/unpack.h"
 #include "input/input.h"
 
 /* Longer lines are not read: nothing that people look at has them. */
 #define LINE_MAX_BYTES (1u << 20)
 
-struct unpacker;
-
 struct input_source {
 	const char *name;
 	int fd;
-	const struct unpacker *unpacker;
+	const struct unpacker *unpacker; /* NULL: the file is not packed */
 	void *state;
 	bool ended;	      /* nothing is left in the file */
 	bool between;	      /* members of a packed stream: the file may end */

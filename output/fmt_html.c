@@ -22,6 +22,11 @@ EMBED(page_main_js, "output/page/main.js");
 	{                        \
 		name, name##_end \
 	}
+static void xml(struct text *t, const char *s)
+{
+	text_xml(t, s, strlen(s));
+}
+
 static const struct {
 	const char *start, *end;
 } scripts[] = {
@@ -62,44 +67,20 @@ static int add_deflated(struct text *out, const struct text *data, struct err *e
 	return rc;
 }
 
-static void add_escaped(struct text *t, const char *s)
-{
-	struct text clean = {0};
-	size_t i;
-
-	text_clean(&clean, s, strlen(s));
-	for (i = 0; i < clean.n; i++)
-		switch (clean.s[i]) {
-		case '&':
-			text_str(t, "&amp;");
-			break;
-		case '<':
-			text_str(t, "&lt;");
-			break;
-		case '"':
-			text_str(t, "&quot;");
-			break;
-		default:
-			text_char(t, clean.s[i]);
-		}
-	t->failed |= clean.failed;
-	text_done(&clean);
-}
-
 /* As it was given, else what was recorded. */
 static void add_title(struct text *t, const struct profile *p, const struct output_options *opt)
 {
 	size_t i;
 
 	if (opt->picture.title) {
-		add_escaped(t, opt->picture.title);
+		xml(t, opt->picture.title);
 		return;
 	}
 	if (!p->info || !p->info->n_cmdline)
 		text_str(t, "Profile");
 	for (i = 0; p->info && i < p->info->n_cmdline; i++) {
 		text_str(t, i ? " " : "");
-		add_escaped(t, p->info->cmdline[i]);
+		xml(t, p->info->cmdline[i]);
 	}
 }
 

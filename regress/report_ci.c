@@ -7,34 +7,12 @@
 /* A comment of GitHub may have 65,536 bytes. */
 enum { MARKDOWN_MAX = 60000, ANNOTATIONS_MAX = 10 };
 
-static void add_xml(struct text *t, const char *s)
+/* In a table's cell, as code: no name shall end it, or be a link or a mention. */
+static void xml(struct text *t, const char *s)
 {
-	struct text clean = {0};
-	size_t i;
-
-	text_clean(&clean, s, strlen(s));
-	for (i = 0; i < clean.n; i++)
-		switch (clean.s[i]) {
-		case '<':
-			text_str(t, "&lt;");
-			break;
-		case '>':
-			text_str(t, "&gt;");
-			break;
-		case '&':
-			text_str(t, "&amp;");
-			break;
-		case '"':
-			text_str(t, "&quot;");
-			break;
-		default:
-			text_char(t, clean.s[i]);
-		}
-	t->failed |= clean.failed;
-	text_done(&clean);
+	text_xml(t, s, strlen(s));
 }
 
-/* In a table's cell, as code: no name shall end it, or be a link or a mention. */
 static void add_code(struct text *t, const char *s)
 {
 	struct text clean = {0};
@@ -147,9 +125,9 @@ void regress_write_junit(const struct regress *g, FILE *out)
 		if (!finding_is_shown(f))
 			continue;
 		text_str(&t, "<testcase classname=\"");
-		add_xml(&t, f->kind == FINDING_TOTAL ? "total" : regress_dso(g, f->key));
+		xml(&t, f->kind == FINDING_TOTAL ? "total" : regress_dso(g, f->key));
 		text_str(&t, "\" name=\"");
-		add_xml(&t, finding_name(g, f));
+		xml(&t, finding_name(g, f));
 		snprintf(line, sizeof line, " (%s)\">", finding_kind_text(f->kind));
 		text_str(&t, line);
 		if (verdict_is_gated(f->verdict)) {
@@ -160,7 +138,7 @@ void regress_write_junit(const struct regress *g, FILE *out)
 				 f->p_adjusted);
 			text_str(&t, line);
 			if (f->n_paths)
-				add_xml(&t, f->paths[0].stack);
+				xml(&t, f->paths[0].stack);
 			text_str(&t, "</failure>");
 		} else if (f->verdict == VERDICT_SUSPECT) {
 			text_str(&t, "<skipped message=\"suspect: not certain\"/>");
