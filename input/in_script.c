@@ -92,9 +92,11 @@ static bool to_hex(struct word w, uint64_t *ret)
 static bool to_ids(struct word w, uint32_t *pid, uint32_t *tid)
 {
 	const char *slash = memchr(w.s, '/', w.n);
-	struct word a = {w.s, slash ? (size_t)(slash - w.s) : w.n}, b = {slash + 1, w.n - a.n - 1};
+	struct word a = {w.s, slash ? (size_t)(slash - w.s) : w.n}, b = {"", 0};
 	uint64_t v;
 
+	if (slash)
+		b = (struct word){slash + 1, w.n - a.n - 1};
 	*pid = PROFILE_NO_PID;
 	if (slash) {
 		if (b.n == 2 && !memcmp(b.s, "-1", 2))

@@ -11,7 +11,7 @@ shift
 out=$top/build/fuzz/$stage-$name
 mkdir -p "$out/corpus"
 sources=
-for s in base reader modules dwarf demangle symbolize unwind stitch profile output; do
+for s in base reader modules dwarf demangle symbolize unwind stitch profile input output regress; do
 	sources="$sources $top/$s/*.c"
 	[ $s = "$stage" ] && break
 done
