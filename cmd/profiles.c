@@ -15,7 +15,7 @@ const char *input_name(const char *path)
 
 bool profiles_are_meant(const struct resolve *r)
 {
-	return r->inputs.n > 1 || input_detect(r->inputs.v[0]);
+	return r->diff_base || r->inputs.n > 1 || input_detect(r->inputs.v[0]);
 }
 
 /* What only a recording can answer is refused, not ignored. */
@@ -191,11 +191,50 @@ static int check_times(const struct resolve *r, struct profile *p, struct err *e
 		       r->inputs.n > 1 ? "several inputs are added up" : "the input has sums only");
 }
 
+/* Into one side of a difference. */
+static int absorb_side(const struct resolve *r, struct profile *both, const struct profile *one,
+		       bool is_new, struct err *err)
+{
+	struct event_set events;
+	int rc = event_set_make(&events, one, r->output.event, err);
+
+	if (!rc)
+		rc = profile_absorb_side(both, one, event_set_heaviest(&events, one), is_new, err);
+	event_set_done(&events);
+	return rc;
+}
+
+static int load_difference(struct resolve *r, struct profile **ret, struct err *err)
+{
+	struct profile *both = profile_new(r->pipeline.keep & ~(unsigned)PROFILE_KEEP_LOG),
+		       *one = NULL;
+	size_t i;
+	int rc = both ? profiles_load_one(r, r->diff_base, &one, NULL, err) : err_nomem(err);
+
+	if (!rc)
+		rc = absorb_side(r, both, one, false, err);
+	profile_free(one);
+	for (i = 0; !rc && i < r->inputs.n; i++) {
+		rc = profiles_load_one(r, r->inputs.v[i], &one, NULL, err);
+		if (!rc)
+			rc = absorb_side(r, both, one, true, err);
+		profile_free(one);
+	}
+	r->output.is_diff = true;
+	r->output.event = NULL; /* the profile has one */
+	*ret = both;
+	return rc;
+}
+
 int profiles_load(struct resolve *r, struct profile **ret, struct err *err)
 {
 	struct profile *sum = NULL, *one;
 	size_t i;
-	int rc = profiles_load_one(r, r->inputs.v[0], &sum, NULL, err);
+	int rc;
+
+	if (r->diff_base)
+		return load_difference(r, ret, err);
+	rc = profiles_load_one(r, r->inputs.v[0], &sum, NULL, err);
 
 	for (i = 1; !rc && i < r->inputs.n; i++) {
 		/* Samples of several inputs have no common clock. */

@@ -234,6 +234,8 @@ static const struct option_row options[] = {
 	 SETS_FLAG(output.picture.reverse)},
 	{0, "header", "header-only", NULL, "print the recording's header and stop",
 	 SETS_FLAG(header_only)},
+	{0, "diff", NULL, "BASE", "flamegraph, folded: what the input differs from this one by",
+	 SETS_TEXT(diff_base)},
 	HEADING("samples"),
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3", CALLS(set_comm)},
 	{0, "pid", NULL, "PIDS", "only of these processes", CALLS(set_pid)},
@@ -446,6 +448,9 @@ static int finish_options(struct resolve *r, struct err *err)
 		return unknown_suffix(r->output_path, err);
 	if (!r->format)
 		r->format = output_formats[0];
+	if (r->diff_base && !r->format->shows_sides)
+		return err_set(err, ERR_USAGE, NULL, "--diff: %s shows no differences; -f flamegraph and -f folded do",
+			       r->format->name);
 	r->pipeline.keep |= r->format->keep;
 	if (r->output.style.with_pid)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS;

@@ -15,6 +15,7 @@ struct resolve {
 	enum pack pack;		 /* of the output file */
 	const char *output_path; /* NULL: stdout */
 	const char *time;
+	const char *diff_base; /* --diff; NULL */
 	VEC(const char *) debug_dirs;
 	enum stats_form stats;
 	uint64_t explain_ip;

@@ -16,10 +16,10 @@
 EMBED(flamegraph_js, "output/page/flamegraph.js");
 
 enum {
-	ROW = 18,     /* pixels from frame to frame */
-	HEAD = 62,    /* title, second line, buttons */
-	FOOT = 34,    /* details, share of a search */
-	PAD = 10,     /* left and right */
+	ROW = 18,  /* pixels from frame to frame */
+	HEAD = 62, /* title, second line, buttons */
+	FOOT = 34, /* details, share of a search */
+	PAD = 10,  /* left and right */
 	TITLE_BYTES = 90,
 	LETTER10 = 72 /* tenths of a pixel, of a letter of 12 px; browsers measure again */
 };
@@ -40,6 +40,7 @@ struct flamegraph {
 	const struct tree *tree;
 	struct tree_order order;
 	uint64_t *totals; /* by node, with callees */
+	double *sides[2]; /* of a difference: the same of base and new, as shares; else NULL */
 	VEC(struct box) boxes;
 	uint32_t rows;	 /* that are needed */
 	uint64_t hidden; /* weight of samples whose own frame is too narrow */
@@ -81,10 +82,42 @@ static int order_by_name(struct flamegraph *f, struct err *err)
 	return rc;
 }
 
+/* Of a difference: each side is a whole, however long it was recorded. What is drawn is their mean,
+ * so that what has vanished has a place as what is new has. */
+static int sum_sides(struct flamegraph *f, struct err *err)
+{
+	const struct tree *t = f->tree;
+	double whole[2];
+	size_t i, k;
+
+	f->totals = calloc(t->nodes.n, sizeof *f->totals);
+	f->sides[0] = calloc(t->nodes.n, sizeof **f->sides);
+	f->sides[1] = calloc(t->nodes.n, sizeof **f->sides);
+	if (!f->totals || !f->sides[0] || !f->sides[1])
+		return err_nomem(err);
+	for (i = t->nodes.n; i--;) {
+		f->sides[0][i] += (double)t->nodes.v[i].count;
+		f->sides[1][i] += (double)t->nodes.v[i].period;
+		for (k = 0; i && k < 2; k++)
+			f->sides[k][t->nodes.v[i].parent] += f->sides[k][i];
+	}
+	for (k = 0; k < 2; k++)
+		whole[k] = f->sides[k][0] > 0 ? f->sides[k][0] : 1;
+	for (i = 0; i < t->nodes.n; i++) {
+		for (k = 0; k < 2; k++)
+			f->sides[k][i] /= whole[k];
+		f->totals[i] = (uint64_t)((f->sides[0][i] + f->sides[1][i]) * 5e8 + .5);
+	}
+	return 0;
+}
+
 static int sum_totals(struct flamegraph *f, struct err *err)
 {
 	const struct tree *t = f->tree;
 	size_t i;
+
+	if (f->opt->is_diff)
+		return sum_sides(f, err);
 
 	f->totals = calloc(t->nodes.n, sizeof *f->totals);
 	if (!f->totals)
@@ -138,6 +171,9 @@ static int place_boxes(struct flamegraph *f, struct err *err)
 	return 0;
 }
 
+static void add_format(struct text *t, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* ---- colours -------------------------------------------------------------------------------- */
 
 struct colour {
@@ -183,6 +219,20 @@ enum { N_PALETTES = sizeof palettes / sizeof *palettes };
 const char *output_palette_name(unsigned i)
 {
 	return i < N_PALETTES ? palettes[i].name : NULL;
+}
+
+/* Of a difference: red for what is a larger share than before, blue for a smaller one, the more the
+ * stronger; grey for what differs by less than a twentieth. */
+static void add_difference_colour(struct flamegraph *f, uint32_t node)
+{
+	double base = f->sides[0][node], new = f->sides[1][node], more = base > new ? base : new;
+	double by = more > 0 ? (new - base) / more : 0, size = by < 0 ? -by : by;
+	unsigned pale = (unsigned)(205 * (1 - size)) + 40;
+
+	if (size < .05)
+		text_str(&f->out, "dcdcdc");
+	else
+		add_format(&f->out, by > 0 ? "f5%02x%02x" : "%02x%02xf5", pale, pale);
 }
 
 /* The same name has the same colour in every picture. */
@@ -249,8 +299,6 @@ static void add_clean(struct text *t, const char *s)
 	text_done(&clean);
 }
 
-static void add_format(struct text *t, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 static void add_format(struct text *t, const char *format, ...)
 {
 	char buf[160];
@@ -319,6 +367,21 @@ static void add_label(struct flamegraph *f, const char *name, size_t n, double w
 	}
 }
 
+/* "12.30 % to 15.00 %, +2.70 points, +22 %": of the whole, and of the frame. */
+static void add_sides(struct flamegraph *f, uint32_t node)
+{
+	double base = f->sides[0][node], new = f->sides[1][node];
+
+	add_format(&f->out, "%.2f %% to %.2f %%, %+.2f points, ", 100 * base, 100 * new,
+		   100 * (new - base));
+	if (!(base > 0))
+		text_str(&f->out, "new");
+	else if (!(new > 0))
+		text_str(&f->out, "gone");
+	else
+		add_format(&f->out, "%+.0f %%", 100 * (new / base - 1));
+}
+
 static void add_box(struct flamegraph *f, const struct box *b)
 {
 	double x = PAD + (double)b->start * f->scale, width = (double)f->totals[b->node] * f->scale;
@@ -329,11 +392,17 @@ static void add_box(struct flamegraph *f, const struct box *b)
 	add_format(&f->out, "<g data-d=\"%u\"><title>", b->depth);
 	add_xml(&f->out, name, n);
 	text_str(&f->out, " (");
-	add_weight(&f->out, f->totals[b->node], f->unit);
+	if (f->opt->is_diff)
+		add_sides(f, b->node);
+	else
+		add_weight(&f->out, f->totals[b->node], f->unit);
 	add_format(&f->out, ", %.2f%%)</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" fill=\"#",
 		   100.0 * (double)f->totals[b->node] / (double)f->totals[0], x, HEAD + row * ROW,
 		   width);
-	add_colour(f, b->node);
+	if (f->opt->is_diff)
+		add_difference_colour(f, b->node);
+	else
+		add_colour(f, b->node);
 	add_format(&f->out, "\"/><text x=\"%.2f\" y=\"%u\">", x + 3, HEAD + row * ROW + 13);
 	add_label(f, name, n, width);
 	text_str(&f->out, "</text></g>\n");
@@ -350,6 +419,13 @@ static void add_subtitle(struct flamegraph *f, const struct event_set *events)
 
 	if (f->look->subtitle) {
 		add_clean(&f->out, f->look->subtitle);
+		return;
+	}
+	if (f->opt->is_diff) {
+		text_str(
+			&f->out,
+			"shares of base and new; red: more than before, blue: less, grey: within a "
+			"twentieth; widths are the mean");
 		return;
 	}
 	for (i = 0; i < events->n; i++) {
@@ -382,7 +458,7 @@ static void add_title(struct flamegraph *f)
 		add_clean(&f->out, f->look->title);
 		return;
 	}
-	text_str(&f->out, "Flame graph");
+	text_str(&f->out, f->opt->is_diff ? "Differential flame graph" : "Flame graph");
 	start = f->out.n;
 	for (i = 0; info && i < info->n_cmdline && f->out.n - start < TITLE_BYTES; i++) {
 		text_str(&f->out, i ? " " : ": ");
@@ -490,6 +566,8 @@ static int write_flamegraph(const struct profile *p, const struct output_options
 	tree_done(&f.reversed);
 	tree_order_done(&f.order);
 	free(f.totals);
+	free(f.sides[0]);
+	free(f.sides[1]);
 	vec_done(&f.boxes);
 	text_done(&f.out);
 	return rc;
@@ -499,5 +577,6 @@ const struct output_format format_flamegraph = {
 	.name = "flamegraph",
 	.help = "a picture (SVG) to click through in any browser",
 	.suffixes = ".svg",
+	.shows_sides = true,
 	.write = write_flamegraph,
 };

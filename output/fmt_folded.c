@@ -70,7 +70,7 @@ static int place_nodes(struct folded *f, struct err *err)
 	for (i = 1; i < n; i++) {
 		const struct tree_node *node = &t->nodes.v[i];
 
-		if (node->count)
+		if (node->count || node->period)
 			f->places[n_places++] = (uint32_t)i * 2;
 		if (key[i * 2 + 1])
 			f->places[n_places++] = (uint32_t)i * 2 + 1;
@@ -109,7 +109,13 @@ static void add_line(struct folded *f, uint32_t node)
 
 	text_add(&f->out, f->line.s, f->line.n);
 	text_char(&f->out, ' ');
-	text_dec(&f->out, format_weight(f->opt, n->count, n->period), 0);
+	if (f->opt->is_diff) {
+		text_dec(&f->out, n->count, 0);
+		text_char(&f->out, ' ');
+		text_dec(&f->out, n->period, 0);
+	} else {
+		text_dec(&f->out, format_weight(f->opt, n->count, n->period), 0);
+	}
 	text_char(&f->out, '\n');
 }
 
@@ -182,5 +188,6 @@ const struct output_format format_folded = {
 	.name = "folded",
 	.help = "one line per stack for flame graph tools",
 	.suffixes = ".folded .collapsed",
+	.shows_sides = true,
 	.write = write_folded,
 };

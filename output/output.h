@@ -27,6 +27,8 @@ struct picture_options {
 const char *output_palette_name(unsigned i);
 
 struct output_options {
+	/* The profile has two sides (profile_absorb_side()); only for formats that show_sides. */
+	bool is_diff;
 	bool count_samples;	 /* weights are numbers of samples instead of periods */
 	struct stack_style style;
 	bool nanoseconds;	 /* script: times with 9 digits behind the point */
@@ -46,6 +48,7 @@ struct output_format {
 	const char *suffixes;
 	unsigned keep; /* enum profile_keep bits that it needs */
 	bool binary;   /* refuse to write to a terminal */
+	bool shows_sides;   /* two sides of a difference */
 	bool takes_sums;    /* where samples have no times a sum is shown like one */
 	bool needs_samples; /* writes single samples: nothing without a log */
 	bool tells_events; /* what it writes says of each sample of which event it is */

@@ -10,6 +10,8 @@ struct absorption {
 	uint32_t *strings; /* + 1; 0: not yet */
 	uint32_t *mappings, *functions, *locations, *nodes, *events;
 	VEC(struct profile_line) lines;
+	bool by_side, is_new; /* of one event */
+	uint32_t event;
 };
 
 static uint32_t string(struct absorption *a, uint32_t id)
@@ -36,7 +38,12 @@ static int absorb_events(struct absorption *a, struct err *err)
 
 		if (name == STRTAB_FAILED || unit == STRTAB_FAILED)
 			return err_nomem(err);
-		if (profile_add_event(a->dst, name, unit, &to, err))
+		/* Sides are compared whatever their events are called. */
+		if (a->by_side && a->dst->events.n)
+			to = 0;
+		else if (a->by_side && i != a->event)
+			continue;
+		else if (profile_add_event(a->dst, name, unit, &to, err))
 			return -ERR_NOMEM;
 		a->dst->events.v[to].attr = from->attr;
 		a->dst->events.v[to].is_ns |= from->is_ns;
@@ -107,6 +114,16 @@ static int absorb_locations(struct absorption *a, struct err *err)
 	return 0;
 }
 
+/* Commands are left out: a program that was renamed would have nothing in common with itself. */
+static void to_side(struct profile_sample *s, bool is_new)
+{
+	uint64_t weight = s->period ? s->period : s->count;
+
+	s->comm = s->pid = s->tid = 0;
+	s->count = is_new ? 0 : weight;
+	s->period = is_new ? weight : 0;
+}
+
 static int absorb_samples(struct absorption *a, struct err *err)
 {
 	size_t i;
@@ -122,6 +139,10 @@ static int absorb_samples(struct absorption *a, struct err *err)
 	for (i = 0; i < a->src->samples.n; i++) {
 		struct profile_sample s = a->src->samples.v[i];
 
+		if (a->by_side && s.event != a->event)
+			continue;
+		if (a->by_side)
+			to_side(&s, a->is_new);
 		s.node = a->nodes[s.node];
 		s.event = a->events[s.event];
 		s.comm = string(a, s.comm);
@@ -148,11 +169,15 @@ static int absorb_all(struct absorption *a, struct err *err)
 	return 0;
 }
 
-int profile_absorb(struct profile *dst, const struct profile *src, struct err *err)
+static int absorb(struct absorption how, struct err *err)
 {
+	const struct profile *src = how.src;
 	struct absorption a = {
 		.src = src,
-		.dst = dst,
+		.dst = how.dst,
+		.by_side = how.by_side,
+		.is_new = how.is_new,
+		.event = how.event,
 		.strings = calloc(strtab_count(&src->strings), sizeof(uint32_t)),
 		.mappings = calloc(src->mappings.n, sizeof(uint32_t)),
 		.functions = calloc(src->functions.n + 1, sizeof(uint32_t)),
@@ -174,4 +199,18 @@ int profile_absorb(struct profile *dst, const struct profile *src, struct err *e
 	free(a.events);
 	vec_done(&a.lines);
 	return rc;
+}
+
+int profile_absorb(struct profile *dst, const struct profile *src, struct err *err)
+{
+	return absorb((struct absorption){.src = src, .dst = dst}, err);
+}
+
+int profile_absorb_side(struct profile *dst, const struct profile *src, uint32_t event, bool is_new,
+			struct err *err)
+{
+	return absorb(
+		(struct absorption){
+			.src = src, .dst = dst, .by_side = true, .is_new = is_new, .event = event},
+		err);
 }

@@ -33,7 +33,7 @@ class Browser:
             [find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
              "--remote-debugging-pipe", f"--user-data-dir={self.home}/profile", f"--window-size={width},{height}", "about:blank"],
             preexec_fn=descriptors, pass_fds=(3, 4, theirs[0], ours[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={**os.environ, "HOME": self.home, "XDG_CONFIG_HOME": self.home})  # it makes this folder
+            env={**os.environ, "HOME": self.home, "XDG_CONFIG_HOME": self.home, "TMPDIR": self.home})  # it makes folders there
         os.close(theirs[0])
         os.close(ours[1])
         self.to, self.fro = os.fdopen(theirs[1], "wb", 0), os.fdopen(ours[0], "rb")
