@@ -9,7 +9,7 @@
 #   make check-damage   every cut of every recording of the corpus (minutes; SAN=address,undefined: half an hour)
 #   make bench      ratios against perf on the same file
 #   make install    PREFIX=/usr/local DESTDIR=: stripped, with manuals and completions for bash, zsh, fish
-#   make dist, make deb  build/dist/: a tarball of the last commit; a Debian package of it (needs debhelper)
+#   make dist, make deb  build/dist/: a tarball of the last commit; a Debian package of it (needs build-essential, debhelper)
 #   V=1 shows commands; SAN=address,undefined, CC=clang, DEBUG=1 (-Werror -O0) build into their own folder
 
 VERSION := 0.1

@@ -112,7 +112,7 @@ for release in "$@"; do
 	step "$release" root "make demo"
 	step "$release" root "make check ${CHECK:-}"
 	if [ "$release" = bookworm ]; then
-		inside env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends debhelper lintian >/dev/null 2>&1
+		inside env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends build-essential debhelper lintian >/dev/null 2>&1
 		step "$release" root "make deb && lintian --fail-on error build/dist/*.changes && dpkg -i build/dist/unspool_*.deb && (cd / && capture --version && resolve --help >/dev/null && regress --version && man -w resolve) && dpkg -r unspool && ! command -v capture"
 		inside env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends sudo >/dev/null 2>&1
 		inside sh -c 'useradd -m -s /bin/bash ann && echo "ann ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/ann'
