@@ -1,8 +1,10 @@
 /* report_ci.c - for CI systems: Markdown, JUnit, annotations, folded stacks of both sides. */
 #include "regress/report.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* A comment of GitHub may have 65,536 bytes. */
 enum { MARKDOWN_MAX = 60000, ANNOTATIONS_MAX = 10 };
@@ -149,6 +151,19 @@ void regress_write_junit(const struct regress *g, FILE *out)
 	report_flush(&t, out);
 }
 
+/* CI systems want paths from the root of the repository, where they run things. */
+static const char *source_file(const struct regress *g, const struct finding *f, uint32_t *line)
+{
+	const char *file = f->kind == FINDING_TOTAL ? "" : regress_file(g, f->key, line);
+	char here[PATH_MAX];
+	size_t n;
+
+	if (!getcwd(here, sizeof here))
+		return file;
+	n = strlen(here);
+	return !strncmp(file, here, n) && file[n] == '/' ? file + n + 1 : file;
+}
+
 /* Of a workflow command: '%', line ends, and in properties ',' and ':'
  * (docs.github.com/actions/reference/workflow-commands-for-github-actions). */
 static void add_escaped(struct text *t, const char *s, bool is_property)
@@ -168,7 +183,7 @@ static void add_github(struct text *t, const struct regress *g, const struct fin
 		       const char *message)
 {
 	uint32_t line = 0;
-	const char *file = f->kind == FINDING_TOTAL ? "" : regress_file(g, f->key, &line);
+	const char *file = source_file(g, f, &line);
 
 	text_str(t, f->verdict == VERDICT_SUSPECT ? "::warning " : "::error ");
 	if (*file) {
@@ -192,7 +207,7 @@ static void add_gitlab(struct text *t, const struct regress *g, const struct fin
 		       const char *message, bool is_first)
 {
 	uint32_t line = 0;
-	const char *file = f->kind == FINDING_TOTAL ? "" : regress_file(g, f->key, &line);
+	const char *file = source_file(g, f, &line);
 	const char *key = f->kind == FINDING_TOTAL ? "total" : regress_key(g, f->key);
 	char id[32];
 
