@@ -342,7 +342,7 @@ int run_count(const struct regress *g, size_t run, const bool *skip_leaf, const 
 int runs_merge(struct regress *g, const double *size, struct err *err)
 {
 	struct hash_index children = {0};
-	uint64_t secret = 0x5eed; /* keys were chosen by a hash that is not ours already */
+	const uint64_t secret = hash_secret();
 	double sum[SIDE_N] = {0};
 	size_t r, i;
 	int rc = 0;
