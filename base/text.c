@@ -155,7 +155,14 @@ void text_xml(struct text *t, const char *s, size_t n)
 			text_str(t, "&quot;");
 			break;
 		default:
-			text_char(t, clean.s[i]);
+			/* U+FFFE and U+FFFF are no characters of XML 1.0 (2.2). */
+			if (clean.n - i > 2 && !memcmp(clean.s + i, "\xef\xbf", 2) &&
+			    (uint8_t)clean.s[i + 2] >= 0xbe) {
+				text_char(t, '?');
+				i += 2;
+			} else {
+				text_char(t, clean.s[i]);
+			}
 		}
 	t->failed |= clean.failed;
 	text_done(&clean);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/advice.h"
 #include "cmd/args.h"
 #include "input/input.h"
 
@@ -37,10 +38,19 @@ static int check_options(const struct resolve *r, const char *path, struct err *
 			return err_set(
 				err, ERR_USAGE, NULL, "%s is for one recording: %s", rows[i].option,
 				r->inputs.n > 1 ? "there are several inputs" : input_name(path));
-	if (r->pipeline.filter.dsos.n || (r->time && strchr(r->time, '%')))
-		return err_set(err, ERR_USAGE, NULL, "%s is for recordings: %s",
-			       r->time ? "--time in percent" : "--dso", input_name(path));
 	return 0;
+}
+
+/* Of a profile only its samples' tasks and times are known. */
+static int check_filters(const struct resolve *r, const char *path, struct err *err)
+{
+	const char *option = r->pipeline.filter.dsos.n		? "--dso"
+			     : r->time && strchr(r->time, '%') ? "--time in percent"
+							       : NULL;
+
+	return option ? err_set(err, ERR_USAGE, NULL, "%s is for recordings: %s", option,
+				input_name(path))
+		      : 0;
 }
 
 static bool accepts(const void *arg, const struct input_sample *s)
@@ -62,20 +72,17 @@ static bool accepts(const void *arg, const struct input_sample *s)
 static void tell_damage(struct resolve *r, const char *path, const struct input_format *f,
 			const struct input_result *got)
 {
+	bool is_text = strcmp(f->name, "pprof") != 0;
+
 	if (!got->damaged && !got->cut)
 		return;
 	r->damaged = true;
 	if (r->quiet)
 		return;
 	if (got->damaged)
-		fprintf(stderr,
-			"resolve: %s: %" PRIu64
-			" %s could not be read as %s, the first at %s %" PRIu64 "\n",
-			input_name(path), got->damaged,
-			f->read == NULL		   ? ""
-			: strcmp(f->name, "pprof") ? "lines"
-						   : "messages",
-			f->name, strcmp(f->name, "pprof") ? "line" : "offset", got->first_damaged);
+		fprintf(stderr, "resolve: %s: %" PRIu64 " %s could not be read as %s, the first at %s %" PRIu64 "\n",
+			input_name(path), got->damaged, is_text ? "lines" : "messages", f->name,
+			is_text ? "line" : "offset", got->first_damaged);
 	if (got->cut)
 		fprintf(stderr, "resolve: %s: ends early; what was read is used\n",
 			input_name(path));
@@ -89,6 +96,8 @@ static int read_named(struct resolve *r, const char *path, const struct input_fo
 	struct input_result got;
 	int rc = check_options(r, path, err);
 
+	if (!rc)
+		rc = check_filters(r, path, err);
 	if (!rc && r->time)
 		rc = args_filter_time(r->time, 0, 0, &r->pipeline.filter, err);
 	/* One sample may be of several events: which are shown is decided when they are written. */
@@ -126,35 +135,55 @@ static void tell_facts(struct input_facts *f, const struct perf_file *file)
 	f->lost = perf_lost(perf_file_stats(file));
 }
 
+/* Unwound, symbolized, and with what has to be said of it. */
+static int load_recording(struct resolve *r, const char *path, struct pipeline *p, struct err *err)
+{
+	int rc = pipeline_open(p, &r->pipeline, err);
+
+	if (!rc && r->time)
+		rc = args_filter_time(r->time, perf_file_info(p->file)->first_sample_ns,
+				      perf_file_info(p->file)->last_sample_ns, &r->pipeline.filter, err);
+	if (!rc)
+		rc = pipeline_load(p, &r->pipeline, err);
+	r->interrupted |= r->pipeline.stop && *r->pipeline.stop;
+	if (!rc && !p->profile->samples.n)
+		rc = err_set(err, ERR_NOT_FOUND, input_name(path),
+			     p->filtered ? "no sample passes the filters" : "no samples");
+	if (!rc && r->fetch)
+		rc = fetch_for_profile(p, &r->pipeline, r->fetch, &r->watch, err);
+	return rc ? rc : pipeline_symbolize(p, &r->pipeline, err);
+}
+
+static void tell_recording(struct resolve *r, const char *path, const struct pipeline *p)
+{
+	const struct perf_file_stats *s = perf_file_stats(p->file);
+	size_t i;
+
+	for (i = 0; !r->quiet && i < perf_file_note_count(p->file); i++)
+		fprintf(stderr, "resolve: %s: %s\n", input_name(path), perf_file_note(p->file, i));
+	r->damaged |= s->damaged || s->interrupted || s->truncated;
+	r->output.lost += perf_lost(s);
+	r->is_poor |= advise(p, input_name(path), r->quiet ? NULL : stderr);
+	/* With --strict, what is missing is damage. */
+	r->damaged |= r->strict && (r->is_poor || perf_lost(s) || s->lost_bytes || s->skipped_samples);
+}
+
 static int read_recording(struct resolve *r, const char *path, struct profile **ret,
 			  struct input_facts *facts, struct err *err)
 {
 	struct pipeline p = {0};
-	const struct perf_file_stats *s;
-	size_t i;
 	int rc = check_options(r, path, err);
 
 	r->pipeline.input = path;
 	if (!rc)
-		rc = pipeline_open(&p, &r->pipeline, err);
-	if (!rc)
-		rc = pipeline_load(&p, &r->pipeline, err);
-	if (!rc)
-		rc = pipeline_symbolize(&p, &r->pipeline, err);
-	if (!rc && !p.profile->samples.n)
-		rc = err_set(err, ERR_NOT_FOUND, path, "no samples");
+		rc = load_recording(r, path, &p, err);
 	*ret = rc ? NULL : profile_new(r->pipeline.keep & ~(unsigned)PROFILE_KEEP_LOG);
 	if (!rc)
 		rc = *ret ? profile_absorb(*ret, p.profile, err) : err_nomem(err);
-	for (i = 0; !rc && !r->quiet && i < perf_file_note_count(p.file); i++)
-		fprintf(stderr, "resolve: %s: %s\n", path, perf_file_note(p.file, i));
-	s = p.file ? perf_file_stats(p.file) : NULL;
-	if (!rc) {
-		r->damaged |= s->damaged || s->interrupted || s->truncated;
-		r->output.lost += perf_lost(s);
-		if (facts)
-			tell_facts(facts, p.file);
-	}
+	if (!rc)
+		tell_recording(r, path, &p);
+	if (!rc && facts)
+		tell_facts(facts, p.file);
 	pipeline_done(&p);
 	return rc;
 }

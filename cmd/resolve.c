@@ -245,6 +245,8 @@ static int run_profiles(struct resolve *r, struct err *err)
 		rc = write_result(r, p, err);
 	if (!rc && !r->quiet)
 		tell_other_events(r, p);
+	if (!rc && r->interrupted)
+		fprintf(stderr, "resolve: interrupted: the output holds what was read until then\n");
 	profile_free(p);
 	return rc;
 }

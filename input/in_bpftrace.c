@@ -8,9 +8,9 @@
  *	, bash]: 12
  *
  * Keys are separated by commas: stacks, whose frames are indented, leaf first, and words (comm,
- *pid). Of several stacks one is the kernel's: the one that ends in an entry of the kernel; else
- *they are taken in their order, the first called by the second. Empty stacks are left out. The name
- *of the map is the event. */
+ * pid). Of several stacks one is the kernel's: the one that ends in an entry of the kernel; else
+ * they are taken in their order, the first called by the second. Empty stacks are left out. The name
+ * of the map is the event. */
 #include "input/packed.h"
 
 #include <ctype.h>
@@ -244,9 +244,11 @@ static int begin_entry(struct reader *r, const char *line, const char *bracket, 
 	return profile_add_event(r->p, name, 0, &r->event, err);
 }
 
-static int read_line(struct reader *r, const char *line, size_t n, struct err *err)
+static int read_line(void *reader, char *line, size_t n, struct err *err)
 {
-	const char *bracket = *line == '@' ? memchr(line, '[', n) : NULL, *end;
+	struct reader *r = reader;
+	char *bracket = *line == '@' ? memchr(line, '[', n) : NULL;
+	const char *end;
 	uint64_t weight = 0;
 	size_t blank;
 	int rc = 0;
@@ -290,17 +292,10 @@ static int read_bpftrace(struct profile *p, struct input_source *s, const struct
 			 struct input_result *ret, struct err *err)
 {
 	struct reader r = {.p = p, .opt = opt, .ret = ret};
-	char *line;
-	size_t n, i;
+	size_t i;
 	int rc;
 
-	while ((rc = input_line(s, &line, &n, err)) > 0) {
-		rc = read_line(&r, line, n, err);
-		if (rc < 0)
-			break;
-		if (rc)
-			input_damaged(ret, s);
-	}
+	rc = input_each_line(s, ret, read_line, &r, err);
 	if (r.inside)
 		ret->cut = true;
 	for (i = 0; i < STACKS; i++)

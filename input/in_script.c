@@ -7,10 +7,10 @@
  *	(empty line)
  *
  * The first line has at least a command and a number (of the thread, or process/thread), which
- *older versions and options follow with nothing but the event; without call chains the address
- *stands behind the event. Lines with `(inlined)` are inlined into the next that is not. Lines that
- *begin with '#' are the header. Source of truth: builtin-script.c of perf 2.6.32 to 7.2, by its
- *output. */
+ * older versions and options follow with nothing but the event; without call chains the address
+ * stands behind the event. Lines with `(inlined)` are inlined into the next that is not. Lines that
+ * begin with '#' are the header. Source of truth: builtin-script.c of perf 2.6.32 to 7.2, by its
+ * output. */
 #include "input/packed.h"
 
 #include <ctype.h>
@@ -411,8 +411,9 @@ static int begin_sample(struct reader *r, struct head *h, struct err *err)
 }
 
 /* 1: the line says nothing. */
-static int read_line(struct reader *r, const char *line, size_t n, struct err *err)
+static int read_line(void *reader, char *line, size_t n, struct err *err)
 {
+	struct reader *r = reader;
 	bool indented = isspace((unsigned char)*line);
 	struct head h;
 	struct place f;
@@ -467,17 +468,9 @@ static int read_script(struct profile *p, struct input_source *s, const struct i
 		       struct input_result *ret, struct err *err)
 {
 	struct reader r = {.p = p, .opt = opt, .ret = ret};
-	char *line;
-	size_t n;
 	int rc;
 
-	while ((rc = input_line(s, &line, &n, err)) > 0) {
-		rc = read_line(&r, line, n, err);
-		if (rc < 0)
-			break;
-		if (rc)
-			input_damaged(ret, s);
-	}
+	rc = input_each_line(s, ret, read_line, &r, err);
 	if (!rc)
 		rc = end_sample(&r, err);
 	vec_done(&r.stack);

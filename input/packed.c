@@ -144,6 +144,23 @@ int input_line(struct input_source *s, char **line, size_t *n, struct err *err)
 	return s->text.failed ? err_nomem(err) : 1;
 }
 
+int input_each_line(struct input_source *s, struct input_result *ret, input_line_fn *take, void *reader,
+		    struct err *err)
+{
+	char *line;
+	size_t n;
+	int rc;
+
+	while ((rc = input_line(s, &line, &n, err)) > 0) {
+		rc = take(reader, line, n, err);
+		if (rc < 0)
+			break;
+		if (rc)
+			input_damaged(ret, s);
+	}
+	return rc;
+}
+
 /* ---- looking at the beginning ---------------------------------------------------------------- */
 
 /* What comes first in a pipe, which stays in it. */

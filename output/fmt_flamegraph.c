@@ -259,44 +259,9 @@ static void add_colour(struct flamegraph *f, uint32_t node)
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* XML 1.0, 2.2: neither control characters, which text_clean() has replaced, nor U+FFFE, U+FFFF. */
-static void add_xml(struct text *t, const char *s, size_t n)
+static void add_text(struct text *t, const char *s)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		switch (s[i]) {
-		case '&':
-			text_str(t, "&amp;");
-			break;
-		case '<':
-			text_str(t, "&lt;");
-			break;
-		case '>':
-			text_str(t, "&gt;");
-			break;
-		case '"':
-			text_str(t, "&quot;");
-			break;
-		default:
-			if (n - i > 2 && !memcmp(s + i, "\xef\xbf", 2) &&
-			    (uint8_t)s[i + 2] >= 0xbe) {
-				text_char(t, '?');
-				i += 2;
-			} else {
-				text_char(t, s[i]);
-			}
-		}
-}
-
-static void add_clean(struct text *t, const char *s)
-{
-	struct text clean = {0};
-
-	text_clean(&clean, s, strlen(s));
-	t->failed |= clean.failed;
-	add_xml(t, clean.n ? clean.s : "", clean.n);
-	text_done(&clean);
+	text_xml(t, s, strlen(s));
 }
 
 static void add_format(struct text *t, const char *format, ...)
@@ -331,7 +296,7 @@ static void add_weight(struct text *t, uint64_t weight, const char *unit)
 			text_char(t, ',');
 	}
 	text_char(t, ' ');
-	add_clean(t, unit);
+	add_text(t, unit);
 }
 
 static const char *name_of(const struct flamegraph *f, uint32_t node, size_t *n)
@@ -360,9 +325,9 @@ static void add_label(struct flamegraph *f, const char *name, size_t n, double w
 	if (room < 3)
 		return;
 	if (cut_bytes(name, n, room) == n) {
-		add_xml(&f->out, name, n);
+		text_xml(&f->out, name, n);
 	} else {
-		add_xml(&f->out, name, cut_bytes(name, n, room - 1));
+		text_xml(&f->out, name, cut_bytes(name, n, room - 1));
 		text_str(&f->out, "…");
 	}
 }
@@ -390,7 +355,7 @@ static void add_box(struct flamegraph *f, const struct box *b)
 	const char *name = name_of(f, b->node, &n);
 
 	add_format(&f->out, "<g data-d=\"%u\"><title>", b->depth);
-	add_xml(&f->out, name, n);
+	text_xml(&f->out, name, n);
 	text_str(&f->out, " (");
 	if (f->opt->is_diff)
 		add_sides(f, b->node);
@@ -418,7 +383,7 @@ static void add_subtitle(struct flamegraph *f, const struct event_set *events)
 	size_t i;
 
 	if (f->look->subtitle) {
-		add_clean(&f->out, f->look->subtitle);
+		add_text(&f->out, f->look->subtitle);
 		return;
 	}
 	if (f->opt->is_diff) {
@@ -432,7 +397,7 @@ static void add_subtitle(struct flamegraph *f, const struct event_set *events)
 		const struct profile_event *e = &f->p->events.v[events->ids[i]];
 
 		text_str(&f->out, i ? ", " : "");
-		add_clean(&f->out, strtab_get(&f->p->strings, e->name));
+		add_text(&f->out, strtab_get(&f->p->strings, e->name));
 		samples += e->samples;
 	}
 	text_str(&f->out, ": ");
@@ -443,7 +408,7 @@ static void add_subtitle(struct flamegraph *f, const struct event_set *events)
 	}
 	if (f->p->info && f->p->info->hostname) {
 		text_str(&f->out, " on ");
-		add_clean(&f->out, f->p->info->hostname);
+		add_text(&f->out, f->p->info->hostname);
 	}
 	if (stitched > 0)
 		add_format(&f->out, ", %.1f %% with callers of another sample", 100 * stitched);
@@ -455,14 +420,14 @@ static void add_title(struct flamegraph *f)
 	size_t i, start;
 
 	if (f->look->title) {
-		add_clean(&f->out, f->look->title);
+		add_text(&f->out, f->look->title);
 		return;
 	}
 	text_str(&f->out, f->opt->is_diff ? "Differential flame graph" : "Flame graph");
 	start = f->out.n;
 	for (i = 0; info && i < info->n_cmdline && f->out.n - start < TITLE_BYTES; i++) {
 		text_str(&f->out, i ? " " : ": ");
-		add_clean(&f->out, info->cmdline[i]);
+		add_text(&f->out, info->cmdline[i]);
 	}
 }
 

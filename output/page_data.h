@@ -1,5 +1,5 @@
 /* page_data.h - the profile in the form that the page reads (output/page/data.js). Private to
- *output/.
+ * output/.
  *
  * One deflated stream of unsigned numbers (LEB128; signed ones as zigzag) and UTF-8 strings, each
  * table by columns, because columns compress best:
@@ -7,10 +7,10 @@
  *	strings   n, their lengths, their bytes
  *	facts     the string that is a JSON object: samples, lost, shares, machine, time
  *	frames    n; name, module, file (strings); line; kind (enum name_kind, +8 guessed, +16
- *stitched) nodes     n; how many levels up from the node before; frame. In preorder; node 0 is the
- *root events    n; each: name (string), 1 if its weights are nanoseconds tasks     n; each: command
- *(string), pid, tid (signed) samples   n; node; event; task; count; weight log       n; time since
- *the sample before in ns (signed); sample; weight
+ * stitched) nodes     n; how many levels up from the node before; frame. In preorder; node 0 is the
+ * root events    n; each: name (string), 1 if its weights are nanoseconds tasks     n; each: command
+ * (string), pid, tid (signed) samples   n; node; event; task; count; weight log       n; time since
+ * the sample before in ns (signed); sample; weight
  *
  * Equal recordings give equal bytes: everything is in the order of its content. */
 #ifndef OUTPUT_PAGE_DATA_H

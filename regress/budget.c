@@ -1,5 +1,5 @@
 /* budget.c - .profbudget: what is allowed, and until when. One rule a line, the first that matches
- *counts.
+ * counts.
  *
  *	version 1
  *	default                margin 2%  impact 0.1%  q 0.01

@@ -140,6 +140,10 @@ static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
 	double sx = x->se * fmax(per_run(j, x, SIDE_BASE), per_run(j, x, SIDE_NEW));
 	double sy = y->se * fmax(per_run(j, y, SIDE_BASE), per_run(j, y, SIDE_NEW));
 
+	/* A growth is not explained away by what another function lost by chance. */
+	if (!is_new(x) && !is_gone(x) && !is_new(y) && !is_gone(y) &&
+	    fmin(y->p_up, y->p_down) > j->g->opt.report_q)
+		return false;
 	/* What is gone and new has no useful error of its ratio. */
 	if (is_new(x) || is_gone(x))
 		sx = sqrt(fmax(x->a, x->b) * x->phi_shrunk) / j->s[x->b > x->a];
@@ -521,7 +525,7 @@ static int judge_shares(struct judge *j, struct err *err)
 		    stats_t_quantile(g->opt.q, fmax(v->df, 1)))
 			continue;
 		fill(j, &f, i, FINDING_SELF, v);
-		f.verdict = r->is_warning ? VERDICT_SUSPECT : VERDICT_OVER_BUDGET;
+		f.verdict = r->is_warning || !j->can_gate ? VERDICT_SUSPECT : VERDICT_OVER_BUDGET;
 		f.rule = r->line;
 		if (push(g, &f, err))
 			return -ERR_NOMEM;
