@@ -2,6 +2,7 @@
 #include "capture/touch.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -35,19 +36,32 @@ static int memory_of(struct touch *t, pid_t pid)
 	return t->fd;
 }
 
+/* Is the page there now? The memory that is open may be that of the program before exec. */
+static bool touch_page(struct touch *t, pid_t pid, uint64_t at, bool is_first)
+{
+	char byte;
+
+	if (memory_of(t, pid) < 0)
+		return false;
+	if (pread(t->fd, &byte, 1, (off_t)at) == 1)
+		return true;
+	if (!is_first)
+		return false;
+	close(t->fd);
+	t->fd = -1;
+	t->pid = 0;
+	return memory_of(t, pid) >= 0 && pread(t->fd, &byte, 1, (off_t)at) == 1;
+}
+
 void touch_stack(struct touch *t, pid_t pid, pid_t tid, uint64_t at, uint64_t bytes)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t key = hash_mix((uint64_t)tid, at), end = at + bytes;
 	unsigned n;
-	char byte;
 
 	if (t->seen.n >= PAGES_MAX || hash_get(&t->seen, key) != HASH_NONE ||
-	    hash_put(&t->seen, key, 0) || memory_of(t, pid) < 0)
+	    hash_put(&t->seen, key, 0))
 		return;
-	for (n = 0; n < PAGES_PER_CALL && at < end; n++, at += page) {
-		if (pread(t->fd, &byte, 1, (off_t)at) != 1)
-			break;
+	for (n = 0; n < PAGES_PER_CALL && at < end && touch_page(t, pid, at, !n); n++, at += page)
 		t->pages++;
-	}
 }
