@@ -108,6 +108,8 @@ static const char *root_help(enum unwind_stop why)
 		[UNWIND_STOP_NO_MAP] = "code was mapped before the recording began, or by another "
 				       "process: record from the start of the program",
 		[UNWIND_STOP_DEPTH] = "raise --max-stack",
+		[UNWIND_STOP_SWITCHED] = "a sample holds one stack: Go's runtime and signal "
+					 "handlers run on stacks of their own",
 	};
 
 	return help[why] ? help[why] : "--stats tells more";

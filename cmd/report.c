@@ -10,7 +10,7 @@
 
 /* Which stops mean what in the summary. "broken" is what we could have done better. */
 struct stop_sums {
-	uint64_t root, truncated, no_cfi, no_file, broken, no_map;
+	uint64_t root, switched, truncated, no_cfi, no_file, broken, no_map;
 };
 
 static struct stop_sums stop_sums(const struct unwind_stats *u)
@@ -19,6 +19,7 @@ static struct stop_sums stop_sums(const struct unwind_stats *u)
 
 	return (struct stop_sums){
 		.root = s[UNWIND_STOP_END],
+		.switched = s[UNWIND_STOP_SWITCHED],
 		.truncated = s[UNWIND_STOP_TRUNCATED_STACK] + s[UNWIND_STOP_MISSING_PAGE],
 		.no_cfi = s[UNWIND_STOP_NO_CFI],
 		.no_file = s[UNWIND_STOP_NO_BINARY],
@@ -106,6 +107,7 @@ void report_json(const struct pipeline *p, double seconds_write, FILE *out)
 		{"period", r->period_sum},
 		{"user_stacks", u->user_stacks},
 		{"root", stop.root},
+		{"switched", stop.switched},
 		{"truncated", stop.truncated},
 		{"no_cfi", stop.no_cfi},
 		{"no_file", stop.no_file},

@@ -245,7 +245,7 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c, con
 	if (!walk_word(w, c->fp, word, &fp) || !walk_word(w, c->fp + word, word, &ra)) {
 		stop = walk_read_stop(w, c->fp + word);
 		/* After a stack switch it is the other stack that the frame pointer points to. */
-		if (stop == UNWIND_STOP_TRUNCATED_STACK && otherwise != UNWIND_STOP_END)
+		if (stop == UNWIND_STOP_TRUNCATED_STACK && otherwise != UNWIND_STOP_SWITCHED)
 			return stop;
 		return otherwise;
 	}
@@ -400,7 +400,7 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
 		[RULE_NO_CFI] = UNWIND_STOP_NO_CFI,   [RULE_CODE_SP] = UNWIND_STOP_NO_CFI,
 		[RULE_CODE_FP] = UNWIND_STOP_NO_CFI,  [RULE_JIT_FP] = UNWIND_STOP_NO_CFI,
 		[RULE_BAD_CFI] = UNWIND_STOP_BAD_CFI, [RULE_NO_BINARY] = UNWIND_STOP_NO_BINARY,
-		[RULE_NO_MAP] = UNWIND_STOP_NO_MAP,   [RULE_STACK_SWITCH] = UNWIND_STOP_END,
+		[RULE_NO_MAP] = UNWIND_STOP_NO_MAP,   [RULE_STACK_SWITCH] = UNWIND_STOP_SWITCHED,
 		[RULE_CLONE] = UNWIND_STOP_NO_CFI,
 	};
 	enum unwind_stop stop = stops[kind];

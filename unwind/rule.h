@@ -33,7 +33,7 @@ enum rule_kind {
 	RULE_JIT_FP,
 	RULE_NO_BINARY,
 	RULE_NO_MAP,
-	RULE_STACK_SWITCH, /* the caller may be on another stack, then this one ends here */
+	RULE_STACK_SWITCH, /* the caller may be on another stack */
 	RULE_CLONE,	   /* the outermost frame if the system call that returns there made it */
 	RULE_KINDS
 };

@@ -58,7 +58,8 @@ bool frame_how_is_guess(enum frame_how how);
 	X(DEPTH, "frame limit reached")                                                            \
 	X(NO_REGS, "registers were not recorded")                                                  \
 	X(UNSUPPORTED, "processor not supported")                                                  \
-	X(MISSING_PAGE, "stack copy ends at a page that nothing had touched")
+	X(MISSING_PAGE, "stack copy ends at a page that nothing had touched")                      \
+	X(SWITCHED, "goes on on another stack, which was not copied")
 
 #define X(name, text) UNWIND_STOP_##name,
 enum unwind_stop { UNWIND_STOPS(X) UNWIND_STOP_N };

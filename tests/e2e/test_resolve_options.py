@@ -228,14 +228,14 @@ advice = {m["path"]: "install its debug symbols" in m["help"] for m in resolve("
 tap.check(advice == paths, "packages are advised where distributions have their files", advice)
 
 # --stats=json: the members that DESIGN promises, and what must hold between them.
-NUMBERS = ("samples lost skipped user_stacks root truncated no_cfi no_file no_map broken stitched guessed frames addresses symbolized "
+NUMBERS = ("samples lost skipped user_stacks root switched truncated no_cfi no_file no_map broken stitched guessed frames addresses symbolized "
            "filtered lost_bytes period cached_modules").split()
 for data in ("perf.data", "bare.data", "lost.data"):
     s = resolve(data)[1]
     script = run([RESOLVE, "-q", "-f", "script", "--no-inline", data]).stdout
     tap.check(all(isinstance(s.get(n), int) and s[n] >= 0 for n in NUMBERS) and set(s["seconds"]) == {"load", "symbolize", "write"} and
               all(0 <= v < 100 for v in [*s["seconds"].values(), *s["thread_seconds"]]) and s["thread_seconds"], f"--stats=json of {data}: all numbers", s)
-    ends = sum(s[n] for n in "root truncated no_cfi no_file no_map broken".split())
+    ends = sum(s[n] for n in "root switched truncated no_cfi no_file no_map broken".split())
     tap.check(ends == s["user_stacks"] <= s["samples"] and s["symbolized"] <= s["addresses"] <= s["frames"] and
               s["stitched"] + s["guessed"] <= s["frames"], f"--stats=json of {data}: they add up", s)
     tap.check(s["samples"] == len(re.findall(r"^\S.* \d+\.\d+: ", script, re.M)) and s["frames"] == len(re.findall(r"^\t", script, re.M)),

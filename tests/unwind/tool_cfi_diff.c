@@ -171,7 +171,8 @@ static void compare(struct diff *d, const struct perf_sample *s, const struct st
 	d->samples++;
 	d->own_frames += a->n - a->n_kernel;
 	d->libdw_frames += b.n - b.n_kernel;
-	d->own_roots += a->stop == UNWIND_STOP_END;
+	/* libdw calls it a root. */
+	d->own_roots += a->stop == UNWIND_STOP_END || a->stop == UNWIND_STOP_SWITCHED;
 	d->libdw_roots += b.stop == UNWIND_STOP_END;
 	d->own_cut += a->stop == UNWIND_STOP_TRUNCATED_STACK;
 	d->libdw_cut += b.stop == UNWIND_STOP_TRUNCATED_STACK;
