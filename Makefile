@@ -9,6 +9,7 @@
 #   make check-damage   every cut of every recording of the corpus (minutes; SAN=address,undefined: half an hour)
 #   make bench      ratios against perf on the same file
 #   make install    PREFIX=/usr/local DESTDIR=: stripped, with manuals and completions for bash, zsh, fish
+#   make static-capture  build/gcc/static/capture: one file to copy to any machine of this architecture
 #   make dist, make deb  build/dist/: a tarball of the last commit; a Debian package of it (needs build-essential, debhelper)
 #   V=1 shows commands; SAN=address,undefined, CC=clang, DEBUG=1 (-Werror -O0) build into their own folder
 
@@ -81,12 +82,22 @@ endef
 $(foreach s,$(STAGES),$(eval $(call stage_rule,$(s))))
 libs: $(ALL_LIBS)
 
-# A command is cmd/NAME.c plus the shared cmd/*.c that are not commands.
-CMD_SHARED := $(filter-out $(COMMANDS:%=$(BUILD)/cmd/%.o),$(call objs,cmd))
-$(COMMANDS:%=$(BIN)/%): $(BIN)/%: $(BUILD)/cmd/%.o $(CMD_SHARED) $(ALL_LIBS)
+# A command is cmd/NAME.c and what it needs of the other cmd/*.c and the stages: archives, so that capture,
+# which runs on machines with nothing installed, brings neither unwinder nor libdw.
+CMD_LIB := $(BUILD)/libcmd.a
+$(CMD_LIB): $(filter-out $(COMMANDS:%=$(BUILD)/cmd/%.o),$(call objs,cmd))
+	$(Q)ar rcsD $@.$$$$ $^ && mv $@.$$$$ $@
+$(COMMANDS:%=$(BIN)/%): $(BIN)/%: $(BUILD)/cmd/%.o $(CMD_LIB) $(ALL_LIBS)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  LD    $@")
-	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $< $(CMD_SHARED) $(ALL_LIBS) $(LDLIBS)
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $< $(CMD_LIB) $(ALL_LIBS) -Wl,--as-needed $(LDLIBS)
+
+# One file to copy to any machine of this architecture.
+static-capture: $(BUILD)/static/capture
+$(BUILD)/static/capture: $(BUILD)/cmd/capture.o $(CMD_LIB) $(ALL_LIBS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -static-pie -o $@ $< $(CMD_LIB) $(ALL_LIBS) -Wl,--build-id -lzstd -llzma -lz -pthread
+.PHONY: static-capture
 
 # Unit tests: tests/STAGE/test_X.c, linked with the archives up to STAGE only.
 UNIT_SRC := $(wildcard $(foreach s,$(STAGES),tests/$(s)/test_*.c))

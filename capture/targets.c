@@ -87,13 +87,35 @@ int cpu_list_parse(struct cpu_list *ret, const char *text, const char *what, str
 	return 0;
 }
 
+/* Where /sys is not mounted, as in a chroot: /proc/stat has a line for each. */
+static int cpu_list_of_stat(struct cpu_list *ret, struct err *err)
+{
+	struct cpu_list l = {0};
+	FILE *f = fopen("/proc/stat", "re");
+	char line[4096];
+	int cpu, rc = 0;
+
+	if (!f)
+		return err_errno(err, errno, "/proc/stat", "open");
+	while (!rc && fgets(line, sizeof line, f))
+		if (sscanf(line, "cpu%d ", &cpu) == 1 && cpu < TARGETS_CPU_MAX)
+			rc = vec_push(&l.cpus, cpu);
+	fclose(f);
+	if (rc) {
+		cpu_list_done(&l);
+		return err_nomem(err);
+	}
+	*ret = l;
+	return 0;
+}
+
 int cpu_list_online(struct cpu_list *ret, struct err *err)
 {
 	static const char path[] = "/sys/devices/system/cpu/online";
 	char text[4096];
 
 	if (sysfile_line(path, text, sizeof text))
-		return err_errno(err, errno, path, "read");
+		return cpu_list_of_stat(ret, err);
 	return cpu_list_parse(ret, text, path, err);
 }
 

@@ -274,8 +274,10 @@ static int parse(struct command *c, int argc, char **argv, struct err *err)
 		return rc;
 	if (c->show_help)
 		print_help();
-	if (c->show_version)
+	if (c->show_version) {
 		version_print("regress");
+		version_print_readers();
+	}
 	if (c->show_help || c->show_version)
 		return 1;
 	c->run.quiet = c->quiet;

@@ -484,8 +484,10 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 		return rc;
 	if (r->show_help)
 		print_help();
-	if (r->show_version)
+	if (r->show_version) {
 		version_print("resolve");
+		version_print_readers();
+	}
 	if (r->show_formats)
 		print_formats();
 	if (r->show_inputs)

@@ -74,7 +74,8 @@ for packer, suffix in (("gzip", "gz"), ("zstd", "zst")):
     else:
         tap.skip(f"-o out.folded.{suffix}", f"no {packer}")
 for command in (RESOLVE, CAPTURE, REGRESS):
-    tap.check(re.search(r"elfutils \d.*zlib \d.*zstd \d", run([command, "--version"]).stdout), f"{os.path.basename(command)} --version: libraries")
+    wanted = r"zlib \d.*zstd \d.*; (gcc|.*[Cc]lang) \d" if command == CAPTURE else r"zlib \d.*zstd \d(?s:.*)elfutils \d"
+    tap.check(re.search(wanted, run([command, "--version"]).stdout), f"{os.path.basename(command)} --version: libraries and compiler")
 
 p = run([RESOLVE, "--no-such-option"], check=False)
 tap.check(p.returncode == 2 and "no-such-option" in p.stderr and "--help" in p.stderr, "an unknown option is told", p.stderr)
