@@ -20,7 +20,7 @@ V ?= 0
 Q := $(if $(filter 0,$(V)),@)
 
 # Law of includes: a folder knows base/ and the public headers of folders before it.
-STAGES := $(foreach s,base reader modules dwarf demangle symbolize unwind stitch profile input output regress capture,$(if $(wildcard $(s)/*.c),$(s)))
+STAGES := $(foreach s,base reader modules functions dwarf demangle symbolize unwind stitch profile input output regress capture,$(if $(wildcard $(s)/*.c),$(s)))
 COMMANDS := capture resolve regress
 
 ifeq ($(origin CC),default)

@@ -113,20 +113,6 @@ const uint8_t *elf_image_at_vaddr(const struct elf_image *img, uint64_t vaddr, s
 bool elf_image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint64_t *ret);
 bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_t *ret);
 
-/* The table that Go programs have of their functions, also when stripped (.gopclntab). */
-struct elf_go_table {
-	const uint8_t *data; /* from its header on */
-	size_t size;	     /* may include what lies behind it */
-	uint64_t vaddr;
-	uint64_t text_vaddr; /* what functions' offsets are relative to, since Go 1.18 */
-	uint64_t
-		moduledata_vaddr; /* the runtime's struct moduledata, since Go 1.16; 0: not found */
-};
-/* False when the file has none. */
-bool elf_image_go_table(struct elf_image *img, struct elf_go_table *ret);
-/* A pointer in a program's data; 64-bit: also one that a relocation fills in. 0: none is there. */
-uint64_t elf_image_pointer(struct elf_image *img, uint64_t vaddr);
-
 /* ---- modules ----------------------------------------------------------------------------- */
 
 /* X(name, text for people) */

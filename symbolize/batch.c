@@ -10,7 +10,7 @@
 
 #include "base/threads.h"
 #include "symbolize/batch_group.h"
-#include "symbolize/sort.h"
+#include "base/sort.h"
 
 /* A module with more debug information than this is worth all threads by itself. */
 enum { LARGE_DEBUG_BYTES = 8 << 20 };

@@ -41,7 +41,7 @@ static int read_go(struct elfsyms *s)
 {
 	size_t before = s->tab.funcs.n;
 
-	if (gopclntab_functions(&s->go, &s->tab))
+	if (go_table_functions(&s->go, &s->tab))
 		return -1;
 	if (s->tab.funcs.n > before)
 		says(s, "pclntab", s->mod->image);
@@ -59,7 +59,7 @@ static int read_all(struct elfsyms *s, const struct page_set *only)
 	    read_one(s, mod->mini, ".symtab", "minidebuginfo", only) ||
 	    read_one(s, mod->image, ".dynsym", "dynsym", only))
 		return -1;
-	if (s->has_go && !elfsyms_has_symtab(full) && read_go(s))
+	if (s->go.data && !elfsyms_has_symtab(full) && read_go(s))
 		return -1;
 	return functab_finish(&s->tab);
 }
@@ -70,7 +70,8 @@ int elfsyms_load(struct elfsyms *s, const struct module *mod, const uint64_t *va
 	int rc;
 
 	s->mod = mod;
-	s->has_go = mod->image && gopclntab_open(&s->go, mod->image);
+	if (mod->image)
+		go_table_open(&s->go, mod->image);
 	if (!page_set_init(&pages, vaddrs, n))
 		return read_all(s, NULL);
 	rc = read_all(s, &pages);

@@ -8,8 +8,7 @@
 #include <stdint.h>
 
 #include "modules/modules.h"
-#include "symbolize/functab.h"
-#include "symbolize/gopclntab.h"
+#include "functions/functions.h"
 
 /* ---- symtab.c: .symtab, .dynsym ---------------------------------------------------------- */
 
@@ -65,8 +64,7 @@ bool called_start(struct elf_image *img, uint64_t low, uint64_t high, uint64_t *
 struct elfsyms {
 	const struct module *mod;
 	struct functab tab, plt;
-	struct gopclntab go;
-	bool has_go;
+	struct go_table go; /* data NULL: none */
 	bool partial; /* tab has only what the first batch seemed to need */
 	bool plt_read;
 	struct code_section last_section;

@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/rooted.h"
-#include "symbolize/sort.h"
+#include "base/sort.h"
 #include "symbolize/symbolize.h"
 
 enum {

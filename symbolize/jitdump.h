@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/strtab.h"
 #include "base/vec.h"
-#include "symbolize/functab.h"
+#include "functions/functions.h"
 
 /* One function that was put somewhere, in order of time. */
 struct jit_code {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "symbolize/functab.h"
+#include "functions/functions.h"
 
 struct kallsyms {
 	struct functab tab;	   /* tag: index into modules */

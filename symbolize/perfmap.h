@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "symbolize/functab.h"
+#include "functions/functions.h"
 
 /* Cuts up `text` (NUL-terminated, size bytes without the NUL; the names point into it) into a
  * finished table in which later lines win over earlier ones, because JIT compilers reuse memory.

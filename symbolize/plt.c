@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "symbolize/elfsyms.h"
-#include "symbolize/sort.h"
+#include "base/sort.h"
 
 /* A GOT slot and the relocation for it. */
 struct slot {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/sort.h"
+#include "base/sort.h"
 
 const struct source_ops *source_ops_for(enum dso_kind kind)
 {

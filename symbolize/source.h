@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "dwarf/dwarf.h"
-#include "symbolize/functab.h"
+#include "functions/functions.h"
 #include "symbolize/symbolize.h"
 
 /* One distinct address of a dso. */

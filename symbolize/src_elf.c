@@ -86,7 +86,7 @@ static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *v
 {
 	if (elfsyms_load(&e->syms, e->mod, vaddrs, n))
 		return err_nomem(err);
-	s->is_go = e->syms.has_go;
+	s->is_go = e->syms.go.data;
 	s->linker_folds = linker_folds(e->mod->image) || linker_folds(e->mod->debug);
 	if (!e->mod->image)
 		s->miss = miss_of(e->mod->image_miss);
@@ -152,20 +152,26 @@ static uint64_t elf_cost(struct source *s)
 	struct elf_state *e = s->state;
 	uint64_t cost = dwarf_bytes(e->mod);
 
-	return cost || !e->syms.has_go ? cost : e->syms.go.size;
+	return cost || !e->syms.go.data ? cost : e->syms.go.size;
 }
 
 /* A Go program without DWARF still has lines and inlined calls. */
-static int go_lines(const struct gopclntab *go, struct lookups *l, struct err *err)
+static int go_lines(const struct go_table *go, struct lookups *l, struct err *err)
 {
-	struct dwarf_frame chain[GO_CHAIN_MAX];
-	size_t i, n;
+	struct go_line chain[GO_CHAIN_MAX];
+	struct dwarf_frame frames[GO_CHAIN_MAX];
+	size_t i, n, k;
 
 	for (i = 0; i < l->n; i++) {
 		if (!l->v[i].has_vaddr)
 			continue;
-		n = gopclntab_chain(go, l->v[i].vaddr, chain, GO_CHAIN_MAX);
-		if (lookups_add_chain(l, i, chain, n))
+		n = go_table_chain(go, l->v[i].vaddr, chain, GO_CHAIN_MAX);
+		for (k = 0; k < n; k++)
+			frames[k] = (struct dwarf_frame){.name = chain[k].name,
+							 .file = chain[k].file,
+							 .line = chain[k].line,
+							 .decl_line = chain[k].start_line};
+		if (lookups_add_chain(l, i, frames, n))
 			return err_nomem(err);
 	}
 	return 0;
@@ -232,7 +238,7 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 	struct elf_image *image;
 	int rc;
 
-	if (e->syms.has_go && !dwarf_bytes(e->mod))
+	if (e->syms.go.data && !dwarf_bytes(e->mod))
 		return go_lines(&e->syms.go, l, err);
 	rc = elf_lines(&e->dwarf, s->env, e->mod, l, n_threads, err);
 	if (!rc && e->dwarf)

@@ -9,8 +9,8 @@
 #include "base/hash.h"
 #include "base/threads.h"
 #include "base/vec.h"
+#include "functions/functions.h"
 #include "unwind/cfi_index.h"
-#include "unwind/go_table.h"
 #include "unwind/rule_table.h"
 #include "unwind/unwind.h"
 
@@ -84,7 +84,8 @@ struct cfi_module *cfi_module_get(struct modules *modules, struct module *mod)
 	cm->steps = STEPS_MAX;
 	mutex_init_short(&cm->lock);
 	cfi_index_open_eh(&cm->eh, mod->image);
-	go_table_open(&cm->go, mod->image);
+	if (cm->arch)
+		go_table_open(&cm->go, mod->image);
 	if (atomic_compare_exchange_strong(&mod->unwind_state, &state, &cm->state))
 		return cm;
 	module_done(&cm->state); /* another worker was faster */

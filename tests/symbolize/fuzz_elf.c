@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct dwarf_frame chain[64];
+	struct go_line chain[64];
 	struct func_cursor cursor = {0};
 	struct module mod = {0};
 	struct elfsyms s = {0};
@@ -24,8 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				break;
 			if (f)
 				FUZZ_CHECK(f->start <= vaddr && vaddr < f->end && strlen(f->name));
-			if (s.has_go)
-				FUZZ_CHECK(gopclntab_chain(&s.go, vaddr, chain, 64) <= 64);
+			if (s.go.data)
+				FUZZ_CHECK(go_table_chain(&s.go, vaddr, chain, 64) <= 64);
 		}
 	elfsyms_done(&s);
 	elf_image_close(mod.image);

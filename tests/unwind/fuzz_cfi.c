@@ -10,7 +10,7 @@
 #include "reader/machine.h"
 #include "tests/fuzz.h"
 #include "unwind/cfi_index.h"
-#include "unwind/go_table.h"
+#include "functions/functions.h"
 #include "unwind/unwind.h"
 
 enum { PART_EH, PART_HDR, PART_DEBUG, PART_GO, PART_N };

@@ -19,7 +19,7 @@
 
 #include "unwind/cfi_index.h"
 #include "unwind/expr.h"
-#include "unwind/go_table.h"
+#include "functions/functions.h"
 
 struct compare {
 	const char *path, *name;

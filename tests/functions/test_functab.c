@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "symbolize/functab.h"
-#include "symbolize/sort.h"
+#include "functions/functions.h"
+#include "base/sort.h"
 
 static uint64_t next_random(uint64_t *state)
 {

@@ -1,4 +1,4 @@
-/* elf_go.c - where a Go program keeps the table of its functions, and the start of its text.
+/* go_find.c - where a Go program keeps the table of its functions, and the start of its text.
  *
  * Sources of truth: Go's runtime/symtab.go (struct pcHeader, struct moduledata),
  * cmd/link/internal/ld/pcln.go. Go's own linker gives the table a section; an external one merges
@@ -6,8 +6,7 @@
  * then its header has no address of the text either; the runtime's struct moduledata always has. */
 #include <string.h>
 
-#include "base/buf.h"
-#include "modules/modules.h"
+#include "functions/go_table.h"
 
 enum {
 	MAGIC_1_16 = 0xfffffffa,
@@ -41,7 +40,7 @@ static struct buf section_buf(const struct elf_image *img, const struct elf_sect
 	return buf_make(s->data, (size_t)s->size, 0, elf_image_swapped(img));
 }
 
-uint64_t elf_image_pointer(struct elf_image *img, uint64_t vaddr)
+uint64_t go_pointer(struct elf_image *img, uint64_t vaddr)
 {
 	struct elf_section rela;
 	size_t left = 0;
@@ -68,10 +67,10 @@ uint64_t elf_image_pointer(struct elf_image *img, uint64_t vaddr)
 
 static uint64_t module_word(struct elf_image *img, uint64_t moduledata, unsigned index)
 {
-	return elf_image_pointer(img, moduledata + (uint64_t)index * word_bytes(img));
+	return go_pointer(img, moduledata + (uint64_t)index * word_bytes(img));
 }
 
-static bool is_moduledata(const struct elf_go_table *t, struct elf_image *img, uint64_t vaddr)
+static bool is_moduledata(const struct go_place *t, struct elf_image *img, uint64_t vaddr)
 {
 	uint64_t text = module_word(img, vaddr, MODULE_TEXT), minpc;
 
@@ -83,7 +82,7 @@ static bool is_moduledata(const struct elf_go_table *t, struct elf_image *img, u
 
 /* Among the words of data, and those that relocations fill. Of more than *pointers with the address
  * of the table, which is counted down, the rest is not looked at. */
-static uint64_t moduledata_in(const struct elf_go_table *t, struct elf_image *img,
+static uint64_t moduledata_in(const struct go_place *t, struct elf_image *img,
 			      const struct elf_section *s, unsigned *pointers)
 {
 	bool rela = s->type == SHT_RELA && elf_image_is_64(img);
@@ -107,8 +106,7 @@ static uint64_t moduledata_in(const struct elf_go_table *t, struct elf_image *im
 }
 
 /* Sections do not overlap: together they are no larger than the file. */
-static uint64_t moduledata_find(const struct elf_go_table *t, struct elf_image *img,
-				unsigned *pointers)
+static uint64_t moduledata_find(const struct go_place *t, struct elf_image *img, unsigned *pointers)
 {
 	size_t i, n = elf_image_section_count(img), left;
 	struct elf_section s;
@@ -143,7 +141,7 @@ static bool has_moduledata(const struct elf_image *img, struct buf b, bool *has_
 }
 
 /* Fills in what the header and struct moduledata tell. */
-static bool complete(struct elf_go_table *t, struct elf_image *img, unsigned *pointers)
+static bool complete(struct go_place *t, struct elf_image *img, unsigned *pointers)
 {
 	bool has_text_start;
 
@@ -151,7 +149,7 @@ static bool complete(struct elf_go_table *t, struct elf_image *img, unsigned *po
 			    &has_text_start))
 		return false;
 	if (has_text_start && t->size >= HEADER_BYTES)
-		t->text_vaddr = elf_image_pointer(
+		t->text_vaddr = go_pointer(
 			img, t->vaddr + (elf_image_is_64(img) ? TEXT_START : TEXT_START - 8));
 	t->moduledata_vaddr = moduledata_find(t, img, pointers);
 	if (!has_text_start)
@@ -162,16 +160,14 @@ static bool complete(struct elf_go_table *t, struct elf_image *img, unsigned *po
 }
 
 /* The table in a section that has other things, too. */
-static bool table_within(struct elf_image *img, const struct elf_section *s,
-			 struct elf_go_table *ret)
+static bool table_within(struct elf_image *img, const struct elf_section *s, struct go_place *ret)
 {
 	size_t off, candidates = 0;
 	unsigned pointers = POINTERS_MAX;
 	bool has_text_start;
 
 	for (off = 0; off < s->size && candidates < CANDIDATES_MAX; off += 8) {
-		struct elf_go_table t = {s->data + off, (size_t)s->size - off, s->vaddr + off, 0,
-					 0};
+		struct go_place t = {s->data + off, (size_t)s->size - off, s->vaddr + off, 0, 0};
 
 		if (!has_moduledata(img, buf_make(t.data, t.size, 0, elf_image_swapped(img)),
 				    &has_text_start))
@@ -185,7 +181,7 @@ static bool table_within(struct elf_image *img, const struct elf_section *s,
 	return false;
 }
 
-bool elf_image_go_table(struct elf_image *img, struct elf_go_table *ret)
+bool go_place_find(struct elf_image *img, struct go_place *ret)
 {
 	static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab"};
 	unsigned pointers = POINTERS_MAX;
@@ -195,7 +191,7 @@ bool elf_image_go_table(struct elf_image *img, struct elf_go_table *ret)
 	for (i = 0; i < sizeof names / sizeof *names; i++) {
 		if (!elf_image_section(img, names[i], &s, NULL) || !s.data)
 			continue;
-		*ret = (struct elf_go_table){s.data, (size_t)s.size, s.vaddr, 0, 0};
+		*ret = (struct go_place){s.data, (size_t)s.size, s.vaddr, 0, 0};
 		complete(ret, img, &pointers);
 		/* a program without its data, or damaged */
 		if (!ret->text_vaddr && elf_image_section(img, ".text", &text, NULL))

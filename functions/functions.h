@@ -1,10 +1,9 @@
-/* functab.h - a table of functions by address, whatever they come from. Private to symbolize/.
+/* functions.h - what code there is in a module, for those who unwind it and those who name it.
  *
- * Fill with functab_add() in any order, functab_finish() once, then look up from any thread. Names
- * are borrowed: they live in the source's bytes or in the table's arena.
+ * Sources of truth stand with each part.
  */
-#ifndef SYMBOLIZE_FUNCTAB_H
-#define SYMBOLIZE_FUNCTAB_H
+#ifndef FUNCTIONS_FUNCTIONS_H
+#define FUNCTIONS_FUNCTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +11,13 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "modules/modules.h"
+
+/* ---- a table of functions by address (functab.c) -----------------------------------------
+ *
+ * Whatever they come from: fill with functab_add() in any order, functab_finish() once, then look
+ * up from any thread. Names are borrowed: they live in the source's bytes or in the table's arena.
+ */
 
 enum func_flags {
 	FUNC_WEAK = 1,
@@ -77,5 +83,55 @@ size_t functab_covering(const struct functab *t, uint64_t addr, const struct fun
 /* The functions that are the same bytes as f, f among them, at most max. Returns how many. */
 size_t functab_twins(const struct functab *t, const struct func *f, const struct func **twins,
 		     size_t max);
+
+/* ---- Go's table of functions (go_table.c, go_lines.c) -------------------------------------
+ *
+ * The Go runtime needs .gopclntab for its own stack traces, so the linker always writes it, also
+ * into stripped programs, which have no .eh_frame. Sources of truth: Go's runtime/symtab.go,
+ * runtime/runtime2.go (struct _func), runtime/symtabinl.go, cmd/link/internal/ld/pcln.go; "Go 1.2
+ * Runtime Symbol Information" for the idea and the encoding of values by pc. */
+
+struct go_layout; /* what differs between versions of Go */
+
+/* Strings and bytes live with the image. */
+struct go_table {
+	struct elf_image *img;
+	const struct go_layout *layout;
+	const uint8_t *data; /* NULL: the file has none, or one of an unknown version */
+	size_t size;
+	uint64_t text_vaddr; /* what function addresses are relative to */
+	uint64_t n_funcs;
+	uint64_t names_off, units_off, files_off, pcs_off, funcs_off; /* in data */
+	uint64_t funcdata_vaddr; /* what offsets of function data are relative to; 0: not found */
+	uint8_t quantum, ptr_bytes;
+};
+
+/* False: there is none. */
+bool go_table_open(struct go_table *t, struct elf_image *img);
+
+enum go_frame {
+	GO_FRAME_NONE,	 /* no Go function, or the table is damaged */
+	GO_FRAME_SIZE,	 /* the stack pointer is *size bytes below where it was on entry */
+	GO_FRAME_ROOT,	 /* the first function of a goroutine or thread */
+	GO_FRAME_SWITCH, /* sets the stack pointer: its caller may be on another stack */
+};
+
+/* NONE, too, when it takes more than *steps, from which it takes what it took. NULL: as many as
+ * there are. */
+enum go_frame go_table_find(const struct go_table *t, uint64_t vaddr, uint64_t *steps,
+			    uint64_t *size);
+
+/* Adds all functions. 0, or -1 when out of memory. */
+int go_table_functions(const struct go_table *t, struct functab *tab);
+
+/* A function at an address, or one that was inlined there. NULL and 0: not known. */
+struct go_line {
+	const char *name, *file;
+	uint32_t line;
+	uint32_t start_line; /* of the function */
+};
+
+/* The inline chain at vaddr, innermost first, the function that was compiled last. */
+size_t go_table_chain(const struct go_table *t, uint64_t vaddr, struct go_line *chain, size_t max);
 
 #endif

@@ -1,9 +1,9 @@
 /* functab.c - sorting, nesting, and perf's choice among several names for one address. */
-#include "symbolize/functab.h"
+#include "functions/functions.h"
 
 #include <string.h>
 
-#include "symbolize/sort.h"
+#include "base/sort.h"
 
 /* Bounds on the work of one lookup in a hostile table. Real tables: a few thousand identical
  * functions folded into one by the linker; nesting below 10. */

@@ -2,7 +2,7 @@
  *
  * Symbol tables are nearly sorted runs of addresses that differ in their low 3-4 bytes only, so
  * three or four linear passes beat a comparison sort by an order of magnitude. */
-#include "symbolize/sort.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 #include <string.h>

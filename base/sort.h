@@ -1,6 +1,6 @@
-/* sort.h - radix sort of (u64 key, u32 index) pairs. Private to symbolize/. */
-#ifndef SYMBOLIZE_SORT_H
-#define SYMBOLIZE_SORT_H
+/* sort.h - radix sort of (u64 key, u32 index) pairs. Part of base/. */
+#ifndef BASE_SORT_H
+#define BASE_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>
