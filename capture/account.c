@@ -14,29 +14,26 @@
 /* What a thread does before its first period is over is a period at most; with a margin. */
 #define UNSEEN_THREAD_PERIODS 2
 
-/* perf_event.h: PERF_RECORD_LOST_SAMPLES with our sample_id trailer. */
-struct lost_samples {
-	struct perf_event_header header;
-	uint64_t lost;
-	uint32_t pid, tid;
-	uint64_t time;
-	uint32_t cpu, reserved;
-	uint64_t id;
-};
-
 _Static_assert(sizeof(struct lost_samples) ==
 		       sizeof(struct perf_event_header) + 8 + ATTR_SAMPLE_ID_BYTES,
 	       "as in the kernel");
 
-static int append_lost(struct drain *d, const struct counter *c, uint64_t lost)
+void account_lost_record(const struct drain *d, const struct counter *c, uint64_t lost,
+			 struct lost_samples *ret)
 {
-	struct lost_samples r = {
-		.header = {.type = PERF_RECORD_LOST_SAMPLES, .size = sizeof r},
+	*ret = (struct lost_samples){
+		.header = {.type = PERF_RECORD_LOST_SAMPLES, .size = sizeof *ret},
 		.lost = lost,
 		.cpu = (uint32_t)d->session->sets[RING_SAMPLES].cpus.cpus.v[c->slot],
 		.id = c->id,
 	};
+}
 
+static int append_lost(struct drain *d, const struct counter *c, uint64_t lost)
+{
+	struct lost_samples r;
+
+	account_lost_record(d, c, lost, &r);
 	return stream_append(d->stream, &r, sizeof r);
 }
 

@@ -4,10 +4,23 @@
 
 #include "capture/drain.h"
 
+/* perf_event.h: PERF_RECORD_LOST_SAMPLES with our sample_id trailer. */
+struct lost_samples {
+	struct perf_event_header header;
+	uint64_t lost;
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t id;
+};
+
 /* Reads every counter: fills lost, lost_sideband and period_total, and appends
  * PERF_RECORD_LOST_SAMPLES with the exact numbers. PERF_RECORD_LOST alone is not enough: what is
  * lost after the last record that fitted is never told by it. Kernels before 6.0 have nothing
  * better. */
 int account_losses(struct drain *d, struct err *err);
+/* The record that says `lost` samples of a counter are missing. */
+void account_lost_record(const struct drain *d, const struct counter *c, uint64_t lost,
+			 struct lost_samples *ret);
 
 #endif

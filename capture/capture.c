@@ -25,7 +25,7 @@
 
 #define COMPRESS_LEVEL	1
 #define QUEUE_BYTES	((size_t)64 << 20)
-#define RESERVE_BYTES	((size_t)256 << 10)
+#define RESERVE_BYTES	((size_t)4 << 10) /* beside the feature sections, for what else finishes a file */
 #define ROUND_BYTES	((size_t)512 << 10) /* a round is closed when it has this much ... */
 #define ROUND_NS	1000000000ull	    /* ... or is this old */
 #define POLL_MS		100
@@ -102,28 +102,35 @@ static int describe_events(struct recording *r, struct err *err)
 	return 0;
 }
 
+/* The size of the feature sections: what they say later takes as much room as what they say now. */
+static int features_size(const struct perfdata_facts *facts, size_t *ret, struct err *err)
+{
+	struct bytes sections = {0};
+	uint64_t bits[4];
+	int rc = perfdata_features(facts, 0, &sections, bits);
+
+	*ret = sections.vec.n;
+	bytes_done(&sections);
+	return rc ? err_nomem(err) : 0;
+}
+
 static int start_stream(struct recording *r, struct err *err)
 {
-	size_t n_ids = 0;
-	int rc;
+	struct stream_options o = {.queue_bytes = QUEUE_BYTES};
+	size_t n;
+	int rc = perfdata_begin(&r->file, &r->facts, err);
 
-	rc = perfdata_begin(&r->file, &r->facts, err);
+	if (!rc)
+		rc = features_size(&r->facts, &n, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < r->facts.n_events; i++)
-		n_ids += r->facts.events[i].n_ids;
-	return stream_start(&r->drain.stream,
-			    &(struct stream_options){
-				    .fd = r->file.fd,
-				    .data_off = r->file.data_off,
-				    .data_bytes = r->file.data_bytes,
-				    .size_field_off = r->file.size_field_off,
-				    .level = r->facts.compress_level,
-				    .queue_bytes = QUEUE_BYTES,
-				    .reserve_bytes = RESERVE_BYTES + n_ids * sizeof(uint64_t) +
-						     r->facts.n_tracing_data,
-			    },
-			    err);
+	o.fd = r->file.fd;
+	o.data_off = r->file.data_off;
+	o.data_bytes = r->file.data_bytes;
+	o.size_field_off = r->file.size_field_off;
+	o.level = r->facts.compress_level;
+	o.reserve_bytes = r->file.is_regular ? n + RESERVE_BYTES : 0;
+	return stream_start(&r->drain.stream, &o, err);
 }
 
 static int prepare_poll(struct recording *r, struct err *err)
@@ -351,7 +358,7 @@ static int drain_rest(struct recording *r, struct err *err)
 
 	for (int k = 0; k < RING_KINDS; k++)
 		session_enable(&r->session, k, false);
-	while (!rc && !complete && !stream_error(r->drain.stream)) {
+	while (!rc && !complete) { /* also when nothing can be written any more: to count it */
 		rc = drain_all(&r->drain, &complete, err);
 		if (!complete)
 			poll(NULL, 0, POLL_BEHIND_MS);
@@ -361,6 +368,23 @@ static int drain_rest(struct recording *r, struct err *err)
 	if (!rc && stream_end_round(r->drain.stream))
 		rc = err_nomem(err);
 	return rc;
+}
+
+/* Samples that were taken from the rings and did not get into the file are lost like others, which
+ * the file tells in place of the records that account_losses() made: those are not in it either. */
+static void tell_unwritten(struct recording *r, struct stream_totals *t)
+{
+	struct lost_samples rec;
+	struct err err;
+
+	if (!t->lost_samples)
+		return;
+	r->result->samples -= t->lost_samples;
+	r->result->lost += t->lost_samples;
+	account_lost_record(&r->drain, &r->session.sets[RING_SAMPLES].counters.v[0],
+			    r->result->lost, &rec);
+	if (!perfdata_append(&r->file, t->data_bytes, &rec, sizeof rec, &err))
+		t->data_bytes += sizeof rec;
 }
 
 /* Ends the file whatever happened before; keeps the first error. */
@@ -374,6 +398,7 @@ static int finish_file(struct recording *r, int rc, struct err *err)
 	r->drain.stream = NULL;
 	if (werr && !rc)
 		rc = err_errno(err, werr, r->file.path, "write (what was written before is kept)");
+	tell_unwritten(r, &totals);
 	r->facts.raw_bytes = totals.raw_bytes;
 	r->facts.data_bytes = totals.data_bytes;
 	r->facts.first_sample_ns = r->drain.first_sample_ns;

@@ -173,6 +173,12 @@ int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struc
 	return rc;
 }
 
+int perfdata_append(struct perfdata *f, uint64_t data_bytes, const void *rec, size_t n,
+		    struct err *err)
+{
+	return write_at(f, rec, n, f->data_off + data_bytes, err);
+}
+
 int perfdata_finish(struct perfdata *f, const struct perfdata_facts *facts, struct err *err)
 {
 	struct perfdata_header h = make_header(f, facts, facts->data_bytes);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -23,6 +24,9 @@
 /* On a machine that is busy with others a fair share is not enough, and the queue gets full. Linux
  * has a nice value for each thread. Without the right to it things go on as they are. */
 #define HELPER_NICE (-15)
+
+/* Of records that are written one by one because the disk is nearly full. */
+#define TIGHT_BYTES ((size_t)4 << 10)
 
 /* Appended records on their way to the helper. */
 struct block {
@@ -52,7 +56,16 @@ struct stream {
 	uint8_t *out;
 	size_t out_cap;
 	uint64_t data_bytes;
+	uint64_t lost_samples; /* of blocks that could not be written */
+	size_t frame_bytes;    /* before compression, in the frame that is open */
 	bool no_fallocate;
+};
+
+/* What becomes one record of the file. */
+struct piece {
+	const uint8_t *bytes;
+	size_t n;
+	bool ends_frame;
 };
 
 /* Room for what a block becomes: its pieces, each of them a record at most 64 KiB long. */
@@ -81,25 +94,42 @@ static int write_at(int fd, const uint8_t *p, size_t n, uint64_t off)
 	return 0;
 }
 
-/* Makes sure that after n more bytes there is still room for the end of the file. */
-static int reserve_space(struct stream *s, uint64_t off, size_t n)
+/* May the file grow by n bytes, by what its user and its disk allow? 0 or an errno. */
+static int may_grow(const struct stream *s, uint64_t off, uint64_t n)
 {
-	if (s->no_fallocate || !s->opt.reserve_bytes)
-		return 0;
-	if (!fallocate(s->opt.fd, FALLOC_FL_KEEP_SIZE, (off_t)off,
-		       (off_t)(n + s->opt.reserve_bytes)))
-		return 0;
-	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
-		return errno;
-	s->no_fallocate = true; /* this file system, pipe or device cannot */
+	struct rlimit limit;
+	struct statvfs fs;
+
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && off + n > limit.rlim_cur)
+		return EFBIG;
+	if (s->no_fallocate && !fstatvfs(s->opt.fd, &fs) && fs.f_blocks &&
+	    n > (uint64_t)fs.f_bavail * fs.f_frsize)
+		return ENOSPC;
 	return 0;
+}
+
+/* Makes sure that after n more bytes there is still room for the end of the file. */
+static int reserve_space(struct stream *s, size_t n)
+{
+	const uint64_t off = s->opt.data_off + s->data_bytes;
+	const uint64_t want = n + s->opt.reserve_bytes;
+
+	if (!s->opt.reserve_bytes)
+		return 0;
+	if (!s->no_fallocate &&
+	    fallocate(s->opt.fd, FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)want)) {
+		if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+			return errno;
+		s->no_fallocate = true; /* this file system, pipe or device cannot */
+	}
+	return may_grow(s, off, want);
 }
 
 /* Appends to the file and then tells the header, so that data.size never promises too much. */
 static int put_data(struct stream *s, const uint8_t *p, size_t n)
 {
 	uint64_t off = s->opt.data_off + s->data_bytes, size = s->data_bytes + n;
-	int rc = reserve_space(s, off, n);
+	int rc = reserve_space(s, n);
 
 	if (!rc)
 		rc = write_at(s->opt.fd, p, n, off);
@@ -111,34 +141,18 @@ static int put_data(struct stream *s, const uint8_t *p, size_t n)
 	return rc;
 }
 
-/* The same for whole records, as many of them as the disk has room for. */
-static int put_records(struct stream *s, const uint8_t *p, size_t n)
-{
-	int rc = put_data(s, p, n);
-	struct perf_event_header h;
-
-	if (rc != ENOSPC && rc != EDQUOT && rc != EFBIG)
-		return rc;
-	for (size_t at = 0; at < n; at += h.size) {
-		memcpy(&h, p + at, sizeof h);
-		rc = put_data(s, p + at, h.size);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
 /* One PERF_RECORD_COMPRESSED at out. 0 or an errno. */
-static int compress_piece(struct stream *s, const uint8_t *p, size_t n, uint8_t *out, size_t *ret_n)
+static int compress_piece(struct stream *s, struct piece p, uint8_t *out, size_t *ret_n)
 {
 	struct perf_event_header h = {.type = RECORD_COMPRESSED};
-	ZSTD_inBuffer in = {p, n, 0};
+	ZSTD_inBuffer in = {p.bytes, p.n, 0};
 	ZSTD_outBuffer to = {out + sizeof h, UINT16_MAX - sizeof h, 0};
-	size_t rest = ZSTD_compressStream2(s->zstd, &to, &in, ZSTD_e_flush);
+	size_t rest = ZSTD_compressStream2(s->zstd, &to, &in,
+					   p.ends_frame ? ZSTD_e_end : ZSTD_e_flush);
 
 	if (ZSTD_getErrorCode(rest) == ZSTD_error_memory_allocation)
 		return ENOMEM;
-	if (ZSTD_isError(rest) || rest || in.pos != n)
+	if (ZSTD_isError(rest) || rest || in.pos != p.n)
 		return EIO;
 	h.size = (uint16_t)(sizeof h + to.pos);
 	memcpy(out, &h, sizeof h);
@@ -146,34 +160,101 @@ static int compress_piece(struct stream *s, const uint8_t *p, size_t n, uint8_t 
 	return 0;
 }
 
-static int write_block(struct stream *s, const struct block *b)
+/* What goes into the file of a piece, at out. */
+static int encode_piece(struct stream *s, struct piece p, uint8_t *out, size_t *ret_n)
+{
+	if (s->zstd)
+		return compress_piece(s, p, out, ret_n);
+	memcpy(out, p.bytes, p.n);
+	*ret_n = p.n;
+	return 0;
+}
+
+/* The records at pos of a block, as many as fit into `most` bytes, but at least one; of one larger
+ * than a piece can be, the next part. */
+static size_t whole_records(const struct block *b, size_t pos, size_t most)
+{
+	size_t at = 0, n = 0;
+
+	while (at < b->n) {
+		struct perf_event_header h;
+
+		memcpy(&h, b->bytes + at, sizeof h);
+		at += h.size;
+		if (at <= pos)
+			continue;
+		if (n && at - pos > most)
+			break;
+		n = at - pos;
+	}
+	return n < STREAM_PIECE_BYTES ? n : STREAM_PIECE_BYTES;
+}
+
+/* Where the disk may get full, small pieces of whole records are written one by one, so that as
+ * many as possible are kept. *kept: bytes of the block that are in the file. */
+static int write_tight(struct stream *s, const struct block *b, size_t *kept)
+{
+	while (*kept < b->n) {
+		const size_t len = whole_records(b, *kept, TIGHT_BYTES);
+		size_t n;
+		int rc = encode_piece(s, (struct piece){b->bytes + *kept, len, false}, s->out, &n);
+
+		if (!rc)
+			rc = put_data(s, s->out, n);
+		if (rc)
+			return rc;
+		*kept += len;
+	}
+	return 0;
+}
+
+static int write_roomy(struct stream *s, const struct block *b, size_t *kept)
+{
+	const bool ends_frame = s->frame_bytes + b->n + BLOCK_BYTES > STREAM_FRAME_BYTES;
+	size_t n = 0, got, len;
+	int rc;
+
+	for (size_t pos = 0; pos < b->n; pos += len, n += got) {
+		len = b->n - pos < STREAM_PIECE_BYTES ? b->n - pos : STREAM_PIECE_BYTES;
+		rc = encode_piece(s,
+				  (struct piece){b->bytes + pos, len,
+						 ends_frame && pos + len == b->n},
+				  s->out + n, &got);
+		if (rc)
+			return rc;
+	}
+	rc = n ? put_data(s, s->out, n) : 0;
+	if (rc)
+		return rc;
+	s->frame_bytes = ends_frame ? 0 : s->frame_bytes + b->n;
+	*kept = b->n;
+	return 0;
+}
+
+static int write_block(struct stream *s, const struct block *b, size_t *kept)
 {
 	static const struct perf_event_header round = {.type = RECORD_FINISHED_ROUND,
 						       .size = sizeof round};
-	const uint8_t *from = b->bytes;
-	size_t n = b->n;
+	int rc = reserve_space(s, OUT_BYTES) ? write_tight(s, b, kept) : write_roomy(s, b, kept);
 
-	if (s->zstd) {
-		n = 0;
-		for (size_t pos = 0; pos < b->n;) {
-			size_t len =
-				b->n - pos < STREAM_PIECE_BYTES ? b->n - pos : STREAM_PIECE_BYTES;
-			size_t got;
-			int rc = compress_piece(s, b->bytes + pos, len, s->out + n, &got);
+	if (rc || !b->ends_round)
+		return rc;
+	return put_data(s, (const uint8_t *)&round, sizeof round);
+}
 
-			if (rc)
-				return rc;
-			n += got;
-			pos += len;
-		}
-		from = s->out;
+/* Samples of a block that are not all within its first `kept` bytes. */
+static uint64_t samples_behind(const struct block *b, size_t kept)
+{
+	uint64_t n = 0;
+
+	for (size_t at = 0; at < b->n;) {
+		struct perf_event_header h;
+
+		memcpy(&h, b->bytes + at, sizeof h);
+		at += h.size;
+		n += h.type == PERF_RECORD_SAMPLE && at > kept;
 	}
-	if (!b->ends_round)
-		return n ? put_records(s, from, n) : 0;
-	if (!s->zstd)
-		memcpy(s->out, from, n);
-	memcpy(s->out + n, &round, sizeof round);
-	return put_records(s, s->out, n + sizeof round);
+	return n;
 }
 
 static void *helper_main(void *arg)
@@ -184,6 +265,7 @@ static void *helper_main(void *arg)
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
 		struct block *b = s->first;
+		size_t kept;
 		int rc;
 
 		if (!b) {
@@ -197,8 +279,11 @@ static void *helper_main(void *arg)
 			s->last = &s->first;
 		rc = s->error;
 		pthread_mutex_unlock(&s->lock);
+		kept = 0;
 		if (!rc)
-			rc = write_block(s, b);
+			rc = write_block(s, b, &kept);
+		if (rc)
+			s->lost_samples += samples_behind(b, kept);
 		pthread_mutex_lock(&s->lock);
 		s->error = rc;
 		s->queued--;
@@ -255,6 +340,7 @@ int stream_start(struct stream **ret, const struct stream_options *opt, struct e
 	if (s->zstd) {
 		ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_compressionLevel, opt->level);
 		ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_windowLog, WINDOW_LOG);
+		ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_checksumFlag, 1);
 	}
 	rc = pthread_create(&s->helper, NULL, helper_main, s);
 	if (rc) {
@@ -374,7 +460,7 @@ int stream_finish(struct stream *s, struct stream_totals *ret)
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->helper, NULL);
 	rc = s->error;
-	*ret = (struct stream_totals){s->raw_bytes, s->data_bytes};
+	*ret = (struct stream_totals){s->raw_bytes, s->data_bytes, s->lost_samples};
 	stream_free(s);
 	return rc;
 }

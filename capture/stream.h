@@ -1,9 +1,11 @@
 /* stream.h - private: records to the data section of a file, compressed by a thread of its own.
  *
  * One thread appends records and closes rounds. A helper thread compresses and writes blocks; after
- * each block the file's data.size is brought up to date, so the file is whole at any moment. All
- * compressed data of a file are one zstd frame, flushed at the end of each PERF_RECORD_COMPRESSED
- * (tools/perf/Documentation/perf.data-file-format.txt).
+ * each block the file's data.size is brought up to date, so the file is whole at any moment. The
+ * compressed data are zstd frames, flushed at the end of each PERF_RECORD_COMPRESSED
+ * (tools/perf/Documentation/perf.data-file-format.txt). perf writes one frame without a checksum;
+ * here frames end now and then, behind a whole record, so that damage costs only the frame that it
+ * is in, and have checksums, so that it is noticed.
  */
 #ifndef CAPTURE_STREAM_H
 #define CAPTURE_STREAM_H
@@ -18,6 +20,9 @@
  * when nothing can be compressed, so that a record always ends with a whole zstd block: readers
  * take a record that decompresses to nothing for an error. */
 #define STREAM_PIECE_BYTES 65024
+
+/* The most that one frame holds before compression. */
+#define STREAM_FRAME_BYTES ((size_t)4 << 20)
 
 struct stream; /* opaque */
 
@@ -54,6 +59,7 @@ int stream_error(struct stream *s);
 struct stream_totals {
 	uint64_t raw_bytes;  /* appended */
 	uint64_t data_bytes; /* in the file: data.size */
+	uint64_t lost_samples; /* appended, but not in the file because of the error */
 };
 
 /* Hands everything over, waits for the helper, and frees the stream. Returns 0 or a positive errno

@@ -317,7 +317,7 @@ static inline int deliver_record(struct perf_file *f, struct batch *b, struct bl
 	if (block->n - off >= sizeof r.h)
 		r.h = header_at(r.data, f->swap);
 	if (r.h.size < sizeof r.h || r.h.size > block->n - off) {
-		file_lose(f, r.data_off, r.h.size, false);
+		file_lose(f, r.data_off, "", r.h.size, false);
 		return 0;
 	}
 	if (block_fetch(&f->blocks, block, off, r.h.size, &f->err))

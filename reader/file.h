@@ -105,8 +105,9 @@ void file_note(struct perf_file *f, enum note kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Counts a record that cannot be used. */
 void file_skip(struct perf_file *f, enum perf_skip why, uint32_t type);
-/* Bytes at an offset of the data that are no records; `at_end`: nothing follows. */
-void file_lose(struct perf_file *f, uint64_t off, uint64_t n, bool at_end);
+/* Bytes at an offset that are no records; `where`: "", or words on what the offset is of; `at_end`:
+ * nothing follows. */
+void file_lose(struct perf_file *f, uint64_t off, const char *where, uint64_t n, bool at_end);
 /* Adds the notes that sum up, after the last record. */
 void file_note_totals(struct perf_file *f);
 

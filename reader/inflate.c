@@ -45,7 +45,7 @@ struct splitter *inflate_splitter(struct inflate *z)
 	return &z->split;
 }
 
-void inflate_restart(struct inflate *z)
+void inflate_break(struct inflate *z)
 {
 	z->broken = true;
 }
@@ -57,11 +57,21 @@ static bool begins_frame(const struct inflate_input *in)
 	return in->n >= sizeof magic && !memcmp(in->p, magic, sizeof magic);
 }
 
+bool inflate_begins_anew(struct inflate *z, const struct inflate_input *in)
+{
+	if (!z->broken || !begins_frame(in))
+		return false;
+	ZSTD_DCtx_reset(z->zstd, ZSTD_reset_session_only);
+	z->broken = false;
+	splitter_abandon_rest(&z->split);
+	return true;
+}
+
 static int damaged(struct inflate *z, struct inflate_input *in, struct err *err, const char *why)
 {
 	z->broken = true;
 	in->n = 0;
-	return err_set(err, ERR_DAMAGED, NULL, "compressed data is damaged: %s", why);
+	return err_set(err, ERR_DAMAGED, NULL, "%s", why);
 }
 
 int inflate_step(struct inflate *z, struct block_store *store, struct inflate_input *in,
@@ -72,12 +82,8 @@ int inflate_step(struct inflate *z, struct block_store *store, struct inflate_in
 	struct block *b = z->split.block;
 	size_t rc;
 
-	if (z->broken && begins_frame(in)) {
-		ZSTD_DCtx_reset(z->zstd, ZSTD_reset_session_only);
-		z->broken = false;
-	}
 	if (z->broken)
-		return damaged(z, in, err, "it goes on without a start");
+		return damaged(z, in, err, "its beginning is missing");
 	if (!b || b->n == BLOCK_BYTES) {
 		int failed = splitter_roll(&z->split, store, NULL, err);
 

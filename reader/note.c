@@ -32,14 +32,14 @@ void file_skip(struct perf_file *f, enum perf_skip why, uint32_t type)
 		f->stats.damaged = true;
 }
 
-void file_lose(struct perf_file *f, uint64_t off, uint64_t n, bool at_end)
+void file_lose(struct perf_file *f, uint64_t off, const char *where, uint64_t n, bool at_end)
 {
 	f->stats.lost_bytes += n;
 	f->stats.damaged = true;
 	/* That a cut recording ends inside of a record needs no words of its own. */
 	if (!at_end || !(f->stats.truncated || f->stats.interrupted))
-		file_note(f, NOTE_RESYNC, "no records can be read at offset %#llx",
-			  (unsigned long long)off);
+		file_note(f, NOTE_RESYNC, "no records can be read at offset %#llx%s",
+			  (unsigned long long)off, where);
 }
 
 void file_note_totals(struct perf_file *f)

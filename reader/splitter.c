@@ -41,6 +41,26 @@ static enum verdict looks_like_header(const struct splitter *s, uint32_t off, st
 	return is_known(r->type) && r->size >= HEADER ? GOOD : BAD;
 }
 
+/* Does one follow at off, if need be behind a few records of types that come from the future? */
+static enum verdict leads_to_header(const struct splitter *s, uint32_t off)
+{
+	struct record r;
+
+	for (int i = 0; i < CHAIN; i++) {
+		enum verdict v = looks_like_header(s, off, &r);
+
+		if (v != BAD || s->block->n - off < HEADER || !r.type || is_known(r.type) ||
+		    r.size < HEADER || r.size % 8)
+			return v;
+		if (r.size >= s->block->n - off)
+			return !s->eof			       ? UNDECIDED
+			       : r.size == s->block->n - off ? GOOD
+							     : BAD;
+		off += r.size;
+	}
+	return BAD;
+}
+
 /* Since 6.16 perf writes several COMPRESSED2 records at once and sets only one size, in 16 bits.
  * Then the size is too small for data_size, which is right, and nothing is padded. */
 static enum verdict compressed2_size(const struct splitter *s, struct record *r)
@@ -107,11 +127,64 @@ static enum verdict tail_size(const struct splitter *s, struct record *r)
 	return GOOD;
 }
 
+/* Do records begin here, after damage? In what is left of a record that was cut off at the end
+ * there are none, but it may have a copy of some: stacks of perf itself do. Only records that end
+ * with the data show that it was its size that was wrong. */
+static enum verdict chain_check(const struct splitter *s, uint32_t off)
+{
+	struct record r;
+	enum verdict v;
+
+	for (int i = 0; i < CHAIN || s->cut_off; i++) {
+		if (i && s->eof && off == s->block->n)
+			return GOOD;
+		v = looks_like_header(s, off, &r);
+		if (v != GOOD)
+			return v;
+		if (r.size % 8 && r.type != RECORD_COMPRESSED)
+			return BAD;
+		if (r.size > s->block->n - off)
+			return s->eof ? BAD : UNDECIDED;
+		off += r.size;
+	}
+	return GOOD;
+}
+
+/* When we are asked again, which in a trickle of bytes must not be for each. */
+static void be_patient(struct splitter *s)
+{
+	s->patience =
+		s->block->n + PATIENCE < BLOCK_BYTES ? s->block->n + PATIENCE : BLOCK_BYTES;
+}
+
+/* Compressed data of a size that is odd, as most are, with no header behind it: the damage is there,
+ * unless records begin inside. */
+static enum verdict compressed_stands(struct splitter *s, const struct record *r)
+{
+	const uint32_t end = r->off + r->size;
+	bool undecided = false;
+	struct record inner;
+
+	if (s->block->n < s->patience && !s->eof)
+		return UNDECIDED;
+	for (uint32_t off = r->off + HEADER; off < end; off++) {
+		enum verdict v = looks_like_header(s, off, &inner);
+
+		if (v == GOOD)
+			v = chain_check(s, off);
+		if (v == GOOD)
+			return BAD;
+		undecided |= v == UNDECIDED;
+	}
+	if (undecided)
+		be_patient(s);
+	return undecided ? UNDECIDED : GOOD;
+}
+
 /* A record in step with the one before it. */
 static inline enum verdict record_check(struct splitter *s, struct record *r)
 {
 	const uint32_t left = s->block->n - s->rd;
-	struct record next;
 	enum verdict v;
 
 	if (left < HEADER)
@@ -137,30 +210,8 @@ static inline enum verdict record_check(struct splitter *s, struct record *r)
 	/* Odd, or from the future: fine when something known follows, or not enough to tell. */
 	if (s->eof && (r->size == left || (is_known(r->type) && left - r->size < HEADER)))
 		return GOOD;
-	return looks_like_header(s, s->rd + r->size, &next);
-}
-
-/* Do records begin here, after damage? In what is left of a record that was cut off at the end
- * there are none, but it may have a copy of some: stacks of perf itself do. Only records that end
- * with the data show that it was its size that was wrong. */
-static enum verdict chain_check(const struct splitter *s, uint32_t off)
-{
-	struct record r;
-	enum verdict v;
-
-	for (int i = 0; i < CHAIN || s->cut_off; i++) {
-		if (i && s->eof && off == s->block->n)
-			return GOOD;
-		v = looks_like_header(s, off, &r);
-		if (v != GOOD)
-			return v;
-		if (r.size % 8)
-			return BAD;
-		if (r.size > s->block->n - off)
-			return s->eof ? BAD : UNDECIDED;
-		off += r.size;
-	}
-	return GOOD;
+	v = leads_to_header(s, s->rd + r->size);
+	return v == BAD && r->type == RECORD_COMPRESSED ? compressed_stands(s, r) : v;
 }
 
 /* Does the header of another pipe begin here? */
@@ -173,17 +224,26 @@ static bool is_pipe_header(const struct splitter *s)
 	       buf_u64(&b) == sizeof(struct perfdata_pipe_header);
 }
 
-/* Goes on to where records begin again. Sizes are whole words, nearly always: so that is as far
- * from where we lost them, or from the last that was right. Any other place is a coincidence. */
+/* Can records begin at rd? Sizes are whole words, but those of compressed data: so in a stream without
+ * any, that is as far from where we lost them, or from the last that was right. Any other place is a
+ * coincidence. */
+static bool may_begin_at(const struct splitter *s)
+{
+	const uint8_t align = splitter_align(s, s->rd);
+
+	return align == s->lost_align || align == s->good_align || s->saw_odd ||
+	       (s->block->n - s->rd >= HEADER &&
+		header_at(s->block->data + s->rd, s->swap).type == RECORD_COMPRESSED);
+}
+
+/* Goes on to where records begin again. */
 static enum verdict resync(struct splitter *s, struct record *r)
 {
 	enum verdict v = BAD;
 	uint32_t start = s->rd;
 
 	for (; s->rd < s->block->n; s->rd++) {
-		uint8_t align = splitter_align(s, s->rd);
-
-		if (align != s->lost_align && align != s->good_align)
+		if (!may_begin_at(s))
 			continue;
 		v = chain_check(s, s->rd);
 		if (v == GOOD)
@@ -257,10 +317,8 @@ static enum verdict look_back(struct splitter *s)
 			found = off;
 	}
 	if (found == s->rd) {
-		/* When we are asked again, which in a trickle of bytes must not be for each. */
 		s->synced_at = last;
-		s->patience =
-			s->block->n + PATIENCE < BLOCK_BYTES ? s->block->n + PATIENCE : BLOCK_BYTES;
+		be_patient(s);
 		return undecided ? UNDECIDED : BAD;
 	}
 	s->wrong_size = true;
@@ -318,6 +376,7 @@ enum split splitter_next(struct splitter *s, struct record *r)
 	if (find_record(s, r) != GOOD)
 		return s->eof ? SPLIT_END : SPLIT_MORE;
 	s->good_align = splitter_align(s, s->rd);
+	s->saw_odd |= r->size % 8 && r->type == RECORD_COMPRESSED;
 	s->rd += r->size;
 	/* Records are mostly as large as their neighbours: the header of one of the next. */
 	__builtin_prefetch((const void *)((uintptr_t)s->block->data + s->rd + 4 * r->size));
@@ -347,6 +406,19 @@ int splitter_roll(struct splitter *s, struct block_store *store, uint8_t *mapped
 	s->block = fresh;
 	s->rd = s->synced_at = s->patience = 0;
 	return 0;
+}
+
+void splitter_abandon_rest(struct splitter *s)
+{
+	struct block *b = s->block;
+
+	if (!b)
+		return;
+	if (b->n > s->rd && !s->bad_bytes)
+		s->bad_off = b->data_off + s->rd;
+	s->bad_bytes += b->n - s->rd;
+	s->rd = s->synced_at = b->n;
+	s->lost_sync = s->cut_off = false;
 }
 
 void splitter_done(struct splitter *s, struct block_store *store)

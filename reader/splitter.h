@@ -31,6 +31,7 @@ struct splitter {
 	bool is_pipe;		     /* TRACING_DATA has a tail, and text may follow at the end */
 	bool eof;		     /* nothing comes behind the block */
 	bool lost_sync;		     /* looking for records */
+	bool saw_odd;		     /* compressed data, whose sizes are no whole words */
 	bool cut_off;		     /* because the last one is longer than what is left */
 	uint8_t good_align;	     /* of the last record in step, modulo 8 */
 	uint8_t lost_align;	     /* of where it should have gone on */
@@ -110,6 +111,8 @@ static inline bool splitter_next_sample(struct splitter *s, uint32_t least, uint
 /* Moves what is not yet split to a new block, where bytes are added then. `mapped`: where the first
  * of these bytes is, when the blocks are places in a mapped file; else NULL. */
 int splitter_roll(struct splitter *s, struct block_store *store, uint8_t *mapped, struct err *err);
+/* What is left of a record will not go on: it counts as damage, and records begin behind it. */
+void splitter_abandon_rest(struct splitter *s);
 /* Lets go of the block. */
 void splitter_done(struct splitter *s, struct block_store *store);
 

@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "reader/format.h"
+#include "reader/record.h"
 
 /* More of it is not a description of tracepoints. */
 #define TRACING_MAX (64u << 20)
@@ -88,7 +89,7 @@ static int stream_fill(struct perf_file *f, struct stream *st)
 	if (s->eof && st->pos < st->end && st->source.seekable) {
 		/* Somebody made it shorter meanwhile. */
 		f->stats.truncated = true;
-		file_lose(f, st->pos, st->end - st->pos, true);
+		file_lose(f, st->pos, "", st->end - st->pos, true);
 		st->end = st->pos;
 	}
 	s->max_tail = st->end - st->pos;
@@ -125,32 +126,49 @@ static bool found_damage(const struct splitter *s)
 	return s->saw_magic || s->bad_bytes || s->wrong_size;
 }
 
+/* Bytes that are missing between the records may be of compressed data, if there are more of them than
+ * the mark of a round has. */
+static bool may_miss_compressed(const struct stream *st, const struct splitter *s)
+{
+	return s == &st->split && (s->wrong_size || s->bad_bytes > HEADER);
+}
+
 static void count_damage(struct perf_file *f, struct stream *st, struct splitter *s, bool at_end)
 {
+	const char *const where = s == &st->split ? "" : " of the decompressed data";
+
+	if (st->inflate && (s->saw_magic || may_miss_compressed(st, s)))
+		inflate_break(st->inflate);
 	if (s->saw_magic) {
 		file_note(f, NOTE_CONCATENATED, "another recording begins at offset %#llx",
 			  (unsigned long long)s->bad_off);
 		f->noted[NOTE_RESYNC] = true;
-		if (st->inflate)
-			inflate_restart(st->inflate);
 	}
 	if (s->bad_bytes && at_end && is_text_at_end(st, s)) {
 		f->stats.lost_bytes += s->bad_bytes;
 		file_note(f, NOTE_JUNK, "%llu bytes of text behind the last record are ignored",
 			  (unsigned long long)s->bad_bytes);
 	} else if (s->bad_bytes) {
-		file_lose(f, s->bad_off, s->bad_bytes, at_end);
+		file_lose(f, s->bad_off, where, s->bad_bytes, at_end);
 	}
 	if (s->wrong_size)
-		file_lose(f, s->bad_off, 0, false);
+		file_lose(f, s->bad_off, where, 0, false);
 	s->saw_magic = s->wrong_size = false;
 	s->bad_bytes = 0;
 }
 
+/* Sizes that are odd are of compressed data, so that is what a record of no known type was. */
+static void miss_compressed(const struct stream *st, const struct record *r)
+{
+	if (st->inflate && r->size % 8 && !record_row(r->type))
+		inflate_break(st->inflate);
+}
+
 static int split_inflated(struct perf_file *f, struct stream *st);
 
-/* n bytes of compressed data. */
-static int stream_inflate(struct perf_file *f, struct stream *st, const uint8_t *p, size_t n)
+/* n bytes of compressed data at an offset of the stream. */
+static int stream_inflate(struct perf_file *f, struct stream *st, uint64_t off, const uint8_t *p,
+			  size_t n)
 {
 	struct inflate_input in = {p, n};
 	int more = 1, rc;
@@ -163,12 +181,19 @@ static int stream_inflate(struct perf_file *f, struct stream *st, const uint8_t 
 		inflate_splitter(st->inflate)->max_tail = UINT64_MAX;
 	}
 	f->info.is_compressed = true;
+	if (inflate_begins_anew(st->inflate, &in)) {
+		st->tail_inflated.left = 0;
+		if (found_damage(inflate_splitter(st->inflate)))
+			count_damage(f, st, inflate_splitter(st->inflate), false);
+	}
 	while (more > 0) {
 		struct err err = {0};
 
 		more = inflate_step(st->inflate, &f->blocks, &in, &err);
 		if (more == -ERR_DAMAGED) {
-			file_note(f, NOTE_COMPRESSION, "%s", err.what);
+			file_note(f, NOTE_COMPRESSION,
+				  "compressed data is damaged at offset %#llx: %s",
+				  (unsigned long long)off, err.what);
 			file_skip(f, PERF_SKIP_COMPRESSION, RECORD_COMPRESSED);
 			f->stats.lost_bytes += n;
 		} else if (more < 0) {
@@ -191,7 +216,7 @@ static int take_compressed(struct perf_file *f, struct stream *st, const struct 
 	buf_skip(&b, sizeof(struct perf_event_header));
 	if (r->type == RECORD_COMPRESSED2)
 		n = buf_u64(&b); /* checked by the splitter */
-	return stream_inflate(f, st, buf_take(&b, n), n);
+	return stream_inflate(f, st, st->split.block->data_off + r->off, buf_take(&b, n), n);
 }
 
 /* ---- payload behind records -------------------------------------------------------------- */
@@ -298,7 +323,7 @@ static int take_compressed_tail(struct perf_file *f, struct stream *st)
 	s->synced_at = s->rd;
 	st->tail.left -= n;
 	st->tail.inner_left -= n;
-	return stream_inflate(f, st, p, n);
+	return stream_inflate(f, st, s->block->data_off + s->rd - n, p, n);
 }
 
 /* Goes on with the payload behind a record. */
@@ -320,7 +345,7 @@ static int stream_tail(struct perf_file *f, struct stream *st)
 			return rc;
 		if (s->eof && s->block->n == s->rd) {
 			f->stats.truncated = true;
-			file_lose(f, st->pos, 0, true);
+			file_lose(f, st->pos, "", 0, true);
 			st->tail.left = 0;
 		}
 	}
@@ -394,6 +419,8 @@ static int stream_step(struct perf_file *f, struct stream *st)
 		rc = begin_tail(f, &st->tail, s, &r);
 	else if (!rc && (r.type == RECORD_COMPRESSED || r.type == RECORD_COMPRESSED2))
 		rc = take_compressed(f, st, &r);
+	else
+		miss_compressed(st, &r);
 	return rc ? rc : 1;
 }
 
@@ -404,7 +431,7 @@ static int stream_end(struct perf_file *f, struct stream *st)
 	inflate_splitter(st->inflate)->eof = true;
 	if (st->tail_inflated.left) {
 		f->stats.truncated = true;
-		file_lose(f, st->pos, 0, true);
+		file_lose(f, st->pos, "", 0, true);
 	}
 	return split_inflated(f, st);
 }

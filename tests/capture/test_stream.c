@@ -10,6 +10,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -197,6 +199,133 @@ static void full_disk(void **state)
 	close(fd);
 }
 
+/* SAMPLE records of a stream of records, the last of which may be cut. */
+static uint64_t count_whole(const struct bytes *b)
+{
+	uint64_t n = 0;
+
+	for (size_t at = 0; b->vec.n - at >= sizeof(struct perf_event_header); n++) {
+		struct perf_event_header h;
+
+		memcpy(&h, b->vec.v + at, sizeof h);
+		if (h.size > b->vec.n - at)
+			break;
+		at += h.size;
+	}
+	return n;
+}
+
+/* Where the file may grow to a limit, what fits is kept, and each sample that is not there is counted. */
+static void limited(int level, bool random, size_t limit)
+{
+	enum { SAMPLES = 2000, RESERVED = 65536, RECORD_MOST = 16384 };
+	struct rlimit old, tight = {limit, RLIM_INFINITY};
+	struct stream_totals totals;
+	struct bytes got = {0};
+	uint64_t seed = 7;
+	unsigned rounds;
+	uint8_t rec[RECORD_MOST];
+	int fd = temp_file();
+	struct stream *s = open_stream(fd, level);
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	tight.rlim_max = old.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+	for (int i = 0; i < SAMPLES; i++) {
+		size_t n = 8 + 8 * (next_random(&seed) % (RECORD_MOST / 8));
+
+		make_record(rec, n, &seed, random);
+		assert_int_equal(stream_append(s, rec, n), 0);
+		if (i % 100 == 0)
+			assert_int_equal(stream_end_round(s), 0);
+	}
+	assert_int_equal(stream_finish(s, &totals), EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	read_back(fd, totals.data_bytes, &got, &rounds);
+	assert_int_equal(count_whole(&got) + totals.lost_samples, SAMPLES);
+	assert_true(totals.data_bytes + RESERVED <= limit);
+	if (random) /* what is missing is less than what the next record needs */
+		assert_true(totals.data_bytes + RESERVED + RECORD_MOST + 256 > limit);
+	bytes_done(&got);
+	close(fd);
+}
+
+static void small_disk(void **state)
+{
+	(void)state;
+	limited(0, true, 100000);
+	limited(0, true, 3000000);
+	limited(1, true, 100000);
+	limited(1, true, 3000000);
+	limited(1, false, 70000);
+}
+
+/* Each frame begins with a record, is small, has a checksum, and needs none of the others. */
+static void frames(void **state)
+{
+	enum { TOTAL = 30 << 20 };
+	struct stream_totals totals;
+	uint8_t *data, *rec = malloc(65536), *room = malloc(STREAM_FRAME_BYTES + 1);
+	uint64_t seed = 5, raw = 0;
+	unsigned n_frames = 0;
+	int fd = temp_file();
+	struct stream *s = open_stream(fd, 1);
+	ZSTD_DStream *z = NULL;
+	size_t frame = 0;
+
+	(void)state;
+	while (raw < TOTAL) {
+		size_t n = 8 + 8 * (next_random(&seed) % 4000);
+
+		make_record(rec, n, &seed, false);
+		assert_int_equal(stream_append(s, rec, n), 0);
+		raw += n;
+	}
+	assert_int_equal(stream_finish(s, &totals), 0);
+	data = malloc(totals.data_bytes);
+	assert_int_equal(pread(fd, data, totals.data_bytes, DATA_OFF), totals.data_bytes);
+	raw = 0;
+	for (uint64_t at = 0; at < totals.data_bytes;) {
+		static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+		struct perf_event_header h;
+		ZSTD_inBuffer in = {data + at + sizeof h, 0, 0};
+		ZSTD_outBuffer to = {room, STREAM_FRAME_BYTES + 1, frame};
+		size_t rc;
+
+		memcpy(&h, data + at, sizeof h);
+		assert_int_equal(h.type, RECORD_COMPRESSED);
+		in.size = h.size - sizeof h;
+		if (!z) {
+			assert_memory_equal(in.src, magic, sizeof magic);
+			assert_true(((const uint8_t *)in.src)[4] & 4); /* RFC 8878: Content_Checksum_flag */
+			z = ZSTD_createDStream();
+		}
+		rc = ZSTD_decompressStream(z, &to, &in);
+		assert_false(ZSTD_isError(rc));
+		assert_int_equal(in.pos, in.size);
+		frame = to.pos;
+		at += h.size;
+		if (rc && at < totals.data_bytes)
+			continue;
+		assert_true(frame <= STREAM_FRAME_BYTES);
+		for (size_t pos = 0; pos < frame; pos += h.size) {
+			memcpy(&h, room + pos, sizeof h);
+			assert_true(h.size >= sizeof h && h.size <= frame - pos);
+		}
+		raw += frame;
+		frame = 0;
+		n_frames++;
+		ZSTD_freeDStream(z);
+		z = NULL;
+	}
+	assert_int_equal(raw, totals.raw_bytes);
+	assert_true(n_frames >= TOTAL / STREAM_FRAME_BYTES);
+	free(data);
+	free(rec);
+	free(room);
+	close(fd);
+}
+
 /* A full queue is told, and gets empty again. */
 static void back_pressure(void **state)
 {
@@ -255,11 +384,14 @@ int main(void)
 		cmocka_unit_test(incompressible),
 		cmocka_unit_test(nothing_at_all),
 		cmocka_unit_test(full_disk),
+		cmocka_unit_test(small_disk),
+		cmocka_unit_test(frames),
 		cmocka_unit_test(back_pressure),
 #ifndef SANITIZED
 		cmocka_unit_test(no_memory_to_compress),
 #endif
 	};
 
+	signal(SIGXFSZ, SIG_IGN); /* as capture does */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
