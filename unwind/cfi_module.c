@@ -443,6 +443,43 @@ const struct full_rule *cfi_module_full_rule(struct cfi_module *cm, uint64_t vad
 	return full;
 }
 
+static void code_open(struct cfi_module *cm)
+{
+	if (!cm->code_opened)
+		code_index_open(&cm->code, cm->mod);
+	cm->code_opened = true;
+}
+
+/* Does it begin where a function does, and not in a part that was moved elsewhere? */
+static bool begins_as_entered(const struct cfi_module *cm, const struct cfi_fde *fde)
+{
+	uint64_t steps = STEPS_ALONE;
+	struct cfi_row row;
+
+	return cfi_row_find(fde, cm->arch, fde->start, &steps, &row) &&
+	       row.cfa_how == CFI_CFA_REG && row.cfa_reg == cm->arch->sp &&
+	       row.cfa_off == arch_entry_frame(cm->arch).sp;
+}
+
+bool cfi_module_fde_frame(struct cfi_module *cm, uint64_t vaddr, struct code_frame *ret)
+{
+	const struct code_frame *f = NULL;
+	struct code_function fn = {.is_named = true};
+	struct cfi_fde fde;
+
+	pthread_mutex_lock(&cm->lock);
+	if (cfi_index_find(&cm->eh, vaddr, &fde) > 0 && begins_as_entered(cm, &fde)) {
+		code_open(cm);
+		fn.start = fde.start;
+		fn.end = fde.end;
+		f = code_index_frame(&cm->code, cm->mod->image, cm->arch, &fn, vaddr);
+	}
+	if (f)
+		*ret = *f;
+	pthread_mutex_unlock(&cm->lock);
+	return f;
+}
+
 bool cfi_module_fde(struct cfi_module *cm, uint64_t vaddr, struct cfi_fde *ret)
 {
 	int rc;
@@ -467,9 +504,7 @@ static bool is_small_gap(struct cfi_module *cm, uint64_t vaddr)
 /* With the calls only where symbols do not tell. */
 static bool function_find(struct cfi_module *cm, uint64_t vaddr, struct code_function *ret)
 {
-	if (!cm->code_opened)
-		code_index_open(&cm->code, cm->mod);
-	cm->code_opened = true;
+	code_open(cm);
 	if (code_index_function(&cm->code, vaddr, ret))
 		return true;
 	if (cm->calls_opened || ret->is_part || is_small_gap(cm, vaddr))

@@ -39,6 +39,9 @@ const uint8_t *cfi_module_code(const struct cfi_module *cm, uint64_t vaddr, size
 bool cfi_module_code_frame(struct cfi_module *cm, uint64_t vaddr, struct code_function *fn,
 			   struct code_frame *ret);
 
+/* The same of a function with an entry in .eh_frame. */
+bool cfi_module_fde_frame(struct cfi_module *cm, uint64_t vaddr, struct code_frame *ret);
+
 /* Is vaddr the end of a call after whose return the thread ends, or in front of what such a
  * function returns to? */
 bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr);

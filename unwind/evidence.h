@@ -9,6 +9,9 @@
 /* The longest call instruction of any supported processor (x86: FF /2 with SIB and disp32). */
 #define CALL_BYTES_MAX 7
 
+/* How large functions are, at most. */
+#define FUNCTION_BYTES_MAX (64u << 10)
+
 enum evidence {
 	EVIDENCE_UNKNOWN, /* not looked for yet */
 	EVIDENCE_NONE,

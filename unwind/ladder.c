@@ -9,9 +9,6 @@
  * rare, and most are loops of cryptography, which make no calls. */
 #define LOOK_BACK_BYTES 4096
 
-/* How large functions are, at most. */
-#define FUNCTION_BYTES_MAX (64u << 10)
-
 /* How many words above sp are looked at for the return address to a root. musl's first functions
  * save up to five registers. */
 #define ROOT_WORDS 16
@@ -319,21 +316,6 @@ static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct m
 	return true;
 }
 
-/* Such a stub in a program that keeps frame pointers: they go on from its caller's frame, past the
- * caller itself. Nothing is risked by putting that back, because its rule says that it is the owner
- * of the frame pointer. */
-static bool has_smallest_frame_before(struct walk *w, const struct cursor *c, const struct map *map)
-{
-	struct cursor caller = *c;
-	struct rule_entry own;
-	const struct rule *r;
-
-	if (!c->fp_known || !smallest_frame_step(w, &caller, map) || c->fp < caller.sp)
-		return false;
-	r = &walk_rule(w, caller.ip - 1, &own)->rule;
-	return r->kind == RULE_FP && r->cfa_off == 2 * w->arch->word_bytes;
-}
-
 /* By how much sp is lower than on entry, in a stub of a .plt. */
 static uint64_t stub_pushed_bytes(struct walk *w, const struct cursor *c, const struct map *map)
 {
@@ -359,6 +341,7 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 			      const struct map *map)
 {
 	bool innermost = !c->is_return_address, has_fp = true;
+	struct cursor caller;
 
 	/* A return address that leads nowhere is not followed by a guess. */
 	if (stop == UNWIND_STOP_NO_MAP && !innermost)
@@ -377,8 +360,15 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 					 w->arch->untold_pushes) ||
 			  link_register_step(w, c, map)))
 		return WALK_ON;
-	if (!has_smallest_frame_before(w, c, map))
+	switch (fp_owner_find(w, c, map, &caller)) {
+	case FP_OWNER_CALLER:
+		*c = caller;
+		return WALK_ON;
+	case FP_OWNER_UNKNOWN:
+		return stop;
+	case FP_OWNER_SELF:
 		stop = frame_pointer_step(w, c, map, stop);
+	}
 	if (stop == UNWIND_STOP_NO_CFI &&
 	    (is_jit(map) ? smallest_frame_step(w, c, map) : near_root_step(w, c)))
 		return WALK_ON;

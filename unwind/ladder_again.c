@@ -94,14 +94,16 @@ static bool jit_again(struct walk *w)
 {
 	struct cursor *c = &w->c;
 	struct jit_unwind_info info;
+	struct cursor caller;
 	uint64_t fp, ra;
 
 	if (!c->is_return_address || !c->fp_known || c->fp % WORD || c->fp < c->sp ||
 	    !walk_word(w, c->fp, WORD, &fp) || !walk_word(w, c->fp + WORD, WORD, &ra))
 		return false;
 	ra &= w->code_mask;
-	if (may_be_smallest_frame(w) || evidence_of(w, ra) == EVIDENCE_NONE ||
-	    jit_info_find(w, c->ip - 1, &info))
+	if (may_be_smallest_frame(w) ||
+	    fp_owner_find(w, c, w->next[-1].map, &caller) != FP_OWNER_SELF ||
+	    evidence_of(w, ra) == EVIDENCE_NONE || jit_info_find(w, c->ip - 1, &info))
 		return false;
 	c->sp = c->fp + 2 * WORD;
 	c->sp_known = w->arch->ra == w->arch->pc;

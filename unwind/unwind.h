@@ -32,6 +32,7 @@
 	X(LINK_REGISTER, '?', "link register, without call frame information")                     \
 	X(CODE, '?', "machine code of the function, without call frame information")              \
 	X(NEAR_ROOT, '?', "return address to a root, few words above code without any")            \
+	X(FP_OWNER, '?', "return address to the owner of the frame pointer")                       \
 	X(SAVED_SP, '?', "caller's stack pointer, found among the frame's words")                 \
 	X(STITCHED, '+', "taken from another sample of the thread")                                \
 	X(SIGNAL_FRAME, ' ', "registers saved for a signal handler")

@@ -108,6 +108,10 @@ struct cfi_worker {
 		bool is_known;
 	} codes[CODES_KNOWN];
 	struct jit_code jit_code;
+	/* Of fp_owner.c: parts of the address space with code of files. */
+	struct code_filter {
+		uint64_t layout, n_maps, bits;
+	} code_filter;
 	struct walk walks[UNWIND_BATCH];
 };
 
@@ -242,6 +246,19 @@ uint64_t jit_caller_sp(struct walk *w, const struct cursor *c, uint64_t ra);
 /* Is the frame of code without a file at ip told by its frame pointer, or not at all? */
 bool jit_goes_by_fp(struct walk *w, uint64_t ip);
 void jit_code_done(struct jit_code *j);
+
+/* fp_owner.c: whose is the frame record at the frame pointer of *c, a frame in `map` whose code may
+ * have none? */
+enum fp_owner {
+	FP_OWNER_SELF,	  /* nothing says that it is not the frame's own */
+	FP_OWNER_CALLER,  /* a caller's, and the frame's caller is in *caller but is_return_address */
+	FP_OWNER_UNKNOWN, /* it may be a caller's */
+};
+enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,
+			    struct cursor *caller);
+/* What the machine code says of the function, with a frame pointer, that may own the record at
+ * c->fp and has called what returns to `ra`, the word at `at`. FP_OWNER_SELF: does not own it. */
+enum fp_owner fp_owner_by_code(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at);
 
 /* ---- ladder.c: frames without call frame information -------------------------------------- */
 

@@ -153,8 +153,7 @@ static inline void seek_any(struct walk *w, struct rule_entry *entries, uint64_t
 #define GUESS_WORD   8
 #define GUESS_SHARES 256u /* in all frames */
 
-/* What usual_step() may go by. RULE_JIT_FP too, but only in what has called such code itself: see
- * may_be_smallest_frame() of ladder_again.c. */
+/* What usual_step() may go by. Not RULE_JIT_FP: see fp_owner.c */
 #define USUAL_KINDS (1u << RULE_SP | 1u << RULE_FP | 1u << RULE_CODE_SP | 1u << RULE_CODE_FP)
 
 static inline uint16_t usual_kinds(const struct cursor *c)
@@ -193,7 +192,7 @@ usual_step(struct walk *w, struct rule_entry *entries, const struct rule *r)
 	c->sp = cfa;
 	c->is_return_address = true;
 	c->how = r->how;
-	w->usual_kinds = (uint16_t)(USUAL_KINDS | 1u << r->kind);
+	w->usual_kinds = USUAL_KINDS;
 	return true;
 }
 
@@ -338,12 +337,9 @@ step_by(struct walk *w, struct rule_entry *entries, const struct rule_entry *e, 
 static __attribute__((noinline)) enum unwind_stop
 unusual_step(struct walk *w, struct rule_entry *entries, const struct rule_entry *e)
 {
-	enum rule_kind kind = (enum rule_kind)e->rule.kind;
 	enum unwind_stop stop = step_by(w, entries, e, (struct words){GUESS_WORD, false, false});
 
 	w->usual_kinds = usual_kinds(&w->c);
-	if (w->usual_kinds)
-		w->usual_kinds |= 1u << kind & 1u << RULE_JIT_FP;
 	return stop;
 }
 

@@ -27,6 +27,10 @@ __asm__(".globl _start, caller, leaf\n"
 "call *%rax\n.globl in_with_fp\nin_with_fp: pop %rbp\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n"
 "by_rbx: .cfi_startproc\npush %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\nmov %rsp, %rbx\n.cfi_def_cfa_register %rbx\n"
 "and $-64, %rsp\ncall *%rax\n.globl in_by_rbx\nin_by_rbx: mov %rbx, %rsp\n.cfi_def_cfa_register %rsp\npop %rbx\nret\n.cfi_endproc\n"
+"by_sp: .cfi_startproc\nsub $8, %rsp\n.cfi_adjust_cfa_offset 8\ncall *%rax\n.globl in_by_sp\nin_by_sp: add $8, %rsp\n"
+".cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n"
+"named: .cfi_startproc\npush %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+"call by_sp\n.globl in_named\nin_named: pop %rbp\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n"
 "leaf: .cfi_startproc\nret\n.cfi_endproc\n"
 ".globl shaped, in_restore\nshaped: .cfi_startproc\n.cfi_def_cfa_offset 16\n.cfi_offset %rip, -16\nnop\n.cfi_endproc\n"
 "restore: .cfi_startproc\n.cfi_signal_frame\n.cfi_def_cfa_offset 16\ncall *%rax\nin_restore: hlt\n.cfi_endproc\n");
@@ -202,6 +206,34 @@ def stale_words(at):
     record = [JUNK, JUNK, STACK + 0x100, CODE + 6, JUNK] + rest
     check("below JIT code that JIT code has called: none", walked([(CODE + 0x120, STACK, record)], fp=STACK + 16),
           [[CODE + 0x120, CODE + 5]])
+
+
+def owners(at):
+    """JIT code without a frame pointer, called by a function that has one: rbp leads to that function's record, not past it."""
+    leaf, caller, with_fp = BIAS + at["leaf"], BIAS + at["in_caller"], BIAS + at["in_with_fp"]
+    rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    end = [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
+
+    def called(*words):
+        """leaf, JIT code with these words of a frame, with_fp's record, and what that has returned to."""
+        return (leaf, STACK + 8, [CODE + 6, *words, STACK + 0x200] + rest), STACK + 16 + 8 * len(words)
+
+    for n in 2, 4, 30:
+        sample, fp = called(*[JUNK] * n, with_fp)
+        check(f"the owner of the frame pointer behind a frame of {n} words", walked([sample], fp=fp), [[leaf, CODE + 5, with_fp - 1] + end])
+        check("--no-guess", walked([sample], fp=fp, options=["--no-guess"]), [[leaf, CODE + 5]])
+        check_short_cuts("the owner of the frame pointer", "jit.data", 0)
+    # by_sp's frame is of 16 bytes: it has called the code, and with_fp has called it
+    by_sp = BIAS + at["in_by_sp"]
+    sample, fp = called(JUNK, JUNK, by_sp, JUNK, with_fp)
+    check("a caller without a frame pointer in between: it may be of a call that is over", walked([sample], fp=fp), [[leaf, CODE + 5]])
+    sample, fp = called(JUNK, JUNK, by_sp, JUNK, BIAS + at["in_named"])
+    check("one that its caller names", walked([sample], fp=fp), [[leaf, CODE + 5, by_sp - 1, BIAS + at["in_named"] - 1] + end])
+    sample, fp = called(JUNK, JUNK, JUNK, BIAS + at["in_named"])
+    check("a caller that has called another function: it is not the code's caller, but no other is known", walked([sample], fp=fp),
+          [[leaf, CODE + 5]])
+    sample, fp = called(JUNK, with_fp, JUNK, JUNK)
+    check("a word that is at no place for one: the record is the code's own", walked([sample], fp=fp), [[leaf, CODE + 5] + end])
 
 
 def again(at):
@@ -398,6 +430,7 @@ if not symbols:
     sys.exit(0)
 smallest_frames(symbols)
 stale_words(symbols)
+owners(symbols)
 saved_registers(symbols)
 told_frames(symbols)
 again(symbols)
