@@ -16,7 +16,7 @@ const char *input_name(const char *path)
 
 bool profiles_are_meant(const struct resolve *r)
 {
-	return r->diff_base || r->inputs.n > 1 || input_detect(r->inputs.v[0]);
+	return r->diff.paths[0].n || r->inputs.n > 1 || input_detect(r->inputs.v[0]);
 }
 
 /* What only a recording can answer is refused, not ignored. */
@@ -221,36 +221,65 @@ static int check_times(const struct resolve *r, struct profile *p, struct err *e
 }
 
 /* Into one side of a difference. */
-static int absorb_side(const struct resolve *r, struct profile *both, const struct profile *one,
+static int absorb_side(struct resolve *r, struct profile *both, const struct profile *one,
 		       bool is_new, struct err *err)
 {
 	struct event_set events;
 	int rc = event_set_make(&events, one, r->output.event, err);
 
 	if (!rc)
-		rc = profile_absorb_side(both, one, event_set_heaviest(&events, one), is_new, err);
+		rc = output_add_run(&r->output.diff, both, one, event_set_heaviest(&events, one), is_new,
+				    err);
 	event_set_done(&events);
 	return rc;
 }
 
-static int load_difference(struct resolve *r, struct profile **ret, struct err *err)
+/* All inputs of one side, each of which is a run. */
+static int load_side(struct resolve *r, struct profile *both, const char *const *paths, size_t n,
+		     bool is_new, struct err *err)
 {
-	struct profile *both = profile_new(r->pipeline.keep & ~(unsigned)PROFILE_KEEP_LOG),
-		       *one = NULL;
+	struct profile *one;
 	size_t i;
-	int rc = both ? profiles_load_one(r, r->diff_base, &one, NULL, err) : err_nomem(err);
+	int rc = 0;
 
-	if (!rc)
-		rc = absorb_side(r, both, one, false, err);
-	profile_free(one);
-	for (i = 0; !rc && i < r->inputs.n; i++) {
-		rc = profiles_load_one(r, r->inputs.v[i], &one, NULL, err);
+	for (i = 0; !rc && i < n; i++) {
+		rc = profiles_load_one(r, paths[i], &one, NULL, err);
 		if (!rc)
-			rc = absorb_side(r, both, one, true, err);
+			rc = absorb_side(r, both, one, is_new, err);
 		profile_free(one);
 	}
-	r->output.is_diff = true;
+	return rc;
+}
+
+/* Which files are on which side, when it is not one each. */
+static void tell_sides(const struct resolve *r)
+{
+	size_t i;
+
+	fputs("resolve: base:", stderr);
+	for (i = 0; i < r->diff.paths[0].n; i++)
+		fprintf(stderr, " %s", input_name(r->diff.paths[0].v[i]));
+	fputs("; new:", stderr);
+	for (i = 0; i < r->inputs.n; i++)
+		fprintf(stderr, " %s", input_name(r->inputs.v[i]));
+	fputc('\n', stderr);
+}
+
+static int load_difference(struct resolve *r, struct profile **ret, struct err *err)
+{
+	struct profile *both = profile_new(PROFILE_KEEP_TIDS);
+	int rc = both ? load_side(r, both, (const char *const *)r->diff.paths[0].v, r->diff.paths[0].n, false, err)
+		      : err_nomem(err);
+
+	if (!rc)
+		rc = load_side(r, both, r->inputs.v, r->inputs.n, true, err);
+	if (!rc && !r->quiet && r->diff.paths[0].n + r->inputs.n > 2)
+		tell_sides(r);
+	r->output.diff.sides[0].name = r->diff.paths[0].n == 1 ? r->diff.paths[0].v[0] : NULL;
+	r->output.diff.sides[1].name = r->inputs.n == 1 ? r->inputs.v[0] : NULL;
 	r->output.event = NULL; /* the profile has one */
+	/* Threads are the runs. */
+	r->output.style.with_pid = r->output.style.with_tid = false;
 	*ret = both;
 	return rc;
 }
@@ -261,7 +290,7 @@ int profiles_load(struct resolve *r, struct profile **ret, struct err *err)
 	size_t i;
 	int rc;
 
-	if (r->diff_base)
+	if (r->diff.paths[0].n)
 		return load_difference(r, ret, err);
 	rc = profiles_load_one(r, r->inputs.v[0], &sum, NULL, err);
 

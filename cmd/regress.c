@@ -1,19 +1,18 @@
 /* regress.c - the command line of `regress`: runs of two builds in, what got slower out. */
 #include "regress/regress.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/args.h"
 #include "cmd/profiles.h"
 #include "cmd/regress_run.h"
 #include "cmd/resolve_options.h"
+#include "cmd/sides.h"
 #include "cmd/version.h"
 
 enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2 };
@@ -25,8 +24,7 @@ struct command {
 	const char *q_text, *margin_text;
 	unsigned annotate_kind;
 	bool warn_only, quiet, quiet_if_fine, lint_budget, show_help, show_version, is_run;
-	path_list sides[SIDE_N];
-	path_list owned;
+	struct sides sides;
 };
 
 #define OPTIONS_TARGET struct command
@@ -85,7 +83,7 @@ static int set_annotate(void *target, char *text, struct err *err)
 
 static const struct option_row options[] = {
 	HEADING("what is compared"),
-	/* These two take all that follows up to the next option: take_sides() does, before the table. */
+	/* These two take all that follows up to the next option: sides_take() does, before the table. */
 	{0, "base", NULL, "RUN..", "runs of the old build", CALLS(take_nothing)},
 	{0, "new", NULL, "RUN..", "runs of the new one", CALLS(take_nothing)},
 	{0, "event", NULL, "NAME", "this event (default: the one with the most weight)",
@@ -152,92 +150,6 @@ static void print_help(void)
 /* ---- runs --------------------------------------------------------------------------------------
  */
 
-static int compare_paths(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* All files of a folder are runs. */
-static int add_folder(struct command *c, path_list *side, const char *path, struct err *err)
-{
-	DIR *d = opendir(path);
-	struct dirent *e;
-	size_t before = side->n;
-	char *file;
-
-	if (!d)
-		return err_errno(err, errno, path, "open");
-	while ((e = readdir(d))) {
-		if (e->d_name[0] == '.')
-			continue;
-		if (asprintf(&file, "%s/%s", path, e->d_name) < 0 || vec_push(&c->owned, file) ||
-		    vec_push(side, file)) {
-			closedir(d);
-			return err_nomem(err);
-		}
-	}
-	closedir(d);
-	if (side->n == before)
-		return err_set(err, ERR_NOT_FOUND, path, "no run in this folder");
-	qsort(side->v + before, side->n - before, sizeof *side->v, compare_paths);
-	return 0;
-}
-
-static int add_path(struct command *c, path_list *side, char *path, struct err *err)
-{
-	struct stat st;
-
-	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
-		char data[PATH_MAX];
-
-		/* perf record --threads makes a folder that is one recording. */
-		snprintf(data, sizeof data, "%s/data", path);
-		if (access(data, F_OK))
-			return add_folder(c, side, path, err);
-	}
-	return vec_push(side, path) ? err_nomem(err) : 0;
-}
-
-/* Takes --base A B .. and --new C D .. out of argv. */
-static int take_sides(struct command *c, int *argc, char **argv, struct err *err)
-{
-	static const char *const names[SIDE_N] = {"--base", "--new"};
-	int from, to = 1, side = -1, rc = 0;
-
-	for (from = 1; from < *argc && !rc; from++) {
-		char *arg = argv[from];
-		int s;
-
-		if (!strcmp(arg, "--"))
-			break;
-		for (s = 0; s < SIDE_N; s++) {
-			size_t n = strlen(names[s]);
-
-			if (!strcmp(arg, names[s]))
-				break;
-			if (!strncmp(arg, names[s], n) && arg[n] == '=') {
-				rc = add_path(c, &c->sides[s], arg + n + 1, err);
-				break;
-			}
-		}
-		if (s < SIDE_N)
-			side = s;
-		else if (arg[0] == '-' && arg[1])
-			side = -1;
-		if (s < SIDE_N)
-			continue;
-		if (side >= 0)
-			rc = add_path(c, &c->sides[side], arg, err);
-		else
-			argv[to++] = arg;
-	}
-	while (from < *argc)
-		argv[to++] = argv[from++];
-	argv[to] = NULL;
-	*argc = to;
-	return rc;
-}
-
 /* COMMAND.. :: COMMAND.. */
 static int take_commands(struct command *c, char **argv, struct err *err)
 {
@@ -254,6 +166,8 @@ static int take_commands(struct command *c, char **argv, struct err *err)
 	return 0;
 }
 
+static const char *const side_options[SIDE_N] = {"--base", "--new"};
+
 static int parse(struct command *c, int argc, char **argv, struct err *err)
 {
 	int rest, rc;
@@ -267,7 +181,7 @@ static int parse(struct command *c, int argc, char **argv, struct err *err)
 		argv++;
 		argc--;
 	}
-	rc = take_sides(c, &argc, argv, err);
+	rc = sides_take(&c->sides, side_options, &argc, argv, err);
 	if (!rc)
 		rc = options_parse(options, N_OPTIONS, c, false, argc, argv, &rest, err);
 	if (rc)
@@ -287,7 +201,7 @@ static int parse(struct command *c, int argc, char **argv, struct err *err)
 		return err_set(err, ERR_USAGE, NULL,
 			       "'%s' is on neither side: regress --base RUN.. --new RUN..",
 			       argv[rest]);
-	if (!c->lint_budget && (!c->sides[SIDE_BASE].n || !c->sides[SIDE_NEW].n))
+	if (!c->lint_budget && (!c->sides.paths[SIDE_BASE].n || !c->sides.paths[SIDE_NEW].n))
 		return err_set(
 			err, ERR_USAGE, NULL,
 			"regress --base RUN.. --new RUN..: both sides are wanted (see --help)");
@@ -358,8 +272,8 @@ static int load_runs(struct command *c, struct regress *g, struct err *err)
 	size_t i;
 
 	for (side = 0; side < SIDE_N; side++)
-		for (i = 0; !rc && i < c->sides[side].n; i++)
-			rc = load_run(g, side, c->sides[side].v[i], &r, err);
+		for (i = 0; !rc && i < c->sides.paths[side].n; i++)
+			rc = load_run(g, side, c->sides.paths[side].v[i], &r, err);
 	resolve_options_done(&r);
 	return rc;
 }
@@ -424,15 +338,15 @@ static int run(struct command *c, struct err *err)
 	if (!rc)
 		rc = load_budget(c, g, &budget, err);
 	if (!rc && c->is_run) {
-		rc = regress_run_record(&c->run, &c->sides[SIDE_BASE], &c->sides[SIDE_NEW], err);
+		rc = regress_run_record(&c->run, &c->sides.paths[SIDE_BASE], &c->sides.paths[SIDE_NEW], err);
 		for (s = 0; s < SIDE_N; s++)
-			for (i = 0; i < c->sides[s].n; i++)
-				if (vec_push(&c->owned, c->sides[s].v[i]))
+			for (i = 0; i < c->sides.paths[s].n; i++)
+				if (vec_push(&c->sides.owned, c->sides.paths[s].v[i]))
 					rc = err_nomem(err);
 	}
-	if (!rc && c->sides[SIDE_BASE].n)
+	if (!rc && c->sides.paths[SIDE_BASE].n)
 		rc = load_runs(c, g, err);
-	if (!rc && c->sides[SIDE_BASE].n)
+	if (!rc && c->sides.paths[SIDE_BASE].n)
 		rc = regress_compare(g, err);
 	if (!rc && c->lint_budget)
 		rc = lint(g, c);
@@ -450,7 +364,6 @@ int main(int argc, char **argv)
 	struct command c = {0};
 	struct err err = {0};
 	char line[ERR_SOURCE_MAX + ERR_WHAT_MAX + 64];
-	size_t i;
 	int rc, code;
 
 	args_hold_standard_files();
@@ -467,10 +380,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "regress: %s\n", line);
 		code = EXIT_TROUBLE;
 	}
-	for (i = 0; i < c.owned.n; i++)
-		free(c.owned.v[i]);
-	vec_done(&c.owned);
-	vec_done(&c.sides[SIDE_BASE]);
-	vec_done(&c.sides[SIDE_NEW]);
+	sides_done(&c.sides);
 	return code;
 }

@@ -3,7 +3,7 @@
 #define CMD_REGRESS_RUN_H
 
 #include "base/err.h"
-#include "base/vec.h"
+#include "cmd/sides.h"
 
 struct regress_run_options {
 	unsigned runs; /* of each side */
@@ -12,8 +12,6 @@ struct regress_run_options {
 	char **commands[2]; /* argv of the base's and of the new command */
 	bool quiet;
 };
-
-typedef VEC(char *) path_list;
 
 /* Paths of the recordings are added to the lists, to be freed. Each round records both, in an order
  * that changes from round to round; standard output of the commands goes to standard error. 0 or

@@ -239,7 +239,7 @@ static int run_profiles(struct resolve *r, struct err *err)
 	struct profile *p = NULL;
 	int rc = profiles_load(r, &p, err);
 
-	if (!rc && !r->diff_base)
+	if (!rc && !r->diff.paths[0].n)
 		rc = check_events(p, r->pipeline.filter.event, err);
 	if (!rc)
 		rc = write_result(r, p, err);

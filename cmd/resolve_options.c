@@ -173,6 +173,17 @@ static int set_colors(void *target, char *name, struct err *err)
 	return err_set(err, ERR_USAGE, NULL, "--colors: '%s' is none of:%s", name, names);
 }
 
+static int add_base(void *target, char *path, struct err *err)
+{
+	return sides_add(&((struct resolve *)target)->diff, 0, path, err);
+}
+
+static int refuse_new(void *target, char *path, struct err *err)
+{
+	(void)target;
+	return err_set(err, ERR_USAGE, NULL, "--new %s: of a difference, as --diff BASE.. --new NEW..", path);
+}
+
 static const struct option_choice demanglings[] = {{"full", SYM_DEMANGLE_FULL},
 						   {"simple", SYM_DEMANGLE_SIMPLE},
 						   {"none", SYM_DEMANGLE_NONE},
@@ -234,8 +245,12 @@ static const struct option_row options[] = {
 	 SETS_FLAG(output.picture.reverse)},
 	{0, "header", "header-only", NULL, "print the recording's header and stop",
 	 SETS_FLAG(header_only)},
-	{0, "diff", NULL, "BASE", "flamegraph, folded: what the input differs from this one by",
-	 SETS_TEXT(diff_base)},
+	{0, "diff", NULL, "BASE",
+	 "flamegraph, folded, html: what the input differs from this one by. Several\n"
+	 "runs tell what is noise: --diff base/*.data --new new/*.data, or folders",
+	 CALLS(add_base)},
+	/* Takes all that follows up to the next option, as --diff then does: sides_take(). */
+	{0, "new", NULL, "RUN..", "see --diff", CALLS(refuse_new)},
 	HEADING("samples"),
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3", CALLS(set_comm)},
 	{0, "pid", NULL, "PIDS", "only of these processes", CALLS(set_pid)},
@@ -385,20 +400,28 @@ static int check_places(const struct resolve *r, struct err *err)
 }
 
 /* The recording would be replaced, and with it all that the output does not have. */
+static bool is_file(const char *path, const struct stat *other)
+{
+	bool is_stdin = !strcmp(path, "-");
+	struct stat st;
+
+	return !(is_stdin ? fstat(STDIN_FILENO, &st) : stat(path, &st)) &&
+	       st.st_dev == other->st_dev && st.st_ino == other->st_ino;
+}
+
 static bool is_input(const struct resolve *r, const char *output)
 {
-	struct stat in, out;
+	struct stat out;
 	size_t i;
 
 	if (stat(output, &out) || !S_ISREG(out.st_mode))
 		return false;
-	for (i = 0; i < r->inputs.n; i++) {
-		bool is_stdin = !strcmp(r->inputs.v[i], "-");
-
-		if (!(is_stdin ? fstat(STDIN_FILENO, &in) : stat(r->inputs.v[i], &in)) &&
-		    in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+	for (i = 0; i < r->inputs.n; i++)
+		if (is_file(r->inputs.v[i], &out))
 			return true;
-	}
+	for (i = 0; i < r->diff.paths[0].n; i++)
+		if (is_file(r->diff.paths[0].v[i], &out))
+			return true;
 	return false;
 }
 
@@ -448,8 +471,8 @@ static int finish_options(struct resolve *r, struct err *err)
 		return unknown_suffix(r->output_path, err);
 	if (!r->format)
 		r->format = output_formats[0];
-	if (r->diff_base && !r->format->shows_sides)
-		return err_set(err, ERR_USAGE, NULL, "--diff: %s shows no differences; -f flamegraph and -f folded do",
+	if (r->diff.paths[0].n && !r->format->shows_sides)
+		return err_set(err, ERR_USAGE, NULL, "--diff: %s shows no differences; html, flamegraph and folded do",
 			       r->format->name);
 	r->pipeline.keep |= r->format->keep;
 	if (r->output.style.with_pid)
@@ -469,6 +492,44 @@ static int finish_options(struct resolve *r, struct err *err)
 	return 0;
 }
 
+/* --diff A B --new C D, as regress takes --base and --new; without --new one file follows --diff. */
+static int take_sides(struct resolve *r, int *argc, char **argv, struct err *err)
+{
+	static const char *const names[2] = {"--diff", "--new"};
+	int i;
+
+	for (i = 1; i < *argc && strcmp(argv[i], "--"); i++)
+		if (!strncmp(argv[i], "--new", 5) && (!argv[i][5] || argv[i][5] == '='))
+			return sides_take(&r->diff, names, argc, argv, err);
+	return 0;
+}
+
+/* The new side's are what follows --new, else all arguments, of which folders are the files in them. */
+static int take_inputs(struct resolve *r, int n, char **paths, struct err *err)
+{
+	bool is_diff = r->diff.paths[0].n;
+	int i, rc = 0;
+	size_t k;
+
+	if (r->diff.paths[1].n && !is_diff)
+		return err_set(err, ERR_USAGE, NULL, "--new: what the base is says --diff BASE..");
+	if (r->diff.paths[1].n && n)
+		return err_set(err, ERR_USAGE, NULL, "'%s' is on neither side of --diff BASE.. --new NEW..", paths[0]);
+	for (i = 0; !rc && i < n; i++)
+		if (is_diff)
+			rc = sides_add(&r->diff, 1, paths[i], err);
+		else if (vec_push(&r->inputs, paths[i]))
+			rc = err_nomem(err);
+	for (k = 0; !rc && k < r->diff.paths[1].n; k++)
+		if (vec_push(&r->inputs, r->diff.paths[1].v[k]))
+			rc = err_nomem(err);
+	if (!rc && !r->inputs.n && vec_push(&r->inputs, r->pipeline.input))
+		rc = err_nomem(err);
+	if (!rc)
+		r->pipeline.input = r->inputs.v[0];
+	return rc;
+}
+
 int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 {
 	struct config config = {0};
@@ -479,7 +540,9 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 	r->output.picture.width = PICTURE_WIDTH;
 	r->output.picture.min_width = PICTURE_MIN_WIDTH;
 	r->pipeline.input = "perf.data";
-	rc = options_parse(options, N_OPTIONS, r, false, argc, argv, &rest, err);
+	rc = take_sides(r, &argc, argv, err);
+	if (!rc)
+		rc = options_parse(options, N_OPTIONS, r, false, argc, argv, &rest, err);
 	if (rc)
 		return rc;
 	if (r->show_help)
@@ -496,14 +559,10 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 		return 1;
 	if (config_rc)
 		return config_rc;
-	if (rest < argc)
-		r->pipeline.input = argv[rest];
 	if (rest < argc && habit_subcommand("resolve", argv[rest], err))
 		return -ERR_USAGE;
-	for (int i = rest; i < argc || i == rest; i++)
-		if (vec_push(&r->inputs, i < argc ? argv[i] : r->pipeline.input))
-			return err_nomem(err);
-	return finish_options(r, err);
+	rc = take_inputs(r, argc - rest, argv + rest, err);
+	return rc ? rc : finish_options(r, err);
 }
 
 void resolve_options_done(struct resolve *r)
@@ -511,4 +570,5 @@ void resolve_options_done(struct resolve *r)
 	sample_filter_done(&r->pipeline.filter);
 	vec_done(&r->debug_dirs);
 	vec_done(&r->inputs);
+	sides_done(&r->diff);
 }

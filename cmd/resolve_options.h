@@ -5,6 +5,7 @@
 #include "cmd/fetch.h"
 #include "cmd/pack.h"
 #include "cmd/pipeline.h"
+#include "cmd/sides.h"
 
 enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
 
@@ -15,7 +16,7 @@ struct resolve {
 	enum pack pack;		 /* of the output file */
 	const char *output_path; /* NULL: stdout */
 	const char *time;
-	const char *diff_base; /* --diff; NULL */
+	struct sides diff;	 /* --diff BASE.. --new NEW.. */
 	VEC(const char *) debug_dirs;
 	enum stats_form stats;
 	uint64_t explain_ip;

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/sum.h"
+#include "output/diff.h"
 #include "output/embed.h"
 #include "output/format.h"
 
@@ -41,6 +42,7 @@ struct flamegraph {
 	struct tree_order order;
 	uint64_t *totals; /* by node, with callees */
 	double *sides[2]; /* of a difference: the same of base and new, as shares; else NULL */
+	double *limits;	  /* of a difference: by symbol, of noise */
 	VEC(struct box) boxes;
 	uint32_t rows;	 /* that are needed */
 	uint64_t hidden; /* weight of samples whose own frame is too narrow */
@@ -93,7 +95,9 @@ static int sum_sides(struct flamegraph *f, struct err *err)
 	f->totals = calloc(t->nodes.n, sizeof *f->totals);
 	f->sides[0] = calloc(t->nodes.n, sizeof **f->sides);
 	f->sides[1] = calloc(t->nodes.n, sizeof **f->sides);
-	if (!f->totals || !f->sides[0] || !f->sides[1])
+	f->limits = diff_limits(f->p, &f->opt->diff, &f->stacks.tree, 0,
+				strtab_count(&f->stacks.names));
+	if (!f->totals || !f->sides[0] || !f->sides[1] || !f->limits)
 		return err_nomem(err);
 	for (i = t->nodes.n; i--;) {
 		f->sides[0][i] += (double)t->nodes.v[i].count;
@@ -116,7 +120,7 @@ static int sum_totals(struct flamegraph *f, struct err *err)
 	const struct tree *t = f->tree;
 	size_t i;
 
-	if (f->opt->is_diff)
+	if (f->opt->diff.is_diff)
 		return sum_sides(f, err);
 
 	f->totals = calloc(t->nodes.n, sizeof *f->totals);
@@ -222,14 +226,14 @@ const char *output_palette_name(unsigned i)
 }
 
 /* Of a difference: red for what is a larger share than before, blue for a smaller one, the more the
- * stronger; grey for what differs by less than a twentieth. */
+ * stronger; grey for what may be noise. */
 static void add_difference_colour(struct flamegraph *f, uint32_t node)
 {
 	double base = f->sides[0][node], new = f->sides[1][node], more = base > new ? base : new;
 	double by = more > 0 ? (new - base) / more : 0, size = by < 0 ? -by : by;
-	unsigned pale = (unsigned)(205 * (1 - size)) + 40;
+	unsigned pale = (unsigned)(190 * (1 - size)) + 40;
 
-	if (size < .05)
+	if (!node || diff_is_noise(&f->opt->diff, base, new, f->limits[f->tree->nodes.v[node].symbol]))
 		text_str(&f->out, "dcdcdc");
 	else
 		add_format(&f->out, by > 0 ? "f5%02x%02x" : "%02x%02xf5", pale, pale);
@@ -357,14 +361,14 @@ static void add_box(struct flamegraph *f, const struct box *b)
 	add_format(&f->out, "<g data-d=\"%u\"><title>", b->depth);
 	text_xml(&f->out, name, n);
 	text_str(&f->out, " (");
-	if (f->opt->is_diff)
+	if (f->opt->diff.is_diff)
 		add_sides(f, b->node);
 	else
 		add_weight(&f->out, f->totals[b->node], f->unit);
 	add_format(&f->out, ", %.2f%%)</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" fill=\"#",
 		   100.0 * (double)f->totals[b->node] / (double)f->totals[0], x, HEAD + row * ROW,
 		   width);
-	if (f->opt->is_diff)
+	if (f->opt->diff.is_diff)
 		add_difference_colour(f, b->node);
 	else
 		add_colour(f, b->node);
@@ -374,6 +378,18 @@ static void add_box(struct flamegraph *f, const struct box *b)
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
+
+static void add_sides_told(struct flamegraph *f)
+{
+	const struct diff_side *s = f->opt->diff.sides;
+
+	text_str(&f->out, "red: a larger share than in the base, blue: a smaller one, grey: noise by ");
+	if (s[0].runs + s[1].runs > 2)
+		add_format(&f->out, "the spread of %u + %u runs", s[0].runs, s[1].runs);
+	else
+		text_str(&f->out, "the number of samples");
+	text_str(&f->out, "; widths are the mean of both");
+}
 
 /* What is shown, of how much, and what is not. */
 static void add_subtitle(struct flamegraph *f, const struct event_set *events)
@@ -386,11 +402,8 @@ static void add_subtitle(struct flamegraph *f, const struct event_set *events)
 		add_text(&f->out, f->look->subtitle);
 		return;
 	}
-	if (f->opt->is_diff) {
-		text_str(
-			&f->out,
-			"shares of base and new; red: more than before, blue: less, grey: within a "
-			"twentieth; widths are the mean");
+	if (f->opt->diff.is_diff) {
+		add_sides_told(f);
 		return;
 	}
 	for (i = 0; i < events->n; i++) {
@@ -423,7 +436,7 @@ static void add_title(struct flamegraph *f)
 		add_text(&f->out, f->look->title);
 		return;
 	}
-	text_str(&f->out, f->opt->is_diff ? "Differential flame graph" : "Flame graph");
+	text_str(&f->out, f->opt->diff.is_diff ? "Differential flame graph" : "Flame graph");
 	start = f->out.n;
 	for (i = 0; info && i < info->n_cmdline && f->out.n - start < TITLE_BYTES; i++) {
 		text_str(&f->out, i ? " " : ": ");
@@ -533,6 +546,7 @@ static int write_flamegraph(const struct profile *p, const struct output_options
 	free(f.totals);
 	free(f.sides[0]);
 	free(f.sides[1]);
+	free(f.limits);
 	vec_done(&f.boxes);
 	text_done(&f.out);
 	return rc;

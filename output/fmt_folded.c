@@ -109,7 +109,7 @@ static void add_line(struct folded *f, uint32_t node)
 
 	text_add(&f->out, f->line.s, f->line.n);
 	text_char(&f->out, ' ');
-	if (f->opt->is_diff) {
+	if (f->opt->diff.is_diff) {
 		text_dec(&f->out, n->count, 0);
 		text_char(&f->out, ' ');
 		text_dec(&f->out, n->period, 0);

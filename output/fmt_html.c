@@ -13,6 +13,7 @@ EMBED(page_data_js, "output/page/data.js");
 EMBED(page_text_js, "output/page/text.js");
 EMBED(page_colours_js, "output/page/colours.js");
 EMBED(page_tree_js, "output/page/tree.js");
+EMBED(page_diff_js, "output/page/diff.js");
 EMBED(page_graph_js, "output/page/graph.js");
 EMBED(page_table_js, "output/page/table.js");
 EMBED(page_time_js, "output/page/time.js");
@@ -31,6 +32,7 @@ static const struct {
 	const char *start, *end;
 } scripts[] = {
 	PART(page_data_js),  PART(page_text_js),  PART(page_colours_js), PART(page_tree_js),
+	PART(page_diff_js),
 	PART(page_graph_js), PART(page_table_js), PART(page_time_js),	 PART(page_main_js),
 };
 
@@ -159,6 +161,7 @@ const struct output_format format_html = {
 	.help = "one page to explore: flame graph, search, callers, times, tasks",
 	.suffixes = ".html .htm",
 	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS,
+	.shows_sides = true,
 	.tells_events = true,
 	.write = write_html,
 };

@@ -26,9 +26,49 @@ struct picture_options {
 /* The palettes by index, the default first; NULL behind the last. */
 const char *output_palette_name(unsigned i);
 
+/* ---- two sides ------------------------------------------------------------------------------
+ *
+ * A difference is a profile of two sides (profile_absorb_side()): what is shown are shares of each
+ * side's whole. To write one, as a page:
+ *
+ *	struct output_options opt = {.generator = "unspool 0.1"};
+ *	struct profile *both = profile_new(PROFILE_KEEP_TIDS);
+ *	output_add_run(&opt.diff, both, run, event, is_new, &err);	.. all runs of both sides
+ *	opt.diff.verdicts = ..;						if they were judged
+ *	output_write(output_format_find("html"), both, &opt, f, &err);
+ *
+ * Without verdicts what is grey is noise: changes that the spread of the runs of one side, or the
+ * number of samples, explains. */
+
+struct diff_side {
+	const char *name; /* NULL: "base", "new" */
+	unsigned runs;
+	uint64_t samples; /* of all runs; 0: not known, as of sums without their numbers */
+};
+
+/* What a comparison found out about a function. Texts are plain, not markup. */
+struct diff_verdict {
+	const char *text;    /* "REGRESSED"; NULL: nothing */
+	const char *details; /* one line more: how much, how sure; NULL */
+	bool is_significant;
+};
+
+struct output_diff {
+	bool is_diff; /* the profile has two sides; only for formats that show_sides */
+	struct diff_side sides[2]; /* base, new */
+	/* By function: of each of the profile's functions.n, in its order. Only frames of those that
+	 * are significant are coloured, and the table of functions has a column of the texts. NULL:
+	 * nobody judged them. Only for html. */
+	const struct diff_verdict *verdicts;
+	const char *summary; /* html: one line above the picture; NULL */
+};
+
+/* Adds one event of a run to a side. 0 or negative with *err. */
+int output_add_run(struct output_diff *d, struct profile *both, const struct profile *run,
+		   uint32_t event, bool is_new, struct err *err);
+
 struct output_options {
-	/* The profile has two sides (profile_absorb_side()); only for formats that show_sides. */
-	bool is_diff;
+	struct output_diff diff;
 	bool count_samples;	 /* weights are numbers of samples instead of periods */
 	struct stack_style style;
 	bool nanoseconds;	 /* script: times with 9 digits behind the point */

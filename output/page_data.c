@@ -1,12 +1,14 @@
 /* page_data.c - tables of frames, nodes and samples, as columns of numbers. */
 #include "output/page_data.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/hash.h"
 #include "base/pair.h"
 #include "base/sum.h"
+#include "output/diff.h"
 #include "output/format.h"
 #include "output/protobuf.h"
 
@@ -17,6 +19,7 @@ struct page_frame {
 	uint32_t name, module, file; /* ids in names */
 	uint32_t line;
 	uint32_t kind;
+	const struct diff_verdict *verdict; /* of a difference that was judged; NULL */
 };
 
 struct page_task {
@@ -91,20 +94,39 @@ static uint32_t take_name(struct page *g)
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
+/* By its name, module and place. From one build to the next a function stays the same wherever it went
+ * to: in a difference it is told where it is on the new side, which is added last. */
+static uint32_t frame_id(struct page *g, const struct page_frame *f)
+{
+	uint32_t module, place;
+
+	if (g->opt->diff.is_diff)
+		return pair_intern(&g->frame_of, f->name, 0);
+	module = pair_intern(&g->modules, f->name, f->module);
+	place = pair_intern(&g->places, f->file, f->line);
+	return module == HASH_NONE || place == HASH_NONE ? HASH_NONE
+							 : pair_intern(&g->frame_of, module, place);
+}
+
 static int add_frame(struct page *g, struct page_frame f)
 {
-	uint32_t module = pair_intern(&g->modules, f.name, f.module);
-	uint32_t place = pair_intern(&g->places, f.file, f.line), id;
+	uint32_t id;
 
-	if (f.name == STRTAB_FAILED || f.module == STRTAB_FAILED || f.file == STRTAB_FAILED ||
-	    module == HASH_NONE || place == HASH_NONE)
+	if (f.name == STRTAB_FAILED || f.module == STRTAB_FAILED || f.file == STRTAB_FAILED)
 		return -1;
-	id = pair_intern(&g->frame_of, module, place);
+	id = frame_id(g, &f);
 	if (id == HASH_NONE || (id == g->frames.n && vec_push(&g->frames, f)))
 		return -1;
+	if (g->opt->diff.is_diff && f.line) {
+		g->frames.v[id].module = f.module;
+		g->frames.v[id].file = f.file;
+		g->frames.v[id].line = f.line;
+	}
 	if ((f.kind & 7) > (g->frames.v[id].kind & 7))
 		g->frames.v[id].kind = (g->frames.v[id].kind & ~7u) | (f.kind & 7);
 	g->frames.v[id].kind |= f.kind & ~7u;
+	if (f.verdict && (f.verdict->is_significant || !g->frames.v[id].verdict))
+		g->frames.v[id].verdict = f.verdict;
 	return vec_push(&g->symbols.ids, id);
 }
 
@@ -147,6 +169,7 @@ static int add_location(struct page *g, const struct profile_location *l)
 		const struct profile_function *function = &p->functions.v[lines[i].function];
 
 		f.name = name_function(g, function, is_jit);
+		f.verdict = g->opt->diff.verdicts ? &g->opt->diff.verdicts[lines[i].function] : NULL;
 		text_string(&g->text, p, function->file);
 		f.file = take_name(g);
 		f.line = function->start_line;
@@ -226,6 +249,34 @@ static void write_frames(struct page *g)
 		add_number(g, g->frames.v[g->by_rank[i]].line);
 	for (i = 0; i < n; i++)
 		add_number(g, g->frames.v[g->by_rank[i]].kind);
+}
+
+static void add_text(struct page *g, const char *s)
+{
+	text_clean(&g->text, s ? s : "", s ? strlen(s) : 0);
+	add_name(g, take_name(g));
+}
+
+/* What of a frame's change is noise, or what was found out about it. */
+static int write_difference(struct page *g)
+{
+	size_t i, n = g->frames.n;
+	double *limits = diff_limits(g->p, &g->opt->diff, &g->tree, 1, n);
+	bool judged = g->opt->diff.verdicts;
+
+	if (!limits)
+		return -1;
+	for (i = 0; i < n; i++)
+		add_number(g, (uint64_t)fmin(limits[g->by_rank[i]] * 100 + .5, 1e9));
+	free(limits);
+	for (i = 0; judged && i < n; i++) {
+		const struct diff_verdict *v = g->frames.v[g->by_rank[i]].verdict;
+
+		add_text(g, v ? v->text : NULL);
+		add_text(g, v ? v->details : NULL);
+		add_number(g, v && v->is_significant);
+	}
+	return 0;
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
@@ -314,25 +365,31 @@ static uint32_t sample_id(struct page *g, uint32_t node, uint32_t event, struct 
 	return id;
 }
 
+/* Of a difference: what weighs on each side. Its samples' threads are runs, which are added up. */
+static void add_sample(const struct page *g, struct page_sample *sum, const struct profile_sample *s)
+{
+	bool is_diff = g->opt->diff.is_diff;
+
+	sum->count = add_saturated(sum->count, s->count);
+	sum->weight = add_saturated(
+		sum->weight, is_diff ? s->period : format_weight(g->opt, s->count, s->period));
+}
+
 static int make_samples(struct page *g)
 {
 	size_t i;
 
 	for (i = 0; i < g->p->samples.n; i++) {
 		const struct profile_sample *s = &g->p->samples.v[i];
-		struct page_sample *sum;
-		uint32_t id;
+		uint32_t tid = g->opt->diff.is_diff ? 0 : s->tid, id;
 
 		if (!g->events->has[s->event])
 			continue;
 		id = sample_id(g, node_of(g, s->node), g->event_rank[s->event],
-			       (struct page_task){s->comm, s->pid, s->tid});
+			       (struct page_task){s->comm, s->pid, tid});
 		if (id == HASH_NONE)
 			return -1;
-		sum = &g->samples.v[id];
-		sum->count = add_saturated(sum->count, s->count);
-		sum->weight =
-			add_saturated(sum->weight, format_weight(g->opt, s->count, s->period));
+		add_sample(g, &g->samples.v[id], s);
 	}
 	return 0;
 }
@@ -476,6 +533,28 @@ static void format_when(const struct profile *p, char *buf, size_t size)
 		*buf = '\0';
 }
 
+static void add_difference(struct text *t, const struct output_diff *d)
+{
+	static const char *const sides[] = {"base", "new"};
+	char buf[96];
+	size_t i;
+
+	if (!d->is_diff)
+		return;
+	text_add(t, buf, (size_t)snprintf(buf, sizeof buf, ",\"diff\":{\"variance\":%.9g,\"judged\":%s",
+					  diff_variance(d), d->verdicts ? "true" : "false"));
+	add_fact(t, "summary", d->summary);
+	text_str(t, ",\"sides\":[");
+	for (i = 0; i < 2; i++) {
+		text_add(t, buf, (size_t)snprintf(buf, sizeof buf, "%s{\"runs\":%u,\"samples\":%llu",
+						  i ? "," : "", d->sides[i].runs,
+						  (unsigned long long)d->sides[i].samples));
+		add_fact(t, "name", d->sides[i].name ? d->sides[i].name : sides[i]);
+		text_char(t, '}');
+	}
+	text_str(t, "]}");
+}
+
 static void write_facts(struct page *g)
 {
 	const struct profile *p = g->p;
@@ -508,6 +587,7 @@ static void write_facts(struct page *g)
 	add_share(&t, "stitched", format_stitched_share(p, g->opt, g->events->has), 1);
 	format_when(p, buf, sizeof buf);
 	add_fact(&t, "when", buf);
+	add_difference(&t, &g->opt->diff);
 	add_fact(&t, "host", p->info ? p->info->hostname : NULL);
 	add_fact(&t, "arch", p->info ? p->info->arch : NULL);
 	add_fact(&t, "tool", g->opt->generator);
@@ -528,6 +608,8 @@ static int write_columns(struct page *g, struct err *err)
 	write_frames(g);
 	if (make_nodes(g, err))
 		return -ERR_NOMEM;
+	if (g->opt->diff.is_diff && write_difference(g))
+		return err_nomem(err);
 	write_events(g);
 	if (make_samples(g) || write_tasks(g) || write_samples(g) || write_log(g) ||
 	    g->columns.failed)

@@ -6,11 +6,15 @@
  *
  *	strings   n, their lengths, their bytes
  *	facts     the string that is a JSON object: samples, lost, shares, machine, time
- *	frames    n; name, module, file (strings); line; kind (enum name_kind, +8 guessed, +16
- * stitched) nodes     n; how many levels up from the node before; frame. In preorder; node 0 is the
- * root events    n; each: name (string), 1 if its weights are nanoseconds tasks     n; each: command
- * (string), pid, tid (signed) samples   n; node; event; task; count; weight log       n; time since
- * the sample before in ns (signed); sample; weight
+ *	frames    n; name, module, file (strings); line; kind (enum name_kind, +8 guessed,
+ *	          +16 stitched)
+ *	nodes     n; how many levels up from the node before; frame. In preorder; node 0 is the root
+ *	changes   only if facts.diff: by frame: 100 * diff_limits(). If facts.diff.judged, by frame
+ *	          (rows, not columns): verdict, details (strings), 1 if significant
+ *	events    n; each: name (string), 1 if its weights are nanoseconds
+ *	tasks     n; each: command (string), pid, tid (signed)
+ *	samples   n; node; event; task; count; weight. Of a difference: weight of base, of new
+ *	log       n; time since the sample before in ns (signed); sample; weight
  *
  * Equal recordings give equal bytes: everything is in the order of its content. */
 #ifndef OUTPUT_PAGE_DATA_H

@@ -11,7 +11,7 @@ struct absorption {
 	uint32_t *mappings, *functions, *locations, *nodes, *events;
 	VEC(struct profile_line) lines;
 	bool by_side, is_new; /* of one event */
-	uint32_t event;
+	uint32_t event, run;
 };
 
 static uint32_t string(struct absorption *a, uint32_t id)
@@ -115,11 +115,12 @@ static int absorb_locations(struct absorption *a, struct err *err)
 }
 
 /* Commands are left out: a program that was renamed would have nothing in common with itself. */
-static void to_side(struct profile_sample *s, bool is_new)
+static void to_side(struct profile_sample *s, bool is_new, uint32_t run)
 {
 	uint64_t weight = s->period ? s->period : s->count;
 
-	s->comm = s->pid = s->tid = 0;
+	s->comm = s->pid = 0;
+	s->tid = run;
 	s->count = is_new ? 0 : weight;
 	s->period = is_new ? weight : 0;
 }
@@ -142,7 +143,7 @@ static int absorb_samples(struct absorption *a, struct err *err)
 		if (a->by_side && s.event != a->event)
 			continue;
 		if (a->by_side)
-			to_side(&s, a->is_new);
+			to_side(&s, a->is_new, a->run);
 		s.node = a->nodes[s.node];
 		s.event = a->events[s.event];
 		s.comm = string(a, s.comm);
@@ -178,6 +179,7 @@ static int absorb(struct absorption how, struct err *err)
 		.by_side = how.by_side,
 		.is_new = how.is_new,
 		.event = how.event,
+		.run = how.run,
 		.strings = calloc(strtab_count(&src->strings), sizeof(uint32_t)),
 		.mappings = calloc(src->mappings.n, sizeof(uint32_t)),
 		.functions = calloc(src->functions.n + 1, sizeof(uint32_t)),
@@ -207,10 +209,13 @@ int profile_absorb(struct profile *dst, const struct profile *src, struct err *e
 }
 
 int profile_absorb_side(struct profile *dst, const struct profile *src, uint32_t event, bool is_new,
-			struct err *err)
+			uint32_t run, struct err *err)
 {
-	return absorb(
-		(struct absorption){
-			.src = src, .dst = dst, .by_side = true, .is_new = is_new, .event = event},
-		err);
+	return absorb((struct absorption){.src = src,
+					  .dst = dst,
+					  .by_side = true,
+					  .is_new = is_new,
+					  .event = event,
+					  .run = run},
+		      err);
 }

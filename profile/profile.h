@@ -171,9 +171,10 @@ int profile_log_sums(struct profile *p, struct err *err);
 /* Adds all of any other profile, by names, but its log: dst stands on its own afterwards. */
 int profile_absorb(struct profile *dst, const struct profile *src, struct err *err);
 /* The same of one event, into a profile of two sides: the weights of the base are its samples' counts,
- * those of the new side their periods. Commands, processes and threads are left out. */
+ * those of the new side their periods. Commands, processes and threads are left out; with
+ * PROFILE_KEEP_TIDS the samples' tid is `run`, the number of src among the runs of its side. */
 int profile_absorb_side(struct profile *dst, const struct profile *src, uint32_t event, bool is_new,
-			struct err *err);
+			uint32_t run, struct err *err);
 
 /* ---- reading ------------------------------------------------------------------------------- */
 

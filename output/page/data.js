@@ -42,7 +42,7 @@ class Reader {
 	}
 }
 
-// {title facts, strings, frames {name, module, file, line, kind}, nodes {parent, frame, end}, samples, log}
+// {facts, strings, frames {name, module, file, line, kind}, nodes {parent, frame, end}, changes, events, tasks, samples, log}
 // Nodes are in preorder, node 0 is the root; the nodes below i are those from i + 1 to end[i] - 1.
 function decodeProfile(bytes) {
 	const r = new Reader(bytes), p = {strings: r.strings()};
@@ -54,6 +54,7 @@ function decodeProfile(bytes) {
 		line: r.column(n, new Uint32Array(n)), kind: r.column(n, new Uint8Array(n)),
 	};
 	p.nodes = decodeNodes(r);
+	p.changes = p.facts.diff ? decodeChanges(r, p) : null;
 	n = r.number();
 	p.events = Array.from({length: n}, () => ({name: p.strings[r.number()], isClock: r.number() === 1}));
 	n = r.number();
@@ -66,6 +67,14 @@ function decodeProfile(bytes) {
 	};
 	p.log = decodeLog(r);
 	return p;
+}
+
+// By frame: how many standard errors of a change are noise; what a comparison found out.
+function decodeChanges(r, {frames, strings, facts}) {
+	const limit = r.column(frames.n, new Float64Array(frames.n)).map(v => v / 100), verdicts = [];
+	for (let f = 0; f < frames.n && facts.diff.judged; f++)
+		verdicts.push({text: strings[r.number()], details: strings[r.number()], isSignificant: r.number() === 1});
+	return {limit, verdicts};
 }
 
 function decodeNodes(r) {

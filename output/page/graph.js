@@ -3,7 +3,7 @@
 const ROW = 19, FONT = 12, NARROW = 1;
 
 class Graph {
-	// look: {name(frame), colour(frame), matches: Uint8Array or null}; on: {zoom(node), point(node)}
+	// look: {name(frame), colour(frame, node), matches: Uint8Array or null}; on: {zoom(node), point(node)}
 	constructor(canvas, scroll, tall, look, on) {
 		Object.assign(this, {canvas, scroll, tall, look, on, tree: null, zoomed: 0, chosen: -1, flames: false, boxes: [], rows: 0, context: canvas.getContext("2d")});
 		this.font = `${FONT}px ui-monospace, Menlo, Consolas, monospace`;
@@ -103,7 +103,7 @@ class Graph {
 		const width = Math.max(box.width - (box.width > 3 ? 1 : 0), 0.6), isHit = matches && frame >= 0 && matches[frame];
 		const dimmed = matches && !isHit;
 		c.globalAlpha = dimmed ? 0.35 : box.above ? 0.75 : 1;
-		c.fillStyle = box.node < 0 ? "#9a9a9a" : isHit ? "#ff5cf4" : frame < 0 ? "#dcdcdc" : this.look.colour(frame);
+		c.fillStyle = box.node < 0 ? "#9a9a9a" : isHit ? "#ff5cf4" : frame < 0 ? "#dcdcdc" : this.look.colour(frame, box.node);
 		c.fillRect(box.x, y, width, ROW - 1);
 		c.globalAlpha = 1;
 		if (box.node === this.chosen && document.activeElement === this.canvas) {

@@ -1,14 +1,15 @@
 // main.js - the page: what is shown, what the controls change, and the address that remembers it.
 
 const $ = id => document.getElementById(id);
-const EMPTY = {zoom: "", search: "", event: "", task: "", range: null, invert: false, sandwich: -1, hidden: [], focus: -1, collapse: false};
+const EMPTY = {zoom: "", search: "", event: "", task: "", range: null, invert: false, sandwich: -1, hidden: [], focus: -1, collapse: false, side: "mean"};
 
 class Page {
 	constructor(profile) {
 		Object.assign(this, {profile, state: {...EMPTY}, undo: [], matches: null, flames: false, palette: "kind"});
-		this.look = {name: f => this.nameOf(f), colour: f => this.colourOf(f), matches: null};
+		this.look = {name: f => this.nameOf(f), colour: (f, node) => this.colourOf(f, node), matches: null};
+		this.diff = profile.facts.diff || null;
 		this.graph = new Graph($("graph"), $("scroll"), $("tall"), this.look, {zoom: n => this.zoom(n), point: (n, b) => this.point(n, b)});
-		this.table = new FunctionTable($("table"), {choose: f => this.tell(f), sandwich: f => this.change({sandwich: f, zoom: ""})});
+		this.table = new FunctionTable($("table"), {choose: f => this.tell(f), sandwich: f => this.change({sandwich: f, zoom: ""})}, Boolean(profile.facts.diff));
 		this.strip = new TimeStrip($("time"), $("strip"), {range: range => this.change({range, zoom: ""})});
 		this.colours = new Map();
 		this.state.event = String(this.heaviestEvent());
@@ -21,12 +22,21 @@ class Page {
 		return strings[frames.name[f]];
 	}
 
-	colourOf(f) {
+	colourOf(f, node) {
 		const {frames, strings} = this.profile;
+		if (this.diff)
+			return this.changeColourOf(f, this.tree.total(node, 1), this.tree.total(node, 2));
 		let c = this.colours.get(f);
 		if (!c)
 			this.colours.set(f, c = colourOf(this.palette, frames.kind[f] % 8, this.nameOf(f), strings[frames.module[f]]));
 		return c;
+	}
+
+	// Only what is more than noise, or was found to be significant, is coloured.
+	changeColourOf(f, base, fresh) {
+		const {limit, verdicts} = this.profile.changes;
+		const isQuiet = this.diff.judged ? !verdicts[f].isSignificant : isNoise(base, fresh, limit[f], this.diff.variance);
+		return isQuiet ? NO_CHANGE : changeColour(this.palette, base, fresh);
 	}
 
 	// ---- which samples, and the tree of them ----
@@ -48,13 +58,15 @@ class Page {
 
 	unit() {
 		const event = this.profile.events[+this.state.event];
+		if (this.diff)
+			return "share";
 		return event.isClock ? "ns" : this.profile.facts.counts ? "samples" : event.name;
 	}
 
 	// Rebuilds what depends on the state.
 	build() {
 		const {profile, state} = this, passes = this.passes();
-		let {nodes} = profile, own = selfWeights(profile, {sample: passes, range: state.range, byCount: profile.facts.counts});
+		let {nodes} = profile, own = this.columns({sample: passes, range: state.range, byCount: profile.facts.counts});
 		const hidden = new Uint8Array(profile.frames.n);
 		for (const h of state.hidden)
 			this.framesOf(h).forEach(f => hidden[f] = 1);
@@ -62,11 +74,18 @@ class Page {
 			({nodes, own} = transformed(nodes, own, {hidden, collapse: state.collapse, focus: state.focus, root: false}));
 		this.nodes = nodes;
 		this.own = own;
-		this.totals = totalWeights(nodes, own);
-		this.sums = functionSums(nodes, own, profile.frames.n);
-		this.sums.whole = this.totals[0];
+		this.totals = own.map(column => totalWeights(nodes, column));
+		this.sums = own.map(column => functionSums(nodes, column, profile.frames.n));
+		this.whole = this.totals[0][0];
 		this.tree = this.makeTree();
 		this.strip.show(profile.log, passes);
+	}
+
+	columns(passes) {
+		const {profile} = this;
+		if (!this.diff)
+			return [selfWeights(profile, passes)];
+		return differenceColumns(selfWeights(profile, passes, "count"), selfWeights(profile, passes, "weight"), this.state.side);
 	}
 
 	makeTree() {
@@ -120,20 +139,35 @@ class Page {
 		if (node < 0)
 			$("details").textContent = box ? `${box.n} frames too narrow to be drawn` : "";
 		else if (node === 0)
-			$("details").textContent = `all: ${formatWeight(this.tree.total(0), this.unit())}`;
+			$("details").textContent = this.describeAll();
 		else
-			$("details").textContent = this.describe(this.tree.frame(node), this.tree.total(node), this.tree.self(node));
+			$("details").textContent = this.describe(this.tree.frame(node), k => this.tree.total(node, k), k => this.tree.self(node, k));
 	}
 
+	describeAll() {
+		if (!this.diff)
+			return `all: ${formatWeight(this.tree.total(0), this.unit())}`;
+		const [base, fresh] = this.diff.sides, runs = s => `${s.name} (${s.runs} ${s.runs === 1 ? "run" : "runs"}${s.samples ? `, ${formatWeight(s.samples, "samples")}` : ""})`;
+		return `all: from ${runs(base)} to ${runs(fresh)}; widths: ${CHANGES[this.state.side]}`;
+	}
+
+	// total, self: by column
 	describe(f, total, self) {
 		const {frames, strings} = this.profile, file = strings[frames.file[f]], flags = frames.kind[f] >> 3;
 		const words = [KINDS[frames.kind[f] % 8], flags & 1 ? "guessed" : "", flags & 2 ? "from another sample" : ""].filter(Boolean).join(", ");
-		return `${this.nameOf(f)}  ${formatShare(total, this.totals[0])}, ${formatWeight(total, this.unit())}, own ${formatWeight(self, this.unit())}` +
+		const what = this.diff ? `${formatChange(total(1), total(2))}${this.verdictOf(f)}` :
+			`${formatShare(total(0), this.whole)}, ${formatWeight(total(0), this.unit())}, own ${formatWeight(self(0), this.unit())}`;
+		return `${this.nameOf(f)}  ${what}` +
 			`  ${strings[frames.module[f]]} (${words})${file ? `  ${file}${frames.line[f] ? `:${frames.line[f]}` : ""}` : ""}`;
 	}
 
+	verdictOf(f) {
+		const v = this.diff.judged ? this.profile.changes.verdicts[f] : {};
+		return [v.text, v.details].filter(Boolean).map(s => `, ${s}`).join("");
+	}
+
 	tell(f) {
-		$("details").textContent = this.describe(f, this.sums.total[f], this.sums.self[f]);
+		$("details").textContent = this.describe(f, k => this.sums[k].total[f], k => this.sums[k].self[f]);
 	}
 
 	drawCrumbs() {
@@ -180,9 +214,10 @@ class Page {
 	drawLegend() {
 		const kinds = new Set();
 		for (let f = 0; f < this.profile.frames.n; f++)
-			if (this.sums.total[f] > 0)
+			if (this.sums[0].total[f] > 0)
 				kinds.add(this.profile.frames.kind[f] % 8);
-		$("legend").replaceChildren(...legendOf(this.palette, [...kinds].sort()).map(([text, colour]) => {
+		const entries = this.diff ? changeLegend(this.palette) : legendOf(this.palette, [...kinds].sort());
+		$("legend").replaceChildren(...entries.map(([text, colour]) => {
 			const s = document.createElement("span");
 			s.textContent = text;
 			s.style.setProperty("--c", colour);
@@ -195,7 +230,7 @@ class Page {
 	change(part, remember = true) {
 		const before = this.state;
 		this.state = {...before, ...part};
-		const same = ["event", "task", "range", "invert", "sandwich", "hidden", "focus", "collapse"].every(k => this.state[k] === before[k]);
+		const same = ["event", "task", "range", "invert", "sandwich", "hidden", "focus", "collapse", "side"].every(k => this.state[k] === before[k]);
 		if (!same)
 			this.build();
 		if (!same || this.state.search !== before.search)
@@ -217,6 +252,7 @@ class Page {
 		const {state} = this;
 		$("invert").setAttribute("aria-pressed", state.invert);
 		$("event").value = state.event;
+		$("side").value = state.side;
 		$("task").value = state.task;
 		if ($("search").value !== state.search)
 			$("search").value = state.search;
@@ -226,7 +262,28 @@ class Page {
 		this.drawFilters();
 		this.drawLegend();
 		if (!$("table").hidden)
-			this.table.show(this.profile.frames, this.profile, this.sums, this.unit(), this.matches);
+			this.table.show(this.rows(), this.unit(), this.whole, this.diff && this.diff.judged);
+	}
+
+	// What the table has: functions that weigh something, of those that are searched for.
+	rows() {
+		const {frames, strings} = this.profile, rows = [], [drawn, base, fresh] = this.sums;
+		for (let f = 0; f < frames.n; f++) {
+			if (!(this.diff ? base.total[f] + fresh.total[f] > 0 : drawn.total[f] > 0) || (this.matches && !this.matches[f]))
+				continue;
+			const row = {f, name: this.nameOf(f), module: strings[frames.module[f]], self: drawn.self[f], total: drawn.total[f]};
+			rows.push(this.diff ? {...row, ...this.changesOf(f)} : row);
+		}
+		return rows;
+	}
+
+	changesOf(f) {
+		const [, base, fresh] = this.sums, {verdicts} = this.profile.changes;
+		return {
+			base: {self: base.self[f], total: base.total[f]}, fresh: {self: fresh.self[f], total: fresh.total[f]},
+			verdict: this.diff.judged ? verdicts[f].text : "",
+			colour: this.changeColourOf(f, base.total[f], fresh.total[f]),
+		};
 	}
 
 	search() {
@@ -235,14 +292,14 @@ class Page {
 		$("matched").textContent = search && !re ? "no regular expression" : "";
 		if (re) {
 			this.matches = Uint8Array.from({length: this.profile.frames.n}, (_, f) => re.test(this.nameOf(f)) ? 1 : 0);
-			$("matched").textContent = formatShare(matchedWeight(this.nodes, this.totals, this.matches), this.totals[0]);
+			$("matched").textContent = formatShare(matchedWeight(this.nodes, this.totals[0], this.matches), this.whole);
 		}
 		this.look.matches = this.matches;
 	}
 
 	address() {
 		const s = this.state, parts = [];
-		for (const [k, v] of Object.entries({z: s.zoom, s: s.search, t: s.task, r: s.range ? s.range.map(Math.round).join("-") : "", h: s.hidden.join("|")}))
+		for (const [k, v] of Object.entries({z: s.zoom, s: s.search, t: s.task, r: s.range ? s.range.map(Math.round).join("-") : "", h: s.hidden.join("|"), d: s.side === "mean" ? "" : s.side}))
 			if (v)
 				parts.push(`${k}=${encodeURIComponent(v)}`);
 		for (const [k, on] of Object.entries({i: s.invert, c: s.collapse}))
@@ -263,7 +320,7 @@ class Page {
 		this.change({
 			zoom: /^[\d.]*$/.test(q.z || "") ? q.z || "" : "", search: q.s || "", task: /^(comm|pid|tid):/.test(q.t || "") ? q.t : "",
 			range: /^\d+-\d+$/.test(q.r || "") ? q.r.split("-").map(Number) : null, hidden: q.h ? q.h.split("|") : [],
-			invert: q.i === "1", collapse: q.c === "1", event: String(within(q.e, this.profile.events.length, this.heaviestEvent())),
+			side: this.diff && q.d in CHANGES ? q.d : "mean", invert: q.i === "1", collapse: q.c === "1", event: String(within(q.e, this.profile.events.length, this.heaviestEvent())),
 			sandwich: within(q.w, this.profile.frames.n, -1), focus: within(q.f, this.profile.frames.n, -1),
 		}, false);
 	}
@@ -313,6 +370,7 @@ class Page {
 		toggle("clear", () => this.filter({hidden: [], focus: -1, collapse: false, task: "", range: null}));
 		$("collapse").addEventListener("change", e => this.filter({collapse: e.target.checked}));
 		$("event").addEventListener("change", e => this.change({event: e.target.value, zoom: ""}));
+		$("side").addEventListener("change", e => this.change({side: e.target.value}));
 		$("task").addEventListener("change", e => this.change({task: e.target.value, zoom: ""}));
 		$("palette").addEventListener("change", e => {
 			this.palette = e.target.value;
@@ -383,8 +441,14 @@ class Page {
 
 	// What a reader must know to believe the picture.
 	drawHonesty() {
-		const {facts, events} = this.profile, parts = [`${facts.samples.toLocaleString("en")} samples of ${events.map(e => e.name).join(", ")}`];
+		const {facts, events} = this.profile, parts = [];
 		const share = (n, what) => n > 0.0005 && parts.push(`${(100 * n).toFixed(1)} % ${what}`);
+		if (this.diff && this.diff.summary)
+			parts.push(this.diff.summary);
+		else if (this.diff)
+			parts.push(this.diff.sides.some(s => s.runs > 1) ? "grey: noise by the spread of the runs" : "grey: noise by the number of samples; several runs a side tell more");
+		else
+			parts.push(`${facts.samples.toLocaleString("en")} samples of ${events.map(e => e.name).join(", ")}`);
 		if (facts.lost)
 			parts.push(`${facts.lost.toLocaleString("en")} lost`);
 		share(facts.cut, "cut");
@@ -399,6 +463,8 @@ class Page {
 	}
 
 	start() {
+		$("side").parentNode.hidden = !this.diff;
+		$("event").parentNode.hidden = $("task").parentNode.hidden = this.diff !== null;
 		this.fillSelects();
 		this.drawHonesty();
 		$("strip").hidden = this.profile.log.n < 2;

@@ -1,63 +1,104 @@
-// table.js - functions with their own and total weight; rows are made for the heaviest ones only.
+// table.js - functions with their own and total weight, or of a difference those of both sides; rows are made for the
+// first ones only.
 
 const TABLE_ROWS = 500;
 
+// Columns: key, title, class, the value that is sorted by, the text of a cell. `of`: "self" or "total", of a difference.
+const PLAIN_COLUMNS = [
+	{key: "self", title: "Own", kind: "n", value: r => r.self, text: (r, t) => formatShare(r.self, t.whole), hint: (r, t) => formatWeight(r.self, t.unit)},
+	{key: "total", title: "Total", kind: "n", value: r => r.total, text: (r, t) => formatShare(r.total, t.whole), hint: (r, t) => formatWeight(r.total, t.unit)},
+];
+const CHANGE_COLUMNS = [
+	{key: "base", title: "Base", kind: "n", value: (r, t) => r.base[t.of], text: (r, t) => formatShare(r.base[t.of], 1)},
+	{key: "fresh", title: "New", kind: "n", value: (r, t) => r.fresh[t.of], text: (r, t) => formatShare(r.fresh[t.of], 1)},
+	{key: "change", title: "Change", kind: "n", value: (r, t) => r.fresh[t.of] - r.base[t.of],
+		text: (r, t) => signed(100 * (r.fresh[t.of] - r.base[t.of]), 2), hint: (r, t) => formatChange(r.base[t.of], r.fresh[t.of]), colour: r => r.colour},
+];
+const VERDICT = {key: "verdict", title: "Verdict", kind: "v", value: r => r.verdict, text: r => r.verdict};
+const NAMES = [
+	{key: "name", title: "Function", kind: "", value: r => r.name},
+	{key: "module", title: "Module", kind: "m", value: r => r.module, text: r => r.module},
+];
+
 class FunctionTable {
 	// on: {choose(frame), sandwich(frame)}
-	constructor(element, on) {
-		Object.assign(this, {element, on, key: "self", rows: [], unit: "", whole: 0});
+	constructor(element, on, isDiff) {
+		Object.assign(this, {element, on, isDiff, key: isDiff ? "change" : "self", isUp: false, of: "total", rows: [], unit: "", whole: 0, columns: []});
 	}
 
-	show(frames, profile, sums, unit, matches) {
-		const rows = [];
-		for (let f = 0; f < frames.n; f++)
-			if (sums.total[f] > 0 && (!matches || matches[f]))
-				rows.push({f, name: profile.strings[frames.name[f]], module: profile.strings[frames.module[f]], self: sums.self[f], total: sums.total[f]});
-		this.rows = rows;
-		this.unit = unit;
-		this.whole = sums.whole;
+	show(rows, unit, whole, isJudged) {
+		Object.assign(this, {rows, unit, whole, columns: this.isDiff ? [...CHANGE_COLUMNS, ...(isJudged ? [VERDICT] : []), ...NAMES] : [...PLAIN_COLUMNS, ...NAMES]});
 		this.draw();
 	}
 
-	sort(key) {
-		this.key = key;
+	// Numbers begin with the largest, names with A; the same again turns it round.
+	sort(column) {
+		this.isUp = column.key === this.key ? !this.isUp : column.kind !== "n" && column.kind !== "v";
+		this.key = column.key;
 		this.draw();
+	}
+
+	sorted() {
+		const {value} = this.columns.find(c => c.key === this.key), up = this.isUp ? 1 : -1, keyed = this.rows.map(r => ({r, v: value(r, this)}));
+		keyed.sort((a, b) => up * (a.v < b.v ? -1 : a.v > b.v ? 1 : 0) || a.r.f - b.r.f);
+		return keyed.map(k => k.r);
 	}
 
 	draw() {
-		const {key, rows, element} = this;
-		rows.sort((a, b) => typeof a[key] === "string" ? a[key].localeCompare(b[key]) : b[key] - a[key] || a.f - b.f);
-		const table = document.createElement("table"), head = table.createTHead().insertRow(), body = table.createTBody();
-		for (const [k, title, kind] of [["self", "Own", "n"], ["total", "Total", "n"], ["name", "Function", ""], ["module", "Module", "m"]]) {
-			const th = document.createElement("th"), b = document.createElement("button");
-			th.className = kind;
-			th.scope = "col";
-			th.setAttribute("aria-sort", k === key ? (kind === "n" ? "descending" : "ascending") : "none");
-			b.textContent = title + (k === key ? " ▾" : "");
-			b.addEventListener("click", () => this.sort(k));
-			th.append(b);
-			head.append(th);
-		}
+		const rows = this.sorted(), table = document.createElement("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+		head.append(...this.columns.map(c => this.heading(c)));
 		for (const r of rows.slice(0, TABLE_ROWS))
 			this.addRow(body.insertRow(), r);
 		if (rows.length > TABLE_ROWS)
-			body.insertRow().insertCell().textContent = `${rows.length - TABLE_ROWS} more`;
-		element.replaceChildren(table);
+			Object.assign(body.insertRow().insertCell(), {colSpan: this.columns.length, textContent: `${rows.length - TABLE_ROWS} more: search for them`});
+		this.element.replaceChildren(...(this.isDiff ? [this.choice()] : []), table);
+	}
+
+	// Of a difference: shares with or without callees.
+	choice() {
+		const label = document.createElement("label"), box = document.createElement("input");
+		box.type = "checkbox";
+		box.checked = this.of === "self";
+		box.addEventListener("change", () => {
+			this.of = box.checked ? "self" : "total";
+			this.draw();
+		});
+		label.append(box, " own only, without callees");
+		return label;
+	}
+
+	heading(column) {
+		const th = document.createElement("th"), b = document.createElement("button"), isKey = column.key === this.key;
+		th.className = column.kind;
+		th.scope = "col";
+		th.setAttribute("aria-sort", isKey ? (this.isUp ? "ascending" : "descending") : "none");
+		b.textContent = column.title + (isKey ? (this.isUp ? " ▴" : " ▾") : "");
+		b.addEventListener("click", () => this.sort(column));
+		th.append(b);
+		return th;
 	}
 
 	addRow(tr, r) {
-		for (const k of ["self", "total"]) {
+		for (const c of this.columns) {
 			const td = tr.insertCell();
-			td.className = "n";
-			td.textContent = formatShare(r[k], this.whole);
-			td.title = formatWeight(r[k], this.unit);
+			td.className = c.kind;
+			if (c.text)
+				td.textContent = c.text(r, this);
+			else
+				td.append(this.nameButton(r));
+			if (c.hint)
+				td.title = c.hint(r, this);
+			if (c.colour)
+				Object.assign(td.style, {backgroundColor: c.colour(r), color: "#000"});
 		}
+	}
+
+	nameButton(r) {
 		const b = document.createElement("button");
 		b.textContent = r.name;
 		b.title = `${r.name}\nclick: sandwich of callers and callees`;
 		b.addEventListener("click", () => this.on.sandwich(r.f));
 		b.addEventListener("mouseenter", () => this.on.choose(r.f));
-		tr.insertCell().append(b);
-		tr.insertCell().textContent = r.module;
+		return b;
 	}
 }

@@ -1,6 +1,8 @@
 // text.js - numbers and names as people read them.
 
 function formatWeight(value, unit) {
+	if (unit === "share")
+		return formatShare(value, 1);
 	if (unit !== "ns")
 		return `${Math.round(value).toLocaleString("en")} ${unit}`;
 	const steps = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];

@@ -1,8 +1,10 @@
 // tree.js - what can be drawn: trees over the profile's nodes, in several orders. All have
 //	frame(i), total(i), self(i), parent(i), children(i) heaviest first, of which none is empty; 0 is the root.
+// Weights come as a list of columns: one, or of a difference three: what is drawn, base, new. total() and self() take
+// the number of the column, which children() are sorted by the first of.
 
-// Own weight of every node: of the samples that pass.
-function selfWeights(profile, passes) {
+// Own weight of every node: of the samples that pass. side: "count" or "weight".
+function selfWeights(profile, passes, side = passes.byCount ? "count" : "weight") {
 	const own = new Float64Array(profile.nodes.n), {samples, log} = profile;
 	if (passes.range && log.n) {
 		const [from, to] = passes.range;
@@ -11,9 +13,10 @@ function selfWeights(profile, passes) {
 				own[samples.node[log.sample[i]]] += passes.byCount ? 1 : log.weight[i];
 		return own;
 	}
+	const weights = samples[side];
 	for (let i = 0; i < samples.n; i++)
 		if (passes.sample(i))
-			own[samples.node[i]] += passes.byCount ? samples.count[i] : samples.weight[i];
+			own[samples.node[i]] += weights[i];
 	return own;
 }
 
@@ -29,23 +32,24 @@ class TopDown {
 	constructor(nodes, own) {
 		this.nodes = nodes;
 		this.own = own;
-		this.totals = totalWeights(nodes, own);
+		this.totals = own.map(column => totalWeights(nodes, column));
 		this.sorted = new Map();
 	}
 
 	frame(i) { return this.nodes.frame[i]; }
-	total(i) { return this.totals[i]; }
-	self(i) { return this.own[i]; }
+	total(i, column = 0) { return this.totals[column][i]; }
+	self(i, column = 0) { return this.own[column][i]; }
 	parent(i) { return this.nodes.parent[i]; }
 
 	children(i) {
 		let list = this.sorted.get(i);
 		if (!list) {
+			const totals = this.totals[0];
 			list = [];
 			for (let c = i + 1; c < this.nodes.end[i]; c = this.nodes.end[c])
-				if (this.totals[c] > 0)
+				if (totals[c] > 0)
 					list.push(c);
-			list.sort((a, b) => this.totals[b] - this.totals[a] || this.nodes.frame[a] - this.nodes.frame[b]);
+			list.sort((a, b) => totals[b] - totals[a] || this.nodes.frame[a] - this.nodes.frame[b]);
 			this.sorted.set(i, list);
 		}
 		return list;
@@ -71,20 +75,20 @@ class Merger {
 		return this.table[at] = this.parent.length - 1;
 	}
 
-	// As the nodes of a TopDown: children follow their parents, in preorder.
+	// As the nodes of a TopDown: children follow their parents, in preorder. own: columns by id, which may be short.
 	nodes(own) {
 		const n = this.parent.length, first = new Int32Array(n).fill(-1), next = new Int32Array(n).fill(-1);
 		for (let i = n - 1; i > 0; i--) {
 			next[i] = first[this.parent[i]];
 			first[this.parent[i]] = i;
 		}
-		const out = {n, parent: new Int32Array(n), frame: new Int32Array(n), end: new Int32Array(n)}, weights = new Float64Array(n);
+		const out = {n, parent: new Int32Array(n), frame: new Int32Array(n), end: new Int32Array(n)}, weights = own.map(() => new Float64Array(n));
 		let count = 0;
 		const path = []; // [new id, next child]
 		const enter = (i, parent) => {
 			out.parent[count] = parent;
 			out.frame[count] = this.frame[i];
-			weights[count] = own[i] || 0;
+			own.forEach((column, k) => weights[k][count] = column[i] || 0);
 			path.push([count++, first[i]]);
 		};
 		enter(0, -1);
@@ -105,7 +109,8 @@ class Merger {
 
 // The tree without some frames, with recursion collapsed, or only below `focus` (a frame; -1: everywhere).
 function transformed(nodes, own, {hidden, collapse, focus, root}) {
-	const total = totalWeights(nodes, own), merger = new Merger(nodes.n), to = new Int32Array(nodes.n), weights = [];
+	const total = totalWeights(nodes, own[0]), merger = new Merger(nodes.n), to = new Int32Array(nodes.n), weights = own.map(() => []);
+	const add = (id, i) => own.forEach((column, k) => weights[k][id] = (weights[k][id] || 0) + column[i]);
 	const inside = focus >= 0 ? new Uint8Array(nodes.n) : null;
 	for (let i = 1; i < nodes.n; i++) {
 		const p = nodes.parent[i], f = nodes.frame[i];
@@ -128,10 +133,10 @@ function transformed(nodes, own, {hidden, collapse, focus, root}) {
 		else
 			to[i] = merger.child(to[p], f);
 		if (!inside || inside[i])
-			weights[to[i]] = (weights[to[i]] || 0) + own[i];
+			add(to[i], i);
 	}
 	if (!inside)
-		weights[0] = (weights[0] || 0) + own[0];
+		add(0, 0);
 	return merger.nodes(weights);
 }
 
@@ -150,26 +155,28 @@ function holds(nodes, total, i, frame) {
 holds.known = {};
 
 // Leaf first: who called what ran. A node's children are made when they are asked for. `starts`: where stacks begin
-// (node, weight); without, where samples were taken.
+// (nodes, and their weights by column); without, where samples were taken.
 class BottomUp {
-	constructor(nodes, own, starts) {
-		const at = [], weight = [];
+	constructor(nodes, own, starts = leaves(nodes, own)) {
 		this.nodes = nodes;
-		for (let i = 1; !starts && i < nodes.n; i++)
-			if (own[i] > 0) {
-				at.push(i);
-				weight.push(own[i]);
-			}
-		this.items = [{frame: -1, parent: -1, at: starts ? starts.at : at, weight: starts ? starts.weight : weight, children: null}];
-		this.items[0].total = this.items[0].weight.reduce((a, b) => a + b, 0);
+		this.weights = starts.weights;
+		// at: how far the stacks of an item have been followed; start: which of the starts they are.
+		this.items = [this.item(-1, -1)];
+		this.items[0].at = starts.at;
+		this.items[0].start = starts.at.map((_, k) => k);
+		this.items[0].total = this.weights.map(column => column.reduce((a, b) => a + b, 0));
+	}
+
+	item(frame, parent) {
+		return {frame, parent, at: [], start: [], total: this.weights.map(() => 0), children: null};
 	}
 
 	frame(i) { return this.items[i].frame; }
-	total(i) { return this.items[i].total; }
+	total(i, column = 0) { return this.items[i].total[column]; }
 	parent(i) { return this.items[i].parent; }
 
-	self(i) {
-		return this.total(i) - this.children(i).reduce((sum, c) => sum + this.total(c), 0);
+	self(i, column = 0) {
+		return this.total(i, column) - this.children(i).reduce((sum, c) => sum + this.total(c, column), 0);
 	}
 
 	children(i) {
@@ -183,28 +190,37 @@ class BottomUp {
 			const f = this.nodes.frame[node];
 			let g = groups.get(f);
 			if (!g)
-				groups.set(f, g = {frame: f, parent: i, at: [], weight: [], total: 0, children: null});
+				groups.set(f, g = this.item(f, i));
 			g.at.push(node);
-			g.weight.push(item.weight[k]);
-			g.total += item.weight[k];
+			g.start.push(item.start[k]);
+			for (let c = 0; c < this.weights.length; c++)
+				g.total[c] += this.weights[c][item.start[k]];
 		}
-		item.children = [...groups.values()].sort((a, b) => b.total - a.total || a.frame - b.frame).map(g => this.items.push(g) - 1);
+		item.children = [...groups.values()].sort((a, b) => b.total[0] - a.total[0] || a.frame - b.frame).map(g => this.items.push(g) - 1);
 		return item.children;
 	}
 }
 
-// Where a function begins, the outermost of it on each stack, with all that is below.
-function occurrences(nodes, total, frame) {
-	const at = [], weight = [];
-	for (let i = 1; i < nodes.n;)
-		if (nodes.frame[i] === frame && total[i] > 0) {
+// Where samples were taken.
+function leaves(nodes, own) {
+	const at = [];
+	for (let i = 1; i < nodes.n; i++)
+		if (own[0][i] > 0)
 			at.push(i);
-			weight.push(total[i]);
+	return {at, weights: own.map(column => at.map(i => column[i]))};
+}
+
+// Where a function begins, the outermost of it on each stack, with all that is below. totals: columns.
+function occurrences(nodes, totals, frame) {
+	const at = [];
+	for (let i = 1; i < nodes.n;)
+		if (nodes.frame[i] === frame && totals[0][i] > 0) {
+			at.push(i);
 			i = nodes.end[i];
 		} else {
 			i++;
 		}
-	return {at, weight};
+	return {at, weights: totals.map(column => at.map(i => column[i]))};
 }
 
 // Own and total weight by frame; a stack counts once, however often the function is on it.

@@ -5,6 +5,7 @@ import re
 import subprocess
 import xml.etree.ElementTree as ET
 
+import browser
 from tap import Tap
 
 BIN = os.environ["BIN"]
@@ -48,11 +49,91 @@ p = resolve("--diff", base, base, "-o", "same.svg")
 fills = {r.get("fill") for r in ET.parse("same.svg").getroot().iter(f"{SVG}rect") if r.get("y")}
 tap.check(fills == {"#dcdcdc"}, "the same twice: all grey", fills)
 p = resolve("--diff", base, "-f", "top", new)
-tap.check(p.returncode == 2 and "no differences" in p.stderr, "formats that show none: refused", p.stderr)
+tap.check(p.returncode == 2 and "html" in p.stderr, "formats that show none: refused", p.stderr)
 p = resolve("--diff", "none.folded", new)
 tap.check(p.returncode == 2 and "none.folded" in p.stderr and p.stderr.count("\n") == 1, "a base that is not there", p.stderr)
 p = resolve("--diff", base, new, new)
 tap.check("main;g 25 200" in p.stdout, "several new ones are added up", p.stdout)
 two = write("two.folded", p.stdout)
 tap.check("main;g" in resolve(two, "--event", "new").stdout, "resolve reads it again")
+
+os.makedirs("old", exist_ok=True)
+os.makedirs("now", exist_ok=True)
+# Five runs a side of 1,000 samples each. `wild` swings between 5 and 35 % on both sides, `calm` stays within counting: a change of
+# 10 points is noise in one and none in the other.
+runs = {"old": [(5, 20), (35, 20), (10, 21), (30, 19), (20, 20)], "now": [(15, 30), (35, 29), (40, 31), (25, 30), (35, 30)]}
+for side, shares in runs.items():
+    for i, (wild, calm) in enumerate(shares):
+        write(f"{side}/{i}.folded", f"app;main;wild {wild * 10}\napp;main;calm {calm * 10}\napp;main;rest {1000 - 10 * wild - 10 * calm}\n")
+
+
+def fills(*args):
+    p = resolve(*args, "-o", "runs.svg")
+    out = {}
+    for g in ET.parse("runs.svg").getroot().iter(f"{SVG}g"):
+        out[g.find(f"{SVG}title").text.split(" (")[0]] = g.find(f"{SVG}rect").get("fill")
+    return out, p.stderr
+
+
+files = [[f"{s}/{i}.folded" for i in range(5)] for s in ("old", "now")]
+got, told = fills("--diff", *files[0], "--new", *files[1])
+tap.check(got["wild"] == "#dcdcdc" and red.fullmatch(got["calm"]), "several runs a side: their spread says what is noise", got)
+tap.check("base: old/0.folded" in told and "new: now/0.folded" in told, "it is told which file is on which side", told)
+tap.check(fills("--diff", "old", "now")[0] == got and fills("--diff", "old", "--new", "now")[0] == got, "folders: all files in them")
+once = [x for f in files[0] for x in ("--diff", f)] + files[1]
+tap.check(fills(*once)[0] == got, "--diff again and again")
+one, _ = fills("--diff", files[0][2], files[1][2])
+tap.check(one["calm"] != "#dcdcdc" and one["wild"] != "#dcdcdc", "one run a side: the number of samples says it", one)
+p = resolve("--new", new)
+tap.check(p.returncode == 2 and "--diff" in p.stderr, "--new without --diff", p.stderr)
+p = resolve("--diff", base, "--new", new, "-q", new)
+tap.check(p.returncode == 2 and "neither side" in p.stderr, "an input on no side", p.stderr)
+p = resolve("--diff", base, "-o", base, new)
+tap.check(p.returncode == 2, "the base is not written over", p.stderr)
+
+# The page of the same difference.
+if not browser.find():
+    tap.skip("the differential page", "no chromium")
+    tap.end()
+resolve("--diff", base, new, "-o", "d.html")
+resolve("--diff", *files[0], "--new", *files[1], "-o", "runs.html", "-q")
+ROWS = "[...document.querySelectorAll('#table tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+COLOURS = """Object.fromEntries(page.graph.boxes.flat().filter(b => b.node > 0).map(b => {
+    const f = page.tree.frame(b.node); return [page.nameOf(f), page.colourOf(f, b.node)]; }))"""
+
+
+def ready(b, path):
+    b.open("file://" + os.path.abspath(path))
+    b.evaluate("new Promise(done => { const look = () => document.documentElement.dataset.ready ? done() : setTimeout(look, 10); look(); })")
+
+
+def widths(b):
+    return b.evaluate("""Object.fromEntries(page.graph.boxes.flat().filter(b => b.node > 0).map(b =>
+        [page.nameOf(page.tree.frame(b.node)), Math.round(1000 * b.width / page.graph.width)]))""")
+
+
+with browser.Browser() as b:
+    ready(b, "d.html")
+    tap.check(widths(b) == {"main": 1000, "f": 375, "g": 375, "h": 200, "old": 25, "new": 25}, "page: widths are the mean", widths(b))
+    for side, want in (("base", {"main": 1000, "f": 500, "g": 250, "h": 200, "old": 50}), ("new", {"main": 1000, "f": 250, "g": 500, "h": 200, "new": 50})):
+        b.evaluate(f"(() => {{ const s = document.getElementById('side'); s.value = {side!r}; s.dispatchEvent(new Event('change')); }})()")
+        tap.check(widths(b) == want and f"d={side}" in b.evaluate("location.hash"), f"page: or the {side} side's", widths(b))
+    b.evaluate("page.change({side: 'mean'})")
+    told = b.evaluate("""Object.fromEntries(page.graph.boxes.flat().filter(b => b.node > 0).map(b => {
+        page.point(b.node, b); return [page.nameOf(page.tree.frame(b.node)), document.getElementById('details').textContent]; }))""")
+    tap.check("50.00 % → 25.00 %, −25.00 points of the whole, −50 % of itself" in told["f"] and "new" in told["new"] and "gone" in told["old"],
+              "page: of the whole and of the frame", told)
+    b.evaluate("document.getElementById('table-button').click()")
+    rows = b.evaluate(ROWS)
+    tap.check([r[3] for r in rows] == ["g", "new", "h", "main", "old", "f"] and rows[0][:3] == ["25.0 %", "50.0 %", "+25.00"], "page: the table begins with what grew most", rows)
+    b.evaluate("[...document.querySelectorAll('#table th button')].find(x => x.textContent.startsWith('Change')).click()")
+    tap.check(b.evaluate(ROWS)[0][3] == "f", "page: or with what shrank most")
+    b.evaluate("[...document.querySelectorAll('#table th button')].find(x => x.textContent.startsWith('Base')).click()")
+    tap.check([r[0] for r in b.evaluate(ROWS)][:2] == ["100.0 %", "50.0 %"], "page: sorted by the base")
+    tap.check(b.problems() == [], "page: no error, no request", b.problems())
+    b.screenshot("diff.png")
+    ready(b, "runs.html")
+    colours = b.evaluate(COLOURS)
+    grey = b.evaluate("NO_CHANGE")
+    tap.check(colours["wild"] == grey and colours["calm"] != grey and colours["main"] == grey, "page: noise is grey", colours)
 tap.end()

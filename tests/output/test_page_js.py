@@ -9,7 +9,7 @@ from tap import Tap
 
 tap = Tap()
 PAGE = os.path.join(os.environ["TOP"], "output", "page")
-FILES = ("data.js", "text.js", "colours.js", "tree.js")
+FILES = ("data.js", "text.js", "colours.js", "tree.js", "diff.js")
 if not shutil.which("node"):
     tap.skip("scripts of the page", "no node")
     tap.end()
@@ -42,7 +42,7 @@ function make(n, frames, depth) {
 		end[id] = parent.length;
 	};
 	visit(root, 0);
-	return {stacks, nodes: {n: parent.length, parent: Int32Array.from(parent), frame: Int32Array.from(frame), end: Int32Array.from(end)}, own: Float64Array.from(own)};
+	return {stacks, nodes: {n: parent.length, parent: Int32Array.from(parent), frame: Int32Array.from(frame), end: Int32Array.from(end)}, own: [Float64Array.from(own)]};
 }
 
 // {path: total} of a tree that is drawn, and of stacks.
@@ -80,10 +80,10 @@ all("without a function", m => [drawn(sub(m, {hidden: Uint8Array.of(0, 1, 0, 0, 
 all("recursion collapsed", m => [drawn(sub(m, {collapse: true})), sumsOf(m.stacks.map(s => ({...s, path: s.path.filter((f, i) => f !== s.path[i - 1])})))]);
 all("only stacks with a function", m => [drawn(sub(m, {focus: 0})), sumsOf(m.stacks.filter(s => s.path.includes(0)))]);
 all("callees of a function", m => [drawn(sub(m, {focus: 0, root: true})), sumsOf(m.stacks.filter(s => s.path.includes(0)).map(s => ({...s, path: s.path.slice(s.path.indexOf(0))})))]);
-all("callers of a function", m => [pathsOf(new BottomUp(m.nodes, m.own, occurrences(m.nodes, totalWeights(m.nodes, m.own), 0))),
+all("callers of a function", m => [pathsOf(new BottomUp(m.nodes, m.own, occurrences(m.nodes, m.own.map(c => totalWeights(m.nodes, c)), 0))),
 	sumsOf(m.stacks.filter(s => s.path.includes(0)).map(s => ({...s, path: s.path.slice(0, s.path.indexOf(0) + 1).reverse()})))]);
 all("own and total by function", m => {
-	const sums = functionSums(m.nodes, m.own, 6), want = {};
+	const sums = functionSums(m.nodes, m.own[0], 6), want = {};
 	for (const {path, weight} of m.stacks) {
 		want[`own ${path[path.length - 1]}`] = (want[`own ${path[path.length - 1]}`] || 0) + weight;
 		for (const f of new Set(path))
@@ -96,7 +96,7 @@ all("own and total by function", m => {
 	}
 	return [got, want];
 });
-all("what matches counts once", m => [{sum: matchedWeight(m.nodes, totalWeights(m.nodes, m.own), Uint8Array.of(1, 1, 0, 0, 0, 0))},
+all("what matches counts once", m => [{sum: matchedWeight(m.nodes, totalWeights(m.nodes, m.own[0]), Uint8Array.of(1, 1, 0, 0, 0, 0))},
 	{sum: m.stacks.filter(s => s.path.some(f => f < 2)).reduce((a, s) => a + s.weight, 0)}]);
 
 const profile = {nodes: {n: 3, parent: Int32Array.of(-1, 0, 1)}, samples: {n: 2, node: [1, 2], count: [2, 3], weight: [20, 30]},
@@ -106,6 +106,29 @@ ok(String(weights({})) === "0,20,30", "weights of samples");
 ok(String(weights({byCount: true})) === "0,2,3", "numbers of samples");
 ok(String(weights({range: [1, 6]})) === "0,0,10", "weights in a range of time");
 ok(String(weights({sample: i => i === 0})) === "0,20,0", "weights of samples that pass");
+
+// Several columns of weights go through every tree alike.
+function columnsOf(tree, column, node = 0, path = "", out = {}) {
+	out[path] = tree.total(node, column);
+	for (const c of tree.children(node))
+		columnsOf(tree, column, c, `${path};${tree.frame(c)}`, out);
+	return out;
+}
+const doubled = m => [m.own[0], m.own[0].map(v => 2 * v)], twice = sums => Object.fromEntries(Object.entries(sums).map(([k, v]) => [k, 2 * v]));
+all("the second column, root first", m => [columnsOf(new TopDown(m.nodes, doubled(m)), 1), twice(sumsOf(m.stacks))]);
+all("the second column, leaf first", m => [columnsOf(new BottomUp(m.nodes, doubled(m)), 1), twice(columnsOf(new BottomUp(m.nodes, m.own), 0))]);
+all("the second column, recursion collapsed", m => {
+	const t = transformed(m.nodes, doubled(m), {hidden: none, collapse: true, focus: -1, root: false}), tree = new TopDown(t.nodes, t.own);
+	return [columnsOf(tree, 1), twice(columnsOf(tree, 0))];
+});
+
+const sides = differenceColumns(Float64Array.of(0, 50, 50), Float64Array.of(0, 50, 150), "mean");
+ok(String(sides.map(c => [...c])) === "0,0.375,0.625,0,0.5,0.5,0,0.25,0.75", "sides are shares, drawn is their mean", sides);
+ok(differenceColumns(Float64Array.of(1, 3), Float64Array.of(1, 1), "base")[0][1] === 0.75, "or one side");
+ok(isNoise(0.1, 0.105, 2.576, 2e-4) && !isNoise(0.1, 0.2, 2.576, 2e-4) && isNoise(0, 0, 2.576, 2e-4), "noise");
+ok(formatChange(0.5, 0.25) === "50.00 % → 25.00 %, −25.00 points of the whole, −50 % of itself" && formatChange(0, 0.1).endsWith("new") &&
+	formatChange(0.1, 0).endsWith("gone"), "changes in words", formatChange(0.5, 0.25));
+ok(changeColour("kind", 1, 1) === NO_CHANGE && changeColour("kind", 1, 2) !== changeColour("kind", 2, 1), "changes have colours");
 
 ok(formatWeight(1234567, "samples") === "1,234,567 samples" && formatWeight(2.5e9, "ns") === "2.50 s" && formatWeight(125e6, "ns") === "125 ms", "weights have units");
 ok(formatShare(1, 8) === "12.5 %" && formatShare(1, 0) === "0 %", "shares");

@@ -1,0 +1,23 @@
+/* sides.h - the files of two sides on a command line: --base A B .. --new C D .. */
+#ifndef CMD_SIDES_H
+#define CMD_SIDES_H
+
+#include "base/err.h"
+#include "base/vec.h"
+
+typedef VEC(char *) path_list;
+
+/* Zeroed at first. The paths are in argv or in `owned`. */
+struct sides {
+	path_list paths[2];
+	path_list owned; /* to be freed with the rest */
+};
+
+/* Takes the two options and all that follows them up to the next option out of argv. All files of a
+ * folder count, sorted, unless it is one recording. 0 or negative with *err. */
+int sides_take(struct sides *s, const char *const names[2], int *argc, char **argv, struct err *err);
+/* The same of one path. */
+int sides_add(struct sides *s, int side, char *path, struct err *err);
+void sides_done(struct sides *s);
+
+#endif
