@@ -6,12 +6,19 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum {
+	HOLLOW_BYTES_MIN = 64 << 20, /* smaller files may be all holes */
+	HOLLOW_PARTS = 16,	     /* one part in so many has to be data */
+	EXTENTS_MAX = 4096,
+};
+
+/* ---- places -------------------------------------------------------------------------------- */
+
 /* Length of "/proc/PID/root" at the beginning of a path; 0: it begins with something else. */
-static size_t root_length(const char *path)
+static size_t process_root(const char *path)
 {
 	int n = 0;
 
@@ -20,33 +27,96 @@ static size_t root_length(const char *path)
 	return (size_t)n;
 }
 
-/* A descriptor of the place. */
-static int find(const char *path, bool follow)
+static size_t given_root(const char *root, const char *path)
 {
-	const int flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
+	size_t n = root ? strlen(root) : 0;
+
+	if (!n || strncmp(path, root, n))
+		return 0;
+	return path[n] == '/' || root[n - 1] == '/' ? n : 0;
+}
+
+/* An O_PATH descriptor of what is at `path` below the directory. */
+static int find_below(const char *root, size_t n, const char *path, int flags)
+{
 	struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_IN_ROOT};
-	size_t n = root_length(path);
-	char root[64];
+	char dir_path[PATH_MAX];
 	int dir, fd, e;
 
-	if (!n || n >= sizeof root)
-		return open(path, flags);
-	memcpy(root, path, n);
-	root[n] = '\0';
-	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (n >= sizeof dir_path) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(dir_path, root, n);
+	dir_path[n] = '\0';
+	dir = open(dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -1;
-	fd = (int)syscall(SYS_openat2, dir, path + n, &how, sizeof how);
+	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
 	e = errno;
 	close(dir);
 	errno = e;
 	return fd;
 }
 
-int rooted_open(const char *path, bool follow)
+/* An O_PATH descriptor of what has the name. A directory that the user gives is still of use where there is no
+ * openat2() (Linux 5.6, and some sandboxes); what another process sees is not. */
+static int find(const char *root, const char *path, bool follow)
 {
-	int place = find(path, follow), fd = -1, e = ENODEV;
+	const int flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
+	size_t given = given_root(root, path), n = given ? given : process_root(path);
+	int fd;
+
+	if (!n)
+		return open(path, flags);
+	fd = find_below(path, n, path + n, flags);
+	return fd < 0 && given && errno == ENOSYS ? open(path, flags) : fd;
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+/* To claim a size costs nothing: a file of 8 KiB on the disk may be 40 GB long. Where blocks do not say how much
+ * there is (FUSE, compression), the holes do. */
+static bool is_hollow(int fd, const struct stat *st)
+{
+	const off_t enough = st->st_size / HOLLOW_PARTS;
+	off_t at = 0, hole = 0, data = 0;
+	unsigned n;
+
+	if (st->st_size < HOLLOW_BYTES_MIN || st->st_blocks >= enough / 512)
+		return false;
+	for (n = 0; n < EXTENTS_MAX && data < enough; n++) {
+		at = lseek(fd, hole, SEEK_DATA);
+		if (at < 0)
+			break;
+		hole = lseek(fd, at, SEEK_HOLE);
+		if (hole <= at)
+			return false;
+		data += hole - at;
+	}
+	lseek(fd, 0, SEEK_SET);
+	return data < enough;
+}
+
+static int open_again(int place)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	char again[32];
+	struct stat st;
+	int fd;
+
+	snprintf(again, sizeof again, "/proc/self/fd/%d", place);
+	fd = open(again, flags);
+	if (fd < 0 || fstat(fd, &st) || !is_hollow(fd, &st))
+		return fd;
+	close(fd);
+	errno = EFBIG;
+	return -1;
+}
+
+int rooted_open(const char *root, const char *path, bool follow)
+{
+	int place = find(root, path, follow), fd = -1, e = ENODEV;
 	struct stat st;
 
 	if (place < 0)
@@ -56,14 +126,76 @@ int rooted_open(const char *path, bool follow)
 	} else if (S_ISLNK(st.st_mode)) {
 		e = ELOOP;
 	} else if (S_ISREG(st.st_mode)) {
-		snprintf(again, sizeof again, "/proc/self/fd/%d", place);
-		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		/* Without /proc the path has to do. */
-		if (fd < 0 && errno == ENOENT)
-			fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW));
+		fd = open_again(place);
 		e = errno;
 	}
 	close(place);
 	errno = e;
 	return fd;
+}
+
+int rooted_stat(const char *root, const char *path, bool follow, struct stat *st)
+{
+	int place = find(root, path, follow), rc, e;
+
+	if (place < 0)
+		return -1;
+	rc = fstat(place, st);
+	e = errno;
+	close(place);
+	errno = e;
+	return rc;
+}
+
+/* The kernel's path of an open file. */
+static bool path_of(int fd, char out[PATH_MAX])
+{
+	char link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, out, PATH_MAX - 1);
+	if (n <= 0 || out[0] != '/')
+		return false;
+	out[n] = '\0';
+	return true;
+}
+
+static bool real_path(const char *root, const char *path, char out[PATH_MAX])
+{
+	int place = find(root, path, true);
+	bool ok = place >= 0 && path_of(place, out);
+
+	if (place >= 0)
+		close(place);
+	return ok;
+}
+
+bool rooted_real(const char *root, const char *path, char out[PATH_MAX])
+{
+	size_t n = given_root(root, path), real_n;
+	char real_root[PATH_MAX], real[PATH_MAX];
+
+	if (!n)
+		return !process_root(path) && real_path(NULL, path, out);
+	if (!real_path(root, path, real) || !real_path(NULL, root, real_root))
+		return false;
+	real_n = strcmp(real_root, "/") ? strlen(real_root) : 0;
+	if (strncmp(real, real_root, real_n) || real[real_n] != '/')
+		return false;
+	return snprintf(out, PATH_MAX, "%.*s%s", (int)n, path, real + real_n) < PATH_MAX;
+}
+
+int rooted_error(struct err *err, int errnum, const char *path)
+{
+	if (errnum == ENODEV)
+		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
+	if (errnum == EFBIG)
+		return err_set(err, ERR_LIMIT, path, "nearly all of it is holes (a sparse file)");
+	return err_errno(err, errnum, path, "open");
+}
+
+bool rooted_is_trusted(const struct stat *st)
+{
+	return !st->st_uid || st->st_uid == geteuid();
 }

@@ -43,7 +43,7 @@ int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct
 	if (!rc && mo.fetch)
 		rc = prefetch_binaries(p, opt, err);
 	if (!rc)
-		rc = jit_codes_new(&p->jit, mo.symfs, err);
+		rc = jit_codes_new(&p->jit, mo.symfs, opt->symbolizer.foreign_jit_maps, err);
 	if (!rc)
 		rc = workers_run(p, opt, err);
 	p->seconds_load = seconds_now() - start;

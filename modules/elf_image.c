@@ -186,6 +186,11 @@ int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size,
 	return image_make(ret, copy, size, false, name, err);
 }
 
+static uint64_t mtime_ns(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
+}
+
 /* A file that is truncated while it is mapped kills a reader that has not called
  * pages_survive_cuts(); then its end is zeros, as of any damaged file. Copying debug files of
  * hundreds of megabytes would cost every run. */
@@ -215,24 +220,47 @@ int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct e
 	} else {
 		rc = image_make(ret, p, size, true, name, err);
 	}
-	if (!rc)
-		(*ret)->mtime_ns =
-			(uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	if (rc)
+		return rc;
+	(*ret)->mtime_ns = mtime_ns(&st);
+	if ((*ret)->mapped)
+		(*ret)->file = (struct image_file){st.st_dev, st.st_ino};
+	return 0;
+}
+
+int image_open_below(struct elf_image **ret, const char *root, const char *path, struct err *err)
+{
+	int fd = rooted_open(root, path, true), rc;
+
+	if (fd < 0)
+		return rooted_error(err, errno, path);
+	rc = elf_image_open_fd(ret, fd, path, err);
+	close(fd);
+	if (!rc && root && *root) {
+		(*ret)->root = strdup(root);
+		if (!(*ret)->root) {
+			elf_image_close(*ret);
+			return err_nomem(err);
+		}
+	}
 	return rc;
 }
 
-/* Devices and pipes named by a recording must not be opened at all. */
 int elf_image_open(struct elf_image **ret, const char *path, struct err *err)
 {
-	int fd = rooted_open(path, true), rc;
+	return image_open_below(ret, NULL, path, err);
+}
 
-	if (fd < 0 && errno == ENODEV)
-		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
-	if (fd < 0)
-		return err_errno(err, errno, path, "open");
-	rc = elf_image_open_fd(ret, fd, path, err);
+int elf_image_reopen(const struct elf_image *img)
+{
+	int fd = img->file.ino ? rooted_open(img->root, img->path, true) : -1;
+	struct stat st;
+
+	if (fd < 0 || (!fstat(fd, &st) && st.st_dev == img->file.dev && st.st_ino == img->file.ino &&
+		       (uint64_t)st.st_size == img->size && mtime_ns(&st) == img->mtime_ns))
+		return fd;
 	close(fd);
-	return rc;
+	return -1;
 }
 
 void elf_image_close(struct elf_image *img)
@@ -253,6 +281,7 @@ void elf_image_close(struct elf_image *img)
 	pthread_cond_destroy(&img->inflated);
 	pthread_mutex_destroy(&img->lock);
 	free(img->path);
+	free(img->root);
 	free(img);
 }
 

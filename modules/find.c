@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/rooted.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/image.h"
 #include "modules/supplement.h"
@@ -201,6 +202,15 @@ static enum module_miss check_file(const struct file_check *check, struct elf_im
 	return check->wants_code && !image_has_code(img) ? MODULE_MISS_NO_CODE : MODULE_MISS_NONE;
 }
 
+void finder_note_error(struct finder *f, const char *path, const struct err *err)
+{
+	enum module_miss miss = miss_of(err->code);
+	bool is_told = miss == MODULE_MISS_NO_FILE || !strcmp(err->what, module_miss_text(miss));
+
+	f->nomem |= err->code == ERR_NOMEM;
+	finder_note(f, path, miss, is_told ? NULL : err->what);
+}
+
 /* With fd < 0 the path is opened. */
 static struct elf_image *try_file(struct finder *f, const struct file_check *check, int fd,
 				  const char *path)
@@ -213,15 +223,10 @@ static struct elf_image *try_file(struct finder *f, const struct file_check *che
 	int rc = 0;
 
 	if (!cached)
-		rc = fd < 0 ? elf_image_open(&img, path, &err)
+		rc = fd < 0 ? image_open_below(&img, f->places->symfs, path, &err)
 			    : elf_image_open_fd(&img, fd, path, &err);
 	if (rc) {
-		f->nomem |= err.code == ERR_NOMEM;
-		miss = miss_of(err.code);
-		finder_note(f, path, miss,
-			    miss == MODULE_MISS_NO_FILE || !strcmp(err.what, module_miss_text(miss))
-				    ? NULL
-				    : err.what);
+		finder_note_error(f, path, &err);
 		return NULL;
 	}
 	miss = check_file(check, img, detail, sizeof detail);
@@ -311,18 +316,20 @@ static bool is_doubtful(const struct finder *f, const char *path)
 	const struct dso *dso = f->entry->m.dso;
 	struct stat st;
 
-	return dso->ino && !dso->build_id.size && !*f->places->symfs && !stat(path, &st) &&
+	return dso->ino && !dso->build_id.size && !*f->places->symfs &&
+	       !rooted_stat(NULL, path, true, &st) &&
 	       (major(st.st_dev) != dso->maj || minor(st.st_dev) != dso->min ||
 		st.st_ino != dso->ino);
 }
 
 /* A file without build id stands at the path but on another inode of the same file system: it was
  * replaced since. Other file systems (containers, copies) tell nothing. */
-static bool was_replaced(const struct dso *dso, const char *path)
+static bool was_replaced(const struct finder *f, const char *path)
 {
+	const struct dso *dso = f->entry->m.dso;
 	struct stat st;
 
-	return dso->ino && !stat(path, &st) && major(st.st_dev) == dso->maj &&
+	return dso->ino && !rooted_stat(f->places->symfs, path, true, &st) && major(st.st_dev) == dso->maj &&
 	       minor(st.st_dev) == dso->min && st.st_ino != dso->ino;
 }
 
@@ -342,7 +349,7 @@ static struct elf_image *find_by_path(struct finder *f)
 		return img;
 	img = finder_tryf(f, &check, "%s%s", symfs, path);
 	if (img) {
-		if (!dso->build_id.size && was_replaced(dso, elf_image_path(img)))
+		if (!dso->build_id.size && was_replaced(f, elf_image_path(img)))
 			f->entry->m.image_miss = MODULE_MISS_CHANGED;
 		return img;
 	}

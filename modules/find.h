@@ -78,6 +78,8 @@ struct elf_image *finder_tryf(struct finder *f, const struct file_check *check, 
 			      ...) __attribute__((format(printf, 3, 4)));
 /* Adds "place: reason" to the list of the module, and the reason to the verdict. */
 void finder_note(struct finder *f, const char *place, enum module_miss miss, const char *detail);
+/* Likewise for a file that could not be opened. */
+void finder_note_error(struct finder *f, const char *path, const struct err *err);
 /* Likewise for what servers were asked for. */
 void finder_note_fetch(struct finder *f, const char *file, enum fetch_result r, const char *detail);
 /* Hands a made image over to the cache under its own path. False, and closed, when out of memory.

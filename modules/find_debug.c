@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/rooted.h"
 #include "modules/find.h"
 #include "modules/image.h"
 #include "modules/inflate.h"
@@ -59,11 +60,17 @@ static const char *read_debuglink(struct elf_image *img, uint32_t *crc)
 	return buf_ok(&b) && *name && !strchr(name, '/') ? name : NULL;
 }
 
+/* Of the container that the image was found in, or the user's. */
+static const char *root_of(const struct finder *f)
+{
+	return *f->entry->root ? f->entry->root : f->places->symfs;
+}
+
 /* One directory of the binary: beside it, in .debug, and under the debug directories. */
 static struct elf_image *debug_by_link(struct finder *f, const struct file_check *check,
 				       const char *dir, const char *name)
 {
-	const char *symfs = f->places->symfs, *inner = dir;
+	const char *root = root_of(f), *inner = dir;
 	struct elf_image *img = NULL;
 	size_t i;
 
@@ -72,8 +79,10 @@ static struct elf_image *debug_by_link(struct finder *f, const struct file_check
 		img = finder_tryf(f, check, "%s/%s", dir, name);
 	if (!img)
 		img = finder_tryf(f, check, "%s/.debug/%s", dir, name);
-	if (*symfs && !strncmp(dir, symfs, strlen(symfs)))
-		inner = dir + strlen(symfs);
+	if (!strncmp(dir, root, strlen(root)))
+		inner = dir + strlen(root);
+	if (!img && *f->entry->root)
+		img = finder_tryf(f, check, "%s/usr/lib/debug%s/%s", root, inner, name);
 	for (i = 0; !img && f->places->debug_dirs[i]; i++)
 		img = finder_tryf(f, check, "%s%s/%s", f->places->debug_dirs[i], inner, name);
 	return img;
@@ -93,7 +102,7 @@ static struct elf_image *debug_by_debuglink(struct finder *f, const struct build
 	dir_of(elf_image_path(image), dir);
 	img = debug_by_link(f, &check, dir, name);
 	/* /lib may be a link to /usr/lib: debug packages use one of the two. */
-	if (!img && realpath(elf_image_path(image), real)) {
+	if (!img && rooted_real(f->places->symfs, elf_image_path(image), real)) {
 		dir_of(real, real_dir);
 		if (strcmp(dir, real_dir))
 			img = debug_by_link(f, &check, real_dir, name);
@@ -114,8 +123,10 @@ static struct elf_image *alt_by_link(struct finder *f, struct elf_image *debug,
 	size_t i;
 
 	/* Relative to where the debug file really is: the build-id directories hold links. */
-	dir_of(realpath(elf_image_path(debug), real) ? real : elf_image_path(debug), dir);
-	img = path[0] == '/' ? finder_tryf(f, &check, "%s%s", f->places->symfs, path)
+	dir_of(rooted_real(f->places->symfs, elf_image_path(debug), real) ? real
+									 : elf_image_path(debug),
+	       dir);
+	img = path[0] == '/' ? finder_tryf(f, &check, "%s%s", root_of(f), path)
 			     : finder_tryf(f, &check, "%s/%s", dir, path);
 	for (i = 0; !img && f->places->debug_dirs[i]; i++)
 		img = finder_tryf(f, &check, "%s/.dwz/%s", f->places->debug_dirs[i], base);

@@ -5,16 +5,15 @@
  * /proc/PID/map_files/START-END are the files themselves, whatever became of their names. A
  * recording may be of another machine, and a pid another process's by now: only a build id, or
  * device and inode as they were recorded, can tell that it is the right file. */
-#include <fcntl.h>
+#include <errno.h>
 #include <inttypes.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/rooted.h"
 #include "modules/find.h"
 
 enum { CANDIDATES_MAX = 32, LINES_MAX = 100000 };
@@ -27,47 +26,26 @@ static bool is_recorded_inode(const struct dso *dso, const struct stat *st)
 	       minor(st->st_dev) == dso->min;
 }
 
-/* With an O_PATH descriptor: what is no regular file is not opened at all. */
-static struct elf_image *try_place(struct finder *f, int place, const char *name)
+static struct elf_image *try_name(struct finder *f, const char *name)
 {
 	const struct dso *dso = f->entry->m.dso;
 	struct file_check check = {.id = &dso->build_id, .wants_code = true};
-	struct elf_image *img;
-	char again[32];
+	int fd = rooted_open(NULL, name, true);
+	struct elf_image *img = NULL;
 	struct stat st;
-	int fd;
+	struct err err;
 
 	check.must_match_id = dso->build_id.size;
-	if (fstat(place, &st) || !S_ISREG(st.st_mode)) {
-		finder_note(f, name, MODULE_MISS_NOT_ELF, "not a regular file");
-		return NULL;
-	}
-	if (!dso->build_id.size && !is_recorded_inode(dso, &st)) {
-		finder_note(f, name, MODULE_MISS_CHANGED, NULL);
-		return NULL;
-	}
-	snprintf(again, sizeof again, "/proc/self/fd/%d", place);
-	fd = open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0) {
-		finder_note(f, name, MODULE_MISS_PERMISSION, NULL);
+		rooted_error(&err, errno, name);
+		finder_note_error(f, name, &err);
 		return NULL;
 	}
-	img = finder_try_fd(f, &check, fd, name);
+	if (!dso->build_id.size && (fstat(fd, &st) || !is_recorded_inode(dso, &st)))
+		finder_note(f, name, MODULE_MISS_CHANGED, NULL);
+	else
+		img = finder_try_fd(f, &check, fd, name);
 	close(fd);
-	return img;
-}
-
-static struct elf_image *try_name(struct finder *f, const char *name)
-{
-	int place = open(name, O_PATH | O_CLOEXEC);
-	struct elf_image *img;
-
-	if (place < 0) {
-		finder_note(f, name, MODULE_MISS_PERMISSION, NULL);
-		return NULL;
-	}
-	img = try_place(f, place, name);
-	close(place);
 	return img;
 }
 
@@ -95,25 +73,13 @@ static bool same_name(const char *a, const char *b)
 /* The path as the process sees it. Links in it lead to places below its root. */
 static struct elf_image *in_container(struct finder *f)
 {
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
 	struct module_entry *e = f->entry;
-	struct elf_image *img = NULL;
 	char root[sizeof e->root], name[PATH_MAX];
-	int root_fd, place;
+	struct elf_image *img = NULL;
 
 	snprintf(root, sizeof root, "/proc/%" PRIu32 "/root", e->m.dso->mapped_by);
-	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0) {
-		finder_note(f, root, MODULE_MISS_PERMISSION, NULL);
-		return NULL;
-	}
-	place = (int)syscall(SYS_openat2, root_fd, e->m.dso->path, &how, sizeof how);
-	close(root_fd);
-	if (place < 0)
-		return NULL;
 	if (snprintf(name, sizeof name, "%s%s", root, e->m.dso->path) < (int)sizeof name)
-		img = try_place(f, place, name);
-	close(place);
+		img = try_name(f, name);
 	if (img)
 		memcpy(e->root, root, sizeof root);
 	return img;

@@ -3,6 +3,7 @@
 #define MODULES_IMAGE_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "modules/modules.h"
 
@@ -20,8 +21,15 @@ struct image_section {
 	bool whole;	/* it was inflated, or is being, and nothing of it was let go since */
 };
 
+/* Which one is mapped; ino 0: it is in memory only, or was unpacked. */
+struct image_file {
+	dev_t dev;
+	ino_t ino;
+};
+
 struct elf_image {
-	char *path;
+	char *path, *root; /* root: that it was opened below, as in base/rooted.h, or NULL */
+	struct image_file file;
 	const uint8_t *bytes;
 	size_t size;
 	size_t stored_bytes; /* of the file or section that it was unpacked from; else size */
@@ -41,6 +49,8 @@ struct elf_image {
 	pthread_cond_t inflated; /* some section is */
 };
 
+/* As elf_image_open(), of a path below a root: base/rooted.h. */
+int image_open_below(struct elf_image **ret, const char *root, const char *path, struct err *err);
 /* As elf_image_open(), from a descriptor, which the caller closes. `name` is for messages. */
 int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct err *err);
 /* The section table comes last in files as linkers and strip write them; so a file that has been

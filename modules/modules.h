@@ -50,6 +50,9 @@ int elf_image_open(struct elf_image **ret, const char *path, struct err *err);
 int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size, const char *name,
 			  struct err *err);
 void elf_image_close(struct elf_image *img);
+/* The mapped file once more, for libraries that want one: a descriptor, which the caller closes; -1
+ * when the image is no file, or another one has its name by now. */
+int elf_image_reopen(const struct elf_image *img);
 
 const char *elf_image_path(const struct elf_image *img);
 bool elf_image_is_64(const struct elf_image *img);

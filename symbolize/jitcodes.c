@@ -1,30 +1,41 @@
 /* jitcodes.c - the jitdump files of a recording, each read once, whoever asks first. */
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/hash.h"
+#include "base/rooted.h"
 #include "symbolize/jitdump.h"
 #include "symbolize/symbolize.h"
 
+struct dump {
+	struct jitdump *codes; /* NULL: cannot be read, or names nothing */
+	bool is_foreign;       /* another user's, and so not read */
+};
+
 struct jit_codes {
 	char *symfs; /* "": none */
+	bool trusts_all;
 	pthread_mutex_t lock;
-	VEC(struct jitdump *) dumps; /* NULL: cannot be read, or names nothing */
+	VEC(struct dump) dumps;
 	struct hash_table by_dso;    /* dso id -> dumps */
 	struct hash_table users;     /* pid << 32 | dso id -> 0 */
 };
 
-int jit_codes_new(struct jit_codes **ret, const char *symfs, struct err *err)
+int jit_codes_new(struct jit_codes **ret, const char *symfs, bool trusts_all, struct err *err)
 {
 	struct jit_codes *j = calloc(1, sizeof *j);
 
 	if (!j)
 		return err_nomem(err);
 	pthread_mutex_init(&j->lock, NULL);
+	j->trusts_all = trusts_all;
 	j->symfs = strdup(symfs ? symfs : "");
 	if (!j->symfs) {
 		jit_codes_free(j);
@@ -41,9 +52,9 @@ void jit_codes_free(struct jit_codes *j)
 	if (!j)
 		return;
 	for (i = 0; i < j->dumps.n; i++) {
-		if (j->dumps.v[i])
-			jitdump_done(j->dumps.v[i]);
-		free(j->dumps.v[i]);
+		if (j->dumps.v[i].codes)
+			jitdump_done(j->dumps.v[i].codes);
+		free(j->dumps.v[i].codes);
 	}
 	vec_done(&j->dumps);
 	hash_done(&j->by_dso);
@@ -53,25 +64,48 @@ void jit_codes_free(struct jit_codes *j)
 	free(j);
 }
 
+/* Of another user: only the very file that the process had mapped. */
+static bool is_trusted(const struct dso *dso, int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) &&
+	       (rooted_is_trusted(&st) || (dso->ino && st.st_ino == dso->ino &&
+					   major(st.st_dev) == dso->maj && minor(st.st_dev) == dso->min));
+}
+
+static int read_at(const struct jit_codes *j, const struct dso *dso, const char *path, struct dump *d)
+{
+	int fd = rooted_open(j->symfs, path, true), rc;
+	struct err err;
+
+	if (fd < 0)
+		return rooted_error(&err, errno, path);
+	d->is_foreign = !j->trusts_all && !is_trusted(dso, fd);
+	rc = d->is_foreign ? -ERR_PERMISSION : jitdump_read_fd(d->codes, fd, path, NULL);
+	close(fd);
+	return rc;
+}
+
 /* At its path, else as a process in a container that still runs sees it. */
-static int read_somewhere(const struct jit_codes *j, const struct dso *dso, uint32_t pid,
-			  struct jitdump *d)
+static int read_somewhere(const struct jit_codes *j, const struct dso *dso, uint32_t pid, struct dump *d)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof path, "%s%s", j->symfs, dso->path), rc = -ERR_NOT_FOUND;
 
 	if (n > 0 && n < (int)sizeof path)
-		rc = jitdump_read(d, path, NULL);
-	if (rc != -ERR_NOT_FOUND || *j->symfs)
+		rc = read_at(j, dso, path, d);
+	if ((rc != -ERR_NOT_FOUND && rc != -ERR_PERMISSION) || *j->symfs)
 		return rc;
 	n = snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%s", pid, dso->path);
-	return n > 0 && n < (int)sizeof path ? jitdump_read(d, path, NULL) : rc;
+	return n > 0 && n < (int)sizeof path ? read_at(j, dso, path, d) : rc;
 }
 
 static int read_dump(struct jit_codes *j, const struct dso *dso, uint32_t pid, uint32_t *ret)
 {
 	struct jitdump *d = calloc(1, sizeof *d);
-	int rc = d && !vec_reserve(&j->dumps, j->dumps.n + 1) ? read_somewhere(j, dso, pid, d)
+	struct dump dump = {.codes = d};
+	int rc = d && !vec_reserve(&j->dumps, j->dumps.n + 1) ? read_somewhere(j, dso, pid, &dump)
 							      : -ERR_NOMEM;
 
 	*ret = (uint32_t)j->dumps.n;
@@ -86,7 +120,8 @@ static int read_dump(struct jit_codes *j, const struct dso *dso, uint32_t pid, u
 		free(d);
 		return -ERR_NOMEM;
 	}
-	j->dumps.v[j->dumps.n++] = d;
+	dump.codes = d;
+	j->dumps.v[j->dumps.n++] = dump;
 	return 0;
 }
 
@@ -102,9 +137,21 @@ int jit_codes_open(struct jit_codes *j, const struct dso *dump, uint32_t pid,
 		rc = read_dump(j, dump, pid, &i);
 	if (!rc && hash_put(&j->users, (uint64_t)pid << 32 | dump->id, 0))
 		rc = -ERR_NOMEM;
-	*ret = rc ? NULL : j->dumps.v[i];
+	*ret = rc ? NULL : j->dumps.v[i].codes;
 	pthread_mutex_unlock(&j->lock);
 	return rc ? err_nomem(err) : 0;
+}
+
+bool jit_codes_distrusts(struct jit_codes *j, const struct dso *dump)
+{
+	bool foreign;
+	uint32_t i;
+
+	pthread_mutex_lock(&j->lock);
+	i = hash_get(&j->by_dso, dump->id);
+	foreign = i != HASH_NONE && j->dumps.v[i].is_foreign;
+	pthread_mutex_unlock(&j->lock);
+	return foreign;
 }
 
 bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid)

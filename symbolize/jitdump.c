@@ -360,22 +360,15 @@ static void map_file(struct jitdump *j, int fd, uint64_t size)
 	j->file_bytes = (size_t)size;
 }
 
-int jitdump_read(struct jitdump *j, const char *path, struct err *err)
+int jitdump_read_fd(struct jitdump *j, int fd, const char *path, struct err *err)
 {
-	struct stream s = {.window_cap = 256 << 10};
+	struct stream s = {.fd = fd, .window_cap = 256 << 10};
 	struct stat st;
 	uint64_t off;
 	int rc;
 
-	s.fd = rooted_open(path, true);
-	if (s.fd < 0 && errno == ENODEV)
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
-	if (s.fd < 0)
-		return err_errno(err, errno, path, "open");
-	if (fstat(s.fd, &st) || !S_ISREG(st.st_mode)) {
-		close(s.fd);
-		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
-	}
 	s.size = (uint64_t)st.st_size;
 	s.window = malloc(s.window_cap);
 	j->tab.latest_wins = true;
@@ -392,7 +385,17 @@ int jitdump_read(struct jitdump *j, const char *path, struct err *err)
 		map_file(j, s.fd, s.size);
 	free(s.window);
 	hash_done(&s.latest);
-	close(s.fd);
+	return rc;
+}
+
+int jitdump_read(struct jitdump *j, const char *path, struct err *err)
+{
+	int fd = rooted_open(NULL, path, true), rc;
+
+	if (fd < 0)
+		return rooted_error(err, errno, path);
+	rc = jitdump_read_fd(j, fd, path, err);
+	close(fd);
 	return rc;
 }
 

@@ -50,6 +50,8 @@ struct jitdump {
 /* Reads the file as far as it is whole. 0, or negative: ERR_NOMEM, ERR_FORMAT or why it cannot be
  * opened. */
 int jitdump_read(struct jitdump *j, const char *path, struct err *err);
+/* The same of an open file, which the caller closes. */
+int jitdump_read_fd(struct jitdump *j, int fd, const char *path, struct err *err);
 void jitdump_done(struct jitdump *j);
 /* The function at ip as it was at time_ns, or the first that came there later; 0: the last one. */
 const struct func *jitdump_find(const struct jitdump *j, uint64_t ip, uint64_t time_ns,

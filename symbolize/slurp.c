@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/pages.h"
-
 #include "base/rooted.h"
 
 /* As much as a kernel's symbol list needs: memory that is not used is never touched, while growing
@@ -52,11 +51,6 @@ static int read_all(int fd, size_t max, char **data, size_t *size)
 	return 0;
 }
 
-int slurp_open(const char *path, bool follow)
-{
-	return rooted_open(path, follow);
-}
-
 int slurp_fd(int fd, const char *path, size_t max, char **data, size_t *size, bool *cut,
 	     struct err *err)
 {
@@ -79,12 +73,10 @@ int slurp_fd(int fd, const char *path, size_t max, char **data, size_t *size, bo
 
 int slurp(const char *path, size_t max, char **data, size_t *size, bool *cut, struct err *err)
 {
-	int fd = slurp_open(path, true), rc;
+	int fd = rooted_open(NULL, path, true), rc;
 
-	if (fd < 0 && errno == ENODEV)
-		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
 	if (fd < 0)
-		return err_errno(err, errno, path, "open");
+		return rooted_error(err, errno, path);
 	rc = slurp_fd(fd, path, max, data, size, cut, err);
 	close(fd);
 	return rc;

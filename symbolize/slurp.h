@@ -14,9 +14,7 @@
  * file). */
 int slurp(const char *path, size_t max, char **data, size_t *size, bool *cut, struct err *err);
 
-/* The same in two steps, for who wants to look at what was opened: a descriptor, or -1 and errno
- * (ELOOP for a link that is not to be followed); what it holds. The caller closes it. */
-int slurp_open(const char *path, bool follow);
+/* The same of what was opened by rooted_open() and looked at. The caller closes it. */
 int slurp_fd(int fd, const char *path, size_t max, char **data, size_t *size, bool *cut,
 	     struct err *err);
 

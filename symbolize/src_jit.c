@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/rooted.h"
 #include "symbolize/jitdump.h"
 #include "symbolize/perfmap.h"
 #include "symbolize/slurp.h"
@@ -45,41 +46,37 @@ static void path_in_container(uint32_t pid, char *path, size_t size)
 	free(status);
 }
 
-/* Anybody can put a file into /tmp under the name of somebody else's process. perf trusts its own
- * user and root, and a link by who made it (dso__load(), tools/perf/util/symbol.c). */
-static bool is_trusted(const struct stat *st)
+/* Any user can put a file into /tmp under the name of another user's process. perf trusts its own
+ * user and root, and a link by who made it (dso__load(), tools/perf/util/symbol.c). Asked for its
+ * owner is what was opened, so it does not matter what takes its place in between. A link must be
+ * looked at by its name: from a folder like /tmp no other user can take it away if it is ours or
+ * root's. -ERR_PERMISSION, or *ret, which is -1 when there is none. */
+static int open_trusted(const char *root, const char *path, int *ret)
 {
-	return !st->st_uid || st->st_uid == geteuid();
-}
-
-/* Asked for its owner is what was opened, so that nobody can put another file in its place in
- * between. A link must be looked at by its name: from a folder like /tmp nobody else can take it
- * away if it is ours or root's. -ERR_PERMISSION, or *ret, which is -1 when there is none. */
-static int open_trusted(const char *path, int *ret)
-{
-	int fd = slurp_open(path, false), e = errno;
+	int fd = rooted_open(root, path, false), e = errno;
 	struct stat st;
-	bool known = !(fd < 0 ? lstat(path, &st) : fstat(fd, &st));
+	bool known = !(fd < 0 ? rooted_stat(root, path, false, &st) : fstat(fd, &st));
 
-	if (known && !is_trusted(&st)) {
+	if (known && !rooted_is_trusted(&st)) {
 		if (fd >= 0)
 			close(fd);
 		return -ERR_PERMISSION;
 	}
 	if (known && fd < 0 && e == ELOOP)
-		fd = slurp_open(path, true);
+		fd = rooted_open(root, path, true);
 	*ret = fd;
 	return 0;
 }
 
 static int read_map(struct source *s, struct jit_state *j, const char *path, size_t *size)
 {
+	const char *symfs = modules_symfs(s->env->modules);
 	int fd = -1, rc = 0;
 
 	if (s->env->foreign_jit_maps)
-		fd = slurp_open(path, true);
+		fd = rooted_open(symfs, path, true);
 	else
-		rc = open_trusted(path, &fd);
+		rc = open_trusted(symfs, path, &fd);
 	if (rc) {
 		s->miss = SYM_MISS_FOREIGN_JIT_MAP;
 		return rc;
@@ -125,14 +122,15 @@ bool jit_times_fit(const struct perf_file *f)
 	return n > 0;
 }
 
-/* Is it a jitdump of the process? In a container the PID in its name is another one; then the
- * process was seen to have it mapped. */
+/* Is it a jitdump that the process had mapped? The name proves nothing: it is what any other
+ * process calls a file, and in a container the PID in it is another one. */
 static bool is_dump_of(const struct source *s, const struct dso *dump)
 {
 	uint32_t pid;
 
 	return jitdump_pid(dump->path, &pid) &&
-	       (pid == s->dso->pid || jit_codes_used_by(s->env->jit, dump, s->dso->pid));
+	       ((pid == s->dso->pid && dump->mapped_by == pid) ||
+		jit_codes_used_by(s->env->jit, dump, s->dso->pid));
 }
 
 /* A JIT compiler makes its jitdump known by mapping it: the recording has its path. */
@@ -150,6 +148,8 @@ static int open_dumps(struct source *s, struct jit_state *j, struct err *err)
 			continue;
 		if (jit_codes_open(s->env->jit, dso, s->dso->pid, &d, err))
 			return -ERR_NOMEM;
+		if (!d && jit_codes_distrusts(s->env->jit, dso))
+			s->miss = SYM_MISS_FOREIGN_JIT_MAP;
 		if (!d)
 			continue;
 		if (vec_push(&j->dumps, d))

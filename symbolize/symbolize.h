@@ -32,7 +32,7 @@
 	X(OTHER_KERNEL, "recorded on another kernel")                            \
 	X(KPTR_RESTRICT, "kernel addresses hidden (kernel.kptr_restrict)")       \
 	X(NO_JIT_MAP, "no perf-PID.map of the process")                          \
-	X(FOREIGN_JIT_MAP, "perf-PID.map is another user's (--force to use it)") \
+	X(FOREIGN_JIT_MAP, "perf map or jitdump is another user's (--force to use it)") \
 	X(NOT_A_FILE, "mapping without a file")
 
 #define X(name, text) SYM_MISS_##name,
@@ -81,13 +81,16 @@ struct jit_codes; /* opaque; reads every file once */
 struct jitdump;
 
 /* symfs: prefix for all paths; NULL or "": none, and files of containers that still run are found.
- */
-int jit_codes_new(struct jit_codes **ret, const char *symfs, struct err *err);
+ * Unless it trusts_all, a file of another user than this one and root is read only when it is, by
+ * device and inode, the recorded one. */
+int jit_codes_new(struct jit_codes **ret, const char *symfs, bool trusts_all, struct err *err);
 void jit_codes_free(struct jit_codes *j); /* NULL is allowed */
 /* The file (address_space_jitdump()) that process `pid` has mapped; *ret is NULL when it cannot be
  * read or names nothing. Lives until jit_codes_free(). 0, or ERR_NOMEM. */
 int jit_codes_open(struct jit_codes *j, const struct dso *dump, uint32_t pid,
 		   const struct jitdump **ret, struct err *err);
+/* Was it not read because it is another user's? */
+bool jit_codes_distrusts(struct jit_codes *j, const struct dso *dump);
 /* Was it opened for this process? */
 bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid);
 /* Rises by one with each piece of code that was made, from 1. time_ns must be CLOCK_MONOTONIC

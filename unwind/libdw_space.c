@@ -3,7 +3,6 @@
 #include "unwind/libdw_space.h"
 
 #include <elfutils/libdw.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,7 +16,7 @@ static int find_elf(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_A
 		    char **file_name, Elf **elf)
 {
 	const struct module *m = *userdata;
-	int fd = open(elf_image_path(m->image), O_RDONLY | O_CLOEXEC);
+	int fd = elf_image_reopen(m->image);
 	const uint8_t *bytes;
 	size_t size;
 
@@ -40,7 +39,7 @@ static int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *name, D
 	(void)mod, (void)name, (void)base, (void)file, (void)link, (void)crc;
 	if (!m->debug || m->debug == m->image)
 		return -1;
-	fd = open(elf_image_path(m->debug), O_RDONLY | O_CLOEXEC);
+	fd = elf_image_reopen(m->debug);
 	if (fd >= 0)
 		*found = strdup(elf_image_path(m->debug));
 	return fd;
