@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/vec.h"
 #include "modules/modules.h"
 
@@ -83,6 +84,94 @@ size_t functab_covering(const struct functab *t, uint64_t addr, const struct fun
 /* The functions that are the same bytes as f, f among them, at most max. Returns how many. */
 size_t functab_twins(const struct functab *t, const struct func *f, const struct func **twins,
 		     size_t max);
+
+/* ---- call frame information: sections and entries (cfi_entry.c) ---------------------------
+ *
+ * Sources of truth: DWARF5 6.4 (call frame information, .debug_frame), the Linux Standard Base's
+ * "Exception Frames" (.eh_frame, .eh_frame_hdr, DW_EH_PE encodings). Nothing is copied: entries
+ * point into the section's bytes. */
+
+struct cfi_section {
+	const uint8_t *data;
+	uint64_t size;
+	uint64_t vaddr;	       /* of data[0], for pc-relative pointers */
+	uint64_t base_off;     /* file offset, for messages */
+	bool is_eh;	       /* .eh_frame, else .debug_frame */
+	bool swap;	       /* other byte order than this machine */
+	uint8_t address_bytes; /* 4 or 8 */
+};
+
+struct cfi_cie {
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t ra_reg; /* return address column */
+	uint8_t version;
+	uint8_t address_bytes;
+	uint8_t pointer_encoding; /* DW_EH_PE_* of the FDE's addresses */
+	bool has_augmentation_data;
+	bool is_signal_frame; /* 'S': the frame it describes was interrupted, not called from */
+	struct buf insns;     /* initial instructions */
+};
+
+struct cfi_fde {
+	const struct cfi_section *sec;
+	struct cfi_cie cie;
+	uint64_t start, end;
+	struct buf insns;
+};
+
+enum cfi_entry_kind { CFI_ENTRY_BAD, CFI_ENTRY_END, CFI_ENTRY_CIE, CFI_ENTRY_FDE };
+
+/* Kind of the entry at `off`. *next is where the following entry starts, always > off, also for an
+ * entry whose contents are bad; section size when the length itself lies. CFI_ENTRY_END is the zero
+ * terminator, after which there may be more (of another object file), or the end of the section. */
+enum cfi_entry_kind cfi_entry_at(const struct cfi_section *sec, uint64_t off, uint64_t *next);
+
+/* False: the entry there is damaged, or uses what no toolchain emits (pointers that need run-time
+ * memory, segments). */
+bool cfi_fde_read(const struct cfi_section *sec, uint64_t off, struct cfi_fde *ret);
+
+/* Reads a pointer in a DW_EH_PE encoding. `data_base`: what DW_EH_PE_datarel is relative to, 0 when
+ * that is not known. Refuses DW_EH_PE_indirect. */
+bool cfi_pointer_read(const struct cfi_section *sec, struct buf *b, uint8_t encoding,
+		      uint64_t data_base, uint64_t *ret);
+
+/* ---- the FDE of an address (cfi_index.c) -------------------------------------------------- */
+
+struct cfi_index_row {
+	uint64_t start; /* vaddr of the FDE's first instruction */
+	uint64_t off;	/* of the FDE in the section */
+};
+
+/* Uses the linker's sorted table when there is a believable one, else makes its own at the first
+ * look-up. The image must outlive the index. Not thread-safe, except for cfi_index_listed(). */
+struct cfi_index {
+	struct cfi_section sec; /* size 0: the file has none */
+	/* .eh_frame_hdr: pairs of 32-bit (start, FDE), both relative to hdr_vaddr. */
+	const uint8_t *hdr_rows;
+	size_t n_hdr_rows;
+	uint64_t hdr_vaddr;
+	/* Own table. */
+	struct cfi_index_row *rows;
+	size_t n_rows;
+	bool rows_made;
+};
+
+/* .eh_frame of an image, with or without section headers. */
+void cfi_index_open_eh(struct cfi_index *ix, struct elf_image *img);
+/* .debug_frame of an image or debug file. */
+void cfi_index_open_debug(struct cfi_index *ix, struct elf_image *img);
+void cfi_index_done(struct cfi_index *ix);
+
+/* Is there an FDE for vaddr in the linker's table? True only where cfi_index_find() finds the same;
+ * false also where it would have to look elsewhere. Nothing changes: any number of threads can ask
+ * at the same time, beside the other, too. */
+bool cfi_index_listed(const struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret);
+/* 1: found; 0: no FDE covers vaddr; -ERR_NOMEM. */
+int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret);
+/* The greatest start of an FDE at or below vaddr: where a function starts, whatever its symbol
+ * says. 1: found; 0: none; -ERR_NOMEM. */
+int cfi_index_start(struct cfi_index *ix, uint64_t vaddr, uint64_t *ret);
 
 /* ---- Go's table of functions (go_table.c, go_lines.c) -------------------------------------
  *

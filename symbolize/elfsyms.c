@@ -91,6 +91,7 @@ void elfsyms_done(struct elfsyms *s)
 {
 	functab_done(&s->tab);
 	functab_done(&s->plt);
+	cfi_index_done(&s->eh);
 }
 
 static int find_in_plt(struct elfsyms *s, uint64_t vaddr, const struct func **ret)
@@ -123,11 +124,34 @@ static bool is_beyond(struct elfsyms *s, struct elf_image *img, const struct fun
 	return false;
 }
 
+/* Where the function of vaddr starts by call frame information, above `low`. 1, 0 or -ERR_NOMEM. */
+static int starts_above(struct elfsyms *s, struct elf_image *img, uint64_t vaddr, uint64_t low)
+{
+	uint64_t start;
+	int rc;
+
+	if (!s->eh_opened)
+		cfi_index_open_eh(&s->eh, img);
+	s->eh_opened = true;
+	rc = cfi_index_start(&s->eh, vaddr, &start);
+	return rc > 0 ? start > low : rc;
+}
+
+/* A symbol without size does not reach over the start of another function, one without a name
+ * included. 1: it does not reach vaddr; 0; -ERR_NOMEM. */
+static int ends_before(struct elfsyms *s, struct elf_image *img, const struct func *f,
+		       uint64_t vaddr)
+{
+	int rc = starts_above(s, img, vaddr, f->start);
+
+	return rc ? rc : is_beyond(s, img, f, vaddr);
+}
+
 int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
 		 const struct func **ret)
 {
 	struct elf_image *image = s->mod ? s->mod->image : NULL;
-	uint64_t start;
+	int rc;
 
 	*ret = functab_find(&s->tab, vaddr, cursor);
 	if (*ret && !((*ret)->flags & FUNC_SIZELESS))
@@ -136,14 +160,13 @@ int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
 		return find_in_plt(s, vaddr, ret);
 	if (!*ret)
 		return 0;
-	/* A symbol without size does not reach over the start of another function, one without a
-	 * name included. What was left out of a partial table may start in between, too, but not
-	 * on the page of vaddr. */
-	if (image && ((fde_start(image, vaddr, &start) && start > (*ret)->start) ||
-		      is_beyond(s, image, *ret, vaddr))) {
+	rc = image ? ends_before(s, image, *ret, vaddr) : 0;
+	if (rc) {
 		*ret = NULL;
-		return 0;
+		return rc < 0 ? -1 : 0;
 	}
+	/* What was left out of a partial table may start in between, too, but not on the page of
+	 * vaddr. */
 	if (s->partial && (*ret)->start >> SYMTAB_PAGE_BITS != vaddr >> SYMTAB_PAGE_BITS) {
 		if (elfsyms_load_rest(s))
 			return -1;

@@ -47,12 +47,6 @@ bool plt_covers(struct elf_image *img, uint64_t vaddr, struct code_section *last
  * when out of memory. Names live in tab. */
 int plt_read(struct functab *tab, const struct module *mod);
 
-/* ---- fde.c: where functions start, according to .eh_frame_hdr ----------------------------- */
-
-/* The greatest start of a frame description at or below vaddr. False when the file has no usable
- * search table or no such start. */
-bool fde_start(struct elf_image *img, uint64_t vaddr, uint64_t *ret);
-
 /* ---- calls.c: where functions start, according to call instructions ----------------------- */
 
 /* The greatest start above low and not above high. False when there is none, or it is not known of
@@ -65,9 +59,11 @@ struct elfsyms {
 	const struct module *mod;
 	struct functab tab, plt;
 	struct go_table go; /* data NULL: none */
-	bool partial; /* tab has only what the first batch seemed to need */
+	bool partial;	    /* tab has only what the first batch seemed to need */
 	bool plt_read;
 	struct code_section last_section;
+	struct cfi_index eh; /* opened when a symbol without size is met */
+	bool eh_opened;
 	/* Of a symbol without size: no other function starts between these two. */
 	uint64_t sizeless_start, sizeless_last;
 	char source[2 *

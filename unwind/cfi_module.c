@@ -10,7 +10,7 @@
 #include "base/threads.h"
 #include "base/vec.h"
 #include "functions/functions.h"
-#include "unwind/cfi_index.h"
+#include "functions/functions.h"
 #include "unwind/rule_table.h"
 #include "unwind/unwind.h"
 

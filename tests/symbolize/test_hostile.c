@@ -55,12 +55,14 @@ static void use_all(struct elf_image *img)
 	struct code_section section = {0};
 	struct functab tab = {0}, plt = {0};
 	struct func_cursor c = {0};
+	struct cfi_index eh;
 	size_t n, i;
 
 	assert_int_equal(symtab_read(&tab, img, ".symtab", NULL, &n), 0);
 	assert_int_equal(symtab_read(&tab, img, ".dynsym", NULL, &n), 0);
 	assert_int_equal(functab_finish(&tab), 0);
 	assert_int_equal(plt_read(&plt, &mod), 0);
+	cfi_index_open_eh(&eh, img);
 	for (i = 0; i < tab.funcs.n; i++)
 		assert_true(strlen(tab.funcs.v[i].name) > 0);
 	for (i = 0; i < plt.funcs.n; i++)
@@ -71,9 +73,10 @@ static void use_all(struct elf_image *img)
 
 		assert_true(!f || (f->start <= vaddr && vaddr < f->end));
 		plt_covers(img, vaddr, &section);
-		if (fde_start(img, vaddr, &start))
+		if (cfi_index_start(&eh, vaddr, &start) > 0)
 			assert_true(start <= vaddr);
 	}
+	cfi_index_done(&eh);
 	functab_done(&tab);
 	functab_done(&plt);
 }

@@ -126,9 +126,10 @@ def debug_files():
     check([a.system for a in answers] == ["", ""], "offsets outside of the file")
 
 
-def odd_symbols():
+def odd_symbols(table):
+    """With the linker's search table and, as in static programs, without one"""
     write("odd.s", ASM)
-    run("gcc", "-shared", "-nostdlib", "-Wl,--eh-frame-hdr", "odd.s", "-o", "odd.so")
+    run("gcc", "-shared", "-nostdlib", f"-Wl,--{table}", "odd.s", "-o", "odd.so")
     at = starts("odd.so")
     odd = os.path.abspath("odd.so")
     other = next(a for n, a, *_ in sections(odd).values() if n == ".other")
@@ -147,7 +148,7 @@ def odd_symbols():
     ]
     got, _, _ = names(odd, [r[1] for r in rows])
     for (what, addr, want), have in zip(rows, got):
-        check(have == want, f"odd symbols: {what}", f"{addr:x}: {have!r}, expected {want!r}")
+        check(have == want, f"odd symbols, {table}: {what}", f"{addr:x}: {have!r}, expected {want!r}")
 
 
 def edited_symbols():
@@ -314,7 +315,8 @@ def aliases_are_not_folded():
 
 
 debug_files()
-odd_symbols()
+odd_symbols("eh-frame-hdr")
+odd_symbols("no-eh-frame-hdr")
 folded_functions()
 folding_linkers()
 aliases_keep_their_names()

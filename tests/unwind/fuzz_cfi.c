@@ -9,8 +9,8 @@
 
 #include "reader/machine.h"
 #include "tests/fuzz.h"
-#include "unwind/cfi_index.h"
-#include "functions/functions.h"
+#include "unwind/cfi.h"
+#include "unwind/cfi.h"
 #include "unwind/unwind.h"
 
 enum { PART_EH, PART_HDR, PART_DEBUG, PART_GO, PART_N };

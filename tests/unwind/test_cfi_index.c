@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unwind/cfi_index.h"
+#include "functions/functions.h"
 #include "unwind/rule.h"
 
 /* A file that every dynamically linked program has mapped: the interpreter. */

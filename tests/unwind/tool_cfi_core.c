@@ -16,7 +16,7 @@
 #include <sys/user.h>
 
 #include "base/hash.h"
-#include "unwind/cfi_index.h"
+#include "unwind/cfi.h"
 #include "unwind/memory.h"
 #include "unwind/unwind.h"
 

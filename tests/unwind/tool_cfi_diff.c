@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/cfi_index.h"
+#include "unwind/cfi.h"
 #include "unwind/memory.h"
 #include "unwind/unwind.h"
 

@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unwind/cfi_index.h"
+#include "unwind/cfi.h"
 #include "unwind/expr.h"
-#include "functions/functions.h"
+#include "unwind/cfi.h"
 
 struct compare {
 	const char *path, *name;

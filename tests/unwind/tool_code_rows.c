@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/cfi_index.h"
+#include "unwind/cfi.h"
 #include "unwind/code.h"
 
 struct compare {

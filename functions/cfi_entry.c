@@ -1,5 +1,5 @@
 /* cfi_entry.c - CIE and FDE headers, encoded pointers. */
-#include "unwind/cfi.h"
+#include "functions/functions.h"
 
 #include <dwarf.h>
 

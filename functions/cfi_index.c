@@ -1,5 +1,5 @@
 /* cfi_index.c - .eh_frame_hdr's search table (LSB, "Exception Frame Header"), or one of our own. */
-#include "unwind/cfi_index.h"
+#include "functions/functions.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -168,9 +168,10 @@ static bool covers(const struct cfi_fde *fde, uint64_t vaddr)
 	return fde->start <= vaddr && vaddr < fde->end;
 }
 
-static int rows_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
+/* How many rows of the own table begin at vaddr or before it. */
+static int rows_before(struct cfi_index *ix, uint64_t vaddr, size_t *ret)
 {
-	size_t low = 0, high, i;
+	size_t low = 0, high;
 
 	if (!ix->rows_made && rows_make(ix))
 		return -ERR_NOMEM;
@@ -182,8 +183,18 @@ static int rows_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
 		else
 			high = mid;
 	}
-	for (i = 0; i < SAME_START_MAX && i < low; i++)
-		if (cfi_fde_read(&ix->sec, ix->rows[low - 1 - i].off, ret) && covers(ret, vaddr))
+	*ret = low;
+	return 0;
+}
+
+static int rows_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
+{
+	size_t n, i;
+
+	if (rows_before(ix, vaddr, &n))
+		return -ERR_NOMEM;
+	for (i = 0; i < SAME_START_MAX && i < n; i++)
+		if (cfi_fde_read(&ix->sec, ix->rows[n - 1 - i].off, ret) && covers(ret, vaddr))
 			return 1;
 	return 0;
 }
@@ -234,4 +245,24 @@ int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
 		return covers(ret, vaddr);
 	/* For this address only: what is found must not depend on what was looked for before. */
 	return rows_find(ix, vaddr, ret);
+}
+
+int cfi_index_start(struct cfi_index *ix, uint64_t vaddr, uint64_t *ret)
+{
+	size_t n;
+
+	if (!ix->sec.size)
+		return 0;
+	if (ix->n_hdr_rows) {
+		if (!hdr_row_find(ix, vaddr, &n))
+			return 0;
+		*ret = hdr_field(ix, n, 0);
+		return 1;
+	}
+	if (rows_before(ix, vaddr, &n))
+		return -ERR_NOMEM;
+	if (!n)
+		return 0;
+	*ret = ix->rows[n - 1].start;
+	return 1;
 }
