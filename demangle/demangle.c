@@ -384,21 +384,34 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 	return shown->failed || (shown == &d->base && !strcmp(shown->s, name)) ? name : shown->s;
 }
 
+/* "f(int) const &": with parameters. Names of other languages have no parentheses at the end. */
+static bool is_signature(const char *name)
+{
+	static const char *const words[] = {" const", " volatile", " &&", " &"};
+	size_t n = strlen(name), i = 0, len;
+
+	while (i < sizeof words / sizeof *words) {
+		len = strlen(words[i]);
+		if (n > len && !memcmp(name + n - len, words[i], len)) {
+			n -= len;
+			i = 0;
+		} else {
+			i++;
+		}
+	}
+	return n && name[n - 1] == ')';
+}
+
 const char *restyle(struct demangler *d, const char *name, const struct name_style *style)
 {
-	struct name_style shown = *style;
 	bool cut;
 
-	/* A linkage name that no linker knows. */
-	if (!strncmp(name, "_Z", 2)) {
-		if (shown.demangle == SYM_DEMANGLE_NONE)
-			shown.demangle = SYM_DEMANGLE_FULL;
-		return demangle(d, name, &shown);
-	}
 	if (style->demangle == SYM_DEMANGLE_NONE || !hides_templates(style))
 		return name;
 	namebuf_clear(&d->text);
-	if (strchr(name, '<'))
+	if (style->demangle == SYM_DEMANGLE_SIMPLE && is_signature(name))
+		cut = simplify_name(&d->text, name, MANGLING_CXX, template_depth(style));
+	else if (strchr(name, '<'))
 		cut = cut_templates(&d->text, name, MANGLING_CXX, template_depth(style));
 	else
 		cut = !template_depth(style) && cut_go_shapes(&d->text, name);

@@ -42,7 +42,7 @@ struct demangler {
  * Less readable than it could be when out of memory; demangler_is_out_of_memory() says so, from
  * then on. */
 const char *demangle(struct demangler *d, const char *name, const struct name_style *style);
-/* The same for a name put together from DWARF, which is readable already or dwarf/mangle.h's. */
+/* The same for a name put together from DWARF, which is readable already. */
 const char *restyle(struct demangler *d, const char *name, const struct name_style *style);
 bool demangler_is_out_of_memory(const struct demangler *d);
 void demangler_done(struct demangler *d);

@@ -16,9 +16,9 @@
 /* One level of an inline chain. Strings live until dwarf_index_free(); NULL: unknown. */
 struct dwarf_frame {
 	const char *linkage_name; /* DW_AT_linkage_name, mangled */
-	const char *name; /* only without linkage name: DW_AT_name with its scopes or, if DWARF
-			     tells the parameters of a C++ function, written as a linkage name that
-			     stands in no symbol table: restyle() of demangle.h reads both */
+	const char *name; /* only without linkage name: DW_AT_name with its scopes and, if DWARF
+			     tells them of a C++ function, its parameters: for restyle() of
+			     demangle.h */
 	const char *file; /* full path as far as DWARF tells */
 	uint32_t line;	  /* where this level is executing: the line, or the call site below */
 	uint32_t decl_line;

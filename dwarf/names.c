@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dwarf/mangle.h"
+#include "dwarf/cxx_name.h"
 #include "dwarf/part.h"
 
 enum {
@@ -273,7 +273,7 @@ int dwarf_namer_sign(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_f
 	a = dwarf_abbrev_at(cu->abbrevs, buf_uleb(&b));
 	if (!a || a->has_code)
 		return 0;
-	name = dwarf_mangle(n, die, &rc);
+	name = dwarf_cxx_name(n, die, &rc);
 	if (name)
 		f->name = name;
 	return rc;

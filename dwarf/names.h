@@ -3,7 +3,7 @@
  * A DIE with code rarely has a name itself: it refers to an abstract instance
  * (DW_AT_abstract_origin), that one to a declaration (DW_AT_specification), perhaps in another unit
  * or file. Where no link says a linkage name, the name is put together: from the scopes around the
- * declaration and, for C++ whose parameters are told, by mangle.h. */
+ * declaration and, for C++ whose parameters are told, by cxx_name.h. */
 #ifndef DWARF_NAMES_H
 #define DWARF_NAMES_H
 
@@ -51,7 +51,7 @@ void dwarf_namer_init(struct dwarf_namer *n, const struct dwarf_cu *cu,
 /* Names the function whose DIE this is. 0 or -ERR_NOMEM; what is not found stays NULL. */
 int dwarf_namer_run(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *ret);
 /* Gives a function without linkage name, the DIE of which has no code and so no symbol, a name with
- * parameters (mangle.h) if DWARF tells them. */
+ * parameters (cxx_name.h) if DWARF tells them. */
 int dwarf_namer_sign(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *f);
 
 /* For what else asks for names. The unit of a DIE, opened, until the next call; the innermost scope

@@ -75,21 +75,17 @@ def clean(path):
     return "" if path in ("-", "??", "") else os.path.normpath(path)
 
 
-def is_part(plain, linkage):
-    """A part of a linkage name; a class over a lambda's type, which has no mangled name, keeps its arguments: 9X<f::{lambda}>."""
-    return f"{len(plain)}{plain}" in linkage or bool(re.search(rf"[0-9]{re.escape(plain)}<", linkage))
-
-
 def same_name(o, other):
-    """Both give linkage names; without one, ours is qualified or put together as a linkage name and theirs is not."""
-    if o[1].startswith("_Z") and not o[0]:
+    """Both give linkage names; without one, ours has scopes and parameters and theirs has not."""
+    ours = o[1]
+    if ours.endswith((")", ") const", ")&", "&")) and not o[0]:
         plain = re.match(r"operator(\(\)|\[\]|->\*?|<=>|<<=?|>>=?|[<>]=?|[^\w<>()\s]+)|[^<]*", other)[0]
         if not plain:  # "<lambda(int)>": the closure's call operator
-            return other.startswith("<lambda") and "Ul" in o[1]
-        if plain[0] == "~":
-            return is_part(plain[1:], o[1]) and "D1" in o[1]
-        return is_part(plain, o[1]) or (plain.startswith("operator ") and "cv" in o[1])
-    return other in o[:2] or o[1].endswith("::" + other)
+            return other.startswith("<lambda") and "{lambda" in ours
+        if plain.startswith("operator ") or plain.startswith("operator\""):
+            return "::operator " in ours or plain.replace(" ", "") in ours
+        return bool(re.search(rf"(^|[: ]){re.escape(plain)} ?[<(]", ours))
+    return other in o[:2] or ours.endswith("::" + other)
 
 
 # ---- llvm-symbolizer -----------------------------------------------------------------------------

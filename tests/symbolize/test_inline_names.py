@@ -162,7 +162,7 @@ def no_copies():
 
 
 # A lambda's number is not told.
-GCC = {n: re.sub(r"\{lambda\(short\)#1\}", "{lambda}", n) for n in no_copies()}
+GCC = {n: n.replace("{lambda(short)#1}", "{lambda(short)}") for n in no_copies()}
 CLANG = {n: n.replace("{lambda(short)#1}", "$_0") for n in no_copies()}
 GCC_G1 = dict.fromkeys(no_copies())  # any: only DW_AT_name
 GMLT = {**GCC_G1, "work::(anonymous namespace)::spin(unsigned int)": "spin",
@@ -199,6 +199,37 @@ def one(title, compiler, *flags, instead=GCC, both=5, after=None):
     check(len(found) == both, f"{title}: functions seen inlined and not: {both}", sorted(seen))
 
 
+# A class's member template over a lambda of another class's function: no name may name another type.
+LAMBDAS = """
+#include <set>
+#include <string>
+volatile unsigned sink;
+struct M { template <class F> __attribute__((always_inline)) inline void with(F &&f) { sink = sink * 3; f(1); } };
+struct I { M m; void list(std::set<std::string> *s); };
+void I::list(std::set<std::string> *s)
+{
+	m.with([&](int x) { sink = sink * 5 + x + s->size(); });
+	m.with([&](long x) { sink = sink * 7 + x + s->size(); });
+}
+int main() { I i; std::set<std::string> s; i.list(&s); }
+"""
+
+
+def lambdas():
+    write("lambdas.cc", LAMBDAS)
+    run("g++", "-O2", "-g", "lambdas.cc", "-o", "lambdas")
+    where = [(a, s) for n, a, s, _ in sections("lambdas").values() if n == ".text"][0]
+    answers, _, _ = symbolize("file", "lambdas", range(where[0], sum(where)), "-i")
+    found = {name for a in answers for name, place in a.lines[:-1] if "lambdas.cc" in place}
+    string = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+    around = f"I::list(std::set<{string}, std::less<{string} >, std::allocator<{string} > >*)"
+    want = set()
+    for t in ("int", "long"):
+        want.add(f"{around}::{{lambda({t})}}::operator()({t}) const")
+        want.add(f"void M::with<{around}::{{lambda({t})}}>({around}::{{lambda({t})}}&&)")
+    check(found == want, "a member template over lambdas of another class", "\n".join(sorted(found ^ want)))
+
+
 write("names.cc", SOURCE)
 OUT_OF_LINE = ["-DINLINE=__attribute__((noinline))", "-DINLINE_LAMBDA=__attribute__((noinline))"]
 for compiler in filter(shutil.which, ("g++", "clang++")):
@@ -208,6 +239,7 @@ for compiler in filter(shutil.which, ("g++", "clang++")):
     missing = [n for n in no_copies() if f" {n}\n" not in symbols and not (compiler == "clang++" and "{lambda" in n)]
     check(not missing, f"{compiler}: what the symbols are called", "\n".join(missing))
 one("gcc", "g++", "-g")
+lambdas()
 one("gcc DWARF 4", "g++", "-g", "-gdwarf-4")
 one("gcc split", "g++", "-g", "-gsplit-dwarf")
 one("gcc -g1", "g++", "-g1", instead=GCC_G1)

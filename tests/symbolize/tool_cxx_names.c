@@ -1,10 +1,10 @@
-/* tool_mangle.c - linkage names of functions, and those that dwarf_mangle() puts together.
+/* tool_cxx_names.c - linkage names of functions, and the names that dwarf_cxx_name() makes.
  *
- *	tool_mangle IMAGE
+ *	tool_cxx_names IMAGE
  *
- * For each function that DWARF has a linkage name for, once: the name, what it demangles to and
- *what the name made from the function's scopes and types demangles to ("-": DWARF does not say
- *enough), with tabs between.
+ * For each function that DWARF has a linkage name for, once: that name, what it demangles to and
+ *the name made from the function's scopes and types ("-": DWARF does not say enough), with tabs
+ *between.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "demangle/demangle.h"
 #include "dwarf/die.h"
-#include "dwarf/mangle.h"
+#include "dwarf/cxx_name.h"
 #include "dwarf/walk.h"
 
 static int visit_scope(void *arg, const struct dwarf_cu *cu, uint64_t off,
@@ -42,8 +42,8 @@ static void print(struct seen *seen, struct dwarf_namer *n, const struct dwarf_d
 	if (hash_put(&seen->names, key, 1))
 		exit(2);
 	printf("%s\t%s", d->linkage_name, demangle(&seen->demangler, d->linkage_name, &full));
-	made = dwarf_mangle(n, d->at, &rc);
-	printf("\t%s\n", made ? demangle(&seen->demangler, made, &full) : "-");
+	made = dwarf_cxx_name(n, d->at, &rc);
+	printf("\t%s\n", made ? made : "-");
 }
 
 static void visit_unit(struct seen *seen, const struct dwarf_file *f, const struct dwarf_unit *u)

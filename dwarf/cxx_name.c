@@ -1,0 +1,847 @@
+/* cxx_name.c - prints C++ functions and types from their DIEs.
+ *
+ * gcc gives functions of internal linkage no DW_AT_linkage_name. Where they are inlined everywhere
+ * no symbol is left either, but DWARF has their scopes, template arguments and parameters. They are
+ * spelled as libiberty's demangler spells them, so that such names merge with others. What DWARF
+ * does not have is left out: the numbers of lambdas, ABI tags. Expressions in a template's
+ * signature have been evaluated. */
+#include "dwarf/cxx_name.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dwarf/die.h"
+
+enum {
+	TEXT_MAX = 8000,
+	NESTING_MAX = 48, /* types in types */
+	SIBLINGS_MAX = 256,
+	LINKS_MAX = 16, /* typedefs and qualifiers of a type; from a function to its declaration */
+};
+
+struct printer {
+	struct dwarf_namer *n;
+	unsigned nesting;
+	int rc;
+	bool failed; /* DWARF does not say enough */
+	size_t len;
+	char text[TEXT_MAX + 1];
+};
+
+static void put_n(struct printer *p, const char *s, size_t n)
+{
+	if (n > TEXT_MAX - p->len) {
+		p->failed = true;
+		return;
+	}
+	memcpy(p->text + p->len, s, n);
+	p->len += n;
+}
+
+static void put(struct printer *p, const char *s)
+{
+	put_n(p, s, strlen(s));
+}
+
+static bool read_die(struct printer *p, struct dwarf_ref at, struct dwarf_die *d)
+{
+	return !p->failed && dwarf_die_at(p->n, at, d, &p->rc) &&
+	       (!d->name || strnlen(d->name, TEXT_MAX + 1) <= TEXT_MAX);
+}
+
+/* Children of *d, one by one. */
+#define EACH_CHILD(p, d, child)                                                               \
+	for (bool more_ = dwarf_die_child((p)->n, d, child, &(p)->rc); more_ && !(p)->failed; \
+	     more_ = dwarf_die_next((p)->n, child, &(p)->rc))
+
+/* Makes *d the declaration that `at` refers to, which stands in the scopes that count; with the
+ * name and linkage name that were met first. */
+static bool declaration(struct printer *p, struct dwarf_ref at, struct dwarf_die *d)
+{
+	const char *name = NULL, *linkage_name = NULL;
+	bool external = false, found = false;
+	unsigned i;
+
+	for (i = 0; i < LINKS_MAX && at.file && read_die(p, at, d); i++) {
+		found = true;
+		name = name ? name : d->name;
+		linkage_name = linkage_name ? linkage_name : d->linkage_name;
+		external |= d->external;
+		at = d->origin;
+	}
+	d->name = name;
+	d->linkage_name = linkage_name;
+	d->external = external;
+	return found && !at.file;
+}
+
+static void put_function(struct printer *p, const struct dwarf_die *d, bool whole);
+static void put_type(struct printer *p, struct dwarf_ref type, bool is_parameter);
+
+/* ---- names in DW_AT_name ----------------------------------------------------------------- */
+
+/* Length of a name without its template arguments; angle brackets of an operator do not count. */
+static size_t plain_length(const char *s)
+{
+	static const char *const operators[] = {"operator<=>", "operator<<=", "operator>>=",
+						"operator->*", "operator<<",  "operator>>",
+						"operator<=",  "operator>=",  "operator->",
+						"operator<",   "operator>"};
+	size_t at = 0, i;
+
+	for (i = 0; !at && i < sizeof operators / sizeof *operators; i++)
+		if (!strncmp(s, operators[i], strlen(operators[i])))
+			at = strlen(operators[i]);
+	at += strcspn(s + at, "<");
+	while (at && s[at - 1] == ' ')
+		at--;
+	return at;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+static bool starts(const char *s, const char *end, const char *with)
+{
+	size_t n = strlen(with);
+
+	return (size_t)(end - s) >= n && !memcmp(s, with, n);
+}
+
+/* Behind the bracket that closes the one at s; end: none does. */
+static const char *skip_group(const char *s, const char *end)
+{
+	unsigned open = 0;
+
+	for (; s < end; s++) {
+		if (*s == '-' && starts(s, end, "->"))
+			s++;
+		else if (strchr("<([{", *s))
+			open++;
+		else if (strchr(">)]}", *s) && !--open)
+			return s + 1;
+	}
+	return end;
+}
+
+/* Behind a type's name, before what makes a pointer or another type of it. */
+static const char *skip_named_type(const char *s, const char *end)
+{
+	static const char *const words[] = {"const ", "volatile ", "unsigned ", "signed ",
+					    "long ",  "short ",	   "__int128 "};
+	const char *group;
+	size_t i = 0;
+
+	while (i < sizeof words / sizeof *words && s < end)
+		if (starts(s, end, words[i]) && is_word(s[strlen(words[i])])) {
+			s += strlen(words[i]);
+			i = 0;
+		} else {
+			i++;
+		}
+	while (s < end && (is_word(*s) || strchr(":<({", *s))) {
+		group = strchr("<({", *s) ? skip_group(s, end) : s + 1;
+		if (*s == '(' && !starts(group, end, "::"))
+			break;
+		s = group;
+	}
+	return s;
+}
+
+/* gcc's names are not the demangler's. */
+static const char *const base_types[][2] = {
+	{"short int", "short"},
+	{"short unsigned int", "unsigned short"},
+	{"long int", "long"},
+	{"long unsigned int", "unsigned long"},
+	{"long long int", "long long"},
+	{"long long unsigned int", "unsigned long long"},
+	{"__int128 unsigned", "unsigned __int128"},
+	/* Not base types, but spelled differently, too. */
+	{"{anonymous}", "(anonymous namespace)"},
+	{"<unnamed>", "(anonymous namespace)"},
+};
+
+/* Puts one in the demangler's spelling; behind it, or s: it is none. */
+static const char *put_respelled_word(struct printer *p, const char *s, const char *end)
+{
+	const char *after;
+	size_t i;
+
+	for (i = 0; i < sizeof base_types / sizeof *base_types; i++) {
+		after = s + strlen(base_types[i][0]);
+		if (!starts(s, end, base_types[i][0]) ||
+		    (after < end && is_word(*after) && is_word(after[-1])))
+			continue;
+		put(p, base_types[i][1]);
+		return after;
+	}
+	return s;
+}
+
+/* Puts a type or name as gcc and clang spell it in the demangler's spelling. */
+static void put_respelled(struct printer *p, const char *s, const char *end)
+{
+	const char *begin = s, *after;
+
+	while (s < end && !p->failed) {
+		char before = s > begin ? s[-1] : ' ';
+
+		after = is_word(before) ? s : put_respelled_word(p, s, end);
+		if (after > s) {
+			s = after;
+		} else if (!is_word(before) && starts(s, end, "const ")) {
+			after = skip_named_type(s + 6, end);
+			put_respelled(p, s + 6, after);
+			put(p, " const");
+			s = after;
+		} else if (starts(s, end, "<lambda(")) {
+			after = skip_group(s, end);
+			put(p, "{lambda");
+			put_respelled(p, s + strlen("<lambda"), after - 1);
+			put(p, "}");
+			s = starts(after, end, " >") ? after + 1 : after;
+		} else {
+			/* void(int), int[4] */
+			if ((*s == '(' && (is_word(before) || before == '>') &&
+			     !starts(skip_group(s, end), end, "::")) ||
+			    (*s == '[' && before != ' ' && before != ']') ||
+			    (*s == '>' && before == '>'))
+				put(p, " ");
+			put_n(p, s++, 1);
+		}
+	}
+}
+
+/* Whether two spellings are equal, but for what stands in parentheses, where default arguments may
+ * be left out, and for the types of numbers: 3ul is 3. */
+static bool same_spelling(const char *a, const char *end_a, const char *b, const char *end_b)
+{
+	while (a < end_a && b < end_b && *a == *b) {
+		bool digit = isdigit((unsigned char)*a);
+
+		if (*a == '(') {
+			a = skip_group(a, end_a);
+			b = skip_group(b, end_b);
+			continue;
+		}
+		a++;
+		b++;
+		if (digit && a < end_a && b < end_b && *a != *b) {
+			a += strspn(a, "ul");
+			b += strspn(b, "ul");
+		}
+	}
+	return a == end_a && b == end_b;
+}
+
+/* ---- template arguments ------------------------------------------------------------------ */
+
+/* An integer, a character or an enumerator: 3, 3ul, true, (char)97. */
+static void put_value(struct printer *p, const struct dwarf_die *d)
+{
+	static const char *const suffixes[][2] = {
+		{"int", ""},	     {"unsigned int", "u"},
+		{"long", "l"},	     {"unsigned long", "ul"},
+		{"long long", "ll"}, {"unsigned long long", "ull"}};
+	size_t before = p->len, i, n;
+	char number[24];
+
+	if (!d->has_value) {
+		p->failed = true;
+		return;
+	}
+	snprintf(number, sizeof number, d->is_negative ? "%lld" : "%llu",
+		 (unsigned long long)d->value);
+	put(p, "(");
+	put_type(p, d->type, true);
+	n = p->len - before - 1;
+	for (i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+		if (n == strlen(suffixes[i][0]) &&
+		    !memcmp(p->text + before + 1, suffixes[i][0], n)) {
+			p->len = before;
+			put(p, number);
+			put(p, suffixes[i][1]);
+			return;
+		}
+	if (n == 4 && !memcmp(p->text + before + 1, "bool", n)) {
+		p->len = before;
+		put(p, d->value ? "true" : "false");
+		return;
+	}
+	put(p, ")");
+	put(p, number);
+}
+
+/* The arguments below a DIE, or of a pack: how many. */
+static size_t put_arguments(struct printer *p, const struct dwarf_die *d, size_t n)
+{
+	struct dwarf_die child;
+
+	EACH_CHILD(p, d, &child)
+	{
+		const char *before = n ? ", " : "<";
+
+		switch (child.tag) {
+		case DW_TAG_template_type_parameter:
+			put(p, before);
+			put_type(p, child.type, false);
+			n++;
+			break;
+		case DW_TAG_template_value_parameter:
+			put(p, before);
+			put_value(p, &child);
+			n++;
+			break;
+		case DW_TAG_GNU_template_template_param:
+			put(p, before);
+			p->failed |= !child.template_name;
+			put(p, child.template_name ? child.template_name : "");
+			n++;
+			break;
+		case DW_TAG_GNU_template_parameter_pack:
+			n = put_arguments(p, &child, n);
+			break;
+		case DW_TAG_formal_parameter: /* of a function: they follow */
+		case DW_TAG_variable:
+		case DW_TAG_lexical_block:
+			if (d->tag == DW_TAG_subprogram)
+				return n;
+			break;
+		}
+	}
+	return n;
+}
+
+/* False: there are none. */
+static bool put_template_arguments(struct printer *p, const struct dwarf_die *d)
+{
+	bool is_empty_pack = false;
+	struct dwarf_die child;
+
+	if (!put_arguments(p, d, 0)) {
+		EACH_CHILD(p, d, &child)
+		is_empty_pack |= child.tag == DW_TAG_GNU_template_parameter_pack;
+		put(p, is_empty_pack ? "<>" : "");
+		return is_empty_pack;
+	}
+	put(p, p->len && p->text[p->len - 1] == '>' ? " >" : ">");
+	return true;
+}
+
+/* Is it a function template's instance? */
+static bool is_template(struct printer *p, const struct dwarf_die *d)
+{
+	struct dwarf_die child;
+
+	EACH_CHILD(p, d, &child)
+	switch (child.tag) {
+	case DW_TAG_template_type_parameter:
+	case DW_TAG_template_value_parameter:
+	case DW_TAG_GNU_template_template_param:
+	case DW_TAG_GNU_template_parameter_pack:
+		return true;
+	case DW_TAG_formal_parameter:
+		return false;
+	}
+	return false;
+}
+
+/* ---- scopes ------------------------------------------------------------------------------ */
+
+/* DW_AT_name of a class template's instance holds all its arguments. Its children are the same
+ * with types that can be spelled out, but of a partial specialization they are those that were
+ * left to choose. */
+static void put_class_name(struct printer *p, const struct dwarf_die *d)
+{
+	static const char va_list[] = "typedef __va_list_tag "; /* gcc's */
+	size_t before = p->len, n = strlen(d->name), plain = plain_length(d->name), told;
+	unsigned nesting = p->nesting;
+	bool failed, same;
+
+	if (!strncmp(d->name, va_list, sizeof va_list - 1)) {
+		put(p, d->name + sizeof va_list - 1);
+		return;
+	}
+	put_n(p, d->name, plain);
+	put_template_arguments(p, d);
+	if (p->rc || plain == n)
+		return;
+	told = p->len;
+	failed = p->failed;
+	p->failed = false;
+	p->nesting = nesting;
+	put_respelled(p, d->name, d->name + n);
+	same = !failed &&
+	       same_spelling(p->text + before, p->text + told, p->text + told, p->text + p->len);
+	if (!same && !p->failed)
+		memmove(p->text + before, p->text + told, p->len - told);
+	p->len = same ? told : before + p->len - told;
+}
+
+static void put_parameters(struct printer *p, const struct dwarf_die *d);
+
+/* A class that has no name: the type of a lambda has its call operator. Its number is not told, and
+ * cannot be counted: lambdas that are never called have no DIE. */
+static void put_unnamed(struct printer *p, const struct dwarf_die *d)
+{
+	struct dwarf_die child;
+
+	EACH_CHILD(p, d, &child)
+	if (child.name && plain_length(child.name) == 10 &&
+	    !strncmp(child.name, "operator()", 10)) {
+		put(p, "{lambda");
+		if (!is_template(p, &child))
+			put_parameters(p, &child);
+		put(p, "}");
+		return;
+	}
+	put(p, "{unnamed type}");
+}
+
+/* typedef struct {} name: a DIE behind the class's own. */
+static const char *typedef_of(struct printer *p, const struct dwarf_die *class)
+{
+	struct dwarf_die d = *class;
+	unsigned i;
+
+	for (i = 0; i < SIBLINGS_MAX && dwarf_die_next(p->n, &d, &p->rc); i++)
+		if (d.tag == DW_TAG_typedef && d.type.file == class->at.file &&
+		    d.type.off == class->at.off)
+			return d.name;
+	return NULL;
+}
+
+static void put_scope(struct printer *p, const struct dwarf_die *d)
+{
+	const char *alias;
+
+	if (d->tag == DW_TAG_subprogram)
+		put_function(p, d, false);
+	else if (d->tag == DW_TAG_namespace)
+		put(p, d->name ? d->name : "(anonymous namespace)");
+	else if (d->name && strncmp(d->name, "<lambda", 7))
+		put_class_name(p, d);
+	else if (d->linkage_name && (alias = typedef_of(p, d)))
+		put(p, alias);
+	else
+		put_unnamed(p, d);
+}
+
+/* What is around a DIE, with "::" behind each. */
+static void put_scopes(struct printer *p, struct dwarf_ref at)
+{
+	struct dwarf_ref around = dwarf_namer_scope(p->n, at, &p->rc);
+	struct dwarf_die d;
+
+	if (!around.file)
+		return;
+	if (++p->nesting > NESTING_MAX || !declaration(p, around, &d)) {
+		p->failed = true;
+		return;
+	}
+	if (d.tag != DW_TAG_subprogram) /* that one puts its own */
+		put_scopes(p, d.at);
+	put_scope(p, &d);
+	put(p, "::");
+	p->nesting--;
+}
+
+/* ---- types ------------------------------------------------------------------------------- */
+
+/* The demangler's names for some classes. */
+static void abbreviate(struct printer *p, size_t begin)
+{
+	static const char *const rows[][2] = {
+		{"std::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+		 "std::string"},
+		{"std::basic_istream<char, std::char_traits<char> >", "std::istream"},
+		{"std::basic_ostream<char, std::char_traits<char> >", "std::ostream"},
+		{"std::basic_iostream<char, std::char_traits<char> >", "std::iostream"},
+	};
+	size_t n = p->len - begin, i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (n == strlen(rows[i][0]) && !memcmp(p->text + begin, rows[i][0], n)) {
+			p->len = begin;
+			put(p, rows[i][1]);
+		}
+}
+
+/* A class or enumeration; `alias` names it if it has no name itself. */
+static void put_class(struct printer *p, struct dwarf_ref at, const char *alias)
+{
+	size_t begin = p->len;
+	struct dwarf_die d;
+
+	if (!declaration(p, at, &d)) {
+		p->failed = true;
+		return;
+	}
+	put_scopes(p, d.at);
+	if (!d.name && alias)
+		put(p, alias);
+	else
+		put_scope(p, &d);
+	abbreviate(p, begin);
+}
+
+static void put_base_type(struct printer *p, const struct dwarf_die *d)
+{
+	p->failed |= !d->name;
+	if (d->name && put_respelled_word(p, d->name, d->name + strlen(d->name)) == d->name)
+		put(p, d->name);
+}
+
+/* A type behind its typedefs and qualifiers. */
+struct bare_type {
+	struct dwarf_die d;
+	const char *alias; /* the last typedef; NULL */
+	bool is_const, is_volatile;
+};
+
+static void find_bare(struct printer *p, struct dwarf_ref type, struct bare_type *t)
+{
+	unsigned links = 0;
+
+	*t = (struct bare_type){.d = {.tag = DW_TAG_unspecified_type, .name = "void"}};
+	for (; type.file && !p->failed; type = t->d.type) {
+		if (links++ == LINKS_MAX || !read_die(p, type, &t->d)) {
+			p->failed = true;
+			return;
+		}
+		if (t->d.tag == DW_TAG_const_type)
+			t->is_const = true;
+		else if (t->d.tag == DW_TAG_volatile_type)
+			t->is_volatile = true;
+		else if (t->d.tag == DW_TAG_typedef || t->d.tag == DW_TAG_template_alias)
+			t->alias = t->d.name;
+		else if (t->d.tag != DW_TAG_restrict_type)
+			return;
+	}
+	t->d = (struct dwarf_die){.tag = DW_TAG_unspecified_type, .name = "void"};
+}
+
+static bool goes_on_behind(uint16_t tag)
+{
+	return tag == DW_TAG_subroutine_type || tag == DW_TAG_array_type;
+}
+
+static void put_before(struct printer *p, const struct bare_type *t);
+static void put_after(struct printer *p, const struct bare_type *t);
+
+/* Pointers and references, up to and with their sign. */
+static void put_made(struct printer *p, const struct dwarf_die *d, const char *sign)
+{
+	struct bare_type to;
+
+	find_bare(p, d->type, &to);
+	put_before(p, &to);
+	put(p, goes_on_behind(to.d.tag) ? " (" : d->tag == DW_TAG_ptr_to_member_type ? " " : "");
+	if (d->tag == DW_TAG_ptr_to_member_type) {
+		put_type(p, d->containing_type, false);
+		put(p, "::");
+	}
+	put(p, sign);
+}
+
+static const char *sign_of(uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_pointer_type:
+	case DW_TAG_ptr_to_member_type:
+		return "*";
+	case DW_TAG_reference_type:
+		return "&";
+	case DW_TAG_rvalue_reference_type:
+		return "&&";
+	}
+	return NULL;
+}
+
+static void put_named_type(struct printer *p, const struct bare_type *t)
+{
+	switch (t->d.tag) {
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type:
+		put_class(p, t->d.at, t->alias);
+		break;
+	case DW_TAG_base_type:
+	case DW_TAG_unspecified_type:
+		put_base_type(p, &t->d);
+		break;
+	default:
+		p->failed = true;
+	}
+}
+
+/* What stands in front of the name of a variable of this type. */
+static void put_before(struct printer *p, const struct bare_type *t)
+{
+	const char *sign = sign_of(t->d.tag);
+	struct bare_type of;
+
+	if (++p->nesting > NESTING_MAX)
+		p->failed = true;
+	if (p->failed) {
+		;
+	} else if (goes_on_behind(t->d.tag)) {
+		find_bare(p, t->d.type, &of);
+		put_before(p, &of);
+	} else if (sign) {
+		put_made(p, &t->d, sign);
+	} else {
+		put_named_type(p, t);
+	}
+	put(p, t->is_const ? " const" : "");
+	put(p, t->is_volatile ? " volatile" : "");
+	p->nesting--;
+}
+
+static void put_dimensions(struct printer *p, const struct dwarf_die *d)
+{
+	struct dwarf_die child;
+	char number[24];
+
+	put(p, " ");
+	EACH_CHILD(p, d, &child)
+	{
+		if (child.tag != DW_TAG_subrange_type)
+			continue;
+		snprintf(number, sizeof number, "[%llu]", (unsigned long long)child.count);
+		put(p, child.has_count ? number : "[]");
+	}
+}
+
+static void put_method_qualifiers(struct printer *p, const struct dwarf_die *d);
+
+/* What stands behind it. */
+static void put_after(struct printer *p, const struct bare_type *t)
+{
+	struct bare_type of;
+
+	if (p->failed || (!sign_of(t->d.tag) && !goes_on_behind(t->d.tag)))
+		return;
+	if (++p->nesting > NESTING_MAX)
+		p->failed = true;
+	find_bare(p, t->d.type, &of);
+	if (sign_of(t->d.tag)) {
+		put(p, goes_on_behind(of.d.tag) ? ")" : "");
+	} else if (t->d.tag == DW_TAG_array_type) {
+		put_dimensions(p, &t->d);
+	} else {
+		put_parameters(p, &t->d);
+		put_method_qualifiers(p, &t->d);
+	}
+	put_after(p, &of);
+	p->nesting--;
+}
+
+/* Of a parameter const and volatile do not belong to the signature. */
+static void put_type(struct printer *p, struct dwarf_ref type, bool is_parameter)
+{
+	struct bare_type t;
+
+	find_bare(p, type, &t);
+	if (is_parameter)
+		t.is_const = t.is_volatile = false;
+	put_before(p, &t);
+	put(p, t.d.tag == DW_TAG_subroutine_type ? " " : "");
+	put_after(p, &t);
+}
+
+/* ---- functions --------------------------------------------------------------------------- */
+
+/* Where a function's parameters, and the types made for them, are over. */
+static bool is_body(uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_variable:
+	case DW_TAG_label:
+	case DW_TAG_lexical_block:
+	case DW_TAG_inlined_subroutine:
+	case DW_TAG_call_site:
+	case DW_TAG_GNU_call_site:
+		return true;
+	}
+	return false;
+}
+
+/* Parameters of the compiler: `this`, and in classes with virtual bases two that are not marked. */
+static bool is_hidden(const struct dwarf_die *d)
+{
+	return d->artificial ||
+	       (d->name && (!strcmp(d->name, "__in_chrg") || !strcmp(d->name, "__vtt_parm")));
+}
+
+static size_t put_some_parameters(struct printer *p, const struct dwarf_die *d, size_t n)
+{
+	struct dwarf_die child;
+
+	EACH_CHILD(p, d, &child)
+	{
+		if (is_body(child.tag))
+			break;
+		if (child.tag == DW_TAG_GNU_formal_parameter_pack) {
+			n = put_some_parameters(p, &child, n);
+		} else if (child.tag == DW_TAG_unspecified_parameters) {
+			put(p, n++ ? ", ..." : "...");
+		} else if (child.tag == DW_TAG_formal_parameter && !is_hidden(&child)) {
+			put(p, n++ ? ", " : "");
+			put_type(p, child.type, true);
+		}
+	}
+	return n;
+}
+
+static void put_parameters(struct printer *p, const struct dwarf_die *d)
+{
+	put(p, "(");
+	put_some_parameters(p, d, 0);
+	put(p, ")");
+}
+
+/* Finds the parameter that the source does not have: `this` of a member function. */
+static bool find_this(struct printer *p, const struct dwarf_die *d, struct dwarf_die *ret)
+{
+	EACH_CHILD(p, d, ret)
+	{
+		if (ret->tag == DW_TAG_formal_parameter)
+			return ret->artificial;
+		if (is_body(ret->tag))
+			break;
+	}
+	return false;
+}
+
+/* How a member function may be called: what `this` points to, & and &&. */
+static void put_method_qualifiers(struct printer *p, const struct dwarf_die *d)
+{
+	struct dwarf_die this;
+	struct bare_type t;
+
+	if (!find_this(p, d, &this))
+		return;
+	find_bare(p, this.type, &t);
+	if (t.d.tag == DW_TAG_pointer_type)
+		find_bare(p, t.d.type, &t);
+	put(p, t.is_const ? " const" : "");
+	put(p, t.is_volatile ? " volatile" : "");
+	put(p, d->rvalue_only ? " &&" : d->lvalue_only ? " &" : "");
+}
+
+static bool is_conversion(const char *name)
+{
+	return !strncmp(name, "operator ", 9) && strncmp(name + 9, "new", 3) &&
+	       strncmp(name + 9, "delete", 6) && strncmp(name + 9, "co_await", 8) && name[9] != '"';
+}
+
+/* The name with its template arguments. */
+static void put_function_name(struct printer *p, const struct dwarf_die *d)
+{
+	size_t plain = plain_length(d->name), n = strlen(d->name);
+
+	if (is_conversion(d->name)) {
+		put(p, "operator ");
+		put_type(p, d->type, false);
+		plain = n;
+	} else if (plain > 3 && !strcmp(d->name + plain - 3, " []")) { /* operator new [] */
+		put_n(p, d->name, plain - 3);
+		put(p, "[]");
+	} else {
+		put_n(p, d->name, plain);
+	}
+	if (plain && d->name[plain - 1] == '<' && plain < n)
+		put(p, " ");
+	if (!put_template_arguments(p, d))
+		put_respelled(p, d->name + plain, d->name + n); /* not told one by one */
+}
+
+/* Constructors and destructors have no return type, even as templates. */
+static bool returns(struct printer *p, const struct dwarf_die *d)
+{
+	struct dwarf_ref around = dwarf_namer_scope(p->n, d->at, &p->rc);
+	size_t n = plain_length(d->name);
+	struct dwarf_die c;
+
+	if (d->name[0] == '~' || is_conversion(d->name))
+		return false;
+	return !around.file || !declaration(p, around, &c) || !c.name ||
+	       c.tag == DW_TAG_namespace || plain_length(c.name) != n ||
+	       strncmp(c.name, d->name, n);
+}
+
+/* Up to the function's name; whether the type goes on behind its parameters. */
+static void put_return_type(struct printer *p, const struct bare_type *t)
+{
+	put_before(p, t);
+	if (p->len && !strchr("*&", p->text[p->len - 1]))
+		put(p, " ");
+	else if (p->len > 1 && p->text[p->len - 2] != '(')
+		put(p, " ");
+}
+
+static void put_signature(struct printer *p, const struct dwarf_die *d, bool whole)
+{
+	struct bare_type t;
+
+	whole = whole && is_template(p, d) && returns(p, d);
+	if (whole) {
+		find_bare(p, d->type, &t);
+		put_return_type(p, &t);
+	}
+	put_scopes(p, d->at);
+	put_function_name(p, d);
+	if (d->name[0] == '~')
+		put(p, "()");
+	else
+		put_parameters(p, d);
+	put_method_qualifiers(p, d);
+	if (whole)
+		put_after(p, &t);
+}
+
+/* `whole`: with the return type that names of templates have. */
+static void put_function(struct printer *p, const struct dwarf_die *d, bool whole)
+{
+	bool is_c = d->external && !d->linkage_name; /* or main() */
+
+	if (++p->nesting > NESTING_MAX || !d->name || (whole && is_c))
+		p->failed = true;
+	else if (is_c)
+		put(p, d->name);
+	else
+		put_signature(p, d, whole);
+	p->nesting--;
+}
+
+const char *dwarf_cxx_name(struct dwarf_namer *n, struct dwarf_ref function, int *rc)
+{
+	struct printer p;
+	struct dwarf_die d;
+	const char *s;
+
+	p.n = n;
+	p.nesting = 0;
+	p.rc = 0;
+	p.failed = false;
+	p.len = 0;
+	if (!declaration(&p, function, &d))
+		p.failed = true;
+	else
+		put_function(&p, &d, true);
+	if (p.rc || p.failed || p.len >= n->budget) {
+		*rc = p.rc;
+		return NULL;
+	}
+	n->budget -= p.len;
+	s = arena_strndup(n->strings, p.text, p.len);
+	if (!s)
+		*rc = -ERR_NOMEM;
+	return s;
+}
