@@ -201,14 +201,21 @@ bool go_table_open(struct go_table *t, struct elf_image *img);
 enum go_frame {
 	GO_FRAME_NONE,	 /* no Go function, or the table is damaged */
 	GO_FRAME_SIZE,	 /* the stack pointer is *size bytes below where it was on entry */
-	GO_FRAME_ROOT,	 /* the first function of a goroutine or thread */
+	GO_FRAME_ROOT,	 /* the first function of a goroutine */
+	GO_FRAME_THREAD, /* the first one of a thread, unless C code has made that */
 	GO_FRAME_SWITCH, /* sets the stack pointer: its caller may be on another stack */
+	/* As SIZE, but it has changed stacks in between, and put there what it returns to: where
+	 * the goroutine was when it called C code, which may be the start of a function. */
+	GO_FRAME_CALLBACK,
 };
 
 /* NONE, too, when it takes more than *steps, from which it takes what it took. NULL: as many as
  * there are. */
 enum go_frame go_table_find(const struct go_table *t, uint64_t vaddr, uint64_t *steps,
 			    uint64_t *size);
+
+/* The function that vaddr is in: where it begins, and where the next one does. False: none. */
+bool go_table_bounds(const struct go_table *t, uint64_t vaddr, uint64_t *start, uint64_t *end);
 
 /* Adds all functions. 0, or -1 when out of memory. */
 int go_table_functions(const struct go_table *t, struct functab *tab);

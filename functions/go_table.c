@@ -34,15 +34,17 @@ enum {
 /* runtime/symtab.go funcFlag. */
 enum { FLAG_TOP_FRAME = 1, FLAG_SP_WRITE = 2 };
 
-/* The same for versions that have no flags. */
+/* By name: for versions without flags; and what the flags do not tell. A signal handler is called
+ * the outermost frame, too, but the kernel's frame follows. */
 static const struct {
 	const char *name;
 	enum go_frame kind;
 } special_names[] = {
-	{"runtime.goexit", GO_FRAME_ROOT},	  {"runtime.mstart", GO_FRAME_ROOT},
+	{"runtime.goexit", GO_FRAME_ROOT},	  {"runtime.mstart", GO_FRAME_THREAD},
 	{"runtime.rt0_go", GO_FRAME_ROOT},	  {"runtime.mcall", GO_FRAME_SWITCH},
 	{"runtime.systemstack", GO_FRAME_SWITCH}, {"runtime.morestack", GO_FRAME_SWITCH},
-	{"runtime.asmcgocall", GO_FRAME_SWITCH},  {"runtime.cgocallback", GO_FRAME_SWITCH},
+	{"runtime.asmcgocall", GO_FRAME_SWITCH},  {"runtime.cgocallback", GO_FRAME_CALLBACK},
+	{"runtime.sigtramp", GO_FRAME_SIZE},
 };
 
 struct buf go_buf(const struct go_table *t, uint64_t off)
@@ -187,7 +189,8 @@ static bool read_func(const struct go_table *t, uint64_t info_off, struct go_fun
 	return buf_ok(&b);
 }
 
-bool go_func_find(const struct go_table *t, uint64_t vaddr, struct go_func *f)
+/* Which function contains vaddr. */
+static bool func_index(const struct go_table *t, uint64_t vaddr, uint64_t *ret)
 {
 	uint64_t lo = 0, hi = t->n_funcs, info_off;
 
@@ -201,7 +204,17 @@ bool go_func_find(const struct go_table *t, uint64_t vaddr, struct go_func *f)
 		else
 			hi = mid;
 	}
-	f->start = func_start(t, lo, &info_off);
+	*ret = lo;
+	return true;
+}
+
+bool go_func_find(const struct go_table *t, uint64_t vaddr, struct go_func *f)
+{
+	uint64_t i, info_off;
+
+	if (!func_index(t, vaddr, &i))
+		return false;
+	f->start = func_start(t, i, &info_off);
 	return f->start <= vaddr && read_func(t, info_off, f);
 }
 
@@ -259,11 +272,11 @@ static enum go_frame special_kind(const struct go_table *t, const struct go_func
 	if (buf_left(&b) > NAME_BYTES_MAX)
 		b.end = b.p + NAME_BYTES_MAX;
 	name = buf_cstr(&b);
-	if (f->flags & FLAG_TOP_FRAME)
-		return GO_FRAME_ROOT;
 	for (i = 0; name && i < sizeof special_names / sizeof *special_names; i++)
 		if (!strcmp(name, special_names[i].name))
 			return special_names[i].kind;
+	if (f->flags & FLAG_TOP_FRAME)
+		return GO_FRAME_ROOT;
 	return f->flags & FLAG_SP_WRITE ? GO_FRAME_SWITCH : GO_FRAME_SIZE;
 }
 
@@ -278,10 +291,21 @@ enum go_frame go_table_find(const struct go_table *t, uint64_t vaddr, uint64_t *
 	if (!t->data || !go_func_find(t, vaddr, &f))
 		return GO_FRAME_NONE;
 	kind = special_kind(t, &f);
-	if (kind != GO_FRAME_SIZE)
+	if (kind != GO_FRAME_SIZE && kind != GO_FRAME_CALLBACK)
 		return kind;
 	if (!go_value_at(t, &f, f.pcsp, vaddr, steps ? steps : &all, &value) || value < 0)
 		return GO_FRAME_NONE;
 	*size = (uint64_t)value;
-	return GO_FRAME_SIZE;
+	return kind;
+}
+
+bool go_table_bounds(const struct go_table *t, uint64_t vaddr, uint64_t *start, uint64_t *end)
+{
+	uint64_t i, info_off;
+
+	if (!t->data || !func_index(t, vaddr, &i))
+		return false;
+	*start = func_start(t, i, &info_off);
+	*end = func_start(t, i + 1, &info_off);
+	return *start <= vaddr && vaddr < *end;
 }

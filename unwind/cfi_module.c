@@ -290,8 +290,13 @@ static enum rule_kind go_row_find(struct cfi_module *cm, uint64_t vaddr, struct 
 	case GO_FRAME_SIZE:
 		go_row(cm->arch, size, row);
 		return RULE_FULL;
+	case GO_FRAME_CALLBACK:
+		go_row(cm->arch, size, row);
+		return RULE_GO_CALLBACK;
 	case GO_FRAME_ROOT:
 		return RULE_END;
+	case GO_FRAME_THREAD:
+		return RULE_GO_THREAD;
 	case GO_FRAME_SWITCH:
 		return RULE_STACK_SWITCH;
 	}
@@ -391,6 +396,8 @@ static struct rule rule_make(struct cfi_module *cm, uint64_t vaddr)
 	struct cfi_row row;
 	enum rule_kind kind = row_find(cm, vaddr, &row, &how);
 
+	if (kind == RULE_GO_CALLBACK)
+		return (struct rule){.kind = (uint8_t)kind, .cfa_off = (int32_t)row.cfa_off};
 	if (kind != RULE_FULL)
 		return (struct rule){.kind = (uint8_t)kind};
 	rule_pack(&row, cm->arch, vaddr, &rule);
@@ -478,6 +485,36 @@ bool cfi_module_fde_frame(struct cfi_module *cm, uint64_t vaddr, struct code_fra
 		*ret = *f;
 	pthread_mutex_unlock(&cm->lock);
 	return f;
+}
+
+bool cfi_module_go_frame(struct cfi_module *cm, uint64_t vaddr, struct code_frame *ret)
+{
+	const struct code_frame *f = NULL;
+	struct code_function fn = {.is_named = true};
+
+	if (!go_table_bounds(&cm->go, vaddr, &fn.start, &fn.end))
+		return false;
+	pthread_mutex_lock(&cm->lock);
+	code_open(cm);
+	f = code_index_frame(&cm->code, cm->mod->image, cm->arch, &fn, vaddr);
+	if (f)
+		*ret = *f;
+	pthread_mutex_unlock(&cm->lock);
+	return f;
+}
+
+bool cfi_module_has_go(const struct cfi_module *cm, uint64_t vaddr)
+{
+	uint64_t start, end;
+
+	return go_table_bounds(&cm->go, vaddr, &start, &end);
+}
+
+bool cfi_module_go_starts(const struct cfi_module *cm, uint64_t vaddr)
+{
+	uint64_t start, end;
+
+	return go_table_bounds(&cm->go, vaddr, &start, &end) && start == vaddr;
 }
 
 bool cfi_module_fde(struct cfi_module *cm, uint64_t vaddr, struct cfi_fde *ret)

@@ -42,6 +42,12 @@ bool cfi_module_code_frame(struct cfi_module *cm, uint64_t vaddr, struct code_fu
 /* The same of a function with an entry in .eh_frame. */
 bool cfi_module_fde_frame(struct cfi_module *cm, uint64_t vaddr, struct code_frame *ret);
 
+/* The same of a function that Go's table knows, and where that begins. */
+bool cfi_module_go_frame(struct cfi_module *cm, uint64_t vaddr, struct code_frame *ret);
+/* Does such a function begin at vaddr, or is one there? */
+bool cfi_module_go_starts(const struct cfi_module *cm, uint64_t vaddr);
+bool cfi_module_has_go(const struct cfi_module *cm, uint64_t vaddr);
+
 /* Is vaddr the end of a call after whose return the thread ends, or in front of what such a
  * function returns to? */
 bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr);

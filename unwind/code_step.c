@@ -41,6 +41,19 @@ static bool callee_popped(struct walk *w, const struct cursor *c, uint64_t sp)
 	return true;
 }
 
+/* Where it is aligned, a copy of the stack pointer is kept. */
+static bool cfa_by_copy(const struct walk *w, const struct cursor *c, const struct code_frame *f,
+			uint64_t *cfa)
+{
+	uint64_t sp;
+
+	if (!f->copy || f->copy_reg || !c->sp_known ||
+	    !walk_word(w, c->sp + (uint64_t)(int64_t)f->copy_off, w->arch->word_bytes, &sp))
+		return false;
+	*cfa = sp + (uint32_t)f->copy;
+	return sp > c->sp;
+}
+
 /* By both registers, where both tell. The stack pointer may be wrong after a guess. */
 static bool cfa_of(struct walk *w, const struct cursor *c, const struct code_frame *f,
 		   uint64_t *cfa)
@@ -48,6 +61,8 @@ static bool cfa_of(struct walk *w, const struct cursor *c, const struct code_fra
 	bool by_sp = f->sp >= 0 && c->sp_known;
 	bool by_fp = f->fp_holds == CODE_FP_FRAME && c->fp_known;
 
+	if (!by_sp && !by_fp)
+		return cfa_by_copy(w, c, f, cfa);
 	*cfa = by_fp ? c->fp + (uint32_t)f->fp : c->sp + (uint32_t)f->sp;
 	if (by_sp && c->sp + (uint32_t)f->sp != *cfa)
 		return callee_popped(w, c, *cfa - (uint32_t)f->sp);

@@ -241,10 +241,7 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c, con
 		return otherwise;
 	if (!walk_word(w, c->fp, word, &fp) || !walk_word(w, c->fp + word, word, &ra)) {
 		stop = walk_read_stop(w, c->fp + word);
-		/* After a stack switch it is the other stack that the frame pointer points to. */
-		if (stop == UNWIND_STOP_TRUNCATED_STACK && otherwise != UNWIND_STOP_SWITCHED)
-			return stop;
-		return otherwise;
+		return stop == UNWIND_STOP_TRUNCATED_STACK ? stop : otherwise;
 	}
 	ra &= w->code_mask;
 	/* The end of a chain, where there is one. */
@@ -390,11 +387,12 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
 		[RULE_NO_CFI] = UNWIND_STOP_NO_CFI,   [RULE_CODE_SP] = UNWIND_STOP_NO_CFI,
 		[RULE_CODE_FP] = UNWIND_STOP_NO_CFI,  [RULE_JIT_FP] = UNWIND_STOP_NO_CFI,
 		[RULE_BAD_CFI] = UNWIND_STOP_BAD_CFI, [RULE_NO_BINARY] = UNWIND_STOP_NO_BINARY,
-		[RULE_NO_MAP] = UNWIND_STOP_NO_MAP,   [RULE_STACK_SWITCH] = UNWIND_STOP_SWITCHED,
-		[RULE_CLONE] = UNWIND_STOP_NO_CFI,
+		[RULE_NO_MAP] = UNWIND_STOP_NO_MAP,   [RULE_CLONE] = UNWIND_STOP_NO_CFI,
 	};
 	enum unwind_stop stop = stops[kind];
 
+	if (kind == RULE_STACK_SWITCH || kind == RULE_GO_THREAD || kind == RULE_GO_CALLBACK)
+		return go_step(w, c, kind, map);
 	if (kind == RULE_CLONE && is_new_task(w, c))
 		return UNWIND_STOP_END;
 	if (stop == UNWIND_STOP_NO_CFI && is_jit(map))
@@ -403,6 +401,8 @@ enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind ki
 		return stop;
 	if (stop == stops[kind] && !w->worker->no_guess)
 		stop = guess(w, c, stop, map);
+	if (stop != WALK_ON && stop != UNWIND_STOP_END && walk_is_elsewhere(w))
+		return UNWIND_STOP_SWITCHED;
 	if (stop != WALK_ON) {
 		w->sink->stop_module = map ? modules_get(w->worker->modules, map->dso) : NULL;
 		return stop;

@@ -35,6 +35,8 @@ enum rule_kind {
 	RULE_NO_MAP,
 	RULE_STACK_SWITCH, /* the caller may be on another stack */
 	RULE_CLONE,	   /* the outermost frame if the system call that returns there made it */
+	RULE_GO_THREAD,	   /* the outermost frame, unless C code has called it */
+	RULE_GO_CALLBACK,  /* the CFA is cfa_off above sp: see go_step.c */
 	RULE_KINDS
 };
 

@@ -40,6 +40,22 @@ static struct rule rule_find(struct walk *w, const struct map *map, uint64_t loo
 	return (struct rule){.kind = RULE_NO_BINARY};
 }
 
+/* How far above the frame of a signal handler the stack pointer of what it has interrupted can be:
+ * behind the registers, the largest of which are tiles (asm/sigframe.h, Intel SDM 18.5). */
+#define SIGNAL_FRAME_BYTES_MAX (16u << 10)
+
+/* Other steps than those through signal frames, and through what changes stacks on purpose, do not
+ * leave the copy by more than their own frame. */
+bool walk_is_elsewhere(const struct walk *w)
+{
+	const struct memory *m = &w->memory;
+	uint64_t sp = w->c.sp, end = m->sp + m->bytes;
+
+	if (!w->c.sp_known || !m->bytes)
+		return false;
+	return sp < m->sp || (sp > end && sp - end > SIGNAL_FRAME_BYTES_MAX);
+}
+
 struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rule_entry *own)
 {
 	struct rule_cache *cache = &w->worker->cache;

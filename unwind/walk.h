@@ -149,9 +149,14 @@ static inline const struct map *walk_map(const struct walk *w, const struct rule
 	return w->worker->cache.maps.v[e->map];
 }
 
+/* Is the present frame on another stack than the one that was copied? */
+bool walk_is_elsewhere(const struct walk *w);
+
 /* Why reading `addr` failed. */
 static inline enum unwind_stop walk_read_stop(const struct walk *w, uint64_t addr)
 {
+	if (walk_is_elsewhere(w))
+		return UNWIND_STOP_SWITCHED;
 	return memory_is_cut_before(&w->memory, addr) ? UNWIND_STOP_TRUNCATED_STACK
 						      : UNWIND_STOP_BAD_MEMORY;
 }
@@ -259,6 +264,11 @@ enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct
 /* What the machine code says of the function, with a frame pointer, that may own the record at
  * c->fp and has called what returns to `ra`, the word at `at`. FP_OWNER_SELF: does not own it. */
 enum fp_owner fp_owner_by_code(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at);
+
+/* go_step.c: the same for functions of Go's runtime that change stacks. `kind`: RULE_STACK_SWITCH,
+ * RULE_GO_THREAD, RULE_GO_CALLBACK. */
+enum unwind_stop go_step(struct walk *w, struct cursor *c, enum rule_kind kind,
+			 const struct map *map);
 
 /* ---- ladder.c: frames without call frame information -------------------------------------- */
 

@@ -1,0 +1,110 @@
+/* go_step.c - Go's runtime changes stacks: goroutines have their own, C code and the scheduler run
+ * on the thread's, signal handlers on a third (runtime/asm_amd64.s, runtime/HACKING.md).
+ *
+ * What systemstack(), mcall() and asmcgocall() have called has its callers on another stack, of
+ * which the sample has nothing, unless it lies in the copy, too. The other way, from C code back to
+ * a goroutine, cgocallback() puts there what it returns to, so that its callers on that stack
+ * follow. */
+#include "unwind/evidence.h"
+
+/* What the machine code tells: it has not changed the stack pointer yet, or does not, because it is
+ * on the thread's stack already. */
+static bool step_by_code(struct walk *w, struct cursor *c, const struct map *map)
+{
+	struct cfi_module *cm;
+	struct code_frame f;
+	struct cursor caller;
+	uint64_t vaddr;
+
+	cm = map && w->arch->code_step ? walk_module(w, map, c->ip - c->is_return_address, &vaddr)
+				       : NULL;
+	if (!cm || !cfi_module_go_frame(cm, vaddr, &f) ||
+	    code_caller(w, c, &f, &caller) != WALK_ON || evidence_of(w, caller.ip) != EVIDENCE_CALL)
+		return false;
+	*c = caller;
+	c->is_return_address = true;
+	return true;
+}
+
+static enum unwind_stop switch_step(struct walk *w, struct cursor *c, const struct map *map)
+{
+	struct cursor caller;
+
+	if (w->worker->no_guess)
+		return UNWIND_STOP_SWITCHED;
+	if (step_by_code(w, c, map))
+		return WALK_ON;
+	if (fp_owner_find(w, c, map, &caller) != FP_OWNER_CALLER)
+		return UNWIND_STOP_SWITCHED;
+	*c = caller;
+	c->is_return_address = true;
+	return WALK_ON;
+}
+
+/* Is it in a function of Go? */
+static bool is_go(struct walk *w, uint64_t ip)
+{
+	const struct map *map = address_space_find(w->s->space, ip);
+	uint64_t vaddr;
+	struct cfi_module *cm = map ? walk_module(w, map, ip, &vaddr) : NULL;
+
+	return cm && cfi_module_has_go(cm, vaddr);
+}
+
+/* The function that a thread begins with. Of a thread that runtime/cgo has made it is not: C code
+ * has called it. Nor of the first thread. */
+static enum unwind_stop thread_step(struct walk *w, struct cursor *c)
+{
+	const unsigned word = w->arch->word_bytes;
+	struct rule_entry own;
+	uint64_t ra;
+
+	if (w->arch->ra != w->arch->pc || !c->sp_known || !walk_word(w, c->sp, word, &ra) ||
+	    evidence_of(w, ra) != EVIDENCE_CALL ||
+	    (is_go(w, ra - 1) && walk_rule(w, ra - 1, &own)->rule.kind != RULE_END))
+		return UNWIND_STOP_END;
+	c->ip = ra;
+	c->sp += word;
+	c->is_return_address = true;
+	c->how = FRAME_GO_TABLE;
+	return WALK_ON;
+}
+
+/* The goroutine of a thread that C code has made has nothing but the call: its callers are C code,
+ * on the thread's stack. */
+static enum unwind_stop callback_step(struct walk *w, struct cursor *c)
+{
+	const unsigned word = w->arch->word_bytes;
+	struct rule_entry own, *e = walk_rule(w, c->ip - c->is_return_address, &own);
+	uint64_t cfa = c->sp + (uint64_t)(int64_t)e->rule.cfa_off, ra, vaddr;
+	const struct map *map;
+	struct cfi_module *cm;
+
+	if (w->arch->ra != w->arch->pc || !c->sp_known)
+		return UNWIND_STOP_SWITCHED;
+	if (!walk_word(w, cfa - word, word, &ra))
+		return walk_read_stop(w, cfa - word);
+	map = address_space_find(w->s->space, ra);
+	cm = map ? walk_module(w, map, ra, &vaddr) : NULL;
+	if (!cm || walk_rule(w, ra - 1, &own)->rule.kind == RULE_END)
+		return UNWIND_STOP_SWITCHED;
+	c->ip = ra;
+	c->sp = cfa;
+	c->fp_known = false;
+	c->is_return_address = !cfi_module_go_starts(cm, vaddr);
+	c->how = FRAME_GO_TABLE;
+	return WALK_ON;
+}
+
+enum unwind_stop go_step(struct walk *w, struct cursor *c, enum rule_kind kind,
+			 const struct map *map)
+{
+	switch (kind) {
+	case RULE_GO_THREAD:
+		return thread_step(w, c);
+	case RULE_GO_CALLBACK:
+		return callback_step(w, c);
+	default:
+		return switch_step(w, c, map);
+	}
+}
