@@ -6,6 +6,7 @@
 #   make check-bare RELEASES="bookworm trixie sid": demo and check on machines with nothing installed
 #   make deps-build installs what is missing to build
 #   make check-san  the same tests under AddressSanitizer and UBSan
+#   make check-no-events  the same where perf_event_open is forbidden, as in a container
 #   make check-damage   every cut of every recording of the corpus (minutes; SAN=address,undefined: half an hour)
 #   make bench      ratios against perf on the same file
 #   make install    PREFIX=/usr/local DESTDIR=: stripped, with manuals and completions for bash, zsh, fish
@@ -160,6 +161,12 @@ check-bare:
 # check without looking for missing packages
 check-quick: tests-built
 	@python3 tests/run.py --build $(BUILD) --bin $(BIN) $(T)
+
+# where no event may be opened, as in a container: what then is skipped says so
+check-no-events: tests-built
+	@$(CC) -O2 -o $(BUILD)/no_events tests/no_events.c
+	@$(BUILD)/no_events python3 tests/run.py --build $(BUILD) --bin $(BIN) $(T)
+.PHONY: check-no-events
 
 check-san: deps
 	@$(MAKE) $(PARALLEL) --no-print-directory SAN=address,undefined tests-built

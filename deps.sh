@@ -7,7 +7,8 @@ group=${1:-test}
 case $group in build | demo | test) ;; *) echo "usage: deps.sh [build|demo|test]" >&2; exit 2 ;; esac
 
 # GROUP KIND WHAT, and the package that has it in Debian 12 (and what is made of it), Debian 13, Debian sid, Fedora.
-# = is Debian 12's name, - none. KIND is header, command or file (a pattern).
+# = is Debian 12's name, - none (since Debian 13 the headers bring a whole kernel along, which would become the next one
+# to boot). KIND is header, command or file (a pattern).
 table() {
 	arch=$(dpkg --print-architecture 2>/dev/null)
 	cat <<-TABLE
@@ -60,7 +61,7 @@ table() {
 		test command chromium			chromium		=	=	chromium
 		test file /usr/lib/*/openblas-pthread	libopenblas0-pthread	=	=	openblas
 		test command musl-gcc			musl-tools		=	=	musl-gcc
-		test file /usr/src/*/.config		linux-headers-$arch	=	=	kernel-devel
+		test file /usr/src/*/.config		linux-headers-$arch	-	-	kernel-devel
 		test command debootstrap		debootstrap		=	=	debootstrap
 		test command unshare			util-linux		=	=	util-linux
 	TABLE

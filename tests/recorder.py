@@ -8,6 +8,8 @@ import os
 import subprocess
 import time
 
+from tap import need_events
+
 TRIES = 40  # some tests have capture at work, which asks for build ids, for half a minute
 
 # perf's 512 KiB have room for 15 copies of 32 KiB, and perf shares its processor with all others. Who is not root may not lock more.
@@ -21,6 +23,7 @@ def perf_reads(data):
 
 def perf_record(*args, options=("-N", "-B"), tries=TRIES):
     """Raises RuntimeError with perf's words when it does not work, however often it is tried."""
+    need_events()
     data = args[args.index("-o") + 1] if "-o" in args else "perf.data"
     rings = LARGE_RINGS if "-m" not in args and any("dwarf" in a for a in args) else []
     for _ in range(tries):

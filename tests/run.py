@@ -176,6 +176,7 @@ def main():
     ap.add_argument("--limit", type=int, default=300, help="seconds for one test program")
     ap.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="how many run at once")
     ap.add_argument("--once", action="store_true", help="what failed has failed")
+    ap.add_argument("--no-times", action="store_true", help="do not note how long tests took")
     ap.add_argument("select", nargs="*")
     a = ap.parse_args()
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -193,8 +194,9 @@ def main():
     before = surroundings()
     results = run_all(tests, max(1, a.j), env, a.limit)
     times.update((name, r.seconds) for name, r in results.items())
-    with open(times_path, "w") as f:
-        json.dump(times, f)
+    if not a.no_times:
+        with open(times_path, "w") as f:
+            json.dump(times, f)
     if not a.once:
         run_failed_again(tests, results, env, a.limit)
     passed, failed = sum(r.passed for r in results.values()), sum(len(r.bad) for r in results.values())

@@ -7,7 +7,7 @@ import sys
 import time
 
 from recorder import perf_record  # noqa: F401
-from tap import Tap  # noqa: F401
+from tap import NO_EVENTS, Tap, need_events  # noqa: F401
 
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
 CAPTURE, RESOLVE, REGRESS = (os.path.join(BIN, name) for name in ("capture", "resolve", "regress"))
@@ -22,6 +22,8 @@ def run(cmd, check=True, timeout=120, **kw):
     p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                        errors="replace", timeout=timeout, stdin=subprocess.DEVNULL, **kw)
     if check and p.returncode:
+        if cmd[0] in (CAPTURE, REGRESS):
+            need_events()
         raise RuntimeError(f"{' '.join(map(str, cmd))}: status {p.returncode}\n{p.stderr[-3000:]}")
     return p
 

@@ -9,7 +9,7 @@ import subprocess
 import termios
 
 from common import CAPTURE, RESOLVE, Tap, build, children, cpu_seconds, folded, have, resolve, run, until
-from tap import MAY_ALL
+from tap import MAY_ALL, need_events
 
 tap = Tap()
 
@@ -47,6 +47,7 @@ fails("time backwards", [RESOLVE, "--time", "5,3", "empty"], 2, "empty|'5,3' end
 fails("processors backwards", [RESOLVE, "-C", "0,7-3", "empty"], 2, "'7-3' ends before")
 fails("capture: unknown option", [CAPTURE, "--no-such-option"], 2, "no-such-option", lines=2)
 fails("capture: nothing to do", [CAPTURE], 2, "capture", lines=3)
+need_events()
 fails("capture: no such command", [CAPTURE, "-o", "x.data", "--", "/no/such/command"], 2, "/no/such/command")
 fails("capture: no such process", [CAPTURE, "-o", "x.data", "-p", "4194303"], 2, "4194303")
 

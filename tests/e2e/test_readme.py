@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-from common import BIN, TOP, Tap, build, have
+from common import BIN, TOP, Tap, build, have, need_events
 from recorder import TRIES
 
 tap = Tap()
@@ -22,6 +22,7 @@ for line in "".join(blocks).splitlines():
         commands[-1][1].append(line.strip())
 tap.check(len(commands) > 12, "README.md: there are commands", commands)
 
+need_events()
 # What the reader has: bin/ and build/demo/threads below the folder that was cloned.
 os.symlink(BIN, "bin")
 os.makedirs("build/demo")

@@ -15,6 +15,7 @@ import time
 
 from recorder import TRIES
 from shell import sh
+from tap import need_events
 
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
 RESOLVE = os.path.join(BIN, "resolve")
@@ -66,6 +67,7 @@ int main(void) { start_timer(1000); while (!over) hidden_main(); return 0; }
 
 def record(data, program):
     """Tried again when perf 6.1 aborts beside another recorder (tests/reader/test_mmap2_flag.py says why)."""
+    need_events()
     sh(f"for i in $(seq {TRIES}); do "
        f"perf record -q --buildid-all -e cpu-clock:u -F 997 --call-graph dwarf,8192 {os.environ['RINGS']} -o {data} {program} && exit; sleep 1; done; exit 1",
        env=dict(os.environ, PERF_BUILDID_DIR=os.path.abspath("none"), HOME=os.path.abspath("none")))

@@ -11,6 +11,7 @@ import time
 
 from recorder import TRIES
 from shell import build_id, report, sh
+from tap import NO_EVENTS
 
 TOOL = os.path.join(os.environ["BUILD"], "tests/modules/tool_find")
 HERE = os.getcwd()
@@ -388,6 +389,9 @@ def perf_vdso():
     sh("gcc -O2 clock.c -o clock")
     cache, ids = HERE + "/perfcache", []
     os.makedirs(cache)
+    if NO_EVENTS:
+        print(f"ok - vDSO by build id # SKIP {NO_EVENTS}")
+        return
     for _ in range(TRIES):  # perf 6.1 aborts in build-id.c while another recorder asks for build ids
         subprocess.run(["perf", "--buildid-dir", cache, "record", "-q", "-F", "999", "-e", "cpu-clock:u", "-o", "clock.data",
                         "./clock"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

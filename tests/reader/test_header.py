@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 from recorder import perf_record
-from tap import MAY_ALL, NOT_PERMITTED, Tap
+from tap import MAY_ALL, NOT_PERMITTED, Tap, need_events
 
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
 CORPUS = os.path.join(TOP, "../shared/corpus")
@@ -80,6 +80,7 @@ def record(name, *args):
 
 
 def record_all():
+    need_events()
     record("plain", "-e", "{cpu-clock,task-clock}", "-g")
     record("clock", "-k", "CLOCK_MONOTONIC", "-e", "cpu-clock:u", "-c", "100000")
     record("zstd", "-z", "-e", "cpu-clock", "--call-graph", "dwarf,4096")

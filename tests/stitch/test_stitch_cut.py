@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 from recorder import perf_record
+from tap import need_events
 
 TOP = os.environ["TOP"]
 TOOL = os.path.join(os.environ["BUILD"], "tests/stitch/tool_stitch")
@@ -79,6 +80,7 @@ for file, text in SOURCES.items():
 for flags, program in (("-O2", "deep"), ("-O0", "deep0"), ("-O2 -fno-omit-frame-pointer", "deepfp")):
     subprocess.run(["g++", *flags.split(), "-pthread", "-o", program, f"{TOP}/tests/programs/deep.cc"], check=True)
 total = right = doubtful = 0
+need_events()
 for name, command in WORK.items():
     if not shutil.which(command[0]):
         print(f"ok - {name} # SKIP {command[0]} is not installed")
