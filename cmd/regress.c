@@ -10,6 +10,7 @@
 
 #include "cmd/args.h"
 #include "cmd/profiles.h"
+#include "cmd/regress_confirm.h"
 #include "cmd/regress_run.h"
 #include "cmd/resolve_options.h"
 #include "cmd/sides.h"
@@ -20,11 +21,16 @@ enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2 };
 struct command {
 	struct regress_options opt;
 	struct regress_run_options run;
-	const char *budget, *md, *json, *junit, *folded, *annotate;
+	const char *budget, *history, *md, *json, *junit, *folded, *annotate;
 	const char *q_text, *margin_text;
 	unsigned annotate_kind;
-	bool warn_only, quiet, quiet_if_fine, lint_budget, show_help, show_version, is_run;
+	bool warn_only, quiet, quiet_if_fine, lint_budget, show_help, show_version;
+	bool is_run, is_confirm, confirm;
+	const char *earlier_path;
+	struct earlier earlier;
+	struct regress_recipe recipe;
 	struct sides sides;
+	struct sides sessions, past; /* of --history: folders, and the runs in them */
 };
 
 #define OPTIONS_TARGET struct command
@@ -88,6 +94,9 @@ static const struct option_row options[] = {
 	{0, "new", NULL, "RUN..", "runs of the new one", CALLS(take_nothing)},
 	{0, "event", NULL, "NAME", "this event (default: the one with the most weight)",
 	 SETS_TEXT(opt.event)},
+	{0, "history", NULL, "DIR",
+	 "earlier runs of the base, in a folder for each day or job: how much\nfunctions vary anyway",
+	 SETS_TEXT(history)},
 	{0, "force", NULL, NULL,
 	 "also what is not comparable: other machines, frequencies, damaged runs",
 	 SETS_FLAG(opt.force)},
@@ -117,9 +126,14 @@ static const struct option_row options[] = {
 	 CALLS(set_annotate)},
 	{0, "quiet-if-fine", NULL, NULL, "no Markdown when nothing got slower",
 	 SETS_FLAG(quiet_if_fine)},
-	HEADING("regress run"),
-	{'n', "runs", NULL, "N", "of each side (5)", SETS_NUMBER(run.runs, 100)},
-	{'F', "freq", NULL, "HZ", "samples a second (999)", SETS_NUMBER(run.frequency, 100000)},
+	HEADING("regress run, regress confirm"),
+	{'n', "runs", NULL, "N", "of each side (5; of confirm: as many as before)",
+	 SETS_NUMBER(run.runs, 100)},
+	{'F', "freq", NULL, "HZ", "samples a second (3999; of confirm: as before)",
+	 SETS_NUMBER(run.frequency, 100000)},
+	{0, "confirm", NULL, NULL,
+	 "run: record as many again if something was flagged, and judge only that",
+	 SETS_FLAG(confirm)},
 	{0, "dir", NULL, "DIR", "where the recordings go (regress-runs)", SETS_TEXT(run.dir)},
 	HEADING("running"),
 	{'q', "quiet", NULL, NULL, "no table, no notes", SETS_FLAG(quiet)},
@@ -132,11 +146,13 @@ enum { N_OPTIONS = sizeof options / sizeof *options };
 static void print_help(void)
 {
 	puts("usage: regress [OPTIONS] --base RUN.. --new RUN..\n"
-	     "       regress run [-n N] [-F HZ] [OPTIONS] -- COMMAND.. :: COMMAND..\n"
+	     "       regress run [-n N] [-F HZ] [--confirm] [OPTIONS] -- COMMAND.. :: COMMAND..\n"
+	     "       regress confirm [OPTIONS] EARLIER.json [-- COMMAND.. :: COMMAND..]\n"
 	     "Tells what got slower from one build to the next: status 1 if something did.\n"
 	     "\n"
 	     "  regress --base main/*.data --new pr/*.data --md summary.md\n"
-	     "  regress run -n 5 -- ./old --work :: ./new --work\n"
+	     "  regress run -n 5 --json r.json -- ./old --work :: ./new --work\n"
+	     "  regress confirm r.json       # on another machine: only what was flagged, anew\n"
 	     "\n"
 	     "A RUN is a recording, or a profile that resolve reads (folded, pprof, perf script "
 	     "text),\n"
@@ -149,6 +165,24 @@ static void print_help(void)
 
 /* ---- runs --------------------------------------------------------------------------------------
  */
+
+/* Sessions are the folders in DIR; files in it are one more. */
+static int add_history(struct command *c, struct err *err)
+{
+	char *dir = (char *)(uintptr_t)c->history;
+	size_t i;
+	int rc;
+
+	if (access(dir, F_OK)) {
+		if (!c->quiet)
+			fprintf(stderr, "regress: %s: no earlier runs yet\n", dir);
+		return 0;
+	}
+	rc = sides_add(&c->sessions, 0, dir, err);
+	for (i = 0; !rc && i < c->sessions.paths[0].n; i++)
+		rc = sides_add(&c->past, 0, c->sessions.paths[0].v[i], err);
+	return rc;
+}
 
 /* COMMAND.. :: COMMAND.. */
 static int take_commands(struct command *c, char **argv, struct err *err)
@@ -166,6 +200,33 @@ static int take_commands(struct command *c, char **argv, struct err *err)
 	return 0;
 }
 
+/* EARLIER.json [COMMAND.. :: COMMAND..] */
+static int take_earlier(struct command *c, char **argv, struct err *err)
+{
+	int rc, s;
+
+	if (!argv[0])
+		return err_set(err, ERR_USAGE, NULL,
+			       "regress confirm EARLIER.json: the report is missing");
+	c->earlier_path = argv[0];
+	rc = earlier_read(&c->earlier, argv[0], err);
+	if (rc)
+		return rc;
+	c->run.runs = c->run.runs ? c->run.runs : c->earlier.runs;
+	c->run.frequency = c->run.frequency ? c->run.frequency : c->earlier.frequency;
+	c->run.prefix = "confirm-";
+	if (argv[1])
+		return take_commands(c, argv + 1, err);
+	if (c->sides.paths[SIDE_BASE].n && c->sides.paths[SIDE_NEW].n)
+		return 0;
+	for (s = 0; s < SIDE_N; s++)
+		c->run.commands[s] = c->earlier.commands[s].v;
+	if (!c->run.commands[SIDE_BASE] || !c->run.commands[SIDE_NEW])
+		return err_set(err, ERR_USAGE, argv[0],
+			       "it is not of regress run: add -- COMMAND.. :: COMMAND.., or --base and "
+			       "--new with fresh runs");
+	return 0;
+}
 static const char *const side_options[SIDE_N] = {"--base", "--new"};
 
 static int parse(struct command *c, int argc, char **argv, struct err *err)
@@ -173,11 +234,11 @@ static int parse(struct command *c, int argc, char **argv, struct err *err)
 	int rest, rc;
 
 	c->opt.margin = c->opt.impact = c->opt.total_max = -1;
-	c->run.runs = 5;
-	c->run.frequency = 999;
 	c->run.dir = "regress-runs";
-	if (argc > 1 && !strcmp(argv[1], "run")) {
-		c->is_run = true;
+	c->run.prefix = "";
+	c->is_run = argc > 1 && !strcmp(argv[1], "run");
+	c->is_confirm = argc > 1 && !strcmp(argv[1], "confirm");
+	if (c->is_run || c->is_confirm) {
 		argv++;
 		argc--;
 	}
@@ -195,8 +256,12 @@ static int parse(struct command *c, int argc, char **argv, struct err *err)
 	if (c->show_help || c->show_version)
 		return 1;
 	c->run.quiet = c->quiet;
+	if (c->is_confirm)
+		return take_earlier(c, argv + rest, err);
 	if (c->is_run)
 		return take_commands(c, argv + rest, err);
+	if (c->confirm)
+		return err_set(err, ERR_USAGE, NULL, "--confirm is for regress run");
 	if (rest < argc)
 		return err_set(err, ERR_USAGE, NULL,
 			       "'%s' is on neither side: regress --base RUN.. --new RUN..",
@@ -211,60 +276,84 @@ static int parse(struct command *c, int argc, char **argv, struct err *err)
 /* ---- comparing ---------------------------------------------------------------------------------
  */
 
-static char *read_text(const char *path, struct err *err)
+static const char *budget_path(const struct command *c)
 {
-	FILE *f = fopen(path, "r");
-	char *text = NULL;
-	size_t n = 0;
-
-	if (!f) {
-		err_errno(err, errno, path, "open");
-		return NULL;
-	}
-	if (getdelim(&text, &n, '\0', f) < 0 && !text)
-		err_nomem(err);
-	else if (ferror(f)) {
-		err_errno(err, errno, path, "read");
-		free(text);
-		text = NULL;
-	}
-	fclose(f);
-	return text;
+	return c->budget ? c->budget : ".profbudget";
 }
 
-static int load_budget(struct command *c, struct regress *g, char **text, struct err *err)
+/* The rules, to be freed; NULL: there are none. */
+static int load_budget(const struct command *c, char **text, struct err *err)
 {
-	const char *path = c->budget ? c->budget : ".profbudget";
-
-	if (!c->budget && access(path, F_OK))
+	if (!c->budget && access(budget_path(c), F_OK))
 		return 0;
-	*text = read_text(path, err);
-	return *text ? regress_budget(g, path, *text, err) : -(int)err->code;
+	*text = regress_read_text(budget_path(c), err);
+	return *text ? 0 : -(int)err->code;
+}
+
+/* The profile of a run, to be freed, and its facts. */
+static int read_run(const char *path, struct resolve *r, struct profile **ret,
+		    struct run_facts *facts, struct err *err)
+{
+	struct input_facts in;
+	int rc = profiles_load_one(r, path, ret, &in, err);
+
+	*facts = (struct run_facts){.cpu = ""};
+	if (rc)
+		return rc;
+	memcpy(facts->cpu, in.cpu, sizeof facts->cpu);
+	memcpy(facts->kernel, in.kernel, sizeof facts->kernel);
+	memcpy(facts->arch, in.arch, sizeof facts->arch);
+	memcpy(facts->host, in.host, sizeof facts->host);
+	facts->cpus = in.cpus;
+	facts->damaged = in.damaged;
+	facts->lost = in.lost;
+	return 0;
 }
 
 static int load_run(struct regress *g, enum side side, const char *path, struct resolve *r,
 		    struct err *err)
 {
-	struct input_facts in;
-	struct run_facts facts = {.cpu = ""};
+	struct run_facts facts;
 	struct profile *p = NULL;
-	int rc = profiles_load_one(r, path, &p, &in, err);
+	int rc = read_run(path, r, &p, &facts, err);
 
-	if (!rc) {
-		memcpy(facts.cpu, in.cpu, sizeof facts.cpu);
-		memcpy(facts.kernel, in.kernel, sizeof facts.kernel);
-		memcpy(facts.arch, in.arch, sizeof facts.arch);
-		memcpy(facts.host, in.host, sizeof facts.host);
-		facts.cpus = in.cpus;
-		facts.damaged = in.damaged;
-		facts.lost = in.lost;
+	if (!rc)
 		rc = regress_add_run(g, side, path, p, &facts, err);
-	}
 	profile_free(p);
 	return rc;
 }
 
-static int load_runs(struct command *c, struct regress *g, struct err *err)
+/* Runs are in folders; those that lie in DIR itself are one session more. */
+static unsigned session_of(const char *history, const char *path)
+{
+	const char *rest = path + strlen(history), *slash;
+
+	rest += strspn(rest, "/");
+	slash = strchr(rest, '/');
+	return slash ? (unsigned)hash_bytes(rest, (size_t)(slash - rest)) | 1 : 0;
+}
+
+/* The last ones by name, if there are more than are looked at. */
+static int load_history(const struct command *c, struct regress *g, struct resolve *r,
+			struct err *err)
+{
+	size_t n = c->past.paths[0].n, i = n > HISTORY_MAX ? n - HISTORY_MAX : 0;
+	int rc = 0;
+
+	for (; !rc && i < n; i++) {
+		struct run_facts facts;
+		struct profile *p = NULL;
+
+		rc = read_run(c->past.paths[0].v[i], r, &p, &facts, err);
+		if (!rc)
+			rc = regress_add_history(g, session_of(c->history, c->past.paths[0].v[i]),
+						 c->past.paths[0].v[i], p, &facts, err);
+		profile_free(p);
+	}
+	return rc;
+}
+
+static int load_runs(const struct command *c, struct regress *g, struct err *err)
 {
 	char name[] = "regress", quiet[] = "-q", *argv[] = {name, quiet, NULL};
 	struct resolve r = {0};
@@ -274,6 +363,8 @@ static int load_runs(struct command *c, struct regress *g, struct err *err)
 	for (side = 0; side < SIDE_N; side++)
 		for (i = 0; !rc && i < c->sides.paths[side].n; i++)
 			rc = load_run(g, side, c->sides.paths[side].v[i], &r, err);
+	if (!rc)
+		rc = load_history(c, g, &r, err);
 	resolve_options_done(&r);
 	return rc;
 }
@@ -323,31 +414,88 @@ static int lint(const struct regress *g, const struct command *c)
 	size_t i;
 
 	for (i = 0; (note = regress_budget_note(g, i)); i++)
-		printf("%s: %s\n", c->budget ? c->budget : ".profbudget", note);
+		printf("%s: %s\n", budget_path(c), note);
 	return i ? EXIT_SLOWER : EXIT_FINE;
+}
+
+/* Records runs of both sides, which replace those that were there. */
+static int record(struct command *c, struct err *err)
+{
+	int rc, s;
+	size_t i;
+
+	c->run.runs = c->run.runs ? c->run.runs : 5;
+	c->run.frequency = c->run.frequency ? c->run.frequency : 3999;
+	c->sides.paths[SIDE_BASE].n = c->sides.paths[SIDE_NEW].n = 0;
+	rc = regress_run_record(&c->run, &c->sides.paths[SIDE_BASE],
+				&c->sides.paths[SIDE_NEW], err);
+	for (s = 0; s < SIDE_N; s++) {
+		c->recipe.commands[s] = c->run.commands[s];
+		for (i = 0; i < c->sides.paths[s].n; i++)
+			if (vec_push(&c->sides.owned, c->sides.paths[s].v[i]))
+				rc = err_nomem(err);
+	}
+	c->recipe.runs = c->run.runs;
+	c->recipe.frequency = c->run.frequency;
+	c->opt.recipe = &c->recipe;
+	return rc;
+}
+
+/* The sides' runs, compared by the rules; *ret is to be freed, also on failure. */
+static int compare(const struct command *c, const char *rules, struct regress **ret, struct err *err)
+{
+	struct regress *g = *ret = regress_new(&c->opt);
+	int rc = g ? 0 : err_nomem(err);
+
+	if (!rc && rules)
+		rc = regress_budget(g, budget_path(c), rules, err);
+	if (!rc && c->sides.paths[SIDE_BASE].n)
+		rc = load_runs(c, g, err);
+	if (!rc)
+		rc = earlier_restrict(&c->earlier, g, err);
+	return rc || !c->sides.paths[SIDE_BASE].n ? rc : regress_compare(g, err);
+}
+
+/* A second look with fresh runs at what the first one flagged. */
+static int confirm(struct command *c, const char *rules, struct regress **g, struct err *err)
+{
+	int rc = earlier_take(&c->earlier, *g, err);
+
+	if (rc || !c->earlier.flagged.n)
+		return rc;
+	if (!c->quiet)
+		fprintf(stderr, "regress: %zu flagged; recording again to confirm\n",
+			c->earlier.flagged.n);
+	c->run.prefix = "confirm-";
+	rc = record(c, err);
+	if (rc)
+		return rc;
+	regress_free(*g);
+	return compare(c, rules, g, err);
 }
 
 /* 0, 1: something got slower; negative. */
 static int run(struct command *c, struct err *err)
 {
-	struct regress *g = regress_new(&c->opt);
-	char *budget = NULL;
-	int rc = g ? 0 : err_nomem(err), s;
-	size_t i;
+	struct regress *g = NULL;
+	char *rules = NULL;
+	int rc = load_budget(c, &rules, err);
 
-	if (!rc)
-		rc = load_budget(c, g, &budget, err);
-	if (!rc && c->is_run) {
-		rc = regress_run_record(&c->run, &c->sides.paths[SIDE_BASE], &c->sides.paths[SIDE_NEW], err);
-		for (s = 0; s < SIDE_N; s++)
-			for (i = 0; i < c->sides.paths[s].n; i++)
-				if (vec_push(&c->sides.owned, c->sides.paths[s].v[i]))
-					rc = err_nomem(err);
+	if (!rc && c->is_confirm && !c->earlier.flagged.n) {
+		if (!c->quiet)
+			printf("%s: nothing was flagged, nothing is to be confirmed\n",
+			       c->earlier_path);
+		free(rules);
+		return args_flush(stdout, "standard output", err);
 	}
-	if (!rc && c->sides.paths[SIDE_BASE].n)
-		rc = load_runs(c, g, err);
-	if (!rc && c->sides.paths[SIDE_BASE].n)
-		rc = regress_compare(g, err);
+	if (!rc && c->history)
+		rc = add_history(c, err);
+	if (!rc && c->run.commands[SIDE_BASE])
+		rc = record(c, err);
+	if (!rc)
+		rc = compare(c, rules, &g, err);
+	if (!rc && c->confirm)
+		rc = confirm(c, rules, &g, err);
 	if (!rc && c->lint_budget)
 		rc = lint(g, c);
 	else if (!rc)
@@ -355,7 +503,7 @@ static int run(struct command *c, struct err *err)
 	if (!rc && !c->lint_budget && !c->warn_only && regress_failed(g))
 		rc = EXIT_SLOWER;
 	regress_free(g);
-	free(budget);
+	free(rules);
 	return rc;
 }
 
@@ -381,5 +529,8 @@ int main(int argc, char **argv)
 		code = EXIT_TROUBLE;
 	}
 	sides_done(&c.sides);
+	sides_done(&c.sessions);
+	sides_done(&c.past);
+	earlier_done(&c.earlier);
 	return code;
 }

@@ -91,7 +91,8 @@ int regress_run_record(const struct regress_run_options *o, path_list *base, pat
 		for (turn = 0; !rc && turn < 2; turn++) {
 			unsigned side = (order + turn) & 1;
 
-			if (asprintf(&path, "%s/%s-%02u.data", o->dir, names[side], round) < 0)
+			if (asprintf(&path, "%s/%s%s-%02u.data", o->dir, o->prefix, names[side],
+				     round) < 0)
 				return err_nomem(err);
 			if (!o->quiet && isatty(STDERR_FILENO))
 				fprintf(stderr, "\rregress: round %u of %u, %s   ", round, o->runs,

@@ -9,6 +9,7 @@ struct regress_run_options {
 	unsigned runs; /* of each side */
 	unsigned frequency;
 	const char *dir;    /* where the recordings go, which is made if it is not there */
+	const char *prefix; /* of their names */
 	char **commands[2]; /* argv of the base's and of the new command */
 	bool quiet;
 };

@@ -26,7 +26,10 @@ static int add_folder(struct sides *s, path_list *side, const char *path, struct
 	if (!d)
 		return err_errno(err, errno, path, "open");
 	while ((e = readdir(d))) {
-		if (e->d_name[0] == '.')
+		size_t len = strlen(e->d_name);
+
+		/* capture keeps what it replaces as FILE.old. */
+		if (e->d_name[0] == '.' || (len > 4 && !strcmp(e->d_name + len - 4, ".old")))
 			continue;
 		if (asprintf(&file, "%s/%s", path, e->d_name) < 0 || vec_push(&s->owned, file) ||
 		    vec_push(side, file)) {

@@ -47,6 +47,18 @@ struct rule {
 	bool is_used;
 };
 
+/* An earlier run. */
+struct past_run {
+	struct regress_run run;
+	struct run_tree tree;
+	unsigned session;
+};
+
+struct named_finding {
+	enum finding_kind kind;
+	uint32_t key;
+};
+
 struct regress {
 	struct regress_options opt;
 	struct regress_design design;
@@ -55,9 +67,12 @@ struct regress {
 	VEC(struct key_info) info; /* by key */
 	VEC(struct regress_run) runs;
 	VEC(struct run_tree) trees; /* by run */
+	VEC(struct past_run) past;
+	VEC(unsigned) sessions; /* by earlier run */
 	VEC(struct rule) rules;
 	VEC(char *) notes;
 	struct family self, incl;
+	VEC(struct named_finding) only; /* what is judged; none: everything */
 	VEC(struct finding) findings;
 	VEC(struct both_node) both;
 	char event[128], unit[32];
@@ -66,11 +81,19 @@ struct regress {
 /* ---- runs.c */
 /* Samples of one run by key: self and inclusive, to add to zeroed arrays. skip_leaf, skip_any (by
  * key, or NULL): samples that are left out. 0 or -1 when out of memory. */
-int run_count(const struct regress *g, size_t run, const bool *skip_leaf, const bool *skip_any,
-	      double *self, double *incl);
+int run_count(const struct run_tree *t, const bool *skip_leaf, const bool *skip_any, double *self,
+	      double *incl);
 /* Fills `both`. */
 int runs_merge(struct regress *g, const double *size, struct err *err);
 void runs_sort(struct regress *g);
+void past_run_done(struct past_run *r);
+/* The id of a key; STRTAB_FAILED when out of memory. */
+uint32_t key_intern(struct regress *g, const char *key);
+
+/* ---- comparable.c */
+/* Can the runs be compared? Also counts them by side, and leaves out history that cannot. 0 or
+ * negative. */
+int check_comparable(struct regress *g, struct err *err);
 
 /* ---- budget.c */
 /* The first rule of a kind that matches the key; NULL. */

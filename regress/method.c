@@ -20,6 +20,10 @@
 #define D0_MAX		100.0
 #define PHI_ONE_RUN	4.0 /* where no two runs of a side can be compared */
 #define DF_ONE_RUN	4.0
+#define DF_PAST_MAX	24.0 /* earlier runs count at most three times as much as five a side */
+#define DF_PAST_ENOUGH	10.0 /* to know that a function varies less than chance */
+#define PHI_NOISIER 1.5 /* mean ratio of today's dispersions to earlier ones */
+#define D0_WITH_PAST	5.0
 
 int family_make(struct family *f, size_t n, size_t runs, size_t base)
 {
@@ -29,8 +33,19 @@ int family_make(struct family *f, size_t n, size_t runs, size_t base)
 	return f->counts && f->v ? 0 : -1;
 }
 
+int family_make_past(struct family *f, size_t n_past, const unsigned *session)
+{
+	f->past.runs = n_past;
+	f->past.session = session;
+	f->past.counts = calloc(f->n * n_past + 1, sizeof *f->past.counts);
+	f->past.size = calloc(n_past + 1, sizeof *f->past.size);
+	return f->past.counts && f->past.size ? 0 : -1;
+}
+
 void family_done(struct family *f)
 {
+	free(f->past.counts);
+	free(f->past.size);
 	free(f->counts);
 	free(f->v);
 	*f = (struct family){0};
@@ -142,6 +157,21 @@ static void stable_sizes(const struct family *f, double *size)
 	}
 }
 
+/* Of earlier runs: by the functions that are stable today, if those give the factors. */
+static void past_sizes(struct family *f, bool by_stable)
+{
+	struct family_past *p = &f->past;
+	size_t i, r;
+
+	for (r = 0; r < p->runs; r++)
+		p->size[r] = by_stable ? 0 : 1;
+	for (i = 0; by_stable && i < f->n; i++)
+		if (is_stable(&f->v[i]))
+			for (r = 0; r < p->runs; r++)
+				p->size[r] += p->counts[i * p->runs + r];
+	to_mean_one(p->size, p->runs);
+}
+
 int family_sizes(struct family *f, bool force_stable, double *size, bool *stable)
 {
 	double *one = calloc(f->runs + 1, sizeof *one), w_stable, w_one;
@@ -160,6 +190,8 @@ int family_sizes(struct family *f, bool force_stable, double *size, bool *stable
 	f->floor = *stable ? PHI_FLOOR : PHI_FLOOR_TIMER;
 	if (!*stable)
 		memcpy(size, one, f->runs * sizeof *size);
+	measure_all(f, size);
+	past_sizes(f, *stable);
 	free(one);
 	return 0;
 }
@@ -210,6 +242,12 @@ static void fit_trend(struct family *f)
 	}
 }
 
+/* What E[ln(chi2 / df)] is less than 0. */
+static double log_bias(double df)
+{
+	return stats_digamma(df / 2) - log(df / 2);
+}
+
 static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -246,13 +284,77 @@ static int fit_prior(struct family *f)
 		rest = 1.2 * var - stats_trigamma(df / 2);
 		f->d0 = rest > 0 ? 2 * stats_trigamma_inverse(rest) : D0_MAX;
 		f->d0 = fmin(fmax(f->d0, D0_MIN), D0_MAX);
-		mean -= stats_digamma(df / 2) - log(df / 2) - stats_digamma(f->d0 / 2) +
-			log(f->d0 / 2);
+		mean -= log_bias(df) - log_bias(f->d0);
 		f->trend[0] *= exp(mean);
 		f->trend[1] *= exp(mean);
 	}
 	free(e);
 	return 0;
+}
+
+/* ---- earlier runs ------------------------------------------------------------------------------
+ */
+
+/* The dispersion of one function within sessions. */
+static void measure_past(const struct family *f, size_t i, struct tested *v)
+{
+	const struct family_past *p = &f->past;
+	const double *counts = p->counts + i * p->runs;
+	double chi = 0, df = 0;
+	size_t start, end, r;
+
+	for (start = 0; start < p->runs; start = end) {
+		double sum = 0, s = 0, m;
+
+		for (end = start; end < p->runs && p->session[end] == p->session[start]; end++) {
+			sum += counts[end];
+			s += p->size[end];
+		}
+		if (end - start < 2 || sum < SAMPLES_MIN)
+			continue;
+		for (r = start; r < end; r++) {
+			m = p->size[r] * sum / s;
+			chi += (counts[r] - m) * (counts[r] - m) / m;
+		}
+		df += (double)(end - start) - 1;
+	}
+	v->df_past = df;
+	v->phi_past = df > 0 ? chi / df : 0;
+}
+
+/* A machine that is noisier today than it was: then what earlier runs say is too small, and is not
+ * believed. */
+static void check_past(struct family *f)
+{
+	double df = within_df(f), sum = 0;
+	size_t i, n = 0;
+
+	for (i = 0; i < f->n; i++) {
+		const struct tested *v = &f->v[i];
+
+		if (!v->is_tested || v->df_past < 2 || !(df > 0))
+			continue;
+		sum += log(fmax(v->phi, 1e-3) / fmax(v->phi_past, 1e-3)) - log_bias(df) +
+		       log_bias(v->df_past);
+		n++;
+	}
+	f->past.is_quieter = n && sum > (double)n * log(PHI_NOISIER);
+	for (i = 0; f->past.is_quieter && i < f->n; i++)
+		f->v[i].df_past = 0;
+}
+
+/* Earlier runs stand beside today's and the trend, which is worth less then. They never outweigh
+ * today's by far: a machine may have become noisier, and if today's runs scatter far more than they
+ * say, they are not believed. */
+static double pool_past(const struct family *f, const struct tested *v, double at, double *d0)
+{
+	double df = fmin(v->df_past, DF_PAST_MAX);
+
+	if (df > 0 && within_df(f) > 0 && v->phi / fmax(v->phi_past, at) > PHI_ROBUST_NEAR)
+		df = fmin(df, 1);
+	if (df > 0)
+		*d0 = fmin(*d0, D0_WITH_PAST);
+	return df;
 }
 
 /* ---- the test ----------------------------------------------------------------------------------
@@ -261,14 +363,17 @@ static int fit_prior(struct family *f)
 static void test_one(const struct family *f, struct tested *v)
 {
 	double df = within_df(f), at = trend_at(f, v->mu), d0 = f->d0, margin = log1p(v->margin);
+	double past, floor;
 
 	if (v->phi / at > PHI_ROBUST_FAR)
 		d0 = 1;
 	else if (v->phi / at > PHI_ROBUST_NEAR)
 		d0 = fmin(d0, 4);
-	if (df > 0) {
-		v->phi_shrunk = fmax((d0 * at + df * v->phi) / (d0 + df), f->floor);
-		v->df = d0 + df;
+	past = pool_past(f, v, at, &d0);
+	if (df + past > 0) {
+		floor = past >= DF_PAST_ENOUGH ? PHI_FLOOR_TIMER : f->floor;
+		v->df = d0 + past + df;
+		v->phi_shrunk = fmax((d0 * at + past * v->phi_past + df * v->phi) / v->df, floor);
 	} else {
 		v->phi_shrunk = PHI_ONE_RUN;
 		v->df = DF_ONE_RUN;
@@ -285,21 +390,22 @@ void family_test_one(const struct family *f, const double *counts, const double 
 	test_one(f, v);
 }
 
-/* Larger functions are looked for first: weights by the square root of their size, which no side
- * decides. */
-static int adjust(struct family *f)
+/* Is this a hypothesis of the direction? */
+static bool is_asked(const struct tested *v, bool up)
 {
-	double *up = malloc(f->n * sizeof *up + 1), *down = malloc(f->n * sizeof *down + 1);
-	double *w = malloc(f->n * sizeof *w + 1), mean = 0, sum = 0;
-	size_t i, n = 0;
-	int rc = -1;
+	return v->is_tested && !(up && v->is_left_out);
+}
 
-	if (!up || !down || !w)
-		goto out;
+/* Larger functions are looked for first: weights by the square root of their size, which no side
+ * decides. p and w: room for all functions. 0 or -1. */
+static int adjust_direction(struct family *f, bool up, double *p, double *w)
+{
+	double mean = 0, sum = 0;
+	size_t i, n = 0;
+
 	for (i = 0; i < f->n; i++)
-		if (f->v[i].is_tested) {
-			up[n] = f->v[i].p_up;
-			down[n] = f->v[i].p_down;
+		if (is_asked(&f->v[i], up)) {
+			p[n] = up ? f->v[i].p_up : f->v[i].p_down;
 			w[n] = sqrt(f->v[i].mu);
 			mean += w[n++];
 		}
@@ -310,19 +416,22 @@ static int adjust(struct family *f)
 	}
 	for (i = 0; i < n; i++)
 		w[i] *= (double)n / sum;
-	if (stats_bh(up, w, n) || stats_bh(down, w, n))
-		goto out;
+	if (stats_bh(p, w, n))
+		return -1;
 	for (i = n = 0; i < f->n; i++)
-		if (f->v[i].is_tested) {
-			f->v[i].q_up = fmin(up[n], 1);
-			f->v[i].q_down = fmin(down[n++], 1);
-		} else {
-			f->v[i].q_up = f->v[i].q_down = 1;
-		}
-	rc = 0;
-out:
-	free(up);
-	free(down);
+		*(up ? &f->v[i].q_up : &f->v[i].q_down) =
+			is_asked(&f->v[i], up) ? fmin(p[n++], 1) : 1;
+	return 0;
+}
+
+static int adjust(struct family *f)
+{
+	double *p = malloc(f->n * sizeof *p + 1), *w = malloc(f->n * sizeof *w + 1);
+	int rc = p && w && !adjust_direction(f, true, p, w) && !adjust_direction(f, false, p, w)
+			 ? 0
+			 : -1;
+
+	free(p);
 	free(w);
 	return rc;
 }
@@ -332,6 +441,9 @@ int family_test(struct family *f, const double *size)
 	size_t i;
 
 	measure_all(f, size);
+	for (i = 0; i < f->n; i++)
+		measure_past(f, i, &f->v[i]);
+	check_past(f);
 	fit_trend(f);
 	if (fit_prior(f))
 		return -1;

@@ -15,15 +15,27 @@ struct tested {
 	double l;    /* log ratio, adjusted */
 	double mu;   /* mean count per run */
 	double phi, phi_shrunk, df, se;
+	double phi_past, df_past; /* of earlier runs */
 	double margin;
 	double p_up, p_down; /* of a growth (decline) beyond the margin; then adjusted: q_ */
 	double q_up, q_down;
 	bool is_tested; /* enough samples */
+	bool is_left_out; /* by the caller: its growth is not one of the questions */
+};
+
+/* Earlier runs, which are compared with others of their session only. */
+struct family_past {
+	size_t runs;
+	double *counts;		 /* [function * runs + run] */
+	const unsigned *session; /* by run; those of one stand together */
+	double *size;		 /* by family_sizes() */
+	bool is_quieter;	 /* than today, so it was not used: by family_test() */
 };
 
 struct family {
 	size_t n, runs, base; /* functions; runs, the first of which are the base's */
 	double *counts;	      /* [function * runs + run] */
+	struct family_past past;
 	struct tested *v;
 	double d0, trend[2];
 	double floor; /* of the dispersion: by family_sizes(), of other families the caller's */
@@ -33,6 +45,8 @@ enum { SAMPLES_MIN = 20, RUNS_MAX = 256 };
 
 /* Zeroed counts and results. 0 or -1 when out of memory. */
 int family_make(struct family *f, size_t n, size_t runs, size_t base);
+/* The same of n_past earlier runs; `session` stays the caller's. */
+int family_make_past(struct family *f, size_t n_past, const unsigned *session);
 void family_done(struct family *f);
 /* Size factors of the runs, with a mean of 1: *is_stable tells whether functions that do not change
  * gave them, or nothing has to be adjusted. Looks at nothing but how runs of one side differ.

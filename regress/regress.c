@@ -1,4 +1,4 @@
-/* regress.c - the life of a comparison, and what is not comparable. */
+/* regress.c - the life of a comparison. */
 #include "regress/regress.h"
 
 #include <math.h>
@@ -7,16 +7,12 @@
 
 #include "regress/inside.h"
 
-#define UNKNOWN_DELTA \
-	.02 /* of a side's samples: code without names on one side only is seen as gone */
-#define UNKNOWN_SE    4.0 /* standard errors that it may differ by, if those are more */
-#define LOST_MAX .01
-
 const char *verdict_text(enum verdict v)
 {
 	static const char *const texts[VERDICT_N] = {
 		"REGRESSED", "NEW",  "OVER BUDGET", "suspect",	   "allowed",
-		"improved",  "gone", "moved",	    "environment", "explained"};
+		"improved",  "gone", "moved",	    "environment", "not confirmed",
+		"explained"};
 
 	return texts[v];
 }
@@ -64,6 +60,11 @@ void regress_free(struct regress *g)
 	for (i = 0; i < g->notes.n; i++)
 		free(g->notes.v[i]);
 	vec_done(&g->notes);
+	for (i = 0; i < g->past.n; i++)
+		past_run_done(&g->past.v[i]);
+	vec_done(&g->past);
+	vec_done(&g->sessions);
+	vec_done(&g->only);
 	vec_done(&g->runs);
 	vec_done(&g->trees);
 	vec_done(&g->findings);
@@ -77,142 +78,75 @@ void regress_free(struct regress *g)
 	free(g);
 }
 
-/* ---- what is comparable ------------------------------------------------------------------------
- */
-
-static int differ(const struct regress_run *a, const struct regress_run *b, const char *what,
-		  const char *x, const char *y, struct err *err)
+int regress_only(struct regress *g, enum finding_kind kind, const char *key, struct err *err)
 {
-	if (!*x || !*y || !strcmp(x, y))
-		return 0;
-	return err_set(err, ERR_USAGE, b->name,
-		       "not comparable: %s is %s, that of %s is %s (--force)", what, y, a->name, x);
-}
+	struct named_finding f = {.kind = kind};
 
-static int check_facts(const struct regress *g, struct err *err)
-{
-	const struct regress_run *first = &g->runs.v[0];
-	size_t i;
-	int rc = 0;
-
-	for (i = 0; !rc && i < g->runs.n; i++) {
-		const struct regress_run *r = &g->runs.v[i];
-		const struct run_facts *a = &first->facts, *b = &r->facts;
-
-		rc = differ(first, r, "its processor", a->cpu, b->cpu, err);
-		if (!rc)
-			rc = differ(first, r, "its architecture", a->arch, b->arch, err);
-		if (!rc)
-			rc = differ(first, r, "its kernel", a->kernel, b->kernel, err);
-		if (!rc && a->frequency && b->frequency && a->frequency != b->frequency)
-			rc = err_set(err, ERR_USAGE, r->name,
-				     "not comparable: sampled %llu times a second, %s %llu times "
-				     "(--force)",
-				     (unsigned long long)b->frequency, first->name,
-				     (unsigned long long)a->frequency);
-		if (!rc && b->damaged)
-			rc = err_set(
-				err, ERR_USAGE, r->name,
-				"not comparable: the recording is damaged or cut short (--force)");
-		if (!rc && (double)b->lost > LOST_MAX * (r->samples + (double)b->lost))
-			rc = err_set(
-				err, ERR_USAGE, r->name,
-				"not comparable: %llu samples were lost while recording (--force)",
-				(unsigned long long)b->lost);
-	}
-	return rc;
-}
-
-/* Mean share of samples in code without names of a side's runs, and the square of its error. */
-static double unknown_share(const struct regress *g, enum side side, double *error2)
-{
-	double n = (double)g->design.runs[side], mean = 0, var = 0;
-	size_t i;
-
-	for (i = 0; i < g->runs.n; i++)
-		mean += g->runs.v[i].side == side ? g->runs.v[i].unknown / n : 0;
-	for (i = 0; i < g->runs.n; i++)
-		if (g->runs.v[i].side == side)
-			var += (g->runs.v[i].unknown - mean) * (g->runs.v[i].unknown - mean);
-	/* Of one run, or of runs that agree by accident: chance, four times over. */
-	*error2 = 4 * mean * (1 - mean) / fmax(1, g->design.samples[side]);
-	if (n > 1)
-		*error2 = fmax(*error2, var / (n - 1));
-	*error2 /= n;
-	return mean;
-}
-
-/* Code without names on one side would be seen as functions that are gone or new. */
-static int check_names(struct regress *g, struct err *err)
-{
-	double base, new, base2, new2, delta = UNKNOWN_DELTA;
-	size_t i;
-
-	for (i = 0; i < g->rules.n; i++)
-		if (g->rules.v[i].kind == RULE_UNKNOWN && g->rules.v[i].delta >= 0) {
-			delta = g->rules.v[i].delta;
-			g->rules.v[i].is_used = true;
-		}
-	base = unknown_share(g, SIDE_BASE, &base2);
-	new = unknown_share(g, SIDE_NEW, &new2);
-	if (fabs(new - base) <= fmax(delta, UNKNOWN_SE * sqrt(base2 + new2)))
-		return 0;
-	return err_set(err, ERR_USAGE, "",
-		       "not comparable: %.1f %% of the base's samples are in code without a name, "
-		       "%.1f %% of the new ones: "
-		       "is one side stripped? (--force)",
-		       100 * base, 100 * new);
-}
-
-static int check(struct regress *g, struct err *err)
-{
-	size_t i;
-	int s, rc;
-
-	for (i = 0; i < g->runs.n; i++) {
-		const struct regress_run *r = &g->runs.v[i];
-
-		g->design.runs[r->side]++;
-		g->design.samples[r->side] += r->samples;
-		if (!(r->samples > 0))
-			return err_set(err, ERR_USAGE, r->name, "no samples");
-	}
-	for (s = 0; s < SIDE_N; s++) {
-		if (!g->design.runs[s])
-			return err_set(err, ERR_USAGE, "", "no run of the %s",
-				       s ? "new side" : "base");
-		g->design.samples[s] /= (double)g->design.runs[s];
-	}
-	if (g->opt.force)
-		return 0;
-	rc = check_facts(g, err);
-	return rc ? rc : check_names(g, err);
+	if (kind != FINDING_TOTAL)
+		f.key = key_intern(g, key);
+	if (f.key == STRTAB_FAILED || vec_push(&g->only, f))
+		return err_nomem(err);
+	return 0;
 }
 
 /* ---- comparing ---------------------------------------------------------------------------------
  */
 
+/* Of a comparison that confirms another all counts are used, for the dispersion and the size factors,
+ * but only what was flagged there is a question. */
+static void leave_out(struct regress *g)
+{
+	size_t i;
+
+	for (i = 0; g->only.n && i < g->info.n; i++)
+		g->self.v[i].is_left_out = g->incl.v[i].is_left_out = true;
+	for (i = 0; i < g->only.n; i++)
+		if (g->only.v[i].kind != FINDING_TOTAL)
+			(g->only.v[i].kind == FINDING_SELF ? &g->self : &g->incl)
+				->v[g->only.v[i].key]
+				.is_left_out = false;
+	g->design.only = g->only.n;
+}
+
+static int make_past(struct regress *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->past.n; i++)
+		if (vec_push(&g->sessions, g->past.v[i].session))
+			return -1;
+	return family_make_past(&g->self, g->past.n, g->sessions.v) ||
+			       family_make_past(&g->incl, g->past.n, g->sessions.v)
+		       ? -1
+		       : 0;
+}
+
 static int count_all(struct regress *g, struct err *err)
 {
-	size_t n = g->info.n, runs = g->runs.n, r, i;
+	size_t n = g->info.n, runs = g->runs.n, past = g->past.n, r, i;
 	double *self = calloc(n + 1, sizeof *self), *incl = calloc(n + 1, sizeof *incl);
 	int rc = 0;
 
 	if (!self || !incl || family_make(&g->self, n, runs, g->design.runs[SIDE_BASE]) ||
-	    family_make(&g->incl, n, runs, g->design.runs[SIDE_BASE]))
+	    family_make(&g->incl, n, runs, g->design.runs[SIDE_BASE]) || make_past(g))
 		rc = err_nomem(err);
-	for (r = 0; !rc && r < runs; r++) {
+	for (r = 0; !rc && r < runs + past; r++) {
+		const struct run_tree *t = r < runs ? &g->trees.v[r] : &g->past.v[r - runs].tree;
+		size_t row = r < runs ? runs : past, at = r < runs ? r : r - runs;
+
 		memset(self, 0, n * sizeof *self);
 		memset(incl, 0, n * sizeof *incl);
-		if (run_count(g, r, NULL, NULL, self, incl))
+		if (run_count(t, NULL, NULL, self, incl))
 			rc = err_nomem(err);
 		for (i = 0; i < n; i++) {
-			g->self.counts[i * runs + r] = self[i];
-			g->incl.counts[i * runs + r] = incl[i];
+			(r < runs ? g->self.counts : g->self.past.counts)[i * row + at] = self[i];
+			(r < runs ? g->incl.counts : g->incl.past.counts)[i * row + at] = incl[i];
 		}
 	}
 	free(self);
 	free(incl);
+	if (!rc)
+		leave_out(g);
 	return rc;
 }
 
@@ -245,7 +179,7 @@ int regress_compare(struct regress *g, struct err *err)
 	g->design.opt = &g->opt;
 	g->design.event = g->event;
 	g->design.unit = g->unit;
-	rc = check(g, err);
+	rc = check_comparable(g, err);
 	if (!rc)
 		rc = count_all(g, err);
 	if (!rc)

@@ -26,6 +26,12 @@
 
 enum side { SIDE_BASE, SIDE_NEW, SIDE_N };
 
+/* How the runs were recorded, for the JSON report: `regress confirm` does it again. */
+struct regress_recipe {
+	char *const *commands[SIDE_N]; /* argv */
+	unsigned runs, frequency;
+};
+
 struct regress_options {
 	double q;	   /* of all alarms, which share may be false; 0: 0.01 */
 	double report_q;   /* what is shown as suspicious; 0: 0.05 */
@@ -34,6 +40,7 @@ struct regress_options {
 	double total_max;  /* growth of all on-CPU time that is no alarm; negative: 0.03 */
 	bool force;	   /* compare what is not comparable */
 	const char *event; /* NULL: the heaviest */
+	const struct regress_recipe *recipe; /* NULL: not known */
 };
 
 /* What must be alike on both sides; "": not known. */
@@ -56,6 +63,7 @@ enum verdict {
 	VERDICT_GONE,
 	VERDICT_MOVED, /* its time went to or came from a neighbour: inlined, outlined, renamed */
 	VERDICT_ENVIRONMENT, /* work that the kernel does when it suits it */
+	VERDICT_UNCONFIRMED, /* an earlier comparison flagged it, this one does not */
 	VERDICT_EXPLAINED,   /* slower because of what it calls, which is listed */
 	VERDICT_N
 };
@@ -105,9 +113,20 @@ void regress_free(struct regress *g);
 /* Rules of a budget file; `text` is kept by the caller until the end. 0 or negative with *err,
  * which names the line. */
 int regress_budget(struct regress *g, const char *path, const char *text, struct err *err);
+/* Judges only what was named so, with runs that were not known when it was chosen: the rate of false
+ * alarms is then that of these few tests alone (doc/regress.md, "Confirming"). key: as regress_key()
+ * of the earlier comparison gives it; of FINDING_TOTAL it is not looked at. 0 or negative. */
+int regress_only(struct regress *g, enum finding_kind kind, const char *key, struct err *err);
 /* Keeps nothing of the profile. */
 int regress_add_run(struct regress *g, enum side side, const char *name, const struct profile *p,
 		    const struct run_facts *facts, struct err *err);
+/* An earlier run of the base, for the spread of functions from run to run: those of one session were
+ * recorded together, of one build. Runs are compared within sessions only, so what changed since
+ * does not matter. What is not comparable with today's runs, and what is too much (HISTORY_MAX), is
+ * left out and counted. Before or after the sides' runs. 0 or negative. */
+int regress_add_history(struct regress *g, unsigned session, const char *name,
+			const struct profile *p, const struct run_facts *facts, struct err *err);
+enum { HISTORY_MAX = 64 };
 /* 0; ERR_USAGE when the sides are not comparable; or other negative with *err. */
 int regress_compare(struct regress *g, struct err *err);
 
@@ -118,6 +137,9 @@ struct regress_design {
 	const char *normaliser; /* "absolute", "stable functions" */
 	bool is_uniform;	/* everything changed alike: see the total */
 	size_t runs[SIDE_N], tested, keys;
+	size_t history, history_left_out; /* earlier runs */
+	bool history_is_quieter; /* than today: not used */
+	size_t only; /* how many regress_only() named; 0: everything is judged */
 	double samples[SIDE_N]; /* per run */
 	double d0, trend[2];
 	double certified[2]; /* share of the time that is certainly less than 5, 10 % slower */

@@ -50,6 +50,11 @@ void report_summary(const struct regress *g, struct text *t)
 	}
 	snprintf(line, sizeof line, "%zu slower, %zu suspect, %zu improved, %zu moved", gated,
 		 counts[VERDICT_SUSPECT], counts[VERDICT_IMPROVED], counts[VERDICT_MOVED]);
+	if (g->design.only) {
+		snprintf(line, sizeof line, "%zu of %zu confirmed", gated, g->design.only);
+		text_str(t, line);
+		return;
+	}
 	text_str(t, gated						  ? line
 		    : counts[VERDICT_SUSPECT] || counts[VERDICT_IMPROVED] ? line
 									  : "no change found");
@@ -64,7 +69,7 @@ static void add_row(struct text *t, const struct regress *g, const struct findin
 
 	if (isfinite(f->growth) && f->growth <= 10)
 		snprintf(range, sizeof range, "[%+.1f, %+.1f]", 100 * f->lo, 100 * f->hi);
-	snprintf(line, sizeof line, "%-11s %6.2f %%  %9s %-16s %+7.2f  %8.2g  %s  ",
+	snprintf(line, sizeof line, "%-13s %6.2f %%  %9s %-16s %+7.2f  %8.2g  %s  ",
 		 f->kind == FINDING_TOTAL && f->verdict == VERDICT_EXPLAINED
 			 ? "-"
 			 : verdict_text(f->verdict),
@@ -130,12 +135,23 @@ void regress_write_text(const struct regress *g, FILE *out)
 		 d->event, d->normaliser, d->tested, d->trend[0], 100 * g->opt.margin, g->opt.q,
 		 100 * g->opt.impact, 100 * g->opt.total_max);
 	text_str(&t, line);
+	if (d->history + d->history_left_out) {
+		snprintf(line, sizeof line,
+			 "history: %zu earlier runs%s; %zu are left out, which are not comparable\n",
+			 d->history,
+			 d->history_is_quieter ? " are not used: today functions vary more"
+					       : " tell how much functions vary",
+			 d->history_left_out);
+		text_str(&t, line);
+	}
+	if (d->only)
+		text_str(&t, "only what an earlier comparison flagged is judged, by these runs\n");
 	if (d->is_uniform)
 		text_str(&t, "everything changed alike: that is told of all on-CPU time, not of "
 			     "the functions\n");
 	if (d->runs[SIDE_BASE] < 3 || d->runs[SIDE_NEW] < 3)
 		text_str(&t, "fewer than 3 runs a side: nothing is certain, nothing fails\n");
-	text_str(&t, "\nverdict      of base     growth  95 % interval     impact    adj. p  of    "
+	text_str(&t, "\nverdict        of base     growth  95 % interval     impact    adj. p  of    "
 		     "function\n");
 	for (i = 0; i < g->findings.n; i++)
 		if (finding_is_shown(&g->findings.v[i])) {

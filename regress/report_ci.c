@@ -69,6 +69,8 @@ void regress_write_markdown(const struct regress *g, FILE *out)
 		 d->runs[SIDE_BASE], d->runs[SIDE_NEW], (d->samples[0] + d->samples[1]) / 2,
 		 d->event, 100 * g->opt.margin, g->opt.q);
 	text_str(&t, line);
+	if (d->only)
+		text_str(&t, "Only what an earlier comparison flagged is judged, by fresh runs.\n\n");
 	for (i = 0; i < g->findings.n; i++) {
 		const struct finding *f = &g->findings.v[i];
 

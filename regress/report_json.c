@@ -92,6 +92,11 @@ static void add_design(struct text *t, const struct regress *g)
 	add_field(t, "total_max", g->opt.total_max);
 	add_field(t, "tested", (double)d->tested);
 	add_field(t, "functions", (double)d->keys);
+	add_field(t, "history", (double)d->history);
+	add_field(t, "history_left_out", (double)d->history_left_out);
+	add_key(t, "history_is_quieter");
+	text_str(t, d->history_is_quieter ? "true" : "false");
+	add_field(t, "confirms", (double)d->only);
 	add_field(t, "d0", d->d0);
 	add_key(t, "trend");
 	text_char(t, '[');
@@ -99,6 +104,28 @@ static void add_design(struct text *t, const struct regress *g)
 	text_char(t, ',');
 	add_number(t, d->trend[1]);
 	text_str(t, "]}");
+}
+
+static void add_recipe(struct text *t, const struct regress_recipe *r)
+{
+	static const char *const names[SIDE_N] = {"base", "new"};
+	int s;
+	size_t i;
+
+	add_key(t, "run");
+	text_str(t, "{");
+	add_field(t, "runs", r->runs);
+	add_field(t, "frequency", r->frequency);
+	for (s = 0; s < SIDE_N; s++) {
+		add_key(t, names[s]);
+		text_char(t, '[');
+		for (i = 0; r->commands[s][i]; i++) {
+			text_str(t, i ? "," : "");
+			text_json(t, r->commands[s][i], strlen(r->commands[s][i]));
+		}
+		text_char(t, ']');
+	}
+	text_char(t, '}');
 }
 
 static void add_finding(struct text *t, const struct regress *g, const struct finding *f)
@@ -166,6 +193,8 @@ void regress_write_json(const struct regress *g, FILE *out)
 	add_text(&t, "tool", "unspool " UNSPOOL_VERSION);
 	add_key(&t, "failed");
 	text_str(&t, regress_failed(g) ? "true" : "false");
+	if (g->opt.recipe)
+		add_recipe(&t, g->opt.recipe);
 	add_sides(&t, g);
 	add_design(&t, g);
 	add_key(&t, "findings");

@@ -43,14 +43,19 @@ static uint32_t take_key(struct keyer *k)
 {
 	struct regress *g = k->g;
 	const char *renamed;
-	uint32_t id;
 
 	text_char(&k->text, '\0');
 	if (k->text.failed)
 		return STRTAB_FAILED;
 	renamed = budget_rename(g, k->text.s);
-	id = strtab_add_cstr(&g->keys, renamed ? renamed : k->text.s);
 	k->text.n = 0;
+	return key_intern(g, renamed ? renamed : k->text.s);
+}
+
+uint32_t key_intern(struct regress *g, const char *key)
+{
+	uint32_t id = strtab_add_cstr(&g->keys, key);
+
 	if (id == STRTAB_FAILED)
 		return id;
 	while (g->info.n <= id)
@@ -167,17 +172,13 @@ static double unit_of(const struct profile_event *e, const struct tree *t)
 }
 
 /* Takes over the tree's nodes. */
-static int keep_tree(struct regress *g, struct tree *t, double unit)
+static void keep_tree(struct run_tree *r, struct tree *t, double unit)
 {
-	struct run_tree r = {.unit = unit};
-
-	r.nodes.v = t->nodes.v;
-	r.nodes.n = t->nodes.n;
-	r.nodes.cap = t->nodes.cap;
-	if (vec_push(&g->trees, r))
-		return -1;
+	r->unit = unit;
+	r->nodes.v = t->nodes.v;
+	r->nodes.n = t->nodes.n;
+	r->nodes.cap = t->nodes.cap;
 	memset(&t->nodes, 0, sizeof t->nodes);
-	return 0;
 }
 
 static int same_event(struct regress *g, const struct profile *p, const struct profile_event *e,
@@ -204,54 +205,104 @@ static int same_event(struct regress *g, const struct profile *p, const struct p
 		       name, g->runs.v[0].name, g->event);
 }
 
-int regress_add_run(struct regress *g, enum side side, const char *name, const struct profile *p,
-		    const struct run_facts *facts, struct err *err)
+static int weigh(const struct regress *g, const struct profile_event *e, struct tree *t,
+		 const char *name, struct past_run *ret)
+{
+	struct regress_run *run = &ret->run;
+	double unit = unit_of(e, t);
+	size_t i;
+
+	if (e->attr.flags & PERF_ATTR_FREQ)
+		run->facts.frequency = e->attr.sample_period;
+	for (i = 0; i < t->nodes.n; i++) {
+		double w = weight_of(&t->nodes.v[i]);
+
+		run->weight += w;
+		if (i && g->info.v[t->nodes.v[i].symbol].is_unknown)
+			run->unknown += w;
+	}
+	run->samples = run->weight / unit;
+	run->unknown = run->weight > 0 ? run->unknown / run->weight : 0;
+	run->name = strdup(name);
+	keep_tree(&ret->tree, t, unit);
+	return run->name ? 0 : -1;
+}
+
+/* Fills a zeroed *ret but for its facts; its event must be that of the other runs. To be released by
+ * past_run_done() in all cases. */
+static int read_run(struct regress *g, const char *name, const struct profile *p,
+		    struct past_run *ret, struct err *err)
 {
 	struct keyer k = {.g = g, .p = p};
-	struct regress_run run = {.side = side};
 	struct event_set events;
 	struct tree t = {0};
-	size_t i;
 	int rc = event_set_make(&events, p, g->opt.event, err);
 
-	if (facts)
-		run.facts = *facts;
-	if (!rc && g->runs.n >= RUNS_MAX)
-		rc = err_set(err, ERR_LIMIT, name, "more than %d runs", RUNS_MAX);
 	if (!rc) {
 		event_set_reduce(&events, p);
 		rc = same_event(g, p, &p->events.v[events.ids[0]], name, err);
 	}
-	if (!rc && (add_symbols(&k) || tree_fill(&t, p, events.has, &k.symbols, err)))
+	if (!rc && (add_symbols(&k) || tree_fill(&t, p, events.has, &k.symbols, err) ||
+		    weigh(g, &p->events.v[events.ids[0]], &t, name, ret)))
 		rc = err_nomem(err);
-	if (!rc) {
-		const struct profile_event *e = &p->events.v[events.ids[0]];
-		double unit = unit_of(e, &t);
-
-		if (e->attr.flags & PERF_ATTR_FREQ)
-			run.facts.frequency = e->attr.sample_period;
-
-		for (i = 0; i < t.nodes.n; i++) {
-			double w = weight_of(&t.nodes.v[i]);
-
-			run.weight += w;
-			if (i && g->info.v[t.nodes.v[i].symbol].is_unknown)
-				run.unknown += w;
-		}
-		run.samples = run.weight / unit;
-		run.unknown = run.weight > 0 ? run.unknown / run.weight : 0;
-		run.name = strdup(name);
-		if (!run.name || keep_tree(g, &t, unit) || vec_push(&g->runs, run)) {
-			free(run.name);
-			rc = err_nomem(err);
-		}
-	}
 	event_set_done(&events);
 	tree_symbols_done(&k.symbols);
 	tree_done(&t);
 	text_done(&k.text);
 	free(k.of_function);
 	return rc;
+}
+
+void past_run_done(struct past_run *r)
+{
+	free(r->run.name);
+	vec_done(&r->tree.nodes);
+}
+
+int regress_add_run(struct regress *g, enum side side, const char *name, const struct profile *p,
+		    const struct run_facts *facts, struct err *err)
+{
+	struct past_run r = {.run = {.side = side}};
+	int rc = 0;
+
+	if (facts)
+		r.run.facts = *facts;
+	if (g->runs.n >= RUNS_MAX)
+		rc = err_set(err, ERR_LIMIT, name, "more than %d runs", RUNS_MAX);
+	if (!rc)
+		rc = read_run(g, name, p, &r, err);
+	if (!rc && vec_push(&g->trees, r.tree))
+		rc = err_nomem(err);
+	else if (!rc)
+		memset(&r.tree, 0, sizeof r.tree);
+	if (!rc && vec_push(&g->runs, r.run))
+		rc = err_nomem(err);
+	if (rc)
+		past_run_done(&r);
+	return rc;
+}
+
+int regress_add_history(struct regress *g, unsigned session, const char *name,
+			const struct profile *p, const struct run_facts *facts, struct err *err)
+{
+	struct past_run r = {.session = session};
+	int rc;
+
+	if (facts)
+		r.run.facts = *facts;
+	if (g->past.n >= HISTORY_MAX) {
+		g->design.history_left_out++;
+		return 0;
+	}
+	rc = read_run(g, name, p, &r, err);
+	if (!rc && !vec_push(&g->past, r))
+		return 0;
+	past_run_done(&r);
+	if (rc == -ERR_USAGE) {
+		g->design.history_left_out++;
+		return 0;
+	}
+	return rc ? rc : err_nomem(err);
 }
 
 /* ---- order -------------------------------------------------------------------------------------
@@ -296,10 +347,9 @@ void runs_sort(struct regress *g)
 
 /* Nodes come after their parents, so sums of subtrees are made from the end on; a key counts where
  * it is for the first time on the way from the root. */
-int run_count(const struct regress *g, size_t run, const bool *skip_leaf, const bool *skip_any,
-	      double *self, double *incl)
+int run_count(const struct run_tree *t, const bool *skip_leaf, const bool *skip_any, double *self,
+	      double *incl)
 {
-	const struct run_tree *t = &g->trees.v[run];
 	size_t i, n = t->nodes.n;
 	double *below = calloc(n + 1, sizeof *below);
 	bool *skipped = calloc(n + 1, sizeof *skipped);

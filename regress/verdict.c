@@ -1,332 +1,15 @@
 /* verdict.c - from tests to what is said: what is slower by itself, what only because of what it
  * calls, what only moved to a neighbour. */
-#include "regress/inside.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "regress/judge.h"
 #include "regress/stats.h"
 
 enum { GATE_RUNS_MIN = 3 };
 
-#define NONE	    UINT32_MAX
-#define MOVED_SHARE .2
-#define Z_80	    0.8416212335729143 /* power of 80 % */
-
-struct judge {
-	struct regress *g;
-	double *size;
-	double s[SIDE_N];     /* sums of the size factors */
-	double total[SIDE_N]; /* samples per run, adjusted */
-	bool *flagged;	      /* by key: slower by itself */
-	bool *accepted;	 /* by key: slower with what it calls, and nothing of that explains it */
-	uint32_t *moved; /* by key: its time went to or came from this one; NONE */
-	bool can_gate;
-};
-
-static double per_run(const struct judge *j, const struct tested *v, enum side side)
-{
-	return side == SIDE_BASE ? v->a / j->s[SIDE_BASE] : v->b / j->s[SIDE_NEW];
-}
-
-static double change(const struct judge *j, const struct tested *v)
-{
-	return per_run(j, v, SIDE_NEW) - per_run(j, v, SIDE_BASE);
-}
-
-static double impact(const struct judge *j, const struct tested *v)
-{
-	return j->total[SIDE_BASE] > 0 ? change(j, v) / j->total[SIDE_BASE] : 0;
-}
-
-static bool is_new(const struct tested *v)
-{
-	return v->a < .5 && v->b >= SAMPLES_MIN;
-}
-
-static bool is_gone(const struct tested *v)
-{
-	return v->b < .5 && v->a >= SAMPLES_MIN;
-}
-
-/* ---- the whole ---------------------------------------------------------------------------------
- */
-
-/* Welch's test of the logarithms of the runs' totals. */
-static void judge_total(const struct judge *j, struct finding *f)
-{
-	const struct regress *g = j->g;
-	double mean[SIDE_N] = {0}, var[SIDE_N] = {0}, n[SIDE_N] = {0}, se2[SIDE_N], se, df, l, t;
-	size_t r;
-	int s;
-
-	for (r = 0; r < g->runs.n; r++) {
-		mean[g->runs.v[r].side] += log(fmax(g->runs.v[r].weight, 1));
-		n[g->runs.v[r].side]++;
-	}
-	for (s = 0; s < SIDE_N; s++)
-		mean[s] /= n[s];
-	for (r = 0; r < g->runs.n; r++) {
-		double e = log(fmax(g->runs.v[r].weight, 1)) - mean[g->runs.v[r].side];
-
-		var[g->runs.v[r].side] += e * e;
-	}
-	for (s = 0; s < SIDE_N; s++) {
-		/* Runs of equal length to the last sample were not measured: a thousandth is
-		 * assumed. */
-		var[s] = n[s] > 1 ? fmax(var[s] / (n[s] - 1), 1e-6) : 2.5e-3;
-		se2[s] = var[s] / n[s];
-	}
-	se = sqrt(se2[0] + se2[1]);
-	df = n[0] > 1 && n[1] > 1
-		     ? (se2[0] + se2[1]) * (se2[0] + se2[1]) /
-			       (se2[0] * se2[0] / (n[0] - 1) + se2[1] * se2[1] / (n[1] - 1))
-		     : 1;
-	l = mean[SIDE_NEW] - mean[SIDE_BASE];
-	t = stats_t_quantile(.025, df);
-	f->base = f->new = 0;
-	for (r = 0; r < g->runs.n; r++)
-		*(g->runs.v[r].side ? &f->new : &f->base) +=
-			g->runs.v[r].samples / n[g->runs.v[r].side];
-	f->base_share = 1;
-	f->growth = f->impact = expm1(l);
-	f->lo = expm1(l - t * se);
-	f->hi = expm1(l + t * se);
-	f->phi = 0;
-	f->p = f->p_adjusted = stats_t_tail((l - log1p(g->opt.total_max)) / se, df);
-	f->mde = expm1(log1p(g->opt.total_max) + (stats_t_quantile(g->opt.q, df) + Z_80) * se);
-	f->verdict = f->p > g->opt.report_q	       ? VERDICT_EXPLAINED
-		     : f->p <= g->opt.q && j->can_gate ? VERDICT_REGRESSED
-						       : VERDICT_SUSPECT;
-	if (f->verdict == VERDICT_EXPLAINED &&
-	    stats_t_tail((-l - log1p(g->opt.total_max)) / se, df) <= g->opt.q)
-		f->verdict = VERDICT_IMPROVED;
-}
-
-/* Without an adjustment everything may have grown alike: then no function is to blame. */
-static bool all_changed_alike(struct regress *g)
-{
-	const struct family *f = &g->self;
-	double weight = 0, mean = 0, near = 0, inverse = 0;
-	size_t i;
-
-	for (i = 0; i < f->n; i++)
-		if (f->v[i].is_tested && !is_new(&f->v[i]) && !is_gone(&f->v[i])) {
-			double w = 1 / (f->v[i].se * f->v[i].se);
-
-			mean += w * f->v[i].l;
-			inverse += w;
-		}
-	if (!(inverse > 0))
-		return false;
-	mean /= inverse;
-	for (i = 0; i < f->n; i++)
-		if (f->v[i].is_tested) {
-			weight += f->v[i].mu;
-			near += fabs(f->v[i].l - mean) < 2 * f->v[i].se ? f->v[i].mu : 0;
-		}
-	return fabs(mean) > log1p(.01) && fabs(mean) > 3 / sqrt(inverse) && near > .7 * weight;
-}
-
-/* ---- neighbours --------------------------------------------------------------------------------
- */
-
-/* Do two changes cancel? */
-static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
-{
-	const struct tested *x = &j->g->self.v[a], *y = &j->g->self.v[b];
-	double dx = change(j, x), dy = change(j, y), larger = fmax(fabs(dx), fabs(dy));
-	double sx = x->se * fmax(per_run(j, x, SIDE_BASE), per_run(j, x, SIDE_NEW));
-	double sy = y->se * fmax(per_run(j, y, SIDE_BASE), per_run(j, y, SIDE_NEW));
-
-	/* A growth is not explained away by what another function lost by chance. */
-	if (!is_new(x) && !is_gone(x) && !is_new(y) && !is_gone(y) &&
-	    fmin(y->p_up, y->p_down) > j->g->opt.report_q)
-		return false;
-	/* What is gone and new has no useful error of its ratio. */
-	if (is_new(x) || is_gone(x))
-		sx = sqrt(fmax(x->a, x->b) * x->phi_shrunk) / j->s[x->b > x->a];
-	if (is_new(y) || is_gone(y))
-		sy = sqrt(fmax(y->a, y->b) * y->phi_shrunk) / j->s[y->b > y->a];
-	return dx * dy < 0 && fabs(dx + dy) < MOVED_SHARE * larger &&
-	       fabs(dx + dy) < 2 * sqrt(sx * sx + sy * sy) + .02 * larger;
-}
-
-/* Callees that a compiler put into f, or took out of it: together they cancel its change. */
-static uint32_t absorbed(const struct judge *j, uint32_t f)
-{
-	const struct regress *g = j->g;
-	const struct tested *v = &g->self.v[f];
-	double mine = change(j, v), others = 0, most = 0;
-	bool *seen = calloc(g->info.n + 1, sizeof *seen);
-	uint32_t best = NONE;
-	size_t i;
-
-	for (i = 1; seen && i < g->both.n; i++) {
-		uint32_t key = g->both.v[i].key, parent = g->both.v[g->both.v[i].parent].key;
-		const struct tested *w = &g->self.v[key];
-		double delta = change(j, w);
-		bool appeared = mine > 0 ? is_gone(w) : is_new(w);
-
-		if (!g->both.v[i].parent || parent != f || key == f || seen[key] || !appeared)
-			continue;
-		seen[key] = true;
-		others += delta;
-		if (fabs(delta) > most) {
-			most = fabs(delta);
-			best = key;
-		}
-	}
-	free(seen);
-	return best != NONE && fabs(mine + others) < MOVED_SHARE * fmax(fabs(mine), fabs(others))
-		       ? best
-		       : NONE;
-}
-
-/* Callers and callees of f, one after the other. */
-static uint32_t find_neighbour(const struct judge *j, uint32_t f)
-{
-	const struct regress *g = j->g;
-	uint32_t best = absorbed(j, f);
-	size_t i;
-
-	for (i = 1; best == NONE && i < g->both.n; i++) {
-		uint32_t key = g->both.v[i].key, up = g->both.v[i].parent;
-		uint32_t parent = up ? g->both.v[up].key : NONE;
-
-		if (key == f && parent != NONE && parent != f && cancels(j, f, parent))
-			best = parent;
-		else if (parent == f && key != f && cancels(j, f, key))
-			best = key;
-	}
-	return best;
-}
-
-static bool share_caller(const struct regress *g, uint32_t a, uint32_t b)
-{
-	size_t i, k;
-
-	for (i = 1; i < g->both.n; i++)
-		for (k = 1; g->both.v[i].key == a && k < g->both.n; k++)
-			if (g->both.v[k].key == b && g->both.v[g->both.v[k].parent].key ==
-							     g->both.v[g->both.v[i].parent].key)
-				return true;
-	return false;
-}
-
-/* A function that is gone and had the same time and callers: renamed, perhaps. */
-static uint32_t find_old_name(const struct judge *j, uint32_t f)
-{
-	const struct family *self = &j->g->self;
-	uint32_t i;
-
-	for (i = 0; i < self->n; i++)
-		if (i != f && self->v[i].is_tested &&
-		    (is_new(&self->v[f]) ? is_gone(&self->v[i]) : is_new(&self->v[i])) &&
-		    cancels(j, f, i) && share_caller(j->g, f, i))
-			return i;
-	return NONE;
-}
-
-static bool changed(const struct regress *g, const struct tested *v)
-{
-	return v->is_tested &&
-	       (fmin(v->q_up, v->q_down) <= g->opt.report_q || is_new(v) || is_gone(v));
-}
-
-static void find_moved(struct judge *j)
-{
-	struct regress *g = j->g;
-	uint32_t i, to;
-
-	for (i = 0; i < g->self.n; i++) {
-		if (!changed(g, &g->self.v[i]) || j->moved[i] != NONE)
-			continue;
-		to = find_neighbour(j, i);
-		if (to == NONE && (is_new(&g->self.v[i]) || is_gone(&g->self.v[i])))
-			to = find_old_name(j, i);
-		if (to == NONE)
-			continue;
-		j->moved[i] = to;
-		if (j->moved[to] == NONE)
-			j->moved[to] = i;
-	}
-}
-
-/* ---- findings ----------------------------------------------------------------------------------
- */
-
-static char *stack_of(const struct regress *g, size_t node)
-{
-	struct text t = {0};
-	VEC(size_t) way = {0};
-	size_t i;
-
-	for (; node; node = g->both.v[node].parent)
-		if (vec_push(&way, node))
-			t.failed = true;
-	for (i = way.n; i--;) {
-		const char *name = regress_name(g, g->both.v[way.v[i]].key);
-
-		text_clean(&t, name, strlen(name));
-		if (i)
-			text_char(&t, ';');
-	}
-	text_char(&t, '\0');
-	vec_done(&way);
-	if (t.failed) {
-		text_done(&t);
-		return NULL;
-	}
-	return t.s;
-}
-
-static bool is_topmost(const struct regress *g, size_t node)
-{
-	uint32_t key = g->both.v[node].key, at = g->both.v[node].parent;
-
-	while (at && g->both.v[at].key != key)
-		at = g->both.v[at].parent;
-	return !at;
-}
-
-/* The stacks that hold most of the change. */
-static void add_paths(const struct regress *g, struct finding *f)
-{
-	size_t best[FINDING_PATHS], n = 0, i, k;
-	double delta[FINDING_PATHS], sum = f->new - f->base;
-
-	for (i = 1; i < g->both.n; i++) {
-		const struct both_node *b = &g->both.v[i];
-		double d;
-
-		if (b->key != f->key || (f->kind == FINDING_INCL && !is_topmost(g, i)))
-			continue;
-		d = f->kind == FINDING_SELF ? b->self[SIDE_NEW] - b->self[SIDE_BASE]
-					    : b->incl[SIDE_NEW] - b->incl[SIDE_BASE];
-		if (d * sum <= 0)
-			continue;
-		for (k = n; k && fabs(d) > fabs(delta[k - 1]); k--)
-			if (k < FINDING_PATHS) {
-				delta[k] = delta[k - 1];
-				best[k] = best[k - 1];
-			}
-		if (k < FINDING_PATHS) {
-			delta[k] = d;
-			best[k] = i;
-			n += n < FINDING_PATHS;
-		}
-	}
-	for (i = 0; i < n; i++) {
-		f->paths[i].stack = stack_of(g, best[i]);
-		f->paths[i].share = sum != 0 ? delta[i] / sum : 0;
-		if (f->paths[i].stack)
-			f->n_paths = i + 1;
-		else
-			break;
-	}
-}
+#define Z_80 0.8416212335729143 /* power of 80 % */
 
 static void fill(const struct judge *j, struct finding *f, uint32_t key, enum finding_kind kind,
 		 const struct tested *v)
@@ -398,7 +81,8 @@ static int judge_self(struct judge *j, struct err *err)
 		if (v->is_tested && v->margin > g->opt.margin &&
 		    stats_t_tail((v->l - log1p(g->opt.margin)) / v->se, v->df) <= g->opt.report_q)
 			j->flagged[i] = true;
-		if (!v->is_tested || !(up || down || is_new(v) || is_gone(v)))
+		if (!v->is_tested || !(up || down || is_new(v) || is_gone(v)) ||
+		    (v->is_left_out && !down))
 			continue;
 		fill(j, &f, i, FINDING_SELF, v);
 		/* The exact bound of a count that was 0 (DLMF 8.17: the sides' runs are as likely).
@@ -453,7 +137,7 @@ static int test_rest(struct judge *j, uint32_t key, struct tested *v, struct err
 	for (r = 0; !rc && r < g->runs.n; r++) {
 		memset(self, 0, g->info.n * sizeof *self);
 		memset(incl, 0, g->info.n * sizeof *incl);
-		if (run_count(g, r, j->flagged, j->accepted, self, incl))
+		if (run_count(&g->trees.v[r], j->flagged, j->accepted, self, incl))
 			rc = err_nomem(err);
 		counts[r] = incl[key];
 	}
@@ -517,7 +201,7 @@ static int judge_shares(struct judge *j, struct err *err)
 		struct finding f = {0};
 		double share, se;
 
-		if (!r || r->limit < 0 || !(j->total[SIDE_NEW] > 0))
+		if (!r || r->limit < 0 || v->is_left_out || !(j->total[SIDE_NEW] > 0))
 			continue;
 		share = per_run(j, v, SIDE_NEW) / j->total[SIDE_NEW];
 		se = share * sqrt(fmax(v->phi_shrunk, 1) / fmax(v->b, 1));
@@ -527,6 +211,30 @@ static int judge_shares(struct judge *j, struct err *err)
 		fill(j, &f, i, FINDING_SELF, v);
 		f.verdict = r->is_warning || !j->can_gate ? VERDICT_SUSPECT : VERDICT_OVER_BUDGET;
 		f.rule = r->line;
+		if (push(g, &f, err))
+			return -ERR_NOMEM;
+	}
+	return 0;
+}
+
+/* What an earlier comparison flagged and this one has no word of. */
+static int judge_unconfirmed(struct judge *j, struct err *err)
+{
+	struct regress *g = j->g;
+	size_t i, k, n = g->findings.n;
+
+	for (i = 0; i < g->only.n; i++) {
+		const struct named_finding *o = &g->only.v[i];
+		const struct family *family = o->kind == FINDING_INCL ? &g->incl : &g->self;
+		struct finding f = {0};
+
+		for (k = 0; k < n && (g->findings.v[k].kind != o->kind || g->findings.v[k].key != o->key);
+		     k++)
+			;
+		if (k < n || o->kind == FINDING_TOTAL)
+			continue;
+		fill(j, &f, o->key, o->kind, &family->v[o->key]);
+		f.verdict = VERDICT_UNCONFIRMED;
 		if (push(g, &f, err))
 			return -ERR_NOMEM;
 	}
@@ -599,6 +307,7 @@ static int test_families(struct judge *j, bool force_stable, bool *stable, struc
 	if (family_sizes(&g->self, force_stable, j->size, stable))
 		return err_nomem(err);
 	g->incl.floor = g->self.floor;
+	memcpy(g->incl.past.size, g->self.past.size, g->past.n * sizeof *g->self.past.size);
 	if (family_test(&g->self, j->size) || family_test(&g->incl, j->size))
 		return err_nomem(err);
 	j->s[0] = j->s[1] = j->total[0] = j->total[1] = 0;
@@ -635,11 +344,12 @@ static int judge_all(struct judge *j, struct err *err)
 	find_moved(j);
 	judge_total(j, &total);
 	if (push(g, &total, err) || judge_self(j, err) || judge_incl(j, err) ||
-	    judge_shares(j, err))
+	    judge_shares(j, err) || judge_unconfirmed(j, err))
 		return -ERR_NOMEM;
 	certify(j);
 	for (i = 0; i < g->self.n; i++)
 		g->design.tested += g->self.v[i].is_tested;
+	g->design.history_is_quieter = g->self.past.is_quieter;
 	g->design.keys = g->self.n;
 	g->design.d0 = g->self.d0;
 	memcpy(g->design.trend, g->self.trend, sizeof g->design.trend);

@@ -4,9 +4,7 @@
 Truth by construction: programs that are really recompiled with one function slower, recorded by capture; and folded
 stacks drawn by a generator with a fixed seed, where the figures are exact."""
 import json
-import math
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -15,58 +13,14 @@ import xml.etree.ElementTree as ET
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mix  # noqa: E402
+from drawn import BIN, Drawn, findings, of, regress  # noqa: E402
 from tap import Tap  # noqa: E402
 
-BIN = os.environ["BIN"]
 tap = Tap()
 
 
-def regress(*args, **kw):
-    return subprocess.run([f"{BIN}/regress", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
-
-
-def findings(*args, **kw):
-    p = regress("-q", "--json", "-", *args, **kw)
-    return p.returncode, json.loads(p.stdout) if p.returncode < 2 else p.stderr
-
-
-def of(report, *verdicts):
-    return {(f["key"], f["kind"]) for f in report["findings"] if f["verdict"] in verdicts}
-
-
-# ---- drawn runs ------------------------------------------------------------------------------------------------------
-rnd = random.Random(11)
-FUNCTIONS = [(f"f{i}", 3000 / (i + 1)) for i in range(100)]
-
-
-def poisson(mean):
-    if mean > 50:
-        return max(0, round(rnd.gauss(mean, math.sqrt(mean))))
-    limit, k, p = math.exp(-mean), 0, 1.0
-    while True:
-        p *= rnd.random()
-        if p <= limit:
-            return k
-        k += 1
-
-
-def draw(path, change={}, scale=1.0, rename={}):
-    """A run: each function has a mean, a run-to-run speed of 2 % and chance."""
-    speed = scale * math.exp(rnd.gauss(0, .02))
-    with open(path, "w") as f:
-        for i, (name, mean) in enumerate(FUNCTIONS):
-            n = poisson(mean * speed * change.get(name, 1) * math.exp(rnd.gauss(0, .01)))
-            if n:
-                f.write(f"app;main;g{i % 10};{rename.get(name, name)} {n}\n")
-    return path
-
-
-def side(name, n=5, **kw):
-    shutil.rmtree(name, ignore_errors=True)
-    os.mkdir(name)
-    return [draw(f"{name}/{i}.folded", **kw) for i in range(n)]
-
-
+drawn = Drawn(11)
+side, FUNCTIONS = drawn.side, drawn.functions
 base = side("base")
 alarms = suspects = found = others = 0
 JOBS = 40
@@ -106,7 +60,7 @@ code, r = findings("--base", *base, "--new", *side("all", scale=1.12))
 tap.check(code == 1 and of(r, "REGRESSED") == {("total", "total")}, "everything 12 % slower: told of the total only", of(r, "REGRESSED", "suspect"))
 code, r = findings("--base", base[0], "--new", new[0])
 tap.check(code == 0 and ("f3", "self") not in of(r, "REGRESSED"), "one run a side: nothing fails")
-code, r = findings("--base", *base, "--new", *[draw(f"new/{i}.folded", change={"f3": 1.3}, scale=6 if i == 2 else 1) for i in range(5)])
+code, r = findings("--base", *base, "--new", *[drawn.run(f"new/{i}.folded", change={"f3": 1.3}, scale=6 if i == 2 else 1) for i in range(5)])
 tap.check(("f3", "self") in of(r, "REGRESSED", "suspect") and len(of(r, "REGRESSED")) <= 1, "one run six times as long: found all the same", of(r, "REGRESSED", "suspect"))
 
 # ---- budgets ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,32 @@
+/* regress_confirm.h - what an earlier comparison flagged, from its JSON report. */
+#ifndef CMD_REGRESS_CONFIRM_H
+#define CMD_REGRESS_CONFIRM_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "cmd/regress_run.h"
+#include "regress/regress.h"
+
+struct flagged {
+	enum finding_kind kind;
+	char *key; /* owned */
+};
+
+struct earlier {
+	VEC(struct flagged) flagged; /* REGRESSED and so on, and suspects */
+	path_list commands[SIDE_N];  /* argv with a NULL behind it; none if it was not `regress run` */
+	unsigned runs, frequency;    /* 0: not told */
+};
+
+/* Fills a zeroed *e from a report of `regress --json`; to be released in all cases. 0 or negative. */
+int earlier_read(struct earlier *e, const char *path, struct err *err);
+/* The same from a comparison of this process, without its commands. */
+int earlier_take(struct earlier *e, const struct regress *g, struct err *err);
+/* Tells g that nothing else is to be judged. 0 or negative. */
+int earlier_restrict(const struct earlier *e, struct regress *g, struct err *err);
+void earlier_done(struct earlier *e);
+
+/* The whole text of a file, to be freed; NULL with *err. */
+char *regress_read_text(const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,156 @@
+/* comparable.c - the environment of runs, and what cannot be compared. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "regress/inside.h"
+
+#define UNKNOWN_DELTA \
+	.02 /* of a side's samples: code without names on one side only is seen as gone */
+#define UNKNOWN_SE 4.0 /* standard errors that it may differ by, if those are more */
+#define LOST_MAX   .01
+
+/* What both must have, if both tell it. */
+static const struct {
+	const char *name;
+	size_t offset;
+} same[] = {{"its processor", offsetof(struct run_facts, cpu)},
+	    {"its architecture", offsetof(struct run_facts, arch)},
+	    {"its kernel", offsetof(struct run_facts, kernel)}};
+
+static int differ(const struct regress_run *a, const struct regress_run *b, const char *what,
+		  const char *x, const char *y, struct err *err)
+{
+	if (!*x || !*y || !strcmp(x, y))
+		return 0;
+	return err_set(err, ERR_USAGE, b->name,
+		       "not comparable: %s is %s, that of %s is %s (--force)", what, y, a->name, x);
+}
+
+static int check_whole(const struct regress_run *r, struct err *err)
+{
+	double lost = (double)r->facts.lost;
+
+	if (r->facts.damaged)
+		return err_set(err, ERR_USAGE, r->name,
+			       "not comparable: the recording is damaged or cut short (--force)");
+	if (lost <= LOST_MAX * (r->samples + lost))
+		return 0;
+	return err_set(err, ERR_USAGE, r->name,
+		       "not comparable: %.0f samples were lost while recording (--force)", lost);
+}
+
+static int check_run(const struct regress_run *first, const struct regress_run *r, struct err *err)
+{
+	const struct run_facts *a = &first->facts, *b = &r->facts;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < sizeof same / sizeof *same; i++)
+		rc = differ(first, r, same[i].name, (const char *)a + same[i].offset,
+			    (const char *)b + same[i].offset, err);
+	if (!rc && a->cpus && b->cpus && a->cpus != b->cpus)
+		rc = err_set(err, ERR_USAGE, r->name,
+			     "not comparable: on %u processors, %s on %u (--force)", b->cpus,
+			     first->name, a->cpus);
+	if (!rc && a->frequency && b->frequency && a->frequency != b->frequency)
+		rc = err_set(err, ERR_USAGE, r->name,
+			     "not comparable: sampled %llu times a second, %s %llu times (--force)",
+			     (unsigned long long)b->frequency, first->name,
+			     (unsigned long long)a->frequency);
+	return rc ? rc : check_whole(r, err);
+}
+
+/* Mean share of samples in code without names of a side's runs, and the square of its error. */
+static double unknown_share(const struct regress *g, enum side side, double *error2)
+{
+	double n = (double)g->design.runs[side], mean = 0, var = 0;
+	size_t i;
+
+	for (i = 0; i < g->runs.n; i++)
+		mean += g->runs.v[i].side == side ? g->runs.v[i].unknown / n : 0;
+	for (i = 0; i < g->runs.n; i++)
+		if (g->runs.v[i].side == side)
+			var += (g->runs.v[i].unknown - mean) * (g->runs.v[i].unknown - mean);
+	/* Of one run, or of runs that agree by accident: chance, four times over. */
+	*error2 = 4 * mean * (1 - mean) / fmax(1, g->design.samples[side]);
+	if (n > 1)
+		*error2 = fmax(*error2, var / (n - 1));
+	*error2 /= n;
+	return mean;
+}
+
+/* Code without names on one side would be seen as functions that are gone or new. */
+static int check_names(struct regress *g, struct err *err)
+{
+	double base, new, base2, new2, delta = UNKNOWN_DELTA;
+	size_t i;
+
+	for (i = 0; i < g->rules.n; i++)
+		if (g->rules.v[i].kind == RULE_UNKNOWN && g->rules.v[i].delta >= 0) {
+			delta = g->rules.v[i].delta;
+			g->rules.v[i].is_used = true;
+		}
+	base = unknown_share(g, SIDE_BASE, &base2);
+	new = unknown_share(g, SIDE_NEW, &new2);
+	if (fabs(new - base) <= fmax(delta, UNKNOWN_SE * sqrt(base2 + new2)))
+		return 0;
+	return err_set(err, ERR_USAGE, "",
+		       "not comparable: %.1f %% of the base's samples are in code without a name, "
+		       "%.1f %% of the new ones: "
+		       "is one side stripped? (--force)",
+		       100 * base, 100 * new);
+}
+
+static int check_sides(struct regress *g, struct err *err)
+{
+	size_t i;
+	int s;
+
+	for (i = 0; i < g->runs.n; i++) {
+		const struct regress_run *r = &g->runs.v[i];
+
+		g->design.runs[r->side]++;
+		g->design.samples[r->side] += r->samples;
+		if (!(r->samples > 0))
+			return err_set(err, ERR_USAGE, r->name, "no samples");
+	}
+	for (s = 0; s < SIDE_N; s++) {
+		if (!g->design.runs[s])
+			return err_set(err, ERR_USAGE, "", "no run of the %s",
+				       s ? "new side" : "base");
+		g->design.samples[s] /= (double)g->design.runs[s];
+	}
+	return 0;
+}
+
+/* Earlier runs of another machine say nothing about this one. */
+static void check_history(struct regress *g)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < g->past.n; i++)
+		if (!(g->past.v[i].run.samples > 0) ||
+		    (!g->opt.force && check_run(&g->runs.v[0], &g->past.v[i].run, NULL))) {
+			past_run_done(&g->past.v[i]);
+			g->design.history_left_out++;
+		} else {
+			g->past.v[n++] = g->past.v[i];
+		}
+	g->past.n = n;
+	g->design.history = n;
+}
+
+int check_comparable(struct regress *g, struct err *err)
+{
+	size_t i;
+	int rc = check_sides(g, err);
+
+	for (i = 0; !rc && !g->opt.force && i < g->runs.n; i++)
+		rc = check_run(&g->runs.v[0], &g->runs.v[i], err);
+	if (!rc && !g->opt.force)
+		rc = check_names(g, err);
+	if (!rc)
+		check_history(g);
+	return rc;
+}

@@ -1,0 +1,56 @@
+/* judge.h - one comparison while it is judged: shared by verdict.c, moved.c and where.c. Private to regress/. */
+#ifndef REGRESS_JUDGE_H
+#define REGRESS_JUDGE_H
+
+#include "regress/inside.h"
+
+#define NONE UINT32_MAX
+
+struct judge {
+	struct regress *g;
+	double *size;
+	double s[SIDE_N];     /* sums of the size factors */
+	double total[SIDE_N]; /* samples per run, adjusted */
+	bool *flagged;	      /* by key: slower by itself */
+	bool *accepted;	 /* by key: slower with what it calls, and nothing of that explains it */
+	uint32_t *moved; /* by key: its time went to or came from this one; NONE */
+	bool can_gate;
+};
+
+static inline double per_run(const struct judge *j, const struct tested *v, enum side side)
+{
+	return side == SIDE_BASE ? v->a / j->s[SIDE_BASE] : v->b / j->s[SIDE_NEW];
+}
+
+static inline double change(const struct judge *j, const struct tested *v)
+{
+	return per_run(j, v, SIDE_NEW) - per_run(j, v, SIDE_BASE);
+}
+
+static inline double impact(const struct judge *j, const struct tested *v)
+{
+	return j->total[SIDE_BASE] > 0 ? change(j, v) / j->total[SIDE_BASE] : 0;
+}
+
+static inline bool is_new(const struct tested *v)
+{
+	return v->a < .5 && v->b >= SAMPLES_MIN;
+}
+
+static inline bool is_gone(const struct tested *v)
+{
+	return v->b < .5 && v->a >= SAMPLES_MIN;
+}/* ---- total.c */
+void judge_total(const struct judge *j, struct finding *f);
+/* Without an adjustment everything may have grown alike: then no function is to blame. */
+bool all_changed_alike(struct regress *g);
+
+/* ---- moved.c */
+/* Fills `moved`. */
+void find_moved(struct judge *j);
+
+/* ---- where.c */
+/* The stacks that hold most of the change. */
+void add_paths(const struct regress *g, struct finding *f);
+
+#endif

@@ -1,0 +1,129 @@
+/* moved.c - what a function lost and a neighbour got: inlined, outlined, renamed. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "regress/judge.h"
+
+#define MOVED_SHARE .2
+
+/* Do two changes cancel? */
+static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
+{
+	const struct tested *x = &j->g->self.v[a], *y = &j->g->self.v[b];
+	double dx = change(j, x), dy = change(j, y), larger = fmax(fabs(dx), fabs(dy));
+	double sx = x->se * fmax(per_run(j, x, SIDE_BASE), per_run(j, x, SIDE_NEW));
+	double sy = y->se * fmax(per_run(j, y, SIDE_BASE), per_run(j, y, SIDE_NEW));
+
+	/* A growth is not explained away by what another function lost by chance. */
+	if (!is_new(x) && !is_gone(x) && !is_new(y) && !is_gone(y) &&
+	    fmin(y->p_up, y->p_down) > j->g->opt.report_q)
+		return false;
+	/* What is gone and new has no useful error of its ratio. */
+	if (is_new(x) || is_gone(x))
+		sx = sqrt(fmax(x->a, x->b) * x->phi_shrunk) / j->s[x->b > x->a];
+	if (is_new(y) || is_gone(y))
+		sy = sqrt(fmax(y->a, y->b) * y->phi_shrunk) / j->s[y->b > y->a];
+	return dx * dy < 0 && fabs(dx + dy) < MOVED_SHARE * larger &&
+	       fabs(dx + dy) < 2 * sqrt(sx * sx + sy * sy) + .02 * larger;
+}
+
+/* Callees that a compiler put into f, or took out of it: together they cancel its change. */
+static uint32_t absorbed(const struct judge *j, uint32_t f)
+{
+	const struct regress *g = j->g;
+	const struct tested *v = &g->self.v[f];
+	double mine = change(j, v), others = 0, most = 0;
+	bool *seen = calloc(g->info.n + 1, sizeof *seen);
+	uint32_t best = NONE;
+	size_t i;
+
+	for (i = 1; seen && i < g->both.n; i++) {
+		uint32_t key = g->both.v[i].key, parent = g->both.v[g->both.v[i].parent].key;
+		const struct tested *w = &g->self.v[key];
+		double delta = change(j, w);
+		bool appeared = mine > 0 ? is_gone(w) : is_new(w);
+
+		if (!g->both.v[i].parent || parent != f || key == f || seen[key] || !appeared)
+			continue;
+		seen[key] = true;
+		others += delta;
+		if (fabs(delta) > most) {
+			most = fabs(delta);
+			best = key;
+		}
+	}
+	free(seen);
+	return best != NONE && fabs(mine + others) < MOVED_SHARE * fmax(fabs(mine), fabs(others))
+		       ? best
+		       : NONE;
+}
+
+/* Callers and callees of f, one after the other. */
+static uint32_t find_neighbour(const struct judge *j, uint32_t f)
+{
+	const struct regress *g = j->g;
+	uint32_t best = absorbed(j, f);
+	size_t i;
+
+	for (i = 1; best == NONE && i < g->both.n; i++) {
+		uint32_t key = g->both.v[i].key, up = g->both.v[i].parent;
+		uint32_t parent = up ? g->both.v[up].key : NONE;
+
+		if (key == f && parent != NONE && parent != f && cancels(j, f, parent))
+			best = parent;
+		else if (parent == f && key != f && cancels(j, f, key))
+			best = key;
+	}
+	return best;
+}
+
+static bool share_caller(const struct regress *g, uint32_t a, uint32_t b)
+{
+	size_t i, k;
+
+	for (i = 1; i < g->both.n; i++)
+		for (k = 1; g->both.v[i].key == a && k < g->both.n; k++)
+			if (g->both.v[k].key == b && g->both.v[g->both.v[k].parent].key ==
+							     g->both.v[g->both.v[i].parent].key)
+				return true;
+	return false;
+}
+
+/* A function that is gone and had the same time and callers: renamed, perhaps. */
+static uint32_t find_old_name(const struct judge *j, uint32_t f)
+{
+	const struct family *self = &j->g->self;
+	uint32_t i;
+
+	for (i = 0; i < self->n; i++)
+		if (i != f && self->v[i].is_tested &&
+		    (is_new(&self->v[f]) ? is_gone(&self->v[i]) : is_new(&self->v[i])) &&
+		    cancels(j, f, i) && share_caller(j->g, f, i))
+			return i;
+	return NONE;
+}
+
+static bool changed(const struct regress *g, const struct tested *v)
+{
+	return v->is_tested &&
+	       (fmin(v->q_up, v->q_down) <= g->opt.report_q || is_new(v) || is_gone(v));
+}
+
+void find_moved(struct judge *j)
+{
+	struct regress *g = j->g;
+	uint32_t i, to;
+
+	for (i = 0; i < g->self.n; i++) {
+		if (!changed(g, &g->self.v[i]) || j->moved[i] != NONE)
+			continue;
+		to = find_neighbour(j, i);
+		if (to == NONE && (is_new(&g->self.v[i]) || is_gone(&g->self.v[i])))
+			to = find_old_name(j, i);
+		if (to == NONE)
+			continue;
+		j->moved[i] = to;
+		if (j->moved[to] == NONE)
+			j->moved[to] = i;
+	}
+}

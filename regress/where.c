@@ -1,0 +1,74 @@
+/* where.c - which stacks hold a change. */
+#include <math.h>
+
+#include "regress/judge.h"
+
+static char *stack_of(const struct regress *g, size_t node)
+{
+	struct text t = {0};
+	VEC(size_t) way = {0};
+	size_t i;
+
+	for (; node; node = g->both.v[node].parent)
+		if (vec_push(&way, node))
+			t.failed = true;
+	for (i = way.n; i--;) {
+		const char *name = regress_name(g, g->both.v[way.v[i]].key);
+
+		text_clean(&t, name, strlen(name));
+		if (i)
+			text_char(&t, ';');
+	}
+	text_char(&t, '\0');
+	vec_done(&way);
+	if (t.failed) {
+		text_done(&t);
+		return NULL;
+	}
+	return t.s;
+}
+
+static bool is_topmost(const struct regress *g, size_t node)
+{
+	uint32_t key = g->both.v[node].key, at = g->both.v[node].parent;
+
+	while (at && g->both.v[at].key != key)
+		at = g->both.v[at].parent;
+	return !at;
+}
+
+void add_paths(const struct regress *g, struct finding *f)
+{
+	size_t best[FINDING_PATHS], n = 0, i, k;
+	double delta[FINDING_PATHS], sum = f->new - f->base;
+
+	for (i = 1; i < g->both.n; i++) {
+		const struct both_node *b = &g->both.v[i];
+		double d;
+
+		if (b->key != f->key || (f->kind == FINDING_INCL && !is_topmost(g, i)))
+			continue;
+		d = f->kind == FINDING_SELF ? b->self[SIDE_NEW] - b->self[SIDE_BASE]
+					    : b->incl[SIDE_NEW] - b->incl[SIDE_BASE];
+		if (d * sum <= 0)
+			continue;
+		for (k = n; k && fabs(d) > fabs(delta[k - 1]); k--)
+			if (k < FINDING_PATHS) {
+				delta[k] = delta[k - 1];
+				best[k] = best[k - 1];
+			}
+		if (k < FINDING_PATHS) {
+			delta[k] = d;
+			best[k] = i;
+			n += n < FINDING_PATHS;
+		}
+	}
+	for (i = 0; i < n; i++) {
+		f->paths[i].stack = stack_of(g, best[i]);
+		f->paths[i].share = sum != 0 ? delta[i] / sum : 0;
+		if (f->paths[i].stack)
+			f->n_paths = i + 1;
+		else
+			break;
+	}
+}

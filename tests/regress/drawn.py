@@ -1,0 +1,57 @@
+"""drawn.py - runs as folded stacks, drawn by a generator with a seed: the figures are exact."""
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+
+BIN = os.environ["BIN"]
+
+
+def regress(*args, **kw):
+    return subprocess.run([f"{BIN}/regress", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
+
+
+def findings(*args, **kw):
+    """The exit status, and the JSON report or what was said instead."""
+    p = regress(*args, "-q", "--json", "-", **kw)
+    return p.returncode, json.loads(p.stdout) if p.returncode < 2 else p.stderr
+
+
+def of(report, *verdicts):
+    return {(f["key"], f["kind"]) for f in report["findings"] if f["verdict"] in verdicts}
+
+
+class Drawn:
+    """100 functions of 3,000 samples and less a run; each run has a speed of its own (sd 2 %), each function in it another (sd 1 %)."""
+
+    def __init__(self, seed, functions=100, largest=3000.):
+        self.rnd = random.Random(seed)
+        self.functions = [(f"f{i}", largest / (i + 1)) for i in range(functions)]
+
+    def poisson(self, mean):
+        if mean > 50:
+            return max(0, round(self.rnd.gauss(mean, math.sqrt(mean))))
+        limit, k, p = math.exp(-mean), 0, 1.0
+        while True:
+            p *= self.rnd.random()
+            if p <= limit:
+                return k
+            k += 1
+
+    def run(self, path, change={}, scale=1.0, rename={}, noise=.01):
+        """noise: of a function from run to run, or by function."""
+        speed = scale * math.exp(self.rnd.gauss(0, .02))
+        with open(path, "w") as f:
+            for i, (name, mean) in enumerate(self.functions):
+                sd = noise if isinstance(noise, float) else noise.get(name, .01)
+                n = self.poisson(mean * speed * change.get(name, 1) * math.exp(self.rnd.gauss(0, sd)))
+                if n:
+                    f.write(f"app;main;g{i % 10};{rename.get(name, name)} {n}\n")
+        return path
+
+    def side(self, name, n=5, **kw):
+        shutil.rmtree(name, ignore_errors=True)
+        os.makedirs(name)
+        return [self.run(f"{name}/{i}.folded", **kw) for i in range(n)]

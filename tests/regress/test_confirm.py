@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""regress confirm, regress run --confirm: fresh runs judge what was flagged, and nothing else.
+
+Runs are drawn by a generator with a fixed seed, so that what is true is known."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import mix  # noqa: E402
+from drawn import BIN, Drawn, findings, of, regress  # noqa: E402
+from tap import Tap  # noqa: E402
+
+tap = Tap()
+drawn = Drawn(19)
+
+
+def earlier(path, *keys):
+    """A report that flagged these, true or not."""
+    with open(path, "w") as f:
+        json.dump({"schema": "unspool-regress/1", "findings": [{"kind": "self", "verdict": "REGRESSED", "gated": True, "key": k} for k in keys]}, f)
+    return path
+
+
+p = regress("--base", *drawn.side("base"), "--new", *drawn.side("new", change={"f3": 1.3}), "--json", "first.json")
+tap.check(p.returncode == 1, "the first look finds it", p.stdout)
+fresh = drawn.side("base2"), drawn.side("new2", change={"f3": 1.3, "f5": 1.4})
+code, r = findings("confirm", "first.json", "--base", *fresh[0], "--new", *fresh[1])
+tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")} and r["design"]["confirms"] == 1, "confirmed; what the first look did not flag is not judged", of(r, "REGRESSED", "suspect"))
+code, r = findings("confirm", earlier("wrong.json", "f2", "f4", "f3"), "--base", *drawn.side("base2"), "--new", *drawn.side("new2", change={"f3": 1.3}))
+tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")} and of(r, "not confirmed") == {("f2", "self"), ("f4", "self")}, "one of three is confirmed", of(r, "REGRESSED", "not confirmed"))
+code, r = findings("confirm", earlier("wrong.json", "f2", "no_such_function"), "--base", *drawn.side("base2"), "--new", *drawn.side("new2"))
+tap.check(code == 0 and of(r, "not confirmed") == {("f2", "self"), ("no_such_function", "self")}, "none is", r["findings"][:3])
+p = regress("confirm", earlier("none.json"), "--base", "base2", "--new", "new2")
+tap.check(p.returncode == 0 and "nothing was flagged" in p.stdout, "nothing was flagged: nothing is to be done", p.stdout, p.stderr)
+p = regress("confirm", "first.json")
+tap.check(p.returncode == 2 and "COMMAND" in p.stderr, "a report that knows no commands", p.stderr)
+with open("text", "w") as f:
+    f.write('{"schema": "unspool-regress/1", ')
+for path, words in (("text", "no JSON"), ("nowhere.json", "nowhere.json"), ("base/0.folded", "no JSON")):
+    p = regress("confirm", path, "--base", "base2", "--new", "new2")
+    tap.check(p.returncode == 2 and words in p.stderr and p.stderr.count("\n") == 1, f"not a report: {path}", p.stderr)
+p = regress("confirm")
+tap.check(p.returncode == 2 and "EARLIER.json" in p.stderr, "confirm without a report", p.stderr)
+
+# The rate of false alarms is that of the second look alone, whatever was flagged: here always three functions that did not change.
+wrong, JOBS = 0, 150
+for job in range(JOBS):
+    code, r = findings("confirm", earlier("wrong.json", "f1", "f6", "f20"), "--base", *drawn.side("a"), "--new", *drawn.side("b"))
+    wrong += code
+tap.check(wrong <= 4, f"three wrong ones flagged: confirmed in {wrong} of {JOBS} jobs", wrong)
+# Few questions see more: 12 % of a function of 4 % against 100 tests, and against one.
+alone = among = 0
+for job in range(20):
+    runs = "--base", *drawn.side("a"), "--new", *drawn.side("b", change={"f3": 1.16})
+    among += findings(*runs)[0]
+    alone += findings("confirm", earlier("one.json", "f3"), *runs)[0]
+tap.check(alone > among, f"16 % more in one function of 4 %: found in {among} of 20 jobs among all, in {alone} when it is the only question", (alone, among))
+
+# ---- recorded --------------------------------------------------------------------------------------------------------
+ROUNDS = "4000"
+
+
+def live():
+    mix.build("plain", "-g")
+    mix.build("slow", "-g", "-DP2=170")
+    p = regress("run", "-q", "-n", "4", "--confirm", "--json", "run.json", "--", "./plain", ROUNDS, "::", "./slow", ROUNDS)
+    with open("run.json") as f:
+        r = json.load(f)
+    names = sorted(os.listdir("regress-runs"))
+    tap.check(p.returncode == 1 and ("leaf_2", "self") in of(r, "REGRESSED") and not of(r, "REGRESSED") - {("leaf_2", "self"), ("total", "total")}, "run --confirm: found, and confirmed by fresh runs",
+              of(r, "REGRESSED"), p.stderr)
+    tap.check(len(names) == 16 and r["sides"]["base"]["runs"][0]["file"] == "regress-runs/confirm-base-01.data", "which were recorded", names)
+    tap.check(r["run"] == {"runs": 4, "frequency": 3999, "base": ["./plain", ROUNDS], "new": ["./slow", ROUNDS]}, "the report tells how", r["run"])
+    p = regress("confirm", "run.json", "-q", "--dir", "again", "--json", "again.json")
+    with open("again.json") as f:
+        r = json.load(f)
+    tap.check(p.returncode == 1 and r["design"]["confirms"] >= 1 and len(os.listdir("again")) == 8, "confirm records by itself", p.stderr, r["findings"][:2])
+    p = regress("confirm", "run.json", "-q", "-n", "3", "--dir", "same", "--json", "same.json", "--", "./plain", ROUNDS, "::", "./plain", ROUNDS)
+    with open("same.json") as f:
+        r = json.load(f)
+    tap.check(p.returncode == 0 and ("leaf_2", "self") in of(r, "not confirmed"), "other commands instead: not confirmed", p.stderr, r["findings"][:2])
+    p = regress("run", "-q", "-n", "3", "--confirm", "--dir", "quiet", "--", "./plain", "1000", "::", "./plain", "1000")
+    tap.check(p.returncode == 0, "nothing is flagged: status 0", p.stdout, p.stderr)
+
+
+p = subprocess.run([f"{BIN}/capture", "-q", "-o", "try.data", "--", "true"], stderr=subprocess.PIPE, text=True)
+if p.returncode or not shutil.which("gcc"):
+    tap.skip("programs recorded here", "nothing can be recorded: " + p.stderr.strip()[:200])
+else:
+    live()
+tap.end()
