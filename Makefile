@@ -9,6 +9,7 @@
 #   make check-no-events  the same where perf_event_open is forbidden, as in a container
 #   make check-damage   every cut of every recording of the corpus (minutes; SAN=address,undefined: half an hour)
 #   make bench      ratios against perf on the same file
+#   make bench-page what the page costs a browser, beside speedscope and an SVG
 #   make install    PREFIX=/usr/local DESTDIR=: stripped, with manuals and completions for bash, zsh, fish
 #   make static-capture  build/gcc/static/capture: one file to copy to any machine of this architecture
 #   make dist, make deb  build/dist/: a tarball of the last commit; a Debian package of it (needs build-essential, debhelper)
@@ -184,6 +185,11 @@ exam-regress: deps all
 bench: deps
 	@$(MAKE) --no-print-directory tests-built
 	@python3 bench/bench.py --bin $(BIN) --build $(BUILD) $(B)
+
+# The page of -f html in a browser, beside speedscope and an SVG.
+bench-page: deps all
+	@python3 bench/page.py --bin $(BIN) $(B)
+.PHONY: bench-page
 
 INSTALL_STRIP ?= -s
 share := $(DESTDIR)$(PREFIX)/share

@@ -12,7 +12,7 @@ const CHANGE_COLUMNS = [
 	{key: "base", title: "Base", kind: "n", value: (r, t) => r.base[t.of], text: (r, t) => formatShare(r.base[t.of], 1)},
 	{key: "fresh", title: "New", kind: "n", value: (r, t) => r.fresh[t.of], text: (r, t) => formatShare(r.fresh[t.of], 1)},
 	{key: "change", title: "Change", kind: "n", value: (r, t) => r.fresh[t.of] - r.base[t.of],
-		text: (r, t) => signed(100 * (r.fresh[t.of] - r.base[t.of]), 2), hint: (r, t) => formatChange(r.base[t.of], r.fresh[t.of]), colour: r => r.colour},
+		text: (r, t) => signed(100 * (r.fresh[t.of] - r.base[t.of]), 2), hint: (r, t) => formatChange(r.base[t.of], r.fresh[t.of]), isColoured: true},
 ];
 const VERDICT = {key: "verdict", title: "Verdict", kind: "v", value: r => r.verdict, text: r => r.verdict};
 const NAMES = [
@@ -21,7 +21,7 @@ const NAMES = [
 ];
 
 class FunctionTable {
-	// on: {choose(frame), sandwich(frame)}
+	// on: {choose(frame), sandwich(frame), colour(row)}
 	constructor(element, on, isDiff) {
 		Object.assign(this, {element, on, isDiff, key: isDiff ? "change" : "self", isUp: false, of: "total", rows: [], unit: "", whole: 0, columns: []});
 	}
@@ -88,8 +88,8 @@ class FunctionTable {
 				td.append(this.nameButton(r));
 			if (c.hint)
 				td.title = c.hint(r, this);
-			if (c.colour)
-				Object.assign(td.style, {backgroundColor: c.colour(r), color: "#000"});
+			if (c.isColoured)
+				Object.assign(td.style, {backgroundColor: this.on.colour(r), color: "#000"});
 		}
 	}
 

@@ -19,7 +19,7 @@ function formatShare(part, whole) {
 function withoutTemplates(name) {
 	let out = "", depth = 0;
 	for (let i = 0; i < name.length; i++) {
-		const c = name[i], isOperator = /operator[<>=-]*$/.test(name.slice(Math.max(0, i - 10), i));
+		const c = name[i], isOperator = (c === "<" || c === ">") && /operator[<>=-]*$/.test(name.slice(Math.max(0, i - 10), i));
 		if (c === "<" && !isOperator && i > 0) {
 			if (depth++ === 0)
 				out += "<…>";
@@ -32,17 +32,39 @@ function withoutTemplates(name) {
 	return depth === 0 ? out : name;
 }
 
-// A label of at most `room` letters, cut in the middle.
-function fitLabel(name, room) {
+// What a label loses first: arguments of templates, and the type that functions made of them return.
+function shortName(name) {
+	const short = withoutTemplates(name), type = /^(?:(?:unsigned|signed|const) )*[\w:<>…]+(?: const)?[*&]* (?=[\w~(])/.exec(short);
+	return type && short.includes("<") && !/operator/.test(type[0]) ? short.slice(type[0].length) : short;
+}
+
+// A label of at most `room` letters, cut in the middle. short: shortName(name), where it is known.
+function fitLabel(name, room, short = name.length > room ? shortName(name) : name) {
 	if (name.length <= room)
 		return name;
-	const short = withoutTemplates(name);
 	if (short.length <= room)
 		return short;
 	if (room < 3)
 		return "";
 	const head = Math.ceil((room - 1) * 0.6);
 	return short.slice(0, head) + "…" + short.slice(short.length - (room - 1 - head));
+}
+
+// What a reader must know to believe the picture, and whether something is bad.
+function honesty({facts, events}) {
+	const {diff} = facts, parts = [];
+	const share = (n, what) => n > 0.0005 && parts.push(`${(100 * n).toFixed(1)} % ${what}`);
+	if (diff)
+		parts.push(diff.summary || (diff.sides.some(s => s.runs > 1) ? "grey is noise, by the spread of the runs" : "grey is noise, by the number of samples; several runs a side tell more"));
+	else
+		parts.push(`${facts.samples.toLocaleString("en")} samples of ${events.map(e => e.name).join(", ")}`);
+	if (facts.lost)
+		parts.push(`${facts.lost.toLocaleString("en")} lost`);
+	share(facts.cut, "cut");
+	share(facts.stitched, "with callers of another sample");
+	share(facts.nameless, "without a name");
+	parts.push(...["host", "arch", "when"].map(k => facts[k]).filter(Boolean));
+	return {parts, isBad: facts.lost > 0 || facts.cut > 0.1 || facts.nameless > 0.1};
 }
 
 // A regular expression of what was typed; capital letters make it exact. null: it is none.

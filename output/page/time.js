@@ -3,7 +3,7 @@
 const HEAT_ROWS = 20;
 
 class TimeStrip {
-	// on: {range([from, to] or null)}
+	// on: {range([from, to] or null), hover(text)}
 	constructor(canvas, strip, on) {
 		Object.assign(this, {canvas, strip, on, log: null, span: 0, range: null, heat: false, passes: null});
 		canvas.addEventListener("pointerdown", e => this.begin(e));
@@ -13,9 +13,11 @@ class TimeStrip {
 		new ResizeObserver(() => this.draw()).observe(canvas);
 	}
 
-	show(log, passes) {
-		this.log = log;
-		this.passes = passes;
+	show(log, passes, range, heat) {
+		if (log === this.log && passes === this.passes && range === this.range && heat === this.heat && this.drawn)
+			return;
+		Object.assign(this, {log, passes, range, heat});
+		this.strip.classList.toggle("heat", heat);
 		this.span = log.n ? Math.max(log.time[log.n - 1], 1) : 1;
 		this.draw();
 	}
@@ -34,8 +36,9 @@ class TimeStrip {
 	}
 
 	draw() {
-		if (!this.log)
+		if (!this.log || !this.canvas.clientWidth)
 			return;
+		this.drawn = true;
 		const {canvas} = this, c = canvas.getContext("2d"), ratio = devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
 		const style = getComputedStyle(document.documentElement), accent = style.getPropertyValue("--accent");
 		canvas.width = w * ratio;
@@ -76,6 +79,17 @@ class TimeStrip {
 		return this.range ? `${seconds(this.range[0])} to ${seconds(this.range[1])} s` : `all ${seconds(this.span)} s`;
 	}
 
+	// How many samples there are about a moment.
+	describe(time) {
+		const step = this.span / (this.heat ? this.columns() * HEAT_ROWS : Math.max(1, Math.floor(this.canvas.clientWidth / 3)));
+		const from = Math.floor(time / step) * step, {log} = this;
+		let n = 0;
+		for (let i = 0; i < log.n; i++)
+			if (log.time[i] >= from && log.time[i] < from + step && this.passes(log.sample[i]))
+				n++;
+		return `at ${formatWeight(from, "ns")}: ${formatWeight(n, n === 1 ? "sample" : "samples")} in ${formatWeight(step, "ns")}; drag to take a range`;
+	}
+
 	timeAt(e) {
 		const r = this.canvas.getBoundingClientRect(), x = Math.min(Math.max(0, e.clientX - r.left), r.width) / r.width;
 		if (!this.heat)
@@ -91,9 +105,9 @@ class TimeStrip {
 	}
 
 	move(e) {
-		if (this.from === undefined)
-			return;
 		const to = this.timeAt(e);
+		if (this.from === undefined)
+			return this.on.hover(this.describe(to));
 		this.moved ||= Math.abs(to - this.from) > this.span / 300;
 		if (this.moved) {
 			this.range = [Math.min(this.from, to), Math.max(this.from, to)];

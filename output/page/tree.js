@@ -1,5 +1,6 @@
 // tree.js - what can be drawn: trees over the profile's nodes, in several orders. All have
-//	frame(i), total(i), self(i), parent(i), children(i) heaviest first, of which none is empty; 0 is the root.
+//	frame(i), total(i), self(i), parent(i), children(i) heaviest first, of which none is empty; 0 is the root;
+//	top() the first that is drawn; callers(i) heaviest first, and isCaller(i): what a sandwich has on its other side.
 // Weights come as a list of columns: one, or of a difference three: what is drawn, base, new. total() and self() take
 // the number of the column, which children() are sorted by the first of.
 
@@ -29,13 +30,16 @@ function totalWeights(nodes, own) {
 
 // The profile's own tree, root first.
 class TopDown {
-	constructor(nodes, own) {
+	constructor(nodes, own, totals = own.map(column => totalWeights(nodes, column))) {
 		this.nodes = nodes;
 		this.own = own;
-		this.totals = own.map(column => totalWeights(nodes, column));
+		this.totals = totals;
 		this.sorted = new Map();
 	}
 
+	top() { return 0; }
+	isCaller() { return false; }
+	callers() { return []; }
 	frame(i) { return this.nodes.frame[i]; }
 	total(i, column = 0) { return this.totals[column][i]; }
 	self(i, column = 0) { return this.own[column][i]; }
@@ -107,8 +111,9 @@ class Merger {
 	}
 }
 
-// The tree without some frames, with recursion collapsed, or only below `focus` (a frame; -1: everywhere).
-function transformed(nodes, own, {hidden, collapse, focus, root}) {
+// The tree without some frames (hidden), without stacks that have some (dropped), with recursion collapsed, or only of
+// stacks with `focus` (a frame; -1: all), which with `root` begin with it.
+function transformed(nodes, own, {hidden, dropped, collapse, focus, root}) {
 	const total = totalWeights(nodes, own[0]), merger = new Merger(nodes.n), to = new Int32Array(nodes.n), weights = own.map(() => []);
 	const add = (id, i) => own.forEach((column, k) => weights[k][id] = (weights[k][id] || 0) + column[i]);
 	const inside = focus >= 0 ? new Uint8Array(nodes.n) : null;
@@ -124,7 +129,7 @@ function transformed(nodes, own, {hidden, collapse, focus, root}) {
 				continue;
 			}
 		}
-		if (total[i] <= 0 || to[p] < 0) {
+		if (total[i] <= 0 || to[p] < 0 || dropped[f]) {
 			to[i] = -1;
 			continue;
 		}
@@ -171,6 +176,9 @@ class BottomUp {
 		return {frame, parent, at: [], start: [], total: this.weights.map(() => 0), children: null};
 	}
 
+	top() { return 0; }
+	isCaller() { return false; }
+	callers() { return []; }
 	frame(i) { return this.items[i].frame; }
 	total(i, column = 0) { return this.items[i].total[column]; }
 	parent(i) { return this.items[i].parent; }
@@ -201,6 +209,35 @@ class BottomUp {
 	}
 }
 
+// A function between all that calls it and all that it calls: two trees that share one node. Those of the callers have
+// the numbers behind the last of the callees.
+class Sandwich {
+	// callees: a TopDown whose root has the function as its only child; callers: a BottomUp of the same.
+	constructor(callees, callers) {
+		Object.assign(this, {below: callees, above: callers, n: callees.nodes.n, shared: callers.children(0)[0]});
+	}
+
+	top() { return this.n > 1 ? 1 : 0; }
+	isCaller(i) { return i >= this.n; }
+	of(i) { return i < this.n ? [this.below, i] : [this.above, i - this.n]; }
+	frame(i) { const [tree, k] = this.of(i); return tree.frame(k); }
+	total(i, column = 0) { const [tree, k] = this.of(i); return tree.total(k, column); }
+	self(i, column = 0) { const [tree, k] = this.of(i); return tree.self(k, column); }
+
+	parent(i) {
+		const [tree, k] = this.of(i), p = tree.parent(k);
+		return i < this.n ? p : p === this.shared ? this.top() : p + this.n;
+	}
+
+	children(i) { return i < this.n ? this.below.children(i) : this.callers(i); }
+
+	callers(i) {
+		if (this.shared === undefined || (i < this.n && i !== this.top()))
+			return [];
+		return this.above.children(i < this.n ? this.shared : i - this.n).map(k => k + this.n);
+	}
+}
+
 // Where samples were taken.
 function leaves(nodes, own) {
 	const at = [];
@@ -224,9 +261,8 @@ function occurrences(nodes, totals, frame) {
 }
 
 // Own and total weight by frame; a stack counts once, however often the function is on it.
-function functionSums(nodes, own, nFrames) {
+function functionSums(nodes, own, totals, nFrames) {
 	const self = new Float64Array(nFrames), total = new Float64Array(nFrames), open = new Uint32Array(nFrames), path = [];
-	const totals = totalWeights(nodes, own);
 	for (let i = 1; i < nodes.n; i++) {
 		while (path.length && nodes.end[path[path.length - 1]] <= i)
 			open[nodes.frame[path.pop()]]--;

@@ -99,7 +99,7 @@ resolve("--diff", base, new, "-o", "d.html")
 resolve("--diff", *files[0], "--new", *files[1], "-o", "runs.html", "-q")
 ROWS = "[...document.querySelectorAll('#table tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
 COLOURS = """Object.fromEntries(page.graph.boxes.flat().filter(b => b.node > 0).map(b => {
-    const f = page.tree.frame(b.node); return [page.nameOf(f), page.colourOf(f, b.node)]; }))"""
+    const f = page.tree.frame(b.node); return [page.model.name(f), page.colourOf(f, b.node)]; }))"""
 
 
 def ready(b, path):
@@ -109,7 +109,7 @@ def ready(b, path):
 
 def widths(b):
     return b.evaluate("""Object.fromEntries(page.graph.boxes.flat().filter(b => b.node > 0).map(b =>
-        [page.nameOf(page.tree.frame(b.node)), Math.round(1000 * b.width / page.graph.width)]))""")
+        [page.model.name(page.tree.frame(b.node)), Math.round(1000 * b.width / page.graph.width)]))""")
 
 
 with browser.Browser() as b:
@@ -120,7 +120,7 @@ with browser.Browser() as b:
         tap.check(widths(b) == want and f"d={side}" in b.evaluate("location.hash"), f"page: or the {side} side's", widths(b))
     b.evaluate("page.change({side: 'mean'})")
     told = b.evaluate("""Object.fromEntries(page.graph.boxes.flat().filter(b => b.node > 0).map(b => {
-        page.point(b.node, b); return [page.nameOf(page.tree.frame(b.node)), document.getElementById('details').textContent]; }))""")
+        page.point(b.node, b); return [page.model.name(page.tree.frame(b.node)), document.getElementById('details').textContent]; }))""")
     tap.check("50.00 % → 25.00 %, −25.00 points of the whole, −50 % of itself" in told["f"] and "new" in told["new"] and "gone" in told["old"],
               "page: of the whole and of the frame", told)
     b.evaluate("document.getElementById('table-button').click()")

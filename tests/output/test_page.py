@@ -47,9 +47,18 @@ if not browser.find():
 PATHS = """(() => {
     const out = {}, page = window.page, visit = (node, path) => {
         out[path.join('\\n')] = (out[path.join('\\n')] || 0) + page.tree.total(node);
-        for (const c of page.tree.children(node)) visit(c, [...path, page.nameOf(page.tree.frame(c))]);
+        for (const c of page.tree.children(node)) visit(c, [...path, page.model.name(page.tree.frame(c))]);
     };
     visit(0, []);
+    return out; })()"""
+
+
+CALLERS = """(() => {
+    const out = {}, page = window.page, visit = (node, path) => {
+        out[path.join('\\n')] = page.tree.total(node);
+        for (const c of page.tree.callers(node)) visit(c, [...path, page.model.name(page.tree.frame(c))]);
+    };
+    visit(page.tree.top(), [page.model.name(page.tree.frame(page.tree.top()))]);
     return out; })()"""
 
 
@@ -92,7 +101,7 @@ with browser.Browser() as b:
     # a real click on a box
     box = b.evaluate("""(() => { const g = page.graph, r = g.canvas.getBoundingClientRect();
         const x = g.boxes.flat().find(x => x.depth > 2 && x.node > 0 && x.width > 60 && x.width < 900);
-        return {x: r.x + x.x + x.width / 2, y: r.y + g.y(x.depth) - g.scroll.scrollTop + 8, path: page.pathOf(x.node), total: page.tree.total(x.node)}; })()""")
+        return {x: r.x + x.x + x.width / 2, y: r.y + g.y(x.depth) - g.scroll.scrollTop + 8, path: page.model.pathOf(x.node), total: page.tree.total(x.node)}; })()""")
     b.click(box["x"], box["y"])
     tap.check(b.evaluate("page.state.zoom") == box["path"] and b.evaluate("page.graph.boxOf(page.graph.zoomed).width === page.graph.width"),
               "a click zooms", box)
@@ -115,7 +124,7 @@ with browser.Browser() as b:
     tap.check(abs(float(text(b, "matched").split()[0]) - share) <= 0.1, "its share is that of the stacks", (text(b, "matched"), share))
     b.key("Enter", 13)
     b.key("n", 78, "n")
-    tap.check(re.search("spin|accumulate", b.evaluate("page.nameOf(page.tree.frame(page.graph.chosen))"), re.I), "n walks to a hit")
+    tap.check(re.search("spin|accumulate", b.evaluate("page.model.name(page.tree.frame(page.graph.chosen))"), re.I), "n walks to a hit")
     b.evaluate("document.getElementById('search').value = '(', document.getElementById('search').dispatchEvent(new Event('input'))")
     b.evaluate("new Promise(r => setTimeout(r, 150))")
     tap.check(text(b, "matched") == "no regular expression", "a wrong one is told")
@@ -139,20 +148,26 @@ with browser.Browser() as b:
             q = p[p.index(inner):]
             callees[q] = callees.get(q, 0) + n
     tap.check(drawn(b) == sums(callees), "a function's callees, of all callers")
-    press(b, "its callers", "#crumbs button")
     callers = {}
     for p, n in clock.items():
         if inner in p:
             q = tuple(reversed(p[:p.index(inner) + 1]))
             callers[q] = callers.get(q, 0) + n
-    tap.check(drawn(b) == sums(callers), "and its callers")
+    seen = {tuple(k.split("\n")): v for k, v in b.evaluate(CALLERS).items()}
+    tap.check(seen == {k: v for k, v in sums(callers).items() if k}, "and above it its callers, to the root", len(seen))
+    rows = b.evaluate("page.graph.rows.map(row => row.map(x => page.tree.isCaller(x.node)))")
+    tap.check(rows[0][0] is True and rows[-1][0] is False, "a sandwich is drawn: callers above, callees below")
+    b.screenshot("sandwich.png")
+    caller = b.evaluate("page.model.pathOf(page.tree.callers(page.tree.top())[0])")
+    b.evaluate("page.zoom(page.tree.callers(page.tree.top())[0])")
+    tap.check(caller.startswith("^") and b.evaluate("page.state.zoom") == caller and b.evaluate("page.tree.isCaller(page.graph.zoomed)"), "a caller of it zooms", caller)
     b.evaluate("page.change({sandwich: -1, invert: false, zoom: ''})")
     press(b, "Callers")
     tap.check(drawn(b) == sums({tuple(reversed(p)): n for p, n in clock.items()} ), "callers first")
     press(b, "Callers")
 
-    b.evaluate("page.graph.choose(page.nodeOf(page.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 1).node)))")
-    name = b.evaluate("page.nameOf(page.tree.frame(page.graph.chosen))")
+    b.evaluate("page.graph.choose(page.model.nodeOf(page.model.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 1).node)))")
+    name = b.evaluate("page.model.name(page.tree.frame(page.graph.chosen))")
     b.key("h", 72, "h")
     without = {}
     for p, n in clock.items():
@@ -161,8 +176,8 @@ with browser.Browser() as b:
     tap.check(drawn(b) == sums(without) and name[:20] in text(b, "filters"), "h leaves a function out")
     b.key("u", 85, "u")
     tap.check(drawn(b) == sums(clock), "u takes it back")
-    b.evaluate("page.graph.choose(page.nodeOf(page.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 3).node)))")
-    name = b.evaluate("page.nameOf(page.tree.frame(page.graph.chosen))")
+    b.evaluate("page.graph.choose(page.model.nodeOf(page.model.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 3).node)))")
+    name = b.evaluate("page.model.name(page.tree.frame(page.graph.chosen))")
     b.key("f", 70, "f")
     tap.check(drawn(b) == sums({p: n for p, n in clock.items() if name in p}), "f shows only stacks with a function", name)
     b.key("u", 85, "u")
@@ -193,7 +208,7 @@ with browser.Browser() as b:
     b.evaluate("document.getElementById('graph').focus()")
     b.key("ArrowDown", 40)
     b.key("ArrowDown", 40)
-    tap.check(b.evaluate("page.pathOf(page.graph.chosen).split('.').length") == 2, "arrow keys walk")
+    tap.check(b.evaluate("page.model.pathOf(page.graph.chosen).split('.').length") == 2, "arrow keys walk")
     b.key("Enter", 13)
     tap.check(b.evaluate("page.state.zoom.split('.').length") == 2, "Enter zooms")
     press(b, "Functions")

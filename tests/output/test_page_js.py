@@ -9,7 +9,7 @@ from tap import Tap
 
 tap = Tap()
 PAGE = os.path.join(os.environ["TOP"], "output", "page")
-FILES = ("data.js", "text.js", "colours.js", "tree.js", "diff.js")
+FILES = ("data.js", "text.js", "colours.js", "tree.js", "diff.js", "model.js", "state.js", "graph.js")
 if not shutil.which("node"):
     tap.skip("scripts of the page", "no node")
     tap.end()
@@ -71,7 +71,7 @@ const all = (name, test) => {
 	ok(true, name);
 };
 const none = new Uint8Array(9);
-const sub = (m, o) => transformed(m.nodes, m.own, {hidden: none, collapse: false, focus: -1, root: false, ...o});
+const sub = (m, o) => transformed(m.nodes, m.own, {hidden: none, dropped: none, collapse: false, focus: -1, root: false, ...o});
 const drawn = t => pathsOf(new TopDown(t.nodes, t.own));
 
 all("root first", m => [drawn(m), sumsOf(m.stacks)]);
@@ -79,11 +79,52 @@ all("leaf first", m => [pathsOf(new BottomUp(m.nodes, m.own)), sumsOf(m.stacks.m
 all("without a function", m => [drawn(sub(m, {hidden: Uint8Array.of(0, 1, 0, 0, 0, 0)})), sumsOf(m.stacks.map(s => ({...s, path: s.path.filter(f => f !== 1)})))]);
 all("recursion collapsed", m => [drawn(sub(m, {collapse: true})), sumsOf(m.stacks.map(s => ({...s, path: s.path.filter((f, i) => f !== s.path[i - 1])})))]);
 all("only stacks with a function", m => [drawn(sub(m, {focus: 0})), sumsOf(m.stacks.filter(s => s.path.includes(0)))]);
+all("without stacks of a function", m => [drawn(sub(m, {dropped: Uint8Array.of(0, 1, 0, 0, 0, 0)})), sumsOf(m.stacks.filter(s => !s.path.includes(1)))]);
 all("callees of a function", m => [drawn(sub(m, {focus: 0, root: true})), sumsOf(m.stacks.filter(s => s.path.includes(0)).map(s => ({...s, path: s.path.slice(s.path.indexOf(0))})))]);
 all("callers of a function", m => [pathsOf(new BottomUp(m.nodes, m.own, occurrences(m.nodes, m.own.map(c => totalWeights(m.nodes, c)), 0))),
 	sumsOf(m.stacks.filter(s => s.path.includes(0)).map(s => ({...s, path: s.path.slice(0, s.path.indexOf(0) + 1).reverse()})))]);
+// A sandwich: what is above the function, and what is below.
+function callersOf(tree, node = tree.top(), path = "", out = {}) {
+	out[path] = tree.total(node);
+	for (const c of tree.callers(node))
+		callersOf(tree, c, `${path};${tree.frame(c)}`, out);
+	return out;
+}
+const sandwich = (m, f) => {
+	const t = sub(m, {focus: f, root: true});
+	return new Sandwich(new TopDown(t.nodes, t.own), new BottomUp(m.nodes, m.own, occurrences(m.nodes, m.own.map(c => totalWeights(m.nodes, c)), f)));
+};
+const holding = (m, f) => m.stacks.filter(s => s.path.includes(f));
+all("a sandwich: its callees", m => !holding(m, 0).length ? [{}, {}] : [pathsOf(sandwich(m, 0), 1), sumsOf(holding(m, 0).map(s => ({...s, path: s.path.slice(s.path.indexOf(0) + 1)})))]);
+all("a sandwich: its callers", m => !holding(m, 0).length ? [{}, {}] : [callersOf(sandwich(m, 0)), sumsOf(holding(m, 0).map(s => ({...s, path: s.path.slice(0, s.path.indexOf(0)).reverse()})))]);
+all("a sandwich: callers lead back to it", m => {
+	if (!holding(m, 0).length)
+		return [{}, {}];
+	const tree = sandwich(m, 0), visit = c => tree.isCaller(c) && tree.callers(c).every(d => tree.parent(d) === c && visit(d));
+	return [{ok: tree.callers(tree.top()).every(c => tree.parent(c) === tree.top() && visit(c)) ? 1 : 0}, {ok: 1}];
+});
+
+// Boxes: children lie within their parent, a row does not overlap, widths are shares.
+all("boxes", m => {
+	const tree = new TopDown(m.nodes, m.own), rows = layoutTree(tree, 0, 1e6);
+	const fits = rows.every(row => row.every((b, i) => !i || row[i - 1].x + row[i - 1].width <= b.x + 1e-6));
+	const inside = rows.flat().filter(b => b.node > 0).every(b => {
+		const p = rows[b.depth - 1].find(q => q.node === tree.parent(b.node));
+		return b.x >= p.x - 1e-6 && b.x + b.width <= p.x + p.width + 1e-6 && Math.abs(b.width - 1e6 * tree.total(b.node) / tree.total(0)) < 1e-3;
+	});
+	return [{fits: Number(fits), inside: Number(inside), n: rows.flat().length}, {fits: 1, inside: 1, n: Object.keys(sumsOf(m.stacks)).length}];
+});
+
+const known = {frames: {n: 9}, events: [1, 2]}, begin = {...EMPTY, event: "0"};
+const odd = {...begin, zoom: "^1.2", search: "a&b=c|%", event: "1", task: "comm:x y", range: [1, 20], hidden: ["f:1", "m:lib|x"], dropped: ["f:3"], invert: true,
+	sandwich: 3, focus: 4, collapse: true, side: "new", flames: true, palette: "safe", heat: true, table: true};
+ok(JSON.stringify(readState(writeState(odd, begin), begin, known)) === JSON.stringify(odd), "the address holds all that is shown", writeState(odd, begin));
+ok(writeState(begin, begin) === "#", "and nothing of what always is");
+ok(JSON.stringify(readState("#z=x&e=7&w=99&f=-1&r=a&t=foo&p=ugly&d=1&h=q:1&%=%", begin, known)) === JSON.stringify(begin), "an address that says nonsense is ignored",
+	readState("#z=x&e=7&w=99&f=-1&r=a&t=foo&p=ugly&d=1&h=q:1&%=%", begin, known));
+
 all("own and total by function", m => {
-	const sums = functionSums(m.nodes, m.own[0], 6), want = {};
+	const sums = functionSums(m.nodes, m.own[0], totalWeights(m.nodes, m.own[0]), 6), want = {};
 	for (const {path, weight} of m.stacks) {
 		want[`own ${path[path.length - 1]}`] = (want[`own ${path[path.length - 1]}`] || 0) + weight;
 		for (const f of new Set(path))
@@ -118,7 +159,7 @@ const doubled = m => [m.own[0], m.own[0].map(v => 2 * v)], twice = sums => Objec
 all("the second column, root first", m => [columnsOf(new TopDown(m.nodes, doubled(m)), 1), twice(sumsOf(m.stacks))]);
 all("the second column, leaf first", m => [columnsOf(new BottomUp(m.nodes, doubled(m)), 1), twice(columnsOf(new BottomUp(m.nodes, m.own), 0))]);
 all("the second column, recursion collapsed", m => {
-	const t = transformed(m.nodes, doubled(m), {hidden: none, collapse: true, focus: -1, root: false}), tree = new TopDown(t.nodes, t.own);
+	const t = transformed(m.nodes, doubled(m), {hidden: none, dropped: none, collapse: true, focus: -1, root: false}), tree = new TopDown(t.nodes, t.own);
 	return [columnsOf(tree, 1), twice(columnsOf(tree, 0))];
 });
 
@@ -134,6 +175,9 @@ ok(formatWeight(1234567, "samples") === "1,234,567 samples" && formatWeight(2.5e
 ok(formatShare(1, 8) === "12.5 %" && formatShare(1, 0) === "0 %", "shares");
 ok(fitLabel("short", 9) === "short" && fitLabel("std::map<int, std::string>::find", 14) === "std::map<…>::find".slice(0, 8) + "…" + "find".slice(-5) ||
 	fitLabel("std::map<int, std::string>::find", 20) === "std::map<…>::find", "arguments of templates go first");
+ok(shortName("void std::sort<int*>") === "std::sort<…>" && shortName("std::enable_if<x>::type f<int>") === "f<…>" && shortName("bool std::operator< <char>") === "std::operator< <…>" &&
+	shortName("A<int>::operator bool") === "A<…>::operator bool" && shortName("unsigned long g<a b>") === "g<…>" && shortName("a b") === "a b", "then return types",
+	["void std::sort<int*>", "std::enable_if<x>::type f<int>", "bool std::operator< <char>", "A<int>::operator bool", "unsigned long g<a b>"].map(shortName));
 ok(fitLabel("abcdefghijklmnop", 7) === "abcd…op", "labels are cut in the middle", fitLabel("abcdefghijklmnop", 7));
 ok(withoutTemplates("operator<<") === "operator<<" && withoutTemplates("f<a<b>, c>::g") === "f<…>::g" && withoutTemplates("a->b") === "a->b", "operators stay");
 ok(compileSearch("(") === null && compileSearch("ab").test("xAB") && !compileSearch("Ab").test("xab"), "searches");
