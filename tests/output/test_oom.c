@@ -20,7 +20,7 @@ int main(void)
 
 #else
 
-static char output[65536];
+static char output[1 << 18];
 
 /* What was begun when memory ran out is not there twice. */
 static void assert_no_twins(const struct profile *p)
