@@ -47,12 +47,6 @@ bool plt_covers(struct elf_image *img, uint64_t vaddr, struct code_section *last
  * when out of memory. Names live in tab. */
 int plt_read(struct functab *tab, const struct module *mod);
 
-/* ---- calls.c: where functions start, according to call instructions ----------------------- */
-
-/* The greatest start above low and not above high. False when there is none, or it is not known of
- * this processor. */
-bool called_start(struct elf_image *img, uint64_t low, uint64_t high, uint64_t *ret);
-
 /* ---- elfsyms.c: all of them together ------------------------------------------------------ */
 
 struct elfsyms {

@@ -102,7 +102,7 @@ struct arch {
 	int (*known_frame)(const uint8_t *code, size_t n, size_t at);
 	/* What instructions do to a frame; NULL: not known. */
 	code_step_fn *code_step;
-	code_next_call_fn *code_next_call;
+	code_may_start_fn *code_may_start; /* NULL: anywhere */
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */
 	const struct arch_exit *exits;		   /* likewise */
 	const struct arch_clone *clones;	   /* likewise */

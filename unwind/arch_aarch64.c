@@ -236,7 +236,6 @@ const struct arch arch_aarch64 = {
 	/* sizeof(struct rt_sigframe), without what larger vector registers add to it */
 	.signal_record_off = 128 + 176 + 288 + 4096,
 	.code_step = code_step_aarch64,
-	.code_next_call = code_next_call_aarch64,
 	.trampolines = trampolines,
 	.exits = exits,
 };

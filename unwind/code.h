@@ -114,13 +114,12 @@ void code_rows_done(struct code_rows *rows);
 /* The frame there; NULL: not known. */
 const struct code_frame *code_rows_at(const struct code_rows *rows, uint64_t off);
 
-/* The next direct call in these `n` bytes of `vaddr` at *off or behind. *target, relative to code,
- * is what it goes to; *off is behind it then. */
-typedef bool code_next_call_fn(const uint8_t *code, size_t n, uint64_t vaddr, size_t *off,
-			       int64_t *target);
+/* May a function begin at `at`, of whose code `n` bytes before it can be read: is it aligned, or
+ * behind padding or something that does not go on? */
+typedef bool code_may_start_fn(const uint8_t *at, size_t n, uint64_t vaddr);
 
 /* The processors'. */
 code_step_fn code_step_x86_64, code_step_aarch64;
-code_next_call_fn code_next_call_x86_64, code_next_call_aarch64;
+code_may_start_fn code_may_start_x86_64;
 
 #endif

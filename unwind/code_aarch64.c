@@ -285,20 +285,3 @@ bool code_step_aarch64(const uint8_t *code, size_t n, struct code_frame *frame,
 	}
 	return true;
 }
-
-/* BL */
-bool code_next_call_aarch64(const uint8_t *code, size_t n, uint64_t vaddr, size_t *off,
-			    int64_t *target)
-{
-	(void)vaddr;
-	for (; *off + INSN_BYTES <= n; *off += INSN_BYTES) {
-		uint32_t insn = instruction(code + *off);
-
-		if (insn >> 26 == 0x25) {
-			*target = (int64_t)*off + signed_bits(insn, 0, 26) * INSN_BYTES;
-			*off += INSN_BYTES;
-			return true;
-		}
-	}
-	return false;
-}

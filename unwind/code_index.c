@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "functions/functions.h"
+
 /* How far functions without a known end are looked at. */
 #define OPEN_BYTES (64u << 10)
 
@@ -189,10 +191,12 @@ static void calls_read(struct code_index *ix, const struct elf_segment *seg, con
 	size_t off = 0;
 	int64_t to;
 
-	while (arch->code_next_call(code, n, seg->vaddr, &off, &to)) {
-		uint64_t i = seg->vaddr + (uint64_t)to - ix->code_start;
+	while (next_call(arch->e_machine, code, n, &off, &to)) {
+		uint64_t vaddr = seg->vaddr + (uint64_t)to, i = vaddr - ix->code_start;
+		bool is_inside = to >= 0 && to < (int64_t)n;
 
-		if (i < ix->n_calls)
+		if (i < ix->n_calls && (!is_inside || !arch->code_may_start ||
+					arch->code_may_start(code + to, (size_t)to, vaddr)))
 			ix->calls[i / 64] |= 1ull << i % 64;
 	}
 }

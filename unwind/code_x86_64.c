@@ -440,9 +440,7 @@ bool code_step_x86_64(const uint8_t *code, size_t n, struct code_frame *frame,
 	return true;
 }
 
-/* Does a function begin there, of what may be read before: aligned, or behind padding or something
- * that does not go on? */
-static bool is_start(const uint8_t *at, size_t n, uint64_t vaddr)
+bool code_may_start_x86_64(const uint8_t *at, size_t n, uint64_t vaddr)
 {
 	if (vaddr % 16 == 0 || n < 5)
 		return true;
@@ -455,25 +453,4 @@ static bool is_start(const uint8_t *at, size_t n, uint64_t vaddr)
 	}
 	return at[-5] == 0xe8 || at[-5] == 0xe9 || at[-2] == 0xeb ||
 	       (at[-2] == 0x0f && at[-1] == 0x0b);
-}
-
-/* CALL rel32, wherever there are such bytes: of those that are part of another instruction hardly
- * any lead to the start of a function. */
-bool code_next_call_x86_64(const uint8_t *code, size_t n, uint64_t vaddr, size_t *off,
-			   int64_t *target)
-{
-	const uint8_t *at;
-
-	while (n >= 5 && *off <= n - 5) {
-		at = memchr(code + *off, 0xe8, n - 4 - *off);
-		if (!at)
-			return false;
-		*off = (size_t)(at - code) + 1;
-		*target = (int64_t)*off + 4 +
-			  (int32_t)(at[1] | at[2] << 8 | at[3] << 16 | (uint32_t)at[4] << 24);
-		if (*target < 0 || *target >= (int64_t)n ||
-		    is_start(code + *target, (size_t)*target, vaddr + (uint64_t)*target))
-			return true;
-	}
-	return false;
 }

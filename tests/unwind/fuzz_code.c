@@ -1,6 +1,7 @@
 /* fuzz_code.c - libFuzzer target: machine code. The first byte says of which processor, and whether
  * a JIT compiler made it; the rest is a function. */
 #include "tests/fuzz.h"
+#include "functions/functions.h"
 #include "unwind/arch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (i = 0; i <= size; i++)
 		code_rows_at(&rows, i);
 	code_rows_done(&rows);
-	while (arch->code_next_call(data, size, 0, &off, &target))
+	while (next_call(arch->e_machine, data, size, &off, &target))
 		FUZZ_CHECK(++calls <= size);
 	return 0;
 }
