@@ -42,8 +42,8 @@ class Recording:
     def exit(self, pid, ppid, time):
         self.record(EXIT, 0, struct.pack("<iiiiQ", pid, ppid, pid, ppid, time), (pid, pid, time))
 
-    def mmap2(self, pid, start, size, pgoff, path, time, misc=USER, prot=5, build_id=None):
-        ident = struct.pack("<B3x20s", len(build_id), build_id) if build_id else struct.pack("<IIQQ", 0, 0, 0, 0)
+    def mmap2(self, pid, start, size, pgoff, path, time, misc=USER, prot=5, build_id=None, inode=(0, 0, 0)):
+        ident = struct.pack("<B3x20s", len(build_id), build_id) if build_id else struct.pack("<IIQQ", *inode, 0)
         misc |= BUILD_ID_IN_MMAP2 if build_id else 0
         body = struct.pack("<iiQQQ", pid, pid, start, size, pgoff) + ident + struct.pack("<II", prot, 2)
         self.record(MMAP2, misc, body + padded(path, 8), (pid, pid, time))

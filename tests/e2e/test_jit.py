@@ -86,6 +86,36 @@ def anonymous(name, path, pid=PID):
     return r.write(name)
 
 
+def dumps_of_others():
+    """A jitdump is believed for the process that mapped it, and of another user only when it is the file that was mapped."""
+    want = {("jit", "main", "alpha"): 6, ("jit", "main", "beta"): 3}
+    path = os.path.abspath(f"jit-{PID}.dump")
+    data = jitted("mine.data")
+    r = Recording(monotonic=True)
+    for pid in (PID + 1, PID):
+        r.comm(pid, "jit", 1)
+        r.mmap2(pid, CODE, 0x10000, 0, "//anon", 2)
+    r.mmap2(PID + 1, 0x7e0000000000, 4096, 0, path, 3)  # under the name of PID
+    r.sample(PID, CODE + 0x24, 1500, [CHAIN_USER, CODE + 0x24, CODE + 0x1010])
+    got = stacks(r.write("theirs.data"))
+    tap.check(not any("alpha" in s for s in got), "a jitdump with the name of a process that never mapped it", got)
+    if os.geteuid():
+        return tap.skip("jitdumps of other users", "not root")
+    os.chown(path, 12345, 12345)
+    p = run([RESOLVE, "--stats", data])
+    tap.check("alpha" not in p.stdout and "another user's" in p.stderr, "a jitdump of another user: refused", p.stderr)
+    tap.check(stacks(data, "--force") == want, "a jitdump of another user: --force")
+    st = os.stat(path)
+    r = Recording(monotonic=True)
+    r.comm(PID, "jit", 1)
+    r.mmap2(PID, CODE, 0x10000, 0, "//anon", 2)
+    r.mmap2(PID, 0x7e0000000000, 4096, 0, path, 3, inode=(os.major(st.st_dev), os.minor(st.st_dev), st.st_ino))
+    r.sample(PID, CODE + 0x24, 1500)
+    got = stacks(r.write("inode.data"))
+    tap.check(got == {("jit", "alpha"): 1}, "a jitdump of another user: the very file that was mapped", got)
+    os.unlink(path)
+
+
 def perf_maps():
     # of another recording's process, so below a directory of ours. The file has no times: first's place was used again
     os.makedirs("root/tmp", exist_ok=True)
@@ -284,6 +314,7 @@ def python():
 by_time()
 moved()
 any_number_of_workers()
+dumps_of_others()
 perf_maps()
 containers()
 python()
