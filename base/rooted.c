@@ -190,6 +190,8 @@ int rooted_error(struct err *err, int errnum, const char *path)
 {
 	if (errnum == ENODEV)
 		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
+	if (errnum == ELOOP)
+		return err_set(err, ERR_UNSUPPORTED, path, "a symbolic link, or too many of them");
 	if (errnum == EFBIG)
 		return err_set(err, ERR_LIMIT, path, "nearly all of it is holes (a sparse file)");
 	return err_errno(err, errnum, path, "open");

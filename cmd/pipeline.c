@@ -22,7 +22,11 @@ unsigned pipeline_threads(const struct pipeline_options *opt)
 
 int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
 {
-	struct perf_file_options fo = {.map = true, .alone = pipeline_threads(opt) == 1};
+	struct perf_file_options fo = {
+		.map = true,
+		.alone = pipeline_threads(opt) == 1,
+		.only_trusted = !opt->symbolizer.foreign_jit_maps,
+	};
 
 	memset(p, 0, sizeof *p);
 	pages_survive_cuts();

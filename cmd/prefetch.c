@@ -74,13 +74,15 @@ static int fetch_counted(struct pipeline *p, const struct counts *c, struct err 
 
 int prefetch_binaries(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
 {
+	struct perf_file_options fo = {0};
 	struct counts counts = {0};
 	struct stat st;
 	int rc;
 
 	if (stat(opt->input, &st) || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		return 0;
-	rc = perf_file_open(&p->counted, opt->input, NULL, err);
+	fo.only_trusted = !opt->symbolizer.foreign_jit_maps;
+	rc = perf_file_open(&p->counted, opt->input, &fo, err);
 	if (!rc)
 		rc = count_samples(&counts, p->counted, opt, err);
 	if (!rc)

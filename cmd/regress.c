@@ -98,7 +98,7 @@ static const struct option_row options[] = {
 	 "earlier runs of the base, in a folder for each day or job: how much\nfunctions vary anyway",
 	 SETS_TEXT(history)},
 	{0, "force", NULL, NULL,
-	 "also what is not comparable: other machines, frequencies, damaged runs",
+	 "also what is not comparable: machines, frequencies, owners, damage",
 	 SETS_FLAG(opt.force)},
 	HEADING("what is slower"),
 	{0, "budget", NULL, "FILE", "rules (default: .profbudget, if it is there)",
@@ -360,6 +360,7 @@ static int load_runs(const struct command *c, struct regress *g, struct err *err
 	int side, rc = resolve_options(&r, 2, argv, err);
 	size_t i;
 
+	r.pipeline.symbolizer.foreign_jit_maps = c->opt.force;
 	for (side = 0; side < SIDE_N; side++)
 		for (i = 0; !rc && i < c->sides.paths[side].n; i++)
 			rc = load_run(g, side, c->sides.paths[side].v[i], &r, err);

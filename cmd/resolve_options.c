@@ -312,7 +312,7 @@ static const struct option_row options[] = {
 	 SETS_TEXT(pipeline.symbolizer.guest_vmlinux)},
 	{0, "guestkallsyms", NULL, "FILE", "likewise",
 	 SETS_TEXT(pipeline.symbolizer.guest_kallsyms)},
-	{0, "force", NULL, NULL, "use a perf-PID.map in /tmp whoever owns it",
+	{0, "force", NULL, NULL, "as root: another user's recording; also other users' perf maps",
 	 SETS_FLAG(pipeline.symbolizer.foreign_jit_maps)},
 	HEADING("running"),
 	{0, "stats", NULL, "[=json]", "on stderr: how stacks ended, what has no names and why",

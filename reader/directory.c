@@ -18,6 +18,7 @@ const char *directory_data_path(struct perf_file *f, const char *path)
 
 	if (!strcmp(path, "-") || stat(path, &st) || !S_ISDIR(st.st_mode))
 		return path;
+	f->is_directory = true;
 	ret = arena_alloc(&f->arena, strlen(path) + sizeof "/data");
 	if (ret)
 		sprintf(ret, "%s/data", path);
@@ -48,19 +49,13 @@ static int add_part(struct perf_file *f, const char *dir, int dir_len, long n)
 {
 	char *path = arena_alloc(&f->arena, (size_t)dir_len + 32);
 	struct source part;
-	struct stat st;
 	struct err err;
 	int rc;
 
 	if (!path)
 		return err_nomem(&f->err);
 	sprintf(path, "%.*sdata.%ld", dir_len, dir, n);
-	if (stat(path, &st) || !S_ISREG(st.st_mode)) {
-		f->stats.damaged = true;
-		file_note(f, NOTE_DIRECTORY, "%s: no plain file", path);
-		return 0;
-	}
-	if (source_open(&part, path, &err)) {
+	if (source_open_file(&part, path, false, &err)) {
 		f->stats.damaged = true;
 		file_note(f, NOTE_DIRECTORY, "%s: %s", err.source, err.what);
 		return 0;
@@ -83,7 +78,7 @@ int directory_add_streams(struct perf_file *f)
 
 	if (!dir)
 		return err_nomem(&f->err);
-	d = f->source.is_stdin ? NULL : opendir(dir);
+	d = f->is_directory ? opendir(dir) : NULL;
 	while (!rc && d && (e = readdir(d))) {
 		long n = part_number(e->d_name);
 
@@ -99,7 +94,9 @@ int directory_add_streams(struct perf_file *f)
 	if (!rc && !parts.n) {
 		f->stats.damaged = true;
 		file_note(f, NOTE_DIRECTORY,
-			  "this is one file of a directory, whose other files are not here");
+			  f->is_directory
+				  ? "this is one file of a directory, whose other files are not here"
+				  : "this is one file of a directory: give the directory to read all of it");
 	}
 	/* Each part has rounds of its own, if any. */
 	if (parts.n)

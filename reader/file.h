@@ -57,6 +57,7 @@ struct perf_file {
 	struct err err;
 	int failed; /* the error code that ended reading */
 	bool ended; /* all streams are read */
+	bool is_directory; /* that is what was given */
 	bool map;   /* plain files are mapped */
 	bool alone; /* unless one thread would be slower so */
 	bool swap;  /* recorded in the other byte order */

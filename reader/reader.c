@@ -2,11 +2,25 @@
 #include "reader/reader.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "reader/file.h"
 #include "reader/stream.h"
 
 #define WINDOW_BYTES (48u << 20)
+
+/* As perf does (open_file_read(), tools/perf/util/data.c): a recording says which files are opened, and
+ * root can open any. Who became root by sudo(8) may read what was theirs before. */
+static int check_owner(struct perf_file *f)
+{
+	const char *sudo = getenv("SUDO_UID");
+	const struct source *s = &f->source;
+
+	if (geteuid() || s->is_stdin || !s->uid || (sudo && strtoul(sudo, NULL, 10) == s->uid))
+		return 0;
+	return err_set(&f->err, ERR_PERMISSION, s->name,
+		       "it is the recording of another user, and you are root (--force reads it)");
+}
 
 int perf_file_open(struct perf_file **ret, const char *path, const struct perf_file_options *opt,
 		   struct err *err)
@@ -30,7 +44,10 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 	if (!f->features || !data_path || machine_new(&f->machine))
 		rc = err_nomem(&f->err);
 	else
-		rc = source_open(&f->source, data_path, &f->err);
+		rc = f->is_directory ? source_open_file(&f->source, data_path, true, &f->err)
+				     : source_open(&f->source, data_path, &f->err);
+	if (!rc && opt && opt->only_trusted)
+		rc = check_owner(f);
 	if (rc == -ERR_NOT_FOUND && data_path != f->info.path)
 		rc = err_set(&f->err, ERR_NOT_FOUND, path,
 			     "a directory without a recording: it has no file `data`");

@@ -261,6 +261,8 @@ struct perf_file_options {
 	/* Nobody will call perf_file_ahead(), so with `map` page faults cost reading time: map only
 	 * files that have large pages in the page cache. */
 	bool alone;
+	/* As root, refuse files of others. */
+	bool only_trusted;
 };
 
 struct perf_thread {

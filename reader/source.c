@@ -12,25 +12,17 @@
 
 #include "base/clock.h"
 #include "base/pages.h"
+#include "base/rooted.h"
 
 /* Wanted room in a pipe: a larger one wakes reader and writer less often. What everybody may ask
  * for (/proc/sys/fs/pipe-max-size). */
 #define PIPE_BYTES (1 << 20)
 
-int source_open(struct source *s, const char *path, struct err *err)
+/* What has been opened. */
+static int source_begin(struct source *s, struct err *err)
 {
 	struct stat st;
 
-	*s = (struct source){.name = path, .fd = STDIN_FILENO};
-	if (!strcmp(path, "-")) {
-		s->name = "standard input";
-		s->is_stdin = true;
-	} else {
-		s->fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (s->fd < 0)
-			return err_errno(err, errno, path, "open");
-		s->owns_fd = true;
-	}
 	if (fstat(s->fd, &st)) {
 		int rc = err_errno(err, errno, s->name, "stat");
 
@@ -46,7 +38,31 @@ int source_open(struct source *s, const char *path, struct err *err)
 	if (S_ISREG(st.st_mode))
 		s->mtime_ns =
 			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	s->uid = st.st_uid;
 	return 0;
+}
+
+int source_open(struct source *s, const char *path, struct err *err)
+{
+	*s = (struct source){.name = path, .fd = STDIN_FILENO};
+	if (!strcmp(path, "-")) {
+		s->name = "standard input";
+		s->is_stdin = true;
+	} else {
+		s->fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (s->fd < 0)
+			return err_errno(err, errno, path, "open");
+		s->owns_fd = true;
+	}
+	return source_begin(s, err);
+}
+
+int source_open_file(struct source *s, const char *path, bool follow, struct err *err)
+{
+	*s = (struct source){.name = path, .fd = rooted_open(NULL, path, follow), .owns_fd = true};
+	if (s->fd < 0)
+		return rooted_error(err, errno, path);
+	return source_begin(s, err);
 }
 
 /* Would one thread be faster if it read the file? Page faults cost nearly nothing where the page

@@ -25,6 +25,7 @@ struct source {
 	bool seekable;
 	uint64_t size;	   /* seekable: bytes when it was opened */
 	uint64_t mtime_ns; /* 0 when it is no file */
+	uid_t uid;	   /* whose it is */
 	uint64_t pos;	   /* of the next sequential read */
 	uint8_t *map;	   /* all of it, read-only, of a stream's; NULL: to be read */
 	size_t map_bytes;
@@ -34,6 +35,8 @@ struct source {
 
 /* "-" is standard input. */
 int source_open(struct source *s, const char *path, struct err *err);
+/* Of a name that the user did not give: only a regular file (base/rooted.h). */
+int source_open_file(struct source *s, const char *path, bool follow, struct err *err);
 void source_close(struct source *s);
 /* Maps a seekable source, if that is possible; `alone`: and if reading it is not faster. */
 void source_map(struct source *s, bool alone);

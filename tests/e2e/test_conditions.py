@@ -8,7 +8,7 @@ import signal
 import subprocess
 import termios
 
-from common import CAPTURE, RESOLVE, Tap, build, children, cpu_seconds, folded, have, resolve, run, until
+from common import CAPTURE, REGRESS, RESOLVE, Tap, build, children, cpu_seconds, folded, have, resolve, run, until
 from tap import MAY_ALL, need_events
 
 tap = Tap()
@@ -175,6 +175,22 @@ if os.geteuid() == 0:
     fails("another user's link", [RESOLVE, "-o", "shared/link.folded", "good.data"], 2, "another user's link")
 else:
     tap.skip("another user's link", "only root can make one")
+# Root is not made to open what a stranger's recording names.
+if os.geteuid() == 0:
+    with open("good.data", "rb") as f, open("theirs.data", "wb") as g:
+        g.write(f.read())
+    os.chown("theirs.data", 65534, 65534)
+    env = {k: v for k, v in os.environ.items() if k != "SUDO_UID"}
+    p = run([RESOLVE, "theirs.data"], check=False, env=env)
+    tap.check(p.returncode == 2 and not p.stdout and p.stderr.count("\n") == 1 and "another user" in p.stderr and "--force" in p.stderr,
+              "another user's recording: refused as root", p.stderr)
+    p = run([REGRESS, "--base", "theirs.data", "--new", "good.data"], check=False, env=env)
+    tap.check(p.returncode == 2 and "another user" in p.stderr, "another user's recording: refused by regress", p.stderr)
+    run([RESOLVE, "--force", "theirs.data"], env=env)
+    run([RESOLVE, "theirs.data"], env={**env, "SUDO_UID": "65534"})
+    tap.check(True, "another user's recording: --force, and the user of sudo")
+else:
+    tap.skip("another user's recording", "only root is asked")
 run([RESOLVE, "-o", "shared/out.folded", "good.data"])
 tap.check(open("victim").read() == "precious" and not os.path.islink("shared/out.folded") and sorted(os.listdir("shared")) == ["link.folded", "out.folded"],
           "what a link leads to stays as it is", os.listdir("shared"))

@@ -332,6 +332,17 @@ def pipe_in_directory(directory):
     check("damaged 1" in lines and any("data.999" in line for line in lines), "a fifo in a directory", str(lines[-3:]))
 
 
+def one_of_directory(directory):
+    """The file alone does not lead to its neighbours, nor does the directory to what a link leads to."""
+    lines = dump(os.path.join(directory, "data"), "-s")
+    check("damaged 1" in lines and any("give the directory" in line for line in lines), "one file of a directory", str(lines[-3:]))
+    os.rename(os.path.join(directory, "data.1"), "moved")
+    os.symlink(os.path.abspath("moved"), os.path.join(directory, "data.1"))
+    lines = dump(directory, "-s")
+    os.rename("moved", os.path.join(directory, "data.1"))
+    check("damaged 1" in lines and any("symbolic link" in line for line in lines), "a link in a directory", str(lines[-3:]))
+
+
 def names_in_directory(directory):
     """Only data.N as perf writes N is a file of the recording: data.01 made data.1 be read a second time."""
     def samples():
@@ -384,6 +395,7 @@ def main():
     twins(made)
     if "directory" in made:
         pipe_in_directory(made["directory"])
+        one_of_directory(made["directory"])
         names_in_directory(made["directory"])
     old_mmap2()
     endless_tail()
