@@ -56,7 +56,8 @@ static bool advise_pages(const struct pipeline *p, const char *input, FILE *out)
 		return false;
 	if (out)
 		fprintf(out,
-			"resolve: %s: %.0f %% of the stack copies end at a page that nothing had touched, "
+			"resolve: %s: %.0f %% of the stack copies end at a page that nothing had "
+			"touched, "
 			"as of a large array; larger copies would not help, `capture` touches such "
 			"pages while it records\n",
 			input, percent(cut, all));
@@ -186,6 +187,30 @@ static bool advise_names(const struct pipeline *p, const char *input, FILE *out)
 	return any;
 }
 
+/* What is inlined has no name there, and is left out. */
+static bool advise_inlined(const struct pipeline *p, const char *input, FILE *out)
+{
+	const struct profile *pr = p->profile;
+	const char *lacks, *help;
+	bool any = false;
+	size_t i;
+
+	for (i = 1; i < pr->mappings.n && !p->no_inline; i++) {
+		const struct dso *dso = pr->mappings.v[i].dso;
+		const struct module *m =
+			dso && dso->kind == DSO_FILE ? modules_get(p->modules, dso) : NULL;
+
+		if (!m || !m->debug || !m->alt_miss)
+			continue;
+		any = true;
+		lacks = report_module_lacks(p, dso, &help);
+		if (out)
+			fprintf(out, "resolve: %s: %s: %s: %s; %s\n", input, dso->path, lacks,
+				m->alt_link, help);
+	}
+	return any;
+}
+
 static bool advise_chains(const struct pipeline *p, const char *input, FILE *out)
 {
 	size_t i;
@@ -213,6 +238,7 @@ bool advise(const struct pipeline *p, const char *input, FILE *out)
 	any |= advise_pages(p, input, out);
 	any |= advise_roots(p, input, out);
 	any |= advise_names(p, input, out);
+	any |= advise_inlined(p, input, out);
 	any |= advise_chains(p, input, out);
 	return any;
 }

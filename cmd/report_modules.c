@@ -75,7 +75,8 @@ static const char *const miss_help[SYM_MISS_N] = {
 		"run as root, or `sysctl kernel.kptr_restrict=0`; or give --kallsyms FILE",
 	[SYM_MISS_NO_JIT_MAP] =
 		"let the program write /tmp/perf-PID.map: node --perf-basic-prof, python3 -X perf, "
-		"java -XX:+DumpPerfMapAtExit",
+		"java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit "
+		"-XX:+PreserveFramePointer (JDK 17 or later)",
 };
 
 static bool ends_with(const char *s, const char *end)
@@ -187,8 +188,9 @@ static const char *no_debug_text(const struct module_report *r)
 
 	if (!*r->source || (miss != MODULE_MISS_STRIPPED && miss != MODULE_MISS_NO_FILE))
 		return module_miss_text(miss);
-	return strstr(r->source, "symtab") ? "no debug information: no lines, no inlined functions"
-					   : "stripped: only exported functions have names";
+	return strstr(r->source, "symtab") || r->module->mini
+		       ? "no debug information: no lines, no inlined functions"
+		       : "stripped: only exported functions have names";
 }
 
 static const char *alt_help(const struct module *m)
@@ -225,9 +227,12 @@ static void judge(struct module_report *r, bool wants_dwarf)
 	} else if (stripped && r->tier < SYM_TIER_LINE) {
 		r->lacks = no_debug_text(r);
 		r->help = no_debug_help(m);
+		if (m->debug_link && !r->module->debug)
+			r->lacks_detail = m->debug_link;
 	} else if (m && m->debug && m->alt_miss) {
-		r->lacks =
-			"the file that dwz moved common parts to is missing: some names are, too";
+		r->lacks = "the file that dwz moved common parts to is missing: some inlined "
+			   "functions are, too";
+		r->lacks_detail = m->alt_link;
 		r->help = alt_help(m);
 	}
 }
@@ -238,6 +243,8 @@ static void judge_dwarf(struct module_report *r, const struct pipeline *p)
 	static const char *const help[SYM_LACKS_N] = {
 		[SYM_LACKS_SPLIT] = "keep the .dwo files where the compiler wrote them, or beside "
 				    "the program, or put them into FILE.dwp with `dwp -e FILE`",
+		[SYM_LACKS_OTHER_SPLIT] = "put the .dwo files of this build where the compiler "
+					  "wrote them, or beside the program, or build it again",
 		[SYM_LACKS_DAMAGED] = "install or copy the file again, or build it anew",
 	};
 	const char *detail;

@@ -126,7 +126,7 @@ static int run_job(const struct run *run, const struct job *job)
 		return rc < 0 ? rc : 0;
 	if (!main.dwo_name)
 		return compile_unit(job->part, run->filter, job->rows, &main, &main);
-	rc = dwarf_splits_cu(run->splits, &main, &split);
+	rc = dwarf_splits_cu(run->splits, &main, &split, &job->part->split_differs);
 	if (rc < 0)
 		return rc;
 	if (rc)

@@ -106,6 +106,7 @@ struct dwarf_index_stats {
 	bool inflated_twice;   /* it was needed after all */
 	size_t units_unsplit;  /* without their split unit */
 	const char *missing_split; /* its .dwo file, of the first of them; NULL */
+	bool split_differs;	   /* there is such a file, of another build */
 	uint64_t info_bytes, compiled_bytes, segments;
 	bool from_cache;
 };

@@ -219,8 +219,10 @@ static void count(struct dwarf_index *d)
 		s->compiled_bytes += d->parts.v[i].bytes;
 		s->units_damaged += d->parts.v[i].damaged;
 		s->units_unsplit += d->parts.v[i].missing_split != NULL;
-		if (!s->missing_split)
+		if (!s->missing_split) {
 			s->missing_split = d->parts.v[i].missing_split;
+			s->split_differs = d->parts.v[i].split_differs;
+		}
 	}
 }
 

@@ -60,6 +60,7 @@ struct dwarf_part {
 	uint64_t bytes; /* of .debug_info that were read */
 	bool damaged;
 	const char *missing_split; /* the .dwo file that was not found: another time it may be */
+	bool split_differs;	   /* it was, with another unit in it */
 };
 
 /* inline.c: functions and inlined functions of a unit. `groups` numbers the functions: all

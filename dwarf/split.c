@@ -164,7 +164,8 @@ static int find_in(const struct dwarf_file *f, const struct dwarf_cu *skeleton,
 	return rc;
 }
 
-int dwarf_splits_cu(struct dwarf_splits *s, const struct dwarf_cu *skeleton, struct dwarf_cu *ret)
+int dwarf_splits_cu(struct dwarf_splits *s, const struct dwarf_cu *skeleton, struct dwarf_cu *ret,
+		    bool *differs)
 {
 	char path[PATH_MAX];
 	unsigned i;
@@ -178,8 +179,10 @@ int dwarf_splits_cu(struct dwarf_splits *s, const struct dwarf_cu *skeleton, str
 		pthread_mutex_lock(&s->lock);
 		rc = open_split(s, path, &f);
 		pthread_mutex_unlock(&s->lock);
-		if (!rc)
-			rc = f ? find_in(&f->file, skeleton, ret) : 1;
+		if (rc)
+			return rc;
+		rc = f ? find_in(&f->file, skeleton, ret) : 1;
+		*differs |= f && rc > 0;
 	}
 	return rc;
 }

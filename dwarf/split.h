@@ -35,7 +35,9 @@ void dwarf_splits_free(struct dwarf_splits *s);
 /* Frees what is needed for compiling only; strings stay. */
 void dwarf_splits_forget_units(struct dwarf_splits *s);
 /* Opens the unit that the skeleton stands for, checked by its dwo id. 0; 1 when it is not found or
- * damaged; -ERR_NOMEM. The skeleton must outlive *ret. Any thread. */
-int dwarf_splits_cu(struct dwarf_splits *s, const struct dwarf_cu *skeleton, struct dwarf_cu *ret);
+ * damaged; -ERR_NOMEM. *differs becomes true when there is such a file, without that unit. The
+ * skeleton must outlive *ret. Any thread. */
+int dwarf_splits_cu(struct dwarf_splits *s, const struct dwarf_cu *skeleton, struct dwarf_cu *ret,
+		    bool *differs);
 
 #endif

@@ -289,7 +289,7 @@ static enum fetch_result refusal(const struct debuginfod *d, const struct debugi
 	}
 	if (!d->servers.n) {
 		*detail = DEBUGINFOD_URLS_ENV_VAR " is not set";
-		return FETCH_NO_SERVER;
+		return FETCH_NO_URLS;
 	}
 	if (!*d->cache_dir) {
 		*detail = "neither HOME nor " DEBUGINFOD_CACHE_PATH_ENV_VAR " is set";

@@ -31,7 +31,7 @@ static enum fetch_result result_of_errno(int e, const struct debuginfod_log *log
 	case ENOENT: /* nobody was asked: the cache remembers that */
 		return log->asked ? FETCH_BROKEN : FETCH_NOT_FOUND;
 	case ENOSYS:
-		return FETCH_NO_SERVER;
+		return FETCH_NO_URLS;
 	case EACCES:
 	case EPERM:
 	case EROFS:

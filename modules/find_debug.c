@@ -96,6 +96,7 @@ static struct elf_image *debug_by_debuglink(struct finder *f, const struct build
 	uint32_t crc = 0;
 	const char *name = read_debuglink(image, &crc);
 
+	f->entry->m.debug_link = name;
 	if (!name || !strchr(elf_image_path(image), '/'))
 		return NULL;
 	check.crc = &crc;
@@ -118,16 +119,19 @@ static struct elf_image *alt_by_link(struct finder *f, struct elf_image *debug,
 	struct file_check check = {.id = &link->id, .must_match_id = true, .is_supplement = true};
 	char dir[PATH_MAX], real[PATH_MAX];
 	const char *path = link->path, *slash = strrchr(path, '/'),
-		   *base = slash ? slash + 1 : path;
+		   *base = slash ? slash + 1 : path, *dwz = strstr(path, "/.dwz/");
 	struct elf_image *img;
 	size_t i;
 
 	/* Relative to where the debug file really is: the build-id directories hold links. */
 	dir_of(rooted_real(f->places->symfs, elf_image_path(debug), real) ? real
-									 : elf_image_path(debug),
+									  : elf_image_path(debug),
 	       dir);
 	img = path[0] == '/' ? finder_tryf(f, &check, "%s%s", root_of(f), path)
 			     : finder_tryf(f, &check, "%s/%s", dir, path);
+	/* Debian: /usr/lib/debug/.dwz/x86_64-linux-gnu/NAME.debug */
+	for (i = 0; dwz && !img && f->places->debug_dirs[i]; i++)
+		img = finder_tryf(f, &check, "%s%s", f->places->debug_dirs[i], dwz);
 	for (i = 0; !img && f->places->debug_dirs[i]; i++)
 		img = finder_tryf(f, &check, "%s/.dwz/%s", f->places->debug_dirs[i], base);
 	if (!img)
@@ -146,6 +150,7 @@ struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
 		return NULL;
 	f->miss = MODULE_MISS_NO_FILE;
 	img = alt_by_link(f, debug, &link);
+	f->entry->m.alt_link = link.path;
 	f->entry->m.alt_miss = img ? MODULE_MISS_NONE : f->miss;
 	f->miss = before;
 	return img;

@@ -156,6 +156,7 @@ const char *module_miss_text(enum module_miss m);
 	X(NO_SECTIONS, "the server gives whole files only") \
 	X(SKIPPED, "skipped")                               \
 	X(NO_SERVER, "no server answers")                   \
+	X(NO_URLS, "no server to ask")                      \
 	X(NO_CACHE, "cannot write to the cache")            \
 	X(NO_LIBRARY, "libdebuginfod.so.1 cannot be loaded")
 
@@ -178,6 +179,9 @@ struct module {
 	enum module_miss debug_miss;
 	struct elf_image *alt;	   /* .gnu_debugaltlink (dwz) of debug; NULL when none */
 	enum module_miss alt_miss; /* why not, when debug names one */
+	/* What .gnu_debuglink of image and .gnu_debugaltlink of debug say, in their bytes; NULL:
+	 * nothing, or they were not needed. */
+	const char *debug_link, *alt_link;
 	struct elf_image *mini;	   /* .gnu_debugdata of image, unpacked; NULL when none */
 	struct module_state
 		*_Atomic unwind_state; /* NULL until unwind/ sets it, once, by compare-and-swap */

@@ -97,9 +97,10 @@ int lookups_add_chain(struct lookups *l, size_t i, const struct dwarf_frame *cha
 	if (l->frames.n + n > UINT32_MAX || vec_reserve(&l->frames, l->frames.n + n))
 		return -1;
 	l->v[i].first_frame = (uint32_t)l->frames.n;
-	l->v[i].n_frames = (uint32_t)n;
 	for (j = 0; j < n; j++)
-		l->frames.v[l->frames.n++] = chain[j];
+		if (chain[j].name || chain[j].linkage_name || j + 1 == n)
+			l->frames.v[l->frames.n++] = chain[j];
+	l->v[i].n_frames = (uint32_t)l->frames.n - l->v[i].first_frame;
 	return 0;
 }
 

@@ -134,7 +134,9 @@ int name_inlined(struct lookups *l, const struct module *mod, struct arena *name
 
 /* The vaddrs of the lookups that have one, rising; to be freed. NULL when out of memory. */
 uint64_t *lookups_vaddrs(const struct lookups *l, size_t *n);
-/* Appends the inline chain of v[i]. 0, or -1 when out of memory. */
+/* Appends the inline chain of v[i], without inlined functions that have no name, as where the
+ * common file of dwz is missing: the line of the next one is where they are called. 0, or -1 when
+ * out of memory. */
 int lookups_add_chain(struct lookups *l, size_t i, const struct dwarf_frame *chain, size_t n);
 
 /* Recordings of old perf versions fill ids up with zeroes to 20 bytes. Both must be known. */

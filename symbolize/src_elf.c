@@ -219,7 +219,9 @@ static int say_lacks(struct source *s, const struct dwarf_index *dwarf, struct e
 	dwarf_index_stats(dwarf, &stats);
 	if (s->lacks || (!stats.units_unsplit && !stats.units_damaged))
 		return 0;
-	s->lacks = stats.units_unsplit ? SYM_LACKS_SPLIT : SYM_LACKS_DAMAGED;
+	s->lacks = stats.split_differs	 ? SYM_LACKS_OTHER_SPLIT
+		   : stats.units_unsplit ? SYM_LACKS_SPLIT
+					 : SYM_LACKS_DAMAGED;
 	if (stats.units_unsplit)
 		n = asprintf(&detail, "%s", stats.missing_split);
 	else
@@ -252,7 +254,8 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 	e->told_dwarf = true;
 	/* The file may have changed since, and have none any more. */
 	image = dwarf_image(e->mod);
-	return source_says(s, err, "DWARF of %s", image ? elf_image_path(image) : e->mod->dso->path);
+	return source_says(s, err, "DWARF of %s",
+			   image ? elf_image_path(image) : e->mod->dso->path);
 }
 
 static size_t elf_candidates(struct source *s, const struct sym_query *q, struct sym_candidate *v,

@@ -216,6 +216,7 @@ enum sym_tier symbolizer_tier(const struct symbolizer *s, const struct dso *dso)
 #define SYM_LACKS(X)                                         \
 	X(NOTHING, "")                                       \
 	X(SPLIT, "split debug information (.dwo) not found") \
+	X(OTHER_SPLIT, "split debug information (.dwo) is of another build") \
 	X(DAMAGED, "debug information is damaged")
 
 #define X(name, text) SYM_LACKS_##name,

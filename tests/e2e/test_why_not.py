@@ -80,6 +80,16 @@ case("replaced", "replaced by another build", "none", "file has another build id
 case("gone", "deleted since", "none", "file not found", "/gone: no such file", "it is gone, or of a container")
 case("linked", "debug file of another build", "none", "debuglink checksum differs", "linked.debug: debuglink checksum differs",
      "install the one of this build")
+if not have("xz"):
+    tap.skip("MiniDebugInfo", "xz is not installed")
+else:
+    run(["objcopy", "--strip-debug", "full", "mini"])
+    run(["xz", "-f", "mini"])
+    shutil.copy("full", "withmini")
+    run(["strip", "withmini"])
+    run(["objcopy", "--add-section", ".gnu_debugdata=mini.xz", "withmini"])
+    record("withmini")
+    case("withmini", "MiniDebugInfo has all functions", "sym", "no debug information: no lines", "/withmini: found", "build it with -g")
 case("nodebug", "built without -g", "sym", "no debug information: no lines", "/nodebug: found", "build it with -g")
 # .debug_line is compressed as before: lines are still found.
 case("packed", "compressed in an unknown way", "line", "debug information cannot be unpacked", "/packed: found", "objcopy --decompress-debug-sections")
@@ -156,6 +166,9 @@ os.rename("w.dwo", "w.away")
 case("split", "a .dwo file that is gone", "line", "split debug information (.dwo) not found", "/split: found", "beside the program")
 m, text = module("split")
 tap.check("not found: " in text and m["lacks_detail"].endswith("w.dwo"), "a .dwo file that is gone: its name", (m, text))
+run(["gcc", "-g", "-gsplit-dwarf", "-Dwork=other", "-Dsink=another", "-O1", "-c", "w.c", "-o", "w2.o"])
+os.rename("w2.dwo", "w.dwo")
+case("split", "a .dwo file of another build", "line", "split debug information (.dwo) is of another build", "/split: found", "build it again")
 os.rename("w.away", "w.dwo")
 m, text = module("split")
 tap.check(m["tier"] == "inline" and not m["lacks"], "and when it is back", (m, text))
@@ -176,6 +189,26 @@ else:
     case("dwz1", "without the common file of dwz", "inline", "dwz moved common parts", "common.dwz: no such file", "whole debug package")
     shutil.copy("replaced", "common.dwz")
     case("dwz1", "with another common file of dwz", "inline", "dwz moved common parts", "common.dwz: build id differs", "of the same build")
+    # Names that two programs share are in the common file, of inlined functions too.
+    open("inlined.c", "w").write('''
+#include <time.h>
+volatile unsigned long sink;
+struct shared { int a, b, c; char name[32]; struct shared *next; };
+static inline __attribute__((always_inline)) void inner(struct shared *s) { for (int i = 0; i < 10000; i++) sink = sink * 3 + s->a; }
+static inline __attribute__((always_inline)) void outer(struct shared *s) { inner(s); inner(s->next); }
+__attribute__((noinline)) void work(struct shared *s) { outer(s); }
+int main(void) { clock_t e = clock() + CLOCKS_PER_SEC / 8; struct shared s = {1, 2, 3, "", &s}; while (clock() < e) work(&s); return 0; }
+''')
+    run(["gcc", "-g", "-O2", "-Wl,--build-id=sha1", "-o", "inlined", "inlined.c"])
+    shutil.copy("inlined", "inlined2")
+    run(["dwz", "-m", "shared.dwz", "inlined", "inlined2"])
+    record("inlined")
+    out = run([RESOLVE, "--no-cache", "inlined.data"]).stdout
+    tap.check("work;outer;inner " in out, "with the common file of dwz: inlined functions", out)
+    os.remove("shared.dwz")
+    p = run([RESOLVE, "--no-cache", "inlined.data"])
+    tap.check("[unknown]" not in p.stdout and ";work " in p.stdout, "without the common file of dwz: no levels without a name", p.stdout)
+    tap.check(p.stderr.count("shared.dwz; install") == 1, "without the common file of dwz: one line", p.stderr)
 
 # What stands in the program's place now.
 for n, put, tried in (("text", b"hello\n", "/text: not an ELF file"), ("nothing", b"", "/nothing: not an ELF file, empty")):

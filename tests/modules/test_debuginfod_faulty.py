@@ -52,7 +52,7 @@ def good():
         r = Run("-q", urls=s.url)
         report(not r.said, "-q: not even that", r)
     r = Run("--debuginfod")
-    report(r.why("work") == "no server answers" and r.status == 0, "no DEBUGINFOD_URLS", r)
+    report(r.why("work") == "no server to ask" and r.status == 0, "no DEBUGINFOD_URLS", r)
 
 
 # Run() ends what takes a minute, which is a fraction of the library's own patience.
@@ -167,7 +167,7 @@ def urls():
             report(r.names() == ALL and r.status == 0, f"DEBUGINFOD_URLS: {name}", r)
     for text in ("", "  \n", "ima:ignore"):
         r = Run("--debuginfod=full", DEBUGINFOD_URLS=text)
-        report(r.why("work") == "no server answers" and r.status == 0, f"DEBUGINFOD_URLS: {text!r}", r)
+        report(r.why("work") == "no server to ask" and r.status == 0, f"DEBUGINFOD_URLS: {text!r}", r)
 
 
 def unsuitable():

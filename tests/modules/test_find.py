@@ -311,6 +311,12 @@ def dwz():
     moved = put(alt, f"{HERE}/dd/.dwz/common.debug")
     os.remove(alt)
     expect("altlink in a debug directory's .dwz", find(f"{HERE}/dwz/a", debug=f"{HERE}/dd"), alt=moved)
+    # Debian's place: /usr/lib/debug/.dwz/x86_64-linux-gnu/NAME.debug
+    debian = "/usr/lib/debug/.dwz/x86_64-linux-gnu/of-a-test.debug"
+    sh("mkdir -p deb && cd deb && " + " && ".join(f"gcc -g -O1 -gdwarf-4 -Wl,--build-id -o {n} ../{n}.c" for n in "ab")
+       + f" && dwz -m common -M {debian} a b")
+    there = put("deb/common", f"{HERE}/root{debian}")
+    expect("altlink in a debug directory's .dwz/TRIPLET", find(f"{HERE}/deb/a", debug=f"{HERE}/root/usr/lib/debug"), alt=there)
     put(moved, f"{HERE}/dd/.build-id/{alt_id[:2]}/{alt_id[2:]}.debug")
     os.remove(moved)
     expect("altlink by build id", find(f"{HERE}/dwz/b", debug=f"{HERE}/dd"),
