@@ -39,9 +39,6 @@ struct worker {
 	struct scratch memory;
 	struct scratch_chunks put_back; /* guarded by the crew's lock; not in `memory` yet */
 	/* What the JIT compiler of the last process that was asked about has told. */
-	const struct dso *jit_dso;
-	uint32_t jit_pid;
-	const struct jitdump *jit_dump; /* NULL: nothing */
 };
 
 /* Batches are numbered from 0. Each stage has its own count of those it is done with; the i-th is
@@ -51,7 +48,6 @@ struct crew {
 	struct pipeline *p;
 	const struct pipeline_options *opt;
 	struct unwind_options unwind;
-	bool jit_times;		   /* the recording's clock is the jitdump's */
 	struct stitcher *stitcher; /* NULL: stacks that were cut stay so */
 
 	pthread_mutex_t lock; /* guards what follows; a stage runs without it */

@@ -16,31 +16,6 @@ enum {
 	COMPRESSED_TIMES = 8, /* at least, of what stacks are mostly made of */
 };
 
-/* For unwind_options. */
-static bool jit_info(void *arg, const struct perf_sample *s, uint64_t ip,
-		     struct jit_unwind_info *ret)
-{
-	const struct dso *dso = address_space_jitdump(s->space);
-	struct worker *w = arg;
-	struct jit_unwinding e;
-	uint64_t time_ns = w->crew->jit_times ? s->time_ns : 0;
-
-	if (!dso)
-		return false;
-	if (dso != w->jit_dso || s->pid != w->jit_pid) {
-		/* without memory the profile will not be made, either */
-		if (jit_codes_open(w->crew->p->jit, dso, s->pid, &w->jit_dump, NULL))
-			return false;
-		w->jit_dso = dso;
-		w->jit_pid = s->pid;
-	}
-	if (!w->jit_dump || !jitdump_unwinding(w->jit_dump, ip, time_ns, &e))
-		return false;
-	*ret = (struct jit_unwind_info){e.start,	  e.end,  e.eh_frame,
-					e.eh_frame_bytes, e.swap, e.code};
-	return true;
-}
-
 void crew_set_rc(struct crew *c, int rc, const struct err *err)
 {
 	if (rc < 0 && !c->rc) {
@@ -52,12 +27,10 @@ void crew_set_rc(struct crew *c, int rc, const struct err *err)
 static int worker_open(struct worker *w, struct err *err)
 {
 	struct crew *c = w->crew;
-	struct unwind_options uo = c->unwind;
-	int rc;
+	int rc = unwinder_new(&w->unwinder, c->p->modules, &c->unwind, err);
 
-	uo.jit_arg = w;
-	rc = unwinder_new(&w->unwinder, c->p->modules, &uo, err);
-	return rc ? rc : verify_init(&w->verify, c->opt->verify_every, c->p->modules, &uo, err);
+	return rc ? rc
+		  : verify_init(&w->verify, c->opt->verify_every, c->p->modules, &c->unwind, err);
 }
 
 static double thread_seconds(void)
@@ -131,10 +104,9 @@ static struct crew *crew_new(struct pipeline *p, const struct pipeline_options *
 	c->opt = opt;
 	c->unwind = opt->unwind;
 	c->unwind.places |= !opt->no_stitch;
-	c->unwind.jit_info = jit_info;
+	c->unwind.jit = p->jit;
 	if (!c->unwind.arch)
 		c->unwind.arch = perf_file_info(p->file)->arch;
-	c->jit_times = jit_times_fit(p->file);
 	c->n_max = pipeline_threads(opt);
 	if (c->n_max > WORKERS_MAX)
 		c->n_max = WORKERS_MAX;

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "modules/modules.h"
+#include "reader/reader.h"
 
 /* ---- a table of functions by address (functab.c) -----------------------------------------
  *
@@ -240,5 +241,77 @@ struct go_line {
 
 /* The inline chain at vaddr, innermost first, the function that was compiled last. */
 size_t go_table_chain(const struct go_table *t, uint64_t vaddr, struct go_line *chain, size_t max);
+
+/* ---- code of JIT compilers (jit_codes.c, jitdump.c) ---------------------------------------
+ *
+ * A JIT compiler replaces code while the program runs: the same address means another function
+ * later. The jitdump files (jit-PID.dump) of the recorded processes tell when which code was made,
+ * and what its lines and frames are. Two samples are in the same code when jitdump_span() gives the
+ * same made_ns for both. Source of truth: tools/perf/Documentation/jitdump-specification.txt.
+ * Threads: all functions may be called from any thread. */
+struct jit_codes; /* opaque; reads every file once */
+struct jitdump;
+
+/* symfs: prefix for all paths; NULL or "": none, and files of containers that still run are found.
+ * Unless it trusts_all, a file of another user than this one and root is read only when it is, by
+ * device and inode, the recorded one. */
+int jit_codes_new(struct jit_codes **ret, const char *symfs, bool trusts_all, struct err *err);
+void jit_codes_free(struct jit_codes *j); /* NULL is allowed */
+/* The file (address_space_jitdump()) that process `pid` has mapped; *ret is NULL when it cannot be
+ * read or names nothing. Lives until jit_codes_free(). 0, or ERR_NOMEM. */
+int jit_codes_open(struct jit_codes *j, const struct dso *dump, uint32_t pid,
+		   const struct jitdump **ret, struct err *err);
+/* The same for samples one after the other, of which most are of the process of the one before.
+ * Zeroed but for `codes`; one thread's. *ret is NULL, too, when the process has no jitdump. */
+struct jit_cursor {
+	struct jit_codes *codes; /* NULL: all processes are without */
+	const struct dso *dso;
+	uint32_t pid;
+	const struct jitdump *dump;
+};
+int jit_cursor_seek(struct jit_cursor *c, const struct perf_sample *s, const struct jitdump **ret,
+		    struct err *err);
+/* Was it not read because it is another user's? */
+bool jit_codes_distrusts(struct jit_codes *j, const struct dso *dump);
+/* Was it opened for this process? */
+bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid);
+/* Rises by one with each piece of code that was made, from 1. time_ns must be CLOCK_MONOTONIC
+ * (`perf record -k mono`). 0 when the jitdump has another clock. */
+uint32_t jitdump_version(const struct jitdump *d, uint64_t time_ns);
+/* The time of a sample for these, 0 where the recording has another clock. */
+uint64_t jit_sample_time(const struct perf_sample *s);
+
+/* What a JIT compiler tells of one function that it made. What is pointed to lives as long as the
+ * jitdump. */
+struct jit_unwind_info {
+	uint64_t start, end;	 /* where the function is at run time */
+	const uint8_t *eh_frame; /* with one FDE */
+	size_t size;		 /* of that; 0: none */
+	bool swap;		 /* in the other byte order */
+	const uint8_t *code;	 /* the function's bytes, of no other one; NULL: not known */
+};
+/* For the function that was at ip at time_ns, or else the next that was put there; time_ns 0: the
+ * last one. False when there is none. */
+bool jitdump_unwind_info(const struct jitdump *d, uint64_t ip, uint64_t time_ns,
+			 struct jit_unwind_info *ret);
+/* When the code at ip in the versions [from, until) was made, or else the next code that was put
+ * there. made_ns is 0 for version 0, and always where ip only ever had one piece of code, or none.
+ */
+struct jit_span {
+	uint64_t made_ns;
+	uint32_t from, until;
+};
+struct jit_span jitdump_span(const struct jitdump *d, uint64_t ip, uint32_t version);
+/* The function at ip as it was at time_ns, or the first that came there later; 0: the last one. */
+const struct func *jitdump_find(const struct jitdump *d, uint64_t ip, uint64_t time_ns,
+				struct func_cursor *cursor);
+/* When what jitdump_find() gave was made. */
+uint64_t jitdump_made_ns(const struct jitdump *d, const struct func *f);
+/* The source line of an address in the function. False: it has none. *file lives as long as the
+ * jitdump. */
+bool jitdump_line(const struct jitdump *d, const struct func *f, uint64_t ip, const char **file,
+		  uint32_t *line);
+/* How many lines all functions have. */
+size_t jitdump_line_count(const struct jitdump *d);
 
 #endif

@@ -7,7 +7,7 @@
 
 void profile_set_jit(struct profile *p, struct jit_codes *jit)
 {
-	p->index_->jit = jit;
+	p->index_->jit.codes = jit;
 }
 
 int profile_set_file(struct profile *p, const struct perf_file *f, struct err *err)

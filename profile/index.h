@@ -93,11 +93,7 @@ struct profile_index {
 	struct known_frame *known;		 /* by address */
 	VEC(struct known_places) places_of;	 /* by dso id */
 	struct known_map known_maps[KNOWN_MAPS]; /* by map id */
-	struct jit_codes *jit;			 /* NULL: JIT code has no time */
-	/* The last process with a jitdump, and what was opened for it. */
-	uint32_t jit_pid;
-	const struct dso *jit_dso;
-	const struct jitdump *jit_dump;
+	struct jit_cursor jit;			 /* without codes JIT code has no time */
 	struct jit_memo *jit_memos;   /* JIT_MEMOS of them, by address; NULL until needed */
 	const struct strtab *answers; /* whose ids string_of translates */
 	VEC(uint32_t) string_of;      /* symbolizer's string id -> ours + 1 */

@@ -2,34 +2,21 @@
  * time. */
 #include "profile/index.h"
 
-#include <time.h>
-
 #include "base/pages.h"
 
 enum { JIT_MEMOS = 1 << 14 };
 
-static bool is_monotonic(const struct perf_attr *a)
-{
-	return a->flags & PERF_ATTR_USE_CLOCKID && a->clockid == CLOCK_MONOTONIC;
-}
-
 int profile_jit_moment(struct profile *p, const struct perf_sample *s, struct jit_moment *ret,
 		       struct err *err)
 {
-	struct profile_index *x = p->index_;
-	const struct dso *dump = x->jit ? address_space_jitdump(s->space) : NULL;
+	uint64_t time_ns = jit_sample_time(s);
 
 	*ret = (struct jit_moment){0};
-	if (!dump || !s->time_ns || !is_monotonic(&s->event->attr))
+	if (!time_ns)
 		return 0;
-	if (dump != x->jit_dso || s->pid != x->jit_pid) {
-		if (jit_codes_open(x->jit, dump, s->pid, &x->jit_dump, err))
-			return -ERR_NOMEM;
-		x->jit_dso = dump;
-		x->jit_pid = s->pid;
-	}
-	ret->dump = x->jit_dump;
-	ret->version = ret->dump ? jitdump_version(ret->dump, s->time_ns) : 0;
+	if (jit_cursor_seek(&p->index_->jit, s, &ret->dump, err))
+		return -ERR_NOMEM;
+	ret->version = ret->dump ? jitdump_version(ret->dump, time_ns) : 0;
 	return 0;
 }
 

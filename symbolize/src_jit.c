@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/rooted.h"
-#include "symbolize/jitdump.h"
 #include "symbolize/perfmap.h"
 #include "symbolize/slurp.h"
 #include "symbolize/source.h"
@@ -18,7 +17,6 @@ enum { PERFMAP_MAX_BYTES = 512 << 20, STATUS_MAX_BYTES = 64 << 10, DUMPS_MAX = 6
 
 struct jit_state {
 	VEC(const struct jitdump *) dumps;
-	bool use_times; /* the recording's clock is the jitdump's */
 	struct functab map;
 	char *text; /* names of map point into it */
 };
@@ -108,20 +106,6 @@ static int open_map(struct source *s, struct jit_state *j, struct err *err)
 	return source_says(s, err, "%s", path);
 }
 
-/* jitdump timestamps are of CLOCK_MONOTONIC: `perf record -k mono`. */
-bool jit_times_fit(const struct perf_file *f)
-{
-	size_t i, n = perf_file_event_count(f);
-
-	for (i = 0; i < n; i++) {
-		const struct perf_attr *a = &perf_file_event(f, i)->attr;
-
-		if (!(a->flags & PERF_ATTR_USE_CLOCKID) || a->clockid != 1 /* CLOCK_MONOTONIC */)
-			return false;
-	}
-	return n > 0;
-}
-
 /* Is it a jitdump that the process had mapped? The name proves nothing: it is what any other
  * process calls a file, and in a container the PID in it is another one. */
 static bool is_dump_of(const struct source *s, const struct dso *dump)
@@ -139,7 +123,6 @@ static int open_dumps(struct source *s, struct jit_state *j, struct err *err)
 	const struct perf_file *f = s->env->file;
 	size_t i, n = f ? perf_file_dso_count(f) : 0;
 
-	j->use_times = !f || jit_times_fit(f);
 	for (i = 0; i < n && j->dumps.n < DUMPS_MAX; i++) {
 		const struct dso *dso = perf_file_dso(f, i);
 		const struct jitdump *d;
@@ -170,9 +153,8 @@ static const struct func *find_in_dumps(const struct jit_state *j, const struct 
 	for (i = 0; i < j->dumps.n; i++) {
 		const struct jitdump *d = j->dumps.v[i];
 		struct func_cursor cursor = {0};
-		const struct func *f =
-			jitdump_find(d, l->ip, j->use_times ? l->time_ns : 0, &cursor);
-		bool exact = f && d->codes.v[f->tag].time_ns == l->time_ns;
+		const struct func *f = jitdump_find(d, l->ip, l->time_ns, &cursor);
+		bool exact = f && jitdump_made_ns(d, f) == l->time_ns;
 
 		if (!f || (found && !exact))
 			continue;
@@ -222,7 +204,7 @@ static uint64_t jit_lines_cost(struct source *s)
 	size_t i;
 
 	for (i = 0; i < j->dumps.n; i++)
-		lines += j->dumps.v[i]->lines.n;
+		lines += jitdump_line_count(j->dumps.v[i]);
 	return lines;
 }
 
@@ -235,13 +217,10 @@ static int jit_lines(struct source *s, struct lookups *l, unsigned n_threads, st
 	for (i = 0; i < l->n; i++) {
 		const struct jitdump *d;
 		const struct func *f = find_in_dumps(j, &l->v[i], &d);
-		const struct jit_line *line = f ? jitdump_line(d, f, l->v[i].ip) : NULL;
 		struct dwarf_frame frame = {0};
 
-		if (!line)
+		if (!f || !jitdump_line(d, f, l->v[i].ip, &frame.file, &frame.line))
 			continue;
-		frame.file = strtab_get(&d->strings, line->file);
-		frame.line = line->line;
 		if (lookups_add_chain(l, i, &frame, 1))
 			return err_nomem(err);
 	}

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/strtab.h"
 #include "demangle/demangle.h"
+#include "functions/functions.h"
 #include "modules/modules.h"
 #include "reader/reader.h"
 
@@ -54,7 +55,7 @@ struct sym_query {
 	uint64_t off;	       /* DSO_FILE, DSO_VDSO, DSO_KERNEL_MODULE with a path: file offset
 				  (map_ip_to_off of the LOOKUP address); else the runtime address */
 	uint64_t ip;	       /* runtime lookup address, for kernel and JIT code */
-	uint64_t time_ns; /* JIT code: as it was at this time of the recording; 0: what came last */
+	uint64_t time_ns; /* JIT code: as it was then (jit_span.made_ns); 0: what came last */
 };
 
 /* The answer. lines[] is the inline chain, innermost first; lines[n_lines - 1] is the real function
@@ -70,54 +71,6 @@ struct sym_result {
 	uint32_t aliases; /* how many other functions are the same bytes, folded by the linker;
 			     0 unless they are marked (enum sym_folded) */
 };
-
-/* ---- JIT code in time ---------------------------------------------------------------------
- *
- * A JIT compiler replaces code while the program runs: the same address means another function
- * later. The jitdump files of the recorded processes tell when which code was made. Two samples are
- * in the same code when jitdump_span() gives the same made_ns for both, and that is the
- * sym_query.time_ns for both. Threads: all functions may be called from any thread. */
-struct jit_codes; /* opaque; reads every file once */
-struct jitdump;
-
-/* symfs: prefix for all paths; NULL or "": none, and files of containers that still run are found.
- * Unless it trusts_all, a file of another user than this one and root is read only when it is, by
- * device and inode, the recorded one. */
-int jit_codes_new(struct jit_codes **ret, const char *symfs, bool trusts_all, struct err *err);
-void jit_codes_free(struct jit_codes *j); /* NULL is allowed */
-/* The file (address_space_jitdump()) that process `pid` has mapped; *ret is NULL when it cannot be
- * read or names nothing. Lives until jit_codes_free(). 0, or ERR_NOMEM. */
-int jit_codes_open(struct jit_codes *j, const struct dso *dump, uint32_t pid,
-		   const struct jitdump **ret, struct err *err);
-/* Was it not read because it is another user's? */
-bool jit_codes_distrusts(struct jit_codes *j, const struct dso *dump);
-/* Was it opened for this process? */
-bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid);
-/* Rises by one with each piece of code that was made, from 1. time_ns must be CLOCK_MONOTONIC
- * (`perf record -k mono`). 0 when the jitdump has another clock. */
-uint32_t jitdump_version(const struct jitdump *d, uint64_t time_ns);
-/* Are the times of the recording those of CLOCK_MONOTONIC? */
-bool jit_times_fit(const struct perf_file *f);
-/* Unwind information of one JIT function, at the runtime addresses [start, end). */
-struct jit_unwinding {
-	uint64_t start, end;
-	const uint8_t *eh_frame;
-	size_t eh_frame_bytes; /* 0: none */
-	bool swap;	       /* in the other byte order */
-	const uint8_t *code;   /* the function's bytes; NULL: not in the file */
-};
-/* For the function that was at ip at time_ns, or else the next that was put there; time_ns 0: the
- * last one. False when there is none. *ret lives as long as the jitdump. */
-bool jitdump_unwinding(const struct jitdump *d, uint64_t ip, uint64_t time_ns,
-		       struct jit_unwinding *ret);
-/* When the code at ip in the versions [from, until) was made, or else the next code that was put
- * there. made_ns is 0 for version 0, and always where ip only ever had one piece of code, or none.
- */
-struct jit_span {
-	uint64_t made_ns;
-	uint32_t from, until;
-};
-struct jit_span jitdump_span(const struct jitdump *d, uint64_t ip, uint32_t version);
 
 /* ---- the symbolizer ------------------------------------------------------------------------ */
 

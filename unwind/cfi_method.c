@@ -25,8 +25,7 @@ static int worker_init(void **state, struct modules *modules, const struct unwin
 	}
 	worker->modules = modules;
 	worker->no_guess = opt->no_guess;
-	worker->jit_info = opt->jit_info;
-	worker->jit_arg = opt->jit_arg;
+	worker->jitdumps.codes = opt->jit;
 	worker->registers[PERF_REGS_ABI_32_].arch = arch_find(opt->arch, PERF_REGS_ABI_32_);
 	worker->registers[PERF_REGS_ABI_64_].arch = arch_find(opt->arch, PERF_REGS_ABI_64_);
 	worker->full_only = opt->method == UNWIND_FULL;
@@ -104,7 +103,7 @@ static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 	w->worker = worker;
 	w->s = s;
 	w->arch = arch;
-	w->is_told = worker->jit_info && address_space_jitdump(s->space);
+	w->is_told = worker->jitdumps.codes && address_space_jitdump(s->space);
 	w->space_key = rule_cache_space(&worker->cache, cache_layout(w));
 	w->jit.is_known = false;
 	w->code_mask = arch_code_mask(arch, s->space);

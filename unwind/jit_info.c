@@ -100,11 +100,13 @@ static enum unwind_stop step_by(const struct walk *w, struct cursor *c, const st
 /* A frame asks several times, and has been asked about as the caller of the one before. */
 static bool is_told(struct walk *w, uint64_t ip)
 {
-	struct cfi_worker *worker = w->worker;
 	struct jit_answer *a = &w->jit;
+	const struct jitdump *dump;
 
 	if (!a->is_known || a->ip != ip) {
-		a->is_told = worker->jit_info(worker->jit_arg, w->s, ip, &a->info);
+		/* without memory the profile will not be made, either */
+		a->is_told = !jit_cursor_seek(&w->worker->jitdumps, w->s, &dump, NULL) && dump &&
+			     jitdump_unwind_info(dump, ip, jit_sample_time(w->s), &a->info);
 		a->is_known = true;
 		a->ip = ip;
 	}

@@ -1,8 +1,8 @@
 /* unwind.h - registers + stack copy + maps -> frames.
  *
  * Leaf first. Kernel frames (from the recorded chain) come before user frames. Every stack says why
- * it stopped; every frame says how it was found. Sources of truth: DWARF5 6.4, the LSB's .eh_frame and
- * .eh_frame_hdr, the psABI of each CPU.
+ * it stopped; every frame says how it was found. Sources of truth: DWARF5 6.4, the LSB's .eh_frame
+ * and .eh_frame_hdr, the psABI of each CPU.
  *
  * Threads: one unwinder per thread; they share the modules.
  */
@@ -16,25 +16,26 @@
 #include "base/err.h"
 #include "base/prefetch.h"
 #include "base/scratch.h"
+#include "functions/functions.h"
 #include "modules/modules.h"
 #include "reader/reader.h"
 
 /* X(name, one-letter mark, text) */
-#define FRAME_HOWS(X)                                                                              \
-	X(SAMPLE, ' ', "the sample's own address")                                                 \
-	X(KERNEL_CHAIN, ' ', "kernel call chain")                                                  \
-	X(USER_CHAIN, ' ', "user call chain from the recorder")                                    \
-	X(BRANCH_STACK, ' ', "last branch records")                                                \
-	X(CFI, ' ', "call frame information")                                                      \
-	X(FRAME_POINTER, '?', "frame pointer, without call frame information")                     \
-	X(STACK_TOP, '?', "return address at the stack pointer")                                   \
-	X(GO_TABLE, ' ', "Go's pc table")                                                          \
-	X(LINK_REGISTER, '?', "link register, without call frame information")                     \
-	X(CODE, '?', "machine code of the function, without call frame information")              \
-	X(NEAR_ROOT, '?', "return address to a root, few words above code without any")            \
-	X(FP_OWNER, '?', "return address to the owner of the frame pointer")                       \
-	X(SAVED_SP, '?', "caller's stack pointer, found among the frame's words")                 \
-	X(STITCHED, '+', "taken from another sample of the thread")                                \
+#define FRAME_HOWS(X)                                                                   \
+	X(SAMPLE, ' ', "the sample's own address")                                      \
+	X(KERNEL_CHAIN, ' ', "kernel call chain")                                       \
+	X(USER_CHAIN, ' ', "user call chain from the recorder")                         \
+	X(BRANCH_STACK, ' ', "last branch records")                                     \
+	X(CFI, ' ', "call frame information")                                           \
+	X(FRAME_POINTER, '?', "frame pointer, without call frame information")          \
+	X(STACK_TOP, '?', "return address at the stack pointer")                        \
+	X(GO_TABLE, ' ', "Go's pc table")                                               \
+	X(LINK_REGISTER, '?', "link register, without call frame information")          \
+	X(CODE, '?', "machine code of the function, without call frame information")    \
+	X(NEAR_ROOT, '?', "return address to a root, few words above code without any") \
+	X(FP_OWNER, '?', "return address to the owner of the frame pointer")            \
+	X(SAVED_SP, '?', "caller's stack pointer, found among the frame's words")       \
+	X(STITCHED, '+', "taken from another sample of the thread")                     \
 	X(SIGNAL_FRAME, ' ', "registers saved for a signal handler")
 
 #define X(name, mark, text) FRAME_##name,
@@ -45,21 +46,21 @@ const char *frame_how_text(enum frame_how how);
 bool frame_how_is_guess(enum frame_how how);
 
 /* Why a user stack ended. X(name, text) */
-#define UNWIND_STOPS(X)                                                                            \
-	X(NONE, "no user stack was recorded")                                                      \
-	X(END, "root reached")                                                                     \
-	X(TRUNCATED_STACK, "stack copy too small")                                                 \
-	X(NO_CFI, "no call frame information")                                                     \
-	X(NO_MAP, "address not in any mapping")                                                    \
-	X(NO_BINARY, "binary not found")                                                           \
-	X(BAD_CFI, "call frame information damaged or not evaluable")                              \
-	X(BAD_MEMORY, "needed memory was not recorded")                                            \
-	X(NO_REGISTER, "needed register is not known")                                             \
-	X(LOOP, "stack pointer did not advance")                                                   \
-	X(DEPTH, "frame limit reached")                                                            \
-	X(NO_REGS, "registers were not recorded")                                                  \
-	X(UNSUPPORTED, "processor not supported")                                                  \
-	X(MISSING_PAGE, "stack copy ends at a page that nothing had touched")                      \
+#define UNWIND_STOPS(X)                                                       \
+	X(NONE, "no user stack was recorded")                                 \
+	X(END, "root reached")                                                \
+	X(TRUNCATED_STACK, "stack copy too small")                            \
+	X(NO_CFI, "no call frame information")                                \
+	X(NO_MAP, "address not in any mapping")                               \
+	X(NO_BINARY, "binary not found")                                      \
+	X(BAD_CFI, "call frame information damaged or not evaluable")         \
+	X(BAD_MEMORY, "needed memory was not recorded")                       \
+	X(NO_REGISTER, "needed register is not known")                        \
+	X(LOOP, "stack pointer did not advance")                              \
+	X(DEPTH, "frame limit reached")                                       \
+	X(NO_REGS, "registers were not recorded")                             \
+	X(UNSUPPORTED, "processor not supported")                             \
+	X(MISSING_PAGE, "stack copy ends at a page that nothing had touched") \
 	X(SWITCHED, "goes on on another stack, which was not copied")
 
 #define X(name, text) UNWIND_STOP_##name,
@@ -73,7 +74,7 @@ static inline bool unwind_stop_is_cut(enum unwind_stop stop)
 }
 
 struct frame {
-	uint64_t ip;           /* runtime address: of the sample, or the return address */
+	uint64_t ip;	       /* runtime address: of the sample, or the return address */
 	const struct map *map; /* NULL: in no known mapping. Lives as long as the sample's batch */
 	bool is_return_address;
 	bool is_kernel;
@@ -85,7 +86,8 @@ struct frame {
 };
 
 /* THE place of "return address minus one": the address to look up for symbols, lines and CFI. A
- * return address may be the first byte of the next function when the call was the last instruction. */
+ * return address may be the first byte of the next function when the call was the last instruction.
+ */
 static inline uint64_t frame_lookup_ip(const struct frame *f)
 {
 	return f->ip - f->is_return_address;
@@ -112,12 +114,12 @@ struct stack_trace {
 	struct frame *frames; /* storage of the unwinder, valid until its next call */
 	size_t n;
 	struct stack_base *base; /* what other samples tell of the callers beyond; NULL: nothing */
-	size_t n_kernel;       /* the first n_kernel frames are kernel frames */
+	size_t n_kernel;	 /* the first n_kernel frames are kernel frames */
 	/* Of the frames from n_kernel on; NULL when not asked for, or not known by the method. */
 	const struct frame_place *places;
 	enum unwind_stop stop; /* of the user part */
-	/* On the stack: END: where the root's frame ends; TRUNCATED_STACK: where the copy begins. 0: not
-	 * known, and with other stops. */
+	/* On the stack: END: where the root's frame ends; TRUNCATED_STACK: where the copy begins.
+	 * 0: not known, and with other stops. */
 	uint64_t edge;
 	const struct module *stop_module; /* where NO_CFI / BAD_CFI happened; else NULL */
 };
@@ -129,29 +131,15 @@ enum unwind_method {
 	UNWIND_FULL,  /* our tables without their short cuts: what AUTO must be equal to */
 };
 
-/* What a JIT compiler tells of one function that it made. What is pointed to lives as long as the
- * unwinder. */
-struct jit_unwind_info {
-	uint64_t start, end; /* where the function is at run time */
-	const uint8_t *eh_frame; /* with one FDE */
-	size_t size;	     /* of that; 0: none */
-	bool swap; /* in the other byte order */
-	const uint8_t *code; /* the function's bytes, of no other one; NULL: not known */
-};
-
 struct unwind_options {
 	enum unwind_method method;
 	unsigned max_frames; /* user frames; 0: UNWIND_FRAMES_MAX */
-	bool no_guess;       /* no steps that frame_how_is_guess() */
-	bool places;         /* fill stack_trace.places, which stitching needs */
+	bool no_guess;	     /* no steps that frame_how_is_guess() */
+	bool places;	     /* fill stack_trace.places, which stitching needs */
 	const char *arch;    /* of the recording ("x86_64", "aarch64"); NULL: this machine's */
-	/* Where call frame information and bytes of code without a file come from: what is known of the
-	 * function that was at `ip` at the sample's time; false: nothing. Called by the thread that
-	 * unwinds, for samples whose address space has a jitdump. NULL: nothing is known of any.
-	 * UNWIND_LIBDW and UNWIND_FP do not ask. */
-	bool (*jit_info)(void *arg, const struct perf_sample *s, uint64_t ip,
-			 struct jit_unwind_info *ret);
-	void *jit_arg;
+	/* Call frame information and bytes of code without a file. NULL: nothing is known of any.
+	 * Must outlive the unwinder. UNWIND_LIBDW and UNWIND_FP do not ask. */
+	struct jit_codes *jit;
 };
 
 struct unwinder; /* opaque */
@@ -160,8 +148,8 @@ int unwinder_new(struct unwinder **ret, struct modules *modules, const struct un
 		 struct err *err);
 void unwinder_free(struct unwinder *u);
 
-/* Never fails: what could not be unwound is said in trace->stop. Uses the stack copy when the sample
- * has registers and stack; else the recorded user call chain; else only the sample's ip. */
+/* Never fails: what could not be unwound is said in trace->stop. Uses the stack copy when the
+ * sample has registers and stack; else the recorded user call chain; else only the sample's ip. */
 void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack_trace *trace);
 
 #define UNWIND_EXPECT_BYTES 1024
@@ -187,7 +175,7 @@ int stack_traces_keep(struct stack_trace *traces, size_t n, struct scratch *room
 struct unwind_stats {
 	uint64_t stops[UNWIND_STOP_N]; /* user stacks by end, from dumps */
 	uint64_t frames, frames_by_how[FRAME_HOW_N];
-	uint64_t user_stacks; /* samples that had registers and a dump */
+	uint64_t user_stacks;	/* samples that had registers and a dump */
 	uint64_t all_registers; /* of these, such as took all registers to follow (AUTO, FULL) */
 };
 const struct unwind_stats *unwinder_stats(const struct unwinder *u);

@@ -81,10 +81,7 @@ struct cfi_worker {
 	bool no_guess;
 	bool full_only;	      /* no fast walks */
 	unsigned guess_share; /* of the frames of late, see walk_fast.c */
-	/* Of unwind_options. */
-	bool (*jit_info)(void *arg, const struct perf_sample *s, uint64_t ip,
-			 struct jit_unwind_info *ret);
-	void *jit_arg;
+	struct jit_cursor jitdumps;
 	/* By PERF_REGS_ABI_*: the processor (NULL: unsupported), and where the registers that every
 	 * walk begins with are in samples of the last mask. */
 	struct cfi_registers {

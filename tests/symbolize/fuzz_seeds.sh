@@ -19,20 +19,4 @@ text() {
 	printf '7f0000001000 20 f\n7f0000001010 20 g h\n' >map
 }
 
-# In octal: a header, then CODE_LOAD, CODE_DEBUG_INFO, CODE_MOVE, CODE_CLOSE.
-jitdump() {
-	python3 - <<-'P'
-		import struct
-		def record(kind, t, body):
-		    return struct.pack("<IIQ", kind, 16 + len(body), t) + body
-		head = struct.pack("<IIIIIIQQ", 0x4a695444, 1, 40, 62, 0, 7, 1, 0)
-		lines = struct.pack("<QQ", 0x1000, 2) + struct.pack("<Qii", 0x1000, 3, 0) + b"a.js\0" + \
-		    struct.pack("<Qii", 0x1004, 4, 0) + b"\xff\0"
-		load = struct.pack("<IIQQQQ", 7, 7, 0x1000, 0x1000, 8, 1) + b"f\0" + b"\x90" * 8
-		move = struct.pack("<IIQQQQQ", 7, 7, 0x2000, 0x1000, 0x2000, 8, 1)
-		open("all", "wb").write(head + record(2, 1, lines) + record(0, 2, load) + record(1, 3, move) + record(3, 4, b""))
-		open("head", "wb").write(head)
-	P
-}
-
 $1

@@ -12,8 +12,7 @@
 
 #include <cmocka.h>
 
-#include "symbolize/jitdump.h"
-#include "symbolize/symbolize.h"
+#include "functions/jitdump.h"
 
 /* A jitdump in memory. */
 struct image {
@@ -186,13 +185,21 @@ static void check_line(const struct jitdump *j, uint64_t ip, uint64_t time, cons
 {
 	struct func_cursor c = {0};
 	const struct func *f = jitdump_find(j, ip, time, &c);
-	const struct jit_line *l;
+	const char *got = NULL;
+	uint32_t n = 0;
 
 	assert_non_null(f);
-	l = jitdump_line(j, f, ip);
-	assert_non_null(l);
-	assert_string_equal(strtab_get(&j->strings, l->file), file);
-	assert_int_equal(l->line, line);
+	assert_true(jitdump_line(j, f, ip, &got, &n));
+	assert_string_equal(got, file);
+	assert_int_equal(n, line);
+}
+
+static bool has_line(const struct jitdump *j, const struct func *f, uint64_t ip)
+{
+	const char *file;
+	uint32_t line;
+
+	return jitdump_line(j, f, ip, &file, &line);
 }
 
 static void versions_moves_lines(void **unused)
@@ -224,7 +231,7 @@ static void versions_moves_lines(void **unused)
 		check_line(&j, 0x1008, 150, "a.js", 12);
 		check_line(&j, 0x101f, 150, "b.js", 3);
 		check_line(&j, 0x9005, 0, "a.js", 11); /* lines move along */
-		assert_null(jitdump_line(&j, jitdump_find(&j, 0x1018, 200, &c), 0x1018));
+		assert_false(has_line(&j, jitdump_find(&j, 0x1018, 200, &c), 0x1018));
 		jitdump_done(&j);
 	}
 }
@@ -239,33 +246,33 @@ static void unwinding_info(void **unused)
 
 	(void)unused;
 	for (swap = 0; swap < 2; swap++) {
-		struct jit_unwinding info;
+		struct jit_unwind_info info;
 		struct jitdump j;
 
 		make(&m, swap, 0);
 		assert_int_equal(read_image(&j, &m), 0);
-		assert_true(jitdump_unwinding(&j, 0x1018, 150, &info));
+		assert_true(jitdump_unwind_info(&j, 0x1018, 150, &info));
 		assert_int_equal(info.start, 0x1000);
 		assert_int_equal(info.end, 0x1020);
-		assert_int_equal(info.eh_frame_bytes, 8);
+		assert_int_equal(info.size, 8);
 		assert_memory_equal(info.eh_frame, "eh_frame", 8);
 		assert_int_equal(info.swap, swap);
 		assert_memory_equal(info.code, foo, 32);
-		assert_true(jitdump_unwinding(&j, 0x9001, 0, &info));
+		assert_true(jitdump_unwind_info(&j, 0x9001, 0, &info));
 		assert_int_equal(info.start, 0x9000);
 		assert_memory_equal(info.eh_frame, "eh_frame", 8);
 		assert_memory_equal(info.code, foo, 32);
-		assert_true(jitdump_unwinding(&j, 0x1018, 200, &info)); /* "bar" by then */
-		assert_int_equal(info.eh_frame_bytes, 0);
+		assert_true(jitdump_unwind_info(&j, 0x1018, 200, &info)); /* "bar" by then */
+		assert_int_equal(info.size, 0);
 		assert_int_equal(info.start, 0x1010);
 		assert_true(info.code[0] == 'b' && info.code[31] == 'b');
-		assert_true(jitdump_unwinding(&j, 0x1018, 0, &info)); /* then "baz" */
-		assert_int_equal(info.eh_frame_bytes, 0);
+		assert_true(jitdump_unwind_info(&j, 0x1018, 0, &info)); /* then "baz" */
+		assert_int_equal(info.size, 0);
 		assert_true(info.code[0] == 'b' && info.code[63] == 'b');
-		assert_true(jitdump_unwinding(&j, 0x5000, 0, &info));
-		assert_int_equal(info.eh_frame_bytes, 0);
+		assert_true(jitdump_unwind_info(&j, 0x5000, 0, &info));
+		assert_int_equal(info.size, 0);
 		assert_true(info.code[0] == 'l');
-		assert_false(jitdump_unwinding(&j, 0x7000, 0, &info));
+		assert_false(jitdump_unwind_info(&j, 0x7000, 0, &info));
 		jitdump_done(&j);
 	}
 }
@@ -274,7 +281,7 @@ static void unwinding_info(void **unused)
 static void code_that_is_not_there(void **unused)
 {
 	static struct image m;
-	struct jit_unwinding info;
+	struct jit_unwind_info info;
 	struct jitdump j;
 	size_t at;
 
@@ -290,11 +297,11 @@ static void code_that_is_not_there(void **unused)
 	put_move(&m, 300, 0x1000, 0xa000, 31);
 	put_move(&m, 300, 0x1000, 0xb000, 32);
 	assert_int_equal(read_image(&j, &m), 0);
-	assert_true(jitdump_unwinding(&j, 0x1000, 0, &info));
-	assert_false(jitdump_unwinding(&j, 0x2000, 0, &info));
-	assert_false(jitdump_unwinding(&j, 0x9000, 0, &info));
-	assert_false(jitdump_unwinding(&j, 0xa000, 0, &info));
-	assert_true(jitdump_unwinding(&j, 0xb000, 0, &info));
+	assert_true(jitdump_unwind_info(&j, 0x1000, 0, &info));
+	assert_false(jitdump_unwind_info(&j, 0x2000, 0, &info));
+	assert_false(jitdump_unwind_info(&j, 0x9000, 0, &info));
+	assert_false(jitdump_unwind_info(&j, 0xa000, 0, &info));
+	assert_true(jitdump_unwind_info(&j, 0xb000, 0, &info));
 	jitdump_done(&j);
 }
 
@@ -369,7 +376,7 @@ static void lines_of_v8(void **unused)
 	put_load(&m, 8, 0x2000, 16, "bad");
 	assert_int_equal(read_image(&j, &m), 0);
 	check_line(&j, 0x1000, 0, "v8.js", 7);
-	assert_null(jitdump_line(&j, jitdump_find(&j, 0x2000, 0, &c), 0x2000));
+	assert_false(has_line(&j, jitdump_find(&j, 0x2000, 0, &c), 0x2000));
 	jitdump_done(&j);
 }
 
@@ -420,7 +427,7 @@ static void damaged(void **unused)
 			const struct func *f = jitdump_find(&j, ip, round % 500, &c);
 
 			if (f)
-				(void)jitdump_line(&j, f, ip);
+				(void)has_line(&j, f, ip);
 		}
 		jitdump_done(&j);
 	}

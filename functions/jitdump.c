@@ -3,7 +3,7 @@
  *
  * Law: tools/perf/Documentation/jitdump-specification.txt (version 1). A file grows while the
  * program runs and may end in the middle of a record: what is whole counts. */
-#include "symbolize/jitdump.h"
+#include "functions/jitdump.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -18,7 +18,6 @@
 #include "base/hash.h"
 #include "base/rooted.h"
 #include "base/sort.h"
-#include "symbolize/symbolize.h"
 
 enum {
 	MAGIC = 0x4a695444, /* "JiTD" in the writer's byte order */
@@ -220,7 +219,7 @@ static int read_lines(struct jitdump *j, struct stream *s, const struct record *
 		if (strcmp(name, "\xff") != 0) /* else: the same as before */
 			file = strtab_add_cstr(&j->strings, name);
 		if (file == STRTAB_FAILED ||
-		    vec_push(&j->lines, (struct jit_line){addr, file, line}))
+		    vec_push(&j->lines, (struct jitdump_line){addr, file, line}))
 			return -1;
 		if (addr > p->last_addr)
 			p->last_addr = addr;
@@ -251,7 +250,7 @@ static int read_unwinding(struct jitdump *j, struct stream *s, const struct reco
 
 static int by_addr(const void *a, const void *b)
 {
-	const struct jit_line *x = a, *y = b;
+	const struct jitdump_line *x = a, *y = b;
 
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
@@ -467,8 +466,8 @@ const struct func *jitdump_find(const struct jitdump *j, uint64_t ip, uint64_t t
 		       : functab_find(&j->tab, ip, cursor);
 }
 
-bool jitdump_unwinding(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
-		       struct jit_unwinding *ret)
+bool jitdump_unwind_info(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
+			 struct jit_unwind_info *ret)
 {
 	struct func_cursor cursor = {0};
 	const struct func *f = jitdump_find(j, ip, time_ns, &cursor);
@@ -476,23 +475,34 @@ bool jitdump_unwinding(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
 
 	if (!c)
 		return false;
-	*ret = (struct jit_unwinding){f->start,		 f->end,  c->eh_frame,
-				      c->eh_frame_bytes, j->swap, NULL};
+	*ret = (struct jit_unwind_info){f->start,	   f->end,  c->eh_frame,
+					c->eh_frame_bytes, j->swap, NULL};
 	/* A move may say that there is more of it, or less; but what is known of code is remembered
 	 * by where its bytes are. */
 	if (j->file && f->end - f->start == c->code_bytes)
 		ret->code = j->file + c->code_off;
-	return ret->code || ret->eh_frame_bytes;
+	return ret->code || ret->size;
 }
 
-const struct jit_line *jitdump_line(const struct jitdump *j, const struct func *f, uint64_t ip)
+uint64_t jitdump_made_ns(const struct jitdump *j, const struct func *f)
+{
+	return j->codes.v[f->tag].time_ns;
+}
+
+size_t jitdump_line_count(const struct jitdump *j)
+{
+	return j->lines.n;
+}
+
+bool jitdump_line(const struct jitdump *j, const struct func *f, uint64_t ip, const char **file,
+		  uint32_t *line)
 {
 	const struct jit_code *c = &j->codes.v[f->tag];
-	const struct jit_line *v;
+	const struct jitdump_line *v;
 	size_t lo = 0, hi = c->n_lines;
 
 	if (!hi)
-		return NULL;
+		return false;
 	v = j->lines.v + c->first_line;
 	ip -= c->moved;
 	while (lo < hi) {
@@ -503,5 +513,9 @@ const struct jit_line *jitdump_line(const struct jitdump *j, const struct func *
 		else
 			hi = mid;
 	}
-	return lo ? &v[lo - 1] : NULL;
+	if (!lo)
+		return false;
+	*file = strtab_get(&j->strings, v[lo - 1].file);
+	*line = v[lo - 1].line;
+	return true;
 }

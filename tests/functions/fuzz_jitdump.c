@@ -1,6 +1,5 @@
 /* fuzz_jitdump.c - libFuzzer target: jitdump files. */
-#include "symbolize/jitdump.h"
-#include "symbolize/symbolize.h"
+#include "functions/jitdump.h"
 #include "tests/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -15,21 +14,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (i = 0; i < j.tab.funcs.n; i++) {
 			uint64_t ip = j.tab.funcs.v[i].start;
 			const struct func *f = jitdump_find(&j, ip, i, &cursor);
+			struct jit_unwind_info info;
+			const char *file;
+			uint32_t line;
 
-			const struct jit_line *line = f ? jitdump_line(&j, f, ip) : NULL;
-
-			struct jit_unwinding info;
-
-			if (jitdump_unwinding(&j, ip, i, &info)) {
+			if (jitdump_unwind_info(&j, ip, i, &info)) {
 				FUZZ_CHECK(info.start <= ip && ip < info.end);
-				FUZZ_CHECK(fuzz_sum_bytes(info.eh_frame, info.eh_frame_bytes) <=
-					   255 * size);
+				FUZZ_CHECK(fuzz_sum_bytes(info.eh_frame, info.size) <= 255 * size);
 				FUZZ_CHECK(!info.code ||
 					   fuzz_sum_bytes(info.code, info.end - info.start) <=
 						   255 * size);
 			}
 			FUZZ_CHECK(!f || (f->start <= ip && ip < f->end && f->name));
-			FUZZ_CHECK(!line || strtab_get(&j.strings, line->file));
+			FUZZ_CHECK(!f || !jitdump_line(&j, f, ip, &file, &line) || file);
 		}
 	jitdump_done(&j);
 	close(fd);

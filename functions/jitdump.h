@@ -1,7 +1,6 @@
-/* jitdump.h - jit-PID.dump: code that a JIT compiler made, with times and lines. Private to
- * symbolize/. */
-#ifndef SYMBOLIZE_JITDUMP_H
-#define SYMBOLIZE_JITDUMP_H
+/* jitdump.h - a jitdump in memory. Private to functions/. */
+#ifndef FUNCTIONS_JITDUMP_H
+#define FUNCTIONS_JITDUMP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +22,7 @@ struct jit_code {
 };
 
 /* From addr on, by rising addr in each function. */
-struct jit_line {
+struct jitdump_line {
 	uint64_t addr;
 	uint32_t file; /* id in strings */
 	uint32_t line;
@@ -37,7 +36,7 @@ struct jit_range {
 struct jitdump {
 	struct functab tab; /* tag: index into codes */
 	VEC(struct jit_code) codes;
-	VEC(struct jit_line) lines;
+	VEC(struct jitdump_line) lines;
 	VEC(struct jit_range) contested; /* rising; where code was put over other code */
 	struct strtab strings;
 	struct arena eh_frames;
@@ -53,10 +52,5 @@ int jitdump_read(struct jitdump *j, const char *path, struct err *err);
 /* The same of an open file, which the caller closes. */
 int jitdump_read_fd(struct jitdump *j, int fd, const char *path, struct err *err);
 void jitdump_done(struct jitdump *j);
-/* The function at ip as it was at time_ns, or the first that came there later; 0: the last one. */
-const struct func *jitdump_find(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
-				struct func_cursor *cursor);
-/* NULL when the function has no lines. */
-const struct jit_line *jitdump_line(const struct jitdump *j, const struct func *f, uint64_t ip);
 
 #endif

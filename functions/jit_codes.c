@@ -1,4 +1,4 @@
-/* jitcodes.c - the jitdump files of a recording, each read once, whoever asks first. */
+/* jit_codes.c - the jitdump files of a recording, each read when it is asked for first. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/rooted.h"
-#include "symbolize/jitdump.h"
-#include "symbolize/symbolize.h"
+#include "functions/jitdump.h"
 
 struct dump {
 	struct jitdump *codes; /* NULL: cannot be read, or names nothing */
@@ -24,8 +24,8 @@ struct jit_codes {
 	bool trusts_all;
 	pthread_mutex_t lock;
 	VEC(struct dump) dumps;
-	struct hash_table by_dso;    /* dso id -> dumps */
-	struct hash_table users;     /* pid << 32 | dso id -> 0 */
+	struct hash_table by_dso; /* dso id -> dumps */
+	struct hash_table users;  /* pid << 32 | dso id -> 0 */
 };
 
 int jit_codes_new(struct jit_codes **ret, const char *symfs, bool trusts_all, struct err *err)
@@ -69,12 +69,13 @@ static bool is_trusted(const struct dso *dso, int fd)
 {
 	struct stat st;
 
-	return !fstat(fd, &st) &&
-	       (rooted_is_trusted(&st) || (dso->ino && st.st_ino == dso->ino &&
-					   major(st.st_dev) == dso->maj && minor(st.st_dev) == dso->min));
+	return !fstat(fd, &st) && (rooted_is_trusted(&st) ||
+				   (dso->ino && st.st_ino == dso->ino &&
+				    major(st.st_dev) == dso->maj && minor(st.st_dev) == dso->min));
 }
 
-static int read_at(const struct jit_codes *j, const struct dso *dso, const char *path, struct dump *d)
+static int read_at(const struct jit_codes *j, const struct dso *dso, const char *path,
+		   struct dump *d)
 {
 	int fd = rooted_open(j->symfs, path, true), rc;
 	struct err err;
@@ -88,7 +89,8 @@ static int read_at(const struct jit_codes *j, const struct dso *dso, const char 
 }
 
 /* At its path, else as a process in a container that still runs sees it. */
-static int read_somewhere(const struct jit_codes *j, const struct dso *dso, uint32_t pid, struct dump *d)
+static int read_somewhere(const struct jit_codes *j, const struct dso *dso, uint32_t pid,
+			  struct dump *d)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof path, "%s%s", j->symfs, dso->path), rc = -ERR_NOT_FOUND;
@@ -162,4 +164,30 @@ bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid
 	used = hash_get(&j->users, (uint64_t)pid << 32 | dump->id) != HASH_NONE;
 	pthread_mutex_unlock(&j->lock);
 	return used;
+}
+
+int jit_cursor_seek(struct jit_cursor *c, const struct perf_sample *s, const struct jitdump **ret,
+		    struct err *err)
+{
+	const struct dso *dso = c->codes ? address_space_jitdump(s->space) : NULL;
+
+	*ret = NULL;
+	if (!dso)
+		return 0;
+	if (dso != c->dso || s->pid != c->pid) {
+		if (jit_codes_open(c->codes, dso, s->pid, &c->dump, err))
+			return -ERR_NOMEM;
+		c->dso = dso;
+		c->pid = s->pid;
+	}
+	*ret = c->dump;
+	return 0;
+}
+
+/* Timestamps of jitdumps are of CLOCK_MONOTONIC: `perf record -k mono`. */
+uint64_t jit_sample_time(const struct perf_sample *s)
+{
+	const struct perf_attr *a = &s->event->attr;
+
+	return a->flags & PERF_ATTR_USE_CLOCKID && a->clockid == CLOCK_MONOTONIC ? s->time_ns : 0;
 }
