@@ -138,6 +138,7 @@ deps-demo:
 	@sh ./deps.sh demo
 deps:
 	@sh ./deps.sh test
+	@test -e build/npm/axe.min.js || sh tests/axe.sh build/npm/axe.min.js
 .PHONY: deps-build deps-demo
 
 # As many jobs as processors, unless the user says how many.

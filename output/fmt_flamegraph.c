@@ -429,19 +429,18 @@ static void add_subtitle(struct flamegraph *f, const struct event_set *events)
 
 static void add_title(struct flamegraph *f)
 {
-	const struct perf_file_info *info = f->p->info;
-	size_t i, start;
+	struct text command = {0};
 
 	if (f->look->title) {
 		add_text(&f->out, f->look->title);
 		return;
 	}
 	text_str(&f->out, f->opt->diff.is_diff ? "Differential flame graph" : "Flame graph");
-	start = f->out.n;
-	for (i = 0; info && i < info->n_cmdline && f->out.n - start < TITLE_BYTES; i++) {
-		text_str(&f->out, i ? " " : ": ");
-		add_text(&f->out, info->cmdline[i]);
-	}
+	format_command(&command, f->p, TITLE_BYTES);
+	text_str(&f->out, command.n ? ": " : "");
+	text_add(&f->out, command.s ? command.s : "", command.n);
+	f->out.failed |= command.failed;
+	text_done(&command);
 }
 
 static const char style[] =

@@ -75,18 +75,18 @@ static int add_deflated(struct text *out, const struct text *data, struct err *e
 /* As it was given, else what was recorded. */
 static void add_title(struct text *t, const struct profile *p, const struct output_options *opt)
 {
-	size_t i;
+	size_t before = t->n;
 
 	if (opt->picture.title) {
 		xml(t, opt->picture.title);
-		return;
+	} else if (opt->diff.is_diff) {
+		xml(t, opt->diff.sides[0].name ? opt->diff.sides[0].name : "base");
+		text_str(t, " → ");
+		xml(t, opt->diff.sides[1].name ? opt->diff.sides[1].name : "new");
+	} else {
+		format_command(t, p, SIZE_MAX);
 	}
-	if (!p->info || !p->info->n_cmdline)
-		text_str(t, "Profile");
-	for (i = 0; p->info && i < p->info->n_cmdline; i++) {
-		text_str(t, i ? " " : "");
-		xml(t, p->info->cmdline[i]);
-	}
+	text_str(t, t->n == before ? "Profile" : "");
 }
 
 struct page_parts {

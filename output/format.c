@@ -19,3 +19,16 @@ double format_stitched_share(const struct profile *p, const struct output_option
 	}
 	return all > 0 ? stitched / all : 0;
 }
+
+void format_command(struct text *t, const struct profile *p, size_t limit)
+{
+	const struct perf_file_info *info = p->info;
+	size_t i, from = 0, start = t->n;
+
+	for (i = 0; info && i + 1 < info->n_cmdline && !from; i++)
+		from = strcmp(info->cmdline[i], "--") ? 0 : i + 1;
+	for (i = from; info && i < info->n_cmdline && t->n - start < limit; i++) {
+		text_str(t, i > from ? " " : "");
+		text_xml(t, info->cmdline[i], strlen(info->cmdline[i]));
+	}
+}

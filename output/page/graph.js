@@ -184,9 +184,10 @@ class Graph {
 		return fitLabel(label.name, room, label.short);
 	}
 
+	// What the keyboard is at, and the function that a sandwich is of.
 	paintChosen(top) {
-		const box = document.activeElement === this.canvas ? this.boxOf(this.chosen) : undefined;
-		if (!box)
+		const at = document.activeElement === this.canvas ? this.chosen : this.tree.top() > 0 ? this.tree.top() : -1, box = this.boxOf(at);
+		if (!box || at < 0)
 			return;
 		this.context.strokeStyle = "#000";
 		this.context.lineWidth = 2;

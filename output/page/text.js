@@ -5,6 +5,8 @@ function formatWeight(value, unit) {
 		return formatShare(value, 1);
 	if (unit !== "ns")
 		return `${Math.round(value).toLocaleString("en")} ${unit}`;
+	if (value <= 0)
+		return "0 s";
 	const steps = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 	const [scale, name] = steps.find(([s]) => value >= s) || steps[3];
 	const v = value / scale;

@@ -60,104 +60,140 @@ class TopDown {
 	}
 }
 
-// Nodes with equal parent and frame become one.
-class Merger {
-	constructor(capacity) {
-		this.parent = [-1];
-		this.frame = [-1];
-		this.size = 1 << Math.max(10, Math.ceil(Math.log2(capacity * 2 + 1)));
-		this.table = new Int32Array(this.size);
+// Which nodes have a frame among those that are around them, or are of it themselves.
+function nodesInside(nodes, frame) {
+	const inside = new Uint8Array(nodes.n);
+	for (let i = 1; i < nodes.n; i++)
+		inside[i] = inside[nodes.parent[i]] || nodes.frame[i] === frame ? 1 : 0;
+	return inside;
+}
+
+// Which nodes have a frame somewhere below them.
+function nodesAbove(nodes, total, frame) {
+	const above = new Uint8Array(nodes.n);
+	for (let i = nodes.n - 1; i > 0; i--)
+		if (above[i] || (nodes.frame[i] === frame && total[i] > 0))
+			above[nodes.parent[i]] = 1;
+	return above;
+}
+
+const STAYS = 0, MOVES_UP = 1, GOES = 2, IS_AROUND = 3;
+
+// What becomes of every node; by node, too: does anything happen below it?
+function fates(nodes, total, {hidden, dropped, collapse, focus, root}) {
+	const {n, parent, frame} = nodes, fate = new Uint8Array(n), isTouched = new Uint8Array(n);
+	const inside = focus >= 0 && !root ? nodesInside(nodes, focus) : null, above = inside && nodesAbove(nodes, total, focus);
+	for (let i = n - 1; i > 0; i--) {
+		const f = frame[i];
+		if (dropped[f] || (inside && !inside[i] && !above[i]))
+			fate[i] = GOES;
+		else if (hidden[f])
+			fate[i] = MOVES_UP;
+		else if (inside && !inside[i])
+			fate[i] = IS_AROUND;
+		if (fate[i] || isTouched[i] || (collapse && f === frame[parent[i]] && parent[i] > 0))
+			isTouched[parent[i]] = 1;
+	}
+	fate[0] = inside ? IS_AROUND : STAYS;
+	return {fate, isTouched};
+}
+
+// Groups nodes anew, in preorder: what nothing happens below is copied as it is.
+class Regrouping {
+	constructor(nodes, own, what) {
+		Object.assign(this, {nodes, own, collapse: what.collapse, n: 0, todo: []});
+		this.total = totalWeights(nodes, own[0]);
+		Object.assign(this, fates(nodes, this.total, what));
+		this.out = {parent: new Int32Array(nodes.n + 2), frame: new Int32Array(nodes.n + 2), end: new Int32Array(nodes.n + 2)};
+		this.weights = own.map(() => new Float64Array(nodes.n + 2));
 	}
 
-	child(parent, frame) {
-		let at = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame, 0x85ebca6b)) >>> 0 & this.size - 1;
-		for (let i; (i = this.table[at]) !== 0; at = at + 1 & this.size - 1)
-			if (this.parent[i] === parent && this.frame[i] === frame)
-				return i;
-		this.parent.push(parent);
-		this.frame.push(frame);
-		return this.table[at] = this.parent.length - 1;
+	add(parent, frame) {
+		this.out.parent[this.n] = parent;
+		this.out.frame[this.n] = frame;
+		return this.n++;
 	}
 
-	// As the nodes of a TopDown: children follow their parents, in preorder. own: columns by id, which may be short.
-	nodes(own) {
-		const n = this.parent.length, first = new Int32Array(n).fill(-1), next = new Int32Array(n).fill(-1);
-		for (let i = n - 1; i > 0; i--) {
-			next[i] = first[this.parent[i]];
-			first[this.parent[i]] = i;
+	weigh(id, node) {
+		if (this.fate[node] !== IS_AROUND)
+			this.own.forEach((column, k) => this.weights[k][id] += column[node]);
+	}
+
+	// A node and all below it.
+	copy(node, parent) {
+		const {nodes, out} = this, by = this.n - node, end = nodes.end[node];
+		for (let i = node; i < end; i++) {
+			out.parent[i + by] = nodes.parent[i] + by;
+			out.frame[i + by] = nodes.frame[i];
+			out.end[i + by] = nodes.end[i] + by;
 		}
-		const out = {n, parent: new Int32Array(n), frame: new Int32Array(n), end: new Int32Array(n)}, weights = own.map(() => new Float64Array(n));
-		let count = 0;
-		const path = []; // [new id, next child]
-		const enter = (i, parent) => {
-			out.parent[count] = parent;
-			out.frame[count] = this.frame[i];
-			own.forEach((column, k) => weights[k][count] = column[i] || 0);
-			path.push([count++, first[i]]);
-		};
-		enter(0, -1);
-		while (path.length) {
-			const top = path[path.length - 1];
-			if (top[1] < 0) {
-				out.end[top[0]] = count;
-				path.pop();
-				continue;
+		out.parent[this.n] = parent;
+		this.own.forEach((column, k) => this.weights[k].set(column.subarray(node, end), this.n));
+		this.n += end - node;
+	}
+
+	// The children of several nodes that are one now, by frame; `sources` grows by those that move up.
+	children(sources, id, frame) {
+		const groups = new Map(), {nodes} = this;
+		for (let k = 0; k < sources.length; k++) {
+			this.weigh(id, sources[k]);
+			for (let c = sources[k] + 1; c < nodes.end[sources[k]]; c = nodes.end[c]) {
+				const f = nodes.frame[c];
+				if (this.total[c] <= 0 || this.fate[c] === GOES)
+					continue;
+				if (this.fate[c] === MOVES_UP || (this.collapse && f === frame))
+					sources.push(c);
+				else if (groups.has(f))
+					groups.get(f).push(c);
+				else
+					groups.set(f, [c]);
 			}
-			const child = top[1];
-			top[1] = next[child];
-			enter(child, top[0]);
 		}
-		return {nodes: out, own: weights};
+		return groups;
+	}
+
+	// Makes one node of several, and asks for its children.
+	merge(sources, parent, frame) {
+		if (sources.length === 1 && sources[0] > 0 && !this.isTouched[sources[0]] && this.fate[sources[0]] !== IS_AROUND)
+			return this.copy(sources[0], parent);
+		const id = this.add(parent, frame), groups = this.children(sources, id, frame);
+		this.todo.push({id});
+		for (const [f, nodes] of [...groups].reverse())
+			this.todo.push({sources: nodes, parent: id, frame: f});
+		return undefined;
+	}
+
+	run() {
+		while (this.todo.length) {
+			const t = this.todo.pop();
+			if (t.sources)
+				this.merge(t.sources, t.parent, t.frame);
+			else
+				this.out.end[t.id] = this.n;
+		}
+		const {n, out} = this;
+		return {
+			nodes: {n, parent: out.parent.subarray(0, n), frame: out.frame.subarray(0, n), end: out.end.subarray(0, n)},
+			own: this.weights.map(column => column.subarray(0, n)),
+		};
 	}
 }
 
 // The tree without some frames (hidden), without stacks that have some (dropped), with recursion collapsed, or only of
 // stacks with `focus` (a frame; -1: all), which with `root` begin with it.
-function transformed(nodes, own, {hidden, dropped, collapse, focus, root}) {
-	const total = totalWeights(nodes, own[0]), merger = new Merger(nodes.n), to = new Int32Array(nodes.n), weights = own.map(() => []);
-	const add = (id, i) => own.forEach((column, k) => weights[k][id] = (weights[k][id] || 0) + column[i]);
-	const inside = focus >= 0 ? new Uint8Array(nodes.n) : null;
-	for (let i = 1; i < nodes.n; i++) {
-		const p = nodes.parent[i], f = nodes.frame[i];
-		if (inside) {
-			const begins = f === focus && !inside[p];
-			inside[i] = inside[p] || begins ? 1 : 0;
-			if (begins && root)
-				to[p] = 0;
-			if (!inside[i] && (root || !holds(nodes, total, i, focus))) {
-				to[i] = root ? 0 : -1;
-				continue;
-			}
-		}
-		if (total[i] <= 0 || to[p] < 0 || dropped[f]) {
-			to[i] = -1;
-			continue;
-		}
-		if (hidden[f] || (collapse && to[p] > 0 && merger.frame[to[p]] === f))
-			to[i] = to[p];
-		else
-			to[i] = merger.child(to[p], f);
-		if (!inside || inside[i])
-			add(to[i], i);
+function transformed(nodes, own, what) {
+	const g = new Regrouping(nodes, own, what);
+	if (!what.root) {
+		g.merge([0], -1, -1);
+		return g.run();
 	}
-	if (!inside)
-		add(0, 0);
-	return merger.nodes(weights);
+	const {at} = occurrences(nodes, [g.total], what.focus);
+	g.add(-1, -1);
+	g.todo.push({id: 0});
+	if (at.length)
+		g.todo.push({sources: at, parent: 0, frame: what.focus});
+	return g.run();
 }
-
-// Is the frame somewhere below the node?
-function holds(nodes, total, i, frame) {
-	const known = holds.known;
-	if (known.nodes !== nodes || known.total !== total || known.frame !== frame) {
-		const below = new Uint8Array(nodes.n);
-		for (let k = nodes.n - 1; k > 0; k--)
-			if (below[k] || (nodes.frame[k] === frame && total[k] > 0))
-				below[nodes.parent[k]] = 1;
-		holds.known = {nodes, total, frame, below};
-	}
-	return holds.known.below[i];
-}
-holds.known = {};
 
 // Leaf first: who called what ran. A node's children are made when they are asked for. `starts`: where stacks begin
 // (nodes, and their weights by column); without, where samples were taken.

@@ -53,6 +53,10 @@ PATHS = """(() => {
     return out; })()"""
 
 
+# A box to click at.
+BOX = """(() => { const g = page.graph, r = g.canvas.getBoundingClientRect();
+    const x = g.boxes.flat().find(x => x.depth > 2 && x.node > 0 && x.width > 60 && x.width < 900);
+    return {x: r.x + x.x + x.width / 2, y: r.y + g.y(x.depth) - g.scroll.scrollTop + 8, path: page.model.pathOf(x.node)}; })()"""
 CALLERS = """(() => {
     const out = {}, page = window.page, visit = (node, path) => {
         out[path.join('\\n')] = page.tree.total(node);
@@ -99,9 +103,7 @@ with browser.Browser() as b:
     tap.check(drawn(b) == sums(clock), "Back undoes it")
 
     # a real click on a box
-    box = b.evaluate("""(() => { const g = page.graph, r = g.canvas.getBoundingClientRect();
-        const x = g.boxes.flat().find(x => x.depth > 2 && x.node > 0 && x.width > 60 && x.width < 900);
-        return {x: r.x + x.x + x.width / 2, y: r.y + g.y(x.depth) - g.scroll.scrollTop + 8, path: page.model.pathOf(x.node), total: page.tree.total(x.node)}; })()""")
+    box = b.evaluate(BOX)
     b.click(box["x"], box["y"])
     tap.check(b.evaluate("page.state.zoom") == box["path"] and b.evaluate("page.graph.boxOf(page.graph.zoomed).width === page.graph.width"),
               "a click zooms", box)
@@ -182,6 +184,33 @@ with browser.Browser() as b:
     tap.check(drawn(b) == sums({p: n for p, n in clock.items() if name in p}), "f shows only stacks with a function", name)
     b.key("u", 85, "u")
 
+    b.evaluate("page.graph.choose(page.model.nodeOf(page.model.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 3).node)))")
+    b.key("x", 88, "x")
+    tap.check(drawn(b) == sums({p: n for p, n in clock.items() if name not in p}), "x only those without it", name)
+    b.key("u", 85, "u")
+    box = b.evaluate(BOX)
+    for kind in ("mousePressed", "mouseReleased"):
+        b.call("Input.dispatchMouseEvent", type=kind, x=box["x"], y=box["y"], button="right", buttons=2, clickCount=1)
+    tap.check(b.evaluate("page.model.pathOf(page.menu.node)") == box["path"] and b.evaluate("document.activeElement.getAttribute('role')") == "menuitem",
+              "the right button opens a frame's menu")
+    b.screenshot("menu.png")
+    b.evaluate("page.menu.items.find(x => x.textContent.startsWith('Hide the function')).click()")
+    tap.check(b.evaluate("page.state.hidden.length") == 1 and not b.evaluate("page.menu.items[0].offsetParent"), "which does what keys do, and goes")
+    b.key("u", 85, "u")
+    pick(b, "palette", "safe")
+    b.evaluate("document.getElementById('flip').click()")
+    link = b.evaluate("location.href")
+    tap.check("p=safe" in link and "u=1" in link and b.evaluate("page.graph.y(0) > page.graph.y(1)"), "looks are in the address", link)
+    pick(b, "palette", "kind")
+    b.evaluate("document.getElementById('flip').click()")
+    b.evaluate("page.change({collapse: true})")
+    flat = {}
+    for p, n in clock.items():
+        q = tuple(f for i, f in enumerate(p) if not i or f != p[i - 1])
+        flat[q] = flat.get(q, 0) + n
+    tap.check(drawn(b) == sums(flat), "recursion collapsed")
+    b.evaluate("page.change({collapse: false})")
+
     tids = b.evaluate("[...document.querySelectorAll('#task optgroup[label=thread] option')].map(o => o.value)")
     pick(b, "task", tids[-1])
     tap.check(drawn(b) == sums(stacks("--event", "cpu-clock", "--tid", tids[-1].split("/")[1])), "one thread", tids)
@@ -222,6 +251,32 @@ with browser.Browser() as b:
         e.closest('label'))).map(e => e.outerHTML)""")
     tap.check(unnamed == [], "every control has a name", unnamed)
     tap.check(b.problems() == [], "no error, no request", b.problems())
+
+
+# What axe-core finds: names, roles, contrast, order. Everything is shown that can be.
+AXE = os.path.join(os.environ["TOP"], "build", "npm", "axe.min.js")
+
+
+def violations(b):
+    b.evaluate(open(AXE).read() + "; 0")
+    return b.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.help, v.nodes.map(n => n.html.slice(0, 120)).slice(0, 3)]))")
+
+
+if os.path.exists(AXE):
+    for dark in (False, True):
+        with browser.Browser(dark=dark) as b:
+            ready(b)
+            look = "dark" if dark else "light"
+            tap.check(violations(b) == [], f"axe-core finds nothing, {look}", violations(b))
+            b.evaluate("document.getElementById('more').click(); page.change({table: true, heat: true, search: 'spin'});"
+                       "page.filter({focus: page.tree.frame(page.tree.children(0)[0])}); page.zoom(page.tree.children(0)[0])")
+            tap.check(violations(b) == [], f"nor with all that opens, {look}", violations(b))
+            b.evaluate("page.openMenu()")
+            tap.check(violations(b) == [], f"nor with a frame's menu, {look}", violations(b))
+            b.evaluate("page.menu.hide(); document.getElementById('help').showModal()")
+            tap.check(violations(b) == [], f"nor with the help, {look}", violations(b))
+else:
+    tap.skip("accessibility", "axe-core is not here: make deps fetches it by npm")
 
 with browser.Browser(width=390, height=800, mobile=True, dark=True) as b:
     ready(b)

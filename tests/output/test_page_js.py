@@ -172,6 +172,7 @@ ok(formatChange(0.5, 0.25) === "50.00 % → 25.00 %, −25.00 points of the whol
 ok(changeColour("kind", 1, 1) === NO_CHANGE && changeColour("kind", 1, 2) !== changeColour("kind", 2, 1), "changes have colours");
 
 ok(formatWeight(1234567, "samples") === "1,234,567 samples" && formatWeight(2.5e9, "ns") === "2.50 s" && formatWeight(125e6, "ns") === "125 ms", "weights have units");
+ok(formatWeight(0, "ns") === "0 s", "nothing is nothing");
 ok(formatShare(1, 8) === "12.5 %" && formatShare(1, 0) === "0 %", "shares");
 ok(fitLabel("short", 9) === "short" && fitLabel("std::map<int, std::string>::find", 14) === "std::map<…>::find".slice(0, 8) + "…" + "find".slice(-5) ||
 	fitLabel("std::map<int, std::string>::find", 20) === "std::map<…>::find", "arguments of templates go first");
