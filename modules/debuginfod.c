@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache_file.h"
 #include "base/clock.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/debuginfod_limits.h"
@@ -32,7 +33,6 @@ struct refused {
 struct debuginfod {
 	struct fetch_options opt;
 	char *cache_dir;
-	uint64_t max_bytes;
 	atomic_bool stopped; /* the listener wants no more */
 	pthread_mutex_t tell_lock;
 
@@ -57,7 +57,7 @@ struct transfer {
 	struct worker_request request;
 	struct worker_reply reply;    /* the last */
 	uint64_t start_ms, window_ms; /* window: of the stall clock */
-	uint64_t window_bytes, limit_bytes;
+	uint64_t window_bytes;
 	enum fetch_result verdict; /* ours, when we ended it; else NOT_ASKED */
 };
 
@@ -90,7 +90,6 @@ struct debuginfod *debuginfod_new(const struct fetch_options *opt, const char *c
 	pthread_mutex_init(&d->tell_lock, NULL);
 	pthread_cond_init(&d->changed, NULL);
 	d->cache_dir = strdup(cache_dir);
-	d->max_bytes = limits_bytes();
 	if (!d->cache_dir || servers_init(&d->servers) || start_workers(d)) {
 		debuginfod_free(d);
 		return NULL;
@@ -102,7 +101,7 @@ void debuginfod_free(struct debuginfod *d)
 {
 	if (!d)
 		return;
-	workers_stop(d->workers, DEBUGINFOD_IN_FLIGHT_MAX);
+	workers_stop(d->workers, DEBUGINFOD_IN_FLIGHT_MAX, d->cache_dir ? d->cache_dir : "");
 	vec_done(&d->skipped);
 	vec_done(&d->refused);
 	servers_done(&d->servers);
@@ -177,8 +176,6 @@ static enum fetch_result verdict_of(struct transfer *t)
 {
 	if (is_late(t))
 		return FETCH_TIMEOUT;
-	if (t->reply.bytes > t->limit_bytes || t->reply.total > t->limit_bytes)
-		return FETCH_TOO_LARGE;
 	if (tell_transfer(t, FETCH_NOT_ASKED) != FETCH_GO_ON || atomic_load(&t->d->stopped))
 		return FETCH_SKIPPED;
 	return FETCH_NOT_ASKED;
@@ -209,9 +206,11 @@ static void run_query(struct transfer *t)
 	if (t->reply.is_over) {
 		if (t->reply.is_whole_file)
 			t->verdict = FETCH_NO_SECTIONS;
+		else if (t->reply.is_too_large)
+			t->verdict = FETCH_TOO_LARGE;
 		return;
 	}
-	worker_kill(t->worker);
+	worker_kill(t->worker, t->d->cache_dir);
 	t->reply = (struct worker_reply){
 		.is_over = true, .fd_or_errno = -ECHILD, .log = {.committed = -1, .asked = true}};
 }
@@ -296,7 +295,7 @@ static enum fetch_result refusal(const struct debuginfod *d, const struct debugi
 		return FETCH_NO_CACHE;
 	}
 	*detail = cache_is_blocked(d->cache_dir, q->id) ? "a link in the place of a directory"
-							: cache_make_dir(d->cache_dir);
+							: cache_dir_make(d->cache_dir);
 	if (*detail)
 		return FETCH_NO_CACHE;
 	*detail = "";
@@ -342,7 +341,7 @@ static bool turn_begin(struct transfer *t, enum fetch_result *why,
 	t->request.id = *t->q->id;
 	snprintf(t->request.file, sizeof t->request.file, "%s", t->q->file);
 	t->start_ms = t->window_ms = clock_ms();
-	t->limit_bytes = limits_room(d->cache_dir, d->max_bytes);
+	t->request.limit_bytes = limits_room(d->cache_dir, limits_of_query(t->q));
 	return t->worker;
 }
 
@@ -378,7 +377,7 @@ static enum fetch_result failure_of(const struct transfer *t, char detail[DEBUGI
 			 (unsigned long long)t->reply.bytes);
 	if (t->verdict == FETCH_TOO_LARGE)
 		snprintf(detail, DEBUGINFOD_DETAIL_MAX, "%.60s, more than %llu bytes", url,
-			 (unsigned long long)t->limit_bytes);
+			 (unsigned long long)t->request.limit_bytes);
 	if (t->verdict != FETCH_NOT_ASKED)
 		return t->verdict;
 	return servers_blame(&t->d->servers, &t->asked, &t->reply, detail, DEBUGINFOD_DETAIL_MAX);
@@ -434,7 +433,7 @@ static enum fetch_result ask(struct transfer *t, struct debuginfod_query *q)
 		return result;
 	}
 	cache_path(dir, q->id, q->file, q->path);
-	result = t->verdict == FETCH_TOO_LARGE || r->bytes > t->limit_bytes ? FETCH_TOO_LARGE
+	result = t->verdict == FETCH_TOO_LARGE || r->bytes > t->request.limit_bytes ? FETCH_TOO_LARGE
 									    : cache_check(dir, q);
 	if (result != FETCH_DONE)
 		cache_remove(dir, q->id, q->file);

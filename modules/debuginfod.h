@@ -20,6 +20,8 @@ struct debuginfod_query {
 	const struct dso *dso; /* for whom, and its place in the order: for the listener */
 	size_t rank, n_ranks;
 	const struct build_id *id;
+	uint64_t image_bytes; /* size of the file whose build id it is; 0: unknown */
+	uint64_t section_bytes; /* of this section, when a section header tells it; 0: unknown */
 	const char *file;    /* "executable", "debuginfo", or the section ".symtab" ... */
 	char path[PATH_MAX]; /* out, with FETCH_DONE: the file in the cache */
 	char detail[DEBUGINFOD_DETAIL_MAX]; /* out: which server said what; "" */

@@ -115,25 +115,6 @@ bool cache_is_blocked(const char *dir, const struct build_id *id)
 	       (!lstat(path, &st) && !S_ISDIR(st.st_mode));
 }
 
-const char *cache_make_dir(const char *dir)
-{
-	char path[PATH_MAX], *p;
-	struct stat st;
-
-	if (snprintf(path, sizeof path, "%s", dir) >= PATH_MAX)
-		return "the path is too long";
-	for (p = path + (path[0] == '/'); (p = strchr(p, '/')); *p++ = '/') {
-		*p = 0;
-		mkdir(path, 0700);
-	}
-	if (stat(dir, &st))
-		return NULL;
-	/* The library writes wherever links below lead. */
-	if (st.st_uid != geteuid())
-		return "the directory belongs to another user";
-	return st.st_mode & S_IWOTH ? "everybody may write to the directory" : NULL;
-}
-
 /* ---- checks ------------------------------------------------------------------------------ */
 
 static enum fetch_result check_file(struct debuginfod_query *q, int fd)

@@ -39,8 +39,5 @@ void cache_forget_no(const char *dir, const struct debuginfod_query *q, const ch
 
 /* Is there something else in the place of the build id's directory? */
 bool cache_is_blocked(const char *dir, const struct build_id *id);
-/* Makes the directories above `dir`, which the library does not. NULL: it may be written to; else
- * why not. */
-const char *cache_make_dir(const char *dir);
 
 #endif

@@ -4,6 +4,7 @@
 #include "modules/debuginfod_library.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/statvfs.h>
 
 enum {
@@ -35,12 +36,43 @@ void limits_settle(struct fetch_options *o)
 	o->total_ms = settle(o->total_ms, DEBUGINFOD_MAXTIME_ENV_VAR, TOTAL_MS);
 }
 
-uint64_t limits_bytes(void)
+/* Of a binary and what belongs to it. Debian's ceph-mon (C++) has 30 times its size of debug
+ * information, uncompressed, and less than its size of lines; several times that is no debug file of
+ * it. What small programs take out of large headers is in the base. */
+static const struct {
+	const char *file;
+	unsigned base_mb, times;
+} kinds[] = {
+	{"debuginfo", 512, 128},	 {".note.gnu.build-id", 1, 0}, {".symtab", 16, 4},
+	{".strtab", 64, 16},		 {".debug_line", 32, 16},      {".debug_line_str", 16, 4},
+	{".debug_str", 64, 32},
+};
+
+/* Of a compressed section the header stands in front. */
+enum { CHDR_BYTES = 24 };
+
+static uint64_t usual_bytes(const struct debuginfod_query *q)
+{
+	size_t i;
+
+	if (q->section_bytes)
+		return q->section_bytes + CHDR_BYTES;
+	for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (!strcmp(kinds[i].file, q->file) && (q->image_bytes || !kinds[i].times))
+			return ((uint64_t)kinds[i].base_mb << 20) + kinds[i].times * q->image_bytes;
+	return FILE_BYTES_MAX;
+}
+
+uint64_t limits_of_query(const struct debuginfod_query *q)
 {
 	const char *v = getenv(DEBUGINFOD_MAXSIZE_ENV_VAR);
 	long long bytes = v ? atoll(v) : 0;
+	uint64_t usual = usual_bytes(q);
 
-	return bytes > 0 ? (uint64_t)bytes : FILE_BYTES_MAX;
+	/* Who says how much may come, may want whole files that are unusually large. */
+	if (bytes > 0 && ((uint64_t)bytes < usual || q->file[0] != '.'))
+		return (uint64_t)bytes;
+	return usual;
 }
 
 uint64_t limits_room(const char *dir, uint64_t max_bytes)

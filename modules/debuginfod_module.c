@@ -36,8 +36,15 @@ enum fetch_result fetch_to_cache(struct finder *f, const struct build_id *id, co
 		.id = id,
 		.file = file,
 	};
+	struct elf_image *image = f->entry->m.image;
+	struct elf_section s;
 	enum fetch_result r;
 
+	if (image && image->build_id.size && build_id_equal(id, &image->build_id)) {
+		q.image_bytes = image->size;
+		if (file[0] == '.' && elf_image_section(image, file, &s, NULL) && s.data)
+			q.section_bytes = s.size;
+	}
 	/* Whoever does not want to wait for one file of a module wants none of it. */
 	if (f->entry->skipped)
 		return FETCH_SKIPPED;

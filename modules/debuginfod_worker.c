@@ -1,6 +1,7 @@
 /* debuginfod_worker.c - one query after the other, each by order of the process that started it. */
 #include "modules/debuginfod_worker.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -19,6 +21,7 @@
 enum {
 	SIGN_OF_LIFE_MS = 50, /* the library calls back at every packet */
 	LOG_BYTES_MAX = 64 << 10,
+	FILE_BYTES_MIN = 1 << 20, /* the limit of files that must hold the log, too */
 };
 
 /* ---- in the worker ----------------------------------------------------------------------- */
@@ -53,6 +56,8 @@ static int on_progress(debuginfod_client *handle, long a, long b)
 	r->total = url && b > 0 ? (uint64_t)b : 0;
 	if (url && job->request->file[0] == '.' && !strstr(url, "/section/"))
 		r->is_whole_file = job->cancelled = true;
+	if (r->bytes > job->request->limit_bytes || r->total > job->request->limit_bytes)
+		r->is_too_large = job->cancelled = true;
 	if (now - job->told_ms < SIGN_OF_LIFE_MS && r->committed == (url != NULL))
 		return job->cancelled;
 	r->committed = url;
@@ -126,6 +131,19 @@ static void set_urls(const struct debuginfod_library *lib, const char *urls)
 	setenv(DEBUGINFOD_URLS_ENV_VAR, text, 1);
 }
 
+/* No byte more is written, whenever the library calls back. */
+static void limit_files(uint64_t bytes)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_FSIZE, &r))
+		return;
+	r.rlim_cur = bytes > FILE_BYTES_MIN ? bytes : FILE_BYTES_MIN;
+	if (r.rlim_cur > r.rlim_max)
+		r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &r);
+}
+
 static void answer(struct session *s, struct job *job)
 {
 	struct worker_reply *r = job->reply;
@@ -145,6 +163,7 @@ static void answer(struct session *s, struct job *job)
 	lib = debuginfod_library(&why);
 	set_urls(lib, job->request->urls);
 	lib->set_user_data(s->handle, job);
+	limit_files(job->request->limit_bytes);
 	r->fd_or_errno = call(lib, s->handle, job->request, &path);
 	r->is_over = true;
 	read_log(s, job->request->n_servers, &r->log);
@@ -230,8 +249,12 @@ static int start_one(struct worker *v, size_t n, const struct worker_setup *setu
 		close(pair[1]);
 		return 0;
 	}
-	/* An interrupt from the terminal is for the one who asks. */
+	/* Signals to the group are for the one who asks: when it ends, the library is told to, and
+	 * removes what it has begun to write. */
 	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	for (i = 0; i <= n; i++)
 		close(v[i].fd);
 	leave_standard_streams();
@@ -250,10 +273,43 @@ int workers_start(struct worker *v, size_t n, const struct worker_setup *setup)
 	return i ? 0 : -1;
 }
 
-void worker_kill(struct worker *w)
+/* The library writes to "NAME.XXXXXX" in the directory of the build id, and renames that. */
+static bool is_unfinished(const char *path, const char *cache_dir)
+{
+	size_t n = strlen(cache_dir);
+	const char *dot = strrchr(path, '.');
+
+	return !strncmp(path, cache_dir, n) && path[n] == '/' && dot && strlen(dot) == 7 && !strchr(dot, '/');
+}
+
+/* Calls remove on each file that the process has open for it; it must not run any more, but not be gone. */
+static void remove_unfinished(pid_t pid, const char *cache_dir)
+{
+	char folder[64], real[PATH_MAX], path[PATH_MAX];
+	const struct dirent *e;
+	DIR *d;
+	ssize_t n;
+
+	snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
+	d = realpath(cache_dir, real) ? opendir(folder) : NULL;
+	while (d && (e = readdir(d))) {
+		n = readlinkat(dirfd(d), e->d_name, path, sizeof path - 1);
+		if (n <= 0)
+			continue;
+		path[n] = 0;
+		if (is_unfinished(path, real))
+			unlink(path);
+	}
+	if (d)
+		closedir(d);
+}
+
+void worker_kill(struct worker *w, const char *cache_dir)
 {
 	if (!w->pid)
 		return;
+	kill(w->pid, SIGSTOP);
+	remove_unfinished(w->pid, cache_dir);
 	kill(w->pid, SIGKILL);
 	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -261,12 +317,12 @@ void worker_kill(struct worker *w)
 	*w = (struct worker){.fd = -1};
 }
 
-void workers_stop(struct worker *v, size_t n)
+void workers_stop(struct worker *v, size_t n, const char *cache_dir)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		worker_kill(&v[i]);
+		worker_kill(&v[i], cache_dir);
 }
 
 int worker_ask(struct worker *w, const struct worker_request *request)

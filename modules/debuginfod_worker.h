@@ -26,6 +26,7 @@ struct worker_request {
 	char file[DEBUGINFOD_FILE_MAX]; /* as in struct debuginfod_query */
 	char urls[DEBUGINFOD_URLS_MAX]; /* for DEBUGINFOD_URLS, which names n_servers */
 	size_t n_servers;
+	uint64_t limit_bytes;
 };
 
 struct worker_reply {
@@ -36,6 +37,7 @@ struct worker_reply {
 	/* A section was asked for, and there came a whole file, because servers before 0.188 know
 	 * nothing else and the library takes the section out of it. It was stopped. */
 	bool is_whole_file;
+	bool is_too_large;
 	bool no_library;
 	char path[PATH_MAX]; /* of the file; why there is no library */
 	struct debuginfod_log log;
@@ -48,7 +50,7 @@ struct worker_setup {
 
 /* Starts n of them; to be called before there are threads. 0, or -1 when there is none at all. */
 int workers_start(struct worker *v, size_t n, const struct worker_setup *setup);
-void workers_stop(struct worker *v, size_t n);
+void workers_stop(struct worker *v, size_t n, const char *cache_dir);
 
 /* 0, or -1 when it is gone. */
 int worker_ask(struct worker *w, const struct worker_request *request);
@@ -56,6 +58,7 @@ int worker_ask(struct worker *w, const struct worker_request *request);
 int worker_wait(struct worker *w, struct worker_reply *reply, int timeout_ms);
 /* Asks it to end the query, which takes it up to a second. */
 void worker_cancel(struct worker *w);
-void worker_kill(struct worker *w);
+/* Ends it, and removes what it was writing to below the directory. */
+void worker_kill(struct worker *w, const char *cache_dir);
 
 #endif

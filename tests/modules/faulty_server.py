@@ -166,6 +166,11 @@ class Server:
         c.sendall(b"HTTP/1.1 200 x\r\nConnection: close\r\n\r\n")
         self.pour(c, 0.05)
 
+    def mode_flood(self, c, _):
+        """The same as fast as it goes."""
+        c.sendall(b"HTTP/1.1 200 x\r\nConnection: close\r\n\r\n")
+        self.pour(c, 0)
+
     def pour(self, c, pause):
         while not self.closing.wait(pause):
             self.send(c, b"\x7fELF" * 4096)

@@ -9,6 +9,7 @@ import re
 import select
 import shutil
 import signal
+import subprocess
 import time
 
 import debuginfod_case as case
@@ -153,6 +154,39 @@ def limits():
         report(not any("server urls" in l or "Downloading" in l for l in r.said), "the library says nothing itself", r)
 
 
+def floods():
+    """What does not end is ended by what such a file can have at most, and nothing of it stays."""
+    for tier in ("sym", "full"):
+        # A file that is sent has 512 MB at most by our own limits; the user's make the test shorter.
+        env = {"DEBUGINFOD_MAXSIZE": "30000000"} if tier == "full" else {}
+        with Server("flood", FILES) as s:
+            r = Run(f"--debuginfod={tier}", urls=s.url, **env)
+            report(r.status == 0 and r.files() == {} and {r.why(n) for n in NAMES} <= {"too large", "no server answers"},
+                   f"flood, {tier}: too large, and nothing stays", r)
+            report(s.sent < 9 * (10 << 20) + (4 * 80 << 20 if tier == "full" else 0), f"flood, {tier}: and little was sent", s.sent)
+    for sig, group in ((signal.SIGTERM, True), (signal.SIGTERM, False), (signal.SIGHUP, True), (signal.SIGKILL, False)):
+        with Server("endless", FILES) as s:
+            shutil.rmtree("cache", ignore_errors=True)
+            env = {k: v for k, v in os.environ.items() if not k.startswith(("DEBUGINFOD", "UNSPOOL"))}
+            env.update(DEBUGINFOD_URLS=s.url, DEBUGINFOD_CACHE_PATH=os.path.abspath("cache"), PERF_BUILDID_DIR="/none", HOME="/none")
+            p = subprocess.Popen([case.RESOLVE, "--debuginfod=full", "-o", "out.folded", "p.data"], env=env, start_new_session=True,
+                                 stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+            def partial():
+                return [f for d, _, fs in os.walk("cache") for f in fs if d != "cache" and os.path.getsize(os.path.join(d, f))]
+            wait_until(partial)
+            (os.killpg if group else os.kill)(p.pid, sig)
+            p.wait()
+            report(wait_until(lambda: not partial()), f"{sig.name}{' to all' if group else ''}: no file stays behind", partial())
+
+
+def wait_until(condition):
+    end = time.time() + 30
+    while not condition() and time.time() < end:
+        time.sleep(0.05)
+    return condition()
+
+
 def urls():
     """DEBUGINFOD_URLS as people and distributions write it. In each a module is not found by a server that has nothing, or
     libcurl knows no such server; that the good one is not blamed for it shows in that all modules come."""
@@ -204,7 +238,7 @@ def unsafe_cache():
         shutil.rmtree("cache", ignore_errors=True)
         os.mkdir("cache")
         os.chmod("cache", 0o777)
-        refused("everybody may write", "everybody may write to the directory")
+        refused("everybody may write", "every user may write to the directory")
         os.chmod("cache", 0o700)
         os.mkdir("precious")
         with open("precious/debuginfo", "w") as f:
@@ -437,6 +471,7 @@ with concurrent.futures.ThreadPoolExecutor(4) as pool:  # which wait most of the
 unreachable()
 wrong_files()
 limits()
+floods()
 urls()
 unsuitable()
 unsafe_cache()
