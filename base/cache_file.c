@@ -80,21 +80,39 @@ bool cache_file_map(const char *path, const void **data, size_t *size)
 	return p != MAP_FAILED;
 }
 
-static bool make_directories(const char *dir)
+/* Makes the directory, and those above it that are missing: unless it would be in the directory of another
+ * user than root, as with `sudo -E`, where it would stay in the user's way. */
+static bool make_directory(char *path)
 {
-	char path[PATH_MAX];
-	char *slash;
+	char *slash = strrchr(path, '/');
+	struct stat st;
+	bool ok = true;
 
-	if (strlen(dir) >= sizeof path)
-		return false;
-	strcpy(path, dir);
-	for (slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	if (!stat(path, &st))
+		return S_ISDIR(st.st_mode);
+	if (slash && slash != path) {
 		*slash = 0;
-		if (mkdir(path, 0700) && errno != EEXIST)
-			return false;
+		ok = make_directory(path) && !stat(path, &st) && (!st.st_uid || st.st_uid == geteuid());
 		*slash = '/';
 	}
-	return !mkdir(path, 0700) || errno == EEXIST;
+	return ok && (!mkdir(path, 0700) || errno == EEXIST);
+}
+
+const char *cache_dir_make(const char *dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	size_t n;
+
+	if (snprintf(path, sizeof path, "%s", dir) >= PATH_MAX)
+		return "the path is too long";
+	for (n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+		path[n - 1] = 0;
+	if (!make_directory(path) || stat(path, &st))
+		return "the directory cannot be made here";
+	if (st.st_uid != geteuid())
+		return "the directory belongs to another user";
+	return st.st_mode & S_IWOTH ? "every user may write to the directory" : NULL;
 }
 
 static bool write_all(int fd, const uint8_t *p, size_t n)
@@ -118,7 +136,7 @@ bool cache_file_publish(const char *dir, const char *path, const void *bytes, si
 	int fd, n = snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", dir);
 	bool ok;
 
-	if (!make_directories(dir) || n < 0 || n >= (int)sizeof temporary)
+	if (cache_dir_make(dir) || n < 0 || n >= (int)sizeof temporary)
 		return false;
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)

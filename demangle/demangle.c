@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "demangle/cxx20.h"
 #include "demangle/work.h"
@@ -14,7 +15,20 @@
  * programs do have. Without it, its stack use grows by up to 220 bytes per byte of name: 4 KiB stay
  * below the smallest usual thread stack (2 MiB). Output is exponential in the length (substitutions
  * of substitutions), so it is cut off; the longest seen in practice is 47 KB. */
-enum { NAME_MAX_BYTES = 4096, TEXT_MAX_BYTES = 256 << 10, D_WRITTEN_MAX_BYTES = 16 << 10 };
+enum { NAME_USUAL_BYTES = 256, NAME_MAX_BYTES = 4096, TEXT_MAX_BYTES = 256 << 10, D_WRITTEN_MAX_BYTES = 16 << 10 };
+
+/* How long a name may be here: on a smaller stack (ulimit -s), which threads get, too, so long that libiberty
+ * uses half of it. */
+static size_t name_bytes_max(void)
+{
+	enum { STACK_BYTES_PER_BYTE = 256 };
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_STACK, &r) || r.rlim_cur == RLIM_INFINITY ||
+	    r.rlim_cur / 2 / STACK_BYTES_PER_BYTE > NAME_MAX_BYTES)
+		return NAME_MAX_BYTES;
+	return (size_t)r.rlim_cur / 2 / STACK_BYTES_PER_BYTE;
+}
 
 void namebuf_add(struct namebuf *t, const char *s, size_t n)
 {
@@ -202,7 +216,7 @@ static bool is_misread(const char *name)
 static bool run_older(struct demangler *d, const char *name, struct namebuf *out)
 {
 	namebuf_clear(&d->cxx20);
-	return cxx20_name(&d->cxx20, name) && d->cxx20.len <= NAME_MAX_BYTES &&
+	return cxx20_name(&d->cxx20, name) && d->cxx20.len <= name_bytes_max() &&
 	       !cxx_is_boundless(d->cxx20.s) &&
 	       run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, d->cxx20.s, out);
 }
@@ -366,7 +380,8 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 	const char *version = name + n;
 	struct namebuf *shown;
 
-	if (!n || n + strlen(version) > NAME_MAX_BYTES)
+	if (!n || (n + strlen(version) > NAME_USUAL_BYTES &&
+		   n + strlen(version) > name_bytes_max()))
 		return name;
 	if (style->fold_clones)
 		keep = without_clone_suffix(name, n);

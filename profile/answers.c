@@ -39,7 +39,7 @@ static uint32_t translate(struct profile *p, const struct strtab *from, uint32_t
 	}
 	if (x->string_of.v[id])
 		return x->string_of.v[id] - 1;
-	ours = strtab_add(&p->strings, strtab_get(from, id), strtab_len(from, id));
+	ours = profile_string(p, strtab_get(from, id), strtab_len(from, id));
 	if (ours != STRTAB_FAILED)
 		x->string_of.v[id] = ours + 1;
 	return ours;

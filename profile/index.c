@@ -1,6 +1,8 @@
 /* index.c - interning: equal mappings, locations, nodes, functions and samples are one. */
 #include "profile/index.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/pair.h"
@@ -131,6 +133,21 @@ static int mapping_of_place(struct profile *p, const struct map *map, uint32_t *
 	if (add_mapping(p, map->dso, map, err))
 		return -ERR_NOMEM;
 	return hash_index_put(&x->mappings, hash, *ret) ? err_nomem(err) : 0;
+}
+
+uint32_t profile_string(struct profile *p, const char *s, size_t n)
+{
+	enum { STRING_BYTES_MAX = 4096, TAIL_BYTES_MAX = 64 };
+	char cut[STRING_BYTES_MAX];
+	size_t keep = STRING_BYTES_MAX - TAIL_BYTES_MAX;
+
+	if (n <= STRING_BYTES_MAX)
+		return strtab_add(&p->strings, s, n);
+	while (keep && ((unsigned char)s[keep] & 0xc0) == 0x80) /* not within a character */
+		keep--;
+	memcpy(cut, s, keep);
+	n = keep + (size_t)snprintf(cut + keep, TAIL_BYTES_MAX, "... (%zu bytes, %016" PRIx64 ")", n, hash_bytes(s, n));
+	return strtab_add(&p->strings, cut, n);
 }
 
 int profile_intern_mapping(struct profile *p, const struct dso *dso, const struct map *map,

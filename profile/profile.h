@@ -138,12 +138,10 @@ int profile_merge(struct profile *dst, const struct profile *src, struct err *er
  * For inputs that have names already: events, mappings, functions and locations are told by what
  * they are called, equal ones get one id. Not to be mixed with fill.h in one profile. All: 0, or
  * negative with *err (-ERR_NOMEM; -ERR_LIMIT where ids end). Strings are string ids of the profile;
- * profile_string() makes them (STRTAB_FAILED when out of memory). */
+ * profile_string() makes them (STRTAB_FAILED when out of memory). Of what is longer than 4 KiB it keeps the
+ * beginning, the length and a hash: one name of 60,000 bytes in a deep recursion would make gigabytes of text. */
 
-static inline uint32_t profile_string(struct profile *p, const char *s, size_t n)
-{
-	return strtab_add(&p->strings, s, n);
-}
+uint32_t profile_string(struct profile *p, const char *s, size_t n);
 
 /* unit: "nanoseconds", "bytes" ..; 0: not known. */
 int profile_add_event(struct profile *p, uint32_t name, uint32_t unit, uint32_t *ret,

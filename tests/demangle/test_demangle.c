@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -654,6 +657,35 @@ static void simplify_takes_anything(void **unused)
 	}
 }
 
+/* Nested as deep as it is long, on a stack of 512 KiB (ulimit -s 512), which threads get, too. */
+static void small_stacks(void **state)
+{
+	const struct rlimit small = {.rlim_cur = 512 << 10, .rlim_max = 512 << 10};
+	struct name_style style = {0};
+	struct demangler d = {0};
+	char name[4200] = "_Z1f";
+	size_t length;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (!pid) {
+		if (setrlimit(RLIMIT_STACK, &small))
+			_exit(1);
+		for (length = 4; length < 4100; length += 64) {
+			memset(name + 4, 'P', length - 4);
+			strcpy(name + length, "i");
+			if (length < 900 && demangle(&d, name, &style) == name)
+				_exit(2);
+			demangle(&d, name, &style);
+		}
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -670,6 +702,7 @@ int main(void)
 		cmocka_unit_test(simplify_takes_anything),
 #ifndef SANITIZED
 		cmocka_unit_test(out_of_memory),
+		cmocka_unit_test(small_stacks),
 #endif
 	};
 

@@ -93,6 +93,23 @@ if os.geteuid() == 0:
     owners = {os.stat(e).st_uid for e in entries()}
     good, hits = same("one.data")
     tap.check(not stats["cached_modules"] and owners == {0} and good and hits >= 1, "files of another user are not believed", owners)
+    # `sudo -E`: neither is written where another user can, nor are folders made that would be in the user's way.
+    os.makedirs("theirs", exist_ok=True)
+    os.chown("theirs", 12345, 12345)
+    for below in ("theirs", "theirs/new/cache"):
+        os.environ["XDG_CACHE_HOME"] = os.path.abspath(below)
+        good, hits = same("one.data")
+        tap.check(good and not hits and not os.listdir("theirs"), f"{below}: nothing is made in another user's folder")
+    os.makedirs("theirs/unspool")
+    os.chown("theirs/unspool", 12345, 12345)
+    os.environ["XDG_CACHE_HOME"] = os.path.abspath("theirs")
+    with open("theirs/unspool/0-0.dwarf", "wb") as f:
+        f.truncate(2 << 30)  # would be trimmed
+    good, hits = same("one.data")
+    tap.check(good and not hits and os.listdir("theirs/unspool") == ["0-0.dwarf"], "another user's cache is neither used nor trimmed")
+    os.environ["XDG_CACHE_HOME"] = CACHE
+else:
+    tap.skip("caches of other users", "only root meets them")
 # Another build of resolve may have compiled something else: here one that differs only in its build id.
 own = next(l.split()[-1] for l in run(["readelf", "-n", RESOLVE]).stdout.splitlines() if "Build ID" in l)
 program = open(RESOLVE, "rb").read()

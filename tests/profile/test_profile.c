@@ -511,6 +511,33 @@ static void sets_of_events(void **state)
 	profile_free(p);
 }
 
+/* Of a name that is too long there is the beginning, in whole characters, and what tells it from others. */
+static void long_names_are_cut(void **state)
+{
+	static char text[60001];
+	struct profile *p = profile_new(0);
+	uint32_t id[3];
+	const char *cut;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 60000; i += 2)
+		memcpy(text + i, "\xc3\xa4", 2);
+	id[0] = profile_string(p, text, 4096);
+	assert_int_equal(strtab_len(&p->strings, id[0]), 4096);
+	id[0] = profile_string(p, text, 60000);
+	id[1] = profile_string(p, text, 60000);
+	text[59999] = '\xa5';
+	id[2] = profile_string(p, text, 60000);
+	assert_int_equal(id[0], id[1]);
+	assert_int_not_equal(id[0], id[2]);
+	cut = strtab_get(&p->strings, id[0]);
+	assert_true(strlen(cut) <= 4096);
+	assert_int_equal(strspn(cut, "\xc3\xa4"), 4032);
+	assert_non_null(strstr(cut, "... (60000 bytes, "));
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -531,6 +558,7 @@ int main(void)
 		cmocka_unit_test(unlike_profiles_do_not_merge),
 		cmocka_unit_test(chosen_addresses_are_spread),
 		cmocka_unit_test(chosen_stacks_are_spread),
+		cmocka_unit_test(long_names_are_cut),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
