@@ -221,6 +221,16 @@ static bool run_older(struct demangler *d, const char *name, struct namebuf *out
 	       run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, d->cxx20.s, out);
 }
 
+/* Since 2.41 or so libiberty writes constraints (` requires Hashable<A>`), older ones refuse such
+ * names: without them a name is the same on all machines. */
+static bool run_cxx(struct demangler *d, const char *name, struct namebuf *out)
+{
+	if (!run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, out))
+		return run_older(d, name, out);
+	return !strstr(out->s, " requires ") || run_older(d, name, out) ||
+	       run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, out);
+}
+
 static enum mangling demangle_any(struct demangler *d, const char *name, struct namebuf *out)
 {
 	if (is_java(name)) {
@@ -237,8 +247,7 @@ static enum mangling demangle_any(struct demangler *d, const char *name, struct 
 		return MANGLING_NONE;
 	if (name[1] == 'Z' && is_misread(name) && run_older(d, name, out))
 		return MANGLING_CXX;
-	if (name[1] == 'Z' && (run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, out) ||
-			       run_older(d, name, out)))
+	if (name[1] == 'Z' && run_cxx(d, name, out))
 		return MANGLING_CXX;
 	if (name[1] == 'D' && run_d(name, out))
 		return MANGLING_D;

@@ -254,6 +254,7 @@ static const char *copy_special_prefix(struct cut *c, const char *s)
 	static const char *const prefixes[] = {"vtable for ",
 					       "VTT for ",
 					       "guard variable for ",
+					       "initializer for module ",
 					       "non-virtual thunk to ",
 					       "virtual thunk to ",
 					       "covariant return thunk to ",

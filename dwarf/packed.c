@@ -64,9 +64,10 @@ static bool header_is_good(struct pack_file *f, const struct pack_key *key)
 
 bool dwarf_pack_open(struct pack_file *f, const void *data, size_t size, const struct pack_key *key)
 {
-	*f = (struct pack_file){.data = data, .size = size, .budget = (uint64_t)size * STRINGS_MAX};
+	*f = (struct pack_file){0}; /* who sees data in it unmaps them */
 	if (size < sizeof f->h)
 		return false;
+	*f = (struct pack_file){.data = data, .size = size, .budget = (uint64_t)size * STRINGS_MAX};
 	memcpy(&f->h, data, sizeof f->h);
 	if (header_is_good(f, key)) {
 		/* Mostly never touched, then pages of zeroes that take no memory. */

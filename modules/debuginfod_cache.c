@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,20 +20,35 @@
 
 /* ---- paths ------------------------------------------------------------------------------- */
 
-/* False when it would be too long. */
-static bool file_name(const char *file, char out[FILE_NAME_MAX])
+/* What the library calls a section since elfutils 0.192 (path_escape() of debuginfod-client.c):
+ * with Bernstein's hash of the name. False when it would be too long. */
+static bool hashed_name(const char *section, char out[FILE_NAME_MAX])
+{
+	uint32_t hash = 5381;
+	const char *c;
+
+	for (c = section; *c; c++)
+		hash = hash * 33 + (unsigned char)*c;
+	return snprintf(out, FILE_NAME_MAX, "section-%08" PRIx32 "-%s", hash, section) <
+	       FILE_NAME_MAX;
+}
+
+/* What older ones call it; whole files have had one name always. */
+static bool plain_name(const char *file, char out[FILE_NAME_MAX])
 {
 	return snprintf(out, FILE_NAME_MAX, "%s%s", file[0] == '.' ? "section-" : "", file) <
 	       FILE_NAME_MAX;
 }
 
-void cache_path(const char *dir, const struct build_id *id, const char *file, char out[PATH_MAX])
+/* The name that there is in the directory of a build id: the newer one if both are. */
+static bool file_name(int entry, const char *file, char out[FILE_NAME_MAX])
 {
-	char hex[BUILD_ID_TEXT_MAX], name[FILE_NAME_MAX];
+	struct stat st;
 
-	if (!file_name(file, name) || snprintf(out, PATH_MAX, "%s/%s/%s", dir,
-					       build_id_text(id, false, hex), name) >= PATH_MAX)
-		out[0] = 0;
+	if (file[0] == '.' && hashed_name(file, out) &&
+	    !fstatat(entry, out, &st, AT_SYMLINK_NOFOLLOW))
+		return true;
+	return plain_name(file, out);
 }
 
 /* The directory of a build id, to work in; -1. */
@@ -44,6 +60,19 @@ static int open_entry(const char *dir, const struct build_id *id)
 	    (int)sizeof path)
 		return -1;
 	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+void cache_path(const char *dir, const struct build_id *id, const char *file, char out[PATH_MAX])
+{
+	char hex[BUILD_ID_TEXT_MAX], name[FILE_NAME_MAX];
+	int entry = open_entry(dir, id);
+
+	if (!file_name(entry, file, name) ||
+	    snprintf(out, PATH_MAX, "%s/%s/%s", dir, build_id_text(id, false, hex), name) >=
+		    PATH_MAX)
+		out[0] = 0;
+	if (entry >= 0)
+		close(entry);
 }
 
 static bool is_trusted(const char *dir, const struct stat *file)
@@ -62,7 +91,7 @@ int cache_open(const char *dir, const struct build_id *id, const char *file, enu
 	int entry = open_entry(dir, id), fd = -1;
 	struct stat st;
 
-	if (entry >= 0 && file_name(file, name))
+	if (entry >= 0 && file_name(entry, file, name))
 		fd = openat(entry, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	*why = fd >= 0		 ? MODULE_MISS_NONE
 	       : errno == ENOENT ? MODULE_MISS_NO_FILE
@@ -89,7 +118,9 @@ void cache_remove(const char *dir, const struct build_id *id, const char *file)
 
 	if (entry < 0)
 		return;
-	if (file_name(file, name))
+	if (file[0] == '.' && hashed_name(file, name))
+		unlinkat(entry, name, 0);
+	if (plain_name(file, name))
 		unlinkat(entry, name, 0);
 	close(entry);
 }
@@ -217,7 +248,7 @@ static bool is_empty_file(int entry, const char *file, struct stat *st)
 {
 	char name[FILE_NAME_MAX];
 
-	return file_name(file, name) && !fstatat(entry, name, st, AT_SYMLINK_NOFOLLOW) &&
+	return file_name(entry, file, name) && !fstatat(entry, name, st, AT_SYMLINK_NOFOLLOW) &&
 	       S_ISREG(st->st_mode) && !st->st_size;
 }
 
@@ -241,7 +272,7 @@ void cache_sign_no(const char *dir, const struct debuginfod_query *q, const char
 
 	if (entry < 0)
 		return;
-	if (is_empty_file(entry, q->file, &st) && file_name(q->file, name)) {
+	if (is_empty_file(entry, q->file, &st) && file_name(entry, q->file, name)) {
 		times[1].tv_sec = st.st_mtim.tv_sec;
 		times[1].tv_nsec = signature_of(servers);
 		utimensat(entry, name, times, AT_SYMLINK_NOFOLLOW);
@@ -260,7 +291,7 @@ void cache_forget_no(const char *dir, const struct debuginfod_query *q, const ch
 	if (entry < 0)
 		return;
 	for (i = 0; i < n; i++)
-		if (is_empty_file(entry, files[i], &st) && file_name(files[i], name) &&
+		if (is_empty_file(entry, files[i], &st) && file_name(entry, files[i], name) &&
 		    !(servers && st.st_mtim.tv_nsec == signature_of(servers)))
 			unlinkat(entry, name, 0);
 	close(entry);

@@ -1,6 +1,6 @@
 /* debuginfod_cache.h - the files of libdebuginfod's cache. Private to modules/.
  *
- * DIR/BUILD-ID/{executable,debuginfo,section-.NAME}; an empty one says that servers have none. The
+ * DIR/BUILD-ID/{executable,debuginfo,section-.NAME}, since elfutils 0.192 section-HASH-.NAME; an empty one says that servers have none. The
  * library lets nobody but its user read and write there, and so what is there of somebody else was
  * not put there by it: such files are not read. Nothing is followed or removed through a symbolic
  * link below DIR. */

@@ -200,7 +200,7 @@ def main():
     recorded = {name: record(name, command) for name, command in CASES.items()}
     os.rmdir(CGROUP)
     furnish_root(recorded.values())
-    sh("tar --sparse --sort=name --owner=0 --group=0 --mtime=@0 -cf - root | xz -9e >/run/top/testdata/recordings/root.tar.xz")
+    sh("tar --sort=name --owner=0 --group=0 --mtime=@0 -cf - root | xz -9e >/run/top/testdata/recordings/root.tar.xz")
     for name, data in recorded.items():
         write_outputs(name, data)
 

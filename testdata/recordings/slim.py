@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """slim.py - what a recording needs of an ELF file.
 
-slim(source, target, hits) writes a sparse file of the same layout: of the functions at the file offsets `hits` the code, the
-call frame information and the symbols, all headers, notes and PLT tables; the rest is holes. Nothing of it is
+slim(source, target, hits) writes a file of the same layout: of the functions at the file offsets `hits` the code, the
+call frame information and the symbols, all headers, notes and PLT tables; the rest is zeros. Nothing of it is
 invented: what it has is byte for byte the original's, but for the search table of .eh_frame_hdr, which is made shorter,
-and for call frame information that was left out, which became one CIE of padding.
+sections of debug information, which have no contents, and call frame information that was left out, which became one CIE of padding.
 """
 import bisect
 import os
@@ -116,7 +116,11 @@ class Slimmer:
     def run(self):
         self.keep(0, 64)
         self.keep(64, 56 * self.elf.phnum)
-        self.keep(self.elf.shoff, self.elf.shentsize * self.elf.shnum)
+        headers = bytearray(self.elf.data[self.elf.shoff:self.elf.shoff + self.elf.shentsize * self.elf.shnum])
+        for i, s in enumerate(self.elf.sections):
+            if s[0].startswith((".debug_", ".zdebug_")):
+                struct.pack_into("<I", headers, i * self.elf.shentsize + 4, SHT_NOBITS)
+        self.pieces[self.elf.shoff] = bytes(headers)
         self.frames()
         plt_hit = any(s[0].startswith(".plt") and self.is_hit(s[3], s[3] + s[5]) for s in self.elf.sections)
         for s in self.elf.sections:

@@ -84,7 +84,7 @@ def resolve_stats(path):
     return json.loads(next(l for l in p.stderr.splitlines() if l.startswith("{")))
 
 
-ROOTS = ("_start", "clone3", "__clone3", "__clone", "clone")
+ROOTS = ("_start", "clone3", "__clone3", "__GI___clone3", "__clone", "clone")
 
 
 def rooted(stacks):

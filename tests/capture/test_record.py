@@ -5,7 +5,7 @@ import re
 import struct
 import subprocess
 
-from lib import RESOLVE, PerfData, Tap, build_load, capture, perf_frames, resolve_stats, rooted, run
+from lib import ROOTS, RESOLVE, PerfData, Tap, build_load, capture, perf_frames, resolve_stats, rooted, run
 from perfdata import COMM, FINISHED_ROUND, HEADER_FEATURE, SAMPLE
 from tap import event
 
@@ -21,7 +21,7 @@ tap.check(len(samples) == p.n_samples > 20 and d.lost()[1] == p.n_lost,
 stacks = perf_frames("one.data")
 tap.check(len(stacks) == len(samples), "perf script prints every sample", (len(stacks), len(samples)))
 tap.check(rooted(stacks) >= 0.98 * len(stacks), "the stacks reach _start or clone3",
-          [s for s in stacks if s[-1:] and s[-1] not in ("_start", "clone3", "__clone3")][:3])
+          [s for s in stacks if s[-1:] and s[-1] not in ROOTS][:3])
 known = ["leaf"] + ["recurse"] * 11 + ["spin"]
 # A few samples lie in the loader before main, which the program does not control.
 tap.check(sum(s[:len(known)] == known for s in stacks) > 0.8 * len(stacks),

@@ -11,6 +11,7 @@ import argparse
 import collections
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,8 @@ def build_gimli():
                                    ("addr2line", ("gimli", "smallvec"), ())):
         rustc("--crate-type", "rlib", "--crate-name", crate, *(f"--cfg=feature=\"{f}\"" for f in features),
               *(f"--extern={n}=lib{n}.rlib" for n in needs), glob.glob(f"{CRATES}/{crate}-[0-9]*/src/lib.rs")[0])
-    rustc("-g", "--extern=gimli=libgimli.rlib", "--extern=addr2line=libaddr2line.rlib",
+    minor = int(re.search(r"addr2line-0\.(\d+)", glob.glob(f"{CRATES}/addr2line-[0-9]*")[0])[1])
+    rustc("-g", *["--cfg=lookups"] * (minor >= 20), "--extern=gimli=libgimli.rlib", "--extern=addr2line=libaddr2line.rlib",
           os.path.join(HERE, "tool_gimli.rs"))
     return os.path.abspath("tool_gimli")
 

@@ -53,7 +53,11 @@ fn claims(dwarf: &gimli::Dwarf<Reader>) -> Result<Vec<(u64, i32)>, gimli::Error>
 
 fn print(context: &addr2line::Context<Reader>, addr: u64, units: i32, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{:#x} {}", addr, units)?;
-    let mut frames = match context.find_frames(addr) {
+    #[cfg(lookups)] // since addr2line 0.20 other files may have to be loaded first
+    let found = context.find_frames(addr).skip_all_loads();
+    #[cfg(not(lookups))]
+    let found = context.find_frames(addr);
+    let mut frames = match found {
         Ok(frames) => frames,
         Err(e) => return writeln!(out, "\t{:?}\t-\t0", e),
     };

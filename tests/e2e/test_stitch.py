@@ -5,7 +5,7 @@ tests/stitch/test_stitch_cut.py."""
 import gzip
 import json
 
-from common import RESOLVE, Tap, build, folded, have, perf_record, resolve, run
+from common import CUT_BYTES, RESOLVE, Tap, build, folded, have, perf_record, resolve, run
 
 tap = Tap()
 
@@ -49,7 +49,7 @@ def pprof_stitched(path):
 if not have("perf"):
     tap.skip("stitching", "perf is not installed")
     tap.end()
-perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,1024", "-o", "cut.data", "--",
+perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", f"dwarf,{CUT_BYTES}", "-o", "cut.data", "--",
             build("gcc", "calls.c", "calls", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"), "0.5")
 plain, before = resolve("cut.data", "--no-inline", "--no-stitch", "-j1")
 text, after = resolve("cut.data", "--no-inline", "-j1")

@@ -2,9 +2,11 @@
 """System-wide recordings: kernel and user frames in one stack, the idle task included, weights that add up
 to the periods in the file (as perf prints them)."""
 import os
+import re
 from collections import Counter
 
-from common import CAPTURE, Tap, build, folded, have, perf_record, resolve, run
+from common import CAPTURE, RESOLVE, Tap, build, folded, have, perf_record, resolve, run
+from recorder import same_comm
 
 tap = Tap()
 if os.geteuid() != 0:
@@ -48,9 +50,13 @@ def check(name, data):
     tap.check(sum(stacks.values()) == stats["period"], f"{name}: weights are the sum of periods", stats)
     if have("perf"):
         perf = Counter()
+        names = {t: c for c, t in re.findall(r"^(\S+) +(\d+) ", run([RESOLVE, "-q", "-f", "script", data], check=False).stdout, re.M)}
         for line in run(["perf", "script", "-G", "-F", "comm,period", "-i", data]).stdout.splitlines():
             comm, period = line.rsplit(None, 1)
-            perf[comm.strip().replace(" ", "_")] += int(period)
+            comm = comm.strip().replace(" ", "_")
+            if same_comm(comm, names.get(comm[1:]), comm[1:]):
+                comm = names.get(comm[1:], comm)
+            perf[comm] += int(period)
         ours = Counter()
         for s, w in stacks.items():
             ours[s[0]] += w

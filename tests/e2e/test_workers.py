@@ -9,7 +9,7 @@ import os
 import resource
 import subprocess
 
-from common import RESOLVE, Tap, build, have, perf_record, resolve, run
+from common import CUT_BYTES, RESOLVE, Tap, build, have, perf_record, resolve, run
 
 REPEAT = os.path.join(os.environ["BUILD"], "tests/reader/tool_repeat")
 FORMATS = ("folded", "script", "jsonl", "top", "speedscope", "pprof")
@@ -60,7 +60,7 @@ if not have("perf"):
     tap.end()
 deep = build("g++", "deep.cc", "deep", "-O2", "-pthread")
 calls = build("gcc", "calls.c", "calls", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls")
-perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,1024", "-o", "once.data", "--", "sh", "-c", f"{deep} 0.5; {calls} 0.5")
+perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", f"dwarf,{CUT_BYTES}", "-o", "once.data", "--", "sh", "-c", f"{deep} 0.5; {calls} 0.5")
 run([REPEAT, "once.data", "many.data", "25000000"])
 _, one = resolve("many.data", "--no-inline", "-j1")
 _, three = resolve("many.data", "--no-inline", "-j3")

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 
+from recorder import same_comm
 from tap import MAY_ALL, NOT_PERMITTED, Tap
 
 TOP, BUILD = os.environ["TOP"], os.environ["BUILD"]
@@ -97,7 +98,7 @@ def perf_samples(path):
 
 def compare_sample(ours, perfs):
     comm, ids, cpu, when, event, period, ip, dso, _ = ours
-    if (comm, ids, int(when), event, period, ip) != perfs[:2] + perfs[3:7]:
+    if not same_comm(perfs[0], comm, ids.split("/")[1]) or (ids, int(when), event, period, ip) != (perfs[1], *perfs[3:7]):
         return False
     if perfs[2] is not None and cpu != perfs[2]:
         return False

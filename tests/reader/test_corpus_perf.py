@@ -13,6 +13,8 @@ import subprocess
 import sys
 from collections import Counter
 
+from recorder import same_comm
+
 TOP, BUILD = os.environ["TOP"], os.environ["BUILD"]
 TOOL = os.path.join(BUILD, "tests/reader/tool_dump")
 CORPUS = os.path.join(TOP, "../shared/corpus")
@@ -78,7 +80,7 @@ def compare_chains(name, path):
 
 def same(perf, our, simpleperf):
     comm, pid, tid, cpu, sec, ns, period, event, ip = perf
-    return ((comm, pid, tid, period, int(ip, 16)) == (our[0], our[1], our[2], our[6], int(our[7], 16))
+    return (same_comm(comm, our[0], tid) and (pid, tid, period, int(ip, 16)) == (our[1], our[2], our[6], int(our[7], 16))
             and (simpleperf or event == our[5])
             and (cpu is None or int(cpu) == int(our[3])) and (sec is None or int(sec + ns) == int(our[4])))
 

@@ -44,11 +44,18 @@ def ours_of(path):
     return rc, out
 
 
+def as_older(line):
+    """Newer ones add names to numbers, and config where it is 0."""
+    line = re.sub(r"(type|config) = (0x[0-9a-f]+|\d+) \([^()]*\)", r"\1 = \2", line)
+    return re.sub(r", config = 0(?=, )", "", line)
+
+
 def compare(name, path, perfs_copy=None):
     """False: perf cannot read it."""
     rc, perf = lines("perf", "report", "--header-only", "-I", "-f", "-i", perfs_copy or path)
     if rc or len(perf) < 5:
         return False
+    perf = [as_older(l) if l.startswith("# event") else l for l in perf]
     rc, ours = ours_of(path)
     if not any(OFFSETS.match(l) for l in ours):
         perf = [l for l in perf if not OFFSETS.match(l)]
