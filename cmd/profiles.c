@@ -123,6 +123,21 @@ static void keep(char *to, size_t size, const char *s)
 	snprintf(to, size, "%s", s ? s : "");
 }
 
+/* Of "perf record .. -- PROGRAM WORD..": the words. Without "--" it is not known where they begin. */
+static uint64_t hash_arguments(const struct perf_file_info *info)
+{
+	uint64_t hash = 1;
+	size_t i;
+
+	for (i = 0; i < info->n_cmdline && strcmp(info->cmdline[i], "--"); i++)
+		;
+	if (i + 1 >= info->n_cmdline)
+		return 0;
+	for (i += 2; i < info->n_cmdline; i++)
+		hash = hash_u64(hash ^ hash_bytes(info->cmdline[i], strlen(info->cmdline[i])));
+	return hash | 1;
+}
+
 static void tell_facts(struct input_facts *f, const struct perf_file *file)
 {
 	const struct perf_file_info *i = perf_file_info(file);
@@ -132,6 +147,7 @@ static void tell_facts(struct input_facts *f, const struct perf_file *file)
 	keep(f->arch, sizeof f->arch, i->arch);
 	keep(f->host, sizeof f->host, i->hostname);
 	f->cpus = i->cpus_online;
+	f->arguments = hash_arguments(i);
 	f->lost = perf_lost(perf_file_stats(file));
 }
 

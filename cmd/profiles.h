@@ -16,6 +16,7 @@ struct input_facts {
 	unsigned cpus;
 	bool damaged;
 	uint64_t lost;
+	uint64_t arguments; /* a hash of the words behind the program's name; 0: not known */
 };
 
 /* One input, the same way. facts: NULL, or what is filled. */

@@ -307,6 +307,7 @@ static int read_run(const char *path, struct resolve *r, struct profile **ret,
 	facts->cpus = in.cpus;
 	facts->damaged = in.damaged;
 	facts->lost = in.lost;
+	facts->arguments = in.arguments;
 	return 0;
 }
 

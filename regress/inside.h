@@ -24,6 +24,27 @@ struct both_node {
 	double self[SIDE_N], incl[SIDE_N];
 };
 
+/* A file that runs of a side had code of. */
+struct build {
+	char *path;
+	struct build_id id;
+	uint32_t short_name; /* string id in `names` */
+};
+
+/* A function with its own machine code that ran: in a build, at an offset of its file. */
+struct ran {
+	uint32_t build, key;
+	uint64_t off;
+};
+
+/* All of a side. */
+struct side_code {
+	VEC(struct build) builds;
+	VEC(struct ran) ran;
+	struct hash_index known; /* ran */
+	bool has_other; /* also code without a file: made at run time */
+};
+
 enum rule_kind {
 	RULE_FN,
 	RULE_TOTAL,
@@ -51,8 +72,9 @@ struct rule {
 struct past_run {
 	struct regress_run run;
 	struct run_tree tree;
-	unsigned session;
+	unsigned session; /* NO_SESSION: it is one of today's */
 };
+#define NO_SESSION UINT32_MAX
 
 struct named_finding {
 	enum finding_kind kind;
@@ -69,6 +91,8 @@ struct regress {
 	VEC(struct run_tree) trees; /* by run */
 	VEC(struct past_run) past;
 	VEC(unsigned) sessions; /* by earlier run */
+	struct side_code code[SIDE_N];
+	uint8_t *code_state; /* by key: enum code_state; NULL: not looked at */
 	VEC(struct rule) rules;
 	VEC(char *) notes;
 	struct family self, incl;
@@ -89,6 +113,14 @@ void runs_sort(struct regress *g);
 void past_run_done(struct past_run *r);
 /* The id of a key; STRTAB_FAILED when out of memory. */
 uint32_t key_intern(struct regress *g, const char *key);
+
+/* ---- builds.c */
+/* Notes the files and functions that a run had; keys: the locations' outermost functions. */
+int builds_see(struct regress *g, enum side side, const struct profile *p, const uint32_t *keys);
+void builds_done(struct side_code *c);
+/* Compares the machine code of what ran; fills code_state, and *all: was nothing of the program
+ * changed but where it lies? 0 or negative. */
+int builds_compare(struct regress *g, bool *all, struct err *err);
 
 /* ---- comparable.c */
 /* Can the runs be compared? Also counts them by side, and leaves out history that cannot. 0 or

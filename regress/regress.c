@@ -71,6 +71,9 @@ void regress_free(struct regress *g)
 	vec_done(&g->both);
 	vec_done(&g->info);
 	budget_done(g);
+	builds_done(&g->code[SIDE_BASE]);
+	builds_done(&g->code[SIDE_NEW]);
+	free(g->code_state);
 	family_done(&g->self);
 	family_done(&g->incl);
 	strtab_done(&g->keys);

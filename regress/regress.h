@@ -50,6 +50,7 @@ struct run_facts {
 	uint64_t frequency; /* 0: not known, or a period */
 	bool damaged;	    /* the recording is cut short or not whole */
 	uint64_t lost;	    /* samples */
+	uint64_t arguments; /* a hash of the words behind the program's name; 0: not known */
 };
 
 /* What is said of a function. Those before VERDICT_SUSPECT are gated: the exit status is theirs. */
@@ -62,7 +63,8 @@ enum verdict {
 	VERDICT_IMPROVED,
 	VERDICT_GONE,
 	VERDICT_MOVED, /* its time went to or came from a neighbour: inlined, outlined, renamed */
-	VERDICT_ENVIRONMENT, /* work that the kernel does when it suits it */
+	VERDICT_ENVIRONMENT, /* work that the kernel does when it suits it; or the program's code is
+				the same but for where it lies */
 	VERDICT_UNCONFIRMED, /* an earlier comparison flagged it, this one does not */
 	VERDICT_EXPLAINED,   /* slower because of what it calls, which is listed */
 	VERDICT_N
@@ -94,6 +96,7 @@ struct finding {
 	uint32_t related; /* MOVED, EXPLAINED: the key that it went to or came from; UINT32_MAX */
 	unsigned rule;	  /* line of .profbudget; 0: none */
 	const char *why;  /* of `allow`; NULL */
+	bool is_same_code; /* its own machine code is the same on both sides but for where it lies */
 	struct finding_path paths[FINDING_PATHS];
 	size_t n_paths;
 };
@@ -139,6 +142,7 @@ struct regress_design {
 	size_t runs[SIDE_N], tested, keys;
 	size_t history, history_left_out; /* earlier runs */
 	bool history_is_quieter; /* than today: not used */
+	bool is_same_code; /* nothing of the program is another but where it lies: nothing fails */
 	size_t only; /* how many regress_only() named; 0: everything is judged */
 	double samples[SIDE_N]; /* per run */
 	double d0, trend[2];

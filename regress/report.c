@@ -95,6 +95,8 @@ static void add_row(struct text *t, const struct regress *g, const struct findin
 		text_str(t, " <-> ");
 		text_clean(t, regress_name(g, f->related), strlen(regress_name(g, f->related)));
 	}
+	if (f->is_same_code)
+		text_str(t, " [same code]");
 	if (f->why) {
 		text_str(t, ": ");
 		text_clean(t, f->why, strlen(f->why));
@@ -146,6 +148,9 @@ void regress_write_text(const struct regress *g, FILE *out)
 	}
 	if (d->only)
 		text_str(&t, "only what an earlier comparison flagged is judged, by these runs\n");
+	if (d->is_same_code)
+		text_str(&t, "the program is the same code on both sides, laid out otherwise: what "
+			     "differs is the environment\n");
 	if (d->is_uniform)
 		text_str(&t, "everything changed alike: that is told of all on-CPU time, not of "
 			     "the functions\n");

@@ -85,6 +85,8 @@ static void add_design(struct text *t, const struct regress *g)
 	add_text(t, "normaliser", d->normaliser);
 	add_key(t, "uniform");
 	text_str(t, d->is_uniform ? "true" : "false");
+	add_key(t, "same_code");
+	text_str(t, d->is_same_code ? "true" : "false");
 	add_field(t, "q", g->opt.q);
 	add_field(t, "report_q", g->opt.report_q);
 	add_field(t, "margin", g->opt.margin);
@@ -170,6 +172,10 @@ static void add_finding(struct text *t, const struct regress *g, const struct fi
 		add_text(t, "related", regress_key(g, f->related));
 	if (f->rule)
 		add_field(t, "budget_line", f->rule);
+	if (f->is_same_code) {
+		add_key(t, "same_code");
+		text_str(t, "true");
+	}
 	if (f->why)
 		add_text(t, "why", f->why);
 	add_key(t, "paths");

@@ -228,11 +228,25 @@ static int weigh(const struct regress *g, const struct profile_event *e, struct 
 	return run->name ? 0 : -1;
 }
 
+static int see_code(struct keyer *k, enum side side)
+{
+	uint32_t *keys = calloc(k->p->locations.n + 1, sizeof *keys);
+	size_t i;
+	int rc;
+
+	for (i = 0; keys && i < k->p->locations.n; i++)
+		keys[i] = k->symbols.ids.v[k->symbols.first.v[i]];
+	rc = keys ? builds_see(k->g, side, k->p, keys) : -1;
+	free(keys);
+	return rc;
+}
+
 /* Fills a zeroed *ret but for its facts; its event must be that of the other runs. To be released by
  * past_run_done() in all cases. */
 static int read_run(struct regress *g, const char *name, const struct profile *p,
 		    struct past_run *ret, struct err *err)
 {
+	bool is_past = ret->session != NO_SESSION;
 	struct keyer k = {.g = g, .p = p};
 	struct event_set events;
 	struct tree t = {0};
@@ -243,7 +257,8 @@ static int read_run(struct regress *g, const char *name, const struct profile *p
 		rc = same_event(g, p, &p->events.v[events.ids[0]], name, err);
 	}
 	if (!rc && (add_symbols(&k) || tree_fill(&t, p, events.has, &k.symbols, err) ||
-		    weigh(g, &p->events.v[events.ids[0]], &t, name, ret)))
+		    weigh(g, &p->events.v[events.ids[0]], &t, name, ret) ||
+		    (!is_past && see_code(&k, ret->run.side))))
 		rc = err_nomem(err);
 	event_set_done(&events);
 	tree_symbols_done(&k.symbols);
@@ -262,7 +277,7 @@ void past_run_done(struct past_run *r)
 int regress_add_run(struct regress *g, enum side side, const char *name, const struct profile *p,
 		    const struct run_facts *facts, struct err *err)
 {
-	struct past_run r = {.run = {.side = side}};
+	struct past_run r = {.run = {.side = side}, .session = NO_SESSION};
 	int rc = 0;
 
 	if (facts)

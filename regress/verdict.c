@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "regress/code.h"
 #include "regress/judge.h"
 #include "regress/stats.h"
 
@@ -241,6 +242,33 @@ static int judge_unconfirmed(struct judge *j, struct err *err)
 	return 0;
 }
 
+/* A program that was only laid out otherwise did not get slower by what somebody changed. That is
+ * said only if no function of it differs: one that is asked for more has the same code, too. */
+static int judge_code(struct judge *j, struct err *err)
+{
+	struct regress *g = j->g;
+	size_t i;
+
+	for (i = 0; i < g->findings.n && !verdict_is_gated(g->findings.v[i].verdict) &&
+		    g->findings.v[i].verdict != VERDICT_SUSPECT;
+	     i++)
+		;
+	if (i == g->findings.n)
+		return 0;
+	if (builds_compare(g, &g->design.is_same_code, err))
+		return -(int)err->code;
+	for (i = 0; i < g->findings.n; i++) {
+		struct finding *f = &g->findings.v[i];
+
+		if (f->kind != FINDING_TOTAL)
+			f->is_same_code = g->code_state[f->key] == CODE_SAME;
+		if (g->design.is_same_code &&
+		    (f->verdict <= VERDICT_NEW || f->verdict == VERDICT_SUSPECT))
+			f->verdict = VERDICT_ENVIRONMENT;
+	}
+	return 0;
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------
  */
 
@@ -346,6 +374,8 @@ static int judge_all(struct judge *j, struct err *err)
 	if (push(g, &total, err) || judge_self(j, err) || judge_incl(j, err) ||
 	    judge_shares(j, err) || judge_unconfirmed(j, err))
 		return -ERR_NOMEM;
+	if (judge_code(j, err))
+		return -(int)err->code;
 	certify(j);
 	for (i = 0; i < g->self.n; i++)
 		g->design.tested += g->self.v[i].is_tested;

@@ -166,8 +166,10 @@ static void modrm_read(struct buf *b, struct insn_x86_64 *in)
 	}
 	if (mod == 1)
 		in->disp = (int8_t)buf_u8(b);
-	if (mod == 2 || (mod == 0 && (in->base & 7) == 5))
+	if (mod == 2 || (mod == 0 && (in->base & 7) == 5)) {
+		in->disp_off = (uint8_t)(b->p - b->data);
 		in->disp = (int32_t)buf_u32(b);
+	}
 	if (mod == 0 && (in->base & 7) == 5)
 		in->base = has_sib ? REG_NONE : REG_RIP;
 }

@@ -172,6 +172,23 @@ void unwind_samples(struct unwinder *u, const struct perf_sample *const *samples
  * (base/scratch.h). 0 or -ERR_NOMEM, after which the traces must not be used. */
 int stack_traces_keep(struct stack_trace *traces, size_t n, struct scratch *room);
 
+/* ---- references in machine code ------------------------------------------------------------
+ *
+ * For those who compare the code of two builds: what differs only by where things lie is the same.
+ * Source of truth: Intel SDM volume 2. */
+
+struct code_reference {
+	uint8_t bytes;	     /* of the instruction */
+	uint8_t first, last; /* its bytes [first, last) hold the distance; first == last: none */
+	int64_t distance;    /* from the instruction's first byte to what it names */
+	uint8_t loads;	     /* bytes that are read or written there; 0: only its address is taken */
+	bool is_jump;	     /* or a call: what is named is code */
+};
+/* Reads the instruction at `code`, of which n bytes are left. False: it is not known, or of another
+ * machine (EM_*) than x86-64. */
+bool code_reference_read(uint16_t machine, const uint8_t *code, size_t n,
+			 struct code_reference *ret);
+
 struct unwind_stats {
 	uint64_t stops[UNWIND_STOP_N]; /* user stacks by end, from dumps */
 	uint64_t frames, frames_by_how[FRAME_HOW_N];

@@ -1,0 +1,294 @@
+/* builds.c - the files that both sides' code came from, and whether it is the same code. */
+#include <elf.h>
+#include <string.h>
+
+#include "base/pair.h"
+#include "regress/code.h"
+#include "regress/inside.h"
+#include "regress/key.h"
+
+#define NO_OFFSET UINT64_MAX /* of code without a name */
+
+/* ---- what ran -----------------------------------------------------------------------------------
+ */
+
+/* Of several files by one path each is a build of its own. */
+static int build_of(struct regress *g, struct side_code *c, const struct profile *p, uint32_t mapping,
+		    uint32_t *ret)
+{
+	const struct profile_mapping *m = &p->mappings.v[mapping];
+	const char *path = strtab_get(&p->strings, m->path);
+	struct build b = {.id = m->build_id};
+	struct text name = {0};
+	size_t i;
+
+	for (i = 0; i < c->builds.n; i++)
+		if (!strcmp(c->builds.v[i].path, path) &&
+		    !memcmp(&c->builds.v[i].id, &m->build_id, sizeof m->build_id))
+			break;
+	*ret = (uint32_t)i;
+	if (i < c->builds.n)
+		return 0;
+	key_module(&name, path, strlen(path));
+	b.path = strdup(path);
+	b.short_name = name.failed ? STRTAB_FAILED : strtab_add(&g->names, name.s, name.n);
+	text_done(&name);
+	if (b.path && b.short_name != STRTAB_FAILED && !vec_push(&c->builds, b))
+		return 0;
+	free(b.path);
+	return -1;
+}
+
+static int see_function(struct side_code *c, struct ran r)
+{
+	uint32_t hash = (uint32_t)hash_u64(hash_u64(r.off) ^ pair_key(r.build, r.key)), id;
+	struct hash_probe probe = hash_index_probe(&c->known, hash);
+
+	while ((id = hash_index_next(&c->known, &probe)) != HASH_NONE)
+		if (!memcmp(&c->ran.v[id], &r, sizeof r))
+			return 0;
+	return vec_push(&c->ran, r) || hash_index_put(&c->known, hash, (uint32_t)c->ran.n - 1) ? -1
+											       : 0;
+}
+
+int builds_see(struct regress *g, enum side side, const struct profile *p, const uint32_t *keys)
+{
+	struct side_code *c = &g->code[side];
+	size_t i;
+
+	for (i = 0; i < p->locations.n; i++) {
+		const struct profile_location *l = &p->locations.v[i];
+		const struct profile_mapping *m = &p->mappings.v[l->mapping];
+		struct ran r = {.key = keys[i],
+				.off = l->symbol ? l->off - l->symbol_offset : NO_OFFSET};
+
+		/* Mapping 0 is that of addresses that are none. */
+		if (l->is_kernel || m->kind == DSO_VDSO || !l->mapping)
+			continue;
+		if (m->kind != DSO_FILE || !m->build_id.size) {
+			c->has_other = true;
+			continue;
+		}
+		if (build_of(g, c, p, l->mapping, &r.build) || see_function(c, r))
+			return -1;
+	}
+	return 0;
+}
+
+void builds_done(struct side_code *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->builds.n; i++)
+		free(c->builds.v[i].path);
+	vec_done(&c->builds);
+	vec_done(&c->ran);
+	hash_index_done(&c->known);
+}
+
+/* ---- pairs of builds ----------------------------------------------------------------------------
+ */
+
+struct image {
+	struct dso dso;
+	struct code_image code;
+};
+
+struct comparison {
+	struct regress *g;
+	struct modules *modules;
+	VEC(struct image *) images;
+	struct code_image **of[SIDE_N];/* by build; NULL: not opened */
+	uint32_t *other[SIDE_N];       /* by build: the other side's; UINT32_MAX: none */
+	bool is_program; /* some program, not only libraries, was built anew */
+};
+
+static bool same_build(const struct build *a, const struct build *b)
+{
+	return a->id.size && !memcmp(&a->id, &b->id, sizeof a->id);
+}
+
+/* The same file, else the one with the same name, else the only one that is left: a program may have
+ * been renamed. */
+static void pair_up(struct comparison *c)
+{
+	const struct side_code *x = &c->g->code[SIDE_BASE], *y = &c->g->code[SIDE_NEW];
+	uint32_t *to = c->other[SIDE_BASE], *from = c->other[SIDE_NEW];
+	uint32_t i, k, left[SIDE_N] = {0}, last[SIDE_N] = {0};
+	int pass;
+
+	for (i = 0; i < x->builds.n; i++)
+		to[i] = UINT32_MAX;
+	for (k = 0; k < y->builds.n; k++)
+		from[k] = UINT32_MAX;
+	for (pass = 0; pass < 2; pass++)
+		for (i = 0; i < x->builds.n; i++)
+			for (k = 0; k < y->builds.n && to[i] == UINT32_MAX; k++)
+				if (from[k] == UINT32_MAX &&
+				    (pass ? x->builds.v[i].short_name == y->builds.v[k].short_name
+					  : same_build(&x->builds.v[i], &y->builds.v[k]))) {
+					to[i] = k;
+					from[k] = i;
+				}
+	for (i = 0; i < x->builds.n; i++)
+		if (to[i] == UINT32_MAX)
+			left[0]++, last[0] = i;
+	for (k = 0; k < y->builds.n; k++)
+		if (from[k] == UINT32_MAX)
+			left[1]++, last[1] = k;
+	if (left[0] == 1 && left[1] == 1) {
+		to[last[0]] = last[1];
+		from[last[1]] = last[0];
+	}
+}
+
+/* An image of a build with its symbols; NULL in *ret: not here. */
+static int open_build(struct comparison *c, enum side side, uint32_t i)
+{
+	const struct build *b = &c->g->code[side].builds.v[i];
+	struct image *m = calloc(1, sizeof *m);
+	struct module *mod;
+	Elf64_Phdr interp;
+
+	if (!m || vec_push(&c->images, m)) {
+		free(m);
+		return -1;
+	}
+	m->dso = (struct dso){.kind = DSO_FILE, .path = b->path, .build_id = b->id};
+	m->dso.id = (uint32_t)c->images.n - 1;
+	mod = modules_get(c->modules, &m->dso);
+	if (!mod || !module_debug(c->modules, mod))
+		return -1;
+	if (!mod->image || mod->image_miss)
+		return 0;
+	if (code_image_open(&m->code, mod->image, mod->debug ? mod->debug : mod->image))
+		return -1;
+	c->of[side][i] = &m->code;
+	c->is_program |= elf_image_phdr(mod->image, PT_INTERP, &interp) &&
+			 !strstr(b->path, ".so");
+	return 0;
+}
+
+static bool is_same_build(const struct comparison *c, enum side side, uint32_t i)
+{
+	uint32_t k = c->other[side][i];
+
+	return k != UINT32_MAX &&
+	       same_build(&c->g->code[side].builds.v[i], &c->g->code[!side].builds.v[k]);
+}
+
+static int open_all(struct comparison *c)
+{
+	uint32_t i;
+	int s;
+
+	for (s = 0; s < SIDE_N; s++)
+		for (i = 0; i < c->g->code[s].builds.n; i++)
+			if (c->other[s][i] != UINT32_MAX && !is_same_build(c, (enum side)s, i) &&
+			    open_build(c, (enum side)s, i))
+				return -1;
+	return 0;
+}
+
+/* ---- comparing ----------------------------------------------------------------------------------
+ */
+
+static enum code_state state_of(const struct comparison *c, enum side side, const struct ran *r)
+{
+	const struct code_image *mine = c->of[side][r->build], *its;
+	uint64_t vaddr;
+
+	if (is_same_build(c, side, r->build))
+		return CODE_SAME;
+	if (!mine || !mine->by_address.n || r->off == NO_OFFSET || c->other[side][r->build] == UINT32_MAX)
+		return CODE_UNKNOWN;
+	its = c->of[!side][c->other[side][r->build]];
+	if (!its || !elf_image_off_to_vaddr(mine->img, r->off, &vaddr))
+		return CODE_UNKNOWN;
+	return code_compare(mine, its, vaddr);
+}
+
+/* Of a key that has several functions the worst counts. */
+static bool compare_ran(const struct comparison *c)
+{
+	uint8_t *states = c->g->code_state;
+	bool all = true;
+	size_t i;
+	int s;
+
+	for (s = 0; s < SIDE_N; s++)
+		for (i = 0; i < c->g->code[s].ran.n; i++) {
+			const struct ran *r = &c->g->code[s].ran.v[i];
+			enum code_state now = state_of(c, (enum side)s, r);
+			uint8_t *kept = &states[r->key];
+
+			if (now == CODE_CHANGED || *kept == CODE_UNKNOWN)
+				*kept = (uint8_t)now;
+			all &= now == CODE_SAME;
+		}
+	return all;
+}
+
+/* Not only what was seen running: what was not may have decided how often it ran. */
+static bool compare_whole(const struct comparison *c)
+{
+	uint32_t i;
+	bool any = false;
+
+	for (i = 0; i < c->g->code[SIDE_BASE].builds.n; i++) {
+		const struct code_image *a = c->of[SIDE_BASE][i], *b;
+
+		if (!a)
+			continue;
+		b = c->of[SIDE_NEW][c->other[SIDE_BASE][i]];
+		if (!b || code_compare_all(a, b) != CODE_SAME)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static bool same_arguments(const struct regress *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->runs.n; i++)
+		if (!g->runs.v[i].facts.arguments ||
+		    g->runs.v[i].facts.arguments != g->runs.v[0].facts.arguments)
+			return false;
+	return true;
+}
+
+int builds_compare(struct regress *g, bool *all, struct err *err)
+{
+	struct comparison c = {.g = g};
+	size_t i;
+	int s, rc = modules_new(&c.modules, NULL, err);
+
+	for (s = 0; s < SIDE_N; s++) {
+		c.of[s] = calloc(g->code[s].builds.n + 1, sizeof *c.of[s]);
+		c.other[s] = calloc(g->code[s].builds.n + 1, sizeof *c.other[s]);
+		if (!c.of[s] || !c.other[s])
+			rc = rc ? rc : err_nomem(err);
+	}
+	g->code_state = calloc(g->info.n + 1, 1);
+	if (!rc && !g->code_state)
+		rc = err_nomem(err);
+	if (!rc) {
+		pair_up(&c);
+		rc = open_all(&c) ? err_nomem(err) : 0;
+	}
+	*all = !rc && compare_ran(&c) && c.is_program && !g->code[SIDE_BASE].has_other &&
+	       !g->code[SIDE_NEW].has_other && same_arguments(g) && compare_whole(&c);
+	for (i = 0; i < c.images.n; i++) {
+		code_image_done(&c.images.v[i]->code);
+		free(c.images.v[i]);
+	}
+	vec_done(&c.images);
+	for (s = 0; s < SIDE_N; s++) {
+		free(c.of[s]);
+		free(c.other[s]);
+	}
+	modules_free(c.modules);
+	return rc;
+}

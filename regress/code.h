@@ -1,0 +1,56 @@
+/* code.h - is a function's machine code the same in two builds, but for where things lie? Private to
+ * regress/.
+ *
+ * The linker changes distances and addresses in code that nobody has changed. Each instruction is
+ * read: its bytes have to be equal, but for a distance, which has to lead to the same thing: to the
+ * same place of the function, to what has the same name, to equal constants. x86-64, ELF of 64
+ * bits; everything else is "not known", as all is that cannot be shown to be the same.
+ * Sources of truth: ELF gABI, x86-64 psABI (relocation types), Intel SDM volume 2. */
+#ifndef REGRESS_CODE_H
+#define REGRESS_CODE_H
+
+#include "base/vec.h"
+#include "modules/modules.h"
+
+struct code_symbol {
+	uint64_t start, size; /* vaddr */
+	uint64_t section_end;
+	const char *name;     /* lives with the image */
+	uint32_t rank;	      /* among symbols of this name, by address */
+	bool is_function;
+	bool is_label; /* of data without a size */
+};
+
+/* What the dynamic linker writes at a place: an address of this image, or of a symbol elsewhere. */
+struct code_slot {
+	uint64_t vaddr;
+	uint64_t addend;
+	const char *name; /* NULL: the image's base + addend */
+};
+
+struct code_image {
+	struct elf_image *img;
+	VEC(struct code_symbol) by_address;
+	VEC(uint32_t) by_name; /* of by_address, sorted by name and rank */
+	VEC(struct code_slot) slots;
+};
+
+enum code_state { CODE_UNKNOWN, CODE_SAME, CODE_CHANGED };
+
+/* `symbols`: the file with .symtab, maybe another one than img. 0, or -1 when out of memory. False
+ * images (no x86-64, no symbols) have by_address.n == 0. */
+int code_image_open(struct code_image *c, struct elf_image *img, struct elf_image *symbols);
+void code_image_done(struct code_image *c);
+/* The symbol that covers an address; NULL. */
+const struct code_symbol *code_symbol_at(const struct code_image *c, uint64_t vaddr);
+/* The one with the name and rank of another image's; NULL. */
+const struct code_symbol *code_symbol_like(const struct code_image *c, const struct code_symbol *s);
+const struct code_slot *code_slot_at(const struct code_image *c, uint64_t vaddr);
+
+/* The function at `vaddr` of a (its first byte), and the one of b with the same name. */
+enum code_state code_compare(const struct code_image *a, const struct code_image *b,
+			     uint64_t vaddr);
+/* All functions that both have, and what is called before main. */
+enum code_state code_compare_all(const struct code_image *a, const struct code_image *b);
+
+#endif

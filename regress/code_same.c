@@ -1,0 +1,327 @@
+/* code_same.c - instruction by instruction. */
+#include <ctype.h>
+#include <elf.h>
+
+#include "regress/code.h"
+#include "unwind/unwind.h"
+
+enum {
+	CONSTANT_BYTES = 16, /* the widest constant that compilers load without AVX */
+	TABLE_ENTRIES = 4,   /* of a jump table that are looked at */
+	STUB_BYTES = 16,
+};
+
+struct pair {
+	const struct code_image *a, *b;
+};
+
+/* A reference of an instruction of f in a, and that of the same one of g in b. */
+struct reference {
+	const struct code_symbol *f, *g;
+	uint64_t va, vb; /* what is named */
+	uint8_t loads;	 /* bytes; 0: its address is taken */
+	bool is_jump;
+};
+
+/* ---- names of addresses -------------------------------------------------------------------------
+ */
+
+static bool same_symbol(const struct code_symbol *x, const struct code_symbol *y)
+{
+	return !strcmp(x->name, y->name) && x->rank == y->rank;
+}
+
+/* Do two addresses have the same name? */
+static bool same_name(const struct pair *p, uint64_t va, uint64_t vb)
+{
+	const struct code_symbol *x = code_symbol_at(p->a, va), *y = code_symbol_at(p->b, vb);
+
+	return x && y && same_symbol(x, y) && va - x->start == vb - y->start;
+}
+
+/* Texts without a name. */
+static bool same_string(const struct pair *p, uint64_t va, uint64_t vb)
+{
+	size_t a_left = 0, b_left = 0, i;
+	const uint8_t *a = elf_image_at_vaddr(p->a->img, va, &a_left),
+		      *b = elf_image_at_vaddr(p->b->img, vb, &b_left);
+
+	for (i = 0; a && b && i < a_left && i < b_left && a[i] == b[i]; i++) {
+		if (!a[i])
+			return i > 0;
+		if (!isprint(a[i]) && !isspace(a[i]))
+			return false;
+	}
+	return false;
+}
+
+/* 1: the dynamic linker writes the same at both places; 0: something else; -1: nothing. */
+static int same_slot(const struct pair *p, uint64_t va, uint64_t vb)
+{
+	const struct code_slot *x = code_slot_at(p->a, va), *y = code_slot_at(p->b, vb);
+
+	if (!x && !y)
+		return -1;
+	if (!x || !y || !x->name != !y->name)
+		return 0;
+	if (x->name)
+		return !strcmp(x->name, y->name) && x->addend == y->addend;
+	return same_name(p, x->addend, y->addend) || same_string(p, x->addend, y->addend);
+}
+
+static const uint8_t *bytes_at(const struct code_image *c, uint64_t vaddr, uint64_t size)
+{
+	size_t left;
+	const uint8_t *at = elf_image_at_vaddr(c->img, vaddr, &left);
+
+	return at && left >= size ? at : NULL;
+}
+
+/* ---- data ---------------------------------------------------------------------------------------
+ */
+
+/* Word by word: equal, or addresses of the same thing. What is not in the file is zeros. */
+static bool same_object(const struct pair *p, const struct code_symbol *x,
+			const struct code_symbol *y)
+{
+	const uint8_t *a = bytes_at(p->a, x->start, x->size),
+		      *b = bytes_at(p->b, y->start, y->size);
+	uint64_t i;
+
+	if (x->size != y->size || !a != !b)
+		return false;
+	for (i = 0; i < x->size; i += 8) {
+		uint64_t n = x->size - i < 8 ? x->size - i : 8, va = 0, vb = 0;
+		int slot = n == 8 ? same_slot(p, x->start + i, y->start + i) : -1;
+
+		if (!slot)
+			return false;
+		if (slot > 0 || !a || !memcmp(a + i, b + i, n))
+			continue;
+		memcpy(&va, a + i, n);
+		memcpy(&vb, b + i, n);
+		if (n < 8 || !same_name(p, va, vb))
+			return false;
+	}
+	return true;
+}
+
+/* Offsets from the table to places in the function. */
+static bool same_jumps(const struct reference *r, const uint8_t *a, const uint8_t *b)
+{
+	size_t i;
+
+	for (i = 0; i < TABLE_ENTRIES; i++) {
+		int32_t da, db;
+		uint64_t ta, tb;
+
+		memcpy(&da, a + i * 4, 4);
+		memcpy(&db, b + i * 4, 4);
+		ta = r->va + (uint64_t)(int64_t)da - r->f->start;
+		tb = r->vb + (uint64_t)(int64_t)db - r->g->start;
+		/* A table may be shorter than what is looked at. */
+		if (ta != tb || ta >= r->f->size)
+			return i > 1 && ta >= r->f->size && tb >= r->g->size;
+	}
+	return true;
+}
+
+/* The same offset in a writable section of the same name: what the linker put at its start or end. */
+static bool same_place(const struct pair *p, const struct reference *r)
+{
+	struct elf_section x, y;
+	const char *name;
+	size_t i;
+
+	for (i = 0; elf_image_section_at(p->a->img, i, &name, &x); i++)
+		if (x.flags & SHF_WRITE && r->va - x.vaddr <= x.size &&
+		    elf_image_section(p->b->img, name, &y, NULL) &&
+		    r->va - x.vaddr == r->vb - y.vaddr)
+			return true;
+	return false;
+}
+
+/* Constants without a name. */
+static bool same_constant(const struct pair *p, const struct reference *r)
+{
+	size_t a_left = 0, b_left = 0, wanted = r->loads ? r->loads : CONSTANT_BYTES;
+	const uint8_t *a = elf_image_at_vaddr(p->a->img, r->va, &a_left),
+		      *b = elf_image_at_vaddr(p->b->img, r->vb, &b_left);
+
+	if (a && b && a_left >= wanted && b_left >= wanted && !memcmp(a, b, wanted))
+		return true;
+	if (r->loads)
+		return !a && !b && same_place(p, r);
+	if (a && b && a_left >= TABLE_ENTRIES * 4 && b_left >= TABLE_ENTRIES * 4 &&
+	    same_jumps(r, a, b))
+		return true;
+	return same_string(p, r->va, r->vb) || same_place(p, r);
+}
+
+/* ---- targets ------------------------------------------------------------------------------------
+ */
+
+/* Where a stub of the PLT takes its address from; 0: it is none. */
+static uint64_t slot_of_stub(const struct code_image *c, uint64_t vaddr)
+{
+	const uint8_t *code = bytes_at(c, vaddr, STUB_BYTES);
+	struct code_reference r;
+	size_t at;
+
+	for (at = 0; code && at < STUB_BYTES; at += r.bytes) {
+		if (!code_reference_read(EM_X86_64, code + at, STUB_BYTES - at, &r))
+			break;
+		if (r.first < r.last && code[at] != 0xe8 && code[at] != 0xe9)
+			return vaddr + at + (uint64_t)r.distance;
+	}
+	return 0;
+}
+
+static bool same_target(const struct pair *p, const struct reference *r)
+{
+	const struct code_symbol *x, *y;
+	uint64_t sa, sb;
+	int slot;
+
+	if (r->va - r->f->start < r->f->size)
+		return r->va - r->f->start == r->vb - r->g->start;
+	slot = same_slot(p, r->va, r->vb);
+	if (slot >= 0)
+		return slot;
+	x = code_symbol_at(p->a, r->va);
+	y = code_symbol_at(p->b, r->vb);
+	if (x || y)
+		return same_name(p, r->va, r->vb) &&
+		       (x->is_function ||
+			(x->is_label ? same_constant(p, r) : same_object(p, x, y)));
+	sa = slot_of_stub(p->a, r->va);
+	sb = slot_of_stub(p->b, r->vb);
+	if (r->is_jump)
+		return sa && sb && same_slot(p, sa, sb) > 0;
+	return same_constant(p, r);
+}
+
+/* Programs that lie at a fixed address have addresses in their instructions, too: four bytes that name
+ * the same thing. */
+static bool same_absolute(const struct pair *p, struct reference r, const uint8_t *a,
+			  const uint8_t *b, size_t n)
+{
+	size_t i;
+
+	if (elf_image_type(p->a->img) != ET_EXEC || elf_image_type(p->b->img) != ET_EXEC)
+		return false;
+	for (i = 1; i + 4 <= n; i++) {
+		uint32_t va, vb;
+
+		memcpy(&va, a + i, 4);
+		memcpy(&vb, b + i, 4);
+		r.va = va;
+		r.vb = vb;
+		if (!memcmp(a, b, i) && !memcmp(a + i + 4, b + i + 4, n - i - 4) &&
+		    same_target(p, &r))
+			return true;
+	}
+	return false;
+}
+
+static bool same_bytes(const struct code_reference *x, const uint8_t *a, const uint8_t *b)
+{
+	return !memcmp(a, b, x->first) && !memcmp(a + x->last, b + x->last, x->bytes - x->last);
+}
+
+/* One instruction; *bytes becomes its length. */
+static bool same_insn(const struct pair *p, const uint8_t *a, const uint8_t *b, uint64_t left,
+		      struct reference *r, uint64_t at, uint8_t *bytes)
+{
+	struct code_reference x, y;
+
+	if (!code_reference_read(EM_X86_64, a, left, &x) ||
+	    !code_reference_read(EM_X86_64, b, left, &y) || x.bytes != y.bytes ||
+	    x.first != y.first || x.last != y.last)
+		return false;
+	*bytes = x.bytes;
+	if (x.first == x.last)
+		return !memcmp(a, b, x.bytes) || same_absolute(p, *r, a, b, x.bytes);
+	r->va = r->f->start + at + (uint64_t)x.distance;
+	r->vb = r->g->start + at + (uint64_t)y.distance;
+	r->loads = x.loads;
+	r->is_jump = x.is_jump;
+	return same_bytes(&x, a, b) && same_target(p, r);
+}
+
+static bool same_function(const struct pair *p, const struct code_symbol *f,
+			  const struct code_symbol *g)
+{
+	const uint8_t *a = bytes_at(p->a, f->start, f->size),
+		      *b = bytes_at(p->b, g->start, g->size);
+	struct reference r = {.f = f, .g = g};
+	uint8_t bytes;
+	uint64_t at;
+
+	if (f->size != g->size || !a || !b)
+		return false;
+	for (at = 0; at < f->size; at += bytes)
+		if (!same_insn(p, a + at, b + at, f->size - at, &r, at, &bytes))
+			return false;
+	return true;
+}
+
+/* ---- what is asked ------------------------------------------------------------------------------
+ */
+
+enum code_state code_compare(const struct code_image *a, const struct code_image *b, uint64_t vaddr)
+{
+	const struct pair p = {a, b};
+	const struct code_symbol *f = code_symbol_at(a, vaddr), *g;
+
+	if (!f || f->start != vaddr || !b->by_address.n)
+		return CODE_UNKNOWN;
+	g = code_symbol_like(b, f);
+	return g && same_function(&p, f, g) ? CODE_SAME : CODE_CHANGED;
+}
+
+/* Of arrays of functions that run before or after main. */
+static bool same_array(const struct pair *p, const char *section)
+{
+	struct elf_section x = {0}, y = {0};
+	uint64_t i;
+
+	elf_image_section(p->a->img, section, &x, NULL);
+	elf_image_section(p->b->img, section, &y, NULL);
+	if (x.size != y.size)
+		return false;
+	for (i = 0; i + 8 <= x.size; i += 8) {
+		uint64_t va, vb;
+
+		if (same_slot(p, x.vaddr + i, y.vaddr + i) > 0)
+			continue;
+		if (!x.data || !y.data)
+			return false;
+		memcpy(&va, x.data + i, 8);
+		memcpy(&vb, y.data + i, 8);
+		if (!same_name(p, va, vb))
+			return false;
+	}
+	return true;
+}
+
+enum code_state code_compare_all(const struct code_image *a, const struct code_image *b)
+{
+	const struct pair p = {a, b};
+	size_t i, n = 0;
+
+	if (!same_array(&p, ".init_array"))
+		return CODE_CHANGED;
+	for (i = 0; i < a->by_address.n; i++) {
+		const struct code_symbol *f = &a->by_address.v[i], *g;
+
+		if (!f->is_function)
+			continue;
+		g = code_symbol_like(b, f);
+		/* Nothing that is the same leads to a function that only one of them has. */
+		if (g && !same_function(&p, f, g))
+			return CODE_CHANGED;
+		n += g != NULL;
+	}
+	return n ? CODE_SAME : CODE_UNKNOWN;
+}

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Is a function's code the same in two builds, but for where it lies? By construction: builds of one source that are laid
+out otherwise have the same code; builds in which one thing was changed have not, where it was changed."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import mix  # noqa: E402
+from drawn import BIN, of, regress  # noqa: E402
+from tap import Tap  # noqa: E402
+
+TOOL = os.path.join(os.environ["BUILD"], "tests/regress/tool_code")
+tap = Tap()
+
+# Each line marked with a word is changed alone: what stands behind -> becomes the text.
+SOURCE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+static volatile long sink;
+static const int table[8] = {1, 2, 3, 4, 5, 6, 7, 80};       // table: 80 -> 81
+long counter = 5;                                             // data: = 5 -> = 6
+static int one(int x) { return x + 1; }
+static int two(int x) { return x * 3; }
+static int (*const choice[2])(int) = {one, two};              // pointers: {one, two} -> {two, one}
+#define KEEP __attribute__((noinline, noclone))
+KEEP void f_immediate(int n) { for (int i = 0; i < n * 3; i++) sink += i; }            // f_immediate: n * 3 -> n * 5
+KEEP double f_double(double x) { return x * 1.25 + sin(x); }                           // f_double: 1.25 -> 1.50
+KEEP int f_string(void) { return printf("%d words of text\n", 1); }                    // f_string: words -> lines
+KEEP int f_callee(const char *s) { return (int)strlen(s) + remove(s); }                // f_callee: remove(s) -> rmdir(s)
+KEEP int f_switch(int x) { switch (x) { case 0: return 7; case 1: return x * 9; case 2: return x - 4; case 3: sink++; return x ^ 77; case 4: return x / 3; case 5: return 12; case 6: puts("six"); return 1; } return -x; } // f_switch: x - 4 -> x - 6
+KEEP int f_table(int i) { return table[i & 7]; }
+KEEP long f_data(void) { return counter++; }
+KEEP int f_pointer(int i) { return choice[i & 1](i); }
+KEEP int f_local(int x) { f_immediate(x); return f_switch(x); }                        // f_local: f_immediate(x) -> f_immediate(x + 1)
+KEEP int f_compare(int x, int y) { return (x < y ? f_switch(x) : f_table(y)) + 1; }          // f_compare: x < y -> x <= y
+int main(int argc, char **argv) { return f_local(argc) + f_string() + f_callee(argv[0]) + (int)f_double(argc) + f_table(argc) + (int)f_data() + f_pointer(argc) + f_compare(argc, 3); }
+"""
+WHO = {"table": {"f_table"}, "data": {"f_data"}, "pointers": {"f_pointer"}}
+UNUSED = "int unused_function(int x) { return x * x * x + 7; }\n"
+
+
+def compare(a, b):
+    p = subprocess.run([TOOL, a, b], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = p.stdout.splitlines()
+    return (lines[-1] if lines else p.stderr), {line.split()[1] for line in lines[:-1]}
+
+
+def build(path, text, *flags, cc="gcc"):
+    suffix = "cc" if cc.endswith("++") else "c"
+    with open(f"{path}.{suffix}", "w") as f:
+        f.write(text)
+    return path if not subprocess.run([cc, *flags, "-w", "-o", path, f"{path}.{suffix}", "-lm"], stderr=subprocess.PIPE).returncode else None
+
+
+for cc, *flags in (("gcc", "-O2"), ("gcc", "-O0"), ("gcc", "-O2", "-no-pie"), ("gcc", "-O2", "-fuse-ld=lld"), ("gcc", "-O3", "-fno-plt", "-march=x86-64-v3"), ("clang", "-O2"), ("g++", "-O2")):
+    name = " ".join((cc, *flags))
+    if os.uname().machine != "x86_64":
+        tap.skip(name, "only x86-64 code is compared")
+        continue
+    if not shutil.which(cc) or not build("a", SOURCE, *flags, cc=cc):
+        tap.skip(name, "it does not build here")
+        continue
+    results = {"other alignment": compare("a", build("b", SOURCE, *flags, "-falign-functions=64", cc=cc)),
+               "a function more that is not used": compare("a", build("b", SOURCE.replace("KEEP void f_imm", UNUSED + "KEEP void f_imm", 1), *flags, cc=cc)),
+               "in other sections": compare("a", build("b", SOURCE, *flags, "-ffunction-sections", cc=cc))}
+    bad = {k: v for k, v in results.items() if v != ("all same", set())}
+    tap.check(not bad, f"{name}: laid out otherwise, the same code", bad)
+    wrong = []
+    for word, old, new in re.findall(r"// (\w+): (.*) -> (.*)", SOURCE):
+        line = next(x for x in SOURCE.splitlines() if f"// {word}:" in x)
+        changed = build("b", SOURCE.replace(line, line.replace(old, new, 1)), *flags, cc=cc)
+        all_, functions = compare("a", changed)
+        functions = {re.sub(r"^_Z\d+(f_[a-z]+?)(i|ii|v|d|PKc)$", r"\1", f) for f in functions}
+        want = WHO.get(word, {word})
+        # Constants may be compiled into their only user, and what a function loads may be where another's is.
+        if all_ != "all changed" or not want <= functions or functions - want - {"main", "one", "two"}:
+            wrong.append((word, all_, functions))
+    tap.check(not wrong, f"{name}: one thing changed, it is found where it is", *wrong)
+
+# The same with C++: virtual functions, templates, exceptions.
+CXX = """
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+struct A { virtual int f(int x) { return x * 3; } virtual ~A() {} };
+struct B : A { int f(int x) override { return x * 5; } };
+int main(int c, char **v) { std::map<std::string, double> m; std::vector<A *> a{new A, new B};
+  try { for (int i = 0; i < c + 100; i++) m[std::to_string(i)] += 1.25 * a[i % 2]->f(i); if (c > 5) throw std::string("many"); } catch (std::string &s) { std::cout << s; }
+  std::cout << m.size() << v[0] << "\\n"; }
+"""
+if os.uname().machine == "x86_64" and shutil.which("g++") and build("a", CXX, "-O2", cc="g++"):
+    got = compare("a", build("b", CXX, "-O2", "-falign-functions=64", cc="g++"))
+    tap.check(got == ("all same", set()), "C++: laid out otherwise, the same code", got)
+    all_, functions = compare("a", build("b", CXX.replace("x * 5", "x * 6"), "-O2", cc="g++"))
+    tap.check(all_ == "all changed" and "_ZN1B1fEi" in functions, "a virtual function", functions)
+else:
+    tap.skip("C++", "no g++ for x86-64")
+with open("not-elf", "w") as f:
+    f.write("x")
+tap.check("not-elf" in compare("not-elf", "a")[0], "no ELF file", compare("not-elf", "a"))
+
+# ---- recorded --------------------------------------------------------------------------------------------------------
+LAID_OUT = r"""
+#include <stdlib.h>
+extern volatile unsigned long cell;
+__asm__(".bss\n.balign 4096\n.skip " WHERE "\n.globl cell\n.type cell,@object\n.size cell,8\ncell: .skip 8\n.text\n");
+__attribute__((noinline)) void hot(long n) { for (long i = 0; i < n; i++) cell += i; }
+__attribute__((noinline)) void other(long n) { unsigned long x = 1; for (long i = 0; i < n; i++) { x = x * 6364136223846793005UL + 1; __asm__ volatile("" : "+r"(x)); } }
+int main(int c, char **v) { for (long r = atol(v[1]); r; r--) { hot(20000); other(60000); } return 0; }
+"""
+
+
+def job(name, old, new, old_words, new_words=None):
+    p = regress("run", "-q", "-n", "4", "--dir", f"runs-{name}", "--json", f"{name}.json", "--", old, *old_words, "::", new, *(new_words or old_words))
+    if p.returncode == 2:
+        return 2, {"findings": [], "design": {}}
+    with open(f"{name}.json") as f:
+        return p.returncode, json.load(f)
+
+
+def live():
+    # A counter that lies across two pages costs several times as much, by the same instructions.
+    build("near", LAID_OUT, "-O2", "-g", '-DWHERE="8"')
+    build("far", LAID_OUT, "-O2", "-g", '-DWHERE="4092"')
+    code, r = job("layout", "./near", "./far", ["900"])
+    hot = next((f for f in r["findings"] if f["key"] == "hot" and f["kind"] == "self"), None)
+    if not hot or hot["growth"] < .5:
+        tap.skip("slower by layout only", "an access across pages costs nothing here")
+    else:
+        tap.check(code == 0 and hot["verdict"] == "environment" and r["design"]["same_code"], "slower by layout only: environment, nothing fails", code, hot, r["design"])
+        code, r = job("words", "./near", "./far", ["900"], ["0900"])
+        tap.check(code == 1 and ("hot", "self") in of(r, "REGRESSED"), "the same, but the commands differ: it fails", code, of(r, "REGRESSED", "environment"))
+    mix.build("once", "-g")
+    mix.build("more", "-g", "-DC2=2", "-falign-functions=64")
+    code, r = job("caller", "./once", "./more", ["4000"])
+    found = next((f for f in r["findings"] if f["key"] == "leaf_2" and f["kind"] == "self"), {})
+    tap.check(code == 1 and found.get("verdict") == "REGRESSED" and found.get("same_code") is True, "a caller asks for more of the same code: it fails, and that is told", code, found)
+    mix.build("slow", "-g", "-DP2=170")
+    code, r = job("slow", "./once", "./slow", ["4000"])
+    found = next((f for f in r["findings"] if f["key"] == "leaf_2" and f["kind"] == "self"), {})
+    tap.check(code == 1 and found.get("verdict") == "REGRESSED" and "same_code" not in found, "other code", code, found)
+    code, r = job("input", "./once", "./once", ["2000"], ["4000"])
+    tap.check(code == 1 and not r["design"]["same_code"] and ("total", "total") in of(r, "REGRESSED"), "one build, another input: it fails", code, of(r, "REGRESSED", "environment"))
+
+
+p = subprocess.run([f"{BIN}/capture", "-q", "-o", "try.data", "--", "true"], stderr=subprocess.PIPE, text=True)
+if p.returncode or not shutil.which("gcc") or os.uname().machine != "x86_64":
+    tap.skip("programs recorded here", "nothing can be recorded: " + p.stderr.strip()[:200])
+else:
+    live()
+tap.end()
