@@ -195,10 +195,11 @@ bench-page: deps all
 INSTALL_STRIP ?= -s
 share := $(DESTDIR)$(PREFIX)/share
 install: all completions
-	install -d $(DESTDIR)$(PREFIX)/bin $(share)/man/man1 $(share)/doc/unspool $(share)/bash-completion/completions \
+	install -d $(DESTDIR)$(PREFIX)/bin $(share)/man/man1 $(share)/man/man7 $(share)/doc/unspool $(share)/bash-completion/completions \
 		$(share)/zsh/vendor-completions $(share)/fish/vendor_completions.d
 	install $(INSTALL_STRIP) -m 755 $(COMMANDS:%=$(BIN)/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(wildcard doc/*.1) $(share)/man/man1
+	install -m 644 $(wildcard doc/*.7) $(share)/man/man7
 	install -m 644 README.md $(wildcard doc/*.md doc/*.json) $(share)/doc/unspool
 	install -m 644 $(COMMANDS:%=$(BUILD)/completions/%) $(share)/bash-completion/completions
 	install -m 644 $(COMMANDS:%=$(BUILD)/completions/_%) $(share)/zsh/vendor-completions

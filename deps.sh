@@ -46,6 +46,7 @@ table() {
 		test command zstd			zstd			=	=	zstd
 		test command less			less			=	=	less
 		test command man			man-db			=	=	man-db
+		test command mandoc			mandoc			=	=	mandoc
 		test command ps				procps			=	=	procps-ng
 		test command file			file			=	=	file
 		test command dpkg-deb			dpkg			=	=	dpkg

@@ -12,7 +12,7 @@ env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
 subprocess.run(["make", "-s", "-C", TOP, "install", f"DESTDIR={DEST}", "PREFIX=/usr"], check=True, stdout=subprocess.DEVNULL, env=env)
 installed = sorted(os.path.relpath(os.path.join(root, f), DEST) for root, _, files in os.walk(DEST) for f in files)
 for name in ("capture", "resolve", "regress"):
-    wanted = [f"usr/bin/{name}", f"usr/share/man/man1/{name}.1", f"usr/share/bash-completion/completions/{name}",
+    wanted = [f"usr/bin/{name}", f"usr/share/man/man1/{name}.1", "usr/share/man/man7/unspool-files.7", "usr/share/man/man7/unspool-debuginfod.7", f"usr/share/bash-completion/completions/{name}",
               f"usr/share/zsh/vendor-completions/_{name}", f"usr/share/fish/vendor_completions.d/{name}.fish"]
     tap.check(all(w in installed for w in wanted), f"{name}: program, manual, completions", [w for w in wanted if w not in installed])
     binary = f"{DEST}/usr/bin/{name}"
