@@ -3,7 +3,7 @@
 #   make            bin/capture, bin/resolve
 #   make demo       installs what is missing, builds, captures a real program, shows its hottest stacks
 #   make check      installs what is missing, builds, runs all tests
-#   make check-bare RELEASES="bookworm trixie sid": demo and check on machines with nothing installed
+#   make check-bare [bookworm trixie sid]  demo and check on machines with nothing installed
 #   make deps-build installs what is missing to build
 #   make check-san  the same tests under AddressSanitizer and UBSan
 #   make check-no-events  the same where perf_event_open is forbidden, as in a container
@@ -153,11 +153,17 @@ check: deps
 	@$(MAKE) $(PARALLEL) --no-print-directory tests-built
 	@$(MAKE) --no-print-directory check-quick
 
-# On machines with nothing installed: chroots of RELEASES.
-RELEASES ?= bookworm
+# On machines with nothing installed: chroots of the releases that are named, as in `make check-bare trixie sid`.
+KNOWN_RELEASES := bookworm trixie sid
+RELEASES ?= $(or $(filter $(KNOWN_RELEASES),$(MAKECMDGOALS)),bookworm)
 check-bare:
 	@sh ./deps.sh test
 	@bash tests/bare.sh $(RELEASES)
+ifneq ($(filter check-bare,$(MAKECMDGOALS)),)
+$(KNOWN_RELEASES): check-bare
+	@:
+.PHONY: $(KNOWN_RELEASES)
+endif
 .PHONY: check-bare
 
 # check without looking for missing packages

@@ -1,7 +1,8 @@
 #!/bin/bash
 # bare.sh [RELEASE..] - `make demo` and `make check` of a fresh clone of HEAD on machines with nothing installed:
 # chroots that debootstrap makes (minbase + git make ca-certificates). In bookworm also as a user with sudo.
-#	CHECK="T=tests/base"	less than all tests (make check's arguments)
+#	CHECK="tests/base"	less than all tests
+#	BARE_LOGS=DIR		where what the steps print is kept
 #	SHARED=DIR		recordings to be seen as ../shared
 # Bootstraps and packages are kept in ${XDG_CACHE_HOME:-~/.cache}/unspool-bare. Mounts are in a namespace of their own
 # and end with this script. A mirror that cannot be reached is a loud skip; all else that goes wrong is a failure.
@@ -79,7 +80,7 @@ step() { # RELEASE USER COMMAND
 		inside su - "$2" -c "cd unspool && $3"
 	fi >"$log" 2>&1
 	local rc=$?
-	grep -aE '^deps: installing|^[0-9]+ passed' "$log"
+	grep -aE '^deps: installing|^[0-9]+ (passed|skipped)|^left behind' "$log"
 	if [ $rc = 0 ]; then
 		echo "bare: ok: $1, $2: $3 ($((SECONDS - start)) s)"
 	else
@@ -87,8 +88,8 @@ step() { # RELEASE USER COMMAND
 		tail -n 20 "$log"
 		echo "bare: FAILED: $1, $2: $3 (status $rc, $((SECONDS - start)) s)"
 		failed=1
-		[ -z "${BARE_LOGS:-}" ] || cp "$log" "$BARE_LOGS/$1-$2-${3//[^a-z]/_}.log"
 	fi
+	[ -z "${BARE_LOGS:-}" ] || cp "$log" "$BARE_LOGS/$1-$2-${3//[^a-z]/_}.log"
 }
 
 for release in "$@"; do
@@ -110,7 +111,7 @@ for release in "$@"; do
 	fi
 	inside apt-get update -q >/dev/null 2>&1
 	step "$release" root "make demo"
-	step "$release" root "make check ${CHECK:-}"
+	step "$release" root "make check T='--alone ${CHECK:-}'"
 	if [ "$release" = bookworm ]; then
 		inside env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends build-essential debhelper lintian >/dev/null 2>&1
 		step "$release" root "make deb && lintian --fail-on error build/dist/*.changes && dpkg -i build/dist/unspool_*.deb && (cd / && capture --version && resolve --help >/dev/null && regress --version && man -w resolve) && dpkg -r unspool && ! command -v capture"
@@ -118,7 +119,7 @@ for release in "$@"; do
 		inside sh -c 'useradd -m -s /bin/bash ann && echo "ann ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/ann'
 		git clone -q --no-hardlinks "$top" "$root/home/ann/unspool" && inside chown -R ann: /home/ann
 		step "$release" ann "make demo"
-		step "$release" ann "make check ${CHECK:-}"
+		step "$release" ann "make check T='--alone ${CHECK:-}'"
 	fi
 	release
 	rm -rf --one-file-system "$root"

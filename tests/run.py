@@ -15,6 +15,7 @@ said: what failed, and that it is unsteady, which is a defect to be looked for. 
 import argparse
 import collections
 import concurrent.futures
+import ctypes
 import json
 import os
 import re
@@ -23,9 +24,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
+PR_SET_CHILD_SUBREAPER = 36
 running = set()  # test programs, each the leader of its group
+starting = threading.Lock()  # a program that was started is in running, or this is held
 LINES_MAX = 60
 AGAIN_MAX = 5  # test programs; where more fail it is no accident
 Result = collections.namedtuple("Result", "seconds passed bad skipped")  # bad: names
@@ -58,9 +62,10 @@ def end_group(p):
 def output_of(cmd, env, limit, scratch):
     """(text, status) of a test, which is ended after the limit."""
     with tempfile.TemporaryFile() as text:
-        p = subprocess.Popen(cmd, cwd=scratch, env=dict(env, XDG_CACHE_HOME=os.path.join(scratch, ".cache")), stdin=subprocess.DEVNULL,
-                             stdout=text, stderr=subprocess.STDOUT, start_new_session=True)
-        running.add(p)
+        with starting:
+            p = subprocess.Popen(cmd, cwd=scratch, env=dict(env, XDG_CACHE_HOME=os.path.join(scratch, ".cache")), stdin=subprocess.DEVNULL,
+                                 stdout=text, stderr=subprocess.STDOUT, start_new_session=True)
+            running.add(p)
         try:
             rc, end = p.wait(limit), ""
         except subprocess.TimeoutExpired:
@@ -160,6 +165,41 @@ def surroundings():
     return own_entries("/tmp") | own_entries(os.path.expanduser("~")) | mounts
 
 
+def adopted():
+    """{pid: command line} of what tests have started and left: such orphans become children of this process (main() asks for it).
+    Those that have ended are reaped, as init would."""
+    found = {}
+    with starting:
+        ours = {p.pid for p in running}
+        with open(f"/proc/self/task/{os.getpid()}/children") as f:
+            pids = [int(pid) for pid in f.read().split() if int(pid) not in ours]
+        for pid in pids:
+            try:
+                if os.waitpid(pid, os.WNOHANG) == (0, 0):
+                    with open(f"/proc/{pid}/cmdline") as f:
+                        found[pid] = f.read().replace("\0", " ").strip()
+            except OSError:
+                pass
+    return found
+
+
+def reap_forever():
+    while True:
+        time.sleep(0.1)
+        adopted()
+
+
+def end_adopted():
+    """What is still there a moment after all tests, ended. Several rounds: children of the ended are adopted in turn."""
+    time.sleep(0.5)
+    left = adopted()
+    for _ in range(5):
+        for pid in adopted():
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.1)
+    return sorted(f"process {pid}: {command}"[:200] for pid, command in left.items())
+
+
 def last_times(path):
     """{name: seconds}"""
     try:
@@ -176,6 +216,7 @@ def main():
     ap.add_argument("--limit", type=int, default=300, help="seconds for one test program")
     ap.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="how many run at once")
     ap.add_argument("--once", action="store_true", help="what failed has failed")
+    ap.add_argument("--alone", action="store_true", help="nobody else is at work here: files that are left behind are a failure")
     ap.add_argument("--no-times", action="store_true", help="do not note how long tests took")
     ap.add_argument("select", nargs="*")
     a = ap.parse_args()
@@ -191,8 +232,16 @@ def main():
     times = last_times(times_path)
     tests = [(n, c) for n, c in find(top, build) if not a.select or any(s in n for s in a.select)]
     tests.sort(key=lambda t: -times.get(t[0], 0))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    threading.Thread(target=reap_forever, daemon=True).start()
     before = surroundings()
-    results = run_all(tests, max(1, a.j), env, a.limit)
+    try:
+        results = run_all(tests, max(1, a.j), env, a.limit)
+    except KeyboardInterrupt:
+        end_adopted()
+        raise
     times.update((name, r.seconds) for name, r in results.items())
     if not a.no_times:
         with open(times_path, "w") as f:
@@ -201,9 +250,13 @@ def main():
         run_failed_again(tests, results, env, a.limit)
     passed, failed = sum(r.passed for r in results.values()), sum(len(r.bad) for r in results.values())
     skipped = sum(r.skipped for r in results.values())
-    # Others may be at work on the machine, so this is told and no failure.
-    for left in sorted(surroundings() - before):
-        print(f"left behind: {left}")
+    left = end_adopted()
+    failed += len(left)
+    # Unless it is known that nobody else is at work on the machine, files and mounts are told and no failure.
+    files = sorted(surroundings() - before)
+    failed += len(files) if a.alone else 0
+    for what in left + files:
+        print(f"left behind: {what}")
     print(f"{skipped} skipped" if skipped else "none skipped")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

@@ -55,16 +55,36 @@ tree(silent="", died="print('ok 1 - good', flush=True)\nimport os\nos.abort()")
 rc, out = ran("--once")
 tap.check(rc == 1 and "1 passed, 2 failed" in out and "ran no test" in out, "a test that says nothing has failed, and one that dies", out)
 
+# ---- what is left behind ------------------------------------------------------------------------------------------------
+daemon = "import os, time\nif not os.fork():\n    os.setsid()\n    if not os.fork():\n        open(RAN, 'w').write(str(os.getpid()))\n        time.sleep(300)\n    os._exit(0)\n" \
+         "while not os.path.exists(RAN) or not open(RAN).read():\n    time.sleep(0.01)\n"
+tree(daemon=daemon + "print('ok 1 - good')")
+rc, out = ran("--once")
+pid = int(open("tree/daemon").read())
+tap.check(rc == 1 and f"left behind: process {pid}" in out and not os.path.exists(f"/proc/{pid}"), "a process that a test leaves is a failure, and ended", rc, out)
+# What ended without anyone to wait for it must vanish, as with init: tests wait for that.
+tree(orphan="import os, time\nif not os.fork():\n    os.setsid()\n    if not os.fork():\n        open(RAN, 'w').write(str(os.getpid()))\n    os._exit(0)\nos.wait()\n"
+            "while not os.path.exists(RAN) or not open(RAN).read():\n    time.sleep(0.01)\nend = time.time() + 20\n"
+            "while os.path.exists('/proc/' + open(RAN).read()) and time.time() < end:\n    time.sleep(0.05)\nprint('ok 1 - gone' if time.time() < end else 'not ok 1 - gone')")
+rc, out = ran("--once")
+tap.check(rc == 0, "orphans that ended vanish", out)
+tree(file="import os\nopen('/tmp/unspool-left-' + str(os.getppid()), 'w')\nprint('ok 1 - good')")
+p = start("--once", "--alone")
+out = p.communicate()[0]
+left = f"/tmp/unspool-left-{p.pid}"
+tap.check(p.returncode == 1 and f"left behind: {left}" in out, "--alone: so is a file", out)
+os.unlink(left)
+
 # ---- interrupted ---------------------------------------------------------------------------------------------------
 wait = "import os, time\nopen(RAN + '.new', 'w').write(str(os.getpid()))\nos.rename(RAN + '.new', RAN)\ntime.sleep(300)"
-for when, text in (("", wait), (" while it runs again", FAIL_ONCE.replace("RAN", "RAN + '.first'") + "if first:\n    raise SystemExit('not ok 1')\n" + wait)):
+for number, when, text in ((signal.SIGINT, "", wait), (signal.SIGTERM, " by SIGTERM", wait), (signal.SIGINT, " while it runs again", FAIL_ONCE.replace("RAN", "RAN + '.first'") + "if first:\n    raise SystemExit('not ok 1')\n" + wait)):
     tree(wait=text)
     p = start()
     end = time.time() + 60
     while not os.path.exists("tree/wait") and time.time() < end:
         time.sleep(0.05)
     pid = int(open("tree/wait").read())
-    p.send_signal(signal.SIGINT)
+    p.send_signal(number)
     p.communicate()
     alive = os.path.exists(f"/proc/{pid}")
     if alive:
