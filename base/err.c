@@ -89,4 +89,8 @@ void err_format(const struct err *e, char *buf, unsigned long size)
 		snprintf(buf, size, "%s: %s", e->source, what);
 	else
 		snprintf(buf, size, "%s", what);
+	/* One line, whatever a file is called. */
+	for (; *buf; buf++)
+		if (*buf == '\n' || *buf == '\r')
+			*buf = '_';
 }

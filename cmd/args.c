@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/clean.h"
+
 void args_hold_standard_files(void)
 {
 	int fd;
@@ -18,6 +20,7 @@ void args_hold_standard_files(void)
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
+	clean_stderr();
 }
 
 static void on_file_limit(int sig)

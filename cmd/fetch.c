@@ -4,6 +4,8 @@
  */
 #include "cmd/fetch.h"
 
+#include "cmd/clean.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +45,7 @@ static const char *base_name(const char *path)
 static void clear_line(struct fetch_watch *w)
 {
 	if (w->line_open)
-		fputs("\r\033[K", stderr);
+		clean_bypass("\r\033[K");
 	w->line_open = false;
 }
 

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/clean.h"
+
 /* `capture` beside this program, else by PATH. */
 static void find_capture(char *path, size_t size)
 {
@@ -94,9 +96,11 @@ int regress_run_record(const struct regress_run_options *o, path_list *base, pat
 			if (asprintf(&path, "%s/%s%s-%02u.data", o->dir, o->prefix, names[side],
 				     round) < 0)
 				return err_nomem(err);
-			if (!o->quiet && isatty(STDERR_FILENO))
-				fprintf(stderr, "\rregress: round %u of %u, %s   ", round, o->runs,
+			if (!o->quiet && isatty(STDERR_FILENO)) {
+				clean_bypass("\r");
+				fprintf(stderr, "regress: round %u of %u, %s   ", round, o->runs,
 					names[side]);
+			}
 			rc = record(o, capture, o->commands[side], path, err);
 			if (vec_push(side ? new : base, path))
 				return err_nomem(err);

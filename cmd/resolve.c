@@ -15,6 +15,7 @@
 #include "cmd/explain.h"
 #include "cmd/report.h"
 #include "cmd/profiles.h"
+#include "cmd/clean.h"
 #include "cmd/resolve_options.h"
 #include "cmd/write.h"
 #include "input/input.h"
@@ -324,6 +325,8 @@ int main(int argc, char **argv)
 	args_hold_standard_files();
 	args_fail_at_file_limit();
 	rc = resolve_options(&r, argc, argv, &err);
+	if (r.header_only || r.explain)
+		clean_stdout();
 	r.pipeline.stop = &stop_requested;
 	fetch_watch_init(&r.watch, &fetching, &stop_requested, r.quiet);
 	if (r.fetch)

@@ -1,0 +1,18 @@
+/* clean.h - terminals obey what is printed: what recordings, files and servers name must not reach them as
+ * control characters. One place for all that is printed for people, so that no message is forgotten. */
+#ifndef CMD_CLEAN_H
+#define CMD_CLEAN_H
+
+#include <stdio.h>
+
+/* What is written to it arrives at the descriptor with each control character (C0 but newline and tab, DEL, C1)
+ * as '_' and each byte that is no UTF-8 as U+FFFD. The descriptor is not closed. NULL when out of memory. */
+FILE *clean_stream(int fd);
+/* From now on stderr is such a stream. */
+void clean_stderr(void);
+/* The same for what is printed on stdout, when that is for people. */
+void clean_stdout(void);
+/* To the terminal as it is: our own control sequences. */
+void clean_bypass(const char *sequence);
+
+#endif
