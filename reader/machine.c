@@ -439,6 +439,11 @@ const struct dso *machine_dso(const struct machine *m, size_t i)
 	return dso_table_at(&m->dsos, i);
 }
 
+uint64_t machine_kernel_end(const struct machine *m)
+{
+	return m->kernel_end;
+}
+
 size_t machine_map_count(const struct machine *m)
 {
 	return m->versions.kept.n;

@@ -95,6 +95,7 @@ const struct dso *machine_dso(const struct machine *m, size_t i);
 /* Maps that live until machine_free(): those of the kernel, or, from now on, all. */
 void machine_keep_maps(struct machine *m);
 size_t machine_map_count(const struct machine *m);
+uint64_t machine_kernel_end(const struct machine *m);
 const struct map *machine_map(const struct machine *m, size_t i);
 
 #endif

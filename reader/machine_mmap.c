@@ -48,8 +48,10 @@ static int kernel_mmap(struct machine *m, const struct machine_mmap *r, struct d
 		key->kind = DSO_GUEST_KERNEL;
 	} else if (key->kind == DSO_KERNEL) {
 		/* Not the trampolines that old x86 kernels have as maps of their own. */
-		if (r->path[0] == '[')
+		if (r->path[0] == '[') {
+			m->kernel_end = map.end;
 			map.end = kernel_end(m->kernel, map.end);
+		}
 		key->path = DSO_KERNEL_PATH;
 	}
 	map.dso = dso_table_get(&m->dsos, key);

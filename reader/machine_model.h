@@ -52,6 +52,7 @@ struct machine {
 	uint64_t changes;	       /* also counts epochs */
 	struct machine_place recent[RECENT]; /* by the low bits of tid: what was found last */
 	struct address_space *kernel, *guest_kernel;
+	uint64_t kernel_end; /* of the kernel's own map, as it was recorded; 0: there was none */
 	struct address_space *guest_user;  /* NULL until needed */
 	struct address_space *bare_kernel; /* without KSYMBOL regions; NULL: there were none */
 };

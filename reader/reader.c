@@ -215,6 +215,11 @@ size_t perf_file_map_count(const struct perf_file *f)
 	return machine_map_count(f->machine);
 }
 
+uint64_t perf_file_kernel_end(const struct perf_file *f)
+{
+	return machine_kernel_end(f->machine);
+}
+
 const struct map *perf_file_map(const struct perf_file *f, size_t i)
 {
 	return machine_map(f->machine, i);

@@ -304,6 +304,9 @@ const struct dso *perf_file_dso(const struct perf_file *f, size_t i);
  * BPF programs; all of them in recordings by simpleperf that bring their symbols map by map. */
 size_t perf_file_map_count(const struct perf_file *f);
 const struct map *perf_file_map(const struct perf_file *f, size_t i);
+/* Where the map of the kernel itself ends in the records, which is _etext; among the maps it reaches
+ * up to the first module. 0: no record tells. */
+uint64_t perf_file_kernel_end(const struct perf_file *f);
 
 /* The header features that say where the recording comes from; NULL / 0 when absent. */
 struct perf_file_info {

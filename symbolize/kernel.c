@@ -216,10 +216,48 @@ static int load_cached(struct kernel *k, const char *dir)
 	return load_file(k, path, false);
 }
 
+/* Does the recording say which kernel it was? One of a `perf record` that was killed does not:
+ * build id and release are written at the end. */
+static bool is_identified(const struct kernel *k, const struct source_env *env)
+{
+	return (k->dso && k->dso->build_id.size) || (env->info && env->info->os_release);
+}
+
+/* Whether the recorded kernel lies from _text to _etext of the list that was read, to the byte. */
+static bool is_in_place(const struct kernel *k, const struct source_env *env)
+{
+	size_t i, n = env->file ? perf_file_map_count(env->file) : 0;
+
+	for (i = 0; i < n; i++) {
+		const struct map *m = perf_file_map(env->file, i);
+
+		if (m->dso->kind == DSO_KERNEL && m->pgoff)
+			return (m->pgoff == k->kallsyms._text || m->pgoff == k->kallsyms._stext) &&
+			       perf_file_kernel_end(env->file) == k->kallsyms._etext;
+	}
+	return false;
+}
+
+/* The running kernel's list, if that is the kernel that was recorded. */
+static int load_running(struct kernel *k, const struct source_env *env)
+{
+	bool running = is_running(k, env), identified = is_identified(k, env);
+	int rc = 0;
+
+	if (running || !identified)
+		rc = load_file(k, RUNNING_LIST, true);
+	if (!rc && !running && k->why == SYM_MISS_FOUND && !is_in_place(k, env)) {
+		kallsyms_done(&k->kallsyms);
+		k->why = SYM_MISS_OTHER_KERNEL;
+	}
+	if (!running && identified && k->why != SYM_MISS_KPTR_RESTRICT)
+		k->why = SYM_MISS_OTHER_KERNEL;
+	return rc;
+}
+
 static int load(struct kernel *k, const struct source_env *env)
 {
 	char *data = k->data;
-	bool running;
 	int rc;
 
 	k->why = SYM_MISS_NO_KALLSYMS;
@@ -235,14 +273,9 @@ static int load(struct kernel *k, const struct source_env *env)
 			return rc;
 	}
 	/* The running kernel first: its list also has the modules where they are now. */
-	running = is_running(k, env);
-	if (running) {
-		rc = load_file(k, RUNNING_LIST, true);
-		if (rc || k->why == SYM_MISS_FOUND)
-			return rc;
-	} else if (k->why != SYM_MISS_KPTR_RESTRICT) {
-		k->why = SYM_MISS_OTHER_KERNEL;
-	}
+	rc = load_running(k, env);
+	if (rc || k->why == SYM_MISS_FOUND)
+		return rc;
 	return load_cached(k, modules_buildid_dir(env->modules));
 }
 
@@ -322,6 +355,7 @@ bool kernel_find_core(struct kernel *k, const struct source_env *env, uint64_t a
 	if (!k->core_tried)
 		open_core(k, env);
 	found = k->core.data && kernel_core_find(&k->core, addr, ret, aliases);
+	k->core_stale |= k->core.damaged;
 	pthread_mutex_unlock(&k->lock);
 	return found;
 }

@@ -4,18 +4,21 @@
 #include "symbolize/kernel_core.h"
 
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/cache_file.h"
+#include "base/hash.h"
 #include "symbolize/source.h"
 
 struct core_row {
 	uint32_t off;  /* from _text, rising */
 	uint32_t name; /* in names */
 	uint32_t aliases;
+	uint32_t sum; /* row_sum(): few rows of a hundred thousand are read */
 };
 
 struct core_header {
@@ -25,9 +28,23 @@ struct core_header {
 	struct build_id id;
 	uint8_t zero[3];
 	uint64_t maker; /* cache_file_maker(): another one may have chosen other names */
+	uint64_t sum;	/* of what is before it */
 };
 
-static const char magic[8] = "UNSPKS\0\3";
+static const char magic[8] = "UNSPKS\0\4";
+
+static uint64_t header_sum(const struct core_header *h)
+{
+	return hash_bytes(h, offsetof(struct core_header, sum));
+}
+
+/* Of a row, its name and the end of the function: where the next row begins. */
+static uint32_t row_sum(const struct core_row *r, uint32_t end, const char *name)
+{
+	uint32_t key[] = {r->off, end, r->name, r->aliases};
+
+	return (uint32_t)hash_mix(hash_bytes(key, sizeof key), hash_bytes(name, strlen(name)));
+}
 
 bool kernel_core_path(const char *dir, char *buf, size_t size)
 {
@@ -41,7 +58,7 @@ static bool check(struct kernel_core *c, const struct build_id *id)
 	const struct core_header *h = c->data;
 
 	if (c->size < sizeof *h || memcmp(h->magic, magic, sizeof magic) ||
-	    h->maker != cache_file_maker() || h->id.size != id->size ||
+	    h->sum != header_sum(h) || h->maker != cache_file_maker() || h->id.size != id->size ||
 	    memcmp(h->id.bytes, id->bytes, sizeof id->bytes))
 		return false;
 	if (h->n > (c->size - sizeof *h) / sizeof *c->rows || !h->n ||
@@ -80,27 +97,33 @@ void kernel_core_close(struct kernel_core *c)
 	*c = (struct kernel_core){0};
 }
 
-bool kernel_core_find(const struct kernel_core *c, uint64_t addr, struct func *ret,
-		      uint32_t *aliases)
+bool kernel_core_find(struct kernel_core *c, uint64_t addr, struct func *ret, uint32_t *aliases)
 {
 	size_t lo = 0, hi = c->n;
+	const struct core_row *row;
+	uint64_t off = addr - c->_text;
+	uint32_t end;
 
-	if (addr < c->_text || addr >= c->_etext || c->_text + c->rows[0].off > addr)
+	if (addr < c->_text || addr >= c->_etext || c->rows[0].off > off)
 		return false;
 	while (hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (c->_text + c->rows[mid].off <= addr)
+		if (c->rows[mid].off <= off)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	if (c->rows[lo].name >= c->names_size)
+	/* A damaged row on the way leads to one that is good but has not this address. */
+	row = &c->rows[lo];
+	end = lo + 1 < c->n ? row[1].off : (uint32_t)(c->_etext - c->_text);
+	c->damaged |= row->name >= c->names_size || off < row->off || off >= end ||
+		      row->sum != row_sum(row, end, c->names + row->name);
+	if (c->damaged)
 		return false;
-	*ret = (struct func){.start = c->_text + c->rows[lo].off,
-			     .end = lo + 1 < c->n ? c->_text + c->rows[lo + 1].off : c->_etext,
-			     .name = c->names + c->rows[lo].name};
-	*aliases = c->rows[lo].aliases;
+	*ret = (struct func){
+		.start = c->_text + row->off, .end = c->_text + end, .name = c->names + row->name};
+	*aliases = row->aliases;
 	return true;
 }
 
@@ -137,6 +160,15 @@ static int add_rows(const struct kallsyms *k, struct core_row *rows, char *names
 	return *n && *names_size <= UINT32_MAX ? 0 : -1;
 }
 
+static void add_sums(struct core_row *rows, const char *names, size_t n, uint32_t end)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		rows[i].sum =
+			row_sum(&rows[i], i + 1 < n ? rows[i + 1].off : end, names + rows[i].name);
+}
+
 void kernel_core_save(const char *dir, uint64_t max_bytes, const struct build_id *id,
 		      const struct kallsyms *k)
 {
@@ -160,8 +192,10 @@ void kernel_core_save(const char *dir, uint64_t max_bytes, const struct build_id
 	h->names_size = names_size;
 	h->id = *id;
 	h->maker = cache_file_maker();
+	h->sum = header_sum(h);
 	rows = (struct core_row *)(h + 1);
 	add_rows(k, rows, (char *)(rows + n), &n, &names_size);
+	add_sums(rows, (const char *)(rows + n), n, (uint32_t)(k->_etext - k->_text));
 	cache_file_publish(dir, path, h, size);
 	free(h);
 }

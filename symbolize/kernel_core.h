@@ -22,16 +22,16 @@ struct kernel_core {
 	const char *names;
 	size_t n, names_size;
 	uint64_t _text, _stext, _etext;
+	bool damaged; /* a row that was asked for is: the file is of no use any more */
 };
 
 /* The file of the last kernel that was kept in `dir`. False when it is of another build id, does
  * not belong to the user, or is damaged. A zeroed struct is closed. */
 bool kernel_core_open(struct kernel_core *c, const char *dir, const struct build_id *id);
 void kernel_core_close(struct kernel_core *c);
-/* What functab_find() and count_twins() would say in the list; false outside of [_text, _etext).
- * ret->name lives until kernel_core_close(). */
-bool kernel_core_find(const struct kernel_core *c, uint64_t addr, struct func *ret,
-		      uint32_t *aliases);
+/* What functab_find() and count_twins() would say in the list; false outside of [_text, _etext), and
+ * when the row is damaged. ret->name lives until kernel_core_close(). */
+bool kernel_core_find(struct kernel_core *c, uint64_t addr, struct func *ret, uint32_t *aliases);
 /* Keeps a list in place of the last one, if that is no more than max_bytes. That it cannot is no
  * error. */
 void kernel_core_save(const char *dir, uint64_t max_bytes, const struct build_id *id,

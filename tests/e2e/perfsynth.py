@@ -74,7 +74,9 @@ class Recording:
         attr = (attr + struct.pack("<i", CLOCK_MONOTONIC if self.monotonic else 0)).ljust(112, b"\0")
         attr += struct.pack("<QQ", 0, 0)
         data = b"".join(self.data)
-        features = {OSRELEASE: padded(self.os_release, 64), ARCH: padded(self.arch, 64)}
+        features = {ARCH: padded(self.arch, 64)}
+        if self.os_release:
+            features[OSRELEASE] = padded(self.os_release, 64)
         features = {bit: struct.pack("<I", len(s)) + s for bit, s in features.items()}
         if self.build_ids:
             features[BUILD_ID] = b"".join(self.build_ids)

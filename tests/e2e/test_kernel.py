@@ -427,10 +427,37 @@ def kept_kallsyms():
         if got != truth or open(kept, "rb").read() != whole:
             bad.append((len(damaged), source))
     tap.check(not bad, "a damaged file is not used, and made anew", bad)
+    bad = []
+    for i in range(30):
+        damaged = bytearray(whole)
+        for _ in range(20):
+            damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+        os.unlink(kept)
+        with open(kept, "wb") as f:
+            f.write(damaged)
+        if names(data)[0] != truth:
+            bad.append(i)
+    tap.check(not bad, "30 files with 20 flipped bits each: no wrong name", bad)
     if os.geteuid() == 0:
         os.chown(kept, 12345, 12345)
         got, source = names(data)
         tap.check(got == truth and "/proc/kallsyms" in source and os.stat(kept).st_uid == 0, "nor is another user's", source)
+
+
+def killed():
+    """A `perf record` that was killed has written neither build ids nor the release: only where the kernel lay."""
+    place = {name: int(addr, 16) for addr, _, name, *_ in map(str.split, open("/proc/kallsyms")) if name in ("_text", "_stext", "_etext", "vfs_read")}
+    if not place.get("_etext") or not place.get("vfs_read"):
+        return tap.skip("a killed recording", "the running kernel hides its addresses")
+    for what, text, end, want in (("the running kernel", place["_text"], place["_etext"], "vfs_read"),
+                                  ("one that ends elsewhere", place["_text"], place["_etext"] + 8, "[kernel.kallsyms]"),
+                                  ("one that begins elsewhere", place["_text"] + (2 << 20), place["_etext"], "[kernel.kallsyms]")):
+        r = Recording(os_release=None)
+        r.mmap(-1, text, end - text, text, "[kernel.kallsyms]_text", 0)
+        r.comm(7, "x", 1)
+        r.sample(7, place["vfs_read"] + 4, 10, [CHAIN_KERNEL, place["vfs_read"] + 4], misc=KERNEL)
+        out = resolve(r.write("killed.data"))[0]
+        tap.check(folded(out) == {("x", want): 1}, f"a killed recording: {what}", out)
 
 
 vmlinux()
@@ -441,4 +468,5 @@ real_bpf()
 guest()
 exec_()
 kept_kallsyms()
+killed()
 tap.end()
