@@ -184,6 +184,11 @@ check-san: deps
 check-damage: tests-built
 	@DAMAGE_WHOLE=1 python3 tests/run.py --once --limit 14400 --build $(BUILD) --bin $(BIN) tests/reader/test_damage
 
+# Stacks beside what programs record of themselves: 100,000 samples and more, half an hour.
+truth: tests-built
+	@TRUTH_LONG=1 python3 tests/run.py --once --limit 7200 --build $(BUILD) --bin $(BIN) tests/unwind/test_truth
+.PHONY: truth
+
 # How often regress is wrong, on this machine: an hour or two, can be stopped and taken up again. E="--aa 1000" is the long form.
 exam-regress: deps all
 	@python3 bench/exam_regress.py --dir build/exam-regress $(E)

@@ -191,7 +191,7 @@ static const struct arch_saved_reg ucontext_regs[] = {
 
 /* musl's clone: mov x8, #SYS_exit; svc #0 */
 static const uint8_t exit_musl[] = {0xa8, 0x0b, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
-static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl, false}, {0}};
+static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl, 0, false}, {0}};
 
 static const struct arch_trampoline trampolines[] = {
 	{

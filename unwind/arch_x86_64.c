@@ -139,10 +139,18 @@ static const uint8_t exit_context[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24,
 /* The same of a glibc built for control-flow enforcement: endbr64 first. */
 static const uint8_t exit_context_cet[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x89, 0xdc, 0x48, 0x8b,
 					   0x3c, 0x24, 0x48, 0x85, 0xff, 0x74, 0x08, 0xe8};
-static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl, false},
-					 {exit_glibc, sizeof exit_glibc, false},
-					 {exit_context, sizeof exit_context, true},
-					 {exit_context_cet, sizeof exit_context_cet, true},
+/* Where the function of a Boost fiber returns to, behind what has jumped to it: jmp *%rbx;
+ * xor %rdi,%rdi; call _exit (make_x86_64_sysv_elf_gas.S). And the same for control-flow
+ * enforcement. */
+static const uint8_t exit_fiber[] = {0xff, 0xe3, 0x48, 0x31, 0xff, 0xe8};
+static const uint8_t exit_fiber_cet[] = {0xff, 0xe3, 0xf3, 0x0f, 0x1e, 0xfa,
+					 0x48, 0x31, 0xff, 0xe8};
+static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl, 0, false},
+					 {exit_glibc, sizeof exit_glibc, 0, false},
+					 {exit_context, sizeof exit_context, 0, true},
+					 {exit_context_cet, sizeof exit_context_cet, 0, true},
+					 {exit_fiber, sizeof exit_fiber, 2, false},
+					 {exit_fiber_cet, sizeof exit_fiber_cet, 2, false},
 					 {0}};
 
 /* glibc's clone and clone3: syscall; test %rax,%rax; jl; je +1; ret; xor %ebp,%ebp. Their call
@@ -163,6 +171,9 @@ static const struct arch_trampoline trampolines[] = {
 	{sigreturn_eax, sizeof sigreturn_eax, N_UCONTEXT_REGS, 0, ucontext_regs, 0, {0}},
 	{0},
 };
+
+/* sub $8,%rsp; call *%rcx; add $8,%rsp; ret */
+static const uint8_t python_stub[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3};
 
 const struct arch arch_x86_64 = {
 	.names = {"x86_64", "amd64"},
@@ -190,6 +201,8 @@ const struct arch arch_x86_64 = {
 	.known_frame = known_frame,
 	.code_step = code_step_x86_64,
 	.code_may_start = code_may_start_x86_64,
+	.stub = python_stub,
+	.stub_bytes = sizeof python_stub,
 	.trampolines = trampolines,
 	.exits = exits,
 	.clones = clones,
@@ -233,7 +246,7 @@ static const struct arch_trampoline i386_trampolines[] = {
 
 /* musl's clone: mov %eax,%ebx; xor %eax,%eax; inc %eax (SYS_exit); int $0x80 */
 static const uint8_t i386_exit_musl[] = {0x89, 0xc3, 0x31, 0xc0, 0x40, 0xcd, 0x80};
-static const struct arch_exit i386_exits[] = {{i386_exit_musl, sizeof i386_exit_musl, false}, {0}};
+static const struct arch_exit i386_exits[] = {{i386_exit_musl, sizeof i386_exit_musl, 0, false}, {0}};
 
 /* A 32-bit task has no R8..R15; the kernel still uses the 64-bit numbering of the rest. */
 const struct arch arch_i386 = {

@@ -10,7 +10,6 @@
 #include "base/threads.h"
 #include "base/vec.h"
 #include "functions/functions.h"
-#include "functions/functions.h"
 #include "unwind/rule_table.h"
 #include "unwind/unwind.h"
 
@@ -44,7 +43,7 @@ struct cfi_module {
 	struct cfi_index debug;
 	struct go_table go;
 	struct code_index code;
-	bool debug_opened, code_opened, calls_opened;
+	bool debug_opened, code_opened, calls_opened, stub_looked_for, has_stub;
 	struct hash_table full_by_vaddr; /* vaddr -> index in full_rules */
 	VEC(const struct full_rule *) full_rules;
 	struct arena arena;
@@ -150,13 +149,17 @@ static bool is_entry_code(struct cfi_module *cm, uint64_t vaddr)
 static const struct arch_exit *exit_at(const struct cfi_module *cm, uint64_t vaddr)
 {
 	const struct arch_exit *x;
-	const uint8_t *code;
-	size_t left;
+	const uint8_t *code = NULL;
+	size_t left = 0, before = 0;
 
-	code = cm->arch->exits ? elf_image_at_vaddr(cm->mod->image, vaddr, &left) : NULL;
-	for (x = cm->arch->exits; code && x->code; x++)
-		if (left >= x->code_bytes && !memcmp(code, x->code, x->code_bytes))
+	for (x = cm->arch->exits; x && x->code; x++) {
+		if (x == cm->arch->exits || x->before != before) {
+			before = x->before;
+			code = elf_image_at_vaddr(cm->mod->image, vaddr - before, &left);
+		}
+		if (code && left >= x->code_bytes && !memcmp(code, x->code, x->code_bytes))
 			return x;
+	}
 	return NULL;
 }
 
@@ -515,6 +518,41 @@ bool cfi_module_go_starts(const struct cfi_module *cm, uint64_t vaddr)
 	uint64_t start, end;
 
 	return go_table_bounds(&cm->go, vaddr, &start, &end) && start == vaddr;
+}
+
+static bool stub_find(const struct cfi_module *cm)
+{
+	const struct elf_segment *segs;
+	size_t n = elf_image_segments(cm->mod->image, &segs), i, left, unread;
+	const uint8_t *code;
+
+	elf_image_bytes(cm->mod->image, &unread); /* segments may overlap, but not all of them */
+	for (i = 0; i < n; i++) {
+		code = segs[i].flags & PF_X
+			       ? elf_image_at_vaddr(cm->mod->image, segs[i].vaddr, &left)
+			       : NULL;
+		if (!code || left > unread)
+			continue;
+		if (memmem(code, left, cm->arch->stub, cm->arch->stub_bytes))
+			return true;
+		unread -= left;
+	}
+	return false;
+}
+
+bool cfi_module_has_stub(struct cfi_module *cm)
+{
+	bool has;
+
+	if (!cm->arch->stub)
+		return false;
+	pthread_mutex_lock(&cm->lock);
+	if (!cm->stub_looked_for)
+		cm->has_stub = stub_find(cm);
+	cm->stub_looked_for = true;
+	has = cm->has_stub;
+	pthread_mutex_unlock(&cm->lock);
+	return has;
 }
 
 bool cfi_module_fde(struct cfi_module *cm, uint64_t vaddr, struct cfi_fde *ret)

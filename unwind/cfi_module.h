@@ -48,6 +48,9 @@ bool cfi_module_go_frame(struct cfi_module *cm, uint64_t vaddr, struct code_fram
 bool cfi_module_go_starts(const struct cfi_module *cm, uint64_t vaddr);
 bool cfi_module_has_go(const struct cfi_module *cm, uint64_t vaddr);
 
+/* Does the code have the bytes of the stubs that CPython makes copies of? */
+bool cfi_module_has_stub(struct cfi_module *cm);
+
 /* Is vaddr the end of a call after whose return the thread ends, or in front of what such a
  * function returns to? */
 bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr);

@@ -46,13 +46,15 @@ static bool same_caller(const struct code_frame *a, const struct code_frame *b)
 {
 	return a->sp == b->sp && a->fp == b->fp && a->saved_fp == b->saved_fp &&
 	       a->saved_ra == b->saved_ra && a->fp_holds == b->fp_holds && a->ra_reg == b->ra_reg &&
-	       a->ra_lost == b->ra_lost && a->record == b->record;
+	       a->ra_lost == b->ra_lost && a->record == b->record &&
+	       a->is_realigned == b->is_realigned && a->saved_cfa == b->saved_cfa;
 }
 
 static bool same_frame(const struct code_frame *a, const struct code_frame *b)
 {
 	return same_caller(a, b) && a->copy == b->copy && a->copy_off == b->copy_off &&
-	       a->copy_reg == b->copy_reg && a->ra_copy == b->ra_copy;
+	       a->copy_reg == b->copy_reg && a->ra_copy == b->ra_copy &&
+	       a->cfa_reg == b->cfa_reg;
 }
 
 static void spend(struct flow *f, uint64_t steps)
@@ -98,6 +100,11 @@ static struct code_frame common(const struct code_frame *a, const struct code_fr
 		r.copy = r.copy_off = r.copy_reg = 0;
 	if (a->ra_copy != b->ra_copy)
 		r.ra_copy = 0;
+	if (a->cfa_reg != b->cfa_reg)
+		r.cfa_reg = 0;
+	if (a->saved_cfa != b->saved_cfa)
+		r.saved_cfa = 0;
+	r.ra_lost |= a->is_realigned != b->is_realigned;
 	r.record &= b->record;
 	r.ra_lost |= b->ra_lost || a->saved_ra != b->saved_ra || a->ra_reg != b->ra_reg;
 	return r;

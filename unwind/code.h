@@ -36,6 +36,11 @@ struct code_frame {
 	int32_t copy_off;
 	uint8_t copy_reg; /* the code's number, plus 1; 0: at copy_off */
 	uint8_t ra_copy;  /* the same of a register with a copy of the return address; 0: none */
+	/* The stack pointer was aligned, and the return address copied below it: places are told
+	 * from above that copy, which is not where the caller's frame begins. The CFA is in a
+	 * register (the code's number, plus 1), or so far below; 0: not. */
+	uint8_t is_realigned, cfa_reg;
+	int32_t saved_cfa;
 	/* The stack pointer is not known, but below the caller's frame pointer and the return
 	 * address, which are where they were. */
 	uint8_t record;

@@ -15,6 +15,9 @@
 /* The longest instruction (Intel SDM volume 2, 2.3.11). */
 #define INSN_BYTES_MAX 15
 
+/* How far the stack pointer is lowered for an alignment, at most. */
+#define REALIGNED_BYTES_MAX 4096
+
 /* How many words of arguments a function may take off the stack as it returns. */
 #define POPPED_WORDS_MAX 64
 
@@ -138,6 +141,29 @@ static bool find_record(struct walk *w, const struct cursor *c, struct cursor *r
 	return i < RECORD_WORDS_MAX && ret->sp <= c->fp;
 }
 
+/* The CFA that was kept, in the frame or in a register of the sample's own: where the stack was
+ * aligned the return address that *cfa tells is a copy. */
+static bool realigned_cfa(const struct walk *w, const struct cursor *c, const struct code_frame *f,
+			  uint64_t *cfa)
+{
+	uint64_t kept, from = f->is_realigned ? *cfa : c->sp;
+
+	/* psABI AMD64, figure 3.36: the numbers that instructions and DWARF have in common. */
+	if ((!f->saved_cfa ||
+	     !walk_word(w, *cfa - (uint32_t)f->saved_cfa, w->arch->word_bytes, &kept)) &&
+	    (c->how != FRAME_SAMPLE || f->cfa_reg <= 8 ||
+	     !arch_reg(w->arch, &w->s->user_regs, (uint8_t)(f->cfa_reg - 1), &kept)))
+		return false;
+	*cfa = kept;
+	return kept >= from && kept - from <= REALIGNED_BYTES_MAX;
+}
+
+/* Between the alignment and the copy. */
+static bool is_being_aligned(const struct code_frame *f)
+{
+	return f->cfa_reg && f->sp < 0 && !f->is_realigned && f->fp_holds == CODE_FP_CALLER;
+}
+
 enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struct code_frame *f,
 			     struct cursor *ret)
 {
@@ -150,7 +176,7 @@ enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struc
 		return return_in_register(w, c, f, ret) ? WALK_ON : UNWIND_STOP_NO_CFI;
 	if (f->record)
 		return find_record(w, c, ret) ? WALK_ON : UNWIND_STOP_NO_CFI;
-	if (!cfa_of(w, c, f, &ret->sp))
+	if (is_being_aligned(f) ? !realigned_cfa(w, c, f, &ret->sp) : !cfa_of(w, c, f, &ret->sp))
 		return UNWIND_STOP_NO_CFI;
 	ret->sp_known = true;
 	stop = return_of(w, c, f, ret->sp, &ret->ip);
@@ -159,6 +185,8 @@ enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struc
 		ret->fp_known = f->saved_fp && walk_word(w, ret->sp - (uint32_t)f->saved_fp,
 							 w->arch->word_bytes, &ret->fp);
 	ret->how = FRAME_CODE;
+	if (f->is_realigned && stop == WALK_ON && !realigned_cfa(w, c, f, &ret->sp))
+		return UNWIND_STOP_NO_CFI;
 	return stop;
 }
 

@@ -342,11 +342,91 @@ static void follow_record(struct code_frame *f, const struct code_frame *before,
 		f->record = true;
 }
 
+/* ---- realigned frames --------------------------------------------------------------------- */
+
+/* As gcc aligns more than calls do: lea 8(%rsp),%r10; and $-64,%rsp; push -8(%r10); push %rbp; mov
+ * %rsp,%rbp; push %r10; ...; mov -16(%rbp),%r10; leave; lea -8(%r10),%rsp; ret. */
+
+static bool is_lea(const struct insn_x86_64 *in)
+{
+	return in->map == MAP_ONE_BYTE && in->op == 0x8d && in->rex & 8 && !in->is_reg &&
+	       in->index == REG_NONE;
+}
+
+/* Through the register that has the CFA, at the return address? */
+static bool is_at_return(const struct code_frame *f, const struct insn_x86_64 *in)
+{
+	return f->cfa_reg && !in->is_reg && in->base + 1 == f->cfa_reg &&
+	       in->index == REG_NONE && in->disp == -WORD;
+}
+
+/* Where it puts the register that has the CFA, or takes it from; UNKNOWN: it does not. */
+static int64_t saved_cfa_place(const struct code_frame *before, const struct code_frame *f,
+			       const struct insn_x86_64 *in, bool *loads)
+{
+	unsigned reg = (in->op & 7u) | (in->rex & 1u) << 3;
+
+	if (in->map != MAP_ONE_BYTE)
+		return UNKNOWN;
+	*loads = in->op >> 3 == 0x58 >> 3 || in->op == 0x8b;
+	if (in->op >> 3 == 0x50 >> 3 && reg + 1 == before->cfa_reg)
+		return f->sp;
+	if (in->op >> 3 == 0x58 >> 3 && reg != RSP && reg != RBP)
+		return before->sp;
+	if (is_move(in) && !in->is_reg && (*loads || in->reg + 1 == before->cfa_reg))
+		return address_place(before, in);
+	return UNKNOWN;
+}
+
+/* True: all is done. */
+static bool follow_cfa(struct code_frame *f, const struct insn_x86_64 *in)
+{
+	if (is_lea(in) && in->base == RSP && in->disp == WORD && f->sp == WORD &&
+	    f->saved_ra == WORD && in->reg != RSP && in->reg != RBP && !f->is_realigned) {
+		f->cfa_reg = (uint8_t)(in->reg + 1);
+		return true;
+	}
+	if (!is_at_return(f, in))
+		return false;
+	if (in->map == MAP_ONE_BYTE && in->op == 0xff && (in->reg & 7) == 6 && f->sp == UNKNOWN) {
+		f->sp = WORD;
+		f->is_realigned = true;
+		return true;
+	}
+	if (!is_lea(in) || in->reg != RSP)
+		return false;
+	f->sp = WORD;
+	f->is_realigned = f->cfa_reg = 0;
+	f->saved_cfa = 0;
+	return true;
+}
+
+static void follow_saved_cfa(struct code_frame *f, const struct code_frame *before,
+			     const struct insn_x86_64 *in)
+{
+	bool loads = false;
+	int64_t place = before->is_realigned ? saved_cfa_place(before, f, in, &loads) : UNKNOWN;
+	unsigned reg = in->op >> 3 == 0x58 >> 3 ? (in->op & 7u) | (in->rex & 1u) << 3 : in->reg;
+
+	if (place > 0 && !loads && place <= INT32_MAX) {
+		f->saved_cfa = (int32_t)place;
+	} else if (place > 0 && place == before->saved_cfa) {
+		f->cfa_reg = (uint8_t)(reg + 1);
+		return;
+	}
+	if (f->cfa_reg && insn_writes(in, f->cfa_reg - 1u) && place == UNKNOWN)
+		f->cfa_reg = 0;
+}
+
 static void effect(struct code_frame *f, const struct insn_x86_64 *in)
 {
 	struct code_frame before = *f;
 
+	if (follow_cfa(f, in))
+		return;
 	effect_on_places(f, in);
+	if (before.cfa_reg || before.is_realigned)
+		follow_saved_cfa(f, &before, in);
 	follow_return_copy(f, &before, in);
 	follow_record(f, &before, in);
 }
@@ -416,6 +496,12 @@ static bool is_refused(const struct insn_x86_64 *in)
 	       (in->op == 0xe8 && !in->imm);
 }
 
+/* Does a called function leave the register as it was? psABI AMD64 3.2.1 */
+static bool is_kept(unsigned reg)
+{
+	return reg == 3 || (reg >= 12 && reg <= 15);
+}
+
 bool code_step_x86_64(const uint8_t *code, size_t n, struct code_frame *frame,
 		      struct code_insn *ret)
 {
@@ -430,6 +516,8 @@ bool code_step_x86_64(const uint8_t *code, size_t n, struct code_frame *frame,
 	through_fp = uses_callers_fp(frame, &in);
 	effect(frame, &in);
 	way = way_of(&in);
+	if (way == CODE_CALL && !is_kept(frame->cfa_reg - 1u))
+		frame->cfa_reg = 0;
 	if (way == CODE_SWITCH && in.is_reg && holds_return(frame, in.rm))
 		way = CODE_END; /* a return */
 	*ret = (struct code_insn){.bytes = in.bytes,

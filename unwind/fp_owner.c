@@ -53,20 +53,36 @@ static uint64_t code_filter(struct walk *w)
 	return f->bits;
 }
 
-enum fp_owner fp_owner_by_code(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at)
+/* The frame of what `ra` returns to, by its machine code. */
+static bool code_frame_at(struct walk *w, uint64_t ra, struct code_frame *ret)
 {
 	const struct map *map = address_space_find(w->s->space, ra - 1);
-	const int32_t word = w->arch->word_bytes;
-	struct code_frame f;
+	struct code_function fn;
 	struct cfi_module *cm;
 	uint64_t vaddr;
 
 	cm = map ? walk_module(w, map, ra - 1, &vaddr) : NULL;
-	if (!cm || !cfi_module_fde_frame(cm, vaddr, &f) || f.sp < 0 || f.fp_holds != CODE_FP_FRAME)
+	return cm &&
+	       (cfi_module_fde_frame(cm, vaddr, ret) || cfi_module_code_frame(cm, vaddr, &fn, ret));
+}
+
+static enum fp_owner owner_of(const struct walk *w, const struct cursor *c,
+			      const struct code_frame *f, uint64_t at)
+{
+	const int32_t word = w->arch->word_bytes;
+
+	if (f->fp_holds != CODE_FP_FRAME || f->sp < 0 || f->is_realigned)
 		return FP_OWNER_UNKNOWN;
-	return f.fp == 2 * word && c->fp + (uint32_t)f.fp - (uint32_t)f.sp == at + (uint32_t)word
+	return f->fp == 2 * word && c->fp + (uint32_t)f->fp - (uint32_t)f->sp == at + (uint32_t)word
 		       ? FP_OWNER_CALLER
 		       : FP_OWNER_SELF;
+}
+
+enum fp_owner fp_owner_by_code(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at)
+{
+	struct code_frame f;
+
+	return code_frame_at(w, ra, &f) ? owner_of(w, c, &f, at) : FP_OWNER_UNKNOWN;
 }
 
 /* Does the call before `ra` lead to the function that `ip` is in, as far as it says where to? */
@@ -75,37 +91,75 @@ static bool may_have_called(struct walk *w, uint64_t ra, uint64_t ip)
 	uint64_t target = called_function(w, ra), vaddr, at;
 	const struct map *map = address_space_find(w->s->space, ip);
 	struct cfi_module *cm = map ? walk_module(w, map, ip, &vaddr) : NULL;
+	struct code_function fn;
+	struct code_frame f;
 	struct cfi_fde fde;
 
 	if (!target)
 		return true;
 	at = target - (ip - vaddr);
-	return cm && cfi_module_fde(cm, vaddr, &fde) && at >= fde.start && at < fde.end;
+	if (cm && cfi_module_fde(cm, vaddr, &fde))
+		return at >= fde.start && at < fde.end;
+	return cm && cfi_module_code_frame(cm, vaddr, &fn, &f) && at == fn.start;
 }
 
-/* Follows frames by their rules from a return address at `at` on, as long as these leave the frame
- * pointer alone, to the owner of the record at c->fp. FP_OWNER_SELF: they do not lead there. */
-static enum fp_owner follow(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at)
+/* One step outwards from the return address `ra` at *at, by call frame information or by machine
+ * code. FP_OWNER_SELF and *at: go on there; or what is known. */
+static enum fp_owner step_out(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t *at,
+			      bool *on)
 {
 	const unsigned word = w->arch->word_bytes;
 	const int32_t record = 2 * (int32_t)word;
 	struct rule_entry own;
-	unsigned steps;
+	struct rule r = walk_rule(w, ra - 1, &own)->rule;
+	struct code_frame f;
+	uint64_t cfa = *at + word;
 
-	for (steps = 0; steps < CALLERS_MAX && evidence_of(w, ra) == EVIDENCE_CALL; steps++) {
-		struct rule r = walk_rule(w, ra - 1, &own)->rule;
-		uint64_t cfa = at + word + (uint64_t)(int64_t)r.cfa_off, ip = ra - 1;
-
-		if (r.kind == RULE_FP && r.cfa_off == record && r.fp_off == -record)
-			return fp_owner_by_code(w, c, ra, at);
-		if (r.kind != RULE_SP || cfa <= at || cfa > c->fp + (uint64_t)record)
-			return FP_OWNER_SELF;
+	*on = false;
+	if (r.kind == RULE_FP && r.cfa_off == record && r.fp_off == -record)
+		return fp_owner_by_code(w, c, ra, *at);
+	if (rule_is_missing((enum rule_kind)r.kind)) {
+		if (!code_frame_at(w, ra, &f) || f.ra_lost)
+			return FP_OWNER_UNKNOWN;
+		if (f.fp_holds != CODE_FP_CALLER || f.sp < 0 || f.saved_fp)
+			return f.fp_holds == CODE_FP_OTHER ? FP_OWNER_SELF
+							   : owner_of(w, c, &f, *at);
+		cfa += (uint32_t)f.sp;
+	} else if (r.kind == RULE_SP) {
+		cfa += (uint64_t)(int64_t)r.cfa_off;
+		/* Saved, but not as one that frames are told by, unless in Go. */
+		if (r.fp_off && r.how != FRAME_GO_TABLE)
+			return fp_owner_by_code(w, c, ra, *at) == FP_OWNER_CALLER ? FP_OWNER_CALLER
+										  : FP_OWNER_SELF;
 		if (r.fp_off)
 			return r.fp_off == -record && cfa == c->fp + (uint64_t)record
 				       ? FP_OWNER_CALLER
 				       : FP_OWNER_SELF;
-		at = cfa - word;
-		if (!walk_word(w, at, word, &ra) || !may_have_called(w, ra, ip))
+	} else {
+		return FP_OWNER_SELF;
+	}
+	*on = cfa > *at + word && cfa <= c->fp;
+	*at = cfa - word;
+	return FP_OWNER_SELF;
+}
+
+/* Follows frames from a return address at `at` on, as long as these leave the frame pointer alone,
+ * to the owner of the record at c->fp, and to what *owner_ip is in then. FP_OWNER_SELF: they do not
+ * lead there. */
+static enum fp_owner follow(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at,
+			    uint64_t *owner_ip)
+{
+	unsigned steps;
+	bool on = true;
+
+	for (steps = 0; steps < CALLERS_MAX && evidence_of(w, ra) == EVIDENCE_CALL; steps++) {
+		enum fp_owner owner = step_out(w, c, ra, &at, &on);
+		uint64_t ip = ra - 1;
+
+		*owner_ip = ip;
+		if (!on)
+			return owner;
+		if (!walk_word(w, at, w->arch->word_bytes, &ra) || !may_have_called(w, ra, ip))
 			return FP_OWNER_SELF;
 	}
 	return FP_OWNER_SELF;
@@ -125,21 +179,26 @@ static bool may_lead_to(struct walk *w, uint64_t ra, const struct map *map, uint
 	return walk_rule(w, target, &own)->rule.kind >= RULE_NO_CFI;
 }
 
-/* Of the record's own return address: is it in code that is no file's? */
-static bool record_leads_to_jit(struct walk *w, const struct cursor *c)
+/* Does the record's return address follow a call that names the function at `ip`? Without that, the
+ * record may be the code's own, and the function one that was called before from there: then it has
+ * had its record at the same place. */
+static bool record_is_of(struct walk *w, const struct cursor *c, uint64_t ip)
 {
 	uint64_t ra;
 
-	return walk_word(w, c->fp + w->arch->word_bytes, w->arch->word_bytes, &ra) &&
-	       evidence_of(w, ra & w->code_mask) == EVIDENCE_MAP;
+	if (!walk_word(w, c->fp + w->arch->word_bytes, w->arch->word_bytes, &ra))
+		return false;
+	ra &= w->code_mask;
+	return evidence_of(w, ra) == EVIDENCE_CALL && called_function(w, ra) &&
+	       may_have_called(w, ra, ip);
 }
 
 enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,
 			    struct cursor *caller)
 {
 	const unsigned word = w->arch->word_bytes;
-	unsigned n_found = 0, n_unsure = 0, i;
-	uint64_t filter, at, ra;
+	unsigned n_owners = 0, n_found = 0, n_unsure = 0, i;
+	uint64_t filter, at, ra, owner_ip = 0, ip = 0;
 
 	/* With a link register callers keep their own where they like. */
 	if (w->arch->ra != w->arch->pc || !w->arch->code_step || !c->fp_known || !c->sp_known ||
@@ -151,22 +210,22 @@ enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct
 
 		if (!walk_word(w, at, word, &ra))
 			break;
-		owner = filter_bit(ra) & filter ? follow(w, c, ra, at) : FP_OWNER_SELF;
-		if (owner == FP_OWNER_SELF)
+		owner = filter_bit(ra) & filter ? follow(w, c, ra, at, &ip) : FP_OWNER_SELF;
+		n_owners += owner == FP_OWNER_CALLER;
+		if (owner == FP_OWNER_SELF || !may_lead_to(w, ra, map, c->ip))
 			continue;
-		if (owner == FP_OWNER_UNKNOWN || !may_lead_to(w, ra, map, c->ip)) {
-			n_unsure++;
+		n_unsure += owner == FP_OWNER_UNKNOWN;
+		if (owner == FP_OWNER_UNKNOWN)
 			continue;
-		}
 		n_found++;
+		owner_ip = ip;
 		*caller = *c;
 		caller->ip = ra;
 		caller->sp = at + word;
 		caller->how = FRAME_FP_OWNER;
 	}
-	/* Of two, one is of a call that is over; and a compiler's functions leave such words to
-	 * each other. */
-	if (n_found == 1 && !record_leads_to_jit(w, c))
+	/* Of two, one is of a call that is over. */
+	if (n_found == 1 && !n_unsure && record_is_of(w, c, owner_ip))
 		return FP_OWNER_CALLER;
-	return n_found || n_unsure ? FP_OWNER_UNKNOWN : FP_OWNER_SELF;
+	return n_owners || n_unsure ? FP_OWNER_UNKNOWN : FP_OWNER_SELF;
 }

@@ -204,6 +204,21 @@ static bool link_register_step(struct walk *w, struct cursor *c, const struct ma
 	return true;
 }
 
+/* Does another function begin behind `target`, which the code at ip is rather a part of? */
+static bool begins_between(struct walk *w, const struct map *map, uint64_t target, uint64_t ip)
+{
+	struct code_function fn = {0};
+	struct code_frame f;
+	struct cfi_module *cm;
+	uint64_t vaddr;
+
+	cm = walk_module(w, map, ip, &vaddr);
+	if (!cm)
+		return false;
+	(void)cfi_module_code_frame(cm, vaddr, &fn, &f);
+	return fn.start > target - (ip - vaddr) && fn.start <= vaddr;
+}
+
 /* Does the call before `ra` name a function that the code at ip, in `map`, is no part of? One that
  * jumps on, as V8's builtins do, may have led there all the same: where that code leaves by its
  * frame pointer, the record is its own. */
@@ -213,7 +228,8 @@ static bool calls_another(struct walk *w, const struct map *map, uint64_t ip, ui
 
 	/* Also where it begins behind ip. */
 	return target && target >= map->start && target < map->end &&
-	       ip - target > FUNCTION_BYTES_MAX && !leaves_by_fp(w, map, ip);
+	       (ip - target > FUNCTION_BYTES_MAX || begins_between(w, map, target, ip)) &&
+	       !leaves_by_fp(w, map, ip);
 }
 
 /* The first C function of musl's programs is jumped to with 0 in the link register and the frame
@@ -292,11 +308,30 @@ static bool near_root_step(struct walk *w, struct cursor *c)
 	return false;
 }
 
-/* The smallest frame that keeps the stack aligned (psABI AMD64 3.2.2): one word below the return
- * address. The stub that CPython makes for every function is `sub $8, %rsp; call; add $8, %rsp;
- * ret`, and of its bytes and rules a perf map tells nothing. Believed when the word above is behind
- * a call in a file that may have led here, and the stub has called into a file, too: compilers of
- * whole programs (HotSpot) have larger frames, where such words are of calls that are over. */
+/* Can it be between the two instructions that change the stack pointer? There may be endbr64 before
+ * them. */
+static bool is_in_stub(const struct cursor *c)
+{
+	unsigned at = c->ip % 16, first = c->is_return_address ? 6 : 4;
+
+	return (at >= first && at <= 6) || (at >= first + 4 && at <= 10);
+}
+
+/* Does the file of what `ra` returns to have the bytes of such stubs? */
+static bool has_stub(struct walk *w, uint64_t ra)
+{
+	const struct map *map = address_space_find(w->s->space, ra - 1);
+	struct cfi_module *cm;
+	uint64_t vaddr;
+
+	cm = map ? walk_module(w, map, ra - 1, &vaddr) : NULL;
+	return cm && cfi_module_has_stub(cm);
+}
+
+/* The stub that CPython makes for every function (Python/asm_trampoline.S): `sub $8, %rsp; call
+ * *%rcx; add $8, %rsp; ret`, at multiples of 16. Of its bytes and rules a perf map tells nothing,
+ * but they are copied from the interpreter, which is its caller, and has to have them. The stub has
+ * called into a file, too. */
 static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct map *map)
 {
 	bool called_jit = c->is_return_address && is_jit(w->next[-2].map);
@@ -304,13 +339,26 @@ static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct m
 	uint64_t ra;
 
 	if (w->arch->e_machine != EM_X86_64 || !is_jit(map) || called_jit || !c->sp_known ||
-	    c->sp % 16 || !walk_word(w, c->sp + word, word, &ra) ||
-	    evidence_of(w, ra) != EVIDENCE_CALL || !may_have_called_jit(w, c, c->sp + word, ra))
+	    c->sp % 16 || !is_in_stub(c) || !walk_word(w, c->sp + word, word, &ra) ||
+	    evidence_of(w, ra) != EVIDENCE_CALL ||
+	    !may_have_called_jit(w, c, c->sp + word, ra) || !has_stub(w, ra))
 		return false;
 	c->ip = ra;
 	c->sp += 2 * word;
 	c->how = FRAME_STACK_TOP;
 	return true;
+}
+
+/* Does the caller of such a stub keep a frame pointer? Then they go on from the caller's frame, past
+ * the caller itself. Nothing is risked by putting that back, because its rule says that it is the
+ * owner of the frame pointer. */
+static bool is_owner(struct walk *w, const struct cursor *c, const struct cursor *caller)
+{
+	struct rule_entry own;
+	const struct rule *r = &walk_rule(w, caller->ip - 1, &own)->rule;
+
+	return c->fp_known && c->fp >= caller->sp && r->kind == RULE_FP &&
+	       r->cfa_off == 2 * w->arch->word_bytes;
 }
 
 /* By how much sp is lower than on entry, in a stub of a .plt. */
@@ -338,7 +386,7 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 			      const struct map *map)
 {
 	bool innermost = !c->is_return_address, has_fp = true;
-	struct cursor caller;
+	struct cursor caller = *c;
 
 	/* A return address that leads nowhere is not followed by a guess. */
 	if (stop == UNWIND_STOP_NO_MAP && !innermost)
@@ -357,6 +405,11 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 					 w->arch->untold_pushes) ||
 			  link_register_step(w, c, map)))
 		return WALK_ON;
+	if (stop == UNWIND_STOP_NO_CFI && smallest_frame_step(w, &caller, map) &&
+	    is_owner(w, c, &caller)) {
+		*c = caller;
+		return WALK_ON;
+	}
 	switch (fp_owner_find(w, c, map, &caller)) {
 	case FP_OWNER_CALLER:
 		*c = caller;

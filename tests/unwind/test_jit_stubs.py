@@ -20,6 +20,7 @@ from walks import check_short_cuts, report, resolve, run  # noqa: E402
 # caller's frame is one word below its return address: the psABI wants rsp + 8 to be a multiple of 16 on entry
 PROGRAM = r"""
 __asm__(".globl _start, caller, leaf\n"
+"sub $8, %rsp\ncall *%rcx\nadd $8, %rsp\nret\n" /* what CPython copies */
 "_start: call caller\n.globl in_start\nin_start: hlt\n"
 "caller: .cfi_startproc\nsub $8, %rsp\n.cfi_adjust_cfa_offset 8\ncall *%rax\n.globl in_caller\nin_caller: add $8, %rsp\n"
 ".cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n"
@@ -31,6 +32,8 @@ __asm__(".globl _start, caller, leaf\n"
 ".cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n"
 "named: .cfi_startproc\npush %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
 "call by_sp\n.globl in_named\nin_named: pop %rbp\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n"
+"calls: .cfi_startproc\nsub $8, %rsp\n.cfi_adjust_cfa_offset 8\ncall with_fp\n.globl in_calls_fp\nin_calls_fp: call named\n"
+".globl in_calls_named\nin_calls_named: add $8, %rsp\n.cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n"
 "leaf: .cfi_startproc\nret\n.cfi_endproc\n"
 ".globl shaped, in_restore\nshaped: .cfi_startproc\n.cfi_def_cfa_offset 16\n.cfi_offset %rip, -16\nnop\n.cfi_endproc\n"
 "restore: .cfi_startproc\n.cfi_signal_frame\n.cfi_def_cfa_offset 16\ncall *%rax\nin_restore: hlt\n.cfi_endproc\n");
@@ -210,30 +213,28 @@ def stale_words(at):
 
 def owners(at):
     """JIT code without a frame pointer, called by a function that has one: rbp leads to that function's record, not past it."""
-    leaf, caller, with_fp = BIAS + at["leaf"], BIAS + at["in_caller"], BIAS + at["in_with_fp"]
-    rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
-    end = [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
+    leaf, with_fp, by_sp = BIAS + at["leaf"], BIAS + at["in_with_fp"], BIAS + at["in_by_sp"]
 
-    def called(*words):
-        """leaf, JIT code with these words of a frame, with_fp's record, and what that has returned to."""
-        return (leaf, STACK + 8, [CODE + 6, *words, STACK + 0x200] + rest), STACK + 16 + 8 * len(words)
+    def called(*words, by="in_calls_fp"):
+        """leaf, JIT code with these words of a frame, a record, and what that leads to; where the record is; what follows it."""
+        rest = [STACK + 0x200, BIAS + at[by], JUNK, BIAS + at["in_start"]] + [0] * 20
+        return (leaf, STACK + 8, [CODE + 3, *words] + rest), STACK + 16 + 8 * len(words), [BIAS + at[by] - 1, BIAS + at["in_start"] - 1]
+
+    def walk(name, expected, *words, by="in_calls_fp", options=()):
+        sample, fp, end = called(*words, by=by)
+        check(name, walked([sample], fp=fp, options=options), [[leaf, CODE + 2] + expected + (end if expected is not None and "ends" not in name else [])])
+        check_short_cuts(name, "jit.data", 0)
 
     for n in 2, 4, 30:
-        sample, fp = called(*[JUNK] * n, with_fp)
-        check(f"the owner of the frame pointer behind a frame of {n} words", walked([sample], fp=fp), [[leaf, CODE + 5, with_fp - 1] + end])
-        check("--no-guess", walked([sample], fp=fp, options=["--no-guess"]), [[leaf, CODE + 5]])
-        check_short_cuts("the owner of the frame pointer", "jit.data", 0)
-    # by_sp's frame is of 16 bytes: it has called the code, and with_fp has called it
-    by_sp = BIAS + at["in_by_sp"]
-    sample, fp = called(JUNK, JUNK, by_sp, JUNK, with_fp)
-    check("a caller without a frame pointer in between: it may be of a call that is over", walked([sample], fp=fp), [[leaf, CODE + 5]])
-    sample, fp = called(JUNK, JUNK, by_sp, JUNK, BIAS + at["in_named"])
-    check("one that its caller names", walked([sample], fp=fp), [[leaf, CODE + 5, by_sp - 1, BIAS + at["in_named"] - 1] + end])
-    sample, fp = called(JUNK, JUNK, JUNK, BIAS + at["in_named"])
-    check("a caller that has called another function: it is not the code's caller, but no other is known", walked([sample], fp=fp),
-          [[leaf, CODE + 5]])
-    sample, fp = called(JUNK, with_fp, JUNK, JUNK)
-    check("a word that is at no place for one: the record is the code's own", walked([sample], fp=fp), [[leaf, CODE + 5] + end])
+        walk(f"the owner of the frame pointer behind a frame of {n} words", [with_fp - 1], *[JUNK] * n, with_fp)
+    walk("--no-guess ends", [], JUNK, JUNK, with_fp, options=["--no-guess"])
+    walk("that was called by an address: the record may be the code's own: ends", [], JUNK, JUNK, with_fp, by="in_caller")
+    # by_sp's frame is of 16 bytes: it has called the code, and another has called it
+    named = BIAS + at["in_named"]
+    walk("a caller without a frame pointer in between", [by_sp - 1, named - 1], JUNK, JUNK, by_sp, JUNK, named, by="in_calls_named")
+    walk("which may be of a call that is over: ends", [], JUNK, JUNK, by_sp, JUNK, with_fp)
+    walk("the owner has called another function than the code, and that is not known: ends", [], JUNK, JUNK, JUNK, named, by="in_calls_named")
+    walk("a word that is at no place for one: the record is the code's own", [], JUNK, with_fp, JUNK, JUNK)
 
 
 def again(at):

@@ -38,6 +38,8 @@ static const char *difference(const struct compare *c, const struct cfi_row *row
 	const struct cfi_reg_rule *fp = &row->regs[c->arch->fp], *ra = &row->regs[row->ra_reg];
 	bool pushes = c->arch->ra == c->arch->pc;
 
+	if (f->is_realigned) /* told from another place */
+		return OTHER;
 	if (row->cfa_how != CFI_CFA_REG)
 		return f->fp_holds == CODE_FP_FRAME && f->sp < 0 ? "CFA is an expression"
 								 : "expression";

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Stacks beside what the program itself has recorded of them: a truth that is no unwinder's.
+
+Each program writes down which functions it has entered and what they return to (truth/shadow.h), on its stack, so that each
+sample has it. Of no sample may a frame be shown that was no caller, nor a caller be left out, nor "root reached" be said
+before the last. How many end early, and why, is printed. The functions are generated, with frames of all kinds.
+
+`make truth` is the long form: all programs, 100,000 samples and more. TRUTH_ONLY=NAME: those with that in their name."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "truth"))
+import gen  # noqa: E402
+import gen_go  # noqa: E402
+import gen_rust  # noqa: E402
+from tap import Tap  # noqa: E402
+
+CAPTURE = os.path.join(os.environ["BIN"], "capture")
+TOOL = os.path.join(os.environ["BUILD"], "tests/unwind/tool_truth")
+TRUTH = os.path.join(HERE, "truth")
+LONG, ONLY = "TRUTH_LONG" in os.environ, os.environ.get("TRUTH_ONLY", "")
+# One of each kind.
+SHORT = ("code without a file, frame pointers: both, gcc -O2", "code without a file, frame pointers: none, gcc -O2 -fno-omit-frame-pointer",
+         "stacks, same: gcc -O2", "stacks, alt: gcc -O2 -static", "stacks, context: gcc -O2", "stacks, fiber: gcc -O2", "Go, stripped",
+         "Go and C", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables", "gcc -O2, no unwind tables, stripped",
+         "clang -O2, no unwind tables, stripped", "clang -O2", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static", "g++ -O2, hooks",
+         "clang++ -O2")
+N = 24  # functions of a generated program
+SELF = re.compile(r"(f|compare|many|thrower|tail)\d+(\..*)?$")
+HOOK = re.compile(r"__cyg_profile_func_(enter|exit)$|main\.(enter|leave)$")
+tap = Tap()
+total = {}
+
+
+def run(*cmd, **kw):
+    return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=300,
+                          stdin=subprocess.DEVNULL, **kw)
+
+
+def symbols(path, own=SELF, gap=None):
+    """The lines for tool_truth of a file."""
+    lines, starts = [], {}
+    found = [f for f in map(str.split, run("nm", "-S", "--defined-only", path).stdout.splitlines()) if len(f) == 4 and f[2] in "tTwW"]
+    for start, _, _, name in found:
+        starts.setdefault(name, start)
+    for start, size, _, name in found:
+        kind = "h" if HOOK.match(name) else "f" if own.match(name) else "g" if gap and gap.match(name) else None
+        if kind:
+            lines.append(f"{kind} {start} {size} {starts.get(name.split('.')[0], start)} {os.path.realpath(path)}")
+    return lines
+
+
+def check(name, cmd, files, rate=4999, own=SELF, gap=None, least=0.9, strip=False):
+    """Records and compares. `least`: this share of the samples must have a path in their copy."""
+    with open("symbols", "w") as f:
+        f.write("\n".join(line for path in files for line in symbols(path, own, gap)) + "\n")
+    if strip:
+        for path in files:
+            run("strip", path)
+    if run(*cmd[:-1], "0").returncode:
+        return tap.check(False, f"{name}: the program ends well")
+    env = dict(os.environ, GODEBUG="gcshrinkstackoff=1")
+    p = run(CAPTURE, "-q", "-F", str(rate), "--call-graph", "dwarf,16384", "-o", "truth.data", "--", *cmd, env=env)
+    if p.returncode:
+        return tap.skip(name, f"cannot record here: {p.stderr.splitlines()[-1:]}")
+    r = run(TOOL, "truth.data", "symbols")
+    n = {k: int(v) for k, v in re.findall(r"^(\w.*?):? (\d+)$", r.stdout, re.M)}
+    for k, v in n.items():
+        total[k] = total.get(k, 0) + v
+    ends = ", ".join(f"{v} {k}" for k, v in n.items() if k not in ("samples", "compared", "between", "frames", "wrong"))
+    tap.check(r.returncode == 0 and n.get("compared", 0) + n.get("between", 0) >= least * n.get("samples", 1) > 20,
+              f"{name}: {n.get('compared')} of {n.get('samples')} samples, {n.get('frames')} frames: {ends}", n, r.stdout[:6000], r.stderr)
+    os.remove("truth.data")
+
+
+def wanted(name):
+    return ONLY in name if ONLY else LONG or name in SHORT
+
+
+def seconds(long=2.0, short=0.2):
+    return str(long if LONG else short)
+
+
+def generated(name, compiler, flags, seed, cxx=False, light=False, threads=0, libs=0, strip=False):
+    """A generated program, in one file and `libs` shared libraries."""
+    if not wanted(name):
+        return
+    if not shutil.which(compiler.split()[0]):
+        return tap.skip(name, f"no {compiler}")
+    suffix, options = "cc" if cxx else "c", [f"-I{TRUTH}", "-w", *flags]
+    options += ["-DLIGHT"] if light else ["-finstrument-functions"]
+    texts = gen.parts(seed, N, cxx, light, 1 + libs)
+    with open(f"main.{suffix}", "w") as f:
+        f.write("#define SHADOW_HOOKS\n" + gen.main_of(N, threads))
+    made = []
+    for k, text in enumerate(texts):
+        with open(f"part{k}.{suffix}", "w") as f:
+            f.write(("#define SHADOW_LIBRARY\n" if k else "") + text)
+    for k in range(1, len(texts)):
+        made.append(f"./libpart{k}.so")
+        p = run(*compiler.split(), *options, "-shared", "-fPIC", "-o", made[-1], f"part{k}.{suffix}", "-lm")
+        if p.returncode:
+            return tap.check(False, f"{name}: is built", p.stderr)
+    rpath = ["-Wl,-rpath," + os.getcwd(), "-rdynamic"] if libs else []
+    p = run(*compiler.split(), *options, "-o", "program", f"main.{suffix}", f"part0.{suffix}", *made, *rpath, "-lm", "-pthread")
+    if p.returncode:
+        return tap.skip(name, f"cannot be built: {p.stderr[-300:]!r}")
+    check(name, ["./program", seconds()], ["program", *made], strip=strip)
+
+
+NO_TABLES = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions"]
+
+
+def c_programs():
+    seed = 0
+    for compiler in "gcc", "clang":
+        for flags in (["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-fno-omit-frame-pointer"], ["-O2", "-static"]):
+            seed += 1
+            generated(f"{compiler} {' '.join(flags)}, hooks", compiler, flags, seed)
+        for flags in (["-O2"], ["-O3", "-march=x86-64-v3"], ["-O2", "-fno-omit-frame-pointer"], ["-O2", "-fcf-protection=full"], ["-Os", "-static"]):
+            seed += 1
+            generated(f"{compiler} {' '.join(flags)}", compiler, flags, seed, light=True)
+        for strip in False, True:
+            seed += 1
+            generated(f"{compiler} -O2, no unwind tables{', stripped' if strip else ''}", compiler, ["-O2", *NO_TABLES], seed, light=True, strip=strip)
+        generated(f"{compiler} -O2, four threads", compiler, ["-O2"], seed + 100, light=True, threads=3)
+        generated(f"{compiler} -O2, two libraries", compiler, ["-O2"], seed + 200, light=True, libs=2)
+        generated(f"{compiler} -O2, two libraries, bound at the start", compiler, ["-O2", "-Wl,-z,now"], seed + 300, libs=2)
+    generated("musl-gcc -O2 -static", "musl-gcc", ["-O2", "-static"], seed + 1, light=True)
+    for compiler in "g++", "clang++":
+        for flags in ["-O0"], ["-O2"], ["-O3", "-fno-omit-frame-pointer"]:
+            seed += 1
+            generated(f"{compiler} {' '.join(flags)}, hooks", compiler, flags, seed, cxx=True)
+        generated(f"{compiler} -O2", compiler, ["-O2"], seed + 1, cxx=True, light=True)
+        generated(f"{compiler} -O2, two libraries", compiler, ["-O2"], seed + 2, cxx=True, light=True, libs=2)
+
+
+OWN = re.compile(r"f\d+(\..*)?$")
+GO_OWN = re.compile(r"main\.f\d+$")
+# What is between a function that C has called back and the one that has called C.
+GO_GAP = re.compile(r"main\.(t\d+|f\d+\.func)|main\.\(\*t|runtime\.(cgocallback|cgocall|systemstack_switch|asmcgocall)|_cgoexp_|main\._Cfunc_|main\.callback$|crosscall2|_cgo_")
+
+
+def source(name, compiler, flags, file, cmd, **kw):
+    """A program that is there, in the folder truth/."""
+    if not wanted(name):
+        return
+    p = run(*compiler.split(), "-w", f"-I{TRUTH}", *flags, "-o", "program", os.path.join(TRUTH, file), "-pthread")
+    if p.returncode:
+        return tap.skip(name, f"cannot be built: {p.stderr[-300:]!r}")
+    check(name, ["./program", *cmd, seconds()], ["program"], own=OWN, **kw)
+
+
+def code_without_file():
+    for flags in ["-O2"], ["-O2", "-fno-omit-frame-pointer"]:
+        for kind in "fp", "none", "both":
+            source(f"code without a file, frame pointers: {kind}, gcc {' '.join(flags)}", "gcc", flags, "jit.c", [kind])
+    source("code without a file, frame pointers: both, clang -O2", "clang", ["-O2", "-fno-omit-frame-pointer"], "jit.c", ["both"])
+
+
+def other_stacks():
+    for kind in "same", "alt", "context", "fiber":
+        for flags in ["-O2"], ["-O2", "-static"], ["-O1", "-fno-omit-frame-pointer"]:
+            source(f"stacks, {kind}: gcc {' '.join(flags)}", "gcc", flags, "signals.c", [kind])
+
+
+def go(name, text, *flags, **env):
+    if not wanted(name):
+        return
+    if not shutil.which("go"):
+        return tap.skip(name, "no go")
+    os.makedirs("go", exist_ok=True)
+    with open("go/main.go", "w") as f:
+        f.write(text)
+    with open("go/go.mod", "w") as f:
+        f.write("module truth\n")
+    p = run("go", "build", *flags, "-o", "../program", ".", cwd="go", env=dict(os.environ, GOCACHE=os.path.abspath("gocache"), GOFLAGS="-mod=mod", **env))
+    if p.returncode:
+        return tap.skip(name, f"cannot be built: {p.stderr[-300:]!r}")
+    # the runtime's own threads have no path
+    check(name, ["./program", seconds()], ["program"], own=GO_OWN if "import \"C\"" not in text else re.compile(r"main\.f\d+$|f\d+$"), gap=GO_GAP,
+          least=0.6, strip=name.endswith("stripped"))
+
+
+def go_programs():
+    go("Go", gen_go.program(1, N))
+    go("Go, stripped", gen_go.program(2, N))
+    go("Go, no inlining, not optimized", gen_go.program(3, N), "-gcflags=all=-N -l")
+    go("Go, linked by gcc", gen_go.program(4, N), "-buildmode=pie", "-ldflags=-linkmode=external")
+    go("Go and C", gen_go.with_c())
+
+
+def rust_programs():
+    for flags in ["-O"], ["-O", "-Cpanic=abort", "-Cforce-unwind-tables=no"], ["-Copt-level=1"], ["-O", "-Cforce-frame-pointers=yes"]:
+        name = f"rustc {' '.join(flags)}"
+        if not wanted(name):
+            continue
+        if not shutil.which("rustc"):
+            tap.skip(name, "no rustc")
+            continue
+        with open("truth.rs", "w") as f:
+            f.write(gen_rust.program(len(flags), N))
+        p = run("rustc", "-A", "warnings", *flags, "-o", "program", "truth.rs")
+        if p.returncode:
+            tap.skip(name, f"cannot be built: {p.stderr[-300:]!r}")
+            continue
+        check(name, ["./program", seconds()], ["program"], own=OWN)
+
+
+if os.uname().machine != "x86_64":
+    tap.skip("truth", "the programs are for x86-64")
+    tap.end()
+code_without_file()
+other_stacks()
+go_programs()
+rust_programs()
+c_programs()
+print(f"# {total.get('compared')} samples, {total.get('frames')} frames, {total.get('wrong')} wrong")
+tap.end()
