@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "cmd/prefetch.h"
 #include "cmd/workers.h"
+#include "cmd/progress.h"
 
 double seconds_now(void)
 {
@@ -48,8 +49,11 @@ int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct
 		rc = prefetch_binaries(p, opt, err);
 	if (!rc)
 		rc = jit_codes_new(&p->jit, mo.symfs, opt->symbolizer.foreign_jit_maps, err);
-	if (!rc)
+	if (!rc) {
+		progress_begin("reading", opt->input, &perf_file_stats(p->file)->records, "records");
 		rc = workers_run(p, opt, err);
+		progress_end();
+	}
 	p->seconds_load = seconds_now() - start;
 	return rc;
 }
@@ -87,8 +91,11 @@ int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, s
 	so.kallsyms_data = perf_file_kallsyms(p->file, &so.kallsyms_size);
 	rc = symbolizer_new(&p->symbolizer, p->modules, perf_file_info(p->file), &so, err);
 
-	if (!rc)
+	if (!rc) {
+		progress_begin("naming the code of", opt->input, NULL, NULL);
 		rc = symbolize_locations(p, err);
+		progress_end();
+	}
 	p->seconds_symbolize = seconds_now() - start;
 	return rc;
 }

@@ -7,6 +7,7 @@
 
 #include "cmd/advice.h"
 #include "cmd/args.h"
+#include "cmd/progress.h"
 #include "input/input.h"
 
 const char *input_name(const char *path)
@@ -106,7 +107,9 @@ static int read_named(struct resolve *r, const char *path, const struct input_fo
 	*ret = rc ? NULL : profile_new(r->pipeline.keep);
 	if (rc)
 		return rc;
+	progress_begin("reading", input_name(path), NULL, NULL);
 	rc = *ret ? input_read(f, *ret, path, &opt, &got, err) : err_nomem(err);
+	progress_end();
 	if (rc)
 		return rc;
 	tell_damage(r, path, f, &got);

@@ -16,6 +16,7 @@
 #include "cmd/report.h"
 #include "cmd/profiles.h"
 #include "cmd/clean.h"
+#include "cmd/progress.h"
 #include "cmd/resolve_options.h"
 #include "cmd/write.h"
 #include "input/input.h"
@@ -328,6 +329,8 @@ int main(int argc, char **argv)
 	if (r.header_only || r.explain)
 		clean_stdout();
 	r.pipeline.stop = &stop_requested;
+	if (r.quiet)
+		progress_off();
 	fetch_watch_init(&r.watch, &fetching, &stop_requested, r.quiet);
 	if (r.fetch)
 		r.pipeline.modules.fetch = &r.watch.options;

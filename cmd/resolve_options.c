@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <limits.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -142,6 +144,50 @@ static int set_min_width(void *target, char *pixels, struct err *err)
 		       : 0;
 }
 
+static int set_limit(void *target, char *percent, struct err *err)
+{
+	double *v = &((struct resolve *)target)->output.top.limit;
+	char *end;
+
+	*v = strtod(percent, &end);
+	return end == percent || (*end && strcmp(end, "%")) || !(*v >= 0 && *v <= 100)
+		       ? err_set(err, ERR_USAGE, NULL, "--percent-limit: '%s' is no percentage",
+				 percent)
+		       : 0;
+}
+
+static int set_children(void *target, char *unused, struct err *err)
+{
+	(void)unused;
+	(void)err;
+	((struct resolve *)target)->output.top.no_children = false;
+	return 0;
+}
+
+/* As perf report spells them. */
+static int set_sort(void *target, char *keys, struct err *err)
+{
+	static const struct {
+		const char *name;
+		enum top_column column;
+	} names[] = {{"comm", TOP_COMM}, {"dso", TOP_DSO}, {"symbol", TOP_SYMBOL}, {"sym", TOP_SYMBOL}};
+	unsigned wanted = 0;
+	char *key, *rest = NULL;
+	size_t i;
+
+	for (key = strtok_r(keys, ",", &rest); key; key = strtok_r(NULL, ",", &rest)) {
+		for (i = 0; i < sizeof names / sizeof *names && strcmp(names[i].name, key); i++)
+			;
+		if (i == sizeof names / sizeof *names)
+			return err_set(err, ERR_USAGE, NULL, "--sort: '%s' is none of comm, dso, symbol", key);
+		wanted |= names[i].column;
+	}
+	if (!wanted)
+		return err_set(err, ERR_USAGE, NULL, "--sort: wants some of comm,dso,symbol");
+	((struct resolve *)target)->output.top.merged = ~wanted & (TOP_COMM | TOP_DSO | TOP_SYMBOL);
+	return 0;
+}
+
 /* Habits of perf's users. */
 static int refuse_fields(void *target, char *fields, struct err *err)
 {
@@ -224,7 +270,23 @@ static const struct option_row options[] = {
 	 SETS_FLAG(output.style.with_tid)},
 	{0, "addrs", NULL, NULL, "folded: unknown functions as [module <addr>]",
 	 SETS_FLAG(output.style.addrs)},
+	{0, "skip-after", NULL, "FUNCTION",
+	 "folded, flamegraph: leave out who called this one, where it is on a stack",
+	 SETS_TEXT(output.style.skip_after)},
+	{0, "collapse-recursion", NULL, NULL,
+	 "folded, flamegraph: functions that call themselves are one frame",
+	 SETS_FLAG(output.style.collapse)},
 	{0, "ns", NULL, NULL, "script: times to the nanosecond", SETS_FLAG(output.nanoseconds)},
+	{'n', "rows", NULL, "N", "top: so many functions (default: all; on a terminal what fits)",
+	 SETS_NUMBER(output.top.rows, UINT_MAX - 1)},
+	{0, "percent-limit", NULL, "P", "top: only what costs at least P percent", CALLS(set_limit)},
+	{0, "no-children", NULL, NULL, "top: by what functions themselves cost",
+	 SETS_FLAG(output.top.no_children)},
+	{0, "children", NULL, NULL, NULL, CALLS(set_children)}, /* the default, accepted */
+	{0, "sort", NULL, "KEYS", "top: rows by comm,dso,symbol (the default) or some of these",
+	 CALLS(set_sort)},
+	{0, "callers", NULL, NULL, "top: below each function who calls it",
+	 SETS_FLAG(output.top.callers)},
 	{0, "title", NULL, "TEXT", "flamegraph, html: instead of the recorded command",
 	 SETS_TEXT(output.picture.title)},
 	{0, "subtitle", NULL, "TEXT", "flamegraph: instead of event, samples and machine",
@@ -241,7 +303,7 @@ static const struct option_row options[] = {
 	{0, "countname", NULL, "TEXT", "flamegraph: what weights are called",
 	 SETS_TEXT(output.picture.count_name)},
 	{0, "inverted", NULL, NULL, "flamegraph: the root on top", SETS_FLAG(output.picture.inverted)},
-	{0, "reverse", NULL, NULL, "flamegraph: from the functions to who calls them",
+	{0, "reverse", NULL, NULL, "flamegraph, folded: from the functions to who calls them",
 	 SETS_FLAG(output.picture.reverse)},
 	{0, "header", "header-only", NULL, "print the recording's header and stop",
 	 SETS_FLAG(header_only)},
@@ -373,6 +435,17 @@ static void print_help(void)
 	     "  2 trouble: usage, unreadable, nothing to write");
 }
 
+static bool is_word_of(const char *words, const char *word)
+{
+	const char *at = words;
+	size_t n = strlen(word);
+
+	for (; (at = strstr(at, word)); at += n)
+		if ((at == words || at[-1] == ' ') && (!at[n] || at[n] == ' '))
+			return true;
+	return false;
+}
+
 static int check_dir(const char *path, struct err *err)
 {
 	struct stat st;
@@ -457,6 +530,60 @@ static int unknown_suffix(const char *path, struct err *err)
 		       suffixes);
 }
 
+/* Lines of the terminal that a table may have, beside its head and foot; 0: it is none. */
+static unsigned terminal_rows(void)
+{
+	enum { OTHERS = 10, LEAST = 10 };
+	struct winsize w;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || w.ws_row < OTHERS + LEAST)
+		return LEAST;
+	return w.ws_row - OTHERS;
+}
+
+/* The options that only some formats look at: which were given, and who does. */
+static void tell_ignored(const struct resolve *r)
+{
+	const struct output_options *o = &r->output;
+	const struct picture_options *look = &o->picture;
+	const struct {
+		bool given;
+		const char *option, *formats;
+	} rows[] = {
+		{o->style.mark_kernel, "--kernel", "folded flamegraph"},
+		{o->style.mark_jit, "--jit", "folded flamegraph"},
+		{o->style.mark_inline, "--inline", "folded flamegraph"},
+		{o->style.mark_stitched, "--stitched", "folded flamegraph top speedscope"},
+		{o->style.with_pid, "--with-pid", "folded flamegraph pprof"},
+		{o->style.with_tid, "--with-tid", "folded flamegraph pprof"},
+		{o->style.addrs, "--addrs", "folded flamegraph"},
+		{o->style.skip_after, "--skip-after", "folded flamegraph"},
+		{o->style.collapse, "--collapse-recursion", "folded flamegraph"},
+		{o->nanoseconds, "--ns", "script"},
+		{o->top.rows != UINT_MAX, "-n", "top"},
+		{o->top.limit > 0, "--percent-limit", "top"},
+		{o->top.no_children, "--no-children", "top"},
+		{o->top.callers, "--callers", "top"},
+		{o->top.merged, "--sort", "top"},
+		{look->title, "--title", "flamegraph html"},
+		{look->subtitle, "--subtitle", "flamegraph"},
+		{look->count_name, "--countname", "flamegraph"},
+		{look->width != PICTURE_WIDTH, "--width", "flamegraph"},
+		{look->min_width != PICTURE_MIN_WIDTH, "--minwidth", "flamegraph"},
+		{look->palette, "--colors", "flamegraph"},
+		{look->inverted, "--inverted", "flamegraph"},
+		{look->reverse, "--reverse", "flamegraph folded"},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].given && !is_word_of(rows[i].formats, r->format->name))
+			fprintf(stderr, "resolve: %s changes nothing in %s: it is for %s\n",
+				rows[i].option, r->format->name, rows[i].formats);
+}
+
 /* The options that others depend on. */
 static int finish_options(struct resolve *r, struct err *err)
 {
@@ -474,6 +601,10 @@ static int finish_options(struct resolve *r, struct err *err)
 	if (r->diff.paths[0].n && !r->format->shows_sides)
 		return err_set(err, ERR_USAGE, NULL, "--diff: %s shows no differences; html, flamegraph and folded do",
 			       r->format->name);
+	if (!r->quiet)
+		tell_ignored(r);
+	if (r->output.top.rows == UINT_MAX)
+		r->output.top.rows = r->output_path ? 0 : terminal_rows();
 	r->pipeline.keep |= r->format->keep;
 	if (r->output.style.with_pid)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS;
@@ -538,6 +669,7 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 	r->fetch = config.fetch;
 	r->output.generator = "unspool " UNSPOOL_VERSION;
 	r->output.picture.width = PICTURE_WIDTH;
+	r->output.top.rows = UINT_MAX;
 	r->output.picture.min_width = PICTURE_MIN_WIDTH;
 	r->pipeline.input = "perf.data";
 	rc = take_sides(r, &argc, argv, err);

@@ -6,6 +6,7 @@
 
 #include "base/outfile.h"
 #include "cmd/args.h"
+#include "cmd/progress.h"
 
 /* The file that becomes the output when it is complete; NULL: none. */
 static const struct outfile *volatile unfinished;
@@ -22,7 +23,9 @@ static int write_to(const struct resolve *r, const struct profile *p, FILE *out,
 	int rc;
 
 	errno = 0;
+	progress_begin("writing", r->format->name, NULL, NULL);
 	rc = output_write(r->format, p, &r->output, out, err);
+	progress_end();
 	return rc ? rc : args_flush(out, name, err);
 }
 

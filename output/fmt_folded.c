@@ -9,6 +9,7 @@
 /* A place: of node e / 2; its own line if e is even, its subtree if it is odd. */
 struct folded {
 	const struct named_stacks *stacks;
+	const struct tree *tree; /* of the stacks, or reversed */
 	const struct output_options *opt;
 	uint32_t *rank;	 /* by symbol * 2 + (subtree ? 1 : 0) */
 	uint32_t *first; /* by node, and one more: where in places its children begin */
@@ -53,7 +54,7 @@ static int rank_names(struct folded *f, struct err *err)
 
 static int place_nodes(struct folded *f, struct err *err)
 {
-	const struct tree *t = &f->stacks->tree;
+	const struct tree *t = f->tree;
 	size_t i, n = t->nodes.n, n_places = 0;
 	uint32_t *key = calloc(n * 2, sizeof *key);
 	int rc = -ERR_NOMEM;
@@ -94,7 +95,7 @@ out:
 
 static void add_name(struct folded *f, uint32_t node)
 {
-	const struct tree_node *n = &f->stacks->tree.nodes.v[node];
+	const struct tree_node *n = &f->tree->nodes.v[node];
 	const struct strtab *names = &f->stacks->names;
 
 	f->line.n = f->end[n->parent];
@@ -105,7 +106,7 @@ static void add_name(struct folded *f, uint32_t node)
 
 static void add_line(struct folded *f, uint32_t node)
 {
-	const struct tree_node *n = &f->stacks->tree.nodes.v[node];
+	const struct tree_node *n = &f->tree->nodes.v[node];
 
 	text_add(&f->out, f->line.s, f->line.n);
 	text_char(&f->out, ' ');
@@ -157,19 +158,25 @@ static int write_folded(const struct profile *p, const struct output_options *op
 			struct event_set *events, FILE *out, struct err *err)
 {
 	struct named_stacks stacks = {0};
-	struct folded f = {.stacks = &stacks, .opt = opt};
+	struct tree reversed = {0};
+	bool is_reverse = opt->picture.reverse;
+	struct folded f = {.stacks = &stacks,
+			   .tree = is_reverse ? &reversed : &stacks.tree,
+			   .opt = opt};
 	struct stack_style style = opt->style;
 	int rc;
 
 	if (p->has_marks)
 		style.mark_kernel = style.mark_jit = style.mark_inline = style.mark_stitched = true;
 	rc = named_stacks(&stacks, p, events, &style, err);
+	if (!rc && is_reverse)
+		rc = tree_reverse(&reversed, &stacks.tree, err);
 	if (!rc)
 		rc = rank_names(&f, err);
 	if (!rc)
 		rc = place_nodes(&f, err);
 	if (!rc) {
-		f.end = malloc(stacks.tree.nodes.n * sizeof *f.end);
+		f.end = malloc(f.tree->nodes.n * sizeof *f.end);
 		if (!f.end || write_lines(&f, out))
 			rc = err_nomem(err);
 	}
@@ -180,6 +187,7 @@ static int write_folded(const struct profile *p, const struct output_options *op
 	vec_done(&f.todo);
 	text_done(&f.line);
 	text_done(&f.out);
+	tree_done(&reversed);
 	named_done(&stacks);
 	return rc;
 }

@@ -1,10 +1,11 @@
 /* fmt_jsonl.c - every sample as one JSON object on a line of its own (jsonlines.org), in time
  * order, for jq, DuckDB, pandas and scripts:
  *
- *	{"t_ns":1,"pid":2,"tid":2,"comm":"ls","cpu":0,"event":"cycles","period":100,"stop":"END",
+ *	{"v":1,"t_ns":1,"pid":2,"tid":2,"comm":"ls","cpu":0,"event":"cycles","period":100,"stop":"END",
  *	 "stack":[{"ip":"0x401150","sym":"leaf","off":80,"dso":"/bin/ls","file":"w.c","line":7}]}
  *
- * The stack is leaf first. Addresses are strings, as JSON numbers are doubles in many readers and
+ * doc/resolve.1 is the manual of it; "v" is its version, which members that are added do not change. The
+ * stack is leaf first. Addresses are strings, as JSON numbers are doubles in many readers and
  * lose the last bits. What is unknown is left out. An inlined function has "inlined":true; "off" is
  * the distance from the symbol's start, "build_id" that of the dso. "how":"stitched" marks frames
  * that were taken from another sample of the thread, "how":"guessed" those found without unwind
@@ -112,7 +113,7 @@ static void add_sample(struct jsonl *j, const struct profile_log_entry *e)
 	struct text *t = &j->out;
 	uint32_t node;
 
-	text_str(t, "{\"t_ns\":");
+	text_str(t, "{\"v\":1,\"t_ns\":");
 	text_dec(t, e->time_ns, 0);
 	add_key(t, "pid");
 	text_int(t, (int32_t)e->pid, 0);

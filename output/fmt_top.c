@@ -5,9 +5,14 @@
  */
 #include "output/format.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/pair.h"
 #include "base/sum.h"
 #include "profile/profile.h"
+
+#define UNKNOWN "[unknown]"
 
 /* A function of a dso; the symbols of the tree below the command names. */
 struct kind {
@@ -20,6 +25,14 @@ struct row {
 	uint64_t children, self; /* with and without callees */
 };
 
+/* Of a row's weight, what comes directly from another function. */
+struct edge {
+	uint32_t row, caller; /* indices in rows, kinds; NO_CALLER */
+	uint64_t weight;
+};
+
+enum { NO_CALLER = UINT32_MAX - 1, CALLERS_SHOWN = 3, UNNAMED_TOLD = 5 /* percent */ };
+
 struct top {
 	const struct profile *p;
 	const struct output_options *opt;
@@ -28,10 +41,17 @@ struct top {
 	struct hash_table kind_of; /* (dso, symbol) -> kind */
 	VEC(struct row) rows;
 	struct hash_table row_of; /* (comm, kind) -> row */
+	VEC(struct edge) edges;
+	struct hash_table edge_of; /* (row, caller) -> edge */
 	struct tree_symbols symbols;
 	struct tree tree;
 	struct text text;
 };
+
+static bool has_column(const struct top *t, enum top_column c)
+{
+	return !(t->opt->top.merged & c);
+}
 
 /* The text collected since the last call as a name. */
 static uint32_t take_name(struct top *t)
@@ -43,6 +63,17 @@ static uint32_t take_name(struct top *t)
 	return id;
 }
 
+static void add_symbol(struct top *t, const struct profile_location *l, uint32_t name)
+{
+	text_str(&t->text, l->is_kernel ? "[k] " : "[.] ");
+	if (name)
+		text_string(&t->text, t->p, name);
+	else
+		text_str(&t->text, UNKNOWN);
+	if (l->how == FRAME_STITCHED && t->opt->style.mark_stitched)
+		text_str(&t->text, FOLD_STITCHED);
+}
+
 static int add_kind(struct top *t, const struct profile_location *l, uint32_t name)
 {
 	const struct profile_mapping *m = &t->p->mappings.v[l->mapping];
@@ -50,15 +81,11 @@ static int add_kind(struct top *t, const struct profile_location *l, uint32_t na
 	struct kind k;
 	uint32_t id;
 
-	text_string(&t->text, t->p, brackets ? m->name : m->short_name);
+	if (has_column(t, TOP_DSO))
+		text_string(&t->text, t->p, brackets ? m->name : m->short_name);
 	k.dso = take_name(t);
-	text_str(&t->text, l->is_kernel ? "[k] " : "[.] ");
-	if (name)
-		text_string(&t->text, t->p, name);
-	else
-		text_str(&t->text, "[unknown]");
-	if (l->how == FRAME_STITCHED && t->opt->style.mark_stitched)
-		text_str(&t->text, FOLD_STITCHED);
+	if (has_column(t, TOP_SYMBOL))
+		add_symbol(t, l, name);
 	k.symbol = take_name(t);
 	if (k.dso == STRTAB_FAILED || k.symbol == STRTAB_FAILED)
 		return -1;
@@ -93,7 +120,8 @@ static int add_symbols(struct top *t)
 	if (vec_push(&t->symbols.first, (uint32_t)t->symbols.ids.n))
 		return -1;
 	for (i = 0; i < p->samples.n; i++) {
-		text_string(&t->text, p, p->samples.v[i].comm);
+		if (has_column(t, TOP_COMM))
+			text_string(&t->text, p, p->samples.v[i].comm);
 		if (vec_push(&t->symbols.roots, take_name(t)) ||
 		    t->symbols.roots.v[i] == STRTAB_FAILED)
 			return -1;
@@ -111,6 +139,36 @@ static struct row *find_row(struct top *t, uint32_t comm, uint32_t kind)
 	if (id == HASH_NONE || (id == t->rows.n && vec_push(&t->rows, new)))
 		return NULL;
 	return &t->rows.v[id];
+}
+
+/* node: where a function is entered first. */
+static int add_edge(struct top *t, uint32_t row, uint32_t node, uint64_t weight)
+{
+	uint32_t up = t->tree.nodes.v[node].parent;
+	/* The first level are the commands. */
+	uint32_t caller = t->tree.nodes.v[up].parent ? t->tree.nodes.v[up].symbol : NO_CALLER;
+	uint32_t id = pair_intern(&t->edge_of, row, caller);
+
+	if (id == HASH_NONE ||
+	    (id == t->edges.n && vec_push(&t->edges, ((struct edge){row, caller, 0}))))
+		return -1;
+	t->edges.v[id].weight = add_saturated(t->edges.v[id].weight, weight);
+	return 0;
+}
+
+/* A function's frame on the way to the leaves. */
+static int enter_node(struct top *t, uint32_t comm, uint32_t id, uint64_t total, uint32_t *on_path)
+{
+	const struct tree_node *n = &t->tree.nodes.v[id];
+	struct row *r = find_row(t, comm, n->symbol);
+
+	if (!r)
+		return -1;
+	r->self = add_saturated(r->self, format_weight(t->opt, n->count, n->period));
+	if (on_path[n->symbol]++)
+		return 0;
+	r->children = add_saturated(r->children, total);
+	return t->opt->top.callers ? add_edge(t, (uint32_t)(r - t->rows.v), id, total) : 0;
 }
 
 /* Walks the tree depth first. A function that is on the path already counts once: all of what it
@@ -134,17 +192,9 @@ static int sum_rows(struct top *t, const uint64_t *totals, const struct tree_ord
 		if (id && !n->parent) {
 			comm = n->symbol;
 		} else if (id) {
-			struct row *r = find_row(t, comm, n->symbol);
-
-			if (!r) {
-				rc = -1;
-				break;
-			}
-			r->self =
-				add_saturated(r->self, format_weight(t->opt, n->count, n->period));
-			if (!on_path[n->symbol]++)
-				r->children = add_saturated(r->children, totals[id]);
-			rc = vec_push(&todo, ~id);
+			rc = enter_node(t, comm, id, totals[id], on_path);
+			if (!rc)
+				rc = vec_push(&todo, ~id);
 		}
 		for (i = order->first[id]; !rc && i < order->first[id + 1]; i++)
 			rc = vec_push(&todo, order->ids[i]);
@@ -185,35 +235,91 @@ static int sum_all(struct top *t, uint64_t *total)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static int compare_rows(const void *pa, const void *pb, void *arg)
+/* Their weights are compared by the caller. */
+static int compare_names(const struct strtab *names, const struct row *a, const struct row *b)
 {
-	const struct strtab *names = arg;
-	const struct row *a = pa, *b = pb;
-	int rc = (a->children < b->children) - (a->children > b->children);
+	int rc = strcmp(strtab_get(names, a->comm), strtab_get(names, b->comm));
 
-	if (!rc)
-		rc = (a->self < b->self) - (a->self > b->self);
-	if (!rc)
-		rc = strcmp(strtab_get(names, a->comm), strtab_get(names, b->comm));
 	if (!rc)
 		rc = strcmp(strtab_get(names, a->kind.dso), strtab_get(names, b->kind.dso));
 	return rc ? rc
 		  : strcmp(strtab_get(names, a->kind.symbol), strtab_get(names, b->kind.symbol));
 }
 
-static void add_percent(struct text *out, uint64_t part, uint64_t total)
+static int compare_rows(const void *pa, const void *pb, void *arg)
 {
-	char buf[32];
-	double percent = total ? 100.0 * (double)part / (double)total : 0;
+	const struct top *t = arg;
+	const struct row *a = &t->rows.v[*(const uint32_t *)pa];
+	const struct row *b = &t->rows.v[*(const uint32_t *)pb];
+	int by_self = (a->self < b->self) - (a->self > b->self);
+	int by_children = (a->children < b->children) - (a->children > b->children);
+	int rc = t->opt->top.no_children ? by_self : by_children;
 
-	text_add(out, buf, (size_t)snprintf(buf, sizeof buf, "%9.2f%%", percent));
+	if (!rc)
+		rc = t->opt->top.no_children ? by_children : by_self;
+	return rc ? rc : compare_names(&t->names, a, b);
 }
 
-static void add_cell(struct text *out, const struct strtab *names, uint32_t id, size_t width)
+static double percent_of(uint64_t part, uint64_t total)
 {
-	text_str(out, "  ");
-	text_add(out, strtab_get(names, id), strtab_len(names, id));
-	text_pad(out, strtab_len(names, id), width);
+	return total ? 100.0 * (double)part / (double)total : 0;
+}
+
+static void add_percent(struct text *out, uint64_t part, uint64_t total, int width)
+{
+	char buf[32];
+
+	text_add(out, buf,
+		 (size_t)snprintf(buf, sizeof buf, "%*.2f%%", width, percent_of(part, total)));
+}
+
+/* Columns of a terminal (Unicode Standard Annex 11, in its coarse form). */
+static unsigned columns_of(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+		unsigned columns;
+	} ranges[] = {
+		{0x300, 0x36f, 0},   {0x1100, 0x115f, 2},   {0x200b, 0x200f, 0},
+		{0x2e80, 0xa4cf, 2}, {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},
+		{0xfe30, 0xfe6f, 2}, {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},
+		{0x1f300, 0x1faff, 2}, {0x20000, 0x3fffd, 2},
+	};
+
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return ranges[i].columns;
+	return 1;
+}
+
+/* Names are clean UTF-8. */
+static size_t display_width(const char *s, size_t n)
+{
+	size_t i, columns = 0;
+	uint32_t c = 0;
+
+	for (i = 0; i < n; i++) {
+		uint8_t b = (uint8_t)s[i];
+
+		c = b < 0x80   ? b
+		    : b < 0xc0 ? c << 6 | (b & 0x3f)
+			       : b & (b < 0xe0 ? 0x1f : b < 0xf0 ? 0xf : 7);
+		if (i + 1 == n || ((uint8_t)s[i + 1] & 0xc0) != 0x80)
+			columns += columns_of(c);
+	}
+	return columns;
+}
+
+static size_t width_of(const struct top *t, uint32_t name)
+{
+	return display_width(strtab_get(&t->names, name), strtab_len(&t->names, name));
+}
+
+static void add_cell(struct top *t, uint32_t id, size_t width)
+{
+	text_str(&t->text, "  ");
+	text_add(&t->text, strtab_get(&t->names, id), strtab_len(&t->names, id));
+	text_pad(&t->text, width_of(t, id), width);
 }
 
 static void add_stitched(struct text *out, double share)
@@ -227,62 +333,188 @@ static void add_stitched(struct text *out, double share)
 					  100 * share));
 }
 
-static void add_head(struct text *out, const struct profile_event *e, const struct profile *p,
-		     double stitched, const size_t *width)
+/* ---- columns of names: width 0: it is the last, whose width does not matter ----------------- */
+
+struct column {
+	enum top_column bit;
+	const char *title;
+	size_t width;
+};
+
+static uint32_t cell_of(const struct row *r, enum top_column c)
 {
-	static const char *const titles[] = {"Command", "Shared Object"};
+	return c == TOP_COMM ? r->comm : c == TOP_DSO ? r->kind.dso : r->kind.symbol;
+}
+
+static size_t find_columns(const struct top *t, const uint32_t *order, size_t n, struct column *ret)
+{
+	static const struct column all[] = {
+		{TOP_COMM, "Command", 0}, {TOP_DSO, "Shared Object", 0}, {TOP_SYMBOL, "Symbol", 0}};
+	size_t i, k, used = 0;
+
+	for (k = 0; k < sizeof all / sizeof *all; k++)
+		if (has_column(t, all[k].bit))
+			ret[used++] = all[k];
+	for (k = 0; k + 1 < used; k++) {
+		ret[k].width = strlen(ret[k].title);
+		for (i = 0; i < n; i++) {
+			size_t width = width_of(t, cell_of(&t->rows.v[order[i]], ret[k].bit));
+
+			ret[k].width = width > ret[k].width ? width : ret[k].width;
+		}
+	}
+	return used;
+}
+
+static void add_head(struct top *t, const struct profile_event *e, double stitched,
+		     const struct column *columns, size_t n)
+{
+	struct text *out = &t->text;
 	size_t i, k;
 
 	text_str(out, "# Samples: ");
 	text_dec(out, e->samples, 0);
 	text_str(out, " of event '");
-	text_string(out, p, e->name);
+	text_string(out, t->p, e->name);
 	text_str(out, "'\n# Event count (approx.): ");
 	text_dec(out, e->period, 0);
 	add_stitched(out, stitched);
-	text_str(out, "\n#\n# Children      Self");
-	for (i = 0; i < 2; i++) {
+	text_str(out, t->opt->top.no_children ? "\n#\n# Overhead" : "\n#\n# Children      Self");
+	for (i = 0; i < n; i++) {
 		text_str(out, "  ");
-		text_str(out, titles[i]);
-		text_pad(out, strlen(titles[i]), width[i]);
+		text_str(out, columns[i].title);
+		text_pad(out, strlen(columns[i].title), columns[i].width);
 	}
-	text_str(out, "  Symbol\n# ........  ........");
-	for (i = 0; i < 2; i++) {
+	text_str(out, t->opt->top.no_children ? "\n# ........" : "\n# ........  ........");
+	for (i = 0; i < n; i++) {
 		text_str(out, "  ");
-		for (k = 0; k < width[i]; k++)
+		for (k = 0; k < (columns[i].width ? columns[i].width : strlen("......")); k++)
 			text_char(out, '.');
 	}
-	text_str(out, "  ......\n#\n");
+	text_str(out, "\n#\n");
 }
 
-static void write_table(struct top *t, uint32_t event, const bool *has_event, uint64_t total,
-			FILE *out)
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static uint64_t weight_of(const struct top *t, const struct row *r)
 {
-	size_t i, k, width[2] = {strlen("Command"), strlen("Shared Object")};
+	return t->opt->top.no_children ? r->self : r->children;
+}
 
-	qsort_r(t->rows.v, t->rows.n, sizeof *t->rows.v, compare_rows, &t->names);
-	for (i = 0; i < t->rows.n; i++) {
-		uint32_t cells[2] = {t->rows.v[i].comm, t->rows.v[i].kind.dso};
+/* Heavier edges first, then as they were found. */
+static bool is_before(const struct edge *a, const struct edge *b)
+{
+	return a->weight != b->weight ? a->weight > b->weight : a < b;
+}
 
-		for (k = 0; k < 2; k++)
-			if (strtab_len(&t->names, cells[k]) > width[k])
-				width[k] = strtab_len(&t->names, cells[k]);
-	}
-	add_head(&t->text, &t->p->events.v[event], t->p,
-		 format_stitched_share(t->p, t->opt, has_event), width);
-	for (i = 0; i < t->rows.n; i++) {
-		const struct row *r = &t->rows.v[i];
+static void add_callers(struct top *t, uint32_t row)
+{
+	const struct edge *last = NULL, *best;
+	uint64_t whole = t->rows.v[row].children;
+	size_t i, shown;
 
-		add_percent(&t->text, r->children, total);
-		add_percent(&t->text, r->self, total);
-		add_cell(&t->text, &t->names, r->comm, width[0]);
-		add_cell(&t->text, &t->names, r->kind.dso, width[1]);
-		add_cell(&t->text, &t->names, r->kind.symbol, 0);
+	for (shown = 0; shown < CALLERS_SHOWN; shown++, last = best) {
+		best = NULL;
+		for (i = 0; i < t->edges.n; i++) {
+			const struct edge *e = &t->edges.v[i];
+
+			if (e->row == row && (!last || is_before(last, e)) &&
+			    (!best || is_before(e, best)))
+				best = e;
+		}
+		if (!best)
+			return;
+		text_str(&t->text, "                      from ");
+		add_percent(&t->text, best->weight, whole, 6);
+		text_str(&t->text, "  ");
+		if (best->caller == NO_CALLER)
+			text_str(&t->text, "(the first frame)");
+		else
+			text_str(&t->text, strtab_get(&t->names, t->kinds.v[best->caller].symbol));
 		text_char(&t->text, '\n');
+	}
+}
+
+static void add_row(struct top *t, uint32_t id, uint64_t total, const struct column *columns,
+		    size_t n)
+{
+	const struct row *r = &t->rows.v[id];
+	size_t i;
+
+	if (!t->opt->top.no_children)
+		add_percent(&t->text, r->children, total, 9);
+	add_percent(&t->text, r->self, total, 9);
+	for (i = 0; i < n; i++)
+		add_cell(t, cell_of(r, columns[i].bit), columns[i].width);
+	text_char(&t->text, '\n');
+	if (t->opt->top.callers)
+		add_callers(t, id);
+}
+
+/* What is in the table, of all rows in their order. */
+static size_t count_shown(const struct top *t, const uint32_t *order, uint64_t total)
+{
+	const struct top_options *o = &t->opt->top;
+	size_t n;
+
+	for (n = 0; n < t->rows.n && (!o->rows || n < o->rows); n++) {
+		uint64_t weight = weight_of(t, &t->rows.v[order[n]]);
+
+		if (percent_of(weight, total) < o->limit || (o->no_children && !weight))
+			break;
+	}
+	return n;
+}
+
+/* What the table leaves out, and what of it has no names. */
+static void add_foot(struct top *t, const uint32_t *order, size_t shown, uint64_t total)
+{
+	size_t i;
+
+	if (t->opt->top.rows && shown == t->opt->top.rows && shown < t->rows.n) {
+		text_str(&t->text, "# and ");
+		text_dec(&t->text, t->rows.n - shown, 0);
+		text_str(&t->text, " more: -n 0 shows all, -n N so many\n");
+	}
+	for (i = 0; i < shown; i++) {
+		const struct row *r = &t->rows.v[order[i]];
+		const char *symbol = strtab_get(&t->names, r->kind.symbol);
+
+		if (percent_of(r->self, total) < UNNAMED_TOLD || !strstr(symbol, " " UNKNOWN))
+			continue;
+		text_str(&t->text, "# ");
+		text_str(&t->text, strtab_get(&t->names, r->kind.dso));
+		text_str(&t->text, ": no names for ");
+		add_percent(&t->text, r->self, total, 0);
+		text_str(&t->text, " (stripped, or its file was not found: see --stats, --debuginfod)\n");
+	}
+}
+
+static int write_table(struct top *t, uint32_t event, const bool *has_event, uint64_t total,
+		       FILE *out)
+{
+	uint32_t *order = malloc((t->rows.n + 1) * sizeof *order);
+	struct column columns[3];
+	size_t i, n_columns, shown;
+
+	if (!order)
+		return -1;
+	for (i = 0; i < t->rows.n; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, t->rows.n, sizeof *order, compare_rows, t);
+	shown = count_shown(t, order, total);
+	n_columns = find_columns(t, order, shown, columns);
+	add_head(t, &t->p->events.v[event], format_stitched_share(t->p, t->opt, has_event), columns,
+		 n_columns);
+	for (i = 0; i < shown; i++) {
+		add_row(t, order[i], total, columns, n_columns);
 		if (t->text.n > FLUSH_BYTES)
 			text_flush(&t->text, out);
 	}
+	add_foot(t, order, shown, total);
 	text_flush(&t->text, out);
+	free(order);
+	return t->text.failed ? -1 : 0;
 }
 
 /* The table of the one event that has_event[] is true for. */
@@ -294,11 +526,11 @@ static int write_event(struct top *t, uint32_t event, const bool *has_event, FIL
 
 	if (!rc && sum_all(t, &total))
 		rc = err_nomem(err);
-	if (!rc) {
-		write_table(t, event, has_event, total, out);
-		rc = t->text.failed ? err_nomem(err) : 0;
-	}
+	if (!rc && write_table(t, event, has_event, total, out))
+		rc = err_nomem(err);
 	vec_done(&t->rows);
+	vec_done(&t->edges);
+	hash_done(&t->edge_of);
 	hash_done(&t->row_of);
 	tree_done(&t->tree);
 	t->tree = (struct tree){0};

@@ -67,6 +67,16 @@ struct output_diff {
 int output_add_run(struct output_diff *d, struct profile *both, const struct profile *run,
 		   uint32_t event, bool is_new, struct err *err);
 
+/* How top looks. Zeroed: everything, as perf report --stdio does. */
+struct top_options {
+	unsigned rows; /* of a table; 0: all */
+	double limit;  /* percent that a row has at least */
+	bool no_children; /* sorted by what functions themselves cost; without what they call */
+	bool callers;	  /* below each function who calls it most */
+	unsigned merged;  /* enum top_column bits that are left out: rows that differ only there are one */
+};
+enum top_column { TOP_COMM = 1, TOP_DSO = 2, TOP_SYMBOL = 4 };
+
 struct output_options {
 	struct output_diff diff;
 	bool count_samples;	 /* weights are numbers of samples instead of periods */
@@ -76,6 +86,7 @@ struct output_options {
 	 * tells_events. */
 	const char *event;
 	struct picture_options picture;
+	struct top_options top;
 	uint64_t lost; /* samples that the recorder lost, for formats that tell it */
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
 };

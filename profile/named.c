@@ -246,6 +246,35 @@ static int add_locations(struct namer *n)
 	return vec_push(&n->symbols.first, (uint32_t)n->symbols.ids.n);
 }
 
+static bool is_name(const struct strtab *names, uint32_t id, const char *name)
+{
+	return strtab_len(names, id) == strlen(name) &&
+	       !memcmp(strtab_get(names, id), name, strlen(name));
+}
+
+/* Without what the style leaves out of stacks. */
+static int reshape(struct named_stacks *s, const struct profile *p, const struct stack_style *style,
+		   struct err *err)
+{
+	size_t n = strtab_count(&s->names), i;
+	bool *is_root = calloc(n + 1, sizeof *is_root), *is_start = calloc(n + 1, sizeof *is_start);
+	int rc = is_root && is_start ? 0 : err_nomem(err);
+
+	for (i = 0; !rc && i < n; i++) {
+		is_root[i] = i < s->kinds.n && s->kinds.v[i] == NAME_TASK;
+		is_start[i] = style->skip_after && is_name(&s->names, (uint32_t)i, style->skip_after);
+	}
+	if (!rc)
+		rc = tree_reshape(&s->tree,
+				  &(struct tree_shape){.is_start = is_start,
+						       .is_root = is_root,
+						       .collapse = style->collapse},
+				  p->nodes.n, err);
+	free(is_root);
+	free(is_start);
+	return rc;
+}
+
 int named_stacks(struct named_stacks *s, const struct profile *p, const struct event_set *events,
 		 const struct stack_style *style, struct err *err)
 {
@@ -256,6 +285,8 @@ int named_stacks(struct named_stacks *s, const struct profile *p, const struct e
 		rc = err_nomem(err);
 	if (!rc)
 		rc = tree_fill(&s->tree, p, events->has, &n.symbols, err);
+	if (!rc && (style->skip_after || style->collapse))
+		rc = reshape(s, p, style, err);
 	tree_symbols_done(&n.symbols);
 	text_done(&n.text);
 	free(n.of_function);

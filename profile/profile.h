@@ -296,6 +296,16 @@ int tree_fill(struct tree *t, const struct profile *p, const bool *has_event,
 void tree_done(struct tree *t);
 void tree_symbols_done(struct tree_symbols *s);
 
+/* What of stacks is left out. By symbol. */
+struct tree_shape {
+	const bool *is_start; /* stacks begin with the innermost frame of these; NULL */
+	const bool *is_root;  /* the levels above stacks, which stay */
+	bool collapse;	      /* a frame that calls itself is one */
+};
+
+/* Makes the tree again with less. n_seen: nodes of the profile that filled it. 0 or ERR_NOMEM. */
+int tree_reshape(struct tree *t, const struct tree_shape *shape, size_t n_seen, struct err *err);
+
 /* Fills an empty (zeroed) tree with the stacks of another, leaf first. 0 or ERR_NOMEM. */
 int tree_reverse(struct tree *t, const struct tree *from, struct err *err);
 
@@ -320,6 +330,8 @@ struct stack_style {
 	bool mark_stitched;			 /* _[s] */
 	bool addrs;	/* [module <file offset or address>] for unknown symbols */
 	bool no_inline; /* inlined functions are left out */
+	const char *skip_after; /* a name: stacks begin with its innermost frame; NULL */
+	bool collapse;		/* a function that calls itself is one frame */
 };
 
 /* What a name stands for; where it stands for several things, the last of these. */

@@ -1,6 +1,7 @@
 /* tree.c - stacks of equal symbols become one node; children put in order in linear time. */
 #include "profile/profile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/pages.h"
@@ -94,6 +95,81 @@ int tree_fill(struct tree *t, const struct profile *p, const bool *has_event,
 		t->nodes.v[at].period = add_saturated(t->nodes.v[at].period, s->period);
 	}
 	return 0;
+}
+
+struct reshaping {
+	const struct tree_shape *shape;
+	const struct tree *from;
+	struct tree to;
+	uint32_t *id;	/* by node: what it is now */
+	uint32_t *root; /* by node: what its stack begins below */
+	bool *is_root;	/* by node */
+};
+
+/* Where a node goes to, whose parent has been there; HASH_NONE when out of memory. */
+static uint32_t place_node(struct reshaping *r, uint32_t i)
+{
+	const struct tree_node *n = &r->from->nodes.v[i];
+	uint32_t parent = n->parent, at = r->id[parent];
+
+	r->is_root[i] = r->is_root[parent] && r->shape->is_root[n->symbol];
+	r->root[i] = r->root[parent];
+	if (!r->is_root[i] && r->shape->is_start && r->shape->is_start[n->symbol])
+		at = r->root[parent];
+	else if (r->shape->collapse && !r->is_root[parent] && r->to.nodes.v[at].symbol == n->symbol)
+		return at;
+	at = child(&r->to, at, n->symbol);
+	if (r->is_root[i])
+		r->root[i] = at;
+	return at;
+}
+
+static int place_nodes(struct reshaping *r)
+{
+	uint32_t i;
+
+	r->is_root[0] = true;
+	if (vec_push(&r->to.nodes, r->from->nodes.v[0]))
+		return -1;
+	for (i = 1; i < r->from->nodes.n; i++) {
+		const struct tree_node *n = &r->from->nodes.v[i];
+
+		r->id[i] = place_node(r, i);
+		if (r->id[i] == HASH_NONE)
+			return -1;
+		r->to.nodes.v[r->id[i]].count =
+			add_saturated(r->to.nodes.v[r->id[i]].count, n->count);
+		r->to.nodes.v[r->id[i]].period =
+			add_saturated(r->to.nodes.v[r->id[i]].period, n->period);
+	}
+	return 0;
+}
+
+int tree_reshape(struct tree *t, const struct tree_shape *shape, size_t n_seen, struct err *err)
+{
+	struct reshaping r = {.shape = shape, .from = t, .to.secret = t->secret};
+	size_t i;
+	int rc = -ERR_NOMEM;
+
+	r.id = calloc(t->nodes.n, sizeof *r.id);
+	r.root = calloc(t->nodes.n, sizeof *r.root);
+	r.is_root = calloc(t->nodes.n, sizeof *r.is_root);
+	if (r.id && r.root && r.is_root && !place_nodes(&r)) {
+		for (i = 0; i < n_seen; i++)
+			t->seen[i].node = t->seen[i].root ? r.id[t->seen[i].node] : 0;
+		r.to.seen = t->seen;
+		t->seen = NULL;
+		tree_done(t);
+		*t = r.to;
+		rc = 0;
+	} else {
+		err_nomem(err);
+		tree_done(&r.to);
+	}
+	free(r.id);
+	free(r.root);
+	free(r.is_root);
+	return rc;
 }
 
 int tree_reverse(struct tree *t, const struct tree *from, struct err *err)

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""What formats make of their options: shapes of folded stacks, rows of top, what is ignored is told; the line of progress; the same stacks
+from every input that can hold them."""
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+from common import CAPTURE, RESOLVE, Tap, build, run
+
+tap = Tap()
+
+
+def resolve(*args, **more):
+    return subprocess.run([RESOLVE, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def on_terminal(*args, out="stdout"):
+    """What a command writes to a terminal, which is its standard output or error."""
+    ours, theirs = pty.openpty()
+    p = subprocess.Popen(args, stdin=subprocess.DEVNULL, **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, out: theirs})
+    os.close(theirs)
+    text = b""
+    try:
+        while got := os.read(ours, 65536):
+            text += got
+    except OSError:  # the other end has gone
+        pass
+    os.close(ours)
+    return p.wait(), text.decode()
+
+
+with open("r.folded", "w") as f:
+    f.write("app;main;a;a;b;b;a 3\napp;x;a 2\n")
+for option, want in (("--reverse", "a;b;b;a;a;main;app 3\na;x;app 2\n"), ("--collapse-recursion", "app;main;a;b;a 3\napp;x;a 2\n"),
+                     ("--skip-after=main", "app;main;a;a;b;b;a 3\napp;x;a 2\n"), ("--skip-after=b", "app;b;a 3\napp;x;a 2\n"),
+                     ("--skip-after=app", "app;main;a;a;b;b;a 3\napp;x;a 2\n")):
+    p = resolve(option, "r.folded")
+    tap.check(p.stdout == want and p.stderr == "", f"folded {option}", p.stdout, p.stderr)
+svg = resolve("--collapse-recursion", "--minwidth", "0", "-f", "flamegraph", "r.folded").stdout
+tap.check(len(re.findall("<title>a ", svg)) == 3, "the picture too", re.findall("<title>[^<]*", svg))
+
+# ---- top ----
+with open("t.folded", "w") as f:
+    f.write("app;main;f 50\napp;main;g;f 30\napp;main;g 15\napp;main;名前 4\napp;main;h 1\n")
+rows = lambda *o: [re.split(r"\s{2,}", line.strip()) for line in resolve("-f", "top", *o, "t.folded").stdout.splitlines() if line and line[0] != "#" and "from" not in line]
+tap.check([r[-1] for r in rows("--no-children")] == ["[.] f", "[.] g", "[.] 名前", "[.] h"] and rows("--no-children")[0][0] == "80.00%", "top --no-children: by own cost", rows("--no-children"))
+tap.check(len(rows("-n", "2")) == 2 and "# and 3 more" in resolve("-f", "top", "-n", "2", "t.folded").stdout, "top -n: and how many more")
+tap.check([r[-1] for r in rows("--percent-limit", "40")] == ["[.] main", "[.] f", "[.] g"], "top --percent-limit", rows("--percent-limit", "40"))
+tap.check(rows("--sort", "comm") == [["100.00%", "100.00%", "app"]], "top --sort comm: rows are added up", rows("--sort", "comm"))
+text = resolve("-f", "top", "--callers", "t.folded").stdout
+tap.check(re.search(r"\] f\n +from +62\.50%  \[\.\] main\n +from +37\.50%  \[\.\] g\n", text), "top --callers: with their shares", text)
+with open("w.folded", "w") as f:
+    f.write("名前;f 1\nnarrow;f 1\n")
+text = [line for line in resolve("-f", "top", "w.folded").stdout.splitlines() if line[:1] == " "]
+wide = next(line for line in text if "名前" in line)
+narrow = next(line for line in text if "narrow" in line)
+tap.check(wide.index("[.]") + 2 == narrow.index("[.]"), "top: columns of a terminal, where some letters take two", text)
+for bad in (("--sort", "cpu"), ("--percent-limit", "x"), ("-n", "-1")):
+    p = resolve("-f", "top", *bad, "t.folded")
+    tap.check(p.returncode == 2 and bad[0].lstrip("-")[0] in p.stderr, f"top {' '.join(bad)}: refused", p.stderr)
+with open("many.folded", "w") as f:
+    f.writelines(f"app;f{i} {i + 1}\n" for i in range(500))
+code, text = on_terminal(RESOLVE, "-f", "top", "many.folded")
+tap.check(code == 0 and text.count("\n") < 40 and "more: -n 0" in text, "top: a terminal gets what fits", text.count("\n"))
+tap.check(resolve("-f", "top", "many.folded").stdout.count("\n") > 500, "a pipe gets all")
+
+# ---- options of other formats ----
+for form, options in (("pprof", ["--kernel", "--width", "900"]), ("folded", ["--title", "x", "-n", "3"]), ("script", ["--sort", "dso", "--reverse"]), ("top", ["--with-pid"])):
+    p = resolve("-f", form, *options, "-o", "out." + form, "r.folded")
+    named = [o for o in options if o.startswith("-")]
+    tap.check(all(f"{o} changes nothing in {form}" in p.stderr for o in named), f"{form}: {' '.join(named)} is told to change nothing", p.stderr)
+    tap.check(resolve("-q", "-f", form, *options, "-o", "out." + form, "r.folded").stderr.count("changes nothing") == 0, f"{form}: not with -q")
+tap.check("changes nothing" not in resolve("--kernel", "--with-tid", "--skip-after", "a", "r.folded").stderr, "what is used is not told")
+
+# ---- progress: an input that takes long, as a pipe that is written slowly ----
+os.mkfifo("slow.folded")
+writer = subprocess.Popen([sys.executable, "-c", "import time\nwith open('slow.folded', 'w') as f:\n    for i in range(30): print(f'app;f{i} 1', file=f, flush=True); time.sleep(.1)"])
+code, text = on_terminal("sh", "-c", f"cat slow.folded | '{RESOLVE}' -o slow.out.folded -", out="stderr")
+writer.wait()
+tap.check(code == 0 and "reading standard input" in text and text.endswith("\r\x1b[K"), "a line of progress on a terminal, which goes at the end", repr(text))
+code, text = on_terminal(RESOLVE, "-o", "quick.folded", "r.folded", out="stderr")
+tap.check(text == "", "none for what is quick", repr(text))
+
+# ---- one profile in every form that can hold it ----
+program = build("g++ -g -O2 -pthread", "threads.cc", "threads")
+run([CAPTURE, "-q", "-F", "997", "-o", "perf.data", "--", program, "0.3"])
+whole = resolve("perf.data", "-q").stdout
+for form in ("x.folded", "x.folded.gz", "x.folded.zst", "x.pb.gz", "x.script"):
+    tap.check(resolve("-q", "-o", form, *(["--with-tid"] if form == "x.pb.gz" else []), "perf.data").returncode == 0, f"{form} is written")
+    again = resolve("-q", form).stdout
+    tap.check(again == whole, f"{form}: the same bytes as the recording", [p for p in zip(again.splitlines(), whole.splitlines()) if p[0] != p[1]][:3])
+first = json.loads(resolve("-f", "jsonl", "perf.data").stdout.splitlines()[0])
+tap.check(first["v"] == 1 and set(first) <= {"v", "t_ns", "pid", "tid", "comm", "cpu", "event", "period", "stop", "stack"}, "jsonl: its version, and no member that the manual does not have", list(first))
+tap.end()
