@@ -91,7 +91,7 @@ for block in script:
 check(got == want, "jsonl: the samples of script, in the same order", f"{got}\n{want}")
 s = lines["order0"][0]
 check(s == {
-    "t_ns": 1001002003, "pid": 100, "tid": 100, "comm": "server", "event": "cpu-clock:pppH", "period": 10, "stop": "END",
+    "v": 1, "t_ns": 1001002003, "pid": 100, "tid": 100, "comm": "server", "event": "cpu-clock:pppH", "period": 10, "stop": "END",
     "stack": [
         {"ip": "0x401150", "sym": "leaf(std::vector<int> const&)", "dso": "/opt/app/server", "build_id": "abcdef01",
          "file": "w.cc", "line": 7, "inlined": True},

@@ -257,24 +257,25 @@ with browser.Browser() as b:
 AXE = os.path.join(os.environ["TOP"], "build", "npm", "axe.min.js")
 
 
-def violations(b):
-    b.evaluate(open(AXE).read() + "; 0")
-    return b.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.help, v.nodes.map(n => n.html.slice(0, 120)).slice(0, 3)]))")
+def accessible(b, name):
+    found = b.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.help, v.nodes.map(n => n.html.slice(0, 120)).slice(0, 3)]))")
+    tap.check(found == [], name, found)
 
 
 if os.path.exists(AXE):
     for dark in (False, True):
         with browser.Browser(dark=dark) as b:
             ready(b)
+            b.evaluate(open(AXE).read() + "; 0")
             look = "dark" if dark else "light"
-            tap.check(violations(b) == [], f"axe-core finds nothing, {look}", violations(b))
+            accessible(b, f"axe-core finds nothing, {look}")
             b.evaluate("document.getElementById('more').click(); page.change({table: true, heat: true, search: 'spin'});"
                        "page.filter({focus: page.tree.frame(page.tree.children(0)[0])}); page.zoom(page.tree.children(0)[0])")
-            tap.check(violations(b) == [], f"nor with all that opens, {look}", violations(b))
+            accessible(b, f"nor with all that opens, {look}")
             b.evaluate("page.openMenu()")
-            tap.check(violations(b) == [], f"nor with a frame's menu, {look}", violations(b))
+            accessible(b, f"nor with a frame's menu, {look}")
             b.evaluate("page.menu.hide(); document.getElementById('help').showModal()")
-            tap.check(violations(b) == [], f"nor with the help, {look}", violations(b))
+            accessible(b, f"nor with the help, {look}")
 else:
     tap.skip("accessibility", "axe-core is not here: make deps fetches it by npm")
 
