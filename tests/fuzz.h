@@ -8,9 +8,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* How many times slower sanitizers may make it. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
+#define FUZZ_SLOWER 20
+#else
+#define FUZZ_SLOWER 1
+#endif
+
+/* Processor time of this thread. */
+static inline uint64_t fuzz_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /* What must hold for any input. */
 #define FUZZ_CHECK(cond)                                                                     \

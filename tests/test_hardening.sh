@@ -1,0 +1,46 @@
+#!/bin/bash
+# The commands are built hardened, which is what the files say: position independent, relocations read-only and done at the start,
+# stacks protected, checked variants of the C library's functions, and on x86-64 each object of ours is marked for indirect branch tracking and
+# shadow stacks. (The linker marks a command when all that is linked in is marked, which Debian's libiberty.a is not.)
+case $CFLAGS$SAN$DEBUG in
+*sanitize*|*address*|*-O0*) echo "ok - hardening # SKIP a build for debugging"; exit 0 ;;
+esac
+failed=0
+
+check() { # what, condition's status, details
+	if [ "$2" = 0 ]; then
+		echo "ok - $1"
+	else
+		echo "not ok - $1: $3"
+		failed=1
+	fi
+}
+
+has() { # file, what, pattern, readelf's options
+	local text
+	text=$(readelf -W "$4" "$1")
+	grep -qE "$3" <<<"$text"
+	check "${1##*/}: $2" $? "readelf $4: no $3"
+}
+
+for f in "$BIN"/capture "$BIN"/resolve "$BIN"/regress; do
+	if readelf -Ws "$f" | grep -q __asan_init; then
+		echo "ok - ${f##*/}: hardening # SKIP it has sanitizers"
+		continue
+	fi
+	has "$f" "position independent" 'Type: +DYN' -h
+	has "$f" "relocations are read-only" 'GNU_RELRO' -l
+	has "$f" "and done at the start" 'FLAGS_1.*NOW' -d
+	has "$f" "no stack with code" 'GNU_STACK .* RW +0x' -l
+	has "$f" "stacks are protected" '__stack_chk_fail' -s
+	has "$f" "the C library checks" '__(snprintf|printf|fprintf|memcpy|read|vsnprintf)_chk' -s
+done
+if [ "$(uname -m)" = x86_64 ] && ! readelf -Ws "$BIN/resolve" | grep -q __asan_init; then
+	# shellcheck disable=SC2044 # names of ours
+	for o in $(find "$BUILD" -name '*.o' -not -path '*/tests/*'); do
+		readelf -nW "$o" | grep -q 'x86 feature: IBT, SHSTK' || unmarked="$unmarked $o"
+	done
+	[ -z "$unmarked" ]
+	check "objects are marked for CET" $? "$unmarked"
+fi
+exit $failed
