@@ -43,6 +43,7 @@ struct cfi_module {
 	struct cfi_index debug;
 	struct go_table go;
 	struct code_index code;
+	struct code_index bare; /* of functions that an FDE or Go's table bounds */
 	bool debug_opened, code_opened, calls_opened, stub_looked_for, has_stub;
 	struct hash_table full_by_vaddr; /* vaddr -> index in full_rules */
 	VEC(const struct full_rule *) full_rules;
@@ -56,6 +57,7 @@ static void module_done(struct module_state *state)
 	cfi_index_done(&cm->eh);
 	cfi_index_done(&cm->debug);
 	code_index_done(&cm->code);
+	code_index_done(&cm->bare);
 	hash_done(&cm->full_by_vaddr);
 	rule_table_done(&cm->rules);
 	vec_done(&cm->full_rules);
@@ -460,6 +462,15 @@ static void code_open(struct cfi_module *cm)
 	cm->code_opened = true;
 }
 
+/* With the lock. The symbols are not read for it. */
+static const struct code_frame *bounded_frame(struct cfi_module *cm, struct code_function *fn,
+					      uint64_t vaddr)
+{
+	if (!cm->bare.steps && !cm->bare.rows.n)
+		code_index_open_bare(&cm->bare, cm->mod->image);
+	return code_index_frame(&cm->bare, cm->mod->image, cm->arch, fn, vaddr);
+}
+
 /* Does it begin where a function does, and not in a part that was moved elsewhere? */
 static bool begins_as_entered(const struct cfi_module *cm, const struct cfi_fde *fde)
 {
@@ -479,10 +490,9 @@ bool cfi_module_fde_frame(struct cfi_module *cm, uint64_t vaddr, struct code_fra
 
 	pthread_mutex_lock(&cm->lock);
 	if (cfi_index_find(&cm->eh, vaddr, &fde) > 0 && begins_as_entered(cm, &fde)) {
-		code_open(cm);
 		fn.start = fde.start;
 		fn.end = fde.end;
-		f = code_index_frame(&cm->code, cm->mod->image, cm->arch, &fn, vaddr);
+		f = bounded_frame(cm, &fn, vaddr);
 	}
 	if (f)
 		*ret = *f;
@@ -498,8 +508,7 @@ bool cfi_module_go_frame(struct cfi_module *cm, uint64_t vaddr, struct code_fram
 	if (!go_table_bounds(&cm->go, vaddr, &fn.start, &fn.end))
 		return false;
 	pthread_mutex_lock(&cm->lock);
-	code_open(cm);
-	f = code_index_frame(&cm->code, cm->mod->image, cm->arch, &fn, vaddr);
+	f = bounded_frame(cm, &fn, vaddr);
 	if (f)
 		*ret = *f;
 	pthread_mutex_unlock(&cm->lock);

@@ -117,18 +117,23 @@ static bool table_add(struct code_index *ix, struct elf_image *img, const char *
 	return true;
 }
 
-void code_index_open(struct code_index *ix, const struct module *mod)
+void code_index_open_bare(struct code_index *ix, const struct elf_image *img)
 {
 	size_t file_bytes;
 
+	elf_image_bytes(img, &file_bytes);
+	ix->steps = (uint64_t)file_bytes * CODE_STEPS_PER_BYTE;
+}
+
+void code_index_open(struct code_index *ix, const struct module *mod)
+{
 	/* What .dynsym has is in a whole .symtab, too. */
 	if (!table_add(ix, mod->debug, ".symtab") && !table_add(ix, mod->image, ".symtab")) {
 		table_add(ix, mod->image, ".dynsym");
 		table_add(ix, mod->mini, ".symtab");
 	}
 	code_extent(mod->image, &ix->code_start, &ix->code_bytes);
-	elf_image_bytes(mod->image, &file_bytes);
-	ix->steps = (uint64_t)file_bytes * CODE_STEPS_PER_BYTE;
+	code_index_open_bare(ix, mod->image);
 	if (!ix->n_tables || !ix->code_bytes)
 		return;
 	while ((ix->code_bytes - 1) >> ix->part_shift >> PARTS_BITS)

@@ -51,6 +51,8 @@ struct code_index {
 
 /* Reads the symbols of a module, which must outlive the index. */
 void code_index_open(struct code_index *ix, const struct module *mod);
+/* Without the symbols, for functions whose bounds are known otherwise. */
+void code_index_open_bare(struct code_index *ix, const struct elf_image *img);
 /* Reads all code for calls. */
 void code_index_add_calls(struct code_index *ix, const struct elf_image *img,
 			  const struct arch *arch);

@@ -18,18 +18,24 @@
 /* How many callers there are at most between such code and the owner. */
 #define CALLERS_MAX 16
 
-/* A range of addresses that has a bit of a filter. */
-#define FILTER_BITS  64u
-#define FILTER_SHIFT 32
+/* Parts of the address space that have a bit of the filter. */
+#define FILTER_SHIFT 20
 
-static uint64_t filter_bit(uint64_t addr)
+static unsigned filter_bit(uint64_t addr)
 {
-	return 1ull << ((addr >> FILTER_SHIFT) * 0x9e3779b97f4a7c15u >> 58);
+	return (unsigned)((addr >> FILTER_SHIFT) * 0x9e3779b97f4a7c15u >> (64 - CODE_FILTER_BITS));
+}
+
+static bool may_be_code(const struct code_filter *f, uint64_t addr)
+{
+	unsigned bit = filter_bit(addr);
+
+	return f->bits[bit / 64] >> bit % 64 & 1;
 }
 
 /* Which words can be addresses in code of files: a bit for each part of the address space. Nearly
  * all words of a frame are none. */
-static uint64_t code_filter(struct walk *w)
+static const struct code_filter *code_filter(struct walk *w)
 {
 	struct code_filter *f = &w->worker->code_filter;
 	const struct address_space *space = w->s->space;
@@ -37,33 +43,44 @@ static uint64_t code_filter(struct walk *w)
 	uint64_t at;
 
 	if (f->layout == address_space_layout(space) && f->n_maps == n)
-		return f->bits;
+		return f;
 	*f = (struct code_filter){.layout = address_space_layout(space), .n_maps = n};
 	for (i = 0; i < n; i++) {
 		const struct map *m = address_space_at(space, i);
 
 		if (!(m->prot & PROT_EXEC) || m->dso->kind == DSO_ANON || m->end <= m->start)
 			continue;
-		if ((m->end - m->start) >> FILTER_SHIFT >= FILTER_BITS)
-			f->bits = UINT64_MAX;
-		for (at = m->start >> FILTER_SHIFT; at <= (m->end - 1) >> FILTER_SHIFT && ~f->bits;
-		     at++)
-			f->bits |= filter_bit(at << FILTER_SHIFT);
+		if ((m->end - m->start) >> FILTER_SHIFT >> CODE_FILTER_BITS) {
+			memset(f->bits, 0xff, sizeof f->bits);
+			break;
+		}
+		for (at = m->start >> FILTER_SHIFT; at <= (m->end - 1) >> FILTER_SHIFT; at++) {
+			unsigned bit = filter_bit(at << FILTER_SHIFT);
+
+			f->bits[bit / 64] |= 1ull << bit % 64;
+		}
 	}
-	return f->bits;
+	return f;
 }
 
-/* The frame of what `ra` returns to, by its machine code. */
-static bool code_frame_at(struct walk *w, uint64_t ra, struct code_frame *ret)
+/* The frame of what `ra` returns to, by its machine code. NULL: not known. */
+static const struct code_frame *code_frame_at(struct walk *w, uint64_t ra)
 {
+	struct known_frame *k = &w->worker->frames[hash_u64(ra) % FRAMES_KNOWN];
 	const struct map *map = address_space_find(w->s->space, ra - 1);
 	struct code_function fn;
 	struct cfi_module *cm;
 	uint64_t vaddr;
 
-	cm = map ? walk_module(w, map, ra - 1, &vaddr) : NULL;
-	return cm &&
-	       (cfi_module_fde_frame(cm, vaddr, ret) || cfi_module_code_frame(cm, vaddr, &fn, ret));
+	if (!map)
+		return NULL;
+	if (k->map != map->id || k->ra != ra) {
+		cm = walk_module(w, map, ra - 1, &vaddr);
+		*k = (struct known_frame){.map = map->id, .ra = ra};
+		k->is_known = cm && (cfi_module_fde_frame(cm, vaddr, &k->frame) ||
+				     cfi_module_code_frame(cm, vaddr, &fn, &k->frame));
+	}
+	return k->is_known ? &k->frame : NULL;
 }
 
 static enum fp_owner owner_of(const struct walk *w, const struct cursor *c,
@@ -80,9 +97,9 @@ static enum fp_owner owner_of(const struct walk *w, const struct cursor *c,
 
 enum fp_owner fp_owner_by_code(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at)
 {
-	struct code_frame f;
+	const struct code_frame *f = code_frame_at(w, ra);
 
-	return code_frame_at(w, ra, &f) ? owner_of(w, c, &f, at) : FP_OWNER_UNKNOWN;
+	return f ? owner_of(w, c, f, at) : FP_OWNER_UNKNOWN;
 }
 
 /* Does the call before `ra` lead to the function that `ip` is in, as far as it says where to? */
@@ -112,25 +129,25 @@ static enum fp_owner step_out(struct walk *w, const struct cursor *c, uint64_t r
 	const int32_t record = 2 * (int32_t)word;
 	struct rule_entry own;
 	struct rule r = walk_rule(w, ra - 1, &own)->rule;
-	struct code_frame f;
+	const struct code_frame *f;
 	uint64_t cfa = *at + word;
 
 	*on = false;
 	if (r.kind == RULE_FP && r.cfa_off == record && r.fp_off == -record)
 		return fp_owner_by_code(w, c, ra, *at);
 	if (rule_is_missing((enum rule_kind)r.kind)) {
-		if (!code_frame_at(w, ra, &f) || f.ra_lost)
+		f = code_frame_at(w, ra);
+		if (!f || f->ra_lost)
 			return FP_OWNER_UNKNOWN;
-		if (f.fp_holds != CODE_FP_CALLER || f.sp < 0 || f.saved_fp)
-			return f.fp_holds == CODE_FP_OTHER ? FP_OWNER_SELF
-							   : owner_of(w, c, &f, *at);
-		cfa += (uint32_t)f.sp;
+		if (f->fp_holds != CODE_FP_CALLER || f->sp < 0 || f->saved_fp)
+			return f->fp_holds == CODE_FP_OTHER ? FP_OWNER_SELF
+							    : owner_of(w, c, f, *at);
+		cfa += (uint32_t)f->sp;
 	} else if (r.kind == RULE_SP) {
 		cfa += (uint64_t)(int64_t)r.cfa_off;
 		/* Saved, but not as one that frames are told by, unless in Go. */
 		if (r.fp_off && r.how != FRAME_GO_TABLE)
-			return fp_owner_by_code(w, c, ra, *at) == FP_OWNER_CALLER ? FP_OWNER_CALLER
-										  : FP_OWNER_SELF;
+			return FP_OWNER_SELF;
 		if (r.fp_off)
 			return r.fp_off == -record && cfa == c->fp + (uint64_t)record
 				       ? FP_OWNER_CALLER
@@ -198,7 +215,8 @@ enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct
 {
 	const unsigned word = w->arch->word_bytes;
 	unsigned n_owners = 0, n_found = 0, n_unsure = 0, i;
-	uint64_t filter, at, ra, owner_ip = 0, ip = 0;
+	const struct code_filter *filter;
+	uint64_t at, ra, owner_ip = 0, ip = 0;
 
 	/* With a link register callers keep their own where they like. */
 	if (w->arch->ra != w->arch->pc || !w->arch->code_step || !c->fp_known || !c->sp_known ||
@@ -210,7 +228,7 @@ enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct
 
 		if (!walk_word(w, at, word, &ra))
 			break;
-		owner = filter_bit(ra) & filter ? follow(w, c, ra, at, &ip) : FP_OWNER_SELF;
+		owner = may_be_code(filter, ra) ? follow(w, c, ra, at, &ip) : FP_OWNER_SELF;
 		n_owners += owner == FP_OWNER_CALLER;
 		if (owner == FP_OWNER_SELF || !may_lead_to(w, ra, map, c->ip))
 			continue;

@@ -75,6 +75,10 @@ struct jit_code {
 
 #define CODES_KNOWN 256
 
+#define FRAMES_KNOWN 256
+
+#define CODE_FILTER_BITS 12
+
 /* One worker: what stays between samples. */
 struct cfi_worker {
 	struct modules *modules;
@@ -105,9 +109,17 @@ struct cfi_worker {
 		bool is_known;
 	} codes[CODES_KNOWN];
 	struct jit_code jit_code;
+	/* By return address: frames by machine code that fp_owner.c has asked for. */
+	struct known_frame {
+		uint32_t map; /* id; 0: empty */
+		bool is_known;
+		uint64_t ra;
+		struct code_frame frame;
+	} frames[FRAMES_KNOWN];
 	/* Of fp_owner.c: parts of the address space with code of files. */
 	struct code_filter {
-		uint64_t layout, n_maps, bits;
+		uint64_t layout, n_maps;
+		uint64_t bits[(1u << CODE_FILTER_BITS) / 64];
 	} code_filter;
 	struct walk walks[UNWIND_BATCH];
 };

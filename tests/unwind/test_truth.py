@@ -81,7 +81,7 @@ def wanted(name):
     return ONLY in name if ONLY else LONG or name in SHORT
 
 
-def seconds(long=2.0, short=0.2):
+def seconds(long=0.8, short=0.2):
     return str(long if LONG else short)
 
 
