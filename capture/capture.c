@@ -23,9 +23,10 @@
 #include "capture/synth.h"
 #include "capture/tracing.h"
 
-#define COMPRESS_LEVEL	1
-#define QUEUE_BYTES	((size_t)64 << 20)
-#define RESERVE_BYTES	((size_t)4 << 10) /* beside the feature sections, for what else finishes a file */
+#define COMPRESS_LEVEL 1
+#define QUEUE_BYTES    ((size_t)64 << 20)
+#define RESERVE_BYTES \
+	((size_t)4 << 10) /* beside the feature sections, for what else finishes a file */
 #define ROUND_BYTES	((size_t)512 << 10) /* a round is closed when it has this much ... */
 #define ROUND_NS	1000000000ull	    /* ... or is this old */
 #define POLL_MS		100

@@ -39,9 +39,9 @@ struct perfdata {
 	struct outplace place;
 	bool is_named;		/* it is a regular file there: it can be renamed, removed */
 	char old[NAME_MAX + 1]; /* what a file of the same name is called now; "": there was none */
-	bool is_regular;     /* not /dev/null and the like */
-	uint64_t data_off;   /* of the data section */
-	uint64_t data_bytes; /* written by perfdata_begin() */
+	bool is_regular;	/* not /dev/null and the like */
+	uint64_t data_off;	/* of the data section */
+	uint64_t data_bytes;	/* written by perfdata_begin() */
 	uint64_t size_field_off;
 };
 

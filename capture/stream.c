@@ -147,8 +147,8 @@ static int compress_piece(struct stream *s, struct piece p, uint8_t *out, size_t
 	struct perf_event_header h = {.type = RECORD_COMPRESSED};
 	ZSTD_inBuffer in = {p.bytes, p.n, 0};
 	ZSTD_outBuffer to = {out + sizeof h, UINT16_MAX - sizeof h, 0};
-	size_t rest = ZSTD_compressStream2(s->zstd, &to, &in,
-					   p.ends_frame ? ZSTD_e_end : ZSTD_e_flush);
+	size_t rest =
+		ZSTD_compressStream2(s->zstd, &to, &in, p.ends_frame ? ZSTD_e_end : ZSTD_e_flush);
 
 	if (ZSTD_getErrorCode(rest) == ZSTD_error_memory_allocation)
 		return ENOMEM;
@@ -216,10 +216,9 @@ static int write_roomy(struct stream *s, const struct block *b, size_t *kept)
 
 	for (size_t pos = 0; pos < b->n; pos += len, n += got) {
 		len = b->n - pos < STREAM_PIECE_BYTES ? b->n - pos : STREAM_PIECE_BYTES;
-		rc = encode_piece(s,
-				  (struct piece){b->bytes + pos, len,
-						 ends_frame && pos + len == b->n},
-				  s->out + n, &got);
+		rc = encode_piece(
+			s, (struct piece){b->bytes + pos, len, ends_frame && pos + len == b->n},
+			s->out + n, &got);
 		if (rc)
 			return rc;
 	}

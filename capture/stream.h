@@ -57,8 +57,8 @@ int stream_end_round(struct stream *s);
 int stream_error(struct stream *s);
 
 struct stream_totals {
-	uint64_t raw_bytes;  /* appended */
-	uint64_t data_bytes; /* in the file: data.size */
+	uint64_t raw_bytes;    /* appended */
+	uint64_t data_bytes;   /* in the file: data.size */
 	uint64_t lost_samples; /* appended, but not in the file because of the error */
 };
 

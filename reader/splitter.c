@@ -53,9 +53,7 @@ static enum verdict leads_to_header(const struct splitter *s, uint32_t off)
 		    r.size < HEADER || r.size % 8)
 			return v;
 		if (r.size >= s->block->n - off)
-			return !s->eof			       ? UNDECIDED
-			       : r.size == s->block->n - off ? GOOD
-							     : BAD;
+			return !s->eof ? UNDECIDED : r.size == s->block->n - off ? GOOD : BAD;
 		off += r.size;
 	}
 	return BAD;
@@ -153,12 +151,11 @@ static enum verdict chain_check(const struct splitter *s, uint32_t off)
 /* When we are asked again, which in a trickle of bytes must not be for each. */
 static void be_patient(struct splitter *s)
 {
-	s->patience =
-		s->block->n + PATIENCE < BLOCK_BYTES ? s->block->n + PATIENCE : BLOCK_BYTES;
+	s->patience = s->block->n + PATIENCE < BLOCK_BYTES ? s->block->n + PATIENCE : BLOCK_BYTES;
 }
 
-/* Compressed data of a size that is odd, as most are, with no header behind it: the damage is there,
- * unless records begin inside. */
+/* Compressed data of a size that is odd, as most are, with no header behind it: the damage is
+ * there, unless records begin inside. */
 static enum verdict compressed_stands(struct splitter *s, const struct record *r)
 {
 	const uint32_t end = r->off + r->size;
@@ -224,9 +221,9 @@ static bool is_pipe_header(const struct splitter *s)
 	       buf_u64(&b) == sizeof(struct perfdata_pipe_header);
 }
 
-/* Can records begin at rd? Sizes are whole words, but those of compressed data: so in a stream without
- * any, that is as far from where we lost them, or from the last that was right. Any other place is a
- * coincidence. */
+/* Can records begin at rd? Sizes are whole words, but those of compressed data: so in a stream
+ * without any, that is as far from where we lost them, or from the last that was right. Any other
+ * place is a coincidence. */
 static bool may_begin_at(const struct splitter *s)
 {
 	const uint8_t align = splitter_align(s, s->rd);

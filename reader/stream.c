@@ -126,8 +126,8 @@ static bool found_damage(const struct splitter *s)
 	return s->saw_magic || s->bad_bytes || s->wrong_size;
 }
 
-/* Bytes that are missing between the records may be of compressed data, if there are more of them than
- * the mark of a round has. */
+/* Bytes that are missing between the records may be of compressed data, if there are more of them
+ * than the mark of a round has. */
 static bool may_miss_compressed(const struct stream *st, const struct splitter *s)
 {
 	return s == &st->split && (s->wrong_size || s->bad_bytes > HEADER);

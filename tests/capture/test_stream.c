@@ -215,7 +215,8 @@ static uint64_t count_whole(const struct bytes *b)
 	return n;
 }
 
-/* Where the file may grow to a limit, what fits is kept, and each sample that is not there is counted. */
+/* Where the file may grow to a limit, what fits is kept, and each sample that is not there is
+ * counted. */
 static void limited(int level, bool random, size_t limit)
 {
 	enum { SAMPLES = 2000, RESERVED = 65536, RECORD_MOST = 16384 };
@@ -297,7 +298,8 @@ static void frames(void **state)
 		in.size = h.size - sizeof h;
 		if (!z) {
 			assert_memory_equal(in.src, magic, sizeof magic);
-			assert_true(((const uint8_t *)in.src)[4] & 4); /* RFC 8878: Content_Checksum_flag */
+			assert_true(((const uint8_t *)in.src)[4] &
+				    4); /* RFC 8878: Content_Checksum_flag */
 			z = ZSTD_createDStream();
 		}
 		rc = ZSTD_decompressStream(z, &to, &in);
