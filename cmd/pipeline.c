@@ -27,6 +27,7 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct
 		.map = true,
 		.alone = pipeline_threads(opt) == 1,
 		.only_trusted = !opt->symbolizer.foreign_jit_maps,
+		.stop = opt->stop,
 	};
 
 	memset(p, 0, sizeof *p);

@@ -33,6 +33,7 @@ enum { PATIENT_INTERRUPTS = 4 }; /* with which transfers are waited for */
 
 /* While the recording is read: what was read until the signal is written. */
 static volatile sig_atomic_t reading;
+static volatile sig_atomic_t begun; /* there is something to keep */
 
 /* Ends the program as the signal would, but for an unfinished file. While it reads the first one only
  * ends the reading. */
@@ -47,14 +48,15 @@ static void on_end(int sig)
 	raise(sig);
 }
 
-/* The first ends the reading, the second the program; while files are fetched it is for those. */
+/* The first ends the reading, if that has begun, the second the program; while files are fetched it is
+ * for those. */
 static void on_interrupt(int sig)
 {
 	if (fetching.active && fetching.skips < PATIENT_INTERRUPTS) {
 		fetching.skips++;
 		return;
 	}
-	if (stop_requested)
+	if (stop_requested || !begun)
 		on_end(sig);
 	stop_requested = 1;
 }
@@ -108,10 +110,16 @@ static int nothing_to_write(const struct pipeline *p, const struct pipeline_opti
 
 static void print_notes(const struct pipeline *p)
 {
+	struct jit_cut cut;
 	size_t i;
 
 	for (i = 0; i < perf_file_note_count(p->file); i++)
 		fprintf(stderr, "resolve: %s\n", perf_file_note(p->file, i));
+	for (i = 0; jit_codes_cut(p->jit, i, &cut); i++)
+		fprintf(stderr,
+			"resolve: %s: the jitdump ends inside of a record at offset %#" PRIx64
+			": code that was made later has no names\n",
+			cut.dump->path, cut.off);
 }
 
 /* A format that cannot tell events apart shows one; the others do not vanish without a word. */
@@ -150,7 +158,7 @@ static int load(struct resolve *r, struct pipeline *p, struct err *err)
 	if (r->time)
 		rc = args_filter_time(r->time, info->first_sample_ns, info->last_sample_ns,
 				      &r->pipeline.filter, err);
-	reading = 1;
+	reading = begun = 1;
 	if (!rc)
 		rc = pipeline_load(p, &r->pipeline, err);
 	reading = 0;
@@ -239,7 +247,10 @@ static void tell_inputs(struct err *err)
 static int run_profiles(struct resolve *r, struct err *err)
 {
 	struct profile *p = NULL;
-	int rc = profiles_load(r, &p, err);
+	int rc;
+
+	begun = 1;
+	rc = profiles_load(r, &p, err);
 
 	if (!rc && !r->diff.paths[0].n)
 		rc = check_events(p, r->pipeline.filter.event, err);

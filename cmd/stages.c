@@ -63,8 +63,6 @@ static int read_one(struct crew *c, struct job *j, uint64_t n_added, struct err 
 
 	for (; c->n_released < n_added; c->n_released++)
 		perf_batch_release(c->p->file, c->batches[c->n_released % JOBS]);
-	if (c->opt->stop && *c->opt->stop)
-		return 0;
 	rc = perf_file_read(c->p->file, b, err);
 	if (rc <= 0)
 		return rc;

@@ -273,6 +273,13 @@ int jit_cursor_seek(struct jit_cursor *c, const struct perf_sample *s, const str
 		    struct err *err);
 /* Was it not read because it is another user's? */
 bool jit_codes_distrusts(struct jit_codes *j, const struct dso *dump);
+/* The i-th file that ends inside of a record, and where: what was made later is not in it. False: there
+ * are no more. */
+struct jit_cut {
+	const struct dso *dump;
+	uint64_t off;
+};
+bool jit_codes_cut(const struct jit_codes *j, size_t i, struct jit_cut *ret);
 /* Was it opened for this process? */
 bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid);
 /* Rises by one with each piece of code that was made, from 1. time_ns must be CLOCK_MONOTONIC

@@ -24,6 +24,7 @@ struct jit_codes {
 	bool trusts_all;
 	pthread_mutex_t lock;
 	VEC(struct dump) dumps;
+	VEC(struct jit_cut) cuts;
 	struct hash_table by_dso; /* dso id -> dumps */
 	struct hash_table users;  /* pid << 32 | dso id -> 0 */
 };
@@ -58,6 +59,7 @@ void jit_codes_free(struct jit_codes *j)
 	}
 	vec_done(&j->dumps);
 	hash_done(&j->by_dso);
+	vec_done(&j->cuts);
 	hash_done(&j->users);
 	pthread_mutex_destroy(&j->lock);
 	free(j->symfs);
@@ -111,6 +113,8 @@ static int read_dump(struct jit_codes *j, const struct dso *dso, uint32_t pid, u
 							      : -ERR_NOMEM;
 
 	*ret = (uint32_t)j->dumps.n;
+	if (d && !rc && d->cut_off && vec_push(&j->cuts, (struct jit_cut){dso, d->cut_off}))
+		rc = -ERR_NOMEM;
 	if (d && (rc || !d->tab.funcs.n)) {
 		jitdump_done(d);
 		free(d);
@@ -125,6 +129,14 @@ static int read_dump(struct jit_codes *j, const struct dso *dso, uint32_t pid, u
 	dump.codes = d;
 	j->dumps.v[j->dumps.n++] = dump;
 	return 0;
+}
+
+bool jit_codes_cut(const struct jit_codes *j, size_t i, struct jit_cut *ret)
+{
+	if (i >= j->cuts.n)
+		return false;
+	*ret = j->cuts.v[i];
+	return true;
 }
 
 int jit_codes_open(struct jit_codes *j, const struct dso *dump, uint32_t pid,

@@ -283,6 +283,7 @@ static int read_records(struct jitdump *j, struct stream *s, uint64_t off)
 			      by_addr);
 		off += total;
 	}
+	j->cut_off = rc || off == s->size ? 0 : off;
 	return rc;
 }
 

@@ -43,6 +43,7 @@ struct jitdump {
 	const uint8_t *file; /* all of it, for the code; NULL: could not be mapped */
 	size_t file_bytes;
 	bool swap;	/* the file is in the other byte order */
+	uint64_t cut_off; /* where the file ends inside of a record; 0: it does not */
 	bool has_times; /* false: the writer's clock is the processor's own */
 };
 

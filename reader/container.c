@@ -264,7 +264,8 @@ static int read_feature_table(struct perf_file *f, const struct header *h, uint6
 			continue;
 		}
 		f->stats.damaged = true;
-		file_note(f, NOTE_FEATURE, "header section %u lies outside of the file", bit);
+		file_note(f, NOTE_FEATURE, "header section %u (%s) lies outside of the file", bit,
+			  feature_name(bit));
 	}
 	free(p);
 	return rc;
@@ -284,7 +285,8 @@ static int parse_features(struct perf_file *f)
 			return rc;
 		if (rc) {
 			f->stats.damaged = true;
-			file_note(f, NOTE_FEATURE, "header section %u: %s", bit, f->err.what);
+			file_note(f, NOTE_FEATURE, "header section %u (%s): %s", bit,
+				  feature_name(bit), f->err.what);
 			continue;
 		}
 		p = features_get(f->features, bit, &size);

@@ -50,11 +50,13 @@ static int sample_place(struct perf_file *f, struct perf_sample *s)
 	s->comm = p->comm;
 	if (p->has_former)
 		place_in_exec(f, s);
+	if (!s->tid && !s->pid && s->cpumode == PERF_CPUMODE_USER) /* no idle task */
+		s->comm = machine_foreign_comm(f->machine);
 	if (s->cpumode == PERF_CPUMODE_GUEST_KERNEL)
 		s->kernel = machine_guest_kernel(f->machine);
 	else if (s->cpumode == PERF_CPUMODE_GUEST_USER)
 		s->kernel = machine_guest_user(f->machine);
-	return s->kernel ? 0 : err_nomem(&f->err);
+	return s->kernel && s->comm ? 0 : err_nomem(&f->err);
 }
 
 /* The place behind the last sample of the batch; NULL when out of memory. */

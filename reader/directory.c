@@ -11,6 +11,9 @@
 #include "reader/file.h"
 #include "reader/stream.h"
 
+/* Larger numbers are no recorder's. */
+enum { PARTS_MAX = 65536 };
+
 const char *directory_data_path(struct perf_file *f, const char *path)
 {
 	struct stat st;
@@ -60,10 +63,48 @@ static int add_part(struct perf_file *f, const char *dir, int dir_len, long n)
 		file_note(f, NOTE_DIRECTORY, "%s: %s", err.source, err.what);
 		return 0;
 	}
+	if (!part.size)
+		file_note(f, NOTE_EMPTY_PART,
+			  "%s is empty: nothing was recorded on its processors, or it is lost",
+			  path);
 	rc = stream_add(f, &part, 0, part.size);
 	if (rc)
 		source_close(&part);
 	return rc;
+}
+
+/* How many files the recorder wrote, as far as its command line tells: one per processor, if it
+ * says no more than --threads. 0: it does not. */
+static size_t parts_expected(const struct perf_file *f)
+{
+	const struct perf_file_info *info = &f->info;
+	size_t n = 0;
+
+	for (size_t i = 1; i < info->n_cmdline && strcmp(info->cmdline[i], "--") != 0; i++) {
+		const char *arg = info->cmdline[i];
+
+		if (!strcmp(arg, "--threads") || !strcmp(arg, "--threads=cpu"))
+			n = info->cpus_online;
+		else if (!strncmp(arg, "-C", 2) || !strncmp(arg, "--cpu", 5))
+			return 0;
+	}
+	return n;
+}
+
+/* The numbers are 0, 1, .. */
+static void note_missing_parts(struct perf_file *f, const long *parts, size_t n)
+{
+	size_t expected = parts_expected(f), first = 0;
+
+	if (n && (size_t)parts[n - 1] + 1 > expected)
+		expected = (size_t)parts[n - 1] + 1;
+	if (n >= expected)
+		return;
+	while (first < n && parts[first] == (long)first)
+		first++;
+	f->stats.damaged = true;
+	file_note(f, NOTE_DIRECTORY, "of %zu files of the directory %zu are missing: data.%zu%s",
+		  expected, expected - n, first, expected - n > 1 ? " .." : "");
 }
 
 int directory_add_streams(struct perf_file *f)
@@ -89,6 +130,8 @@ int directory_add_streams(struct perf_file *f)
 		closedir(d);
 	if (parts.n)
 		qsort(parts.v, parts.n, sizeof *parts.v, compare_parts);
+	if (parts.n && parts.v[parts.n - 1] < PARTS_MAX)
+		note_missing_parts(f, parts.v, parts.n);
 	for (size_t i = 0; !rc && i < parts.n; i++)
 		rc = add_part(f, path, dir_len, parts.v[i]);
 	if (!rc && !parts.n) {

@@ -34,6 +34,8 @@ void features_done(struct features *fs);
  * Negative only when out of memory. */
 int feature_parse(struct perf_file *f, unsigned bit, struct buf b);
 bool feature_is_parsed(unsigned bit);
+/* header_text.c: as perf names it; "unknown". */
+const char *feature_name(unsigned bit);
 /* One BUILD_ID record: an entry of that feature, or a record of a pipe. Same result. */
 int build_id_record(struct perf_file *f, struct buf rec, bool has_pid);
 

@@ -45,6 +45,7 @@ enum note {
 	NOTE_LATE,
 	NOTE_PACKED,
 	NOTE_DIRECTORY,
+	NOTE_EMPTY_PART,
 	NOTE_SKIPS, /* one per reason: NOTE_SKIPS + enum perf_skip */
 	NOTE_N = NOTE_SKIPS + PERF_SKIP_N,
 };
@@ -57,6 +58,7 @@ struct perf_file {
 	struct err err;
 	int failed; /* the error code that ended reading */
 	bool ended; /* all streams are read */
+	const volatile int *stop;  /* of perf_file_options */
 	bool is_directory; /* that is what was given */
 	bool map;   /* plain files are mapped */
 	bool alone; /* unless one thread would be slower so */

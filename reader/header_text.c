@@ -219,6 +219,11 @@ static const struct {
 
 enum { FEATURES_N = sizeof features / sizeof *features };
 
+const char *feature_name(unsigned bit)
+{
+	return bit < FEATURES_N && features[bit].name ? features[bit].name : "unknown";
+}
+
 /* ---- the rest ---------------------------------------------------------------------------- */
 
 static void tell_string(struct teller *t, const char *what, const char *value)

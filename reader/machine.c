@@ -1,6 +1,7 @@
 /* machine.c - processes, threads and the kernel, as the records tell of them. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/err.h"
@@ -123,11 +124,25 @@ static int process_exec(struct machine *m, struct process *p)
 	return 0;
 }
 
+/* Where pid and tid are 0 and it is not the kernel's idle task, it is some process outside of the
+ * PID namespace of the recorder: any of them, so what one says holds for none. */
+const char *machine_foreign_comm(struct machine *m)
+{
+	return intern(m, ":0");
+}
+
+static bool is_foreign(uint32_t pid, uint32_t tid, const char *comm)
+{
+	return !pid && !tid && strncmp(comm, "swapper", 7) != 0;
+}
+
 int machine_comm(struct machine *m, uint32_t pid, uint32_t tid, const char *comm, bool exec)
 {
 	struct process *p = process_get(m, pid);
 	struct thread *t = p ? thread_get(m, pid, tid) : NULL;
-	const char *name = t ? intern(m, comm) : NULL;
+	const char *name = !t				? NULL
+			   : is_foreign(pid, tid, comm) ? machine_foreign_comm(m)
+							: intern(m, comm);
 
 	m->changes++;
 	if (!name || (exec && process_exec(m, p)))

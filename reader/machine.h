@@ -76,6 +76,7 @@ const struct address_space *machine_guest_kernel(struct machine *m);
 /* For samples of cpumode GUEST_USER: every address is in the dso "[guest]". */
 const struct address_space *machine_guest_user(struct machine *m);
 /* Interned: lives until machine_free(). NULL only when out of memory. */
+const char *machine_foreign_comm(struct machine *m);
 const char *machine_comm_of(struct machine *m, uint32_t pid, uint32_t tid);
 
 /* Starts a new epoch and returns its number (rising from 1). Spaces captured from now on belong to

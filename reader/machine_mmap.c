@@ -145,8 +145,9 @@ int machine_mmap(struct machine *m, const struct machine_mmap *r)
 
 	m->changes++;
 	/* Kernel addresses are 0 under kptr_restrict. Processes inside a guest have pids of their
-	 * own, which must not be mixed with ours. */
-	if (!r->len || (r->guest && !kernel))
+	 * own, which must not be mixed with ours, and those outside of the recorder's PID namespace
+	 * have 0, all of them. */
+	if (!r->len || (r->guest && !kernel) || (!r->pid && !kernel))
 		return 0;
 	return kernel ? kernel_mmap(m, r, &key) : user_mmap(m, r, &key);
 }

@@ -51,6 +51,8 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 	if (rc == -ERR_NOT_FOUND && data_path != f->info.path)
 		rc = err_set(&f->err, ERR_NOT_FOUND, path,
 			     "a directory without a recording: it has no file `data`");
+	f->stop = opt ? opt->stop : NULL;
+	f->source.stop = f->stop;
 	f->info.file_mtime_ns = f->source.mtime_ns;
 	rc = rc ? rc : container_open(f);
 	if (rc) {
@@ -163,6 +165,10 @@ int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err
 		if (err)
 			*err = f->err;
 		return -(int)f->err.code;
+	}
+	if (f->stop && *f->stop && f->source.seekable) {
+		batch_end(f, b);
+		return 0;
 	}
 	f->failed = batch_fill(f, b);
 	if (b->samples.n) {

@@ -263,6 +263,10 @@ struct perf_file_options {
 	bool alone;
 	/* As root, refuse files of others. */
 	bool only_trusted;
+	/* Nonzero: perf_file_read() comes to the end soon, as a signal wants it. Of a file nothing
+	 * more is read; of a pipe what its writer, who may have got the signal too, still sends,
+	 * but no longer than some seconds. NULL: never. */
+	const volatile int *stop;
 };
 
 struct perf_thread {

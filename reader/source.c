@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,10 +164,32 @@ ssize_t source_pread(const struct source *s, uint64_t off, void *p, size_t n, st
 	return pread_full(s->fd, off, p, n, s->name, err);
 }
 
-static ssize_t read_some(const struct source *s, void *p, size_t n, struct err *err)
+/* Is a pipe at its end, because nothing more is wanted and its writer is silent, or does not end?
+ * The signal may come at any time, and to another thread, so it is looked for. */
+static bool is_over(struct source *s)
+{
+	enum { LOOK_MS = 100, PATIENCE_MS = 3000, SILENCE_MS = 500 };
+	struct pollfd fd = {.fd = s->fd, .events = POLLIN};
+	unsigned silence_ms = 0;
+
+	if (!s->stop)
+		return false;
+	while (!poll(&fd, 1, LOOK_MS)) {
+		silence_ms = *s->stop ? silence_ms + LOOK_MS : 0;
+		if (silence_ms >= SILENCE_MS)
+			return true;
+	}
+	if (*s->stop && !s->stopped_ns)
+		s->stopped_ns = clock_ns();
+	return s->stopped_ns && clock_ns() - s->stopped_ns > PATIENCE_MS * 1000000ull;
+}
+
+static ssize_t read_some(struct source *s, void *p, size_t n, struct err *err)
 {
 	ssize_t rc;
 
+	if (is_over(s))
+		return 0;
 	do
 		rc = read(s->fd, p, n);
 	while (rc < 0 && errno == EINTR);

@@ -23,6 +23,8 @@ struct source {
 	bool owns_fd;
 	bool is_stdin;
 	bool seekable;
+	const volatile int *stop; /* of perf_file_options; may be NULL */
+	uint64_t stopped_ns;		   /* when that was seen; 0: not yet */
 	uint64_t size;	   /* seekable: bytes when it was opened */
 	uint64_t mtime_ns; /* 0 when it is no file */
 	uid_t uid;	   /* whose it is */
@@ -45,7 +47,8 @@ uint64_t source_left(const struct source *s, uint64_t off, uint64_t n);
 /* At least the first `want` bytes (<= SOURCE_HEAD_BYTES) without using them up, fewer only at the
  * end. Returns how many are in s->head. */
 ssize_t source_peek(struct source *s, size_t want, struct err *err);
-/* The next bytes in order: how many (pipes: at least one), 0 at the end. */
+/* The next bytes in order: how many (pipes: at least one), 0 at the end, and of a pipe when nothing more
+ * is wanted and nothing comes. */
 ssize_t source_read(struct source *s, void *p, size_t n, struct err *err);
 /* Bytes at an offset, for seekable sources; fewer than n only at the end. */
 ssize_t source_pread(const struct source *s, uint64_t off, void *p, size_t n, struct err *err);

@@ -86,6 +86,7 @@ static int stream_fill(struct perf_file *f, struct stream *st)
 	b->n += (uint32_t)n;
 	st->pos += (uint64_t)n;
 	s->eof = !n;
+	f->stats.truncated |= s->eof && !st->source.seekable && f->stop && *f->stop;
 	if (s->eof && st->pos < st->end && st->source.seekable) {
 		/* Somebody made it shorter meanwhile. */
 		f->stats.truncated = true;

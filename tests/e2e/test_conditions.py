@@ -155,6 +155,24 @@ with subprocess.Popen([RESOLVE, "-j1", "-"], stdin=subprocess.PIPE, stdout=subpr
     out, err = p.communicate(rest)
 tap.check(out and p.returncode == 1 and b"interrupted" in err, "^C while reading: told", (p.returncode, err))
 
+# The same where nothing comes any more: no more than some silence is waited for.
+for sig in signal.SIGINT, signal.SIGTERM:
+    with subprocess.Popen([RESOLVE, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+        p.stdin.write(half)
+        p.stdin.flush()
+        until(lambda: asleep(p, p.stdin, False), "an empty pipe")
+        p.send_signal(sig)
+        out, err = p.stdout.read(), p.stderr.read()
+        p.wait()
+    tap.check(out and p.returncode == 1 and b"interrupted" in err, f"{sig.name} while the pipe is silent: what was read is written", (p.returncode, err))
+# ... and where nothing came at all there is nothing to write.
+with subprocess.Popen([RESOLVE, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+    until(lambda: asleep(p, p.stdin, False), "an empty pipe")
+    p.send_signal(signal.SIGINT)
+    out, err = p.stdout.read(), p.stderr.read()
+    p.wait()
+tap.check(not out and p.returncode == -signal.SIGINT, "SIGINT before the first byte ends the program", (p.returncode, err))
+
 for sig in signal.SIGTERM, signal.SIGHUP:
     with subprocess.Popen([RESOLVE, "-j1", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
         p.stdin.write(half)

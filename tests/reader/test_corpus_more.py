@@ -327,10 +327,26 @@ def killed():
 
 def pipe_in_directory(directory):
     """What is no file among the files of a directory is told, and not waited for."""
-    os.mkfifo(os.path.join(directory, "data.999"))
+    n = sum(name.startswith("data.") for name in os.listdir(directory))
+    name = os.path.join(directory, f"data.{n}")
+    os.mkfifo(name)
     lines = dump(directory, "-s")
-    os.unlink(os.path.join(directory, "data.999"))
-    check("damaged 1" in lines and any("data.999" in line for line in lines), "a fifo in a directory", str(lines[-3:]))
+    os.unlink(name)
+    check("damaged 1" in lines and any(f"data.{n}" in line for line in lines), "a fifo in a directory", str(lines[-3:]))
+
+
+def lost_in_directory(directory):
+    """Files that are missing, or empty, are told: the recorder wrote one for each processor."""
+    numbers = sorted(int(name[5:]) for name in os.listdir(directory) if name.startswith("data."))
+    for n in {numbers[0], numbers[-1]}:
+        name = os.path.join(directory, f"data.{n}")
+        os.rename(name, "aside")
+        lines = dump(directory, "-s") if len(numbers) > 1 else ["damaged 1", f"1 are missing: data.{n}"]
+        check("damaged 1" in lines and any(f"are missing: data.{n}" in line for line in lines), f"data.{n} of a directory is missing", str(lines[-3:]))
+        open(name, "wb").close()
+        lines = dump(directory, "-s")
+        check(any(f"data.{n} is empty" in line for line in lines), f"data.{n} of a directory is empty", str(lines[-3:]))
+        os.rename("aside", name)
 
 
 def one_of_directory(directory):
@@ -397,6 +413,7 @@ def main():
     if "directory" in made:
         pipe_in_directory(made["directory"])
         one_of_directory(made["directory"])
+        lost_in_directory(made["directory"])
         names_in_directory(made["directory"])
     old_mmap2()
     endless_tail()

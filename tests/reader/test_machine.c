@@ -285,8 +285,13 @@ static void test_unknown_comm(void **state)
 	expect_comm(m, 40, 40, ":40");
 	machine_comm(m, 40, 40, "late", false);
 	expect_comm(m, 40, 40, "late");
-	machine_comm(m, 0, 0, "", false);
-	expect_comm(m, 0, 0, "");
+	machine_comm(m, 0, 0, "swapper/1", false);
+	expect_comm(m, 0, 0, "swapper/1");
+	/* Of processes outside of the recorder's PID namespace: any of them. */
+	machine_comm(m, 0, 0, "bash", true);
+	expect_comm(m, 0, 0, ":0");
+	map_file(m, 0, 0x1000, 0x1000, 0, "/bin/bash");
+	assert_int_equal(address_space_count(machine_space(m, 0)), 0);
 }
 
 /* perf's picture of the system at the start (synthetic-events.c). */

@@ -54,6 +54,12 @@ def jitdump():
     bad = [f"{s[2]:x} at {s[1]}: {a.system!r}, perf {s[3]!r}" for s, a in zip(jitted, answers) if a.system != s[3]]
     check(not bad and f"jit-{pid}.dump" in source, f"node's jitdump: {len(jitted)} samples named as by perf inject --jit",
           "\n".join(bad) + reason)
+    dump = f"jit-{pid}.dump"
+    if os.path.exists(dump):
+        size = os.path.getsize(dump)
+        os.truncate(dump, size - 5)
+        words = run(os.path.join(os.environ["BIN"], "resolve"), "--no-inline", "-o", "cut.folded", "perf.data").stderr
+        check(f"{dump}: the jitdump ends inside of a record at offset" in words, "node's jitdump cut short: told", words)
     # "JS:*name /path/file.js:LINE:COLUMN" tells where the function starts; V8 18 writes lines for some functions only
     lined = [(re.search(r" (\S*?):(\d+):\d+$", a.system), a.lines[0][1].rsplit(":", 1)) for a in answers
              if a.lines and not a.lines[0][1].startswith(":")]
