@@ -30,6 +30,7 @@ static int check_options(const struct resolve *r, const char *path, struct err *
 		{r->header_only, "--header"},
 		{r->explain, "--explain"},
 		{r->stats != STATS_NONE, "--stats"},
+		{r->requires, "--require"},
 		{r->pipeline.verify_every != 0, "--verify-unwind"},
 	};
 	size_t i;
@@ -45,7 +46,7 @@ static int check_options(const struct resolve *r, const char *path, struct err *
 /* Of a profile only its samples' tasks and times are known. */
 static int check_filters(const struct resolve *r, const char *path, struct err *err)
 {
-	const char *option = r->pipeline.filter.dsos.n		? "--dso"
+	const char *option = r->pipeline.filter.dsos.n	       ? "--dso"
 			     : r->time && strchr(r->time, '%') ? "--time in percent"
 							       : NULL;
 
@@ -81,7 +82,9 @@ static void tell_damage(struct resolve *r, const char *path, const struct input_
 	if (r->quiet)
 		return;
 	if (got->damaged)
-		fprintf(stderr, "resolve: %s: %" PRIu64 " %s could not be read as %s, the first at %s %" PRIu64 "\n",
+		fprintf(stderr,
+			"resolve: %s: %" PRIu64
+			" %s could not be read as %s, the first at %s %" PRIu64 "\n",
 			input_name(path), got->damaged, is_text ? "lines" : "messages", f->name,
 			is_text ? "line" : "offset", got->first_damaged);
 	if (got->cut)
@@ -161,7 +164,8 @@ static int load_recording(struct resolve *r, const char *path, struct pipeline *
 
 	if (!rc && r->time)
 		rc = args_filter_time(r->time, perf_file_info(p->file)->first_sample_ns,
-				      perf_file_info(p->file)->last_sample_ns, &r->pipeline.filter, err);
+				      perf_file_info(p->file)->last_sample_ns, &r->pipeline.filter,
+				      err);
 	if (!rc)
 		rc = pipeline_load(p, &r->pipeline, err);
 	r->interrupted |= r->pipeline.stop && *r->pipeline.stop;
@@ -184,7 +188,8 @@ static void tell_recording(struct resolve *r, const char *path, const struct pip
 	r->output.lost += perf_lost(s);
 	r->is_poor |= advise(p, input_name(path), r->quiet ? NULL : stderr);
 	/* With --strict, what is missing is damage. */
-	r->damaged |= r->strict && (r->is_poor || perf_lost(s) || s->lost_bytes || s->skipped_samples);
+	r->damaged |=
+		r->strict && (r->is_poor || perf_lost(s) || s->lost_bytes || s->skipped_samples);
 }
 
 static int read_recording(struct resolve *r, const char *path, struct profile **ret,

@@ -89,7 +89,7 @@ void report_text(const struct pipeline *p, FILE *out)
 		p->seconds_symbolize);
 }
 
-void report_json(const struct pipeline *p, double seconds_write, FILE *out)
+void report_json(const struct pipeline *p, const struct quality *q, double seconds_write, FILE *out)
 {
 	const struct perf_file_stats *r = perf_file_stats(p->file);
 	const struct symbolize_stats *s = symbolizer_stats(p->symbolizer);
@@ -128,7 +128,10 @@ void report_json(const struct pipeline *p, double seconds_write, FILE *out)
 	fprintf(out, "\"interrupted\":%s,\"truncated_file\":%s,\"damaged\":%s,",
 		r->interrupted ? "true" : "false", r->truncated ? "true" : "false",
 		r->damaged ? "true" : "false");
-	report_modules_json(p, out);
+	fprintf(out, "\"quality\":");
+	quality_json(q, q, out);
+	fputc(',', out);
+	report_modules_json(p, q, out);
 	fprintf(out, ",\"thread_seconds\":[");
 	for (i = 0; i < p->thread_seconds.n; i++)
 		fprintf(out, "%s%.6f", i ? "," : "", p->thread_seconds.v[i]);

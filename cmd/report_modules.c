@@ -382,7 +382,8 @@ static void json_tried(const struct module *m, FILE *out)
 	fputc(']', out);
 }
 
-static void json_module(const struct module_report *r, uint64_t samples, FILE *out)
+static void json_module(const struct module_report *r, uint64_t samples, const struct quality *whole,
+			const struct quality *part, FILE *out)
 {
 	size_t i;
 
@@ -392,6 +393,10 @@ static void json_module(const struct module_report *r, uint64_t samples, FILE *o
 	for (i = 0; i < r->dso->build_id.size; i++)
 		fprintf(out, "%02x", r->dso->build_id.bytes[i]);
 	fprintf(out, "\",\"samples\":%" PRIu64, samples);
+	if (part) {
+		fprintf(out, ",\"quality\":");
+		quality_json(whole, part, out);
+	}
 	json_member(out, "tier", sym_tier_text(r->tier));
 	json_member(out, "source", r->source);
 	json_member(out, "missing_reason", r->miss ? sym_miss_text(r->miss) : "");
@@ -403,8 +408,9 @@ static void json_module(const struct module_report *r, uint64_t samples, FILE *o
 	fputc('}', out);
 }
 
-void report_modules_json(const struct pipeline *p, FILE *out)
+void report_modules_json(const struct pipeline *p, const struct quality *whole, FILE *out)
 {
+	struct quality *parts = quality_by_dso(p);
 	size_t n, i;
 	struct dso_weight *w = weigh_dsos(p, &n);
 
@@ -413,8 +419,9 @@ void report_modules_json(const struct pipeline *p, FILE *out)
 		struct module_report r = report_of(p, w[i].dso);
 
 		fputs(i ? "," : "", out);
-		json_module(&r, w[i].samples, out);
+		json_module(&r, w[i].samples, whole, parts ? &parts[w[i].dso->id] : NULL, out);
 	}
 	fprintf(out, "]");
+	free(parts);
 	free(w);
 }

@@ -197,7 +197,7 @@ static int exit_code(const struct resolve *r, const struct pipeline *p)
 		return r->damaged || r->interrupted ? EXIT_DAMAGED : EXIT_FINE;
 	if (s->damaged || s->interrupted || s->truncated || r->interrupted)
 		return EXIT_DAMAGED;
-	return strict_loss(r, s) || (r->strict && r->is_poor) ? EXIT_DAMAGED : EXIT_FINE;
+	return strict_loss(r, s) || (r->strict && r->is_poor) || r->below ? EXIT_DAMAGED : EXIT_FINE;
 }
 
 /* A pipe tells its header by records before the first sample. */
@@ -264,6 +264,25 @@ static int run_profiles(struct resolve *r, struct err *err)
 	return rc;
 }
 
+static int report_quality(struct resolve *r, const struct pipeline *p, double seconds_write,
+			  struct err *err)
+{
+	struct quality q;
+	int rc;
+
+	if (r->stats == STATS_TEXT)
+		report_text(p, stderr);
+	if (r->stats != STATS_JSON && !r->requires)
+		return 0;
+	rc = quality_measure(p, &q, err);
+	if (rc)
+		return rc;
+	if (r->stats == STATS_JSON)
+		report_json(p, &q, seconds_write, stderr);
+	r->below = !requirements_met(&r->require, &q, stderr);
+	return 0;
+}
+
 static int run(struct resolve *r, struct pipeline *p, struct err *err)
 {
 	double start;
@@ -305,10 +324,9 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 			"resolve: interrupted: the output holds what was read until then\n");
 	if (r->pipeline.verify_every)
 		verify_report(&p->verify, stderr);
-	if (r->stats == STATS_TEXT)
-		report_text(p, stderr);
-	else if (r->stats == STATS_JSON)
-		report_json(p, seconds_now() - start, stderr);
+	rc = report_quality(r, p, seconds_now() - start, err);
+	if (rc)
+		return rc;
 	if (!stop_requested)
 		keep_compiled(r, p);
 	return 0;

@@ -109,6 +109,14 @@ static int set_explain(void *target, char *address, struct err *err)
 	return args_address("--explain", address, &r->explain_ip, err);
 }
 
+static int set_require(void *target, char *list, struct err *err)
+{
+	struct resolve *r = target;
+
+	r->requires = true;
+	return requirements_parse(&r->require, list, err);
+}
+
 static int set_verify(void *target, char *every, struct err *err)
 {
 	struct resolve *r = target;
@@ -379,6 +387,10 @@ static const struct option_row options[] = {
 	HEADING("running"),
 	{0, "stats", NULL, "[=json]", "on stderr: how stacks ended, what has no names and why",
 	 SETS_CHOICE(stats, stats_forms)},
+	{0, "require", NULL, "LIST",
+	 "roots=99,names=95: less makes the exit status 1; of switched, hole, cut,\n"
+	 "no_file, other_ends, stitched, guessed, wrong_build, nameless, lost: more",
+	 CALLS(set_require)},
 	{0, "explain", NULL, "ADDR",
 	 "instead of a profile: all that led to the name of an address of script",
 	 CALLS(set_explain)},
@@ -431,8 +443,8 @@ static void print_help(void)
 	print_formats();
 	puts("inputs, by content; several are added up:");
 	print_inputs();
-	puts("exit status: 0 fine; 1 the input was damaged and what could be read was written;\n"
-	     "  2 trouble: usage, unreadable, nothing to write");
+	puts("exit status: 0 fine; 1 the input was damaged and what could be read was written, or\n"
+	     "  --strict, --require are not met; 2 trouble: usage, unreadable, nothing to write");
 }
 
 static bool is_word_of(const char *words, const char *word)

@@ -5,6 +5,7 @@
 #include "cmd/fetch.h"
 #include "cmd/pack.h"
 #include "cmd/pipeline.h"
+#include "cmd/quality.h"
 #include "cmd/sides.h"
 
 enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
@@ -19,6 +20,8 @@ struct resolve {
 	struct sides diff;	 /* --diff BASE.. --new NEW.. */
 	VEC(const char *) debug_dirs;
 	enum stats_form stats;
+	struct requirements require;
+	bool requires;
 	uint64_t explain_ip;
 	enum fetch_mode fetch;
 	struct fetch_watch watch;
@@ -27,6 +30,7 @@ struct resolve {
 	VEC(const char *) inputs; /* at least one */
 	bool is_poor;	  /* few roots, no names, no chains: --strict fails */
 	bool damaged;	  /* one of several inputs, or a profile, was */
+	bool below;	  /* what --require asks for */
 	bool interrupted; /* reading ended early, at the user's ^C */
 };
 

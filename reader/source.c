@@ -171,11 +171,14 @@ static bool is_over(struct source *s)
 	enum { LOOK_MS = 100, PATIENCE_MS = 3000, SILENCE_MS = 500 };
 	struct pollfd fd = {.fd = s->fd, .events = POLLIN};
 	unsigned silence_ms = 0;
+	int rc;
 
 	if (!s->stop)
 		return false;
-	while (!poll(&fd, 1, LOOK_MS)) {
-		silence_ms = *s->stop ? silence_ms + LOOK_MS : 0;
+	while ((rc = poll(&fd, 1, LOOK_MS)) <= 0) {
+		if (rc < 0 && errno != EINTR)
+			return false;
+		silence_ms += *s->stop && !rc ? LOOK_MS : 0;
 		if (silence_ms >= SILENCE_MS)
 			return true;
 	}

@@ -6,6 +6,7 @@ samples by when each was loaded. Names must be equal for every sample in JIT cod
 import os
 import re
 import shutil
+import subprocess
 
 from recorder import perf_record
 from symtool import *
@@ -58,7 +59,8 @@ def jitdump():
     if os.path.exists(dump):
         size = os.path.getsize(dump)
         os.truncate(dump, size - 5)
-        words = run(os.path.join(os.environ["BIN"], "resolve"), "--no-inline", "-o", "cut.folded", "perf.data").stderr
+        words = subprocess.run([os.path.join(os.environ["BIN"], "resolve"), "--no-inline", "-o", "cut.folded", "perf.data"],
+                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
         check(f"{dump}: the jitdump ends inside of a record at offset" in words, "node's jitdump cut short: told", words)
     # "JS:*name /path/file.js:LINE:COLUMN" tells where the function starts; V8 18 writes lines for some functions only
     lined = [(re.search(r" (\S*?):(\d+):\d+$", a.system), a.lines[0][1].rsplit(":", 1)) for a in answers
