@@ -7,7 +7,7 @@
 #   make deps-build installs what is missing to build
 #   make check-san  the same tests under AddressSanitizer and UBSan
 #   make check-no-events  the same where perf_event_open is forbidden, as in a container
-#   make check-damage   every cut of every recording of the corpus (minutes; SAN=address,undefined: half an hour)
+#   make check-damage   every cut of every recording of the corpus, 10,000 damaged copies (minutes; SAN=address,undefined: half an hour)
 #   make bench      ratios against perf on the same file
 #   make bench-page what the page costs a browser, beside speedscope and an SVG
 #   make install    PREFIX=/usr/local DESTDIR=: stripped, with manuals and completions for bash, zsh, fish
@@ -182,7 +182,7 @@ check-san: deps
 
 # Damaged copies of the corpus in tests/reader leave out some cuts of large files; here they are.
 check-damage: tests-built
-	@DAMAGE_WHOLE=1 python3 tests/run.py --once --limit 14400 --build $(BUILD) --bin $(BIN) tests/reader/test_damage
+	@DAMAGE_WHOLE=1 python3 tests/run.py --once --limit 14400 --build $(BUILD) --bin $(BIN) tests/reader/test_damage tests/reader/test_sums
 
 # Stacks beside what programs record of themselves: 100,000 samples and more, half an hour.
 truth: tests-built
