@@ -72,7 +72,7 @@ static void random_mmap(struct world *w)
 								   .path = path}),
 			 0);
 	for (unsigned i = 0; i < len; i++)
-		w->now[pid].cell[start + i] = exec ? (file << 20) + off + i + 1 : 0;
+		w->now[pid].cell[start + i] = exec && pid ? (file << 20) + off + i + 1 : 0; /* 0 is nobody in particular */
 }
 
 static void check_cell(const struct address_space *as, const struct model *model, unsigned i)
