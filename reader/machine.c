@@ -178,6 +178,8 @@ int machine_fork(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, u
 	struct thread *former = thread_find(m, pid, tid);
 
 	m->changes++;
+	if (p && !pid) /* see machine_foreign_comm() */
+		return 0;
 	if (!p)
 		return -ERR_NOMEM;
 	if (pid != ppid && process_restart(m, p, parent ? parent->space : NULL))

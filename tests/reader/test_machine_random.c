@@ -71,8 +71,9 @@ static void random_mmap(struct world *w)
 								   .is_exec = exec,
 								   .path = path}),
 			 0);
-	for (unsigned i = 0; i < len; i++)
-		w->now[pid].cell[start + i] = exec && pid ? (file << 20) + off + i + 1 : 0; /* 0 is nobody in particular */
+	/* Pid 0 is any process outside of the recorder's PID namespace. */
+	for (unsigned i = 0; pid && i < len; i++)
+		w->now[pid].cell[start + i] = exec ? (file << 20) + off + i + 1 : 0;
 }
 
 static void check_cell(const struct address_space *as, const struct model *model, unsigned i)
@@ -161,7 +162,8 @@ static void random_step(struct world *w)
 		release(w);
 	} else if (what < 99 && pid != parent) {
 		machine_fork(w->m, pid, parent, pid, parent);
-		w->now[pid] = w->now[parent];
+		if (pid)
+			w->now[pid] = w->now[parent];
 	} else if (!roll(w, 8)) {
 		machine_comm(w->m, pid, pid, "exec", true);
 		memset(&w->now[pid], 0, sizeof w->now[pid]);
