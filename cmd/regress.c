@@ -11,6 +11,8 @@
 #include "cmd/args.h"
 #include "cmd/profiles.h"
 #include "cmd/regress_confirm.h"
+#include "cmd/regress_git.h"
+#include "cmd/regress_html.h"
 #include "cmd/regress_run.h"
 #include "cmd/resolve_options.h"
 #include "cmd/sides.h"
@@ -21,7 +23,7 @@ enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2 };
 struct command {
 	struct regress_options opt;
 	struct regress_run_options run;
-	const char *budget, *history, *md, *json, *junit, *folded, *annotate;
+	const char *budget, *history, *md, *json, *junit, *html, *folded, *annotate;
 	const char *q_text, *margin_text;
 	unsigned annotate_kind;
 	bool warn_only, quiet, quiet_if_fine, lint_budget, show_help, show_version;
@@ -29,6 +31,7 @@ struct command {
 	const char *earlier_path;
 	struct earlier earlier;
 	struct regress_recipe recipe;
+	struct regress_page page;
 	struct sides sides;
 	struct sides sessions, past; /* of --history: folders, and the runs in them */
 };
@@ -117,6 +120,10 @@ static const struct option_row options[] = {
 	{0, "md", NULL, "FILE", "Markdown; also appended to $GITHUB_STEP_SUMMARY if that is set",
 	 SETS_TEXT(md)},
 	{0, "json", NULL, "FILE", "all figures (doc/regress.schema.json)", SETS_TEXT(json)},
+	{0, "html", NULL, "FILE",
+	 "a page: the differential flame graph, in which only what is significant is\ncoloured, and "
+	 "the verdicts",
+	 SETS_TEXT(html)},
 	{0, "junit", NULL, "FILE", "test results", SETS_TEXT(junit)},
 	{0, "folded", NULL, "FILE",
 	 "stacks with two columns, base and new, for differential flame graphs", SETS_TEXT(folded)},
@@ -215,6 +222,8 @@ static int take_earlier(struct command *c, char **argv, struct err *err)
 	c->run.runs = c->run.runs ? c->run.runs : c->earlier.runs;
 	c->run.frequency = c->run.frequency ? c->run.frequency : c->earlier.frequency;
 	c->run.prefix = "confirm-";
+	if (!c->earlier.flagged.n)
+		return 0;
 	if (argv[1])
 		return take_commands(c, argv + 1, err);
 	if (c->sides.paths[SIDE_BASE].n && c->sides.paths[SIDE_NEW].n)
@@ -311,8 +320,8 @@ static int read_run(const char *path, struct resolve *r, struct profile **ret,
 	return 0;
 }
 
-static int load_run(struct regress *g, enum side side, const char *path, struct resolve *r,
-		    struct err *err)
+static int load_run(struct command *c, struct regress *g, enum side side, const char *path,
+		    struct resolve *r, struct err *err)
 {
 	struct run_facts facts;
 	struct profile *p = NULL;
@@ -320,6 +329,8 @@ static int load_run(struct regress *g, enum side side, const char *path, struct 
 
 	if (!rc)
 		rc = regress_add_run(g, side, path, p, &facts, err);
+	if (!rc && c->page.both)
+		rc = regress_page_add(&c->page, p, side, c->opt.event, err);
 	profile_free(p);
 	return rc;
 }
@@ -354,7 +365,7 @@ static int load_history(const struct command *c, struct regress *g, struct resol
 	return rc;
 }
 
-static int load_runs(const struct command *c, struct regress *g, struct err *err)
+static int load_runs(struct command *c, struct regress *g, struct err *err)
 {
 	char name[] = "regress", quiet[] = "-q", *argv[] = {name, quiet, NULL};
 	struct resolve r = {0};
@@ -364,7 +375,7 @@ static int load_runs(const struct command *c, struct regress *g, struct err *err
 	r.pipeline.symbolizer.foreign_jit_maps = c->opt.force;
 	for (side = 0; side < SIDE_N; side++)
 		for (i = 0; !rc && i < c->sides.paths[side].n; i++)
-			rc = load_run(g, side, c->sides.paths[side].v[i], &r, err);
+			rc = load_run(c, g, side, c->sides.paths[side].v[i], &r, err);
 	if (!rc)
 		rc = load_history(c, g, &r, err);
 	resolve_options_done(&r);
@@ -387,7 +398,7 @@ static int write_report(const struct regress *g, const char *path, const char *m
 	return rc;
 }
 
-static int write_reports(const struct command *c, const struct regress *g, struct err *err)
+static int write_reports(struct command *c, const struct regress *g, struct err *err)
 {
 	const char *summary = getenv("GITHUB_STEP_SUMMARY");
 	bool wanted = !c->quiet_if_fine || regress_failed(g);
@@ -403,6 +414,8 @@ static int write_reports(const struct command *c, const struct regress *g, struc
 		rc = write_report(g, summary, "a", regress_write_markdown, err);
 	if (!rc && c->json)
 		rc = write_report(g, c->json, "w", regress_write_json, err);
+	if (!rc && c->html)
+		rc = regress_page_write(&c->page, g, c->html, err);
 	if (!rc && c->junit)
 		rc = write_report(g, c->junit, "w", regress_write_junit, err);
 	if (!rc && c->folded)
@@ -444,17 +457,27 @@ static int record(struct command *c, struct err *err)
 }
 
 /* The sides' runs, compared by the rules; *ret is to be freed, also on failure. */
-static int compare(const struct command *c, const char *rules, struct regress **ret, struct err *err)
+static int compare(struct command *c, const char *rules, struct regress **ret, struct err *err)
 {
 	struct regress *g = *ret = regress_new(&c->opt);
 	int rc = g ? 0 : err_nomem(err);
 
+	regress_page_done(&c->page);
+	c->page.both = NULL;
+	if (!rc && c->html)
+		rc = regress_page_start(&c->page, err);
 	if (!rc && rules)
 		rc = regress_budget(g, budget_path(c), rules, err);
 	if (!rc && c->sides.paths[SIDE_BASE].n)
 		rc = load_runs(c, g, err);
 	if (!rc)
 		rc = earlier_restrict(&c->earlier, g, err);
+	if (!rc && c->run.commands[0] &&
+	    git_is_swapped(c->run.commands[0][0], c->run.commands[1][0]))
+		rc = regress_warn(g,
+				  "by git the new side's commit is an ancestor of the base's: are the "
+				  "sides swapped?",
+				  err);
 	return rc || !c->sides.paths[SIDE_BASE].n ? rc : regress_compare(g, err);
 }
 
@@ -484,7 +507,10 @@ static int run(struct command *c, struct err *err)
 	int rc = load_budget(c, &rules, err);
 
 	if (!rc && c->is_confirm && !c->earlier.flagged.n) {
-		if (!c->quiet)
+		/* GitLab wants a report all the same. */
+		if (c->annotate)
+			fputs(strcmp(c->annotate, "gitlab") ? "" : "[]\n", stdout);
+		else if (!c->quiet)
 			printf("%s: nothing was flagged, nothing is to be confirmed\n",
 			       c->earlier_path);
 		free(rules);
@@ -531,6 +557,7 @@ int main(int argc, char **argv)
 		code = EXIT_TROUBLE;
 	}
 	sides_done(&c.sides);
+	regress_page_done(&c.page);
 	sides_done(&c.sessions);
 	sides_done(&c.past);
 	earlier_done(&c.earlier);

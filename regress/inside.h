@@ -2,13 +2,14 @@
 #ifndef REGRESS_INSIDE_H
 #define REGRESS_INSIDE_H
 
+#include "modules/modules.h"
 #include "regress/method.h"
 #include "regress/regress.h"
 
 /* A function in all runs. */
 struct key_info {
-	uint32_t name, dso, file; /* string ids in `names` */
-	uint32_t line;
+	uint32_t name, dso;				  /* string ids in `names` */
+	uint32_t file[SIDE_N], line[SIDE_N]; /* where it begins, as each side has it; 0: not known */
 	bool is_kernel, is_async, is_unknown;
 };
 
@@ -29,6 +30,10 @@ struct build {
 	char *path;
 	struct build_id id;
 	uint32_t short_name; /* string id in `names` */
+	/* By builds_describe(), of those that the other side does not have. */
+	bool is_described, is_program;
+	char compiler[96];
+	uint64_t built_ns; /* since 1970; 0: not known */
 };
 
 /* A function with its own machine code that ran: in a build, at an offset of its file. */
@@ -43,6 +48,13 @@ struct side_code {
 	VEC(struct ran) ran;
 	struct hash_index known; /* ran */
 	bool has_other; /* also code without a file: made at run time */
+};
+
+/* Samples at a line of a function: lines are counted from where it begins, which moves. */
+struct line_count {
+	uint32_t key, distance;
+	uint32_t line[SIDE_N];
+	double samples[SIDE_N]; /* of all runs */
 };
 
 enum rule_kind {
@@ -92,9 +104,11 @@ struct regress {
 	VEC(struct past_run) past;
 	VEC(unsigned) sessions; /* by earlier run */
 	struct side_code code[SIDE_N];
+	VEC(struct line_count) lines;
+	struct hash_index lines_known;
 	uint8_t *code_state; /* by key: enum code_state; NULL: not looked at */
 	VEC(struct rule) rules;
-	VEC(char *) notes;
+	VEC(char *) notes, warnings;
 	struct family self, incl;
 	VEC(struct named_finding) only; /* what is judged; none: everything */
 	VEC(struct finding) findings;
@@ -114,6 +128,13 @@ void past_run_done(struct past_run *r);
 /* The id of a key; STRTAB_FAILED when out of memory. */
 uint32_t key_intern(struct regress *g, const char *key);
 
+/* ---- lines.c */
+/* Counts a run's samples by line; keys: of the locations' innermost functions. 0 or -1. */
+int lines_see(struct regress *g, enum side side, const struct profile *p, const bool *has_event,
+	      const uint32_t *keys, double unit);
+/* The lines that hold most of a change; s: sums of the sides' size factors. */
+void lines_of(const struct regress *g, const double *s, struct finding *f);
+
 /* ---- builds.c */
 /* Notes the files and functions that a run had; keys: the locations' outermost functions. */
 int builds_see(struct regress *g, enum side side, const struct profile *p, const uint32_t *keys);
@@ -121,6 +142,10 @@ void builds_done(struct side_code *c);
 /* Compares the machine code of what ran; fills code_state, and *all: was nothing of the program
  * changed but where it lies? 0 or negative. */
 int builds_compare(struct regress *g, bool *all, struct err *err);
+
+/* ---- fingerprint.c */
+/* Compilers and build times of what differs between the sides, and what they give away. */
+int builds_describe(struct regress *g, struct err *err);
 
 /* ---- comparable.c */
 /* Can the runs be compared? Also counts them by side, and leaves out history that cannot. 0 or

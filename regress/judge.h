@@ -50,7 +50,7 @@ bool all_changed_alike(struct regress *g);
 void find_moved(struct judge *j);
 
 /* ---- where.c */
-/* The stacks that hold most of the change. */
-void add_paths(const struct regress *g, struct finding *f);
+/* The stacks, lines and callers that hold most of the change. 0 or -1 when out of memory. */
+int add_paths(const struct judge *j, struct finding *f);
 
 #endif

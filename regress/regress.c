@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "regress/inside.h"
+#include "regress/key.h"
 
 const char *verdict_text(enum verdict v)
 {
@@ -59,6 +60,11 @@ void regress_free(struct regress *g)
 			free(g->findings.v[i].paths[k].stack);
 	for (i = 0; i < g->notes.n; i++)
 		free(g->notes.v[i]);
+	for (i = 0; i < g->warnings.n; i++)
+		free(g->warnings.v[i]);
+	vec_done(&g->warnings);
+	vec_done(&g->lines);
+	hash_index_done(&g->lines_known);
 	vec_done(&g->notes);
 	for (i = 0; i < g->past.n; i++)
 		past_run_done(&g->past.v[i]);
@@ -184,6 +190,8 @@ int regress_compare(struct regress *g, struct err *err)
 	g->design.unit = g->unit;
 	rc = check_comparable(g, err);
 	if (!rc)
+		rc = builds_describe(g, err);
+	if (!rc)
 		rc = count_all(g, err);
 	if (!rc)
 		rc = verdict_all(g, err);
@@ -229,8 +237,41 @@ const char *regress_dso(const struct regress *g, uint32_t key)
 
 const char *regress_file(const struct regress *g, uint32_t key, uint32_t *line)
 {
-	*line = g->info.v[key].line;
-	return strtab_get(&g->names, g->info.v[key].file);
+	const struct key_info *info = &g->info.v[key];
+	enum side side = info->file[SIDE_NEW] ? SIDE_NEW : SIDE_BASE;
+
+	*line = info->line[side];
+	return strtab_get(&g->names, info->file[side]);
+}
+
+static const struct finding *find_finding(const struct regress *g, enum finding_kind kind,
+					  const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < g->findings.n; i++)
+		if (g->findings.v[i].kind == kind &&
+		    !strcmp(regress_key(g, g->findings.v[i].key), key))
+			return &g->findings.v[i];
+	return NULL;
+}
+
+const struct finding *regress_finding_of(const struct regress *g, const char *name, size_t n)
+{
+	const struct finding *f = NULL;
+	struct text key = {0};
+	int kind, what;
+
+	for (what = FINDING_SELF; !f && what <= FINDING_INCL; what++)
+		for (kind = KEY_USER; !f && kind <= KEY_JIT; kind++) {
+			key.n = 0;
+			key_function(&key, name, n, (enum key_kind)kind);
+			text_char(&key, '\0');
+			if (!key.failed)
+				f = find_finding(g, (enum finding_kind)what, key.s);
+		}
+	text_done(&key);
+	return f;
 }
 
 bool regress_failed(const struct regress *g)

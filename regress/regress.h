@@ -82,6 +82,17 @@ struct finding_path {
 	double share; /* of the change */
 };
 
+/* A source line of the function that holds some of the change. */
+struct finding_line {
+	uint32_t line[SIDE_N]; /* as each side numbers it; 0: no sample was there */
+	double base, new;      /* samples per run */
+};
+
+struct finding_caller {
+	uint32_t key;
+	double base, new; /* samples per run of the function beneath it */
+};
+
 struct finding {
 	enum finding_kind kind;
 	enum verdict verdict;
@@ -99,6 +110,10 @@ struct finding {
 	bool is_same_code; /* its own machine code is the same on both sides but for where it lies */
 	struct finding_path paths[FINDING_PATHS];
 	size_t n_paths;
+	struct finding_line lines[FINDING_PATHS]; /* of FINDING_SELF, largest change first */
+	size_t n_lines;
+	struct finding_caller callers[FINDING_PATHS];
+	size_t n_callers;
 };
 
 struct regress_run {
@@ -156,14 +171,25 @@ const struct finding *regress_findings(const struct regress *g, size_t *n);
 const char *regress_key(const struct regress *g, uint32_t key);	 /* as matched */
 const char *regress_name(const struct regress *g, uint32_t key); /* as shown */
 const char *regress_dso(const struct regress *g, uint32_t key);
-const char *regress_file(const struct regress *g, uint32_t key, uint32_t *line); /* "": not known */
+const char *regress_file(const struct regress *g, uint32_t key, uint32_t *line); /* in the new side if it is there; "": not known */
+/* What was found out about a function of this name: the first of its findings, by itself before with
+ * what it calls; NULL: nothing. */
+const struct finding *regress_finding_of(const struct regress *g, const char *name, size_t n);
+/* One line: "1 slower, 0 suspect .."; one about a finding: "+12.3 %, +0.40 % of the whole ..". */
+void regress_summary(const struct regress *g, char *line, size_t size);
+void regress_details(const struct finding *f, char *line, size_t size);
 /* Is a finding gated? */
 bool regress_failed(const struct regress *g);
 /* Lines of the budget file that no function matched, and allowances that have ended: text, NULL
  * behind the last. */
 const char *regress_budget_note(const struct regress *g, size_t i);
 
-/* Reports. All bytes follow from the runs. */
+/* What the reader of a report ought to know of the runs: sides that seem to be swapped, other
+ * compilers. NULL behind the last. regress_warn() adds one (before the comparison; 0 or negative). */
+const char *regress_warning(const struct regress *g, size_t i);
+int regress_warn(struct regress *g, const char *text, struct err *err);
+
+/* Reports. All bytes follow from the runs, and from the programs where they are at hand. */
 void regress_write_text(const struct regress *g, FILE *out);
 void regress_write_markdown(const struct regress *g, FILE *out);
 void regress_write_json(const struct regress *g, FILE *out);

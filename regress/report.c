@@ -60,6 +60,22 @@ void report_summary(const struct regress *g, struct text *t)
 									  : "no change found");
 }
 
+void regress_summary(const struct regress *g, char *line, size_t size)
+{
+	struct text t = {0};
+
+	report_summary(g, &t);
+	snprintf(line, size, "%.*s", (int)t.n, t.s ? t.s : "");
+	text_done(&t);
+}
+
+void regress_details(const struct finding *f, char *line, size_t size)
+{
+	snprintf(line, size, "%s %s [%+.1f, %+.1f], %+.2f %% of the whole, adjusted p %.2g%s",
+		 finding_kind_text(f->kind), show_growth(f).s, 100 * f->lo, 100 * f->hi,
+		 100 * f->impact, f->p_adjusted, f->is_same_code ? ", same code" : "");
+}
+
 static void add_row(struct text *t, const struct regress *g, const struct finding *f)
 {
 	const char *name = finding_name(g, f);
@@ -104,7 +120,32 @@ static void add_row(struct text *t, const struct regress *g, const struct findin
 	text_char(t, '\n');
 }
 
-static void add_paths(struct text *t, const struct finding *f)
+/* Which lines, if they are known; which callers, if there is a choice. */
+static void add_places(struct text *t, const struct regress *g, const struct finding *f)
+{
+	double sum = f->new - f->base;
+	char line[96];
+	size_t i;
+
+	for (i = 0; i < f->n_lines && (f->lines[i].new - f->lines[i].base) / sum > .1; i++) {
+		const struct finding_line *l = &f->lines[i];
+
+		snprintf(line, sizeof line, "%14.0f %% of it at line %u\n",
+			 100 * (l->new - l->base) / sum,
+			 l->line[SIDE_NEW] ? l->line[SIDE_NEW] : l->line[SIDE_BASE]);
+		text_str(t, line);
+	}
+	for (i = 0; f->n_callers > 1 && i < f->n_callers; i++) {
+		const struct finding_caller *c = &f->callers[i];
+
+		snprintf(line, sizeof line, "%14.0f -> %.0f samples a run from ", c->base, c->new);
+		text_str(t, line);
+		text_clean(t, regress_name(g, c->key), strlen(regress_name(g, c->key)));
+		text_char(t, '\n');
+	}
+}
+
+static void add_paths(struct text *t, const struct regress *g, const struct finding *f)
 {
 	char share[32];
 	size_t i;
@@ -117,6 +158,7 @@ static void add_paths(struct text *t, const struct finding *f)
 		text_str(t, f->paths[i].stack);
 		text_char(t, '\n');
 	}
+	add_places(t, g, f);
 }
 
 void regress_write_text(const struct regress *g, FILE *out)
@@ -148,6 +190,11 @@ void regress_write_text(const struct regress *g, FILE *out)
 	}
 	if (d->only)
 		text_str(&t, "only what an earlier comparison flagged is judged, by these runs\n");
+	for (i = 0; (note = regress_warning(g, i)); i++) {
+		text_str(&t, "note: ");
+		text_clean(&t, note, strlen(note));
+		text_char(&t, '\n');
+	}
 	if (d->is_same_code)
 		text_str(&t, "the program is the same code on both sides, laid out otherwise: what "
 			     "differs is the environment\n");
@@ -161,7 +208,7 @@ void regress_write_text(const struct regress *g, FILE *out)
 	for (i = 0; i < g->findings.n; i++)
 		if (finding_is_shown(&g->findings.v[i])) {
 			add_row(&t, g, &g->findings.v[i]);
-			add_paths(&t, &g->findings.v[i]);
+			add_paths(&t, g, &g->findings.v[i]);
 		}
 	snprintf(line, sizeof line,
 		 "\ncertainly less than 5 %% slower: %.0f %% of the on-CPU time, less than 10 %%: "

@@ -69,6 +69,11 @@ void regress_write_markdown(const struct regress *g, FILE *out)
 		 d->runs[SIDE_BASE], d->runs[SIDE_NEW], (d->samples[0] + d->samples[1]) / 2,
 		 d->event, 100 * g->opt.margin, g->opt.q);
 	text_str(&t, line);
+	for (i = 0; regress_warning(g, i); i++) {
+		text_str(&t, "Note: ");
+		add_code(&t, regress_warning(g, i));
+		text_str(&t, "\n\n");
+	}
 	if (d->only)
 		text_str(&t, "Only what an earlier comparison flagged is judged, by fresh runs.\n\n");
 	for (i = 0; i < g->findings.n; i++) {

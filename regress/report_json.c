@@ -46,8 +46,38 @@ static void add_run(struct text *t, const struct regress_run *r)
 	add_field(t, "lost", (double)r->facts.lost);
 	add_text(t, "cpu", r->facts.cpu);
 	add_text(t, "kernel", r->facts.kernel);
+	add_field(t, "processors", r->facts.cpus);
+	add_text(t, "host", r->facts.host);
 	add_field(t, "frequency", (double)r->facts.frequency);
 	text_str(t, "}");
+}
+
+static void add_builds(struct text *t, const struct side_code *c)
+{
+	bool any = false;
+	size_t i;
+
+	add_key(t, "builds");
+	text_char(t, '[');
+	for (i = 0; i < c->builds.n; i++) {
+		const struct build *b = &c->builds.v[i];
+
+		if (!b->is_described)
+			continue;
+		text_str(t, any ? ",{" : "{");
+		any = true;
+		add_text(t, "file", b->path);
+		add_key(t, "build_id");
+		text_char(t, '"');
+		text_build_id(t, &b->id);
+		text_char(t, '"');
+		add_key(t, "program");
+		text_str(t, b->is_program ? "true" : "false");
+		add_text(t, "compiler", b->compiler);
+		add_field(t, "built", (double)(b->built_ns / 1000000000));
+		text_char(t, '}');
+	}
+	text_char(t, ']');
 }
 
 static void add_sides(struct text *t, const struct regress *g)
@@ -69,7 +99,9 @@ static void add_sides(struct text *t, const struct regress *g)
 				any = true;
 				add_run(t, &g->runs.v[i]);
 			}
-		text_str(t, "]}");
+		text_char(t, ']');
+		add_builds(t, &g->code[s]);
+		text_char(t, '}');
 	}
 	text_str(t, "}");
 }
@@ -130,6 +162,33 @@ static void add_recipe(struct text *t, const struct regress_recipe *r)
 	text_char(t, '}');
 }
 
+static void add_places(struct text *t, const struct regress *g, const struct finding *f)
+{
+	size_t i;
+
+	add_key(t, "lines");
+	text_char(t, '[');
+	for (i = 0; i < f->n_lines; i++) {
+		text_str(t, i ? ",{" : "{");
+		add_field(t, "line", f->lines[i].line[SIDE_NEW]);
+		add_field(t, "base_line", f->lines[i].line[SIDE_BASE]);
+		add_field(t, "base", f->lines[i].base);
+		add_field(t, "new", f->lines[i].new);
+		text_char(t, '}');
+	}
+	text_char(t, ']');
+	add_key(t, "callers");
+	text_char(t, '[');
+	for (i = 0; i < f->n_callers; i++) {
+		text_str(t, i ? ",{" : "{");
+		add_text(t, "key", regress_key(g, f->callers[i].key));
+		add_field(t, "base", f->callers[i].base);
+		add_field(t, "new", f->callers[i].new);
+		text_char(t, '}');
+	}
+	text_char(t, ']');
+}
+
 static void add_finding(struct text *t, const struct regress *g, const struct finding *f)
 {
 	const char *key = f->kind == FINDING_TOTAL ? "total" : regress_key(g, f->key);
@@ -186,7 +245,9 @@ static void add_finding(struct text *t, const struct regress *g, const struct fi
 		add_field(t, "share_of_change", f->paths[i].share);
 		text_char(t, '}');
 	}
-	text_str(t, "]}");
+	text_char(t, ']');
+	add_places(t, g, f);
+	text_char(t, '}');
 }
 
 void regress_write_json(const struct regress *g, FILE *out)
@@ -203,6 +264,13 @@ void regress_write_json(const struct regress *g, FILE *out)
 		add_recipe(&t, g->opt.recipe);
 	add_sides(&t, g);
 	add_design(&t, g);
+	add_key(&t, "warnings");
+	text_char(&t, '[');
+	for (i = 0; regress_warning(g, i); i++) {
+		text_str(&t, i ? "," : "");
+		text_json(&t, regress_warning(g, i), strlen(regress_warning(g, i)));
+	}
+	text_char(&t, ']');
 	add_key(&t, "findings");
 	text_str(&t, "[\n");
 	for (i = 0; i < g->findings.n; i++) {

@@ -13,6 +13,7 @@
 struct keyer {
 	struct regress *g;
 	const struct profile *p;
+	enum side side; /* history is the base's */
 	struct tree_symbols symbols;
 	struct text text;
 	uint32_t *of_function; /* by function and class: key and 1 */
@@ -86,10 +87,10 @@ static uint32_t key_of_function(struct keyer *k, uint32_t function,
 	info->is_async |= kind == KEY_KERNEL &&
 			  key_is_async(strtab_get(&k->g->keys, id), strtab_len(&k->g->keys, id));
 	if (see_string(k, &info->name, f->name) || see_string(k, &info->dso, m->short_name) ||
-	    see_string(k, &info->file, f->file))
+	    see_string(k, &info->file[k->side], f->file))
 		return STRTAB_FAILED;
-	if (f->start_line && (!info->line || f->start_line < info->line))
-		info->line = f->start_line;
+	if (f->start_line && (!info->line[k->side] || f->start_line < info->line[k->side]))
+		info->line[k->side] = f->start_line;
 	*known = id + 1;
 	return id;
 }
@@ -228,15 +229,19 @@ static int weigh(const struct regress *g, const struct profile_event *e, struct 
 	return run->name ? 0 : -1;
 }
 
-static int see_code(struct keyer *k, enum side side)
+/* What locations are: the functions that have the code, and those that are innermost in it. */
+static int see_places(struct keyer *k, const bool *has_event, double unit)
 {
 	uint32_t *keys = calloc(k->p->locations.n + 1, sizeof *keys);
-	size_t i;
-	int rc;
+	size_t i, n = k->p->locations.n;
+	int rc = keys ? 0 : -1;
 
-	for (i = 0; keys && i < k->p->locations.n; i++)
+	for (i = 0; !rc && i < n; i++)
 		keys[i] = k->symbols.ids.v[k->symbols.first.v[i]];
-	rc = keys ? builds_see(k->g, side, k->p, keys) : -1;
+	rc = rc ? rc : builds_see(k->g, k->side, k->p, keys);
+	for (i = 0; !rc && i < n; i++)
+		keys[i] = k->symbols.ids.v[k->symbols.first.v[i + 1] - 1];
+	rc = rc ? rc : lines_see(k->g, k->side, k->p, has_event, keys, unit);
 	free(keys);
 	return rc;
 }
@@ -247,7 +252,7 @@ static int read_run(struct regress *g, const char *name, const struct profile *p
 		    struct past_run *ret, struct err *err)
 {
 	bool is_past = ret->session != NO_SESSION;
-	struct keyer k = {.g = g, .p = p};
+	struct keyer k = {.g = g, .p = p, .side = ret->run.side};
 	struct event_set events;
 	struct tree t = {0};
 	int rc = event_set_make(&events, p, g->opt.event, err);
@@ -258,7 +263,7 @@ static int read_run(struct regress *g, const char *name, const struct profile *p
 	}
 	if (!rc && (add_symbols(&k) || tree_fill(&t, p, events.has, &k.symbols, err) ||
 		    weigh(g, &p->events.v[events.ids[0]], &t, name, ret) ||
-		    (!is_past && see_code(&k, ret->run.side))))
+		    (!is_past && see_places(&k, events.has, ret->tree.unit))))
 		rc = err_nomem(err);
 	event_set_done(&events);
 	tree_symbols_done(&k.symbols);

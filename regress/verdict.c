@@ -105,9 +105,8 @@ static int judge_self(struct judge *j, struct err *err)
 			f.p = v->p_down;
 			f.p_adjusted = v->q_down;
 		}
-		add_paths(g, &f);
-		if (push(g, &f, err))
-			return -ERR_NOMEM;
+		if (add_paths(j, &f) || push(g, &f, err))
+			return err_nomem(err);
 	}
 	return 0;
 }
@@ -182,9 +181,10 @@ static int judge_incl(struct judge *j, struct err *err)
 			f.verdict = VERDICT_EXPLAINED;
 		else
 			j->accepted[c.v[i].key] = true;
-		if (f.verdict != VERDICT_EXPLAINED)
-			add_paths(g, &f);
-		rc = push(g, &f, err);
+		if (f.verdict != VERDICT_EXPLAINED && add_paths(j, &f))
+			rc = err_nomem(err);
+		if (!rc)
+			rc = push(g, &f, err);
 	}
 	vec_done(&c);
 	return rc;

@@ -1,4 +1,4 @@
-/* where.c - which stacks hold a change. */
+/* where.c - which stacks, and which callers, hold a change. */
 #include <math.h>
 
 #include "regress/judge.h"
@@ -37,7 +37,7 @@ static bool is_topmost(const struct regress *g, size_t node)
 	return !at;
 }
 
-void add_paths(const struct regress *g, struct finding *f)
+static void add_stacks(const struct regress *g, struct finding *f)
 {
 	size_t best[FINDING_PATHS], n = 0, i, k;
 	double delta[FINDING_PATHS], sum = f->new - f->base;
@@ -71,4 +71,54 @@ void add_paths(const struct regress *g, struct finding *f)
 		else
 			break;
 	}
+}
+
+static double change_of(const struct finding_caller *c)
+{
+	return c->new - c->base;
+}
+
+/* The callers by how much more was sampled beneath them. */
+static int add_callers(const struct regress *g, struct finding *f)
+{
+	VEC(struct finding_caller) all = {0};
+	size_t i, k;
+	int rc = 0;
+
+	for (i = 1; !rc && i < g->both.n; i++) {
+		const struct both_node *b = &g->both.v[i];
+		const double *w = f->kind == FINDING_SELF ? b->self : b->incl;
+		uint32_t caller = b->parent ? g->both.v[b->parent].key : NONE;
+
+		if (b->key != f->key || caller == NONE || caller == f->key ||
+		    (f->kind == FINDING_INCL && !is_topmost(g, i)))
+			continue;
+		for (k = 0; k < all.n && all.v[k].key != caller; k++)
+			;
+		if (k == all.n && vec_push(&all, (struct finding_caller){.key = caller})) {
+			rc = -1;
+			break;
+		}
+		all.v[k].base += w[SIDE_BASE];
+		all.v[k].new += w[SIDE_NEW];
+	}
+	for (i = 0; !rc && i < all.n; i++) {
+		for (k = f->n_callers;
+		     k && fabs(change_of(&all.v[i])) > fabs(change_of(&f->callers[k - 1])); k--)
+			if (k < FINDING_PATHS)
+				f->callers[k] = f->callers[k - 1];
+		if (k == FINDING_PATHS)
+			continue;
+		f->callers[k] = all.v[i];
+		f->n_callers += f->n_callers < FINDING_PATHS;
+	}
+	vec_done(&all);
+	return rc;
+}
+
+int add_paths(const struct judge *j, struct finding *f)
+{
+	add_stacks(j->g, f);
+	lines_of(j->g, j->s, f);
+	return add_callers(j->g, f);
 }

@@ -1,0 +1,123 @@
+/* fingerprint.c - which programs were compared: by which compiler, built when. */
+#include <elf.h>
+#include <string.h>
+
+#include "regress/inside.h"
+
+/* A program links hundreds of libraries; those that differ are few. */
+enum { DESCRIBED_MAX = 16 };
+
+/* The first text of .comment: "GCC: (Debian 12.2.0-14) 12.2.0". */
+static void read_compiler(struct elf_image *img, struct build *b)
+{
+	struct elf_section s;
+	size_t n;
+
+	if (!elf_image_section(img, ".comment", &s, NULL) || !s.data)
+		return;
+	n = strnlen((const char *)s.data, s.size);
+	snprintf(b->compiler, sizeof b->compiler, "%.*s", (int)(n < 200 ? n : 200),
+		 (const char *)s.data);
+}
+
+static bool is_on_both(const struct regress *g, int side, const struct build *b)
+{
+	const struct side_code *other = &g->code[!side];
+	size_t i;
+
+	for (i = 0; i < other->builds.n; i++)
+		if (b->id.size && !memcmp(&b->id, &other->builds.v[i].id, sizeof b->id))
+			return true;
+	return false;
+}
+
+static int describe(struct modules *m, struct dso *dso, struct build *b)
+{
+	struct module *mod;
+	Elf64_Phdr interp;
+
+	dso->kind = DSO_FILE;
+	dso->path = b->path;
+	dso->build_id = b->id;
+	mod = modules_get(m, dso);
+	if (!mod)
+		return -1;
+	b->is_described = true;
+	if (!mod->image || mod->image_miss)
+		return 0;
+	b->is_program = elf_image_phdr(mod->image, PT_INTERP, &interp) && !strstr(b->path, ".so");
+	b->built_ns = elf_image_mtime_ns(mod->image);
+	read_compiler(mod->image, b);
+	return 0;
+}
+
+int regress_warn(struct regress *g, const char *text, struct err *err)
+{
+	char *note = strdup(text);
+
+	if (note && !vec_push(&g->warnings, note))
+		return 0;
+	free(note);
+	return err_nomem(err);
+}
+
+/* The program of a side that the other does not have; NULL. */
+static const struct build *program_of(const struct regress *g, int side)
+{
+	size_t i;
+
+	for (i = 0; i < g->code[side].builds.n; i++)
+		if (g->code[side].builds.v[i].is_program)
+			return &g->code[side].builds.v[i];
+	return NULL;
+}
+
+static int compare_programs(struct regress *g, struct err *err)
+{
+	const struct build *a = program_of(g, SIDE_BASE), *b = program_of(g, SIDE_NEW);
+	char line[1024];
+	int rc = 0;
+
+	if (!a || !b)
+		return 0;
+	if (a->built_ns && b->built_ns && a->built_ns > b->built_ns + 1000000000) {
+		snprintf(line, sizeof line,
+			 "the base's program %.400s was built after the new side's %.400s: are the "
+			 "sides swapped?",
+			 a->path, b->path);
+		rc = regress_warn(g, line, err);
+	}
+	if (!rc && *a->compiler && *b->compiler && strcmp(a->compiler, b->compiler)) {
+		snprintf(line, sizeof line, "the compilers differ: %s, %s", a->compiler,
+			 b->compiler);
+		rc = regress_warn(g, line, err);
+	}
+	return rc;
+}
+
+int builds_describe(struct regress *g, struct err *err)
+{
+	struct dso dso[SIDE_N * DESCRIBED_MAX] = {0};
+	struct modules *modules;
+	int rc = modules_new(&modules, NULL, err), s;
+	size_t i, n = 0;
+
+	for (s = 0; s < SIDE_N; s++)
+		for (i = 0; !rc && i < g->code[s].builds.n && n < (size_t)(s + 1) * DESCRIBED_MAX; i++) {
+			struct build *b = &g->code[s].builds.v[i];
+
+			if (!b->id.size || is_on_both(g, s, b))
+				continue;
+			dso[n].id = (uint32_t)n;
+			rc = describe(modules, &dso[n++], b) ? err_nomem(err) : 0;
+		}
+	if (!rc)
+		rc = compare_programs(g, err);
+	modules_free(modules);
+	return rc;
+}
+
+const char *regress_warning(const struct regress *g, size_t i)
+{
+	return i < g->warnings.n ? g->warnings.v[i] : NULL;
+}
