@@ -204,7 +204,8 @@ static bool link_register_step(struct walk *w, struct cursor *c, const struct ma
 	return true;
 }
 
-/* Does another function begin behind `target`, which the code at ip is rather a part of? */
+/* Does another function begin behind `target`, which the code at ip is a part of, and which has the
+ * frame pointer of its caller there? */
 static bool begins_between(struct walk *w, const struct map *map, uint64_t target, uint64_t ip)
 {
 	struct code_function fn = {0};
@@ -213,10 +214,8 @@ static bool begins_between(struct walk *w, const struct map *map, uint64_t targe
 	uint64_t vaddr;
 
 	cm = walk_module(w, map, ip, &vaddr);
-	if (!cm)
-		return false;
-	(void)cfi_module_code_frame(cm, vaddr, &fn, &f);
-	return fn.start > target - (ip - vaddr) && fn.start <= vaddr;
+	return cm && cfi_module_code_frame(cm, vaddr, &fn, &f) && f.fp_holds == CODE_FP_CALLER &&
+	       fn.start > target - (ip - vaddr);
 }
 
 /* Does the call before `ra` name a function that the code at ip, in `map`, is no part of? One that
