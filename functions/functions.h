@@ -5,9 +5,11 @@
 #ifndef FUNCTIONS_FUNCTIONS_H
 #define FUNCTIONS_FUNCTIONS_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -85,6 +87,55 @@ size_t functab_covering(const struct functab *t, uint64_t addr, const struct fun
 /* The functions that are the same bytes as f, f among them, at most max. Returns how many. */
 size_t functab_twins(const struct functab *t, const struct func *f, const struct func **twins,
 		     size_t max);
+
+/* ---- symbol tables of ELF files (symtab.c) --------------------------------------------------
+ *
+ * Source of truth: ELF gABI chapter 4, "Symbol Table". */
+
+/* The entries of one; all lives with the image. */
+struct elf_symbols {
+	const uint8_t *data;
+	size_t n;
+	uint32_t index; /* of the section */
+	const char *names;
+	size_t names_bytes; /* up to and including the last NUL */
+	bool is_64, swap;
+};
+
+/* ".symtab" or ".dynsym". False when there is none, or one of another layout. */
+bool elf_symbols_open(struct elf_symbols *t, struct elf_image *img, const char *section);
+/* Entry i < n, widened. */
+Elf64_Sym elf_symbols_convert(const struct elf_symbols *t, size_t i);
+static inline Elf64_Sym elf_symbols_at(const struct elf_symbols *t, size_t i)
+{
+	Elf64_Sym s;
+
+	if (!t->is_64 || t->swap)
+		return elf_symbols_convert(t, i);
+	memcpy(&s, t->data + i * sizeof s, sizeof s); /* nearly always: one load of all of it */
+	return s;
+}
+/* NULL: it has none. */
+const char *elf_symbols_name(const struct elf_symbols *t, const Elf64_Sym *sym);
+
+enum { SYMTAB_PAGE_BITS = 12 };
+
+/* The pages that a batch of addresses lies in. */
+struct page_set {
+	uint64_t first; /* page number */
+	size_t n;	/* pages */
+	uint64_t *bits;
+};
+
+/* From rising vaddrs. False when they are too far apart to be worth it, or memory is short. */
+bool page_set_init(struct page_set *set, const uint64_t *vaddrs, size_t n);
+void page_set_done(struct page_set *set);
+
+/* Adds the functions of one symbol table (".symtab", ".dynsym"). *n tells how many there were. With
+ * `only`, those of known size are left out when they touch none of its pages. 0, or -1 when out of
+ * memory; a table that is absent or damaged adds what can be read. Names live with img. */
+int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
+		const struct page_set *only, size_t *n);
 
 /* ---- call frame information: sections and entries (cfi_entry.c) ---------------------------
  *

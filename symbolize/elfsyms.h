@@ -10,27 +10,6 @@
 #include "modules/modules.h"
 #include "functions/functions.h"
 
-/* ---- symtab.c: .symtab, .dynsym ---------------------------------------------------------- */
-
-enum { SYMTAB_PAGE_BITS = 12 };
-
-/* The pages that a batch of addresses lies in. */
-struct page_set {
-	uint64_t first; /* page number */
-	size_t n;	/* pages */
-	uint64_t *bits;
-};
-
-/* From rising vaddrs. False when they are too far apart to be worth it, or memory is short. */
-bool page_set_init(struct page_set *set, const uint64_t *vaddrs, size_t n);
-void page_set_done(struct page_set *set);
-
-/* Adds the functions of one symbol table (".symtab", ".dynsym"). *n tells how many there were. With
- * `only`, those of known size are left out when they touch none of its pages. 0, or -1 when out of
- * memory; a table that is absent or damaged adds what can be read. Names live with img. */
-int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
-		const struct page_set *only, size_t *n);
-
 /* ---- plt.c: stubs of the procedure linkage table ------------------------------------------ */
 
 /* An executable section. */

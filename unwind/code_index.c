@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "functions/functions.h"
-
 /* How far functions without a known end are looked at. */
 #define OPEN_BYTES (64u << 10)
 
@@ -31,12 +29,12 @@
 
 /* A function of these symbols? They are read twice: what it costs to meet a large program's first
  * code without call frame information. */
-static inline bool is_function(const struct code_index *ix, const struct code_symbols *t, size_t i,
+static inline bool is_function(const struct code_index *ix, const struct elf_symbols *t, size_t i,
 			       Elf64_Sym *ret)
 {
 	unsigned type;
 
-	memcpy(ret, t->v + i * sizeof *ret, sizeof *ret);
+	*ret = elf_symbols_at(t, i);
 	type = ELF64_ST_TYPE(ret->st_info);
 	return (type == STT_FUNC || type == STT_GNU_IFUNC) && ret->st_shndx != SHN_UNDEF &&
 	       ret->st_value - ix->code_start < ix->code_bytes;
@@ -98,21 +96,12 @@ static void code_extent(const struct elf_image *img, uint64_t *start, uint64_t *
 /* False: there is none. */
 static bool table_add(struct code_index *ix, struct elf_image *img, const char *name)
 {
-	struct code_symbols *t = &ix->tables[ix->n_tables];
-	struct elf_section sec, str;
-	const char *str_name;
+	struct elf_symbols *t = &ix->tables[ix->n_tables];
 
 	/* Processors with 32 bits have no code_step. */
-	if (!img || !elf_image_is_64(img) || elf_image_swapped(img) ||
-	    !elf_image_section(img, name, &sec, NULL) || !sec.data ||
-	    sec.entsize != sizeof(Elf64_Sym) || !sec.size ||
-	    !elf_image_section_at(img, sec.link, &str_name, &str) || !str.data)
+	if (!img || !elf_image_is_64(img) || !elf_symbols_open(t, img, name) || t->swap || !t->n)
 		return false;
-	t->v = sec.data;
-	t->n = sec.size / sizeof(Elf64_Sym);
 	t->n = t->n < FUNCTIONS_MAX ? t->n : FUNCTIONS_MAX;
-	t->names = (const char *)str.data;
-	t->names_bytes = str.size;
 	ix->n_tables++;
 	return true;
 }
@@ -283,10 +272,11 @@ static uint64_t open_end(struct code_index *ix, uint64_t start)
 }
 
 /* Is it a part of a function, moved elsewhere, where the frame is already there? */
-static bool is_part(const struct code_symbols *t, uint32_t name)
+static bool is_part(const struct elf_symbols *t, const Elf64_Sym *sym)
 {
-	return name < t->names_bytes &&
-	       memmem(t->names + name, strnlen(t->names + name, t->names_bytes - name), ".cold", 5);
+	const char *name = elf_symbols_name(t, sym);
+
+	return name && strstr(name, ".cold");
 }
 
 /* The function that the first n end with: of those that begin there, the longest. */
@@ -300,10 +290,10 @@ static void function_at(struct code_index *ix, size_t n, struct code_function *r
 	*ret = (struct code_function){.start = start, .end = start, .is_named = true};
 	while (n-- && aliases++ < ALIASES_MAX && ix->starts[n].start == start) {
 		s = &ix->starts[n];
-		memcpy(&sym, ix->tables[s->table].v + s->index * sizeof sym, sizeof sym);
+		sym = elf_symbols_at(&ix->tables[s->table], s->index);
 		if (start + sym.st_size > ret->end)
 			ret->end = start + sym.st_size;
-		ret->is_part |= is_part(&ix->tables[s->table], sym.st_name);
+		ret->is_part |= is_part(&ix->tables[s->table], &sym);
 	}
 	if (ret->end == start) /* as in assembly */
 		ret->end = open_end(ix, start);

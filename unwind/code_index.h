@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "modules/modules.h"
+#include "functions/functions.h"
 #include "unwind/arch.h"
 #include "unwind/code.h"
 
@@ -12,14 +12,6 @@ struct code_function {
 	uint64_t start, end; /* vaddrs */
 	bool is_named;	     /* by a symbol; else calls lead there */
 	bool is_part;	     /* does not begin as functions do */
-};
-
-/* A symbol table of the module. */
-struct code_symbols {
-	const uint8_t *v;
-	size_t n;
-	const char *names;
-	size_t names_bytes;
 };
 
 /* A symbol of a function. */
@@ -30,7 +22,7 @@ struct code_start {
 
 /* A zeroed index is empty. */
 struct code_index {
-	struct code_symbols tables[2];
+	struct elf_symbols tables[2]; /* of the module */
 	size_t n_tables;
 	uint64_t code_start, code_bytes; /* of the module */
 	/* By part of the code, and by start in the parts that are sorted. */

@@ -5,8 +5,7 @@
  * labels that are not hidden; here only in executable sections, because only code is looked up. */
 #include <string.h>
 
-#include "base/buf.h"
-#include "symbolize/elfsyms.h"
+#include "functions/functions.h"
 
 /* Where symbols of one section may lie. end == 0: no code. */
 struct bounds {
@@ -18,16 +17,70 @@ struct reader {
 	struct bounds *sections; /* by section index; as placed in memory */
 	size_t n_sections;
 	bool by_segment; /* no section headers: the executable segments bound the symbols */
-	const char *strings;
-	size_t strings_size;  /* up to and including the last NUL */
+	struct elf_symbols symbols;
 	const uint8_t *shndx; /* .symtab_shndx: u32 per symbol, for SHN_XINDEX */
 	size_t n_shndx;
 	uint16_t machine;
-	bool is_64, swap;
 	bool relocatable;	     /* ET_REL: values count from the section's start */
 	const struct page_set *only; /* NULL: everything */
 	size_t n;		     /* functions seen */
 };
+
+/* ---- entries ----------------------------------------------------------------------------- */
+
+bool elf_symbols_open(struct elf_symbols *t, struct elf_image *img, const char *section)
+{
+	size_t entsize = elf_image_is_64(img) ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	struct elf_section s, names;
+	const uint8_t *last;
+	const char *name;
+
+	if (!elf_image_section(img, section, &s, NULL) || !s.data ||
+	    (s.entsize && s.entsize != entsize) ||
+	    !elf_image_section_at(img, s.link, &name, &names) || !names.data || !names.size)
+		return false;
+	last = memrchr(names.data, 0, (size_t)names.size);
+	if (!last)
+		return false;
+	*t = (struct elf_symbols){
+		.data = s.data,
+		.n = (size_t)(s.size / entsize),
+		.index = s.index,
+		.names = (const char *)names.data,
+		.names_bytes = (size_t)(last - names.data) + 1,
+		.is_64 = elf_image_is_64(img),
+		.swap = elf_image_swapped(img),
+	};
+	return true;
+}
+
+Elf64_Sym elf_symbols_convert(const struct elf_symbols *t, size_t i)
+{
+	size_t entsize = t->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	struct buf b = buf_make(t->data + i * entsize, entsize, 0, t->swap);
+	Elf64_Sym s;
+
+	s.st_name = buf_u32(&b);
+	if (t->is_64) {
+		s.st_info = buf_u8(&b);
+		s.st_other = buf_u8(&b);
+		s.st_shndx = buf_u16(&b);
+		s.st_value = buf_u64(&b);
+		s.st_size = buf_u64(&b);
+	} else {
+		s.st_value = buf_u32(&b);
+		s.st_size = buf_u32(&b);
+		s.st_info = buf_u8(&b);
+		s.st_other = buf_u8(&b);
+		s.st_shndx = buf_u16(&b);
+	}
+	return s;
+}
+
+const char *elf_symbols_name(const struct elf_symbols *t, const Elf64_Sym *sym)
+{
+	return sym->st_name < t->names_bytes ? t->names + sym->st_name : NULL;
+}
 
 /* ---- pages ------------------------------------------------------------------------------- */
 
@@ -160,7 +213,7 @@ static struct bounds bounds_of(const struct reader *r, Elf64_Sym *sym, size_t i)
 	if (shndx == SHN_XINDEX) {
 		if (i >= r->n_shndx)
 			return (struct bounds){0};
-		b = buf_make(r->shndx + 4 * i, 4, 0, r->swap);
+		b = buf_make(r->shndx + 4 * i, 4, 0, r->symbols.swap);
 		shndx = buf_u32(&b);
 	}
 	if (shndx >= r->n_sections)
@@ -170,32 +223,6 @@ static struct bounds bounds_of(const struct reader *r, Elf64_Sym *sym, size_t i)
 	if (sym->st_value < r->sections[shndx].start || sym->st_value >= r->sections[shndx].end)
 		return (struct bounds){0};
 	return r->sections[shndx];
-}
-
-/* The next entry; all of it is there. */
-static Elf64_Sym read_sym(struct buf *b, bool is_64)
-{
-	Elf64_Sym s;
-
-	if (is_64 && !b->swap) { /* nearly always: one load of the whole entry */
-		memcpy(&s, buf_take(b, sizeof s), sizeof s);
-		return s;
-	}
-	s.st_name = buf_u32(b);
-	if (is_64) {
-		s.st_info = buf_u8(b);
-		s.st_other = buf_u8(b);
-		s.st_shndx = buf_u16(b);
-		s.st_value = buf_u64(b);
-		s.st_size = buf_u64(b);
-	} else {
-		s.st_value = buf_u32(b);
-		s.st_size = buf_u32(b);
-		s.st_info = buf_u8(b);
-		s.st_other = buf_u8(b);
-		s.st_shndx = buf_u16(b);
-	}
-	return s;
 }
 
 static bool is_wanted_type(const Elf64_Sym *s)
@@ -231,7 +258,7 @@ static int add_symbol(struct reader *r, struct functab *tab, Elf64_Sym *sym, siz
 	struct func f = {0};
 	struct bounds b;
 
-	if (!sym->st_name || sym->st_name >= r->strings_size || !is_wanted_type(sym))
+	if (!sym->st_name || !is_wanted_type(sym))
 		return 0;
 	/* The lowest bit says Thumb (AAELF). */
 	if (r->machine == EM_ARM && ELF64_ST_TYPE(sym->st_info) == STT_FUNC)
@@ -249,30 +276,14 @@ static int add_symbol(struct reader *r, struct functab *tab, Elf64_Sym *sym, siz
 	if (r->only && sym->st_size && !page_set_touches(r->only, f.start, f.end))
 		return 0;
 	/* Names come last: looking at one is a cache miss. */
-	f.name = r->strings + sym->st_name;
-	if (!*f.name || is_mapping_symbol(r->machine, f.name))
+	f.name = elf_symbols_name(&r->symbols, sym);
+	if (!f.name || !*f.name || is_mapping_symbol(r->machine, f.name))
 		return 0;
 	if (bind == STB_WEAK)
 		f.flags |= FUNC_WEAK;
 	else if (bind == STB_GLOBAL)
 		f.flags |= FUNC_GLOBAL;
 	return functab_add(tab, &f);
-}
-
-static bool open_strings(struct reader *r, uint32_t link)
-{
-	struct elf_section s;
-	const char *name;
-	const uint8_t *last;
-
-	if (!elf_image_section_at(r->img, link, &name, &s) || !s.data || !s.size)
-		return false;
-	last = memrchr(s.data, 0, (size_t)s.size);
-	if (!last)
-		return false;
-	r->strings = (const char *)s.data;
-	r->strings_size = (size_t)(last - s.data) + 1;
-	return true;
 }
 
 static void find_shndx(struct reader *r, uint32_t symtab)
@@ -295,28 +306,22 @@ int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
 	struct reader r = {.img = img,
 			   .only = only,
 			   .machine = elf_image_machine(img),
-			   .is_64 = elf_image_is_64(img),
-			   .swap = elf_image_swapped(img),
 			   .relocatable = elf_image_type(img) == ET_REL};
-	size_t entsize = r.is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), i;
 	/* Where values are addresses. */
 	bool may_skip = only && !r.relocatable && r.machine != EM_ARM;
-	struct elf_section s;
-	struct buf b;
+	size_t i;
 	int rc = 0;
 
 	*n = 0;
-	if (!elf_image_section(img, section, &s, NULL) || !s.data ||
-	    (s.entsize && s.entsize != entsize) || !open_strings(&r, s.link))
+	if (!elf_symbols_open(&r.symbols, img, section))
 		return 0;
 	if (read_bounds(&r))
 		return -1;
-	find_shndx(&r, s.index);
-	b = buf_make(s.data, (size_t)s.size, s.off, r.swap);
+	find_shndx(&r, r.symbols.index);
 	if (!only)
-		rc = vec_reserve(&tab->funcs, tab->funcs.n + buf_left(&b) / entsize);
-	for (i = 0; !rc && buf_left(&b) >= entsize; i++) {
-		Elf64_Sym sym = read_sym(&b, r.is_64);
+		rc = vec_reserve(&tab->funcs, tab->funcs.n + r.symbols.n);
+	for (i = 0; !rc && i < r.symbols.n; i++) {
+		Elf64_Sym sym = elf_symbols_at(&r.symbols, i);
 
 		if (may_skip && r.n && is_elsewhere(only, &sym))
 			continue;
