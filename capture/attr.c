@@ -7,19 +7,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/processor.h"
 #include "reader/format.h"
 
 _Static_assert(sizeof(struct perf_event_attr) >= ATTR_SIZE, "linux/perf_event.h is too old");
 
 uint64_t attr_user_regs(void)
 {
-#if defined(__x86_64__)
-	return 0xff0fff; /* all but DS, ES, FS, GS, which the kernel refuses */
-#elif defined(__aarch64__)
-	return (1ull << 33) - 1; /* x0-x30, sp, pc */
-#else
-	return 0;
-#endif
+	const struct processor *here = processor_here();
+
+	return here ? here->perf_user_regs : 0;
 }
 
 static void fill_common(struct perf_event_attr *a, const struct attr_policy *p)

@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "base/processor.h"
 #include "base/buf.h"
 
 uint64_t sample_id(const uint8_t *rec, size_t n)
@@ -14,16 +15,12 @@ uint64_t sample_id(const uint8_t *rec, size_t n)
 	return buf_u64(&b);
 }
 
-/* Of the registers at b. arch/x86/include/uapi/asm/perf_regs.h and arm64's; 0 elsewhere. */
+/* Of the registers at b; 0: not among them. */
 static uint64_t stack_pointer(const struct sample_layout *l, struct buf b)
 {
-#if defined(__x86_64__)
-	const unsigned bit = 7;
-#elif defined(__aarch64__)
-	const unsigned bit = 31;
-#else
-	const unsigned bit = 63;
-#endif
+	const struct processor *here = processor_here();
+	const unsigned bit = here ? here->perf_sp : 63;
+
 	if (!(l->user_regs >> bit & 1))
 		return 0;
 	buf_skip(&b, 8 * (uint64_t)__builtin_popcountll(l->user_regs & ((1ull << bit) - 1)));

@@ -5,19 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Absolute relocations: debug sections need no others. */
-static const struct {
-	uint16_t machine, type;
-	uint8_t size;
-} rows[] = {
-	{EM_X86_64, R_X86_64_64, 8},	  {EM_X86_64, R_X86_64_32, 4},
-	{EM_X86_64, R_X86_64_32S, 4},	  {EM_386, R_386_32, 4},
-	{EM_AARCH64, R_AARCH64_ABS64, 8}, {EM_AARCH64, R_AARCH64_ABS32, 4},
-	{EM_ARM, R_ARM_ABS32, 4},	  {EM_PPC64, R_PPC64_ADDR64, 8},
-	{EM_PPC64, R_PPC64_ADDR32, 4},	  {EM_S390, R_390_64, 8},
-	{EM_S390, R_390_32, 4},		  {EM_RISCV, R_RISCV_64, 8},
-	{EM_RISCV, R_RISCV_32, 4},
-};
+#include "base/processor.h"
 
 /* The tables that one relocation section refers to. */
 struct tables {
@@ -26,7 +14,7 @@ struct tables {
 	size_t n_sections;
 	struct elf_section symbols;
 	bool swap, wide;
-	uint16_t machine;
+	const struct processor *cpu;
 };
 
 struct relocation {
@@ -58,14 +46,13 @@ uint64_t *dwarf_reloc_layout(struct elf_image *img)
 	return layout;
 }
 
-static unsigned patch_size(uint16_t machine, uint32_t type)
+static unsigned patch_size(const struct processor *cpu, uint32_t type)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].machine == machine && rows[i].type == type)
-			return rows[i].size;
-	return 0;
+	if (!cpu || !type)
+		return 0;
+	if (type == cpu->reloc_abs64)
+		return 8;
+	return type == cpu->reloc_abs32 || type == cpu->reloc_abs32_signed ? 4 : 0;
 }
 
 /* False for code that is not placed. */
@@ -114,7 +101,7 @@ static struct relocation read_relocation(const struct tables *t, struct buf *b, 
 static void patch(const struct tables *t, uint8_t *bytes, uint64_t size, struct relocation r,
 		  bool has_addend)
 {
-	unsigned n = patch_size(t->machine, r.type);
+	unsigned n = patch_size(t->cpu, r.type);
 	struct buf old;
 	uint64_t value;
 
@@ -173,12 +160,13 @@ static int apply_section(struct dwarf_file *f, struct tables *t, const struct el
 int dwarf_reloc_apply(struct dwarf_file *f)
 {
 	uint64_t *layout = dwarf_reloc_layout(f->img);
-	struct tables t = {.img = f->img,
-			   .layout = layout,
-			   .n_sections = elf_image_section_count(f->img),
-			   .swap = f->swap,
-			   .wide = elf_image_is_64(f->img),
-			   .machine = elf_image_machine(f->img)};
+	struct tables t = {
+		.img = f->img,
+		.layout = layout,
+		.n_sections = elf_image_section_count(f->img),
+		.swap = f->swap,
+		.wide = elf_image_is_64(f->img),
+		.cpu = processor_find_elf(elf_image_machine(f->img), elf_image_is_64(f->img))};
 	size_t i;
 	int rc = layout ? 0 : -ERR_NOMEM;
 

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/processor.h"
 #include "base/rooted.h"
 #include "base/sort.h"
 
@@ -331,7 +332,8 @@ static bool is_contested(const struct jitdump *j, uint64_t ip)
 static uint64_t read_header(struct jitdump *j, struct stream *s)
 {
 	struct buf b = at(s, 0, 40);
-	uint32_t magic = buf_u32(&b), version, total, machine, pad;
+	uint32_t magic = buf_u32(&b), version, total, pad;
+	const struct processor *cpu;
 
 	if (magic == __builtin_bswap32(MAGIC))
 		j->swap = s->swap = b.swap = true;
@@ -339,11 +341,11 @@ static uint64_t read_header(struct jitdump *j, struct stream *s)
 		return 0;
 	version = buf_u32(&b);
 	total = buf_u32(&b);
-	machine = buf_u32(&b);
+	cpu = processor_find_elf((uint16_t)buf_u32(&b), true);
 	pad = buf_u32(&b);
 	if (pad == V8_PAD)
-		s->line_bias = machine == EM_386 || machine == EM_ARM ? sizeof(Elf32_Ehdr)
-								      : sizeof(Elf64_Ehdr);
+		s->line_bias =
+			cpu && cpu->word_bytes == 4 ? sizeof(Elf32_Ehdr) : sizeof(Elf64_Ehdr);
 	buf_skip(&b, 12); /* pid, timestamp */
 	j->has_times = !(buf_u64(&b) & FLAG_ARCH_TIMESTAMP);
 	return buf_ok(&b) && version == 1 && total >= 40 ? total : 0;

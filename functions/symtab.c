@@ -5,6 +5,7 @@
  * labels that are not hidden; here only in executable sections, because only code is looked up. */
 #include <string.h>
 
+#include "base/processor.h"
 #include "functions/functions.h"
 
 /* Where symbols of one section may lie. end == 0: no code. */
@@ -20,7 +21,8 @@ struct reader {
 	struct elf_symbols symbols;
 	const uint8_t *shndx; /* .symtab_shndx: u32 per symbol, for SHN_XINDEX */
 	size_t n_shndx;
-	uint16_t machine;
+	const struct processor *cpu; /* NULL: not known */
+	bool has_thumb_bit;
 	bool relocatable;	     /* ET_REL: values count from the section's start */
 	const struct page_set *only; /* NULL: everything */
 	size_t n;		     /* functions seen */
@@ -241,15 +243,12 @@ static bool is_wanted_type(const Elf64_Sym *s)
 	}
 }
 
-/* "$x", "$d.12": marks of code and data inside of functions (AAELF, RISC-V psABI). */
-static bool is_mapping_symbol(uint16_t machine, const char *name)
+/* Marks of code and data inside of functions (AAELF, RISC-V psABI). */
+static bool is_mapping_symbol(const struct processor *cpu, const char *name)
 {
-	const char *letters = machine == EM_RISCV ? "dx" : "adtx";
-
-	if (name[0] != '$' || (machine != EM_ARM && machine != EM_AARCH64 && machine != EM_RISCV))
-		return false;
-	return name[1] && strchr(letters, name[1]) &&
-	       (!name[2] || name[2] == '.' || machine == EM_RISCV);
+	return cpu && cpu->mark_letters && name[0] == '$' && name[1] &&
+	       strchr(cpu->mark_letters, name[1]) &&
+	       (!name[2] || name[2] == '.' || cpu->marks_are_open);
 }
 
 static int add_symbol(struct reader *r, struct functab *tab, Elf64_Sym *sym, size_t i)
@@ -260,8 +259,7 @@ static int add_symbol(struct reader *r, struct functab *tab, Elf64_Sym *sym, siz
 
 	if (!sym->st_name || !is_wanted_type(sym))
 		return 0;
-	/* The lowest bit says Thumb (AAELF). */
-	if (r->machine == EM_ARM && ELF64_ST_TYPE(sym->st_info) == STT_FUNC)
+	if (r->has_thumb_bit && ELF64_ST_TYPE(sym->st_info) == STT_FUNC)
 		sym->st_value &= ~(uint64_t)1;
 	b = bounds_of(r, sym, i);
 	if (!b.end)
@@ -277,7 +275,7 @@ static int add_symbol(struct reader *r, struct functab *tab, Elf64_Sym *sym, siz
 		return 0;
 	/* Names come last: looking at one is a cache miss. */
 	f.name = elf_symbols_name(&r->symbols, sym);
-	if (!f.name || !*f.name || is_mapping_symbol(r->machine, f.name))
+	if (!f.name || !*f.name || is_mapping_symbol(r->cpu, f.name))
 		return 0;
 	if (bind == STB_WEAK)
 		f.flags |= FUNC_WEAK;
@@ -305,13 +303,15 @@ int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
 {
 	struct reader r = {.img = img,
 			   .only = only,
-			   .machine = elf_image_machine(img),
+			   .cpu = processor_find_elf(elf_image_machine(img), elf_image_is_64(img)),
 			   .relocatable = elf_image_type(img) == ET_REL};
 	/* Where values are addresses. */
-	bool may_skip = only && !r.relocatable && r.machine != EM_ARM;
+	bool may_skip;
 	size_t i;
 	int rc = 0;
 
+	r.has_thumb_bit = r.cpu && r.cpu->has_thumb_bit;
+	may_skip = only && !r.relocatable && !r.has_thumb_bit;
 	*n = 0;
 	if (!elf_symbols_open(&r.symbols, img, section))
 		return 0;

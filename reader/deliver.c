@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/prefetch.h"
+#include "base/processor.h"
 #include "reader/chain.h"
 #include "reader/format.h"
 #include "reader/record.h"
@@ -14,15 +15,13 @@ enum { EXPECT_AHEAD = 4, EXPECT_BYTES = 320, ROOMS_AHEAD = 3 };
 static uint64_t user_ip(const struct perf_file *f, const struct perf_sample *s)
 {
 	uint64_t ip = 0;
-	unsigned bit;
+	const struct processor *cpu = processor_find(f->info.arch, 8);
 	size_t i;
 
 	for (i = 0; i + 1 < s->n_ips; i++)
 		if (s->ips[i] == PERF_CHAIN_USER)
 			return s->ips[i + 1];
-	/* asm/perf_regs.h: PERF_REG_ARM64_PC, PERF_REG_X86_IP */
-	bit = f->info.arch && !strncmp(f->info.arch, "aarch64", 7) ? 32 : 8;
-	return perf_regs_get(&s->user_regs, bit, &ip) ? ip : 0;
+	return cpu && perf_regs_get(&s->user_regs, cpu->perf_ip, &ip) ? ip : 0;
 }
 
 /* While a program replaces itself. */

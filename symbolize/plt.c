@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "symbolize/elfsyms.h"
+#include "base/processor.h"
 #include "base/sort.h"
 
 /* A GOT slot and the relocation for it. */
@@ -120,17 +121,15 @@ static bool decode_aarch64(const struct plt *p, struct buf b, uint64_t vaddr, st
 }
 
 struct plt_machine {
-	uint16_t machine;
-	uint32_t glob_dat, jump_slot, irelative;
+	uint16_t e_machine;
 	uint32_t step; /* instruction alignment; 0: stubs stand at multiples of the entry size */
 	bool (*decode)(const struct plt *p, struct buf b, uint64_t vaddr, struct stub *stub);
 };
 
 static const struct plt_machine machines[] = {
-	{EM_X86_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT, R_X86_64_IRELATIVE, 0, decode_x86},
-	{EM_386, R_386_GLOB_DAT, R_386_JMP_SLOT, R_386_IRELATIVE, 0, decode_x86},
-	{EM_AARCH64, R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT, R_AARCH64_IRELATIVE, 4,
-	 decode_aarch64},
+	{EM_X86_64, 0, decode_x86},
+	{EM_386, 0, decode_x86},
+	{EM_AARCH64, 4, decode_aarch64},
 };
 
 static const struct plt_machine *machine_of(struct elf_image *img)
@@ -138,20 +137,21 @@ static const struct plt_machine *machine_of(struct elf_image *img)
 	size_t i;
 
 	for (i = 0; i < sizeof machines / sizeof *machines; i++)
-		if (machines[i].machine == elf_image_machine(img))
+		if (machines[i].e_machine == elf_image_machine(img))
 			return &machines[i];
 	return NULL;
 }
 
 /* ---- relocations ------------------------------------------------------------------------- */
 
-static int read_relocations(struct plt *p, const struct elf_section *s, const struct plt_machine *m)
+static int read_relocations(struct plt *p, const struct elf_section *s)
 {
 	bool rela = s->type == SHT_RELA;
 	size_t word = p->is_64 ? 8 : 4, entsize = word * (rela ? 3 : 2);
 	struct buf b = buf_make(s->data, (size_t)s->size, s->off, p->swap);
+	const struct processor *cpu = processor_find_elf(elf_image_machine(p->img), p->is_64);
 
-	while (buf_left(&b) >= entsize) {
+	while (cpu && buf_left(&b) >= entsize) {
 		struct slot slot = {.symtab = s->link, .has_addend = rela};
 		uint64_t info;
 		uint32_t type;
@@ -162,9 +162,10 @@ static int read_relocations(struct plt *p, const struct elf_section *s, const st
 			slot.addend = p->is_64 ? buf_u64(&b) : buf_u32(&b);
 		type = p->is_64 ? (uint32_t)info : (uint32_t)info & 0xff;
 		slot.symbol = (uint32_t)(p->is_64 ? info >> 32 : info >> 8);
-		if (type != m->glob_dat && type != m->jump_slot && type != m->irelative)
+		if (type != cpu->reloc_glob_dat && type != cpu->reloc_jump_slot &&
+		    type != cpu->reloc_irelative)
 			continue;
-		if (type == m->irelative)
+		if (type == cpu->reloc_irelative)
 			slot.symbol = 0;
 		if (p->slots.n >= UINT32_MAX || vec_push(&p->slots, slot))
 			return -1;
@@ -173,7 +174,7 @@ static int read_relocations(struct plt *p, const struct elf_section *s, const st
 }
 
 /* Those of .rela.plt alone are what nearly all stubs need, and few beside those of data. */
-static int read_slots(struct plt *p, const struct plt_machine *m, bool all)
+static int read_slots(struct plt *p, bool all)
 {
 	struct elf_section s;
 	const char *name;
@@ -188,7 +189,7 @@ static int read_slots(struct plt *p, const struct plt_machine *m, bool all)
 		    !(s.flags & SHF_ALLOC) || (s.type != SHT_RELA && s.type != SHT_REL))
 			continue;
 		lazy = !strcmp(name, ".rela.plt") || !strcmp(name, ".rel.plt");
-		if ((lazy || all) && read_relocations(p, &s, m))
+		if ((lazy || all) && read_relocations(p, &s))
 			return -1;
 		if (lazy) {
 			p->lazy_first = before;
@@ -389,7 +390,7 @@ static int read_sections(struct plt *p, const struct plt_machine *m, bool all_sl
 	struct elf_section s;
 	const char *name;
 	size_t i, n = elf_image_section_count(p->img);
-	int rc = read_slots(p, m, all_slots);
+	int rc = read_slots(p, all_slots);
 
 	p->lacks_slot = false;
 	for (i = 0; !rc && i < n; i++)

@@ -2,35 +2,22 @@
 #include "unwind/arch.h"
 
 #include <stddef.h>
-#include <string.h>
 #include <sys/utsname.h>
 
-#include "reader/reader.h"
+#include "base/processor.h"
 
 static const struct arch *const archs[] = {&arch_x86_64, &arch_i386, &arch_aarch64};
-
-static bool has_name(const struct arch *a, const char *name)
-{
-	const char *const *n;
-
-	for (n = a->names; *n; n++)
-		if (!strcmp(*n, name))
-			return true;
-	return false;
-}
 
 const struct arch *arch_find(const char *name, uint64_t abi)
 {
 	unsigned word_bytes = abi == PERF_REGS_ABI_32_ ? 4 : abi == PERF_REGS_ABI_64_ ? 8 : 0;
+	const struct processor *cpu;
 	struct utsname uts;
-	size_t i;
 
 	if (!name)
 		name = uname(&uts) ? "" : uts.machine;
-	for (i = 0; i < sizeof archs / sizeof *archs; i++)
-		if (has_name(archs[i], name) && (!word_bytes || archs[i]->word_bytes == word_bytes))
-			return archs[i];
-	return NULL;
+	cpu = processor_find(name, word_bytes);
+	return cpu ? arch_find_elf(cpu->e_machine, cpu->word_bytes == 8) : NULL;
 }
 
 const struct arch *arch_find_elf(uint16_t e_machine, bool is_64)

@@ -1,8 +1,9 @@
 /* arch.h - what differs between processors, as data. Private to unwind/.
  *
  * One const struct per CPU (arch_x86_64.c ...), one row in arch.c, chosen at run time from the
- * recording's architecture. Sources of truth: arch/<cpu>/include/uapi/asm/perf_regs.h for the
- * register numbers in samples, the psABI of the CPU for DWARF register numbers.
+ * recording's architecture; names and other numbers: base/processor.h. Sources of truth:
+ * arch/<cpu>/include/uapi/asm/perf_regs.h for the register numbers in samples, the psABI of the CPU
+ * for DWARF register numbers.
  */
 #ifndef UNWIND_ARCH_H
 #define UNWIND_ARCH_H
@@ -66,8 +67,7 @@ struct arch_return {
 };
 
 struct arch {
-	const char *names[8]; /* uname and perf names, NULL-terminated: "x86_64", "amd64" */
-	uint16_t e_machine;   /* EM_* */
+	uint16_t e_machine; /* of base/processor.h, as is word_bytes */
 	uint8_t word_bytes;
 	uint8_t n_regs; /* DWARF registers that unwinding tracks; <= ARCH_REGS_MAX */
 	/* DWARF numbers of the special registers. `ra` holds the return address on entry to a
@@ -75,6 +75,17 @@ struct arch {
 	uint8_t sp, fp, ra, pc;
 	/* Saved return addresses may hold an authentication code above the bits of an address. */
 	bool signs_addresses;
+	/* Calls leave sp at a multiple of 16 (psABI). */
+	bool aligns_calls;
+	/* Where HotSpot's interpreter keeps its caller's sp, from its frame record; 0: not known.
+	 */
+	int8_t interpreter_sp_off;
+	/* Where Go functions that have a frame save the caller's frame pointer, from the CFA; 0:
+	 * they do not. */
+	int8_t go_fp_off;
+	/* What the PLT pushes before it jumps to glibc's resolver, whose call frame information
+	 * forgets it. */
+	uint8_t untold_plt_bytes;
 	/* perf register bit -> DWARF register, -1: not tracked. perf's IP maps to `pc`. */
 	int8_t perf_to_dwarf[64];
 	int8_t dwarf_to_perf[ARCH_REGS_MAX]; /* the inverse */

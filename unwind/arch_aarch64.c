@@ -207,7 +207,6 @@ static const struct arch_trampoline trampolines[] = {
 };
 
 const struct arch arch_aarch64 = {
-	.names = {"aarch64", "arm64"},
 	.e_machine = EM_AARCH64,
 	.word_bytes = 8,
 	.n_regs = 35, /* x0..x30, sp, pc, 33 unused, 34 is RA_SIGN_STATE */
@@ -216,6 +215,7 @@ const struct arch arch_aarch64 = {
 	.ra = 30,
 	.pc = 32,
 	.signs_addresses = true,
+	.untold_plt_bytes = 16,
 	/* clang-format off */
 	.perf_to_dwarf = {
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,

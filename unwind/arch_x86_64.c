@@ -176,7 +176,6 @@ static const struct arch_trampoline trampolines[] = {
 static const uint8_t python_stub[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3};
 
 const struct arch arch_x86_64 = {
-	.names = {"x86_64", "amd64"},
 	.e_machine = EM_X86_64,
 	.word_bytes = 8,
 	.n_regs = 17,
@@ -184,6 +183,9 @@ const struct arch arch_x86_64 = {
 	.fp = 6,
 	.ra = 16,
 	.pc = 16,
+	.aligns_calls = true,
+	.interpreter_sp_off = -8,
+	.go_fp_off = -16,
 	/* clang-format off */
 	.perf_to_dwarf = {
 		0, 3, 2, 1, 4, 5, 6, 7,           /* AX BX CX DX SI DI BP SP */
@@ -250,7 +252,6 @@ static const struct arch_exit i386_exits[] = {{i386_exit_musl, sizeof i386_exit_
 
 /* A 32-bit task has no R8..R15; the kernel still uses the 64-bit numbering of the rest. */
 const struct arch arch_i386 = {
-	.names = {"i386", "i486", "i586", "i686", "x86_64", "amd64"},
 	.e_machine = EM_386,
 	.word_bytes = 4,
 	.n_regs = 9,

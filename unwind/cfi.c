@@ -334,7 +334,7 @@ static bool run_args_size(struct interp *in, struct buf *b)
 static bool run_negate_ra_state(struct interp *in, struct buf *b)
 {
 	in->row->ra_signed = !in->row->ra_signed;
-	return in->arch->e_machine == EM_AARCH64 || refuse(b);
+	return in->arch->signs_addresses || refuse(b);
 }
 
 /* DWARF5 6.4.2, and what GNU, MIPS and Arm have added. */

@@ -266,8 +266,9 @@ static void go_row(const struct arch *arch, uint64_t size, struct cfi_row *row)
 		row->regs[arch->ra] = (struct cfi_reg_rule){
 			.how = CFI_OFFSET,
 			.off = pushes_ra ? -(int64_t)arch->word_bytes : -(int64_t)size};
-	if (arch->e_machine == EM_X86_64 && size)
-		row->regs[arch->fp] = (struct cfi_reg_rule){.how = CFI_OFFSET, .off = -16};
+	if (arch->go_fp_off && size)
+		row->regs[arch->fp] =
+			(struct cfi_reg_rule){.how = CFI_OFFSET, .off = arch->go_fp_off};
 }
 
 /* With the lock: only who holds it changes them. */
@@ -314,13 +315,13 @@ static void row_correct(const struct arch *arch, struct cfi_row *row)
 {
 	unsigned i;
 
-	if (arch->e_machine != EM_AARCH64 || row->is_signal_frame || row->cfa_how != CFI_CFA_REG ||
+	if (!arch->untold_plt_bytes || row->is_signal_frame || row->cfa_how != CFI_CFA_REG ||
 	    row->regs[row->ra_reg].how != CFI_OFFSET || row->regs[row->ra_reg].off != 8)
 		return;
-	row->cfa_off += 16;
+	row->cfa_off += arch->untold_plt_bytes;
 	for (i = 0; i < row->n_regs; i++)
 		if (row->regs[i].how == CFI_OFFSET || row->regs[i].how == CFI_VAL_OFFSET)
-			row->regs[i].off -= 16;
+			row->regs[i].off -= arch->untold_plt_bytes;
 }
 
 /* RULE_FULL and a row, or the kind that says why there is none. *how: what the row comes from. */

@@ -100,8 +100,9 @@ uint64_t jit_caller_sp(struct walk *w, const struct cursor *c, uint64_t ra)
 	struct jit_unwind_info info;
 	const struct code_frame *f;
 
-	if (w->arch->e_machine != EM_X86_64 || !walk_word(w, c->fp - 8, 8, &sp) || sp <= above ||
-	    sp - above > ARGUMENT_BYTES_MAX || sp % 8 ||
+	if (!w->arch->interpreter_sp_off ||
+	    !walk_word(w, c->fp + (uint64_t)(int64_t)w->arch->interpreter_sp_off, 8, &sp) ||
+	    sp <= above || sp - above > ARGUMENT_BYTES_MAX || sp % 8 ||
 	    !jit_info_find(w, c->ip - c->is_return_address, &info) || !info.code ||
 	    !jit_info_find(w, ra - 1, &info))
 		return above;

@@ -39,7 +39,7 @@ static bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t
 {
 	struct rule_entry own;
 	const struct rule *r = &walk_rule(w, ra - 1, &own)->rule;
-	bool aligns = w->arch->e_machine == EM_X86_64 && r->kind < RULE_NO_CFI &&
+	bool aligns = w->arch->aligns_calls && r->kind < RULE_NO_CFI &&
 		      r->how != FRAME_GO_TABLE;
 	uint64_t target;
 
@@ -337,7 +337,7 @@ static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct m
 	unsigned word = w->arch->word_bytes;
 	uint64_t ra;
 
-	if (w->arch->e_machine != EM_X86_64 || !is_jit(map) || called_jit || !c->sp_known ||
+	if (!w->arch->aligns_calls || !is_jit(map) || called_jit || !c->sp_known ||
 	    c->sp % 16 || !is_in_stub(c) || !walk_word(w, c->sp + word, word, &ra) ||
 	    evidence_of(w, ra) != EVIDENCE_CALL ||
 	    !may_have_called_jit(w, c, c->sp + word, ra) || !has_stub(w, ra))

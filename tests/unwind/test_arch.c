@@ -8,6 +8,7 @@
 #include <asm/perf_regs.h>
 #include <elf.h>
 
+#include "base/processor.h"
 #include "reader/reader.h"
 #include "unwind/arch.h"
 
@@ -61,9 +62,14 @@ static void maps_are_inverse(void **state)
 /* The kernel's own enumeration, where this machine's headers have it. */
 static void agrees_with_kernel_header(void **state)
 {
+	const struct processor *cpu = processor_find("x86_64", 8);
 	const int8_t *m = arch_x86_64.perf_to_dwarf;
 
 	(void)state;
+	assert_int_equal(cpu->perf_ip, PERF_REG_X86_IP);
+	assert_int_equal(cpu->perf_sp, PERF_REG_X86_SP);
+	assert_true(cpu->perf_user_regs >> PERF_REG_X86_R15 & 1);
+	assert_int_equal(cpu->perf_user_regs >> PERF_REG_X86_DS & 0xf, 0);
 	assert_int_equal(m[PERF_REG_X86_AX], 0);
 	assert_int_equal(m[PERF_REG_X86_BX], 3);
 	assert_int_equal(m[PERF_REG_X86_CX], 2);

@@ -1,0 +1,37 @@
+/* processor.h - what documents say of each processor, in numbers: one row each.
+ *
+ * What takes code is elsewhere, and asks by e_machine or has a pointer to it in a table of its own:
+ * calls (functions/calls.c), stubs of the PLT (symbolize/plt.c), frames (unwind/arch_NAME.c,
+ * unwind/code_NAME.c).
+ */
+#ifndef BASE_PROCESSOR_H
+#define BASE_PROCESSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct processor {
+	const char *names[8]; /* uname's and perf's (HEADER_ARCH), NULL-terminated: "x86_64" */
+	uint16_t e_machine;   /* elf.h: EM_*; with word_bytes no two rows have the same */
+	uint8_t word_bytes;   /* 4 or 8 */
+	uint8_t perf_ip;      /* asm/perf_regs.h, with the numbers of 64-bit kernels: the bits of */
+	uint8_t perf_sp;      /* instruction and stack pointer */
+	uint64_t perf_user_regs; /* that samples can have; 0: such a machine is not recorded */
+	/* Relocation types of the psABI; 0: none is known. */
+	uint16_t reloc_abs64, reloc_abs32, reloc_abs32_signed;
+	uint16_t reloc_glob_dat, reloc_jump_slot, reloc_irelative; /* of GOT slots */
+	/* Symbols "$x", "$d.12" mark code and data inside of functions: letters behind the '$'.
+	 * Anything may follow, else only ".NUMBER". NULL: no such marks. */
+	const char *mark_letters;
+	bool marks_are_open;
+	bool has_thumb_bit; /* the lowest bit of a function symbol's value says Thumb */
+};
+
+/* By a name, the first row of this width; word_bytes 0: of any. NULL: not known. */
+const struct processor *processor_find(const char *name, unsigned word_bytes);
+/* By an ELF header; where no row has the class (x32), the row of the machine. NULL: not known. */
+const struct processor *processor_find_elf(uint16_t e_machine, bool is_64);
+/* The one that this program was built for; NULL: not known. */
+const struct processor *processor_here(void);
+
+#endif
