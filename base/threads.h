@@ -12,22 +12,6 @@ unsigned threads_available(void);
  * one: see threads.c. 0 or an errno. */
 int threads_start(pthread_t *ret, void *(*fn)(void *arg), void *arg);
 
-/* For threads that wait for each other: a processor for each, to which it is bound. */
-struct thread_seats {
-	void *all; /* the processors that the process may use; NULL: nobody has a seat */
-	size_t size;
-	int first; /* the caller's */
-};
-
-/* Binds the calling thread if there are exactly as many processors as n threads; with fewer threads
- * the scheduler may have better uses for a processor. See threads.c. */
-void thread_seats_take(struct thread_seats *s, unsigned n);
-/* threads_start() for the i-th thread, the caller being number 0. */
-int thread_seats_start(const struct thread_seats *s, unsigned i, pthread_t *ret,
-		       void *(*fn)(void *arg), void *arg);
-/* The calling thread may run everywhere again, unless others have moved it meanwhile. */
-void thread_seats_leave(struct thread_seats *s);
-
 /* A mutex that is mostly held for less time than it takes to wake a thread: waiters spin for a
  * moment before they sleep. */
 void mutex_init_short(pthread_mutex_t *m);

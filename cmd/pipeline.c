@@ -8,8 +8,8 @@
 #include "base/pages.h"
 #include "base/threads.h"
 #include "cmd/prefetch.h"
-#include "cmd/workers.h"
 #include "cmd/progress.h"
+#include "cmd/scheduler.h"
 
 double seconds_now(void)
 {
@@ -52,7 +52,7 @@ int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct
 		rc = jit_codes_new(&p->jit, mo.symfs, opt->symbolizer.foreign_jit_maps, err);
 	if (!rc) {
 		progress_begin("reading", opt->input, &perf_file_stats(p->file)->records, "records");
-		rc = workers_run(p, opt, err);
+		rc = scheduler_run(p, opt, err);
 		progress_end();
 	}
 	p->seconds_load = seconds_now() - start;

@@ -1,10 +1,18 @@
-/* stages.c - what is done with a batch, and which of it a thread does next. */
+/* stages.c - what is done with a batch. */
 #include "base/pages.h"
-#include "cmd/crew.h"
+#include "cmd/stages.h"
 
 enum {
 	SLICE = 4 * UNWIND_BATCH, /* samples that a worker takes at a time */
 };
+
+void scheduler_set_rc(struct scheduler *c, int rc, const struct err *err)
+{
+	if (rc < 0 && !c->rc) {
+		c->rc = rc;
+		c->err = *err;
+	}
+}
 
 /* ---- memory for frames --------------------------------------------------------------------- */
 
@@ -20,7 +28,7 @@ static struct scratch_chunks memory_take(struct worker *w)
 }
 
 /* The frames of a batch have been added. */
-static void memory_put_back(struct crew *c, struct job *j)
+static void memory_put_back(struct scheduler *c, struct batch_job *j)
 {
 	unsigned i;
 
@@ -30,12 +38,12 @@ static void memory_put_back(struct crew *c, struct job *j)
 
 /* ---- reading --------------------------------------------------------------------- */
 
-static struct job *job_at(const struct crew *c, uint64_t i)
+static struct batch_job *job_at(const struct scheduler *c, uint64_t i)
 {
 	return c->job_of[i % JOBS];
 }
 
-static int choose_samples(struct crew *c, struct job *j, const struct perf_batch *b,
+static int choose_samples(struct scheduler *c, struct batch_job *j, const struct perf_batch *b,
 			  struct err *err)
 {
 	size_t i;
@@ -56,7 +64,7 @@ static int choose_samples(struct crew *c, struct job *j, const struct perf_batch
 }
 
 /* Also lets go of the batches that are done with: the reader wants one thread at a time. */
-static int read_one(struct crew *c, struct job *j, uint64_t n_added, struct err *err)
+static int read_one(struct scheduler *c, struct batch_job *j, uint64_t n_added, struct err *err)
 {
 	struct perf_batch **b = &c->batches[c->n_read % JOBS];
 	int rc;
@@ -70,20 +78,20 @@ static int read_one(struct crew *c, struct job *j, uint64_t n_added, struct err 
 	return rc ? rc : 1;
 }
 
-static uint64_t in_flight_max(const struct crew *c)
+static uint64_t in_flight_max(const struct scheduler *c)
 {
 	return c->n > 1 ? c->n + 3 : 2;
 }
 
-static bool read_stage(struct worker *w)
+bool read_stage(struct worker *w)
 {
-	struct crew *c = w->crew;
+	struct scheduler *c = w->scheduler;
 	uint64_t n_added = c->n_added;
-	struct job *j;
+	struct batch_job *j;
 	struct err err;
 	int rc;
 
-	/* So many that nobody waits for the others: more would only take more memory. */
+	/* So many that no worker waits for the others: more would only take more memory. */
 	if (c->reading || c->ended || !c->n_spare || c->n_read - c->n_added >= in_flight_max(c))
 		return false;
 	j = c->spare[--c->n_spare];
@@ -95,17 +103,14 @@ static bool read_stage(struct worker *w)
 	c->ended = rc <= 0;
 	c->job_of[c->n_read % JOBS] = j;
 	c->n_read += rc > 0;
-	crew_set_rc(c, rc, &err);
-	crew_grow(c);
-	/* A single thread is done with a batch before it reads the next, so no other will come. */
-	j->at_once = !c->stitcher && c->n == 1;
+	scheduler_set_rc(c, rc, &err);
 	return true;
 }
 
 /* ---- unwinding --------------------------------------------------------------------------- */
 
 /* The stacks of the samples that come next, from i on. */
-static void expect_stacks(const struct job *j, size_t i)
+static void expect_stacks(const struct batch_job *j, size_t i)
 {
 	size_t end = i + UNWIND_BATCH < j->samples.n ? i + UNWIND_BATCH : j->samples.n;
 
@@ -113,11 +118,11 @@ static void expect_stacks(const struct job *j, size_t i)
 		unwind_expect(j->samples.v[i]);
 }
 
-static int unwind_some(struct worker *w, struct job *j, size_t i, size_t n, struct err *err)
+static int unwind_some(struct worker *w, struct batch_job *j, size_t i, size_t n, struct err *err)
 {
 	const struct perf_sample *const *samples = &j->samples.v[i];
 	struct stack_trace *traces = &j->traces.v[i];
-	struct crew *c = w->crew;
+	struct scheduler *c = w->scheduler;
 	size_t k;
 
 	unwind_samples(w->unwinder, samples, n, traces);
@@ -131,7 +136,8 @@ static int unwind_some(struct worker *w, struct job *j, size_t i, size_t n, stru
 	return 0;
 }
 
-static int unwind_slice(struct worker *w, struct job *j, size_t i, size_t end, struct err *err)
+static int unwind_slice(struct worker *w, struct batch_job *j, size_t i, size_t end,
+			struct err *err)
 {
 	size_t n;
 	int rc = 0;
@@ -144,13 +150,13 @@ static int unwind_slice(struct worker *w, struct job *j, size_t i, size_t end, s
 	return rc;
 }
 
-/* The first batch that has samples nobody has taken; NULL: there is none. */
-static struct job *next_job(const struct crew *c)
+/* The first batch that has samples no worker has taken; NULL: there is none. */
+static struct batch_job *next_job(const struct scheduler *c)
 {
 	uint64_t b;
 
 	for (b = c->n_stitched; b < c->n_read; b++) {
-		struct job *j = job_at(c, b);
+		struct batch_job *j = job_at(c, b);
 
 		if (j->taken < j->samples.n)
 			return j;
@@ -158,10 +164,10 @@ static struct job *next_job(const struct crew *c)
 	return NULL;
 }
 
-static bool unwind_stage(struct worker *w)
+bool unwind_stage(struct worker *w)
 {
-	struct crew *c = w->crew;
-	struct job *j = next_job(c);
+	struct scheduler *c = w->scheduler;
+	struct batch_job *j = next_job(c);
 	struct scratch_chunks chunks;
 	struct err err;
 	size_t i, end;
@@ -170,6 +176,10 @@ static bool unwind_stage(struct worker *w)
 	if (!j)
 		return false;
 	i = j->taken;
+	/* Threads are added when a batch was read, and a single one is done with a batch before it
+	 * reads the next. */
+	if (!i)
+		j->at_once = !c->stitcher && c->n == 1;
 	end = j->samples.n - i < SLICE ? j->samples.n : i + SLICE;
 	j->taken = end;
 	chunks = memory_take(w);
@@ -180,14 +190,14 @@ static bool unwind_stage(struct worker *w)
 	pthread_mutex_lock(&c->lock);
 	scratch_chunks_join(&j->frames[w->index], &chunks);
 	j->unwound += end - i;
-	crew_set_rc(c, rc, &err);
+	scheduler_set_rc(c, rc, &err);
 	return true;
 }
 
 /* ---- completing and adding --------------------------------------------------------------- */
 
 /* What the stacks of a batch tell of others, and of what was recorded. */
-static int learn_all(struct crew *c, struct job *j, const struct perf_batch *b,
+static int learn_all(struct scheduler *c, struct batch_job *j, const struct perf_batch *b,
 		     struct scratch *memory, struct err *err)
 {
 	struct pipeline *p = c->p;
@@ -205,10 +215,10 @@ static int learn_all(struct crew *c, struct job *j, const struct perf_batch *b,
 	return 0;
 }
 
-static bool stitch_stage(struct worker *w)
+bool stitch_stage(struct worker *w)
 {
-	struct crew *c = w->crew;
-	struct job *j = job_at(c, c->n_stitched);
+	struct scheduler *c = w->scheduler;
+	struct batch_job *j = job_at(c, c->n_stitched);
 	const struct perf_batch *b = c->batches[c->n_stitched % JOBS];
 	struct scratch_chunks chunks;
 	struct err err;
@@ -226,11 +236,11 @@ static bool stitch_stage(struct worker *w)
 	scratch_chunks_join(&j->frames[w->index], &chunks);
 	c->stitching = false;
 	c->n_stitched++;
-	crew_set_rc(c, rc, &err);
+	scheduler_set_rc(c, rc, &err);
 	return true;
 }
 
-static int add_all(struct crew *c, const struct job *j, struct err *err)
+static int add_all(struct scheduler *c, const struct batch_job *j, struct err *err)
 {
 	size_t i, n;
 	int rc = 0;
@@ -243,10 +253,10 @@ static int add_all(struct crew *c, const struct job *j, struct err *err)
 	return rc;
 }
 
-static bool add_stage(struct worker *w)
+bool add_stage(struct worker *w)
 {
-	struct crew *c = w->crew;
-	struct job *j = job_at(c, c->n_added);
+	struct scheduler *c = w->scheduler;
+	struct batch_job *j = job_at(c, c->n_added);
 	struct err err;
 	int rc;
 
@@ -260,15 +270,15 @@ static bool add_stage(struct worker *w)
 	c->n_added++;
 	memory_put_back(c, j);
 	c->spare[c->n_spare++] = j;
-	crew_set_rc(c, rc, &err);
+	scheduler_set_rc(c, rc, &err);
 	return true;
 }
 
 /* ---- reading ahead ----------------------------------------------------------------------- */
 
-bool crew_look_ahead(struct worker *w)
+bool prefault_stage(struct worker *w)
 {
-	struct crew *c = w->crew;
+	struct scheduler *c = w->scheduler;
 	const void *p;
 	size_t n;
 
@@ -278,21 +288,4 @@ bool crew_look_ahead(struct worker *w)
 	pages_touch(p, n);
 	pthread_mutex_lock(&c->lock);
 	return true;
-}
-
-/* ---- what next ---------------------------------------------------------------------------- */
-
-/* Called with the lock taken, which stages give back while they work; false: there was nothing to
- * do. What a stage remembers of earlier batches is in the cache of whoever did it last, and comes
- * slowly from there. So stacks are added by the first worker, and completed by the second, which
- * has unwound most of them where there are two; the first reads for it. Others do that only before
- * they would sleep: waking up may take longer than all of it. Alone the first does all, one batch
- * after the other. */
-bool crew_run_stage(struct worker *w)
-{
-	bool is_first = !w->index, has_help = w->crew->n > 1;
-
-	return (is_first && add_stage(w)) || (w->index == has_help && stitch_stage(w)) ||
-	       (is_first && has_help && read_stage(w)) || unwind_stage(w) || read_stage(w) ||
-	       stitch_stage(w) || add_stage(w);
 }

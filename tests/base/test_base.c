@@ -548,108 +548,6 @@ static void test_threads_may_run_where_their_creator_may(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
-static void *seat_cpus(void *arg)
-{
-	sched_getaffinity(0, sizeof(cpu_set_t), arg);
-	return NULL;
-}
-
-/* As many threads as processors: each has one of its own, and the first is free afterwards. */
-static void test_thread_seats(void **state)
-{
-	enum { MANY = 64 };
-	cpu_set_t all, mine, taken, of[MANY];
-	unsigned n = threads_available(), i;
-	struct thread_seats seats;
-	pthread_t id;
-
-	(void)state;
-	if (n > MANY)
-		skip();
-	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-	thread_seats_take(&seats, n);
-	assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
-	assert_int_equal(CPU_COUNT(&mine), 1);
-	taken = mine;
-	for (i = 1; i < n; i++) {
-		assert_int_equal(thread_seats_start(&seats, i, &id, seat_cpus, &of[i]), 0);
-		assert_int_equal(pthread_join(id, NULL), 0);
-		assert_int_equal(CPU_COUNT(&of[i]), 1);
-		CPU_OR(&taken, &taken, &of[i]);
-	}
-	assert_true(CPU_EQUAL(&taken, &all));
-	thread_seats_leave(&seats);
-	assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
-	assert_true(CPU_EQUAL(&mine, &all));
-	thread_seats_leave(&seats);
-}
-
-/* As by taskset -p from outside. */
-static void test_thread_seats_of_a_moved_thread(void **state)
-{
-	cpu_set_t all, other, mine;
-	struct thread_seats seats;
-
-	(void)state;
-	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-	thread_seats_take(&seats, threads_available());
-	if (!seats.all)
-		skip();
-	other = all;
-	CPU_CLR((size_t)seats.first, &other);
-	assert_int_equal(sched_setaffinity(0, sizeof other, &other), 0);
-	thread_seats_leave(&seats);
-	assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
-	assert_true(CPU_EQUAL(&mine, &other));
-	assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
-}
-
-static void test_thread_seats_of_fewer_or_more(void **state)
-{
-	cpu_set_t all, mine;
-	unsigned n = threads_available(), i;
-	struct thread_seats seats;
-	pthread_t id;
-
-	(void)state;
-	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-	for (i = 0; i < n + 3; i++) {
-		if (i == n && n > 1)
-			continue;
-		thread_seats_take(&seats, i);
-		assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
-		assert_true(CPU_EQUAL(&mine, &all));
-		assert_int_equal(thread_seats_start(&seats, 1, &id, seat_cpus, &mine), 0);
-		assert_int_equal(pthread_join(id, NULL), 0);
-		thread_seats_leave(&seats);
-	}
-}
-
-/* The second processor is taken away before its thread starts, which starts elsewhere. */
-static void test_thread_seat_is_lost(void **state)
-{
-	cpu_set_t all, mine, lost = {0};
-	unsigned n = threads_available();
-	struct thread_seats seats;
-	pthread_t id;
-
-	(void)state;
-	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-	thread_seats_take(&seats, n);
-	if (!seats.all || CPU_ISSET(CPU_SETSIZE - 1, &all)) {
-		thread_seats_leave(&seats);
-		skip();
-	}
-	CPU_SET((size_t)seats.first, &lost);
-	CPU_SET(CPU_SETSIZE - 1, &lost);
-	memcpy(seats.all, &lost, sizeof lost);
-	assert_int_equal(thread_seats_start(&seats, 1, &id, seat_cpus, &mine), 0);
-	assert_int_equal(pthread_join(id, NULL), 0);
-	assert_true(CPU_ISSET((size_t)seats.first, &mine));
-	thread_seats_leave(&seats);
-	assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
-}
-
 /* How many processors the kernel is built for, as it tells by refusing smaller sets. */
 static size_t kernel_cpus;
 
@@ -736,10 +634,6 @@ int main(void)
 		cmocka_unit_test(test_strtab_spreads_chosen_strings),
 		cmocka_unit_test(test_threads_visit_each_item_once),
 		cmocka_unit_test(test_threads_may_run_where_their_creator_may),
-		cmocka_unit_test(test_thread_seats),
-		cmocka_unit_test(test_thread_seats_of_a_moved_thread),
-		cmocka_unit_test(test_thread_seats_of_fewer_or_more),
-		cmocka_unit_test(test_thread_seat_is_lost),
 		cmocka_unit_test(test_threads_on_large_machines),
 		cmocka_unit_test(test_err_formats),
 	};

@@ -1,12 +1,13 @@
-/* workers.c - the threads: when there are more of them, what each owns, and what they add up to. */
-#include "cmd/workers.h"
+/* scheduler.c - the threads: when there are more of them, what each does next, what they add up to.
+ */
+#include "cmd/scheduler.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "base/threads.h"
-#include "cmd/crew.h"
+#include "cmd/stages.h"
 
 enum {
 	/* A thread costs a good part of a millisecond, and caches of its own: one more for so many
@@ -16,17 +17,9 @@ enum {
 	COMPRESSED_TIMES = 8, /* at least, of what stacks are mostly made of */
 };
 
-void crew_set_rc(struct crew *c, int rc, const struct err *err)
-{
-	if (rc < 0 && !c->rc) {
-		c->rc = rc;
-		c->err = *err;
-	}
-}
-
 static int worker_open(struct worker *w, struct err *err)
 {
-	struct crew *c = w->crew;
+	struct scheduler *c = w->scheduler;
 	int rc = unwinder_new(&w->unwinder, c->p->modules, &c->unwind, err);
 
 	return rc ? rc
@@ -41,29 +34,11 @@ static double thread_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void *worker_main(void *arg)
-{
-	struct worker *w = arg;
-	struct crew *c = w->crew;
-	double start = thread_seconds();
-	struct err err;
-	int rc = worker_open(w, &err);
+static void *worker_main(void *arg);
 
-	pthread_mutex_lock(&c->lock);
-	crew_set_rc(c, rc, &err);
-	while (!c->rc && !(c->ended && c->n_added == c->n_read))
-		if (crew_run_stage(w))
-			pthread_cond_broadcast(&c->changed);
-		else if (!crew_look_ahead(w))
-			pthread_cond_wait(&c->changed, &c->lock);
-	pthread_cond_broadcast(&c->changed);
-	pthread_mutex_unlock(&c->lock);
-	w->cpu_seconds = thread_seconds() - start;
-	return NULL;
-}
-
-/* Where no more can be had, those that there are do it. */
-void crew_grow(struct crew *c)
+/* One more thread, if there is work for it. Where no more can be had, those that there are do it.
+ */
+static void grow(struct scheduler *c)
 {
 	struct worker *w = &c->workers[c->n];
 
@@ -71,17 +46,54 @@ void crew_grow(struct crew *c)
 		return;
 	if (c->n >= c->n_sure && c->n_read < (uint64_t)BATCHES_PER_THREAD * c->n)
 		return;
-	/* This is the first thread. It takes a seat only if all the others will: a few threads of
-	 * many are put by the kernel where they do not share a core. */
-	if (c->n == 1 && (c->n_max == 2 || c->n_sure >= c->n_max))
-		thread_seats_take(&c->seats, c->n_max);
-	if (!thread_seats_start(&c->seats, c->n, &w->thread, worker_main, w)) {
+	if (threads_start(&w->thread, worker_main, w))
+		c->n_max = c->n;
+	else
 		c->n++;
-		return;
-	}
-	c->n_max = c->n;
-	if (c->n == 1)
-		thread_seats_leave(&c->seats);
+}
+
+static bool read_and_grow(struct worker *w)
+{
+	bool is_read = read_stage(w);
+
+	if (is_read)
+		grow(w->scheduler);
+	return is_read;
+}
+
+/* What a stage remembers of earlier batches is in the cache of the worker that did it last, and
+ * comes slowly from there. So stacks are added by the first worker, and completed by the second,
+ * which has unwound most of them where there are two; the first reads for it. Others do that only
+ * before they would sleep: waking up may take longer than all of it. Alone the first does all, one
+ * batch after the other. */
+static bool run_stage(struct worker *w)
+{
+	bool is_first = !w->index, has_help = w->scheduler->n > 1;
+
+	return (is_first && add_stage(w)) || (w->index == has_help && stitch_stage(w)) ||
+	       (is_first && has_help && read_and_grow(w)) || unwind_stage(w) || read_and_grow(w) ||
+	       stitch_stage(w) || add_stage(w);
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	struct scheduler *c = w->scheduler;
+	double start = thread_seconds();
+	struct err err;
+	int rc = worker_open(w, &err);
+
+	pthread_mutex_lock(&c->lock);
+	scheduler_set_rc(c, rc, &err);
+	while (!c->rc && !(c->ended && c->n_added == c->n_read))
+		if (run_stage(w))
+			pthread_cond_broadcast(&c->changed);
+		else if (!prefault_stage(w))
+			pthread_cond_wait(&c->changed, &c->lock);
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+	w->cpu_seconds = thread_seconds() - start;
+	return NULL;
 }
 
 static uint64_t threads_sure(const char *path, bool is_compressed)
@@ -93,9 +105,9 @@ static uint64_t threads_sure(const char *path, bool is_compressed)
 	return 1 + (uint64_t)st.st_size * (is_compressed ? COMPRESSED_TIMES : 1) / BYTES_PER_THREAD;
 }
 
-static struct crew *crew_new(struct pipeline *p, const struct pipeline_options *opt)
+static struct scheduler *scheduler_new(struct pipeline *p, const struct pipeline_options *opt)
 {
-	struct crew *c = calloc(1, sizeof *c);
+	struct scheduler *c = calloc(1, sizeof *c);
 	unsigned i;
 
 	if (!c)
@@ -116,13 +128,13 @@ static struct crew *crew_new(struct pipeline *p, const struct pipeline_options *
 	for (i = 0; i < JOBS; i++)
 		c->spare[c->n_spare++] = &c->jobs[i];
 	for (i = 0; i < c->n_max; i++) {
-		c->workers[i].crew = c;
+		c->workers[i].scheduler = c;
 		c->workers[i].index = i;
 	}
 	return c;
 }
 
-static int crew_open(struct crew *c, struct err *err)
+static int scheduler_open(struct scheduler *c, struct err *err)
 {
 	const struct stitch_options so = {.max_frames = c->opt->unwind.max_frames};
 	struct pipeline *p = c->p;
@@ -138,26 +150,25 @@ static int crew_open(struct crew *c, struct err *err)
 }
 
 /* This thread is the first worker. */
-static void crew_run(struct crew *c)
+static void threads_run(struct scheduler *c)
 {
 	unsigned i;
 
 	c->n = 1;
-	/* Who is sure to get work looks ahead until then. */
+	/* Threads that are sure to get work prefault until then. */
 	pthread_mutex_lock(&c->lock);
 	while (c->n < c->n_sure && c->n < c->n_max)
-		crew_grow(c);
+		grow(c);
 	pthread_mutex_unlock(&c->lock);
 	worker_main(&c->workers[0]);
 	/* The first is done when all is read or something went wrong: no more are started then. */
 	for (i = 1; i < c->n; i++)
 		pthread_join(c->workers[i].thread, NULL);
-	thread_seats_leave(&c->seats);
 	for (; c->n_released < c->n_read; c->n_released++)
 		perf_batch_release(c->p->file, c->batches[c->n_released % JOBS]);
 }
 
-static int crew_sum(struct crew *c, struct err *err)
+static int scheduler_sum(struct scheduler *c, struct err *err)
 {
 	struct pipeline *p = c->p;
 	unsigned i;
@@ -178,7 +189,7 @@ static int crew_sum(struct crew *c, struct err *err)
 	return 0;
 }
 
-static void crew_free(struct crew *c)
+static void scheduler_free(struct scheduler *c)
 {
 	unsigned i, k;
 
@@ -202,22 +213,22 @@ static void crew_free(struct crew *c)
 	free(c);
 }
 
-int workers_run(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
+int scheduler_run(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
 {
-	struct crew *c = crew_new(p, opt);
+	struct scheduler *c = scheduler_new(p, opt);
 	int rc;
 
 	if (!c)
 		return err_nomem(err);
-	rc = crew_open(c, err);
+	rc = scheduler_open(c, err);
 	if (!rc) {
-		crew_run(c);
+		threads_run(c);
 		rc = c->rc;
 		if (rc)
 			*err = c->err;
 	}
 	if (!rc)
-		rc = crew_sum(c, err);
-	crew_free(c);
+		rc = scheduler_sum(c, err);
+	scheduler_free(c);
 	return rc;
 }

@@ -6,12 +6,12 @@
  * each other stage takes one batch after the other, reading on whichever thread is free and the
  * last two always on the same. So what comes out does not depend on the number of threads.
  */
-#ifndef CMD_WORKERS_H
-#define CMD_WORKERS_H
+#ifndef CMD_SCHEDULER_H
+#define CMD_SCHEDULER_H
 
 #include "cmd/pipeline.h"
 
 /* Reads p->file to its end, fills p->profile, p->unwind and p->filtered. */
-int workers_run(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
+int scheduler_run(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
 
 #endif
