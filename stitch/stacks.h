@@ -8,7 +8,7 @@
  * not, it may still be the same with a changed variable, or another one called from the same place;
  * then time decides, and that all stacks near in time with such a frame show the same callers, and
  * that no function calls itself there. That the caller of an equal frame had returned in between
- * does not matter: what is told is a path of calls, and that is mostly the same (tests/README.md).
+ * does not matter: what is told is a path of calls, and that is mostly the same (tests/stitch/README.md).
  */
 #ifndef STITCH_STACKS_H
 #define STITCH_STACKS_H

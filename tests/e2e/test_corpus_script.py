@@ -4,7 +4,7 @@
 tests/reader/test_corpus_perf.py compares what the reader gives; this is the text at the end of the road. Compared are
 command, tid, cpu, time, period and event, and the address of each frame: perf 6.1 prints places in files, page by page
 the same. Frames are left out where they are no part of the recording: stacks that must be unwound, for which the programs
-are not here, and LBR call graphs (tests/README.md); and simpleperf's maps of compiled Java, which begin anywhere. Events
+are not here, and LBR call graphs (tests/e2e/README.md); and simpleperf's maps of compiled Java, which begin anywhere. Events
 have the names that simpleperf gave them. Of perf_with_add_counter perf prints each sample twice (test_corpus_perf.py)."""
 import os
 import re

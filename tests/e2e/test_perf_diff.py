@@ -2,7 +2,7 @@
 """Frame by frame against perf on recordings of programs nobody wrote for this test.
 
 Every sample of `perf record --call-graph dwarf` must give the frames that `perf script --no-inline` gives,
-or fall into one of the classes below; tests/README.md says for each who is right and how that was shown. A
+or fall into one of the classes below; tests/e2e/README.md says for each who is right and how that was shown. A
 second opinion on the same bytes is libdw (`--unwinder=libdw`). What is in no class fails the test.
 """
 import json

@@ -77,7 +77,7 @@ def check(name, command, paths):
     stacks = folded(text)
     users = stats["user_stacks"]
     tap.check(users >= 100, f"{name}: enough stacks", stats)
-    # One stack may be missing however few there are: see "the unwinder at work" in tests/README.md.
+    # One stack may be missing however few there are: see "the unwinder at work" in tests/unwind/README.md.
     tap.check(users - stats["root"] <= max(1, 0.005 * users), f"{name}: stacks end at a root", stats)
     tap.check(stats["broken"] == 0, f"{name}: no broken stack", stats)
     tap.check(stats["lost"] == 0 and stats["skipped"] == 0, f"{name}: nothing lost", stats)

@@ -56,7 +56,7 @@ def is_alias(ours, perf):
 
 
 def classify(ours, perf, libdw):
-    """Which of the classes of tests/README.md a stack of both is in; None: nothing explains the difference."""
+    """Which of the classes of tests/e2e/README.md a stack of both is in; None: nothing explains the difference."""
     different = [i for i, (a, b) in enumerate(zip(ours, perf)) if not same_frame(i, a, b)]
     if not different and len(ours) == len(perf):
         return "equal"

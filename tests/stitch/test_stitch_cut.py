@@ -3,7 +3,7 @@
 ones, stitches, and compares with the stacks of the uncut copies.
 
 A stitched stack is exact when its frames are the true ones: all of them if it is said to reach the root, else as many
-as it has. At least 99.5 % must be. Wrong ones are of one class (tests/README.md): a function has returned and was called
+as it has. At least 99.5 % must be. Wrong ones are of one class (tests/stitch/README.md): a function has returned and was called
 again from elsewhere, at the same place of the stack and with almost or all the same in its frame.
 """
 import os

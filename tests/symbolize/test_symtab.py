@@ -10,7 +10,7 @@
 
 	test_symtab.py [-n ADDRESSES] FILE...
 
-With FILE only 2, of these, at random addresses of all their code (tests/README.md has what came of it).
+With FILE only 2, of these, at random addresses of all their code (tests/dwarf/README.md has what came of it).
 """
 import argparse
 import glob

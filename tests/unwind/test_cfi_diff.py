@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole samples: our tables against plain libdw on fresh recordings, by tool_cfi_diff.
 
-Every sample that differs is put into a class that says who is right (tests/README.md); one that fits
+Every sample that differs is put into a class that says who is right (tests/unwind/README.md); one that fits
 no class fails the test. Roots must be reached at least as often as by libdw.
 """
 import concurrent.futures

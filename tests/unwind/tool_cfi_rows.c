@@ -5,7 +5,7 @@
  * the rules of all tracked registers. The list of entries must equal dwarf_next_cfi()'s. And each
  * FDE must be what its first and its last address are looked up to. One line per section:
  * "FILE SECTION fdes F rows R different D refused N" - N rows have libdw refuse what we read, see
- * tests/README.md; exit status 1 when D > 0 anywhere.
+ * tests/unwind/README.md; exit status 1 when D > 0 anywhere.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
