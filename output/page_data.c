@@ -555,6 +555,17 @@ static void add_difference(struct text *t, const struct output_diff *d)
 	text_str(t, "]}");
 }
 
+/* Are numbers of samples not known? */
+static bool only_sums(const struct page *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->events->n; i++)
+		if (!g->p->events.v[g->events->ids[i]].is_sum)
+			return false;
+	return true;
+}
+
 static void write_facts(struct page *g)
 {
 	const struct profile *p = g->p;
@@ -582,6 +593,7 @@ static void write_facts(struct page *g)
 		 (size_t)snprintf(buf, sizeof buf, "{\"samples\":%llu,\"lost\":%llu",
 				  (unsigned long long)samples, (unsigned long long)g->opt->lost));
 	text_str(&t, g->opt->count_samples ? ",\"counts\":true" : "");
+	text_str(&t, only_sums(g) ? ",\"sums\":true" : "");
 	add_share(&t, "cut", cut, all);
 	add_share(&t, "nameless", nameless, all);
 	add_share(&t, "stitched", format_stitched_share(p, g->opt, g->events->has), 1);

@@ -58,6 +58,8 @@ function honesty({facts, events}) {
 	const share = (n, what) => n > 0.0005 && parts.push(`${(100 * n).toFixed(1)} % ${what}`);
 	if (diff)
 		parts.push(diff.summary || (diff.sides.some(s => s.runs > 1) ? "grey is noise, by the spread of the runs" : "grey is noise, by the number of samples; several runs a side tell more"));
+	else if (facts.sums)
+		parts.push(`sums of ${events.map(e => e.name).join(", ")}; how many samples is not known`);
 	else
 		parts.push(`${facts.samples.toLocaleString("en")} samples of ${events.map(e => e.name).join(", ")}`);
 	if (facts.lost)

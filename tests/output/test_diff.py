@@ -136,4 +136,18 @@ with browser.Browser() as b:
     colours = b.evaluate(COLOURS)
     grey = b.evaluate("NO_CHANGE")
     tap.check(colours["wild"] == grey and colours["calm"] != grey and colours["main"] == grey, "page: noise is grey", colours)
+
+    # Judged by the caller, as regress does.
+    with open("judged.html", "wb") as f:
+        subprocess.run([os.path.join(os.environ["BUILD"], "tests", "output", "tool_verdicts")], stdout=f, check=True)
+    ready(b, "judged.html")
+    colours = b.evaluate(COLOURS)
+    tap.check(colours["f"] != grey and colours["g"] == grey and colours["main"] == grey, "page: only what is significant is coloured", colours)
+    b.evaluate("page.change({table: true})")
+    tap.check({r[4]: r[3] for r in b.evaluate(ROWS)} == {"f": "REGRESSED", "g": "MOVED", "main": ""}, "page: a column of verdicts", b.evaluate(ROWS))
+    b.evaluate("page.tell(page.model.rows(null).find(r => r.name === 'f').f)")
+    told = b.evaluate("document.getElementById('details').textContent")
+    tap.check("REGRESSED, +100 % (80 to 120)" in told, "page: and what is said of it", told)
+    tap.check(b.evaluate("document.getElementById('honesty').textContent").startswith("1 function got slower"), "page: the summary stands above it")
+    b.screenshot("judged.png")
 tap.end()

@@ -173,6 +173,9 @@ ok(changeColour("kind", 1, 1) === NO_CHANGE && changeColour("kind", 1, 2) !== ch
 
 ok(formatWeight(1234567, "samples") === "1,234,567 samples" && formatWeight(2.5e9, "ns") === "2.50 s" && formatWeight(125e6, "ns") === "125 ms", "weights have units");
 ok(formatWeight(0, "ns") === "0 s", "nothing is nothing");
+const told = facts => honesty({facts: {samples: 1234, lost: 0, cut: 0, nameless: 0, stitched: 0, ...facts}, events: [{name: "cycles"}]});
+ok(told({}).parts[0] === "1,234 samples of cycles" && !told({}).isBad && told({lost: 3}).isBad && told({lost: 3}).parts[1] === "3 lost" &&
+	told({sums: true}).parts[0].startsWith("sums of cycles") && told({cut: .2}).parts[1] === "20.0 % cut", "the line of honesty", told({cut: .2}));
 ok(formatShare(1, 8) === "12.5 %" && formatShare(1, 0) === "0 %", "shares");
 ok(fitLabel("short", 9) === "short" && fitLabel("std::map<int, std::string>::find", 14) === "std::map<…>::find".slice(0, 8) + "…" + "find".slice(-5) ||
 	fitLabel("std::map<int, std::string>::find", 20) === "std::map<…>::find", "arguments of templates go first");
