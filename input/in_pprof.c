@@ -381,6 +381,8 @@ static int read_label(struct reader *r, struct bytes b, struct profile_sample *s
 		s->pid = (uint32_t)num;
 	else if (!strcmp(name, "tid"))
 		s->tid = (uint32_t)num;
+	else if (!strcmp(name, "stack") && !strcmp(text(r, str), "cut"))
+		s->stop = UNWIND_STOP_TRUNCATED_STACK;
 	return !strcmp(name, "stack") && !strcmp(text(r, str), "stitched");
 }
 

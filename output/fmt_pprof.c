@@ -294,15 +294,16 @@ static void add_string_label(struct writer *w, const char *key, uint64_t value)
 	pb_message(&w->part, SAMPLE_LABEL, &w->sub);
 }
 
-/* Stacks with callers of another sample have the label stack:stitched, for -tagfocus, -tagignore.
- */
+/* Stacks with callers of another sample have the label stack:stitched, those whose copy ended too early
+ * stack:cut, for -tagfocus, -tagignore. */
 static void add_labels(struct writer *w, uint32_t sample)
 {
 	const struct output_options *opt = w->pp.opt;
 	const struct profile_sample *s = &w->pp.p->samples.v[sample];
 
-	if (w->pp.is_stitched[sample])
-		add_string_label(w, "stack", add_cstr(w, "stitched"));
+	if (w->pp.stack_label[sample] != STACK_WHOLE)
+		add_string_label(w, "stack",
+				 add_cstr(w, w->pp.stack_label[sample] == STACK_CUT ? "cut" : "stitched"));
 	if (!opt->style.with_pid && !opt->style.with_tid)
 		return;
 	if (s->comm)

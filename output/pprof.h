@@ -18,13 +18,16 @@ struct pprof_ranks {
 	size_t n;      /* number of ranks */
 };
 
+/* What the label "stack" says. */
+enum stack_label { STACK_WHOLE, STACK_STITCHED, STACK_CUT };
+
 struct pprof {
 	const struct profile *p;
 	const struct output_options *opt;
 	struct event_set *events;
 	struct pprof_ranks functions, mappings, locations;
 	struct pprof_ranks labels; /* ids are samples */
-	bool *is_stitched;	   /* by sample */
+	uint8_t *stack_label;	   /* by sample: enum stack_label */
 };
 
 /* Fills the ranks; p, opt and events are set. 0 or ERR_NOMEM; pprof_done() in both cases. */

@@ -125,7 +125,7 @@ static int compare_locations(const struct pprof *pp, uint32_t a, uint32_t b)
 static int compare_labels(const struct pprof *pp, uint32_t a, uint32_t b)
 {
 	const struct profile_sample *sa = &pp->p->samples.v[a], *sb = &pp->p->samples.v[b];
-	int rc = pp->is_stitched[a] - pp->is_stitched[b];
+	int rc = pp->stack_label[a] - pp->stack_label[b];
 
 	if (rc || (!pp->opt->style.with_pid && !pp->opt->style.with_tid))
 		return rc;
@@ -149,6 +149,13 @@ static void use_location(struct pprof *pp, uint32_t id)
 		ranks_use(&pp->functions, lines[i].function);
 }
 
+static enum stack_label label_of(const struct profile *p, const struct profile_sample *s)
+{
+	if (profile_is_stitched(p, s->node))
+		return STACK_STITCHED;
+	return unwind_stop_is_cut(s->stop) ? STACK_CUT : STACK_WHOLE;
+}
+
 /* counts: by node, all 0; becomes the number of samples of the events at or below each. */
 static void use_samples(struct pprof *pp, uint64_t *counts)
 {
@@ -158,7 +165,7 @@ static void use_samples(struct pprof *pp, uint64_t *counts)
 	for (i = 0; i < p->samples.n; i++)
 		if (pp->events->has[p->samples.v[i].event]) {
 			ranks_use(&pp->labels, (uint32_t)i);
-			pp->is_stitched[i] = profile_is_stitched(p, p->samples.v[i].node);
+			pp->stack_label[i] = label_of(p, &p->samples.v[i]);
 			counts[p->samples.v[i].node] += p->samples.v[i].count;
 		}
 	for (i = p->nodes.n; i-- > 1;)
@@ -237,8 +244,8 @@ int pprof_rank(struct pprof *pp, struct err *err)
 	const struct profile *p = pp->p;
 	uint64_t *counts = calloc(p->nodes.n, sizeof *counts);
 
-	pp->is_stitched = calloc(p->samples.n + 1, sizeof *pp->is_stitched);
-	if (!counts || !pp->is_stitched || ranks_init(&pp->functions, p->functions.n) ||
+	pp->stack_label = calloc(p->samples.n + 1, sizeof *pp->stack_label);
+	if (!counts || !pp->stack_label || ranks_init(&pp->functions, p->functions.n) ||
 	    ranks_init(&pp->mappings, p->mappings.n) ||
 	    ranks_init(&pp->locations, p->locations.n) || ranks_init(&pp->labels, p->samples.n)) {
 		free(counts);
@@ -269,5 +276,5 @@ void pprof_done(struct pprof *pp)
 	ranks_done(&pp->mappings);
 	ranks_done(&pp->locations);
 	ranks_done(&pp->labels);
-	free(pp->is_stitched);
+	free(pp->stack_label);
 }

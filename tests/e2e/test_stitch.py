@@ -31,8 +31,8 @@ def fields(data):
         yield key >> 3, value
 
 
-def pprof_stitched(path):
-    """Numbers of recorded samples with the label stack:stitched, and of all, by profile.proto."""
+def pprof_stacks(path, what):
+    """Numbers of recorded samples with the label stack:what, and of all, by profile.proto."""
     with gzip.open(path) as f:
         profile = list(fields(f.read()))
     strings = [v.decode() for k, v in profile if k == 6]
@@ -41,7 +41,7 @@ def pprof_stitched(path):
         count = varint(sample[2], 0)[0]
         label = dict(fields(sample.get(3, b"")))
         total += count
-        if label and (strings[label[1]], strings[label[2]]) == ("stack", "stitched"):
+        if label and (strings[label[1]], strings[label[2]]) == ("stack", what):
             labelled += count
     return labelled, total
 
@@ -88,8 +88,14 @@ scope = json.loads(resolve("cut.data", "--no-inline", "-f", "speedscope", "--sti
 marked_names = {f["name"] for f in scope["shared"]["frames"]}
 tap.check({n.removesuffix("_[s]") for n in marked_names} == names != marked_names, "speedscope: --stitched marks the frames")
 run([RESOLVE, "-q", "--no-inline", "-o", "cut.pb.gz", "cut.data"])
-labelled, total = pprof_stitched("cut.pb.gz")
+labelled, total = pprof_stacks("cut.pb.gz", "stitched")
 tap.check(total and abs(labelled / total - share) < 1e-9, "pprof: samples have the label stack:stitched", (labelled, total, share))
+run([RESOLVE, "-q", "--no-inline", "--no-stitch", "-o", "short.pb.gz", "cut.data"])
+stops = [json.loads(line).get("stop") for line in resolve("cut.data", "--no-inline", "--no-stitch", "-f", "jsonl")[0].splitlines()]
+cut = sum(s in ("TRUNCATED_STACK", "MISSING_PAGE") for s in stops)
+tap.check(cut and pprof_stacks("short.pb.gz", "cut") == (cut, len(stops)), "pprof: and those that stay cut stack:cut", (cut, pprof_stacks("short.pb.gz", "cut")))
+run([RESOLVE, "-q", "-o", "again.pb.gz", "short.pb.gz"])
+tap.check(open("again.pb.gz", "rb").read() == open("short.pb.gz", "rb").read(), "pprof: which is kept when it is read again")
 for form in ("folded", "script", "jsonl", "top", "speedscope"):
     outs = {resolve("cut.data", "-f", form, f"-j{j}")[0] for j in (1, 2, 5)}
     tap.check(len(outs) == 1, f"stitching: {form} is the same with any number of threads")
