@@ -84,7 +84,7 @@ def job(kind, old, new, folder, a):
     sides = [f"{folder}/base-{i}.data" for i in range(n)], [f"{folder}/new-{i}.data" for i in range(n)]
     for i in range(n):
         for s in (0, 1) if i % 2 else (1, 0):
-            record((old, new)[s], sides[s][i], a.frequency)
+            record((old, new)[s], sides[s][i], a.frequency if kind.startswith("A/A") else a.power_frequency)
     r = regress(*sides)
     loose = regress(*sides, "--q", ".05")
     b, c = shares(sides[0]), shares(sides[1])
@@ -111,7 +111,9 @@ def main():
     p.add_argument("--aa", type=int, default=200)
     p.add_argument("--power", type=int, default=20)
     p.add_argument("--seconds", type=float, default=.6, help="of A/A runs; of power runs twice as much")
-    p.add_argument("--frequency", type=int, default=3999)
+    p.add_argument("--frequency", type=int, default=3999, help="of A/A jobs")
+    p.add_argument("--power-frequency", type=int, default=9999, help="of power jobs: doc/accuracy.md tells why")
+    p.add_argument("--only", help="jobs whose kind contains this")
     a = p.parse_args()
     os.makedirs(a.dir, exist_ok=True)
     log = os.path.join(a.dir, "jobs.jsonl")
@@ -123,6 +125,7 @@ def main():
     for kind, (_, flag) in POWER.items():
         slow, rounds = mix.build(os.path.join(a.dir, "mix" + flag), "-g", flag), str(2 * int(commands["mix"][1]))
         plan.append((kind, [commands["mix"][0], rounds], [slow, rounds], a.power))
+    plan = [row for row in plan if not a.only or a.only in row[0]]
     # Rounds over all kinds, so that what was stopped early has some of each.
     while True:
         todo = [(k, old, new) for k, old, new, n in plan if have[k] < n]

@@ -365,6 +365,18 @@ static int load_history(const struct command *c, struct regress *g, struct resol
 	return rc;
 }
 
+static int compare_paths(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sums of doubles depend on their order; reports shall not depend on that of the arguments. */
+static void sort_paths(char **v, size_t n)
+{
+	if (n)
+		qsort(v, n, sizeof *v, compare_paths);
+}
+
 static int load_runs(struct command *c, struct regress *g, struct err *err)
 {
 	char name[] = "regress", quiet[] = "-q", *argv[] = {name, quiet, NULL};
@@ -373,6 +385,8 @@ static int load_runs(struct command *c, struct regress *g, struct err *err)
 	size_t i;
 
 	r.pipeline.symbolizer.foreign_jit_maps = c->opt.force;
+	for (side = 0; side < SIDE_N; side++)
+		sort_paths(c->sides.paths[side].v, c->sides.paths[side].n);
 	for (side = 0; side < SIDE_N; side++)
 		for (i = 0; !rc && i < c->sides.paths[side].n; i++)
 			rc = load_run(c, g, side, c->sides.paths[side].v[i], &r, err);

@@ -11,6 +11,7 @@ struct key_info {
 	uint32_t name, dso;				  /* string ids in `names` */
 	uint32_t file[SIDE_N], line[SIDE_N]; /* where it begins, as each side has it; 0: not known */
 	bool is_kernel, is_async, is_unknown;
+	bool is_folded[SIDE_N]; /* the linker made it one with others of the same code: "f [+1]" */
 };
 
 /* One run: stacks of keys. Node 0 is the root. */
@@ -54,7 +55,7 @@ struct side_code {
 struct line_count {
 	uint32_t key, distance;
 	uint32_t line[SIDE_N];
-	double samples[SIDE_N]; /* of all runs */
+	uint64_t samples[SIDE_N]; /* of all runs, in 4096ths: sums do not depend on their order */
 };
 
 enum rule_kind {

@@ -4,7 +4,8 @@
 
 #include "regress/inside.h"
 
-#define NONE UINT32_MAX
+#define NONE	    UINT32_MAX
+#define MOVED_SHARE .2 /* of a change that need not be found again */
 
 struct judge {
 	struct regress *g;

@@ -4,6 +4,8 @@
 #include "base/pair.h"
 #include "regress/inside.h"
 
+#define PARTS 4096.
+
 static struct line_count *line_at(struct regress *g, uint32_t key, uint32_t distance)
 {
 	uint32_t hash = (uint32_t)hash_u64(pair_key(key, distance)), id;
@@ -38,7 +40,8 @@ int lines_see(struct regress *g, enum side side, const struct profile *p, const 
 		at = line_at(g, keys[location], lines[0].line - start);
 		if (!at)
 			return -1;
-		at->samples[side] += (double)(s->period ? s->period : s->count) / unit;
+		at->samples[side] +=
+			(uint64_t)(PARTS * (double)(s->period ? s->period : s->count) / unit + .5);
 		if (!at->line[side] || lines[0].line < at->line[side])
 			at->line[side] = lines[0].line;
 	}
@@ -58,8 +61,8 @@ void lines_of(const struct regress *g, const double *s, struct finding *f)
 	for (i = 0; f->kind == FINDING_SELF && i < g->lines.n; i++) {
 		const struct line_count *c = &g->lines.v[i];
 		struct finding_line l = {.line = {c->line[SIDE_BASE], c->line[SIDE_NEW]},
-					 .base = c->samples[SIDE_BASE] / s[SIDE_BASE],
-					 .new = c->samples[SIDE_NEW] / s[SIDE_NEW]};
+					 .base = (double)c->samples[SIDE_BASE] / PARTS / s[SIDE_BASE],
+					 .new = (double)c->samples[SIDE_NEW] / PARTS / s[SIDE_NEW]};
 
 		if (c->key != f->key || change_of(&l) * sum <= 0)
 			continue;

@@ -4,7 +4,8 @@
 
 #include "regress/judge.h"
 
-#define MOVED_SHARE .2
+/* Where the linker says that functions became one, chance may take more away. */
+#define FOLDED_SHARE .35
 
 /* Do two changes cancel? */
 static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
@@ -103,6 +104,32 @@ static uint32_t find_old_name(const struct judge *j, uint32_t f)
 	return NONE;
 }
 
+/* The linker made functions of the same code one, on one side only: what the one got, those that are
+ * gone there had (or the other way round). All of them or one. */
+static uint32_t find_folded(const struct judge *j, uint32_t f)
+{
+	const struct regress *g = j->g;
+	const struct key_info *info = &g->info.v[f];
+	const struct tested *v = &g->self.v[f];
+	bool in_new = info->is_folded[SIDE_NEW];
+	double others = 0, mine = change(j, v);
+	uint32_t i, best = NONE;
+
+	if (in_new == info->is_folded[SIDE_BASE] || (mine > 0) != in_new)
+		return NONE;
+	for (i = 0; i < g->self.n; i++) {
+		const struct tested *w = &g->self.v[i];
+
+		if (i == f || !w->is_tested || !(in_new ? is_gone(w) : is_new(w)))
+			continue;
+		if (fabs(mine + change(j, w)) < FOLDED_SHARE * fabs(mine))
+			return i;
+		others += change(j, w);
+		best = i;
+	}
+	return best != NONE && fabs(mine + others) < FOLDED_SHARE * fabs(mine) ? best : NONE;
+}
+
 static bool changed(const struct regress *g, const struct tested *v)
 {
 	return v->is_tested &&
@@ -117,7 +144,9 @@ void find_moved(struct judge *j)
 	for (i = 0; i < g->self.n; i++) {
 		if (!changed(g, &g->self.v[i]) || j->moved[i] != NONE)
 			continue;
-		to = find_neighbour(j, i);
+		to = find_folded(j, i);
+		if (to == NONE)
+			to = find_neighbour(j, i);
 		if (to == NONE && (is_new(&g->self.v[i]) || is_gone(&g->self.v[i])))
 			to = find_old_name(j, i);
 		if (to == NONE)

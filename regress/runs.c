@@ -84,6 +84,7 @@ static uint32_t key_of_function(struct keyer *k, uint32_t function,
 		return id;
 	info = &k->g->info.v[id];
 	info->is_kernel |= kind == KEY_KERNEL;
+	info->is_folded[k->side] |= strstr(strtab_get(&k->p->strings, f->name), " [+") != NULL;
 	info->is_async |= kind == KEY_KERNEL &&
 			  key_is_async(strtab_get(&k->g->keys, id), strtab_len(&k->g->keys, id));
 	if (see_string(k, &info->name, f->name) || see_string(k, &info->dso, m->short_name) ||

@@ -160,6 +160,10 @@ static int judge_incl(struct judge *j, struct err *err)
 		const struct tested *v = &g->incl.v[i];
 		bool has_callees = v->a + v->b > g->self.v[i].a + g->self.v[i].b + .5;
 
+		/* What moved into it grew it with what it calls, too. */
+		if (j->moved[i] != NONE &&
+		    fabs(change(j, v) - change(j, &g->self.v[i])) < MOVED_SHARE * change(j, v))
+			continue;
 		if (v->is_tested && has_callees && v->q_up <= g->opt.q && !is_new(v) &&
 		    impact(j, v) >= g->opt.impact && !j->flagged[i] &&
 		    vec_push(&c, (struct candidate){(uint32_t)i, v->mu}))

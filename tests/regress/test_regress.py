@@ -129,7 +129,7 @@ p = regress("--base", "hollow", "--new", *new)
 tap.check(p.returncode == 2 and "no run in this folder" in p.stderr, "an empty folder", p.stderr)
 
 # ---- really recompiled -----------------------------------------------------------------------------------------------
-HZ, N, ROUNDS = "3999", "5", "8000"
+HZ, N, ROUNDS = "3999", "5", "5000"
 
 
 def live():
