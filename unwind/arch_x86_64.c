@@ -143,8 +143,8 @@ static const uint8_t exit_context_cet[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x89, 0
  * xor %rdi,%rdi; call _exit (make_x86_64_sysv_elf_gas.S). And the same for control-flow
  * enforcement. */
 static const uint8_t exit_fiber[] = {0xff, 0xe3, 0x48, 0x31, 0xff, 0xe8};
-static const uint8_t exit_fiber_cet[] = {0xff, 0xe3, 0xf3, 0x0f, 0x1e, 0xfa,
-					 0x48, 0x31, 0xff, 0xe8};
+static const uint8_t exit_fiber_cet[] = {0xff, 0xe3, 0xf3, 0x0f, 0x1e,
+					 0xfa, 0x48, 0x31, 0xff, 0xe8};
 static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl, 0, false},
 					 {exit_glibc, sizeof exit_glibc, 0, false},
 					 {exit_context, sizeof exit_context, 0, true},
@@ -173,7 +173,8 @@ static const struct arch_trampoline trampolines[] = {
 };
 
 /* sub $8,%rsp; call *%rcx; add $8,%rsp; ret */
-static const uint8_t python_stub[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3};
+static const uint8_t python_stub[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd1,
+				      0x48, 0x83, 0xc4, 0x08, 0xc3};
 
 const struct arch arch_x86_64 = {
 	.e_machine = EM_X86_64,
@@ -248,7 +249,8 @@ static const struct arch_trampoline i386_trampolines[] = {
 
 /* musl's clone: mov %eax,%ebx; xor %eax,%eax; inc %eax (SYS_exit); int $0x80 */
 static const uint8_t i386_exit_musl[] = {0x89, 0xc3, 0x31, 0xc0, 0x40, 0xcd, 0x80};
-static const struct arch_exit i386_exits[] = {{i386_exit_musl, sizeof i386_exit_musl, 0, false}, {0}};
+static const struct arch_exit i386_exits[] = {{i386_exit_musl, sizeof i386_exit_musl, 0, false},
+					      {0}};
 
 /* A 32-bit task has no R8..R15; the kernel still uses the 64-bit numbering of the rest. */
 const struct arch arch_i386 = {

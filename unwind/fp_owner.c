@@ -210,6 +210,17 @@ static bool record_is_of(struct walk *w, const struct cursor *c, uint64_t ip)
 	       may_have_called(w, ra, ip);
 }
 
+/* Is it code of a file, and the record leads to code without one? JIT compilers call their builtins
+ * so, which keep frame pointers: V8's are in libnode. */
+static bool is_called_by_jit(struct walk *w, const struct cursor *c, const struct map *map)
+{
+	uint64_t ra;
+
+	return map && map->dso->kind != DSO_ANON &&
+	       walk_word(w, c->fp + w->arch->word_bytes, w->arch->word_bytes, &ra) &&
+	       evidence_of(w, ra & w->code_mask) == EVIDENCE_MAP;
+}
+
 enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,
 			    struct cursor *caller)
 {
@@ -245,5 +256,6 @@ enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct
 	/* Of two, one is of a call that is over. */
 	if (n_found == 1 && !n_unsure && record_is_of(w, c, owner_ip))
 		return FP_OWNER_CALLER;
-	return n_owners || n_unsure ? FP_OWNER_UNKNOWN : FP_OWNER_SELF;
+	return (n_owners || n_unsure) && !is_called_by_jit(w, c, map) ? FP_OWNER_UNKNOWN
+								      : FP_OWNER_SELF;
 }

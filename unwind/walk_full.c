@@ -96,6 +96,17 @@ static enum unwind_stop cfa_find(struct step *st)
 	return WALK_ON;
 }
 
+/* In the epilogue of a realigned frame gcc says that registers are saved below the frame pointer,
+ * which is the caller's again: what it leads to is above the return address, where a call has put
+ * nothing of its own. They have their values. */
+static bool is_stale(const struct step *st, unsigned reg, uint64_t at)
+{
+	const struct arch *arch = st->w->arch;
+
+	return st->first && arch->ra == arch->pc && !st->rule->is_signal_frame && reg != arch->pc &&
+	       at >= st->cfa - arch->word_bytes && st->in->known >> reg & 1;
+}
+
 /* The caller's value of one register. False: unknown; *stop then says why. */
 static bool register_find(struct step *st, const struct cfi_reg_rule *r, unsigned reg,
 			  uint64_t *ret, enum unwind_stop *stop)
@@ -125,6 +136,10 @@ static bool register_find(struct step *st, const struct cfi_reg_rule *r, unsigne
 		*ret = at;
 		if (r->how == CFI_VAL_EXPRESSION)
 			return true;
+		if (is_stale(st, reg, at)) {
+			*ret = st->in->v[reg];
+			return true;
+		}
 		break;
 	default:
 		return false;

@@ -30,6 +30,8 @@ ROWS = {
     # DW_CFA_expression and DW_CFA_val_expression: DW_OP_deref of the CFA - 8192; of DW_OP_breg12
     "rbx_by_memory": row(".cfi_escape 0x10, 3, 5, 0x0a, 0, 0x20, 0x1c, 6"),
     "rbx_by_r12": row(".cfi_escape 0x16, 3, 2, 0x7c, 0"),
+    # DW_CFA_expression: DW_OP_breg3 0, as gcc has for rbp where that is the caller's again
+    "rbx_stale": row(".cfi_escape 0x10, 3, 2, 0x73, 0"),
     "rip_below": row(".cfi_offset %rip, -8192"),
     "rip_above": row(".cfi_offset %rip, 8192"),
     "rip_in_r12": row(".cfi_register %rip, %r12"),
@@ -75,7 +77,7 @@ def main():
 
     no_register, no_memory = "NO_REGISTER", "BAD_MEMORY"
     through = [by_rbx, root]
-    stay = {name: (first(name), through) for name in ("plain", "rbx_below")}
+    stay = {name: (first(name), through) for name in ("plain", "rbx_below", "rbx_stale")}
     stay["rbx_above"] = first("rbx_above"), [by_rbx, no_register]
     stay["rbx_undefined"] = first("rbx_undefined"), [by_rbx, no_register]
     stay["rip_below"] = first("rip_below"), [no_memory]
