@@ -29,14 +29,15 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 comma := ,
-variant := $(notdir $(CC))$(if $(SAN),-san)$(if $(DEBUG),-debug)
+empty :=
+variant := $(subst $(empty) ,,$(notdir $(CC)))$(if $(SAN),-san)$(if $(DEBUG),-debug)
 BUILD := build/$(variant)
 BIN := $(if $(SAN)$(DEBUG)$(filter-out gcc,$(notdir $(CC))),$(BUILD)/bin,bin)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wvla -Wundef -Wformat=2 -Wpointer-arith -Wcast-qual -Wwrite-strings -Wimplicit-fallthrough
 OPT := $(if $(DEBUG),-O0 -Werror,-O2)
-UNSPOOL_CPPFLAGS := -D_GNU_SOURCE -I. -DUNSPOOL_VERSION='"$(VERSION)"'
+UNSPOOL_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -DUNSPOOL_VERSION='"$(VERSION)"'
 CFLAGS ?= -g
 # As distributions build what root runs; costs nothing that can be measured. Sanitizers have their own.
 HARDEN := $(if $(SAN)$(DEBUG),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection -fPIE \

@@ -15,10 +15,15 @@
  * programs do have. Without it, its stack use grows by up to 220 bytes per byte of name: 4 KiB stay
  * below the smallest usual thread stack (2 MiB). Output is exponential in the length (substitutions
  * of substitutions), so it is cut off; the longest seen in practice is 47 KB. */
-enum { NAME_USUAL_BYTES = 256, NAME_MAX_BYTES = 4096, TEXT_MAX_BYTES = 256 << 10, D_WRITTEN_MAX_BYTES = 16 << 10 };
+enum {
+	NAME_USUAL_BYTES = 256,
+	NAME_MAX_BYTES = 4096,
+	TEXT_MAX_BYTES = 256 << 10,
+	D_WRITTEN_MAX_BYTES = 16 << 10
+};
 
-/* How long a name may be here: on a smaller stack (ulimit -s), which threads get, too, so long that libiberty
- * uses half of it. */
+/* How long a name may be here: on a smaller stack (ulimit -s), which threads get, too, so long that
+ * libiberty uses half of it. */
 static size_t name_bytes_max(void)
 {
 	enum { STACK_BYTES_PER_BYTE = 256 };
@@ -221,13 +226,15 @@ static bool run_older(struct demangler *d, const char *name, struct namebuf *out
 	       run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, d->cxx20.s, out);
 }
 
-/* Since 2.41 or so libiberty writes constraints (` requires Hashable<A>`), older ones refuse such
- * names: without them a name is the same on all machines. */
+/* Since 2.41 or so libiberty writes constraints (` requires Hashable<A>`) and `this` before
+ * explicit objects, older ones refuse such names: without them a name is the same on all machines.
+ */
 static bool run_cxx(struct demangler *d, const char *name, struct namebuf *out)
 {
 	if (!run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, out))
 		return run_older(d, name, out);
-	return !strstr(out->s, " requires ") || run_older(d, name, out) ||
+	return !(strstr(out->s, " requires ") || strstr(out->s, "(this ")) ||
+	       run_older(d, name, out) ||
 	       run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, out);
 }
 
@@ -389,8 +396,8 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 	const char *version = name + n;
 	struct namebuf *shown;
 
-	if (!n || (n + strlen(version) > NAME_USUAL_BYTES &&
-		   n + strlen(version) > name_bytes_max()))
+	if (!n ||
+	    (n + strlen(version) > NAME_USUAL_BYTES && n + strlen(version) > name_bytes_max()))
 		return name;
 	if (style->fold_clones)
 		keep = without_clone_suffix(name, n);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/pages.h"
+#include "base/wide.h"
 
 void stack_memo_init(struct stack_memo *m)
 {
@@ -30,32 +31,32 @@ void stack_memo_done(struct stack_memo *m)
 struct stack_digest stack_digest(const struct stack_memo *m, const struct stack_trace *t)
 {
 	size_t n = t->n <= STACK_MEMO_FRAMES ? t->n : 0, i;
-	unsigned __int128 sum = 0;
+	uint64_t sum[2] = {0};
 
 	for (i = 0; i < n; i++) {
 		const struct frame *f = &t->frames[i];
 		const uint64_t *k = m->keys[i + 1];
 
-		sum += (unsigned __int128)(f->ip + k[0]) * (frame_what(f) + k[1]);
+		wide_add_product(sum, f->ip + k[0], frame_what(f) + k[1]);
 	}
-	return (struct stack_digest){t->frames, t->n, {(uint64_t)sum, (uint64_t)(sum >> 64)}};
+	return (struct stack_digest){t->frames, t->n, {sum[0], sum[1]}};
 }
 
 struct stack_memo_at stack_memo_at(const struct stack_memo *m, struct stack_memo_context c,
 				   const struct stack_trace *t, const struct stack_digest *d)
 {
 	const uint64_t *k = m->keys[0];
-	unsigned __int128 sum = (unsigned __int128)d->sum[1] << 64 | d->sum[0];
+	uint64_t sum[2] = {d->sum[0], d->sum[1]};
 	struct stack_memo_at at = {0};
 	uint64_t rest;
 
 	if (t->n > STACK_MEMO_FRAMES)
 		return at;
-	sum += (unsigned __int128)(c.names + k[0]) * (c.task + k[1]);
-	sum += (unsigned __int128)(t->base ? t->base->node : 0) << 32 | t->n;
+	wide_add_product(sum, c.names + k[0], c.task + k[1]);
+	wide_add_product(sum, 1, (uint64_t)(t->base ? t->base->node : 0) << 32 | (uint32_t)t->n);
 	/* Together they tell all of the sum; bits are dropped when they are well mixed. */
-	at.check = hash_mix((uint64_t)sum, (uint64_t)(sum >> 64));
-	rest = hash_u64((uint64_t)sum ^ m->keys[0][0]);
+	at.check = hash_mix(sum[0], sum[1]);
+	rest = hash_u64(sum[0] ^ m->keys[0][0]);
 	at.check_more = (uint32_t)rest;
 	at.set = &m->sets[rest >> (64 - STACK_MEMO_SET_BITS)];
 	__builtin_prefetch(at.set);

@@ -59,7 +59,7 @@ static int read_magic(struct perf_file *f, ssize_t n)
 			continue;
 		/* The magic is a number that was written as such. */
 		f->is_big_endian = ours[i].reversed;
-		f->swap = ours[i].reversed;
+		f->swap = ours[i].reversed != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 		f->info.is_big_endian = f->is_big_endian;
 		f->is_v1 = i >= 2;
 		return 0;
@@ -85,7 +85,7 @@ static void read_feature_bits(const struct perf_file *f, const uint8_t *raw, uin
 	static const unsigned always_set[] = {FEATURE_HOSTNAME, FEATURE_CMDLINE};
 	static const unsigned words[] = {8, 4};
 
-	if (!f->swap) {
+	if (!f->is_big_endian) {
 		memcpy(bits, raw, FEATURE_N / 8);
 		return;
 	}

@@ -159,7 +159,7 @@ ssize_t pread_full(int fd, uint64_t off, void *p, size_t n, const char *name, st
 
 ssize_t source_pread(const struct source *s, uint64_t off, void *p, size_t n, struct err *err)
 {
-	if (off > INT64_MAX - n)
+	if (off > (uint64_t)INT64_MAX - n)
 		return 0;
 	return pread_full(s->fd, off, p, n, s->name, err);
 }

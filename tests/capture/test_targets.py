@@ -5,7 +5,8 @@ import signal
 import subprocess
 import time
 
-from lib import PerfData, Tap, build_load, capture, count_samples, perf_frames, rooted, run, start, until, until_cpu, until_recorded, until_used
+from lib import ROOTS, PerfData, Tap, build_load, capture, count_samples, perf_frames, rooted, run, start, until, until_cpu, until_recorded, until_used
+from recorder import PERF_FORGETS
 from perfdata import EXIT, FORK, SAMPLE
 from tap import MAY_KERNEL
 
@@ -105,8 +106,15 @@ if os.geteuid() == 0:
     stayed = {pid for pid, _ in before & living()}
     named = {c[0] for c in d.comms() if not c[3]}
     tap.check({1, p.pid} <= stayed <= named, "-a: all processes have names", stayed - named)
-    stacks = perf_frames("a.data", "--pid", str(p.pid))
-    tap.check(stacks and rooted(stacks) >= 0.95 * len(stacks), "-a: perf unwinds it", stacks[:2])
+    try:
+        stacks = perf_frames("a.data", "--pid", str(p.pid))
+        # Newer ones unwind with libdw, and have no names of libc for a process that ran already.
+        good = rooted(stacks) if not PERF_FORGETS else sum("main" in s or s[-1] in ROOTS for s in stacks)
+        tap.check(stacks and good >= 0.95 * len(stacks), "-a: perf unwinds it", stacks[:2])
+    except RuntimeError as e:
+        if "status -11" not in str(e):
+            raise
+        tap.skip("-a: perf unwinds it", "perf script crashed")
     cpu = ours[-1]
     all_processes("-C", cpu, "-o", "c.data")
     tap.check({s.cpu for s in PerfData("c.data").samples()} == {cpu}, f"-C {cpu}: all processes, only there")

@@ -47,7 +47,7 @@ def ours_of(path):
 def as_older(line):
     """Newer ones add names to numbers, and config where it is 0."""
     line = re.sub(r"(type|config) = (0x[0-9a-f]+|\d+) \([^()]*\)", r"\1 = \2", line)
-    return re.sub(r", config = 0(?=, )", "", line)
+    return re.sub(r", (config|type) = 0(?=, )", "", line)
 
 
 def compare(name, path, perfs_copy=None):
