@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""No format comes without the three things that tell when it breaks: a golden file (what it makes of a recording of testdata/, byte for
+byte), a test in which the program reads it that people use, and its place in the manual. An input: a sample, a test, the manual.
+By hand: `test_formats.py --update` writes the golden files."""
+import gzip
+import lzma
+import os
+import re
+import subprocess
+import sys
+import tarfile
+
+from common import RESOLVE, TOP, Tap, run
+
+PLACE = os.path.join(TOP, "testdata", "recordings")
+sys.path.insert(0, PLACE)
+import golden  # noqa: E402
+
+RECORDING = "cpp-pipe"
+# format: where its consumer reads it, and how that is written there
+CONSUMERS = {
+    "folded": ("tests/input/test_inputs.py", "folded"),
+    "script": ("tests/e2e/test_perf_diff.py", "script"),
+    "html": ("tests/output/test_page.py", "browser"),
+    "flamegraph": ("tests/output/test_flamegraph.py", "browser"),
+    "pprof": ("tests/output/test_pprof.py", "pprof"),
+    "top": ("tests/output/test_recording.py", "report"),
+    "speedscope": ("tests/output/test_json_formats.py", "speedscope"),
+    "jsonl": ("tests/output/test_json_formats.py", "jsonl"),
+}
+# The page's code is most of these; its data is compared with the profile where a browser shows it.
+NO_GOLDEN = {"html": "tests/output/test_page.py"}
+INPUTS = "tests/input/test_inputs.py"
+
+tap = Tap()
+
+
+def content(name, data):
+    """What of an output is compared: not how it is packed, nor the picture's script."""
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    return re.sub(rb"<script.*?</script>", b"", data, flags=re.S) if name == "flamegraph" else data
+
+
+def names(option):
+    return re.findall(r"^  (\S+) ", run([RESOLVE, option]).stdout, re.M)
+
+
+with tarfile.open(os.path.join(PLACE, "root.tar.xz")) as t:
+    t.extractall(".")
+with lzma.open(os.path.join(PLACE, RECORDING, "perf.data.xz")) as packed, open("perf.data", "wb") as f:
+    f.write(packed.read())
+manual = open(os.path.join(TOP, "doc/resolve.1")).read().replace("\\-", "-")
+env = dict(os.environ, LANG="C.UTF-8", **golden.NOWHERE)
+
+for name in names("--formats"):
+    tap.check(f"\n.B {name}\n" in manual, f"format {name}: in the manual")
+    test, word = CONSUMERS.get(name, ("", ""))
+    tap.check(test and word in open(os.path.join(TOP, test)).read(), f"format {name}: its consumer reads it in a test (CONSUMERS in test_formats.py)")
+    if name in NO_GOLDEN:
+        tap.check(os.path.exists(os.path.join(TOP, NO_GOLDEN[name])), f"format {name}: what is compared instead of a golden file")
+        continue
+    have = content(name, subprocess.run([RESOLVE, "--no-cache", "--symfs", "root", "--kallsyms", "root/kallsyms", "-f", name, "perf.data"],
+                                        env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+    path = os.path.join(PLACE, RECORDING, name)
+    if "--update" in sys.argv:
+        open(path, "wb").write(have)
+    if os.path.exists(path):
+        tap.check(have and have == open(path, "rb").read(), f"format {name}: the golden file", f"differs from {path}")
+    else:
+        tap.check(False, f"format {name}: the golden file", f"none in testdata/recordings/{RECORDING}: test_formats.py --update makes it")
+
+tests = open(os.path.join(TOP, INPUTS)).read()
+for name in names("--inputs"):
+    tap.check(f"\n.B {name}\n" in manual, f"input {name}: in the manual")
+    tap.check(name in tests or name == "perf.data", f"input {name}: {INPUTS} reads it")
+tap.end()
