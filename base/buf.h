@@ -1,4 +1,4 @@
-/* buf.h - bounded cursor over bytes somebody else owns. All file parsing goes through it.
+/* buf.h - bounded cursor over bytes that the caller owns. All file parsing goes through it.
  *
  * Reading past the end sets `bad` (sticky), returns 0 and leaves the cursor at the end, so a run of
  * reads is checked once at the end with buf_ok(). `base_off` is where data[0] lies in the file, for

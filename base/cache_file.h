@@ -20,7 +20,7 @@ bool cache_file_map(const char *path, const void **data, size_t *size);
 const char *cache_dir_make(const char *dir);
 
 /* Makes the directory by cache_dir_make(), writes ".new-..." in it and renames that to `path`, so that
- * readers see the old file or the whole new one. Nobody but the user can read it. */
+ * readers see the old file or the whole new one. Only the user can read it. */
 bool cache_file_publish(const char *dir, const char *path, const void *bytes, size_t size);
 
 #endif

@@ -29,7 +29,7 @@ uint64_t hash_bytes(const void *p, size_t n);
 /* A number that differs between processes. Without it the author of a file could choose keys that
  * all collide, so that every look-up walks over all of them. */
 uint64_t hash_secret(void);
-/* A hash of bytes that come from a file: nobody without the seed can choose its value. */
+/* A hash of bytes that come from a file: without the seed its value cannot be chosen. */
 uint64_t hash_bytes_seeded(uint64_t seed, const void *p, size_t n);
 
 #define HASH_NONE UINT32_MAX

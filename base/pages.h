@@ -29,7 +29,7 @@ void pages_empty(void *p, size_t size);
 /* Gives freed memory that malloc() keeps back to the kernel. Takes a millisecond for some MB. */
 void pages_give_back(void);
 
-/* From now on pages of a mapped file that somebody has truncated read as zeros, instead of killing
+/* From now on pages of a mapped file that was truncated read as zeros, instead of killing
  * the process. For main(): installs a handler of SIGBUS for the whole process. */
 void pages_survive_cuts(void);
 

@@ -39,7 +39,7 @@ void scratch_reset(struct scratch *s);
 void scratch_done(struct scratch *s);
 
 /* For memory that lives longer than its batch, or that other threads use: what was allocated since
- * the last reset or detachment is the caller's, who puts it back when nobody needs it any more. */
+ * the last reset or detachment is the caller's, who puts it back when it is not needed any more. */
 struct scratch_chunks scratch_detach(struct scratch *s);
 void scratch_put_back(struct scratch *s, struct scratch_chunks chunks);
 /* Adds `more`, which is empty afterwards. */

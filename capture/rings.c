@@ -18,7 +18,7 @@
 #define SIDES_BYTES_MAX	  ((size_t)64 << 20)
 
 /* The reader runs before all others of its CPU, if it may, and is away all the same while the
- * hypervisor gives that CPU to somebody else: 180 ms were seen. A ring tells when half of it is
+ * hypervisor gives that CPU to another machine: 180 ms were seen. A ring tells when half of it is
  * full, and the other half is what there is to wait with. */
 #define ROOM_MS	  400
 #define NEEDED_MS 100

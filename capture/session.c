@@ -20,7 +20,7 @@
 
 /* Descriptors for all that is opened while the events are: what runs already is read from /proc,
  * its files for their build ids, and the output. Without them processes would have no maps, and
- * nobody would be told. */
+ * no message would say so. */
 #define SPARE_FDS 16
 
 /* ---- what is recorded -------------------------------------------------------------------- */

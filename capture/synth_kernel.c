@@ -7,7 +7,7 @@
 #include "capture/synth.h"
 #include "capture/sysfile.h"
 
-/* The kernel is nobody's process. */
+/* The kernel is no process. */
 #define KERNEL_PID ((pid_t)-1)
 
 #define MODULES_BYTES_MAX ((size_t)16 << 20)

@@ -1,6 +1,6 @@
 /* tracing.c - the formats of tracepoints, as trace.dat and perf.data hold them.
  *
- * Law: trace-cmd.dat(5), version 0.6, without its tables of kernel symbols, printk formats and
+ * Source: trace-cmd.dat(5), version 0.6, without its tables of kernel symbols, printk formats and
  * command names, which recordings tell in other ways. */
 #include "capture/tracing.h"
 

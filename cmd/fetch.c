@@ -263,7 +263,7 @@ static enum fetch_tier tier_for(enum fetch_mode mode, bool no_inline, double sha
 }
 
 /* The kernel and its vDSO have names from elsewhere; a vmlinux with everything is near a gigabyte,
- * which only somebody who says "full" can want. */
+ * which only a user who says "full" can want. */
 static bool is_worth_it(const struct dso *dso, enum fetch_mode mode)
 {
 	return mode == FETCH_MODE_FULL || (dso->kind != DSO_KERNEL && dso->kind != DSO_VDSO);

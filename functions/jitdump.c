@@ -1,7 +1,7 @@
 /* jitdump.c - reads the records that name code and skips the code itself, which is looked at later
  * where it is needed.
  *
- * Law: tools/perf/Documentation/jitdump-specification.txt (version 1). A file grows while the
+ * Source: tools/perf/Documentation/jitdump-specification.txt (version 1). A file grows while the
  * program runs and may end in the middle of a record: what is whole counts. */
 #include "functions/jitdump.h"
 

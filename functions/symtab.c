@@ -1,6 +1,6 @@
 /* symtab.c - which entries of an ELF symbol table are functions, and how far they reach.
  *
- * Law: ELF gABI chapter 4 "Symbol Table". The choice of types is perf's
+ * Source: ELF gABI chapter 4 "Symbol Table". The choice of types is perf's
  * (tools/perf/util/symbol-elf.c), so that names agree: FUNC, GNU_IFUNC and OBJECT, and NOTYPE
  * labels that are not hidden; here only in executable sections, because only code is looked up. */
 #include <string.h>
@@ -124,7 +124,7 @@ static bool page_set_touches(const struct page_set *set, uint64_t start, uint64_
 	return false;
 }
 
-/* Nearly all symbols of a large file lie on one page, about which nobody asked. */
+/* Nearly all symbols of a large file lie on one page, which was not asked about. */
 static bool is_elsewhere(const struct page_set *set, const Elf64_Sym *s)
 {
 	uint64_t page = (s->st_value >> SYMTAB_PAGE_BITS) - set->first;

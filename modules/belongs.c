@@ -215,7 +215,7 @@ static void count_size(struct function_counts *c, const symbol_vec *functions, u
 
 /* Where functions begin, and how large they are: by .eh_frame, in the encoding of addresses that
  * gcc and clang write (DW_EH_PE_pcrel | DW_EH_PE_sdata4); in another they come to lie in no code.
- * Law: LSB 5.0, "The .eh_frame section". */
+ * Source: LSB 5.0, "The .eh_frame section". */
 static struct function_counts count_functions(struct elf_image *image, const struct code_places *p,
 					      const symbol_vec *functions)
 {
@@ -248,7 +248,7 @@ static struct function_counts count_functions(struct elf_image *image, const str
 }
 
 /* The same of Go since 1.18, which has no .eh_frame: the table of functions of .gopclntab,
- * "entryoff" and "funcoff" each. Law: go/src/internal/abi, debug/gosym/pclntab.go. */
+ * "entryoff" and "funcoff" each. Source: go/src/internal/abi, debug/gosym/pclntab.go. */
 static struct belongs_count count_go_functions(struct elf_image *image, const struct code_places *p)
 {
 	enum { MAGIC_118 = 0xfffffff0, MAGIC_120 = 0xfffffff1, WORDS = 8 };

@@ -2,7 +2,7 @@
  *
  * The library waits for minutes, takes any answer for the file, and makes of a server's trouble a
  * "there is no such file" that its cache repeats for ten minutes. What is here adds the clocks, the
- * checks, the repairs and the reasons. Law: debuginfod_find_debuginfo(3), debuginfod(8) "webapi".
+ * checks, the repairs and the reasons. Source: debuginfod_find_debuginfo(3), debuginfod(8) "webapi".
  */
 #ifndef MODULES_DEBUGINFOD_H
 #define MODULES_DEBUGINFOD_H

@@ -109,7 +109,7 @@ static bool all_zero(const uint8_t *p, size_t n)
 	return !p[0] && !memcmp(p, p + 1, n - 1);
 }
 
-/* Law: gABI "Symbol Table" (the first entry is zero), "String Table" (first and last byte are
+/* Source: gABI "Symbol Table" (the first entry is zero), "String Table" (first and last byte are
  * zero); DWARF5 7.22, 7.26. */
 static bool is_plausible(const struct piece *p, const struct elf_image *base)
 {

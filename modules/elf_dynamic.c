@@ -1,7 +1,7 @@
 /* elf_dynamic.c - sections for a file that has no section headers, from PT_DYNAMIC and its like.
  *
  * Binaries stripped with sstrip and images dumped from memory have only program headers. What
- * symbol tables and unwinding need can be found through them. Law: ELF gABI chapter 5, "Dynamic
+ * symbol tables and unwinding need can be found through them. Source: ELF gABI chapter 5, "Dynamic
  * Section". */
 #include <stdlib.h>
 

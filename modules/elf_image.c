@@ -1,7 +1,7 @@
 /* elf_image.c - opens an ELF file, validates its headers, answers questions about its segments.
  *
  * Everything from the file goes through struct buf or image_bytes_at(). Fields are widened to 64
- * bits and brought into native byte order once, here. Law: ELF gABI chapters 4 (header) and 5
+ * bits and brought into native byte order once, here. Source: ELF gABI chapters 4 (header) and 5
  * (program loading); the extended numbering of e_phnum, e_shnum and e_shstrndx included. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* elf_sections.c - the section table of an ELF image, its compressed contents, and its notes.
  *
- * Law: ELF gABI chapter 4, "Sections" and "Section Compression"; the old GNU form .zdebug_* is
+ * Source: ELF gABI chapter 4, "Sections" and "Section Compression"; the old GNU form .zdebug_* is
  * "ZLIB", the size as 8 bytes big-endian, and a zlib stream. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* find_debug.c - the separate debug file, the common file of dwz, and the small one inside the
  * image.
  *
- * Law: GDB manual "Separate Debug Files" (.gnu_debuglink: name, padding, CRC-32; build-id method)
+ * Source: GDB manual "Separate Debug Files" (.gnu_debuglink: name, padding, CRC-32; build-id method)
  * and "MiniDebugInfo"; supplement.h for the common file. */
 #include <stdio.h>
 #include <string.h>

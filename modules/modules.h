@@ -59,8 +59,8 @@ bool elf_image_is_64(const struct elf_image *img);
 bool elf_image_swapped(const struct elf_image *img);	 /* other byte order than this machine */
 uint16_t elf_image_machine(const struct elf_image *img); /* EM_* */
 uint16_t elf_image_type(const struct elf_image *img);	 /* ET_* */
-/* Where the program, or the dynamic linker, begins. 0: nobody starts this file. Of shared objects
- * without a dynamic section nobody does: perf inject --jit writes such ones, with the address of
+/* Where the program, or the dynamic linker, begins. 0: this file is not started. Of shared objects
+ * without a dynamic section none is: perf inject --jit writes such ones, with the address of
  * the code there. */
 uint64_t elf_image_entry(const struct elf_image *img);
 const struct build_id *elf_image_build_id(const struct elf_image *img);

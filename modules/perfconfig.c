@@ -1,6 +1,6 @@
 /* perfconfig.c - buildid.dir of perf's settings, where a user keeps the build-id cache elsewhere.
  *
- * Law: perf-config(1); what perf 6.1 does with damaged lines, owners and variables was read off
+ * Source: perf-config(1); what perf 6.1 does with damaged lines, owners and variables was read off
  * its system calls. */
 #include <ctype.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* places.c - the directories that files of modules are looked for in.
  *
- * Law: GDB manual "Separate Debug Files"; perf-buildid-cache(1) and perf-config(1) buildid.dir;
+ * Source: GDB manual "Separate Debug Files"; perf-buildid-cache(1) and perf-config(1) buildid.dir;
  * debuginfod_find_debuginfo(3) for the client's cache. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@ void profile_set_jit(struct profile *p, struct jit_codes *jit);
 /* A checksum of a stack's frames, usually all that profile_add_batch() needs of them. */
 struct stack_digest {
 	/* Those of the trace. The digest is taken to be of any trace with this pointer and n, so
-	 * nobody may change frames in place. */
+	 * frames must not be changed in place. */
 	const struct frame *frames;
 	size_t n;
 	uint64_t sum[2];

@@ -244,7 +244,7 @@ int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, u
 	if (add_nodes(p, parent, &location, 1, ret, err))
 		return -ERR_NOMEM;
 	if (hash_index_put(&x->nodes, hash, *ret)) {
-		p->nodes.n--; /* nobody would find it */
+		p->nodes.n--; /* it would not be found */
 		return err_nomem(err);
 	}
 	return 0;

@@ -6,7 +6,7 @@
 /* So far at most: these pages count as ours, as those do that wait for being forgotten (mapped.c).
  * Were it less than a round of records of two processors (some MB), the reader would catch up. */
 #define AHEAD_BYTES ((size_t)16 << 20)
-/* Some tens of microseconds of page faults, so that whoever takes one is soon back. */
+/* Some tens of microseconds of page faults, so that a worker that takes one is soon back. */
 #define PIECE_BYTES ((size_t)128 << 10)
 
 void ahead_init(struct ahead *a)

@@ -17,7 +17,7 @@ struct ahead {
 	/* What the reader has not begun of the stream that it is in; NULL: that is not mapped, or
 	 * none was begun. */
 	const uint8_t *reader, *end;
-	const uint8_t *next; /* what nobody has taken, from reader to end */
+	const uint8_t *next; /* what was not taken yet, from reader to end */
 };
 
 void ahead_init(struct ahead *a);

@@ -3,7 +3,7 @@
  * Records wait in blocks until their time comes. When the window is full, a block gives up its
  * memory: its bytes are read again from the plain file they came from, or, where that is impossible
  * (pipes, decompressed data), from a temporary file they are written to first. Blocks are counted:
- * by records that wait (refs) and by those who look at its bytes (pins). A block nobody wants any
+ * by records that wait (refs) and by those who look at its bytes (pins). A block without either
  * more is freed.
  *
  * Of a block that is read again not all may be wanted before it has to make room for another: where
@@ -11,7 +11,7 @@
  * at once the more of it are wanted. A page is read once as long as the block is in memory, as
  * others may be looking at it.
  *
- * Blocks of a mapped file are pages of that file. They are always there, and nobody's memory; still
+ * Blocks of a mapped file are pages of that file. They are always there, and no memory of the process; still
  * the pages that we hold are kept to the window, by forgetting those of blocks that only wait.
  */
 #ifndef READER_BLOCK_H
@@ -56,7 +56,7 @@ struct block_store {
 	size_t window; /* most buffers in memory, unless more are pinned */
 	size_t n_buffers;
 	size_t n_mapped;	 /* blocks */
-	struct mapped_done done; /* blocks that nobody looks at */
+	struct mapped_done done; /* blocks without pins */
 	int spill_fd;		 /* -1 until needed */
 	uint64_t spill_end;
 };
@@ -81,10 +81,10 @@ static inline struct block *block_at(const struct block_store *s, uint64_t no)
 	assert(no >= s->first_no && no - s->first_no < s->table.n);
 	return s->table.v[no - s->first_no];
 }
-/* Must be called before a file is unmapped, when nobody uses its blocks any more. */
+/* Must be called before a file is unmapped, when its blocks are not used any more. */
 void block_store_forget(struct block_store *s);
 void block_unpin(struct block_store *s, struct block *b);
-/* For block_unref(): frees what nobody needs. */
+/* For block_unref(): frees what is not needed. */
 void block_drop(struct block_store *s, struct block *b);
 static inline void block_unref(struct block_store *s, struct block *b)
 {

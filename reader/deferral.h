@@ -37,7 +37,7 @@ struct held_list {
 	uint32_t tid;
 };
 
-/* Zeroed: nobody waits. */
+/* Zeroed: no sample waits. */
 struct deferral {
 	struct hash_table by_tid; /* -> lists */
 	VEC(struct held_list) lists;

@@ -1,7 +1,7 @@
 /* directory.c - recordings of `perf record --threads`: a directory with a normal file `data` and
  * files data.0, data.1 ... of records without any header, one per thread of the recorder.
  *
- * Law: tools/perf/Documentation/perf.data-directory-format.txt. */
+ * Source: tools/perf/Documentation/perf.data-directory-format.txt. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

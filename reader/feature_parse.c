@@ -1,6 +1,6 @@
 /* feature_parse.c - one function per header feature that the reader uses, and the table of them.
  *
- * Law: tools/perf/Documentation/perf.data-file-format.txt and tools/perf/util/header.c. */
+ * Source: tools/perf/Documentation/perf.data-file-format.txt and tools/perf/util/header.c. */
 #include <stdlib.h>
 #include <string.h>
 

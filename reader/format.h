@@ -1,6 +1,6 @@
 /* format.h - the numbers of perf.data that the kernel's header does not have.
  *
- * Law: include/uapi/linux/perf_event.h for records below 64; for the container and the records of
+ * Source: include/uapi/linux/perf_event.h for records below 64; for the container and the records of
  * user space tools/perf/Documentation/perf.data-file-format.txt and
  * tools/lib/perf/include/perf/event.h.
  */

@@ -1,6 +1,6 @@
 /* header_bpf.c - BPF programs of the kernel, and what the functions of a program are called.
  *
- * Law: struct perf_bpil in tools/perf/util/bpf-utils.h, struct bpf_prog_info in uapi/linux/bpf.h,
+ * Source: struct perf_bpil in tools/perf/util/bpf-utils.h, struct bpf_prog_info in uapi/linux/bpf.h,
  * uapi/linux/btf.h. */
 #include <linux/bpf.h>
 #include <linux/btf.h>

@@ -1,7 +1,7 @@
 /* header_text.h - what the header says, a line at a time, in the words of `perf report
  * --header-only`. Private to reader/.
  *
- * Law of the sections' layout: tools/perf/Documentation/perf.data-file-format.txt; of what it does
+ * Sources: of the sections' layout tools/perf/Documentation/perf.data-file-format.txt; of what it does
  * not have, and of the words: tools/perf/util/header.c. A section that ends early gives the lines
  * that it still holds. */
 #ifndef READER_HEADER_TEXT_H

@@ -32,7 +32,7 @@ struct thread {
 	bool live;	  /* in that life */
 	bool named;	  /* a record told comm; else it is ":TID" */
 	bool sampled;	  /* and its end was not told since */
-	const char *comm; /* interned; NULL: nobody asked for it yet */
+	const char *comm; /* interned; NULL: not asked for yet */
 	uint64_t exit;	  /* the last one; 0: none */
 };
 

@@ -255,10 +255,10 @@ struct perf_file_options {
 	size_t window_bytes; /* memory for reordering before data is read twice or spilled; 0: 48
 				MiB */
 	/* Map plain files instead of reading them, which saves copying the parts of stacks that are
-	 * never looked at. If somebody truncates or changes the file meanwhile the reader sees that
+	 * never looked at. If the file is truncated or changed meanwhile the reader sees that
 	 * at once, so the caller must have called pages_survive_cuts(). */
 	bool map;
-	/* Nobody will call perf_file_ahead(), so with `map` page faults cost reading time: map only
+	/* perf_file_ahead() will not be called, so with `map` page faults cost reading time: map only
 	 * files that have large pages in the page cache. */
 	bool alone;
 	/* As root, refuse files of others. */

@@ -32,7 +32,7 @@ static int source_begin(struct source *s, struct err *err)
 	}
 	if (S_ISFIFO(st.st_mode))
 		(void)fcntl(s->fd, F_SETPIPE_SZ, PIPE_BYTES); /* or it stays at 64 KiB */
-	/* Standard input that somebody read from already is taken as a stream from there on. */
+	/* Standard input that was read from already is taken as a stream from there on. */
 	s->seekable = S_ISREG(st.st_mode) && (s->owns_fd || lseek(s->fd, 0, SEEK_CUR) == 0);
 	if (s->seekable)
 		s->size = (uint64_t)st.st_size;
@@ -68,7 +68,7 @@ int source_open_file(struct source *s, const char *path, bool follow, struct err
 
 /* Would one thread be faster if it read the file? Page faults cost nearly nothing where the page
  * cache has large pages, and as much as copying where it has small ones (ext4 has no others before
- * Linux 6.16); then small pages are looked at, and let go. Nobody tells what it has, so it is tried
+ * Linux 6.16); then small pages are looked at, and let go. No call tells what it has, so it is tried
  * here and there: a page fault, which maps 64 KiB, takes 0.1 of the time of reading as much with
  * pages of 128 KiB, 0.5 to 1 with smaller ones. The fastest count: whatever else runs only makes it
  * slower. */

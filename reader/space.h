@@ -7,7 +7,7 @@
  * change costs one path (height * sizeof node), however many maps there are.
  *
  * Threads: reference counts and pool belong to the one thread that feeds the machine; readers of a
- * captured version touch only keys and pointers of nodes that nobody writes any more.
+ * captured version touch only keys and pointers of nodes that are not written any more.
  */
 #ifndef READER_SPACE_H
 #define READER_SPACE_H

@@ -88,7 +88,7 @@ static int stream_fill(struct perf_file *f, struct stream *st)
 	s->eof = !n;
 	f->stats.truncated |= s->eof && !st->source.seekable && f->stop && *f->stop;
 	if (s->eof && st->pos < st->end && st->source.seekable) {
-		/* Somebody made it shorter meanwhile. */
+		/* It was made shorter meanwhile. */
 		f->stats.truncated = true;
 		file_lose(f, st->pos, "", st->end - st->pos, true);
 		st->end = st->pos;

@@ -10,7 +10,7 @@
 /* Payload that follows a record, outside of its size. */
 struct tail {
 	uint32_t type;	     /* of the record */
-	bool skip;	     /* nobody wants it */
+	bool skip;	     /* not wanted */
 	uint64_t left;	     /* bytes that are still to come; 0: there is none */
 	uint64_t inner_left; /* COMPRESSED2: of the record within */
 	VEC(uint8_t) bytes;  /* kept so far */

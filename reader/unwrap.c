@@ -7,7 +7,7 @@
 
 #include "base/unpack.h"
 
-/* Recordings pack to a tenth; zeros pack to nothing, but nobody needs gigabytes of them. */
+/* Recordings pack to a tenth; zeros pack to nothing, but gigabytes of them are of no use. */
 #define EXPANSION_FREE	(1ull << 30)
 #define EXPANSION_RATIO 1000
 

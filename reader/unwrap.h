@@ -1,4 +1,4 @@
-/* unwrap.h - recordings that somebody packed with gzip, xz or zstd. Private to reader/. */
+/* unwrap.h - recordings packed with gzip, xz or zstd. Private to reader/. */
 #ifndef READER_UNWRAP_H
 #define READER_UNWRAP_H
 

@@ -1,7 +1,7 @@
 /* code.h - is a function's machine code the same in two builds, but for where things lie? Private to
  * regress/.
  *
- * The linker changes distances and addresses in code that nobody has changed. Each instruction is
+ * The linker changes distances and addresses in code that was not changed. Each instruction is
  * read: its bytes have to be equal, but for a distance, which has to lead to the same thing: to the
  * same place of the function, to what has the same name, to equal constants. x86-64, ELF of 64
  * bits; everything else is "not known", as all is that cannot be shown to be the same.

@@ -246,7 +246,7 @@ static int judge_unconfirmed(struct judge *j, struct err *err)
 	return 0;
 }
 
-/* A program that was only laid out otherwise did not get slower by what somebody changed. That is
+/* A program that was only laid out otherwise did not get slower by what was changed. That is
  * said only if no function of it differs: one that is asked for more has the same code, too. */
 static int judge_code(struct judge *j, struct err *err)
 {

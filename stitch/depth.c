@@ -45,7 +45,7 @@ struct stack_depths {
 	struct hash_table thread_of; /* by key */
 	struct hash_table cut_of;    /* by cut_hash() */
 	uint32_t free_cuts;	     /* the first; NONE */
-	uint64_t secret;	     /* of the hash: nobody can choose cuts that share one */
+	uint64_t secret;	     /* of the hash: so that cuts that collide cannot be chosen */
 	uint32_t last;		     /* thread */
 	/* Of threads that have ended. */
 	VEC(struct depth_need) needs;

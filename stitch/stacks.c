@@ -85,13 +85,13 @@ static uint32_t *slot_of(const struct stitch_stacks *s, const struct frame *f,
 	}
 }
 
-/* A sample's own address has been called by nobody. */
+/* A sample's own address was not called. */
 static inline uint32_t first_caller(const struct stitch_stack *s)
 {
 	return s->words ? 0 : 1;
 }
 
-/* For stitch_words_get(): nobody has read these words since the frame was found, and they are as
+/* For stitch_words_get(): these words were not read since the frame was found, and they are as
  * likely in memory as in a cache. */
 PREFETCHING void expect_words(const struct stitch_stack *t, uint32_t frame)
 {

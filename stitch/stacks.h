@@ -71,7 +71,7 @@ struct stitch_stacks {
 	uint32_t *slots; /* of a hash table of the wanted: index, NONE */
 	uint64_t *maybe; /* a bit by hash of sp: something is wanted there */
 	size_t n_slots, slots_room;
-	uint64_t secret; /* of the hash table: nobody can choose places that fall together */
+	uint64_t secret; /* of the hash table: so that places that collide cannot be chosen */
 	unsigned shift;	 /* of a hash, to its bit */
 };
 

@@ -423,7 +423,7 @@ struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr, uint32_t *num
 	pthread_mutex_lock(&cm->lock);
 	left = steps_begin(cm);
 	steps_end(cm, left > steps ? left - steps : 0);
-	if (rule_table_get(&cm->rules, vaddr, &known, number)) { /* somebody was faster */
+	if (rule_table_get(&cm->rules, vaddr, &known, number)) { /* another thread was faster */
 		rule = known;
 	} else {
 		if (!is_made)

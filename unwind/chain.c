@@ -1,6 +1,6 @@
 /* chain.c - from recorded call chains to frames.
  *
- * Law: perf_event.h (enum perf_callchain_context) and kernel/events/callchain.c: a context marker
+ * Source: perf_event.h (enum perf_callchain_context) and kernel/events/callchain.c: a context marker
  * says whose addresses follow; the first address after it is where that context was interrupted,
  * the others are return addresses. A marker may come twice. simpleperf has made them addresses of
  * calls. So are callers in user chains made of branch records (reader.h: chain_is_lbr), which hold

@@ -9,7 +9,7 @@
 
 /* What the call frame information says at an address. */
 #define PC_HAS_CFI   1u
-#define PC_IS_ROOT   2u /* the return address is undefined: nobody called this */
+#define PC_IS_ROOT   2u /* the return address is undefined: nothing called this */
 #define PC_IS_SIGNAL 4u /* a signal trampoline */
 #define PC_IS_ELF_ENTRY \
 	8u /* no CFI, but within the code at the ELF entry (_start of ld.so, musl) */

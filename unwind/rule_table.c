@@ -13,8 +13,8 @@ struct rule_slot {
 };
 
 struct rule_slots {
-	struct rule_slots *older; /* somebody may still be reading it */
-	uint64_t secret;	  /* nobody can choose addresses that fall together */
+	struct rule_slots *older; /* other threads may still be reading it */
+	uint64_t secret;	  /* so that addresses that collide cannot be chosen */
 	size_t n, mask;
 	struct rule_slot *v; /* mask + 1, at most half of them in use */
 };

@@ -1,4 +1,4 @@
-/* test_unwind_chain.c - recorded call chains. The chains are built by hand from the law:
+/* test_unwind_chain.c - recorded call chains. The chains are built by hand from the source:
  * perf_event.h, enum perf_callchain_context, and kernel/events/callchain.c get_perf_callchain(). */
 #include <setjmp.h>
 #include <stdarg.h>
