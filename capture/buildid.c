@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "capture/sysfile.h"
 
-#define PHDRS_MAX      64
+#define ENTRIES_MAX    64
 #define NOTES_READ_MAX 4096
 
 /* gABI "Note Section": three words, then name and descriptor, each padded to 4 bytes. */
@@ -46,15 +46,70 @@ static struct buildid notes_at(int fd, uint64_t off, uint64_t size)
 	return n > 0 ? buildid_from_notes(notes, (size_t)n) : (struct buildid){0};
 }
 
+/* A table of the file's header: where it is and how large its entries are, for both classes. */
+struct table {
+	size_t off_at, n_at; /* in the ELF header */
+	size_t entry, type, off, size;
+	uint32_t note;
+};
+
+#define PHDRS(n)                                                                              \
+	{                                                                                     \
+		offsetof(Elf##n##_Ehdr, e_phoff), offsetof(Elf##n##_Ehdr, e_phnum),           \
+			sizeof(Elf##n##_Phdr), offsetof(Elf##n##_Phdr, p_type),               \
+			offsetof(Elf##n##_Phdr, p_offset), offsetof(Elf##n##_Phdr, p_filesz), \
+			PT_NOTE                                                               \
+	}
+#define SHDRS(n)                                                                              \
+	{                                                                                     \
+		offsetof(Elf##n##_Ehdr, e_shoff), offsetof(Elf##n##_Ehdr, e_shnum),           \
+			sizeof(Elf##n##_Shdr), offsetof(Elf##n##_Shdr, sh_type),              \
+			offsetof(Elf##n##_Shdr, sh_offset), offsetof(Elf##n##_Shdr, sh_size), \
+			SHT_NOTE                                                              \
+	}
+
+static uint64_t word_at(struct buf *b, size_t at, bool is_64)
+{
+	buf_seek(b, at);
+	return is_64 ? buf_u64(b) : buf_u32(b);
+}
+
+static struct buildid id_in_table(int fd, struct buf *eh, const struct table *t, bool is_64)
+{
+	Elf64_Shdr entries[ENTRIES_MAX]; /* the largest of the four */
+	struct buildid id = {0};
+	uint64_t table = word_at(eh, t->off_at, is_64);
+	ssize_t got;
+	struct buf b;
+	size_t n;
+
+	buf_seek(eh, t->n_at);
+	n = buf_u16(eh);
+	got = pread(fd, entries, t->entry * (n < ENTRIES_MAX ? n : ENTRIES_MAX), (off_t)table);
+	b = buf_make(entries, got > 0 ? (size_t)got : 0, 0, false);
+	while (!id.size && buf_left(&b) >= t->entry) {
+		struct buf e = buf_sub(&b, t->entry);
+		uint64_t off;
+
+		buf_seek(&e, t->type);
+		if (buf_u32(&e) != t->note)
+			continue;
+		off = word_at(&e, t->off, is_64);
+		id = notes_at(fd, off, word_at(&e, t->size, is_64));
+	}
+	return id;
+}
+
 struct buildid buildid_from_fd(int fd)
 {
-	Elf64_Phdr phdrs[PHDRS_MAX]; /* also room for the 32-bit ones */
+	/* Go 1.24 leaves its note out of PT_NOTE: the section headers have it. */
+	static const struct table tables[2][2] = {{PHDRS(32), SHDRS(32)}, {PHDRS(64), SHDRS(64)}};
 	struct buildid id = {0};
 	Elf64_Ehdr eh;
 	bool is_64;
-	size_t size, n;
 	ssize_t got = pread(fd, &eh, sizeof eh, 0);
 	struct buf b;
+	unsigned i;
 
 	if (got < (ssize_t)sizeof(Elf32_Ehdr) || memcmp(eh.e_ident, ELFMAG, SELFMAG))
 		return id;
@@ -62,27 +117,8 @@ struct buildid buildid_from_fd(int fd)
 	if (is_64 && got < (ssize_t)sizeof eh)
 		return id;
 	b = buf_make(&eh, sizeof eh, 0, false);
-	buf_seek(&b, is_64 ? offsetof(Elf64_Ehdr, e_phnum) : offsetof(Elf32_Ehdr, e_phnum));
-	n = buf_u16(&b);
-	buf_seek(&b, is_64 ? offsetof(Elf64_Ehdr, e_phoff) : offsetof(Elf32_Ehdr, e_phoff));
-	size = is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
-	got = pread(fd, phdrs, size * (n < PHDRS_MAX ? n : PHDRS_MAX),
-		    (off_t)(is_64 ? buf_u64(&b) : buf_u32(&b)));
-	b = buf_make(phdrs, got > 0 ? (size_t)got : 0, 0, false);
-	while (!id.size && buf_left(&b) >= size) {
-		struct buf p = buf_sub(&b, size);
-		uint32_t type = buf_u32(&p);
-		uint64_t off, filesz;
-
-		buf_seek(&p,
-			 is_64 ? offsetof(Elf64_Phdr, p_offset) : offsetof(Elf32_Phdr, p_offset));
-		off = is_64 ? buf_u64(&p) : buf_u32(&p);
-		buf_seek(&p,
-			 is_64 ? offsetof(Elf64_Phdr, p_filesz) : offsetof(Elf32_Phdr, p_filesz));
-		filesz = is_64 ? buf_u64(&p) : buf_u32(&p);
-		if (type == PT_NOTE)
-			id = notes_at(fd, off, filesz);
-	}
+	for (i = 0; i < 2 && !id.size; i++)
+		id = id_in_table(fd, &b, &tables[is_64][i], is_64);
 	return id;
 }
 

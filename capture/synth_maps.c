@@ -48,6 +48,42 @@ static bool is_wanted(const struct synth *s, struct synth_map *m)
 	return s->with_data && m->prot == PROT_READ && m->path[0] == '/' && m->path[1] != '/';
 }
 
+/* The file as it is mapped, also when it was deleted or lies in another mount namespace. Without
+ * the right to open map_files: by its path below the process's root. */
+static int open_mapped(struct synth *s, const struct synth_map *m)
+{
+	char path[4096 + 64];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%d/map_files/%" PRIx64 "-%" PRIx64, s->proc, (int)m->pid,
+		 m->start, m->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof path, "%s/%d/root%s", s->proc, (int)m->pid, m->path);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static struct buildid mapped_buildid(struct synth *s, const struct synth_map *m)
+{
+	uint64_t key = hash_mix((uint64_t)m->maj << 32 | m->min, m->ino);
+	uint32_t known = hash_get(&s->files, key);
+	struct buildid id = {0};
+	int fd;
+
+	if (known != HASH_NONE)
+		return s->ids.v[known];
+	fd = open_mapped(s, m);
+	if (fd >= 0) {
+		id = buildid_from_fd(fd);
+		close(fd);
+	}
+	/* Without memory the id is read again the next time. */
+	if (!vec_push(&s->ids, id) && hash_put(&s->files, key, (uint32_t)(s->ids.n - 1)))
+		s->ids.n--;
+	return id;
+}
+
 /* One way to go through the maps: which the kernel shall show, and whether to ask for build ids. */
 struct map_pass {
 	uint64_t flags;
@@ -87,6 +123,9 @@ static int query_next(struct synth *s, int fd, const struct map_pass *pass, stru
 	m->path = q.vma_name_size > 1 && name[0] ? name : anon_name;
 	if ((pass->skip_exec && m->prot & PROT_EXEC) || !is_wanted(s, m))
 		return 1;
+	/* The kernel looks at PT_NOTE only. */
+	if (!m->id.size && pass->with_id && m->path[0] == '/' && m->ino)
+		m->id = mapped_buildid(s, m);
 	return synth_map_emit(s, m) ? 2 : 1;
 }
 
@@ -116,42 +155,6 @@ static bool maps_by_query(struct synth *s, int fd, pid_t pid, int *ret)
 }
 
 /* ---- older kernels: the text of /proc/PID/maps ---------------------------------------------- */
-
-/* The file as it is mapped, also when it was deleted or lies in another mount namespace. Without
- * the right to open map_files: by its path below the process's root. */
-static int open_mapped(struct synth *s, const struct synth_map *m)
-{
-	char path[4096 + 64];
-	int fd;
-
-	snprintf(path, sizeof path, "%s/%d/map_files/%" PRIx64 "-%" PRIx64, s->proc, (int)m->pid,
-		 m->start, m->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		return fd;
-	snprintf(path, sizeof path, "%s/%d/root%s", s->proc, (int)m->pid, m->path);
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
-static struct buildid mapped_buildid(struct synth *s, const struct synth_map *m)
-{
-	uint64_t key = hash_mix((uint64_t)m->maj << 32 | m->min, m->ino);
-	uint32_t known = hash_get(&s->files, key);
-	struct buildid id = {0};
-	int fd;
-
-	if (known != HASH_NONE)
-		return s->ids.v[known];
-	fd = open_mapped(s, m);
-	if (fd >= 0) {
-		id = buildid_from_fd(fd);
-		close(fd);
-	}
-	/* Without memory the id is read again the next time. */
-	if (!vec_push(&s->ids, id) && hash_put(&s->files, key, (uint32_t)(s->ids.n - 1)))
-		s->ids.n--;
-	return id;
-}
 
 /* proc(5): "start-end perms offset maj:min inode   path". The path may be missing. */
 static bool parse_line(const char *line, struct synth_map *m)

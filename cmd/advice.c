@@ -211,6 +211,34 @@ static bool advise_inlined(const struct pipeline *p, const char *input, FILE *ou
 	return any;
 }
 
+/* Files that were recorded without a build id, and are other ones now. */
+static bool advise_replaced(const struct pipeline *p, const char *input, FILE *out)
+{
+	static const char *const help[MODULE_MISS_N] = {
+		[MODULE_MISS_CHANGED] = "was replaced or written to since it was recorded, without "
+					"build id: its names may be wrong",
+		[MODULE_MISS_OTHER_CODE] = "is not what was recorded, by its code: its names are "
+					   "left out, its callers may be wrong",
+	};
+	const struct profile *pr = p->profile;
+	bool any = false;
+	size_t i;
+
+	for (i = 1; i < pr->mappings.n; i++) {
+		const struct dso *dso = pr->mappings.v[i].dso;
+		const struct module *m =
+			dso && dso->kind == DSO_FILE ? modules_get(p->modules, dso) : NULL;
+
+		if (!m || !help[m->image_miss])
+			continue;
+		any = true;
+		if (out)
+			fprintf(out, "resolve: %s: %s %s; give the one that ran by --symfs DIR\n",
+				input, dso->path, help[m->image_miss]);
+	}
+	return any;
+}
+
 static bool advise_chains(const struct pipeline *p, const char *input, FILE *out)
 {
 	size_t i;
@@ -239,6 +267,7 @@ bool advise(const struct pipeline *p, const char *input, FILE *out)
 	any |= advise_roots(p, input, out);
 	any |= advise_names(p, input, out);
 	any |= advise_inlined(p, input, out);
+	any |= advise_replaced(p, input, out);
 	any |= advise_chains(p, input, out);
 	return any;
 }

@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/pages.h"
 #include "base/threads.h"
+#include "cmd/check_code.h"
 #include "cmd/prefetch.h"
 #include "cmd/progress.h"
 #include "cmd/scheduler.h"
@@ -19,6 +21,14 @@ double seconds_now(void)
 unsigned pipeline_threads(const struct pipeline_options *opt)
 {
 	return opt->n_threads ? opt->n_threads : threads_available();
+}
+
+/* When a file was written last; 0: it is none. */
+static int64_t written_s(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) ? st.st_mtim.tv_sec : 0;
 }
 
 int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
@@ -45,6 +55,7 @@ int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct
 	if (!p->profile)
 		return err_nomem(err);
 	mo.os_release = perf_file_info(p->file)->os_release;
+	mo.recorded_s = written_s(opt->input);
 	rc = modules_new(&p->modules, &mo, err);
 	if (!rc && mo.fetch)
 		rc = prefetch_binaries(p, opt, err);
@@ -92,6 +103,8 @@ int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, s
 	so.kallsyms_data = perf_file_kallsyms(p->file, &so.kallsyms_size);
 	rc = symbolizer_new(&p->symbolizer, p->modules, perf_file_info(p->file), &so, err);
 
+	if (!rc)
+		rc = check_code(p, err);
 	if (!rc) {
 		progress_begin("naming the code of", opt->input, NULL, NULL);
 		rc = symbolize_locations(p, err);

@@ -69,6 +69,9 @@ static const char *const miss_help[SYM_MISS_N] = {
 		"the file was replaced after the recording: give the one that ran by --symfs DIR "
 		"or "
 		"`perf buildid-cache --add FILE`, or fetch it with --debuginfod",
+	[SYM_MISS_OTHER_CODE] =
+		"it was built again after the recording: give the one that ran by "
+		"--symfs DIR; with a build id (-Wl,--build-id) that is known at once",
 	[SYM_MISS_NO_KALLSYMS] = "give --kallsyms FILE or --vmlinux FILE of the recorded kernel",
 	[SYM_MISS_OTHER_KERNEL] = "give --kallsyms FILE or --vmlinux FILE of the recorded kernel",
 	[SYM_MISS_KPTR_RESTRICT] =

@@ -322,15 +322,19 @@ static bool is_doubtful(const struct finder *f, const char *path)
 		st.st_ino != dso->ino);
 }
 
-/* A file without build id stands at the path but on another inode of the same file system: it was
- * replaced since. Other file systems (containers, copies) tell nothing. */
+/* A file without build id stands at the path but on another inode of the same file system, or was
+ * written to behind the recording: it is another one now. Other file systems (containers, copies)
+ * tell nothing. */
 static bool was_replaced(const struct finder *f, const char *path)
 {
 	const struct dso *dso = f->entry->m.dso;
 	struct stat st;
 
-	return dso->ino && !rooted_stat(f->places->symfs, path, true, &st) && major(st.st_dev) == dso->maj &&
-	       minor(st.st_dev) == dso->min && st.st_ino != dso->ino;
+	/* The user's copy has an inode of its own. */
+	return dso->ino && !*f->places->symfs && !rooted_stat(f->places->symfs, path, true, &st) && major(st.st_dev) == dso->maj &&
+	       minor(st.st_dev) == dso->min &&
+	       (st.st_ino != dso->ino ||
+		(f->places->recorded_s && st.st_mtim.tv_sec > f->places->recorded_s));
 }
 
 static struct elf_image *find_by_path(struct finder *f)

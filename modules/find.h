@@ -20,6 +20,7 @@ struct places {
 	char *buildid_dir;		       /* "" when not to be looked at */
 	char *debuginfod_dir;		       /* "" when not to be looked at */
 	char *os_release;		       /* of the recording; "" when unknown */
+	int64_t recorded_s;
 };
 
 /* Images by path: common (dwz) files are shared by many modules. */

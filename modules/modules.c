@@ -224,6 +224,12 @@ static void look_for_debug(struct modules *m, struct module_entry *e)
 		m->nomem = true;
 }
 
+void module_reject(struct module *m)
+{
+	m->image = m->debug = m->alt = m->mini = NULL;
+	m->image_miss = m->debug_miss = MODULE_MISS_OTHER_CODE;
+}
+
 bool module_debug(struct modules *m, struct module *mod)
 {
 	struct module_entry *e = (struct module_entry *)mod;

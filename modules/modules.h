@@ -128,6 +128,7 @@ bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_
 	X(NOT_ELF, "not an ELF file")                             \
 	X(NOT_A_FILE, "not backed by a file")                     \
 	X(CHANGED, "file is newer than the recording")            \
+	X(OTHER_CODE, "its code is not what was recorded")        \
 	X(STRIPPED, "stripped, and no separate debug file found") \
 	X(CRC_DIFFERS, "debuglink checksum differs")              \
 	X(NO_CODE, "a debug file, without code")                  \
@@ -230,6 +231,9 @@ struct modules_options {
 	const char *buildid_dir;       /* NULL: $PERF_BUILDID_DIR, buildid.dir of
 				   perf's settings, ~/.debug */
 	bool no_debuginfod_cache;
+	/* When the recording was written last, in seconds; 0: not known. A file without build id that
+	 * was written later is CHANGED. */
+	int64_t recorded_s;
 	const char *os_release; /* of the recording; NULL: unknown. Without a recorded build id this
 				   process's vDSO is only used when it is the running kernel's */
 	const struct fetch_options *fetch; /* NULL: the network is not used */
@@ -252,6 +256,9 @@ const char *modules_buildid_dir(const struct modules *m);
  * not here is fetched in this call, because unwinding needs it. The debug file is looked for only
  * by module_debug(). */
 struct module *modules_get(struct modules *m, const struct dso *dso);
+/* For who found out that the code of a file without build id is not what was recorded: from now on
+ * there is no image, and image_miss is OTHER_CODE. One thread, before the names are looked up. */
+void module_reject(struct module *m);
 /* Looks for the separate debug file (build-id directories, debuglink, ~/.debug, debuginfod cache)
  * once. Never uses the network. False when out of memory, likewise from then on. */
 bool module_debug(struct modules *m, struct module *mod);

@@ -66,6 +66,7 @@ int places_init(struct places *p, const struct modules_options *opt)
 	p->symfs = strdup(opt->symfs ? opt->symfs : "");
 	p->buildid_dir = buildid_dir(opt, home);
 	p->debuginfod_dir = debuginfod_dir(opt, home);
+	p->recorded_s = opt->recorded_s;
 	p->os_release = strdup(opt->os_release ? opt->os_release : "");
 	ok = p->symfs && p->buildid_dir && p->debuginfod_dir && p->os_release;
 	for (i = 0; ok && opt->debug_dirs && opt->debug_dirs[i] && n < PLACES_DIRS_MAX; i++)

@@ -26,6 +26,7 @@
 	X(NO_MAP, "address not in any mapping")                                  \
 	X(NO_FILE, "file not found")                                             \
 	X(BUILD_ID_DIFFERS, "file has another build id")                         \
+	X(OTHER_CODE, "its code is not what was recorded")                       \
 	X(UNREADABLE, "file cannot be read")                                     \
 	X(NO_SYMBOLS, "file has no symbols")                                     \
 	X(NO_SYMBOL_HERE, "no symbol covers the address")                        \

@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 
 #include "base/processor.h"
+#include "unwind/unwind.h"
 
 static const struct arch *const archs[] = {&arch_x86_64, &arch_i386, &arch_aarch64};
 
@@ -44,4 +45,11 @@ uint64_t arch_code_mask(const struct arch *arch, const struct address_space *spa
 	if (!n)
 		return UINT64_MAX;
 	return UINT64_MAX >> __builtin_clzll((address_space_at(space, n - 1)->end - 1) | 1);
+}
+
+bool unwind_ends_in_call(uint16_t e_machine, bool is_64, const uint8_t *end, size_t n)
+{
+	const struct arch *arch = arch_find_elf(e_machine, is_64);
+
+	return !arch || arch->ends_in_call(end, n);
 }

@@ -42,6 +42,10 @@
 enum frame_how { FRAME_HOWS(X) FRAME_HOW_N };
 #undef X
 const char *frame_how_text(enum frame_how how);
+/* Whether the n bytes before `end` end in a call: in all that a return address has before it, as far
+ * as that many are there. True for processors that are not known. */
+enum { UNWIND_CALL_BYTES_MAX = 7 };
+bool unwind_ends_in_call(uint16_t e_machine, bool is_64, const uint8_t *end, size_t n);
 /* Found by a heuristic: those that are marked '?' above. */
 bool frame_how_is_guess(enum frame_how how);
 

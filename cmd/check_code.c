@@ -1,0 +1,69 @@
+/* check_code.c - what is before a return address is a call.
+ *
+ * Without a build id a file that was built again since looks the same; where it is on other media
+ * its inode says nothing either. But the return addresses of the recorded code are hardly ever
+ * behind calls of other code. */
+#include "cmd/check_code.h"
+
+#include <stdlib.h>
+
+/* A few may be made by hand, as that of a coroutine's first function. */
+enum { WRONG_MIN = 2, WRONG_PART = 4 };
+
+struct tally {
+	uint32_t checked, wrong;
+};
+
+static bool is_behind_call(const struct module *m, uint64_t off, bool *known)
+{
+	uint64_t vaddr;
+	size_t back = UNWIND_CALL_BYTES_MAX, left;
+	const uint8_t *code = NULL;
+
+	/* off is that of the last byte of the call. */
+	*known = elf_image_off_to_vaddr(m->image, off, &vaddr);
+	for (; *known && !code && back; back--)
+		if (vaddr + 1 >= back)
+			code = elf_image_at_vaddr(m->image, vaddr + 1 - back, &left);
+	*known = code && left > back;
+	return *known && unwind_ends_in_call(elf_image_machine(m->image), elf_image_is_64(m->image),
+					     code + back + 1, back + 1);
+}
+
+static int count(struct pipeline *p, struct tally *t, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < p->profile->locations.n; i++) {
+		const struct profile_location *l = &p->profile->locations.v[i];
+		const struct dso *dso = p->profile->mappings.v[l->mapping].dso;
+		const struct module *m;
+		bool known, good;
+
+		if (!dso || dso->kind != DSO_FILE || dso->build_id.size || !l->is_return_address ||
+		    l->how != FRAME_CFI)
+			continue;
+		m = modules_get(p->modules, dso);
+		if (!m)
+			return err_nomem(err);
+		if (!m->image)
+			continue;
+		good = is_behind_call(m, l->off, &known);
+		t[l->mapping].checked += known;
+		t[l->mapping].wrong += known && !good;
+	}
+	return 0;
+}
+
+int check_code(struct pipeline *p, struct err *err)
+{
+	struct tally *t = calloc(p->profile->mappings.n + 1, sizeof *t);
+	int rc = t ? count(p, t, err) : err_nomem(err);
+	size_t i;
+
+	for (i = 0; !rc && i < p->profile->mappings.n; i++)
+		if (t[i].wrong >= WRONG_MIN && t[i].wrong * WRONG_PART > t[i].checked)
+			module_reject(modules_get(p->modules, p->profile->mappings.v[i].dso));
+	free(t);
+	return rc;
+}
