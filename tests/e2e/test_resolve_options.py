@@ -241,7 +241,7 @@ for data in ("perf.data", "bare.data", "lost.data"):
     tap.check(s["samples"] == len(re.findall(r"^\S.* \d+\.\d+: ", script, re.M)) and s["frames"] == len(re.findall(r"^\t", script, re.M)),
               f"--stats=json of {data}: samples and frames are those of script", (s["samples"], s["frames"], script[:300]))
     keys = {"path": str, "build_id": str, "samples": int, "tier": str, "source": str, "missing_reason": str, "lacks": str, "lacks_detail": str,
-            "help": str, "debuginfod": str, "tried": list}
+            "help": str, "debuginfod": str, "tried": list, "quality": dict}
     weights = [m["samples"] for m in s["modules"]]
     tap.check(s["modules"] and all({k: type(v) for k, v in m.items()} == keys for m in s["modules"]) and
               weights == sorted(weights, reverse=True) and 0 < weights[0] <= s["samples"] and
