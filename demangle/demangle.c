@@ -347,6 +347,9 @@ static struct namebuf *styled(struct demangler *d, const struct name_style *styl
 	if (style->demangle == SYM_DEMANGLE_NONE)
 		return &d->base;
 	mangling = demangle_any(d, d->base.s, &d->full);
+	/* libiberty drops it from names of the v0 mangling, in which there are no dots. */
+	if (mangling == MANGLING_RUST && d->base.s[1] == 'R' && strchr(d->base.s, '.'))
+		namebuf_add(&d->full, strchr(d->base.s, '.'), strlen(strchr(d->base.s, '.')));
 	namebuf_clear(&d->text);
 	if (simple && mangling == MANGLING_NONE && simplify_dotnet(&d->text, d->base.s))
 		return d->text.failed ? &d->base : &d->text;
@@ -394,6 +397,7 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 {
 	size_t n = without_version(name), keep = n;
 	const char *version = name + n;
+	bool nameless; /* "rados_shutdown@@" */
 	struct namebuf *shown;
 
 	if (!n ||
@@ -401,7 +405,11 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 		return name;
 	if (style->fold_clones)
 		keep = without_clone_suffix(name, n);
-	if (name[0] != '_' && keep == n && !hides_templates(style) && !is_java(name))
+	nameless = style->demangle != SYM_DEMANGLE_NONE && *version == '@' &&
+		   !version[strspn(version, "@")];
+	if (nameless)
+		version = "";
+	if (name[0] != '_' && keep == n && !nameless && !hides_templates(style) && !is_java(name))
 		return name;
 	namebuf_clear(&d->base);
 	namebuf_add(&d->base, name, keep);

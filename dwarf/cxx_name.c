@@ -182,6 +182,13 @@ static const char *put_respelled_word(struct printer *p, const char *s, const ch
 	return s;
 }
 
+/* "const X", but not what is behind the type in "char const (&)". */
+static bool is_prefix(const char *s, const char *end)
+{
+	return starts(s, end, "const ") && s + 6 < end &&
+	       (is_word(s[6]) || strchr("{<", s[6]) || starts(s + 6, end, "(anonymous"));
+}
+
 /* Puts a type or name as gcc and clang spell it in the demangler's spelling. */
 static void put_respelled(struct printer *p, const char *s, const char *end)
 {
@@ -193,11 +200,11 @@ static void put_respelled(struct printer *p, const char *s, const char *end)
 		after = is_word(before) ? s : put_respelled_word(p, s, end);
 		if (after > s) {
 			s = after;
-		} else if (!is_word(before) && starts(s, end, "const ")) {
+		} else if (!is_word(before) && is_prefix(s, end)) {
 			after = skip_named_type(s + 6, end);
 			put_respelled(p, s + 6, after);
 			put(p, " const");
-			s = after;
+			s = starts(after, end, " >") ? after + 1 : after;
 		} else if (starts(s, end, "<lambda(")) {
 			after = skip_group(s, end);
 			put(p, "{lambda");

@@ -35,6 +35,7 @@ static const struct row rows[] = {
 	{".cold", ".cold", ".cold"},
 	{"go.main.func1", "go.main.func1", "go.main.func1"},
 	{"memcpy@@GLIBC_2.14", "memcpy@@GLIBC_2.14", "memcpy"},
+	{"rados_shutdown@@", "rados_shutdown", "rados_shutdown"},
 	{"*Array(Array(Crystal::DWARF::Row))@Array(T)#needs_resize?:Bool",
 	 "*Array(Array(Crystal::DWARF::Row))@Array(T)#needs_resize?:Bool",
 	 "Array(T)#needs_resize?"},
@@ -240,6 +241,8 @@ static const struct row rows[] = {
 	 "_ZN3foo17h0123456789abcdeEv"},
 	/* Rust, v0 */
 	{"_RNvCs1234_7mycrate3foo", "mycrate::foo", "mycrate::foo"},
+	{"_RNvCs1234_7mycrate3foo.llvm.123", "mycrate::foo.llvm.123", "mycrate::foo"},
+	{"_RNvCs1234_7mycrate3foo.cold", "mycrate::foo.cold", "mycrate::foo"},
 	{"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>", "std::mem::align_of"},
 	/* an inherent method, as the old mangling has it */
 	{"_RINvMs3_NtNtCsi4IsKQVxMg0_3std2io5errorNtB6_5Error3newReEBa_",

@@ -91,6 +91,23 @@ def build():
     return ["words"]
 
 
+def respelled():
+    """What gcc writes as const X and X const in the names of class templates"""
+    write("const.cc", """#include <utility>
+template <class... T> struct V { __attribute__((noinline)) void f() { asm(""); } };
+struct A {};
+int main()
+{
+	V<const char (&)[5], const A *, int (*)(const A &)>().f();
+	V<std::pair<const std::pair<int, V<int>>, int>, const V<const A>>().f();
+}
+""")
+    run("g++", "-std=c++17", "-O1", "-g", "-o", "const", "const.cc")
+    lines = [l.split("\t") for l in run(TOOL, "const").splitlines()]
+    check(len(lines) >= 2 and all(w == g for _, w, g in lines), "const in the arguments of class templates", lines)
+
+
+respelled()
 for program in sys.argv[1:] or build():
     compare(program)
 end()
