@@ -5,13 +5,14 @@
 
 A/A jobs compare five runs of a program with five more of the same one: each alarm is false. Power jobs compare it with
 one that was recompiled with one function slower. Every job appends a line to DIR/jobs.jsonl, so that the exam can be
-stopped and taken up again; nothing is resampled. The table at the end has Wilson's 95 % intervals. Beside regress the same
+stopped and taken up again; nothing is resampled. The folded forms and the truth of each job are kept in DIR/published. The table at the end has Wilson's 95 % intervals. Beside regress the same
 profiles are judged by a threshold: a function's share that grew by 5 % and by 0.05 points (the rule of most CI scripts)."""
 import argparse
 import collections
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,21 @@ def shares(paths):
     return total
 
 
+def publish(kind, sides, a):
+    """The job's folded forms and its truth, for other tools, in DIR/published; and what other rules say of them (None without scipy)."""
+    data = os.path.join(a.dir, "published", re.sub(r"\W+", "-", kind))
+    data = f"{data}-{len(os.listdir(os.path.dirname(data))) if os.path.isdir(os.path.dirname(data)) else 0:04}"
+    for name, paths in zip(("base", "new"), sides):
+        os.makedirs(f"{data}/{name}")
+        for path in paths:
+            subprocess.run([f"{BIN}/resolve", "-q", path, "-o", f"{data}/{name}/{os.path.basename(path)[:-5]}.folded"], check=True)
+    slower, flag = POWER.get(kind, (None, None))
+    with open(f"{data}/truth.json", "w") as f:
+        json.dump({"kind": kind, "slower": slower, "build": flag, "frequency": a.frequency if kind.startswith("A/A") else a.power_frequency}, f)
+    p = subprocess.run(["/usr/bin/python3", os.path.join(TOP, "bench/regress_peers.py"), f"{data}/base", f"{data}/new"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return None if p.returncode else json.loads(p.stdout)
+
+
 def job(kind, old, new, folder, a):
     """Both sides, turn and turn about; what is said of them."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -88,11 +104,12 @@ def job(kind, old, new, folder, a):
     r = regress(*sides)
     loose = regress(*sides, "--q", ".05")
     b, c = shares(sides[0]), shares(sides[1])
+    others = publish(kind, sides, a)
     rule = sum(c[f] > 1.05 * b[f] and c[f] > b[f] + .0005 for f in c)
     shutil.rmtree(folder)
     return {"kind": kind, "gated": [f["key"] for f in r["findings"] if f["gated"]], "gated_05": [f["key"] for f in loose["findings"] if f["gated"]],
             "total": any(f["gated"] and f["kind"] == "total" for f in r["findings"]), "samples": sum(x["samples"] for x in r["sides"]["base"]["runs"]) / n,
-            "normaliser": r["design"]["normaliser"], "certified": r["certified"]["0.10"], "threshold_alarms": rule}
+            "normaliser": r["design"]["normaliser"], "certified": r["certified"]["0.10"], "threshold_alarms": rule, "others": others}
 
 
 def wilson(k, n):
@@ -141,6 +158,13 @@ def main():
     aa = [d for d in done if d["kind"].startswith("A/A")]
     print(f"\nA/A jobs, {sum(d['samples'] for d in aa) / max(1, len(aa)):.0f} samples a run: false alarms at the gate (q .01) {wilson(sum(bool(d['gated']) for d in aa), len(aa))}, "
           f"at q .05 {wilson(sum(bool(d['gated_05']) for d in aa), len(aa))}; a threshold of 5 % and .05 points {wilson(sum(d['threshold_alarms'] > 0 for d in aa), len(aa))}")
+    for rule in ("mwu", "welch"):
+        judged = [d["others"] for d in aa if d.get("others")]
+        if judged:
+            print(f"A/A jobs with an alarm by {rule} at .05: {wilson(sum(bool(o[rule]) for o in judged), len(judged))}")
+    judged = [d["others"]["hotelling"]["p"] for d in aa if d.get("others")]
+    if judged:
+        print(f"by Hotelling's test at .01: {wilson(sum(p <= .01 for p in judged), len(judged))}")
     for kind, (function, _) in POWER.items():
         v = [d for d in done if d["kind"] == kind]
         if v:
