@@ -2,8 +2,16 @@
 #include "base/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/utf8.h"
+
+const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
 
 bool text_reserve(struct text *t, size_t n)
 {

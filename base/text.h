@@ -62,4 +62,7 @@ void text_xml(struct text *t, const char *s, size_t n);
 /* The same as a JSON string, with its quotes (RFC 8259, section 7). */
 void text_json(struct text *t, const char *s, size_t n);
 
+/* What stands behind the last slash; all of it when nothing does. Points into the path. */
+const char *base_name(const char *path);
+
 #endif

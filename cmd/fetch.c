@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cmd/weights.h"
 
 #define FULL_FROM_PERCENT 5.0
@@ -33,13 +34,6 @@ static const char *size_text(double bytes, char out[SIZE_TEXT_MAX])
 	else
 		snprintf(out, SIZE_TEXT_MAX, "%.1f MB", bytes / 1e6);
 	return out;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 static void clear_line(struct fetch_watch *w)

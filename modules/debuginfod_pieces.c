@@ -1,16 +1,16 @@
 /* debuginfod_pieces.c - single sections: got, unpacked, and checked for their form.
  *
  * What arrives are the bytes of the section in the file, without its header: whether it is
- * compressed has to be seen from its contents; and whether it is of this file at all (belongs.h).
- */
+ * compressed has to be seen from its contents. That it is of this file is believed, as gdb does:
+ * who lists a server in DEBUGINFOD_URLS trusts what it says of a build id. */
 #include "modules/debuginfod_pieces.h"
 
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "modules/belongs.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/image.h"
 #include "modules/inflate.h"
@@ -104,6 +104,69 @@ static int unpack(struct piece *p, const struct elf_image *base)
 	return 0;
 }
 
+/* The next of the tables, which fill the section: its header, from the version on, and the size of offsets. */
+static struct buf next_table(struct buf *b, unsigned *offset_size, uint16_t *version)
+{
+	uint64_t length = buf_u32(b);
+	struct buf table;
+
+	*offset_size = length == UINT32_MAX ? 8 : 4;
+	if (*offset_size == 8)
+		length = buf_u64(b);
+	table = buf_sub(b, length);
+	*version = buf_u16(&table);
+	return table;
+}
+
+static bool line_tables_are_whole(const struct piece *line, bool swapped)
+{
+	struct buf b = buf_make(line->bytes, line->size, 0, swapped);
+	unsigned offset_size;
+	uint16_t version;
+
+	while (buf_left(&b) && buf_ok(&b)) {
+		struct buf table = next_table(&b, &offset_size, &version);
+
+		if (!buf_ok(&table) || version < 2 || version > 5)
+			return false;
+	}
+	return buf_ok(&b);
+}
+
+/* DWARF5 6.2.4: up to the forms of directories, which those of files are, too. */
+static void add_needs(struct buf *table, unsigned offset_size, struct line_needs *needs)
+{
+	unsigned opcode_base, n;
+
+	buf_skip(table, 2 + offset_size + 5); /* sizes; header_length; up to line_range */
+	opcode_base = buf_u8(table);
+	buf_skip(table, opcode_base ? opcode_base - 1 : 0);
+	for (n = buf_u8(table); n && buf_ok(table); n--) {
+		uint64_t form;
+
+		buf_uleb(table); /* what it is */
+		form = buf_uleb(table);
+		needs->line_str |= form == DW_FORM_line_strp;
+		needs->str |= form == DW_FORM_strp;
+	}
+}
+
+struct line_needs pieces_line_needs(const struct piece *line, bool swapped)
+{
+	struct buf b = buf_make(line->bytes, line->size, 0, swapped);
+	struct line_needs needs = {0};
+	unsigned offset_size;
+	uint16_t version;
+
+	while (buf_left(&b) && buf_ok(&b)) {
+		struct buf table = next_table(&b, &offset_size, &version);
+
+		if (version == 5)
+			add_needs(&table, offset_size, &needs);
+	}
+	return needs;
+}
+
 static bool all_zero(const uint8_t *p, size_t n)
 {
 	return !p[0] && !memcmp(p, p + 1, n - 1);
@@ -114,7 +177,6 @@ static bool all_zero(const uint8_t *p, size_t n)
 static bool is_plausible(const struct piece *p, const struct elf_image *base)
 {
 	size_t entsize = base->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	const struct bare_section plain = {p->bytes, p->size};
 
 	if (!p->size)
 		return false;
@@ -123,7 +185,7 @@ static bool is_plausible(const struct piece *p, const struct elf_image *base)
 	if (p->type == SHT_STRTAB)
 		return !p->bytes[0] && !p->bytes[p->size - 1];
 	return strcmp(p->name, ".debug_line") ? !p->bytes[p->size - 1]
-					      : line_tables_are_whole(&plain, base->swapped);
+					      : line_tables_are_whole(p, base->swapped);
 }
 
 void pieces_refuse(struct finder *f, const struct build_id *id, const char *name,

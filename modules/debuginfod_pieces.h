@@ -22,6 +22,11 @@ struct pieces {
 };
 
 void pieces_done(struct pieces *p);
+/* Which sections of strings do the line tables refer to? */
+struct line_needs {
+	bool line_str, str;
+};
+struct line_needs pieces_line_needs(const struct piece *line, bool swapped);
 /* Is the section in the cache, or fetched into it where that may be done? */
 enum fetch_result pieces_locate(struct finder *f, const struct build_id *id, const char *name);
 /* Adds a section of the module's debug file, unpacked, if it is what such a section looks like. */

@@ -7,19 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "modules/belongs.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/debuginfod_pieces.h"
 #include "modules/image.h"
 
-static struct bare_section bare(const struct pieces *all, const char *name)
+static const struct piece *find_piece(const struct pieces *all, const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < all->n; i++)
 		if (!strcmp(all->v[i].name, name))
-			return (struct bare_section){all->v[i].bytes, all->v[i].size};
-	return (struct bare_section){0};
+			return &all->v[i];
+	return NULL;
 }
 
 static void drop(struct pieces *all, size_t n)
@@ -28,42 +27,44 @@ static void drop(struct pieces *all, size_t n)
 		free(all->v[--all->n].bytes);
 }
 
-/* Takes back the pieces from `first` on, which do not belong to the image. */
-static enum fetch_result refuse(struct finder *f, const struct build_id *id, struct pieces *all,
-				size_t first, enum fetch_result r, const char *why)
+/* st_name comes first in symbols of both classes. */
+static bool has_names(const struct piece *symtab, const struct piece *strtab,
+		      const struct elf_image *base)
 {
-	size_t i;
+	size_t entsize = base->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), at;
 
-	for (i = all->n; i-- > first;)
-		pieces_refuse(f, id, all->v[i].name, r, why);
-	drop(all, first);
-	return r;
+	for (at = 0; at < symtab->size; at += entsize) {
+		struct buf b = buf_make(symtab->bytes + at, entsize, 0, base->swapped);
+
+		if (buf_u32(&b) >= strtab->size)
+			return false;
+	}
+	return true;
 }
 
 static enum fetch_result add_symbols(struct finder *f, const struct build_id *id,
-				     struct pieces *all, struct code_places *places)
+				     struct pieces *all)
 {
 	enum fetch_result r = pieces_add(f, id, all, ".symtab", SHT_SYMTAB);
-	struct bare_section symtab, strtab;
-	const char *why;
 
 	if (r == FETCH_DONE)
 		r = pieces_add(f, id, all, ".strtab", SHT_STRTAB);
+	if (r == FETCH_DONE && !has_names(find_piece(all, ".symtab"), find_piece(all, ".strtab"), f->entry->m.image)) {
+		pieces_refuse(f, id, ".strtab", FETCH_NOT_ELF, "");
+		pieces_refuse(f, id, ".symtab", FETCH_NOT_ELF, "its names are not in .strtab");
+		r = FETCH_NOT_ELF;
+	}
 	if (r != FETCH_DONE)
-		return r;
-	code_places_done(places);
-	symtab = bare(all, ".symtab");
-	strtab = bare(all, ".strtab");
-	why = symbols_strangeness(f->entry->m.image, &symtab, &strtab, places);
-	return why ? refuse(f, id, all, 0, FETCH_OTHER_BUILD, why) : FETCH_DONE;
+		drop(all, 0);
+	return r;
 }
 
 /* The names of files: compilers keep them in .debug_line_str, or in .debug_str. */
 static enum fetch_result add_file_names(struct finder *f, const struct build_id *id,
 					struct pieces *all)
 {
-	const struct bare_section line = bare(all, ".debug_line");
-	struct line_needs needs = lines_need(&line, f->entry->m.image->swapped);
+	struct line_needs needs = pieces_line_needs(find_piece(all, ".debug_line"),
+						    f->entry->m.image->swapped);
 	enum fetch_result r = FETCH_DONE;
 
 	if (needs.line_str)
@@ -73,29 +74,22 @@ static enum fetch_result add_file_names(struct finder *f, const struct build_id 
 	return r;
 }
 
-static enum fetch_result add_lines(struct finder *f, const struct build_id *id, struct pieces *all,
-				   struct code_places *places)
+static enum fetch_result add_lines(struct finder *f, const struct build_id *id, struct pieces *all)
 {
-	const struct elf_image *image = f->entry->m.image;
 	size_t first = all->n;
-	enum fetch_result r = pieces_add(f, id, all, ".debug_line", SHT_PROGBITS);
-	struct line_sections s;
-	const char *why;
+	enum fetch_result r;
 
-	if (r != FETCH_DONE)
-		return r;
 	/* A kernel module: where its sections come to lie stands in .rela.debug_line. */
-	if (image->ehdr.e_type == ET_REL)
-		return refuse(f, id, all, first, FETCH_UNUSABLE, "it is not relocated");
-	r = add_file_names(f, id, all);
-	if (r != FETCH_DONE) {
-		drop(all, first);
-		return r;
+	if (f->entry->m.image->ehdr.e_type == ET_REL) {
+		finder_note_fetch(f, ".debug_line", FETCH_UNUSABLE, "it is not relocated");
+		return FETCH_UNUSABLE;
 	}
-	s = (struct line_sections){bare(all, ".debug_line"), bare(all, ".debug_line_str"),
-				   bare(all, ".debug_str")};
-	why = lines_strangeness(image, places, &s);
-	return why ? refuse(f, id, all, first, FETCH_OTHER_BUILD, why) : FETCH_DONE;
+	r = pieces_add(f, id, all, ".debug_line", SHT_PROGBITS);
+	if (r == FETCH_DONE)
+		r = add_file_names(f, id, all);
+	if (r != FETCH_DONE)
+		drop(all, first);
+	return r;
 }
 
 /* ---- all together ------------------------------------------------------------------------ */
@@ -177,24 +171,23 @@ nomem:
 
 bool fetch_was_refused(enum fetch_result r)
 {
-	return r == FETCH_OTHER_BUILD || r == FETCH_BUILD_ID_DIFFERS || r == FETCH_NOT_ELF ||
-	       r == FETCH_UNUSABLE;
+	return r == FETCH_BUILD_ID_DIFFERS || r == FETCH_NOT_ELF || r == FETCH_UNUSABLE;
 }
 
 typedef enum fetch_result (*piece_adder)(struct finder *f, const struct build_id *id,
-					 struct pieces *all, struct code_places *places);
+					 struct pieces *all);
 
 /* When what the cache had was wrong, it is not there any more. */
 static enum fetch_result add(piece_adder adder, struct finder *f, const struct build_id *id,
-			     struct pieces *all, struct code_places *places)
+			     struct pieces *all)
 {
 	uint64_t fetched = f->fetched_bytes;
-	enum fetch_result r = adder(f, id, all, places);
+	enum fetch_result r = adder(f, id, all);
 
-	if (!f->servers || !fetch_was_refused(r) || f->fetched_bytes != fetched)
+	if (!f->servers || r != FETCH_NOT_ELF || f->fetched_bytes != fetched)
 		return r;
 	f->refused_note = NULL;
-	return adder(f, id, all, places);
+	return adder(f, id, all);
 }
 
 /* Only the note can be told to be of the right file by itself. Without lines there are still the
@@ -203,19 +196,14 @@ static enum fetch_result collect(struct finder *f, const struct build_id *id, en
 				 struct pieces *all)
 {
 	enum fetch_result r = pieces_locate(f, id, ".note.gnu.build-id"), lines = FETCH_DONE;
-	struct code_places places = {0};
 
 	if (fetch_was_refused(r))
 		f->refused_note = f->fetch_note;
 	if (r == FETCH_DONE)
-		r = add(add_symbols, f, id, all, &places);
+		r = add(add_symbols, f, id, all);
 	if (r == FETCH_DONE && tier >= FETCH_TIER_LINE)
-		lines = add(add_lines, f, id, all, &places);
-	if (fetch_was_refused(lines))
-		r = lines;
-	f->nomem |= places.nomem;
-	code_places_done(&places);
-	return r;
+		lines = add(add_lines, f, id, all);
+	return fetch_was_refused(lines) ? lines : r;
 }
 
 struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, enum fetch_tier tier,
@@ -224,7 +212,7 @@ struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, en
 	struct elf_image *base = f->entry->m.image, *img = NULL;
 	struct pieces all = {0};
 	char path[PATH_MAX];
-	bool has_names;
+	bool is_complete;
 
 	*r = FETCH_NOT_ASKED;
 	/* Without the image nobody knows where the sections of the code lie. */
@@ -232,12 +220,12 @@ struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, en
 		return NULL;
 	*r = collect(f, id, tier, &all);
 	cache_path(f->places->debuginfod_dir, id, ".symtab", path);
-	has_names = bare(&all, ".symtab").size && bare(&all, ".strtab").size;
-	if (has_names)
+	is_complete = find_piece(&all, ".symtab") && find_piece(&all, ".strtab");
+	if (is_complete)
 		img = assemble(base, &all, id, path);
 	pieces_done(&all);
 	if (!img || !image_cache_add(f->cache, img)) {
-		f->nomem |= has_names;
+		f->nomem |= is_complete;
 		return NULL;
 	}
 	finder_note(f, elf_image_path(img), MODULE_MISS_NONE, NULL);

@@ -17,7 +17,6 @@
 
 /* ---- build ids ---------------------------------------------------------------------------- */
 
-/* Old recordings have no size for build ids: shorter ids come padded with zeroes. */
 bool build_id_equal(const struct build_id *a, const struct build_id *b)
 {
 	uint8_t n = a->size < b->size ? a->size : b->size, i;

@@ -88,7 +88,6 @@ void finder_note_fetch(struct finder *f, const char *file, enum fetch_result r, 
 bool image_cache_add(struct image_cache *c, struct elf_image *img);
 void image_cache_done(struct image_cache *c);
 
-bool build_id_equal(const struct build_id *a, const struct build_id *b);
 /* Lower-case hex with a '/' after the first byte when `split`, as build-id directories have it. */
 #define BUILD_ID_TEXT_MAX (2 * BUILD_ID_MAX + 2)
 const char *build_id_text(const struct build_id *id, bool split, char out[BUILD_ID_TEXT_MAX]);
@@ -133,9 +132,6 @@ bool fetch_was_refused(enum fetch_result r);
  * negative error. */
 int vdso_of_this_process(struct elf_image **ret);
 
-/* buildid.dir of perf's settings ($PERF_CONFIG, else /etc/perfconfig and ~/.perfconfig); "" when it
- * is not set. */
-void perfconfig_buildid_dir(const char *home, char dir[PATH_MAX]);
 int places_init(struct places *p, const struct modules_options *opt);
 void places_done(struct places *p);
 

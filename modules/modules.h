@@ -116,6 +116,10 @@ const uint8_t *elf_image_at_vaddr(const struct elf_image *img, uint64_t vaddr, s
 bool elf_image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint64_t *ret);
 bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_t *ret);
 
+/* False when one of them is unknown. Old recordings have no size for build ids: shorter ones come
+ * padded with zeroes, which count as equal. */
+bool build_id_equal(const struct build_id *a, const struct build_id *b);
+
 /* ---- modules ----------------------------------------------------------------------------- */
 
 /* X(name, text for people) */
@@ -151,7 +155,6 @@ const char *module_miss_text(enum module_miss m);
 	X(BROKEN, "connection failed or broke off")         \
 	X(NOT_ELF, "the answer is something else, or cut")  \
 	X(BUILD_ID_DIFFERS, "build id differs")             \
-	X(OTHER_BUILD, "of another build")                  \
 	X(UNUSABLE, "of no use")                            \
 	X(TOO_LARGE, "too large")                           \
 	X(NO_SECTIONS, "the server gives whole files only") \
@@ -228,8 +231,7 @@ struct fetch_options {
 struct modules_options {
 	const char *symfs;	       /* prefix for all paths; NULL or "" for none */
 	const char *const *debug_dirs; /* besides /usr/lib/debug; NULL-terminated; may be NULL */
-	const char *buildid_dir;       /* NULL: $PERF_BUILDID_DIR, buildid.dir of
-				   perf's settings, ~/.debug */
+	const char *buildid_dir;       /* NULL: $PERF_BUILDID_DIR, ~/.debug */
 	bool no_debuginfod_cache;
 	/* When the recording was written last, in seconds; 0: not known. A file without build id that
 	 * was written later is CHANGED. */

@@ -1,6 +1,6 @@
 /* places.c - the directories that files of modules are looked for in.
  *
- * Source: GDB manual "Separate Debug Files"; perf-buildid-cache(1) and perf-config(1) buildid.dir;
+ * Source: GDB manual "Separate Debug Files"; perf-buildid-cache(1);
  * debuginfod_find_debuginfo(3) for the client's cache. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,18 +20,11 @@ static char *path_join(const char *a, const char *b)
 static char *buildid_dir(const struct modules_options *opt, const char *home)
 {
 	const char *env = getenv("PERF_BUILDID_DIR");
-	char dir[PATH_MAX];
 
 	if (opt->buildid_dir)
 		return strdup(opt->buildid_dir);
 	if (env && *env)
 		return strdup(env);
-	perfconfig_buildid_dir(home, dir);
-	if (!strncmp(dir, "~/",
-		     2)) /* as perf-config(1) writes it; perf itself takes it literally */
-		return path_join(home, dir + 1);
-	if (*dir)
-		return strdup(dir);
 	return *home ? path_join(home, "/.debug") : strdup(".debug");
 }
 

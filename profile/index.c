@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/pair.h"
+#include "base/text.h"
 
 uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how)
 {
@@ -28,13 +29,6 @@ uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how)
 	uint32_t class = how < FRAME_HOW_N ? same_worth[how] : how;
 
 	return class << 2 | (uint32_t)is_kernel << 1 | is_return_address;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 static uint32_t add_name(struct strtab *strings, enum dso_kind kind, const char *path)

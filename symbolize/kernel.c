@@ -142,7 +142,7 @@ static bool is_running(const struct kernel *k, const struct source_env *env)
 	struct utsname u;
 
 	if (k->dso && k->dso->build_id.size && running_build_id(&running))
-		return same_build_id(&k->dso->build_id, &running);
+		return build_id_equal(&k->dso->build_id, &running);
 	if (!info || !info->os_release || uname(&u))
 		return false;
 	return !strcmp(info->os_release, u.release) &&
@@ -343,7 +343,7 @@ static void open_core(struct kernel *k, const struct source_env *env)
 		kernel_core_close(&k->core);
 	}
 	k->core_stale =
-		!k->core.data && running_build_id(&running) && same_build_id(&k->id, &running);
+		!k->core.data && running_build_id(&running) && build_id_equal(&k->id, &running);
 }
 
 bool kernel_find_core(struct kernel *k, const struct source_env *env, uint64_t addr,

@@ -104,19 +104,6 @@ int lookups_add_chain(struct lookups *l, size_t i, const struct dwarf_frame *cha
 	return 0;
 }
 
-bool same_build_id(const struct build_id *a, const struct build_id *b)
-{
-	uint8_t n = a->size < b->size ? a->size : b->size;
-	const struct build_id *longer = a->size < b->size ? b : a;
-
-	if (!n || memcmp(a->bytes, b->bytes, n))
-		return false;
-	for (; n < longer->size; n++)
-		if (longer->bytes[n])
-			return false;
-	return true;
-}
-
 /* ---- dsos that have no symbols of their own ------------------------------------------------ */
 
 static int all_miss(struct source *s, struct lookups *l, enum sym_miss miss)

@@ -139,9 +139,6 @@ uint64_t *lookups_vaddrs(const struct lookups *l, size_t *n);
  * out of memory. */
 int lookups_add_chain(struct lookups *l, size_t i, const struct dwarf_frame *chain, size_t n);
 
-/* Recordings of old perf versions fill ids up with zeroes to 20 bytes. Both must be known. */
-bool same_build_id(const struct build_id *a, const struct build_id *b);
-
 /* ---- elf_lines.c: DWARF for lookups that have a vaddr -------------------------------------- */
 
 /* *index is made, for elf_lines_end() after the batch; NULL when there is no DWARF. */

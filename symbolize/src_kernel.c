@@ -39,7 +39,7 @@ static int open_vmlinux(struct source *s, struct kernel_state *k, struct err *er
 		k->own = (struct module){.dso = s->dso, .image = img, .debug = img};
 		k->mod = &k->own;
 		if (s->dso->build_id.size && elf_image_build_id(img)->size &&
-		    !same_build_id(&s->dso->build_id, elf_image_build_id(img))) {
+		    !build_id_equal(&s->dso->build_id, elf_image_build_id(img))) {
 			s->miss = SYM_MISS_OTHER_KERNEL;
 			k->mod = NULL;
 			return 0;

@@ -217,15 +217,6 @@ def unsuitable():
             report(r.why(TOP_LIB) == "of no use" and r.has_no_stacks(), "debug files as binaries", r)
         finally:
             os.rename("gone", "run")
-    with open("work.symtab", "wb") as f:
-        f.write(section("debug/work.debug", ".symtab"))
-    with Server("good", FILES) as s:
-        s.replace = {".symtab": open("work.symtab", "rb").read()}
-        r = Run("--debuginfod=sym", urls=s.url)
-        report("hidden_main" in r.out and r.names(False) == ALL and
-               {IDS[n] for n in NAMES[1:]} == {p.split("/")[2] for p in s.requests if p.endswith("/debuginfo")} and
-               not any(f.endswith(".symtab") and not f.startswith(IDS["work"]) for f in r.files()),
-               "the symbol table of another file: the whole file is taken", r)
 
 
 def unsafe_cache():
@@ -319,55 +310,25 @@ def tiers():
                    f"{name} is {junk[:6]}...: not used, not kept" + (", the whole file is taken" if good else ""), r)
 
 
-PIECES = (".symtab", ".strtab", ".debug_line", ".debug_line_str")
-
-
-def is_refused(r, name):
-    return any("of another build" in t or "build id differs" in t for t in r.modules[name]["tried"])
-
-
 def other_build():
-    """Sections of another build of two modules, one by one and together: refused in one line, and the whole file comes instead."""
-    sent = {(n, p): section(f"other/{n}", p) for n in ("work", TOP_LIB) for p in (*PIECES, ".note.gnu.build-id")}
-    for pieces in (PIECES, *((p,) for p in PIECES), (".note.gnu.build-id",)):
-        what = " and ".join(pieces)
-        # Two wrong build ids are one too many for a server.
-        others = ("work", TOP_LIB) if "note" not in what else (TOP_LIB,)
-        replaced = {f"/buildid/{IDS[n]}/section/{p}": sent[n, p] for n in others for p in pieces}
-        with Server("good", FILES) as s:
-            s.replace = dict(replaced)
-            r = Run("--debuginfod=line", "--no-cache", urls=s.url)
-            whole = {p.split("/")[2] for p in s.requests if p.endswith("/debuginfo")}
-            lines = [l for l in r.said if "of another build, " in l or "build id differs" in l]
-            report(r.names(False) == ALL and whole == {IDS[n] for n in others} and len(lines) == len(others) and
-                   all(any(f"/{n}: fetched" in l for l in lines) and is_refused(r, n) for n in others) and r.names() == [0] and
-                   "9 of 9 modules fetched" in r.said[-1], f"{what} of another build: a line says so, the whole file is taken", r)
-            report(not any(f.startswith(tuple(IDS[n] for n in others)) and f.endswith(pieces) for f in r.files()),
-                   f"{what} of another build: not kept", r)
-            s.replace.update({f"/buildid/{IDS[n]}/debuginfo": None for n in others})
-            r = Run("--debuginfod=line", "--no-cache", urls=s.url)
-            symbols = pieces[0].startswith(".debug")
-            report({r.why(n) for n in others} == {"build id differs" if "note" in what else "of another build"} and
-                   r.names(False) == (ALL if symbols else ALL[1:]) and ("hidden_main" in r.out) == (symbols or "work" not in others) and
-                   all(any(f"/{n}: debuginfod debuginfo: not found (404)" in l for l in r.said) for n in others),
-                   f"{what} of another build, and no whole file: " + ("symbols are used" if symbols else "no names"), r)
-        with Server("good", FILES) as s:
-            Run("--debuginfod=line", "--no-cache", urls=s.url)
-            for n in others:
-                for p in pieces:
-                    path, = glob.glob(f"cache/{IDS[n]}/section-*{p}")  # since elfutils 0.192 with a hash
-                    os.chmod(path, 0o600)
-                    with open(path, "wb") as f:
-                        f.write(sent[n, p])
-            r = Run("--no-cache", fresh=False)
-            report((any(is_refused(r, n) for n in others) or "note" in what) and r.names(False) == (ALL if symbols else ALL[1:]),
-                   f"{what} of another build in the cache: not used", r)
-            del s.requests[:]
-            r = Run("--debuginfod=line", "--no-cache", urls=s.url, fresh=False)
-            asked = {p.split("/")[-1] for p in s.requests}
-            report(r.names(False) == ALL and not r.names() and asked and "debuginfo" not in asked and
-                   {p.split("/")[2] for p in s.requests} == {IDS[n] for n in others},
-                   f"{what} of another build in the cache: replaced", (s.requests, r))
+    """The note is the section that says of which build it is: that of another one is refused in a line, and the whole file comes."""
+    note = section(f"other/{TOP_LIB}", ".note.gnu.build-id")
+    with Server("good", FILES) as s:
+        s.replace = {f"/buildid/{IDS[TOP_LIB]}/section/.note.gnu.build-id": note}
+        r = Run("--debuginfod=line", "--no-cache", urls=s.url)
+        whole = [p.split("/")[2] for p in s.requests if p.endswith("/debuginfo")]
+        lines = [l for l in r.said if "build id differs" in l]
+        report(r.names(False) == ALL and whole == [IDS[TOP_LIB]] and len(lines) == 1 and f"/{TOP_LIB}: fetched" in lines[0] and
+               "9 of 9 modules fetched" in r.said[-1], "the note of another build: a line says so, the whole file is taken", r)
+        report(f"{IDS[TOP_LIB]}/section-.note.gnu.build-id" not in r.files(), "the note of another build: not kept", r)
+    with Server("good", FILES) as s:
+        Run("--debuginfod=line", "--no-cache", urls=s.url)
+        path = f"cache/{IDS[TOP_LIB]}/section-.note.gnu.build-id"
+        os.chmod(path, 0o600)
+        with open(path, "wb") as f:
+            f.write(note)
+        r = Run("--debuginfod=line", "--no-cache", urls=s.url, fresh=False)
+        report(r.names(False) == ALL and not r.names(), "the note of another build in the cache: replaced", (s.requests, r))
 
 
 class OnTerminal(Run):

@@ -168,67 +168,17 @@ def hostile_cache(bid, f):
     os.chown(f, 0, 0)
 
 
-PERFCONFIGS = {
-    "plain": "[buildid]\n\tdir = /a/b\n",
-    "no line end, no blanks": "[buildid]\ndir=/a/b",
-    "a comment behind": "# x\n; y\n[buildid] # z\ndir = /a/b ; c\n",
-    "quotes": '[buildid]\n dir = "/a b/#c"  \n',
-    "escapes": '[buildid]\n dir = /a\\"b\\\\c/\\td\n',
-    "a line that goes on": "[buildid]\n dir = /a/\\\nb\n",
-    "blanks inside": "[buildid]\n dir = /a   b \n",
-    "the last one counts": "[buildid]\n dir = /a\n[ui]\n dir = /no\n[buildid]\n dir = /b\n",
-    "names in capitals": "[BuildId]\n Dir = /a\n",
-    "on the section's line": "[buildid] dir = /a\n",
-    "with DOS line ends and a mark": "\ufeff[buildid]\r\ndir = /a\r\n",
-    "a damaged line before": "[buildid\ndir = /a\n",
-    "an open quote": '[buildid]\n dir = "/a\n',
-    "an unknown escape": "[buildid]\n dir = /a\\qb\n",
-    "a damaged line behind": "[buildid]\n dir = /a\n=\n[buildid]\n dir = /b\n",
-    "other sections only": "[buildid-cache]\n dir = /a\n[ui]\n dir = /b\n[buildid \"x\"]\n dir = /c\n",
-    "nothing": "",
-}
-
-
-def perf_settings():
-    """buildid.dir of ~/.perfconfig is where the cache is looked for; `perf config` says what it is."""
+def perf_cache():
+    """Where perf keeps its copies: PERF_BUILDID_DIR, ~/.debug, and for perf without a home the working directory."""
     bid, home = build_id("full"), f"{HERE}/perfhome"
+    below = f".build-id/{bid[:2]}/{bid[2:]}/elf"
     env = {k: v for k, v in dict(ENV, HOME=home).items() if not k.startswith("PERF_")}
-    os.makedirs(home, exist_ok=True)
-    for name, text in PERFCONFIGS.items():
-        with open(f"{home}/.perfconfig", "w") as f:
-            f.write(text)
-        if shutil.which("perf"):
-            said = subprocess.run(["perf", "config", "buildid.dir"], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode()
-            want = said.partition("=")[2].rstrip("\n") or f"{home}/.debug"
-            got = find("/gone/prog", env, id=bid)
-            report(any(t.startswith(f"{want}/.build-id/{bid[:2]}/{bid[2:]}/elf: ") for t in got["tried"]),
-                   f"perf's settings, {name}: {want}", got["text"])
-
-    def settings(path, where):
-        with open(path, "w") as f:
-            f.write(f"[buildid]\n\tdir = {where}\n")
-
-    def place(where):
-        return put("full", f"{where}/.build-id/{bid[:2]}/{bid[2:]}/elf")
-    settings(f"{home}/.perfconfig", f"{HERE}/byhome")
-    f = place(f"{HERE}/byhome")
-    expect("perf's settings: the file is used", find("/gone/prog", env, id=bid), image=f)
-    expect("perf's settings: PERF_BUILDID_DIR comes first", find("/gone/prog", dict(env, PERF_BUILDID_DIR="/none"), id=bid), image="-")
-    expect("perf's settings: PERF_CONFIG_NOGLOBAL", find("/gone/prog", dict(env, PERF_CONFIG_NOGLOBAL="1"), id=bid), image="-")
-    expect("perf's settings: PERF_CONFIG_NOGLOBAL=no", find("/gone/prog", dict(env, PERF_CONFIG_NOGLOBAL="no"), id=bid), image=f)
-    settings("only", f"{HERE}/only-dir")
-    only = place(f"{HERE}/only-dir")
-    expect("perf's settings: PERF_CONFIG is the only file", find("/gone/prog", dict(env, PERF_CONFIG=f"{HERE}/only"), id=bid), image=only)
-    settings(f"{home}/.perfconfig", "~/below")
-    expect("perf's settings: ~ is the home", find("/gone/prog", dict(env, PERF_CONFIG=f"{home}/.perfconfig"), id=bid), image="-")
-    f = place(f"{home}/below")
-    expect("perf's settings: ~ is the home, and has it", find("/gone/prog", env, id=bid), image=f)
-    if not os.geteuid():
-        os.chown(f"{home}/.perfconfig", 12345, 12345)
-        expect("perf's settings of another user", find("/gone/prog", env, id=bid), image="-")
+    f = put("full", f"{home}/.debug/{below}")
+    expect("perf's cache: ~/.debug", find("/gone/prog", env, id=bid), image=f)
+    expect("perf's cache: PERF_BUILDID_DIR comes first", find("/gone/prog", dict(env, PERF_BUILDID_DIR="/none"), id=bid), image="-")
     env.pop("HOME")
-    put("full", f".debug/.build-id/{bid[:2]}/{bid[2:]}/elf")
-    expect("without a home the cache is here", find("/gone/prog", env, id=bid), image=f".debug/.build-id/{bid[:2]}/{bid[2:]}/elf")
+    put("full", f".debug/{below}")
+    expect("without a home the cache is here", find("/gone/prog", env, id=bid), image=f".debug/{below}")
     shutil.rmtree(".debug")
 
 
@@ -459,7 +409,7 @@ def hostile():
 setup()
 vaddrs()
 images()
-perf_settings()
+perf_cache()
 debug_files()
 dwz()
 dwz_5()
