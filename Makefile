@@ -46,7 +46,7 @@ HARDEN_LD := $(if $(SAN)$(DEBUG),,-pie -Wl,-z,relro,-z,now)
 UNSPOOL_CFLAGS := -std=gnu11 $(OPT) $(WARN) $(HARDEN) -fno-omit-frame-pointer -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
 # The cache tells builds of resolve apart by their build ids.
-LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -lisal -liberty -ldl -lm -pthread
+LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -lisal -liberty -ltraceevent -ldl -lm -pthread
 CMOCKA := -lcmocka
 
 

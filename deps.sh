@@ -21,6 +21,7 @@ table() {
 		build header zstd.h			libzstd-dev		=	=	libzstd-devel
 		build header isa-l.h			libisal-dev		=	=	isa-l-devel
 		build header libiberty/demangle.h	libiberty-dev		=	=	binutils-devel
+		build header traceevent/event-parse.h	libtraceevent-dev	=	=	libtraceevent-devel
 		demo command g++			g++			=	=	gcc-c++
 		demo file /usr/share/doc/libc6-dbg	libc6-dbg		=	=	-
 		test file /usr/include/cmocka.h		libcmocka-dev		=	=	libcmocka-devel

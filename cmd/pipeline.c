@@ -38,6 +38,7 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct
 		.alone = pipeline_threads(opt) == 1,
 		.only_trusted = !opt->symbolizer.foreign_jit_maps,
 		.stop = opt->stop,
+		.trace_fields = opt->keep & PROFILE_KEEP_TRACE,
 	};
 
 	memset(p, 0, sizeof *p);

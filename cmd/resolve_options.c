@@ -196,14 +196,12 @@ static int set_sort(void *target, char *keys, struct err *err)
 	return 0;
 }
 
-/* Habits of perf's users. */
-static int refuse_fields(void *target, char *fields, struct err *err)
+static int set_fields(void *target, char *fields, struct err *err)
 {
-	(void)target;
-	(void)fields;
-	return err_set(err, ERR_USAGE, NULL, "-F: the fields of script cannot be chosen; -f jsonl has all of them by name");
+	return script_fields_parse(&((struct resolve *)target)->output.fields, fields, err);
 }
 
+/* Habits of perf's users. */
 static int refuse_stdio(void *target, char *unused, struct err *err)
 {
 	(void)target;
@@ -284,6 +282,10 @@ static const struct option_row options[] = {
 	{0, "collapse-recursion", NULL, NULL,
 	 "folded, flamegraph: functions that call themselves are one frame",
 	 SETS_FLAG(output.style.collapse)},
+	{'F', "fields", NULL, "LIST",
+	 "script: of comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,symoff,dso,\n"
+	 "srcline; or +FIELD,-FIELD beside what the event has",
+	 CALLS(set_fields)},
 	{0, "ns", NULL, NULL, "script: times to the nanosecond", SETS_FLAG(output.nanoseconds)},
 	{'n', "rows", NULL, "N", "top: so many functions (default: all; on a terminal what fits)",
 	 SETS_NUMBER(output.top.rows, UINT_MAX - 1)},
@@ -402,7 +404,6 @@ static const struct option_row options[] = {
 	{'j', "jobs", NULL, "N", "threads (default: as many as processors, fewer for small files)",
 	 SETS_NUMBER(pipeline.n_threads, 64)},
 	{'q', "quiet", NULL, NULL, "no notes on stderr", SETS_FLAG(quiet)},
-	{'F', "fields", NULL, "LIST", NULL, CALLS(refuse_fields)},
 	{0, "stdio", NULL, NULL, NULL, CALLS(refuse_stdio)},
 	{0, "formats", NULL, NULL, "what -f takes, and suffixes of -o",
 	 SETS_FLAG_AND_STOPS(show_formats)},
@@ -617,6 +618,8 @@ static int finish_options(struct resolve *r, struct err *err)
 		tell_ignored(r);
 	if (r->output.top.rows == UINT_MAX)
 		r->output.top.rows = r->output_path ? 0 : terminal_rows();
+	if (r->output.fields.given && strcmp(r->format->name, "script"))
+		return err_set(err, ERR_USAGE, NULL, "-F: %s has no fields to choose; -f script does", r->format->name);
 	r->pipeline.keep |= r->format->keep;
 	if (r->output.style.with_pid)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS;

@@ -17,15 +17,12 @@ struct block {
 	size_t base;  /* the last line, of the real function */
 };
 
-struct fields {
-	bool tid, time, cpu, period, ip;
-};
-
 struct script {
 	const struct profile *p;
 	const struct output_options *opt;
-	VEC(struct block) blocks;  /* by location, and one more */
-	VEC(struct fields) fields; /* by event */
+	VEC(struct block) blocks; /* by location, and one more */
+	VEC(unsigned) fields;	  /* by event: bits of enum script_field */
+	unsigned line;		  /* those of the lines of stacks */
 	unsigned event_width;
 	struct text lines, out;
 };
@@ -40,22 +37,45 @@ static bool is_shown_raw(const struct profile_location *l)
 	       l->how == FRAME_BRANCH_STACK;
 }
 
-static void add_line(struct script *s, const struct profile_location *l, uint32_t name)
+static void add_symbol(struct script *s, const struct profile_location *l, uint32_t name, bool raw)
 {
-	bool raw = is_shown_raw(l);
-
-	text_char(&s->lines, '\t');
-	text_hex(&s->lines, l->ip - (l->is_return_address && !raw), 16);
 	text_char(&s->lines, ' ');
 	if (!name) {
 		text_str(&s->lines, "[unknown]");
 		return;
 	}
 	text_string(&s->lines, s->p, name);
-	if (!l->symbol)
+	if (!l->symbol || !(s->line & SCRIPT_SYMOFF))
 		return;
 	text_str(&s->lines, "+0x");
 	text_hex(&s->lines, l->symbol_offset + (l->is_return_address && raw), 0);
+}
+
+/* perf shows the file without folders. */
+static void add_srcline(struct script *s, const struct profile_line *line)
+{
+	const struct profile_function *f = line ? &s->p->functions.v[line->function] : NULL;
+	const char *file, *slash;
+
+	if (!(s->line & SCRIPT_SRCLINE) || !f || !f->file || !line->line)
+		return;
+	file = strtab_get(&s->p->strings, f->file);
+	slash = strrchr(file, '/');
+	text_str(&s->lines, "\n  ");
+	text_clean(&s->lines, slash ? slash + 1 : file, strlen(slash ? slash + 1 : file));
+	text_char(&s->lines, ':');
+	text_dec(&s->lines, line->line, 0);
+}
+
+/* A line without its end: of the function that the address is in, or of an inlined one. */
+static void add_line(struct script *s, const struct profile_location *l, uint32_t name)
+{
+	const bool raw = is_shown_raw(l);
+
+	text_char(&s->lines, '\t');
+	text_hex(&s->lines, l->ip - (l->is_return_address && !raw), 16);
+	if (s->line & SCRIPT_SYM)
+		add_symbol(s, l, name, raw);
 }
 
 static void add_block(struct script *s, const struct profile_location *l)
@@ -67,13 +87,18 @@ static void add_block(struct script *s, const struct profile_location *l)
 
 	for (i = 0; i + 1 < n; i++) {
 		add_line(s, l, p->functions.v[lines[i].function].name);
+		add_srcline(s, &lines[i]);
 		text_str(&s->lines, " (inlined)\n");
 	}
 	b.base = s->lines.n;
 	add_line(s, l, profile_symbol(p, l));
-	text_str(&s->lines, " (");
-	text_string(&s->lines, p, p->mappings.v[l->mapping].name);
-	text_str(&s->lines, ")\n");
+	if (s->line & SCRIPT_DSO) {
+		text_str(&s->lines, " (");
+		text_string(&s->lines, p, p->mappings.v[l->mapping].name);
+		text_char(&s->lines, ')');
+	}
+	add_srcline(s, n ? &lines[n - 1] : NULL);
+	text_char(&s->lines, '\n');
 	if (vec_push(&s->blocks, b))
 		s->lines.failed = true;
 }
@@ -98,32 +123,103 @@ static uint32_t output_type(const struct profile_event *e)
 	return e->attr.type < PERF_TYPE_MAX ? e->attr.type : PERF_TYPE_MAX;
 }
 
-static uint64_t type_has(const struct profile *p, uint32_t type)
+/* One without samples may be anything: in a pipe perf puts such first that have no fields. */
+static uint64_t type_has(const struct profile *p, const struct profile_event *of)
 {
-	const struct profile_event *e = p->events.v;
+	size_t i;
 
-	while (output_type(e) != type)
-		e++;
-	return e->attr.sample_type;
+	for (i = 0; i < p->events.n; i++)
+		if (p->events.v[i].samples && output_type(&p->events.v[i]) == output_type(of))
+			return p->events.v[i].attr.sample_type;
+	return of->attr.sample_type;
+}
+
+static const struct {
+	const char *name;
+	unsigned bit;
+} field_names[] = {
+	{"comm", SCRIPT_COMM},	 {"pid", SCRIPT_PID},	      {"tid", SCRIPT_TID},
+	{"cpu", SCRIPT_CPU},	 {"time", SCRIPT_TIME},	      {"period", SCRIPT_PERIOD},
+	{"event", SCRIPT_EVENT}, {"addr", SCRIPT_ADDR},	      {"trace", SCRIPT_TRACE},
+	{"ip", SCRIPT_IP},	 {"sym", SCRIPT_SYM},	      {"symoff", SCRIPT_SYMOFF},
+	{"dso", SCRIPT_DSO},	 {"srcline", SCRIPT_SRCLINE},
+};
+
+enum { FIELD_NAMES = sizeof field_names / sizeof *field_names };
+
+static unsigned field_bit(const char *name, size_t n)
+{
+	for (size_t i = 0; i < FIELD_NAMES; i++)
+		if (strlen(field_names[i].name) == n && !strncmp(field_names[i].name, name, n))
+			return field_names[i].bit;
+	return 0;
+}
+
+static int unknown_field(const char *name, size_t n, struct err *err)
+{
+	char names[160] = "";
+
+	for (size_t i = 0; i < FIELD_NAMES; i++)
+		snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
+			 field_names[i].name);
+	return err_set(err, ERR_USAGE, NULL, "-F: '%.*s' is none of:%s (-f jsonl has all by name)",
+		       (int)n, name, names);
+}
+
+int script_fields_parse(struct script_fields *f, const char *list, struct err *err)
+{
+	const bool changes = *list == '+' || *list == '-';
+
+	*f = (struct script_fields){.given = true};
+	for (const char *at = list;; at++) {
+		const char sign = *at == '+' || *at == '-' ? *at++ : 0;
+		const size_t n = strcspn(at, ",");
+		const unsigned bit = field_bit(at, n);
+
+		if (!bit)
+			return unknown_field(at, n, err);
+		if (!sign != !changes)
+			return err_set(err, ERR_USAGE, NULL,
+				       "-F: '%s': either all fields with + or -, or none", list);
+		*(sign == '-' ? &f->remove : sign ? &f->add : &f->only) |= bit;
+		at += n;
+		if (!*at)
+			break;
+	}
+	if ((f->only & (SCRIPT_SYM | SCRIPT_SYMOFF | SCRIPT_DSO | SCRIPT_SRCLINE)) &&
+	    !(f->only & SCRIPT_IP))
+		return err_set(err, ERR_USAGE, NULL,
+			       "-F: sym, symoff, dso and srcline are of ip: add that");
+	return 0;
+}
+
+static unsigned default_fields(const struct profile *p, const struct profile_event *e)
+{
+	const bool is_trace = output_type(e) == PERF_TYPE_TRACEPOINT;
+	const uint64_t has = type_has(p, e);
+	unsigned f = SCRIPT_COMM | SCRIPT_EVENT | SCRIPT_SYM | SCRIPT_SYMOFF | SCRIPT_DSO;
+
+	f |= has & PERF_SAMPLE_TID ? SCRIPT_TID : 0;
+	f |= has & PERF_SAMPLE_TIME ? SCRIPT_TIME : 0;
+	f |= has & PERF_SAMPLE_CPU ? SCRIPT_CPU : 0;
+	f |= is_trace ? SCRIPT_TRACE : SCRIPT_PERIOD;
+	f |= has & PERF_SAMPLE_IP && !is_trace ? SCRIPT_IP : 0;
+	return f;
 }
 
 static int add_events(struct script *s)
 {
+	const struct script_fields *chosen = &s->opt->fields;
 	const struct profile *p = s->p;
 	size_t i, len;
 
 	for (i = 0; i < p->events.n; i++) {
 		const struct profile_event *e = &p->events.v[i];
-		uint32_t type = output_type(e);
-		uint64_t has = type_has(p, type);
-		struct fields f = {
-			.tid = has & PERF_SAMPLE_TID,
-			.time = has & PERF_SAMPLE_TIME,
-			.cpu = has & PERF_SAMPLE_CPU,
-			.period = type != PERF_TYPE_TRACEPOINT,
-			.ip = has & PERF_SAMPLE_IP && type != PERF_TYPE_TRACEPOINT,
-		};
+		const unsigned f = chosen->only
+					   ? chosen->only
+					   : (default_fields(p, e) | chosen->add) & ~chosen->remove;
 
+		s->line |= f;
 		if (vec_push(&s->fields, f))
 			return -1;
 		len = strtab_len(&p->strings, e->name);
@@ -135,42 +231,77 @@ static int add_events(struct script *s)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-static void add_header(struct script *s, const struct profile_log_entry *e)
+static void add_task(struct text *t, const struct profile_log_entry *e, unsigned f)
 {
-	const struct strtab *strings = &s->p->strings;
-	const struct fields *f = &s->fields.v[e->event];
-	uint32_t event = s->p->events.v[e->event].name;
-	struct text *t = &s->out;
+	if (f & SCRIPT_PID) {
+		text_int(t, (int32_t)e->pid, 7);
+		text_char(t, f & SCRIPT_TID ? '/' : ' ');
+	}
+	if (f & SCRIPT_PID && f & SCRIPT_TID) {
+		const size_t start = t->n;
 
-	if (!e->has_stack)
-		text_pad(t, strtab_len(strings, e->comm), 16);
-	text_string(t, s->p, e->comm);
-	text_char(t, ' ');
-	if (f->tid) {
+		text_int(t, (int32_t)e->tid, 0);
+		text_pad(t, t->n - start, 7);
+		text_char(t, ' ');
+	} else if (f & SCRIPT_TID) {
 		text_int(t, (int32_t)e->tid, 7);
 		text_char(t, ' ');
 	}
-	if (f->cpu) {
+}
+
+static void add_time(struct script *s, const struct profile_log_entry *e)
+{
+	struct text *t = &s->out;
+
+	text_dec(t, e->time_ns / 1000000000, 5);
+	text_char(t, '.');
+	if (s->opt->nanoseconds)
+		text_digits(t, e->time_ns % 1000000000, 9);
+	else
+		text_digits(t, e->time_ns / 1000 % 1000000, 6);
+	text_str(t, ": ");
+}
+
+/* A stack is shown below. */
+static bool has_block(const struct script *s, const struct profile_log_entry *e)
+{
+	return e->has_stack && (s->fields.v[e->event] & SCRIPT_IP || !s->opt->fields.given);
+}
+
+static void add_header(struct script *s, const struct profile_log_entry *e)
+{
+	const struct strtab *strings = &s->p->strings;
+	const unsigned f = s->fields.v[e->event];
+	uint32_t event = s->p->events.v[e->event].name;
+	struct text *t = &s->out;
+
+	if (f & SCRIPT_COMM) {
+		if (!has_block(s, e))
+			text_pad(t, strtab_len(strings, e->comm), 16);
+		text_string(t, s->p, e->comm);
+		text_char(t, ' ');
+	}
+	add_task(t, e, f);
+	if (f & SCRIPT_CPU) {
 		text_char(t, '[');
 		text_digits(t, e->cpu, 3);
 		text_str(t, "] ");
 	}
-	if (f->time) {
-		text_dec(t, e->time_ns / 1000000000, 5);
-		text_char(t, '.');
-		if (s->opt->nanoseconds)
-			text_digits(t, e->time_ns % 1000000000, 9);
-		else
-			text_digits(t, e->time_ns / 1000 % 1000000, 6);
-		text_str(t, ": ");
-	}
-	if (f->period) {
+	if (f & SCRIPT_TIME)
+		add_time(s, e);
+	if (f & SCRIPT_PERIOD) {
 		text_dec(t, e->period, 10);
 		text_char(t, ' ');
 	}
-	text_pad(t, strtab_len(strings, event), s->event_width);
-	text_string(t, s->p, event);
-	text_str(t, ": ");
+	if (f & SCRIPT_EVENT) {
+		text_pad(t, strtab_len(strings, event), s->event_width);
+		text_string(t, s->p, event);
+		text_str(t, ": ");
+	}
+	if (f & SCRIPT_TRACE && e->trace)
+		text_string(t, s->p, e->trace);
+	if (f & SCRIPT_ADDR)
+		text_hex(t, e->addr, 16);
 }
 
 static void add_stack(struct script *s, uint32_t node)
@@ -218,9 +349,9 @@ static void write_samples(struct script *s, const bool *shown, FILE *out)
 		if (!shown[e->event])
 			continue;
 		add_header(s, e);
-		if (e->has_stack)
+		if (has_block(s, e))
 			add_stack(s, e->node);
-		else if (s->fields.v[e->event].ip)
+		else if (s->fields.v[e->event] & SCRIPT_IP)
 			add_leaf(s, e);
 		else
 			text_char(&s->out, '\n');
@@ -234,7 +365,7 @@ static int write_script(const struct profile *p, const struct output_options *op
 			struct event_set *events, FILE *out, struct err *err)
 {
 	struct script s = {.p = p, .opt = opt};
-	int rc = add_blocks(&s) || add_events(&s) ? err_nomem(err) : 0;
+	int rc = add_events(&s) || add_blocks(&s) ? err_nomem(err) : 0;
 
 	if (!rc) {
 		write_samples(&s, events->has, out);
@@ -252,7 +383,7 @@ const struct output_format format_script = {
 	.help = "every sample with its stack, as perf script prints it",
 	.suffixes = ".script .perf-script",
 	.needs_samples = true,
-	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG,
+	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE,
 	.tells_events = true,
 	.write = write_script,
 };

@@ -77,7 +77,35 @@ struct top_options {
 };
 enum top_column { TOP_COMM = 1, TOP_DSO = 2, TOP_SYMBOL = 4 };
 
+/* What script shows of a sample: perf-script(1), -F. Bits. */
+enum script_field {
+	SCRIPT_COMM = 1 << 0,
+	SCRIPT_PID = 1 << 1,
+	SCRIPT_TID = 1 << 2,
+	SCRIPT_CPU = 1 << 3,
+	SCRIPT_TIME = 1 << 4,
+	SCRIPT_PERIOD = 1 << 5,
+	SCRIPT_EVENT = 1 << 6,
+	SCRIPT_ADDR = 1 << 7,
+	SCRIPT_TRACE = 1 << 8,
+	SCRIPT_IP = 1 << 9,
+	SCRIPT_SYM = 1 << 10,
+	SCRIPT_SYMOFF = 1 << 11,
+	SCRIPT_DSO = 1 << 12,
+	SCRIPT_SRCLINE = 1 << 13,
+};
+
+struct script_fields {
+	bool given;
+	unsigned only;	      /* these; 0: what the event has */
+	unsigned add, remove; /* beside that */
+};
+
+/* A list as perf takes it: comm,tid,ip,sym or +addr,-period. 0 or negative with *err. */
+int script_fields_parse(struct script_fields *f, const char *list, struct err *err);
+
 struct output_options {
+	struct script_fields fields;
 	struct output_diff diff;
 	bool count_samples;	 /* weights are numbers of samples instead of periods */
 	struct stack_style style;

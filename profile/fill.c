@@ -18,6 +18,7 @@ int profile_set_file(struct profile *p, const struct perf_file *f, struct err *e
 		if (profile_name_event(p, perf_file_event(f, i), err))
 			return -ERR_NOMEM;
 	p->info = perf_file_info(f);
+	p->index_->file = f;
 	return 0;
 }
 
@@ -40,6 +41,22 @@ static uint32_t add_comm(struct profile *p, const char *comm)
 	return id;
 }
 
+/* The fields in words, as a string id. */
+static uint32_t add_trace(struct profile *p, const struct perf_sample *s)
+{
+	struct text text = {0};
+	uint32_t id = 0;
+
+	if (!(p->index_->keep & PROFILE_KEEP_TRACE) || !s->extra->raw_size)
+		return 0;
+	if (perf_file_trace_text(p->index_->file, s, &text))
+		id = strtab_add(&p->strings, text.s, text.n);
+	if (text.failed)
+		id = STRTAB_FAILED;
+	text_done(&text);
+	return id;
+}
+
 static int add_to_log(struct profile *p, const struct perf_sample *s,
 		      const struct profile_sample *key, struct err *err)
 {
@@ -47,6 +64,7 @@ static int add_to_log(struct profile *p, const struct perf_sample *s,
 		.time_ns = s->time_ns,
 		.period = s->period,
 		.ip = s->ip,
+		.addr = s->extra->addr,
 		.seq = s->seq,
 		.node = key->node,
 		.event = key->event,
@@ -57,8 +75,11 @@ static int add_to_log(struct profile *p, const struct perf_sample *s,
 		.cpumode = s->cpumode,
 		.stop = key->stop,
 		.has_stack = s->has_callchain,
+		.trace = add_trace(p, s),
 	};
 
+	if (e.trace == STRTAB_FAILED)
+		return err_nomem(err);
 	return vec_push(&p->log, e) ? err_nomem(err) : 0;
 }
 

@@ -93,6 +93,7 @@ struct profile_index {
 	struct known_frame *known;		 /* by address */
 	VEC(struct known_places) places_of;	 /* by dso id */
 	struct known_map known_maps[KNOWN_MAPS]; /* by map id */
+	const struct perf_file *file;		 /* NULL: none */
 	struct jit_cursor jit;			 /* without codes JIT code has no time */
 	struct jit_memo *jit_memos;   /* JIT_MEMOS of them, by address; NULL until needed */
 	const struct strtab *answers; /* whose ids string_of translates */

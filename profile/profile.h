@@ -86,8 +86,9 @@ struct profile_sample {
 /* One recorded sample, kept with PROFILE_KEEP_LOG, in time order. */
 struct profile_log_entry {
 	uint64_t seq; /* of the sample: merging profiles keeps this order */
-	uint64_t time_ns, period, ip;
+	uint64_t time_ns, period, ip, addr;
 	uint32_t node, event, comm, pid, tid, cpu;
+	uint32_t trace; /* string id: the fields of a tracepoint in words; 0: not kept, or unknown */
 	uint8_t cpumode, stop;
 	bool has_stack; /* the event records call chains or stacks (script prints a block then) */
 };
@@ -106,6 +107,7 @@ enum profile_keep {
 	PROFILE_KEEP_LOG = 2,
 	PROFILE_KEEP_PIDS = 4, /* aggregate per process */
 	PROFILE_KEEP_TIDS = 8, /* aggregate per thread */
+	PROFILE_KEEP_TRACE = 16, /* the fields of tracepoints, in the log */
 };
 
 struct profile {

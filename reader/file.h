@@ -82,6 +82,8 @@ struct perf_file {
 	size_t n_named;		   /* events that have had their chance of a made-up name */
 	size_t n_settled;	   /* how often */
 	bool names_dirty;	   /* events or names came since they were settled */
+	bool wants_trace;		 /* trace_fields of the options */
+	struct tracepoints *tracepoints; /* when there are some */
 	struct features *features; /* filled when asked for, also through a const file */
 	struct machine *machine;
 	struct block_store blocks;

@@ -1,10 +1,12 @@
 /* names.c - what the events are called: the recording says it in different places, else we make it
  * up. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "reader/file.h"
 #include "reader/format.h"
+#include "reader/tracing.h"
 
 /* Bounds for descriptions that go on and on; no recording comes near. */
 #define PMUS_MAX	 4096
@@ -125,6 +127,38 @@ static int names_from_meta_info(struct perf_file *f)
 	return 0;
 }
 
+/* One format of a tracepoint. */
+static int name_from_format(void *arg, const char *system, const char *format, size_t n)
+{
+	char name[256];
+	const char *word;
+	uint64_t id;
+	size_t len;
+	int full;
+
+	if (!tracing_name(format, n, &word, &len, &id))
+		return 0;
+	full = snprintf(name, sizeof name, "%s:%.*s", system, (int)(len < 200 ? len : 200), word);
+	return names_by_config(arg, PERF_TYPE_TRACEPOINT, id, name, (size_t)full);
+}
+
+/* Old perf tells the names of tracepoints, and of probes, nowhere else in a pipe. */
+static int names_from_tracing(struct perf_file *f)
+{
+	struct tracing_head head;
+	size_t size, i;
+	const uint8_t *p;
+
+	for (i = 0; i < f->events.v.n; i++)
+		if (!f->events.v.v[i]->named &&
+		    f->events.v.v[i]->pub.attr.type == PERF_TYPE_TRACEPOINT)
+			break;
+	p = i < f->events.v.n ? features_get(f->features, FEATURE_TRACING_DATA, &size) : NULL;
+	if (p)
+		tracing_walk(p, size, &head, name_from_format, f); /* damaged: what is known is */
+	return 0;
+}
+
 /* PMU_MAPPINGS: n, then {type, name} each. NULL when unknown. */
 static const char *pmu_name(const struct perf_file *f, uint32_t type)
 {
@@ -146,7 +180,7 @@ int file_settle_names(struct perf_file *f)
 	char name[128];
 
 	f->names_dirty = false;
-	if (f->n_settled++ < SETTLES_MAX && (names_from_description(f) || names_from_meta_info(f)))
+	if (f->n_settled++ < SETTLES_MAX && (names_from_description(f) || names_from_meta_info(f) || names_from_tracing(f)))
 		return err_nomem(&f->err);
 	for (; f->n_named < f->events.v.n; f->n_named++) {
 		struct event *e = f->events.v.v[f->n_named];

@@ -6,6 +6,7 @@
 
 #include "reader/file.h"
 #include "reader/stream.h"
+#include "reader/tracing.h"
 
 #define WINDOW_BYTES (48u << 20)
 
@@ -52,6 +53,7 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 		rc = err_set(&f->err, ERR_NOT_FOUND, path,
 			     "a directory without a recording: it has no file `data`");
 	f->stop = opt ? opt->stop : NULL;
+	f->wants_trace = opt && opt->trace_fields;
 	f->source.stop = f->stop;
 	f->info.file_mtime_ns = f->source.mtime_ns;
 	rc = rc ? rc : container_open(f);
@@ -84,6 +86,7 @@ void perf_file_close(struct perf_file *f)
 	if (f->features)
 		features_done(f->features);
 	free(f->features);
+	tracepoints_free(f->tracepoints);
 	machine_free(f->machine);
 	source_close(&f->source);
 	vec_done(&f->notes);
@@ -157,6 +160,28 @@ static int batch_fill(struct perf_file *f, struct batch *b)
 	return rc;
 }
 
+/* Before a batch with samples of tracepoints is handed out: their description has come then. */
+static void tracing_settle(struct perf_file *f)
+{
+	const uint8_t *p;
+	size_t size;
+
+	if (!f->wants_trace)
+		return;
+	p = features_get(f->features, FEATURE_TRACING_DATA, &size);
+	if (!p)
+		return;
+	f->wants_trace = false;
+	f->tracepoints = tracepoints_new(p, size);
+}
+
+bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out)
+{
+	return f->tracepoints && s->event->attr.type == PERF_TYPE_TRACEPOINT && s->extra->raw_size &&
+	       tracepoints_print(f->tracepoints, s->event->attr.config, s->extra->raw,
+				 s->extra->raw_size, out);
+}
+
 int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err)
 {
 	struct batch *b = f->failed ? NULL : batch_begin(f);
@@ -174,6 +199,7 @@ int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err
 	if (b->samples.n) {
 		/* Before an error is told, what could be read is handed out. */
 		machine_take_ended(f->machine, &b->ended);
+		tracing_settle(f);
 		b->pub = (struct perf_batch){b->samples.v, b->samples.n, b->ended.v, b->ended.n};
 		*ret = &b->pub;
 		return 1;

@@ -263,6 +263,8 @@ struct perf_file_options {
 	bool alone;
 	/* As root, refuse files of others. */
 	bool only_trusted;
+	/* For perf_file_trace_text(). */
+	bool trace_fields;
 	/* Nonzero: perf_file_read() comes to the end soon, as a signal wants it. Of a file nothing
 	 * more is read; of a pipe what its writer, who may have got the signal too, still sends,
 	 * but no longer than some seconds. NULL: never. */
@@ -331,6 +333,12 @@ const struct perf_file_info *perf_file_info(const struct perf_file *f);
 /* Raw bytes of a header feature section (bits >= 200 are ours); NULL when absent. Live until close;
  * of pipes, whose records may bring a section anew, until the next read. */
 const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size);
+
+/* The fields of a sample of a tracepoint, in the words of its own print format, as perf script has them;
+ * cleaned. False: the recording does not describe it. Only for files that were opened with trace_fields,
+ * while the sample's batch is held, and from one thread at a time. */
+struct text;
+bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out);
 
 /* ---- symbols that came with the recording ------------------------------------------------- */
 

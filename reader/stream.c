@@ -276,6 +276,7 @@ static int begin_tail(struct perf_file *f, struct tail *t, const struct splitter
 
 static int end_tail(struct perf_file *f, struct tail *t)
 {
+	f->names_dirty |= t->type == RECORD_TRACING_DATA;
 	if (t->type == RECORD_TRACING_DATA)
 		return features_give(f->features, FEATURE_TRACING_DATA, t->bytes.v, t->bytes.n)
 			       ? err_nomem(&f->err)

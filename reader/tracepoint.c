@@ -1,0 +1,181 @@
+/* tracepoint.c - the fields of tracepoints in words, by libtraceevent, as in perf.
+ *
+ * The library believes what it reads: formats are checked before it gets them, and what they make
+ * of them before a sample is printed by it. Raw bytes lie in front of as many zeros as their own
+ * offsets can reach. */
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+#include <traceevent/trace-seq.h>
+
+#include "reader/tracing.h"
+
+enum {
+	FORMAT_MAX = 64 << 10,
+	NESTED_MAX = 64,      /* parentheses, and operators in a row, of a print format */
+	RAW_MAX = UINT16_MAX, /* a record is no longer */
+	BEYOND = 3 *
+		 UINT16_MAX, /* u16 offset and u16 size of a dynamic field, from the end of raw */
+	DIGITS_MAX = 3,	     /* of a width in a print format */
+};
+
+struct tracepoints {
+	struct tep_handle *tep;
+	struct trace_seq seq;
+	size_t used; /* bytes of raw that are not zero */
+	uint8_t raw[RAW_MAX + BEYOND];
+};
+
+/* ---- is it to be trusted? -------------------------------------------------------------------- */
+
+/* The parser of print formats goes down with each parenthesis and operator. */
+static bool is_flat(const char *format, size_t n)
+{
+	size_t depth = 0, operators = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		depth += format[i] == '(' || format[i] == '[' || format[i] == '{';
+		depth -= depth && (format[i] == ')' || format[i] == ']' || format[i] == '}');
+		operators = strchr("?:!~-+*&|<>=^%/", format[i]) && format[i] ? operators + 1
+			    : format[i] == ',' || format[i] == '\n'	      ? 0
+									      : operators;
+		if (depth > NESTED_MAX || operators > 4 * NESTED_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* Widths that come from the data, or are long, make long texts. */
+static bool has_short_widths(const char *s)
+{
+	for (; s && (s = strchr(s, '%')); s++) {
+		const char *conversion = s + 1;
+
+		conversion += strspn(conversion, "-+ #0");
+		if (*conversion == '%') {
+			s = conversion;
+			continue;
+		}
+		if (strcspn(conversion, "*") < strcspn(conversion, "diuoxXcsphlzLqn") ||
+		    strspn(conversion, "0123456789.") > DIGITS_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* Arrays whose length is a value of the sample. */
+static bool has_array(const struct tep_print_arg *a, unsigned depth)
+{
+	for (; a; a = a->next) {
+		if (depth > NESTED_MAX)
+			return true;
+		switch (a->type) {
+		case TEP_PRINT_HEX:
+		case TEP_PRINT_HEX_STR:
+		case TEP_PRINT_INT_ARRAY:
+		case TEP_PRINT_FUNC:
+		case TEP_PRINT_DYNAMIC_ARRAY:
+		case TEP_PRINT_DYNAMIC_ARRAY_LEN:
+			return true;
+		case TEP_PRINT_FLAGS:
+			if (has_array(a->flags.field, depth + 1))
+				return true;
+			break;
+		case TEP_PRINT_SYMBOL:
+			if (has_array(a->symbol.field, depth + 1))
+				return true;
+			break;
+		case TEP_PRINT_TYPE:
+			if (has_array(a->typecast.item, depth + 1))
+				return true;
+			break;
+		case TEP_PRINT_OP:
+			if (has_array(a->op.left, depth + 1) || has_array(a->op.right, depth + 1))
+				return true;
+			break;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
+static bool fields_fit(const struct tep_format_field *f, size_t n)
+{
+	for (; f; f = f->next)
+		if (f->offset < 0 || f->size < 0 || (size_t)f->offset > n ||
+		    (size_t)f->size > n - (size_t)f->offset)
+			return false;
+	return true;
+}
+
+/* ---- formats --------------------------------------------------------------------------------- */
+
+static int take_format(void *arg, const char *system, const char *format, size_t n)
+{
+	struct tracepoints *t = arg;
+
+	if (n <= FORMAT_MAX && is_flat(format, n))
+		tep_parse_event(t->tep, format, n,
+				system); /* one that it does not know is not printed */
+	return 0;
+}
+
+struct tracepoints *tracepoints_new(const uint8_t *data, size_t n)
+{
+	struct tracepoints *t = calloc(1, sizeof *t);
+	struct tracing_head head;
+
+	if (!t)
+		return NULL;
+	tep_set_loglevel(TEP_LOG_NONE);
+	t->tep = tep_alloc();
+	trace_seq_init(&t->seq);
+	if (!t->tep || tracing_walk(data, n, &head, take_format, t) < 0) {
+		/* Damaged, but some formats may be there. */
+		if (!t->tep || !head.page) {
+			tracepoints_free(t);
+			return NULL;
+		}
+	}
+	return t;
+}
+
+void tracepoints_free(struct tracepoints *t)
+{
+	if (!t)
+		return;
+	trace_seq_destroy(&t->seq);
+	tep_free(t->tep);
+	free(t);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static void take_raw(struct tracepoints *t, const uint8_t *raw, size_t n)
+{
+	memcpy(t->raw, raw, n);
+	if (t->used > n)
+		memset(t->raw + n, 0, t->used - n);
+	t->used = n;
+}
+
+bool tracepoints_print(struct tracepoints *t, uint64_t id, const uint8_t *raw, size_t n,
+		       struct text *out)
+{
+	struct tep_event *e = id <= INT32_MAX ? tep_find_event(t->tep, (int)id) : NULL;
+	struct tep_record record = {.data = t->raw, .size = (int)n};
+	const char *how = TEP_PRINT_INFO;
+
+	if (!e || n > RAW_MAX || !fields_fit(e->format.common_fields, n) ||
+	    !fields_fit(e->format.fields, n))
+		return false;
+	if (has_array(e->print_fmt.args, 0) || !has_short_widths(e->print_fmt.format))
+		how = TEP_PRINT_INFO_RAW;
+	take_raw(t, raw, n);
+	trace_seq_reset(&t->seq);
+	tep_print_event(t->tep, &t->seq, &record, "%s", how);
+	trace_seq_terminate(&t->seq);
+	text_clean(out, t->seq.buffer, t->seq.len);
+	return true;
+}

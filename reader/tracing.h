@@ -1,0 +1,44 @@
+/* tracing.h - TRACING_DATA: how the kernel that was recorded describes its tracepoints. Private to
+ * reader/.
+ *
+ * Source of truth: tools/perf/util/trace-event-read.c. */
+#ifndef READER_TRACING_H
+#define READER_TRACING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "reader/reader.h"
+
+/* What stands before the formats. */
+struct tracing_head {
+	bool is_big_endian;
+	uint8_t long_size;
+	const uint8_t *page; /* of header_page, page_bytes; NULL */
+	size_t page_bytes;
+};
+
+/* Calls take() for each format of a tracepoint, as below /sys/kernel/tracing/events/SYSTEM/, until
+ * it is not 0. Formats of ftrace itself have the system "ftrace". 0, what take() returned, or -1
+ * when the data is damaged, behind what was taken. */
+int tracing_walk(const uint8_t *data, size_t n, struct tracing_head *head,
+		 int (*take)(void *arg, const char *system, const char *format, size_t n),
+		 void *arg);
+
+/* "name:" and "ID:" of a format; the name is not terminated. */
+bool tracing_name(const char *format, size_t n, const char **name, size_t *len, uint64_t *id);
+
+/* The texts of tracepoints' fields. */
+struct tracepoints;
+
+/* NULL: out of memory, or the data says nothing. */
+struct tracepoints *tracepoints_new(const uint8_t *data, size_t n);
+void tracepoints_free(struct tracepoints *t);
+/* As perf script prints it: by the kernel's own print format. False: this one is not described, or
+ * not in a way that can be trusted. */
+bool tracepoints_print(struct tracepoints *t, uint64_t id, const uint8_t *raw, size_t n,
+		       struct text *out);
+
+#endif
