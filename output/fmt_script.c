@@ -207,6 +207,32 @@ static unsigned default_fields(const struct profile *p, const struct profile_eve
 	return f;
 }
 
+/* What was asked for by name is there, as perf demands; samples of texts may have anything. */
+static int check_fields(const struct script *s, const struct event_set *events, struct err *err)
+{
+	static const struct {
+		unsigned field;
+		uint64_t sample;
+		const char *name;
+	} needs[] = {
+		{SCRIPT_PID, PERF_SAMPLE_TID, "pid"},	 {SCRIPT_TID, PERF_SAMPLE_TID, "tid"},
+		{SCRIPT_CPU, PERF_SAMPLE_CPU, "cpu"},	 {SCRIPT_TIME, PERF_SAMPLE_TIME, "time"},
+		{SCRIPT_ADDR, PERF_SAMPLE_ADDR, "addr"}, {SCRIPT_IP, PERF_SAMPLE_IP, "ip"},
+	};
+	const unsigned asked = s->opt->fields.only | s->opt->fields.add;
+	const struct profile *p = s->p;
+
+	for (size_t i = 0; i < events->n; i++) {
+		const struct profile_event *e = &p->events.v[events->ids[i]];
+
+		for (size_t k = 0; e->attr.sample_type && k < sizeof needs / sizeof *needs; k++)
+			if (asked & needs[k].field && !(e->attr.sample_type & needs[k].sample))
+				return err_set(err, ERR_USAGE, NULL, "-F: samples of %s have no %s",
+					       strtab_get(&p->strings, e->name), needs[k].name);
+	}
+	return 0;
+}
+
 static int add_events(struct script *s)
 {
 	const struct script_fields *chosen = &s->opt->fields;
@@ -365,8 +391,10 @@ static int write_script(const struct profile *p, const struct output_options *op
 			struct event_set *events, FILE *out, struct err *err)
 {
 	struct script s = {.p = p, .opt = opt};
-	int rc = add_events(&s) || add_blocks(&s) ? err_nomem(err) : 0;
+	int rc = check_fields(&s, events, err);
 
+	if (!rc && (add_events(&s) || add_blocks(&s)))
+		rc = err_nomem(err);
 	if (!rc) {
 		write_samples(&s, events->has, out);
 		rc = s.out.failed ? err_nomem(err) : 0;
