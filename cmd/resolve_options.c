@@ -283,8 +283,8 @@ static const struct option_row options[] = {
 	 "folded, flamegraph: functions that call themselves are one frame",
 	 SETS_FLAG(output.style.collapse)},
 	{'F', "fields", NULL, "LIST",
-	 "script: of comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,symoff,dso,\n"
-	 "srcline; or +FIELD,-FIELD beside what the event has",
+	 "script: of comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,symoff,\n"
+	 "dso,srcline; or +FIELD,-FIELD beside what the event has",
 	 CALLS(set_fields)},
 	{0, "ns", NULL, NULL, "script: times to the nanosecond", SETS_FLAG(output.nanoseconds)},
 	{'n', "rows", NULL, "N", "top: so many functions (default: all; on a terminal what fits)",

@@ -47,7 +47,7 @@ static uint32_t add_trace(struct profile *p, const struct perf_sample *s)
 	struct text text = {0};
 	uint32_t id = 0;
 
-	if (!(p->index_->keep & PROFILE_KEEP_TRACE) || !s->extra->raw_size)
+	if (!(p->index_->keep & PROFILE_KEEP_TRACE) || !s->extra || !s->extra->raw_size)
 		return 0;
 	if (perf_file_trace_text(p->index_->file, s, &text))
 		id = strtab_add(&p->strings, text.s, text.n);
@@ -64,7 +64,7 @@ static int add_to_log(struct profile *p, const struct perf_sample *s,
 		.time_ns = s->time_ns,
 		.period = s->period,
 		.ip = s->ip,
-		.addr = s->extra->addr,
+		.addr = s->extra ? s->extra->addr : 0,
 		.seq = s->seq,
 		.node = key->node,
 		.event = key->event,

@@ -60,7 +60,7 @@ for option in ("--formats", "--inputs"):
 # ---- habits ----------------------------------------------------------------------------------------------------------
 for args, words in (([CAPTURE, "record", "-g", "true"], "leave `record` out"), ([CAPTURE, "report"], "resolve -f top"), ([CAPTURE, "-g", "fp", "true"], "--call-graph fp"),
                     ([RESOLVE, "report", "x"], "resolve -f top"), ([RESOLVE, "script"], "resolve -f script"), ([RESOLVE, "diff", "a", "b"], "regress --base"),
-                    ([RESOLVE, "-F", "ip,sym"], "-f jsonl"), ([RESOLVE, "--stdio"], "-f top")):
+                    ([RESOLVE, "-f", "top", "-F", "ip,sym"], "-f script"), ([RESOLVE, "--stdio"], "-f top")):
     p = run(args, check=False)
     tap.check(p.returncode == 2 and words in p.stderr and p.stderr.count("\n") == 1, f"habit: {' '.join([os.path.basename(args[0]), *args[1:]])}", p.stderr)
 with open("x.folded", "w") as f:

@@ -22,6 +22,7 @@ def record(out, *options):
     if out == "-":
         with open("pipe.data", "wb") as f:
             f.write(p.stdout)
+    tap.reason = p.stderr.decode(errors="replace").strip()
     return p.returncode == 0
 
 
@@ -56,7 +57,7 @@ def without_names(data):
 
 
 if not have("perf") or os.geteuid() != 0 or not record("tp.data", "-e", EVENTS):
-    tap.skip("tracepoints", "needs perf, root and tracefs")
+    tap.skip("tracepoints", "needs perf, root and tracefs: " + getattr(tap, "reason", ""))
     tap.end()
 want = perf("tp.data")
 same("tracepoints", ours("tp.data"), want)
