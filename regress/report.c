@@ -161,10 +161,10 @@ static void add_paths(struct text *t, const struct regress *g, const struct find
 	add_places(t, g, f);
 }
 
-void regress_write_text(const struct regress *g, FILE *out)
+/* What was compared, and how. */
+static void add_head(struct text *t, const struct regress *g)
 {
 	const struct regress_design *d = &g->design;
-	struct text t = {0};
 	char line[512];
 	const char *note;
 	size_t i;
@@ -178,7 +178,7 @@ void regress_write_text(const struct regress *g, FILE *out)
 		 d->runs[SIDE_BASE], d->samples[SIDE_BASE], d->runs[SIDE_NEW], d->samples[SIDE_NEW],
 		 d->event, d->normaliser, d->tested, d->trend[0], 100 * g->opt.margin, g->opt.q,
 		 100 * g->opt.impact, 100 * g->opt.total_max);
-	text_str(&t, line);
+	text_str(t, line);
 	if (d->history + d->history_left_out) {
 		snprintf(line, sizeof line,
 			 "history: %zu earlier runs%s; %zu are left out, which are not comparable\n",
@@ -186,23 +186,34 @@ void regress_write_text(const struct regress *g, FILE *out)
 			 d->history_is_quieter ? " are not used: today functions vary more"
 					       : " tell how much functions vary",
 			 d->history_left_out);
-		text_str(&t, line);
+		text_str(t, line);
 	}
 	if (d->only)
-		text_str(&t, "only what an earlier comparison flagged is judged, by these runs\n");
+		text_str(t, "only what an earlier comparison flagged is judged, by these runs\n");
 	for (i = 0; (note = regress_warning(g, i)); i++) {
-		text_str(&t, "note: ");
-		text_clean(&t, note, strlen(note));
-		text_char(&t, '\n');
+		text_str(t, "note: ");
+		text_clean(t, note, strlen(note));
+		text_char(t, '\n');
 	}
 	if (d->is_same_code)
-		text_str(&t, "the program is the same code on both sides, laid out otherwise: what "
+		text_str(t, "the program is the same code on both sides, laid out otherwise: what "
 			     "differs is the environment\n");
 	if (d->is_uniform)
-		text_str(&t, "everything changed alike: that is told of all on-CPU time, not of "
+		text_str(t, "everything changed alike: that is told of all on-CPU time, not of "
 			     "the functions\n");
 	if (d->runs[SIDE_BASE] < 3 || d->runs[SIDE_NEW] < 3)
-		text_str(&t, "fewer than 3 runs a side: nothing is certain, nothing fails\n");
+		text_str(t, "fewer than 3 runs a side: nothing is certain, nothing fails\n");
+}
+
+void regress_write_text(const struct regress *g, FILE *out)
+{
+	const struct regress_design *d = &g->design;
+	struct text t = {0};
+	char line[512];
+	const char *note;
+	size_t i;
+
+	add_head(&t, g);
 	text_str(&t, "\nverdict        of base     growth  95 % interval     impact    adj. p  of    "
 		     "function\n");
 	for (i = 0; i < g->findings.n; i++)

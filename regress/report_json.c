@@ -189,6 +189,25 @@ static void add_places(struct text *t, const struct regress *g, const struct fin
 	text_char(t, ']');
 }
 
+static void add_figures(struct text *t, const struct finding *f)
+{
+	add_field(t, "base", f->base);
+	add_field(t, "new", f->new);
+	add_field(t, "base_share", f->base_share);
+	add_field(t, "growth", f->growth);
+	add_key(t, "ci95");
+	text_char(t, '[');
+	add_number(t, f->lo);
+	text_char(t, ',');
+	add_number(t, f->hi);
+	text_char(t, ']');
+	add_field(t, "impact", f->impact);
+	add_field(t, "p", f->p);
+	add_field(t, "p_adjusted", f->p_adjusted);
+	add_field(t, "phi", f->phi);
+	add_field(t, "mde", f->mde);
+}
+
 static void add_finding(struct text *t, const struct regress *g, const struct finding *f)
 {
 	const char *key = f->kind == FINDING_TOTAL ? "total" : regress_key(g, f->key);
@@ -212,21 +231,7 @@ static void add_finding(struct text *t, const struct regress *g, const struct fi
 		add_text(t, "file", file);
 		add_field(t, "line", line);
 	}
-	add_field(t, "base", f->base);
-	add_field(t, "new", f->new);
-	add_field(t, "base_share", f->base_share);
-	add_field(t, "growth", f->growth);
-	add_key(t, "ci95");
-	text_char(t, '[');
-	add_number(t, f->lo);
-	text_char(t, ',');
-	add_number(t, f->hi);
-	text_char(t, ']');
-	add_field(t, "impact", f->impact);
-	add_field(t, "p", f->p);
-	add_field(t, "p_adjusted", f->p_adjusted);
-	add_field(t, "phi", f->phi);
-	add_field(t, "mde", f->mde);
+	add_figures(t, f);
 	if (f->related != UINT32_MAX)
 		add_text(t, "related", regress_key(g, f->related));
 	if (f->rule)
