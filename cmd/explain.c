@@ -39,7 +39,7 @@ static void explain_module(const struct pipeline *p, const struct dso *dso, FILE
 	if (m->mini)
 		explain_image("minidebug", m->mini, 0, out);
 	for (i = 0; i < module_tried_count(m); i++)
-		fprintf(out, "  %-10s %s\n", i ? "" : "tried", module_tried(m, i));
+		fprintf(out, "  %-10s %s\n", i ? "" : "tried", module_tried(m, i).text);
 }
 
 static void explain_map(const struct map *map, uint64_t lookup_ip, uint64_t off, FILE *out)

@@ -38,7 +38,7 @@ struct quality {
 /* Of all modules of a profile: a part counts for the module where the stack ends, or whose code the
  * frame is in. The caller frees; NULL when out of memory. By dso id. */
 struct quality *quality_by_dso(const struct pipeline *p);
-/* 0, or ERR_NOMEM. */
+/* 0, or -ERR_NOMEM. */
 int quality_measure(const struct pipeline *p, struct quality *ret, struct err *err);
 /* In percent. False: there is nothing that it could be a share of. */
 bool quality_share(const struct quality *q, enum quality_kind kind, double *ret);

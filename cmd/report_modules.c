@@ -289,10 +289,10 @@ const char *report_module_lacks(const struct pipeline *p, const struct dso *dso,
 }
 
 /* A place that was looked at and had something, which was not good enough. */
-static bool is_telling(const char *tried)
+static bool is_telling(const struct module_tried *t)
 {
-	return !strstr(tried, ": found") && !strstr(tried, ": no such file") &&
-	       !strstr(tried, ": network off");
+	return t->by_servers ? t->fetch != FETCH_OFF
+			     : t->why != MODULE_MISS_NONE && t->why != MODULE_MISS_NO_FILE;
 }
 
 /* ---- for people ---------------------------------------------------------------------------- */
@@ -302,11 +302,11 @@ static void text_why(const struct module_report *r, FILE *out)
 	size_t i, n = r->module && *r->help ? module_tried_count(r->module) : 0, n_places = 0;
 
 	for (i = 0; i < n; i++) {
-		const char *tried = module_tried(r->module, i);
+		struct module_tried t = module_tried(r->module, i);
 
-		n_places += strstr(tried, ": no such file") != NULL;
-		if (is_telling(tried))
-			fprintf(out, "             tried %s\n", tried);
+		n_places += !t.by_servers && t.why == MODULE_MISS_NO_FILE;
+		if (is_telling(&t))
+			fprintf(out, "             tried %s\n", t.text);
 	}
 	if (n_places)
 		fprintf(out, "             tried %zu place%s without such a file\n", n_places,
@@ -380,7 +380,7 @@ static void json_tried(const struct module *m, FILE *out)
 	fprintf(out, ",\"tried\":[");
 	for (i = 0; i < n; i++) {
 		fputs(i ? "," : "", out);
-		json_string(out, module_tried(m, i));
+		json_string(out, module_tried(m, i).text);
 	}
 	fputc(']', out);
 }

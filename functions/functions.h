@@ -309,7 +309,7 @@ struct jitdump;
 int jit_codes_new(struct jit_codes **ret, const char *symfs, bool trusts_all, struct err *err);
 void jit_codes_free(struct jit_codes *j); /* NULL is allowed */
 /* The file (address_space_jitdump()) that process `pid` has mapped; *ret is NULL when it cannot be
- * read or names nothing. Lives until jit_codes_free(). 0, or ERR_NOMEM. */
+ * read or names nothing. Lives until jit_codes_free(). 0, or -ERR_NOMEM. */
 int jit_codes_open(struct jit_codes *j, const struct dso *dump, uint32_t pid,
 		   const struct jitdump **ret, struct err *err);
 /* The same for samples one after the other, of which most are of the process of the one before.

@@ -107,38 +107,41 @@ static unsigned miss_rank(enum module_miss m)
 	return ranks[m];
 }
 
-void finder_note(struct finder *f, const char *place, enum module_miss miss, const char *detail)
+/* Takes the text; NULL: out of memory. */
+static bool add_tried(struct finder *f, char *text, struct module_tried t)
+{
+	t.text = text;
+	if (text && !vec_push(&f->entry->tried, t))
+		return true;
+	free(text);
+	f->nomem = true;
+	return false;
+}
+
+static char *tried_text(const char *place, const char *file, const char *why, const char *detail)
 {
 	char *s;
 
+	return asprintf(&s, "%s%s%s: %s%s%s", place, *file ? " " : "", file, why,
+			*detail ? ", " : "", detail) < 0
+		       ? NULL
+		       : s;
+}
+
+void finder_note(struct finder *f, const char *place, enum module_miss miss, const char *detail)
+{
 	if (miss_rank(miss) > miss_rank(f->miss))
 		f->miss = miss;
-	if (asprintf(&s, "%s: %s%s%s", place, module_miss_text(miss), detail ? ", " : "",
-		     detail ? detail : "") < 0) {
-		f->nomem = true;
-		return;
-	}
-	if (vec_push(&f->entry->tried, s)) {
-		free(s);
-		f->nomem = true;
-	}
+	add_tried(f, tried_text(place, "", module_miss_text(miss), detail ? detail : ""),
+		  (struct module_tried){.why = miss});
 }
 
 void finder_note_fetch(struct finder *f, const char *file, enum fetch_result r, const char *detail)
 {
-	char *s;
+	char *s = tried_text("debuginfod", file, fetch_result_text(r), detail);
 
-	if (asprintf(&s, "debuginfod %s: %s%s%s", file, fetch_result_text(r), *detail ? ", " : "",
-		     detail) < 0) {
-		f->nomem = true;
-		return;
-	}
-	if (vec_push(&f->entry->tried, s)) {
-		free(s);
-		f->nomem = true;
-		return;
-	}
-	f->fetch_note = s;
+	if (add_tried(f, s, (struct module_tried){.by_servers = true, .fetch = r}))
+		f->fetch_note = s;
 }
 
 static enum module_miss miss_of(enum err_code code)

@@ -36,7 +36,7 @@ struct module_entry {
 	bool opened, image_asked, debug_looked_for; /* guarded by lock, like all that follows */
 	bool skipped;				    /* the user does not want to wait for it */
 	char root[32]; /* of the container that the image was found in: "/proc/PID/root"; "" */
-	VEC(char *) tried;
+	VEC(struct module_tried) tried; /* texts are owned */
 };
 
 struct finder {

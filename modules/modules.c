@@ -59,7 +59,7 @@ static void entry_free(struct module_entry *e)
 	if (state)
 		state->done(state);
 	for (i = 0; i < e->tried.n; i++)
-		free(e->tried.v[i]);
+		free((char *)(uintptr_t)e->tried.v[i].text);
 	vec_done(&e->tried);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
@@ -350,15 +350,15 @@ size_t module_tried_count(const struct module *mod)
 	return n;
 }
 
-const char *module_tried(const struct module *mod, size_t i)
+struct module_tried module_tried(const struct module *mod, size_t i)
 {
 	struct module_entry *e = entry_of(mod);
-	const char *s;
+	struct module_tried t;
 
 	pthread_mutex_lock(&e->lock);
-	s = i < e->tried.n ? e->tried.v[i] : "";
+	t = i < e->tried.n ? e->tried.v[i] : (struct module_tried){.text = ""};
 	pthread_mutex_unlock(&e->lock);
-	return s;
+	return t;
 }
 
 /* An executable mapping shows an executable segment: the file's page where one segment ends and the

@@ -287,8 +287,14 @@ int modules_fetch(struct modules *m, const struct fetch_want *wants, size_t n, s
 bool module_wants_fetch(const struct module *mod);
 
 /* Every place that was looked at for this module, for --explain: "path: reason". */
+struct module_tried {
+	const char *text;	 /* lives as long as the module */
+	bool by_servers;	 /* else in a file */
+	enum module_miss why;	 /* of a file: why it was not taken; NONE: it was */
+	enum fetch_result fetch; /* of servers */
+};
 size_t module_tried_count(const struct module *mod);
-const char *module_tried(const struct module *mod, size_t i);
+struct module_tried module_tried(const struct module *mod, size_t i);
 
 /* ELF address of a runtime address in a map of this module, per segment (right also for files whose
  * text segment is not congruent to its offset). False without image or outside of any segment. */

@@ -30,10 +30,10 @@ struct pprof {
 	uint8_t *stack_label;	   /* by sample: enum stack_label */
 };
 
-/* Fills the ranks; p, opt and events are set. 0 or ERR_NOMEM; pprof_done() in both cases. */
+/* Fills the ranks; p, opt and events are set. 0 or -ERR_NOMEM; pprof_done() in both cases. */
 int pprof_rank(struct pprof *pp, struct err *err);
 /* Fills an empty tree with the samples of an event: below a set of labels the ranks of locations. 0
- * or ERR_NOMEM. */
+ * or -ERR_NOMEM. */
 int pprof_tree(struct tree *t, struct pprof *pp, uint32_t event, struct err *err);
 void pprof_done(struct pprof *pp);
 

@@ -226,7 +226,7 @@ struct event_set {
 	bool *has; /* by event */
 };
 
-/* The listed events; NULL: all. 0, ERR_NOT_FOUND when none of them has samples, or ERR_NOMEM. To be
+/* The listed events; NULL: all. 0, -ERR_NOT_FOUND when none of them has samples, or -ERR_NOMEM. To be
  * released in all cases. */
 int event_set_make(struct event_set *s, const struct profile *p, const char *list, struct err *err);
 /* The event whose periods add up to most, of equal ones the first; of a set that is not empty. */
@@ -292,7 +292,7 @@ struct tree_symbols {
 	VEC(uint32_t) tops;  /* by event: symbol of a level above that; none: there is no such level */
 };
 
-/* Fills an empty (zeroed) tree with all samples of some events. 0 or ERR_NOMEM. */
+/* Fills an empty (zeroed) tree with all samples of some events. 0 or -ERR_NOMEM. */
 int tree_fill(struct tree *t, const struct profile *p, const bool *has_event,
 	      const struct tree_symbols *symbols, struct err *err);
 void tree_done(struct tree *t);
@@ -305,10 +305,10 @@ struct tree_shape {
 	bool collapse;	      /* a frame that calls itself is one */
 };
 
-/* Makes the tree again with less. n_seen: nodes of the profile that filled it. 0 or ERR_NOMEM. */
+/* Makes the tree again with less. n_seen: nodes of the profile that filled it. 0 or -ERR_NOMEM. */
 int tree_reshape(struct tree *t, const struct tree_shape *shape, size_t n_seen, struct err *err);
 
-/* Fills an empty (zeroed) tree with the stacks of another, leaf first. 0 or ERR_NOMEM. */
+/* Fills an empty (zeroed) tree with the stacks of another, leaf first. 0 or -ERR_NOMEM. */
 int tree_reverse(struct tree *t, const struct tree *from, struct err *err);
 
 /* Children of each node in an order of the caller's. */
@@ -317,12 +317,12 @@ struct tree_order {
 	uint32_t *ids;
 };
 
-/* rank: by symbol, < n_ranks; NULL: the symbol itself. 0 or ERR_NOMEM. */
+/* rank: by symbol, < n_ranks; NULL: the symbol itself. 0 or -ERR_NOMEM. */
 int tree_order_make(struct tree_order *o, const struct tree *t, const uint32_t *rank,
 		    size_t n_ranks, struct err *err);
 void tree_order_done(struct tree_order *o);
 
-/* Sorts ids by key[id] < n_keys, keeping the order of equal ones. 0 or ERR_NOMEM. */
+/* Sorts ids by key[id] < n_keys, keeping the order of equal ones. 0 or -ERR_NOMEM. */
 int order_by_key(uint32_t *ids, size_t n, const uint32_t *key, size_t n_keys, struct err *err);
 
 /* How frames and tasks are named in formats that have nothing but names. */

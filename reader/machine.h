@@ -26,7 +26,7 @@ struct machine_mmap {
 	const char *path;
 };
 
-/* All int functions: 0, or negative ERR_NOMEM. Strings are copied. */
+/* All int functions: 0, or -ERR_NOMEM. Strings are copied. */
 int machine_new(struct machine **ret);
 void machine_free(struct machine *m);
 /* BUILD_ID table of the header, before the first record: build ids by path (kernel: cpumode). */

@@ -105,11 +105,11 @@ extern const struct source_ops bpf_source_ops;	  /* source.c: code that has only
 extern const struct source_ops none_source_ops;	  /* source.c: nothing known */
 
 /* src_recorded.c: symbols in the recording, for those of the lookups that the dso's own source has
- * no name for, or no sure one. 0, or ERR_NOMEM. */
+ * no name for, or no sure one. 0, or -ERR_NOMEM. */
 int recorded_symbols(struct source *s, struct lookups *l, struct err *err);
 void recorded_done(struct source *s);
 
-/* Appends ", text" to what symbolizer_source() says. 0, or ERR_NOMEM. */
+/* Appends ", text" to what symbolizer_source() says. 0, or -ERR_NOMEM. */
 int source_says(struct source *s, struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -163,7 +163,7 @@ void kernel_set_dso(struct kernel *k, const struct dso *dso);
 
 /* kallsyms of the recorded kernel; *ret is NULL when there is none, *why then says why. Loaded at
  * the first call, from any thread. `module` finds the symbols of one module ("" for the kernel):
- * where the list comes from another boot, modules lie elsewhere. 0, or ERR_NOMEM. */
+ * where the list comes from another boot, modules lie elsewhere. 0, or -ERR_NOMEM. */
 struct kernel_symbols {
 	const struct functab *tab;
 	const char *source;	    /* "kallsyms of ..." */

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)module_ip_to_vaddr(mod, &map, ip, &vaddr);
 	}
 	for (size_t i = 0; i < module_tried_count(mod); i++)
-		FUZZ_CHECK(module_tried(mod, i));
+		FUZZ_CHECK(module_tried(mod, i).text);
 	modules_free(modules);
 	close(fd);
 	return 0;

@@ -40,7 +40,7 @@ static void work(void *arg, size_t i, unsigned worker)
 		module_debug(s->modules, m);
 	if (m->image && !elf_image_section(m->image, ".text", &sec, NULL))
 		atomic_fetch_add(&s->wrong, 1);
-	if (!module_tried_count(m) || !*module_tried(m, 0))
+	if (!module_tried_count(m) || !*module_tried(m, 0).text)
 		atomic_fetch_add(&s->wrong, 1);
 }
 

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	print("alt", m->alt, "");
 	print("mini", m->mini, "");
 	for (n = 0; n < module_tried_count(m); n++)
-		printf("tried %s\n", module_tried(m, n));
+		printf("tried %s\n", module_tried(m, n).text);
 	if (ip && module_ip_to_vaddr(m, &map, ip, &vaddr))
 		printf("vaddr %" PRIx64 " ()\n", vaddr);
 	modules_free(modules);

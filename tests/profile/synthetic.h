@@ -218,7 +218,7 @@ static inline int synthetic_add(struct profile *p, const struct synthetic_sample
 	return profile_add(p, &sample, &t, NULL);
 }
 
-/* Adds one function to an answer. 0 or ERR_NOMEM. */
+/* Adds one function to an answer. 0 or -ERR_NOMEM. */
 static inline int synthetic_line(struct sym_result *r, struct sym_line *lines,
 				 struct strtab *strings, const char *name, size_t n,
 				 const struct synthetic_function *f)
