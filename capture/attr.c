@@ -55,6 +55,10 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 	if (e->type == PERF_TYPE_TRACEPOINT) {
 		a->sample_type |= PERF_SAMPLE_RAW;
 		a->sample_period = p->period ? p->period : 1;
+		/* The kernel takes a sample of each event if the period is to be in it
+		 * (perf_swevent_event() in kernel/events/core.c). */
+		if (a->sample_period > 1)
+			a->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 	} else if (p->frequency_hz) {
 		a->freq = 1;
 		a->sample_freq = p->frequency_hz;

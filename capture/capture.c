@@ -30,6 +30,7 @@
 #define ROUND_BYTES	((size_t)512 << 10) /* a round is closed when it has this much ... */
 #define ROUND_NS	1000000000ull	    /* ... or is this old */
 #define POLL_MS		100
+#define PROGRESS_NS	1000000000ull
 #define POLL_BEHIND_MS	5 /* the writer is behind: the rings did not all get empty */
 #define READER_PRIORITY 10
 #define CHILD_STOP_MS	2000
@@ -51,6 +52,7 @@ struct recording {
 	uint64_t end_ns;    /* of --duration; 0: none */
 	uint64_t enable_ns; /* -D: when samples begin; 0: they have */
 	uint64_t round_start_ns;
+	uint64_t begin_ns, progress_ns; /* when it began; when to tell next how far it is */
 	bool child_ended, behind;
 };
 
@@ -334,8 +336,26 @@ static int begin(struct recording *r, struct err *err)
 		rc = child_go(&r->child, o->command[0], err);
 	if (o->duration_s > 0)
 		r->end_ns = now + o->delay_ms * 1000000ull + (uint64_t)(o->duration_s * 1e9);
-	r->round_start_ns = now;
+	r->round_start_ns = r->begin_ns = now;
+	r->progress_ns = now + PROGRESS_NS;
 	return rc;
+}
+
+static void tell_progress(struct recording *r, uint64_t now)
+{
+	struct capture_progress p = {
+		.seconds = (double)(now - r->begin_ns) / 1e9,
+		.samples = r->result->samples,
+		.lost = r->drain.lost_told,
+	};
+	struct stat st;
+
+	if (!r->opt->progress || now < r->progress_ns)
+		return;
+	r->progress_ns = now + PROGRESS_NS;
+	if (!fstat(r->file.fd, &st))
+		p.bytes = (uint64_t)st.st_size;
+	r->opt->progress(r->opt->progress_arg, &p);
 }
 
 static int loop(struct recording *r, struct err *err)
@@ -345,6 +365,7 @@ static int loop(struct recording *r, struct err *err)
 	while (!rc && !is_over(r, clock_ns(CLOCK_MONOTONIC))) {
 		wait_for_records(r);
 		rc = drain_round(r, clock_ns(CLOCK_MONOTONIC), err);
+		tell_progress(r, clock_ns(CLOCK_MONOTONIC));
 	}
 	return rc;
 }

@@ -23,7 +23,16 @@ enum capture_call_graph { CALL_GRAPH_DWARF, CALL_GRAPH_FP, CALL_GRAPH_NONE };
 #define CAPTURE_STACK_MAX \
 	65528 /* a record is at most 65535 bytes long and dumps are a multiple of 8 */
 
+/* How far a recording is. */
+struct capture_progress {
+	double seconds; /* since the start */
+	uint64_t samples, lost, bytes; /* lost: as told so far; bytes of the file */
+};
+
 struct capture_options {
+	/* Called about once a second from the thread of capture_run(); NULL: never. */
+	void (*progress)(void *arg, const struct capture_progress *p);
+	void *progress_arg;
 	bool system_wide;	  /* -a */
 	const pid_t *pids, *tids; /* -p, -t */
 	size_t n_pids, n_tids;

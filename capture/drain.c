@@ -24,7 +24,10 @@ static void count_sample(struct drain *d, uint32_t event, const struct sample_fa
 	struct capture_result *r = d->result;
 
 	r->samples++;
-	if (!event) {
+	if (!event && !f->period) {
+		d->first_event_samples++;
+		d->first_event_periods += d->session->attrs[0].sample_period;
+	} else if (!event) {
 		d->first_event_samples++;
 		d->first_event_periods += f->period;
 	}

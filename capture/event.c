@@ -1,7 +1,9 @@
 /* event.c - names of events to perf_event_open's type and config. */
 #include "capture/event.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -38,6 +40,7 @@ static const struct event_name {
 	{"major-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
 	{"alignment-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS},
 	{"emulation-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
+	{"dummy", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY},
 };
 
 static bool token_is(const char *name, const char *s, size_t len)
@@ -125,8 +128,9 @@ static int find_tracepoint(struct event *e, const char *s, size_t sys_len, size_
 	snprintf(path, sizeof path, "%s/events/%.*s/%.*s/id", tracefs, (int)sys_len, s,
 		 (int)name_len, name);
 	if (sysfile_u64(path, &id))
-		return err_set(err, ERR_NOT_FOUND, NULL, "tracepoint '%.*s' does not exist (no %s)",
-			       (int)len, s, path);
+		return err_set(err, ERR_NOT_FOUND, NULL, "tracepoint '%.*s' does not exist (no %s)%s",
+			       (int)len, s, path,
+			       strncmp(s, "probe", 5) ? "" : "; `perf probe` makes such, and lists them by -l");
 	e->type = PERF_TYPE_TRACEPOINT;
 	e->config = id;
 	return 0;
@@ -178,10 +182,9 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 
 	if (!len || len >= sizeof e.name)
 		return err_set(err, ERR_USAGE, NULL, "event '%.*s' is not known", (int)len, spec);
-	if (memchr(spec, '/', len) || memchr(spec, '{', len))
+	if (memchr(spec, '/', len))
 		return err_set(err, ERR_USAGE, NULL,
-			       "event '%.*s': pmu/.../ and {groups} are not supported; "
-			       "raw events are written rNNN",
+			       "event '%.*s': pmu/.../ is not supported; raw events are written rNNN",
 			       (int)len, spec);
 	memcpy(e.name, spec, len);
 	if (!find_name(&e, spec, word) && !find_raw(&e, spec, word)) {
@@ -204,20 +207,70 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 	return 0;
 }
 
+/* Pattern of names of tracepoints, as in sys:* or sched:sched_proc*. */
+static bool is_wild(const char *s, size_t len)
+{
+	return memchr(s, ':', len) && (memchr(s, '*', len) || memchr(s, '?', len));
+}
+
+static int by_text(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* All tracepoints of a system whose names fit, in the order of their names. */
+static int expand(const char *s, size_t len, struct event *events, size_t max, size_t *n, struct err *err)
+{
+	const size_t sys_len = strcspn(s, ":");
+	const char *tracefs = event_tracefs(err);
+	char pattern[128], path[256], name[300];
+	struct dirent **found = NULL;
+	const size_t before = *n;
+	int count, rc = 0;
+
+	if (!tracefs)
+		return -(int)(err ? err->code : ERR_NOT_FOUND);
+	if (!tracepoint_word(s, sys_len) || len - sys_len >= sizeof pattern)
+		return err_set(err, ERR_USAGE, NULL, "event '%.*s' is not known", (int)len, s);
+	snprintf(pattern, sizeof pattern, "%.*s", (int)(len - sys_len - 1), s + sys_len + 1);
+	snprintf(path, sizeof path, "%s/events/%.*s", tracefs, (int)sys_len, s);
+	count = scandir(path, &found, NULL, by_text);
+	for (int i = 0; i < count; i++) {
+		const char *entry = found[i]->d_name;
+
+		snprintf(name, sizeof name, "%.*s:%s", (int)sys_len, s, entry);
+		if (!rc && *entry != '.' && !fnmatch(pattern, entry, 0) && tracepoint_word(entry, strlen(entry)) &&
+		    strcmp(entry, "enable") && strcmp(entry, "filter"))
+			rc = *n == max ? err_set(err, ERR_USAGE, NULL, "'%.*s' is more than %zu events", (int)len, s, max)
+				       : event_parse(&events[(*n)++], name, strlen(name), err);
+		free(found[i]);
+	}
+	free(found);
+	if (!rc && *n == before)
+		rc = err_set(err, ERR_NOT_FOUND, NULL, "no tracepoint is like '%.*s' (in %s)", (int)len, s, path);
+	return rc;
+}
+
 int event_parse_list(const char *list, struct event *events, size_t max, size_t *n, struct err *err)
 {
 	for (;;) {
-		size_t len = strcspn(list, ",");
-		int rc;
+		size_t len = strcspn(list, ",{}");
+		int rc = 0;
 
 		if (*n == max)
 			return err_set(err, ERR_USAGE, NULL, "more than %zu events", max);
-		rc = event_parse(&events[*n], list, len, err);
+		if (is_wild(list, len))
+			rc = expand(list, len, events, max, n, err);
+		else if (len || !list[len] || list[len] == ',')
+			rc = event_parse(&events[(*n)++], list, len, err);
 		if (rc)
 			return rc;
-		++*n;
-		if (!list[len])
+		/* The events of a group {a,b} are sampled like others. */
+		list += len;
+		list += strspn(list, "{}");
+		if (!*list)
 			return 0;
-		list += len + 1;
+		list += *list == ',';
+		list += strspn(list, "{}");
 	}
 }

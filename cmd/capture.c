@@ -16,6 +16,7 @@
 
 #define OPTIONS_TARGET struct args
 #include "cmd/options.h"
+#include "cmd/perf_record.h"
 
 #define EXIT_TROUBLE 2
 
@@ -192,15 +193,15 @@ static const struct option_row options[] = {
 	{'p', "pid", NULL, "PID[,PID..]", "processes, with threads and children they start later",
 	 CALLS(set_pids)},
 	{'t', "tid", NULL, "TID[,TID..]", "threads", CALLS(set_tids)},
-	{0, "cgroup", NULL, "PATH", "processes of a cgroup", SETS_TEXT(opt.cgroup)},
+	{'G', "cgroup", NULL, "PATH", "processes of a cgroup", SETS_TEXT(opt.cgroup)},
 	{'C', "cpu", NULL, "CPUS", "only on these CPUs: 0,2-3; without -p, -t: all processes there",
 	 SETS_TEXT(opt.cpus)},
-	{0, "no-inherit", NULL, NULL, "not what the recorded threads start",
+	{'i', "no-inherit", NULL, NULL, "not what the recorded threads start",
 	 SETS_FLAG(opt.no_inherit)},
 	HEADING("when to take samples"),
 	{'e', "event", NULL, "EVENT[,EVENT..]",
 	 "cycles (else cpu-clock), instructions, cache-misses, page-faults,\n"
-	 "context-switches .., rNNN, sys:tracepoint; with :u or :k",
+	 "context-switches .., rNNN, sys:tracepoint, sys:*; with :u or :k",
 	 CALLS(add_events)},
 	{'F', "freq", NULL, "HZ", "so many times a second and CPU (default 99)",
 	 CALLS(set_frequency)},
@@ -218,7 +219,7 @@ static const struct option_row options[] = {
 	 "do not read a byte of stack pages that are not there yet, which end the\n"
 	 "copies of deeper frames",
 	 SETS_FLAG(opt.no_touch)},
-	{0, "user", NULL, NULL, "user space only", SETS_FLAG(opt.no_kernel)},
+	{0, "user", "all-user", NULL, "user space only", SETS_FLAG(opt.no_kernel)},
 	HEADING("where to"),
 	{'o', "output", NULL, "FILE", "default perf.data; one that exists becomes FILE.old",
 	 SETS_TEXT(opt.output)},
@@ -228,7 +229,7 @@ static const struct option_row options[] = {
 	 SETS_FLAG(opt.no_compress)},
 	{'q', "quiet", NULL, NULL, "no summary", SETS_FLAG(quiet)},
 	{'v', "verbose", NULL, NULL, "more of it", SETS_FLAG(verbose)},
-	HEADING("help"),
+	PERF_RECORD_ROWS HEADING("help"),
 	{0, "check", NULL, NULL, "says what would work here, and what cures the rest",
 	 SETS_FLAG(check)},
 	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
@@ -353,6 +354,25 @@ static void catch_signals(void)
 		sigaction(SIGHUP, &sa, NULL);
 }
 
+/* Of the terminal: a command that is recorded may write there itself. */
+static bool shows_progress(const struct args *a)
+{
+	const struct capture_options *o = &a->opt;
+
+	return !a->quiet && isatty(STDERR_FILENO) &&
+	       (!o->command || o->system_wide || o->cgroup || o->n_pids || o->n_tids);
+}
+
+static void show_progress(void *unused, const struct capture_progress *p)
+{
+	(void)unused;
+	fprintf(stderr, "\r[ capture: %.0f s, %llu samples, %llu lost, ", p->seconds,
+		(unsigned long long)p->samples, (unsigned long long)p->lost);
+	print_size(p->bytes);
+	fprintf(stderr, " ]\033[K");
+	fflush(stderr);
+}
+
 static int exit_status(const struct capture_options *o, const struct capture_result *r)
 {
 	if (!o->command)
@@ -364,8 +384,9 @@ static int exit_status(const struct capture_options *o, const struct capture_res
 	return WEXITSTATUS(r->child_status);
 }
 
-static int record(const struct args *a)
+static int record(struct args *a)
 {
+	const bool shows = shows_progress(a);
 	struct capture_result result;
 	struct err err = {0};
 	int rc;
@@ -374,7 +395,11 @@ static int record(const struct args *a)
 	/* With a command it ends by itself. */
 	if (!a->quiet && !a->opt.command && isatty(STDERR_FILENO))
 		fprintf(stderr, "capture: recording; ^C ends it\n");
+	if (shows)
+		a->opt.progress = show_progress;
 	rc = capture_run(&a->opt, &stop_signal, &result, &err);
+	if (shows)
+		fprintf(stderr, "\r\033[K");
 	if (rc)
 		print_err(&err);
 	/* After a failure there is a file if there was a recording: ring_bytes is set by then. */

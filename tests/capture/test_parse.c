@@ -103,7 +103,6 @@ static void events(void **state)
 		"rxyz",
 		"r12345678901234567",
 		"cpu/event=1/",
-		"{cycles}",
 		"sched:",
 		":x",
 		"../..:id",
