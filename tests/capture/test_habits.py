@@ -66,7 +66,7 @@ def on_terminal(*args):
 
 spinner = subprocess.Popen([load, "spin", "100"])
 said = on_terminal("-p", spinner.pid, "-F", 499, "-e", "cpu-clock:u", "--duration", 3.5, "-o", "live.data")
-told = re.findall(r"\n\[ capture: (\d+) s, (\d+) samples, (\d+) lost, [\d.]+ .B \]", said)
+told = re.findall(r"\[ capture: (\d+) s, (\d+) samples, (\d+) lost, [\d.]+ .B \]", said)
 tap.check(told and int(told[-1][1]) > 0, "a terminal: seconds, samples, losses, size while it records", said[-600:])
 p = capture("-p", spinner.pid, "-e", "cpu-clock:u", "--duration", 2.5, "-o", "live.data")
 tap.check(p.stderr.count("[ capture: ") == 1, "no terminal: no such line", p.stderr)
