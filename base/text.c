@@ -98,12 +98,41 @@ void text_hex_digits(struct text *t, uint64_t v, unsigned n)
 	add_number(t, v, 16, n, '0');
 }
 
-/* C0, DEL and C1 (U+0080..U+009F, in UTF-8 c2 80..c2 9f). */
-static bool is_control(const char *s, size_t len)
+/* The code point of a well-formed character of the Basic Multilingual Plane, else 0xffff. */
+static uint16_t code_point(const char *s, size_t len)
 {
-	uint8_t c = (uint8_t)*s;
+	const uint8_t *b = (const uint8_t *)s;
 
-	return len == 1 ? c < 0x20 || c == 0x7f : len == 2 && c == 0xc2 && (uint8_t)s[1] < 0xa0;
+	switch (len) {
+	case 1:
+		return b[0];
+	case 2:
+		return (uint16_t)((b[0] & 0x1f) << 6 | (b[1] & 0x3f));
+	case 3:
+		return (uint16_t)((b[0] & 0xf) << 12 | (b[1] & 0x3f) << 6 | (b[2] & 0x3f));
+	default:
+		return 0xffff;
+	}
+}
+
+/* C0, DEL, C1, and of Unicode what ends a line (Zl, Zp) or, invisibly, changes the order of what
+ * stands around it or makes two names look like one (Cf; but not the joiners U+200C and U+200D,
+ * which words of some languages need). */
+static bool is_control(uint16_t c)
+{
+	static const struct {
+		uint16_t first, last;
+	} ranges[] = {
+		{0x00, 0x1f},	  {0x7f, 0x9f},	    {0xad, 0xad},     {0x61c, 0x61c},
+		{0x180e, 0x180e}, {0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e},
+		{0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof ranges / sizeof *ranges && c >= ranges[i].first; i++)
+		if (c <= ranges[i].last)
+			return true;
+	return false;
 }
 
 void text_clean(struct text *t, const char *s, size_t n)
@@ -114,7 +143,7 @@ void text_clean(struct text *t, const char *s, size_t n)
 		len = utf8_length(s + i, n - i);
 		if (!len)
 			text_str(t, "\xef\xbf\xbd");
-		else if (is_control(s + i, len))
+		else if (is_control(code_point(s + i, len)))
 			text_char(t, '_');
 		else
 			text_add(t, s + i, len);
@@ -130,9 +159,9 @@ void text_json(struct text *t, const char *s, size_t n)
 		len = utf8_length(s + i, n - i);
 		if (!len) {
 			text_str(t, "\xef\xbf\xbd");
-		} else if (is_control(s + i, len)) {
+		} else if (is_control(code_point(s + i, len))) {
 			text_str(t, "\\u");
-			text_hex_digits(t, (uint8_t)s[i + len - 1], 4);
+			text_hex_digits(t, code_point(s + i, len), 4);
 		} else {
 			if (s[i] == '"' || s[i] == '\\')
 				text_char(t, '\\');

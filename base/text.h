@@ -54,8 +54,8 @@ void text_hex_digits(struct text *t, uint64_t v, unsigned n);
 void text_pad(struct text *t, size_t n, size_t width);
 
 /* Adds names from outside so that no reader trips over them: ill-formed UTF-8 becomes U+FFFD,
- * control characters become '_' (a newline would end a line, an escape sequence would reach the
- * terminal). */
+ * control characters become '_' (a newline or U+2028 would end a line, an escape sequence would
+ * reach the terminal, U+202E would turn what follows around). */
 void text_clean(struct text *t, const char *s, size_t n);
 /* The same with &amp; &lt; &gt; &quot; for what HTML and XML take for something else. */
 void text_xml(struct text *t, const char *s, size_t n);

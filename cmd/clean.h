@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-/* What is written to it arrives at the descriptor with each control character (C0 but newline and tab, DEL, C1)
- * as '_' and each byte that is no UTF-8 as U+FFFD. The descriptor is not closed. NULL when out of memory. */
+/* What is written to it arrives at the descriptor with each control character (of text_clean(), but newline and
+ * tab) as '_' and each byte that is no UTF-8 as U+FFFD. The descriptor is not closed. NULL when out of memory. */
 FILE *clean_stream(int fd);
 /* From now on stderr is such a stream. */
 void clean_stderr(void);

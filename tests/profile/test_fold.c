@@ -95,6 +95,10 @@ static void frames_cannot_break_lines(void **state)
 	(void)state;
 	assert_string_equal(folded("a;b"), "a:b");
 	assert_string_equal(folded("a\nb\x1b[31m"), "a_b_[31m");
+	assert_string_equal(folded("a\u2028b\u2029c"), "a_b_c");
+	assert_string_equal(folded("\u202etxt\u2066\u200b\ufeff"), "_txt___");
+	assert_string_equal(folded("\u200c\u200d\u2010\u20ac\U0001f525"),
+			    "\u200c\u200d\u2010\u20ac\U0001f525");
 	assert_string_equal(folded("item 12"), "item_12");
 	assert_string_equal(folded("item 1.5"), "item_1.5");
 	assert_string_equal(folded("item 12a"), "item 12a");
@@ -189,8 +193,8 @@ static void utf8_is_checked(void **state)
 
 static void json_strings(void **state)
 {
-	static const char in[] = "a\"b\\c\n\x7f\xc2\x85\xff/";
-	static const char out[] = "\"a\\\"b\\\\c\\u000a\\u007f\\u0085\xef\xbf\xbd/\"";
+	static const char in[] = "a\"b\\c\n\x7f\xc2\x85\u2028\u202e\xff/";
+	static const char out[] = "\"a\\\"b\\\\c\\u000a\\u007f\\u0085\\u2028\\u202e\xef\xbf\xbd/\"";
 	struct text t = {0};
 
 	(void)state;
