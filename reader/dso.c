@@ -205,6 +205,8 @@ static struct dso_entry *add(struct dso_table *t, const struct dso_key *k, uint6
 		.build_id = k->build_id,
 		.pid = k->pid,
 		.mapped_by = k->mapped_by,
+		.code_off = k->code_off,
+		.code_size = k->code_size,
 		.maj = k->maj,
 		.min = k->min,
 		.ino = k->ino,

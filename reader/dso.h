@@ -17,7 +17,9 @@ struct dso_key {
 	enum dso_kind kind;
 	const char *path;
 	uint32_t pid;	    /* DSO_ANON */
-	uint32_t mapped_by; /* takes no part in the identity */
+	/* These take no part in the identity. */
+	uint32_t mapped_by;
+	uint64_t code_off, code_size;
 	uint32_t maj, min;
 	uint64_t ino, ino_generation;
 	struct build_id build_id;

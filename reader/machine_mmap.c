@@ -121,8 +121,11 @@ static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso
 	} else if (key->kind == DSO_VDSO) {
 		map.pgoff = 0;
 	}
-	if (key->kind == DSO_FILE)
+	if (key->kind == DSO_FILE) {
 		key->mapped_by = r->pid;
+		key->code_off = map.pgoff;
+		key->code_size = map.end - map.start;
+	}
 	map.dso = dso_table_get(&m->dsos, key);
 	if (!map.dso)
 		return -ERR_NOMEM;

@@ -55,6 +55,8 @@ struct dso {
 	struct build_id build_id;
 	uint32_t pid;	    /* DSO_ANON: whose map file */
 	uint32_t mapped_by; /* DSO_FILE: the first process that did; 0: unknown */
+	/* DSO_FILE: what the first executable map showed of the file; code_size 0: unknown */
+	uint64_t code_off, code_size;
 	/* From MMAP2 without build id; all 0 when unknown. */
 	uint32_t maj, min;
 	uint64_t ino, ino_generation;

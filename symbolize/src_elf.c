@@ -61,26 +61,63 @@ static int open_module(struct source *s, struct err *err)
 	return 0;
 }
 
-/* A debug file alone says where the code lies only when it kept the program headers of the binary
- * (eu-strip does, objcopy does not). */
-static bool debug_off_to_vaddr(const struct elf_image *debug, uint64_t off, uint64_t *ret)
+/* Whether the dso's executable map showed this segment, the i-th: *vaddr is that of the map's first
+ * byte. The kernel and ld.so map whole pages, ld.so the pages of what follows the first segment
+ * with it (_dl_map_segments() of glibc). */
+static bool map_showed(const struct dso *dso, const struct elf_segment *g, size_t i, uint64_t *vaddr)
+{
+	static const uint64_t pages[] = {4096, 16384, 65536};
+	size_t p;
+
+	for (p = 0; p < sizeof pages / sizeof *pages; p++) {
+		uint64_t before = g->vaddr & (pages[p] - 1),
+			 size = (before + g->memsz + pages[p] - 1) & ~(pages[p] - 1);
+
+		*vaddr = g->vaddr - before;
+		if (size == dso->code_size || (!i && size < dso->code_size))
+			return true;
+	}
+	return false;
+}
+
+/* objcopy --only-keep-debug leaves of a segment of code its address and its size in memory: the
+ * recorded map tells which part of the file was there. */
+static bool map_off_to_vaddr(const struct dso *dso, const struct elf_segment *g, size_t n,
+			     uint64_t off, uint64_t *ret)
+{
+	uint64_t vaddr;
+	size_t i, found = 0;
+
+	if (off < dso->code_off || off - dso->code_off >= dso->code_size)
+		return false;
+	for (i = 0; i < n; i++)
+		if (g[i].flags & PF_X && map_showed(dso, &g[i], i, &vaddr)) {
+			*ret = off - dso->code_off + vaddr;
+			found++;
+		}
+	return found == 1;
+}
+
+/* Where a debug file alone says that the code lies: eu-strip keeps the program headers of the
+ * binary. */
+static bool debug_off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret)
 {
 	const struct elf_segment *g;
-	size_t n = elf_image_segments(debug, &g), i;
+	size_t n = elf_image_segments(mod->debug, &g), i;
 
 	for (i = 0; i < n; i++)
 		if (g[i].flags & PF_X && off >= g[i].off && off - g[i].off < g[i].filesz) {
 			*ret = off - g[i].off + g[i].vaddr;
 			return true;
 		}
-	return false;
+	return map_off_to_vaddr(mod->dso, g, n, off, ret);
 }
 
 static bool off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret)
 {
 	if (mod->image)
 		return elf_image_off_to_vaddr(mod->image, off, ret);
-	return mod->debug && debug_off_to_vaddr(mod->debug, off, ret);
+	return mod->debug && debug_off_to_vaddr(mod, off, ret);
 }
 
 static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *vaddrs, size_t n,
@@ -94,7 +131,8 @@ static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *v
 		s->miss = miss_of(e->mod->image_miss);
 	else if (!*e->syms.source)
 		s->miss = SYM_MISS_NO_SYMBOLS;
-	if (!*e->syms.source)
+	/* A debug file alone may not tell where any of the addresses are. */
+	if (!*e->syms.source || (!e->mod->image && !n))
 		return 0;
 	return source_says(s, err, "%s%s", e->syms.source,
 			   e->mod->image_miss == MODULE_MISS_CHANGED

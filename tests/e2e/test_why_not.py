@@ -116,9 +116,9 @@ else:
         case("hidden", "a file that may not be read", "none", "file cannot be read", "/hidden: permission denied", "make the file readable", prefix=nobody)
 
 # ---- debug information that is there, and cannot be used --------------------------------------------------------------
-def keep_debug(name, change=None):
+def keep_debug(name, change=None, program="full"):
     """NAME is stripped, its debug file, damaged by change(bytes), is in dbg/ by its build id."""
-    shutil.copy("full", name)
+    shutil.copy(program, name)
     i = re.search(r"Build ID: (\w+)", run(["readelf", "-n", name]).stdout).group(1)
     path = f"dbg-{name}/.build-id/{i[:2]}/{i[2:]}.debug"
     os.makedirs(os.path.dirname(path))
@@ -141,6 +141,23 @@ def blank(*names):
         return data
     return change
 
+
+def leaves(name):
+    """Of each sample the address and what is there, in the file and the source."""
+    lines = run([RESOLVE, "-q", "-f", "script", "-F", "ip,sym,symoff,srcline", "--debug-dir", f"dbg-{name}", f"{name}.data"]).stdout.splitlines()
+    return [(lines[i + 1], lines[i + 2]) for i, l in enumerate(lines[:-2]) if not l.startswith("\t") and "work+" in lines[i + 1]]
+
+
+# The debug file alone: where the code was in the program is known from the recorded map.
+for name, flags in (("alone", "-pie"), ("alone2", "-no-pie"), ("alone3", "-Wl,-z,noseparate-code"), ("alone4", "-static"), ("alone5", "-fuse-ld=lld")):
+    if name == "alone5" and not have("ld.lld"):
+        tap.skip(f"a debug file without its program, {flags}", "lld is not installed")
+        continue
+    run(["gcc", "-g", "-O1", "-Wl,--build-id=sha1", flags, "-o", "of", "w.c"])
+    keep_debug(name, program="of")
+    before = leaves(name)
+    os.remove(name)
+    tap.check(len(before) > 3 and leaves(name) == before, f"a debug file without its program, {flags}: the same names and lines", (before[:4], leaves(name)[:4]))
 
 keep_debug("cut", lambda path, data: data[:-100])
 case("cut", "a debug file that was cut", "none", "damaged ELF file", ".debug: damaged ELF file, cut short", "install or copy it again", "--debug-dir", "dbg-cut")
