@@ -57,7 +57,7 @@ static int number_call_files(struct merger *m)
 /* ---- segments ---------------------------------------------------------------------------- */
 
 /* Compilers give line 0 to code of no line in particular. What the same function did just before is
- * the best answer. */
+ * the best answer, else the file alone. */
 static void borrow_line(const struct merger *m, const struct dwarf_block *b, struct dwarf_seg *s)
 {
 	size_t i, n;
@@ -134,7 +134,8 @@ static int add_piece(struct merger *m, uint64_t lo, uint64_t hi, uint32_t node, 
 		if (*row && rows->v[*row - 1].file != DWARF_ROW_END) {
 			known = true;
 			seg.line = rows->v[*row - 1].line;
-			seg.file = seg.line ? file_id(m, rows->v[*row - 1].file, &nomem) : 0;
+			if (node || seg.line)
+				seg.file = file_id(m, rows->v[*row - 1].file, &nomem);
 		}
 		if (node || seg.line)
 			rc = nomem ? -ERR_NOMEM : add_seg(m, lo, end, seg, known && !seg.line);

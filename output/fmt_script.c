@@ -51,18 +51,20 @@ static void add_symbol(struct script *s, const struct profile_location *l, uint3
 	text_hex(&s->lines, l->symbol_offset + (l->is_return_address && raw), 0);
 }
 
-/* perf shows the file without folders. */
+/* perf shows the file without folders. Line 0 is code of no line. */
 static void add_srcline(struct script *s, const struct profile_line *line)
 {
 	const struct profile_function *f = line ? &s->p->functions.v[line->function] : NULL;
 	const char *file, *slash;
 
-	if (!(s->line & SCRIPT_SRCLINE) || !f || !f->file || !line->line)
+	if (!(s->line & SCRIPT_SRCLINE) || !f || !f->file)
 		return;
 	file = strtab_get(&s->p->strings, f->file);
 	slash = strrchr(file, '/');
 	text_str(&s->lines, "\n  ");
 	text_clean(&s->lines, slash ? slash + 1 : file, strlen(slash ? slash + 1 : file));
+	if (!line->line)
+		return;
 	text_char(&s->lines, ':');
 	text_dec(&s->lines, line->line, 0);
 }

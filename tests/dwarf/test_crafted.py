@@ -336,6 +336,11 @@ def line_zero():
         Die(INL, (ORIGIN, "ref4", i), (LOW, "addr", CODE + 8), (HIGH, "data1", 4), (CALL_LINE, "data1", 33), (CALL_FILE, "data1", 1))]))
     equal(lines(data, [CODE, CODE + 4, CODE + 8, CODE + 12, CODE + 16]),
           [[("/d/a.c", 10)], [("/d/a.c", 10)], [("/d/a.c", 50), ("/d/a.c", 33)], [("/d/a.c", 10)], [("/d/a.c", 7)]])
+    # without such a line the file is known
+    prog = set_address(CODE) + ln(9) + COPY + pc(4) + ln(-10) + COPY + pc(4) + END
+    data = with_lines(line_table(prog), i, fn("f", CODE, 8, kids=[
+        Die(INL, (ORIGIN, "ref4", i), (LOW, "addr", CODE + 4), (HIGH, "data1", 4), (CALL_LINE, "data1", 33), (CALL_FILE, "data1", 1))]))
+    equal(lines(data, [CODE, CODE + 4]), [[("/d/a.c", 10)], [("/d/a.c", 0), ("/d/a.c", 33)]])
 
 
 @case

@@ -115,6 +115,8 @@ def classify(o, l):
         return "line differs"
     if any(not same_name(a, b[0]) for a, b in zip(o[:-1], l)):
         return "inlined name differs"
+    if any(b[1] and not a[2] for a, b in zip(o, l)):
+        return "file lost"
     if zero:
         return "line 0"
     return "same" if same_name(o[-1], l[-1][0]) else "outermost name"
