@@ -18,8 +18,7 @@
 enum {
 	NAME_USUAL_BYTES = 256,
 	NAME_MAX_BYTES = 4096,
-	TEXT_MAX_BYTES = 256 << 10,
-	D_WRITTEN_MAX_BYTES = 16 << 10
+	TEXT_MAX_BYTES = 256 << 10
 };
 
 /* How long a name may be here: on a smaller stack (ulimit -s), which threads get, too, so long that
@@ -102,64 +101,12 @@ static bool run(demangle_fn *fn, int limit, const char *name, struct namebuf *ou
 	return fn(name, DMGL_PARAMS | DMGL_ANSI | limit, take, &sink) && out->len;
 }
 
-/* How far back reference Q goes, in letters of base 26 of which the last is small (D ABI, "Back
- * references"), and behind it. 0 when it is none. */
-static size_t d_reference(const char **s)
-{
-	const char *p = *s + 1;
-	size_t n = 0;
-
-	while (*p >= 'A' && *p <= 'Z' && n < NAME_MAX_BYTES)
-		n = n * 26 + (size_t)(*p++ - 'A');
-	if (*p < 'a' || *p > 'z')
-		return 0;
-	*s = p + 1;
-	return n * 26 + (size_t)(*p - 'a');
-}
-
-/* What the reference at `at` stands for, at most: an identifier, which has its length in front of
- * it, or a type, which ends before the reference. */
-static uint32_t d_written(const char *name, const uint32_t *length, size_t at, size_t back)
-{
-	const char *target = name + at - back;
-	unsigned long n = isdigit((unsigned char)*target) ? strtoul(target, NULL, 10) : 0;
-
-	return n && n < back ? (uint32_t)n : length[at] - length[at - back];
-}
-
-/* Whether the name with all references written out can be long. Letters of identifiers that look
- * like a reference only add. */
-static bool d_is_long(const char *name)
-{
-	uint32_t length[NAME_MAX_BYTES + 1]; /* of what stands before each character, written out */
-	size_t at = 0, end, back;
-	const char *s = name;
-
-	length[0] = 0;
-	while (*s && length[at] <= D_WRITTEN_MAX_BYTES) {
-		const char *next = s;
-
-		back = *s == 'Q' ? d_reference(&next) : 0;
-		if (!back || back > at) {
-			next = s + 1;
-			back = 0;
-		}
-		end = (size_t)(next - name);
-		while (at < end)
-			length[++at] = length[(size_t)(s - name)] + 1;
-		if (back)
-			length[at] += d_written(name, length, (size_t)(s - name), back);
-		s = next;
-	}
-	return *s;
-}
-
 /* libiberty has no callback variant for D. */
 static bool run_d(const char *name, struct namebuf *out)
 {
 	char *s;
 
-	if (d_is_long(name))
+	if (d_is_boundless(name))
 		return false;
 	s = dlang_demangle(name, 0);
 	if (!s)

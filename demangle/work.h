@@ -6,5 +6,7 @@
 
 /* Would libiberty's demangler for C++ walk over more than all names that are in use? */
 bool cxx_is_boundless(const char *name);
+/* The same of D's, of at most 4096 bytes. */
+bool d_is_boundless(const char *name);
 
 #endif

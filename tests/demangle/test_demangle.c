@@ -224,6 +224,12 @@ static const struct row rows[] = {
 	 "impl.conservative.gc.Gcx.ToScanStack!(core.internal.gc.impl.conservative.gc.Gcx."
 	 "ScanRange!(false).ScanRange).ToScanStack)",
 	 "core.internal.gc.impl.conservative.gc.Gcx.ToScanStack!(...).ToScanStack.opAssign"},
+	/* short, but long if each reference were to all that stands between */
+	{"_D3std4path__T9chainPathTAaTAxaZQsFNaNbNiNfQsQrZSQBv5range__T5chainTSQCp3utf__T1"
+	 "0byCodeUnitTQCpZQrFQCwZ14ByCodeUnitImplTSQEpQCu__T10OnlyResultTaZQpTSQFrQDc__TQD"
+	 "bTQFeZQDjFQFmZQCtZQEnFQEkQCnQBoZ6Result",
+	 "std.path.chainPath!(char[], const(char)[]).chainPath(char[], const(char)[])",
+	 "std.path.chainPath!(...).chainPath"},
 	/* Rust, legacy: the hash goes; .llvm. suffixes go */
 	{"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad",
 	 "core::fmt::Formatter::pad"},
