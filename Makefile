@@ -35,8 +35,8 @@ BUILD := build/$(variant)
 BIN := $(if $(SAN)$(DEBUG)$(filter-out gcc,$(notdir $(CC))),$(BUILD)/bin,bin)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
-	-Wvla -Wundef -Wformat=2 -Wpointer-arith -Wcast-qual -Wwrite-strings -Wimplicit-fallthrough
-OPT := $(if $(DEBUG),-O0 -Werror,-O2)
+	-Wvla -Wundef -Wformat=2 -Wpointer-arith -Wcast-qual -Wwrite-strings -Wimplicit-fallthrough -Wno-missing-field-initializers
+OPT := $(if $(DEBUG),-O0 -Werror -Wno-error=deprecated-declarations,-O2)
 UNSPOOL_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -DUNSPOOL_VERSION='"$(VERSION)"'
 CFLAGS ?= -g
 # As distributions build what root runs; costs nothing that can be measured. Sanitizers have their own.

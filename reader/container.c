@@ -28,7 +28,7 @@ static int not_ours(struct perf_file *f, ssize_t n, const char *what)
 static int read_magic(struct perf_file *f, ssize_t n)
 {
 	static const struct {
-		char magic[8];
+		char magic[8] NONSTRING;
 		bool reversed;
 	} ours[] = {
 		{PERFDATA_MAGIC, false},

@@ -1,7 +1,7 @@
 /* format.h - the numbers of perf.data that the kernel's header does not have.
  *
- * Source: include/uapi/linux/perf_event.h for records below 64; for the container and the records of
- * user space tools/perf/Documentation/perf.data-file-format.txt and
+ * Source: include/uapi/linux/perf_event.h for records below 64; for the container and the records
+ * of user space tools/perf/Documentation/perf.data-file-format.txt and
  * tools/lib/perf/include/perf/event.h.
  */
 #ifndef READER_FORMAT_H
@@ -10,6 +10,8 @@
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/nonstring.h"
 
 /* First eight bytes, as text. A writer of the other byte order leaves them reversed. */
 #define PERFDATA_MAGIC	  "PERFILE2"
@@ -21,12 +23,12 @@ struct perfdata_section {
 
 /* Both headers begin with magic and size; the size tells them apart. */
 struct perfdata_pipe_header {
-	char magic[8];
+	char magic[8] NONSTRING;
 	uint64_t size;
 };
 
 struct perfdata_header {
-	char magic[8];
+	char magic[8] NONSTRING;
 	uint64_t size, attr_size;
 	struct perfdata_section attrs, data, event_types;
 	uint64_t features[4]; /* a bit per feature section; their table stands behind the data */

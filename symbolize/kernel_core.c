@@ -12,6 +12,7 @@
 
 #include "base/cache_file.h"
 #include "base/hash.h"
+#include "base/nonstring.h"
 #include "symbolize/source.h"
 
 struct core_row {
@@ -31,7 +32,7 @@ struct core_header {
 	uint64_t sum;	/* of what is before it */
 };
 
-static const char magic[8] = "UNSPKS\0\4";
+static const char magic[8] NONSTRING = "UNSPKS\0\4";
 
 static uint64_t header_sum(const struct core_header *h)
 {

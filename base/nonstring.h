@@ -1,0 +1,14 @@
+/* nonstring.h - arrays of characters without a zero at the end, of which gcc 15 and clang 21 want to be told. */
+#ifndef BASE_NONSTRING_H
+#define BASE_NONSTRING_H
+
+#ifdef __has_attribute
+#if __has_attribute(nonstring)
+#define NONSTRING __attribute__((nonstring))
+#endif
+#endif
+#ifndef NONSTRING
+#define NONSTRING
+#endif
+
+#endif
