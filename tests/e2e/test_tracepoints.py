@@ -17,7 +17,7 @@ tap = Tap()
 def record(out, *options):
     """False: no tracepoints here. tracefs is mounted for this recording only."""
     script = "mount -t tracefs none /sys/kernel/tracing 2>/dev/null; exec \"$@\""
-    command = ["perf", "record", "-q", "-a", *options, "-o", out, "--", "sh", "-c", "for i in 1 2 3; do ls / > /dev/null; done; kill -WINCH $$"]
+    command = ["perf", "record", "-q", "-N", "-B", "-a", *options, "-o", out, "--", "sh", "-c", "for i in 1 2 3; do ls / > /dev/null; done; kill -WINCH $$"]
     p = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if out == "-":
         with open("pipe.data", "wb") as f:
@@ -73,10 +73,10 @@ with open("old.data", "wb") as f:
     f.write(without_names(data))
 same("a pipe without names of its events", ours("old.data"), want)
 
-run(["perf", "record", "-q", "--sample-cpu", "-e", "cpu-clock:u", "-F", "999", "-o", "clock.data", "--", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"])
+run(["perf", "record", "-q", "-N", "-B", "--sample-cpu", "-e", "cpu-clock:u", "-F", "999", "-o", "clock.data", "--", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"])
 for fields in ("comm,tid,ip,sym", "ip,sym,symoff", "comm,cpu,time,ip,dso", "pid,period,event,ip,sym,dso", "time,ip"):
     same(f"without stacks, -F {fields}", ours("clock.data", "--no-inline", "-F", fields), perf("clock.data", "--no-inline", "-F", fields))
-run(["perf", "record", "-q", "-g", "-e", "cpu-clock:u", "-F", "999", "-o", "chain.data", "--", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"])
+run(["perf", "record", "-q", "-N", "-B", "-g", "-e", "cpu-clock:u", "-F", "999", "-o", "chain.data", "--", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"])
 for fields in ("comm,tid,ip", "comm,tid", "ip,sym,dso", "time,event"):
     # Addresses of user code in chains are offsets in the file in perf 6.1, and what was recorded in later ones.
     a, b = ([re.sub(r"^[0-9a-f]{1,16}\b", "IP", line) for line in how("chain.data", "--no-inline", "-F", fields)] for how in (ours, perf))
