@@ -34,7 +34,7 @@ def pending(pid):
 
 for args, words in {
     (): ("nothing to record", "-p PID"),
-    ("-z", "--", "true"): ("-- 'z'", "--help"),
+    ("-Z", "--", "true"): ("-- 'Z'", "--help"),
     ("--nonsense",): ("nonsense", "--help"),
     ("-F", "many", "--", "true"): ("-F: 'many' is not a number from 1 to ",),
     ("-F", "0", "--", "true"): ("-F: '0' is not a number from 1 to ",),
