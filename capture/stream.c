@@ -256,16 +256,30 @@ static uint64_t samples_behind(const struct block *b, size_t kept)
 	return n;
 }
 
+/* The last frame ends, too, and so has its checksum: with a record that changes nothing, as perf
+ * takes a compressed record that holds none for damage. Without room the frame stays open. */
+static void end_last_frame(struct stream *s)
+{
+	static const struct perf_event_header round = {.type = RECORD_FINISHED_ROUND,
+						       .size = sizeof round};
+	size_t n;
+
+	if (s->zstd && s->frame_bytes &&
+	    !encode_piece(s, (struct piece){(const uint8_t *)&round, sizeof round, true}, s->out,
+			  &n))
+		(void)put_data(s, s->out, n);
+}
+
 static void *helper_main(void *arg)
 {
 	struct stream *s = arg;
+	int rc;
 
 	(void)setpriority(PRIO_PROCESS, 0, HELPER_NICE);
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
 		struct block *b = s->first;
 		size_t kept;
-		int rc;
 
 		if (!b) {
 			if (s->closing)
@@ -289,7 +303,10 @@ static void *helper_main(void *arg)
 		b->next = s->spare;
 		s->spare = b;
 	}
+	rc = s->error;
 	pthread_mutex_unlock(&s->lock);
+	if (!rc)
+		end_last_frame(s);
 	return NULL;
 }
 
