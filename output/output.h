@@ -58,7 +58,7 @@ struct output_diff {
 	struct diff_side sides[2]; /* base, new */
 	/* By function: of each of the profile's functions.n, in its order. Only frames of those that
 	 * are significant are coloured, and the table of functions has a column of the texts. NULL:
-	 * nobody judged them. Only for html. */
+	 * no verdicts. Only for html. */
 	const struct diff_verdict *verdicts;
 	const char *summary; /* html: one line above the picture; NULL */
 };

@@ -1,7 +1,7 @@
 /* fp_owner.c - whose is the frame record that the frame pointer leads to?
  *
  * Code that keeps no frame pointer leaves the register to its callers: the record is then that of
- * the nearest caller that keeps one, and whoever goes on from the record leaves this caller out
+ * the nearest caller that keeps one, and a walk that goes on from the record leaves this caller out
  * (psABI AMD64 3.2.1: rbp belongs to the caller). Where nothing tells which kind of code it is, the
  * words up to the record do: that caller has left its return address among them, and its call frame
  * information says that its frame begins behind this very record. A return address of a call that
