@@ -16,19 +16,20 @@ static bool is_named(const struct regress *g)
 }
 
 /* Welch's test of the logarithms of the runs' totals. */
-void judge_total(const struct judge *j, struct finding *f)
+/* Welch's comparison of the logarithms of the runs' sums: growth, its error, degrees of freedom. */
+struct welch {
+	double growth_log, se, df;
+};
+
+static struct welch compare_sums(const struct regress *g, const double n[SIDE_N])
 {
-	const struct regress *g = j->g;
-	double mean[SIDE_N] = {0}, var[SIDE_N] = {0}, n[SIDE_N] = {0}, se2[SIDE_N], se, df, l, t;
+	double mean[SIDE_N] = {0}, var[SIDE_N] = {0}, se2[SIDE_N], sum;
+	struct welch w;
 	size_t r;
 	int s;
 
-	for (r = 0; r < g->runs.n; r++) {
-		mean[g->runs.v[r].side] += log(fmax(g->runs.v[r].weight, 1));
-		n[g->runs.v[r].side]++;
-	}
-	for (s = 0; s < SIDE_N; s++)
-		mean[s] /= n[s];
+	for (r = 0; r < g->runs.n; r++)
+		mean[g->runs.v[r].side] += log(fmax(g->runs.v[r].weight, 1)) / n[g->runs.v[r].side];
 	for (r = 0; r < g->runs.n; r++) {
 		double e = log(fmax(g->runs.v[r].weight, 1)) - mean[g->runs.v[r].side];
 
@@ -40,36 +41,52 @@ void judge_total(const struct judge *j, struct finding *f)
 		var[s] = n[s] > 1 ? fmax(var[s] / (n[s] - 1), 1e-6) : 2.5e-3;
 		se2[s] = var[s] / n[s];
 	}
-	se = sqrt(se2[0] + se2[1]);
-	df = n[0] > 1 && n[1] > 1
-		     ? (se2[0] + se2[1]) * (se2[0] + se2[1]) /
-			       (se2[0] * se2[0] / (n[0] - 1) + se2[1] * se2[1] / (n[1] - 1))
-		     : 1;
-	l = mean[SIDE_NEW] - mean[SIDE_BASE];
-	t = stats_t_quantile(.025, df);
+	sum = se2[0] + se2[1];
+	w.growth_log = mean[SIDE_NEW] - mean[SIDE_BASE];
+	w.se = sqrt(sum);
+	w.df = n[0] > 1 && n[1] > 1
+		       ? sum * sum / (se2[0] * se2[0] / (n[0] - 1) + se2[1] * se2[1] / (n[1] - 1))
+		       : 1;
+	return w;
+}
+
+static enum verdict verdict_of_total(const struct judge *j, double p_slower, double p_faster)
+{
+	const struct regress *g = j->g;
+
+	if (g->only.n && !is_named(g))
+		return VERDICT_EXPLAINED;
+	if (p_slower <= g->opt.report_q)
+		return p_slower <= g->opt.q && j->can_gate ? VERDICT_REGRESSED : VERDICT_SUSPECT;
+	if (p_faster <= g->opt.q)
+		return VERDICT_IMPROVED;
+	return g->only.n ? VERDICT_UNCONFIRMED : VERDICT_EXPLAINED;
+}
+
+void judge_total(const struct judge *j, struct finding *f)
+{
+	const struct regress *g = j->g;
+	const double margin = log1p(g->opt.total_max);
+	double n[SIDE_N] = {0}, t;
+	struct welch w;
+	size_t r;
+
+	for (r = 0; r < g->runs.n; r++)
+		n[g->runs.v[r].side]++;
+	w = compare_sums(g, n);
+	t = stats_t_quantile(.025, w.df);
 	f->base = f->new = 0;
 	for (r = 0; r < g->runs.n; r++)
 		*(g->runs.v[r].side ? &f->new : &f->base) +=
 			g->runs.v[r].samples / n[g->runs.v[r].side];
 	f->base_share = 1;
-	f->growth = f->impact = expm1(l);
-	f->lo = expm1(l - t * se);
-	f->hi = expm1(l + t * se);
+	f->growth = f->impact = expm1(w.growth_log);
+	f->lo = expm1(w.growth_log - t * w.se);
+	f->hi = expm1(w.growth_log + t * w.se);
 	f->phi = 0;
-	f->p = f->p_adjusted = stats_t_tail((l - log1p(g->opt.total_max)) / se, df);
-	f->mde = expm1(log1p(g->opt.total_max) + (stats_t_quantile(g->opt.q, df) + Z_80) * se);
-	f->verdict = f->p > g->opt.report_q	       ? VERDICT_EXPLAINED
-		     : f->p <= g->opt.q && j->can_gate ? VERDICT_REGRESSED
-						       : VERDICT_SUSPECT;
-	if (g->only.n && !is_named(g)) {
-		f->verdict = VERDICT_EXPLAINED;
-		return;
-	}
-	if (f->verdict == VERDICT_EXPLAINED &&
-	    stats_t_tail((-l - log1p(g->opt.total_max)) / se, df) <= g->opt.q)
-		f->verdict = VERDICT_IMPROVED;
-	if (f->verdict == VERDICT_EXPLAINED && g->only.n)
-		f->verdict = VERDICT_UNCONFIRMED;
+	f->p = f->p_adjusted = stats_t_tail((w.growth_log - margin) / w.se, w.df);
+	f->mde = expm1(margin + (stats_t_quantile(g->opt.q, w.df) + Z_80) * w.se);
+	f->verdict = verdict_of_total(j, f->p, stats_t_tail((-w.growth_log - margin) / w.se, w.df));
 }
 
 /* Without an adjustment everything may have grown alike: then no function is to blame. */
