@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -666,6 +667,7 @@ static void simplify_takes_anything(void **unused)
 	}
 }
 
+#ifndef SANITIZED
 /* Nested as deep as it is long, on a stack of 512 KiB (ulimit -s 512), which threads get, too. */
 static void small_stacks(void **state)
 {
@@ -694,6 +696,7 @@ static void small_stacks(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }
+#endif
 
 int main(void)
 {
