@@ -2,7 +2,6 @@
 #include "cmd/clean.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,30 +81,16 @@ static ssize_t clean_write(void *cookie, const char *s, size_t n)
 	return ok ? (ssize_t)n : 0;
 }
 
-static int clean_close(void *cookie)
+static FILE *clean_stream(struct cleaner *c)
 {
-	free(cookie);
-	return 0;
-}
-
-FILE *clean_stream(int fd)
-{
-	const cookie_io_functions_t functions = {.write = clean_write, .close = clean_close};
-	struct cleaner *c = calloc(1, sizeof *c);
-	FILE *f = c ? fopencookie(c, "w", functions) : NULL;
-
-	if (!f) {
-		free(c);
-		return NULL;
-	}
-	c->fd = fd;
-	return f;
+	return fopencookie(c, "w", (cookie_io_functions_t){.write = clean_write});
 }
 
 /* The GNU C library has variables of these names, which may be set ("Standard Streams" in its manual). */
 void clean_stderr(void)
 {
-	FILE *f = clean_stream(STDERR_FILENO);
+	static struct cleaner cleaner = {.fd = STDERR_FILENO};
+	FILE *f = clean_stream(&cleaner);
 
 	if (!f)
 		return;
@@ -115,7 +100,8 @@ void clean_stderr(void)
 
 void clean_stdout(void)
 {
-	FILE *f = clean_stream(STDOUT_FILENO);
+	static struct cleaner cleaner = {.fd = STDOUT_FILENO};
+	FILE *f = clean_stream(&cleaner);
 
 	if (!f)
 		return;

@@ -3,12 +3,8 @@
 #ifndef CMD_CLEAN_H
 #define CMD_CLEAN_H
 
-#include <stdio.h>
-
-/* What is written to it arrives at the descriptor with each control character (of text_clean(), but newline and
- * tab) as '_' and each byte that is no UTF-8 as U+FFFD. The descriptor is not closed. NULL when out of memory. */
-FILE *clean_stream(int fd);
-/* From now on stderr is such a stream. */
+/* From now on what is written to stderr arrives with each control character (of text_clean(), but newline and tab) as
+ * '_' and each byte that is no UTF-8 as U+FFFD. Without memory stderr stays as it is. */
 void clean_stderr(void);
 /* The same for what is printed on stdout, when that is for people. */
 void clean_stdout(void);

@@ -111,7 +111,7 @@ for release in "$@"; do
 	fi
 	inside apt-get update -q >/dev/null 2>&1
 	step "$release" root "make demo"
-	step "$release" root "make check T='--alone ${CHECK:-}'"
+	step "$release" root "make check T='${CHECK:-}'"
 	if [ "$release" = bookworm ]; then
 		inside env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends build-essential debhelper lintian >/dev/null 2>&1
 		step "$release" root "make deb && lintian --fail-on error build/dist/*.changes && dpkg -i build/dist/unspool_*.deb && (cd / && capture --version && resolve --help >/dev/null && regress --version && man -w resolve) && dpkg -r unspool && ! command -v capture"
@@ -119,7 +119,7 @@ for release in "$@"; do
 		inside sh -c 'useradd -m -s /bin/bash ann && echo "ann ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/ann'
 		git clone -q --no-hardlinks "$top" "$root/home/ann/unspool" && inside chown -R ann: /home/ann
 		step "$release" ann "make demo"
-		step "$release" ann "make check T='--alone ${CHECK:-}'"
+		step "$release" ann "make check T='${CHECK:-}'"
 	fi
 	release
 	rm -rf --one-file-system "$root"
