@@ -217,7 +217,7 @@ def main():
     ap.add_argument("--limit", type=int, default=300, help="seconds for one test program")
     ap.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="how many run at once")
     ap.add_argument("--once", action="store_true", help="what failed has failed")
-    ap.add_argument("--alone", action="store_true", help="nobody else is at work here: files that are left behind are a failure")
+    ap.add_argument("--alone", action="store_true", help="no other work runs on this machine: files that are left behind are a failure")
     ap.add_argument("--no-times", action="store_true", help="do not note how long tests took")
     ap.add_argument("select", nargs="*")
     a = ap.parse_args()
@@ -253,7 +253,7 @@ def main():
     skipped = sum(r.skipped for r in results.values())
     left = end_adopted()
     failed += len(left)
-    # Unless it is known that nobody else is at work on the machine, files and mounts are told and no failure.
+    # Unless it is known that no other work runs on the machine, files and mounts are told and no failure.
     files = sorted(surroundings() - before)
     failed += len(files) if a.alone else 0
     for what in left + files:
