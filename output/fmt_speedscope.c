@@ -1,7 +1,9 @@
-/* fmt_speedscope.c - one speedscope profile per thread, samples in time order (www.speedscope.app).
+/* fmt_speedscope.c - one speedscope profile per thread, samples in time order (www.speedscope.app),
+ * and where there are several threads one of all, below their commands.
  *
  * Source of truth: speedscope's src/lib/file-format-spec.ts. Stacks are root first; a frame is a
- * function, numbered in the order of first use. */
+ * function, numbered in the order of first use. Time in which a thread was not sampled is an empty
+ * stack: speedscope draws nothing there, and leaves it out of its shares. */
 #include "output/format.h"
 
 #include "base/pair.h"
@@ -12,6 +14,7 @@ struct track {
 	uint32_t event, comm, pid, tid;
 	uint64_t weight;
 	uint32_t first, n; /* in order[] */
+	bool is_all;	   /* of all threads */
 };
 
 struct speedscope {
@@ -19,7 +22,8 @@ struct speedscope {
 	const struct output_options *opt;
 	const struct event_set *events;
 	/* What can be a frame: a function, or an unknown one of a mapping (functions.n + mapping);
-	 * n_symbols more: the same with the mark of stitched ones. */
+	 * n_symbols more: the same with the mark of stitched ones; as many more and a string id: a
+	 * command. */
 	uint32_t n_symbols;
 	struct tree_symbols symbols;
 	uint32_t *frame_of;   /* by such symbol: frame + 1; 0: not used yet */
@@ -28,7 +32,8 @@ struct speedscope {
 	/* (comm of an event, task) -> track, (event, comm), (pid, tid) -> task */
 	struct hash_table track_of, comms, tasks;
 	uint32_t *entry_track; /* by log entry */
-	uint32_t *order;       /* log entries of the events, track by track */
+	uint32_t *order; /* log entries of the events, track by track; then again, event by event */
+	uint64_t start_ns; /* when the first sample of the tracks begins */
 	VEC(uint32_t) path;
 	struct text out;
 };
@@ -61,6 +66,12 @@ static int add_symbols(struct speedscope *s)
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
+/* A sample of a clock stands for the time before it. */
+static uint64_t entry_start(const struct profile_log_entry *e)
+{
+	return e->time_ns > e->period ? e->time_ns - e->period : 0;
+}
+
 static int add_entry(struct speedscope *s, size_t i, size_t *n_entries)
 {
 	const struct profile_log_entry *e = &s->p->log.v[i];
@@ -75,24 +86,70 @@ static int add_entry(struct speedscope *s, size_t i, size_t *n_entries)
 	t = &s->tracks.v[track];
 	t->weight = add_saturated(t->weight, format_weight(s->opt, 1, e->period));
 	t->n++;
+	if (profile_event_is_clock(&s->p->events.v[e->event]) && entry_start(e) < s->start_ns)
+		s->start_ns = entry_start(e);
 	s->entry_track[i] = track;
 	s->order[(*n_entries)++] = (uint32_t)i;
 	return 0;
 }
 
-/* The heaviest thread is the first that is shown. */
+/* All threads, then the heaviest. */
 static int compare_tracks(const void *pa, const void *pb, void *arg)
 {
 	const struct profile *p = ((const struct speedscope *)arg)->p;
 	const struct track *a = pa, *b = pb;
 
+	if (a->is_all != b->is_all)
+		return a->is_all ? -1 : 1;
 	if (a->weight != b->weight)
 		return a->weight < b->weight ? 1 : -1;
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
 	if (a->tid != b->tid)
 		return a->tid < b->tid ? -1 : 1;
+	if (a->event != b->event)
+		return a->event < b->event ? -1 : 1;
 	return strcmp(strtab_get(&p->strings, a->comm), strtab_get(&p->strings, b->comm));
+}
+
+/* Of one event all threads in one. */
+static int add_sum(struct speedscope *s, uint32_t event, uint32_t *n_entries)
+{
+	struct track all = {.event = event, .first = *n_entries, .is_all = true};
+	size_t i, n_threads = 0;
+
+	for (i = 0; i < s->tracks.n; i++)
+		n_threads += !s->tracks.v[i].is_all && s->tracks.v[i].event == event;
+	for (i = 0; n_threads > 1 && i < s->p->log.n; i++)
+		if (s->p->log.v[i].event == event) {
+			all.weight = add_saturated(all.weight,
+						   format_weight(s->opt, 1, s->p->log.v[i].period));
+			s->order[(*n_entries)++] = (uint32_t)i;
+			all.n++;
+		}
+	return all.n ? vec_push(&s->tracks, all) : 0;
+}
+
+static int add_sums(struct speedscope *s, uint32_t n_entries)
+{
+	size_t i;
+
+	for (i = 0; i < s->events->n; i++)
+		if (add_sum(s, s->events->ids[i], &n_entries))
+			return -1;
+	return 0;
+}
+
+/* The one that is shown first: a thread with at least half of the weight, else all of them. */
+static size_t first_shown(const struct speedscope *s)
+{
+	const struct track *all = s->tracks.v, *thread = all;
+
+	while (thread < all + s->tracks.n && thread->is_all)
+		thread++;
+	return thread->event == all->event && thread->weight >= all->weight / 2
+		       ? (size_t)(thread - all)
+		       : 0;
 }
 
 static int add_tracks(struct speedscope *s)
@@ -100,10 +157,10 @@ static int add_tracks(struct speedscope *s)
 	size_t i, n = s->p->log.n, n_entries = 0;
 	uint32_t first = 0;
 
-	if (n >= UINT32_MAX)
+	if (n >= UINT32_MAX / 2)
 		return -1;
 	s->entry_track = malloc(n * sizeof *s->entry_track + 1);
-	s->order = malloc(n * sizeof *s->order + 1);
+	s->order = malloc(2 * n * sizeof *s->order + 1);
 	if (!s->entry_track || !s->order)
 		return -1;
 	for (i = 0; i < n; i++)
@@ -115,6 +172,8 @@ static int add_tracks(struct speedscope *s)
 		s->tracks.v[i].first = first;
 		first += s->tracks.v[i].n;
 	}
+	if (add_sums(s, (uint32_t)n_entries))
+		return -1;
 	qsort_r(s->tracks.v, s->tracks.n, sizeof *s->tracks.v, compare_tracks, s);
 	return 0;
 }
@@ -136,13 +195,19 @@ static int add_frame(struct speedscope *s, uint32_t symbol, char separator)
 	return 0;
 }
 
-static int add_stack(struct speedscope *s, uint32_t node)
+/* root: a symbol above the stack, or TREE_NO_ROOT. */
+static int add_stack(struct speedscope *s, uint32_t root, uint32_t node)
 {
 	const struct profile_node *nodes = s->p->nodes.v;
 	char separator = '[';
 	uint32_t i, location;
 
 	s->path.n = 0;
+	if (root != TREE_NO_ROOT) {
+		if (add_frame(s, root, separator))
+			return -1;
+		separator = ',';
+	}
 	for (; node; node = nodes[node].parent)
 		if (vec_push(&s->path, nodes[node].location))
 			return -1;
@@ -158,7 +223,7 @@ static int add_stack(struct speedscope *s, uint32_t node)
 	return 0;
 }
 
-/* "comm PID/TID"; of several events "cycles: comm PID/TID". */
+/* "comm PID/TID" or "all threads"; of several events "cycles: comm PID/TID". */
 static void write_track_name(struct speedscope *s, const struct track *t)
 {
 	const struct strtab *strings = &s->p->strings;
@@ -169,50 +234,113 @@ static void write_track_name(struct speedscope *s, const struct track *t)
 		text_add(&name, strtab_get(strings, event), strtab_len(strings, event));
 		text_str(&name, ": ");
 	}
-	text_add(&name, strtab_get(strings, t->comm), strtab_len(strings, t->comm));
-	text_char(&name, ' ');
-	text_int(&name, (int32_t)t->pid, 0);
-	text_char(&name, '/');
-	text_int(&name, (int32_t)t->tid, 0);
+	if (t->is_all) {
+		text_str(&name, "all threads");
+	} else {
+		text_add(&name, strtab_get(strings, t->comm), strtab_len(strings, t->comm));
+		text_char(&name, ' ');
+		text_int(&name, (int32_t)t->pid, 0);
+		text_char(&name, '/');
+		text_int(&name, (int32_t)t->tid, 0);
+	}
 	text_json(&s->out, name.s, name.n);
 	s->out.failed |= name.failed;
 	text_done(&name);
 }
 
+/* Are weights of its samples time? */
+static bool is_time(const struct speedscope *s, const struct track *t)
+{
+	return profile_event_is_clock(&s->p->events.v[t->event]) && !s->opt->count_samples;
+}
+
+/* The time that passes before a sample begins, if it is as much as a sample stands for: less would
+ * cut what went on into pieces, and is made up for by the next gap. *at: how far the track is. */
+static uint64_t gap_before(const struct profile_log_entry *e, uint64_t *at)
+{
+	uint64_t begin = entry_start(e), gap = 0;
+
+	if (begin > *at && begin - *at >= e->period)
+		gap = begin - *at;
+	*at = add_saturated(*at, add_saturated(gap, e->period));
+	return gap;
+}
+
+static const struct profile_log_entry *entry_of(const struct speedscope *s, uint32_t i)
+{
+	return &s->p->log.v[s->order[i]];
+}
+
+/* Threads run beside each other, so all of them together have no gaps. */
+static bool has_gaps(const struct speedscope *s, const struct track *t)
+{
+	return !t->is_all && is_time(s, t);
+}
+
+/* From the track's first sample to its last, with gaps. */
+static uint64_t duration_of(const struct speedscope *s, const struct track *t)
+{
+	uint64_t at = entry_start(entry_of(s, t->first)), sum = t->weight;
+	uint32_t i;
+
+	for (i = t->first; has_gaps(s, t) && i < t->first + t->n; i++)
+		sum = add_saturated(sum, gap_before(entry_of(s, i), &at));
+	return sum;
+}
+
 static void add_track_head(struct speedscope *s, const struct track *t)
 {
-	const struct profile *p = s->p;
-	bool ns = profile_event_is_clock(&p->events.v[t->event]) && !s->opt->count_samples;
+	uint64_t duration = duration_of(s, t), start = 0;
 
+	if (has_gaps(s, t))
+		start = entry_start(entry_of(s, t->first)) - s->start_ns;
+	if (start > UINT64_MAX - duration) /* times that are none */
+		start = 0;
 	text_str(&s->out, "{\"type\":\"sampled\",\"name\":");
 	write_track_name(s, t);
 	text_str(&s->out, ",\"unit\":");
-	text_str(&s->out, ns ? "\"nanoseconds\"" : "\"none\"");
-	text_str(&s->out, ",\"startValue\":0,\"endValue\":");
-	text_dec(&s->out, t->weight, 0);
+	text_str(&s->out, is_time(s, t) ? "\"nanoseconds\"" : "\"none\"");
+	text_str(&s->out, ",\"startValue\":");
+	text_dec(&s->out, start, 0);
+	text_str(&s->out, ",\"endValue\":");
+	text_dec(&s->out, start + duration, 0);
 }
 
-static int write_track(struct speedscope *s, const struct track *t, FILE *out)
+/* The stacks of a track, or their weights; of gaps none and their length. */
+static int write_items(struct speedscope *s, const struct track *t, bool weights, FILE *out)
 {
-	const struct profile_log_entry *log = s->p->log.v;
+	uint64_t at = entry_start(entry_of(s, t->first)), gap;
 	uint32_t i;
 
-	add_track_head(s, t);
-	text_str(&s->out, ",\n\"samples\":[");
 	for (i = t->first; i < t->first + t->n; i++) {
-		if (i > t->first)
-			text_char(&s->out, ',');
-		if (add_stack(s, log[s->order[i]].node))
+		const struct profile_log_entry *e = entry_of(s, i);
+
+		text_str(&s->out, i > t->first ? "," : "");
+		gap = has_gaps(s, t) ? gap_before(e, &at) : 0;
+		if (gap && weights)
+			text_dec(&s->out, gap, 0);
+		if (gap)
+			text_str(&s->out, weights ? "," : "[],");
+		if (weights)
+			text_dec(&s->out, format_weight(s->opt, 1, e->period), 0);
+		else if (add_stack(s, t->is_all ? 2 * s->n_symbols + e->comm : TREE_NO_ROOT,
+				   e->node))
 			return -1;
 		if (s->out.n > FLUSH_BYTES)
 			text_flush(&s->out, out);
 	}
+	return 0;
+}
+
+static int write_track(struct speedscope *s, const struct track *t, FILE *out)
+{
+	add_track_head(s, t);
+	text_str(&s->out, ",\n\"samples\":[");
+	if (write_items(s, t, false, out))
+		return -1;
 	text_str(&s->out, "],\n\"weights\":[");
-	for (i = t->first; i < t->first + t->n; i++) {
-		if (i > t->first)
-			text_char(&s->out, ',');
-		text_dec(&s->out, format_weight(s->opt, 1, log[s->order[i]].period), 0);
-	}
+	if (write_items(s, t, true, out))
+		return -1;
 	text_str(&s->out, "]}");
 	return 0;
 }
@@ -238,15 +366,28 @@ static void write_name(struct speedscope *s, uint32_t symbol, bool stitched)
 	text_done(&name);
 }
 
+static void write_command(struct speedscope *s, uint32_t comm)
+{
+	if (comm)
+		text_json_string(&s->out, s->p, comm);
+	else
+		text_str(&s->out, "\"[unknown]\"");
+	text_char(&s->out, '}');
+}
+
 static void write_frame(struct speedscope *s, uint32_t symbol)
 {
 	const struct profile *p = s->p;
 	bool stitched = symbol >= s->n_symbols;
 	const struct profile_function *f;
 
+	text_str(&s->out, "{\"name\":");
+	if (symbol >= 2 * s->n_symbols) {
+		write_command(s, symbol - 2 * s->n_symbols);
+		return;
+	}
 	symbol -= stitched ? s->n_symbols : 0;
 	f = p->functions.v + symbol;
-	text_str(&s->out, "{\"name\":");
 	write_name(s, symbol, stitched);
 	if (symbol < p->functions.n) {
 		if (f->file) {
@@ -292,7 +433,9 @@ static int write_all(struct speedscope *s, FILE *out)
 	text_str(&s->out,
 		 "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":");
 	write_title(s);
-	text_str(&s->out, ",\"activeProfileIndex\":0,\"exporter\":");
+	text_str(&s->out, ",\"activeProfileIndex\":");
+	text_dec(&s->out, first_shown(s), 0);
+	text_str(&s->out, ",\"exporter\":");
 	text_json(&s->out, s->opt->generator ? s->opt->generator : "unspool",
 		  strlen(s->opt->generator ? s->opt->generator : "unspool"));
 	text_str(&s->out, ",\n\"profiles\":[");
@@ -314,11 +457,12 @@ static int write_all(struct speedscope *s, FILE *out)
 static int write_speedscope(const struct profile *p, const struct output_options *opt,
 		      struct event_set *events, FILE *out, struct err *err)
 {
-	struct speedscope s = {.p = p, .opt = opt, .events = events};
+	struct speedscope s = {.p = p, .opt = opt, .events = events, .start_ns = UINT64_MAX};
 	int rc = 0;
 
 	s.n_symbols = (uint32_t)(p->functions.n + p->mappings.n);
-	s.frame_of = calloc(2 * (size_t)s.n_symbols, sizeof *s.frame_of);
+	s.frame_of =
+		calloc(2 * (size_t)s.n_symbols + strtab_count(&p->strings), sizeof *s.frame_of);
 	if (!s.frame_of || add_symbols(&s) || add_tracks(&s) || write_all(&s, out))
 		rc = err_nomem(err);
 	tree_symbols_done(&s.symbols);
@@ -337,7 +481,7 @@ static int write_speedscope(const struct profile *p, const struct output_options
 
 const struct output_format format_speedscope = {
 	.name = "speedscope",
-	.help = "JSON for www.speedscope.app: a profile per thread, in time order",
+	.help = "JSON for www.speedscope.app: a profile per thread, in time order, and of all",
 	.suffixes = ".speedscope.json",
 	.takes_sums = true,
 	.keep = PROFILE_KEEP_LOG,

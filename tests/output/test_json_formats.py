@@ -54,12 +54,17 @@ for fmt in ("folded", "script", "top", "speedscope", "jsonl"):
     check(len({text(f"order{k}.{fmt}") for k in range(10)}) == 1, f"{fmt}: the same bytes however samples were dealt to threads")
 
 
+def threads(p):
+    return [t for t in p["profiles"] if not t["name"].endswith("all threads")]
+
+
 def weights(p):
-    """{frame names root first: weight} over all threads."""
+    """{frame names root first: weight} over all threads, without the time between samples."""
     out = collections.Counter()
-    for t in p["profiles"]:
+    for t in threads(p):
         for s, w in zip(t["samples"], t["weights"]):
             out[";".join(p["shared"]["frames"][f]["name"] for f in s)] += w
+    out.pop("", None)
     return out
 
 
@@ -69,9 +74,38 @@ check(names[run] == 45, "speedscope: stacks root first with inlined functions", 
 check(any("[vdso]" in n and "[libx.so (deleted)]" in n for n in names), "speedscope: unknown functions by their module", names)
 folded = {l.rsplit(" ", 1)[0]: int(l.rsplit(" ", 1)[1]) for l in text("order0.folded").splitlines()}
 check(sum(names.values()) == sum(folded.values()), "speedscope: the sum of folded", (names, folded))
-check([t["name"] for t in scope["order0"]["profiles"]][:2] == ["server 200/200", "server 100/100"], "speedscope: heaviest thread first")
+check([t["name"] for t in scope["order0"]["profiles"]][:3] == ["all threads", "server 200/200", "server 100/100"], "speedscope: all threads, then the heaviest")
 check(set(w for t in scope["samples"]["profiles"] for w in t["weights"]) == {1} and
       scope["samples"]["profiles"][0]["unit"] == "none", "speedscope: samples weigh 1 on request")
+everything = scope["order0"]["profiles"][0]
+roots = collections.Counter()
+for stack, weight in zip(everything["samples"], everything["weights"]):
+    roots[re.sub("[ \n]", "_", scope["order0"]["shared"]["frames"][stack[0]]["name"].replace(";", ":"))] += weight
+want = collections.Counter()
+for line, weight in folded.items():
+    want[line.split(";")[0]] += weight
+check(roots == want and everything["startValue"] == 0, "speedscope: all threads are one profile below their commands", (roots, want))
+
+# Time, by a text whose times are known: a second of work, two of sleep, work; another thread that begins later.
+PERIOD, text_in = 100_000_000, []
+for task, ms, function in ([(1, 100 * i, "before") for i in range(1, 11)] + [(1, 3000 + 100 * i, "after") for i in range(1, 6)] +
+                           [(2, 2000 + 150 * i, "other") for i in range(1, 5)]):
+    text_in.append((ms, f"p     1/{task} {ms // 1000}.{ms % 1000:03}000: {PERIOD} cpu-clock: \n\t401000 {function}+0x0 (/bin/p)\n\t402000 main+0x1 (/bin/p)\n\n"))
+with open(f"{HERE}/time.txt", "w") as f:
+    f.write("".join(t for _, t in sorted(text_in)))
+out = subprocess.run([f"{os.environ['BIN']}/resolve", "-f", "speedscope", f"{HERE}/time.txt"], stdout=subprocess.PIPE, check=True).stdout
+p = json.loads(out)
+broken = spec(p)
+check(not broken, "speedscope with times keeps the format's rules", broken)
+names = [f["name"] for f in p["shared"]["frames"]]
+shown = {t["name"]: ((t["startValue"], t["endValue"]), [(";".join(names[f] for f in s), w) for s, w in zip(t["samples"], t["weights"])]) for t in p["profiles"]}
+check(shown["p 1/1"] == ((0, 3_500_000_000), [("main;before", PERIOD)] * 10 + [("", 2_000_000_000)] + [("main;after", PERIOD)] * 5),
+      "speedscope: a sleep is an empty stack as long as it was", shown)
+# Samples of 100 ms that lie 150 ms apart: a gap is shown when there is one of a sample's length.
+check(shown["p 1/2"] == ((2_050_000_000, 2_550_000_000), [("main;other", PERIOD)] * 2 + [("", PERIOD)] + [("main;other", PERIOD)] * 2),
+      "speedscope: less time than a sample's is made up for later; a thread begins when it did", shown)
+check(len(shown["all threads"][1]) == 19 and shown["all threads"][0] == (0, 19 * PERIOD) and p["activeProfileIndex"] == 1 and p["profiles"][1]["name"] == "p 1/1",
+      "speedscope: all threads have no gaps; the thread with most of the weight is shown first", shown)
 main = next(f for f in scope["order0"]["shared"]["frames"] if f["name"] == "main")
 check(main == {"name": "main", "file": "main.cc", "line": 5}, "speedscope: file and line of a function", main)
 
