@@ -1,7 +1,7 @@
 /* code_step.c - the step by the machine code of a function.
  *
  * Where it begins symbols say, or calls in the code of its module. */
-#include "unwind/evidence.h"
+#include "unwind/return_check.h"
 
 /* How far behind the start of a function its last jump to another one is looked for. */
 #define JUMP_BYTES_MAX 4096
@@ -39,7 +39,7 @@ static bool callee_popped(struct walk *w, const struct cursor *c, uint64_t sp)
 	if (c->how != FRAME_CODE && c->how != FRAME_FRAME_POINTER)
 		return false;
 	for (at = c->sp; at < sp; at += word)
-		if (!walk_word(w, at, word, &v) || evidence_of(w, v) == EVIDENCE_CALL)
+		if (!walk_word(w, at, word, &v) || return_check(w, v) == RETURN_CALL)
 			return false;
 	return true;
 }
@@ -87,7 +87,7 @@ static enum unwind_stop return_of(const struct walk *w, const struct cursor *c,
 						    : UNWIND_STOP_NO_CFI;
 }
 
-/* Does the code around ip tell a frame by its frame pointer, or nothing? What the ladder has
+/* Does the code around ip tell a frame by its frame pointer, or nothing? What the fallback has
  * remembered of ip makes no difference. */
 static bool goes_by_fp(struct walk *w, uint64_t ip)
 {
@@ -132,7 +132,7 @@ static bool find_record(struct walk *w, const struct cursor *c, struct cursor *r
 	for (i = 0; i < RECORD_WORDS_MAX; i++, at += word) {
 		if (!walk_word(w, at, word, &fp) || !walk_word(w, at + word, word, &ret->ip))
 			return false;
-		if (fp == c->fp && evidence_of(w, ret->ip) != EVIDENCE_NONE)
+		if (fp == c->fp && return_check(w, ret->ip) != RETURN_NONE)
 			break;
 	}
 	ret->sp = at + 2 * word;
@@ -292,7 +292,7 @@ enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *m
 	if (!k)
 		return UNWIND_STOP_NO_CFI;
 	if (k->fn.is_named && ip - k->bias - k->fn.start < k->fn.end - k->fn.start)
-		ladder_note_code(w, ip, &k->frame);
+		fallback_note_code(w, ip, &k->frame);
 	stop = code_caller(w, c, &k->frame, &caller);
 	if (stop != WALK_ON)
 		return stop;

@@ -10,7 +10,7 @@
  */
 #include <sys/mman.h>
 
-#include "unwind/evidence.h"
+#include "unwind/return_check.h"
 
 /* How far from the stack pointer the record is, at most, where other words are looked at. */
 #define WORDS_MAX 4096
@@ -169,7 +169,7 @@ static enum fp_owner follow(struct walk *w, const struct cursor *c, uint64_t ra,
 	unsigned steps;
 	bool on = true;
 
-	for (steps = 0; steps < CALLERS_MAX && evidence_of(w, ra) == EVIDENCE_CALL; steps++) {
+	for (steps = 0; steps < CALLERS_MAX && return_check(w, ra) == RETURN_CALL; steps++) {
 		enum fp_owner owner = step_out(w, c, ra, &at, &on);
 		uint64_t ip = ra - 1;
 
@@ -206,7 +206,7 @@ static bool record_is_of(struct walk *w, const struct cursor *c, uint64_t ip)
 	if (!walk_word(w, c->fp + w->arch->word_bytes, w->arch->word_bytes, &ra))
 		return false;
 	ra &= w->code_mask;
-	return evidence_of(w, ra) == EVIDENCE_CALL && called_function(w, ra) &&
+	return return_check(w, ra) == RETURN_CALL && called_function(w, ra) &&
 	       may_have_called(w, ra, ip);
 }
 
@@ -218,7 +218,7 @@ static bool is_called_by_jit(struct walk *w, const struct cursor *c, const struc
 
 	return map && map->dso->kind != DSO_ANON &&
 	       walk_word(w, c->fp + w->arch->word_bytes, w->arch->word_bytes, &ra) &&
-	       evidence_of(w, ra & w->code_mask) == EVIDENCE_MAP;
+	       return_check(w, ra & w->code_mask) == RETURN_MAP;
 }
 
 enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,

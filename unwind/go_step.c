@@ -5,7 +5,7 @@
  * which the sample has nothing, unless it lies in the copy, too. The other way, from C code back to
  * a goroutine, cgocallback() puts there what it returns to, so that its callers on that stack
  * follow. */
-#include "unwind/evidence.h"
+#include "unwind/return_check.h"
 
 /* What the machine code tells: it has not changed the stack pointer yet, or does not, because it is
  * on the thread's stack already. */
@@ -19,7 +19,7 @@ static bool step_by_code(struct walk *w, struct cursor *c, const struct map *map
 	cm = map && w->arch->code_step ? walk_module(w, map, c->ip - c->is_return_address, &vaddr)
 				       : NULL;
 	if (!cm || !cfi_module_go_frame(cm, vaddr, &f) ||
-	    code_caller(w, c, &f, &caller) != WALK_ON || evidence_of(w, caller.ip) != EVIDENCE_CALL)
+	    code_caller(w, c, &f, &caller) != WALK_ON || return_check(w, caller.ip) != RETURN_CALL)
 		return false;
 	*c = caller;
 	c->is_return_address = true;
@@ -60,7 +60,7 @@ static enum unwind_stop thread_step(struct walk *w, struct cursor *c)
 	uint64_t ra;
 
 	if (w->arch->ra != w->arch->pc || !c->sp_known || !walk_word(w, c->sp, word, &ra) ||
-	    evidence_of(w, ra) != EVIDENCE_CALL ||
+	    return_check(w, ra) != RETURN_CALL ||
 	    (is_go(w, ra - 1) && walk_rule(w, ra - 1, &own)->rule.kind != RULE_END))
 		return UNWIND_STOP_END;
 	c->ip = ra;

@@ -7,7 +7,7 @@
  * only behind a call. */
 #include <elf.h>
 
-#include "unwind/evidence.h"
+#include "unwind/return_check.h"
 #include "unwind/jit_info.h"
 
 /* Arguments of a Java method take at most 255 words (JVMS 4.3.3), twice that when passed on the
@@ -67,18 +67,18 @@ static const struct code_frame *frame_at(struct walk *w, const struct jit_unwind
 
 /* Interpreters jump to methods with a return address that they have pushed themselves, but what is
  * reached from the start of a function is left by calls. */
-enum evidence jit_evidence(struct walk *w, uint64_t ra)
+enum return_check return_check_jit(struct walk *w, uint64_t ra)
 {
-	enum evidence evidence = evidence_of(w, ra);
+	enum return_check known = return_check(w, ra);
 	struct jit_unwind_info info;
 	size_t n;
 
-	if (evidence != EVIDENCE_MAP || !jit_info_find(w, ra - 1, &info) || !info.code)
-		return evidence;
+	if (known != RETURN_MAP || !jit_info_find(w, ra - 1, &info) || !info.code)
+		return known;
 	n = ra - info.start < CALL_BYTES_MAX ? ra - info.start : CALL_BYTES_MAX;
 	if (w->arch->ends_in_call(info.code + (ra - info.start), n))
-		return EVIDENCE_CALL;
-	return frame_at(w, &info, ra) ? EVIDENCE_NONE : EVIDENCE_MAP;
+		return RETURN_CALL;
+	return frame_at(w, &info, ra) ? RETURN_NONE : RETURN_MAP;
 }
 
 /* Does the frame at sp hold a return address, as far as its code tells? */
@@ -88,7 +88,7 @@ static bool holds_return(struct walk *w, const struct code_frame *f, uint64_t sp
 
 	return walk_word(w, sp + (uint32_t)f->sp - (uint32_t)f->saved_ra, w->arch->word_bytes,
 			 &ra) &&
-	       jit_evidence(w, ra) != EVIDENCE_NONE;
+	       return_check_jit(w, ra) != RETURN_NONE;
 }
 
 /* HotSpot's adapters lower the stack pointer of a compiled method for what it calls, if that is
@@ -139,7 +139,7 @@ enum unwind_stop jit_code_step(struct walk *w, struct cursor *c, bool *has_fp)
 	stop = code_caller(w, c, f, &caller);
 	if (stop != WALK_ON)
 		return stop;
-	if (jit_evidence(w, caller.ip) == EVIDENCE_NONE)
+	if (return_check_jit(w, caller.ip) == RETURN_NONE)
 		return UNWIND_STOP_NO_CFI;
 	*c = caller;
 	return WALK_ON;

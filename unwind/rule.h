@@ -22,11 +22,11 @@ enum rule_kind {
 	RULE_SHAPED, /* from register `reg`, in the way that `flags` say */
 	RULE_FULL,   /* needs all registers: struct full_rule */
 	RULE_END,    /* the outermost frame */
-	/* No rule; what is tried next is in ladder.c. */
+	/* No rule; what is tried next is in fallback.c. */
 	RULE_NO_CFI,
-	/* RULE_NO_CFI in a worker's cache, where the ladder has been, if it went on as by RULE_SP
+	/* RULE_NO_CFI in a worker's cache, where the fallback has been, if it went on as by RULE_SP
 	 * or RULE_FP: by machine code, or by frame pointer in code without a file. See
-	 * ladder_again.c. */
+	 * fallback_cached.c. */
 	RULE_CODE_SP,
 	RULE_CODE_FP,
 	RULE_BAD_CFI,
@@ -60,21 +60,21 @@ static inline bool rule_is_missing(enum rule_kind kind)
 
 /* Flags of RULE_SHAPED. base = value of `reg`. */
 enum {
-	RULE_DEREF = 1,		 /* CFA = memory at (base + cfa_off), plus cfa_add */
-	RULE_RA_AT_BASE = 2,	 /* return address at base + ra_off, not CFA + ra_off */
-	RULE_FP_AT_BASE = 4,	 /* fp at base + fp_off */
-	RULE_FP_LOST = 8,	 /* fp has no value in the caller */
-	RULE_SIGNAL = 16,	 /* the caller was interrupted, not calling; its link register is
-				  * saved behind its fp */
-	RULE_PC_IN_CFA = 32,	 /* depends on the exact pc (PLT): not valid for a return address */
-	RULE_EVIDENCE_SHIFT = 6, /* the two bits above are evidence.h's, in cached rules */
+	RULE_DEREF = 1,	       /* CFA = memory at (base + cfa_off), plus cfa_add */
+	RULE_RA_AT_BASE = 2,   /* return address at base + ra_off, not CFA + ra_off */
+	RULE_FP_AT_BASE = 4,   /* fp at base + fp_off */
+	RULE_FP_LOST = 8,      /* fp has no value in the caller */
+	RULE_SIGNAL = 16,      /* the caller was interrupted, not calling; its link register is
+				* saved behind its fp */
+	RULE_PC_IN_CFA = 32,   /* depends on the exact pc (PLT): not valid for a return address */
+	RULE_RETURN_SHIFT = 6, /* the two bits above are return_check.h's, in cached rules */
 };
 
-/* And of cached RULE_NO_CFI and its kin, where they are ladder.c's, too. */
+/* And of cached RULE_NO_CFI to RULE_CODE_FP, where fallback.c keeps them, too. */
 enum { RULE_UNKNOWN_CODE = 1 }; /* its bytes are not those of a known function */
 
-/* How the ladder goes on from an address whatever the registers are: rule.reg of cached
- * RULE_NO_CFI. See ladder_again.c. */
+/* How the fallback goes on from an address whatever the registers are: rule.reg of cached
+ * RULE_NO_CFI. See fallback_cached.c. */
 enum rule_way {
 	RULE_WAY_UNKNOWN, /* not looked for yet, or none of these */
 	RULE_WAY_JIT,	  /* by frame pointer, in code without a file */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "unwind/memory.h"
-#include "unwind/chain.h"
+#include "unwind/callchain.h"
 #include "unwind/method.h"
 
 static const struct unwind_method_ops *const methods[] = {

@@ -233,9 +233,9 @@ enum unwind_stop jit_step(struct walk *w, struct cursor *c);
 const struct full_rule *jit_full_rule(struct walk *w, uint64_t ip, struct arena *arena,
 				      uint64_t *bias);
 
-/* saved_sp.c: the CFA of the sample's own frame *c in `map`, whose rule reads it from below the
+/* red_zone.c: the CFA of the sample's own frame *c in `map`, whose rule reads it from below the
  * stack pointer, where nothing was copied. False: not found. */
-bool saved_sp_find(struct walk *w, const struct cursor *c, const struct map *map, uint64_t *cfa);
+bool red_zone_find(struct walk *w, const struct cursor *c, const struct map *map, uint64_t *cfa);
 
 /* code_step.c: does the code from `ip` on, in a file, give the frame pointer back to its caller as
  * a function does whose frame begins there? Only the way that takes no branch is followed, unless
@@ -279,28 +279,27 @@ enum fp_owner fp_owner_by_code(struct walk *w, const struct cursor *c, uint64_t 
 enum unwind_stop go_step(struct walk *w, struct cursor *c, enum rule_kind kind,
 			 const struct map *map);
 
-/* ---- ladder.c: frames without call frame information -------------------------------------- */
+/* ---- fallback.c: frames without call frame information -------------------------------------- */
 
 /* Tries to find the caller of the frame *c in `map` (may be NULL), for which there is no rule:
  * `kind` is RULE_NO_CFI or later in the enum. WALK_ON and the caller in *c, or why it ends here. */
-enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind kind,
-			     const struct map *map);
+enum unwind_stop fallback_step(struct walk *w, struct cursor *c, enum rule_kind kind,
+			       const struct map *map);
 
 /* The sample's own frame *c seems to be the outermost, because its rule found 0 for the return
  * address. Is that so, or is the rule wrong, as at the return of OpenSSL's x25519_fe64_mul? WALK_ON
  * and the caller in *c, UNWIND_STOP_END or (without guesses) UNWIND_STOP_BAD_CFI. */
-enum unwind_stop ladder_first_end(struct walk *w, struct cursor *c);
+enum unwind_stop fallback_first_end(struct walk *w, struct cursor *c);
 
-/* ---- ladder_again.c: the short way for frames at an address that the ladder has met -----------
- */
+/* ---- fallback_cached.c: the short way for frames at an address that the fallback has met */
 
-/* The same as ladder_step() for the walk's present frame, whose rule this is, of RULE_NO_CFI.
+/* The same as fallback_step() for the walk's present frame, whose rule this is, of RULE_NO_CFI.
  * False: not found in the short way, nothing has changed. */
-bool ladder_again(struct walk *w, const struct rule *r);
+bool fallback_cached(struct walk *w, const struct rule *r);
 
 /* The address is in code without a file. */
-void ladder_note_jit(struct walk *w, uint64_t lookup_ip);
+void fallback_note_jit(struct walk *w, uint64_t lookup_ip);
 /* It is in a function with a name, in such a frame. */
-void ladder_note_code(struct walk *w, uint64_t lookup_ip, const struct code_frame *f);
+void fallback_note_code(struct walk *w, uint64_t lookup_ip, const struct code_frame *f);
 
 #endif

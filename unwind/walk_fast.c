@@ -1,6 +1,6 @@
 /* walk_fast.c - the hot loop: sp, fp, pc and link register through packed rules. */
 #include "base/prefetch.h"
-#include "unwind/evidence.h"
+#include "unwind/return_check.h"
 
 /* What the loop is compiled for, or a variable for the other processors. */
 struct words {
@@ -225,7 +225,7 @@ static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 		break;
 	case RULE_NO_CFI:
 	case RULE_JIT_FP:
-		if (ladder_again(w, &e->rule))
+		if (fallback_cached(w, &e->rule))
 			return WALK_ON;
 		break; /* the entry may be another's by now */
 	case RULE_NO_BINARY:
@@ -236,7 +236,7 @@ static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 	default:
 		break;
 	}
-	return ladder_step(w, &w->c, kind, map);
+	return fallback_step(w, &w->c, kind, map);
 }
 
 /* ---- the two kinds that nearly all rules are of ------------------------------------------- */

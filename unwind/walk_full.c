@@ -203,7 +203,7 @@ static enum unwind_stop full_step(struct step *st)
 	enum unwind_stop stop = cfa_find(st);
 	uint64_t sp = st->in->v[arch->sp], ip;
 
-	if (stop != WALK_ON && st->first && saved_sp_find(st->w, &st->w->c, st->map, &st->cfa)) {
+	if (stop != WALK_ON && st->first && red_zone_find(st->w, &st->w->c, st->map, &st->cfa)) {
 		stop = WALK_ON;
 		st->how = FRAME_SAVED_SP;
 	}
@@ -238,7 +238,7 @@ static void cursor_set(struct cursor *c, const struct regs *regs, const struct a
 	c->lr_known = arch->ra != arch->pc && regs->known >> arch->ra & 1;
 }
 
-/* After a step of the ladder no other registers are known. */
+/* After a step of the fallback no other registers are known. */
 static void registers_set(struct regs *regs, const struct cursor *c, const struct arch *arch)
 {
 	regs->v[arch->pc] = c->ip;
@@ -280,7 +280,7 @@ static bool vdso_sigreturn(const struct walk *w, const struct cursor *c, const s
 	return t->code;
 }
 
-/* The complete rule of a frame; NULL: none, see ladder.c. */
+/* The complete rule of a frame; NULL: none, see fallback.c. */
 static const struct full_rule *rule_of(struct walk *w, const struct rule_entry *e,
 				       const struct map *map, uint64_t lookup_ip,
 				       struct arena *arena, uint64_t *bias)
@@ -302,7 +302,7 @@ static enum unwind_stop rule_step(struct step *st)
 	st->how = st->rule->how;
 	stop = full_step(st);
 	if (stop == UNWIND_STOP_END && st->first) {
-		stop = ladder_first_end(w, c);
+		stop = fallback_first_end(w, c);
 		if (stop == WALK_ON) {
 			registers_set(st->out, c, w->arch);
 			return stop;
@@ -356,7 +356,7 @@ static enum unwind_stop walk_on(struct walk *w, const struct regs *regs, struct 
 		if (!st.rule && e->rule.kind < RULE_NO_CFI)
 			return UNWIND_STOP_BAD_CFI;
 		if (!st.rule) {
-			stop = ladder_step(w, c, (enum rule_kind)e->rule.kind, map);
+			stop = fallback_step(w, c, (enum rule_kind)e->rule.kind, map);
 			if (stop != WALK_ON)
 				return stop;
 			registers_set(in, c, w->arch);

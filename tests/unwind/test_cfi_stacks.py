@@ -45,7 +45,7 @@ ROWS = {
     # DW_CFA_def_cfa_expression: DW_OP_deref of DW_OP_breg7 -8192 and of 8192
     "cfa_memory_below": row(".cfi_escape 0x0f, 4, 0x77, 0x80, 0x40, 6"),
     "cfa_memory_above": row(".cfi_escape 0x0f, 5, 0x77, 0x80, 0xc0, 0, 6"),
-    # As SHA-2 of OpenSSL: the CFA is 8 more than what is 24 bytes above the stack pointer; then far below it (saved_sp.c)
+    # As SHA-2 of OpenSSL: the CFA is 8 more than what is 24 bytes above the stack pointer; then far below it (red_zone.c)
     "keeps_sp": ".cfi_startproc; .cfi_escape 0x0f, 5, 0x77, 24, 6, 0x23, 8; nop; .cfi_escape 0x0f, 6, 0x77, 0x80, 0x40, 6, 0x23, 8; "
                 "call *%rax; in_keeps_sp: ret; .cfi_endproc",
     "calls_keeps_sp": ".cfi_startproc; call keeps_sp; in_calls_keeps_sp: ret; .cfi_endproc",

@@ -4,7 +4,7 @@
  * it. Where a function was not at this pc before, the stack is unwound from what a profiler would
  * have: the registers, and a copy of the stack from the stack pointer upwards. Every frame must be
  * the list's; without guesses fewer may be found. What is guessed is the CFA of SHA-2 for AVX2 (see
- * saved_sp.c), and the caller of x25519's multiplication at its return, where its call frame
+ * red_zone.c), and the caller of x25519's multiplication at its return, where its call frame
  * information is wrong. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
-/* chain.c - from recorded call chains to frames.
+/* callchain.c - from recorded call chains to frames.
  *
- * Source: perf_event.h (enum perf_callchain_context) and kernel/events/callchain.c: a context marker
- * says whose addresses follow; the first address after it is where that context was interrupted,
- * the others are return addresses. A marker may come twice. simpleperf has made them addresses of
- * calls. So are callers in user chains made of branch records (reader.h: chain_is_lbr), which hold
- * where the branch came from: perf_event.h, struct perf_branch_entry. */
-#include "unwind/chain.h"
+ * Source: perf_event.h (enum perf_callchain_context) and kernel/events/callchain.c: a context
+ * marker says whose addresses follow; the first address after it is where that context was
+ * interrupted, the others are return addresses. A marker may come twice. simpleperf has made them
+ * addresses of calls. So are callers in user chains made of branch records (reader.h:
+ * chain_is_lbr), which hold where the branch came from: perf_event.h, struct perf_branch_entry. */
+#include "unwind/callchain.h"
 
 /* perf_event.h PERF_CONTEXT_* besides those in reader.h. */
 #define CHAIN_HYPERVISOR    ((uint64_t)-32)

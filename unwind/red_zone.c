@@ -1,4 +1,4 @@
-/* saved_sp.c - functions that keep their caller's stack pointer below their own.
+/* red_zone.c - functions that keep their caller's stack pointer below their own.
  *
  * SHA-2 of OpenSSL for AVX2 saves it in its frame and, in the loop that lowers the stack pointer,
  * in the word below that (psABI AMD64 3.2.2, "red zone"): the CFA is (sp - 8) dereferenced, plus 8.
@@ -7,7 +7,7 @@
  * there on that says where a return address is, if that follows a call that leads to this very
  * function.
  */
-#include "unwind/evidence.h"
+#include "unwind/return_check.h"
 
 /* Of call frame information, far more than such functions have. */
 #define ROWS_MAX	 128
@@ -63,7 +63,7 @@ static bool leads_to(struct walk *w, uint64_t target, struct cfi_module *cm,
 	return end && w->arch->jumps_to(end - n, n, other.start, fde->start);
 }
 
-bool saved_sp_find(struct walk *w, const struct cursor *c, const struct map *map, uint64_t *cfa)
+bool red_zone_find(struct walk *w, const struct cursor *c, const struct map *map, uint64_t *cfa)
 {
 	unsigned word = w->arch->word_bytes;
 	struct rule_entry own;

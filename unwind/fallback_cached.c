@@ -1,10 +1,10 @@
-/* ladder_again.c - frames without call frame information at addresses that the ladder has met
- * before.
+/* fallback_cached.c - frames without call frame information at addresses that the fallback has
+ * met before.
  *
- * Most of what the ladder asks depends on the address alone. That is remembered in the cached rule,
- * so that such a frame costs little more than one with a rule. What is found is what ladder_step()
- * finds; where anything is unusual, nothing is, and it has to look again. */
-#include "unwind/evidence.h"
+ * Most of what the fallback asks depends on the address alone. That is remembered in the cached
+ * rule, so that such a frame costs little more than one with a rule. What is found is what
+ * fallback_step() finds; where anything is unusual, nothing is, and it has to look again. */
+#include "unwind/return_check.h"
 
 enum { WORD = 8 }; /* of the processors that this is for */
 
@@ -14,7 +14,7 @@ static bool is_for_loop(const struct walk *w)
 	return w->arch->ra == w->arch->pc;
 }
 
-void ladder_note_jit(struct walk *w, uint64_t lookup_ip)
+void fallback_note_jit(struct walk *w, uint64_t lookup_ip)
 {
 	struct rule_entry own;
 	struct rule *r = &walk_rule(w, lookup_ip, &own)->rule;
@@ -52,7 +52,7 @@ static bool note_for_loop(struct rule *r, const struct code_frame *f)
 	return true;
 }
 
-void ladder_note_code(struct walk *w, uint64_t lookup_ip, const struct code_frame *f)
+void fallback_note_code(struct walk *w, uint64_t lookup_ip, const struct code_frame *f)
 {
 	struct rule_entry own;
 	struct rule *r = &walk_rule(w, lookup_ip, &own)->rule;
@@ -81,7 +81,7 @@ static bool arrive(struct cursor *c, uint64_t ra, enum frame_how how)
 	return true;
 }
 
-/* May it be what smallest_frame_step() of ladder.c is for? */
+/* May it be what smallest_frame_step() of fallback.c is for? */
 static bool may_be_smallest_frame(const struct walk *w)
 {
 	const struct map *called = w->next[-2].map;
@@ -103,7 +103,7 @@ static bool jit_again(struct walk *w)
 	ra &= w->code_mask;
 	if (may_be_smallest_frame(w) ||
 	    fp_owner_find(w, c, w->next[-1].map, &caller) != FP_OWNER_SELF ||
-	    evidence_of(w, ra) == EVIDENCE_NONE || jit_info_find(w, c->ip - 1, &info))
+	    return_check(w, ra) == RETURN_NONE || jit_info_find(w, c->ip - 1, &info))
 		return false;
 	c->sp = c->fp + 2 * WORD;
 	c->sp_known = w->arch->ra == w->arch->pc;
@@ -136,7 +136,7 @@ static bool code_again(struct walk *w, const struct rule *r)
 	if (r->how != CODE_FP_CALLER)
 		fp_known = r->fp_off && walk_word(w, cfa + (uint64_t)(int64_t)r->fp_off, WORD, &fp);
 	ra &= w->code_mask;
-	if (evidence_of(w, ra) == EVIDENCE_NONE) /* the rule may be elsewhere from here on */
+	if (return_check(w, ra) == RETURN_NONE) /* the rule may be elsewhere from here on */
 		return false;
 	c->sp = cfa;
 	c->sp_known = true;
@@ -145,7 +145,7 @@ static bool code_again(struct walk *w, const struct rule *r)
 	return arrive(c, ra, FRAME_CODE);
 }
 
-bool ladder_again(struct walk *w, const struct rule *r)
+bool fallback_cached(struct walk *w, const struct rule *r)
 {
 	if (r->kind == RULE_JIT_FP)
 		return jit_again(w);

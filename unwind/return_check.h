@@ -1,8 +1,8 @@
-/* evidence.h - what says that an address is a return address. Private to unwind/.
+/* return_check.h - what says that an address is a return address. Private to unwind/.
  *
  * It is remembered with the rule of the address, which is needed next if it is one. */
-#ifndef UNWIND_EVIDENCE_H
-#define UNWIND_EVIDENCE_H
+#ifndef UNWIND_RETURN_CHECK_H
+#define UNWIND_RETURN_CHECK_H
 
 #include "unwind/walk.h"
 
@@ -12,36 +12,36 @@
 /* How large functions are, at most. */
 #define FUNCTION_BYTES_MAX (64u << 10)
 
-enum evidence {
-	EVIDENCE_UNKNOWN, /* not looked for yet */
-	EVIDENCE_NONE,
-	EVIDENCE_MAP,  /* executable memory without a file to look into */
-	EVIDENCE_CALL, /* the instruction before it is a call, or it is the exit of a context */
+enum return_check {
+	RETURN_UNKNOWN, /* not looked for yet */
+	RETURN_NONE,
+	RETURN_MAP,  /* executable memory without a file to look into */
+	RETURN_CALL, /* the instruction before it is a call, or it is the exit of a context */
 };
 
 /* Of the rule's flags: set if something says so. */
-#define RULE_MAY_BE_RETURN (EVIDENCE_MAP << RULE_EVIDENCE_SHIFT)
-_Static_assert((EVIDENCE_MAP & EVIDENCE_CALL) == EVIDENCE_MAP &&
-		       !(EVIDENCE_MAP & (EVIDENCE_UNKNOWN | EVIDENCE_NONE)),
+#define RULE_MAY_BE_RETURN (RETURN_MAP << RULE_RETURN_SHIFT)
+_Static_assert((RETURN_MAP & RETURN_CALL) == RETURN_MAP &&
+		       !(RETURN_MAP & (RETURN_UNKNOWN | RETURN_NONE)),
 	       "a bit");
 
 /* Looks for it, whatever is remembered. */
-enum evidence evidence_find(struct walk *w, uint64_t ra);
+enum return_check return_check_find(struct walk *w, uint64_t ra);
 
-static inline enum evidence evidence_of(struct walk *w, uint64_t ra)
+static inline enum return_check return_check(struct walk *w, uint64_t ra)
 {
 	uint64_t key = w->space_key | (ra - 1);
 	const struct rule_entry *e = rule_cache_at(&w->worker->cache, key);
-	unsigned known = e->rule.flags >> RULE_EVIDENCE_SHIFT;
+	unsigned known = e->rule.flags >> RULE_RETURN_SHIFT;
 
 	if (__builtin_expect(e->key == key && known && !((ra - 1) >> RULE_CACHE_IP_BITS), 1))
-		return (enum evidence)known;
-	return evidence_find(w, ra);
+		return (enum return_check)known;
+	return return_check_find(w, ra);
 }
 
 /* The same with what a jitdump has of the code before `ra` at the sample's time: it may be another
  * at other times, so this is not remembered. */
-enum evidence jit_evidence(struct walk *w, uint64_t ra);
+enum return_check return_check_jit(struct walk *w, uint64_t ra);
 
 /* Does nothing speak against that `ra` is a return address: is it behind a call, in code without a
  * file, or where signal handlers return to? */
@@ -49,7 +49,7 @@ static inline bool may_be_return(struct walk *w, uint64_t ra)
 {
 	struct rule_entry own;
 
-	return evidence_of(w, ra) != EVIDENCE_NONE ||
+	return return_check(w, ra) != RETURN_NONE ||
 	       (ra && walk_rule(w, ra - 1, &own)->rule.flags & RULE_SIGNAL);
 }
 

@@ -1,9 +1,9 @@
-/* ladder.c - the caller of code without call frame information: the return address at the stack
+/* fallback.c - the caller of code without call frame information: the return address at the stack
  * pointer, the link register, the frame pointer. Each is believed only when it fits. */
 #include <elf.h>
 #include <string.h>
 
-#include "unwind/evidence.h"
+#include "unwind/return_check.h"
 
 /* How far back return_before() looks. Functions without a call or a return in so much code are
  * rare, and most are loops of cryptography, which make no calls. */
@@ -85,7 +85,7 @@ static bool known_frame_step(struct walk *w, struct cursor *c, const struct map 
 		return false;
 	size = known_frame_size(w, c, map);
 	if (size < 0 || !walk_word(w, c->sp + (unsigned)size, w->arch->word_bytes, &ra) ||
-	    evidence_of(w, ra) != EVIDENCE_CALL)
+	    return_check(w, ra) != RETURN_CALL)
 		return false;
 	c->ip = ra;
 	c->sp += (unsigned)size + w->arch->word_bytes;
@@ -104,7 +104,7 @@ static bool stack_top_step(struct walk *w, struct cursor *c, const struct map *m
 		return false;
 	for (i = 0; i <= untold_pushes; i++, sp += w->arch->word_bytes) {
 		if (!walk_word(w, sp, w->arch->word_bytes, &ra) ||
-		    evidence_of(w, ra) != EVIDENCE_CALL ||
+		    return_check(w, ra) != RETURN_CALL ||
 		    (is_jit(map) && !may_have_called_jit(w, c, sp, ra)))
 			continue;
 		c->ip = ra;
@@ -149,7 +149,7 @@ static bool first_frame_again(struct walk *w, struct cursor *c)
 	return true;
 }
 
-enum unwind_stop ladder_first_end(struct walk *w, struct cursor *c)
+enum unwind_stop fallback_first_end(struct walk *w, struct cursor *c)
 {
 	struct cursor caller = *c;
 
@@ -188,7 +188,7 @@ static bool link_register_step(struct walk *w, struct cursor *c, const struct ma
 	struct arch_return place;
 
 	/* The sigreturn that a handler returns to is behind no call. */
-	if (!c->lr_known || evidence_of(w, ra) == EVIDENCE_NONE)
+	if (!c->lr_known || return_check(w, ra) == RETURN_NONE)
 		return false;
 	place = return_place(w, map, c->ip, ra);
 	if (place.at == ARCH_RETURN_IN_FRAME)
@@ -263,7 +263,7 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c, con
 	if (!ra)
 		return c->how == FRAME_FRAME_POINTER || is_last_record(w, c, fp) ? UNWIND_STOP_END
 										 : otherwise;
-	if (evidence_of(w, ra) == EVIDENCE_NONE || calls_another(w, map, c->ip, ra))
+	if (return_check(w, ra) == RETURN_NONE || calls_another(w, map, c->ip, ra))
 		return otherwise;
 	/* Not so where a function puts its frame record: then the caller's frame is above it. */
 	c->sp = is_jit(map) ? jit_caller_sp(w, c, ra) : c->fp + 2 * word;
@@ -291,7 +291,7 @@ static bool near_root_step(struct walk *w, struct cursor *c)
 		if (!walk_word(w, at, w->arch->word_bytes, &ra))
 			return false;
 		ra &= w->code_mask;
-		if (evidence_of(w, ra) != EVIDENCE_CALL)
+		if (return_check(w, ra) != RETURN_CALL)
 			continue;
 		kind = walk_rule(w, ra - 1, &own)->rule.kind;
 		if (rule_is_missing(kind) && c->ip - ra <= ROOT_CODE_BYTES)
@@ -337,10 +337,10 @@ static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct m
 	unsigned word = w->arch->word_bytes;
 	uint64_t ra;
 
-	if (!w->arch->aligns_calls || !is_jit(map) || called_jit || !c->sp_known ||
-	    c->sp % 16 || !is_in_stub(c) || !walk_word(w, c->sp + word, word, &ra) ||
-	    evidence_of(w, ra) != EVIDENCE_CALL ||
-	    !may_have_called_jit(w, c, c->sp + word, ra) || !has_stub(w, ra))
+	if (!w->arch->aligns_calls || !is_jit(map) || called_jit || !c->sp_known || c->sp % 16 ||
+	    !is_in_stub(c) || !walk_word(w, c->sp + word, word, &ra) ||
+	    return_check(w, ra) != RETURN_CALL || !may_have_called_jit(w, c, c->sp + word, ra) ||
+	    !has_stub(w, ra))
 		return false;
 	c->ip = ra;
 	c->sp += 2 * word;
@@ -397,7 +397,7 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	if (!has_fp)
 		return stop;
 	if (stop == UNWIND_STOP_NO_CFI && is_jit(map))
-		ladder_note_jit(w, c->ip - c->is_return_address);
+		fallback_note_jit(w, c->ip - c->is_return_address);
 	if (stop == WALK_ON || stop == UNWIND_STOP_TRUNCATED_STACK)
 		return stop;
 	if (innermost && (stack_top_step(w, c, map, c->sp + stub_pushed_bytes(w, c, map),
@@ -432,8 +432,8 @@ static bool is_new_task(const struct walk *w, const struct cursor *c)
 	return c->how == FRAME_SAMPLE && arch_reg(w->arch, &w->s->user_regs, 0, &result) && !result;
 }
 
-enum unwind_stop ladder_step(struct walk *w, struct cursor *c, enum rule_kind kind,
-			     const struct map *map)
+enum unwind_stop fallback_step(struct walk *w, struct cursor *c, enum rule_kind kind,
+			       const struct map *map)
 {
 	static const enum unwind_stop stops[] = {
 		[RULE_NO_CFI] = UNWIND_STOP_NO_CFI,   [RULE_CODE_SP] = UNWIND_STOP_NO_CFI,

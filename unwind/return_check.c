@@ -1,5 +1,5 @@
-/* evidence.c - looks at the code before an address for a call. */
-#include "unwind/evidence.h"
+/* return_check.c - looks at the code before an address for a call. */
+#include "unwind/return_check.h"
 
 #include <sys/mman.h>
 
@@ -11,7 +11,7 @@ const uint8_t *code_before(struct walk *w, const struct map *map, uint64_t ip, s
 	return cm ? cfi_module_code_before(cm, ++*vaddr, n) : NULL;
 }
 
-static enum evidence evidence_in(struct walk *w, const struct map *map, uint64_t ra)
+static enum return_check behind_call(struct walk *w, const struct map *map, uint64_t ra)
 {
 	struct cfi_module *cm;
 	const uint8_t *code;
@@ -19,30 +19,30 @@ static enum evidence evidence_in(struct walk *w, const struct map *map, uint64_t
 	uint64_t vaddr;
 
 	if (!map || !(map->prot & PROT_EXEC))
-		return EVIDENCE_NONE;
+		return RETURN_NONE;
 	cm = walk_module(w, map, ra - 1, &vaddr);
 	if (!cm)
-		return EVIDENCE_MAP;
+		return RETURN_MAP;
 	code = cfi_module_code_before(cm, vaddr + 1, &n);
 	return (code && w->arch->ends_in_call(code, n)) || cfi_module_is_before_exit(cm, vaddr)
-		       ? EVIDENCE_CALL
-		       : EVIDENCE_NONE;
+		       ? RETURN_CALL
+		       : RETURN_NONE;
 }
 
-enum evidence evidence_find(struct walk *w, uint64_t ra)
+enum return_check return_check_find(struct walk *w, uint64_t ra)
 {
 	struct rule_entry own, *e;
-	enum evidence evidence;
+	enum return_check known;
 
 	if (!ra)
-		return EVIDENCE_NONE;
+		return RETURN_NONE;
 	e = walk_rule(w, ra - 1, &own);
-	evidence = (enum evidence)(e->rule.flags >> RULE_EVIDENCE_SHIFT);
-	if (evidence == EVIDENCE_UNKNOWN) {
-		evidence = evidence_in(w, walk_map(w, e), ra);
-		e->rule.flags |= (uint8_t)(evidence << RULE_EVIDENCE_SHIFT);
+	known = (enum return_check)(e->rule.flags >> RULE_RETURN_SHIFT);
+	if (known == RETURN_UNKNOWN) {
+		known = behind_call(w, walk_map(w, e), ra);
+		e->rule.flags |= (uint8_t)(known << RULE_RETURN_SHIFT);
 	}
-	return evidence;
+	return known;
 }
 
 uint64_t called_function(struct walk *w, uint64_t ra)

@@ -1,6 +1,6 @@
-/* chain.h - call chains that the kernel recorded. Private to unwind/. */
-#ifndef UNWIND_CHAIN_H
-#define UNWIND_CHAIN_H
+/* callchain.h - call chains that the kernel recorded. Private to unwind/. */
+#ifndef UNWIND_CALLCHAIN_H
+#define UNWIND_CALLCHAIN_H
 
 #include "unwind/method.h"
 
