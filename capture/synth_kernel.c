@@ -129,11 +129,11 @@ int synth_modules(struct synth *s)
 	int rc = 0;
 
 	snprintf(path, sizeof path, "%s/modules", s->proc);
-	text = sysfile_slurp(path, MODULES_BYTES_MAX, NULL);
+	text = sysfile_read_all(path, MODULES_BYTES_MAX, NULL);
 	if (!text)
 		return 0;
 	snprintf(path, sizeof path, "%s/modules.dep", s->modules);
-	dep = sysfile_slurp(path, MODULES_BYTES_MAX, NULL);
+	dep = sysfile_read_all(path, MODULES_BYTES_MAX, NULL);
 	for (line = text; line && *line && !rc; line = next) {
 		char *end = strchr(line, '\n');
 

@@ -178,7 +178,7 @@ static int maps_by_text(struct synth *s, pid_t pid)
 	int rc = 0;
 
 	snprintf(path, sizeof path, "%s/%d/maps", s->proc, (int)pid);
-	text = sysfile_slurp(path, MAPS_BYTES_MAX, NULL);
+	text = sysfile_read_all(path, MAPS_BYTES_MAX, NULL);
 	for (line = text; line && *line && !rc; line = next) {
 		struct synth_map m = {.pid = pid, .tid = pid};
 		char *end = strchr(line, '\n');

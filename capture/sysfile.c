@@ -75,7 +75,7 @@ int sysfile_u64(const char *path, uint64_t *ret)
 	return 0;
 }
 
-char *sysfile_slurp(const char *path, size_t max, size_t *ret_size)
+char *sysfile_read_all(const char *path, size_t max, size_t *ret_size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t n = 0, cap = 0;

@@ -14,6 +14,6 @@ int sysfile_line(const char *path, char *buf, size_t size);
 int sysfile_u64(const char *path, uint64_t *ret);
 int sysfile_i64(const char *path, int64_t *ret);
 /* The whole file, NUL-terminated, in memory the caller frees; `max` bounds it. NULL with errno. */
-char *sysfile_slurp(const char *path, size_t max, size_t *ret_size);
+char *sysfile_read_all(const char *path, size_t max, size_t *ret_size);
 
 #endif

@@ -27,7 +27,7 @@ struct tracing {
 static int put_file(const struct tracing *t, const char *path)
 {
 	size_t n;
-	char *text = sysfile_slurp(path, FORMAT_BYTES_MAX, &n);
+	char *text = sysfile_read_all(path, FORMAT_BYTES_MAX, &n);
 
 	if (!text)
 		return err_errno(t->err, errno, path, "read");

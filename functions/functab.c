@@ -316,8 +316,8 @@ size_t functab_covering(const struct functab *t, uint64_t addr, const struct fun
 	return n;
 }
 
-size_t functab_twins(const struct functab *t, const struct func *f, const struct func **twins,
-		     size_t max)
+size_t functab_aliases(const struct functab *t, const struct func *f, const struct func **aliases,
+		       size_t max)
 {
 	size_t first = (size_t)(f - t->funcs.v), last = first, n = 0;
 
@@ -327,7 +327,7 @@ size_t functab_twins(const struct functab *t, const struct func *f, const struct
 		const struct func *g = &t->funcs.v[first];
 
 		if (g->end == f->end && !((g->flags ^ f->flags) & FUNC_SIZELESS))
-			twins[n++] = g;
+			aliases[n++] = g;
 	}
 	return n;
 }

@@ -85,8 +85,8 @@ const struct func *functab_find_next(const struct functab *t, uint64_t addr, uin
 size_t functab_covering(const struct functab *t, uint64_t addr, const struct func **found,
 			size_t max);
 /* The functions that are the same bytes as f, f among them, at most max. Returns how many. */
-size_t functab_twins(const struct functab *t, const struct func *f, const struct func **twins,
-		     size_t max);
+size_t functab_aliases(const struct functab *t, const struct func *f, const struct func **aliases,
+		       size_t max);
 
 /* ---- symbol tables of ELF files (symtab.c) --------------------------------------------------
  *

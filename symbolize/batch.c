@@ -29,9 +29,9 @@ struct batch {
 
 /* ---- group ------------------------------------------------------------------------------- */
 
-static struct source *source_get(struct symbolizer *s, const struct dso *dso)
+static struct symbol_source *source_get(struct symbolizer *s, const struct dso *dso)
 {
-	struct source *src;
+	struct symbol_source *src;
 
 	while (s->sources.n <= dso->id)
 		if (vec_push(&s->sources, NULL))
@@ -165,7 +165,7 @@ static void run_symbols(void *arg, size_t i, unsigned worker)
 {
 	struct batch *b = arg;
 	struct group *g = b->order[i];
-	struct source *src = g->src;
+	struct symbol_source *src = g->src;
 
 	(void)worker;
 	g->rc = make_lookups(b, g) ? -ERR_NOMEM : src->ops->symbols(src, &g->lookups, NULL);

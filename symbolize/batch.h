@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/strtab.h"
 #include "demangle/demangle.h"
-#include "symbolize/source.h"
+#include "symbolize/symbol_source.h"
 
 /* What is kept from batch to batch. */
 struct symbolizer {
@@ -13,7 +13,7 @@ struct symbolizer {
 	struct jit_codes *own_jit; /* NULL: the caller's are used */
 	struct lines_cache lines_cache;
 	char *cache_dir;
-	VEC(struct source *) sources; /* by dso id; NULL where no query was */
+	VEC(struct symbol_source *) sources; /* by dso id; NULL where no query was */
 	struct strtab strings;
 	struct arena lines; /* struct sym_line of all answers */
 	struct symbolize_stats stats;

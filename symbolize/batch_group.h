@@ -19,7 +19,7 @@ struct name {
 };
 
 struct group {
-	struct source *src;
+	struct symbol_source *src;
 	size_t first_pair, n_pairs;
 	struct lookups lookups;
 	uint32_t *symbol_names;	   /* per lookup: index into names, or NAME_NONE */

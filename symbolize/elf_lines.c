@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/threads.h"
-#include "symbolize/source.h"
+#include "symbolize/symbol_source.h"
 
 /* Looked up at once; room for what they have, in levels. */
 enum { ADDRESSES = 64, LEVELS = 8 * DWARF_CHAIN_MAX };

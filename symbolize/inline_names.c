@@ -10,10 +10,10 @@
 #include "base/arena.h"
 #include "demangle/demangle.h"
 #include "symbolize/elfsyms.h"
-#include "symbolize/source.h"
+#include "symbolize/symbol_source.h"
 
 /* Functions folded into one that are looked at. */
-enum { TWINS_MAX = 16 };
+enum { ALIASES_MAX = 16 };
 
 /* What DWARF calls the function at an address. */
 struct entry {
@@ -99,15 +99,15 @@ static size_t without_clones(const char *symbol)
 static int name_entry(struct entry *e, const struct functab *tab, struct func_cursor *cursor,
 		      struct demangler d[2], struct arena *names)
 {
-	const struct func *f = functab_find(tab, e->vaddr, cursor), *twins[TWINS_MAX];
+	const struct func *f = functab_find(tab, e->vaddr, cursor), *aliases[ALIASES_MAX];
 	size_t n, i, n_names = 0, len = 0, n_fit = 0;
 	const char *first = NULL, *fit = NULL;
 
 	if (!f || f->start != e->vaddr || f->flags & FUNC_SIZELESS)
 		return 0;
-	n = functab_twins(tab, f, twins, TWINS_MAX);
+	n = functab_aliases(tab, f, aliases, ALIASES_MAX);
 	for (i = 0; i < n; i++) {
-		const char *s = twins[i]->name;
+		const char *s = aliases[i]->name;
 
 		len = without_clones(s);
 		if (first && len == without_clones(first) && !strncmp(first, s, len))
@@ -116,7 +116,7 @@ static int name_entry(struct entry *e, const struct functab *tab, struct func_cu
 		n_names++;
 	}
 	for (i = 0; i < n; i++) {
-		const char *s = twins[i]->name;
+		const char *s = aliases[i]->name;
 
 		if (strncmp(s, "_Z", 2) || !is_name_of(d, s, e->name, n_names == 1))
 			continue;

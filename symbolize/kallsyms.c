@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/pages.h"
-#include "symbolize/slurp.h"
+#include "symbolize/read_file.h"
 
 /* The last symbol of the kernel or of a module has no next one: perf lets it reach to the end of
  * the page after its own. */

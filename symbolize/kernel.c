@@ -16,8 +16,8 @@
 #include "base/buf.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/kernel_core.h"
-#include "symbolize/slurp.h"
-#include "symbolize/source.h"
+#include "symbolize/read_file.h"
+#include "symbolize/symbol_source.h"
 
 enum {
 	KALLSYMS_MAX_BYTES = 512 << 20,
@@ -116,7 +116,7 @@ static bool running_build_id(struct build_id *ret)
 	size_t size;
 	struct buf b;
 
-	if (slurp("/sys/kernel/notes", NOTES_MAX_BYTES, &data, &size, NULL, NULL))
+	if (read_file("/sys/kernel/notes", NOTES_MAX_BYTES, &data, &size, NULL, NULL))
 		return false;
 	ret->size = 0;
 	for (b = buf_make(data, size, 0, false); buf_left(&b) >= 12 && !ret->size;) {
@@ -194,7 +194,7 @@ static int load_file(struct kernel *k, const char *path, bool same_boot)
 {
 	char *text;
 	size_t size;
-	int rc = slurp(path, KALLSYMS_MAX_BYTES, &text, &size, NULL, NULL);
+	int rc = read_file(path, KALLSYMS_MAX_BYTES, &text, &size, NULL, NULL);
 
 	if (rc)
 		return rc == -ERR_NOMEM ? rc : 0;

@@ -13,7 +13,7 @@
 #include "base/cache_file.h"
 #include "base/hash.h"
 #include "base/nonstring.h"
-#include "symbolize/source.h"
+#include "symbolize/symbol_source.h"
 
 struct core_row {
 	uint32_t off;  /* from _text, rising */
@@ -152,7 +152,7 @@ static int add_rows(const struct kallsyms *k, struct core_row *rows, char *names
 		if (rows) {
 			rows[*n].off = (uint32_t)(start - k->_text);
 			rows[*n].name = (uint32_t)*names_size;
-			rows[*n].aliases = count_twins(&k->tab, f, false);
+			rows[*n].aliases = icf_count(&k->tab, f, false);
 			memcpy(names + *names_size, f->name, len);
 		}
 		++*n;

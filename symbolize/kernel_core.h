@@ -29,7 +29,7 @@ struct kernel_core {
  * not belong to the user, or is damaged. A zeroed struct is closed. */
 bool kernel_core_open(struct kernel_core *c, const char *dir, const struct build_id *id);
 void kernel_core_close(struct kernel_core *c);
-/* What functab_find() and count_twins() would say in the list; false outside of [_text, _etext), and
+/* What functab_find() and icf_count() would say in the list; false outside of [_text, _etext), and
  * when the row is damaged. ret->name lives until kernel_core_close(). */
 bool kernel_core_find(struct kernel_core *c, uint64_t addr, struct func *ret, uint32_t *aliases);
 /* Keeps a list in place of the last one, if that is no more than max_bytes. That it cannot is no

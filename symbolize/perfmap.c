@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "symbolize/slurp.h"
+#include "symbolize/read_file.h"
 
 static bool is_blank(char c)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "symbolize/elfsyms.h"
-#include "symbolize/source.h"
+#include "symbolize/symbol_source.h"
 
 enum { GO_CHAIN_MAX = 64 };
 
@@ -44,7 +44,7 @@ static enum sym_miss miss_of(enum module_miss m)
 	return SYM_MISS_NO_SYMBOLS;
 }
 
-static int open_module(struct source *s, struct err *err)
+static int open_module(struct symbol_source *s, struct err *err)
 {
 	struct elf_state *e = calloc(1, sizeof *e);
 
@@ -120,8 +120,8 @@ static bool off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret)
 	return mod->debug && debug_off_to_vaddr(mod, off, ret);
 }
 
-static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *vaddrs, size_t n,
-			struct err *err)
+static int load_symbols(struct symbol_source *s, struct elf_state *e, const uint64_t *vaddrs,
+			size_t n, struct err *err)
 {
 	if (elfsyms_load(&e->syms, e->mod, vaddrs, n))
 		return err_nomem(err);
@@ -141,7 +141,7 @@ static int load_symbols(struct source *s, struct elf_state *e, const uint64_t *v
 }
 
 /* Of a file without symbols only stubs have names. */
-static int say_plt(struct source *s, struct elf_state *e, struct err *err)
+static int say_plt(struct symbol_source *s, struct elf_state *e, struct err *err)
 {
 	if (e->told_plt)
 		return 0;
@@ -149,7 +149,7 @@ static int say_plt(struct source *s, struct elf_state *e, struct err *err)
 	return source_says(s, err, "PLT of %s", elf_image_path(e->mod->image));
 }
 
-static int elf_symbols(struct source *s, struct lookups *l, struct err *err)
+static int elf_symbols(struct symbol_source *s, struct lookups *l, struct err *err)
 {
 	struct func_cursor cursor = {0};
 	const struct func *f;
@@ -187,7 +187,7 @@ static int elf_symbols(struct source *s, struct lookups *l, struct err *err)
 	return rc;
 }
 
-static uint64_t elf_cost(struct source *s)
+static uint64_t elf_cost(struct symbol_source *s)
 {
 	struct elf_state *e = s->state;
 	uint64_t cost = dwarf_bytes(e->mod);
@@ -220,7 +220,7 @@ static int go_lines(const struct go_table *go, struct lookups *l, struct err *er
 /* Of functions made one the one counts that DWARF gives around the inline chain: the chain is that
  * one's. Aliases of one function keep the name they have without debug information, so that
  * profiles of machines with and without it can be compared. */
-static int prefer_dwarf_names(struct source *s, struct lookups *l, struct err *err)
+static int prefer_dwarf_names(struct symbol_source *s, struct lookups *l, struct err *err)
 {
 	struct elf_state *e = s->state;
 	struct func_cursor cursor = {0};
@@ -230,7 +230,7 @@ static int prefer_dwarf_names(struct source *s, struct lookups *l, struct err *e
 		struct lookup *v = &l->v[i];
 		const struct dwarf_frame *outer;
 		const struct func *f;
-		const char *name, *twin;
+		const char *name, *alias;
 
 		if (!v->n_frames || v->no_function || !v->symbol)
 			continue;
@@ -240,17 +240,17 @@ static int prefer_dwarf_names(struct source *s, struct lookups *l, struct err *e
 			continue;
 		if (elfsyms_find(&e->syms, v->vaddr, &cursor, &f))
 			return err_nomem(err);
-		if (!f || !count_twins(elfsyms_table(&e->syms, f), f, s->linker_folds))
+		if (!f || !icf_count(elfsyms_table(&e->syms, f), f, s->linker_folds))
 			continue;
-		twin = twin_named(elfsyms_table(&e->syms, f), f, name);
-		if (twin)
-			v->symbol = twin;
+		alias = icf_named(elfsyms_table(&e->syms, f), f, name);
+		if (alias)
+			v->symbol = alias;
 	}
 	return 0;
 }
 
 /* What of the debug information could not be used. */
-static int say_lacks(struct source *s, const struct dwarf_index *dwarf, struct err *err)
+static int say_lacks(struct symbol_source *s, const struct dwarf_index *dwarf, struct err *err)
 {
 	struct dwarf_index_stats stats;
 	char *detail = NULL;
@@ -273,7 +273,7 @@ static int say_lacks(struct source *s, const struct dwarf_index *dwarf, struct e
 	return 0;
 }
 
-static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_threads,
+static int elf_source_lines(struct symbol_source *s, struct lookups *l, unsigned n_threads,
 			    struct err *err)
 {
 	struct elf_state *e = s->state;
@@ -298,8 +298,8 @@ static int elf_source_lines(struct source *s, struct lookups *l, unsigned n_thre
 			   image ? elf_image_path(image) : e->mod->dso->path);
 }
 
-static size_t elf_candidates(struct source *s, const struct sym_query *q, struct sym_candidate *v,
-			     size_t max)
+static size_t elf_candidates(struct symbol_source *s, const struct sym_query *q,
+			     struct sym_candidate *v, size_t max)
 {
 	const struct func *found[64];
 	struct elf_state *e = s->state;
@@ -319,7 +319,7 @@ static size_t elf_candidates(struct source *s, const struct sym_query *q, struct
 	return n;
 }
 
-static void elf_end_batch(struct source *s)
+static void elf_end_batch(struct symbol_source *s)
 {
 	struct elf_state *e = s->state;
 
@@ -329,7 +329,7 @@ static void elf_end_batch(struct source *s)
 	arena_done(&e->names);
 }
 
-static void elf_done(struct source *s)
+static void elf_done(struct symbol_source *s)
 {
 	struct elf_state *e = s->state;
 

@@ -10,8 +10,8 @@
 
 #include "base/rooted.h"
 #include "symbolize/perfmap.h"
-#include "symbolize/slurp.h"
-#include "symbolize/source.h"
+#include "symbolize/read_file.h"
+#include "symbolize/symbol_source.h"
 
 enum { PERFMAP_MAX_BYTES = 512 << 20, STATUS_MAX_BYTES = 64 << 10, DUMPS_MAX = 64 };
 
@@ -30,7 +30,7 @@ static void path_in_container(uint32_t pid, char *path, size_t size)
 
 	*path = 0;
 	snprintf(name, sizeof name, "/proc/%" PRIu32 "/status", pid);
-	if (slurp(name, STATUS_MAX_BYTES, &status, &n, NULL, NULL))
+	if (read_file(name, STATUS_MAX_BYTES, &status, &n, NULL, NULL))
 		return;
 	line = strstr(status, "\nNSpid:");
 	end = line ? strchr(line + 1, '\n') : NULL;
@@ -66,7 +66,7 @@ static int open_trusted(const char *root, const char *path, int *ret)
 	return 0;
 }
 
-static int read_map(struct source *s, struct jit_state *j, const char *path, size_t *size)
+static int read_map(struct symbol_source *s, struct jit_state *j, const char *path, size_t *size)
 {
 	const char *symfs = modules_symfs(s->env->modules);
 	int fd = -1, rc = 0;
@@ -81,12 +81,12 @@ static int read_map(struct source *s, struct jit_state *j, const char *path, siz
 	}
 	if (fd < 0)
 		return -ERR_NOT_FOUND;
-	rc = slurp_fd(fd, path, PERFMAP_MAX_BYTES, &j->text, size, NULL, NULL);
+	rc = read_file_fd(fd, path, PERFMAP_MAX_BYTES, &j->text, size, NULL, NULL);
 	close(fd);
 	return rc;
 }
 
-static int open_map(struct source *s, struct jit_state *j, struct err *err)
+static int open_map(struct symbol_source *s, struct jit_state *j, struct err *err)
 {
 	const char *symfs = modules_symfs(s->env->modules);
 	char path[PATH_MAX];
@@ -108,7 +108,7 @@ static int open_map(struct source *s, struct jit_state *j, struct err *err)
 
 /* Is it a jitdump that the process had mapped? The name proves nothing: it is what any other
  * process calls a file, and in a container the PID in it is another one. */
-static bool is_dump_of(const struct source *s, const struct dso *dump)
+static bool is_dump_of(const struct symbol_source *s, const struct dso *dump)
 {
 	uint32_t pid;
 
@@ -118,7 +118,7 @@ static bool is_dump_of(const struct source *s, const struct dso *dump)
 }
 
 /* A JIT compiler makes its jitdump known by mapping it: the recording has its path. */
-static int open_dumps(struct source *s, struct jit_state *j, struct err *err)
+static int open_dumps(struct symbol_source *s, struct jit_state *j, struct err *err)
 {
 	const struct perf_file *f = s->env->file;
 	size_t i, n = f ? perf_file_dso_count(f) : 0;
@@ -166,7 +166,7 @@ static const struct func *find_in_dumps(const struct jit_state *j, const struct 
 	return found;
 }
 
-static int jit_symbols(struct source *s, struct lookups *l, struct err *err)
+static int jit_symbols(struct symbol_source *s, struct lookups *l, struct err *err)
 {
 	struct func_cursor cursor = {0};
 	struct jit_state *j = s->state;
@@ -197,7 +197,7 @@ static int jit_symbols(struct source *s, struct lookups *l, struct err *err)
 	return 0;
 }
 
-static uint64_t jit_lines_cost(struct source *s)
+static uint64_t jit_lines_cost(struct symbol_source *s)
 {
 	struct jit_state *j = s->state;
 	uint64_t lines = 0;
@@ -208,7 +208,8 @@ static uint64_t jit_lines_cost(struct source *s)
 	return lines;
 }
 
-static int jit_lines(struct source *s, struct lookups *l, unsigned n_threads, struct err *err)
+static int jit_lines(struct symbol_source *s, struct lookups *l, unsigned n_threads,
+		     struct err *err)
 {
 	struct jit_state *j = s->state;
 	size_t i;
@@ -227,7 +228,7 @@ static int jit_lines(struct source *s, struct lookups *l, unsigned n_threads, st
 	return 0;
 }
 
-static void jit_done(struct source *s)
+static void jit_done(struct symbol_source *s)
 {
 	struct jit_state *j = s->state;
 

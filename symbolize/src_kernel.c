@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "symbolize/elfsyms.h"
-#include "symbolize/source.h"
+#include "symbolize/symbol_source.h"
 
 struct kernel_state {
 	struct module own;  /* of a vmlinux given by the user */
@@ -25,7 +25,7 @@ static uint64_t start_of(const struct functab *tab, const char *name)
 	return 0;
 }
 
-static int open_vmlinux(struct source *s, struct kernel_state *k, struct err *err)
+static int open_vmlinux(struct symbol_source *s, struct kernel_state *k, struct err *err)
 {
 	bool guest = s->dso->kind == DSO_GUEST_KERNEL;
 	const char *path = guest ? s->env->guest_vmlinux : s->env->vmlinux;
@@ -60,7 +60,7 @@ static int open_vmlinux(struct source *s, struct kernel_state *k, struct err *er
 	return *k->vmlinux.source ? source_says(s, err, "%s", k->vmlinux.source) : 0;
 }
 
-static int find_in_vmlinux(struct source *s, struct kernel_state *k, struct lookups *l,
+static int find_in_vmlinux(struct symbol_source *s, struct kernel_state *k, struct lookups *l,
 			   struct err *err)
 {
 	struct func_cursor cursor = {0};
@@ -80,7 +80,7 @@ static int find_in_vmlinux(struct source *s, struct kernel_state *k, struct look
 }
 
 /* What an earlier run has kept. */
-static int find_in_core(struct source *s, struct kernel_state *k, struct lookups *l,
+static int find_in_core(struct symbol_source *s, struct kernel_state *k, struct lookups *l,
 			struct err *err)
 {
 	bool any = false;
@@ -107,7 +107,7 @@ static int find_in_core(struct source *s, struct kernel_state *k, struct lookups
 	return source_says(s, err, "kallsyms of this boot from the cache");
 }
 
-static int find_in_kallsyms(struct source *s, struct kernel_state *k, struct lookups *l,
+static int find_in_kallsyms(struct symbol_source *s, struct kernel_state *k, struct lookups *l,
 			    struct err *err)
 {
 	const struct kernel_symbols *sym;
@@ -137,7 +137,7 @@ static int find_in_kallsyms(struct source *s, struct kernel_state *k, struct loo
 	return source_says(s, err, "%s", sym->source);
 }
 
-static int kernel_source_symbols(struct source *s, struct lookups *l, struct err *err)
+static int kernel_source_symbols(struct symbol_source *s, struct lookups *l, struct err *err)
 {
 	struct kernel_state *k = s->state;
 	size_t i;
@@ -157,14 +157,15 @@ static int kernel_source_symbols(struct source *s, struct lookups *l, struct err
 	return rc;
 }
 
-static uint64_t kernel_cost(struct source *s)
+static uint64_t kernel_cost(struct symbol_source *s)
 {
 	struct kernel_state *k = s->state;
 
 	return k->mod ? dwarf_bytes(k->mod) : 0;
 }
 
-static int kernel_lines(struct source *s, struct lookups *l, unsigned n_threads, struct err *err)
+static int kernel_lines(struct symbol_source *s, struct lookups *l, unsigned n_threads,
+			struct err *err)
 {
 	struct kernel_state *k = s->state;
 	int rc = elf_lines(&k->dwarf, s->env, k->mod, l, n_threads, err);
@@ -175,7 +176,7 @@ static int kernel_lines(struct source *s, struct lookups *l, unsigned n_threads,
 	return source_says(s, err, "DWARF of %s", elf_image_path(k->mod->debug));
 }
 
-static void kernel_end_batch(struct source *s)
+static void kernel_end_batch(struct symbol_source *s)
 {
 	struct kernel_state *k = s->state;
 
@@ -184,7 +185,7 @@ static void kernel_end_batch(struct source *s)
 	elf_lines_end(&k->dwarf, s->env);
 }
 
-static void kernel_done(struct source *s)
+static void kernel_done(struct symbol_source *s)
 {
 	struct kernel_state *k = s->state;
 

@@ -6,7 +6,7 @@
 
 #include "symbolize/elfsyms.h"
 #include "symbolize/kallsyms.h"
-#include "symbolize/source.h"
+#include "symbolize/symbol_source.h"
 
 struct kmod_state {
 	char name[NAME_MAX + 1];	       /* as in /proc/modules */
@@ -17,7 +17,7 @@ struct kmod_state {
 	bool told_kallsyms, told_dwarf;
 };
 
-static int open_kallsyms(struct source *s, struct kmod_state *k, struct err *err)
+static int open_kallsyms(struct symbol_source *s, struct kmod_state *k, struct err *err)
 {
 	enum sym_miss why;
 
@@ -36,7 +36,7 @@ static int open_kallsyms(struct source *s, struct kmod_state *k, struct err *err
 	return 0;
 }
 
-static int open_file(struct source *s, struct kmod_state *k, struct err *err)
+static int open_file(struct symbol_source *s, struct kmod_state *k, struct err *err)
 {
 	k->mod = modules_get(s->env->modules, s->dso);
 	if (!k->mod || !module_debug(s->env->modules, k->mod))
@@ -51,7 +51,7 @@ static int open_file(struct source *s, struct kmod_state *k, struct err *err)
 	return k->kallsyms ? 0 : source_says(s, err, "%s", k->file.source);
 }
 
-static bool find_in_kallsyms(struct source *s, const struct kmod_state *k, struct lookup *l,
+static bool find_in_kallsyms(struct symbol_source *s, const struct kmod_state *k, struct lookup *l,
 			     struct func_cursor *cursor)
 {
 	const struct func *f;
@@ -66,7 +66,7 @@ static bool find_in_kallsyms(struct source *s, const struct kmod_state *k, struc
 /* A .ko has no addresses; how the kernel lays its sections out is known, but changes. Where
  * kallsyms has named the address, the file counts only if it has the same name at the same
  * distance. */
-static int find_in_file(struct source *s, struct kmod_state *k, struct lookup *l,
+static int find_in_file(struct symbol_source *s, struct kmod_state *k, struct lookup *l,
 			struct func_cursor *cursor)
 {
 	const struct func *f;
@@ -85,7 +85,7 @@ static int find_in_file(struct source *s, struct kmod_state *k, struct lookup *l
 	return 0;
 }
 
-static int kmod_symbols(struct source *s, struct lookups *l, struct err *err)
+static int kmod_symbols(struct symbol_source *s, struct lookups *l, struct err *err)
 {
 	struct func_cursor cursor = {0}, file_cursor = {0};
 	struct kmod_state *k = s->state;
@@ -117,14 +117,15 @@ static int kmod_symbols(struct source *s, struct lookups *l, struct err *err)
 	return source_says(s, err, "%s", k->kallsyms->source);
 }
 
-static uint64_t kmod_cost(struct source *s)
+static uint64_t kmod_cost(struct symbol_source *s)
 {
 	struct kmod_state *k = s->state;
 
 	return k->mod && *k->file.source ? dwarf_bytes(k->mod) : 0;
 }
 
-static int kmod_lines(struct source *s, struct lookups *l, unsigned n_threads, struct err *err)
+static int kmod_lines(struct symbol_source *s, struct lookups *l, unsigned n_threads,
+		      struct err *err)
 {
 	struct kmod_state *k = s->state;
 	struct elf_image *image;
@@ -138,7 +139,7 @@ static int kmod_lines(struct source *s, struct lookups *l, unsigned n_threads, s
 	return source_says(s, err, "DWARF of %s", image ? elf_image_path(image) : k->mod->dso->path);
 }
 
-static void kmod_end_batch(struct source *s)
+static void kmod_end_batch(struct symbol_source *s)
 {
 	struct kmod_state *k = s->state;
 
@@ -147,7 +148,7 @@ static void kmod_end_batch(struct source *s)
 	elf_lines_end(&k->dwarf, s->env);
 }
 
-static void kmod_done(struct source *s)
+static void kmod_done(struct symbol_source *s)
 {
 	struct kmod_state *k = s->state;
 

@@ -2,7 +2,7 @@
  * or a file of which nobody knows whether it is the one that ran. */
 #include <stdlib.h>
 
-#include "symbolize/source.h"
+#include "symbolize/symbol_source.h"
 
 /* One perf_symbol_file of the dso. */
 struct recorded_file {
@@ -37,7 +37,7 @@ static int add_file(struct recorded *r, const struct perf_symbol_file *file)
 	return functab_finish(tab);
 }
 
-static int open_recorded(struct source *s)
+static int open_recorded(struct symbol_source *s)
 {
 	const struct perf_symbol_file *file = perf_file_symbols(s->env->file, s->dso);
 	struct recorded *r;
@@ -86,7 +86,7 @@ static uint64_t address_in(const struct perf_symbol_file *file, const struct map
 	return v->ip - m->start + file->delta + (file->base == PERF_SYMBOLS_BY_OFF ? m->pgoff : 0);
 }
 
-static bool find(struct source *s, struct recorded *r, struct lookup *v)
+static bool find(struct symbol_source *s, struct recorded *r, struct lookup *v)
 {
 	const struct map *m = map_of(r, v);
 
@@ -104,7 +104,7 @@ static bool find(struct source *s, struct recorded *r, struct lookup *v)
 	return false;
 }
 
-int recorded_symbols(struct source *s, struct lookups *l, struct err *err)
+int recorded_symbols(struct symbol_source *s, struct lookups *l, struct err *err)
 {
 	const bool is_sure = s->dso->build_id.size != 0;
 	struct recorded *r;
@@ -124,7 +124,7 @@ int recorded_symbols(struct source *s, struct lookups *l, struct err *err)
 	return source_says(s, err, "symbols in the recording");
 }
 
-void recorded_done(struct source *s)
+void recorded_done(struct symbol_source *s)
 {
 	struct recorded *r = s->recorded;
 

@@ -131,7 +131,7 @@ void symbolizer_free(struct symbolizer *s)
 		return;
 	elf_lines_flush(&s->lines_cache, false, 1);
 	for (i = 0; i < s->sources.n; i++) {
-		struct source *src = s->sources.v[i];
+		struct symbol_source *src = s->sources.v[i];
 
 		if (!src)
 			continue;
@@ -179,21 +179,21 @@ const struct symbolize_stats *symbolizer_stats(const struct symbolizer *s)
 	return &s->stats;
 }
 
-static const struct source *source_of(const struct symbolizer *s, const struct dso *dso)
+static const struct symbol_source *source_of(const struct symbolizer *s, const struct dso *dso)
 {
 	return dso && dso->id < s->sources.n ? s->sources.v[dso->id] : NULL;
 }
 
 const char *symbolizer_source(const struct symbolizer *s, const struct dso *dso)
 {
-	const struct source *src = source_of(s, dso);
+	const struct symbol_source *src = source_of(s, dso);
 
 	return src && src->used ? src->used : "";
 }
 
 enum sym_miss symbolizer_miss(const struct symbolizer *s, const struct dso *dso)
 {
-	const struct source *src = source_of(s, dso);
+	const struct symbol_source *src = source_of(s, dso);
 
 	return !src || src->found ? SYM_MISS_FOUND : src->miss;
 }
@@ -207,7 +207,7 @@ const char *sym_tier_text(enum sym_tier t)
 
 enum sym_tier symbolizer_tier(const struct symbolizer *s, const struct dso *dso)
 {
-	const struct source *src = source_of(s, dso);
+	const struct symbol_source *src = source_of(s, dso);
 
 	return src ? src->tier : SYM_TIER_NONE;
 }
@@ -223,7 +223,7 @@ const char *sym_lack_text(enum sym_lack l)
 enum sym_lack symbolizer_lacks(const struct symbolizer *s, const struct dso *dso,
 			       const char **detail)
 {
-	const struct source *src = source_of(s, dso);
+	const struct symbol_source *src = source_of(s, dso);
 
 	*detail = src && src->lacks_detail ? src->lacks_detail : "";
 	return src ? src->lacks : SYM_LACKS_NOTHING;
@@ -232,7 +232,7 @@ enum sym_lack symbolizer_lacks(const struct symbolizer *s, const struct dso *dso
 size_t symbolizer_candidates(struct symbolizer *s, const struct sym_query *q,
 			     struct sym_candidate *v, size_t max)
 {
-	struct source *src = (struct source *)(uintptr_t)source_of(s, q->dso);
+	struct symbol_source *src = (struct symbol_source *)(uintptr_t)source_of(s, q->dso);
 
 	return src && src->ops->candidates ? src->ops->candidates(src, q, v, max) : 0;
 }

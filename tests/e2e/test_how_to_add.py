@@ -87,7 +87,7 @@ if os.path.basename(BUILD) != "gcc":
     tap.skip("how to add", "only with the ordinary build")
 else:
     hacking = open(os.path.join(TOP, "HACKING.md")).read()
-    for place in ("output/formats.c", "input/inputs.c", "base/processor.c", "symbolize/source.c", "cmd/resolve_options.c"):
+    for place in ("output/formats.c", "input/inputs.c", "base/processor.c", "symbolize/symbol_source.c", "cmd/resolve_options.c"):
         tap.check(f"`{place}`" in hacking and os.path.exists(os.path.join(TOP, place)), f"HACKING.md names {place}")
     copy_tree()
     add_all()

@@ -263,7 +263,7 @@ static void functions_of_the_same_bytes(void **unused)
 {
 	struct func_cursor c = {0};
 	struct functab t = {0};
-	const struct func *twins[3];
+	const struct func *aliases[3];
 
 	(void)unused;
 	add(&t, 5, 10, "before", 0);
@@ -273,18 +273,18 @@ static void functions_of_the_same_bytes(void **unused)
 	add(&t, 10, 30, "sizeless", FUNC_SIZELESS);
 	add(&t, 11, 12, "after", 0);
 	assert_int_equal(functab_finish(&t), 0);
-	assert_int_equal(functab_twins(&t, functab_find(&t, 10, &c), twins, 3), 2);
-	assert_string_equal(twins[0]->name, "a");
-	assert_string_equal(twins[1]->name, "bb");
-	assert_int_equal(functab_twins(&t, functab_find(&t, 15, &c), twins, 1), 1);
+	assert_int_equal(functab_aliases(&t, functab_find(&t, 10, &c), aliases, 3), 2);
+	assert_string_equal(aliases[0]->name, "a");
+	assert_string_equal(aliases[1]->name, "bb");
+	assert_int_equal(functab_aliases(&t, functab_find(&t, 15, &c), aliases, 1), 1);
 	/* "after", then the group of a, bb and sizeless */
-	assert_int_equal(functab_covering(&t, 11, twins, 3), 3);
-	assert_string_equal(twins[0]->name, "after");
-	assert_string_equal(twins[1]->name, "a");
-	assert_int_equal(functab_covering(&t, 25, twins, 3), 1);
-	assert_string_equal(twins[0]->name, "sizeless");
-	assert_int_equal(functab_covering(&t, 4, twins, 3), 0);
-	assert_int_equal(functab_twins(&t, &t.funcs.v[t.groups.v[0].first], twins, 3), 1);
+	assert_int_equal(functab_covering(&t, 11, aliases, 3), 3);
+	assert_string_equal(aliases[0]->name, "after");
+	assert_string_equal(aliases[1]->name, "a");
+	assert_int_equal(functab_covering(&t, 25, aliases, 3), 1);
+	assert_string_equal(aliases[0]->name, "sizeless");
+	assert_int_equal(functab_covering(&t, 4, aliases, 3), 0);
+	assert_int_equal(functab_aliases(&t, &t.funcs.v[t.groups.v[0].first], aliases, 3), 1);
 	functab_done(&t);
 }
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "symbolize/elfsyms.h"
-#include "symbolize/slurp.h"
+#include "symbolize/read_file.h"
 
 static uint64_t state = 4711;
 
@@ -37,7 +37,7 @@ static int make_sample(void **unused)
 	snprintf(command, sizeof command,
 		 "printf '%s' > h.c && cc -O0 -rdynamic -fcf-protection -Wl,-z,ibtplt h.c -o h.elf",
 		 source);
-	if (system(command) || slurp("h.elf", 1 << 20, &sample, &sample_size, NULL, NULL))
+	if (system(command) || read_file("h.elf", 1 << 20, &sample, &sample_size, NULL, NULL))
 		return -1;
 	return 0;
 }

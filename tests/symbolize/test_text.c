@@ -10,7 +10,7 @@
 
 #include "symbolize/kallsyms.h"
 #include "symbolize/perfmap.h"
-#include "symbolize/slurp.h"
+#include "symbolize/read_file.h"
 
 static const char *name_at(const struct functab *t, uint64_t addr, uint64_t *start)
 {
@@ -242,32 +242,32 @@ static void random_bytes(void **unused)
 	}
 }
 
-static void slurp_files(void **unused)
+static void read_files(void **unused)
 {
 	struct err err = {0};
 	bool cut = false;
 	size_t size;
 	char *data;
-	FILE *f = fopen("slurped", "w");
+	FILE *f = fopen("text.txt", "w");
 
 	(void)unused;
 	fputs("0123456789", f);
 	fclose(f);
-	assert_int_equal(slurp("slurped", 100, &data, &size, &cut, &err), 0);
+	assert_int_equal(read_file("text.txt", 100, &data, &size, &cut, &err), 0);
 	assert_string_equal(data, "0123456789");
 	assert_int_equal(size, 10);
 	assert_false(cut);
 	free(data);
-	assert_int_equal(slurp("slurped", 4, &data, &size, &cut, &err), 0);
+	assert_int_equal(read_file("text.txt", 4, &data, &size, &cut, &err), 0);
 	assert_string_equal(data, "0123");
 	assert_true(cut);
 	free(data);
-	assert_int_equal(slurp("/proc/self/maps", 1 << 20, &data, &size, &cut, &err), 0);
+	assert_int_equal(read_file("/proc/self/maps", 1 << 20, &data, &size, &cut, &err), 0);
 	assert_true(size > 100); /* although its st_size is 0 */
 	free(data);
-	assert_int_equal(slurp("no-such-file", 4, &data, &size, &cut, &err), -ERR_NOT_FOUND);
-	assert_int_equal(slurp("/dev/zero", 4, &data, &size, &cut, &err), -ERR_UNSUPPORTED);
-	assert_int_equal(slurp("/", 4, &data, &size, &cut, &err), -ERR_UNSUPPORTED);
+	assert_int_equal(read_file("no-such-file", 4, &data, &size, &cut, &err), -ERR_NOT_FOUND);
+	assert_int_equal(read_file("/dev/zero", 4, &data, &size, &cut, &err), -ERR_UNSUPPORTED);
+	assert_int_equal(read_file("/", 4, &data, &size, &cut, &err), -ERR_UNSUPPORTED);
 }
 
 int main(void)
@@ -280,7 +280,7 @@ int main(void)
 		cmocka_unit_test(module_names),
 		cmocka_unit_test(perf_map),
 		cmocka_unit_test(random_bytes),
-		cmocka_unit_test(slurp_files),
+		cmocka_unit_test(read_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* slurp.c - read until the end, because files of /proc do not know their size. */
-#include "symbolize/slurp.h"
+/* read_file.c - read until the end, because files of /proc do not know their size. */
+#include "symbolize/read_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,8 +51,8 @@ static int read_all(int fd, size_t max, char **data, size_t *size)
 	return 0;
 }
 
-int slurp_fd(int fd, const char *path, size_t max, char **data, size_t *size, bool *cut,
-	     struct err *err)
+int read_file_fd(int fd, const char *path, size_t max, char **data, size_t *size, bool *cut,
+		 struct err *err)
 {
 	struct stat st;
 	int e;
@@ -71,13 +71,13 @@ int slurp_fd(int fd, const char *path, size_t max, char **data, size_t *size, bo
 	return 0;
 }
 
-int slurp(const char *path, size_t max, char **data, size_t *size, bool *cut, struct err *err)
+int read_file(const char *path, size_t max, char **data, size_t *size, bool *cut, struct err *err)
 {
 	int fd = rooted_open(NULL, path, true), rc;
 
 	if (fd < 0)
 		return rooted_error(err, errno, path);
-	rc = slurp_fd(fd, path, max, data, size, cut, err);
+	rc = read_file_fd(fd, path, max, data, size, cut, err);
 	close(fd);
 	return rc;
 }

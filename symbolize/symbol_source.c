@@ -1,5 +1,5 @@
-/* source.c - which source answers for which kind of dso, and what they share. */
-#include "symbolize/source.h"
+/* symbol_source.c - which source answers for which kind of dso, and what they share. */
+#include "symbolize/symbol_source.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ const struct source_ops *source_ops_for(enum dso_kind kind)
 	return (unsigned)kind <= DSO_UNKNOWN ? by_kind[kind] : &none_source_ops;
 }
 
-int source_says(struct source *s, struct err *err, const char *fmt, ...)
+int source_says(struct symbol_source *s, struct err *err, const char *fmt, ...)
 {
 	char *text = NULL, *joined = NULL;
 	va_list ap;
@@ -48,8 +48,8 @@ int source_says(struct source *s, struct err *err, const char *fmt, ...)
 	return 0;
 }
 
-void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, const struct func *f,
-		uint64_t addr)
+void lookup_set(struct lookup *l, struct symbol_source *s, const struct functab *tab,
+		const struct func *f, uint64_t addr)
 {
 	if (!f) {
 		l->miss = SYM_MISS_NO_SYMBOL_HERE;
@@ -63,7 +63,7 @@ void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, c
 	if (s->counted_name != f->name || s->counted_start != f->start) {
 		s->counted_name = f->name;
 		s->counted_start = f->start;
-		s->counted = count_twins(tab, f, s->linker_folds);
+		s->counted = icf_count(tab, f, s->linker_folds);
 	}
 	l->aliases = s->counted;
 }
@@ -106,7 +106,7 @@ int lookups_add_chain(struct lookups *l, size_t i, const struct dwarf_frame *cha
 
 /* ---- dsos that have no symbols of their own ------------------------------------------------ */
 
-static int all_miss(struct source *s, struct lookups *l, enum sym_miss miss)
+static int all_miss(struct symbol_source *s, struct lookups *l, enum sym_miss miss)
 {
 	size_t i;
 
@@ -116,7 +116,7 @@ static int all_miss(struct source *s, struct lookups *l, enum sym_miss miss)
 	return 0;
 }
 
-static int none_symbols(struct source *s, struct lookups *l, struct err *err)
+static int none_symbols(struct symbol_source *s, struct lookups *l, struct err *err)
 {
 	(void)err;
 	return all_miss(s, l, SYM_MISS_NOT_A_FILE);
@@ -127,7 +127,7 @@ const struct source_ops none_source_ops = {.by_ip = true, .symbols = none_symbol
 /* ---- BPF programs and trampolines: the path is the symbol ---------------------------------- */
 
 /* KSYMBOL records say where each begins. */
-static uint64_t bpf_start(const struct source *s, uint64_t ip)
+static uint64_t bpf_start(const struct symbol_source *s, uint64_t ip)
 {
 	size_t i, n = s->env->file ? perf_file_map_count(s->env->file) : 0;
 
@@ -140,7 +140,7 @@ static uint64_t bpf_start(const struct source *s, uint64_t ip)
 	return ip;
 }
 
-static int bpf_symbols(struct source *s, struct lookups *l, struct err *err)
+static int bpf_symbols(struct symbol_source *s, struct lookups *l, struct err *err)
 {
 	size_t i;
 

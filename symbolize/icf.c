@@ -1,4 +1,4 @@
-/* twins.c - several names for the same bytes: which of them are functions of their own.
+/* icf.c - several names for the same bytes: which of them are functions of their own.
  *
  * A linker that folds identical code (lld and gold with --icf, mold) gives one address to functions
  * that have nothing to do with each other; gcc does it inside of a unit (-fipa-icf). But most names
@@ -8,10 +8,10 @@
 
 #include "base/hash.h"
 #include "demangle/demangle.h"
-#include "symbolize/source.h"
+#include "symbolize/symbol_source.h"
 
 /* Counting stops here; thousands of empty functions may be folded into one. */
-enum { TWINS_MAX = 100 };
+enum { ALIASES_MAX = 100 };
 
 bool linker_folds(struct elf_image *img)
 {
@@ -25,12 +25,12 @@ bool linker_folds(struct elf_image *img)
 	       (memmem(s.data, s.size, "LLD ", 4) || memmem(s.data, s.size, "mold ", 5));
 }
 
-struct twin_names {
-	uint64_t seen[TWINS_MAX];
+struct counted_names {
+	uint64_t seen[ALIASES_MAX];
 	size_t n;
 };
 
-static void see(struct twin_names *t, const char *name, size_t n)
+static void see(struct counted_names *t, const char *name, size_t n)
 {
 	uint64_t hash = hash_bytes(name, n);
 	size_t i;
@@ -41,42 +41,42 @@ static void see(struct twin_names *t, const char *name, size_t n)
 		t->seen[t->n++] = hash;
 }
 
-uint32_t count_twins(const struct functab *tab, const struct func *f, bool folds)
+uint32_t icf_count(const struct functab *tab, const struct func *f, bool folds)
 {
 	static const struct name_style style = {.fold_clones = true};
-	const struct func *twins[TWINS_MAX];
-	size_t n = functab_twins(tab, f, twins, TWINS_MAX), i;
-	struct twin_names names;
+	const struct func *aliases[ALIASES_MAX];
+	size_t n = functab_aliases(tab, f, aliases, ALIASES_MAX), i;
+	struct counted_names names;
 	struct demangler d = {0};
 
 	if (n < 2)
 		return 0;
 	names.n = 0;
 	for (i = 0; i < n; i++) {
-		const char *name = demangle(&d, twins[i]->name, &style);
+		const char *name = demangle(&d, aliases[i]->name, &style);
 
-		if (name != twins[i]->name && *twins[i]->name == '_') {
+		if (name != aliases[i]->name && *aliases[i]->name == '_') {
 			see(&names, name, strcspn(name, "@"));
 			continue;
 		}
 		/* Names of C: which of them are aliases only the sources know. Where the linker
 		 * folds, those with a definition of their own count. */
 		name += strspn(name, "_");
-		if (folds && !(twins[i]->flags & FUNC_WEAK))
+		if (folds && !(aliases[i]->flags & FUNC_WEAK))
 			see(&names, name, strcspn(name, "@"));
 	}
 	demangler_done(&d);
 	return names.n ? (uint32_t)names.n - 1 : 0;
 }
 
-const char *twin_named(const struct functab *tab, const struct func *f, const char *name)
+const char *icf_named(const struct functab *tab, const struct func *f, const char *name)
 {
-	const struct func *twins[TWINS_MAX];
-	size_t n = functab_twins(tab, f, twins, TWINS_MAX), len = strlen(name), i;
+	const struct func *aliases[ALIASES_MAX];
+	size_t n = functab_aliases(tab, f, aliases, ALIASES_MAX), len = strlen(name), i;
 
 	for (i = 0; i < n; i++)
-		if (!strncmp(twins[i]->name, name, len) &&
-		    (!twins[i]->name[len] || twins[i]->name[len] == '@'))
-			return twins[i]->name;
+		if (!strncmp(aliases[i]->name, name, len) &&
+		    (!aliases[i]->name[len] || aliases[i]->name[len] == '@'))
+			return aliases[i]->name;
 	return NULL;
 }

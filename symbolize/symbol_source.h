@@ -1,11 +1,11 @@
-/* source.h - what answers for one dso, and the form in which it does. Private to symbolize/.
+/* symbol_source.h - what answers for one dso, and the form in which it does. Private to symbolize/.
  *
  * A batch goes through the sources in phases: symbols() of all of them, lines() of those that have
  * debug information, then names are demangled and interned by batch.c. A source is used by one
  * thread at a time; different sources run in parallel.
  */
-#ifndef SYMBOLIZE_SOURCE_H
-#define SYMBOLIZE_SOURCE_H
+#ifndef SYMBOLIZE_SYMBOL_SOURCE_H
+#define SYMBOLIZE_SYMBOL_SOURCE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -59,7 +59,7 @@ struct source_env {
 	struct lines_cache *lines_cache;
 };
 
-struct source {
+struct symbol_source {
 	const struct source_ops *ops;
 	const struct source_env *env;
 	const struct dso *dso;
@@ -81,17 +81,18 @@ struct source {
 struct source_ops {
 	bool by_ip; /* looks up runtime addresses instead of file offsets */
 	/* Fills symbol, offset, vaddr or miss of each. */
-	int (*symbols)(struct source *s, struct lookups *l, struct err *err);
+	int (*symbols)(struct symbol_source *s, struct lookups *l, struct err *err);
 	/* Both NULL when the source knows no lines. Cost is in bytes of debug information, 0: none.
 	 */
-	uint64_t (*lines_cost)(struct source *s);
-	int (*lines)(struct source *s, struct lookups *l, unsigned n_threads, struct err *err);
+	uint64_t (*lines_cost)(struct symbol_source *s);
+	int (*lines)(struct symbol_source *s, struct lookups *l, unsigned n_threads,
+		     struct err *err);
 	/* NULL: there is no table to look into. */
-	size_t (*candidates)(struct source *s, const struct sym_query *q, struct sym_candidate *v,
-			     size_t max);
+	size_t (*candidates)(struct symbol_source *s, const struct sym_query *q,
+			     struct sym_candidate *v, size_t max);
 	/* Frees what frames point into; called after every batch. NULL: nothing to do */
-	void (*end_batch)(struct source *s);
-	void (*done)(struct source *s);
+	void (*end_batch)(struct symbol_source *s);
+	void (*done)(struct symbol_source *s);
 };
 
 /* The ops of a kind of dso. */
@@ -101,30 +102,30 @@ extern const struct source_ops elf_source_ops;	  /* src_elf.c: files, the vDSO *
 extern const struct source_ops kernel_source_ops; /* src_kernel.c: the kernel, also of guests */
 extern const struct source_ops kmod_source_ops;	  /* src_kmod.c: its modules */
 extern const struct source_ops jit_source_ops;	  /* src_jit.c: code without a file */
-extern const struct source_ops bpf_source_ops;	  /* source.c: code that has only a name */
-extern const struct source_ops none_source_ops;	  /* source.c: nothing known */
+extern const struct source_ops bpf_source_ops;	  /* symbol_source.c: code that has only a name */
+extern const struct source_ops none_source_ops;	  /* symbol_source.c: nothing known */
 
 /* src_recorded.c: symbols in the recording, for those of the lookups that the dso's own source has
  * no name for, or no sure one. 0, or -ERR_NOMEM. */
-int recorded_symbols(struct source *s, struct lookups *l, struct err *err);
-void recorded_done(struct source *s);
+int recorded_symbols(struct symbol_source *s, struct lookups *l, struct err *err);
+void recorded_done(struct symbol_source *s);
 
 /* Appends ", text" to what symbolizer_source() says. 0, or -ERR_NOMEM. */
-int source_says(struct source *s, struct err *err, const char *fmt, ...)
+int source_says(struct symbol_source *s, struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Sets symbol, offset and aliases of a lookup from a function of a table (NULL: no aliases are
  * counted); f may be NULL: then miss. */
-void lookup_set(struct lookup *l, struct source *s, const struct functab *tab, const struct func *f,
-		uint64_t addr);
+void lookup_set(struct lookup *l, struct symbol_source *s, const struct functab *tab,
+		const struct func *f, uint64_t addr);
 
-/* twins.c: how many other functions the same bytes stand for; `folds`: the linker may have made
+/* icf.c: how many other functions the same bytes stand for; `folds`: the linker may have made
  * them the same. Spellings of one function do not count. */
-uint32_t count_twins(const struct functab *tab, const struct func *f, bool folds);
+uint32_t icf_count(const struct functab *tab, const struct func *f, bool folds);
 /* Whether the file was made by a linker that folds identical functions. */
 bool linker_folds(struct elf_image *img);
 /* The symbol with this name (a version aside) among those for the same bytes; NULL. */
-const char *twin_named(const struct functab *tab, const struct func *f, const char *name);
+const char *icf_named(const struct functab *tab, const struct func *f, const char *name);
 
 /* inline_names.c: gives frames of inlined functions without linkage name the one that the symbol
  * tables of mod have, where it is sure. It lives with mod and `names`. 0, or -1 when out of memory.

@@ -24,7 +24,7 @@ def whole(name, data):
 
 
 if not have("perf"):
-    tap.skip("twins", "perf is not installed")
+    tap.skip("icf", "perf is not installed")
     tap.end()
 RECORD = ["perf", "record", "-q", "-N", "-B", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192"]
 perf_record(*RECORD[5:], "-o", "file.data", "--", program, "0.3")
