@@ -4,7 +4,7 @@
 #include "modules/debuginfod.h"
 #include "modules/find.h"
 #include "modules/image.h"
-#include "modules/supplement.h"
+#include "modules/debug_sup.h"
 
 const char *fetch_result_text(enum fetch_result r)
 {
@@ -126,12 +126,12 @@ bool fetch_is_needless(const struct module *m, enum fetch_tier tier)
 		[FETCH_TIER_FULL] = EVERYTHING,
 	};
 	struct elf_image *debug = m->debug ? m->debug : m->image;
-	struct supplement_link link;
+	struct debug_sup_link link;
 
 	if (tier == FETCH_TIER_BINARY || (tier == FETCH_TIER_SYM && !module_lacks_symbols(m)))
 		return true;
 	return contents_of_module(m) >= by_tier[tier] &&
-	       (m->alt || !debug || !supplement_link(debug, &link));
+	       (m->alt || !debug || !debug_sup_link(debug, &link));
 }
 
 /* The sections of a tier; where they are not those of the module, the whole file, which can be told

@@ -13,7 +13,7 @@
 
 #include "modules/debuginfod_cache.h"
 #include "modules/image.h"
-#include "modules/inflate.h"
+#include "modules/decompress.h"
 
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
@@ -55,7 +55,7 @@ static int read_whole(const char *dir, const struct build_id *id, struct piece *
 /* Is it in the cache, or fetched into it where that may be done? */
 enum fetch_result pieces_locate(struct finder *f, const struct build_id *id, const char *name)
 {
-	const char *dir = f->places->debuginfod_dir;
+	const char *dir = f->dirs->debuginfod_dir;
 	struct debuginfod_query q = {.id = id, .file = name};
 	enum module_miss why;
 	int fd;
@@ -94,8 +94,8 @@ static int unpack(struct piece *p, const struct elf_image *base)
 	buf_skip(&b, base->is_64 ? 8 : 4);
 	if (!buf_ok(&b) || size > PIECE_BYTES_MAX)
 		return -ERR_DAMAGED;
-	rc = inflate_sized(type == ELFCOMPRESS_ZSTD ? INFLATE_ZSTD : INFLATE_ZLIB, b.p,
-			   buf_left(&b), size, &plain);
+	rc = decompress_sized(type == ELFCOMPRESS_ZSTD ? DECOMPRESS_ZSTD : DECOMPRESS_ZLIB, b.p,
+			      buf_left(&b), size, &plain);
 	if (rc)
 		return rc;
 	free(p->bytes);
@@ -194,7 +194,7 @@ void pieces_refuse(struct finder *f, const struct build_id *id, const char *name
 	finder_note_fetch(f, name, r, why);
 	f->refused_note = f->fetch_note;
 	if (f->servers)
-		cache_remove(f->places->debuginfod_dir, id, name);
+		cache_remove(f->dirs->debuginfod_dir, id, name);
 }
 
 /* Adds a section that is used only when it is right. */
@@ -210,7 +210,7 @@ enum fetch_result pieces_add(struct finder *f, const struct build_id *id, struct
 	r = pieces_locate(f, id, name);
 	if (r != FETCH_DONE)
 		return r;
-	rc = read_whole(f->places->debuginfod_dir, id, p);
+	rc = read_whole(f->dirs->debuginfod_dir, id, p);
 	if (!rc)
 		rc = unpack(p, base);
 	if (!rc && !is_plausible(p, base))

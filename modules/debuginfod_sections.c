@@ -216,10 +216,10 @@ struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, en
 
 	*r = FETCH_NOT_ASKED;
 	/* Without the image nobody knows where the sections of the code lie. */
-	if (!base || !base->n_sections || id->size < 2 || !*f->places->debuginfod_dir)
+	if (!base || !base->n_sections || id->size < 2 || !*f->dirs->debuginfod_dir)
 		return NULL;
 	*r = collect(f, id, tier, &all);
-	cache_path(f->places->debuginfod_dir, id, ".symtab", path);
+	cache_path(f->dirs->debuginfod_dir, id, ".symtab", path);
 	is_complete = find_piece(&all, ".symtab") && find_piece(&all, ".strtab");
 	if (is_complete)
 		img = assemble(base, &all, id, path);

@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/rooted.h"
 #include "modules/image.h"
-#include "modules/inflate.h"
+#include "modules/decompress.h"
 
 /* ---- headers ----------------------------------------------------------------------------- */
 
@@ -208,9 +208,9 @@ int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct e
 	p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
 		return err_errno(err, errno, name, "map");
-	if (inflate_is_stream(p, size)) {
+	if (decompress_is_stream(p, size)) {
 		/* Kernel modules come as .ko.xz, .ko.gz and .ko.zst. */
-		rc = inflate_stream(p, size, &plain, &plain_size);
+		rc = decompress_stream(p, size, &plain, &plain_size);
 		munmap(p, size);
 		if (rc)
 			return err_set(err, (enum err_code) - rc, name,

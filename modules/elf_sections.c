@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/pages.h"
 #include "modules/image.h"
-#include "modules/inflate.h"
+#include "modules/decompress.h"
 
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
@@ -119,10 +119,10 @@ static bool is_compressed(const struct image_section *sec)
 
 /* What the header of a compressed section says; *b is then at what follows it. */
 static int read_claim(const struct elf_image *img, const struct image_section *sec, struct buf *b,
-		      enum inflate_kind *kind, uint64_t *size)
+		      enum decompress_kind *kind, uint64_t *size)
 {
 	*b = buf_make(sec->s.data, sec->s.data ? sec->s.size : 0, 0, img->swapped);
-	*kind = INFLATE_ZLIB;
+	*kind = DECOMPRESS_ZLIB;
 	if (sec->s.flags & SHF_COMPRESSED) {
 		uint32_t type = buf_u32(b);
 
@@ -132,7 +132,7 @@ static int read_claim(const struct elf_image *img, const struct image_section *s
 		buf_skip(b, img->is_64 ? 8 : 4);
 		if (type != ELFCOMPRESS_ZLIB && type != ELFCOMPRESS_ZSTD)
 			return -ERR_UNSUPPORTED;
-		*kind = type == ELFCOMPRESS_ZSTD ? INFLATE_ZSTD : INFLATE_ZLIB;
+		*kind = type == ELFCOMPRESS_ZSTD ? DECOMPRESS_ZSTD : DECOMPRESS_ZLIB;
 	} else {
 		const uint8_t *magic = buf_take(b, 4);
 
@@ -149,9 +149,9 @@ static int read_claim(const struct elf_image *img, const struct image_section *s
  * and is no reason to do without the others. */
 static bool grows_too_much(const struct elf_image *img, uint64_t wanted)
 {
-	const uint64_t limit = inflate_limit(img->stored_bytes);
+	const uint64_t limit = decompress_limit(img->stored_bytes);
 	uint64_t left = limit, size;
-	enum inflate_kind kind;
+	enum decompress_kind kind;
 	struct buf b;
 	size_t i;
 
@@ -168,10 +168,10 @@ static bool grows_too_much(const struct elf_image *img, uint64_t wanted)
 }
 
 /* Into the same memory as before, if it is not the first time. */
-static int inflate_section(const struct elf_image *img, struct image_section *sec,
-			   const struct elf_watch *watch)
+static int decompress_section(const struct elf_image *img, struct image_section *sec,
+			      const struct elf_watch *watch)
 {
-	enum inflate_kind kind;
+	enum decompress_kind kind;
 	struct buf b;
 	uint64_t size;
 	int rc = read_claim(img, sec, &b, &kind, &size);
@@ -182,9 +182,9 @@ static int inflate_section(const struct elf_image *img, struct image_section *se
 	if (sec->inflated && size != sec->inflated_size)
 		return -ERR_DAMAGED;
 	if (!sec->inflated)
-		rc = grows_too_much(img, size) ? -ERR_LIMIT : inflate_room(size, &sec->inflated);
+		rc = grows_too_much(img, size) ? -ERR_LIMIT : decompress_room(size, &sec->inflated);
 	sec->inflated_size = size;
-	return rc ? rc : inflate_into(kind, b.p, buf_left(&b), sec->inflated, size, watch);
+	return rc ? rc : decompress_into(kind, b.p, buf_left(&b), sec->inflated, size, watch);
 }
 
 /* Once per section, unless parts of it were let go; several sections side by side: debug files have
@@ -198,17 +198,17 @@ static void inflate_once(struct elf_image *img, struct image_section *sec,
 	pthread_mutex_lock(&img->lock);
 	while (sec->inflating)
 		pthread_cond_wait(&img->inflated, &img->lock);
-	if (!sec->whole && !sec->inflate_failed) {
+	if (!sec->whole && !sec->decompress_failed) {
 		sec->inflating = sec->whole = true;
 		first = !sec->inflated;
 		pthread_mutex_unlock(&img->lock);
-		rc = inflate_section(img, sec, watch);
+		rc = decompress_section(img, sec, watch);
 		pthread_mutex_lock(&img->lock);
 		if (rc && first && !watch) {
 			free(sec->inflated);
 			sec->inflated = NULL;
 		}
-		sec->inflate_failed = (enum err_code) - rc;
+		sec->decompress_failed = (enum err_code) - rc;
 		sec->inflating = false;
 		pthread_cond_broadcast(&img->inflated);
 	}
@@ -229,9 +229,9 @@ static bool section_contents(struct elf_image *img, struct image_section *sec,
 	if (!is_compressed(sec))
 		return true;
 	inflate_once(img, sec, watch);
-	if (sec->inflate_failed) {
-		*why = sec->inflate_failed == ERR_NOMEM || sec->inflate_failed == ERR_LIMIT
-			       ? sec->inflate_failed
+	if (sec->decompress_failed) {
+		*why = sec->decompress_failed == ERR_NOMEM || sec->decompress_failed == ERR_LIMIT
+			       ? sec->decompress_failed
 			       : ERR_DAMAGED;
 		return false;
 	}
@@ -287,7 +287,7 @@ const char *elf_image_refused(struct elf_image *img)
 
 	pthread_mutex_lock(&img->lock);
 	for (i = 0; i < img->n_sections && !name; i++)
-		if (img->sections[i].inflate_failed == ERR_LIMIT)
+		if (img->sections[i].decompress_failed == ERR_LIMIT)
 			name = img->sections[i].name;
 	pthread_mutex_unlock(&img->lock);
 	return name;

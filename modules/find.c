@@ -13,7 +13,7 @@
 #include "base/rooted.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/image.h"
-#include "modules/supplement.h"
+#include "modules/debug_sup.h"
 
 /* ---- build ids ---------------------------------------------------------------------------- */
 
@@ -173,7 +173,7 @@ static enum module_miss check_file(const struct file_check *check, struct elf_im
 	size_t size;
 
 	if (check->is_supplement && !build_id_equal(check->id, have) &&
-	    supplement_id(img, &checksum))
+	    debug_sup_id(img, &checksum))
 		have = &checksum;
 	if (check->id->size && (have->size || check->must_match_id || !check->crc) &&
 	    !build_id_equal(check->id, have)) {
@@ -225,7 +225,7 @@ static struct elf_image *try_file(struct finder *f, const struct file_check *che
 	int rc = 0;
 
 	if (!cached)
-		rc = fd < 0 ? image_open_below(&img, f->places->symfs, path, &err)
+		rc = fd < 0 ? image_open_below(&img, f->dirs->symfs, path, &err)
 			    : elf_image_open_fd(&img, fd, path, &err);
 	if (rc) {
 		finder_note_error(f, path, &err);
@@ -259,7 +259,7 @@ struct elf_image *finder_try_fd(struct finder *f, const struct file_check *check
 struct elf_image *finder_try_cache(struct finder *f, const struct file_check *check,
 				   const char *file)
 {
-	const char *dir = f->places->debuginfod_dir;
+	const char *dir = f->dirs->debuginfod_dir;
 	struct file_check strict = *check;
 	struct elf_image *img = NULL;
 	char path[PATH_MAX];
@@ -318,7 +318,7 @@ static bool is_doubtful(const struct finder *f, const char *path)
 	const struct dso *dso = f->entry->m.dso;
 	struct stat st;
 
-	return dso->ino && !dso->build_id.size && !*f->places->symfs &&
+	return dso->ino && !dso->build_id.size && !*f->dirs->symfs &&
 	       !rooted_stat(NULL, path, true, &st) &&
 	       (major(st.st_dev) != dso->maj || minor(st.st_dev) != dso->min ||
 		st.st_ino != dso->ino);
@@ -333,16 +333,16 @@ static bool was_replaced(const struct finder *f, const char *path)
 	struct stat st;
 
 	/* The user's copy has an inode of its own. */
-	return dso->ino && !*f->places->symfs && !rooted_stat(f->places->symfs, path, true, &st) && major(st.st_dev) == dso->maj &&
-	       minor(st.st_dev) == dso->min &&
+	return dso->ino && !*f->dirs->symfs && !rooted_stat(f->dirs->symfs, path, true, &st) &&
+	       major(st.st_dev) == dso->maj && minor(st.st_dev) == dso->min &&
 	       (st.st_ino != dso->ino ||
-		(f->places->recorded_s && st.st_mtim.tv_sec > f->places->recorded_s));
+		(f->dirs->recorded_s && st.st_mtim.tv_sec > f->dirs->recorded_s));
 }
 
 static struct elf_image *find_by_path(struct finder *f)
 {
 	const struct dso *dso = f->entry->m.dso;
-	const char *symfs = f->places->symfs;
+	const char *symfs = f->dirs->symfs;
 	char path[PATH_MAX];
 	struct file_check check = {.id = &dso->build_id, .wants_code = true};
 	struct elf_image *img;
@@ -369,7 +369,7 @@ static struct elf_image *find_by_path(struct finder *f)
 static struct elf_image *find_by_id(struct finder *f, const char *leaf)
 {
 	const struct dso *dso = f->entry->m.dso;
-	const struct places *p = f->places;
+	const struct search_path *p = f->dirs;
 	struct file_check check = {.id = &dso->build_id, .must_match_id = true, .wants_code = true};
 	char id[BUILD_ID_TEXT_MAX], split[BUILD_ID_TEXT_MAX], path[PATH_MAX];
 	struct elf_image *img = NULL;
@@ -418,7 +418,7 @@ static struct elf_image *find_vdso(struct finder *f)
 		finder_note(f, place, MODULE_MISS_NO_FILE, NULL);
 		return NULL;
 	}
-	check.must_match_id = uname(&un) || strcmp(un.release, f->places->os_release);
+	check.must_match_id = uname(&un) || strcmp(un.release, f->dirs->os_release);
 	miss = check_file(&check, img, detail, sizeof detail);
 	finder_note(f, place, miss, detail[0] ? detail : NULL);
 	if (miss != MODULE_MISS_NONE) {

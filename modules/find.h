@@ -14,7 +14,7 @@
 #define PLACES_DIRS_MAX 16 /* debug directories given by the user */
 
 /* Roots of the search, fixed when the modules are made. All strings are owned. */
-struct places {
+struct search_path {
 	char *symfs;			       /* "" when there is none */
 	char *debug_dirs[PLACES_DIRS_MAX + 2]; /* NULL-terminated, the system's last */
 	char *buildid_dir;		       /* "" when not to be looked at */
@@ -40,7 +40,7 @@ struct module_entry {
 };
 
 struct finder {
-	const struct places *places;
+	const struct search_path *dirs;
 	struct image_cache *cache;
 	struct module_entry *entry;
 	enum module_miss miss; /* the most telling failure so far */
@@ -132,7 +132,7 @@ bool fetch_was_refused(enum fetch_result r);
  * negative error. */
 int vdso_of_this_process(struct elf_image **ret);
 
-int places_init(struct places *p, const struct modules_options *opt);
-void places_done(struct places *p);
+int search_path_init(struct search_path *p, const struct modules_options *opt);
+void search_path_done(struct search_path *p);
 
 #endif

@@ -1,8 +1,8 @@
 /* find_debug.c - the separate debug file, the common file of dwz, and the small one inside the
  * image.
  *
- * Source: GDB manual "Separate Debug Files" (.gnu_debuglink: name, padding, CRC-32; build-id method)
- * and "MiniDebugInfo"; supplement.h for the common file. */
+ * Source: GDB manual "Separate Debug Files" (.gnu_debuglink: name, padding, CRC-32; build-id
+ * method) and "MiniDebugInfo"; debug_sup.h for the common file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 #include "base/rooted.h"
 #include "modules/find.h"
 #include "modules/image.h"
-#include "modules/inflate.h"
-#include "modules/supplement.h"
+#include "modules/decompress.h"
+#include "modules/debug_sup.h"
 
 /* Path without its last part; "." for a bare name. */
 static void dir_of(const char *path, char out[PATH_MAX])
@@ -32,14 +32,13 @@ static struct elf_image *debug_by_id(struct finder *f, const struct file_check *
 	if (check->id->size < 2)
 		return NULL;
 	build_id_text(check->id, true, split);
-	for (i = 0; !img && f->places->debug_dirs[i]; i++)
-		img = finder_tryf(f, check, "%s/.build-id/%s.debug", f->places->debug_dirs[i],
-				  split);
+	for (i = 0; !img && f->dirs->debug_dirs[i]; i++)
+		img = finder_tryf(f, check, "%s/.build-id/%s.debug", f->dirs->debug_dirs[i], split);
 	if (!img && *f->entry->root)
 		img = finder_tryf(f, check, "%s/usr/lib/debug/.build-id/%s.debug", f->entry->root,
 				  split);
-	if (!img && *f->places->buildid_dir)
-		img = finder_tryf(f, check, "%s/.build-id/%s/debug", f->places->buildid_dir, split);
+	if (!img && *f->dirs->buildid_dir)
+		img = finder_tryf(f, check, "%s/.build-id/%s/debug", f->dirs->buildid_dir, split);
 	return img ? img : finder_try_cache(f, check, "debuginfo");
 }
 
@@ -63,7 +62,7 @@ static const char *read_debuglink(struct elf_image *img, uint32_t *crc)
 /* Of the container that the image was found in, or the user's. */
 static const char *root_of(const struct finder *f)
 {
-	return *f->entry->root ? f->entry->root : f->places->symfs;
+	return *f->entry->root ? f->entry->root : f->dirs->symfs;
 }
 
 /* One directory of the binary: beside it, in .debug, and under the debug directories. */
@@ -83,8 +82,8 @@ static struct elf_image *debug_by_link(struct finder *f, const struct file_check
 		inner = dir + strlen(root);
 	if (!img && *f->entry->root)
 		img = finder_tryf(f, check, "%s/usr/lib/debug%s/%s", root, inner, name);
-	for (i = 0; !img && f->places->debug_dirs[i]; i++)
-		img = finder_tryf(f, check, "%s%s/%s", f->places->debug_dirs[i], inner, name);
+	for (i = 0; !img && f->dirs->debug_dirs[i]; i++)
+		img = finder_tryf(f, check, "%s%s/%s", f->dirs->debug_dirs[i], inner, name);
 	return img;
 }
 
@@ -103,7 +102,7 @@ static struct elf_image *debug_by_debuglink(struct finder *f, const struct build
 	dir_of(elf_image_path(image), dir);
 	img = debug_by_link(f, &check, dir, name);
 	/* /lib may be a link to /usr/lib: debug packages use one of the two. */
-	if (!img && rooted_real(f->places->symfs, elf_image_path(image), real)) {
+	if (!img && rooted_real(f->dirs->symfs, elf_image_path(image), real)) {
 		dir_of(real, real_dir);
 		if (strcmp(dir, real_dir))
 			img = debug_by_link(f, &check, real_dir, name);
@@ -114,7 +113,7 @@ static struct elf_image *debug_by_debuglink(struct finder *f, const struct build
 /* ---- the common file, .gnu_debugdata ------------------------------------------------------ */
 
 static struct elf_image *alt_by_link(struct finder *f, struct elf_image *debug,
-				     const struct supplement_link *link)
+				     const struct debug_sup_link *link)
 {
 	struct file_check check = {.id = &link->id, .must_match_id = true, .is_supplement = true};
 	char dir[PATH_MAX], real[PATH_MAX];
@@ -124,16 +123,16 @@ static struct elf_image *alt_by_link(struct finder *f, struct elf_image *debug,
 	size_t i;
 
 	/* Relative to where the debug file really is: the build-id directories hold links. */
-	dir_of(rooted_real(f->places->symfs, elf_image_path(debug), real) ? real
-									  : elf_image_path(debug),
+	dir_of(rooted_real(f->dirs->symfs, elf_image_path(debug), real) ? real
+									: elf_image_path(debug),
 	       dir);
 	img = path[0] == '/' ? finder_tryf(f, &check, "%s%s", root_of(f), path)
 			     : finder_tryf(f, &check, "%s/%s", dir, path);
 	/* Debian: /usr/lib/debug/.dwz/x86_64-linux-gnu/NAME.debug */
-	for (i = 0; dwz && !img && f->places->debug_dirs[i]; i++)
-		img = finder_tryf(f, &check, "%s%s", f->places->debug_dirs[i], dwz);
-	for (i = 0; !img && f->places->debug_dirs[i]; i++)
-		img = finder_tryf(f, &check, "%s/.dwz/%s", f->places->debug_dirs[i], base);
+	for (i = 0; dwz && !img && f->dirs->debug_dirs[i]; i++)
+		img = finder_tryf(f, &check, "%s%s", f->dirs->debug_dirs[i], dwz);
+	for (i = 0; !img && f->dirs->debug_dirs[i]; i++)
+		img = finder_tryf(f, &check, "%s/.dwz/%s", f->dirs->debug_dirs[i], base);
 	if (!img)
 		img = debug_by_id(f, &check);
 	return img || !f->servers ? img
@@ -143,10 +142,10 @@ static struct elf_image *alt_by_link(struct finder *f, struct elf_image *debug,
 struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
 {
 	enum module_miss before = f->miss;
-	struct supplement_link link;
+	struct debug_sup_link link;
 	struct elf_image *img;
 
-	if (!supplement_link(debug, &link))
+	if (!debug_sup_link(debug, &link))
 		return NULL;
 	f->miss = MODULE_MISS_NO_FILE;
 	img = alt_by_link(f, debug, &link);
@@ -170,7 +169,7 @@ static struct elf_image *unpack_mini(struct finder *f, struct elf_image *image)
 	if (!elf_image_section(image, ".gnu_debugdata", &s, NULL) || !s.data)
 		return NULL;
 	snprintf(name, sizeof name, "%s(.gnu_debugdata)", elf_image_path(image));
-	rc = inflate_stream(s.data, (size_t)s.size, &bytes, &size);
+	rc = decompress_stream(s.data, (size_t)s.size, &bytes, &size);
 	if (!rc)
 		rc = elf_image_open_unpacked(&img, bytes, size, (size_t)s.size, name, &err);
 	if (rc) {
@@ -201,21 +200,20 @@ static struct elf_image *vmlinux_by_release(struct finder *f, const struct file_
 		{"/usr/lib/debug/lib/modules/", "/vmlinux"},
 		{"/usr/lib/debug/boot/vmlinux-", ".debug"},
 	};
-	const char *release = f->places->os_release;
+	const char *release = f->dirs->os_release;
 	struct elf_image *img = NULL;
 	size_t i;
 
 	if (!*release || strchr(release, '/'))
 		return NULL;
 	for (i = 0; !img && i < sizeof places / sizeof *places; i++)
-		img = finder_tryf(f, check, "%s%s%s%s", f->places->symfs, places[i].before, release,
+		img = finder_tryf(f, check, "%s%s%s%s", f->dirs->symfs, places[i].before, release,
 				  places[i].after);
-	for (i = 0; !img && f->places->debug_dirs[i]; i++) {
-		img = finder_tryf(f, check, "%s/boot/vmlinux-%s", f->places->debug_dirs[i],
-				  release);
+	for (i = 0; !img && f->dirs->debug_dirs[i]; i++) {
+		img = finder_tryf(f, check, "%s/boot/vmlinux-%s", f->dirs->debug_dirs[i], release);
 		if (!img)
 			img = finder_tryf(f, check, "%s/lib/modules/%s/vmlinux",
-					  f->places->debug_dirs[i], release);
+					  f->dirs->debug_dirs[i], release);
 	}
 	return img;
 }
@@ -228,8 +226,8 @@ static struct elf_image *find_vmlinux(struct finder *f, const struct file_check 
 	if (check->id->size < 2)
 		return NULL;
 	build_id_text(check->id, true, split);
-	if (*f->places->buildid_dir)
-		img = finder_tryf(f, check, "%s/.build-id/%s/elf", f->places->buildid_dir, split);
+	if (*f->dirs->buildid_dir)
+		img = finder_tryf(f, check, "%s/.build-id/%s/elf", f->dirs->buildid_dir, split);
 	return img ? img : vmlinux_by_release(f, check);
 }
 
@@ -242,11 +240,11 @@ static struct elf_image *debug_of_kernel_module(struct finder *f, const struct f
 
 	if (path[0] != '/' || !end)
 		return NULL;
-	for (i = 0; !img && f->places->debug_dirs[i]; i++) {
-		img = finder_tryf(f, check, "%s%.*s.ko", f->places->debug_dirs[i],
-				  (int)(end - path), path);
+	for (i = 0; !img && f->dirs->debug_dirs[i]; i++) {
+		img = finder_tryf(f, check, "%s%.*s.ko", f->dirs->debug_dirs[i], (int)(end - path),
+				  path);
 		if (!img)
-			img = finder_tryf(f, check, "%s%.*s.ko.debug", f->places->debug_dirs[i],
+			img = finder_tryf(f, check, "%s%.*s.ko.debug", f->dirs->debug_dirs[i],
 					  (int)(end - path), path);
 	}
 	return img;

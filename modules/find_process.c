@@ -144,7 +144,7 @@ struct elf_image *find_in_process(struct finder *f)
 	struct stat st;
 	char proc[32];
 
-	if (!dso->mapped_by || *f->places->symfs || dso->path[0] != '/' ||
+	if (!dso->mapped_by || *f->dirs->symfs || dso->path[0] != '/' ||
 	    !(dso->build_id.size || dso->ino))
 		return NULL;
 	snprintf(proc, sizeof proc, "/proc/%" PRIu32, dso->mapped_by);

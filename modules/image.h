@@ -14,9 +14,9 @@ struct image_section {
 		s;	   /* size: as in the file; data: NULL when outside of the file or NOBITS */
 	bool zdebug;	   /* old GNU way: name .zdebug_*, contents start with "ZLIB" */
 	uint8_t *inflated; /* owned; guarded by elf_image.lock, like what follows. With
-			      inflate_failed: what a watcher has seen, no contents */
+			      decompress_failed: what a watcher has seen, no contents */
 	uint64_t inflated_size;
-	enum err_code inflate_failed;
+	enum err_code decompress_failed;
 	bool inflating; /* a thread is at it, without the lock */
 	bool whole;	/* it was inflated, or is being, and nothing of it was let go since */
 };
@@ -60,7 +60,8 @@ bool image_is_whole(const struct elf_image *img);
 bool image_is_cut(const struct elf_image *img);
 /* False for what objcopy --only-keep-debug leaves: sections of code that are not in the file. */
 bool image_has_code(const struct elf_image *img);
-/* What inflate_stream() made of `stored_bytes`. Takes over the malloc'ed bytes, also on failure. */
+/* What decompress_stream() made of `stored_bytes`. Takes over the malloc'ed bytes, also on failure.
+ */
 int elf_image_open_unpacked(struct elf_image **ret, uint8_t *bytes, size_t size,
 			    size_t stored_bytes, const char *name, struct err *err);
 /* Section headers from the file; a table that lies outside of it counts as no sections. */

@@ -11,7 +11,7 @@
 #include "modules/image.h"
 
 struct modules {
-	struct places places;
+	struct search_path dirs;
 	struct image_cache cache;
 	struct debuginfod *servers; /* NULL: the network is off */
 	atomic_bool nomem; /* something was left out for want of memory: that stays an error */
@@ -34,14 +34,14 @@ int modules_new(struct modules **ret, const struct modules_options *opt, struct 
 	static const struct modules_options defaults;
 	struct modules *m = calloc(1, sizeof *m);
 
-	if (!m || places_init(&m->places, opt ? opt : &defaults)) {
+	if (!m || search_path_init(&m->dirs, opt ? opt : &defaults)) {
 		free(m);
 		return err_nomem(err);
 	}
 	pthread_mutex_init(&m->cache.lock, NULL);
 	pthread_rwlock_init(&m->lock, NULL);
 	if (opt && opt->fetch) {
-		m->servers = debuginfod_new(opt->fetch, m->places.debuginfod_dir);
+		m->servers = debuginfod_new(opt->fetch, m->dirs.debuginfod_dir);
 		if (!m->servers) {
 			modules_free(m);
 			return err_nomem(err);
@@ -77,7 +77,7 @@ void modules_free(struct modules *m)
 	hash_done(&m->by_dso);
 	image_cache_done(&m->cache);
 	debuginfod_free(m->servers);
-	places_done(&m->places);
+	search_path_done(&m->dirs);
 	pthread_rwlock_destroy(&m->lock);
 	free(m);
 }
@@ -123,7 +123,7 @@ out:
 
 static struct finder finder_make(struct modules *m, struct module_entry *e)
 {
-	return (struct finder){.places = &m->places, .cache = &m->cache, .entry = e};
+	return (struct finder){.dirs = &m->dirs, .cache = &m->cache, .entry = e};
 }
 
 /* Opens the image, once. Called with the entry's lock. */
@@ -242,12 +242,12 @@ bool module_debug(struct modules *m, struct module *mod)
 
 const char *modules_symfs(const struct modules *m)
 {
-	return m->places.symfs;
+	return m->dirs.symfs;
 }
 
 const char *modules_buildid_dir(const struct modules *m)
 {
-	return m->places.buildid_dir;
+	return m->dirs.buildid_dir;
 }
 
 /* ---- fetching ---------------------------------------------------------------------------- */

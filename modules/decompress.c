@@ -1,5 +1,5 @@
-/* inflate.c - zlib, zstd and xz decompression that hostile input cannot make large. */
-#include "modules/inflate.h"
+/* decompress.c - zlib, zstd and xz decompression that hostile input cannot make large. */
+#include "modules/decompress.h"
 
 #include <isa-l/igzip_lib.h>
 #include <lzma.h>
@@ -15,8 +15,8 @@ enum { STEP_BYTES = 1 << 20 };
 
 /* igzip is twice as fast as zlib and, unlike libdeflate, which is no faster, goes step by step:
  * what was inflated can be used before the rest is. Bytes behind the stream do no harm. */
-static int inflate_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size,
-			const struct elf_watch *watch)
+static int decompress_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size,
+			   const struct elf_watch *watch)
 {
 	struct inflate_state *z = malloc(sizeof *z);
 	size_t done = 0;
@@ -50,25 +50,26 @@ static int inflate_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size_t 
 	return ok ? 0 : -ERR_DAMAGED;
 }
 
-static int inflate_zstd(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size)
+static int decompress_zstd(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size)
 {
 	size_t n = ZSTD_decompress(out, out_size, in, in_size);
 
 	return !ZSTD_isError(n) && n == out_size ? 0 : -ERR_DAMAGED;
 }
 
-uint64_t inflate_limit(uint64_t in_size)
+uint64_t decompress_limit(uint64_t in_size)
 {
-	if (in_size <= INFLATE_SMALL_BYTES / INFLATE_TIMES_MAX)
-		return INFLATE_SMALL_BYTES;
-	return in_size < INFLATE_MAX_BYTES / INFLATE_TIMES_MAX ? in_size * INFLATE_TIMES_MAX
-							       : INFLATE_MAX_BYTES;
+	if (in_size <= DECOMPRESS_SMALL_BYTES / DECOMPRESS_TIMES_MAX)
+		return DECOMPRESS_SMALL_BYTES;
+	return in_size < DECOMPRESS_MAX_BYTES / DECOMPRESS_TIMES_MAX
+		       ? in_size * DECOMPRESS_TIMES_MAX
+		       : DECOMPRESS_MAX_BYTES;
 }
 
-int inflate_room(uint64_t out_size, uint8_t **ret)
+int decompress_room(uint64_t out_size, uint8_t **ret)
 {
 	*ret = NULL;
-	if (out_size > INFLATE_MAX_BYTES || out_size > SIZE_MAX / 2)
+	if (out_size > DECOMPRESS_MAX_BYTES || out_size > SIZE_MAX / 2)
 		return -ERR_LIMIT;
 	*ret = malloc(out_size ? (size_t)out_size : 1);
 	if (!*ret)
@@ -77,23 +78,23 @@ int inflate_room(uint64_t out_size, uint8_t **ret)
 	return 0;
 }
 
-int inflate_into(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint8_t *out,
-		 uint64_t out_size, const struct elf_watch *watch)
+int decompress_into(enum decompress_kind kind, const uint8_t *in, size_t in_size, uint8_t *out,
+		    uint64_t out_size, const struct elf_watch *watch)
 {
-	return kind == INFLATE_ZLIB ? inflate_zlib(in, in_size, out, (size_t)out_size, watch)
-				    : inflate_zstd(in, in_size, out, (size_t)out_size);
+	return kind == DECOMPRESS_ZLIB ? decompress_zlib(in, in_size, out, (size_t)out_size, watch)
+				       : decompress_zstd(in, in_size, out, (size_t)out_size);
 }
 
-int inflate_sized(enum inflate_kind kind, const uint8_t *in, size_t in_size, uint64_t out_size,
-		  uint8_t **ret)
+int decompress_sized(enum decompress_kind kind, const uint8_t *in, size_t in_size,
+		     uint64_t out_size, uint8_t **ret)
 {
 	int rc = -ERR_LIMIT;
 
 	*ret = NULL;
-	if (out_size <= inflate_limit(in_size))
-		rc = inflate_room(out_size, ret);
+	if (out_size <= decompress_limit(in_size))
+		rc = decompress_room(out_size, ret);
 	if (!rc)
-		rc = inflate_into(kind, in, in_size, *ret, out_size, NULL);
+		rc = decompress_into(kind, in, in_size, *ret, out_size, NULL);
 	if (rc) {
 		free(*ret);
 		*ret = NULL;
@@ -134,7 +135,7 @@ static int stream_xz(const uint8_t *in, size_t in_size, struct sink *out)
 	lzma_ret r;
 	int rc = 0;
 
-	if (lzma_stream_decoder(&z, INFLATE_STREAM_MEM_BYTES, LZMA_CONCATENATED) != LZMA_OK)
+	if (lzma_stream_decoder(&z, DECOMPRESS_STREAM_MEM_BYTES, LZMA_CONCATENATED) != LZMA_OK)
 		return -ERR_NOMEM;
 	z.next_in = in;
 	z.avail_in = in_size;
@@ -231,17 +232,18 @@ static const struct stream_kind *kind_of(const uint8_t *in, size_t in_size)
 	return NULL;
 }
 
-bool inflate_is_stream(const uint8_t *in, size_t in_size)
+bool decompress_is_stream(const uint8_t *in, size_t in_size)
 {
 	return kind_of(in, in_size) != NULL;
 }
 
-int inflate_stream(const uint8_t *in, size_t in_size, uint8_t **ret, size_t *ret_size)
+int decompress_stream(const uint8_t *in, size_t in_size, uint8_t **ret, size_t *ret_size)
 {
 	const struct stream_kind *kind = kind_of(in, in_size);
-	uint64_t limit = inflate_limit(in_size);
-	struct sink out = {.max = limit < INFLATE_STREAM_MAX_BYTES ? (size_t)limit
-								   : INFLATE_STREAM_MAX_BYTES};
+	uint64_t limit = decompress_limit(in_size);
+	struct sink out = {.max = limit < DECOMPRESS_STREAM_MAX_BYTES
+					  ? (size_t)limit
+					  : DECOMPRESS_STREAM_MAX_BYTES};
 	int rc = kind ? kind->decode(in, in_size, &out) : -ERR_FORMAT;
 
 	if (rc) {

@@ -1,4 +1,4 @@
-/* places.c - the directories that files of modules are looked for in.
+/* search_path.c - the directories that files of modules are looked for in.
  *
  * Source: GDB manual "Separate Debug Files"; perf-buildid-cache(1);
  * debuginfod_find_debuginfo(3) for the client's cache. */
@@ -48,13 +48,13 @@ static char *debuginfod_dir(const struct modules_options *opt, const char *home)
 			   : path_join(home, "/.cache/debuginfod_client");
 }
 
-int places_init(struct places *p, const struct modules_options *opt)
+int search_path_init(struct search_path *p, const struct modules_options *opt)
 {
 	const char *home = getenv("HOME");
 	size_t n = 0, i;
 	bool ok;
 
-	*p = (struct places){0};
+	*p = (struct search_path){0};
 	home = home ? home : "";
 	p->symfs = strdup(opt->symfs ? opt->symfs : "");
 	p->buildid_dir = buildid_dir(opt, home);
@@ -68,11 +68,11 @@ int places_init(struct places *p, const struct modules_options *opt)
 		ok = (p->debug_dirs[n] = path_join(p->symfs, "/usr/lib/debug")) != NULL;
 	if (ok)
 		return 0;
-	places_done(p);
+	search_path_done(p);
 	return -ERR_NOMEM;
 }
 
-void places_done(struct places *p)
+void search_path_done(struct search_path *p)
 {
 	size_t i;
 
@@ -82,5 +82,5 @@ void places_done(struct places *p)
 	free(p->buildid_dir);
 	free(p->debuginfod_dir);
 	free(p->os_release);
-	*p = (struct places){0};
+	*p = (struct search_path){0};
 }

@@ -1,6 +1,6 @@
-/* test_inflate.c - compressed sections: the streams that zlib writes are read byte for byte, what
- * is not whole is refused, and who watches sees only bytes that stay. The plain bytes are known:
- * they are what was compressed. */
+/* test_decompress.c - compressed sections: the streams that zlib writes are read byte for byte,
+ * what is not whole is refused, and who watches sees only bytes that stay. The plain bytes are
+ * known: they are what was compressed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <elf.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "modules/inflate.h"
+#include "modules/decompress.h"
 
 enum { PLAIN = (1 << 20) + 70000, SMALL = 100000 };
 
@@ -63,7 +63,7 @@ static void assert_inflates(const uint8_t *in, size_t in_size, const uint8_t *pl
 {
 	uint8_t *out;
 
-	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, in_size, n, &out), 0);
+	assert_int_equal(decompress_sized(DECOMPRESS_ZLIB, in, in_size, n, &out), 0);
 	assert_memory_equal(out, plain, n);
 	free(out);
 }
@@ -72,7 +72,7 @@ static void assert_refused(const uint8_t *in, size_t in_size, uint64_t n)
 {
 	uint8_t *out;
 
-	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, in_size, n, &out), -ERR_DAMAGED);
+	assert_int_equal(decompress_sized(DECOMPRESS_ZLIB, in, in_size, n, &out), -ERR_DAMAGED);
 	assert_null(out);
 }
 
@@ -147,12 +147,14 @@ static void test_claims(void **state)
 	uint8_t *out;
 
 	(void)state;
-	assert_int_equal(inflate_limit(0), INFLATE_SMALL_BYTES);
-	assert_int_equal(inflate_limit(1 << 20), 32 << 20);
-	assert_int_equal(inflate_limit(UINT64_MAX), INFLATE_MAX_BYTES);
-	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, sizeof in, INFLATE_SMALL_BYTES + 1, &out),
+	assert_int_equal(decompress_limit(0), DECOMPRESS_SMALL_BYTES);
+	assert_int_equal(decompress_limit(1 << 20), 32 << 20);
+	assert_int_equal(decompress_limit(UINT64_MAX), DECOMPRESS_MAX_BYTES);
+	assert_int_equal(
+		decompress_sized(DECOMPRESS_ZLIB, in, sizeof in, DECOMPRESS_SMALL_BYTES + 1, &out),
+		-ERR_LIMIT);
+	assert_int_equal(decompress_sized(DECOMPRESS_ZLIB, in, sizeof in, UINT64_MAX, &out),
 			 -ERR_LIMIT);
-	assert_int_equal(inflate_sized(INFLATE_ZLIB, in, sizeof in, UINT64_MAX, &out), -ERR_LIMIT);
 }
 
 /* ---- watching ------------------------------------------------------------------------------ */
@@ -236,7 +238,7 @@ static void test_twins(void **state)
 
 	(void)state;
 	elf_image_bytes(img, &size);
-	fit = (size_t)(inflate_limit(size) / PLAIN);
+	fit = (size_t)(decompress_limit(size) / PLAIN);
 	elf_image_close(img);
 	img = image_with_twins(in, n, PLAIN, fit - 1);
 	assert_true(elf_image_section(img, ".debug_info", &s, &why));
@@ -261,12 +263,12 @@ static void test_endless_stream(void **state)
 	(void)state;
 	assert_non_null(plain);
 	in = deflated(plain, ZEROS, how, &n);
-	assert_true(n < INFLATE_SMALL_BYTES / INFLATE_TIMES_MAX);
-	assert_int_equal(inflate_stream(in, n, &out, &size), -ERR_LIMIT);
+	assert_true(n < DECOMPRESS_SMALL_BYTES / DECOMPRESS_TIMES_MAX);
+	assert_int_equal(decompress_stream(in, n, &out, &size), -ERR_LIMIT);
 	free(in);
-	in = deflated(plain, INFLATE_SMALL_BYTES, how, &n);
-	assert_int_equal(inflate_stream(in, n, &out, &size), 0);
-	assert_int_equal(size, INFLATE_SMALL_BYTES);
+	in = deflated(plain, DECOMPRESS_SMALL_BYTES, how, &n);
+	assert_int_equal(decompress_stream(in, n, &out, &size), 0);
+	assert_int_equal(size, DECOMPRESS_SMALL_BYTES);
 	free(out);
 	free(in);
 	free(plain);

@@ -1,5 +1,5 @@
-/* supplement.c - reads .gnu_debugaltlink and .debug_sup. */
-#include "modules/supplement.h"
+/* debug_sup.c - reads .gnu_debugaltlink and .debug_sup. */
+#include "modules/debug_sup.h"
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ static bool open_section(struct elf_image *img, const char *name, struct buf *b)
 	return true;
 }
 
-static bool read_sup(struct elf_image *img, bool *is_supplementary, struct supplement_link *ret)
+static bool read_sup(struct elf_image *img, bool *is_supplementary, struct debug_sup_link *ret)
 {
 	struct buf b;
 
@@ -38,7 +38,7 @@ static bool read_sup(struct elf_image *img, bool *is_supplementary, struct suppl
 	return buf_ok(&b) && ret->path && ret->id.size;
 }
 
-bool supplement_link(struct elf_image *img, struct supplement_link *ret)
+bool debug_sup_link(struct elf_image *img, struct debug_sup_link *ret)
 {
 	bool is_supplementary;
 	struct buf b;
@@ -51,9 +51,9 @@ bool supplement_link(struct elf_image *img, struct supplement_link *ret)
 	return read_sup(img, &is_supplementary, ret) && !is_supplementary && *ret->path;
 }
 
-bool supplement_id(struct elf_image *img, struct build_id *ret)
+bool debug_sup_id(struct elf_image *img, struct build_id *ret)
 {
-	struct supplement_link link;
+	struct debug_sup_link link;
 	bool is_supplementary;
 
 	if (!read_sup(img, &is_supplementary, &link) || !is_supplementary)
