@@ -8,7 +8,7 @@
 #include "reader/file.h"
 #include "reader/format.h"
 #include "reader/record.h"
-#include "reader/stream.h"
+#include "reader/record_stream.h"
 #include "reader/unwrap.h"
 
 struct header {
@@ -103,8 +103,8 @@ static void read_feature_bits(const struct perf_file *f, const uint8_t *raw, uin
 
 static int read_header(struct perf_file *f, struct header *h)
 {
-	struct source *s = &f->source;
-	ssize_t n = source_peek(s, sizeof(struct perfdata_header), &f->err);
+	struct byte_source *s = &f->source;
+	ssize_t n = byte_source_peek(s, sizeof(struct perfdata_header), &f->err);
 	struct buf b;
 	const uint8_t *bits;
 
@@ -151,7 +151,7 @@ static uint8_t *load(struct perf_file *f, struct perfdata_section at, size_t *si
 		*rc = err_nomem(&f->err);
 		return NULL;
 	}
-	n = source_pread(&f->source, at.offset, p, at.size, &f->err);
+	n = byte_source_pread(&f->source, at.offset, p, at.size, &f->err);
 	if (n < 0) {
 		*rc = (int)n;
 		free(p);
@@ -382,10 +382,10 @@ static int note_unfinished(struct perf_file *f, const struct header *h)
 /* A stream of the file itself, whose descriptor stays with the file. */
 static int main_stream(struct perf_file *f, uint64_t pos, uint64_t end)
 {
-	struct source borrowed = f->source;
+	struct byte_source borrowed = f->source;
 
 	borrowed.owns_fd = false;
-	return stream_add(f, &borrowed, pos, end);
+	return record_stream_add(f, &borrowed, pos, end);
 }
 
 /* simpleperf has records of what was there before in a section of the header. */
@@ -403,7 +403,7 @@ static int open_file(struct perf_file *f)
 	struct header h;
 	struct perfdata_section data;
 	bool features;
-	int rc = f->source.seekable ? 0 : source_spool(&f->source, &f->err);
+	int rc = f->source.seekable ? 0 : byte_source_spool(&f->source, &f->err);
 
 	rc = rc ? rc : read_header(f, &h);
 	rc = rc ? rc : read_attrs(f, &h);
@@ -427,9 +427,9 @@ static int open_file(struct perf_file *f)
 
 static int open_pipe(struct perf_file *f)
 {
-	struct source *s = &f->source;
+	struct byte_source *s = &f->source;
 	uint8_t header[sizeof(struct perfdata_pipe_header)];
-	ssize_t n = source_read(s, header, sizeof header, &f->err);
+	ssize_t n = byte_source_read(s, header, sizeof header, &f->err);
 
 	if (n < 0)
 		return (int)n;
@@ -441,7 +441,7 @@ static int open_pipe(struct perf_file *f)
 int container_open(struct perf_file *f)
 {
 	const char *why;
-	int rc = source_unwrap(&f->source, &why, &f->err);
+	int rc = byte_source_unwrap(&f->source, &why, &f->err);
 	struct buf b;
 	ssize_t n;
 
@@ -451,7 +451,7 @@ int container_open(struct perf_file *f)
 		f->stats.truncated = f->stats.damaged = true;
 		file_note(f, NOTE_PACKED, "%s", why);
 	}
-	n = source_peek(&f->source, sizeof(struct perfdata_pipe_header), &f->err);
+	n = byte_source_peek(&f->source, sizeof(struct perfdata_pipe_header), &f->err);
 	if (n < 0)
 		return (int)n;
 	rc = read_magic(f, n);

@@ -4,10 +4,10 @@
 
 #include "base/prefetch.h"
 #include "base/processor.h"
-#include "reader/chain.h"
+#include "reader/user_chain.h"
 #include "reader/format.h"
 #include "reader/record.h"
-#include "reader/sample.h"
+#include "reader/sample_decode.h"
 
 enum { EXPECT_AHEAD = 4, EXPECT_BYTES = 320, ROOMS_AHEAD = 3 };
 
@@ -97,7 +97,7 @@ static __attribute__((noinline)) int commit_by_value(struct perf_file *f, struct
 		if (s.event->attr.flags & PERF_ATTR_INHERIT)
 			key = hash_mix(key, s.tid);
 		room = batch_room(b);
-		if (!room || group_delta(&f->group_values, key, value, &s.period))
+		if (!room || counter_values_delta(&f->counter_values, key, value, &s.period))
 			return err_nomem(&f->err);
 		*room = s;
 		if (s.period)
@@ -197,9 +197,9 @@ static __attribute__((noinline)) int hold(struct perf_file *f, const struct perf
 		.h = r.h,
 	};
 	memcpy(h->record, r.data, r.h.size);
-	if (deferral_is_full(&f->deferral))
-		oldest = deferral_take_oldest(&f->deferral);
-	if (deferral_add(&f->deferral, h)) {
+	if (deferred_samples_is_full(&f->deferred_samples))
+		oldest = deferred_samples_take_oldest(&f->deferred_samples);
+	if (deferred_samples_add(&f->deferred_samples, h)) {
 		free(h);
 		rc = err_nomem(&f->err);
 	}
@@ -216,7 +216,7 @@ int deliver_deferred(struct perf_file *f, uint32_t tid, uint64_t cookie, const u
 	int rc = 0;
 
 	/* Those with another cookie lost their record. */
-	while (!rc && (h = deferral_take(&f->deferral, tid))) {
+	while (!rc && (h = deferred_samples_take(&f->deferred_samples, tid))) {
 		rc = deliver_held(f, h, ips, h->cookie == cookie ? n : 0);
 		free(h);
 	}
@@ -228,7 +228,7 @@ int deliver_all_held(struct perf_file *f)
 	struct held *h;
 	int rc = 0;
 
-	while (!rc && (h = deferral_take_oldest(&f->deferral))) {
+	while (!rc && (h = deferred_samples_take_oldest(&f->deferred_samples))) {
 		rc = deliver_held(f, h, NULL, 0);
 		free(h);
 	}

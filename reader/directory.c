@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "reader/file.h"
-#include "reader/stream.h"
+#include "reader/record_stream.h"
 
 /* Larger numbers are no recorder's. */
 enum { PARTS_MAX = 65536 };
@@ -51,14 +51,14 @@ static int compare_parts(const void *a, const void *b)
 static int add_part(struct perf_file *f, const char *dir, int dir_len, long n)
 {
 	char *path = arena_alloc(&f->arena, (size_t)dir_len + 32);
-	struct source part;
+	struct byte_source part;
 	struct err err;
 	int rc;
 
 	if (!path)
 		return err_nomem(&f->err);
 	sprintf(path, "%.*sdata.%ld", dir_len, dir, n);
-	if (source_open_file(&part, path, false, &err)) {
+	if (byte_source_open_file(&part, path, false, &err)) {
 		f->stats.damaged = true;
 		file_note(f, NOTE_DIRECTORY, "%s: %s", err.source, err.what);
 		return 0;
@@ -67,9 +67,9 @@ static int add_part(struct perf_file *f, const char *dir, int dir_len, long n)
 		file_note(f, NOTE_EMPTY_PART,
 			  "%s is empty: nothing was recorded on its processors, or it is lost",
 			  path);
-	rc = stream_add(f, &part, 0, part.size);
+	rc = record_stream_add(f, &part, 0, part.size);
 	if (rc)
-		source_close(&part);
+		byte_source_close(&part);
 	return rc;
 }
 

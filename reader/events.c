@@ -2,7 +2,7 @@
 #include "reader/events.h"
 
 #include "reader/format.h"
-#include "reader/sample.h"
+#include "reader/sample_decode.h"
 
 /* A bit field of a big-endian writer begins at the highest bit of each byte. */
 static uint64_t flags_from_big_endian(const uint8_t *bytes)

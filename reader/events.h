@@ -12,7 +12,8 @@
 
 #define EVENTS_MAX 65536 /* more are not a recording */
 
-/* What the samples of an event consist of: fields of one word each, then others (sample.c). */
+/* What the samples of an event consist of: fields of one word each, then others (sample_decode.c).
+ */
 struct sample_layout {
 	uint64_t words;	    /* bits of the first */
 	uint16_t n_words;   /* as many */
@@ -20,7 +21,7 @@ struct sample_layout {
 	bool all_known;	    /* no field is of a later version */
 	bool is_exact;	    /* and nothing follows them */
 	bool has_extra;	    /* some are of struct perf_sample_extra */
-	uint8_t fields[16]; /* in the order of the record: numbers of sample.c */
+	uint8_t fields[16]; /* in the order of the record: numbers of sample_decode.c */
 	uint8_t n_user_regs, n_intr_regs;
 };
 

@@ -29,7 +29,7 @@ int features_load(struct features *fs, unsigned bit, struct err *err)
 	data = malloc(s->at.size ? s->at.size : 1);
 	if (!data)
 		return err_nomem(err);
-	n = source_pread(fs->source, s->at.offset, data, s->at.size, err);
+	n = byte_source_pread(fs->source, s->at.offset, data, s->at.size, err);
 	if (n < 0) {
 		free(data);
 		return (int)n;

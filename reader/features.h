@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "reader/format.h"
 #include "reader/reader.h"
-#include "reader/source.h"
+#include "reader/byte_source.h"
 
 struct feature_section {
 	bool present;
@@ -18,7 +18,7 @@ struct feature_section {
 /* Zeroed: none. */
 struct features {
 	struct feature_section v[FEATURE_N];
-	const struct source *source;
+	const struct byte_source *source;
 };
 
 /* A copy of bytes that came in the stream. 0, or -1 when out of memory. */

@@ -1,6 +1,6 @@
 /* file.h - what makes up a struct perf_file, and how its parts call each other. Private to reader/.
  *
- *	source -> stream (splitter, inflate) -> order -> deliver -> batch
+ *	source -> stream (splitter, zstd_stream) -> order -> deliver -> batch
  *	                     |                              |
  *	                events, notes                    machine
  *
@@ -12,19 +12,19 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/vec.h"
-#include "reader/ahead.h"
+#include "reader/prefault.h"
 #include "reader/batch.h"
 #include "reader/block.h"
-#include "reader/deferral.h"
+#include "reader/deferred_samples.h"
 #include "reader/events.h"
 #include "reader/features.h"
 #include "reader/format.h"
-#include "reader/group.h"
+#include "reader/counter_values.h"
 #include "reader/machine.h"
 #include "reader/order.h"
 #include "reader/reader.h"
 #include "reader/simpleperf.h"
-#include "reader/source.h"
+#include "reader/byte_source.h"
 
 /* Kinds of notes; each is told once. */
 enum note {
@@ -50,7 +50,7 @@ enum note {
 	NOTE_N = NOTE_SKIPS + PERF_SKIP_N,
 };
 
-struct stream;
+struct record_stream;
 
 struct perf_file {
 	struct perf_file_info info;
@@ -72,10 +72,10 @@ struct perf_file {
 	bool noted[NOTE_N];
 	uint32_t unknown_type; /* an example of PERF_SKIP_UNKNOWN_TYPE */
 
-	struct source source;
-	VEC(struct stream *) streams;
+	struct byte_source source;
+	VEC(struct record_stream *) streams;
 	size_t stream; /* the one being read */
-	struct ahead ahead;
+	struct prefault prefault;
 	bool rounds_hold; /* FINISHED_ROUND speaks for all of the data */
 
 	struct event_table events;
@@ -90,9 +90,9 @@ struct perf_file {
 	struct order order;
 	struct batch batches[BATCHES];
 	struct batch *filling; /* during perf_file_read() */
-	struct deferral deferral;
+	struct deferred_samples deferred_samples;
 	struct simpleperf simpleperf;
-	struct group_values group_values;
+	struct counter_values counter_values;
 	uint64_t seq; /* of the next sample */
 };
 
@@ -105,7 +105,7 @@ static inline uint64_t where_make(uint64_t block_no, uint32_t off)
 	return block_no << WHERE_OFF_BITS | off;
 }
 
-/* note.c */
+/* warnings.c */
 void file_note(struct perf_file *f, enum note kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Counts a record that cannot be used. */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "reader/file.h"
-#include "reader/stream.h"
+#include "reader/record_stream.h"
 #include "reader/tracing.h"
 
 #define WINDOW_BYTES (48u << 20)
@@ -15,7 +15,7 @@
 static int check_owner(struct perf_file *f)
 {
 	const char *sudo = getenv("SUDO_UID");
-	const struct source *s = &f->source;
+	const struct byte_source *s = &f->source;
 
 	if (geteuid() || s->is_stdin || !s->uid || (sudo && strtoul(sudo, NULL, 10) == s->uid))
 		return 0;
@@ -35,7 +35,7 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 	f->source.fd = -1;
 	f->map = opt && opt->map;
 	f->alone = opt && opt->alone;
-	ahead_init(&f->ahead);
+	prefault_init(&f->prefault);
 	block_store_init(&f->blocks, opt && opt->window_bytes ? opt->window_bytes : WINDOW_BYTES);
 	for (unsigned i = 0; i < BATCHES; i++)
 		f->batches[i].index = i;
@@ -45,8 +45,8 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 	if (!f->features || !data_path || machine_new(&f->machine))
 		rc = err_nomem(&f->err);
 	else
-		rc = f->is_directory ? source_open_file(&f->source, data_path, true, &f->err)
-				     : source_open(&f->source, data_path, &f->err);
+		rc = f->is_directory ? byte_source_open_file(&f->source, data_path, true, &f->err)
+				     : byte_source_open(&f->source, data_path, &f->err);
 	if (!rc && opt && opt->only_trusted)
 		rc = check_owner(f);
 	if (rc == -ERR_NOT_FOUND && data_path != f->info.path)
@@ -74,21 +74,21 @@ void perf_file_close(struct perf_file *f)
 	for (unsigned i = 0; i < BATCHES; i++)
 		batch_done(&f->batches[i], &f->blocks);
 	for (size_t i = 0; i < f->streams.n; i++)
-		stream_free(f, f->streams.v[i]);
+		record_stream_free(f, f->streams.v[i]);
 	vec_done(&f->streams);
-	ahead_done(&f->ahead);
+	prefault_done(&f->prefault);
 	order_done(&f->order);
-	deferral_done(&f->deferral);
+	deferred_samples_done(&f->deferred_samples);
 	simpleperf_done(&f->simpleperf);
 	block_store_done(&f->blocks);
-	group_done(&f->group_values);
+	counter_values_done(&f->counter_values);
 	events_done(&f->events);
 	if (f->features)
 		features_done(f->features);
 	free(f->features);
 	tracepoints_free(f->tracepoints);
 	machine_free(f->machine);
-	source_close(&f->source);
+	byte_source_close(&f->source);
 	vec_done(&f->notes);
 	arena_done(&f->arena);
 	free(f);
@@ -100,8 +100,8 @@ static uint64_t oldest_epoch(const struct perf_file *f, uint64_t now)
 	for (unsigned i = 0; i < BATCHES; i++)
 		if (f->batches[i].held && f->batches[i].epoch < now)
 			now = f->batches[i].epoch;
-	if (f->deferral.oldest && f->deferral.oldest->epoch < now)
-		now = f->deferral.oldest->epoch;
+	if (f->deferred_samples.oldest && f->deferred_samples.oldest->epoch < now)
+		now = f->deferred_samples.oldest->epoch;
 	return now;
 }
 
@@ -130,7 +130,7 @@ static void batch_end(struct perf_file *f, struct batch *b)
 /* Reads on in the current stream. */
 static int read_on(struct perf_file *f)
 {
-	int rc = stream_pump(f, f->streams.v[f->stream]);
+	int rc = record_stream_pump(f, f->streams.v[f->stream]);
 
 	if (rc)
 		return rc < 0 ? rc : 0;
@@ -214,7 +214,7 @@ int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err
 
 bool perf_file_ahead(struct perf_file *f, const void **p, size_t *n)
 {
-	return ahead_take(&f->ahead, p, n);
+	return prefault_take(&f->prefault, p, n);
 }
 
 void perf_batch_release(struct perf_file *f, struct perf_batch *pub)

@@ -192,7 +192,7 @@ static inline int enter_into_order(struct perf_file *f, struct block *b, uint32_
 }
 
 /* What record_take() does, without its questions. */
-int record_take_samples(struct perf_file *f, struct stream *st, struct splitter *s)
+int record_take_samples(struct perf_file *f, struct record_stream *st, struct splitter *s)
 {
 	const struct event *e = f->events.same_sample_pos ? f->events.v.v[0] : NULL;
 	const uint32_t least = e && e->sample_time_pos ? e->sample_time_pos + 8u : 0;
@@ -214,7 +214,8 @@ int record_take_samples(struct perf_file *f, struct stream *st, struct splitter 
 	return rc;
 }
 
-int record_take(struct perf_file *f, struct stream *st, struct block *b, const struct record *r)
+int record_take(struct perf_file *f, struct record_stream *st, struct block *b,
+		const struct record *r)
 {
 	const struct record_row *row = record_row(r->type);
 	struct record_view v = record_view(f, b->data + r->off, r->size, b->data_off + r->off);

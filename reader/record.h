@@ -8,14 +8,14 @@
 #include <sys/stat.h>
 
 #include "reader/file.h"
-#include "reader/stream.h"
+#include "reader/record_stream.h"
 
 /* One record as its function sees it. */
 struct record_view {
 	uint32_t type;
 	uint16_t misc;
 	struct buf b; /* behind the header; b.data is the header, b.end the end of the record */
-	struct stream *stream; /* NULL when its time has come */
+	struct record_stream *stream; /* NULL when its time has come */
 };
 
 enum record_when {

@@ -16,7 +16,7 @@ enum { CHUNK = 1 << 18 };
 struct unwrapping {
 	const struct unpacker *unpacker;
 	void *state;
-	struct source *source;
+	struct byte_source *source;
 	struct piece p;
 	uint8_t *in, *out; /* CHUNK each */
 	int fd;
@@ -27,7 +27,7 @@ struct unwrapping {
 
 static int refill(struct unwrapping *u, struct err *err)
 {
-	ssize_t n = source_read(u->source, u->in, CHUNK, err);
+	ssize_t n = byte_source_read(u->source, u->in, CHUNK, err);
 
 	if (n < 0)
 		return (int)n;
@@ -96,9 +96,9 @@ static int unwrap_all(struct unwrapping *u, struct err *err)
 	return rc < 0 ? rc : flush(u, err);
 }
 
-int source_unwrap(struct source *s, const char **why, struct err *err)
+int byte_source_unwrap(struct byte_source *s, const char **why, struct err *err)
 {
-	ssize_t n = source_peek(s, UNPACK_MAGIC_BYTES, err);
+	ssize_t n = byte_source_peek(s, UNPACK_MAGIC_BYTES, err);
 	struct unwrapping u = {.source = s, .fd = -1};
 	int rc;
 
@@ -120,7 +120,7 @@ int source_unwrap(struct source *s, const char **why, struct err *err)
 		close(u.fd);
 		return rc;
 	}
-	source_replace(s, u.fd, u.n_out);
+	byte_source_replace(s, u.fd, u.n_out);
 	*why = u.why;
 	return 0;
 }

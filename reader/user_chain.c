@@ -1,5 +1,5 @@
-/* chain.c - call chains from branch records, and from two records. */
-#include "reader/chain.h"
+/* user_chain.c - call chains from branch records, and from two records. */
+#include "reader/user_chain.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* stream.c - from bytes to records, through compression where there is one. */
-#include "reader/stream.h"
+/* record_stream.c - from bytes to records, through compression where there is one. */
+#include "reader/record_stream.h"
 
 #include <ctype.h>
 
@@ -11,9 +11,10 @@
 
 enum { HEADER = sizeof(struct perf_event_header) };
 
-int stream_add(struct perf_file *f, const struct source *source, uint64_t pos, uint64_t end)
+int record_stream_add(struct perf_file *f, const struct byte_source *source, uint64_t pos,
+		      uint64_t end)
 {
-	struct stream *st = calloc(1, sizeof *st);
+	struct record_stream *st = calloc(1, sizeof *st);
 
 	if (!st || vec_push(&f->streams, st)) {
 		free(st);
@@ -21,7 +22,7 @@ int stream_add(struct perf_file *f, const struct source *source, uint64_t pos, u
 	}
 	st->source = *source;
 	if (f->map)
-		source_map(&st->source, f->alone);
+		byte_source_map(&st->source, f->alone);
 	st->pos = pos;
 	st->end = end;
 	st->split.swap = f->swap;
@@ -30,29 +31,29 @@ int stream_add(struct perf_file *f, const struct source *source, uint64_t pos, u
 	return 0;
 }
 
-void stream_free(struct perf_file *f, struct stream *st)
+void record_stream_free(struct perf_file *f, struct record_stream *st)
 {
 	splitter_done(&st->split, &f->blocks);
-	inflate_free(st->inflate, &f->blocks);
+	zstd_stream_free(st->zstd, &f->blocks);
 	vec_done(&st->tail.bytes);
 	vec_done(&st->tail_inflated.bytes);
 	block_store_forget(&f->blocks);
-	source_close(&st->source);
+	byte_source_close(&st->source);
 	free(st);
 }
 
 /* Where there are jumps, what lies ahead may never be looked at: its pages would neither be
  * forgotten, nor read from the disk but for those who look ahead. */
-static void stream_ahead(struct perf_file *f, const struct stream *st)
+static void stream_ahead(struct perf_file *f, const struct record_stream *st)
 {
-	const struct source *s = &st->source;
+	const struct byte_source *s = &st->source;
 	uint64_t end = st->end < s->map_bytes ? st->end : s->map_bytes;
 
-	ahead_move(&f->ahead, s->map + st->pos, s->map + (st->jumps ? st->pos : end));
+	prefault_move(&f->prefault, s->map + st->pos, s->map + (st->jumps ? st->pos : end));
 }
 
 /* Adds bytes behind the splitter's, or tells it that there are none. */
-static int stream_fill(struct perf_file *f, struct stream *st)
+static int stream_fill(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = &st->split;
 	struct block *b = s->block;
@@ -76,11 +77,11 @@ static int stream_fill(struct perf_file *f, struct stream *st)
 	if (room > st->end - st->pos)
 		room = st->end - st->pos;
 	if (st->source.map)
-		n = (ssize_t)source_left(&st->source, st->pos, room);
+		n = (ssize_t)byte_source_left(&st->source, st->pos, room);
 	else if (st->source.seekable)
-		n = source_pread(&st->source, st->pos, b->data + b->n, room, &f->err);
+		n = byte_source_pread(&st->source, st->pos, b->data + b->n, room, &f->err);
 	else
-		n = room ? source_read(&st->source, b->data + b->n, room, &f->err) : 0;
+		n = room ? byte_source_read(&st->source, b->data + b->n, room, &f->err) : 0;
 	if (n < 0)
 		return (int)n;
 	b->n += (uint32_t)n;
@@ -100,7 +101,7 @@ static int stream_fill(struct perf_file *f, struct stream *st)
 }
 
 /* Goes to a later place of a plain file without reading what lies between. */
-static void stream_jump(struct perf_file *f, struct stream *st, uint64_t skip)
+static void stream_jump(struct perf_file *f, struct record_stream *st, uint64_t skip)
 {
 	splitter_done(&st->split, &f->blocks);
 	st->split.rd = 0;
@@ -110,7 +111,7 @@ static void stream_jump(struct perf_file *f, struct stream *st, uint64_t skip)
 
 /* The words of a recorder whose standard error went the same way as its data. The first bytes of a
  * header may look like a letter. */
-static bool is_text_at_end(const struct stream *st, const struct splitter *s)
+static bool is_text_at_end(const struct record_stream *st, const struct splitter *s)
 {
 	const struct block *b = s->block;
 
@@ -129,17 +130,18 @@ static bool found_damage(const struct splitter *s)
 
 /* Bytes that are missing between the records may be of compressed data, if there are more of them
  * than the mark of a round has. */
-static bool may_miss_compressed(const struct stream *st, const struct splitter *s)
+static bool may_miss_compressed(const struct record_stream *st, const struct splitter *s)
 {
 	return s == &st->split && (s->wrong_size || s->bad_bytes > HEADER);
 }
 
-static void count_damage(struct perf_file *f, struct stream *st, struct splitter *s, bool at_end)
+static void count_damage(struct perf_file *f, struct record_stream *st, struct splitter *s,
+			 bool at_end)
 {
 	const char *const where = s == &st->split ? "" : " of the decompressed data";
 
-	if (st->inflate && (s->saw_magic || may_miss_compressed(st, s)))
-		inflate_break(st->inflate);
+	if (st->zstd && (s->saw_magic || may_miss_compressed(st, s)))
+		zstd_stream_break(st->zstd);
 	if (s->saw_magic) {
 		file_note(f, NOTE_CONCATENATED, "another recording begins at offset %#llx",
 			  (unsigned long long)s->bad_off);
@@ -159,38 +161,38 @@ static void count_damage(struct perf_file *f, struct stream *st, struct splitter
 }
 
 /* Sizes that are odd are of compressed data, so that is what a record of no known type was. */
-static void miss_compressed(const struct stream *st, const struct record *r)
+static void miss_compressed(const struct record_stream *st, const struct record *r)
 {
-	if (st->inflate && r->size % 8 && !record_row(r->type))
-		inflate_break(st->inflate);
+	if (st->zstd && r->size % 8 && !record_row(r->type))
+		zstd_stream_break(st->zstd);
 }
 
-static int split_inflated(struct perf_file *f, struct stream *st);
+static int split_inflated(struct perf_file *f, struct record_stream *st);
 
 /* n bytes of compressed data at an offset of the stream. */
-static int stream_inflate(struct perf_file *f, struct stream *st, uint64_t off, const uint8_t *p,
-			  size_t n)
+static int stream_inflate(struct perf_file *f, struct record_stream *st, uint64_t off,
+			  const uint8_t *p, size_t n)
 {
-	struct inflate_input in = {p, n};
+	struct zstd_input in = {p, n};
 	int more = 1, rc;
 
-	if (!st->inflate) {
-		rc = inflate_new(&st->inflate, f->swap, &f->err);
+	if (!st->zstd) {
+		rc = zstd_stream_new(&st->zstd, f->swap, &f->err);
 		if (rc)
 			return rc;
-		inflate_splitter(st->inflate)->is_pipe = st->split.is_pipe;
-		inflate_splitter(st->inflate)->max_tail = UINT64_MAX;
+		zstd_stream_splitter(st->zstd)->is_pipe = st->split.is_pipe;
+		zstd_stream_splitter(st->zstd)->max_tail = UINT64_MAX;
 	}
 	f->info.is_compressed = true;
-	if (inflate_begins_anew(st->inflate, &in)) {
+	if (zstd_stream_begins_anew(st->zstd, &in)) {
 		st->tail_inflated.left = 0;
-		if (found_damage(inflate_splitter(st->inflate)))
-			count_damage(f, st, inflate_splitter(st->inflate), false);
+		if (found_damage(zstd_stream_splitter(st->zstd)))
+			count_damage(f, st, zstd_stream_splitter(st->zstd), false);
 	}
 	while (more > 0) {
 		struct err err = {0};
 
-		more = inflate_step(st->inflate, &f->blocks, &in, &err);
+		more = zstd_stream_step(st->zstd, &f->blocks, &in, &err);
 		if (more == -ERR_DAMAGED) {
 			file_note(f, NOTE_COMPRESSION,
 				  "compressed data is damaged at offset %#llx: %s",
@@ -209,7 +211,7 @@ static int stream_inflate(struct perf_file *f, struct stream *st, uint64_t off, 
 }
 
 /* The data of a COMPRESSED or COMPRESSED2 record that is all in the block. */
-static int take_compressed(struct perf_file *f, struct stream *st, const struct record *r)
+static int take_compressed(struct perf_file *f, struct record_stream *st, const struct record *r)
 {
 	struct buf b = buf_make(st->split.block->data + r->off, r->size, 0, f->swap);
 	uint64_t n = r->size - sizeof(struct perf_event_header);
@@ -224,7 +226,7 @@ static int take_compressed(struct perf_file *f, struct stream *st, const struct 
 
 /* Inside of a run of COMPRESSED2 records with one size for all: begins the next. Its header, whose
  * size is right, is in the block. */
-static void next_inner(struct perf_file *f, struct stream *st)
+static void next_inner(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = &st->split;
 	struct buf b = buf_make(s->block->data + s->rd, s->block->n - s->rd, 0, f->swap);
@@ -306,7 +308,7 @@ static int take_tail(struct perf_file *f, struct splitter *s, struct tail *t)
 }
 
 /* The same where records of one frame have one size for all. */
-static int take_compressed_tail(struct perf_file *f, struct stream *st)
+static int take_compressed_tail(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = &st->split;
 	uint64_t n = s->block->n - s->rd;
@@ -329,7 +331,7 @@ static int take_compressed_tail(struct perf_file *f, struct stream *st)
 }
 
 /* Goes on with the payload behind a record. */
-static int stream_tail(struct perf_file *f, struct stream *st)
+static int stream_tail(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = &st->split;
 	const bool compressed = st->tail.type == RECORD_COMPRESSED2;
@@ -357,9 +359,9 @@ static int stream_tail(struct perf_file *f, struct stream *st)
 /* ---- records ----------------------------------------------------------------------------- */
 
 /* What is in the block of decompressed data. */
-static int split_inflated(struct perf_file *f, struct stream *st)
+static int split_inflated(struct perf_file *f, struct record_stream *st)
 {
-	struct splitter *s = inflate_splitter(st->inflate);
+	struct splitter *s = zstd_stream_splitter(st->zstd);
 	struct tail *t = &st->tail_inflated;
 	struct record r;
 	enum split got = SPLIT_RECORD;
@@ -390,7 +392,7 @@ static int split_inflated(struct perf_file *f, struct stream *st)
 }
 
 /* One step: samples and a record, or a piece of payload, or more bytes. 0: the stream has ended. */
-static int stream_step(struct perf_file *f, struct stream *st)
+static int stream_step(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = &st->split;
 	struct record r;
@@ -426,11 +428,11 @@ static int stream_step(struct perf_file *f, struct stream *st)
 	return rc ? rc : 1;
 }
 
-static int stream_end(struct perf_file *f, struct stream *st)
+static int stream_end(struct perf_file *f, struct record_stream *st)
 {
-	if (!st->inflate)
+	if (!st->zstd)
 		return 0;
-	inflate_splitter(st->inflate)->eof = true;
+	zstd_stream_splitter(st->zstd)->eof = true;
 	if (st->tail_inflated.left) {
 		f->stats.truncated = true;
 		file_lose(f, st->pos, "", 0, true);
@@ -438,7 +440,7 @@ static int stream_end(struct perf_file *f, struct stream *st)
 	return split_inflated(f, st);
 }
 
-int stream_pump(struct perf_file *f, struct stream *st)
+int record_stream_pump(struct perf_file *f, struct record_stream *st)
 {
 	int rc;
 

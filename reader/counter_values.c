@@ -1,7 +1,7 @@
-/* group.c - the last value of each counter. */
-#include "reader/group.h"
+/* counter_values.c - the last value of each counter. */
+#include "reader/counter_values.h"
 
-int group_delta(struct group_values *g, uint64_t key, uint64_t value, uint64_t *ret)
+int counter_values_delta(struct counter_values *g, uint64_t key, uint64_t value, uint64_t *ret)
 {
 	uint32_t i = hash_get(&g->index, key);
 
@@ -16,7 +16,7 @@ int group_delta(struct group_values *g, uint64_t key, uint64_t value, uint64_t *
 	return 0;
 }
 
-void group_done(struct group_values *g)
+void counter_values_done(struct counter_values *g)
 {
 	hash_done(&g->index);
 	vec_done(&g->last);

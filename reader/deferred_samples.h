@@ -1,11 +1,11 @@
-/* deferral.h - samples whose user call chain is recorded later. Private to reader/.
+/* deferred_samples.h - samples whose user call chain is recorded later. Private to reader/.
  *
  * Since Linux 6.19 the kernel may leave the user part of a chain to the moment when the thread
  * returns to user space: the sample ends with a marker and a cookie, and a CALLCHAIN_DEFERRED
  * record of the same thread brings the chain for all its samples with this cookie. Until then the
  * samples wait here, as copies of their records. */
-#ifndef READER_DEFERRAL_H
-#define READER_DEFERRAL_H
+#ifndef READER_DEFERRED_SAMPLES_H
+#define READER_DEFERRED_SAMPLES_H
 
 #include "base/hash.h"
 #include "base/vec.h"
@@ -13,8 +13,8 @@
 #include "reader/reader.h"
 
 /* More than this do not wait: the oldest goes without its user chain. */
-#define DEFERRAL_MAX	   65536
-#define DEFERRAL_MAX_BYTES (8u << 20)
+#define DEFERRED_SAMPLES_MAX	   65536
+#define DEFERRED_SAMPLES_MAX_BYTES (8u << 20)
 
 struct held {
 	struct held *prev, *next; /* all, oldest first */
@@ -38,23 +38,24 @@ struct held_list {
 };
 
 /* Zeroed: no sample waits. */
-struct deferral {
+struct deferred_samples {
 	struct hash_table by_tid; /* -> lists */
 	VEC(struct held_list) lists;
 	struct held *oldest, *newest;
 	size_t n, bytes;
 };
 
-/* Adds h, whose fields are filled; it belongs to the deferral then. 0, or -1 when out of memory. */
-int deferral_add(struct deferral *d, struct held *h);
+/* Adds h, whose fields are filled; it belongs to the deferred_samples then. 0, or -1 when out of
+ * memory. */
+int deferred_samples_add(struct deferred_samples *d, struct held *h);
 /* Takes out the oldest of a thread, or of all; the caller frees it. NULL when there is none. */
-struct held *deferral_take(struct deferral *d, uint32_t tid);
-struct held *deferral_take_oldest(struct deferral *d);
-void deferral_done(struct deferral *d);
+struct held *deferred_samples_take(struct deferred_samples *d, uint32_t tid);
+struct held *deferred_samples_take_oldest(struct deferred_samples *d);
+void deferred_samples_done(struct deferred_samples *d);
 
-static inline bool deferral_is_full(const struct deferral *d)
+static inline bool deferred_samples_is_full(const struct deferred_samples *d)
 {
-	return d->n >= DEFERRAL_MAX || d->bytes >= DEFERRAL_MAX_BYTES;
+	return d->n >= DEFERRED_SAMPLES_MAX || d->bytes >= DEFERRED_SAMPLES_MAX_BYTES;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* test_decompress.c - COMPRESSED and COMPRESSED2: records across their bounds, wrong sizes of
+/* test_zstd_stream.c - COMPRESSED and COMPRESSED2: records across their bounds, wrong sizes of
  * perf 6.16, damage. */
 #include "tests/reader/build.h"
 

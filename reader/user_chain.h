@@ -1,6 +1,6 @@
-/* chain.h - call chains that have to be put together. Private to reader/. */
-#ifndef READER_CHAIN_H
-#define READER_CHAIN_H
+/* user_chain.h - call chains that have to be put together. Private to reader/. */
+#ifndef READER_USER_CHAIN_H
+#define READER_USER_CHAIN_H
 
 #include "base/scratch.h"
 #include "reader/format.h"

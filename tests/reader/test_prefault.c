@@ -1,4 +1,4 @@
-/* test_ahead.c - pieces of a mapped file: in order, each once, never far from the reader. */
+/* test_prefault.c - pieces of a mapped file: in order, each once, never far from the reader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,20 +9,20 @@
 
 #include "base/pages.h"
 #include "base/threads.h"
-#include "reader/ahead.h"
+#include "reader/prefault.h"
 #include "tests/reader/build.h"
 
 #define MIB ((size_t)1 << 20)
 
-static const uint8_t *take(struct ahead *a, size_t *n)
+static const uint8_t *take(struct prefault *a, size_t *n)
 {
 	const void *p = NULL;
 
-	return ahead_take(a, &p, n) ? p : NULL;
+	return prefault_take(a, &p, n) ? p : NULL;
 }
 
 /* All that can be had now, which must join. */
-static size_t take_all(struct ahead *a, const uint8_t *from)
+static size_t take_all(struct prefault *a, const uint8_t *from)
 {
 	const uint8_t *at = from, *p;
 	size_t n;
@@ -37,58 +37,58 @@ static size_t take_all(struct ahead *a, const uint8_t *from)
 
 static void test_nothing_before_the_reader_begins(void **state)
 {
-	struct ahead a;
+	struct prefault a;
 	size_t n;
 
 	(void)state;
-	ahead_init(&a);
+	prefault_init(&a);
 	assert_null(take(&a, &n));
-	ahead_done(&a);
+	prefault_done(&a);
 }
 
 static void test_follows_the_reader(void **state)
 {
 	static uint8_t file[64 * MIB];
-	struct ahead a;
+	struct prefault a;
 	size_t far, n;
 
 	(void)state;
-	ahead_init(&a);
-	ahead_move(&a, file, file + sizeof file);
+	prefault_init(&a);
+	prefault_move(&a, file, file + sizeof file);
 	far = take_all(&a, file);
 	assert_true(far >= MIB && far < sizeof file / 2);
 	/* As far as the reader goes on, not more. */
-	ahead_move(&a, file + 3 * MIB, file + sizeof file);
+	prefault_move(&a, file + 3 * MIB, file + sizeof file);
 	assert_int_equal(take_all(&a, file + far), 3 * MIB);
 	/* It overtakes: what it has read is not taken any more. */
-	ahead_move(&a, file + 40 * MIB, file + sizeof file);
+	prefault_move(&a, file + 40 * MIB, file + sizeof file);
 	assert_int_equal(take_all(&a, file + 40 * MIB), far);
 	/* It goes on, and comes near the end. */
-	ahead_move(&a, file + 41 * MIB, file + sizeof file);
+	prefault_move(&a, file + 41 * MIB, file + sizeof file);
 	assert_int_equal(take_all(&a, file + 40 * MIB + far), MIB);
-	ahead_move(&a, file + sizeof file - 5000, file + sizeof file);
+	prefault_move(&a, file + sizeof file - 5000, file + sizeof file);
 	assert_int_equal(take_all(&a, file + sizeof file - 5000), 5000);
-	ahead_move(&a, file + sizeof file, file + sizeof file);
+	prefault_move(&a, file + sizeof file, file + sizeof file);
 	assert_null(take(&a, &n));
-	ahead_done(&a);
+	prefault_done(&a);
 }
 
 static void test_another_stream(void **state)
 {
 	static uint8_t files[8 * MIB];
 	const uint8_t *second = files, *first = files + 4 * MIB;
-	struct ahead a;
+	struct prefault a;
 
 	(void)state;
-	ahead_init(&a);
-	ahead_move(&a, first, first + 4 * MIB);
+	prefault_init(&a);
+	prefault_move(&a, first, first + 4 * MIB);
 	assert_int_equal(take_all(&a, first), 4 * MIB);
-	ahead_move(&a, second, second + 2 * MIB);
+	prefault_move(&a, second, second + 2 * MIB);
 	assert_int_equal(take_all(&a, second), 2 * MIB);
 	/* And one that begins where that ends. */
-	ahead_move(&a, second + 2 * MIB, second + 3 * MIB);
+	prefault_move(&a, second + 2 * MIB, second + 3 * MIB);
 	assert_int_equal(take_all(&a, second + 2 * MIB), MIB);
-	ahead_done(&a);
+	prefault_done(&a);
 }
 
 /* ---- through the public functions, by several threads ---------------------------------------- */

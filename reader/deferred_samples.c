@@ -1,16 +1,16 @@
-/* deferral.c - a queue over all waiting samples, and one per thread. */
-#include "reader/deferral.h"
+/* deferred_samples.c - a queue over all waiting samples, and one per thread. */
+#include "reader/deferred_samples.h"
 
 #include <assert.h>
 
-static struct held_list *list_of(const struct deferral *d, uint32_t tid)
+static struct held_list *list_of(const struct deferred_samples *d, uint32_t tid)
 {
 	uint32_t i = hash_get(&d->by_tid, tid);
 
 	return i == HASH_NONE ? NULL : &d->lists.v[i];
 }
 
-int deferral_add(struct deferral *d, struct held *h)
+int deferred_samples_add(struct deferred_samples *d, struct held *h)
 {
 	struct held_list *l = list_of(d, h->tid);
 
@@ -36,7 +36,7 @@ int deferral_add(struct deferral *d, struct held *h)
 }
 
 /* The last of the others takes its place. */
-static void list_drop(struct deferral *d, struct held_list *l)
+static void list_drop(struct deferred_samples *d, struct held_list *l)
 {
 	hash_remove(&d->by_tid, l->tid);
 	*l = d->lists.v[--d->lists.n];
@@ -44,7 +44,7 @@ static void list_drop(struct deferral *d, struct held_list *l)
 		hash_put(&d->by_tid, l->tid, (uint32_t)(l - d->lists.v));
 }
 
-struct held *deferral_take(struct deferral *d, uint32_t tid)
+struct held *deferred_samples_take(struct deferred_samples *d, uint32_t tid)
 {
 	struct held_list *l = list_of(d, tid);
 	struct held *h = l ? l->first : NULL;
@@ -61,20 +61,20 @@ struct held *deferral_take(struct deferral *d, uint32_t tid)
 	return h;
 }
 
-struct held *deferral_take_oldest(struct deferral *d)
+struct held *deferred_samples_take_oldest(struct deferred_samples *d)
 {
-	struct held *h = d->oldest ? deferral_take(d, d->oldest->tid) : NULL;
+	struct held *h = d->oldest ? deferred_samples_take(d, d->oldest->tid) : NULL;
 
 	/* Both queues are in the order of adding. */
 	assert(!h || !h->prev);
 	return h;
 }
 
-void deferral_done(struct deferral *d)
+void deferred_samples_done(struct deferred_samples *d)
 {
 	struct held *h;
 
-	while ((h = deferral_take_oldest(d)))
+	while ((h = deferred_samples_take_oldest(d)))
 		free(h);
 	hash_done(&d->by_tid);
 	vec_done(&d->lists);

@@ -1,4 +1,4 @@
-/* test_stream.c - from bytes to records in time order: rounds, memory, files that are cut
+/* test_record_stream.c - from bytes to records in time order: rounds, memory, files that are cut
  * meanwhile. */
 #include "tests/reader/build.h"
 

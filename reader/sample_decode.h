@@ -1,6 +1,6 @@
-/* sample.h - decoding of PERF_RECORD_SAMPLE. Private to reader/. */
-#ifndef READER_SAMPLE_H
-#define READER_SAMPLE_H
+/* sample_decode.h - decoding of PERF_RECORD_SAMPLE. Private to reader/. */
+#ifndef READER_SAMPLE_DECODE_H
+#define READER_SAMPLE_DECODE_H
 
 #include "base/buf.h"
 #include "base/scratch.h"

@@ -1,5 +1,5 @@
-/* source.c - reading files and pipes. */
-#include "reader/source.h"
+/* byte_source.c - reading files and pipes. */
+#include "reader/byte_source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +20,14 @@
 #define PIPE_BYTES (1 << 20)
 
 /* What has been opened. */
-static int source_begin(struct source *s, struct err *err)
+static int source_begin(struct byte_source *s, struct err *err)
 {
 	struct stat st;
 
 	if (fstat(s->fd, &st)) {
 		int rc = err_errno(err, errno, s->name, "stat");
 
-		source_close(s);
+		byte_source_close(s);
 		return rc;
 	}
 	if (S_ISFIFO(st.st_mode))
@@ -43,9 +43,9 @@ static int source_begin(struct source *s, struct err *err)
 	return 0;
 }
 
-int source_open(struct source *s, const char *path, struct err *err)
+int byte_source_open(struct byte_source *s, const char *path, struct err *err)
 {
-	*s = (struct source){.name = path, .fd = STDIN_FILENO};
+	*s = (struct byte_source){.name = path, .fd = STDIN_FILENO};
 	if (!strcmp(path, "-")) {
 		s->name = "standard input";
 		s->is_stdin = true;
@@ -58,9 +58,10 @@ int source_open(struct source *s, const char *path, struct err *err)
 	return source_begin(s, err);
 }
 
-int source_open_file(struct source *s, const char *path, bool follow, struct err *err)
+int byte_source_open_file(struct byte_source *s, const char *path, bool follow, struct err *err)
 {
-	*s = (struct source){.name = path, .fd = rooted_open(NULL, path, follow), .owns_fd = true};
+	*s = (struct byte_source){
+		.name = path, .fd = rooted_open(NULL, path, follow), .owns_fd = true};
 	if (s->fd < 0)
 		return rooted_error(err, errno, path);
 	return source_begin(s, err);
@@ -72,7 +73,7 @@ int source_open_file(struct source *s, const char *path, bool follow, struct err
  * here and there: a page fault, which maps 64 KiB, takes 0.1 of the time of reading as much with
  * pages of 128 KiB, 0.5 to 1 with smaller ones. The fastest count: whatever else runs only makes it
  * slower. */
-static bool reading_is_faster(const struct source *s, const uint8_t *map)
+static bool reading_is_faster(const struct byte_source *s, const uint8_t *map)
 {
 	enum { PLACES = 9, BYTES = 64 << 10 };
 	const uint64_t step = s->size / (PLACES + 1);
@@ -101,7 +102,7 @@ static bool reading_is_faster(const struct source *s, const uint8_t *map)
 	return 3 * fault > reading;
 }
 
-void source_map(struct source *s, bool alone)
+void byte_source_map(struct byte_source *s, bool alone)
 {
 	void *p;
 
@@ -118,7 +119,7 @@ void source_map(struct source *s, bool alone)
 	s->map_bytes = (size_t)s->size;
 }
 
-uint64_t source_left(const struct source *s, uint64_t off, uint64_t n)
+uint64_t byte_source_left(const struct byte_source *s, uint64_t off, uint64_t n)
 {
 	struct stat st;
 	uint64_t size = fstat(s->fd, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
@@ -130,13 +131,13 @@ uint64_t source_left(const struct source *s, uint64_t off, uint64_t n)
 	return n < size - off ? n : size - off;
 }
 
-void source_close(struct source *s)
+void byte_source_close(struct byte_source *s)
 {
 	if (s->map)
 		munmap(s->map, s->map_bytes);
 	if (s->owns_fd)
 		close(s->fd);
-	*s = (struct source){.fd = -1};
+	*s = (struct byte_source){.fd = -1};
 }
 
 ssize_t pread_full(int fd, uint64_t off, void *p, size_t n, const char *name, struct err *err)
@@ -157,7 +158,8 @@ ssize_t pread_full(int fd, uint64_t off, void *p, size_t n, const char *name, st
 	return (ssize_t)done;
 }
 
-ssize_t source_pread(const struct source *s, uint64_t off, void *p, size_t n, struct err *err)
+ssize_t byte_source_pread(const struct byte_source *s, uint64_t off, void *p, size_t n,
+			  struct err *err)
 {
 	if (off > (uint64_t)INT64_MAX - n)
 		return 0;
@@ -166,7 +168,7 @@ ssize_t source_pread(const struct source *s, uint64_t off, void *p, size_t n, st
 
 /* Is a pipe at its end, because nothing more is wanted and its writer is silent, or does not end?
  * The signal may come at any time, and to another thread, so it is looked for. */
-static bool is_over(struct source *s)
+static bool is_over(struct byte_source *s)
 {
 	enum { LOOK_MS = 100, PATIENCE_MS = 3000, SILENCE_MS = 500 };
 	struct pollfd fd = {.fd = s->fd, .events = POLLIN};
@@ -187,7 +189,7 @@ static bool is_over(struct source *s)
 	return s->stopped_ns && clock_ns() - s->stopped_ns > PATIENCE_MS * 1000000ull;
 }
 
-static ssize_t read_some(struct source *s, void *p, size_t n, struct err *err)
+static ssize_t read_some(struct byte_source *s, void *p, size_t n, struct err *err)
 {
 	ssize_t rc;
 
@@ -199,12 +201,12 @@ static ssize_t read_some(struct source *s, void *p, size_t n, struct err *err)
 	return rc < 0 ? err_errno(err, errno, s->name, "read") : rc;
 }
 
-ssize_t source_peek(struct source *s, size_t want, struct err *err)
+ssize_t byte_source_peek(struct byte_source *s, size_t want, struct err *err)
 {
 	ssize_t rc;
 
 	if (s->seekable)
-		return source_pread(s, 0, s->head, want, err);
+		return byte_source_pread(s, 0, s->head, want, err);
 	while (s->head_n < want) {
 		rc = read_some(s, s->head + s->head_n, want - s->head_n, err);
 		if (rc < 0)
@@ -216,12 +218,12 @@ ssize_t source_peek(struct source *s, size_t want, struct err *err)
 	return (ssize_t)s->head_n;
 }
 
-ssize_t source_read(struct source *s, void *p, size_t n, struct err *err)
+ssize_t byte_source_read(struct byte_source *s, void *p, size_t n, struct err *err)
 {
 	ssize_t rc;
 
 	if (s->seekable) {
-		rc = source_pread(s, s->pos, p, n, err);
+		rc = byte_source_pread(s, s->pos, p, n, err);
 	} else if (s->pos < s->head_n) {
 		rc = (ssize_t)(s->head_n - s->pos < n ? s->head_n - s->pos : n);
 		memcpy(p, s->head + s->pos, (size_t)rc);
@@ -275,7 +277,7 @@ int tempfile_append(int fd, const void *p, size_t n, struct err *err)
 	return 0;
 }
 
-void source_replace(struct source *s, int fd, uint64_t size)
+void byte_source_replace(struct byte_source *s, int fd, uint64_t size)
 {
 	if (s->owns_fd)
 		close(s->fd);
@@ -286,7 +288,7 @@ void source_replace(struct source *s, int fd, uint64_t size)
 	s->pos = 0;
 }
 
-int source_spool(struct source *s, struct err *err)
+int byte_source_spool(struct byte_source *s, struct err *err)
 {
 	enum { CHUNK = 1 << 18 };
 	uint64_t size = 0;
@@ -299,7 +301,7 @@ int source_spool(struct source *s, struct err *err)
 	chunk = malloc(CHUNK);
 	if (!chunk)
 		rc = err_nomem(err);
-	while (!rc && (n = source_read(s, chunk, CHUNK, err)) > 0) {
+	while (!rc && (n = byte_source_read(s, chunk, CHUNK, err)) > 0) {
 		rc = tempfile_append(fd, chunk, (size_t)n, err);
 		size += (uint64_t)n;
 	}
@@ -308,6 +310,6 @@ int source_spool(struct source *s, struct err *err)
 		close(fd);
 		return rc ? rc : (int)n;
 	}
-	source_replace(s, fd, size);
+	byte_source_replace(s, fd, size);
 	return 0;
 }

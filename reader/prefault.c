@@ -1,5 +1,5 @@
-/* ahead.c - pieces are handed out in order, each once. */
-#include "reader/ahead.h"
+/* prefault.c - pieces are handed out in order, each once. */
+#include "reader/prefault.h"
 
 #include <assert.h>
 
@@ -9,18 +9,18 @@
 /* Some tens of microseconds of page faults, so that a worker that takes one is soon back. */
 #define PIECE_BYTES ((size_t)128 << 10)
 
-void ahead_init(struct ahead *a)
+void prefault_init(struct prefault *a)
 {
-	*a = (struct ahead){0};
+	*a = (struct prefault){0};
 	pthread_mutex_init(&a->lock, NULL);
 }
 
-void ahead_done(struct ahead *a)
+void prefault_done(struct prefault *a)
 {
 	pthread_mutex_destroy(&a->lock);
 }
 
-void ahead_move(struct ahead *a, const uint8_t *reader, const uint8_t *end)
+void prefault_move(struct prefault *a, const uint8_t *reader, const uint8_t *end)
 {
 	assert(reader <= end);
 	pthread_mutex_lock(&a->lock);
@@ -31,7 +31,7 @@ void ahead_move(struct ahead *a, const uint8_t *reader, const uint8_t *end)
 	pthread_mutex_unlock(&a->lock);
 }
 
-bool ahead_take(struct ahead *a, const void **p, size_t *n)
+bool prefault_take(struct prefault *a, const void **p, size_t *n)
 {
 	size_t left;
 	bool is_near;

@@ -1,5 +1,5 @@
-/* inflate.c - streaming zstd into blocks. */
-#include "reader/inflate.h"
+/* zstd_stream.c - streaming zstd into blocks. */
+#include "reader/zstd_stream.h"
 
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -9,16 +9,16 @@
 #define EXPANSION_FREE	(1ull << 30)
 #define EXPANSION_RATIO 1000
 
-struct inflate {
+struct zstd_stream {
 	ZSTD_DStream *zstd;
 	struct splitter split;
 	uint64_t n_in, n_out;
 	bool broken; /* until a new frame begins */
 };
 
-int inflate_new(struct inflate **ret, bool swap, struct err *err)
+int zstd_stream_new(struct zstd_stream **ret, bool swap, struct err *err)
 {
-	struct inflate *z = calloc(1, sizeof *z);
+	struct zstd_stream *z = calloc(1, sizeof *z);
 
 	if (z)
 		z->zstd = ZSTD_createDStream();
@@ -31,7 +31,7 @@ int inflate_new(struct inflate **ret, bool swap, struct err *err)
 	return 0;
 }
 
-void inflate_free(struct inflate *z, struct block_store *store)
+void zstd_stream_free(struct zstd_stream *z, struct block_store *store)
 {
 	if (!z)
 		return;
@@ -40,24 +40,24 @@ void inflate_free(struct inflate *z, struct block_store *store)
 	free(z);
 }
 
-struct splitter *inflate_splitter(struct inflate *z)
+struct splitter *zstd_stream_splitter(struct zstd_stream *z)
 {
 	return &z->split;
 }
 
-void inflate_break(struct inflate *z)
+void zstd_stream_break(struct zstd_stream *z)
 {
 	z->broken = true;
 }
 
-static bool begins_frame(const struct inflate_input *in)
+static bool begins_frame(const struct zstd_input *in)
 {
 	static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
 
 	return in->n >= sizeof magic && !memcmp(in->p, magic, sizeof magic);
 }
 
-bool inflate_begins_anew(struct inflate *z, const struct inflate_input *in)
+bool zstd_stream_begins_anew(struct zstd_stream *z, const struct zstd_input *in)
 {
 	if (!z->broken || !begins_frame(in))
 		return false;
@@ -67,15 +67,15 @@ bool inflate_begins_anew(struct inflate *z, const struct inflate_input *in)
 	return true;
 }
 
-static int damaged(struct inflate *z, struct inflate_input *in, struct err *err, const char *why)
+static int damaged(struct zstd_stream *z, struct zstd_input *in, struct err *err, const char *why)
 {
 	z->broken = true;
 	in->n = 0;
 	return err_set(err, ERR_DAMAGED, NULL, "%s", why);
 }
 
-int inflate_step(struct inflate *z, struct block_store *store, struct inflate_input *in,
-		 struct err *err)
+int zstd_stream_step(struct zstd_stream *z, struct block_store *store, struct zstd_input *in,
+		     struct err *err)
 {
 	ZSTD_outBuffer out = {NULL, BLOCK_BYTES, 0};
 	ZSTD_inBuffer input = {in->p, in->n, 0};

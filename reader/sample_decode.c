@@ -1,9 +1,9 @@
-/* sample.c - the fields of a sample, in the order in which the kernel writes them.
+/* sample_decode.c - the fields of a sample, in the order in which the kernel writes them.
  *
- * Source: perf_event.h, the comment at PERF_RECORD_SAMPLE; where it is behind, perf_output_sample() of
- * kernel/events/core.c. The order is not that of the bits: ID stands behind ADDR, CGROUP behind
+ * Source: perf_event.h, the comment at PERF_RECORD_SAMPLE; where it is behind, perf_output_sample()
+ * of kernel/events/core.c. The order is not that of the bits: ID stands behind ADDR, CGROUP behind
  * PHYS_ADDR, AUX last. */
-#include "reader/sample.h"
+#include "reader/sample_decode.h"
 
 #include "reader/format.h"
 

@@ -1,11 +1,11 @@
-/* source.h - the bytes of a recording, wherever they come from. Private to reader/.
+/* byte_source.h - the bytes of a recording, wherever they come from. Private to reader/.
  *
  * A plain file can be read at any offset, again and again; a pipe only once, in order. It is mapped
  * only on request: a file that another process truncates would kill us with SIGBUS, short reads do
  * not.
  */
-#ifndef READER_SOURCE_H
-#define READER_SOURCE_H
+#ifndef READER_BYTE_SOURCE_H
+#define READER_BYTE_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,10 +14,10 @@
 
 #include "base/err.h"
 
-/* What source_peek() can show; larger than any header. */
+/* What byte_source_peek() can show; larger than any header. */
 #define SOURCE_HEAD_BYTES 512
 
-struct source {
+struct byte_source {
 	const char *name; /* for messages; the caller's */
 	int fd;
 	bool owns_fd;
@@ -36,27 +36,28 @@ struct source {
 };
 
 /* "-" is standard input. */
-int source_open(struct source *s, const char *path, struct err *err);
+int byte_source_open(struct byte_source *s, const char *path, struct err *err);
 /* Of a name that the user did not give: only a regular file (base/rooted.h). */
-int source_open_file(struct source *s, const char *path, bool follow, struct err *err);
-void source_close(struct source *s);
+int byte_source_open_file(struct byte_source *s, const char *path, bool follow, struct err *err);
+void byte_source_close(struct byte_source *s);
 /* Maps a seekable source, if that is possible; `alone`: and if reading it is not faster. */
-void source_map(struct source *s, bool alone);
+void byte_source_map(struct byte_source *s, bool alone);
 /* How many of the `n` mapped bytes at an offset are still in the file. */
-uint64_t source_left(const struct source *s, uint64_t off, uint64_t n);
+uint64_t byte_source_left(const struct byte_source *s, uint64_t off, uint64_t n);
 /* At least the first `want` bytes (<= SOURCE_HEAD_BYTES) without using them up, fewer only at the
  * end. Returns how many are in s->head. */
-ssize_t source_peek(struct source *s, size_t want, struct err *err);
+ssize_t byte_source_peek(struct byte_source *s, size_t want, struct err *err);
 /* The next bytes in order: how many (pipes: at least one), 0 at the end, and of a pipe when nothing more
  * is wanted and nothing comes. */
-ssize_t source_read(struct source *s, void *p, size_t n, struct err *err);
+ssize_t byte_source_read(struct byte_source *s, void *p, size_t n, struct err *err);
 /* Bytes at an offset, for seekable sources; fewer than n only at the end. */
-ssize_t source_pread(const struct source *s, uint64_t off, void *p, size_t n, struct err *err);
+ssize_t byte_source_pread(const struct byte_source *s, uint64_t off, void *p, size_t n,
+			  struct err *err);
 /* Copies what is left of a pipe into a temporary file, which becomes the source. */
-int source_spool(struct source *s, struct err *err);
+int byte_source_spool(struct byte_source *s, struct err *err);
 
 /* Makes an open file of `size` bytes the source. */
-void source_replace(struct source *s, int fd, uint64_t size);
+void byte_source_replace(struct byte_source *s, int fd, uint64_t size);
 
 /* An unlinked file for what does not fit into memory: the descriptor, or negative. */
 int tempfile_open(struct err *err);

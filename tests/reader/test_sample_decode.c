@@ -1,4 +1,5 @@
-/* test_sample.c - every field of a sample, from records made by hand in the order of perf_event.h.
+/* test_sample_decode.c - every field of a sample, from records made by hand in the order of
+ * perf_event.h.
  */
 #include "tests/reader/build.h"
 

@@ -1,11 +1,11 @@
-/* stream.h - one stream of records: a data section, a file of a directory, a pipe. Private to
- * reader/.
+/* record_stream.h - one stream of records: a data section, a file of a directory, a pipe. Private
+ * to reader/.
  */
-#ifndef READER_STREAM_H
-#define READER_STREAM_H
+#ifndef READER_RECORD_STREAM_H
+#define READER_RECORD_STREAM_H
 
 #include "reader/file.h"
-#include "reader/inflate.h"
+#include "reader/zstd_stream.h"
 
 /* Payload that follows a record, outside of its size. */
 struct tail {
@@ -16,11 +16,11 @@ struct tail {
 	VEC(uint8_t) bytes;  /* kept so far */
 };
 
-struct stream {
-	struct source source;
+struct record_stream {
+	struct byte_source source;
 	uint64_t pos, end; /* in source; a pipe ends at UINT64_MAX */
 	struct splitter split;
-	struct inflate *inflate;	 /* NULL until the first compressed record */
+	struct zstd_stream *zstd;	 /* NULL until the first compressed record */
 	struct tail tail, tail_inflated; /* of the two splitters */
 	uint64_t last_time;		 /* of the last record that had one */
 	bool round;			 /* a FINISHED_ROUND came by */
@@ -29,16 +29,18 @@ struct stream {
 
 /* Adds the stream of source bytes [pos, end) to f. On success it owns the source if that owns its
  * descriptor. */
-int stream_add(struct perf_file *f, const struct source *source, uint64_t pos, uint64_t end);
-void stream_free(struct perf_file *f, struct stream *st);
+int record_stream_add(struct perf_file *f, const struct byte_source *source, uint64_t pos,
+		      uint64_t end);
+void record_stream_free(struct perf_file *f, struct record_stream *st);
 /* Reads on until something may leave the order (1) or the stream ends (0). */
-int stream_pump(struct perf_file *f, struct stream *st);
+int record_stream_pump(struct perf_file *f, struct record_stream *st);
 
 /* record.c: does with a record of the stream what its type demands, now or by entering it into the
  * order. */
-int record_take(struct perf_file *f, struct stream *st, struct block *b, const struct record *r);
+int record_take(struct perf_file *f, struct record_stream *st, struct block *b,
+		const struct record *r);
 /* The same for the samples that come next in a splitter, as far as nothing about them is special.
  */
-int record_take_samples(struct perf_file *f, struct stream *st, struct splitter *s);
+int record_take_samples(struct perf_file *f, struct record_stream *st, struct splitter *s);
 
 #endif
