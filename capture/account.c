@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/note.h"
+#include "capture/result_note.h"
 #include "reader/format.h"
 
 /* Worth a note: less than this share is in samples, of at least so many periods. */
@@ -34,7 +34,7 @@ static int append_lost(struct drain *d, const struct counter *c, uint64_t lost)
 	struct lost_samples r;
 
 	account_lost_record(d, c, lost, &r);
-	return stream_append(d->stream, &r, sizeof r);
+	return record_writer_append(d->writer, &r, sizeof r);
 }
 
 static int account_set(struct drain *d, enum ring_kind kind, uint64_t *lost_sum, struct err *err)

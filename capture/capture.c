@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "capture/account.h"
-#include "capture/advice.h"
+#include "capture/perf_rights.h"
 #include "capture/child.h"
 #include "capture/drain.h"
-#include "capture/note.h"
+#include "capture/result_note.h"
 #include "capture/perfdata.h"
 #include "capture/session.h"
-#include "capture/stream.h"
+#include "capture/record_writer.h"
 #include "capture/synth.h"
 #include "capture/tracing.h"
 
@@ -119,7 +119,7 @@ static int features_size(const struct perfdata_facts *facts, size_t *ret, struct
 
 static int start_stream(struct recording *r, struct err *err)
 {
-	struct stream_options o = {.queue_bytes = QUEUE_BYTES};
+	struct record_writer_options o = {.queue_bytes = QUEUE_BYTES};
 	size_t n;
 	int rc = perfdata_begin(&r->file, &r->facts, err);
 
@@ -133,7 +133,7 @@ static int start_stream(struct recording *r, struct err *err)
 	o.size_field_off = r->file.size_field_off;
 	o.level = r->facts.compress_level;
 	o.reserve_bytes = r->file.is_regular ? n + RESERVE_BYTES : 0;
-	return stream_start(&r->drain.stream, &o, err);
+	return record_writer_start(&r->drain.writer, &o, err);
 }
 
 static int prepare_poll(struct recording *r, struct err *err)
@@ -164,7 +164,7 @@ static int emit_synthesized(void *arg, const void *rec, size_t n)
 	struct recording *r = arg;
 
 	r->result->other_records++;
-	return stream_append(r->drain.stream, rec, n) ? -ERR_NOMEM : 0;
+	return record_writer_append(r->drain.writer, rec, n) ? -ERR_NOMEM : 0;
 }
 
 static int drain_between(void *arg)
@@ -213,7 +213,7 @@ static int synthesize(struct recording *r, struct err *err)
 	if (!rc)
 		rc = synthesize_processes(r, &s);
 	synth_done(&s);
-	if (r->session.all_processes && !advice_is_machines(MACHINE_PID))
+	if (r->session.all_processes && !namespace_is_machines(MACHINE_PID))
 		capture_note(r->result,
 			     "processes outside of this container (PID namespace) have no ids and "
 			     "names here, and count as swapper; record outside, or with docker's "
@@ -280,11 +280,11 @@ static int drain_round(struct recording *r, uint64_t now, struct err *err)
 	if (rc)
 		return rc;
 	r->behind = !complete;
-	pending = stream_round_bytes(r->drain.stream);
+	pending = record_writer_round_bytes(r->drain.writer);
 	if (!complete || (pending < ROUND_BYTES && now - r->round_start_ns < ROUND_NS))
 		return 0;
 	r->round_start_ns = now;
-	return stream_end_round(r->drain.stream) ? err_nomem(err) : 0;
+	return record_writer_end_round(r->drain.writer) ? err_nomem(err) : 0;
 }
 
 /* True when the recording is over. */
@@ -301,7 +301,7 @@ static bool is_over(struct recording *r, uint64_t now)
 	if (!r->child_ended && child_reap(&r->child, &r->result->child_status))
 		r->child_ended = true;
 	return r->child_ended || (r->end_ns && now >= r->end_ns) ||
-	       (!r->n_polled && !r->child.pid) || stream_error(r->drain.stream);
+	       (!r->n_polled && !r->child.pid) || record_writer_error(r->drain.writer);
 }
 
 /* The reader must get its CPU at once when a ring fills: with a real-time priority nothing is lost
@@ -387,14 +387,14 @@ static int drain_rest(struct recording *r, struct err *err)
 	}
 	if (!rc)
 		rc = account_losses(&r->drain, err);
-	if (!rc && stream_end_round(r->drain.stream))
+	if (!rc && record_writer_end_round(r->drain.writer))
 		rc = err_nomem(err);
 	return rc;
 }
 
 /* Samples that were taken from the rings and did not get into the file are lost like others, which
  * the file tells in place of the records that account_losses() made: those are not in it either. */
-static void tell_unwritten(struct recording *r, struct stream_totals *t)
+static void tell_unwritten(struct recording *r, struct record_writer_totals *t)
 {
 	struct lost_samples rec;
 	struct err err;
@@ -412,12 +412,12 @@ static void tell_unwritten(struct recording *r, struct stream_totals *t)
 /* Ends the file whatever happened before; keeps the first error. */
 static int finish_file(struct recording *r, int rc, struct err *err)
 {
-	struct stream_totals totals = {0};
+	struct record_writer_totals totals = {0};
 	struct err later;
 	struct stat st;
-	int werr = stream_finish(r->drain.stream, &totals);
+	int werr = record_writer_finish(r->drain.writer, &totals);
 
-	r->drain.stream = NULL;
+	r->drain.writer = NULL;
 	if (werr && !rc)
 		rc = err_errno(err, werr, r->file.path, "write (what was written before is kept)");
 	tell_unwritten(r, &totals);
@@ -501,9 +501,9 @@ static int start(struct recording *r, struct err *err)
 	if (!rc)
 		rc = begin(r, err);
 	if (rc) {
-		struct stream_totals totals;
+		struct record_writer_totals totals;
 
-		stream_finish(r->drain.stream, &totals);
+		record_writer_finish(r->drain.writer, &totals);
 		perfdata_discard(&r->file);
 	}
 	return rc;

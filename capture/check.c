@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "capture/advice.h"
+#include "capture/perf_rights.h"
 #include "capture/attr.h"
 #include "capture/capture.h"
 #include "capture/event.h"
@@ -56,10 +56,10 @@ static bool try_event(const struct report *r, const char *title, const char *nam
 	attr_for_samples(&a, &e, &p);
 	fd = attr_open(&a, pid, pid < 0 ? 0 : -1, 0);
 	if (fd < 0) {
-		struct advice_open w = {
+		struct refused_open w = {
 			.event = name, .pid = pid, .cpu = -1, .wants_kernel = !a.exclude_kernel};
 
-		(void)advice_open_failed(&err, errno, &w);
+		(void)refused_open_err(&err, errno, &w);
 		line(r, false, "%s: %s", title, err.what);
 		return false;
 	}
@@ -101,7 +101,7 @@ static void check_features(const struct report *r)
 }
 
 /* Documentation/admin-guide/sysctl/kernel.rst; 3 and more are patches of distributions. */
-static const char *paranoid_text(const struct advice_rights *r)
+static const char *paranoid_text(const struct perf_rights *r)
 {
 	if (r->may_perf)
 		return "no limit for this user, who has CAP_PERFMON";
@@ -115,10 +115,10 @@ static const char *paranoid_text(const struct advice_rights *r)
 static void check_limits(const struct report *r)
 {
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct advice_rights rights;
+	struct perf_rights rights;
 	struct rlimit rl;
 
-	advice_rights_read(&rights);
+	perf_rights_read(&rights);
 	line(r, rights.may_perf || rights.paranoid < 2, "kernel.perf_event_paranoid is %d: %s",
 	     rights.paranoid, paranoid_text(&rights));
 	if (rights.may_lock)

@@ -4,8 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "capture/advice.h"
-#include "capture/note.h"
+#include "capture/perf_rights.h"
+#include "capture/result_note.h"
 #include "capture/session.h"
 
 static void exclude_kernel(struct session *s, size_t event)
@@ -89,7 +89,7 @@ static int refused(const struct session *s, const struct counter *c, pid_t pid, 
 		   struct err *err)
 {
 	enum ring_kind kind = c->event == s->n_events ? RING_SIDEBAND : RING_SAMPLES;
-	struct advice_open what = {
+	struct refused_open what = {
 		.event = s->events[c->event].name,
 		.pid = pid,
 		.cpu = s->sets[kind].cpus.cpus.v[c->slot],
@@ -99,7 +99,7 @@ static int refused(const struct session *s, const struct counter *c, pid_t pid, 
 		.n_fds = fds_needed(s),
 	};
 
-	return advice_open_failed(err, errnum, &what);
+	return refused_open_err(err, errnum, &what);
 }
 
 int session_open_counter(struct session *s, const struct counter *wanted, pid_t pid,

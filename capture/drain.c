@@ -1,4 +1,4 @@
-/* drain.c - moves records from the rings to the stream. */
+/* drain.c - moves records from the rings to the writer. */
 #include "capture/drain.h"
 
 #include <string.h>
@@ -68,13 +68,13 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 		d->foreign++;
 		return 0;
 	}
-	to = stream_reserve(d->stream, n + 7); /* sample_pack() rounds up */
+	to = record_writer_reserve(d->writer, n + 7); /* sample_pack() rounds up */
 	if (!to)
 		return -1;
 	n = sample_pack(&d->session->layouts[event], rec, n, to, &facts);
 	if (is_foreign)
 		sample_set_id(to, session_any_id(d->session, event));
-	stream_commit(d->stream, n);
+	record_writer_commit(d->writer, n);
 	count_sample(d, event, &facts);
 	if (facts.short_at && d->touches)
 		touch_stack(&d->touch, (pid_t)facts.pid, (pid_t)facts.tid, facts.short_at,
@@ -117,12 +117,12 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 		d->result->other_records++;
 	d->forks += h.type == PERF_RECORD_FORK;
 	if (!d->holding)
-		return stream_append(d->stream, rec, n);
+		return record_writer_append(d->writer, rec, n);
 	bytes_put(&d->held, rec, n);
 	return d->held.failed ? -1 : 0;
 }
 
-/* 0 when the ring is empty, 1 when the stream has no room for the rest, or negative. */
+/* 0 when the ring is empty, 1 when the writer has no room for the rest, or negative. */
 static int drain_ring(struct drain *d, enum ring_kind kind, struct ring *r, struct err *err)
 {
 	uint64_t head = ring_head(r), released = r->pos;
@@ -149,7 +149,7 @@ static int drain_ring(struct drain *d, enum ring_kind kind, struct ring *r, stru
 		if (r->pos - released >= RELEASE_BYTES) {
 			ring_release(r);
 			released = r->pos;
-			if (kind == RING_SAMPLES && stream_is_full(d->stream))
+			if (kind == RING_SAMPLES && record_writer_is_full(d->writer))
 				return 1;
 		}
 	}
@@ -178,7 +178,8 @@ int drain_all(struct drain *d, bool *ret_complete, struct err *err)
 		struct ring *r = &set->rings[(first + i) % n].ring;
 
 		if (r->control)
-			rc = stream_is_full(d->stream) ? 1 : drain_ring(d, RING_SAMPLES, r, err);
+			rc = record_writer_is_full(d->writer) ? 1
+							      : drain_ring(d, RING_SAMPLES, r, err);
 	}
 	*ret_complete = !rc;
 	return rc < 0 ? rc : 0;
@@ -194,7 +195,7 @@ int drain_release_held(struct drain *d, struct err *err)
 		struct perf_event_header h;
 
 		memcpy(&h, b.p, sizeof h);
-		rc = stream_append(d->stream, buf_take(&b, h.size), h.size);
+		rc = record_writer_append(d->writer, buf_take(&b, h.size), h.size);
 	}
 	bytes_done(&d->held);
 	return rc ? err_nomem(err) : 0;

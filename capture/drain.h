@@ -1,4 +1,4 @@
-/* drain.h - private: moves records from the rings to the stream and counts them. */
+/* drain.h - private: moves records from the rings to the writer and counts them. */
 #ifndef CAPTURE_DRAIN_H
 #define CAPTURE_DRAIN_H
 
@@ -10,11 +10,11 @@
 #include "capture/bytes.h"
 #include "capture/capture.h"
 #include "capture/session.h"
-#include "capture/stream.h"
+#include "capture/record_writer.h"
 
 struct drain {
 	struct session *session;
-	struct stream *stream;
+	struct record_writer *writer;
 	struct capture_result *result; /* counts go here */
 	uint64_t first_sample_ns, last_sample_ns;
 	uint64_t first_event_samples; /* of session.events[0] ... */
@@ -30,12 +30,12 @@ struct drain {
 	uint8_t scratch[UINT16_MAX + 1]; /* a record that straddles the end of its ring */
 };
 
-/* Empties the sideband rings, and the sample rings as long as the stream has room. *ret_complete:
+/* Empties the sideband rings, and the sample rings as long as the writer has room. *ret_complete:
  * every ring was read up to where it was when the call began, so the round may be closed. */
 int drain_all(struct drain *d, bool *ret_complete, struct err *err);
 /* The sideband rings alone. */
 int drain_sideband(struct drain *d, struct err *err);
-/* Appends the held records to the stream, and holds no more. */
+/* Appends the held records to the writer, and holds no more. */
 int drain_release_held(struct drain *d, struct err *err);
 
 #endif

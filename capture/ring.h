@@ -23,8 +23,8 @@ void ring_unmap(struct ring *r);
 
 /* Where the written records end; they may be read afterwards. */
 uint64_t ring_head(const struct ring *r);
-/* The record header at r->pos. Sizes are multiples of 8 but for samples of 32-bit tasks (sample.h),
- * so it may lie around the end. */
+/* The record header at r->pos. Sizes are multiples of 8 but for samples of 32-bit tasks
+ * (sample_pack.h), so it may lie around the end. */
 struct perf_event_header ring_peek(const struct ring *r);
 /* Copies n <= r->size bytes from r->pos + skip. */
 void ring_copy(const struct ring *r, uint64_t skip, void *dst, size_t n);

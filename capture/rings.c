@@ -4,8 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "capture/advice.h"
-#include "capture/note.h"
+#include "capture/perf_rights.h"
+#include "capture/result_note.h"
 #include "capture/session.h"
 
 #define RING_BYTES_MIN	  ((size_t)128 << 10) /* two of the longest records */
@@ -173,10 +173,10 @@ int session_map_rings(struct session *s, struct err *err)
 	while ((rc = map_both(s))) {
 		session_unmap_rings(s);
 		if ((rc != -EPERM && rc != -ENOMEM) || !halve_rings(s, needed))
-			return advice_map_failed(
+			return refused_map_err(
 				err, -rc,
-				&(struct advice_map){count_rings(samples), s->ring_bytes,
-						     count_rings(side), s->side_bytes});
+				&(struct refused_map){count_rings(samples), s->ring_bytes,
+						      count_rings(side), s->side_bytes});
 	}
 	if (s->ring_bytes < needed)
 		capture_note(s->result,

@@ -10,8 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "capture/advice.h"
-#include "capture/note.h"
+#include "capture/perf_rights.h"
+#include "capture/result_note.h"
 #include "reader/format.h"
 
 /* Threads that start while the list of threads is read are found by reading it again; a process
@@ -84,9 +84,9 @@ static int choose_events(struct session *s, struct err *err)
 
 static unsigned clamp_frequency(struct session *s, unsigned hz)
 {
-	struct advice_rights r;
+	struct perf_rights r;
 
-	advice_rights_read(&r);
+	perf_rights_read(&r);
 	if (r.max_rate_hz <= 0 || hz <= (unsigned long)r.max_rate_hz)
 		return hz;
 	if (hz == UINT32_MAX)
@@ -341,7 +341,7 @@ int session_open(struct session *s, const struct capture_options *opt, pid_t com
 		return rc;
 	}
 	for (size_t i = 0; i < s->n_events; i++)
-		s->layouts[i] = (struct sample_layout){s->attrs[i].sample_type,
+		s->layouts[i] = (struct sample_fields){s->attrs[i].sample_type,
 						       s->attrs[i].sample_regs_user};
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "capture/capture.h"
 #include "capture/event.h"
 #include "capture/ring.h"
-#include "capture/sample.h"
+#include "capture/sample_pack.h"
 #include "capture/targets.h"
 
 /* What is sampled plus the sideband, which comes last. */
@@ -49,7 +49,7 @@ struct session {
 	struct capture_result *result; /* for notes */
 	struct event events[SESSION_EVENTS_MAX];
 	struct perf_event_attr attrs[SESSION_EVENTS_MAX];
-	struct sample_layout layouts[SESSION_EVENTS_MAX];
+	struct sample_fields layouts[SESSION_EVENTS_MAX];
 	size_t n_events; /* that are sampled; events[n_events] is the sideband */
 	struct attr_policy policy;
 	pid_t command_pid;	   /* 0: a command is not what is recorded */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cmd/weights.h"
+#include "cmd/dso_weights.h"
 
 #define FULL_FROM_PERCENT 5.0
 #define SKIP_ALL_WITHIN_S 2.0 /* of the first interrupt */

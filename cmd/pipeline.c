@@ -9,7 +9,7 @@
 #include "base/pages.h"
 #include "base/threads.h"
 #include "cmd/check_code.h"
-#include "cmd/prefetch.h"
+#include "cmd/prefetch_binaries.h"
 #include "cmd/progress.h"
 #include "cmd/scheduler.h"
 

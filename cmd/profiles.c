@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/advice.h"
+#include "cmd/hints.h"
 #include "cmd/args.h"
 #include "cmd/progress.h"
 #include "input/input.h"
@@ -186,7 +186,7 @@ static void tell_recording(struct resolve *r, const char *path, const struct pip
 		fprintf(stderr, "resolve: %s: %s\n", input_name(path), perf_file_note(p->file, i));
 	r->damaged |= s->damaged || s->interrupted || s->truncated;
 	r->output.lost += perf_lost(s);
-	r->is_poor |= advise(p, input_name(path), r->quiet ? NULL : stderr);
+	r->is_poor |= print_hints(p, input_name(path), r->quiet ? NULL : stderr);
 	/* With --strict, what is missing is damage. */
 	r->damaged |=
 		r->strict && (r->is_poor || perf_lost(s) || s->lost_bytes || s->skipped_samples);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/weights.h"
+#include "cmd/dso_weights.h"
 
 #define X(name, text, more, what) {text, more, what},
 static const struct {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/report_modules.h"
-#include "cmd/weights.h"
+#include "cmd/dso_weights.h"
 
 /* Which stops mean what in the summary. "broken" is what we could have done better. */
 struct stop_sums {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "cmd/weights.h"
+#include "cmd/dso_weights.h"
 
 enum { TEXT_MODULES_MAX = 40 };
 

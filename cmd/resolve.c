@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/advice.h"
+#include "cmd/hints.h"
 #include "cmd/args.h"
 #include "cmd/explain.h"
 #include "cmd/report.h"
@@ -316,7 +316,7 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 		return rc;
 	if (!r->quiet && !r->explain)
 		tell_other_events(r, p->profile);
-	r->is_poor = advise(p, input_name(r->pipeline.input), r->quiet ? NULL : stderr);
+	r->is_poor = print_hints(p, input_name(r->pipeline.input), r->quiet ? NULL : stderr);
 	if (!r->quiet && !r->fetch)
 		fetch_advice(p, stderr);
 	if (r->interrupted)

@@ -1,6 +1,6 @@
-/* note.h - private: adds lines to capture_result.notes. */
-#ifndef CAPTURE_NOTE_H
-#define CAPTURE_NOTE_H
+/* result_note.h - private: adds lines to capture_result.notes. */
+#ifndef CAPTURE_RESULT_NOTE_H
+#define CAPTURE_RESULT_NOTE_H
 
 #include "capture/capture.h"
 

@@ -1,12 +1,12 @@
-/* advice.c - what would make the next recording better. */
-#include "cmd/advice.h"
+/* hints.c - what would make the next recording better. */
+#include "cmd/hints.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/report_modules.h"
-#include "cmd/weights.h"
+#include "cmd/dso_weights.h"
 
 /* The largest copy of a stack that fits into a record (perf_event_open(2)). */
 enum { STACK_COPY_MAX = 65528 };
@@ -25,7 +25,7 @@ static uint32_t stack_copy_bytes(const struct perf_file *f)
 	return most;
 }
 
-static void advise_size(const struct stack_need *need, uint32_t size, FILE *out)
+static void hint_size(const struct stack_need *need, uint32_t size, FILE *out)
 {
 	uint64_t advised = need->bytes < STACK_COPY_MAX ? need->bytes : STACK_COPY_MAX;
 	/* Those of a few, as of a program that starts, say nothing of the others. */
@@ -48,7 +48,7 @@ static void advise_size(const struct stack_need *need, uint32_t size, FILE *out)
 /* Below this share of roots, above this one of samples in code without names, something is said. */
 enum { ROOTS_PERCENT = 90, NAMELESS_PERCENT = 10 };
 
-static bool advise_pages(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_pages(const struct pipeline *p, const char *input, FILE *out)
 {
 	uint64_t cut = p->unwind.stops[UNWIND_STOP_MISSING_PAGE], all = p->unwind.user_stacks;
 
@@ -64,7 +64,7 @@ static bool advise_pages(const struct pipeline *p, const char *input, FILE *out)
 	return true;
 }
 
-static bool advise_stack_size(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_stack_size(const struct pipeline *p, const char *input, FILE *out)
 {
 	uint64_t cut = p->unwind.stops[UNWIND_STOP_TRUNCATED_STACK], all = p->unwind.user_stacks;
 	uint64_t completed = p->stitched.to_root;
@@ -91,7 +91,7 @@ static bool advise_stack_size(const struct pipeline *p, const char *input, FILE 
 		fprintf(out, " (%.0f %% of these were completed from other samples)",
 			percent(completed, cut));
 	fprintf(out, "; ");
-	advise_size(&need, size, out);
+	hint_size(&need, size, out);
 	return true;
 }
 
@@ -116,14 +116,14 @@ static const char *root_help(enum unwind_stop why)
 	return help[why] ? help[why] : "--stats tells more";
 }
 
-static bool advise_roots(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_roots(const struct pipeline *p, const char *input, FILE *out)
 {
 	uint64_t all = p->unwind.user_stacks, whole;
 	enum unwind_stop i, worst = UNWIND_STOP_NONE;
 
 	whole = p->unwind.stops[UNWIND_STOP_END] + p->stitched.to_root;
 	for (i = UNWIND_STOP_NONE + 1; i < UNWIND_STOP_N; i++)
-		/* Of stacks that were cut advise_stack_size() speaks. */
+		/* Of stacks that were cut hint_stack_size() speaks. */
 		if (i != UNWIND_STOP_END && !unwind_stop_is_cut(i) &&
 		    (worst == UNWIND_STOP_NONE || p->unwind.stops[i] > p->unwind.stops[worst]))
 			worst = i;
@@ -161,7 +161,7 @@ static uint64_t *count_nameless(const struct profile *p, uint64_t *total)
 	return n;
 }
 
-static bool advise_names(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_names(const struct pipeline *p, const char *input, FILE *out)
 {
 	const struct profile *pr = p->profile;
 	uint64_t total, *nameless = count_nameless(pr, &total);
@@ -188,7 +188,7 @@ static bool advise_names(const struct pipeline *p, const char *input, FILE *out)
 }
 
 /* What is inlined has no name there, and is left out. */
-static bool advise_inlined(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_inlined(const struct pipeline *p, const char *input, FILE *out)
 {
 	const struct profile *pr = p->profile;
 	const char *lacks, *help;
@@ -212,7 +212,7 @@ static bool advise_inlined(const struct pipeline *p, const char *input, FILE *ou
 }
 
 /* Files that were recorded without a build id, and are other ones now. */
-static bool advise_replaced(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_replaced(const struct pipeline *p, const char *input, FILE *out)
 {
 	static const char *const help[MODULE_MISS_N] = {
 		[MODULE_MISS_CHANGED] = "was replaced or written to since it was recorded, without "
@@ -239,7 +239,7 @@ static bool advise_replaced(const struct pipeline *p, const char *input, FILE *o
 	return any;
 }
 
-static bool advise_chains(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_chains(const struct pipeline *p, const char *input, FILE *out)
 {
 	size_t i;
 
@@ -259,15 +259,15 @@ static bool advise_chains(const struct pipeline *p, const char *input, FILE *out
 	return true;
 }
 
-bool advise(const struct pipeline *p, const char *input, FILE *out)
+bool print_hints(const struct pipeline *p, const char *input, FILE *out)
 {
-	bool any = advise_stack_size(p, input, out);
+	bool any = hint_stack_size(p, input, out);
 
-	any |= advise_pages(p, input, out);
-	any |= advise_roots(p, input, out);
-	any |= advise_names(p, input, out);
-	any |= advise_inlined(p, input, out);
-	any |= advise_replaced(p, input, out);
-	any |= advise_chains(p, input, out);
+	any |= hint_pages(p, input, out);
+	any |= hint_roots(p, input, out);
+	any |= hint_names(p, input, out);
+	any |= hint_inlined(p, input, out);
+	any |= hint_replaced(p, input, out);
+	any |= hint_chains(p, input, out);
 	return any;
 }

@@ -1,4 +1,5 @@
-/* test_sample.c - packing samples: records built field by field, expected bytes built the same way.
+/* test_sample_pack.c - packing samples: records built field by field, expected bytes built the same
+ * way.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,11 +13,11 @@
 #include <linux/perf_event.h>
 
 #include "capture/bytes.h"
-#include "capture/sample.h"
+#include "capture/sample_pack.h"
 
 #define N_REGS 3
 
-static const struct sample_layout dwarf = {
+static const struct sample_fields dwarf = {
 	.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 		       PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
 		       PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
@@ -72,7 +73,7 @@ static size_t build(const struct shape *s, uint8_t *out)
 }
 
 /* Packs `in`, expects `want` byte by byte. */
-static struct sample_facts expect(const struct sample_layout *l, struct shape in, struct shape want)
+static struct sample_facts expect(const struct sample_fields *l, struct shape in, struct shape want)
 {
 	static uint8_t rec[65536], good[65536], got[65536];
 	size_t n = build(&in, rec), n_good = build(&want, good), n_got;
@@ -166,7 +167,7 @@ static void kernel_thread_stays(void **state)
 
 static void raw_is_stepped_over(void **state)
 {
-	struct sample_layout l = dwarf;
+	struct sample_fields l = dwarf;
 	struct shape in = {
 		.n_ips = 2, .abi = 2, .raw = 68, .stack = 4096, .dyn = 100, .valid = 100};
 	struct shape want = in;

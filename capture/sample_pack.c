@@ -1,5 +1,5 @@
-/* sample.c - takes the unwritten rest of the stack dump out of sample records. */
-#include "capture/sample.h"
+/* sample_pack.c - takes the unwritten rest of the stack dump out of sample records. */
+#include "capture/sample_pack.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
@@ -16,7 +16,7 @@ uint64_t sample_id(const uint8_t *rec, size_t n)
 }
 
 /* Of the registers at b; 0: not among them. */
-static uint64_t stack_pointer(const struct sample_layout *l, struct buf b)
+static uint64_t stack_pointer(const struct sample_fields *l, struct buf b)
 {
 	const struct processor *here = processor_here();
 	const unsigned bit = here ? here->perf_sp : 63;
@@ -29,7 +29,7 @@ static uint64_t stack_pointer(const struct sample_layout *l, struct buf b)
 
 /* perf_event.h, PERF_RECORD_SAMPLE: the fields in the order in which the kernel writes them, as far
  * as this program asks for them. Leaves the cursor at STACK_USER's size word. */
-static void skip_to_stack(const struct sample_layout *l, struct buf *b, struct sample_facts *f,
+static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct sample_facts *f,
 			  uint64_t *sp)
 {
 	buf_skip(b, sizeof(struct perf_event_header));
@@ -75,7 +75,7 @@ void sample_set_id(uint8_t *rec, uint64_t id)
 	put_u64(rec + sizeof(struct perf_event_header), id);
 }
 
-size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, uint8_t *dst,
+size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, uint8_t *dst,
 		   struct sample_facts *ret)
 {
 	struct buf b = buf_make(rec, n, 0, false);

@@ -1,6 +1,6 @@
-/* prefetch.h - fetches the binaries that unwinding will need. */
-#ifndef CMD_PREFETCH_H
-#define CMD_PREFETCH_H
+/* prefetch_binaries.h - fetches the binaries that unwinding will need. */
+#ifndef CMD_PREFETCH_BINARIES_H
+#define CMD_PREFETCH_BINARIES_H
 
 #include "cmd/pipeline.h"
 

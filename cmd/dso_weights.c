@@ -1,5 +1,5 @@
-/* weights.c - walks the stacks of a profile once and counts samples per dso. */
-#include "cmd/weights.h"
+/* dso_weights.c - walks the stacks of a profile once and counts samples per dso. */
+#include "cmd/dso_weights.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
-/* sample.h - private: a PERF_RECORD_SAMPLE on its way from the ring to the file. */
-#ifndef CAPTURE_SAMPLE_H
-#define CAPTURE_SAMPLE_H
+/* sample_pack.h - private: a PERF_RECORD_SAMPLE on its way from the ring to the file. */
+#ifndef CAPTURE_SAMPLE_PACK_H
+#define CAPTURE_SAMPLE_PACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct sample_layout {
+struct sample_fields {
 	uint64_t sample_type; /* of the event */
 	uint64_t user_regs;   /* attr.sample_regs_user */
 };
@@ -37,7 +37,7 @@ void sample_set_id(uint8_t *rec, uint64_t id);
  * last field (see event_is_shared() of reader/format.h). A record that does not parse is copied as
  * it is.
  */
-size_t sample_pack(const struct sample_layout *l, const uint8_t *rec, size_t n, uint8_t *dst,
+size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, uint8_t *dst,
 		   struct sample_facts *ret);
 
 #endif

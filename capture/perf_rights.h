@@ -1,6 +1,6 @@
-/* advice.h - private: what the kernel's refusals mean and which command cures them. */
-#ifndef CAPTURE_ADVICE_H
-#define CAPTURE_ADVICE_H
+/* perf_rights.h - private: what the kernel's refusals mean and which command cures them. */
+#ifndef CAPTURE_PERF_RIGHTS_H
+#define CAPTURE_PERF_RIGHTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 /* The rights that matter for perf_event_open (Documentation/admin-guide/perf-security.rst). */
-struct advice_rights {
+struct perf_rights {
 	int paranoid;	  /* kernel.perf_event_paranoid; 2 when unreadable */
 	bool may_perf;	  /* CAP_PERFMON or CAP_SYS_ADMIN */
 	bool may_lock;	  /* CAP_IPC_LOCK: no limit on ring memory */
@@ -18,14 +18,14 @@ struct advice_rights {
 	long max_rate_hz; /* kernel.perf_event_max_sample_rate */
 };
 
-void advice_rights_read(struct advice_rights *ret);
+void perf_rights_read(struct perf_rights *ret);
 
 /* Namespaces of the machine itself, which containers have their own of. */
 enum machine_namespace { MACHINE_USER, MACHINE_PID };
 
-bool advice_is_machines(enum machine_namespace which);
+bool namespace_is_machines(enum machine_namespace which);
 
-struct advice_open {
+struct refused_open {
 	const char *event;
 	pid_t pid; /* -1: all processes; 0: this one */
 	int cpu;
@@ -36,13 +36,13 @@ struct advice_open {
 };
 
 /* Fills *err for a perf_event_open() that failed with errnum. Returns the negative code. */
-int advice_open_failed(struct err *err, int errnum, const struct advice_open *what);
-struct advice_map {
+int refused_open_err(struct err *err, int errnum, const struct refused_open *what);
+struct refused_map {
 	size_t n_rings, ring_bytes; /* for samples */
 	size_t n_side, side_bytes;  /* for the sideband */
 };
 
 /* The same for mmap() of the rings. */
-int advice_map_failed(struct err *err, int errnum, const struct advice_map *what);
+int refused_map_err(struct err *err, int errnum, const struct refused_map *what);
 
 #endif

@@ -1,6 +1,6 @@
-/* weights.h - which dsos a profile goes through, and how much of it. */
-#ifndef CMD_WEIGHTS_H
-#define CMD_WEIGHTS_H
+/* dso_weights.h - which dsos a profile goes through, and how much of it. */
+#ifndef CMD_DSO_WEIGHTS_H
+#define CMD_DSO_WEIGHTS_H
 
 #include "cmd/pipeline.h"
 

@@ -1,5 +1,5 @@
-/* stream.c - records to the data section of a file, compressed by a thread of its own. */
-#include "capture/stream.h"
+/* record_writer.c - records to the data section of a file, compressed by a thread of its own. */
+#include "capture/record_writer.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -36,8 +36,8 @@ struct block {
 	uint8_t bytes[BLOCK_BYTES];
 };
 
-struct stream {
-	struct stream_options opt;
+struct record_writer {
+	struct record_writer_options opt;
 	/* of the appending thread */
 	struct block *open; /* being filled, or NULL */
 	size_t round_bytes;
@@ -69,9 +69,9 @@ struct piece {
 };
 
 /* Room for what a block becomes: its pieces, each of them a record at most 64 KiB long. */
-#define OUT_BYTES ((BLOCK_BYTES / STREAM_PIECE_BYTES + 2) * 65536)
+#define OUT_BYTES ((BLOCK_BYTES / RECORD_WRITER_PIECE_BYTES + 2) * 65536)
 
-_Static_assert(STREAM_PIECE_BYTES + 256 + sizeof(struct perf_event_header) < 65536,
+_Static_assert(RECORD_WRITER_PIECE_BYTES + 256 + sizeof(struct perf_event_header) < 65536,
 	       "an incompressible piece must fit into one record");
 
 /* ---- the helper -------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static int write_at(int fd, const uint8_t *p, size_t n, uint64_t off)
 }
 
 /* May the file grow by n bytes, by what its user and its disk allow? 0 or an errno. */
-static int may_grow(const struct stream *s, uint64_t off, uint64_t n)
+static int may_grow(const struct record_writer *s, uint64_t off, uint64_t n)
 {
 	struct rlimit limit;
 	struct statvfs fs;
@@ -109,7 +109,7 @@ static int may_grow(const struct stream *s, uint64_t off, uint64_t n)
 }
 
 /* Makes sure that after n more bytes there is still room for the end of the file. */
-static int reserve_space(struct stream *s, size_t n)
+static int reserve_space(struct record_writer *s, size_t n)
 {
 	const uint64_t off = s->opt.data_off + s->data_bytes;
 	const uint64_t want = n + s->opt.reserve_bytes;
@@ -126,7 +126,7 @@ static int reserve_space(struct stream *s, size_t n)
 }
 
 /* Appends to the file and then tells the header, so that data.size never promises too much. */
-static int put_data(struct stream *s, const uint8_t *p, size_t n)
+static int put_data(struct record_writer *s, const uint8_t *p, size_t n)
 {
 	uint64_t off = s->opt.data_off + s->data_bytes, size = s->data_bytes + n;
 	int rc = reserve_space(s, n);
@@ -142,7 +142,7 @@ static int put_data(struct stream *s, const uint8_t *p, size_t n)
 }
 
 /* One PERF_RECORD_COMPRESSED at out. 0 or an errno. */
-static int compress_piece(struct stream *s, struct piece p, uint8_t *out, size_t *ret_n)
+static int compress_piece(struct record_writer *s, struct piece p, uint8_t *out, size_t *ret_n)
 {
 	struct perf_event_header h = {.type = RECORD_COMPRESSED};
 	ZSTD_inBuffer in = {p.bytes, p.n, 0};
@@ -161,7 +161,7 @@ static int compress_piece(struct stream *s, struct piece p, uint8_t *out, size_t
 }
 
 /* What goes into the file of a piece, at out. */
-static int encode_piece(struct stream *s, struct piece p, uint8_t *out, size_t *ret_n)
+static int encode_piece(struct record_writer *s, struct piece p, uint8_t *out, size_t *ret_n)
 {
 	if (s->zstd)
 		return compress_piece(s, p, out, ret_n);
@@ -187,12 +187,12 @@ static size_t whole_records(const struct block *b, size_t pos, size_t most)
 			break;
 		n = at - pos;
 	}
-	return n < STREAM_PIECE_BYTES ? n : STREAM_PIECE_BYTES;
+	return n < RECORD_WRITER_PIECE_BYTES ? n : RECORD_WRITER_PIECE_BYTES;
 }
 
 /* Where the disk may get full, small pieces of whole records are written one by one, so that as
  * many as possible are kept. *kept: bytes of the block that are in the file. */
-static int write_tight(struct stream *s, const struct block *b, size_t *kept)
+static int write_tight(struct record_writer *s, const struct block *b, size_t *kept)
 {
 	while (*kept < b->n) {
 		const size_t len = whole_records(b, *kept, TIGHT_BYTES);
@@ -208,14 +208,15 @@ static int write_tight(struct stream *s, const struct block *b, size_t *kept)
 	return 0;
 }
 
-static int write_roomy(struct stream *s, const struct block *b, size_t *kept)
+static int write_roomy(struct record_writer *s, const struct block *b, size_t *kept)
 {
-	const bool ends_frame = s->frame_bytes + b->n + BLOCK_BYTES > STREAM_FRAME_BYTES;
+	const bool ends_frame = s->frame_bytes + b->n + BLOCK_BYTES > RECORD_WRITER_FRAME_BYTES;
 	size_t n = 0, got, len;
 	int rc;
 
 	for (size_t pos = 0; pos < b->n; pos += len, n += got) {
-		len = b->n - pos < STREAM_PIECE_BYTES ? b->n - pos : STREAM_PIECE_BYTES;
+		len = b->n - pos < RECORD_WRITER_PIECE_BYTES ? b->n - pos
+							     : RECORD_WRITER_PIECE_BYTES;
 		rc = encode_piece(
 			s, (struct piece){b->bytes + pos, len, ends_frame && pos + len == b->n},
 			s->out + n, &got);
@@ -230,7 +231,7 @@ static int write_roomy(struct stream *s, const struct block *b, size_t *kept)
 	return 0;
 }
 
-static int write_block(struct stream *s, const struct block *b, size_t *kept)
+static int write_block(struct record_writer *s, const struct block *b, size_t *kept)
 {
 	static const struct perf_event_header round = {.type = RECORD_FINISHED_ROUND,
 						       .size = sizeof round};
@@ -258,7 +259,7 @@ static uint64_t samples_behind(const struct block *b, size_t kept)
 
 /* The last frame ends, too, and so has its checksum: with a record that changes nothing, as perf
  * takes a compressed record that holds none for damage. Without room the frame stays open. */
-static void end_last_frame(struct stream *s)
+static void end_last_frame(struct record_writer *s)
 {
 	static const struct perf_event_header round = {.type = RECORD_FINISHED_ROUND,
 						       .size = sizeof round};
@@ -272,7 +273,7 @@ static void end_last_frame(struct stream *s)
 
 static void *helper_main(void *arg)
 {
-	struct stream *s = arg;
+	struct record_writer *s = arg;
 	int rc;
 
 	(void)setpriority(PRIO_PROCESS, 0, HELPER_NICE);
@@ -322,7 +323,7 @@ static void free_blocks(struct block *b)
 	}
 }
 
-static void stream_free(struct stream *s)
+static void stream_free(struct record_writer *s)
 {
 	free_blocks(s->first);
 	free_blocks(s->spare);
@@ -334,9 +335,10 @@ static void stream_free(struct stream *s)
 	free(s);
 }
 
-int stream_start(struct stream **ret, const struct stream_options *opt, struct err *err)
+int record_writer_start(struct record_writer **ret, const struct record_writer_options *opt,
+			struct err *err)
 {
-	struct stream *s = calloc(1, sizeof *s);
+	struct record_writer *s = calloc(1, sizeof *s);
 	int rc;
 
 	if (!s)
@@ -367,7 +369,7 @@ int stream_start(struct stream **ret, const struct stream_options *opt, struct e
 	return 0;
 }
 
-static struct block *block_new(struct stream *s)
+static struct block *block_new(struct record_writer *s)
 {
 	struct block *b;
 
@@ -386,7 +388,7 @@ static struct block *block_new(struct stream *s)
 	return b;
 }
 
-static void queue_open_block(struct stream *s)
+static void queue_open_block(struct record_writer *s)
 {
 	pthread_mutex_lock(&s->lock);
 	*s->last = s->open;
@@ -397,7 +399,7 @@ static void queue_open_block(struct stream *s)
 	s->open = NULL;
 }
 
-uint8_t *stream_reserve(struct stream *s, size_t n)
+uint8_t *record_writer_reserve(struct record_writer *s, size_t n)
 {
 	assert(n <= UINT16_MAX + 7);
 	if (s->open && BLOCK_BYTES - s->open->n < n)
@@ -407,25 +409,25 @@ uint8_t *stream_reserve(struct stream *s, size_t n)
 	return s->open ? s->open->bytes + s->open->n : NULL;
 }
 
-void stream_commit(struct stream *s, size_t n)
+void record_writer_commit(struct record_writer *s, size_t n)
 {
 	s->open->n += n;
 	s->round_bytes += n;
 	s->raw_bytes += n;
 }
 
-int stream_append(struct stream *s, const void *rec, size_t n)
+int record_writer_append(struct record_writer *s, const void *rec, size_t n)
 {
-	uint8_t *to = stream_reserve(s, n);
+	uint8_t *to = record_writer_reserve(s, n);
 
 	if (!to)
 		return -1;
 	memcpy(to, rec, n);
-	stream_commit(s, n);
+	record_writer_commit(s, n);
 	return 0;
 }
 
-bool stream_is_full(struct stream *s)
+bool record_writer_is_full(struct record_writer *s)
 {
 	bool full;
 
@@ -435,16 +437,16 @@ bool stream_is_full(struct stream *s)
 	return full;
 }
 
-size_t stream_round_bytes(const struct stream *s)
+size_t record_writer_round_bytes(const struct record_writer *s)
 {
 	return s->round_bytes;
 }
 
-int stream_end_round(struct stream *s)
+int record_writer_end_round(struct record_writer *s)
 {
 	if (!s->round_bytes)
 		return 0;
-	if (!stream_reserve(s, 0))
+	if (!record_writer_reserve(s, 0))
 		return -1;
 	s->open->ends_round = true;
 	s->round_bytes = 0;
@@ -452,7 +454,7 @@ int stream_end_round(struct stream *s)
 	return 0;
 }
 
-int stream_error(struct stream *s)
+int record_writer_error(struct record_writer *s)
 {
 	int rc;
 
@@ -462,7 +464,7 @@ int stream_error(struct stream *s)
 	return rc;
 }
 
-int stream_finish(struct stream *s, struct stream_totals *ret)
+int record_writer_finish(struct record_writer *s, struct record_writer_totals *ret)
 {
 	int rc;
 
@@ -476,7 +478,7 @@ int stream_finish(struct stream *s, struct stream_totals *ret)
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->helper, NULL);
 	rc = s->error;
-	*ret = (struct stream_totals){s->raw_bytes, s->data_bytes, s->lost_samples};
+	*ret = (struct record_writer_totals){s->raw_bytes, s->data_bytes, s->lost_samples};
 	stream_free(s);
 	return rc;
 }

@@ -1,15 +1,15 @@
-/* prefetch.c - the first of two readings, when binaries may have to be fetched.
+/* prefetch_binaries.c - the first of two readings, when binaries may have to be fetched.
  *
  * Unwinding asks for a binary when it comes across it, one after the other, in the order of the
  * recording. Who waits for a network wants the hottest first and several at a time, and for that
  * the samples have to be counted before. */
-#include "cmd/prefetch.h"
+#include "cmd/prefetch_binaries.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/weights.h"
+#include "cmd/dso_weights.h"
 
 /* Samples by the dso that they were in: by its id. */
 struct counts {

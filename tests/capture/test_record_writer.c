@@ -1,4 +1,4 @@
-/* test_stream.c - records through the stream into a file and back, compressed and not. */
+/* test_record_writer.c - records through the stream into a file and back, compressed and not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 #include "capture/bytes.h"
 #include "reader/format.h"
-#include "capture/stream.h"
+#include "capture/record_writer.h"
 #include "tests/failing_malloc.h"
 
 /* The file begins with the u64 that stands for the header's data.size. */
@@ -56,16 +56,16 @@ static int temp_file(void)
 	return fd;
 }
 
-static struct stream *open_stream(int fd, int level)
+static struct record_writer *open_stream(int fd, int level)
 {
-	struct stream_options o = {.fd = fd,
-				   .data_off = DATA_OFF,
-				   .level = level,
-				   .queue_bytes = 1 << 30,
-				   .reserve_bytes = 65536};
-	struct stream *s = NULL;
+	struct record_writer_options o = {.fd = fd,
+					  .data_off = DATA_OFF,
+					  .level = level,
+					  .queue_bytes = 1 << 30,
+					  .reserve_bytes = 65536};
+	struct record_writer *s = NULL;
 
-	assert_int_equal(stream_start(&s, &o, NULL), 0);
+	assert_int_equal(record_writer_start(&s, &o, NULL), 0);
 	return s;
 }
 
@@ -119,12 +119,12 @@ static void read_back(int fd, uint64_t size, struct bytes *out, unsigned *rounds
 static void round_trip(int level, bool random, size_t total)
 {
 	struct bytes want = {0}, got = {0};
-	struct stream_totals totals;
+	struct record_writer_totals totals;
 	uint8_t *rec = malloc(65536);
 	uint64_t seed = 88172645463325252u, header_size;
 	unsigned rounds = 0, got_rounds;
 	int fd = temp_file();
-	struct stream *s = open_stream(fd, level);
+	struct record_writer *s = open_stream(fd, level);
 	struct stat st;
 
 	while (want.vec.n < total) {
@@ -132,16 +132,16 @@ static void round_trip(int level, bool random, size_t total)
 
 		make_record(rec, n, &seed, random);
 		bytes_put(&want, rec, n);
-		assert_int_equal(stream_append(s, rec, n), 0);
+		assert_int_equal(record_writer_append(s, rec, n), 0);
 		if (next_random(&seed) % 200 == 0) {
-			assert_true(stream_round_bytes(s) > 0);
-			assert_int_equal(stream_end_round(s), 0);
-			assert_int_equal(stream_round_bytes(s), 0);
-			assert_int_equal(stream_end_round(s), 0); /* empty: no second one */
+			assert_true(record_writer_round_bytes(s) > 0);
+			assert_int_equal(record_writer_end_round(s), 0);
+			assert_int_equal(record_writer_round_bytes(s), 0);
+			assert_int_equal(record_writer_end_round(s), 0); /* empty: no second one */
 			rounds++;
 		}
 	}
-	assert_int_equal(stream_finish(s, &totals), 0);
+	assert_int_equal(record_writer_finish(s, &totals), 0);
 	assert_int_equal(totals.raw_bytes, want.vec.n);
 	assert_int_equal(pread(fd, &header_size, 8, 0), 8);
 	assert_int_equal(header_size, totals.data_bytes);
@@ -179,13 +179,13 @@ static void incompressible(void **state)
 
 static void nothing_at_all(void **state)
 {
-	struct stream_totals totals;
+	struct record_writer_totals totals;
 	int fd = temp_file();
-	struct stream *s = open_stream(fd, 1);
+	struct record_writer *s = open_stream(fd, 1);
 
 	(void)state;
-	assert_int_equal(stream_end_round(s), 0);
-	assert_int_equal(stream_finish(s, &totals), 0);
+	assert_int_equal(record_writer_end_round(s), 0);
+	assert_int_equal(record_writer_finish(s, &totals), 0);
 	assert_int_equal(totals.data_bytes, 0);
 	close(fd);
 }
@@ -194,8 +194,8 @@ static void nothing_at_all(void **state)
 static void full_disk(void **state)
 {
 	int fd = open("/dev/full", O_RDWR);
-	struct stream_totals totals;
-	struct stream *s;
+	struct record_writer_totals totals;
+	struct record_writer *s;
 	uint8_t rec[64];
 	uint64_t seed = 1;
 
@@ -204,9 +204,9 @@ static void full_disk(void **state)
 	s = open_stream(fd, 1);
 	make_record(rec, sizeof rec, &seed, true);
 	for (int i = 0; i < 100000; i++)
-		assert_int_equal(stream_append(s, rec, sizeof rec), 0);
-	assert_int_equal(stream_end_round(s), 0);
-	assert_int_equal(stream_finish(s, &totals), ENOSPC);
+		assert_int_equal(record_writer_append(s, rec, sizeof rec), 0);
+	assert_int_equal(record_writer_end_round(s), 0);
+	assert_int_equal(record_writer_finish(s, &totals), ENOSPC);
 	assert_int_equal(totals.data_bytes, 0);
 	close(fd);
 }
@@ -233,13 +233,13 @@ static void limited(int level, bool random, size_t limit)
 {
 	enum { SAMPLES = 2000, RESERVED = 65536, RECORD_MOST = 16384 };
 	struct rlimit old, tight = {limit, RLIM_INFINITY};
-	struct stream_totals totals;
+	struct record_writer_totals totals;
 	struct bytes got = {0};
 	uint64_t seed = 7;
 	unsigned rounds;
 	uint8_t rec[RECORD_MOST];
 	int fd = temp_file();
-	struct stream *s = open_stream(fd, level);
+	struct record_writer *s = open_stream(fd, level);
 
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	tight.rlim_max = old.rlim_max;
@@ -248,11 +248,11 @@ static void limited(int level, bool random, size_t limit)
 		size_t n = 8 + 8 * (next_random(&seed) % (RECORD_MOST / 8));
 
 		make_record(rec, n, &seed, random);
-		assert_int_equal(stream_append(s, rec, n), 0);
+		assert_int_equal(record_writer_append(s, rec, n), 0);
 		if (i % 100 == 0)
-			assert_int_equal(stream_end_round(s), 0);
+			assert_int_equal(record_writer_end_round(s), 0);
 	}
-	assert_int_equal(stream_finish(s, &totals), EFBIG);
+	assert_int_equal(record_writer_finish(s, &totals), EFBIG);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	read_back(fd, totals.data_bytes, &got, &rounds);
 	assert_int_equal(count_whole(&got) + totals.lost_samples, SAMPLES);
@@ -277,12 +277,12 @@ static void small_disk(void **state)
 static void frames(void **state)
 {
 	enum { TOTAL = 30 << 20 };
-	struct stream_totals totals;
-	uint8_t *data, *rec = malloc(65536), *room = malloc(STREAM_FRAME_BYTES + 1);
+	struct record_writer_totals totals;
+	uint8_t *data, *rec = malloc(65536), *room = malloc(RECORD_WRITER_FRAME_BYTES + 1);
 	uint64_t seed = 5, raw = 0;
 	unsigned n_frames = 0;
 	int fd = temp_file();
-	struct stream *s = open_stream(fd, 1);
+	struct record_writer *s = open_stream(fd, 1);
 	ZSTD_DStream *z = NULL;
 	size_t frame = 0;
 
@@ -291,10 +291,10 @@ static void frames(void **state)
 		size_t n = 8 + 8 * (next_random(&seed) % 4000);
 
 		make_record(rec, n, &seed, false);
-		assert_int_equal(stream_append(s, rec, n), 0);
+		assert_int_equal(record_writer_append(s, rec, n), 0);
 		raw += n;
 	}
-	assert_int_equal(stream_finish(s, &totals), 0);
+	assert_int_equal(record_writer_finish(s, &totals), 0);
 	data = malloc(totals.data_bytes);
 	assert_int_equal(pread(fd, data, totals.data_bytes, DATA_OFF), totals.data_bytes);
 	raw = 0;
@@ -302,7 +302,7 @@ static void frames(void **state)
 		static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
 		struct perf_event_header h;
 		ZSTD_inBuffer in = {data + at + sizeof h, 0, 0};
-		ZSTD_outBuffer to = {room, STREAM_FRAME_BYTES + 1, frame};
+		ZSTD_outBuffer to = {room, RECORD_WRITER_FRAME_BYTES + 1, frame};
 		size_t rc;
 
 		memcpy(&h, data + at, sizeof h);
@@ -321,7 +321,7 @@ static void frames(void **state)
 		at += h.size;
 		if (rc)
 			continue;
-		assert_true(frame <= STREAM_FRAME_BYTES);
+		assert_true(frame <= RECORD_WRITER_FRAME_BYTES);
 		for (size_t pos = 0; pos < frame; pos += h.size) {
 			memcpy(&h, room + pos, sizeof h);
 			assert_true(h.size >= sizeof h && h.size <= frame - pos);
@@ -334,7 +334,7 @@ static void frames(void **state)
 	}
 	assert_null(z); /* the last one has ended, by a record that changes nothing */
 	assert_int_equal(raw, totals.raw_bytes + sizeof(struct perf_event_header));
-	assert_true(n_frames >= TOTAL / STREAM_FRAME_BYTES);
+	assert_true(n_frames >= TOTAL / RECORD_WRITER_FRAME_BYTES);
 	free(data);
 	free(rec);
 	free(room);
@@ -344,24 +344,25 @@ static void frames(void **state)
 /* A full queue is told, and gets empty again. */
 static void back_pressure(void **state)
 {
-	struct stream_options o = {.fd = temp_file(), .data_off = DATA_OFF, .queue_bytes = 1 << 20};
-	struct stream_totals totals;
-	struct stream *s;
+	struct record_writer_options o = {
+		.fd = temp_file(), .data_off = DATA_OFF, .queue_bytes = 1 << 20};
+	struct record_writer_totals totals;
+	struct record_writer *s;
 	uint8_t rec[32768];
 	uint64_t seed = 1;
 	bool was_full = false;
 
 	(void)state;
-	assert_int_equal(stream_start(&s, &o, NULL), 0);
+	assert_int_equal(record_writer_start(&s, &o, NULL), 0);
 	make_record(rec, sizeof rec, &seed, true);
 	for (int i = 0; i < 2000; i++) {
-		assert_int_equal(stream_append(s, rec, sizeof rec), 0);
-		was_full |= stream_is_full(s);
+		assert_int_equal(record_writer_append(s, rec, sizeof rec), 0);
+		was_full |= record_writer_is_full(s);
 	}
 	assert_true(was_full);
-	while (stream_is_full(s))
+	while (record_writer_is_full(s))
 		usleep(1000);
-	assert_int_equal(stream_finish(s, &totals), 0);
+	assert_int_equal(record_writer_finish(s, &totals), 0);
 	assert_int_equal(totals.data_bytes, 2000 * sizeof rec);
 	close(o.fd);
 }
@@ -371,8 +372,8 @@ static void back_pressure(void **state)
 /* zstd takes its memory when it compresses first. That it gets none is no fault of the disk. */
 static void no_memory_to_compress(void **state)
 {
-	struct stream *s;
-	struct stream_totals totals;
+	struct record_writer *s;
+	struct record_writer_totals totals;
 	uint8_t rec[4096];
 	uint64_t seed = 1;
 	int fd = temp_file(), rc;
@@ -380,9 +381,9 @@ static void no_memory_to_compress(void **state)
 	(void)state;
 	s = open_stream(fd, 1);
 	make_record(rec, sizeof rec, &seed, true);
-	assert_int_equal(stream_append(s, rec, sizeof rec), 0);
+	assert_int_equal(record_writer_append(s, rec, sizeof rec), 0);
 	allocations_left = 0;
-	rc = stream_finish(s, &totals);
+	rc = record_writer_finish(s, &totals);
 	allocations_left = -1;
 	assert_int_equal(rc, ENOMEM);
 	assert_int_equal(totals.data_bytes, 0);

@@ -1,5 +1,5 @@
-/* note.c - what the user should know about a recording. */
-#include "capture/note.h"
+/* result_note.c - what the user should know about a recording. */
+#include "capture/result_note.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* advice.c - turns refusals of the kernel into messages that name the setting and the cure. */
-#include "capture/advice.h"
+/* perf_rights.c - turns refusals of the kernel into messages that name the setting and the cure. */
+#include "capture/perf_rights.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 /* linux/capability.h; by number because older headers lack CAP_PERFMON. */
 enum { CAPABILITY_IPC_LOCK = 14, CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38 };
 
-bool advice_is_machines(enum machine_namespace which)
+bool namespace_is_machines(enum machine_namespace which)
 {
 	/* linux/proc_ns.h: PROC_USER_INIT_INO, PROC_PID_INIT_INO */
 	static const struct {
@@ -32,7 +32,7 @@ static unsigned long long effective_capabilities(void)
 {
 	char text[4096], *line;
 
-	if (!advice_is_machines(MACHINE_USER))
+	if (!namespace_is_machines(MACHINE_USER))
 		return 0;
 	if (sysfile_read("/proc/self/status", text, sizeof text) < 0)
 		return geteuid() ? 0 : ~0ull;
@@ -49,12 +49,12 @@ static long sysctl_number(const char *name, long missing)
 	return sysfile_i64(path, &v) ? missing : (long)v;
 }
 
-void advice_rights_read(struct advice_rights *ret)
+void perf_rights_read(struct perf_rights *ret)
 {
 	unsigned long long caps = effective_capabilities();
 	struct rlimit rl;
 
-	*ret = (struct advice_rights){
+	*ret = (struct perf_rights){
 		.paranoid = (int)sysctl_number("perf_event_paranoid", 2),
 		.may_perf = caps >> CAPABILITY_PERFMON & 1 || caps >> CAPABILITY_SYS_ADMIN & 1,
 		.may_lock = caps >> CAPABILITY_IPC_LOCK & 1,
@@ -66,7 +66,7 @@ void advice_rights_read(struct advice_rights *ret)
 		ret->memlock_kb = (long)(rl.rlim_cur / 1024);
 }
 
-static void describe(const struct advice_open *w, char *buf, size_t size)
+static void describe(const struct refused_open *w, char *buf, size_t size)
 {
 	char who[64];
 
@@ -94,12 +94,12 @@ static uid_t owner_of(pid_t pid)
 }
 
 static int no_permission(struct err *err, const char *name, const char *what,
-			 const struct advice_open *w)
+			 const struct refused_open *w)
 {
-	struct advice_rights r;
+	struct perf_rights r;
 	int need = w->is_tracepoint ? -1 : w->pid < 0 ? 0 : w->wants_kernel ? 1 : 2;
 
-	advice_rights_read(&r);
+	perf_rights_read(&r);
 	if (w->pid > 0 && !r.may_perf && owner_of(w->pid) != geteuid())
 		return err_set(err, ERR_PERMISSION, NULL,
 			       "%s: %s: the process belongs to user %u; run capture with sudo",
@@ -117,7 +117,7 @@ static int no_permission(struct err *err, const char *name, const char *what,
 		       what, name, r.paranoid);
 }
 
-int advice_open_failed(struct err *err, int errnum, const struct advice_open *w)
+int refused_open_err(struct err *err, int errnum, const struct refused_open *w)
 {
 	const char *name = strerrorname_np(errnum);
 	struct rlimit rl = {0};
@@ -166,18 +166,18 @@ int advice_open_failed(struct err *err, int errnum, const struct advice_open *w)
 	}
 }
 
-int advice_map_failed(struct err *err, int errnum, const struct advice_map *w)
+int refused_map_err(struct err *err, int errnum, const struct refused_map *w)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), n_cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
 	size_t need_kb =
 		(w->n_rings * (w->ring_bytes + page) + w->n_side * (w->side_bytes + page)) / 1024;
-	struct advice_rights r;
+	struct perf_rights r;
 
 	if (errnum != EPERM)
 		return err_set(err, errnum == ENOMEM ? ERR_NOMEM : ERR_IO, NULL,
 			       "map %zu rings of %zu KiB: %s", w->n_rings, w->ring_bytes / 1024,
 			       strerror(errnum));
-	advice_rights_read(&r);
+	perf_rights_read(&r);
 	return err_set(err, ERR_PERMISSION, NULL,
 		       "map %zu rings of %zu KiB: EPERM: %zu KiB are needed; this user may lock "
 		       "kernel.perf_event_mlock_kb (%ld) x %zu CPUs plus ulimit -l (%ld) KiB, less "
