@@ -41,7 +41,7 @@ static int name_funcs(struct dwarf_code *c, const struct dwarf_cu *cu)
 		if (rc || !f->name || f->linkage_name || dwarf_language_is_flat(cu->language))
 			continue;
 		f->entry = dwarf_code_entry(c, cu, c->keys.v[i]);
-		if (!f->entry)
+		if (!f->entry || dwarf_name_has_lambda(f->name))
 			rc = dwarf_namer_sign(&namer, c->keys.v[i], f);
 	}
 	return rc;

@@ -3,8 +3,8 @@
  * gcc gives functions of internal linkage no DW_AT_linkage_name. Where they are inlined everywhere
  * no symbol is left either, but DWARF has their scopes, template arguments and parameters. They are
  * spelled as libiberty's demangler spells them, so that such names merge with others. What DWARF
- * does not have is left out: the numbers of lambdas, ABI tags. Expressions in a template's
- * signature have been evaluated. */
+ * does not have is left out: ABI tags; the numbers of lambdas, which are marked by the place of
+ * their declaration (dwarf.h). Expressions in a template's signature have been evaluated. */
 #include "dwarf/cxx_name.h"
 
 #include <ctype.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dwarf/die.h"
+#include "dwarf/dwarf.h"
 
 enum {
 	TEXT_MAX = 8000,
@@ -223,15 +224,21 @@ static void put_respelled(struct printer *p, const char *s, const char *end)
 	}
 }
 
+/* Behind the mark of a lambda, if there is one. */
+static const char *skip_mark(const char *s, const char *end)
+{
+	return starts(s, end, DWARF_LAMBDA_MARK) ? s + strcspn(s, "}") : s;
+}
+
 /* Whether two spellings are equal, but for what stands in parentheses, where default arguments may
- * be left out, and for the types of numbers: 3ul is 3. */
+ * be left out, for marks of lambdas in the first, and for the types of numbers: 3ul is 3. */
 static bool same_spelling(const char *a, const char *end_a, const char *b, const char *end_b)
 {
 	while (a < end_a && b < end_b && *a == *b) {
 		bool digit = isdigit((unsigned char)*a);
 
 		if (*a == '(') {
-			a = skip_group(a, end_a);
+			a = skip_mark(skip_group(a, end_a), end_a);
 			b = skip_group(b, end_b);
 			continue;
 		}
@@ -391,8 +398,21 @@ static void put_class_name(struct printer *p, const struct dwarf_die *d)
 
 static void put_parameters(struct printer *p, const struct dwarf_die *d);
 
-/* A class that has no name: the type of a lambda has its call operator. Its number is not told, and
- * cannot be counted: lambdas that are never called have no DIE. */
+/* Which of the lambdas of a function it is. Its number is not told, and cannot be counted: lambdas
+ * that are never called have no DIE, and before gcc 13 all lambdas of a function were counted
+ * together. */
+static void put_mark(struct printer *p, const struct dwarf_die *d)
+{
+	char mark[48];
+
+	if (!d->line)
+		return;
+	snprintf(mark, sizeof mark, DWARF_LAMBDA_MARK "%llu:%llu", (unsigned long long)d->line,
+		 (unsigned long long)d->column);
+	put(p, mark);
+}
+
+/* A class that has no name: the type of a lambda has its call operator. */
 static void put_unnamed(struct printer *p, const struct dwarf_die *d)
 {
 	struct dwarf_die child;
@@ -403,6 +423,7 @@ static void put_unnamed(struct printer *p, const struct dwarf_die *d)
 		put(p, "{lambda");
 		if (!is_template(p, &child))
 			put_parameters(p, &child);
+		put_mark(p, d);
 		put(p, "}");
 		return;
 	}

@@ -33,6 +33,8 @@ static void take_ref(struct dwarf_ref *ref, const struct dwarf_cu *cu, struct dw
 static void take(struct dwarf_die *d, const struct dwarf_cu *cu, uint64_t attribute,
 		 struct dwarf_value v)
 {
+	uint64_t number;
+
 	switch (attribute) {
 	case DW_AT_name:
 		d->name = dwarf_value_string(cu, v);
@@ -57,6 +59,12 @@ static void take(struct dwarf_die *d, const struct dwarf_cu *cu, uint64_t attrib
 	case DW_AT_specification:
 		if (attribute == DW_AT_abstract_origin || !d->origin.file)
 			take_ref(&d->origin, cu, v);
+		break;
+	case DW_AT_decl_line:
+		d->line = dwarf_value_uint(v, &number) ? number : 0;
+		break;
+	case DW_AT_decl_column:
+		d->column = dwarf_value_uint(v, &number) ? number : 0;
 		break;
 	case DW_AT_const_value:
 		take_value(d, v);

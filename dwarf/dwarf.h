@@ -13,17 +13,21 @@
 #include "base/err.h"
 #include "modules/modules.h"
 
+/* Symbols number the lambdas of a function ("f()::{lambda(int)#2}"), DWARF does not: names made from
+ * it have this instead of "#2", then "LINE:COLUMN" of the declaration. */
+#define DWARF_LAMBDA_MARK "#@"
+
 /* One level of an inline chain. Strings live until dwarf_index_free(); NULL: unknown. */
 struct dwarf_frame {
 	const char *linkage_name; /* DW_AT_linkage_name, mangled */
 	const char *name; /* only without linkage name: DW_AT_name with its scopes and, if DWARF
 			     tells them of a C++ function, its parameters: for restyle() of
-			     demangle.h */
+			     demangle.h, once lambdas have no DWARF_LAMBDA_MARK any more */
 	const char *file; /* full path as far as DWARF tells */
 	uint32_t line;	  /* where this level is executing: the line, or the call site below */
 	uint32_t decl_line;
 	uint64_t entry; /* where code of the function itself begins, not inlined, when there is no
-			   linkage name; 0: unknown */
+			   linkage name and it is inlined, or has a lambda in its name; 0: unknown */
 };
 
 /* Of the image and the debug file the one that lines are read from: one with .debug_info, else one

@@ -259,6 +259,20 @@ int dwarf_namer_run(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_fu
 	return rc;
 }
 
+bool dwarf_name_has_lambda(const char *name)
+{
+	return strstr(name, "<lambda") || strstr(name, "{lambda");
+}
+
+static uint64_t low_pc(const struct dwarf_cu *cu, const struct dwarf_abbrev *a, struct buf b)
+{
+	struct dwarf_value v[DWARF_SLOT_N] = {0};
+	uint64_t addr;
+
+	dwarf_die_read(cu->abbrevs, cu->unit, a, DWARF_WANT_CODE, &b, v);
+	return buf_ok(&b) && dwarf_value_addr(cu, v[DWARF_SLOT_LOW_PC], &addr) ? addr : 0;
+}
+
 int dwarf_namer_sign(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *f)
 {
 	int rc = 0;
@@ -271,8 +285,10 @@ int dwarf_namer_sign(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_f
 		return rc;
 	b = dwarf_cu_at(cu, die.off);
 	a = dwarf_abbrev_at(cu->abbrevs, buf_uleb(&b));
-	if (!a || a->has_code)
+	if (!a || (a->has_code && !dwarf_name_has_lambda(f->name)))
 		return 0;
+	if (a->has_code && !f->entry)
+		f->entry = low_pc(cu, a, b);
 	name = dwarf_cxx_name(n, die, &rc);
 	if (name)
 		f->name = name;

@@ -50,8 +50,10 @@ void dwarf_namer_init(struct dwarf_namer *n, const struct dwarf_cu *cu,
 		      const struct dwarf_scopes *scopes, struct arena *strings);
 /* Names the function whose DIE this is. 0 or -ERR_NOMEM; what is not found stays NULL. */
 int dwarf_namer_run(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *ret);
-/* Gives a function without linkage name, the DIE of which has no code and so no symbol, a name with
- * parameters (cxx_name.h) if DWARF tells them. */
+/* Does a name that is not mangled have a lambda in it? */
+bool dwarf_name_has_lambda(const char *name);
+/* Gives a function without linkage name a name with parameters (cxx_name.h) if DWARF tells them. One
+ * that has code has a symbol, too: only with a lambda in its name, and then where it begins. */
 int dwarf_namer_sign(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *f);
 
 /* For what else asks for names. The unit of a DIE, opened, until the next call; the innermost scope

@@ -3,13 +3,16 @@
  * gcc writes none for C++ functions of internal linkage, clang -gmlt none at all, so such a
  * function is work::spin(unsigned int) where it is called and work::spin or only spin where it is
  * inlined, and its frames do not merge. Where a copy that is not inlined is left, DWARF says where
- * it begins (dwarf_frame.entry), and the symbol there has the whole name. */
+ * it begins (dwarf_frame.entry), and the symbol there has the whole name; and with it the numbers
+ * of lambdas in other functions' names. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "demangle/demangle.h"
 #include "symbolize/elfsyms.h"
+#include "symbolize/lambdas.h"
 #include "symbolize/symbol_source.h"
 
 /* Functions folded into one that are looked at. */
@@ -80,7 +83,7 @@ static bool is_name_of(struct demangler d[2], const char *symbol, const char *na
 	const char *plain = restyle(&d[1], name, &simple), *part;
 	size_t n_whole, n_part;
 
-	if (!strcmp(whole, plain))
+	if (lambda_same_name(whole, plain))
 		return true;
 	part = last_part(plain);
 	n_whole = strlen(whole);
@@ -158,14 +161,67 @@ static int name_entries(struct entries *e, const struct module *mod, struct aren
 	return rc;
 }
 
+static int learn_lambdas(struct lambdas *lambdas, const struct entries *e)
+{
+	static const struct name_style full = {.demangle = SYM_DEMANGLE_FULL};
+	struct demangler d = {0};
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < e->v.n; i++) {
+		const struct entry *entry = &e->v.v[i];
+
+		if (entry->symbol && lambda_is_marked(entry->name))
+			rc = lambdas_learn(lambdas, entry->name,
+					   demangle(&d, entry->symbol, &full));
+	}
+	if (demangler_is_out_of_memory(&d))
+		rc = -1;
+	demangler_done(&d);
+	return rc;
+}
+
+/* Equal names stay one string. */
+static int spell_lambdas(struct lookups *l, const struct lambdas *lambdas, struct arena *names)
+{
+	struct hash_table known = {0};
+	VEC(const char *) spelled = {0};
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < l->frames.n; i++) {
+		struct dwarf_frame *f = &l->frames.v[i];
+		uint32_t at;
+
+		if (!f->name || f->linkage_name || !lambda_is_marked(f->name))
+			continue;
+		at = hash_get(&known, (uintptr_t)f->name);
+		if (at == HASH_NONE) {
+			const char *s = lambdas_spell(lambdas, f->name, names);
+
+			at = (uint32_t)spelled.n;
+			rc = !s || vec_push(&spelled, s) || hash_put(&known, (uintptr_t)f->name, at)
+				     ? -1
+				     : 0;
+		}
+		f->name = rc ? NULL : spelled.v[at];
+	}
+	vec_done(&spelled);
+	hash_done(&known);
+	return rc;
+}
+
 int name_inlined(struct lookups *l, const struct module *mod, struct arena *names)
 {
+	struct lambdas lambdas = {0};
 	struct entries e = {0};
 	size_t i;
 	int rc = collect(&e, l);
 
 	if (!rc && e.v.n)
 		rc = name_entries(&e, mod, names);
+	if (!rc)
+		rc = learn_lambdas(&lambdas, &e);
 	for (i = 0; !rc && e.v.n && i < l->frames.n; i++) {
 		struct dwarf_frame *f = &l->frames.v[i];
 		struct entry key = {f->entry, f->name, NULL};
@@ -175,6 +231,9 @@ int name_inlined(struct lookups *l, const struct module *mod, struct arena *name
 								   sizeof *e.v.v, entry_cmp))
 						  ->symbol;
 	}
+	if (!rc)
+		rc = spell_lambdas(l, &lambdas, names);
+	lambdas_done(&lambdas);
 	vec_done(&e.v);
 	return rc;
 }

@@ -146,6 +146,7 @@ def demangle(names):
 
 def normal(name):
     """The qualified name without parameters, return type and what differs between compilers."""
+    name = re.sub(r"#@\d+:\d+\}", "}", name)  # DWARF_LAMBDA_MARK
     # a lambda as template argument is written in many ways
     name = re.sub(r"\bapply<.*lambda.*>", "apply<{lambda}>", name)
     name = name.replace("(anonymous namespace)", "{anon}").replace("operator()", "operator@")

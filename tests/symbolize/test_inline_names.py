@@ -161,7 +161,7 @@ def no_copies():
     return {n for n in set(truth().values()) if not n.endswith(kept) and not n.endswith(("go(unsigned int)", "main"))}
 
 
-# A lambda's number is not told.
+# Lambdas that no symbol has in its name have no number.
 GCC = {n: n.replace("{lambda(short)#1}", "{lambda(short)}") for n in no_copies()}
 CLANG = {n: n.replace("{lambda(short)#1}", "$_0") for n in no_copies()}
 GCC_G1 = dict.fromkeys(no_copies())  # any: only DW_AT_name
@@ -230,6 +230,51 @@ def lambdas():
     check(found == want, "a member template over lambdas of another class", "\n".join(sorted(found ^ want)))
 
 
+# Lambdas of one function with the same parameters, each inlined into a function that has a symbol: the number is that of
+# the line. One has no symbol anywhere, and no number.
+NUMBERS = """
+#include <functional>
+volatile int sink;
+template <class F> __attribute__((noinline)) void twice(F f) { f(1); f(2); }
+template <class F> __attribute__((always_inline)) inline void once(F f) { f(3); }
+template <class F> __attribute__((noinline)) void generic(F f) { f(4); }
+static void work(int k)
+{
+	auto never = [&](int x) { sink = x; };
+	twice([&](int x) { for (int i = 0; i < k; i++) sink = sink + x; }); // NAME work(int)::{lambda(int)#A}
+	twice([&](int x) { for (int i = 0; i < k; i++) sink = sink - x; }); // NAME work(int)::{lambda(int)#B}
+	once([&](int x) { for (int i = 0; i < k; i++) sink = sink * x; }); // NAME work(int)::{lambda(int)}
+	generic([&](auto x) { for (int i = 0; i < k; i++) sink = sink ^ x; }); // NAME work(int)::{lambda(auto:1)#C}
+	std::function<void(int)> f = [&](int x) { for (int i = 0; i < k; i++) sink = sink | x; }; // NAME work(int)::{lambda(int)#D}
+	f(5);
+}
+int main() { work(7); }
+"""
+
+
+def numbers():
+    write("numbers.cc", NUMBERS)
+    run("g++", "-std=c++17", "-O2", "-g", "numbers.cc", "-o", "numbers")
+    twice = sorted(set(re.findall(r"twice<work\(int\)::\{lambda\(int\)#(\d+)", run("nm", "-C", "numbers"))))
+    number = {"A": twice[0], "B": twice[1]}
+    for letter, where in ("C", r"generic<work\(int\)::\{lambda\(auto:1\)#(\d+)"), ("D", r"_M_invoke|Function_handler<.*\{lambda\(int\)#(\d+)"):
+        number[letter] = next(m[1] for m in re.finditer(where, run("nm", "-C", "numbers")) if m[1])
+    where = [(a, s) for n, a, s, _ in sections("numbers").values() if n == ".text"][0]
+    answers, _, _ = symbolize("file", "numbers", range(where[0], sum(where)), "-i")
+    lines = NUMBERS.split("\n")
+    wrong, right, leaked = set(), set(), set()
+    for name, place in {f for a in answers for f in a.lines}:
+        if "#@" in name:
+            leaked.add(name)
+        m = re.search(r"numbers\.cc:(\d+)", place)
+        told = m and re.search(r"NAME (.*)", lines[int(m[1]) - 1])
+        if not told or "::operator()" not in name:
+            continue
+        want = re.sub(r"#([A-D])", lambda n: "#" + number[n[1]], told[1])
+        (right if name.split("::operator()")[0].endswith(want) else wrong).add((name, want))
+    check(not wrong and not leaked and len({w for _, w in right}) == 5, "numbers of lambdas", wrong, leaked, right)
+
+
 write("names.cc", SOURCE)
 OUT_OF_LINE = ["-DINLINE=__attribute__((noinline))", "-DINLINE_LAMBDA=__attribute__((noinline))"]
 for compiler in filter(shutil.which, ("g++", "clang++")):
@@ -240,6 +285,7 @@ for compiler in filter(shutil.which, ("g++", "clang++")):
     check(not missing, f"{compiler}: what the symbols are called", "\n".join(missing))
 one("gcc", "g++", "-g")
 lambdas()
+numbers()
 one("gcc DWARF 4", "g++", "-g", "-gdwarf-4")
 one("gcc split", "g++", "-g", "-gsplit-dwarf")
 one("gcc -g1", "g++", "-g1", instead=GCC_G1)
