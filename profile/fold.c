@@ -1,6 +1,7 @@
 /* fold.c - function names as stackcollapse-perf.pl and inferno-collapse-perf spell them, except
  * where they lose something: lambdas keep their own name instead of the enclosing function's, and
- * names that begin with "(anonymous namespace)" stay. */
+ * names that begin with "(anonymous namespace)" stay. The return type, which demanglers write for
+ * instances of function templates only, goes with the argument list. */
 #include "profile/profile.h"
 
 #include <ctype.h>
@@ -116,13 +117,33 @@ static size_t skip_one(const struct scan *c, size_t i, size_t *depth)
 	return i + 1;
 }
 
+/* Index behind the return type of what has its argument list at `end`; 0: there is none. Only
+ * instances of templates have one, "void f<int>(int)"; what follows the word operator may hold
+ * spaces, too. */
+static size_t skip_return_type(const struct scan *c, size_t end)
+{
+	size_t i = 0, depth = 0, begin = 0;
+
+	if (!end || c->s[end - 1] != '>')
+		return 0;
+	while (i < end && !(at_word(c, i, "operator") && !(i && is_name_char(c->s[i - 1])))) {
+		if (c->s[i] == ' ' && !depth)
+			begin = i + 1;
+		i = skip_one(c, i, &depth);
+	}
+	return begin;
+}
+
 void fold_function(struct text *t, const char *name, size_t n)
 {
 	struct scan c = {name, n};
 	size_t i = 0, from = 0, depth = 0;
+	bool first = true;
 
 	while (i < n) {
 		if (name[i] == '(' && !depth && !is_kept_group(&c, i)) {
+			from = first ? skip_return_type(&c, i) : from;
+			first = false;
 			text_clean(t, name + from, i - from);
 			from = i = find_inner_name(&c, skip_parentheses(&c, i));
 		} else {

@@ -41,7 +41,7 @@ static void argument_lists_go(void **state)
 		{"std::endl<char, std::char_traits<char> >(std::basic_ostream<char>&)",
 		 "std::endl<char, std::char_traits<char> >"},
 		{"ns::W<int>::run(int) [clone .isra.0]", "ns::W<int>::run"},
-		{"void foo<(Kind)3>(bar<(1 > 0)>)", "void foo<(Kind)3>"},
+		{"foo<(Kind)3>(bar<(1 > 0)>)", "foo<(Kind)3>"},
 		{"f(void (*)(int))", "f"},
 		{"memcpy@@GLIBC_2.14", "memcpy@@GLIBC_2.14"},
 		{"f(", "f"},
@@ -67,14 +67,13 @@ static void other_parentheses_stay(void **state)
 		{"F::operator()(int) const", "F::operator()"},
 		{"F::operator()<int>(int) const", "F::operator()<int>"},
 		{"operator<< <char>(std::ostream&)", "operator<< <char>"},
-		{"bool operator< <int>(A<int> const&)", "bool operator< <int>"},
+		{"operator< <int>(A<int> const&)", "operator< <int>"},
 		{"A::operator->() const", "A::operator->"},
 		{"A::operator[](unsigned long)", "A::operator[]"},
 		{"A::operator bool() const", "A::operator bool"},
 		{"operator new(unsigned long)", "operator new"},
 		{"my_operator(int)", "my_operator"},
-		{"decltype(auto) std::get<0>(x&)", "decltype(auto) std::get<0>"},
-		{"decltype ((f<A>)(declval<B>())) g<A>(B)", "decltype ((f<A>)(declval<B>())) g<A>"},
+		{"decltype(auto)", "decltype(auto)"},
 		{"foo<decltype (a->b)>::bar(int)", "foo<decltype (a->b)>::bar"},
 		{"void (*signal(int))(int)", "void (*signal(int))"},
 		/* A lambda is not its function. */
@@ -82,6 +81,40 @@ static void other_parentheses_stay(void **state)
 		 "run::{lambda(int)#1}::operator()"},
 		{"A::f(int) const &::B::g()", "A::f::B::g"},
 		{"(*", "(*"},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_string_equal(folded(cases[i][0]), cases[i][1]);
+}
+
+static void return_types_go(void **state)
+{
+	static const char *const cases[][2] = {
+		{"void std::vector<int>::_M_realloc_insert<int const&>(int*, int const&)",
+		 "std::vector<int>::_M_realloc_insert<int const&>"},
+		{"std::map<int, long>& f<(Kind)3>(bar<(1 > 0)>)", "f<(Kind)3>"},
+		{"unsigned long const* (anonymous namespace)::f<int>()",
+		 "(anonymous namespace)::f<int>"},
+		{"bool operator< <int>(A<int> const&)", "operator< <int>"},
+		{"bool ns::operator==<int>(A<int> const&)", "ns::operator==<int>"},
+		{"A::operator std::map<int, B>() const", "A::operator std::map<int, B>"},
+		{"ns::A<int>::operator unsigned long<B>()",
+		 "ns::A<int>::operator unsigned long<B>"},
+		{"void* operator new<A>(unsigned long, A&)", "operator new<A>"},
+		{"decltype(auto) std::get<0>(x&)", "std::get<0>"},
+		{"decltype ((f<A>)(declval<B>())) g<A>(B)", "g<A>"},
+		{"void run<int>(int)::{lambda(int)#1}::operator()(int) const",
+		 "run<int>::{lambda(int)#1}::operator()"},
+		{"auto f<A>(A)::{lambda(auto:1)#1}::operator()<int>(int) const",
+		 "f<A>::{lambda(auto:1)#1}::operator()<int>"},
+		{"void f<int>(int) [clone .cold]", "f<int>"},
+		/* What is not written for its return type. */
+		{"non-virtual thunk to A<int>::f(int)", "non-virtual thunk to A<int>::f"},
+		{"int (*f<int>(int))()", "int (*f<int>(int))"},
+		{"unsigned long", "unsigned long"},
+		{"a < b", "a < b"},
 	};
 	size_t i;
 
@@ -209,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(argument_lists_go),
 		cmocka_unit_test(other_parentheses_stay),
+		cmocka_unit_test(return_types_go),
 		cmocka_unit_test(frames_cannot_break_lines),
 		cmocka_unit_test(languages_are_told_by_their_names),
 		cmocka_unit_test(all_short_names),
