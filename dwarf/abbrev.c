@@ -12,7 +12,7 @@ enum { ATTRIBUTES_MAX = 256 };
 struct slot_row;
 
 struct attribute {
-	const struct slot_row *row; /* NULL: nobody wants it */
+	const struct slot_row *row; /* NULL: not wanted */
 	struct dwarf_form how;
 	uint16_t form;
 	int64_t constant;

@@ -3,7 +3,7 @@
  * What a reader wants from a DIE is known beforehand: nothing (only pass over it), its code
  * (addresses, origin, call site), its names, or what a unit's root DIE tells. For each of these an
  * abbreviation has a list of operations: "skip so many bytes, then read this value into that slot".
- * Fixed-size attributes that nobody wants melt into one skip. */
+ * Fixed-size attributes that are not wanted are merged into one skip. */
 #ifndef DWARF_ABBREV_H
 #define DWARF_ABBREV_H
 

@@ -6,8 +6,8 @@
 
 #include "base/threads.h"
 #include "dwarf/names.h"
-#include "dwarf/orphan.h"
-#include "dwarf/seal.h"
+#include "dwarf/line_orphans.h"
+#include "dwarf/unit_encode.h"
 
 /* Each line table belongs to one unit; beyond this, units that share one get no rows. */
 enum { LINE_SHARES_MAX = 4 };
@@ -15,7 +15,7 @@ enum { LINE_SHARES_MAX = 4 };
 struct job {
 	uint32_t unit;
 	bool rows;
-	struct dwarf_part *part;
+	struct dwarf_compiled_unit *part;
 	int rc;
 };
 
@@ -48,8 +48,8 @@ static int name_funcs(struct dwarf_code *c, const struct dwarf_cu *cu)
 }
 
 /* `cu` has the DIEs, `main` the line table; they differ for split units. 0 or -ERR_NOMEM. */
-static int compile_unit(struct dwarf_part *part, const struct dwarf_filter *filter, bool rows,
-			const struct dwarf_cu *main, const struct dwarf_cu *cu)
+static int compile_unit(struct dwarf_compiled_unit *part, const struct dwarf_filter *filter,
+			bool rows, const struct dwarf_cu *main, const struct dwarf_cu *cu)
 {
 	struct dwarf_scopes scopes = {0};
 	struct dwarf_code code = {.part = part, .filter = filter, .scopes = &scopes};
@@ -63,7 +63,7 @@ static int compile_unit(struct dwarf_part *part, const struct dwarf_filter *filt
 	if (!rc)
 		rc = dwarf_lines_read(&lines, main, filter, rows);
 	if (!rc)
-		rc = dwarf_part_merge(part, &code.ranges, code.n_groups, &lines, filter);
+		rc = dwarf_compiled_unit_merge(part, &code.ranges, code.n_groups, &lines, filter);
 	if (!rc && cu->abbrevs)
 		rc = dwarf_code_prune(&code);
 	if (!rc && cu->abbrevs)
@@ -72,7 +72,7 @@ static int compile_unit(struct dwarf_part *part, const struct dwarf_filter *filt
 	dwarf_lines_done(&lines);
 	dwarf_code_done(&code);
 	vec_done(&scopes.v);
-	return rc ? rc : dwarf_part_seal(part);
+	return rc ? rc : dwarf_unit_encode(part);
 }
 
 /* Short names mostly, for which a reference would be as long. */
@@ -86,7 +86,7 @@ static int own_name(const struct dwarf_slice *section, const char **name, struct
 	return *name ? 0 : -ERR_NOMEM;
 }
 
-static int own_names(struct dwarf_part *p, const struct dwarf_slice *section)
+static int own_names(struct dwarf_compiled_unit *p, const struct dwarf_slice *section)
 {
 	size_t i;
 	int rc = 0;
@@ -99,21 +99,22 @@ static int own_names(struct dwarf_part *p, const struct dwarf_slice *section)
 	return rc;
 }
 
-void dwarf_part_free(struct dwarf_part *part)
+void dwarf_compiled_unit_free(struct dwarf_compiled_unit *part)
 {
 	if (part)
-		dwarf_part_done(part);
+		dwarf_compiled_unit_done(part);
 	free(part);
 }
 
-struct dwarf_part *dwarf_compile_alone(const struct dwarf_filter *filter, const struct dwarf_cu *cu)
+struct dwarf_compiled_unit *dwarf_compile_alone(const struct dwarf_filter *filter,
+						const struct dwarf_cu *cu)
 {
-	struct dwarf_part *part = calloc(1, sizeof *part);
+	struct dwarf_compiled_unit *part = calloc(1, sizeof *part);
 
 	if (part && !compile_unit(part, filter, true, cu, cu) && !*cu->file->looked_beyond &&
 	    !own_names(part, &cu->file->sec[DWARF_INFO]))
 		return part;
-	dwarf_part_free(part);
+	dwarf_compiled_unit_free(part);
 	return NULL;
 }
 
@@ -179,7 +180,7 @@ static int order_cmp(const void *a, const void *b, void *file)
 }
 
 /* Leaves the jobs that were not done before everything was loaded. */
-static void take_early(struct run *run, struct dwarf_early *early)
+static void take_streamed(struct run *run, struct dwarf_streaming *streaming)
 {
 	size_t i, kept = 0;
 
@@ -187,7 +188,8 @@ static void take_early(struct run *run, struct dwarf_early *early)
 		struct job *j = &run->jobs[i];
 
 		if (!j->rows || j->unit >= run->file->n_units ||
-		    !dwarf_early_take(early, &run->file->units[j->unit], run->filter, j->part))
+		    !dwarf_streaming_take(streaming, &run->file->units[j->unit], run->filter,
+					  j->part))
 			run->jobs[kept++] = *j;
 	}
 	run->n = kept;
@@ -204,8 +206,8 @@ static bool needs_info(const struct run *run)
 }
 
 int dwarf_compile_units(struct dwarf_file *f, const struct dwarf_filter *filter,
-			struct dwarf_splits *splits, struct dwarf_early *early,
-			const struct dwarf_jobs *units, struct dwarf_part *parts,
+			struct dwarf_splits *splits, struct dwarf_streaming *streaming,
+			const struct dwarf_jobs *units, struct dwarf_compiled_unit *parts,
 			unsigned n_threads)
 {
 	struct run run = {f, filter, splits, calloc(units->n + 1, sizeof *run.jobs), units->n};
@@ -216,9 +218,9 @@ int dwarf_compile_units(struct dwarf_file *f, const struct dwarf_filter *filter,
 		run.jobs[i] = (struct job){.unit = units->v[i], .part = &parts[i]};
 	if (!rc)
 		rc = share_lines(&run);
-	if (!rc && early)
-		take_early(&run, early);
-	if (!rc && needs_info(&run) && dwarf_early_let_go_bytes(early))
+	if (!rc && streaming)
+		take_streamed(&run, streaming);
+	if (!rc && needs_info(&run) && dwarf_streaming_let_go_bytes(streaming))
 		rc = dwarf_file_reload_info(f);
 	if (!rc) {
 		for (i = 0; i < units->n; i++)

@@ -2,23 +2,23 @@
 #ifndef DWARF_COMPILE_H
 #define DWARF_COMPILE_H
 
-#include "dwarf/early.h"
-#include "dwarf/hits.h"
-#include "dwarf/part.h"
+#include "dwarf/compile_streaming.h"
+#include "dwarf/unit_lookup.h"
+#include "dwarf/compiled_unit.h"
 #include "dwarf/split.h"
 
 /* Compiles the unit of a file of one unit; nothing of it refers to .debug_info. NULL: it looked
  * beyond, or there is no memory. */
-struct dwarf_part *dwarf_compile_alone(const struct dwarf_filter *filter,
-				       const struct dwarf_cu *cu);
+struct dwarf_compiled_unit *dwarf_compile_alone(const struct dwarf_filter *filter,
+						const struct dwarf_cu *cu);
 /* Frees that; NULL is nothing. */
-void dwarf_part_free(struct dwarf_part *part);
+void dwarf_compiled_unit_free(struct dwarf_compiled_unit *part);
 
 /* Fills parts[i] for units->v[i], on up to n_threads threads; the result does not depend on how
- * many, nor on what was compiled early (NULL: nothing). 0 or -ERR_NOMEM. */
+ * many, nor on what was compiled while streaming (NULL: nothing). 0 or -ERR_NOMEM. */
 int dwarf_compile_units(struct dwarf_file *f, const struct dwarf_filter *filter,
-			struct dwarf_splits *splits, struct dwarf_early *early,
-			const struct dwarf_jobs *units, struct dwarf_part *parts,
+			struct dwarf_splits *splits, struct dwarf_streaming *streaming,
+			const struct dwarf_jobs *units, struct dwarf_compiled_unit *parts,
 			unsigned n_threads);
 
 #endif

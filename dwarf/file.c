@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "base/vec.h"
 #include "dwarf/abbrev.h"
-#include "dwarf/early.h"
+#include "dwarf/compile_streaming.h"
 #include "dwarf/names.h"
 #include "dwarf/reloc.h"
 #include "dwarf/split.h"
@@ -72,7 +72,7 @@ int dwarf_file_reload_info(struct dwarf_file *f)
 
 struct loading {
 	struct dwarf_file *f;
-	struct dwarf_early *early; /* NULL: nothing is compiled yet */
+	struct dwarf_streaming *streaming; /* NULL: nothing is compiled yet */
 };
 
 /* One section per item: inflating is most of the work, and sections can be inflated side by side.
@@ -84,18 +84,18 @@ static void load_item(void *arg, size_t i, unsigned worker)
 	struct elf_watch watch;
 
 	(void)worker;
-	if (!l->early) {
+	if (!l->streaming) {
 		load_section(l->f, i, NULL);
 		return;
 	}
 	if (i >= DWARF_SECTION_N) {
-		dwarf_early_work(l->early);
+		dwarf_streaming_work(l->streaming);
 		return;
 	}
 	i = (i + 1) % DWARF_SECTION_N;
-	watch = dwarf_early_watch(l->early);
+	watch = dwarf_streaming_watch(l->streaming);
 	load_section(l->f, i, i == DWARF_INFO ? &watch : NULL);
-	dwarf_early_loaded(l->early, l->f, (enum dwarf_section)i);
+	dwarf_streaming_loaded(l->streaming, l->f, (enum dwarf_section)i);
 }
 
 void dwarf_file_find_string_ends(struct dwarf_file *f)
@@ -254,9 +254,9 @@ const struct dwarf_unit *dwarf_file_unit_at(const struct dwarf_file *f, uint64_t
 /* ------------------------------------------------------------------------------------------ */
 
 int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, unsigned n_threads,
-		    struct dwarf_early *early)
+		    struct dwarf_streaming *streaming)
 {
-	struct loading l = {f, early};
+	struct loading l = {f, streaming};
 	char name[NAME_MAX_BYTES];
 	size_t i;
 	int rc = 0;
@@ -264,7 +264,7 @@ int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, un
 	*f = (struct dwarf_file){.img = img, .swap = elf_image_swapped(img), .is_dwo = is_dwo};
 	f->is_bolted = dwarf_stored_bytes(img, ".note.bolt_info");
 	f->stored_info = dwarf_stored_bytes(img, section_name(f, DWARF_INFO, name));
-	threads_for(n_threads, DWARF_SECTION_N + (early ? n_threads : 0), load_item, &l);
+	threads_for(n_threads, DWARF_SECTION_N + (streaming ? n_threads : 0), load_item, &l);
 	for (i = 0; i < DWARF_SECTION_N; i++)
 		if (f->no_memory[i])
 			rc = -ERR_NOMEM;
@@ -279,8 +279,8 @@ int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, un
 		f->scopes = calloc(f->n_units, sizeof *f->scopes);
 		rc = f->scopes ? 0 : -ERR_NOMEM;
 	}
-	if (!rc && early)
-		dwarf_early_adopt(early, f);
+	if (!rc && streaming)
+		dwarf_streaming_adopt(streaming, f);
 	if (rc)
 		dwarf_file_close(f);
 	return rc;

@@ -12,7 +12,7 @@
 #include "modules/modules.h"
 
 struct dwarf_abbrevs;
-struct dwarf_early;
+struct dwarf_streaming;
 struct dwarf_scopes;
 
 /* X(name, section). In .dwo files ".dwo" is appended. */
@@ -75,14 +75,14 @@ struct dwarf_file {
 	_Atomic(struct dwarf_scopes *) *scopes; /* one per unit, filled when asked for */
 	struct dwarf_package *package;		/* .debug_cu_index of a .dwp; NULL */
 	bool reloaded;				/* .debug_info was inflated a second time */
-	bool *looked_beyond; /* of a file of one unit: somebody asked for another one; else NULL */
+	bool *looked_beyond; /* of a file of one unit: another one was asked for; else NULL */
 };
 
 /* Loads the sections (inflating them) and scans the unit headers. A zeroed file is closed. 0 or
- * -ERR_NOMEM; what is absent or damaged is empty. With `early` (else NULL) threads that have no
+ * -ERR_NOMEM; what is absent or damaged is empty. With `streaming` (else NULL) threads that have no
  * section to load compile units. */
 int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, unsigned n_threads,
-		    struct dwarf_early *early);
+		    struct dwarf_streaming *streaming);
 void dwarf_file_close(struct dwarf_file *f);
 /* All of .debug_info again, where it was let go of parts of it. 0 or -ERR_NOMEM. */
 int dwarf_file_reload_info(struct dwarf_file *f);

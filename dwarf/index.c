@@ -8,9 +8,9 @@
 #include "base/pages.h"
 #include "base/threads.h"
 #include "dwarf/compile.h"
-#include "dwarf/early.h"
+#include "dwarf/compile_streaming.h"
 #include "dwarf/names.h"
-#include "dwarf/orphan.h"
+#include "dwarf/line_orphans.h"
 #include "dwarf/store.h"
 #include "dwarf/table.h"
 
@@ -20,8 +20,8 @@ enum { GIVE_BACK_BYTES = 32 << 20 };
 struct dwarf_index {
 	struct dwarf_file main, alt;
 	struct dwarf_splits *splits;
-	struct dwarf_early *early;
-	VEC(struct dwarf_part) parts; /* they own names */
+	struct dwarf_streaming *streaming;
+	VEC(struct dwarf_compiled_unit) parts; /* they own names */
 	struct dwarf_table table;     /* what was compiled */
 	struct dwarf_store store;     /* what the cache knew */
 	bool complete;		      /* the table has everything */
@@ -81,9 +81,9 @@ static int open_files(struct dwarf_index *d, struct elf_image *img, const struct
 	int rc = 0;
 
 	if (may_begin_early(img, mod))
-		rc = dwarf_early_new(&d->early, filter, &d->store, n_threads);
+		rc = dwarf_streaming_new(&d->streaming, filter, &d->store, n_threads);
 	if (!rc)
-		rc = dwarf_file_open(&d->main, img, false, n_threads, d->early);
+		rc = dwarf_file_open(&d->main, img, false, n_threads, d->streaming);
 	if (!rc && info_bytes(mod->alt)) {
 		rc = dwarf_file_open(&d->alt, mod->alt, false, n_threads, NULL);
 		d->main.alt = &d->alt;
@@ -107,8 +107,8 @@ static int compile(struct dwarf_index *d, const struct dwarf_filter *filter,
 		return -ERR_NOMEM;
 	memset(d->parts.v + before, 0, jobs->n * sizeof *d->parts.v);
 	d->parts.n += jobs->n;
-	return dwarf_compile_units(&d->main, filter, d->splits, d->early, jobs, d->parts.v + before,
-				   n_threads);
+	return dwarf_compile_units(&d->main, filter, d->splits, d->streaming, jobs,
+				   d->parts.v + before, n_threads);
 }
 
 /* Per wanted address, whether some function has it. */
@@ -129,12 +129,12 @@ static bool *find_resolved(const struct dwarf_index *d, const struct dwarf_filte
 	return resolved;
 }
 
-static int compile_more(struct dwarf_index *d, struct dwarf_hits *hits,
+static int compile_more(struct dwarf_index *d, struct dwarf_unit_lookup *hits,
 			const struct dwarf_filter *filter, unsigned n_threads)
 {
 	bool *resolved = find_resolved(d, filter);
 	struct dwarf_jobs jobs = {0};
-	int rc = resolved ? dwarf_hits_more(hits, resolved, &jobs) : -ERR_NOMEM;
+	int rc = resolved ? dwarf_unit_lookup_more(hits, resolved, &jobs) : -ERR_NOMEM;
 
 	if (!rc)
 		rc = compile(d, filter, &jobs, n_threads);
@@ -168,7 +168,7 @@ static uint64_t all_bytes(const struct dwarf_index *d)
 
 static bool wants_all(const struct dwarf_index *d, const struct dwarf_jobs *jobs)
 {
-	const enum dwarf_extent extent = dwarf_early_extent(d->early);
+	const enum dwarf_extent extent = dwarf_streaming_extent(d->streaming);
 
 	return extent == DWARF_EXTENT_OPEN
 		       ? dwarf_store_wants_all(&d->store, jobs_bytes(d, jobs), all_bytes(d))
@@ -179,19 +179,19 @@ static bool wants_all(const struct dwarf_index *d, const struct dwarf_jobs *jobs
 static int compile_hits(struct dwarf_index *d, struct dwarf_filter *filter, unsigned n_threads)
 {
 	struct dwarf_jobs jobs = {0};
-	struct dwarf_hits hits;
-	int rc = dwarf_hits_open(&hits, &d->main, filter);
+	struct dwarf_unit_lookup hits;
+	int rc = dwarf_unit_lookup_open(&hits, &d->main, filter);
 
 	if (rc)
 		return rc;
-	rc = dwarf_hits_first(&hits, &jobs);
+	rc = dwarf_unit_lookup_first(&hits, &jobs);
 	if (!rc && filter->addrs && wants_all(d, &jobs)) {
 		filter->addrs = NULL;
 		jobs.n = 0;
-		dwarf_hits_close(&hits);
-		rc = dwarf_hits_open(&hits, &d->main, filter);
+		dwarf_unit_lookup_close(&hits);
+		rc = dwarf_unit_lookup_open(&hits, &d->main, filter);
 		if (!rc)
-			rc = dwarf_hits_first(&hits, &jobs);
+			rc = dwarf_unit_lookup_first(&hits, &jobs);
 	}
 	if (!rc)
 		rc = compile(d, filter, &jobs, n_threads);
@@ -199,7 +199,7 @@ static int compile_hits(struct dwarf_index *d, struct dwarf_filter *filter, unsi
 		rc = compile_more(d, &hits, filter, n_threads);
 	d->stats.units_damaged = hits.n_damaged;
 	vec_done(&jobs);
-	dwarf_hits_close(&hits);
+	dwarf_unit_lookup_close(&hits);
 	return rc;
 }
 
@@ -211,8 +211,8 @@ static void count(struct dwarf_index *d)
 	s->units = d->main.n_units + d->main.n_orphans;
 	s->units_compiled = d->parts.n;
 	s->units_damaged += d->main.n_damaged;
-	s->units_early = dwarf_early_taken(d->early);
-	s->let_go_bytes = dwarf_early_let_go_bytes(d->early);
+	s->units_early = dwarf_streaming_taken(d->streaming);
+	s->let_go_bytes = dwarf_streaming_let_go_bytes(d->streaming);
 	s->inflated_twice = d->main.reloaded;
 	s->info_bytes = d->main.sec[DWARF_INFO].size;
 	for (i = 0; i < d->parts.n; i++) {
@@ -229,8 +229,8 @@ static void count(struct dwarf_index *d)
 /* What only compiling needs. Names stay: they stand in sections and in the parts' arenas. */
 static void forget_units(struct dwarf_index *d)
 {
-	dwarf_early_free(d->early);
-	d->early = NULL;
+	dwarf_streaming_free(d->streaming);
+	d->streaming = NULL;
 	dwarf_file_forget_units(&d->main);
 	dwarf_file_forget_units(&d->alt);
 	dwarf_splits_forget_units(d->splits);
@@ -329,7 +329,7 @@ void dwarf_index_free(struct dwarf_index *d)
 	if (!d)
 		return;
 	for (i = 0; i < d->parts.n; i++)
-		dwarf_part_done(&d->parts.v[i]);
+		dwarf_compiled_unit_done(&d->parts.v[i]);
 	vec_done(&d->parts);
 	dwarf_table_done(&d->table);
 	dwarf_store_close(&d->store);

@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "dwarf/names.h"
-#include "dwarf/part.h"
+#include "dwarf/compiled_unit.h"
 #include "dwarf/ranges.h"
 #include "dwarf/walk.h"
 
@@ -31,7 +31,7 @@ static uint32_t func_number(struct reader *r, const struct dwarf_cu *cu, struct 
 {
 	uint64_t key = die_key(cu, die);
 	uint32_t func = hash_get(&r->func_by_die, key);
-	struct dwarf_part *p = r->code->part;
+	struct dwarf_compiled_unit *p = r->code->part;
 
 	if (func != HASH_NONE)
 		return func;
@@ -53,7 +53,7 @@ static bool node_equal(const struct dwarf_node *a, const struct dwarf_node *b)
 static uint32_t node_number(struct reader *r, const struct dwarf_node *n)
 {
 	uint64_t key = hash_mix(r->secret, (uint64_t)n->parent << 32 | n->func);
-	struct dwarf_part *p = r->code->part;
+	struct dwarf_compiled_unit *p = r->code->part;
 	uint32_t node;
 
 	key = hash_mix(key, (uint64_t)n->call_file << 32 | n->call_line);
@@ -227,7 +227,7 @@ int dwarf_code_read(struct dwarf_code *c, const struct dwarf_cu *cu)
 }
 
 /* Marks the nodes that segments need, and their functions. */
-static void mark_used(const struct dwarf_part *p, uint32_t *nodes, uint32_t *funcs)
+static void mark_used(const struct dwarf_compiled_unit *p, uint32_t *nodes, uint32_t *funcs)
 {
 	uint32_t id;
 	size_t i;
@@ -252,7 +252,7 @@ static size_t renumber(uint32_t *marks, size_t n)
 
 int dwarf_code_prune(struct dwarf_code *c)
 {
-	struct dwarf_part *p = c->part;
+	struct dwarf_compiled_unit *p = c->part;
 	uint32_t *nodes = calloc(p->nodes.n + 1, sizeof *nodes);
 	uint32_t *funcs = calloc(p->funcs.n + 1, sizeof *funcs);
 	size_t n_nodes, n_funcs, i;

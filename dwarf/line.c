@@ -221,7 +221,7 @@ static void reset(struct program *p)
 	p->first = p->rows.n;
 }
 
-/* Ends the running sequence at `end`; drops it when its code does not exist or nobody asks for it.
+/* Ends the running sequence at `end`; drops it when its code does not exist or is not asked for.
  */
 static int close_sequence(struct program *p, uint64_t end)
 {

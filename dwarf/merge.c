@@ -1,7 +1,7 @@
 /* merge.c - the ranges of each function and the rows of the line table become segments. */
 #include <stdlib.h>
 
-#include "dwarf/part.h"
+#include "dwarf/compiled_unit.h"
 
 /* Segments looked back at for the line of code that has none. */
 enum { LINE_BACK_MAX = 16 };
@@ -10,7 +10,7 @@ enum { LINE_BACK_MAX = 16 };
 enum { SEGS_MAX = 100 << 20 };
 
 struct merger {
-	struct dwarf_part *part;
+	struct dwarf_compiled_unit *part;
 	struct dwarf_lines *lines;
 	const struct dwarf_rows *rows;
 	const struct dwarf_filter *filter;
@@ -74,7 +74,7 @@ static void borrow_line(const struct merger *m, const struct dwarf_block *b, str
  * code of line 0 here. */
 static int add_seg(struct merger *m, uint64_t lo, uint64_t hi, struct dwarf_seg seg, bool borrow)
 {
-	struct dwarf_part *p = m->part;
+	struct dwarf_compiled_unit *p = m->part;
 	struct dwarf_block *b = p->blocks.n ? &p->blocks.v[p->blocks.n - 1] : NULL;
 	const struct dwarf_seg *last;
 
@@ -153,7 +153,7 @@ static int merge_function(struct merger *m, struct dwarf_range *ranges, size_t n
 	int rc;
 
 	dwarf_ranges_sort(ranges, n, scratch);
-	rc = dwarf_sweep(ranges, n, &m->spans);
+	rc = dwarf_flatten_ranges(ranges, n, &m->spans);
 	m->order = ranges->group;
 	m->open = false;
 	for (i = 0; !rc && i + 1 < m->spans.n; i++) {
@@ -235,7 +235,7 @@ static int cover(struct merger *m, struct dwarf_spans *out)
 		r[i] = (struct dwarf_range){.lo = b->lo, .hi = b->hi};
 	}
 	dwarf_ranges_sort(r, n, r + n);
-	rc = dwarf_sweep(r, n, out);
+	rc = dwarf_flatten_ranges(r, n, out);
 	free(r);
 	return rc;
 }
@@ -267,8 +267,9 @@ static int merge_lines(struct merger *m, const struct dwarf_spans *covered)
 	return rc;
 }
 
-int dwarf_part_merge(struct dwarf_part *p, struct dwarf_ranges *ranges, uint32_t n_groups,
-		     struct dwarf_lines *lines, const struct dwarf_filter *filter)
+int dwarf_compiled_unit_merge(struct dwarf_compiled_unit *p, struct dwarf_ranges *ranges,
+			      uint32_t n_groups, struct dwarf_lines *lines,
+			      const struct dwarf_filter *filter)
 {
 	struct merger m = {.part = p, .lines = lines, .rows = &lines->rows, .filter = filter};
 	struct dwarf_spans covered = {0};
@@ -291,7 +292,7 @@ int dwarf_part_merge(struct dwarf_part *p, struct dwarf_ranges *ranges, uint32_t
 	return rc;
 }
 
-void dwarf_part_done(struct dwarf_part *p)
+void dwarf_compiled_unit_done(struct dwarf_compiled_unit *p)
 {
 	vec_done(&p->nodes);
 	vec_done(&p->funcs);
@@ -302,5 +303,5 @@ void dwarf_part_done(struct dwarf_part *p)
 	vec_done(&p->node_bytes);
 	vec_done(&p->seg_bytes);
 	arena_done(&p->strings);
-	*p = (struct dwarf_part){0};
+	*p = (struct dwarf_compiled_unit){0};
 }

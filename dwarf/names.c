@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dwarf/cxx_name.h"
-#include "dwarf/part.h"
+#include "dwarf/compiled_unit.h"
 
 enum {
 	CHAIN_MAX = 16,		  /* abstract_origin and specification links from one DIE */

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "dwarf/packer.h"
 #include "dwarf/table.h"
-#include "dwarf/text.h"
+#include "dwarf/pack_strings.h"
 
 /* A function in rows. */
 enum { NAME, DECL_LINE, ENTRY, FILE_NO, FUNC_COLUMNS };
@@ -21,7 +21,7 @@ struct packer {
 	uint32_t *funcs; /* what the table's have become; 0: nothing refers to them */
 	struct rows func_rows, file_rows;
 	struct hash_table known_funcs;
-	struct text_writer strings;
+	struct pack_string_writer strings;
 };
 
 /* Where the body begins in the file. */
@@ -78,7 +78,7 @@ static int use_func(struct packer *p, uint32_t func)
 
 	if (!func || p->funcs[func])
 		return 0;
-	rc = text_add(&p->strings, f->linkage_name ? f->linkage_name : f->name, &row[NAME]);
+	rc = pack_string_add(&p->strings, f->linkage_name ? f->linkage_name : f->name, &row[NAME]);
 	return rc ? rc : share_func(p, row, &p->funcs[func]);
 }
 
@@ -90,7 +90,7 @@ static int add_files(struct packer *p)
 	int rc = 0;
 
 	for (i = 0; !rc && i < p->t->files.n; i++) {
-		rc = text_add(&p->strings, p->t->files.v[i], &path);
+		rc = pack_string_add(&p->strings, p->t->files.v[i], &path);
 		if (!rc)
 			rc = add_row(&p->file_rows, &path, 1);
 	}
@@ -226,7 +226,7 @@ int dwarf_pack(struct dwarf_table *t, const struct pack_key *key, const struct p
 	vec_done(&p.func_rows);
 	vec_done(&p.file_rows);
 	hash_done(&p.known_funcs);
-	text_writer_done(&p.strings);
+	pack_string_writer_done(&p.strings);
 	free(p.funcs);
 	return rc;
 }

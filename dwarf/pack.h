@@ -10,7 +10,7 @@
  *	funcs    names, lines, files
  *	files    paths
  *	text     strings, NUL-terminated
- *	records  strings put together from pieces of the text (text.h)
+ *	records  strings put together from pieces of the text (pack_strings.h)
  *	sums     one number for each block of 4096 bytes behind the header
  *
  * A table that was just compiled has the first four of them; functions and paths are then found by
@@ -32,7 +32,7 @@
  * Nothing in a file is trusted. Opening it checks the header, by its hash and against the size of
  * the file, and takes the same time for all files. Behind it every offset and number is checked
  * when it is used, and every block against its sum when something in it is looked at for the first
- * time: what is damaged is noticed before it is believed, and whoever writes false numbers with
+ * time: what is damaged is noticed before it is believed, and who writes false numbers with
  * true sums gets false answers, but nothing worse.
  *
  * A file is complete, and then knows every address of its module, or has only the answers for
@@ -41,7 +41,7 @@
 #define DWARF_PACK_H
 
 #include "dwarf/dwarf.h"
-#include "dwarf/part.h"
+#include "dwarf/compiled_unit.h"
 
 #define PACK_MAGIC   "unspdwrf"
 #define PACK_VERSION 12

@@ -1,6 +1,6 @@
 /* pack_nodes.c - writes the nodes of a packed table; and parts of it. */
 #include "dwarf/packer.h"
-#include "dwarf/seal.h"
+#include "dwarf/unit_encode.h"
 
 enum {
 	LINE_BITS_MAX = 16,

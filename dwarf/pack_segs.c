@@ -1,6 +1,6 @@
 /* pack_segs.c - writes the segments of a packed table, page by page. */
 #include "dwarf/packer.h"
-#include "dwarf/seal.h"
+#include "dwarf/unit_encode.h"
 
 enum {
 	PAGE_SEGS = 16, /* in a page, about */

@@ -1,12 +1,12 @@
 /* packed.c - looks at a packed table where it is mapped. Every number from the file is
- * checked: it may be damaged, or somebody else's. */
+ * checked: it may be damaged, or another user's. */
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/prefetch.h"
 #include "dwarf/packed.h"
-#include "dwarf/seal.h"
-#include "dwarf/text.h"
+#include "dwarf/unit_encode.h"
+#include "dwarf/pack_strings.h"
 
 /* Strings of a file take no more than so many times its size: they were smaller than the debug
  * information, of which it is a twentieth. */
@@ -282,7 +282,7 @@ size_t dwarf_pack_chain(struct pack_file *f, uint32_t id, struct dwarf_at at, si
 static inline const char *name_at(struct pack_file *f, uint32_t id, const uint8_t *row)
 {
 	if (!f->names[id])
-		f->names[id] = text_read(f, pack_column(f, PACK_FUNCS, row, 0));
+		f->names[id] = pack_string_read(f, pack_column(f, PACK_FUNCS, row, 0));
 	return f->names[id];
 }
 
@@ -295,7 +295,7 @@ static inline const char *path_at(struct pack_file *f, uint32_t id)
 	if (id < f->rows[PACK_FILES].n && f->paths[id])
 		return f->paths[id];
 	row = pack_row(f, PACK_FILES, id);
-	return row ? f->paths[id] = text_read(f, pack_column(f, PACK_FILES, row, 0)) : NULL;
+	return row ? f->paths[id] = pack_string_read(f, pack_column(f, PACK_FILES, row, 0)) : NULL;
 }
 
 void dwarf_pack_frame(struct pack_file *f, const struct dwarf_at *at, struct dwarf_frame *ret)

@@ -1,5 +1,5 @@
 /* packed.h - how bytes of a packed table are looked at. Private to packed*.c
- * and text.c. */
+ * and pack_strings.c. */
 #ifndef DWARF_PACKED_H
 #define DWARF_PACKED_H
 

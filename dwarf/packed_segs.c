@@ -1,6 +1,6 @@
 /* packed_segs.c - the segments of a packed table: what is at an address. */
 #include "dwarf/packed.h"
-#include "dwarf/seal.h"
+#include "dwarf/unit_encode.h"
 
 /* Segments that are looked at one after the other. */
 enum { COUNTED = 48 };

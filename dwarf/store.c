@@ -1,7 +1,7 @@
 /* store.c - reads and adds to the cache file of one module. */
 #include "dwarf/store.h"
 
-#include "dwarf/answers.h"
+#include "dwarf/table_subset.h"
 
 /* Answers of so many addresses are kept; a module that more is asked of gets complete soon. */
 enum { ANSWERS_MAX = 1 << 20 };
@@ -139,14 +139,14 @@ static bool publish(const struct dwarf_store *s, struct dwarf_table *t,
 static void save_answers(struct dwarf_store *s, struct dwarf_table *compiled, struct kept *k,
 			 uint64_t spent_bytes)
 {
-	const struct dwarf_source from[ANSWERS_FROM_MAX] = {
+	const struct dwarf_table_view from[SUBSET_FROM_MAX] = {
 		{.file = &k->file}, {.file = &s->known}, {&compiled->code, compiled}};
 	struct pack_extent extent = {.spent_bytes = spent_bytes};
 	struct dwarf_table answers = {0};
 	struct pack_addrs all = {0};
 
 	if (!merge_addrs(&all, &k->addrs, &s->asked) && all.n &&
-	    !dwarf_answers_build(&answers, all.v, all.n, from) && !k->file.damaged &&
+	    !dwarf_table_subset(&answers, all.v, all.n, from) && !k->file.damaged &&
 	    !s->known.damaged)
 		publish(s, &answers, &extent);
 	dwarf_table_done(&answers);

@@ -8,13 +8,13 @@
 #include "base/pages.h"
 #include "base/threads.h"
 #include "dwarf/packer.h"
-#include "dwarf/seal.h"
+#include "dwarf/unit_encode.h"
 
 enum { GIVE_BACK_BYTES = 1 << 20 };
 
 /* A block, and the segment of it that was read last. */
 struct block_ref {
-	const struct dwarf_part *part;
+	const struct dwarf_compiled_unit *part;
 	struct dwarf_block *block;
 	struct dwarf_seg seg;
 };
@@ -26,7 +26,7 @@ struct placed {
 
 struct builder {
 	struct dwarf_table *t;
-	struct dwarf_part *parts;
+	struct dwarf_compiled_unit *parts;
 	size_t n_parts;
 	uint32_t **roots; /* less 1, of each root of each part: the first node in the table */
 	uint32_t **files; /* id of each file of each part */
@@ -67,7 +67,7 @@ static int number_files(struct builder *b)
 	int rc = vec_push(&b->t->files, NULL) ? -ERR_NOMEM : 0;
 
 	for (i = 0; !rc && i < b->n_parts; i++) {
-		const struct dwarf_part *p = &b->parts[i];
+		const struct dwarf_compiled_unit *p = &b->parts[i];
 
 		b->files[i] = calloc(p->files.n + 1, sizeof **b->files);
 		rc = b->files[i] ? 0 : -ERR_NOMEM;
@@ -88,7 +88,7 @@ static void give_back(size_t bytes)
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-static uint64_t priority(const struct dwarf_part *p, const struct dwarf_block *b)
+static uint64_t priority(const struct dwarf_compiled_unit *p, const struct dwarf_block *b)
 {
 	uint64_t function = b->order != DWARF_NOTHING;
 
@@ -103,7 +103,7 @@ static int sort_blocks(struct builder *b)
 
 	for (i = 0; i < b->n_parts; i++)
 		for (k = 0; k < b->parts[i].blocks.n; k++) {
-			const struct dwarf_part *p = &b->parts[i];
+			const struct dwarf_compiled_unit *p = &b->parts[i];
 			struct dwarf_block *block = &p->blocks.v[k];
 			struct dwarf_range r = {.lo = block->lo,
 						.hi = block->hi,
@@ -119,7 +119,7 @@ static int sort_blocks(struct builder *b)
 		return -ERR_NOMEM;
 	dwarf_ranges_sort(b->ranges.v, b->ranges.n, scratch);
 	free(scratch);
-	rc = dwarf_sweep(b->ranges.v, b->ranges.n, &b->spans);
+	rc = dwarf_flatten_ranges(b->ranges.v, b->ranges.n, &b->spans);
 	vec_done(&b->ranges);
 	return rc;
 }
@@ -173,11 +173,11 @@ static int add_block(struct builder *b, struct segs_writer *w, struct block_ref 
 	struct dwarf_block *block = ref->block;
 	int rc;
 
-	while (block->n && dwarf_sealed_begin(ref->part, block) <= lo)
-		dwarf_sealed_seg(ref->part, block, &ref->seg);
+	while (block->n && dwarf_encoded_begin(ref->part, block) <= lo)
+		dwarf_encoded_seg(ref->part, block, &ref->seg);
 	rc = add_seg(b, w, lo, ref);
-	while (!rc && block->n && dwarf_sealed_begin(ref->part, block) < hi) {
-		dwarf_sealed_seg(ref->part, block, &ref->seg);
+	while (!rc && block->n && dwarf_encoded_begin(ref->part, block) < hi) {
+		dwarf_encoded_seg(ref->part, block, &ref->seg);
 		rc = add_seg(b, w, block->lo, ref);
 	}
 	return rc;
@@ -211,7 +211,7 @@ static int add_segments(struct builder *b)
 static int read_function(const struct builder *b, const struct placed *f, struct nodes_writer *w,
 			 bool write)
 {
-	const struct dwarf_part *p = &b->parts[f->part];
+	const struct dwarf_compiled_unit *p = &b->parts[f->part];
 	const struct dwarf_root *r = &p->roots.v[f->root - 1];
 	const uint8_t *at = &p->node_bytes.v[r->first];
 	struct dwarf_node n;
@@ -219,7 +219,7 @@ static int read_function(const struct builder *b, const struct placed *f, struct
 	uint32_t i;
 
 	for (i = 0; !rc && i < r->n; i++) {
-		dwarf_sealed_node(&at, &n);
+		dwarf_encoded_node(&at, &n);
 		n.func += b->funcs[f->part];
 		if (n.call_file)
 			n.call_file = b->files[f->part][n.call_file - 1] + 1;
@@ -277,7 +277,7 @@ static int add_functions(struct builder *b)
 	if (!t->funcs)
 		return -ERR_NOMEM;
 	for (i = 0; i < b->n_parts; i++) {
-		struct dwarf_part *p = &b->parts[i];
+		struct dwarf_compiled_unit *p = &b->parts[i];
 
 		for (k = 1; k < p->funcs.n; k++) {
 			t->funcs[at] = p->funcs.v[k];
@@ -373,7 +373,8 @@ static void builder_done(struct builder *b)
 	vec_done(&b->node_parts);
 }
 
-int dwarf_table_build(struct dwarf_table *t, struct dwarf_part *parts, size_t n, unsigned n_threads)
+int dwarf_table_build(struct dwarf_table *t, struct dwarf_compiled_unit *parts, size_t n,
+		      unsigned n_threads)
 {
 	struct builder b = {
 		.t = t, .parts = parts, .n_parts = n, .n_nodes = 1, .n_threads = n_threads};

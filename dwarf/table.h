@@ -13,9 +13,9 @@ struct dwarf_table {
 };
 
 /* Fills a zeroed table. Where parts overlap, functions win over bare lines, and earlier units over
- * later ones. Empties the parts, which are sealed, except for the names, which the table refers to.
- * 0 or -ERR_NOMEM. */
-int dwarf_table_build(struct dwarf_table *t, struct dwarf_part *parts, size_t n,
+ * later ones. Empties the parts, which are encoded, except for the names, which the table refers
+ * to. 0 or -ERR_NOMEM. */
+int dwarf_table_build(struct dwarf_table *t, struct dwarf_compiled_unit *parts, size_t n,
 		      unsigned n_threads);
 void dwarf_table_done(struct dwarf_table *t);
 /* What the numbers of a level stand for. */

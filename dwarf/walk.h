@@ -48,7 +48,7 @@ static inline void dwarf_pass_over(const struct dwarf_cu *cu, const struct dwarf
 	}
 }
 
-/* The bulk of all DIEs: nobody wants them, and a small table says how long each is and whether it
+/* The bulk of all DIEs: they are not wanted, and a small table says how long each is and whether it
  * has children. Stops before any other, and at the end of the innermost level. No data-dependent
  * branches: what kind of DIE comes next cannot be predicted. */
 static inline void dwarf_skip_plain(const struct dwarf_abbrevs *t, struct buf *b, size_t *depth,

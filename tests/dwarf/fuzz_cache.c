@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "dwarf/answers.h"
+#include "dwarf/table_subset.h"
 #include "tests/fuzz.h"
 
 enum { ADDRESSES = 300, LEVELS = 64 };
@@ -68,7 +68,7 @@ static size_t read_chain(struct pack_file *f, uint64_t addr)
  * addresses get the same places. */
 static void merge(struct pack_file *f, const struct pack_addrs *all)
 {
-	const struct dwarf_source from[ANSWERS_FROM_MAX] = {{f, NULL}};
+	const struct dwarf_table_view from[SUBSET_FROM_MAX] = {{f, NULL}};
 	struct pack_extent extent = {0};
 	struct dwarf_table answers = {0};
 	struct pack_bytes bytes = {0};
@@ -76,7 +76,7 @@ static void merge(struct pack_file *f, const struct pack_addrs *all)
 	struct pack_file copy;
 	size_t i;
 
-	if (!all->n || dwarf_answers_build(&answers, all->v, all->n, from) ||
+	if (!all->n || dwarf_table_subset(&answers, all->v, all->n, from) ||
 	    dwarf_pack(&answers, &f->h.key, &extent, &bytes) || f->damaged)
 		goto out;
 	FUZZ_CHECK(dwarf_pack_open(&copy, bytes.v, bytes.n, &f->h.key));

@@ -1,5 +1,5 @@
-/* text.c - writes and reads strings of packed tables. */
-#include "dwarf/text.h"
+/* pack_strings.c - writes and reads strings of packed tables. */
+#include "dwarf/pack_strings.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -58,7 +58,8 @@ static size_t common(const char *a, const char *b, size_t max)
 
 /* The longest piece of the text that a string with `left` more bytes goes on with; 0: none that is
  * worth it. Text offset 0 is an empty string, so that 0 can stand for nothing. */
-static size_t find_piece(const struct text_writer *w, const char *s, size_t left, uint32_t *at)
+static size_t find_piece(const struct pack_string_writer *w, const char *s, size_t left,
+			 uint32_t *at)
 {
 	const char *text = (const char *)w->text.v;
 	uint32_t near, far = left >= FAR ? w->far[far_hash(s)] : 0;
@@ -88,7 +89,7 @@ static void put_step(struct pack_bytes *out, const char *s, size_t n_new, size_t
 }
 
 /* Appends the string as a record, when that pays. There is room for it. */
-static bool put_record(struct text_writer *w, const char *s, size_t len)
+static bool put_record(struct pack_string_writer *w, const char *s, size_t len)
 {
 	struct pack_bytes *out = &w->records;
 	size_t begin = out->n, at = 0, new = 0, n;
@@ -117,7 +118,7 @@ static bool put_record(struct text_writer *w, const char *s, size_t len)
 	return false;
 }
 
-static void put_text(struct text_writer *w, const char *s, size_t len)
+static void put_text(struct pack_string_writer *w, const char *s, size_t len)
 {
 	uint32_t at = (uint32_t)w->text.n;
 	size_t i;
@@ -131,7 +132,7 @@ static void put_text(struct text_writer *w, const char *s, size_t len)
 	}
 }
 
-static int prepare(struct text_writer *w)
+static int prepare(struct pack_string_writer *w)
 {
 	w->near = calloc((size_t)1 << HASH_BITS, sizeof *w->near);
 	w->far = calloc((size_t)1 << HASH_BITS, sizeof *w->far);
@@ -141,7 +142,7 @@ static int prepare(struct text_writer *w)
 	return 0;
 }
 
-int text_add(struct text_writer *w, const char *s, uint32_t *ref)
+int pack_string_add(struct pack_string_writer *w, const char *s, uint32_t *ref)
 {
 	size_t len;
 	uint64_t key;
@@ -176,7 +177,7 @@ int text_add(struct text_writer *w, const char *s, uint32_t *ref)
 	return 0;
 }
 
-void text_writer_done(struct text_writer *w)
+void pack_string_writer_done(struct pack_string_writer *w)
 {
 	vec_done(&w->text);
 	vec_done(&w->records);
@@ -185,7 +186,7 @@ void text_writer_done(struct text_writer *w)
 	hash_done(&w->known);
 	free(w->near);
 	free(w->far);
-	*w = (struct text_writer){0};
+	*w = (struct pack_string_writer){0};
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -300,7 +301,7 @@ static const char *read_record(struct pack_file *f, uint32_t off)
 	return s;
 }
 
-const char *text_read(struct pack_file *f, uint32_t ref)
+const char *pack_string_read(struct pack_file *f, uint32_t ref)
 {
 	const char *s;
 

@@ -1,5 +1,5 @@
-/* hits.c - units by the ranges of their root DIEs, else .debug_aranges. */
-#include "dwarf/hits.h"
+/* unit_lookup.c - units by the ranges of their root DIEs, else .debug_aranges. */
+#include "dwarf/unit_lookup.h"
 
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ enum { TRIES_MAX = 4 };
 
 /* ---- claims ------------------------------------------------------------------------------ */
 
-static int add_claim(struct dwarf_hits *h, uint32_t unit, uint64_t lo, uint64_t hi)
+static int add_claim(struct dwarf_unit_lookup *h, uint32_t unit, uint64_t lo, uint64_t hi)
 {
 	const struct dwarf_filter *f = h->filter;
 	struct dwarf_claim c = {.unit = unit};
@@ -47,7 +47,7 @@ static bool may_claim(const struct dwarf_cu *cu)
 	       cu->root->tag != DW_TAG_partial_unit;
 }
 
-static int read_unit(struct dwarf_hits *h, uint32_t unit, uint64_t *budget)
+static int read_unit(struct dwarf_unit_lookup *h, uint32_t unit, uint64_t *budget)
 {
 	const struct dwarf_unit *u = &h->file->units[unit];
 	struct dwarf_range_iter it;
@@ -76,8 +76,8 @@ static int read_unit(struct dwarf_hits *h, uint32_t unit, uint64_t *budget)
 	return 0;
 }
 
-enum dwarf_code_claim dwarf_hits_claim(const struct dwarf_cu *cu, const struct dwarf_filter *filter,
-				       uint64_t *budget)
+enum dwarf_code_claim dwarf_unit_lookup_claim(const struct dwarf_cu *cu,
+					      const struct dwarf_filter *filter, uint64_t *budget)
 {
 	enum dwarf_code_claim claim = DWARF_CODE_NONE;
 	struct dwarf_range_iter it;
@@ -126,7 +126,7 @@ static size_t next_free(size_t *next, size_t i)
 
 /* ---- .debug_aranges ------------------------------------------------------------------------ */
 
-static bool is_rangeless(const struct dwarf_hits *h, uint32_t unit)
+static bool is_rangeless(const struct dwarf_unit_lookup *h, uint32_t unit)
 {
 	size_t lo = 0, hi = h->rangeless.n;
 
@@ -141,7 +141,7 @@ static bool is_rangeless(const struct dwarf_hits *h, uint32_t unit)
 	return lo < h->rangeless.n && h->rangeless.v[lo] == unit;
 }
 
-static int read_aranges(struct dwarf_hits *h)
+static int read_aranges(struct dwarf_unit_lookup *h)
 {
 	const struct dwarf_file *f = h->file;
 	struct buf b = dwarf_slice_at(&f->sec[DWARF_ARANGES], 0, f->swap);
@@ -190,8 +190,8 @@ static bool take_set(const struct dwarf_filter *filter, size_t *next, struct dwa
 }
 
 /* A unit ends where the next one begins; those without code have no set. */
-bool dwarf_hits_estimate(const struct dwarf_file *f, uint64_t info_size,
-			 const struct dwarf_filter *filter, uint64_t *ret)
+bool dwarf_unit_lookup_estimate(const struct dwarf_file *f, uint64_t info_size,
+				const struct dwarf_filter *filter, uint64_t *ret)
 {
 	struct buf b = dwarf_slice_at(&f->sec[DWARF_ARANGES], 0, f->swap);
 	size_t *next = all_free(filter);
@@ -220,10 +220,10 @@ static int claim_cmp(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static int add_orphans(struct dwarf_hits *h)
+static int add_orphans(struct dwarf_unit_lookup *h)
 {
 	size_t i;
-	int rc = dwarf_orphans_find(h->file, &h->line_tables);
+	int rc = dwarf_line_orphans_find(h->file, &h->line_tables);
 
 	for (i = 0; !rc && i < h->file->n_orphans; i++)
 		rc = vec_push(&h->rangeless, (uint32_t)(h->file->n_units + i)) ? -ERR_NOMEM : 0;
@@ -232,13 +232,14 @@ static int add_orphans(struct dwarf_hits *h)
 	return !rc && !h->taken ? -ERR_NOMEM : rc;
 }
 
-int dwarf_hits_open(struct dwarf_hits *h, struct dwarf_file *f, const struct dwarf_filter *filter)
+int dwarf_unit_lookup_open(struct dwarf_unit_lookup *h, struct dwarf_file *f,
+			   const struct dwarf_filter *filter)
 {
 	uint64_t budget = ranges_budget(f);
 	size_t i;
 	int rc = 0;
 
-	*h = (struct dwarf_hits){.file = f, .filter = filter};
+	*h = (struct dwarf_unit_lookup){.file = f, .filter = filter};
 	for (i = 0; !rc && i < f->n_units && i < UINT32_MAX; i++)
 		rc = read_unit(h, (uint32_t)i, &budget);
 	if (!rc && h->rangeless.n) {
@@ -249,22 +250,22 @@ int dwarf_hits_open(struct dwarf_hits *h, struct dwarf_file *f, const struct dwa
 	if (!rc)
 		rc = add_orphans(h);
 	if (rc)
-		dwarf_hits_close(h);
+		dwarf_unit_lookup_close(h);
 	return rc;
 }
 
-void dwarf_hits_close(struct dwarf_hits *h)
+void dwarf_unit_lookup_close(struct dwarf_unit_lookup *h)
 {
 	vec_done(&h->claims);
 	vec_done(&h->rangeless);
 	vec_done(&h->line_tables);
 	free(h->taken);
-	*h = (struct dwarf_hits){0};
+	*h = (struct dwarf_unit_lookup){0};
 }
 
 /* ---- giving out units -------------------------------------------------------------------- */
 
-static int take(struct dwarf_hits *h, uint32_t unit, struct dwarf_jobs *jobs)
+static int take(struct dwarf_unit_lookup *h, uint32_t unit, struct dwarf_jobs *jobs)
 {
 	if (h->taken[unit])
 		return 0;
@@ -274,7 +275,8 @@ static int take(struct dwarf_hits *h, uint32_t unit, struct dwarf_jobs *jobs)
 
 /* Gives each address that is not done up to `tries` units that claim it, in the order of units.
  * Work is bounded by claims + tries * addresses, however much the claims overlap. */
-static int assign(struct dwarf_hits *h, const bool *done, unsigned tries, struct dwarf_jobs *jobs)
+static int assign(struct dwarf_unit_lookup *h, const bool *done, unsigned tries,
+		  struct dwarf_jobs *jobs)
 {
 	size_t n = h->filter->n, i, a;
 	size_t *next = all_free(h->filter);
@@ -301,7 +303,7 @@ static int assign(struct dwarf_hits *h, const bool *done, unsigned tries, struct
 	return rc;
 }
 
-int dwarf_hits_first(struct dwarf_hits *h, struct dwarf_jobs *jobs)
+int dwarf_unit_lookup_first(struct dwarf_unit_lookup *h, struct dwarf_jobs *jobs)
 {
 	size_t i;
 	int rc = 0;
@@ -315,7 +317,8 @@ int dwarf_hits_first(struct dwarf_hits *h, struct dwarf_jobs *jobs)
 	return rc;
 }
 
-int dwarf_hits_more(struct dwarf_hits *h, const bool *resolved, struct dwarf_jobs *jobs)
+int dwarf_unit_lookup_more(struct dwarf_unit_lookup *h, const bool *resolved,
+			   struct dwarf_jobs *jobs)
 {
 	size_t i = 0;
 	int rc;

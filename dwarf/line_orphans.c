@@ -1,5 +1,5 @@
-/* orphan.c - finds line tables by going through .debug_line (DWARF5 6.2.4, 7.4). */
-#include "dwarf/orphan.h"
+/* line_orphans.c - finds line tables by going through .debug_line (DWARF5 6.2.4, 7.4). */
+#include "dwarf/line_orphans.h"
 
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static bool is_taken(const struct dwarf_offsets *taken, size_t *at, uint64_t off
 	return *at < taken->n && taken->v[*at] == off;
 }
 
-int dwarf_orphans_find(struct dwarf_file *f, struct dwarf_offsets *taken)
+int dwarf_line_orphans_find(struct dwarf_file *f, struct dwarf_offsets *taken)
 {
 	VEC(struct dwarf_unit) found = {0};
 	struct buf b = dwarf_slice_at(&f->sec[DWARF_LINE], 0, f->swap), table;

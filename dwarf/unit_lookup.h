@@ -1,10 +1,10 @@
-/* hits.h - which units the wanted addresses fall into. Private to dwarf/. */
-#ifndef DWARF_HITS_H
-#define DWARF_HITS_H
+/* unit_lookup.h - which units the wanted addresses fall into. Private to dwarf/. */
+#ifndef DWARF_UNIT_LOOKUP_H
+#define DWARF_UNIT_LOOKUP_H
 
 #include "base/vec.h"
 #include "dwarf/filter.h"
-#include "dwarf/orphan.h"
+#include "dwarf/line_orphans.h"
 
 /* A unit says that its code covers the wanted addresses [first, end). */
 struct dwarf_claim {
@@ -12,7 +12,7 @@ struct dwarf_claim {
 	size_t first, end;
 };
 
-struct dwarf_hits {
+struct dwarf_unit_lookup {
 	struct dwarf_file *file;
 	const struct dwarf_filter *filter;
 	struct dwarf_offsets line_tables; /* of the units */
@@ -37,17 +37,18 @@ enum dwarf_code_claim {
 };
 
 /* Every range list entry takes one from the budget. */
-enum dwarf_code_claim dwarf_hits_claim(const struct dwarf_cu *cu, const struct dwarf_filter *filter,
-				       uint64_t *budget);
-/* Bytes of the units that dwarf_hits_first() will give out, as .debug_aranges has it, without a
- * look at them. False: it does not tell, or there is no memory. */
-bool dwarf_hits_estimate(const struct dwarf_file *f, uint64_t info_size,
-			 const struct dwarf_filter *filter, uint64_t *ret);
+enum dwarf_code_claim dwarf_unit_lookup_claim(const struct dwarf_cu *cu,
+					      const struct dwarf_filter *filter, uint64_t *budget);
+/* Bytes of the units that dwarf_unit_lookup_first() will give out, as .debug_aranges has it,
+ * without a look at them. False: it does not tell, or there is no memory. */
+bool dwarf_unit_lookup_estimate(const struct dwarf_file *f, uint64_t info_size,
+				const struct dwarf_filter *filter, uint64_t *ret);
 
 /* Reads the root DIE of every unit, and finds the file's orphans. 0 or -ERR_NOMEM. A zeroed one is
  * closed. */
-int dwarf_hits_open(struct dwarf_hits *h, struct dwarf_file *f, const struct dwarf_filter *filter);
-void dwarf_hits_close(struct dwarf_hits *h);
+int dwarf_unit_lookup_open(struct dwarf_unit_lookup *h, struct dwarf_file *f,
+			   const struct dwarf_filter *filter);
+void dwarf_unit_lookup_close(struct dwarf_unit_lookup *h);
 
 struct dwarf_jobs {
 	uint32_t *v; /* units */
@@ -56,9 +57,10 @@ struct dwarf_jobs {
 
 /* Appends the first unit that claims each address: of functions that several units have, the linker
  * keeps the first. 0 or -ERR_NOMEM. */
-int dwarf_hits_first(struct dwarf_hits *h, struct dwarf_jobs *jobs);
+int dwarf_unit_lookup_first(struct dwarf_unit_lookup *h, struct dwarf_jobs *jobs);
 /* Appends units that may know more about addresses that were not resolved: others that claim them,
  * and those that say nothing. */
-int dwarf_hits_more(struct dwarf_hits *h, const bool *resolved, struct dwarf_jobs *jobs);
+int dwarf_unit_lookup_more(struct dwarf_unit_lookup *h, const bool *resolved,
+			   struct dwarf_jobs *jobs);
 
 #endif

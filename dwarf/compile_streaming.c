@@ -1,13 +1,14 @@
-/* early.c - units in the order in which they become complete; the longest first once all are.
+/* compile_streaming.c - units in the order in which they become complete; the longest first once
+ * all are.
  */
-#include "dwarf/early.h"
+#include "dwarf/compile_streaming.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "dwarf/compile.h"
-#include "dwarf/hits.h"
-#include "dwarf/spare.h"
+#include "dwarf/unit_lookup.h"
+#include "dwarf/chunk_use.h"
 
 /* All abbreviation tables of a file together are no longer than their section, nor are all units'
  * range lists and line tables. Units that lie about it, or share tables in ways that are not seen
@@ -21,11 +22,11 @@ enum { LEAD_BYTES = 16 << 20 };
 struct unit {
 	struct dwarf_unit u;
 	uint64_t first_die;	 /* what is before it stays */
-	struct dwarf_part *part; /* NULL: not compiled */
+	struct dwarf_compiled_unit *part; /* NULL: not compiled */
 	bool whole;		 /* it holds all code, wanted or not */
 };
 
-struct dwarf_early {
+struct dwarf_streaming {
 	const struct dwarf_filter *filter;
 	const uint64_t *addrs;	 /* the filter's, as it was when units were compiled */
 	struct dwarf_filter all; /* the same, everything wanted */
@@ -43,22 +44,22 @@ struct dwarf_early {
 	bool off;	       /* do not begin anything */
 	uint64_t let_go_bytes; /* of it that are not there any more */
 	enum dwarf_extent extent;
-	struct dwarf_spare spare;
-	VEC(struct elf_range) empty; /* chunks that nobody needs */
+	struct dwarf_chunk_use spare;
+	VEC(struct elf_range) empty; /* chunks that no thread needs */
 	VEC(struct unit) units;	     /* by offset */
 	VEC(size_t) order;	     /* of units, as they are to be compiled */
-	size_t next;		     /* the first of these that nobody is at */
+	size_t next;		     /* the first of these that no thread has taken */
 	VEC(struct dwarf_abbrev_slot) slots;
 	struct hash_table slot_by_off;
 	uint64_t ranges_budget, abbrevs_budget, lines_budget;
-	uint64_t seen_bytes, wanted_bytes; /* of the units that somebody was at */
+	uint64_t seen_bytes, wanted_bytes; /* of the units that were taken */
 	size_t taken;
 };
 
-int dwarf_early_new(struct dwarf_early **ret, const struct dwarf_filter *filter,
-		    const struct dwarf_store *store, unsigned n_threads)
+int dwarf_streaming_new(struct dwarf_streaming **ret, const struct dwarf_filter *filter,
+			const struct dwarf_store *store, unsigned n_threads)
 {
-	struct dwarf_early *e = calloc(1, sizeof *e);
+	struct dwarf_streaming *e = calloc(1, sizeof *e);
 
 	*ret = e;
 	if (!e)
@@ -76,21 +77,21 @@ int dwarf_early_new(struct dwarf_early **ret, const struct dwarf_filter *filter,
 	return 0;
 }
 
-void dwarf_early_free(struct dwarf_early *e)
+void dwarf_streaming_free(struct dwarf_streaming *e)
 {
 	size_t i;
 
 	if (!e)
 		return;
 	for (i = 0; i < e->units.n; i++)
-		dwarf_part_free(e->units.v[i].part);
+		dwarf_compiled_unit_free(e->units.v[i].part);
 	for (i = 0; i < e->slots.n; i++)
 		dwarf_abbrevs_free(e->slots.v[i].table);
 	vec_done(&e->units);
 	vec_done(&e->order);
 	vec_done(&e->empty);
 	vec_done(&e->slots);
-	dwarf_spare_close(&e->spare);
+	dwarf_chunk_use_close(&e->spare);
 	hash_done(&e->slot_by_off);
 	pthread_cond_destroy(&e->changed);
 	pthread_mutex_destroy(&e->lock);
@@ -99,7 +100,8 @@ void dwarf_early_free(struct dwarf_early *e)
 
 /* ---- what threads that load say ------------------------------------------------------------ */
 
-void dwarf_early_loaded(struct dwarf_early *e, const struct dwarf_file *f, enum dwarf_section sec)
+void dwarf_streaming_loaded(struct dwarf_streaming *e, const struct dwarf_file *f,
+			    enum dwarf_section sec)
 {
 	pthread_mutex_lock(&e->lock);
 	e->file.img = f->img;
@@ -141,7 +143,7 @@ static int length_cmp(const void *a, const void *b, void *units)
 	return *i < *k ? -1 : *i > *k;
 }
 
-static void scan(struct dwarf_early *e)
+static void scan(struct dwarf_streaming *e)
 {
 	const struct dwarf_slice info = {e->info.data, e->ready};
 	const bool all = e->ended && e->scanned < e->ready;
@@ -165,28 +167,28 @@ static void scan(struct dwarf_early *e)
 }
 
 /* Before the first unit is compiled. */
-static void decide_extent(struct dwarf_early *e)
+static void decide_extent(struct dwarf_streaming *e)
 {
 	uint64_t wanted;
 
 	e->extent = DWARF_EXTENT_WANTED;
 	if (!e->store->cache)
 		return;
-	if (!dwarf_hits_estimate(&e->file, e->info.size, e->filter, &wanted))
+	if (!dwarf_unit_lookup_estimate(&e->file, e->info.size, e->filter, &wanted))
 		e->extent = DWARF_EXTENT_OPEN;
 	else if (dwarf_store_wants_all(e->store, wanted, e->info.size))
 		e->extent = DWARF_EXTENT_ALL;
 }
 
-/* A unit that nobody is at. */
-static bool pick(struct dwarf_early *e, size_t *ret)
+/* A unit that no thread has taken. */
+static bool pick(struct dwarf_streaming *e, size_t *ret)
 {
 	if (e->off || e->missing || !e->info.data)
 		return false;
 	if (!e->begun) {
 		e->begun = true;
 		decide_extent(e);
-		dwarf_spare_open(&e->spare, &e->info);
+		dwarf_chunk_use_open(&e->spare, &e->info);
 	}
 	scan(e);
 	if (e->next == e->order.n)
@@ -196,7 +198,7 @@ static bool pick(struct dwarf_early *e, size_t *ret)
 }
 
 /* The same; waits for one. False: there will be none. Locked. */
-static bool next_unit(struct dwarf_early *e, size_t *ret)
+static bool next_unit(struct dwarf_streaming *e, size_t *ret)
 {
 	while (!pick(e, ret)) {
 		if (e->off || (e->ended && !e->missing))
@@ -216,7 +218,7 @@ struct alone {
 	bool looked_beyond;
 };
 
-static void isolate(const struct dwarf_early *e, size_t i, struct alone *a)
+static void isolate(const struct dwarf_streaming *e, size_t i, struct alone *a)
 {
 	*a = (struct alone){.file = e->file, .unit = e->units.v[i].u};
 	a->file.units = &a->unit;
@@ -229,7 +231,7 @@ static void isolate(const struct dwarf_early *e, size_t i, struct alone *a)
 	a->slot = dwarf_abbrev_slot_of(&a->unit);
 }
 
-static uint32_t find_slot(const struct dwarf_early *e, const struct dwarf_abbrev_slot *slot)
+static uint32_t find_slot(const struct dwarf_streaming *e, const struct dwarf_abbrev_slot *slot)
 {
 	uint32_t i = hash_get(&e->slot_by_off, slot->off);
 
@@ -242,7 +244,7 @@ static void spend(uint64_t *budget, uint64_t bytes)
 }
 
 /* Keeps a table for other units and for the file; frees it when another thread was faster. */
-static void keep_table(struct dwarf_early *e, const struct dwarf_abbrev_slot *slot)
+static void keep_table(struct dwarf_streaming *e, const struct dwarf_abbrev_slot *slot)
 {
 	struct dwarf_abbrevs *t = slot->table;
 
@@ -260,8 +262,8 @@ static void keep_table(struct dwarf_early *e, const struct dwarf_abbrev_slot *sl
 
 /* Where it was not decided it is supposed that other units are wanted as often as those that were
  * seen. NULL: not wanted; others that are, after all, are compiled later. */
-static const struct dwarf_filter *suppose_filter(struct dwarf_early *e, const struct dwarf_unit *u,
-						 enum dwarf_code_claim claim)
+static const struct dwarf_filter *
+suppose_filter(struct dwarf_streaming *e, const struct dwarf_unit *u, enum dwarf_code_claim claim)
 {
 	const uint64_t bytes = u->end - u->off;
 	bool whole = e->extent == DWARF_EXTENT_ALL;
@@ -281,7 +283,7 @@ static const struct dwarf_filter *suppose_filter(struct dwarf_early *e, const st
 }
 
 /* False: what reads them must be chosen among all units. */
-static bool spend_lines(struct dwarf_early *e, const struct dwarf_cu *cu)
+static bool spend_lines(struct dwarf_streaming *e, const struct dwarf_cu *cu)
 {
 	const uint64_t bytes = dwarf_lines_size(cu);
 	bool ok;
@@ -295,7 +297,7 @@ static bool spend_lines(struct dwarf_early *e, const struct dwarf_cu *cu)
 }
 
 /* Whether it is done with, as far as can be told. */
-static bool work_on(struct dwarf_early *e, struct alone *a, uint64_t *budget, struct unit *ret)
+static bool work_on(struct dwarf_streaming *e, struct alone *a, uint64_t *budget, struct unit *ret)
 {
 	const bool decided = e->extent != DWARF_EXTENT_OPEN;
 	const struct dwarf_filter *filter;
@@ -305,7 +307,7 @@ static bool work_on(struct dwarf_early *e, struct alone *a, uint64_t *budget, st
 	if (dwarf_cu_open(&cu, &a->file, &a->unit) || cu.dwo_name)
 		return false;
 	ret->first_die = cu.first_die;
-	claim = dwarf_hits_claim(&cu, e->filter, budget);
+	claim = dwarf_unit_lookup_claim(&cu, e->filter, budget);
 	filter = suppose_filter(e, &a->unit, claim);
 	if (filter && !spend_lines(e, &cu))
 		return false;
@@ -319,7 +321,7 @@ static bool work_on(struct dwarf_early *e, struct alone *a, uint64_t *budget, st
 /* ---- what is done with --------------------------------------------------------------------- */
 
 /* The first unit that ends behind an offset. */
-static size_t unit_behind(const struct dwarf_early *e, uint64_t off)
+static size_t unit_behind(const struct dwarf_streaming *e, uint64_t off)
 {
 	size_t lo = 0, hi = e->units.n;
 
@@ -335,7 +337,7 @@ static size_t unit_behind(const struct dwarf_early *e, uint64_t off)
 }
 
 /* All units in a chunk are done with. What is read of them once more are their heads. */
-static void let_go(struct dwarf_early *e, struct elf_range chunk)
+static void let_go(struct dwarf_streaming *e, struct elf_range chunk)
 {
 	VEC(struct elf_range) heads = {0};
 	size_t i;
@@ -359,8 +361,8 @@ static void let_go(struct dwarf_early *e, struct elf_range chunk)
 }
 
 /* On the thread that inflates, or when that is done: of the memory that a thread gave back, it gets
- * the same again, and none that nobody has touched yet. */
-static void let_all_go(struct dwarf_early *e)
+ * the same again, and none that was not touched yet. */
+static void let_all_go(struct dwarf_streaming *e)
 {
 	size_t i;
 
@@ -369,15 +371,15 @@ static void let_all_go(struct dwarf_early *e)
 	e->empty.n = 0;
 }
 
-static void spare(struct dwarf_early *e, const struct dwarf_unit *u)
+static void spare(struct dwarf_streaming *e, const struct dwarf_unit *u)
 {
 	uint64_t at, end;
 
 	for (at = u->off; at < u->end; at = end) {
-		struct elf_range chunk = dwarf_spare_chunk(&e->spare, at);
+		struct elf_range chunk = dwarf_chunk_use_chunk(&e->spare, at);
 
 		end = u->end < chunk.end ? u->end : chunk.end;
-		if (dwarf_spare_add(&e->spare, at, end) && vec_push(&e->empty, chunk))
+		if (dwarf_chunk_use_add(&e->spare, at, end) && vec_push(&e->empty, chunk))
 			e->off = true;
 	}
 }
@@ -385,7 +387,7 @@ static void spare(struct dwarf_early *e, const struct dwarf_unit *u)
 /* ---- work ---------------------------------------------------------------------------------- */
 
 /* Locked, but not all the time. */
-static void do_unit(struct dwarf_early *e, size_t i)
+static void do_unit(struct dwarf_streaming *e, size_t i)
 {
 	uint64_t before = e->ranges_budget, left = before;
 	struct unit unit = e->units.v[i];
@@ -412,7 +414,7 @@ static void do_unit(struct dwarf_early *e, size_t i)
 		spare(e, &unit.u);
 }
 
-void dwarf_early_work(struct dwarf_early *e)
+void dwarf_streaming_work(struct dwarf_streaming *e)
 {
 	size_t i;
 
@@ -423,15 +425,15 @@ void dwarf_early_work(struct dwarf_early *e)
 	pthread_mutex_unlock(&e->lock);
 }
 
-/* Bytes of units that are there and that nobody is at. */
-static uint64_t waiting(const struct dwarf_early *e)
+/* Bytes of units that are there and that no thread has taken. */
+static uint64_t waiting(const struct dwarf_streaming *e)
 {
 	return e->next < e->order.n ? e->scanned - e->units.v[e->order.v[e->next]].u.off : 0;
 }
 
 static void grew(void *arg, const uint8_t *data, uint64_t done, uint64_t size)
 {
-	struct dwarf_early *e = arg;
+	struct dwarf_streaming *e = arg;
 	size_t i;
 
 	pthread_mutex_lock(&e->lock);
@@ -444,14 +446,14 @@ static void grew(void *arg, const uint8_t *data, uint64_t done, uint64_t size)
 	pthread_mutex_unlock(&e->lock);
 }
 
-struct elf_watch dwarf_early_watch(struct dwarf_early *e)
+struct elf_watch dwarf_streaming_watch(struct dwarf_streaming *e)
 {
 	return (struct elf_watch){grew, e};
 }
 
 /* ---- what counts --------------------------------------------------------------------------- */
 
-void dwarf_early_adopt(struct dwarf_early *e, struct dwarf_file *f)
+void dwarf_streaming_adopt(struct dwarf_streaming *e, struct dwarf_file *f)
 {
 	bool same = f->n_units;
 	size_t i;
@@ -464,13 +466,13 @@ void dwarf_early_adopt(struct dwarf_early *e, struct dwarf_file *f)
 	}
 	/* Where tables overlap they were to be cut (abbrev.c). */
 	for (i = 0; !same && i < e->units.n; i++) {
-		dwarf_part_free(e->units.v[i].part);
+		dwarf_compiled_unit_free(e->units.v[i].part);
 		e->units.v[i].part = NULL;
 	}
 }
 
-bool dwarf_early_take(struct dwarf_early *e, const struct dwarf_unit *u,
-		      const struct dwarf_filter *filter, struct dwarf_part *part)
+bool dwarf_streaming_take(struct dwarf_streaming *e, const struct dwarf_unit *u,
+			  const struct dwarf_filter *filter, struct dwarf_compiled_unit *part)
 {
 	size_t i = unit_behind(e, u->off);
 	struct unit *unit = i < e->units.n ? &e->units.v[i] : NULL;
@@ -486,17 +488,17 @@ bool dwarf_early_take(struct dwarf_early *e, const struct dwarf_unit *u,
 	return true;
 }
 
-uint64_t dwarf_early_let_go_bytes(const struct dwarf_early *e)
+uint64_t dwarf_streaming_let_go_bytes(const struct dwarf_streaming *e)
 {
 	return e ? e->let_go_bytes : 0;
 }
 
-enum dwarf_extent dwarf_early_extent(const struct dwarf_early *e)
+enum dwarf_extent dwarf_streaming_extent(const struct dwarf_streaming *e)
 {
 	return e ? e->extent : DWARF_EXTENT_OPEN;
 }
 
-size_t dwarf_early_taken(const struct dwarf_early *e)
+size_t dwarf_streaming_taken(const struct dwarf_streaming *e)
 {
 	return e ? e->taken : 0;
 }

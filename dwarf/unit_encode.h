@@ -1,19 +1,20 @@
-/* seal.h - nodes and segments of a part that is ready, as bytes. Private to dwarf/.
+/* unit_encode.h - nodes and segments of a compiled unit as bytes: differences, LEB128. Private to
+ * dwarf/.
  *
- * Many parts wait for the last to be ready, and then for the table: written as differences they
- * take a quarter of the memory. What is written is what a packed table has too (pack.h):
+ * Many units wait for the last one to be compiled, and then for the table: as differences they take
+ * a quarter of the memory. What is written is what a packed table has too (pack.h):
  * nodes counted from their function, lines from where their function is declared, files only where
  * they are not the function's. */
-#ifndef DWARF_SEAL_H
-#define DWARF_SEAL_H
+#ifndef DWARF_UNIT_ENCODE_H
+#define DWARF_UNIT_ENCODE_H
 
-#include "dwarf/part.h"
+#include "dwarf/compiled_unit.h"
 
 /* Names and lines of the functions are known. Chooses their files. 0 or -ERR_NOMEM. */
-int dwarf_part_seal(struct dwarf_part *p);
+int dwarf_unit_encode(struct dwarf_compiled_unit *p);
 
 /* Reads numbers that were written here, so none is checked. */
-static inline uint64_t dwarf_sealed_number(const uint8_t **p)
+static inline uint64_t dwarf_encoded_number(const uint8_t **p)
 {
 	uint64_t v = *(*p)++;
 	unsigned shift = 7;
@@ -35,17 +36,19 @@ static inline uint32_t dwarf_unzigzag32(uint32_t v)
 
 /* The next segment of a block, of which there is one more. Moves the block's begin to it: off is
  * 0. seg->node counts the nodes of the function from 1; 0: none. */
-void dwarf_sealed_seg(const struct dwarf_part *p, struct dwarf_block *b, struct dwarf_seg *seg);
+void dwarf_encoded_seg(const struct dwarf_compiled_unit *p, struct dwarf_block *b,
+		       struct dwarf_seg *seg);
 /* Where it begins. */
-static inline uint64_t dwarf_sealed_begin(const struct dwarf_part *p, const struct dwarf_block *b)
+static inline uint64_t dwarf_encoded_begin(const struct dwarf_compiled_unit *p,
+					   const struct dwarf_block *b)
 {
 	const uint8_t *at = &p->seg_bytes.v[b->first];
 
-	return b->lo + (dwarf_sealed_number(&at) >> 2);
+	return b->lo + (dwarf_encoded_number(&at) >> 2);
 }
 
 /* The next node of a function; *at begins at that of the function itself. n->parent is the distance
  * to it, 0 for the function. */
-void dwarf_sealed_node(const uint8_t **at, struct dwarf_node *n);
+void dwarf_encoded_node(const uint8_t **at, struct dwarf_node *n);
 
 #endif

@@ -1,5 +1,5 @@
-/* seal.c - a part's nodes and segments become bytes. */
-#include "dwarf/seal.h"
+/* unit_encode.c - a compiled unit's nodes and segments become bytes. */
+#include "dwarf/unit_encode.h"
 
 #include "base/hash.h"
 
@@ -15,8 +15,8 @@ struct vote {
 	uint32_t file, n;
 };
 
-struct sealer {
-	struct dwarf_part *p;
+struct encoder {
+	struct dwarf_compiled_unit *p;
 	uint32_t *root;	 /* per node: the number of its function among p->roots, from 1 */
 	uint32_t *place; /* per node: among those of its function, which itself is 0 */
 	uint32_t *order; /* nodes, function by function */
@@ -35,7 +35,7 @@ static void vote(struct vote *v, uint32_t file)
 }
 
 /* A function goes by the file of most of its segments and calls. */
-static int choose_files(struct dwarf_part *p)
+static int choose_files(struct dwarf_compiled_unit *p)
 {
 	struct vote *votes = calloc(p->funcs.n + 1, sizeof *votes);
 	size_t i;
@@ -55,7 +55,7 @@ static int choose_files(struct dwarf_part *p)
 }
 
 /* As packed tables have it; func 0 has no file. */
-static uint32_t file_code(const struct dwarf_part *p, uint32_t func, uint32_t file)
+static uint32_t file_code(const struct dwarf_compiled_unit *p, uint32_t func, uint32_t file)
 {
 	return file == p->funcs.v[func].file ? 0 : file + 1;
 }
@@ -72,9 +72,9 @@ static inline uint8_t *put_number(uint8_t *to, uint64_t v)
 }
 
 /* Functions in the order of the part, each with what is inlined into it. */
-static int find_roots(struct sealer *s)
+static int find_roots(struct encoder *s)
 {
-	struct dwarf_part *p = s->p;
+	struct dwarf_compiled_unit *p = s->p;
 	uint32_t at = 0, n;
 	size_t i;
 
@@ -97,9 +97,9 @@ static int find_roots(struct sealer *s)
 	return 0;
 }
 
-static uint8_t *put_node(const struct sealer *s, uint8_t *to, uint32_t id)
+static uint8_t *put_node(const struct encoder *s, uint8_t *to, uint32_t id)
 {
-	const struct dwarf_part *p = s->p;
+	const struct dwarf_compiled_unit *p = s->p;
 	const struct dwarf_node *n = &p->nodes.v[id];
 	uint32_t func = p->nodes.v[n->parent].func, file;
 
@@ -112,9 +112,9 @@ static uint8_t *put_node(const struct sealer *s, uint8_t *to, uint32_t id)
 	return file ? put_number(to, file) : to;
 }
 
-static int seal_nodes(struct sealer *s)
+static int encode_nodes(struct encoder *s)
 {
-	struct dwarf_part *p = s->p;
+	struct dwarf_compiled_unit *p = s->p;
 	uint32_t at = 0;
 	size_t i, k;
 
@@ -133,9 +133,9 @@ static int seal_nodes(struct sealer *s)
 	return 0;
 }
 
-static int seal_block(struct sealer *s, struct dwarf_block *b)
+static int encode_block(struct encoder *s, struct dwarf_block *b)
 {
-	struct dwarf_part *p = s->p;
+	struct dwarf_compiled_unit *p = s->p;
 	const struct dwarf_seg *seg = &p->segs.v[b->first];
 	uint32_t last_off = 0, last = 0, code, file, func, i;
 
@@ -164,19 +164,19 @@ static int seal_block(struct sealer *s, struct dwarf_block *b)
 	return 0;
 }
 
-static int seal_segs(struct sealer *s)
+static int encode_segs(struct encoder *s)
 {
 	size_t i;
 
 	for (i = 0; i < s->p->blocks.n; i++)
-		if (seal_block(s, &s->p->blocks.v[i]))
+		if (encode_block(s, &s->p->blocks.v[i]))
 			return -ERR_NOMEM;
 	return 0;
 }
 
-int dwarf_part_seal(struct dwarf_part *p)
+int dwarf_unit_encode(struct dwarf_compiled_unit *p)
 {
-	struct sealer s = {.p = p};
+	struct encoder s = {.p = p};
 	int rc = -ERR_NOMEM;
 
 	if (p->nodes.n > NODES_MAX)
@@ -193,9 +193,9 @@ int dwarf_part_seal(struct dwarf_part *p)
 	if (!rc)
 		rc = find_roots(&s);
 	if (!rc)
-		rc = seal_nodes(&s);
+		rc = encode_nodes(&s);
 	if (!rc)
-		rc = seal_segs(&s);
+		rc = encode_segs(&s);
 	free(s.root);
 	free(s.place);
 	free(s.order);
@@ -211,30 +211,31 @@ int dwarf_part_seal(struct dwarf_part *p)
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-void dwarf_sealed_seg(const struct dwarf_part *p, struct dwarf_block *b, struct dwarf_seg *seg)
+void dwarf_encoded_seg(const struct dwarf_compiled_unit *p, struct dwarf_block *b,
+		       struct dwarf_seg *seg)
 {
 	const uint8_t *at = &p->seg_bytes.v[b->first];
-	uint64_t head = dwarf_sealed_number(&at);
+	uint64_t head = dwarf_encoded_number(&at);
 
 	b->lo += head >> SEG_FLAG_BITS;
 	if (head & SEG_NODE)
-		b->code += dwarf_unzigzag32((uint32_t)dwarf_sealed_number(&at));
+		b->code += dwarf_unzigzag32((uint32_t)dwarf_encoded_number(&at));
 	seg->off = 0;
 	seg->node = b->code;
-	seg->line = dwarf_unzigzag32((uint32_t)dwarf_sealed_number(&at));
-	seg->file = head & SEG_FILE ? (uint32_t)dwarf_sealed_number(&at) : 0;
+	seg->line = dwarf_unzigzag32((uint32_t)dwarf_encoded_number(&at));
+	seg->file = head & SEG_FILE ? (uint32_t)dwarf_encoded_number(&at) : 0;
 	b->first = (uint32_t)(at - p->seg_bytes.v);
 	b->n--;
 }
 
-void dwarf_sealed_node(const uint8_t **at, struct dwarf_node *n)
+void dwarf_encoded_node(const uint8_t **at, struct dwarf_node *n)
 {
-	uint64_t head = dwarf_sealed_number(at);
+	uint64_t head = dwarf_encoded_number(at);
 
 	*n = (struct dwarf_node){.parent = (uint32_t)(head >> 1),
-				 .func = (uint32_t)dwarf_sealed_number(at)};
+				 .func = (uint32_t)dwarf_encoded_number(at)};
 	if (!head)
 		return;
-	n->call_line = dwarf_unzigzag32((uint32_t)dwarf_sealed_number(at));
-	n->call_file = head & 1 ? (uint32_t)dwarf_sealed_number(at) : 0;
+	n->call_line = dwarf_unzigzag32((uint32_t)dwarf_encoded_number(at));
+	n->call_file = head & 1 ? (uint32_t)dwarf_encoded_number(at) : 0;
 }

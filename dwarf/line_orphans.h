@@ -1,9 +1,9 @@
-/* orphan.h - line tables that no unit refers to. Private to dwarf/.
+/* line_orphans.h - line tables that no unit refers to. Private to dwarf/.
  *
  * A line table tells by itself where its code is, and nearly everything about its files: what is
  * left when .debug_info is missing (a server gave only .debug_line), cut, or damaged. */
-#ifndef DWARF_ORPHAN_H
-#define DWARF_ORPHAN_H
+#ifndef DWARF_LINE_ORPHANS_H
+#define DWARF_LINE_ORPHANS_H
 
 #include "base/vec.h"
 #include "dwarf/unit.h"
@@ -15,7 +15,7 @@ struct dwarf_offsets {
 
 /* Sets f->orphans from those tables of .debug_line whose offset is not among `taken`, which gets
  * sorted. 0 or -ERR_NOMEM. */
-int dwarf_orphans_find(struct dwarf_file *f, struct dwarf_offsets *taken);
+int dwarf_line_orphans_find(struct dwarf_file *f, struct dwarf_offsets *taken);
 
 /* Unit number i of a file: orphans have the numbers behind the units'. */
 static inline const struct dwarf_unit *dwarf_unit_number(const struct dwarf_file *f, size_t i)

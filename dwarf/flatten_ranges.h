@@ -1,6 +1,7 @@
-/* sweep.h - from overlapping ranges to what is on top at each address. Private to dwarf/. */
-#ifndef DWARF_SWEEP_H
-#define DWARF_SWEEP_H
+/* flatten_ranges.h - from overlapping ranges to what is on top at each address. Private to dwarf/.
+ */
+#ifndef DWARF_FLATTEN_RANGES_H
+#define DWARF_FLATTEN_RANGES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +35,6 @@ struct dwarf_spans {
 void dwarf_ranges_sort(struct dwarf_range *r, size_t n, struct dwarf_range *scratch);
 /* Replaces *out. The ranges are sorted and none is empty. The last span is a DWARF_NOTHING. 0 or
  * -ERR_NOMEM. */
-int dwarf_sweep(const struct dwarf_range *r, size_t n, struct dwarf_spans *out);
+int dwarf_flatten_ranges(const struct dwarf_range *r, size_t n, struct dwarf_spans *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* answers.c - copies the chains of some addresses out of what knows them. */
-#include "dwarf/answers.h"
+/* table_subset.c - copies the chains of some addresses out of what knows them. */
+#include "dwarf/table_subset.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 /* One of the sources, and the numbers that its things have in the new table. */
 struct origin {
-	struct dwarf_source s;
+	struct dwarf_table_view s;
 	struct hash_table nodes, funcs, files;
 };
 
@@ -20,7 +20,7 @@ struct link {
 
 struct copier {
 	struct dwarf_table *t;
-	struct origin from[ANSWERS_FROM_MAX];
+	struct origin from[SUBSET_FROM_MAX];
 	VEC(struct dwarf_node) nodes;
 	VEC(struct dwarf_func) funcs;
 	VEC(struct link) chain;
@@ -43,7 +43,8 @@ static int copy_file(struct copier *c, struct origin *o, uint32_t *file)
 	if (*file != HASH_NONE)
 		return 0;
 	*file = (uint32_t)c->t->files.n;
-	return vec_push(&c->t->files, dwarf_source_path(o->s, id)) || hash_put(&o->files, id, *file)
+	return vec_push(&c->t->files, dwarf_table_view_path(o->s, id)) ||
+			       hash_put(&o->files, id, *file)
 		       ? -ERR_NOMEM
 		       : 0;
 }
@@ -70,7 +71,7 @@ static int copy_func(struct copier *c, struct origin *o, uint32_t *func)
 	if (*func != HASH_NONE)
 		return 0;
 	*func = (uint32_t)c->funcs.n;
-	f = dwarf_source_func(o->s, id);
+	f = dwarf_table_view_func(o->s, id);
 	return copy_file(c, o, &f.file) || vec_push(&c->funcs, f) || hash_put(&o->funcs, id, *func)
 		       ? -ERR_NOMEM
 		       : 0;
@@ -107,9 +108,9 @@ static int copy_place(struct copier *c, uint64_t addr, struct dwarf_place *ret)
 	size_t i;
 
 	*ret = PACK_NOTHING;
-	for (i = 0; i < ANSWERS_FROM_MAX; i++) {
+	for (i = 0; i < SUBSET_FROM_MAX; i++) {
 		struct origin *o = &c->from[i];
-		struct dwarf_place p = dwarf_source_find(o->s, addr);
+		struct dwarf_place p = dwarf_table_view_find(o->s, addr);
 
 		if (dwarf_place_is_empty(p))
 			continue;
@@ -174,20 +175,20 @@ static int copy_all(struct copier *c, const uint64_t *addrs, size_t n)
 	return rc ? rc : dwarf_pack_wrap(&c->t->code, &c->h, body->v);
 }
 
-int dwarf_answers_build(struct dwarf_table *t, const uint64_t *addrs, size_t n,
-			const struct dwarf_source from[ANSWERS_FROM_MAX])
+int dwarf_table_subset(struct dwarf_table *t, const uint64_t *addrs, size_t n,
+		       const struct dwarf_table_view from[SUBSET_FROM_MAX])
 {
 	struct copier c = {.t = t};
 	size_t i;
 	int rc;
 
-	for (i = 0; i < ANSWERS_FROM_MAX; i++)
+	for (i = 0; i < SUBSET_FROM_MAX; i++)
 		c.from[i].s = from[i];
 	rc = copy_all(&c, addrs, n);
 	vec_done(&c.nodes);
 	t->funcs = c.funcs.v;
 	t->n_funcs = c.funcs.n;
-	for (i = 0; i < ANSWERS_FROM_MAX; i++) {
+	for (i = 0; i < SUBSET_FROM_MAX; i++) {
 		hash_done(&c.from[i].nodes);
 		hash_done(&c.from[i].funcs);
 		hash_done(&c.from[i].files);

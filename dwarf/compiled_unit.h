@@ -1,13 +1,13 @@
-/* part.h - what one compilation unit compiles to. Private to dwarf/. */
-#ifndef DWARF_PART_H
-#define DWARF_PART_H
+/* compiled_unit.h - what one compilation unit compiles to. Private to dwarf/. */
+#ifndef DWARF_COMPILED_UNIT_H
+#define DWARF_COMPILED_UNIT_H
 
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "dwarf/filter.h"
 #include "dwarf/line.h"
-#include "dwarf/sweep.h"
+#include "dwarf/flatten_ranges.h"
 #include "dwarf/unit.h"
 
 /* A function, or a function inlined into `parent`. Parents have smaller numbers. */
@@ -33,21 +33,21 @@ struct dwarf_seg {
 /* Consecutive segments without a hole between them, in less than 4 GiB. */
 struct dwarf_block {
 	uint64_t lo, hi;
-	uint32_t first, n; /* segments; once they are sealed, where in seg_bytes they begin */
+	uint32_t first, n; /* segments; once they are encoded, where in seg_bytes they begin */
 	uint32_t order; /* number of its function in the unit; DWARF_NOTHING: lines without function
 			 */
-	uint32_t root;	/* number of it among part->roots, from 1; 0: none. When sealed */
-	uint32_t code;	/* 0; for who reads the segments (seal.h) */
+	uint32_t root;	/* number of it among part->roots, from 1; 0: none. When encoded */
+	uint32_t code;	/* 0; for who reads the segments (unit_encode.h) */
 };
 
-/* A function and what is inlined into it, when sealed. */
+/* A function and what is inlined into it, when encoded. */
 struct dwarf_root {
 	uint32_t first, n; /* where in node_bytes; how many nodes */
 };
 
-/* Files, functions and nodes are numbered from 1 in each part. A unit that is ready is sealed
- * (seal.h): nodes and segments become bytes. */
-struct dwarf_part {
+/* Files, functions and nodes are numbered from 1 in each unit. When it is compiled it is encoded
+ * (unit_encode.h): nodes and segments become bytes. */
+struct dwarf_compiled_unit {
 	VEC(struct dwarf_node) nodes;
 	VEC(struct dwarf_func) funcs;
 	VEC(const char *) files;
@@ -66,7 +66,7 @@ struct dwarf_part {
 /* inline.c: functions and inlined functions of a unit. `groups` numbers the functions: all
  * ranges of one have its number. Funcs are numbered, not named: keys tell their DIEs. */
 struct dwarf_code {
-	struct dwarf_part *part;
+	struct dwarf_compiled_unit *part;
 	const struct dwarf_filter *filter;
 	struct dwarf_ranges ranges; /* id: node; priority: inline depth */
 	uint32_t n_groups;
@@ -89,9 +89,10 @@ uint64_t dwarf_code_entry(const struct dwarf_code *c, const struct dwarf_cu *cu,
 void dwarf_code_done(struct dwarf_code *c);
 
 /* merge.c: ranges and rows become segments and blocks. 0 or -ERR_NOMEM. */
-int dwarf_part_merge(struct dwarf_part *p, struct dwarf_ranges *ranges, uint32_t n_groups,
-		     struct dwarf_lines *lines, const struct dwarf_filter *filter);
+int dwarf_compiled_unit_merge(struct dwarf_compiled_unit *p, struct dwarf_ranges *ranges,
+			      uint32_t n_groups, struct dwarf_lines *lines,
+			      const struct dwarf_filter *filter);
 
-void dwarf_part_done(struct dwarf_part *p);
+void dwarf_compiled_unit_done(struct dwarf_compiled_unit *p);
 
 #endif

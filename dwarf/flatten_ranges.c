@@ -1,5 +1,5 @@
-/* sweep.c - one pass over sorted ranges with a stack of those that are open. */
-#include "dwarf/sweep.h"
+/* flatten_ranges.c - one pass over sorted ranges with a stack of those that are open. */
+#include "dwarf/flatten_ranges.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static void open_insert(struct open_ranges *o, const struct dwarf_range *r)
 	o->v[k] = r;
 }
 
-int dwarf_sweep(const struct dwarf_range *r, size_t n, struct dwarf_spans *out)
+int dwarf_flatten_ranges(const struct dwarf_range *r, size_t n, struct dwarf_spans *out)
 {
 	struct open_ranges open;
 	uint64_t now;

@@ -1,16 +1,16 @@
-/* spare.c - a number per chunk. */
-#include "dwarf/spare.h"
+/* chunk_use.c - a number per chunk. */
+#include "dwarf/chunk_use.h"
 
 #include <stdlib.h>
 
 /* Of memory, not of the section: large pages go back as a whole. */
 #define CHUNK ((uint64_t)2 << 20)
 
-void dwarf_spare_open(struct dwarf_spare *s, const struct dwarf_slice *section)
+void dwarf_chunk_use_open(struct dwarf_chunk_use *s, const struct dwarf_slice *section)
 {
 	size_t n, i;
 
-	*s = (struct dwarf_spare){NULL, (uintptr_t)section->data % CHUNK, section->size};
+	*s = (struct dwarf_chunk_use){NULL, (uintptr_t)section->data % CHUNK, section->size};
 	n = (size_t)((s->skew + s->size) / CHUNK + 1);
 	s->left = malloc(n * sizeof *s->left);
 	for (i = 0; s->left && i < n; i++) {
@@ -20,13 +20,13 @@ void dwarf_spare_open(struct dwarf_spare *s, const struct dwarf_slice *section)
 	}
 }
 
-void dwarf_spare_close(struct dwarf_spare *s)
+void dwarf_chunk_use_close(struct dwarf_chunk_use *s)
 {
 	free(s->left);
-	*s = (struct dwarf_spare){0};
+	*s = (struct dwarf_chunk_use){0};
 }
 
-struct elf_range dwarf_spare_chunk(const struct dwarf_spare *s, uint64_t off)
+struct elf_range dwarf_chunk_use_chunk(const struct dwarf_chunk_use *s, uint64_t off)
 {
 	uint64_t i = (s->skew + off) / CHUNK;
 	uint64_t hi = (i + 1) * CHUNK - s->skew;
@@ -34,7 +34,7 @@ struct elf_range dwarf_spare_chunk(const struct dwarf_spare *s, uint64_t off)
 	return (struct elf_range){i ? i * CHUNK - s->skew : 0, hi < s->size ? hi : s->size};
 }
 
-bool dwarf_spare_add(struct dwarf_spare *s, uint64_t start, uint64_t end)
+bool dwarf_chunk_use_add(struct dwarf_chunk_use *s, uint64_t start, uint64_t end)
 {
 	uint64_t *left = s->left ? &s->left[(s->skew + start) / CHUNK] : NULL;
 
