@@ -1,7 +1,7 @@
 /* processor.h - what documents say of each processor, in numbers: one row each.
  *
  * What takes code is elsewhere, and asks by e_machine or has a pointer to it in a table of its own:
- * calls (functions/calls.c), stubs of the PLT (symbolize/plt.c), frames (unwind/arch_NAME.c,
+ * calls (functions/call_targets.c), stubs of the PLT (symbolize/plt.c), frames (unwind/arch_NAME.c,
  * unwind/code_NAME.c).
  */
 #ifndef BASE_PROCESSOR_H

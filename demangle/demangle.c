@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include "demangle/cxx20.h"
-#include "demangle/work.h"
+#include "demangle/cost.h"
 
 /* libiberty's recursion limit refuses C++ names of more than 1024 bytes, which heavily templated
  * programs do have. Without it, its stack use grows by up to 220 bytes per byte of name: 4 KiB stay

@@ -225,7 +225,8 @@ int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret);
  * says. 1: found; 0: none; -ERR_NOMEM. */
 int cfi_index_start(struct cfi_index *ix, uint64_t vaddr, uint64_t *ret);
 
-/* ---- what direct calls lead to (calls.c) --------------------------------------------------- */
+/* ---- what direct calls lead to (call_targets.c)
+ * --------------------------------------------------- */
 
 /* The next direct call in these `n` bytes at *off or behind. *target, relative to code, is what it
  * goes to; *off is behind its first byte then. x86: any bytes that look like a call count, also

@@ -1,5 +1,5 @@
 /* fill.c - a recording's samples into the profile: integers only. */
-#include "profile/index.h"
+#include "profile/intern.h"
 
 #include <string.h>
 

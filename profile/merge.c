@@ -1,5 +1,5 @@
 /* merge.c - one profile out of those that several threads filled. */
-#include "profile/index.h"
+#include "profile/intern.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 
-#include "profile/index.h"
+#include "profile/intern.h"
 
 struct profile *profile_new(unsigned keep)
 {

@@ -5,7 +5,7 @@
  * again. The tables are larger than the processor's caches, so what several stacks need of them is
  * fetched side by side: first the memo's sets, then the locations of frames, at last the index of
  * samples. */
-#include "profile/index.h"
+#include "profile/intern.h"
 
 #include <assert.h>
 #include <string.h>

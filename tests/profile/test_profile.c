@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "profile/index.h"
+#include "profile/intern.h"
 #include "base/pair.h"
 #include "profile/profile.h"
 #include "tests/profile/synthetic.h"

@@ -1,5 +1,5 @@
-/* index.c - interning: equal mappings, locations, nodes, functions and samples are one. */
-#include "profile/index.h"
+/* intern.c - interning: equal mappings, locations, nodes, functions and samples are one. */
+#include "profile/intern.h"
 
 #include <inttypes.h>
 #include <stdio.h>

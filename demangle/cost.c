@@ -1,10 +1,10 @@
-/* work.c - how much work a C++ name is before libiberty does it.
+/* cost.c - how much work a C++ name is before libiberty does it.
  *
- * Substitutions make a name a graph whose parts are used many times; libiberty walks it as a tree, which
- * can be exponentially larger. Where it prints while it walks its output ends it (demangle.c), but it
- * looks for parameter packs (d_find_pack() in cp-demangle.c) without a word. So its own graph of the
- * name, which is made in linear time, is measured first. */
-#include "demangle/work.h"
+ * Substitutions make a name a graph whose parts are used many times; libiberty walks it as a tree,
+ * which can be exponentially larger. Where it prints while it walks its output ends it
+ * (demangle.c), but it looks for parameter packs (d_find_pack() in cp-demangle.c) without a word.
+ * So its own graph of the name, which is made in linear time, is measured first. */
+#include "demangle/cost.h"
 
 #include <libiberty/demangle.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* place.c - the location of a frame that was not seen before, and JIT code's moment in
+/* new_location.c - the location of a frame that was not seen before, and JIT code's moment in
  * time. */
-#include "profile/index.h"
+#include "profile/intern.h"
 
 #include "base/pages.h"
 

@@ -1,4 +1,4 @@
-/* named.c - from locations to the frames that flame graphs show. */
+/* display_frames.c - from locations to the frames that flame graphs show. */
 #include "profile/profile.h"
 
 #include <stdlib.h>

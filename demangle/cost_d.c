@@ -1,4 +1,4 @@
-/* work_d.c - how long a D name is with all of its back references written out, before libiberty
+/* cost_d.c - how long a D name is with all of its back references written out, before libiberty
  * does it.
  *
  * Source: the D ABI, "Name Mangling". */
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "demangle/work.h"
+#include "demangle/cost.h"
 
 enum { NAME_BYTES = 4096, WRITTEN_MAX_BYTES = 16 << 10, STEPS_MAX = 512 };
 

@@ -1,5 +1,5 @@
-/* absorb.c - a profile of one input into that of several: all is found by names. */
-#include "profile/index.h"
+/* merge_by_name.c - a profile of one input into that of several: all is found by names. */
+#include "profile/intern.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* answers.c - from locations to questions for the symbolizer, and its answers back. */
-#include "profile/index.h"
+/* symbolized.c - from locations to questions for the symbolizer, and its answers back. */
+#include "profile/intern.h"
 
 #include <string.h>
 

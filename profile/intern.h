@@ -1,6 +1,6 @@
-/* index.h - how a profile finds what it already has. Private to profile/. */
-#ifndef PROFILE_INDEX_H
-#define PROFILE_INDEX_H
+/* intern.h - how a profile finds what it already has. Private to profile/. */
+#ifndef PROFILE_INTERN_H
+#define PROFILE_INTERN_H
 
 #include "base/hash.h"
 #include "profile/fill.h"

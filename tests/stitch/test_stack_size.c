@@ -1,5 +1,5 @@
-/* test_depth.c - what is learned of stacks that were cut. What the numbers are good for is tested
- * with recordings, in tests/e2e/test_depths.py. */
+/* test_stack_size.c - what is learned of stacks that were cut. What the numbers are good for is
+ * tested with recordings, in tests/e2e/test_depths.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* byname.c - filling a profile from what has names already. Equal things are found by content. */
-#include "profile/index.h"
+/* by_name.c - filling a profile from what has names already. Equal things are found by content. */
+#include "profile/intern.h"
 
 #include <string.h>
 

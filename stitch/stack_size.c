@@ -1,4 +1,4 @@
-/* depth.c - how large the copies of the stacks that were cut should have been.
+/* stack_size.c - how large the copies of the stacks that were cut should have been.
  *
  * Known per thread: the places where its stacks end, which samples have shown that reached the
  * root, and for those that were cut how many began where. A thread has one stack, or a few: one

@@ -1,6 +1,6 @@
-/* work.h - names that would take longer than anyone waits. Private to demangle/. */
-#ifndef DEMANGLE_WORK_H
-#define DEMANGLE_WORK_H
+/* cost.h - names that would take longer than anyone waits. Private to demangle/. */
+#ifndef DEMANGLE_COST_H
+#define DEMANGLE_COST_H
 
 #include <stdbool.h>
 

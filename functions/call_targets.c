@@ -1,4 +1,4 @@
-/* calls.c - where functions start, according to the calls of a file's own code.
+/* call_targets.c - where functions start, according to the calls of a file's own code.
  *
  * Assembly often gives its symbols no size, and a stripped file has no symbols for functions that
  * it does not export: in musl everything behind memset, system calls and the root of all threads

@@ -1,4 +1,4 @@
-/* events.c - which of a profile's events are meant. */
+/* select_events.c - which of a profile's events are meant. */
 #include <stdlib.h>
 #include <string.h>
 
