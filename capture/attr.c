@@ -50,6 +50,7 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 	a->exclude_user = e->exclude_user;
 	a->exclude_kernel = e->exclude_kernel;
 	a->exclude_hv = e->exclude_hv;
+	a->exclude_idle = e->exclude_idle;
 	a->exclude_callchain_kernel = e->exclude_kernel;
 	a->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
 	if (e->type == PERF_TYPE_TRACEPOINT) {

@@ -136,7 +136,8 @@ static int find_tracepoint(struct event *e, const char *s, size_t sys_len, size_
 	return 0;
 }
 
-/* perf-list(1) "EVENT MODIFIERS". u, k, h name what is counted; naming one excludes the others. */
+/* perf-list(1) "EVENT MODIFIERS". u, k, h name what is counted; naming one excludes the others.
+ * I leaves out the idle task. */
 static int apply_modifiers(struct event *e, const char *mods, size_t len, struct err *err)
 {
 	bool user = false, kernel = false, hv = false;
@@ -152,6 +153,9 @@ static int apply_modifiers(struct event *e, const char *mods, size_t len, struct
 		case 'h':
 			hv = true;
 			break;
+		case 'I':
+			e->exclude_idle = true;
+			break;
 		case 'p':
 			if (e->precise < 3)
 				e->precise++;
@@ -161,7 +165,7 @@ static int apply_modifiers(struct event *e, const char *mods, size_t len, struct
 			break;
 		default:
 			return err_set(err, ERR_USAGE, NULL,
-				       "event '%s': modifier '%c' is not known (u k h p P are)",
+				       "event '%s': modifier '%c' is not known (u k h I p P are)",
 				       e->name, mods[i]);
 		}
 	}

@@ -15,7 +15,7 @@ struct event {
 	uint32_t type;		   /* PERF_TYPE_* */
 	uint64_t config;
 	uint8_t precise; /* attr.precise_ip */
-	bool exclude_user, exclude_kernel, exclude_hv;
+	bool exclude_user, exclude_kernel, exclude_hv, exclude_idle;
 };
 
 /* "cycles", "cpu-clock:u", "r01c2", "sched:sched_switch". The text is spec[0..len). */

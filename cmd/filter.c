@@ -63,8 +63,17 @@ static bool cpu_listed(const struct sample_filter *f, uint32_t cpu)
 	return f->cpus.n == 0;
 }
 
+bool comm_is_idle(const char *comm)
+{
+	size_t n = strlen("swapper");
+
+	return !strncmp(comm, "swapper", n) && (!comm[n] || comm[n] == '/');
+}
+
 bool sample_filter_match(const struct sample_filter *f, const struct perf_sample *s)
 {
+	if (f->no_idle && !s->pid && comm_is_idle(s->comm))
+		return false;
 	return number_listed(f->pids.v, f->pids.n, s->pid) &&
 	       number_listed(f->tids.v, f->tids.n, s->tid) && cpu_listed(f, s->cpu) &&
 	       s->time_ns >= f->start_ns && (!f->end_ns || s->time_ns <= f->end_ns) &&

@@ -45,8 +45,9 @@ static void hint_size(const struct stack_need *need, uint32_t size, FILE *out)
 			known ? advised : STACK_COPY_MAX);
 }
 
-/* Below this share of roots, above this one of samples in code without names, something is said. */
-enum { ROOTS_PERCENT = 90, NAMELESS_PERCENT = 10 };
+/* Below this share of roots, above these of samples in code without names and of the idle task,
+ * something is said. */
+enum { ROOTS_PERCENT = 90, NAMELESS_PERCENT = 10, IDLE_PERCENT = 50 };
 
 static bool hint_pages(const struct pipeline *p, const char *input, FILE *out)
 {
@@ -259,6 +260,25 @@ static bool hint_chains(const struct pipeline *p, const char *input, FILE *out)
 	return true;
 }
 
+/* Of a whole machine by a clock: no loss, but rarely what is asked for. */
+static void hint_idle(const struct pipeline *p, const char *input, FILE *out)
+{
+	const struct profile *pr = p->profile;
+	uint64_t idle = 0, all = 0;
+	size_t i;
+
+	for (i = 0; i < pr->samples.n; i++) {
+		all += pr->samples.v[i].count;
+		if (comm_is_idle(strtab_get(&pr->strings, pr->samples.v[i].comm)))
+			idle += pr->samples.v[i].count;
+	}
+	if (out && idle * 100 > all * IDLE_PERCENT)
+		fprintf(out,
+			"resolve: %s: %.0f %% of the samples are of idle processors (swapper); "
+			"--no-idle leaves them out\n",
+			input, percent(idle, all));
+}
+
 bool print_hints(const struct pipeline *p, const char *input, FILE *out)
 {
 	bool any = hint_stack_size(p, input, out);
@@ -269,5 +289,6 @@ bool print_hints(const struct pipeline *p, const char *input, FILE *out)
 	any |= hint_inlined(p, input, out);
 	any |= hint_replaced(p, input, out);
 	any |= hint_chains(p, input, out);
+	hint_idle(p, input, out);
 	return any;
 }

@@ -39,6 +39,7 @@ struct sample_filter {
 	VEC(struct cpu_range) cpus;
 	uint64_t start_ns, end_ns; /* end_ns 0: open */
 	const char *event;
+	bool no_idle; /* without the idle task */
 };
 
 struct pipeline_options {
@@ -82,6 +83,8 @@ int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, s
 /* Frees what was opened; a zeroed pipeline is fine. */
 void pipeline_done(struct pipeline *p);
 
+/* The idle task, as the kernel and perf call it: "swapper", "swapper/3". */
+bool comm_is_idle(const char *comm);
 bool sample_filter_match(const struct sample_filter *f, const struct perf_sample *s);
 void sample_filter_done(struct sample_filter *f);
 

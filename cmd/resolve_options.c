@@ -325,6 +325,7 @@ static const struct option_row options[] = {
 	{0, "new", NULL, "RUN..", "see --diff", CALLS(refuse_new)},
 	HEADING("samples"),
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3", CALLS(set_comm)},
+	{0, "no-idle", NULL, NULL, "without the idle task, swapper", SETS_FLAG(pipeline.filter.no_idle)},
 	{0, "pid", NULL, "PIDS", "only of these processes", CALLS(set_pid)},
 	{0, "tid", NULL, "TIDS", "only of these threads", CALLS(set_tid)},
 	{0, "dso", "dsos", "NAMES", "only taken in code of these: libc.so.6,[kernel.kallsyms]",

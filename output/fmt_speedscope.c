@@ -481,7 +481,7 @@ static int write_speedscope(const struct profile *p, const struct output_options
 
 const struct output_format format_speedscope = {
 	.name = "speedscope",
-	.help = "JSON for www.speedscope.app: a profile per thread, in time order, and of all",
+	.help = "JSON for www.speedscope.app: a profile per thread and one of all",
 	.suffixes = ".speedscope.json",
 	.takes_sums = true,
 	.keep = PROFILE_KEEP_LOG,

@@ -88,6 +88,7 @@ static void events(void **state)
 		{"instructions:ppk", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 2, 1, 0},
 		{"cycles:P", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 3, 0, 0},
 		{"cycles:pppp", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 3, 0, 0},
+		{"cpu-clock:Iu", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0, 0, 1},
 		{"cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 0, 0, 0},
 		{"page-faults:uk", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 0, 0, 0},
 		{"r1a8", PERF_TYPE_RAW, 0x1a8, 0, 0, 0},

@@ -70,6 +70,11 @@ def check(name, data):
         tap.skip(f"{name}: the idle task", "no processor was idle while recording")
         return
     tap.check(any("do_idle" in s for s in idle), f"{name}: the idle task is there", idle[:5])
+    p = run([RESOLVE, "--no-inline", "--no-idle", data])
+    rest = Counter({s: w for s, w in stacks.items() if s[0] != "swapper"})
+    tap.check(Counter(folded(p.stdout)) == rest, f"{name}: --no-idle leaves out the idle task alone", (set(folded(p.stdout)) ^ set(rest)))
+    p = run([RESOLVE, "--no-inline", "--comm", "swapper", data])
+    tap.check("100 % of the samples are of idle processors (swapper); --no-idle leaves them out" in p.stderr, f"{name}: it is told when most are of the idle task", p.stderr)
     kernel = [f for s in idle for f in s[1:]]
     tap.check(sum(f.startswith("[") for f in kernel) * 20 < len(kernel), f"{name}: kernel names", idle[:3])
 
