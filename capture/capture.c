@@ -409,6 +409,26 @@ static void tell_unwritten(struct recording *r, struct record_writer_totals *t)
 		t->data_bytes += sizeof rec;
 }
 
+/* Room was kept for the sections as they were known at the start, which have no build ids. */
+static int write_features(struct recording *r, struct err *err)
+{
+	struct bytes ids = {0};
+	int rc;
+
+	file_ids_section(&r->drain.file_ids, &ids);
+	if (!ids.failed) {
+		r->facts.build_ids = ids.vec.v;
+		r->facts.n_build_ids = ids.vec.n;
+	}
+	rc = perfdata_finish(&r->file, &r->facts, err);
+	if (rc && r->facts.n_build_ids) {
+		r->facts.n_build_ids = 0;
+		rc = perfdata_finish(&r->file, &r->facts, err);
+	}
+	bytes_done(&ids);
+	return rc;
+}
+
 /* Ends the file whatever happened before; keeps the first error. */
 static int finish_file(struct recording *r, int rc, struct err *err)
 {
@@ -426,7 +446,7 @@ static int finish_file(struct recording *r, int rc, struct err *err)
 	r->facts.first_sample_ns = r->drain.first_sample_ns;
 	r->result->touched_pages = r->drain.touch.pages;
 	r->facts.last_sample_ns = r->drain.last_sample_ns;
-	werr = perfdata_finish(&r->file, &r->facts, &later);
+	werr = write_features(r, &later);
 	if (werr && !rc) {
 		rc = werr;
 		*err = later;
@@ -467,6 +487,7 @@ static void release(struct recording *r)
 	session_close(&r->session);
 	bytes_done(&r->drain.held);
 	touch_done(&r->drain.touch);
+	file_ids_done(&r->drain.file_ids);
 	bytes_done(&r->tracing);
 	for (size_t i = 0; i < r->facts.n_events; i++)
 		free(r->file_events[i].ids);

@@ -116,6 +116,8 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	else if (kind == RING_SIDEBAND)
 		d->result->other_records++;
 	d->forks += h.type == PERF_RECORD_FORK;
+	if (file_ids_note(&d->file_ids, rec, n))
+		return -1;
 	if (!d->holding)
 		return record_writer_append(d->writer, rec, n);
 	bytes_put(&d->held, rec, n);

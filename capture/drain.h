@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "capture/bytes.h"
 #include "capture/capture.h"
+#include "capture/file_ids.h"
 #include "capture/session.h"
 #include "capture/record_writer.h"
 
@@ -25,6 +26,7 @@ struct drain {
 	size_t turn;  /* which ring comes first: without room for all, each has its turn */
 	bool touches; /* stack pages that are missing */
 	struct touch touch;
+	struct file_ids file_ids;
 	bool holding; /* sideband records wait in `held` until the synthesized ones are out */
 	struct bytes held;
 	uint8_t scratch[UINT16_MAX + 1]; /* a record that straddles the end of its ring */

@@ -184,12 +184,19 @@ static void put_tracing_data(const struct perfdata_facts *f, struct bytes *b)
 		bytes_put(b, f->tracing_data, f->n_tracing_data);
 }
 
+static void put_build_ids(const struct perfdata_facts *f, struct bytes *b)
+{
+	if (f->n_build_ids)
+		bytes_put(b, f->build_ids, f->n_build_ids);
+}
+
 /* In rising order of the bit, as the section table must be. A row that puts nothing is absent. */
 static const struct feature_row {
 	enum perfdata_feature bit;
 	void (*put)(const struct perfdata_facts *f, struct bytes *b);
 } rows[] = {
 	{FEATURE_TRACING_DATA, put_tracing_data},
+	{FEATURE_BUILD_ID, put_build_ids},
 	{FEATURE_HOSTNAME, put_hostname},
 	{FEATURE_OSRELEASE, put_osrelease},
 	{FEATURE_VERSION, put_version},

@@ -29,6 +29,8 @@ struct perfdata_facts {
 	uint64_t clock_wall_ns, clock_ns;
 	int compress_level; /* 0: not compressed */
 	uint64_t raw_bytes, data_bytes;
+	const uint8_t *build_ids; /* of the feature; NULL: none. Left out if there is no room */
+	size_t n_build_ids;
 	const uint8_t *tracing_data; /* NULL: none */
 	size_t n_tracing_data;
 };

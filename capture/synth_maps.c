@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/rooted.h"
 #include "capture/synth.h"
 #include "capture/sysfile.h"
 
@@ -57,11 +58,11 @@ static int open_mapped(struct synth *s, const struct synth_map *m)
 
 	snprintf(path, sizeof path, "%s/%d/map_files/%" PRIx64 "-%" PRIx64, s->proc, (int)m->pid,
 		 m->start, m->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = rooted_open(NULL, path, true);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, sizeof path, "%s/%d/root%s", s->proc, (int)m->pid, m->path);
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return rooted_open(NULL, path, true);
 }
 
 static struct buildid mapped_buildid(struct synth *s, const struct synth_map *m)

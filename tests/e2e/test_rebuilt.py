@@ -90,7 +90,22 @@ child.stdout.readline()
 run([CAPTURE, "-q", "-F", "499", "--duration", "0.5", "-o", "p.data", "-p", str(child.pid)])
 child.kill()
 child.wait()
-stats = next(json.loads(l) for l in run([RESOLVE, "--stats=json", "p.data"]).stderr.splitlines() if l.startswith("{"))
-ids = [m["build_id"] for m in stats["modules"] if m["path"].endswith("/waits")]
-tap.check(ids == ["0123456789abcdef"], "capture finds a build id outside of PT_NOTE", ids)
+
+
+def build_ids(name):
+    p = run([RESOLVE, "--stats=json", "p.data"])
+    stats = next(json.loads(l) for l in p.stderr.splitlines() if l.startswith("{"))
+    return [m["build_id"] for m in stats["modules"] if m["path"].endswith("/" + name)]
+
+
+tap.check(build_ids("waits") == ["0123456789abcdef"], "capture finds a build id outside of PT_NOTE", build_ids("waits"))
+# The same of a program that begins under capture, whose map the kernel tells; also one that is gone from its place, or
+# another one there, at the end: then there is no id, rather than a wrong one.
+shutil.copy("waits", "other")
+for what, script, want in (("", "timeout 0.5 ./waits; true", ["0123456789abcdef"]),
+                           (", removed", "timeout 0.5 ./waits; rm waits", [""]),
+                           (", replaced", "cp other waits; timeout 0.5 ./waits; mv other waits", [""])):
+    run([CAPTURE, "-q", "-F", "499", "-o", "p.data", "--", "sh", "-c", script])
+    got = build_ids("waits")
+    tap.check(got == want, f"of a program started under capture{what}: {want}", got)
 tap.end()
