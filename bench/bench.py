@@ -174,7 +174,7 @@ def repeated(a, name, data, *options):
 
 
 def read_into_cache(path):
-    """As whoever reads a file leaves it in the page cache: in large pages, where the file system has them. A writer may
+    """As a reader of a file leaves it in the page cache: in large pages, where the file system has them. A writer may
     leave small ones, which cost every reader that maps the file several times as many page faults."""
     fd = os.open(path, os.O_RDONLY)
     os.fsync(fd)

@@ -4,7 +4,7 @@
  * UNSPOOL_DEBUGINFOD holds one of the values of --debuginfod=. Without it counts the file
  * $XDG_CONFIG_HOME/unspool/config, or ~/.config/unspool/config: lines `name = value`; those that
  * begin with # are comments. DEBUGINFOD_URLS alone is no consent: distributions set it for
- * everybody. */
+ * all users. */
 #ifndef CMD_CONFIG_H
 #define CMD_CONFIG_H
 

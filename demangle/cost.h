@@ -1,4 +1,4 @@
-/* cost.h - names that would take longer than anyone waits. Private to demangle/. */
+/* cost.h - names that would take too long to demangle. Private to demangle/. */
 #ifndef DEMANGLE_COST_H
 #define DEMANGLE_COST_H
 

@@ -42,7 +42,7 @@ struct debuginfod {
 	struct servers servers;
 	bool no_library, no_sections; /* no_sections: a server knows whole files only */
 	char no_library_why[DEBUGINFOD_DETAIL_MAX];
-	VEC(struct build_id) skipped; /* nobody wants to wait for these */
+	VEC(struct build_id) skipped; /* not waited for: the user skipped them */
 	VEC(struct refused) refused;
 	struct worker workers[DEBUGINFOD_IN_FLIGHT_MAX];
 	bool busy[DEBUGINFOD_IN_FLIGHT_MAX];
@@ -267,7 +267,7 @@ static const struct refused *was_refused(const struct debuginfod *d,
 	return NULL;
 }
 
-/* Why nobody is asked; NOT_ASKED: somebody is. *detail lives as long as the lock is held. */
+/* Why no server is asked; NOT_ASKED: one is. *detail lives as long as the lock is held. */
 static enum fetch_result refusal(const struct debuginfod *d, const struct debuginfod_query *q,
 				 const char **detail)
 {
@@ -320,7 +320,7 @@ static struct worker *idle_worker(struct debuginfod *d)
 	return NULL;
 }
 
-/* Gets a worker and a list of servers. False, and why, when nobody is asked. */
+/* Gets a worker and a list of servers. False, and why, when no server is asked. */
 static bool turn_begin(struct transfer *t, enum fetch_result *why,
 		       char why_detail[DEBUGINFOD_DETAIL_MAX])
 {

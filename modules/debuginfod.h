@@ -33,7 +33,7 @@ struct debuginfod *debuginfod_new(const struct fetch_options *opt, const char *c
 void debuginfod_free(struct debuginfod *d);
 
 /* Waits for its turn and for the answer. From any thread. Whole files and .note.gnu.build-id are
- * checked; other sections carry nothing to check them by: whoever finds out that one is wrong
+ * checked; other sections carry nothing to check them by: a caller that finds one to be wrong
  * unlinks the path. */
 enum fetch_result debuginfod_get(struct debuginfod *d, struct debuginfod_query *q);
 

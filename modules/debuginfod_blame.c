@@ -28,7 +28,7 @@ static enum fetch_result result_of_errno(int e, const struct debuginfod_log *log
 		return FETCH_TIMEOUT;
 	case EFBIG:
 		return FETCH_TOO_LARGE;
-	case ENOENT: /* nobody was asked: the cache remembers that */
+	case ENOENT: /* no server was asked: the cache has a negative answer */
 		return log->asked ? FETCH_BROKEN : FETCH_NOT_FOUND;
 	case ENOSYS:
 		return FETCH_NO_URLS;

@@ -81,7 +81,7 @@ static bool is_trusted(const char *dir, const struct stat *file)
 
 	if (file->st_uid == geteuid() || !file->st_uid)
 		return true;
-	/* Somebody else's cache that the user has chosen: root looking at a user's recording. */
+	/* Another user's cache that the user has chosen: root looking at a user's recording. */
 	return !stat(dir, &top) && file->st_uid == top.st_uid;
 }
 

@@ -1,7 +1,7 @@
 /* debuginfod_cache.h - the files of libdebuginfod's cache. Private to modules/.
  *
  * DIR/BUILD-ID/{executable,debuginfo,section-.NAME}, since elfutils 0.192 section-HASH-.NAME; an empty one says that servers have none. The
- * library lets nobody but its user read and write there, and so what is there of somebody else was
+ * library lets only its user read and write there, and so what is there of another user was
  * not put there by it: such files are not read. Nothing is followed or removed through a symbolic
  * link below DIR. */
 #ifndef MODULES_DEBUGINFOD_CACHE_H
@@ -24,7 +24,7 @@ void cache_remove(const char *dir, const struct build_id *id, const char *file);
 int cache_rename(const char *dir, const struct build_id *id, const char *from, const char *to);
 
 /* ---- "there is no such file" ----
- * The library leaves an empty file also when a server was in trouble or somebody had no more
+ * The library leaves an empty file also when a server was in trouble or a user had no more
  * patience, and then says "not found" for ten minutes, whatever servers it is to ask. We know
  * better, and sign what is true: the nanoseconds of the modification time, which mean nothing to
  * the library, are made of the names of the servers that said so. */

@@ -1,4 +1,4 @@
-/* debuginfod_library.c - loads libdebuginfod.so.1 when somebody wants it.
+/* debuginfod_library.c - loads libdebuginfod.so.1 at its first use.
  *
  * It brings along a HTTP client, TLS and Kerberos: more than thirty shared objects, which a program
  * that was not asked to use the network does not load. */

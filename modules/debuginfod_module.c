@@ -45,7 +45,7 @@ enum fetch_result fetch_to_cache(struct finder *f, const struct build_id *id, co
 		if (file[0] == '.' && elf_image_section(image, file, &s, NULL) && s.data)
 			q.section_bytes = s.size;
 	}
-	/* Whoever does not want to wait for one file of a module wants none of it. */
+	/* A user who skips one file of a module skips all of it. */
 	if (f->entry->skipped)
 		return FETCH_SKIPPED;
 	r = debuginfod_get(f->servers, &q);

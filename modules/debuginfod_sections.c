@@ -215,7 +215,7 @@ struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, en
 	bool is_complete;
 
 	*r = FETCH_NOT_ASKED;
-	/* Without the image nobody knows where the sections of the code lie. */
+	/* Only the image says where the sections of the code lie. */
 	if (!base || !base->n_sections || id->size < 2 || !*f->dirs->debuginfod_dir)
 		return NULL;
 	*r = collect(f, id, tier, &all);

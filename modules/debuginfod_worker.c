@@ -62,7 +62,7 @@ static int on_progress(debuginfod_client *handle, long a, long b)
 		return job->cancelled;
 	r->committed = url;
 	job->told_ms = now;
-	/* Nobody listens any more: nothing to do either. */
+	/* The parent is gone. */
 	if (send(job->fd, r, sizeof *r, MSG_NOSIGNAL) < 0 ||
 	    recv(job->fd, &cancel, 1, MSG_DONTWAIT) >= 0)
 		job->cancelled = true;
@@ -184,7 +184,7 @@ static void setenv_seconds(const char *name, unsigned s)
 	setenv(name, text, 1);
 }
 
-/* The clocks of the one who asks decide; the library's retries would be nobody's to see. */
+/* The clocks of the one who asks decide; the library's own retries could not be reported. */
 static void prepare_environment(const struct worker_setup *setup)
 {
 	setenv_seconds(DEBUGINFOD_TIMEOUT_ENV_VAR, setup->silence_s);

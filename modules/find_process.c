@@ -52,7 +52,7 @@ static struct elf_image *try_name(struct finder *f, const char *name)
 /* ---- places ------------------------------------------------------------------------------- */
 
 /* By the last part: the process may see another root than we do. The kernel adds a mark to names
- * that are gone, at the time somebody looks. */
+ * that are gone, when it is looked for. */
 static bool same_name(const char *a, const char *b)
 {
 	static const char deleted[] = " (deleted)";

@@ -260,7 +260,7 @@ struct fetch_run {
 	bool nomem;
 };
 
-/* What is here already, or can be asked of nobody, does not count as one to be fetched. */
+/* What is here already, or that no server can be asked for, does not count as one to be fetched. */
 static bool lacks(struct modules *m, struct module_entry *e, enum fetch_tier tier)
 {
 	if (e->skipped || !fetch_is_possible(&e->m))

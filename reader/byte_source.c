@@ -15,7 +15,7 @@
 #include "base/pages.h"
 #include "base/rooted.h"
 
-/* Wanted room in a pipe: a larger one wakes reader and writer less often. What everybody may ask
+/* Wanted room in a pipe: a larger one wakes reader and writer less often. What every user may ask
  * for (/proc/sys/fs/pipe-max-size). */
 #define PIPE_BYTES (1 << 20)
 

@@ -265,7 +265,7 @@ static uint64_t target_of(const struct plt *p, const struct slot *slot)
 	return p->is_64 ? buf_u64(&b) : buf_u32(&b);
 }
 
-/* Nobody may have asked for these functions. */
+/* Perhaps no address in these functions was asked for. */
 static int load_targets(struct plt *p)
 {
 	struct sort_pair *targets = malloc((p->slots.n + 1) * sizeof *targets);

@@ -1,5 +1,5 @@
 /* src_recorded.c - symbols that came with the recording (simpleperf's): for what has no file here,
- * or a file of which nobody knows whether it is the one that ran. */
+ * or a file that may not be the one that ran. */
 #include <stdlib.h>
 
 #include "symbolize/symbol_source.h"

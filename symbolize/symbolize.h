@@ -110,7 +110,7 @@ struct symbolizer_options {
 	 */
 	const void *kallsyms_data;
 	size_t kallsyms_size;
-	bool foreign_jit_maps; /* use a perf-PID.map of whatever user; anybody can put one into /tmp
+	bool foreign_jit_maps; /* use a perf-PID.map of any user; all can put one into /tmp
 				*/
 	/* What was opened for the queries' time_ns. NULL: the symbolizer opens what it needs. Must
 	 * outlive the symbolizer. */

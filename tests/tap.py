@@ -45,7 +45,7 @@ NO_EVENTS = why_no_events()
 
 
 class CannotRecord(RuntimeError):
-    """What a test wants to record cannot be: the rest of it is skipped, where nobody catches this."""
+    """What a test wants to record cannot be: the rest of it is skipped, where no test catches this."""
 
 
 def need_events():

@@ -62,7 +62,7 @@ tree(daemon=daemon + "print('ok 1 - good')")
 rc, out = ran("--once")
 pid = int(open("tree/daemon").read())
 tap.check(rc == 1 and f"left behind: process {pid}" in out and not os.path.exists(f"/proc/{pid}"), "a process that a test leaves is a failure, and ended", rc, out)
-# What ended without anyone to wait for it must vanish, as with init: tests wait for that.
+# What ended without a parent that waits for it must vanish, as with init: tests wait for that.
 tree(orphan="import os, time\nif not os.fork():\n    os.setsid()\n    if not os.fork():\n        open(RAN, 'w').write(str(os.getpid()))\n    os._exit(0)\nos.wait()\n"
             "while not os.path.exists(RAN) or not open(RAN).read():\n    time.sleep(0.01)\nend = time.time() + 20\n"
             "while os.path.exists('/proc/' + open(RAN).read()) and time.time() < end:\n    time.sleep(0.05)\nprint('ok 1 - gone' if time.time() < end else 'not ok 1 - gone')")

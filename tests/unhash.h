@@ -1,4 +1,4 @@
-/* unhash.h - keys that somebody chose so that they fall together in a hash table. */
+/* unhash.h - keys chosen so that they fall together in a hash table. */
 #ifndef TESTS_UNHASH_H
 #define TESTS_UNHASH_H
 
@@ -17,7 +17,7 @@ static inline uint64_t inverse(uint64_t a)
 	return x;
 }
 
-/* The x with hash_u64(x) == h, as anybody can compute it. */
+/* The x with hash_u64(x) == h, as an attacker can compute it. */
 static inline uint64_t unhash(uint64_t h)
 {
 	h ^= h >> 31 ^ h >> 62;

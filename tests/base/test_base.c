@@ -174,7 +174,7 @@ static void assert_blocks(uint8_t *const *blocks, uint8_t mark)
 			assert_int_equal(blocks[i][k], (uint8_t)(i + mark));
 }
 
-/* Bytes; 0 where nobody counts. */
+/* Bytes; 0 where they are not counted. */
 static size_t allocated(void)
 {
 #ifdef __GLIBC_PREREQ
@@ -239,7 +239,7 @@ static void test_scratch_of_growing_blocks(void **state)
 	assert_int_equal(allocated(), before);
 }
 
-/* What was detached is nobody's but the caller's until it comes back, in parts and in any order. */
+/* What was detached is the caller's alone until it comes back, in parts and in any order. */
 static void test_scratch_detached(void **state)
 {
 	struct scratch s = {0};

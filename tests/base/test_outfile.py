@@ -58,7 +58,7 @@ reader = subprocess.Popen(["cat", "pipe.folded"], stdout=subprocess.PIPE, text=T
 p = resolve("in.folded", "-o", "pipe.folded")
 tap.check(p.returncode == 0 and reader.communicate()[0] == FOLDED and stat.S_ISFIFO(os.lstat("pipe.folded").st_mode), "-o FIFO", p.stderr)
 
-# Another user exchanges the name in a folder that everybody may write to, while root writes there.
+# Another user exchanges the name in a folder that every user may write to, while root writes there.
 RACE = """
 import os, sys
 os.setgid(65534); os.setuid(65534)

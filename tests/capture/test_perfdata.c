@@ -71,7 +71,7 @@ static void test_old_file_is_kept(void **state)
 	assert_int_equal(access("kept.data.old", F_OK), -1);
 }
 
-/* Somebody else's file would be readable by somebody else. */
+/* Another user's file would be readable by that user. */
 static void test_planted_file_is_refused(void **state)
 {
 	struct perfdata f;
@@ -106,7 +106,7 @@ static void test_links_of_others(void **state)
 	assert_int_equal(perfdata_create(&f, "p.data", &err), -ERR_PERMISSION);
 	assert_int_equal(chdir(".."), 0);
 	expect_file("victim", "precious");
-	/* The folder's owner may have links there, and so may anybody where he is alone. */
+	/* The folder's owner may have links there, and so may a user in a folder that only he can write to. */
 	assert_int_equal(chmod("shared", 0755), 0);
 	assert_int_equal(perfdata_create(&f, "shared/p.data", &err), 0);
 	perfdata_discard(&f);

@@ -111,7 +111,7 @@ d = PerfData("user.data")
 tap.check(p.n_samples > 3 and all(r.misc & 7 == 2 for r in d.records if r.type == SAMPLE),
           "cpu-clock:u: user space only")
 
-# Where nobody has mounted tracefs, the recorder gets it in a mount namespace of its own.
+# Where tracefs is not mounted, the recorder gets it in a mount namespace of its own.
 WITH_TRACEFS = ["unshare", "-m", "sh", "-c", 'mount -t tracefs none /sys/kernel/tracing; exec "$@"', "sh"]
 
 

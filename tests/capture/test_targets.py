@@ -96,7 +96,7 @@ if os.geteuid() == 0:
     d = PerfData("a.data")
     pids = {s.pid for s in d.samples()}
     cpus = {s.cpu for s in d.samples()}
-    tap.check({q.pid for q in busy} <= pids and c.n_samples > 20, "-a: processes that are nobody's children", c.summary)
+    tap.check({q.pid for q in busy} <= pids and c.n_samples > 20, "-a: processes that are not our children", c.summary)
     tap.check(set(ours) <= cpus <= set(range(os.cpu_count())), "-a: all CPUs", cpus)
     kernel = [m for m in d.maps() if m.misc & 7 == 1]
     with open("/proc/kallsyms") as f:

@@ -55,7 +55,7 @@ def check_policy(exe, addresses):
     first, hit1 = ask(exe, third, "policy")
     again, hit2 = ask(exe, third, "policy")
     check(first == again == ask(exe, third)[0] and not hit1 and hit2, "a first run that hits all units keeps everything")
-    check(ask(exe, addresses, "policy") == (plain, True), "addresses that nobody asked for before, from the cache")
+    check(ask(exe, addresses, "policy") == (plain, True), "addresses that were not asked for before, from the cache")
     nothing, hit = ask(exe, ["0x10", "0xffffffffffffff00"], "policy")
     check(nothing == "0x10\n0xffffffffffffff00" and hit, "addresses that cannot be code are no news")
 

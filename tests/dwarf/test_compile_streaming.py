@@ -105,7 +105,7 @@ def with_a_cache():
 
 @case
 def nothing_stays():
-    """Neither units that are compiled nor those that nobody wants, on one thread or more. Names stand in their units."""
+    """Neither units that are compiled nor those that are not wanted, on one thread or more. Names stand in their units."""
     f = many_units()
     some, every = [start(i) for i in range(0, UNITS, 20)], [start(i) for i in range(UNITS)]
     for threads in "123":
@@ -116,7 +116,7 @@ def nothing_stays():
 
 @case
 def parts_stay():
-    """Units of which nobody knows yet whether they will be asked stay, and with them what shares their pages."""
+    """Units that may still be asked for stay, and with them what shares their pages."""
     f = many_units(units=60)
     f.add(Die(CU, (NAME, "string", "rangeless.c"), kids=[
         Die(0x34, (0x2100, "block4", os.urandom(100000))), fn("unsaid", start(UNITS), 16)]))

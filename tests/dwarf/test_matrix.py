@@ -392,7 +392,7 @@ def foreign(target, *flags):
 
 
 def dropped(*flags):
-    """Functions nobody calls are dropped by the linker, their DIEs are not."""
+    """Functions that are never called are dropped by the linker, their DIEs are not."""
     return lambda cc: compiled(cc, "c", "-ffunction-sections", "-Wl,--gc-sections", *flags, optional=(7,))
 
 

@@ -131,7 +131,7 @@ def asleep(p, pipe, full):
     return state == "S" and n[0] == (fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) if full else 0)
 
 
-# ^C while nobody reads the output: all of it comes once somebody does, and nothing was cut short.
+# ^C while the output is not read: all of it comes once it is, and nothing was cut short.
 script = run([RESOLVE, "-f", "script", "good.data"]).stdout
 with subprocess.Popen([RESOLVE, "-j1", "-f", "script", "good.data"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
     until(lambda: asleep(p, p.stdout, True), "a full pipe")
@@ -182,7 +182,7 @@ for sig in signal.SIGTERM, signal.SIGHUP:
         out, err = p.communicate(rest)
     tap.check(out and p.returncode == 1 and b"interrupted" in err, f"{sig.name} while reading: what was read is written", (p.returncode, err))
 
-# Where everybody may put files: neither what a link leads to nor a file that waits for us is written.
+# In a folder that every user may write to: neither what a link leads to nor a file that waits for us is written.
 os.mkdir("shared")
 os.chmod("shared", 0o1777)
 with open("victim", "w") as f:

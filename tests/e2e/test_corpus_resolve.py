@@ -2,7 +2,7 @@
 """Real and hostile recordings through the whole road, unwinding and names included.
 
 For each: no signal, no sanitizer, a status of the three there are; samples as the manifest says (see
-tests/reader/test_corpus.py for how it was made, and for the one exception); whoever reads status 0 also has a
+tests/reader/test_corpus.py for how it was made, and for the one exception); where the status is 0 there is also a
 profile. The files' programs are not here, so most of this is about stacks of which no code is known.
 """
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Copies that were too small: resolve says how large they should have been. The program says how deep its stacks are;
-and recorded with the advised size none is cut. Stacks of more frames than anybody thinks of reach their root."""
+and recorded with the advised size none is cut. Stacks of very many frames reach their root."""
 import re
 
 from common import RESOLVE, Tap, build, folded, have, perf_record, resolve, run
@@ -49,7 +49,7 @@ tap.check(a and (a[5] or need <= int(a[3] or 65528)) and int(a[1]) > 90, "no sta
 
 
 def unknown(*args, before="", options=((),)):
-    """Whether it is said that nobody knows; where something else is said in between, that must be right: a thread that was met near its
+    """Whether it is said that the size is unknown; where something else is said in between, that must be right: a thread that was met near its
     beginning or its end tells how deep all its stacks are."""
     for _ in range(5):
         depth = record(4096, *args, before=before)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Frame by frame against perf on recordings of programs nobody wrote for this test.
+"""Frame by frame against perf on recordings of programs that were not written for this test.
 
 Every sample of `perf record --call-graph dwarf` must give the frames that `perf script --no-inline` gives,
 or fall into one of the classes below; tests/e2e/README.md says for each who is right and how that was shown. A

@@ -64,7 +64,7 @@ tap.check(m["path"] == os.path.abspath("caf\u00e9") and m["path"] in text, "a na
 for name in ("stripped", "replaced", "gone", "linked", "nodebug", "packed", "bomb", "half", "whole", "hidden"):
     record(name)
 
-# The compression's number (ELF gABI, Elf64_Chdr.ch_type) becomes one that nobody knows, the size more than 16 MiB (ch_size).
+# The compression's number (ELF gABI, Elf64_Chdr.ch_type) becomes an unassigned one, the size more than 16 MiB (ch_size).
 for name, section, where, byte in (("packed", "info", 0, 9), ("bomb", "info", 11, 2), ("half", "line", 11, 2)):
     data = bytearray(open(name, "rb").read())
     at = int(re.search(rf"\.debug_{section}\s+PROGBITS\s+\w+\s+(\w+)", run(["readelf", "-SW", name]).stdout).group(1), 16)

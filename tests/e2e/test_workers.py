@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Several threads walk the batches of a recording: all formats get the same bytes as from one thread, every thread
-works, or looks ahead of the reader, and when memory runs out in one of them nobody reads on.
+works, or looks ahead of the reader, and when memory runs out in one of them none reads on.
 
 The recordings are real ones, of a program with threads and of one whose stacks can be completed when they are cut at
 1 KiB, repeated until they have many batches (reader/batch.h: 256 samples or 8 MB)."""
@@ -98,5 +98,5 @@ for jobs in ("-j1", "-j2"):
     tap.check(all(rc in (0, 2) for _, rc, _, _ in seen) and seen[-1][1] == 0, f"{jobs}, little memory: an error, or all is well", seen)
     tap.check(all("memory" in words or "cannot" in words for _, rc, _, words in seen if rc), f"{jobs}, little memory: says so", seen)
     early = [at for _, rc, at, words in seen if rc and "out of memory" in words and at < len(many)]
-    tap.check(early and max(early) > 1000000, f"{jobs}, out of memory: nobody reads on: {max(early, default=0)} of {len(many)} bytes", seen)
+    tap.check(early and max(early) > 1000000, f"{jobs}, out of memory: no thread reads on: {max(early, default=0)} of {len(many)} bytes", seen)
 tap.end()

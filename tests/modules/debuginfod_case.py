@@ -1,4 +1,4 @@
-"""debuginfod_case.py - a recording whose binaries are stripped, and a network with nobody else in it.
+"""debuginfod_case.py - a recording whose binaries are stripped, and a network namespace of its own.
 
 The program calls one hidden (static) function in each of eight libraries, for shorter and shorter times; nearly all of it is in
 an inlined one. Directories: full/ as linked, run/ stripped and recorded, served/ a copy of that, debug/ the separate

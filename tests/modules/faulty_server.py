@@ -26,7 +26,7 @@ class Server:
         self.url = "http://127.0.0.1:%d" % self.socket.getsockname()[1]
         self.stuffing = []
         if mode == "blackhole":
-            # Connections that nobody accepts fill the queue; the kernel drops the packets of the next ones.
+            # Connections that are not accepted fill the queue; the kernel drops the packets of the next ones.
             for _ in range(4):
                 s = socket.socket()
                 s.setblocking(False)

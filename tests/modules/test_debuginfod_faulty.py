@@ -94,7 +94,7 @@ def unreachable():
         r = Run("--debuginfod=full", urls=f"{s.url} {g.url}", DEBUGINFOD_TIMEOUT="3")
         report(r.names() == ALL, "packets vanish: together with a good server", r)
     r = Run("--debuginfod=full", urls=s.url)
-    report(r.why("work") == "no server answers", "nobody listens", r)
+    report(r.why("work") == "no server answers", "no server listens", r)
 
 
 def wrong_files():
@@ -220,7 +220,7 @@ def unsuitable():
 
 
 def unsafe_cache():
-    """The library writes wherever links in its cache lead, so nobody else may have put one there."""
+    """The library writes wherever links in its cache lead, so no other user may have put one there."""
     with Server("good", FILES) as s:
         def refused(name, why):
             r = Run("--debuginfod=full", urls=s.url, fresh=False)
@@ -230,7 +230,7 @@ def unsafe_cache():
         shutil.rmtree("cache", ignore_errors=True)
         os.mkdir("cache")
         os.chmod("cache", 0o777)
-        refused("everybody may write", "every user may write to the directory")
+        refused("every user may write", "every user may write to the directory")
         os.chmod("cache", 0o700)
         os.mkdir("precious")
         with open("precious/debuginfo", "w") as f:

@@ -48,7 +48,7 @@ def source_line(i, text):
 
 
 def off():
-    """DEBUGINFOD_URLS is no consent: distributions set it for everybody."""
+    """DEBUGINFOD_URLS is no consent: distributions set it for all users."""
     with RealServer("-F", "debug", "served") as s:
         r = Run(urls=s.url)
         report(not s.requests() and not os.path.exists("cache") and not r.names(False) and r.why("work") == "network off",
@@ -99,7 +99,7 @@ def consent():
         shutil.rmtree("home/.config")
         got, r = asked(UNSPOOL_DEBUGINFOD="1")
         report(not got and r.status == 2 and "UNSPOOL_DEBUGINFOD: debuginfod: '1' is none of" in r.err,
-               "an environment that nobody understands is refused", (got, r))
+               "an environment that makes no sense is refused", (got, r))
 
 
 def tiers():

@@ -293,7 +293,7 @@ static void test_watch(void **state)
 	assert_ptr_equal(s.data, w.data);
 	assert_int_equal(w.done, PLAIN);
 	assert_in_range(w.calls, 2, 100);
-	/* It is there now: nobody hears of it a second time. */
+	/* It is there now: no watch is called a second time. */
 	w.calls = 0;
 	assert_true(elf_image_section_watched(img, ".debug_info", &watch, &s, &why));
 	assert_int_equal(w.calls, 0);
@@ -357,7 +357,7 @@ static void test_let_go(void **state)
 	assert_ptr_equal(again.data, s.data);
 	assert_memory_equal(s.data, plain, PLAIN);
 
-	/* Somebody may watch that, too. */
+	/* That can be watched, too. */
 	elf_image_section_let_go(d.img, ".debug_info", middle, NULL, 0);
 	assert_memory_equal(s.data, plain, 5000);
 	assert_int_equal(s.data[5000] | s.data[70000] | s.data[PLAIN - 5001], 0);

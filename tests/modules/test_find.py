@@ -134,7 +134,7 @@ def images():
 
 
 def hostile_cache(bid, f):
-    """What nobody's debuginfod client puts into its cache is not read."""
+    """What no debuginfod client puts into its cache is not read."""
     gone = lambda **options: find("/gone/prog", id=bid, **options)
     put("full.debug", f)
     expect("debuginfod cache: a debug file in place of the executable", gone(), image="-",

@@ -336,7 +336,7 @@ static void merging_parts_gives_the_whole(void **state)
 	profile_free(whole);
 }
 
-/* Logs stay in the order of the recording, whoever is merged into whom. */
+/* Logs stay in the order of the recording, whichever profile is merged into which. */
 static void merged_logs_are_in_order(void **state)
 {
 	static const struct synthetic_sample parts[2][3] = {
@@ -402,7 +402,7 @@ static void unlike_profiles_do_not_merge(void **state)
 	profile_free(NULL);
 }
 
-/* Addresses that are in no mapping, of which each has the hash of the first under one that anybody
+/* Addresses that are in no mapping, of which each has the hash of the first under a key that anyone
  * can compute. */
 static void chosen_addresses_are_spread(void **state)
 {

@@ -201,7 +201,7 @@ struct fuzz_writer {
 	int fd;
 };
 
-/* Until all is written, or nobody reads any more. */
+/* Until all is written, or the reader is gone. */
 static inline void *fuzz_write(void *arg)
 {
 	struct fuzz_writer *w = arg;

@@ -264,7 +264,7 @@ static void test_threads(void **state)
 	machine_fork(m, 1, 1, 8, 7);
 	expect_comm(m, 1, 8, "worker");
 	expect_comm(m, 1, 1, "main");
-	/* A mapping made by a thread is everybody's. */
+	/* A mapping made by a thread is all threads'. */
 	put(m, &(struct machine_mmap){.pid = 1,
 				      .tid = 7,
 				      .start = 0x1000,
@@ -281,7 +281,7 @@ static void test_unknown_comm(void **state)
 	expect_comm(m, 12, 34, ":34");
 	expect_comm(m, UINT32_MAX, UINT32_MAX, ":-1");
 	expect_comm(m, 0, 0, "swapper");
-	machine_fork(m, 40, 12, 40, 12); /* of a parent nobody named */
+	machine_fork(m, 40, 12, 40, 12); /* of a parent without a name */
 	expect_comm(m, 40, 40, ":40");
 	machine_comm(m, 40, 40, "late", false);
 	expect_comm(m, 40, 40, "late");
@@ -611,7 +611,7 @@ static void test_former_space(void **state)
 	map_file(m, 5, 0x1800, 0x1000, 0, "/new");
 	assert_ptr_equal(machine_former_space(m, 5, 0x1700), former);
 	assert_null(machine_former_space(m, 5, 0x1800)); /* the new program's */
-	assert_null(machine_former_space(m, 5, 0x5000)); /* nobody's */
+	assert_null(machine_former_space(m, 5, 0x5000)); /* not mapped */
 	assert_null(machine_former_space(m, 6, 0x1800));
 	machine_runs(m, 5);
 	assert_null(machine_former_space(m, 5, 0x1700));

@@ -265,7 +265,7 @@ static void test_held_batch(void **state)
 }
 
 /* What was found under a layout stays as long as the layout does, also where another map has shown
- * the same since: whoever has seen only the first still has it. */
+ * the same since: a reader that has seen only the first still has it. */
 static void test_elders(void **state)
 {
 	struct machine *m = *state;

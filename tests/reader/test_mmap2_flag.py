@@ -44,7 +44,7 @@ def check(name, union, flags=0, **fields):
 
 
 check("device 254:1 under the flag", struct.pack("<IIQQ", 254, 1, 123456, 987654321))
-check("device 8:1 under the flag, nobody asked", struct.pack("<IIQQ", 8, 1, 123456, 0))
+check("device 8:1 under the flag, not asked for", struct.pack("<IIQQ", 8, 1, 123456, 0))
 check("device 8:1 under the flag, others have ids", struct.pack("<IIQQ", 8, 1, 123456, 77), ATTR_BUILD_ID)
 check("a real build id", bytes([20, 0, 0, 0]) + bytes(range(1, 21)), ATTR_BUILD_ID)
 check("a real build id put in by a tool", bytes([16, 0, 0, 0]) + bytes(range(1, 17)) + bytes(4))

@@ -153,7 +153,7 @@ static int by_place(const void *a, const void *b)
 	return x->p < y->p ? -1 : x->p > y->p;
 }
 
-/* No byte twice, whoever took it. */
+/* No byte twice, whichever thread took it. */
 static void check_apart(const struct taker *t)
 {
 	VEC(struct piece) all = {0};
@@ -239,7 +239,7 @@ static void test_cut_before_a_payload(void **state)
 	vec_done(&o);
 }
 
-/* Payload that nobody wants, which is most of the file, is not taken. */
+/* Payload that is not wanted, which is most of the file, is not taken. */
 static void test_behind_a_jump(void **state)
 {
 	enum { PAYLOADS = 32, BETWEEN = 1000 };

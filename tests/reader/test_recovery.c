@@ -151,7 +151,7 @@ static void copies_in_the_last_record(void **state)
 		struct perf_file *f;
 
 		if ((left - 40) % COPY == 0)
-			continue; /* the end of a copy: nobody can tell */
+			continue; /* the end of a copy: it cannot be told */
 		sample_of_recorder(&data);
 		sample_of_recorder(&data);
 		o = as_pipe ? pipe_of(&a, 1, &data) : file_of(&a, 1, &data);

@@ -161,7 +161,7 @@ static void compressed_damage(void **state)
 }
 
 /* The payload of AUXTRACE stands behind the record, outside of its size, also in compressed data.
- * It is made to look like samples, which nobody may take for some. Cut off, it costs only itself.
+ * It is made to look like samples, which must not be taken for some. Cut off, it costs only itself.
  */
 static void payload_in_compressed(void **state)
 {

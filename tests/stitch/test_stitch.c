@@ -303,7 +303,7 @@ static void follows_one_recursion(void **state)
 	assert_stack(3, ROOT, 3, IPS(20, 30, 30, 41));
 	assert_stack(4, ROOT, 3, IPS(10, 20, 30, 30, 40));
 	assert_stack(5, ROOT, 3, IPS(10, 20, 30, 30, 41));
-	/* Few equal words are no proof here, nor that nobody says otherwise. */
+	/* Few equal words are no proof here, nor is it that nothing says otherwise. */
 	add_with(&(struct stack){s, 1, 0x1020, ROOT, {30, 33, 33, 40}}, WORDS(5, 5, 1, 1, 9, 9));
 	add_with(&(struct stack){s + 1, 1, 0x1010, CUT, {20, 30, 33}}, WORDS(4, 4, 5, 5, 1, 1));
 	add_with(&(struct stack){s + 2, 1, 0x1010, CUT, {20, 30, 33}}, WORDS(4, 4, 5, 5, 1, 1, 9));

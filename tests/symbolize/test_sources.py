@@ -43,7 +43,7 @@ label_inside:
 	ret
 	.cfi_endproc
 	.size sized, . - sized
-	.fill 15, 1, 0xcc		# padding: nobody's
+	.fill 15, 1, 0xcc		# padding of no function
 	.globl last
 	.type last, @function
 last:
@@ -137,7 +137,7 @@ def odd_symbols(table):
         ("start of a symbol without size", at["sizeless"], "sizeless"),
         ("inside of it", at["sizeless"] + 16, "sizeless"),
         ("up to where .eh_frame knows another function", at["sizeless"] + 31, "sizeless"),
-        ("a function without a name is nobody's", at["sizeless"] + 32, ""),
+        ("a function without a name gives no name", at["sizeless"] + 32, ""),
         ("inside of it, too", at["sizeless"] + 48, ""),
         ("a sized function", at["sized"], "sized"),
         ("a label in it does not take over", at["label_inside"] + 2, "sized"),

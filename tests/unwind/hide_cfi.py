@@ -1,4 +1,4 @@
-"""hide_cfi.py - copies of 64-bit ELF files in which nobody finds call frame information: files as some distributions and
+"""hide_cfi.py - copies of 64-bit ELF files without call frame information: files as some distributions and
 many assemblers make them, whose truth is known from the original."""
 import os
 import struct

@@ -10,7 +10,7 @@ What may differ, and who is right:
 - lazy: `_dl_runtime_resolve` of glibc forgets in its call frame information the 16 bytes that the PLT has pushed, and
   the first entry of a PLT has no such information. gdb gives the frame that called the PLT, and nonsense above.
   Ours go on to _start by the same callers as at the nearest points where gdb arrives there.
-- nobody: the first instruction of the same function; longjmp, whose saved pc is scrambled. gdb has nonsense above,
+- none: the first instruction of the same function; longjmp, whose saved pc is scrambled. gdb has nonsense above,
   we stop at the same frame.
 """
 import json
@@ -84,14 +84,14 @@ def explain(judge, us, gdbs, same):
         address, name = us[i - 1]
         if (name == ".plt" or "/ld-linux" in judge.walk.map_of(address).path) and judge.has_nearest_callers(us, i):
             return "lazy"
-    return "nobody" if same == len(us) and gdbs[-1][1] != "_start" else None
+    return "none" if same == len(us) and gdbs[-1][1] != "_start" else None
 
 
 def check_walk(name, walk, data, samples, floor):
     classes = check(name, walk, samples, explain, floor)
-    report(classes["nobody"] <= 0.01 * len(samples), f"{name}: hardly any point is beyond everyone", classes)
+    report(classes["none"] <= 0.01 * len(samples), f"{name}: hardly any point is beyond all unwinders", classes)
     stats = json.loads(resolve(data, "--stats=json")[1].splitlines()[-1])
-    report(stats["root"] == len(samples) - classes["nobody"], f"{name}: all others are told to have reached the root", stats)
+    report(stats["root"] == len(samples) - classes["none"], f"{name}: all others are told to have reached the root", stats)
     check_short_cuts(name, data, 0.1)  # signal frames, as there is no vDSO
     return classes
 
@@ -263,7 +263,7 @@ inside: nop
 
 
 def first_function():
-    """The first function of a program of musl's, which nobody names, nothing calls, and of which nothing tells: it saves the
+    """The first function of a program of musl's without a name, a call or call frame information: it saves the
     frame pointer and the return address that _start has set to 0."""
     with open("first.s", "w") as f:
         f.write(FIRST)

@@ -303,7 +303,7 @@ static void remembers_and_restores(void **state)
 	assert_int_equal(row.cfa_reg, 7);
 	assert_int_equal(row.start, CODE + 8);
 	assert_int_equal(row.end, CODE + SIZE);
-	/* nothing to restore; more than anybody nests */
+	/* nothing to restore; deeper than any compiler nests */
 	assert_false(row_of(INSNS(DW_CFA_restore_state), CODE, &row));
 	memset(deep, DW_CFA_remember_state, sizeof deep);
 	assert_false(row_of(deep, sizeof deep, CODE, &row));

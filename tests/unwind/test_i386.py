@@ -5,7 +5,7 @@ perf 6.1 and libunwind cannot unwind them at all. gdb is the truth: it stops a p
 test_aarch64.py. What may differ, and who is right:
 - pushes: glibc's memcpy for i386 pushes a register and its call frame information does not tell. gdb takes that word
   for a return address, and then the next; ours takes the first that is one. All other frames are the same.
-- nobody: longjmp, whose saved pc is scrambled.
+- none: longjmp, whose saved pc is scrambled.
 """
 import os
 import re
@@ -50,7 +50,7 @@ def write(walk, path, vdso_id):
 def explain(judge, us, gdbs, same):
     if same == 1 and [a for a, _ in gdbs[2:]] == [a for a, _ in us[1:]] and not judge.walk.map_of(gdbs[1][0]):
         return "pushes"
-    return "nobody" if same == len(us) and gdbs[-1][1] != "_start" else None
+    return "none" if same == len(us) and gdbs[-1][1] != "_start" else None
 
 
 def stepped():
@@ -63,7 +63,7 @@ def stepped():
     write(walk, "shapes.data", vdso_id)
     with_vdso = resolve("shapes.data", env=dict(os.environ, PERF_BUILDID_DIR=os.path.abspath("cache")))[0]
     classes = check("i386", walk, with_vdso, explain, 900)
-    report(classes["nobody"] <= 0.01 * len(with_vdso), "i386: hardly any point is beyond everyone", classes)
+    report(classes["none"] <= 0.01 * len(with_vdso), "i386: hardly any point is beyond all unwinders", classes)
     check_short_cuts("i386", "shapes.data", 0.1)  # the vDSO is not where the tool looks
     in_handler = sum(any(f[2] for f in p[2][1:]) for p in walk.points)
     report(in_handler > 30, f"i386: {in_handler} points in signal handlers")

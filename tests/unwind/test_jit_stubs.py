@@ -111,7 +111,7 @@ def eh_frame(size, words, encoding=0x1b, fdes=1, more=b""):
 
 
 def told_frames(at):
-    """Frames of sizes that nobody would guess, at one address one after the other; samples are at 2000, 3000 .. ns."""
+    """Frames of sizes that cannot be guessed, at one address one after the other; samples are at 2000, 3000 .. ns."""
     leaf, end = BIAS + at["leaf"], [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
     rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
     size, other = 0x40, CODE + 0x1000
@@ -144,7 +144,7 @@ def told_frames(at):
 
 
 def saved_registers(at):
-    """The caller's frame is found by rbx, which the JIT code in between has saved, has left alone, or of which nobody tells."""
+    """The caller's frame is found by rbx, which the JIT code in between has saved, has left alone, or that nothing describes."""
     leaf, ends = BIAS + at["leaf"], [BIAS + at["in_by_rbx"] - 1, BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
     rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
     # leaf's return address, a word, rbx, the return address to by_rbx, 3 words for alignment, by_rbx's rbx

@@ -380,7 +380,7 @@ def context_that_nobody_called():
         stats = json.loads(r.stderr.splitlines()[-1])
         inside = sum(int(line.rsplit(" ", 1)[1]) for line in r.stdout.splitlines() if ";body;spin " in line)
         report(inside > 100e6 and stats["root"] >= 0.98 * stats["user_stacks"] and stats["no_cfi"] <= 0.02 * stats["user_stacks"],
-               f"a context that nobody called, {what}", (r.stdout, stats))
+               f"a context that was not called, {what}", (r.stdout, stats))
 
 
 def main():

@@ -65,7 +65,7 @@ def instructions(path):
 
 
 def places(code):
-    """[(vaddr in a stub, words pushed since it was entered)]. Padding, which nobody gets to, is left out."""
+    """[(vaddr in a stub, words pushed since it was entered)]. Padding, which is never executed, is left out."""
     found, pushed, dead, previous = [], 0, False, None
     stubs = [c for c in code if c[0].startswith(".plt")]
     for i, (section, vaddr, text) in enumerate(stubs):

@@ -13,7 +13,7 @@ must fall into a class that is known, with who is right:
 - perf (libunwind) skips or invents callers of libc functions in all processes but the first that it unwinds, and
   then does not arrive at _start; the tables and libdw agree to the root.
 - an exception being thrown: libgcc's _Unwind_RaiseException overwrites its own frame with the landing pad's
-  before it jumps there. Whoever unwinds in between reads nonsense; all end in no mapping or differ.
+  before it jumps there. Who unwinds in between reads nonsense; all end in no mapping or differ.
 """
 import os
 import shutil
@@ -113,7 +113,7 @@ def class_perf(us, libdw, perf):
     if us.frames != libdw.frames:
         return None
     if us.stop != END:
-        return "no root for anyone: an exception being thrown"
+        return "no root for any unwinder: an exception being thrown"
     if perf.frames and perf.frames[-1] != us.frames[-1]:
         return "perf loses its way in libc"
     return None

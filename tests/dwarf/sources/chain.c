@@ -77,7 +77,7 @@ NOINLINE int recursive(int x)
 	return recursive(x - 1) + sink;
 }
 
-/* Nobody calls it: --gc-sections drops it, and its DIE stays behind with a dead address. */
+/* It is never called: --gc-sections drops it, and its DIE stays behind with a dead address. */
 void unused(int x)
 {
 	deep(x);
