@@ -36,7 +36,7 @@ struct worker {
 	/* For frames. The worker that adds them puts it back, and only then is it used again: so
 	 * not more of it is in use than is in work, and most of that is in the worker's cache. */
 	struct scratch memory;
-	struct scratch_chunks put_back; /* guarded by the crew's lock; not in `memory` yet */
+	struct scratch_chunks put_back; /* guarded by the scheduler's lock; not in `memory` yet */
 };
 
 /* Batches are numbered from 0. Each stage has its own count of those it is done with; the i-th is

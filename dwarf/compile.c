@@ -12,7 +12,7 @@
 /* Each line table belongs to one unit; beyond this, units that share one get no rows. */
 enum { LINE_SHARES_MAX = 4 };
 
-struct job {
+struct unit_job {
 	uint32_t unit;
 	bool rows;
 	struct dwarf_compiled_unit *part;
@@ -23,7 +23,7 @@ struct run {
 	const struct dwarf_file *file;
 	const struct dwarf_filter *filter;
 	struct dwarf_splits *splits;
-	struct job *jobs; /* the longest first */
+	struct unit_job *jobs; /* the longest first */
 	size_t n;
 };
 
@@ -118,7 +118,7 @@ struct dwarf_compiled_unit *dwarf_compile_alone(const struct dwarf_filter *filte
 	return NULL;
 }
 
-static int run_job(const struct run *run, const struct job *job)
+static int run_job(const struct run *run, const struct unit_job *job)
 {
 	struct dwarf_cu main, split;
 	int rc = dwarf_unit_open(&main, run->file, job->unit);
@@ -168,7 +168,7 @@ static int share_lines(const struct run *run)
 static int order_cmp(const void *a, const void *b, void *file)
 {
 	const struct dwarf_file *f = file;
-	const struct job *x = a, *y = b;
+	const struct unit_job *x = a, *y = b;
 	const struct dwarf_unit *x_unit = dwarf_unit_number(f, x->unit);
 	const struct dwarf_unit *y_unit = dwarf_unit_number(f, y->unit);
 	uint64_t x_size = x_unit->end - x_unit->off;
@@ -185,7 +185,7 @@ static void take_streamed(struct run *run, struct dwarf_streaming *streaming)
 	size_t i, kept = 0;
 
 	for (i = 0; i < run->n; i++) {
-		struct job *j = &run->jobs[i];
+		struct unit_job *j = &run->jobs[i];
 
 		if (!j->rows || j->unit >= run->file->n_units ||
 		    !dwarf_streaming_take(streaming, &run->file->units[j->unit], run->filter,
@@ -215,7 +215,7 @@ int dwarf_compile_units(struct dwarf_file *f, const struct dwarf_filter *filter,
 	int rc = run.jobs ? 0 : -ERR_NOMEM;
 
 	for (i = 0; !rc && i < units->n; i++)
-		run.jobs[i] = (struct job){.unit = units->v[i], .part = &parts[i]};
+		run.jobs[i] = (struct unit_job){.unit = units->v[i], .part = &parts[i]};
 	if (!rc)
 		rc = share_lines(&run);
 	if (!rc && streaming)

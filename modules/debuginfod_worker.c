@@ -32,7 +32,7 @@ struct session {
 	int log_fd; /* in memory */
 };
 
-struct job {
+struct transfer {
 	int fd; /* to the one who asks */
 	const struct worker_request *request;
 	struct worker_reply *reply;
@@ -46,27 +46,27 @@ static int on_progress(debuginfod_client *handle, long a, long b)
 {
 	const char *why, *url;
 	const struct debuginfod_library *lib = debuginfod_library(&why);
-	struct job *job = lib->get_user_data(handle);
-	struct worker_reply *r = job->reply;
+	struct transfer *transfer = lib->get_user_data(handle);
+	struct worker_reply *r = transfer->reply;
 	uint64_t now = clock_ms();
 	char cancel;
 
 	url = lib->get_url(handle);
 	r->bytes = url && a > 0 ? (uint64_t)a : 0;
 	r->total = url && b > 0 ? (uint64_t)b : 0;
-	if (url && job->request->file[0] == '.' && !strstr(url, "/section/"))
-		r->is_whole_file = job->cancelled = true;
-	if (r->bytes > job->request->limit_bytes || r->total > job->request->limit_bytes)
-		r->is_too_large = job->cancelled = true;
-	if (now - job->told_ms < SIGN_OF_LIFE_MS && r->committed == (url != NULL))
-		return job->cancelled;
+	if (url && transfer->request->file[0] == '.' && !strstr(url, "/section/"))
+		r->is_whole_file = transfer->cancelled = true;
+	if (r->bytes > transfer->request->limit_bytes || r->total > transfer->request->limit_bytes)
+		r->is_too_large = transfer->cancelled = true;
+	if (now - transfer->told_ms < SIGN_OF_LIFE_MS && r->committed == (url != NULL))
+		return transfer->cancelled;
 	r->committed = url;
-	job->told_ms = now;
+	transfer->told_ms = now;
 	/* The parent is gone. */
-	if (send(job->fd, r, sizeof *r, MSG_NOSIGNAL) < 0 ||
-	    recv(job->fd, &cancel, 1, MSG_DONTWAIT) >= 0)
-		job->cancelled = true;
-	return job->cancelled;
+	if (send(transfer->fd, r, sizeof *r, MSG_NOSIGNAL) < 0 ||
+	    recv(transfer->fd, &cancel, 1, MSG_DONTWAIT) >= 0)
+		transfer->cancelled = true;
+	return transfer->cancelled;
 }
 
 static int call(const struct debuginfod_library *lib, debuginfod_client *handle,
@@ -144,9 +144,9 @@ static void limit_files(uint64_t bytes)
 	setrlimit(RLIMIT_FSIZE, &r);
 }
 
-static void answer(struct session *s, struct job *job)
+static void answer(struct session *s, struct transfer *transfer)
 {
-	struct worker_reply *r = job->reply;
+	struct worker_reply *r = transfer->reply;
 	const struct debuginfod_library *lib;
 	const char *why;
 	char *path = NULL;
@@ -161,12 +161,12 @@ static void answer(struct session *s, struct job *job)
 	}
 	r->is_over = false;
 	lib = debuginfod_library(&why);
-	set_urls(lib, job->request->urls);
-	lib->set_user_data(s->handle, job);
-	limit_files(job->request->limit_bytes);
-	r->fd_or_errno = call(lib, s->handle, job->request, &path);
+	set_urls(lib, transfer->request->urls);
+	lib->set_user_data(s->handle, transfer);
+	limit_files(transfer->request->limit_bytes);
+	r->fd_or_errno = call(lib, s->handle, transfer->request, &path);
 	r->is_over = true;
-	read_log(s, job->request->n_servers, &r->log);
+	read_log(s, transfer->request->n_servers, &r->log);
 	if (r->fd_or_errno < 0)
 		return;
 	if (!fstat(r->fd_or_errno, &st))
@@ -205,12 +205,12 @@ static void serve(int fd, const struct worker_setup *setup)
 
 	prepare_environment(setup);
 	while (q && r && (n = recv(fd, q, sizeof *q, 0)) > 0) {
-		struct job job = {.fd = fd, .request = q, .reply = r};
+		struct transfer transfer = {.fd = fd, .request = q, .reply = r};
 
 		if (n != (ssize_t)sizeof *q)
 			continue; /* a cancel that came too late */
 		memset(r, 0, sizeof *r);
-		answer(&session, &job);
+		answer(&session, &transfer);
 		if (send(fd, r, sizeof *r, MSG_NOSIGNAL) < 0)
 			break;
 	}

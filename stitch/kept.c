@@ -164,8 +164,8 @@ static int keep_piece(struct stitch_kept *kept, struct stitch_stacks *s, uint32_
 		p.is_cut = t->is_cut && n == t->n;
 		if (!p.is_cut || t->donor == STITCH_NONE)
 			break;
-		stack = s->sights.v[t->donor].stack;
-		i = s->sights.v[t->donor].frame + 1;
+		stack = s->occurrences.v[t->donor].stack;
+		i = s->occurrences.v[t->donor].frame + 1;
 	}
 	p.n = (uint32_t)kept->frames.n - p.first;
 	if (p.n > FRAMES_MAX - p.first)

@@ -4,10 +4,10 @@
 #include "base/hash.h"
 #include "base/prefetch.h"
 
-/* Sights before and after that are looked at. */
+/* Occurrences before and after that are looked at. */
 #define LOOKED_AT 8
 /* How far in time a frame is taken for the same without being equal: alone, or when it is between
- * two sights. Found with recordings that were cut and compared with their truth. */
+ * two occurrences. Found with recordings that were cut and compared with their truth. */
 #define TRUST_NS	 20000000u
 #define TRUST_BETWEEN_NS 100000000u
 /* Shares of its words that are equal then. */
@@ -22,14 +22,14 @@ enum { SLOTS_MIN = 64, BITS_PER_SLOT = 16 };
 
 void stitch_stacks_clear(struct stitch_stacks *s)
 {
-	s->stacks.n = s->wanted.n = s->sights.n = 0;
+	s->stacks.n = s->wanted.n = s->occurrences.n = 0;
 }
 
 void stitch_stacks_done(struct stitch_stacks *s)
 {
 	vec_done(&s->stacks);
 	vec_done(&s->wanted);
-	vec_done(&s->sights);
+	vec_done(&s->occurrences);
 	free(s->slots);
 	free(s->maybe);
 	*s = (struct stitch_stacks){0};
@@ -127,19 +127,20 @@ static int wanted_add(struct stitch_stacks *s, struct stitch_stack *cut)
 	return 0;
 }
 
-/* ---- sights ------------------------------------------------------------------------------- */
+/* ---- occurrences  */
 
-static int sight_add(struct stitch_stacks *s, uint32_t wanted, uint32_t stack, uint32_t frame)
+static int occurrence_add(struct stitch_stacks *s, uint32_t wanted, uint32_t stack, uint32_t frame)
 {
 	struct stitch_wanted *w = &s->wanted.v[wanted];
-	uint32_t id = (uint32_t)s->sights.n;
+	uint32_t id = (uint32_t)s->occurrences.n;
 
-	if (vec_push(&s->sights, (struct stitch_sight){stack, frame, w->last, STITCH_NONE}))
+	if (vec_push(&s->occurrences,
+		     (struct stitch_occurrence){stack, frame, w->last, STITCH_NONE}))
 		return -ERR_NOMEM;
 	if (w->last == STITCH_NONE)
 		w->first = id;
 	else
-		s->sights.v[w->last].next = id;
+		s->occurrences.v[w->last].next = id;
 	w->last = id;
 	return 0;
 }
@@ -161,7 +162,7 @@ static int sights_of(struct stitch_stacks *s, uint32_t stack)
 		wanted = *slot_of(s, &t->frames[k], &places[k]);
 		if (wanted == STITCH_NONE)
 			continue;
-		if (sight_add(s, wanted, stack, k))
+		if (occurrence_add(s, wanted, stack, k))
 			return -ERR_NOMEM;
 		expect_words(t, k);
 	}
@@ -258,18 +259,19 @@ static uint32_t words_same(const struct stitch_words *a, const struct stitch_wor
 	return same;
 }
 
-static bool can_tell_caller(struct stitch_stacks *s, const struct stitch_sight *sight)
+static bool can_tell_caller(struct stitch_stacks *s, const struct stitch_occurrence *occurrence)
 {
-	struct stitch_stack *t = &s->stacks.v[sight->stack];
+	struct stitch_stack *t = &s->stacks.v[occurrence->stack];
 	uint32_t n = stitch_believed(t);
 
-	return sight->frame + 1 < n || (t->is_complete && sight->frame + 1 == n && n == t->n);
+	return occurrence->frame + 1 < n ||
+	       (t->is_complete && occurrence->frame + 1 == n && n == t->n);
 }
 
 /* The callers of both, as far as both know them. */
 static bool is_same_callers(struct stitch_stacks *s, uint32_t a, uint32_t b)
 {
-	const struct stitch_sight *sa = &s->sights.v[a], *sb = &s->sights.v[b];
+	const struct stitch_occurrence *sa = &s->occurrences.v[a], *sb = &s->occurrences.v[b];
 	const struct stitch_stack *ta = &s->stacks.v[sa->stack], *tb = &s->stacks.v[sb->stack];
 	uint32_t i = sa->frame + 1, k = sb->frame + 1;
 
@@ -296,11 +298,12 @@ struct search {
 	uint64_t distance_ns;	    /* of the one that was given out last */
 };
 
-static uint64_t distance_of(const struct search *r, uint32_t sight, unsigned n)
+static uint64_t distance_of(const struct search *r, uint32_t occurrence, unsigned n)
 {
-	return sight == STITCH_NONE || !n
+	return occurrence == STITCH_NONE || !n
 		       ? UINT64_MAX
-		       : time_between(&r->s->stacks.v[r->s->sights.v[sight].stack], r->cut);
+		       : time_between(&r->s->stacks.v[r->s->occurrences.v[occurrence].stack],
+				      r->cut);
 }
 
 static uint32_t next_nearest(struct search *r, bool *is_before)
@@ -315,11 +318,11 @@ static uint32_t next_nearest(struct search *r, bool *is_before)
 		return ret;
 	if (*is_before) {
 		ret = r->before;
-		r->before = r->s->sights.v[ret].before;
+		r->before = r->s->occurrences.v[ret].before;
 		r->n_before--;
 	} else {
 		ret = r->after;
-		r->after = r->s->sights.v[ret].next;
+		r->after = r->s->occurrences.v[ret].next;
 		r->n_after--;
 	}
 	return ret;
@@ -327,7 +330,7 @@ static uint32_t next_nearest(struct search *r, bool *is_before)
 
 /* What speaks for a frame that is not equal. */
 struct chance {
-	uint32_t sight;		      /* the nearest, or NONE */
+	uint32_t occurrence;	      /* the nearest, or NONE */
 	uint32_t same, n;	      /* of its words */
 	uint64_t before_ns, after_ns; /* to the nearest of both sides */
 	bool is_disputed;
@@ -347,9 +350,9 @@ static bool calls_itself(const struct stitch_stack *t, uint32_t from, uint32_t e
 /* Frames of a function that calls itself, of what it calls, and of its first caller stand at the
  * same places in each recursion. */
 static bool is_recursion(const struct stitch_stacks *s, const struct stitch_stack *cut,
-			 uint32_t sight)
+			 uint32_t occurrence)
 {
-	const struct stitch_sight *at = &s->sights.v[sight];
+	const struct stitch_occurrence *at = &s->occurrences.v[occurrence];
 
 	return calls_itself(&s->stacks.v[at->stack], at->frame, at->frame + RECURSION_NEAR) ||
 	       calls_itself(cut, cut->n > RECURSION_NEAR ? cut->n - RECURSION_NEAR : 0, cut->n);
@@ -366,17 +369,17 @@ static bool is_likely(const struct chance *c)
 	       (far_ns <= TRUST_BETWEEN_NS && TRUST_BETWEEN_SHARE(c->same, c->n));
 }
 
-static void chance_add(struct stitch_stacks *s, struct chance *c, uint32_t sight, uint32_t same,
-		       uint32_t n, uint64_t *side_ns, uint64_t distance_ns)
+static void chance_add(struct stitch_stacks *s, struct chance *c, uint32_t occurrence,
+		       uint32_t same, uint32_t n, uint64_t *side_ns, uint64_t distance_ns)
 {
 	if (*side_ns == UINT64_MAX)
 		*side_ns = distance_ns;
-	if (c->sight == STITCH_NONE) {
-		c->sight = sight;
+	if (c->occurrence == STITCH_NONE) {
+		c->occurrence = occurrence;
 		c->same = same;
 		c->n = n;
 	} else if (!c->is_disputed) {
-		c->is_disputed = !is_same_callers(s, c->sight, sight);
+		c->is_disputed = !is_same_callers(s, c->occurrence, occurrence);
 	}
 }
 
@@ -385,29 +388,29 @@ uint32_t stitch_donor(struct stitch_stacks *s, struct stitch_stack *cut, uint64_
 	struct search r = {s, cut, cut->seen_before, STITCH_NONE, LOOKED_AT, LOOKED_AT, 0};
 	struct chance c = {STITCH_NONE, 0, 0, UINT64_MAX, UINT64_MAX, false};
 	struct stitch_words own, its;
-	uint32_t sight, same, n;
+	uint32_t occurrence, same, n;
 	bool is_before;
 
 	if (cut->wanted == STITCH_NONE)
 		return STITCH_NONE;
 	r.after = r.before == STITCH_NONE ? s->wanted.v[cut->wanted].first
-					  : s->sights.v[r.before].next;
+					  : s->occurrences.v[r.before].next;
 	stitch_words_get(cut, cut->n - 1, &own);
-	while ((sight = next_nearest(&r, &is_before)) != STITCH_NONE &&
+	while ((occurrence = next_nearest(&r, &is_before)) != STITCH_NONE &&
 	       r.distance_ns <= max_distance_ns) {
-		const struct stitch_sight *at = &s->sights.v[sight];
+		const struct stitch_occurrence *at = &s->occurrences.v[occurrence];
 
 		if (!can_tell_caller(s, at))
 			continue;
 		stitch_words_get(&s->stacks.v[at->stack], at->frame, &its);
 		same = words_same(&own, &its, &n);
-		if (n && same == n && (n >= SURE_WORDS || !is_recursion(s, cut, sight)))
-			return sight;
-		chance_add(s, &c, sight, same, n, is_before ? &c.before_ns : &c.after_ns,
+		if (n && same == n && (n >= SURE_WORDS || !is_recursion(s, cut, occurrence)))
+			return occurrence;
+		chance_add(s, &c, occurrence, same, n, is_before ? &c.before_ns : &c.after_ns,
 			   r.distance_ns);
 	}
-	if (is_likely(&c) && !is_recursion(s, cut, c.sight))
-		return c.sight;
-	cut->is_doubted = c.sight != STITCH_NONE;
+	if (is_likely(&c) && !is_recursion(s, cut, c.occurrence))
+		return c.occurrence;
+	cut->is_doubted = c.occurrence != STITCH_NONE;
 	return STITCH_NONE;
 }

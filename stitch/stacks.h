@@ -39,8 +39,9 @@ struct stitch_stack {
 	uint32_t copy_bytes;
 	uint32_t n;
 	uint32_t n_believed;	      /* frames that can be told; 0: not looked at yet */
-	uint32_t wanted, seen_before; /* the frame that it was cut at; the last sight before it */
-	uint32_t donor;		      /* a sight, or NONE */
+	uint32_t wanted,
+		seen_before; /* the frame that it was cut at; the last occurrence before it */
+	uint32_t donor;	     /* an occurrence, or NONE */
 	bool is_complete, is_cut;
 	bool is_known;	 /* donor and base are */
 	bool is_doubted; /* others have such a frame, but it may not be the same */
@@ -54,11 +55,11 @@ struct stitch_stack {
 struct stitch_wanted {
 	uint64_t ip, sp, fp;
 	uint32_t map;	      /* map_number() */
-	uint32_t first, last; /* sights */
+	uint32_t first, last; /* occurrences */
 };
 
 /* A stack that shows its caller. In the order of the stacks. */
-struct stitch_sight {
+struct stitch_occurrence {
 	uint32_t stack, frame;
 	uint32_t before, next;
 };
@@ -67,7 +68,7 @@ struct stitch_sight {
 struct stitch_stacks {
 	VEC(struct stitch_stack) stacks; /* in the order of time */
 	VEC(struct stitch_wanted) wanted;
-	VEC(struct stitch_sight) sights;
+	VEC(struct stitch_occurrence) occurrences;
 	uint32_t *slots; /* of a hash table of the wanted: index, NONE */
 	uint64_t *maybe; /* a bit by hash of sp: something is wanted there */
 	size_t n_slots, slots_room;
@@ -83,9 +84,9 @@ static inline uint64_t stitch_reach(const struct frame_place *outermost)
 
 void stitch_stacks_clear(struct stitch_stacks *s);
 void stitch_stacks_done(struct stitch_stacks *s);
-/* After all stacks were pushed: finds the sights. 0 or -ERR_NOMEM. */
+/* After all stacks were pushed: finds the occurrences. 0 or -ERR_NOMEM. */
 int stitch_find_sights(struct stitch_stacks *s);
-/* The sight whose stack tells the callers of a cut stack, or NONE, which sets is_doubted. */
+/* The occurrence whose stack tells the callers of a cut stack, or NONE, which sets is_doubted. */
 uint32_t stitch_donor(struct stitch_stacks *s, struct stitch_stack *cut, uint64_t max_distance_ns);
 /* Frames of the stack that can be told to others. */
 uint32_t stitch_believed(struct stitch_stack *s);

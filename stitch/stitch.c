@@ -260,11 +260,11 @@ static struct stack_base *base_from(struct stitcher *st, struct stitch_stack *t,
 /* What lies above a cut stack, once that of its donor is known. */
 static int base_take(struct stitcher *st, struct stitch_stack *cut)
 {
-	const struct stitch_sight *sight = &st->s.sights.v[cut->donor];
-	struct stitch_stack *t = &st->s.stacks.v[sight->stack];
+	const struct stitch_occurrence *occurrence = &st->s.occurrences.v[cut->donor];
+	struct stitch_stack *t = &st->s.stacks.v[occurrence->stack];
 	int rc = 0;
 
-	cut->base = base_from(st, t, sight->frame + 1, &rc);
+	cut->base = base_from(st, t, occurrence->frame + 1, &rc);
 	cut->reach = t->n_believed == t->n ? t->reach : stitch_reach(&t->places[t->n_believed - 1]);
 	return rc;
 }
@@ -282,7 +282,7 @@ static int base_find(struct stitcher *st, uint32_t id)
 			break;
 		if (vec_push(&st->path, (uint32_t)(t - st->s.stacks.v)))
 			return -ERR_NOMEM;
-		t = &st->s.stacks.v[st->s.sights.v[t->donor].stack];
+		t = &st->s.stacks.v[st->s.occurrences.v[t->donor].stack];
 	}
 	while (st->path.n && !rc)
 		rc = base_take(st, &st->s.stacks.v[st->path.v[--st->path.n]]);

@@ -126,7 +126,7 @@ static enum unwind_stop shaped_step(struct walk *w, const struct rule *r, struct
 
 /* ---- where the rule of a frame is ---------------------------------------------------------- */
 
-/* Where the rule of the cursor's frame belongs in the cache, and the order for that memory. */
+/* Where the rule of the cursor's frame belongs in the cache, which is prefetched. */
 static inline void seek(struct walk *w, struct rule_entry *entries, uint64_t lookup_ip)
 {
 	w->key = w->space_key | lookup_ip;
@@ -241,21 +241,22 @@ static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 
 /* ---- the two kinds that nearly all rules are of ------------------------------------------- */
 
-PREFETCHING void order_word(const struct walk *w, uint64_t addr)
+PREFETCHING void prefetch_word(const struct walk *w, uint64_t addr)
 {
 	__builtin_prefetch((const void *)(uintptr_t)(w->copy_bias + addr));
 }
 
-/* The orders for the memory that the step will read, wherever that is: a prefetch cannot fault. */
-PREFETCHING void order_stack(const struct walk *w, struct words words)
+/* Prefetches what the step will read, wherever that is: a prefetch cannot fault. */
+PREFETCHING void prefetch_stack(const struct walk *w, struct words words)
 {
 	const struct rule *r = &w->entry->rule;
 	uint64_t cfa = w->c.bases[rule_base((enum rule_kind)r->kind)];
 
 	cfa += (uint64_t)(int64_t)r->cfa_off;
-	order_word(w, cfa + (uint64_t)(int64_t)r->fp_off);
+	prefetch_word(w, cfa + (uint64_t)(int64_t)r->fp_off);
 	/* A return address that a call has pushed is in the word below. */
-	order_word(w, words.link_register ? cfa + (uint64_t)(int64_t)r->ra_off : cfa - words.bytes);
+	prefetch_word(w,
+		      words.link_register ? cfa + (uint64_t)(int64_t)r->ra_off : cfa - words.bytes);
 }
 
 static inline __attribute__((always_inline)) enum unwind_stop
@@ -362,10 +363,10 @@ step(struct walk *w, struct rule_entry *entries, struct words words)
 	return unusual_step(w, entries, e);
 }
 
-/* The walk whose words are ordered while the i-th takes its step. A stack comes from memory, a rule
- * mostly from a near cache: of the time between two steps of a walk a quarter is left for the order
- * of its rule, the rest for those of its stack. */
-static inline size_t ordered_at(size_t i, size_t n)
+/* The walk whose words are prefetched while the i-th takes its step. A stack comes from memory, a
+ * rule mostly from a near cache: of the time between two steps of a walk a quarter is left for that
+ * of its rule, the rest for that of its stack. */
+static inline size_t prefetched_at(size_t i, size_t n)
 {
 	size_t at = i + n - n / 4;
 
@@ -377,7 +378,7 @@ static inline __attribute__((always_inline)) void walk_all(struct walk **walks, 
 							   struct words words)
 {
 	struct rule_entry *entries = walks[0]->worker->cache.entries;
-	size_t i, ordered = ordered_at(0, n);
+	size_t i, ordered = prefetched_at(0, n);
 
 	for (i = 0; i < n; i++) {
 		seek_any(walks[i], entries, walks[i]->c.ip);
@@ -388,12 +389,12 @@ static inline __attribute__((always_inline)) void walk_all(struct walk **walks, 
 		struct walk *w = walks[i];
 		enum unwind_stop stop;
 
-		order_stack(walks[ordered], words);
+		prefetch_stack(walks[ordered], words);
 		stop = step(w, entries, words);
 		if (__builtin_expect(stop != WALK_ON, 0)) {
 			w->stop = stop;
 			walks[i] = walks[--n];
-			ordered = ordered_at(i, n);
+			ordered = prefetched_at(i, n);
 		}
 		if (++i >= n)
 			i = 0;

@@ -251,8 +251,8 @@ static void believes_what_is_equal(void **state)
 	end(st);
 }
 
-/* A frame that is not equal is believed for 20 ms, if a third of it is; between two sights for 100,
- * if half of it is; and never when the nearest sights show different callers. */
+/* A frame that is not equal is believed for 20 ms, if a third of it is; between two occurrences for
+ * 100, if half of it is; and never when the nearest occurrences show different callers. */
 static void believes_what_is_near(void **state)
 {
 	const uint64_t ms = 1000000;
