@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "cmd/dso_weights.h"
 
 enum { TEXT_MODULES_MAX = 40 };
@@ -17,26 +17,12 @@ struct module_report {
 	enum sym_tier tier;
 	enum sym_miss miss;
 	const char *source;
+	bool has_locals;
 	const char *lacks; /* beyond the names that it has: why there is no more */
 	const char *lacks_detail;
 	const char *help;
 	const char *fetch;
 };
-
-/* "symtab of PATH, dynsym of PATH": the module's own path stands in the line already. */
-static void text_source(const char *source, const char *path, FILE *out)
-{
-	size_t n = strlen(path);
-	const char *of;
-
-	while ((of = strstr(source, " of "))) {
-		bool own = !strncmp(of + 4, path, n) && (of[4 + n] == ',' || !of[4 + n]);
-
-		fprintf(out, "%.*s", (int)(of - source) + (own ? 0 : 4), source);
-		source = of + 4 + (own ? n : 0);
-	}
-	fputs(source, out);
-}
 
 /* The kernel's list of symbols names all of it, and a vmlinux of a gigabyte is not to be advised.
  */
@@ -191,9 +177,8 @@ static const char *no_debug_text(const struct module_report *r)
 
 	if (!*r->source || (miss != MODULE_MISS_STRIPPED && miss != MODULE_MISS_NO_FILE))
 		return module_miss_text(miss);
-	return strstr(r->source, "symtab") || r->module->mini
-		       ? "no debug information: no lines, no inlined functions"
-		       : "stripped: only exported functions have names";
+	return r->has_locals ? "no debug information: no lines, no inlined functions"
+			     : "stripped: only exported functions have names";
 }
 
 static const char *alt_help(const struct module *m)
@@ -269,6 +254,7 @@ static struct module_report report_of(const struct pipeline *p, const struct dso
 		.tier = symbolizer_tier(p->symbolizer, dso),
 		.miss = symbolizer_miss(p->symbolizer, dso),
 		.source = symbolizer_source(p->symbolizer, dso),
+		.has_locals = symbolizer_has_locals(p->symbolizer, dso),
 		.lacks = "",
 		.lacks_detail = "",
 		.help = "",
@@ -318,8 +304,7 @@ static void text_why(const struct module_report *r, FILE *out)
 static void text_module(const struct module_report *r, double share, FILE *out)
 {
 	fprintf(out, "  %5.1f %%  %-6s  %-50s ", share, sym_tier_text(r->tier), r->dso->path);
-	text_source(r->source, r->dso->path, out);
-	fprintf(out, "%s%s%s%s%s%s%s%s\n", *r->source && r->miss ? "; " : "",
+	fprintf(out, "%s%s%s%s%s%s%s%s%s\n", r->source, *r->source && r->miss ? "; " : "",
 		r->miss ? sym_miss_text(r->miss) : "",
 		*r->lacks && (*r->source || r->miss) ? "; " : "", r->lacks,
 		*r->lacks_detail ? ": " : "", r->lacks_detail, *r->fetch ? "; debuginfod: " : "",
@@ -348,23 +333,11 @@ void report_modules_text(const struct pipeline *p, FILE *out)
 
 static void json_string(FILE *out, const char *s)
 {
-	size_t left = strlen(s), n;
+	struct text t = {0};
 
-	fputc('"', out);
-	for (; left; s += n, left -= n) {
-		n = utf8_length(s, left);
-		if (!n) {
-			fputs("\xef\xbf\xbd", out); /* U+FFFD */
-			n = 1;
-		} else if (*s == '"' || *s == '\\') {
-			fprintf(out, "\\%c", *s);
-		} else if ((unsigned char)*s < 0x20) {
-			fprintf(out, "\\u%04x", (unsigned)*s);
-		} else {
-			fwrite(s, 1, n, out);
-		}
-	}
-	fputc('"', out);
+	text_json(&t, s, strlen(s));
+	text_flush(&t, out);
+	text_done(&t);
 }
 
 static void json_member(FILE *out, const char *name, const char *value)

@@ -16,10 +16,12 @@ bool elfsyms_has_symtab(struct elf_image *img)
 
 static void says(struct elfsyms *s, const char *table, const struct elf_image *img)
 {
+	const char *path = elf_image_path(img);
+	const bool own = !strcmp(path, s->mod->dso->path);
 	size_t used = strlen(s->source);
 
-	snprintf(s->source + used, sizeof s->source - used, "%s%s of %s", used ? ", " : "", table,
-		 elf_image_path(img));
+	snprintf(s->source + used, sizeof s->source - used, "%s%s%s%s", used ? ", " : "", table,
+		 own ? "" : " of ", own ? "" : path);
 }
 
 static int read_one(struct elfsyms *s, struct elf_image *img, const char *section,
@@ -31,8 +33,10 @@ static int read_one(struct elfsyms *s, struct elf_image *img, const char *sectio
 		return 0;
 	if (symtab_read(&s->tab, img, section, only, &n))
 		return -1;
-	if (n)
-		says(s, called, img);
+	if (!n)
+		return 0;
+	says(s, called, img);
+	s->has_locals |= !strcmp(section, ".symtab");
 	return 0;
 }
 
@@ -45,6 +49,7 @@ static int read_go(struct elfsyms *s)
 		return -1;
 	if (s->tab.funcs.n > before)
 		says(s, "pclntab", s->mod->image);
+	s->has_locals |= s->tab.funcs.n > before;
 	return 0;
 }
 

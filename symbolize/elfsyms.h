@@ -39,8 +39,8 @@ struct elfsyms {
 	bool eh_opened;
 	/* Of a symbol without size: no other function starts between these two. */
 	uint64_t sizeless_start, sizeless_last;
-	char source[2 *
-		    256]; /* "symtab of PATH", "dynsym of PATH" ...; "" when there are no symbols */
+	bool has_locals;      /* functions that are not exported have names, too */
+	char source[2 * 256]; /* as symbolizer_source() says it; "" when there are no symbols */
 };
 
 /* From image, debug file and MiniDebugInfo of mod, whichever are there; a Go program without any of

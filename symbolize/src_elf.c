@@ -126,6 +126,7 @@ static int load_symbols(struct symbol_source *s, struct elf_state *e, const uint
 	if (elfsyms_load(&e->syms, e->mod, vaddrs, n))
 		return err_nomem(err);
 	s->is_go = e->syms.go.data;
+	s->has_locals = e->syms.has_locals;
 	s->linker_folds = linker_folds(e->mod->image) || linker_folds(e->mod->debug);
 	if (!e->mod->image)
 		s->miss = miss_of(e->mod->image_miss);
@@ -146,7 +147,7 @@ static int say_plt(struct symbol_source *s, struct elf_state *e, struct err *err
 	if (e->told_plt)
 		return 0;
 	e->told_plt = true;
-	return source_says(s, err, "PLT of %s", elf_image_path(e->mod->image));
+	return source_says_table(s, err, "PLT", elf_image_path(e->mod->image));
 }
 
 static int elf_symbols(struct symbol_source *s, struct lookups *l, struct err *err)
@@ -294,8 +295,8 @@ static int elf_source_lines(struct symbol_source *s, struct lookups *l, unsigned
 	e->told_dwarf = true;
 	/* The file may have changed since, and have none any more. */
 	image = dwarf_image(e->mod);
-	return source_says(s, err, "DWARF of %s",
-			   image ? elf_image_path(image) : e->mod->dso->path);
+	return source_says_table(s, err, "DWARF",
+				 image ? elf_image_path(image) : e->mod->dso->path);
 }
 
 static size_t elf_candidates(struct symbol_source *s, const struct sym_query *q,

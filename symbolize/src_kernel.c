@@ -173,7 +173,7 @@ static int kernel_lines(struct symbol_source *s, struct lookups *l, unsigned n_t
 	if (rc || !k->dwarf || k->told_dwarf)
 		return rc;
 	k->told_dwarf = true;
-	return source_says(s, err, "DWARF of %s", elf_image_path(k->mod->debug));
+	return source_says_table(s, err, "DWARF", elf_image_path(k->mod->debug));
 }
 
 static void kernel_end_batch(struct symbol_source *s)

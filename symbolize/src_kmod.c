@@ -136,7 +136,8 @@ static int kmod_lines(struct symbol_source *s, struct lookups *l, unsigned n_thr
 	k->told_dwarf = true;
 	/* The file may have changed since, and have none any more. */
 	image = dwarf_image(k->mod);
-	return source_says(s, err, "DWARF of %s", image ? elf_image_path(image) : k->mod->dso->path);
+	return source_says_table(s, err, "DWARF",
+				 image ? elf_image_path(image) : k->mod->dso->path);
 }
 
 static void kmod_end_batch(struct symbol_source *s)

@@ -48,6 +48,13 @@ int source_says(struct symbol_source *s, struct err *err, const char *fmt, ...)
 	return 0;
 }
 
+int source_says_table(struct symbol_source *s, struct err *err, const char *table, const char *path)
+{
+	const bool own = !strcmp(path, s->dso->path);
+
+	return source_says(s, err, "%s%s%s", table, own ? "" : " of ", own ? "" : path);
+}
+
 void lookup_set(struct lookup *l, struct symbol_source *s, const struct functab *tab,
 		const struct func *f, uint64_t addr)
 {

@@ -67,6 +67,7 @@ struct symbol_source {
 	struct recorded *recorded; /* of src_recorded.c; NULL: none */
 	enum sym_miss miss;	   /* why the source as a whole names nothing; FOUND */
 	bool found;		   /* some address got a name */
+	bool has_locals;	   /* a table has functions that are not exported */
 	char *used;		   /* what symbolizer_source() says; NULL: nothing */
 	enum sym_lack lacks;
 	char *lacks_detail;	  /* NULL: none */
@@ -113,6 +114,9 @@ void recorded_done(struct symbol_source *s);
 /* Appends ", text" to what symbolizer_source() says. 0, or -ERR_NOMEM. */
 int source_says(struct symbol_source *s, struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same with a table of the file at `path`, which is left out when it is the dso's own. */
+int source_says_table(struct symbol_source *s, struct err *err, const char *table,
+		      const char *path);
 
 /* Sets symbol, offset and aliases of a lookup from a function of a table (NULL: no aliases are
  * counted); f may be NULL: then miss. */

@@ -191,6 +191,13 @@ const char *symbolizer_source(const struct symbolizer *s, const struct dso *dso)
 	return src && src->used ? src->used : "";
 }
 
+bool symbolizer_has_locals(const struct symbolizer *s, const struct dso *dso)
+{
+	const struct symbol_source *src = source_of(s, dso);
+
+	return src && src->has_locals;
+}
+
 enum sym_miss symbolizer_miss(const struct symbolizer *s, const struct dso *dso)
 {
 	const struct symbol_source *src = source_of(s, dso);

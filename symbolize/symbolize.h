@@ -153,9 +153,11 @@ struct symbolize_stats {
 };
 const struct symbolize_stats *symbolizer_stats(const struct symbolizer *s);
 
-/* What was used for a dso: "symtab of /usr/lib/debug/...", "dynsym", "kallsyms" ...; "" when
- * nothing. Lives until symbolizer_free(). */
+/* What was used for a dso: "symtab of /usr/lib/debug/...", "dynsym" (of the dso's own file),
+ * "kallsyms" ...; "" when nothing. For people. Lives until symbolizer_free(). */
 const char *symbolizer_source(const struct symbolizer *s, const struct dso *dso);
+/* Whether functions of a file that are not exported have names. */
+bool symbolizer_has_locals(const struct symbolizer *s, const struct dso *dso);
 /* The best that is known of any address of a dso. */
 enum sym_tier {
 	SYM_TIER_NONE,

@@ -9,7 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct go_line chain[64];
 	struct func_cursor cursor = {0};
-	struct module mod = {0};
+	const struct dso dso = {.path = "fuzz"};
+	struct module mod = {.dso = &dso};
 	struct elfsyms s = {0};
 	const struct func *f;
 	size_t i;

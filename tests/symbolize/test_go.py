@@ -170,7 +170,7 @@ def by_construction():
         answers, source, reason = symbolize("file", path, [TEXT + e[0] for e in EXPECTED] + [TEXT + 0x50], "-i")
         want = [e[2] if version in ("1.2", "1.16") else e[1] for e in EXPECTED]
         got = [chain(a) for a in answers[:-1]]
-        check(got == want and source == f"pclntab of {path}", f"Go {version}: names, lines, inlined calls",
+        check(got == want and source == "pclntab", f"Go {version}: names, lines, inlined calls",
               f"{got}\n{want}\n{source} {reason}")
         check(not answers[-1].system, f"Go {version}: nothing behind the last function", answers[-1].system)
         plain, _, _ = symbolize("file", path, [TEXT + 0x24])

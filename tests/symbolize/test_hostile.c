@@ -51,7 +51,8 @@ static int free_sample(void **unused)
 
 static void use_all(struct elf_image *img)
 {
-	const struct module mod = {.image = img};
+	const struct dso dso = {.path = "h.elf"};
+	const struct module mod = {.dso = &dso, .image = img};
 	struct code_section section = {0};
 	struct functab tab = {0}, plt = {0};
 	struct func_cursor c = {0};

@@ -75,14 +75,14 @@ def debug_files():
     addresses = [at[n] + 1 for n in wanted]
     whole = os.path.abspath("whole")
     got, source, _ = names(whole, addresses)
-    check(got == wanted and source == f"symtab of {whole}, dynsym of {whole}", "not stripped", (got, source))
+    check(got == wanted and source == "symtab, dynsym", "not stripped", (got, source))
 
     run("objcopy", "--only-keep-debug", "whole", "whole.debug")
     run("objcopy", "--strip-all", "whole", "stripped")
     stripped = os.path.abspath("stripped")
     # hidden_helper lies in a hole of .dynsym: it must not be called like its neighbour
     got, source, reason = names(stripped, addresses)
-    check(got == ["exported", "", "main"] and source == f"dynsym of {stripped}", "stripped: .dynsym, holes stay holes",
+    check(got == ["exported", "", "main"] and source == "dynsym", "stripped: .dynsym, holes stay holes",
           (got, source))
 
     run("objcopy", "--add-gnu-debuglink=whole.debug", "stripped", "linked")
