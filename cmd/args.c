@@ -68,12 +68,14 @@ int args_address(const char *option, const char *text, uint64_t *ret, struct err
  * which then fail to parse as numbers. */
 static bool next_item(const char **text, char *item, size_t size)
 {
-	size_t n;
+	size_t n, kept;
 
 	if (!**text)
 		return false;
 	n = strcspn(*text, ",");
-	snprintf(item, size, "%.*s", (int)n, *text);
+	kept = n < size ? n : size - 1;
+	memcpy(item, *text, kept);
+	item[kept] = '\0';
 	*text += n;
 	if (**text == ',')
 		++*text;
