@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/hints.h"
@@ -144,6 +145,44 @@ static uint64_t hash_arguments(const struct perf_file_info *info)
 	return hash | 1;
 }
 
+/* As resolve writes them into pprof files: "kernel:6.1.0". */
+static void tell_comment(struct input_facts *f, const char *s)
+{
+	const struct {
+		const char *key;
+		char *text;
+		size_t size;
+		uint64_t *number;
+	} rows[] = {
+		{"cpu:", f->cpu, sizeof f->cpu, NULL},
+		{"arch:", f->arch, sizeof f->arch, NULL},
+		{"kernel:", f->kernel, sizeof f->kernel, NULL},
+		{"processors:", NULL, 0, &f->cpus},
+		{"frequency:", NULL, 0, &f->frequency},
+		{"lost:", NULL, 0, &f->lost},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		size_t n = strlen(rows[i].key);
+
+		if (strncmp(s, rows[i].key, n))
+			continue;
+		if (rows[i].text)
+			keep(rows[i].text, rows[i].size, s + n);
+		else
+			*rows[i].number = strtoull(s + n, NULL, 10);
+	}
+}
+
+static void tell_comments(struct input_facts *f, const struct profile *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->comments.n; i++)
+		tell_comment(f, strtab_get(&p->strings, p->comments.v[i]));
+}
+
 static void tell_facts(struct input_facts *f, const struct perf_file *file)
 {
 	const struct perf_file_info *i = perf_file_info(file);
@@ -223,6 +262,8 @@ int profiles_load_one(struct resolve *r, const char *path, struct profile **ret,
 	if (facts)
 		*facts = (struct input_facts){.cpu = ""};
 	rc = f ? read_named(r, path, f, ret, err) : read_recording(r, path, ret, facts, err);
+	if (facts && f && !rc)
+		tell_comments(facts, *ret);
 	if (facts)
 		facts->damaged = r->damaged;
 	r->damaged |= before;

@@ -10,12 +10,13 @@ bool profiles_are_meant(const struct resolve *r);
  * symbolized. r->damaged tells whether something was lost, which is told on standard error. 0 or
  * negative with *err. */
 int profiles_load(struct resolve *r, struct profile **ret, struct err *err);
-/* What a recording says of its machine; "": nothing. */
+/* What a recording says of its machine, or a pprof file that was made of one; "", 0: nothing. */
 struct input_facts {
 	char cpu[64], kernel[128], arch[32], host[64];
-	unsigned cpus;
+	uint64_t cpus;
 	bool damaged;
 	uint64_t lost;
+	uint64_t frequency; /* of profiles */
 	uint64_t arguments; /* a hash of the words behind the program's name; 0: not known */
 };
 

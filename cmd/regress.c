@@ -18,7 +18,7 @@
 #include "cmd/sides.h"
 #include "cmd/version.h"
 
-enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2 };
+enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2, EXIT_INCONCLUSIVE = 3 };
 
 struct command {
 	struct regress_options opt;
@@ -27,7 +27,7 @@ struct command {
 	const char *q_text, *margin_text;
 	unsigned annotate_kind;
 	bool warn_only, quiet, quiet_if_fine, lint_budget, show_help, show_version;
-	bool is_run, is_confirm, confirm;
+	bool is_run, is_confirm, confirm, is_detect;
 	const char *earlier_path;
 	struct earlier earlier;
 	struct regress_recipe recipe;
@@ -75,6 +75,21 @@ static int set_total(void *target, char *text, struct err *err)
 	return set_share("--total", text, 10, &((struct command *)target)->opt.total_max, err);
 }
 
+/* GROWTH or GROWTH:SHARE */
+static int set_detect(void *target, char *text, struct err *err)
+{
+	struct command *c = target;
+	char *share = strchr(text, ':');
+	int rc = 0;
+
+	if (share) {
+		*share++ = '\0';
+		rc = set_share("--detect", share, 1, &c->opt.detect_share, err);
+	}
+	c->is_detect = true;
+	return rc ? rc : set_share("--detect", text, 10, &c->opt.detect_growth, err);
+}
+
 static int take_nothing(void *target, char *text, struct err *err)
 {
 	(void)target;
@@ -115,6 +130,10 @@ static const struct option_row options[] = {
 	{0, "total", NULL, "SHARE", "growth of all on-CPU time that is no alarm (3%)",
 	 CALLS(set_total)},
 	{0, "q", NULL, "Q", "share of false ones among the alarms (0.01)", CALLS(set_q)},
+	{0, "detect", NULL, "GROWTH[:SHARE]",
+	 "a growth that ought to be found, in functions with this share of the\n"
+	 "time (10%:10%): status 3 when runs are too few and nothing is slower",
+	 CALLS(set_detect)},
 	{0, "warn-only", NULL, NULL, "exit status 0 whatever got slower", SETS_FLAG(warn_only)},
 	HEADING("reports, besides the table on standard output"),
 	{0, "md", NULL, "FILE", "Markdown; also appended to $GITHUB_STEP_SUMMARY if that is set",
@@ -167,7 +186,7 @@ static void print_help(void)
 	     "least.\n");
 	options_print_help(options, N_OPTIONS, stdout);
 	puts("exit status: 0 nothing got slower; 1 something did; 2 trouble: usage, unreadable, "
-	     "not comparable");
+	     "not comparable;\n3 with --detect: nothing was found, but could not have been");
 }
 
 /* ---- runs --------------------------------------------------------------------------------------
@@ -313,7 +332,8 @@ static int read_run(const char *path, struct resolve *r, struct profile **ret,
 	memcpy(facts->kernel, in.kernel, sizeof facts->kernel);
 	memcpy(facts->arch, in.arch, sizeof facts->arch);
 	memcpy(facts->host, in.host, sizeof facts->host);
-	facts->cpus = in.cpus;
+	facts->cpus = (unsigned)in.cpus;
+	facts->frequency = in.frequency;
 	facts->damaged = in.damaged;
 	facts->lost = in.lost;
 	facts->arguments = in.arguments;
@@ -513,7 +533,17 @@ static int confirm(struct command *c, const char *rules, struct regress **g, str
 	return compare(c, rules, g, err);
 }
 
-/* 0, 1: something got slower; negative. */
+/* What the comparison says. */
+static int status_of(const struct command *c, const struct regress *g)
+{
+	if (c->warn_only)
+		return EXIT_FINE;
+	if (regress_failed(g))
+		return EXIT_SLOWER;
+	return c->is_detect && !regress_design(g)->can_detect ? EXIT_INCONCLUSIVE : EXIT_FINE;
+}
+
+/* An exit status; negative. */
 static int run(struct command *c, struct err *err)
 {
 	struct regress *g = NULL;
@@ -542,8 +572,8 @@ static int run(struct command *c, struct err *err)
 		rc = lint(g, c);
 	else if (!rc)
 		rc = write_reports(c, g, err);
-	if (!rc && !c->lint_budget && !c->warn_only && regress_failed(g))
-		rc = EXIT_SLOWER;
+	if (!rc && !c->lint_budget)
+		rc = status_of(c, g);
 	regress_free(g);
 	free(rules);
 	return rc;
@@ -563,7 +593,7 @@ int main(int argc, char **argv)
 		rc = args_flush(stdout, "standard output", &err);
 	} else {
 		rc = rc ? rc : run(&c, &err);
-		code = rc > 0 ? EXIT_SLOWER : EXIT_FINE;
+		code = rc > 0 ? rc : EXIT_FINE;
 	}
 	if (rc < 0) {
 		err_format(&err, line, sizeof line);

@@ -224,6 +224,38 @@ static void add_comment(struct writer *w, const char *key, const struct text *va
 	text_done(&line);
 }
 
+/* What runs must have in common to be compared: `regress` reads it again. Without the host's name, which
+ * profiles on their way to a server need not tell. */
+static void add_environment(struct writer *w, const struct perf_file_info *info)
+{
+	const struct profile_event *e = &w->pp.p->events.v[w->main_event];
+	const struct {
+		const char *key, *text;
+		uint64_t number;
+	} rows[] = {
+		{"cpu:", info->cpu_desc, 0},
+		{"arch:", info->arch, 0},
+		{"kernel:", info->os_release, 0},
+		{"processors:", NULL, info->cpus_online},
+		{"frequency:", NULL, e->attr.flags & PERF_ATTR_FREQ ? e->attr.sample_period : 0},
+		{"lost:", NULL, w->pp.opt->lost},
+	};
+	struct text value = {0};
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		value.n = 0;
+		if (rows[i].text)
+			text_str(&value, rows[i].text);
+		else if (rows[i].number)
+			text_dec(&value, rows[i].number, 0);
+		if (value.n)
+			add_comment(w, rows[i].key, &value);
+	}
+	w->msg.failed |= value.failed;
+	text_done(&value);
+}
+
 static void add_comments(struct writer *w)
 {
 	const struct perf_file_info *info = w->pp.p->info;
@@ -257,6 +289,8 @@ static void add_comments(struct writer *w)
 	}
 	if (i)
 		add_comment(w, "perf-command:", &value);
+	if (info)
+		add_environment(w, info);
 	w->msg.failed |= value.failed;
 	text_done(&value);
 	if (w->sub.n)

@@ -58,6 +58,11 @@ static int check_run(const struct regress_run *first, const struct regress_run *
 			     "not comparable: sampled %llu times a second, %s %llu times (--force)",
 			     (unsigned long long)b->frequency, first->name,
 			     (unsigned long long)a->frequency);
+	if (!rc && a->period && b->period && a->period != b->period)
+		rc = err_set(err, ERR_USAGE, r->name,
+			     "not comparable: a sample every %llu, %s every %llu (--force)",
+			     (unsigned long long)b->period, first->name,
+			     (unsigned long long)a->period);
 	return rc ? rc : check_whole(r, err);
 }
 

@@ -7,6 +7,12 @@
 #define NONE	    UINT32_MAX
 #define MOVED_SHARE .2 /* of a change that need not be found again */
 
+/* A function's time went to or came from another one. */
+struct move {
+	uint32_t to; /* key; NONE */
+	enum moved_how how;
+};
+
 struct judge {
 	struct regress *g;
 	double *size;
@@ -14,7 +20,7 @@ struct judge {
 	double total[SIDE_N]; /* samples per run, adjusted */
 	bool *flagged;	      /* by key: slower by itself */
 	bool *accepted;	 /* by key: slower with what it calls, and nothing of that explains it */
-	uint32_t *moved; /* by key: its time went to or came from this one; NONE */
+	struct move *moved; /* by key */
 	bool can_gate;
 };
 
@@ -41,7 +47,9 @@ static inline bool is_new(const struct tested *v)
 static inline bool is_gone(const struct tested *v)
 {
 	return v->b < .5 && v->a >= SAMPLES_MIN;
-}/* ---- total.c */
+}
+
+/* ---- total.c */
 void judge_total(const struct judge *j, struct finding *f);
 /* Without an adjustment everything may have grown alike: then no function is to blame. */
 bool all_changed_alike(struct regress *g);

@@ -51,7 +51,7 @@ void family_done(struct family *f)
 	*f = (struct family){0};
 }
 
-static double within_df(const struct family *f)
+double family_df(const struct family *f)
 {
 	double base = f->base > 1 ? (double)f->base - 1 : 0;
 	size_t n_new = f->runs - f->base;
@@ -63,7 +63,7 @@ static double within_df(const struct family *f)
 static void measure(const struct family *f, const double *counts, const double *size,
 		    struct tested *v)
 {
-	double sum[2] = {0}, s[2] = {0}, chi = 0, df = within_df(f);
+	double sum[2] = {0}, s[2] = {0}, chi = 0, df = family_df(f);
 	size_t r;
 
 	for (r = 0; r < f->runs; r++) {
@@ -186,7 +186,7 @@ int family_sizes(struct family *f, bool force_stable, double *size, bool *stable
 	w_stable = within(f);
 	measure_all(f, one);
 	w_one = within(f);
-	*stable = force_stable || w_stable < w_one || within_df(f) <= 0;
+	*stable = force_stable || w_stable < w_one || family_df(f) <= 0;
 	f->floor = *stable ? PHI_FLOOR : PHI_FLOOR_TIMER;
 	if (!*stable)
 		memcpy(size, one, f->runs * sizeof *size);
@@ -199,7 +199,7 @@ int family_sizes(struct family *f, bool force_stable, double *size, bool *stable
 /* ---- dispersion --------------------------------------------------------------------------------
  */
 
-static double trend_at(const struct family *f, double mu)
+double family_trend(const struct family *f, double mu)
 {
 	return fmax(f->trend[0] + f->trend[1] * mu, .05);
 }
@@ -224,7 +224,7 @@ static void fit_trend(struct family *f)
 
 		for (i = 0; i < f->n; i++) {
 			const struct tested *v = &f->v[i];
-			double at = trend_at(f, v->mu), wi = 1 / (at * at),
+			double at = family_trend(f, v->mu), wi = 1 / (at * at),
 			       y = fmin(v->phi, 4 * at);
 
 			if (!v->is_tested)
@@ -260,14 +260,14 @@ static int compare_doubles(const void *a, const void *b)
  * is moved so that its mean logarithm is theirs. */
 static int fit_prior(struct family *f)
 {
-	double df = within_df(f), *e = malloc(f->n * sizeof *e + 1), mean = 0, var = 0, rest;
+	double df = family_df(f), *e = malloc(f->n * sizeof *e + 1), mean = 0, var = 0, rest;
 	size_t i, n = 0;
 
 	if (!e)
 		return -1;
 	for (i = 0; i < f->n; i++)
 		if (f->v[i].is_tested)
-			e[n++] = log(fmax(f->v[i].phi, 1e-3) / trend_at(f, f->v[i].mu));
+			e[n++] = log(fmax(f->v[i].phi, 1e-3) / family_trend(f, f->v[i].mu));
 	f->d0 = 4;
 	if (n >= 5 && df > 0) {
 		double lo, hi;
@@ -326,7 +326,7 @@ static void measure_past(const struct family *f, size_t i, struct tested *v)
  * believed. */
 static void check_past(struct family *f)
 {
-	double df = within_df(f), sum = 0;
+	double df = family_df(f), sum = 0;
 	size_t i, n = 0;
 
 	for (i = 0; i < f->n; i++) {
@@ -350,7 +350,7 @@ static double pool_past(const struct family *f, const struct tested *v, double a
 {
 	double df = fmin(v->df_past, DF_PAST_MAX);
 
-	if (df > 0 && within_df(f) > 0 && v->phi / fmax(v->phi_past, at) > PHI_ROBUST_NEAR)
+	if (df > 0 && family_df(f) > 0 && v->phi / fmax(v->phi_past, at) > PHI_ROBUST_NEAR)
 		df = fmin(df, 1);
 	if (df > 0)
 		*d0 = fmin(*d0, D0_WITH_PAST);
@@ -362,7 +362,7 @@ static double pool_past(const struct family *f, const struct tested *v, double a
 
 static void test_one(const struct family *f, struct tested *v)
 {
-	double df = within_df(f), at = trend_at(f, v->mu), d0 = f->d0, margin = log1p(v->margin);
+	double df = family_df(f), at = family_trend(f, v->mu), d0 = f->d0, margin = log1p(v->margin);
 	double past, floor;
 
 	if (v->phi / at > PHI_ROBUST_FAR)
@@ -410,6 +410,10 @@ static int adjust_direction(struct family *f, bool up, double *p, double *w)
 			mean += w[n++];
 		}
 	mean = n ? mean / (double)n : 1;
+	if (up) {
+		f->asked = (double)n;
+		f->weight_mean = mean;
+	}
 	for (i = 0; i < n; i++) {
 		w[i] = fmax(.1, w[i] / mean);
 		sum += w[i];
@@ -418,9 +422,14 @@ static int adjust_direction(struct family *f, bool up, double *p, double *w)
 		w[i] *= (double)n / sum;
 	if (stats_bh(p, w, n))
 		return -1;
-	for (i = n = 0; i < f->n; i++)
-		*(up ? &f->v[i].q_up : &f->v[i].q_down) =
-			is_asked(&f->v[i], up) ? fmin(p[n++], 1) : 1;
+	for (i = n = 0; i < f->n; i++) {
+		bool asked = is_asked(&f->v[i], up);
+
+		*(up ? &f->v[i].q_up : &f->v[i].q_down) = asked ? fmin(p[n], 1) : 1;
+		if (up && asked)
+			f->v[i].first_share = w[n] / f->asked;
+		n += asked;
+	}
 	return 0;
 }
 

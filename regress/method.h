@@ -19,6 +19,7 @@ struct tested {
 	double margin;
 	double p_up, p_down; /* of a growth (decline) beyond the margin; then adjusted: q_ */
 	double q_up, q_down;
+	double first_share; /* of q: the level at which it is found if nothing else is slower */
 	bool is_tested; /* enough samples */
 	bool is_left_out; /* by the caller: its growth is not one of the questions */
 };
@@ -39,6 +40,7 @@ struct family {
 	struct tested *v;
 	double d0, trend[2];
 	double floor; /* of the dispersion: by family_sizes(), of other families the caller's */
+	double asked, weight_mean; /* hypotheses of a growth, and the mean of their sqrt(mu) */
 };
 
 enum { SAMPLES_MIN = 20, RUNS_MAX = 256 };
@@ -57,5 +59,25 @@ int family_test(struct family *f, const double *size);
 /* The same for one function with other counts, by the family's trend: v->margin is set. */
 void family_test_one(const struct family *f, const double *counts, const double *size,
 		     struct tested *v);
+
+/* Degrees of freedom that the differences within sides give. */
+double family_df(const struct family *f);
+/* After family_test(): the dispersion that functions of a mean count have. */
+double family_trend(const struct family *f, double mu);
+
+/* ---- power.c: what could have been found with a power of 80 %, after family_test() */
+/* The growth that a function certainly stays below: wrong for a share of q. */
+double family_upper(const struct tested *v, double q);
+/* The smallest growth of a function, at q, if nothing else grew. */
+double family_mde(const struct tested *v, double q);
+/* A function with a share of all samples that grows by so much: */
+struct effect {
+	double share, growth, margin, q;
+};
+/* How many samples each run needs, if there are as many runs; INFINITY: those do not help. `samples`: of
+ * a run, as they are. */
+double family_samples_needed(const struct family *f, const struct effect *e, double samples);
+/* How many runs each side needs, of so many samples each; INFINITY: the growth is none to look for. */
+double family_runs_needed(const struct family *f, const struct effect *e, double samples);
 
 #endif

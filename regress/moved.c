@@ -130,6 +130,17 @@ static uint32_t find_folded(const struct judge *j, uint32_t f)
 	return best != NONE && fabs(mine + others) < FOLDED_SHARE * fabs(mine) ? best : NONE;
 }
 
+/* Between a function and a caller or callee of it: what is gone became a part of the other, what is new
+ * was one. */
+static enum moved_how how_of(const struct judge *j, uint32_t f, uint32_t to)
+{
+	const struct tested *v = j->g->self.v;
+
+	if (to != NONE && (is_gone(&v[f]) || is_gone(&v[to])))
+		return MOVED_INLINED;
+	return to != NONE && (is_new(&v[f]) || is_new(&v[to])) ? MOVED_OUTLINED : MOVED_SHIFTED;
+}
+
 static bool changed(const struct regress *g, const struct tested *v)
 {
 	return v->is_tested &&
@@ -139,20 +150,26 @@ static bool changed(const struct regress *g, const struct tested *v)
 void find_moved(struct judge *j)
 {
 	struct regress *g = j->g;
-	uint32_t i, to;
+	struct move m;
+	uint32_t i;
 
 	for (i = 0; i < g->self.n; i++) {
-		if (!changed(g, &g->self.v[i]) || j->moved[i] != NONE)
+		if (!changed(g, &g->self.v[i]) || j->moved[i].to != NONE)
 			continue;
-		to = find_folded(j, i);
-		if (to == NONE)
-			to = find_neighbour(j, i);
-		if (to == NONE && (is_new(&g->self.v[i]) || is_gone(&g->self.v[i])))
-			to = find_old_name(j, i);
-		if (to == NONE)
+		m.to = find_folded(j, i);
+		m.how = MOVED_FOLDED;
+		if (m.to == NONE) {
+			m.to = find_neighbour(j, i);
+			m.how = how_of(j, i, m.to);
+		}
+		if (m.to == NONE && (is_new(&g->self.v[i]) || is_gone(&g->self.v[i]))) {
+			m.to = find_old_name(j, i);
+			m.how = MOVED_RENAMED;
+		}
+		if (m.to == NONE)
 			continue;
-		j->moved[i] = to;
-		if (j->moved[to] == NONE)
-			j->moved[to] = i;
+		j->moved[i] = m;
+		if (j->moved[m.to].to == NONE)
+			j->moved[m.to] = (struct move){i, m.how};
 	}
 }

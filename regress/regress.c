@@ -18,6 +18,14 @@ const char *verdict_text(enum verdict v)
 	return texts[v];
 }
 
+const char *moved_how_text(enum moved_how h)
+{
+	static const char *const texts[MOVED_N] = {"shifted", "inlined", "outlined", "renamed",
+						   "folded"};
+
+	return texts[h];
+}
+
 bool verdict_is_gated(enum verdict v)
 {
 	return v < VERDICT_SUSPECT;
@@ -42,6 +50,8 @@ struct regress *regress_new(const struct regress_options *opt)
 	g->opt.margin = opt->margin >= 0 ? opt->margin : .02;
 	g->opt.impact = opt->impact >= 0 ? opt->impact : .001;
 	g->opt.total_max = opt->total_max >= 0 ? opt->total_max : .03;
+	g->opt.detect_growth = opt->detect_growth > 0 ? opt->detect_growth : .1;
+	g->opt.detect_share = opt->detect_share > 0 ? opt->detect_share : .1;
 	return g;
 }
 

@@ -38,6 +38,8 @@ struct regress_options {
 	double margin;	   /* growth that is not worth an alarm; negative: 0.02 */
 	double impact;	   /* share of the whole that is not worth one; negative: 0.001 */
 	double total_max;  /* growth of all on-CPU time that is no alarm; negative: 0.03 */
+	double detect_growth, detect_share; /* what ought to be found: so much in a function of so
+					       much of the whole; 0: 0.1 and 0.1 */
 	bool force;	   /* compare what is not comparable */
 	const char *event; /* NULL: the heaviest */
 	const struct regress_recipe *recipe; /* NULL: not known */
@@ -48,6 +50,7 @@ struct run_facts {
 	char cpu[64], kernel[128], arch[32], host[64];
 	unsigned cpus;
 	uint64_t frequency; /* 0: not known, or a period */
+	uint64_t period;    /* in the event's unit; 0: not known, or a frequency */
 	bool damaged;	    /* the recording is cut short or not whole */
 	uint64_t lost;	    /* samples */
 	uint64_t arguments; /* a hash of the words behind the program's name; 0: not known */
@@ -71,6 +74,17 @@ enum verdict {
 };
 const char *verdict_text(enum verdict v); /* "REGRESSED" */
 bool verdict_is_gated(enum verdict v);
+
+/* How time moved from one function to another. */
+enum moved_how {
+	MOVED_SHIFTED, /* between a function and its caller, which both are on both sides */
+	MOVED_INLINED, /* into its caller */
+	MOVED_OUTLINED, /* out of its caller */
+	MOVED_RENAMED, /* perhaps: a name that is gone and a new one have the same callers and time */
+	MOVED_FOLDED,  /* the linker made functions of the same code one */
+	MOVED_N
+};
+const char *moved_how_text(enum moved_how h); /* "inlined" */
 
 enum finding_kind { FINDING_SELF, FINDING_INCL, FINDING_TOTAL };
 const char *finding_kind_text(enum finding_kind k); /* "self" */
@@ -104,7 +118,8 @@ struct finding {
 	double p, p_adjusted;
 	double phi;	  /* dispersion: 1 is pure chance */
 	double mde;	  /* smallest growth that would have been found with a power of 80 % */
-	uint32_t related; /* MOVED, EXPLAINED: the key that it went to or came from; UINT32_MAX */
+	uint32_t related; /* MOVED: the key that it went to or came from; UINT32_MAX */
+	enum moved_how how; /* MOVED */
 	unsigned rule;	  /* line of .profbudget; 0: none */
 	const char *why;  /* of `allow`; NULL */
 	bool is_same_code; /* its own machine code is the same on both sides but for where it lies */
@@ -161,8 +176,13 @@ struct regress_design {
 	size_t only; /* how many regress_only() named; 0: everything is judged */
 	double samples[SIDE_N]; /* per run */
 	double d0, trend[2];
-	double certified[2]; /* share of the time that is certainly less than 5, 10 % slower */
+	double certified[2]; /* share of the time that is certainly less than 5, 10 % slower: wrong
+				for a share q of functions */
 	double largest_mde;  /* of functions with 1 % and more */
+	/* detect_growth in detect_share is found with a power of 80 % by that many samples in each of
+	 * these runs (INFINITY: by none), or by that many of such runs on each side. */
+	double detect_samples, detect_runs;
+	bool can_detect; /* so there are enough */
 };
 const struct regress_design *regress_design(const struct regress *g);
 const struct regress_run *regress_runs(const struct regress *g, size_t *n);

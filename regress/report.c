@@ -110,6 +110,8 @@ static void add_row(struct text *t, const struct regress *g, const struct findin
 	if (f->related != UINT32_MAX && f->verdict == VERDICT_MOVED) {
 		text_str(t, " <-> ");
 		text_clean(t, regress_name(g, f->related), strlen(regress_name(g, f->related)));
+		text_str(t, ": ");
+		text_str(t, moved_how_text(f->how));
 	}
 	if (f->is_same_code)
 		text_str(t, " [same code]");
@@ -205,6 +207,35 @@ static void add_head(struct text *t, const struct regress *g)
 		text_str(t, "fewer than 3 runs a side: nothing is certain, nothing fails\n");
 }
 
+/* What these runs can see, and what helps if that is too little. */
+void report_power(const struct regress *g, struct text *t)
+{
+	const struct regress_design *d = &g->design;
+	double samples = fmin(d->samples[SIDE_BASE], d->samples[SIDE_NEW]);
+	char line[512];
+
+	snprintf(line, sizeof line, "a growth of %.3g %% in a function of %.3g %% ",
+		 100 * g->opt.detect_growth, 100 * g->opt.detect_share);
+	text_str(t, line);
+	if (d->can_detect) {
+		text_str(t, "would be found");
+		return;
+	}
+	text_str(t, "may be missed: ");
+	if (!isfinite(d->detect_runs))
+		snprintf(line, sizeof line, "it is not more than the margin");
+	else if (!isfinite(d->detect_samples))
+		snprintf(line, sizeof line, "runs differ too much; -n %.0f would do",
+			 fmax(d->detect_runs, 3));
+	else
+		snprintf(line, sizeof line,
+			 "it takes %.3g samples a run, here are %.3g: raise -F %.1f times, run longer, "
+			 "or -n %.0f",
+			 d->detect_samples, samples, fmax(d->detect_samples / samples, 1),
+			 fmax(d->detect_runs, 3));
+	text_str(t, line);
+}
+
 void regress_write_text(const struct regress *g, FILE *out)
 {
 	const struct regress_design *d = &g->design;
@@ -224,9 +255,11 @@ void regress_write_text(const struct regress *g, FILE *out)
 	snprintf(line, sizeof line,
 		 "\ncertainly less than 5 %% slower: %.0f %% of the on-CPU time, less than 10 %%: "
 		 "%.0f %%; "
-		 "of functions with 1 %% or more a growth of %.0f %% would be seen\n",
+		 "of functions with 1 %% or more a growth of %.0f %% would be found\n",
 		 100 * d->certified[0], 100 * d->certified[1], 100 * d->largest_mde);
 	text_str(&t, line);
+	report_power(g, &t);
+	text_char(&t, '\n');
 	for (i = 0; (note = regress_budget_note(g, i)); i++) {
 		text_str(&t, "budget: ");
 		text_clean(&t, note, strlen(note));

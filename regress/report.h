@@ -12,6 +12,8 @@ struct shown show_percent(double share, int digits);
 struct shown show_growth(const struct finding *f);
 /* One line that says what came out. */
 void report_summary(const struct regress *g, struct text *t);
+/* Another one: what growth would be found, or what it takes. */
+void report_power(const struct regress *g, struct text *t);
 /* A finding's function, or "all on-CPU time". */
 const char *finding_name(const struct regress *g, const struct finding *f);
 /* Is it shown in lists for people? What is explained by others is not. */

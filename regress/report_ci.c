@@ -48,8 +48,12 @@ static void add_markdown_row(struct text *t, const struct regress *g, const stru
 	text_str(t, line);
 	if (f->n_paths)
 		add_code(t, f->paths[0].stack);
-	if (f->related != UINT32_MAX && f->verdict == VERDICT_MOVED)
+	if (f->related != UINT32_MAX && f->verdict == VERDICT_MOVED) {
+		text_str(t, " ");
+		text_str(t, moved_how_text(f->how));
+		text_str(t, ": ");
 		add_code(t, regress_name(g, f->related));
+	}
 	text_str(t, " |\n");
 }
 
@@ -99,9 +103,11 @@ void regress_write_markdown(const struct regress *g, FILE *out)
 	}
 	snprintf(line, sizeof line,
 		 "\nCertainly less than 5 %% slower: %.0f %% of the on-CPU time; less than 10 %%: "
-		 "%.0f %%.\n",
+		 "%.0f %%; ",
 		 100 * d->certified[0], 100 * d->certified[1]);
 	text_str(&t, line);
+	report_power(g, &t);
+	text_str(&t, ".\n");
 	text_done(&row);
 	report_flush(&t, out);
 }

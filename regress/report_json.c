@@ -3,6 +3,7 @@
 #include "regress/report.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void add_number(struct text *t, double v)
 {
@@ -131,6 +132,15 @@ static void add_design(struct text *t, const struct regress *g)
 	add_key(t, "history_is_quieter");
 	text_str(t, d->history_is_quieter ? "true" : "false");
 	add_field(t, "confirms", (double)d->only);
+	add_key(t, "detect");
+	text_char(t, '{');
+	add_field(t, "growth", g->opt.detect_growth);
+	add_field(t, "share", g->opt.detect_share);
+	add_field(t, "samples", d->detect_samples);
+	add_field(t, "runs", d->detect_runs);
+	add_key(t, "enough");
+	text_str(t, d->can_detect ? "true" : "false");
+	text_char(t, '}');
 	add_field(t, "d0", d->d0);
 	add_key(t, "trend");
 	text_char(t, '[');
@@ -234,6 +244,8 @@ static void add_finding(struct text *t, const struct regress *g, const struct fi
 	add_figures(t, f);
 	if (f->related != UINT32_MAX)
 		add_text(t, "related", regress_key(g, f->related));
+	if (f->verdict == VERDICT_MOVED)
+		add_text(t, "moved", moved_how_text(f->how));
 	if (f->rule)
 		add_field(t, "budget_line", f->rule);
 	if (f->is_same_code) {
@@ -253,6 +265,47 @@ static void add_finding(struct text *t, const struct regress *g, const struct fi
 	text_char(t, ']');
 	add_places(t, g, f);
 	text_char(t, '}');
+}
+
+static int compare_shares(const void *a, const void *b, void *arg)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct regress *g = arg;
+
+	if (g->self.v[x].a != g->self.v[y].a)
+		return g->self.v[x].a > g->self.v[y].a ? -1 : 1;
+	return strcmp(regress_key(g, x), regress_key(g, y));
+}
+
+/* Also of what nothing is said: how much it may have grown, and what would have been found. */
+static void add_functions(struct text *t, const struct regress *g)
+{
+	uint32_t *ids = calloc(g->self.n + 1, sizeof *ids), i, n = 0;
+	double all = 0;
+
+	for (i = 0; ids && i < g->self.n; i++) {
+		all += g->self.v[i].a;
+		if (g->self.v[i].is_tested && g->self.v[i].a > 0)
+			ids[n++] = i;
+	}
+	if (n)
+		qsort_r(ids, n, sizeof *ids, compare_shares, (void *)(uintptr_t)g);
+	add_key(t, "functions");
+	text_str(t, "[\n");
+	for (i = 0; i < n && g->self.v[ids[i]].a >= g->opt.impact * all; i++) {
+		const struct tested *v = &g->self.v[ids[i]];
+
+		text_str(t, i ? ",\n{" : "{");
+		add_text(t, "key", regress_key(g, ids[i]));
+		add_field(t, "base_share", v->a / all);
+		add_field(t, "growth", expm1(v->l));
+		add_field(t, "upper", family_upper(v, g->opt.q));
+		add_field(t, "mde", family_mde(v, g->opt.q));
+		text_char(t, '}');
+	}
+	text_char(t, ']');
+	t->failed |= !ids;
+	free(ids);
 }
 
 void regress_write_json(const struct regress *g, FILE *out)
@@ -283,6 +336,7 @@ void regress_write_json(const struct regress *g, FILE *out)
 		add_finding(&t, g, &g->findings.v[i]);
 	}
 	text_str(&t, "]");
+	add_functions(&t, g);
 	add_key(&t, "certified");
 	text_str(&t, "{");
 	add_field(&t, "0.05", d->certified[0]);

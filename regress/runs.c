@@ -216,6 +216,10 @@ static int weigh(const struct regress *g, const struct profile_event *e, struct 
 
 	if (e->attr.flags & PERF_ATTR_FREQ)
 		run->facts.frequency = e->attr.sample_period;
+	else if (!run->facts.frequency && e->attr.sample_period && profile_event_is_clock(e))
+		run->facts.frequency = (1000000000 + e->attr.sample_period / 2) / e->attr.sample_period;
+	else if (!run->facts.frequency)
+		run->facts.period = e->attr.sample_period;
 	for (i = 0; i < t->nodes.n; i++) {
 		double w = weight_of(&t->nodes.v[i]);
 

@@ -10,8 +10,6 @@
 
 enum { GATE_RUNS_MIN = 3 };
 
-#define Z_80 0.8416212335729143 /* power of 80 % */
-
 static void fill(const struct judge *j, struct finding *f, uint32_t key, enum finding_kind kind,
 		 const struct tested *v)
 {
@@ -30,7 +28,14 @@ static void fill(const struct judge *j, struct finding *f, uint32_t key, enum fi
 	f->p = v->p_up;
 	f->p_adjusted = v->q_up;
 	f->phi = v->phi_shrunk;
-	f->mde = expm1(log1p(v->margin) + (stats_t_quantile(j->g->opt.q, v->df) + Z_80) * v->se);
+	f->mde = family_mde(v, j->g->opt.q);
+}
+
+static void set_moved(const struct judge *j, struct finding *f)
+{
+	f->verdict = VERDICT_MOVED;
+	f->related = j->moved[f->key].to;
+	f->how = j->moved[f->key].how;
 }
 
 /* REGRESSED, or what stands between it and the gate. */
@@ -47,9 +52,8 @@ static void judge_growth(const struct judge *j, struct finding *f, const struct 
 	f->verdict = is_new(v)		  ? VERDICT_NEW
 		     : fn && fn->max >= 0 ? VERDICT_OVER_BUDGET
 					  : VERDICT_REGRESSED;
-	if (j->moved[f->key] != NONE && !incl) {
-		f->verdict = VERDICT_MOVED;
-		f->related = j->moved[f->key];
+	if (j->moved[f->key].to != NONE && !incl) {
+		set_moved(j, f);
 	} else if (info->is_async || (class && class->is_ignored) || (fn && fn->is_ignored)) {
 		f->verdict = VERDICT_ENVIRONMENT;
 		f->rule = class ? class->line : f->rule;
@@ -98,10 +102,9 @@ static int judge_self(struct judge *j, struct err *err)
 		} else if (fabs(f.impact) < g->opt.impact) {
 			continue;
 		} else {
-			f.verdict = j->moved[i] != NONE ? VERDICT_MOVED
-				    : is_gone(v)	? VERDICT_GONE
-							: VERDICT_IMPROVED;
-			f.related = j->moved[i];
+			f.verdict = is_gone(v) ? VERDICT_GONE : VERDICT_IMPROVED;
+			if (j->moved[i].to != NONE)
+				set_moved(j, &f);
 			f.p = v->p_down;
 			f.p_adjusted = v->q_down;
 		}
@@ -161,7 +164,7 @@ static int judge_incl(struct judge *j, struct err *err)
 		bool has_callees = v->a + v->b > g->self.v[i].a + g->self.v[i].b + .5;
 
 		/* What moved into it grew it with what it calls, too. */
-		if (j->moved[i] != NONE &&
+		if (j->moved[i].to != NONE &&
 		    fabs(change(j, v) - change(j, &g->self.v[i])) < MOVED_SHARE * change(j, v))
 			continue;
 		if (v->is_tested && has_callees && v->q_up <= g->opt.q && !is_new(v) &&
@@ -300,22 +303,36 @@ static void certify(struct judge *j)
 
 	for (i = 0; i < g->self.n; i++) {
 		const struct tested *v = &g->self.v[i];
-		double upper = v->l + stats_t_quantile(.05, v->df) * v->se;
+		double upper = family_upper(v, g->opt.q);
 
 		all += v->a;
 		for (k = 0; v->is_tested && k < 2; k++)
-			if (upper < log1p(limits[k]))
+			if (upper < limits[k])
 				g->design.certified[k] += v->a;
-		if (v->is_tested && !is_new(v) && !is_gone(v) && j->moved[i] == NONE &&
+		if (v->is_tested && !is_new(v) && !is_gone(v) && j->moved[i].to == NONE &&
 		    j->total[SIDE_BASE] > 0 &&
 		    per_run(j, v, SIDE_BASE) >= .01 * j->total[SIDE_BASE])
 			g->design.largest_mde =
-				fmax(g->design.largest_mde,
-				     expm1(log1p(v->margin) +
-					   (stats_t_quantile(g->opt.q, v->df) + Z_80) * v->se));
+				fmax(g->design.largest_mde, family_mde(v, g->opt.q));
 	}
 	for (k = 0; k < 2; k++)
 		g->design.certified[k] = all > 0 ? g->design.certified[k] / all : 0;
+}
+
+/* Are there samples enough for the growth that is to be found? */
+static void measure_power(struct regress *g)
+{
+	struct regress_design *d = &g->design;
+	const struct effect e = {.share = g->opt.detect_share,
+				 .growth = g->opt.detect_growth,
+				 .margin = g->opt.margin,
+				 .q = g->opt.q};
+	double samples = fmin(d->samples[SIDE_BASE], d->samples[SIDE_NEW]);
+
+	d->detect_samples = family_samples_needed(&g->self, &e, samples);
+	d->detect_runs = family_runs_needed(&g->self, &e, samples);
+	d->can_detect = d->runs[SIDE_BASE] >= GATE_RUNS_MIN && d->runs[SIDE_NEW] >= GATE_RUNS_MIN &&
+			d->detect_samples <= samples;
 }
 
 static void set_margins(struct regress *g, struct family *f, bool incl)
@@ -372,7 +389,7 @@ static int judge_all(struct judge *j, struct err *err)
 	if (runs_merge(g, j->size, err))
 		return -ERR_NOMEM;
 	for (i = 0; i < g->info.n; i++)
-		j->moved[i] = NONE;
+		j->moved[i].to = NONE;
 	find_moved(j);
 	judge_total(j, &total);
 	if (push(g, &total, err) || judge_self(j, err) || judge_incl(j, err) ||
@@ -381,6 +398,7 @@ static int judge_all(struct judge *j, struct err *err)
 	if (judge_code(j, err))
 		return -(int)err->code;
 	certify(j);
+	measure_power(g);
 	for (i = 0; i < g->self.n; i++)
 		g->design.tested += g->self.v[i].is_tested;
 	g->design.history_is_quieter = g->self.past.is_quieter;

@@ -16,7 +16,7 @@ def regress(*args, **kw):
 def findings(*args, **kw):
     """The exit status, and the JSON report or what was said instead."""
     p = regress(*args, "-q", "--json", "-", **kw)
-    return p.returncode, json.loads(p.stdout) if p.returncode < 2 else p.stderr
+    return p.returncode, json.loads(p.stdout) if p.returncode != 2 else p.stderr
 
 
 def of(report, *verdicts):
@@ -40,9 +40,9 @@ class Drawn:
                 return k
             k += 1
 
-    def run(self, path, change={}, scale=1.0, rename={}, noise=.01):
-        """noise: of a function from run to run, or by function."""
-        speed = scale * math.exp(self.rnd.gauss(0, .02))
+    def run(self, path, change={}, scale=1.0, rename={}, noise=.01, speed=.02, largest=None):
+        """noise: of a function from run to run, or by function; speed: of all of them; largest: samples of the first function."""
+        speed = scale * math.exp(self.rnd.gauss(0, speed)) * (largest / self.functions[0][1] if largest else 1)
         with open(path, "w") as f:
             for i, (name, mean) in enumerate(self.functions):
                 sd = noise if isinstance(noise, float) else noise.get(name, .01)

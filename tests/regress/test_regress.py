@@ -47,6 +47,7 @@ code, r = findings("--base", *base, "--new", *side("half", change={"f0": .5}))
 tap.check(code == 0 and ("f0", "self") in of(r, "improved") and not of(r, "REGRESSED", "NEW", "suspect"), "the largest function halves: nothing else is slower", r["findings"][:3])
 code, r = findings("--base", *base, "--new", *side("renamed", rename={"f4": "fresh"}))
 tap.check(code == 0 and {("f4", "self"), ("fresh", "self")} <= of(r, "moved"), "renamed: moved", of(r, "moved", "NEW", "gone"))
+tap.check({f["moved"] for f in r["findings"] if f["verdict"] == "moved"} == {"renamed"}, "and how", r["findings"][:3])
 code, r = findings("--base", *base, "--new", *side("clone", rename={"f4": "f4.constprop.0"}))
 tap.check(code == 0 and not of(r, "moved", "NEW", "gone"), "a clone has the same key", of(r, "moved", "NEW", "gone"))
 code, r = findings("--base", *base, "--new", *side("added", rename={}), "--q", "0.01")
@@ -58,10 +59,82 @@ code, r = findings("--base", *base, "--new", *added)
 tap.check(code == 1 and of(r, "NEW") == {("brand_new", "self")}, "a new function that costs", of(r, "NEW", "REGRESSED"))
 code, r = findings("--base", *base, "--new", *side("all", scale=1.12))
 tap.check(code == 1 and of(r, "REGRESSED") == {("total", "total")}, "everything 12 % slower: told of the total only", of(r, "REGRESSED", "suspect"))
+# 5 % take more samples, and runs that differ by less.
+told = elsewhere = 0
+for job in range(12):
+    code, r = findings("--base", *side("a", speed=.002, largest=12000), "--new", *side("b", scale=1.05, speed=.002, largest=12000))
+    told += ("total", "total") in of(r, "REGRESSED")
+    elsewhere += len(of(r, "REGRESSED", "NEW", "suspect") - {("total", "total")})
+tap.check(told >= 11 and not elsewhere, f"everything 5 % slower, 60,000 samples a run: told of the total in {told} of 12 jobs, of {elsewhere} functions", r["findings"][:3])
 code, r = findings("--base", base[0], "--new", new[0])
 tap.check(code == 0 and ("f3", "self") not in of(r, "REGRESSED"), "one run a side: nothing fails")
 code, r = findings("--base", *base, "--new", *[drawn.run(f"new/{i}.folded", change={"f3": 1.3}, scale=6 if i == 2 else 1) for i in range(5)])
 tap.check(("f3", "self") in of(r, "REGRESSED", "suspect") and len(of(r, "REGRESSED")) <= 1, "one run six times as long: found all the same", of(r, "REGRESSED", "suspect"))
+
+# ---- what could have been found ---------------------------------------------------------------------------------------
+code, r = findings("--base", *base, "--new", *side("new"))
+mde = next(f["mde"] for f in r["functions"] if f["key"] == "f2")
+hits = sum(("f2", "self") in of(findings("--base", *side("a"), "--new", *side("b", change={"f2": 1 + mde}))[1], "REGRESSED") for _ in range(60))
+tap.check(36 <= hits <= 58, f"a growth as large as the report says ({100 * mde:.0f} %) is found in 80 % of jobs: {hits} of 60", hits)
+wrong = 0
+for job in range(60):
+    r = findings("--base", *side("a"), "--new", *side("b", change={f"f{i}": 1.1 for i in (0, 1, 2, 3, 5, 8)}))[1]
+    wrong += sum(f["upper"] < .1 for f in r["functions"] if f["key"] in ("f0", "f1", "f2", "f3", "f5", "f8"))
+tap.check(wrong <= 12, f"10 % slower, and certified to be less: {wrong} of 360 functions", wrong)
+few = "--base", *side("few", largest=300.), "--new", *side("fewer", largest=300.)
+p = regress("--detect", "10%", *few)
+m = re.search(r"a growth of 10 % in a function of 10 % may be missed: it takes (\S+) samples a run, here are (\S+): raise -F (\S+) times, run longer, or -n (\d+)", p.stdout)
+tap.check(p.returncode == 3 and m and float(m[1]) > 4 * float(m[2]), "--detect: too few samples: status 3, and how many it takes", p.stdout[-400:])
+p = regress("--detect", "200%:20%", *few)
+tap.check(p.returncode == 0 and "a growth of 200 % in a function of 20 % would be found" in p.stdout, "or enough: status 0", p.stdout[-400:])
+tap.check(regress(*few).returncode == 0 and regress("--warn-only", "--detect", "10%", *few).returncode == 0, "not asked for: status 0")
+p = regress("--detect", "1%", "--base", *base, "--new", *base)
+tap.check(p.returncode == 3 and "not more than the margin" in p.stdout, "less than the margin", p.stdout[-300:])
+p = regress("--detect", "10%:x", *few)
+tap.check(p.returncode == 2 and "--detect" in p.stderr, "--detect: no number", p.stderr)
+# The number of samples that it says is enough, and is not much too large.
+needed = findings("--detect", "20%:10%", *few)[1]["design"]["detect"]["samples"]
+total = sum(m for _, m in FUNCTIONS)
+hits = 0
+for job in range(40):
+    scale = {"largest": needed / total * FUNCTIONS[0][1]}
+    share = next(i for i, (_, mean) in enumerate(FUNCTIONS) if mean < .1 * total)
+    hits += (f"f{share}", "self") in of(findings("--base", *side("a", **scale), "--new", *side("b", change={f"f{share}": 1.2}, **scale))[1], "REGRESSED")
+tap.check(24 <= hits <= 40, f"20 % more in a function of about 10 %, with {needed:.0f} samples a run: found in {hits} of 40 jobs", hits)
+
+# ---- what profiles say of their machine ------------------------------------------------------------------------------
+
+
+def pprof(path, comments, period=0):
+    """Ten functions, 1,000 samples each."""
+    def field(n, data):
+        return bytes([n << 3 | 2]) + varint(len(data)) + data
+
+    def varint(v):
+        out = b""
+        while v > 127:
+            out, v = out + bytes([v & 127 | 128]), v >> 7
+        return out + bytes([v])
+
+    def number(n, v):
+        return bytes([n << 3]) + varint(v)
+
+    strings = ["", "cpu", "nanoseconds", *(f"f{i}" for i in range(10)), *comments]
+    out = field(1, number(1, 1) + number(2, 2)) + field(11, number(1, 1) + number(2, 2)) + number(12, period)
+    out += b"".join(field(2, number(1, i + 1) + number(2, 1000 * period or 1000)) for i in range(10))
+    out += b"".join(field(4, number(1, i + 1) + field(4, number(1, i + 1))) + field(5, number(1, i + 1) + number(2, 3 + i)) for i in range(10))
+    out += b"".join(number(13, 13 + i) for i in range(len(comments))) + b"".join(field(6, s.encode()) for s in strings)
+    with open(path, "wb") as f:
+        f.write(out)
+    return path
+
+
+one = pprof("one.pb", ["tool:other", "cpu:Large 9000", "kernel:6.1", "processors:4", "frequency:99"])
+tap.check(findings("--base", one, "--new", pprof("two.pb", ["cpu:Large 9000", "kernel:6.1"]))[0] == 0, "pprof: comments agree, or say nothing")
+for name, comments, period, words in (("processor", ["cpu:Small 1"], 0, "Small 1"), ("kernel", ["kernel:6.2"], 0, "6.2"), ("processors", ["processors:2"], 0, "on 2 processors"),
+                                      ("frequency", ["frequency:999"], 0, "999 times"), ("period", [], 10000000, "100 times"), ("loss", ["lost:5000"], 0, "5000 samples were lost")):
+    code, why = findings("--base", one, "--new", pprof("two.pb", comments, period))
+    tap.check(code == 2 and words in why, f"pprof: another {name}: not comparable", why)
 
 # ---- budgets ---------------------------------------------------------------------------------------------------------
 new = side("new", change={"f3": 1.3})
@@ -132,6 +205,16 @@ tap.check(p.returncode == 2 and "no run in this folder" in p.stderr, "an empty f
 HZ, N, ROUNDS = "3999", "5", "5000"
 
 
+def split(name):
+    """A folder for each side."""
+    for side_ in ("base", "new"):
+        os.makedirs(f"runs-{name}-{side_}")
+        for run in sorted(os.listdir(f"runs-{name}")):
+            if run.startswith(side_):
+                shutil.copy(f"runs-{name}/{run}", f"runs-{name}-{side_}")
+    return True
+
+
 def live():
     for name, flags, text in (("plain", ["-g"], None), ("slow", ["-g", "-DP2=150"], None), ("often", ["-g", "-DC2=2"], None),
                               ("inlined", [], mix.source(inlined=(3,))), ("bare", [], None), ("stripped", ["-s"], None)):
@@ -153,7 +236,16 @@ def live():
     p = regress("--annotate", "github", "--base", *[f"runs-slow/base-0{i}.data" for i in range(1, 6)], "--new", *[f"runs-slow/new-0{i}.data" for i in range(1, 6)])
     tap.check(re.match(r"::error file=(plain|slow)\.c,line=\d+,title=", p.stdout), "annotations: the file from the root of the repository", p.stdout[:200])
     code, r = jobs["inlined"]
-    tap.check(code == 0 and ("leaf_3", "self") in of(r, "moved"), "inlined in one build: moved", of(r, "REGRESSED", "NEW", "gone", "moved"))
+    how = {f["moved"] for f in r["findings"] if f["verdict"] == "moved"}
+    tap.check(code == 0 and ("leaf_3", "self") in of(r, "moved") and how == {"inlined"}, "inlined in one build: moved", how, of(r, "REGRESSED", "NEW", "gone", "moved"))
+    code, r = findings("--base", "runs-inlined-new", "--new", "runs-inlined-base") if split("inlined") else (2, {"findings": []})
+    how = {f["moved"] for f in r["findings"] if f["verdict"] == "moved"}
+    tap.check(code == 0 and ("leaf_3", "self") in of(r, "moved") and how == {"outlined"}, "the other way round: outlined", how, of(r, "REGRESSED", "NEW", "gone", "moved"))
+    for name in ("base-01", "new-01"):
+        subprocess.run([f"{BIN}/resolve", "-q", f"runs-same/{name}.data", "-o", f"{name}.pb.gz"], check=True)
+    facts = [x["sides"][s]["runs"][0] for x in (jobs["same"][1], findings("--base", "base-01.pb.gz", "--new", "new-01.pb.gz")[1]) for s in ("base", "new")]
+    told = [tuple(f[k] for k in ("samples", "cpu", "kernel", "processors", "frequency")) for f in facts]
+    tap.check(told[:2] == told[2:] and told[0][4] == int(HZ), "resolve's pprof says of the machine what the recording says", told)
     p = regress("run", "-q", "-n", "3", "-F", HZ, "--dir", "runs-stripped", "--", "./plain", ROUNDS, "::", "./stripped", ROUNDS)
     tap.check(p.returncode == 2 and "not comparable" in p.stderr, "one side stripped: not comparable", p.stderr)
     p = regress("--base", "runs-same", "--new", "runs-slow", "--event", "nothing")

@@ -1,0 +1,61 @@
+/* power.c - what could have been found: the smallest growth, and how many samples a given one takes. */
+#include <math.h>
+
+#include "regress/method.h"
+#include "regress/stats.h"
+
+#define Z_80	    0.8416212335729143 /* power of 80 % */
+#define SAMPLES_TOP 1e12
+
+/* How many standard errors a growth must be beyond the margin; share: of q, which many questions leave
+ * to one. */
+static double distance(double q, double share, double df)
+{
+	return stats_t_quantile(fmin(fmax(q * share, 1e-12), .5), df) + Z_80;
+}
+
+double family_upper(const struct tested *v, double q)
+{
+	return expm1(v->l + stats_t_quantile(q, v->df) * v->se);
+}
+
+double family_mde(const struct tested *v, double q)
+{
+	double share = v->first_share > 0 ? v->first_share : 1;
+
+	return expm1(log1p(v->margin) + distance(q, share, v->df) * v->se);
+}
+
+/* The variance of the effect's logarithm in runs with `samples` each, by that at which it is found. The
+ * function's weight among all is that in the runs as they are. */
+static double variance_ratio(const struct family *f, const struct effect *e, double samples,
+			     double samples_now)
+{
+	double mu = e->share * samples, phi = fmax(family_trend(f, mu), f->floor);
+	double variance = phi / (mu * (double)f->runs / 2) * (1 + 1 / (1 + e->growth));
+	double weight = fmax(.1, sqrt(e->share * samples_now) / f->weight_mean);
+	double wanted = (log1p(e->growth) - log1p(e->margin)) /
+			distance(e->q, weight / fmax(f->asked, 1), f->d0 + family_df(f));
+
+	return wanted > 0 ? variance / (wanted * wanted) : INFINITY;
+}
+
+double family_samples_needed(const struct family *f, const struct effect *e, double samples)
+{
+	double lo = 1, hi = SAMPLES_TOP;
+	int i;
+
+	if (variance_ratio(f, e, hi, samples) > 1)
+		return INFINITY;
+	for (i = 0; i < 60; i++) {
+		double mid = sqrt(lo * hi);
+
+		*(variance_ratio(f, e, mid, samples) > 1 ? &lo : &hi) = mid;
+	}
+	return ceil(hi);
+}
+
+double family_runs_needed(const struct family *f, const struct effect *e, double samples)
+{
+	return ceil((double)f->runs / 2 * variance_ratio(f, e, samples, samples));
+}
