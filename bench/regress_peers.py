@@ -22,7 +22,8 @@ def runs(folder):
         with open(os.path.join(folder, name)) as f:
             for line in f:
                 path, weight = line.rsplit(" ", 1)
-                stack[path] += float(weight)
+                # The first frame is the program's name, which builds may differ in.
+                stack[path.split(";", 1)[-1]] += float(weight)
                 self_[path.rsplit(";", 1)[-1]] += float(weight)
         stacks.append(stack)
         selves.append(self_)
@@ -46,6 +47,8 @@ def hotelling(x, y, level=.01):
     common = sorted(common, key=lambda s: -sum(r[s] for r in x + y))[:max(1, (nx + ny - 2) // 2)]
     a, b = (numpy.array([[r[s] for s in common] for r in side]) for side in (x, y))
     p, n = len(common), nx + ny
+    if not p:
+        return 1., []
     pooled = ((nx - 1) * numpy.cov(a.T) + (ny - 1) * numpy.cov(b.T)).reshape(p, p) / (n - 2)
     d = b.mean(0) - a.mean(0)
     scale = (n - p - 1) / (p * (n - 2))
