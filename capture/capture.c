@@ -477,6 +477,7 @@ static void fill_result(struct recording *r)
 	struct capture_result *res = r->result;
 
 	snprintf(res->event, sizeof res->event, "%s", r->session.events[0].name);
+	res->n_events = r->session.n_events;
 	res->ring_bytes = r->session.ring_bytes;
 	res->stack_bytes = r->session.attrs[0].sample_stack_user;
 }

@@ -18,7 +18,7 @@
 
 enum capture_call_graph { CALL_GRAPH_DWARF, CALL_GRAPH_FP, CALL_GRAPH_NONE };
 
-#define CAPTURE_EVENTS_MAX  32
+#define CAPTURE_EVENTS_MAX  2048 /* syscalls:* are some 720 */
 #define CAPTURE_STACK_BYTES 32768 /* dump size when none is asked for */
 #define CAPTURE_STACK_MAX \
 	65528 /* a record is at most 65535 bytes long and dumps are a multiple of 8 */
@@ -69,6 +69,7 @@ struct capture_result {
 	bool child_running;	/* the command did not end although it was asked to (SIGTERM) */
 	bool interrupted;	/* ended through *stop */
 	char event[64];		/* name of the (first) event that was recorded */
+	size_t n_events;
 	char notes[8]
 		  [256]; /* what the user should know: fallback to cpu-clock, exclude_kernel ... */
 	unsigned n_notes;

@@ -128,18 +128,22 @@ static int find_tracepoint(struct event *e, const char *s, size_t sys_len, size_
 	snprintf(path, sizeof path, "%s/events/%.*s/%.*s/id", tracefs, (int)sys_len, s,
 		 (int)name_len, name);
 	if (sysfile_u64(path, &id))
-		return err_set(err, ERR_NOT_FOUND, NULL, "tracepoint '%.*s' does not exist (no %s)%s",
-			       (int)len, s, path,
-			       strncmp(s, "probe", 5) ? "" : "; `perf probe` makes such, and lists them by -l");
+		return err_set(err, ERR_NOT_FOUND, NULL,
+			       "tracepoint '%.*s' does not exist (no %s)%s", (int)len, s, path,
+			       strncmp(s, "probe", 5)
+				       ? ""
+				       : "; `perf probe` makes such, and lists them by -l");
 	e->type = PERF_TYPE_TRACEPOINT;
 	e->config = id;
 	return 0;
 }
 
-/* perf-list(1) "EVENT MODIFIERS". u, k, h name what is counted; naming one excludes the others.
+/* perf-list(1) "EVENT MODIFIERS". u, k, h name what is counted; naming one excludes the
+ * others, but for those that were named before.
  * I leaves out the idle task. */
 static int apply_modifiers(struct event *e, const char *mods, size_t len, struct err *err)
 {
+	const bool named = e->exclude_user || e->exclude_kernel || e->exclude_hv;
 	bool user = false, kernel = false, hv = false;
 
 	for (size_t i = 0; i < len; i++) {
@@ -170,9 +174,9 @@ static int apply_modifiers(struct event *e, const char *mods, size_t len, struct
 		}
 	}
 	if (user || kernel || hv) {
-		e->exclude_user = !user;
-		e->exclude_kernel = !kernel;
-		e->exclude_hv = !hv;
+		e->exclude_user = !user && (!named || e->exclude_user);
+		e->exclude_kernel = !kernel && (!named || e->exclude_kernel);
+		e->exclude_hv = !hv && (!named || e->exclude_hv);
 	}
 	return 0;
 }
@@ -187,9 +191,10 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 	if (!len || len >= sizeof e.name)
 		return err_set(err, ERR_USAGE, NULL, "event '%.*s' is not known", (int)len, spec);
 	if (memchr(spec, '/', len))
-		return err_set(err, ERR_USAGE, NULL,
-			       "event '%.*s': pmu/.../ is not supported; raw events are written rNNN",
-			       (int)len, spec);
+		return err_set(
+			err, ERR_USAGE, NULL,
+			"event '%.*s': pmu/.../ is not supported; raw events are written rNNN",
+			(int)len, spec);
 	memcpy(e.name, spec, len);
 	if (!find_name(&e, spec, word) && !find_raw(&e, spec, word)) {
 		const char *mods;
@@ -223,7 +228,8 @@ static int by_text(const struct dirent **a, const struct dirent **b)
 }
 
 /* All tracepoints of a system whose names fit, in the order of their names. */
-static int expand(const char *s, size_t len, struct event *events, size_t max, size_t *n, struct err *err)
+static int expand(const char *s, size_t len, struct event *events, size_t max, size_t *n,
+		  struct err *err)
 {
 	const size_t sys_len = strcspn(s, ":");
 	const char *tracefs = event_tracefs(err);
@@ -243,38 +249,80 @@ static int expand(const char *s, size_t len, struct event *events, size_t max, s
 		const char *entry = found[i]->d_name;
 
 		snprintf(name, sizeof name, "%.*s:%s", (int)sys_len, s, entry);
-		if (!rc && *entry != '.' && !fnmatch(pattern, entry, 0) && tracepoint_word(entry, strlen(entry)) &&
-		    strcmp(entry, "enable") && strcmp(entry, "filter"))
-			rc = *n == max ? err_set(err, ERR_USAGE, NULL, "'%.*s' is more than %zu events", (int)len, s, max)
+		if (!rc && *entry != '.' && !fnmatch(pattern, entry, 0) &&
+		    tracepoint_word(entry, strlen(entry)) && strcmp(entry, "enable") &&
+		    strcmp(entry, "filter"))
+			rc = *n == max ? err_set(err, ERR_USAGE, NULL,
+						 "'%.*s' is more than %zu events", (int)len, s, max)
 				       : event_parse(&events[(*n)++], name, strlen(name), err);
 		free(found[i]);
 	}
 	free(found);
 	if (!rc && *n == before)
-		rc = err_set(err, ERR_NOT_FOUND, NULL, "no tracepoint is like '%.*s' (in %s)", (int)len, s, path);
+		rc = err_set(err, ERR_NOT_FOUND, NULL, "no tracepoint is like '%.*s' (in %s)",
+			     (int)len, s, path);
 	return rc;
 }
 
-int event_parse_list(const char *list, struct event *events, size_t max, size_t *n, struct err *err)
+/* "{a,b:p}:u" is "a:u,b:pu". `at`: behind the group's bracket; moved behind its modifiers. */
+static int modify_group(const char **at, struct event *events, size_t n, struct err *err)
 {
-	for (;;) {
-		size_t len = strcspn(list, ",{}");
-		int rc = 0;
+	const char *mods = *at + 1;
+	size_t len = strcspn(mods, ",{}");
 
-		if (*n == max)
-			return err_set(err, ERR_USAGE, NULL, "more than %zu events", max);
-		if (is_wild(list, len))
-			rc = expand(list, len, events, max, n, err);
-		else if (len || !list[len] || list[len] == ',')
-			rc = event_parse(&events[(*n)++], list, len, err);
+	if (**at != ':')
+		return 0;
+	*at = mods + len;
+	for (struct event *e = events; e < events + n; e++) {
+		size_t used = strlen(e->name), room = sizeof e->name - used;
+		const char *colon = strchr(e->name, ':');
+		int rc = apply_modifiers(e, mods, len, err);
+
+		if (colon && e->type == PERF_TYPE_TRACEPOINT)
+			colon = strchr(colon + 1, ':');
 		if (rc)
 			return rc;
-		/* The events of a group {a,b} are sampled like others. */
+		if ((size_t)snprintf(e->name + used, room, "%s%.*s", colon ? "" : ":", (int)len,
+				     mods) >= room)
+			return err_set(err, ERR_USAGE, NULL, "event '%s...' has a name too long",
+				       e->name);
+	}
+	return 0;
+}
+
+static int parse_one(const char *s, size_t len, struct event *events, size_t max, size_t *n,
+		     struct err *err)
+{
+	if (*n == max)
+		return err_set(err, ERR_USAGE, NULL, "more than %zu events", max);
+	if (is_wild(s, len))
+		return expand(s, len, events, max, n, err);
+	return event_parse(&events[(*n)++], s, len, err);
+}
+
+/* The events of a group {a,b} are sampled like others. */
+int event_parse_list(const char *list, struct event *events, size_t max, size_t *n, struct err *err)
+{
+	size_t group, len;
+	int rc;
+
+	for (group = *n;; list++) {
+		if (*list == '{') {
+			group = *n;
+			list++;
+		}
+		len = strcspn(list, ",{}");
+		rc = parse_one(list, len, events, max, n, err);
 		list += len;
-		list += strspn(list, "{}");
-		if (!*list)
-			return 0;
-		list += *list == ',';
-		list += strspn(list, "{}");
+		if (!rc && *list == '}') {
+			list++;
+			rc = modify_group(&list, events + group, *n - group, err);
+			group = *n;
+		}
+		if (rc || !*list)
+			return rc;
+		if (*list != ',')
+			return err_set(err, ERR_USAGE, NULL,
+				       "events: a comma is missing before '%s'", list);
 	}
 }

@@ -313,8 +313,10 @@ static void print_summary(const struct args *a, const struct capture_result *r)
 {
 	for (unsigned i = 0; i < r->n_notes; i++)
 		fprintf(stderr, "capture: %s\n", r->notes[i]);
-	fprintf(stderr, "[ capture: %llu samples of %s, %llu lost", (unsigned long long)r->samples,
-		r->event, (unsigned long long)r->lost);
+	fprintf(stderr, "[ capture: %llu samples of %s", (unsigned long long)r->samples, r->event);
+	if (r->n_events > 1)
+		fprintf(stderr, " and %zu more event%s", r->n_events - 1, &"s"[r->n_events == 2]);
+	fprintf(stderr, ", %llu lost", (unsigned long long)r->lost);
 	if (r->lost_sideband)
 		fprintf(stderr, " (and %llu records about processes)",
 			(unsigned long long)r->lost_sideband);
