@@ -274,6 +274,8 @@ static const struct option_row options[] = {
 	 SETS_FLAG(output.style.with_pid)},
 	{0, "with-tid", NULL, NULL, "folded: root frame comm-PID/TID; pprof: labels",
 	 SETS_FLAG(output.style.with_tid)},
+	{0, "with-cpu", NULL, NULL, "pprof: a label for the processor",
+	 SETS_FLAG(output.style.with_cpu)},
 	{0, "addrs", NULL, NULL, "folded: unknown functions as [module <addr>]",
 	 SETS_FLAG(output.style.addrs)},
 	{0, "skip-after", NULL, "FUNCTION",
@@ -289,7 +291,8 @@ static const struct option_row options[] = {
 	{0, "ns", NULL, NULL, "script: times to the nanosecond", SETS_FLAG(output.nanoseconds)},
 	{'n', "rows", NULL, "N", "top: so many functions (default: all; on a terminal what fits)",
 	 SETS_NUMBER(output.top.rows, UINT_MAX - 1)},
-	{0, "percent-limit", NULL, "P", "top: only what costs at least P percent", CALLS(set_limit)},
+	{0, "percent-limit", NULL, "P", "top: only what costs at least P percent",
+	 CALLS(set_limit)},
 	{0, "no-children", NULL, NULL, "top: by what functions themselves cost",
 	 SETS_FLAG(output.top.no_children)},
 	{0, "children", NULL, NULL, NULL, CALLS(set_children)}, /* the default, accepted */
@@ -312,7 +315,8 @@ static const struct option_row options[] = {
 	 CALLS(set_colors)},
 	{0, "countname", NULL, "TEXT", "flamegraph: what weights are called",
 	 SETS_TEXT(output.picture.count_name)},
-	{0, "inverted", NULL, NULL, "flamegraph: the root on top", SETS_FLAG(output.picture.inverted)},
+	{0, "inverted", NULL, NULL, "flamegraph: the root on top",
+	 SETS_FLAG(output.picture.inverted)},
 	{0, "reverse", NULL, NULL, "flamegraph, folded: from the functions to who calls them",
 	 SETS_FLAG(output.picture.reverse)},
 	{0, "header", "header-only", NULL, "print the recording's header and stop",
@@ -397,7 +401,9 @@ static const struct option_row options[] = {
 	{0, "explain", NULL, "ADDR",
 	 "instead of a profile: all that led to the name of an address of script",
 	 CALLS(set_explain)},
-	{0, "strict", NULL, NULL, "any loss, also while recording, and what is said of missing stacks and\nnames makes the exit status 1",
+	{0, "strict", NULL, NULL,
+	 "any loss, also while recording, and what is said of missing stacks and\nnames makes the "
+	 "exit status 1",
 	 SETS_FLAG(strict)},
 	{0, "no-cache", NULL, NULL, "neither use nor fill the cache of compiled debug information",
 	 SETS_FLAG(no_cache)},
@@ -512,7 +518,15 @@ static bool is_input(const struct resolve *r, const char *output)
 	return false;
 }
 
-/* By the suffix, in front of which may stand that of a packer: out.folded.gz. pprof is gzip already. */
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), n_end = strlen(end);
+
+	return n >= n_end && !strcmp(s + n - n_end, end);
+}
+
+/* By the suffix, in front of which may stand that of a packer: out.folded.gz. pprof is gzip
+ * already, if it is not called .pb. */
 static void choose_format(struct resolve *r)
 {
 	char plain[PATH_MAX];
@@ -521,6 +535,7 @@ static void choose_format(struct resolve *r)
 
 	if (!r->format)
 		r->format = output_format_for_path(r->output_path);
+	r->output.unpacked = ends_with(r->output_path, ".pb");
 	if (!pack || (r->format && r->format->binary))
 		return;
 	snprintf(plain, sizeof plain, "%.*s", (int)(strlen(r->output_path) - n), r->output_path);
@@ -572,6 +587,7 @@ static void tell_ignored(const struct resolve *r)
 		{o->style.mark_stitched, "--stitched", "folded flamegraph top speedscope"},
 		{o->style.with_pid, "--with-pid", "folded flamegraph pprof"},
 		{o->style.with_tid, "--with-tid", "folded flamegraph pprof"},
+		{o->style.with_cpu, "--with-cpu", "pprof"},
 		{o->style.addrs, "--addrs", "folded flamegraph"},
 		{o->style.skip_after, "--skip-after", "folded flamegraph"},
 		{o->style.collapse, "--collapse-recursion", "folded flamegraph"},
@@ -626,6 +642,8 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS;
 	if (r->output.style.with_tid)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
+	if (r->output.style.with_cpu)
+		r->pipeline.keep |= PROFILE_KEEP_CPUS;
 	r->output.event = r->pipeline.filter.event;
 	if (r->output.event && !strcmp(r->output.event, "all"))
 		r->pipeline.filter.event = NULL;

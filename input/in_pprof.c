@@ -5,7 +5,8 @@
  * packed and single repeated fields mean the same. Each sample type becomes an event; a number of
  * samples
  * ("samples", "x_sample") and what it is followed by become one, as we and perf_to_profile write
- * them. The label thread_comm (or comm, thread) is the command, pid and tid are the task. */
+ * them. The label thread_comm (or comm, thread) is the command, pid and tid are the task,
+ * cpu is the processor, stop says why the stack ended. */
 #include "input/packed.h"
 
 #include <stdlib.h>
@@ -354,6 +355,16 @@ static int push_numbers(struct reader *r, const struct field *f, bool are_locati
 	return 0;
 }
 
+static uint8_t stop_of(const char *name)
+{
+	uint8_t stop;
+
+	for (stop = 0; stop < UNWIND_STOP_N; stop++)
+		if (!strcmp(name, unwind_stop_name(stop)))
+			return stop;
+	return UNWIND_STOP_NONE;
+}
+
 /* A label of a sample. 1: callers are of another sample. */
 static int read_label(struct reader *r, struct bytes b, struct profile_sample *s)
 {
@@ -381,8 +392,10 @@ static int read_label(struct reader *r, struct bytes b, struct profile_sample *s
 		s->pid = (uint32_t)num;
 	else if (!strcmp(name, "tid"))
 		s->tid = (uint32_t)num;
-	else if (!strcmp(name, "stack") && !strcmp(text(r, str), "cut"))
-		s->stop = UNWIND_STOP_TRUNCATED_STACK;
+	else if (!strcmp(name, "cpu") && num < UINT16_MAX)
+		s->cpu = profile_cpu((uint32_t)num);
+	else if (!strcmp(name, "stop"))
+		s->stop = stop_of(text(r, str));
 	return !strcmp(name, "stack") && !strcmp(text(r, str), "stitched");
 }
 
@@ -580,8 +593,18 @@ static int read_all(struct reader *r, struct bytes all, struct err *err)
 	return rc;
 }
 
-/* Is it a profile? Its first fields tell. A text would have to begin with a byte that is the key of
- * a field and have a length behind it that leads to the next. */
+/* Keys of the fields of most messages are control characters, which texts do not have. */
+static bool is_text(const char *s, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if ((unsigned char)s[i] < ' ' && !strchr("\t\n\r", s[i]))
+			return false;
+	return true;
+}
+
+/* Is it a profile? Its first fields tell. bpftrace's "@[\n    f" may be those of one, too. */
 static bool detect(const char *head, size_t n)
 {
 	struct bytes b = {(const uint8_t *)head, (const uint8_t *)head + n};
@@ -589,6 +612,8 @@ static bool detect(const char *head, size_t n)
 	unsigned seen = 0;
 	int rc = 0;
 
+	if (is_text(head, n))
+		return false;
 	while (seen < 64 && (rc = get_field(&b, &f)) > 0) {
 		bool is_message = f.number <= 6 || f.number == 11;
 

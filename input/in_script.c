@@ -388,6 +388,7 @@ static int begin_sample(struct reader *r, struct head *h, struct err *err)
 		.comm = comm,
 		.pid = h->seen.pid,
 		.tid = h->seen.tid,
+		.cpu = h->has_cpu ? profile_cpu(h->seen.cpu) : 0,
 		.count = 1,
 		.period = h->period,
 		.stop = UNWIND_STOP_NONE,

@@ -21,12 +21,6 @@ struct jsonl {
 	struct text frames, out;
 };
 
-static const char *const stop_names[UNWIND_STOP_N] = {
-#define X(name, text) #name,
-	UNWIND_STOPS(X)
-#undef X
-};
-
 static void add_key(struct text *t, const char *key)
 {
 	text_str(t, ",\"");
@@ -127,7 +121,7 @@ static void add_sample(struct jsonl *j, const struct profile_log_entry *e)
 	if (e->stop != UNWIND_STOP_NONE && e->stop < UNWIND_STOP_N) {
 		add_key(t, "stop");
 		text_char(t, '"');
-		text_str(t, stop_names[e->stop]);
+		text_str(t, unwind_stop_name(e->stop));
 		text_char(t, '"');
 	}
 	add_key(t, "stack");

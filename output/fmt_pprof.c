@@ -328,8 +328,8 @@ static void add_string_label(struct writer *w, const char *key, uint64_t value)
 	pb_message(&w->part, SAMPLE_LABEL, &w->sub);
 }
 
-/* Stacks with callers of another sample have the label stack:stitched, those whose copy ended too early
- * stack:cut, for -tagfocus, -tagignore. */
+/* Stacks with callers of another sample have the label stack:stitched, those whose copy ended too
+ * early stack:cut, for -tagfocus, -tagignore; of all that did not reach a root "stop" says why. */
 static void add_labels(struct writer *w, uint32_t sample)
 {
 	const struct output_options *opt = w->pp.opt;
@@ -338,13 +338,16 @@ static void add_labels(struct writer *w, uint32_t sample)
 	if (w->pp.stack_label[sample] != STACK_WHOLE)
 		add_string_label(w, "stack",
 				 add_cstr(w, w->pp.stack_label[sample] == STACK_CUT ? "cut" : "stitched"));
-	if (!opt->style.with_pid && !opt->style.with_tid)
-		return;
+	if (pprof_stop(s) != UNWIND_STOP_NONE)
+		add_string_label(w, "stop", add_cstr(w, unwind_stop_name(s->stop)));
 	if (s->comm)
 		add_string_label(w, "thread_comm", add_ours(w, s->comm));
-	add_number_label(w, "pid", s->pid);
+	if (opt->style.with_pid || opt->style.with_tid)
+		add_number_label(w, "pid", s->pid);
 	if (opt->style.with_tid)
 		add_number_label(w, "tid", s->tid);
+	if (opt->style.with_cpu && s->cpu)
+		add_number_label(w, "cpu", s->cpu - 1u);
 }
 
 /* at: which of the events it is. */
@@ -571,7 +574,7 @@ static int write_all(struct writer *w, FILE *out, struct err *err)
 		return err_nomem(err);
 	}
 	number_nameless(w);
-	rc = gzip_begin(&w->gzip, out, err);
+	rc = gzip_begin(&w->gzip, out, w->pp.opt->unpacked, err);
 	if (!rc) {
 		add_head(w);
 		rc = add_samples(w, err);
@@ -610,7 +613,7 @@ static int write_pprof(const struct profile *p, const struct output_options *opt
 const struct output_format format_pprof = {
 	.name = "pprof",
 	.help = "gzipped profile.proto for go tool pprof, Parca, Pyroscope",
-	.suffixes = ".pb.gz .pprof",
+	.suffixes = ".pb.gz .pprof .pb",
 	.keep = PROFILE_KEEP_IPS,
 	.binary = true,
 	.tells_events = true,

@@ -21,24 +21,30 @@ static void run(struct gzip *g, char *data, size_t n, int flush)
 	} while (n);
 }
 
-int gzip_begin(struct gzip *g, FILE *out, struct err *err)
+int gzip_begin(struct gzip *g, FILE *out, bool plain, struct err *err)
 {
 	const int gzip_wrapper = 16;
 
-	*g = (struct gzip){.out = out};
-	if (deflateInit2(&g->z, 6, Z_DEFLATED, 15 + gzip_wrapper, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	*g = (struct gzip){.out = out, .plain = plain};
+	if (!plain &&
+	    deflateInit2(&g->z, 6, Z_DEFLATED, 15 + gzip_wrapper, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return err_nomem(err);
 	return 0;
 }
 
 void gzip_add(struct gzip *g, struct text *t)
 {
-	run(g, t->s, t->n, Z_NO_FLUSH);
+	if (g->plain)
+		text_flush(t, g->out);
+	else
+		run(g, t->s, t->n, Z_NO_FLUSH);
 	t->n = 0;
 }
 
 void gzip_end(struct gzip *g)
 {
+	if (g->plain)
+		return;
 	run(g, NULL, 0, Z_FINISH);
 	deflateEnd(&g->z);
 }

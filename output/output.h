@@ -115,6 +115,7 @@ struct output_options {
 	const char *event;
 	struct picture_options picture;
 	struct top_options top;
+	bool unpacked; /* pprof: without gzip */
 	uint64_t lost; /* samples that the recorder lost, for formats that tell it */
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
 };

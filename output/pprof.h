@@ -37,6 +37,12 @@ int pprof_rank(struct pprof *pp, struct err *err);
 int pprof_tree(struct tree *t, struct pprof *pp, uint32_t event, struct err *err);
 void pprof_done(struct pprof *pp);
 
+/* What the label "stop" says; UNWIND_STOP_NONE: the stack is whole. */
+static inline int pprof_stop(const struct profile_sample *s)
+{
+	return s->stop == UNWIND_STOP_END ? UNWIND_STOP_NONE : s->stop;
+}
+
 /* Address inside of the instruction that was executing or calling. */
 static inline uint64_t pprof_address(const struct profile_location *l)
 {

@@ -127,10 +127,13 @@ static int compare_labels(const struct pprof *pp, uint32_t a, uint32_t b)
 	const struct profile_sample *sa = &pp->p->samples.v[a], *sb = &pp->p->samples.v[b];
 	int rc = pp->stack_label[a] - pp->stack_label[b];
 
-	if (rc || (!pp->opt->style.with_pid && !pp->opt->style.with_tid))
-		return rc;
-	rc = compare_strings(pp->p, sa->comm, sb->comm);
 	if (!rc)
+		rc = pprof_stop(sa) - pprof_stop(sb);
+	if (!rc)
+		rc = compare_strings(pp->p, sa->comm, sb->comm);
+	if (!rc && pp->opt->style.with_cpu)
+		rc = compare_numbers(sa->cpu, sb->cpu);
+	if (!rc && (pp->opt->style.with_pid || pp->opt->style.with_tid))
 		rc = compare_numbers(sa->pid, sb->pid);
 	return rc || !pp->opt->style.with_tid ? rc : compare_numbers(sa->tid, sb->tid);
 }

@@ -1,6 +1,7 @@
 /* fill.c - a recording's samples into the profile: integers only. */
 #include "profile/intern.h"
 
+#include <linux/perf_event.h>
 #include <string.h>
 
 #include "profile/fill.h"
@@ -95,6 +96,9 @@ static int sample_key(struct profile *p, const struct perf_sample *s, const stru
 		.pid = keep & (PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS) ? s->pid : 0,
 		.tid = keep & PROFILE_KEEP_TIDS ? s->tid : 0,
 		.stop = (uint8_t)t->stop,
+		.cpu = keep & PROFILE_KEEP_CPUS && s->event->attr.sample_type & PERF_SAMPLE_CPU
+			       ? profile_cpu(s->cpu)
+			       : 0,
 		.count = 1,
 		.period = s->period,
 	};

@@ -120,6 +120,7 @@ static void to_side(struct profile_sample *s, bool is_new, uint32_t run)
 	uint64_t weight = s->period ? s->period : s->count;
 
 	s->comm = s->pid = 0;
+	s->cpu = 0;
 	s->tid = run;
 	s->count = is_new ? 0 : weight;
 	s->period = is_new ? weight : 0;

@@ -80,8 +80,14 @@ struct profile_sample {
 	uint32_t comm;	   /* string id; 0: not known */
 	uint32_t pid, tid; /* 0 unless PROFILE_KEEP_TIDS / _PIDS; PROFILE_NO_PID */
 	uint8_t stop;	   /* enum unwind_stop of the user part */
+	uint16_t cpu;	   /* and 1; 0: not known, as without PROFILE_KEEP_CPUS */
 	uint64_t count, period;
 };
+
+static inline uint16_t profile_cpu(uint32_t cpu)
+{
+	return cpu < UINT16_MAX ? (uint16_t)(cpu + 1) : 0;
+}
 
 /* One recorded sample, kept with PROFILE_KEEP_LOG, in time order. */
 struct profile_log_entry {
@@ -105,9 +111,10 @@ struct profile_event {
 enum profile_keep {
 	PROFILE_KEEP_IPS = 1, /* locations differ by mapping: runtime addresses are exact */
 	PROFILE_KEEP_LOG = 2,
-	PROFILE_KEEP_PIDS = 4, /* aggregate per process */
-	PROFILE_KEEP_TIDS = 8, /* aggregate per thread */
+	PROFILE_KEEP_PIDS = 4,	 /* aggregate per process */
+	PROFILE_KEEP_TIDS = 8,	 /* aggregate per thread */
 	PROFILE_KEEP_TRACE = 16, /* the fields of tracepoints, in the log */
+	PROFILE_KEEP_CPUS = 32,	 /* aggregate per processor */
 };
 
 struct profile {
@@ -327,6 +334,7 @@ int order_by_key(uint32_t *ids, size_t n, const uint32_t *key, size_t n_keys, st
 
 /* How frames and tasks are named in formats that have nothing but names. */
 struct stack_style {
+	bool with_cpu;		 /* pprof: a label, where the profile keeps it */
 	bool with_pid, with_tid; /* comm-PID, comm-PID/TID as root, where the profile keeps them */
 	bool mark_kernel, mark_jit, mark_inline; /* _[k] _[j] _[i] */
 	bool mark_stitched;			 /* _[s] */

@@ -56,6 +56,14 @@ const char *unwind_stop_text(enum unwind_stop stop)
 	return (unsigned)stop < UNWIND_STOP_N ? texts[stop] : "unknown";
 }
 
+const char *unwind_stop_name(enum unwind_stop stop)
+{
+#define X(name, text) [UNWIND_STOP_##name] = #name,
+	static const char *const names[] = {UNWIND_STOPS(X)};
+#undef X
+	return (unsigned)stop < UNWIND_STOP_N ? names[stop] : "UNKNOWN";
+}
+
 int unwinder_new(struct unwinder **ret, struct modules *modules, const struct unwind_options *opt,
 		 struct err *err)
 {

@@ -71,6 +71,8 @@ bool frame_how_is_guess(enum frame_how how);
 enum unwind_stop { UNWIND_STOPS(X) UNWIND_STOP_N };
 #undef X
 const char *unwind_stop_text(enum unwind_stop stop);
+/* "NO_CFI" .., as formats for programs name it. */
+const char *unwind_stop_name(enum unwind_stop stop);
 /* Did the copy of the stack end before the stack did? */
 static inline bool unwind_stop_is_cut(enum unwind_stop stop)
 {

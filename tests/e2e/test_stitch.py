@@ -37,11 +37,11 @@ def pprof_stacks(path, what):
         profile = list(fields(f.read()))
     strings = [v.decode() for k, v in profile if k == 6]
     labelled = total = 0
-    for sample in (dict(fields(v)) for k, v in profile if k == 2):
-        count = varint(sample[2], 0)[0]
-        label = dict(fields(sample.get(3, b"")))
+    for sample in (list(fields(v)) for k, v in profile if k == 2):
+        count = varint(dict(sample)[2], 0)[0]
+        labels = [dict(fields(v)) for k, v in sample if k == 3]
         total += count
-        if label and (strings[label[1]], strings[label[2]]) == ("stack", what):
+        if ("stack", what) in [(strings[label[1]], strings[label.get(2, 0)]) for label in labels]:
             labelled += count
     return labelled, total
 

@@ -198,6 +198,10 @@ tap.check(code == 0 and sum(have.values()) == want and all(s.startswith("fp;") f
 code, out, err = resolve("--kernel", f"{DATA}/bpftrace-kstack-ustack-perf.txt")
 have = folded(out)
 tap.check(code == 0 and have["__libc_start_call_main;main;burn"] > 20 and any("main;getppid;entry_SYSCALL" in s for s in have), "bpftrace: kernel, user in perf's form", out)
+# "@" is the key of a field of pprof, "\\n" of another, which begins with its length: " ".
+write("like.bt", "@[\n    __rcu_read_lock+1\n    posix_cpu_clock_get+1\n    __x64_sys_clock_gettime+1\n" + "    work+1\n" * 400 + "    main+1\n, app]: 5\n")
+code, out, err = resolve("like.bt")
+tap.check(out.startswith(b"app;main;work") and out.endswith(b";__x64_sys_clock_gettime;posix_cpu_clock_get;__rcu_read_lock 5\n"), "bpftrace: not taken for pprof", out, err)
 write("bt.txt", "Attaching 1 probe...\n\n@reads[bash, 12]: 4\n@[\n    f+1\n    main+22\n]: 3\n@[\n    cut")
 code, out, err = resolve("bt.txt", "--event", "all")
 tap.check(code == 1 and "early" in err and folded(out)["samples;main;f"] == 3 and folded(out)["reads;bash"] == 4, "bpftrace: several maps, and an end that is missing", out, err)
@@ -249,7 +253,7 @@ for name in ("go-cpu", "go-heap"):
     total = [sum(int(v.split()[0]) for v, _ in x[1].elements()) for x in (want, have)]
     tap.check(want[0] == have[0] and total[0] == total[1] > 0, f"{name}: types and sums as go tool pprof reads them", (want[0], have[0], total))
 if os.path.exists("p.data"):
-    for options in ([], ["--with-tid"], ["--event", "all"]):
+    for options in ([], ["--with-tid"], ["--event", "all"], ["--with-cpu", "--with-pid"]):
         resolve("p.data", *options, "-o", "a.pb.gz")
         resolve("a.pb.gz", *options, "-o", "b.pb.gz")
         tap.check(open("a.pb.gz", "rb").read() == open("b.pb.gz", "rb").read(), f"a recording's pprof {' '.join(options)}, read and written again: the same bytes")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What formats make of their options: shapes of folded stacks, rows of top, what is ignored is told; the line of progress; the same stacks
 from every input that can hold them."""
+import gzip
 import json
 import os
 import pty
@@ -90,10 +91,24 @@ tap.check(text == "", "none for what is quick", repr(text))
 program = build("g++ -g -O2 -pthread", "threads.cc", "threads")
 run([CAPTURE, "-q", "-F", "997", "-o", "perf.data", "--", program, "0.3"])
 whole = resolve("perf.data", "-q").stdout
-for form in ("x.folded", "x.folded.gz", "x.folded.zst", "x.pb.gz", "x.script"):
-    tap.check(resolve("-q", "-o", form, *(["--with-tid"] if form == "x.pb.gz" else []), "perf.data").returncode == 0, f"{form} is written")
+for form in ("x.folded", "x.folded.gz", "x.folded.zst", "x.pb.gz", "x.pb", "x.script"):
+    tap.check(resolve("-q", "-o", form, "perf.data").returncode == 0, f"{form} is written")
     again = resolve("-q", form).stdout
     tap.check(again == whole, f"{form}: the same bytes as the recording", [p for p in zip(again.splitlines(), whole.splitlines()) if p[0] != p[1]][:3])
+resolve("-q", "--with-cpu", "-o", "cpus.pb.gz", "perf.data")
+cpus = {s["cpu"] for s in map(json.loads, resolve("-q", "-f", "jsonl", "perf.data").stdout.splitlines())}
+with gzip.open("cpus.pb.gz") as f:
+    tap.check(cpus and b"\x03cpu" in f.read() and resolve("-q", "cpus.pb.gz").stdout == whole, "--with-cpu: the label cpu, and the same folded", cpus)
+with open("x.pb", "rb") as f, gzip.open("x.pb.gz") as g:
+    tap.check(f.read() == g.read(), ".pb is .pb.gz without gzip")
+# bpftrace has no modules for code without names, and its stacks are leaf first.
+named = [line for line in whole.splitlines() if "[" not in line]
+with open("x.bt", "w") as f:
+    for line in named:
+        (comm, *frames), n = line.rsplit(" ", 1)[0].split(";"), line.rsplit(" ", 1)[1]
+        f.write("@[\n" + "".join(f"    {frame}+1\n" for frame in reversed(frames)) + f", {comm}]: {n}\n")
+again = resolve("-q", "x.bt").stdout.splitlines()
+tap.check(len(named) > 3 and again == named, "bpftrace's text: the same bytes", (len(named), [p for p in zip(again, named) if p[0] != p[1]][:3]))
 first = json.loads(resolve("-f", "jsonl", "perf.data").stdout.splitlines()[0])
 tap.check(first["v"] == 1 and set(first) <= {"v", "t_ns", "pid", "tid", "comm", "cpu", "event", "period", "stop", "stack"}, "jsonl: its version, and no member that the manual does not have", list(first))
 tap.end()

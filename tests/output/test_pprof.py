@@ -216,6 +216,10 @@ p = decoded["tids"]
 labels = {tuple(sorted((p["strings"][l["key"]], p["strings"][l["str"]] or l["num"]) for l in s["label"])) for s in p["sample"]}
 check((("pid", 100), ("thread_comm", "server"), ("tid", 101)) in labels and len(labels) == 7, "labels of threads", labels)
 
+p = decoded["order0"]
+values = lambda p, key: {p["strings"][l["str"]] for s in p["sample"] for l in s["label"] if p["strings"][l["key"]] == key}
+check(values(p, "thread_comm") >= {"server", "a b"}, "every sample has its command", values(p, "thread_comm"))
+
 p = decoded["hostile"]
 check(max(v for s in p["sample"] for v in s["value"]) == 2**63 - 1, "hostile sums end at the largest number")
 

@@ -128,6 +128,20 @@ def compare_top(name, data):
     check(len(ours) > 5 and not wrong, f"{name}: top has those over the stacks of script", wrong)
 
 
+def places_in_file(raw):
+    """How many locations of work::spin, by their address and mapping, lie where nm has it; -1: one does not."""
+    start, size, name = re.search(r"^([0-9a-f]+) ([0-9a-f]+) t (work::spin\(.*)$", output("nm", "-C", "-S", "threads"), re.M).groups()
+    locations, mappings = raw.split("Locations")[1].split("Mappings")
+    of = {m[0]: [int(x, 16) for x in m[1:]] for m in re.findall(r"^(\d+): 0x(\w+)/0x(\w+)/0x(\w+) ", mappings, re.M)}
+    found = 0
+    for address, mapping in re.findall(rf"^ +\d+: 0x(\w+) M=(\d+) {re.escape(name)} ", locations, re.M):
+        begin, end, offset = of[mapping]
+        if not (begin <= int(address, 16) < end and 0 <= int(address, 16) - begin + offset - int(start, 16) < int(size, 16)):
+            return -1
+        found += 1
+    return found
+
+
 def compare_sums(name, data):
     folded = sum(int(l.rsplit(" ", 1)[1]) for l in output(RESOLVE, data).splitlines())
     samples = [json.loads(l) for l in output(RESOLVE, "-f", "jsonl", data).splitlines()]
@@ -155,6 +169,7 @@ def compare_sums(name, data):
         # of several events the first pair is the first's
         values = [int(l.split()[1].rstrip(":")) for l in raw.split("Locations")[0].splitlines() if re.match(r"(\s+\d+)+: ", l)]
         check(sum(values) == total, f"{name}: pprof has it", (sum(values), total))
+        check(places_in_file(raw) > 0, f"{name}: addresses and mappings lead to the function in the file")
 
 
 if not os.path.exists(RESOLVE):
