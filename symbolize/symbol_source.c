@@ -8,20 +8,30 @@
 
 #include "base/sort.h"
 
+/* Kind of dso, and what names its code: NAME_source_ops of src_NAME.c, or of this file. */
+#define SOURCES(X)                  \
+	X(DSO_FILE, elf)            \
+	X(DSO_VDSO, elf)            \
+	X(DSO_KERNEL, kernel)       \
+	X(DSO_KERNEL_MODULE, kmod)  \
+	X(DSO_ANON, jit)            \
+	X(DSO_BPF, bpf)             \
+	X(DSO_GUEST_KERNEL, kernel) \
+	X(DSO_UNKNOWN, none)
+
+#define X(kind, name) extern const struct source_ops name##_source_ops;
+SOURCES(X)
+#undef X
+
 const struct source_ops *source_ops_for(enum dso_kind kind)
 {
 	static const struct source_ops *const by_kind[] = {
-		[DSO_FILE] = &elf_source_ops,
-		[DSO_VDSO] = &elf_source_ops,
-		[DSO_KERNEL] = &kernel_source_ops,
-		[DSO_KERNEL_MODULE] = &kmod_source_ops,
-		[DSO_ANON] = &jit_source_ops,
-		[DSO_BPF] = &bpf_source_ops,
-		[DSO_GUEST_KERNEL] = &kernel_source_ops,
-		[DSO_UNKNOWN] = &none_source_ops,
+#define X(kind, name) [kind] = &name##_source_ops,
+		SOURCES(X)
+#undef X
 	};
 
-	return (unsigned)kind <= DSO_UNKNOWN ? by_kind[kind] : &none_source_ops;
+	return by_kind[(unsigned)kind <= DSO_UNKNOWN ? kind : DSO_UNKNOWN];
 }
 
 int source_says(struct symbol_source *s, struct err *err, const char *fmt, ...)

@@ -99,13 +99,6 @@ struct source_ops {
 /* The ops of a kind of dso. */
 const struct source_ops *source_ops_for(enum dso_kind kind);
 
-extern const struct source_ops elf_source_ops;	  /* src_elf.c: files, the vDSO */
-extern const struct source_ops kernel_source_ops; /* src_kernel.c: the kernel, also of guests */
-extern const struct source_ops kmod_source_ops;	  /* src_kmod.c: its modules */
-extern const struct source_ops jit_source_ops;	  /* src_jit.c: code without a file */
-extern const struct source_ops bpf_source_ops;	  /* symbol_source.c: code that has only a name */
-extern const struct source_ops none_source_ops;	  /* symbol_source.c: nothing known */
-
 /* src_recorded.c: symbols in the recording, for those of the lookups that the dso's own source has
  * no name for, or no sure one. 0, or -ERR_NOMEM. */
 int recorded_symbols(struct symbol_source *s, struct lookups *l, struct err *err);
