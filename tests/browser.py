@@ -15,6 +15,9 @@ import subprocess
 import tempfile
 
 
+AXE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build", "npm", "axe.min.js")  # by tests/axe.sh
+
+
 def find():
     return next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 
@@ -107,6 +110,11 @@ class Browser:
     def screenshot(self, path):
         with open(path, "wb") as f:
             f.write(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
+
+    def axe(self):
+        """What axe-core finds in what is shown: names, roles, contrast, order."""
+        with open(AXE) as f:
+            return self.evaluate(f.read() + "; axe.run().then(r => r.violations.map(v => [v.id, v.help, v.nodes.map(n => n.html.slice(0, 120)).slice(0, 3)]))")
 
     def problems(self):
         """What the console complained of, and addresses that were asked for besides files and data."""

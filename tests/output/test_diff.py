@@ -150,4 +150,63 @@ with browser.Browser() as b:
     tap.check("REGRESSED, +100 % (80 to 120)" in told, "page: and what is said of it", told)
     tap.check(b.evaluate("document.getElementById('honesty').textContent").startswith("1 function got slower"), "page: the summary stands above it")
     b.screenshot("judged.png")
+
+# ---- clicked through: what the page of one profile does, of both sides ----
+BOX = """(() => { const g = page.graph, r = g.canvas.getBoundingClientRect(), b = g.boxes.flat().find(b => b.node > 0 && page.model.name(page.tree.frame(b.node)) === %r);
+    return {x: r.x + b.x + b.width / 2, y: r.y + g.y(b.depth) - g.scroll.scrollTop + 8}; })()"""
+with browser.Browser() as b:
+    ready(b, "d.html")
+    box = b.evaluate(BOX % "f")
+    b.click(box["x"], box["y"])
+    tap.check(b.evaluate("page.model.name(page.tree.frame(page.graph.zoomed))") == "f" and widths(b)["f"] == 1000, "page: a click zooms", widths(b))
+    b.evaluate("history.back(), new Promise(r => addEventListener('popstate', () => setTimeout(r), {once: true}))")
+    tap.check(b.evaluate("page.state.zoom") == "" and widths(b)["f"] == 375, "page: Back undoes it", widths(b))
+    b.key("/", 191, "/")
+    b.call("Input.insertText", text="old|new")
+    b.evaluate("new Promise(r => setTimeout(r, 150))")
+    matched = b.evaluate("document.getElementById('matched').textContent")
+    tap.check(matched == "5.00 %", "page: a search has the share of both sides' mean", matched)
+    b.key("Escape", 27)
+    box = b.evaluate(BOX % "g")
+    b.call("Input.dispatchMouseEvent", type="mouseMoved", x=box["x"], y=box["y"])
+    told = b.evaluate("document.getElementById('details').textContent")
+    tap.check("25.00 % → 50.00 %" in told, "page: the mouse tells both shares", told)
+    b.evaluate("document.getElementById('table-button').click()")
+    b.evaluate("[...document.querySelectorAll('#table td button')].find(x => x.textContent === 'g').click()")
+    tap.check(b.evaluate("page.tree.frame(page.tree.top())") == b.evaluate("page.state.sandwich") >= 0, "page: a row of the table opens the sandwich")
+    tap.check(b.evaluate("page.tree.callers(page.tree.top()).map(c => page.model.name(page.tree.frame(c)))") == ["main"], "page: with its callers")
+    b.evaluate("page.change({sandwich: -1})")
+    b.evaluate("page.graph.choose(page.model.nodeOf(page.model.pathOf(page.graph.boxes.flat().find(b => b.node > 0 && b.depth > 1).node)))")
+    b.key("h", 72, "h")
+    tap.check(b.evaluate("page.state.hidden.length") == 1, "page: h hides a function")
+    b.key("u", 85, "u")
+    tap.check(b.evaluate("page.state.hidden.length") == 0, "page: u takes it back")
+    for name, value in (("side", "new"), ("palette", "safe")):
+        b.evaluate(f"(() => {{ const s = document.getElementById({name!r}); s.value = {value!r}; s.dispatchEvent(new Event('change')); }})()")
+    link = b.evaluate("location.href")
+    b.open("about:blank")
+    b.open(link)
+    b.evaluate("new Promise(done => { const look = () => document.documentElement.dataset.ready ? done() : setTimeout(look, 10); look(); })")
+    tap.check(b.evaluate("[page.state.side, page.state.palette]") == ["new", "safe"], "page: the address restores side and colours", link)
+    tap.check(b.problems() == [], "page: no error, no request", b.problems())
+
+if os.path.exists(browser.AXE):
+    for dark in (False, True):
+        with browser.Browser(dark=dark) as b:
+            for path in ("d.html", "judged.html"):
+                for palette in ("kind", "safe"):
+                    ready(b, path)
+                    b.evaluate(f"document.getElementById('more').click(); page.change({{table: true, palette: {palette!r}, search: 'f'}});"
+                               "page.zoom(page.tree.children(0)[0]); page.point(page.tree.children(0)[0])")
+                    found = b.axe()
+                    tap.check(found == [], f"page: axe-core finds nothing in {path}, {palette}, {'dark' if dark else 'light'}", found)
+                b.evaluate("page.openMenu()")
+                found = b.axe()
+                tap.check(found == [], "page: nor with a frame's menu", found)
+else:
+    tap.skip("accessibility of differences", "axe-core is not here: make deps fetches it by npm")
+with browser.Browser(width=390, height=800, mobile=True, dark=True) as b:
+    ready(b, "d.html")
+    b.screenshot("diff-phone.png")
+    tap.check(b.evaluate("document.documentElement.scrollWidth") <= 390, "page: a phone: nothing is wider than it")
 tap.end()

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -86,6 +87,24 @@ writer.wait()
 tap.check(code == 0 and "reading standard input" in text and text.endswith("\r\x1b[K"), "a line of progress on a terminal, which goes at the end", repr(text))
 code, text = on_terminal(RESOLVE, "-o", "quick.folded", "r.folded", out="stderr")
 tap.check(text == "", "none for what is quick", repr(text))
+
+# ---- what reads the output ends first ----
+with open("wide.folded", "w") as f:
+    f.writelines(f"app;{'f' * 200}{i};g{i} 1\n" for i in range(20000))  # much more than a pipe holds
+for form in ("folded", "html", "flamegraph", "pprof", "top", "speedscope"):
+    for how, want in (("default", -signal.SIGPIPE), ("ignored", 2)):
+        def before(how=how):
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN if how == "ignored" else signal.SIG_DFL)
+
+        reader, writer = os.pipe()
+        os.close(reader)
+        p = subprocess.run([RESOLVE, "-q", "-f", form, "wide.folded"], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True,
+                           restore_signals=False, preexec_fn=before)
+        os.close(writer)
+        said = p.stderr == "" if how == "default" else p.stderr.count("\n") == 1 and "Broken pipe" in p.stderr
+        tap.check(p.returncode == want and said, f"{form} into a pipe that nothing reads, SIGPIPE {how}: {'141' if want < 0 else want}", (p.returncode, p.stderr))
+p = subprocess.run(["bash", "-c", f"'{RESOLVE}' -q wide.folded | head -n 1; echo ${{PIPESTATUS[0]}}"], stdout=subprocess.PIPE, text=True)
+tap.check(p.stdout.splitlines()[-1] == "141" and p.stdout.count("\n") == 2, "... | head -n 1: the shell says 141", p.stdout[-200:])
 
 # ---- one profile in every form that can hold it ----
 program = build("g++ -g -O2 -pthread", "threads.cc", "threads")
