@@ -1,6 +1,7 @@
 /* unpack.c - zlib, liblzma and libzstd behind one face. */
 #include "base/unpack.h"
 
+#include <limits.h>
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,19 +28,21 @@ static void *gzip_begin(void)
 
 static enum unpack_step gzip_step(void *state, struct piece *p, bool last)
 {
+	const uInt in = p->n_in < UINT_MAX ? (uInt)p->n_in : UINT_MAX;
+	const uInt out = p->n_out < UINT_MAX ? (uInt)p->n_out : UINT_MAX;
 	z_stream *z = state;
 	int rc;
 
 	(void)last;
 	z->next_in = (Bytef *)(uintptr_t)p->in;
-	z->avail_in = (uInt)p->n_in;
+	z->avail_in = in;
 	z->next_out = p->out;
-	z->avail_out = (uInt)p->n_out;
+	z->avail_out = out;
 	rc = inflate(z, Z_NO_FLUSH);
 	p->in = z->next_in;
-	p->n_in = z->avail_in;
+	p->n_in -= in - z->avail_in;
 	p->out = z->next_out;
-	p->n_out = z->avail_out;
+	p->n_out -= out - z->avail_out;
 	if (rc == Z_STREAM_END)
 		return inflateReset(z) == Z_OK ? STEP_END : STEP_DAMAGED;
 	if (rc == Z_MEM_ERROR)

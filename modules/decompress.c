@@ -1,14 +1,14 @@
-/* decompress.c - zlib, zstd and xz decompression that hostile input cannot make large. */
+/* decompress.c - decompression that hostile input cannot make large: sections of a known size, and
+ * whole files. */
 #include "modules/decompress.h"
 
 #include <isa-l/igzip_lib.h>
-#include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include "base/pages.h"
+#include "base/unpack.h"
 
 /* What a watcher gets at a time; each step costs a copy of the window, 32 KiB. */
 enum { STEP_BYTES = 1 << 20 };
@@ -129,128 +129,69 @@ static int sink_grow(struct sink *s)
 	return 0;
 }
 
-static int stream_xz(const uint8_t *in, size_t in_size, struct sink *out)
-{
-	lzma_stream z = LZMA_STREAM_INIT;
-	lzma_ret r;
-	int rc = 0;
-
-	if (lzma_stream_decoder(&z, DECOMPRESS_STREAM_MEM_BYTES, LZMA_CONCATENATED) != LZMA_OK)
-		return -ERR_NOMEM;
-	z.next_in = in;
-	z.avail_in = in_size;
-	do {
-		rc = sink_grow(out);
-		if (rc)
-			break;
-		z.next_out = out->p + out->n;
-		z.avail_out = out->cap - out->n;
-		r = lzma_code(&z, LZMA_FINISH);
-		out->n = out->cap - z.avail_out;
-	} while (r == LZMA_OK);
-	lzma_end(&z);
-	if (rc)
-		return rc;
-	if (r == LZMA_MEM_ERROR)
-		return -ERR_NOMEM;
-	if (r == LZMA_MEMLIMIT_ERROR)
-		return -ERR_LIMIT;
-	return r == LZMA_STREAM_END ? 0 : -ERR_DAMAGED;
-}
-
-static int stream_gzip(const uint8_t *in, size_t in_size, struct sink *out)
-{
-	z_stream z = {0};
-	int r, rc;
-
-	if (in_size > UINT32_MAX)
-		return -ERR_LIMIT;
-	if (inflateInit2(&z, 15 + 16) != Z_OK) /* 15 bits of window, + 16: gzip header */
-		return -ERR_NOMEM;
-	z.next_in = (Bytef *)(uintptr_t)in;
-	z.avail_in = (uInt)in_size;
-	do {
-		rc = sink_grow(out);
-		if (rc)
-			break;
-		z.next_out = out->p + out->n;
-		z.avail_out = (uInt)(out->cap - out->n);
-		r = inflate(&z, Z_NO_FLUSH);
-		out->n = out->cap - z.avail_out;
-	} while (r == Z_OK);
-	inflateEnd(&z);
-	if (rc)
-		return rc;
-	return r == Z_STREAM_END ? 0 : -ERR_DAMAGED;
-}
-
-static int stream_zstd(const uint8_t *in, size_t in_size, struct sink *out)
-{
-	ZSTD_DStream *z = ZSTD_createDStream();
-	ZSTD_inBuffer src = {in, in_size, 0};
-	ZSTD_outBuffer dst;
-	size_t r = 1;
-	int rc = 0;
-
-	if (!z)
-		return -ERR_NOMEM;
-	ZSTD_DCtx_setParameter(z, ZSTD_d_windowLogMax, 27);
-	while (!rc && (src.pos < src.size || r)) {
-		size_t before = src.pos;
-
-		rc = sink_grow(out);
-		if (rc)
-			break;
-		dst = (ZSTD_outBuffer){out->p, out->cap, out->n};
-		r = ZSTD_decompressStream(z, &dst, &src);
-		/* Neither reads nor writes: the input ends inside a frame. */
-		if (ZSTD_isError(r) || (src.pos == before && dst.pos == out->n))
-			rc = -ERR_DAMAGED;
-		out->n = dst.pos;
-	}
-	ZSTD_freeDStream(z);
-	return rc;
-}
-
-static const struct stream_kind {
-	uint8_t n_magic, magic[6];
-	int (*decode)(const uint8_t *in, size_t in_size, struct sink *out);
-} stream_kinds[] = {
-	{3, {0x1f, 0x8b, 8}, stream_gzip},	       /* RFC 1952 2.3.1 */
-	{6, {0xfd, '7', 'z', 'X', 'Z', 0}, stream_xz}, /* xz-file-format 2.1.1.1 */
-	{4, {0x28, 0xb5, 0x2f, 0xfd}, stream_zstd},    /* RFC 8878 3.1.1 */
+/* A file, or the section of one, that is packed as a whole. */
+struct stream {
+	const struct unpacker *unpacker;
+	void *state;
+	struct piece p;
+	bool between; /* a member has ended: what follows need not be another */
+	struct sink out;
 };
 
-static const struct stream_kind *kind_of(const uint8_t *in, size_t in_size)
+/* 1 at the end. */
+static int stream_step(struct stream *s)
 {
-	size_t i;
+	const bool was_between = s->between;
+	const size_t in = s->p.n_in, out = s->out.n;
+	enum unpack_step did;
+	int rc;
 
-	for (i = 0; i < sizeof stream_kinds / sizeof *stream_kinds; i++)
-		if (in_size >= stream_kinds[i].n_magic &&
-		    !memcmp(in, stream_kinds[i].magic, stream_kinds[i].n_magic))
-			return &stream_kinds[i];
-	return NULL;
+	if (was_between && !in)
+		return 1;
+	rc = sink_grow(&s->out);
+	if (rc)
+		return rc;
+	s->p.out = s->out.p + out;
+	s->p.n_out = s->out.cap - out;
+	did = s->unpacker->step(s->state, &s->p, true);
+	s->out.n = s->out.cap - s->p.n_out;
+	s->between = did == STEP_END;
+	if (did == STEP_NOMEM)
+		return -ERR_NOMEM;
+	if (did == STEP_DAMAGED || (s->p.n_in == in && s->out.n == out))
+		return was_between ? 1 : -ERR_DAMAGED;
+	return 0;
 }
 
 bool decompress_is_stream(const uint8_t *in, size_t in_size)
 {
-	return kind_of(in, in_size) != NULL;
+	return unpacker_find(in, in_size) != NULL;
 }
 
 int decompress_stream(const uint8_t *in, size_t in_size, uint8_t **ret, size_t *ret_size)
 {
-	const struct stream_kind *kind = kind_of(in, in_size);
-	uint64_t limit = decompress_limit(in_size);
-	struct sink out = {.max = limit < DECOMPRESS_STREAM_MAX_BYTES
-					  ? (size_t)limit
-					  : DECOMPRESS_STREAM_MAX_BYTES};
-	int rc = kind ? kind->decode(in, in_size, &out) : -ERR_FORMAT;
+	const uint64_t limit = decompress_limit(in_size);
+	struct stream s = {
+		.unpacker = unpacker_find(in, in_size),
+		.p = {.in = in, .n_in = in_size},
+		.out.max = limit < DECOMPRESS_STREAM_MAX_BYTES ? (size_t)limit
+							       : DECOMPRESS_STREAM_MAX_BYTES,
+	};
+	int rc;
 
-	if (rc) {
-		free(out.p);
+	if (!s.unpacker)
+		return -ERR_FORMAT;
+	s.state = s.unpacker->begin();
+	rc = s.state ? 0 : -ERR_NOMEM;
+	while (!rc)
+		rc = stream_step(&s);
+	if (s.state)
+		s.unpacker->end(s.state);
+	if (rc < 0) {
+		free(s.out.p);
 		return rc;
 	}
-	*ret = out.p;
-	*ret_size = out.n;
+	*ret = s.out.p;
+	*ret_size = s.out.n;
 	return 0;
 }

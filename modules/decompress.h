@@ -16,7 +16,6 @@
 #define DECOMPRESS_MAX_BYTES   (16ull << 30)
 /* Contents whose size is not told: .gnu_debugdata, compressed kernel modules. */
 #define DECOMPRESS_STREAM_MAX_BYTES (512ull << 20)
-#define DECOMPRESS_STREAM_MEM_BYTES (256ull << 20) /* for the decoder itself */
 
 enum decompress_kind { DECOMPRESS_ZLIB, DECOMPRESS_ZSTD };
 
