@@ -176,10 +176,12 @@ static void tell_line_size(struct teller *t, struct buf *b)
 	tell(t, "# cacheline size : %" PRIu32, buf_u32(b));
 }
 
-/* By bit. Those without a function are told by tell_info() and tell_events(), or hold bulk data. */
+/* By bit. Those without a function are told by tell_info() and tell_events(), or hold bulk data. Of
+ * is_long ones it is only said that they are there. */
 static const struct {
 	const char *name;
 	void (*tell)(struct teller *t, struct buf *b);
+	bool is_long;
 } features[] = {
 	[1] = {"TRACING_DATA", NULL},
 	[2] = {"BUILD_ID", NULL},
@@ -193,26 +195,26 @@ static const struct {
 	[10] = {"TOTAL_MEM", NULL},
 	[11] = {"CMDLINE", NULL},
 	[12] = {"EVENT_DESC", NULL},
-	[13] = {"CPU_TOPOLOGY", tell_cpu_topology},
-	[14] = {"NUMA_TOPOLOGY", tell_numa},
+	[13] = {"CPU_TOPOLOGY", NULL, true},
+	[14] = {"NUMA_TOPOLOGY", NULL, true},
 	[15] = {"BRANCH_STACK", tell_branches},
 	[16] = {"PMU_MAPPINGS", tell_pmus},
 	[17] = {"GROUP_DESC", tell_groups},
 	[18] = {"AUXTRACE", tell_auxtrace},
 	[19] = {"STAT", tell_stat},
-	[20] = {"CACHE", tell_caches},
+	[20] = {"CACHE", NULL, true},
 	[21] = {"SAMPLE_TIME", tell_sample_time},
-	[22] = {"MEM_TOPOLOGY", tell_memory},
+	[22] = {"MEM_TOPOLOGY", NULL, true},
 	[23] = {"CLOCKID", tell_clockid},
 	[24] = {"DIR_FORMAT", tell_dir_format},
-	[25] = {"BPF_PROG_INFO", tell_bpf_programs},
-	[26] = {"BPF_BTF", tell_bpf_types},
+	[25] = {"BPF_PROG_INFO", NULL, true},
+	[26] = {"BPF_BTF", NULL, true},
 	[27] = {"COMPRESSED", tell_compressed},
 	[28] = {"CPU_PMU_CAPS", tell_cpu_caps},
 	[29] = {"CLOCK_DATA", tell_clock_data},
-	[30] = {"HYBRID_TOPOLOGY", tell_hybrid},
+	[30] = {"HYBRID_TOPOLOGY", NULL, true},
 	[31] = {"PMU_CAPS", tell_pmu_caps},
-	[32] = {"CPU_DOMAIN_INFO", tell_domains},
+	[32] = {"CPU_DOMAIN_INFO", NULL, true},
 	[33] = {"E_MACHINE", tell_e_machine},
 	[34] = {"CLN_SIZE", tell_line_size},
 };
@@ -297,6 +299,9 @@ void perf_file_header(const struct perf_file *f, void (*say)(void *arg, const ch
 
 		if (p)
 			features[bit].tell(&t, &b);
+		if (features[bit].is_long && f->features->v[bit].present)
+			tell(&t, "# %s info available; perf report --header-only -I shows it",
+			     features[bit].name);
 	}
 	tell_simpleperf(&t);
 	tell_missing(&t);

@@ -1,9 +1,9 @@
 /* header_text.h - what the header says, a line at a time, in the words of `perf report
- * --header-only`. Private to reader/.
+ * --header-only`, which leaves the layout of the machine to its option -I. Private to reader/.
  *
- * Sources: of the sections' layout tools/perf/Documentation/perf.data-file-format.txt; of what it does
- * not have, and of the words: tools/perf/util/header.c. A section that ends early gives the lines
- * that it still holds. */
+ * Sources: of the sections' layout tools/perf/Documentation/perf.data-file-format.txt; of what it
+ * does not have, and of the words: tools/perf/util/header.c. A section that ends early gives the
+ * lines that it still holds. */
 #ifndef READER_HEADER_TEXT_H
 #define READER_HEADER_TEXT_H
 
@@ -37,23 +37,13 @@ struct header_string take_text(struct buf *b);
 /* Lists come with their number, which is cut to what fits into the section. */
 uint32_t take_count(struct buf *b, size_t least_bytes_each);
 
-/* Each tells one section. header_machine.c: */
-void tell_cpu_topology(struct teller *t, struct buf *b);
-void tell_numa(struct teller *t, struct buf *b);
+/* Each tells one section. header_pmus.c: */
 void tell_pmus(struct teller *t, struct buf *b);
-void tell_caches(struct teller *t, struct buf *b);
-void tell_memory(struct teller *t, struct buf *b);
 void tell_cpu_caps(struct teller *t, struct buf *b);
 void tell_pmu_caps(struct teller *t, struct buf *b);
-void tell_hybrid(struct teller *t, struct buf *b);
-void tell_domains(struct teller *t, struct buf *b);
 /* header_events.c: */
 void tell_events(struct teller *t);
 void tell_groups(struct teller *t, struct buf *b);
-/* header_bpf.c: */
-void tell_bpf_programs(struct teller *t, struct buf *b);
-void tell_bpf_types(struct teller *t, struct buf *b);
-
 /* simpleperf_text.c: all of its own. */
 void tell_simpleperf(struct teller *t);
 
