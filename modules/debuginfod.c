@@ -21,6 +21,10 @@ enum {
 	STALL_BYTES_MIN = 16 << 10, /* fewer in STALL_MS are as good as none */
 	LOOK_MS = 100,		    /* how often the clocks are looked at */
 	GRACE_MS = 3000,	    /* for a worker that was told to end its query */
+	/* Take the places of those that had to be killed: libdebuginfod 0.192 does not call back
+	 * before a server has begun to answer, so it cannot be told to stop. */
+	SPARE_WORKERS = 4,
+	WORKERS_MAX = DEBUGINFOD_IN_FLIGHT_MAX + SPARE_WORKERS,
 };
 
 /* An answer that was checked, and is not what was asked for. */
@@ -44,8 +48,9 @@ struct debuginfod {
 	char no_library_why[DEBUGINFOD_DETAIL_MAX];
 	VEC(struct build_id) skipped; /* not waited for: the user skipped them */
 	VEC(struct refused) refused;
-	struct worker workers[DEBUGINFOD_IN_FLIGHT_MAX];
-	bool busy[DEBUGINFOD_IN_FLIGHT_MAX];
+	struct worker workers[WORKERS_MAX];
+	bool busy[WORKERS_MAX];
+	unsigned n_busy;
 };
 
 /* One query in a worker. */
@@ -76,7 +81,7 @@ static int start_workers(struct debuginfod *d)
 	limits_settle(o);
 	setup.silence_s = (o->answer_ms > o->stall_ms ? o->answer_ms : o->stall_ms) / 1000 + 2;
 	setup.total_s = o->total_ms / 1000 + 2;
-	return workers_start(d->workers, DEBUGINFOD_IN_FLIGHT_MAX, &setup);
+	return workers_start(d->workers, WORKERS_MAX, &setup);
 }
 
 struct debuginfod *debuginfod_new(const struct fetch_options *opt, const char *cache_dir)
@@ -101,7 +106,7 @@ void debuginfod_free(struct debuginfod *d)
 {
 	if (!d)
 		return;
-	workers_stop(d->workers, DEBUGINFOD_IN_FLIGHT_MAX, d->cache_dir ? d->cache_dir : "");
+	workers_stop(d->workers, WORKERS_MAX, d->cache_dir ? d->cache_dir : "");
 	vec_done(&d->skipped);
 	vec_done(&d->refused);
 	servers_done(&d->servers);
@@ -239,7 +244,7 @@ static bool any_worker(const struct debuginfod *d)
 {
 	size_t i;
 
-	for (i = 0; i < DEBUGINFOD_IN_FLIGHT_MAX; i++)
+	for (i = 0; i < WORKERS_MAX; i++)
 		if (d->workers[i].pid)
 			return true;
 	return false;
@@ -312,9 +317,10 @@ static struct worker *idle_worker(struct debuginfod *d)
 {
 	size_t i;
 
-	for (i = 0; i < DEBUGINFOD_IN_FLIGHT_MAX; i++)
+	for (i = 0; i < WORKERS_MAX && d->n_busy < DEBUGINFOD_IN_FLIGHT_MAX; i++)
 		if (d->workers[i].pid && !d->busy[i]) {
 			d->busy[i] = true;
+			d->n_busy++;
 			return &d->workers[i];
 		}
 	return NULL;
@@ -359,6 +365,7 @@ static void turn_end(struct transfer *t)
 	if (t->verdict == FETCH_SKIPPED && vec_push(&d->skipped, *t->q->id))
 		atomic_store(&d->stopped, true); /* out of memory: rather nothing more */
 	d->busy[t->worker - d->workers] = false;
+	d->n_busy--;
 	pthread_cond_broadcast(&d->changed);
 	pthread_mutex_unlock(&d->lock);
 }

@@ -21,7 +21,8 @@
 enum {
 	SIGN_OF_LIFE_MS = 50, /* the library calls back at every packet */
 	LOG_BYTES_MAX = 64 << 10,
-	FILE_BYTES_MIN = 1 << 20, /* the limit of files that must hold the log, too */
+	FILE_BYTES_MIN = 1 << 20,   /* the limit of files that must hold the log, too */
+	WRITE_BYTES_MAX = 16 << 10, /* CURL_MAX_WRITE_SIZE */
 };
 
 /* ---- in the worker ----------------------------------------------------------------------- */
@@ -131,6 +132,11 @@ static void set_urls(const struct debuginfod_library *lib, const char *urls)
 	setenv(DEBUGINFOD_URLS_ENV_VAR, text, 1);
 }
 
+static uint64_t file_limit(const struct worker_request *q)
+{
+	return q->limit_bytes > FILE_BYTES_MIN ? q->limit_bytes : FILE_BYTES_MIN;
+}
+
 /* No byte more is written, whenever the library calls back. */
 static void limit_files(uint64_t bytes)
 {
@@ -138,10 +144,15 @@ static void limit_files(uint64_t bytes)
 
 	if (getrlimit(RLIMIT_FSIZE, &r))
 		return;
-	r.rlim_cur = bytes > FILE_BYTES_MIN ? bytes : FILE_BYTES_MIN;
-	if (r.rlim_cur > r.rlim_max)
-		r.rlim_cur = r.rlim_max;
+	r.rlim_cur = bytes < r.rlim_max ? bytes : r.rlim_max;
 	setrlimit(RLIMIT_FSIZE, &r);
+}
+
+/* The write that did not fit is an error as any other, and what it has written is not counted. */
+static bool reached_limit(const struct transfer *transfer)
+{
+	return transfer->reply->fd_or_errno < 0 &&
+	       transfer->reply->bytes + WRITE_BYTES_MAX >= file_limit(transfer->request);
 }
 
 static void answer(struct session *s, struct transfer *transfer)
@@ -163,9 +174,10 @@ static void answer(struct session *s, struct transfer *transfer)
 	lib = debuginfod_library(&why);
 	set_urls(lib, transfer->request->urls);
 	lib->set_user_data(s->handle, transfer);
-	limit_files(transfer->request->limit_bytes);
+	limit_files(file_limit(transfer->request));
 	r->fd_or_errno = call(lib, s->handle, transfer->request, &path);
 	r->is_over = true;
+	r->is_too_large |= reached_limit(transfer);
 	read_log(s, transfer->request->n_servers, &r->log);
 	if (r->fd_or_errno < 0)
 		return;
@@ -279,10 +291,12 @@ static bool is_unfinished(const char *path, const char *cache_dir)
 	size_t n = strlen(cache_dir);
 	const char *dot = strrchr(path, '.');
 
-	return !strncmp(path, cache_dir, n) && path[n] == '/' && dot && strlen(dot) == 7 && !strchr(dot, '/');
+	return !strncmp(path, cache_dir, n) && path[n] == '/' && dot && strlen(dot) == 7 &&
+	       !strchr(dot, '/');
 }
 
-/* Calls remove on each file that the process has open for it; it must not run any more, but not be gone. */
+/* Calls remove on each file that the process has open for it; it must not run any more, but not be
+ * gone. */
 static void remove_unfinished(pid_t pid, const char *cache_dir)
 {
 	char folder[64], real[PATH_MAX], path[PATH_MAX];

@@ -30,7 +30,7 @@ LIB = """
 __attribute__((noinline)) int other_NUMBER(int n) { __asm__(".fill 300, 1, 0x90"); return n * 3 + NUMBER; }
 #endif
 volatile unsigned long sink_NUMBER;
-#define MIX x = x * 2862933555777941757u + 3037000493u;
+#define MIX x = x * 2862933555777941757u + 3037000493u; __asm__("" : "+r"(x)); /* not folded into one step */
 static inline __attribute__((always_inline)) unsigned long inlined_NUMBER(unsigned long x) { MIX MIX MIX MIX MIX MIX MIX MIX return x; }
 static __attribute__((noinline)) unsigned long hidden_NUMBER(unsigned n)
 {
