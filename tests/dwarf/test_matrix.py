@@ -42,13 +42,17 @@ def run(*cmd, cwd=None):
 # ---- the truth -------------------------------------------------------------------------------
 
 
-def macros_have_lines():
-    """Before 1.79 rustc gave the code of a macro the line of its call."""
+def rustc_is_at_least(*version):
     if not shutil.which("rustc"):
         return True
     text = subprocess.run(["rustc", "--version"], stdout=subprocess.PIPE, text=True).stdout
     m = re.search(r"rustc (\d+)\.(\d+)", text)
-    return not m or tuple(map(int, m.groups())) >= (1, 79)
+    return not m or tuple(map(int, m.groups())) >= version
+
+
+def macros_have_lines():
+    """Before 1.79 rustc gave the code of a macro the line of its call."""
+    return rustc_is_at_least(1, 79)
 
 
 def read_truth(files):
@@ -476,7 +480,8 @@ def variants():
     yield "ppc, big-endian, DWARF 4", foreign("powerpc-linux-gnu", "-gdwarf-4")
     yield "rustc", rust()
     yield "rustc v0", rust("-Csymbol-mangling-version=v0")
-    yield "rustc lines only", rust("-Cdebuginfo=line-tables-only", optional=ALL)
+    lines_only = "line-tables-only" if rustc_is_at_least(1, 71) else "1"
+    yield "rustc lines only", rust(f"-Cdebuginfo={lines_only}", optional=ALL)
     yield "rustc LTO", rust("-Clto=fat")
 
 

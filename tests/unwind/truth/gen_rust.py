@@ -2,7 +2,11 @@
 import random
 
 HEAD = """
-use std::hint::black_box;
+// std::hint::black_box came with Rust 1.66, Debian 12 has 1.63.
+#[inline(always)] fn black_box<T>(x: T) -> T {
+    unsafe { std::arch::asm!("/* {0} */", in(reg) &x, options(nostack, preserves_flags)) };
+    x
+}
 #[repr(C)] #[derive(Clone, Copy)] pub struct Entry { function: u64, site: u64 }
 #[repr(C)] pub struct Shadow { magic: [u64; 2], n: u64, path: [Entry; 200] }
 type Fun = fn(&mut Shadow, i64, i64) -> i64;
