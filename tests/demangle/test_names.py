@@ -134,10 +134,12 @@ for library, names in corpora():
     check(none == names, f"{library}: {len(names)} symbols; none leaves them alone")
     check(all(simple), f"{library}: no name is empty")
     check(all(map(balanced, simple)), f"{library}: brackets are balanced", [s for s in simple if not balanced(s)])
-    again = pipe([TOOL, "-d", "simple", "-c"], simple)
-    text = pipe([TOOL, "-d", "simple", "-r"], simple)
-    check(again == simple and text == simple, f"{library}: simple names stay as they are when simplified again",
-          [x for x in zip(simple, again, text) if len(set(x)) > 1])
+    # What converts to a pointer to a function ends with that one's arguments, which look like its own.
+    stable = [s for s in simple if not re.search(r"\boperator .*\*\)\(\)$", s)]
+    again = pipe([TOOL, "-d", "simple", "-c"], stable)
+    text = pipe([TOOL, "-d", "simple", "-r"], stable)
+    check(again == stable and text == stable, f"{library}: simple names stay as they are when simplified again",
+          [x for x in zip(stable, again, text) if len(set(x)) > 1])
     deep = [(n, s) for n, s in zip(full, simple) if depth(s)]
     check(not deep, f"{library}: simple names show no template arguments", deep)
     cut = {d: pipe([TOOL, "-t", str(d)], names) for d in (0, 1, 2, 1000)}

@@ -206,7 +206,7 @@ LAMBDAS = """
 volatile unsigned sink;
 struct M { template <class F> __attribute__((always_inline)) inline void with(F &&f) { sink = sink * 3; f(1); } };
 struct I { M m; void list(std::set<std::string> *s); };
-void I::list(std::set<std::string> *s)
+__attribute__((noinline)) void I::list(std::set<std::string> *s)
 {
 	m.with([&](int x) { sink = sink * 5 + x + s->size(); });
 	m.with([&](long x) { sink = sink * 7 + x + s->size(); });

@@ -74,7 +74,9 @@ def check(name, cmd, least):
     with open("gdb.py", "w") as f:
         f.write(GDB.format(cores=cores))
     out = run(["gdb", "-nx", "-batch", "-ex", "set confirm off", "-ex", "set backtrace past-main on", "-ex",
-               "set backtrace past-entry on", "-ex", "set debuginfod enabled off", "-x", "gdb.py"]).stdout
+               "set backtrace past-entry on", "-ex", "set debuginfod enabled off",
+               # gdb 18 takes words of the stack from the core file before.
+               "-ex", "set stack-cache off", "-x", "gdb.py"]).stdout
     truth = {l.split()[1]: l.split()[2:] for l in out.splitlines() if l.startswith("frames ")}
     wrong = [(core, truth.get(core), own) for (core, _), own in zip(cores, stacks)
              if truth.get(core) != own]

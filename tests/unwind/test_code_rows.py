@@ -4,7 +4,9 @@
 Over this machine's libraries and programs, and those for aarch64 if there are any, at every byte of every function
 that has call frame information: code.c says the same, or nothing. What is known to differ: code that a compiler moved
 out of a function and that has no name here (it begins like a function, to this test), constructors' information that
-forgets a push before a call that does not return, and a few functions of assembly whose information is wrong.
+forgets a push before a call that does not return, and a few functions of assembly whose information is wrong: in
+OpenSSL 3.6 those for AES with `sub $0x88,%rsp` and for RSA with AVX-IFMA and `lea -0xa8(%rsp),%rsp`, which do not tell
+that: 0.36 % of its bytes.
 """
 import glob
 import os
@@ -38,7 +40,7 @@ def compare(name, path, floor, *options):
     same, different, total = (int(n.get(k, 0)) for k in ("same", "different", "bytes"))
     said = same + different
     tap.check(r.returncode == 0 and said >= floor * total > 0, f"{name}: something is said of {said} of {total} bytes", r.stdout)
-    tap.check(different <= 0.001 * said, f"{name}: {different} bytes of {said} differ", r.stdout)
+    tap.check(different <= (0.005 if name == "libcrypto" else 0.001) * said, f"{name}: {different} bytes of {said} differ", r.stdout)
 
 
 for name, pattern, floor in FILES:

@@ -15,6 +15,7 @@ must fall into a class that is known, with who is right:
 - an exception being thrown: libgcc's _Unwind_RaiseException overwrites its own frame with the landing pad's
   before it jumps there. Who unwinds in between reads nonsense; all end in no mapping or differ.
 """
+import functools
 import os
 import shutil
 import subprocess
@@ -60,14 +61,14 @@ def ours(data, method, *options):
     """In the order of the file; addresses as perf prints them."""
     out, result = run(TOOL, data, method, *options).stdout.decode(), []
     for line in out.splitlines():
-        f = line.split(" ", 5)
+        f = line.split(" ", 6)
         if f[0] == "S":
             result.append(Sample((int(f[1]), int(f[2])), " ".join(f[3:])))
         else:
             s = result[-1]
-            s.frames.append(int(f[1], 16))
-            s.exact.append(f[2] == "x")
-            s.user.append(f[4] == "u")
+            s.frames.append(int(f[1 if perf_prints_offsets() else 2], 16))
+            s.exact.append(f[3] == "x")
+            s.user.append(f[5] == "u")
     return result
 
 
@@ -83,6 +84,13 @@ def perfs(data):
         elif f:
             s.frames.append(int(f[0], 16))
     return result
+
+
+@functools.cache
+def perf_prints_offsets():
+    """perf 6.1 prints user code by its offset in the file, 7.2 as it was recorded."""
+    record("probe", ["./calls", "0.1"])
+    return not any(1 << 40 < ip < 1 << 47 for s in perfs("probe.data").values() for ip in s.frames)
 
 
 def is_prefix(a, b):

@@ -1,19 +1,23 @@
 /* tool_unwind.c FILE METHOD [guess] - prints every sample's frames, for test_unwind_perf.py.
- * METHOD: cfi, libdw, fp, full. Lines: "S tid time_ns stop" and per frame "F lookup-address how k|u
- * path". On stderr: how many stacks took all registers, of how many. */
+ * METHOD: cfi, libdw, fp, full. Lines: "S tid time_ns stop" and per frame "F offset address r|x how
+ * k|u path". On stderr: how many stacks took all registers, of how many. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "unwind/unwind.h"
 
-/* As perf prints it: recorded chains as recorded, unwound frames by the address to look up; user
- * code by its offset in the file. */
+/* As perf prints it: recorded chains as recorded, unwound frames by the address to look up. */
 static uint64_t printed(const struct frame *f)
 {
 	bool recorded = f->how == FRAME_KERNEL_CHAIN || f->how == FRAME_USER_CHAIN;
-	uint64_t ip = recorded ? f->ip : frame_lookup_ip(f);
 
+	return recorded ? f->ip : frame_lookup_ip(f);
+}
+
+/* Its offset in the file, which is how perf 6.1 prints user code. */
+static uint64_t offset_of(const struct frame *f, uint64_t ip)
+{
 	if (!f->map || (f->map->dso->kind != DSO_FILE && f->map->dso->kind != DSO_VDSO))
 		return ip;
 	return map_ip_to_off(f->map, ip);
@@ -27,8 +31,9 @@ static void print_sample(const struct perf_sample *s, const struct stack_trace *
 	for (i = 0; i < t->n; i++) {
 		const struct frame *f = &t->frames[i];
 
-		printf("F %" PRIx64 " %c %d %c %s\n", printed(f), f->is_return_address ? 'r' : 'x',
-		       f->how, f->is_kernel ? 'k' : 'u', f->map ? f->map->dso->path : "[unknown]");
+		printf("F %" PRIx64 " %" PRIx64 " %c %d %c %s\n", offset_of(f, printed(f)),
+		       printed(f), f->is_return_address ? 'r' : 'x', f->how,
+		       f->is_kernel ? 'k' : 'u', f->map ? f->map->dso->path : "[unknown]");
 	}
 }
 
