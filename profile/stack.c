@@ -160,7 +160,8 @@ static int tables_make(struct profile_index *x)
 static struct stack_memo_context memo_context(const struct profile_sample *s)
 {
 	return (struct stack_memo_context){.names = pair_key(s->comm, s->event << 8 | s->stop),
-					   .task = pair_key(s->pid, s->tid)};
+					   .task = pair_key(s->pid, s->tid),
+					   .cpu = s->cpu};
 }
 
 /* The samples that the memo knows; HASH_NONE for the others. */

@@ -63,6 +63,7 @@ struct stack_memo {
 /* What besides the stack makes a sample another one. */
 struct stack_memo_context {
 	uint64_t names, task;
+	uint16_t cpu;
 };
 
 /* Where a sample is, or would be, and what is compared. */

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What formats make of their options: shapes of folded stacks, rows of top, what is ignored is told; the line of progress; the same stacks
 from every input that can hold them."""
+import collections
 import gzip
 import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -115,9 +117,14 @@ for form in ("x.folded", "x.folded.gz", "x.folded.zst", "x.pb.gz", "x.pb", "x.sc
     again = resolve("-q", form).stdout
     tap.check(again == whole, f"{form}: the same bytes as the recording", [p for p in zip(again.splitlines(), whole.splitlines()) if p[0] != p[1]][:3])
 resolve("-q", "--with-cpu", "-o", "cpus.pb.gz", "perf.data")
-cpus = {s["cpu"] for s in map(json.loads, resolve("-q", "-f", "jsonl", "perf.data").stdout.splitlines())}
-with gzip.open("cpus.pb.gz") as f:
-    tap.check(cpus and b"\x03cpu" in f.read() and resolve("-q", "cpus.pb.gz").stdout == whole, "--with-cpu: the label cpu, and the same folded", cpus)
+cpus = collections.Counter()
+for s in map(json.loads, resolve("-q", "-f", "jsonl", "perf.data").stdout.splitlines()):
+    cpus[s["cpu"]] += s["period"]
+if shutil.which("go"):
+    tags = subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-unit=ns", "-tags", "cpus.pb.gz"], stdout=subprocess.PIPE, text=True, env={**os.environ, "HOME": os.getcwd()}).stdout
+    have = {int(cpu): float(ns) for ns, cpu in re.findall(r"^ *([0-9.]+)ns \([^)]*\): (\d+)(?:ns)?$", tags.split(" cpu: ")[1].split("\n\n")[0], re.M)}
+    tap.check(have == dict(cpus), "--with-cpu: the label cpu with the weights of jsonl's", (have, cpus, tags))
+tap.check(resolve("-q", "cpus.pb.gz").stdout == whole, "--with-cpu: the same folded", cpus)
 with open("x.pb", "rb") as f, gzip.open("x.pb.gz") as g:
     tap.check(f.read() == g.read(), ".pb is .pb.gz without gzip")
 # bpftrace has no modules for code without names, and its stacks are leaf first.
