@@ -285,8 +285,8 @@ static const struct option_row options[] = {
 	 "folded, flamegraph: functions that call themselves are one frame",
 	 SETS_FLAG(output.style.collapse)},
 	{'F', "fields", NULL, "LIST",
-	 "script: of comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,symoff,\n"
-	 "dso,srcline; or +FIELD,-FIELD beside what the event has",
+	 "script, jsonl: of comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,\n"
+	 "symoff,dso,srcline; or +FIELD,-FIELD beside what the event has",
 	 CALLS(set_fields)},
 	{0, "ns", NULL, NULL, "script: times to the nanosecond", SETS_FLAG(output.nanoseconds)},
 	{'n', "rows", NULL, "N", "top: so many functions (default: all; on a terminal what fits)",
@@ -329,7 +329,8 @@ static const struct option_row options[] = {
 	{0, "new", NULL, "RUN..", "see --diff", CALLS(refuse_new)},
 	HEADING("samples"),
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3", CALLS(set_comm)},
-	{0, "no-idle", NULL, NULL, "without the idle task, swapper", SETS_FLAG(pipeline.filter.no_idle)},
+	{0, "no-idle", NULL, NULL, "without the idle task, swapper",
+	 SETS_FLAG(pipeline.filter.no_idle)},
 	{0, "pid", NULL, "PIDS", "only of these processes", CALLS(set_pid)},
 	{0, "tid", NULL, "TIDS", "only of these threads", CALLS(set_tid)},
 	{0, "dso", "dsos", "NAMES", "only taken in code of these: libc.so.6,[kernel.kallsyms]",
@@ -635,8 +636,11 @@ static int finish_options(struct resolve *r, struct err *err)
 		tell_ignored(r);
 	if (r->output.top.rows == UINT_MAX)
 		r->output.top.rows = r->output_path ? 0 : terminal_rows();
-	if (r->output.fields.given && strcmp(r->format->name, "script"))
-		return err_set(err, ERR_USAGE, NULL, "-F: %s has no fields to choose; -f script does", r->format->name);
+	if (r->output.fields.given && strcmp(r->format->name, "script") &&
+	    strcmp(r->format->name, "jsonl"))
+		return err_set(err, ERR_USAGE, NULL,
+			       "-F: %s has no fields to choose; -f script and jsonl have",
+			       r->format->name);
 	r->pipeline.keep |= r->format->keep;
 	if (r->output.style.with_pid)
 		r->pipeline.keep |= PROFILE_KEEP_PIDS;

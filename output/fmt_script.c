@@ -164,8 +164,9 @@ static int unknown_field(const char *name, size_t n, struct err *err)
 	for (size_t i = 0; i < FIELD_NAMES; i++)
 		snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
 			 field_names[i].name);
-	return err_set(err, ERR_USAGE, NULL, "-F: '%.*s' is none of:%s (-f jsonl has all by name)",
-		       (int)n, name, names);
+	return err_set(err, ERR_USAGE, NULL,
+		       "-F: '%.*s' is none of:%s (-f jsonl has more, by name)", (int)n, name,
+		       names);
 }
 
 int script_fields_parse(struct script_fields *f, const char *list, struct err *err)

@@ -58,6 +58,24 @@ static uint32_t add_trace(struct profile *p, const struct perf_sample *s)
 	return id;
 }
 
+/* Weight, data source and branches, as a string id. */
+static uint32_t add_detail(struct profile *p, const struct perf_sample *s)
+{
+	const struct perf_sample_extra *x = s->extra;
+	struct text bytes = {0};
+	uint32_t id;
+
+	if (!(p->index_->keep & PROFILE_KEEP_DETAILS) || !x ||
+	    !(x->weight || x->data_src || x->n_branches))
+		return 0;
+	text_add(&bytes, (const char *)&x->weight, sizeof x->weight);
+	text_add(&bytes, (const char *)&x->data_src, sizeof x->data_src);
+	text_add(&bytes, (const char *)x->branches, x->n_branches * sizeof *x->branches);
+	id = bytes.failed ? STRTAB_FAILED : strtab_add(&p->strings, bytes.s, bytes.n);
+	text_done(&bytes);
+	return id;
+}
+
 static int add_to_log(struct profile *p, const struct perf_sample *s,
 		      const struct profile_sample *key, struct err *err)
 {
@@ -77,9 +95,10 @@ static int add_to_log(struct profile *p, const struct perf_sample *s,
 		.stop = key->stop,
 		.has_stack = s->has_callchain,
 		.trace = add_trace(p, s),
+		.detail = add_detail(p, s),
 	};
 
-	if (e.trace == STRTAB_FAILED)
+	if (e.trace == STRTAB_FAILED || e.detail == STRTAB_FAILED)
 		return err_nomem(err);
 	return vec_push(&p->log, e) ? err_nomem(err) : 0;
 }

@@ -147,7 +147,8 @@ static int merge_log(struct translation *t, struct err *err)
 	size_t a = dst->log.n, b = src->log.n, to = a + b;
 
 	for (size_t i = 0; i < b; i++)
-		if (merge_string(t, src->log.v[i].trace) == STRTAB_FAILED)
+		if (merge_string(t, src->log.v[i].trace) == STRTAB_FAILED ||
+		    merge_string(t, src->log.v[i].detail) == STRTAB_FAILED)
 			return err_nomem(err);
 	if (vec_reserve(&dst->log, to))
 		return err_nomem(err);
@@ -164,6 +165,7 @@ static int merge_log(struct translation *t, struct err *err)
 		e.node = t->nodes[e.node];
 		e.comm = t->strings[e.comm] - 1; /* merge_samples() has seen them all */
 		e.trace = t->strings[e.trace] - 1;
+		e.detail = t->strings[e.detail] - 1;
 		dst->log.v[--to] = e;
 		b--;
 	}

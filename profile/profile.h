@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -95,8 +96,16 @@ struct profile_log_entry {
 	uint64_t time_ns, period, ip, addr;
 	uint32_t node, event, comm, pid, tid, cpu;
 	uint32_t trace; /* string id: the fields of a tracepoint in words; 0: not kept, or unknown */
+	uint32_t detail; /* for profile_detail(); 0: none */
 	uint8_t cpumode, stop;
 	bool has_stack; /* the event records call chains or stacks (script prints a block then) */
+};
+
+/* With PROFILE_KEEP_DETAILS, of samples that have any of it. */
+struct profile_detail {
+	uint64_t weight, data_src; /* as the kernel wrote them; 0: none */
+	size_t n_branches;
+	const char *branches; /* struct perf_branch, the last first, not aligned */
 };
 
 struct profile_event {
@@ -111,10 +120,11 @@ struct profile_event {
 enum profile_keep {
 	PROFILE_KEEP_IPS = 1, /* locations differ by mapping: runtime addresses are exact */
 	PROFILE_KEEP_LOG = 2,
-	PROFILE_KEEP_PIDS = 4,	 /* aggregate per process */
-	PROFILE_KEEP_TIDS = 8,	 /* aggregate per thread */
-	PROFILE_KEEP_TRACE = 16, /* the fields of tracepoints, in the log */
-	PROFILE_KEEP_CPUS = 32,	 /* aggregate per processor */
+	PROFILE_KEEP_PIDS = 4,	   /* aggregate per process */
+	PROFILE_KEEP_TIDS = 8,	   /* aggregate per thread */
+	PROFILE_KEEP_TRACE = 16,   /* the fields of tracepoints, in the log */
+	PROFILE_KEEP_DETAILS = 64, /* weights and branches, in the log */
+	PROFILE_KEEP_CPUS = 32,	   /* aggregate per processor */
 };
 
 struct profile {
@@ -211,6 +221,23 @@ static inline uint32_t profile_symbol(const struct profile *p, const struct prof
 	if (l->symbol || !l->n_lines)
 		return l->symbol;
 	return p->functions.v[p->lines.v[l->first_line + l->n_lines - 1].function].name;
+}
+
+/* The details of an entry of the log, all 0 where there are none. */
+static inline struct profile_detail profile_detail(const struct profile *p,
+						   const struct profile_log_entry *e)
+{
+	struct profile_detail d = {0};
+	const char *s = strtab_get(&p->strings, e->detail);
+
+	if (!e->detail)
+		return d;
+	memcpy(&d.weight, s, sizeof d.weight);
+	memcpy(&d.data_src, s + sizeof d.weight, sizeof d.data_src);
+	d.branches = s + sizeof d.weight + sizeof d.data_src;
+	d.n_branches = (strtab_len(&p->strings, e->detail) - (size_t)(d.branches - s)) /
+		       sizeof(struct perf_branch);
+	return d;
 }
 
 /* Were callers of this stack taken from another sample (FRAME_STITCHED)? They are the outermost. */

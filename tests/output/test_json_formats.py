@@ -5,8 +5,13 @@ import collections
 import json
 import os
 import re
+import shutil
+import struct
 import subprocess
+import sys
 
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+from perfsynth import Recording
 from tap import Tap
 
 BUILD, HERE = os.environ["BUILD"], os.getcwd()
@@ -142,4 +147,59 @@ check(len(lines["cycles"]) == 1 and len(lines["order0"]) == 10, "jsonl: one even
 check(not any(f.get("inlined") for x in lines["no_inline"] for f in x["stack"]), "jsonl: no inlined functions on request")
 check(lines["hostile"][0]["comm"] == '\ufffd\ufffd"\\\n' and
       lines["hostile"][0]["tid"] == -1 and lines["hostile"][2]["stack"] == [], "jsonl: names from hostile files survive", lines["hostile"])
+
+
+# ---- what few recordings have, beside perf ----
+CORPUS = os.path.join(os.environ["TOP"], "../shared/corpus")
+RESOLVE = f"{os.environ['BIN']}/resolve"
+
+
+def jsonl(path, *options):
+    out = subprocess.run([RESOLVE, "-q", "-f", "jsonl", *options, path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def perf(path, fields):
+    out = subprocess.run(["perf", "script", "--ns", "-G", "-i", path, "-F", fields], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return [line.split(": ", 1) for line in out.splitlines() if re.match(r" *\d+\.\d{9}: ", line)]
+
+
+def branch(b):
+    return f"{b['from']}/{b['to']}/{'M' if b.get('mispred') else 'P' if 'mispred' in b else '-'}/-/-/{b.get('cycles', 0)}/"
+
+
+if not (os.path.isdir(CORPUS) and shutil.which("perf")):
+    tap.skip("jsonl: addr, data_src, brstack, trace beside perf", "no corpus or no perf here")
+else:
+    path = f"{CORPUS}/quipper/branch-4.14.data"
+    have = [(x["t_ns"], [branch(b) for b in x["brstack"]]) for x in jsonl(path)]
+    want = [(int(t.replace(".", "")), rest.split()) for t, rest in perf(path, "time,brstack")]
+    check(have == want and len(want) == 13, "jsonl: branches as perf has them", (have[:1], want[:1]))
+    path = f"{CORPUS}/perfparser/vector_static_gcc.perf.data"
+    have = [(x["t_ns"], int(x["addr"], 16), int(x["data_src"], 16)) for x in jsonl(path)]
+    want = [(int(t.replace(".", "")), *(int(n, 16) for n in rest.split()[:2])) for t, rest in perf(path, "time,addr,data_src")]
+    check(have == want and len(want) == 45, "jsonl: addr and data_src as perf has them", (have[:2], want[:2]))
+    path = f"{CORPUS}/linux-tracepoints/pipe.data"
+    script = subprocess.run([RESOLVE, "-q", "-f", "script", "--event", "sched:sched_switch", "-F", "trace", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    have = [x["trace"] for x in jsonl(path, "--event", "sched:sched_switch")]
+    check(have and have == [line.strip() for line in script.splitlines() if line.strip()], "jsonl: the fields of tracepoints as script has them", (have[:1], script[:100]))
+
+# Weights: bits 14 and 24 of sample_type; of the latter the lower half.
+for bit, name in ((14, "weight"), (24, "weight_struct")):
+    data = Recording()
+    data.sample_type |= 1 << bit
+    data.mmap2(1, 0x400000, 0x1000, 0, "/bin/x", 1)
+    plain = data.record
+    data.record = lambda kind, misc, body, *more: plain(kind, misc, body + struct.pack("<Q", 7 << 32 | 42) if kind == 9 else body, *more)
+    data.sample(1, 0x400010, 5)
+    data.write(f"{name}.data")
+    have = [x.get("weight") for x in jsonl(f"{name}.data")]
+    check(have == [7 << 32 | 42 if bit == 14 else 42], f"jsonl: {name}", have)
+
+# -F
+chosen = jsonl("time.txt", "-F", "time,tid,ip,sym")
+check(set(chosen[0]) == {"v", "t_ns", "tid", "stack"} and set(chosen[0]["stack"][0]) == {"ip", "sym"}, "jsonl: -F takes fields", chosen[0])
+without = jsonl("time.txt", "-F", "-dso,-comm")
+check(set(without[0]) == set(jsonl("time.txt")[0]) - {"comm"} and "dso" not in without[0]["stack"][0] and "sym" in without[0]["stack"][0], "jsonl: -F leaves fields out", without[0])
+check("stack" not in jsonl("time.txt", "-F", "time,period")[0], "jsonl: no stack where none was asked for")
 tap.end()
