@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/result_note.h"
 #include "reader/format.h"
 
 /* Worth a note: less than this share is in samples, of at least so many periods. */

@@ -16,7 +16,6 @@
 #include "capture/perf_rights.h"
 #include "capture/child.h"
 #include "capture/drain.h"
-#include "capture/result_note.h"
 #include "capture/perfdata.h"
 #include "capture/session.h"
 #include "capture/record_writer.h"

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "capture/perf_rights.h"
-#include "capture/result_note.h"
 #include "capture/session.h"
 
 static void exclude_kernel(struct session *s, size_t event)

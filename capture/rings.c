@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "capture/perf_rights.h"
-#include "capture/result_note.h"
 #include "capture/session.h"
 
 #define RING_BYTES_MIN	  ((size_t)128 << 10) /* two of the longest records */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include "capture/perf_rights.h"
-#include "capture/result_note.h"
 #include "reader/format.h"
 
 /* Threads that start while the list of threads is read are found by reading it again; a process
@@ -397,4 +397,15 @@ uint64_t *session_event_ids(const struct session *s, size_t event, size_t *ret_n
 			ids[n++] = set->counters.v[i].id;
 	*ret_n = n;
 	return ids;
+}
+
+void capture_note(struct capture_result *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->n_notes == sizeof r->notes / sizeof *r->notes)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(r->notes[r->n_notes++], sizeof *r->notes, fmt, ap);
+	va_end(ap);
 }

@@ -94,4 +94,8 @@ int session_open_counter(struct session *s, const struct counter *c, pid_t pid, 
 int session_map_rings(struct session *s, struct err *err);
 void session_unmap_rings(struct session *s);
 
+/* Adds a line for the user about the recording; dropped when notes[] is full. */
+void capture_note(struct capture_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 #endif

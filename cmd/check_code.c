@@ -3,7 +3,7 @@
  * Without a build id a file that was built again since looks the same; where it is on other media
  * its inode says nothing either. But the return addresses of the recorded code are hardly ever
  * behind calls of other code. */
-#include "cmd/check_code.h"
+#include "cmd/pipeline.h"
 
 #include <stdlib.h>
 

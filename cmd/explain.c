@@ -1,10 +1,9 @@
 /* explain.c - --explain ADDR. */
-#include "cmd/explain.h"
+#include "cmd/report.h"
 
 #include <inttypes.h>
 
 #include "base/vec.h"
-#include "cmd/report_modules.h"
 
 enum { CANDIDATES_FIRST = 64 };
 

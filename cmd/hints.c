@@ -1,11 +1,10 @@
 /* hints.c - what would make the next recording better. */
-#include "cmd/hints.h"
+#include "cmd/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/report_modules.h"
 #include "cmd/dso_weights.h"
 
 /* The largest copy of a stack that fits into a record (perf_event_open(2)). */

@@ -8,10 +8,7 @@
 #include "base/clock.h"
 #include "base/pages.h"
 #include "base/threads.h"
-#include "cmd/check_code.h"
-#include "cmd/prefetch_binaries.h"
 #include "cmd/progress.h"
-#include "cmd/scheduler.h"
 
 double seconds_now(void)
 {

@@ -91,4 +91,17 @@ void sample_filter_done(struct sample_filter *f);
 /* Monotonic clock, in seconds. */
 double seconds_now(void);
 
+/* What pipeline_load() is made of. */
+
+/* scheduler.c. Reads p->file to its end, fills p->profile, p->unwind and p->filtered. */
+int scheduler_run(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
+/* check_code.c. Takes away files that were recorded without build id and whose code is another one
+ * now (module_reject()), before names are looked up. 0 or negative with *err. */
+int check_code(struct pipeline *p, struct err *err);
+/* prefetch_binaries.c. Reads the recording once beforehand and fetches the binaries that its
+ * samples were in and that are not here, the hottest first, four at a time. For what it finds
+ * later, in the middle of stacks, unwinding asks itself, and so for everything of a pipe, which can
+ * be read only once. 0 or negative. */
+int prefetch_binaries(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
+
 #endif

@@ -3,7 +3,7 @@
  * Unwinding asks for a binary when it comes across it, one after the other, in the order of the
  * recording. Who waits for a network wants the hottest first and several at a time, and for that
  * the samples have to be counted before. */
-#include "cmd/prefetch_binaries.h"
+#include "cmd/pipeline.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/report_modules.h"
 #include "cmd/dso_weights.h"
 
 /* Which stops mean what in the summary. "broken" is what we could have done better. */

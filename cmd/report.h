@@ -15,4 +15,30 @@ void report_json(const struct pipeline *p, const struct quality *q, double secon
 /* The header of the recording, like `perf report --header-only`. */
 void report_header(const struct perf_file *f, FILE *out);
 
+/* ---- report_modules.c: which modules a profile went through, and why names are missing ------- */
+
+/* A table by weight: tier, source; where something is missing, what was tried, why it failed, and
+ * what would help. */
+void report_modules_text(const struct pipeline *p, FILE *out);
+/* The same as the member "modules" of a JSON object. */
+void report_modules_json(const struct pipeline *p, const struct quality *whole, FILE *out);
+/* What keeps a module from telling all that it should, and what would help; "" for nothing. Both
+ * live until symbolizer_free(). */
+const char *report_module_lacks(const struct pipeline *p, const struct dso *dso, const char **help);
+
+/* ---- explain.c: --explain ADDR, all that led to the name of one address, or to its lack ------ */
+
+/* Explains every location of the profile (made with PROFILE_KEEP_IPS) that `script` shows as this
+ * address: which mapping, which files were tried and used, which symbol and lines. Returns how
+ * many. */
+size_t explain_address(const struct pipeline *p, uint64_t ip, FILE *out);
+
+/* ---- hints.c: what would make the next recording better ---------------------------------------
+ */
+
+/* One line each, with the input's name: stacks that were cut, and the size of the copies that would
+ * have been enough; few roots; a module without names that much runs in; no call chains. Whether
+ * anything was to be said. out: NULL: nothing is. */
+bool print_hints(const struct pipeline *p, const char *input, FILE *out);
+
 #endif

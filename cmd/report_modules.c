@@ -1,5 +1,5 @@
 /* report_modules.c - the table of modules of --stats: what was used, what failed, what to do. */
-#include "cmd/report_modules.h"
+#include "cmd/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

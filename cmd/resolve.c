@@ -10,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/hints.h"
 #include "cmd/args.h"
-#include "cmd/explain.h"
 #include "cmd/report.h"
 #include "cmd/profiles.h"
 #include "cmd/clean.h"

@@ -1,6 +1,11 @@
 /* scheduler.c - the threads: when there are more of them, what each does next, what they add up to.
- */
-#include "cmd/scheduler.h"
+ *
+ * A batch goes through four stages: it is read, its samples are unwound, cut stacks are completed
+ * from others of the batch and of those before, and all are added to the profile. Only unwinding
+ * needs nothing but the sample, so any number of threads do it side by side, for several batches;
+ * each other stage takes one batch after the other, reading on whichever thread is free and the
+ * last two always on the same. So what comes out does not depend on the number of threads. */
+#include "cmd/pipeline.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

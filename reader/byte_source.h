@@ -65,4 +65,9 @@ int tempfile_append(int fd, const void *p, size_t n, struct err *err);
 /* pread() until n bytes or the end; negative with *err on an I/O error. */
 ssize_t pread_full(int fd, uint64_t off, void *p, size_t n, const char *name, struct err *err);
 
+/* unwrap.c: if the source is packed, unpacks it into a temporary file, which becomes the source;
+ * else does nothing. What could be unpacked of a damaged file is kept, and *why says what is wrong,
+ * for people (NULL: nothing). */
+int byte_source_unwrap(struct byte_source *s, const char **why, struct err *err);
+
 #endif

@@ -9,7 +9,7 @@
 #include "reader/format.h"
 #include "reader/record.h"
 #include "reader/record_stream.h"
-#include "reader/unwrap.h"
+#include "reader/byte_source.h"
 
 struct header {
 	uint64_t size, attr_size;

@@ -1,5 +1,5 @@
 /* unwrap.c - a packed recording into a temporary file. */
-#include "reader/unwrap.h"
+#include "reader/byte_source.h"
 
 #include <stdlib.h>
 #include <string.h>

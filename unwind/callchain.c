@@ -5,7 +5,7 @@
  * interrupted, the others are return addresses. A marker may come twice. simpleperf has made them
  * addresses of calls. So are callers in user chains made of branch records (reader.h:
  * chain_is_lbr), which hold where the branch came from: perf_event.h, struct perf_branch_entry. */
-#include "unwind/callchain.h"
+#include "unwind/method.h"
 
 /* perf_event.h PERF_CONTEXT_* besides those in reader.h. */
 #define CHAIN_HYPERVISOR    ((uint64_t)-32)

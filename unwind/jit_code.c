@@ -8,7 +8,7 @@
 #include <elf.h>
 
 #include "unwind/return_check.h"
-#include "unwind/jit_info.h"
+#include "unwind/walk.h"
 
 /* Arguments of a Java method take at most 255 words (JVMS 4.3.3), twice that when passed on the
  * stack. */

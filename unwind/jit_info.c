@@ -4,8 +4,6 @@
  * one function whose code is told of next, as if it lay behind the code. How far behind, writers do
  * not agree upon (perf inject: at the next multiple of 16; V8: of 8), so only the length of the FDE
  * counts, and its start is the function's. */
-#include "unwind/jit_info.h"
-
 #include "unwind/walk.h"
 
 /* A CIE, an FDE, a terminator. */

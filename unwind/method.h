@@ -34,4 +34,9 @@ extern const struct unwind_method_ops unwind_cfi_ops;	/* our tables */
 extern const struct unwind_method_ops unwind_libdw_ops; /* libdwfl */
 extern const struct unwind_method_ops unwind_fp_ops;	/* frame pointers */
 
+/* callchain.c: kernel (and hypervisor, guest kernel) entries of the sample's chain, leaf first. */
+void chain_kernel_frames(const struct perf_sample *s, struct frame_sink *sink);
+/* User entries, the callers from branch records where the reader has put these in the chain. */
+void chain_user_frames(const struct perf_sample *s, struct frame_sink *sink);
+
 #endif

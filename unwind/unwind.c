@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "unwind/memory.h"
-#include "unwind/callchain.h"
 #include "unwind/method.h"
 
 static const struct unwind_method_ops *const methods[] = {

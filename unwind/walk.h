@@ -302,4 +302,9 @@ void fallback_note_jit(struct walk *w, uint64_t lookup_ip);
 /* It is in a function with a name, in such a frame. */
 void fallback_note_code(struct walk *w, uint64_t lookup_ip, const struct code_frame *f);
 
+/* jit_info.c: the rule of an address in the function. False: its call frame information is damaged,
+ * is for more than one function or a signal frame, or does not cover ip. */
+bool jit_rule(const struct jit_unwind_info *info, const struct arch *arch, uint64_t ip,
+	      struct rule *ret);
+
 #endif

@@ -1,7 +1,7 @@
 /* fuzz_jit.c - libFuzzer target: call frame information that a jitdump has of one function. The
  * first byte says: byte order, processor; the second how long the code is. */
 #include "tests/fuzz.h"
-#include "unwind/jit_info.h"
+#include "unwind/walk.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
