@@ -573,6 +573,22 @@ static unsigned terminal_rows(void)
 	return w.ws_row - OTHERS;
 }
 
+/* How wide a terminal is; 0: it is none, or does not say. */
+static unsigned terminal_columns(void)
+{
+	struct winsize w;
+
+	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) ? w.ws_col : 0;
+}
+
+/* no-color.org; a terminal that knows no colours says so. */
+static bool wants_colours(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
+}
+
 /* The options that only some formats look at: which were given, and who does. */
 static void tell_ignored(const struct resolve *r)
 {
@@ -636,6 +652,8 @@ static int finish_options(struct resolve *r, struct err *err)
 		tell_ignored(r);
 	if (r->output.top.rows == UINT_MAX)
 		r->output.top.rows = r->output_path ? 0 : terminal_rows();
+	r->output.top.width = r->output_path ? 0 : terminal_columns();
+	r->output.top.colours = !r->output_path && wants_colours();
 	if (r->output.fields.given && strcmp(r->format->name, "script") &&
 	    strcmp(r->format->name, "jsonl"))
 		return err_set(err, ERR_USAGE, NULL,

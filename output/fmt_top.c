@@ -31,7 +31,12 @@ struct edge {
 	uint64_t weight;
 };
 
-enum { NO_CALLER = UINT32_MAX - 1, CALLERS_SHOWN = 3, UNNAMED_TOLD = 5 /* percent */ };
+enum {
+	NO_CALLER = UINT32_MAX - 1,
+	CALLERS_SHOWN = 3,
+	UNNAMED_TOLD = 5 /* percent */,
+	SHARE_COLUMNS = 10
+};
 
 struct top {
 	const struct profile *p;
@@ -273,6 +278,20 @@ static void add_percent(struct text *out, uint64_t part, uint64_t total, int wid
 		 (size_t)snprintf(buf, sizeof buf, "%*.2f%%", width, percent_of(part, total)));
 }
 
+/* As perf's: red from 5 percent on, green above .5. */
+static void add_share(struct top *t, uint64_t part, uint64_t total)
+{
+	double percent = percent_of(part, total);
+	const char *colour = !t->opt->top.colours ? ""
+			     : percent >= 5	  ? "\x1b[31m"
+			     : percent > .5	  ? "\x1b[32m"
+						  : "";
+
+	text_str(&t->text, colour);
+	add_percent(&t->text, part, total, 9);
+	text_str(&t->text, *colour ? "\x1b[0m" : "");
+}
+
 /* Columns of a terminal (Unicode Standard Annex 11, in its coarse form). */
 static unsigned columns_of(uint32_t c)
 {
@@ -292,22 +311,53 @@ static unsigned columns_of(uint32_t c)
 	return 1;
 }
 
-/* Names are clean UTF-8. */
-static size_t display_width(const char *s, size_t n)
+/* How many bytes fit into so many columns, and how many columns these take. Names are clean UTF-8.
+ */
+static size_t bytes_of_columns(const char *s, size_t n, size_t columns, size_t *used)
 {
-	size_t i, columns = 0;
+	size_t i, end = 0;
 	uint32_t c = 0;
 
+	*used = 0;
 	for (i = 0; i < n; i++) {
 		uint8_t b = (uint8_t)s[i];
 
 		c = b < 0x80   ? b
 		    : b < 0xc0 ? c << 6 | (b & 0x3f)
 			       : b & (b < 0xe0 ? 0x1f : b < 0xf0 ? 0xf : 7);
-		if (i + 1 == n || ((uint8_t)s[i + 1] & 0xc0) != 0x80)
-			columns += columns_of(c);
+		if (i + 1 < n && ((uint8_t)s[i + 1] & 0xc0) == 0x80)
+			continue;
+		if (columns_of(c) > columns - *used)
+			break;
+		*used += columns_of(c);
+		end = i + 1;
 	}
-	return columns;
+	return end;
+}
+
+static size_t display_width(const char *s, size_t n)
+{
+	size_t used;
+
+	bytes_of_columns(s, n, SIZE_MAX, &used);
+	return used;
+}
+
+/* Of what is too long the middle is left out: names begin with where they belong, and end with what
+ * they are. */
+static void add_fitting(struct text *out, const char *s, size_t n, size_t columns)
+{
+	size_t width = display_width(s, n), used, head, tail;
+
+	if (width <= columns) {
+		text_add(out, s, n);
+		return;
+	}
+	head = bytes_of_columns(s, n, columns / 2, &used);
+	tail = bytes_of_columns(s, n, width - (columns - used - 1), &used);
+	text_add(out, s, head);
+	text_str(out, "…");
+	text_add(out, s + tail, n - tail);
 }
 
 static size_t width_of(const struct top *t, uint32_t name)
@@ -315,11 +365,28 @@ static size_t width_of(const struct top *t, uint32_t name)
 	return display_width(strtab_get(&t->names, name), strtab_len(&t->names, name));
 }
 
-static void add_cell(struct top *t, uint32_t id, size_t width)
+/* A line's last name is cut to what is left of the line behind `before` columns, but not to
+ * nothing. */
+static void add_last(struct top *t, uint32_t id, size_t before)
+{
+	enum { LEAST = 30 };
+	size_t left = t->opt->top.width > before + LEAST ? t->opt->top.width - before : LEAST;
+
+	add_fitting(&t->text, strtab_get(&t->names, id), strtab_len(&t->names, id),
+		    t->opt->top.width ? left : SIZE_MAX);
+}
+
+/* Returns its columns. */
+static size_t add_cell(struct top *t, uint32_t id, size_t width, size_t before)
 {
 	text_str(&t->text, "  ");
+	if (!width) {
+		add_last(t, id, before + 2);
+		return 0;
+	}
 	text_add(&t->text, strtab_get(&t->names, id), strtab_len(&t->names, id));
 	text_pad(&t->text, width_of(t, id), width);
+	return width + 2;
 }
 
 static void add_stitched(struct text *out, double share)
@@ -430,7 +497,7 @@ static void add_callers(struct top *t, uint32_t row)
 		if (best->caller == NO_CALLER)
 			text_str(&t->text, "(the first frame)");
 		else
-			text_str(&t->text, strtab_get(&t->names, t->kinds.v[best->caller].symbol));
+			add_last(t, t->kinds.v[best->caller].symbol, 36);
 		text_char(&t->text, '\n');
 	}
 }
@@ -439,13 +506,13 @@ static void add_row(struct top *t, uint32_t id, uint64_t total, const struct col
 		    size_t n)
 {
 	const struct row *r = &t->rows.v[id];
-	size_t i;
+	size_t i, used = t->opt->top.no_children ? SHARE_COLUMNS : 2 * SHARE_COLUMNS;
 
 	if (!t->opt->top.no_children)
-		add_percent(&t->text, r->children, total, 9);
-	add_percent(&t->text, r->self, total, 9);
+		add_share(t, r->children, total);
+	add_share(t, r->self, total);
 	for (i = 0; i < n; i++)
-		add_cell(t, cell_of(r, columns[i].bit), columns[i].width);
+		used += add_cell(t, cell_of(r, columns[i].bit), columns[i].width, used);
 	text_char(&t->text, '\n');
 	if (t->opt->top.callers)
 		add_callers(t, id);

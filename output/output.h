@@ -73,6 +73,8 @@ struct top_options {
 	double limit;  /* percent that a row has at least */
 	bool no_children; /* sorted by what functions themselves cost; without what they call */
 	bool callers;	  /* below each function who calls it most */
+	unsigned width;	  /* columns that a line has at most; 0: as many as it needs */
+	bool colours;	  /* for a terminal: of shares, as perf report has them */
 	unsigned merged;  /* enum top_column bits that are left out: rows that differ only there are one */
 };
 enum top_column { TOP_COMM = 1, TOP_DSO = 2, TOP_SYMBOL = 4 };

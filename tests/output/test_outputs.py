@@ -2,6 +2,7 @@
 """What formats make of their options: shapes of folded stacks, rows of top, what is ignored is told; the line of progress; the same stacks
 from every input that can hold them."""
 import collections
+import fcntl
 import gzip
 import json
 import os
@@ -9,8 +10,10 @@ import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
@@ -23,9 +26,11 @@ def resolve(*args, **more):
     return subprocess.run([RESOLVE, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
-def on_terminal(*args, out="stdout"):
-    """What a command writes to a terminal, which is its standard output or error."""
+def on_terminal(*args, out="stdout", size=None):
+    """What a command writes to a terminal, which is its standard output or error. size: rows, columns."""
     ours, theirs = pty.openpty()
+    if size:
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("<4H", *size, 0, 0))
     p = subprocess.Popen(args, stdin=subprocess.DEVNULL, **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, out: theirs})
     os.close(theirs)
     text = b""
@@ -71,6 +76,29 @@ with open("many.folded", "w") as f:
     f.writelines(f"app;f{i} {i + 1}\n" for i in range(500))
 code, text = on_terminal(RESOLVE, "-f", "top", "many.folded")
 tap.check(code == 0 and text.count("\n") < 40 and "more: -n 0" in text, "top: a terminal gets what fits", text.count("\n"))
+os.environ["TERM"] = "xterm"
+os.environ.pop("NO_COLOR", None)
+with open("hot.folded", "w") as f:
+    f.write("app;hot 900\napp;warm 95\napp;cold 5\n")
+plain = resolve("-f", "top", "hot.folded").stdout
+code, text = on_terminal(RESOLVE, "-f", "top", "hot.folded")
+colour = {m[1]: m[0] for m in re.findall(r"(\x1b\[\d+m|) *[\d.]+%(?:\x1b\[0m)?  app .* (\w+)\r$", text, re.M)}
+tap.check(colour == {"hot": "\x1b[31m", "warm": "\x1b[31m", "cold": ""} and re.sub(r"\x1b\[\d+m", "", text).replace("\r", "") == plain, "top: shares have perf's colours on a terminal", (colour, text))
+with open("long.folded", "w") as f:
+    f.write("app;main;begin::" + "x" * 200 + "::end 90\napp;main;名前" + "前" * 80 + "::end 7\napp;main;short 3\n")
+code, text = on_terminal(RESOLVE, "-f", "top", "--callers", "long.folded", size=(40, 90))
+lines = [re.sub(r"\x1b\[\d+m", "", line) for line in text.splitlines()]
+wide = lambda line: sum(2 if c in "名前" else 1 for c in line)
+tap.check(max(map(wide, lines)) in (89, 90) and any(re.search(r"begin::x+…x+::end$", line) for line in lines) and any(re.search("名前+…前+::end$", line) for line in lines) and
+          any(line.endswith("short") for line in lines), "top: on a terminal a line is as wide as that; the middle of long names goes", text)
+for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
+    old = dict(os.environ)
+    os.environ[name] = value
+    code, text = on_terminal(RESOLVE, "-f", "top", "hot.folded")
+    os.environ.clear()
+    os.environ.update(old)
+    tap.check("\x1b" not in text and "hot" in text, f"top: no colours with {name}={value}", text)
+tap.check("\x1b" not in plain, "top: nor in a pipe")
 tap.check(resolve("-f", "top", "many.folded").stdout.count("\n") > 500, "a pipe gets all")
 
 # ---- options of other formats ----
