@@ -40,7 +40,28 @@ function shortName(name) {
 	return type && short.includes("<") && !/operator/.test(type[0]) ? short.slice(type[0].length) : short;
 }
 
-// A label of at most `room` letters, cut in the middle. short: shortName(name), where it is known.
+// Where the parts of a qualified name begin: "ns::A<…>::f", and packages of Go; JavaScript's names end with a file.
+function partsOf(name) {
+	const parts = [0], hasPath = !name.includes(" ");
+	for (let i = 0, depth = 0; i < name.length; i++) {
+		const c = name[i];
+		if ("([{<".includes(c))
+			depth++;
+		else if (")]}>".includes(c))
+			depth--;
+		else if (depth === 0 && (name.startsWith("::", i) || (c === "/" && hasPath)))
+			parts.push(i + (c === "/" ? 1 : 2));
+	}
+	return parts;
+}
+
+function cutMiddle(text, room) {
+	const head = Math.ceil((room - 1) * 0.6);
+	return text.length <= room ? text : text.slice(0, head) + "…" + text.slice(text.length - (room - 1 - head));
+}
+
+// A label of at most `room` letters: what a function belongs to goes before letters of its own name do, the outermost first;
+// then the middle. short: shortName(name), where it is known.
 function fitLabel(name, room, short = name.length > room ? shortName(name) : name) {
 	if (name.length <= room)
 		return name;
@@ -48,8 +69,10 @@ function fitLabel(name, room, short = name.length > room ? shortName(name) : nam
 		return short;
 	if (room < 3)
 		return "";
-	const head = Math.ceil((room - 1) * 0.6);
-	return short.slice(0, head) + "…" + short.slice(short.length - (room - 1 - head));
+	const parts = partsOf(short), from = parts.find(i => i > 0 && short.length - i < room), own = short.slice(parts[parts.length - 1]);
+	if (from !== undefined)
+		return "…" + short.slice(from);
+	return cutMiddle(own.startsWith("operator") ? short : own.replace(/<…>$/, ""), room);
 }
 
 // What a reader must know to believe the picture, and whether something is bad.

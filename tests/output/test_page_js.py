@@ -182,6 +182,14 @@ ok(fitLabel("short", 9) === "short" && fitLabel("std::map<int, std::string>::fin
 ok(shortName("void std::sort<int*>") === "std::sort<…>" && shortName("std::enable_if<x>::type f<int>") === "f<…>" && shortName("bool std::operator< <char>") === "std::operator< <…>" &&
 	shortName("A<int>::operator bool") === "A<…>::operator bool" && shortName("unsigned long g<a b>") === "g<…>" && shortName("a b") === "a b", "then return types",
 	["void std::sort<int*>", "std::enable_if<x>::type f<int>", "bool std::operator< <char>", "A<int>::operator bool", "unsigned long g<a b>"].map(shortName));
+for (const [name, room, want] of [
+	["std::thread::_Invoker<std::tuple<int> >::_M_invoke<0ul>", 33, "…_Invoker<…>::_M_invoke<…>"], ["std::thread::_Invoker<std::tuple<int> >::_M_invoke<0ul>", 14, "…_M_invoke<…>"],
+	["std::thread::_Invoker<std::tuple<int> >::_M_invoke<0ul>", 9, "_M_invoke"], ["std::thread::_Invoker<std::tuple<int> >::_M_invoke<0ul>", 6, "_M_…ke"],
+	["(anonymous namespace)::work::run", 12, "…work::run"], ["main::{lambda(std::vector<int>)#1}::operator()", 12, "…operator()"],
+	["main::{lambda()#1}::operator()", 8, "main:…()"], ["net/http.(*conn).serve", 20, "…http.(*conn).serve"], ["A::operator->", 9, "A::op…r->"],
+	["LazyCompile:*tick /srv/app.js:12", 20, "LazyCompile:…p.js:12"], ["a::b", 3, "…b"],
+])
+	ok(fitLabel(name, room) === want, `in ${room} letters ${want}`, fitLabel(name, room));
 ok(fitLabel("abcdefghijklmnop", 7) === "abcd…op", "labels are cut in the middle", fitLabel("abcdefghijklmnop", 7));
 ok(withoutTemplates("operator<<") === "operator<<" && withoutTemplates("f<a<b>, c>::g") === "f<…>::g" && withoutTemplates("a->b") === "a->b", "operators stay");
 ok(compileSearch("(") === null && compileSearch("ab").test("xAB") && !compileSearch("Ab").test("xab"), "searches");
