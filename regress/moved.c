@@ -59,23 +59,34 @@ static uint32_t absorbed(const struct judge *j, uint32_t f)
 		       : NONE;
 }
 
+/* What a callee's time did: of one that is gone it became its caller's, of a new one it was. Callers may have
+ * none by themselves either way. */
+static enum moved_how how_of(const struct judge *j, uint32_t callee)
+{
+	const struct tested *v = &j->g->self.v[callee];
+
+	return is_gone(v) ? MOVED_INLINED : is_new(v) ? MOVED_OUTLINED : MOVED_SHIFTED;
+}
+
 /* Callers and callees of f, one after the other. */
-static uint32_t find_neighbour(const struct judge *j, uint32_t f)
+static struct move find_neighbour(const struct judge *j, uint32_t f)
 {
 	const struct regress *g = j->g;
 	uint32_t best = absorbed(j, f);
 	size_t i;
 
-	for (i = 1; best == NONE && i < g->both.n; i++) {
+	if (best != NONE)
+		return (struct move){best, how_of(j, best)};
+	for (i = 1; i < g->both.n; i++) {
 		uint32_t key = g->both.v[i].key, up = g->both.v[i].parent;
 		uint32_t parent = up ? g->both.v[up].key : NONE;
 
 		if (key == f && parent != NONE && parent != f && cancels(j, f, parent))
-			best = parent;
-		else if (parent == f && key != f && cancels(j, f, key))
-			best = key;
+			return (struct move){parent, how_of(j, f)};
+		if (parent == f && key != f && cancels(j, f, key))
+			return (struct move){key, how_of(j, key)};
 	}
-	return best;
+	return (struct move){.to = NONE};
 }
 
 static bool share_caller(const struct regress *g, uint32_t a, uint32_t b)
@@ -130,17 +141,6 @@ static uint32_t find_folded(const struct judge *j, uint32_t f)
 	return best != NONE && fabs(mine + others) < FOLDED_SHARE * fabs(mine) ? best : NONE;
 }
 
-/* Between a function and a caller or callee of it: what is gone became a part of the other, what is new
- * was one. */
-static enum moved_how how_of(const struct judge *j, uint32_t f, uint32_t to)
-{
-	const struct tested *v = j->g->self.v;
-
-	if (to != NONE && (is_gone(&v[f]) || is_gone(&v[to])))
-		return MOVED_INLINED;
-	return to != NONE && (is_new(&v[f]) || is_new(&v[to])) ? MOVED_OUTLINED : MOVED_SHIFTED;
-}
-
 static bool changed(const struct regress *g, const struct tested *v)
 {
 	return v->is_tested &&
@@ -156,12 +156,9 @@ void find_moved(struct judge *j)
 	for (i = 0; i < g->self.n; i++) {
 		if (!changed(g, &g->self.v[i]) || j->moved[i].to != NONE)
 			continue;
-		m.to = find_folded(j, i);
-		m.how = MOVED_FOLDED;
-		if (m.to == NONE) {
-			m.to = find_neighbour(j, i);
-			m.how = how_of(j, i, m.to);
-		}
+		m = (struct move){find_folded(j, i), MOVED_FOLDED};
+		if (m.to == NONE)
+			m = find_neighbour(j, i);
 		if (m.to == NONE && (is_new(&g->self.v[i]) || is_gone(&g->self.v[i]))) {
 			m.to = find_old_name(j, i);
 			m.how = MOVED_RENAMED;

@@ -6,6 +6,7 @@
 
 #define Z_80	    0.8416212335729143 /* power of 80 % */
 #define SAMPLES_TOP 1e12
+#define PHI_CHANCE  2.0 /* below it most of what differs is chance, which more samples make smaller */
 
 /* How many standard errors a growth must be beyond the margin; share: of q, which many questions leave
  * to one. */
@@ -42,9 +43,12 @@ static double variance_ratio(const struct family *f, const struct effect *e, dou
 
 double family_samples_needed(const struct family *f, const struct effect *e, double samples)
 {
-	double lo = 1, hi = SAMPLES_TOP;
+	double lo = 1, hi = SAMPLES_TOP, ratio = variance_ratio(f, e, samples, samples);
 	int i;
 
+	/* How the dispersion grows with the samples is not known yet. */
+	if (family_trend(f, e->share * samples) < PHI_CHANCE)
+		return ceil(samples * ratio);
 	if (variance_ratio(f, e, hi, samples) > 1)
 		return INFINITY;
 	for (i = 0; i < 60; i++) {

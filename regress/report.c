@@ -207,6 +207,14 @@ static void add_head(struct text *t, const struct regress *g)
 		text_str(t, "fewer than 3 runs a side: nothing is certain, nothing fails\n");
 }
 
+/* 12,345 becomes 13,000: it is an estimate. */
+static double two_digits(double v)
+{
+	double unit = pow(10, fmax(floor(log10(v)) - 1, 0));
+
+	return ceil(v / unit) * unit;
+}
+
 /* What these runs can see, and what helps if that is too little. */
 void report_power(const struct regress *g, struct text *t)
 {
@@ -225,13 +233,13 @@ void report_power(const struct regress *g, struct text *t)
 	if (!isfinite(d->detect_runs))
 		snprintf(line, sizeof line, "it is not more than the margin");
 	else if (!isfinite(d->detect_samples))
-		snprintf(line, sizeof line, "runs differ too much; -n %.0f would do",
+		snprintf(line, sizeof line, "runs differ by more than chance; -n %.0f would do",
 			 fmax(d->detect_runs, 3));
 	else
 		snprintf(line, sizeof line,
-			 "it takes %.3g samples a run, here are %.3g: raise -F %.1f times, run longer, "
+			 "it takes about %.0f samples a run, here are %.0f: longer runs, a higher -F, "
 			 "or -n %.0f",
-			 d->detect_samples, samples, fmax(d->detect_samples / samples, 1),
+			 two_digits(fmax(d->detect_samples, samples)), samples,
 			 fmax(d->detect_runs, 3));
 	text_str(t, line);
 }

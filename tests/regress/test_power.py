@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""regress: what runs can show, and what is said of it: the smallest growth, how many samples a growth takes, what is certainly less; a
+growth that all functions share.
+
+Runs are drawn by a generator with a fixed seed."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from drawn import Drawn, findings, of, regress  # noqa: E402
+from tap import Tap  # noqa: E402
+
+tap = Tap()
+drawn = Drawn(41)
+side, FUNCTIONS = drawn.side, drawn.functions
+base = side("base")
+
+code, r = findings("--base", *base, "--new", *side("new"))
+mde = next(f["mde"] for f in r["functions"] if f["key"] == "f2")
+hits = sum(("f2", "self") in of(findings("--base", *side("a"), "--new", *side("b", change={"f2": 1 + mde}))[1], "REGRESSED") for _ in range(60))
+tap.check(36 <= hits <= 58, f"a growth as large as the report says ({100 * mde:.0f} %) is found in 80 % of jobs: {hits} of 60", hits)
+wrong = 0
+for job in range(60):
+    r = findings("--base", *side("a"), "--new", *side("b", change={f"f{i}": 1.1 for i in (0, 1, 2, 3, 5, 8)}))[1]
+    wrong += sum(f["upper"] < .1 for f in r["functions"] if f["key"] in ("f0", "f1", "f2", "f3", "f5", "f8"))
+tap.check(wrong <= 12, f"10 % slower, and certified to be less: {wrong} of 360 functions", wrong)
+few = "--base", *side("few", largest=300.), "--new", *side("fewer", largest=300.)
+p = regress("--detect", "10%", *few)
+m = re.search(r"a growth of 10 % in a function of 10 % may be missed: it takes about (\d+) samples a run, here are (\d+): longer runs, a higher -F, or -n (\d+)\n", p.stdout)
+tap.check(p.returncode == 3 and m and float(m[1]) > 4 * float(m[2]), "--detect: too few samples: status 3, and how many it takes", p.stdout[-400:])
+p = regress("--detect", "200%:20%", *few)
+tap.check(p.returncode == 0 and "a growth of 200 % in a function of 20 % would be found" in p.stdout, "or enough: status 0", p.stdout[-400:])
+tap.check(regress(*few).returncode == 0 and regress("--warn-only", "--detect", "10%", *few).returncode == 0, "not asked for: status 0")
+p = regress("--detect", "1%", "--base", *base, "--new", *base)
+tap.check(p.returncode == 3 and "not more than the margin" in p.stdout, "less than the margin", p.stdout[-300:])
+p = regress("--detect", "10%:x", *few)
+tap.check(p.returncode == 2 and "--detect" in p.stderr, "--detect: no number", p.stderr)
+# The number of samples that it says is enough, and is not much too large.
+needed = findings("--detect", "20%:10%", *few)[1]["design"]["detect"]["samples"]
+total = sum(m for _, m in FUNCTIONS)
+hits = 0
+for job in range(40):
+    scale = {"largest": needed / total * FUNCTIONS[0][1]}
+    share = next(i for i, (_, mean) in enumerate(FUNCTIONS) if mean < .1 * total)
+    hits += (f"f{share}", "self") in of(findings("--base", *side("a", **scale), "--new", *side("b", change={f"f{share}": 1.2}, **scale))[1], "REGRESSED")
+tap.check(24 <= hits <= 40, f"20 % more in a function of about 10 %, with {needed:.0f} samples a run: found in {hits} of 40 jobs", hits)
+
+# 5 % take more samples, and runs that differ by less.
+told = elsewhere = 0
+for job in range(12):
+    code, r = findings("--base", *side("a", speed=.002, largest=12000), "--new", *side("b", scale=1.05, speed=.002, largest=12000))
+    told += ("total", "total") in of(r, "REGRESSED")
+    elsewhere += len(of(r, "REGRESSED", "NEW", "suspect") - {("total", "total")})
+tap.check(told >= 11 and not elsewhere, f"everything 5 % slower, 60,000 samples a run: told of the total in {told} of 12 jobs, of {elsewhere} functions", r["findings"][:3])
+tap.end()
