@@ -55,11 +55,11 @@ def make_repository():
     """origin.git with the branches main, slower, harmless."""
     os.makedirs("work")
     write("work/Makefile", "program: program.c\n\tgcc -O1 -g -o $@ program.c\n")
-    source = mix.source().replace("c > 1 ? atoi(v[1])", "c > 1 ? 2500")
+    source = mix.source().replace("c > 1 ? atoi(v[1])", "c > 1 ? 1200")
     git = "git -c user.name=t -c user.email=t@example.org"
     write("work/program.c", source)
     sh(f"git init -q -b main && git add -A && {git} commit -qm first && git checkout -qb slower", "work")
-    write("work/program.c", source.replace("#define P2 100", "#define P2 190"))
+    write("work/program.c", source.replace("#define P2 100", "#define P2 300"))
     sh(f"{git} commit -qam slower && git checkout -q main && git checkout -qb harmless", "work")
     write("work/program.c", "/* a comment */\n" + source)
     sh(f"{git} commit -qam comment && git checkout -q main", "work")
