@@ -35,15 +35,21 @@ def record(a, path, regression):
     subprocess.run([a.austin, "-i", "1000", "-o", path, a.python, os.path.join(a.dir, "program.py")], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
 
 
+def frame(text):
+    """FILE:FUNCTION, of "FUNCTION (PATH)" (Austin 1) or "PATH:FUNCTION:LINE"."""
+    m = re.fullmatch(r"(.*) \((.*)\)", text)
+    path, function = (m[2], m[1]) if m else text.rsplit(":", 2)[:2]
+    return f"{os.path.basename(path)}:{function}".replace(" ", "_")
+
+
 def read(path):
-    """[(stack, microseconds)], a line each: without process, thread and lines."""
+    """[(stack, microseconds)], a sample each: without process, thread and lines."""
     with open(path) as f:
         for line in f:
-            m = re.fullmatch(r"(P(?:rocess )?[^;]*;T(?:hread )?[^;]*(?:;.*)?) (\d+)\s*", line)
-            frames = m.group(1).split(";")[2:] if m else []
-            frames = [re.sub(r":\d+$", "", x) for x in frames if not re.fullmatch(r"L\d+", x)]
+            text, us = line.rsplit(" ", 1)
+            frames = [frame(x) for x in text.split(";") if not re.match(r"Process |Thread |[PT][0-9a-f:]+$|L\d+$", x)]
             if frames:
-                yield ";".join(frames).replace(" ", "_"), int(m.group(2))
+                yield ";".join(frames), int(us)
 
 
 def folded(path, out):

@@ -4,7 +4,8 @@
 Prints a JSON object: functions that each rule calls slower. threshold: share grew by 5 % and .05 points (most CI scripts; the order in
 which `perf diff` lists is by this difference, without a rule). mwu: Mann-Whitney's test of shares, Benjamini-Hochberg at .05. welch: the same
 with Welch's t of the logarithms of shares. hotelling: T2 of Tornetta 2023 (arXiv 2301.08941; flame graphs as vectors of absolute
-weights; needs more runs than stacks, so the largest stacks that occur in all runs are taken), then simultaneous intervals by stack."""
+weights, 0 where a run has none of a stack, of stacks that occur in at least five runs; needs more runs than stacks, so at most the 12 largest are taken), then
+simultaneous intervals by stack."""
 import collections
 import json
 import os
@@ -43,8 +44,8 @@ def benjamini_hochberg(p, names, q=.05):
 def hotelling(x, y, level=.01):
     """(p of the whole, stacks that grew beyond their simultaneous interval)"""
     nx, ny = len(x), len(y)
-    common = set.intersection(*(set(r) for r in x + y))
-    common = sorted(common, key=lambda s: -sum(r[s] for r in x + y))[:max(1, (nx + ny - 2) // 2)]
+    times = collections.Counter(s for r in x + y for s in r if r[s])
+    common = sorted((s for s in times if times[s] >= min(5, nx, ny)), key=lambda s: -sum(r[s] for r in x + y))[:min(12, max(1, (nx + ny - 2) // 2))]
     a, b = (numpy.array([[r[s] for s in common] for r in side]) for side in (x, y))
     p, n = len(common), nx + ny
     if not p:
