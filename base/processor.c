@@ -13,7 +13,7 @@
 static const struct processor rows[] = {
 	{ /* System V psABI AMD64 */
 		.names = {"x86_64", "amd64"},
-		.e_machine = EM_X86_64, .word_bytes = 8,
+		.e_machine = EM_X86_64, .word_bytes = 8, .insn_set = INSN_SET_X86,
 		.perf_ip = 8, .perf_sp = 7,
 		.perf_user_regs = 0xff0fff, /* all but DS, ES, FS, GS, which the kernel refuses */
 		.reloc_abs64 = R_X86_64_64, .reloc_abs32 = R_X86_64_32, .reloc_abs32_signed = R_X86_64_32S,
@@ -22,7 +22,7 @@ static const struct processor rows[] = {
 	},
 	{ /* System V psABI i386; also the 32-bit tasks of 64-bit kernels */
 		.names = {"i386", "i486", "i586", "i686", "x86_64", "amd64"},
-		.e_machine = EM_386, .word_bytes = 4,
+		.e_machine = EM_386, .word_bytes = 4, .insn_set = INSN_SET_X86,
 		.perf_ip = 8, .perf_sp = 7,
 		.reloc_abs32 = R_386_32,
 		.reloc_glob_dat = R_386_GLOB_DAT, .reloc_jump_slot = R_386_JMP_SLOT,
@@ -30,7 +30,7 @@ static const struct processor rows[] = {
 	},
 	{ /* ELF for the Arm 64-bit Architecture */
 		.names = {"aarch64", "arm64"},
-		.e_machine = EM_AARCH64, .word_bytes = 8,
+		.e_machine = EM_AARCH64, .word_bytes = 8, .insn_set = INSN_SET_A64,
 		.perf_ip = 32, .perf_sp = 31,
 		.perf_user_regs = (1ull << 33) - 1, /* x0-x30, sp, pc */
 		.reloc_abs64 = R_AARCH64_ABS64, .reloc_abs32 = R_AARCH64_ABS32,
@@ -108,6 +108,13 @@ const struct processor *processor_find_elf(uint16_t e_machine, bool is_64)
 			other = &rows[i];
 	}
 	return other;
+}
+
+enum insn_set processor_insn_set(uint16_t e_machine)
+{
+	const struct processor *p = processor_find_elf(e_machine, true);
+
+	return p ? (enum insn_set)p->insn_set : INSN_SET_UNKNOWN;
 }
 
 const struct processor *processor_here(void)

@@ -1,8 +1,8 @@
 /* processor.h - what documents say of each processor, in numbers: one row each.
  *
- * What takes code is elsewhere, and asks by e_machine or has a pointer to it in a table of its own:
- * calls (functions/call_targets.c), stubs of the PLT (symbolize/plt.c), frames (unwind/arch_NAME.c,
- * unwind/code_NAME.c).
+ * What takes code is elsewhere, in tables by instruction set: calls (functions/call_targets.c),
+ * stubs of the PLT (symbolize/plt.c); frames (unwind/arch_NAME.c, unwind/code_NAME.c) have a row of
+ * their own in unwind/arch.c.
  */
 #ifndef BASE_PROCESSOR_H
 #define BASE_PROCESSOR_H
@@ -10,10 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Instruction sets that something here can read. */
+enum insn_set { INSN_SET_UNKNOWN, INSN_SET_X86, INSN_SET_A64, INSN_SET_N };
+
 struct processor {
 	const char *names[8]; /* uname's and perf's (HEADER_ARCH), NULL-terminated: "x86_64" */
 	uint16_t e_machine;   /* elf.h: EM_*; with word_bytes no two rows have the same */
 	uint8_t word_bytes;   /* 4 or 8 */
+	uint8_t insn_set;     /* enum insn_set */
 	uint8_t perf_ip;      /* asm/perf_regs.h, with the numbers of 64-bit kernels: the bits of */
 	uint8_t perf_sp;      /* instruction and stack pointer */
 	uint64_t perf_user_regs; /* that samples can have; 0: such a machine is not recorded */
@@ -31,6 +35,8 @@ struct processor {
 const struct processor *processor_find(const char *name, unsigned word_bytes);
 /* By an ELF header; where no row has the class (x32), the row of the machine. NULL: not known. */
 const struct processor *processor_find_elf(uint16_t e_machine, bool is_64);
+/* Also of what is not known. */
+enum insn_set processor_insn_set(uint16_t e_machine);
 /* The one that this program was built for; NULL: not known. */
 const struct processor *processor_here(void);
 

@@ -44,21 +44,20 @@ static bool next_aarch64(const uint8_t *code, size_t n, size_t *off, int64_t *ta
 	return false;
 }
 
-bool next_call(uint16_t e_machine, const uint8_t *code, size_t n, size_t *off, int64_t *target)
+bool next_call(enum insn_set set, const uint8_t *code, size_t n, size_t *off, int64_t *target)
 {
-	switch (e_machine) {
-	case EM_X86_64:
-	case EM_386:
-		return next_x86(code, n, off, target);
-	case EM_AARCH64:
-		return next_aarch64(code, n, off, target);
-	}
-	return false;
+	static bool (*const next[INSN_SET_N])(const uint8_t *code, size_t n, size_t *off,
+					      int64_t *target) = {
+		[INSN_SET_X86] = next_x86,
+		[INSN_SET_A64] = next_aarch64,
+	};
+
+	return next[set] && next[set](code, n, off, target);
 }
 
 bool called_start(struct elf_image *img, uint64_t low, uint64_t high, uint64_t *ret)
 {
-	uint16_t machine = elf_image_machine(img);
+	const enum insn_set set = processor_insn_set(elf_image_machine(img));
 	size_t i, n = elf_image_section_count(img), off;
 	struct elf_section s;
 	const char *name;
@@ -69,7 +68,7 @@ bool called_start(struct elf_image *img, uint64_t low, uint64_t high, uint64_t *
 		if (!elf_image_section_at(img, i, &name, &s) || !(s.flags & SHF_EXECINSTR) ||
 		    !s.data)
 			continue;
-		for (off = 0; next_call(machine, s.data, s.size, &off, &to);) {
+		for (off = 0; next_call(set, s.data, s.size, &off, &to);) {
 			uint64_t target = s.vaddr + (uint64_t)to;
 
 			if (target > low && target <= high && target > *ret)

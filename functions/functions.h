@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/processor.h"
 #include "base/vec.h"
 #include "modules/modules.h"
 #include "reader/reader.h"
@@ -231,8 +232,8 @@ int cfi_index_start(struct cfi_index *ix, uint64_t vaddr, uint64_t *ret);
 /* The next direct call in these `n` bytes at *off or behind. *target, relative to code, is what it
  * goes to; *off is behind its first byte then. x86: any bytes that look like a call count, also
  * inside of other instructions; hardly any of these lead to the start of a function. False: no
- * more, or not known of this processor. */
-bool next_call(uint16_t e_machine, const uint8_t *code, size_t n, size_t *off, int64_t *target);
+ * more, or not known of this instruction set. */
+bool next_call(enum insn_set set, const uint8_t *code, size_t n, size_t *off, int64_t *target);
 /* The greatest start above low and not above high that calls of this file lead to. A wrong one
  * takes bytes that look like a call of just these few addresses. False when there is none. */
 bool called_start(struct elf_image *img, uint64_t low, uint64_t high, uint64_t *ret);

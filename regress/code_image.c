@@ -102,7 +102,7 @@ static void measure_function(const struct code_image *c, struct code_symbol *s, 
 	if (code && (next <= s->start || next - s->start < left))
 		left = next > s->start ? (size_t)(next - s->start) : 0;
 	for (at = 0; code && at < left && at < SIZELESS_MAX; at += r.bytes) {
-		if (!code_reference_read(EM_X86_64, code + at, left - at, &r))
+		if (!code_reference_read(code + at, left - at, &r))
 			break;
 		if (!is_padding(code + at, r.bytes))
 			end = at + r.bytes;
@@ -183,8 +183,8 @@ int code_image_open(struct code_image *c, struct elf_image *img, struct elf_imag
 {
 	*c = (struct code_image){.img = img};
 	if (!elf_image_is_64(img) || elf_image_swapped(img) ||
-	    elf_image_machine(img) != EM_X86_64 || !elf_image_is_64(symbols) ||
-	    elf_image_swapped(symbols))
+	    processor_insn_set(elf_image_machine(img)) != INSN_SET_X86 ||
+	    !elf_image_is_64(symbols) || elf_image_swapped(symbols))
 		return 0;
 	if (read_symbols(c, symbols) || sort_symbols(c) || read_slots(c, ".rela.dyn") ||
 	    read_slots(c, ".rela.plt"))

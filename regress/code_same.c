@@ -169,7 +169,7 @@ static uint64_t slot_of_stub(const struct code_image *c, uint64_t vaddr)
 	size_t at;
 
 	for (at = 0; code && at < STUB_BYTES; at += r.bytes) {
-		if (!code_reference_read(EM_X86_64, code + at, STUB_BYTES - at, &r))
+		if (!code_reference_read(code + at, STUB_BYTES - at, &r))
 			break;
 		if (r.first < r.last && code[at] != 0xe8 && code[at] != 0xe9)
 			return vaddr + at + (uint64_t)r.distance;
@@ -235,9 +235,8 @@ static bool same_insn(const struct pair *p, const uint8_t *a, const uint8_t *b, 
 {
 	struct code_reference x, y;
 
-	if (!code_reference_read(EM_X86_64, a, left, &x) ||
-	    !code_reference_read(EM_X86_64, b, left, &y) || x.bytes != y.bytes ||
-	    x.first != y.first || x.last != y.last)
+	if (!code_reference_read(a, left, &x) || !code_reference_read(b, left, &y) ||
+	    x.bytes != y.bytes || x.first != y.first || x.last != y.last)
 		return false;
 	*bytes = x.bytes;
 	if (x.first == x.last)

@@ -121,26 +121,14 @@ static bool decode_aarch64(const struct plt *p, struct buf b, uint64_t vaddr, st
 }
 
 struct plt_machine {
-	uint16_t e_machine;
 	uint32_t step; /* instruction alignment; 0: stubs stand at multiples of the entry size */
 	bool (*decode)(const struct plt *p, struct buf b, uint64_t vaddr, struct stub *stub);
 };
 
-static const struct plt_machine machines[] = {
-	{EM_X86_64, 0, decode_x86},
-	{EM_386, 0, decode_x86},
-	{EM_AARCH64, 4, decode_aarch64},
+static const struct plt_machine machines[INSN_SET_N] = {
+	[INSN_SET_X86] = {0, decode_x86},
+	[INSN_SET_A64] = {4, decode_aarch64},
 };
-
-static const struct plt_machine *machine_of(struct elf_image *img)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof machines / sizeof *machines; i++)
-		if (machines[i].e_machine == elf_image_machine(img))
-			return &machines[i];
-	return NULL;
-}
 
 /* ---- relocations ------------------------------------------------------------------------- */
 
@@ -408,11 +396,11 @@ int plt_read(struct functab *tab, const struct module *mod)
 			.tab = tab,
 			.is_64 = elf_image_is_64(img),
 			.swap = elf_image_swapped(img)};
-	const struct plt_machine *m = machine_of(img);
+	const struct plt_machine *m = &machines[processor_insn_set(elf_image_machine(img))];
 	struct elf_section s;
 	int rc;
 
-	if (!m)
+	if (!m->decode)
 		return 0;
 	if (elf_image_section(img, ".got.plt", &s, NULL) ||
 	    elf_image_section(img, ".got", &s, NULL))

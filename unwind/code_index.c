@@ -182,10 +182,11 @@ static bool is_called(const struct code_index *ix, uint64_t i)
 static void calls_read(struct code_index *ix, const struct elf_segment *seg, const uint8_t *code,
 		       size_t n, const struct arch *arch)
 {
+	const enum insn_set set = processor_insn_set(arch->e_machine);
 	size_t off = 0;
 	int64_t to;
 
-	while (next_call(arch->e_machine, code, n, &off, &to)) {
+	while (next_call(set, code, n, &off, &to)) {
 		uint64_t vaddr = seg->vaddr + (uint64_t)to, i = vaddr - ix->code_start;
 		bool is_inside = to >= 0 && to < (int64_t)n;
 

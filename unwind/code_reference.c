@@ -1,6 +1,4 @@
 /* code_reference.c - which bytes of an instruction say how far away something is. */
-#include <elf.h>
-
 #include "unwind/insn_x86_64.h"
 #include "unwind/unwind.h"
 
@@ -55,13 +53,12 @@ static uint8_t operand_bytes(const struct insn_x86_64 *in, const uint8_t *code)
 	return in->rex & 8 ? 8 : in->is_word ? 2 : in->op & 1 ? 4 : 1;
 }
 
-bool code_reference_read(uint16_t machine, const uint8_t *code, size_t n,
-			 struct code_reference *ret)
+bool code_reference_read(const uint8_t *code, size_t n, struct code_reference *ret)
 {
 	struct insn_x86_64 in;
 
 	*ret = (struct code_reference){0};
-	if (machine != EM_X86_64 || !insn_x86_64_read(code, n, &in))
+	if (!insn_x86_64_read(code, n, &in))
 		return false;
 	ret->bytes = in.bytes;
 	if (is_far_jump(&in) || is_near_jump(&in)) {

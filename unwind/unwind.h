@@ -190,10 +190,8 @@ struct code_reference {
 	uint8_t loads;	     /* bytes that are read or written there; 0: only its address is taken */
 	bool is_jump;	     /* or a call: what is named is code */
 };
-/* Reads the instruction at `code`, of which n bytes are left. False: it is not known, or of another
- * machine (EM_*) than x86-64. */
-bool code_reference_read(uint16_t machine, const uint8_t *code, size_t n,
-			 struct code_reference *ret);
+/* Reads the instruction of x86-64 at `code`, of which n bytes are left. False: it is not known. */
+bool code_reference_read(const uint8_t *code, size_t n, struct code_reference *ret);
 
 struct unwind_stats {
 	uint64_t stops[UNWIND_STOP_N]; /* user stacks by end, from dumps */

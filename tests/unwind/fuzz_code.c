@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (i = 0; i <= size; i++)
 		code_rows_at(&rows, i);
 	code_rows_done(&rows);
-	while (next_call(arch->e_machine, data, size, &off, &target))
+	while (next_call(processor_insn_set(arch->e_machine), data, size, &off, &target))
 		FUZZ_CHECK(++calls <= size);
 	return 0;
 }
