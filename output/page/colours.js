@@ -20,6 +20,9 @@ function colourOf(palette, kind, name, module) {
 	return `hsl(${hue + (saturation ? h % 17 - 8 : 0)} ${saturation}% ${light + (h >> 8) % 9}%)`;
 }
 
-function legendOf(palette, kinds) {
-	return palette === "module" ? [] : kinds.map(k => [KINDS[k], `hsl(${SAME[palette][k][0]} ${SAME[palette][k][1]}% ${SAME[palette][k][2] + 4}%)`]);
+// modules: those that are told.
+function legendOf(palette, kinds, modules) {
+	if (palette === "module")
+		return modules.map(m => [fitLabel(m, 24), `hsl(${hashText(m) % 360} 60% 76%)`]);
+	return kinds.map(k => [KINDS[k], `hsl(${SAME[palette][k][0]} ${SAME[palette][k][1]}% ${SAME[palette][k][2] + 4}%)`]);
 }

@@ -9,6 +9,8 @@ function button(text, run) {
 	return b;
 }
 
+const MODULES_TOLD = 6;
+
 class Page {
 	constructor(profile) {
 		this.profile = profile;
@@ -122,7 +124,8 @@ class Page {
 
 	legend() {
 		const {kind, n} = this.profile.frames, kinds = this.once ??= [...new Set(Array.from({length: n}, (_, f) => kind[f] % 8))].sort();
-		const entries = this.diff ? changeLegend(this.state.palette) : legendOf(this.state.palette, kinds);
+		const entries = this.diff ? changeLegend(this.state.palette) :
+			legendOf(this.state.palette, kinds, this.state.palette === "module" ? this.model.heaviestModules(MODULES_TOLD) : []);
 		return entries.map(([text, colour]) => {
 			const s = document.createElement("span");
 			s.textContent = text;

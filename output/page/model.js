@@ -95,6 +95,13 @@ class Model {
 		return this.once("sums", this.kept, () => this.own.map((column, k) => functionSums(this.nodes, column, this.totals[k], this.profile.frames.n)));
 	}
 
+	// By their own weight.
+	heaviestModules(n) {
+		const weights = new Map(), {self} = this.sums[0];
+		self.forEach((w, f) => w > 0 && weights.set(this.module(f), (weights.get(this.module(f)) || 0) + w));
+		return [...weights].sort((a, b) => b[1] - a[1]).slice(0, n).map(([name]) => name);
+	}
+
 	// Which functions match; null: all.
 	matches(search) {
 		const re = search ? compileSearch(search) : null;
