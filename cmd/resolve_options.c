@@ -36,9 +36,13 @@ static int set_format(void *target, char *name, struct err *err)
 {
 	struct resolve *r = target;
 	const struct output_format *const *f;
-	char names[256] = "";
+	char names[256] = "", path[64];
 
 	r->format = output_format_find(name);
+	if (!r->format) {
+		snprintf(path, sizeof path, "x.%s", name); /* svg, pb.gz: by the suffix */
+		r->format = output_format_for_path(path);
+	}
 	if (r->format)
 		return 0;
 	for (f = output_formats; *f; f++)

@@ -2,6 +2,8 @@
 // first ones only.
 
 const TABLE_ROWS = 500;
+// Pixels: of columns (page.css: n and v, m, and what a cell has around its text), and of a letter on average.
+const WIDTHS = {n: 84, v: 84, m: 120, "": 12}, LETTER_WIDTH = 6.9;
 
 // Columns: key, title, class, the value that is sorted by, the text of a cell. `of`: "self" or "total", of a difference.
 const PLAIN_COLUMNS = [
@@ -23,7 +25,8 @@ const NAMES = [
 class FunctionTable {
 	// on: {choose(frame), sandwich(frame), colour(row)}
 	constructor(element, on, isDiff) {
-		Object.assign(this, {element, on, isDiff, key: isDiff ? "change" : "self", isUp: false, of: "total", rows: [], unit: "", whole: 0, columns: []});
+		Object.assign(this, {element, on, isDiff, key: isDiff ? "change" : "self", isUp: false, of: "total", rows: [], unit: "", whole: 0, columns: [], width: 0});
+		new ResizeObserver(() => this.element.clientWidth !== this.width && this.columns.length && this.draw()).observe(element);
 	}
 
 	show(rows, unit, whole, isJudged) {
@@ -45,6 +48,8 @@ class FunctionTable {
 	}
 
 	draw() {
+		this.width = this.element.clientWidth;
+		this.room = Math.floor((this.width - this.columns.reduce((sum, c) => sum + WIDTHS[c.kind], 0)) / LETTER_WIDTH);
 		const rows = this.sorted(), table = document.createElement("table"), head = table.createTHead().insertRow(), body = table.createTBody();
 		head.append(...this.columns.map(c => this.heading(c)));
 		for (const r of rows.slice(0, TABLE_ROWS))
@@ -95,7 +100,8 @@ class FunctionTable {
 
 	nameButton(r) {
 		const b = document.createElement("button");
-		b.textContent = r.name;
+		b.textContent = this.room > 8 ? fitLabel(r.name, this.room) : r.name;
+		b.setAttribute("aria-label", r.name);
 		b.title = `${r.name}\nclick: sandwich of callers and callees`;
 		b.addEventListener("click", () => this.on.sandwich(r.f));
 		b.addEventListener("mouseenter", () => this.on.choose(r.f));

@@ -109,6 +109,8 @@ for form, options in (("pprof", ["--kernel", "--width", "900"]), ("folded", ["--
     tap.check(resolve("-q", "-f", form, *options, "-o", "out." + form, "r.folded").stderr.count("changes nothing") == 0, f"{form}: not with -q")
 tap.check("changes nothing" not in resolve("--kernel", "--with-tid", "--skip-after", "a", "r.folded").stderr, "what is used is not told")
 
+tap.check(resolve("-f", "svg", "r.folded").stdout == resolve("-f", "flamegraph", "r.folded").stdout != "", "-f takes a suffix, too")
+
 # ---- progress: an input that takes long, as a pipe that is written slowly ----
 os.mkfifo("slow.folded")
 writer = subprocess.Popen([sys.executable, "-c", "import time\nwith open('slow.folded', 'w') as f:\n    for i in range(30): print(f'app;f{i} 1', file=f, flush=True); time.sleep(.1)"])
