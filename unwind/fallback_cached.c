@@ -105,7 +105,7 @@ static bool jit_again(struct walk *w)
 	    fp_owner_find(w, c, w->next[-1].map, &caller) != FP_OWNER_SELF ||
 	    return_check(w, ra) == RETURN_NONE || jit_info_find(w, c->ip - 1, &info))
 		return false;
-	c->sp = c->fp + 2 * WORD;
+	c->sp = jit_sender_sp(w, c->fp);
 	c->sp_known = w->arch->ra == w->arch->pc;
 	c->fp = fp;
 	return arrive(c, ra, FRAME_FRAME_POINTER);

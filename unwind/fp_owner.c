@@ -33,6 +33,13 @@ static bool may_be_code(const struct code_filter *f, uint64_t addr)
 	return f->bits[bit / 64] >> bit % 64 & 1;
 }
 
+static bool is_named(const struct map *m, const char *name)
+{
+	const char *slash = strrchr(m->dso->path, '/');
+
+	return slash && !strcmp(slash + 1, name);
+}
+
 /* Which words can be addresses in code of files: a bit for each part of the address space. Nearly
  * all words of a frame are none. */
 static const struct code_filter *code_filter(struct walk *w)
@@ -48,11 +55,12 @@ static const struct code_filter *code_filter(struct walk *w)
 	for (i = 0; i < n; i++) {
 		const struct map *m = address_space_at(space, i);
 
+		f->is_hotspot |= is_named(m, "libjvm.so");
 		if (!(m->prot & PROT_EXEC) || m->dso->kind == DSO_ANON || m->end <= m->start)
 			continue;
 		if ((m->end - m->start) >> FILTER_SHIFT >> CODE_FILTER_BITS) {
 			memset(f->bits, 0xff, sizeof f->bits);
-			break;
+			continue;
 		}
 		for (at = m->start >> FILTER_SHIFT; at <= (m->end - 1) >> FILTER_SHIFT; at++) {
 			unsigned bit = filter_bit(at << FILTER_SHIFT);
@@ -221,19 +229,14 @@ static bool is_called_by_jit(struct walk *w, const struct cursor *c, const struc
 	       return_check(w, ra & w->code_mask) == RETURN_MAP;
 }
 
-enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,
-			    struct cursor *caller)
+/* The words up to the record, of callers in files. */
+static enum fp_owner find_in_files(struct walk *w, const struct cursor *c, const struct map *map,
+				   const struct code_filter *filter, struct cursor *caller)
 {
 	const unsigned word = w->arch->word_bytes;
 	unsigned n_owners = 0, n_found = 0, n_unsure = 0, i;
-	const struct code_filter *filter;
 	uint64_t at, ra, owner_ip = 0, ip = 0;
 
-	/* With a link register callers keep their own where they like. */
-	if (w->arch->ra != w->arch->pc || !w->arch->code_step || !c->fp_known || !c->sp_known ||
-	    c->fp % word || c->sp % word || c->fp <= c->sp)
-		return FP_OWNER_SELF;
-	filter = code_filter(w);
 	for (i = 0, at = c->sp; at < c->fp && i < WORDS_MAX; i++, at += word) {
 		enum fp_owner owner;
 
@@ -258,4 +261,24 @@ enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct
 		return FP_OWNER_CALLER;
 	return (n_owners || n_unsure) && !is_called_by_jit(w, c, map) ? FP_OWNER_UNKNOWN
 								      : FP_OWNER_SELF;
+}
+
+enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,
+			    struct cursor *caller)
+{
+	const unsigned word = w->arch->word_bytes;
+	const struct code_filter *filter;
+	enum fp_owner owner;
+
+	/* With a link register callers keep their own where they like. */
+	if (w->arch->ra != w->arch->pc || !w->arch->code_step || !c->fp_known || !c->sp_known ||
+	    c->fp % word || c->sp % word || c->fp <= c->sp)
+		return FP_OWNER_SELF;
+	filter = code_filter(w);
+	if (map && map->dso->kind == DSO_ANON) {
+		owner = jit_owner_find(w, c, filter->is_hotspot, caller);
+		if (owner != FP_OWNER_SELF || filter->is_hotspot)
+			return owner;
+	}
+	return find_in_files(w, c, map, filter, caller);
 }

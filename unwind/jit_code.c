@@ -97,17 +97,19 @@ static bool holds_return(struct walk *w, const struct code_frame *f, uint64_t sp
 uint64_t jit_caller_sp(struct walk *w, const struct cursor *c, uint64_t ra)
 {
 	uint64_t above = c->fp + 2 * (uint64_t)w->arch->word_bytes, sp;
+	const struct code_frame *f = NULL;
 	struct jit_unwind_info info;
-	const struct code_frame *f;
 
+	if (jit_info_find(w, c->ip - c->is_return_address, &info) && info.code &&
+	    jit_info_find(w, ra - 1, &info))
+		f = frame_at(w, &info, ra - 1);
+	if (!f)
+		return jit_sender_sp(w, c->fp);
 	if (!w->arch->interpreter_sp_off ||
 	    !walk_word(w, c->fp + (uint64_t)(int64_t)w->arch->interpreter_sp_off, 8, &sp) ||
-	    sp <= above || sp - above > ARGUMENT_BYTES_MAX || sp % 8 ||
-	    !jit_info_find(w, c->ip - c->is_return_address, &info) || !info.code ||
-	    !jit_info_find(w, ra - 1, &info))
+	    sp <= above || sp - above > ARGUMENT_BYTES_MAX || sp % 8)
 		return above;
-	f = frame_at(w, &info, ra - 1);
-	return f && f->sp >= 0 && holds_return(w, f, sp) ? sp : above;
+	return f->sp >= 0 && holds_return(w, f, sp) ? sp : above;
 }
 
 bool jit_goes_by_fp(struct walk *w, uint64_t ip)

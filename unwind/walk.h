@@ -116,9 +116,11 @@ struct cfi_worker {
 		uint64_t ra;
 		struct code_frame frame;
 	} frames[FRAMES_KNOWN];
-	/* Of fp_owner.c: parts of the address space with code of files. */
+	/* Of fp_owner.c: parts of the address space with code of files. Is there HotSpot? Its own code calls what
+	 * it compiles through a function with a frame record only. */
 	struct code_filter {
 		uint64_t layout, n_maps;
+		bool is_hotspot;
 		uint64_t bits[(1u << CODE_FILTER_BITS) / 64];
 	} code_filter;
 	struct walk walks[UNWIND_BATCH];
@@ -270,6 +272,11 @@ enum fp_owner {
 };
 enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,
 			    struct cursor *caller);
+/* jit_owner.c: the same for code without a file. FP_OWNER_SELF: return addresses of files may say more. */
+enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hotspot,
+			      struct cursor *caller);
+/* The stack pointer in the caller of what has its frame record at fp, in code without a file. */
+uint64_t jit_sender_sp(struct walk *w, uint64_t fp);
 /* What the machine code says of the function, with a frame pointer, that may own the record at
  * c->fp and has called what returns to `ra`, the word at `at`. FP_OWNER_SELF: does not own it. */
 enum fp_owner fp_owner_by_code(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at);

@@ -19,10 +19,10 @@ FLAGS = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:CIComp
 FLAGS += [f"-XX:CompileCommand=dontinline,Java.{name}" for name in ("fib", "inner", "outer")]
 
 
-def record(name, *flags):
+def record(name, *flags, program="Java"):
     """The samples of a run, leaf first, and the statistics."""
     perf_record("-F", "999", "--call-graph", "dwarf,32768", "-e", "cpu-clock:u", "-o", name, "sh", "-c",
-                'echo $$ > pid; exec java "$@"', "sh", *FLAGS, *flags, "-cp", ".", "Java", "900")
+                'echo $$ > pid; exec java "$@"', "sh", *FLAGS, *flags, "-cp", ".", program, "900")
     text, stats = resolve(name, "-f", "jsonl", "--no-inline")
     with open("pid") as f:
         os.unlink(f"/tmp/perf-{f.read().strip()}.map")
@@ -140,6 +140,49 @@ def agent():
                   [[f.get("sym") for f in s["stack"]] for s in lost[:3]])
 
 
+def lacks_caller(s):
+    """Does a sample of Chain lack a caller that must be there? Methods without a name are interpreted, run() may be inlined.
+    A compiled method that calls an interpreted one does so through a stub in its own code (CompiledStaticCall), which then
+    is a frame of the same name."""
+    want, chain, stack = None, 0, s["stack"]  # the number of the next method
+    if len(stack) > 1 and method(stack[0]) in ("Chain.m1", "Chain.m4") and method(stack[0]) == method(stack[1]):
+        stack = stack[1:]
+    for f in stack:
+        n = (method(f) or "").replace("Chain.", "")
+        if f.get("sym") == "Interpreter":
+            want = None if want is None else (want - 1) % 8
+        elif n in [f"m{i}" for i in range(8)]:
+            if want not in (None, int(n[1])):
+                return True
+            want = (int(n[1]) - 1) % 8
+        elif n in ("run", "main"):
+            if want not in (None, 7, 6):
+                return True
+            want = None
+        else:
+            continue
+        chain += 1
+    if s["stop"] == "END" and method(s["stack"][0]) == "Chain.spin" and chain < 3:
+        return True
+    return s["stop"] == "END" and want not in (None, 5, 6)
+
+
+def chain():
+    """Some methods are never compiled: frames of the interpreter between those of compiled code, with and without frame
+    pointers. No caller may be left out; without frame pointers the stack ends instead."""
+    flags = [f"-XX:CompileCommand=dontinline,Chain.{m}" for m in ["spin"] + [f"m{i}" for i in range(8)]]
+    flags += ["-XX:CompileCommand=exclude,Chain.m2", "-XX:CompileCommand=exclude,Chain.m5"]
+    for pointers in "-", "+":
+        what = f"a known chain of calls, -XX:{pointers}PreserveFramePointer"
+        samples, stats = record("chain.data", f"-XX:{pointers}PreserveFramePointer", *flags, program="Chain")
+        ours = [s for s in samples if any((method(f) or "").startswith("Chain.") for f in s["stack"])]
+        lacking = [[f.get("sym", "?") for f in s["stack"]] for s in ours if lacks_caller(s)]
+        tap.check(len(ours) > 100 and not lacking, f"{what}: of {len(ours)} stacks none lacks a caller", len(lacking), lacking[:3])
+        if pointers == "+":
+            root = sum(s["stop"] == "END" for s in ours)
+            tap.check(root >= ALL * len(ours), f"{what}: {root} of {len(ours)} reach the root", collections.Counter(s["stop"] for s in ours))
+
+
 def java_writes_maps():
     """Tries it; the map goes into /tmp, wherever TMPDIR says."""
     p = subprocess.Popen(["java", *FLAGS, "-cp", ".", "Java", "1"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -152,11 +195,12 @@ def java_writes_maps():
 def main():
     if not have("java") or not have("javac"):
         return tap.skip("a JVM", "no java")
-    p = run(["javac", "-d", ".", os.path.join(PROGRAMS, "Java.java")], check=False)
+    p = run(["javac", "-d", ".", os.path.join(PROGRAMS, "Java.java"), os.path.join(PROGRAMS, "Chain.java")], check=False)
     if p.returncode or not java_writes_maps():
         return tap.skip("a JVM", "cannot compile, or no HotSpot with -XX:+DumpPerfMapAtExit (JDK 17)")
     with_frame_pointers()
     without()
+    chain()
     agent()
 
 
