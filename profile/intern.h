@@ -49,7 +49,7 @@ struct known_frame {
 	uint32_t location; /* + 1; 0: empty */
 };
 
-/* The location of frames that have a number, which nearly all have; by that. */
+/* The location of frames that have a place_id, which nearly all have; by that. */
 struct known_place {
 	uint64_t off;  /* as in struct location_key */
 	uint32_t sort; /* place_sort(); 0: empty */
@@ -123,7 +123,7 @@ int profile_find_location(struct profile *p, const struct frame *f, uint32_t fla
 /* The same of JIT code in a process with a jitdump, and what that says of it. */
 int profile_jit_location(struct profile *p, const struct frame *f, uint32_t flags,
 			 const struct jit_moment *now, struct jit_memo *jit, struct err *err);
-/* The location of a frame that has a number, and a map that mapping_has_offsets(). */
+/* The location of a frame that has a place_id, and a map that mapping_has_offsets(). */
 int profile_place_location(struct profile *p, const struct frame *f, uint32_t flags, uint32_t *ret,
 			   struct err *err);
 int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
@@ -168,19 +168,19 @@ static inline uint32_t place_sort(uint32_t mapping, uint32_t flags)
 	return mapping < 1u << 26 ? mapping << 6 | flags : 0;
 }
 
-/* The location of a frame, if the last one with its number was at the same place. */
+/* The location of a frame, if the last one with its place_id was at the same place. */
 static inline bool place_is_known(const struct profile_index *x, const struct frame *f,
 				  uint32_t flags, uint32_t *ret)
 {
 	const struct known_map *m;
 	const struct known_place *k;
 
-	if (!f->number)
+	if (!f->place_id)
 		return false;
 	m = &x->known_maps[f->map->id % KNOWN_MAPS];
-	if (m->map != f->map->id || f->number >= x->places_of.v[m->dso].v.n)
+	if (m->map != f->map->id || f->place_id >= x->places_of.v[m->dso].v.n)
 		return false;
-	k = &x->places_of.v[m->dso].v.v[f->number];
+	k = &x->places_of.v[m->dso].v.v[f->place_id];
 	*ret = k->location;
 	return k->sort && k->sort == place_sort(m->mapping, flags) &&
 	       k->off == frame_lookup_ip(f) + m->ip_to_off;

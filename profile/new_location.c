@@ -66,11 +66,11 @@ int profile_place_location(struct profile *p, const struct frame *f, uint32_t fl
 	if (profile_find_location(p, f, flags, 0, ret, err))
 		return -ERR_NOMEM;
 	places = &x->places_of.v[m->dso];
-	if (vec_reserve(&places->v, f->number + 1ull))
+	if (vec_reserve(&places->v, f->place_id + 1ull))
 		return err_nomem(err);
-	while (places->v.n <= f->number)
+	while (places->v.n <= f->place_id)
 		places->v.v[places->v.n++] = (struct known_place){0};
-	places->v.v[f->number] = (struct known_place){
+	places->v.v[f->place_id] = (struct known_place){
 		.off = frame_lookup_ip(f) + m->ip_to_off,
 		.sort = place_sort(m->mapping, flags),
 		.location = *ret,

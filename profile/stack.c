@@ -21,7 +21,7 @@ static int frame_location(struct profile *p, const struct frame *f, uint32_t fla
 {
 	struct known_frame *k;
 
-	if (f->number && mapping_has_offsets(f->map->dso->kind))
+	if (f->place_id && mapping_has_offsets(f->map->dso->kind))
 		return profile_place_location(p, f, flags, ret, err);
 	if (now->dump && f->map && f->map->dso->kind == DSO_ANON) {
 		if (profile_jit_location(p, f, flags, now, jit, err))
@@ -68,14 +68,14 @@ static int begin_base(struct profile *p, const struct perf_sample *s, struct sta
 	struct jit_moment now;
 	struct jit_memo jit;
 
-	if (!base || base->node)
+	if (!base || base->tag)
 		return 0;
 	if (profile_jit_moment(p, s, &now, err))
 		return -ERR_NOMEM;
-	for (x->bases.n = 0; base && !base->node; base = base->up)
+	for (x->bases.n = 0; base && !base->tag; base = base->up)
 		if (vec_push(&x->bases, base))
 			return err_nomem(err);
-	parent = base ? base->node : 0;
+	parent = base ? base->tag : 0;
 	while (x->bases.n) {
 		const struct frame *f;
 
@@ -84,9 +84,9 @@ static int begin_base(struct profile *p, const struct perf_sample *s, struct sta
 		if (frame_location(p, f, location_flags(f->is_return_address, f->is_kernel, f->how),
 				   &now, &jit, &location, err))
 			return -ERR_NOMEM;
-		if (profile_intern_node(p, parent, location, &base->node, err))
+		if (profile_intern_node(p, parent, location, &base->tag, err))
 			return -ERR_NOMEM;
-		parent = base->node;
+		parent = base->tag;
 	}
 	return 0;
 }
@@ -106,7 +106,7 @@ static int begin_stack(struct profile *p, const struct perf_sample *s, const str
 	    vec_reserve(&x->locations_of, x->locations_of.n + t->n) ||
 	    (now.dump && vec_reserve(&x->path_jit, t->n)))
 		return err_nomem(err);
-	base = t->base ? t->base->node : 0;
+	base = t->base ? t->base->tag : 0;
 	*same = base == x->path_base ? count_same(x, t, &now) : 0;
 	x->path.n = *same;
 	x->path_base = base;
@@ -139,7 +139,7 @@ static int finish_stack(struct profile *p, const uint32_t **locations, size_t sa
 {
 	uint32_t *nodes = p->index_->path_nodes.v;
 
-	*ret = same ? nodes[same - 1] : t->base ? t->base->node : 0;
+	*ret = same ? nodes[same - 1] : t->base ? t->base->tag : 0;
 	if (same == t->n)
 		return 0;
 	if (profile_intern_nodes(p, *ret, *locations, t->n - same, nodes + same, err))

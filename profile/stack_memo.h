@@ -85,7 +85,7 @@ static inline bool stack_digest_fits(const struct stack_digest *d, const struct 
 {
 	return d->frames == t->frames && d->n == t->n;
 }
-/* The digest is the trace's, whose base, if any, has a node. */
+/* The digest is the trace's, whose base, if any, has a tag. */
 struct stack_memo_at stack_memo_at(const struct stack_memo *m, struct stack_memo_context c,
 				   const struct stack_trace *t, const struct stack_digest *d);
 

@@ -88,7 +88,7 @@ struct frame {
 	/* A hint for tables of what is known about places in code: frames at the same place of a
 	 * file mostly have the same small number, others of that file never. 0: none, as where
 	 * there is no file. */
-	uint32_t number;
+	uint32_t place_id;
 };
 
 /* THE place of "return address minus one": the address to look up for symbols, lines and CFI. A
@@ -113,7 +113,7 @@ struct stack_base {
 	struct frame frame;
 	struct stack_base *up; /* NULL: this frame is the outermost */
 	uint32_t depth;	       /* frames from here on outwards */
-	uint32_t node;	       /* for the profile that the stacks are added to; 0 until then */
+	uint32_t tag; /* 0; whose stacks they are may keep a number here (profile: of a node) */
 };
 
 struct stack_trace {

@@ -186,7 +186,7 @@ static inline bool walk_push(struct walk *w, const struct cursor *c, const struc
 		.map = walk_map(w, e),
 		.is_return_address = c->is_return_address,
 		.how = c->how,
-		.number = e->number,
+		.place_id = e->number,
 	};
 	w->next = f + 1;
 	return true;

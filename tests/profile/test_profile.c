@@ -125,7 +125,7 @@ static void maps_that_are_gone_are_not_mistaken(void **state)
 	for (i = 0; i < 200; i++) {
 		map.id = 1 + i;
 		map.dso = &synthetic_dsos[kinds[i % KINDS]];
-		f.number = kinds[i % KINDS] == DSO_KERN || kinds[i % KINDS] == DSO_JIT ? 0 : 7;
+		f.place_id = kinds[i % KINDS] == DSO_KERN || kinds[i % KINDS] == DSO_JIT ? 0 : 7;
 		assert_int_equal(profile_add(p, &s, &t, NULL), 0);
 		assert_int_equal(profile_add(p, &s, &t, NULL), 0);
 	}
@@ -143,7 +143,7 @@ static void maps_that_are_gone_are_not_mistaken(void **state)
 static void equal_maps_have_one_mapping(void **state)
 {
 	struct map map = {.start = 0x1000, .end = 0x100000, .dso = &synthetic_dsos[DSO_APP]};
-	struct frame f = {.ip = 0x5000, .map = &map, .how = FRAME_SAMPLE, .number = 3};
+	struct frame f = {.ip = 0x5000, .map = &map, .how = FRAME_SAMPLE, .place_id = 3};
 	struct stack_trace t = {.frames = &f, .n = 1, .stop = UNWIND_STOP_END};
 	struct perf_sample s = {.event = &synthetic_events[0], .comm = comm_a, .period = 1};
 	struct profile *p = profile_new(PROFILE_KEEP_IPS);

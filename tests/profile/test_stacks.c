@@ -46,7 +46,7 @@ static struct frame frame_make(void)
 		f.map = &synthetic_maps[m];
 	f.ip = (m < 10 ? f.map->start : 0x1000) + 1 + below(30);
 	f.is_kernel = m == 2 || m == 3;
-	f.number = number_of(&f);
+	f.place_id = number_of(&f);
 	return f;
 }
 

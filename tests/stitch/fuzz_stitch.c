@@ -48,7 +48,7 @@ static void check_trace(struct check *c, const struct record *r, const struct st
 		c->stitched += k >= was->n;
 	}
 	for (; b; b = b->up, depth--) {
-		FUZZ_CHECK(b->depth == depth && b->frame.how == FRAME_STITCHED && !b->node);
+		FUZZ_CHECK(b->depth == depth && b->frame.how == FRAME_STITCHED && !b->tag);
 		c->stitched++;
 	}
 	FUZZ_CHECK(!depth);
