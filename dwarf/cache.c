@@ -32,7 +32,7 @@ bool dwarf_cache_dir(char *buf, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-/* BUILD_ID-IDENTITY.dwarf; files without a build id go by their identity alone. */
+/* BUILD_ID-IDENTITY.dwarf; for files without a build id IDENTITY.dwarf. */
 static bool cache_path(const struct dwarf_cache *c, const struct pack_key *key, char path[PATH_MAX])
 {
 	char hex[2 * BUILD_ID_MAX + 1] = "";
@@ -41,7 +41,8 @@ static bool cache_path(const struct dwarf_cache *c, const struct pack_key *key, 
 
 	for (i = 0; i < key->build_id.size; i++)
 		snprintf(hex + 2 * (size_t)i, 3, "%02x", key->build_id.bytes[i]);
-	n = snprintf(path, PATH_MAX, "%s/%s-%016" PRIx64 SUFFIX, c->dir, hex, key->identity[0]);
+	n = snprintf(path, PATH_MAX, "%s/%s%s%016" PRIx64 SUFFIX, c->dir, hex, *hex ? "-" : "",
+		     key->identity[0]);
 	return n > 0 && n < PATH_MAX;
 }
 

@@ -6,6 +6,7 @@ are those without a cache. What is damaged is compiled and written again. A firs
 behind; when a second one asks for something else, everything is compiled."""
 import glob
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -58,6 +59,14 @@ def check_policy(exe, addresses):
     check(ask(exe, addresses, "policy") == (plain, True), "addresses that were not asked for before, from the cache")
     nothing, hit = ask(exe, ["0x10", "0xffffffffffffff00"], "policy")
     check(nothing == "0x10\n0xffffffffffffff00" and hit, "addresses that cannot be code are no news")
+
+
+def check_names(addresses):
+    """BUILD_ID-IDENTITY.dwarf, which is no option to any tool when there is no build id."""
+    exe = build("nameless", "-Wl,--build-id=none", source="words.cc")
+    first, again = (ask(exe, addresses, "names") for _ in range(2))
+    check(first[0] == again[0] and again[1] and [bool(re.fullmatch(r"names/[0-9a-f]{16}\.dwarf", e)) for e in entries("names")] == [True],
+          "a program without a build id has a name in the cache that begins with no dash", entries("names"))
 
 
 def build_parts(n=24):
@@ -280,6 +289,7 @@ def main():
     check(os.path.basename(entry).split("-")[0] == build_id, "named by build id, in directories that were not there")
     check(os.stat(entry).st_mode & 0o777 == 0o600 and not glob.glob("deep/er/and/deeper/.new*"), "private, and nothing left over")
     check_policy(exe, addresses)
+    check_names(addresses)
     check_merging()
     check_damage("parts", build_parts()[0][::3], "answers", "answers")
     check_damage(exe, addresses, "cache", "everything")
