@@ -65,7 +65,8 @@ static const char *const miss_help[SYM_MISS_N] = {
 	[SYM_MISS_NO_JIT_MAP] =
 		"let the program write /tmp/perf-PID.map: node --perf-basic-prof, python3 -X perf, "
 		"java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit "
-		"-XX:+PreserveFramePointer (JDK 17 or later)",
+		"-XX:+PreserveFramePointer (JDK 17 or later; of one that still runs: "
+		"jcmd PID Compiler.perfmap)",
 };
 
 static bool ends_with(const char *s, const char *end)

@@ -183,6 +183,28 @@ def chain():
             tap.check(root >= ALL * len(ours), f"{what}: {root} of {len(ours)} reach the root", collections.Counter(s["stop"] for s in ours))
 
 
+def running():
+    """A JVM without any flag. What is said on standard error is then done: while it runs jcmd writes the map."""
+    p = subprocess.Popen(["java", "-cp", ".", "Java", "600000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: cpu_seconds(p.pid) > 2, "the JVM compiles")
+        perf_record("-F", "999", "--call-graph", "dwarf,8192", "-e", "cpu-clock:u", "-o", "running.data", "-p", str(p.pid),
+                    *until_cpu(p.pid, 1))
+        said = run([RESOLVE, "-o", "running.folded", "running.data"]).stderr
+        run(["jcmd", str(p.pid), "Compiler.perfmap"])
+        text, _ = resolve("running.data", "-f", "jsonl", "--no-inline")
+    finally:
+        p.terminate()  # so that it takes its socket for jcmd away
+        p.wait()
+        if os.path.exists(f"/tmp/perf-{p.pid}.map"):
+            os.unlink(f"/tmp/perf-{p.pid}.map")
+    tap.check("jcmd PID Compiler.perfmap" in said, "without a map: jcmd is named", said)
+    jit = [f for line in text.splitlines() for f in json.loads(line)["stack"] if in_jit(f)]
+    named = sum("sym" in f for f in jit)
+    tap.check(named >= 0.95 * len(jit) and any(method(f) == "Java.fib" for f in jit),
+              f"with the map that jcmd writes: {named} of {len(jit)} frames of JIT code have names", jit[:5])
+
+
 def java_writes_maps():
     """Tries it; the map goes into /tmp, wherever TMPDIR says."""
     p = subprocess.Popen(["java", *FLAGS, "-cp", ".", "Java", "1"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -201,6 +223,7 @@ def main():
     with_frame_pointers()
     without()
     chain()
+    running()
     agent()
 
 
