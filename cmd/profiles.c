@@ -293,8 +293,8 @@ static int absorb_side(struct resolve *r, struct profile *both, const struct pro
 	int rc = event_set_make(&events, one, r->output.event, err);
 
 	if (!rc)
-		rc = output_add_run(&r->output.diff, both, one, event_set_heaviest(&events, one), is_new,
-				    err);
+		rc = output_add_run(&r->output.diff, both, one, event_set_main(&events, one),
+				    is_new, err);
 	event_set_done(&events);
 	return rc;
 }

@@ -130,11 +130,11 @@ static void tell_other_events(const struct resolve *r, const struct profile *p)
 	if (r->output.event || r->format->tells_events)
 		return;
 	if (!event_set_make(&events, p, NULL, NULL) && events.n > 1) {
-		shown = event_set_heaviest(&events, p);
-		fprintf(stderr,
-			"resolve: %s: only the event %s is shown, which has the most weight;",
+		shown = event_set_main(&events, p);
+		fprintf(stderr, "resolve: %s: only the event %s is shown, which %s;",
 			input_name(r->pipeline.input),
-			strtab_get(&p->strings, p->events.v[shown].name));
+			strtab_get(&p->strings, p->events.v[shown].name),
+			p->events.v[shown].is_default ? "is its default" : "has the most weight");
 		for (i = 0; i < events.n && i < EVENTS_TOLD; i++)
 			if (events.ids[i] != shown)
 				fprintf(stderr, " %s (%" PRIu64 ")",

@@ -656,6 +656,8 @@ static int finish_options(struct resolve *r, struct err *err)
 		tell_ignored(r);
 	if (r->output.top.rows == UINT_MAX)
 		r->output.top.rows = r->output_path ? 0 : terminal_rows();
+	if (r->inputs.n == 1 && strcmp(r->inputs.v[0], "-"))
+		r->output.source = base_name(r->inputs.v[0]);
 	r->output.top.width = r->output_path ? 0 : terminal_columns();
 	r->output.top.colours = !r->output_path && wants_colours();
 	if (r->output.fields.given && strcmp(r->format->name, "script") &&

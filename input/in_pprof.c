@@ -510,6 +510,9 @@ static int make_events(struct reader *r, struct err *err)
 			return -ERR_NOMEM;
 		r->p->events.v[t->event].attr.sample_period = r->period;
 		r->p->events.v[t->event].is_sum = !t->is_count;
+		/* "If unset, clients should default to the last sample value." */
+		r->p->events.v[t->event].is_default |=
+			r->default_type ? r->types[i].type == r->default_type : i + 1 == r->n_types;
 	}
 	return r->n_types ? 0
 			  : err_set(err, ERR_FORMAT, "", "a pprof profile without sample types");

@@ -280,11 +280,29 @@ static void add_format(struct text *t, const char *format, ...)
 	text_add(t, buf, n < (int)sizeof buf ? (size_t)n : sizeof buf - 1);
 }
 
-/* In units that people read: 1.23 s, 4,567 samples. */
+#define BYTES_UNIT "bytes"
+
+static void add_bytes(struct text *t, uint64_t bytes)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	double v = (double)bytes;
+	size_t i = 0;
+
+	for (; v >= 1024 && i + 1 < sizeof units / sizeof *units; i++)
+		v /= 1024;
+	add_format(t, i ? "%.1f %s" : "%.0f %s", v, units[i]);
+}
+
+/* In units that people read: 1.23 s, 4,567 samples, 1.5 MiB. */
 static void add_weight(struct text *t, uint64_t weight, const char *unit)
 {
 	char digits[32];
 	size_t i, n;
+
+	if (unit && !strcmp(unit, BYTES_UNIT)) {
+		add_bytes(t, weight);
+		return;
+	}
 
 	if (!unit) {
 		if (weight >= 1000000000)
@@ -436,7 +454,7 @@ static void add_title(struct flamegraph *f)
 		return;
 	}
 	text_str(&f->out, f->opt->diff.is_diff ? "Differential flame graph" : "Flame graph");
-	format_command(&command, f->p, TITLE_BYTES);
+	format_command(&command, f->p, f->opt, TITLE_BYTES);
 	text_str(&f->out, command.n ? ": " : "");
 	text_add(&f->out, command.s ? command.s : "", command.n);
 	f->out.failed |= command.failed;
@@ -510,6 +528,8 @@ static const char *unit_of(const struct flamegraph *f, const struct event_set *e
 
 	if (f->look->count_name || f->opt->count_samples)
 		return f->look->count_name ? f->look->count_name : "samples";
+	if (events->n == 1 && profile_event_is_bytes(f->p, &e[events->ids[0]]))
+		return BYTES_UNIT;
 	for (i = 0; i < events->n; i++)
 		if (!profile_event_is_clock(&e[events->ids[i]]) || !e[events->ids[i]].period)
 			return events->n > 1 ? "events"

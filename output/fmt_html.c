@@ -84,7 +84,7 @@ static void add_title(struct text *t, const struct profile *p, const struct outp
 		text_str(t, " → ");
 		xml(t, opt->diff.sides[1].name ? opt->diff.sides[1].name : "new");
 	} else {
-		format_command(t, p, SIZE_MAX);
+		format_command(t, p, opt, SIZE_MAX);
 	}
 	text_str(t, t->n == before ? "Profile" : "");
 }

@@ -598,7 +598,7 @@ static int write_pprof(const struct profile *p, const struct output_options *opt
 	struct writer w = {.pp = {.p = p, .opt = opt, .events = events}};
 	int rc = pprof_rank(&w.pp, err);
 
-	w.main_event = event_set_heaviest(events, p);
+	w.main_event = event_set_main(events, p);
 	if (!rc)
 		rc = write_all(&w, out, err);
 	pprof_done(&w.pp);

@@ -20,7 +20,8 @@ double format_stitched_share(const struct profile *p, const struct output_option
 	return all > 0 ? stitched / all : 0;
 }
 
-void format_command(struct text *t, const struct profile *p, size_t limit)
+void format_command(struct text *t, const struct profile *p, const struct output_options *opt,
+		    size_t limit)
 {
 	const struct perf_file_info *info = p->info;
 	size_t i, from = 0, start = t->n;
@@ -31,4 +32,6 @@ void format_command(struct text *t, const struct profile *p, size_t limit)
 		text_str(t, i > from ? " " : "");
 		text_xml(t, info->cmdline[i], strlen(info->cmdline[i]));
 	}
+	if (t->n == start && opt->source)
+		text_xml(t, opt->source, strlen(opt->source));
 }

@@ -15,9 +15,10 @@ static inline uint64_t format_weight(const struct output_options *opt, uint64_t 
 	return opt->count_samples || !period ? count : period;
 }
 
-/* The recorded command as XML text, of a recorder what follows its "--"; at most `limit` bytes of it are
- * begun. Nothing if it is not known. */
-void format_command(struct text *t, const struct profile *p, size_t limit);
+/* The recorded command as XML text, of a recorder what follows its "--"; at most `limit` bytes of
+ * it are begun. Where it is not known what was read; nothing if that is not known either. */
+void format_command(struct text *t, const struct profile *p, const struct output_options *opt,
+		    size_t limit);
 
 /* Which share of the weight of some events profile_is_stitched() stacks have: 0 .. 1. */
 double format_stitched_share(const struct profile *p, const struct output_options *opt,

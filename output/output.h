@@ -119,6 +119,7 @@ struct output_options {
 	struct top_options top;
 	bool unpacked; /* pprof: without gzip */
 	uint64_t lost; /* samples that the recorder lost, for formats that tell it */
+	const char *source;    /* what was read, for titles where no command is known; NULL */
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
 };
 
@@ -143,7 +144,7 @@ struct output_format {
 /* NULL-terminated, in the order of --help. */
 extern const struct output_format *const output_formats[];
 /* Writes the profile: the events that the options name, else all if the format tells them apart,
- * else the one with the most weight. 0; ERR_NOT_FOUND when there is nothing to write; or negative
+ * else the main one (event_set_main()). 0; ERR_NOT_FOUND when there is nothing to write; or negative
  * with *err. */
 int output_write(const struct output_format *format, const struct profile *p,
 		 const struct output_options *opt, FILE *out, struct err *err);

@@ -333,6 +333,18 @@ static uint32_t node_of(const struct page *g, uint32_t node)
 
 /* ---- events, tasks, samples ----------------------------------------------------------------- */
 
+/* What weights are: data.js has the same numbers. */
+enum { UNIT_EVENTS, UNIT_NS, UNIT_BYTES };
+
+static unsigned unit_of(const struct page *g, const struct profile_event *e)
+{
+	if (g->opt->count_samples)
+		return UNIT_EVENTS;
+	return profile_event_is_clock(e)	 ? UNIT_NS
+	       : profile_event_is_bytes(g->p, e) ? UNIT_BYTES
+						 : UNIT_EVENTS;
+}
+
 static void write_events(struct page *g)
 {
 	size_t i;
@@ -344,7 +356,7 @@ static void write_events(struct page *g)
 		g->event_rank[g->events->ids[i]] = (uint32_t)i;
 		text_string(&g->text, g->p, e->name);
 		add_name(g, take_name(g));
-		add_number(g, profile_event_is_clock(e) && !g->opt->count_samples);
+		add_number(g, unit_of(g, e));
 	}
 }
 
@@ -573,7 +585,7 @@ static void write_facts(struct page *g)
 	uint64_t samples = 0;
 	char buf[64];
 	struct text t = {0};
-	size_t i;
+	size_t i, main = 0;
 
 	for (i = 0; i < p->samples.n; i++) {
 		const struct profile_sample *s = &p->samples.v[i];
@@ -592,6 +604,10 @@ static void write_facts(struct page *g)
 	text_add(&t, buf,
 		 (size_t)snprintf(buf, sizeof buf, "{\"samples\":%llu,\"lost\":%llu",
 				  (unsigned long long)samples, (unsigned long long)g->opt->lost));
+	while (g->events->ids[main] != event_set_main(g->events, p))
+		main++;
+	text_str(&t, ",\"event\":");
+	text_dec(&t, main, 0);
 	text_str(&t, g->opt->count_samples ? ",\"counts\":true" : "");
 	text_str(&t, only_sums(g) ? ",\"sums\":true" : "");
 	add_share(&t, "cut", cut, all);

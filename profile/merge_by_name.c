@@ -47,6 +47,7 @@ static int absorb_events(struct absorption *a, struct err *err)
 			return -ERR_NOMEM;
 		a->dst->events.v[to].attr = from->attr;
 		a->dst->events.v[to].is_ns |= from->is_ns;
+		a->dst->events.v[to].is_default |= from->is_default && !a->by_side;
 		a->dst->events.v[to].is_sum |= from->is_sum;
 		a->events[i] = to;
 	}

@@ -114,6 +114,7 @@ struct profile_event {
 	uint32_t unit;	       /* string id: what periods are; 0: by attr */
 	bool is_sum;	       /* numbers of samples are not known: only what they add up to */
 	bool is_ns;	       /* the unit is nanoseconds */
+	bool is_default;       /* its producer wants it shown first */
 	uint64_t samples, period;
 };
 
@@ -244,6 +245,11 @@ static inline struct profile_detail profile_detail(const struct profile *p,
 bool profile_is_stitched(const struct profile *p, uint32_t node);
 /* Are the event's periods nanoseconds? */
 bool profile_event_is_clock(const struct profile_event *e);
+/* Are they bytes? */
+static inline bool profile_event_is_bytes(const struct profile *p, const struct profile_event *e)
+{
+	return !strcmp(strtab_get(&p->strings, e->unit), "bytes");
+}
 
 /* ---- which events ---------------------------------------------------------------------------
  *
@@ -263,8 +269,9 @@ struct event_set {
 /* The listed events; NULL: all. 0, -ERR_NOT_FOUND when none of them has samples, or -ERR_NOMEM. To be
  * released in all cases. */
 int event_set_make(struct event_set *s, const struct profile *p, const char *list, struct err *err);
-/* The event whose periods add up to most, of equal ones the first; of a set that is not empty. */
-uint32_t event_set_heaviest(const struct event_set *s, const struct profile *p);
+/* The event that is shown where it is one: the default of who made the profile, else that whose
+ * periods add up to most, of equal ones the first. Of a set that is not empty. */
+uint32_t event_set_main(const struct event_set *s, const struct profile *p);
 /* Leaves that one. */
 void event_set_reduce(struct event_set *s, const struct profile *p);
 /* Leaves one of its events in has[], for what is shown event by event. */

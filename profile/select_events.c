@@ -95,11 +95,14 @@ static uint64_t weight(const struct profile_event *e)
 	return e->period ? e->period : e->samples;
 }
 
-uint32_t event_set_heaviest(const struct event_set *s, const struct profile *p)
+uint32_t event_set_main(const struct event_set *s, const struct profile *p)
 {
 	uint32_t best = s->ids[0];
 	size_t i;
 
+	for (i = 0; i < s->n; i++)
+		if (p->events.v[s->ids[i]].is_default)
+			return s->ids[i];
 	for (i = 1; i < s->n; i++)
 		if (weight(&p->events.v[s->ids[i]]) > weight(&p->events.v[best]))
 			best = s->ids[i];
@@ -108,7 +111,7 @@ uint32_t event_set_heaviest(const struct event_set *s, const struct profile *p)
 
 void event_set_reduce(struct event_set *s, const struct profile *p)
 {
-	uint32_t best = event_set_heaviest(s, p);
+	uint32_t best = event_set_main(s, p);
 
 	event_set_pick(s, best);
 	s->ids[0] = best;

@@ -42,6 +42,9 @@ class Reader {
 	}
 }
 
+// What weights of an event are; "": events.
+const UNITS = [ "", "ns", "bytes" ];
+
 // {facts, strings, frames {name, module, file, line, kind}, nodes {parent, frame, end}, changes, events, tasks, samples, log}
 // Nodes are in preorder, node 0 is the root; the nodes below i are those from i + 1 to end[i] - 1.
 function decodeProfile(bytes) {
@@ -56,7 +59,8 @@ function decodeProfile(bytes) {
 	p.nodes = decodeNodes(r);
 	p.changes = p.facts.diff ? decodeChanges(r, p) : null;
 	n = r.number();
-	p.events = Array.from({length: n}, () => ({name: p.strings[r.number()], isClock: r.number() === 1}));
+	p.events = Array.from({length : n},
+			      () => ({name : p.strings[r.number()], unit : UNITS[r.number()]}));
 	n = r.number();
 	p.tasks = Array.from({length: n}, () => ({comm: p.strings[r.number()], pid: r.signed(), tid: r.signed()}));
 	n = r.number();

@@ -16,7 +16,7 @@ class Page {
 		this.profile = profile;
 		this.model = new Model(profile);
 		this.diff = this.model.diff;
-		this.startState = {...EMPTY, event: String(this.model.heaviestEvent())};
+		this.startState = {...EMPTY, event : String(profile.facts.event)};
 		Object.assign(this, {state: this.startState, undo: [], matches: null, colours: new Map()});
 		this.look = {name: f => this.model.name(f), colour: (f, node) => this.colourOf(f, node), matches: null};
 		this.graph = new Graph($("graph"), $("scroll"), $("tall"), this.look, {

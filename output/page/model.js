@@ -42,18 +42,11 @@ class Model {
 
 	// ---- weights ----
 
-	heaviestEvent() {
-		const sums = this.profile.events.map(() => 0), {samples} = this.profile;
-		for (let i = 0; i < samples.n; i++)
-			sums[samples.event[i]] += samples.weight[i];
-		return sums.indexOf(Math.max(...sums));
-	}
-
 	unit() {
 		const event = this.profile.events[+this.state.event];
 		if (this.diff)
 			return "share";
-		return event.isClock ? "ns" : this.profile.facts.counts ? "samples" : event.name;
+		return this.profile.facts.counts ? "samples" : event.unit || event.name;
 	}
 
 	// By number of the sample: is it of the event and task that are asked for?

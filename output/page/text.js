@@ -3,6 +3,11 @@
 function formatWeight(value, unit) {
 	if (unit === "share")
 		return formatShare(value, 1);
+	if (unit === "bytes" && value >= 1024) {
+		const power = Math.min(Math.floor(Math.log2(value) / 10), 4),
+		      v = value / 1024 ** power;
+		return `${v.toFixed(v >= 100 ? 0 : 1)} ${["", "KiB", "MiB", "GiB", "TiB"][power]}`;
+	}
 	if (unit !== "ns")
 		return `${Math.round(value).toLocaleString("en")} ${unit}`;
 	if (value <= 0)

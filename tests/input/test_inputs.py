@@ -211,6 +211,13 @@ code, out, err = resolve(f"{DATA}/go-cpu.pb.gz")
 have = folded(out)
 tap.check(code == 0 and sum(n for s, n in have.items() if s.endswith("main.fib")) > sum(have.values()) // 2 and all(n % 10**7 == 0 for n in have.values()),
           "pprof of Go: nanoseconds, no command", err, out.decode()[:500])
+code, out, err = resolve(f"{DATA}/go-heap.pb.gz")
+tap.check(code == 0 and "only the event inuse_space is shown, which is its default" in err and sum(folded(out).values()) == 4015810,
+          "pprof of Go's heap: without a default the last type, as profile.proto says", err)
+resolve(f"{DATA}/go-heap.pb.gz", "-o", "heap.svg")
+with open("heap.svg") as f:
+    svg = f.read()
+tap.check("3.8 MiB" in svg and "go-heap.pb.gz" in svg, "bytes are told as such, and what was read", svg[:1500])
 code, out, err = resolve(f"{DATA}/go-heap.pb.gz", "--event", "inuse_space,inuse_objects")
 tap.check(code == 0 and {s.split(";")[0] for s in folded(out)} == {"inuse_space", "inuse_objects"}, "pprof of Go's heap: four events", err)
 

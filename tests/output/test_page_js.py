@@ -173,6 +173,8 @@ ok(changeColour("kind", 1, 1) === NO_CHANGE && changeColour("kind", 1, 2) !== ch
 
 ok(formatWeight(1234567, "samples") === "1,234,567 samples" && formatWeight(2.5e9, "ns") === "2.50 s" && formatWeight(125e6, "ns") === "125 ms", "weights have units");
 ok(formatWeight(0, "ns") === "0 s", "nothing is nothing");
+ok(formatWeight(4015810, "bytes") === "3.8 MiB" && formatWeight(1000, "bytes") === "1,000 bytes" && formatWeight(2 ** 31, "bytes") === "2.0 GiB" && formatWeight(0, "bytes") === "0 bytes",
+	"bytes", formatWeight(4015810, "bytes"));
 const told = facts => honesty({facts: {samples: 1234, lost: 0, cut: 0, nameless: 0, stitched: 0, ...facts}, events: [{name: "cycles"}]});
 ok(told({}).parts[0] === "1,234 samples of cycles" && !told({}).isBad && told({lost: 3}).isBad && told({lost: 3}).parts[1] === "3 lost" &&
 	told({sums: true}).parts[0].startsWith("sums of cycles") && told({cut: .2}).parts[1] === "20.0 % cut", "the line of honesty", told({cut: .2}));
