@@ -82,14 +82,14 @@ function fitLabel(name, room, short = name.length > room ? shortName(name) : nam
 
 // What a reader must know to believe the picture, and whether something is bad.
 function honesty({facts, events}) {
-	const {diff} = facts, parts = [];
+	const {diff} = facts, parts = [], names = events.map(e => e.name).join(", ");
 	const share = (n, what) => n > 0.0005 && parts.push(`${(100 * n).toFixed(1)} % ${what}`);
 	if (diff)
 		parts.push(diff.summary || (diff.sides.some(s => s.runs > 1) ? "grey is noise, by the spread of the runs" : "grey is noise, by the number of samples; several runs a side tell more"));
 	else if (facts.sums)
-		parts.push(`sums of ${events.map(e => e.name).join(", ")}; how many samples is not known`);
+		parts.push(`sums of ${names}; how many samples is not known`);
 	else
-		parts.push(`${facts.samples.toLocaleString("en")} samples of ${events.map(e => e.name).join(", ")}`);
+		parts.push(`${facts.samples.toLocaleString("en")} samples${names === "samples" ? "" : ` of ${names}`}`);
 	if (facts.lost)
 		parts.push(`${facts.lost.toLocaleString("en")} lost`);
 	share(facts.cut, "cut");

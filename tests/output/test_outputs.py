@@ -165,6 +165,45 @@ with open("x.bt", "w") as f:
         f.write("@[\n" + "".join(f"    {frame}+1\n" for frame in reversed(frames)) + f", {comm}]: {n}\n")
 again = resolve("-q", "x.bt").stdout.splitlines()
 tap.check(len(named) > 3 and again == named, "bpftrace's text: the same bytes", (len(named), [p for p in zip(again, named) if p[0] != p[1]][:3]))
+
+
+# ---- the formats that are no input: the same stacks, names as folded spells them ----
+def folded_names(names):
+    names = sorted(set(names))
+    out = subprocess.run([os.environ["BUILD"] + "/tests/profile/tool_fold"], input="".join(n + "\n" for n in names), stdout=subprocess.PIPE, text=True, check=True).stdout
+    return dict(zip(names, out.splitlines()))
+
+
+def as_folded(stacks):
+    """stacks: of (command, names root first, weight)."""
+    short, sums = folded_names(n for _, names, _ in stacks for n in names), collections.Counter()
+    for comm, names, weight in stacks:
+        sums[";".join([comm.replace(" ", "_"), *(short[n] for n in names)])] += weight
+    return dict(sums)
+
+
+want = {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in whole.splitlines()}
+samples = [json.loads(line) for line in resolve("-q", "-f", "jsonl", "perf.data").stdout.splitlines()]
+name_of = lambda f: f.get("sym") or f"[{os.path.basename(f.get('dso', 'unknown')).strip('[]')}]"
+have = as_folded([(s["comm"], [name_of(f) for f in reversed(s["stack"])], s["period"]) for s in samples])
+tap.check(have == want, "jsonl: the stacks and weights of folded", [k for k in {**have, **want} if have.get(k) != want.get(k)][:3])
+scope = json.loads(resolve("-q", "-f", "speedscope", "perf.data").stdout)
+names = [f["name"] for f in scope["shared"]["frames"]]
+threads = [p for p in scope["profiles"] if p["name"] != "all threads"]
+have = as_folded([(p["name"].rsplit(" ", 1)[0], [names[f] for f in s], w) for p in threads for s, w in zip(p["samples"], p["weights"]) if s])
+tap.check(have == want, "speedscope: the threads together have those, too", [k for k in {**have, **want} if have.get(k) != want.get(k)][:3])
+have = as_folded([(names[s[0]], [names[f] for f in s[1:]], w) for p in scope["profiles"] if p["name"] == "all threads" for s, w in zip(p["samples"], p["weights"])])
+tap.check(have == want or len(threads) == 1, "speedscope: and all threads in one", [k for k in {**have, **want} if have.get(k) != want.get(k)][:3])
+rows = [re.match(r" *[\d.]+% +([\d.]+)%  (\S+) +(\S+) +\[[.k]\] (.*)", line) for line in resolve("-q", "-f", "top", "perf.data").stdout.splitlines()]
+rows = [m.groups() for m in rows if m]
+short, own, total = folded_names(name for *_, name in rows), collections.Counter(), sum(want.values())
+for share, comm, dso, name in rows:
+    own[f"[{dso.strip('[]')}]" if name == "[unknown]" else short[name]] += float(share)
+leaves = collections.Counter()
+for stack, weight in want.items():
+    leaves[stack.rsplit(";", 1)[1]] += 100 * weight / total
+off = {f: (own[f], leaves[f]) for f in {**own, **leaves} if abs(own[f] - leaves[f]) > 0.02 * max(1, len(rows) / 20)}
+tap.check(rows and not off, "top: what functions themselves cost", off)
 first = json.loads(resolve("-f", "jsonl", "perf.data").stdout.splitlines()[0])
 tap.check(first["v"] == 1 and set(first) <= {"v", "t_ns", "pid", "tid", "comm", "cpu", "event", "period", "stop", "stack"}, "jsonl: its version, and no member that the manual does not have", list(first))
 tap.end()

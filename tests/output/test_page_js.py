@@ -177,7 +177,7 @@ ok(formatWeight(4015810, "bytes") === "3.8 MiB" && formatWeight(1000, "bytes") =
 	"bytes", formatWeight(4015810, "bytes"));
 const told = facts => honesty({facts: {samples: 1234, lost: 0, cut: 0, nameless: 0, stitched: 0, ...facts}, events: [{name: "cycles"}]});
 ok(told({}).parts[0] === "1,234 samples of cycles" && !told({}).isBad && told({lost: 3}).isBad && told({lost: 3}).parts[1] === "3 lost" &&
-	told({sums: true}).parts[0].startsWith("sums of cycles") && told({cut: .2}).parts[1] === "20.0 % cut", "the line of honesty", told({cut: .2}));
+	honesty({facts: {samples: 99}, events: [{name: "samples"}]}).parts[0] === "99 samples" && told({sums: true}).parts[0].startsWith("sums of cycles") && told({cut: .2}).parts[1] === "20.0 % cut", "the line of honesty", told({cut: .2}));
 ok(formatShare(1, 8) === "12.5 %" && formatShare(1, 0) === "0 %", "shares");
 ok(fitLabel("short", 9) === "short" && fitLabel("std::map<int, std::string>::find", 14) === "std::map<…>::find".slice(0, 8) + "…" + "find".slice(-5) ||
 	fitLabel("std::map<int, std::string>::find", 20) === "std::map<…>::find", "arguments of templates go first");
