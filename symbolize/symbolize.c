@@ -66,6 +66,17 @@ static struct name_style name_style(const struct symbolizer_options *opt)
 	return style;
 }
 
+static int check_files(const struct symbolizer_options *opt, struct err *err)
+{
+	int rc = check_vmlinux(opt->vmlinux, err);
+
+	if (!rc)
+		rc = check_kallsyms(opt->kallsyms, err);
+	if (!rc)
+		rc = check_vmlinux(opt->guest_vmlinux, err);
+	return rc ? rc : check_kallsyms(opt->guest_kallsyms, err);
+}
+
 int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		   const struct perf_file_info *info, const struct symbolizer_options *opt,
 		   struct err *err)
@@ -75,13 +86,7 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 	int rc;
 
 	opt = opt ? opt : &defaults;
-	rc = check_vmlinux(opt->vmlinux, err);
-	if (!rc)
-		rc = check_kallsyms(opt->kallsyms, err);
-	if (!rc)
-		rc = check_vmlinux(opt->guest_vmlinux, err);
-	if (!rc)
-		rc = check_kallsyms(opt->guest_kallsyms, err);
+	rc = check_files(opt, err);
 	if (rc)
 		return rc;
 	s = calloc(1, sizeof *s);
