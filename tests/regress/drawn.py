@@ -55,3 +55,12 @@ class Drawn:
         shutil.rmtree(name, ignore_errors=True)
         os.makedirs(name)
         return [self.run(f"{name}/{i}.folded", **kw) for i in range(n)]
+
+
+def run_live(tap, live):
+    """Calls live() where programs can be built and recorded."""
+    p = subprocess.run([f"{BIN}/capture", "-q", "-o", "try.data", "--", "true"], stderr=subprocess.PIPE, text=True, check=False)
+    if p.returncode or not shutil.which("gcc"):
+        tap.skip("programs recorded here", "nothing can be recorded: " + (p.stderr.strip()[:200] or "no gcc"))
+    else:
+        live()

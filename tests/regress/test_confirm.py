@@ -4,13 +4,11 @@
 Runs are drawn by a generator with a fixed seed, so that what is true is known."""
 import json
 import os
-import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mix  # noqa: E402
-from drawn import BIN, Drawn, findings, of, regress  # noqa: E402
+from drawn import Drawn, findings, of, regress, run_live  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
@@ -86,9 +84,5 @@ def live():
     tap.check(p.returncode == 0, "nothing is flagged: status 0", p.stdout, p.stderr)
 
 
-p = subprocess.run([f"{BIN}/capture", "-q", "-o", "try.data", "--", "true"], stderr=subprocess.PIPE, text=True)
-if p.returncode or not shutil.which("gcc"):
-    tap.skip("programs recorded here", "nothing can be recorded: " + p.stderr.strip()[:200])
-else:
-    live()
+run_live(tap, live)
 tap.end()

@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ET
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mix  # noqa: E402
-from drawn import BIN, Drawn, findings, of, regress  # noqa: E402
+from drawn import BIN, Drawn, findings, of, regress, run_live  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
@@ -223,9 +223,5 @@ def live():
     tap.check(p.returncode == 2 and "cut.data" in p.stderr, "a recording cut short: not comparable", p.stderr)
 
 
-p = subprocess.run([f"{BIN}/capture", "-q", "-o", "try.data", "--", "true"], stderr=subprocess.PIPE, text=True)
-if p.returncode or not shutil.which("gcc"):
-    tap.skip("programs recorded here", "nothing can be recorded: " + p.stderr.strip()[:200])
-else:
-    live()
+run_live(tap, live)
 tap.end()

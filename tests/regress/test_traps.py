@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mix  # noqa: E402
-from drawn import BIN, of, regress  # noqa: E402
+from drawn import BIN, of, regress, run_live  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
@@ -160,9 +160,5 @@ def live():
     compilers()
 
 
-p = subprocess.run([f"{BIN}/capture", "-q", "-o", "try.data", "--", "true"], stderr=subprocess.PIPE, text=True)
-if p.returncode or not shutil.which("gcc"):
-    tap.skip("programs recorded here", "nothing can be recorded: " + p.stderr.strip()[:200])
-else:
-    live()
+run_live(tap, live)
 tap.end()

@@ -1,0 +1,268 @@
+/* regress_options.c - the table of options of `regress`, and its three forms. */
+#include "cmd/regress_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/version.h"
+
+#define OPTIONS_TARGET struct regress_command
+#include "cmd/options.h"
+
+static int set_share(const char *option, const char *text, double top, double *ret, struct err *err)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end != text && !strcmp(end, "%")) {
+		v /= 100;
+		end++;
+	}
+	if (end == text || *end || !(v >= 0 && v <= top))
+		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is no number like 0.01 or 2%%",
+			       option, text);
+	*ret = v;
+	return 0;
+}
+
+static int set_q(void *target, char *text, struct err *err)
+{
+	return set_share("--q", text, .5, &((struct regress_command *)target)->opt.q, err);
+}
+
+static int set_margin(void *target, char *text, struct err *err)
+{
+	return set_share("--margin", text, 10, &((struct regress_command *)target)->opt.margin,
+			 err);
+}
+
+static int set_impact(void *target, char *text, struct err *err)
+{
+	return set_share("--impact", text, 1, &((struct regress_command *)target)->opt.impact, err);
+}
+
+static int set_total(void *target, char *text, struct err *err)
+{
+	return set_share("--total", text, 10, &((struct regress_command *)target)->opt.total_max,
+			 err);
+}
+
+/* GROWTH or GROWTH:SHARE */
+static int set_detect(void *target, char *text, struct err *err)
+{
+	struct regress_command *c = target;
+	char *share = strchr(text, ':');
+	int rc = 0;
+
+	if (share) {
+		*share++ = '\0';
+		rc = set_share("--detect", share, 1, &c->opt.detect_share, err);
+	}
+	c->is_detect = true;
+	return rc ? rc : set_share("--detect", text, 10, &c->opt.detect_growth, err);
+}
+
+static int take_nothing(void *target, char *text, struct err *err)
+{
+	(void)target;
+	return err_set(err, ERR_USAGE, NULL, "'%s' is on neither side", text);
+}
+
+static int set_annotate(void *target, char *text, struct err *err)
+{
+	if (strcmp(text, "github") && strcmp(text, "gitlab"))
+		return err_set(err, ERR_USAGE, NULL,
+			       "--annotate: '%s' is neither github nor gitlab", text);
+	((struct regress_command *)target)->annotate = text;
+	return 0;
+}
+
+static const struct option_row options[] = {
+	HEADING("what is compared"),
+	/* These two take all that follows up to the next option: sides_take() does, before the
+	   table. */
+	{0, "base", NULL, "RUN..", "runs of the old build", CALLS(take_nothing)},
+	{0, "new", NULL, "RUN..", "runs of the new one", CALLS(take_nothing)},
+	{0, "event", NULL, "NAME", "this event (default: the one with the most weight)",
+	 SETS_TEXT(opt.event)},
+	{0, "history", NULL, "DIR",
+	 "earlier runs of the base, in a folder for each day or job: how much\nfunctions vary "
+	 "anyway",
+	 SETS_TEXT(history)},
+	{0, "force", NULL, NULL,
+	 "also what is not comparable: machines, frequencies, owners, damage",
+	 SETS_FLAG(opt.force)},
+	HEADING("what is slower"),
+	{0, "budget", NULL, "FILE", "rules (default: .profbudget, if it is there)",
+	 SETS_TEXT(budget)},
+	{0, "lint-budget", NULL, NULL,
+	 "only check the rules, and which of them no function matches", SETS_FLAG(lint_budget)},
+	{0, "margin", NULL, "SHARE", "growth of a function that is no alarm (2%)",
+	 CALLS(set_margin)},
+	{0, "impact", NULL, "SHARE", "of the whole that a function must cost more (0.1%)",
+	 CALLS(set_impact)},
+	{0, "total", NULL, "SHARE", "growth of all on-CPU time that is no alarm (3%)",
+	 CALLS(set_total)},
+	{0, "q", NULL, "Q", "share of false ones among the alarms (0.01)", CALLS(set_q)},
+	{0, "detect", NULL, "GROWTH[:SHARE]",
+	 "a growth that ought to be found, in functions with this share of the\n"
+	 "time (10%:10%): status 3 when runs are too few and nothing is slower",
+	 CALLS(set_detect)},
+	{0, "warn-only", NULL, NULL, "exit status 0 whatever got slower", SETS_FLAG(warn_only)},
+	HEADING("reports, besides the table on standard output"),
+	{0, "md", NULL, "FILE", "Markdown; also appended to $GITHUB_STEP_SUMMARY if that is set",
+	 SETS_TEXT(md)},
+	{0, "json", NULL, "FILE", "all figures (doc/regress.schema.json)", SETS_TEXT(json)},
+	{0, "html", NULL, "FILE",
+	 "a page: the differential flame graph, in which only what is significant is\ncoloured, "
+	 "and "
+	 "the verdicts",
+	 SETS_TEXT(html)},
+	{0, "junit", NULL, "FILE", "test results", SETS_TEXT(junit)},
+	{0, "folded", NULL, "FILE",
+	 "stacks with two columns, base and new, for differential flame graphs", SETS_TEXT(folded)},
+	{0, "annotate", NULL, "KIND",
+	 "github: workflow commands; gitlab: a Code Quality report, on\nstandard output instead of "
+	 "the table",
+	 CALLS(set_annotate)},
+	{0, "quiet-if-fine", NULL, NULL, "no Markdown when nothing got slower",
+	 SETS_FLAG(quiet_if_fine)},
+	HEADING("regress run, regress confirm"),
+	{'n', "runs", NULL, "N", "of each side (5; of confirm: as many as before)",
+	 SETS_NUMBER(run.runs, 100)},
+	{'F', "freq", NULL, "HZ", "samples a second (3999; of confirm: as before)",
+	 SETS_NUMBER(run.frequency, 100000)},
+	{0, "confirm", NULL, NULL,
+	 "run: record as many again if something was flagged, and judge only that",
+	 SETS_FLAG(confirm)},
+	{0, "dir", NULL, "DIR", "where the recordings go (regress-runs)", SETS_TEXT(run.dir)},
+	HEADING("running"),
+	{'q', "quiet", NULL, NULL, "no table, no notes", SETS_FLAG(quiet)},
+	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
+	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},
+};
+
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+static void print_help(void)
+{
+	puts("usage: regress [OPTIONS] --base RUN.. --new RUN..\n"
+	     "       regress run [-n N] [-F HZ] [--confirm] [OPTIONS] -- COMMAND.. :: COMMAND..\n"
+	     "       regress confirm [OPTIONS] EARLIER.json [-- COMMAND.. :: COMMAND..]\n"
+	     "Tells what got slower from one build to the next: status 1 if something did.\n"
+	     "\n"
+	     "  regress --base main/*.data --new pr/*.data --md summary.md\n"
+	     "  regress run -n 5 --json r.json -- ./old --work :: ./new --work\n"
+	     "  regress confirm r.json       # on another machine: only what was flagged, anew\n"
+	     "\n"
+	     "A RUN is a recording, or a profile that resolve reads (folded, pprof, perf script "
+	     "text),\n"
+	     "or a folder with nothing else in it. Five runs a side are a good number, three the "
+	     "least.\n");
+	options_print_help(options, N_OPTIONS, stdout);
+	puts("exit status: 0 nothing got slower; 1 something did; 2 trouble: usage, unreadable, "
+	     "not comparable;\n3 with --detect: nothing was found, but could not have been");
+}
+
+/* COMMAND.. :: COMMAND.. */
+static int take_commands(struct regress_command *c, char **argv, struct err *err)
+{
+	int i;
+
+	c->run.commands[0] = argv;
+	for (i = 0; argv[i] && strcmp(argv[i], "::"); i++)
+		;
+	if (!i || !argv[i] || !argv[i + 1])
+		return err_set(err, ERR_USAGE, NULL,
+			       "regress run -- COMMAND.. :: COMMAND.. : both commands are wanted");
+	argv[i] = NULL;
+	c->run.commands[1] = argv + i + 1;
+	return 0;
+}
+
+/* EARLIER.json [COMMAND.. :: COMMAND..] */
+static int take_earlier(struct regress_command *c, char **argv, struct err *err)
+{
+	int rc, s;
+
+	if (!argv[0])
+		return err_set(err, ERR_USAGE, NULL,
+			       "regress confirm EARLIER.json: the report is missing");
+	c->earlier_path = argv[0];
+	rc = earlier_read(&c->earlier, argv[0], err);
+	if (rc)
+		return rc;
+	c->run.runs = c->run.runs ? c->run.runs : c->earlier.runs;
+	c->run.frequency = c->run.frequency ? c->run.frequency : c->earlier.frequency;
+	c->run.prefix = "confirm-";
+	if (!c->earlier.flagged.n)
+		return 0;
+	if (argv[1])
+		return take_commands(c, argv + 1, err);
+	if (c->sides.paths[SIDE_BASE].n && c->sides.paths[SIDE_NEW].n)
+		return 0;
+	for (s = 0; s < SIDE_N; s++)
+		c->run.commands[s] = c->earlier.commands[s].v;
+	if (!c->run.commands[SIDE_BASE] || !c->run.commands[SIDE_NEW])
+		return err_set(
+			err, ERR_USAGE, argv[0],
+			"it is not of regress run: add -- COMMAND.. :: COMMAND.., or --base and "
+			"--new with fresh runs");
+	return 0;
+}
+
+static const char *const side_options[SIDE_N] = {"--base", "--new"};
+
+int regress_options(struct regress_command *c, int argc, char **argv, struct err *err)
+{
+	int rest, rc;
+
+	c->opt.margin = c->opt.impact = c->opt.total_max = -1;
+	c->run.dir = "regress-runs";
+	c->run.prefix = "";
+	c->is_run = argc > 1 && !strcmp(argv[1], "run");
+	c->is_confirm = argc > 1 && !strcmp(argv[1], "confirm");
+	if (c->is_run || c->is_confirm) {
+		argv++;
+		argc--;
+	}
+	rc = sides_take(&c->sides, side_options, &argc, argv, err);
+	if (!rc)
+		rc = options_parse(options, N_OPTIONS, c, false, argc, argv, &rest, err);
+	if (rc)
+		return rc;
+	if (c->show_help)
+		print_help();
+	if (c->show_version) {
+		version_print("regress");
+		version_print_readers();
+	}
+	if (c->show_help || c->show_version)
+		return 1;
+	c->run.quiet = c->quiet;
+	if (c->is_confirm)
+		return take_earlier(c, argv + rest, err);
+	if (c->is_run)
+		return take_commands(c, argv + rest, err);
+	if (c->confirm)
+		return err_set(err, ERR_USAGE, NULL, "--confirm is for regress run");
+	if (rest < argc)
+		return err_set(err, ERR_USAGE, NULL,
+			       "'%s' is on neither side: regress --base RUN.. --new RUN..",
+			       argv[rest]);
+	if (!c->lint_budget && (!c->sides.paths[SIDE_BASE].n || !c->sides.paths[SIDE_NEW].n))
+		return err_set(
+			err, ERR_USAGE, NULL,
+			"regress --base RUN.. --new RUN..: both sides are wanted (see --help)");
+	return 0;
+}
+
+void regress_options_done(struct regress_command *c)
+{
+	sides_done(&c->sides);
+	regress_page_done(&c->page);
+	sides_done(&c->sessions);
+	sides_done(&c->past);
+	earlier_done(&c->earlier);
+}

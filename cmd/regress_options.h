@@ -1,0 +1,37 @@
+/* regress_options.h - what the command line of `regress` says. */
+#ifndef CMD_REGRESS_OPTIONS_H
+#define CMD_REGRESS_OPTIONS_H
+
+#include "cmd/regress_confirm.h"
+#include "cmd/regress_html.h"
+#include "cmd/regress_run.h"
+#include "cmd/sides.h"
+#include "regress/regress.h"
+
+struct regress_command {
+	struct regress_options opt;
+	struct regress_run_options run;
+	const char *budget, *history, *md, *json, *junit, *html, *folded, *annotate;
+	bool warn_only, quiet, quiet_if_fine, lint_budget, show_help, show_version;
+	bool is_run, is_confirm, confirm, is_detect;
+	const char *earlier_path;
+	struct earlier earlier;
+	struct regress_recipe recipe;
+	struct regress_page page;
+	struct sides sides;
+	struct sides sessions, past; /* of --history: folders, and the runs in them */
+};
+
+/* Fills a zeroed *c, whose strings stay in argv. 0: go on; 1: --help or --version was answered;
+ * negative: *err. regress_options_done() in any case. */
+int regress_options(struct regress_command *c, int argc, char **argv, struct err *err);
+void regress_options_done(struct regress_command *c);
+
+/* ---- regress_load.c ----------------------------------------------------------------------- */
+
+/* Which runs there are of --history DIR: sessions are the folders in it, its files are one more. */
+int regress_find_history(struct regress_command *c, struct err *err);
+/* Reads the runs of both sides and these into g, always in the same order. */
+int regress_load(struct regress_command *c, struct regress *g, struct err *err);
+
+#endif
