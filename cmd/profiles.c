@@ -247,6 +247,9 @@ static int read_recording(struct resolve *r, const char *path, struct profile **
 		tell_recording(r, path, &p);
 	if (!rc && facts)
 		tell_facts(facts, p.file);
+	/* Of many inputs the next one finds it. */
+	if (!rc)
+		symbolizer_save(p.symbolizer);
 	pipeline_done(&p);
 	return rc;
 }
