@@ -118,10 +118,12 @@ struct regress {
 };
 
 /* ---- runs.c */
-/* Samples of one run by key: self and inclusive, to add to zeroed arrays. skip_leaf, skip_any (by
- * key, or NULL): samples that are left out. 0 or -1 when out of memory. */
-int run_count(const struct run_tree *t, const bool *skip_leaf, const bool *skip_any, double *self,
-	      double *incl);
+/* Samples of one run by key: self and inclusive, to add to zeroed arrays. 0 or -1 when out of memory. */
+int run_count(const struct run_tree *t, double *self, double *incl);
+/* Inclusive of one key, without the samples of functions in skip_leaf, and of what is or was called by one in
+ * skip_any (by key). */
+int run_count_of(const struct run_tree *t, uint32_t key, const bool *skip_leaf,
+		 const bool *skip_any, double *incl);
 /* Fills `both`. */
 int runs_merge(struct regress *g, const double *size, struct err *err);
 void runs_sort(struct regress *g);

@@ -155,7 +155,7 @@ static int count_all(struct regress *g, struct err *err)
 
 		memset(self, 0, n * sizeof *self);
 		memset(incl, 0, n * sizeof *incl);
-		if (run_count(t, NULL, NULL, self, incl))
+		if (run_count(t, self, incl))
 			rc = err_nomem(err);
 		for (i = 0; i < n; i++) {
 			(r < runs ? g->self.counts : g->self.past.counts)[i * row + at] = self[i];

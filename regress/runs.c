@@ -372,31 +372,22 @@ void runs_sort(struct regress *g)
 
 /* Nodes come after their parents, so sums of subtrees are made from the end on; a key counts where
  * it is for the first time on the way from the root. */
-int run_count(const struct run_tree *t, const bool *skip_leaf, const bool *skip_any, double *self,
-	      double *incl)
+int run_count(const struct run_tree *t, double *self, double *incl)
 {
 	size_t i, n = t->nodes.n;
 	double *below = calloc(n + 1, sizeof *below);
-	bool *skipped = calloc(n + 1, sizeof *skipped);
 
-	if (!below || !skipped) {
-		free(below);
-		free(skipped);
+	if (!below)
 		return -1;
-	}
-	for (i = 1; skip_any && i < n; i++)
-		skipped[i] = skipped[t->nodes.v[i].parent] || skip_any[t->nodes.v[i].symbol];
 	for (i = n; i-- > 1;) {
 		const struct tree_node *node = &t->nodes.v[i];
 		double w = weight_of(node) / t->unit;
 
-		if (skipped[i] || (skip_leaf && skip_leaf[node->symbol]))
-			w = 0;
 		self[node->symbol] += w;
 		below[i] += w;
 		below[node->parent] += below[i];
 	}
-	for (i = 1; incl && i < n; i++) {
+	for (i = 1; i < n; i++) {
 		uint32_t key = t->nodes.v[i].symbol, at = t->nodes.v[i].parent;
 
 		if (!(below[i] > 0))
@@ -407,8 +398,27 @@ int run_count(const struct run_tree *t, const bool *skip_leaf, const bool *skip_
 			incl[key] += below[i];
 	}
 	free(below);
-	free(skipped);
 	return 0;
+}
+
+int run_count_of(const struct run_tree *t, uint32_t key, const bool *skip_leaf,
+		 const bool *skip_any, double *incl)
+{
+	enum { INSIDE = 1, SKIPPED = 2 };
+	size_t i, n = t->nodes.n;
+	uint8_t *state = calloc(n + 1, 1);
+
+	*incl = 0;
+	for (i = 1; state && i < n; i++) {
+		const struct tree_node *node = &t->nodes.v[i];
+
+		state[i] = state[node->parent] | (node->symbol == key ? INSIDE : 0) |
+			   (skip_any[node->symbol] ? SKIPPED : 0);
+		if (state[i] == INSIDE && !skip_leaf[node->symbol])
+			*incl += weight_of(node) / t->unit;
+	}
+	free(state);
+	return state ? 0 : -1;
 }
 
 /* ---- both sides in one tree --------------------------------------------------------------------

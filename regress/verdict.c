@@ -132,23 +132,14 @@ static int compare_candidates(const void *a, const void *b)
 static int test_rest(struct judge *j, uint32_t key, struct tested *v, struct err *err)
 {
 	struct regress *g = j->g;
-	double counts[RUNS_MAX], *self = calloc(g->info.n + 1, sizeof *self),
-				 *incl = calloc(g->info.n + 1, sizeof *incl);
-	int rc = self && incl ? 0 : err_nomem(err);
+	double counts[RUNS_MAX];
 	size_t r;
 
-	for (r = 0; !rc && r < g->runs.n; r++) {
-		memset(self, 0, g->info.n * sizeof *self);
-		memset(incl, 0, g->info.n * sizeof *incl);
-		if (run_count(&g->trees.v[r], j->flagged, j->accepted, self, incl))
-			rc = err_nomem(err);
-		counts[r] = incl[key];
-	}
-	if (!rc)
-		family_test_one(&g->incl, counts, j->size, v);
-	free(self);
-	free(incl);
-	return rc;
+	for (r = 0; r < g->runs.n; r++)
+		if (run_count_of(&g->trees.v[r], key, j->flagged, j->accepted, &counts[r]))
+			return err_nomem(err);
+	family_test_one(&g->incl, counts, j->size, v);
+	return 0;
 }
 
 /* From what is called to what calls: only what its callees do not explain is said to be slower. */
