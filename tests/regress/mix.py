@@ -8,15 +8,15 @@ SHARES = [FIXED.get(i, w * (1 - sum(FIXED.values())) / sum(WEIGHTS)) for i, w in
 
 
 def source(inlined=(), renamed=None):
-    """Leaf i does a share of the work; -DPi=110 makes it 10 % slower, -DCi=2 calls it twice. No leaf may begin with 0, which stays 0: what
-    the compiler leaves of such a loop, a load and a store of the same value, is faster or slower by 5 % from run to run."""
+    """Leaf i does a share of the work; -DPi=110 makes it 10 % slower, -DCi=2 calls it twice. No leaf begins with 0 or adds 0: the compiler
+    would leave the addition out, or all but a load and a store of one value, which is faster or slower by 5 % from run to run."""
     out = ["#include <stdio.h>", "#include <stdlib.h>", "static volatile unsigned long sink;"]
     names = [renamed if renamed and i == 3 else f"leaf_{i}" for i in range(LEAVES)]
     for i, name in enumerate(names):
         how = "static inline __attribute__((always_inline))" if i in inlined else "__attribute__((noinline))"
         out.append(f"#ifndef P{i}\n#define P{i} 100\n#endif\n#ifndef C{i}\n#define C{i} 1\n#endif\n"
                    f"{how} void {name}(void) {{ unsigned long x = {i + 1}; for (long k = 0; k < {int(SHARES[i] * 60000)}L * P{i} / 100; k++) "
-                   f"{{ x = x * 6364136223846793005UL + {i}; sink += x >> 60; }} }}")
+                   f"{{ x = x * 6364136223846793005UL + {i + 1}; sink += x >> 60; }} }}")
     for g in range(GROUPS):
         calls = " ".join(f"for (int c = 0; c < C{i}; c++) {names[i]}();" for i in range(g, LEAVES, GROUPS))
         out.append(f"__attribute__((noinline)) void group_{g}(void) {{ {calls} sink++; }}")
