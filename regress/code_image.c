@@ -80,8 +80,7 @@ static int read_symbols(struct code_image *c, struct elf_image *symbols)
 	return 0;
 }
 
-/* NOP of one or more bytes, INT3: what stands between functions. */
-static bool is_padding(const uint8_t *insn, size_t n)
+bool code_is_padding(const uint8_t *insn, size_t n)
 {
 	while (n > 1 && (*insn == 0x66 || *insn == 0x2e)) {
 		insn++;
@@ -104,7 +103,7 @@ static void measure_function(const struct code_image *c, struct code_symbol *s, 
 	for (at = 0; code && at < left && at < SIZELESS_MAX; at += r.bytes) {
 		if (!code_reference_read(code + at, left - at, &r))
 			break;
-		if (!is_padding(code + at, r.bytes))
+		if (!code_is_padding(code + at, r.bytes))
 			end = at + r.bytes;
 	}
 	s->size = end;

@@ -9,6 +9,15 @@ enum {
 	CONSTANT_BYTES = 16, /* the widest constant that compilers load without AVX */
 	TABLE_ENTRIES = 4,   /* of a jump table that are looked at */
 	STUB_BYTES = 16,
+	PADDINGS_MAX = 256, /* of a function; one with more is not the same */
+};
+
+/* Padding within a function, run by run. */
+struct paddings {
+	size_t n;
+	struct {
+		uint64_t at, bytes, before; /* offset; before: bytes of all earlier ones */
+	} v[PADDINGS_MAX];
 };
 
 struct pair {
@@ -18,6 +27,7 @@ struct pair {
 /* A reference of an instruction of f in a, and that of the same one of g in b. */
 struct reference {
 	const struct code_symbol *f, *g;
+	const struct paddings *in_f, *in_g;
 	uint64_t va, vb; /* what is named */
 	uint8_t loads;	 /* bytes; 0: its address is taken */
 	bool is_jump;
@@ -77,6 +87,68 @@ static const uint8_t *bytes_at(const struct code_image *c, uint64_t vaddr, uint6
 	return at && left >= size ? at : NULL;
 }
 
+/* ---- padding ------------------------------------------------------------------------------------
+ */
+
+static bool find_paddings(struct paddings *p, const uint8_t *code, uint64_t size)
+{
+	struct code_reference r;
+	uint64_t at, sum = 0;
+
+	p->n = 0;
+	for (at = 0; at < size; at += r.bytes) {
+		if (!code_reference_read(code + at, size - at, &r))
+			return false;
+		if (!code_is_padding(code + at, r.bytes))
+			continue;
+		if (!p->n || p->v[p->n - 1].at + p->v[p->n - 1].bytes != at) {
+			if (p->n == PADDINGS_MAX)
+				return false;
+			p->v[p->n].at = at;
+			p->v[p->n].bytes = 0;
+			p->v[p->n++].before = sum;
+		}
+		p->v[p->n - 1].bytes += r.bytes;
+		sum += r.bytes;
+	}
+	return true;
+}
+
+/* The offset that a place of the function would have without padding. */
+static uint64_t without_padding(const struct paddings *p, uint64_t off)
+{
+	size_t lo = 0, hi = p->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (p->v[mid].at <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return off;
+	lo--;
+	if (off - p->v[lo].at < p->v[lo].bytes)
+		return p->v[lo].at - p->v[lo].before;
+	return off - p->v[lo].before - p->v[lo].bytes;
+}
+
+/* Behind the padding at an offset, if there is any. */
+static uint64_t skip_padding(const struct paddings *p, uint64_t off, size_t *next)
+{
+	if (*next == p->n || p->v[*next].at != off)
+		return off;
+	return off + p->v[(*next)++].bytes;
+}
+
+/* Do two offsets in both functions name the same place? */
+static bool same_offset(const struct reference *r, uint64_t a, uint64_t b)
+{
+	return without_padding(r->in_f, a) == without_padding(r->in_g, b);
+}
+
 /* ---- data ---------------------------------------------------------------------------------------
  */
 
@@ -120,13 +192,14 @@ static bool same_jumps(const struct reference *r, const uint8_t *a, const uint8_
 		ta = r->va + (uint64_t)(int64_t)da - r->f->start;
 		tb = r->vb + (uint64_t)(int64_t)db - r->g->start;
 		/* A table may be shorter than what is looked at. */
-		if (ta != tb || ta >= r->f->size)
+		if (ta >= r->f->size || tb >= r->g->size || !same_offset(r, ta, tb))
 			return i > 1 && ta >= r->f->size && tb >= r->g->size;
 	}
 	return true;
 }
 
-/* The same offset in a writable section of the same name: what the linker put at its start or end. */
+/* The same offset in a writable section of the same name: what the linker put at its start or end.
+ */
 static bool same_place(const struct pair *p, const struct reference *r)
 {
 	struct elf_section x, y;
@@ -184,7 +257,8 @@ static bool same_target(const struct pair *p, const struct reference *r)
 	int slot;
 
 	if (r->va - r->f->start < r->f->size)
-		return r->va - r->f->start == r->vb - r->g->start;
+		return r->vb - r->g->start < r->g->size &&
+		       same_offset(r, r->va - r->f->start, r->vb - r->g->start);
 	slot = same_slot(p, r->va, r->vb);
 	if (slot >= 0)
 		return slot;
@@ -201,8 +275,8 @@ static bool same_target(const struct pair *p, const struct reference *r)
 	return same_constant(p, r);
 }
 
-/* Programs that lie at a fixed address have addresses in their instructions, too: four bytes that name
- * the same thing. */
+/* Programs that lie at a fixed address have addresses in their instructions, too: four bytes that
+ * name the same thing. */
 static bool same_absolute(const struct pair *p, struct reference r, const uint8_t *a,
 			  const uint8_t *b, size_t n)
 {
@@ -229,20 +303,22 @@ static bool same_bytes(const struct code_reference *x, const uint8_t *a, const u
 	return !memcmp(a, b, x->first) && !memcmp(a + x->last, b + x->last, x->bytes - x->last);
 }
 
-/* One instruction; *bytes becomes its length. */
-static bool same_insn(const struct pair *p, const uint8_t *a, const uint8_t *b, uint64_t left,
-		      struct reference *r, uint64_t at, uint8_t *bytes)
+/* The instructions of both at these offsets; *bytes becomes their length. */
+static bool same_insn(const struct pair *p, const uint8_t *code_a, const uint8_t *code_b,
+		      struct reference *r, uint64_t at, uint64_t to, uint8_t *bytes)
 {
+	const uint8_t *a = code_a + at, *b = code_b + to;
 	struct code_reference x, y;
 
-	if (!code_reference_read(a, left, &x) || !code_reference_read(b, left, &y) ||
-	    x.bytes != y.bytes || x.first != y.first || x.last != y.last)
+	if (!code_reference_read(a, r->f->size - at, &x) ||
+	    !code_reference_read(b, r->g->size - to, &y) || x.bytes != y.bytes ||
+	    x.first != y.first || x.last != y.last)
 		return false;
 	*bytes = x.bytes;
 	if (x.first == x.last)
 		return !memcmp(a, b, x.bytes) || same_absolute(p, *r, a, b, x.bytes);
 	r->va = r->f->start + at + (uint64_t)x.distance;
-	r->vb = r->g->start + at + (uint64_t)y.distance;
+	r->vb = r->g->start + to + (uint64_t)y.distance;
 	r->loads = x.loads;
 	r->is_jump = x.is_jump;
 	return same_bytes(&x, a, b) && same_target(p, r);
@@ -253,16 +329,23 @@ static bool same_function(const struct pair *p, const struct code_symbol *f,
 {
 	const uint8_t *a = bytes_at(p->a, f->start, f->size),
 		      *b = bytes_at(p->b, g->start, g->size);
-	struct reference r = {.f = f, .g = g};
+	struct paddings in_f, in_g;
+	struct reference r = {.f = f, .g = g, .in_f = &in_f, .in_g = &in_g};
+	uint64_t at = 0, to = 0;
+	size_t next_f = 0, next_g = 0;
 	uint8_t bytes;
-	uint64_t at;
 
-	if (f->size != g->size || !a || !b)
+	if (!a || !b || !find_paddings(&in_f, a, f->size) || !find_paddings(&in_g, b, g->size) ||
+	    without_padding(&in_f, f->size) != without_padding(&in_g, g->size))
 		return false;
-	for (at = 0; at < f->size; at += bytes)
-		if (!same_insn(p, a + at, b + at, f->size - at, &r, at, &bytes))
+	for (;; at += bytes, to += bytes) {
+		at = skip_padding(&in_f, at, &next_f);
+		to = skip_padding(&in_g, to, &next_g);
+		if (at == f->size || to == g->size)
+			return at == f->size && to == g->size;
+		if (!same_insn(p, a, b, &r, at, to, &bytes))
 			return false;
-	return true;
+	}
 }
 
 /* ---- what is asked ------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def build(path, text, *flags, cc="gcc"):
     return path if not subprocess.run([cc, *flags, "-w", "-o", path, f"{path}.{suffix}", "-lm"], stderr=subprocess.PIPE).returncode else None
 
 
-for cc, *flags in (("gcc", "-O2"), ("gcc", "-O0"), ("gcc", "-O2", "-no-pie"), ("gcc", "-O2", "-fuse-ld=lld"), ("gcc", "-O3", "-fno-plt", "-march=x86-64-v3"), ("clang", "-O2"), ("g++", "-O2")):
+for cc, *flags in (("gcc", "-O2"), ("gcc", "-O0"), ("gcc", "-O2", "-no-pie"), ("gcc", "-O2", "-falign-loops=32"), ("gcc", "-O2", "-fuse-ld=lld"), ("gcc", "-O3", "-fno-plt", "-march=x86-64-v3"), ("clang", "-O2"), ("g++", "-O2")):
     name = " ".join((cc, *flags))
     if os.uname().machine != "x86_64":
         tap.skip(name, "only x86-64 code is compared")
