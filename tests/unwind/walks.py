@@ -146,8 +146,9 @@ def wrong_names(walk, samples):
         if gdbs[-1][1] != "_start" or len(us) != len(gdbs):
             continue
         for (_, ours), (_, theirs) in zip(us, gdbs):
-            # gdb has no names for stubs, and takes those of data for code that has none.
-            if ours == "[unknown]" or not theirs or "@got" in theirs:
+            # gdb has no names for stubs, and takes those of data for code that has none. binutils 2.44 takes the entries of a
+            # PLT with BTI for 16 bytes long: their names are the matter of tests/symbolize/test_plt.py.
+            if ours == "[unknown]" or not theirs or "@got" in theirs or ours.endswith("@plt") and theirs.endswith("@plt"):
                 continue
             n += 1
             if not aliases.same(ours, theirs):
