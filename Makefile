@@ -68,7 +68,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(Q)$(CC) $(UNSPOOL_CPPFLAGS) $(CPPFLAGS) $(UNSPOOL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Files that .incbin puts into the program.
-$(BUILD)/output/fmt_flamegraph.o: output/page/flamegraph.js
+$(BUILD)/output/fmt_flamegraph.o: output/page/flamegraph.js output/page/labels.js
 $(BUILD)/output/fmt_html.o: $(wildcard output/page/*)
 
 # Rebuild when the flags change.

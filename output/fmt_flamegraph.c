@@ -14,6 +14,7 @@
 #include "output/embed.h"
 #include "output/format.h"
 
+EMBED(svg_labels_js, "output/page/labels.js");
 EMBED(flamegraph_js, "output/page/flamegraph.js");
 
 enum {
@@ -515,6 +516,7 @@ static int write_picture(struct flamegraph *f, const struct event_set *events, F
 	}
 	text_str(&f->out, "<script><![CDATA[\n");
 	text_add(&f->out, flamegraph_js, (size_t)(flamegraph_js_end - flamegraph_js));
+	text_add(&f->out, svg_labels_js, (size_t)(svg_labels_js_end - svg_labels_js));
 	text_str(&f->out, "]]></script>\n</svg>\n");
 	text_flush(&f->out, out);
 	return f->out.failed ? -1 : 0;

@@ -11,6 +11,7 @@ EMBED(page_html, "output/page/page.html");
 EMBED(page_css, "output/page/page.css");
 EMBED(page_data_js, "output/page/data.js");
 EMBED(page_text_js, "output/page/text.js");
+EMBED(page_labels_js, "output/page/labels.js");
 EMBED(page_colours_js, "output/page/colours.js");
 EMBED(page_tree_js, "output/page/tree.js");
 EMBED(page_diff_js, "output/page/diff.js");
@@ -34,7 +35,7 @@ static void xml(struct text *t, const char *s)
 static const struct {
 	const char *start, *end;
 } scripts[] = {
-	PART(page_data_js),  PART(page_text_js),  PART(page_colours_js), PART(page_tree_js),
+	PART(page_data_js),  PART(page_text_js), PART(page_labels_js),  PART(page_colours_js), PART(page_tree_js),
 	PART(page_diff_js),  PART(page_model_js), PART(page_state_js), PART(page_menu_js),
 	PART(page_graph_js), PART(page_table_js), PART(page_time_js),	 PART(page_main_js),
 };

@@ -30,10 +30,7 @@
 	const isAround = (f, z) => f.depth <= z.depth && isInside(z, f);
 
 	function label(f, width) {
-		const room = Math.floor((width - 6) / letter);
-		if (room < 3)
-			return "";
-		return f.name.length <= room ? f.name : f.name.slice(0, room - 1) + "…";
+		return fitLabel(f.name, Math.floor((width - 6) / letter));
 	}
 
 	function place(f, x, width) {
@@ -159,6 +156,10 @@
 		}
 	});
 	addEventListener("popstate", restore);
+	// What was cut at its end without this script.
+	for (const f of frames)
+		if (f.text.textContent.endsWith("…"))
+			f.text.textContent = label(f, f.w);
 	if (location.hash)
 		restore();
 	// Where flames burn upwards the root may be below the first screen.

@@ -22,64 +22,6 @@ function formatShare(part, whole) {
 	return whole > 0 ? `${(100 * part / whole).toFixed(part / whole < 0.1 ? 2 : 1)} %` : "0 %";
 }
 
-// Without the arguments of templates: they go before letters of the name do.
-function withoutTemplates(name) {
-	let out = "", depth = 0;
-	for (let i = 0; i < name.length; i++) {
-		const c = name[i], isOperator = (c === "<" || c === ">") && /operator[<>=-]*$/.test(name.slice(Math.max(0, i - 10), i));
-		if (c === "<" && !isOperator && i > 0) {
-			if (depth++ === 0)
-				out += "<…>";
-		} else if (c === ">" && !isOperator && depth > 0) {
-			depth--;
-		} else if (depth === 0) {
-			out += c;
-		}
-	}
-	return depth === 0 ? out : name;
-}
-
-// What a label loses first: arguments of templates, and the type that functions made of them return.
-function shortName(name) {
-	const short = withoutTemplates(name), type = /^(?:(?:unsigned|signed|const) )*[\w:<>…]+(?: const)?[*&]* (?=[\w~(])/.exec(short);
-	return type && short.includes("<") && !/operator/.test(type[0]) ? short.slice(type[0].length) : short;
-}
-
-// Where the parts of a qualified name begin: "ns::A<…>::f", and packages of Go; JavaScript's names end with a file.
-function partsOf(name) {
-	const parts = [0], hasPath = !name.includes(" ");
-	for (let i = 0, depth = 0; i < name.length; i++) {
-		const c = name[i];
-		if ("([{<".includes(c))
-			depth++;
-		else if (")]}>".includes(c))
-			depth--;
-		else if (depth === 0 && (name.startsWith("::", i) || (c === "/" && hasPath)))
-			parts.push(i + (c === "/" ? 1 : 2));
-	}
-	return parts;
-}
-
-function cutMiddle(text, room) {
-	const head = Math.ceil((room - 1) * 0.6);
-	return text.length <= room ? text : text.slice(0, head) + "…" + text.slice(text.length - (room - 1 - head));
-}
-
-// A label of at most `room` letters: what a function belongs to goes before letters of its own name do, the outermost first;
-// then the middle. short: shortName(name), where it is known.
-function fitLabel(name, room, short = name.length > room ? shortName(name) : name) {
-	if (name.length <= room)
-		return name;
-	if (short.length <= room)
-		return short;
-	if (room < 3)
-		return "";
-	const parts = partsOf(short), from = parts.find(i => i > 0 && short.length - i < room), own = short.slice(parts[parts.length - 1]);
-	if (from !== undefined)
-		return "…" + short.slice(from);
-	return cutMiddle(own.startsWith("operator") ? short : own.replace(/<…>$/, ""), room);
-}
-
 // What a reader must know to believe the picture, and whether something is bad.
 function honesty({facts, events}) {
 	const {diff} = facts, parts = [], names = events.map(e => e.name).join(", ");

@@ -140,4 +140,13 @@ with browser.Browser() as b:
     b.key("Escape", 27)
     tap.check(b.evaluate("document.querySelectorAll('.hit, .miss').length") == 0, "Escape clears it")
     tap.check(b.problems() == [], "no error, no request", b.problems())
+
+with open("names.folded", "w") as f:
+    f.write("app;main;std::map<std::string, std::vector<int, std::allocator<int> >, std::less<std::string> >::find 60\napp;main;other 40\n")
+run([RESOLVE, "-q", "-o", "names.svg", "--width", "300", "names.folded"])
+with browser.Browser() as b:
+    b.open("file://" + os.path.abspath("names.svg"))
+    labels = b.evaluate("[...document.querySelectorAll('g[data-d] text')].map(t => t.textContent)")
+    tap.check("std::map<…>::find" in labels, "labels keep a function's own name", labels)
+    tap.check(b.problems() == [], "no error, no request", b.problems())
 tap.end()

@@ -9,7 +9,7 @@ from tap import Tap
 
 tap = Tap()
 PAGE = os.path.join(os.environ["TOP"], "output", "page")
-FILES = ("data.js", "text.js", "colours.js", "tree.js", "diff.js", "model.js", "state.js", "graph.js")
+FILES = ("data.js", "text.js", "labels.js", "colours.js", "tree.js", "diff.js", "model.js", "state.js", "graph.js")
 if not shutil.which("node"):
     tap.skip("scripts of the page", "no node")
     tap.end()
