@@ -59,7 +59,7 @@ struct pipeline_options {
 
 struct pipeline {
 	struct perf_file *file;
-	struct perf_file *counted; /* the same, read before: see prefetch_binaries.h; NULL */
+	struct perf_file *counted; /* the same, read before: see prefetch_binaries.c; NULL */
 	struct modules *modules;
 	struct jit_codes *jit;
 	struct symbolizer *symbolizer;

@@ -96,9 +96,7 @@ static int add_frame(struct reader *r, const char *s, size_t n, struct err *err)
 		l.ip = l.off = strtoull(s, NULL, 16);
 	if (l.ip >> 48 == 0xffff)
 		r->is_kernel[r->at] = true;
-	f.name = f.system_name = profile_string(r->p, s, end);
-	if (f.name == STRTAB_FAILED)
-		return err_nomem(err);
+	f.name = profile_string(r->p, s, end);
 	if (profile_add_function(r->p, &f, &line.function, err) ||
 	    profile_add_location(r->p, &l, &line, has_name, &id, err))
 		return -ERR_NOMEM;

@@ -125,12 +125,9 @@ static int end_location(struct reader *r, struct err *err)
 
 static int add_function(struct reader *r, const char *s, size_t n, struct err *err)
 {
-	struct profile_function f = {.name = profile_string(r->p, s, n), .is_folded = true};
+	const struct profile_function f = {.name = profile_string(r->p, s, n), .is_folded = true};
 	struct profile_line line = {0};
 
-	f.system_name = f.name;
-	if (f.name == STRTAB_FAILED)
-		return err_nomem(err);
 	if (profile_add_function(r->p, &f, &line.function, err))
 		return -ERR_NOMEM;
 	return vec_push(&r->lines, line) ? err_nomem(err) : 0;

@@ -223,10 +223,6 @@ static int read_function(struct reader *r, struct bytes b, struct err *err)
 		}
 	if (rc < 0)
 		return 1;
-	if (!fn.name)
-		fn.name = fn.system_name;
-	if (!fn.system_name)
-		fn.system_name = fn.name;
 	if (profile_add_function(r->p, &fn, &ours, err))
 		return -ERR_NOMEM;
 	return know(&r->functions, id, ours, err);

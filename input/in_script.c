@@ -290,12 +290,9 @@ static enum dso_kind kind_of(struct word dso)
 
 static int add_line(struct reader *r, struct word name, struct err *err)
 {
-	struct profile_function f = {.name = profile_string(r->p, name.s, name.n)};
+	const struct profile_function f = {.name = profile_string(r->p, name.s, name.n)};
 	struct profile_line line = {0};
 
-	f.system_name = f.name;
-	if (f.name == STRTAB_FAILED)
-		return err_nomem(err);
 	if (profile_add_function(r->p, &f, &line.function, err))
 		return -ERR_NOMEM;
 	return vec_push(&r->lines, line) ? err_nomem(err) : 0;

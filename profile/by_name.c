@@ -62,7 +62,15 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
 			 struct err *err)
 {
-	return profile_intern_function(p, f, ret, err);
+	struct profile_function named = *f;
+
+	if (!named.name)
+		named.name = named.system_name;
+	if (!named.system_name)
+		named.system_name = named.name;
+	if (named.name == STRTAB_FAILED || named.system_name == STRTAB_FAILED)
+		return err_nomem(err);
+	return profile_intern_function(p, &named, ret, err);
 }
 
 static bool same_location(const struct profile *p, const struct profile_location *a,

@@ -169,6 +169,7 @@ int profile_add_event(struct profile *p, uint32_t name, uint32_t unit, uint32_t 
 /* Of `m` path, kind, build_id and the map's start, end and pgoff count. A path of 0: id 0. */
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret,
 			struct err *err);
+/* One of the names is enough; it may be STRTAB_FAILED. */
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
 			 struct err *err);
 /* Of `l` all counts but the lines, which are innermost first. */

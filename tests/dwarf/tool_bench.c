@@ -1,4 +1,4 @@
-/* tool_dwarf_bench.c - times compiling and lookups of one file, beside other tools.
+/* tool_bench.c - times compiling and lookups of one file, beside other tools.
  *
  *	tool_dwarf_bench FILE [N_ADDRESSES [THREADS [peers]]]
  *

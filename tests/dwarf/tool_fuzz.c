@@ -1,4 +1,4 @@
-/* tool_dwarf_fuzz.c - compiles damaged copies of an ELF file's DWARF.
+/* tool_fuzz.c - compiles damaged copies of an ELF file's DWARF.
  *
  *	tool_dwarf_fuzz FILE FIRST_SEED N [PACKAGE]
  *

@@ -1,5 +1,6 @@
 /* test_fold.c - function names as flame graphs show them. Expectations marked "inferno" are lines
- * of inferno-collapse-perf's own test results; the others follow from output/fold.c's stated rules.
+ * of inferno-collapse-perf's own test results; the others follow from profile/fold.c's stated
+ * rules.
  */
 #include <setjmp.h>
 #include <stdarg.h>

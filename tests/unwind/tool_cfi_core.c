@@ -16,9 +16,8 @@
 #include <sys/user.h>
 
 #include "base/hash.h"
-#include "unwind/cfi.h"
+#include "tests/unwind/frame_row.h"
 #include "unwind/memory.h"
-#include "unwind/unwind.h"
 
 #define SAME_ADDRESS_MAX 3
 
@@ -28,21 +27,11 @@ static const int8_t user_regs[] = {15, 14, 13, 12, 6,  3, 11, 10, 9,  8,  0,  2,
 
 static bool is_hard(struct modules *modules, const struct frame *f)
 {
-	struct module *mod = f->map ? modules_get(modules, f->map->dso) : NULL;
-	struct cfi_index ix;
-	struct cfi_fde fde;
 	struct cfi_row row;
-	uint64_t vaddr;
-	bool found;
 
-	if (!mod || !mod->image || !module_ip_to_vaddr(mod, f->map, frame_lookup_ip(f), &vaddr))
-		return false;
-	cfi_index_open_eh(&ix, mod->image);
-	found = cfi_index_find(&ix, vaddr, &fde) > 0 &&
-		cfi_row_find(&fde, &arch_x86_64, vaddr, NULL, &row);
-	cfi_index_done(&ix);
-	return found && (row.is_signal_frame || row.cfa_how == CFI_CFA_EXPRESSION ||
-			 (row.cfa_how == CFI_CFA_REG && row.cfa_reg != 7 && row.cfa_reg != 6));
+	return frame_row(modules, f, &row) &&
+	       (row.is_signal_frame || row.cfa_how == CFI_CFA_EXPRESSION ||
+		(row.cfa_how == CFI_CFA_REG && row.cfa_reg != 7 && row.cfa_reg != 6));
 }
 
 static int write_core(const struct perf_sample *s, const char *path)

@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/cfi.h"
+#include "tests/unwind/frame_row.h"
 #include "unwind/memory.h"
-#include "unwind/unwind.h"
 
 /* X(name): what a sample's pair of stacks is. */
 #define CLASSES(X)                                                                               \
@@ -52,24 +51,6 @@ struct diff {
 	uint64_t own_stops[UNWIND_STOP_N];
 };
 
-/* The row of a frame; false: none. */
-static bool row_of(const struct diff *d, const struct frame *f, struct cfi_row *row)
-{
-	struct module *mod = f->map ? modules_get(d->modules, f->map->dso) : NULL;
-	struct cfi_index ix;
-	struct cfi_fde fde;
-	uint64_t vaddr;
-	bool found;
-
-	if (!mod || !mod->image || !module_ip_to_vaddr(mod, f->map, frame_lookup_ip(f), &vaddr))
-		return false;
-	cfi_index_open_eh(&ix, mod->image);
-	found = cfi_index_find(&ix, vaddr, &fde) > 0 &&
-		cfi_row_find(&fde, &arch_x86_64, vaddr, NULL, row);
-	cfi_index_done(&ix);
-	return found;
-}
-
 /* Some register's slot in frame 0 lies below the stack pointer. Only for CFAs by register. */
 static bool has_slot_below_sp(const struct diff *d, const struct perf_sample *s,
 			      const struct frame *f)
@@ -78,7 +59,7 @@ static bool has_slot_below_sp(const struct diff *d, const struct perf_sample *s,
 	uint64_t base, sp;
 	unsigned i;
 
-	if (!row_of(d, f, &row) || row.cfa_how != CFI_CFA_REG ||
+	if (!frame_row(d->modules, f, &row) || row.cfa_how != CFI_CFA_REG ||
 	    !arch_reg(&arch_x86_64, &s->user_regs, (uint8_t)row.cfa_reg, &base) ||
 	    !arch_reg(&arch_x86_64, &s->user_regs, arch_x86_64.sp, &sp))
 		return false;
@@ -96,7 +77,7 @@ static bool needs_lost_register(const struct diff *d, const struct frame *f)
 	const uint64_t kept_by_libdw = 1 << 0 | 1 << 6 | 1 << 7 | 0xf << 12;
 	struct cfi_row row;
 
-	if (!row_of(d, f, &row))
+	if (!frame_row(d->modules, f, &row))
 		return false;
 	if (row.cfa_how == CFI_CFA_REG)
 		return row.cfa_reg >= 64 || !(kept_by_libdw >> row.cfa_reg & 1);
@@ -127,7 +108,7 @@ static enum verdict classify(struct diff *d, const struct perf_sample *s,
 		return CLASS_libdw_epilogue;
 	if (i < a->n && i == b->n && i > k + 1 && needs_lost_register(d, &a->frames[i - 1]))
 		return CLASS_libdw_undefined_register;
-	if (i < a->n && i == b->n && i > k && !row_of(d, &a->frames[i - 1], &row))
+	if (i < a->n && i == b->n && i > k && !frame_row(d->modules, &a->frames[i - 1], &row))
 		return CLASS_libdw_no_row;
 	return CLASS_unexplained;
 }
