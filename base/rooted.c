@@ -17,8 +17,7 @@ enum {
 
 /* ---- places -------------------------------------------------------------------------------- */
 
-/* Length of "/proc/PID/root" at the beginning of a path; 0: it begins with something else. */
-static size_t process_root(const char *path)
+size_t rooted_process_root(const char *path)
 {
 	int n = 0;
 
@@ -64,7 +63,7 @@ static int find_below(const char *root, size_t n, const char *path, int flags)
 static int find(const char *root, const char *path, bool follow)
 {
 	const int flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
-	size_t given = given_root(root, path), n = given ? given : process_root(path);
+	size_t given = given_root(root, path), n = given ? given : rooted_process_root(path);
 	int fd;
 
 	if (!n)
@@ -177,7 +176,7 @@ bool rooted_real(const char *root, const char *path, char out[PATH_MAX])
 	char real_root[PATH_MAX], real[PATH_MAX];
 
 	if (!n)
-		return !process_root(path) && real_path(NULL, path, out);
+		return !rooted_process_root(path) && real_path(NULL, path, out);
 	if (!real_path(root, path, real) || !real_path(NULL, root, real_root))
 		return false;
 	real_n = strcmp(real_root, "/") ? strlen(real_root) : 0;

@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
@@ -23,6 +24,8 @@ int rooted_stat(const char *root, const char *path, bool follow, struct stat *st
 /* The path without links, which begins with `root` as it was given. False when there is no such file, or it is
  * below /proc/PID/root, where the kernel's paths are those of another file system. */
 bool rooted_real(const char *root, const char *path, char out[PATH_MAX]);
+/* The length of "/proc/PID/root" at the beginning of a path; 0: it begins with something else. */
+size_t rooted_process_root(const char *path);
 /* Sets *err for the errno of rooted_open(); a negative error code. */
 int rooted_error(struct err *err, int errnum, const char *path);
 /* Is it this user's, or root's? What others can have written is not believed. */

@@ -75,9 +75,8 @@ static bool may_begin_early(struct elf_image *img, const struct module *mod)
 static int open_files(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
 		      const struct dwarf_filter *filter, unsigned n_threads)
 {
-	const char *paths[2] = {mod->image ? elf_image_path(mod->image) : NULL,
-				mod->debug && mod->debug != mod->image ? elf_image_path(mod->debug)
-								       : NULL};
+	const struct elf_image *of[2] = {mod->image,
+					 mod->debug != mod->image ? mod->debug : NULL};
 	int rc = 0;
 
 	if (may_begin_early(img, mod))
@@ -89,7 +88,7 @@ static int open_files(struct dwarf_index *d, struct elf_image *img, const struct
 		d->main.alt = &d->alt;
 	}
 	if (!rc)
-		rc = dwarf_splits_new(&d->splits, paths);
+		rc = dwarf_splits_new(&d->splits, of);
 	if (!rc)
 		threads_for(n_threads, d->main.n_slots, fill_slot, &d->main);
 	return rc;

@@ -17,19 +17,19 @@ struct split {
 };
 
 struct dwarf_splits {
-	const char *paths[2];
-	pthread_mutex_t lock;	   /* guards what follows; splits never move or go */
-	VEC(struct split *) files; /* tried, in order of the first request */
+	const struct elf_image *of[2]; /* the binary and its debug file; NULL: none */
+	pthread_mutex_t lock;	       /* guards what follows; splits never move or go */
+	VEC(struct split *) files;     /* tried, in order of the first request */
 };
 
-int dwarf_splits_new(struct dwarf_splits **ret, const char *const paths[2])
+int dwarf_splits_new(struct dwarf_splits **ret, const struct elf_image *const of[2])
 {
 	struct dwarf_splits *s = calloc(1, sizeof *s);
 
 	if (!s)
 		return -ERR_NOMEM;
-	s->paths[0] = paths[0];
-	s->paths[1] = paths[1];
+	s->of[0] = of[0];
+	s->of[1] = of[1];
 	pthread_mutex_init(&s->lock, NULL);
 	*ret = s;
 	return 0;
@@ -67,7 +67,8 @@ void dwarf_splits_forget_units(struct dwarf_splits *s)
 /* ---- files ------------------------------------------------------------------------------- */
 
 /* With the lock held. The file at a path, opened once; *ret NULL when it cannot be read. */
-static int open_split(struct dwarf_splits *s, const char *path, struct split **ret)
+static int open_split(struct dwarf_splits *s, const struct elf_image *of, const char *path,
+		      struct split **ret)
 {
 	struct split *f;
 	size_t i;
@@ -83,7 +84,7 @@ static int open_split(struct dwarf_splits *s, const char *path, struct split **r
 	if (!f)
 		return -ERR_NOMEM;
 	f->path = strdup(path);
-	rc = f->path ? elf_image_open(&f->img, path, NULL) : -ERR_NOMEM;
+	rc = f->path ? elf_image_open_named(&f->img, of, path, NULL) : -ERR_NOMEM;
 	if (rc)
 		f->img = NULL;
 	else
@@ -101,7 +102,8 @@ static int open_split(struct dwarf_splits *s, const char *path, struct split **r
 static bool candidate(const struct dwarf_splits *s, const struct dwarf_cu *cu, unsigned i,
 		      char path[PATH_MAX])
 {
-	const char *base = s->paths[i % 2], *name = cu->dwo_name, *slash;
+	const char *base = s->of[i % 2] ? elf_image_path(s->of[i % 2]) : NULL;
+	const char *name = cu->dwo_name, *slash;
 	const char *dir = cu->comp_dir ? cu->comp_dir : ".";
 	int n = 0;
 
@@ -177,7 +179,7 @@ int dwarf_splits_cu(struct dwarf_splits *s, const struct dwarf_cu *skeleton, str
 		if (!path[0])
 			continue;
 		pthread_mutex_lock(&s->lock);
-		rc = open_split(s, path, &f);
+		rc = open_split(s, s->of[i % 2] ? s->of[i % 2] : s->of[!(i % 2)], path, &f);
 		pthread_mutex_unlock(&s->lock);
 		if (rc)
 			return rc;

@@ -29,8 +29,9 @@ void dwarf_package_narrow(struct dwarf_cu *cu);
 /* The split files of a module, opened when a unit asks for them. */
 struct dwarf_splits;
 
-/* paths[0..1]: the files that packages and relative names are looked for beside; may be NULL. */
-int dwarf_splits_new(struct dwarf_splits **ret, const char *const paths[2]);
+/* Packages and relative names are looked for beside these, all below the root that these were
+ * opened below. One may be NULL. They must outlive the splits. */
+int dwarf_splits_new(struct dwarf_splits **ret, const struct elf_image *const of[2]);
 void dwarf_splits_free(struct dwarf_splits *s);
 /* Frees what is needed for compiling only; strings stay. */
 void dwarf_splits_forget_units(struct dwarf_splits *s);

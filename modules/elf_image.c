@@ -5,6 +5,8 @@
  * (program loading); the extended numbering of e_phnum, e_shnum and e_shstrndx included. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -251,13 +253,28 @@ int elf_image_open(struct elf_image **ret, const char *path, struct err *err)
 	return image_open_below(ret, NULL, path, err);
 }
 
+int elf_image_open_named(struct elf_image **ret, const struct elf_image *by, const char *path,
+			 struct err *err)
+{
+	const size_t n = rooted_process_root(by->path);
+	char below[PATH_MAX];
+
+	if (n && strncmp(path, by->path, n)) {
+		if (snprintf(below, sizeof below, "%.*s%s", (int)n, by->path, path) >= PATH_MAX)
+			return rooted_error(err, ENAMETOOLONG, path);
+		path = below;
+	}
+	return image_open_below(ret, by->root, path, err);
+}
+
 int elf_image_reopen(const struct elf_image *img)
 {
 	int fd = img->file.ino ? rooted_open(img->root, img->path, true) : -1;
 	struct stat st;
 
-	if (fd < 0 || (!fstat(fd, &st) && st.st_dev == img->file.dev && st.st_ino == img->file.ino &&
-		       (uint64_t)st.st_size == img->size && mtime_ns(&st) == img->mtime_ns))
+	if (fd < 0 ||
+	    (!fstat(fd, &st) && st.st_dev == img->file.dev && st.st_ino == img->file.ino &&
+	     (uint64_t)st.st_size == img->size && mtime_ns(&st) == img->mtime_ns))
 		return fd;
 	close(fd);
 	return -1;

@@ -55,6 +55,10 @@ void elf_image_close(struct elf_image *img);
 int elf_image_reopen(const struct elf_image *img);
 
 const char *elf_image_path(const struct elf_image *img);
+/* As elf_image_open(), of a file that `by` names, or that lies beside it: nothing outside of the root that `by` was
+ * opened below (/proc/PID/root, --symfs). */
+int elf_image_open_named(struct elf_image **ret, const struct elf_image *by, const char *path,
+			 struct err *err);
 bool elf_image_is_64(const struct elf_image *img);
 bool elf_image_swapped(const struct elf_image *img);	 /* other byte order than this machine */
 uint16_t elf_image_machine(const struct elf_image *img); /* EM_* */
