@@ -147,6 +147,8 @@ static size_t first_shown(const struct speedscope *s)
 
 	while (thread < all + s->tracks.n && thread->is_all)
 		thread++;
+	if (thread == all + s->tracks.n)
+		return 0;
 	return thread->event == all->event && thread->weight >= all->weight / 2
 		       ? (size_t)(thread - all)
 		       : 0;

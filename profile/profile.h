@@ -405,8 +405,9 @@ void named_done(struct named_stacks *s);
 
 /* ---- names as the flame graph tools spell them ---------------------------------------------- */
 
-/* Adds a function name without its argument lists (and what follows the last of them), but with
- * template arguments, "(anonymous namespace)", "operator()" and Go's "(*T)" receivers. */
+/* Adds a function name without its argument lists (and what follows the last of them) and the
+ * return type that demanglers write for instances of function templates, but with template
+ * arguments, "(anonymous namespace)", "operator()" and Go's "(*T)" receivers. */
 void fold_function(struct text *t, const char *name, size_t n);
 /* Is this the mangled name of a Rust function? Its parts in parentheses are types. */
 bool fold_is_rust(const char *system_name);
