@@ -30,7 +30,8 @@
 #define ROUND_NS	1000000000ull	    /* ... or is this old */
 #define POLL_MS		100
 #define PROGRESS_NS	1000000000ull
-#define POLL_BEHIND_MS	5 /* the writer is behind: the rings did not all get empty */
+#define POLL_TOUCH_MS	20 /* missing stack pages cut all samples until they are touched */
+#define POLL_BEHIND_MS	5  /* the writer is behind: the rings did not all get empty */
 #define READER_PRIORITY 10
 #define CHILD_STOP_MS	2000
 
@@ -228,7 +229,10 @@ static int synthesize(struct recording *r, struct err *err)
 
 static int poll_timeout_ms(const struct recording *r, uint64_t now)
 {
-	uint64_t due = now + (r->behind ? POLL_BEHIND_MS : POLL_MS) * 1000000ull;
+	const unsigned wait_ms = r->behind	    ? POLL_BEHIND_MS
+				 : r->drain.touches ? POLL_TOUCH_MS
+						    : POLL_MS;
+	uint64_t due = now + wait_ms * 1000000ull;
 
 	if (r->end_ns && r->end_ns < due)
 		due = r->end_ns;
@@ -544,7 +548,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 	r->session.cgroup_fd = -1;
 	r->drain.session = &r->session;
 	touch_init(&r->drain.touch);
-	r->drain.touches = !r->opt->no_touch;
+	r->drain.touches = !r->opt->no_touch && r->opt->call_graph == CALL_GRAPH_DWARF;
 	r->drain.result = ret;
 	rc = start(r, err);
 	if (!rc) {
