@@ -283,8 +283,10 @@ def count_samples(path):
         kind, _, size = struct.unpack_from("<IHH", data, at)
         if size < 8 or at + size > len(data):
             break
-        if kind == 81:
-            found, rest = walk(rest + raw.feed(data[at + 8:at + size]))
+        if kind in (81, 83):  # 83, which newer ones write: with a length, and padding at the end
+            start = at + (8 if kind == 81 else 16)
+            end = at + size if kind == 81 else start + struct.unpack_from("<Q", data, at + 8)[0]
+            found, rest = walk(rest + raw.feed(data[start:end]))
             n += found
         n += kind == SAMPLE
         at += size
