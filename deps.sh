@@ -66,6 +66,7 @@ table() {
 		test file /usr/src/*/.config		linux-headers-$arch	-	-	kernel-devel
 		test command debootstrap		debootstrap		=	=	debootstrap
 		test command unshare			util-linux		=	=	util-linux
+		test command pivot_root			util-linux		=	util-linux-extra	util-linux
 	TABLE
 }
 

@@ -338,9 +338,11 @@ def pipe_in_directory(directory):
 
 
 def lost_in_directory(directory):
-    """Files that are missing, or empty, are told: the recorder wrote one for each processor."""
+    """Files that are missing, or empty, are told: the recorder wrote one for each processor. That the last one is missing is
+    known by the recorder's command line, of which perf 7.2 keeps the first word."""
     numbers = sorted(int(name[5:]) for name in os.listdir(directory) if name.startswith("data."))
-    for n in {numbers[0], numbers[-1]}:
+    header = subprocess.run([os.path.join(os.environ["BIN"], "resolve"), "--header", directory], stdout=subprocess.PIPE, text=True).stdout
+    for n in {numbers[0], numbers[-1] if re.search("^# cmdline : .*--threads", header, re.M) else numbers[0]}:
         name = os.path.join(directory, f"data.{n}")
         os.rename(name, "aside")
         lines = dump(directory, "-s") if len(numbers) > 1 else ["damaged 1", f"1 are missing: data.{n}"]
