@@ -229,6 +229,20 @@ static int set_colors(void *target, char *name, struct err *err)
 	return err_set(err, ERR_USAGE, NULL, "--colors: '%s' is none of:%s", name, names);
 }
 
+static int set_diff_width(void *target, char *name, struct err *err)
+{
+	static const char *const names[] = {"mean", "base", "new"};
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof *names; i++) {
+		if (!strcmp(names[i], name)) {
+			((struct resolve *)target)->output.picture.diff_width = (enum diff_width)i;
+			return 0;
+		}
+	}
+	return err_set(err, ERR_USAGE, NULL, "--diff-width: '%s' is none of: mean base new", name);
+}
+
 static int add_base(void *target, char *path, struct err *err)
 {
 	return sides_add(&((struct resolve *)target)->diff, 0, path, err);
@@ -331,6 +345,9 @@ static const struct option_row options[] = {
 	 CALLS(add_base)},
 	/* Takes all that follows up to the next option, as --diff then does: sides_take(). */
 	{0, "new", NULL, "RUN..", "see --diff", CALLS(refuse_new)},
+	{0, "diff-width", NULL, "SIDE",
+	 "flamegraph of --diff: as wide as the mean of both (default), base or new",
+	 CALLS(set_diff_width)},
 	HEADING("samples"),
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3", CALLS(set_comm)},
 	{0, "no-idle", NULL, NULL, "without the idle task, swapper",
@@ -624,6 +641,7 @@ static void tell_ignored(const struct resolve *r)
 		{look->width != PICTURE_WIDTH, "--width", "flamegraph"},
 		{look->min_width != PICTURE_MIN_WIDTH, "--minwidth", "flamegraph"},
 		{look->palette, "--colors", "flamegraph"},
+		{look->diff_width, "--diff-width", "flamegraph"},
 		{look->inverted, "--inverted", "flamegraph"},
 		{look->reverse, "--reverse", "flamegraph folded"},
 	};

@@ -85,10 +85,13 @@ static int order_by_name(struct flamegraph *f, struct err *err)
 	return rc;
 }
 
-/* Of a difference: each side is a whole, however long it was recorded. What is drawn is their mean,
- * so that what has vanished has a place as what is new has. */
+/* Of a difference: each side is a whole, however long it was recorded. What is drawn is their mean
+ * unless one is asked for, so that what has vanished has a place as what is new has. */
 static int sum_sides(struct flamegraph *f, struct err *err)
 {
+	static const double parts[][2] = {
+		[DIFF_WIDTH_MEAN] = {.5, .5}, [DIFF_WIDTH_BASE] = {1, 0}, [DIFF_WIDTH_NEW] = {0, 1}};
+	const double *part = parts[f->look->diff_width];
 	const struct tree *t = f->tree;
 	double whole[2];
 	size_t i, k;
@@ -111,7 +114,8 @@ static int sum_sides(struct flamegraph *f, struct err *err)
 	for (i = 0; i < t->nodes.n; i++) {
 		for (k = 0; k < 2; k++)
 			f->sides[k][i] /= whole[k];
-		f->totals[i] = (uint64_t)((f->sides[0][i] + f->sides[1][i]) * 5e8 + .5);
+		f->totals[i] = (uint64_t)(
+			(f->sides[0][i] * part[0] + f->sides[1][i] * part[1]) * 1e9 + .5);
 	}
 	return 0;
 }
@@ -151,7 +155,7 @@ static int add_children(struct flamegraph *f, size_t at)
 		struct box b = {id, parent.depth + 1, start};
 
 		start = add_saturated(start, f->totals[id]);
-		if ((double)f->totals[id] * f->scale < f->look->min_width) {
+		if (!f->totals[id] || (double)f->totals[id] * f->scale < f->look->min_width) {
 			f->hidden = add_saturated(f->hidden, f->totals[id]);
 			continue;
 		}
@@ -400,6 +404,9 @@ static void add_box(struct flamegraph *f, const struct box *b)
 
 static void add_sides_told(struct flamegraph *f)
 {
+	static const char *const widths[] = {[DIFF_WIDTH_MEAN] = "the mean of both",
+					     [DIFF_WIDTH_BASE] = "the base's",
+					     [DIFF_WIDTH_NEW] = "the new side's"};
 	const struct diff_side *s = f->opt->diff.sides;
 
 	text_str(&f->out, "red: a larger share than in the base, blue: a smaller one, grey: noise by ");
@@ -407,7 +414,8 @@ static void add_sides_told(struct flamegraph *f)
 		add_format(&f->out, "the spread of %u + %u runs", s[0].runs, s[1].runs);
 	else
 		text_str(&f->out, "the number of samples");
-	text_str(&f->out, "; widths are the mean of both");
+	text_str(&f->out, "; widths are ");
+	text_str(&f->out, widths[f->look->diff_width]);
 }
 
 /* What is shown, of how much, and what is not. */

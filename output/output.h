@@ -17,7 +17,12 @@ struct picture_options {
 	unsigned width;		      /* pixels; less than 100: PICTURE_WIDTH */
 	double min_width;	      /* of a frame that is drawn, in pixels */
 	unsigned palette;	      /* index of output_palette_name() */
-	bool inverted;		      /* the root on top: an icicle graph */
+	enum diff_width {
+		DIFF_WIDTH_MEAN,
+		DIFF_WIDTH_BASE,
+		DIFF_WIDTH_NEW
+	} diff_width;  /* of a difference: which side's shares */
+	bool inverted; /* the root on top: an icicle graph */
 	bool reverse;		      /* stacks begin with the leaf: who calls it is above it */
 };
 #define PICTURE_WIDTH 1200

@@ -45,6 +45,15 @@ tap.check(all(abs(boxes[k][1] / whole - w) < .001 for k, w in (("f", .375), ("g"
 red, blue = re.compile("#f5([0-9a-f]{2})\\1"), re.compile("#([0-9a-f]{2})\\1f5")
 tap.check(red.fullmatch(boxes["g"][2]) and red.fullmatch(boxes["new"][2]) and blue.fullmatch(boxes["f"][2]) and blue.fullmatch(boxes["old"][2]) and
           boxes["h"][2] == "#dcdcdc", "svg: red for more, blue for less, grey for neither", boxes)
+for side, want in ("base", {"f": .5, "g": .25, "h": .2, "old": .05}), ("new", {"f": .25, "g": .5, "h": .2, "new": .05}):
+    resolve("--diff", base, new, "--diff-width", side, "-o", f"{side}.svg", "--minwidth", "0")
+    root = ET.parse(f"{side}.svg").getroot()
+    have = {g.find(f"{SVG}title").text.split(" (")[0]: float(g.find(f"{SVG}rect").get("width")) / whole for g in root.iter(f"{SVG}g")}
+    tap.check(set(have) == {"all", "main", *want} and all(abs(have[k] - w) < .001 for k, w in want.items()), f"--diff-width {side}: as wide as there", have)
+p = resolve("--diff", base, new, "--diff-width", "both")
+tap.check(p.returncode == 2 and "mean base new" in p.stderr, "--diff-width of none", p.stderr)
+p = resolve("--diff-width", "new", base)
+tap.check("--diff-width changes nothing in folded" in p.stderr, "--diff-width of another format: told", p.stderr)
 p = resolve("--diff", base, base, "-o", "same.svg")
 fills = {r.get("fill") for r in ET.parse("same.svg").getroot().iter(f"{SVG}rect") if r.get("y")}
 tap.check(fills == {"#dcdcdc"}, "the same twice: all grey", fills)
