@@ -260,8 +260,8 @@ def kbuild_module():
     trees = [t for t in sorted(glob.glob("/usr/src/linux-headers-*")) if os.path.exists(t + "/.config") and os.path.exists(t + "/Module.symvers")]
     if not trees:
         return tap.skip("a module built by kbuild", "no kernel headers")
-    write("kb/kb.c", SOURCE + "#include <linux/module.h>\nint init_module(void) { outer_fn(1); plain_fn(2); cold_fn(3); return 0; }\n"
-          'void cleanup_module(void) { plain_fn(0); }\nMODULE_LICENSE("GPL");\n')
+    write("kb/kb.c", SOURCE + "#include <linux/module.h>\nstatic int begin(void) { outer_fn(1); plain_fn(2); cold_fn(3); return 0; }\n"
+          'static void end(void) { plain_fn(0); }\nmodule_init(begin);\nmodule_exit(end);\nMODULE_LICENSE("GPL");\n')
     write("kb/Makefile", "obj-m := kb.o\nccflags-y := -Wno-missing-prototypes -g\n")
     # Not with the compiler that `make CC=... check` has told all below it to take: the kernel's flags are gcc's.
     env = {k: v for k, v in os.environ.items() if k not in ("CC", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "MAKELEVEL")}
