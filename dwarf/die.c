@@ -30,6 +30,24 @@ static void take_ref(struct dwarf_ref *ref, const struct dwarf_cu *cu, struct dw
 		*ref = (struct dwarf_ref){cu->file, UINT64_MAX};
 }
 
+static void take_flag(struct dwarf_die *d, uint64_t attribute, struct dwarf_value v)
+{
+	switch (attribute) {
+	case DW_AT_artificial:
+		d->artificial = is_set(v);
+		break;
+	case DW_AT_external:
+		d->external = is_set(v);
+		break;
+	case DW_AT_reference:
+		d->lvalue_only = is_set(v);
+		break;
+	case DW_AT_rvalue_reference:
+		d->rvalue_only = is_set(v);
+		break;
+	}
+}
+
 static void take(struct dwarf_die *d, const struct dwarf_cu *cu, uint64_t attribute,
 		 struct dwarf_value v)
 {
@@ -75,17 +93,8 @@ static void take(struct dwarf_die *d, const struct dwarf_cu *cu, uint64_t attrib
 	case DW_AT_upper_bound:
 		take_count(d, v, 1);
 		break;
-	case DW_AT_artificial:
-		d->artificial = is_set(v);
-		break;
-	case DW_AT_external:
-		d->external = is_set(v);
-		break;
-	case DW_AT_reference:
-		d->lvalue_only = is_set(v);
-		break;
-	case DW_AT_rvalue_reference:
-		d->rvalue_only = is_set(v);
+	default:
+		take_flag(d, attribute, v);
 		break;
 	}
 }

@@ -57,13 +57,40 @@ static void add_markdown_row(struct text *t, const struct regress *g, const stru
 	text_str(t, " |\n");
 }
 
+/* As many rows as there is room for; returns how many there was none for. */
+static size_t add_markdown_table(struct text *t, const struct regress *g)
+{
+	struct text row = {0};
+	size_t i, left = 0;
+	bool any = false;
+
+	for (i = 0; i < g->findings.n; i++) {
+		const struct finding *f = &g->findings.v[i];
+
+		if (!finding_is_shown(f) ||
+		    (f->kind == FINDING_TOTAL && f->verdict == VERDICT_EXPLAINED))
+			continue;
+		if (!any)
+			text_str(t, "| | function | of | base | growth | impact | adj. p | where "
+				    "|\n|---|---|---|---|---|---|---|---|\n");
+		any = true;
+		row.n = 0;
+		add_markdown_row(&row, g, f);
+		if (t->n + row.n > MARKDOWN_MAX)
+			left++;
+		else
+			text_add(t, row.s, row.n);
+	}
+	text_done(&row);
+	return left;
+}
+
 void regress_write_markdown(const struct regress *g, FILE *out)
 {
 	const struct regress_design *d = &g->design;
-	struct text t = {0}, row = {0};
+	struct text t = {0};
 	char line[512];
-	size_t i, left = 0;
-	bool any = false;
+	size_t i, left;
 
 	text_str(&t, regress_failed(g) ? "### Slower: " : "### Profile comparison: ");
 	report_summary(g, &t);
@@ -80,23 +107,7 @@ void regress_write_markdown(const struct regress *g, FILE *out)
 	}
 	if (d->only)
 		text_str(&t, "Only what an earlier comparison flagged is judged, by fresh runs.\n\n");
-	for (i = 0; i < g->findings.n; i++) {
-		const struct finding *f = &g->findings.v[i];
-
-		if (!finding_is_shown(f) ||
-		    (f->kind == FINDING_TOTAL && f->verdict == VERDICT_EXPLAINED))
-			continue;
-		if (!any)
-			text_str(&t, "| | function | of | base | growth | impact | adj. p | where "
-				     "|\n|---|---|---|---|---|---|---|---|\n");
-		any = true;
-		row.n = 0;
-		add_markdown_row(&row, g, f);
-		if (t.n + row.n > MARKDOWN_MAX)
-			left++;
-		else
-			text_add(&t, row.s, row.n);
-	}
+	left = add_markdown_table(&t, g);
 	if (left) {
 		snprintf(line, sizeof line, "\n%zu more are in the JSON report.\n", left);
 		text_str(&t, line);
@@ -108,7 +119,6 @@ void regress_write_markdown(const struct regress *g, FILE *out)
 	text_str(&t, line);
 	report_power(g, &t);
 	text_str(&t, ".\n");
-	text_done(&row);
 	report_flush(&t, out);
 }
 
