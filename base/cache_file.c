@@ -80,8 +80,8 @@ bool cache_file_map(const char *path, const void **data, size_t *size)
 	return p != MAP_FAILED;
 }
 
-/* Makes the directory, and those above it that are missing: unless it would be in the directory of another
- * user than root, as with `sudo -E`, where it would stay in the user's way. */
+/* Makes the directory, and those above it that are missing: unless it would be in the directory of
+ * another user than root, as with `sudo -E`, where it would stay in the user's way. */
 static bool make_directory(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -92,7 +92,8 @@ static bool make_directory(char *path)
 		return S_ISDIR(st.st_mode);
 	if (slash && slash != path) {
 		*slash = 0;
-		ok = make_directory(path) && !stat(path, &st) && (!st.st_uid || st.st_uid == geteuid());
+		ok = make_directory(path) && !stat(path, &st) &&
+		     (!st.st_uid || st.st_uid == geteuid());
 		*slash = '/';
 	}
 	return ok && (!mkdir(path, 0700) || errno == EEXIST);

@@ -15,12 +15,13 @@ uint64_t cache_file_maker(void);
  * it while it is read. */
 bool cache_file_map(const char *path, const void **data, size_t *size);
 
-/* Makes a cache's directory where it is missing. NULL: it is there, and only this user can write to it; else
- * why it is not to be used: what others can put there would be written through, trimmed or believed. */
+/* Makes a cache's directory where it is missing. NULL: it is there, and only this user can write to
+ * it; else why it is not to be used: what others can put there would be written through, trimmed or
+ * believed. */
 const char *cache_dir_make(const char *dir);
 
-/* Makes the directory by cache_dir_make(), writes ".new-..." in it and renames that to `path`, so that
- * readers see the old file or the whole new one. Only the user can read it. */
+/* Makes the directory by cache_dir_make(), writes ".new-..." in it and renames that to `path`, so
+ * that readers see the old file or the whole new one. Only the user can read it. */
 bool cache_file_publish(const char *dir, const char *path, const void *bytes, size_t size);
 
 #endif

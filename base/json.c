@@ -19,7 +19,8 @@ static int read_value(struct reader *r);
 
 static int wrong(struct reader *r, const char *what)
 {
-	return err_at(r->err, ERR_FORMAT, r->name, (uint64_t)(r->p - r->start), "no JSON: %s", what);
+	return err_at(r->err, ERR_FORMAT, r->name, (uint64_t)(r->p - r->start), "no JSON: %s",
+		      what);
 }
 
 static void skip_space(struct reader *r)

@@ -20,8 +20,10 @@ enum json_kind {
 
 struct json_value {
 	enum json_kind kind;
-	const char *path;   /* keys with '.' between them, "[]" behind those of arrays; "": the whole */
-	const char *string; /* of strings: UTF-8, NUL-terminated, n bytes; live until the next value */
+	/* Keys with '.' between them, "[]" behind those of arrays; "": the whole. */
+	const char *path;
+	/* Of strings: UTF-8, NUL-terminated, n bytes; live until the next value. */
+	const char *string;
 	size_t n;
 	double number;
 };

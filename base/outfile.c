@@ -75,9 +75,10 @@ int outplace_find(struct outplace *p, const char *path, struct err *err)
 		if (!p->exists)
 			return errno == ENOENT ? 0 : err_errno(err, errno, path, "create");
 		if (is_foreign(p) && !S_ISREG(p->st.st_mode))
-			return err_set(err, ERR_PERMISSION, path,
-				       "another user's %s, in a folder that every user may write to",
-				       S_ISLNK(p->st.st_mode) ? "link" : "pipe or device");
+			return err_set(
+				err, ERR_PERMISSION, path,
+				"another user's %s, in a folder that every user may write to",
+				S_ISLNK(p->st.st_mode) ? "link" : "pipe or device");
 		if (!S_ISLNK(p->st.st_mode) || is_descriptor(p))
 			return 0;
 		n = readlinkat(p->dir, p->name, target, sizeof target - 1);

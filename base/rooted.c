@@ -58,8 +58,8 @@ static int find_below(const char *root, size_t n, const char *path, int flags)
 	return fd;
 }
 
-/* An O_PATH descriptor of what has the name. A directory that the user gives is still of use where there is no
- * openat2() (Linux 5.6, and some sandboxes); what another process sees is not. */
+/* An O_PATH descriptor of what has the name. A directory that the user gives is still of use where
+ * there is no openat2() (Linux 5.6, and some sandboxes); what another process sees is not. */
 static int find(const char *root, const char *path, bool follow)
 {
 	const int flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
@@ -74,8 +74,8 @@ static int find(const char *root, const char *path, bool follow)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* To claim a size costs nothing: a file of 8 KiB on the disk may be 40 GB long. Where blocks do not say how much
- * there is (FUSE, compression), the holes do. */
+/* To claim a size costs nothing: a file of 8 KiB on the disk may be 40 GB long. Where blocks do not
+ * say how much there is (FUSE, compression), the holes do. */
 static bool is_hollow(int fd, const struct stat *st)
 {
 	const off_t enough = st->st_size / HOLLOW_PARTS;

@@ -18,14 +18,14 @@
 
 enum capture_call_graph { CALL_GRAPH_DWARF, CALL_GRAPH_FP, CALL_GRAPH_NONE };
 
-#define CAPTURE_EVENTS_MAX  2048 /* syscalls:* are some 720 */
+#define CAPTURE_EVENTS_MAX  2048  /* syscalls:* are some 720 */
 #define CAPTURE_STACK_BYTES 32768 /* dump size when none is asked for */
 #define CAPTURE_STACK_MAX \
 	65528 /* a record is at most 65535 bytes long and dumps are a multiple of 8 */
 
 /* How far a recording is. */
 struct capture_progress {
-	double seconds; /* since the start */
+	double seconds;		       /* since the start */
 	uint64_t samples, lost, bytes; /* lost: as told so far; bytes of the file */
 };
 
@@ -49,7 +49,7 @@ struct capture_options {
 	unsigned delay_ms;    /* -D */
 	double duration_s;    /* --duration; 0: until the command ends or a signal comes */
 	size_t ring_bytes;    /* -m per CPU; 0: chosen */
-	bool no_touch; /* stack pages that are missing stay missing */
+	bool no_touch;	      /* stack pages that are missing stay missing */
 	bool no_compress, no_inherit, no_kernel /* exclude kernel samples */;
 	char *const *command;	    /* argv, NULL-terminated; NULL: none */
 	char *const *recorder_argv; /* for the file's command line feature */

@@ -39,8 +39,8 @@ static void count_sample(struct drain *d, uint32_t event, const struct sample_fa
 		d->last_sample_ns = f->time_ns;
 }
 
-/* The event of a sample with an id that is none of ours: the one that can be another recording's, too.
- * HASH_NONE: there are several, of which nothing tells which it is. */
+/* The event of a sample with an id that is none of ours: the one that can be another recording's,
+ * too. HASH_NONE: there are several, of which nothing tells which it is. */
 static uint32_t event_of_foreign(const struct session *s)
 {
 	uint32_t found = HASH_NONE;

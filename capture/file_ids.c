@@ -24,12 +24,14 @@ static int64_t time_ns(const struct timespec *t)
 	return t->tv_sec * (int64_t)1000000000 + t->tv_nsec;
 }
 
-/* The kernel (seen in 6.18) may set the flag over device and inode numbers. A build id has zeros behind its size and
- * its end; of those with other sizes than linkers make, device and inode will not fit. */
+/* The kernel (seen in 6.18) may set the flag over device and inode numbers. A build id has zeros
+ * behind its size and its end; of those with other sizes than linkers make, device and inode will
+ * not fit. */
 static bool has_build_id(uint16_t misc, const uint8_t field[24])
 {
 	return misc & PERF_RECORD_MISC_MMAP_BUILD_ID && (field[0] == 16 || field[0] == 20) &&
-	       !memcmp(field + 1, "\0\0\0", 3) && (field[0] == 20 || !memcmp(field + 20, "\0\0\0\0", 4));
+	       !memcmp(field + 1, "\0\0\0", 3) &&
+	       (field[0] == 20 || !memcmp(field + 20, "\0\0\0\0", 4));
 }
 
 /* perf_event.h, PERF_RECORD_MMAP2. NULL: no code of a file, or with a build id; else its path. */
@@ -59,7 +61,8 @@ static const char *parse(const uint8_t *rec, size_t n, struct mapped_file *ret)
 	return path && path[0] == '/' && path[1] != '/' && ret->ino ? path : NULL;
 }
 
-static int add(struct file_ids *f, struct mapped_file *m, const char *path, uint64_t key, uint64_t path_key)
+static int add(struct file_ids *f, struct mapped_file *m, const char *path, uint64_t key,
+	       uint64_t path_key)
 {
 	const uint32_t i = (uint32_t)f->files.n, first = hash_get(&f->known, path_key);
 	struct timespec now;
@@ -89,8 +92,8 @@ int file_ids_note(struct file_ids *f, const uint8_t *rec, size_t n)
 	return hash_get(&f->known, key) == HASH_NONE ? add(f, &m, path, key, path_key) : 0;
 }
 
-/* Is the open file the one that was mapped, and was not written to since? File systems in layers and with
- * subvolumes show other devices than they map. */
+/* Is the open file the one that was mapped, and was not written to since? File systems in layers
+ * and with subvolumes show other devices than they map. */
 static bool is_same(int fd, const struct mapped_file *m)
 {
 	struct stat st;
@@ -123,7 +126,8 @@ static void read_id(struct mapped_file *m)
 		(void)read_at(m->path, m);
 }
 
-/* perf.data-file-format.txt, HEADER_BUILD_ID: header, pid, id[24] with its size in byte 20, path padded to 64. */
+/* perf.data-file-format.txt, HEADER_BUILD_ID: header, pid, id[24] with its size in byte 20, path
+ * padded to 64. */
 static void put_entry(const struct mapped_file *m, struct bytes *out)
 {
 	const size_t n = strlen(m->path) + 1, padded = (n + 63) & ~(size_t)63;

@@ -1,7 +1,7 @@
 /* ring.h - private: the reader's side of a perf ring buffer.
  *
- * Source: perf_event.h, struct perf_event_mmap_page, and "perf_event_open(2), MMAP layout". The kernel
- * moves data_head, we move data_tail; both only grow and are taken modulo the size. */
+ * Source: perf_event.h, struct perf_event_mmap_page, and "perf_event_open(2), MMAP layout". The
+ * kernel moves data_head, we move data_tail; both only grow and are taken modulo the size. */
 #ifndef CAPTURE_RING_H
 #define CAPTURE_RING_H
 

@@ -86,7 +86,8 @@ static FILE *clean_stream(struct cleaner *c)
 	return fopencookie(c, "w", (cookie_io_functions_t){.write = clean_write});
 }
 
-/* The GNU C library has variables of these names, which may be set ("Standard Streams" in its manual). */
+/* The GNU C library has variables of these names, which may be set ("Standard Streams" in its
+ * manual). */
 void clean_stderr(void)
 {
 	static struct cleaner cleaner = {.fd = STDERR_FILENO};

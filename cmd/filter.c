@@ -77,8 +77,8 @@ bool sample_filter_match(const struct sample_filter *f, const struct perf_sample
 	return number_listed(f->pids.v, f->pids.n, s->pid) &&
 	       number_listed(f->tids.v, f->tids.n, s->tid) && cpu_listed(f, s->cpu) &&
 	       s->time_ns >= f->start_ns && (!f->end_ns || s->time_ns <= f->end_ns) &&
-	       comm_listed(f, s->comm) && (!f->event || event_is_listed(f->event, s->event->name)) &&
-	       dso_listed(f, s);
+	       comm_listed(f, s->comm) &&
+	       (!f->event || event_is_listed(f->event, s->event->name)) && dso_listed(f, s);
 }
 
 void sample_filter_done(struct sample_filter *f)

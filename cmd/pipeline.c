@@ -60,7 +60,8 @@ int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct
 	if (!rc)
 		rc = jit_codes_new(&p->jit, mo.symfs, opt->symbolizer.foreign_jit_maps, err);
 	if (!rc) {
-		progress_begin("reading", opt->input, &perf_file_stats(p->file)->records, "records");
+		progress_begin("reading", opt->input, &perf_file_stats(p->file)->records,
+			       "records");
 		rc = scheduler_run(p, opt, err);
 		progress_end();
 	}

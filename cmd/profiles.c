@@ -130,7 +130,8 @@ static void keep(char *to, size_t size, const char *s)
 	snprintf(to, size, "%s", s ? s : "");
 }
 
-/* Of "perf record .. -- PROGRAM WORD..": the words. Without "--" it is not known where they begin. */
+/* Of "perf record .. -- PROGRAM WORD..": the words. Without "--" it is not known where they begin.
+ */
 static uint64_t hash_arguments(const struct perf_file_info *info)
 {
 	uint64_t hash = 1;
@@ -336,7 +337,8 @@ static void tell_sides(const struct resolve *r)
 static int load_difference(struct resolve *r, struct profile **ret, struct err *err)
 {
 	struct profile *both = profile_new(PROFILE_KEEP_TIDS);
-	int rc = both ? load_side(r, both, (const char *const *)r->diff.paths[0].v, r->diff.paths[0].n, false, err)
+	int rc = both ? load_side(r, both, (const char *const *)r->diff.paths[0].v,
+				  r->diff.paths[0].n, false, err)
 		      : err_nomem(err);
 
 	if (!rc)

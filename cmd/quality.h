@@ -28,8 +28,8 @@ enum quality_kind { QUALITIES(X) QUALITY_N };
 #undef X
 
 struct quality {
-	uint64_t
-		weight; /* of all samples: periods of one event, or numbers of samples of several */
+	/* Of all samples: periods of one event, or numbers of samples of several. */
+	uint64_t weight;
 	uint64_t user_stacks;	   /* weight of those with a user stack that was unwound */
 	uint64_t parts[QUALITY_N]; /* weight; of LOST samples */
 	uint64_t samples;	   /* read and lost */

@@ -86,8 +86,8 @@ static int record(struct regress_command *c, struct err *err)
 	c->run.runs = c->run.runs ? c->run.runs : 5;
 	c->run.frequency = c->run.frequency ? c->run.frequency : 3999;
 	c->sides.paths[SIDE_BASE].n = c->sides.paths[SIDE_NEW].n = 0;
-	rc = regress_run_record(&c->run, &c->sides.paths[SIDE_BASE],
-				&c->sides.paths[SIDE_NEW], err);
+	rc = regress_run_record(&c->run, &c->sides.paths[SIDE_BASE], &c->sides.paths[SIDE_NEW],
+				err);
 	for (s = 0; s < SIDE_N; s++) {
 		c->recipe.commands[s] = c->run.commands[s];
 		for (i = 0; i < c->sides.paths[s].n; i++)
@@ -119,10 +119,11 @@ static int compare(struct regress_command *c, const char *rules, struct regress 
 		rc = earlier_restrict(&c->earlier, g, err);
 	if (!rc && c->run.commands[0] &&
 	    git_is_swapped(c->run.commands[0][0], c->run.commands[1][0]))
-		rc = regress_warn(g,
-				  "by git the new side's commit is an ancestor of the base's: are the "
-				  "sides swapped?",
-				  err);
+		rc = regress_warn(
+			g,
+			"by git the new side's commit is an ancestor of the base's: are the "
+			"sides swapped?",
+			err);
 	return rc || !c->sides.paths[SIDE_BASE].n ? rc : regress_compare(g, err);
 }
 

@@ -14,11 +14,13 @@ struct flagged {
 
 struct earlier {
 	VEC(struct flagged) flagged; /* REGRESSED and so on, and suspects */
-	path_list commands[SIDE_N];  /* argv with a NULL behind it; none if it was not `regress run` */
-	unsigned runs, frequency;    /* 0: not told */
+	path_list
+		commands[SIDE_N]; /* argv with a NULL behind it; none if it was not `regress run` */
+	unsigned runs, frequency; /* 0: not told */
 };
 
-/* Fills a zeroed *e from a report of `regress --json`; to be released in all cases. 0 or negative. */
+/* Fills a zeroed *e from a report of `regress --json`; to be released in all cases. 0 or negative.
+ */
 int earlier_read(struct earlier *e, const char *path, struct err *err);
 /* The same from a comparison of this process, without its commands. */
 int earlier_take(struct earlier *e, const struct regress *g, struct err *err);

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Two programs that lie in work trees of one repository: is the commit of the new one an ancestor of
- * that of the base? False also when there is no git, or no repository. */
+/* Two programs that lie in work trees of one repository: is the commit of the new one an ancestor
+ * of that of the base? False also when there is no git, or no repository. */
 bool git_is_swapped(const char *base, const char *fresh);
 
 #endif

@@ -70,7 +70,8 @@ int regress_page_write(struct regress_page *page, const struct regress *g, const
 		page->opt.diff.verdicts = to.v;
 		page->opt.diff.summary = summary;
 		out = fopen(path, "w");
-		rc = out ? output_write(output_format_find("html"), page->both, &page->opt, out, err)
+		rc = out ? output_write(output_format_find("html"), page->both, &page->opt, out,
+					err)
 			 : err_errno(err, errno, path, "create");
 	}
 	if (out && fclose(out) && !rc)

@@ -359,8 +359,8 @@ static void json_tried(const struct module *m, FILE *out)
 	fputc(']', out);
 }
 
-static void json_module(const struct module_report *r, uint64_t samples, const struct quality *whole,
-			const struct quality *part, FILE *out)
+static void json_module(const struct module_report *r, uint64_t samples,
+			const struct quality *whole, const struct quality *part, FILE *out)
 {
 	size_t i;
 

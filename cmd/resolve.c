@@ -33,8 +33,8 @@ enum { PATIENT_INTERRUPTS = 4 }; /* with which transfers are waited for */
 static volatile sig_atomic_t reading;
 static volatile sig_atomic_t begun; /* there is something to keep */
 
-/* Ends the program as the signal would, but for an unfinished file. While it reads the first one only
- * ends the reading. */
+/* Ends the program as the signal would, but for an unfinished file. While it reads the first one
+ * only ends the reading. */
 static void on_end(int sig)
 {
 	if (reading && !stop_requested) {
@@ -46,8 +46,8 @@ static void on_end(int sig)
 	raise(sig);
 }
 
-/* The first ends the reading, if that has begun, the second the program; while files are fetched it is
- * for those. */
+/* The first ends the reading, if that has begun, the second the program; while files are fetched it
+ * is for those. */
 static void on_interrupt(int sig)
 {
 	if (fetching.active && fetching.skips < PATIENT_INTERRUPTS) {
@@ -195,7 +195,8 @@ static int exit_code(const struct resolve *r, const struct pipeline *p)
 		return r->damaged || r->interrupted ? EXIT_DAMAGED : EXIT_FINE;
 	if (s->damaged || s->interrupted || s->truncated || r->interrupted)
 		return EXIT_DAMAGED;
-	return strict_loss(r, s) || (r->strict && r->is_poor) || r->below ? EXIT_DAMAGED : EXIT_FINE;
+	return strict_loss(r, s) || (r->strict && r->is_poor) || r->below ? EXIT_DAMAGED
+									  : EXIT_FINE;
 }
 
 /* A pipe tells its header by records before the first sample. */
@@ -257,7 +258,8 @@ static int run_profiles(struct resolve *r, struct err *err)
 	if (!rc && !r->quiet)
 		tell_other_events(r, p);
 	if (!rc && r->interrupted)
-		fprintf(stderr, "resolve: interrupted: the output holds what was read until then\n");
+		fprintf(stderr,
+			"resolve: interrupted: the output holds what was read until then\n");
 	profile_free(p);
 	return rc;
 }

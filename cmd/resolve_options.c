@@ -182,7 +182,8 @@ static int set_sort(void *target, char *keys, struct err *err)
 	static const struct {
 		const char *name;
 		enum top_column column;
-	} names[] = {{"comm", TOP_COMM}, {"dso", TOP_DSO}, {"symbol", TOP_SYMBOL}, {"sym", TOP_SYMBOL}};
+	} names[] = {
+		{"comm", TOP_COMM}, {"dso", TOP_DSO}, {"symbol", TOP_SYMBOL}, {"sym", TOP_SYMBOL}};
 	unsigned wanted = 0;
 	char *key, *rest = NULL;
 	size_t i;
@@ -191,7 +192,8 @@ static int set_sort(void *target, char *keys, struct err *err)
 		for (i = 0; i < sizeof names / sizeof *names && strcmp(names[i].name, key); i++)
 			;
 		if (i == sizeof names / sizeof *names)
-			return err_set(err, ERR_USAGE, NULL, "--sort: '%s' is none of comm, dso, symbol", key);
+			return err_set(err, ERR_USAGE, NULL,
+				       "--sort: '%s' is none of comm, dso, symbol", key);
 		wanted |= names[i].column;
 	}
 	if (!wanted)
@@ -251,7 +253,8 @@ static int add_base(void *target, char *path, struct err *err)
 static int refuse_new(void *target, char *path, struct err *err)
 {
 	(void)target;
-	return err_set(err, ERR_USAGE, NULL, "--new %s: of a difference, as --diff BASE.. --new NEW..", path);
+	return err_set(err, ERR_USAGE, NULL,
+		       "--new %s: of a difference, as --diff BASE.. --new NEW..", path);
 }
 
 static const struct option_choice demanglings[] = {{"full", SYM_DEMANGLE_FULL},
@@ -575,10 +578,11 @@ static int unknown_suffix(const char *path, struct err *err)
 	for (f = output_formats; *f; f++)
 		snprintf(suffixes + strlen(suffixes), sizeof suffixes - strlen(suffixes), " %s",
 			 (*f)->suffixes);
-	return err_set(err, ERR_USAGE, path,
-		       "no format has this suffix; name one with -f, or take one of%s (text also with "
-		       ".gz, .zst)",
-		       suffixes);
+	return err_set(
+		err, ERR_USAGE, path,
+		"no format has this suffix; name one with -f, or take one of%s (text also with "
+		".gz, .zst)",
+		suffixes);
 }
 
 /* Lines of the terminal that a table may have, beside its head and foot; 0: it is none. */
@@ -668,7 +672,8 @@ static int finish_options(struct resolve *r, struct err *err)
 	if (!r->format)
 		r->format = output_formats[0];
 	if (r->diff.paths[0].n && !r->format->shows_sides)
-		return err_set(err, ERR_USAGE, NULL, "--diff: %s shows no differences; html, flamegraph and folded do",
+		return err_set(err, ERR_USAGE, NULL,
+			       "--diff: %s shows no differences; html, flamegraph and folded do",
 			       r->format->name);
 	if (!r->quiet)
 		tell_ignored(r);
@@ -703,7 +708,8 @@ static int finish_options(struct resolve *r, struct err *err)
 	return 0;
 }
 
-/* --diff A B --new C D, as regress takes --base and --new; without --new one file follows --diff. */
+/* --diff A B --new C D, as regress takes --base and --new; without --new one file follows --diff.
+ */
 static int take_sides(struct resolve *r, int *argc, char **argv, struct err *err)
 {
 	static const char *const names[2] = {"--diff", "--new"};
@@ -715,7 +721,8 @@ static int take_sides(struct resolve *r, int *argc, char **argv, struct err *err
 	return 0;
 }
 
-/* The new side's are what follows --new, else all arguments, of which folders are the files in them. */
+/* The new side's are what follows --new, else all arguments, of which folders are the files in
+ * them. */
 static int take_inputs(struct resolve *r, int n, char **paths, struct err *err)
 {
 	bool is_diff = r->diff.paths[0].n;
@@ -725,7 +732,8 @@ static int take_inputs(struct resolve *r, int n, char **paths, struct err *err)
 	if (r->diff.paths[1].n && !is_diff)
 		return err_set(err, ERR_USAGE, NULL, "--new: what the base is says --diff BASE..");
 	if (r->diff.paths[1].n && n)
-		return err_set(err, ERR_USAGE, NULL, "'%s' is on neither side of --diff BASE.. --new NEW..", paths[0]);
+		return err_set(err, ERR_USAGE, NULL,
+			       "'%s' is on neither side of --diff BASE.. --new NEW..", paths[0]);
 	for (i = 0; !rc && i < n; i++)
 		if (is_diff)
 			rc = sides_add(&r->diff, 1, paths[i], err);

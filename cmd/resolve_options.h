@@ -17,7 +17,7 @@ struct resolve {
 	enum pack pack;		 /* of the output file */
 	const char *output_path; /* NULL: stdout */
 	const char *time;
-	struct sides diff;	 /* --diff BASE.. --new NEW.. */
+	struct sides diff; /* --diff BASE.. --new NEW.. */
 	VEC(const char *) debug_dirs;
 	enum stats_form stats;
 	struct requirements require;
@@ -25,13 +25,13 @@ struct resolve {
 	uint64_t explain_ip;
 	enum fetch_mode fetch;
 	struct fetch_watch watch;
-	bool strict, quiet, no_cache, header_only, explain, show_help, show_version,
-		show_formats, show_inputs;
+	bool strict, quiet, no_cache, header_only, explain, show_help, show_version, show_formats,
+		show_inputs;
 	VEC(const char *) inputs; /* at least one */
-	bool is_poor;	  /* few roots, no names, no chains: --strict fails */
-	bool damaged;	  /* one of several inputs, or a profile, was */
-	bool below;	  /* what --require asks for */
-	bool interrupted; /* reading ended early, at the user's ^C */
+	bool is_poor;		  /* few roots, no names, no chains: --strict fails */
+	bool damaged;		  /* one of several inputs, or a profile, was */
+	bool below;		  /* what --require asks for */
+	bool interrupted;	  /* reading ended early, at the user's ^C */
 };
 
 /* Fills a zeroed *r, whose strings stay in argv. 0: go on; 1: --help or --version was answered;

@@ -15,7 +15,8 @@ struct sides {
 
 /* Takes the two options and all that follows them up to the next option out of argv. All files of a
  * folder count, sorted, unless it is one recording. 0 or negative with *err. */
-int sides_take(struct sides *s, const char *const names[2], int *argc, char **argv, struct err *err);
+int sides_take(struct sides *s, const char *const names[2], int *argc, char **argv,
+	       struct err *err);
 /* The same of one path. */
 int sides_add(struct sides *s, int side, char *path, struct err *err);
 void sides_done(struct sides *s);

@@ -30,7 +30,8 @@ static int write_to(const struct resolve *r, const struct profile *p, FILE *out,
 }
 
 /* Through a packer, if the file's name asks for one. */
-static int write_packed(const struct resolve *r, const struct profile *p, FILE *out, struct err *err)
+static int write_packed(const struct resolve *r, const struct profile *p, FILE *out,
+			struct err *err)
 {
 	FILE *packed = r->pack ? pack_open(out, r->pack) : NULL;
 	int rc;

@@ -66,9 +66,11 @@ bool cxx_is_boundless(const char *name)
 	bool boundless = false;
 
 	/* Without a pack nothing looks for one. */
-	if (!strstr(name, "Dp") && !strstr(name, "sp") && !strstr(name, "sZ") && !strstr(name, "sP"))
+	if (!strstr(name, "Dp") && !strstr(name, "sp") && !strstr(name, "sZ") &&
+	    !strstr(name, "sP"))
 		return false;
-	top = cplus_demangle_v3_components(name, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, &mem);
+	top = cplus_demangle_v3_components(name, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT,
+					   &mem);
 	g.v = mem;
 	g.size = top ? calloc(g.n + 1, sizeof *g.size) : NULL;
 	if (g.size)

@@ -190,7 +190,9 @@ static const char *skip_type(struct skip *k, const char *p)
 	case 'P':
 		return skip_type(k, p + 1);
 	case 'N':
-		return p[1] == 'g' || p[1] == 'h' ? skip_type(k, p + 2) : p[1] == 'n' ? p + 2 : NULL;
+		return p[1] == 'g' || p[1] == 'h' ? skip_type(k, p + 2)
+		       : p[1] == 'n'		  ? p + 2
+						  : NULL;
 	case 'G':
 		return skip_type(k, skip_digits(p + 1));
 	case 'H':

@@ -15,11 +15,7 @@
  * programs do have. Without it, its stack use grows by up to 220 bytes per byte of name: 4 KiB stay
  * below the smallest usual thread stack (2 MiB). Output is exponential in the length (substitutions
  * of substitutions), so it is cut off; the longest seen in practice is 47 KB. */
-enum {
-	NAME_USUAL_BYTES = 256,
-	NAME_MAX_BYTES = 4096,
-	TEXT_MAX_BYTES = 256 << 10
-};
+enum { NAME_USUAL_BYTES = 256, NAME_MAX_BYTES = 4096, TEXT_MAX_BYTES = 256 << 10 };
 
 /* How long a name may be here: on a smaller stack (ulimit -s), which threads get, too, so long that
  * libiberty uses half of it. */

@@ -1,4 +1,5 @@
-/* language.h - the names of one language each, and what they have in common. Private to demangle/. */
+/* language.h - the names of one language each, and what they have in common. Private to demangle/.
+ */
 #ifndef DEMANGLE_LANGUAGE_H
 #define DEMANGLE_LANGUAGE_H
 

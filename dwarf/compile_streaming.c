@@ -21,9 +21,9 @@ enum { LEAD_BYTES = 16 << 20 };
 
 struct unit {
 	struct dwarf_unit u;
-	uint64_t first_die;	 /* what is before it stays */
+	uint64_t first_die;		  /* what is before it stays */
 	struct dwarf_compiled_unit *part; /* NULL: not compiled */
-	bool whole;		 /* it holds all code, wanted or not */
+	bool whole;			  /* it holds all code, wanted or not */
 };
 
 struct dwarf_streaming {

@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "modules/modules.h"
 
-/* Symbols number the lambdas of a function ("f()::{lambda(int)#2}"), DWARF does not: names made from
- * it have this instead of "#2", then "LINE:COLUMN" of the declaration. */
+/* Symbols number the lambdas of a function ("f()::{lambda(int)#2}"), DWARF does not: names made
+ * from it have this instead of "#2", then "LINE:COLUMN" of the declaration. */
 #define DWARF_LAMBDA_MARK "#@"
 
 /* One level of an inline chain. Strings live until dwarf_index_free(); NULL: unknown. */
@@ -26,8 +26,9 @@ struct dwarf_frame {
 	const char *file; /* full path as far as DWARF tells */
 	uint32_t line;	  /* where this level is executing: the line, or the call site below */
 	uint32_t decl_line;
-	uint64_t entry; /* where code of the function itself begins, not inlined, when there is no
-			   linkage name and it is inlined, or has a lambda in its name; 0: unknown */
+	/* Where code of the function itself begins, not inlined, when there is no linkage name and
+	 * it is inlined, or has a lambda in its name; 0: unknown. */
+	uint64_t entry;
 };
 
 /* Of the image and the debug file the one that lines are read from: one with .debug_info, else one

@@ -22,9 +22,9 @@ struct dwarf_index {
 	struct dwarf_splits *splits;
 	struct dwarf_streaming *streaming;
 	VEC(struct dwarf_compiled_unit) parts; /* they own names */
-	struct dwarf_table table;     /* what was compiled */
-	struct dwarf_store store;     /* what the cache knew */
-	bool complete;		      /* the table has everything */
+	struct dwarf_table table;	       /* what was compiled */
+	struct dwarf_store store;	       /* what the cache knew */
+	bool complete;			       /* the table has everything */
 	struct dwarf_index_stats stats;
 };
 
@@ -75,8 +75,7 @@ static bool may_begin_early(struct elf_image *img, const struct module *mod)
 static int open_files(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
 		      const struct dwarf_filter *filter, unsigned n_threads)
 {
-	const struct elf_image *of[2] = {mod->image,
-					 mod->debug != mod->image ? mod->debug : NULL};
+	const struct elf_image *of[2] = {mod->image, mod->debug != mod->image ? mod->debug : NULL};
 	int rc = 0;
 
 	if (may_begin_early(img, mod))

@@ -52,8 +52,8 @@ void dwarf_namer_init(struct dwarf_namer *n, const struct dwarf_cu *cu,
 int dwarf_namer_run(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *ret);
 /* Does a name that is not mangled have a lambda in it? */
 bool dwarf_name_has_lambda(const char *name);
-/* Gives a function without linkage name a name with parameters (cxx_name.h) if DWARF tells them. One
- * that has code has a symbol, too: only with a lambda in its name, and then where it begins. */
+/* Gives a function without linkage name a name with parameters (cxx_name.h) if DWARF tells them.
+ * One that has code has a symbol, too: only with a lambda in its name, and then where it begins. */
 int dwarf_namer_sign(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *f);
 
 /* For what else asks for names. The unit of a DIE, opened, until the next call; the innermost scope

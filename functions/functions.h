@@ -326,8 +326,8 @@ int jit_cursor_seek(struct jit_cursor *c, const struct perf_sample *s, const str
 		    struct err *err);
 /* Was it not read because it is another user's? */
 bool jit_codes_distrusts(struct jit_codes *j, const struct dso *dump);
-/* The i-th file that ends inside of a record, and where: what was made later is not in it. False: there
- * are no more. */
+/* The i-th file that ends inside of a record, and where: what was made later is not in it. False:
+ * there are no more. */
 struct jit_cut {
 	const struct dso *dump;
 	uint64_t off;

@@ -12,8 +12,8 @@ struct go_place {
 	size_t size;	     /* may include what lies behind it */
 	uint64_t vaddr;
 	uint64_t text_vaddr; /* what functions' offsets are relative to, since Go 1.18 */
-	uint64_t
-		moduledata_vaddr; /* the runtime's struct moduledata, since Go 1.16; 0: not found */
+	/* The runtime's struct moduledata, since Go 1.16; 0: not found. */
+	uint64_t moduledata_vaddr;
 };
 
 /* False when the file has none. */

@@ -42,9 +42,9 @@ struct jitdump {
 	struct arena eh_frames;
 	const uint8_t *file; /* all of it, for the code; NULL: could not be mapped */
 	size_t file_bytes;
-	bool swap;	/* the file is in the other byte order */
+	bool swap;	  /* the file is in the other byte order */
 	uint64_t cut_off; /* where the file ends inside of a record; 0: it does not */
-	bool has_times; /* false: the writer's clock is the processor's own */
+	bool has_times;	  /* false: the writer's clock is the processor's own */
 };
 
 /* Reads the file as far as it is whole. 0, or negative: ERR_NOMEM, ERR_FORMAT or why it cannot be

@@ -9,8 +9,8 @@
  *
  * Keys are separated by commas: stacks, whose frames are indented, leaf first, and words (comm,
  * pid). Of several stacks one is the kernel's: the one that ends in an entry of the kernel; else
- * they are taken in their order, the first called by the second. Empty stacks are left out. The name
- * of the map is the event. */
+ * they are taken in their order, the first called by the second. Empty stacks are left out. The
+ *name of the map is the event. */
 #include "input/packed.h"
 
 #include <ctype.h>

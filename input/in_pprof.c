@@ -258,7 +258,8 @@ static bool is_nameless(const struct reader *r, const struct profile_location *l
 	const char *module = profile_mapping_short_name(r->p, l->mapping);
 	size_t n = strlen(module);
 
-	return !f->file && name[0] == '[' && !strncmp(name + 1, module, n) && !strcmp(name + 1 + n, "]");
+	return !f->file && name[0] == '[' && !strncmp(name + 1, module, n) &&
+	       !strcmp(name + 1 + n, "]");
 }
 
 static int read_location(struct reader *r, struct bytes b, struct err *err)

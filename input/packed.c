@@ -144,8 +144,8 @@ int input_line(struct input_source *s, char **line, size_t *n, struct err *err)
 	return s->text.failed ? err_nomem(err) : 1;
 }
 
-int input_each_line(struct input_source *s, struct input_result *ret, input_line_fn *take, void *reader,
-		    struct err *err)
+int input_each_line(struct input_source *s, struct input_result *ret, input_line_fn *take,
+		    void *reader, struct err *err)
 {
 	char *line;
 	size_t n;

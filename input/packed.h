@@ -34,8 +34,8 @@ ssize_t input_bytes(struct input_source *s, void *to, size_t n, struct err *err)
 int input_line(struct input_source *s, char **line, size_t *n, struct err *err);
 /* Hands all lines to a function: 0; 1: the line says nothing, which is counted; or negative. */
 typedef int input_line_fn(void *reader, char *line, size_t n, struct err *err);
-int input_each_line(struct input_source *s, struct input_result *ret, input_line_fn *take, void *reader,
-		    struct err *err);
+int input_each_line(struct input_source *s, struct input_result *ret, input_line_fn *take,
+		    void *reader, struct err *err);
 /* Up to n first bytes of a file, unpacked, with a NUL behind. Nothing of a pipe is consumed. */
 size_t input_peek(const char *path, char *to, size_t n);
 

@@ -440,8 +440,9 @@ static enum fetch_result ask(struct transfer *t, struct debuginfod_query *q)
 		return result;
 	}
 	cache_path(dir, q->id, q->file, q->path);
-	result = t->verdict == FETCH_TOO_LARGE || r->bytes > t->request.limit_bytes ? FETCH_TOO_LARGE
-									    : cache_check(dir, q);
+	result = t->verdict == FETCH_TOO_LARGE || r->bytes > t->request.limit_bytes
+			 ? FETCH_TOO_LARGE
+			 : cache_check(dir, q);
 	if (result != FETCH_DONE)
 		cache_remove(dir, q->id, q->file);
 	if (result == FETCH_NOT_ELF || result == FETCH_BUILD_ID_DIFFERS) {

@@ -2,7 +2,8 @@
  *
  * The library waits for minutes, takes any answer for the file, and makes of a server's trouble a
  * "there is no such file" that its cache repeats for ten minutes. What is here adds the clocks, the
- * checks, the repairs and the reasons. Source: debuginfod_find_debuginfo(3), debuginfod(8) "webapi".
+ * checks, the repairs and the reasons. Source: debuginfod_find_debuginfo(3), debuginfod(8)
+ * "webapi".
  */
 #ifndef MODULES_DEBUGINFOD_H
 #define MODULES_DEBUGINFOD_H
@@ -20,10 +21,10 @@ struct debuginfod_query {
 	const struct dso *dso; /* for whom, and its place in the order: for the listener */
 	size_t rank, n_ranks;
 	const struct build_id *id;
-	uint64_t image_bytes; /* size of the file whose build id it is; 0: unknown */
+	uint64_t image_bytes;	/* size of the file whose build id it is; 0: unknown */
 	uint64_t section_bytes; /* of this section, when a section header tells it; 0: unknown */
-	const char *file;    /* "executable", "debuginfo", or the section ".symtab" ... */
-	char path[PATH_MAX]; /* out, with FETCH_DONE: the file in the cache */
+	const char *file;	/* "executable", "debuginfo", or the section ".symtab" ... */
+	char path[PATH_MAX];	/* out, with FETCH_DONE: the file in the cache */
 	char detail[DEBUGINFOD_DETAIL_MAX]; /* out: which server said what; "" */
 	uint64_t bytes, elapsed_ms;	    /* out: received, in */
 };

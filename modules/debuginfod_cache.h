@@ -1,9 +1,9 @@
 /* debuginfod_cache.h - the files of libdebuginfod's cache. Private to modules/.
  *
- * DIR/BUILD-ID/{executable,debuginfo,section-.NAME}, since elfutils 0.192 section-HASH-.NAME; an empty one says that servers have none. The
- * library lets only its user read and write there, and so what is there of another user was
- * not put there by it: such files are not read. Nothing is followed or removed through a symbolic
- * link below DIR. */
+ * DIR/BUILD-ID/{executable,debuginfo,section-.NAME}, since elfutils 0.192 section-HASH-.NAME; an
+ * empty one says that servers have none. The library lets only its user read and write there, and
+ * so what is there of another user was not put there by it: such files are not read. Nothing is
+ * followed or removed through a symbolic link below DIR. */
 #ifndef MODULES_DEBUGINFOD_CACHE_H
 #define MODULES_DEBUGINFOD_CACHE_H
 

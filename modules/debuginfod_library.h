@@ -6,17 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What of elfutils/debuginfod.h is used. The library is loaded when it is needed, so that its package, and
- * those that it needs, need not be there to build. */
+/* What of elfutils/debuginfod.h is used. The library is loaded when it is needed, so that its
+ * package, and those that it needs, need not be there to build. */
 typedef struct debuginfod_client debuginfod_client;
 typedef int (*debuginfod_progressfn_t)(debuginfod_client *c, long a, long b);
-#define DEBUGINFOD_TIMEOUT_ENV_VAR "DEBUGINFOD_TIMEOUT"
-#define DEBUGINFOD_MAXTIME_ENV_VAR "DEBUGINFOD_MAXTIME"
-#define DEBUGINFOD_MAXSIZE_ENV_VAR "DEBUGINFOD_MAXSIZE"
-#define DEBUGINFOD_URLS_ENV_VAR "DEBUGINFOD_URLS"
-#define DEBUGINFOD_CACHE_PATH_ENV_VAR "DEBUGINFOD_CACHE_PATH"
-#define DEBUGINFOD_PROGRESS_ENV_VAR "DEBUGINFOD_PROGRESS"
-#define DEBUGINFOD_VERBOSE_ENV_VAR "DEBUGINFOD_VERBOSE"
+#define DEBUGINFOD_TIMEOUT_ENV_VAR     "DEBUGINFOD_TIMEOUT"
+#define DEBUGINFOD_MAXTIME_ENV_VAR     "DEBUGINFOD_MAXTIME"
+#define DEBUGINFOD_MAXSIZE_ENV_VAR     "DEBUGINFOD_MAXSIZE"
+#define DEBUGINFOD_URLS_ENV_VAR	       "DEBUGINFOD_URLS"
+#define DEBUGINFOD_CACHE_PATH_ENV_VAR  "DEBUGINFOD_CACHE_PATH"
+#define DEBUGINFOD_PROGRESS_ENV_VAR    "DEBUGINFOD_PROGRESS"
+#define DEBUGINFOD_VERBOSE_ENV_VAR     "DEBUGINFOD_VERBOSE"
 #define DEBUGINFOD_RETRY_LIMIT_ENV_VAR "DEBUGINFOD_RETRY_LIMIT"
 
 #define DEBUGINFOD_SERVERS_MAX 16

@@ -37,14 +37,14 @@ void limits_settle(struct fetch_options *o)
 }
 
 /* Of a binary and what belongs to it. Debian's ceph-mon (C++) has 30 times its size of debug
- * information, uncompressed, and less than its size of lines; several times that is no debug file of
- * it. What small programs take out of large headers is in the base. */
+ * information, uncompressed, and less than its size of lines; several times that is no debug file
+ * of it. What small programs take out of large headers is in the base. */
 static const struct {
 	const char *file;
 	unsigned base_mb, times;
 } kinds[] = {
-	{"debuginfo", 512, 128},	 {".note.gnu.build-id", 1, 0}, {".symtab", 16, 4},
-	{".strtab", 64, 16},		 {".debug_line", 32, 16},      {".debug_line_str", 16, 4},
+	{"debuginfo", 512, 128}, {".note.gnu.build-id", 1, 0}, {".symtab", 16, 4},
+	{".strtab", 64, 16},	 {".debug_line", 32, 16},      {".debug_line_str", 16, 4},
 	{".debug_str", 64, 32},
 };
 

@@ -104,7 +104,8 @@ static int unpack(struct piece *p, const struct elf_image *base)
 	return 0;
 }
 
-/* The next of the tables, which fill the section: its header, from the version on, and the size of offsets. */
+/* The next of the tables, which fill the section: its header, from the version on, and the size of
+ * offsets. */
 static struct buf next_table(struct buf *b, unsigned *offset_size, uint16_t *version)
 {
 	uint64_t length = buf_u32(b);

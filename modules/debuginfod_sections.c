@@ -49,7 +49,8 @@ static enum fetch_result add_symbols(struct finder *f, const struct build_id *id
 
 	if (r == FETCH_DONE)
 		r = pieces_add(f, id, all, ".strtab", SHT_STRTAB);
-	if (r == FETCH_DONE && !has_names(find_piece(all, ".symtab"), find_piece(all, ".strtab"), f->entry->m.image)) {
+	if (r == FETCH_DONE &&
+	    !has_names(find_piece(all, ".symtab"), find_piece(all, ".strtab"), f->entry->m.image)) {
 		pieces_refuse(f, id, ".strtab", FETCH_NOT_ELF, "");
 		pieces_refuse(f, id, ".symtab", FETCH_NOT_ELF, "its names are not in .strtab");
 		r = FETCH_NOT_ELF;
@@ -63,8 +64,8 @@ static enum fetch_result add_symbols(struct finder *f, const struct build_id *id
 static enum fetch_result add_file_names(struct finder *f, const struct build_id *id,
 					struct pieces *all)
 {
-	struct line_needs needs = pieces_line_needs(find_piece(all, ".debug_line"),
-						    f->entry->m.image->swapped);
+	struct line_needs needs =
+		pieces_line_needs(find_piece(all, ".debug_line"), f->entry->m.image->swapped);
 	enum fetch_result r = FETCH_DONE;
 
 	if (needs.line_str)

@@ -1,8 +1,8 @@
 /* find_process.c - files that only the process itself can show: those of its container, those that
  * were deleted or replaced since, and those that never had a name (memfd_create(2)).
  *
- * Source: proc(5). /proc/PID/root is the process's root directory, with its mounts; /proc/PID/exe and
- * /proc/PID/map_files/START-END are the files themselves, whatever became of their names. A
+ * Source: proc(5). /proc/PID/root is the process's root directory, with its mounts; /proc/PID/exe
+ * and /proc/PID/map_files/START-END are the files themselves, whatever became of their names. A
  * recording may be of another machine, and a pid another process's by now: only a build id, or
  * device and inode as they were recorded, can tell that it is the right file. */
 #include <errno.h>

@@ -55,8 +55,8 @@ void elf_image_close(struct elf_image *img);
 int elf_image_reopen(const struct elf_image *img);
 
 const char *elf_image_path(const struct elf_image *img);
-/* As elf_image_open(), of a file that `by` names, or that lies beside it: nothing outside of the root that `by` was
- * opened below (/proc/PID/root, --symfs). */
+/* As elf_image_open(), of a file that `by` names, or that lies beside it: nothing outside of the
+ * root that `by` was opened below (/proc/PID/root, --symfs). */
 int elf_image_open_named(struct elf_image **ret, const struct elf_image *by, const char *path,
 			 struct err *err);
 bool elf_image_is_64(const struct elf_image *img);
@@ -190,7 +190,7 @@ struct module {
 	/* What .gnu_debuglink of image and .gnu_debugaltlink of debug say, in their bytes; NULL:
 	 * nothing, or they were not needed. */
 	const char *debug_link, *alt_link;
-	struct elf_image *mini;	   /* .gnu_debugdata of image, unpacked; NULL when none */
+	struct elf_image *mini; /* .gnu_debugdata of image, unpacked; NULL when none */
 	struct module_state
 		*_Atomic unwind_state; /* NULL until unwind/ sets it, once, by compare-and-swap */
 	/* How asking servers for the image, for the debug file and for its alt file ended. */
@@ -237,8 +237,8 @@ struct modules_options {
 	const char *const *debug_dirs; /* besides /usr/lib/debug; NULL-terminated; may be NULL */
 	const char *buildid_dir;       /* NULL: $PERF_BUILDID_DIR, ~/.debug */
 	bool no_debuginfod_cache;
-	/* When the recording was written last, in seconds; 0: not known. A file without build id that
-	 * was written later is CHANGED. */
+	/* When the recording was written last, in seconds; 0: not known. A file without build id
+	 * that was written later is CHANGED. */
 	int64_t recorded_s;
 	const char *os_release; /* of the recording; NULL: unknown. Without a recorded build id this
 				   process's vDSO is only used when it is the running kernel's */

@@ -61,10 +61,10 @@ struct spread {
 	const struct profile *p;
 	const struct tree *t;
 	size_t n_symbols;
-	bool *is_outermost; /* by node: no frame below it is of the same function */
-	double *totals;	    /* by node: of one run */
-	double *share;	    /* by symbol: of one run */
-	double *sum, *squares; /* by symbol: of the runs of one side */
+	bool *is_outermost;	 /* by node: no frame below it is of the same function */
+	double *totals;		 /* by node: of one run */
+	double *share;		 /* by symbol: of one run */
+	double *sum, *squares;	 /* by symbol: of the runs of one side */
 	double *seen, *expected; /* by symbol: variances times degrees of freedom */
 	uint32_t *ids;		 /* samples by run */
 };

@@ -1,9 +1,9 @@
 /* diff.h - which changes of a difference are noise. Private to output/.
  *
- * A share p that was counted from N samples varies by sqrt(p (1 - p) / N) from run to run if samples
- * are independent; real runs vary more. How much more is estimated for each function from the runs of
- * one side (the dispersion of a quasi-binomial model: variance seen by variance expected, pooled over
- * both sides), and is then supposed of all places of the function. */
+ * A share p that was counted from N samples varies by sqrt(p (1 - p) / N) from run to run if
+ * samples are independent; real runs vary more. How much more is estimated for each function from
+ * the runs of one side (the dispersion of a quasi-binomial model: variance seen by variance
+ * expected, pooled over both sides), and is then supposed of all places of the function. */
 #ifndef OUTPUT_DIFF_H
 #define OUTPUT_DIFF_H
 

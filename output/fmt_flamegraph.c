@@ -89,8 +89,9 @@ static int order_by_name(struct flamegraph *f, struct err *err)
  * unless one is asked for, so that what has vanished has a place as what is new has. */
 static int sum_sides(struct flamegraph *f, struct err *err)
 {
-	static const double parts[][2] = {
-		[DIFF_WIDTH_MEAN] = {.5, .5}, [DIFF_WIDTH_BASE] = {1, 0}, [DIFF_WIDTH_NEW] = {0, 1}};
+	static const double parts[][2] = {[DIFF_WIDTH_MEAN] = {.5, .5},
+					  [DIFF_WIDTH_BASE] = {1, 0},
+					  [DIFF_WIDTH_NEW] = {0, 1}};
 	const double *part = parts[f->look->diff_width];
 	const struct tree *t = f->tree;
 	double whole[2];
@@ -114,8 +115,9 @@ static int sum_sides(struct flamegraph *f, struct err *err)
 	for (i = 0; i < t->nodes.n; i++) {
 		for (k = 0; k < 2; k++)
 			f->sides[k][i] /= whole[k];
-		f->totals[i] = (uint64_t)(
-			(f->sides[0][i] * part[0] + f->sides[1][i] * part[1]) * 1e9 + .5);
+		f->totals[i] =
+			(uint64_t)((f->sides[0][i] * part[0] + f->sides[1][i] * part[1]) * 1e9 +
+				   .5);
 	}
 	return 0;
 }
@@ -238,7 +240,8 @@ static void add_difference_colour(struct flamegraph *f, uint32_t node)
 	double by = more > 0 ? (new - base) / more : 0, size = by < 0 ? -by : by;
 	unsigned pale = (unsigned)(190 * (1 - size)) + 40;
 
-	if (!node || diff_is_noise(&f->opt->diff, base, new, f->limits[f->tree->nodes.v[node].symbol]))
+	if (!node ||
+	    diff_is_noise(&f->opt->diff, base, new, f->limits[f->tree->nodes.v[node].symbol]))
 		text_str(&f->out, "dcdcdc");
 	else
 		add_format(&f->out, by > 0 ? "f5%02x%02x" : "%02x%02xf5", pale, pale);
@@ -409,7 +412,8 @@ static void add_sides_told(struct flamegraph *f)
 					     [DIFF_WIDTH_NEW] = "the new side's"};
 	const struct diff_side *s = f->opt->diff.sides;
 
-	text_str(&f->out, "red: a larger share than in the base, blue: a smaller one, grey: noise by ");
+	text_str(&f->out,
+		 "red: a larger share than in the base, blue: a smaller one, grey: noise by ");
 	if (s[0].runs + s[1].runs > 2)
 		add_format(&f->out, "the spread of %u + %u runs", s[0].runs, s[1].runs);
 	else

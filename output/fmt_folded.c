@@ -160,9 +160,8 @@ static int write_folded(const struct profile *p, const struct output_options *op
 	struct named_stacks stacks = {0};
 	struct tree reversed = {0};
 	bool is_reverse = opt->picture.reverse;
-	struct folded f = {.stacks = &stacks,
-			   .tree = is_reverse ? &reversed : &stacks.tree,
-			   .opt = opt};
+	struct folded f = {
+		.stacks = &stacks, .tree = is_reverse ? &reversed : &stacks.tree, .opt = opt};
 	struct stack_style style = opt->style;
 	int rc;
 

@@ -35,9 +35,10 @@ static void xml(struct text *t, const char *s)
 static const struct {
 	const char *start, *end;
 } scripts[] = {
-	PART(page_data_js),  PART(page_text_js), PART(page_labels_js),  PART(page_colours_js), PART(page_tree_js),
-	PART(page_diff_js),  PART(page_model_js), PART(page_state_js), PART(page_menu_js),
-	PART(page_graph_js), PART(page_table_js), PART(page_time_js),	 PART(page_main_js),
+	PART(page_data_js), PART(page_text_js),	 PART(page_labels_js), PART(page_colours_js),
+	PART(page_tree_js), PART(page_diff_js),	 PART(page_model_js),  PART(page_state_js),
+	PART(page_menu_js), PART(page_graph_js), PART(page_table_js),  PART(page_time_js),
+	PART(page_main_js),
 };
 
 /* RFC 4648, section 4. */

@@ -234,7 +234,7 @@ static void add_sample(struct jsonl *j, const struct profile_log_entry *e)
 }
 
 static int write_jsonl(const struct profile *p, const struct output_options *opt,
-		      struct event_set *events, FILE *out, struct err *err)
+		       struct event_set *events, FILE *out, struct err *err)
 {
 	struct jsonl j = {.p = p, .opt = opt};
 	size_t i;

@@ -224,8 +224,8 @@ static void add_comment(struct writer *w, const char *key, const struct text *va
 	text_done(&line);
 }
 
-/* What runs must have in common to be compared: `regress` reads it again. Without the host's name, which
- * profiles on their way to a server need not tell. */
+/* What runs must have in common to be compared: `regress` reads it again. Without the host's name,
+ * which profiles on their way to a server need not tell. */
 static void add_environment(struct writer *w, const struct perf_file_info *info)
 {
 	const struct profile_event *e = &w->pp.p->events.v[w->main_event];
@@ -336,8 +336,9 @@ static void add_labels(struct writer *w, uint32_t sample)
 	const struct profile_sample *s = &w->pp.p->samples.v[sample];
 
 	if (w->pp.stack_label[sample] != STACK_WHOLE)
-		add_string_label(w, "stack",
-				 add_cstr(w, w->pp.stack_label[sample] == STACK_CUT ? "cut" : "stitched"));
+		add_string_label(
+			w, "stack",
+			add_cstr(w, w->pp.stack_label[sample] == STACK_CUT ? "cut" : "stitched"));
 	if (pprof_stop(s) != UNWIND_STOP_NONE)
 		add_string_label(w, "stop", add_cstr(w, unwind_stop_name(s->stop)));
 	if (s->comm)

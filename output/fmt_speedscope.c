@@ -457,7 +457,7 @@ static int write_all(struct speedscope *s, FILE *out)
 }
 
 static int write_speedscope(const struct profile *p, const struct output_options *opt,
-		      struct event_set *events, FILE *out, struct err *err)
+			    struct event_set *events, FILE *out, struct err *err)
 {
 	struct speedscope s = {.p = p, .opt = opt, .events = events, .start_ns = UINT64_MAX};
 	int rc = 0;

@@ -299,9 +299,9 @@ static unsigned columns_of(uint32_t c)
 		uint32_t first, last;
 		unsigned columns;
 	} ranges[] = {
-		{0x300, 0x36f, 0},   {0x1100, 0x115f, 2},   {0x200b, 0x200f, 0},
-		{0x2e80, 0xa4cf, 2}, {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},
-		{0xfe30, 0xfe6f, 2}, {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},
+		{0x300, 0x36f, 0},     {0x1100, 0x115f, 2},   {0x200b, 0x200f, 0},
+		{0x2e80, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},
+		{0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},
 		{0x1f300, 0x1faff, 2}, {0x20000, 0x3fffd, 2},
 	};
 
@@ -324,7 +324,9 @@ static size_t bytes_of_columns(const char *s, size_t n, size_t columns, size_t *
 
 		c = b < 0x80   ? b
 		    : b < 0xc0 ? c << 6 | (b & 0x3f)
-			       : b & (b < 0xe0 ? 0x1f : b < 0xf0 ? 0xf : 7);
+			       : b & (b < 0xe0	 ? 0x1f
+				      : b < 0xf0 ? 0xf
+						 : 7);
 		if (i + 1 < n && ((uint8_t)s[i + 1] & 0xc0) == 0x80)
 			continue;
 		if (columns_of(c) > columns - *used)
@@ -553,7 +555,8 @@ static void add_foot(struct top *t, const uint32_t *order, size_t shown, uint64_
 		text_str(&t->text, strtab_get(&t->names, r->kind.dso));
 		text_str(&t->text, ": no names for ");
 		add_percent(&t->text, r->self, total, 0);
-		text_str(&t->text, " (stripped, or its file was not found: see --stats, --debuginfod)\n");
+		text_str(&t->text,
+			 " (stripped, or its file was not found: see --stats, --debuginfod)\n");
 	}
 }
 
@@ -605,7 +608,7 @@ static int write_event(struct top *t, uint32_t event, const bool *has_event, FIL
 }
 
 static int write_top(const struct profile *p, const struct output_options *opt,
-		      struct event_set *events, FILE *out, struct err *err)
+		     struct event_set *events, FILE *out, struct err *err)
 {
 	struct top t = {.p = p, .opt = opt};
 	size_t i;

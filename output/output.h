@@ -23,9 +23,9 @@ struct picture_options {
 		DIFF_WIDTH_NEW
 	} diff_width;  /* of a difference: which side's shares */
 	bool inverted; /* the root on top: an icicle graph */
-	bool reverse;		      /* stacks begin with the leaf: who calls it is above it */
+	bool reverse;  /* stacks begin with the leaf: who calls it is above it */
 };
-#define PICTURE_WIDTH 1200
+#define PICTURE_WIDTH	  1200
 #define PICTURE_MIN_WIDTH 0.1
 
 /* The palettes by index, the default first; NULL behind the last. */
@@ -59,11 +59,11 @@ struct diff_verdict {
 };
 
 struct output_diff {
-	bool is_diff; /* the profile has two sides; only for formats that show_sides */
+	bool is_diff;		   /* the profile has two sides; only for formats that show_sides */
 	struct diff_side sides[2]; /* base, new */
-	/* By function: of each of the profile's functions.n, in its order. Only frames of those that
-	 * are significant are coloured, and the table of functions has a column of the texts. NULL:
-	 * no verdicts. Only for html. */
+	/* By function: of each of the profile's functions.n, in its order. Only frames of those
+	 * that are significant are coloured, and the table of functions has a column of the texts.
+	 * NULL: no verdicts. Only for html. */
 	const struct diff_verdict *verdicts;
 	const char *summary; /* html: one line above the picture; NULL */
 };
@@ -74,13 +74,14 @@ int output_add_run(struct output_diff *d, struct profile *both, const struct pro
 
 /* How top looks. Zeroed: everything, as perf report --stdio does. */
 struct top_options {
-	unsigned rows; /* of a table; 0: all */
-	double limit;  /* percent that a row has at least */
+	unsigned rows;	  /* of a table; 0: all */
+	double limit;	  /* percent that a row has at least */
 	bool no_children; /* sorted by what functions themselves cost; without what they call */
 	bool callers;	  /* below each function who calls it most */
 	unsigned width;	  /* columns that a line has at most; 0: as many as it needs */
 	bool colours;	  /* for a terminal: of shares, as perf report has them */
-	unsigned merged;  /* enum top_column bits that are left out: rows that differ only there are one */
+	unsigned merged;  /* enum top_column bits that are left out: rows that differ only there are
+			     one */
 };
 enum top_column { TOP_COMM = 1, TOP_DSO = 2, TOP_SYMBOL = 4 };
 
@@ -114,16 +115,16 @@ int script_fields_parse(struct script_fields *f, const char *list, struct err *e
 struct output_options {
 	struct script_fields fields;
 	struct output_diff diff;
-	bool count_samples;	 /* weights are numbers of samples instead of periods */
+	bool count_samples; /* weights are numbers of samples instead of periods */
 	struct stack_style style;
-	bool nanoseconds;	 /* script: times with 9 digits behind the point */
-	/* These events (event_is_listed()); NULL: the one with the most weight, or all if the format
-	 * tells_events. */
+	bool nanoseconds; /* script: times with 9 digits behind the point */
+	/* These events (event_is_listed()); NULL: the one with the most weight, or all if the
+	 * format tells_events. */
 	const char *event;
 	struct picture_options picture;
 	struct top_options top;
-	bool unpacked; /* pprof: without gzip */
-	uint64_t lost; /* samples that the recorder lost, for formats that tell it */
+	bool unpacked;	       /* pprof: without gzip */
+	uint64_t lost;	       /* samples that the recorder lost, for formats that tell it */
 	const char *source;    /* what was read, for titles where no command is known; NULL */
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
 };
@@ -134,12 +135,12 @@ struct output_format {
 	const char *help; /* one line */
 	/* Of -o FILE that choose it, separated by spaces: ".folded .collapsed" */
 	const char *suffixes;
-	unsigned keep; /* enum profile_keep bits that it needs */
-	bool binary;   /* refuse to write to a terminal */
+	unsigned keep;	    /* enum profile_keep bits that it needs */
+	bool binary;	    /* refuse to write to a terminal */
 	bool shows_sides;   /* two sides of a difference */
 	bool takes_sums;    /* where samples have no times a sum is shown like one */
 	bool needs_samples; /* writes single samples: nothing without a log */
-	bool tells_events; /* what it writes says of each sample of which event it is */
+	bool tells_events;  /* what it writes says of each sample of which event it is */
 	/* Writes the events of the set, which has one at least. 0 or negative with *err; errors of
 	 * `out` are found by the caller's fflush. */
 	int (*write)(const struct profile *p, const struct output_options *opt,
@@ -149,8 +150,8 @@ struct output_format {
 /* NULL-terminated, in the order of --help. */
 extern const struct output_format *const output_formats[];
 /* Writes the profile: the events that the options name, else all if the format tells them apart,
- * else the main one (event_set_main()). 0; ERR_NOT_FOUND when there is nothing to write; or negative
- * with *err. */
+ * else the main one (event_set_main()). 0; ERR_NOT_FOUND when there is nothing to write; or
+ * negative with *err. */
 int output_write(const struct output_format *format, const struct profile *p,
 		 const struct output_options *opt, FILE *out, struct err *err);
 /* By name, or NULL. */

@@ -94,8 +94,8 @@ static uint32_t take_name(struct page *g)
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-/* By its name, module and place. From one build to the next a function stays the same wherever it went
- * to: in a difference it is told where it is on the new side, which is added last. */
+/* By its name, module and place. From one build to the next a function stays the same wherever it
+ * went to: in a difference it is told where it is on the new side, which is added last. */
 static uint32_t frame_id(struct page *g, const struct page_frame *f)
 {
 	uint32_t module, place;
@@ -169,7 +169,8 @@ static int add_location(struct page *g, const struct profile_location *l)
 		const struct profile_function *function = &p->functions.v[lines[i].function];
 
 		f.name = name_function(g, function, is_jit);
-		f.verdict = g->opt->diff.verdicts ? &g->opt->diff.verdicts[lines[i].function] : NULL;
+		f.verdict =
+			g->opt->diff.verdicts ? &g->opt->diff.verdicts[lines[i].function] : NULL;
 		text_string(&g->text, p, function->file);
 		f.file = take_name(g);
 		f.line = function->start_line;
@@ -378,7 +379,8 @@ static uint32_t sample_id(struct page *g, uint32_t node, uint32_t event, struct 
 }
 
 /* Of a difference: what weighs on each side. Its samples' threads are runs, which are added up. */
-static void add_sample(const struct page *g, struct page_sample *sum, const struct profile_sample *s)
+static void add_sample(const struct page *g, struct page_sample *sum,
+		       const struct profile_sample *s)
 {
 	bool is_diff = g->opt->diff.is_diff;
 
@@ -553,14 +555,16 @@ static void add_difference(struct text *t, const struct output_diff *d)
 
 	if (!d->is_diff)
 		return;
-	text_add(t, buf, (size_t)snprintf(buf, sizeof buf, ",\"diff\":{\"variance\":%.9g,\"judged\":%s",
-					  diff_variance(d), d->verdicts ? "true" : "false"));
+	text_add(t, buf,
+		 (size_t)snprintf(buf, sizeof buf, ",\"diff\":{\"variance\":%.9g,\"judged\":%s",
+				  diff_variance(d), d->verdicts ? "true" : "false"));
 	add_fact(t, "summary", d->summary);
 	text_str(t, ",\"sides\":[");
 	for (i = 0; i < 2; i++) {
-		text_add(t, buf, (size_t)snprintf(buf, sizeof buf, "%s{\"runs\":%u,\"samples\":%llu",
-						  i ? "," : "", d->sides[i].runs,
-						  (unsigned long long)d->sides[i].samples));
+		text_add(t, buf,
+			 (size_t)snprintf(buf, sizeof buf, "%s{\"runs\":%u,\"samples\":%llu",
+					  i ? "," : "", d->sides[i].runs,
+					  (unsigned long long)d->sides[i].samples));
 		add_fact(t, "name", d->sides[i].name ? d->sides[i].name : sides[i]);
 		text_char(t, '}');
 	}

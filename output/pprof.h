@@ -13,7 +13,7 @@
 
 /* A kind of thing: the rank of each, and one example for every rank. */
 struct pprof_ranks {
-	uint32_t *of;  /* by id in the profile; PPROF_UNUSED when no sample of the events needs it */
+	uint32_t *of; /* by id in the profile; PPROF_UNUSED when no sample of the events needs it */
 	uint32_t *ids; /* by rank: an id in the profile */
 	size_t n;      /* number of ranks */
 };

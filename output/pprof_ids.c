@@ -1,7 +1,6 @@
 /* pprof_ids.c - what of a profile goes into a pprof file, in an order that only content decides. */
 #include "output/pprof.h"
 
-
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
 static int ranks_init(struct pprof_ranks *r, size_t n)

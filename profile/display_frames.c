@@ -262,7 +262,8 @@ static int reshape(struct named_stacks *s, const struct profile *p, const struct
 
 	for (i = 0; !rc && i < n; i++) {
 		is_root[i] = i < s->kinds.n && s->kinds.v[i] == NAME_TASK;
-		is_start[i] = style->skip_after && is_name(&s->names, (uint32_t)i, style->skip_after);
+		is_start[i] =
+			style->skip_after && is_name(&s->names, (uint32_t)i, style->skip_after);
 	}
 	if (!rc)
 		rc = tree_reshape(&s->tree,

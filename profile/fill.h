@@ -41,7 +41,8 @@ static inline int profile_add(struct profile *p, const struct perf_sample *s,
 }
 /* The query for location i. */
 struct sym_query profile_query(const struct profile *p, size_t i);
-/* Stores an answer; `strings` is the symbolizer's table, the same one in all calls. 0 or -ERR_NOMEM.
+/* Stores an answer; `strings` is the symbolizer's table, the same one in all calls. 0 or
+ * -ERR_NOMEM.
  */
 int profile_set_lines(struct profile *p, size_t location, const struct sym_result *r,
 		      const struct strtab *strings, struct err *err);

@@ -140,7 +140,8 @@ uint32_t profile_string(struct profile *p, const char *s, size_t n)
 	while (keep && ((unsigned char)s[keep] & 0xc0) == 0x80) /* not within a character */
 		keep--;
 	memcpy(cut, s, keep);
-	n = keep + (size_t)snprintf(cut + keep, TAIL_BYTES_MAX, "... (%zu bytes, %016" PRIx64 ")", n, hash_bytes(s, n));
+	n = keep + (size_t)snprintf(cut + keep, TAIL_BYTES_MAX, "... (%zu bytes, %016" PRIx64 ")",
+				    n, hash_bytes(s, n));
 	return strtab_add(&p->strings, cut, n);
 }
 

@@ -95,7 +95,8 @@ struct profile_log_entry {
 	uint64_t seq; /* of the sample: merging profiles keeps this order */
 	uint64_t time_ns, period, ip, addr;
 	uint32_t node, event, comm, pid, tid, cpu;
-	uint32_t trace; /* string id: the fields of a tracepoint in words; 0: not kept, or unknown */
+	/* String id: the fields of a tracepoint in words; 0: not kept, or unknown. */
+	uint32_t trace;
 	uint32_t detail; /* for profile_detail(); 0: none */
 	uint8_t cpumode, stop;
 	bool has_stack; /* the event records call chains or stacks (script prints a block then) */
@@ -109,7 +110,7 @@ struct profile_detail {
 };
 
 struct profile_event {
-	uint32_t name; /* string id */
+	uint32_t name;	       /* string id */
 	struct perf_attr attr; /* all 0 for events that have names only */
 	uint32_t unit;	       /* string id: what periods are; 0: by attr */
 	bool is_sum;	       /* numbers of samples are not known: only what they add up to */
@@ -140,10 +141,10 @@ struct profile {
 	VEC(struct profile_event) events;
 	const struct perf_file_info *info; /* NULL for profiles that come from elsewhere */
 	uint64_t first_ns, last_ns;	   /* over all samples */
-	uint64_t wall_ns; /* of first_ns, since 1970, if `info` is NULL; 0: not known */
-	VEC(uint32_t) comments; /* string ids: what other tools said of the profile */
-	bool has_marks;		/* names came with marks: _[k] .. */
-	struct profile_index *index_;	   /* private to profile/ */
+	uint64_t wall_ns;	      /* of first_ns, since 1970, if `info` is NULL; 0: not known */
+	VEC(uint32_t) comments;	      /* string ids: what other tools said of the profile */
+	bool has_marks;		      /* names came with marks: _[k] .. */
+	struct profile_index *index_; /* private to profile/ */
 };
 
 /* keep: bits of enum profile_keep. NULL when out of memory. */
@@ -158,8 +159,9 @@ int profile_merge(struct profile *dst, const struct profile *src, struct err *er
  * For inputs that have names already: events, mappings, functions and locations are told by what
  * they are called, equal ones get one id. Not to be mixed with fill.h in one profile. All: 0, or
  * negative with *err (-ERR_NOMEM; -ERR_LIMIT where ids end). Strings are string ids of the profile;
- * profile_string() makes them (STRTAB_FAILED when out of memory). Of what is longer than 4 KiB it keeps the
- * beginning, the length and a hash: one name of 60,000 bytes in a deep recursion would make gigabytes of text. */
+ * profile_string() makes them (STRTAB_FAILED when out of memory). Of what is longer than 4 KiB it
+ * keeps the beginning, the length and a hash: one name of 60,000 bytes in a deep recursion would
+ * make gigabytes of text. */
 
 uint32_t profile_string(struct profile *p, const char *s, size_t n);
 
@@ -174,7 +176,8 @@ int profile_add_function(struct profile *p, const struct profile_function *f, ui
 			 struct err *err);
 /* Of `l` all counts but the lines, which are innermost first. */
 int profile_add_location(struct profile *p, const struct profile_location *l,
-			 const struct profile_line *lines, size_t n, uint32_t *ret, struct err *err);
+			 const struct profile_line *lines, size_t n, uint32_t *ret,
+			 struct err *err);
 /* The node of a stack of n locations, root first. */
 int profile_add_stack(struct profile *p, const uint32_t *locations, size_t n, uint32_t *ret,
 		      struct err *err);
@@ -189,8 +192,8 @@ int profile_log_sums(struct profile *p, struct err *err);
 
 /* Adds all of any other profile, by names, but its log: dst stands on its own afterwards. */
 int profile_absorb(struct profile *dst, const struct profile *src, struct err *err);
-/* The same of one event, into a profile of two sides: the weights of the base are its samples' counts,
- * those of the new side their periods. Commands, processes and threads are left out; with
+/* The same of one event, into a profile of two sides: the weights of the base are its samples'
+ * counts, those of the new side their periods. Commands, processes and threads are left out; with
  * PROFILE_KEEP_TIDS the samples' tid is `run`, the number of src among the runs of its side. */
 int profile_absorb_side(struct profile *dst, const struct profile *src, uint32_t event, bool is_new,
 			uint32_t run, struct err *err);
@@ -207,9 +210,8 @@ static inline bool mapping_has_offsets(enum dso_kind kind)
 }
 
 /* The *n lines of a location that are to be shown, innermost first; NULL when there are none. */
-static inline const struct profile_line *profile_lines(const struct profile *p,
-						       const struct profile_location *l,
-						       bool no_inline, size_t *n)
+static inline const struct profile_line *
+profile_lines(const struct profile *p, const struct profile_location *l, bool no_inline, size_t *n)
 {
 	size_t skip = no_inline && l->n_lines ? l->n_lines - 1 : 0;
 
@@ -267,8 +269,8 @@ struct event_set {
 	bool *has; /* by event */
 };
 
-/* The listed events; NULL: all. 0, -ERR_NOT_FOUND when none of them has samples, or -ERR_NOMEM. To be
- * released in all cases. */
+/* The listed events; NULL: all. 0, -ERR_NOT_FOUND when none of them has samples, or -ERR_NOMEM. To
+ * be released in all cases. */
 int event_set_make(struct event_set *s, const struct profile *p, const char *list, struct err *err);
 /* The event that is shown where it is one: the default of who made the profile, else that whose
  * periods add up to most, of equal ones the first. Of a set that is not empty. */
@@ -331,7 +333,8 @@ struct tree_symbols {
 	VEC(uint32_t) first; /* by location, and one more: where its symbols begin */
 	VEC(uint32_t) ids;
 	VEC(uint32_t) roots; /* by sample: symbol of the first level */
-	VEC(uint32_t) tops;  /* by event: symbol of a level above that; none: there is no such level */
+	VEC(uint32_t)
+	tops; /* by event: symbol of a level above that; none: there is no such level */
 };
 
 /* Fills an empty (zeroed) tree with all samples of some events. 0 or -ERR_NOMEM. */
@@ -373,8 +376,8 @@ struct stack_style {
 	bool with_pid, with_tid; /* comm-PID, comm-PID/TID as root, where the profile keeps them */
 	bool mark_kernel, mark_jit, mark_inline; /* _[k] _[j] _[i] */
 	bool mark_stitched;			 /* _[s] */
-	bool addrs;	/* [module <file offset or address>] for unknown symbols */
-	bool no_inline; /* inlined functions are left out */
+	bool addrs;		/* [module <file offset or address>] for unknown symbols */
+	bool no_inline;		/* inlined functions are left out */
 	const char *skip_after; /* a name: stacks begin with its innermost frame; NULL */
 	bool collapse;		/* a function that calls itself is one frame */
 };

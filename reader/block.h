@@ -11,8 +11,9 @@
  * at once the more of it are wanted. A page is read once as long as the block is in memory, as
  * others may be looking at it.
  *
- * Blocks of a mapped file are pages of that file. They are always there, and no memory of the process; still
- * the pages that we hold are kept to the window, by forgetting those of blocks that only wait.
+ * Blocks of a mapped file are pages of that file. They are always there, and no memory of the
+ * process; still the pages that we hold are kept to the window, by forgetting those of blocks that
+ * only wait.
  */
 #ifndef READER_BLOCK_H
 #define READER_BLOCK_H

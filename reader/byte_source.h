@@ -24,12 +24,12 @@ struct byte_source {
 	bool is_stdin;
 	bool seekable;
 	const volatile int *stop; /* of perf_file_options; may be NULL */
-	uint64_t stopped_ns;		   /* when that was seen; 0: not yet */
-	uint64_t size;	   /* seekable: bytes when it was opened */
-	uint64_t mtime_ns; /* 0 when it is no file */
-	uid_t uid;	   /* whose it is */
-	uint64_t pos;	   /* of the next sequential read */
-	uint8_t *map;	   /* all of it, read-only, of a stream's; NULL: to be read */
+	uint64_t stopped_ns;	  /* when that was seen; 0: not yet */
+	uint64_t size;		  /* seekable: bytes when it was opened */
+	uint64_t mtime_ns;	  /* 0 when it is no file */
+	uid_t uid;		  /* whose it is */
+	uint64_t pos;		  /* of the next sequential read */
+	uint8_t *map;		  /* all of it, read-only, of a stream's; NULL: to be read */
 	size_t map_bytes;
 	uint8_t head[SOURCE_HEAD_BYTES];
 	size_t head_n; /* not seekable: bytes of head read so far; those below pos are used */
@@ -47,8 +47,8 @@ uint64_t byte_source_left(const struct byte_source *s, uint64_t off, uint64_t n)
 /* At least the first `want` bytes (<= SOURCE_HEAD_BYTES) without using them up, fewer only at the
  * end. Returns how many are in s->head. */
 ssize_t byte_source_peek(struct byte_source *s, size_t want, struct err *err);
-/* The next bytes in order: how many (pipes: at least one), 0 at the end, and of a pipe when nothing more
- * is wanted and nothing comes. */
+/* The next bytes in order: how many (pipes: at least one), 0 at the end, and of a pipe when nothing
+ * more is wanted and nothing comes. */
 ssize_t byte_source_read(struct byte_source *s, void *p, size_t n, struct err *err);
 /* Bytes at an offset, for seekable sources; fewer than n only at the end. */
 ssize_t byte_source_pread(const struct byte_source *s, uint64_t off, void *p, size_t n,

@@ -1,7 +1,7 @@
 /* container.c - the header of a recording and what it points to.
  *
- * Source: tools/perf/Documentation/perf.data-file-format.txt. Offsets and sizes are only believed as
- * far as the file reaches. */
+ * Source: tools/perf/Documentation/perf.data-file-format.txt. Offsets and sizes are only believed
+ * as far as the file reaches. */
 #include <stdlib.h>
 #include <string.h>
 

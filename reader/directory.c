@@ -136,10 +136,12 @@ int directory_add_streams(struct perf_file *f)
 		rc = add_part(f, path, dir_len, parts.v[i]);
 	if (!rc && !parts.n) {
 		f->stats.damaged = true;
-		file_note(f, NOTE_DIRECTORY,
-			  f->is_directory
-				  ? "this is one file of a directory, whose other files are not here"
-				  : "this is one file of a directory: give the directory to read all of it");
+		file_note(
+			f, NOTE_DIRECTORY,
+			f->is_directory
+				? "this is one file of a directory, whose other files are not here"
+				: "this is one file of a directory: give the directory to read all "
+				  "of it");
 	}
 	/* Each part has rounds of its own, if any. */
 	if (parts.n)

@@ -146,7 +146,8 @@ static const struct build_id *named_id(const struct dso_table *t, const char *pa
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-/* ino_generation takes no part: a recorder that reads /proc/PID/maps cannot know it and writes 0. */
+/* ino_generation takes no part: a recorder that reads /proc/PID/maps cannot know it and writes 0.
+ */
 static uint64_t key_hash(const struct dso_key *k)
 {
 	uint64_t h = hash_bytes_seeded(hash_secret(), k->path, strlen(k->path));

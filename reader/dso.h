@@ -16,7 +16,7 @@
 struct dso_key {
 	enum dso_kind kind;
 	const char *path;
-	uint32_t pid;	    /* DSO_ANON */
+	uint32_t pid; /* DSO_ANON */
 	/* These take no part in the identity. */
 	uint32_t mapped_by;
 	uint64_t code_off, code_size;

@@ -56,13 +56,13 @@ struct perf_file {
 	struct perf_file_info info;
 	struct perf_file_stats stats;
 	struct err err;
-	int failed; /* the error code that ended reading */
-	bool ended; /* all streams are read */
-	const volatile int *stop;  /* of perf_file_options */
-	bool is_directory; /* that is what was given */
-	bool map;   /* plain files are mapped */
-	bool alone; /* unless one thread would be slower so */
-	bool swap;  /* recorded in the other byte order */
+	int failed;		  /* the error code that ended reading */
+	bool ended;		  /* all streams are read */
+	const volatile int *stop; /* of perf_file_options */
+	bool is_directory;	  /* that is what was given */
+	bool map;		  /* plain files are mapped */
+	bool alone;		  /* unless one thread would be slower so */
+	bool swap;		  /* recorded in the other byte order */
 	bool is_big_endian;
 	bool is_v1;		      /* of before Linux 3.3 or so */
 	struct perfdata_section data; /* of a file, as its header says */
@@ -79,12 +79,12 @@ struct perf_file {
 	bool rounds_hold; /* FINISHED_ROUND speaks for all of the data */
 
 	struct event_table events;
-	size_t n_named;		   /* events that have had their chance of a made-up name */
-	size_t n_settled;	   /* how often */
-	bool names_dirty;	   /* events or names came since they were settled */
+	size_t n_named;			 /* events that have had their chance of a made-up name */
+	size_t n_settled;		 /* how often */
+	bool names_dirty;		 /* events or names came since they were settled */
 	bool wants_trace;		 /* trace_fields of the options */
 	struct tracepoints *tracepoints; /* when there are some */
-	struct features *features; /* filled when asked for, also through a const file */
+	struct features *features;	 /* filled when asked for, also through a const file */
 	struct machine *machine;
 	struct block_store blocks;
 	struct order order;

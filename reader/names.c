@@ -180,7 +180,8 @@ int file_settle_names(struct perf_file *f)
 	char name[128];
 
 	f->names_dirty = false;
-	if (f->n_settled++ < SETTLES_MAX && (names_from_description(f) || names_from_meta_info(f) || names_from_tracing(f)))
+	if (f->n_settled++ < SETTLES_MAX &&
+	    (names_from_description(f) || names_from_meta_info(f) || names_from_tracing(f)))
 		return err_nomem(&f->err);
 	for (; f->n_named < f->events.v.n; f->n_named++) {
 		struct event *e = f->events.v.v[f->n_named];

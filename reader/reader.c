@@ -10,8 +10,8 @@
 
 #define WINDOW_BYTES (48u << 20)
 
-/* As perf does (open_file_read(), tools/perf/util/data.c): a recording says which files are opened, and
- * root can open any. Who became root by sudo(8) may read what was theirs before. */
+/* As perf does (open_file_read(), tools/perf/util/data.c): a recording says which files are opened,
+ * and root can open any. Who became root by sudo(8) may read what was theirs before. */
 static int check_owner(struct perf_file *f)
 {
 	const char *sudo = getenv("SUDO_UID");
@@ -177,7 +177,8 @@ static void tracing_settle(struct perf_file *f)
 
 bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out)
 {
-	return f->tracepoints && s->event->attr.type == PERF_TYPE_TRACEPOINT && s->extra->raw_size &&
+	return f->tracepoints && s->event->attr.type == PERF_TYPE_TRACEPOINT &&
+	       s->extra->raw_size &&
 	       tracepoints_print(f->tracepoints, s->event->attr.config, s->extra->raw,
 				 s->extra->raw_size, out);
 }

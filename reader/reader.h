@@ -260,8 +260,8 @@ struct perf_file_options {
 	 * never looked at. If the file is truncated or changed meanwhile the reader sees that
 	 * at once, so the caller must have called pages_survive_cuts(). */
 	bool map;
-	/* perf_file_ahead() will not be called, so with `map` page faults cost reading time: map only
-	 * files that have large pages in the page cache. */
+	/* perf_file_ahead() will not be called, so with `map` page faults cost reading time: map
+	 * only files that have large pages in the page cache. */
 	bool alone;
 	/* As root, refuse files of others. */
 	bool only_trusted;
@@ -312,8 +312,8 @@ const struct dso *perf_file_dso(const struct perf_file *f, size_t i);
  * BPF programs; all of them in recordings by simpleperf that bring their symbols map by map. */
 size_t perf_file_map_count(const struct perf_file *f);
 const struct map *perf_file_map(const struct perf_file *f, size_t i);
-/* Where the map of the kernel itself ends in the records, which is _etext; among the maps it reaches
- * up to the first module. 0: no record tells. */
+/* Where the map of the kernel itself ends in the records, which is _etext; among the maps it
+ * reaches up to the first module. 0: no record tells. */
 uint64_t perf_file_kernel_end(const struct perf_file *f);
 
 /* The header features that say where the recording comes from; NULL / 0 when absent. */
@@ -336,9 +336,9 @@ const struct perf_file_info *perf_file_info(const struct perf_file *f);
  * of pipes, whose records may bring a section anew, until the next read. */
 const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size);
 
-/* The fields of a sample of a tracepoint, in the words of its own print format, as perf script has them;
- * cleaned. False: the recording does not describe it. Only for files that were opened with trace_fields,
- * while the sample's batch is held, and from one thread at a time. */
+/* The fields of a sample of a tracepoint, in the words of its own print format, as perf script has
+ * them; cleaned. False: the recording does not describe it. Only for files that were opened with
+ * trace_fields, while the sample's batch is held, and from one thread at a time. */
 struct text;
 bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out);
 

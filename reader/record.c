@@ -126,8 +126,8 @@ enum perf_skip record_check(const struct record_row *row, const struct record_vi
 	return PERF_SKIP_N;
 }
 
-/* Is there nothing behind the payload but a trailer, as some event has it? Before the events are known
- * nothing can be said. */
+/* Is there nothing behind the payload but a trailer, as some event has it? Before the events are
+ * known nothing can be said. */
 static bool ends_as_it_should(const struct perf_file *f, const struct record_row *row,
 			      const struct record_view *v, size_t payload)
 {

@@ -31,8 +31,8 @@ struct record_row {
 	/* 0 or negative; damage is counted with file_skip() and not an error. */
 	int (*apply)(struct perf_file *f, struct record_view *v);
 	uint16_t each; /* size of the items of a list behind the fixed fields; 0: none */
-	/* Nothing follows these but the trailer that events give records (sample_id): one that is longer
-	 * has swallowed its neighbours. */
+	/* Nothing follows these but the trailer that events give records (sample_id): one that is
+	 * longer has swallowed its neighbours. */
 	bool is_exact;
 };
 

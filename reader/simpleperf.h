@@ -1,7 +1,7 @@
 /* simpleperf.h - what simpleperf, Android's perf, adds to perf.data. Private to reader/.
  *
- * Source: AOSP, platform/system/extras/simpleperf: record.h (records from 32768 on), record_file.h and
- * record_file.proto (header sections from bit 128 on), dso.cpp (what addresses of symbols count
+ * Source: AOSP, platform/system/extras/simpleperf: record.h (records from 32768 on), record_file.h
+ * and record_file.proto (header sections from bit 128 on), dso.cpp (what addresses of symbols count
  * from). */
 #ifndef READER_SIMPLEPERF_H
 #define READER_SIMPLEPERF_H

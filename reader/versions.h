@@ -16,8 +16,8 @@ struct versions {
 	bool keep_all;
 	uint64_t last_layout;
 	uint64_t epoch;
-	uint64_t
-		reclaimed_to; /* nothing to do for versions_reclaim() with this epoch; 0: unknown */
+	/* Nothing to do for versions_reclaim() with this epoch; 0: unknown. */
+	uint64_t reclaimed_to;
 	struct address_space *superseded; /* versions that were captured and are not current */
 };
 

@@ -4,7 +4,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Records compress to a tenth or so. Zeros compress to nothing, but gigabytes of them are of no use.
+/* Records compress to a tenth or so. Zeros compress to nothing, but gigabytes of them are of no
+ * use.
  */
 #define EXPANSION_FREE	(1ull << 30)
 #define EXPANSION_RATIO 1000

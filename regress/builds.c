@@ -13,8 +13,8 @@
  */
 
 /* Of several files by one path each is a build of its own. */
-static int build_of(struct regress *g, struct side_code *c, const struct profile *p, uint32_t mapping,
-		    uint32_t *ret)
+static int build_of(struct regress *g, struct side_code *c, const struct profile *p,
+		    uint32_t mapping, uint32_t *ret)
 {
 	const struct profile_mapping *m = &p->mappings.v[mapping];
 	const char *path = strtab_get(&p->strings, m->path);
@@ -98,9 +98,9 @@ struct comparison {
 	struct regress *g;
 	struct modules *modules;
 	VEC(struct image *) images;
-	struct code_image **of[SIDE_N];/* by build; NULL: not opened */
-	uint32_t *other[SIDE_N];       /* by build: the other side's; UINT32_MAX: none */
-	bool is_program; /* some program, not only libraries, was built anew */
+	struct code_image **of[SIDE_N]; /* by build; NULL: not opened */
+	uint32_t *other[SIDE_N];	/* by build: the other side's; UINT32_MAX: none */
+	bool is_program;		/* some program, not only libraries, was built anew */
 };
 
 static bool same_build(const struct build *a, const struct build *b)
@@ -108,8 +108,8 @@ static bool same_build(const struct build *a, const struct build *b)
 	return a->id.size && !memcmp(&a->id, &b->id, sizeof a->id);
 }
 
-/* The same file, else the one with the same name, else the only one that is left: a program may have
- * been renamed. */
+/* The same file, else the one with the same name, else the only one that is left: a program may
+ * have been renamed. */
 static void pair_up(struct comparison *c)
 {
 	const struct side_code *x = &c->g->code[SIDE_BASE], *y = &c->g->code[SIDE_NEW];
@@ -164,8 +164,7 @@ static int open_build(struct comparison *c, enum side side, uint32_t i)
 	if (code_image_open(&m->code, mod->image, mod->debug ? mod->debug : mod->image))
 		return -1;
 	c->of[side][i] = &m->code;
-	c->is_program |= elf_image_phdr(mod->image, PT_INTERP, &interp) &&
-			 !strstr(b->path, ".so");
+	c->is_program |= elf_image_phdr(mod->image, PT_INTERP, &interp) && !strstr(b->path, ".so");
 	return 0;
 }
 
@@ -200,7 +199,8 @@ static enum code_state state_of(const struct comparison *c, enum side side, cons
 
 	if (is_same_build(c, side, r->build))
 		return CODE_SAME;
-	if (!mine || !mine->by_address.n || r->off == NO_OFFSET || c->other[side][r->build] == UINT32_MAX)
+	if (!mine || !mine->by_address.n || r->off == NO_OFFSET ||
+	    c->other[side][r->build] == UINT32_MAX)
 		return CODE_UNKNOWN;
 	its = c->of[!side][c->other[side][r->build]];
 	if (!its || !elf_image_off_to_vaddr(mine->img, r->off, &vaddr))

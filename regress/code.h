@@ -1,12 +1,13 @@
-/* code.h - is a function's machine code the same in two builds, but for where things lie? Private to
- * regress/.
+/* code.h - is a function's machine code the same in two builds, but for where things lie? Private
+ * to regress/.
  *
  * The linker changes distances and addresses in code that was not changed. Each instruction is
  * read: its bytes have to be equal, but for a distance, which has to lead to the same thing: to the
- * same place of the function, to what has the same name, to equal constants. NOPs are passed over: how
- * many align a loop depends on where the function lies (gcc 14 aligns loops more than functions). x86-64, ELF of 64
- * bits; everything else is "not known", as all is that cannot be shown to be the same.
- * Sources of truth: ELF gABI, x86-64 psABI (relocation types), Intel SDM volume 2. */
+ * same place of the function, to what has the same name, to equal constants. NOPs are passed over:
+ * how many align a loop depends on where the function lies (gcc 14 aligns loops more than
+ * functions). x86-64, ELF of 64 bits; everything else is "not known", as all is that cannot be
+ * shown to be the same. Sources of truth: ELF gABI, x86-64 psABI (relocation types), Intel SDM
+ * volume 2. */
 #ifndef REGRESS_CODE_H
 #define REGRESS_CODE_H
 
@@ -16,8 +17,8 @@
 struct code_symbol {
 	uint64_t start, size; /* vaddr */
 	uint64_t section_end;
-	const char *name;     /* lives with the image */
-	uint32_t rank;	      /* among symbols of this name, by address */
+	const char *name; /* lives with the image */
+	uint32_t rank;	  /* among symbols of this name, by address */
 	bool is_function;
 	bool is_label; /* of data without a size */
 };
@@ -42,7 +43,8 @@ enum code_state { CODE_UNKNOWN, CODE_SAME, CODE_CHANGED };
  * images (no x86-64, no symbols) have by_address.n == 0. */
 int code_image_open(struct code_image *c, struct elf_image *img, struct elf_image *symbols);
 void code_image_done(struct code_image *c);
-/* Is the instruction of n bytes an INT3 or a NOP, as they stand between functions and before loops? */
+/* Is the instruction of n bytes an INT3 or a NOP, as they stand between functions and before loops?
+ */
 bool code_is_padding(const uint8_t *insn, size_t n);
 /* The symbol that covers an address; NULL. */
 const struct code_symbol *code_symbol_at(const struct code_image *c, uint64_t vaddr);

@@ -89,8 +89,8 @@ bool code_is_padding(const uint8_t *insn, size_t n)
 	return *insn == 0x90 || *insn == 0xcc || (n > 1 && insn[0] == 0x0f && insn[1] == 0x1f);
 }
 
-/* Assembly often gives no size: then it ends with the last instruction before the next symbol that is
- * no padding. What cannot be read is only a name. */
+/* Assembly often gives no size: then it ends with the last instruction before the next symbol that
+ * is no padding. What cannot be read is only a name. */
 static void measure_function(const struct code_image *c, struct code_symbol *s, uint64_t next)
 {
 	struct code_reference r;
@@ -141,9 +141,8 @@ static int sort_symbols(struct code_image *c)
 			return -1;
 	qsort_r(c->by_name.v, c->by_name.n, sizeof *c->by_name.v, compare_names, v);
 	for (i = 0; i < c->by_name.n; i++) {
-		rank = i && !strcmp(v[c->by_name.v[i]].name, v[c->by_name.v[i - 1]].name)
-			       ? rank + 1
-			       : 0;
+		rank = i && !strcmp(v[c->by_name.v[i]].name, v[c->by_name.v[i - 1]].name) ? rank + 1
+											  : 0;
 		v[c->by_name.v[i]].rank = rank;
 	}
 	return 0;

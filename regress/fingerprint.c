@@ -103,7 +103,8 @@ int builds_describe(struct regress *g, struct err *err)
 	size_t i, n = 0;
 
 	for (s = 0; s < SIDE_N; s++)
-		for (i = 0; !rc && i < g->code[s].builds.n && n < (size_t)(s + 1) * DESCRIBED_MAX; i++) {
+		for (i = 0; !rc && i < g->code[s].builds.n && n < (size_t)(s + 1) * DESCRIBED_MAX;
+		     i++) {
 			struct build *b = &g->code[s].builds.v[i];
 
 			if (!b->id.size || is_on_both(g, s, b))

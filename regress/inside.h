@@ -8,8 +8,9 @@
 
 /* A function in all runs. */
 struct key_info {
-	uint32_t name, dso;				  /* string ids in `names` */
-	uint32_t file[SIDE_N], line[SIDE_N]; /* where it begins, as each side has it; 0: not known */
+	uint32_t name, dso; /* string ids in `names` */
+	uint32_t file[SIDE_N],
+		line[SIDE_N]; /* where it begins, as each side has it; 0: not known */
 	bool is_kernel, is_async, is_unknown;
 	bool is_folded[SIDE_N]; /* the linker made it one with others of the same code: "f [+1]" */
 };
@@ -48,7 +49,7 @@ struct side_code {
 	VEC(struct build) builds;
 	VEC(struct ran) ran;
 	struct hash_index known; /* ran */
-	bool has_other; /* also code without a file: made at run time */
+	bool has_other;		 /* also code without a file: made at run time */
 };
 
 /* Samples at a line of a function: lines are counted from where it begins, which moves. */
@@ -118,10 +119,11 @@ struct regress {
 };
 
 /* ---- runs.c */
-/* Samples of one run by key: self and inclusive, to add to zeroed arrays. 0 or -1 when out of memory. */
+/* Samples of one run by key: self and inclusive, to add to zeroed arrays. 0 or -1 when out of
+ * memory. */
 int run_count(const struct run_tree *t, double *self, double *incl);
-/* Inclusive of one key, without the samples of functions in skip_leaf, and of what is or was called by one in
- * skip_any (by key). */
+/* Inclusive of one key, without the samples of functions in skip_leaf, and of what is or was called
+ * by one in skip_any (by key). */
 int run_count_of(const struct run_tree *t, uint32_t key, const bool *skip_leaf,
 		 const bool *skip_any, double *incl);
 /* Fills `both`. */

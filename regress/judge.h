@@ -1,4 +1,5 @@
-/* judge.h - one comparison while it is judged: shared by verdict.c, moved.c and where.c. Private to regress/. */
+/* judge.h - one comparison while it is judged: shared by verdict.c, moved.c and where.c. Private to
+ * regress/. */
 #ifndef REGRESS_JUDGE_H
 #define REGRESS_JUDGE_H
 
@@ -19,7 +20,7 @@ struct judge {
 	double s[SIDE_N];     /* sums of the size factors */
 	double total[SIDE_N]; /* samples per run, adjusted */
 	bool *flagged;	      /* by key: slower by itself */
-	bool *accepted;	 /* by key: slower with what it calls, and nothing of that explains it */
+	bool *accepted;	    /* by key: slower with what it calls, and nothing of that explains it */
 	struct move *moved; /* by key */
 	bool can_gate;
 };

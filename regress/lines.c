@@ -61,14 +61,16 @@ void lines_of(const struct regress *g, const double *s, struct finding *f)
 	for (i = 0; f->kind == FINDING_SELF && i < g->lines.n; i++) {
 		const struct line_count *c = &g->lines.v[i];
 		struct finding_line l = {.line = {c->line[SIDE_BASE], c->line[SIDE_NEW]},
-					 .base = (double)c->samples[SIDE_BASE] / PARTS / s[SIDE_BASE],
+					 .base = (double)c->samples[SIDE_BASE] / PARTS /
+						 s[SIDE_BASE],
 					 .new = (double)c->samples[SIDE_NEW] / PARTS / s[SIDE_NEW]};
 
 		if (c->key != f->key || change_of(&l) * sum <= 0)
 			continue;
-		for (k = f->n_lines; k && (fabs(change_of(&l)) > fabs(change_of(&f->lines[k - 1])) ||
-					   (change_of(&l) == change_of(&f->lines[k - 1]) &&
-					    l.line[SIDE_NEW] < f->lines[k - 1].line[SIDE_NEW]));
+		for (k = f->n_lines;
+		     k && (fabs(change_of(&l)) > fabs(change_of(&f->lines[k - 1])) ||
+			   (change_of(&l) == change_of(&f->lines[k - 1]) &&
+			    l.line[SIDE_NEW] < f->lines[k - 1].line[SIDE_NEW]));
 		     k--)
 			if (k < FINDING_PATHS)
 				f->lines[k] = f->lines[k - 1];

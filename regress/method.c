@@ -22,7 +22,7 @@
 #define DF_ONE_RUN	4.0
 #define DF_PAST_MAX	24.0 /* earlier runs count at most three times as much as five a side */
 #define DF_PAST_ENOUGH	10.0 /* to know that a function varies less than chance */
-#define PHI_NOISIER 1.5 /* mean ratio of today's dispersions to earlier ones */
+#define PHI_NOISIER	1.5  /* mean ratio of today's dispersions to earlier ones */
 #define D0_WITH_PAST	5.0
 
 int family_make(struct family *f, size_t n, size_t runs, size_t base)
@@ -362,7 +362,8 @@ static double pool_past(const struct family *f, const struct tested *v, double a
 
 static void test_one(const struct family *f, struct tested *v)
 {
-	double df = family_df(f), at = family_trend(f, v->mu), d0 = f->d0, margin = log1p(v->margin);
+	double df = family_df(f), at = family_trend(f, v->mu), d0 = f->d0,
+	       margin = log1p(v->margin);
 	double past, floor;
 
 	if (v->phi / at > PHI_ROBUST_FAR)

@@ -20,8 +20,8 @@ struct tested {
 	double p_up, p_down; /* of a growth (decline) beyond the margin; then adjusted: q_ */
 	double q_up, q_down;
 	double first_share; /* of q: the level at which it is found if nothing else is slower */
-	bool is_tested; /* enough samples */
-	bool is_left_out; /* by the caller: its growth is not one of the questions */
+	bool is_tested;	    /* enough samples */
+	bool is_left_out;   /* by the caller: its growth is not one of the questions */
 };
 
 /* Earlier runs, which are compared with others of their session only. */
@@ -74,10 +74,11 @@ double family_mde(const struct tested *v, double q);
 struct effect {
 	double share, growth, margin, q;
 };
-/* How many samples each run needs, if there are as many runs; INFINITY: those do not help. `samples`: of
- * a run, as they are. */
+/* How many samples each run needs, if there are as many runs; INFINITY: those do not help.
+ * `samples`: of a run, as they are. */
 double family_samples_needed(const struct family *f, const struct effect *e, double samples);
-/* How many runs each side needs, of so many samples each; INFINITY: the growth is none to look for. */
+/* How many runs each side needs, of so many samples each; INFINITY: the growth is none to look for.
+ */
 double family_runs_needed(const struct family *f, const struct effect *e, double samples);
 
 #endif

@@ -59,8 +59,8 @@ static uint32_t absorbed(const struct judge *j, uint32_t f)
 		       : NONE;
 }
 
-/* What a callee's time did: of one that is gone it became its caller's, of a new one it was. Callers may have
- * none by themselves either way. */
+/* What a callee's time did: of one that is gone it became its caller's, of a new one it was.
+ * Callers may have none by themselves either way. */
 static enum moved_how how_of(const struct judge *j, uint32_t callee)
 {
 	const struct tested *v = &j->g->self.v[callee];
@@ -115,8 +115,8 @@ static uint32_t find_old_name(const struct judge *j, uint32_t f)
 	return NONE;
 }
 
-/* The linker made functions of the same code one, on one side only: what the one got, those that are
- * gone there had (or the other way round). All of them or one. */
+/* The linker made functions of the same code one, on one side only: what the one got, those that
+ * are gone there had (or the other way round). All of them or one. */
 static uint32_t find_folded(const struct judge *j, uint32_t f)
 {
 	const struct regress *g = j->g;

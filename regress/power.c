@@ -1,4 +1,5 @@
-/* power.c - what could have been found: the smallest growth, and how many samples a given one takes. */
+/* power.c - what could have been found: the smallest growth, and how many samples a given one
+ * takes. */
 #include <math.h>
 
 #include "regress/method.h"
@@ -6,10 +7,11 @@
 
 #define Z_80	    0.8416212335729143 /* power of 80 % */
 #define SAMPLES_TOP 1e12
-#define PHI_CHANCE  2.0 /* below it most of what differs is chance, which more samples make smaller */
+#define PHI_CHANCE \
+	2.0 /* below it most of what differs is chance, which more samples make smaller */
 
-/* How many standard errors a growth must be beyond the margin; share: of q, which many questions leave
- * to one. */
+/* How many standard errors a growth must be beyond the margin; share: of q, which many questions
+ * leave to one. */
 static double distance(double q, double share, double df)
 {
 	return stats_t_quantile(fmin(fmax(q * share, 1e-12), .5), df) + Z_80;
@@ -27,8 +29,8 @@ double family_mde(const struct tested *v, double q)
 	return expm1(log1p(v->margin) + distance(q, share, v->df) * v->se);
 }
 
-/* The variance of the effect's logarithm in runs with `samples` each, by that at which it is found. The
- * function's weight among all is that in the runs as they are. */
+/* The variance of the effect's logarithm in runs with `samples` each, by that at which it is found.
+ * The function's weight among all is that in the runs as they are. */
 static double variance_ratio(const struct family *f, const struct effect *e, double samples,
 			     double samples_now)
 {

@@ -11,9 +11,8 @@
 const char *verdict_text(enum verdict v)
 {
 	static const char *const texts[VERDICT_N] = {
-		"REGRESSED", "NEW",  "OVER BUDGET", "suspect",	   "allowed",
-		"improved",  "gone", "moved",	    "environment", "not confirmed",
-		"explained"};
+		"REGRESSED", "NEW",   "OVER BUDGET", "suspect",	      "allowed",  "improved",
+		"gone",	     "moved", "environment", "not confirmed", "explained"};
 
 	return texts[v];
 }
@@ -111,8 +110,8 @@ int regress_only(struct regress *g, enum finding_kind kind, const char *key, str
 /* ---- comparing ---------------------------------------------------------------------------------
  */
 
-/* Of a comparison that confirms another all counts are used, for the dispersion and the size factors,
- * but only what was flagged there is a question. */
+/* Of a comparison that confirms another all counts are used, for the dispersion and the size
+ * factors, but only what was flagged there is a question. */
 static void leave_out(struct regress *g)
 {
 	size_t i;

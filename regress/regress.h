@@ -2,8 +2,8 @@
  *
  * Runs of two sides are profiles; their functions are matched by keys that survive a rebuild,
  * counted per run, and compared by a quasi-Poisson log ratio with a dispersion that is estimated
- * from the differences between runs of one side. Nothing is random: the same runs, added in the same
- * order, give the same bytes.
+ * from the differences between runs of one side. Nothing is random: the same runs, added in the
+ *same order, give the same bytes.
  *
  *	struct regress *g = regress_new(&options);
  *	regress_add_run(g, SIDE_BASE, "base/1.data", profile, &facts, &err);	... all runs
@@ -33,15 +33,15 @@ struct regress_recipe {
 };
 
 struct regress_options {
-	double q;	   /* of all alarms, which share may be false; 0: 0.01 */
-	double report_q;   /* what is shown as suspicious; 0: 0.05 */
-	double margin;	   /* growth that is not worth an alarm; negative: 0.02 */
-	double impact;	   /* share of the whole that is not worth one; negative: 0.001 */
-	double total_max;  /* growth of all on-CPU time that is no alarm; negative: 0.03 */
-	double detect_growth, detect_share; /* what ought to be found: so much in a function of so
-					       much of the whole; 0: 0.1 and 0.1 */
-	bool force;	   /* compare what is not comparable */
-	const char *event; /* NULL: the heaviest */
+	double q;	  /* of all alarms, which share may be false; 0: 0.01 */
+	double report_q;  /* what is shown as suspicious; 0: 0.05 */
+	double margin;	  /* growth that is not worth an alarm; negative: 0.02 */
+	double impact;	  /* share of the whole that is not worth one; negative: 0.001 */
+	double total_max; /* growth of all on-CPU time that is no alarm; negative: 0.03 */
+	double detect_growth, detect_share;  /* what ought to be found: so much in a function of so
+						much of the whole; 0: 0.1 and 0.1 */
+	bool force;			     /* compare what is not comparable */
+	const char *event;		     /* NULL: the heaviest */
 	const struct regress_recipe *recipe; /* NULL: not known */
 };
 
@@ -77,11 +77,12 @@ bool verdict_is_gated(enum verdict v);
 
 /* How time moved from one function to another. */
 enum moved_how {
-	MOVED_SHIFTED, /* between a function and its caller, which both are on both sides */
-	MOVED_INLINED, /* into its caller */
+	MOVED_SHIFTED,	/* between a function and its caller, which both are on both sides */
+	MOVED_INLINED,	/* into its caller */
 	MOVED_OUTLINED, /* out of its caller */
-	MOVED_RENAMED, /* perhaps: a name that is gone and a new one have the same callers and time */
-	MOVED_FOLDED,  /* the linker made functions of the same code one */
+	MOVED_RENAMED,	/* perhaps: a name that is gone and a new one have the same callers and time
+			 */
+	MOVED_FOLDED,	/* the linker made functions of the same code one */
 	MOVED_N
 };
 const char *moved_how_text(enum moved_how h); /* "inlined" */
@@ -116,13 +117,14 @@ struct finding {
 	double growth, lo, hi; /* new / base - 1, and its 95 % confidence interval */
 	double impact;	       /* growth in shares of the whole */
 	double p, p_adjusted;
-	double phi;	  /* dispersion: 1 is pure chance */
-	double mde;	  /* smallest growth that would have been found with a power of 80 % */
-	uint32_t related; /* MOVED: the key that it went to or came from; UINT32_MAX */
+	double phi;	    /* dispersion: 1 is pure chance */
+	double mde;	    /* smallest growth that would have been found with a power of 80 % */
+	uint32_t related;   /* MOVED: the key that it went to or came from; UINT32_MAX */
 	enum moved_how how; /* MOVED */
-	unsigned rule;	  /* line of .profbudget; 0: none */
-	const char *why;  /* of `allow`; NULL */
-	bool is_same_code; /* its own machine code is the same on both sides but for where it lies */
+	unsigned rule;	    /* line of .profbudget; 0: none */
+	const char *why;    /* of `allow`; NULL */
+	bool is_same_code;  /* its own machine code is the same on both sides but for where it lies
+			     */
 	struct finding_path paths[FINDING_PATHS];
 	size_t n_paths;
 	struct finding_line lines[FINDING_PATHS]; /* of FINDING_SELF, largest change first */
@@ -146,17 +148,18 @@ void regress_free(struct regress *g);
 /* Rules of a budget file; `text` is kept by the caller until the end. 0 or negative with *err,
  * which names the line. */
 int regress_budget(struct regress *g, const char *path, const char *text, struct err *err);
-/* Judges only what was named so, with runs that were not known when it was chosen: the rate of false
- * alarms is then that of these few tests alone (doc/regress.md, "Confirming"). key: as regress_key()
- * of the earlier comparison gives it; of FINDING_TOTAL it is not looked at. 0 or negative. */
+/* Judges only what was named so, with runs that were not known when it was chosen: the rate of
+ * false alarms is then that of these few tests alone (doc/regress.md, "Confirming"). key: as
+ * regress_key() of the earlier comparison gives it; of FINDING_TOTAL it is not looked at. 0 or
+ * negative. */
 int regress_only(struct regress *g, enum finding_kind kind, const char *key, struct err *err);
 /* Keeps nothing of the profile. */
 int regress_add_run(struct regress *g, enum side side, const char *name, const struct profile *p,
 		    const struct run_facts *facts, struct err *err);
-/* An earlier run of the base, for the spread of functions from run to run: those of one session were
- * recorded together, of one build. Runs are compared within sessions only, so what changed since
- * does not matter. What is not comparable with today's runs, and what is too much (HISTORY_MAX), is
- * left out and counted. Before or after the sides' runs. 0 or negative. */
+/* An earlier run of the base, for the spread of functions from run to run: those of one session
+ * were recorded together, of one build. Runs are compared within sessions only, so what changed
+ * since does not matter. What is not comparable with today's runs, and what is too much
+ * (HISTORY_MAX), is left out and counted. Before or after the sides' runs. 0 or negative. */
 int regress_add_history(struct regress *g, unsigned session, const char *name,
 			const struct profile *p, const struct run_facts *facts, struct err *err);
 enum { HISTORY_MAX = 64 };
@@ -171,16 +174,16 @@ struct regress_design {
 	bool is_uniform;	/* everything changed alike: see the total */
 	size_t runs[SIDE_N], tested, keys;
 	size_t history, history_left_out; /* earlier runs */
-	bool history_is_quieter; /* than today: not used */
+	bool history_is_quieter;	  /* than today: not used */
 	bool is_same_code; /* nothing of the program is another but where it lies: nothing fails */
-	size_t only; /* how many regress_only() named; 0: everything is judged */
+	size_t only;	   /* how many regress_only() named; 0: everything is judged */
 	double samples[SIDE_N]; /* per run */
 	double d0, trend[2];
 	double certified[2]; /* share of the time that is certainly less than 5, 10 % slower: wrong
 				for a share q of functions */
 	double largest_mde;  /* of functions with 1 % and more */
-	/* detect_growth in detect_share is found with a power of 80 % by that many samples in each of
-	 * these runs (INFINITY: by none), or by that many of such runs on each side. */
+	/* detect_growth in detect_share is found with a power of 80 % by that many samples in each
+	 * of these runs (INFINITY: by none), or by that many of such runs on each side. */
 	double detect_samples, detect_runs;
 	bool can_detect; /* so there are enough */
 };
@@ -191,9 +194,10 @@ const struct finding *regress_findings(const struct regress *g, size_t *n);
 const char *regress_key(const struct regress *g, uint32_t key);	 /* as matched */
 const char *regress_name(const struct regress *g, uint32_t key); /* as shown */
 const char *regress_dso(const struct regress *g, uint32_t key);
-const char *regress_file(const struct regress *g, uint32_t key, uint32_t *line); /* in the new side if it is there; "": not known */
-/* What was found out about a function of this name: the first of its findings, by itself before with
- * what it calls; NULL: nothing. */
+const char *regress_file(const struct regress *g, uint32_t key,
+			 uint32_t *line); /* in the new side if it is there; "": not known */
+/* What was found out about a function of this name: the first of its findings, by itself before
+ * with what it calls; NULL: nothing. */
 const struct finding *regress_finding_of(const struct regress *g, const char *name, size_t n);
 /* One line: "1 slower, 0 suspect .."; one about a finding: "+12.3 %, +0.40 % of the whole ..". */
 void regress_summary(const struct regress *g, char *line, size_t size);
@@ -205,7 +209,8 @@ bool regress_failed(const struct regress *g);
 const char *regress_budget_note(const struct regress *g, size_t i);
 
 /* What the reader of a report ought to know of the runs: sides that seem to be swapped, other
- * compilers. NULL behind the last. regress_warn() adds one (before the comparison; 0 or negative). */
+ * compilers. NULL behind the last. regress_warn() adds one (before the comparison; 0 or negative).
+ */
 const char *regress_warning(const struct regress *g, size_t i);
 int regress_warn(struct regress *g, const char *text, struct err *err);
 

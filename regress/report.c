@@ -182,12 +182,13 @@ static void add_head(struct text *t, const struct regress *g)
 		 100 * g->opt.impact, 100 * g->opt.total_max);
 	text_str(t, line);
 	if (d->history + d->history_left_out) {
-		snprintf(line, sizeof line,
-			 "history: %zu earlier runs%s; %zu are left out, which are not comparable\n",
-			 d->history,
-			 d->history_is_quieter ? " are not used: today functions vary more"
-					       : " tell how much functions vary",
-			 d->history_left_out);
+		snprintf(
+			line, sizeof line,
+			"history: %zu earlier runs%s; %zu are left out, which are not comparable\n",
+			d->history,
+			d->history_is_quieter ? " are not used: today functions vary more"
+					      : " tell how much functions vary",
+			d->history_left_out);
 		text_str(t, line);
 	}
 	if (d->only)
@@ -199,10 +200,10 @@ static void add_head(struct text *t, const struct regress *g)
 	}
 	if (d->is_same_code)
 		text_str(t, "the program is the same code on both sides, laid out otherwise: what "
-			     "differs is the environment\n");
+			    "differs is the environment\n");
 	if (d->is_uniform)
 		text_str(t, "everything changed alike: that is told of all on-CPU time, not of "
-			     "the functions\n");
+			    "the functions\n");
 	if (d->runs[SIDE_BASE] < 3 || d->runs[SIDE_NEW] < 3)
 		text_str(t, "fewer than 3 runs a side: nothing is certain, nothing fails\n");
 }
@@ -237,7 +238,8 @@ void report_power(const struct regress *g, struct text *t)
 			 fmax(d->detect_runs, 3));
 	else
 		snprintf(line, sizeof line,
-			 "it takes about %.0f samples a run, here are %.0f: longer runs, a higher -F, "
+			 "it takes about %.0f samples a run, here are %.0f: longer runs, a higher "
+			 "-F, "
 			 "or -n %.0f",
 			 two_digits(fmax(d->detect_samples, samples)), samples,
 			 fmax(d->detect_runs, 3));
@@ -253,8 +255,9 @@ void regress_write_text(const struct regress *g, FILE *out)
 	size_t i;
 
 	add_head(&t, g);
-	text_str(&t, "\nverdict        of base     growth  95 % interval     impact    adj. p  of    "
-		     "function\n");
+	text_str(&t,
+		 "\nverdict        of base     growth  95 % interval     impact    adj. p  of    "
+		 "function\n");
 	for (i = 0; i < g->findings.n; i++)
 		if (finding_is_shown(&g->findings.v[i])) {
 			add_row(&t, g, &g->findings.v[i]);

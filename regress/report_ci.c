@@ -106,7 +106,8 @@ void regress_write_markdown(const struct regress *g, FILE *out)
 		text_str(&t, "\n\n");
 	}
 	if (d->only)
-		text_str(&t, "Only what an earlier comparison flagged is judged, by fresh runs.\n\n");
+		text_str(&t,
+			 "Only what an earlier comparison flagged is judged, by fresh runs.\n\n");
 	left = add_markdown_table(&t, g);
 	if (left) {
 		snprintf(line, sizeof line, "\n%zu more are in the JSON report.\n", left);

@@ -217,7 +217,8 @@ static int weigh(const struct regress *g, const struct profile_event *e, struct 
 	if (e->attr.flags & PERF_ATTR_FREQ)
 		run->facts.frequency = e->attr.sample_period;
 	else if (!run->facts.frequency && e->attr.sample_period && profile_event_is_clock(e))
-		run->facts.frequency = (1000000000 + e->attr.sample_period / 2) / e->attr.sample_period;
+		run->facts.frequency =
+			(1000000000 + e->attr.sample_period / 2) / e->attr.sample_period;
 	else if (!run->facts.frequency)
 		run->facts.period = e->attr.sample_period;
 	for (i = 0; i < t->nodes.n; i++) {
@@ -251,8 +252,8 @@ static int see_places(struct keyer *k, const bool *has_event, double unit)
 	return rc;
 }
 
-/* Fills a zeroed *ret but for its facts; its event must be that of the other runs. To be released by
- * past_run_done() in all cases. */
+/* Fills a zeroed *ret but for its facts; its event must be that of the other runs. To be released
+ * by past_run_done() in all cases. */
 static int read_run(struct regress *g, const char *name, const struct profile *p,
 		    struct past_run *ret, struct err *err)
 {

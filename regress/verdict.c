@@ -227,7 +227,8 @@ static int judge_unconfirmed(struct judge *j, struct err *err)
 		const struct family *family = o->kind == FINDING_INCL ? &g->incl : &g->self;
 		struct finding f = {0};
 
-		for (k = 0; k < n && (g->findings.v[k].kind != o->kind || g->findings.v[k].key != o->key);
+		for (k = 0;
+		     k < n && (g->findings.v[k].kind != o->kind || g->findings.v[k].key != o->key);
 		     k++)
 			;
 		if (k < n || o->kind == FINDING_TOTAL)

@@ -8,7 +8,8 @@
  * not, it may still be the same with a changed variable, or another one called from the same place;
  * then time decides, and that all stacks near in time with such a frame show the same callers, and
  * that no function calls itself there. That the caller of an equal frame had returned in between
- * does not matter: what is told is a path of calls, and that is mostly the same (tests/stitch/README.md).
+ * does not matter: what is told is a path of calls, and that is mostly the same
+ * (tests/stitch/README.md).
  */
 #ifndef STITCH_STACKS_H
 #define STITCH_STACKS_H
@@ -38,7 +39,7 @@ struct stitch_stack {
 	const struct stitch_words *words; /* else NULL */
 	uint32_t copy_bytes;
 	uint32_t n;
-	uint32_t n_believed;	      /* frames that can be told; 0: not looked at yet */
+	uint32_t n_believed; /* frames that can be told; 0: not looked at yet */
 	uint32_t wanted,
 		seen_before; /* the frame that it was cut at; the last occurrence before it */
 	uint32_t donor;	     /* an occurrence, or NONE */

@@ -1,7 +1,7 @@
 /* stitch.h - what other samples of a thread tell of a stack that was cut.
  *
- * A copy of a stack that was too small ends in the middle of it. Other samples of the thread tell how
- * deep the stack was, and often who the callers beyond the cut are. Nothing here reads files or
+ * A copy of a stack that was too small ends in the middle of it. Other samples of the thread tell
+ * how deep the stack was, and often who the callers beyond the cut are. Nothing here reads files or
  * recorded memory: stacks as the unwinder left them come in, with the places of their frames.
  */
 #ifndef STITCH_STITCH_H
@@ -29,8 +29,8 @@ void stack_depths_free(struct stack_depths *d);
  * memory less is known. */
 void stack_depths_add(struct stack_depths *d, const struct perf_sample *const *samples,
 		      const struct stack_trace *traces, size_t n);
-/* The thread has ended: what is known of its stacks is counted, and no more than that kept. A sample
- * that comes all the same is one of another thread. */
+/* The thread has ended: what is known of its stacks is counted, and no more than that kept. A
+ * sample that comes all the same is one of another thread. */
 void stack_depths_end(struct stack_depths *d, uint32_t pid, uint32_t tid);
 
 struct stack_need {
@@ -49,16 +49,17 @@ int stack_depths_need(const struct stack_depths *d, unsigned percent, uint64_t b
  * same thread that passed through the same activation tells who called it: one with the same
  * address, stack pointer, frame pointer, and memory of that frame. Without equal memory the nearest
  * in time is believed if it is near, all others that are agree, and the function does not call
- * itself there; what it adds is marked FRAME_STITCHED. A stitcher sees all samples of the threads it
- * works for, in time order, some at a time. What it says of a thread depends on nothing but the
+ * itself there; what it adds is marked FRAME_STITCHED. A stitcher sees all samples of the threads
+ * it works for, in time order, some at a time. What it says of a thread depends on nothing but the
  * samples of that thread, and on where a batch ends: samples later than the batch cannot help, so
  * batches should not be tiny. Of threads that were not seen for the largest distance, or that have
  * ended, nothing is kept. One thread at a time. */
 struct stitcher; /* opaque */
 
 struct stitch_options {
-	uint64_t max_distance_ns; /* in time, of the sample that is believed; 0: STITCH_DISTANCE_NS */
-	unsigned max_frames;      /* user frames, as in struct unwind_options; then the stop is DEPTH */
+	uint64_t max_distance_ns; /* in time, of the sample that is believed; 0: STITCH_DISTANCE_NS
+				   */
+	unsigned max_frames; /* user frames, as in struct unwind_options; then the stop is DEPTH */
 };
 #define STITCH_DISTANCE_NS 10000000000u
 
@@ -73,8 +74,8 @@ struct stitch_stats {
 int stitcher_new(struct stitcher **ret, const struct stitch_options *opt, struct err *err);
 void stitcher_free(struct stitcher *st);
 /* Completes those traces of a batch that were cut, as far as can be known: they get a base, in
- * `room`. A trace without places stays as it is, and tells nothing. 0 or -ERR_NOMEM, after which the
- * stitcher knows less. */
+ * `room`. A trace without places stays as it is, and tells nothing. 0 or -ERR_NOMEM, after which
+ * the stitcher knows less. */
 int stitcher_run(struct stitcher *st, const struct perf_sample *const *samples,
 		 struct stack_trace *traces, size_t n, struct scratch *room);
 /* The thread has ended, at the end of the last batch at the latest. */

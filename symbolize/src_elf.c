@@ -64,7 +64,8 @@ static int open_module(struct symbol_source *s, struct err *err)
 /* Whether the dso's executable map showed this segment, the i-th: *vaddr is that of the map's first
  * byte. The kernel and ld.so map whole pages, ld.so the pages of what follows the first segment
  * with it (_dl_map_segments() of glibc). */
-static bool map_showed(const struct dso *dso, const struct elf_segment *g, size_t i, uint64_t *vaddr)
+static bool map_showed(const struct dso *dso, const struct elf_segment *g, size_t i,
+		       uint64_t *vaddr)
 {
 	static const uint64_t pages[] = {4096, 16384, 65536};
 	size_t p;

@@ -112,9 +112,8 @@ static bool is_dump_of(const struct symbol_source *s, const struct dso *dump)
 {
 	uint32_t pid;
 
-	return jitdump_pid(dump->path, &pid) &&
-	       ((pid == s->dso->pid && dump->mapped_by == pid) ||
-		jit_codes_used_by(s->env->jit, dump, s->dso->pid));
+	return jitdump_pid(dump->path, &pid) && ((pid == s->dso->pid && dump->mapped_by == pid) ||
+						 jit_codes_used_by(s->env->jit, dump, s->dso->pid));
 }
 
 /* A JIT compiler makes its jitdump known by mapping it: the recording has its path. */

@@ -108,7 +108,8 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 	s->n_threads = opt->n_threads ? opt->n_threads : threads_available();
 	s->env.kernel = kernel_new(opt);
 	s->env.jit = opt->jit;
-	if (!opt->jit && !jit_codes_new(&s->own_jit, modules_symfs(modules), opt->foreign_jit_maps, NULL))
+	if (!opt->jit &&
+	    !jit_codes_new(&s->own_jit, modules_symfs(modules), opt->foreign_jit_maps, NULL))
 		s->env.jit = s->own_jit;
 	s->env.guest_kernel = kernel_new_guest(opt);
 	s->env.lines_cache = &s->lines_cache;

@@ -21,19 +21,19 @@
 #include "reader/reader.h"
 
 /* Why an address has no name. X(name, text) */
-#define SYM_MISSES(X)                                                            \
-	X(FOUND, "found")                                                        \
-	X(NO_MAP, "address not in any mapping")                                  \
-	X(NO_FILE, "file not found")                                             \
-	X(BUILD_ID_DIFFERS, "file has another build id")                         \
-	X(OTHER_CODE, "its code is not what was recorded")                       \
-	X(UNREADABLE, "file cannot be read")                                     \
-	X(NO_SYMBOLS, "file has no symbols")                                     \
-	X(NO_SYMBOL_HERE, "no symbol covers the address")                        \
-	X(NO_KALLSYMS, "kernel symbols not available")                           \
-	X(OTHER_KERNEL, "recorded on another kernel")                            \
-	X(KPTR_RESTRICT, "kernel addresses hidden (kernel.kptr_restrict)")       \
-	X(NO_JIT_MAP, "no perf-PID.map of the process")                          \
+#define SYM_MISSES(X)                                                                   \
+	X(FOUND, "found")                                                               \
+	X(NO_MAP, "address not in any mapping")                                         \
+	X(NO_FILE, "file not found")                                                    \
+	X(BUILD_ID_DIFFERS, "file has another build id")                                \
+	X(OTHER_CODE, "its code is not what was recorded")                              \
+	X(UNREADABLE, "file cannot be read")                                            \
+	X(NO_SYMBOLS, "file has no symbols")                                            \
+	X(NO_SYMBOL_HERE, "no symbol covers the address")                               \
+	X(NO_KALLSYMS, "kernel symbols not available")                                  \
+	X(OTHER_KERNEL, "recorded on another kernel")                                   \
+	X(KPTR_RESTRICT, "kernel addresses hidden (kernel.kptr_restrict)")              \
+	X(NO_JIT_MAP, "no perf-PID.map of the process")                                 \
 	X(FOREIGN_JIT_MAP, "perf map or jitdump is another user's (--force to use it)") \
 	X(NOT_A_FILE, "mapping without a file")
 
@@ -56,7 +56,7 @@ struct sym_query {
 	uint64_t off;	       /* DSO_FILE, DSO_VDSO, DSO_KERNEL_MODULE with a path: file offset
 				  (map_ip_to_off of the LOOKUP address); else the runtime address */
 	uint64_t ip;	       /* runtime lookup address, for kernel and JIT code */
-	uint64_t time_ns; /* JIT code: as it was then (jit_span.made_ns); 0: what came last */
+	uint64_t time_ns;      /* JIT code: as it was then (jit_span.made_ns); 0: what came last */
 };
 
 /* The answer. lines[] is the inline chain, innermost first; lines[n_lines - 1] is the real function
@@ -169,9 +169,9 @@ const char *sym_tier_text(enum sym_tier t);
 enum sym_tier symbolizer_tier(const struct symbolizer *s, const struct dso *dso);
 
 /* Why debug information that is there was not all usable. X(name, text) */
-#define SYM_LACKS(X)                                         \
-	X(NOTHING, "")                                       \
-	X(SPLIT, "split debug information (.dwo) not found") \
+#define SYM_LACKS(X)                                                         \
+	X(NOTHING, "")                                                       \
+	X(SPLIT, "split debug information (.dwo) not found")                 \
 	X(OTHER_SPLIT, "split debug information (.dwo) is of another build") \
 	X(DAMAGED, "debug information is damaged")
 

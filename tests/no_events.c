@@ -1,4 +1,5 @@
-/* no_events.c COMMAND.. - runs it where perf_event_open fails with EPERM, as in a container with Docker's seccomp filter. */
+/* no_events.c COMMAND.. - runs it where perf_event_open fails with EPERM, as in a container with
+ * Docker's seccomp filter. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

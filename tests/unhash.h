@@ -27,7 +27,8 @@ static inline uint64_t unhash(uint64_t h)
 	return h ^ h >> 30 ^ h >> 60;
 }
 
-/* Where so many keys fall together that minutes would not be enough: the test is killed, and fails. */
+/* Where so many keys fall together that minutes would not be enough: the test is killed, and fails.
+ */
 static inline int end_after_a_minute(void)
 {
 	const struct rlimit limit = {60, 60}; /* of CPU time */

@@ -41,7 +41,7 @@ enum { ARCH_STUB_BYTES = 9 };
 struct arch_exit {
 	const uint8_t *code;
 	uint8_t code_bytes;
-	uint8_t before; /* how many of them are before the address that is returned to */
+	uint8_t before;	  /* how many of them are before the address that is returned to */
 	bool is_function; /* that begins so, and is an outermost frame whatever its call frame
 			   * information says */
 };
@@ -115,8 +115,8 @@ struct arch {
 	/* What instructions do to a frame; NULL: not known. */
 	code_step_fn *code_step;
 	code_may_start_fn *code_may_start; /* NULL: anywhere */
-	/* The bytes of the stubs that CPython makes for its functions (Python/asm_trampoline.S), which
-	 * lower the stack pointer by a word; NULL: not known. */
+	/* The bytes of the stubs that CPython makes for its functions (Python/asm_trampoline.S),
+	 * which lower the stack pointer by a word; NULL: not known. */
 	const uint8_t *stub;
 	uint8_t stub_bytes;
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */

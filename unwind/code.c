@@ -53,8 +53,7 @@ static bool same_caller(const struct code_frame *a, const struct code_frame *b)
 static bool same_frame(const struct code_frame *a, const struct code_frame *b)
 {
 	return same_caller(a, b) && a->copy == b->copy && a->copy_off == b->copy_off &&
-	       a->copy_reg == b->copy_reg && a->ra_copy == b->ra_copy &&
-	       a->cfa_reg == b->cfa_reg;
+	       a->copy_reg == b->copy_reg && a->ra_copy == b->ra_copy && a->cfa_reg == b->cfa_reg;
 }
 
 static void spend(struct flow *f, uint64_t steps)

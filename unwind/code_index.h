@@ -37,7 +37,7 @@ struct code_index {
 	uint64_t n_calls;
 	struct hash_table by_start; /* start of a function -> index in rows */
 	VEC(struct code_rows) rows;
-	size_t n_rows; /* of all functions */
+	size_t n_rows;	/* of all functions */
 	uint64_t steps; /* that may still be taken: functions may overlap, but not all of them */
 };
 

@@ -356,8 +356,8 @@ static bool is_lea(const struct insn_x86_64 *in)
 /* Through the register that has the CFA, at the return address? */
 static bool is_at_return(const struct code_frame *f, const struct insn_x86_64 *in)
 {
-	return f->cfa_reg && !in->is_reg && in->base + 1 == f->cfa_reg &&
-	       in->index == REG_NONE && in->disp == -WORD;
+	return f->cfa_reg && !in->is_reg && in->base + 1 == f->cfa_reg && in->index == REG_NONE &&
+	       in->disp == -WORD;
 }
 
 /* Where it puts the register that has the CFA, or takes it from; UNKNOWN: it does not. */

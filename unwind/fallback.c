@@ -39,8 +39,7 @@ static bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t
 {
 	struct rule_entry own;
 	const struct rule *r = &walk_rule(w, ra - 1, &own)->rule;
-	bool aligns = w->arch->aligns_calls && r->kind < RULE_NO_CFI &&
-		      r->how != FRAME_GO_TABLE;
+	bool aligns = w->arch->aligns_calls && r->kind < RULE_NO_CFI && r->how != FRAME_GO_TABLE;
 	uint64_t target;
 
 	if ((aligns && sp % 16 != 8) ||
@@ -348,9 +347,9 @@ static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct m
 	return true;
 }
 
-/* Does the caller of such a stub keep a frame pointer? Then they go on from the caller's frame, past
- * the caller itself. Nothing is risked by putting that back, because its rule says that it is the
- * owner of the frame pointer. */
+/* Does the caller of such a stub keep a frame pointer? Then they go on from the caller's frame,
+ * past the caller itself. Nothing is risked by putting that back, because its rule says that it is
+ * the owner of the frame pointer. */
 static bool is_owner(struct walk *w, const struct cursor *c, const struct cursor *caller)
 {
 	struct rule_entry own;

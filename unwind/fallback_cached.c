@@ -60,7 +60,8 @@ void fallback_note_code(struct walk *w, uint64_t lookup_ip, const struct code_fr
 	/* Functions that are known by their bytes come first. */
 	if (r->kind != RULE_NO_CFI || (w->arch->known_frame && !(r->flags & RULE_UNKNOWN_CODE)))
 		return;
-	if (f->ra_lost || f->is_realigned || !f->saved_ra || f->saved_ra > INT16_MAX || f->sp > INT16_MAX)
+	if (f->ra_lost || f->is_realigned || !f->saved_ra || f->saved_ra > INT16_MAX ||
+	    f->sp > INT16_MAX)
 		return;
 	if (is_for_loop(w) && note_for_loop(r, f))
 		return;

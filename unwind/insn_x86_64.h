@@ -25,7 +25,7 @@ struct insn_x86_64 {
 	uint8_t base, index; /* of an address; REG_* */
 	int32_t disp;
 	uint8_t disp_off; /* of a 32-bit displacement in the instruction; 0: it has none */
-	int64_t imm; /* the immediate or relative operand, with its sign; 0: none */
+	int64_t imm;	  /* the immediate or relative operand, with its sign; 0: none */
 };
 
 /* False: not an instruction that is known, or more than these `n` bytes. */

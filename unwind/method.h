@@ -14,7 +14,8 @@ struct frame_sink {
 	size_t n, max;
 	const struct module *stop_module; /* set with NO_CFI, BAD_CFI, NO_BINARY */
 	bool all_registers;		  /* see unwind_stats */
-	uint64_t bottom, top; /* stack pointer of the sample; behind the root's frame. 0: not known */
+	uint64_t bottom,
+		top; /* stack pointer of the sample; behind the root's frame. 0: not known */
 };
 
 struct unwind_method_ops {

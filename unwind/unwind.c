@@ -156,8 +156,9 @@ static void begin(struct unwinder *u, const struct perf_sample *s, struct frame_
 	sink->max = sink->n + u->max_user_frames;
 }
 
-/* The kernel copies up to the first page that is not there: of a stack that has been larger before, or of
- * an array on it that nothing has written to, the rest is missing, however much was asked for. */
+/* The kernel copies up to the first page that is not there: of a stack that has been larger before,
+ * or of an array on it that nothing has written to, the rest is missing, however much was asked
+ * for. */
 static bool ends_at_missing_page(const struct unwinder *u, const struct perf_sample *s)
 {
 	const struct arch *arch = arch_find(u->arch_name, s->user_regs.abi);
@@ -171,7 +172,8 @@ static bool ends_at_missing_page(const struct unwinder *u, const struct perf_sam
 /* A return address that leads nowhere is why the stack ends, and no frame of it. */
 static void drop_stray_frame(const struct stack_trace *trace, struct frame_sink *sink)
 {
-	const struct frame *last = sink->n > trace->n_kernel + 1 ? &sink->frames[sink->n - 1] : NULL;
+	const struct frame *last =
+		sink->n > trace->n_kernel + 1 ? &sink->frames[sink->n - 1] : NULL;
 
 	if (trace->stop == UNWIND_STOP_NO_MAP && last && last->is_return_address && !last->map)
 		sink->n--;

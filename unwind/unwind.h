@@ -42,8 +42,8 @@
 enum frame_how { FRAME_HOWS(X) FRAME_HOW_N };
 #undef X
 const char *frame_how_text(enum frame_how how);
-/* Whether the n bytes before `end` end in a call: in all that a return address has before it, as far
- * as that many are there. True for processors that are not known. */
+/* Whether the n bytes before `end` end in a call: in all that a return address has before it, as
+ * far as that many are there. True for processors that are not known. */
 enum { UNWIND_CALL_BYTES_MAX = 7 };
 bool unwind_ends_in_call(uint16_t e_machine, bool is_64, const uint8_t *end, size_t n);
 /* Found by a heuristic: those that are marked '?' above. */
@@ -187,8 +187,8 @@ struct code_reference {
 	uint8_t bytes;	     /* of the instruction */
 	uint8_t first, last; /* its bytes [first, last) hold the distance; first == last: none */
 	int64_t distance;    /* from the instruction's first byte to what it names */
-	uint8_t loads;	     /* bytes that are read or written there; 0: only its address is taken */
-	bool is_jump;	     /* or a call: what is named is code */
+	uint8_t loads; /* bytes that are read or written there; 0: only its address is taken */
+	bool is_jump;  /* or a call: what is named is code */
 };
 /* Reads the instruction of x86-64 at `code`, of which n bytes are left. False: it is not known. */
 bool code_reference_read(const uint8_t *code, size_t n, struct code_reference *ret);

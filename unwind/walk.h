@@ -116,8 +116,8 @@ struct cfi_worker {
 		uint64_t ra;
 		struct code_frame frame;
 	} frames[FRAMES_KNOWN];
-	/* Of fp_owner.c: parts of the address space with code of files. Is there HotSpot? Its own code calls what
-	 * it compiles through a function with a frame record only. */
+	/* Of fp_owner.c: parts of the address space with code of files. Is there HotSpot? Its own
+	 * code calls what it compiles through a function with a frame record only. */
 	struct code_filter {
 		uint64_t layout, n_maps;
 		bool is_hotspot;
@@ -267,14 +267,16 @@ void jit_code_done(struct jit_code *j);
  * have none? */
 enum fp_owner {
 	FP_OWNER_SELF,	  /* nothing says that it is not the frame's own */
-	FP_OWNER_CALLER,  /* a caller's, and the frame's caller is in *caller but is_return_address */
+	FP_OWNER_CALLER,  /* a caller's, and the frame's caller is in *caller but is_return_address
+			   */
 	FP_OWNER_UNKNOWN, /* it may be a caller's */
 };
 enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,
 			    struct cursor *caller);
-/* jit_owner.c: the same for code without a file. FP_OWNER_SELF: return addresses of files may say more. */
+/* jit_owner.c: the same for code without a file. FP_OWNER_SELF: return addresses of files may say
+ * more. */
 enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hotspot,
-			      struct cursor *caller);
+			     struct cursor *caller);
 /* The stack pointer in the caller of what has its frame record at fp, in code without a file. */
 uint64_t jit_sender_sp(struct walk *w, uint64_t fp);
 /* What the machine code says of the function, with a frame pointer, that may own the record at

@@ -1,4 +1,5 @@
-/* test_rooted.c - names from recordings: no device is opened, and links of a container stay in it. */
+/* test_rooted.c - names from recordings: no device is opened, and links of a container stay in it.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -76,7 +77,8 @@ static void test_given_root(void **state)
 	char cwd[PATH_MAX], real[PATH_MAX];
 
 	(void)state;
-	assert_int_equal(mkdir("sys", 0755) | mkdir("sys/usr", 0755) | mkdir("sys/usr/lib", 0755), 0);
+	assert_int_equal(mkdir("sys", 0755) | mkdir("sys/usr", 0755) | mkdir("sys/usr/lib", 0755),
+			 0);
 	write_file("top", "outside");
 	write_file("sys/usr/lib/x", "inside");
 	assert_int_equal(symlink("/usr/lib", "sys/lib"), 0);
@@ -111,7 +113,9 @@ static void test_sparse(void **state)
 	/* A tenth of it in pieces of 64 KiB. */
 	assert_int_equal(truncate("sparse", 100 << 20), 0);
 	for (i = 0; i < 160 * 16; i++)
-		assert_int_equal(pwrite(fd, page, sizeof page, (off_t)i / 16 * 640 * 1024 + i % 16 * 4096), sizeof page);
+		assert_int_equal(
+			pwrite(fd, page, sizeof page, (off_t)i / 16 * 640 * 1024 + i % 16 * 4096),
+			sizeof page);
 	close(fd);
 	fd = rooted_open(NULL, "sparse", true);
 	assert_true(fd >= 0);

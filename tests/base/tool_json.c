@@ -1,5 +1,5 @@
-/* tool_json.c - json.h from the command line: a line for each value of standard input: path, kind, and the string in
- * hexadecimal digits or the number. */
+/* tool_json.c - json.h from the command line: a line for each value of standard input: path, kind,
+ * and the string in hexadecimal digits or the number. */
 #include <stdio.h>
 #include <stdlib.h>
 

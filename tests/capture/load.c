@@ -1,5 +1,5 @@
-/* load.c - what the capture tests record: load MODE SECONDS (of CPU time of each process) spins in known
- * functions, and other modes. */
+/* load.c - what the capture tests record: load MODE SECONDS (of CPU time of each process) spins in
+ * known functions, and other modes. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>

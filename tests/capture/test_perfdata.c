@@ -106,7 +106,8 @@ static void test_links_of_others(void **state)
 	assert_int_equal(perfdata_create(&f, "p.data", &err), -ERR_PERMISSION);
 	assert_int_equal(chdir(".."), 0);
 	expect_file("victim", "precious");
-	/* The folder's owner may have links there, and so may a user in a folder that only he can write to. */
+	/* The folder's owner may have links there, and so may a user in a folder that only he can
+	 * write to. */
 	assert_int_equal(chmod("shared", 0755), 0);
 	assert_int_equal(perfdata_create(&f, "shared/p.data", &err), 0);
 	perfdata_discard(&f);

@@ -4,13 +4,14 @@
 #include "demangle/demangle.h"
 #include "tests/fuzz.h"
 
-/* 10 ms are hundreds of times what the worst real name takes. The best of several tries counts: the time of a
- * busy machine is in the others. */
+/* 10 ms are hundreds of times what the worst real name takes. The best of several tries counts: the
+ * time of a busy machine is in the others. */
 enum { NS_MAX = 10000000, TRIES = 5 };
 
 typedef const char *shows_fn(struct demangler *d, const char *name, const struct name_style *style);
 
-static const char *show(shows_fn *fn, struct demangler *d, const char *name, const struct name_style *style)
+static const char *show(shows_fn *fn, struct demangler *d, const char *name,
+			const struct name_style *style)
 {
 	uint64_t start, best = UINT64_MAX, used;
 	const char *text = name;

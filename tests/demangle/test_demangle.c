@@ -442,8 +442,8 @@ static void add_substitution(char *to, unsigned k)
 		sprintf(to + strlen(to), "S1%c_", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[k - 36]);
 }
 
-/* f(A<A<..>, A<..>>...): each argument is used twice in the next. libiberty alone takes twice as long
- * for each level: hours for the 40th. */
+/* f(A<A<..>, A<..>>...): each argument is used twice in the next. libiberty alone takes twice as
+ * long for each level: hours for the 40th. */
 static void exponential_names(void **state)
 {
 	struct demangler d = {0};

@@ -1,5 +1,6 @@
-/* fuzz_inputs.c - libFuzzer target: profiles of other tools. The first byte says which reader gets the rest, 0 the
- * one that is found by content; what is read is written as folded stacks and pprof. */
+/* fuzz_inputs.c - libFuzzer target: profiles of other tools. The first byte says which reader gets
+ * the rest, 0 the one that is found by content; what is read is written as folded stacks and pprof.
+ */
 #include <string.h>
 
 #include "input/input.h"
@@ -21,12 +22,14 @@ static void check(const struct profile *p, const struct input_result *r)
 	for (i = 0; i < p->locations.n; i++) {
 		const struct profile_location *l = &p->locations.v[i];
 
-		FUZZ_CHECK(l->mapping < p->mappings.n && (uint64_t)l->first_line + l->n_lines <= p->lines.n);
+		FUZZ_CHECK(l->mapping < p->mappings.n &&
+			   (uint64_t)l->first_line + l->n_lines <= p->lines.n);
 	}
 	for (i = 0; i < p->lines.n; i++)
 		FUZZ_CHECK(p->lines.v[i].function < p->functions.n);
 	for (i = 0; i < p->samples.n; i++) {
-		FUZZ_CHECK(p->samples.v[i].node < p->nodes.n && p->samples.v[i].event < p->events.n);
+		FUZZ_CHECK(p->samples.v[i].node < p->nodes.n &&
+			   p->samples.v[i].event < p->events.n);
 		count += p->samples.v[i].count;
 	}
 	FUZZ_CHECK(!p->samples.n || r->samples);
@@ -52,7 +55,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		;
 	if (data[0] % 8 && input_formats[n])
 		f = input_formats[n];
-	p = f ? profile_new(data[0] & 128 ? PROFILE_KEEP_LOG | PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS : 0) : NULL;
+	p = f ? profile_new(data[0] & 128 ? PROFILE_KEEP_LOG | PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS
+					  : 0)
+	      : NULL;
 	if (p && !input_read(f, p, path, data[0] & 64 ? &some : &all, &result, &err)) {
 		check(p, &result);
 		sum = profile_new(0);

@@ -90,10 +90,8 @@ static void test_not_elf(void **state)
 		const char *path;
 		enum err_code code;
 	} cases[] = {
-		{"nonexistent/file", ERR_NOT_FOUND},
-		{"/dev/zero", ERR_UNSUPPORTED},
-		{"/etc", ERR_UNSUPPORTED},
-		{"/etc/passwd", ERR_FORMAT},
+		{"nonexistent/file", ERR_NOT_FOUND}, {"/dev/zero", ERR_UNSUPPORTED},
+		{"/etc", ERR_UNSUPPORTED},	     {"/etc/passwd", ERR_FORMAT},
 		{"/etc/passwd/x", ERR_NOT_FOUND},
 	};
 	struct elf_image *img;

@@ -64,8 +64,10 @@ static void folded_options(void **state)
 				     .style.mark_jit = true,
 				     .style.mark_inline = true,
 				     .style.addrs = true};
-	struct output_options plain = {
-		.count_samples = true, .style.with_pid = true, .style.no_inline = true, .event = "cycles:P"};
+	struct output_options plain = {.count_samples = true,
+				       .style.with_pid = true,
+				       .style.no_inline = true,
+				       .event = "cycles:P"};
 
 	(void)state;
 	expect("folded", PROFILE_KEEP_TIDS, &opt,

@@ -84,8 +84,7 @@ static struct profile *dealt(unsigned keep, size_t k)
 static void write_all(const char *dir, const struct output_format *f)
 {
 	struct output_options plain = {.generator = "unspool test"}, samples = plain,
-			      no_inline = plain, tids = plain, clock = plain,
-			      cycles = plain;
+			      no_inline = plain, tids = plain, clock = plain, cycles = plain;
 	size_t n_hostile = sizeof hostile_samples / sizeof *hostile_samples, k;
 	char name[16];
 

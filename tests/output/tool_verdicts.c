@@ -1,5 +1,5 @@
-/* tool_verdicts.c - the page of two made-up profiles that were judged, on standard output: main calls f, which is
- * twice as much on the new side, and g, which is half of it. f is significant. */
+/* tool_verdicts.c - the page of two made-up profiles that were judged, on standard output: main
+ * calls f, which is twice as much on the new side, and g, which is half of it. f is significant. */
 #include <stdio.h>
 #include <string.h>
 
@@ -57,13 +57,14 @@ int main(void)
 	size_t i;
 	int rc = 1;
 
-	if (base && new && both && !output_add_run(&opt.diff, both, base, 0, false, &err) &&
+	if (base && new &&both && !output_add_run(&opt.diff, both, base, 0, false, &err) &&
 	    !output_add_run(&opt.diff, both, new, 0, true, &err) && both->functions.n <= 16) {
 		for (i = 0; i < both->functions.n; i++) {
 			const char *name = strtab_get(&both->strings, both->functions.v[i].name);
 
 			if (!strcmp(name, "f"))
-				verdicts[i] = (struct diff_verdict){"REGRESSED", "+100 % (80 to 120)", true};
+				verdicts[i] = (struct diff_verdict){"REGRESSED",
+								    "+100 % (80 to 120)", true};
 			if (!strcmp(name, "g"))
 				verdicts[i] = (struct diff_verdict){"MOVED", NULL, false};
 		}

@@ -511,7 +511,8 @@ static void sets_of_events(void **state)
 	profile_free(p);
 }
 
-/* Of a name that is too long there is the beginning, in whole characters, and what tells it from others. */
+/* Of a name that is too long there is the beginning, in whole characters, and what tells it from
+ * others. */
 static void long_names_are_cut(void **state)
 {
 	static char text[60001];

@@ -1,4 +1,5 @@
-/* test_key.c - names of one function in different builds have one key, those of different ones differ. */
+/* test_key.c - names of one function in different builds have one key, those of different ones
+ * differ. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,8 +31,19 @@ static void expect(const char *name, enum key_kind kind, const char *want)
 
 static void test_compilers(void **state)
 {
-	static const char *const same[] = {"foo", "foo.isra.0", "foo.constprop.12", "foo.part.3.isra.0", "foo.cold", "foo.constprop.0.cold",
-					   "foo.lto_priv.7", "foo.llvm.12345678901234567890", "foo.__uniq.1234.llvm.99", "foo [clone .isra.0]", "foo@plt", "foo@@VER_1.2", "foo [+3]"};
+	static const char *const same[] = {"foo",
+					   "foo.isra.0",
+					   "foo.constprop.12",
+					   "foo.part.3.isra.0",
+					   "foo.cold",
+					   "foo.constprop.0.cold",
+					   "foo.lto_priv.7",
+					   "foo.llvm.12345678901234567890",
+					   "foo.__uniq.1234.llvm.99",
+					   "foo [clone .isra.0]",
+					   "foo@plt",
+					   "foo@@VER_1.2",
+					   "foo [+3]"};
 	size_t i;
 
 	(void)state;
@@ -51,7 +63,8 @@ static void test_languages(void **state)
 	expect("ns::g<int>(int)", KEY_USER, "ns::g<int>");
 	expect("(anonymous namespace)::h()", KEY_USER, "(anonymous namespace)::h");
 	expect("f[abi:cxx11]()", KEY_USER, "f");
-	expect("f()::{lambda(int)#2}::operator()(int) const", KEY_USER, "f::{lambda(int)}::operator()");
+	expect("f()::{lambda(int)#2}::operator()(int) const", KEY_USER,
+	       "f::{lambda(int)}::operator()");
 	expect("krate::f::h0123456789abcdef", KEY_USER, "krate::f");
 	expect("krate[0123456789abcdef]::f", KEY_USER, "krate::f");
 	expect("krate::f::{closure#1}", KEY_USER, "krate::f::{closure}");
@@ -70,8 +83,11 @@ static void test_languages(void **state)
 
 static void test_modules(void **state)
 {
-	static const char *const rows[][2] = {
-		{"/usr/lib/libfoo.so.1.2.3", "[libfoo.so]"}, {"/opt/a/libfoo.so", "[libfoo.so]"}, {"/home/x/app", "[app]"}, {"[vdso]", "[vdso]"}, {"libsource.c", "[libsource.c]"}};
+	static const char *const rows[][2] = {{"/usr/lib/libfoo.so.1.2.3", "[libfoo.so]"},
+					      {"/opt/a/libfoo.so", "[libfoo.so]"},
+					      {"/home/x/app", "[app]"},
+					      {"[vdso]", "[vdso]"},
+					      {"libsource.c", "[libsource.c]"}};
 	size_t i;
 
 	(void)state;

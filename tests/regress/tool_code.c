@@ -1,5 +1,5 @@
-/* tool_code.c - code.h from the command line: `tool_code A B` prints a line for each function of A that B does not have
- * the same, and what all of it is. */
+/* tool_code.c - code.h from the command line: `tool_code A B` prints a line for each function of A
+ * that B does not have the same, and what all of it is. */
 #include <stdio.h>
 
 #include "regress/code.h"
@@ -14,13 +14,15 @@ int main(int argc, char **argv)
 	int s;
 
 	for (s = 0; s < 2 && argc == 3; s++)
-		if (elf_image_open(&img[s], argv[1 + s], &err) || code_image_open(&c[s], img[s], img[s])) {
+		if (elf_image_open(&img[s], argv[1 + s], &err) ||
+		    code_image_open(&c[s], img[s], img[s])) {
 			fprintf(stderr, "%s: %s\n", argv[1 + s], err.what);
 			return 2;
 		}
 	for (i = 0; i < c[0].by_address.n; i++) {
 		const struct code_symbol *f = &c[0].by_address.v[i];
-		enum code_state state = f->is_function ? code_compare(&c[0], &c[1], f->start) : CODE_SAME;
+		enum code_state state =
+			f->is_function ? code_compare(&c[0], &c[1], f->start) : CODE_SAME;
 
 		if (state != CODE_SAME)
 			printf("%s %s\n", words[state], f->name);

@@ -1,5 +1,5 @@
-/* tool_stats.c - stats.h from the command line: "beta x a b", "t t df", "quantile p df", "digamma x" .. on standard
- * input, a number a line on standard output. */
+/* tool_stats.c - stats.h from the command line: "beta x a b", "t t df", "quantile p df", "digamma
+ * x" .. on standard input, a number a line on standard output. */
 #include <stdio.h>
 #include <string.h>
 

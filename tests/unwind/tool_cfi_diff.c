@@ -4,8 +4,8 @@
  *	tool_cfi_diff [-v] PERF.DATA...
  *
  * One line per file: FILE and counts of samples, frames and classes. Exit status 1 when anything is
- * unexplained. The reasons are in tests/unwind/README.md; each class is decided from the rows of call
- *frame information and the stack copy, not from the wanted result.
+ * unexplained. The reasons are in tests/unwind/README.md; each class is decided from the rows of
+ *call frame information and the stack copy, not from the wanted result.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,16 +1,19 @@
-/* tool_truth.c DATA SYMBOLS [full] - every sample's frames beside the path that the program itself has recorded on its stack
- * (truth/shadow.h), for test_truth.py.
+/* tool_truth.c DATA SYMBOLS [full] - every sample's frames beside the path that the program itself
+ * has recorded on its stack (truth/shadow.h), for test_truth.py.
  *
- * SYMBOLS, of the functions that record themselves and those that do it for them: "CLASS START SIZE FUNCTION PATH" per line, in
- * hex; FUNCTION is where the function begins of which it is a part.
- * CLASS: f records itself; h is a hook that it calls for that; g may be between a function and the one that it returns to, where
- * that is not known (site 0 or 1). Functions without a file begin at multiples of JIT_BYTES.
+ * SYMBOLS, of the functions that record themselves and those that do it for them: "CLASS START SIZE
+ * FUNCTION PATH" per line, in hex; FUNCTION is where the function begins of which it is a part.
+ * CLASS: f records itself; h is a hook that it calls for that; g may be between a function and the
+ * one that it returns to, where that is not known (site 0 or 1). Functions without a file begin at
+ * multiples of JIT_BYTES.
  *
- * The path must be what the stack says, frame by frame: each function's caller is at the very address that the function returns
- * to. Exempt is one entry, which may be there or not: that of a function that is just being entered or left, so of the sample's own frame,
- * of one that a signal has interrupted, and of one that has called the hook.
+ * The path must be what the stack says, frame by frame: each function's caller is at the very
+ * address that the function returns to. Exempt is one entry, which may be there or not: that of a
+ * function that is just being entered or left, so of the sample's own frame, of one that a signal
+ * has interrupted, and of one that has called the hook.
  *
- * Prints lines "KEY VALUE": samples, between (as in longjmp), compared (with a path), frames, wrong, and how they ended. Status 1: something is wrong. */
+ * Prints lines "KEY VALUE": samples, between (as in longjmp), compared (with a path), frames,
+ * wrong, and how they ended. Status 1: something is wrong. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,10 +67,11 @@ static bool symbols_read(struct truth *t, const char *name)
 
 	if (!f)
 		return false;
-	while (fscanf(f, " %c %" SCNx64 " %" SCNx64 " %" SCNx64 " %4095[^\n]", &class, &start, &size, &function,
-		      path) == 5) {
+	while (fscanf(f, " %c %" SCNx64 " %" SCNx64 " %" SCNx64 " %4095[^\n]", &class, &start,
+		      &size, &function, path) == 5) {
 		t->symbols = realloc(t->symbols, (t->n_symbols + 1) * sizeof *t->symbols);
-		t->symbols[t->n_symbols++] = (struct symbol){class, start, start + size, function, strdup(path)};
+		t->symbols[t->n_symbols++] =
+			(struct symbol){class, start, start + size, function, strdup(path)};
 	}
 	fclose(f);
 	qsort(t->symbols, t->n_symbols, sizeof *t->symbols, by_place);
@@ -87,7 +91,8 @@ static const struct symbol *symbol_find(const struct truth *t, const char *path,
 		else
 			high = mid;
 	}
-	if (low < t->n_symbols && !strcmp(t->symbols[low].path, path) && t->symbols[low].start <= vaddr)
+	if (low < t->n_symbols && !strcmp(t->symbols[low].path, path) &&
+	    t->symbols[low].start <= vaddr)
 		return &t->symbols[low];
 	return NULL;
 }
@@ -132,7 +137,8 @@ static bool path_read(const struct perf_sample *s, struct entry *path, size_t *n
 		memcpy(&b, s->user_stack + at, head);
 		if (b.magic[0] != SHADOW_MAGIC_0 || b.magic[1] != SHADOW_MAGIC_1)
 			continue;
-		if (b.n > SHADOW_MAX || left < head + b.n * sizeof *b.path || *n + b.n > PATH_MAX_ENTRIES)
+		if (b.n > SHADOW_MAX || left < head + b.n * sizeof *b.path ||
+		    *n + b.n > PATH_MAX_ENTRIES)
 			return found;
 		found = true;
 		memcpy(&b, s->user_stack + at, head + b.n * sizeof *b.path);
@@ -181,15 +187,15 @@ static bool matches_entry(const struct compare *c, size_t i, size_t j)
 		return false;
 	next = next_own(c, i + 1);
 	if (c->path[j].site > 1)
-		return c->frames[i + 1].class == 'f' ? matches_from(c, i + 1, j + 1) :
-						       matches_from(c, next, j + 1);
+		return c->frames[i + 1].class == 'f' ? matches_from(c, i + 1, j + 1)
+						     : matches_from(c, next, j + 1);
 	if (j + 1 == c->n_path && next < c->n)
 		return false;
 	while (i + 1 < next && next < c->n)
 		if (c->frames[++i].class != 'g')
 			return false;
-	return next >= c->n && !c->path[j].site ? !c->is_root || j + 1 == c->n_path :
-						  matches_from(c, next, j + 1);
+	return next >= c->n && !c->path[j].site ? !c->is_root || j + 1 == c->n_path
+						: matches_from(c, next, j + 1);
 }
 
 static bool matches_from(const struct compare *c, size_t i, size_t j)
@@ -209,22 +215,28 @@ static bool matches_without_top(const struct compare *c)
 	return c->n_path && c->path[0].site == 0 && is_in_between(c, i) && matches_from(c, i, 1);
 }
 
-static void print_wrong(const struct truth *t, const struct compare *c, const struct perf_sample *s, enum unwind_stop stop)
+static void print_wrong(const struct truth *t, const struct compare *c, const struct perf_sample *s,
+			enum unwind_stop stop)
 {
 	size_t i;
 
 	if (t->wrong > WRONG_SHOWN)
 		return;
-	printf("# wrong: tid %u, time %" PRIu64 ", %s\n", s->tid, s->time_ns, unwind_stop_text(stop));
+	printf("# wrong: tid %u, time %" PRIu64 ", %s\n", s->tid, s->time_ns,
+	       unwind_stop_text(stop));
 	for (i = 0; i < c->n && i < 60; i++)
 		printf("#   frame %" PRIx64 " %c of %c %" PRIx64 "\n", c->frames[i].ip,
-		       c->frames[i].is_return_address ? 'r' : 'x', c->frames[i].class, c->frames[i].function);
+		       c->frames[i].is_return_address ? 'r' : 'x', c->frames[i].class,
+		       c->frames[i].function);
 	for (i = 0; i < c->n_path && i < 60; i++)
-		printf("#   truth %" PRIx64 " returns to %" PRIx64 "\n", c->path[i].function, c->path[i].site);
+		printf("#   truth %" PRIx64 " returns to %" PRIx64 "\n", c->path[i].function,
+		       c->path[i].site);
 }
 
-/* Without those of functions that the compiler made to record themselves, but nothing is asked of. */
-static size_t own_entries(struct truth *t, const struct perf_sample *s, struct entry *path, size_t n)
+/* Without those of functions that the compiler made to record themselves, but nothing is asked of.
+ */
+static size_t own_entries(struct truth *t, const struct perf_sample *s, struct entry *path,
+			  size_t n)
 {
 	size_t i, own = 0;
 
@@ -242,7 +254,8 @@ static void compare(struct truth *t, const struct perf_sample *s, const struct s
 {
 	static struct entry path[PATH_MAX_ENTRIES];
 	static struct seen frames[UNWIND_FRAMES_MAX];
-	struct compare c = {.frames = frames, .path = path, .is_root = trace->stop == UNWIND_STOP_END};
+	struct compare c = {
+		.frames = frames, .path = path, .is_root = trace->stop == UNWIND_STOP_END};
 	size_t i;
 
 	t->samples++;
@@ -303,8 +316,9 @@ int main(int argc, char **argv)
 	if (modules_new(&t.modules, &mopt, &err) || unwinder_new(&u, t.modules, &opt, &err))
 		return 2;
 	rc = run(&t, f, u);
-	printf("samples %" PRIu64 "\nbetween %" PRIu64 "\ncompared %" PRIu64 "\nframes %" PRIu64 "\nwrong %" PRIu64 "\n", t.samples, t.between, t.compared, t.frames,
-	       t.wrong);
+	printf("samples %" PRIu64 "\nbetween %" PRIu64 "\ncompared %" PRIu64 "\nframes %" PRIu64
+	       "\nwrong %" PRIu64 "\n",
+	       t.samples, t.between, t.compared, t.frames, t.wrong);
 	for (i = 0; i < UNWIND_STOP_N; i++)
 		if (t.stops[i])
 			printf("%s: %" PRIu64 "\n", unwind_stop_text(i), t.stops[i]);

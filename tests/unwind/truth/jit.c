@@ -1,7 +1,9 @@
-/* jit.c - code made at run time, without a file, for test_truth.py: functions with and without frame pointers, of frames of any
- * size that nothing initialises, which call C functions and each other.
+/* jit.c - code made at run time, without a file, for test_truth.py: functions with and without
+ * frame pointers, of frames of any size that nothing initialises, which call C functions and each
+ * other.
  *
- * SHAPE says how many functions of which kind. The entry of such a function is written by what calls it. */
+ * SHAPE says how many functions of which kind. The entry of such a function is written by what
+ * calls it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +99,8 @@ OWN unsigned long f5(unsigned which, unsigned long x)
 	return r;
 }
 
-static inline __attribute__((always_inline, no_instrument_function)) unsigned long call(unsigned which, unsigned long x, int depth)
+static inline __attribute__((always_inline, no_instrument_function)) unsigned long
+call(unsigned which, unsigned long x, int depth)
 {
 	code_fn *f = (code_fn *)(code + which * JIT_BYTES);
 	unsigned long r;
@@ -115,7 +118,8 @@ static uint8_t *put(uint8_t *p, const char *bytes, size_t n)
 	return p + n;
 }
 
-/* next(x) and back: with push %rbp; mov %rsp,%rbp or without, with `size` bytes of a frame, and a loop of its own. */
+/* next(x) and back: with push %rbp; mov %rsp,%rbp or without, with `size` bytes of a frame, and a
+ * loop of its own. */
 static void make(unsigned which, int has_fp, unsigned size)
 {
 	uint8_t *p = code + which * JIT_BYTES;
@@ -145,7 +149,8 @@ OWN int main(int argc, char **argv)
 	struct shadow block, *old = shadow_begin(&block);
 	struct timespec t;
 
-	code = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	code = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+		    -1, 0);
 	for (unsigned i = 0; i < N_JIT; i++) {
 		int has_fp = !strcmp(kind, "fp") || (!strcmp(kind, "both") && i % 2);
 

@@ -1,8 +1,8 @@
 /* shadow.h - a program's own record of which functions are active, for test_truth.py.
  *
- * Each stack has a block in its outermost frame, so that it is in the copy of a sample. An entry is the
- * function's address and what it returns to; it is written before it counts, so that a sample at any
- * instruction holds a whole path. tool_truth.c reads it. */
+ * Each stack has a block in its outermost frame, so that it is in the copy of a sample. An entry is
+ * the function's address and what it returns to; it is written before it counts, so that a sample
+ * at any instruction holds a whole path. tool_truth.c reads it. */
 #ifndef SHADOW_H
 #define SHADOW_H
 
@@ -11,7 +11,8 @@
 #define SHADOW_MAGIC_0 0x7368616430775f30ull
 #define SHADOW_MAGIC_1 0x9e3779b97f4a7c15ull
 #define SHADOW_MAX     200
-/* The function of an entry on top: the program is in between two states of its stack, as in longjmp(). */
+/* The function of an entry on top: the program is in between two states of its stack, as in
+ * longjmp(). */
 #define SHADOW_BETWEEN 1
 
 struct shadow {
@@ -25,10 +26,11 @@ struct shadow {
 
 extern __thread struct shadow *shadow __attribute__((tls_model("initial-exec")));
 
-#define NO_HOOKS __attribute__((no_instrument_function))
+#define NO_HOOKS	 __attribute__((no_instrument_function))
 #define SHADOW_BARRIER() __asm__ volatile("" ::: "memory")
 
-NO_HOOKS static inline __attribute__((always_inline)) void shadow_push(struct shadow *s, uint64_t function, uint64_t site)
+NO_HOOKS static inline __attribute__((always_inline)) void
+shadow_push(struct shadow *s, uint64_t function, uint64_t site)
 {
 	s->path[s->n].function = function;
 	s->path[s->n].site = site;
@@ -57,7 +59,8 @@ NO_HOOKS static inline __attribute__((always_inline)) struct shadow *shadow_begi
 }
 
 /* The block must not be found in what is left of the frame. */
-NO_HOOKS static inline __attribute__((always_inline)) void shadow_end(struct shadow *s, struct shadow *old)
+NO_HOOKS static inline __attribute__((always_inline)) void shadow_end(struct shadow *s,
+								      struct shadow *old)
 {
 	SHADOW_BARRIER();
 	*(volatile uint64_t *)&s->magic[0] = 0;
@@ -65,8 +68,10 @@ NO_HOOKS static inline __attribute__((always_inline)) void shadow_end(struct sha
 }
 
 /* In functions that keep the record themselves. */
-#define ENTER(f) shadow_push(shadow, (uint64_t)(uintptr_t)(f), (uint64_t)(uintptr_t)__builtin_return_address(0))
-#define LEAVE()	 shadow_pop(shadow)
+#define ENTER(f)                                      \
+	shadow_push(shadow, (uint64_t)(uintptr_t)(f), \
+		    (uint64_t)(uintptr_t)__builtin_return_address(0))
+#define LEAVE() shadow_pop(shadow)
 
 /* One file of each program, and of each of its libraries, has these. */
 #ifdef SHADOW_HOOKS

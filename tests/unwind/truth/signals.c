@@ -1,5 +1,5 @@
-/* signals.c - handlers on the interrupted stack, and on one of their own, for test_truth.py; and contexts and fibers that each
- * have a stack.
+/* signals.c - handlers on the interrupted stack, and on one of their own, for test_truth.py; and
+ * contexts and fibers that each have a stack.
  *
  * signals KIND SECONDS; KIND: same, alt, context, fiber */
 #define _GNU_SOURCE
@@ -56,7 +56,8 @@ OWN unsigned long f2(unsigned long x)
 /* A stack with a block behind its end, so that it is in the copy. */
 static char *stack_new(struct shadow **block)
 {
-	char *p = mmap(NULL, STACK_BYTES + sizeof **block + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	char *p = mmap(NULL, STACK_BYTES + sizeof **block + 4096, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	*block = (struct shadow *)(p + STACK_BYTES);
 	(*block)->magic[0] = SHADOW_MAGIC_0;
@@ -137,14 +138,21 @@ struct transfer {
 };
 extern void *make_fcontext(void *top, size_t size, void (*f)(struct transfer));
 extern struct transfer jump_fcontext(void *to, void *data);
-__asm__(".text\n.globl make_fcontext, jump_fcontext\n.type make_fcontext,@function\n.type jump_fcontext,@function\n"
-	"make_fcontext: mov %rdi,%rax\nand $-16,%rax\nlea -0x40(%rax),%rax\nmov %rdx,0x28(%rax)\nstmxcsr (%rax)\nfnstcw 4(%rax)\n"
+__asm__(".text\n.globl make_fcontext, jump_fcontext\n.type make_fcontext,@function\n.type "
+	"jump_fcontext,@function\n"
+	"make_fcontext: mov %rdi,%rax\nand $-16,%rax\nlea -0x40(%rax),%rax\nmov "
+	"%rdx,0x28(%rax)\nstmxcsr (%rax)\nfnstcw 4(%rax)\n"
 	"lea 1f(%rip),%rcx\nmov %rcx,0x38(%rax)\nlea 2f(%rip),%rcx\nmov %rcx,0x30(%rax)\nret\n"
-	"1: push %rbp\njmp *%rbx\n2: xor %rdi,%rdi\ncall _exit@PLT\nhlt\n.size make_fcontext,.-make_fcontext\n"
-	"jump_fcontext: lea -0x38(%rsp),%rsp\nstmxcsr (%rsp)\nfnstcw 4(%rsp)\nmov %r12,8(%rsp)\nmov %r13,0x10(%rsp)\nmov %r14,0x18(%rsp)\n"
-	"mov %r15,0x20(%rsp)\nmov %rbx,0x28(%rsp)\nmov %rbp,0x30(%rsp)\nmov %rsp,%rax\nmov %rdi,%rsp\nmov 0x38(%rsp),%r8\n"
-	"ldmxcsr (%rsp)\nfldcw 4(%rsp)\nmov 8(%rsp),%r12\nmov 0x10(%rsp),%r13\nmov 0x18(%rsp),%r14\nmov 0x20(%rsp),%r15\n"
-	"mov 0x28(%rsp),%rbx\nmov 0x30(%rsp),%rbp\nlea 0x40(%rsp),%rsp\nmov %rsi,%rdx\nmov %rax,%rdi\njmp *%r8\n"
+	"1: push %rbp\njmp *%rbx\n2: xor %rdi,%rdi\ncall _exit@PLT\nhlt\n.size "
+	"make_fcontext,.-make_fcontext\n"
+	"jump_fcontext: lea -0x38(%rsp),%rsp\nstmxcsr (%rsp)\nfnstcw 4(%rsp)\nmov "
+	"%r12,8(%rsp)\nmov %r13,0x10(%rsp)\nmov %r14,0x18(%rsp)\n"
+	"mov %r15,0x20(%rsp)\nmov %rbx,0x28(%rsp)\nmov %rbp,0x30(%rsp)\nmov %rsp,%rax\nmov "
+	"%rdi,%rsp\nmov 0x38(%rsp),%r8\n"
+	"ldmxcsr (%rsp)\nfldcw 4(%rsp)\nmov 8(%rsp),%r12\nmov 0x10(%rsp),%r13\nmov "
+	"0x18(%rsp),%r14\nmov 0x20(%rsp),%r15\n"
+	"mov 0x28(%rsp),%rbx\nmov 0x30(%rsp),%rbp\nlea 0x40(%rsp),%rsp\nmov %rsi,%rdx\nmov "
+	"%rax,%rdi\njmp *%r8\n"
 	".size jump_fcontext,.-jump_fcontext");
 static void *fiber;
 
