@@ -434,7 +434,7 @@ static bool is_new_task(const struct walk *w, const struct cursor *c)
 enum unwind_stop fallback_step(struct walk *w, struct cursor *c, enum rule_kind kind,
 			       const struct map *map)
 {
-	static const enum unwind_stop stops[] = {
+	static const enum unwind_stop stops[RULE_KINDS] = {
 		[RULE_NO_CFI] = UNWIND_STOP_NO_CFI,   [RULE_CODE_SP] = UNWIND_STOP_NO_CFI,
 		[RULE_CODE_FP] = UNWIND_STOP_NO_CFI,  [RULE_JIT_FP] = UNWIND_STOP_NO_CFI,
 		[RULE_BAD_CFI] = UNWIND_STOP_BAD_CFI, [RULE_NO_BINARY] = UNWIND_STOP_NO_BINARY,
