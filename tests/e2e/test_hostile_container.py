@@ -226,7 +226,12 @@ def main():
         out, err = resolve_all("box.data")
         tap.check("named_inside" in out and watch.opened(), "a container's own map is found, and its opening seen", out + err)
         one_by_one(root, "box.data")
-        split(root, "box.data")
+        with open(f"/proc/{pid}/maps") as f:
+            named = any(line.endswith(" /opt/prog\n") for line in f)
+        if named:
+            split(root, "box.data")
+        else:
+            tap.skip("a container's .dwo files", "in a chroot pivot_root(2) replaces that, and the kernel tells paths from above it: not as of a container")
         exchanged(root, "box.data")
     finally:
         os.killpg(box.pid, signal.SIGKILL)
