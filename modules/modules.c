@@ -3,7 +3,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "base/threads.h"
 #include "modules/debuginfod.h"
@@ -359,17 +358,4 @@ struct module_tried module_tried(const struct module *mod, size_t i)
 	t = i < e->tried.n ? e->tried.v[i] : (struct module_tried){.text = ""};
 	pthread_mutex_unlock(&e->lock);
 	return t;
-}
-
-/* An executable mapping shows an executable segment: the file's page where one segment ends and the
- * next begins is mapped for both, at addresses that need not be congruent. */
-bool module_ip_to_vaddr(const struct module *mod, const struct map *map, uint64_t ip, uint64_t *ret)
-{
-	uint64_t off = map_ip_to_off(map, ip);
-
-	if (!mod->image)
-		return false;
-	if (map->prot & PROT_EXEC && image_off_to_vaddr(mod->image, off, PF_X, ret))
-		return true;
-	return elf_image_off_to_vaddr(mod->image, off, ret);
 }

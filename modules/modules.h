@@ -300,8 +300,11 @@ struct module_tried {
 size_t module_tried_count(const struct module *mod);
 struct module_tried module_tried(const struct module *mod, size_t i);
 
-/* ELF address of a runtime address in a map of this module, per segment (right also for files whose
- * text segment is not congruent to its offset). False without image or outside of any segment. */
+/* ELF address of an offset in the file, of a runtime address in a map, per segment (right also for
+ * files whose text segment is not congruent to its offset). With only the debug file, which
+ * module_debug() has found, of code where the recorded map tells which segment it was. False: of
+ * neither file, or outside of any segment. */
+bool module_off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret);
 bool module_ip_to_vaddr(const struct module *mod, const struct map *map, uint64_t ip,
 			uint64_t *ret);
 

@@ -61,66 +61,6 @@ static int open_module(struct symbol_source *s, struct err *err)
 	return 0;
 }
 
-/* Whether the dso's executable map showed this segment, the i-th: *vaddr is that of the map's first
- * byte. The kernel and ld.so map whole pages, ld.so the pages of what follows the first segment
- * with it (_dl_map_segments() of glibc). */
-static bool map_showed(const struct dso *dso, const struct elf_segment *g, size_t i,
-		       uint64_t *vaddr)
-{
-	static const uint64_t pages[] = {4096, 16384, 65536};
-	size_t p;
-
-	for (p = 0; p < sizeof pages / sizeof *pages; p++) {
-		uint64_t before = g->vaddr & (pages[p] - 1),
-			 size = (before + g->memsz + pages[p] - 1) & ~(pages[p] - 1);
-
-		*vaddr = g->vaddr - before;
-		if (size == dso->code_size || (!i && size < dso->code_size))
-			return true;
-	}
-	return false;
-}
-
-/* objcopy --only-keep-debug leaves of a segment of code its address and its size in memory: the
- * recorded map tells which part of the file was there. */
-static bool map_off_to_vaddr(const struct dso *dso, const struct elf_segment *g, size_t n,
-			     uint64_t off, uint64_t *ret)
-{
-	uint64_t vaddr;
-	size_t i, found = 0;
-
-	if (off < dso->code_off || off - dso->code_off >= dso->code_size)
-		return false;
-	for (i = 0; i < n; i++)
-		if (g[i].flags & PF_X && map_showed(dso, &g[i], i, &vaddr)) {
-			*ret = off - dso->code_off + vaddr;
-			found++;
-		}
-	return found == 1;
-}
-
-/* Where a debug file alone says that the code lies: eu-strip keeps the program headers of the
- * binary. */
-static bool debug_off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret)
-{
-	const struct elf_segment *g;
-	size_t n = elf_image_segments(mod->debug, &g), i;
-
-	for (i = 0; i < n; i++)
-		if (g[i].flags & PF_X && off >= g[i].off && off - g[i].off < g[i].filesz) {
-			*ret = off - g[i].off + g[i].vaddr;
-			return true;
-		}
-	return map_off_to_vaddr(mod->dso, g, n, off, ret);
-}
-
-static bool off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret)
-{
-	if (mod->image)
-		return elf_image_off_to_vaddr(mod->image, off, ret);
-	return mod->debug && debug_off_to_vaddr(mod, off, ret);
-}
-
 static int load_symbols(struct symbol_source *s, struct elf_state *e, const uint64_t *vaddrs,
 			size_t n, struct err *err)
 {
@@ -165,7 +105,7 @@ static int elf_symbols(struct symbol_source *s, struct lookups *l, struct err *e
 		return -ERR_NOMEM;
 	e = s->state;
 	for (i = 0; i < l->n; i++)
-		l->v[i].has_vaddr = off_to_vaddr(e->mod, l->v[i].key, &l->v[i].vaddr);
+		l->v[i].has_vaddr = module_off_to_vaddr(e->mod, l->v[i].key, &l->v[i].vaddr);
 	vaddrs = lookups_vaddrs(l, &n);
 	if (!vaddrs)
 		return err_nomem(err);
@@ -308,7 +248,7 @@ static size_t elf_candidates(struct symbol_source *s, const struct sym_query *q,
 	uint64_t vaddr;
 	size_t n, i;
 
-	if (!e || !off_to_vaddr(e->mod, q->off, &vaddr) || elfsyms_load_rest(&e->syms))
+	if (!e || !module_off_to_vaddr(e->mod, q->off, &vaddr) || elfsyms_load_rest(&e->syms))
 		return 0;
 	n = functab_covering(&e->syms.tab, vaddr, found, max < 64 ? max : 64);
 	for (i = 0; i < n; i++)

@@ -66,26 +66,56 @@ static void module_done(struct module_state *state)
 	free(cm);
 }
 
+/* The debug file is looked for only when the image has no .debug_frame of its own. */
+static void debug_frame_open(struct cfi_module *cm)
+{
+	cm->debug_opened = true;
+	if (cm->mod->image)
+		cfi_index_open_debug(&cm->debug, cm->mod->image);
+	if (cm->debug.sec.size)
+		return;
+	module_debug(cm->modules, cm->mod);
+	if (cm->mod->debug && cm->mod->debug != cm->mod->image)
+		cfi_index_open_debug(&cm->debug, cm->mod->debug);
+}
+
+/* Has its debug file, without the image, rules that hold? Those of Go say nothing of stacks that
+ * are changed, which Go's own table does. */
+static bool debug_has_rules(struct modules *modules, struct module *mod)
+{
+	struct elf_section s;
+
+	return module_debug(modules, mod) && mod->debug &&
+	       elf_image_section(mod->debug, ".debug_frame", &s, NULL) && s.data &&
+	       !elf_image_section(mod->debug, ".go.buildinfo", &s, NULL);
+}
+
 struct cfi_module *cfi_module_get(struct modules *modules, struct module *mod)
 {
 	struct module_state *state = atomic_load(&mod->unwind_state);
+	struct elf_image *file;
 	struct cfi_module *cm;
 
 	if (state)
 		return (struct cfi_module *)state;
+	if (!mod->image && !debug_has_rules(modules, mod))
+		return NULL;
+	file = mod->image ? mod->image : mod->debug;
 	cm = calloc(1, sizeof *cm);
 	if (!cm)
 		return NULL;
 	cm->state.done = module_done;
 	cm->modules = modules;
 	cm->mod = mod;
-	if (!elf_image_swapped(mod->image)) /* all processors of the table are little-endian */
-		cm->arch =
-			arch_find_elf(elf_image_machine(mod->image), elf_image_is_64(mod->image));
+	if (!elf_image_swapped(file)) /* all processors of the table are little-endian */
+		cm->arch = arch_find_elf(elf_image_machine(file), elf_image_is_64(file));
 	cm->steps = STEPS_MAX;
 	mutex_init_short(&cm->lock);
-	cfi_index_open_eh(&cm->eh, mod->image);
-	if (cm->arch)
+	if (mod->image)
+		cfi_index_open_eh(&cm->eh, mod->image);
+	else
+		debug_frame_open(cm);
+	if (mod->image && cm->arch)
 		go_table_open(&cm->go, mod->image);
 	if (atomic_compare_exchange_strong(&mod->unwind_state, &state, &cm->state))
 		return cm;
@@ -121,28 +151,17 @@ const uint8_t *cfi_module_code(const struct cfi_module *cm, uint64_t vaddr, size
 	return p;
 }
 
-/* The debug file is looked for only when the image has no .debug_frame of its own. */
-static void debug_frame_open(struct cfi_module *cm)
-{
-	cm->debug_opened = true;
-	cfi_index_open_debug(&cm->debug, cm->mod->image);
-	if (cm->debug.sec.size)
-		return;
-	module_debug(cm->modules, cm->mod);
-	if (cm->mod->debug && cm->mod->debug != cm->mod->image)
-		cfi_index_open_debug(&cm->debug, cm->mod->debug);
-}
-
 /* Is vaddr in the code at the ELF entry, of which no FDE covers a part? */
 static bool is_entry_code(struct cfi_module *cm, uint64_t vaddr)
 {
-	uint64_t entry = elf_image_entry(cm->mod->image), at;
+	const struct module *m = cm->mod;
+	uint64_t entry = elf_image_entry(m->image ? m->image : m->debug), at;
 	struct cfi_fde fde;
 
 	if (!entry || vaddr < entry || vaddr - entry >= ENTRY_CODE_BYTES)
 		return false;
 	for (at = entry; at < vaddr; at++) /* a function that follows has an FDE of its own */
-		if (cfi_index_find(&cm->eh, at, &fde) > 0)
+		if (cfi_index_find(m->image ? &cm->eh : &cm->debug, at, &fde) > 0)
 			return false;
 	return true;
 }
@@ -178,7 +197,7 @@ static bool is_root(const struct cfi_module *cm, const struct cfi_fde *fde,
 {
 	const struct arch_exit *x;
 
-	if (row->cfa_how != CFI_CFA_REG || row->cfa_off != cm->arch->word_bytes)
+	if (!cm->mod->image || row->cfa_how != CFI_CFA_REG || row->cfa_off != cm->arch->word_bytes)
 		return false;
 	x = exit_at(cm, fde->start);
 	return x && x->is_function;
@@ -324,23 +343,50 @@ static void row_correct(const struct arch *arch, struct cfi_row *row)
 			row->regs[i].off -= arch->untold_plt_bytes;
 }
 
+/* The entry's row, or the kind that says why there is none. */
+static enum rule_kind entry_row(struct cfi_module *cm, const struct cfi_fde *fde, uint64_t vaddr,
+				struct cfi_row *row)
+{
+	uint64_t steps = steps_begin(cm);
+	bool found = cfi_row_find(fde, cm->arch, vaddr, &steps, row);
+
+	steps_end(cm, steps);
+	if (!found)
+		return RULE_BAD_CFI;
+	if (is_root(cm, fde, row))
+		return RULE_END;
+	row_correct(cm->arch, row);
+	return RULE_FULL;
+}
+
+/* As row_find() without the image. */
+static enum rule_kind debug_row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row)
+{
+	struct cfi_fde fde;
+
+	if (cfi_index_find(&cm->debug, vaddr, &fde) > 0)
+		return entry_row(cm, &fde, vaddr, row);
+	return is_entry_code(cm, vaddr) ? RULE_END : RULE_NO_BINARY;
+}
+
 /* RULE_FULL and a row, or the kind that says why there is none. *how: what the row comes from. */
 static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row,
 			       enum frame_how *how)
 {
 	enum rule_kind kind = RULE_NO_CFI;
 	struct cfi_fde fde;
-	uint64_t steps;
-	bool found;
-	int rc = cfi_index_find(&cm->eh, vaddr, &fde);
+	int rc;
 
+	*how = FRAME_CFI;
+	if (!cm->mod->image)
+		return debug_row_find(cm, vaddr, row);
+	rc = cfi_index_find(&cm->eh, vaddr, &fde);
 	/* In the vDSO for aarch64 before Linux 5.8 there is information, which gives the link
 	 * register of the interrupted function for its pc. */
 	if ((rc == 0 || cm->arch->signal_record_off) && trampoline_row(cm, vaddr, row)) {
 		*how = FRAME_SIGNAL_FRAME;
 		return RULE_FULL;
 	}
-	*how = FRAME_CFI;
 	if (rc == 0) {
 		if (is_entry_code(cm, vaddr) || cfi_module_is_before_exit(cm, vaddr))
 			return RULE_END;
@@ -356,17 +402,7 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 		debug_frame_open(cm);
 	if (rc == 0)
 		rc = cfi_index_find(&cm->debug, vaddr, &fde);
-	if (rc <= 0)
-		return RULE_NO_CFI;
-	steps = steps_begin(cm);
-	found = cfi_row_find(&fde, cm->arch, vaddr, &steps, row);
-	steps_end(cm, steps);
-	if (!found)
-		return RULE_BAD_CFI;
-	if (is_root(cm, &fde, row))
-		return RULE_END;
-	row_correct(cm->arch, row);
-	return RULE_FULL;
+	return rc > 0 ? entry_row(cm, &fde, vaddr, row) : RULE_NO_CFI;
 }
 
 /* Most rows are found in the linker's table, without the lock, which threads that begin with the

@@ -9,14 +9,17 @@
 
 struct cfi_module; /* lives as long as the modules */
 
-/* The state of a module with an image, made at the first call. NULL when out of memory. */
+/* The state of a module with an image, or with the .debug_frame of its debug file, made at the
+ * first call. NULL: it has neither, or out of memory. Without an image only the processor and the
+ * rules can be asked for. */
 struct cfi_module *cfi_module_get(struct modules *modules, struct module *mod);
 
 /* The processor of the image; NULL when it is not supported. */
 const struct arch *cfi_module_arch(const struct cfi_module *cm);
 
 /* The rule for a vaddr: of the FDE that covers it, or RULE_END in the code that the program starts
- * with, or for a sigreturn trampoline, or RULE_CLONE, RULE_NO_CFI or RULE_BAD_CFI. Remembered.
+ * with, or for a sigreturn trampoline, or RULE_CLONE, RULE_NO_CFI, RULE_BAD_CFI, or RULE_NO_BINARY
+ * where the debug file alone does not tell it. Remembered.
  * *number: of the vaddr among those that were asked for; 0: none. */
 struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr, uint32_t *number);
 

@@ -1,7 +1,8 @@
 /* walk.c - what both walks share: rules that are not in the cache. */
 #include "unwind/walk.h"
 
-/* What is known about the module of a map; NULL: no image, or not for this walk's processor. */
+/* What is known about the module of a map; NULL: no image nor debug file with rules, or not for
+ * this walk's processor. */
 static const struct known_module *module_of(struct walk *w, const struct map *map)
 {
 	struct known_module *k = &w->worker->modules_of[map->id % MAPS_KNOWN];
@@ -11,7 +12,7 @@ static const struct known_module *module_of(struct walk *w, const struct map *ma
 	if (k->map == map->id && cfi_module_arch(k->cm) == w->arch)
 		return k;
 	mod = modules_get(w->worker->modules, map->dso);
-	cm = mod && mod->image ? cfi_module_get(w->worker->modules, mod) : NULL;
+	cm = mod ? cfi_module_get(w->worker->modules, mod) : NULL;
 	if (!cm || cfi_module_arch(cm) != w->arch)
 		return NULL;
 	*k = (struct known_module){map->id, mod, cm};
@@ -22,6 +23,15 @@ struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t i
 {
 	const struct known_module *k = module_of(w, map);
 
+	return k && k->mod->image && module_ip_to_vaddr(k->mod, map, ip, vaddr) ? k->cm : NULL;
+}
+
+/* The same for its rules, which a debug file alone may have, too. */
+static struct cfi_module *rules_of(struct walk *w, const struct map *map, uint64_t ip,
+				   uint64_t *vaddr)
+{
+	const struct known_module *k = module_of(w, map);
+
 	return k && module_ip_to_vaddr(k->mod, map, ip, vaddr) ? k->cm : NULL;
 }
 
@@ -29,7 +39,7 @@ static struct rule rule_find(struct walk *w, const struct map *map, uint64_t loo
 			     uint32_t *number)
 {
 	uint64_t vaddr;
-	struct cfi_module *cm = walk_module(w, map, lookup_ip, &vaddr);
+	struct cfi_module *cm = rules_of(w, map, lookup_ip, &vaddr);
 	const struct module *mod;
 
 	if (cm)
@@ -96,7 +106,7 @@ const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, ui
 		*bias = e->bias;
 		return e->rule;
 	}
-	cm = walk_module(w, map, lookup_ip, &vaddr);
+	cm = rules_of(w, map, lookup_ip, &vaddr);
 	full = cm ? cfi_module_full_rule(cm, vaddr) : NULL;
 	if (!full)
 		return NULL;
