@@ -7,28 +7,28 @@
 
 /* perf_event.h, enum perf_event_type. */
 static const struct record_row kernel_rows[RECORD_KERNEL_END] = {
-	[PERF_RECORD_MMAP] = {RECORD_ORDERED, 41, 40, apply_mmap, 0, true},
-	[PERF_RECORD_LOST] = {RECORD_NOW, 24, 0, apply_lost, 0, true},
-	[PERF_RECORD_COMM] = {RECORD_ORDERED, 17, 16, apply_comm, 0, true},
-	[PERF_RECORD_EXIT] = {RECORD_ORDERED, 32, 0, apply_exit, 0, true},
-	[PERF_RECORD_THROTTLE] = {RECORD_NOW, 32, 0, apply_throttle, 0, true},
-	[PERF_RECORD_UNTHROTTLE] = {RECORD_IGNORED, 32, 0, NULL, 0, true},
-	[PERF_RECORD_FORK] = {RECORD_ORDERED, 32, 0, apply_fork, 0, true},
+	[PERF_RECORD_MMAP] = {RECORD_ORDERED, 41, 40, apply_mmap, 0, TAIL_TRAILER},
+	[PERF_RECORD_LOST] = {RECORD_NOW, 24, 0, apply_lost, 0, TAIL_TRAILER},
+	[PERF_RECORD_COMM] = {RECORD_ORDERED, 17, 16, apply_comm, 0, TAIL_TRAILER},
+	[PERF_RECORD_EXIT] = {RECORD_ORDERED, 32, 0, apply_exit, 0, TAIL_TRAILER},
+	[PERF_RECORD_THROTTLE] = {RECORD_NOW, 32, 0, apply_throttle, 0, TAIL_TRAILER},
+	[PERF_RECORD_UNTHROTTLE] = {RECORD_IGNORED, 32, 0, NULL, 0, TAIL_TRAILER},
+	[PERF_RECORD_FORK] = {RECORD_ORDERED, 32, 0, apply_fork, 0, TAIL_TRAILER},
 	[PERF_RECORD_READ] = {RECORD_NOW, 24, 0, check_read, 0},
-	[PERF_RECORD_SAMPLE] = {RECORD_ORDERED, 8, 0, NULL, 0},
-	[PERF_RECORD_MMAP2] = {RECORD_ORDERED, 72, 72, apply_mmap2, 0, true},
-	[PERF_RECORD_AUX] = {RECORD_IGNORED, 32, 0, NULL, 0, true},
-	[PERF_RECORD_ITRACE_START] = {RECORD_IGNORED, 16, 0, NULL, 0, true},
-	[PERF_RECORD_LOST_SAMPLES] = {RECORD_NOW, 16, 0, apply_lost_samples, 0, true},
-	[PERF_RECORD_SWITCH] = {RECORD_IGNORED, 8, 0, NULL, 0, true},
-	[PERF_RECORD_SWITCH_CPU_WIDE] = {RECORD_IGNORED, 16, 0, NULL, 0, true},
-	[PERF_RECORD_NAMESPACES] = {RECORD_IGNORED, 24, 0, NULL, 16, true},
-	[PERF_RECORD_KSYMBOL] = {RECORD_ORDERED, 25, 24, apply_ksymbol, 0, true},
-	[PERF_RECORD_BPF_EVENT] = {RECORD_IGNORED, 24, 0, NULL, 0, true},
-	[PERF_RECORD_CGROUP] = {RECORD_IGNORED, 17, 16, NULL, 0, true},
+	[PERF_RECORD_SAMPLE] = {RECORD_ORDERED, 8, 0, NULL, 0, TAIL_OTHER},
+	[PERF_RECORD_MMAP2] = {RECORD_ORDERED, 72, 72, apply_mmap2, 0, TAIL_TRAILER},
+	[PERF_RECORD_AUX] = {RECORD_IGNORED, 32, 0, NULL, 0, TAIL_TRAILER},
+	[PERF_RECORD_ITRACE_START] = {RECORD_IGNORED, 16, 0, NULL, 0, TAIL_TRAILER},
+	[PERF_RECORD_LOST_SAMPLES] = {RECORD_NOW, 16, 0, apply_lost_samples, 0, TAIL_TRAILER},
+	[PERF_RECORD_SWITCH] = {RECORD_IGNORED, 8, 0, NULL, 0, TAIL_TRAILER},
+	[PERF_RECORD_SWITCH_CPU_WIDE] = {RECORD_IGNORED, 16, 0, NULL, 0, TAIL_TRAILER},
+	[PERF_RECORD_NAMESPACES] = {RECORD_IGNORED, 24, 0, NULL, 16, TAIL_TRAILER},
+	[PERF_RECORD_KSYMBOL] = {RECORD_ORDERED, 25, 24, apply_ksymbol, 0, TAIL_TRAILER},
+	[PERF_RECORD_BPF_EVENT] = {RECORD_IGNORED, 24, 0, NULL, 0, TAIL_TRAILER},
+	[PERF_RECORD_CGROUP] = {RECORD_IGNORED, 17, 16, NULL, 0, TAIL_TRAILER},
 	[PERF_RECORD_TEXT_POKE] = {RECORD_NOW, 20, 0, check_text_poke, 0},
-	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {RECORD_IGNORED, 16, 0, NULL, 0},
-	[RECORD_CALLCHAIN_DEFERRED] = {RECORD_ORDERED, 24, 0, apply_callchain_deferred, 8},
+	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {RECORD_IGNORED, 16, 0, NULL, 0, TAIL_TRAILER},
+	[RECORD_CALLCHAIN_DEFERRED] = {RECORD_ORDERED, 24, 0, apply_callchain_deferred, 8, TAIL_TRAILER},
 };
 
 /* tools/lib/perf/include/perf/event.h, enum perf_user_event_type. Of records that grew over the
@@ -39,23 +39,23 @@ static const struct record_row user_rows[RECORD_USER_END - RECORD_HEADER_ATTR] =
 	ROW(RECORD_EVENT_TYPE) = {RECORD_NOW, 17, 0, apply_event_type, 0},
 	ROW(RECORD_TRACING_DATA) = {RECORD_IGNORED, 12, 0, NULL, 0},
 	ROW(RECORD_BUILD_ID) = {RECORD_NOW, 8 + 4 + 24 + 1, 36, apply_build_id, 0},
-	ROW(RECORD_FINISHED_ROUND) = {RECORD_NOW, 8, 0, apply_finished_round, 0, true},
+	ROW(RECORD_FINISHED_ROUND) = {RECORD_NOW, 8, 0, apply_finished_round, 0, TAIL_NONE},
 	ROW(RECORD_ID_INDEX) = {RECORD_IGNORED, 16, 0, NULL, 32},
 	ROW(RECORD_AUXTRACE_INFO) = {RECORD_IGNORED, 16, 0, NULL, 0},
-	ROW(RECORD_AUXTRACE) = {RECORD_IGNORED, 48, 0, NULL, 0},
+	ROW(RECORD_AUXTRACE) = {RECORD_IGNORED, 48, 0, NULL, 0, TAIL_NONE},
 	ROW(RECORD_AUXTRACE_ERROR) = {RECORD_IGNORED, 41, 40, NULL, 0},
-	ROW(RECORD_THREAD_MAP) = {RECORD_IGNORED, 16, 0, NULL, 24, true},
+	ROW(RECORD_THREAD_MAP) = {RECORD_IGNORED, 16, 0, NULL, 24, TAIL_NONE},
 	ROW(RECORD_CPU_MAP) = {RECORD_NOW, 12, 0, check_cpu_map, 0},
-	ROW(RECORD_STAT_CONFIG) = {RECORD_IGNORED, 16, 0, NULL, 16, true},
-	ROW(RECORD_STAT) = {RECORD_IGNORED, 48, 0, NULL, 0, true},
-	ROW(RECORD_STAT_ROUND) = {RECORD_IGNORED, 24, 0, NULL, 0, true},
+	ROW(RECORD_STAT_CONFIG) = {RECORD_IGNORED, 16, 0, NULL, 16, TAIL_NONE},
+	ROW(RECORD_STAT) = {RECORD_IGNORED, 48, 0, NULL, 0, TAIL_NONE},
+	ROW(RECORD_STAT_ROUND) = {RECORD_IGNORED, 24, 0, NULL, 0, TAIL_NONE},
 	ROW(RECORD_EVENT_UPDATE) = {RECORD_NOW, 24, 0, apply_event_update, 0},
 	ROW(RECORD_TIME_CONV) = {RECORD_IGNORED, 32, 0, NULL, 0},
 	ROW(RECORD_HEADER_FEATURE) = {RECORD_NOW, 16, 0, apply_header_feature, 0},
-	ROW(RECORD_COMPRESSED) = {RECORD_IGNORED, 8, 0, NULL, 0},
-	ROW(RECORD_FINISHED_INIT) = {RECORD_IGNORED, 8, 0, NULL, 0, true},
-	ROW(RECORD_COMPRESSED2) = {RECORD_IGNORED, 16, 0, NULL, 0},
-	ROW(RECORD_BPF_METADATA) = {RECORD_IGNORED, 8 + 512 + 8, 0, NULL, 64 + 256},
+	ROW(RECORD_COMPRESSED) = {RECORD_IGNORED, 8, 0, NULL, 0, TAIL_OTHER},
+	ROW(RECORD_FINISHED_INIT) = {RECORD_IGNORED, 8, 0, NULL, 0, TAIL_NONE},
+	ROW(RECORD_COMPRESSED2) = {RECORD_IGNORED, 16, 0, NULL, 0, TAIL_OTHER},
+	ROW(RECORD_BPF_METADATA) = {RECORD_IGNORED, 8 + 512 + 8, 0, NULL, 64 + 256, TAIL_TRAILER},
 	ROW(RECORD_SCHEDSTAT_CPU) = {RECORD_IGNORED, 24, 0, NULL, 0},
 	ROW(RECORD_SCHEDSTAT_DOMAIN) = {RECORD_IGNORED, 24, 0, NULL, 0},
 #undef ROW
@@ -67,8 +67,8 @@ static const struct record_row simpleperf_rows[RECORD_SIMPLEPERF_END - RECORD_SI
 	ROW(KERNEL_SYMBOL) = {RECORD_NOW, 12, 0, apply_kernel_symbol, 0},
 	ROW(DSO) = {RECORD_NOW, 33, 32, apply_dso, 0},
 	ROW(SYMBOL) = {RECORD_NOW, 33, 32, apply_symbol, 0},
-	ROW(SPLIT) = {RECORD_NOW, 8, 0, apply_split, 0},
-	ROW(SPLIT_END) = {RECORD_NOW, 8, 0, apply_split_end, 0},
+	ROW(SPLIT) = {RECORD_NOW, 8, 0, apply_split, 0, TAIL_OTHER},
+	ROW(SPLIT_END) = {RECORD_NOW, 8, 0, apply_split_end, 0, TAIL_OTHER},
 	ROW(EVENT_ID) = {RECORD_NOW, 16, 0, apply_event_id, 0},
 	ROW(CALLCHAIN) = {RECORD_ORDERED, 40, 0, apply_callchain, 16}, /* ip, sp */
 	ROW(UNWINDING_RESULT) = {RECORD_IGNORED, 8, 0, NULL, 0},
@@ -126,19 +126,63 @@ enum perf_skip record_check(const struct record_row *row, const struct record_vi
 	return PERF_SKIP_N;
 }
 
-/* Is there nothing behind the payload but a trailer, as some event has it? Before the events are
- * known nothing can be said. */
-static bool ends_as_it_should(const struct perf_file *f, const struct record_row *row,
-			      const struct record_view *v, size_t payload)
+/* Before the events are known nothing can be said of trailers. */
+static bool is_trailer(const struct perf_file *f, size_t rest)
 {
-	size_t rest = (size_t)(v->b.end - v->b.data) - payload, i;
-
-	if (!row->is_exact || !rest || !f->events.v.n)
-		return true;
-	for (i = 0; i < f->events.v.n; i++)
+	for (size_t i = 0; i < f->events.v.n; i++)
 		if (f->events.v.v[i]->trailer_bytes == rest)
 			return true;
+	return !rest || !f->events.v.n;
+}
+
+/* Do whole records stand from here to the end? */
+static bool holds_records(struct buf b)
+{
+	enum { RECORDS_MAX = 32 };
+
+	for (int i = 0; i < RECORDS_MAX && buf_left(&b) >= sizeof(struct perf_event_header); i++) {
+		const struct record_row *row = record_row(buf_u32(&b));
+		uint16_t size;
+
+		buf_skip(&b, 2);
+		size = buf_u16(&b);
+		if (!row || size < row->min_size)
+			return false;
+		buf_skip(&b, size - sizeof(struct perf_event_header));
+	}
+	return buf_ok(&b) && !buf_left(&b);
+}
+
+/* A record that is open at its end, and was made longer by the next ones, ends before them. */
+static bool cut_neighbours_off(const struct record_row *row, struct record_view *v)
+{
+	enum { ALIGN = 4 }; /* old versions of perf did not fill up to 8 */
+	struct buf b = v->b;
+
+	for (size_t at = row->min_size & ~(ALIGN - 1u); buf_seek(&b, at), buf_ok(&b); at += ALIGN)
+		if (buf_left(&b) && holds_records(b)) {
+			v->b.end = b.p;
+			return true;
+		}
 	return false;
+}
+
+/* Has it swallowed its neighbours? */
+static bool is_too_long(const struct perf_file *f, const struct record_row *row,
+			struct record_view *v, size_t payload)
+{
+	const size_t rest = (size_t)(v->b.end - v->b.data) - payload;
+
+	switch (row->tail) {
+	case TAIL_OPEN:
+		return cut_neighbours_off(row, v);
+	case TAIL_TRAILER:
+		return !is_trailer(f, rest);
+	case TAIL_NONE:
+		return rest != 0;
+	default:
+		return false;
+	}
 }
 
 enum record_time { TIME_KNOWN, TIME_UNKNOWN, TIME_AT_ONCE, TIME_CUT_OFF };
@@ -237,12 +281,12 @@ int record_take(struct perf_file *f, struct record_stream *st, struct block *b,
 		f->simpleperf.n_unused[r->type - RECORD_SIMPLEPERF] += !row->apply;
 	}
 	skip = record_check(row, &v, &payload);
-	if (skip == PERF_SKIP_N && !ends_as_it_should(f, row, &v, payload))
+	if (skip == PERF_SKIP_N && is_too_long(f, row, &v, payload))
 		skip = PERF_SKIP_TOO_LONG;
-	if (skip != PERF_SKIP_N) {
+	if (skip != PERF_SKIP_N)
 		file_skip(f, skip, r->type);
+	if (skip != PERF_SKIP_N && !(skip == PERF_SKIP_TOO_LONG && row->tail == TAIL_OPEN))
 		return 0;
-	}
 	if (row->when == RECORD_IGNORED)
 		return 0;
 	if (row->when == RECORD_NOW)

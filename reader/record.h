@@ -24,6 +24,14 @@ enum record_when {
 	RECORD_ORDERED, /* changes what later samples mean, or is a sample */
 };
 
+/* What may follow the fields, the string or the list of a record. */
+enum record_tail {
+	TAIL_OPEN,    /* anything but whole records: those were swallowed */
+	TAIL_TRAILER, /* what events give records (sample_id), or nothing */
+	TAIL_NONE,
+	TAIL_OTHER, /* looked at elsewhere: samples, compressed data, pieces of records */
+};
+
 struct record_row {
 	enum record_when when;
 	uint16_t min_size;   /* with header, without the trailer */
@@ -31,9 +39,7 @@ struct record_row {
 	/* 0 or negative; damage is counted with file_skip() and not an error. */
 	int (*apply)(struct perf_file *f, struct record_view *v);
 	uint16_t each; /* size of the items of a list behind the fixed fields; 0: none */
-	/* Nothing follows these but the trailer that events give records (sample_id): one that is
-	 * longer has swallowed its neighbours. */
-	bool is_exact;
+	enum record_tail tail;
 };
 
 /* NULL for unknown types. */

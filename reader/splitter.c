@@ -125,6 +125,12 @@ static enum verdict tail_size(const struct splitter *s, struct record *r)
 	return GOOD;
 }
 
+/* Compressed data, and header features in pipes, which perf 6.1 writes in words of four bytes. */
+static bool may_be_odd(uint32_t type)
+{
+	return type == RECORD_COMPRESSED || type == RECORD_HEADER_FEATURE;
+}
+
 /* Do records begin here, after damage? In what is left of a record that was cut off at the end
  * there are none, but it may have a copy of some: stacks of perf itself do. Only records that end
  * with the data show that it was its size that was wrong. */
@@ -139,7 +145,7 @@ static enum verdict chain_check(const struct splitter *s, uint32_t off)
 		v = looks_like_header(s, off, &r);
 		if (v != GOOD)
 			return v;
-		if (r.size % 8 && r.type != RECORD_COMPRESSED)
+		if (r.size % 8 && !may_be_odd(r.type))
 			return BAD;
 		if (r.size > s->block->n - off)
 			return s->eof ? BAD : UNDECIDED;
@@ -221,16 +227,16 @@ static bool is_pipe_header(const struct splitter *s)
 	       buf_u64(&b) == sizeof(struct perfdata_pipe_header);
 }
 
-/* Can records begin at rd? Sizes are whole words, but those of compressed data: so in a stream
- * without any, that is as far from where we lost them, or from the last that was right. Any other
- * place is a coincidence. */
+/* Can records begin at rd? Sizes are whole words, but those of compressed data and of features: so
+ * in a stream without compressed data, behind its features, that is as far from where we lost them,
+ * or from the last that was right. Any other place is a coincidence. */
 static bool may_begin_at(const struct splitter *s)
 {
 	const uint8_t align = splitter_align(s, s->rd);
 
-	return align == s->lost_align || align == s->good_align || s->saw_odd ||
+	return align == s->lost_align || align == s->good_align || s->saw_odd || s->at_features ||
 	       (s->block->n - s->rd >= HEADER &&
-		header_at(s->block->data + s->rd, s->swap).type == RECORD_COMPRESSED);
+		may_be_odd(header_at(s->block->data + s->rd, s->swap).type));
 }
 
 /* Goes on to where records begin again. */
@@ -374,6 +380,7 @@ enum split splitter_next(struct splitter *s, struct record *r)
 		return s->eof ? SPLIT_END : SPLIT_MORE;
 	s->good_align = splitter_align(s, s->rd);
 	s->saw_odd |= r->size % 8 && r->type == RECORD_COMPRESSED;
+	s->at_features = r->type == RECORD_HEADER_FEATURE;
 	s->rd += r->size;
 	/* Records are mostly as large as their neighbours: the header of one of the next. */
 	__builtin_prefetch((const void *)((uintptr_t)s->block->data + s->rd + 4 * r->size));

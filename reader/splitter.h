@@ -32,6 +32,7 @@ struct splitter {
 	bool eof;		     /* nothing comes behind the block */
 	bool lost_sync;		     /* looking for records */
 	bool saw_odd;		     /* compressed data, whose sizes are no whole words */
+	bool at_features;	     /* the last record in step was one */
 	bool cut_off;		     /* because the last one is longer than what is left */
 	uint8_t good_align;	     /* of the last record in step, modulo 8 */
 	uint8_t lost_align;	     /* of where it should have gone on */
