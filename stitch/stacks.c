@@ -14,9 +14,9 @@
 #define TRUST_SHARE(same, n)	     (10 * (same) >= 3 * (n))
 #define TRUST_BETWEEN_SHARE(same, n) (2 * (same) >= (n))
 
-/* Frames on both sides that are looked at for a recursion, and equal words that are enough in one.
- */
-enum { RECURSION_NEAR = 5, SURE_WORDS = 4 };
+/* Frames on both sides that are looked at for a recursion, equal words that are enough in one, and
+ * how many times as many its frame may have: large ones begin with what is seldom written. */
+enum { RECURSION_NEAR = 5, SURE_WORDS = 4, SURE_TIMES = 10 };
 
 enum { SLOTS_MIN = 64, BITS_PER_SLOT = 16 };
 
@@ -282,6 +282,27 @@ static bool is_same_callers(struct stitch_stacks *s, uint32_t a, uint32_t b)
 	return true;
 }
 
+/* Bytes of a frame whose caller is known; UINT64_MAX: not known. */
+static uint64_t frame_bytes(const struct stitch_stack *t, uint32_t frame)
+{
+	return frame + 1 < t->n ? t->places[frame + 1].sp - t->places[frame].sp : UINT64_MAX;
+}
+
+/* Is all the same of a frame's memory that both stacks have a copy of? */
+static bool is_all_same(const struct stitch_stack *a, uint32_t fa, const struct stitch_stack *b,
+			uint32_t fb, uint64_t bytes)
+{
+	uint64_t at = a->places[fa].sp - a->places[0].sp, bt = b->places[fb].sp - b->places[0].sp;
+
+	if (!a->copy || !b->copy || at > a->copy_bytes || bt > b->copy_bytes)
+		return false;
+	if (bytes > a->copy_bytes - at)
+		bytes = a->copy_bytes - at;
+	if (bytes > b->copy_bytes - bt)
+		bytes = b->copy_bytes - bt;
+	return !memcmp(a->copy + at, b->copy + bt, bytes);
+}
+
 /* ---- choosing ----------------------------------------------------------------------------- */
 
 static uint64_t time_between(const struct stitch_stack *a, const struct stitch_stack *b)
@@ -330,8 +351,9 @@ static uint32_t next_nearest(struct search *r, bool *is_before)
 
 /* What speaks for a frame that is not equal. */
 struct chance {
-	uint32_t occurrence;	      /* the nearest, or NONE */
-	uint32_t same, n;	      /* of its words */
+	uint32_t occurrence; /* the nearest, or NONE */
+	uint32_t equal;	     /* the nearest of a recursion, of which all words are equal; or NONE */
+	uint32_t same, n;    /* of its words */
 	uint64_t before_ns, after_ns; /* to the nearest of both sides */
 	bool is_disputed;
 };
@@ -356,6 +378,21 @@ static bool is_recursion(const struct stitch_stacks *s, const struct stitch_stac
 
 	return calls_itself(&s->stacks.v[at->stack], at->frame, at->frame + RECURSION_NEAR) ||
 	       calls_itself(cut, cut->n > RECURSION_NEAR ? cut->n - RECURSION_NEAR : 0, cut->n);
+}
+
+/* Are equal words proof? */
+static bool is_sure(const struct stitch_stacks *s, const struct stitch_stack *cut,
+		    uint32_t occurrence, uint32_t n)
+{
+	const struct stitch_occurrence *at = &s->occurrences.v[occurrence];
+	const struct stitch_stack *t = &s->stacks.v[at->stack];
+	uint64_t bytes = frame_bytes(t, at->frame);
+
+	if (!is_recursion(s, cut, occurrence))
+		return true;
+	if (n >= SURE_WORDS && bytes <= SURE_TIMES * n * sizeof(uint64_t))
+		return true;
+	return n == STITCH_WORDS && is_all_same(cut, cut->n - 1, t, at->frame, bytes);
 }
 
 static bool is_likely(const struct chance *c)
@@ -386,7 +423,7 @@ static void chance_add(struct stitch_stacks *s, struct chance *c, uint32_t occur
 uint32_t stitch_donor(struct stitch_stacks *s, struct stitch_stack *cut, uint64_t max_distance_ns)
 {
 	struct search r = {s, cut, cut->seen_before, STITCH_NONE, LOOKED_AT, LOOKED_AT, 0};
-	struct chance c = {STITCH_NONE, 0, 0, UINT64_MAX, UINT64_MAX, false};
+	struct chance c = {STITCH_NONE, STITCH_NONE, 0, 0, UINT64_MAX, UINT64_MAX, false};
 	struct stitch_words own, its;
 	uint32_t occurrence, same, n;
 	bool is_before;
@@ -404,11 +441,15 @@ uint32_t stitch_donor(struct stitch_stacks *s, struct stitch_stack *cut, uint64_
 			continue;
 		stitch_words_get(&s->stacks.v[at->stack], at->frame, &its);
 		same = words_same(&own, &its, &n);
-		if (n && same == n && (n >= SURE_WORDS || !is_recursion(s, cut, occurrence)))
+		if (n && same == n && is_sure(s, cut, occurrence, n))
 			return occurrence;
+		if (same == STITCH_WORDS && c.equal == STITCH_NONE)
+			c.equal = occurrence;
 		chance_add(s, &c, occurrence, same, n, is_before ? &c.before_ns : &c.after_ns,
 			   r.distance_ns);
 	}
+	if (c.equal != STITCH_NONE && !c.is_disputed)
+		return c.equal;
 	if (is_likely(&c) && !is_recursion(s, cut, c.occurrence))
 		return c.occurrence;
 	cut->is_doubted = c.occurrence != STITCH_NONE;

@@ -4,12 +4,12 @@
  * Equal address, stack pointer and frame pointer make two frames similar, not the same: where
  * functions recurse, or are called in a loop, others soon stand at the same place. What tells them
  * apart is the memory of the frame itself, of which both stacks have a copy: its arguments, spilled
- * registers and locals. If all of that is equal, it is the same activation, whenever that was. If
- * not, it may still be the same with a changed variable, or another one called from the same place;
- * then time decides, and that all stacks near in time with such a frame show the same callers, and
- * that no function calls itself there. That the caller of an equal frame had returned in between
- * does not matter: what is told is a path of calls, and that is mostly the same
- * (tests/stitch/README.md).
+ * registers and locals. If all of that is equal, it is the same activation, whenever that was. (In
+ * a recursion the lowest words say this only of a frame that is not much larger.) If not, it may
+ * still be the same with a changed variable, or another one called from the same place; then time
+ * decides, and that all stacks near in time with such a frame show the same callers, and that no
+ * function calls itself there. That the caller of an equal frame had returned in between does not
+ * matter: what is told is a path of calls, and that is mostly the same (tests/stitch/README.md).
  */
 #ifndef STITCH_STACKS_H
 #define STITCH_STACKS_H

@@ -316,6 +316,46 @@ static void follows_one_recursion(void **state)
 	end(st);
 }
 
+/* A stack of which the second frame has 1,000 bytes. */
+static void add_large(const struct stack *k, const uint64_t *words)
+{
+	size_t i;
+
+	add_with(k, words);
+	for (i = 2; i < 8; i++)
+		batch.places[batch.n - 1][i].sp += 1000;
+}
+
+/* The lowest words of a large frame, which are seldom written, are equal in two activations of a
+ * recursion with other callers: what else there is of the frame decides, or that all say the same.
+ */
+static void looks_at_all_of_a_large_frame(void **state)
+{
+	const uint64_t s = 1000000000;
+	struct stitcher *st = begin(0);
+
+	(void)state;
+	add_large(&(struct stack){100, 1, 0x1000, ROOT, {20, 30, 30, 40}},
+		  WORDS(4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 1, 9));
+	add_large(&(struct stack){200, 1, 0x1000, ROOT, {20, 30, 30, 41}},
+		  WORDS(4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 2, 9));
+	add_large(&(struct stack){300, 1, 0x1000, CUT, {20, 30}},
+		  WORDS(4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 3));
+	add_large(&(struct stack){400, 1, 0x1000, CUT, {20, 30}},
+		  WORDS(4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 1));
+	add_large(&(struct stack){s, 2, 0x1000, ROOT, {20, 30, 30, 40}},
+		  WORDS(4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 1, 9));
+	add_large(&(struct stack){s + 1, 2, 0x1000, CUT, {20, 30}},
+		  WORDS(4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 2));
+	add_large(&(struct stack){s + 2, 2, 0x1000, CUT, {20, 30}}, WORDS(4, 4, 5, 5, 5, 5));
+	run(st);
+	assert_stack(2, CUT, 2, IPS(20, 30));
+	assert_stack(3, ROOT, 2, IPS(20, 30, 30, 40));
+	assert_stack(5, ROOT, 2, IPS(20, 30, 30, 40));
+	assert_stack(6, CUT, 2, IPS(20, 30));
+	end(st);
+}
+
 /* Far more activations than are remembered; the outer frames, seen once at the beginning, are not
  * forgotten, because they have not ended. */
 static void forgets_what_has_ended(void **state)
@@ -628,6 +668,7 @@ int main(void)
 		cmocka_unit_test(believes_what_is_equal),
 		cmocka_unit_test(believes_what_is_near),
 		cmocka_unit_test(follows_one_recursion),
+		cmocka_unit_test(looks_at_all_of_a_large_frame),
 		cmocka_unit_test(forgets_what_has_ended),
 		cmocka_unit_test(forgets_what_is_too_much),
 		cmocka_unit_test(begins_anew_after_a_long_pause),
