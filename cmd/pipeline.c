@@ -59,6 +59,10 @@ int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct
 		rc = prefetch_binaries(p, opt, err);
 	if (!rc)
 		rc = jit_codes_new(&p->jit, mo.symfs, opt->symbolizer.foreign_jit_maps, err);
+	if (!rc && opt->keep & PROFILE_KEEP_TRACE) {
+		p->trace_names = trace_names_new(p, opt);
+		rc = p->trace_names ? 0 : err_nomem(err);
+	}
 	if (!rc) {
 		progress_begin("reading", opt->input, &perf_file_stats(p->file)->records,
 			       "records");
@@ -118,6 +122,7 @@ void pipeline_done(struct pipeline *p)
 	vec_done(&p->thread_seconds);
 	profile_free(p->profile);
 	stack_depths_free(p->depths);
+	trace_names_free(p->trace_names);
 	if (p->symbolizer)
 		symbolizer_free(p->symbolizer);
 	jit_codes_free(p->jit);

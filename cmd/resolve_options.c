@@ -699,6 +699,8 @@ static int finish_options(struct resolve *r, struct err *err)
 	if (r->output.event && !strcmp(r->output.event, "all"))
 		r->pipeline.filter.event = NULL;
 	r->output.style.no_inline = r->pipeline.symbolizer.no_inline;
+	if ((r->output.fields.only | r->output.fields.add) & SCRIPT_SRCLINE)
+		r->pipeline.symbolizer.no_inline = false; /* lines are in DWARF */
 	if (check_places(r, err) || (!r->no_cache && cache_options(&r->pipeline, err)))
 		return -ERR_USAGE;
 	if (vec_push(&r->debug_dirs, NULL))

@@ -15,6 +15,7 @@
 struct block {
 	size_t start; /* inlined functions, if any */
 	size_t base;  /* the last line, of the real function */
+	size_t end;   /* of that, and where its source line follows */
 };
 
 struct script {
@@ -52,7 +53,7 @@ static void add_symbol(struct script *s, const struct profile_location *l, uint3
 }
 
 /* perf shows the file without folders. Line 0 is code of no line. */
-static void add_srcline(struct script *s, const struct profile_line *line)
+static void add_srcline(struct script *s, struct text *to, const struct profile_line *line)
 {
 	const struct profile_function *f = line ? &s->p->functions.v[line->function] : NULL;
 	const char *file, *slash;
@@ -61,12 +62,12 @@ static void add_srcline(struct script *s, const struct profile_line *line)
 		return;
 	file = strtab_get(&s->p->strings, f->file);
 	slash = strrchr(file, '/');
-	text_str(&s->lines, "\n  ");
-	text_clean(&s->lines, slash ? slash + 1 : file, strlen(slash ? slash + 1 : file));
+	text_str(to, "\n  ");
+	text_clean(to, slash ? slash + 1 : file, strlen(slash ? slash + 1 : file));
 	if (!line->line)
 		return;
-	text_char(&s->lines, ':');
-	text_dec(&s->lines, line->line, 0);
+	text_char(to, ':');
+	text_dec(to, line->line, 0);
 }
 
 /* A line without its end: of the function that the address is in, or of an inlined one. */
@@ -80,6 +81,14 @@ static void add_line(struct script *s, const struct profile_location *l, uint32_
 		add_symbol(s, l, name, raw);
 }
 
+/* The line of the address itself, which is of the innermost function. */
+static const struct profile_line *here(const struct profile *p, const struct profile_location *l)
+{
+	size_t n;
+
+	return profile_lines(p, l, false, &n);
+}
+
 static void add_block(struct script *s, const struct profile_location *l)
 {
 	const struct profile *p = s->p;
@@ -89,7 +98,7 @@ static void add_block(struct script *s, const struct profile_location *l)
 
 	for (i = 0; i + 1 < n; i++) {
 		add_line(s, l, p->functions.v[lines[i].function].name);
-		add_srcline(s, &lines[i]);
+		add_srcline(s, &s->lines, &lines[i]);
 		text_str(&s->lines, " (inlined)\n");
 	}
 	b.base = s->lines.n;
@@ -99,7 +108,8 @@ static void add_block(struct script *s, const struct profile_location *l)
 		text_string(&s->lines, p, p->mappings.v[l->mapping].name);
 		text_char(&s->lines, ')');
 	}
-	add_srcline(s, n ? &lines[n - 1] : NULL);
+	b.end = s->lines.n;
+	add_srcline(s, &s->lines, n && n == l->n_lines ? &lines[n - 1] : here(p, l));
 	text_char(&s->lines, '\n');
 	if (vec_push(&s->blocks, b))
 		s->lines.failed = true;
@@ -111,7 +121,7 @@ static int add_blocks(struct script *s)
 
 	for (i = 0; i < s->p->locations.n; i++)
 		add_block(s, &s->p->locations.v[i]);
-	if (vec_push(&s->blocks, (struct block){s->lines.n, s->lines.n}))
+	if (vec_push(&s->blocks, (struct block){s->lines.n, s->lines.n, s->lines.n}))
 		s->lines.failed = true;
 	return s->lines.failed ? -1 : 0;
 }
@@ -355,12 +365,16 @@ static void add_stack(struct script *s, uint32_t node)
 /* Without a call chain the sample's address goes behind the event, on the same line. */
 static void add_leaf(struct script *s, const struct profile_log_entry *e)
 {
-	const struct block *b;
+	const struct profile *p = s->p;
 
 	text_char(&s->out, ' ');
 	if (e->node) {
-		b = &s->blocks.v[s->p->nodes.v[e->node].location];
-		text_add(&s->out, s->lines.s + b->base + 1, b[1].start - b->base - 1);
+		const uint32_t location = p->nodes.v[e->node].location;
+		const struct block *b = &s->blocks.v[location];
+
+		text_add(&s->out, s->lines.s + b->base + 1, b->end - b->base - 1);
+		add_srcline(s, &s->out, here(p, &p->locations.v[location]));
+		text_char(&s->out, '\n');
 		return;
 	}
 	text_hex(&s->out, e->ip, 16);

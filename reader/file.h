@@ -23,6 +23,7 @@
 #include "reader/machine.h"
 #include "reader/order.h"
 #include "reader/reader.h"
+#include "reader/tracing.h"
 #include "reader/simpleperf.h"
 #include "reader/byte_source.h"
 
@@ -84,6 +85,7 @@ struct perf_file {
 	bool names_dirty;		 /* events or names came since they were settled */
 	bool wants_trace;		 /* trace_fields of the options */
 	struct tracepoints *tracepoints; /* when there are some */
+	struct function_namer namer;	 /* of functions in their fields */
 	struct features *features;	 /* filled when asked for, also through a const file */
 	struct machine *machine;
 	struct block_store blocks;

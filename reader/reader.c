@@ -178,9 +178,12 @@ static void tracing_settle(struct perf_file *f)
 bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out)
 {
 	return f->tracepoints && s->event->attr.type == PERF_TYPE_TRACEPOINT &&
-	       s->extra->raw_size &&
-	       tracepoints_print(f->tracepoints, s->event->attr.config, s->extra->raw,
-				 s->extra->raw_size, out);
+	       s->extra->raw_size && tracepoints_print(f->tracepoints, s, &f->namer, out);
+}
+
+void perf_file_name_functions(struct perf_file *f, perf_function_namer *namer, void *arg)
+{
+	f->namer = (struct function_namer){namer, arg};
 }
 
 int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err)

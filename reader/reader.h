@@ -342,6 +342,12 @@ const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t
 struct text;
 bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out);
 
+/* Names the kernel's functions in those words (%pS of print formats): returns the name of the one
+ * at ip, which lives until the next call, and where it begins; NULL: the address stays a number. */
+typedef const char *perf_function_namer(void *arg, const struct address_space *kernel, uint64_t ip,
+					uint64_t *start);
+void perf_file_name_functions(struct perf_file *f, perf_function_namer *namer, void *arg);
+
 /* ---- symbols that came with the recording ------------------------------------------------- */
 
 /* simpleperf (Android) stores the symbols that its samples hit. */

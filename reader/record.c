@@ -28,7 +28,8 @@ static const struct record_row kernel_rows[RECORD_KERNEL_END] = {
 	[PERF_RECORD_CGROUP] = {RECORD_IGNORED, 17, 16, NULL, 0, TAIL_TRAILER},
 	[PERF_RECORD_TEXT_POKE] = {RECORD_NOW, 20, 0, check_text_poke, 0},
 	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {RECORD_IGNORED, 16, 0, NULL, 0, TAIL_TRAILER},
-	[RECORD_CALLCHAIN_DEFERRED] = {RECORD_ORDERED, 24, 0, apply_callchain_deferred, 8, TAIL_TRAILER},
+	[RECORD_CALLCHAIN_DEFERRED] = {RECORD_ORDERED, 24, 0, apply_callchain_deferred, 8,
+				       TAIL_TRAILER},
 };
 
 /* tools/lib/perf/include/perf/event.h, enum perf_user_event_type. Of records that grew over the

@@ -22,6 +22,9 @@ enum {
 struct tracepoints {
 	struct tep_handle *tep;
 	struct trace_seq seq;
+	/* Of the sample being printed. */
+	const struct address_space *kernel;
+	const struct function_namer *by;
 	size_t used; /* bytes of raw that are not zero */
 	uint8_t raw[RAW_MAX + BEYOND];
 };
@@ -121,6 +124,21 @@ static int take_format(void *arg, const char *system, const char *format, size_t
 	return 0;
 }
 
+/* For the library, which copies the name. */
+static char *name_function(void *arg, unsigned long long *addr, char **module)
+{
+	const struct tracepoints *t = arg;
+	uint64_t start = *addr;
+	const char *name;
+
+	if (!t->by->namer || !t->kernel)
+		return NULL;
+	name = t->by->namer(t->by->arg, t->kernel, *addr, &start);
+	*addr = start;
+	*module = NULL;
+	return (char *)(uintptr_t)name;
+}
+
 struct tracepoints *tracepoints_new(const uint8_t *data, size_t n)
 {
 	struct tracepoints *t = calloc(1, sizeof *t);
@@ -138,6 +156,7 @@ struct tracepoints *tracepoints_new(const uint8_t *data, size_t n)
 			return NULL;
 		}
 	}
+	tep_set_function_resolver(t->tep, name_function, t);
 	return t;
 }
 
@@ -160,9 +179,11 @@ static void take_raw(struct tracepoints *t, const uint8_t *raw, size_t n)
 	t->used = n;
 }
 
-bool tracepoints_print(struct tracepoints *t, uint64_t id, const uint8_t *raw, size_t n,
-		       struct text *out)
+bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
+		       const struct function_namer *by, struct text *out)
 {
+	const uint64_t id = s->event->attr.config;
+	const size_t n = s->extra->raw_size;
 	struct tep_event *e = id <= INT32_MAX ? tep_find_event(t->tep, (int)id) : NULL;
 	struct tep_record record = {.data = t->raw, .size = (int)n};
 	const char *how = TEP_PRINT_INFO;
@@ -172,7 +193,9 @@ bool tracepoints_print(struct tracepoints *t, uint64_t id, const uint8_t *raw, s
 		return false;
 	if (has_array(e->print_fmt.args, 0) || !has_short_widths(e->print_fmt.format))
 		how = TEP_PRINT_INFO_RAW;
-	take_raw(t, raw, n);
+	take_raw(t, s->extra->raw, n);
+	t->kernel = s->kernel;
+	t->by = by;
 	trace_seq_reset(&t->seq);
 	tep_print_event(t->tep, &t->seq, &record, "%s", how);
 	trace_seq_terminate(&t->seq);

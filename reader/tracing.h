@@ -32,13 +32,17 @@ bool tracing_name(const char *format, size_t n, const char **name, size_t *len, 
 
 /* The texts of tracepoints' fields. */
 struct tracepoints;
+struct function_namer {
+	perf_function_namer *namer; /* NULL: functions stay addresses */
+	void *arg;
+};
 
 /* NULL: out of memory, or the data says nothing. */
 struct tracepoints *tracepoints_new(const uint8_t *data, size_t n);
 void tracepoints_free(struct tracepoints *t);
 /* As perf script prints it: by the kernel's own print format. False: this one is not described, or
  * not in a way that can be trusted. */
-bool tracepoints_print(struct tracepoints *t, uint64_t id, const uint8_t *raw, size_t n,
-		       struct text *out);
+bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
+		       const struct function_namer *by, struct text *out);
 
 #endif

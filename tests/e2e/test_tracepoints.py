@@ -2,7 +2,8 @@
 """Tracepoints in script carry their fields, as in perf script, and -F chooses what is shown.
 
 Real recordings, as files and as pipes, beside perf script of the same; columns are as wide as in perf 6.12, so spaces are not
-compared. Not the same: perf names the kernel function of an address (%pS), which stays an address here."""
+compared. Not the same: with addr and sym perf also names the data at the address; for code without lines perf's srcline is
+`:0` or `file[address]`, and here there is no line."""
 import os
 import re
 import struct
@@ -12,6 +13,13 @@ from common import RESOLVE, Tap, have, run
 from recorder import PERF_FORGETS
 
 EVENTS = "sched:sched_switch,sched:sched_wakeup,syscalls:sys_enter_openat,syscalls:sys_exit_openat,sched:sched_process_exec,signal:signal_generate"
+# Print formats with %pS and %ps: the kernel's functions.
+FUNCTIONS = "kmem:kmalloc,kmem:kfree,timer:timer_start,timer:hrtimer_start,workqueue:workqueue_queue_work,workqueue:workqueue_execute_start"
+PROBED = """struct s { int a; };
+__attribute__((noinline)) int work(int x, const char *text, struct s *p) { __asm__ volatile(""); return x * 2 + p->a + text[0]; }
+static inline int twice(int x) { for (int i = 0; i < 20000; i++) __asm__ volatile("" : "+r"(x)); return 2 * x; }
+int main(void) { struct s q = {7}; long t = 0; for (int i = 0; i < 3000; i++) t += i % 60 ? twice(i) : work(i, i % 2 ? "odd" : "even", &q); return t == 1; }
+"""
 tap = Tap()
 
 
@@ -43,6 +51,25 @@ def same_line(ours, perfs):
     """But for the command where perf has forgotten it: recorder.same_comm()."""
     forgotten = re.match(r":\d+(?= )", perfs) if PERF_FORGETS else None
     return ours == perfs or bool(forgotten) and ours.endswith(perfs[forgotten.end():])
+
+
+def with_lines(text):
+    return [line for line in lines(text) if not re.fullmatch(r":0|\S*\[[0-9a-f]+\]", line)]
+
+
+def check_probes():
+    """Probes of user programs; the kernel's may be left out of it."""
+    if run(["perf", "probe", "-q", "-x", "./probed", "work x text:string p->a"], check=False).returncode:
+        tap.skip("probes", "perf probe cannot set any here")
+        return
+    run(["perf", "probe", "-q", "-x", "./probed", "work%return $retval"])
+    try:
+        run(["perf", "record", "-q", "-N", "-e", "probe_probed:work,probe_probed:work__return", "-o", "probe.data", "./probed"])
+        want = perf("probe.data")
+        same("probes", ours("probe.data"), want)
+        tap.check(any('text_string="' in line for line in want) and any("<-" in line for line in want), "arguments and returns", want[:2])
+    finally:
+        run(["perf", "probe", "-q", "-d", "probe_probed:*"], check=False)
 
 
 def same(name, a, b):
@@ -79,6 +106,27 @@ with open("pipe.data", "rb") as f:
 with open("old.data", "wb") as f:
     f.write(without_names(data))
 same("a pipe without names of its events", ours("old.data"), want)
+
+record("functions.data", "-e", FUNCTIONS)
+want = perf("functions.data")
+same("functions of the kernel", ours("functions.data"), want)
+named = sum(bool(re.search(r"=[a-z_]\w*\+0x|function=[a-z_]", line)) for line in want)
+tap.check(named > 10, f"{named} of {len(want)} lines name one", want[:3])
+
+with open("probed.c", "w") as f:
+    f.write(PROBED)
+run(["gcc", "-g", "-O2", "-o", "probed", "probed.c"])
+check_probes()
+for stacks in ([], ["-g"]):
+    run(["perf", "record", "-q", "-N", *stacks, "-e", "cpu-clock:u", "-F", "1999", "-o", "lines.data", "./probed"])
+    for fields in ("ip,sym,srcline", "comm,tid,ip,sym,srcline"):
+        a, b = ([re.sub(r"^[0-9a-f]{1,16}\b", "IP", line) for line in with_lines(run([*how, "--no-inline", "-F", fields, *where]).stdout)]
+                for how, where in (([RESOLVE, "-q", "-f", "script"], ["lines.data"]), (["perf", "script"], ["-i", "lines.data"])))
+        same(f"{'with' if stacks else 'without'} stacks, -F {fields}", a, b)
+        tap.check("probed.c:3" in a, "the line of the inlined function, whose name is left out", a[:4])
+run(["perf", "record", "-q", "-N", "-d", "-c", "1", "-e", "page-faults", "-o", "addr.data", "./probed"])
+for fields in ("comm,tid,addr", "comm,tid,ip,addr", "time,event,addr"):
+    same(f"-F {fields}", ours("addr.data", "-F", fields), perf("addr.data", "-F", fields))
 
 run(["perf", "record", "-q", "-N", "-B", "--sample-cpu", "-e", "cpu-clock:u", "-F", "999", "-o", "clock.data", "--", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"])
 for fields in ("comm,tid,ip,sym", "ip,sym,symoff", "comm,cpu,time,ip,dso", "pid,period,event,ip,sym,dso", "time,ip"):
