@@ -195,21 +195,19 @@ static void add_types(struct writer *w)
 /* ---- when and by whom ----------------------------------------------------------------------- */
 
 /* Wall time of the first sample if the recording has its clock's offset, else when the file was
- * written; from the input alone, so that the output does not change from run to run. */
+ * written, less how long was recorded; from the input alone, so that the output does not change
+ * from run to run. 0: not known, as of a stream from another process. */
 static uint64_t wall_time(const struct profile *p)
 {
 	const struct perf_file_info *i = p->info;
-	uint64_t t = 0;
+	const uint64_t duration = p->last_ns - p->first_ns;
+	uint64_t t = i ? 0 : p->wall_ns;
 
 	if (i && i->clock_wall_ns)
 		t = i->clock_wall_ns - i->clock_ref_ns + p->first_ns;
-	else if (i)
-		t = i->file_mtime_ns;
-	else
-		t = p->wall_ns;
-	if (!t || t > INT64_MAX)
-		t = p->first_ns;
-	return t && t <= INT64_MAX ? t : 1;
+	else if (i && i->file_mtime_ns > duration)
+		t = i->file_mtime_ns - duration;
+	return t <= INT64_MAX ? t : 0;
 }
 
 static void add_comment(struct writer *w, const char *key, const struct text *value)

@@ -172,6 +172,50 @@ def compare_sums(name, data):
         check(places_in_file(raw) > 0, f"{name}: addresses and mappings lead to the function in the file")
 
 
+def pprof_times(data, stdin=None):
+    """(time_nanos, duration_nanos) of the profile; 0: it has none."""
+    p = subprocess.run([RESOLVE, "-q", "-f", "pprof", "-o", "times.pb", data], stdin=stdin, stderr=subprocess.DEVNULL)
+    with open("times.pb", "rb") as f:
+        buf = f.read()
+    found, at = {9: 0, 10: 0}, 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte, at = buf[at], at + 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while not p.returncode and at < len(buf):
+        tag, value = varint(), varint()
+        found[tag >> 3] = value
+        at += value if tag & 7 == 2 else 0
+    return found[9], found[10]
+
+
+def check_pipe_times():
+    """A pipe tells when it was recorded, if perf was asked for a clock that has a date; else a file's own date does, and
+    of a stream from another process nothing does."""
+    for clock in ([], ["-k", "monotonic"]):
+        with open("pipe.data", "wb") as f:
+            subprocess.run(["perf", "record", "-q", *clock, "-e", "cpu-clock:u", "-F", "999", "-o", "-", "--", "./threads", "0.3"], stdout=f, stderr=subprocess.DEVNULL)
+        written = os.stat("pipe.data").st_mtime_ns
+        ns = [round(float(line) * 1e9) for line in re.findall(r"(?m)^(\d+\.\d{9})\b", output("perf", "script", "--ns", "-F", "time", "-i", "pipe.data").replace(" ", "").replace(":", ""))]
+        if not ns:
+            return tap.skip("times of a pipe", "perf records none here")
+        time_ns, duration = pprof_times("pipe.data")
+        name = clock[-1] if clock else "no clock"
+        check(duration == max(ns) - min(ns) > 0, f"a pipe, {name}: its duration is of the first sample to the last", (duration, max(ns) - min(ns)))
+        # Recorded on this machine and just now: the date is right to what perf takes to end.
+        check(abs(written - (time_ns + duration)) < 60e9, f"a pipe, {name}: it began when it did", (time_ns, duration, written))
+        with subprocess.Popen(["cat", "pipe.data"], stdout=subprocess.PIPE) as stream:
+            streamed = pprof_times("-", stream.stdout)
+        check(streamed == ((time_ns if clock else 0), duration), f"a stream, {name}: the same, or no date", streamed)
+
+
 if not os.path.exists(RESOLVE):
     tap.skip("formats of recordings", "resolve is not built")
     sys.exit(0)
@@ -192,4 +236,5 @@ for name, options in (("dwarf", ["--call-graph", "dwarf,16384", "-e", "cpu-clock
     compare_sums(name, data)
     if name == "dwarf":
         compare_top(name, data)
+check_pipe_times()
 tap.end()
