@@ -157,6 +157,27 @@ static void stable_sizes(const struct family *f, double *size)
 	}
 }
 
+/* What the size factors are worth: they are counts, too. */
+static void measure_reference(struct family *f)
+{
+	double mu = 0;
+	size_t i;
+
+	f->reference[0] = f->reference[1] = f->reference_phi = 0;
+	for (i = 0; i < f->n; i++) {
+		struct tested *v = &f->v[i];
+
+		v->is_reference = is_stable(v);
+		if (!v->is_reference)
+			continue;
+		f->reference[0] += v->a;
+		f->reference[1] += v->b;
+		f->reference_phi += v->mu * v->phi;
+		mu += v->mu;
+	}
+	f->reference_phi = mu > 0 ? fmax(f->reference_phi / mu, PHI_FLOOR) : 0;
+}
+
 /* Of earlier runs: by the functions that are stable today, if those give the factors. */
 static void past_sizes(struct family *f, bool by_stable)
 {
@@ -191,6 +212,7 @@ int family_sizes(struct family *f, bool force_stable, double *size, bool *stable
 	if (!*stable)
 		memcpy(size, one, f->runs * sizeof *size);
 	measure_all(f, size);
+	measure_reference(f);
 	past_sizes(f, *stable);
 	free(one);
 	return 0;
@@ -384,6 +406,24 @@ static void test_one(const struct family *f, struct tested *v)
 	v->p_down = stats_t_tail((-v->l - margin) / v->se, v->df);
 }
 
+/* How much it grew beside the others. Where chance moves the functions that gave the size factors, it
+ * moves the ratio of every other one; one that is among them drew them along. */
+static void measure_apart(const struct family *f, struct tested *v)
+{
+	double a = f->reference[0], b = f->reference[1];
+
+	v->l_apart = v->l;
+	v->se_apart = v->se;
+	if (v->is_reference) {
+		a -= v->a;
+		b -= v->b;
+	}
+	if (!(a > 0 && b > 0))
+		return;
+	v->l_apart = log((v->b + .5) / (v->a + .5)) - log(b / a);
+	v->se_apart = sqrt(v->se * v->se + f->reference_phi * (1 / a + 1 / b));
+}
+
 void family_test_one(const struct family *f, const double *counts, const double *size,
 		     struct tested *v)
 {
@@ -457,7 +497,9 @@ int family_test(struct family *f, const double *size)
 	fit_trend(f);
 	if (fit_prior(f))
 		return -1;
-	for (i = 0; i < f->n; i++)
+	for (i = 0; i < f->n; i++) {
 		test_one(f, &f->v[i]);
+		measure_apart(f, &f->v[i]);
+	}
 	return adjust(f);
 }

@@ -15,12 +15,14 @@ struct tested {
 	double l;    /* log ratio, adjusted */
 	double mu;   /* mean count per run */
 	double phi, phi_shrunk, df, se;
+	double l_apart, se_apart; /* beside the reference without this function, and its error */
 	double phi_past, df_past; /* of earlier runs */
 	double margin;
 	double p_up, p_down; /* of a growth (decline) beyond the margin; then adjusted: q_ */
 	double q_up, q_down;
 	double first_share; /* of q: the level at which it is found if nothing else is slower */
 	bool is_tested;	    /* enough samples */
+	bool is_reference;  /* it is one of those that gave the size factors */
 	bool is_left_out;   /* by the caller: its growth is not one of the questions */
 };
 
@@ -39,6 +41,8 @@ struct family {
 	struct family_past past;
 	struct tested *v;
 	double d0, trend[2];
+	double reference[2], reference_phi; /* sums of the sides of what gave the size factors: by
+					       family_sizes(); 0: nothing did */
 	double floor; /* of the dispersion: by family_sizes(), of other families the caller's */
 	double asked, weight_mean; /* hypotheses of a growth, and the mean of their sqrt(mu) */
 };
@@ -66,8 +70,10 @@ double family_df(const struct family *f);
 double family_trend(const struct family *f, double mu);
 
 /* ---- power.c: what could have been found with a power of 80 %, after family_test() */
-/* The growth that a function certainly stays below: wrong for a share of q. */
+/* The growth that a function certainly stays below, or above: wrong for a share of q. Beside both
+ * what the test compares with and the reference without this function. */
 double family_upper(const struct tested *v, double q);
+double family_lower(const struct tested *v, double q);
 /* The smallest growth of a function, at q, if nothing else grew. */
 double family_mde(const struct tested *v, double q);
 /* A function with a share of all samples that grows by so much: */

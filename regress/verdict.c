@@ -13,8 +13,6 @@ enum { GATE_RUNS_MIN = 3 };
 static void fill(const struct judge *j, struct finding *f, uint32_t key, enum finding_kind kind,
 		 const struct tested *v)
 {
-	double t = stats_t_quantile(.025, v->df);
-
 	f->kind = kind;
 	f->key = key;
 	f->related = NONE;
@@ -22,8 +20,8 @@ static void fill(const struct judge *j, struct finding *f, uint32_t key, enum fi
 	f->new = per_run(j, v, SIDE_NEW);
 	f->base_share = j->total[SIDE_BASE] > 0 ? f->base / j->total[SIDE_BASE] : 0;
 	f->growth = v->a > 0 ? f->new / f->base - 1 : INFINITY;
-	f->lo = expm1(v->l - t * v->se);
-	f->hi = expm1(v->l + t * v->se);
+	f->lo = family_lower(v, .025);
+	f->hi = family_upper(v, .025);
 	f->impact = impact(j, v);
 	f->p = v->p_up;
 	f->p_adjusted = v->q_up;

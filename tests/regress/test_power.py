@@ -20,11 +20,14 @@ code, r = findings("--base", *base, "--new", *side("new"))
 mde = next(f["mde"] for f in r["functions"] if f["key"] == "f2")
 hits = sum(("f2", "self") in of(findings("--base", *side("a"), "--new", *side("b", change={"f2": 1 + mde}))[1], "REGRESSED") for _ in range(60))
 tap.check(36 <= hits <= 58, f"a growth as large as the report says ({100 * mde:.0f} %) is found in 80 % of jobs: {hits} of 60", hits)
-wrong = 0
-for job in range(60):
-    r = findings("--base", *side("a"), "--new", *side("b", change={f"f{i}": 1.1 for i in (0, 1, 2, 3, 5, 8)}))[1]
-    wrong += sum(f["upper"] < .1 for f in r["functions"] if f["key"] in ("f0", "f1", "f2", "f3", "f5", "f8"))
-tap.check(wrong <= 12, f"10 % slower, and certified to be less: {wrong} of 360 functions", wrong)
+# Wrong for 1 of 100 is meant. Where what the others give for a measure errs, too, the largest shows it most.
+GROWN = {"f0": 60, "f3 f5 f8 f13 f21 f34": 30}
+for names, jobs in GROWN.items():
+    wrong = 0
+    for job in range(jobs):
+        r = findings("--base", *side("a"), "--new", *side("b", change=dict.fromkeys(names.split(), 1.1)))[1]
+        wrong += sum(f["upper"] < .1 for f in r["functions"] if f["key"] in names.split())
+    tap.check(wrong <= 5, f"10 % slower, and certified to be less: {wrong} of {jobs * len(names.split())} functions", wrong)
 few = "--base", *side("few", largest=300.), "--new", *side("fewer", largest=300.)
 p = regress("--detect", "10%", *few)
 m = re.search(r"a growth of 10 % in a function of 10 % may be missed: it takes about (\d+) samples a run, here are (\d+): longer runs, a higher -F, or -n (\d+)\n", p.stdout)
