@@ -4,8 +4,8 @@
     exam_regress.py [--dir DIR] [--aa N] [--power N] [--seconds S] [--frequency HZ] [--jobs N]
 
 A/A jobs compare five runs of a program with five more of the same one: each alarm is false. Power jobs compare it with
-one that was recompiled with one function slower. Every job appends a line to DIR/jobs.jsonl, so that the exam can be
-stopped and taken up again; nothing is resampled. The folded forms and the truth of each job are kept in DIR/published. The table at
+those that were recompiled with one function slower; eight runs, of which the first five are judged by themselves, too. Every job appends its
+lines to DIR/jobs.jsonl, so that the exam can be stopped and taken up again; nothing is resampled. The folded forms and the truth of each job are kept in DIR/published. The table at
 the end has Wilson's 95 % intervals. Beside regress the same profiles are judged by other rules (regress_peers.py), and the first
 recordings of both sides by `perf diff`. tests/regress/test_exam.py runs a dozen short jobs of it."""
 import argparse
@@ -27,7 +27,7 @@ PY = "import json,zlib,re\nfor i in range(%d):\n d={str(k):list(range(k%%30)) fo
 SQL = ("import sqlite3,random\nrandom.seed(1)\nc=sqlite3.connect(':memory:')\nc.execute('create table t(a integer primary key,b text,c real)')\n"
        "c.executemany('insert into t values(?,?,?)',((i,str(random.random()),random.random()) for i in range(%d)))\n"
        "print(c.execute('select substr(b,3,2) g,sum(c),count(*) from t group by g order by 2').fetchall()[0])\n")
-CC = "#include <%s>\n#include <map>\n#include <string>\nint main(int c,char**v){std::map<std::string,int> m;for(int i=0;i<c;i++)m[v[i]]++;return (int)m.size();}\n"
+CC = "#include <iostream>\n#include <regex>\n#include <map>\n#include <string>\nint main(int c,char**v){std::map<std::string,int> m;for(int i=0;i<c;i++)m[v[i]]++;return (int)m.size();}\n"
 
 
 def programs(folder, seconds):
@@ -46,8 +46,10 @@ def programs(folder, seconds):
         with open(data, "wb") as f, open(os.path.join(BIN, "resolve"), "rb") as g:
             f.write(g.read()[:int(1400000 * seconds)])
         out["xz"] = ["xz", "-k", "-6", "-T1", "-c", data]
-    if shutil.which("g++"):
-        out["g++"] = ["g++", "-O1", "-S", "-o", "/dev/null", write("w.cc", CC % "iostream")]
+    for compiler in filter(shutil.which, ("g++", "clang++")):
+        out[compiler] = [compiler, "-O2", "-S", "-o", "/dev/null", write("w.cc", CC)]
+    if os.path.exists(os.path.join(TOP, ".git")):
+        out["git"] = ["git", "-C", TOP, "log", "-p", "-n", str(int(1000 * seconds))]
     return out
 
 
@@ -72,45 +74,59 @@ def perf_diff(base, new):
     return None if p.returncode else sorted(name for delta, name in rows if float(delta) > 1)
 
 
-def publish(kind, sides, a):
-    """The job's folded forms and its truth, for other tools, in DIR/published; what other rules say of them (None without scipy)."""
+def record_sides(commands, n, hz, folder):
+    """[paths of n recordings] of each command, in rounds, each in another order."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    sides = [[f"{folder}/{s}-{i}.data" for i in range(n)] for s in range(len(commands))]
+    for i in range(n):
+        order = [(i // 2 + k) % len(commands) for k in range(len(commands))]
+        for s in order[::-1] if i % 2 else order:
+            record(commands[s], sides[s][i], hz)
+            subprocess.run([f"{BIN}/resolve", "-q", sides[s][i], "-o", sides[s][i] + ".folded"], check=True)
+    return sides
+
+
+def publish(kind, sides, hz, a):
+    """The folder in DIR/published of the job's folded forms and its truth, for other tools."""
     data = os.path.join(a.dir, "published", re.sub(r"\W+", "-", kind))
     data = f"{data}-{len(os.listdir(os.path.dirname(data))) if os.path.isdir(os.path.dirname(data)) else 0:04}"
     for name, paths in zip(("base", "new"), sides):
         os.makedirs(f"{data}/{name}")
-        for path in paths:
-            subprocess.run([f"{BIN}/resolve", "-q", path, "-o", f"{data}/{name}/{os.path.basename(path)[:-5]}.folded"], check=True)
+        for i, path in enumerate(paths):
+            shutil.copy(path + ".folded", f"{data}/{name}/{name}-{i}.folded")
     slower, flag = POWER.get(kind, (None, None))
     with open(f"{data}/truth.json", "w") as f:
-        json.dump({"kind": kind, "slower": slower, "build": flag, "frequency": a.frequency if kind.startswith("A/A") else a.power_frequency}, f)
-    if a.alone:
-        return None
-    p = subprocess.run(["/usr/bin/python3", os.path.join(TOP, "bench/regress_peers.py"), f"{data}/base", f"{data}/new"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        json.dump({"kind": kind, "slower": slower, "build": flag, "frequency": hz}, f)
+    return data
+
+
+def peers(data, n):
+    """What other rules say of the first n runs; None without scipy."""
+    p = subprocess.run(["/usr/bin/python3", os.path.join(TOP, "bench/regress_peers.py"), f"{data}/base", f"{data}/new", str(n)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     return None if p.returncode else json.loads(p.stdout)
 
 
-def runs_of(kind):
-    """Of each side."""
-    return 8 if kind.endswith("8") else 5
-
-
-def job(kind, old, new, folder, a):
-    """Both sides, turn and turn about; what is said of them."""
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
-    n = runs_of(kind)
-    sides = [f"{folder}/base-{i}.data" for i in range(n)], [f"{folder}/new-{i}.data" for i in range(n)]
-    for i in range(n):
-        for s in (0, 1) if i % 2 else (1, 0):
-            record((old, new)[s], sides[s][i], a.frequency if kind.startswith("A/A") else a.power_frequency)
+def judge(kind, sides, data, a):
+    """The row of a job: what is said of its two sides' recordings."""
+    n = len(sides[0])
     r = regress(*sides)
-    loose = None if a.alone else [f["key"] for f in regress(*sides, "--q", ".05")["findings"] if f["gated"]]
-    others = publish(kind, sides, a)
-    diff = None if a.alone else perf_diff(sides[0][0], sides[1][0])
-    shutil.rmtree(folder)
-    return {"kind": kind, "gated": [f["key"] for f in r["findings"] if f["gated"]], "gated_05": loose,
+    return {"kind": kind, "runs": n, "gated": [f["key"] for f in r["findings"] if f["gated"]],
+            "gated_05": None if a.alone else [f["key"] for f in regress(*sides, "--q", ".05")["findings"] if f["gated"]],
             "total": any(f["gated"] and f["kind"] == "total" for f in r["findings"]), "samples": sum(x["samples"] for x in r["sides"]["base"]["runs"]) / n,
-            "normaliser": r["design"]["normaliser"], "certified": r["certified"]["0.10"], "others": others, "perf_diff": diff}
+            "normaliser": r["design"]["normaliser"], "certified": r["certified"]["0.10"], "others": None if a.alone else peers(data, n),
+            "perf_diff": None if a.alone else perf_diff(sides[0][0], sides[1][0])}
+
+
+def job(kinds, commands, rounds, hz, a):
+    """One base is recorded beside what differs from it in each kind; a row of each kind and number of runs, of which the smaller are the first ones."""
+    base, *others = record_sides(commands, max(rounds), hz, os.path.join(a.dir, "job"))
+    rows = []
+    for kind, new in zip(kinds, others):
+        data = publish(kind, (base, new), hz, a)
+        rows += [judge(kind, (base[:n], new[:n]), data, a) for n in rounds]
+    shutil.rmtree(os.path.join(a.dir, "job"))
+    return rows
 
 
 def wilson(k, n):
@@ -119,37 +135,37 @@ def wilson(k, n):
     return f"{100 * k / n:.1f} % ({k} of {n}; {100 * max(0, mid - half):.1f} to {100 * min(1, mid + half):.1f} %)"
 
 
-POWER = {"14 % + 10 %": ("leaf_0", "-DP0=110"), "14 % + 50 %": ("leaf_0", "-DP0=150"), "1.3 % + 50 %": ("leaf_17", "-DP17=150"), "halves": (None, "-DP0=50"),
-         "14 % + 10 %, 8": ("leaf_0", "-DP0=110"), "1.3 % + 50 %, 8": ("leaf_17", "-DP17=150")}
+# {a change: (the function that is slower, how the program is built)}
+POWER = {"14 % + 10 %": ("leaf_0", "-DP0=110"), "14 % + 50 %": ("leaf_0", "-DP0=150"), "1.3 % + 50 %": ("leaf_17", "-DP17=150"), "halves": (None, "-DP0=50")}
 
 
 def plan_of(a, commands):
-    """[(kind, command of the base, of the new side, how many jobs)]"""
-    names = list(commands)
-    plan = [(f"A/A {n}", commands[n], commands[n], -(-a.aa // len(names))) for n in names]
-    for kind, (_, flag) in POWER.items():
-        slow, rounds = mix.build(os.path.join(a.dir, "mix" + flag), "-g", flag), str(2 * int(commands["mix"][1]))
-        plan.append((kind, [commands["mix"][0], rounds], [slow, rounds], a.power))
-    return [row for row in plan if not a.only or re.search(a.only, row[0])]
+    """[(kinds, commands of the base and of each kind, numbers of runs, Hz, how many jobs)]"""
+    plan = [([f"A/A {name}"], [command, command], [5], a.frequency, -(-a.aa // len(commands))) for name, command in commands.items()]
+    plan = [row for row in plan if not a.only or re.search(a.only, row[0][0])]
+    kinds = [k for k in POWER if not a.only or re.search(a.only, k)]
+    if kinds and a.power:
+        builds = [commands["mix"][0], *(mix.build(os.path.join(a.dir, "mix" + POWER[k][1]), "-g", POWER[k][1]) for k in kinds)]
+        plan.append((kinds, [[path, str(2 * int(commands["mix"][1]))] for path in builds], a.runs, a.power_frequency, a.power))
+    return plan
 
 
 def record_jobs(a, done, log):
-    """Rounds over all kinds, so that what was stopped early has some of each."""
+    """In turn over all kinds, so that what was stopped early has some of each."""
     plan = plan_of(a, programs(a.dir, a.seconds))
-    have = collections.Counter(d["kind"] for d in done)
+    have = collections.Counter((d["kind"], d["runs"]) for d in done)
     left = a.jobs
     while left:
-        todo = [(have[k] / n, k, old, new) for k, old, new, n in plan if have[k] < n]
+        todo = [(have[kinds[0], max(rounds)] / n, kinds, commands, rounds, hz) for kinds, commands, rounds, hz, n in plan if have[kinds[0], max(rounds)] < n]
         if not todo:
             break
-        _, kind, old, new = min(todo)
-        d = job(kind, old, new, os.path.join(a.dir, "job"), a)
-        have[kind] += 1
+        rows = job(*min(todo)[1:], a)
         left -= 1
-        done.append(d)
+        done += rows
+        have.update((d["kind"], d["runs"]) for d in rows)
         with open(log, "a") as f:
-            f.write(json.dumps(d) + "\n")
-        print(f"{kind}: {d['gated']}", flush=True)
+            f.writelines(json.dumps(d) + "\n" for d in rows)
+        print("\n".join(f"{d['kind']}, {d['runs']} runs: {d['gated']}" for d in rows), flush=True)
 
 
 # What a rule calls slower in a job; None: it was not asked.
@@ -169,11 +185,10 @@ def print_table(done):
         judged = [rule(d) for d in aa if rule(d) is not None]
         if judged:
             print(f"  {name}: {wilson(sum(map(bool, judged)), len(judged))}")
-    for kind, (function, _) in POWER.items():
-        jobs = [d for d in done if d["kind"] == kind]
-        if not jobs:
-            continue
-        print(f"{kind} ({runs_of(kind)} runs a side, {sum(d['samples'] for d in jobs) / len(jobs):.0f} samples a run)")
+    for kind, runs in sorted({(d["kind"], d["runs"]) for d in done if d["kind"] in POWER}):
+        jobs = [d for d in done if (d["kind"], d["runs"]) == (kind, runs)]
+        function = POWER[kind][0]
+        print(f"{kind} ({runs} runs a side, {sum(d['samples'] for d in jobs) / len(jobs):.0f} samples a run)")
         for name, rule in RULES.items():
             judged = [rule(d) for d in jobs if rule(d) is not None]
             if judged:
@@ -191,6 +206,7 @@ def main(arguments=None):
     p.add_argument("--seconds", type=float, default=.6, help="of A/A runs; of power runs twice as much")
     p.add_argument("--frequency", type=int, default=3999, help="of A/A jobs")
     p.add_argument("--power-frequency", type=int, default=9999, help="of power jobs: doc/accuracy.md tells why")
+    p.add_argument("--runs", type=lambda text: [int(n) for n in text.split(",")], default=[5, 8], help="of each side in power jobs; the smaller number are the first runs of the larger")
     p.add_argument("--only", help="jobs whose kind this regular expression matches")
     p.add_argument("--alone", action="store_true", help="only regress at its gate, without other rules")
     p.add_argument("--jobs", type=int, default=-1, help="end after so many")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What other rules say of the same runs: regress_peers.py BASE_FOLDER NEW_FOLDER, each with folded files, a run each.
+"""What other rules say of the same runs: regress_peers.py BASE_FOLDER NEW_FOLDER [N], each with folded files, a run each; of the first N.
 
 Prints a JSON object: functions that each rule calls slower. threshold: share grew by 5 % and .05 points (most CI scripts; the order in
 which `perf diff` lists is by this difference, without a rule). mwu: Mann-Whitney's test of shares, Benjamini-Hochberg at .05. welch: the same
@@ -15,10 +15,10 @@ import numpy
 from scipy import stats
 
 
-def runs(folder):
+def runs(folder, n):
     """[{stack: weight}] and [{function: weight by itself}]"""
     stacks, selves = [], []
-    for name in sorted(os.listdir(folder)):
+    for name in sorted(os.listdir(folder))[:n]:
         stack, self_ = collections.Counter(), collections.Counter()
         with open(os.path.join(folder, name)) as f:
             for line in f:
@@ -58,8 +58,9 @@ def hotelling(x, y, level=.01):
     return float(stats.f.sf(scale * t2, p, n - p - 1)), [s for s, k, v in zip(common, d, numpy.diag(pooled)) if k > 0 and k * k >= v * limit]
 
 
-def judge(base, new):
-    (stacks_a, a), (stacks_b, b) = runs(base), runs(new)
+def judge(base, new, n=None):
+    n = n and int(n)
+    (stacks_a, a), (stacks_b, b) = runs(base, n), runs(new, n)
     total = collections.Counter()
     for r in a + b:
         total.update(r)
@@ -76,4 +77,4 @@ def judge(base, new):
 
 
 if __name__ == "__main__":
-    print(json.dumps(judge(*sys.argv[1:3])))
+    print(json.dumps(judge(*sys.argv[1:4])))

@@ -15,7 +15,7 @@ import exam_regress as exam  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
-OPTIONS = ["--dir", "exam", "--seconds", ".15", "--aa", "15", "--power", "1", "--power-frequency", "3999", "--alone", "--only", "A/A (mix|python|sqlite|xz)|14 % . 50 %|halves"]
+OPTIONS = ["--dir", "exam", "--seconds", ".15", "--aa", "15", "--power", "1", "--runs", "5", "--power-frequency", "3999", "--alone", "--only", "A/A (mix|python|sqlite|xz)|14 % . 50 %|halves"]
 
 
 def live():
