@@ -59,8 +59,7 @@ static void judge_growth(const struct judge *j, struct finding *f, const struct 
 		f->verdict = VERDICT_ALLOWED;
 		f->rule = allow->line;
 		f->why = allow->why;
-	} else if ((!is_new(v) && v->q_up > g->opt.q) || f->impact < g->opt.impact ||
-		   !j->can_gate || info->is_unknown || (fn && fn->is_warning)) {
+	} else if (f->p_adjusted > g->opt.q || f->impact < g->opt.impact || !j->can_gate || info->is_unknown || (fn && fn->is_warning)) {
 		f->verdict = VERDICT_SUSPECT;
 	}
 }
@@ -68,6 +67,16 @@ static void judge_growth(const struct judge *j, struct finding *f, const struct 
 static int push(struct regress *g, const struct finding *f, struct err *err)
 {
 	return vec_push(&g->findings, *f) ? err_nomem(err) : 0;
+}
+
+/* The exact probability that none of so many events was in the base's runs, where phi of them come
+ * together; of as many functions as are asked for, one may be so. */
+static void test_new(const struct judge *j, struct finding *f, const struct tested *v)
+{
+	double share = j->s[SIDE_NEW] / (j->s[SIDE_BASE] + j->s[SIDE_NEW]);
+
+	f->p = pow(share, v->b / v->phi_shrunk);
+	f->p_adjusted = fmin(1, f->p * fmax(j->g->self.asked, 1));
 }
 
 static int judge_self(struct judge *j, struct err *err)
@@ -88,10 +97,8 @@ static int judge_self(struct judge *j, struct err *err)
 		    (v->is_left_out && !down))
 			continue;
 		fill(j, &f, i, FINDING_SELF, v);
-		/* The exact bound of a count that was 0 (DLMF 8.17: the sides' runs are as likely).
-		 */
 		if (is_new(v))
-			f.p = f.p_adjusted = exp2(-v->b / v->phi_shrunk);
+			test_new(j, &f, v);
 		if (up || is_new(v)) {
 			if (f.impact < g->opt.impact / 2)
 				continue;
