@@ -116,8 +116,10 @@ const char *cache_dir_make(const char *dir)
 	return st.st_mode & S_IWOTH ? "every user may write to the directory" : NULL;
 }
 
-static bool write_all(int fd, const uint8_t *p, size_t n)
+bool write_all(int fd, const void *bytes, size_t n)
 {
+	const uint8_t *p = bytes;
+
 	while (n) {
 		ssize_t done = write(fd, p, n);
 

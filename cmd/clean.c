@@ -1,10 +1,10 @@
 /* clean.c - a stream that cleans what goes through it (fopencookie(3)). */
 #include "cmd/clean.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache_file.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -43,21 +43,6 @@ static void clean_lines(struct text *t, const char *s, size_t n)
 			text_char(t, s[i]);
 		from = i + 1;
 	}
-}
-
-static bool write_all(int fd, const char *s, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, s, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		s += done;
-		n -= (size_t)done;
-	}
-	return true;
 }
 
 static ssize_t clean_write(void *cookie, const char *s, size_t n)

@@ -13,7 +13,6 @@
 #include "base/cache_file.h"
 #include "base/clock.h"
 #include "modules/debuginfod_cache.h"
-#include "modules/debuginfod_limits.h"
 #include "modules/debuginfod_servers.h"
 #include "modules/find.h"
 
@@ -27,15 +26,17 @@ enum {
 	WORKERS_MAX = DEBUGINFOD_IN_FLIGHT_MAX + SPARE_WORKERS,
 };
 
-/* An answer that was checked, and is not what was asked for. */
+/* What was of no use, or that the user does not want to wait for: it is not asked for again. */
 struct refused {
 	struct build_id id;
 	enum fetch_result result;
-	char file[DEBUGINFOD_FILE_MAX], detail[DEBUGINFOD_DETAIL_MAX];
+	char file[DEBUGINFOD_FILE_MAX]; /* "": all of the module */
+	char detail[DEBUGINFOD_DETAIL_MAX];
 };
 
 struct debuginfod {
 	struct fetch_options opt;
+	struct fetch_clocks clocks;
 	char *cache_dir;
 	atomic_bool stopped; /* the listener wants no more */
 	pthread_mutex_t tell_lock;
@@ -46,7 +47,6 @@ struct debuginfod {
 	struct servers servers;
 	bool no_library, no_sections; /* no_sections: a server knows whole files only */
 	char no_library_why[DEBUGINFOD_DETAIL_MAX];
-	VEC(struct build_id) skipped; /* not waited for: the user skipped them */
 	VEC(struct refused) refused;
 	struct worker workers[WORKERS_MAX];
 	bool busy[WORKERS_MAX];
@@ -75,12 +75,13 @@ static bool is_section(const struct debuginfod_query *q)
 
 static int start_workers(struct debuginfod *d)
 {
-	struct fetch_options *o = &d->opt;
-	struct worker_setup setup = {.cache_dir = d->cache_dir};
+	const struct fetch_clocks *c = &d->clocks;
+	struct worker_setup setup = {
+		.cache_dir = d->cache_dir,
+		.silence_s = (c->answer > c->stall ? c->answer : c->stall) / 1000 + 2,
+		.total_s = c->total / 1000 + 2,
+	};
 
-	limits_settle(o);
-	setup.silence_s = (o->answer_ms > o->stall_ms ? o->answer_ms : o->stall_ms) / 1000 + 2;
-	setup.total_s = o->total_ms / 1000 + 2;
 	return workers_start(d->workers, WORKERS_MAX, &setup);
 }
 
@@ -91,6 +92,7 @@ struct debuginfod *debuginfod_new(const struct fetch_options *opt, const char *c
 	if (!d)
 		return NULL;
 	d->opt = *opt;
+	d->clocks = limits_clocks();
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->tell_lock, NULL);
 	pthread_cond_init(&d->changed, NULL);
@@ -107,7 +109,6 @@ void debuginfod_free(struct debuginfod *d)
 	if (!d)
 		return;
 	workers_stop(d->workers, WORKERS_MAX, d->cache_dir ? d->cache_dir : "");
-	vec_done(&d->skipped);
 	vec_done(&d->refused);
 	servers_done(&d->servers);
 	pthread_mutex_destroy(&d->lock);
@@ -119,7 +120,7 @@ void debuginfod_free(struct debuginfod *d)
 
 /* ---- clocks ------------------------------------------------------------------------------ */
 
-static enum fetch_answer tell(struct debuginfod *d, const struct fetch_event *e)
+enum fetch_answer debuginfod_tell(struct debuginfod *d, const struct fetch_event *e)
 {
 	enum fetch_answer answer;
 
@@ -131,11 +132,6 @@ static enum fetch_answer tell(struct debuginfod *d, const struct fetch_event *e)
 	if (answer == FETCH_SKIP_ALL)
 		atomic_store(&d->stopped, true);
 	return answer;
-}
-
-void debuginfod_tell(struct debuginfod *d, const struct fetch_event *e)
-{
-	tell(d, e);
 }
 
 /* NOT_ASKED: it runs. */
@@ -153,21 +149,21 @@ static enum fetch_answer tell_transfer(const struct transfer *t, enum fetch_resu
 		.result = result,
 	};
 
-	return tell(t->d, &e);
+	return debuginfod_tell(t->d, &e);
 }
 
 static bool is_late(struct transfer *t)
 {
-	const struct fetch_options *o = &t->d->opt;
+	const struct fetch_clocks *c = &t->d->clocks;
 	uint64_t now = clock_ms();
 
-	if (now - t->start_ms > o->total_ms)
+	if (now - t->start_ms > c->total)
 		return true;
 	if (!t->reply.committed) {
 		t->window_ms = now;
-		return now - t->start_ms > o->answer_ms;
+		return now - t->start_ms > c->answer;
 	}
-	if (now - t->window_ms < o->stall_ms)
+	if (now - t->window_ms < c->stall)
 		return false;
 	if (t->reply.bytes - t->window_bytes < STALL_BYTES_MIN)
 		return true;
@@ -233,7 +229,7 @@ static void get_ready(struct debuginfod *d)
 		return;
 	d->state = TRYING;
 	pthread_mutex_unlock(&d->lock);
-	servers_reach(&d->servers, d->opt.connect_ms, reachable);
+	servers_reach(&d->servers, d->clocks.connect, reachable);
 	pthread_mutex_lock(&d->lock);
 	servers_set_reachable(&d->servers, reachable);
 	d->state = READY;
@@ -250,16 +246,6 @@ static bool any_worker(const struct debuginfod *d)
 	return false;
 }
 
-static bool was_skipped(const struct debuginfod *d, const struct build_id *id)
-{
-	size_t i;
-
-	for (i = 0; i < d->skipped.n; i++)
-		if (build_id_equal(&d->skipped.v[i], id))
-			return true;
-	return false;
-}
-
 static const struct refused *was_refused(const struct debuginfod *d,
 					 const struct debuginfod_query *q)
 {
@@ -267,7 +253,7 @@ static const struct refused *was_refused(const struct debuginfod *d,
 
 	for (i = 0; i < d->refused.n; i++)
 		if (build_id_equal(&d->refused.v[i].id, q->id) &&
-		    !strcmp(d->refused.v[i].file, q->file))
+		    (!d->refused.v[i].file[0] || !strcmp(d->refused.v[i].file, q->file)))
 			return &d->refused.v[i];
 	return NULL;
 }
@@ -304,7 +290,7 @@ static enum fetch_result refusal(const struct debuginfod *d, const struct debugi
 	if (*detail)
 		return FETCH_NO_CACHE;
 	*detail = "";
-	if (atomic_load(&d->stopped) || was_skipped(d, q->id))
+	if (atomic_load(&d->stopped))
 		return FETCH_SKIPPED;
 	if (!servers_any(&d->servers))
 		return FETCH_NO_SERVER;
@@ -347,7 +333,7 @@ static bool turn_begin(struct transfer *t, enum fetch_result *why,
 	t->request.id = *t->q->id;
 	snprintf(t->request.file, sizeof t->request.file, "%s", t->q->file);
 	t->start_ms = t->window_ms = clock_ms();
-	t->request.limit_bytes = limits_room(d->cache_dir, limits_of_query(t->q));
+	t->request.limit_bytes = limits_of_query(t->q, d->cache_dir);
 	return t->worker;
 }
 
@@ -362,8 +348,6 @@ static void turn_end(struct transfer *t)
 		d->no_library = true;
 		snprintf(d->no_library_why, sizeof d->no_library_why, "%.100s", t->reply.path);
 	}
-	if (t->verdict == FETCH_SKIPPED && vec_push(&d->skipped, *t->q->id))
-		atomic_store(&d->stopped, true); /* out of memory: rather nothing more */
 	d->busy[t->worker - d->workers] = false;
 	d->n_busy--;
 	pthread_cond_broadcast(&d->changed);
@@ -390,14 +374,15 @@ static enum fetch_result failure_of(const struct transfer *t, char detail[DEBUGI
 	return servers_blame(&t->d->servers, &t->asked, &t->reply, detail, DEBUGINFOD_DETAIL_MAX);
 }
 
-/* What was sent and is of no use is not sent again in this run. */
 static void remember(struct debuginfod *d, const struct debuginfod_query *q, enum fetch_result r)
 {
 	struct refused refused = {.id = *q->id, .result = r};
 
-	if (r != FETCH_NOT_ELF && r != FETCH_BUILD_ID_DIFFERS && r != FETCH_TOO_LARGE)
+	if (r != FETCH_NOT_ELF && r != FETCH_BUILD_ID_DIFFERS && r != FETCH_TOO_LARGE &&
+	    r != FETCH_SKIPPED)
 		return;
-	snprintf(refused.file, sizeof refused.file, "%s", q->file);
+	if (r != FETCH_SKIPPED)
+		snprintf(refused.file, sizeof refused.file, "%s", q->file);
 	snprintf(refused.detail, sizeof refused.detail, "%s", q->detail);
 	pthread_mutex_lock(&d->lock);
 	(void)vec_push(&d->refused, refused); /* without room it is asked for again */

@@ -38,7 +38,22 @@ void debuginfod_free(struct debuginfod *d);
  * unlinks the path. */
 enum fetch_result debuginfod_get(struct debuginfod *d, struct debuginfod_query *q);
 
-/* Tells the listener. */
-void debuginfod_tell(struct debuginfod *d, const struct fetch_event *e);
+/* Calls the listener. */
+enum fetch_answer debuginfod_tell(struct debuginfod *d, const struct fetch_event *e);
+
+/* ---- debuginfod_limits.c ----------------------------------------------------------------- */
+
+/* How long is waited, in milliseconds: for a connection, for the first byte of an answer, while
+ * next to nothing arrives, and for one file. */
+struct fetch_clocks {
+	unsigned connect, answer, stall, total;
+};
+
+/* The user's by DEBUGINFOD_TIMEOUT (answer, stall) and DEBUGINFOD_MAXTIME (total), or our own. */
+struct fetch_clocks limits_clocks(void);
+/* Of one answer: what such a file or section can have at most for a binary of that size, no more
+ * than DEBUGINFOD_MAXSIZE, which the library sends to the servers, who may not care, and no more
+ * than nine tenths of what is free in the cache. */
+uint64_t limits_of_query(const struct debuginfod_query *q, const char *cache_dir);
 
 #endif

@@ -1,16 +1,16 @@
-/* debuginfod_limits.c - the variables of debuginfod_find_debuginfo(3), and what holds without them.
- */
-#include "modules/debuginfod_limits.h"
-#include "modules/debuginfod_library.h"
-
+/* debuginfod_limits.c - how long is waited, and how much is taken: the variables of
+ * debuginfod_find_debuginfo(3), and what holds without them. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "modules/debuginfod.h"
+#include "modules/debuginfod_library.h"
+
 enum {
 	CONNECT_MS = 3000,
-	ANSWER_MS = 30000,
-	STALL_MS = 10000,
+	ANSWER_MS = 30000, /* up to the first byte: servers unpack archives then */
+	STALL_MS = 10000,  /* with next to nothing arriving */
 	TOTAL_MS = 900000,
 	SECONDS_MAX = 1000000,
 };
@@ -18,22 +18,22 @@ enum {
 /* A debug file of a browser has four gigabytes. */
 #define FILE_BYTES_MAX (16ULL << 30)
 
-static unsigned settle(unsigned given_ms, const char *name, unsigned default_ms)
+static unsigned clock_of(const char *name, unsigned default_ms)
 {
 	const char *v = getenv(name);
 	long s = v ? atol(v) : 0;
 
-	if (given_ms)
-		return given_ms;
 	return s > 0 && s < SECONDS_MAX ? (unsigned)s * 1000 : default_ms;
 }
 
-void limits_settle(struct fetch_options *o)
+struct fetch_clocks limits_clocks(void)
 {
-	o->connect_ms = o->connect_ms ? o->connect_ms : CONNECT_MS;
-	o->answer_ms = settle(o->answer_ms, DEBUGINFOD_TIMEOUT_ENV_VAR, ANSWER_MS);
-	o->stall_ms = settle(o->stall_ms, DEBUGINFOD_TIMEOUT_ENV_VAR, STALL_MS);
-	o->total_ms = settle(o->total_ms, DEBUGINFOD_MAXTIME_ENV_VAR, TOTAL_MS);
+	return (struct fetch_clocks){
+		.connect = CONNECT_MS,
+		.answer = clock_of(DEBUGINFOD_TIMEOUT_ENV_VAR, ANSWER_MS),
+		.stall = clock_of(DEBUGINFOD_TIMEOUT_ENV_VAR, STALL_MS),
+		.total = clock_of(DEBUGINFOD_MAXTIME_ENV_VAR, TOTAL_MS),
+	};
 }
 
 /* Of a binary and what belongs to it. Debian's ceph-mon (C++) has 30 times its size of debug
@@ -63,24 +63,18 @@ static uint64_t usual_bytes(const struct debuginfod_query *q)
 	return FILE_BYTES_MAX;
 }
 
-uint64_t limits_of_query(const struct debuginfod_query *q)
+uint64_t limits_of_query(const struct debuginfod_query *q, const char *cache_dir)
 {
 	const char *v = getenv(DEBUGINFOD_MAXSIZE_ENV_VAR);
-	long long bytes = v ? atoll(v) : 0;
-	uint64_t usual = usual_bytes(q);
+	long long user = v ? atoll(v) : 0;
+	uint64_t max = usual_bytes(q), room;
+	struct statvfs fs;
 
 	/* Who says how much may come, may want whole files that are unusually large. */
-	if (bytes > 0 && ((uint64_t)bytes < usual || q->file[0] != '.'))
-		return (uint64_t)bytes;
-	return usual;
-}
-
-uint64_t limits_room(const char *dir, uint64_t max_bytes)
-{
-	struct statvfs fs;
-	uint64_t room = max_bytes;
-
-	if (!statvfs(dir, &fs))
-		room = (uint64_t)fs.f_bavail * fs.f_frsize / 10 * 9;
-	return room < max_bytes ? room : max_bytes;
+	if (user > 0 && ((uint64_t)user < max || q->file[0] != '.'))
+		max = (uint64_t)user;
+	if (statvfs(cache_dir, &fs))
+		return max;
+	room = (uint64_t)fs.f_bavail * fs.f_frsize / 10 * 9;
+	return room < max ? room : max;
 }

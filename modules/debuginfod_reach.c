@@ -3,10 +3,9 @@
  * libdebuginfod's first sign of life is the first byte of an answer, for which a server that
  * unpacks an archive may need ten seconds and more. Firewalls swallow packets silently: without
  * asking beforehand, every machine behind one would wait that long for nothing. */
-#include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,24 +15,11 @@
 
 #include "modules/debuginfod_servers.h"
 
-/* Shared by the asker and a thread that may outlive its patience: name servers and connect() take
- * as long as they like. The last one frees it. */
+/* Belongs to a thread that may outlive its asker's patience: name servers and connect() take as
+ * long as they like. */
 struct probe {
-	pthread_mutex_t lock;
-	pthread_cond_t over;
 	char host[256], port[8];
-	bool is_over, connected;
-	atomic_int users;
 };
-
-static void probe_put(struct probe *p)
-{
-	if (atomic_fetch_sub(&p->users, 1) != 1)
-		return;
-	pthread_mutex_destroy(&p->lock);
-	pthread_cond_destroy(&p->over);
-	free(p);
-}
 
 static bool can_connect(const struct probe *p)
 {
@@ -55,16 +41,10 @@ static bool can_connect(const struct probe *p)
 
 static void *probe_main(void *arg)
 {
-	struct probe *p = arg;
-	bool connected = can_connect(p);
+	bool connected = can_connect(arg);
 
-	pthread_mutex_lock(&p->lock);
-	p->connected = connected;
-	p->is_over = true;
-	pthread_cond_signal(&p->over);
-	pthread_mutex_unlock(&p->lock);
-	probe_put(p);
-	return NULL;
+	free(arg);
+	return (void *)(uintptr_t)connected;
 }
 
 /* [scheme://][user@]host[:port][/path]; the host may be an address in brackets. Without a scheme
@@ -102,42 +82,23 @@ static bool parse_url(const char *url, struct probe *p)
 					   host) < (int)sizeof p->host;
 }
 
-/* NULL: there is nothing to try, or not the means. */
-static struct probe *probe_start(const char *url)
+/* False: there is nothing to try, or not the means. */
+static bool probe_start(const char *url, pthread_t *thread)
 {
 	struct probe *p = calloc(1, sizeof *p);
-	pthread_attr_t detached;
-	pthread_t thread;
-	int rc;
 
-	if (!p || !parse_url(url, p)) {
-		free(p);
-		return NULL;
-	}
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->over, NULL);
-	atomic_init(&p->users, 2);
-	pthread_attr_init(&detached);
-	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	rc = pthread_create(&thread, &detached, probe_main, p);
-	pthread_attr_destroy(&detached);
-	if (!rc)
-		return p;
-	probe_put(p);
-	probe_put(p);
-	return NULL;
+	if (p && parse_url(url, p) && !pthread_create(thread, NULL, probe_main, p))
+		return true;
+	free(p);
+	return false;
 }
 
-static bool probe_wait(struct probe *p, const struct timespec *until)
+static bool probe_wait(pthread_t thread, const struct timespec *until)
 {
-	bool connected;
-	int rc = 0;
+	void *connected = NULL;
 
-	pthread_mutex_lock(&p->lock);
-	while (!p->is_over && rc != ETIMEDOUT)
-		rc = pthread_cond_clockwait(&p->over, &p->lock, CLOCK_MONOTONIC, until);
-	connected = p->connected;
-	pthread_mutex_unlock(&p->lock);
+	if (pthread_clockjoin_np(thread, &connected, CLOCK_MONOTONIC, until))
+		pthread_detach(thread);
 	return connected;
 }
 
@@ -160,13 +121,13 @@ static bool has_proxy(void)
 void servers_reach(const struct servers *s, unsigned timeout_ms,
 		   bool reachable[DEBUGINFOD_SERVERS_MAX])
 {
-	struct probe *probes[DEBUGINFOD_SERVERS_MAX] = {0};
-	bool proxy = has_proxy();
+	bool proxy = has_proxy(), runs[DEBUGINFOD_SERVERS_MAX];
+	pthread_t threads[DEBUGINFOD_SERVERS_MAX];
 	struct timespec until;
 	size_t i;
 
 	for (i = 0; i < s->n; i++)
-		probes[i] = proxy ? NULL : probe_start(s->v[i].url);
+		runs[i] = !proxy && probe_start(s->v[i].url, &threads[i]);
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += timeout_ms / 1000;
 	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
@@ -174,9 +135,6 @@ void servers_reach(const struct servers *s, unsigned timeout_ms,
 		until.tv_sec++;
 		until.tv_nsec -= 1000000000;
 	}
-	for (i = 0; i < s->n; i++) {
-		reachable[i] = !probes[i] || probe_wait(probes[i], &until);
-		if (probes[i])
-			probe_put(probes[i]);
-	}
+	for (i = 0; i < s->n; i++)
+		reachable[i] = !runs[i] || probe_wait(threads[i], &until);
 }

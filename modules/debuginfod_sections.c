@@ -1,140 +1,147 @@
 /* debuginfod_sections.c - a small debug file put together from single sections.
  *
  * Names need the symbol table and lines the line table: a fraction of a debug file, which servers
- * give out by themselves (debuginfod(8) "/buildid/ID/section/NAME"), without its header. Where it
- * belongs is told by the image: a debug file numbers the sections that are loaded as the image
- * does, and symbols refer to them by number. */
+ * give out by themselves (debuginfod(8) "/buildid/ID/section/NAME"), as they are in the file and
+ * without their headers. Where it belongs is told by the image: a debug file numbers the sections
+ * that are loaded as the image does, and symbols refer to them by number.
+ *
+ * Their form is checked. That they are of this file is believed, as gdb does: who lists a server in
+ * DEBUGINFOD_URLS trusts what it says of a build id. */
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "modules/debuginfod_cache.h"
-#include "modules/debuginfod_pieces.h"
+#include "modules/find.h"
 #include "modules/image.h"
 
-static const struct piece *find_piece(const struct pieces *all, const char *name)
-{
-	size_t i;
+enum {
+	SECTIONS_MAX = 5, /* .symtab .strtab .debug_line .debug_line_str .debug_str */
+	SECTION_BYTES_MAX = 1 << 30,
+};
 
-	for (i = 0; i < all->n; i++)
-		if (!strcmp(all->v[i].name, name))
-			return &all->v[i];
-	return NULL;
+/* ---- what such sections look like -------------------------------------------------------- */
+
+/* The next of the tables, which fill the section: its header, from the version on, and the size of
+ * offsets. */
+static struct buf next_table(struct buf *b, unsigned *offset_size, uint16_t *version)
+{
+	uint64_t length = buf_u32(b);
+	struct buf table;
+
+	*offset_size = length == UINT32_MAX ? 8 : 4;
+	if (*offset_size == 8)
+		length = buf_u64(b);
+	table = buf_sub(b, length);
+	*version = buf_u16(&table);
+	return table;
 }
 
-static void drop(struct pieces *all, size_t n)
+static bool line_tables_are_whole(const struct elf_section *line, bool swapped)
 {
-	while (all->n > n)
-		free(all->v[--all->n].bytes);
+	struct buf b = buf_make(line->data, line->size, 0, swapped);
+	unsigned offset_size;
+	uint16_t version;
+
+	while (buf_left(&b) && buf_ok(&b)) {
+		struct buf table = next_table(&b, &offset_size, &version);
+
+		if (!buf_ok(&table) || version < 2 || version > 5)
+			return false;
+	}
+	return buf_ok(&b);
+}
+
+/* Which sections of strings do the line tables refer to? */
+struct line_needs {
+	bool line_str, str;
+};
+
+/* DWARF5 6.2.4: up to the forms of directories, which those of files are, too. */
+static void add_needs(struct buf *table, unsigned offset_size, struct line_needs *needs)
+{
+	unsigned opcode_base, n;
+
+	buf_skip(table, 2 + offset_size + 5); /* sizes; header_length; up to line_range */
+	opcode_base = buf_u8(table);
+	buf_skip(table, opcode_base ? opcode_base - 1 : 0);
+	for (n = buf_u8(table); n && buf_ok(table); n--) {
+		uint64_t form;
+
+		buf_uleb(table); /* what it is */
+		form = buf_uleb(table);
+		needs->line_str |= form == DW_FORM_line_strp;
+		needs->str |= form == DW_FORM_strp;
+	}
+}
+
+static struct line_needs line_needs(const struct elf_section *line, bool swapped)
+{
+	struct buf b = buf_make(line->data, line->size, 0, swapped);
+	struct line_needs needs = {0};
+	unsigned offset_size;
+	uint16_t version;
+
+	while (buf_left(&b) && buf_ok(&b)) {
+		struct buf table = next_table(&b, &offset_size, &version);
+
+		if (version == 5)
+			add_needs(&table, offset_size, &needs);
+	}
+	return needs;
+}
+
+static size_t symbol_size(const struct elf_image *img)
+{
+	return img->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+}
+
+static bool all_zero(const uint8_t *p, size_t n)
+{
+	return !p[0] && !memcmp(p, p + 1, n - 1);
+}
+
+/* Source: gABI "Symbol Table" (the first entry is zero), "String Table" (first and last byte are
+ * zero); DWARF5 7.22, 7.26. */
+static bool is_plausible(const struct elf_image *img, const char *name, const struct elf_section *s)
+{
+	if (!s->size)
+		return false;
+	if (s->type == SHT_SYMTAB)
+		return s->size % symbol_size(img) == 0 && all_zero(s->data, symbol_size(img));
+	if (s->type == SHT_STRTAB && s->data[0])
+		return false;
+	return strcmp(name, ".debug_line") ? !s->data[s->size - 1]
+					   : line_tables_are_whole(s, img->swapped);
 }
 
 /* st_name comes first in symbols of both classes. */
-static bool has_names(const struct piece *symtab, const struct piece *strtab,
-		      const struct elf_image *base)
+static bool has_names(struct elf_image *img)
 {
-	size_t entsize = base->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), at;
+	struct elf_section symbols, strings;
+	struct buf b;
 
-	for (at = 0; at < symtab->size; at += entsize) {
-		struct buf b = buf_make(symtab->bytes + at, entsize, 0, base->swapped);
-
-		if (buf_u32(&b) >= strtab->size)
+	if (!elf_image_section(img, ".symtab", &symbols, NULL) ||
+	    !elf_image_section(img, ".strtab", &strings, NULL))
+		return false;
+	b = buf_make(symbols.data, symbols.size, 0, img->swapped);
+	while (buf_left(&b)) {
+		if (buf_u32(&b) >= strings.size)
 			return false;
+		buf_skip(&b, symbol_size(img) - 4);
 	}
 	return true;
 }
 
-static enum fetch_result add_symbols(struct finder *f, const struct build_id *id,
-				     struct pieces *all)
-{
-	enum fetch_result r = pieces_add(f, id, all, ".symtab", SHT_SYMTAB);
+/* ---- the file ---------------------------------------------------------------------------- */
 
-	if (r == FETCH_DONE)
-		r = pieces_add(f, id, all, ".strtab", SHT_STRTAB);
-	if (r == FETCH_DONE &&
-	    !has_names(find_piece(all, ".symtab"), find_piece(all, ".strtab"), f->entry->m.image)) {
-		pieces_refuse(f, id, ".strtab", FETCH_NOT_ELF, "");
-		pieces_refuse(f, id, ".symtab", FETCH_NOT_ELF, "its names are not in .strtab");
-		r = FETCH_NOT_ELF;
-	}
-	if (r != FETCH_DONE)
-		drop(all, 0);
-	return r;
-}
-
-/* The names of files: compilers keep them in .debug_line_str, or in .debug_str. */
-static enum fetch_result add_file_names(struct finder *f, const struct build_id *id,
-					struct pieces *all)
-{
-	struct line_needs needs =
-		pieces_line_needs(find_piece(all, ".debug_line"), f->entry->m.image->swapped);
-	enum fetch_result r = FETCH_DONE;
-
-	if (needs.line_str)
-		r = pieces_add(f, id, all, ".debug_line_str", SHT_PROGBITS);
-	if (r == FETCH_DONE && needs.str)
-		r = pieces_add(f, id, all, ".debug_str", SHT_PROGBITS);
-	return r;
-}
-
-static enum fetch_result add_lines(struct finder *f, const struct build_id *id, struct pieces *all)
-{
-	size_t first = all->n;
-	enum fetch_result r;
-
-	/* A kernel module: where its sections come to lie stands in .rela.debug_line. */
-	if (f->entry->m.image->ehdr.e_type == ET_REL) {
-		finder_note_fetch(f, ".debug_line", FETCH_UNUSABLE, "it is not relocated");
-		return FETCH_UNUSABLE;
-	}
-	r = pieces_add(f, id, all, ".debug_line", SHT_PROGBITS);
-	if (r == FETCH_DONE)
-		r = add_file_names(f, id, all);
-	if (r != FETCH_DONE)
-		drop(all, first);
-	return r;
-}
-
-/* ---- all together ------------------------------------------------------------------------ */
-
-static int copy_pieces(struct elf_image *img, const struct pieces *all, bool is_64)
-{
-	size_t first = img->n_sections, total = 0, i;
-	uint8_t *p;
-
-	for (i = 0; i < all->n; i++)
-		total += all->v[i].size;
-	p = malloc(total);
-	if (!p)
-		return -ERR_NOMEM;
-	img->bytes = p;
-	img->size = total;
-	for (i = 0; i < all->n; i++) {
-		const struct piece *from = &all->v[i];
-		struct image_section *to = &img->sections[first + i];
-
-		memcpy(p, from->bytes, from->size);
-		to->name = from->name;
-		to->s = (struct elf_section){
-			.data = p,
-			.size = from->size,
-			.off = (uint64_t)(p - img->bytes),
-			.type = from->type,
-			.index = (uint32_t)(first + i),
-			.align = 1,
-		};
-		if (from->type == SHT_SYMTAB) {
-			to->s.link = to->s.index + 1;
-			to->s.entsize = is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-		}
-		p += from->size;
-	}
-	img->n_sections += all->n;
-	return 0;
-}
-
-/* The sections of the base that are loaded, without contents, and the pieces. There are no
- * segments: it is no file that could be mapped. */
-static struct elf_image *assemble(const struct elf_image *base, const struct pieces *all,
-				  const struct build_id *id, const char *path)
+/* The sections of the base that are loaded, without contents. There are no segments: it is no file
+ * that could be mapped. */
+static struct elf_image *make_partial(const struct elf_image *base, const struct build_id *id,
+				      const char *path)
 {
 	struct elf_image *img = calloc(1, sizeof *img);
 	size_t i;
@@ -149,9 +156,11 @@ static struct elf_image *assemble(const struct elf_image *base, const struct pie
 	img->ehdr = base->ehdr;
 	img->build_id = *id;
 	img->is_partial = true;
-	img->sections = calloc(base->n_sections + all->n, sizeof *img->sections);
-	if (!img->path || !img->sections)
-		goto nomem;
+	img->sections = calloc(base->n_sections + SECTIONS_MAX, sizeof *img->sections);
+	if (!img->path || !img->sections) {
+		elf_image_close(img);
+		return NULL;
+	}
 	for (i = 0; i < base->n_sections; i++) {
 		struct image_section *s = &img->sections[i];
 		bool loaded = base->sections[i].s.flags & SHF_ALLOC;
@@ -163,11 +172,162 @@ static struct elf_image *assemble(const struct elf_image *base, const struct pie
 		s->s.type = loaded ? SHT_NOBITS : SHT_NULL;
 	}
 	img->n_sections = base->n_sections;
-	if (!copy_pieces(img, all, base->is_64))
-		return img;
-nomem:
-	elf_image_close(img);
-	return NULL;
+	return img;
+}
+
+static void drop_sections(struct elf_image *img, size_t n)
+{
+	while (img->n_sections > n)
+		free(img->sections[--img->n_sections].inflated);
+}
+
+/* Compressed sections come with Elf32_Chdr or Elf64_Chdr in front, and nothing says so. They begin
+ * with ch_type, 1 or 2. None that is wanted here does so by itself: a symbol table begins with
+ * zeroes, a string table with a zero or a letter, a line table with its length, which is larger. */
+static bool begins_with_chdr(const struct elf_image *img, const uint8_t *p, size_t size)
+{
+	struct buf b = buf_make(p, size, 0, img->swapped);
+	uint32_t type = buf_u32(&b);
+
+	return type == ELFCOMPRESS_ZLIB || type == 2 /* ELFCOMPRESS_ZSTD */;
+}
+
+/* Puts what the file has behind the sections that there are. 0 or a negative error. */
+static int append_section(struct elf_image *img, const char *name, uint32_t type, int fd)
+{
+	struct image_section *to = &img->sections[img->n_sections];
+	struct stat st;
+	uint8_t *bytes;
+	size_t size, i;
+
+	if (fstat(fd, &st) || st.st_size <= 0 || st.st_size > SECTION_BYTES_MAX)
+		return -ERR_IO;
+	size = (size_t)st.st_size;
+	bytes = realloc((void *)(uintptr_t)img->bytes, img->size + size);
+	if (!bytes)
+		return -ERR_NOMEM;
+	img->bytes = bytes;
+	for (i = 0; i < img->n_sections; i++) /* it may have moved */
+		if (img->sections[i].s.data)
+			img->sections[i].s.data = bytes + img->sections[i].s.off;
+	if (pread(fd, bytes + img->size, size, 0) != st.st_size)
+		return -ERR_IO;
+	*to = (struct image_section){
+		.name = name,
+		.s = {.data = bytes + img->size,
+		      .size = size,
+		      .off = img->size,
+		      .type = type,
+		      .index = (uint32_t)img->n_sections,
+		      .align = 1},
+	};
+	if (begins_with_chdr(img, to->s.data, size))
+		to->s.flags = SHF_COMPRESSED;
+	if (type == SHT_SYMTAB) {
+		to->s.link = to->s.index + 1;
+		to->s.entsize = symbol_size(img);
+	}
+	img->n_sections++;
+	img->size += size;
+	img->stored_bytes = img->size;
+	return 0;
+}
+
+/* ---- getting them ------------------------------------------------------------------------ */
+
+/* Opens it in the cache, fetched into it where that may be done; -1 and *r. */
+static int open_section(struct finder *f, const struct build_id *id, const char *name,
+			enum fetch_result *r)
+{
+	const char *dir = f->dirs->debuginfod_dir;
+	enum module_miss why;
+	char path[PATH_MAX];
+	int fd;
+
+	*r = f->servers ? fetch_to_cache(f, id, name) : FETCH_DONE;
+	if (*r != FETCH_DONE)
+		return -1;
+	fd = cache_open(dir, id, name, &why);
+	if (fd < 0) {
+		*r = f->servers ? FETCH_NO_CACHE : FETCH_NOT_FOUND;
+		cache_path(dir, id, name, path);
+		if (why != MODULE_MISS_NO_FILE)
+			finder_note(f, path, why, NULL);
+	}
+	return fd;
+}
+
+/* A section that is not used, which is removed if it was fetched. */
+static enum fetch_result refuse_section(struct finder *f, const struct build_id *id,
+					const char *name, const char *why)
+{
+	finder_note_fetch(f, name, FETCH_NOT_ELF, why);
+	f->refused_note = f->fetch_note;
+	if (f->servers)
+		cache_remove(f->dirs->debuginfod_dir, id, name);
+	return FETCH_NOT_ELF;
+}
+
+/* Adds a section that is used only when it is right. */
+static enum fetch_result add_section(struct finder *f, struct elf_image *img, const char *name,
+				     uint32_t type)
+{
+	size_t first = img->n_sections;
+	enum err_code why = 0;
+	struct elf_section s;
+	enum fetch_result r;
+	int rc, fd = open_section(f, &img->build_id, name, &r);
+
+	if (fd < 0)
+		return r;
+	rc = append_section(img, name, type, fd);
+	close(fd);
+	if (!rc && elf_image_section(img, name, &s, &why) && is_plausible(img, name, &s))
+		return FETCH_DONE;
+	drop_sections(img, first);
+	f->nomem |= rc == -ERR_NOMEM || why == ERR_NOMEM;
+	return rc || f->nomem ? FETCH_NO_CACHE : refuse_section(f, &img->build_id, name, "");
+}
+
+static enum fetch_result add_symbols(struct finder *f, struct elf_image *img)
+{
+	size_t first = img->n_sections;
+	enum fetch_result r = add_section(f, img, ".symtab", SHT_SYMTAB);
+
+	if (r == FETCH_DONE)
+		r = add_section(f, img, ".strtab", SHT_STRTAB);
+	if (r == FETCH_DONE && !has_names(img)) {
+		refuse_section(f, &img->build_id, ".strtab", "");
+		r = refuse_section(f, &img->build_id, ".symtab", "its names are not in .strtab");
+	}
+	if (r != FETCH_DONE)
+		drop_sections(img, first);
+	return r;
+}
+
+/* The names of files: compilers keep them in .debug_line_str, or in .debug_str. */
+static enum fetch_result add_lines(struct finder *f, struct elf_image *img)
+{
+	size_t first = img->n_sections;
+	struct line_needs needs = {0};
+	struct elf_section line;
+	enum fetch_result r;
+
+	/* A kernel module: where its sections come to lie stands in .rela.debug_line. */
+	if (img->ehdr.e_type == ET_REL) {
+		finder_note_fetch(f, ".debug_line", FETCH_UNUSABLE, "it is not relocated");
+		return FETCH_UNUSABLE;
+	}
+	r = add_section(f, img, ".debug_line", SHT_PROGBITS);
+	if (r == FETCH_DONE && elf_image_section(img, ".debug_line", &line, NULL))
+		needs = line_needs(&line, img->swapped);
+	if (r == FETCH_DONE && needs.line_str)
+		r = add_section(f, img, ".debug_line_str", SHT_PROGBITS);
+	if (r == FETCH_DONE && needs.str)
+		r = add_section(f, img, ".debug_str", SHT_PROGBITS);
+	if (r != FETCH_DONE)
+		drop_sections(img, first);
+	return r;
 }
 
 bool fetch_was_refused(enum fetch_result r)
@@ -175,60 +335,55 @@ bool fetch_was_refused(enum fetch_result r)
 	return r == FETCH_BUILD_ID_DIFFERS || r == FETCH_NOT_ELF || r == FETCH_UNUSABLE;
 }
 
-typedef enum fetch_result (*piece_adder)(struct finder *f, const struct build_id *id,
-					 struct pieces *all);
-
-/* When what the cache had was wrong, it is not there any more. */
-static enum fetch_result add(piece_adder adder, struct finder *f, const struct build_id *id,
-			     struct pieces *all)
+/* The note is the one that tells of which file it is. */
+static enum fetch_result check_note(struct finder *f, const struct build_id *id)
 {
-	uint64_t fetched = f->fetched_bytes;
-	enum fetch_result r = adder(f, id, all);
+	static const char name[] = ".note.gnu.build-id";
+	struct debuginfod_query q = {.id = id, .file = name};
+	enum fetch_result r;
+	int fd = open_section(f, id, name, &r);
 
-	if (!f->servers || r != FETCH_NOT_ELF || f->fetched_bytes != fetched)
-		return r;
-	f->refused_note = NULL;
-	return adder(f, id, all);
-}
-
-/* Only the note can be told to be of the right file by itself. Without lines there are still the
- * symbols, and a file may have none. */
-static enum fetch_result collect(struct finder *f, const struct build_id *id, enum fetch_tier tier,
-				 struct pieces *all)
-{
-	enum fetch_result r = pieces_locate(f, id, ".note.gnu.build-id"), lines = FETCH_DONE;
-
+	if (fd >= 0) {
+		close(fd);
+		if (!f->servers)
+			r = cache_check(f->dirs->debuginfod_dir, &q);
+	}
 	if (fetch_was_refused(r))
 		f->refused_note = f->fetch_note;
-	if (r == FETCH_DONE)
-		r = add(add_symbols, f, id, all);
-	if (r == FETCH_DONE && tier >= FETCH_TIER_LINE)
-		lines = add(add_lines, f, id, all);
-	return fetch_was_refused(lines) ? lines : r;
+	return r;
 }
 
 struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, enum fetch_tier tier,
 				 enum fetch_result *r)
 {
-	struct elf_image *base = f->entry->m.image, *img = NULL;
-	struct pieces all = {0};
+	struct elf_image *base = f->entry->m.image, *img;
+	enum fetch_result lines = FETCH_DONE;
 	char path[PATH_MAX];
-	bool is_complete;
 
 	*r = FETCH_NOT_ASKED;
 	/* Only the image says where the sections of the code lie. */
 	if (!base || !base->n_sections || id->size < 2 || !*f->dirs->debuginfod_dir)
 		return NULL;
-	*r = collect(f, id, tier, &all);
+	*r = check_note(f, id);
+	if (*r != FETCH_DONE)
+		return NULL;
 	cache_path(f->dirs->debuginfod_dir, id, ".symtab", path);
-	is_complete = find_piece(&all, ".symtab") && find_piece(&all, ".strtab");
-	if (is_complete)
-		img = assemble(base, &all, id, path);
-	pieces_done(&all);
-	if (!img || !image_cache_add(f->cache, img)) {
-		f->nomem |= is_complete;
+	img = make_partial(base, id, path);
+	if (img)
+		*r = add_symbols(f, img);
+	if (img && *r == FETCH_DONE && tier >= FETCH_TIER_LINE)
+		lines = add_lines(f, img);
+	if (img && *r != FETCH_DONE) {
+		elf_image_close(img);
 		return NULL;
 	}
+	if (!img || !image_cache_add(f->cache, img)) {
+		f->nomem = true;
+		return NULL;
+	}
+	/* Without lines there are still the symbols, and a file may have none. */
+	if (fetch_was_refused(lines))
+		*r = lines;
 	finder_note(f, elf_image_path(img), MODULE_MISS_NONE, NULL);
 	return img;
 }

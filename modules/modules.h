@@ -220,12 +220,6 @@ enum fetch_answer { FETCH_GO_ON, FETCH_SKIP_THIS, FETCH_SKIP_ALL };
  * that it shares with other tools, at most four at a time. What was fetched is used only after it
  * was checked. A server that failed twice running is not asked again. */
 struct fetch_options {
-	/* In milliseconds; 0: DEBUGINFOD_TIMEOUT (answer, stall) and DEBUGINFOD_MAXTIME (total)
-	 * where they are set, else the defaults. */
-	unsigned connect_ms; /* 3,000 */
-	unsigned answer_ms;  /* 30,000, up to the first byte: servers unpack archives then */
-	unsigned stall_ms;   /* 10,000 with next to nothing arriving */
-	unsigned total_ms;   /* 900,000 for one file */
 	/* Called some times a second per transfer, at its end, and at the end of a module; from any
 	 * thread, never from two at once. May be NULL. */
 	enum fetch_answer (*tell)(void *arg, const struct fetch_event *event);
