@@ -20,7 +20,7 @@
 #include "capture/session.h"
 #include "capture/record_writer.h"
 #include "capture/synth.h"
-#include "capture/tracing.h"
+#include "capture/tracing_data.h"
 
 #define COMPRESS_LEVEL 1
 #define QUEUE_BYTES    ((size_t)64 << 20)

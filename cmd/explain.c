@@ -1,5 +1,5 @@
 /* explain.c - --explain ADDR. */
-#include "cmd/report.h"
+#include "cmd/report_stats.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* hints.c - what would make the next recording better. */
-#include "cmd/report.h"
+#include "cmd/report_stats.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/report.h"
+#include "cmd/report_stats.h"
 #include "cmd/args.h"
 #include "cmd/progress.h"
 #include "input/input.h"

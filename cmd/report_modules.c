@@ -1,5 +1,5 @@
 /* report_modules.c - the table of modules of --stats: what was used, what failed, what to do. */
-#include "cmd/report.h"
+#include "cmd/report_stats.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

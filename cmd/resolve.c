@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/args.h"
-#include "cmd/report.h"
+#include "cmd/report_stats.h"
 #include "cmd/profiles.h"
 #include "cmd/clean.h"
 #include "cmd/progress.h"

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "cmd/args.h"
-#include "cmd/cache.h"
+#include "cmd/cache_dir.h"
 #include "cmd/config.h"
 #include "cmd/habits.h"
-#include "cmd/pack.h"
+#include "cmd/packed_stream.h"
 #include "cmd/version.h"
 #include "input/input.h"
 

@@ -3,7 +3,7 @@
 #define CMD_RESOLVE_OPTIONS_H
 
 #include "cmd/fetch.h"
-#include "cmd/pack.h"
+#include "cmd/packed_stream.h"
 #include "cmd/pipeline.h"
 #include "cmd/quality.h"
 #include "cmd/sides.h"

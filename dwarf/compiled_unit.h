@@ -88,7 +88,7 @@ uint64_t dwarf_code_entry(const struct dwarf_code *c, const struct dwarf_cu *cu,
 			  struct dwarf_ref die);
 void dwarf_code_done(struct dwarf_code *c);
 
-/* merge.c: ranges and rows become segments and blocks. 0 or -ERR_NOMEM. */
+/* make_segments.c: ranges and rows become segments and blocks. 0 or -ERR_NOMEM. */
 int dwarf_compiled_unit_merge(struct dwarf_compiled_unit *p, struct dwarf_ranges *ranges,
 			      uint32_t n_groups, struct dwarf_lines *lines,
 			      const struct dwarf_filter *filter);

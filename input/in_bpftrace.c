@@ -11,7 +11,7 @@
  * pid). Of several stacks one is the kernel's: the one that ends in an entry of the kernel; else
  * they are taken in their order, the first called by the second. Empty stacks are left out. The
  *name of the map is the event. */
-#include "input/packed.h"
+#include "input/unpacked_lines.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * The first frame is the command's name. Marks at the end of a name are stackcollapse-perf.pl's:
  * _[k] kernel, _[j] compiled at run time, _[i] inlined into the frame before it; our own _[s]:
  * taken from another sample. [name] is code without a name in that module. */
-#include "input/packed.h"
+#include "input/unpacked_lines.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  * stands behind the event. Lines with `(inlined)` are inlined into the next that is not. Lines that
  * begin with '#' are the header. Source of truth: builtin-script.c of perf 2.6.32 to 7.2, by its
  * output. */
-#include "input/packed.h"
+#include "input/unpacked_lines.h"
 
 #include <ctype.h>
 #include <linux/perf_event.h>

@@ -1,5 +1,5 @@
 /* inputs.c - the table of inputs. A new one is a file in_NAME.c and a row here. */
-#include "input/packed.h"
+#include "input/unpacked_lines.h"
 
 /* In the order in which they are tried: the one that almost any text could be is last. */
 #define INPUTS(X)   \

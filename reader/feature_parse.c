@@ -199,7 +199,7 @@ static const struct {
 	{FEATURE_SIMPLEPERF_FILE, simpleperf_parse_file},
 	{FEATURE_SIMPLEPERF_META_INFO, parse_meta_info},
 	{FEATURE_SIMPLEPERF_FILE2, simpleperf_parse_file2},
-	/* names.c reads these, when all events are known. */
+	/* name_events.c reads these, when all events are known. */
 	{FEATURE_EVENT_DESC, NULL},
 	{FEATURE_PMU_MAPPINGS, NULL},
 };

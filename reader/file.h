@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "reader/prefault.h"
-#include "reader/batch.h"
+#include "reader/batch_memory.h"
 #include "reader/block.h"
 #include "reader/deferred_samples.h"
 #include "reader/events.h"
@@ -123,7 +123,7 @@ const char *directory_data_path(struct perf_file *f, const char *path);
 /* Adds the other files of the directory that the file is in. */
 int directory_add_streams(struct perf_file *f);
 
-/* names.c: an event from its perf_event_attr. */
+/* name_events.c: an event from its perf_event_attr. */
 int file_add_event(struct perf_file *f, struct buf attr);
 /* Names the events that have none yet: from EVENT_DESC or META_INFO, else made up. */
 int file_settle_names(struct perf_file *f);

@@ -28,7 +28,7 @@ const struct output_format format_samples = {
 	.name = "samples", .suffixes = ".samples", .help = "how many different samples there are", .write = write_samples};
 """
 INPUT = r"""
-#include "input/packed.h"
+#include "input/unpacked_lines.h"
 
 static bool detect(const char *head, size_t n)
 {

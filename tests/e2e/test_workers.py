@@ -3,7 +3,7 @@
 works, or looks ahead of the reader, and when memory runs out in one of them none reads on.
 
 The recordings are real ones, of a program with threads and of one whose stacks can be completed when they are cut at
-1 KiB, repeated until they have many batches (reader/batch.h: 256 samples or 8 MB)."""
+1 KiB, repeated until they have many batches (reader/batch_memory.h: 256 samples or 8 MB)."""
 import collections
 import os
 import resource

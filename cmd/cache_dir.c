@@ -1,5 +1,5 @@
-/* cache.c - the cache of compiled debug information: where, and how large. */
-#include "cmd/cache.h"
+/* cache_dir.c - the cache of compiled debug information: where, and how large. */
+#include "cmd/cache_dir.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* filter.c - which samples count. */
+/* sample_filter.c - which samples count. */
 #include <string.h>
 
 #include "cmd/pipeline.h"

@@ -1,5 +1,5 @@
-/* names.c - what the events are called: the recording says it in different places, else we make it
- * up. */
+/* name_events.c - what the events are called: the recording says it in different places, else we
+ * make it up. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* report.h - what resolve says on stderr about a finished run. */
-#ifndef CMD_REPORT_H
-#define CMD_REPORT_H
+/* report_stats.h - what resolve says on stderr about a finished run. */
+#ifndef CMD_REPORT_STATS_H
+#define CMD_REPORT_STATS_H
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* packed.c - bytes of a file, unpacked, and lines on top. */
-#include "input/packed.h"
+/* unpacked_lines.c - bytes of a file, unpacked, and lines on top. */
+#include "input/unpacked_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* merge.c - the ranges of each function and the rows of the line table become segments. */
+/* make_segments.c - the ranges of each function and the rows of the line table become segments. */
 #include <stdlib.h>
 
 #include "dwarf/compiled_unit.h"

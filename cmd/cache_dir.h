@@ -1,6 +1,6 @@
-/* cache.h - where compiled debug information is kept, for the commands that symbolize. */
-#ifndef CMD_CACHE_H
-#define CMD_CACHE_H
+/* cache_dir.h - where compiled debug information is kept, for the commands that symbolize. */
+#ifndef CMD_CACHE_DIR_H
+#define CMD_CACHE_DIR_H
 
 #include "cmd/pipeline.h"
 

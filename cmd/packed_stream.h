@@ -1,6 +1,6 @@
-/* pack.h - text that is compressed on its way into a file. */
-#ifndef CMD_PACK_H
-#define CMD_PACK_H
+/* packed_stream.h - text that is compressed on its way into a file. */
+#ifndef CMD_PACKED_STREAM_H
+#define CMD_PACKED_STREAM_H
 
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
-/* batch.h - samples on their way out, with everything their pointers point to. Private to reader/.
+/* batch_memory.h - samples on their way out, with everything their pointers point to. Private to
+ * reader/.
  */
-#ifndef READER_BATCH_H
-#define READER_BATCH_H
+#ifndef READER_BATCH_MEMORY_H
+#define READER_BATCH_MEMORY_H
 
 #include "base/buf.h"
 #include "base/scratch.h"

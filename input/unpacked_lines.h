@@ -1,6 +1,6 @@
-/* packed.h - bytes and lines of a file that may be packed. Private to input/. */
-#ifndef INPUT_PACKED_H
-#define INPUT_PACKED_H
+/* unpacked_lines.h - bytes and lines of a file that may be packed. Private to input/. */
+#ifndef INPUT_UNPACKED_LINES_H
+#define INPUT_UNPACKED_LINES_H
 
 #include "base/text.h"
 #include "base/unpack.h"

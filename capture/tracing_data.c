@@ -1,8 +1,8 @@
-/* tracing.c - the formats of tracepoints, as trace.dat and perf.data hold them.
+/* tracing_data.c - the formats of tracepoints, as trace.dat and perf.data hold them.
  *
  * Source: trace-cmd.dat(5), version 0.6, without its tables of kernel symbols, printk formats and
  * command names, which recordings tell in other ways. */
-#include "capture/tracing.h"
+#include "capture/tracing_data.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,5 +1,5 @@
-/* pack.c - fopencookie(3) over zlib and zstd. */
-#include "cmd/pack.h"
+/* packed_stream.c - fopencookie(3) over zlib and zstd. */
+#include "cmd/packed_stream.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* batch.c - keeping the bytes of a batch. */
-#include "reader/batch.h"
+/* batch_memory.c - keeping the bytes of a batch. */
+#include "reader/batch_memory.h"
 
 /* Blocks that one batch may pin, so that all batches together leave room for reordering. Records of
  * many ring buffers may come from as many blocks, a few from each: those are copied. */

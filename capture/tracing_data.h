@@ -1,6 +1,6 @@
-/* tracing.h - private: the TRACING_DATA feature: what the fields of tracepoints are. */
-#ifndef CAPTURE_TRACING_H
-#define CAPTURE_TRACING_H
+/* tracing_data.h - private: the TRACING_DATA feature: what the fields of tracepoints are. */
+#ifndef CAPTURE_TRACING_DATA_H
+#define CAPTURE_TRACING_DATA_H
 
 #include <stddef.h>
 

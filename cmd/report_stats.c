@@ -1,5 +1,5 @@
-/* report.c - --stats, --stats=json and --header. */
-#include "cmd/report.h"
+/* report_stats.c - --stats, --stats=json and --header. */
+#include "cmd/report_stats.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
