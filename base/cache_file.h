@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Tells this build of the program from all others, by its build id: what another one has worked out
+/* Identifies this build of the program, by its build id: what another one has worked out
  * may be what it got wrong. 0 when it was linked without one. */
 uint64_t cache_file_maker(void);
 

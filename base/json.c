@@ -38,8 +38,8 @@ static bool take(struct reader *r, char c)
 	return true;
 }
 
-/* Tells a value whose path is what r->path holds now. */
-static int tell(struct reader *r, struct json_value v)
+/* Calls the visitor for a value whose path is what r->path holds now. */
+static int visit_value(struct reader *r, struct json_value v)
 {
 	text_char(&r->path, '\0');
 	if (r->path.failed || r->string.failed)
@@ -162,7 +162,7 @@ static int read_array(struct reader *r)
 			rc = wrong(r, "',' or ']' is missing");
 	}
 	r->path.n = before;
-	return rc ? rc : tell(r, (struct json_value){.kind = JSON_END});
+	return rc ? rc : visit_value(r, (struct json_value){.kind = JSON_END});
 }
 
 static int read_member(struct reader *r)
@@ -194,7 +194,7 @@ static int read_object(struct reader *r)
 		if (!rc && !take(r, '}'))
 			rc = wrong(r, "',' or '}' is missing");
 	}
-	return rc ? rc : tell(r, (struct json_value){.kind = JSON_END});
+	return rc ? rc : visit_value(r, (struct json_value){.kind = JSON_END});
 }
 
 static int read_word(struct reader *r)
@@ -209,7 +209,7 @@ static int read_word(struct reader *r)
 		n = strlen(words[i].word);
 		if ((size_t)(r->end - r->p) >= n && !memcmp(r->p, words[i].word, n)) {
 			r->p += n;
-			return tell(r, (struct json_value){.kind = words[i].kind});
+			return visit_value(r, (struct json_value){.kind = words[i].kind});
 		}
 	}
 	return wrong(r, "a value is missing");
@@ -231,7 +231,7 @@ static int read_number(struct reader *r)
 	if (*stop)
 		return wrong(r, "not a number");
 	r->p += n;
-	return tell(r, (struct json_value){.kind = JSON_NUMBER, .number = v});
+	return visit_value(r, (struct json_value){.kind = JSON_NUMBER, .number = v});
 }
 
 static int read_value(struct reader *r)
@@ -251,9 +251,9 @@ static int read_value(struct reader *r)
 		rc = read_string(r, &r->string);
 		text_char(&r->string, '\0');
 		if (!rc)
-			rc = tell(r, (struct json_value){.kind = JSON_STRING,
-							 .string = r->string.s,
-							 .n = r->string.n - 1});
+			rc = visit_value(r, (struct json_value){.kind = JSON_STRING,
+								.string = r->string.s,
+								.n = r->string.n - 1});
 	} else {
 		rc = read_number(r);
 	}

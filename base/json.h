@@ -1,6 +1,6 @@
 /* json.h - reads a JSON text from left to right.
  *
- * Every value is told to a visitor together with the way to it: "findings[].key". Nothing is kept,
+ * A visitor is called for every value, with the path to it: "findings[].key". Nothing is kept,
  * so memory is bounded by the nesting and the longest string. Source of truth: RFC 8259. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

@@ -16,7 +16,7 @@ struct lost_samples {
 
 /* Reads every counter: fills lost, lost_sideband and period_total, and appends
  * PERF_RECORD_LOST_SAMPLES with the exact numbers. PERF_RECORD_LOST alone is not enough: what is
- * lost after the last record that fitted is never told by it. Kernels before 6.0 have nothing
+ * lost after the last record that fitted is never reported by it. Kernels before 6.0 have nothing
  * better. */
 int account_losses(struct drain *d, struct err *err);
 /* The record that says `lost` samples of a counter are missing. */

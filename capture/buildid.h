@@ -1,4 +1,4 @@
-/* buildid.h - private: build ids from ELF notes, for what the kernel does not tell them. */
+/* buildid.h - private: build ids from ELF notes, for what the kernel reports without them. */
 #ifndef CAPTURE_BUILDID_H
 #define CAPTURE_BUILDID_H
 

@@ -52,7 +52,7 @@ struct recording {
 	uint64_t end_ns;    /* of --duration; 0: none */
 	uint64_t enable_ns; /* -D: when samples begin; 0: they have */
 	uint64_t round_start_ns;
-	uint64_t begin_ns, progress_ns; /* when it began; when to tell next how far it is */
+	uint64_t begin_ns, progress_ns; /* when it began; when to report progress next */
 	bool child_ended, behind;
 };
 
@@ -183,7 +183,7 @@ static int synthesize_processes(struct recording *r, struct synth *s)
 		return synth_all(s, drain_between, r);
 	for (size_t i = 0; i < p->tids.n && !rc; i++)
 		rc = synth_process(s, p->tids.v[i]);
-	return rc; /* a command is told about by its exec */
+	return rc; /* a command is reported by its exec */
 }
 
 /* Live records of the same time wait, so that they come later in the file. */
@@ -396,7 +396,7 @@ static int drain_rest(struct recording *r, struct err *err)
 }
 
 /* Samples that were taken from the rings and did not get into the file are lost like others, which
- * the file tells in place of the records that account_losses() made: those are not in it either. */
+ * the file has in place of the records that account_losses() made: those are not in it either. */
 static void tell_unwritten(struct recording *r, struct record_writer_totals *t)
 {
 	struct lost_samples rec;

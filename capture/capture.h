@@ -26,7 +26,7 @@ enum capture_call_graph { CALL_GRAPH_DWARF, CALL_GRAPH_FP, CALL_GRAPH_NONE };
 /* How far a recording is. */
 struct capture_progress {
 	double seconds;		       /* since the start */
-	uint64_t samples, lost, bytes; /* lost: as told so far; bytes of the file */
+	uint64_t samples, lost, bytes; /* lost: as reported so far; bytes of the file */
 };
 
 struct capture_options {

@@ -40,7 +40,7 @@ static void count_sample(struct drain *d, uint32_t event, const struct sample_fa
 }
 
 /* The event of a sample with an id that is none of ours: the one that can be another recording's,
- * too. HASH_NONE: there are several, of which nothing tells which it is. */
+ * too. HASH_NONE: there are several, and it is unknown which it is. */
 static uint32_t event_of_foreign(const struct session *s)
 {
 	uint32_t found = HASH_NONE;

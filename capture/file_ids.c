@@ -1,4 +1,4 @@
-/* file_ids.c - reads the build ids that the kernel did not tell. */
+/* file_ids.c - reads the build ids that the kernel did not give. */
 #include "capture/file_ids.h"
 
 #include <fcntl.h>

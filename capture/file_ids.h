@@ -1,4 +1,4 @@
-/* file_ids.h - private: build ids of files whose maps the kernel tells without one.
+/* file_ids.h - private: build ids of files whose maps the kernel reports without one.
  *
  * It looks at PT_NOTE only, and only at what is in memory (lib/buildid.c); Go 1.24 leaves its note
  * in a section. So such files are read when the recording ends, and go into the BUILD_ID feature,

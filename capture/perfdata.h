@@ -53,7 +53,7 @@ struct perfdata {
 int perfdata_create(struct perfdata *f, const char *path, struct err *err);
 /* Header, ids and attributes, and the start of the data section. The header says "no data yet". */
 int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struct err *err);
-/* A record behind data_bytes of data, which perfdata_finish() must be told of. */
+/* A record behind data_bytes of data, which is to be given to perfdata_finish(). */
 int perfdata_append(struct perfdata *f, uint64_t data_bytes, const void *rec, size_t n,
 		    struct err *err);
 /* Feature sections behind data_bytes of data, and the final header. The file stays open. */

@@ -125,7 +125,7 @@ static int reserve_space(struct record_writer *s, size_t n)
 	return may_grow(s, off, want);
 }
 
-/* Appends to the file and then tells the header, so that data.size never promises too much. */
+/* Appends to the file and then updates the header, so that data.size never promises too much. */
 static int put_data(struct record_writer *s, const uint8_t *p, size_t n)
 {
 	uint64_t off = s->opt.data_off + s->data_bytes, size = s->data_bytes + n;

@@ -17,8 +17,8 @@
 #define SIDES_BYTES_MAX	  ((size_t)64 << 20)
 
 /* The reader runs before all others of its CPU, if it may, and is away all the same while the
- * hypervisor gives that CPU to another machine: 180 ms were seen. A ring tells when half of it is
- * full, and the other half is what there is to wait with. */
+ * hypervisor gives that CPU to another machine: 180 ms were seen. A ring wakes its reader when half
+ * of it is full, and the other half is what there is to wait with. */
 #define ROOM_MS	  400
 #define NEEDED_MS 100
 
@@ -59,7 +59,7 @@ static size_t affordable_bytes(size_t wanted, size_t needed, size_t n_rings, siz
 	return wanted;
 }
 
-/* `ret_needed`: with less the user is told. */
+/* `ret_needed`: with less the user is warned. */
 static size_t wanted_ring_bytes(const struct session *s, size_t n_rings, size_t *ret_needed)
 {
 	const struct capture_options *o = s->opt;

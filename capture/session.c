@@ -160,7 +160,7 @@ static int choose_cpus(struct session *s, struct err *err)
 	return rc;
 }
 
-/* What runs already is told from /proc, which must number processes as the kernel does for us. */
+/* What runs already is read from /proc, which must number processes as the kernel does for us. */
 static int check_proc(struct err *err)
 {
 	char text[32] = "";
@@ -284,7 +284,7 @@ static void raise_fd_limit(void)
 	}
 }
 
-/* One that cannot be had leaves none for an event either, whose refusal is told. */
+/* One that cannot be had leaves none for an event either, whose refusal is reported. */
 static void hold_spare_fds(int *fds)
 {
 	for (int i = 0; i < SPARE_FDS; i++)

@@ -84,7 +84,7 @@ int synth_map_emit(struct synth *s, const struct synth_map *m)
 		record_u32(&r, m->maj);
 		record_u32(&r, m->min);
 		record_u64(&r, m->ino);
-		record_u64(&r, 0); /* inode generation: /proc does not tell */
+		record_u64(&r, 0); /* inode generation: /proc does not have it */
 	}
 	record_u32(&r, m->prot);
 	record_u32(&r, m->flags);

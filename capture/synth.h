@@ -1,6 +1,6 @@
 /* synth.h - private: records about what was there before the recording began.
  *
- * The kernel tells only changes. For what exists already the same records are made up from /proc:
+ * The kernel reports only changes. For what exists already the same records are made up from /proc:
  * FORK, COMM and MMAP2 per process, MMAP2 for the kernel and its modules. Their trailer (time, id)
  * is all zero, which readers take for "before everything else", as perf does it.
  */

@@ -64,7 +64,7 @@ int synth_kernel(struct synth *s, bool *ret_hidden)
 	*ret_hidden = !m.start || m.end <= m.start;
 	if (*ret_hidden)
 		return 0;
-	m.pgoff = m.start; /* the address of the symbol in the name tells the relocation */
+	m.pgoff = m.start; /* the address of the symbol in the name gives the relocation */
 	snprintf(path, sizeof path, "%s/kernel/notes", s->sys);
 	m.id = buildid_from_note_file(path);
 	return synth_map_emit(s, &m);

@@ -1,7 +1,7 @@
 /* tracing_data.c - the formats of tracepoints, as trace.dat and perf.data hold them.
  *
  * Source: trace-cmd.dat(5), version 0.6, without its tables of kernel symbols, printk formats and
- * command names, which recordings tell in other ways. */
+ * command names, which recordings have in other ways. */
 #include "capture/tracing_data.h"
 
 #include <errno.h>

@@ -12,8 +12,8 @@
 /* To be called first: standard input, output and error that were closed become files that can
  * neither be read nor written to, so that no file of ours gets their place and their words. */
 void args_hold_standard_files(void);
-/* Where the size of files is limited (ulimit -f) write() fails, which is told, instead of SIGXFSZ
- * ending the process. Commands that it starts have the signal as it was. */
+/* Where the size of files is limited (ulimit -f) write() fails, which is reported, instead of
+ * SIGXFSZ ending the process. Commands that it starts have the signal as it was. */
 void args_fail_at_file_limit(void);
 /* Decimal (or 0x) number from min to max. `option` is for the message: "--max-stack". */
 int args_u64(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret,

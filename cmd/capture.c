@@ -154,7 +154,8 @@ static int set_frequency(void *target, char *text, struct err *err)
 
 	o->period = 0;
 	if (!strcmp(text, "max")) {
-		o->frequency_hz = UINT32_MAX; /* the kernel's limit is applied later, and told */
+		o->frequency_hz =
+			UINT32_MAX; /* the kernel's limit is applied later, with a warning */
 		return 0;
 	}
 	return set_u32("-F", text, 1, &o->frequency_hz, err);

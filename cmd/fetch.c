@@ -94,12 +94,12 @@ static void say_sum(const struct fetch_watch *w)
 	char size[SIZE_TEXT_MAX];
 	unsigned r;
 
-	if (w->quiet || !w->told.n)
+	if (w->quiet || !w->outcomes.n)
 		return;
-	for (i = 0; i < w->told.n; i++)
-		results[w->told.v[i].result]++;
+	for (i = 0; i < w->outcomes.n; i++)
+		results[w->outcomes.v[i].result]++;
 	fprintf(stderr, "resolve: debuginfod: %zu of %zu modules fetched, %s", results[FETCH_DONE],
-		w->told.n, size_text((double)w->bytes, size));
+		w->outcomes.n, size_text((double)w->bytes, size));
 	for (r = FETCH_DONE + 1; r < FETCH_N; r++)
 		if (results[r]) {
 			fprintf(stderr, "%s%zu %s", separator, results[r], fetch_result_text(r));
@@ -164,19 +164,19 @@ static bool same_module(const struct dso *a, const struct dso *b)
 
 /* A module whose binary was fetched for unwinding comes again with its debug file. False when that
  * is nothing new. */
-static bool note_told(struct fetch_watch *w, const struct fetch_event *e)
+static bool note_outcome(struct fetch_watch *w, const struct fetch_event *e)
 {
-	const struct fetch_told told = {e->dso, e->result};
+	const struct fetch_outcome outcome = {e->dso, e->result};
 	bool is_new = true;
 	size_t i = 0;
 
-	while (i < w->told.n && !same_module(w->told.v[i].dso, e->dso))
+	while (i < w->outcomes.n && !same_module(w->outcomes.v[i].dso, e->dso))
 		i++;
-	if (i < w->told.n) {
-		is_new = e->result == FETCH_DONE || e->result != w->told.v[i].result;
-		w->told.v[i] = told;
+	if (i < w->outcomes.n) {
+		is_new = e->result == FETCH_DONE || e->result != w->outcomes.v[i].result;
+		w->outcomes.v[i] = outcome;
 	} else {
-		(void)vec_push(&w->told, told); /* else the sum at the end is one short */
+		(void)vec_push(&w->outcomes, outcome); /* else the sum at the end is one short */
 	}
 	return is_new;
 }
@@ -215,7 +215,7 @@ static enum fetch_answer on_event(void *arg, const struct fetch_event *e)
 	case FETCH_EVENT_MODULE:
 		w->bytes += e->bytes;
 		clear_line(w);
-		if (note_told(w, e))
+		if (note_outcome(w, e))
 			say_module(w, e);
 		break;
 	}
@@ -227,7 +227,7 @@ void fetch_watch_init(struct fetch_watch *w, struct fetch_signals *signals,
 		      const volatile sig_atomic_t *stop, bool quiet)
 {
 	*w = (struct fetch_watch){
-		.options = {.tell = on_event, .arg = w},
+		.options = {.listener = on_event, .arg = w},
 		.signals = signals,
 		.stop = stop,
 		.quiet = quiet,
@@ -237,7 +237,7 @@ void fetch_watch_init(struct fetch_watch *w, struct fetch_signals *signals,
 
 void fetch_watch_done(struct fetch_watch *w)
 {
-	vec_done(&w->told);
+	vec_done(&w->outcomes);
 }
 
 /* ---- what is fetched --------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ struct fetch_signals {
 enum { FETCH_SHOWN_MAX = 4 };
 
 /* What came of it for one module, in the end. */
-struct fetch_told {
+struct fetch_outcome {
 	const struct dso *dso;
 	enum fetch_result result;
 };
@@ -42,8 +42,8 @@ struct fetch_watch {
 	struct fetch_event running[FETCH_SHOWN_MAX]; /* the heaviest first */
 	unsigned n_running;
 	sig_atomic_t skips_done;
-	double skipped_at;	     /* seconds_now() */
-	VEC(struct fetch_told) told; /* one per module */
+	double skipped_at;		    /* seconds_now() */
+	VEC(struct fetch_outcome) outcomes; /* one per module */
 	uint64_t bytes;
 };
 

@@ -64,8 +64,8 @@ enum { OPTIONS_MAX = 96 }; /* rows of a table */
 
 /* Sets the target's fields from argv. *rest becomes the index of the first argument that is no
  * option; with `in_order` everything behind it belongs to it (a command with options of its own),
- * else such arguments are moved to the end. An unknown option is told by getopt_long() on standard
- * error; *err then says where to look. 0 or negative. */
+ * else such arguments are moved to the end. An unknown option is reported by getopt_long() on
+ * standard error; *err then says where to look. 0 or negative. */
 int options_parse(const struct option_row *rows, size_t n, void *target, bool in_order, int argc,
 		  char **argv, int *rest, struct err *err);
 

@@ -7,7 +7,7 @@
 /* Is it more than one recording? */
 bool profiles_are_meant(const struct resolve *r);
 /* The sum of all inputs, to be freed by profile_free(); recordings among them are unwound and
- * symbolized. r->damaged tells whether something was lost, which is told on standard error. 0 or
+ * symbolized. r->damaged is whether something was lost, which is reported on standard error. 0 or
  * negative with *err. */
 int profiles_load(struct resolve *r, struct profile **ret, struct err *err);
 /* What a recording says of its machine, or a pprof file that was made of one; "", 0: nothing. */

@@ -16,7 +16,7 @@ struct earlier {
 	VEC(struct flagged) flagged; /* REGRESSED and so on, and suspects */
 	path_list
 		commands[SIDE_N]; /* argv with a NULL behind it; none if it was not `regress run` */
-	unsigned runs, frequency; /* 0: not told */
+	unsigned runs, frequency; /* 0: as before */
 };
 
 /* Fills a zeroed *e from a report of `regress --json`; to be released in all cases. 0 or negative.
@@ -24,7 +24,7 @@ struct earlier {
 int earlier_read(struct earlier *e, const char *path, struct err *err);
 /* The same from a comparison of this process, without its commands. */
 int earlier_take(struct earlier *e, const struct regress *g, struct err *err);
-/* Tells g that nothing else is to be judged. 0 or negative. */
+/* Limits what g judges to these. 0 or negative. */
 int earlier_restrict(const struct earlier *e, struct regress *g, struct err *err);
 void earlier_done(struct earlier *e);
 

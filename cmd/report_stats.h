@@ -22,7 +22,7 @@ void report_header(const struct perf_file *f, FILE *out);
 void report_modules_text(const struct pipeline *p, FILE *out);
 /* The same as the member "modules" of a JSON object. */
 void report_modules_json(const struct pipeline *p, const struct quality *whole, FILE *out);
-/* What keeps a module from telling all that it should, and what would help; "" for nothing. Both
+/* What a module lacks, and what would help; "" for nothing. Both
  * live until symbolizer_free(). */
 const char *report_module_lacks(const struct pipeline *p, const struct dso *dso, const char **help);
 

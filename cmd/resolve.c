@@ -69,7 +69,7 @@ static void complain(const struct err *e)
 
 /* ---- running --------------------------------------------------------------------------- */
 
-/* Does the recording have the events that were asked for? If not its events are told. */
+/* Does the recording have the events that were asked for? If not, its events are listed. */
 static int check_events(const struct profile *p, const char *list, struct err *err)
 {
 	char names[512] = "";
@@ -120,7 +120,7 @@ static void print_notes(const struct pipeline *p)
 			cut.dump->path, cut.off);
 }
 
-/* A format that cannot tell events apart shows one; the others do not vanish without a word. */
+/* A format that cannot distinguish events shows one; the others do not vanish without a word. */
 static void tell_other_events(const struct resolve *r, const struct profile *p)
 {
 	struct event_set events;
@@ -199,7 +199,7 @@ static int exit_code(const struct resolve *r, const struct pipeline *p)
 									  : EXIT_FINE;
 }
 
-/* A pipe tells its header by records before the first sample. */
+/* A pipe has its header in records before the first sample. */
 static int show_header(const struct pipeline *p, struct err *err)
 {
 	struct perf_batch *b;

@@ -196,7 +196,7 @@ bool unwind_stage(struct worker *w)
 
 /* ---- completing and adding --------------------------------------------------------------- */
 
-/* What the stacks of a batch tell of others, and of what was recorded. */
+/* What the stacks of a batch show of others, and of what was recorded. */
 static int learn_all(struct scheduler *c, struct batch_job *j, const struct perf_batch *b,
 		     struct scratch *memory, struct err *err)
 {

@@ -216,7 +216,7 @@ static const char *skip_type(struct skip *k, const char *p)
 }
 
 /* What the reference at `at` stands for, at most: an identifier, which has its length in front of
- * it, or a type; of one that cannot be told all up to the reference. */
+ * it, or a type; of one that cannot be recognized all up to the reference. */
 static uint32_t written(const char *name, const uint32_t *length, size_t at, size_t back)
 {
 	const char *target = name + at - back, *end;

@@ -130,7 +130,7 @@ static bool structured_binding(struct cxx20 *o)
 }
 
 /* Of a constructor, destructor or conversion. Where template arguments follow, libiberty does not
- * see behind a tag that the name tells no type to return: there they are left out. */
+ * see behind a tag that the name has no type to return: there they are left out. */
 static bool structor_tags(struct cxx20 *o)
 {
 	const char *p = o->p;
@@ -287,7 +287,7 @@ bool cxx20_name_part(struct cxx20 *o)
 bool cxx20_template_param(struct cxx20 *o)
 {
 	cxx20_copy(o, 1);
-	if (cxx20_peek(o, 0) == 'L') { /* of a lambda: which one is not told apart */
+	if (cxx20_peek(o, 0) == 'L') { /* of a lambda: which one is not distinguished */
 		cxx20_drop(o, 1);
 		while (isdigit((unsigned char)cxx20_peek(o, 0)))
 			cxx20_drop(o, 1);

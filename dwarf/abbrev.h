@@ -1,7 +1,7 @@
 /* abbrev.h - abbreviation tables, decoded once into flat programs. Private to dwarf/.
  *
  * What a reader wants from a DIE is known beforehand: nothing (only pass over it), its code
- * (addresses, origin, call site), its names, or what a unit's root DIE tells. For each of these an
+ * (addresses, origin, call site), its names, or what a unit's root DIE says. For each of these an
  * abbreviation has a list of operations: "skip so many bytes, then read this value into that slot".
  * Fixed-size attributes that are not wanted are merged into one skip. */
 #ifndef DWARF_ABBREV_H

@@ -16,8 +16,8 @@ void dwarf_chunk_use_open(struct dwarf_chunk_use *s, const struct dwarf_slice *s
 void dwarf_chunk_use_close(struct dwarf_chunk_use *s);
 /* The chunk around an offset. */
 struct elf_range dwarf_chunk_use_chunk(const struct dwarf_chunk_use *s, uint64_t off);
-/* The bytes [start, end), which lie in one chunk, are not needed any more. Each is to be told once.
- * Whether nothing of the chunk is. */
+/* The bytes [start, end), which lie in one chunk, are not needed any more. To be called once for
+ * each. Whether nothing of the chunk is. */
 bool dwarf_chunk_use_add(struct dwarf_chunk_use *s, uint64_t start, uint64_t end);
 
 #endif

@@ -296,7 +296,7 @@ static bool spend_lines(struct dwarf_streaming *e, const struct dwarf_cu *cu)
 	return ok;
 }
 
-/* Whether it is done with, as far as can be told. */
+/* Whether it is done with, as far as is known. */
 static bool work_on(struct dwarf_streaming *e, struct alone *a, uint64_t *budget, struct unit *ret)
 {
 	const bool decided = e->extent != DWARF_EXTENT_OPEN;

@@ -19,7 +19,7 @@
 
 struct dwarf_streaming; /* opaque */
 
-/* 0 or -ERR_NOMEM. The filter must outlive it, and the store, which tells when everything is to be
+/* 0 or -ERR_NOMEM. The filter must outlive it, and the store, which knows when everything is to be
  * compiled. On so many threads; with one it compiles between the steps of inflating. */
 int dwarf_streaming_new(struct dwarf_streaming **ret, const struct dwarf_filter *filter,
 			const struct dwarf_store *store, unsigned n_threads);

@@ -64,7 +64,7 @@ struct dwarf_compiled_unit {
 };
 
 /* inline.c: functions and inlined functions of a unit. `groups` numbers the functions: all
- * ranges of one have its number. Funcs are numbered, not named: keys tell their DIEs. */
+ * ranges of one have its number. Funcs are numbered, not named: keys identify their DIEs. */
 struct dwarf_code {
 	struct dwarf_compiled_unit *part;
 	const struct dwarf_filter *filter;

@@ -398,9 +398,9 @@ static void put_class_name(struct printer *p, const struct dwarf_die *d)
 
 static void put_parameters(struct printer *p, const struct dwarf_die *d);
 
-/* Which of the lambdas of a function it is. Its number is not told, and cannot be counted: lambdas
- * that are never called have no DIE, and before gcc 13 all lambdas of a function were counted
- * together. */
+/* Which of the lambdas of a function it is. Its number is not in DWARF, and cannot be counted:
+ * lambdas that are never called have no DIE, and before gcc 13 all lambdas of a function were
+ * counted together. */
 static void put_mark(struct printer *p, const struct dwarf_die *d)
 {
 	char mark[48];
@@ -787,7 +787,7 @@ static void put_function_name(struct printer *p, const struct dwarf_die *d)
 	if (plain && d->name[plain - 1] == '<' && plain < n)
 		put(p, " ");
 	if (!put_template_arguments(p, d))
-		put_respelled(p, d->name + plain, d->name + n); /* not told one by one */
+		put_respelled(p, d->name + plain, d->name + n); /* not one by one in DWARF */
 }
 
 /* Constructors and destructors have no return type, even as templates. */

@@ -1,4 +1,4 @@
-/* die.h - DIEs of types and declarations, with all that is told of them. Private to dwarf/. */
+/* die.h - DIEs of types and declarations, with all their attributes. Private to dwarf/. */
 #ifndef DWARF_DIE_H
 #define DWARF_DIE_H
 
@@ -15,7 +15,7 @@ struct dwarf_die {
 	struct dwarf_ref origin; /* DW_AT_abstract_origin, else DW_AT_specification */
 	uint64_t value;		 /* DW_AT_const_value */
 	uint64_t count;		 /* of a subrange */
-	uint64_t line, column;	 /* of the declaration; 0: not told */
+	uint64_t line, column;	 /* of the declaration; 0: unknown */
 	bool has_value, is_negative, has_count;
 	bool artificial, external, lvalue_only, rvalue_only;
 };

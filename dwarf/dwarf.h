@@ -23,7 +23,7 @@ struct dwarf_frame {
 	const char *name; /* only without linkage name: DW_AT_name with its scopes and, if DWARF
 			     tells them of a C++ function, its parameters: for restyle() of
 			     demangle.h, once lambdas have no DWARF_LAMBDA_MARK any more */
-	const char *file; /* full path as far as DWARF tells */
+	const char *file; /* full path as far as DWARF has it */
 	uint32_t line;	  /* where this level is executing: the line, or the call site below */
 	uint32_t decl_line;
 	/* Where code of the function itself begins, not inlined, when there is no linkage name and
@@ -73,7 +73,7 @@ struct dwarf_at {
 };
 
 /* How many levels there are at an address; 0: no function, but `line`, of which only these are to
- * be used, may still tell file and line. */
+ * be used, may still have file and line. */
 struct dwarf_chain {
 	uint32_t n;
 	struct dwarf_at line;

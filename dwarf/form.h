@@ -56,7 +56,7 @@ struct dwarf_form {
 struct dwarf_form dwarf_form_op(uint16_t form, uint8_t version, uint8_t addr_size,
 				uint8_t off_size);
 
-/* Reads one value; *form is replaced when DW_FORM_indirect tells another. Bad buffer: damaged. */
+/* Reads one value; *form is replaced when DW_FORM_indirect names another. Bad buffer: damaged. */
 uint64_t dwarf_form_read_rare(struct buf *b, enum dwarf_op_code op, const struct dwarf_unit *u,
 			      uint16_t *form);
 

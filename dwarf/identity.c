@@ -5,7 +5,7 @@
  * debug sections look like in the file: sizes, and samples of their bytes. Compressed sections end
  * with a checksum of their whole contents (RFC 1950 2.2; zstd may have one), so the end is always
  * among the samples. A fixed id and one unit of many that has a line more change nothing of this:
- * there the time of the file tells. Without a build id all bytes are looked at. */
+ * there the time of the file decides. Without a build id all bytes are looked at. */
 #include <string.h>
 
 #include "base/hash.h"

@@ -19,7 +19,7 @@ struct program {
 	const struct dwarf_cu *cu;
 	const struct dwarf_filter *filter;
 	struct dwarf_lines *lines;
-	struct dwarf_unit shape; /* version and sizes that the table's own header tells */
+	struct dwarf_unit shape; /* version and sizes of the table's own header */
 	struct buf b;		 /* header, then program */
 	struct buf code;
 	uint8_t min_inst_length, max_ops, opcode_base, line_range;
@@ -114,7 +114,8 @@ static struct dwarf_line_file read_entry(struct program *p, const struct entry_f
 	return e;
 }
 
-/* DWARF 5: two tables that describe themselves. False when damaged; *rc tells lack of memory. */
+/* DWARF 5: two tables that describe themselves. False when damaged; *rc says so for lack of memory.
+ */
 static bool read_new_table(struct program *p, bool files, int *rc)
 {
 	struct entry_format formats[ENTRY_FORMATS_MAX];

@@ -46,7 +46,7 @@ void dwarf_lines_done(struct dwarf_lines *l);
 /* Bytes of the line table of a unit, header included; 0 without one. */
 uint64_t dwarf_lines_size(const struct dwarf_cu *cu);
 
-/* Full path of a file as far as it is told. NULL: no such file; or *nomem is set. */
+/* Full path of a file as far as it is known. NULL: no such file; or *nomem is set. */
 const char *dwarf_lines_path(struct dwarf_lines *l, uint64_t file, struct arena *a, bool *nomem);
 
 #endif

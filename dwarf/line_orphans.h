@@ -1,6 +1,6 @@
 /* line_orphans.h - line tables that no unit refers to. Private to dwarf/.
  *
- * A line table tells by itself where its code is, and nearly everything about its files: what is
+ * A line table says by itself where its code is, and nearly everything about its files: what is
  * left when .debug_info is missing (a server gave only .debug_line), cut, or damaged. */
 #ifndef DWARF_LINE_ORPHANS_H
 #define DWARF_LINE_ORPHANS_H

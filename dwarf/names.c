@@ -162,7 +162,7 @@ struct dwarf_ref dwarf_namer_scope(struct dwarf_namer *n, struct dwarf_ref die, 
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* What the links from a DIE tell together: the first that says something counts. *last is where
+/* What the links from a DIE give together: the first that says something counts. *last is where
  * they end: the declaration, which stands in the scopes that count. */
 static bool follow(struct dwarf_namer *n, struct dwarf_ref die, struct link *ret,
 		   struct dwarf_ref *last, int *rc)

@@ -3,7 +3,7 @@
  * A DIE with code rarely has a name itself: it refers to an abstract instance
  * (DW_AT_abstract_origin), that one to a declaration (DW_AT_specification), perhaps in another unit
  * or file. Where no link says a linkage name, the name is put together: from the scopes around the
- * declaration and, for C++ whose parameters are told, by cxx_name.h. */
+ * declaration and, for C++ whose parameters are known, by cxx_name.h. */
 #ifndef DWARF_NAMES_H
 #define DWARF_NAMES_H
 
@@ -52,7 +52,7 @@ void dwarf_namer_init(struct dwarf_namer *n, const struct dwarf_cu *cu,
 int dwarf_namer_run(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *ret);
 /* Does a name that is not mangled have a lambda in it? */
 bool dwarf_name_has_lambda(const char *name);
-/* Gives a function without linkage name a name with parameters (cxx_name.h) if DWARF tells them.
+/* Gives a function without linkage name a name with parameters (cxx_name.h) if DWARF has them.
  * One that has code has a symbol, too: only with a lambda in its name, and then where it begins. */
 int dwarf_namer_sign(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *f);
 

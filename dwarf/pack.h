@@ -76,8 +76,8 @@ enum pack_entry {
 	PACK_ENTRY_ZIGZAG /* and greater ones: the distance from base */
 };
 
-/* What was compiled: the build id, size 0 for none, and a hash of what tells one debug file of that
- * build from another, and of who compiled it (dwarf_cache_key()). */
+/* What was compiled: the build id, size 0 for none, and a hash of what distinguishes one debug file
+ * of that build from another, and of who compiled it (dwarf_cache_key()). */
 struct pack_key {
 	struct build_id build_id;
 	uint64_t identity[2];

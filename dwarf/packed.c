@@ -125,7 +125,7 @@ static inline lane_pair lanes_of(uint64_t v)
 	return (lane_pair){v, v};
 }
 
-/* Eight lanes, each the sum of its words and the sum of those sums, which tells their order: a
+/* Eight lanes, each the sum of its words and the sum of those sums, which depends on their order: a
  * changed word always changes the first. */
 uint32_t dwarf_pack_sum(const uint8_t *p, size_t n)
 {

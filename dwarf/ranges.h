@@ -4,7 +4,7 @@
 
 #include "dwarf/unit.h"
 
-/* A walk over the ranges that DW_AT_ranges or DW_AT_low_pc and DW_AT_high_pc tell. */
+/* A walk over the ranges that DW_AT_ranges or DW_AT_low_pc and DW_AT_high_pc give. */
 struct dwarf_range_iter {
 	const struct dwarf_cu *cu;
 	struct buf b;

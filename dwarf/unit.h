@@ -1,4 +1,4 @@
-/* unit.h - a unit opened for reading: what its root DIE tells about all others. Private to dwarf/.
+/* unit.h - a unit opened for reading: what its root DIE says about all others. Private to dwarf/.
  */
 #ifndef DWARF_UNIT_H
 #define DWARF_UNIT_H

@@ -40,7 +40,7 @@ enum dwarf_code_claim {
 enum dwarf_code_claim dwarf_unit_lookup_claim(const struct dwarf_cu *cu,
 					      const struct dwarf_filter *filter, uint64_t *budget);
 /* Bytes of the units that dwarf_unit_lookup_first() will give out, as .debug_aranges has it,
- * without a look at them. False: it does not tell, or there is no memory. */
+ * without a look at them. False: it does not say, or there is no memory. */
 bool dwarf_unit_lookup_estimate(const struct dwarf_file *f, uint64_t info_size,
 				const struct dwarf_filter *filter, uint64_t *ret);
 

@@ -11,7 +11,7 @@
 
 enum { HDR_ROW_BYTES = 8, HDR_ROWS_TRIED = 4 };
 
-/* The section's place in memory when no section header tells it: the header points to its start,
+/* The section's place in memory when no section header has it: the header points to its start,
  * and it ends at the latest with its segment. */
 static void section_from_hdr(struct cfi_index *ix, const struct elf_image *img, uint64_t vaddr)
 {

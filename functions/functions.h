@@ -132,7 +132,7 @@ struct page_set {
 bool page_set_init(struct page_set *set, const uint64_t *vaddrs, size_t n);
 void page_set_done(struct page_set *set);
 
-/* Adds the functions of one symbol table (".symtab", ".dynsym"). *n tells how many there were. With
+/* Adds the functions of one symbol table (".symtab", ".dynsym"). *n is how many there were. With
  * `only`, those of known size are left out when they touch none of its pages. 0, or -1 when out of
  * memory; a table that is absent or damaged adds what can be read. Names live with img. */
 int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
@@ -298,7 +298,7 @@ size_t go_table_chain(const struct go_table *t, uint64_t vaddr, struct go_line *
 /* ---- code of JIT compilers (jit_codes.c, jitdump.c) ---------------------------------------
  *
  * A JIT compiler replaces code while the program runs: the same address means another function
- * later. The jitdump files (jit-PID.dump) of the recorded processes tell when which code was made,
+ * later. The jitdump files (jit-PID.dump) of the recorded processes have when which code was made,
  * and what its lines and frames are. Two samples are in the same code when jitdump_span() gives the
  * same made_ns for both. Source of truth: tools/perf/Documentation/jitdump-specification.txt.
  * Threads: all functions may be called from any thread. */
@@ -341,8 +341,8 @@ uint32_t jitdump_version(const struct jitdump *d, uint64_t time_ns);
 /* The time of a sample for these, 0 where the recording has another clock. */
 uint64_t jit_sample_time(const struct perf_sample *s);
 
-/* What a JIT compiler tells of one function that it made. What is pointed to lives as long as the
- * jitdump. */
+/* What a JIT compiler wrote about one function that it made. What is pointed to lives as long as
+ * the jitdump. */
 struct jit_unwind_info {
 	uint64_t start, end;	 /* where the function is at run time */
 	const uint8_t *eh_frame; /* with one FDE */

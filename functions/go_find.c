@@ -140,7 +140,7 @@ static bool has_moduledata(const struct elf_image *img, struct buf b, bool *has_
 	       (quantum == 1 || quantum == 2 || quantum == 4) && ptr_bytes == word_bytes(img);
 }
 
-/* Fills in what the header and struct moduledata tell. */
+/* Fills in what the header and struct moduledata hold. */
 static bool complete(struct go_place *t, struct elf_image *img, unsigned *pointers)
 {
 	bool has_text_start;

@@ -34,7 +34,7 @@ enum {
 /* runtime/symtab.go funcFlag. */
 enum { FLAG_TOP_FRAME = 1, FLAG_SP_WRITE = 2 };
 
-/* By name: for versions without flags; and what the flags do not tell. A signal handler is called
+/* By name: for versions without flags; and what the flags do not show. A signal handler is called
  * the outermost frame, too, but the kernel's frame follows. */
 static const struct {
 	const char *name;

@@ -230,7 +230,7 @@ static int read_lines(struct jitdump *j, struct stream *s, const struct record *
 }
 
 /* .eh_frame, and behind it .eh_frame_hdr, which is not needed: there is one FDE. V8 writes the
- * second alone for functions that it has nothing to tell of. */
+ * second alone for functions that it has none for. */
 static int read_unwinding(struct jitdump *j, struct stream *s, const struct record *r,
 			  struct pending *p)
 {
@@ -431,7 +431,7 @@ uint32_t jitdump_version(const struct jitdump *j, uint64_t time_ns)
 	return (uint32_t)lo + 1;
 }
 
-/* What was at ip when the first `n` codes had been made. Writers tell of code when it is ready,
+/* What was at ip when the first `n` codes had been made. Writers write about code when it is ready,
  * some a little after it runs: then the first one that came there. */
 static const struct func *find_version(const struct jitdump *j, uint64_t ip, uint32_t n,
 				       struct func_cursor *cursor)

@@ -14,7 +14,7 @@
 /* One function that was put somewhere, in order of time. */
 struct jit_code {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	uint64_t moved;	  /* where it is now - where it was compiled for, which its lines tell */
+	uint64_t moved; /* where it is now - where it was compiled for, which its lines refer to */
 	uint32_t first_line, n_lines;
 	uint32_t eh_frame_bytes; /* 0: none */
 	const uint8_t *eh_frame;

@@ -396,7 +396,7 @@ static int read_label(struct reader *r, struct bytes b, struct profile_sample *s
 	return !strcmp(name, "stack") && !strcmp(text(r, str), "stitched");
 }
 
-/* Those are told from others by the location of their root. */
+/* Those are distinguished from others by the location of their root. */
 static int mark_stitched(struct reader *r, struct err *err)
 {
 	struct profile_location l = r->p->locations.v[r->stack.v[r->stack.n - 1]];
@@ -604,7 +604,7 @@ static bool is_text(const char *s, size_t n)
 	return true;
 }
 
-/* Is it a profile? Its first fields tell. bpftrace's "@[\n    f" may be those of one, too. */
+/* Is it a profile? Its first fields show it. bpftrace's "@[\n    f" may be those of one, too. */
 static bool detect(const char *head, size_t n)
 {
 	struct bytes b = {(const uint8_t *)head, (const uint8_t *)head + n};

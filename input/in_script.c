@@ -264,7 +264,7 @@ static bool starts_with(struct word w, const char *s)
 	return w.n >= strlen(s) && !memcmp(w.s, s, strlen(s));
 }
 
-/* perf tells no kinds: these are its names. */
+/* perf prints no kinds: these are its names. */
 static enum dso_kind kind_of(struct word dso)
 {
 	static const char *const user[] = {"[unknown]",	 "[stack]",   "[heap]",	  "[anon]",
@@ -396,7 +396,7 @@ static int begin_sample(struct reader *r, struct head *h, struct err *err)
 	r->accepted = input_accepts(r->opt, &h->seen, r->ret);
 	if (profile_add_event(r->p, event, 0, &r->sample.event, err))
 		return -ERR_NOMEM;
-	/* What the texts tell of every sample, so that the same text can be written. */
+	/* What the texts say of every sample, so that the same text can be written. */
 	r->p->events.v[r->sample.event].attr.sample_type |=
 		PERF_SAMPLE_IP | PERF_SAMPLE_TID | (h->seen.has_time ? PERF_SAMPLE_TIME : 0) |
 		(h->has_cpu ? PERF_SAMPLE_CPU : 0);

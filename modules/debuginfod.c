@@ -19,9 +19,9 @@
 enum {
 	STALL_BYTES_MIN = 16 << 10, /* fewer in STALL_MS are as good as none */
 	LOOK_MS = 100,		    /* how often the clocks are looked at */
-	GRACE_MS = 3000,	    /* for a worker that was told to end its query */
+	GRACE_MS = 3000,	    /* for a worker that was asked to end its query */
 	/* Take the places of those that had to be killed: libdebuginfod 0.192 does not call back
-	 * before a server has begun to answer, so it cannot be told to stop. */
+	 * before a server has begun to answer, so it cannot be stopped. */
 	SPARE_WORKERS = 4,
 	WORKERS_MAX = DEBUGINFOD_IN_FLIGHT_MAX + SPARE_WORKERS,
 };
@@ -39,7 +39,7 @@ struct debuginfod {
 	struct fetch_clocks clocks;
 	char *cache_dir;
 	atomic_bool stopped; /* the listener wants no more */
-	pthread_mutex_t tell_lock;
+	pthread_mutex_t listener_lock;
 
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
@@ -94,7 +94,7 @@ struct debuginfod *debuginfod_new(const struct fetch_options *opt, const char *c
 	d->opt = *opt;
 	d->clocks = limits_clocks();
 	pthread_mutex_init(&d->lock, NULL);
-	pthread_mutex_init(&d->tell_lock, NULL);
+	pthread_mutex_init(&d->listener_lock, NULL);
 	pthread_cond_init(&d->changed, NULL);
 	d->cache_dir = strdup(cache_dir);
 	if (!d->cache_dir || servers_init(&d->servers) || start_workers(d)) {
@@ -112,7 +112,7 @@ void debuginfod_free(struct debuginfod *d)
 	vec_done(&d->refused);
 	servers_done(&d->servers);
 	pthread_mutex_destroy(&d->lock);
-	pthread_mutex_destroy(&d->tell_lock);
+	pthread_mutex_destroy(&d->listener_lock);
 	pthread_cond_destroy(&d->changed);
 	free(d->cache_dir);
 	free(d);
@@ -120,22 +120,22 @@ void debuginfod_free(struct debuginfod *d)
 
 /* ---- clocks ------------------------------------------------------------------------------ */
 
-enum fetch_answer debuginfod_tell(struct debuginfod *d, const struct fetch_event *e)
+enum fetch_answer debuginfod_notify(struct debuginfod *d, const struct fetch_event *e)
 {
 	enum fetch_answer answer;
 
-	if (!d->opt.tell)
+	if (!d->opt.listener)
 		return FETCH_GO_ON;
-	pthread_mutex_lock(&d->tell_lock);
-	answer = d->opt.tell(d->opt.arg, e);
-	pthread_mutex_unlock(&d->tell_lock);
+	pthread_mutex_lock(&d->listener_lock);
+	answer = d->opt.listener(d->opt.arg, e);
+	pthread_mutex_unlock(&d->listener_lock);
 	if (answer == FETCH_SKIP_ALL)
 		atomic_store(&d->stopped, true);
 	return answer;
 }
 
 /* NOT_ASKED: it runs. */
-static enum fetch_answer tell_transfer(const struct transfer *t, enum fetch_result result)
+static enum fetch_answer notify_transfer(const struct transfer *t, enum fetch_result result)
 {
 	const struct fetch_event e = {
 		.what = result == FETCH_NOT_ASKED ? FETCH_EVENT_RUNS : FETCH_EVENT_ENDED,
@@ -149,7 +149,7 @@ static enum fetch_answer tell_transfer(const struct transfer *t, enum fetch_resu
 		.result = result,
 	};
 
-	return debuginfod_tell(t->d, &e);
+	return debuginfod_notify(t->d, &e);
 }
 
 static bool is_late(struct transfer *t)
@@ -177,7 +177,7 @@ static enum fetch_result verdict_of(struct transfer *t)
 {
 	if (is_late(t))
 		return FETCH_TIMEOUT;
-	if (tell_transfer(t, FETCH_NOT_ASKED) != FETCH_GO_ON || atomic_load(&t->d->stopped))
+	if (notify_transfer(t, FETCH_NOT_ASKED) != FETCH_GO_ON || atomic_load(&t->d->stopped))
 		return FETCH_SKIPPED;
 	return FETCH_NOT_ASKED;
 }
@@ -455,7 +455,7 @@ enum fetch_result debuginfod_get(struct debuginfod *d, struct debuginfod_query *
 			break;
 		r = ask(&t, q);
 		turn_end(&t);
-		tell_transfer(&t, r);
+		notify_transfer(&t, r);
 		q->bytes += t.reply.bytes;
 		q->elapsed_ms += clock_ms() - t.start_ms;
 		if (r == FETCH_DONE || r == FETCH_SKIPPED || r == FETCH_NO_SECTIONS ||

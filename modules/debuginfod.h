@@ -22,7 +22,7 @@ struct debuginfod_query {
 	size_t rank, n_ranks;
 	const struct build_id *id;
 	uint64_t image_bytes;	/* size of the file whose build id it is; 0: unknown */
-	uint64_t section_bytes; /* of this section, when a section header tells it; 0: unknown */
+	uint64_t section_bytes; /* of this section, when a section header has it; 0: unknown */
 	const char *file;	/* "executable", "debuginfo", or the section ".symtab" ... */
 	char path[PATH_MAX];	/* out, with FETCH_DONE: the file in the cache */
 	char detail[DEBUGINFOD_DETAIL_MAX]; /* out: which server said what; "" */
@@ -39,7 +39,7 @@ void debuginfod_free(struct debuginfod *d);
 enum fetch_result debuginfod_get(struct debuginfod *d, struct debuginfod_query *q);
 
 /* Calls the listener. */
-enum fetch_answer debuginfod_tell(struct debuginfod *d, const struct fetch_event *e);
+enum fetch_answer debuginfod_notify(struct debuginfod *d, const struct fetch_event *e);
 
 /* ---- debuginfod_limits.c ----------------------------------------------------------------- */
 

@@ -43,7 +43,7 @@ struct debuginfod_library {
  * is then the dynamic linker's reason. From any thread. */
 const struct debuginfod_library *debuginfod_library(const char **why);
 
-/* What the log tells about one server in one call. */
+/* What the log says about one server in one call. */
 enum server_says {
 	SERVER_SILENT,
 	SERVER_OK,

@@ -2,8 +2,8 @@
  *
  * Names need the symbol table and lines the line table: a fraction of a debug file, which servers
  * give out by themselves (debuginfod(8) "/buildid/ID/section/NAME"), as they are in the file and
- * without their headers. Where it belongs is told by the image: a debug file numbers the sections
- * that are loaded as the image does, and symbols refer to them by number.
+ * without their headers. Where it belongs is known from the image: a debug file numbers the
+ * sections that are loaded as the image does, and symbols refer to them by number.
  *
  * Their form is checked. That they are of this file is believed, as gdb does: who lists a server in
  * DEBUGINFOD_URLS trusts what it says of a build id. */
@@ -335,7 +335,7 @@ bool fetch_was_refused(enum fetch_result r)
 	return r == FETCH_BUILD_ID_DIFFERS || r == FETCH_NOT_ELF || r == FETCH_UNUSABLE;
 }
 
-/* The note is the one that tells of which file it is. */
+/* The note is the one section that identifies the file. */
 static enum fetch_result check_note(struct finder *f, const struct build_id *id)
 {
 	static const char name[] = ".note.gnu.build-id";

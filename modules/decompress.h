@@ -14,7 +14,7 @@
 #define DECOMPRESS_SMALL_BYTES (16ull << 20)
 #define DECOMPRESS_TIMES_MAX   32
 #define DECOMPRESS_MAX_BYTES   (16ull << 30)
-/* Contents whose size is not told: .gnu_debugdata, compressed kernel modules. */
+/* Contents of unknown size: .gnu_debugdata, compressed kernel modules. */
 #define DECOMPRESS_STREAM_MAX_BYTES (512ull << 20)
 
 enum decompress_kind { DECOMPRESS_ZLIB, DECOMPRESS_ZSTD };

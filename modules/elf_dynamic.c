@@ -54,7 +54,7 @@ static void read_dynamic(const struct elf_image *img, const Elf64_Phdr *ph, uint
 	}
 }
 
-/* DT_GNU_HASH tells the number of symbols only indirectly: the end of the last bucket's chain. */
+/* DT_GNU_HASH gives the number of symbols only indirectly: the end of the last bucket's chain. */
 static uint64_t gnu_hash_symbols(const struct elf_image *img, uint64_t vaddr)
 {
 	struct buf b = buf_at_vaddr(img, vaddr), chain;

@@ -92,7 +92,7 @@ void image_cache_done(struct image_cache *c)
 
 /* ---- one candidate ------------------------------------------------------------------------ */
 
-/* Of several failures the one that tells most: it is rather this than "no such file". */
+/* Of several failures the most specific one: it is rather this than "no such file". */
 static unsigned miss_rank(enum module_miss m)
 {
 	static const uint8_t ranks[MODULE_MISS_N] = {
@@ -361,7 +361,7 @@ static struct elf_image *find_by_path(struct finder *f)
 	}
 	if (!*symfs)
 		return find_in_process(f);
-	/* Outside of the symfs only a build id can tell that it is the right file. */
+	/* Outside of the symfs only a build id can prove that it is the right file. */
 	check.must_match_id = true;
 	return dso->build_id.size ? finder_try(f, &check, path) : NULL;
 }

@@ -43,7 +43,7 @@ struct finder {
 	const struct search_path *dirs;
 	struct image_cache *cache;
 	struct module_entry *entry;
-	enum module_miss miss; /* the most telling failure so far */
+	enum module_miss miss; /* the most specific failure so far */
 	bool nomem;
 	struct debuginfod *servers; /* NULL: not to be asked here */
 	/* For the listener: place of the module among those to be fetched; what they sent; the last

@@ -4,7 +4,7 @@
  * Source: proc(5). /proc/PID/root is the process's root directory, with its mounts; /proc/PID/exe
  * and /proc/PID/map_files/START-END are the files themselves, whatever became of their names. A
  * recording may be of another machine, and a pid another process's by now: only a build id, or
- * device and inode as they were recorded, can tell that it is the right file. */
+ * device and inode as they were recorded, can prove that it is the right file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -159,7 +159,7 @@ static void ask_for_image(struct finder *f)
 }
 
 /* Unless nothing was asked. */
-static void tell_result(const struct finder *f)
+static void notify_result(const struct finder *f)
 {
 	const struct module *m = &f->entry->m;
 	enum fetch_result result = m->debug_fetch;
@@ -182,7 +182,7 @@ static void tell_result(const struct finder *f)
 	if (result == FETCH_DONE)
 		e.note = f->refused_note;
 	if (f->fetch_note)
-		debuginfod_tell(f->servers, &e);
+		debuginfod_notify(f->servers, &e);
 }
 
 struct module *modules_get(struct modules *m, const struct dso *dso)
@@ -200,7 +200,7 @@ struct module *modules_get(struct modules *m, const struct dso *dso)
 
 		f.servers = m->servers;
 		ask_for_image(&f);
-		tell_result(&f);
+		notify_result(&f);
 		if (f.nomem)
 			m->nomem = true;
 	}
@@ -306,7 +306,7 @@ static void fetch_one(void *arg, size_t i, unsigned worker)
 			look_for_debug(run->m, e);
 		if (!fetch_is_needless(&e->m, want->tier))
 			fetch_debug(&f, want->tier);
-		tell_result(&f);
+		notify_result(&f);
 		ok = !f.nomem && !run->m->nomem;
 		pthread_mutex_unlock(&e->lock);
 	}

@@ -222,7 +222,7 @@ enum fetch_answer { FETCH_GO_ON, FETCH_SKIP_THIS, FETCH_SKIP_ALL };
 struct fetch_options {
 	/* Called some times a second per transfer, at its end, and at the end of a module; from any
 	 * thread, never from two at once. May be NULL. */
-	enum fetch_answer (*tell)(void *arg, const struct fetch_event *event);
+	enum fetch_answer (*listener)(void *arg, const struct fetch_event *event);
 	void *arg;
 };
 
@@ -296,7 +296,7 @@ struct module_tried module_tried(const struct module *mod, size_t i);
 
 /* ELF address of an offset in the file, of a runtime address in a map, per segment (right also for
  * files whose text segment is not congruent to its offset). With only the debug file, which
- * module_debug() has found, of code where the recorded map tells which segment it was. False: of
+ * module_debug() has found, of code where the recorded map shows which segment it was. False: of
  * neither file, or outside of any segment. */
 bool module_off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret);
 bool module_ip_to_vaddr(const struct module *mod, const struct map *map, uint64_t ip,

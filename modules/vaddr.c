@@ -25,7 +25,7 @@ static bool map_showed(const struct dso *dso, const struct elf_segment *g, size_
 }
 
 /* objcopy --only-keep-debug leaves of a segment of code its address and its size in memory: the
- * recorded map tells which part of the file was there. */
+ * recorded map shows which part of the file was there. */
 static bool map_off_to_vaddr(const struct dso *dso, const struct elf_segment *g, size_t n,
 			     uint64_t off, uint64_t *ret)
 {

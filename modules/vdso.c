@@ -5,7 +5,7 @@
 #include "modules/find.h"
 #include "modules/image.h"
 
-/* The kernel maps whole pages that hold the image; how long it is only its own headers tell. These
+/* The kernel maps whole pages that hold the image; only its own headers say how long it is. These
  * bytes are the kernel's, not input. */
 static size_t vdso_size(const uint8_t *base)
 {

@@ -199,7 +199,8 @@ static const struct colour kind_colours[NAME_KIND_N] = {
 	[NAME_KERNEL] = {125, 170, 230, 50, 40, 20},  [NAME_UNKNOWN] = {190, 190, 190, 20, 20, 20},
 };
 
-/* The same with hues that all kinds of colour blindness tell apart (after Okabe and Ito). */
+/* The same with hues that can be distinguished with all kinds of colour blindness (after Okabe and
+ * Ito). */
 static const struct colour safe_colours[NAME_KIND_N] = {
 	[NAME_TASK] = {225, 225, 225, 0, 0, 0},	     [NAME_USER] = {230, 159, 0, 20, 40, 60},
 	[NAME_INLINED] = {240, 228, 66, 10, 20, 80}, [NAME_JIT] = {0, 158, 115, 60, 60, 60},

@@ -223,7 +223,7 @@ static void add_comment(struct writer *w, const char *key, const struct text *va
 }
 
 /* What runs must have in common to be compared: `regress` reads it again. Without the host's name,
- * which profiles on their way to a server need not tell. */
+ * which profiles on their way to a server need not reveal. */
 static void add_environment(struct writer *w, const struct perf_file_info *info)
 {
 	const struct profile_event *e = &w->pp.p->events.v[w->main_event];

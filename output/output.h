@@ -124,7 +124,7 @@ struct output_options {
 	struct picture_options picture;
 	struct top_options top;
 	bool unpacked;	       /* pprof: without gzip */
-	uint64_t lost;	       /* samples that the recorder lost, for formats that tell it */
+	uint64_t lost;	       /* samples that the recorder lost, for formats that write it */
 	const char *source;    /* what was read, for titles where no command is known; NULL */
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
 };
@@ -149,7 +149,7 @@ struct output_format {
 
 /* NULL-terminated, in the order of --help. */
 extern const struct output_format *const output_formats[];
-/* Writes the profile: the events that the options name, else all if the format tells them apart,
+/* Writes the profile: the events that the options name, else all if the format distinguishes them,
  * else the main one (event_set_main()). 0; ERR_NOT_FOUND when there is nothing to write; or
  * negative with *err. */
 int output_write(const struct output_format *format, const struct profile *p,

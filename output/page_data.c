@@ -95,7 +95,7 @@ static uint32_t take_name(struct page *g)
 /* ---- frames --------------------------------------------------------------------------------- */
 
 /* By its name, module and place. From one build to the next a function stays the same wherever it
- * went to: in a difference it is told where it is on the new side, which is added last. */
+ * went to: in a difference it is reported where it is on the new side, which is added last. */
 static uint32_t frame_id(struct page *g, const struct page_frame *f)
 {
 	uint32_t module, place;

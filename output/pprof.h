@@ -1,8 +1,9 @@
 /* pprof.h - ids that depend on nothing but content. Private to fmt_pprof.c and pprof_ids.c.
  *
- * The ids of a profile tell the order in which threads met things. A pprof file must be the same
- * bytes for the same recording, so what is in it is sorted by content and numbered from 0 in that
- * order; what is equal by content (the text segment mapped alike in several processes) is one. */
+ * The ids of a profile depend on the order in which threads met things. A pprof file must be the
+ * same bytes for the same recording, so what is in it is sorted by content and numbered from 0 in
+ * that order; what is equal by content (the text segment mapped alike in several processes) is one.
+ */
 #ifndef OUTPUT_PPROF_H
 #define OUTPUT_PPROF_H
 

@@ -9,10 +9,10 @@
 
 #include "profile/profile.h"
 
-/* Tells the profile about the recording's events and header; both must outlive the profile. */
+/* Gives the profile the recording's events and header; both must outlive the profile. */
 int profile_set_file(struct profile *p, const struct perf_file *f, struct err *err);
-/* From now on JIT code is told apart from other code at the same address, by the times in jitdump
- * files, if the recording has their clock. `jit` must outlive the profile. */
+/* From now on JIT code is distinguished from other code at the same address, by the times in
+ * jitdump files, if the recording has their clock. `jit` must outlive the profile. */
 void profile_set_jit(struct profile *p, struct jit_codes *jit);
 /* A checksum of a stack's frames, usually all that profile_add_batch() needs of them. */
 struct stack_digest {

@@ -265,7 +265,7 @@ static bool comes_before(const struct profile *p, uint32_t a, uint32_t b)
 	return a != b && strcmp(strtab_get(&p->strings, a), strtab_get(&p->strings, b)) < 0;
 }
 
-/* What people cannot tell apart is one function: constructors for complete and base objects, with
+/* What looks the same to people is one function: constructors for complete and base objects, with
  * simple names also instances of a template and clones. Of their mangled names the first in the
  * alphabet stands for all, so that it does not depend on the order of the samples. */
 int profile_intern_function(struct profile *p, const struct profile_function *f, uint32_t *ret,

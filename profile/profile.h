@@ -57,9 +57,9 @@ struct profile_location {
 	uint64_t off;	  /* as in struct sym_query, of the lookup address */
 	uint64_t made_ns; /* JIT code: when it was made (struct jit_span); 0: not known */
 	bool is_return_address, is_kernel;
-	uint8_t how;  /* enum frame_how; ways of equal worth (CFI, a Go table ..) are told as one */
-	uint8_t miss; /* enum sym_miss */
-	uint32_t symbol;	      /* string id of the enclosing symbol; 0: none */
+	uint8_t how;	 /* enum frame_how; ways of equal worth (CFI, a Go table ..) count as one */
+	uint8_t miss;	 /* enum sym_miss */
+	uint32_t symbol; /* string id of the enclosing symbol; 0: none */
 	uint64_t symbol_offset;	      /* lookup address - symbol start */
 	uint32_t first_line, n_lines; /* in lines[], innermost first */
 };
@@ -71,7 +71,7 @@ struct profile_node {
 	uint32_t depth; /* number of frames; 0 for the root */
 };
 
-/* Texts that tell a thread's id only have this as its process. */
+/* Texts that have a thread's id only have this as its process. */
 #define PROFILE_NO_PID (1u << 31)
 
 /* An aggregate: all samples with equal key. */
@@ -156,12 +156,12 @@ int profile_merge(struct profile *dst, const struct profile *src, struct err *er
 
 /* ---- filling by names ------------------------------------------------------------------------
  *
- * For inputs that have names already: events, mappings, functions and locations are told by what
- * they are called, equal ones get one id. Not to be mixed with fill.h in one profile. All: 0, or
- * negative with *err (-ERR_NOMEM; -ERR_LIMIT where ids end). Strings are string ids of the profile;
- * profile_string() makes them (STRTAB_FAILED when out of memory). Of what is longer than 4 KiB it
- * keeps the beginning, the length and a hash: one name of 60,000 bytes in a deep recursion would
- * make gigabytes of text. */
+ * For inputs that have names already: events, mappings, functions and locations are identified by
+ * what they are called, equal ones get one id. Not to be mixed with fill.h in one profile. All: 0,
+ * or negative with *err (-ERR_NOMEM; -ERR_LIMIT where ids end). Strings are string ids of the
+ * profile; profile_string() makes them (STRTAB_FAILED when out of memory). Of what is longer than 4
+ * KiB it keeps the beginning, the length and a hash: one name of 60,000 bytes in a deep recursion
+ * would make gigabytes of text. */
 
 uint32_t profile_string(struct profile *p, const char *s, size_t n);
 

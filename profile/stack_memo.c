@@ -57,7 +57,7 @@ struct stack_memo_at stack_memo_at(const struct stack_memo *m, struct stack_memo
 	wide_add_product(sum, 1,
 			 (uint64_t)(t->base ? t->base->tag : 0) << 32 | (uint32_t)c.cpu << 16 |
 				 (uint16_t)t->n);
-	/* Together they tell all of the sum; bits are dropped when they are well mixed. */
+	/* Together they hold all of the sum; bits are dropped when they are well mixed. */
 	at.check = hash_mix(sum[0], sum[1]);
 	rest = hash_u64(sum[0] ^ m->keys[0][0]);
 	at.check_more = (uint32_t)rest;

@@ -69,7 +69,7 @@ int byte_source_open_file(struct byte_source *s, const char *path, bool follow, 
 
 /* Would one thread be faster if it read the file? Page faults cost nearly nothing where the page
  * cache has large pages, and as much as copying where it has small ones (ext4 has no others before
- * Linux 6.16); then small pages are looked at, and let go. No call tells what it has, so it is
+ * Linux 6.16); then small pages are looked at, and let go. No call returns what it has, so it is
  * tried here and there: a page fault, which maps 64 KiB, takes 0.1 of the time of reading as much
  * with pages of 128 KiB, 0.5 to 1 with smaller ones. The fastest count: whatever else runs only
  * makes it slower. */

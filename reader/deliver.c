@@ -11,7 +11,7 @@
 
 enum { EXPECT_AHEAD = 4, EXPECT_BYTES = 320, ROOMS_AHEAD = 3 };
 
-/* Where in user mode a sample interrupted the task, as far as it tells; else 0. */
+/* Where in user mode a sample interrupted the task, as far as it says; else 0. */
 static uint64_t user_ip(const struct perf_file *f, const struct perf_sample *s)
 {
 	uint64_t ip = 0;

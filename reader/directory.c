@@ -73,7 +73,7 @@ static int add_part(struct perf_file *f, const char *dir, int dir_len, long n)
 	return rc;
 }
 
-/* How many files the recorder wrote, as far as its command line tells: one per processor, if it
+/* How many files the recorder wrote, as far as its command line says: one per processor, if it
  * says no more than --threads. 0: it does not. */
 static size_t parts_expected(const struct perf_file *f)
 {

@@ -158,7 +158,7 @@ const struct event *events_of_sample_id(const struct event_table *t, const struc
 	uint64_t id;
 
 	if (t->same_sample_pos) {
-		/* Without ids the events cannot be told apart, but their samples can be read. */
+		/* Without ids the events cannot be distinguished, but their samples can be read. */
 		if (!first->sample_id_pos)
 			return first;
 		id = buf_u64_at(rec, first->sample_id_pos);

@@ -27,7 +27,7 @@
 #include "reader/simpleperf.h"
 #include "reader/byte_source.h"
 
-/* Kinds of notes; each is told once. */
+/* Kinds of notes; each is reported once. */
 enum note {
 	NOTE_INTERRUPTED,
 	NOTE_TRUNCATED,

@@ -21,7 +21,7 @@ struct perfdata_section {
 	uint64_t offset, size;
 };
 
-/* Both headers begin with magic and size; the size tells them apart. */
+/* Both headers begin with magic and size; the size distinguishes them. */
 struct perfdata_pipe_header {
 	char magic[8] NONSTRING;
 	uint64_t size;

@@ -97,22 +97,22 @@ static const char *const flags[] = {
 	"defer_output",
 };
 
-static void tell_bits(struct teller *t, const char *what, uint64_t bits,
-		      const struct bit_name *names, size_t n)
+static void print_bits(struct header_printer *t, const char *what, uint64_t bits,
+		       const struct bit_name *names, size_t n)
 {
 	const char *before = "";
 
 	if (!bits)
 		return;
-	tell_part(t, ", %s = ", what);
+	print_part(t, ", %s = ", what);
 	for (size_t i = 0; i < n; i++)
 		if (bits >> names[i].bit & 1) {
-			tell_part(t, "%s%s", before, names[i].name);
+			print_part(t, "%s%s", before, names[i].name);
 			before = "|";
 		}
 }
 
-static void tell_flags(struct teller *t, uint64_t all)
+static void print_flags(struct header_printer *t, uint64_t all)
 {
 	for (unsigned bit = 0; bit < LENGTH(flags); bit++) {
 		const unsigned width =
@@ -120,68 +120,68 @@ static void tell_flags(struct teller *t, uint64_t all)
 		const uint64_t value = all >> bit & ((1u << width) - 1);
 
 		if (flags[bit] && value)
-			tell_part(t, ", %s = %" PRIu64, flags[bit], value);
+			print_part(t, ", %s = %" PRIu64, flags[bit], value);
 	}
 }
 
-static void tell_number(struct teller *t, const char *what, uint64_t value)
+static void print_number(struct header_printer *t, const char *what, uint64_t value)
 {
 	if (value)
-		tell_part(t, ", %s = %" PRIu64, what, value);
+		print_part(t, ", %s = %" PRIu64, what, value);
 }
 
-static void tell_hex(struct teller *t, const char *what, uint64_t value)
+static void print_hex(struct header_printer *t, const char *what, uint64_t value)
 {
 	if (value)
-		tell_part(t, ", %s = 0x%" PRIx64, what, value);
+		print_part(t, ", %s = 0x%" PRIx64, what, value);
 }
 
-static void tell_attr(struct teller *t, const struct perf_attr *a)
+static void print_attr(struct header_printer *t, const struct perf_attr *a)
 {
-	tell_number(t, "type", a->type);
-	tell_number(t, "size", a->size);
-	tell_hex(t, "config", a->config);
-	tell_number(t, "{ sample_period, sample_freq }", a->sample_period);
-	tell_bits(t, "sample_type", a->sample_type, sample_types, LENGTH(sample_types));
-	tell_bits(t, "read_format", a->read_format, read_formats, LENGTH(read_formats));
-	tell_flags(t, a->flags);
-	tell_number(t, "{ wakeup_events, wakeup_watermark }", a->wakeup);
-	tell_number(t, "bp_type", a->bp_type);
-	tell_hex(t, "{ bp_addr, config1 }", a->config1);
-	tell_hex(t, "{ bp_len, config2 }", a->config2);
-	tell_bits(t, "branch_sample_type", a->branch_sample_type, branch_types,
-		  LENGTH(branch_types));
-	tell_hex(t, "sample_regs_user", a->sample_regs_user);
-	tell_number(t, "sample_stack_user", a->sample_stack_user);
+	print_number(t, "type", a->type);
+	print_number(t, "size", a->size);
+	print_hex(t, "config", a->config);
+	print_number(t, "{ sample_period, sample_freq }", a->sample_period);
+	print_bits(t, "sample_type", a->sample_type, sample_types, LENGTH(sample_types));
+	print_bits(t, "read_format", a->read_format, read_formats, LENGTH(read_formats));
+	print_flags(t, a->flags);
+	print_number(t, "{ wakeup_events, wakeup_watermark }", a->wakeup);
+	print_number(t, "bp_type", a->bp_type);
+	print_hex(t, "{ bp_addr, config1 }", a->config1);
+	print_hex(t, "{ bp_len, config2 }", a->config2);
+	print_bits(t, "branch_sample_type", a->branch_sample_type, branch_types,
+		   LENGTH(branch_types));
+	print_hex(t, "sample_regs_user", a->sample_regs_user);
+	print_number(t, "sample_stack_user", a->sample_stack_user);
 	if (a->clockid)
-		tell_part(t, ", clockid = %" PRId32, a->clockid);
-	tell_hex(t, "sample_regs_intr", a->sample_regs_intr);
-	tell_number(t, "aux_watermark", a->aux_watermark);
-	tell_number(t, "sample_max_stack", a->sample_max_stack);
-	tell_number(t, "aux_sample_size", a->aux_sample_size);
-	tell_number(t, "sig_data", a->sig_data);
+		print_part(t, ", clockid = %" PRId32, a->clockid);
+	print_hex(t, "sample_regs_intr", a->sample_regs_intr);
+	print_number(t, "aux_watermark", a->aux_watermark);
+	print_number(t, "sample_max_stack", a->sample_max_stack);
+	print_number(t, "aux_sample_size", a->aux_sample_size);
+	print_number(t, "sig_data", a->sig_data);
 }
 
-void tell_events(struct teller *t)
+void print_events(struct header_printer *t)
 {
 	for (size_t k = 0; k < perf_file_event_count(t->f); k++) {
 		const struct perf_event *e = perf_file_event(t->f, k);
 
-		tell_part(t, "# event : name = %s, ", e->name);
+		print_part(t, "# event : name = %s, ", e->name);
 		if (e->n_ids) {
-			tell_part(t, ", id = {");
+			print_part(t, ", id = {");
 			for (size_t i = 0; i < e->n_ids; i++)
-				tell_part(t, "%s %" PRIu64, i ? "," : "", e->ids[i]);
-			tell_part(t, " }");
+				print_part(t, "%s %" PRIu64, i ? "," : "", e->ids[i]);
+			print_part(t, " }");
 		}
-		tell_attr(t, &e->attr);
-		tell_end(t);
+		print_attr(t, &e->attr);
+		print_end(t);
 	}
 }
 
 /* Name, u32 index of the leader, u32 members, which follow it. An event is in one group, so all of
  * them together have no more members than there are events. */
-void tell_groups(struct teller *t, struct buf *b)
+void print_groups(struct header_printer *t, struct buf *b)
 {
 	static const char nameless[] = "{anon_group}";
 	const size_t n_events = perf_file_event_count(t->f);
@@ -194,9 +194,9 @@ void tell_groups(struct teller *t, struct buf *b)
 
 		if ((size_t)name.n == strlen(nameless) && !memcmp(name.s, nameless, (size_t)name.n))
 			name.n = 0;
-		tell_part(t, "# group: %.*s", TEXT(name));
+		print_part(t, "# group: %.*s", TEXT(name));
 		for (; i < end && i < n_events && told < n_events; i++, told++, before = ",")
-			tell_part(t, "%s%s", before, perf_file_event(t->f, i)->name);
-		tell(t, "}");
+			print_part(t, "%s%s", before, perf_file_event(t->f, i)->name);
+		put_line(t, "}");
 	}
 }

@@ -1,45 +1,46 @@
 /* header_pmus.c - the PMUs of the machine that was recorded, and what they can do. */
 #include "reader/header_text.h"
 
-void tell_pmus(struct teller *t, struct buf *b)
+void print_pmus(struct header_printer *t, struct buf *b)
 {
 	const char *before = "# pmu mappings: ";
 	uint32_t n = take_count(b, 8);
 
 	if (!n)
-		tell_part(t, "# pmu mappings: not available");
+		print_part(t, "# pmu mappings: not available");
 	for (; n && buf_ok(b); n--, before = ", ") {
 		uint32_t type = buf_u32(b);
 		struct header_string name = take_text(b);
 
-		tell_part(t, "%s%.*s = %" PRIu32, before, TEXT(name), type);
+		print_part(t, "%s%.*s = %" PRIu32, before, TEXT(name), type);
 	}
-	tell_end(t);
+	print_end(t);
 }
 
 /* n pairs of strings. */
-static void tell_caps(struct teller *t, struct buf caps, uint32_t n, struct header_string pmu)
+static void print_caps(struct header_printer *t, struct buf caps, uint32_t n,
+		       struct header_string pmu)
 {
 	const char *before = "";
 
-	tell_part(t, "# %.*s pmu capabilities: %s", TEXT(pmu), n ? "" : "not available");
+	print_part(t, "# %.*s pmu capabilities: %s", TEXT(pmu), n ? "" : "not available");
 	for (; n && buf_ok(&caps); n--, before = ", ") {
 		struct header_string name = take_text(&caps), value = take_text(&caps);
 
-		tell_part(t, "%s%.*s=%.*s", before, TEXT(name), TEXT(value));
+		print_part(t, "%s%.*s=%.*s", before, TEXT(name), TEXT(value));
 	}
-	tell_end(t);
+	print_end(t);
 }
 
-void tell_cpu_caps(struct teller *t, struct buf *b)
+void print_cpu_caps(struct header_printer *t, struct buf *b)
 {
 	uint32_t n = take_count(b, 8);
 
-	tell_caps(t, *b, n, (struct header_string){3, "cpu"});
+	print_caps(t, *b, n, (struct header_string){3, "cpu"});
 }
 
 /* The name of the PMU stands behind its capabilities. */
-void tell_pmu_caps(struct teller *t, struct buf *b)
+void print_pmu_caps(struct header_printer *t, struct buf *b)
 {
 	for (uint32_t n = take_count(b, 8); n && buf_ok(b); n--) {
 		uint32_t n_caps = take_count(b, 8);
@@ -50,6 +51,6 @@ void tell_pmu_caps(struct teller *t, struct buf *b)
 			(void)take_text(b);
 		pmu = take_text(b);
 		if (buf_ok(b))
-			tell_caps(t, caps, n_caps, pmu);
+			print_caps(t, caps, n_caps, pmu);
 	}
 }

@@ -1,4 +1,4 @@
-/* header_text.c - which section is told how, and what is no section. */
+/* header_text.c - how each section is printed, and what is no section. */
 #include "reader/header_text.h"
 
 #include <stdarg.h>
@@ -11,7 +11,8 @@
 /* Longer lines are cut. */
 enum { LINE_MAX_BYTES = 1 << 20 };
 
-__attribute__((format(printf, 2, 0))) static void add(struct teller *t, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void add(struct header_printer *t, const char *fmt,
+						      va_list ap)
 {
 	va_list again;
 	int n;
@@ -26,7 +27,7 @@ __attribute__((format(printf, 2, 0))) static void add(struct teller *t, const ch
 	t->line.n += (size_t)n;
 }
 
-void tell_part(struct teller *t, const char *fmt, ...)
+void print_part(struct header_printer *t, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -35,18 +36,18 @@ void tell_part(struct teller *t, const char *fmt, ...)
 	va_end(ap);
 }
 
-void tell(struct teller *t, const char *fmt, ...)
+void put_line(struct header_printer *t, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	add(t, fmt, ap);
 	va_end(ap);
-	tell_end(t);
+	print_end(t);
 }
 
 /* Control characters that a recording brings never get out. */
-void tell_end(struct teller *t)
+void print_end(struct header_printer *t)
 {
 	for (size_t i = 0; i < t->line.n; i++)
 		if (((unsigned char)t->line.v[i] < 0x20 && t->line.v[i] != '\t') ||
@@ -77,28 +78,28 @@ uint32_t take_count(struct buf *b, size_t least_bytes_each)
 
 /* ---- sections of a line or two ----------------------------------------------------------- */
 
-static void tell_sample_time(struct teller *t, struct buf *b)
+static void print_sample_time(struct header_printer *t, struct buf *b)
 {
 	uint64_t first = buf_u64(b), last = buf_u64(b);
 
-	tell(t, "# time of first sample : %" PRIu64 ".%06" PRIu64, first / 1000000000,
-	     first / 1000 % 1000000);
-	tell(t, "# time of last sample : %" PRIu64 ".%06" PRIu64, last / 1000000000,
-	     last / 1000 % 1000000);
-	tell(t, "# sample duration : %10.3f ms", (double)(last - first) / 1e6);
+	put_line(t, "# time of first sample : %" PRIu64 ".%06" PRIu64, first / 1000000000,
+		 first / 1000 % 1000000);
+	put_line(t, "# time of last sample : %" PRIu64 ".%06" PRIu64, last / 1000000000,
+		 last / 1000 % 1000000);
+	put_line(t, "# sample duration : %10.3f ms", (double)(last - first) / 1e6);
 }
 
-static void tell_clockid(struct teller *t, struct buf *b)
+static void print_clockid(struct header_printer *t, struct buf *b)
 {
-	tell(t, "# clockid frequency: %" PRIu64 " MHz", buf_u64(b) * 1000);
+	put_line(t, "# clockid frequency: %" PRIu64 " MHz", buf_u64(b) * 1000);
 }
 
-static void tell_dir_format(struct teller *t, struct buf *b)
+static void print_dir_format(struct header_printer *t, struct buf *b)
 {
-	tell(t, "# directory data version : %" PRIu64, buf_u64(b));
+	put_line(t, "# directory data version : %" PRIu64, buf_u64(b));
 }
 
-static void tell_compressed(struct teller *t, struct buf *b)
+static void print_compressed(struct header_printer *t, struct buf *b)
 {
 	uint32_t type, level, ratio;
 
@@ -106,8 +107,8 @@ static void tell_compressed(struct teller *t, struct buf *b)
 	type = buf_u32(b);
 	level = buf_u32(b);
 	ratio = buf_u32(b);
-	tell(t, "# compressed : %s, level = %" PRIu32 ", ratio = %" PRIu32,
-	     type == COMPRESSED_ZSTD ? "Zstd" : "Unknown", level, ratio);
+	put_line(t, "# compressed : %s, level = %" PRIu32 ", ratio = %" PRIu32,
+		 type == COMPRESSED_ZSTD ? "Zstd" : "Unknown", level, ratio);
 }
 
 /* uapi/linux/time.h, in perf's words (tools/perf/util/clockid.c). */
@@ -121,7 +122,7 @@ static const char *clock_name(uint32_t id)
 	return id < sizeof names / sizeof *names && names[id] ? names[id] : "(not found)";
 }
 
-static void tell_clock_data(struct teller *t, struct buf *b)
+static void print_clock_data(struct header_printer *t, struct buf *b)
 {
 	uint64_t wall, clock;
 	uint32_t id;
@@ -136,51 +137,51 @@ static void tell_clock_data(struct teller *t, struct buf *b)
 	sec = (time_t)(wall / 1000000000);
 	if (!buf_ok(b) || !localtime_r(&sec, &tm) || !strftime(when, sizeof when, "%F %T", &tm))
 		return;
-	tell(t, "# clockid: %s (%" PRIu32 ")", clock_name(id), id);
-	tell(t,
-	     "# reference time: %s.%06" PRIu64 " = %" PRIu64 ".%06" PRIu64 " (TOD) = %" PRIu64
-	     ".%09" PRIu64 " (%s)",
-	     when, wall / 1000 % 1000000, wall / 1000000000, wall / 1000 % 1000000,
-	     clock / 1000000000, clock % 1000000000, clock_name(id));
+	put_line(t, "# clockid: %s (%" PRIu32 ")", clock_name(id), id);
+	put_line(t,
+		 "# reference time: %s.%06" PRIu64 " = %" PRIu64 ".%06" PRIu64 " (TOD) = %" PRIu64
+		 ".%09" PRIu64 " (%s)",
+		 when, wall / 1000 % 1000000, wall / 1000000000, wall / 1000 % 1000000,
+		 clock / 1000000000, clock % 1000000000, clock_name(id));
 }
 
-static void tell_branches(struct teller *t, struct buf *b)
+static void print_branches(struct header_printer *t, struct buf *b)
 {
 	(void)b;
-	tell(t, "# contains samples with branch stack");
+	put_line(t, "# contains samples with branch stack");
 }
 
-static void tell_auxtrace(struct teller *t, struct buf *b)
+static void print_auxtrace(struct header_printer *t, struct buf *b)
 {
 	(void)b;
-	tell(t, "# contains AUX area data (e.g. instruction trace)");
+	put_line(t, "# contains AUX area data (e.g. instruction trace)");
 }
 
-static void tell_stat(struct teller *t, struct buf *b)
+static void print_stat(struct header_printer *t, struct buf *b)
 {
 	(void)b;
-	tell(t, "# contains stat data");
+	put_line(t, "# contains stat data");
 }
 
 /* Of programs for this machine and ABI (elf.h, EM_*). */
-static void tell_e_machine(struct teller *t, struct buf *b)
+static void print_e_machine(struct header_printer *t, struct buf *b)
 {
 	uint32_t machine = buf_u32(b), flags = buf_u32(b);
 
-	tell(t, "# e_machine : %" PRIu32, machine);
-	tell(t, "#   e_flags : %" PRIu32, flags);
+	put_line(t, "# e_machine : %" PRIu32, machine);
+	put_line(t, "#   e_flags : %" PRIu32, flags);
 }
 
-static void tell_line_size(struct teller *t, struct buf *b)
+static void print_line_size(struct header_printer *t, struct buf *b)
 {
-	tell(t, "# cacheline size : %" PRIu32, buf_u32(b));
+	put_line(t, "# cacheline size : %" PRIu32, buf_u32(b));
 }
 
-/* By bit. Those without a function are told by tell_info() and tell_events(), or hold bulk data. Of
- * is_long ones it is only said that they are there. */
+/* By bit. Those without a function are told by print_info() and print_events(), or hold bulk data.
+ * Of is_long ones it is only said that they are there. */
 static const struct {
 	const char *name;
-	void (*tell)(struct teller *t, struct buf *b);
+	void (*print)(struct header_printer *t, struct buf *b);
 	bool is_long;
 } features[] = {
 	[1] = {"TRACING_DATA", NULL},
@@ -197,26 +198,26 @@ static const struct {
 	[12] = {"EVENT_DESC", NULL},
 	[13] = {"CPU_TOPOLOGY", NULL, true},
 	[14] = {"NUMA_TOPOLOGY", NULL, true},
-	[15] = {"BRANCH_STACK", tell_branches},
-	[16] = {"PMU_MAPPINGS", tell_pmus},
-	[17] = {"GROUP_DESC", tell_groups},
-	[18] = {"AUXTRACE", tell_auxtrace},
-	[19] = {"STAT", tell_stat},
+	[15] = {"BRANCH_STACK", print_branches},
+	[16] = {"PMU_MAPPINGS", print_pmus},
+	[17] = {"GROUP_DESC", print_groups},
+	[18] = {"AUXTRACE", print_auxtrace},
+	[19] = {"STAT", print_stat},
 	[20] = {"CACHE", NULL, true},
-	[21] = {"SAMPLE_TIME", tell_sample_time},
+	[21] = {"SAMPLE_TIME", print_sample_time},
 	[22] = {"MEM_TOPOLOGY", NULL, true},
-	[23] = {"CLOCKID", tell_clockid},
-	[24] = {"DIR_FORMAT", tell_dir_format},
+	[23] = {"CLOCKID", print_clockid},
+	[24] = {"DIR_FORMAT", print_dir_format},
 	[25] = {"BPF_PROG_INFO", NULL, true},
 	[26] = {"BPF_BTF", NULL, true},
-	[27] = {"COMPRESSED", tell_compressed},
-	[28] = {"CPU_PMU_CAPS", tell_cpu_caps},
-	[29] = {"CLOCK_DATA", tell_clock_data},
+	[27] = {"COMPRESSED", print_compressed},
+	[28] = {"CPU_PMU_CAPS", print_cpu_caps},
+	[29] = {"CLOCK_DATA", print_clock_data},
 	[30] = {"HYBRID_TOPOLOGY", NULL, true},
-	[31] = {"PMU_CAPS", tell_pmu_caps},
+	[31] = {"PMU_CAPS", print_pmu_caps},
 	[32] = {"CPU_DOMAIN_INFO", NULL, true},
-	[33] = {"E_MACHINE", tell_e_machine},
-	[34] = {"CLN_SIZE", tell_line_size},
+	[33] = {"E_MACHINE", print_e_machine},
+	[34] = {"CLN_SIZE", print_line_size},
 };
 
 enum { FEATURES_N = sizeof features / sizeof *features };
@@ -228,84 +229,84 @@ const char *feature_name(unsigned bit)
 
 /* ---- the rest ---------------------------------------------------------------------------- */
 
-static void tell_string(struct teller *t, const char *what, const char *value)
+static void print_string(struct header_printer *t, const char *what, const char *value)
 {
 	if (value)
-		tell(t, "# %s : %s", what, value);
+		put_line(t, "# %s : %s", what, value);
 }
 
-static void tell_container(struct teller *t)
+static void print_container(struct header_printer *t)
 {
 	const struct perf_file *f = t->f;
 	time_t mtime = (time_t)(f->info.file_mtime_ns / 1000000000);
 	char when[32];
 
 	if (mtime && ctime_r(&mtime, when))
-		tell(t, "# captured on    : %.24s", when);
+		put_line(t, "# captured on    : %.24s", when);
 	if (f->info.is_pipe)
 		return;
-	tell(t, "# header version : %d", f->is_v1 ? 0 : 1);
-	tell(t, "# data offset    : %" PRIu64, f->data.offset);
-	tell(t, "# data size      : %" PRIu64, f->data.size);
-	tell(t, "# feat offset    : %" PRIu64, f->data.offset + f->data.size);
+	put_line(t, "# header version : %d", f->is_v1 ? 0 : 1);
+	put_line(t, "# data offset    : %" PRIu64, f->data.offset);
+	put_line(t, "# data size      : %" PRIu64, f->data.size);
+	put_line(t, "# feat offset    : %" PRIu64, f->data.offset + f->data.size);
 }
 
-static void tell_info(struct teller *t)
+static void print_info(struct header_printer *t)
 {
 	const struct perf_file_info *i = &t->f->info;
 
-	tell_string(t, "hostname", i->hostname);
-	tell_string(t, "os release", i->os_release);
-	tell_string(t, "perf version", i->version);
-	tell_string(t, "arch", i->arch);
+	print_string(t, "hostname", i->hostname);
+	print_string(t, "os release", i->os_release);
+	print_string(t, "perf version", i->version);
+	print_string(t, "arch", i->arch);
 	if (i->cpus_online) {
-		tell(t, "# nrcpus online : %" PRIu32, i->cpus_online);
-		tell(t, "# nrcpus avail : %" PRIu32, i->cpus_available);
+		put_line(t, "# nrcpus online : %" PRIu32, i->cpus_online);
+		put_line(t, "# nrcpus avail : %" PRIu32, i->cpus_available);
 	}
-	tell_string(t, "cpudesc", i->cpu_desc);
-	tell_string(t, "cpuid", i->cpu_id);
+	print_string(t, "cpudesc", i->cpu_desc);
+	print_string(t, "cpuid", i->cpu_id);
 	if (i->total_mem_bytes)
-		tell(t, "# total memory : %" PRIu64 " kB", i->total_mem_bytes / 1024);
+		put_line(t, "# total memory : %" PRIu64 " kB", i->total_mem_bytes / 1024);
 	if (!i->n_cmdline)
 		return;
-	tell_part(t, "# cmdline :");
+	print_part(t, "# cmdline :");
 	for (size_t k = 0; k < i->n_cmdline; k++)
-		tell_part(t, " %s", i->cmdline[k]);
-	tell_end(t);
+		print_part(t, " %s", i->cmdline[k]);
+	print_end(t);
 }
 
-static void tell_missing(struct teller *t)
+static void print_missing(struct header_printer *t)
 {
-	tell_part(t, "# missing features:");
+	print_part(t, "# missing features:");
 	for (unsigned bit = 1; bit < FEATURES_N; bit++)
 		if (!t->f->features->v[bit].present)
-			tell_part(t, " %s", features[bit].name);
-	tell_end(t);
+			print_part(t, " %s", features[bit].name);
+	print_end(t);
 }
 
 void perf_file_header(const struct perf_file *f, void (*say)(void *arg, const char *line),
 		      void *arg)
 {
-	struct teller t = {.f = f, .say = say, .arg = arg};
+	struct header_printer t = {.f = f, .say = say, .arg = arg};
 
-	tell(&t, "# ========");
-	tell_container(&t);
-	tell_info(&t);
-	tell_events(&t);
+	put_line(&t, "# ========");
+	print_container(&t);
+	print_info(&t);
+	print_events(&t);
 	for (unsigned bit = 1; bit < FEATURES_N; bit++) {
 		size_t size;
-		const uint8_t *p = features[bit].tell ? perf_file_feature(f, bit, &size) : NULL;
+		const uint8_t *p = features[bit].print ? perf_file_feature(f, bit, &size) : NULL;
 		struct buf b = buf_make(p, p ? size : 0, 0, f->swap);
 
 		if (p)
-			features[bit].tell(&t, &b);
+			features[bit].print(&t, &b);
 		if (features[bit].is_long && f->features->v[bit].present)
-			tell(&t, "# %s info available; perf report --header-only -I shows it",
-			     features[bit].name);
+			put_line(&t, "# %s info available; perf report --header-only -I shows it",
+				 features[bit].name);
 	}
-	tell_simpleperf(&t);
-	tell_missing(&t);
-	tell(&t, "# ========");
-	tell(&t, "#");
+	print_simpleperf(&t);
+	print_missing(&t);
+	put_line(&t, "# ========");
+	put_line(&t, "#");
 	vec_done(&t.line);
 }

@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "reader/file.h"
 
-struct teller {
+struct header_printer {
 	const struct perf_file *f;
 	void (*say)(void *arg, const char *line);
 	void *arg;
@@ -21,9 +21,10 @@ struct teller {
 };
 
 /* Adds to the line, or ends it. */
-void tell_part(struct teller *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void tell(struct teller *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void tell_end(struct teller *t);
+void print_part(struct header_printer *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void put_line(struct header_printer *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void print_end(struct header_printer *t);
 
 /* A string of a section, for "%.*s": TEXT() of a variable. */
 struct header_string {
@@ -37,14 +38,14 @@ struct header_string take_text(struct buf *b);
 /* Lists come with their number, which is cut to what fits into the section. */
 uint32_t take_count(struct buf *b, size_t least_bytes_each);
 
-/* Each tells one section. header_pmus.c: */
-void tell_pmus(struct teller *t, struct buf *b);
-void tell_cpu_caps(struct teller *t, struct buf *b);
-void tell_pmu_caps(struct teller *t, struct buf *b);
+/* Each prints one section. header_pmus.c: */
+void print_pmus(struct header_printer *t, struct buf *b);
+void print_cpu_caps(struct header_printer *t, struct buf *b);
+void print_pmu_caps(struct header_printer *t, struct buf *b);
 /* header_events.c: */
-void tell_events(struct teller *t);
-void tell_groups(struct teller *t, struct buf *b);
+void print_events(struct header_printer *t);
+void print_groups(struct header_printer *t, struct buf *b);
 /* simpleperf_text.c: all of its own. */
-void tell_simpleperf(struct teller *t);
+void print_simpleperf(struct header_printer *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* machine.c - processes, threads and the kernel, as the records tell of them. */
+/* machine.c - processes, threads and the kernel, as the records describe them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -354,8 +354,8 @@ const char *machine_comm_of(struct machine *m, uint32_t pid, uint32_t tid)
 	return t->comm;
 }
 
-/* A thread that no record told of runs on when all others have exited. A task that is about to end
- * may have no number of its own any more. */
+/* A thread that no record mentioned runs on when all others have exited. A task that is about to
+ * end may have no number of its own any more. */
 static int note_sampled(struct machine *m, struct process *p, uint32_t tid)
 {
 	struct thread *t = thread_find(m, p->pid, tid);

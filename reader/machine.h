@@ -36,7 +36,7 @@ int machine_mmap(struct machine *m, const struct machine_mmap *map);
 int machine_comm(struct machine *m, uint32_t pid, uint32_t tid, const char *comm, bool exec);
 int machine_fork(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, uint32_t ptid);
 /* FORK made up by perf for a task that was there already (misc PERF_RECORD_MISC_FORK_EXEC, 1 <<
- * 13): its maps are told by MMAPs of its own, so it gets none of its parent. */
+ * 13): its maps come in MMAPs of its own, so it gets none of its parent. */
 int machine_fork_found(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, uint32_t ptid);
 int machine_exit(struct machine *m, uint32_t pid, uint32_t tid);
 /* KSYMBOL: kernel code that comes and goes (BPF, trampolines). */

@@ -1,4 +1,4 @@
-/* machine_mmap.c - what processes and the kernel have mapped, as the records tell. */
+/* machine_mmap.c - what processes and the kernel have mapped, as the records say. */
 #include <stdio.h>
 #include <sys/mman.h>
 

@@ -30,8 +30,8 @@ struct thread {
 	uint32_t pid, tid;
 	uint32_t life;	  /* of its process when last seen alive */
 	bool live;	  /* in that life */
-	bool named;	  /* a record told comm; else it is ":TID" */
-	bool sampled;	  /* and its end was not told since */
+	bool named;	  /* a record had comm; else it is ":TID" */
+	bool sampled;	  /* and no record of its end came since */
 	const char *comm; /* interned; NULL: not asked for yet */
 	uint64_t exit;	  /* the last one; 0: none */
 };

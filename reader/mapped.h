@@ -1,5 +1,5 @@
 /* mapped.h - the parts of a mapped file that were read, whose pages are let go many at a time: the
- * other processors have to be told each time. Private to block.c. */
+ * other processors must be notified each time. Private to block.c. */
 #ifndef READER_MAPPED_H
 #define READER_MAPPED_H
 

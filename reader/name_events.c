@@ -142,7 +142,7 @@ static int name_from_format(void *arg, const char *system, const char *format, s
 	return names_by_config(arg, PERF_TYPE_TRACEPOINT, id, name, (size_t)full);
 }
 
-/* Old perf tells the names of tracepoints, and of probes, nowhere else in a pipe. */
+/* Old perf writes the names of tracepoints, and of probes, nowhere else into a pipe. */
 static int names_from_tracing(struct perf_file *f)
 {
 	struct tracing_head head;

@@ -156,7 +156,7 @@ int order_more_due(struct order *o, struct err *err)
 		int got = heap_take(o->heap.v, &o->heap.n, &o->log, end, e,
 				    ORDER_DUE_MAX - o->n_due, err);
 
-		if (got < 0) /* it is told when those before it have left */
+		if (got < 0) /* it is returned when those before it have left */
 			return o->n_due ? 1 : got;
 		o->n_due += (size_t)got;
 		for (; got--; e++) {

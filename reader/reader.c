@@ -201,7 +201,7 @@ int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err
 	}
 	f->failed = batch_fill(f, b);
 	if (b->samples.n) {
-		/* Before an error is told, what could be read is handed out. */
+		/* Before an error is returned, what could be read is handed out. */
 		machine_take_ended(f->machine, &b->ended);
 		tracing_settle(f);
 		b->pub = (struct perf_batch){b->samples.v, b->samples.n, b->ended.v, b->ended.n};

@@ -113,8 +113,8 @@ const struct map *address_space_at(const struct address_space *as, size_t i);
 /* Where the stack of the process's first thread ends, at its high addresses; 0: was not recorded.
  */
 uint64_t address_space_stack_end(const struct address_space *as);
-/* The file in which the JIT compiler of the process tells what code it made (jit-PID.dump, which it
- * maps so that recorders see it); NULL when it has mapped none so far. */
+/* The file in which the JIT compiler of the process describes the code it made (jit-PID.dump, which
+ * it maps so that recorders see it); NULL when it has mapped none so far. */
 const struct dso *address_space_jitdump(const struct address_space *as);
 /* Is it the name of such a file? *pid becomes the PID in it. */
 bool jitdump_pid(const char *path, uint32_t *pid);
@@ -237,7 +237,7 @@ struct perf_sample {
 	 * the guest's kernel, or, because nothing is known about its processes, one map "[guest]".
 	 */
 	const struct address_space *kernel;
-	const char *comm;    /* of tid at time_ns; ":TID" when no record told; lives until close */
+	const char *comm; /* of tid at time_ns; ":TID" when no record has it; lives until close */
 	const uint64_t *ips; /* call chain as recorded, leaf first, context markers included */
 	struct perf_regs user_regs;
 	const uint8_t *user_stack; /* copy of memory from the user stack pointer up */
@@ -313,7 +313,7 @@ const struct dso *perf_file_dso(const struct perf_file *f, size_t i);
 size_t perf_file_map_count(const struct perf_file *f);
 const struct map *perf_file_map(const struct perf_file *f, size_t i);
 /* Where the map of the kernel itself ends in the records, which is _etext; among the maps it
- * reaches up to the first module. 0: no record tells. */
+ * reaches up to the first module. 0: unknown. */
 uint64_t perf_file_kernel_end(const struct perf_file *f);
 
 /* The header features that say where the recording comes from; NULL / 0 when absent. */
@@ -414,15 +414,15 @@ struct perf_file_stats {
 	uint64_t skips[PERF_SKIP_N];
 	/* Both count the same losses in recordings that have both (perf >= 6.1): see perf_lost().
 	 */
-	uint64_t lost_records; /* told by PERF_RECORD_LOST */
-	uint64_t lost_samples; /* told by PERF_RECORD_LOST_SAMPLES */
+	uint64_t lost_records; /* by PERF_RECORD_LOST */
+	uint64_t lost_samples; /* by PERF_RECORD_LOST_SAMPLES */
 	uint64_t lost_bytes;   /* unreadable tail or holes in the data */
 	uint64_t throttled;
 	bool interrupted; /* the recorder was killed before it finished the header */
 	bool truncated;	  /* the file ends before its data does */
 	bool damaged;	  /* anything at all could not be read: exit code 1 */
 };
-/* Samples that were lost while recording, as far as the recording tells. */
+/* Samples that were lost while recording, as far as the recording says. */
 static inline uint64_t perf_lost(const struct perf_file_stats *s)
 {
 	return s->lost_samples > s->lost_records ? s->lost_samples : s->lost_records;

@@ -47,7 +47,7 @@ int apply_mmap(struct perf_file *f, struct record_view *v)
 	return machine_result(f, machine_mmap(f->machine, &m));
 }
 
-/* Whether the union of MMAP2 holds a build id. The flag alone does not tell: once one recorder on a
+/* Whether the union of MMAP2 holds a build id. The flag alone is not enough: once one recorder on a
  * machine asks for build ids, the kernel (seen in 6.18) leaves PERF_RECORD_MISC_MMAP_BUILD_ID set
  * in the copies for all others, over device and inode numbers. A build id has 3 zero bytes behind
  * its size and zeros behind its end; where no such map was asked for, only the sizes that linkers

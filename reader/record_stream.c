@@ -52,7 +52,7 @@ static void stream_ahead(struct perf_file *f, const struct record_stream *st)
 	prefault_move(&f->prefault, s->map + st->pos, s->map + (st->jumps ? st->pos : end));
 }
 
-/* Adds bytes behind the splitter's, or tells it that there are none. */
+/* Adds bytes behind the splitter's, or notifies it that there are none. */
 static int stream_fill(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = &st->split;

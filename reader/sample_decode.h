@@ -7,7 +7,7 @@
 #include "reader/events.h"
 #include "reader/reader.h"
 
-/* PERF_SAMPLE_READ of one sample: what read(2) of the event or its group would have told. */
+/* PERF_SAMPLE_READ of one sample: what read(2) of the event or its group would have returned. */
 struct sample_read {
 	uint64_t n;	  /* values; 0: not recorded */
 	unsigned n_words; /* per value, which is the first of them */

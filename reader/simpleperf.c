@@ -81,8 +81,8 @@ int symbol_file_add(struct simpleperf *sp, struct symbol_file *sf, uint64_t star
 	return 0;
 }
 
-/* Interpreted methods of Java are told by where their byte code is; maps of what was compiled at
- * run time, each with a symbol file of its own, have a mark in prot. */
+/* Interpreted methods of Java are identified by where their byte code is; maps of what was compiled
+ * at run time, each with a symbol file of its own, have a mark in prot. */
 bool simpleperf_is_code(const struct simpleperf *sp, const char *path, uint32_t prot)
 {
 	uint32_t id = sp->files.n ? strtab_find(&sp->paths, path, strlen(path)) : STRTAB_FAILED;

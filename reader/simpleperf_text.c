@@ -4,7 +4,7 @@
 #include "reader/header_text.h"
 
 /* Strings in pairs. A value may have lines. */
-static void tell_meta_info(struct teller *t)
+static void print_meta_info(struct header_printer *t)
 {
 	size_t size;
 	const uint8_t *p = perf_file_feature(t->f, FEATURE_SIMPLEPERF_META_INFO, &size);
@@ -15,14 +15,14 @@ static void tell_meta_info(struct teller *t)
 
 		if (!key || !value)
 			return;
-		tell_part(t, "# simpleperf %s : ", key);
+		print_part(t, "# simpleperf %s : ", key);
 		for (const char *end; (end = strchr(value, '\n')); value = end + 1)
-			tell_part(t, "%.*s;", (int)(end - value), value);
-		tell(t, "%s", value);
+			print_part(t, "%.*s;", (int)(end - value), value);
+		put_line(t, "%s", value);
 	}
 }
 
-static void tell_symbols(struct teller *t)
+static void print_symbols(struct header_printer *t)
 {
 	const struct simpleperf *sp = &t->f->simpleperf;
 	uint64_t n = 0;
@@ -30,10 +30,10 @@ static void tell_symbols(struct teller *t)
 	for (size_t i = 0; i < sp->files.n; i++)
 		n += sp->files.v[i]->pub.n;
 	if (sp->files.n)
-		tell(t, "# contains %" PRIu64 " symbols of %zu files", n, sp->files.n);
+		put_line(t, "# contains %" PRIu64 " symbols of %zu files", n, sp->files.n);
 }
 
-void tell_simpleperf(struct teller *t)
+void print_simpleperf(struct header_printer *t)
 {
 	static const struct {
 		unsigned bit;
@@ -46,9 +46,9 @@ void tell_simpleperf(struct teller *t)
 	};
 	size_t size;
 
-	tell_meta_info(t);
-	tell_symbols(t);
+	print_meta_info(t);
+	print_symbols(t);
 	for (size_t i = 0; i < sizeof presences / sizeof *presences; i++)
 		if (perf_file_feature(t->f, presences[i].bit, &size))
-			tell(t, "# contains %s (%zu bytes)", presences[i].what, size);
+			put_line(t, "# contains %s (%zu bytes)", presences[i].what, size);
 }

@@ -1,4 +1,4 @@
-/* warnings.c - what people are told: each kind once, counts at the end. */
+/* warnings.c - warnings: each kind once, counts at the end. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -10,7 +10,7 @@
 #define UNKNOWN_SE 4.0 /* standard errors that it may differ by, if those are more */
 #define LOST_MAX   .01
 
-/* What both must have, if both tell it. */
+/* What both must have, if both have it. */
 static const struct {
 	const char *name;
 	size_t offset;

@@ -54,7 +54,7 @@ int family_make(struct family *f, size_t n, size_t runs, size_t base);
 /* The same of n_past earlier runs; `session` stays the caller's. */
 int family_make_past(struct family *f, size_t n_past, const unsigned *session);
 void family_done(struct family *f);
-/* Size factors of the runs, with a mean of 1: *is_stable tells whether functions that do not change
+/* Size factors of the runs, with a mean of 1: *is_stable is whether functions that do not change
  * gave them, or nothing has to be adjusted. Looks at nothing but how runs of one side differ.
  * force_stable: the latter is not wanted. 0 or -1. */
 int family_sizes(struct family *f, bool force_stable, double *size, bool *is_stable);

@@ -2,14 +2,15 @@
  * frame at which another one was cut. Private to stitch/.
  *
  * Equal address, stack pointer and frame pointer make two frames similar, not the same: where
- * functions recurse, or are called in a loop, others soon stand at the same place. What tells them
- * apart is the memory of the frame itself, of which both stacks have a copy: its arguments, spilled
- * registers and locals. If all of that is equal, it is the same activation, whenever that was. (In
- * a recursion the lowest words say this only of a frame that is not much larger.) If not, it may
- * still be the same with a changed variable, or another one called from the same place; then time
- * decides, and that all stacks near in time with such a frame show the same callers, and that no
- * function calls itself there. That the caller of an equal frame had returned in between does not
- * matter: what is told is a path of calls, and that is mostly the same (tests/stitch/README.md).
+ * functions recurse, or are called in a loop, others soon stand at the same place. What
+ * distinguishes them apart is the memory of the frame itself, of which both stacks have a copy: its
+ * arguments, spilled registers and locals. If all of that is equal, it is the same activation,
+ * whenever that was. (In a recursion the lowest words say this only of a frame that is not much
+ * larger.) If not, it may still be the same with a changed variable, or another one called from the
+ * same place; then time decides, and that all stacks near in time with such a frame show the same
+ * callers, and that no function calls itself there. That the caller of an equal frame had returned
+ * in between does not matter: what is taken is a path of calls, and that is mostly the same
+ * (tests/stitch/README.md).
  */
 #ifndef STITCH_STACKS_H
 #define STITCH_STACKS_H
@@ -39,7 +40,7 @@ struct stitch_stack {
 	const struct stitch_words *words; /* else NULL */
 	uint32_t copy_bytes;
 	uint32_t n;
-	uint32_t n_believed; /* frames that can be told; 0: not looked at yet */
+	uint32_t n_believed; /* frames that others may take; 0: not looked at yet */
 	uint32_t wanted,
 		seen_before; /* the frame that it was cut at; the last occurrence before it */
 	uint32_t donor;	     /* an occurrence, or NONE */
@@ -87,9 +88,9 @@ void stitch_stacks_clear(struct stitch_stacks *s);
 void stitch_stacks_done(struct stitch_stacks *s);
 /* After all stacks were pushed: finds the occurrences. 0 or -ERR_NOMEM. */
 int stitch_find_sights(struct stitch_stacks *s);
-/* The occurrence whose stack tells the callers of a cut stack, or NONE, which sets is_doubted. */
+/* The occurrence whose stack has the callers of a cut stack, or NONE, which sets is_doubted. */
 uint32_t stitch_donor(struct stitch_stacks *s, struct stitch_stack *cut, uint64_t max_distance_ns);
-/* Frames of the stack that can be told to others. */
+/* Frames of the stack that others may take. */
 uint32_t stitch_believed(struct stitch_stack *s);
 /* The words of one frame that can be compared. */
 void stitch_words_get(const struct stitch_stack *s, uint32_t frame, struct stitch_words *ret);

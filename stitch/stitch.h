@@ -1,4 +1,4 @@
-/* stitch.h - what other samples of a thread tell of a stack that was cut.
+/* stitch.h - what other samples of a thread show of a stack that was cut.
  *
  * A copy of a stack that was too small ends in the middle of it. Other samples of the thread tell
  * how deep the stack was, and often who the callers beyond the cut are. Nothing here reads files or
@@ -46,7 +46,7 @@ int stack_depths_need(const struct stack_depths *d, unsigned percent, uint64_t b
 /* ---- stitching --------------------------------------------------------------------------------
  *
  * A stack that was cut ends in the middle of an activation of some function. Another sample of the
- * same thread that passed through the same activation tells who called it: one with the same
+ * same thread that passed through the same activation shows who called it: one with the same
  * address, stack pointer, frame pointer, and memory of that frame. Without equal memory the nearest
  * in time is believed if it is near, all others that are agree, and the function does not call
  * itself there; what it adds is marked FRAME_STITCHED. A stitcher sees all samples of the threads
@@ -74,8 +74,8 @@ struct stitch_stats {
 int stitcher_new(struct stitcher **ret, const struct stitch_options *opt, struct err *err);
 void stitcher_free(struct stitcher *st);
 /* Completes those traces of a batch that were cut, as far as can be known: they get a base, in
- * `room`. A trace without places stays as it is, and tells nothing. 0 or -ERR_NOMEM, after which
- * the stitcher knows less. */
+ * `room`. A trace without places stays as it is, and completes no other. 0 or -ERR_NOMEM, after
+ * which the stitcher knows less. */
 int stitcher_run(struct stitcher *st, const struct perf_sample *const *samples,
 		 struct stack_trace *traces, size_t n, struct scratch *room);
 /* The thread has ended, at the end of the last batch at the latest. */

@@ -140,7 +140,7 @@ static int make_lookups(struct batch *b, struct group *g)
 
 /* ---- symbols, lines ---------------------------------------------------------------------- */
 
-/* The kernel tells all its symbols as text, however few are asked for: the longest of all. */
+/* The kernel writes all its symbols as text, however few are asked for: the longest of all. */
 static size_t symbols_work(const struct group *g)
 {
 	return g->src->dso->kind == DSO_KERNEL ? SIZE_MAX : g->n_pairs;

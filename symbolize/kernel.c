@@ -4,7 +4,7 @@
  * In this order: the file the user names; the copy in the recording; perf's build-id cache; the
  * running kernel's own, when it is the recorded one. Addresses in a list from another boot differ
  * from the recorded ones by the difference of the two random offsets (KASLR); the recording's
- * kernel map tells where _text was: perf stores that address as the map's page offset. */
+ * kernel map has where _text was: perf stores that address as the map's page offset. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>

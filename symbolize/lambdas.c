@@ -66,7 +66,7 @@ static const char *scopes_begin(const char *name, const char *end)
 	return end;
 }
 
-/* Without parameters, DWARF's name tells none: of a generic lambda. */
+/* Without parameters, DWARF's name has none: of a generic lambda. */
 static bool may_be_same(const struct lambda *marked, const struct lambda *symbol)
 {
 	size_t n = (size_t)(marked->number - marked->begin);
@@ -75,7 +75,7 @@ static bool may_be_same(const struct lambda *marked, const struct lambda *symbol
 				       !memcmp(marked->begin, symbol->begin, n));
 }
 
-/* Do the names have the same lambdas, as far as names tell? */
+/* Do the names have the same lambdas, as far as names show? */
 static bool are_in_step(const char *marked, const char *symbol)
 {
 	struct lambda m, s;

@@ -322,7 +322,7 @@ static bool is_plt_name(const char *name)
 static int read_section(struct plt *p, const struct plt_machine *m, const struct elf_section *s,
 			const char *section_name)
 {
-	/* GNU ld tells 8 or 16; lld tells nothing and uses 16 */
+	/* GNU ld writes 8 or 16; lld writes nothing and uses 16 */
 	uint32_t entsize = s->entsize >= 8 && s->entsize <= 64 ? (uint32_t)s->entsize : 16;
 	uint64_t off;
 

@@ -54,7 +54,7 @@ static int open_module(struct symbol_source *s, struct err *err)
 	e->mod = modules_get(s->env->modules, s->dso);
 	if (!e->mod)
 		return err_nomem(err);
-	/* Looking for debug files costs system calls: only when they can tell more. */
+	/* Looking for debug files costs system calls: only when they can have more. */
 	if ((!e->mod->image || !s->env->no_inline || !elfsyms_has_symtab(e->mod->image)) &&
 	    !module_debug(s->env->modules, e->mod))
 		return err_nomem(err);
@@ -73,7 +73,7 @@ static int load_symbols(struct symbol_source *s, struct elf_state *e, const uint
 		s->miss = miss_of(e->mod->image_miss);
 	else if (!*e->syms.source)
 		s->miss = SYM_MISS_NO_SYMBOLS;
-	/* A debug file alone may not tell where any of the addresses are. */
+	/* A debug file alone may not show where any of the addresses are. */
 	if (!*e->syms.source || (!e->mod->image && !n))
 		return 0;
 	return source_says(s, err, "%s%s", e->syms.source,

@@ -178,7 +178,7 @@ bool kernel_find_core(struct kernel *k, const struct source_env *env, uint64_t a
 /* Keeps what was read of the running kernel for later runs. */
 void kernel_save(struct kernel *k);
 /* How far the recorded kernel (DSO_KERNEL or DSO_GUEST_KERNEL) was moved against a table that has
- * _text and _stext at these addresses (0: not known). 0 when the recording does not tell. */
+ * _text and _stext at these addresses (0: not known). 0 when the recording does not say. */
 uint64_t kernel_shift(const struct source_env *env, enum dso_kind kind, uint64_t _text,
 		      uint64_t _stext);
 

@@ -102,7 +102,7 @@ struct symbolizer_options {
 	bool cut_templates;
 	unsigned template_depth;
 	enum sym_folded folded;
-	/* The recording, for what its maps tell: how far the kernel was moved at boot, where BPF
+	/* The recording, for what its maps show: how far the kernel was moved at boot, where BPF
 	 * programs start, which jitdump files were written. NULL: not known. Must outlive the
 	 * symbolizer. */
 	const struct perf_file *file;
@@ -129,7 +129,7 @@ bool symbolizer_cache_dir(char *buf, size_t size);
 
 struct symbolizer; /* opaque */
 
-/* `info` (may be NULL) tells whether the running kernel's /proc/kallsyms fits the recording.
+/* `info` (may be NULL) decides whether the running kernel's /proc/kallsyms fits the recording.
  * `modules` and `info` must outlive the symbolizer. 0, or negative with *err filled. */
 int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		   const struct perf_file_info *info, const struct symbolizer_options *opt,

@@ -28,8 +28,9 @@ struct arch_trampoline {
 		uint8_t reg; /* DWARF number */
 		uint16_t off;
 	} * saved;
-	/* Where the code is in a vDSO, which may not be at hand: what tells such a frame from other
-	 * contents of the stack, one of `marks` in the 4 bytes at sp + mark_off. 0: nothing. */
+	/* Where the code is in a vDSO, which may not be at hand: what distinguishes such a frame
+	 * from other contents of the stack, one of `marks` in the 4 bytes at sp + mark_off. 0:
+	 * nothing. */
 	uint16_t mark_off;
 	uint32_t marks[2];
 };
@@ -103,7 +104,7 @@ struct arch {
 	struct arch_return (*return_before)(const struct arch_code *code);
 	/* And how far above sp the frame record is that the kernel makes for a signal handler. */
 	uint16_t signal_record_off;
-	/* Words that functions push which do not tell in call frame information, at most. */
+	/* Words that functions push without call frame information for it, at most. */
 	uint8_t untold_pushes;
 	/* Words that a stub of a lazy .plt has pushed when it is at `at`, of which ARCH_STUB_BYTES
 	 * before and behind can be read (0 where there is no code); 0 also for other code. May be

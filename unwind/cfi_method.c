@@ -58,7 +58,7 @@ static int8_t register_index(const struct arch *arch, uint64_t mask, unsigned dw
 }
 
 /* Programs for 64 bits may run code for 32, as Wine does: a rule is for one of them. And what is
- * remembered of JIT code that nothing is told of is wrong once something is. */
+ * remembered of JIT code without a description is wrong once there is one. */
 static uint64_t cache_layout(const struct walk *w)
 {
 	return address_space_layout(w->s->space) << 2 | (uint64_t)w->is_told << 1 |

@@ -622,7 +622,7 @@ static bool is_small_gap(struct cfi_module *cm, uint64_t vaddr)
 	       cfi_index_find(&cm->eh, vaddr + GAP_BYTES, &fde) > 0;
 }
 
-/* With the calls only where symbols do not tell. */
+/* With the calls only where symbols are missing. */
 static bool function_find(struct cfi_module *cm, uint64_t vaddr, struct code_function *ret)
 {
 	code_open(cm);

@@ -19,7 +19,7 @@ const struct arch *cfi_module_arch(const struct cfi_module *cm);
 
 /* The rule for a vaddr: of the FDE that covers it, or RULE_END in the code that the program starts
  * with, or for a sigreturn trampoline, or RULE_CLONE, RULE_NO_CFI, RULE_BAD_CFI, or RULE_NO_BINARY
- * where the debug file alone does not tell it. Remembered.
+ * where the debug file alone does not have it. Remembered.
  * *number: of the vaddr among those that were asked for; 0: none. */
 struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr, uint32_t *number);
 

@@ -21,7 +21,7 @@ enum code_fp { CODE_FP_CALLER, CODE_FP_FRAME, CODE_FP_OTHER };
 /* For the stack pointer: above what the function was entered with, so that it is not this one. */
 #define CODE_SP_WRONG -2
 
-/* The frame before an instruction. Places are told by how far they are below the CFA. */
+/* The frame before an instruction. Places are given as distances below the CFA. */
 struct code_frame {
 	int32_t sp;	  /* the stack pointer; < 0: not known */
 	int32_t fp;	  /* CODE_FP_FRAME: the frame pointer */

@@ -57,7 +57,7 @@ static bool cfa_by_copy(const struct walk *w, const struct cursor *c, const stru
 	return sp > c->sp;
 }
 
-/* By both registers, where both tell. The stack pointer may be wrong after a guess. */
+/* By both registers, where both are known. The stack pointer may be wrong after a guess. */
 static bool cfa_of(struct walk *w, const struct cursor *c, const struct code_frame *f,
 		   uint64_t *cfa)
 {
@@ -109,7 +109,7 @@ static bool goes_by_fp(struct walk *w, uint64_t ip)
 }
 
 /* The return address is in a register, of which only the sample's own frame knows. How many
- * arguments are above the stack pointer is not known, so the caller must be told by its frame
+ * arguments are above the stack pointer is not known, so the caller must be found by its frame
  * pointer. */
 static bool return_in_register(struct walk *w, const struct cursor *c, const struct code_frame *f,
 			       struct cursor *ret)
@@ -142,7 +142,7 @@ static bool find_record(struct walk *w, const struct cursor *c, struct cursor *r
 }
 
 /* The CFA that was kept, in the frame or in a register of the sample's own: where the stack was
- * aligned the return address that *cfa tells is a copy. */
+ * aligned the return address at *cfa is a copy. */
 static bool realigned_cfa(const struct walk *w, const struct cursor *c, const struct code_frame *f,
 			  uint64_t *cfa)
 {

@@ -125,8 +125,8 @@ static bool is_at_return(struct walk *w)
 	return end && n == RETURN_BYTES && w->arch->is_return && w->arch->is_return(end - n, n);
 }
 
-/* How many words the sample's own function may have pushed that its rule does not tell, if the rule
- * led to `ip`, where no code is; -1: it may be right, and only the mapping is not known. */
+/* How many words the sample's own function may have pushed that its rule does not count, if the
+ * rule led to `ip`, where no code is; -1: it may be right, and only the mapping is not known. */
 static int wrong_by_words(struct walk *w, uint64_t ip)
 {
 	if (is_at_return(w))
@@ -327,7 +327,7 @@ static bool has_stub(struct walk *w, uint64_t ra)
 }
 
 /* The stub that CPython makes for every function (Python/asm_trampoline.S): `sub $8, %rsp; call
- * *%rcx; add $8, %rsp; ret`, at multiples of 16. Of its bytes and rules a perf map tells nothing,
+ * *%rcx; add $8, %rsp; ret`, at multiples of 16. Of its bytes and rules a perf map has nothing,
  * but they are copied from the interpreter, which is its caller, and has to have them. The stub has
  * called into a file, too. */
 static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct map *map)

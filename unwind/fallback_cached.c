@@ -112,7 +112,7 @@ static bool jit_again(struct walk *w)
 	return arrive(c, ra, FRAME_FRAME_POINTER);
 }
 
-/* By both registers, where both tell: see cfa_of() of code_step.c. */
+/* By both registers, where both are known: see cfa_of() of code_step.c. */
 static bool cfa_find(const struct cursor *c, const struct rule *r, uint64_t *cfa)
 {
 	uint64_t by_sp = c->sp + (uint64_t)(int64_t)r->cfa_add;

@@ -2,10 +2,10 @@
  *
  * Code that keeps no frame pointer leaves the register to its callers: the record is then that of
  * the nearest caller that keeps one, and a walk that goes on from the record leaves this caller out
- * (psABI AMD64 3.2.1: rbp belongs to the caller). Where nothing tells which kind of code it is, the
+ * (psABI AMD64 3.2.1: rbp belongs to the caller). Where it is unknown which kind of code it is, the
  * words up to the record do: that caller has left its return address among them, and its call frame
  * information says that its frame begins behind this very record. A return address of a call that
- * is over may say so, too; but the machine code of its function tells how far below the record the
+ * is over may say so, too; but the machine code of its function shows how far below the record the
  * stack pointer was at the call, and so at which place of the stack the word must be.
  */
 #include <sys/mman.h>
@@ -153,7 +153,7 @@ static enum fp_owner step_out(struct walk *w, const struct cursor *c, uint64_t r
 		cfa += (uint32_t)f->sp;
 	} else if (r.kind == RULE_SP) {
 		cfa += (uint64_t)(int64_t)r.cfa_off;
-		/* Saved, but not as one that frames are told by, unless in Go. */
+		/* Saved, but not as one that frames are found by, unless in Go. */
 		if (r.fp_off && r.how != FRAME_GO_TABLE)
 			return FP_OWNER_SELF;
 		if (r.fp_off)

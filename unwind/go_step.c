@@ -7,7 +7,7 @@
  * follow. */
 #include "unwind/return_check.h"
 
-/* What the machine code tells: it has not changed the stack pointer yet, or does not, because it is
+/* What the machine code shows: it has not changed the stack pointer yet, or does not, because it is
  * on the thread's stack already. */
 static bool step_by_code(struct walk *w, struct cursor *c, const struct map *map)
 {

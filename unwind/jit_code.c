@@ -1,7 +1,7 @@
 /* jit_code.c - the step by the machine code of a function that has no file: a jitdump tells the
  * bytes.
  *
- * HotSpot's compilers keep no frame pointers and tell no call frame information, but all places of
+ * HotSpot's compilers keep no frame pointers and write no call frame information, but all places of
  * a method have one frame. Other code of JIT compilers is not like that (interpreters, stubs with
  * many entries): only what direct jumps from the start lead to is believed, and a return address
  * only behind a call. */
@@ -81,7 +81,7 @@ enum return_check return_check_jit(struct walk *w, uint64_t ra)
 	return frame_at(w, &info, ra) ? RETURN_NONE : RETURN_MAP;
 }
 
-/* Does the frame at sp hold a return address, as far as its code tells? */
+/* Does the frame at sp hold a return address, as far as its code shows? */
 static bool holds_return(struct walk *w, const struct code_frame *f, uint64_t sp)
 {
 	uint64_t ra;

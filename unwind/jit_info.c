@@ -1,9 +1,9 @@
 /* jit_info.c - call frame information of code without a file, and the step by it.
  *
  * tools/perf/Documentation/jitdump-specification.txt, JIT_CODE_UNWINDING_INFO: .eh_frame for the
- * one function whose code is told of next, as if it lay behind the code. How far behind, writers do
- * not agree upon (perf inject: at the next multiple of 16; V8: of 8), so only the length of the FDE
- * counts, and its start is the function's. */
+ * one function whose code is described next, as if it lay behind the code. How far behind, writers
+ * do not agree upon (perf inject: at the next multiple of 16; V8: of 8), so only the length of the
+ * FDE counts, and its start is the function's. */
 #include "unwind/walk.h"
 
 /* A CIE, an FDE, a terminator. */

@@ -1,4 +1,4 @@
-/* jit_owner.c - whose is the frame record, seen from code without a file of which nothing is told?
+/* jit_owner.c - whose is the frame record, seen from code without a file or a description?
  *
  * Compiled Java code uses rbp as it likes, and mostly leaves it to its caller: its record is that
  * of an interpreter frame then, and what that returns to is not the caller of the compiled code.

@@ -1,4 +1,5 @@
-/* libdw_space.c - tells libdwfl what is mapped, with our images; answers what its CFI says of a pc.
+/* libdw_space.c - reports to libdwfl what is mapped, with our images; answers what its CFI says of
+ * a pc.
  */
 #include "unwind/libdw_space.h"
 

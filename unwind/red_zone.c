@@ -3,8 +3,8 @@
  * SHA-2 of OpenSSL for AVX2 saves it in its frame and, in the loop that lowers the stack pointer,
  * in the word below that (psABI AMD64 3.2.2, "red zone"): the CFA is (sp - 8) dereferenced, plus 8.
  * Copies of stacks begin at sp. The word in the frame is still there, at the place that other rows
- * of the function tell, but sp is lower by an amount that none tells. It is the first word from
- * there on that says where a return address is, if that follows a call that leads to this very
+ * of the function describe, but sp is lower by an amount that none describes. It is the first word
+ * from there on that says where a return address is, if that follows a call that leads to this very
  * function.
  */
 #include "unwind/return_check.h"

@@ -78,7 +78,7 @@ enum { RULE_UNKNOWN_CODE = 1 }; /* its bytes are not those of a known function *
 enum rule_way {
 	RULE_WAY_UNKNOWN, /* not looked for yet, or none of these */
 	RULE_WAY_JIT,	  /* by frame pointer, in code without a file */
-	/* By the frame that machine code tells, in a function with a name. The CFA is cfa_off above
+	/* By the frame that machine code shows, in a function with a name. The CFA is cfa_off above
 	 * the frame pointer if how is CODE_FP_FRAME, and cfa_add above the stack pointer unless
 	 * that is < 0; fp_off and ra_off as for RULE_SP. */
 	RULE_WAY_CODE,

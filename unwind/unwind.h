@@ -119,7 +119,7 @@ struct stack_base {
 struct stack_trace {
 	struct frame *frames; /* storage of the unwinder, valid until its next call */
 	size_t n;
-	struct stack_base *base; /* what other samples tell of the callers beyond; NULL: nothing */
+	struct stack_base *base; /* what other samples show of the callers beyond; NULL: nothing */
 	size_t n_kernel;	 /* the first n_kernel frames are kernel frames */
 	/* Of the frames from n_kernel on; NULL when not asked for, or not known by the method. */
 	const struct frame_place *places;

@@ -47,7 +47,7 @@ struct walk {
 	struct memory memory;
 	uint64_t space_key; /* of the sample's address space in the cache */
 	uint64_t code_mask; /* see arch_code_mask() */
-	bool is_told;	    /* a JIT compiler tells of its code */
+	bool is_told;	    /* a JIT compiler described its code */
 
 	struct cfi_worker *worker;
 	const struct perf_sample *s;
@@ -224,14 +224,14 @@ const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, ui
  * walk's processor, or ip is in none of its segments. */
 struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t ip, uint64_t *vaddr);
 
-/* jit_info.c: what a JIT compiler has told of the code at `ip`; false: nothing. */
+/* jit_info.c: a JIT compiler's description of the code at `ip`; false: nothing. */
 bool jit_info_find(struct walk *w, uint64_t ip, struct jit_unwind_info *ret);
-/* Finds the caller of the frame *c by what a JIT compiler has told of its code. WALK_ON
+/* Finds the caller of the frame *c by a JIT compiler's description of its code. WALK_ON
  * and the caller in *c (but not is_return_address), WALK_NEEDS_ALL, or why it ends here;
- * UNWIND_STOP_NO_CFI: it has told nothing. */
+ * UNWIND_STOP_NO_CFI: there is none. */
 enum unwind_stop jit_step(struct walk *w, struct cursor *c);
-/* The complete rule; NULL: it has told nothing, or that this is the outermost frame. `bias` as in
- * walk_full_rule(). */
+/* The complete rule; NULL: there is no description, or that this is the outermost frame. `bias` as
+ * in walk_full_rule(). */
 const struct full_rule *jit_full_rule(struct walk *w, uint64_t ip, struct arena *arena,
 				      uint64_t *bias);
 
@@ -259,7 +259,7 @@ enum unwind_stop jit_code_step(struct walk *w, struct cursor *c, bool *has_fp);
 /* The stack pointer in the caller of *c, code without a file with a frame pointer; `ra`: its return
  * address. */
 uint64_t jit_caller_sp(struct walk *w, const struct cursor *c, uint64_t ra);
-/* Is the frame of code without a file at ip told by its frame pointer, or not at all? */
+/* Is the frame of code without a file at ip found by its frame pointer, or not at all? */
 bool jit_goes_by_fp(struct walk *w, uint64_t ip);
 void jit_code_done(struct jit_code *j);
 

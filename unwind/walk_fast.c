@@ -38,7 +38,7 @@ static enum unwind_stop zero_return(const struct walk *w)
 	return is_first(w) ? WALK_NEEDS_ALL : UNWIND_STOP_END;
 }
 
-/* The frame below was found by its frame pointer, which with a link register does not tell where
+/* The frame below was found by its frame pointer, which with a link register does not show where
  * this one begins. Its own does: it points to where the one before is saved. */
 static bool cfa_by_record(const struct cursor *c, const struct rule *r, uint64_t *cfa)
 {

@@ -54,7 +54,7 @@ static enum expr_status evaluate(struct step *st, const uint8_t *expr, size_t le
 }
 
 /* The CFA where sp is not known, because the frame below was found by its frame pointer, which with
- * a link register does not tell where the caller's frame begins: by the caller's own frame pointer,
+ * a link register does not show where the caller's frame begins: by the caller's own frame pointer,
  * which points to where it has saved the one before. */
 static bool cfa_by_record(struct step *st)
 {
