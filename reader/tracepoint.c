@@ -8,6 +8,7 @@
 #include <traceevent/event-parse.h>
 #include <traceevent/trace-seq.h>
 
+#include "base/vec.h"
 #include "reader/tracing.h"
 
 enum {
@@ -66,8 +67,18 @@ static bool has_short_widths(const char *s)
 	return true;
 }
 
-/* Arrays whose length is a value of the sample. */
-static bool has_array(const struct tep_print_arg *a, unsigned depth)
+/* The library divides by what is there. */
+static bool may_trap(const struct tep_print_arg *op)
+{
+	const struct tep_print_arg *right = op->op.right;
+
+	if (*op->op.op != '/' && *op->op.op != '%')
+		return false;
+	return !right || right->type != TEP_PRINT_ATOM || strtoll(right->atom.atom, NULL, 0) <= 0;
+}
+
+/* Arrays whose length is a value of the sample, and divisions by one. */
+static bool is_risky(const struct tep_print_arg *a, unsigned depth)
 {
 	for (; a; a = a->next) {
 		if (depth > NESTED_MAX)
@@ -81,19 +92,20 @@ static bool has_array(const struct tep_print_arg *a, unsigned depth)
 		case TEP_PRINT_DYNAMIC_ARRAY_LEN:
 			return true;
 		case TEP_PRINT_FLAGS:
-			if (has_array(a->flags.field, depth + 1))
+			if (is_risky(a->flags.field, depth + 1))
 				return true;
 			break;
 		case TEP_PRINT_SYMBOL:
-			if (has_array(a->symbol.field, depth + 1))
+			if (is_risky(a->symbol.field, depth + 1))
 				return true;
 			break;
 		case TEP_PRINT_TYPE:
-			if (has_array(a->typecast.item, depth + 1))
+			if (is_risky(a->typecast.item, depth + 1))
 				return true;
 			break;
 		case TEP_PRINT_OP:
-			if (has_array(a->op.left, depth + 1) || has_array(a->op.right, depth + 1))
+			if (may_trap(a) || is_risky(a->op.left, depth + 1) ||
+			    is_risky(a->op.right, depth + 1))
 				return true;
 			break;
 		default:
@@ -114,14 +126,26 @@ static bool fields_fit(const struct tep_format_field *f, size_t n)
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
+struct formats {
+	VEC(struct tracing_format) list;
+};
+
 static int take_format(void *arg, const char *system, const char *format, size_t n)
 {
-	struct tracepoints *t = arg;
+	struct formats *f = arg;
+	const struct tracing_format one = {.system = system, .text = format, .n = n};
 
-	if (n <= FORMAT_MAX && is_flat(format, n))
-		tep_parse_event(t->tep, format, n,
-				system); /* one that it does not know is not printed */
-	return 0;
+	return n <= FORMAT_MAX && is_flat(format, n) ? vec_push(&f->list, one) : 0;
+}
+
+/* Those that the library does not know are not printed. */
+static void parse_formats(struct tracepoints *t, struct formats *f)
+{
+	tracing_try(f->list.v, f->list.n);
+	for (size_t i = 0; i < f->list.n; i++)
+		if (f->list.v[i].is_good)
+			tep_parse_event(t->tep, f->list.v[i].text, f->list.v[i].n,
+					f->list.v[i].system);
 }
 
 /* For the library, which copies the name. */
@@ -143,20 +167,22 @@ struct tracepoints *tracepoints_new(const uint8_t *data, size_t n)
 {
 	struct tracepoints *t = calloc(1, sizeof *t);
 	struct tracing_head head;
+	struct formats f = {0};
 
 	if (!t)
 		return NULL;
 	tep_set_loglevel(TEP_LOG_NONE);
 	t->tep = tep_alloc();
 	trace_seq_init(&t->seq);
-	if (!t->tep || tracing_walk(data, n, &head, take_format, t) < 0) {
-		/* Damaged, but some formats may be there. */
-		if (!t->tep || !head.page) {
-			tracepoints_free(t);
-			return NULL;
-		}
+	if (!t->tep || (tracing_walk(data, n, &head, take_format, &f) < 0 && !head.page)) {
+		tracepoints_free(t);
+		t = NULL;
+	} else {
+		/* Of damaged ones those that are there. */
+		parse_formats(t, &f);
+		tep_set_function_resolver(t->tep, name_function, t);
 	}
-	tep_set_function_resolver(t->tep, name_function, t);
+	vec_done(&f.list);
 	return t;
 }
 
@@ -179,6 +205,20 @@ static void take_raw(struct tracepoints *t, const uint8_t *raw, size_t n)
 	t->used = n;
 }
 
+/* The library prints by the event that the raw bytes name, and finds that name where the first of
+ * all events has it. */
+static bool is_of_event(struct tracepoints *t, const struct perf_sample *s,
+			const struct tep_event *e)
+{
+	const struct tep_event *first = tep_get_first_event(t->tep);
+	struct tep_record record = {.data = t->raw, .size = (int)s->extra->raw_size};
+
+	if (!fields_fit(first->format.common_fields, s->extra->raw_size))
+		return false;
+	take_raw(t, s->extra->raw, s->extra->raw_size);
+	return tep_data_type(t->tep, &record) == e->id;
+}
+
 bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
 		       const struct function_namer *by, struct text *out)
 {
@@ -189,11 +229,10 @@ bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
 	const char *how = TEP_PRINT_INFO;
 
 	if (!e || n > RAW_MAX || !fields_fit(e->format.common_fields, n) ||
-	    !fields_fit(e->format.fields, n))
+	    !fields_fit(e->format.fields, n) || !is_of_event(t, s, e))
 		return false;
-	if (has_array(e->print_fmt.args, 0) || !has_short_widths(e->print_fmt.format))
+	if (is_risky(e->print_fmt.args, 0) || !has_short_widths(e->print_fmt.format))
 		how = TEP_PRINT_INFO_RAW;
-	take_raw(t, s->extra->raw, n);
 	t->kernel = s->kernel;
 	t->by = by;
 	trace_seq_reset(&t->seq);

@@ -30,6 +30,15 @@ int tracing_walk(const uint8_t *data, size_t n, struct tracing_head *head,
 /* "name:" and "ID:" of a format; the name is not terminated. */
 bool tracing_name(const char *format, size_t n, const char **name, size_t *len, uint64_t *id);
 
+/* tracing_trial.c: one of them, as tracing_walk() gives it. */
+struct tracing_format {
+	const char *system, *text;
+	size_t n;
+	bool is_good;
+};
+/* Sets is_good of those that libtraceevent reads without ending the process. */
+void tracing_try(struct tracing_format *v, size_t n);
+
 /* The texts of tracepoints' fields. */
 struct tracepoints;
 struct function_namer {
