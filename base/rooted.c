@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -58,6 +60,42 @@ static int find_below(const char *root, size_t n, const char *path, int flags)
 	return fd;
 }
 
+/* Of a directory or link at the end of a path nothing is mounted for O_PATH. In an autofs what is
+ * not mounted is not even in the kernel's cache of names (RESOLVE_CACHED, Linux 5.12). */
+static int place_of(const char *path, bool in_autofs)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+			       .resolve = in_autofs ? RESOLVE_CACHED : 0};
+
+	return in_autofs ? (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how)
+			 : open(path, O_PATH | O_CLOEXEC);
+}
+
+/* Would something be mounted on the way? Then a recording could name any server that /net leads to.
+ */
+static bool leads_to_automount(const char *path)
+{
+	bool in_autofs = false;
+	char at[PATH_MAX];
+	const char *slash;
+
+	for (slash = strchr(path + 1, '/'); *path == '/' && slash; slash = strchr(slash + 1, '/')) {
+		struct statfs fs;
+		int place;
+
+		if ((size_t)(slash - path) >= sizeof at)
+			return false; /* too long for open(), too */
+		memcpy(at, path, (size_t)(slash - path));
+		at[slash - path] = '\0';
+		place = place_of(at, in_autofs);
+		if (place < 0)
+			return in_autofs;
+		in_autofs = !fstatfs(place, &fs) && fs.f_type == AUTOFS_SUPER_MAGIC;
+		close(place);
+	}
+	return in_autofs;
+}
+
 /* An O_PATH descriptor of what has the name. A directory that the user gives is still of use where
  * there is no openat2() (Linux 5.6, and some sandboxes); what another process sees is not. */
 static int find(const char *root, const char *path, bool follow)
@@ -66,6 +104,10 @@ static int find(const char *root, const char *path, bool follow)
 	size_t given = given_root(root, path), n = given ? given : rooted_process_root(path);
 	int fd;
 
+	if (!n && leads_to_automount(path)) {
+		errno = EREMOTE;
+		return -1;
+	}
 	if (!n)
 		return open(path, flags);
 	fd = find_below(path, n, path + n, flags);
@@ -193,6 +235,10 @@ int rooted_error(struct err *err, int errnum, const char *path)
 		return err_set(err, ERR_UNSUPPORTED, path, "a symbolic link, or too many of them");
 	if (errnum == EFBIG)
 		return err_set(err, ERR_LIMIT, path, "nearly all of it is holes (a sparse file)");
+	if (errnum == EREMOTE)
+		return err_set(err, ERR_IO, path,
+			       "a file system that would have to be mounted first (autofs): look "
+			       "at it, then it is");
 	return err_errno(err, errnum, path, "open");
 }
 

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Nothing is mounted because a recording names a path: below an autofs, as of /net, that would ask any server for it.
+
+This test is the daemon of an autofs of its own: the kernel asks it through a pipe for what processes of other groups look
+up. That reading a file asks is seen first."""
+import ctypes
+import fcntl
+import os
+import shutil
+import struct
+import subprocess
+import threading
+
+from tap import Tap
+
+BIN = os.environ["BIN"]
+CLONE_NEWNS, MS_REC, MS_PRIVATE, AUTOFS_IOC_FAIL = 0x20000, 0x4000, 1 << 18, 0x9361
+TRAP = "/mnt/net"
+tap = Tap()
+libc = ctypes.CDLL(None, use_errno=True)
+asked = []
+
+
+def mount_autofs(place):
+    """(where the kernel asks, a descriptor of the root for answers); None: there is none."""
+    read, write = os.pipe()
+    data = f"fd={write},pgrp={os.getpgrp()},minproto=5,maxproto=5,indirect".encode()
+    if (libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) or libc.mount(b"none", b"/mnt", b"tmpfs", 0, None)
+            or os.mkdir(place) or libc.mount(b"test", place.encode(), b"autofs", 0, data)):
+        return None
+    os.close(write)
+    return read, os.open(place, os.O_RDONLY)
+
+
+def answer(read, root):
+    """There is nothing, whatever is asked for."""
+    while packet := os.read(read, 512):
+        token, length = struct.unpack_from("=I", packet, 8)[0], struct.unpack_from("=I", packet, 40)[0]
+        asked.append(packet[44:44 + length].decode().rstrip("\0"))
+        fcntl.ioctl(root, AUTOFS_IOC_FAIL, token)
+
+
+def run(*command):
+    del asked[:]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+if os.geteuid() != 0 or not shutil.which("gcc"):
+    tap.skip("autofs", "needs root and gcc")
+    tap.end()
+with open("hot.c", "w") as f:
+    f.write("int main(void) { for (volatile long i = 0; i < 300000000; i++) ; return 0; }\n")
+name = os.path.join(os.getcwd(), "hot")
+subprocess.run(["gcc", "-O1", "-g", "-o", name, "hot.c"], check=True)
+p = run(f"{BIN}/capture", "-q", "--no-compress", "-e", "cpu-clock:u", "-o", "hot.data", "--", name)
+trap = f"{TRAP}/evil.example.com/hot"
+trap = trap[:-3] + "h" * (len(name) - len(trap)) + "hot"  # as long as the name that it takes the place of
+if p.returncode or len(trap) != len(name):
+    tap.skip("autofs", "nothing can be recorded here" if p.returncode else f"{name} is too short a name")
+    tap.end()
+with open("hot.data", "rb") as f:
+    data = f.read()
+with open("net.data", "wb") as f:
+    f.write(data.replace(name.encode(), trap.encode()))
+ends = mount_autofs(TRAP)
+if not ends:
+    tap.skip("autofs", "none can be mounted: " + os.strerror(ctypes.get_errno()))
+    tap.end()
+threading.Thread(target=answer, args=ends, daemon=True).start()
+run("cat", trap)
+tap.check(asked == ["evil.example.com"], "reading a file asks for what it is on", asked)
+for options in ([], ["--stats"], ["-f", "pprof", "-o", "x.pb"]):
+    p = run(f"{BIN}/resolve", "--no-cache", *options, "net.data")
+    tap.check(p.returncode == 0 and not asked, f"resolve {' '.join(options)}: nothing is asked for", (p.returncode, asked, p.stderr))
+words = run(f"{BIN}/resolve", "--no-cache", "--stats", "net.data").stderr
+tap.check("would have to be mounted first" in words, "and --stats says why the file is not there", words)
+tap.end()
