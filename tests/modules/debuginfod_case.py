@@ -152,9 +152,9 @@ class Run:
         return self.modules.get(name, {}).get("debuginfod")
 
     def files(self):
-        """{path in the cache: size}, without the control files."""
+        """{path in the cache: size}, without the control files and, of elfutils 0.193 on, the answers' headers."""
         return {os.path.relpath(os.path.join(d, f), self.cache): os.path.getsize(os.path.join(d, f))
-                for d, _, fs in os.walk(self.cache) for f in fs if d != self.cache}
+                for d, _, fs in os.walk(self.cache) for f in fs if d != self.cache and not f.startswith("hdr-")}
 
     def has_no_stacks(self):
         """None but those of the dynamic loader at work, which is here. How long it works is the machine's affair."""

@@ -112,7 +112,7 @@ def tiers():
             sizes[tier] = sum(q.bytes for q in asked)
             report(sizes[tier] == sum(r.files().values()) and abs(said_bytes(r) - sizes[tier]) <= 500 and
                    all(q.status == 200 for q in asked), f"{tier}: bytes sent, kept and told are the same",
-                   (sizes[tier], said_bytes(r), asked, r))
+                   (sizes[tier], said_bytes(r), r.files(), asked))
             report({OF_ID[q.build_id] for q in asked} == set(NAMES), f"{tier}: every module", asked)
             want = {"sym": {".note.gnu.build-id", ".symtab", ".strtab"},
                     "line": {".note.gnu.build-id", ".symtab", ".strtab", ".debug_line", ".debug_line_str"},

@@ -21,8 +21,13 @@ if not (os.path.isabs(library) and shutil.which("c++filt") and shutil.which("nm"
     tap.end()
 symbols = sorted({line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", library).splitlines()})
 symbols = [s for s in symbols if re.match("_Z(?![TG])", s)]  # functions
+# Constraints of gcc 16 (`_ZNSsC1EvQ26is_default_constructible_vIT1_E`) are read by -p alone, and by demangle.h.
+unread = [s for s in symbols if s in set(run("c++filt", text="".join(s + "\n" for s in symbols)).splitlines())]
+symbols = [s for s in symbols if s not in unread]
 text = "".join(s + "\n" for s in symbols)
 full, plain = run("c++filt", text=text), run("c++filt", "-p", text=text)
+ours = run(os.environ["BUILD"] + "/tests/demangle/tool_demangle", text="".join(s + "\n" for s in unread)).splitlines()
+tap.check(not [s for s in ours if s.startswith("_Z")] and len(unread) < 100, f"{len(unread)} names that c++filt does not read are read", ours[:5])
 tool = os.environ["BUILD"] + "/tests/profile/tool_fold"
 have, want = run(tool, text=full).splitlines(), run(tool, text=plain).splitlines()
 differ = [x for x in zip(full.splitlines(), have, want) if x[1] != x[2]]
