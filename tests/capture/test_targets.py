@@ -110,8 +110,11 @@ if os.geteuid() == 0:
         stacks = perf_frames("a.data", "--pid", str(p.pid))
         # Newer ones unwind with libdw, and have no names of libc for a process that ran already.
         bad = [s for s in stacks if not (s and s[-1] in ROOTS) and not (PERF_FORGETS and "main" in s)]
-        # perf 7.2 has no frame at all for some.
-        tap.check(stacks and len(bad) <= (0.5 if PERF_FORGETS else 0.05) * len(stacks), f"-a: perf unwinds it, {len(stacks)} stacks", bad[:3])
+        if not bad or os.path.samefile("/", "/proc/1/root"):
+            # perf 7.2 has no frame at all for some.
+            tap.check(stacks and len(bad) <= (0.5 if PERF_FORGETS else 0.05) * len(stacks), f"-a: perf unwinds it, {len(stacks)} stacks", bad[:3])
+        else:
+            tap.skip("-a: perf unwinds it", "in a chroot: another libc has the same path for processes above it, which perf takes (build id mismatch)")
     except RuntimeError as e:
         if "status -11" not in str(e):
             raise
