@@ -22,7 +22,8 @@ if not (os.path.isabs(library) and shutil.which("c++filt") and shutil.which("nm"
 symbols = sorted({line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", library).splitlines()})
 symbols = [s for s in symbols if re.match("_Z(?![TG])", s)]  # functions
 # Constraints of gcc 16 (`_ZNSsC1EvQ26is_default_constructible_vIT1_E`) are read by -p alone, and by demangle.h.
-unread = [s for s in symbols if s in set(run("c++filt", text="".join(s + "\n" for s in symbols)).splitlines())]
+as_is = set(run("c++filt", text="".join(s + "\n" for s in symbols)).splitlines())
+unread = [s for s in symbols if s in as_is]
 symbols = [s for s in symbols if s not in unread]
 text = "".join(s + "\n" for s in symbols)
 full, plain = run("c++filt", text=text), run("c++filt", "-p", text=text)
