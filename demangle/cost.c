@@ -6,9 +6,10 @@
  * So its own graph of the name, which is made in linear time, is measured first. */
 #include "demangle/cost.h"
 
-#include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "demangle/libiberty.h"
 
 enum { TREE_MAX = 1 << 16 };
 

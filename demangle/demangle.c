@@ -2,7 +2,6 @@
 #include "demangle/language.h"
 
 #include <ctype.h>
-#include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "demangle/cxx20.h"
 #include "demangle/cost.h"
+#include "demangle/libiberty.h"
 
 /* libiberty's recursion limit refuses C++ names of more than 1024 bytes, which heavily templated
  * programs do have. Without it, its stack use grows by up to 220 bytes per byte of name: 4 KiB stay
