@@ -137,8 +137,9 @@ static const char *no_debug_help(const struct module *m)
 	if (by_miss[m->debug_miss])
 		return by_miss[m->debug_miss];
 	if (is_packaged(m->dso->path))
-		return "install its debug symbols (Debian: `find-dbgsym-packages FILE` names the "
-		       "package; Fedora: `dnf debuginfo-install`), or fetch them with --debuginfod";
+		return "install its debug symbols (Debian: `find-dbgsym-packages FILE` of "
+		       "debian-goodies names the package; Fedora: `dnf debuginfo-install`), or "
+		       "fetch them with --debuginfod";
 	return "build it with -g and do not strip it, or give its debug file by --debug-dir DIR";
 }
 
@@ -284,7 +285,8 @@ static bool is_telling(const struct module_tried *t)
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
-static void text_why(const struct module_report *r, FILE *out)
+/* What would help is said once, of the first module that it is true of. */
+static void text_why(const struct module_report *r, bool says_help, FILE *out)
 {
 	size_t i, n = r->module && *r->help ? module_tried_count(r->module) : 0, n_places = 0;
 
@@ -295,14 +297,14 @@ static void text_why(const struct module_report *r, FILE *out)
 		if (is_telling(&t))
 			fprintf(out, "             tried %s\n", t.text);
 	}
-	if (n_places)
+	if (n_places && says_help)
 		fprintf(out, "             tried %zu place%s without such a file\n", n_places,
 			n_places == 1 ? "" : "s");
-	if (*r->help)
+	if (*r->help && says_help)
 		fprintf(out, "             %s\n", r->help);
 }
 
-static void text_module(const struct module_report *r, double share, FILE *out)
+static void text_module(const struct module_report *r, double share, bool says_help, FILE *out)
 {
 	fprintf(out, "  %5.1f %%  %-6s  %-50s ", share, sym_tier_text(r->tier), r->dso->path);
 	fprintf(out, "%s%s%s%s%s%s%s%s%s\n", r->source, *r->source && r->miss ? "; " : "",
@@ -310,11 +312,23 @@ static void text_module(const struct module_report *r, double share, FILE *out)
 		*r->lacks && (*r->source || r->miss) ? "; " : "", r->lacks,
 		*r->lacks_detail ? ": " : "", r->lacks_detail, *r->fetch ? "; debuginfod: " : "",
 		r->fetch);
-	text_why(r, out);
+	text_why(r, says_help, out);
+}
+
+/* Adds it; false: it was there. */
+static bool is_new(const char *said[], size_t *n, const char *help)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (!strcmp(said[i], help))
+			return false;
+	said[(*n)++] = help;
+	return true;
 }
 
 void report_modules_text(const struct pipeline *p, FILE *out)
 {
+	const char *said[TEXT_MODULES_MAX];
+	size_t n_said = 0;
 	size_t n, i;
 	struct dso_weight *w = weigh_dsos(p, &n);
 	uint64_t total = perf_file_stats(p->file)->samples - p->filtered;
@@ -323,7 +337,7 @@ void report_modules_text(const struct pipeline *p, FILE *out)
 	for (i = 0; i < n && i < TEXT_MODULES_MAX; i++) {
 		struct module_report r = report_of(p, w[i].dso);
 
-		text_module(&r, percent(w[i].samples, total), out);
+		text_module(&r, percent(w[i].samples, total), is_new(said, &n_said, r.help), out);
 	}
 	if (n > TEXT_MODULES_MAX)
 		fprintf(out, "  ... and %zu more\n", n - TEXT_MODULES_MAX);

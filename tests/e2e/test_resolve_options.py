@@ -226,6 +226,9 @@ for i, path in enumerate(paths):
 w.write("paths.data")
 advice = {m["path"]: "install its debug symbols" in m["help"] for m in resolve("paths.data", "--symfs", "root")[1]["modules"]}
 tap.check(advice == paths, "packages are advised where distributions have their files", advice)
+text = run([RESOLVE, "--stats", "--symfs", "root", "-o", os.devnull, "paths.data"]).stderr.split("modules by samples:")[1]
+tap.check(all(path in text for path in paths) and text.count("install its debug symbols") == text.count("build it with -g") == 1,
+          "--stats: what would help is said once, of the first module that needs it", text)
 
 # --stats=json: the members that DESIGN promises, and what must hold between them.
 NUMBERS = ("samples lost skipped user_stacks root switched truncated no_cfi no_file no_map broken stitched guessed frames addresses symbolized "
