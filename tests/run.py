@@ -5,7 +5,7 @@ Unit tests are cmocka programs (BUILD/tests/STAGE/test_X); scripts are tests/**/
 speak TAP: `ok - name`, `not ok - name`, `ok - name # SKIP why`. A program that dies or exits nonzero
 without a `not ok` counts as one failure. Arguments after the options are substrings that select.
 Scripts get BUILD, BIN (absolute) and TOP (the checkout) in the environment and a scratch folder as
-their working directory. As many run at once as there are processors; those that took longest the
+their working directory. Lines `# figures: ..` are printed of tests that pass, too. As many run at once as there are processors; those that took longest the
 last time begin first.
 
 Most tests record live programs, and what a loaded machine does to those cannot all be foreseen. A test
@@ -116,6 +116,7 @@ def run(name, cmd, env, limit):
     passed, bad, skips = judge(name, out, rc)
     seconds = time.time() - start
     text = [f"{'FAILED' if bad else 'ok':6} {name:44} {passed:4} passed {len(bad):3} failed  {seconds:6.1f} s"]
+    text += [f"       {line[2:]}" for line in out.splitlines() if line.startswith("# figures: ")]
     text += [f"       skipped: {s}" for s in skips]
     if bad:
         text += [f"       not ok: {b}" for b in bad[:20]] + [f"       | {l}" for l in reasons(out.splitlines())] + [""]

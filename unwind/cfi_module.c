@@ -640,6 +640,8 @@ bool cfi_module_code_frame(struct cfi_module *cm, uint64_t vaddr, struct code_fu
 {
 	const struct code_frame *f = NULL;
 
+	if (!cm->arch->code_step)
+		return false;
 	pthread_mutex_lock(&cm->lock);
 	if (function_find(cm, vaddr, fn))
 		f = code_index_frame(&cm->code, cm->mod->image, cm->arch, fn, vaddr);

@@ -262,16 +262,30 @@ bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip)
 	return f.fp_holds == CODE_FP_CALLER && f.sp == word;
 }
 
-/* NULL: not known. */
-static const struct known_code *known_code(struct walk *w, const struct map *map, uint64_t ip)
+/* The same as may_be_caller() for code whose function is not known. */
+static bool is_behind_call(struct walk *w, const struct map *map, uint64_t ip,
+			   const struct cursor *caller)
 {
+	return return_check(w, caller->ip) == RETURN_CALL &&
+	       may_have_called_file(w, map, ip, caller->sp - w->arch->word_bytes, caller->ip);
+}
+
+/* NULL: not known. */
+static const struct known_code *known_code(struct walk *w, const struct map *map,
+					   const struct cursor *c)
+{
+	uint64_t ip = c->ip - c->is_return_address, vaddr = 0;
 	struct known_code *k = &w->worker->codes[hash_u64(ip) % CODES_KNOWN];
 	struct cfi_module *cm;
-	uint64_t vaddr = 0;
 
 	if (k->map != map->id || k->ip != ip) {
 		cm = walk_module(w, map, ip, &vaddr);
+		k->fn = (struct code_function){0};
 		k->is_known = cm && cfi_module_code_frame(cm, vaddr, &k->fn, &k->frame);
+		k->is_ahead = cm && !k->is_known && !k->fn.is_named && !k->fn.is_part &&
+			      code_ahead(cm, vaddr + c->is_return_address, c->is_return_address,
+					 &k->frame);
+		k->is_known |= k->is_ahead;
 		k->bias = ip - vaddr;
 		k->ip = ip;
 		k->map = map->id;
@@ -288,7 +302,7 @@ enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *m
 
 	if (!w->arch->code_step)
 		return UNWIND_STOP_NO_CFI;
-	k = known_code(w, map, ip);
+	k = known_code(w, map, c);
 	if (!k)
 		return UNWIND_STOP_NO_CFI;
 	if (k->fn.is_named && ip - k->bias - k->fn.start < k->fn.end - k->fn.start)
@@ -296,7 +310,8 @@ enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *m
 	stop = code_caller(w, c, &k->frame, &caller);
 	if (stop != WALK_ON)
 		return stop;
-	if (!may_be_caller(w, c, &k->fn, k->bias, caller.ip))
+	if (k->is_ahead ? !is_behind_call(w, map, ip, &caller)
+			: !may_be_caller(w, c, &k->fn, k->bias, caller.ip))
 		return UNWIND_STOP_NO_CFI;
 	*c = caller;
 	return WALK_ON;

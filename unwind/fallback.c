@@ -20,6 +20,9 @@
 /* How far from its start known code is recognised. */
 #define KNOWN_CODE_BYTES 64
 
+/* endbr64, jmp */
+#define STUB_INSNS 2
+
 /* Where no code can be on x86-64: below what may be mapped (vm.mmap_min_addr) and outside of user
  * space. A rule that leads there is wrong, as LuaJIT's, which says the same of all of a function
  * with five pushes. */
@@ -92,6 +95,103 @@ static bool known_frame_step(struct walk *w, struct cursor *c, const struct map 
 	return true;
 }
 
+/* Does another function begin behind `target`, which the code at ip is a part of, and which has the
+ * frame pointer of its caller there? */
+static bool begins_between(struct walk *w, const struct map *map, uint64_t target, uint64_t ip)
+{
+	struct code_function fn = {0};
+	struct code_frame f;
+	struct cfi_module *cm;
+	uint64_t vaddr;
+
+	cm = walk_module(w, map, ip, &vaddr);
+	return cm && cfi_module_code_frame(cm, vaddr, &fn, &f) && f.fp_holds == CODE_FP_CALLER &&
+	       fn.start > target - (ip - vaddr);
+}
+
+/* Does the call before `ra` name a function that the code at ip, in `map`, is no part of? One that
+ * jumps on, as V8's builtins do, may have led there all the same: where that code leaves by its
+ * frame pointer, the record is its own. */
+static bool calls_another(struct walk *w, const struct map *map, uint64_t ip, uint64_t ra)
+{
+	uint64_t target = map && !is_jit(map) ? called_function(w, ra) : 0;
+
+	/* Also where it begins behind ip. */
+	return target && target >= map->start && target < map->end &&
+	       (ip - target > FUNCTION_BYTES_MAX || begins_between(w, map, target, ip)) &&
+	       !leaves_by_fp(w, map, ip);
+}
+
+/* Does the function at `target`, in a file, go on up to ip? Another begins behind padding that the
+ * code before does not run into. */
+static bool goes_on_to(struct walk *w, const struct map *map, uint64_t target, uint64_t ip)
+{
+	struct code_frame f = {0};
+	struct code_insn in = {0};
+	struct cfi_module *cm;
+	uint64_t vaddr, at;
+	bool is_over = false;
+
+	cm = target && ip - target <= LOOK_BACK_BYTES ? walk_module(w, map, ip, &vaddr) : NULL;
+	if (!cm)
+		return false;
+	for (at = vaddr - (ip - target); at < vaddr; at += in.bytes) {
+		size_t n = KNOWN_CODE_BYTES;
+		const uint8_t *code = cfi_module_code(cm, at, &n);
+
+		if (!code || !w->arch->code_step(code, n, &f, &in) || (is_over && in.is_filler))
+			return false;
+		is_over = in.way >= CODE_JUMP;
+	}
+	return at == vaddr;
+}
+
+/* Does what is called jump on at once, as stubs do, to where is not known? */
+static bool calls_stub(struct walk *w, const struct map *map, uint64_t target)
+{
+	uint64_t vaddr;
+	struct cfi_module *cm = target ? walk_module(w, map, target, &vaddr) : NULL;
+	struct code_insn in = {0};
+	unsigned i;
+
+	for (i = 0; cm && w->arch->code_step && i < STUB_INSNS; i++, vaddr += in.bytes) {
+		struct code_frame f = {0};
+		size_t n = KNOWN_CODE_BYTES;
+		const uint8_t *code = cfi_module_code(cm, vaddr, &n);
+
+		if (!code || !w->arch->code_step(code, n, &f, &in))
+			return false;
+		if (in.way == CODE_SWITCH)
+			return true;
+	}
+	return false;
+}
+
+bool may_have_called_file(struct walk *w, const struct map *map, uint64_t ip, uint64_t at,
+			  uint64_t ra)
+{
+	/* psABI AMD64 3.2.2; assembly calls its own functions as it likes. */
+	bool is_aligned = !w->arch->aligns_calls || at % 16 == 8;
+
+	uint64_t target = called_function(w, ra);
+
+	if (!map || !w->arch->code_step)
+		return true;
+	if (calls_stub(w, map, target)) /* the others of a .plt are near */
+		return is_aligned || ip - target + LOOK_BACK_BYTES <= 2 * LOOK_BACK_BYTES;
+	return (is_aligned && !calls_another(w, map, ip, ra)) || goes_on_to(w, map, target, ip);
+}
+
+/* Is the instruction at ip one that takes the return address from the stack pointer? */
+static bool is_at_return(struct walk *w, const struct map *map, uint64_t ip)
+{
+	size_t n = RETURN_BYTES;
+	uint64_t vaddr;
+	const uint8_t *end = code_before(w, map, ip + n, &n, &vaddr);
+
+	return end && n == RETURN_BYTES && w->arch->is_return && w->arch->is_return(end - n, n);
+}
+
 /* On entry to a function, and in one without a frame but for some words that it has pushed. */
 static bool stack_top_step(struct walk *w, struct cursor *c, const struct map *map, uint64_t sp,
 			   unsigned untold_pushes)
@@ -104,7 +204,9 @@ static bool stack_top_step(struct walk *w, struct cursor *c, const struct map *m
 	for (i = 0; i <= untold_pushes; i++, sp += w->arch->word_bytes) {
 		if (!walk_word(w, sp, w->arch->word_bytes, &ra) ||
 		    return_check(w, ra) != RETURN_CALL ||
-		    (is_jit(map) && !may_have_called_jit(w, c, sp, ra)))
+		    !(is_jit(map) ? may_have_called_jit(w, c, sp, ra)
+				  : is_at_return(w, map, c->ip) ||
+					    may_have_called_file(w, map, c->ip, sp, ra)))
 			continue;
 		c->ip = ra;
 		c->sp = sp + w->arch->word_bytes;
@@ -115,21 +217,11 @@ static bool stack_top_step(struct walk *w, struct cursor *c, const struct map *m
 	return false;
 }
 
-/* Is the sample's own instruction one that takes the return address from the stack pointer? */
-static bool is_at_return(struct walk *w)
-{
-	size_t n = RETURN_BYTES;
-	uint64_t vaddr;
-	const uint8_t *end = code_before(w, w->frames->map, w->frames->ip + n, &n, &vaddr);
-
-	return end && n == RETURN_BYTES && w->arch->is_return && w->arch->is_return(end - n, n);
-}
-
 /* How many words the sample's own function may have pushed that its rule does not count, if the
  * rule led to `ip`, where no code is; -1: it may be right, and only the mapping is not known. */
 static int wrong_by_words(struct walk *w, uint64_t ip)
 {
-	if (is_at_return(w))
+	if (is_at_return(w, w->frames->map, w->frames->ip))
 		return 0;
 	if (!w->arch->untold_pushes && w->arch->is_return && (ip < CODE_MIN || ip >> CODE_BITS))
 		return LEADS_NOWHERE_PUSHES;
@@ -141,9 +233,12 @@ static int wrong_by_words(struct walk *w, uint64_t ip)
 static bool first_frame_again(struct walk *w, struct cursor *c)
 {
 	int words = w->next - w->frames == 2 ? wrong_by_words(w, c->ip) : -1;
+	struct cursor first = *c;
 
-	if (words < 0 || !stack_top_step(w, c, w->frames->map, w->memory.sp, (unsigned)words))
+	first.ip = w->frames->ip;
+	if (words < 0 || !stack_top_step(w, &first, w->frames->map, w->memory.sp, (unsigned)words))
 		return false;
+	*c = first;
 	walk_pop(w);
 	return true;
 }
@@ -152,7 +247,8 @@ enum unwind_stop fallback_first_end(struct walk *w, struct cursor *c)
 {
 	struct cursor caller = *c;
 
-	if (!is_at_return(w) || !stack_top_step(w, &caller, w->frames->map, w->memory.sp, 0))
+	if (!is_at_return(w, w->frames->map, w->frames->ip) ||
+	    !stack_top_step(w, &caller, w->frames->map, w->memory.sp, 0))
 		return UNWIND_STOP_END;
 	if (w->worker->no_guess)
 		return UNWIND_STOP_BAD_CFI;
@@ -201,33 +297,6 @@ static bool link_register_step(struct walk *w, struct cursor *c, const struct ma
 	c->sp += (uint64_t)place.pushed_bytes;
 	c->how = FRAME_LINK_REGISTER;
 	return true;
-}
-
-/* Does another function begin behind `target`, which the code at ip is a part of, and which has the
- * frame pointer of its caller there? */
-static bool begins_between(struct walk *w, const struct map *map, uint64_t target, uint64_t ip)
-{
-	struct code_function fn = {0};
-	struct code_frame f;
-	struct cfi_module *cm;
-	uint64_t vaddr;
-
-	cm = walk_module(w, map, ip, &vaddr);
-	return cm && cfi_module_code_frame(cm, vaddr, &fn, &f) && f.fp_holds == CODE_FP_CALLER &&
-	       fn.start > target - (ip - vaddr);
-}
-
-/* Does the call before `ra` name a function that the code at ip, in `map`, is no part of? One that
- * jumps on, as V8's builtins do, may have led there all the same: where that code leaves by its
- * frame pointer, the record is its own. */
-static bool calls_another(struct walk *w, const struct map *map, uint64_t ip, uint64_t ra)
-{
-	uint64_t target = map && !is_jit(map) ? called_function(w, ra) : 0;
-
-	/* Also where it begins behind ip. */
-	return target && target >= map->start && target < map->end &&
-	       (ip - target > FUNCTION_BYTES_MAX || begins_between(w, map, target, ip)) &&
-	       !leaves_by_fp(w, map, ip);
 }
 
 /* The first C function of musl's programs is jumped to with 0 in the link register and the frame

@@ -107,6 +107,7 @@ struct cfi_worker {
 		struct code_function fn;
 		struct code_frame frame;
 		bool is_known;
+		bool is_ahead; /* by code_ahead() */
 	} codes[CODES_KNOWN];
 	struct jit_code jit_code;
 	/* By return address: frames by machine code that fp_owner.c has asked for. */
@@ -249,6 +250,11 @@ bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip);
  * was not copied; UNWIND_STOP_NO_CFI: not known. */
 enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *map);
 
+/* code_ahead.c: the frame at vaddr by the way from there to the return, for code whose function is
+ * not known. `is_called`: it is a return address. False: not known. */
+bool code_ahead(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
+		struct code_frame *ret);
+
 /* The caller of *c by a frame, in *ret but is_return_address; WALK_ON, or why it is not known. */
 enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struct code_frame *f,
 			     struct cursor *ret);
@@ -294,6 +300,12 @@ enum unwind_stop go_step(struct walk *w, struct cursor *c, enum rule_kind kind,
  * `kind` is RULE_NO_CFI or later in the enum. WALK_ON and the caller in *c, or why it ends here. */
 enum unwind_stop fallback_step(struct walk *w, struct cursor *c, enum rule_kind kind,
 			       const struct map *map);
+
+/* Can the return address at `at` on the stack be of the call that led to the code at ip in `map`,
+ * of a file? Not if the call names another function, nor where it is not aligned as compilers do.
+ */
+bool may_have_called_file(struct walk *w, const struct map *map, uint64_t ip, uint64_t at,
+			  uint64_t ra);
 
 /* The sample's own frame *c seems to be the outermost, because its rule found 0 for the return
  * address. Is that so, or is the rule wrong, as at the return of OpenSSL's x25519_fe64_mul? WALK_ON

@@ -50,7 +50,7 @@ def writer(path, mask=MASK):
 def add(w, pc, words, regs):
     """The words are at STACK; the stack pointer is there, if not said, or below."""
     regs = {RSP: STACK, RIP: pc, **regs}
-    dump = bytes(STACK - regs[RSP]) + b"".join(x.to_bytes(8, "little") for x in words)
+    dump = bytes(max(0, STACK - regs[RSP])) + b"".join(x.to_bytes(8, "little") for x in words)
     w.sample(pc, [regs.get(i, JUNK) for i in range(REGS) if w.regs_mask >> i & 1], dump)
 
 

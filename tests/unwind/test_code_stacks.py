@@ -222,21 +222,21 @@ def records(at):
 
 def new_tasks(at):
     """What clone returns to in the parent has a caller, which guesses find; what it returns to in the child has none, and what is
-    on its stack is what it was made with."""
+    on its stack is what it was made with. Calls align the stack."""
     words, callers = [at["in_outer"]] + [JUNK] * 3 + [at["in_start"]], [at["in_outer"], at["in_start"]]
     cases = {}
     for name, offs in ("clone3", (0, 3, 5)), ("clone", (0, 2, 4)):
         for off in offs:
             pc = at["in_" + name] + off
-            cases[f"the parent, {name} + {off}"] = (pc, words, {RAX: 7}), callers
-            cases[f"the child, {name} + {off}"] = (pc, words, {RAX: 0}), ["END"]
-            cases[f"the child without a stack, {name} + {off}"] = (pc, [], {RAX: 0}), ["END"]
-    cases["before the call"] = (at["in_clone3"] - 2, words, {RAX: 0}), callers
-    cases["behind the return"] = (at["in_clone3"] + 7, words, {RAX: 0}), callers
+            cases[f"the parent, {name} + {off}"] = (pc, words, {RAX: 7, RSP: STACK + WORD}), callers
+            cases[f"the child, {name} + {off}"] = (pc, words, {RAX: 0, RSP: STACK + WORD}), ["END"]
+            cases[f"the child without a stack, {name} + {off}"] = (pc, [], {RAX: 0, RSP: STACK + WORD}), ["END"]
+    cases["before the call"] = (at["in_clone3"] - 2, words, {RAX: 0, RSP: STACK + WORD}), callers
+    cases["behind the return"] = (at["in_clone3"] + 7, words, {RAX: 0, RSP: STACK + WORD}), callers
     check_stacks("new tasks", cases)
     children = {name: case for name, case in cases.items() if "child" in name}
     check_stacks("new tasks, no guesses", children, options=["--no-guess"])
-    check_stacks("new tasks, rax is not recorded", {"the parent": ((at["in_clone3"], words, {}), callers)}, MASK & ~(1 << RAX))
+    check_stacks("new tasks, rax is not recorded", {"the parent": ((at["in_clone3"], words, {RSP: STACK + WORD}), callers)}, MASK & ~(1 << RAX))
 
 
 def contexts(at):

@@ -27,12 +27,14 @@ LONG, ONLY = "TRUTH_LONG" in os.environ, os.environ.get("TRUTH_ONLY", "")
 SHORT = ("code without a file, frame pointers: both, gcc -O2", "code without a file, frame pointers: none, gcc -O2 -fno-omit-frame-pointer",
          "stacks, same: gcc -O2", "stacks, alt: gcc -O2 -static", "stacks, context: gcc -O2", "stacks, fiber: gcc -O2", "Go, stripped",
          "Go and C", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables", "gcc -O2, no unwind tables, stripped",
-         "clang -O2, no unwind tables, stripped", "clang -O2", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static", "g++ -O2, hooks",
+         "gcc -O2, no unwind tables, stripped, large frames", "clang -O2, no unwind tables, stripped", "clang -O2", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static", "g++ -O2, hooks",
          "clang++ -O2")
 N = 24  # functions of a generated program
 SELF = re.compile(r"(f|compare|many|thrower|tail)\d+(\..*)?$")
 # What functions call before they have recorded themselves: to do that, or for a larger stack.
 HOOK = re.compile(r"__cyg_profile_func_(enter|exit)$|main\.(enter|leave)$|runtime\.morestack(_noctxt)?(\.abi0)?$")
+# Of tool_truth; the others are reasons why stacks end.
+COUNTS = ("samples", "compared", "between", "frames", "wrong")
 tap = Tap()
 total = {}
 
@@ -72,7 +74,7 @@ def check(name, cmd, files, rate=4999, own=SELF, gap=None, least=0.9, strip=Fals
     n = {k: int(v) for k, v in re.findall(r"^(\w.*?):? (\d+)$", r.stdout, re.M)}
     for k, v in n.items():
         total[k] = total.get(k, 0) + v
-    ends = ", ".join(f"{v} {k}" for k, v in n.items() if k not in ("samples", "compared", "between", "frames", "wrong"))
+    ends = ", ".join(f"{v} {k}" for k, v in n.items() if k not in COUNTS)
     tap.check(r.returncode == 0 and n.get("compared", 0) + n.get("between", 0) >= least * n.get("samples", 1) > 20,
               f"{name}: {n.get('compared')} of {n.get('samples')} samples, {n.get('frames')} frames: {ends}", n, r.stdout[:6000], r.stderr)
     os.remove("truth.data")
@@ -128,6 +130,8 @@ def c_programs():
         for strip in False, True:
             seed += 1
             generated(f"{compiler} -O2, no unwind tables{', stripped' if strip else ''}", compiler, ["-O2", *NO_TABLES], seed, light=True, strip=strip)
+        # Some of its functions are called by address only, and have frames without a frame pointer.
+        generated(f"{compiler} -O2, no unwind tables, stripped, large frames", compiler, ["-O2", *NO_TABLES], 203, light=True, strip=True)
         generated(f"{compiler} -O2, four threads", compiler, ["-O2"], seed + 100, light=True, threads=3)
         generated(f"{compiler} -O2, two libraries", compiler, ["-O2"], seed + 200, light=True, libs=2)
         generated(f"{compiler} -O2, two libraries, bound at the start", compiler, ["-O2", "-Wl,-z,now"], seed + 300, libs=2)
@@ -220,5 +224,7 @@ other_stacks()
 go_programs()
 rust_programs()
 c_programs()
-print(f"# {total.get('compared')} samples, {total.get('frames')} frames, {total.get('wrong')} wrong")
+rest = ", ".join(f"{n:,} {what}" for what, n in sorted(total.items(), key=lambda x: -x[1]) if what not in COUNTS)
+print(f"# figures: {total.get('samples', 0):,} samples, of which {total.get('compared', 0):,} have a path of {total.get('frames', 0):,} frames, "
+      f"{total.get('wrong', 0)} wrong; {rest}")
 tap.end()

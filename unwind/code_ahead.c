@@ -1,0 +1,127 @@
+/* code_ahead.c - the frame of code whose function's start is not known, by the way to its return.
+ *
+ * Functions that only pointers lead to, in files without symbols: on the way from a place to the
+ * return as much is taken off the stack as the frame has there, whichever way it is. */
+#include "unwind/code.h"
+
+#include "unwind/walk.h"
+
+/* How many instructions are looked at. */
+#define AHEAD_STEPS_MAX 1024
+
+/* Where the register is at the beginning that places are told from: no frame is so large. */
+#define AHEAD_PLACE (1 << 30)
+
+/* The longest instruction (Intel SDM volume 2, 2.3.11). */
+#define INSN_BYTES_MAX 15
+
+struct way {
+	struct code_frame frame;
+	uint64_t vaddr;
+	int32_t saved_fp; /* where the caller's frame pointer was taken from; 0: nowhere */
+	bool fp_lost;	  /* it was written otherwise since */
+	bool has_called;
+};
+
+/* What is on the stack is not known: from where the frame pointer is taken, there the caller's is.
+ */
+static void follow_fp(struct way *to, const struct way *from, int32_t word)
+{
+	if (to->frame.fp_holds != CODE_FP_OTHER)
+		return;
+	to->fp_lost = to->frame.sp == from->frame.sp;
+	to->saved_fp = to->fp_lost ? 0 : to->frame.sp + word;
+	to->frame.fp_holds = CODE_FP_CALLER;
+	to->frame.saved_fp = 0;
+}
+
+/* One instruction. False: it is not understood, or does not lead to a place that is known. */
+static bool go_on(struct way *way, const struct cfi_module *cm, struct code_insn *in)
+{
+	const struct arch *arch = cfi_module_arch(cm);
+	const struct way from = *way;
+	size_t n = INSN_BYTES_MAX;
+	const uint8_t *code = cfi_module_code(cm, way->vaddr, &n);
+
+	if (!code || !arch->code_step(code, n, &way->frame, in))
+		return false;
+	follow_fp(way, &from, arch->word_bytes);
+	way->has_called |= in->way == CODE_CALL;
+	way->vaddr += in->way == CODE_JUMP ? (uint64_t)in->target : in->bytes;
+	return in->way <= CODE_JUMP || in->way == CODE_RETURN;
+}
+
+/* Where it does not go on, the last branch did. */
+static bool find_return(struct way *way, const struct cfi_module *cm)
+{
+	struct code_insn in = {0};
+	struct way branch = {0};
+	unsigned i;
+
+	for (i = 0; i < AHEAD_STEPS_MAX; i++) {
+		uint64_t at = way->vaddr;
+
+		if (!go_on(way, cm, &in)) {
+			if (!branch.vaddr)
+				return false;
+			*way = branch;
+			branch.vaddr = 0;
+		} else if (in.way == CODE_RETURN) {
+			return way->frame.sp >= 0;
+		} else if (in.way == CODE_BRANCH) {
+			branch = *way;
+			branch.vaddr = at + (uint64_t)in.target;
+		}
+	}
+	return false;
+}
+
+/* The rest of the frame, of which one register's place is known. */
+static void fp_set(struct code_frame *f, const struct way *way, int32_t word)
+{
+	f->saved_ra = word;
+	if (way->saved_fp)
+		f->saved_fp = way->saved_fp - way->frame.sp + word;
+	if (f->fp_holds == CODE_FP_CALLER && (way->saved_fp || way->fp_lost))
+		code_fp_set_other(f);
+}
+
+static bool ahead_by_sp(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
+			struct code_frame *ret)
+{
+	struct way way = {.frame.sp = AHEAD_PLACE, .vaddr = vaddr};
+	int32_t word = cfi_module_arch(cm)->word_bytes, taken;
+
+	if (!find_return(&way, cm))
+		return false;
+	taken = AHEAD_PLACE - way.frame.sp;
+	/* Behind a call that does not return another function begins, which takes nothing. */
+	if (taken < 0 || (!taken && (is_called || way.has_called)))
+		return false;
+	*ret = (struct code_frame){.sp = taken + word};
+	fp_set(ret, &way, word);
+	return true;
+}
+
+/* Where the stack pointer is set from the frame pointer: after alloca(). */
+static bool ahead_by_fp(const struct cfi_module *cm, uint64_t vaddr, struct code_frame *ret)
+{
+	struct way way = {.frame = {.sp = -1, .fp = AHEAD_PLACE, .fp_holds = CODE_FP_FRAME},
+			  .vaddr = vaddr};
+	int32_t word = cfi_module_arch(cm)->word_bytes;
+
+	if (!find_return(&way, cm) || way.frame.sp > AHEAD_PLACE)
+		return false;
+	*ret = (struct code_frame){
+		.sp = -1, .fp = AHEAD_PLACE - way.frame.sp + word, .fp_holds = CODE_FP_FRAME};
+	fp_set(ret, &way, word);
+	return true;
+}
+
+bool code_ahead(const struct cfi_module *cm, uint64_t vaddr, bool is_called, struct code_frame *ret)
+{
+	const struct arch *arch = cfi_module_arch(cm);
+
+	return arch->code_step && arch->ra == arch->pc &&
+	       (ahead_by_sp(cm, vaddr, is_called, ret) || ahead_by_fp(cm, vaddr, ret));
+}
