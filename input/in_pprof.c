@@ -102,15 +102,30 @@ static int get_field(struct bytes *b, struct field *f)
 	}
 }
 
+/* The numbers of a message by the numbers of their fields, which are below n. False: damaged. */
+static bool get_numbers(struct bytes b, uint64_t v[], size_t n)
+{
+	struct field f;
+	int rc;
+
+	memset(v, 0, n * sizeof *v);
+	while ((rc = get_field(&b, &f)) > 0)
+		if (f.number < n)
+			v[f.number] = f.value;
+	return rc == 0;
+}
+
 /* ---- ids --------------------------------------------------------------------------------------
  */
 
-/* Strings come last: where some are missing the file was cut. */
+/* Strings come last: where some are missing the file was cut. The first is "". */
 static uint32_t string(struct reader *r, uint64_t index)
 {
+	if (!index)
+		return 0;
 	if (index < r->strings.n)
 		return r->strings.v[index];
-	r->ret->cut |= index > 0;
+	r->ret->cut = true;
 	return 0;
 }
 
@@ -157,95 +172,56 @@ static enum dso_kind kind_of(const char *path)
 	return *path == '[' ? DSO_KERNEL_MODULE : DSO_FILE;
 }
 
+/* The fields of messages: profile.proto. */
 static int read_mapping(struct reader *r, struct bytes b, struct err *err)
 {
 	struct profile_mapping m = {.kind = DSO_UNKNOWN};
-	struct field f;
-	uint64_t id = 0;
+	uint64_t v[7];
 	uint32_t ours;
-	int rc;
 
-	while ((rc = get_field(&b, &f)) > 0)
-		switch (f.number) {
-		case 1:
-			id = f.value;
-			break;
-		case 2:
-			m.map.start = f.value;
-			break;
-		case 3:
-			m.map.end = f.value;
-			break;
-		case 4:
-			m.map.pgoff = f.value;
-			break;
-		case 5:
-			m.path = string(r, f.value);
-			break;
-		case 6:
-			build_id_of(text(r, f.value), &m.build_id);
-			break;
-		}
-	if (rc < 0)
+	if (!get_numbers(b, v, 7))
 		return 1;
+	m.map.start = v[2];
+	m.map.end = v[3];
+	m.map.pgoff = v[4];
+	m.path = string(r, v[5]);
+	build_id_of(text(r, v[6]), &m.build_id);
 	if (m.path)
 		m.kind = kind_of(strtab_get(&r->p->strings, m.path));
 	if (profile_add_mapping(r->p, &m, &ours, err))
 		return -ERR_NOMEM;
-	return know(&r->mappings, id, ours, err);
+	return know(&r->mappings, v[1], ours, err);
 }
 
 static int read_function(struct reader *r, struct bytes b, struct err *err)
 {
-	struct profile_function fn = {0};
-	struct field f;
-	uint64_t id = 0;
+	struct profile_function fn;
+	uint64_t v[6];
 	uint32_t ours;
-	int rc;
 
-	while ((rc = get_field(&b, &f)) > 0)
-		switch (f.number) {
-		case 1:
-			id = f.value;
-			break;
-		case 2:
-			fn.name = string(r, f.value);
-			break;
-		case 3:
-			fn.system_name = string(r, f.value);
-			break;
-		case 4:
-			fn.file = string(r, f.value);
-			break;
-		case 5:
-			fn.start_line = (uint32_t)f.value;
-			break;
-		}
-	if (rc < 0)
+	if (!get_numbers(b, v, 6))
 		return 1;
+	fn = (struct profile_function){
+		.name = string(r, v[2]),
+		.system_name = string(r, v[3]),
+		.file = string(r, v[4]),
+		.start_line = (uint32_t)v[5],
+	};
 	if (profile_add_function(r->p, &fn, &ours, err))
 		return -ERR_NOMEM;
-	return know(&r->functions, id, ours, err);
+	return know(&r->functions, v[1], ours, err);
 }
 
 static int read_line(struct reader *r, struct bytes b, struct err *err)
 {
-	struct profile_line line = {0};
-	struct field f;
-	uint64_t function = 0;
-	int rc;
+	struct profile_line line;
+	uint64_t v[3];
 
-	while ((rc = get_field(&b, &f)) > 0)
-		switch (f.number) {
-		case 1:
-			function = f.value;
-			break;
-		case 2:
-			line.line = (uint32_t)f.value;
-			break;
-		}
-	line.function = hash_get(&r->functions.of, function);
-	if (rc < 0 || line.function == HASH_NONE)
+	if (!get_numbers(b, v, 3))
+		return 1;
+	line = (struct profile_line){.function = hash_get(&r->functions.of, v[1]),
+				     .line = (uint32_t)v[2]};
+	if (line.function == HASH_NONE)
 		return 1;
 	return vec_push(&r->lines, line) ? err_nomem(err) : 0;
 }
@@ -317,17 +293,13 @@ static int read_string(struct reader *r, struct bytes b, struct err *err)
 
 static int read_type(struct reader *r, struct bytes b, struct err *err)
 {
-	struct value_type t = {0};
-	struct field f;
-	int rc;
+	uint64_t v[3];
 
-	while ((rc = get_field(&b, &f)) > 0)
-		*(f.number == 1 ? &t.type : &t.unit) = f.value;
-	if (rc < 0)
+	if (!get_numbers(b, v, 3))
 		return 1;
 	if (r->n_types == TYPES_MAX)
 		return err_set(err, ERR_LIMIT, "", "more than %d sample types", TYPES_MAX);
-	r->types[r->n_types++] = t;
+	r->types[r->n_types++] = (struct value_type){.type = v[1], .unit = v[2]};
 	return 0;
 }
 
@@ -365,23 +337,13 @@ static uint8_t stop_of(const char *name)
 /* A label of a sample. 1: callers are of another sample. */
 static int read_label(struct reader *r, struct bytes b, struct profile_sample *s)
 {
-	struct field f;
-	uint64_t key = 0, str = 0, num = 0;
+	uint64_t v[4], str, num;
 	const char *name;
 
-	while (get_field(&b, &f) > 0)
-		switch (f.number) {
-		case 1:
-			key = f.value;
-			break;
-		case 2:
-			str = f.value;
-			break;
-		case 3:
-			num = f.value;
-			break;
-		}
-	name = text(r, key);
+	get_numbers(b, v, 4);
+	str = v[2];
+	num = v[3];
+	name = text(r, v[1]);
 	if (str && (!strcmp(name, "thread_comm") || !strcmp(name, "comm") ||
 		    (!s->comm && !strcmp(name, "thread"))))
 		s->comm = string(r, str);
