@@ -207,7 +207,7 @@ static int rank_all(struct page *g, size_t n, int (*compare)(const void *, const
 {
 	size_t i;
 
-	*rank = malloc((n + 1) * sizeof **rank);
+	*rank = calloc(n + 1, sizeof **rank); /* of the root, too, where no sample has a frame */
 	*by_rank = malloc((n + 1) * sizeof **by_rank);
 	if (!*rank || !*by_rank)
 		return -1;

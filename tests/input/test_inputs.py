@@ -283,4 +283,13 @@ for i in range(10, len(plain), 41):
     if code not in (1, 2) or "Sanitizer" in err or not err:
         worst = worst or (i, code, err)
 tap.check(worst is None, "pprof, damaged: no harm; cut: told", worst)
+# A sample without frames, and nothing else: there is a root, and no name.
+bare = b"\x0a\x04\x08\x01\x10\x02" + b"\x12\x03\x12\x01\x05" + b"\x32\x00" + b"\x32\x07samples" + b"\x32\x05count"
+worst = {}
+for name in re.findall(r"(?m)^  (\S+) ", subprocess.run([f"{BIN}/resolve", "--formats"], stdout=subprocess.PIPE, text=True).stdout):
+    for env in ({}, {"MALLOC_PERTURB_": "85"}):  # memory that is read before it is written
+        p = subprocess.run([f"{BIN}/resolve", "-f", name, "-o", "bare.out", write("bare.pb", bare)], stderr=subprocess.PIPE, text=True, env=dict(os.environ, **env))
+        if p.returncode not in (0, 1, 2) or "Sanitizer" in p.stderr:
+            worst[name] = (p.returncode, p.stderr[-200:])
+tap.check(not worst, "pprof with a sample and no frames: every format writes it, or says why not", worst)
 tap.end()
