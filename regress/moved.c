@@ -28,14 +28,23 @@ static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
 	       fabs(dx + dy) < 2 * sqrt(sx * sx + sy * sy) + .02 * larger;
 }
 
-/* Callees that a compiler put into f, or took out of it: together they cancel its change. */
-static uint32_t absorbed(const struct judge *j, uint32_t f)
+/* What a callee's time did: of one that is gone it became its caller's, of a new one it was.
+ * Callers may have none by themselves either way. */
+static enum moved_how how_of(const struct judge *j, uint32_t callee)
+{
+	const struct tested *v = &j->g->self.v[callee];
+
+	return is_gone(v) ? MOVED_INLINED : is_new(v) ? MOVED_OUTLINED : MOVED_SHIFTED;
+}
+
+/* Callees that a compiler put into f, or took out of it: together they cancel its change. Marks
+ * them all and returns the one with the most time, or NONE. */
+static uint32_t absorbed(struct judge *j, uint32_t f)
 {
 	const struct regress *g = j->g;
-	const struct tested *v = &g->self.v[f];
-	double mine = change(j, v), others = 0, most = 0;
+	double mine = change(j, &g->self.v[f]), others = 0, most = 0;
 	bool *seen = calloc(g->info.n + 1, sizeof *seen);
-	uint32_t best = NONE;
+	uint32_t best = NONE, k;
 	size_t i;
 
 	for (i = 1; seen && i < g->both.n; i++) {
@@ -53,23 +62,17 @@ static uint32_t absorbed(const struct judge *j, uint32_t f)
 			best = key;
 		}
 	}
+	if (fabs(mine + others) >= MOVED_SHARE * fmax(fabs(mine), fabs(others)))
+		best = NONE;
+	for (k = 0; best != NONE && k < g->info.n; k++)
+		if (seen[k] && j->moved[k].to == NONE)
+			j->moved[k] = (struct move){f, how_of(j, k)};
 	free(seen);
-	return best != NONE && fabs(mine + others) < MOVED_SHARE * fmax(fabs(mine), fabs(others))
-		       ? best
-		       : NONE;
-}
-
-/* What a callee's time did: of one that is gone it became its caller's, of a new one it was.
- * Callers may have none by themselves either way. */
-static enum moved_how how_of(const struct judge *j, uint32_t callee)
-{
-	const struct tested *v = &j->g->self.v[callee];
-
-	return is_gone(v) ? MOVED_INLINED : is_new(v) ? MOVED_OUTLINED : MOVED_SHIFTED;
+	return best;
 }
 
 /* Callers and callees of f, one after the other. */
-static struct move find_neighbour(const struct judge *j, uint32_t f)
+static struct move find_neighbour(struct judge *j, uint32_t f)
 {
 	const struct regress *g = j->g;
 	uint32_t best = absorbed(j, f);

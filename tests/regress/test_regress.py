@@ -48,6 +48,17 @@ tap.check(code == 0 and ("f0", "self") in of(r, "improved") and not of(r, "REGRE
 code, r = findings("--base", *base, "--new", *side("renamed", rename={"f4": "fresh"}))
 tap.check(code == 0 and {("f4", "self"), ("fresh", "self")} <= of(r, "moved"), "renamed: moved", of(r, "moved", "NEW", "gone"))
 tap.check({f["moved"] for f in r["findings"] if f["verdict"] == "moved"} == {"renamed"}, "and how", r["findings"][:3])
+inlined = side("absorbed")
+for path in inlined:
+    with open(path) as f:
+        text = f.read()
+    with open(path, "w") as f:
+        f.write(re.sub(r"(?m);g3;f(3|13|23|33) ", ";g3 ", text))
+WHERE = {("f3", "inlined", "g3"), ("f13", "inlined", "g3"), ("f23", "inlined", "g3"), ("f33", "inlined", "g3"), ("g3", "inlined", "f3")}
+for how, sides in (("inlined", (base, inlined)), ("outlined", (inlined, base))):
+    code, r = findings("--base", *sides[0], "--new", *sides[1])
+    moved = {(f["key"], f["moved"], f["related"]) for f in r["findings"] if f["verdict"] == "moved"}
+    tap.check(code == 0 and moved == {(a, how, b) for a, _, b in WHERE}, f"several callees are {how}: each is moved", code, moved, of(r, "REGRESSED", "NEW", "gone"))
 code, r = findings("--base", *base, "--new", *side("clone", rename={"f4": "f4.constprop.0"}))
 tap.check(code == 0 and not of(r, "moved", "NEW", "gone"), "a clone has the same key", of(r, "moved", "NEW", "gone"))
 code, r = findings("--base", *base, "--new", *side("added", rename={}), "--q", "0.01")
