@@ -261,7 +261,19 @@ static void fit_trend(struct family *f)
 		c1 = det > 1e-9 * w * wxx ? (w * wxy - wx * wy) / det : 0;
 		f->trend[1] = fmax(c1, 0);
 		f->trend[0] = fmax((wy - f->trend[1] * wx) / w, .3);
+		f->trend_var[0] = c1 > 0 ? wxx / det : 1 / w;
+		f->trend_var[1] = c1 > 0 ? -wx / det : 0;
+		f->trend_var[2] = c1 > 0 ? w / det : 0;
 	}
+}
+
+/* The trend is known to so many degrees of freedom where functions have a mean count of mu. */
+static double trend_df(const struct family *f, double mu)
+{
+	double at = f->trend[0] + f->trend[1] * mu;
+	double var = f->trend_var[0] + 2 * mu * f->trend_var[1] + mu * mu * f->trend_var[2];
+
+	return at * at / (var * (1 / family_df(f) + 1 / f->d0));
 }
 
 /* What E[ln(chi2 / df)] is less than 0. */
@@ -406,14 +418,17 @@ static void test_one(const struct family *f, struct tested *v)
 	v->p_down = stats_t_tail((-v->l - margin) / v->se, v->df);
 }
 
-/* How much it grew beside the others. Where chance moves the functions that gave the size factors, it
- * moves the ratio of every other one; one that is among them drew them along. */
+/* How much it grew beside the others. Where chance moves the functions that gave the size factors,
+ * it moves the ratio of every other one; one that is among them drew them along. */
 static void measure_apart(const struct family *f, struct tested *v)
 {
 	double a = f->reference[0], b = f->reference[1];
 
 	v->l_apart = v->l;
 	v->se_apart = v->se;
+	v->df_apart = v->df;
+	if (family_df(f) > 0 && f->trend_var[0] > 0)
+		v->df_apart += 1 / (1 / f->d0 + 1 / trend_df(f, v->mu)) - f->d0;
 	if (v->is_reference) {
 		a -= v->a;
 		b -= v->b;

@@ -16,6 +16,7 @@ struct tested {
 	double mu;   /* mean count per run */
 	double phi, phi_shrunk, df, se;
 	double l_apart, se_apart; /* beside the reference without this function, and its error */
+	double df_apart;	  /* of both errors, as the trend errs, too */
 	double phi_past, df_past; /* of earlier runs */
 	double margin;
 	double p_up, p_down; /* of a growth (decline) beyond the margin; then adjusted: q_ */
@@ -41,6 +42,8 @@ struct family {
 	struct family_past past;
 	struct tested *v;
 	double d0, trend[2];
+	double trend_var[3]; /* of trend[0], of both together, of trend[1]; without how phi scatters
+			      */
 	double reference[2], reference_phi; /* sums of the sides of what gave the size factors: by
 					       family_sizes(); 0: nothing did */
 	double floor; /* of the dispersion: by family_sizes(), of other families the caller's */

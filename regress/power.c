@@ -19,14 +19,14 @@ static double distance(double q, double share, double df)
 
 double family_upper(const struct tested *v, double q)
 {
-	double t = stats_t_quantile(q, v->df);
+	double t = stats_t_quantile(q, v->df_apart);
 
 	return expm1(fmax(v->l + t * v->se, v->l_apart + t * v->se_apart));
 }
 
 double family_lower(const struct tested *v, double q)
 {
-	double t = stats_t_quantile(q, v->df);
+	double t = stats_t_quantile(q, v->df_apart);
 
 	return expm1(fmin(v->l - t * v->se, v->l_apart - t * v->se_apart));
 }

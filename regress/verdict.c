@@ -59,7 +59,8 @@ static void judge_growth(const struct judge *j, struct finding *f, const struct 
 		f->verdict = VERDICT_ALLOWED;
 		f->rule = allow->line;
 		f->why = allow->why;
-	} else if (f->p_adjusted > g->opt.q || f->impact < g->opt.impact || !j->can_gate || info->is_unknown || (fn && fn->is_warning)) {
+	} else if (f->p_adjusted > g->opt.q || f->impact < g->opt.impact || !j->can_gate ||
+		   info->is_unknown || (fn && fn->is_warning)) {
 		f->verdict = VERDICT_SUSPECT;
 	}
 }
