@@ -95,9 +95,9 @@ def publish(kind, sides, hz, a):
         os.makedirs(f"{data}/{name}")
         for i, path in enumerate(paths):
             shutil.copy(path + ".folded", f"{data}/{name}/{name}-{i}.folded")
-    slower, flag = POWER.get(kind, (None, None))
+    slower, program, flag = POWER.get(kind, (None, None, None))
     with open(f"{data}/truth.json", "w") as f:
-        json.dump({"kind": kind, "slower": slower, "build": flag, "frequency": hz}, f)
+        json.dump({"kind": kind, "slower": slower, "program": program, "build": flag, "frequency": hz}, f)
     return data
 
 
@@ -135,18 +135,28 @@ def wilson(k, n):
     return f"{100 * k / n:.1f} % ({k} of {n}; {100 * max(0, mid - half):.1f} to {100 * min(1, mid + half):.1f} %)"
 
 
-# {a change: (the function that is slower, how the program is built)}
-POWER = {"14 % + 10 %": ("leaf_0", "-DP0=110"), "14 % + 50 %": ("leaf_0", "-DP0=150"), "1.3 % + 50 %": ("leaf_17", "-DP17=150"), "halves": (None, "-DP0=50")}
+# {a change: (the function that is slower, its program, how it is built)}
+POWER = {"14 % + 10 %": ("leaf_0", "mix", "-DP0=110"), "14 % + 50 %": ("leaf_0", "mix", "-DP0=150"), "1.3 % + 50 %": ("leaf_17", "mix", "-DP17=150"), "halves": (None, "mix", "-DP0=50"),
+         "memory + 50 %": ("walk_memory", "kinds", "-DMEMORY=150"), "calls + 50 %": ("visit", "kinds", "-DCALLS=150"), "thread + 50 %": ("work_beside", "kinds", "-DTHREAD=150"),
+         "lock + 50 %": ("add_locked", "kinds", "-DLOCK=150")}
+
+
+def build(program, path, *flags):
+    if program == "mix":
+        return mix.build(path, "-g", *flags)
+    subprocess.run(["gcc", "-O1", "-g", "-pthread", *flags, "-o", path, os.path.join(TOP, "bench/regress_kinds.c")], check=True)
+    return path
 
 
 def plan_of(a, commands):
     """[(kinds, commands of the base and of each kind, numbers of runs, Hz, how many jobs)]"""
     plan = [([f"A/A {name}"], [command, command], [5], a.frequency, -(-a.aa // len(commands))) for name, command in commands.items()]
     plan = [row for row in plan if not a.only or re.search(a.only, row[0][0])]
-    kinds = [k for k in POWER if not a.only or re.search(a.only, k)]
-    if kinds and a.power:
-        builds = [commands["mix"][0], *(mix.build(os.path.join(a.dir, "mix" + POWER[k][1]), "-g", POWER[k][1]) for k in kinds)]
-        plan.append((kinds, [[path, str(2 * int(commands["mix"][1]))] for path in builds], a.runs, a.power_frequency, a.power))
+    for program, rounds in (("mix", 22000), ("kinds", 16000)):
+        kinds = [k for k in POWER if POWER[k][1] == program and (not a.only or re.search(a.only, k))]
+        if kinds and a.power:
+            builds = [build(program, os.path.join(a.dir, program + flag), *filter(None, [flag])) for flag in ("", *(POWER[k][2] for k in kinds))]
+            plan.append((kinds, [[path, str(int(rounds * a.seconds))] for path in builds], a.runs, a.power_frequency, a.power))
     return plan
 
 

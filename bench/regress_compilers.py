@@ -2,11 +2,14 @@
 """One large program by several compilers: how much of its self time regress cannot match, and whether it takes two functions for one.
 
     regress_compilers.py [--dir DIR] [--source FOLDER] [--seconds S]
+    regress_compilers.py [--dir DIR] --programs NAME=PATH.. -- ARGUMENTS..
 
 The program is SQLite (sqlite3.c and sqlite3.h in FOLDER; without it of the npm package better-sqlite3), built by gcc -O2, -O3, -O2 -flto and
 clang -O2. Each build is recorded twice, with DWARF (inlined functions count as functions) and with symbols only. Self time is unmatched in a function
 that the other side has no sample of. "Names": without keys, as the symbols are. Keys are looked at for all functions of the symbol table, whether
-they ran or not: two of different names, but for what compilers append to them, must not have one."""
+they ran or not: two of different names, but for what compilers append to them, must not have one.
+
+--programs: builds of another program with debug information, the first of which is the base; each is run three times with the arguments."""
 import argparse
 import collections
 import json
@@ -110,13 +113,7 @@ def names_only(a, base, new):
     return unmatched(v)
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("--dir", default="exam-compilers")
-    p.add_argument("--source")
-    p.add_argument("--seconds", default="3")
-    a = p.parse_args()
-    os.makedirs(a.dir, exist_ok=True)
+def build_sqlite(a):
     if not a.source:
         a.source = os.path.join(a.dir, "package/deps/sqlite3")
         if not os.path.exists(a.source):
@@ -124,25 +121,50 @@ def main():
             sh("tar", "xzf", archive, cwd=a.dir)
     with open(os.path.join(a.dir, "main.c"), "w") as f:
         f.write(PROGRAM)
-    programs = build(a)
+    return build(a)
+
+
+def given(a):
+    """Of --programs, as build_sqlite() gives."""
+    out = {}
+    for name, path in (p.split("=", 1) for p in a.programs):
+        symbols = os.path.join(a.dir, name + "-symbols")
+        sh("objcopy", "--strip-debug", path, symbols)
+        out[name] = {"DWARF": os.path.abspath(path), "symbols": os.path.abspath(symbols)}
+    return out
+
+
+def compare(a, base, recordings, name, kind):
+    pair, both = (recordings[base, kind], recordings[name, kind]), os.path.join(a.dir, "both.folded")
+    subprocess.run([f"{BIN}/regress", "-q", "--base", pair[0], "--new", pair[1], "--folded", both], check=False)
+    v = selves(both, True)
+    lost = unmatched(v)
+    worst = sorted(((max(x), k) for k, x in v.items() if not x[0] or not x[1]), reverse=True)[:4]
+    raw = names_only(a, *pair)
+    print(f"{base} against {name}, {kind}: unmatched {lost[0]:.1f} and {lost[1]:.1f} % of {sum(x[0] for x in v.values()):.0f} samples; by names {raw[0]:.1f} and {raw[1]:.1f} %; "
+          f"largest: {', '.join(f'{k} {n:.0f}' for n, k in worst)}", flush=True)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--dir", default="exam-compilers")
+    p.add_argument("--source")
+    p.add_argument("--seconds", default="3")
+    p.add_argument("--programs", nargs="+", default=[])
+    p.add_argument("arguments", nargs="*")
+    a = p.parse_args()
+    os.makedirs(a.dir, exist_ok=True)
+    programs = given(a) if a.programs else build_sqlite(a)
     recordings = {}
     for name, kinds in programs.items():
         check_keys(a, functions(kinds["symbols"]), name)
         for kind, path in kinds.items():
-            recordings[name, kind] = path + ".data"
-            sh(f"{BIN}/capture", "-q", "-F", "9999", "-o", path + ".data", "--", path, a.seconds)
-    base = next(iter(programs))
-    both = os.path.join(a.dir, "both.folded")
+            command = ["sh", "-c", 'for i in 1 2 3; do "$@"; done', "sh", path, *a.arguments] if a.programs else [path, a.seconds]
+            recordings[name, kind] = os.path.join(a.dir, f"{name}-{kind}.data")
+            sh(f"{BIN}/capture", "-q", "-F", "9999", "-o", recordings[name, kind], "--", *command)
     for name in list(programs)[1:]:
         for kind in ("DWARF", "symbols"):
-            pair = recordings[base, kind], recordings[name, kind]
-            subprocess.run([f"{BIN}/regress", "-q", "--base", pair[0], "--new", pair[1], "--folded", both], check=False)
-            v = selves(both, True)
-            lost = unmatched(v)
-            worst = sorted(((max(x), k) for k, x in v.items() if not x[0] or not x[1]), reverse=True)[:4]
-            raw = names_only(a, *pair)
-            print(f"{base} against {name}, {kind}: unmatched {lost[0]:.1f} and {lost[1]:.1f} % of {sum(x[0] for x in v.values()):.0f} samples; by names {raw[0]:.1f} and {raw[1]:.1f} %; "
-                  f"largest: {', '.join(f'{k} {n:.0f}' for n, k in worst)}", flush=True)
+            compare(a, next(iter(programs)), recordings, name, kind)
 
 
 main()
