@@ -407,10 +407,12 @@ static void test_one(const struct family *f, struct tested *v)
 	past = pool_past(f, v, at, &d0);
 	if (df + past > 0) {
 		floor = past >= DF_PAST_ENOUGH ? PHI_FLOOR_TIMER : f->floor;
+		v->d0 = d0;
 		v->df = d0 + past + df;
 		v->phi_shrunk = fmax((d0 * at + past * v->phi_past + df * v->phi) / v->df, floor);
 	} else {
 		v->phi_shrunk = PHI_ONE_RUN;
+		v->d0 = 0;
 		v->df = DF_ONE_RUN;
 	}
 	v->se = sqrt(v->phi_shrunk * (1 / (v->a + .5) + 1 / (v->b + .5)));
@@ -427,8 +429,8 @@ static void measure_apart(const struct family *f, struct tested *v)
 	v->l_apart = v->l;
 	v->se_apart = v->se;
 	v->df_apart = v->df;
-	if (family_df(f) > 0 && f->trend_var[0] > 0)
-		v->df_apart += 1 / (1 / f->d0 + 1 / trend_df(f, v->mu)) - f->d0;
+	if (v->d0 > 0 && f->trend_var[0] > 0)
+		v->df_apart += 1 / (1 / v->d0 + 1 / trend_df(f, v->mu)) - v->d0;
 	if (v->is_reference) {
 		a -= v->a;
 		b -= v->b;

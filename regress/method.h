@@ -15,6 +15,7 @@ struct tested {
 	double l;    /* log ratio, adjusted */
 	double mu;   /* mean count per run */
 	double phi, phi_shrunk, df, se;
+	double d0;		  /* of df: the trend's */
 	double l_apart, se_apart; /* beside the reference without this function, and its error */
 	double df_apart;	  /* of both errors, as the trend errs, too */
 	double phi_past, df_past; /* of earlier runs */

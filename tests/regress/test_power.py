@@ -20,6 +20,9 @@ code, r = findings("--base", *base, "--new", *side("new"))
 mde = next(f["mde"] for f in r["functions"] if f["key"] == "f2")
 hits = sum(("f2", "self") in of(findings("--base", *side("a"), "--new", *side("b", change={"f2": 1 + mde}))[1], "REGRESSED") for _ in range(60))
 tap.check(36 <= hits <= 58, f"a growth as large as the report says ({100 * mde:.0f} %) is found in 80 % of jobs: {hits} of 60", hits)
+sides = "--base", *side("a", noise={"f1": .2}), "--new", *side("b", noise={"f1": .2})
+r = findings(*sides)[1]
+tap.check(all(isinstance(f["upper"], float) for f in r["functions"]), "a function that varies from run to run, far from the trend: it has a bound, too", [f for f in r["functions"] if f["upper"] is None])
 # Wrong for 1 of 100 is meant. Where what the others give for a measure errs, too, the largest shows it most.
 GROWN = {"f0": 60, "f3 f5 f8 f13 f21 f34": 30}
 for names, jobs in GROWN.items():
