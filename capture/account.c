@@ -112,7 +112,7 @@ int account_losses(struct drain *d, struct err *err)
 	if (!rc)
 		rc = account_set(d, RING_SIDEBAND, &r->lost_sideband, err);
 	if (!ATTR_HAS(d->session->policy.features, LOST))
-		r->lost = d->lost_told;
+		r->lost = d->lost_reported;
 	if (!rc && d->foreign)
 		rc = account_foreign(d, err);
 	if (!rc)

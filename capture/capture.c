@@ -344,12 +344,12 @@ static int begin(struct recording *r, struct err *err)
 	return rc;
 }
 
-static void tell_progress(struct recording *r, uint64_t now)
+static void report_progress(struct recording *r, uint64_t now)
 {
 	struct capture_progress p = {
 		.seconds = (double)(now - r->begin_ns) / 1e9,
 		.samples = r->result->samples,
-		.lost = r->drain.lost_told,
+		.lost = r->drain.lost_reported,
 	};
 	struct stat st;
 
@@ -368,7 +368,7 @@ static int loop(struct recording *r, struct err *err)
 	while (!rc && !is_over(r, clock_ns(CLOCK_MONOTONIC))) {
 		wait_for_records(r);
 		rc = drain_round(r, clock_ns(CLOCK_MONOTONIC), err);
-		tell_progress(r, clock_ns(CLOCK_MONOTONIC));
+		report_progress(r, clock_ns(CLOCK_MONOTONIC));
 	}
 	return rc;
 }
@@ -397,7 +397,7 @@ static int drain_rest(struct recording *r, struct err *err)
 
 /* Samples that were taken from the rings and did not get into the file are lost like others, which
  * the file has in place of the records that account_losses() made: those are not in it either. */
-static void tell_unwritten(struct recording *r, struct record_writer_totals *t)
+static void account_unwritten(struct recording *r, struct record_writer_totals *t)
 {
 	struct lost_samples rec;
 	struct err err;
@@ -443,7 +443,7 @@ static int finish_file(struct recording *r, int rc, struct err *err)
 	r->drain.writer = NULL;
 	if (werr && !rc)
 		rc = err_errno(err, werr, r->file.path, "write (what was written before is kept)");
-	tell_unwritten(r, &totals);
+	account_unwritten(r, &totals);
 	r->facts.raw_bytes = totals.raw_bytes;
 	r->facts.data_bytes = totals.data_bytes;
 	r->facts.first_sample_ns = r->drain.first_sample_ns;

@@ -91,7 +91,7 @@ static void check_features(const struct report *r)
 		[ATTR_F_BUILD_ID] = "build ids from the kernel",
 		[ATTR_F_KSYMBOL] = "BPF programs and other late kernel code",
 		[ATTR_F_CLOCKID] = "times in CLOCK_MONOTONIC",
-		[ATTR_F_COMM_EXEC] = "exec told from renaming",
+		[ATTR_F_COMM_EXEC] = "exec distinguished from renaming",
 		[ATTR_F_MMAP2] = "inodes of mapped files",
 	};
 	unsigned features = attr_probe();

@@ -110,7 +110,7 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	if (is_useless_map(&h, rec, n))
 		return 0;
 	if (h.type == PERF_RECORD_LOST && kind == RING_SAMPLES)
-		d->lost_told += lost_count(rec, n);
+		d->lost_reported += lost_count(rec, n);
 	else if (h.type == PERF_RECORD_THROTTLE)
 		d->result->throttled++;
 	else if (kind == RING_SIDEBAND)

@@ -56,7 +56,7 @@ static int check_shared(const struct session *s, struct err *err)
 			if (event_is_shared(s->events[i].type, s->events[i].config) &&
 			    is_same_event(&s->events[k], &s->events[i]))
 				return err_set(err, ERR_USAGE, NULL,
-					       "-e %s,%s: the kernel does not tell whose samples "
+					       "-e %s,%s: the kernel does not say whose samples "
 					       "are whose; record one of them",
 					       s->events[k].name, s->events[i].name);
 	return 0;

@@ -183,7 +183,7 @@ int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, stru
 		if (!last_ns)
 			return err_set(
 				err, ERR_USAGE, NULL,
-				"--time: the recording does not tell its first and last time; "
+				"--time: the recording does not say its first and last time; "
 				"use seconds");
 		f->start_ns = first_ns + (uint64_t)((double)(last_ns - first_ns) * from / 100);
 		f->end_ns = first_ns + (uint64_t)((double)(last_ns - first_ns) * to / 100);

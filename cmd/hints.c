@@ -113,7 +113,7 @@ static const char *root_help(enum unwind_stop why)
 					 "handlers run on stacks of their own",
 	};
 
-	return help[why] ? help[why] : "--stats tells more";
+	return help[why] ? help[why] : "--stats says more";
 }
 
 static bool hint_roots(const struct pipeline *p, const char *input, FILE *out)

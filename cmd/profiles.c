@@ -72,8 +72,8 @@ static bool accepts(const void *arg, const struct input_sample *s)
 	return sample_filter_match(f, &sample);
 }
 
-static void tell_damage(struct resolve *r, const char *path, const struct input_format *f,
-			const struct input_result *got)
+static void report_damage(struct resolve *r, const char *path, const struct input_format *f,
+			  const struct input_result *got)
 {
 	bool is_text = strcmp(f->name, "pprof") != 0;
 
@@ -116,7 +116,7 @@ static int read_named(struct resolve *r, const char *path, const struct input_fo
 	progress_end();
 	if (rc)
 		return rc;
-	tell_damage(r, path, f, &got);
+	report_damage(r, path, f, &got);
 	if ((*ret)->samples.n)
 		return 0;
 	return err_set(err, ERR_NOT_FOUND, input_name(path),
@@ -147,7 +147,7 @@ static uint64_t hash_arguments(const struct perf_file_info *info)
 }
 
 /* As resolve writes them into pprof files: "kernel:6.1.0". */
-static void tell_comment(struct input_facts *f, const char *s)
+static void fact_of_comment(struct input_facts *f, const char *s)
 {
 	const struct {
 		const char *key;
@@ -176,15 +176,15 @@ static void tell_comment(struct input_facts *f, const char *s)
 	}
 }
 
-static void tell_comments(struct input_facts *f, const struct profile *p)
+static void facts_of_comments(struct input_facts *f, const struct profile *p)
 {
 	size_t i;
 
 	for (i = 0; i < p->comments.n; i++)
-		tell_comment(f, strtab_get(&p->strings, p->comments.v[i]));
+		fact_of_comment(f, strtab_get(&p->strings, p->comments.v[i]));
 }
 
-static void tell_facts(struct input_facts *f, const struct perf_file *file)
+static void facts_of_recording(struct input_facts *f, const struct perf_file *file)
 {
 	const struct perf_file_info *i = perf_file_info(file);
 
@@ -217,7 +217,7 @@ static int load_recording(struct resolve *r, const char *path, struct pipeline *
 	return rc ? rc : pipeline_symbolize(p, &r->pipeline, err);
 }
 
-static void tell_recording(struct resolve *r, const char *path, const struct pipeline *p)
+static void report_recording(struct resolve *r, const char *path, const struct pipeline *p)
 {
 	const struct perf_file_stats *s = perf_file_stats(p->file);
 	size_t i;
@@ -245,9 +245,9 @@ static int read_recording(struct resolve *r, const char *path, struct profile **
 	if (!rc)
 		rc = *ret ? profile_absorb(*ret, p.profile, err) : err_nomem(err);
 	if (!rc)
-		tell_recording(r, path, &p);
+		report_recording(r, path, &p);
 	if (!rc && facts)
-		tell_facts(facts, p.file);
+		facts_of_recording(facts, p.file);
 	/* Of many inputs the next one finds it. */
 	if (!rc)
 		symbolizer_save(p.symbolizer);
@@ -267,7 +267,7 @@ int profiles_load_one(struct resolve *r, const char *path, struct profile **ret,
 		*facts = (struct input_facts){.cpu = ""};
 	rc = f ? read_named(r, path, f, ret, err) : read_recording(r, path, ret, facts, err);
 	if (facts && f && !rc)
-		tell_comments(facts, *ret);
+		facts_of_comments(facts, *ret);
 	if (facts)
 		facts->damaged = r->damaged;
 	r->damaged |= before;
@@ -321,7 +321,7 @@ static int load_side(struct resolve *r, struct profile *both, const char *const 
 }
 
 /* Which files are on which side, when it is not one each. */
-static void tell_sides(const struct resolve *r)
+static void report_sides(const struct resolve *r)
 {
 	size_t i;
 
@@ -344,7 +344,7 @@ static int load_difference(struct resolve *r, struct profile **ret, struct err *
 	if (!rc)
 		rc = load_side(r, both, r->inputs.v, r->inputs.n, true, err);
 	if (!rc && !r->quiet && r->diff.paths[0].n + r->inputs.n > 2)
-		tell_sides(r);
+		report_sides(r);
 	r->output.diff.sides[0].name = r->diff.paths[0].n == 1 ? r->diff.paths[0].v[0] : NULL;
 	r->output.diff.sides[1].name = r->inputs.n == 1 ? r->inputs.v[0] : NULL;
 	r->output.event = NULL; /* the profile has one */

@@ -150,7 +150,7 @@ static void print_help(void)
 	puts("usage: regress [OPTIONS] --base RUN.. --new RUN..\n"
 	     "       regress run [-n N] [-F HZ] [--confirm] [OPTIONS] -- COMMAND.. :: COMMAND..\n"
 	     "       regress confirm [OPTIONS] EARLIER.json [-- COMMAND.. :: COMMAND..]\n"
-	     "Tells what got slower from one build to the next: status 1 if something did.\n"
+	     "Reports what got slower from one build to the next: status 1 if something did.\n"
 	     "\n"
 	     "  regress --base main/*.data --new pr/*.data --md summary.md\n"
 	     "  regress run -n 5 --json r.json -- ./old --work :: ./new --work\n"

@@ -25,7 +25,7 @@ enum { EXIT_FINE = 0, EXIT_DAMAGED = 1, EXIT_TROUBLE = 2 };
 static volatile sig_atomic_t stop_requested;
 static struct fetch_signals fetching;
 
-enum { EVENTS_TOLD = 6 }; /* by name */
+enum { EVENTS_NAMED = 6 }; /* by name */
 
 enum { PATIENT_INTERRUPTS = 4 }; /* with which transfers are waited for */
 
@@ -121,13 +121,13 @@ static void print_notes(const struct pipeline *p)
 }
 
 /* A format that cannot distinguish events shows one; the others do not vanish without a word. */
-static void tell_other_events(const struct resolve *r, const struct profile *p)
+static void report_other_events(const struct resolve *r, const struct profile *p)
 {
 	struct event_set events;
 	uint32_t shown;
 	size_t i;
 
-	if (r->output.event || r->format->tells_events)
+	if (r->output.event || r->format->names_events)
 		return;
 	if (!event_set_make(&events, p, NULL, NULL) && events.n > 1) {
 		shown = event_set_main(&events, p);
@@ -135,7 +135,7 @@ static void tell_other_events(const struct resolve *r, const struct profile *p)
 			input_name(r->pipeline.input),
 			strtab_get(&p->strings, p->events.v[shown].name),
 			p->events.v[shown].is_default ? "is its default" : "has the most weight");
-		for (i = 0; i < events.n && i < EVENTS_TOLD; i++)
+		for (i = 0; i < events.n && i < EVENTS_NAMED; i++)
 			if (events.ids[i] != shown)
 				fprintf(stderr, " %s (%" PRIu64 ")",
 					strtab_get(&p->strings, p->events.v[events.ids[i]].name),
@@ -229,7 +229,7 @@ static void keep_compiled(const struct resolve *r, const struct pipeline *p)
 }
 
 /* What it could have been. */
-static void tell_inputs(struct err *err)
+static void add_input_names(struct err *err)
 {
 	const struct input_format *const *f;
 
@@ -256,7 +256,7 @@ static int run_profiles(struct resolve *r, struct err *err)
 	if (!rc)
 		rc = write_result(r, p, err);
 	if (!rc && !r->quiet)
-		tell_other_events(r, p);
+		report_other_events(r, p);
 	if (!rc && r->interrupted)
 		fprintf(stderr,
 			"resolve: interrupted: the output holds what was read until then\n");
@@ -292,7 +292,7 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 		return run_profiles(r, err);
 	rc = pipeline_open(p, &r->pipeline, err);
 	if (rc == -ERR_FORMAT)
-		tell_inputs(err);
+		add_input_names(err);
 
 	if (!rc && r->header_only)
 		return show_header(p, err);
@@ -315,7 +315,7 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 	if (rc)
 		return rc;
 	if (!r->quiet && !r->explain)
-		tell_other_events(r, p->profile);
+		report_other_events(r, p->profile);
 	r->is_poor = print_hints(p, input_name(r->pipeline.input), r->quiet ? NULL : stderr);
 	if (!r->quiet && !r->fetch)
 		fetch_advice(p, stderr);

@@ -344,7 +344,7 @@ static const struct option_row options[] = {
 	 SETS_FLAG(header_only)},
 	{0, "diff", NULL, "BASE",
 	 "flamegraph, folded, html: what the input differs from this one by. Several\n"
-	 "runs tell what is noise: --diff base/*.data --new new/*.data, or folders",
+	 "runs show what is noise: --diff base/*.data --new new/*.data, or folders",
 	 CALLS(add_base)},
 	/* Takes all that follows up to the next option, as --diff then does: sides_take(). */
 	{0, "new", NULL, "RUN..", "see --diff", CALLS(refuse_new)},
@@ -615,7 +615,7 @@ static bool wants_colours(void)
 }
 
 /* The options that only some formats look at: which were given, and who does. */
-static void tell_ignored(const struct resolve *r)
+static void warn_ignored(const struct resolve *r)
 {
 	const struct output_options *o = &r->output;
 	const struct picture_options *look = &o->picture;
@@ -676,7 +676,7 @@ static int finish_options(struct resolve *r, struct err *err)
 			       "--diff: %s shows no differences; html, flamegraph and folded do",
 			       r->format->name);
 	if (!r->quiet)
-		tell_ignored(r);
+		warn_ignored(r);
 	if (r->output.top.rows == UINT_MAX)
 		r->output.top.rows = r->output_path ? 0 : terminal_rows();
 	if (r->inputs.n == 1 && strcmp(r->inputs.v[0], "-"))

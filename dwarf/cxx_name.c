@@ -372,7 +372,7 @@ static bool is_template(struct printer *p, const struct dwarf_die *d)
 static void put_class_name(struct printer *p, const struct dwarf_die *d)
 {
 	static const char va_list[] = "typedef __va_list_tag "; /* gcc's */
-	size_t before = p->len, n = strlen(d->name), plain = plain_length(d->name), told;
+	size_t before = p->len, n = strlen(d->name), plain = plain_length(d->name), end;
 	unsigned nesting = p->nesting;
 	bool failed, same;
 
@@ -384,16 +384,16 @@ static void put_class_name(struct printer *p, const struct dwarf_die *d)
 	put_template_arguments(p, d);
 	if (p->rc || plain == n)
 		return;
-	told = p->len;
+	end = p->len;
 	failed = p->failed;
 	p->failed = false;
 	p->nesting = nesting;
 	put_respelled(p, d->name, d->name + n);
 	same = !failed &&
-	       same_spelling(p->text + before, p->text + told, p->text + told, p->text + p->len);
+	       same_spelling(p->text + before, p->text + end, p->text + end, p->text + p->len);
 	if (!same && !p->failed)
-		memmove(p->text + before, p->text + told, p->len - told);
-	p->len = same ? told : before + p->len - told;
+		memmove(p->text + before, p->text + end, p->len - end);
+	p->len = same ? end : before + p->len - end;
 }
 
 static void put_parameters(struct printer *p, const struct dwarf_die *d);

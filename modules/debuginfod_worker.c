@@ -38,7 +38,7 @@ struct transfer {
 	const struct worker_request *request;
 	struct worker_reply *reply;
 	bool cancelled;
-	uint64_t told_ms;
+	uint64_t sent_ms;
 };
 
 /* The library calls it once a second, and whenever something arrives. Nonzero ends the query. a and
@@ -59,10 +59,10 @@ static int on_progress(debuginfod_client *handle, long a, long b)
 		r->is_whole_file = transfer->cancelled = true;
 	if (r->bytes > transfer->request->limit_bytes || r->total > transfer->request->limit_bytes)
 		r->is_too_large = transfer->cancelled = true;
-	if (now - transfer->told_ms < SIGN_OF_LIFE_MS && r->committed == (url != NULL))
+	if (now - transfer->sent_ms < SIGN_OF_LIFE_MS && r->committed == (url != NULL))
 		return transfer->cancelled;
 	r->committed = url;
-	transfer->told_ms = now;
+	transfer->sent_ms = now;
 	/* The parent is gone. */
 	if (send(transfer->fd, r, sizeof *r, MSG_NOSIGNAL) < 0 ||
 	    recv(transfer->fd, &cancel, 1, MSG_DONTWAIT) >= 0)

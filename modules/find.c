@@ -207,10 +207,10 @@ static enum module_miss check_file(const struct file_check *check, struct elf_im
 void finder_note_error(struct finder *f, const char *path, const struct err *err)
 {
 	enum module_miss miss = miss_of(err->code);
-	bool is_told = miss == MODULE_MISS_NO_FILE || !strcmp(err->what, module_miss_text(miss));
+	bool is_plain = miss == MODULE_MISS_NO_FILE || !strcmp(err->what, module_miss_text(miss));
 
 	f->nomem |= err->code == ERR_NOMEM;
-	finder_note(f, path, miss, is_told ? NULL : err->what);
+	finder_note(f, path, miss, is_plain ? NULL : err->what);
 }
 
 /* With fd < 0 the path is opened. */

@@ -406,7 +406,7 @@ static void add_box(struct flamegraph *f, const struct box *b)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static void add_sides_told(struct flamegraph *f)
+static void add_sides_legend(struct flamegraph *f)
 {
 	static const char *const widths[] = {[DIFF_WIDTH_MEAN] = "the mean of both",
 					     [DIFF_WIDTH_BASE] = "the base's",
@@ -435,7 +435,7 @@ static void add_subtitle(struct flamegraph *f, const struct event_set *events)
 		return;
 	}
 	if (f->opt->diff.is_diff) {
-		add_sides_told(f);
+		add_sides_legend(f);
 		return;
 	}
 	for (i = 0; i < events->n; i++) {

@@ -167,6 +167,6 @@ const struct output_format format_html = {
 	.suffixes = ".html .htm",
 	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS,
 	.shows_sides = true,
-	.tells_events = true,
+	.names_events = true,
 	.write = write_html,
 };

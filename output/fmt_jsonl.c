@@ -261,6 +261,6 @@ const struct output_format format_jsonl = {
 	.suffixes = ".jsonl .ndjson",
 	.needs_samples = true,
 	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE | PROFILE_KEEP_DETAILS,
-	.tells_events = true,
+	.names_events = true,
 	.write = write_jsonl,
 };

@@ -615,6 +615,6 @@ const struct output_format format_pprof = {
 	.suffixes = ".pb.gz .pprof .pb",
 	.keep = PROFILE_KEEP_IPS,
 	.binary = true,
-	.tells_events = true,
+	.names_events = true,
 	.write = write_pprof,
 };

@@ -429,6 +429,6 @@ const struct output_format format_script = {
 	.suffixes = ".script .perf-script",
 	.needs_samples = true,
 	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE,
-	.tells_events = true,
+	.names_events = true,
 	.write = write_script,
 };

@@ -58,7 +58,7 @@ int output_write(const struct output_format *format, const struct profile *p,
 	struct event_set events;
 	int rc = event_set_make(&events, p, opt->event, err);
 
-	if (!rc && !opt->event && !format->tells_events)
+	if (!rc && !opt->event && !format->names_events)
 		event_set_reduce(&events, p);
 	if (!rc)
 		rc = format->write(p, opt, &events, out, err);

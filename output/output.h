@@ -119,7 +119,7 @@ struct output_options {
 	struct stack_style style;
 	bool nanoseconds; /* script: times with 9 digits behind the point */
 	/* These events (event_is_listed()); NULL: the one with the most weight, or all if the
-	 * format tells_events. */
+	 * format names_events. */
 	const char *event;
 	struct picture_options picture;
 	struct top_options top;
@@ -140,7 +140,7 @@ struct output_format {
 	bool shows_sides;   /* two sides of a difference */
 	bool takes_sums;    /* where samples have no times a sum is shown like one */
 	bool needs_samples; /* writes single samples: nothing without a log */
-	bool tells_events;  /* what it writes says of each sample of which event it is */
+	bool names_events;  /* what it writes says of each sample of which event it is */
 	/* Writes the events of the set, which has one at least. 0 or negative with *err; errors of
 	 * `out` are found by the caller's fflush. */
 	int (*write)(const struct profile *p, const struct output_options *opt,

@@ -185,9 +185,9 @@ void print_groups(struct header_printer *t, struct buf *b)
 {
 	static const char nameless[] = "{anon_group}";
 	const size_t n_events = perf_file_event_count(t->f);
-	size_t told = 0;
+	size_t printed = 0;
 
-	for (uint32_t n = take_count(b, 12); n && buf_ok(b) && told < n_events; n--) {
+	for (uint32_t n = take_count(b, 12); n && buf_ok(b) && printed < n_events; n--) {
 		struct header_string name = take_text(b);
 		uint64_t i = buf_u32(b), end = i + buf_u32(b);
 		const char *before = "{";
@@ -195,7 +195,7 @@ void print_groups(struct header_printer *t, struct buf *b)
 		if ((size_t)name.n == strlen(nameless) && !memcmp(name.s, nameless, (size_t)name.n))
 			name.n = 0;
 		print_part(t, "# group: %.*s", TEXT(name));
-		for (; i < end && i < n_events && told < n_events; i++, told++, before = ",")
+		for (; i < end && i < n_events && printed < n_events; i++, printed++, before = ",")
 			print_part(t, "%s%s", before, perf_file_event(t->f, i)->name);
 		put_line(t, "}");
 	}

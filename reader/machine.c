@@ -192,7 +192,7 @@ int machine_fork(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, u
 
 /* ---- ends -------------------------------------------------------------------------------- */
 
-static int thread_tell_end(struct machine *m, struct thread *t)
+static int thread_note_end(struct machine *m, struct thread *t)
 {
 	if (t->sampled && vec_push(&m->ended, (struct perf_thread){t->pid, t->tid}))
 		return -ERR_NOMEM;
@@ -202,11 +202,11 @@ static int thread_tell_end(struct machine *m, struct thread *t)
 
 void machine_take_ended(struct machine *m, struct perf_threads *ret)
 {
-	struct perf_threads told = m->ended;
+	struct perf_threads ended = m->ended;
 
 	m->ended = *ret;
 	m->ended.n = 0;
-	*ret = told;
+	*ret = ended;
 }
 
 /* The last of the others takes the place of what goes. */
@@ -244,7 +244,7 @@ static int exit_settle(struct machine *m, uint64_t exit)
 	struct process *p = process_find(m, e->pid);
 
 	if (t && t->exit == exit && !(p && thread_is_live(p, t))) {
-		if (thread_tell_end(m, t))
+		if (thread_note_end(m, t))
 			return -ERR_NOMEM;
 		thread_forget(m, t);
 	}
@@ -270,7 +270,7 @@ int machine_exit(struct machine *m, uint32_t pid, uint32_t tid)
 		p->n_live -= thread_is_live(p, t);
 		t->live = false;
 		t->exit = m->n_exits;
-		if (thread_tell_end(m, t))
+		if (thread_note_end(m, t))
 			return -ERR_NOMEM;
 	}
 	p->exited = !p->n_live;

@@ -187,7 +187,7 @@ static void add_head(struct text *t, const struct regress *g)
 			"history: %zu earlier runs%s; %zu are left out, which are not comparable\n",
 			d->history,
 			d->history_is_quieter ? " are not used: today functions vary more"
-					      : " tell how much functions vary",
+					      : " show how much functions vary",
 			d->history_left_out);
 		text_str(t, line);
 	}
@@ -202,7 +202,7 @@ static void add_head(struct text *t, const struct regress *g)
 		text_str(t, "the program is the same code on both sides, laid out otherwise: what "
 			    "differs is the environment\n");
 	if (d->is_uniform)
-		text_str(t, "everything changed alike: that is told of all on-CPU time, not of "
+		text_str(t, "everything changed alike: that is said of all on-CPU time, not of "
 			    "the functions\n");
 	if (d->runs[SIDE_BASE] < 3 || d->runs[SIDE_NEW] < 3)
 		text_str(t, "fewer than 3 runs a side: nothing is certain, nothing fails\n");

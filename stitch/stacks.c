@@ -259,7 +259,7 @@ static uint32_t words_same(const struct stitch_words *a, const struct stitch_wor
 	return same;
 }
 
-static bool can_tell_caller(struct stitch_stacks *s, const struct stitch_occurrence *occurrence)
+static bool shows_caller(struct stitch_stacks *s, const struct stitch_occurrence *occurrence)
 {
 	struct stitch_stack *t = &s->stacks.v[occurrence->stack];
 	uint32_t n = stitch_believed(t);
@@ -437,7 +437,7 @@ uint32_t stitch_donor(struct stitch_stacks *s, struct stitch_stack *cut, uint64_
 	       r.distance_ns <= max_distance_ns) {
 		const struct stitch_occurrence *at = &s->occurrences.v[occurrence];
 
-		if (!can_tell_caller(s, at))
+		if (!shows_caller(s, at))
 			continue;
 		stitch_words_get(&s->stacks.v[at->stack], at->frame, &its);
 		same = words_same(&own, &its, &n);

@@ -86,14 +86,14 @@ static uint64_t sample_key(const struct perf_sample *s)
 	return thread_key(s->pid, s->tid);
 }
 
-static bool can_tell(const struct perf_sample *s, const struct stack_trace *t)
+static bool shows_callers(const struct perf_sample *s, const struct stack_trace *t)
 {
 	return t->places && s->time_ns && t->n > t->n_kernel;
 }
 
 static bool is_cut(const struct perf_sample *s, const struct stack_trace *t)
 {
-	return unwind_stop_is_cut(t->stop) && can_tell(s, t);
+	return unwind_stop_is_cut(t->stop) && shows_callers(s, t);
 }
 
 static int thread_add(struct stitcher *st, uint64_t key)
@@ -127,7 +127,7 @@ static bool is_over(const struct stitcher *st, struct stitch_thread *thread, uin
 	return thread->cut_in != st->batch;
 }
 
-/* For sample_key() and can_tell(). */
+/* For sample_key() and shows_callers(). */
 PREFETCHING void expect_sample(const struct stitcher *st, size_t i, size_t n)
 {
 	const struct perf_sample *s;
@@ -158,7 +158,7 @@ static int threads_find(struct stitcher *st, size_t n)
 		struct stitch_thread *thread;
 
 		expect_sample(st, i + EXPECT_AHEAD, n);
-		if (!can_tell(st->samples[i], &st->traces[i]))
+		if (!shows_callers(st->samples[i], &st->traces[i]))
 			continue;
 		key = sample_key(st->samples[i]);
 		if (at == HASH_NONE || key != last_key)

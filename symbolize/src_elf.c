@@ -13,7 +13,7 @@ struct elf_state {
 	struct elfsyms syms;
 	struct dwarf_index *dwarf; /* of this batch */
 	struct arena names;	   /* the same, of what it inlines */
-	bool told_dwarf, told_plt;
+	bool noted_dwarf, noted_plt;
 };
 
 static enum sym_miss miss_of(enum module_miss m)
@@ -85,9 +85,9 @@ static int load_symbols(struct symbol_source *s, struct elf_state *e, const uint
 /* Of a file without symbols only stubs have names. */
 static int say_plt(struct symbol_source *s, struct elf_state *e, struct err *err)
 {
-	if (e->told_plt)
+	if (e->noted_plt)
 		return 0;
-	e->told_plt = true;
+	e->noted_plt = true;
 	return source_says_table(s, err, "PLT", elf_image_path(e->mod->image));
 }
 
@@ -231,9 +231,9 @@ static int elf_source_lines(struct symbol_source *s, struct lookups *l, unsigned
 		rc = err_nomem(err);
 	if (!rc && e->dwarf)
 		rc = say_lacks(s, e->dwarf, err);
-	if (rc || !e->dwarf || e->told_dwarf)
+	if (rc || !e->dwarf || e->noted_dwarf)
 		return rc;
-	e->told_dwarf = true;
+	e->noted_dwarf = true;
 	/* The file may have changed since, and have none any more. */
 	image = dwarf_image(e->mod);
 	return source_says_table(s, err, "DWARF",

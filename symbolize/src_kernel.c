@@ -11,7 +11,7 @@ struct kernel_state {
 	struct elfsyms vmlinux;
 	uint64_t vmlinux_shift;
 	struct dwarf_index *dwarf; /* of this batch */
-	bool told_core, told_kallsyms, told_dwarf;
+	bool noted_core, noted_kallsyms, noted_dwarf;
 };
 
 /* _text and _stext of a vmlinux. NOTYPE labels, so read them as symbols of the table. */
@@ -101,9 +101,9 @@ static int find_in_core(struct symbol_source *s, struct kernel_state *k, struct 
 		v->aliases = s->env->count_aliases ? aliases : 0;
 		any = true;
 	}
-	if (!any || k->told_core)
+	if (!any || k->noted_core)
 		return 0;
-	k->told_core = true;
+	k->noted_core = true;
 	return source_says(s, err, "kallsyms of this boot from the cache");
 }
 
@@ -131,9 +131,9 @@ static int find_in_kallsyms(struct symbol_source *s, struct kernel_state *k, str
 		else
 			v->miss = (uint8_t)s->miss;
 	}
-	if (!sym || k->told_kallsyms)
+	if (!sym || k->noted_kallsyms)
 		return 0;
-	k->told_kallsyms = true;
+	k->noted_kallsyms = true;
 	return source_says(s, err, "%s", sym->source);
 }
 
@@ -170,9 +170,9 @@ static int kernel_lines(struct symbol_source *s, struct lookups *l, unsigned n_t
 	struct kernel_state *k = s->state;
 	int rc = elf_lines(&k->dwarf, s->env, k->mod, l, n_threads, err);
 
-	if (rc || !k->dwarf || k->told_dwarf)
+	if (rc || !k->dwarf || k->noted_dwarf)
 		return rc;
-	k->told_dwarf = true;
+	k->noted_dwarf = true;
 	return source_says_table(s, err, "DWARF", elf_image_path(k->mod->debug));
 }
 

@@ -14,7 +14,7 @@ struct kmod_state {
 	struct module *mod;		       /* NULL until opened */
 	struct elfsyms file;
 	struct dwarf_index *dwarf; /* of this batch */
-	bool told_kallsyms, told_dwarf;
+	bool noted_kallsyms, noted_dwarf;
 };
 
 static int open_kallsyms(struct symbol_source *s, struct kmod_state *k, struct err *err)
@@ -111,9 +111,9 @@ static int kmod_symbols(struct symbol_source *s, struct lookups *l, struct err *
 		if (find_in_file(s, k, v, &file_cursor))
 			return err_nomem(err);
 	}
-	if (!used_kallsyms || k->told_kallsyms)
+	if (!used_kallsyms || k->noted_kallsyms)
 		return 0;
-	k->told_kallsyms = true;
+	k->noted_kallsyms = true;
 	return source_says(s, err, "%s", k->kallsyms->source);
 }
 
@@ -131,9 +131,9 @@ static int kmod_lines(struct symbol_source *s, struct lookups *l, unsigned n_thr
 	struct elf_image *image;
 	int rc = elf_lines(&k->dwarf, s->env, k->mod, l, n_threads, err);
 
-	if (rc || !k->dwarf || k->told_dwarf)
+	if (rc || !k->dwarf || k->noted_dwarf)
 		return rc;
-	k->told_dwarf = true;
+	k->noted_dwarf = true;
 	/* The file may have changed since, and have none any more. */
 	image = dwarf_image(k->mod);
 	return source_says_table(s, err, "DWARF",

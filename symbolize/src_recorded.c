@@ -14,7 +14,7 @@ struct recorded_file {
 struct recorded {
 	VEC(struct recorded_file) files;
 	VEC(const struct map *) maps; /* of the dso */
-	bool told;
+	bool noted;
 };
 
 static int add_file(struct recorded *r, const struct perf_symbol_file *file)
@@ -118,9 +118,9 @@ int recorded_symbols(struct symbol_source *s, struct lookups *l, struct err *err
 	for (size_t i = 0; r && i < l->n; i++)
 		if (!is_sure || !l->v[i].symbol)
 			found |= find(s, r, &l->v[i]);
-	if (!found || r->told)
+	if (!found || r->noted)
 		return 0;
-	r->told = true;
+	r->noted = true;
 	return source_says(s, err, "symbols in the recording");
 }
 

@@ -61,7 +61,7 @@ static int8_t register_index(const struct arch *arch, uint64_t mask, unsigned dw
  * remembered of JIT code without a description is wrong once there is one. */
 static uint64_t cache_layout(const struct walk *w)
 {
-	return address_space_layout(w->s->space) << 2 | (uint64_t)w->is_told << 1 |
+	return address_space_layout(w->s->space) << 2 | (uint64_t)w->is_described << 1 |
 	       (w->arch->word_bytes == 8);
 }
 
@@ -103,7 +103,7 @@ static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 	w->worker = worker;
 	w->s = s;
 	w->arch = arch;
-	w->is_told = worker->jitdumps.codes && address_space_jitdump(s->space);
+	w->is_described = worker->jitdumps.codes && address_space_jitdump(s->space);
 	w->space_key = rule_cache_space(&worker->cache, cache_layout(w));
 	w->jit.is_known = false;
 	w->code_mask = arch_code_mask(arch, s->space);

@@ -21,7 +21,7 @@ void fallback_note_jit(struct walk *w, uint64_t lookup_ip)
 
 	if (r->kind != RULE_NO_CFI || w->arch->word_bytes != WORD)
 		return;
-	if (!is_for_loop(w) || w->is_told) {
+	if (!is_for_loop(w) || w->is_described) {
 		r->reg = RULE_WAY_JIT;
 		return;
 	}

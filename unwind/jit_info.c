@@ -96,24 +96,25 @@ static enum unwind_stop step_by(const struct walk *w, struct cursor *c, const st
 }
 
 /* A frame asks several times, and has been asked about as the caller of the one before. */
-static bool is_told(struct walk *w, uint64_t ip)
+static bool is_described(struct walk *w, uint64_t ip)
 {
 	struct jit_answer *a = &w->jit;
 	const struct jitdump *dump;
 
 	if (!a->is_known || a->ip != ip) {
 		/* without memory the profile will not be made, either */
-		a->is_told = !jit_cursor_seek(&w->worker->jitdumps, w->s, &dump, NULL) && dump &&
-			     jitdump_unwind_info(dump, ip, jit_sample_time(w->s), &a->info);
+		a->is_described = !jit_cursor_seek(&w->worker->jitdumps, w->s, &dump, NULL) &&
+				  dump &&
+				  jitdump_unwind_info(dump, ip, jit_sample_time(w->s), &a->info);
 		a->is_known = true;
 		a->ip = ip;
 	}
-	return a->is_told;
+	return a->is_described;
 }
 
 bool jit_info_find(struct walk *w, uint64_t ip, struct jit_unwind_info *ret)
 {
-	if (!w->is_told || !is_told(w, ip))
+	if (!w->is_described || !is_described(w, ip))
 		return false;
 	*ret = w->jit.info;
 	return true;

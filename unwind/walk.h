@@ -47,7 +47,7 @@ struct walk {
 	struct memory memory;
 	uint64_t space_key; /* of the sample's address space in the cache */
 	uint64_t code_mask; /* see arch_code_mask() */
-	bool is_told;	    /* a JIT compiler described its code */
+	bool is_described;  /* a JIT compiler described its code */
 
 	struct cfi_worker *worker;
 	const struct perf_sample *s;
@@ -57,7 +57,7 @@ struct walk {
 	enum unwind_stop stop;
 	/* What was asked of a JIT compiler last. */
 	struct jit_answer {
-		bool is_known, is_told;
+		bool is_known, is_described;
 		uint64_t ip;
 		struct jit_unwind_info info;
 	} jit;

@@ -27,7 +27,7 @@ function honesty({facts, events}) {
 	const {diff} = facts, parts = [], names = events.map(e => e.name).join(", ");
 	const share = (n, what) => n > 0.0005 && parts.push(`${(100 * n).toFixed(1)} % ${what}`);
 	if (diff)
-		parts.push(diff.summary || (diff.sides.some(s => s.runs > 1) ? "grey is noise, by the spread of the runs" : "grey is noise, by the number of samples; several runs a side tell more"));
+		parts.push(diff.summary || (diff.sides.some(s => s.runs > 1) ? "grey is noise, by the spread of the runs" : "grey is noise, by the number of samples; several runs a side show more"));
 	else if (facts.sums)
 		parts.push(`sums of ${names}; how many samples is not known`);
 	else

@@ -353,7 +353,7 @@ static int refuse(void *arg, const void *rec, size_t n)
 	return ++*(int *)arg == 3;
 }
 
-static void stops_when_told(void **state)
+static void stops_on_request(void **state)
 {
 	int calls = 0;
 	struct synth s = {
@@ -392,7 +392,7 @@ int main(void)
 		cmocka_unit_test(kernel_and_modules),
 		cmocka_unit_test(processes_by_text),
 		cmocka_unit_test(query_equals_text),
-		cmocka_unit_test(stops_when_told),
+		cmocka_unit_test(stops_on_request),
 		cmocka_unit_test(longest_path),
 	};
 

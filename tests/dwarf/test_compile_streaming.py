@@ -144,7 +144,7 @@ def references_to_what_is_gone():
 
 
 @case
-def told_beforehand():
+def known_beforehand():
     """Where .debug_aranges says which units are wanted it is known from the first on whether all will be."""
     f = many_units()
     data, at = f.sec["info"], 0
@@ -161,7 +161,7 @@ def told_beforehand():
 
 
 @case
-def told_of_shared_functions():
+def asked_of_shared_functions():
     """Functions that all units have, and say so: only the first of these is asked for them, also when it is thought about
     what all would cost."""
     f, shared = File(), [start(UNITS + k) for k in range(10)]
@@ -184,7 +184,7 @@ def told_of_shared_functions():
 
 
 @case
-def told_wrongly():
+def counted_wrongly():
     """Whatever .debug_aranges says, the answers are the same."""
     f = many_units(units=30, padding=100)
     few, every = [start(i) for i in range(0, 30, 9)], [start(i) for i in range(30)]

@@ -144,7 +144,7 @@ static void frames_cannot_break_lines(void **state)
 	assert_string_equal(folded("caf\xc3"), "caf\xef\xbf\xbd");
 }
 
-static void languages_are_told_by_their_names(void **state)
+static void languages_follow_from_their_names(void **state)
 {
 	static const struct {
 		const char *name;
@@ -245,7 +245,7 @@ int main(void)
 		cmocka_unit_test(other_parentheses_stay),
 		cmocka_unit_test(return_types_go),
 		cmocka_unit_test(frames_cannot_break_lines),
-		cmocka_unit_test(languages_are_told_by_their_names),
+		cmocka_unit_test(languages_follow_from_their_names),
 		cmocka_unit_test(all_short_names),
 		cmocka_unit_test(utf8_is_checked),
 		cmocka_unit_test(json_strings),

@@ -94,7 +94,7 @@ static void queries_are_for_the_lookup_address(void **state)
 	profile_free(p);
 }
 
-static void kept_ips_tell_processes_apart(void **state)
+static void kept_ips_separate_processes(void **state)
 {
 	struct profile *p = fill(PROFILE_KEEP_IPS, 0, 3);
 	const struct profile_location *l =
@@ -546,7 +546,7 @@ int main(void)
 		cmocka_unit_test(sets_of_events),
 		cmocka_unit_test(stacks_are_shared_and_counted),
 		cmocka_unit_test(queries_are_for_the_lookup_address),
-		cmocka_unit_test(kept_ips_tell_processes_apart),
+		cmocka_unit_test(kept_ips_separate_processes),
 		cmocka_unit_test(maps_that_are_gone_are_not_mistaken),
 		cmocka_unit_test(equal_maps_have_one_mapping),
 		cmocka_unit_test(kept_ids_split_samples),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A record whose length is wrong takes its neighbours with it: every such change is told.
+"""A record whose length is wrong takes its neighbours with it: every such change is reported.
 
 Each record of a recording, of a file and of a pipe, is made longer by the next one, longer by eight bytes, and shorter by eight, one
 at a time. Whatever its type, there is a word and a status of 1. perf 7.2 loses what is swallowed silently."""
@@ -35,7 +35,7 @@ def read(path):
     return p.returncode, p.stderr
 
 
-def is_told(task):
+def is_reported(task):
     number, data, at, size = task
     bad = bytearray(data)
     struct.pack_into("<H", bad, at + 6, size)
@@ -56,9 +56,9 @@ def check(what, path):
     tap.check(len(rows) > 40 and len(kinds) > 6 and status == 0, f"{what}: {len(rows)} records of {len(kinds)} types", f"status {status}\n{words}")
     changes = [(at, kind, n + more) for (at, kind, n), (_, _, after) in zip(rows, rows[1:]) for more in sorted({after, 8, -8}) if 8 <= n + more <= 0xffff]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        told = list(pool.map(is_told, [(i, good, at, size) for i, (at, _, size) in enumerate(changes)]))
-    silent = [c for c, t in zip(changes, told) if not t]
-    tap.check(not silent, f"{what}: {len(changes)} lengths changed, all told", silent[:8])
+        reported = list(pool.map(is_reported, [(i, good, at, size) for i, (at, _, size) in enumerate(changes)]))
+    silent = [c for c, t in zip(changes, reported) if not t]
+    tap.check(not silent, f"{what}: {len(changes)} lengths changed, all reported", silent[:8])
 
 
 if shutil.which("perf"):

@@ -307,7 +307,7 @@ static void test_elders(void **state)
 }
 
 /* Threads that had samples are told of when they have exited, once. */
-static void test_tells_of_ends(void **state)
+static void test_reports_ends(void **state)
 {
 	struct machine *m = *state;
 	struct perf_threads ended = {0};
@@ -347,7 +347,7 @@ int main(void)
 		T(lost_exit),	      T(fork_without_exec),
 		T(leader_ends_first), T(unknown_thread_goes_on),
 		T(held_batch),	      T(elders),
-		T(tells_of_ends),
+		T(reports_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ def dump(path):
     return p.returncode, p.stdout.decode(errors="replace")
 
 
-def told_files(text):
+def reported_files(text):
     """{path: (base, delta, symbols)}"""
     out = {}
     for line in text.splitlines():
@@ -57,9 +57,9 @@ def corpus_files():
         files = files_of(r)
         _, text = dump(os.path.join(CORPUS, name))
         if files:
-            told = told_files(text)
-            want = {p: (*base_of(k, low, off), s) for p, k, low, off, s in files if p in told}
-            check(told == want and len(told) == len(files), f"{name}: symbols of {len(files)} files", (told, want))
+            reported = reported_files(text)
+            want = {p: (*base_of(k, low, off), s) for p, k, low, off, s in files if p in reported}
+            check(reported == want and len(reported) == len(files), f"{name}: symbols of {len(files)} files", (reported, want))
         if META_INFO in r.sections:
             pairs = r.sections[META_INFO].split(b"\0")[:-1]
             want = [f"# simpleperf {k.decode()} : {v.decode().strip().replace(chr(10), ';')}"
@@ -122,7 +122,7 @@ def old_symbols(r):
         f.write(bare.rebuilt(records + r.data))
     rc, out = dump("x.data")
     want = {path.decode(): ("map", 0x1000, [(0x2000, 0x30, "_start")])}
-    check(rc == 0 and told_files(out) == want, "DSO and SYMBOL records", told_files(out))
+    check(rc == 0 and reported_files(out) == want, "DSO and SYMBOL records", reported_files(out))
 
 
 def longer_chain(r):
@@ -199,8 +199,8 @@ def hostile_sections():
         with open("x.data", "wb") as f:
             f.write(bare.rebuilt(sections={bit: section}))
         rc, text = dump("x.data")
-        told = [n for n in notes(text) if "simpleperf's symbols" in n]
-        check(rc == 1 and samples in text and len(told) == 1, f"a lie: {what}", (rc, notes(text), text[-300:]))
+        reported = [n for n in notes(text) if "simpleperf's symbols" in n]
+        check(rc == 1 and samples in text and len(reported) == 1, f"a lie: {what}", (rc, notes(text), text[-300:]))
 
 
 if os.path.isdir(CORPUS):

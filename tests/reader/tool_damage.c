@@ -27,7 +27,7 @@ enum { SECONDS_EACH = 20 };
 /* What is being read, for the last words of the program. */
 static char doing[128];
 
-static void tell_doing(int sig)
+static void print_doing(int sig)
 {
 	if (write(STDERR_FILENO, doing, strlen(doing)) < 0)
 		_exit(2);
@@ -362,11 +362,11 @@ int main(int argc, char **argv)
 	size_t budget = SIZE_MAX;
 	int rc = 0, c;
 
-	signal(SIGABRT, tell_doing);
-	signal(SIGALRM, tell_doing);
+	signal(SIGABRT, print_doing);
+	signal(SIGALRM, print_doing);
 #ifndef __SANITIZE_ADDRESS__ /* which reports these itself */
-	signal(SIGSEGV, tell_doing);
-	signal(SIGBUS, tell_doing);
+	signal(SIGSEGV, print_doing);
+	signal(SIGBUS, print_doing);
 #endif
 	while ((c = getopt(argc, argv, "b:")) > 0)
 		if (c == 'b')

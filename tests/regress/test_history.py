@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""regress --history: earlier runs of the base tell how much functions vary, so smaller growth is seen with no more false alarms.
+"""regress --history: earlier runs of the base show how much functions vary, so smaller growth is seen with no more false alarms.
 
 Runs are drawn by a generator with a fixed seed."""
 import os

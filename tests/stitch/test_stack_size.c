@@ -31,7 +31,7 @@ static void cut(struct stack_depths *d, const struct perf_sample *s, uint64_t sp
 	add(d, s, UNWIND_STOP_TRUNCATED_STACK, sp);
 }
 
-static void tells_how_large_copies_should_be(void **state)
+static void says_how_large_copies_should_be(void **state)
 {
 	struct stack_depths *d = stack_depths_new();
 	struct stack_need need;
@@ -132,7 +132,7 @@ static void stacks_cannot_be_chosen_to_collide(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_how_large_copies_should_be),
+		cmocka_unit_test(says_how_large_copies_should_be),
 		cmocka_unit_test(threads_that_end_still_count),
 		cmocka_unit_test(stacks_cannot_be_chosen_to_collide),
 	};

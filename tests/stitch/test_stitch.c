@@ -174,7 +174,7 @@ static void completes_from_both_sides(void **state)
 
 /* Without places, without a time, with kernel frames only: such stacks stay as they are, and tell
  * nothing of others, cut or not. */
-static void leaves_alone_what_cannot_tell(void **state)
+static void leaves_alone_what_shows_nothing(void **state)
 {
 	const struct stack whole = {100, 1, 0x1000, ROOT, {10, 20, 30}},
 			   cut = {200, 1, 0x1000, CUT, {10, 20}},
@@ -450,7 +450,7 @@ static void forgets_threads_that_have_ended(void **state)
 }
 
 /* What comes behind the end of a thread is of another one. The others stay. */
-static void is_told_of_ends(void **state)
+static void hears_of_ends(void **state)
 {
 	struct stitcher *st = begin(0);
 	uint32_t tid;
@@ -663,7 +663,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(completes_from_both_sides),
-		cmocka_unit_test(leaves_alone_what_cannot_tell),
+		cmocka_unit_test(leaves_alone_what_shows_nothing),
 		cmocka_unit_test(chains_and_remembers),
 		cmocka_unit_test(believes_what_is_equal),
 		cmocka_unit_test(believes_what_is_near),
@@ -674,7 +674,7 @@ int main(void)
 		cmocka_unit_test(begins_anew_after_a_long_pause),
 		cmocka_unit_test(is_seen_all_through_a_batch),
 		cmocka_unit_test(forgets_threads_that_have_ended),
-		cmocka_unit_test(is_told_of_ends),
+		cmocka_unit_test(hears_of_ends),
 		cmocka_unit_test(remembers_maps_that_are_gone),
 		cmocka_unit_test(adds_up_to_the_limit),
 		cmocka_unit_test(keeps_apart),

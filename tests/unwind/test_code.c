@@ -22,7 +22,7 @@ static struct code_rows rows_of(const uint8_t *code, size_t n, uint64_t *steps)
 	return rows;
 }
 
-static void tells_where_the_frame_is(void **state)
+static void finds_where_the_frame_is(void **state)
 {
 	static const uint8_t code[] = {PUSH_RAX, NOP, 0x58 /* pop */, RET};
 	uint64_t steps = 1000;
@@ -340,7 +340,7 @@ static void gives_up_what_costs_too_much(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_where_the_frame_is),
+		cmocka_unit_test(finds_where_the_frame_is),
 		cmocka_unit_test(follows_the_return_address),
 		cmocka_unit_test(keeps_the_return_address),
 		cmocka_unit_test(follows_a_copy_of_the_stack_pointer),

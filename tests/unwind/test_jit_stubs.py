@@ -110,7 +110,7 @@ def eh_frame(size, words, encoding=0x1b, fdes=1, more=b""):
     return out
 
 
-def told_frames(at):
+def described_frames(at):
     """Frames of sizes that cannot be guessed, at one address one after the other; samples are at 2000, 3000 .. ns."""
     leaf, end = BIAS + at["leaf"], [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
     rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
@@ -267,7 +267,7 @@ def again(at):
     check_short_cuts("JIT code that was met before", "jit.data", 0)
 
 
-def told_later(at):
+def described_later(at):
     """What is remembered of JIT code is wrong once its compiler tells of it: here of a frame without a frame pointer, which would
     skip the caller. That the jitdump is mapped changes no other map."""
     leaf, called, fp = BIAS + at["leaf"], CODE + 12, STACK + 8
@@ -284,7 +284,7 @@ def told_later(at):
     check_short_cuts("JIT code that is told of later", "jit.data", 0)
 
 
-def told_in_between(at):
+def described_in_between(at):
     """The same with one jitdump: until then there is a function that is not understood."""
     leaf, called, fp, n = BIAS + at["leaf"], CODE + 12, STACK + 8, 8 * BATCHES
     untold = [leaf, CODE + 0x105, called - 1, BIAS + at["in_start"] - 1]
@@ -353,7 +353,7 @@ def shared_places(at):
     check_short_cuts("rules that share a place", "jit.data", 0)
 
 
-def told_code(at):
+def described_code(at):
     """A jitdump tells the bytes of code without call frame information. `method` has a frame as HotSpot's compilers make it;
     its caller is another place in JIT code, whose frame is found by a frame pointer (`interpreter`)."""
     leaf, end = BIAS + at["leaf"], [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
@@ -433,13 +433,13 @@ smallest_frames(symbols)
 stale_words(symbols)
 owners(symbols)
 saved_registers(symbols)
-told_frames(symbols)
+described_frames(symbols)
 again(symbols)
-told_later(symbols)
-told_in_between(symbols)
+described_later(symbols)
+described_in_between(symbols)
 of_32_bits(symbols)
 interrupted(symbols)
 two_word_sizes(symbols)
 shared_places(symbols)
-told_code(symbols)
+described_code(symbols)
 too_much_code(symbols)
