@@ -22,7 +22,7 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BIN = os.environ.get("BIN", os.path.join(TOP, "bin"))
 BUILDS = {"gcc -O2": ["gcc", "-O2"], "gcc -O3": ["gcc", "-O3"], "gcc -O2 -flto": ["gcc", "-O2", "-flto"], "clang -O2": ["clang", "-O2"]}
-APPENDED = re.compile(r"(\.(isra|constprop|part|lto_priv|cold|clone)(\.\d+)?|\.llvm\.\d+)+$")
+APPENDED = re.compile(r"(\.(isra|constprop|part|lto_priv|cold|clone|localalias)(\.\d+)?|\.llvm\.\d+)+$")
 PROGRAM = r"""
 #include <stdio.h>
 #include <stdlib.h>
