@@ -61,6 +61,8 @@ for command, printed in commands:
     status, said = runs(shell, command)
     # head and grep end before what they read from does
     tap.check(status == 0 or status == 141, f"README.md: {command}", (status, said[-2000:]))
+    if command.startswith("awk"):  # the heaviest stacks of another run are other ones of its stacks
+        said += runs(shell, command.split("|")[0])[1]
     have_words = {w for line in said.splitlines() for w in shapes(line)}
     wanted = [w for line in printed for w in shapes(line)]
     if command.startswith("capture"):
