@@ -136,7 +136,9 @@ def wilson(k, n):
 
 
 # {a change: (the function that is slower, its program, how it is built)}
-POWER = {"14 % + 10 %": ("leaf_0", "mix", "-DP0=110"), "14 % + 50 %": ("leaf_0", "mix", "-DP0=150"), "1.3 % + 50 %": ("leaf_17", "mix", "-DP17=150"), "halves": (None, "mix", "-DP0=50"),
+POWER = {"14 % + 10 %": ("leaf_0", "mix", "-DP0=110"), "14 % + 50 %": ("leaf_0", "mix", "-DP0=150"), "1.3 % + 50 %": ("leaf_17", "mix", "-DP17=150"), "14 % + 5 %": ("leaf_0", "mix", "-DP0=105"),
+         "14 % + 100 %": ("leaf_0", "mix", "-DP0=200"), "1.3 % + 100 %": ("leaf_17", "mix", "-DP17=200"), ".15 % + 50 %": ("leaf_39", "mix", "-DP39=150"),
+         ".15 % + 100 %": ("leaf_39", "mix", "-DP39=200"), "halves": (None, "mix", "-DP0=50"),
          "memory + 50 %": ("walk_memory", "kinds", "-DMEMORY=150"), "calls + 50 %": ("visit", "kinds", "-DCALLS=150"), "thread + 50 %": ("work_beside", "kinds", "-DTHREAD=150"),
          "lock + 50 %": ("add_locked", "kinds", "-DLOCK=150")}
 

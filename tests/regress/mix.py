@@ -2,7 +2,7 @@
 import subprocess
 
 LEAVES, GROUPS = 40, 8
-FIXED = {0: .14, 17: .013}
+FIXED = {0: .14, 17: .013, 39: .0015}
 WEIGHTS = [0 if i in FIXED else 1 / (i + 1) ** 0.9 for i in range(LEAVES)]
 SHARES = [FIXED.get(i, w * (1 - sum(FIXED.values())) / sum(WEIGHTS)) for i, w in enumerate(WEIGHTS)]
 
