@@ -18,6 +18,10 @@
 /* What a frame pointer holds. */
 enum code_fp { CODE_FP_CALLER, CODE_FP_FRAME, CODE_FP_OTHER };
 
+/* What the way ahead of a place tells of its frame: nothing; nothing, as it comes to a jump by a
+ * register or a table, which may lead to another function or to the rest of this one; all. */
+enum code_ahead { CODE_AHEAD_UNKNOWN, CODE_AHEAD_SWITCH, CODE_AHEAD_KNOWN };
+
 /* For the stack pointer: above what the function was entered with, so that it is not this one. */
 #define CODE_SP_WRONG -2
 
@@ -77,7 +81,8 @@ struct code_insn {
 	uint8_t way;	      /* enum code_way */
 	bool is_filler;	      /* does nothing: between blocks, or functions */
 	bool uses_callers_fp; /* as an address */
-	int64_t target;	      /* relative to the instruction's start */
+	bool is_by_word; /* CODE_SWITCH to what a word says that has a place of its own: no table */
+	int64_t target;	 /* relative to the instruction's start */
 };
 
 /* Reads an instruction and does to *frame what it does. `off`: how far behind the function's start.

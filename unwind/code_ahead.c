@@ -21,6 +21,7 @@ struct way {
 	int32_t saved_fp; /* where the caller's frame pointer was taken from; 0: nowhere */
 	bool fp_lost;	  /* it was written otherwise since */
 	bool has_called;
+	bool switches; /* ended in a jump by a register or a table */
 };
 
 /* What is on the stack is not known: from where the frame pointer is taken, there the caller's is.
@@ -62,9 +63,10 @@ static bool find_return(struct way *way, const struct cfi_module *cm)
 		uint64_t at = way->vaddr;
 
 		if (!go_on(way, cm, &in)) {
+			branch.switches |= in.way == CODE_SWITCH && !in.is_by_word;
+			*way = branch;
 			if (!branch.vaddr)
 				return false;
-			*way = branch;
 			branch.vaddr = 0;
 		} else if (in.way == CODE_RETURN) {
 			return way->frame.sp >= 0;
@@ -86,21 +88,21 @@ static void fp_set(struct code_frame *f, const struct way *way, int32_t word)
 		code_fp_set_other(f);
 }
 
-static bool ahead_by_sp(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
-			struct code_frame *ret)
+static enum code_ahead ahead_by_sp(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
+				   struct code_frame *ret)
 {
 	struct way way = {.frame.sp = AHEAD_PLACE, .vaddr = vaddr};
 	int32_t word = cfi_module_arch(cm)->word_bytes, taken;
 
 	if (!find_return(&way, cm))
-		return false;
+		return way.switches ? CODE_AHEAD_SWITCH : CODE_AHEAD_UNKNOWN;
 	taken = AHEAD_PLACE - way.frame.sp;
 	/* Behind a call that does not return another function begins, which takes nothing. */
 	if (taken < 0 || (!taken && (is_called || way.has_called)))
-		return false;
+		return CODE_AHEAD_UNKNOWN;
 	*ret = (struct code_frame){.sp = taken + word};
 	fp_set(ret, &way, word);
-	return true;
+	return CODE_AHEAD_KNOWN;
 }
 
 /* Where the stack pointer is set from the frame pointer: after alloca(). */
@@ -118,10 +120,14 @@ static bool ahead_by_fp(const struct cfi_module *cm, uint64_t vaddr, struct code
 	return true;
 }
 
-bool code_ahead(const struct cfi_module *cm, uint64_t vaddr, bool is_called, struct code_frame *ret)
+enum code_ahead code_ahead(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
+			   struct code_frame *ret)
 {
 	const struct arch *arch = cfi_module_arch(cm);
+	enum code_ahead ahead;
 
-	return arch->code_step && arch->ra == arch->pc &&
-	       (ahead_by_sp(cm, vaddr, is_called, ret) || ahead_by_fp(cm, vaddr, ret));
+	if (!arch->code_step || arch->ra != arch->pc)
+		return CODE_AHEAD_UNKNOWN;
+	ahead = ahead_by_sp(cm, vaddr, is_called, ret);
+	return ahead != CODE_AHEAD_KNOWN && ahead_by_fp(cm, vaddr, ret) ? CODE_AHEAD_KNOWN : ahead;
 }

@@ -270,7 +270,6 @@ static bool is_behind_call(struct walk *w, const struct map *map, uint64_t ip,
 	       may_have_called_file(w, map, ip, caller->sp - w->arch->word_bytes, caller->ip);
 }
 
-/* NULL: not known. */
 static const struct known_code *known_code(struct walk *w, const struct map *map,
 					   const struct cursor *c)
 {
@@ -282,15 +281,21 @@ static const struct known_code *known_code(struct walk *w, const struct map *map
 		cm = walk_module(w, map, ip, &vaddr);
 		k->fn = (struct code_function){0};
 		k->is_known = cm && cfi_module_code_frame(cm, vaddr, &k->fn, &k->frame);
-		k->is_ahead = cm && !k->is_known && !k->fn.is_named && !k->fn.is_part &&
-			      code_ahead(cm, vaddr + c->is_return_address, c->is_return_address,
-					 &k->frame);
-		k->is_known |= k->is_ahead;
+		k->ahead = CODE_AHEAD_UNKNOWN;
+		if (cm && !k->is_known && !k->fn.is_named && !k->fn.is_part)
+			k->ahead = code_ahead(cm, vaddr + c->is_return_address,
+					      c->is_return_address, &k->frame);
+		k->is_known |= k->ahead == CODE_AHEAD_KNOWN;
 		k->bias = ip - vaddr;
 		k->ip = ip;
 		k->map = map->id;
 	}
-	return k->is_known ? k : NULL;
+	return k;
+}
+
+bool leaves_by_switch(struct walk *w, const struct map *map, const struct cursor *c)
+{
+	return w->arch->code_step && known_code(w, map, c)->ahead == CODE_AHEAD_SWITCH;
 }
 
 enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *map)
@@ -303,15 +308,15 @@ enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *m
 	if (!w->arch->code_step)
 		return UNWIND_STOP_NO_CFI;
 	k = known_code(w, map, c);
-	if (!k)
+	if (!k->is_known)
 		return UNWIND_STOP_NO_CFI;
 	if (k->fn.is_named && ip - k->bias - k->fn.start < k->fn.end - k->fn.start)
 		fallback_note_code(w, ip, &k->frame);
 	stop = code_caller(w, c, &k->frame, &caller);
 	if (stop != WALK_ON)
 		return stop;
-	if (k->is_ahead ? !is_behind_call(w, map, ip, &caller)
-			: !may_be_caller(w, c, &k->fn, k->bias, caller.ip))
+	if (k->ahead == CODE_AHEAD_KNOWN ? !is_behind_call(w, map, ip, &caller)
+					 : !may_be_caller(w, c, &k->fn, k->bias, caller.ip))
 		return UNWIND_STOP_NO_CFI;
 	*c = caller;
 	return WALK_ON;

@@ -524,6 +524,7 @@ bool code_step_x86_64(const uint8_t *code, size_t n, struct code_frame *frame,
 				  .way = (uint8_t)way,
 				  .is_filler = is_filler(&in),
 				  .uses_callers_fp = through_fp,
+				  .is_by_word = !in.is_reg && in.base == REG_RIP,
 				  .target = (int64_t)(in.bytes + (uint64_t)in.imm)};
 	return true;
 }

@@ -449,6 +449,18 @@ static uint64_t stub_pushed_bytes(struct walk *w, const struct cursor *c, const 
 	return 0;
 }
 
+/* Where a frame may be that nothing tells of, a return address at the stack pointer may be one of a
+ * call that is over. */
+static bool innermost_step(struct walk *w, struct cursor *c, const struct map *map,
+			   enum unwind_stop stop)
+{
+	if (stop == UNWIND_STOP_NO_CFI && !is_jit(map) && leaves_by_switch(w, map, c))
+		return false;
+	return stack_top_step(w, c, map, c->sp + stub_pushed_bytes(w, c, map),
+			      w->arch->untold_pushes) ||
+	       link_register_step(w, c, map);
+}
+
 static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop stop,
 			      const struct map *map)
 {
@@ -468,9 +480,7 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 		fallback_note_jit(w, c->ip - c->is_return_address);
 	if (stop == WALK_ON || stop == UNWIND_STOP_TRUNCATED_STACK)
 		return stop;
-	if (innermost && (stack_top_step(w, c, map, c->sp + stub_pushed_bytes(w, c, map),
-					 w->arch->untold_pushes) ||
-			  link_register_step(w, c, map)))
+	if (innermost && innermost_step(w, c, map, stop))
 		return WALK_ON;
 	if (stop == UNWIND_STOP_NO_CFI && smallest_frame_step(w, &caller, map) &&
 	    is_owner(w, c, &caller)) {

@@ -107,7 +107,7 @@ struct cfi_worker {
 		struct code_function fn;
 		struct code_frame frame;
 		bool is_known;
-		bool is_ahead; /* by code_ahead() */
+		uint8_t ahead; /* enum code_ahead */
 	} codes[CODES_KNOWN];
 	struct jit_code jit_code;
 	/* By return address: frames by machine code that fp_owner.c has asked for. */
@@ -250,10 +250,14 @@ bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip);
  * was not copied; UNWIND_STOP_NO_CFI: not known. */
 enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *map);
 
+/* code_step.c: does the sample's own code, in `map` of a file, come to a jump before any return, so
+ * that it may have a frame of which nothing is known? */
+bool leaves_by_switch(struct walk *w, const struct map *map, const struct cursor *c);
+
 /* code_ahead.c: the frame at vaddr by the way from there to the return, for code whose function is
- * not known. `is_called`: it is a return address. False: not known. */
-bool code_ahead(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
-		struct code_frame *ret);
+ * not known. `is_called`: it is a return address. */
+enum code_ahead code_ahead(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
+			   struct code_frame *ret);
 
 /* The caller of *c by a frame, in *ret but is_return_address; WALK_ON, or why it is not known. */
 enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struct code_frame *f,

@@ -64,6 +64,9 @@ UNKNOWN = {
     "u_first": "push %rbp; mov %rsp,%rbp; call *%rax; in_u_first: pop %rbp; ret",
     "u_second": "push %rbp; mov %rsp,%rbp; call *%rax; in_u_second: pop %rbp; ret",
     "u_calls": "call *%rax; in_u_calls: nop; late: nop; ret",
+    "u_switch": "nop; jmp *%rdx",
+    "u_table": "nop; test %edi,%edi; je 1f; hlt; 1: jmp *(%rdx,%rax,8)",
+    "u_word": "nop; jmp *0x2000(%rip)",
 }
 # A function that is not understood; and code that is too far from any to be a part of it
 PUZZLE = ".type puzzle,@function; puzzle: push %rbp; mov %rsp,%rbp; .byte 6; in_puzzle: pop %rbp; ret; .size puzzle,.-puzzle"
@@ -273,6 +276,7 @@ def unknown_code(at):
     """Of which nothing tells: by a frame pointer that fits, or by a root that is near."""
     pc, leaf, root, second = at["in_u_first"], at["late"], at["in_start"], at["in_u_second"]
     inside, high = [JUNK] * 8, root << 32
+    entry = [second, STACK + 0x100, root], {RSP: STACK + WORD}
 
     def under(words, fp):
         """What has been called by unknown code, whose frame the words are."""
@@ -292,6 +296,9 @@ def unknown_code(at):
         "at the stack pointer": (under(inside + [pc, STACK + 0x100, root], STACK + 9 * WORD), [pc, root]),
         "not there": ((pc, [JUNK] * 3, {RBP: STACK + 0x800}), []),
         "not copied": ((pc, [JUNK] * 600, {RBP: STACK + 0x2000}), ["TRUNCATED_STACK"]),
+        "at the stack pointer, before a jump by a register": ((at["u_switch"], *entry), []),
+        "at the stack pointer, before a jump by a table": ((at["u_table"], *entry), []),
+        "at the stack pointer, before a jump as stubs have": ((at["u_word"], *entry), [second, root]),
         "no frame pointer": ((pc, [JUNK] * 3, {RBP: 0}), []),
         "no return address": ((pc, [JUNK, STACK + 0x100, 0], {RBP: STACK + WORD}), []),
         "a chain that ends": ((pc, [JUNK, 0, second], {RBP: STACK + WORD}), [second, "END"]),
