@@ -35,11 +35,20 @@ static unsigned long shared;
 		}                               \
 	}
 LEAF(0, 9000)
-LEAF(1, 7000) LEAF(2, 6000) LEAF(3, 5000) LEAF(4, 4000) LEAF(5, 3000) LEAF(6, 2500) LEAF(7, 2000)
-	LEAF(8, 1500) LEAF(9, 1200) LEAF(10, 900) LEAF(11, 600)
+LEAF(1, 7000)
+LEAF(2, 6000)
+LEAF(3, 5000)
+LEAF(4, 4000)
+LEAF(5, 3000)
+LEAF(6, 2500)
+LEAF(7, 2000)
+LEAF(8, 1500)
+LEAF(9, 1200)
+LEAF(10, 900)
+LEAF(11, 600)
 
-	/* Each step waits for the one before it, mostly for memory. */
-	ALONE static unsigned walk_memory(unsigned at)
+/* Each step waits for the one before it, mostly for memory. */
+ALONE static unsigned walk_memory(unsigned at)
 {
 	for (int k = 0; k < 7 * MEMORY / 10; k++)
 		at = (words[at] + (unsigned)k * 40503) & (WORDS - 1);

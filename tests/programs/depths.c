@@ -1,7 +1,7 @@
-/* depths.c - `depths LEVELS BYTES [thread] [shallow]`: spins for a tenth of a second of CPU time at the
- * bottom of LEVELS calls, each of which takes BYTES of stack and a little, or next to nothing if
- * BYTES is 0; with `shallow` as long with no such calls before; with `thread` in a thread of its own.
- * Prints how many bytes there are from the stack pointer at the bottom to the caller of all. */
+/* depths.c - `depths LEVELS BYTES [thread] [shallow]`: spins for a tenth of a second of CPU time at
+ * the bottom of LEVELS calls, each of which takes BYTES of stack and a little, or next to nothing
+ * if BYTES is 0; with `shallow` as long with no such calls before; with `thread` in a thread of its
+ * own. Prints the bytes from the stack pointer at the bottom to the caller of all. */
 #include <alloca.h>
 #include <pthread.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* i386_roots.c - a 32-bit program that starts, and starts a child, as musl does: in code without call frame
- * information, where words of calls that are over lie between the stack pointer and the return address.
- * Runs for 0.2 s of CPU time each. Built with -m32 -nostdlib -static -fno-pie. */
+/* i386_roots.c - a 32-bit program that starts, and starts a child, as musl does: in code without
+ * call frame information, where words of calls that are over lie between the stack pointer and the
+ * return address. Runs for 0.2 s of CPU time each. Built with -m32 -nostdlib -static -fno-pie. */
 #include "i386.h"
 
 static volatile unsigned sink;
@@ -35,9 +35,11 @@ __attribute__((used)) static int run_main(void)
 }
 
 __asm__(".globl _start\n"
-	"_start:	xor %ebp, %ebp; mov %esp, %eax; and $-16, %esp; push %eax; push %eax; push %eax\n"
+	"_start:	xor %ebp, %ebp; mov %esp, %eax; and $-16, %esp\n"
+	"	push %eax; push %eax; push %eax\n"
 	"	call start_c\n"
-	"start_c: push %ebx; call nothing; sub $0x10, %esp; push $0; push $0; push $0; push $0; push $0; push $0\n"
+	"start_c: push %ebx; call nothing; sub $0x10, %esp\n"
+	"	push $0; push $0; push $0; push $0; push $0; push $0\n"
 	"	call start_main\n"
 	"	add $0x28, %esp\n"
 	"	.skip 64, 0x90\n" /* the others are not at the entry */
@@ -51,7 +53,8 @@ __asm__(".globl _start\n"
 	"	xor %ebx, %ebx; xor %eax, %eax; inc %eax; int $0x80; hlt\n"
 	".globl start_child\n"
 	"start_child: push %ebp; mov %esp, %ebp; push %ebx; push %esi; push %edi\n"
-	"	mov 8(%ebp), %ecx; mov $0x4111, %ebx; mov $120, %eax; int $0x80\n" /* VM, VFORK, SIGCHLD */
+	/* CLONE_VM, CLONE_VFORK, SIGCHLD */
+	"	mov 8(%ebp), %ecx; mov $0x4111, %ebx; mov $120, %eax; int $0x80\n"
 	"	test %eax, %eax; jne 1f\n"
 	"	mov $in_child, %eax; xor %ebp, %ebp; call *%eax\n"
 	"	mov %eax, %ebx; xor %eax, %eax; inc %eax; int $0x80; hlt\n"

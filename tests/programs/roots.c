@@ -1,5 +1,5 @@
-/* roots.c - stacks with different roots: the main thread's, a thread's, a vfork child's, and that of a
- * child which clone() starts in a function. Usage: roots SECONDS (of CPU time of each). */
+/* roots.c - stacks with different roots: the main thread's, a thread's, a vfork child's, and that
+ * of a child which clone() starts in a function. Usage: roots SECONDS (of CPU time of each). */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
