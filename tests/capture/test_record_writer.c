@@ -20,16 +20,10 @@
 #include "reader/format.h"
 #include "capture/record_writer.h"
 #include "tests/failing_malloc.h"
+#include "tests/random.h"
 
 /* The file begins with the u64 that stands for the header's data.size. */
 #define DATA_OFF 8
-
-static uint64_t next_random(uint64_t *x)
-{
-	*x ^= *x << 13;
-	*x ^= *x >> 7;
-	return *x ^= *x << 17;
-}
 
 /* A record of n bytes: random ones do not compress, the others do. */
 static void make_record(uint8_t *rec, size_t n, uint64_t *seed, bool random)

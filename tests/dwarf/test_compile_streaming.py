@@ -2,7 +2,7 @@
 """Units that are compiled while .debug_info is being inflated: the same answers, and none from a section that is damaged.
 
 What is expected follows from how the files are written: unit i has one function, f<i>, of 16 bytes. The many cases of
-test_dwarf_crafted.py and test_dwarf_hostile.py are asked in this way too."""
+test_crafted.py and test_hostile.py are asked in this way too."""
 import os
 import re
 import struct
@@ -14,14 +14,8 @@ sys.path.insert(0, os.path.join(os.environ["TOP"], "tests/dwarf/sources"))
 sys.dont_write_bytecode = True
 from dwarf_asm import *  # noqa: E402,F403
 
-CASES = []
 UNITS = 120
 PADDING = 20000  # so that units lie in several of the steps, of 1 MiB, in which sections are inflated
-
-
-def case(f):
-    CASES.append(f)
-    return f
 
 
 def start(i):
@@ -305,4 +299,4 @@ def shared_abbreviations():
 
 
 if __name__ == "__main__":
-    sys.exit(run_cases(CASES, sys.argv[1:]))
+    sys.exit(run_cases(sys.argv[1:]))

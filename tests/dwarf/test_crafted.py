@@ -11,13 +11,6 @@ sys.path.insert(0, os.path.join(os.environ["TOP"], "tests/dwarf/sources"))
 sys.dont_write_bytecode = True
 from dwarf_asm import *  # noqa: E402,F403
 
-CASES = []
-
-
-def case(f):
-    CASES.append(f)
-    return f
-
 
 # ---- forms (DWARF5 7.5.6) ----------------------------------------------------------------------
 
@@ -421,4 +414,4 @@ def cut_anywhere():
 
 
 if __name__ == "__main__":
-    sys.exit(run_cases(CASES, sys.argv[1:]))
+    sys.exit(run_cases(sys.argv[1:]))

@@ -13,13 +13,6 @@ sys.path.insert(0, os.path.join(os.environ["TOP"], "tests/dwarf/sources"))
 sys.dont_write_bytecode = True
 from dwarf_asm import *  # noqa: E402,F403
 
-CASES = []
-
-
-def case(f):
-    CASES.append(f)
-    return f
-
 
 def patient(data, addresses, seconds):
     plain, took = ask(data, addresses, limit=seconds * 3)
@@ -198,4 +191,4 @@ def hostile_twins():
 
 
 if __name__ == "__main__":
-    sys.exit(run_cases(CASES, sys.argv[1:]))
+    sys.exit(run_cases(sys.argv[1:]))

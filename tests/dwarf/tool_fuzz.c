@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dwarf/dwarf.h"
+#include "tests/random.h"
 
 enum { SECONDS_MAX = 5, ADDRESSES = 512 };
 
@@ -55,13 +56,6 @@ static void compile(struct elf_image *img)
 
 static uint64_t state;
 
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	return state ^= state << 17;
-}
-
 struct bytes {
 	uint8_t *data;
 	size_t size;
@@ -87,25 +81,26 @@ static struct bytes read_file(const char *path)
 static void damage(uint8_t *at, size_t size)
 {
 	static const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff, 0xfe, 0x3f, 0x40};
-	unsigned n = 1 + next_random() % 6;
+	unsigned n = 1 + next_random(&state) % 6;
 
 	while (n--) {
-		size_t i = next_random() % size;
+		size_t i = next_random(&state) % size;
 
-		switch (next_random() % 4) {
+		switch (next_random(&state) % 4) {
 		case 0:
-			at[i] ^= (uint8_t)(1u << next_random() % 8);
+			at[i] ^= (uint8_t)(1u << next_random(&state) % 8);
 			break;
 		case 1:
-			at[i] = values[next_random() % sizeof values];
+			at[i] = values[next_random(&state) % sizeof values];
 			break;
 		case 2:
-			at[i] = (uint8_t)next_random();
+			at[i] = (uint8_t)next_random(&state);
 			break;
 		default:
 			if (size > 8)
-				memmove(at + next_random() % (size - 8),
-					at + next_random() % (size - 8), 1 + next_random() % 8);
+				memmove(at + next_random(&state) % (size - 8),
+					at + next_random(&state) % (size - 8),
+					1 + next_random(&state) % 8);
 		}
 	}
 }
@@ -123,7 +118,7 @@ static void damage_sections(const struct bytes *b)
 		struct elf_section s;
 
 		if (elf_image_section_at(img, i, &name, &s) && !strncmp(name, ".debug_", 7) &&
-		    s.size && s.data && next_random() % 3 == 0)
+		    s.size && s.data && next_random(&state) % 3 == 0)
 			damage(b->data + s.off, s.size);
 	}
 	elf_image_close(img);

@@ -5,18 +5,15 @@ By tools/perf/Documentation/perf.data-file-format.txt and include/uapi/linux/per
 """
 import struct
 
+from perffile import ARCH, OSRELEASE, padded, perf_data, string
+
 MMAP, COMM, EXIT, FORK, SAMPLE, MMAP2, KSYMBOL = 1, 3, 4, 7, 9, 10, 17
 KERNEL, USER, HYPERVISOR, GUEST_KERNEL, GUEST_USER = 1, 2, 3, 4, 5  # cpumode
 COMM_EXEC, BUILD_ID_IN_MMAP2 = 1 << 13, 1 << 14
 IP, TID, TIME, CALLCHAIN, CPU, PERIOD = 1, 2, 4, 32, 128, 256
-BUILD_ID, HOSTNAME, OSRELEASE, ARCH = 2, 3, 4, 6  # header features
+BUILD_ID, HOSTNAME = 2, 3  # header features
 CLOCK_MONOTONIC = 1
 CHAIN_KERNEL, CHAIN_USER = 2**64 - 128, 2**64 - 512
-
-
-def padded(text, to):
-    b = text.encode() + b"\0"
-    return b + bytes(-len(b) % to)
 
 
 class Recording:
@@ -72,25 +69,13 @@ class Recording:
         flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23 | 1 << 24 | (1 << 25 if self.monotonic else 0) | 1 << 31
         attr = struct.pack("<IIQQQQQ", 1, 112, 0, 1, self.sample_type, 0, flags).ljust(92, b"\0")
         attr = (attr + struct.pack("<i", CLOCK_MONOTONIC if self.monotonic else 0)).ljust(112, b"\0")
-        attr += struct.pack("<QQ", 0, 0)
-        data = b"".join(self.data)
-        features = {ARCH: padded(self.arch, 64)}
+        features = {ARCH: string(self.arch)}
         if self.os_release:
-            features[OSRELEASE] = padded(self.os_release, 64)
-        features = {bit: struct.pack("<I", len(s)) + s for bit, s in features.items()}
+            features[OSRELEASE] = string(self.os_release)
         if self.build_ids:
             features[BUILD_ID] = b"".join(self.build_ids)
-        data_at = 104 + len(attr)
-        at = data_at + len(data) + 16 * len(features)
-        table = contents = b""
-        for bit in sorted(features):
-            table += struct.pack("<QQ", at, len(features[bit]))
-            at += len(features[bit])
-            contents += features[bit]
-        head = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, len(attr), 104, len(attr), data_at, len(data), 0, 0)
-        head += struct.pack("<4Q", sum(1 << bit for bit in features), 0, 0, 0)
         with open(path, "wb") as f:
-            f.write(head + attr + data + table + contents)
+            f.write(perf_data(attr, b"".join(self.data), features))
         return path
 
 

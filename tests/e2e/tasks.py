@@ -12,6 +12,8 @@ import struct
 import subprocess
 import sys
 
+import perffile
+
 COMM, EXIT, FORK, SAMPLE, MMAP2, FINISHED_ROUND = 3, 4, 7, 9, 10, 68
 USER, COMM_EXEC = 2, 1 << 13
 IP, TID, TIME, PERIOD, REGS_USER, STACK_USER = 1, 2, 4, 256, 4096, 8192
@@ -93,13 +95,12 @@ class Recording:
         self.record(EXIT, 0, struct.pack("<iiiiQ", pid, 1, tid, 1, self.time), (pid, tid))
 
     def mmap(self, pid, start, size, pgoff, path):
-        name = path.encode() + bytes(8 - len(path) % 8)
-        self.record(MMAP2, USER, struct.pack("<iiQQQIIQQII", pid, pid, start, size, pgoff, 8, 1, len(path), 0, 5, 2) + name, (pid, pid))
+        self.record(MMAP2, USER, struct.pack("<iiQQQIIQQII", pid, pid, start, size, pgoff, 8, 1, len(path), 0, 5, 2) + perffile.padded(path, 8), (pid, pid))
 
     def exec(self, pid, name):
         """Where the library is then."""
         base = 0x7f0000000000 + self.random.randrange(1 << 26) * 4096
-        self.record(COMM, COMM_EXEC, struct.pack("<ii", pid, pid) + name.encode() + bytes(8 - len(name) % 8), (pid, pid))
+        self.record(COMM, COMM_EXEC, struct.pack("<ii", pid, pid) + perffile.padded(name, 8), (pid, pid))
         for i in range(8):
             self.mmap(pid, base + 0x1000000 * (i + 1), 0x200000, 0x1000, f"/no/such/lib{i}.so")
         self.mmap(pid, base + 0xa000000, 0x2000, 0, "[vdso]")
@@ -119,10 +120,8 @@ class Recording:
         self.sample(pid, tid, base + at["leaf"], sp - 4096, base + at["after_wide"])
 
     def close(self):
-        at = 104 + len(self.attr)
         self.file.seek(0)
-        self.file.write(struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, len(self.attr), 104, len(self.attr), at, self.n_bytes, 0, 0))
-        self.file.write(bytes(32) + self.attr)
+        self.file.write(perffile.head(self.attr, self.n_bytes) + self.attr)
         self.file.close()
 
 

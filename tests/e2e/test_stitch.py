@@ -5,27 +5,18 @@ tests/stitch/test_stitch_cut.py."""
 import gzip
 import json
 
+import varint
 from common import CUT_BYTES, RESOLVE, Tap, build, folded, have, perf_record, resolve, run
 
 tap = Tap()
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 127) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 128:
-            return value, at
 
 
 def fields(data):
     """(number, value) of a protobuf message that has numbers and bytes only."""
     at = 0
     while at < len(data):
-        key, at = varint(data, at)
-        value, at = varint(data, at)
+        key, at = varint.get(data, at)
+        value, at = varint.get(data, at)
         if key & 7 == 2:
             at, value = at + value, data[at:at + value]
         yield key >> 3, value
@@ -38,7 +29,7 @@ def pprof_stacks(path, what):
     strings = [v.decode() for k, v in profile if k == 6]
     labelled = total = 0
     for sample in (list(fields(v)) for k, v in profile if k == 2):
-        count = varint(dict(sample)[2], 0)[0]
+        count = varint.get(dict(sample)[2], 0)[0]
         labels = [dict(fields(v)) for k, v in sample if k == 3]
         total += count
         if ("stack", what) in [(strings[label[1]], strings[label.get(2, 0)]) for label in labels]:

@@ -9,13 +9,7 @@
 
 #include "functions/functions.h"
 #include "base/sort.h"
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	return *state ^= *state << 17;
-}
+#include "tests/random.h"
 
 static int by_key(const void *a, const void *b)
 {

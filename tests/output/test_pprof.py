@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 
+import varint
 from tap import Tap
 
 BUILD, HERE = os.environ["BUILD"], os.getcwd()
@@ -20,23 +21,12 @@ check = tap.check
 
 # ---- protobuf ------------------------------------------------------------------------------------
 
-def varint(b, i):
-    v = shift = 0
-    while True:
-        v |= (b[i] & 0x7f) << shift
-        shift += 7
-        i += 1
-        if not b[i - 1] & 0x80:
-            assert shift <= 70
-            return v, i
-
-
 def fields(b):
     i = 0
     while i < len(b):
-        key, i = varint(b, i)
+        key, i = varint.get(b, i)
         assert key & 7 in (0, 2), f"wire type {key & 7}"
-        v, i = varint(b, i)
+        v, i = varint.get(b, i)
         if key & 7 == 2:
             assert i + v <= len(b), "field longer than its message"
             v, i = b[i:i + v], i + v
@@ -60,7 +50,7 @@ def packed(parts):
     for b in parts:
         i = 0
         while i < len(b):
-            v, i = varint(b, i)
+            v, i = varint.get(b, i)
             out.append(v - (1 << 64) if v >> 63 else v)
     return out
 

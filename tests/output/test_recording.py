@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 
+import varint
 from recorder import perf_record
 from tap import Tap
 
@@ -179,18 +180,9 @@ def pprof_times(data, stdin=None):
         buf = f.read()
     found, at = {9: 0, 10: 0}, 0
 
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte, at = buf[at], at + 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
     while not p.returncode and at < len(buf):
-        tag, value = varint(), varint()
+        tag, at = varint.get(buf, at)
+        value, at = varint.get(buf, at)
         found[tag >> 3] = value
         at += value if tag & 7 == 2 else 0
     return found[9], found[10]

@@ -3,6 +3,8 @@
 Law: AOSP, platform/system/extras/simpleperf: record.h, record_file.proto, dso.cpp, thread_tree.cpp."""
 import struct
 
+import varint
+
 FILE, META_INFO, FILE2, INIT_MAP = 128, 129, 132, 134
 KERNEL_SYMBOL, DSO, SYMBOL, SPLIT, SPLIT_END, EVENT_ID, CALLCHAIN, UNWINDING_RESULT, TRACING_DATA, DEBUG = range(
     32769, 32779)
@@ -64,22 +66,12 @@ def files_v1(b):
     return out
 
 
-def varint(b, at):
-    v = shift = 0
-    while True:
-        v |= (b[at] & 127) << shift
-        shift += 7
-        at += 1
-        if b[at - 1] < 128:
-            return v, at
-
-
 def message(b):
     """[(number, value)] of a protocol buffer with varints and bytes only."""
     at, out = 0, []
     while at < len(b):
-        key, at = varint(b, at)
-        v, at = varint(b, at)
+        key, at = varint.get(b, at)
+        v, at = varint.get(b, at)
         if key & 7 == 2:
             v, at = b[at:at + v], at + v
         out.append((key >> 3, v))

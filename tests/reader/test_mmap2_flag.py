@@ -6,6 +6,8 @@ import struct
 import subprocess
 import sys
 
+from perffile import perf_data
+
 MISC_BUILD_ID = 1 << 14
 ATTR_BUILD_ID = 1 << 34
 failed = 0
@@ -23,11 +25,7 @@ def recording(union, attr_flags=0, misc=MISC_BUILD_ID, prot=5):
     data += record(9, 2, struct.pack("<QIIQQ", 0x1010, 7, 7, 5, 1))
     # PERF_TYPE_SOFTWARE cpu-clock, sample_type IP|TID|TIME|PERIOD
     attr = struct.pack("<IIQQQQQ", 1, 136, 0, 1, 0x107, 0, attr_flags)
-    attr += b"\0" * (136 - len(attr))
-    attrs = attr + struct.pack("<QQ", 0, 0)
-    off = 104 + len(attrs)
-    head = b"PERFILE2" + struct.pack("<QQQQQQQQQ", 104, len(attrs), 104, len(attrs), off, len(data), 0, 0, 0)
-    return head + b"\0" * (104 - len(head)) + attrs + data
+    return perf_data(attr.ljust(136, b"\0"), data)
 
 
 def check(name, union, flags=0, **fields):

@@ -13,6 +13,7 @@ import xml.etree.ElementTree as ET
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mix  # noqa: E402
+import varint  # noqa: E402
 from drawn import BIN, Drawn, findings, of, regress, run_live  # noqa: E402
 from tap import Tap  # noqa: E402
 
@@ -86,16 +87,10 @@ tap.check(("f3", "self") in of(r, "REGRESSED", "suspect") and len(of(r, "REGRESS
 def pprof(path, comments, period=0):
     """Ten functions, 1,000 samples each."""
     def field(n, data):
-        return bytes([n << 3 | 2]) + varint(len(data)) + data
-
-    def varint(v):
-        out = b""
-        while v > 127:
-            out, v = out + bytes([v & 127 | 128]), v >> 7
-        return out + bytes([v])
+        return bytes([n << 3 | 2]) + varint.put(len(data)) + data
 
     def number(n, v):
-        return bytes([n << 3]) + varint(v)
+        return bytes([n << 3]) + varint.put(v)
 
     strings = ["", "cpu", "nanoseconds", *(f"f{i}" for i in range(10)), *comments]
     out = field(1, number(1, 1) + number(2, 2)) + field(11, number(1, 1) + number(2, 2)) + number(12, period)

@@ -11,12 +11,11 @@
 #include <cmocka.h>
 
 #include "symbolize/symbolize.h"
+#include "tests/random.h"
 
 /* Made by the linker: where this program's image starts. Its code lies at equal offsets in file and
  * memory. */
 extern const char __executable_start[];
-static uint64_t next_random(uint64_t *state);
-
 enum { N_DSOS = 7, N_QUERIES = 6000 };
 
 static char self[4096], map_path[] = "perf-test.map";
@@ -44,13 +43,6 @@ static int set_up(void **unused)
 		fprintf(f, "%x 10 jit_%d\n", 0x1000 + i * 16, i % 100);
 	fclose(f);
 	return 0;
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	return *state ^= *state << 17;
 }
 
 /* Addresses of all kinds of dso in no order, many of them more than once. */

@@ -15,6 +15,7 @@ import re
 import shutil
 import struct
 
+import varint
 from symtool import *
 
 rng = random.Random(9)
@@ -24,20 +25,12 @@ MAGIC = {"1.2": 0xfffffffb, "1.16": 0xfffffffa, "1.18": 0xfffffff0, "1.20": 0xff
 GOFUNC = {"1.2": 40, "1.16": 40, "1.18": 38, "1.20": 40, "1.26": 40, "1.27": 43}
 
 
-def varint(n):
-    out = b""
-    while n >= 0x80:
-        out += bytes([n & 0x7f | 0x80])
-        n >>= 7
-    return out + bytes([n])
-
-
 def pc_table(steps):
     """[(value, end offset)]: zigzag value deltas from -1, pc deltas from 0, closed by 0"""
     out, value, at = b"", -1, 0
     for v, end in steps:
         d = v - value
-        out += varint((d << 1) if d >= 0 else (-d << 1) - 1) + varint(end - at)
+        out += varint.put((d << 1) if d >= 0 else (-d << 1) - 1) + varint.put(end - at)
         value, at = v, end
     return out + b"\0"
 

@@ -12,15 +12,9 @@
 
 #include "symbolize/elfsyms.h"
 #include "symbolize/read_file.h"
+#include "tests/random.h"
 
 static uint64_t state = 4711;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	return state ^= state << 17;
-}
 
 static char *sample;
 static size_t sample_size;
@@ -69,7 +63,8 @@ static void use_all(struct elf_image *img)
 	for (i = 0; i < plt.funcs.n; i++)
 		assert_true(strlen(plt.funcs.v[i].name) > 0);
 	for (i = 0; i < 16; i++) {
-		uint64_t vaddr = i < 8 ? 0x1000 + next_random() % 0x400 : next_random(), start;
+		uint64_t vaddr = i < 8 ? 0x1000 + next_random(&state) % 0x400 : next_random(&state),
+			 start;
 		const struct func *f = functab_find(&tab, vaddr, &c);
 
 		assert_true(!f || (f->start <= vaddr && vaddr < f->end));
@@ -117,14 +112,14 @@ static void damage(char *data, size_t size)
 					  0xffffffff,
 					  0x8000000000000000,
 					  UINT64_MAX};
-	uint64_t shoff, at = next_random() % size, v = values[next_random() % 12];
-	size_t n = (size_t)1 << next_random() % 4;
+	uint64_t shoff, at = next_random(&state) % size, v = values[next_random(&state) % 12];
+	size_t n = (size_t)1 << next_random(&state) % 4;
 
 	memcpy(&shoff, sample + 0x28, sizeof shoff);
-	if (next_random() % 2) /* a section header field */
-		at = shoff + next_random() % (size - shoff);
-	if (next_random() % 3 == 0)
-		v = next_random() % size;
+	if (next_random(&state) % 2) /* a section header field */
+		at = shoff + next_random(&state) % (size - shoff);
+	if (next_random(&state) % 3 == 0)
+		v = next_random(&state) % size;
 	if (at + n <= size)
 		memcpy(data + at, &v, n);
 }
@@ -143,7 +138,7 @@ static void mutated_files(void **unused)
 		for (i = 0; i <= round % 8; i++)
 			damage(data, size);
 		if (round % 10 == 0)
-			size = next_random() % size;
+			size = next_random(&state) % size;
 		if (elf_image_open_memory(&img, data, size, "mutated", NULL))
 			continue;
 		use_all(img);

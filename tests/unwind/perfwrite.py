@@ -4,18 +4,14 @@ By tools/perf/Documentation/perf.data-file-format.txt and include/uapi/linux/per
 """
 import struct
 
+from perffile import ARCH, OSRELEASE, padded, perf_data, string
+
 MMAP2, COMM, SAMPLE = 10, 3, 9
 MISC_USER, MISC_BUILD_ID = 2, 1 << 14
 IP, TID, TIME, CALLCHAIN, PERIOD, REGS_USER, STACK_USER = 1, 2, 4, 32, 256, 4096, 8192
-OSRELEASE, ARCH = 4, 6  # header features
 ABI_32, ABI_64 = 1, 2
 FLAGS = 1 << 8 | 1 << 9 | 1 << 18 | 1 << 23  # mmap, comm, sample_id_all, mmap2
 PROT = {"r": 1, "w": 2, "x": 4}
-
-
-def padded(text, to):
-    b = text.encode() + b"\0"
-    return b + bytes(-len(b) % to)
 
 
 class PerfWriter:
@@ -54,17 +50,6 @@ class PerfWriter:
         attr = struct.pack("<IIQQQQQ", 1, 112, 0, 1, IP | TID | TIME | CALLCHAIN | PERIOD | REGS_USER | STACK_USER, 0,
                            FLAGS | (1 << 25 if self.monotonic else 0))
         attr = (attr + bytes(80 - len(attr)) + struct.pack("<QIi", self.regs_mask, self.stack_bytes, self.monotonic)).ljust(112, b"\0")
-        attr += struct.pack("<QQ", 0, 0)
         # Of period and sample_type as declared: the sample above is IP TID TIME PERIOD, CALLCHAIN with no entries.
-        data = b"".join(self.data)
-        data_at = 104 + len(attr)
-        strings = [struct.pack("<I", len(s)) + s for s in (padded(self.os_release, 64), padded(self.arch, 64))]
-        at = data_at + len(data) + 16 * len(strings)
-        sections = b""
-        for s in strings:
-            sections += struct.pack("<QQ", at, len(s))
-            at += len(s)
-        head = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, len(attr), 104, len(attr), data_at, len(data), 0, 0)
-        head += struct.pack("<4Q", 1 << OSRELEASE | 1 << ARCH, 0, 0, 0)
         with open(path, "wb") as f:
-            f.write(head + attr + data + sections + b"".join(strings))
+            f.write(perf_data(attr, b"".join(self.data), {OSRELEASE: string(self.os_release), ARCH: string(self.arch)}))

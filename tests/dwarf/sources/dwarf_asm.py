@@ -322,10 +322,19 @@ def with_lines(table, *kids, version=4, attrs=()):
     return f.elf()
 
 
-def run_cases(cases, chosen):
+CASES = []
+
+
+def case(f):
+    """Decorates a case that run_cases() runs."""
+    CASES.append(f)
+    return f
+
+
+def run_cases(chosen):
     """One TAP line per case; True when one failed."""
     failed = False
-    for c in cases:
+    for c in CASES:
         if chosen and c.__name__ not in chosen:
             continue
         try:
