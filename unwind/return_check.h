@@ -61,4 +61,15 @@ const uint8_t *code_before(struct walk *w, const struct map *map, uint64_t ip, s
 /* The function that the call before a return address names; 0: none. */
 uint64_t called_function(struct walk *w, uint64_t ra);
 
+/* Does the call before `ra` name a function that the code at ip, in `map`, is no part of? One that
+ * jumps on, as V8's builtins do, may have led there all the same: where that code leaves by its
+ * frame pointer, the record is its own. */
+bool calls_another(struct walk *w, const struct map *map, uint64_t ip, uint64_t ra);
+
+/* Can the return address at `at` on the stack be of the call that led to the code at ip in `map`,
+ * of a file? Not if the call names another function, nor where it is not aligned as compilers do.
+ */
+bool may_have_called_file(struct walk *w, const struct map *map, uint64_t ip, uint64_t at,
+			  uint64_t ra);
+
 #endif

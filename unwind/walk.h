@@ -305,12 +305,6 @@ enum unwind_stop go_step(struct walk *w, struct cursor *c, enum rule_kind kind,
 enum unwind_stop fallback_step(struct walk *w, struct cursor *c, enum rule_kind kind,
 			       const struct map *map);
 
-/* Can the return address at `at` on the stack be of the call that led to the code at ip in `map`,
- * of a file? Not if the call names another function, nor where it is not aligned as compilers do.
- */
-bool may_have_called_file(struct walk *w, const struct map *map, uint64_t ip, uint64_t at,
-			  uint64_t ra);
-
 /* The sample's own frame *c seems to be the outermost, because its rule found 0 for the return
  * address. Is that so, or is the rule wrong, as at the return of OpenSSL's x25519_fe64_mul? WALK_ON
  * and the caller in *c, UNWIND_STOP_END or (without guesses) UNWIND_STOP_BAD_CFI. */
