@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "dwarf/aranges.h"
 #include "dwarf/ranges.h"
 
 /* Units tried for an address that the first one does not explain. */
@@ -124,7 +123,69 @@ static size_t next_free(size_t *next, size_t i)
 	return end;
 }
 
-/* ---- .debug_aranges ------------------------------------------------------------------------ */
+/* ---- .debug_aranges (DWARF5 6.1.2) --------------------------------------------------------- */
+
+/* The ranges of one unit. */
+struct range_set {
+	uint64_t info_off; /* of the unit, as far as the set is to be believed */
+	uint8_t addr_size;
+	struct buf pairs;
+};
+
+/* False when it is not one that we know. `header_at`: bytes of the length before it. */
+static bool read_set_header(struct range_set *set, uint8_t off_size, size_t header_at)
+{
+	struct buf *b = &set->pairs;
+	size_t odd;
+
+	if (buf_u16(b) != 2)
+		return false;
+	set->info_off = off_size == 8 ? buf_u64(b) : buf_u32(b);
+	set->addr_size = buf_u8(b);
+	if (buf_u8(b) || (set->addr_size != 4 && set->addr_size != 8))
+		return false;
+	/* Pairs are aligned to their size from the begin of the header. */
+	odd = ((size_t)(b->p - b->data) + header_at) % (2u * set->addr_size);
+	buf_skip(b, odd ? 2u * set->addr_size - odd : 0);
+	return buf_ok(b);
+}
+
+/* The next set of the section. False: there is none. */
+static bool next_set(struct buf *section, struct range_set *ret)
+{
+	while (buf_left(section)) {
+		uint64_t length = buf_u32(section);
+		uint8_t off_size = length == 0xffffffff ? 8 : 4;
+
+		if (off_size == 8)
+			length = buf_u64(section);
+		ret->pairs = buf_sub(section, length);
+		if (!buf_ok(&ret->pairs))
+			return false;
+		if (read_set_header(ret, off_size, off_size == 8 ? 12 : 4))
+			return true;
+	}
+	return false;
+}
+
+/* The next range of a set that is not empty. False: there is none. */
+static bool next_range(struct range_set *set, uint64_t *lo, uint64_t *hi)
+{
+	struct buf *b = &set->pairs;
+
+	while (buf_left(b)) {
+		uint64_t size;
+
+		*lo = set->addr_size == 8 ? buf_u64(b) : buf_u32(b);
+		size = set->addr_size == 8 ? buf_u64(b) : buf_u32(b);
+		*hi = *lo + size;
+		if (!buf_ok(b))
+			return false;
+		if (*hi > *lo)
+			return true;
+	}
+	return false;
+}
 
 static bool is_rangeless(const struct dwarf_unit_lookup *h, uint32_t unit)
 {
@@ -145,17 +206,17 @@ static int read_aranges(struct dwarf_unit_lookup *h)
 {
 	const struct dwarf_file *f = h->file;
 	struct buf b = dwarf_slice_at(&f->sec[DWARF_ARANGES], 0, f->swap);
-	struct dwarf_aranges set;
+	struct range_set set;
 	uint64_t lo, hi;
 	int rc = 0;
 
-	while (!rc && dwarf_aranges_next(&b, &set)) {
+	while (!rc && next_set(&b, &set)) {
 		const struct dwarf_unit *u = dwarf_file_unit_at(f, set.info_off);
 		uint32_t unit = u ? (uint32_t)(u - f->units) : 0;
 
 		if (!u || !is_rangeless(h, unit))
 			continue;
-		while (!rc && dwarf_arange_next(&set, &lo, &hi))
+		while (!rc && next_range(&set, &lo, &hi))
 			rc = add_claim(h, unit, lo, hi);
 	}
 	return rc;
@@ -179,12 +240,12 @@ static bool take_range(const struct dwarf_filter *filter, size_t *next, uint64_t
 	return any;
 }
 
-static bool take_set(const struct dwarf_filter *filter, size_t *next, struct dwarf_aranges *set)
+static bool take_set(const struct dwarf_filter *filter, size_t *next, struct range_set *set)
 {
 	bool any = false;
 	uint64_t lo, hi;
 
-	while (dwarf_arange_next(set, &lo, &hi))
+	while (next_range(set, &lo, &hi))
 		any |= take_range(filter, next, lo, hi);
 	return any;
 }
@@ -195,11 +256,11 @@ bool dwarf_unit_lookup_estimate(const struct dwarf_file *f, uint64_t info_size,
 {
 	struct buf b = dwarf_slice_at(&f->sec[DWARF_ARANGES], 0, f->swap);
 	size_t *next = all_free(filter);
-	struct dwarf_aranges set;
+	struct range_set set;
 	uint64_t last = 0, taken = 0;
 	bool any = false, wanted = false, rising = next != NULL;
 
-	while (rising && dwarf_aranges_next(&b, &set)) {
+	while (rising && next_set(&b, &set)) {
 		rising = set.info_off >= last && set.info_off < info_size;
 		taken += wanted ? set.info_off - last : 0;
 		last = set.info_off;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/pages.h"
-#include "base/wide.h"
 
 void stack_memo_init(struct stack_memo *m)
 {
@@ -26,6 +25,26 @@ void stack_memo_done(struct stack_memo *m)
 {
 	free(m->sets);
 	m->sets = NULL;
+}
+
+/* sum += a * b, modulo 2^128; sum[0] is the low half. Also where the compiler has no such type
+ * (32-bit processors). */
+static void wide_add_product(uint64_t sum[2], uint64_t a, uint64_t b)
+{
+#ifdef __SIZEOF_INT128__
+	unsigned __int128 s = (unsigned __int128)sum[1] << 64 | sum[0];
+
+	s += (unsigned __int128)a * b;
+	sum[0] = (uint64_t)s;
+	sum[1] = (uint64_t)(s >> 64);
+#else
+	uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+	uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle;
+	uint64_t low = other << 32 | (uint32_t)(a0 * b0);
+
+	sum[0] += low;
+	sum[1] += a1 * b1 + (middle >> 32) + (other >> 32) + (sum[0] < low);
+#endif
 }
 
 struct stack_digest stack_digest(const struct stack_memo *m, const struct stack_trace *t)

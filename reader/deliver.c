@@ -73,6 +73,22 @@ static inline void batch_commit(struct perf_file *f, struct batch *b, struct per
 	f->stats.period_sum += s->period;
 }
 
+/* What the counter `key` rose by to `value`. 0, or -1 when out of memory. */
+static int counter_delta(struct perf_file *f, uint64_t key, uint64_t value, uint64_t *ret)
+{
+	uint32_t i = hash_get(&f->counters, key);
+
+	if (i == HASH_NONE) {
+		i = (uint32_t)f->counter_values.n;
+		if (f->counter_values.n >= HASH_NONE || vec_push(&f->counter_values, 0) ||
+		    hash_put(&f->counters, key, i))
+			return -1;
+	}
+	*ret = value - f->counter_values.v[i];
+	f->counter_values.v[i] = value;
+	return 0;
+}
+
 /* One sample per event that was read and rose: perf does the same, so that each event of a group
  * gets its share. */
 static __attribute__((noinline)) int commit_by_value(struct perf_file *f, struct batch *b,
@@ -97,7 +113,7 @@ static __attribute__((noinline)) int commit_by_value(struct perf_file *f, struct
 		if (s.event->attr.flags & PERF_ATTR_INHERIT)
 			key = hash_mix(key, s.tid);
 		room = batch_room(b);
-		if (!room || counter_values_delta(&f->counter_values, key, value, &s.period))
+		if (!room || counter_delta(f, key, value, &s.period))
 			return err_nomem(&f->err);
 		*room = s;
 		if (s.period)

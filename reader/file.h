@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "reader/prefault.h"
 #include "reader/batch_memory.h"
@@ -19,7 +20,6 @@
 #include "reader/events.h"
 #include "reader/features.h"
 #include "reader/format.h"
-#include "reader/counter_values.h"
 #include "reader/machine.h"
 #include "reader/order.h"
 #include "reader/reader.h"
@@ -94,7 +94,10 @@ struct perf_file {
 	struct batch *filling; /* during perf_file_read() */
 	struct deferred_samples deferred_samples;
 	struct simpleperf simpleperf;
-	struct counter_values counter_values;
+	/* The last value of each counter, by id, or id and tid: with PERF_SAMPLE_READ a sample
+	 * stands for what its counter rose by since the one before. */
+	struct hash_table counters;
+	VEC(uint64_t) counter_values;
 	uint64_t seq; /* of the next sample */
 };
 

@@ -81,7 +81,8 @@ void perf_file_close(struct perf_file *f)
 	deferred_samples_done(&f->deferred_samples);
 	simpleperf_done(&f->simpleperf);
 	block_store_done(&f->blocks);
-	counter_values_done(&f->counter_values);
+	hash_done(&f->counters);
+	vec_done(&f->counter_values);
 	events_done(&f->events);
 	if (f->features)
 		features_done(f->features);
