@@ -29,6 +29,7 @@ struct capture_progress {
 	uint64_t samples, lost, bytes; /* lost: as reported so far; bytes of the file */
 };
 
+/* What it points to has to live as long as capture_run() runs. */
 struct capture_options {
 	/* Called about once a second from the thread of capture_run(); NULL: never. */
 	void (*progress)(void *arg, const struct capture_progress *p);
@@ -50,7 +51,8 @@ struct capture_options {
 	double duration_s;    /* --duration; 0: until the command ends or a signal comes */
 	size_t ring_bytes;    /* -m per CPU; 0: chosen */
 	bool no_touch;	      /* stack pages that are missing stay missing */
-	bool no_compress, no_inherit, no_kernel /* exclude kernel samples */;
+	bool no_compress, no_inherit;
+	bool no_kernel;		    /* samples of user code only */
 	char *const *command;	    /* argv, NULL-terminated; NULL: none */
 	char *const *recorder_argv; /* for the file's command line feature */
 	int recorder_argc;

@@ -1,4 +1,4 @@
-/* functions.h - what code there is in a module, for those who unwind it and those who name it.
+/* functions.h - what code there is in a module, for unwinding and for naming it.
  *
  * Sources of truth stand with each part.
  */
@@ -226,8 +226,7 @@ int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret);
  * says. 1: found; 0: none; -ERR_NOMEM. */
 int cfi_index_start(struct cfi_index *ix, uint64_t vaddr, uint64_t *ret);
 
-/* ---- what direct calls lead to (call_targets.c)
- * --------------------------------------------------- */
+/* ---- what direct calls lead to (call_targets.c) ------------------------------------------- */
 
 /* The next direct call in these `n` bytes at *off or behind. *target, relative to code, is what it
  * goes to; *off is behind its first byte then. x86: any bytes that look like a call count, also
@@ -260,7 +259,7 @@ struct go_table {
 	uint8_t quantum, ptr_bytes;
 };
 
-/* False: there is none. */
+/* Of an image, which must outlive the table; nothing is to be freed. False: there is none. */
 bool go_table_open(struct go_table *t, struct elf_image *img);
 
 enum go_frame {

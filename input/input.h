@@ -45,6 +45,7 @@ struct input_format {
 	const char *help; /* one line */
 	/* Is that how such a file begins? The head is unpacked and ends with a NUL. */
 	bool (*detect)(const char *head, size_t n);
+	/* As input_read(), from an open source. */
 	int (*read)(struct profile *p, struct input_source *s, const struct input_options *opt,
 		    struct input_result *ret, struct err *err);
 };

@@ -1,6 +1,6 @@
 /* stitch.h - what other samples of a thread show of a stack that was cut.
  *
- * A copy of a stack that was too small ends in the middle of it. Other samples of the thread tell
+ * A copy of a stack that was too small ends in the middle of it. Other samples of the thread show
  * how deep the stack was, and often who the callers beyond the cut are. Nothing here reads files or
  * recorded memory: stacks as the unwinder left them come in, with the places of their frames.
  */
@@ -57,8 +57,8 @@ int stack_depths_need(const struct stack_depths *d, unsigned percent, uint64_t b
 struct stitcher; /* opaque */
 
 struct stitch_options {
-	uint64_t max_distance_ns; /* in time, of the sample that is believed; 0: STITCH_DISTANCE_NS
-				   */
+	/* in time, of the sample that is believed; 0: STITCH_DISTANCE_NS */
+	uint64_t max_distance_ns;
 	unsigned max_frames; /* user frames, as in struct unwind_options; then the stop is DEPTH */
 };
 #define STITCH_DISTANCE_NS 10000000000u
@@ -71,8 +71,9 @@ struct stitch_stats {
 	uint64_t frames;   /* added */
 };
 
+/* 0 or negative with *err. opt is copied; the stitcher is to be freed. */
 int stitcher_new(struct stitcher **ret, const struct stitch_options *opt, struct err *err);
-void stitcher_free(struct stitcher *st);
+void stitcher_free(struct stitcher *st); /* NULL is allowed */
 /* Completes those traces of a batch that were cut, as far as can be known: they get a base, in
  * `room`. A trace without places stays as it is, and completes no other. 0 or -ERR_NOMEM, after
  * which the stitcher knows less. */

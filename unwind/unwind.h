@@ -150,9 +150,10 @@ struct unwind_options {
 
 struct unwinder; /* opaque */
 
+/* For samples of one thread at a time; modules must outlive it. 0 or negative with *err. */
 int unwinder_new(struct unwinder **ret, struct modules *modules, const struct unwind_options *opt,
 		 struct err *err);
-void unwinder_free(struct unwinder *u);
+void unwinder_free(struct unwinder *u); /* NULL is allowed */
 
 /* Never fails: what could not be unwound is said in trace->stop. Uses the stack copy when the
  * sample has registers and stack; else the recorded user call chain; else only the sample's ip. */
@@ -180,7 +181,7 @@ int stack_traces_keep(struct stack_trace *traces, size_t n, struct scratch *room
 
 /* ---- references in machine code ------------------------------------------------------------
  *
- * For those who compare the code of two builds: what differs only by where things lie is the same.
+ * For comparing the code of two builds: what differs only by where things lie is the same.
  * Source of truth: Intel SDM volume 2. */
 
 struct code_reference {
@@ -199,6 +200,7 @@ struct unwind_stats {
 	uint64_t user_stacks;	/* samples that had registers and a dump */
 	uint64_t all_registers; /* of these, such as took all registers to follow (AUTO, FULL) */
 };
+/* Of all samples so far; lives with the unwinder. */
 const struct unwind_stats *unwinder_stats(const struct unwinder *u);
 void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);
 
