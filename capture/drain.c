@@ -83,8 +83,9 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 }
 
 /* Of the maps without code only those that show a file read-only say anything about code (see
- * attr_for_sideband), and [stack], which exec makes, where a first thread's stack ends: it tells a
- * copy that broke off from a stack that is damaged. Heaps and thread stacks are most of the rest.
+ * attr_for_sideband), and [stack], which exec makes, where a first thread's stack ends: it
+ * separates a copy that broke off from a stack that is damaged. Heaps and thread stacks are most of
+ * the rest.
  */
 static bool is_useless_map(const struct perf_event_header *h, const uint8_t *rec, size_t n)
 {

@@ -21,7 +21,7 @@
 struct dwarf_frame {
 	const char *linkage_name; /* DW_AT_linkage_name, mangled */
 	const char *name; /* only without linkage name: DW_AT_name with its scopes and, if DWARF
-			     tells them of a C++ function, its parameters: for restyle() of
+			     has them of a C++ function, its parameters: for restyle() of
 			     demangle.h, once lambdas have no DWARF_LAMBDA_MARK any more */
 	const char *file; /* full path as far as DWARF has it */
 	uint32_t line;	  /* where this level is executing: the line, or the call site below */

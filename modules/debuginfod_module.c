@@ -134,8 +134,8 @@ bool fetch_is_needless(const struct module *m, enum fetch_tier tier)
 	       (m->alt || !debug || !debug_sup_link(debug, &link));
 }
 
-/* The sections of a tier; where they are not those of the module, the whole file, which can be told
- * by its build id. */
+/* The sections of a tier; where they are not those of the module, the whole file, which its
+ * build id identifies. */
 static struct elf_image *fetch_by_tier(struct finder *f, const struct file_check *check,
 				       enum fetch_tier tier)
 {

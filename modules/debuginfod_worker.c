@@ -261,7 +261,7 @@ static int start_one(struct worker *v, size_t n, const struct worker_setup *setu
 		close(pair[1]);
 		return 0;
 	}
-	/* Signals to the group are for the one who asks: when it ends, the library is told to, and
+	/* Signals to the group are for the one who asks: when it ends, the library is asked to, and
 	 * removes what it has begun to write. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);

@@ -326,7 +326,7 @@ static bool is_doubtful(const struct finder *f, const char *path)
 
 /* A file without build id stands at the path but on another inode of the same file system, or was
  * written to behind the recording: it is another one now. Other file systems (containers, copies)
- * tell nothing. */
+ * prove nothing. */
 static bool was_replaced(const struct finder *f, const char *path)
 {
 	const struct dso *dso = f->entry->m.dso;

@@ -12,7 +12,7 @@
 #include "base/sum.h"
 #include "output/diff.h"
 #include "output/embed.h"
-#include "output/format.h"
+#include "output/formats.h"
 
 EMBED(svg_labels_js, "output/page/labels.js");
 EMBED(flamegraph_js, "output/page/flamegraph.js");

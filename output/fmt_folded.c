@@ -4,7 +4,7 @@
  * "a b" comes before "a;c", since ' ' < ';', but after "a". So every node has two places among its
  * siblings: one where its own line stands, sorted by the bare name, and one where the lines of its
  * callees stand, sorted by the name with a ';'. */
-#include "output/format.h"
+#include "output/formats.h"
 
 /* A place: of node e / 2; its own line if e is even, its subtree if it is odd. */
 struct folded {

@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "output/embed.h"
-#include "output/format.h"
+#include "output/formats.h"
 #include "output/page_data.h"
 
 EMBED(page_html, "output/page/page.html");

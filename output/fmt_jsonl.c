@@ -10,7 +10,7 @@
  *inlined function has "inlined":true; "off" is the distance from the symbol's start, "build_id"
  *that of the dso. "how":"stitched" marks frames that were taken from another sample of the thread,
  *"how":"guessed" those found without unwind tables. */
-#include "output/format.h"
+#include "output/formats.h"
 
 #include <linux/perf_event.h>
 

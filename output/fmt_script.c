@@ -8,7 +8,7 @@
  *
  * Callers that were taken from another sample stand below a line that begins with '#', as the
  * header of perf script does: what reads its text skips such lines. */
-#include "output/format.h"
+#include "output/formats.h"
 
 #include <linux/perf_event.h>
 

@@ -4,7 +4,7 @@
  * Source of truth: speedscope's src/lib/file-format-spec.ts. Stacks are root first; a frame is a
  * function, numbered in the order of first use. Time in which a thread was not sampled is an empty
  * stack: speedscope draws nothing there, and leaves it out of its shares. */
-#include "output/format.h"
+#include "output/formats.h"
 
 #include "base/pair.h"
 #include "base/sum.h"

@@ -3,7 +3,7 @@
  *
  *	# Children      Self  Command  Shared Object  Symbol
  */
-#include "output/format.h"
+#include "output/formats.h"
 
 #include <stdlib.h>
 #include <string.h>

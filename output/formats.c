@@ -1,6 +1,6 @@
 /* formats.c - the table of formats, and what several of them need. A new one is a file fmt_NAME.c
  * and a row here. */
-#include "output/format.h"
+#include "output/formats.h"
 
 #include <string.h>
 

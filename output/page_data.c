@@ -9,7 +9,7 @@
 #include "base/pair.h"
 #include "base/sum.h"
 #include "output/diff.h"
-#include "output/format.h"
+#include "output/formats.h"
 #include "output/protobuf.h"
 
 enum { KIND_GUESSED = 8, KIND_STITCHED = 16, NO_FRAME = UINT32_MAX };

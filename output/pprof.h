@@ -7,7 +7,7 @@
 #ifndef OUTPUT_PPROF_H
 #define OUTPUT_PPROF_H
 
-#include "output/format.h"
+#include "output/formats.h"
 #include "profile/profile.h"
 
 #define PPROF_UNUSED UINT32_MAX

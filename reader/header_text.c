@@ -145,24 +145,6 @@ static void print_clock_data(struct header_printer *t, struct buf *b)
 		 clock / 1000000000, clock % 1000000000, clock_name(id));
 }
 
-static void print_branches(struct header_printer *t, struct buf *b)
-{
-	(void)b;
-	put_line(t, "# contains samples with branch stack");
-}
-
-static void print_auxtrace(struct header_printer *t, struct buf *b)
-{
-	(void)b;
-	put_line(t, "# contains AUX area data (e.g. instruction trace)");
-}
-
-static void print_stat(struct header_printer *t, struct buf *b)
-{
-	(void)b;
-	put_line(t, "# contains stat data");
-}
-
 /* Of programs for this machine and ABI (elf.h, EM_*). */
 static void print_e_machine(struct header_printer *t, struct buf *b)
 {
@@ -177,12 +159,14 @@ static void print_line_size(struct header_printer *t, struct buf *b)
 	put_line(t, "# cacheline size : %" PRIu32, buf_u32(b));
 }
 
-/* By bit. Those without a function are told by print_info() and print_events(), or hold bulk data.
- * Of is_long ones it is only said that they are there. */
+#define SHOWN_BY_PERF(name) name " info available; perf report --header-only -I shows it"
+
+/* By bit. Of some it is only said that they are there; the others without a function are printed by
+ * print_info() and print_events(), or hold bulk data. */
 static const struct {
 	const char *name;
 	void (*print)(struct header_printer *t, struct buf *b);
-	bool is_long;
+	const char *is_there;
 } features[] = {
 	[1] = {"TRACING_DATA", NULL},
 	[2] = {"BUILD_ID", NULL},
@@ -196,26 +180,26 @@ static const struct {
 	[10] = {"TOTAL_MEM", NULL},
 	[11] = {"CMDLINE", NULL},
 	[12] = {"EVENT_DESC", NULL},
-	[13] = {"CPU_TOPOLOGY", NULL, true},
-	[14] = {"NUMA_TOPOLOGY", NULL, true},
-	[15] = {"BRANCH_STACK", print_branches},
+	[13] = {"CPU_TOPOLOGY", NULL, SHOWN_BY_PERF("CPU_TOPOLOGY")},
+	[14] = {"NUMA_TOPOLOGY", NULL, SHOWN_BY_PERF("NUMA_TOPOLOGY")},
+	[15] = {"BRANCH_STACK", NULL, "contains samples with branch stack"},
 	[16] = {"PMU_MAPPINGS", print_pmus},
 	[17] = {"GROUP_DESC", print_groups},
-	[18] = {"AUXTRACE", print_auxtrace},
-	[19] = {"STAT", print_stat},
-	[20] = {"CACHE", NULL, true},
+	[18] = {"AUXTRACE", NULL, "contains AUX area data (e.g. instruction trace)"},
+	[19] = {"STAT", NULL, "contains stat data"},
+	[20] = {"CACHE", NULL, SHOWN_BY_PERF("CACHE")},
 	[21] = {"SAMPLE_TIME", print_sample_time},
-	[22] = {"MEM_TOPOLOGY", NULL, true},
+	[22] = {"MEM_TOPOLOGY", NULL, SHOWN_BY_PERF("MEM_TOPOLOGY")},
 	[23] = {"CLOCKID", print_clockid},
 	[24] = {"DIR_FORMAT", print_dir_format},
-	[25] = {"BPF_PROG_INFO", NULL, true},
-	[26] = {"BPF_BTF", NULL, true},
+	[25] = {"BPF_PROG_INFO", NULL, SHOWN_BY_PERF("BPF_PROG_INFO")},
+	[26] = {"BPF_BTF", NULL, SHOWN_BY_PERF("BPF_BTF")},
 	[27] = {"COMPRESSED", print_compressed},
 	[28] = {"CPU_PMU_CAPS", print_cpu_caps},
 	[29] = {"CLOCK_DATA", print_clock_data},
-	[30] = {"HYBRID_TOPOLOGY", NULL, true},
+	[30] = {"HYBRID_TOPOLOGY", NULL, SHOWN_BY_PERF("HYBRID_TOPOLOGY")},
 	[31] = {"PMU_CAPS", print_pmu_caps},
-	[32] = {"CPU_DOMAIN_INFO", NULL, true},
+	[32] = {"CPU_DOMAIN_INFO", NULL, SHOWN_BY_PERF("CPU_DOMAIN_INFO")},
 	[33] = {"E_MACHINE", print_e_machine},
 	[34] = {"CLN_SIZE", print_line_size},
 };
@@ -300,9 +284,8 @@ void perf_file_header(const struct perf_file *f, void (*say)(void *arg, const ch
 
 		if (p)
 			features[bit].print(&t, &b);
-		if (features[bit].is_long && f->features->v[bit].present)
-			put_line(&t, "# %s info available; perf report --header-only -I shows it",
-				 features[bit].name);
+		if (features[bit].is_there && f->features->v[bit].present)
+			put_line(&t, "# %s", features[bit].is_there);
 	}
 	print_simpleperf(&t);
 	print_missing(&t);

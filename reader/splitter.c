@@ -210,7 +210,7 @@ static inline enum verdict record_check(struct splitter *s, struct record *r)
 											 : BAD;
 	if (is_known(r->type) && r->size % 8 == 0)
 		return GOOD;
-	/* Odd, or from the future: fine when something known follows, or not enough to tell. */
+	/* Odd, or from the future: fine when something known follows, or not enough to know. */
 	if (s->eof && (r->size == left || (is_known(r->type) && left - r->size < HEADER)))
 		return GOOD;
 	v = leads_to_header(s, s->rd + r->size);

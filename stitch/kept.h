@@ -1,7 +1,7 @@
 /* kept.h - what is kept of a thread's stacks until the next batch. Private to stitch/.
  *
  * The newest look at each part of its stack: the frames of the last sample with those that donors
- * told, then of an older one that reaches farther what lies beyond, and so on. */
+ * showed, then of an older one that reaches farther what lies beyond, and so on. */
 #ifndef STITCH_KEPT_H
 #define STITCH_KEPT_H
 

@@ -14,7 +14,7 @@ BUILD = os.environ["BUILD"]
 tap = Tap()
 
 FORMAT = r"""
-#include "output/format.h"
+#include "output/formats.h"
 
 static int write_samples(const struct profile *p, const struct output_options *opt, struct event_set *events, FILE *out,
 			 struct err *err)

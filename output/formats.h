@@ -1,6 +1,6 @@
-/* format.h - what several formats need. Private to output/. */
-#ifndef OUTPUT_FORMAT_H
-#define OUTPUT_FORMAT_H
+/* formats.h - what several formats need. Private to output/. */
+#ifndef OUTPUT_FORMATS_H
+#define OUTPUT_FORMATS_H
 
 #include "base/text.h"
 #include "output/output.h"
