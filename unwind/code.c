@@ -32,6 +32,7 @@ struct flow {
 	/* By offset: 1 + number of the frame, 0: not reached; flags; length of the instruction. */
 	uint16_t *frame_at;
 	uint8_t *flags, *bytes_at;
+	size_t reached; /* behind the last offset of which there ever was anything */
 	VEC(struct code_frame) frames;
 	VEC(uint32_t) todo;
 	bool has_frames;		/* other ones than the entry's */
@@ -118,6 +119,7 @@ static void arrive(struct flow *f, uint64_t off, const struct code_frame *frame,
 
 	if (off >= f->n || (behind_call && f->flags[off] & NO_RETURN))
 		return;
+	f->reached = off < f->reached ? f->reached : off + 1;
 	number = f->frame_at[off];
 	both = *frame;
 	if (!number) {
@@ -281,7 +283,7 @@ static void drop_behind_filler(struct flow *f)
 {
 	size_t off;
 
-	for (off = 0; off < f->n && !f->bad && !f->nomem; off++)
+	for (off = 0; off < f->reached && !f->bad && !f->nomem; off++)
 		if (f->frame_at[off] && f->flags[off] & BEHIND_CALL &&
 		    f->flags[off] & BEHIND_FILLER) {
 			f->flags[off] |= NO_RETURN;
@@ -294,8 +296,8 @@ static void forget(struct flow *f)
 	size_t i;
 
 	spend(f, f->n / CLEARED_PER_STEP);
-	memset(f->frame_at, 0, f->n * sizeof *f->frame_at);
-	for (i = 0; i < f->n; i++)
+	memset(f->frame_at, 0, f->reached * sizeof *f->frame_at);
+	for (i = 0; i < f->reached; i++)
 		f->flags[i] &= NO_RETURN;
 	f->todo.n = 0;
 	f->switches = SWITCH_NONE;
@@ -307,7 +309,7 @@ static uint32_t next_function(struct flow *f)
 {
 	size_t off = unreached(f, 0), i;
 
-	for (i = off; i < f->n; i++)
+	for (i = off; i < f->reached; i++)
 		if (f->frame_at[i])
 			return 0;
 	return off < f->n ? (uint32_t)off : 0;
@@ -318,9 +320,10 @@ static int rows_make(struct flow *f, struct code_rows *ret)
 {
 	VEC(struct code_row) rows = {0};
 	struct code_row row = {0}, *last;
-	size_t off;
+	size_t off, end = f->reached + INSN_BYTES_MAX;
 
-	for (off = 0; off < f->n; off += row.is_known ? f->bytes_at[off] : 1) {
+	end = end < f->n ? end : f->n;
+	for (off = 0; off < end; off += row.is_known ? f->bytes_at[off] : 1) {
 		row = (struct code_row){.start = (uint32_t)off, .is_known = f->frame_at[off]};
 		if (row.is_known)
 			row.frame = f->frames.v[f->frame_at[off] - 1];
