@@ -30,8 +30,8 @@ struct json_value {
 
 enum { JSON_DEPTH_MAX = 64 };
 
-/* visit() returns 0, or what ends the reading and becomes the result. Otherwise 0, ERR_FORMAT with
- * the offset of what is wrong in *err, or ERR_NOMEM. `name` is for messages. */
+/* visit() returns 0, or what ends the reading and becomes the result. Otherwise 0, -ERR_FORMAT with
+ * the offset of what is wrong in *err, or -ERR_NOMEM. `name` is for messages. */
 int json_read(const char *text, size_t n, const char *name,
 	      int (*visit)(void *arg, const struct json_value *v), void *arg, struct err *err);
 

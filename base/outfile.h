@@ -24,7 +24,7 @@ struct outplace {
 	bool is_shared; /* others may create names in the folder */
 };
 
-/* Where `path` leads. 0, or negative with *err: ERR_PERMISSION for what another user may have put
+/* Where `path` leads. 0, or negative with *err: -ERR_PERMISSION for what another user may have put
  * there. outplace_done() in both cases. */
 int outplace_find(struct outplace *p, const char *path, struct err *err);
 void outplace_done(struct outplace *p);

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 
-/* Is `word` a subcommand of perf, and no file (or command) here? Then ERR_USAGE, with what to type
+/* Is `word` a subcommand of perf, and no file (or command) here? Then -ERR_USAGE, with what to type
  * instead; else 0. command: ours. */
 int habit_subcommand(const char *command, const char *word, struct err *err);
 /* The same of an option's value that perf takes and we do not: "capture -g fp". */

@@ -47,7 +47,7 @@ struct jitdump {
 	bool has_times;	  /* false: the writer's clock is the processor's own */
 };
 
-/* Reads the file as far as it is whole. 0, or negative: ERR_NOMEM, ERR_FORMAT or why it cannot be
+/* Reads the file as far as it is whole. 0, -ERR_NOMEM, -ERR_FORMAT or why it cannot be
  * opened. */
 int jitdump_read(struct jitdump *j, const char *path, struct err *err);
 /* The same of an open file, which the caller closes. */

@@ -31,7 +31,7 @@ int decompress_room(uint64_t out_size, uint8_t **ret);
 /* Fills it. `watch` (may be NULL) is called as zlib's output grows. */
 int decompress_into(enum decompress_kind kind, const uint8_t *in, size_t in_size, uint8_t *out,
 		    uint64_t out_size, const struct elf_watch *watch);
-/* By magic: gzip, xz or zstd stream. ERR_FORMAT when it is none of them, ERR_LIMIT when there is
+/* By magic: gzip, xz or zstd stream. -ERR_FORMAT when it is none of them, -ERR_LIMIT when there is
  * more of it than decompress_limit(in_size). */
 int decompress_stream(const uint8_t *in, size_t in_size, uint8_t **ret, size_t *ret_size);
 bool decompress_is_stream(const uint8_t *in, size_t in_size);

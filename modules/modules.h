@@ -44,7 +44,8 @@ struct elf_section {
 };
 
 /* Opens and maps a file; headers are validated here (32/64 bit, both byte orders are recognised).
- */
+ * What the functions below return of an image lives until elf_image_close(). 0 or negative with
+ * *err. */
 int elf_image_open(struct elf_image **ret, const char *path, struct err *err);
 /* The same over memory, which is copied. `name` is for messages. */
 int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size, const char *name,
@@ -70,6 +71,7 @@ uint64_t elf_image_entry(const struct elf_image *img);
 const struct build_id *elf_image_build_id(const struct elf_image *img);
 /* When the file was written, since 1970; 0 for what is no file of its own. */
 uint64_t elf_image_mtime_ns(const struct elf_image *img);
+/* How many; *ret is the first. */
 size_t elf_image_segments(const struct elf_image *img, const struct elf_segment **ret);
 /* Whole file as mapped. */
 const uint8_t *elf_image_bytes(const struct elf_image *img, size_t *size);
@@ -256,7 +258,7 @@ const char *modules_buildid_dir(const struct modules *m);
  * not here is fetched in this call, because unwinding needs it. The debug file is looked for only
  * by module_debug(). */
 struct module *modules_get(struct modules *m, const struct dso *dso);
-/* For who found out that the code of a file without build id is not what was recorded: from now on
+/* The code of a file without build id turned out not to be what was recorded: from now on
  * there is no image, and image_miss is OTHER_CODE. One thread, before the names are looked up. */
 void module_reject(struct module *m);
 /* Looks for the separate debug file (build-id directories, debuglink, ~/.debug, debuginfod cache)
@@ -279,7 +281,7 @@ struct fetch_want {
 /* Fetches what the modules of these dsos lack, in this order, four at a time, and adds it to the
  * modules. Nothing else may use the modules meanwhile, so call it between stages. Does nothing
  * without `fetch`. Files that could not be fetched are no error: see debug_fetch, module_tried().
- */
+ * 0, or negative when out of memory. */
 int modules_fetch(struct modules *m, const struct fetch_want *wants, size_t n, struct err *err);
 /* Local functions have no names here, but servers could be asked by the build id. */
 bool module_wants_fetch(const struct module *mod);

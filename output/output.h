@@ -150,7 +150,7 @@ struct output_format {
 /* NULL-terminated, in the order of --help. */
 extern const struct output_format *const output_formats[];
 /* Writes the profile: the events that the options name, else all if the format distinguishes them,
- * else the main one (event_set_main()). 0; ERR_NOT_FOUND when there is nothing to write; or
+ * else the main one (event_set_main()). 0; -ERR_NOT_FOUND when there is nothing to write; or
  * negative with *err. */
 int output_write(const struct output_format *format, const struct profile *p,
 		 const struct output_options *opt, FILE *out, struct err *err);

@@ -147,11 +147,13 @@ struct profile {
 	struct profile_index *index_; /* private to profile/ */
 };
 
-/* keep: bits of enum profile_keep. NULL when out of memory. */
+/* keep: bits of enum profile_keep. NULL when out of memory. All that is reached from a profile
+ * lives until profile_free(), but `info`, which is borrowed. */
 struct profile *profile_new(unsigned keep);
 void profile_free(struct profile *p);
 
-/* Adds all of src to dst; both were made with the same keep bits and file. src stays as it is. */
+/* Adds all of src to dst; both were made with the same keep bits and file. src stays as it is. 0
+ * or negative with *err, after which dst has a part of it. */
 int profile_merge(struct profile *dst, const struct profile *src, struct err *err);
 
 /* ---- filling by names ------------------------------------------------------------------------

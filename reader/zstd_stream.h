@@ -28,8 +28,8 @@ bool zstd_stream_begins_anew(struct zstd_stream *z, const struct zstd_input *in)
 
 /* Decompresses from *in (which advances) into the splitter's block until that is full or all is
  * done. 1: there may be more, split what is there and call again; 0: all of *in is used; negative
- * with *err: ERR_DAMAGED when the data is (the rest is useless until zstd_stream_begins_anew()),
- * ERR_LIMIT when it grows beyond reason. */
+ * with *err: -ERR_DAMAGED when the data is (the rest is useless until zstd_stream_begins_anew()),
+ * -ERR_LIMIT when it grows beyond reason. */
 int zstd_stream_step(struct zstd_stream *z, struct block_store *store, struct zstd_input *in,
 		     struct err *err);
 

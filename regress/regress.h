@@ -142,7 +142,7 @@ struct regress_run {
 
 struct regress; /* opaque */
 
-/* NULL when out of memory. */
+/* opt is copied, but not what it points to. NULL when out of memory. */
 struct regress *regress_new(const struct regress_options *opt);
 void regress_free(struct regress *g);
 /* Rules of a budget file; `text` is kept by the caller until the end. 0 or negative with *err,
@@ -153,7 +153,7 @@ int regress_budget(struct regress *g, const char *path, const char *text, struct
  * regress_key() of the earlier comparison gives it; of FINDING_TOTAL it is not looked at. 0 or
  * negative. */
 int regress_only(struct regress *g, enum finding_kind kind, const char *key, struct err *err);
-/* Keeps nothing of the profile. */
+/* Keeps nothing of the profile; copies the facts. 0 or negative with *err. */
 int regress_add_run(struct regress *g, enum side side, const char *name, const struct profile *p,
 		    const struct run_facts *facts, struct err *err);
 /* An earlier run of the base, for the spread of functions from run to run: those of one session
@@ -163,10 +163,10 @@ int regress_add_run(struct regress *g, enum side side, const char *name, const s
 int regress_add_history(struct regress *g, unsigned session, const char *name,
 			const struct profile *p, const struct run_facts *facts, struct err *err);
 enum { HISTORY_MAX = 64 };
-/* 0; ERR_USAGE when the sides are not comparable; or other negative with *err. */
+/* 0; -ERR_USAGE when the sides are not comparable; or other negative with *err. */
 int regress_compare(struct regress *g, struct err *err);
 
-/* After regress_compare(). */
+/* After regress_compare(). What the functions below return lives until regress_free(). */
 struct regress_design {
 	const struct regress_options *opt;
 	const char *event, *unit;

@@ -10,7 +10,7 @@
 
 /* Reads a regular or /proc file of at most max bytes; what lies behind is ignored (*cut says so;
  * may be NULL). *data is allocated, ends in a NUL that *size does not count, and is the caller's to
- * free. 0, or negative: ERR_NOT_FOUND, ERR_PERMISSION, ERR_IO, ERR_NOMEM, ERR_UNSUPPORTED (not a
+ * free. 0, -ERR_NOT_FOUND, -ERR_PERMISSION, -ERR_IO, -ERR_NOMEM, -ERR_UNSUPPORTED (not a
  * file). */
 int read_file(const char *path, size_t max, char **data, size_t *size, bool *cut, struct err *err);
 
