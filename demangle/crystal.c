@@ -1,7 +1,7 @@
 /* crystal.c - Crystal's names: *Array(Int32)@Array(T)#push<Int32>:Array(Int32).
  *
  * They are readable: the type of self, the type that has the method if it is another, the method,
- * the types of its arguments and of what it returns. Law: Crystal's compiler,
+ * the types of its arguments and of what it returns. Source of truth: Crystal's compiler,
  * Crystal::Def#mangled_name (src/compiler/crystal/codegen/ast.cr). */
 #include <ctype.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* cxx20.h - C++ names as compilers wrote them before constraints were part of them. Private to
  * demangle/: demangle.c asks cxx20_name(), the rest is between the files of that name.
  *
- * Law: Itanium C++ ABI, chapter 5.1 (with what was added for C++20 and later), and what clang 23
- * and gcc 16 write. libiberty of binutils 2.40 knows nothing of <template-param-decl>s before
- * template arguments, constraints, member-like friends and more, and later ones know some of it.
- * The name is read with the whole grammar and written without these. Back references count what was
- * read, so they are numbered anew, and what only the left out parts had is written where it is
+ * Source of truth: Itanium C++ ABI, chapter 5.1 (with what was added for C++20 and later), and what
+ * clang 23 and gcc 16 write. libiberty of binutils 2.40 knows nothing of <template-param-decl>s
+ * before template arguments, constraints, member-like friends and more, and later ones know some of
+ * it. The name is read with the whole grammar and written without these. Back references count what
+ * was read, so they are numbered anew, and what only the left out parts had is written where it is
  * referred to.
  */
 #ifndef DEMANGLE_CXX20_H

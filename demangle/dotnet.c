@@ -2,8 +2,8 @@
  *
  *	instance void [Assembly] System.Collections.Generic.List`1[System.__Canon]::Add(!0)[Tier0]
  *
- * Law: PerfMap::LogJITCompiledMethod() of dotnet/runtime, src/coreclr/vm/perfmap.cpp: what the
- * method returns, its assembly, class and name, the types of its arguments, and with
+ * Source of truth: PerfMap::LogJITCompiledMethod() of dotnet/runtime, src/coreclr/vm/perfmap.cpp:
+ * what the method returns, its assembly, class and name, the types of its arguments, and with
  * DOTNET_PerfMapShowOptimizationTiers the tier that compiled it. */
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /* java.c - methods as the JVM and its agents spell them.
  *
- * Law: Java Virtual Machine Specification 4.3, descriptors. perf's agent writes the class's, the
- * method's name and its descriptor into a jitdump: "Ljava/util/Map;get(Ljava/lang/Object;)I". The
- * text is the one that HotSpot writes into perf maps: "int java.util.Map.get(java.lang.Object)".
- * perf-map-agent writes "Ljava/util/Map;::get", with "->" between what was inlined into each other.
+ * Source of truth: Java Virtual Machine Specification 4.3, descriptors. perf's agent writes the
+ * class's, the method's name and its descriptor into a jitdump:
+ * "Ljava/util/Map;get(Ljava/lang/Object;)I". The text is the one that HotSpot writes into perf
+ * maps: "int java.util.Map.get(java.lang.Object)". perf-map-agent writes "Ljava/util/Map;::get",
+ * with "->" between what was inlined into each other.
  */
 #include <ctype.h>
 #include <string.h>

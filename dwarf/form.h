@@ -2,7 +2,7 @@
  *
  * A form becomes an operation that says how its bytes are read; a `struct dwarf_value` is what was
  * read plus the form, and gets its meaning (address, string, reference ...) in the unit it came
- * from. Law: DWARF5 7.5.6, and the GNU forms of gcc's -gsplit-dwarf and of dwz. */
+ * from. Source of truth: DWARF5 7.5.6, and the GNU forms of gcc's -gsplit-dwarf and of dwz. */
 #ifndef DWARF_FORM_H
 #define DWARF_FORM_H
 

@@ -3,8 +3,8 @@
  * Linkers lay out .plt, .plt.sec and .plt.got in many ways (lazy, IBT, full RELRO; GNU ld, lld,
  * mold). What they have in common is a jump through a slot of the GOT, and a relocation that says
  * whose address goes into that slot. So each stub's own jump is decoded instead of counting
- * entries. Law: the psABIs of x86-64, i386 and AArch64 ("Procedure Linkage Table", relocation
- * types). */
+ * entries. Source of truth: the psABIs of x86-64, i386 and AArch64 ("Procedure Linkage Table",
+ * relocation types). */
 #include <stdio.h>
 #include <string.h>
 

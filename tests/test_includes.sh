@@ -1,5 +1,5 @@
 #!/bin/bash
-# The law of includes (HACKING.md): a folder includes base/ and the one public header of folders that
+# The rules of includes (HACKING.md): a folder includes base/ and the one public header of folders that
 # stand before it; never a folder after it, never another folder's private header.
 cd "$TOP" || exit 1
 status=0

@@ -64,7 +64,7 @@ tap.check(abs(last / 1e9 - float(clock)) < 60, "times are CLOCK_MONOTONIC", (las
 
 
 def rounds_are_kept(d):
-    """perf's law: after the end of round N nothing is older than the newest of round N - 1."""
+    """As perf orders: after the end of round N nothing is older than the newest of round N - 1."""
     newest = {}
     for r in d.records:
         t = d.time(r)

@@ -1,6 +1,6 @@
 """simpleperf.py - a second, small reader of simpleperf's recordings, for tests to compare with.
 
-Law: AOSP, platform/system/extras/simpleperf: record.h, record_file.proto, dso.cpp, thread_tree.cpp."""
+Source of truth: AOSP, platform/system/extras/simpleperf: record.h, record_file.proto, dso.cpp, thread_tree.cpp."""
 import struct
 
 import varint
