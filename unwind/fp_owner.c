@@ -170,7 +170,7 @@ static enum fp_owner step_out(struct walk *w, const struct cursor *c, uint64_t r
 
 /* Follows frames from a return address at `at` on, as long as these leave the frame pointer alone,
  * to the owner of the record at c->fp, and to what *owner_ip is in then. FP_OWNER_SELF: they do not
- * lead there. */
+ * lead there. FP_OWNER_UNKNOWN: code without a file has called them, and may be that owner. */
 static enum fp_owner follow(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at,
 			    uint64_t *owner_ip)
 {
@@ -187,7 +187,7 @@ static enum fp_owner follow(struct walk *w, const struct cursor *c, uint64_t ra,
 		if (!walk_word(w, at, w->arch->word_bytes, &ra) || !may_have_called(w, ra, ip))
 			return FP_OWNER_SELF;
 	}
-	return FP_OWNER_SELF;
+	return steps && return_check(w, ra) == RETURN_MAP ? FP_OWNER_UNKNOWN : FP_OWNER_SELF;
 }
 
 /* Can the call before `ra` have led to the code at `ip`, in `map`? Not if it names a function with

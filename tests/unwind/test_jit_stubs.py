@@ -233,6 +233,7 @@ def owners(at):
     named = BIAS + at["in_named"]
     walk("a caller without a frame pointer in between", [by_sp - 1, named - 1], JUNK, JUNK, by_sp, JUNK, named, by="in_calls_named")
     walk("which may be of a call that is over: ends", [], JUNK, JUNK, by_sp, JUNK, with_fp)
+    walk("which other JIT code has called, and may be the owner: ends", [], JUNK, JUNK, by_sp, JUNK, CODE + 6)
     walk("the owner has called another function than the code, and that is not known: ends", [], JUNK, JUNK, JUNK, named, by="in_calls_named")
     walk("a word that is at no place for one: the record is the code's own", [], JUNK, with_fp, JUNK, JUNK)
 

@@ -24,7 +24,8 @@ TOOL = os.path.join(os.environ["BUILD"], "tests/unwind/tool_truth")
 TRUTH = os.path.join(HERE, "truth")
 LONG, ONLY = "TRUTH_LONG" in os.environ, os.environ.get("TRUTH_ONLY", "")
 # One of each kind.
-SHORT = ("code without a file, frame pointers: both, gcc -O2", "code without a file, frame pointers: none, gcc -O2 -fno-omit-frame-pointer",
+SHORT = ("code without a file, frame pointers: both, gcc -O2", "code without a file, frame pointers: fp, gcc -O2 -ffixed-rbp",
+         "code without a file, frame pointers: both, gcc -O2 -ffixed-rbp", "code without a file, frame pointers: none, gcc -O2 -fno-omit-frame-pointer",
          "stacks, same: gcc -O2", "stacks, alt: gcc -O2 -static", "stacks, context: gcc -O2", "stacks, fiber: gcc -O2", "Go, stripped",
          "Go and C", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables", "gcc -O2, no unwind tables, stripped",
          "gcc -O2, no unwind tables, stripped, large frames", "clang -O2, no unwind tables, stripped", "clang -O2", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static", "g++ -O2, hooks",
@@ -161,7 +162,8 @@ def source(name, compiler, flags, file, cmd, **kw):
 
 
 def code_without_file():
-    for flags in ["-O2"], ["-O2", "-fno-omit-frame-pointer"]:
+    # -ffixed-rbp: the C functions leave the frame pointer to their callers, as most of gcc 16's do.
+    for flags in ["-O2"], ["-O2", "-ffixed-rbp"], ["-O2", "-fno-omit-frame-pointer"]:
         for kind in "fp", "none", "both":
             source(f"code without a file, frame pointers: {kind}, gcc {' '.join(flags)}", "gcc", flags, "jit.c", [kind])
     source("code without a file, frame pointers: both, clang -O2", "clang", ["-O2", "-fno-omit-frame-pointer"], "jit.c", ["both"])
