@@ -60,15 +60,22 @@ static int find_below(const char *root, size_t n, const char *path, int flags)
 	return fd;
 }
 
+/* By the kernel's cache of names alone (Linux 5.12): nothing is read or mounted for it. EAGAIN:
+ * what is not in there would have to be. */
+static int open_cached(const char *path, int flags)
+{
+	struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_CACHED};
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
 /* Of a directory or link at the end of a path nothing is mounted for O_PATH. In an autofs what is
- * not mounted is not even in the kernel's cache of names (RESOLVE_CACHED, Linux 5.12). */
+ * not mounted is not even in the cache. */
 static int place_of(const char *path, bool in_autofs)
 {
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-			       .resolve = in_autofs ? RESOLVE_CACHED : 0};
+	const int flags = O_PATH | O_CLOEXEC;
 
-	return in_autofs ? (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how)
-			 : open(path, O_PATH | O_CLOEXEC);
+	return in_autofs ? open_cached(path, flags) : open(path, flags);
 }
 
 /* Would something be mounted on the way? Then a recording could name any server that /net leads to.
@@ -96,6 +103,20 @@ static bool leads_to_automount(const char *path)
 	return in_autofs;
 }
 
+/* A file of our own root directory, unless something would have to be mounted: EREMOTE. */
+static int find_here(const char *path, int flags)
+{
+	int fd = open_cached(path, flags);
+
+	if (fd >= 0 || errno == ENOENT)
+		return fd;
+	if (leads_to_automount(path)) {
+		errno = EREMOTE;
+		return -1;
+	}
+	return open(path, flags);
+}
+
 /* An O_PATH descriptor of what has the name. A directory that the user gives is still of use where
  * there is no openat2() (Linux 5.6, and some sandboxes); what another process sees is not. */
 static int find(const char *root, const char *path, bool follow)
@@ -104,12 +125,8 @@ static int find(const char *root, const char *path, bool follow)
 	size_t given = given_root(root, path), n = given ? given : rooted_process_root(path);
 	int fd;
 
-	if (!n && leads_to_automount(path)) {
-		errno = EREMOTE;
-		return -1;
-	}
 	if (!n)
-		return open(path, flags);
+		return find_here(path, flags);
 	fd = find_below(path, n, path + n, flags);
 	return fd < 0 && given && errno == ENOSYS ? open(path, flags) : fd;
 }
