@@ -11,9 +11,6 @@
 #define COMPARES_PER_STEP 8
 #define CLEARED_PER_STEP  64
 
-/* Of any processor. */
-#define INSN_BYTES_MAX 15
-
 /* How many different frames a function may have. Real ones have dozens. */
 #define FRAMES_MAX 1024
 

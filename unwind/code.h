@@ -76,6 +76,9 @@ enum code_way {
 	CODE_END, /* nowhere */
 };
 
+/* The longest instruction of any processor (Intel SDM volume 2, 2.3.11). */
+#define INSN_BYTES_MAX 15
+
 struct code_insn {
 	uint8_t bytes;
 	uint8_t way;	      /* enum code_way */

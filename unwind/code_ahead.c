@@ -12,9 +12,6 @@
 /* Where the register is at the beginning that places are told from: no frame is so large. */
 #define AHEAD_PLACE (1 << 30)
 
-/* The longest instruction (Intel SDM volume 2, 2.3.11). */
-#define INSN_BYTES_MAX 15
-
 struct way {
 	struct code_frame frame;
 	uint64_t vaddr;
@@ -39,14 +36,11 @@ static void follow_fp(struct way *to, const struct way *from, int32_t word)
 /* One instruction. False: it is not understood, or does not lead to a place that is known. */
 static bool go_on(struct way *way, const struct cfi_module *cm, struct code_insn *in)
 {
-	const struct arch *arch = cfi_module_arch(cm);
 	const struct way from = *way;
-	size_t n = INSN_BYTES_MAX;
-	const uint8_t *code = cfi_module_code(cm, way->vaddr, &n);
 
-	if (!code || !arch->code_step(code, n, &way->frame, in))
+	if (!code_insn_at(cm, way->vaddr, &way->frame, in))
 		return false;
-	follow_fp(way, &from, arch->word_bytes);
+	follow_fp(way, &from, cfi_module_arch(cm)->word_bytes);
 	way->has_called |= in->way == CODE_CALL;
 	way->vaddr += in->way == CODE_JUMP ? (uint64_t)in->target : in->bytes;
 	return in->way <= CODE_JUMP || in->way == CODE_RETURN;

@@ -12,9 +12,6 @@
 /* How many instructions are read in search of a function's end. */
 #define LEAVE_STEPS_MAX 512
 
-/* The longest instruction (Intel SDM volume 2, 2.3.11). */
-#define INSN_BYTES_MAX 15
-
 /* How far the stack pointer is lowered for an alignment, at most. */
 #define REALIGNED_BYTES_MAX 4096
 
@@ -222,6 +219,15 @@ static bool may_be_caller(struct walk *w, const struct cursor *c, const struct c
 	return map->dso->kind != DSO_ANON && leads_to(w, fn->start + bias, ra);
 }
 
+bool code_insn_at(const struct cfi_module *cm, uint64_t vaddr, struct code_frame *frame,
+		  struct code_insn *ret)
+{
+	size_t n = INSN_BYTES_MAX;
+	const uint8_t *code = cfi_module_code(cm, vaddr, &n);
+
+	return code && cfi_module_arch(cm)->code_step(code, n, frame, ret);
+}
+
 bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip)
 {
 	const int32_t word = w->arch->word_bytes;
@@ -240,10 +246,7 @@ bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip)
 		return false;
 	cm = walk_module(w, map, ip, &vaddr);
 	for (i = 0; cm && i < LEAVE_STEPS_MAX && f.fp_holds == CODE_FP_FRAME; i++) {
-		size_t n = INSN_BYTES_MAX;
-		const uint8_t *code = cfi_module_code(cm, vaddr, &n);
-
-		if (!code || !w->arch->code_step(code, n, &f, &in))
+		if (!code_insn_at(cm, vaddr, &f, &in))
 			return false;
 		if (in.way == CODE_BRANCH) {
 			branch = vaddr + (uint64_t)in.target;

@@ -7,9 +7,6 @@
  */
 #define GOES_ON_BYTES_MAX 4096
 
-/* The longest instruction (Intel SDM volume 2, 2.3.11). */
-#define INSN_BYTES_MAX 15
-
 /* endbr64, jmp */
 #define STUB_INSNS 2
 
@@ -103,10 +100,7 @@ static bool goes_on_to(struct walk *w, const struct map *map, uint64_t target, u
 	if (!cm)
 		return false;
 	for (at = vaddr - (ip - target); at < vaddr; at += in.bytes) {
-		size_t n = INSN_BYTES_MAX;
-		const uint8_t *code = cfi_module_code(cm, at, &n);
-
-		if (!code || !w->arch->code_step(code, n, &f, &in) || (is_over && in.is_filler))
+		if (!code_insn_at(cm, at, &f, &in) || (is_over && in.is_filler))
 			return false;
 		is_over = in.way >= CODE_JUMP;
 	}
@@ -123,10 +117,8 @@ static bool calls_stub(struct walk *w, const struct map *map, uint64_t target)
 
 	for (i = 0; cm && w->arch->code_step && i < STUB_INSNS; i++, vaddr += in.bytes) {
 		struct code_frame f = {0};
-		size_t n = INSN_BYTES_MAX;
-		const uint8_t *code = cfi_module_code(cm, vaddr, &n);
 
-		if (!code || !w->arch->code_step(code, n, &f, &in))
+		if (!code_insn_at(cm, vaddr, &f, &in))
 			return false;
 		if (in.way == CODE_SWITCH)
 			return true;

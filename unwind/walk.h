@@ -240,6 +240,11 @@ const struct full_rule *jit_full_rule(struct walk *w, uint64_t ip, struct arena 
  * stack pointer, where nothing was copied. False: not found. */
 bool red_zone_find(struct walk *w, const struct cursor *c, const struct map *map, uint64_t *cfa);
 
+/* code_step.c: does to *frame what the instruction at vaddr does. False: there is none, or it is
+ * not understood. Of a processor with a code_step() only. */
+bool code_insn_at(const struct cfi_module *cm, uint64_t vaddr, struct code_frame *frame,
+		  struct code_insn *ret);
+
 /* code_step.c: does the code from `ip` on, in a file, give the frame pointer back to its caller as
  * a function does whose frame begins there? Only the way that takes no branch is followed, unless
  * it ends in a trap. */
