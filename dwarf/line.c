@@ -114,8 +114,7 @@ static struct dwarf_line_file read_entry(struct program *p, const struct entry_f
 	return e;
 }
 
-/* DWARF 5: two tables that describe themselves. False when damaged; *rc says so for lack of memory.
- */
+/* DWARF 5: two tables that describe themselves. False when damaged; out of memory: *rc. */
 static bool read_new_table(struct program *p, bool files, int *rc)
 {
 	struct entry_format formats[ENTRY_FORMATS_MAX];

@@ -10,7 +10,7 @@
  * Keys are separated by commas: stacks, whose frames are indented, leaf first, and words (comm,
  * pid). Of several stacks one is the kernel's: the one that ends in an entry of the kernel; else
  * they are taken in their order, the first called by the second. Empty stacks are left out. The
- *name of the map is the event. */
+ * name of the map is the event. */
 #include "input/unpacked_lines.h"
 
 #include <ctype.h>

@@ -1,10 +1,13 @@
 /* debuginfod_log.c - reads what libdebuginfod says about a query when it is made to talk.
  *
- * Its return value is the same for a missing file and a server in trouble (both are ENOENT), nor
- *which of several servers it was. Its log (debuginfod_set_verbose_fd) has both, one line each: url
- *N http://...            server N is asked committed to url N          the first to send contents
+ * Its return value is the same for a missing file and for a server in trouble (ENOENT), and does
+ * not say which of several servers it was. Its log (debuginfod_set_verbose_fd) has both, in lines:
+ *
+ *	url N http://...            server N is asked
+ *	committed to url N          the first to send contents
  *	server response TEXT        libcurl's word for how a transfer ended
  *	url N TEXT                  and the details for server N
+ *
  * Seen in 0.183 to 0.192. A library that writes something else leaves us with the return value. */
 #include <stdio.h>
 #include <stdlib.h>

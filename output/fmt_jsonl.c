@@ -5,11 +5,11 @@
  *	 "stack":[{"ip":"0x401150","sym":"leaf","off":80,"dso":"/bin/ls","file":"w.c","line":7}]}
  *
  * doc/resolve.1 is the manual of it; "v" is its version, which members that are added do not
- *change. The stack is leaf first, the branches are last first. Addresses are strings, as JSON
- *numbers are doubles in many readers and lose the last bits. What is unknown is left out. An
- *inlined function has "inlined":true; "off" is the distance from the symbol's start, "build_id"
- *that of the dso. "how":"stitched" marks frames that were taken from another sample of the thread,
- *"how":"guessed" those found without unwind tables. */
+ * change. The stack is leaf first, the branches are last first. Addresses are strings, as JSON
+ * numbers are doubles in many readers and lose the last bits. What is unknown is left out. An
+ * inlined function has "inlined":true; "off" is the distance from the symbol's start, "build_id"
+ * that of the dso. "how":"stitched" marks frames that were taken from another sample of the thread,
+ * "how":"guessed" those found without unwind tables. */
 #include "output/formats.h"
 
 #include <linux/perf_event.h>

@@ -3,7 +3,7 @@
  *
  * Equal address, stack pointer and frame pointer make two frames similar, not the same: where
  * functions recurse, or are called in a loop, others soon stand at the same place. What
- * distinguishes them apart is the memory of the frame itself, of which both stacks have a copy: its
+ * distinguishes them is the memory of the frame itself, of which both stacks have a copy: its
  * arguments, spilled registers and locals. If all of that is equal, it is the same activation,
  * whenever that was. (In a recursion the lowest words say this only of a frame that is not much
  * larger.) If not, it may still be the same with a changed variable, or another one called from the
