@@ -130,10 +130,12 @@ enum perf_skip record_check(const struct record_row *row, const struct record_vi
 /* Before the events are known nothing can be said of trailers. */
 static bool is_trailer(const struct perf_file *f, size_t rest)
 {
+	if (!rest)
+		return true;
 	for (size_t i = 0; i < f->events.v.n; i++)
 		if (f->events.v.v[i]->trailer_bytes == rest)
 			return true;
-	return !rest || !f->events.v.n;
+	return !f->events.v.n;
 }
 
 /* Do whole records stand from here to the end? */
@@ -154,13 +156,14 @@ static bool holds_records(struct buf b)
 	return buf_ok(&b) && !buf_left(&b);
 }
 
-/* A record that is open at its end, and was made longer by the next ones, ends before them. */
-static bool cut_neighbours_off(const struct record_row *row, struct record_view *v)
+/* A record that is open at its end, and was made longer by the next ones, ends before them. Sizes
+ * are multiples of 8, but of features in pipes of perf 6.1. */
+static bool cut_neighbours_off(struct record_view *v, size_t payload)
 {
-	enum { ALIGN = 4 }; /* old versions of perf did not fill up to 8 */
+	const unsigned align = v->type == RECORD_HEADER_FEATURE ? 4 : 8;
 	struct buf b = v->b;
 
-	for (size_t at = row->min_size & ~(ALIGN - 1u); buf_seek(&b, at), buf_ok(&b); at += ALIGN)
+	for (size_t at = payload & ~(align - 1); buf_seek(&b, at), buf_ok(&b); at += align)
 		if (buf_left(&b) && holds_records(b)) {
 			v->b.end = b.p;
 			return true;
@@ -176,7 +179,7 @@ static bool is_too_long(const struct perf_file *f, const struct record_row *row,
 
 	switch (row->tail) {
 	case TAIL_OPEN:
-		return cut_neighbours_off(row, v);
+		return cut_neighbours_off(v, payload);
 	case TAIL_TRAILER:
 		return !is_trailer(f, rest);
 	case TAIL_NONE:
