@@ -30,6 +30,7 @@ table() {
 		test command clang			clang			=	=	clang
 		test command readelf			binutils		=	=	binutils
 		test command gdb			gdb			=	=	gdb
+		test command strace			strace			=	=	strace
 		test command eu-addr2line		elfutils		=	=	elfutils
 		test command llvm-symbolizer		llvm			=	=	llvm
 		test command openssl			openssl			=	=	openssl

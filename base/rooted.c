@@ -15,6 +15,7 @@ enum {
 	HOLLOW_BYTES_MIN = 64 << 20, /* smaller files may be all holes */
 	HOLLOW_PARTS = 16,	     /* one part in so many has to be data */
 	EXTENTS_MAX = 4096,
+	CACHED_TRIES = 3,
 };
 
 /* ---- places -------------------------------------------------------------------------------- */
@@ -69,13 +70,36 @@ static int open_cached(const char *path, int flags)
 	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
-/* Of a directory or link at the end of a path nothing is mounted for O_PATH. In an autofs what is
- * not mounted is not even in the cache. */
+/* Is something mounted at the path? As the kernel says of it, without a look at the path itself. */
+static bool is_mounted(const char *path)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[PATH_MAX + 512], place[PATH_MAX];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof line, f))
+		found = sscanf(line, "%*s %*s %*s %*s %4095s", place) == 1 && !strcmp(place, path);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Of a directory at the end of a path nothing is mounted for O_PATH. In an autofs what is not
+ * mounted is not in the cache, nor, where the cache cannot be asked alone, among the mounts. A
+ * lookup at the same time can make the cache's answer EAGAIN, too. */
 static int place_of(const char *path, bool in_autofs)
 {
 	const int flags = O_PATH | O_CLOEXEC;
+	int fd = -1, tries;
 
-	return in_autofs ? open_cached(path, flags) : open(path, flags);
+	if (!in_autofs)
+		return open(path, flags);
+	errno = EAGAIN;
+	for (tries = 0; fd < 0 && errno == EAGAIN && tries < CACHED_TRIES; tries++)
+		fd = open_cached(path, flags);
+	if (fd < 0 && errno != EAGAIN && errno != ENOENT && is_mounted(path))
+		fd = open(path, flags);
+	return fd;
 }
 
 /* Would something be mounted on the way? Then a recording could name any server that /net leads to.
@@ -86,7 +110,8 @@ static bool leads_to_automount(const char *path)
 	char at[PATH_MAX];
 	const char *slash;
 
-	for (slash = strchr(path + 1, '/'); *path == '/' && slash; slash = strchr(slash + 1, '/')) {
+	for (slash = *path == '/' ? strchr(path + 1, '/') : NULL; slash;
+	     slash = strchr(slash + 1, '/')) {
 		struct statfs fs;
 		int place;
 

@@ -4,8 +4,9 @@
  * A path has a root when it begins with `root` ("" or NULL: none given), or else with
  * /proc/PID/root. Links and ".." in the rest of it lead to where they lead for a process with that
  * root directory: openat2(2), RESOLVE_IN_ROOT. All that is done with a file is done with one
- * descriptor of it, so it does not matter who puts another one in its place meanwhile. Nothing
- * is mounted because of a path (autofs): what is not yet is not there, EREMOTE. */
+ * descriptor of it, so it does not matter who puts another one in its place meanwhile. Nothing is
+ * mounted because of a path without a root (autofs): what is not yet is not there, EREMOTE. Links
+ * that are in the file system may lead to such places all the same. */
 #ifndef BASE_ROOTED_H
 #define BASE_ROOTED_H
 

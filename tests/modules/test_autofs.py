@@ -53,15 +53,15 @@ with open("hot.c", "w") as f:
 name = os.path.join(os.getcwd(), "hot")
 subprocess.run(["gcc", "-O1", "-g", "-o", name, "hot.c"], check=True)
 p = run(f"{BIN}/capture", "-q", "--no-compress", "-e", "cpu-clock:u", "-o", "hot.data", "--", name)
-trap = f"{TRAP}/evil.example.com/hot"
-trap = trap[:-3] + "h" * (len(name) - len(trap)) + "hot"  # as long as the name that it takes the place of
+trap, here = (begin + "h" * (len(name) - len(begin) - 3) + "hot" for begin in (f"{TRAP}/evil.example.com/", f"{TRAP}/here/"))  # as long as `name`
 if p.returncode or len(trap) != len(name):
     tap.skip("autofs", "nothing can be recorded here" if p.returncode else f"{name} is too short a name")
     tap.end()
 with open("hot.data", "rb") as f:
     data = f.read()
-with open("net.data", "wb") as f:
-    f.write(data.replace(name.encode(), trap.encode()))
+for path, to in (("net.data", trap), ("here.data", here)):
+    with open(path, "wb") as f:
+        f.write(data.replace(name.encode(), to.encode()))
 ends = mount_autofs(TRAP)
 if not ends:
     tap.skip("autofs", "none can be mounted: " + os.strerror(ctypes.get_errno()))
@@ -74,4 +74,17 @@ for options in ([], ["--stats"], ["-f", "pprof", "-o", "x.pb"]):
     tap.check(p.returncode == 0 and not asked, f"resolve {' '.join(options)}: nothing is asked for", (p.returncode, asked, p.stderr))
 words = run(f"{BIN}/resolve", "--no-cache", "--stats", "net.data").stderr
 tap.check("would have to be mounted first" in words, "and --stats says why the file is not there", words)
+# What is mounted already is read, also where openat2() is missing, as before Linux 5.6 and in some sandboxes.
+os.mkdir(f"{TRAP}/here")
+tap.check(libc.mount(b"none", f"{TRAP}/here".encode(), b"tmpfs", 0, None) == 0, "a file system is mounted there", os.strerror(ctypes.get_errno()))
+shutil.copy2(name, here)
+no_openat2 = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=openat2:error=ENOSYS"]
+for kind, way in (("", []), (", without openat2()", no_openat2)):
+    if way and not shutil.which("strace"):
+        tap.skip("without openat2()", "strace is not installed")
+        continue
+    p = run(*way, f"{BIN}/resolve", "--no-cache", "here.data")
+    tap.check("hot;" in p.stdout and ";main" in p.stdout and not asked, f"what is mounted is read{kind}", (p.stdout[:300], asked, p.stderr))
+    p = run(*way, f"{BIN}/resolve", "--no-cache", "net.data")
+    tap.check(p.returncode == 0 and ";main" not in p.stdout and not asked, f"what is not is not mounted{kind}", (p.stdout[:300], asked, p.stderr))
 tap.end()
