@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/write.h"
 
 /* The hash of a build id among the notes; 0. */
 static uint64_t hash_build_id(const uint8_t *p, size_t n)
@@ -116,23 +117,6 @@ const char *cache_dir_make(const char *dir)
 	return st.st_mode & S_IWOTH ? "every user may write to the directory" : NULL;
 }
 
-bool write_all(int fd, const void *bytes, size_t n)
-{
-	const uint8_t *p = bytes;
-
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		p += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
 bool cache_file_publish(const char *dir, const char *path, const void *bytes, size_t size)
 {
 	char temporary[PATH_MAX];
@@ -144,7 +128,7 @@ bool cache_file_publish(const char *dir, const char *path, const void *bytes, si
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	ok = write_all(fd, bytes, size);
+	ok = !write_all(fd, bytes, size);
 	ok &= !close(fd);
 	if (ok && !rename(temporary, path))
 		return true;

@@ -20,9 +20,6 @@ bool cache_file_map(const char *path, const void **data, size_t *size);
  * believed. */
 const char *cache_dir_make(const char *dir);
 
-/* All of it, whatever a write() takes. False on an error, which errno says. */
-bool write_all(int fd, const void *bytes, size_t n);
-
 /* Makes the directory by cache_dir_make(), writes ".new-..." in it and renames that to `path`, so
  * that readers see the old file or the whole new one. Only the user can read it. */
 bool cache_file_publish(const char *dir, const char *path, const void *bytes, size_t size);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/write.h"
 #include "capture/attr.h"
 #include "reader/format.h"
 
@@ -77,20 +78,9 @@ int perfdata_create(struct perfdata *f, const char *path, struct err *err)
 
 static int write_at(struct perfdata *f, const void *p, size_t n, uint64_t off, struct err *err)
 {
-	const uint8_t *from = p;
+	int errnum = write_all_at(f->fd, p, n, off);
 
-	while (n) {
-		ssize_t put = pwrite(f->fd, from, n, (off_t)off);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return err_errno(err, put ? errno : ENOSPC, f->path, "write");
-		from += put;
-		off += (uint64_t)put;
-		n -= (size_t)put;
-	}
-	return 0;
+	return errnum ? err_errno(err, errnum, f->path, "write") : 0;
 }
 
 static uint64_t attrs_offset(const struct perfdata_facts *facts)

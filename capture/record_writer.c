@@ -13,6 +13,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/write.h"
 #include "reader/format.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
@@ -76,24 +77,6 @@ _Static_assert(RECORD_WRITER_PIECE_BYTES + 256 + sizeof(struct perf_event_header
 
 /* ---- the helper -------------------------------------------------------------------------- */
 
-static int write_at(int fd, const uint8_t *p, size_t n, uint64_t off)
-{
-	while (n) {
-		ssize_t put = pwrite(fd, p, n, (off_t)off);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return errno;
-		if (!put)
-			return ENOSPC;
-		p += put;
-		off += (uint64_t)put;
-		n -= (size_t)put;
-	}
-	return 0;
-}
-
 /* May the file grow by n bytes, by what its user and its disk allow? 0 or an errno. */
 static int may_grow(const struct record_writer *s, uint64_t off, uint64_t n)
 {
@@ -132,9 +115,9 @@ static int put_data(struct record_writer *s, const uint8_t *p, size_t n)
 	int rc = reserve_space(s, n);
 
 	if (!rc)
-		rc = write_at(s->opt.fd, p, n, off);
+		rc = write_all_at(s->opt.fd, p, n, off);
 	if (!rc)
-		rc = write_at(s->opt.fd, (const uint8_t *)&size, sizeof size,
+		rc = write_all_at(s->opt.fd, &size, sizeof size,
 			      s->opt.size_field_off);
 	if (!rc)
 		s->data_bytes = size;

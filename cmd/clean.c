@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cache_file.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "base/write.h"
 
 struct cleaner {
 	int fd;
@@ -56,7 +56,7 @@ static ssize_t clean_write(void *cookie, const char *s, size_t n)
 	text_add(&in, s, n);
 	rest = unfinished(in.s, in.n);
 	clean_lines(&out, in.s, in.n - rest);
-	ok = !in.failed && !out.failed && write_all(c->fd, out.s, out.n);
+	ok = !in.failed && !out.failed && !write_all(c->fd, out.s, out.n);
 	if (ok) {
 		memcpy(c->rest, in.s + in.n - rest, rest);
 		c->n_rest = rest;
