@@ -1,6 +1,6 @@
 # unspool - one Makefile, no recursion.
 #
-#   make            bin/capture, bin/resolve
+#   make            bin/capture, bin/resolve, bin/regress
 #   make demo       installs what is missing, builds, captures a real program, shows its hottest stacks
 #   make check      installs what is missing, builds, runs all tests
 #   make check-bare [bookworm trixie sid]  demo and check on machines with nothing installed
@@ -8,6 +8,8 @@
 #   make check-san  the same tests under AddressSanitizer and UBSan
 #   make check-no-events  the same where perf_event_open is forbidden, as in a container
 #   make check-damage   every cut of every recording of the corpus, 10,000 damaged copies (minutes; SAN=address,undefined: half an hour)
+#   make truth      stacks against a truth that no unwinder made (doc/accuracy.md; a quarter of an hour)
+#   make exam-regress  regress on recorded jobs whose truth is known (doc/accuracy.md; hours, goes on where it ended)
 #   make bench      ratios against perf on the same file
 #   make bench-page what the page costs a browser, beside speedscope and an SVG
 #   make install    PREFIX=/usr/local DESTDIR=: stripped, with manuals and completions for bash, zsh, fish
@@ -21,7 +23,7 @@ DESTDIR ?=
 V ?= 0
 Q := $(if $(filter 0,$(V)),@)
 
-# Law of includes: a folder knows base/ and the public headers of folders before it.
+# A folder knows base/ and the public headers of folders before it.
 STAGES := $(foreach s,base reader modules functions dwarf demangle symbolize unwind stitch profile input output regress capture,$(if $(wildcard $(s)/*.c),$(s)))
 COMMANDS := capture resolve regress
 

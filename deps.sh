@@ -93,7 +93,7 @@ else
 	column=0
 fi
 
-# What is missing, in the names of this distribution. Fedora's paths are others: there the package is asked for too.
+# What is missing, in the names of this distribution. Fedora has some of these files elsewhere: there rpm is asked, too.
 missing() {
 	table | while read -r in kind what debian12 debian13 sid fedora; do
 		case $group/$in in build/demo | build/test | demo/test) continue ;; esac

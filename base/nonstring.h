@@ -1,5 +1,5 @@
-/* nonstring.h - arrays of characters without a zero at the end, of which gcc 15 and clang 21 want
- * a mark. */
+/* nonstring.h - arrays of characters without a zero at the end, which gcc 15 and clang 21 want
+ * marked. */
 #ifndef BASE_NONSTRING_H
 #define BASE_NONSTRING_H
 

@@ -54,7 +54,7 @@ void *pages_calloc(size_t n, size_t size)
 	size *= n;
 	if (size < LARGE_PAGE) {
 		/* A fresh page that is read first becomes the one page of zeros, and another when
-		 * it is written; which all processors where threads run must be notified of. */
+		 * it is written, and all processors where threads run must be notified of that. */
 		p = calloc(1, size);
 		if (size >= FEW_PAGES)
 			pages_populate(p, size);

@@ -395,8 +395,8 @@ static int drain_rest(struct recording *r, struct err *err)
 	return rc;
 }
 
-/* Samples that were taken from the rings and did not get into the file are lost like others, which
- * the file has in place of the records that account_losses() made: those are not in it either. */
+/* Samples that were taken from the rings and did not get into the file are lost like others. The
+ * file says so in place of the records that account_losses() made, which are not in it either. */
 static void account_unwritten(struct recording *r, struct record_writer_totals *t)
 {
 	struct lost_samples rec;

@@ -130,7 +130,7 @@ static bool structured_binding(struct cxx20 *o)
 }
 
 /* Of a constructor, destructor or conversion. Where template arguments follow, libiberty does not
- * see behind a tag that the name has no type to return: there they are left out. */
+ * see behind a tag that the name has no return type, so there they are left out. */
 static bool structor_tags(struct cxx20 *o)
 {
 	const char *p = o->p;
