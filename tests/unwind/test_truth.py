@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(HERE, "truth"))
 import gen  # noqa: E402
 import gen_go  # noqa: E402
 import gen_rust  # noqa: E402
-from tap import Tap  # noqa: E402
+from tap import Tap, need_events  # noqa: E402
 
 CAPTURE = os.path.join(os.environ["BIN"], "capture")
 TOOL = os.path.join(os.environ["BUILD"], "tests/unwind/tool_truth")
@@ -37,12 +37,17 @@ HOOK = re.compile(r"__cyg_profile_func_(enter|exit)$|main\.(enter|leave)$|runtim
 # Of tool_truth; the others are reasons why stacks end.
 COUNTS = ("samples", "compared", "between", "frames", "wrong")
 tap = Tap()
-total = {}
+total, named = {}, set()
 
 
 def run(*cmd, **kw):
     return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=300,
                           stdin=subprocess.DEVNULL, **kw)
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
 
 
 def symbols(path, own=SELF, gap=None):
@@ -70,7 +75,7 @@ def check(name, cmd, files, rate=4999, own=SELF, gap=None, least=0.9, strip=Fals
     env = dict(os.environ, GODEBUG="gcshrinkstackoff=1")
     p = run(CAPTURE, "-q", "-F", str(rate), "--call-graph", "dwarf,16384", "-o", "truth.data", "--", *cmd, env=env)
     if p.returncode:
-        return tap.skip(name, f"cannot record here: {p.stderr.splitlines()[-1:]}")
+        return tap.check(False, f"{name}: it ends well when it is recorded", f"status {p.returncode}", p.stderr)
     r = run(TOOL, "truth.data", "symbols")
     n = {k: int(v) for k, v in re.findall(r"^(\w.*?):? (\d+)$", r.stdout, re.M)}
     for k, v in n.items():
@@ -82,11 +87,32 @@ def check(name, cmd, files, rate=4999, own=SELF, gap=None, least=0.9, strip=Fals
 
 
 def wanted(name):
+    named.add(name)
     return ONLY in name if ONLY else LONG or name in SHORT
 
 
 def seconds(long=0.8, short=0.2):
     return str(long if LONG else short)
+
+
+def is_built(name, cmd, empty, **kw):
+    """Whether the command builds the program. A compiler that builds no `empty` one with the same flags, either, is not all there."""
+    p = run(*cmd, **kw)
+    if not p.returncode:
+        return True
+    trial = run(*empty, **kw)
+    if trial.returncode:
+        tap.skip(name, f"an empty program cannot be built: {trial.stderr[-300:]!r}")
+    else:
+        tap.check(False, f"{name}: is built", p.stderr)
+    return False
+
+
+def is_built_by(name, compiler, options, suffix, files):
+    """As is_built(), with compilers of C and C++."""
+    write(f"empty.{suffix}", "int main(void) { return 0; }\n")
+    cmd = *compiler.split(), *options, "-o"
+    return is_built(name, [*cmd, "program", *files], [*cmd, "empty", f"empty.{suffix}", "-lm", "-pthread"])
 
 
 def generated(name, compiler, flags, seed, cxx=False, light=False, threads=0, libs=0, strip=False):
@@ -98,22 +124,18 @@ def generated(name, compiler, flags, seed, cxx=False, light=False, threads=0, li
     suffix, options = "cc" if cxx else "c", [f"-I{TRUTH}", "-w", *flags]
     options += ["-DLIGHT"] if light else ["-finstrument-functions"]
     texts = gen.parts(seed, N, cxx, light, 1 + libs)
-    with open(f"main.{suffix}", "w") as f:
-        f.write("#define SHADOW_HOOKS\n" + gen.main_of(N, threads))
+    write(f"main.{suffix}", "#define SHADOW_HOOKS\n" + gen.main_of(N, threads))
     made = []
     for k, text in enumerate(texts):
-        with open(f"part{k}.{suffix}", "w") as f:
-            f.write(("#define SHADOW_LIBRARY\n" if k else "") + text)
+        write(f"part{k}.{suffix}", ("#define SHADOW_LIBRARY\n" if k else "") + text)
     for k in range(1, len(texts)):
         made.append(f"./libpart{k}.so")
         p = run(*compiler.split(), *options, "-shared", "-fPIC", "-o", made[-1], f"part{k}.{suffix}", "-lm")
         if p.returncode:
             return tap.check(False, f"{name}: is built", p.stderr)
     rpath = ["-Wl,-rpath," + os.getcwd(), "-rdynamic"] if libs else []
-    p = run(*compiler.split(), *options, "-o", "program", f"main.{suffix}", f"part0.{suffix}", *made, *rpath, "-lm", "-pthread")
-    if p.returncode:
-        return tap.skip(name, f"cannot be built: {p.stderr[-300:]!r}")
-    check(name, ["./program", seconds()], ["program", *made], strip=strip)
+    if is_built_by(name, compiler, options, suffix, [f"main.{suffix}", f"part0.{suffix}", *made, *rpath, "-lm", "-pthread"]):
+        check(name, ["./program", seconds()], ["program", *made], strip=strip)
 
 
 NO_TABLES = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions"]
@@ -155,10 +177,10 @@ def source(name, compiler, flags, file, cmd, **kw):
     """A program that is there, in the folder truth/."""
     if not wanted(name):
         return
-    p = run(*compiler.split(), "-w", f"-I{TRUTH}", *flags, "-o", "program", os.path.join(TRUTH, file), "-pthread")
-    if p.returncode:
-        return tap.skip(name, f"cannot be built: {p.stderr[-300:]!r}")
-    check(name, ["./program", *cmd, seconds()], ["program"], own=OWN, **kw)
+    if not shutil.which(compiler):
+        return tap.skip(name, f"no {compiler}")
+    if is_built_by(name, compiler, ["-w", f"-I{TRUTH}", *flags], "c", [os.path.join(TRUTH, file), "-pthread"]):
+        check(name, ["./program", *cmd, seconds()], ["program"], own=OWN, **kw)
 
 
 def code_without_file():
@@ -180,17 +202,17 @@ def go(name, text, *flags, **env):
         return
     if not shutil.which("go"):
         return tap.skip(name, "no go")
-    os.makedirs("go", exist_ok=True)
-    with open("go/main.go", "w") as f:
-        f.write(text)
-    with open("go/go.mod", "w") as f:
-        f.write("module truth\n")
-    p = run("go", "build", *flags, "-o", "../program", ".", cwd="go", env=dict(os.environ, GOCACHE=os.path.abspath("gocache"), GOFLAGS="-mod=mod", **env))
-    if p.returncode:
-        return tap.skip(name, f"cannot be built: {p.stderr[-300:]!r}")
-    # the runtime's own threads have no path
-    check(name, ["./program", seconds(6)], ["program"], own=GO_OWN if "import \"C\"" not in text else re.compile(r"main\.f\d+$|f\d+$"), gap=GO_GAP,
-          least=0.6, strip=name.endswith("stripped"))
+    uses_c = "import \"C\"" in text
+    for folder, program in ("go", text), ("empty_go", "package main\n" + "import \"C\"\n" * uses_c + "func main() {}\n"):
+        os.makedirs(folder, exist_ok=True)
+        write(f"{folder}/main.go", program)
+        write(f"{folder}/go.mod", "module truth\n")
+    cmd = "go", "build", *flags, "-o"
+    env = dict(os.environ, GOCACHE=os.path.abspath("gocache"), GOFLAGS="-mod=mod", **env)
+    if is_built(name, ["env", "-C", "go", *cmd, "../program", "."], ["env", "-C", "empty_go", *cmd, "../empty", "."], env=env):
+        # the runtime's own threads have no path
+        check(name, ["./program", seconds(6)], ["program"], own=re.compile(r"main\.f\d+$|f\d+$") if uses_c else GO_OWN, gap=GO_GAP,
+              least=0.6, strip=name.endswith("stripped"))
 
 
 def go_programs():
@@ -209,23 +231,23 @@ def rust_programs():
         if not shutil.which("rustc"):
             tap.skip(name, "no rustc")
             continue
-        with open("truth.rs", "w") as f:
-            f.write(gen_rust.program(len(flags), N))
-        p = run("rustc", "-A", "warnings", *flags, "-o", "program", "truth.rs")
-        if p.returncode:
-            tap.skip(name, f"cannot be built: {p.stderr[-300:]!r}")
-            continue
-        check(name, ["./program", seconds()], ["program"], own=OWN)
+        write("truth.rs", gen_rust.program(len(flags), N))
+        write("empty.rs", "fn main() {}\n")
+        cmd = "rustc", "-A", "warnings", *flags, "-o"
+        if is_built(name, [*cmd, "program", "truth.rs"], [*cmd, "empty", "empty.rs"]):
+            check(name, ["./program", seconds()], ["program"], own=OWN)
 
 
 if os.uname().machine != "x86_64":
     tap.skip("truth", "the programs are for x86-64")
     tap.end()
+need_events()
 code_without_file()
 other_stacks()
 go_programs()
 rust_programs()
 c_programs()
+tap.check(set(SHORT) <= named, "all that the short form names are there", set(SHORT) - named)
 rest = ", ".join(f"{n:,} {what}" for what, n in sorted(total.items(), key=lambda x: -x[1]) if what not in COUNTS)
 print(f"# figures: {total.get('samples', 0):,} samples, of which {total.get('compared', 0):,} have a path of {total.get('frames', 0):,} frames, "
       f"{total.get('wrong', 0)} wrong; {rest}")
