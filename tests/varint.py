@@ -13,6 +13,19 @@ def get(b, at):
             return v, at
 
 
+def fields(b):
+    """(number, value) of a protocol buffer's message of numbers and bytes only, in their order; asserts that it is one."""
+    at = 0
+    while at < len(b):
+        key, at = get(b, at)
+        assert key & 7 in (0, 2), f"wire type {key & 7}"
+        v, at = get(b, at)
+        if key & 7 == 2:
+            assert at + v <= len(b), "field longer than its message"
+            v, at = b[at:at + v], at + v
+        yield key >> 3, v
+
+
 def put(v):
     out = b""
     while v > 127:

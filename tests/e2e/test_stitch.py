@@ -11,26 +11,15 @@ from common import CUT_BYTES, RESOLVE, Tap, build, folded, have, perf_record, re
 tap = Tap()
 
 
-def fields(data):
-    """(number, value) of a protobuf message that has numbers and bytes only."""
-    at = 0
-    while at < len(data):
-        key, at = varint.get(data, at)
-        value, at = varint.get(data, at)
-        if key & 7 == 2:
-            at, value = at + value, data[at:at + value]
-        yield key >> 3, value
-
-
 def pprof_stacks(path, what):
     """Numbers of recorded samples with the label stack:what, and of all, by profile.proto."""
     with gzip.open(path) as f:
-        profile = list(fields(f.read()))
+        profile = list(varint.fields(f.read()))
     strings = [v.decode() for k, v in profile if k == 6]
     labelled = total = 0
-    for sample in (list(fields(v)) for k, v in profile if k == 2):
+    for sample in (list(varint.fields(v)) for k, v in profile if k == 2):
         count = varint.get(dict(sample)[2], 0)[0]
-        labels = [dict(fields(v)) for k, v in sample if k == 3]
+        labels = [dict(varint.fields(v)) for k, v in sample if k == 3]
         total += count
         if ("stack", what) in [(strings[label[1]], strings[label.get(2, 0)]) for label in labels]:
             labelled += count

@@ -66,26 +66,14 @@ def files_v1(b):
     return out
 
 
-def message(b):
-    """[(number, value)] of a protocol buffer with varints and bytes only."""
-    at, out = 0, []
-    while at < len(b):
-        key, at = varint.get(b, at)
-        v, at = varint.get(b, at)
-        if key & 7 == 2:
-            v, at = b[at:at + v], at + v
-        out.append((key >> 3, v))
-    return out
-
-
 def files_v2(b):
     at, out = 0, []
     while at < len(b):
         n = struct.unpack_from("<I", b, at)[0]
-        m = message(b[at + 4:at + 4 + n])
+        m = list(varint.fields(b[at + 4:at + 4 + n]))
         one = dict(m)
-        off = dict(message(one.get(6, one.get(7, b"")))).get(1, 0) if 6 in one or 7 in one else None
-        symbols = [(s.get(1, 0), s.get(2, 0), s[3].decode()) for s in (dict(message(v)) for k, v in m if k == 4)]
+        off = dict(varint.fields(one.get(6, one.get(7, b"")))).get(1, 0) if 6 in one or 7 in one else None
+        symbols = [(s.get(1, 0), s.get(2, 0), s[3].decode()) for s in (dict(varint.fields(v)) for k, v in m if k == 4)]
         out.append((one[1].decode(), one.get(2, 0), one.get(3, 0), off, symbols))
         at += 4 + n
     return out

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import varint  # noqa: E402
 from perfwrite import ABI_64, PerfWriter  # noqa: E402
 from walks import RESOLVE, report  # noqa: E402
 
@@ -16,10 +17,6 @@ TEXT, BIAS, STACK = 0x1000, 0x10000000, 0x7ffc00000000
 REGS = 0xff0fff  # perf's mask of x86-64, with SP and IP as bits 7 and 8
 CFA_AND_RA = bytes.fromhex("0c07089001")  # CFA = rsp + 8, return address at CFA - 8
 NOP, BREG7 = b"\x96", b"\x77"
-
-
-def uleb(n):
-    return bytes([n & 0x7f | 0x80]) + uleb(n >> 7) if n > 0x7f else bytes([n])
 
 
 def entry(body):
@@ -106,8 +103,8 @@ def main():
     one_function("listed", "a function with some more instructions than are tried without the lock", bytes(4100), 20,
                  ["TRUNCATED_STACK", "BAD_CFI"], is_listed=True)
     long = NOP * 4000
-    regs = b"".join(b"\x16" + bytes([r]) + uleb(len(long) + 2) + long + BREG7 + b"\0" for r in range(16) if r != 7)
-    one_function("expressions", "expressions for all registers", b"\x0f" + uleb(len(long) + 2) + long + BREG7 + b"\x08" + regs, 40, ["BAD_CFI"])
+    regs = b"".join(b"\x16" + bytes([r]) + varint.put(len(long) + 2) + long + BREG7 + b"\0" for r in range(16) if r != 7)
+    one_function("expressions", "expressions for all registers", b"\x0f" + varint.put(len(long) + 2) + long + BREG7 + b"\x08" + regs, 40, ["BAD_CFI"])
 
 
 main()

@@ -1,13 +1,15 @@
 """dwarf_asm.py - writes ELF files with DWARF, byte by byte, and asks tool_dwarf about them.
 
-A file has an executable section [CODE, CODE + CODE_SIZE) and debug sections. For test_dwarf_crafted.py and
-test_dwarf_hostile.py."""
+A file has an executable section [CODE, CODE + CODE_SIZE) and debug sections. For test_crafted.py,
+test_hostile.py and test_compile_streaming.py."""
 import functools
 import os
 import resource
 import struct
 import subprocess
 import zlib
+
+from varint import put as uleb
 
 TOOL = os.path.join(os.environ["BUILD"], "tests/dwarf/tool_dwarf")
 SLOW = "-san" in os.environ["BUILD"]
@@ -27,15 +29,6 @@ F = dict(addr=1, block2=3, block4=4, data2=5, data4=6, data8=7, string=8, block=
          line_strp=0x1f, ref_sig8=0x20, implicit=0x21, rnglistx=0x23, strx1=0x25, strx2=0x26, strx3=0x27,
          strx4=0x28, addrx1=0x29, addrx2=0x2a, addrx3=0x2b, addrx4=0x2c, gnu_str_index=0x1f02, gnu_addr_index=0x1f01,
          addrx_offset=0x2001)
-
-
-def uleb(v):
-    out = b""
-    while True:
-        out += bytes([v & 0x7f | (0x80 if v > 0x7f else 0)])
-        v >>= 7
-        if not v:
-            return out
 
 
 def sleb(v):
