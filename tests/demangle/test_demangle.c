@@ -16,6 +16,7 @@
 
 #include "demangle/demangle.h"
 #include "tests/failing_malloc.h"
+#include "tests/random.h"
 #include "demangle/cxx20.h"
 
 struct row {
@@ -630,9 +631,7 @@ static void mutated_names(void **unused)
 			continue;
 		memcpy(name, from, n + 1);
 		for (m = 0; m < 1 + round % 3; m++) {
-			state ^= state << 13;
-			state ^= state >> 7;
-			state ^= state << 17;
+			next_random(&state);
 			name[2 + state % (n - 2)] = from[(state >> 20) % n];
 		}
 		assert_non_null(demangle(&d, name, &full));
@@ -655,9 +654,7 @@ static void simplify_takes_anything(void **unused)
 		unsigned n = round % 60, i;
 
 		for (i = 0; i < n; i++) {
-			state ^= state << 13;
-			state ^= state >> 7;
-			state ^= state << 17;
+			next_random(&state);
 			s[i] = alphabet[state % (sizeof alphabet - 1)];
 		}
 		s[n] = 0;

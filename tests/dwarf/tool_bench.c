@@ -1,6 +1,6 @@
 /* tool_bench.c - times compiling and lookups of one file, beside other tools.
  *
- *	tool_dwarf_bench FILE [N_ADDRESSES [THREADS [peers]]]
+ *	tool_bench FILE [N_ADDRESSES [THREADS [peers]]]
  *
  * Addresses are uniformly random in the executable sections (fixed seed). Prints the time of
  * compiling the units that they hit, with inflating; nanoseconds per sorted and per random lookup
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "dwarf/dwarf.h"
+#include "tests/random.h"
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
@@ -96,15 +97,6 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
 }
 
-static uint64_t random_u64(void)
-{
-	static uint64_t x = 88172645463325252ull;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	return x ^= x << 17;
-}
-
 static int cmp(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
@@ -114,7 +106,7 @@ static int cmp(const void *a, const void *b)
 
 static void random_addresses(struct elf_image *img, uint64_t *to, size_t n)
 {
-	uint64_t lo = UINT64_MAX, hi = 0;
+	uint64_t lo = UINT64_MAX, hi = 0, state = 88172645463325252ull;
 	size_t i;
 
 	for (i = 0; i < elf_image_section_count(img); i++) {
@@ -127,7 +119,7 @@ static void random_addresses(struct elf_image *img, uint64_t *to, size_t n)
 		hi = s.vaddr + s.size > hi ? s.vaddr + s.size : hi;
 	}
 	for (i = 0; i < n; i++)
-		to[i] = lo + random_u64() % (hi - lo);
+		to[i] = lo + next_random(&state) % (hi - lo);
 }
 
 static void time_lookups(struct dwarf_index *d, const uint64_t *addrs, size_t n, const char *what)

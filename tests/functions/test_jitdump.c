@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "functions/jitdump.h"
+#include "tests/random.h"
 
 /* A jitdump in memory. */
 struct image {
@@ -416,9 +417,7 @@ static void damaged(void **unused)
 		for (i = 0; i <= round % 4; i++) {
 			static const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff, 0x10};
 
-			state ^= state << 13;
-			state ^= state >> 7;
-			state ^= state << 17;
+			next_random(&state);
 			m.bytes[state % m.n] = values[(state >> 32) % sizeof values];
 		}
 		(void)read_image(&j, &m);

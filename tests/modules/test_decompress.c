@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "modules/decompress.h"
+#include "tests/random.h"
 
 enum { PLAIN = (1 << 20) + 70000, SMALL = 100000 };
 
@@ -22,9 +23,7 @@ static uint8_t *make_plain(size_t n)
 
 	assert_non_null(p);
 	for (i = 0; i < n; i++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
+		next_random(&x);
 		p[i] = i % 97 < 20 && i > 31000 ? p[i - 31000]
 		       : i % 97 < 60		? (uint8_t)(i / 7)
 						: (uint8_t)x;

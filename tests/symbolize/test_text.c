@@ -11,6 +11,7 @@
 #include "symbolize/kallsyms.h"
 #include "symbolize/perfmap.h"
 #include "symbolize/read_file.h"
+#include "tests/random.h"
 
 static const char *name_at(const struct functab *t, uint64_t addr, uint64_t *start)
 {
@@ -224,9 +225,7 @@ static void random_bytes(void **unused)
 		struct kallsyms k;
 
 		for (i = 0; i < n; i++) {
-			state ^= state << 13;
-			state ^= state >> 7;
-			state ^= state << 17;
+			next_random(&state);
 			a[i] = b[i] = alphabet[(state >> 8) % (sizeof alphabet - 1)];
 		}
 		a[n] = b[n] = 0;
