@@ -11,7 +11,7 @@ MMAP, COMM, EXIT, FORK, SAMPLE, MMAP2, KSYMBOL = 1, 3, 4, 7, 9, 10, 17
 KERNEL, USER, HYPERVISOR, GUEST_KERNEL, GUEST_USER = 1, 2, 3, 4, 5  # cpumode
 COMM_EXEC, BUILD_ID_IN_MMAP2 = 1 << 13, 1 << 14
 IP, TID, TIME, CALLCHAIN, CPU, PERIOD = 1, 2, 4, 32, 128, 256
-BUILD_ID, HOSTNAME = 2, 3  # header features
+BUILD_ID, HOSTNAME, CLOCK_DATA = 2, 3, 29  # header features
 CLOCK_MONOTONIC = 1
 CHAIN_KERNEL, CHAIN_USER = 2**64 - 128, 2**64 - 512
 
@@ -64,12 +64,13 @@ class Recording:
         body = struct.pack("<i20sB3x", pid, build_id.ljust(20, b"\0"), len(build_id)) + padded(path, 64)
         self.build_ids.append(struct.pack("<IHH", 0, misc | 1 << 15, 8 + len(body)) + body)
 
-    def write(self, path):
+    def write(self, path, more=None):
+        """`more`: features by bit."""
         # mmap, comm, freq off, task, sample_id_all, mmap2, comm_exec, ksymbol
         flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23 | 1 << 24 | (1 << 25 if self.monotonic else 0) | 1 << 31
         attr = struct.pack("<IIQQQQQ", 1, 112, 0, 1, self.sample_type, 0, flags).ljust(92, b"\0")
         attr = (attr + struct.pack("<i", CLOCK_MONOTONIC if self.monotonic else 0)).ljust(112, b"\0")
-        features = {ARCH: string(self.arch)}
+        features = {ARCH: string(self.arch), **(more or {})}
         if self.os_release:
             features[OSRELEASE] = string(self.os_release)
         if self.build_ids:

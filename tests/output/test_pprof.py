@@ -9,33 +9,26 @@ import gzip
 import os
 import re
 import shutil
+import struct
 import subprocess
+import sys
 
 import varint
 from tap import Tap
 
-BUILD, HERE = os.environ["BUILD"], os.getcwd()
+TOP, BUILD, BIN, HERE = os.environ["TOP"], os.environ["BUILD"], os.environ["BIN"], os.getcwd()
+sys.path.insert(0, os.path.join(TOP, "tests", "e2e"))
+from perfsynth import CLOCK_DATA, CLOCK_MONOTONIC, Recording  # noqa: E402
+
 tap = Tap()
 check = tap.check
 
 
 # ---- protobuf ------------------------------------------------------------------------------------
 
-def fields(b):
-    i = 0
-    while i < len(b):
-        key, i = varint.get(b, i)
-        assert key & 7 in (0, 2), f"wire type {key & 7}"
-        v, i = varint.get(b, i)
-        if key & 7 == 2:
-            assert i + v <= len(b), "field longer than its message"
-            v, i = b[i:i + v], i + v
-        yield key >> 3, v
-
-
 def message(b, names, repeated=()):
     m = {n: [] if n in repeated else 0 for n in names.values()}
-    for field, v in fields(b):
+    for field, v in varint.fields(b):
         name = names[field]
         if name in repeated:
             m[name].append(v)
@@ -194,6 +187,28 @@ check(s[functions[2]["system"]] == "_ZN2ns1WIiE3runEi.isra.0" and
 check(any(l["address"] == 0x40101f for l in p["location"]), "callers are at the call, not behind it")
 check([s[c] for c in p["comment"]] == ["tool:unspool test"], "generator is a comment")
 check(p["time"] == 0 and p["duration"] == 2000000005 - 1001002003, "duration; without a date, as nothing tells it")
+
+
+def dates(name, more, *args):
+    """(time, duration) of a recording of two samples, at 5 and 7.25 s of its clock; written on 2020-01-01 plus 123 ns."""
+    r = Recording(monotonic=True)
+    for at in (5000000000, 7250000000):
+        r.sample(100, 0x401000, at)
+    r.write("dated.data", more)
+    os.utime("dated.data", ns=(WRITTEN, WRITTEN))
+    with open("dated.data", "rb") as f:
+        data = f.read()
+    subprocess.run([f"{BIN}/resolve", "-q", "-o", f"{HERE}/{name}.pb.gz", *args], input=data, check=True)
+    p = decode(f"{HERE}/{name}.pb.gz")
+    return p["time"], p["duration"]
+
+
+WRITTEN, WALL, MONOTONIC = 1577836800000000123, 1400000000000000077, 3000000000
+CLOCK = {CLOCK_DATA: struct.pack("<IIQQ", 1, CLOCK_MONOTONIC, WALL, MONOTONIC)}
+for name, more, args, date in (("a file with a clock", CLOCK, ["dated.data"], WALL + 2000000000), ("a file without one", {}, ["dated.data"], WRITTEN - 2250000000),
+                               ("a stream without one", {}, ["-"], 0)):
+    got = dates("dated", more, *args)
+    check(got == (date, 2250000000), f"{name}: the first sample's date, and the duration", got, date)
 
 check(root + "ns::W<int>::run(int) [clone .isra.0]" in stacks(decoded["no_inline"]), "no_inline leaves the real function")
 
