@@ -17,7 +17,7 @@ def regress(*args, **kw):
     """Users share little memory for all of their recordings; what was lost for want of it is recorded again."""
     for _ in range(4):
         p = subprocess.run([f"{BIN}/regress", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
-        if args[:1] != ("run",) or p.returncode != 2 or "were lost while recording" not in p.stderr:
+        if args[:1] not in (("run",), ("confirm",)) or p.returncode != 2 or "were lost while recording" not in p.stderr:
             return p
         if "--dir" in args:
             shutil.rmtree(args[args.index("--dir") + 1], ignore_errors=True)
@@ -77,4 +77,8 @@ def run_live(tap, live):
     try:
         live()
     except Lost as e:
-        tap.skip("the rest of the programs recorded here", str(e))
+        name = "the rest of the programs recorded here"
+        if os.geteuid():
+            tap.skip(name, str(e))
+        else:  # who may lock as much memory as there is
+            tap.check(False, f"{name}: no samples are lost in one of four attempts", str(e))
