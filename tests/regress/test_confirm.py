@@ -30,7 +30,7 @@ tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")} and r["design"]["
 code, r = findings("confirm", earlier("wrong.json", "f2", "f4", "f3"), "--base", *drawn.side("base2"), "--new", *drawn.side("new2", change={"f3": 1.3}))
 tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")} and of(r, "not confirmed") == {("f2", "self"), ("f4", "self")}, "one of three is confirmed", of(r, "REGRESSED", "not confirmed"))
 code, r = findings("confirm", earlier("wrong.json", "f2", "no_such_function"), "--base", *drawn.side("base2"), "--new", *drawn.side("new2"))
-tap.check(code == 0 and of(r, "not confirmed") == {("f2", "self"), ("no_such_function", "self")}, "none is", r["findings"][:3])
+tap.check(code == 0 and of(r, "not confirmed") == {("f2", "self"), ("no_such_function", "self")}, "two wrong ones flagged: none is confirmed", r["findings"][:3])
 p = regress("confirm", earlier("none.json"), "--base", "base2", "--new", "new2")
 tap.check(p.returncode == 0 and "nothing was flagged" in p.stdout, "nothing was flagged: nothing is to be done", p.stdout, p.stderr)
 p = regress("confirm", "first.json")
@@ -64,7 +64,7 @@ ROUNDS = "4000"
 def live():
     mix.build("plain", "-g")
     mix.build("slow", "-g", "-DP2=170")
-    # By its design one of twenty jobs may have a false alarm; what is to be found here has p < 1e-6.
+    # Machines that run other tests beside it, and few samples: what is to be found has p < 1e-6, and is asked for at a stricter level.
     p = regress("run", "-q", "--q", "0.0005", "-n", "4", "--confirm", "--json", "run.json", "--", "./plain", ROUNDS, "::", "./slow", ROUNDS)
     with open("run.json") as f:
         r = json.load(f)
@@ -81,7 +81,7 @@ def live():
     with open("same.json") as f:
         r = json.load(f)
     tap.check(p.returncode == 0 and ("leaf_2", "self") in of(r, "not confirmed"), "other commands instead: not confirmed", p.stderr, r["findings"][:2])
-    p = regress("run", "-q", "--q", "0.0005", "-n", "3", "--confirm", "--dir", "quiet", "--", "./plain", "1000", "::", "./plain", "1000")
+    p = regress("run", "-q", "-n", "3", "--confirm", "--dir", "quiet", "--", "./plain", "1000", "::", "./plain", "1000")
     tap.check(p.returncode == 0, "nothing is flagged: status 0", p.stdout, p.stderr)
 
 
