@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A dozen short jobs of bench/exam_regress.py, which really records programs, and reports what `regress` says of them.
 
-How many alarms are tolerated follows from doc/accuracy.md: 0 of 200 jobs had one, so at most 1.9 % of jobs have. Of 12 two or more would
+How many alarms are tolerated follows from doc/accuracy.md: 0 of 210 jobs had one, so at most 1.8 % of jobs have. Of 12 two or more would
 have one with a probability of 2 % at that bound, of less than 0.1 % at a rate of 0.3 %. What is to be found is half as slow again, which takes a
 few hundred samples."""
 import os

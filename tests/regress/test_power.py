@@ -23,23 +23,24 @@ tap.check(36 <= hits <= 58, f"a growth as large as the report says ({100 * mde:.
 sides = "--base", *side("a", noise={"f1": .2}), "--new", *side("b", noise={"f1": .2})
 r = findings(*sides)[1]
 tap.check(all(isinstance(f["upper"], float) for f in r["functions"]), "a function that varies from run to run, far from the trend: it has a bound, too", [f for f in r["functions"] if f["upper"] is None])
-# Wrong for 1 of 100 is meant. Where what the others give for a measure errs, too, the largest shows it most.
-GROWN = {"f0": 60, "f3 f5 f8 f13 f21 f34": 30}
-for names, jobs in GROWN.items():
+# Wrong for 1 of 100 is meant. Where what the others give for a measure errs, too, the largest shows it most. The runs are the same each
+# time, and so is what is found: (jobs, how many are wrong); one more is what another C library's logarithm may change.
+GROWN = {"f0": (60, 0), "f3 f5 f8 f13 f21 f34": (30, 3)}
+for names, (jobs, known) in GROWN.items():
     wrong = 0
     for job in range(jobs):
         r = findings("--base", *side("a"), "--new", *side("b", change=dict.fromkeys(names.split(), 1.1)))[1]
         wrong += sum(f["upper"] < .1 for f in r["functions"] if f["key"] in names.split())
-    tap.check(wrong <= 5, f"10 % slower, and certified to be less: {wrong} of {jobs * len(names.split())} functions", wrong)
+    tap.check(wrong <= known + 1, f"10 % slower, and certified to be less: {wrong} of {jobs * len(names.split())} functions", wrong)
 few = "--base", *side("few", largest=300.), "--new", *side("fewer", largest=300.)
 p = regress("--detect", "10%", *few)
 m = re.search(r"a growth of 10 % in a function of 10 % may be missed: it takes about (\d+) samples a run, here are (\d+): longer runs, a higher -F, or -n (\d+)\n", p.stdout)
 tap.check(p.returncode == 3 and m and float(m[1]) > 4 * float(m[2]), "--detect: too few samples: status 3, and how many it takes", p.stdout[-400:])
 p = regress("--detect", "200%:20%", *few)
-tap.check(p.returncode == 0 and "a growth of 200 % in a function of 20 % would be found" in p.stdout, "or enough: status 0", p.stdout[-400:])
-tap.check(regress(*few).returncode == 0 and regress("--warn-only", "--detect", "10%", *few).returncode == 0, "not asked for: status 0")
+tap.check(p.returncode == 0 and "a growth of 200 % in a function of 20 % would be found" in p.stdout, "--detect: enough samples: status 0", p.stdout[-400:])
+tap.check(regress(*few).returncode == 0 and regress("--warn-only", "--detect", "10%", *few).returncode == 0, "--detect not asked for, or --warn-only: status 0")
 p = regress("--detect", "1%", "--base", *base, "--new", *base)
-tap.check(p.returncode == 3 and "not more than the margin" in p.stdout, "less than the margin", p.stdout[-300:])
+tap.check(p.returncode == 3 and "not more than the margin" in p.stdout, "--detect: less than the margin", p.stdout[-300:])
 p = regress("--detect", "10%:x", *few)
 tap.check(p.returncode == 2 and "--detect" in p.stderr, "--detect: no number", p.stderr)
 # The number of samples that it says is enough, and is not much too large.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The distributions of regress/stats.c against scipy's, on 1,000 random cases each."""
+import math
 import os
 import random
 import subprocess
@@ -44,6 +45,18 @@ def run(cmd, text):
 def far(a, b):
     return abs(a - b) > 1e-9 * max(abs(a), abs(b)) + 1e-14
 
+
+# Without an oracle: Wilson's interval by its formula with z = 1.959964, of 0 of 150 z^2 / (150 + z^2); trigamma by Abramowitz and Stegun
+# 6.4.2 to 6.4.4; its inverse by trigamma.
+FIXED = (("wilson_lo 0 150", 0), ("wilson_hi 0 150", .024970244368076596), ("wilson_hi 10 1000", .018309468870314774),
+         ("trigamma .5 0", math.pi ** 2 / 2), ("trigamma 1 0", math.pi ** 2 / 6), ("trigamma 3 0", math.pi ** 2 / 6 - 1.25))
+got = run([TOOL], "".join(f"{line} 0\n" for line, _ in FIXED))
+for (line, want), value in zip(FIXED, got):
+    tap.check(not far(value, want), f"{line}: {want:.6f}", value)
+values = [logarithmic(1e-3, 1e3) for _ in range(1000)]
+turned = run([TOOL], "".join(f"inverse {v!r} 0 0\n" for v in values))
+back = run([TOOL], "".join(f"trigamma {v!r} 0 0\n" for v in turned))
+tap.check(len(back) == 1000 and not any(far(x, v) for x, v in zip(values, back)), "inverse of trigamma: 1,000 values come back")
 
 have_scipy = not subprocess.run([PYTHON, "-c", "import scipy.stats"], stderr=subprocess.DEVNULL).returncode
 for name, (make, oracle) in CASES.items():
