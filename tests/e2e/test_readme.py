@@ -63,11 +63,14 @@ for command, printed in commands:
     tap.check(status == 0 or status == 141, f"README.md: {command}", (status, said[-2000:]))
     if command.startswith("awk"):  # the heaviest stacks of another run are other ones of its stacks
         said += runs(shell, command.split("|")[0])[1]
+        whole = [shapes(line) for line in said.splitlines()]
+        tap.check(any(shapes(line) in whole for line in printed), f"README.md: one of the stacks that {command} prints is there from root to leaf",
+                  [shapes(line) for line in printed], said[-1500:])
     have_words = {w for line in said.splitlines() for w in shapes(line)}
     wanted = [w for line in printed for w in shapes(line)]
     if command.startswith("capture"):
         wanted = [w for line in printed if "PMU" not in line for w in shapes(line)]  # or there is one
-    if wanted and re.match(r"resolve (-f top|--verify-unwind)|awk|capture", command):
+    if wanted and re.match(r"resolve (-f top|--stats|--verify-unwind)|awk|capture", command):
         tap.check(sum(w in have_words for w in wanted) >= 0.8 * len(wanted), f"README.md: what {command} prints",
                   (sorted(set(wanted) - have_words), said[-1500:]))
 shell.stdin.close()
