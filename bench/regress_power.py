@@ -65,26 +65,30 @@ def certify(seed, jobs):
             print(f"{names:26} {runs:4}  {100 * noise:14.0f} %  {100 * wrong / n:9.1f} % of {n:<7}  {100 * rest / jobs:16.0f} %", flush=True)
 
 
+def compare(seed, jobs):
+    print("function               runs  samples a run  q    found  possible  possible without margin  jobs with others")
+    for name, growth in (("f0", .1), ("f17", .5)):
+        share = SHARES[int(name[1:])]
+        for runs, samples in ((5, 3900), (5, 7000), (5, 10000), (5, 14000), (8, 3900), (8, 7000)):
+            for q in (.05, .01):
+                drawn = Drawn(seed)
+                drawn.functions = [(f"f{i}", s * samples) for i, s in enumerate(SHARES)]
+                hit, others = found(drawn, name, growth, runs, q, jobs)
+                print(f"{100 * share:4.1f} % + {100 * growth:2.0f} %         {runs:4}  {samples:13}  {q:.2f}  {hit:5.2f}  {possible(share, growth, samples, runs, q, .02):8.2f}"
+                      f"  {possible(share, growth, samples, runs, q, 0):23.2f}  {others:16.2f}", flush=True)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--jobs", type=int, default=100)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--equal", action="store_true")
     a = p.parse_args()
-    os.chdir(tempfile.mkdtemp())
-    if a.equal:
-        return certify(a.seed, a.jobs)
-    print("function               runs  samples a run  q    found  possible  possible without margin  jobs with others")
-    for name, growth in (("f0", .1), ("f17", .5)):
-        share = SHARES[int(name[1:])]
-        for runs, samples in ((5, 3900), (5, 7000), (5, 10000), (5, 14000), (8, 3900), (8, 7000)):
-            for q in (.05, .01):
-                drawn = Drawn(a.seed)
-                drawn.functions = [(f"f{i}", s * samples) for i, s in enumerate(SHARES)]
-                hit, others = found(drawn, name, growth, runs, q, a.jobs)
-                print(f"{100 * share:4.1f} % + {100 * growth:2.0f} %         {runs:4}  {samples:13}  {q:.2f}  {hit:5.2f}  {possible(share, growth, samples, runs, q, .02):8.2f}"
-                      f"  {possible(share, growth, samples, runs, q, 0):23.2f}  {others:16.2f}", flush=True)
-    return None
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        (certify if a.equal else compare)(a.seed, a.jobs)
+        os.chdir("/")
 
 
-main()
+if __name__ == "__main__":
+    main()
