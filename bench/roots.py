@@ -13,10 +13,9 @@ PROGRAMS = {  # as tests/programs/, by name: command that builds it
     "goprog": "go build -o goprog bench.go",
     "calls-fp": "gcc -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls {src}/calls.c -o calls-fp",
 }
-# name: command, size of the copies, what unwind.md measured of framehop 0.15 on its recording of the like (%)
 SPEED = "sha256 sha512 aes-128-cbc rsa2048 ecdsap256 ed25519 ecdhx25519"
-# name: command, size of the copies, what unwind.md measured of framehop 0.15 on its recording of the like (%). Of
-# most there are two: as unwind.md has them, and with copies that hold all of nearly every stack.
+# name: command, size of the copies, what framehop 0.15 once reached on a recording of the like (%; None: not measured). Of most there
+# are two: as they were recorded then, and with copies that hold all of nearly every stack.
 SETS = {
     "clang++ -O2": ("clang++ -O2 -c bench.cc -o bench.o", 8192, 3.1),
     "clang++ -O2, 65528": ("clang++ -O2 -c bench.cc -o bench.o", 65528, None),
@@ -144,7 +143,7 @@ def section(top, build, bin_dir, where, record):
                        cwd=where)
     tools = {name: os.path.join(build, "tests", "unwind", "tool_" + name) for name in ("unwind", "stacks")}
     tools.update(resolve=os.path.join(bin_dir, "resolve"), framehop=framehop_build(top, where))
-    print("stacks that reach their root, %; framehop: on the same bytes, and as unwind.md noted of its own recordings;")
+    print("stacks that reach their root, %; framehop: on the same bytes, and what it once reached on recordings of the like;")
     print("uncut: of those that the copy holds; stitched: with those that others complete; lost: that any peer gets and ours not")
     print("                                 ------------ all, % -------------  |  ours, %      |    number of ours")
     print("  recording              stacks   ours  libdw   perf  frhop  noted |  uncut stitch |    cut brkn othr lost", flush=True)

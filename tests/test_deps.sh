@@ -7,7 +7,7 @@ script() { # NAME TEXT
 	printf '#!/bin/sh\n%s\n' "$2" >"bin/$1" && chmod +x "bin/$1"
 }
 deps() { # GROUP
-	PATH=$PWD/bin sh "$TOP/deps.sh" "$1" 2>&1
+	PATH=$PWD/bin CC=cc sh "$TOP/deps.sh" "$1" 2>&1
 	echo "status $?"
 }
 failed=0

@@ -511,7 +511,7 @@ struct place {
 	cpu_set_t cpus;
 };
 
-static void *count_kernel_cpus(void *arg)
+static void *note_affinity(void *arg)
 {
 	struct place *p = arg;
 
@@ -527,7 +527,7 @@ static void started_thread_may_run(const cpu_set_t *wanted)
 	pthread_t id;
 
 	sem_init(&p.started, 0, 0);
-	assert_int_equal(threads_start(&id, count_kernel_cpus, &p), 0);
+	assert_int_equal(threads_start(&id, note_affinity, &p), 0);
 	sem_post(&p.started);
 	assert_int_equal(pthread_join(id, NULL), 0);
 	sem_destroy(&p.started);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random addresses of real code: inline chains, files and lines against llvm-symbolizer and eu-addr2line.
 
-	test_dwarf_diff.py [-n ADDRESSES] [FILE...]
+	test_diff.py [-n ADDRESSES] [FILE...]
 
 Without FILE a program is built with gcc and with clang. Differences are sorted into classes that are
 known and say who is right (CLASSES); what is left over must be below 0.1 %.

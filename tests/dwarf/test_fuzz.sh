@@ -1,5 +1,5 @@
 #!/bin/bash
-# Damaged debug sections of real files: no crash, no sanitizer report, no hang (tool_dwarf_fuzz.c). The
+# Damaged debug sections of real files: no crash, no sanitizer report, no hang (tool_fuzz.c). The
 # same seeds every time; more with SEEDS=100000.
 tool=$BUILD/tests/dwarf/tool_fuzz
 src=$TOP/tests/dwarf/sources

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random addresses of real code: inline chains, names, files and lines against gimli (Rust's own backtraces use it).
 
-	test_dwarf_gimli.py [-n ADDRESSES] [FILE...]
+	test_gimli.py [-n ADDRESSES] [FILE...]
 
 Without FILE the program is gimli itself with the Rust standard library in it, and a program in C++ built
 with gcc and clang. Differences are sorted into classes that are known and say who is right (CLASSES); what

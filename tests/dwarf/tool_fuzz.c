@@ -1,6 +1,6 @@
 /* tool_fuzz.c - compiles damaged copies of an ELF file's DWARF.
  *
- *	tool_dwarf_fuzz FILE FIRST_SEED N [PACKAGE]
+ *	tool_fuzz FILE FIRST_SEED N [PACKAGE]
  *
  * Each seed damages some bytes of the debug sections (of PACKAGE, written to FILE.dwp, when it is
  * given), compiles everything and reads all answers. A crash, a sanitizer report or five seconds

@@ -231,7 +231,7 @@ def main():
         if named:
             split(root, "box.data")
         else:
-            tap.skip("a container's .dwo files", "in a chroot pivot_root(2) replaces that, and the kernel tells paths from above it: not as of a container")
+            tap.skip("a container's .dwo files", "in a chroot, pivot_root(2) replaces the chroot's root, and the kernel tells paths from above it: not as of a container")
         exchanged(root, "box.data")
     finally:
         os.killpg(box.pid, signal.SIGKILL)

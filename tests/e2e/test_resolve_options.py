@@ -230,7 +230,7 @@ text = run([RESOLVE, "--stats", "--symfs", "root", "-o", os.devnull, "paths.data
 tap.check(all(path in text for path in paths) and text.count("install its debug symbols") == text.count("build it with -g") == 1,
           "--stats: what would help is said once, of the first module that needs it", text)
 
-# --stats=json: the members that DESIGN promises, and what must hold between them.
+# --stats=json: the members that resolve.1 promises, and what must hold between them.
 NUMBERS = ("samples lost skipped user_stacks root switched truncated no_cfi no_file no_map broken stitched guessed frames addresses symbolized "
            "filtered lost_bytes period cached_modules").split()
 for data in ("perf.data", "bare.data", "lost.data"):

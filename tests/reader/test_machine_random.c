@@ -107,7 +107,7 @@ static void check_space(const struct address_space *as, const struct model *mode
 	assert_int_equal(covered, mapped);
 }
 
-/* Reader.h: under one layout id, whatever was found stays right. */
+/* reader.h: under one layout id, whatever was found stays right. */
 static void check_layout(const struct held *h, const struct held *later)
 {
 	if (h->pid != later->pid || h->layout != later->layout)

@@ -96,7 +96,7 @@ def strings_of(path, table):
 
 
 class Model:
-    """Functions of some tables: [(file, table)], by the rules of functab.h, done the slow way."""
+    """Functions of some tables: [(file, table)], by the rules of functions/functions.h, done the slow way."""
 
     def __init__(self, tables):
         self.by_start = {}

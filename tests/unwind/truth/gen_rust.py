@@ -1,4 +1,4 @@
-"""rust.py - a Rust program whose functions record themselves (shadow.h)."""
+"""gen_rust.py - a Rust program whose functions record themselves (shadow.h)."""
 import random
 
 HEAD = """
