@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 enum { THREADS_MAX = 256, PROCESSORS_MAX = 1 << 20 };
 

@@ -2,7 +2,6 @@
 #include "capture/account.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "reader/format.h"

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>

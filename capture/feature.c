@@ -9,7 +9,6 @@
 #include "capture/attr.h"
 #include "reader/format.h"
 #include "capture/perfdata.h"
-#include "capture/record_writer.h"
 #include "capture/sysfile.h"
 
 /* perf.data-file-format.txt: u32 length with the padding, then the text, NUL-padded to 64 bytes. */

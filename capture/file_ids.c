@@ -1,7 +1,6 @@
 /* file_ids.c - reads the build ids that the kernel did not give. */
 #include "capture/file_ids.h"
 
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 

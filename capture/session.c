@@ -1,12 +1,10 @@
 /* session.c - decides what is opened on which CPU for whom, and opens it. */
 #include "capture/session.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
 #ifndef CAPTURE_TARGETS_H
 #define CAPTURE_TARGETS_H
 
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/err.h"

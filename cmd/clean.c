@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "base/write.h"
 
 struct cleaner {

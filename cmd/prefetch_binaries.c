@@ -6,7 +6,6 @@
 #include "cmd/pipeline.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "cmd/dso_weights.h"

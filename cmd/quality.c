@@ -1,7 +1,6 @@
 /* quality.c - shares of the weight, from the stacks of the profile. */
 #include "cmd/quality.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,6 @@
 #include "cmd/report_stats.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cmd/dso_weights.h"
 

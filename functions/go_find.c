@@ -4,7 +4,6 @@
  * cmd/link/internal/ld/pcln.go. Go's own linker gives the table a section; an external one merges
  * it with others when it holds addresses to be relocated (-buildmode=pie before Go 1.26). Since
  * then its header has no address of the text either; the runtime's struct moduledata always has. */
-#include <string.h>
 
 #include "functions/go_table.h"
 

@@ -7,7 +7,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,7 +17,6 @@
 #include "base/hash.h"
 #include "base/processor.h"
 #include "base/rooted.h"
-#include "base/sort.h"
 
 enum {
 	MAGIC = 0x4a695444, /* "JiTD" in the writer's byte order */

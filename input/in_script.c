@@ -15,7 +15,6 @@
 
 #include <ctype.h>
 #include <linux/perf_event.h>
-#include <stdlib.h>
 
 struct word {
 	const char *s;

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/debuginfod_servers.h"
-#include "modules/find.h"
 
 enum {
 	STALL_BYTES_MIN = 16 << 10, /* fewer in STALL_MS are as good as none */

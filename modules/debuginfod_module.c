@@ -1,5 +1,4 @@
 /* debuginfod_module.c - what is asked for a module, and how much of it. */
-#include <stdio.h>
 
 #include "modules/debuginfod.h"
 #include "modules/find.h"

@@ -4,7 +4,6 @@
  * bits and brought into native byte order once, here. Source: ELF gABI chapters 4 (header) and 5
  * (program loading); the extended numbering of e_phnum, e_shnum and e_shstrndx included. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #ifndef MODULES_FIND_H
 #define MODULES_FIND_H
 
-#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 

@@ -7,7 +7,6 @@
 #include "base/threads.h"
 #include "modules/debuginfod.h"
 #include "modules/find.h"
-#include "modules/image.h"
 
 struct modules {
 	struct search_path dirs;

@@ -7,7 +7,6 @@
 
 #include "reader/file.h"
 #include "reader/format.h"
-#include "reader/record.h"
 #include "reader/record_stream.h"
 #include "reader/byte_source.h"
 

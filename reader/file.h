@@ -20,7 +20,6 @@
 #include "reader/events.h"
 #include "reader/features.h"
 #include "reader/format.h"
-#include "reader/machine.h"
 #include "reader/order.h"
 #include "reader/reader.h"
 #include "reader/tracing.h"

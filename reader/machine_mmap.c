@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "base/err.h"
 #include "reader/machine_model.h"
 
 /* The last 16 MiB of the address space hold fixed pages (vsyscall, fixmap) and no kernel text. */

@@ -1,7 +1,6 @@
 /* mapped.c - ranges of pages that are let go together. */
 #include "reader/mapped.h"
 
-#include <stdbool.h>
 
 #include "base/pages.h"
 

@@ -2,7 +2,6 @@
 #include "reader/byte_source.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/unpack.h"

@@ -1,7 +1,6 @@
 /* versions.c - versions.h: makes, changes and frees versions of address spaces. */
 #include "reader/versions.h"
 
-#include "base/err.h"
 
 void versions_drop(struct versions *v, struct address_space *old)
 {

@@ -2,7 +2,6 @@
 #ifndef REGRESS_INSIDE_H
 #define REGRESS_INSIDE_H
 
-#include "modules/modules.h"
 #include "regress/method.h"
 #include "regress/regress.h"
 

@@ -2,7 +2,6 @@
 #include "regress/key.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 
 #include "profile/profile.h"
 

@@ -2,7 +2,6 @@
 #include "regress/report.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct shown show_percent(double share, int digits)
 {

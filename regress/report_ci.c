@@ -2,8 +2,6 @@
 #include "regress/report.h"
 
 #include <limits.h>
-#include <math.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* A comment of GitHub may have 65,536 bytes. */

@@ -1,7 +1,6 @@
 /* runs.c - profiles become trees of keys, and counts of functions. */
 #include "regress/inside.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/pair.h"

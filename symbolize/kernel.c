@@ -5,7 +5,6 @@
  * running kernel's own, when it is the recorded one. Addresses in a list from another boot differ
  * from the recorded ones by the difference of the two random offsets (KASLR); the recording's
  * kernel map has where _text was: perf stores that address as the map's page offset. */
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
  * whose address goes into that slot. So each stub's own jump is decoded instead of counting
  * entries. Source of truth: the psABIs of x86-64, i386 and AArch64 ("Procedure Linkage Table",
  * relocation types). */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"

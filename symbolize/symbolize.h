@@ -16,7 +16,6 @@
 #include "base/err.h"
 #include "base/strtab.h"
 #include "demangle/demangle.h"
-#include "functions/functions.h"
 #include "modules/modules.h"
 #include "reader/reader.h"
 

@@ -3,7 +3,6 @@
 #include "unwind/cfi.h"
 
 #include <dwarf.h>
-#include <elf.h>
 #include <string.h>
 
 #ifndef DW_CFA_MIPS_advance_loc8

@@ -7,7 +7,6 @@
 #define UNWIND_CFI_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "functions/functions.h"

@@ -1,7 +1,6 @@
 /* code_x86_64.c - what x86-64 instructions do to a frame (Intel SDM volume 2). */
 #include "unwind/code.h"
 
-#include <string.h>
 
 #include "unwind/insn_x86_64.h"
 

@@ -1,6 +1,5 @@
 /* fallback.c - the caller of code without call frame information: the return address at the stack
  * pointer, the link register, the frame pointer. Each is believed only when it fits. */
-#include <elf.h>
 #include <string.h>
 
 #include "unwind/return_check.h"

@@ -5,7 +5,6 @@
  * a method have one frame. Other code of JIT compilers is not like that (interpreters, stubs with
  * many entries): only what direct jumps from the start lead to is believed, and a return address
  * only behind a call. */
-#include <elf.h>
 
 #include "unwind/return_check.h"
 #include "unwind/walk.h"
