@@ -134,8 +134,9 @@ static inline uint64_t buf_u64_at(const struct buf *b, uint64_t pos)
 	return b->swap ? __builtin_bswap64(v) : v;
 }
 
-/* Longer than any LEB128 that is only padded: what reads a number again and again, because many
- * things refer to it, does not read a whole file each time. */
+/* Limit on the encoded length, more than any padding that tools write: numbers that are read again
+ * and again, because many entries refer to them, would otherwise cost a pass over the file each
+ * time. */
 #define LEB_BYTES_MAX 32
 
 /* LEB128 (DWARF5 7.6). Bits beyond 64 are dropped; the encoding must end within the buffer and

@@ -1,5 +1,5 @@
-/* cache_file.c - a new file gets its final name when it is whole, and never changes then: so it can
- * be mapped. */
+/* cache_file.c - a new file gets its final name only when it is complete, and is never changed
+ * after that, so it can be mapped. */
 #include "base/cache_file.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/write.h"
 
-/* The hash of a build id among the notes; 0. */
+/* The hash of the build id found among the ELF notes at p; 0 if there is none. */
 static uint64_t hash_build_id(const uint8_t *p, size_t n)
 {
 	ElfW(Nhdr) note;
@@ -38,7 +38,7 @@ static uint64_t hash_build_id(const uint8_t *p, size_t n)
 	return 0;
 }
 
-/* The first object is the program. */
+/* For dl_iterate_phdr(): the first object is the program itself. */
 static int hash_program(struct dl_phdr_info *info, size_t size, void *ret)
 {
 	uint64_t *hash = ret;
@@ -74,15 +74,15 @@ bool cache_file_map(const char *path, const void **data, size_t *size)
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_size > 0)
 		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p != MAP_FAILED)
-		futimens(fd, NULL); /* last to go */
+		futimens(fd, NULL); /* trimming deletes the oldest files first */
 	close(fd);
 	*data = p;
 	*size = p != MAP_FAILED ? (size_t)st.st_size : 0;
 	return p != MAP_FAILED;
 }
 
-/* Makes the directory, and those above it that are missing: unless it would be in the directory of
- * another user than root, as with `sudo -E`, where it would stay in the user's way. */
+/* Makes the directory and its missing parents, but not in a directory of another user than root:
+ * with `sudo -E` root would leave directories in the user's home that the user cannot write to. */
 static bool make_directory(char *path)
 {
 	char *slash = strrchr(path, '/');

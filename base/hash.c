@@ -95,8 +95,8 @@ int hash_put(struct hash_table *h, uint64_t key, uint32_t value)
 	return 0;
 }
 
-/* Knuth, The Art of Computer Programming 6.4, algorithm R: what lies behind, up to the next free
- * slot, moves into the gap if it could have been put there. */
+/* Knuth, The Art of Computer Programming 6.4, algorithm R: entries that follow the gap, up to the
+ * next free slot, are moved into it if their probe sequence passes it. */
 void hash_remove(struct hash_table *h, uint64_t key)
 {
 	size_t gap, i;

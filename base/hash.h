@@ -61,15 +61,9 @@ int hash_put(struct hash_table *h, uint64_t key, uint32_t value);
 void hash_remove(struct hash_table *h, uint64_t key);
 void hash_done(struct hash_table *h);
 
-/* Finds ids by a hash of what they stand for, seeded if that comes from a file. Half the size of a
- * table that holds the keys too: the caller has the things themselves, goes through the few
- * candidates and compares.
- *
- *	struct hash_probe probe = hash_index_probe(&x, hash);
- *	while ((id = hash_index_next(&x, &probe)) != HASH_NONE && !equal(things[id], thing))
- *		;
- *
- * A zeroed index is empty. */
+/* Finds ids by a hash of the things that they stand for; the hash must be seeded if the things come
+ * from a file. It needs half the memory of a table that stores keys: the caller has the things
+ * themselves, goes through the few candidates and compares. */
 struct hash_index {
 	uint64_t *slots; /* hash << 32 | id + 1; 0: free */
 	size_t n, mask;	 /* mask + 1 slots, a power of two, when slots */
@@ -85,7 +79,7 @@ static inline struct hash_probe hash_index_probe(const struct hash_index *x, uin
 	return (struct hash_probe){hash & x->mask, hash};
 }
 
-/* Says that a probe will follow soon. */
+/* Announces a probe that follows soon: prefetches its first slot. */
 PREFETCHING void hash_index_expect(const struct hash_index *x, uint32_t hash)
 {
 	if (x->slots)
@@ -105,7 +99,8 @@ static inline uint32_t hash_index_next(const struct hash_index *x, struct hash_p
 	return HASH_NONE;
 }
 
-/* Adds an id, not HASH_NONE, that is not in there yet. 0, or -1 when out of memory. */
+/* Adds an id that is not in the index yet and is not HASH_NONE. Returns 0, or -1 when out of
+ * memory. */
 int hash_index_put(struct hash_index *x, uint32_t hash, uint32_t id);
 void hash_index_done(struct hash_index *x);
 

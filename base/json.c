@@ -38,7 +38,7 @@ static bool take(struct reader *r, char c)
 	return true;
 }
 
-/* Calls the visitor for a value whose path is what r->path holds now. */
+/* Calls the visitor for a value at the path that is in r->path. */
 static int visit_value(struct reader *r, struct json_value v)
 {
 	text_char(&r->path, '\0');
@@ -87,8 +87,8 @@ static void add_utf8(struct text *t, uint32_t c)
 	text_char(t, (char)(0x80 | (c & 0x3f)));
 }
 
-/* \uXXXX, of which two stand for one character beyond the first 65,536. What is half of such a pair
- * becomes U+FFFD. */
+/* \uXXXX; characters beyond U+FFFF are written as two of these (a surrogate pair). An unpaired
+ * surrogate becomes U+FFFD. */
 static bool read_unicode(struct reader *r, struct text *t)
 {
 	uint32_t c, low;
@@ -125,7 +125,7 @@ static bool read_escape(struct reader *r, struct text *t)
 	return true;
 }
 
-/* Behind the first quote; adds the string to t. */
+/* Reads a string, from the first byte after its opening quote on, and appends it to t. */
 static int read_string(struct reader *r, struct text *t)
 {
 	while (r->p < r->end && *r->p != '"') {

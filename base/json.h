@@ -1,7 +1,7 @@
 /* json.h - reads a JSON text from left to right.
  *
- * A visitor is called for every value, with the path to it: "findings[].key". Nothing is kept,
- * so memory is bounded by the nesting and the longest string. Source of truth: RFC 8259. */
+ * A visitor is called for every value with the path of that value: "findings[].key". No tree is
+ * built, so memory is bounded by the nesting and the longest string. Source of truth: RFC 8259. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
@@ -15,12 +15,12 @@ enum json_kind {
 	JSON_TRUE,
 	JSON_NUMBER,
 	JSON_STRING,
-	JSON_END, /* of an array or object, after all that is in it */
+	JSON_END, /* the end of an array or object, after all its members */
 };
 
 struct json_value {
 	enum json_kind kind;
-	/* Keys with '.' between them, "[]" behind those of arrays; "": the whole. */
+	/* Keys joined by '.', each array adds "[]"; "" is the whole text. */
 	const char *path;
 	/* Of strings: UTF-8, NUL-terminated, n bytes; live until the next value. */
 	const char *string;
@@ -30,8 +30,9 @@ struct json_value {
 
 enum { JSON_DEPTH_MAX = 64 };
 
-/* visit() returns 0, or what ends the reading and becomes the result. Otherwise 0, -ERR_FORMAT with
- * the offset of what is wrong in *err, or -ERR_NOMEM. `name` is for messages. */
+/* visit() returns 0 to go on; any other value ends the reading and is returned. Otherwise returns
+ * 0, -ERR_FORMAT with the offset of the error in *err, or -ERR_NOMEM. `name` is used in messages.
+ */
 int json_read(const char *text, size_t n, const char *name,
 	      int (*visit)(void *arg, const struct json_value *v), void *arg, struct err *err);
 

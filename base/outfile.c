@@ -1,4 +1,4 @@
-/* outfile.c - one look, and descriptors instead of names. */
+/* outfile.c - examines the target once, then uses descriptors instead of names. */
 #include "base/outfile.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static int enter(struct outplace *p, const char *path, const char *whole, struct
 	return 0;
 }
 
-/* /proc/self/fd/1 is a link in words only. */
+/* Links in /proc, as /proc/self/fd/1, cannot be followed by reading their text. */
 static bool is_descriptor(const struct outplace *p)
 {
 	struct statfs fs;
@@ -97,7 +97,7 @@ void outplace_done(struct outplace *p)
 	p->dir = AT_FDCWD;
 }
 
-/* What is there is written to as it is; if it is still what was looked at. */
+/* Opens the existing target for writing, and checks that it is still the one that was examined. */
 static int open_direct(struct outfile *f, struct err *err)
 {
 	const struct outplace *p = &f->place;
@@ -117,7 +117,8 @@ static int open_direct(struct outfile *f, struct err *err)
 	return ftruncate(f->fd, 0) ? err_errno(err, errno, f->path, "truncate") : 0;
 }
 
-/* A new file that has the owner and mode of the old one, if that is not another user's trap. */
+/* Creates the temporary file with the owner and mode of the old one, unless another user may have
+ * put the old one there. */
 static int create_temp(struct outfile *f, struct err *err)
 {
 	const struct outplace *p = &f->place;
@@ -140,7 +141,7 @@ static int create_temp(struct outfile *f, struct err *err)
 	}
 	if (!old || fstat(f->fd, &st))
 		return 0;
-	/* Where the owner cannot be kept the old file is written to instead. */
+	/* If the owner cannot be kept, write to the old file itself. */
 	if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
 	    fchown(f->fd, old->st_uid, old->st_gid)) {
 		close(f->fd);

@@ -1,11 +1,10 @@
-/* outfile.h - a file that is written as a whole and takes the place of an older one at the end.
+/* outfile.h - writes a file under a temporary name and renames it over the old one at the end.
  *
- * Other users may create files and links where we write (/tmp), and exchange them while we look. So
- * the folder is opened once, and all that follows is decided by one look at the name in it and done
- * through that descriptor. A link of our own folders is followed, and what it leads to is replaced;
- * in a folder that others may write to no link of another user is followed, and a file of another
- * user is not written to: its name gets a new file.
- */
+ * Other users may create files and links in the folder (/tmp), and exchange them at any time. So
+ * the folder is opened once, the name in it is examined once, and everything else is done through
+ * that descriptor. In a folder of our own a link is followed and its target is replaced. In a
+ * folder that others may write to, links of other users are not followed, and files of other users
+ * are not written to: they are replaced by a new file. */
 #ifndef BASE_OUTFILE_H
 #define BASE_OUTFILE_H
 
@@ -24,8 +23,8 @@ struct outplace {
 	bool is_shared; /* others may create names in the folder */
 };
 
-/* Where `path` leads. 0, or negative with *err: -ERR_PERMISSION for what another user may have put
- * there. outplace_done() in both cases. */
+/* Finds the folder and name to which `path` leads. Returns 0, or negative with *err:
+ * -ERR_PERMISSION if another user may have put a link there. Call outplace_done() in both cases. */
 int outplace_find(struct outplace *p, const char *path, struct err *err);
 void outplace_done(struct outplace *p);
 
@@ -33,18 +32,18 @@ struct outfile {
 	struct outplace place;
 	const char *path; /* the caller's */
 	int fd;
-	bool is_direct;		 /* written to as it is: a pipe, a terminal, /dev/stdout */
+	bool is_direct;		 /* opened and written in place: a pipe, a terminal, /dev/stdout */
 	char temp[NAME_MAX + 1]; /* in place.dir; "": none (any more) */
 };
 
-/* Creates the file under a name of its own beside its place; what is no regular file is opened
- * itself. Mode and owner are those of the file that is replaced; of a new one by the umask, for
- * root 0600. 0 or negative with *err. */
+/* Creates a temporary file in the same folder; an existing target that is not a regular file is
+ * opened in place. A replaced file keeps its mode and owner. A new file has the mode that the umask
+ * gives, or 0600 for root. Returns 0, or negative with *err. */
 int outfile_create(struct outfile *f, const char *path, struct err *err);
-/* It takes its place, if that is wanted. `fd` may be closed by now; it is closed if it is not -1. 0
- * or negative with *err. */
+/* Renames the temporary file to its final name if `keep`, else removes it. Closes `fd` unless it is
+ * -1 (the caller has closed it). Returns 0, or negative with *err. */
 int outfile_finish(struct outfile *f, bool keep, struct err *err);
-/* Removes the unfinished file. For signal handlers. */
+/* Removes the temporary file. Async-signal-safe. */
 void outfile_remove(const struct outfile *f);
 
 #endif

@@ -12,12 +12,12 @@
 #include <sys/mman.h>
 
 enum {
-	/* Of x86-64 and of arm64 with pages of 4 KiB. Where they are larger this helps less. */
+	/* Of x86-64, and of arm64 with pages of 4 KiB; with larger pages this helps less. */
 	PAGE = 4 << 10,
 	LARGE_PAGE = PAGES_LARGE,
 	FEW_PAGES = 16 * PAGE,
-	/* What the kernel maps by one fault at most, when it is in the page cache already
-	 * (fault_around_bytes of mm/memory.c) in small pages. */
+	/* How much the kernel maps at most by one fault, if it is in the page cache in small pages
+	 * (fault_around_bytes of mm/memory.c). */
 	FAULT_AROUND = 64 << 10,
 };
 
@@ -53,8 +53,9 @@ void *pages_calloc(size_t n, size_t size)
 		return NULL;
 	size *= n;
 	if (size < LARGE_PAGE) {
-		/* A fresh page that is read first becomes the one page of zeros, and another when
-		 * it is written, and all processors where threads run must be notified of that. */
+		/* Populate for writing: a fresh page that is read first is mapped to the shared
+		 * zero page, and writing it later costs a second fault and a TLB flush on all
+		 * processors where threads run. */
 		p = calloc(1, size);
 		if (size >= FEW_PAGES)
 			pages_populate(p, size);
@@ -103,8 +104,8 @@ void pages_give_back(void)
 #endif
 }
 
-/* A page of zeros comes where the file has none. Anything else that ends in SIGBUS happens again,
- * and kills. */
+/* Maps a page of zeros where the file has ended. Any other cause of SIGBUS raises it again, and
+ * then kills the process. */
 static void on_sigbus(int no, siginfo_t *info, void *context)
 {
 	const size_t size = getauxval(AT_PAGESZ); /* 64 KiB on some arm64 systems */

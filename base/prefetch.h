@@ -1,7 +1,7 @@
-/* prefetch.h - functions that only order memory which will be needed soon.
+/* prefetch.h - how functions are declared that only prefetch memory.
  *
- * gcc takes a function that does nothing else for one without effect, and leaves out its calls
- * before it would inline them: always_inline comes earlier. So they are all declared like this:
+ * gcc removes calls of functions without side effects before it would inline them; always_inline is
+ * inlined earlier. So declare each as
  *
  *	PREFETCHING void expect_something(const struct something *p)
  */
@@ -10,8 +10,8 @@
 
 #define PREFETCHING static inline __attribute__((always_inline))
 
-/* Fetches a cache line that another processor has, for writing. The builtin, unless compiled for a
- * newer x86-64 processor, only fetches it for reading. */
+/* Fetches a cache line that another processor has modified, for writing. The builtin, unless
+ * compiled for a newer x86-64 processor, only fetches it for reading. */
 PREFETCHING void prefetch_write(const void *p)
 {
 #ifdef __x86_64__

@@ -1,16 +1,15 @@
-/* processor.h - what documents say of each processor, in numbers: one row each.
+/* processor.h - one row per processor: the numbers that its documents specify.
  *
- * What takes code is elsewhere, in tables by instruction set: calls (functions/call_targets.c),
- * stubs of the PLT (symbolize/plt.c); frames (unwind/arch_NAME.c, unwind/code_NAME.c) have a row of
- * their own in unwind/arch.c.
- */
+ * Code for a processor is elsewhere, in tables by instruction set: calls
+ * (functions/call_targets.c), stubs of the PLT (symbolize/plt.c); for frames (unwind/arch_NAME.c,
+ * unwind/code_NAME.c) see the rows of unwind/arch.c. */
 #ifndef BASE_PROCESSOR_H
 #define BASE_PROCESSOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Instruction sets that something here can read. */
+/* Instruction sets for which there is a decoder. */
 enum insn_set { INSN_SET_UNKNOWN, INSN_SET_X86, INSN_SET_A64, INSN_SET_N };
 
 struct processor {
@@ -31,13 +30,13 @@ struct processor {
 	bool has_thumb_bit; /* the lowest bit of a function symbol's value says Thumb */
 };
 
-/* By a name, the first row of this width; word_bytes 0: of any. NULL: not known. */
+/* By name: the first row with this word size; word_bytes 0 matches any. NULL if unknown. */
 const struct processor *processor_find(const char *name, unsigned word_bytes);
-/* By an ELF header; where no row has the class (x32), the row of the machine. NULL: not known. */
+/* By ELF header; if no row has the ELF class (x32), the row of the machine. NULL if unknown. */
 const struct processor *processor_find_elf(uint16_t e_machine, bool is_64);
-/* Also of what is not known. */
+/* INSN_SET_UNKNOWN if the machine is unknown. */
 enum insn_set processor_insn_set(uint16_t e_machine);
-/* The one that this program was built for; NULL: not known. */
+/* The processor that this program was built for; NULL if unknown. */
 const struct processor *processor_here(void);
 
 #endif

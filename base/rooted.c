@@ -1,4 +1,4 @@
-/* rooted.c - O_PATH, a look, and the same file again for reading. */
+/* rooted.c - opens with O_PATH, examines the file, and reopens the same file for reading. */
 #include "base/rooted.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-	HOLLOW_BYTES_MIN = 64 << 20, /* smaller files may be all holes */
-	HOLLOW_PARTS = 16,	     /* one part in so many has to be data */
+	HOLLOW_BYTES_MIN = 64 << 20, /* smaller files may consist of holes */
+	HOLLOW_PARTS = 16,	     /* this fraction of a larger file must be data */
 	EXTENTS_MAX = 4096,
 	CACHED_TRIES = 3,
 };
@@ -38,7 +38,7 @@ static size_t given_root(const char *root, const char *path)
 	return path[n] == '/' || root[n - 1] == '/' ? n : 0;
 }
 
-/* An O_PATH descriptor of what is at `path` below the directory. */
+/* Returns an O_PATH descriptor of `path` resolved below the directory `root`. */
 static int find_below(const char *root, size_t n, const char *path, int flags)
 {
 	struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_IN_ROOT};
@@ -61,8 +61,8 @@ static int find_below(const char *root, size_t n, const char *path, int flags)
 	return fd;
 }
 
-/* By the kernel's cache of names alone (Linux 5.12): nothing is read or mounted for it. EAGAIN:
- * what is not in there would have to be. */
+/* Opens with what the kernel's name cache has (Linux 5.12), without reading a disk or mounting
+ * anything. EAGAIN: the cache is not enough. */
 static int open_cached(const char *path, int flags)
 {
 	struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_CACHED};
@@ -70,7 +70,8 @@ static int open_cached(const char *path, int flags)
 	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
-/* Is something mounted at the path? As the kernel says of it, without a look at the path itself. */
+/* Is something mounted at the path? Asks the kernel's list of mounts, which does not touch the
+ * path. */
 static bool is_mounted(const char *path)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -84,9 +85,10 @@ static bool is_mounted(const char *path)
 	return found;
 }
 
-/* Of a directory at the end of a path nothing is mounted for O_PATH. In an autofs what is not
- * mounted is not in the cache, nor, where the cache cannot be asked alone, among the mounts. A
- * lookup at the same time can make the cache's answer EAGAIN, too. */
+/* Opens a directory on the way without mounting it. O_PATH does not mount the last component of a
+ * path. Inside of an autofs, a directory that is not mounted is missing in the name cache, and,
+ * where the cache cannot be asked alone (old kernels), in the list of mounts. A lookup at the same
+ * time by another process can cause EAGAIN as well, so that is tried again. */
 static int place_of(const char *path, bool in_autofs)
 {
 	const int flags = O_PATH | O_CLOEXEC;
@@ -102,8 +104,8 @@ static int place_of(const char *path, bool in_autofs)
 	return fd;
 }
 
-/* Would something be mounted on the way? Then a recording could name any server that /net leads to.
- */
+/* Would opening the path trigger an automount? A recording could then make this machine connect to
+ * any server, by a path such as /net/SERVER. */
 static bool leads_to_automount(const char *path)
 {
 	bool in_autofs = false;
@@ -116,7 +118,7 @@ static bool leads_to_automount(const char *path)
 		int place;
 
 		if ((size_t)(slash - path) >= sizeof at)
-			return false; /* too long for open(), too */
+			return false; /* open() will refuse it, too */
 		memcpy(at, path, (size_t)(slash - path));
 		at[slash - path] = '\0';
 		place = place_of(at, in_autofs);
@@ -128,7 +130,7 @@ static bool leads_to_automount(const char *path)
 	return in_autofs;
 }
 
-/* A file of our own root directory, unless something would have to be mounted: EREMOTE. */
+/* Opens a path in our own root directory; EREMOTE if that would trigger an automount. */
 static int find_here(const char *path, int flags)
 {
 	int fd = open_cached(path, flags);
@@ -142,8 +144,9 @@ static int find_here(const char *path, int flags)
 	return open(path, flags);
 }
 
-/* An O_PATH descriptor of what has the name. A directory that the user gives is still of use where
- * there is no openat2() (Linux 5.6, and some sandboxes); what another process sees is not. */
+/* Returns an O_PATH descriptor. Without openat2() (before Linux 5.6, and in some sandboxes) a root
+ * directory that the user gave is prepended to the path; the root of another process is not trusted
+ * that far. */
 static int find(const char *root, const char *path, bool follow)
 {
 	const int flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
@@ -158,8 +161,9 @@ static int find(const char *root, const char *path, bool follow)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* To claim a size costs nothing: a file of 8 KiB on the disk may be 40 GB long. Where blocks do not
- * say how much there is (FUSE, compression), the holes do. */
+/* Is the file nearly all holes? A large size costs its owner nothing: 8 KiB on disk may claim 40
+ * GB. Where the number of blocks is not reliable (FUSE, compression), SEEK_DATA and SEEK_HOLE
+ * decide. */
 static bool is_hollow(int fd, const struct stat *st)
 {
 	const off_t enough = st->st_size / HOLLOW_PARTS;
@@ -230,7 +234,7 @@ int rooted_stat(const char *root, const char *path, bool follow, struct stat *st
 	return rc;
 }
 
-/* The kernel's path of an open file. */
+/* The path that the kernel gives for an open file. */
 static bool path_of(int fd, char out[PATH_MAX])
 {
 	char link[32];

@@ -1,4 +1,5 @@
-/* scratch.c - chunks of one size, and of its doubles for what does not fit into that. */
+/* scratch.c - chunks of one size; chunks of that size times a power of two for larger allocations.
+ */
 #include "base/scratch.h"
 
 #include <stdint.h>
@@ -8,7 +9,7 @@ enum { CHUNK = 1 << SCRATCH_CHUNK_BITS, ALIGN = 16 };
 
 struct scratch_chunk {
 	struct scratch_chunk *next;
-	size_t size; /* of what follows */
+	size_t size; /* of bytes[] */
 	_Alignas(ALIGN) char bytes[];
 };
 
@@ -22,8 +23,8 @@ static struct scratch_chunk *chunk_new(unsigned class)
 	return c;
 }
 
-/* How often a chunk has to be doubled before n bytes fit into it. Doubled, because stacks that get
- * a frame deeper with each batch would else want a chunk of their own size every time. */
+/* How often the chunk size must be doubled until n bytes fit. Powers of two, because otherwise
+ * stacks that grow by a frame with each batch would need a chunk of a new size every time. */
 static unsigned class_of(size_t n)
 {
 	unsigned class = 0;
@@ -41,14 +42,14 @@ static void push_front(struct scratch_list *l, struct scratch_chunk *c)
 		l->last = c;
 }
 
-/* A chunk of the class, which is then in use. */
+/* Takes a spare chunk of the class, or a new one, and puts it in use. */
 static struct scratch_chunk *next_chunk(struct scratch *s, unsigned class)
 {
 	struct scratch_chunk *c;
 	unsigned from = class;
 
-	/* A larger one does, too: of its pages only those are touched that are needed. But what is
-	 * small would take them away from what is not. */
+	/* A larger spare chunk may be used as well: only the pages that are needed are touched. Not
+	 * for class 0, as small allocations would use up the large chunks. */
 	while (class && from + 1 < SCRATCH_CLASSES && !s->spare[from])
 		from++;
 	c = s->spare[from];
@@ -77,7 +78,7 @@ void *scratch_alloc(struct scratch *s, size_t n)
 	if (!c || n > c->size - s->at) {
 		class = class_of(n);
 		c = next_chunk(s, class);
-		if (!c || class) /* what is left of the one in use stays for what is small */
+		if (!c || class) /* the current chunk stays current, for small allocations */
 			return c ? c->bytes : NULL;
 		s->at = 0;
 	}

@@ -1,8 +1,8 @@
-/* scratch.h - memory for what lives as long as one batch. Not thread-safe.
+/* scratch.h - allocator for objects that live as long as one batch. Not thread-safe.
  *
- * Like base/arena.h, but it is emptied with every batch and keeps its memory, because fresh pages
- * cost more than what is put into them, and does not clear it. What was given back last is used
- * first: of that most is in the processor's cache. */
+ * Unlike base/arena.h it is emptied after each batch and keeps its memory, because page faults cost
+ * more than filling the pages, and it does not clear memory. The chunk that was put back last is
+ * used first, as most of it is still in the processor's cache. */
 #ifndef BASE_SCRATCH_H
 #define BASE_SCRATCH_H
 
@@ -15,7 +15,8 @@ struct scratch_list {
 	struct scratch_chunk *first, *last;
 };
 
-/* Chunks with what was allocated from them; zeroed: none. Large ones are of one allocation each. */
+/* Chunks and the allocations in them; zeroed: none. A chunk in `large` holds a single allocation.
+ */
 struct scratch_chunks {
 	struct scratch_list usual, large;
 };
@@ -29,7 +30,7 @@ enum {
 struct scratch {
 	struct scratch_chunks used;		      /* the first usual one has room left */
 	struct scratch_chunk *spare[SCRATCH_CLASSES]; /* by how often their size was doubled */
-	size_t at;				      /* of the chunk in use, what is allocated */
+	size_t at;				      /* bytes used of the current chunk */
 	bool failed;				      /* out of memory since the last reset */
 };
 
@@ -38,11 +39,12 @@ void *scratch_alloc(struct scratch *s, size_t n);
 void scratch_reset(struct scratch *s);
 void scratch_done(struct scratch *s);
 
-/* For memory that lives longer than its batch, or that other threads use: what was allocated since
- * the last reset or detachment is the caller's, who puts it back when it is not needed any more. */
+/* For objects that outlive the batch, or go to other threads: transfers all chunks allocated since
+ * the last reset or detachment to the caller, who gives them back with scratch_put_back(), or frees
+ * them. */
 struct scratch_chunks scratch_detach(struct scratch *s);
 void scratch_put_back(struct scratch *s, struct scratch_chunks chunks);
-/* Adds `more`, which is empty afterwards. */
+/* Moves all chunks of `more`, which is empty afterwards, into `to`. */
 void scratch_chunks_join(struct scratch_chunks *to, struct scratch_chunks *more);
 void scratch_chunks_free(struct scratch_chunks *chunks);
 

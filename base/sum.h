@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Stops at the largest number instead of starting over, so the order of adding does not show. */
+/* UINT64_MAX on overflow instead of wrapping, so the result does not depend on the order. */
 static inline uint64_t add_saturated(uint64_t a, uint64_t b)
 {
 	uint64_t sum;

@@ -115,9 +115,9 @@ static uint16_t code_point(const char *s, size_t len)
 	}
 }
 
-/* C0, DEL, C1, and of Unicode what ends a line (Zl, Zp) or, invisibly, changes the order of what
- * stands around it or makes two names look like one (Cf; but not the joiners U+200C and U+200D,
- * which words of some languages need). */
+/* C0, DEL and C1 controls; the Unicode characters that end a line (Zl, Zp); and those that
+ * invisibly change the order of the text around them or make two names look alike (Cf, except the
+ * joiners U+200C and U+200D, which words of some languages need). */
 static bool is_control(uint16_t c)
 {
 	static const struct {

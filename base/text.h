@@ -1,7 +1,7 @@
-/* text.h - growing text that writers fill and flush.
+/* text.h - growing text buffer that writers fill and flush.
  *
- * A zeroed struct text is empty. Running out of memory sets `failed` and drops what did not fit; a
- * writer looks at it once, at the end. */
+ * A zeroed struct text is empty. When memory runs out, `failed` is set and the bytes that did not
+ * fit are dropped; a writer checks it once, at the end. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -20,7 +20,7 @@ struct text {
 /* Room for n more bytes; false (and failed) when there is none. */
 bool text_reserve(struct text *t, size_t n);
 void text_done(struct text *t);
-/* Writes everything out and starts over. */
+/* Writes the whole buffer to `out` and empties it. */
 void text_flush(struct text *t, FILE *out);
 
 static inline void text_add(struct text *t, const void *s, size_t n)
@@ -53,16 +53,16 @@ void text_hex_digits(struct text *t, uint64_t v, unsigned n);
 /* Spaces up to a width for something n bytes long. */
 void text_pad(struct text *t, size_t n, size_t width);
 
-/* Adds names from outside so that no reader trips over them: ill-formed UTF-8 becomes U+FFFD,
- * control characters become '_' (a newline or U+2028 would end a line, an escape sequence would
- * reach the terminal, U+202E would turn what follows around). */
+/* Appends a name from outside so that it harms no reader: ill-formed UTF-8 becomes U+FFFD, control
+ * characters become '_' (a newline or U+2028 would end the line, an escape sequence would reach the
+ * terminal, U+202E would reverse the text after it). */
 void text_clean(struct text *t, const char *s, size_t n);
-/* The same with &amp; &lt; &gt; &quot; for what HTML and XML take for something else. */
+/* Also escapes the characters that HTML and XML reserve (&amp; &lt; &gt; &quot;). */
 void text_xml(struct text *t, const char *s, size_t n);
-/* The same as a JSON string, with its quotes (RFC 8259, section 7). */
+/* As a JSON string with its quotes (RFC 8259, section 7); cleaned as by text_clean(). */
 void text_json(struct text *t, const char *s, size_t n);
 
-/* What stands behind the last slash; all of it when nothing does. Points into the path. */
+/* The part after the last slash, or the whole path if there is no slash. Points into the path. */
 const char *base_name(const char *path);
 
 #endif

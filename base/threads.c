@@ -15,9 +15,9 @@ struct loop {
 	void *arg;
 };
 
-/* The processors that the calling thread may use, in *size bytes, to be freed. The kernel refuses
- * less room than all processors need that there could be (sched_getaffinity(2)), which is more than
- * a cpu_set_t has on some machines. NULL: not known. */
+/* The processors that the calling thread may use, as a set of *size bytes that the caller frees;
+ * NULL if not known. A machine may have more possible processors than fit into a cpu_set_t, and the
+ * kernel refuses smaller sets (sched_getaffinity(2)). */
 static cpu_set_t *may_use(size_t *size)
 {
 	for (size_t n = CPU_SETSIZE; n <= PROCESSORS_MAX; n *= 2) {
@@ -43,10 +43,10 @@ unsigned threads_available(void)
 	return n > 0 ? (unsigned)n : 1;
 }
 
-/* A processor of a virtual machine that sleeps looks to the kernel as if its host had taken it away
- * (vcpu_is_preempted() of arch/x86/kernel/kvm.c), so nothing that wakes up is moved there: two
- * threads that wait for each other can share one of two processors until they end. Where they
- * begin, they stay. */
+/* On a virtual machine a sleeping processor looks as if its host had preempted it
+ * (vcpu_is_preempted() in arch/x86/kernel/kvm.c), and the scheduler does not move waking threads
+ * there. So two threads that wait for each other can share one of two processors for their whole
+ * life, unless they start on different ones. */
 int threads_start(pthread_t *ret, void *(*fn)(void *arg), void *arg)
 {
 	int here = sched_getcpu(), rc = pthread_create(ret, NULL, fn, arg);

@@ -8,8 +8,8 @@
 /* Processors this process may use, at least 1. */
 unsigned threads_available(void);
 
-/* pthread_create() of a thread that begins on another processor than the caller's, if there is
- * one: see threads.c. 0 or an errno. */
+/* pthread_create() of a thread that starts on another processor than the caller's, if there is one
+ * (the reason is in threads.c). Returns 0 or an errno. */
 int threads_start(pthread_t *ret, void *(*fn)(void *arg), void *arg);
 
 /* A mutex that is mostly held for less time than it takes to wake a thread: waiters spin for a

@@ -1,4 +1,4 @@
-/* unpack.c - zlib, liblzma and libzstd behind one face. */
+/* unpack.c - zlib, liblzma and libzstd behind one interface. */
 #include "base/unpack.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* xz may ask for this much memory; its own highest preset takes 65 MiB. */
+/* limit on the memory that xz may use; its highest preset needs 65 MiB */
 #define XZ_MEMORY (256ull << 20)
 
 /* ---- gzip -------------------------------------------------------------------------------- */

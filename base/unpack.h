@@ -1,5 +1,5 @@
-/* unpack.h - one row per packer: gzip, xz, zstd; files may hold several packed members one after
- * the other. */
+/* unpack.h - streaming decompressors: one row each for gzip, xz and zstd. A file may consist of
+ * several compressed members in a row. */
 #ifndef BASE_UNPACK_H
 #define BASE_UNPACK_H
 
@@ -14,7 +14,7 @@ struct piece {
 	size_t n_out;
 };
 
-/* What a step came to. At the end of a member another may follow. */
+/* Result of a step. After STEP_END another member may follow. */
 enum unpack_step { STEP_ON, STEP_END, STEP_DAMAGED, STEP_NOMEM };
 
 #define UNPACK_MAGIC_BYTES 6
@@ -24,12 +24,12 @@ struct unpacker {
 	uint8_t n_magic;
 	/* NULL when out of memory. */
 	void *(*begin)(void);
-	/* Uses input and fills output; both advance. last: there is no more input than this. */
+	/* Consumes input, fills output and advances both. last: no more input follows this. */
 	enum unpack_step (*step)(void *state, struct piece *p, bool last);
 	void (*end)(void *state);
 };
 
-/* By how a file begins; NULL: it is not packed. */
+/* Finds the row by the first bytes of a file; NULL if it is not compressed. */
 const struct unpacker *unpacker_find(const uint8_t *head, size_t n);
 
 #endif

@@ -1,4 +1,5 @@
-/* utf8.h - names from outside are bytes; what reads our output wants UTF-8. */
+/* utf8.h - checks UTF-8: names from outside may be any bytes, but readers of our output expect
+ * UTF-8. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
