@@ -49,79 +49,143 @@ static bool is_flat(const char *format, size_t n)
 	return true;
 }
 
-/* Widths that come from the data, or are long, make long texts. */
-static bool has_short_widths(const char *s)
+/* Widths that come from the data, or are long, make long texts; strings of wide characters are
+ * none. Of all that the library may take for a conversion: behind a backslash it knows no "%%". */
+static bool has_plain_conversions(const char *s)
 {
 	for (; s && (s = strchr(s, '%')); s++) {
-		const char *conversion = s + 1;
+		const char *c = s + 1, *conversion = c + strspn(c, "#hlLzZ.+-*0123456789");
+		unsigned digits = 0;
 
-		conversion += strspn(conversion, "-+ #0");
-		if (*conversion == '%') {
-			s = conversion;
-			continue;
+		for (; c < conversion; c++) {
+			const bool is_digit = *c >= (digits ? '0' : '1') && *c <= '9';
+
+			digits = is_digit ? digits + 1 : 0;
+			if (*c == '*' || digits > DIGITS_MAX ||
+			    (*conversion == 's' && strchr("hlLzZ", *c)))
+				return false;
 		}
-		if (strcspn(conversion, "*") < strcspn(conversion, "diuoxXcsphlzLqn") ||
-		    strspn(conversion, "0123456789.") > DIGITS_MAX)
-			return false;
 	}
 	return true;
 }
 
-/* The library divides by what is there. */
-static bool may_trap(const struct tep_print_arg *op)
+/* Some fields have only names until the library prints them. */
+static const struct tep_format_field *find_field(struct tep_event *e, const char *name,
+						 const struct tep_format_field *found)
 {
-	const struct tep_print_arg *right = op->op.right;
-
-	if (*op->op.op != '/' && *op->op.op != '%')
-		return false;
-	return !right || right->type != TEP_PRINT_ATOM || strtoll(right->atom.atom, NULL, 0) <= 0;
+	return found || !name ? found : tep_find_any_field(e, name);
 }
 
-/* Arrays whose length is a value of the sample, and divisions by one. */
-static bool is_risky(const struct tep_print_arg *a, unsigned depth)
+/* Has it an offset and a length in the sample? The library takes for granted that there is such a
+ * field. */
+static bool is_dynamic(struct tep_event *e, const char *name, const struct tep_format_field *found)
 {
-	for (; a; a = a->next) {
-		if (depth > NESTED_MAX)
-			return true;
+	const struct tep_format_field *f = find_field(e, name, found);
+
+	return f && f->flags & TEP_FIELD_IS_DYNAMIC;
+}
+
+/* An element of an array, by a number: the library reads there, whatever the index. */
+static bool is_within(struct tep_event *e, const struct tep_print_arg *left,
+		      const struct tep_print_arg *right)
+{
+	const struct tep_format_field *f;
+
+	while (left->type == TEP_PRINT_TYPE && left->typecast.item)
+		left = left->typecast.item;
+	if (left->type != TEP_PRINT_FIELD || right->type != TEP_PRINT_ATOM)
+		return false;
+	f = find_field(e, left->field.name, left->field.field);
+	return f && (uint64_t)f->arraylen * f->elementsize <= (uint64_t)f->size &&
+	       strtoull(right->atom.atom, NULL, 0) < f->arraylen;
+}
+
+/* No reading beyond an array, no division by what is there, no condition without its two values. */
+static bool is_safe_op(struct tep_event *e, const struct tep_print_arg *op)
+{
+	const struct tep_print_arg *left = op->op.left, *right = op->op.right;
+
+	if (!left || !right)
+		return false;
+	switch (*op->op.op) {
+	case '[':
+		return is_within(e, left, right);
+	case '/':
+	case '%':
+		return right->type == TEP_PRINT_ATOM && strtoll(right->atom.atom, NULL, 0) > 0;
+	case '?':
+		return right->type == TEP_PRINT_OP;
+	default:
+		return true;
+	}
+}
+
+/* What is known to read only fields of the sample, which fit. Not so arrays whose length is a value
+ * of it, functions, and what later versions of the library have. */
+static bool is_safe(struct tep_event *e, const struct tep_print_arg *a, unsigned depth)
+{
+	bool safe = depth <= NESTED_MAX && (a || !depth);
+
+	for (; a && safe; a = a->next) {
 		switch (a->type) {
-		case TEP_PRINT_HEX:
-		case TEP_PRINT_HEX_STR:
-		case TEP_PRINT_INT_ARRAY:
-		case TEP_PRINT_FUNC:
-		case TEP_PRINT_DYNAMIC_ARRAY:
-		case TEP_PRINT_DYNAMIC_ARRAY_LEN:
-			return true;
+		case TEP_PRINT_NULL:
+		case TEP_PRINT_ATOM:
+		case TEP_PRINT_FIELD:
+			break;
+		case TEP_PRINT_STRING:
+			safe = is_dynamic(e, a->string.string, a->string.field);
+			break;
+		case TEP_PRINT_BITMASK:
+		case TEP_PRINT_CPUMASK:
+			safe = is_dynamic(e, a->bitmask.bitmask, a->bitmask.field);
+			break;
 		case TEP_PRINT_FLAGS:
-			if (is_risky(a->flags.field, depth + 1))
-				return true;
+			safe = is_safe(e, a->flags.field, depth + 1);
 			break;
 		case TEP_PRINT_SYMBOL:
-			if (is_risky(a->symbol.field, depth + 1))
-				return true;
+			safe = is_safe(e, a->symbol.field, depth + 1);
 			break;
 		case TEP_PRINT_TYPE:
-			if (is_risky(a->typecast.item, depth + 1))
-				return true;
+			safe = is_safe(e, a->typecast.item, depth + 1);
 			break;
 		case TEP_PRINT_OP:
-			if (may_trap(a) || is_risky(a->op.left, depth + 1) ||
-			    is_risky(a->op.right, depth + 1))
-				return true;
+			safe = is_safe_op(e, a) && is_safe(e, a->op.left, depth + 1) &&
+			       is_safe(e, a->op.right, depth + 1);
 			break;
 		default:
+			safe = false;
 			break;
 		}
 	}
-	return false;
+	return safe;
 }
 
+/* Where dynamic fields are is u16 offset and u16 length; what is shorter the library takes for an
+ * offset alone, and counts up to the end from behind it. */
 static bool fields_fit(const struct tep_format_field *f, size_t n)
 {
 	for (; f; f = f->next)
 		if (f->offset < 0 || f->size < 0 || (size_t)f->offset > n ||
-		    (size_t)f->size > n - (size_t)f->offset)
+		    (size_t)f->size > n - (size_t)f->offset ||
+		    (f->flags & TEP_FIELD_IS_DYNAMIC && f->size != sizeof(uint32_t)))
 			return false;
 	return true;
+}
+
+/* Field by field, where the print format is not to be trusted. Its conversions are used for that,
+ * too, unless it is said to have failed; then none of it is used. */
+static const char *how_to_print(struct tep_event *e)
+{
+	if (!has_plain_conversions(e->print_fmt.format)) {
+		e->flags |= (int)TEP_EVENT_FL_FAILED;
+		return TEP_PRINT_INFO_RAW;
+	}
+	if (e->flags & (int)TEP_EVENT_FL_FAILED)
+		return TEP_PRINT_INFO;
+	/* Those of bprint take fields for granted that they may not have. */
+	return !(e->flags & TEP_EVENT_FL_ISBPRINT) && is_safe(e, e->print_fmt.args, 0)
+		       ? TEP_PRINT_INFO
+		       : TEP_PRINT_INFO_RAW;
 }
 
 /* ---- formats --------------------------------------------------------------------------------- */
@@ -226,17 +290,14 @@ bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
 	const size_t n = s->extra->raw_size;
 	struct tep_event *e = id <= INT32_MAX ? tep_find_event(t->tep, (int)id) : NULL;
 	struct tep_record record = {.data = t->raw, .size = (int)n};
-	const char *how = TEP_PRINT_INFO;
 
 	if (!e || n > RAW_MAX || !fields_fit(e->format.common_fields, n) ||
 	    !fields_fit(e->format.fields, n) || !is_of_event(t, s, e))
 		return false;
-	if (is_risky(e->print_fmt.args, 0) || !has_short_widths(e->print_fmt.format))
-		how = TEP_PRINT_INFO_RAW;
 	t->kernel = s->kernel;
 	t->by = by;
 	trace_seq_reset(&t->seq);
-	tep_print_event(t->tep, &t->seq, &record, "%s", how);
+	tep_print_event(t->tep, &t->seq, &record, "%s", how_to_print(e));
 	trace_seq_terminate(&t->seq);
 	text_clean(out, t->seq.buffer, t->seq.len);
 	return true;

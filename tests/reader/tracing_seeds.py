@@ -36,28 +36,51 @@ PRINTS = {
     "no-number": '"%s", __print_flags(REC->flags, "|", {0xT, "ONE"}, {2 << 0, "TWO"})',
     "casts": '"%d", (int)(unsigned char)(u64)REC->flags + sizeof(u64)',
     "unknown": '"%s", mystery_function(REC->state, 1, "x")',
+    "index-sample": '"%d %d", REC->mac[REC->site], REC->comm[REC->flags]',
+    "index-large": '"%d %d", REC->mac[4000000000], REC->mac[0x100000000]',
+    "index-inside": '"%d %d %x", REC->mac[5], REC->comm[0x3], ((u8 *)REC->mac)[1]',
+    "index-beyond": '"%d %d", REC->mac[6], REC->state[1]',
+    "index-dynamic": '"%d %d", REC->name[400000], ((u64 *)__get_dynamic_array(name))[400000000]',
+    "index-within": '"%s", __print_symbolic(REC->mac[REC->site], {0, "R"}, {REC->mac[REC->site], "S"})',
+    "index-condition": '"%s", REC->mac[REC->site] ? "yes" : "no"',
+    "index-function": '"%pS", (void *)REC->mac[REC->site]',
+    "index-width": '"%*d", REC->mac[REC->site], REC->state',
+    "index-width-late": '"%h*d", REC->mac[REC->site], REC->state',
+    "width-of-field": '"%*d %-*d", 1 << 30, REC->state, REC->bytes << 20, REC->flags',
+    "widths-of-fields": '"%999999999d %999999999u", REC->state, REC->flags',
+    "width-escaped": '"\\%%999999999d", REC->state',
+    "wide-strings": '"%ls|%-16ls|%ls", REC->comm, __get_str(name), REC->bytes ? "some" : "none"',
+    "no-string": '"%s", __get_str(nosuch)',
+    "no-bitmask": '"%s", __get_bitmask(nosuch)',
+    "no-cpumask": '"%s", __get_cpumask(nosuch)',
+    "no-loc": '"%s %s", __get_bitmask(flags), __get_cpumask(flags)',
+    "masks": '"%s %s %s", __get_bitmask(name), __get_cpumask(name), __get_str(name)',
+    "short-addresses": '"%pM %pI4 %pI6c %pU %pISpc %pISpc", REC->flags, REC->flags, REC->mac, REC->mac, REC->flags, REC->comm',
+    "bytes": '"%*ph %20phC", 70000, __get_dynamic_array(name), __get_dynamic_array(name)',
+    "long-arrays": '"%s %s %s", __print_hex(REC->mac, 4000000000), __print_array(REC->mac, REC->bytes << 20, 8), __print_hex_str(REC->mac, REC->site)',
     "huge": '"%s", __print_symbolic(REC->state, ' + ", ".join(f'{{{i}, "v{i}"}}' for i in range(1500)) + ")",
 }
 
 
-def tracing(formats):
+def tracing(formats, system=b"demo"):
     def sized(text):
         return struct.pack("<Q", len(text)) + text
 
     page = b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"
     out = b"\x17\x08\x44tracing0.6\0\0\x08" + struct.pack("<I", 4096) + b"header_page\0" + sized(page) + b"header_event\0" + sized(b"# compressed entry header\n")
-    out += struct.pack("<I", 0) + struct.pack("<I", 1) + b"demo\0" + struct.pack("<I", len(formats))
+    out += struct.pack("<I", 0) + struct.pack("<I", 1) + system + b"\0" + struct.pack("<I", len(formats))
     out += b"".join(sized(f) for f in formats)
     return out + struct.pack("<IIQ", 0, 0, 0)
 
 
 def one(number, name, printed):
+    name = name.replace("-", "_")  # else the library does not read on
     return f"name: {name}\nID: {number}\nformat:\n{FIELDS}\nprint fmt: {printed}\n".encode()
 
 
-def write(name, formats, raw=RAW):
+def write(name, formats, raw=RAW, system=b"demo"):
     with open(name, "wb") as f:
-        f.write(struct.pack("<H", len(raw)) + raw + tracing(formats))
+        f.write(struct.pack("<H", len(raw)) + raw + tracing(formats, system))
 
 
 for i, (name, printed) in enumerate(PRINTS.items()):
@@ -67,3 +90,10 @@ write("tp-all", [one(300 + i, n, p) for i, (n, p) in enumerate(PRINTS.items()) i
 write("tp-far-number", [one(300, "far", PRINTS["numbers"]).replace(b"common_type;\toffset:0;", b"common_type;\toffset:1999999999;"), one(301, "near", PRINTS["numbers"])])
 write("tp-other-number", [one(7, "star", PRINTS["star"]), one(301, "harmless", PRINTS["numbers"])])
 write("tp-short-raw", [one(300, n, PRINTS[n]) for n in ("string",)], RAW[:20])
+# Without a length a dynamic field reaches to the end of the data, however far behind that it begins.
+short = one(300, "short", PRINTS["string"]).replace(b"name;\toffset:24;\tsize:4;", b"name;\toffset:24;\tsize:2;")
+write("tp-no-length", [short, short.replace(b"300", b"301").replace(b"REC->comm, __", b"REC->bytes / REC->state, __")], RAW[:24] + b"\xff\xff" + RAW[26:])
+write("tp-no-loc-far", [one(300, "far", PRINTS["no-loc"])], RAW[:28] + b"\xff\xff" + RAW[30:])
+write("tp-relative", [one(300, "relative", PRINTS["masks"]).replace(b"__data_loc", b"__rel_loc")], RAW[:24] + b"\xff\xff\xff\xff" + RAW[28:])
+# Printed by fields that it may not have.
+write("tp-bprint", [one(300, "bprint", PRINTS["numbers"]).replace(b"u64 bytes", b"u64 buf").replace(b"long site", b"long ip")], system=b"ftrace")
