@@ -46,6 +46,7 @@ enum note {
 	NOTE_PACKED,
 	NOTE_DIRECTORY,
 	NOTE_EMPTY_PART,
+	NOTE_TRACING,
 	NOTE_SKIPS, /* one per reason: NOTE_SKIPS + enum perf_skip */
 	NOTE_N = NOTE_SKIPS + PERF_SKIP_N,
 };

@@ -2,6 +2,7 @@
 #include "reader/reader.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "reader/file.h"
@@ -164,6 +165,7 @@ static int batch_fill(struct perf_file *f, struct batch *b)
 /* Before a batch with samples of tracepoints is handed out: their description has come then. */
 static void tracing_settle(struct perf_file *f)
 {
+	struct tracing_loss loss;
 	const uint8_t *p;
 	size_t size;
 
@@ -173,7 +175,12 @@ static void tracing_settle(struct perf_file *f)
 	if (!p)
 		return;
 	f->wants_trace = false;
-	f->tracepoints = tracepoints_new(p, size);
+	f->tracepoints = tracepoints_new(p, size, &loss);
+	if (loss.n)
+		file_note(f, NOTE_TRACING, "tracepoints whose description is not used, %s%s: %zu",
+			  loss.error ? "because no child process can try it: "
+				     : "because libtraceevent would not survive it",
+			  loss.error ? strerror(loss.error) : "", loss.n);
 }
 
 bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out)

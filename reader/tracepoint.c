@@ -192,6 +192,7 @@ static const char *how_to_print(struct tep_event *e)
 
 struct formats {
 	VEC(struct tracing_format) list;
+	size_t left_out; /* of all */
 };
 
 static int take_format(void *arg, const char *system, const char *format, size_t n)
@@ -199,17 +200,24 @@ static int take_format(void *arg, const char *system, const char *format, size_t
 	struct formats *f = arg;
 	const struct tracing_format one = {.system = system, .text = format, .n = n};
 
-	return n <= FORMAT_MAX && is_flat(format, n) ? vec_push(&f->list, one) : 0;
+	if (n <= FORMAT_MAX && is_flat(format, n))
+		return vec_push(&f->list, one);
+	f->left_out++;
+	return 0;
 }
 
 /* Those that the library does not know are not printed. */
-static void parse_formats(struct tracepoints *t, struct formats *f)
+static void parse_formats(struct tracepoints *t, struct formats *f, struct tracing_loss *loss)
 {
-	tracing_try(f->list.v, f->list.n);
-	for (size_t i = 0; i < f->list.n; i++)
-		if (f->list.v[i].is_good)
-			tep_parse_event(t->tep, f->list.v[i].text, f->list.v[i].n,
-					f->list.v[i].system);
+	loss->error = tracing_try(f->list.v, f->list.n);
+	loss->n = f->left_out;
+	for (size_t i = 0; i < f->list.n; i++) {
+		const struct tracing_format *one = &f->list.v[i];
+
+		if (one->is_good)
+			tep_parse_event(t->tep, one->text, one->n, one->system);
+		loss->n += !one->is_good;
+	}
 }
 
 /* For the library, which copies the name. */
@@ -227,12 +235,13 @@ static char *name_function(void *arg, unsigned long long *addr, char **module)
 	return (char *)(uintptr_t)name;
 }
 
-struct tracepoints *tracepoints_new(const uint8_t *data, size_t n)
+struct tracepoints *tracepoints_new(const uint8_t *data, size_t n, struct tracing_loss *loss)
 {
 	struct tracepoints *t = calloc(1, sizeof *t);
 	struct tracing_head head;
 	struct formats f = {0};
 
+	*loss = (struct tracing_loss){0};
 	if (!t)
 		return NULL;
 	tep_set_loglevel(TEP_LOG_NONE);
@@ -243,7 +252,7 @@ struct tracepoints *tracepoints_new(const uint8_t *data, size_t n)
 		t = NULL;
 	} else {
 		/* Of damaged ones those that are there. */
-		parse_formats(t, &f);
+		parse_formats(t, &f, loss);
 		tep_set_function_resolver(t->tep, name_function, t);
 	}
 	vec_done(&f.list);

@@ -36,8 +36,9 @@ struct tracing_format {
 	size_t n;
 	bool is_good;
 };
-/* Sets is_good of those that libtraceevent reads without ending the process. */
-void tracing_try(struct tracing_format *v, size_t n);
+/* Sets is_good of those that libtraceevent reads without ending the process. 0, or an errno: no
+ * child could be made for it, so the rest stays as it is. */
+int tracing_try(struct tracing_format *v, size_t n);
 
 /* The texts of tracepoints' fields. */
 struct tracepoints;
@@ -46,8 +47,14 @@ struct function_namer {
 	void *arg;
 };
 
+/* Descriptions that are not used. */
+struct tracing_loss {
+	size_t n;
+	int error; /* errno: no child could try them; 0: the library would not survive them */
+};
+
 /* NULL: out of memory, or the data says nothing. */
-struct tracepoints *tracepoints_new(const uint8_t *data, size_t n);
+struct tracepoints *tracepoints_new(const uint8_t *data, size_t n, struct tracing_loss *loss);
 void tracepoints_free(struct tracepoints *t);
 /* As perf script prints it: by the kernel's own print format. False: this one is not described, or
  * not in a way that can be trusted. */

@@ -52,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct perf_sample sample = {
 		.event = &event, .extra = &extra, .kernel = (const void *)&event};
 	struct tracepoints *t;
+	struct tracing_loss loss;
 	struct tracing_head head;
 	struct text text = {0};
 	struct ids ids = {0};
@@ -67,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += 2 + raw;
 	size -= 2 + raw;
 	tracing_walk(data, size, &head, take_id, &ids);
-	t = tracepoints_new(data, size);
+	t = tracepoints_new(data, size, &loss);
 	for (unsigned i = 0; t && i < 2 * ids.n; i++) {
 		event.attr.config = ids.v[i / 2];
 		text.n = 0;
