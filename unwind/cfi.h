@@ -14,14 +14,14 @@
 
 /* How the caller's value of a register is found. */
 enum cfi_how {
-	CFI_UNSPECIFIED, /* nothing was said; unwinding takes it as SAME_VALUE */
+	CFI_UNSPECIFIED, /* no rule; unwinding treats it as SAME_VALUE */
 	CFI_UNDEFINED,
 	CFI_SAME_VALUE,
 	CFI_OFFSET,	    /* memory at CFA + off */
 	CFI_VAL_OFFSET,	    /* CFA + off */
 	CFI_REGISTER,	    /* the value of register `off` in this frame */
-	CFI_EXPRESSION,	    /* memory at the address that the expression gives, CFA pushed first */
-	CFI_VAL_EXPRESSION, /* what the expression gives, CFA pushed first */
+	CFI_EXPRESSION,	    /* memory at the result of the expression, with the CFA pushed first */
+	CFI_VAL_EXPRESSION, /* the result of the expression, with the CFA pushed first */
 };
 
 struct cfi_reg_rule {
@@ -45,14 +45,15 @@ struct cfi_row {
 	uint8_t n_regs;
 	uint32_t cfa_reg;
 	uint32_t cfa_expr_len;
-	int64_t cfa_off; /* the last one that was given, where the CFA is an expression */
+	int64_t cfa_off; /* if the CFA is an expression: the last offset given */
 	const uint8_t *cfa_expr;
 	struct cfi_reg_rule regs[ARCH_REGS_MAX];
 };
 
-/* The row for vaddr, which must lie in the FDE. False: the instructions are damaged, the return
- * address column is not a register of this processor, or it takes more than *steps, from which it
- * takes what it took: about the number of instructions. NULL: as many as there are. */
+/* Finds the row for vaddr, which must lie in the FDE. Returns false if the instructions are
+ * damaged, the return address column is not a register of this processor, or more than *steps steps
+ * would be needed. A step is about one instruction; those used are subtracted from *steps. NULL: no
+ * limit. */
 bool cfi_row_find(const struct cfi_fde *fde, const struct arch *arch, uint64_t vaddr,
 		  uint64_t *steps, struct cfi_row *ret);
 

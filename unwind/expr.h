@@ -13,22 +13,23 @@
 
 struct expr_op {
 	uint8_t code; /* DW_OP_* */
-	uint64_t a;   /* first operand; of DW_OP_addr and constants the value, of skip/bra the
-			 distance */
+	uint64_t a;   /* first operand; for DW_OP_addr and constants the value, for skip/bra the
+		       * distance */
 	uint64_t b;   /* second operand: the offset of DW_OP_bregx */
 };
 
-/* Decodes one operation. False: damaged, or one that call frame information may not have. */
+/* Decodes one operation. Returns false if it is damaged or not allowed in call frame
+ * information. */
 bool expr_op_read(struct buf *b, unsigned address_bytes, struct expr_op *op);
 
 enum expr_status {
 	EXPR_OK,
-	EXPR_BAD,	  /* damaged, endless, not allowed here */
+	EXPR_BAD,	  /* damaged, too many steps, or not allowed here */
 	EXPR_NO_REGISTER, /* needs a register that is not known */
 	EXPR_NO_MEMORY,	  /* needs memory that was not recorded */
 };
 
-/* What an expression may look at. */
+/* The registers and memory that an expression may read. */
 struct expr_machine {
 	const uint64_t *regs; /* by DWARF number */
 	uint64_t known;	      /* bit i: regs[i] is known */
@@ -39,12 +40,13 @@ struct expr_machine {
 	/* Reads `size` (1..8) bytes, zero-extended. */
 	bool (*read)(void *arg, uint64_t addr, unsigned size, uint64_t *ret);
 	void *arg;
-	/* Operations that may still be run, from which those that were are taken. NULL: as many as
-	 * one expression may have. */
+	/* Number of operations still allowed; those that are run are subtracted. NULL: only the
+	 * limit for one expression applies. */
 	uint64_t *steps;
 };
 
-/* Evaluates; *initial (may be NULL) is pushed first. Bounded in steps and stack depth. */
+/* Evaluates an expression; *initial (may be NULL) is pushed first. Bounded in steps and stack
+ * depth. */
 enum expr_status expr_evaluate(const struct expr_machine *m, const uint8_t *expr, size_t len,
 			       const uint64_t *initial, uint64_t *ret);
 

@@ -8,7 +8,7 @@
 
 enum insn_map { MAP_ONE_BYTE, MAP_0F, MAP_0F38, MAP_0F3A };
 
-/* Numbers of registers that are no operand. */
+/* Special values of register fields. */
 enum { REG_RIP = 16, REG_NONE = 17 };
 
 struct insn_x86_64 {
@@ -16,25 +16,25 @@ struct insn_x86_64 {
 	uint8_t map; /* enum insn_map */
 	uint8_t op;
 	uint8_t rex;
-	bool is_vex;	     /* by a VEX or EVEX prefix */
-	bool is_word;	     /* a prefix makes operands 16 bits wide */
-	bool has_modrm;	     /* then what follows, unless is_reg only reg and rm */
-	bool is_reg;	     /* rm is a register */
-	uint8_t reg, rm;     /* numbers 0 .. 15; reg may be a part of the opcode (reg & 7) */
-	uint8_t vex_reg;     /* the third one of a VEX prefix */
-	uint8_t base, index; /* of an address; REG_* */
+	bool is_vex;	     /* has a VEX or EVEX prefix */
+	bool is_word;	     /* an operand-size prefix makes operands 16 bits wide */
+	bool has_modrm;	     /* then the following fields are set; if is_reg, only reg and rm */
+	bool is_reg;	     /* rm is a register, not memory */
+	uint8_t reg, rm;     /* 0 .. 15; reg & 7 may be an opcode extension */
+	uint8_t vex_reg;     /* the third operand, of a VEX prefix */
+	uint8_t base, index; /* of a memory operand; may be REG_* */
 	int32_t disp;
-	uint8_t disp_off; /* of a 32-bit displacement in the instruction; 0: it has none */
-	int64_t imm;	  /* the immediate or relative operand, with its sign; 0: none */
+	uint8_t disp_off; /* offset of a 32-bit displacement within the instruction; 0: none */
+	int64_t imm;	  /* immediate or relative operand, sign-extended; 0: none */
 };
 
-/* False: not an instruction that is known, or more than these `n` bytes. */
+/* Decodes the instruction at `code`. Returns false if it is not known or longer than `n` bytes. */
 bool insn_x86_64_read(const uint8_t *code, size_t n, struct insn_x86_64 *ret);
 
-/* insn_writes.c: does it write to this register, or a part of it, as an operand in its ModRM byte
- * or in its opcode? Rather so than not, where that is not sure. */
+/* insn_writes.c: true if the instruction writes the register, or a part of it, as an operand in its
+ * ModRM byte or opcode. Also true when that is not certain. */
 bool insn_writes(const struct insn_x86_64 *in, unsigned reg);
-/* The registers that it writes without naming them, a bit each. */
+/* Bit set of the registers that it writes implicitly. */
 unsigned insn_writes_besides(const struct insn_x86_64 *in);
 
 #endif

@@ -7,12 +7,11 @@
 #include "base/hash.h"
 #include "unwind/memory.h"
 
-/* What the call frame information says at an address. */
-#define PC_HAS_CFI   1u
-#define PC_IS_ROOT   2u /* the return address is undefined: nothing called this */
-#define PC_IS_SIGNAL 4u /* a signal trampoline */
-#define PC_IS_ELF_ENTRY \
-	8u /* no CFI, but within the code at the ELF entry (_start of ld.so, musl) */
+/* Flags: what the call frame information says about an address. */
+#define PC_HAS_CFI	1u
+#define PC_IS_ROOT	2u /* the return address is undefined: nothing called this */
+#define PC_IS_SIGNAL	4u /* a signal trampoline */
+#define PC_IS_ELF_ENTRY 8u /* no CFI, but in the code at the ELF entry (_start of ld.so, musl) */
 
 struct libdw_walk;
 
@@ -22,19 +21,20 @@ struct libdw_space {
 	uint32_t pid;
 	uint64_t layout;
 	const struct arch *arch;
-	size_t n_maps; /* of the address space when modules were last reported */
+	size_t n_maps; /* number of maps when modules were last reported */
 	uint64_t last_used;
 	bool attached;
 	struct hash_table pcs;	 /* address -> PC_* */
-	struct libdw_walk *walk; /* the sample being unwound: what libdwfl's callbacks are given */
+	struct libdw_walk *walk; /* the sample being unwound; argument of libdwfl's callbacks */
 };
 
-/* Reports modules, new ones also when the Dwfl exists. False when libdwfl refuses. */
+/* Reports the modules of the address space to libdwfl, also those mapped since the last call.
+ * Returns false if libdwfl refuses. */
 bool libdw_space_update(struct libdw_space *sp, const struct address_space *as);
 void libdw_space_done(struct libdw_space *sp);
-/* PC_* of a lookup address; `mod` may be NULL. */
+/* The PC_* flags of a lookup address; `mod` may be NULL. */
 unsigned libdw_space_pc(struct libdw_space *sp, Dwfl_Module *mod, uint64_t lookup);
-/* The module of ours that a module of libdwfl was reported for. */
+/* Our module for which a module of libdwfl was reported; NULL: none. */
 struct module *libdw_module(Dwfl_Module *mod);
 
 #endif

@@ -1,31 +1,30 @@
-/* method.h - a way to unwind the user part of a sample that has registers and a stack copy.
- * Private to unwind/. One row per method in unwind.c; unwind_sample() handles all that methods
- * share: kernel chains, recorded user chains, samples without a dump.
- */
+/* method.h - a way to unwind the user part of a sample that has registers and a stack copy. Private
+ * to unwind/. One row per method in unwind.c; unwind_sample() handles everything that methods
+ * share: kernel chains, recorded user chains, samples without a stack copy. */
 #ifndef UNWIND_METHOD_H
 #define UNWIND_METHOD_H
 
 #include "unwind/unwind.h"
 
-/* Where a method puts its frames, leaf first. */
+/* Where a method stores its frames, leaf first. */
 struct frame_sink {
 	struct frame *frames;
-	struct frame_place *places; /* parallel to frames; NULL: not wanted */
+	struct frame_place *places; /* parallel to frames; NULL: not requested */
 	size_t n, max;
 	const struct module *stop_module; /* set with NO_CFI, BAD_CFI, NO_BINARY */
 	bool all_registers;		  /* see unwind_stats */
-	uint64_t bottom,
-		top; /* stack pointer of the sample; behind the root's frame. 0: not known */
+	uint64_t bottom, top; /* bottom: the sample's stack pointer; top: where the root's frame
+			       * ends. 0: not known */
 };
 
 struct unwind_method_ops {
 	const char *name; /* as in --unwinder=NAME */
-	/* State of one method in one unwinder. */
+	/* Creates the state of the method for one unwinder. */
 	int (*init)(void **state, struct modules *modules, const struct unwind_options *opt,
 		    struct err *err);
 	/* Appends the user frames to the sink, the sample's ip first. */
 	enum unwind_stop (*run)(void *state, const struct perf_sample *s, struct frame_sink *sink);
-	/* The same for up to UNWIND_BATCH samples; a method has one of the two. */
+	/* run() for up to UNWIND_BATCH samples. A method has either run() or run_batch(). */
 	void (*run_batch)(void *state, const struct perf_sample *const *samples, size_t n,
 			  struct frame_sink *sinks, enum unwind_stop *stops);
 	void (*done)(void *state);
@@ -37,7 +36,8 @@ extern const struct unwind_method_ops unwind_fp_ops;	/* frame pointers */
 
 /* callchain.c: kernel (and hypervisor, guest kernel) entries of the sample's chain, leaf first. */
 void chain_kernel_frames(const struct perf_sample *s, struct frame_sink *sink);
-/* User entries, the callers from branch records where the reader has put these in the chain. */
+/* User entries of the sample's chain, leaf first. The callers may come from branch records, when
+ * the reader has put them into the chain. */
 void chain_user_frames(const struct perf_sample *s, struct frame_sink *sink);
 
 #endif

@@ -1,11 +1,12 @@
 /* rule_cache.h - rules by runtime address, one cache per worker. Private to unwind/.
  *
- * In sets of four. A key has a place of its own in its set, where it is looked for and goes when it
- * was found at another: so the hot loop looks at one place only, and keys that share it still do
- * not push each other out. An address means something only in its address space, to one kind of
- * code: these get 16-bit numbers, which share a key with the 48 address bits that user space has on
- * all supported processors. Addresses above never match and are not stored.
- */
+ * The cache is 4-way set associative. Each key has a home slot in its set. The hot loop checks the
+ * home slot only; an entry that is found in another slot of the set is swapped into its home slot.
+ * So keys that share a home slot still do not evict each other.
+ *
+ * An address is valid only within one address space and for one kind of code. Each such combination
+ * gets a 16-bit number; this number and the 48 address bits of user space (on all supported
+ * processors) form the key. Higher addresses never match and are not stored. */
 #ifndef UNWIND_RULE_CACHE_H
 #define UNWIND_RULE_CACHE_H
 
@@ -24,7 +25,7 @@
 struct rule_entry {
 	uint64_t key;	 /* 0: empty */
 	uint32_t map;	 /* rule_cache.maps[map] */
-	uint32_t number; /* of struct frame */
+	uint32_t number; /* place_id of struct frame */
 	struct rule rule;
 };
 
@@ -37,41 +38,40 @@ struct full_rule_entry {
 struct rule_cache {
 	struct rule_entry *entries;
 	struct full_rule_entry *full_entries;
-	/* Of entries; the first is NULL. Of those no entry of a space that still is refers to, some
-	 * are gone. */
+	/* The maps of the entries; maps.v[0] is NULL. A map may have been freed if only entries of
+	 * address spaces that no longer exist refer to it. */
 	VEC(const struct map *) maps;
 	struct rule_cache_map {
 		uint32_t number;	/* map_number(); 0: empty */
 		uint32_t at;		/* in maps */
-	} known[RULE_CACHE_MAPS_KNOWN]; /* by number */
+	} known[RULE_CACHE_MAPS_KNOWN]; /* direct-mapped by map_number() */
 	struct hash_table spaces;	/* layout -> number */
 	uint64_t last_layout, last_space;
 };
 
-/* 0 or -ERR_NOMEM. */
+/* Returns 0 or -ERR_NOMEM. */
 int rule_cache_init(struct rule_cache *c);
 void rule_cache_done(struct rule_cache *c);
 
-/* Makes sure that the next `n` calls of rule_cache_space() do not run out of numbers: drops all
- * entries if they would, or if there are maps of very many processes. */
+/* Ensures that the next `n` calls of rule_cache_space() do not run out of numbers: drops all
+ * entries if they would, or if `maps` has become too large. */
 void rule_cache_reserve(struct rule_cache *c, size_t n);
-/* What an address is or-ed with to make the key of its entry. `layout`: which maps there are and
- * what their code is for, as a number of the caller's, not 0. RULE_CACHE_NO_SPACE when out of
- * memory: then nothing may be cached, and no key matches. Valid until the next
- * rule_cache_reserve(). */
+/* The value to OR with an address to get its key. `layout`: a non-zero number by which the caller
+ * identifies the maps and the kind of code. Returns RULE_CACHE_NO_SPACE when out of memory: then
+ * nothing may be cached, and no key matches. Valid until the next rule_cache_reserve(). */
 uint64_t rule_cache_space(struct rule_cache *c, uint64_t layout);
 
-/* Where the entries' maps find this one. UINT32_MAX: out of memory. */
+/* The index of `map` in `maps`, for rule_entry.map. UINT32_MAX: out of memory. */
 uint32_t rule_cache_map(struct rule_cache *c, const struct map *map);
 
-/* The entry of a key that is not at its own place but elsewhere in the set; it is at its place
- * then. NULL: there is none. */
+/* Finds the entry of a key that is not in its home slot, and swaps it into its home slot. Returns
+ * NULL if there is none. */
 struct rule_entry *rule_cache_fetch(struct rule_cache *c, uint64_t key);
-/* The place of a key that has no entry, for a new one. What was there moves on to the next place of
- * the set, what was there too, and so on; from a full set the last is dropped. */
+/* Makes the home slot of a key without an entry free for a new one, and returns it. The entries
+ * from there on move to the next slot of the set; if the set is full, the last is evicted. */
 struct rule_entry *rule_cache_place(struct rule_cache *c, uint64_t key);
 
-/* Where the key belongs, whatever is there. Fibonacci hashing: the product's top bits. */
+/* The home slot of a key. Fibonacci hashing: the top bits of the product. */
 static inline size_t rule_cache_slot(uint64_t key)
 {
 	return key * 0x9e3779b97f4a7c15u >> (64 - RULE_CACHE_BITS);

@@ -42,11 +42,12 @@
 enum frame_how { FRAME_HOWS(X) FRAME_HOW_N };
 #undef X
 const char *frame_how_text(enum frame_how how);
-/* Whether the n bytes before `end` end in a call: in all that a return address has before it, as
- * far as that many are there. True for processors that are not known. */
+/* True if the `n` bytes before `end` end in a call instruction, as the code before a return address
+ * does. Pass UNWIND_CALL_BYTES_MAX bytes, or fewer if fewer are readable. Always true for
+ * processors that are not supported. */
 enum { UNWIND_CALL_BYTES_MAX = 7 };
 bool unwind_ends_in_call(uint16_t e_machine, bool is_64, const uint8_t *end, size_t n);
-/* Found by a heuristic: those that are marked '?' above. */
+/* True for frames that a heuristic found: those marked '?' above. */
 bool frame_how_is_guess(enum frame_how how);
 
 /* Why a user stack ended. X(name, text) */
@@ -71,9 +72,9 @@ bool frame_how_is_guess(enum frame_how how);
 enum unwind_stop { UNWIND_STOPS(X) UNWIND_STOP_N };
 #undef X
 const char *unwind_stop_text(enum unwind_stop stop);
-/* "NO_CFI" .., as formats for programs name it. */
+/* The name for machine-readable output: "NO_CFI" ... */
 const char *unwind_stop_name(enum unwind_stop stop);
-/* Did the copy of the stack end before the stack did? */
+/* True if the stack copy ended before the stack did. */
 static inline bool unwind_stop_is_cut(enum unwind_stop stop)
 {
 	return stop == UNWIND_STOP_TRUNCATED_STACK || stop == UNWIND_STOP_MISSING_PAGE;
@@ -81,86 +82,90 @@ static inline bool unwind_stop_is_cut(enum unwind_stop stop)
 
 struct frame {
 	uint64_t ip;	       /* runtime address: of the sample, or the return address */
-	const struct map *map; /* NULL: in no known mapping. Lives as long as the sample's batch */
+	const struct map *map; /* NULL: no known mapping. Valid as long as the sample's batch */
 	bool is_return_address;
 	bool is_kernel;
 	uint8_t how; /* enum frame_how */
-	/* A hint for tables of what is known about places in code: frames at the same place of a
-	 * file mostly have the same small number, others of that file never. 0: none, as where
-	 * there is no file. */
+	/* A hint for tables that are indexed by code address: usually the same small number for
+	 * frames at the same address of a file, never the same for different addresses of that
+	 * file. 0: none, for example where there is no file. */
 	uint32_t place_id;
 };
 
-/* THE place of "return address minus one": the address to look up for symbols, lines and CFI. A
- * return address may be the first byte of the next function when the call was the last instruction.
- */
+/* The only place that computes "return address minus one": the address to look up for symbols,
+ * lines and CFI. A return address may be the first byte of the next function when the call was the
+ * last instruction. */
 static inline uint64_t frame_lookup_ip(const struct frame *f)
 {
 	return f->ip - f->is_return_address;
 }
 
-/* Where a user frame lies on the stack. With its ip it names one activation of a function. */
+/* Where a user frame lies on the stack. Together with its ip this identifies one activation of a
+ * function. */
 struct frame_place {
 	uint64_t sp; /* stack pointer in the frame */
 	uint64_t fp; /* frame pointer, 0 when not known */
 };
 
-/* A call takes a word of stack: not more fit into the largest copy, which has 65528 bytes. */
+/* Each call uses at least one word of stack: the largest copy (65528 bytes) cannot hold more. */
 #define UNWIND_FRAMES_MAX 8192
 
-/* Frames that several stacks have in common, one by one outwards. */
+/* Frames that several stacks share, as a linked list from callee to caller. */
 struct stack_base {
 	struct frame frame;
 	struct stack_base *up; /* NULL: this frame is the outermost */
-	uint32_t depth;	       /* frames from here on outwards */
-	uint32_t tag; /* 0; whose stacks they are may keep a number here (profile: of a node) */
+	uint32_t depth;	       /* number of frames from this one to the outermost */
+	uint32_t tag; /* initially 0; free for use by the owner of the stacks (profile: a node) */
 };
 
 struct stack_trace {
 	struct frame *frames; /* storage of the unwinder, valid until its next call */
 	size_t n;
-	struct stack_base *base; /* what other samples show of the callers beyond; NULL: nothing */
+	struct stack_base *base; /* outer callers, known from other samples; NULL: none */
 	size_t n_kernel;	 /* the first n_kernel frames are kernel frames */
-	/* Of the frames from n_kernel on; NULL when not asked for, or not known by the method. */
+	/* Places of the frames from n_kernel on; NULL when not requested, or when the method does
+	 * not know them. */
 	const struct frame_place *places;
 	enum unwind_stop stop; /* of the user part */
-	/* On the stack: END: where the root's frame ends; TRUNCATED_STACK: where the copy begins.
-	 * 0: not known, and with other stops. */
+	/* A stack address. For END: where the root's frame ends; for TRUNCATED_STACK: where the
+	 * copy begins. 0 for other stops, and when not known. */
 	uint64_t edge;
 	const struct module *stop_module; /* where NO_CFI / BAD_CFI happened; else NULL */
 };
 
 enum unwind_method {
-	UNWIND_AUTO,  /* our tables; what --unwinder=cfi names */
+	UNWIND_AUTO,  /* our own tables (--unwinder=cfi) */
 	UNWIND_LIBDW, /* plain libdwfl: the oracle */
 	UNWIND_FP,    /* frame pointers in the stack copy only */
-	UNWIND_FULL,  /* our tables without their short cuts: what AUTO must be equal to */
+	UNWIND_FULL,  /* our own tables without the fast path; must give the same result as AUTO */
 };
 
 struct unwind_options {
 	enum unwind_method method;
 	unsigned max_frames; /* user frames; 0: UNWIND_FRAMES_MAX */
-	bool no_guess;	     /* no steps that frame_how_is_guess() */
+	bool no_guess;	     /* take no steps for which frame_how_is_guess() is true */
 	bool places;	     /* fill stack_trace.places, which stitching needs */
 	const char *arch;    /* of the recording ("x86_64", "aarch64"); NULL: this machine's */
-	/* Call frame information and bytes of code without a file. NULL: nothing is known of any.
-	 * Must outlive the unwinder. UNWIND_LIBDW and UNWIND_FP do not ask. */
+	/* Call frame information and machine code of JIT compilers, for code without a file. NULL:
+	 * none is known. Must outlive the unwinder. Not used by UNWIND_LIBDW and UNWIND_FP. */
 	struct jit_codes *jit;
 };
 
 struct unwinder; /* opaque */
 
-/* For samples of one thread at a time; modules must outlive it. 0 or negative with *err. */
+/* An unwinder may be used by one thread at a time. `modules` must outlive it. Returns 0, or a
+ * negative error code with *err. */
 int unwinder_new(struct unwinder **ret, struct modules *modules, const struct unwind_options *opt,
 		 struct err *err);
 void unwinder_free(struct unwinder *u); /* NULL is allowed */
 
-/* Never fails: what could not be unwound is said in trace->stop. Uses the stack copy when the
- * sample has registers and stack; else the recorded user call chain; else only the sample's ip. */
+/* Never fails: trace->stop says why the stack ends. Uses the stack copy when the sample has
+ * registers and a copy; otherwise the recorded user call chain; otherwise only the sample's ip. */
 void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack_trace *trace);
 
 #define UNWIND_EXPECT_BYTES 1024
-/* Says that the sample will be unwound soon: fetches the part of its stack that most walks read. */
+/* Prefetches the part of the sample's stack copy that most walks read. Call it a little before the
+ * sample is unwound. */
 PREFETCHING void unwind_expect(const struct perf_sample *s)
 {
 	const uint8_t *line = s->user_stack;
@@ -169,38 +174,39 @@ PREFETCHING void unwind_expect(const struct perf_sample *s)
 		__builtin_prefetch(line + i);
 }
 
-/* The same for up to UNWIND_BATCH samples. Faster than one by one, because their accesses to memory
- * overlap. The traces live until the next call. */
+/* unwind_sample() for up to UNWIND_BATCH samples. Faster than one by one, because their cache
+ * misses overlap. The traces are valid until the next call. */
 #define UNWIND_BATCH 16
 void unwind_samples(struct unwinder *u, const struct perf_sample *const *samples, size_t n,
 		    struct stack_trace *traces);
 
-/* Moves what the traces point to into `room`, where it lives as long as all that is allocated there
- * (base/scratch.h). 0 or -ERR_NOMEM, after which the traces must not be used. */
+/* Copies what the traces point to into `room`, where it stays valid as long as other allocations of
+ * `room` (base/scratch.h). Returns 0, or -ERR_NOMEM, after which the traces must not be used. */
 int stack_traces_keep(struct stack_trace *traces, size_t n, struct scratch *room);
 
 /* ---- references in machine code ------------------------------------------------------------
  *
- * For comparing the code of two builds: what differs only by where things lie is the same.
- * Source of truth: Intel SDM volume 2. */
+ * For comparing the code of two builds: code that differs only by the addresses it refers to counts
+ * as equal. Source of truth: Intel SDM volume 2. */
 
 struct code_reference {
-	uint8_t bytes;	     /* of the instruction */
-	uint8_t first, last; /* its bytes [first, last) hold the distance; first == last: none */
-	int64_t distance;    /* from the instruction's first byte to what it names */
-	uint8_t loads; /* bytes that are read or written there; 0: only its address is taken */
-	bool is_jump;  /* or a call: what is named is code */
+	uint8_t bytes;	     /* length of the instruction */
+	uint8_t first, last; /* bytes [first, last) of it hold the distance; equal: no reference */
+	int64_t distance;    /* in bytes, from the start of the instruction to its target */
+	uint8_t loads;	     /* bytes read or written at the target; 0: only its address is taken */
+	bool is_jump;	     /* a jump or call: the target is code */
 };
-/* Reads the instruction of x86-64 at `code`, of which n bytes are left. False: it is not known. */
+/* Decodes the x86-64 instruction at `code`, where `n` bytes can be read. Returns false if the
+ * instruction is not known. */
 bool code_reference_read(const uint8_t *code, size_t n, struct code_reference *ret);
 
 struct unwind_stats {
-	uint64_t stops[UNWIND_STOP_N]; /* user stacks by end, from dumps */
+	uint64_t stops[UNWIND_STOP_N]; /* user stacks from stack copies, by why they ended */
 	uint64_t frames, frames_by_how[FRAME_HOW_N];
-	uint64_t user_stacks;	/* samples that had registers and a dump */
-	uint64_t all_registers; /* of these, such as took all registers to follow (AUTO, FULL) */
+	uint64_t user_stacks;	/* samples with registers and a stack copy */
+	uint64_t all_registers; /* those of them that needed the full walk (AUTO, FULL) */
 };
-/* Of all samples so far; lives with the unwinder. */
+/* Totals of all samples so far. Valid as long as the unwinder. */
 const struct unwind_stats *unwinder_stats(const struct unwinder *u);
 void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);
 

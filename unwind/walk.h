@@ -1,8 +1,8 @@
 /* walk.h - walking the stack of one sample by rules. Private to unwind/.
  *
- * walk_fast() carries sp, fp, the pc and the link register only. When a rule needs another register
- * in a frame where it is not known, the sample is walked again by walk_full(), which carries all.
- */
+ * walk_fast() tracks only sp, fp, the pc and the link register. When a rule needs another register
+ * in a frame where its value is not known, walk_full(), which tracks all registers, walks the
+ * sample again. */
 #ifndef UNWIND_WALK_H
 #define UNWIND_WALK_H
 
@@ -13,7 +13,7 @@
 #include "unwind/method.h"
 #include "unwind/rule_cache.h"
 
-/* What is known of a frame without full registers. */
+/* The state of a frame without full registers. */
 struct cursor {
 	uint64_t ip;
 	uint64_t lr; /* link register, on processors that have one */
@@ -30,22 +30,22 @@ struct cursor {
 
 /* The walk of one sample. */
 struct walk {
-	/* The present frame: its rule is in *entry if that has this key, else nowhere yet. At the
-	 * root, sp is behind all that was read. */
+	/* The current frame. Its rule is in *entry if the key there equals `key`; otherwise it has
+	 * not been looked up yet. At the root, c.sp is above everything that was read. */
 	struct cursor c;
 	uint64_t key;
 	struct rule_entry *entry;
-	/* Where the next frame goes, and its place, unless NULL. */
+	/* Where to store the next frame and its place (next_place may be NULL). */
 	struct frame *next;
 	struct frame_place *next_place;
 	const struct frame *frames_end;
-	uint16_t usual_kinds; /* see walk_fast.c */
-	/* For the hot loop: words can be read at memory.sp + 0 .. n_word_starts - 1; where the copy
-	 * of a word is, minus where the word was. */
+	uint16_t usual_kinds; /* set of kinds, see walk_fast.c */
+	/* For the hot loop: words can be read at memory.sp + 0 .. n_word_starts - 1. copy_bias:
+	 * address of the copy of a word minus the word's runtime address. */
 	const uint8_t *stack;
 	uint64_t n_word_starts, copy_bias;
 	struct memory memory;
-	uint64_t space_key; /* of the sample's address space in the cache */
+	uint64_t space_key; /* of the sample's address space, see rule_cache_space() */
 	uint64_t code_mask; /* see arch_code_mask() */
 	bool is_described;  /* a JIT compiler described its code */
 
@@ -53,9 +53,9 @@ struct walk {
 	const struct perf_sample *s;
 	const struct arch *arch;
 	struct frame_sink *sink;
-	const struct frame *frames; /* the walk's first */
+	const struct frame *frames; /* the first frame of this walk */
 	enum unwind_stop stop;
-	/* What was asked of a JIT compiler last. */
+	/* The last look-up of a JIT compiler's description. */
 	struct jit_answer {
 		bool is_known, is_described;
 		uint64_t ip;
@@ -63,12 +63,12 @@ struct walk {
 	} jit;
 };
 
-/* Functions of JIT compilers whose machine code was followed; of one worker. A zeroed one is empty.
- */
+/* Per worker: the JIT-compiled functions whose machine code was analysed. A zeroed struct is
+ * empty. */
 struct jit_code {
 	struct hash_table by_code; /* address of the bytes -> index in rows */
 	VEC(struct code_rows) rows;
-	size_t n_rows; /* in all of them */
+	size_t n_rows; /* total */
 };
 
 #define MAPS_KNOWN 256
@@ -79,28 +79,29 @@ struct jit_code {
 
 #define CODE_FILTER_BITS 12
 
-/* One worker: what stays between samples. */
+/* Per worker: the state that is kept between samples. */
 struct cfi_worker {
 	struct modules *modules;
 	bool no_guess;
-	bool full_only;	      /* no fast walks */
-	unsigned guess_share; /* of the frames of late, see walk_fast.c */
+	bool full_only;	      /* never use walk_fast() */
+	unsigned guess_share; /* share of guesses in recent frames, see walk_fast.c */
 	struct jit_cursor jitdumps;
-	/* By PERF_REGS_ABI_*: the processor (NULL: unsupported), and where the registers that every
-	 * walk begins with are in samples of the last mask. */
+	/* By PERF_REGS_ABI_*: the processor (NULL: not supported), and where the registers that
+	 * every walk starts with are in samples with the register mask `mask` (the last one
+	 * seen). */
 	struct cfi_registers {
 		const struct arch *arch;
 		uint64_t mask;
 		int8_t pc, sp, fp, lr; /* index in perf_regs.regs; -1: not recorded */
 	} registers[3];
 	struct rule_cache cache;
-	/* By map id: the modules of the maps that were asked for last. */
+	/* Direct-mapped by map id: modules of maps that were looked up recently. */
 	struct known_module {
 		uint32_t map; /* id; 0: empty */
 		const struct module *mod;
 		struct cfi_module *cm;
 	} modules_of[MAPS_KNOWN];
-	/* By address: what was asked for last of code without call frame information. */
+	/* Direct-mapped by address: recent results for code without call frame information. */
 	struct known_code {
 		uint32_t map;	   /* id; 0: empty */
 		uint64_t ip, bias; /* address - vaddr */
@@ -110,15 +111,16 @@ struct cfi_worker {
 		uint8_t ahead; /* enum code_ahead */
 	} codes[CODES_KNOWN];
 	struct jit_code jit_code;
-	/* By return address: frames by machine code that fp_owner.c has asked for. */
+	/* Direct-mapped by return address: frames by machine code, for fp_owner.c. */
 	struct known_frame {
 		uint32_t map; /* id; 0: empty */
 		bool is_known;
 		uint64_t ra;
 		struct code_frame frame;
 	} frames[FRAMES_KNOWN];
-	/* Of fp_owner.c: parts of the address space with code of files. Is there HotSpot? Its own
-	 * code calls what it compiles through a function with a frame record only. */
+	/* For fp_owner.c: the parts of the address space that contain code of files. is_hotspot:
+	 * libjvm.so is mapped; HotSpot's own code calls compiled code only through a function with
+	 * a frame record. */
 	struct code_filter {
 		uint64_t layout, n_maps;
 		bool is_hotspot;
@@ -127,13 +129,14 @@ struct cfi_worker {
 	struct walk walks[UNWIND_BATCH];
 };
 
-/* Not an enum unwind_stop: the fast walk cannot go on. */
+/* Not an enum unwind_stop: walk_fast() cannot continue. */
 #define WALK_NEEDS_ALL ((enum unwind_stop)UNWIND_STOP_N)
-/* Not an enum unwind_stop: go on with the next frame. */
+/* Not an enum unwind_stop: continue with the next frame. */
 #define WALK_ON ((enum unwind_stop)(UNWIND_STOP_N + 1))
 
-/* Walks several samples of one processor frame by frame in turns, so that their cache misses
- * overlap. Each begins at its `c`; sets each `stop`. The array is used up. */
+/* Walks several samples of the same processor, taking one frame of each in turn, so that their
+ * cache misses overlap. Each walk starts at its `c`; its `stop` is set at the end. Overwrites the
+ * array `walks`. */
 void walk_fast(struct walk **walks, size_t n);
 enum unwind_stop walk_full(struct walk *w, const struct regs *regs);
 
@@ -155,16 +158,16 @@ static inline bool walk_word(const struct walk *w, uint64_t addr, unsigned word_
 	return true;
 }
 
-/* NULL: none. */
+/* The map of a rule entry; NULL: none. */
 static inline const struct map *walk_map(const struct walk *w, const struct rule_entry *e)
 {
 	return w->worker->cache.maps.v[e->map];
 }
 
-/* Is the present frame on another stack than the one that was copied? */
+/* True if the current frame is on another stack than the copied one. */
 bool walk_is_elsewhere(const struct walk *w);
 
-/* Why reading `addr` failed. */
+/* The reason why reading `addr` failed. */
 static inline enum unwind_stop walk_read_stop(const struct walk *w, uint64_t addr)
 {
 	if (walk_is_elsewhere(w))
@@ -173,7 +176,7 @@ static inline enum unwind_stop walk_read_stop(const struct walk *w, uint64_t add
 						      : UNWIND_STOP_BAD_MEMORY;
 }
 
-/* Appends the frame *c, whose rule is in *e; false when there is no room. */
+/* Appends the frame *c, whose rule is *e. Returns false when there is no room. */
 static inline bool walk_push(struct walk *w, const struct cursor *c, const struct rule_entry *e)
 {
 	struct frame *f = w->next;
@@ -193,7 +196,7 @@ static inline bool walk_push(struct walk *w, const struct cursor *c, const struc
 	return true;
 }
 
-/* Takes back the last frame. */
+/* Removes the last frame. */
 static inline void walk_pop(struct walk *w)
 {
 	w->next--;
@@ -201,10 +204,11 @@ static inline void walk_pop(struct walk *w)
 		w->next_place--;
 }
 
-/* The rule of an address that is not in the cache, put there if it can be, else in *own. */
+/* The rule of an address that is not in its home slot of the cache. Stored in the cache if
+ * possible, otherwise in *own. */
 struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rule_entry *own);
 
-/* The rule of an address. The result is valid until the next call. */
+/* The rule of an address. Valid until the next call. */
 static inline struct rule_entry *walk_rule(struct walk *w, uint64_t lookup_ip,
 					   struct rule_entry *own)
 {
@@ -216,118 +220,121 @@ static inline struct rule_entry *walk_rule(struct walk *w, uint64_t lookup_ip,
 	return e;
 }
 
-/* The complete rule of an address in `map` whose packed rule is neither an end nor missing. `bias`:
- * runtime address minus vaddr there. NULL when out of memory. */
+/* The complete rule of an address in `map`, if its packed rule is neither RULE_END nor missing.
+ * `bias`: runtime address minus vaddr there. NULL when out of memory. */
 const struct full_rule *walk_full_rule(struct walk *w, const struct map *map, uint64_t lookup_ip,
 				       uint64_t *bias);
 
-/* What is known about the module of a map, and the vaddr of `ip`; NULL: no image, not for this
- * walk's processor, or ip is in none of its segments. */
+/* The unwinding state of the module of a map, and the vaddr of `ip`. NULL: no image, another
+ * processor, or `ip` is in none of its segments. */
 struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t ip, uint64_t *vaddr);
 
-/* jit_info.c: a JIT compiler's description of the code at `ip`; false: nothing. */
+/* jit_info.c: a JIT compiler's description of the code at `ip`; false: none. */
 bool jit_info_find(struct walk *w, uint64_t ip, struct jit_unwind_info *ret);
-/* Finds the caller of the frame *c by a JIT compiler's description of its code. WALK_ON
- * and the caller in *c (but not is_return_address), WALK_NEEDS_ALL, or why it ends here;
- * UNWIND_STOP_NO_CFI: there is none. */
+/* Finds the caller of the frame *c by a JIT compiler's description of its code. Returns WALK_ON and
+ * the caller in *c (except is_return_address), WALK_NEEDS_ALL, or why the stack ends;
+ * UNWIND_STOP_NO_CFI: there is no description. */
 enum unwind_stop jit_step(struct walk *w, struct cursor *c);
-/* The complete rule; NULL: there is no description, or that this is the outermost frame. `bias` as
+/* The complete rule; NULL: no description, or it says that this is the outermost frame. `bias` as
  * in walk_full_rule(). */
 const struct full_rule *jit_full_rule(struct walk *w, uint64_t ip, struct arena *arena,
 				      uint64_t *bias);
 
-/* red_zone.c: the CFA of the sample's own frame *c in `map`, whose rule reads it from below the
- * stack pointer, where nothing was copied. False: not found. */
+/* red_zone.c: finds the CFA of the sample's own frame *c in `map` when the rule reads it from below
+ * the stack pointer, where nothing was copied. Returns false if it is not found. */
 bool red_zone_find(struct walk *w, const struct cursor *c, const struct map *map, uint64_t *cfa);
 
-/* code_step.c: does to *frame what the instruction at vaddr does. False: there is none, or it is
- * not understood. Of a processor with a code_step() only. */
+/* code_step.c: applies the instruction at vaddr to *frame. Returns false if there is none or it is
+ * not understood. Only for processors with a code_step(). */
 bool code_insn_at(const struct cfi_module *cm, uint64_t vaddr, struct code_frame *frame,
 		  struct code_insn *ret);
 
-/* code_step.c: does the code from `ip` on, in a file, give the frame pointer back to its caller as
- * a function does whose frame begins there? Only the way that takes no branch is followed, unless
- * it ends in a trap. */
+/* code_step.c: true if the code from `ip` on, in a file, restores the caller's frame pointer as a
+ * function does whose own frame record is at the frame pointer. Follows only the path that takes no
+ * branch, unless that path ends in a trap. */
 bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip);
 
-/* code_step.c: finds the caller of the frame *c in `map`, of a file, by its function's machine
- * code. WALK_ON and the caller in *c (but not is_return_address); UNWIND_STOP_TRUNCATED_STACK: it
- * was not copied; UNWIND_STOP_NO_CFI: not known. */
+/* code_step.c: finds the caller of the frame *c in `map`, which is of a file, by the machine code
+ * of its function. Returns WALK_ON and the caller in *c (except is_return_address);
+ * UNWIND_STOP_TRUNCATED_STACK: the return address was not copied; UNWIND_STOP_NO_CFI: not known. */
 enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *map);
 
-/* code_step.c: does the sample's own code, in `map` of a file, come to a jump before any return, so
- * that it may have a frame of which nothing is known? */
+/* code_step.c: true if the sample's own code, in `map` of a file, comes to an indirect jump before
+ * any return: then it may have a frame of which nothing is known. */
 bool leaves_by_switch(struct walk *w, const struct map *map, const struct cursor *c);
 
-/* code_ahead.c: the frame at vaddr by the way from there to the return, for code whose function is
- * not known. `is_called`: it is a return address. */
+/* code_ahead.c: the frame at vaddr, found on the path from there to the return, for code whose
+ * function is not known. `is_called`: vaddr is a return address. */
 enum code_ahead code_ahead(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
 			   struct code_frame *ret);
 
-/* The caller of *c by a frame, in *ret but is_return_address; WALK_ON, or why it is not known. */
+/* Computes the caller of *c from the frame *f. Returns WALK_ON and the caller in *ret (except
+ * is_return_address), or why it is not known. */
 enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struct code_frame *f,
 			     struct cursor *ret);
 
-/* jit_code.c: the same as code_step() for code without a file, where a JIT compiler has told its
- * bytes. *has_fp: does nothing in the code speak against a frame pointer in this frame? */
+/* jit_code.c: code_step() for code without a file, if a JIT compiler has recorded its bytes.
+ * *has_fp: false if the machine code shows that this frame has no frame pointer. */
 enum unwind_stop jit_code_step(struct walk *w, struct cursor *c, bool *has_fp);
-/* The stack pointer in the caller of *c, code without a file with a frame pointer; `ra`: its return
- * address. */
+/* The stack pointer in the caller of *c, for JIT-compiled code with a frame pointer. `ra`: its
+ * return address. */
 uint64_t jit_caller_sp(struct walk *w, const struct cursor *c, uint64_t ra);
-/* Is the frame of code without a file at ip found by its frame pointer, or not at all? */
+/* True if the frame of the JIT-compiled code at `ip` can only be found by its frame pointer. */
 bool jit_goes_by_fp(struct walk *w, uint64_t ip);
 void jit_code_done(struct jit_code *j);
 
-/* fp_owner.c: whose is the frame record at the frame pointer of *c, a frame in `map` whose code may
- * have none? */
+/* fp_owner.c: which frame the frame record at the frame pointer of *c belongs to. *c is a frame in
+ * `map` whose code may not set up a record. */
 enum fp_owner {
-	FP_OWNER_SELF,	  /* nothing says that it is not the frame's own */
-	FP_OWNER_CALLER,  /* a caller's, and the frame's caller is in *caller but is_return_address
-			   */
+	FP_OWNER_SELF,	  /* nothing shows that it is not the frame's own */
+	FP_OWNER_CALLER,  /* a caller's; the frame's own caller is in *caller (except
+			   * is_return_address) */
 	FP_OWNER_UNKNOWN, /* it may be a caller's */
 };
 enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,
 			    struct cursor *caller);
-/* jit_owner.c: the same for code without a file. FP_OWNER_SELF: return addresses of files may say
- * more. */
+/* jit_owner.c: fp_owner_find() for code without a file. After FP_OWNER_SELF return addresses into
+ * files may still show more. */
 enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hotspot,
 			     struct cursor *caller);
-/* The stack pointer in the caller of what has its frame record at fp, in code without a file. */
+/* The stack pointer in the caller of the JIT-compiled code whose frame record is at `fp`. */
 uint64_t jit_sender_sp(struct walk *w, uint64_t fp);
-/* What the machine code says of the function, with a frame pointer, that may own the record at
- * c->fp and has called what returns to `ra`, the word at `at`. FP_OWNER_SELF: does not own it. */
+/* Asks the machine code of the function to which `ra` returns, the word at `at`, whether the record
+ * at c->fp is that function's. FP_OWNER_SELF: it is not. */
 enum fp_owner fp_owner_by_code(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at);
 
-/* go_step.c: the same for functions of Go's runtime that change stacks. `kind`: RULE_STACK_SWITCH,
- * RULE_GO_THREAD, RULE_GO_CALLBACK. */
+/* go_step.c: finds the caller for functions of Go's runtime that switch stacks. `kind`:
+ * RULE_STACK_SWITCH, RULE_GO_THREAD or RULE_GO_CALLBACK. */
 enum unwind_stop go_step(struct walk *w, struct cursor *c, enum rule_kind kind,
 			 const struct map *map);
 
 /* ---- fallback.c: frames without call frame information -------------------------------------- */
 
 /* Tries to find the caller of the frame *c in `map` (may be NULL), for which there is no rule:
- * `kind` is RULE_NO_CFI or later in the enum. WALK_ON and the caller in *c, or why it ends here. */
+ * `kind` is RULE_NO_CFI or a later value of the enum. Returns WALK_ON and the caller in *c, or why
+ * the stack ends here. */
 enum unwind_stop fallback_step(struct walk *w, struct cursor *c, enum rule_kind kind,
 			       const struct map *map);
 
-/* The sample's own frame *c seems to be the outermost, because its rule found 0 for the return
- * address. Is that so, or is the rule wrong, as at the return of OpenSSL's x25519_fe64_mul? WALK_ON
- * and the caller in *c, UNWIND_STOP_END or (without guesses) UNWIND_STOP_BAD_CFI. */
+/* The sample's own frame *c seems to be the outermost, because its rule gave 0 for the return
+ * address. Checks whether the rule is wrong, as it is at the return of OpenSSL's x25519_fe64_mul.
+ * Returns WALK_ON and the caller in *c, UNWIND_STOP_END, or (without guesses)
+ * UNWIND_STOP_BAD_CFI. */
 enum unwind_stop fallback_first_end(struct walk *w, struct cursor *c);
 
 /* ---- fallback_cached.c: the short way for frames at an address that the fallback has met */
 
-/* The same as fallback_step() for the walk's present frame, whose rule this is, of RULE_NO_CFI.
- * False: not found in the short way, nothing has changed. */
+/* A fast form of fallback_step() for the current frame of the walk, whose rule is *r. Returns false
+ * if that does not apply; then nothing has changed. */
 bool fallback_cached(struct walk *w, const struct rule *r);
 
-/* The address is in code without a file. */
+/* Notes in the cached rule that the address is in code without a file. */
 void fallback_note_jit(struct walk *w, uint64_t lookup_ip);
-/* It is in a function with a name, in such a frame. */
+/* Notes in the cached rule that the address is in a named function, with frame *f. */
 void fallback_note_code(struct walk *w, uint64_t lookup_ip, const struct code_frame *f);
 
-/* jit_info.c: the rule of an address in the function. False: its call frame information is damaged,
- * is for more than one function or a signal frame, or does not cover ip. */
+/* jit_info.c: the rule of an address in the function. Returns false if its call frame information
+ * is damaged, describes more than one function or a signal frame, or does not cover `ip`. */
 bool jit_rule(const struct jit_unwind_info *info, const struct arch *arch, uint64_t ip,
 	      struct rule *ret);
 
