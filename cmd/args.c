@@ -52,6 +52,38 @@ int args_u64(const char *option, const char *text, uint64_t min, uint64_t max, u
 	return 0;
 }
 
+int args_real(const char *option, const char *text, double top, double percents, const char *what,
+	      double *ret, struct err *err)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (percents > 0 && end != text && !strcmp(end, "%")) {
+		v /= percents;
+		end++;
+	}
+	if (end == text || *end || !(v >= 0 && v <= top))
+		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is no %s", option, text, what);
+	*ret = v;
+	return 0;
+}
+
+bool args_size(const char *text, uint64_t unit, uint64_t *ret)
+{
+	static const char letters[] = "BKMG";
+	const char *letter;
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	letter = *end ? strchr(letters, *end) : NULL;
+	if (!isdigit((unsigned char)text[0]) || errno || (*end && (!letter || end[1])))
+		return false;
+	if (letter)
+		unit = 1ull << 10 * (letter - letters);
+	return !__builtin_mul_overflow(*ret, unit, ret);
+}
+
 int args_address(const char *option, const char *text, uint64_t *ret, struct err *err)
 {
 	char *end;
@@ -88,53 +120,57 @@ static int empty_list(const char *option, struct err *err)
 	return err_set(err, ERR_USAGE, NULL, "%s: the list is empty", option);
 }
 
-int args_filter_numbers(const char *option, const char *text, bool tids, struct sample_filter *f,
-			struct err *err)
+int args_numbers(void *list, const char *option, char *text, struct err *err)
 {
+	struct number_list *numbers = list;
+	const char *rest = text;
 	char item[32];
 	uint64_t v;
 	int rc;
 
 	if (!*text)
 		return empty_list(option, err);
-	while (next_item(&text, item, sizeof item)) {
+	while (next_item(&rest, item, sizeof item)) {
 		rc = args_u64(option, item, 0, UINT32_MAX, &v, err);
 		if (rc)
 			return rc;
-		if (tids ? vec_push(&f->tids, (uint32_t)v) : vec_push(&f->pids, (uint32_t)v))
+		if (vec_push(numbers, (uint32_t)v))
 			return err_nomem(err);
 	}
 	return 0;
 }
 
-int args_filter_cpus(const char *text, struct sample_filter *f, struct err *err)
+int args_cpus(void *list, const char *option, char *text, struct err *err)
 {
+	struct cpu_list *cpus = list;
+	const char *rest = text;
 	char item[32], *dash;
 	uint64_t first, last;
 	int rc;
 
 	if (!*text)
-		return empty_list("--cpu", err);
-	while (next_item(&text, item, sizeof item)) {
+		return empty_list(option, err);
+	while (next_item(&rest, item, sizeof item)) {
 		dash = strchr(item, '-');
 		if (dash)
 			*dash++ = '\0';
-		rc = args_u64("--cpu", item, 0, UINT32_MAX, &first, err);
+		rc = args_u64(option, item, 0, UINT32_MAX, &first, err);
 		if (!rc)
-			rc = args_u64("--cpu", dash ? dash : item, 0, UINT32_MAX, &last, err);
+			rc = args_u64(option, dash ? dash : item, 0, UINT32_MAX, &last, err);
 		if (!rc && first > last)
-			rc = err_set(err, ERR_USAGE, NULL, "--cpu: '%s-%s' ends before it begins",
-				     item, dash);
+			rc = err_set(err, ERR_USAGE, NULL, "%s: '%s-%s' ends before it begins",
+				     option, item, dash);
 		if (rc)
 			return rc;
-		if (vec_push(&f->cpus, (struct cpu_range){(uint32_t)first, (uint32_t)last}))
+		if (vec_push(cpus, (struct cpu_range){(uint32_t)first, (uint32_t)last}))
 			return err_nomem(err);
 	}
 	return 0;
 }
 
-int args_filter_names(const char *option, char *text, struct name_list *names, struct err *err)
+int args_names(void *list, const char *option, char *text, struct err *err)
 {
+	struct name_list *names = list;
 	char *save = NULL, *item;
 
 	for (item = strtok_r(text, ",", &save); item; item = strtok_r(NULL, ",", &save))

@@ -16,7 +16,6 @@
 
 #define OPTIONS_TARGET struct args
 #include "cmd/options.h"
-#include "cmd/perf_record.h"
 
 #define EXIT_TROUBLE 2
 
@@ -47,20 +46,11 @@ static int bad_value(struct err *err, const char *option, const char *text, cons
 	return err_set(err, ERR_USAGE, NULL, "%s: '%s' is not %s", option, text, wants);
 }
 
-static int set_u32(const char *option, const char *text, uint32_t min, uint32_t *ret,
-		   struct err *err)
-{
-	uint64_t v;
-	int rc = args_u64(option, text, min, INT32_MAX, &v, err);
-
-	if (!rc)
-		*ret = (uint32_t)v;
-	return rc;
-}
-
 /* "12,34" */
-static int add_pids(struct pid_vec *list, const char *option, const char *text, struct err *err)
+static int add_pids(void *target, const char *option, char *text, struct err *err)
 {
+	struct pid_vec *list = target;
+
 	for (const char *p = text;;) {
 		char *end;
 		long n;
@@ -78,30 +68,24 @@ static int add_pids(struct pid_vec *list, const char *option, const char *text, 
 }
 
 /* perf-record(1), -m: a number of pages, or a size with a letter. */
-static int set_ring_bytes(void *target, char *text, struct err *err)
+static int set_ring_bytes(void *bytes, const char *option, char *text, struct err *err)
 {
-	static const char letters[] = "BKMG";
-	const char *letter;
 	uint64_t v;
-	char *end;
 
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	letter = *end ? strchr(letters, *end) : NULL;
-	if (text[0] < '0' || text[0] > '9' || errno || !v || v > 1 << 30 ||
-	    (*end && (!letter || end[1])))
-		return bad_value(err, "-m", text, "a number of pages or a size like 512K or 16M");
-	v *= letter ? 1ull << 10 * (letter - letters) : (uint64_t)sysconf(_SC_PAGESIZE);
+	if (!args_size(text, (uint64_t)sysconf(_SC_PAGESIZE), &v) || !v)
+		return bad_value(err, option, text, "a number of pages or a size like 512K or 16M");
 	if (v > 1u << 30)
-		return bad_value(err, "-m", text, "at most 1G");
-	((struct args *)target)->opt.ring_bytes = (size_t)v;
+		return bad_value(err, option, text, "at most 1G");
+	*(size_t *)bytes = (size_t)v;
 	return 0;
 }
 
-static int set_call_graph(void *target, char *text, struct err *err)
+static int set_call_graph(void *target, const char *option, char *text, struct err *err)
 {
 	static const char dwarf_bytes[] = "dwarf,";
 	struct capture_options *o = &((struct args *)target)->opt;
+	uint64_t v;
+	int rc;
 
 	if (!strcmp(text, "dwarf")) {
 		o->call_graph = CALL_GRAPH_DWARF;
@@ -111,80 +95,60 @@ static int set_call_graph(void *target, char *text, struct err *err)
 		o->call_graph = CALL_GRAPH_NONE;
 	} else if (!strncmp(text, dwarf_bytes, sizeof dwarf_bytes - 1)) {
 		o->call_graph = CALL_GRAPH_DWARF;
-		return set_u32("--call-graph dwarf", text + sizeof dwarf_bytes - 1, 8,
-			       &o->stack_bytes, err);
+		rc = args_u64("--call-graph dwarf", text + sizeof dwarf_bytes - 1, 8, INT32_MAX, &v,
+			      err);
+		o->stack_bytes = rc ? 0 : (uint32_t)v;
+		return rc;
 	} else {
-		return bad_value(err, "--call-graph", text, "dwarf[,BYTES], fp or none");
+		return bad_value(err, option, text, "dwarf[,BYTES], fp or none");
 	}
 	return 0;
 }
 
-static int set_dwarf(void *target, char *unused, struct err *err)
-{
-	(void)unused;
-	(void)err;
-	((struct args *)target)->opt.call_graph = CALL_GRAPH_DWARF;
-	return 0;
-}
-
-static int set_duration(void *target, char *text, struct err *err)
+static int set_duration(void *seconds, const char *option, char *text, struct err *err)
 {
 	char *end;
 	double v = strtod(text, &end);
 
 	if (end == text || *end || !(v > 0 && v < 1e9))
-		return bad_value(err, "--duration", text, "a number of seconds");
-	((struct args *)target)->opt.duration_s = v;
+		return bad_value(err, option, text, "a number of seconds");
+	*(double *)seconds = v;
 	return 0;
 }
 
-static int add_events(void *target, char *text, struct err *err)
+static int add_events(void *target, const char *option, char *text, struct err *err)
 {
 	struct capture_options *o = &((struct args *)target)->opt;
 
 	if (o->n_events == CAPTURE_EVENTS_MAX)
-		return err_set(err, ERR_USAGE, NULL, "-e: more than %d times", CAPTURE_EVENTS_MAX);
+		return err_set(err, ERR_USAGE, NULL, "%s: more than %d times", option,
+			       CAPTURE_EVENTS_MAX);
 	o->events[o->n_events++] = text;
 	return 0;
 }
 
-static int set_frequency(void *target, char *text, struct err *err)
+static int set_frequency(void *target, const char *option, char *text, struct err *err)
 {
 	struct capture_options *o = &((struct args *)target)->opt;
+	uint64_t v = UINT32_MAX; /* the kernel's limit is applied later, with a warning */
+	int rc = strcmp(text, "max") ? args_u64(option, text, 1, INT32_MAX, &v, err) : 0;
 
 	o->period = 0;
-	if (!strcmp(text, "max")) {
-		o->frequency_hz =
-			UINT32_MAX; /* the kernel's limit is applied later, with a warning */
-		return 0;
-	}
-	return set_u32("-F", text, 1, &o->frequency_hz, err);
+	o->frequency_hz = (unsigned)v;
+	return rc;
 }
 
-static int set_period(void *target, char *text, struct err *err)
+static int set_period(void *target, const char *option, char *text, struct err *err)
 {
 	struct capture_options *o = &((struct args *)target)->opt;
 
 	o->frequency_hz = 0;
-	return args_u64("-c", text, 1, INT64_MAX, &o->period, err);
-}
-
-static int set_delay(void *target, char *text, struct err *err)
-{
-	return set_u32("-D", text, 0, &((struct args *)target)->opt.delay_ms, err);
-}
-
-static int set_pids(void *target, char *text, struct err *err)
-{
-	return add_pids(&((struct args *)target)->pids, "-p", text, err);
-}
-
-static int set_tids(void *target, char *text, struct err *err)
-{
-	return add_pids(&((struct args *)target)->tids, "-t", text, err);
+	return args_u64(option, text, 1, INT64_MAX, &o->period, err);
 }
 
 /* ---- options ----------------------------------------------------------------------------- */
+
+static const struct option_choice dwarf_only[] = {{"dwarf", CALL_GRAPH_DWARF}, {NULL, 0}};
 
 /* One row, one option. Long names of the short options are perf's. */
 static const struct option_row options[] = {
@@ -192,8 +156,8 @@ static const struct option_row options[] = {
 	{'a', "all-cpus", NULL, NULL, "all processes, on all CPUs (with a command: while it runs)",
 	 SETS_FLAG(opt.system_wide)},
 	{'p', "pid", NULL, "PID[,PID..]", "processes, with threads and children they start later",
-	 CALLS(set_pids)},
-	{'t', "tid", NULL, "TID[,TID..]", "threads", CALLS(set_tids)},
+	 SETS_BY(pids, struct pid_vec, add_pids)},
+	{'t', "tid", NULL, "TID[,TID..]", "threads", SETS_BY(tids, struct pid_vec, add_pids)},
 	{'G', "cgroup", NULL, "PATH", "processes of a cgroup", SETS_TEXT(opt.cgroup)},
 	{'C', "cpu", NULL, "CPUS", "only on these CPUs: 0,2-3; without -p, -t: all processes there",
 	 SETS_TEXT(opt.cpus)},
@@ -207,15 +171,17 @@ static const struct option_row options[] = {
 	{'F', "freq", NULL, "HZ", "so many times a second and CPU (default 99)",
 	 CALLS(set_frequency)},
 	{'c', "count", NULL, "N", "after every N events", CALLS(set_period)},
-	{'D', "delay", NULL, "MS", "begin after MS milliseconds", CALLS(set_delay)},
-	{0, "duration", NULL, "SEC", "end after SEC seconds", CALLS(set_duration)},
+	{'D', "delay", NULL, "MS", "begin after MS milliseconds",
+	 SETS_NUMBER(opt.delay_ms, INT32_MAX)},
+	{0, "duration", NULL, "SEC", "end after SEC seconds",
+	 SETS_BY(opt.duration_s, double, set_duration)},
 	HEADING("what goes into a sample"),
 	{0, "call-graph", NULL, "HOW",
 	 "dwarf[,BYTES]: registers and BYTES of stack, unwound later\n"
 	 "(default 32768); fp: the kernel follows frame pointers;\n"
 	 "none: the address alone",
 	 CALLS(set_call_graph)},
-	{'g', NULL, NULL, NULL, "--call-graph dwarf", CALLS(set_dwarf)},
+	{'g', NULL, NULL, NULL, "--call-graph dwarf", SETS_CHOICE(opt.call_graph, dwarf_only)},
 	{0, "no-touch", NULL, NULL,
 	 "do not read a byte of stack pages that are not there yet, which end the\n"
 	 "copies of deeper frames",
@@ -225,16 +191,84 @@ static const struct option_row options[] = {
 	{'o', "output", NULL, "FILE", "default perf.data; one that exists becomes FILE.old",
 	 SETS_TEXT(opt.output)},
 	{'m', "mmap-pages", NULL, "SIZE", "ring per CPU: pages, or 512K, 16M",
-	 CALLS(set_ring_bytes)},
+	 SETS_BY(opt.ring_bytes, size_t, set_ring_bytes)},
 	{0, "no-compress", NULL, NULL, "records as they are, without zstd",
 	 SETS_FLAG(opt.no_compress)},
 	{'q', "quiet", NULL, NULL, "no summary", SETS_FLAG(quiet)},
 	{'v', "verbose", NULL, NULL, "more of it", SETS_FLAG(verbose)},
-	PERF_RECORD_ROWS HEADING("help"),
+	HEADING("help"),
 	{0, "check", NULL, NULL, "says what would work here, and what cures the rest",
 	 SETS_FLAG(check)},
 	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
 	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},
+	/* Options of perf record. What they ask for is done anyway, or the file has no place for
+	   it: */
+	{'B', "no-buildid", NULL, NULL, NULL, IGNORED},
+	{'N', "no-buildid-cache", NULL, NULL, NULL, IGNORED},
+	{'P', "period", NULL, NULL, NULL, IGNORED},
+	{'R', "raw-samples", NULL, NULL, NULL, IGNORED},
+	{'T', "timestamp", NULL, NULL, NULL, IGNORED},
+	{'r', "realtime", NULL, "PRIORITY", NULL, IGNORED},
+	{'z', "compression-level", NULL, "[=N]", NULL, IGNORED},
+	{0, "buildid-all", NULL, NULL, NULL, IGNORED},
+	{0, "buildid-mmap", NULL, NULL, NULL, IGNORED},
+	{0, "no-buffering", NULL, NULL, NULL, IGNORED},
+	{0, "proc-map-timeout", NULL, "MS", NULL, IGNORED},
+	{0, "sample-cpu", NULL, NULL, NULL, IGNORED},
+	{0, "sample-identifier", NULL, NULL, NULL, IGNORED},
+	{0, "num-thread-synthesize", NULL, "N", NULL, IGNORED},
+	{0, "aio", NULL, "[=N]", NULL, IGNORED},
+	{0, "affinity", NULL, "HOW", NULL, IGNORED},
+	{0, "mmap-flush", NULL, "SIZE", NULL, IGNORED},
+	{0, "tail-synthesize", NULL, NULL, NULL, IGNORED},
+	/* What to do instead: */
+	{'b', "branch-any", NULL, NULL, NULL,
+	 REFUSED("branch records are not recorded; perf record -b does, and resolve reads it")},
+	{'j', "branch-filter", NULL, "HOW", NULL,
+	 REFUSED("branch records are not recorded; perf record -j does, and resolve reads it")},
+	{'d', "data", NULL, NULL, NULL,
+	 REFUSED("data addresses are not recorded; perf record -d does, and resolve reads it")},
+	{'W', "weight", NULL, NULL, NULL,
+	 REFUSED("weights are not recorded; perf record -W does, and resolve reads it")},
+	{'I', "intr-regs", NULL, "[=NAMES]", NULL,
+	 REFUSED("the registers of user code are recorded, with --call-graph dwarf")},
+	{0, "user-regs", NULL, "[=NAMES]", NULL,
+	 REFUSED("all registers of user code are recorded, with --call-graph dwarf")},
+	{'k', "clockid", NULL, "CLOCK", NULL, REFUSED("times are those of CLOCK_MONOTONIC")},
+	{'n', "no-samples", NULL, NULL, NULL, REFUSED("counting without samples is `perf stat`")},
+	{'s', "stat", NULL, NULL, NULL, REFUSED("counting per thread is `perf stat --per-thread`")},
+	{'S', "snapshot", NULL, "[=HOW]", NULL, REFUSED("hardware traces are not recorded")},
+	{'u', "uid", NULL, "USER", NULL,
+	 REFUSED("name the processes: -p $(pgrep -d, -u USER), or -a and resolve --comm")},
+	{0, "all-kernel", NULL, NULL, NULL,
+	 REFUSED("-e EVENT:k, as in -e cycles:k, samples the kernel only")},
+	{0, "control", NULL, "HOW", NULL, REFUSED("-D MS and --duration SEC say when to sample")},
+	{0, "filter", NULL, "FILTER", NULL,
+	 REFUSED("tracepoints are not filtered; perf record --filter does, and resolve reads it")},
+	{0, "exclude-perf", NULL, NULL, NULL,
+	 REFUSED("tracepoints are not filtered; resolve shows without capture by --comm")},
+	{0, "group", NULL, NULL, NULL, REFUSED("each event is sampled by itself")},
+	{0, "kcore", NULL, NULL, NULL,
+	 REFUSED("the kernel's code is not copied; resolve where it was recorded")},
+	{0, "max-size", NULL, "SIZE", NULL,
+	 REFUSED("--duration SEC ends a recording; `ulimit -f` bounds a file")},
+	{0, "off-cpu", NULL, NULL, NULL,
+	 REFUSED("-e sched:sched_switch samples what gives up a processor, and where")},
+	{0, "overwrite", NULL, NULL, NULL,
+	 REFUSED("all that is sampled is kept; --duration SEC ends it")},
+	{0, "switch-output", NULL, "[=HOW]", NULL,
+	 REFUSED("a recording is one file; --duration SEC in a loop makes several")},
+	{0, "switch-events", NULL, NULL, NULL, REFUSED("-e sched:sched_switch samples them")},
+	{0, "per-thread", NULL, NULL, NULL,
+	 REFUSED("rings are per processor; -t TID records single threads")},
+	{0, "phys-data", NULL, NULL, NULL,
+	 REFUSED("data addresses are not recorded; perf record does, and resolve reads it")},
+	{0, "threads", NULL, "[=HOW]", NULL,
+	 REFUSED("one thread has been enough: 0 samples lost at 20000 Hz; leave it out")},
+	{0, "transaction", NULL, NULL, NULL, REFUSED("transaction flags are not recorded")},
+	{0, "dry-run", NULL, NULL, NULL, REFUSED("--check says what would work here")},
+	{0, "vmlinux", NULL, "FILE", NULL,
+	 REFUSED("resolve --vmlinux FILE names the kernel's functions")},
 };
 
 enum { N_OPTIONS = sizeof options / sizeof *options };

@@ -35,20 +35,11 @@ static char *trim(char *s)
 	return s;
 }
 
-static int set(struct config *c, const struct setting *s, const char *value, const char *where,
+static int set(struct config *c, const struct setting *s, const char *where, const char *value,
 	       struct err *err)
 {
-	const struct option_choice *choice;
-	char names[128] = "";
-
-	for (choice = s->choices; choice->name; choice++)
-		if (!strcmp(choice->name, value)) {
-			*(unsigned *)((char *)c + s->offset) = choice->value;
-			return 0;
-		}
-	for (choice = s->choices; choice->name; choice++)
-		snprintf(names + strlen(names), sizeof names - strlen(names), " %s", choice->name);
-	return err_set(err, ERR_USAGE, where, "%s: '%s' is none of:%s", s->name, value, names);
+	return option_choose(s->choices, where, s->name, value, (unsigned *)((char *)c + s->offset),
+			     err);
 }
 
 /* `name = value` */
@@ -62,7 +53,7 @@ static int set_line(struct config *c, char *line, const char *where, struct err 
 	name = trim(line);
 	for (i = 0; value && i < sizeof settings / sizeof *settings; i++)
 		if (!strcmp(settings[i].name, name))
-			return set(c, &settings[i], trim(value), where, err);
+			return set(c, &settings[i], where, trim(value), err);
 	return err_set(err, ERR_USAGE, where,
 		       value ? "no setting has the name '%s'" : "'%s' has no value", name);
 }
@@ -125,5 +116,5 @@ int config_read(struct config *c, struct err *err)
 	const char *env = getenv("UNSPOOL_DEBUGINFOD");
 	int rc = read_file(c, err);
 
-	return !rc && env && *env ? set(c, &settings[0], env, "UNSPOOL_DEBUGINFOD", err) : rc;
+	return !rc && env && *env ? set(c, &settings[0], "UNSPOOL_DEBUGINFOD", env, err) : rc;
 }

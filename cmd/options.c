@@ -9,66 +9,63 @@
 
 enum { HELP_COLUMN = 26, FIRST_LONG = 256 };
 
-/* "--name", or "-x" where there is no name: for messages. */
-static const char *spelling(const struct option_row *row, char *buf, size_t size)
+static int set_number(const struct option_row *row, const char *option, const char *text,
+		      unsigned *ret, struct err *err)
 {
-	if (row->name)
-		snprintf(buf, size, "--%s", row->name);
-	else
-		snprintf(buf, size, "-%c", row->letter);
-	return buf;
-}
-
-static int set_number(const struct option_row *row, const char *text, unsigned *ret,
-		      struct err *err)
-{
-	char option[64];
 	uint64_t v;
-	int rc = args_u64(spelling(row, option, sizeof option), text, 0, row->max, &v, err);
+	int rc = args_u64(option, text, 0, row->max, &v, err);
 
 	if (!rc)
 		*ret = (unsigned)v;
 	return rc;
 }
 
-static int set_choice(const struct option_row *row, const char *text, unsigned *ret,
-		      struct err *err)
+int option_choose(const struct option_choice *choices, const char *source, const char *option,
+		  const char *text, unsigned *ret, struct err *err)
 {
 	const struct option_choice *c;
-	char option[64], names[256] = "";
+	char names[256] = "";
 
-	for (c = row->choices; c->name; c++) {
+	for (c = choices; c->name; c++) {
 		if (!text || !strcmp(text, c->name)) {
 			*ret = c->value;
 			return 0;
 		}
 		snprintf(names + strlen(names), sizeof names - strlen(names), "%s %s",
-			 c == row->choices ? "" : ",", c->name);
+			 c == choices ? "" : ",", c->name);
 	}
-	return err_set(err, ERR_USAGE, NULL, "%s: '%s' is none of%s",
-		       spelling(row, option, sizeof option), text, names);
+	return err_set(err, ERR_USAGE, source, "%s: '%s' is none of%s", option, text, names);
 }
 
-static int apply(const struct option_row *row, void *target, char *text, struct err *err)
+static int apply(const struct option_row *row, const char *option, void *target, char *text,
+		 struct err *err)
 {
 	void *field = (char *)target + row->offset;
 
 	switch (row->kind) {
 	case OPTION_HEADING:
+	case OPTION_IGNORED:
 		break;
 	case OPTION_FLAG:
 	case OPTION_STOP:
 		*(bool *)field = true;
 		break;
+	case OPTION_UNFLAG:
+		*(bool *)field = false;
+		break;
 	case OPTION_TEXT:
 		*(const char **)field = text;
 		break;
 	case OPTION_NUMBER:
-		return set_number(row, text, field, err);
+		return set_number(row, option, text, field, err);
+	case OPTION_REAL:
+		return args_real(option, text, row->top, row->percents, row->what, field, err);
 	case OPTION_CHOICE:
-		return set_choice(row, text, field, err);
+		return option_choose(row->choices, NULL, option, text, field, err);
 	case OPTION_CALL:
-		return row->set(target, text, err);
+		return row->set(field, option, text, err);
+	case OPTION_REFUSED:
+		return err_set(err, ERR_USAGE, NULL, "%s: %s", option, row->what);
 	}
 	return 0;
 }
@@ -181,6 +178,7 @@ int options_parse(const struct option_row *rows, size_t n, void *target, bool in
 		  char **argv, int *rest, struct err *err)
 {
 	struct getopt_tables t;
+	char option[64]; /* as it was spelled, for messages */
 	int id, rc;
 
 	make_tables(rows, n, in_order, &t);
@@ -190,7 +188,11 @@ int options_parse(const struct option_row *rows, size_t n, void *target, bool in
 
 		if (!row)
 			return unknown(rows, n, argv[optind - 1], err);
-		rc = apply(row, target, optarg, err);
+		if (id >= FIRST_LONG)
+			snprintf(option, sizeof option, "--%s", row->name);
+		else
+			snprintf(option, sizeof option, "-%c", id);
+		rc = apply(row, option, target, optarg, err);
 		if (rc)
 			return rc;
 		if (row->kind == OPTION_STOP)

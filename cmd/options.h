@@ -12,10 +12,14 @@
 enum option_kind {
 	OPTION_HEADING, /* no option: starts a section of --help */
 	OPTION_FLAG,	/* bool: becomes true */
+	OPTION_UNFLAG,	/* bool: becomes false */
 	OPTION_TEXT,	/* const char *: the value, in argv */
 	OPTION_NUMBER,	/* unsigned: from 0 to max */
 	OPTION_CHOICE,	/* an enum: one of the choices; without a value the first */
+	OPTION_REAL,	/* double: from 0 to top */
 	OPTION_CALL,	/* set() decides */
+	OPTION_IGNORED, /* accepted, and changes nothing */
+	OPTION_REFUSED, /* an error with an answer */
 	OPTION_STOP,	/* bool: becomes true, and the rest of argv is not looked at */
 };
 
@@ -31,11 +35,15 @@ struct option_row {
 	const char *value; /* "FILE"; "[=N]": may be missing; NULL: takes none */
 	const char *help;  /* lines for --help; NULL: not in it */
 	enum option_kind kind;
-	size_t offset; /* of the field in the target: OPTION_FIELD() */
-	unsigned max;  /* of a number */
+	size_t offset;	  /* of the field in the target: OPTION_FIELD() */
+	unsigned max;	  /* of a number */
+	double top;	  /* of a real number */
+	double percents;  /* which stand for 1 in a real number; 0: it has no '%' */
+	const char *what; /* that a real number is, for messages; what is said when refused */
 	const struct option_choice *choices;
-	/* `text` is in argv and may be written to; NULL when a value is missing. 0 or negative. */
-	int (*set)(void *target, char *text, struct err *err);
+	/* `option` is for messages, as the user has spelled it. `text` is in argv and may be
+	 * written to; NULL when a value is missing. 0 or negative. */
+	int (*set)(void *field, const char *option, char *text, struct err *err);
 };
 
 /* The offset of a field that has to be of type `as`: the compiler warns if it is not. */
@@ -44,6 +52,8 @@ struct option_row {
 
 /* What ends a row; OPTIONS_TARGET is the type that the file's table fills. */
 #define SETS_FLAG(field) .kind = OPTION_FLAG, .offset = OPTION_FIELD(OPTIONS_TARGET, field, bool)
+#define CLEARS_FLAG(field) \
+	.kind = OPTION_UNFLAG, .offset = OPTION_FIELD(OPTIONS_TARGET, field, bool)
 #define SETS_FLAG_AND_STOPS(field) \
 	.kind = OPTION_STOP, .offset = OPTION_FIELD(OPTIONS_TARGET, field, bool)
 #define SETS_TEXT(field) \
@@ -53,11 +63,23 @@ struct option_row {
 #define SETS_CHOICE(field, of)                                                          \
 	.kind = OPTION_CHOICE, .offset = OPTION_FIELD(OPTIONS_TARGET, field, unsigned), \
 	.choices = (of)
-#define CALLS(function) .kind = OPTION_CALL, .set = (function)
+#define SETS_REAL(field, most, percents_of_1, wanted)                                              \
+	.kind = OPTION_REAL, .offset = OPTION_FIELD(OPTIONS_TARGET, field, double), .top = (most), \
+	.percents = (percents_of_1), .what = (wanted)
+#define SETS_BY(field, type, function) \
+	.kind = OPTION_CALL, .offset = OPTION_FIELD(OPTIONS_TARGET, field, type), .set = (function)
+#define CALLS(function) .kind = OPTION_CALL, .set = (function) /* with the target as its field */
+#define IGNORED		.kind = OPTION_IGNORED
+#define REFUSED(answer) .kind = OPTION_REFUSED, .what = (answer)
 #define HEADING(text)                                  \
 	{                                              \
 		.help = (text), .kind = OPTION_HEADING \
 	}
+
+/* Sets *ret to the choice called `text`; NULL: the first. `source` and `option` are for the
+ * message. 0 or negative. */
+int option_choose(const struct option_choice *choices, const char *source, const char *option,
+		  const char *text, unsigned *ret, struct err *err);
 
 enum { OPTIONS_MAX = 96 }; /* rows of a table */
 

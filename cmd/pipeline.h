@@ -26,6 +26,16 @@ struct cpu_range {
 	uint32_t first, last;
 };
 
+struct cpu_list {
+	struct cpu_range *v;
+	size_t n, cap;
+}; /* a VEC() */
+
+struct number_list {
+	uint32_t *v;
+	size_t n, cap;
+}; /* a VEC() */
+
 /* Pointers into what was said on the command line. */
 struct name_list {
 	char **v;
@@ -35,8 +45,8 @@ struct name_list {
 /* Which samples count. Empty lists and zero bounds accept everything. */
 struct sample_filter {
 	struct name_list comms, dsos;
-	VEC(uint32_t) pids, tids;
-	VEC(struct cpu_range) cpus;
+	struct number_list pids, tids;
+	struct cpu_list cpus;
 	uint64_t start_ns, end_ns; /* end_ns 0: open */
 	const char *event;
 	bool no_idle; /* without the idle task */

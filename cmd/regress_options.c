@@ -5,51 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/args.h"
 #include "cmd/version.h"
 
 #define OPTIONS_TARGET struct regress_command
 #include "cmd/options.h"
 
-static int set_share(const char *option, const char *text, double top, double *ret, struct err *err)
-{
-	char *end;
-	double v = strtod(text, &end);
-
-	if (end != text && !strcmp(end, "%")) {
-		v /= 100;
-		end++;
-	}
-	if (end == text || *end || !(v >= 0 && v <= top))
-		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is no number like 0.01 or 2%%",
-			       option, text);
-	*ret = v;
-	return 0;
-}
-
-static int set_q(void *target, char *text, struct err *err)
-{
-	return set_share("--q", text, .5, &((struct regress_command *)target)->opt.q, err);
-}
-
-static int set_margin(void *target, char *text, struct err *err)
-{
-	return set_share("--margin", text, 10, &((struct regress_command *)target)->opt.margin,
-			 err);
-}
-
-static int set_impact(void *target, char *text, struct err *err)
-{
-	return set_share("--impact", text, 1, &((struct regress_command *)target)->opt.impact, err);
-}
-
-static int set_total(void *target, char *text, struct err *err)
-{
-	return set_share("--total", text, 10, &((struct regress_command *)target)->opt.total_max,
-			 err);
-}
+#define SHARE_TEXT	       "number like 0.01 or 2%"
+#define SETS_SHARE(field, top) SETS_REAL(field, top, 100, SHARE_TEXT)
 
 /* GROWTH or GROWTH:SHARE */
-static int set_detect(void *target, char *text, struct err *err)
+static int set_detect(void *target, const char *option, char *text, struct err *err)
 {
 	struct regress_command *c = target;
 	char *share = strchr(text, ':');
@@ -57,23 +23,23 @@ static int set_detect(void *target, char *text, struct err *err)
 
 	if (share) {
 		*share++ = '\0';
-		rc = set_share("--detect", share, 1, &c->opt.detect_share, err);
+		rc = args_real(option, share, 1, 100, SHARE_TEXT, &c->opt.detect_share, err);
 	}
 	c->is_detect = true;
-	return rc ? rc : set_share("--detect", text, 10, &c->opt.detect_growth, err);
+	return rc ? rc : args_real(option, text, 10, 100, SHARE_TEXT, &c->opt.detect_growth, err);
 }
 
-static int take_nothing(void *target, char *text, struct err *err)
+static int take_nothing(void *target, const char *option, char *text, struct err *err)
 {
-	(void)target;
+	(void)target, (void)option;
 	return err_set(err, ERR_USAGE, NULL, "'%s' is on neither side", text);
 }
 
-static int set_annotate(void *target, char *text, struct err *err)
+static int set_annotate(void *target, const char *option, char *text, struct err *err)
 {
 	if (strcmp(text, "github") && strcmp(text, "gitlab"))
-		return err_set(err, ERR_USAGE, NULL,
-			       "--annotate: '%s' is neither github nor gitlab", text);
+		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is neither github nor gitlab",
+			       option, text);
 	((struct regress_command *)target)->annotate = text;
 	return 0;
 }
@@ -99,12 +65,12 @@ static const struct option_row options[] = {
 	{0, "lint-budget", NULL, NULL,
 	 "only check the rules, and which of them no function matches", SETS_FLAG(lint_budget)},
 	{0, "margin", NULL, "SHARE", "growth of a function that is no alarm (2%)",
-	 CALLS(set_margin)},
+	 SETS_SHARE(opt.margin, 10)},
 	{0, "impact", NULL, "SHARE", "of the whole that a function must cost more (0.1%)",
-	 CALLS(set_impact)},
+	 SETS_SHARE(opt.impact, 1)},
 	{0, "total", NULL, "SHARE", "growth of all on-CPU time that is no alarm (3%)",
-	 CALLS(set_total)},
-	{0, "q", NULL, "Q", "share of false ones among the alarms (0.01)", CALLS(set_q)},
+	 SETS_SHARE(opt.total_max, 10)},
+	{0, "q", NULL, "Q", "share of false ones among the alarms (0.01)", SETS_SHARE(opt.q, .5)},
 	{0, "detect", NULL, "GROWTH[:SHARE]",
 	 "a growth that ought to be found, in functions with this share of the\n"
 	 "time (10%:10%): status 3 when runs are too few and nothing is slower",

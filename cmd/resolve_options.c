@@ -21,18 +21,18 @@
 #define OPTIONS_TARGET struct resolve
 #include "cmd/options.h"
 
-static int set_count(void *target, char *what, struct err *err)
+static int set_count(void *target, const char *option, char *what, struct err *err)
 {
 	struct resolve *r = target;
 
 	if (strcmp(what, "samples") && strcmp(what, "period"))
-		return err_set(err, ERR_USAGE, NULL, "--count: '%s' is neither samples nor period",
-			       what);
+		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is neither samples nor period",
+			       option, what);
 	r->output.count_samples = !strcmp(what, "samples");
 	return 0;
 }
 
-static int set_format(void *target, char *name, struct err *err)
+static int set_format(void *target, const char *option, char *name, struct err *err)
 {
 	struct resolve *r = target;
 	const struct output_format *const *f;
@@ -47,95 +47,55 @@ static int set_format(void *target, char *name, struct err *err)
 		return 0;
 	for (f = output_formats; *f; f++)
 		snprintf(names + strlen(names), sizeof names - strlen(names), " %s", (*f)->name);
-	return err_set(err, ERR_USAGE, NULL, "--format: '%s' is none of:%s", name, names);
+	return err_set(err, ERR_USAGE, NULL, "%s: '%s' is none of:%s", option, name, names);
 }
 
-static int set_all(void *target, char *unused, struct err *err)
+static int set_all(void *target, const char *option, char *unused, struct err *err)
 {
 	struct resolve *r = target;
 
-	(void)unused;
-	(void)err;
+	(void)option, (void)unused, (void)err;
 	r->output.style.mark_kernel = r->output.style.mark_jit = true;
 	return 0;
 }
 
-static int set_stitch(void *target, char *unused, struct err *err)
+static int set_debug_dir(void *target, const char *option, char *dir, struct err *err)
 {
-	(void)unused;
-	(void)err;
-	((struct resolve *)target)->pipeline.no_stitch = false;
-	return 0;
-}
-
-static int set_comm(void *target, char *names, struct err *err)
-{
-	return args_filter_names("--comm", names,
-				 &((struct resolve *)target)->pipeline.filter.comms, err);
-}
-
-static int set_dso(void *target, char *names, struct err *err)
-{
-	return args_filter_names("--dso", names, &((struct resolve *)target)->pipeline.filter.dsos,
-				 err);
-}
-
-static int set_cpu(void *target, char *list, struct err *err)
-{
-	return args_filter_cpus(list, &((struct resolve *)target)->pipeline.filter, err);
-}
-
-static int set_pid(void *target, char *list, struct err *err)
-{
-	struct resolve *r = target;
-
-	return args_filter_numbers("--pid", list, false, &r->pipeline.filter, err);
-}
-
-static int set_tid(void *target, char *list, struct err *err)
-{
-	struct resolve *r = target;
-
-	return args_filter_numbers("--tid", list, true, &r->pipeline.filter, err);
-}
-
-static int set_debug_dir(void *target, char *dir, struct err *err)
-{
+	(void)option;
 	return vec_push(&((struct resolve *)target)->debug_dirs, dir) ? err_nomem(err) : 0;
 }
 
-static int set_explain(void *target, char *address, struct err *err)
+static int set_explain(void *target, const char *option, char *address, struct err *err)
 {
 	struct resolve *r = target;
 
 	r->explain = true;
 	r->pipeline.keep |= PROFILE_KEEP_IPS;
-	return args_address("--explain", address, &r->explain_ip, err);
+	return args_address(option, address, &r->explain_ip, err);
 }
 
-static int set_require(void *target, char *list, struct err *err)
+static int set_require(void *target, const char *option, char *list, struct err *err)
 {
 	struct resolve *r = target;
 
+	(void)option;
 	r->requires = true;
 	return requirements_parse(&r->require, list, err);
 }
 
-static int set_verify(void *target, char *every, struct err *err)
+static int set_verify(void *target, const char *option, char *every, struct err *err)
 {
 	struct resolve *r = target;
 
 	r->pipeline.verify_every = 1;
-	return every ? args_u64("--verify-unwind", every, 1, UINT32_MAX, &r->pipeline.verify_every,
-				err)
-		     : 0;
+	return every ? args_u64(option, every, 1, UINT32_MAX, &r->pipeline.verify_every, err) : 0;
 }
 
-static int set_template_depth(void *target, char *levels, struct err *err)
+static int set_template_depth(void *target, const char *option, char *levels, struct err *err)
 {
 	struct symbolizer_options *o = &((struct resolve *)target)->pipeline.symbolizer;
 	uint64_t v;
-	int rc = args_u64("--template-depth", levels, 0, 1000, &v, err);
+	int rc = args_u64(option, levels, 0, 1000, &v, err);
 
 	if (!rc) {
 		o->cut_templates = true;
@@ -144,40 +104,8 @@ static int set_template_depth(void *target, char *levels, struct err *err)
 	return rc;
 }
 
-static int set_min_width(void *target, char *pixels, struct err *err)
-{
-	double *v = &((struct resolve *)target)->output.picture.min_width;
-	char *end;
-
-	*v = strtod(pixels, &end);
-	return end == pixels || *end || !(*v >= 0 && *v <= PICTURE_WIDTH)
-		       ? err_set(err, ERR_USAGE, NULL, "--minwidth: '%s' is no number of pixels",
-				 pixels)
-		       : 0;
-}
-
-static int set_limit(void *target, char *percent, struct err *err)
-{
-	double *v = &((struct resolve *)target)->output.top.limit;
-	char *end;
-
-	*v = strtod(percent, &end);
-	return end == percent || (*end && strcmp(end, "%")) || !(*v >= 0 && *v <= 100)
-		       ? err_set(err, ERR_USAGE, NULL, "--percent-limit: '%s' is no percentage",
-				 percent)
-		       : 0;
-}
-
-static int set_children(void *target, char *unused, struct err *err)
-{
-	(void)unused;
-	(void)err;
-	((struct resolve *)target)->output.top.no_children = false;
-	return 0;
-}
-
 /* As perf report spells them. */
-static int set_sort(void *target, char *keys, struct err *err)
+static int set_sort(void *target, const char *option, char *keys, struct err *err)
 {
 	static const struct {
 		const char *name;
@@ -193,29 +121,22 @@ static int set_sort(void *target, char *keys, struct err *err)
 			;
 		if (i == sizeof names / sizeof *names)
 			return err_set(err, ERR_USAGE, NULL,
-				       "--sort: '%s' is none of comm, dso, symbol", key);
+				       "%s: '%s' is none of comm, dso, symbol", option, key);
 		wanted |= names[i].column;
 	}
 	if (!wanted)
-		return err_set(err, ERR_USAGE, NULL, "--sort: wants some of comm,dso,symbol");
+		return err_set(err, ERR_USAGE, NULL, "%s: wants some of comm,dso,symbol", option);
 	((struct resolve *)target)->output.top.merged = ~wanted & (TOP_COMM | TOP_DSO | TOP_SYMBOL);
 	return 0;
 }
 
-static int set_fields(void *target, char *fields, struct err *err)
+static int set_fields(void *target, const char *option, char *fields, struct err *err)
 {
+	(void)option;
 	return script_fields_parse(&((struct resolve *)target)->output.fields, fields, err);
 }
 
-/* Habits of perf's users. */
-static int refuse_stdio(void *target, char *unused, struct err *err)
-{
-	(void)target;
-	(void)unused;
-	return err_set(err, ERR_USAGE, NULL, "--stdio: -f top is a table, -f folded all stacks");
-}
-
-static int set_colors(void *target, char *name, struct err *err)
+static int set_colors(void *target, const char *option, char *name, struct err *err)
 {
 	char names[256] = "";
 	unsigned i;
@@ -228,33 +149,13 @@ static int set_colors(void *target, char *name, struct err *err)
 		snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
 			 output_palette_name(i));
 	}
-	return err_set(err, ERR_USAGE, NULL, "--colors: '%s' is none of:%s", name, names);
+	return err_set(err, ERR_USAGE, NULL, "%s: '%s' is none of:%s", option, name, names);
 }
 
-static int set_diff_width(void *target, char *name, struct err *err)
+static int add_base(void *target, const char *option, char *path, struct err *err)
 {
-	static const char *const names[] = {"mean", "base", "new"};
-	size_t i;
-
-	for (i = 0; i < sizeof names / sizeof *names; i++) {
-		if (!strcmp(names[i], name)) {
-			((struct resolve *)target)->output.picture.diff_width = (enum diff_width)i;
-			return 0;
-		}
-	}
-	return err_set(err, ERR_USAGE, NULL, "--diff-width: '%s' is none of: mean base new", name);
-}
-
-static int add_base(void *target, char *path, struct err *err)
-{
+	(void)option;
 	return sides_add(&((struct resolve *)target)->diff, 0, path, err);
-}
-
-static int refuse_new(void *target, char *path, struct err *err)
-{
-	(void)target;
-	return err_set(err, ERR_USAGE, NULL,
-		       "--new %s: of a difference, as --diff BASE.. --new NEW..", path);
 }
 
 static const struct option_choice demanglings[] = {{"full", SYM_DEMANGLE_FULL},
@@ -270,6 +171,9 @@ static const struct option_choice folded_forms[] = {
 
 static const struct option_choice unwinders[] = {
 	{"cfi", UNWIND_AUTO}, {"libdw", UNWIND_LIBDW}, {"fp", UNWIND_FP}, {NULL, 0}};
+
+static const struct option_choice diff_widths[] = {
+	{"mean", DIFF_WIDTH_MEAN}, {"base", DIFF_WIDTH_BASE}, {"new", DIFF_WIDTH_NEW}, {NULL, 0}};
 
 static const struct option_choice stats_forms[] = {
 	{"text", STATS_TEXT}, {"json", STATS_JSON}, {NULL, 0}};
@@ -313,10 +217,11 @@ static const struct option_row options[] = {
 	{'n', "rows", NULL, "N", "top: so many functions (default: all; on a terminal what fits)",
 	 SETS_NUMBER(output.top.rows, UINT_MAX - 1)},
 	{0, "percent-limit", NULL, "P", "top: only what costs at least P percent",
-	 CALLS(set_limit)},
+	 SETS_REAL(output.top.limit, 100, 1, "percentage")},
 	{0, "no-children", NULL, NULL, "top: by what functions themselves cost",
 	 SETS_FLAG(output.top.no_children)},
-	{0, "children", NULL, NULL, NULL, CALLS(set_children)}, /* the default, accepted */
+	{0, "children", NULL, NULL, NULL,
+	 CLEARS_FLAG(output.top.no_children)}, /* the default, accepted */
 	{0, "sort", NULL, "KEYS", "top: rows by comm,dso,symbol (the default) or some of these",
 	 CALLS(set_sort)},
 	{0, "callers", NULL, NULL, "top: below each function who calls it",
@@ -328,7 +233,7 @@ static const struct option_row options[] = {
 	{0, "width", NULL, "PIXELS", "flamegraph: of the picture (1200)",
 	 SETS_NUMBER(output.picture.width, 100000)},
 	{0, "minwidth", NULL, "PIXELS", "flamegraph: narrower frames are left out (0.1)",
-	 CALLS(set_min_width)},
+	 SETS_REAL(output.picture.min_width, PICTURE_WIDTH, 0, "number of pixels")},
 	{0, "colors", NULL, "NAME",
 	 "flamegraph: kind (default: user, inlined, JIT, kernel code differ), safe\n"
 	 "(for the colour-blind), hot mem io red green blue aqua yellow purple\n"
@@ -347,19 +252,24 @@ static const struct option_row options[] = {
 	 "runs show what is noise: --diff base/*.data --new new/*.data, or folders",
 	 CALLS(add_base)},
 	/* Takes all that follows up to the next option, as --diff then does: sides_take(). */
-	{0, "new", NULL, "RUN..", "see --diff", CALLS(refuse_new)},
+	{0, "new", NULL, "RUN..", "see --diff",
+	 REFUSED("of a difference, as --diff BASE.. --new NEW..")},
 	{0, "diff-width", NULL, "SIDE",
 	 "flamegraph of --diff: as wide as the mean of both (default), base or new",
-	 CALLS(set_diff_width)},
+	 SETS_CHOICE(output.picture.diff_width, diff_widths)},
 	HEADING("samples"),
-	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3", CALLS(set_comm)},
+	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3",
+	 SETS_BY(pipeline.filter.comms, struct name_list, args_names)},
 	{0, "no-idle", NULL, NULL, "without the idle task, swapper",
 	 SETS_FLAG(pipeline.filter.no_idle)},
-	{0, "pid", NULL, "PIDS", "only of these processes", CALLS(set_pid)},
-	{0, "tid", NULL, "TIDS", "only of these threads", CALLS(set_tid)},
+	{0, "pid", NULL, "PIDS", "only of these processes",
+	 SETS_BY(pipeline.filter.pids, struct number_list, args_numbers)},
+	{0, "tid", NULL, "TIDS", "only of these threads",
+	 SETS_BY(pipeline.filter.tids, struct number_list, args_numbers)},
 	{0, "dso", "dsos", "NAMES", "only taken in code of these: libc.so.6,[kernel.kallsyms]",
-	 CALLS(set_dso)},
-	{'C', "cpu", NULL, "LIST", "only of these processors: 0,2-3", CALLS(set_cpu)},
+	 SETS_BY(pipeline.filter.dsos, struct name_list, args_names)},
+	{'C', "cpu", NULL, "LIST", "only of these processors: 0,2-3",
+	 SETS_BY(pipeline.filter.cpus, struct cpu_list, args_cpus)},
 	{0, "event", NULL, "NAMES",
 	 "only of these events: cycles,page-faults; `all`. Of several the names are\n"
 	 "root frames in folded (default: the event with the most weight)",
@@ -380,7 +290,8 @@ static const struct option_row options[] = {
 	 SETS_FLAG(pipeline.unwind.no_guess)},
 	{0, "no-stitch", NULL, NULL, "do not complete stacks that were cut from other samples",
 	 SETS_FLAG(pipeline.no_stitch)},
-	{0, "stitch", NULL, NULL, NULL, CALLS(set_stitch)}, /* the default, accepted */
+	{0, "stitch", NULL, NULL, NULL,
+	 CLEARS_FLAG(pipeline.no_stitch)}, /* the default, accepted */
 	HEADING("names"),
 	{0, "no-inline", NULL, NULL, "symbols only: no inlined frames, no lines",
 	 SETS_FLAG(pipeline.symbolizer.no_inline)},
@@ -436,7 +347,8 @@ static const struct option_row options[] = {
 	{'j', "jobs", NULL, "N", "threads (default: as many as processors, fewer for small files)",
 	 SETS_NUMBER(pipeline.n_threads, 64)},
 	{'q', "quiet", NULL, NULL, "no notes on stderr", SETS_FLAG(quiet)},
-	{0, "stdio", NULL, NULL, NULL, CALLS(refuse_stdio)},
+	{0, "stdio", NULL, NULL, NULL, /* a habit of perf's users */
+	 REFUSED("-f top is a table, -f folded all stacks")},
 	{0, "formats", NULL, NULL, "what -f takes, and suffixes of -o",
 	 SETS_FLAG_AND_STOPS(show_formats)},
 	{0, "inputs", NULL, NULL, "what can be read", SETS_FLAG_AND_STOPS(show_inputs)},

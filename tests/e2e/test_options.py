@@ -82,7 +82,7 @@ tap.check(p.returncode == 2 and "no-such-option" in p.stderr and "--help" in p.s
 p = run([RESOLVE, "--unwinder", "magic"], check=False)
 tap.check(p.returncode == 2 and "--unwinder: 'magic' is none of cfi, libdw, fp" in p.stderr, "a wrong choice is told, with the right ones", p.stderr)
 p = run([RESOLVE, "-j", "many"], check=False)
-tap.check(p.returncode == 2 and "--jobs: 'many' is not a number from 0 to" in p.stderr, "a wrong number is told", p.stderr)
+tap.check(p.returncode == 2 and "-j: 'many' is not a number from 0 to" in p.stderr, "a wrong number is told", p.stderr)
 for option in ("--vmlinux", "--kallsyms", "--guestvmlinux", "--guestkallsyms"):
     p = run([RESOLVE, option, "no-such-file", "perf.data"], check=False)
     tap.check(p.returncode == 2 and "no-such-file: cannot open: No such file" in p.stderr, f"{option} of a file that is not there is told", p.stderr)
