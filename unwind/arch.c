@@ -31,10 +31,11 @@ const struct arch *arch_find_elf(uint16_t e_machine, bool is_64)
 	return NULL;
 }
 
-/* An authentication code takes the bits between the highest of the process's address space and bit
- * 55; bits 56 and up may hold a tag (Arm ARM D5.1.4). How large the space is was not recorded: 39,
- * 42, 47, 48 or 52 bits by the kernel's configuration. No more than it takes for the process's
- * highest mapping is enough, since an address above it would be of no use. */
+/* An authentication code occupies the bits between the top of the process's address space and bit
+ * 55; bits 56 and up may hold a tag (Arm ARM D5.1.4). The size of the address space was not
+ * recorded: 39, 42, 47, 48 or 52 bits, depending on the kernel's configuration. As many bits as the
+ * highest mapping of the process needs are enough, because an address above it would be of no
+ * use. */
 uint64_t arch_code_mask(const struct arch *arch, const struct address_space *space)
 {
 	size_t n;

@@ -19,7 +19,7 @@ enum insn_kind {
 	INSN_LOAD_RECORD,  /* ldp x29, x30 */
 	INSN_CALL,
 	INSN_RETURN,
-	INSN_JUMP, /* B, BR: of a tail call, if anything says so */
+	INSN_JUMP, /* B, BR: perhaps a tail call */
 };
 
 static enum insn_kind insn_kind(uint32_t insn)
@@ -29,7 +29,7 @@ static enum insn_kind insn_kind(uint32_t insn)
 		enum insn_kind kind;
 	} kinds[] = {
 		{0xffc003ff, 0x910003fd, INSN_SETS_FP},
-		/* with sp as it is, lowered before, raised after */
+		/* sp unchanged, lowered before (STP) or raised after (LDP) */
 		{0xffc07fff, 0xa9007bfd, INSN_STORE_RECORD},
 		{0xffc07fff, 0xa9807bfd, INSN_STORE_RECORD},
 		{0xffc07fff, 0xa9407bfd, INSN_LOAD_RECORD},
@@ -58,7 +58,7 @@ static int64_t signed_bits(uint32_t insn, unsigned low, unsigned n)
 /* By how many bytes an instruction lowers sp: the forms of prologues and epilogues. */
 static int64_t sp_lowered(uint32_t insn)
 {
-	uint32_t pair = insn & 0xffc003e0; /* without the registers but sp, without offset */
+	uint32_t pair = insn & 0xffc003e0; /* opcode and base register only */
 
 	if ((insn & 0xff8003ff) == 0xd10003ff) /* sub sp, sp, #n */
 		return (int64_t)(insn >> 10 & 0xfff) << (insn >> 22 & 1) * 12;
@@ -76,8 +76,8 @@ static int64_t sp_lowered(uint32_t insn)
 
 /* ---- code without call frame information ------------------------------------------------- */
 
-/* Is there padding behind the instruction that ends at `end`, `back` bytes before vaddr, as there
- * is before a function that begins at a multiple of 16? */
+/* True if there is padding after the instruction that ends at `end`, `back` bytes before vaddr, as
+ * there is before a function that is aligned to 16 bytes. */
 static bool is_padded(const uint8_t *end, size_t back, uint64_t vaddr)
 {
 	size_t pad = (size_t) - (vaddr - back) % 16, i;
@@ -88,8 +88,9 @@ static bool is_padded(const uint8_t *end, size_t back, uint64_t vaddr)
 	return pad && pad <= back;
 }
 
-/* Do the last instructions before `end` restore a frame record? Behind that come freeing of the
- * frame, authentication, what the compiler has moved there. */
+/* True if the last instructions before `end` restore a frame record. Up to three instructions may
+ * follow that: those that free the frame, authentication, instructions that the compiler moved
+ * there. */
 static bool is_framed_epilogue(const uint8_t *end, size_t n)
 {
 	size_t back;
@@ -100,12 +101,13 @@ static bool is_framed_epilogue(const uint8_t *end, size_t n)
 	return false;
 }
 
-/* Goes back over the code, as if it had been run in this order, to what last decided where the
- * return address is, then on to the start of the function for what was taken from sp. */
+/* Goes backwards through the code, as if it had run in this order, to the instruction that last
+ * decided where the return address is, then on to the start of the function to sum up how much sp
+ * was lowered. */
 static struct arch_return return_before(const struct arch_code *code)
 {
 	struct arch_return r = {ARCH_RETURN_ANYWHERE, 0};
-	bool left = false; /* passed another way out, whose changes of sp are not of our way */
+	bool left = false; /* passed another exit; changes of sp before it are on another path */
 	int64_t lowered;
 	size_t back;
 
@@ -119,19 +121,19 @@ static struct arch_return return_before(const struct arch_code *code)
 		if ((is_exit || kind == INSN_CALL) && is_padded(at + 4, back - 4, code->vaddr))
 			break;
 		if (r.at == ARCH_RETURN_ANYWHERE) {
-			/* stp x16, x30, [sp, #-16]!: the first entry of a .plt (what all linkers
-			 * emit), where three more instructions and a branch follow. */
+			/* stp x16, x30, [sp, #-16]!: the first entry of a .plt (the same for all
+			 * linkers); three more instructions and a branch follow. */
 			if (insn == 0xa9bf7bf0 && back <= 16)
 				return (struct arch_return){ARCH_RETURN_IN_REGISTER, 16};
 			if (kind == INSN_SETS_FP || kind == INSN_CALL)
 				return (struct arch_return){ARCH_RETURN_IN_FRAME, 0};
-			/* Behind it is another function, or a part of the same that branches led
-			 * to with the frame in place. */
+			/* After it comes another function, or a part of this one that is reached by
+			 * branches with the frame in place. */
 			if (is_framed && code->from_start)
 				return (struct arch_return){ARCH_RETURN_IN_FRAME, 0};
 			if (is_framed)
 				return r;
-			/* Not set up as yet, given up again, or never there. */
+			/* The frame record is not set up yet, already removed, or never made. */
 			if (kind == INSN_STORE_RECORD || kind == INSN_LOAD_RECORD ||
 			    kind == INSN_RETURN)
 				r.at = ARCH_RETURN_IN_REGISTER;
@@ -176,7 +178,7 @@ static bool jumps_to(const uint8_t *code, size_t n, uint64_t ip, uint64_t target
 /* mov x8, #__NR_rt_sigreturn; svc #0 */
 static const uint8_t sigreturn[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
 
-/* struct rt_sigframe at sp: siginfo (128 bytes), then ucontext, whose mcontext is at 176 and begins
+/* struct rt_sigframe at sp: siginfo (128 bytes), then ucontext. Its mcontext is at 176 and begins
  * with the fault address (asm/ucontext.h, asm/sigcontext.h). */
 #define X(i)                               \
 	{                                  \
@@ -199,7 +201,7 @@ static const struct arch_trampoline trampolines[] = {
 		.code_bytes = sizeof sigreturn,
 		.n_saved = sizeof ucontext_regs / sizeof *ucontext_regs,
 		.saved = ucontext_regs,
-		/* The first of the records behind the registers is always that of the FPU. */
+		/* The first of the records after the registers is always that of the FPU. */
 		.mark_off = 128 + 176 + 288,
 		.marks = {0x46508001, 0x46508001}, /* FPSIMD_MAGIC of asm/sigcontext.h */
 	},
@@ -233,7 +235,7 @@ const struct arch arch_aarch64 = {
 	.return_before = return_before,
 	.call_target = call_target,
 	.jumps_to = jumps_to,
-	/* sizeof(struct rt_sigframe), without what larger vector registers add to it */
+	/* sizeof(struct rt_sigframe), without the extra space for larger vector registers */
 	.signal_record_off = 128 + 176 + 288 + 4096,
 	.code_step = code_step_aarch64,
 	.trampolines = trampolines,

@@ -6,8 +6,8 @@
 #include <elf.h>
 #include <string.h>
 
-/* Length of the indirect call at `code`, 0 when there is none. Intel SDM volume 2, CALL: FF /2 with
- * a ModRM byte that says how many bytes follow. */
+/* Length of the indirect call at `code`, 0 if there is none. Intel SDM volume 2, CALL: FF /2 with a
+ * ModRM byte that determines the number of bytes that follow. */
 static size_t indirect_call_bytes(const uint8_t *code, size_t n)
 {
 	unsigned mod, rm;
@@ -19,7 +19,7 @@ static size_t indirect_call_bytes(const uint8_t *code, size_t n)
 	rm = code[1] & 7;
 	if (mod == 3)
 		return len;
-	if (rm == 4) { /* a SIB byte, which may ask for a displacement without a base */
+	if (rm == 4) { /* a SIB byte, which may require a displacement without a base */
 		if (n < ++len)
 			return 0;
 		rm = code[2] & 7;
@@ -37,7 +37,7 @@ static bool ends_in_indirect_call(const uint8_t *end, size_t n)
 	return false;
 }
 
-/* Prefixes come before the opcode and need not be looked at. */
+/* Prefixes precede the opcode and need not be examined. */
 static bool ends_in_call(const uint8_t *end, size_t n)
 {
 	return (n >= 5 && end[-5] == 0xe8) || ends_in_indirect_call(end, n);
@@ -61,7 +61,7 @@ static uint64_t call_target_32(const uint8_t *end, size_t n, uint64_t ip)
 	return (uint32_t)call_target(end, n, ip);
 }
 
-/* JMP rel32 and Jcc rel32, wherever such bytes are. */
+/* JMP rel32 and Jcc rel32, at any byte offset. */
 static bool jumps_to(const uint8_t *code, size_t n, uint64_t ip, uint64_t target)
 {
 	size_t i;
@@ -75,7 +75,7 @@ static bool jumps_to(const uint8_t *code, size_t n, uint64_t ip, uint64_t target
 	return false;
 }
 
-/* RET, RET imm16, with a prefix for old processors' branch prediction or MPX. */
+/* RET, RET imm16, perhaps with a prefix (branch prediction of old processors, MPX). */
 static bool is_return(const uint8_t *code, size_t n)
 {
 	if (n > 1 && (code[0] == 0xf3 || code[0] == 0xf2))
@@ -89,8 +89,8 @@ static bool is_return(const uint8_t *code, size_t n)
 static const uint8_t sigreturn_rax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 static const uint8_t sigreturn_eax[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
 
-/* struct ucontext, which is at sp then: flags, link and stack take 40 bytes, then struct sigcontext
- * (asm/sigcontext.h). */
+/* struct ucontext, which is at sp at that point: flags, link and stack take 40 bytes, then struct
+ * sigcontext follows (asm/sigcontext.h). */
 static const struct arch_saved_reg ucontext_regs[] = {
 	{8, 40},  {9, 48},  {10, 56}, {11, 64}, {12, 72}, {13, 80}, {14, 88}, {15, 96},	 {5, 104},
 	{4, 112}, {6, 120}, {3, 128}, {1, 136}, {0, 144}, {2, 152}, {7, 160}, {16, 168},
@@ -98,8 +98,8 @@ static const struct arch_saved_reg ucontext_regs[] = {
 
 enum { N_UCONTEXT_REGS = sizeof ucontext_regs / sizeof *ucontext_regs };
 
-/* A stub of a lazy .plt: push $index; jmp to the first one; which is: push GOT+8; jmp *GOT+16. In
- * front of the jumps there may be a bnd prefix (psABI AMD64 5.2, all linkers). */
+/* A stub of a lazy .plt: push $index; jmp to the first stub, which is: push GOT+8; jmp *GOT+16. The
+ * jumps may have a bnd prefix (psABI AMD64 5.2, all linkers). */
 static unsigned stub_pushes(const uint8_t *at)
 {
 	const uint8_t *jump = at + (at[0] == 0xf2), *behind = at + 6 + (at[6] == 0xf2);
@@ -111,7 +111,7 @@ static unsigned stub_pushes(const uint8_t *at)
 	return jump[0] == 0xe9 && at[-5] == 0x68;
 }
 
-/* _init of glibc's crti.o, which calls constructors, as libcrypto's: sub $8,%rsp; mov
+/* _init of glibc's crti.o, which calls constructors, for example in libcrypto: sub $8,%rsp; mov
  * __gmon_start__@GOTPCREL(%rip),%rax; test %rax,%rax; je +2; call *%rax; other calls; add $8,%rsp;
  * ret. */
 static int known_frame(const uint8_t *code, size_t n, size_t at)
@@ -130,18 +130,17 @@ static int known_frame(const uint8_t *code, size_t n, size_t at)
 
 /* musl's clone: mov %eax,%edi; xor %eax,%eax; mov $SYS_exit,%al; syscall */
 static const uint8_t exit_musl[] = {0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05};
-/* glibc's before it had unwind information: mov %rax,%rdi; mov $SYS_exit,%eax; syscall */
+/* glibc's clone before it had unwind information: mov %rax,%rdi; mov $SYS_exit,%eax; syscall */
 static const uint8_t exit_glibc[] = {0x48, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05};
-/* glibc's __start_context, to whose start the function of a makecontext returns: mov %rbx,%rsp;
- * mov (%rsp),%rdi; test %rdi,%rdi; je +8; call __setcontext */
+/* glibc's __start_context; the function of a makecontext() returns to its start: mov %rbx,%rsp; mov
+ * (%rsp),%rdi; test %rdi,%rdi; je +8; call __setcontext */
 static const uint8_t exit_context[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24,
 				       0x48, 0x85, 0xff, 0x74, 0x08, 0xe8};
-/* The same of a glibc built for control-flow enforcement: endbr64 first. */
+/* The same in a glibc built with control-flow enforcement: endbr64 first. */
 static const uint8_t exit_context_cet[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x89, 0xdc, 0x48, 0x8b,
 					   0x3c, 0x24, 0x48, 0x85, 0xff, 0x74, 0x08, 0xe8};
-/* Where the function of a Boost fiber returns to, behind what has jumped to it: jmp *%rbx;
- * xor %rdi,%rdi; call _exit (make_x86_64_sysv_elf_gas.S). And the same for control-flow
- * enforcement. */
+/* The function of a Boost fiber returns to the instruction after the jump that entered it: jmp
+ * *%rbx; xor %rdi,%rdi; call _exit (make_x86_64_sysv_elf_gas.S). */
 static const uint8_t exit_fiber[] = {0xff, 0xe3, 0x48, 0x31, 0xff, 0xe8};
 static const uint8_t exit_fiber_cet[] = {0xff, 0xe3, 0xf3, 0x0f, 0x1e,
 					 0xfa, 0x48, 0x31, 0xff, 0xe8};
@@ -154,10 +153,11 @@ static const struct arch_exit exits[] = {{exit_musl, sizeof exit_musl, 0, false}
 					 {0}};
 
 /* glibc's clone and clone3: syscall; test %rax,%rax; jl; je +1; ret; xor %ebp,%ebp. Their call
- * frame information ends before the first, and what begins at the last has an undefined caller. */
+ * frame information ends before the first of these; the code from the last on has an FDE with an
+ * undefined return address. */
 static const int16_t clone_glibc[] = {0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c,
 				      -1,   0x74, 0x01, 0xc3, 0x31, 0xed};
-/* musl's: syscall; test %eax,%eax; jne; xor %ebp,%ebp; pop %rdi; call *%r9 */
+/* musl's clone: syscall; test %eax,%eax; jne; xor %ebp,%ebp; pop %rdi; call *%r9 */
 static const int16_t clone_musl[] = {0x0f, 0x05, 0x85, 0xc0, 0x75, -1,
 				     0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1};
 static const struct arch_clone clones[] = {
@@ -213,13 +213,13 @@ const struct arch arch_x86_64 = {
 
 /* ---- i386 -------------------------------------------------------------------------------- */
 
-/* pop %eax; mov $__NR_sigreturn, %eax; int $0x80 - and the same for rt_sigreturn without a pop */
+/* pop %eax; mov $__NR_sigreturn, %eax; int $0x80. rt_sigreturn is the same without the pop. */
 static const uint8_t sigreturn[] = {0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80};
 static const uint8_t rt_sigreturn[] = {0xb8, 0xad, 0, 0, 0, 0xcd, 0x80};
 
-/* At sp then, in old frames: the signal number, struct sigcontext. In others: the signal number,
- * two pointers, siginfo (128 bytes), struct ucontext, whose sigcontext is at 20 (asm/sigframe.h,
- * asm/sigcontext.h). */
+/* At sp at that point, in old frames: the signal number, struct sigcontext. In rt frames: the
+ * signal number, two pointers, siginfo (128 bytes), struct ucontext, whose sigcontext is at 20
+ * (asm/sigframe.h, asm/sigcontext.h). */
 #define SIGCONTEXT(at)                                                                          \
 	{                                                                                       \
 		{7, (at) + 16}, {6, (at) + 20}, {5, (at) + 24}, {4, (at) + 28}, {3, (at) + 32}, \
@@ -252,7 +252,7 @@ static const uint8_t i386_exit_musl[] = {0x89, 0xc3, 0x31, 0xc0, 0x40, 0xcd, 0x8
 static const struct arch_exit i386_exits[] = {{i386_exit_musl, sizeof i386_exit_musl, 0, false},
 					      {0}};
 
-/* A 32-bit task has no R8..R15; the kernel still uses the 64-bit numbering of the rest. */
+/* A 32-bit task has no R8..R15; for the other registers the kernel uses the 64-bit numbering. */
 const struct arch arch_i386 = {
 	.e_machine = EM_386,
 	.word_bytes = 4,
@@ -270,7 +270,8 @@ const struct arch arch_i386 = {
 	/* clang-format on */
 	.ends_in_call = ends_in_call,
 	.call_target = call_target_32,
-	/* __kernel_vsyscall of a vDSO that is not here: ecx, edx, ebp; glibc's memcpy: eax */
+	/* __kernel_vsyscall of a vDSO that is not available pushes ecx, edx, ebp; glibc's memcpy
+	 * pushes eax */
 	.untold_pushes = 3,
 	.trampolines = i386_trampolines,
 	.exits = i386_exits,

@@ -1,13 +1,14 @@
 /* callchain.c - from recorded call chains to frames.
  *
- * Source: perf_event.h (enum perf_callchain_context) and kernel/events/callchain.c: a context
- * marker says whose addresses follow; the first address after it is where that context was
- * interrupted, the others are return addresses. A marker may come twice. simpleperf has made them
- * addresses of calls. So are callers in user chains made of branch records (reader.h:
- * chain_is_lbr), which hold where the branch came from: perf_event.h, struct perf_branch_entry. */
+ * Source: perf_event.h (enum perf_callchain_context) and kernel/events/callchain.c. A context
+ * marker says whose addresses follow. The first address after it is where that context was
+ * interrupted, the others are return addresses. A marker may occur twice. simpleperf has changed
+ * return addresses to addresses of calls. Callers in user chains that come from branch records
+ * (reader.h: chain_is_lbr) are addresses of calls, too: a record holds where the branch came from
+ * (perf_event.h, struct perf_branch_entry). */
 #include "unwind/method.h"
 
-/* perf_event.h PERF_CONTEXT_* besides those in reader.h. */
+/* Values of perf_event.h PERF_CONTEXT_* that reader.h does not define. */
 #define CHAIN_HYPERVISOR    ((uint64_t)-32)
 #define CHAIN_USER_DEFERRED ((uint64_t)-640)
 #define CHAIN_GUEST_KERNEL  ((uint64_t)-2176)
@@ -18,14 +19,14 @@ static bool is_marker(uint64_t ip)
 	return ip >= PERF_CHAIN_CONTEXT_MAX;
 }
 
-/* Addresses before any marker belong to where the sample was taken. */
+/* The context of addresses before any marker: that in which the sample was taken. */
 static uint64_t first_context(const struct perf_sample *s)
 {
 	return s->cpumode == PERF_CPUMODE_USER ? PERF_CHAIN_USER : PERF_CHAIN_KERNEL;
 }
 
-/* Whatever runs in a virtual machine is to the host's process what its kernel is: what it called.
- */
+/* True for contexts that are shown as kernel frames. To the host's process everything in a virtual
+ * machine is like its kernel: code that it called. */
 static bool is_kernel_context(uint64_t marker)
 {
 	return marker == PERF_CHAIN_KERNEL || marker == CHAIN_HYPERVISOR ||
@@ -49,12 +50,12 @@ static void add_context(const struct perf_sample *s, bool kernel, struct frame_s
 	for (i = 0; i < s->n_ips; i++) {
 		uint64_t ip = s->ips[i];
 
-		/* What follows is a cookie that a later record will answer, no address. */
+		/* The next entry is a cookie for a later record, not an address. */
 		if (ip == CHAIN_USER_DEFERRED)
 			return;
 		if (is_marker(ip)) {
-			/* The user part comes last, and frame pointers that are none lead to any
-			 * small negative number. */
+			/* The user part comes last. Another "marker" in it is garbage: registers
+			 * that are not used as frame pointers lead to any small negative number. */
 			if (in_user_part && ip != PERF_CHAIN_USER)
 				return;
 			in_user_part = ip == PERF_CHAIN_USER;

@@ -14,27 +14,27 @@
 /* Compilers nest DW_CFA_remember_state once or twice. */
 #define REMEMBER_MAX 16
 
-/* What copying a row costs, in instructions. */
+/* The cost of copying a row, in steps. */
 #define COPY_STEPS 8
 
 struct interp {
 	const struct cfi_fde *fde;
 	const struct arch *arch;
 	uint64_t target; /* stop at the first row that begins after it */
-	uint64_t steps;	 /* that may still be taken */
+	uint64_t steps;	 /* steps left */
 	struct cfi_row *row;
 	const struct cfi_row *initial; /* after the CIE's instructions; NULL while they run */
 	unsigned n_remembered;
 	struct cfi_row remembered[REMEMBER_MAX];
 };
 
-/* Only the part of a row that is in use. */
+/* Copies only the used part of a row. */
 static void row_copy(struct cfi_row *to, const struct cfi_row *from)
 {
 	memcpy(to, from, offsetof(struct cfi_row, regs) + from->n_regs * sizeof *from->regs);
 }
 
-/* Registers that unwinding does not track (vector, segment ...) are read over. */
+/* Ignores registers that unwinding does not track (vector, segment ...). */
 static void rule_set(struct interp *in, uint64_t reg, enum cfi_how how, int64_t off)
 {
 	if (reg < in->row->n_regs)
@@ -53,7 +53,7 @@ static void rule_expression(struct interp *in, struct buf *b, enum cfi_how how)
 			.how = (uint8_t)how, .expr_len = (uint32_t)len, .expr = expr};
 }
 
-/* In a CIE, where libraries of CUDA have it, there is nothing to come back to. */
+/* In a CIE (CUDA's libraries have such) there is no rule to restore. */
 static void rule_restore(struct interp *in, uint64_t reg)
 {
 	const struct cfi_reg_rule none = {.how = CFI_UNSPECIFIED};
@@ -94,7 +94,7 @@ static bool state_remember(struct interp *in)
 	return true;
 }
 
-/* Rules come back, the row's place in the code does not. */
+/* Restores the rules, but not the address range of the row. */
 static bool state_restore(struct interp *in)
 {
 	uint64_t start = in->row->start, end = in->row->end;
@@ -108,8 +108,8 @@ static bool state_restore(struct interp *in)
 	return true;
 }
 
-/* Moves to code address `loc`. False when the row wanted ends there, or the move is backwards: rows
- * are in rising order (DWARF5 6.4.1). */
+/* Moves on to code address `loc`. Returns false if the wanted row ends there, or if the move is
+ * backwards: rows are in rising order (DWARF5 6.4.1). */
 static bool location_set(struct interp *in, struct buf *b, uint64_t loc)
 {
 	if (!in->initial || loc < in->row->start) {
@@ -135,8 +135,8 @@ static bool location_advance(struct interp *in, struct buf *b, uint64_t delta)
 	return location_set(in, b, in->row->start + step);
 }
 
-/* Factored offsets are multiples of the CIE's data alignment; wrapping is harmless, a wild offset
- * points outside of the stack copy. */
+/* Factored offsets are multiples of the CIE's data alignment. Wrapping is harmless: an absurd
+ * offset points outside of the stack copy. */
 static int64_t factored(const struct interp *in, uint64_t off)
 {
 	return (int64_t)(off * (uint64_t)in->fde->cie.data_align);
@@ -144,8 +144,9 @@ static int64_t factored(const struct interp *in, uint64_t off)
 
 /* ---- instructions whose operands are all behind the opcode byte ----------------------------
  *
- * Each returns false when the row wanted is complete, or the instruction damaged (then b is bad).
- * Operands are read in their own statements: C does not order arguments. */
+ * Each returns false if the wanted row is complete, or if the instruction is damaged (then b is
+ * bad). Each operand is read in its own statement: C does not define the order of evaluation of
+ * arguments. */
 
 static bool refuse(struct buf *b)
 {
@@ -292,9 +293,9 @@ static bool run_def_cfa_sf(struct interp *in, struct buf *b)
 	return true;
 }
 
-/* DWARF wants the CFA to be a register and an offset before one of them is changed. In libgcrypt's
- * SHA-512 it is an expression, and what counts then is the last offset: so say libgcc, gdb and
- * LLVM's libunwind, and that is where its CFA is. */
+/* DWARF requires the CFA to be a register and an offset before one of them is changed. In
+ * libgcrypt's SHA-512 the CFA is an expression, and the last offset before it is used: libgcc, gdb
+ * and LLVM's libunwind agree on that, and it gives the right CFA. */
 static bool run_def_cfa_register(struct interp *in, struct buf *b)
 {
 	if (in->row->cfa_how == CFI_CFA_UNDEFINED)
@@ -321,7 +322,7 @@ static bool run_def_cfa_expression(struct interp *in, struct buf *b)
 	return true;
 }
 
-/* Of interest to exception handling only. */
+/* Only exception handling needs it. */
 static bool run_args_size(struct interp *in, struct buf *b)
 {
 	(void)in;
@@ -336,7 +337,7 @@ static bool run_negate_ra_state(struct interp *in, struct buf *b)
 	return in->arch->signs_addresses || refuse(b);
 }
 
-/* DWARF5 6.4.2, and what GNU, MIPS and Arm have added. */
+/* DWARF5 6.4.2 and the extensions of GNU, MIPS and Arm. */
 static bool (*const runs[DW_CFA_high_user + 1])(struct interp *in, struct buf *b) = {
 	[DW_CFA_nop] = run_nop,
 	[DW_CFA_set_loc] = run_set_loc,
@@ -368,7 +369,8 @@ static bool (*const runs[DW_CFA_high_user + 1])(struct interp *in, struct buf *b
 	[DW_CFA_AARCH64_negate_ra_state_with_pc] = run_negate_ra_state,
 };
 
-/* Runs instructions until they end or the row is found. False: damaged, or too many. */
+/* Runs instructions until they end or the wanted row is complete. Returns false if they are damaged
+ * or too many. */
 static bool insns_run(struct interp *in, struct buf b)
 {
 	while (buf_left(&b)) {
@@ -403,7 +405,7 @@ bool cfi_row_find(const struct cfi_fde *fde, const struct arch *arch, uint64_t v
 		  uint64_t *steps, struct cfi_row *ret)
 {
 	struct cfi_row initial;
-	struct interp in; /* field by field: clearing `remembered` would cost more than the rest */
+	struct interp in; /* set by field: clearing `remembered` would cost more than the rest */
 	bool found;
 
 	if (vaddr < fde->start || vaddr >= fde->end || fde->cie.ra_reg >= arch->n_regs)

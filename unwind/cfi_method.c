@@ -57,15 +57,15 @@ static int8_t register_index(const struct arch *arch, uint64_t mask, unsigned dw
 	return (int8_t)__builtin_popcountll(mask & ((1ull << bit) - 1));
 }
 
-/* Programs for 64 bits may run code for 32, as Wine does: a rule is for one of them. And what is
- * remembered of JIT code without a description is wrong once there is one. */
+/* 64-bit programs may run 32-bit code, as Wine does: a rule is valid for one of them only. And
+ * rules cached for JIT code without a description are wrong once there is a description. */
 static uint64_t cache_layout(const struct walk *w)
 {
 	return address_space_layout(w->s->space) << 2 | (uint64_t)w->is_described << 1 |
 	       (w->arch->word_bytes == 8);
 }
 
-/* Sets up the walk of one sample. WALK_ON, or why it cannot be walked. */
+/* Sets up the walk of one sample. Returns WALK_ON, or why the sample cannot be walked. */
 static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 				   const struct perf_sample *s, struct frame_sink *sink)
 {
@@ -117,7 +117,7 @@ static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 	return WALK_ON;
 }
 
-/* From the first frame again, with all registers. */
+/* Starts again at the first frame, with all registers. */
 static enum unwind_stop walk_again(struct walk *w)
 {
 	struct frame_sink *sink = w->sink;

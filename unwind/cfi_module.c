@@ -1,4 +1,4 @@
-/* cfi_module.c - address -> row -> rule of one module: sections in the order of their worth, and
+/* cfi_module.c - address -> row -> rule of one module: its sections in order of preference, and
  * what can be known without them. */
 #include "unwind/cfi_module.h"
 
@@ -14,20 +14,20 @@
 #include "unwind/unwind.h"
 
 /* The code at the ELF entry is a few dozen bytes that call the first C function; no CPU and no libc
- * comes near this. */
+ * needs nearly this many. */
 #define ENTRY_CODE_BYTES 128
 
 /* See is_small_gap(). */
 #define GAP_BYTES 512
 
-/* What finding the rows of a module may cost: instructions of call frame information, steps of Go's
- * tables. Some seconds; of 5 million functions of 800 files the one with the most, libcufft's,
- * takes 25,000 for its last address. But files can be made in which every address takes all of
- * them. */
+/* Maximum cost of finding the rows of a module, in steps: instructions of call frame information,
+ * and steps through Go's tables. This is some seconds. Of 5 million functions in 800 files the most
+ * expensive one, in libcufft, needs 25,000 for its last address. But a file can be crafted in which
+ * every address needs as many. */
 #define STEPS_MAX (1u << 30)
 
-/* And that of one address before its thread takes the lock. An address that needs more begins anew
- * then. */
+/* Maximum for one address without the lock. An address that needs more starts again with the lock
+ * held. */
 #define STEPS_ALONE 4096
 
 struct cfi_module {
@@ -37,13 +37,13 @@ struct cfi_module {
 	const struct arch *arch;
 	struct rule_table rules;
 	struct cfi_index eh;
-	_Atomic uint64_t steps; /* of STEPS_MAX, that may still be taken */
-	/* Guards additions to the rules, changes of what is above, and what follows. */
+	_Atomic uint64_t steps; /* steps left of STEPS_MAX */
+	/* Guards additions to `rules`, changes of the fields above, and the fields below. */
 	pthread_mutex_t lock;
 	struct cfi_index debug;
 	struct go_table go;
 	struct code_index code;
-	struct code_index bare; /* of functions that an FDE or Go's table bounds */
+	struct code_index bare; /* of functions whose bounds an FDE or Go's table gives */
 	bool debug_opened, code_opened, calls_opened, stub_looked_for, has_stub;
 	struct hash_table full_by_vaddr; /* vaddr -> index in full_rules */
 	VEC(const struct full_rule *) full_rules;
@@ -66,7 +66,7 @@ static void module_done(struct module_state *state)
 	free(cm);
 }
 
-/* The debug file is looked for only when the image has no .debug_frame of its own. */
+/* The debug file is searched for only if the image has no .debug_frame of its own. */
 static void debug_frame_open(struct cfi_module *cm)
 {
 	cm->debug_opened = true;
@@ -79,8 +79,8 @@ static void debug_frame_open(struct cfi_module *cm)
 		cfi_index_open_debug(&cm->debug, cm->mod->debug);
 }
 
-/* Has its debug file, without the image, rules that hold? Those of Go say nothing of stacks that
- * are changed, which Go's own table does. */
+/* True if the debug file alone, without the image, has usable rules. Go's .debug_frame does not
+ * mention the switching of stacks, which Go's own table (in the image) does. */
 static bool debug_has_rules(struct modules *modules, struct module *mod)
 {
 	struct elf_section s;
@@ -151,7 +151,7 @@ const uint8_t *cfi_module_code(const struct cfi_module *cm, uint64_t vaddr, size
 	return p;
 }
 
-/* Is vaddr in the code at the ELF entry, of which no FDE covers a part? */
+/* True if vaddr is in the code at the ELF entry, and no FDE covers anything between the two. */
 static bool is_entry_code(struct cfi_module *cm, uint64_t vaddr)
 {
 	const struct module *m = cm->mod;
@@ -166,7 +166,7 @@ static bool is_entry_code(struct cfi_module *cm, uint64_t vaddr)
 	return true;
 }
 
-/* The exit at vaddr; NULL: there is none. */
+/* The exit code (struct arch_exit) at vaddr; NULL: none. */
 static const struct arch_exit *exit_at(const struct cfi_module *cm, uint64_t vaddr)
 {
 	const struct arch_exit *x;
@@ -189,9 +189,9 @@ bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr)
 	return exit_at(cm, vaddr + 1);
 }
 
-/* Of glibc's __start_context the call frame information says that it was called, and has nothing
- * on the stack but the return address. Code is looked at only where that is so: to touch that of
- * all functions costs a few percent of a compiler's recording. */
+/* The call frame information of glibc's __start_context describes it as a called function whose
+ * frame is only the return address. Code is compared only for functions with such a row: touching
+ * the code of all functions costs a few percent on a recording of a compiler. */
 static bool is_root(const struct cfi_module *cm, const struct cfi_fde *fde,
 		    const struct cfi_row *row)
 {
@@ -215,7 +215,7 @@ static bool has_code(const struct cfi_module *cm, uint64_t vaddr, const struct a
 	return i == clone->code_bytes;
 }
 
-/* Is vaddr where a thread or process begins in its copy of who made it? */
+/* True if vaddr is where a new thread or process starts, after the clone() of its creator. */
 static bool is_behind_clone(const struct cfi_module *cm, uint64_t vaddr)
 {
 	const struct arch_clone *clone;
@@ -228,9 +228,9 @@ static bool is_behind_clone(const struct cfi_module *cm, uint64_t vaddr)
 	return false;
 }
 
-/* Is vaddr in a trampoline's code; or one before it, where the look-up of the "return address" goes
- * that the kernel made; or at its end, where a sample taken in the system call is? *past: how far
- * from the start. */
+/* True if vaddr is in the code of the trampoline; or one byte before it, where the look-up of the
+ * "return address" that the kernel made goes; or at its end, where a sample taken during the system
+ * call is. *past: offset from the start. */
 static bool is_at_trampoline(const struct cfi_module *cm, const struct arch_trampoline *t,
 			     uint64_t vaddr, int *past)
 {
@@ -245,7 +245,7 @@ static bool is_at_trampoline(const struct cfi_module *cm, const struct arch_tram
 	return false;
 }
 
-/* A row made up for code that is known by its bytes. */
+/* Makes a row for code that is recognized by its bytes. */
 static bool trampoline_row(const struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row)
 {
 	const struct arch *arch = cm->arch;
@@ -269,8 +269,9 @@ static bool trampoline_row(const struct cfi_module *cm, uint64_t vaddr, struct c
 	return true;
 }
 
-/* A row made up from the size of a Go frame. Callers keep no registers but the frame pointer, which
- * is saved next to the return address on x86-64 when there is a frame at all. */
+/* Makes a row from the size of a Go frame. Functions preserve no registers of their caller except
+ * the frame pointer, which on x86-64 is saved next to the return address if there is a frame at
+ * all. */
 static void go_row(const struct arch *arch, uint64_t size, struct cfi_row *row)
 {
 	bool pushes_ra = arch->ra == arch->pc;
@@ -290,7 +291,7 @@ static void go_row(const struct arch *arch, uint64_t size, struct cfi_row *row)
 			(struct cfi_reg_rule){.how = CFI_OFFSET, .off = arch->go_fp_off};
 }
 
-/* With the lock: only who holds it changes them. */
+/* With the lock held: only its holder changes the count. */
 static uint64_t steps_begin(const struct cfi_module *cm)
 {
 	return atomic_load_explicit(&cm->steps, memory_order_relaxed);
@@ -301,7 +302,7 @@ static void steps_end(struct cfi_module *cm, uint64_t left)
 	atomic_store_explicit(&cm->steps, left, memory_order_relaxed);
 }
 
-/* The same as row_find() for Go functions. */
+/* row_find() for Go functions. */
 static enum rule_kind go_row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row)
 {
 	uint64_t size, steps = steps_begin(cm);
@@ -328,8 +329,9 @@ static enum rule_kind go_row_find(struct cfi_module *cm, uint64_t vaddr, struct 
 	return RULE_NO_CFI;
 }
 
-/* glibc's _dl_runtime_resolve for aarch64 forgets the 16 bytes that the PLT pushed before it: its
- * rows put the saved return address above the CFA, where the caller's frame is (AAPCS64 6.4.5). */
+/* glibc's _dl_runtime_resolve for aarch64 does not count the 16 bytes that the PLT pushed before
+ * it: its rows put the saved return address above the CFA, in the caller's frame (AAPCS64
+ * 6.4.5). */
 static void row_correct(const struct arch *arch, struct cfi_row *row)
 {
 	unsigned i;
@@ -343,7 +345,7 @@ static void row_correct(const struct arch *arch, struct cfi_row *row)
 			row->regs[i].off -= arch->untold_plt_bytes;
 }
 
-/* The entry's row, or the kind that says why there is none. */
+/* Finds the row of an FDE: RULE_FULL and *row, or the kind that says why there is no row. */
 static enum rule_kind entry_row(struct cfi_module *cm, const struct cfi_fde *fde, uint64_t vaddr,
 				struct cfi_row *row)
 {
@@ -359,7 +361,7 @@ static enum rule_kind entry_row(struct cfi_module *cm, const struct cfi_fde *fde
 	return RULE_FULL;
 }
 
-/* As row_find() without the image. */
+/* row_find() without the image. */
 static enum rule_kind debug_row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row)
 {
 	struct cfi_fde fde;
@@ -369,7 +371,8 @@ static enum rule_kind debug_row_find(struct cfi_module *cm, uint64_t vaddr, stru
 	return is_entry_code(cm, vaddr) ? RULE_END : RULE_NO_BINARY;
 }
 
-/* RULE_FULL and a row, or the kind that says why there is none. *how: what the row comes from. */
+/* Returns RULE_FULL and *row, or the kind that says why there is no row. *how: the source of the
+ * row. */
 static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row,
 			       enum frame_how *how)
 {
@@ -381,8 +384,8 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 	if (!cm->mod->image)
 		return debug_row_find(cm, vaddr, row);
 	rc = cfi_index_find(&cm->eh, vaddr, &fde);
-	/* In the vDSO for aarch64 before Linux 5.8 there is information, which gives the link
-	 * register of the interrupted function for its pc. */
+	/* The vDSO for aarch64 before Linux 5.8 has call frame information for its trampoline,
+	 * which gives the link register of the interrupted function as its pc. */
 	if ((rc == 0 || cm->arch->signal_record_off) && trampoline_row(cm, vaddr, row)) {
 		*how = FRAME_SIGNAL_FRAME;
 		return RULE_FULL;
@@ -405,8 +408,9 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 	return rc > 0 ? entry_row(cm, &fde, vaddr, row) : RULE_NO_CFI;
 }
 
-/* Most rows are found in the linker's table, without the lock, which threads that begin with the
- * same file at the same time would all wait for. *steps: what it took, also where it is false. */
+/* Makes the rule without the lock, on which all threads that start with the same file at the same
+ * time would wait. Works for most rows: those listed in the linker's table. *steps: steps used,
+ * also if it returns false. */
 static bool rule_make_alone(const struct cfi_module *cm, uint64_t vaddr, struct rule *ret,
 			    uint64_t *steps)
 {
@@ -430,7 +434,7 @@ static bool rule_make_alone(const struct cfi_module *cm, uint64_t vaddr, struct 
 	return true;
 }
 
-/* With the lock. Not remembered yet. */
+/* With the lock held. Makes the rule, but does not store it. */
 static struct rule rule_make(struct cfi_module *cm, uint64_t vaddr)
 {
 	struct rule rule;
@@ -464,7 +468,7 @@ struct rule cfi_module_rule(struct cfi_module *cm, uint64_t vaddr, uint32_t *num
 	} else {
 		if (!is_made)
 			rule = rule_make(cm, vaddr);
-		/* Without memory to remember it, it is found again the next time. */
+		/* If there is no memory to store it, it will be found again next time. */
 		*number = rule_table_put(&cm->rules, vaddr, rule);
 	}
 	pthread_mutex_unlock(&cm->lock);
@@ -499,7 +503,7 @@ static void code_open(struct cfi_module *cm)
 	cm->code_opened = true;
 }
 
-/* With the lock. The symbols are not read for it. */
+/* With the lock held. Does not read the symbols. */
 static const struct code_frame *bounded_frame(struct cfi_module *cm, struct code_function *fn,
 					      uint64_t vaddr)
 {
@@ -508,7 +512,7 @@ static const struct code_frame *bounded_frame(struct cfi_module *cm, struct code
 	return code_index_frame(&cm->bare, cm->mod->image, cm->arch, fn, vaddr);
 }
 
-/* Does it begin where a function does, and not in a part that was moved elsewhere? */
+/* True if the FDE begins at the entry of a function, not at a part that was moved elsewhere. */
 static bool begins_as_entered(const struct cfi_module *cm, const struct cfi_fde *fde)
 {
 	uint64_t steps = STEPS_ALONE;
@@ -611,9 +615,9 @@ bool cfi_module_fde(struct cfi_module *cm, uint64_t vaddr, struct cfi_fde *ret)
 	return rc > 0;
 }
 
-/* Is other code around it, with call frame information? So are the few functions of the C
- * compiler's own that every file has, which only pointers lead to: not worth reading the whole
- * file. */
+/* True if there is code with call frame information on both sides of vaddr. This is so for the few
+ * functions of the C compiler's own that every file has and that only pointers lead to: they are
+ * not worth scanning the whole file. */
 static bool is_small_gap(struct cfi_module *cm, uint64_t vaddr)
 {
 	struct cfi_fde fde;
@@ -622,7 +626,7 @@ static bool is_small_gap(struct cfi_module *cm, uint64_t vaddr)
 	       cfi_index_find(&cm->eh, vaddr + GAP_BYTES, &fde) > 0;
 }
 
-/* With the calls only where symbols are missing. */
+/* Scans the code for calls only if no symbol covers vaddr. */
 static bool function_find(struct cfi_module *cm, uint64_t vaddr, struct code_function *ret)
 {
 	code_open(cm);

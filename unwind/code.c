@@ -1,24 +1,24 @@
-/* code.c - follows all ways through a function. */
+/* code.c - follows all paths through a function. */
 #include "unwind/code.h"
 
 #include "base/err.h"
 #include "base/vec.h"
 
-/* How often the function is followed anew because a call turned out not to return. */
+/* Maximum number of restarts because a call turned out not to return. */
 #define RESTARTS_MAX 64
 
-/* What costs as much as looking at an instruction, of which only so many are allowed. */
+/* Amounts of other work that count as one step, like the analysis of one instruction. */
 #define COMPARES_PER_STEP 8
 #define CLEARED_PER_STEP  64
 
-/* How many different frames a function may have. Real ones have dozens. */
+/* Maximum number of different frames in a function. Real functions have dozens. */
 #define FRAMES_MAX 1024
 
-/* Of places in the code. */
+/* Flags of an offset in the code. */
 enum {
-	BEHIND_CALL = 1,   /* reached by nothing but the return of the call before */
-	NO_RETURN = 2,	   /* the call before does not return */
-	BEHIND_FILLER = 4, /* BEHIND_CALL, and there is filler between */
+	BEHIND_CALL = 1,   /* reached only by the return of the call before it */
+	NO_RETURN = 2,	   /* the call before it does not return */
+	BEHIND_FILLER = 4, /* BEHIND_CALL, with filler between the call and this */
 };
 
 struct flow {
@@ -26,20 +26,20 @@ struct flow {
 	const uint8_t *code;
 	size_t n;
 	const struct code_frame *entry;
-	/* By offset: 1 + number of the frame, 0: not reached; flags; length of the instruction. */
+	/* By offset: 1 + index in `frames` (0: not reached); flags; length of the instruction. */
 	uint16_t *frame_at;
 	uint8_t *flags, *bytes_at;
-	size_t reached; /* behind the last offset of which there ever was anything */
+	size_t reached; /* end of the part of these arrays that was ever written */
 	VEC(struct code_frame) frames;
 	VEC(uint32_t) todo;
-	bool has_frames;		/* other ones than the entry's */
-	struct code_frame switch_frame; /* before indirect jumps */
+	bool has_frames;		/* there are other frames than the entry's */
+	struct code_frame switch_frame; /* the frame before indirect jumps */
 	enum { SWITCH_NONE, SWITCH_ENTRY, SWITCH_FRAME, SWITCH_SEVERAL } switches;
-	uint64_t steps; /* still allowed */
+	uint64_t steps; /* steps left */
 	bool is_jit, restart, bad, nomem;
 };
 
-/* For who asks where the caller is. */
+/* True if both frames lead to the same caller. */
 static bool same_caller(const struct code_frame *a, const struct code_frame *b)
 {
 	return a->sp == b->sp && a->fp == b->fp && a->saved_fp == b->saved_fp &&
@@ -59,7 +59,7 @@ static void spend(struct flow *f, uint64_t steps)
 	f->steps -= steps < f->steps ? steps : f->steps;
 }
 
-/* 1 + its number; 0: too many, or no memory. */
+/* 1 + the index of `frame` in `frames`; 0: too many frames, or out of memory. */
 static uint16_t frame_number(struct flow *f, const struct code_frame *frame)
 {
 	size_t i = f->frames.n;
@@ -80,7 +80,7 @@ static uint16_t frame_number(struct flow *f, const struct code_frame *frame)
 	return 0;
 }
 
-/* What two ways to a place agree upon. */
+/* The parts of the frame on which two paths to a place agree. */
 static struct code_frame common(const struct code_frame *a, const struct code_frame *b)
 {
 	struct code_frame r = *a;
@@ -107,7 +107,8 @@ static struct code_frame common(const struct code_frame *a, const struct code_fr
 	return r;
 }
 
-/* Ways that differ in copies only do not contradict each other. */
+/* Notes that a path comes to `off` with `frame`. Paths that differ only in copies do not contradict
+ * each other. */
 static void arrive(struct flow *f, uint64_t off, const struct code_frame *frame, uint8_t behind)
 {
 	bool behind_call = behind & BEHIND_CALL;
@@ -143,7 +144,7 @@ static void arrive(struct flow *f, uint64_t off, const struct code_frame *frame,
 
 static void note_switch(struct flow *f, const struct code_frame *frame)
 {
-	if (frame->sp == f->entry->sp) { /* perhaps a call at the end */
+	if (frame->sp == f->entry->sp) { /* perhaps a tail call */
 		if (f->switches == SWITCH_NONE) {
 			f->switches = SWITCH_ENTRY;
 			f->switch_frame = *frame;
@@ -158,8 +159,8 @@ static void note_switch(struct flow *f, const struct code_frame *frame)
 	}
 }
 
-/* This instruction is not one that the function comes to. Behind which call did the way go wrong?
- * The last one before it is taken, and next time the one before that. */
+/* The function cannot come to this instruction, so one of the calls before it does not return. The
+ * last one is taken first; if that is wrong, the next attempt takes the one before it. */
 static void rule_out(struct flow *f, uint32_t off)
 {
 	while (off && !(f->flags[off] & BEHIND_CALL))
@@ -171,7 +172,8 @@ static void rule_out(struct flow *f, uint32_t off)
 		f->bad = true;
 }
 
-/* A function that returns with something left on the stack is none, or has not been understood. */
+/* False if the function returns with something left on the stack: then it is not a function, or was
+ * not understood. */
 static bool is_clean(const struct flow *f, const struct code_frame *frame)
 {
 	return !frame->ra_reg &&
@@ -179,8 +181,8 @@ static bool is_clean(const struct flow *f, const struct code_frame *frame)
 				  frame->saved_ra == f->entry->saved_ra && !frame->ra_lost));
 }
 
-/* While the return address is in a register, a function does not call others, nor does it go on as
- * another one. */
+/* True if the function calls or jumps to another one while its return address is in a register:
+ * real functions do not. */
 static bool leaves_with_return(const struct flow *f, uint32_t off, const struct code_frame *frame,
 			       const struct code_insn *insn)
 {
@@ -190,9 +192,9 @@ static bool leaves_with_return(const struct flow *f, uint32_t off, const struct 
 				 (jumps && off + (uint64_t)insn->target >= f->n));
 }
 
-/* How the instruction behind this one is reached. What HotSpot has compiled for a loop that runs
- * already (on-stack replacement) begins with a call that nothing comes to, filler, and its entry,
- * in the frame that functions are entered with. */
+/* How the next instruction is reached. Code that HotSpot compiled for a loop that is already
+ * running (on-stack replacement) starts with a call that nothing leads to and filler; its entry
+ * follows, with the frame of a function's entry. */
 static uint8_t behind(const struct flow *f, uint32_t off, const struct code_insn *insn)
 {
 	if (insn->way == CODE_CALL)
@@ -200,7 +202,7 @@ static uint8_t behind(const struct flow *f, uint32_t off, const struct code_insn
 	return f->flags[off] & BEHIND_CALL && insn->is_filler ? BEHIND_CALL | BEHIND_FILLER : 0;
 }
 
-/* The instruction at `off`, and where it leads. */
+/* Analyses the instruction at `off` and the places it leads to. */
 static void follow(struct flow *f, uint32_t off)
 {
 	struct code_frame frame = f->frames.v[f->frame_at[off] - 1];
@@ -213,7 +215,7 @@ static void follow(struct flow *f, uint32_t off)
 	f->steps--;
 	f->bytes_at[off] = 1;
 	if (!f->step(f->code + off, f->n - off, &frame, &insn)) {
-		if (f->n - off >= INSN_BYTES_MAX) /* not just cut off */
+		if (f->n - off >= INSN_BYTES_MAX) /* not only cut off by the end */
 			rule_out(f, off);
 		return;
 	}
@@ -241,7 +243,7 @@ static void follow_all(struct flow *f)
 		follow(f, f->todo.v[--f->todo.n]);
 }
 
-/* The next instruction that nothing leads to but an indirect jump, as it seems. */
+/* The next instruction that is reached only by an indirect jump, it seems. */
 static size_t unreached(struct flow *f, size_t off)
 {
 	struct code_frame frame;
@@ -274,8 +276,8 @@ static void follow_switches(struct flow *f)
 	}
 }
 
-/* Filler behind a call aligns a loop, to which a jump leads back, or what comes behind a call that
- * does not return. */
+/* Filler after a call aligns a loop, to which a jump leads back, or the code after a call that does
+ * not return. If no jump came there, the call does not return. */
 static void drop_behind_filler(struct flow *f)
 {
 	size_t off;
@@ -312,7 +314,7 @@ static uint32_t next_function(struct flow *f)
 	return off < f->n ? (uint32_t)off : 0;
 }
 
-/* The last row is of what is behind the function, or was not looked at. */
+/* The last row covers what is after the function, or was not analysed. */
 static int rows_make(struct flow *f, struct code_rows *ret)
 {
 	VEC(struct code_row) rows = {0};

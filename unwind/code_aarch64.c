@@ -14,7 +14,7 @@ static int64_t signed_bits(uint32_t insn, unsigned low, unsigned n)
 	return (int64_t)((uint64_t)insn << (64 - low - n)) >> (64 - n);
 }
 
-/* ---- what it does to the frame ------------------------------------------------------------ */
+/* ---- effects on the frame ----------------------------------------------------------------- */
 
 static void sp_set(struct code_frame *f, int64_t sp)
 {
@@ -23,7 +23,7 @@ static void sp_set(struct code_frame *f, int64_t sp)
 		f->sp = CODE_SP_WRONG;
 }
 
-/* To so many bytes above a place, perhaps UNKNOWN. */
+/* Sets sp to `bytes` above a place, which may be UNKNOWN. */
 static void sp_move(struct code_frame *f, int64_t place, int64_t bytes)
 {
 	if (place == UNKNOWN)
@@ -32,7 +32,7 @@ static void sp_move(struct code_frame *f, int64_t place, int64_t bytes)
 		sp_set(f, place - bytes);
 }
 
-/* How far below the CFA a register points; UNKNOWN. */
+/* How far below the CFA a register points, or UNKNOWN. */
 static int64_t place_of(const struct code_frame *f, unsigned reg)
 {
 	if (reg == SP)
@@ -70,8 +70,8 @@ static void load(struct code_frame *f, unsigned reg, int64_t at)
 	}
 }
 
-/* Where a load or store of some bytes goes, and what it does to its base register: at an offset,
- * behind (after) or with (before) which the base is changed. */
+/* The place that a load or store accesses. Changes the base register as the addressing mode says:
+ * not at all, after the access, or before it. */
 enum addressing { AT_OFFSET, AFTER, BEFORE };
 
 static int64_t address(struct code_frame *f, unsigned base, int64_t off, enum addressing how)
@@ -113,7 +113,7 @@ static bool pair(struct code_frame *f, uint32_t insn)
 	return true;
 }
 
-/* LDR, STR of one register by an immediate offset or a register. */
+/* LDR, STR of one register, with an immediate or register offset. */
 static bool single(struct code_frame *f, uint32_t insn)
 {
 	unsigned base = insn >> 5 & 31, reg = insn & 31, size = insn >> 30, opc = insn >> 22 & 3;
@@ -142,7 +142,7 @@ static bool single(struct code_frame *f, uint32_t insn)
 	return true;
 }
 
-/* ADD, SUB of 64 bits with an immediate, with which sp is moved. */
+/* 64-bit ADD, SUB with an immediate: moves sp. */
 static bool add(struct code_frame *f, uint32_t insn)
 {
 	unsigned to = insn & 31, from = insn >> 5 & 31;
@@ -162,7 +162,7 @@ static bool add(struct code_frame *f, uint32_t insn)
 	return true;
 }
 
-/* Does it write to sp, in a way that is not followed? */
+/* True if it writes sp in a way that is not tracked. */
 static bool changes_sp(uint32_t insn)
 {
 	static const struct {
@@ -184,13 +184,13 @@ static bool changes_sp(uint32_t insn)
 	return false;
 }
 
-/* LD1 to ST4 of vectors, which change their base register then. */
+/* LD1 to ST4 of vectors, in the forms that change their base register. */
 static bool is_vector_walk(uint32_t insn)
 {
 	return (insn & 0xbe800000) == 0x0c800000;
 }
 
-/* May it have written to the general register that is in its lowest bits? */
+/* True if it may write the general register in its lowest bits. */
 static bool writes_general(uint32_t insn)
 {
 	unsigned op0 = insn >> 25 & 15;
@@ -219,8 +219,8 @@ static void other(struct code_frame *f, uint32_t insn)
 
 static void effect(struct code_frame *f, uint32_t insn)
 {
-	/* PACIASP and the like sign the link register, AUTIASP and the like undo that: hints. XPACI
-	 * takes the code off. */
+	/* Hints: PACIASP and similar sign the link register, AUTIASP and similar undo that, XPACI
+	 * removes the authentication code. */
 	if ((insn & 0xfffff01f) == 0xd503201f)
 		return;
 	if (pair(f, insn) || single(f, insn) || add(f, insn))
@@ -228,7 +228,7 @@ static void effect(struct code_frame *f, uint32_t insn)
 	other(f, insn);
 }
 
-/* ---- where it leads ----------------------------------------------------------------------- */
+/* ---- control flow ------------------------------------------------------------------------- */
 
 static bool way_of(uint32_t insn, struct code_insn *ret)
 {
@@ -277,7 +277,7 @@ bool code_step_aarch64(const uint8_t *code, size_t n, struct code_frame *frame,
 	insn = instruction(code);
 	if (!way_of(insn, ret))
 		return false;
-	if (ret->way == CODE_CALL) { /* leaves its return address in the link register */
+	if (ret->way == CODE_CALL) { /* puts its return address into the link register */
 		if (!frame->saved_ra)
 			frame->ra_lost = true;
 	} else if (ret->way == CODE_ON) {

@@ -1,28 +1,29 @@
-/* code_ahead.c - the frame of code whose function's start is not known, by the way to its return.
+/* code_ahead.c - the frame of code whose function's start is not known, from the path to its
+ * return.
  *
- * Functions that only pointers lead to, in files without symbols: on the way from a place to the
- * return as much is taken off the stack as the frame has there, whichever way it is. */
+ * This is for functions that only pointers lead to, in files without symbols. On every path from a
+ * place to the return the code removes from the stack as much as the frame has at that place. */
 #include "unwind/code.h"
 
 #include "unwind/walk.h"
 
-/* How many instructions are looked at. */
+/* Maximum number of instructions that are followed. */
 #define AHEAD_STEPS_MAX 1024
 
-/* Where the register is at the beginning that places are told from: no frame is so large. */
+/* The assumed initial place of the register. No frame is so large. */
 #define AHEAD_PLACE (1 << 30)
 
 struct way {
 	struct code_frame frame;
 	uint64_t vaddr;
-	int32_t saved_fp; /* where the caller's frame pointer was taken from; 0: nowhere */
-	bool fp_lost;	  /* it was written otherwise since */
+	int32_t saved_fp; /* where the caller's frame pointer was loaded from; 0: not loaded */
+	bool fp_lost;	  /* it was overwritten in another way since */
 	bool has_called;
-	bool switches; /* ended in a jump by a register or a table */
+	bool switches; /* ended in an indirect jump */
 };
 
-/* What is on the stack is not known: from where the frame pointer is taken, there the caller's is.
- */
+/* The contents of the stack are not known. So the place that the frame pointer is loaded from is
+ * taken as where the caller's is saved. */
 static void follow_fp(struct way *to, const struct way *from, int32_t word)
 {
 	if (to->frame.fp_holds != CODE_FP_OTHER)
@@ -33,7 +34,7 @@ static void follow_fp(struct way *to, const struct way *from, int32_t word)
 	to->frame.saved_fp = 0;
 }
 
-/* One instruction. False: it is not understood, or does not lead to a place that is known. */
+/* Follows one instruction. Returns false if it is not understood, or its target is not known. */
 static bool go_on(struct way *way, const struct cfi_module *cm, struct code_insn *in)
 {
 	const struct way from = *way;
@@ -46,7 +47,7 @@ static bool go_on(struct way *way, const struct cfi_module *cm, struct code_insn
 	return in->way <= CODE_JUMP || in->way == CODE_RETURN;
 }
 
-/* Where it does not go on, the last branch did. */
+/* Follows the code to a return. Where it cannot continue, the last branch is taken instead. */
 static bool find_return(struct way *way, const struct cfi_module *cm)
 {
 	struct code_insn in = {0};
@@ -72,7 +73,7 @@ static bool find_return(struct way *way, const struct cfi_module *cm)
 	return false;
 }
 
-/* The rest of the frame, of which one register's place is known. */
+/* Completes the frame, where the place of one register is known. */
 static void fp_set(struct code_frame *f, const struct way *way, int32_t word)
 {
 	f->saved_ra = word;
@@ -91,7 +92,8 @@ static enum code_ahead ahead_by_sp(const struct cfi_module *cm, uint64_t vaddr, 
 	if (!find_return(&way, cm))
 		return way.switches ? CODE_AHEAD_SWITCH : CODE_AHEAD_UNKNOWN;
 	taken = AHEAD_PLACE - way.frame.sp;
-	/* Behind a call that does not return another function begins, which takes nothing. */
+	/* After a call that does not return another function begins, at whose start nothing has
+	 * been pushed. */
 	if (taken < 0 || (!taken && (is_called || way.has_called)))
 		return CODE_AHEAD_UNKNOWN;
 	*ret = (struct code_frame){.sp = taken + word};
@@ -99,7 +101,7 @@ static enum code_ahead ahead_by_sp(const struct cfi_module *cm, uint64_t vaddr, 
 	return CODE_AHEAD_KNOWN;
 }
 
-/* Where the stack pointer is set from the frame pointer: after alloca(). */
+/* For code that sets the stack pointer from the frame pointer: after alloca(). */
 static bool ahead_by_fp(const struct cfi_module *cm, uint64_t vaddr, struct code_frame *ret)
 {
 	struct way way = {.frame = {.sp = -1, .fp = AHEAD_PLACE, .fp_holds = CODE_FP_FRAME},

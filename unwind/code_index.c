@@ -1,34 +1,35 @@
-/* code_index.c - where functions begin by symbol tables, and what was found out about their code.
- */
+/* code_index.c - function starts from symbol tables and calls, and the results of analysing their
+ * code. */
 #include "unwind/code_index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* How far functions without a known end are looked at. */
+/* Functions without a known end are analysed up to this size. */
 #define OPEN_BYTES (64u << 10)
 
-/* Between functions. */
+/* Maximum padding between functions. */
 #define PADDING_MAX 64
 
-/* How many functions that only pointers lead to may be behind one that is known. */
+/* Maximum number of functions without symbols or calls that may follow a known one. */
 #define NEXT_MAX 64
 
-/* Code of larger modules is not read for calls. */
+/* The code of larger modules is not scanned for calls. */
 #define CALLS_BYTES_MAX (512u << 20)
 
-/* Of a module. More than that is no program. */
+/* Per module. No real program has more. */
 #define ROWS_MAX      (8u << 20)
 #define FUNCTIONS_MAX (1u << 20)
 
-/* How many names of one function are looked at. */
+/* Maximum number of names of one function that are examined. */
 #define ALIASES_MAX 64
 
-/* Functions are put into so many parts of the code, and sorted only in those that are asked for. */
+/* The code is divided into up to 1 << PARTS_BITS parts, and functions are sorted only in parts that
+ * are looked up. */
 #define PARTS_BITS 14
 
-/* A function of these symbols? They are read twice: what it costs to meet a large program's first
- * code without call frame information. */
+/* True if symbol i is a function. The symbols are read twice, which is the cost of the first code
+ * without call frame information in a large program. */
 static inline bool is_function(const struct code_index *ix, const struct elf_symbols *t, size_t i,
 			       Elf64_Sym *ret)
 {
@@ -61,7 +62,7 @@ static void count_parts(struct code_index *ix)
 	}
 }
 
-/* Fills each part from its end. */
+/* Fills each part from its end to its start. */
 static void fill_parts(struct code_index *ix)
 {
 	size_t t, i, part;
@@ -76,7 +77,7 @@ static void fill_parts(struct code_index *ix)
 					(struct code_start){sym.st_value, (uint32_t)i, (uint32_t)t};
 }
 
-/* From the first byte of code to the last. */
+/* The range from the first byte of code to the last. */
 static void code_extent(const struct elf_image *img, uint64_t *start, uint64_t *n)
 {
 	const struct elf_segment *segs;
@@ -93,12 +94,12 @@ static void code_extent(const struct elf_image *img, uint64_t *start, uint64_t *
 	*n = *start < end ? end - *start : 0;
 }
 
-/* False: there is none. */
+/* Returns false if there is no such table. */
 static bool table_add(struct code_index *ix, struct elf_image *img, const char *name)
 {
 	struct elf_symbols *t = &ix->tables[ix->n_tables];
 
-	/* Processors with 32 bits have no code_step. */
+	/* 32-bit processors have no code_step. */
 	if (!img || !elf_image_is_64(img) || !elf_symbols_open(t, img, name) || t->swap || !t->n)
 		return false;
 	t->n = t->n < FUNCTIONS_MAX ? t->n : FUNCTIONS_MAX;
@@ -116,7 +117,7 @@ void code_index_open_bare(struct code_index *ix, const struct elf_image *img)
 
 void code_index_open(struct code_index *ix, const struct module *mod)
 {
-	/* What .dynsym has is in a whole .symtab, too. */
+	/* A full .symtab contains everything that .dynsym has. */
 	if (!table_add(ix, mod->debug, ".symtab") && !table_add(ix, mod->image, ".symtab")) {
 		table_add(ix, mod->image, ".dynsym");
 		table_add(ix, mod->mini, ".symtab");
@@ -131,7 +132,7 @@ void code_index_open(struct code_index *ix, const struct module *mod)
 	ix->parts = calloc(ix->n_parts + 1, sizeof *ix->parts);
 	ix->is_sorted = calloc(ix->n_parts, sizeof *ix->is_sorted);
 	if (!ix->parts || !ix->is_sorted)
-		return; /* without memory nothing is known */
+		return; /* out of memory: no function is known */
 	count_parts(ix);
 	ix->starts = ix->n_starts ? malloc(ix->n_starts * sizeof *ix->starts) : NULL;
 	if (ix->starts)
@@ -147,7 +148,7 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sorts the part that the i-th function is in. */
+/* Sorts the part that contains the i-th function. */
 static void sort_around(struct code_index *ix, size_t i)
 {
 	size_t part = part_of(ix, ix->starts[i].start), first = ix->parts[part];
@@ -172,7 +173,7 @@ void code_index_done(struct code_index *ix)
 	hash_done(&ix->by_start);
 }
 
-/* ---- what calls lead to ------------------------------------------------------------------- */
+/* ---- targets of calls --------------------------------------------------------------------- */
 
 static bool is_called(const struct code_index *ix, uint64_t i)
 {
@@ -205,7 +206,7 @@ void code_index_add_calls(struct code_index *ix, const struct elf_image *img,
 
 	if (!ix->code_bytes || ix->code_bytes > CALLS_BYTES_MAX)
 		return;
-	elf_image_bytes(img, &unread); /* segments may overlap, but not all of them */
+	elf_image_bytes(img, &unread); /* bounds the work when segments overlap */
 	ix->calls = calloc((ix->code_bytes - 1) / 64 + 1, sizeof *ix->calls);
 	if (!ix->calls)
 		return;
@@ -219,7 +220,7 @@ void code_index_add_calls(struct code_index *ix, const struct elf_image *img,
 	}
 }
 
-/* The last place up to vaddr, but not before `low`, that a call leads to. False: none is near. */
+/* Finds the last call target in [low, vaddr]. Returns false if there is none near vaddr. */
 static bool called_before(const struct code_index *ix, uint64_t vaddr, uint64_t low, uint64_t *ret)
 {
 	uint64_t i = vaddr - ix->code_start, n;
@@ -236,7 +237,8 @@ static bool called_before(const struct code_index *ix, uint64_t vaddr, uint64_t 
 
 /* ---- functions ---------------------------------------------------------------------------- */
 
-/* How many begin at vaddr or before. The last of them is in its place, and so is the next. */
+/* The number of functions that start at vaddr or before. Afterwards the last of them and the one
+ * after it are in their sorted places. */
 static size_t functions_up_to(struct code_index *ix, uint64_t vaddr)
 {
 	uint64_t off = vaddr - ix->code_start;
@@ -263,7 +265,7 @@ static size_t functions_up_to(struct code_index *ix, uint64_t vaddr)
 	return low;
 }
 
-/* Where what has no known end and begins there ends, at the latest. */
+/* The latest end of a function that starts at `start` and has no known end. */
 static uint64_t open_end(struct code_index *ix, uint64_t start)
 {
 	size_t n = functions_up_to(ix, start);
@@ -272,7 +274,8 @@ static uint64_t open_end(struct code_index *ix, uint64_t start)
 	return n < ix->n_starts && ix->starts[n].start < end ? ix->starts[n].start : end;
 }
 
-/* Is it a part of a function, moved elsewhere, where the frame is already there? */
+/* True for a part of a function that was moved elsewhere (.cold), where the frame is already set
+ * up. */
 static bool is_part(const struct elf_symbols *t, const Elf64_Sym *sym)
 {
 	const char *name = elf_symbols_name(t, sym);
@@ -280,7 +283,7 @@ static bool is_part(const struct elf_symbols *t, const Elf64_Sym *sym)
 	return name && strstr(name, ".cold");
 }
 
-/* The function that the first n end with: of those that begin there, the longest. */
+/* The last of the first n functions; among those with the same start, the longest. */
 static void function_at(struct code_index *ix, size_t n, struct code_function *ret)
 {
 	const struct code_start *s;
@@ -296,7 +299,7 @@ static void function_at(struct code_index *ix, size_t n, struct code_function *r
 			ret->end = start + sym.st_size;
 		ret->is_part |= is_part(&ix->tables[s->table], &sym);
 	}
-	if (ret->end == start) /* as in assembly */
+	if (ret->end == start) /* no size, as in assembly */
 		ret->end = open_end(ix, start);
 }
 
@@ -348,7 +351,7 @@ static const struct code_rows *rows_new(struct code_index *ix, const struct elf_
 	return &ix->rows.v[ix->rows.n - 1];
 }
 
-/* The first instruction from vaddr on that is no padding. */
+/* The first instruction from vaddr on that is not padding. */
 static uint64_t behind_padding(const struct elf_image *img, const struct arch *arch, uint64_t vaddr)
 {
 	struct code_frame frame = {0};

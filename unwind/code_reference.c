@@ -1,15 +1,15 @@
-/* code_reference.c - which bytes of an instruction say how far away something is. */
+/* code_reference.c - which bytes of an instruction encode the distance to what it refers to. */
 #include "unwind/insn_x86_64.h"
 #include "unwind/unwind.h"
 
-/* CALL, JMP and Jcc with 32 bits */
+/* CALL, JMP and Jcc with a 32-bit displacement */
 static bool is_far_jump(const struct insn_x86_64 *in)
 {
 	return !in->is_vex && ((in->map == MAP_ONE_BYTE && (in->op == 0xe8 || in->op == 0xe9)) ||
 			       (in->map == MAP_0F && in->op >> 4 == 8));
 }
 
-/* Jcc and JMP with 8 bits */
+/* Jcc and JMP with an 8-bit displacement */
 static bool is_near_jump(const struct insn_x86_64 *in)
 {
 	return !in->is_vex && in->map == MAP_ONE_BYTE && (in->op >> 4 == 7 || in->op == 0xeb);
@@ -28,12 +28,12 @@ static uint8_t simd_prefix(const uint8_t *code, bool is_vex)
 	return found;
 }
 
-/* Scalars by their prefix; what is wider than that is taken for 16 bytes. */
+/* The size of scalars follows from the prefix; anything wider is taken as 16 bytes. */
 static uint8_t simd_bytes(const struct insn_x86_64 *in, uint8_t prefix)
 {
 	bool compares = in->map == MAP_0F && (in->op == 0x2e || in->op == 0x2f);
 
-	/* Of FMA the odd ones are scalar. */
+	/* Odd FMA opcodes are scalar. */
 	if (in->is_vex && in->map == MAP_0F38 && in->op >= 0x96 && in->op <= 0xbf && in->op & 1)
 		return in->rex & 8 ? 8 : 4;
 	if (prefix == 0xf2 || (prefix == 0xf3 && in->map == MAP_0F && in->op == 0x7e) ||

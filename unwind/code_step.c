@@ -1,27 +1,27 @@
 /* code_step.c - the step by the machine code of a function.
  *
- * Where it begins symbols say, or calls in the code of its module. */
+ * The start of the function is known from symbols, or from calls in the code of its module. */
 #include "unwind/return_check.h"
 
-/* How far behind the start of a function its last jump to another one is looked for. */
+/* How many bytes from the start of a function are searched for a jump to another one. */
 #define JUMP_BYTES_MAX 4096
 
-/* How far above the stack pointer a frame's record is looked for. */
+/* How many words above the stack pointer are searched for a frame record. */
 #define RECORD_WORDS_MAX 64
 
-/* How many instructions are read in search of a function's end. */
+/* Maximum number of instructions that are followed to the end of a function. */
 #define LEAVE_STEPS_MAX 512
 
-/* How far the stack pointer is lowered for an alignment, at most. */
+/* Maximum number of bytes by which an alignment lowers the stack pointer. */
 #define REALIGNED_BYTES_MAX 4096
 
-/* How many words of arguments a function may take off the stack as it returns. */
+/* Maximum number of argument words that a function may pop when it returns. */
 #define POPPED_WORDS_MAX 64
 
-/* Functions of V8 take their arguments off the stack: where they return to, the stack pointer is
- * above their CFA, and above `sp`, where it would be if they did not. Where they have been called
- * but not returned to it is below. Is what lies below `sp` such arguments? No return address is
- * among them, as would be if a frame had been skipped. */
+/* Functions of V8 pop their arguments. `sp` is where the stack pointer would be if they did not:
+ * after they have returned c->sp is above it, and in a caller to which they have not returned yet
+ * it is below. Returns true if arguments can be the reason for the difference. If c->sp is below,
+ * no return address may lie between the two, as there would be if a frame had been skipped. */
 static bool callee_popped(struct walk *w, const struct cursor *c, uint64_t sp)
 {
 	unsigned word = w->arch->word_bytes;
@@ -41,7 +41,7 @@ static bool callee_popped(struct walk *w, const struct cursor *c, uint64_t sp)
 	return true;
 }
 
-/* Where it is aligned, a copy of the stack pointer is kept. */
+/* The CFA from the copy of the stack pointer that is kept where it is aligned. */
 static bool cfa_by_copy(const struct walk *w, const struct cursor *c, const struct code_frame *f,
 			uint64_t *cfa)
 {
@@ -54,7 +54,7 @@ static bool cfa_by_copy(const struct walk *w, const struct cursor *c, const stru
 	return sp > c->sp;
 }
 
-/* By both registers, where both are known. The stack pointer may be wrong after a guess. */
+/* The CFA from both registers if both are known. The stack pointer may be wrong after a guess. */
 static bool cfa_of(struct walk *w, const struct cursor *c, const struct code_frame *f,
 		   uint64_t *cfa)
 {
@@ -69,7 +69,7 @@ static bool cfa_of(struct walk *w, const struct cursor *c, const struct code_fra
 	return by_sp || (by_fp && (!c->sp_known || *cfa > c->sp));
 }
 
-/* The return address of a frame, or why it is not known. */
+/* Finds the return address of a frame. Returns WALK_ON, or why it is not known. */
 static enum unwind_stop return_of(const struct walk *w, const struct cursor *c,
 				  const struct code_frame *f, uint64_t cfa, uint64_t *ra)
 {
@@ -84,8 +84,8 @@ static enum unwind_stop return_of(const struct walk *w, const struct cursor *c,
 						    : UNWIND_STOP_NO_CFI;
 }
 
-/* Does the code around ip tell a frame by its frame pointer, or nothing? What the fallback has
- * remembered of ip makes no difference. */
+/* True if the code at `ip` shows a frame with a frame pointer, or nothing. Does not depend on what
+ * the fallback has cached for `ip`. */
 static bool goes_by_fp(struct walk *w, uint64_t ip)
 {
 	struct rule_entry own, *e = walk_rule(w, ip, &own);
@@ -105,9 +105,9 @@ static bool goes_by_fp(struct walk *w, uint64_t ip)
 	       frame.fp_holds == CODE_FP_FRAME;
 }
 
-/* The return address is in a register, of which only the sample's own frame knows. How many
- * arguments are above the stack pointer is not known, so the caller must be found by its frame
- * pointer. */
+/* The return address is in a register, whose value is known only in the sample's own frame. The
+ * number of argument words above the stack pointer is not known, so the caller must be one that is
+ * found by its frame pointer. */
 static bool return_in_register(struct walk *w, const struct cursor *c, const struct code_frame *f,
 			       struct cursor *ret)
 {
@@ -118,7 +118,8 @@ static bool return_in_register(struct walk *w, const struct cursor *c, const str
 	return goes_by_fp(w, ret->ip - 1);
 }
 
-/* The record is the first one with the caller's frame pointer, which the register has already. */
+/* Finds the frame record: the first one on the stack whose saved frame pointer equals the register,
+ * which already has the caller's value. */
 static bool find_record(struct walk *w, const struct cursor *c, struct cursor *ret)
 {
 	unsigned word = w->arch->word_bytes, i;
@@ -138,14 +139,15 @@ static bool find_record(struct walk *w, const struct cursor *c, struct cursor *r
 	return i < RECORD_WORDS_MAX && ret->sp <= c->fp;
 }
 
-/* The CFA that was kept, in the frame or in a register of the sample's own: where the stack was
- * aligned the return address at *cfa is a copy. */
+/* The CFA that was saved in the frame, or that is in a register of the sample's own frame. Where
+ * the stack was realigned, the return address at *cfa is a copy. */
 static bool realigned_cfa(const struct walk *w, const struct cursor *c, const struct code_frame *f,
 			  uint64_t *cfa)
 {
 	uint64_t kept, from = f->is_realigned ? *cfa : c->sp;
 
-	/* psABI AMD64, figure 3.36: the numbers that instructions and DWARF have in common. */
+	/* From 8 on, instructions and DWARF number registers in the same way (psABI AMD64, figure
+	 * 3.36). */
 	if ((!f->saved_cfa ||
 	     !walk_word(w, *cfa - (uint32_t)f->saved_cfa, w->arch->word_bytes, &kept)) &&
 	    (c->how != FRAME_SAMPLE || f->cfa_reg <= 8 ||
@@ -155,7 +157,7 @@ static bool realigned_cfa(const struct walk *w, const struct cursor *c, const st
 	return kept >= from && kept - from <= REALIGNED_BYTES_MAX;
 }
 
-/* Between the alignment and the copy. */
+/* True between the alignment of the stack pointer and the copying of the return address. */
 static bool is_being_aligned(const struct code_frame *f)
 {
 	return f->cfa_reg && f->sp < 0 && !f->is_realigned && f->fp_holds == CODE_FP_CALLER;
@@ -187,8 +189,8 @@ enum unwind_stop code_caller(struct walk *w, const struct cursor *c, const struc
 	return stop;
 }
 
-/* Does the call before `ra` lead to the function at `start`: there, as far as it says where to, or
- * to code that jumps there? */
+/* True if the call before `ra` can lead to the function at `start`: its target is not known, is
+ * `start`, or is code that jumps there. */
 static bool leads_to(struct walk *w, uint64_t start, uint64_t ra)
 {
 	uint64_t target = called_function(w, ra), vaddr;
@@ -204,9 +206,10 @@ static bool leads_to(struct walk *w, uint64_t start, uint64_t ra)
 	return code && w->arch->jumps_to(code, n, target, start);
 }
 
-/* A function with a name begins there for sure, and may have been jumped to by whatever was called.
- * Without one, or where the stack pointer is not sure, the caller must be in a file, and what it
- * calls must lead here. */
+/* True if the return address `ra` can belong to the caller of function *fn. The start of a named
+ * function is certain, and any called code may have jumped to it. For an unnamed function, or if
+ * the stack pointer is not certain, the caller must be in a file, and its call must lead to the
+ * function. */
 static bool may_be_caller(struct walk *w, const struct cursor *c, const struct code_function *fn,
 			  uint64_t bias, uint64_t ra)
 {
@@ -265,7 +268,7 @@ bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip)
 	return f.fp_holds == CODE_FP_CALLER && f.sp == word;
 }
 
-/* The same as may_be_caller() for code whose function is not known. */
+/* may_be_caller() for code whose function is not known. */
 static bool is_behind_call(struct walk *w, const struct map *map, uint64_t ip,
 			   const struct cursor *caller)
 {

@@ -1,12 +1,11 @@
 /* code_x86_64.c - what x86-64 instructions do to a frame (Intel SDM volume 2). */
 #include "unwind/code.h"
 
-
 #include "unwind/insn_x86_64.h"
 
 enum { RSP = 4, RBP = 5, WORD = 8 };
 
-/* ---- what that does to the frame ---------------------------------------------------------- */
+/* ---- effects on the frame ----------------------------------------------------------------- */
 
 enum { UNKNOWN = -1 };
 
@@ -25,9 +24,9 @@ static void sp_set(struct code_frame *f, int64_t sp)
 		f->sp = CODE_SP_WRONG;
 }
 
-/* Functions that take their arguments off the stack, or put some there for what they jump to, have
- * the return address in a register meanwhile (V8's builtins). Where it is pushed again, is the CFA.
- */
+/* Functions that pop their arguments, or push some for a function that they jump to, keep the
+ * return address in a register meanwhile (V8's builtins). Where it is pushed again, the new CFA is
+ * just above it. */
 static void push_return(struct code_frame *f)
 {
 	if (f->fp_holds == CODE_FP_FRAME)
@@ -66,7 +65,7 @@ static void push(struct code_frame *f, const struct insn_x86_64 *in, unsigned re
 		f->saved_fp = f->sp;
 }
 
-/* Takes a word from the stack, which rbp gets. */
+/* Loads rbp from the stack word at `from`. */
 static void fp_load(struct code_frame *f, int64_t from)
 {
 	if (f->saved_fp && from == f->saved_fp) {
@@ -92,7 +91,7 @@ static void pop(struct code_frame *f, const struct insn_x86_64 *in, unsigned reg
 		sp_set(f, (int64_t)f->sp - WORD);
 }
 
-/* How far below the CFA an address is; UNKNOWN. */
+/* How far below the CFA the address of a memory operand is, or UNKNOWN. */
 static int64_t address_place(const struct code_frame *f, const struct insn_x86_64 *in)
 {
 	if (in->index != REG_NONE)
@@ -104,7 +103,7 @@ static int64_t address_place(const struct code_frame *f, const struct insn_x86_6
 	return UNKNOWN;
 }
 
-/* And how far a register is. */
+/* How far below the CFA a register points, or UNKNOWN. */
 static int64_t register_place(const struct code_frame *f, unsigned reg)
 {
 	if (reg == RSP)
@@ -122,7 +121,7 @@ static void set_place(struct code_frame *f, unsigned reg, int64_t place)
 		sp_set(f, place);
 }
 
-/* MOV and LEA of 64 bits with one of the two registers. False: another instruction. */
+/* 64-bit MOV and LEA that involve rsp or rbp. Returns false for other instructions. */
 static bool move(struct code_frame *f, const struct insn_x86_64 *in)
 {
 	unsigned to = in->op == 0x89 ? in->rm : in->reg, from = in->op == 0x89 ? in->reg : in->rm;
@@ -155,7 +154,7 @@ static bool move(struct code_frame *f, const struct insn_x86_64 *in)
 	return false;
 }
 
-/* ADD and SUB of a constant with rsp. */
+/* ADD and SUB of a constant to rsp. */
 static bool adjust(struct code_frame *f, const struct insn_x86_64 *in)
 {
 	unsigned ext = in->reg & 7;
@@ -200,7 +199,7 @@ static bool stack(struct code_frame *f, const struct insn_x86_64 *in)
 	return true;
 }
 
-/* Through the frame pointer that the function was entered with? */
+/* True if it accesses memory through the frame pointer that the function was entered with. */
 static bool uses_callers_fp(const struct code_frame *f, const struct insn_x86_64 *in)
 {
 	bool is_nop = in->map == MAP_0F && in->op == 0x1f;
@@ -222,8 +221,8 @@ static bool writes_return(const struct code_frame *f, const struct insn_x86_64 *
 
 /* ---- copies of the stack pointer ---------------------------------------------------------- */
 
-/* As V8's builtins call C: mov %rsp,%r10; sub $8,%rsp; and $-16,%rsp; mov %r10,(%rsp); ...; call;
- * ...; mov (%rsp),%rsp. */
+/* V8's builtins call C like this: mov %rsp,%r10; sub $8,%rsp; and $-16,%rsp; mov %r10,(%rsp); ...;
+ * call; ...; mov (%rsp),%rsp. */
 
 static void drop_copy(struct code_frame *f)
 {
@@ -246,7 +245,7 @@ static bool copies_sp(const struct insn_x86_64 *in)
 	return is_move(in) && in->is_reg && (in->op == 0x89 ? in->reg : in->rm) == RSP;
 }
 
-/* An immediate to rsp, by one of the operations that align it or make room. */
+/* AND or SUB of an immediate to rsp: aligns it or makes room. */
 static bool moves_sp(const struct insn_x86_64 *in)
 {
 	unsigned ext = in->reg & 7;
@@ -255,7 +254,8 @@ static bool moves_sp(const struct insn_x86_64 *in)
 	       in->rm == RSP && in->rex & 8 && (ext == 4 || ext == 5);
 }
 
-/* What the instruction does to the copy. True: it sets the stack pointer to it. */
+/* The effect of the instruction on the copy. Returns true if it sets the stack pointer to the
+ * copy. */
 static bool follow_copy(struct code_frame *f, const struct insn_x86_64 *in)
 {
 	unsigned to = in->op == 0x89 ? in->rm : in->reg;
@@ -281,9 +281,9 @@ static bool follow_copy(struct code_frame *f, const struct insn_x86_64 *in)
 	       in->disp == f->copy_off;
 }
 
-/* As HotSpot's adapters put the return address elsewhere: mov (%rsp),%rax; mov %rsp,%r11; sub
- * $16,%rsp; and $-16,%rsp; push %rax. From where the stack pointer is not known it is in the
- * register only. `before`: the frame before the instruction. */
+/* HotSpot's adapters move the return address like this: mov (%rsp),%rax; mov %rsp,%r11; sub
+ * $16,%rsp; and $-16,%rsp; push %rax. Once the stack pointer is not known, the return address is
+ * known to be in the register only. `before`: the frame before the instruction. */
 static void follow_return_copy(struct code_frame *f, const struct code_frame *before,
 			       const struct insn_x86_64 *in)
 {
@@ -329,8 +329,8 @@ static void effect_on_places(struct code_frame *f, const struct insn_x86_64 *in)
 		f->sp = CODE_SP_WRONG;
 }
 
-/* Before V8's builtins jump to others they load the caller's frame pointer: mov (%rbp),%rbp. Where
- * the stack pointer is then may not be known, after calls that took their arguments. */
+/* Before V8's builtins jump to others they restore the caller's frame pointer: mov (%rbp),%rbp. The
+ * stack pointer may be unknown there, after calls that popped their arguments. */
 static void follow_record(struct code_frame *f, const struct code_frame *before,
 			  const struct insn_x86_64 *in)
 {
@@ -343,8 +343,9 @@ static void follow_record(struct code_frame *f, const struct code_frame *before,
 
 /* ---- realigned frames --------------------------------------------------------------------- */
 
-/* As gcc aligns more than calls do: lea 8(%rsp),%r10; and $-64,%rsp; push -8(%r10); push %rbp; mov
- * %rsp,%rbp; push %r10; ...; mov -16(%rbp),%r10; leave; lea -8(%r10),%rsp; ret. */
+/* gcc aligns a stack to more than 16 bytes like this: lea 8(%rsp),%r10; and $-64,%rsp; push
+ * -8(%r10); push %rbp; mov %rsp,%rbp; push %r10; ...; mov -16(%rbp),%r10; leave; lea -8(%r10),%rsp;
+ * ret. */
 
 static bool is_lea(const struct insn_x86_64 *in)
 {
@@ -352,14 +353,16 @@ static bool is_lea(const struct insn_x86_64 *in)
 	       in->index == REG_NONE;
 }
 
-/* Through the register that has the CFA, at the return address? */
+/* True for a memory operand that is the return address, addressed through the register that holds
+ * the CFA. */
 static bool is_at_return(const struct code_frame *f, const struct insn_x86_64 *in)
 {
 	return f->cfa_reg && !in->is_reg && in->base + 1 == f->cfa_reg && in->index == REG_NONE &&
 	       in->disp == -WORD;
 }
 
-/* Where it puts the register that has the CFA, or takes it from; UNKNOWN: it does not. */
+/* The place where the instruction stores the register that holds the CFA, or loads it from
+ * (*loads); UNKNOWN: neither. */
 static int64_t saved_cfa_place(const struct code_frame *before, const struct code_frame *f,
 			       const struct insn_x86_64 *in, bool *loads)
 {
@@ -377,7 +380,7 @@ static int64_t saved_cfa_place(const struct code_frame *before, const struct cod
 	return UNKNOWN;
 }
 
-/* True: all is done. */
+/* Returns true if the instruction has been handled. */
 static bool follow_cfa(struct code_frame *f, const struct insn_x86_64 *in)
 {
 	if (is_lea(in) && in->base == RSP && in->disp == WORD && f->sp == WORD &&
@@ -430,7 +433,7 @@ static void effect(struct code_frame *f, const struct insn_x86_64 *in)
 	follow_record(f, &before, in);
 }
 
-/* ---- where it leads ----------------------------------------------------------------------- */
+/* ---- control flow ------------------------------------------------------------------------- */
 
 static enum code_way way_of_one_byte(const struct insn_x86_64 *in)
 {
@@ -475,8 +478,8 @@ static enum code_way way_of(const struct insn_x86_64 *in)
 	return in->op == 0x0b || in->op == 0xb9 || in->op == 0xff ? CODE_END : CODE_ON;
 }
 
-/* NOP, XCHG of a register with itself, LEA likewise, INT3. A NOP with a displacement is none:
- * HotSpot keeps data in such behind calls. */
+/* NOP and INT3. Not a long NOP with a displacement: HotSpot stores data in such NOPs after
+ * calls. */
 static bool is_filler(const struct insn_x86_64 *in)
 {
 	if (in->map == MAP_0F)
@@ -484,7 +487,8 @@ static bool is_filler(const struct insn_x86_64 *in)
 	return in->map == MAP_ONE_BYTE && ((in->op == 0x90 && !(in->rex & 1)) || in->op == 0xcc);
 }
 
-/* ENTER; far calls and jumps; a call of the next instruction, to know where that is. */
+/* ENTER; far calls and jumps; a call of the next instruction, which only serves to get its
+ * address. */
 static bool is_refused(const struct insn_x86_64 *in)
 {
 	unsigned ext = in->reg & 7;
@@ -495,7 +499,7 @@ static bool is_refused(const struct insn_x86_64 *in)
 	       (in->op == 0xe8 && !in->imm);
 }
 
-/* Does a called function leave the register as it was? psABI AMD64 3.2.1 */
+/* True if called functions preserve the register. psABI AMD64 3.2.1 */
 static bool is_kept(unsigned reg)
 {
 	return reg == 3 || (reg >= 12 && reg <= 15);

@@ -23,13 +23,13 @@ enum operands {
 	ULEB_SLEB,
 };
 
-/* What an operation does, see op_run(). */
+/* The class of an operation, see op_run(). */
 enum sort { OTHER, PUSH, REGISTER, MEMORY, SHUFFLE, UNARY, BINARY, COMPARE };
 
 static const struct {
 	uint8_t operands;
 	uint8_t sort;
-	uint8_t needs; /* values on the stack */
+	uint8_t needs; /* number of values it needs on the stack */
 } ops[256] = {
 	[DW_OP_addr] = {ADDRESS, PUSH, 0},
 	[DW_OP_deref] = {NONE, MEMORY, 1},
@@ -46,7 +46,7 @@ static const struct {
 	[DW_OP_dup] = {NONE, SHUFFLE, 1},
 	[DW_OP_drop] = {NONE, SHUFFLE, 1},
 	[DW_OP_over] = {NONE, SHUFFLE, 2},
-	[DW_OP_pick] = {U8, SHUFFLE, 1}, /* and as many as the operand says */
+	[DW_OP_pick] = {U8, SHUFFLE, 1}, /* plus the number in the operand */
 	[DW_OP_swap] = {NONE, SHUFFLE, 2},
 	[DW_OP_rot] = {NONE, SHUFFLE, 3},
 	[DW_OP_abs] = {NONE, UNARY, 1},
@@ -117,7 +117,8 @@ struct stack {
 	unsigned n;
 };
 
-/* Room for the deepest effect of one operation is checked before it runs, so these cannot fail. */
+/* Before an operation runs, the room that it may need on the stack is checked, so these cannot
+ * fail. */
 static void push(struct stack *st, uint64_t v)
 {
 	st->v[st->n++] = v;
@@ -128,13 +129,14 @@ static uint64_t pop(struct stack *st)
 	return st->v[--st->n];
 }
 
-/* Values have the width of an address; signed operations see its sign (DWARF5 2.5.1). */
+/* Values are as wide as an address; signed operations use the sign bit of that width (DWARF5
+ * 2.5.1). */
 static int64_t as_signed(const struct expr_machine *m, uint64_t v)
 {
 	return m->address_bytes == 4 ? (int32_t)v : (int64_t)v;
 }
 
-/* `a` below `b`. False: by zero. */
+/* `a` is below `b` on the stack. Returns false for a division by zero. */
 static bool binary(const struct expr_machine *m, uint8_t code, uint64_t a, uint64_t b,
 		   uint64_t *ret)
 {
@@ -161,7 +163,7 @@ static bool binary(const struct expr_machine *m, uint8_t code, uint64_t a, uint6
 		*ret = a * b;
 		return true;
 	case DW_OP_div:
-		/* The one quotient that does not fit is its own negation. */
+		/* Dividing INT64_MIN by -1 would overflow; -a is the wrapped result. */
 		*ret = sb == -1 ? -a : sb ? (uint64_t)(sa / sb) : 0;
 		return sb != 0;
 	case DW_OP_mod:
@@ -317,7 +319,7 @@ static enum expr_status op_run(const struct expr_machine *m, struct stack *st, s
 	return EXPR_OK;
 }
 
-/* Whether the stack has the values that the operation takes, and room for what it gives. */
+/* True if the stack has the values that the operation needs, and room for its result. */
 static bool op_fits(const struct stack *st, const struct expr_op *op)
 {
 	uint64_t needs = ops[op->code].needs + (op->code == DW_OP_pick ? op->a : 0);

@@ -1,7 +1,8 @@
 /* insn_writes.c - which registers an x86-64 instruction writes (Intel SDM volume 2). */
 #include "unwind/insn_x86_64.h"
 
-/* Of the one-byte map, with a ModRM byte: does it write to rm, to reg? Conservative. */
+/* For the one-byte map, with a ModRM byte: whether rm or reg is written. Conservative: true if in
+ * doubt. */
 static bool one_byte_writes_rm(const struct insn_x86_64 *in)
 {
 	unsigned op = in->op, ext = in->reg & 7;
@@ -57,7 +58,7 @@ static bool map_0f_writes_reg(const struct insn_x86_64 *in)
 			       (op >= 0xbc && op <= 0xbf) || op == 0xc0 || op == 0xc1);
 }
 
-/* Operands of 8 bits, of which 4 to 7 are AH to BH unless there is a REX prefix. */
+/* True for 8-bit operands: there registers 4 to 7 are AH to BH unless there is a REX prefix. */
 static bool has_high_bytes(const struct insn_x86_64 *in)
 {
 	unsigned op = in->op;
@@ -76,7 +77,7 @@ static bool has_high_bytes(const struct insn_x86_64 *in)
 
 bool insn_writes(const struct insn_x86_64 *in, unsigned which)
 {
-	unsigned bits = has_high_bytes(in) ? 3 : 15; /* AH is a part of what AL is */
+	unsigned bits = has_high_bytes(in) ? 3 : 15; /* AH and AL are parts of the same register */
 	bool rm = in->has_modrm && in->is_reg && (in->rm & bits) == which;
 	bool reg = in->has_modrm && (in->reg & bits) == which;
 
@@ -102,7 +103,7 @@ bool insn_writes(const struct insn_x86_64 *in, unsigned which)
 	return false;
 }
 
-/* Bits of registers. */
+/* Bits of register sets. */
 enum { A = 1, C = 2, D = 4, B = 8, SI = 0x40, DI = 0x80, R11 = 0x800 };
 
 static unsigned one_byte_writes_besides(const struct insn_x86_64 *in)

@@ -73,13 +73,13 @@ static bool prefix_read(uint8_t byte, struct prefixes *p)
 	return false;
 }
 
-/* Three inverted bits of a VEX or EVEX prefix that stand for those of REX. */
+/* The three inverted bits of a VEX or EVEX prefix that correspond to those of REX. */
 static uint8_t inverted_rex(uint8_t byte)
 {
 	return ~byte >> 5 & 7;
 }
 
-/* Behind the first byte of a VEX or EVEX prefix, up to and with the opcode. */
+/* Reads the rest of a VEX or EVEX prefix after its first byte, and the opcode. */
 static bool vex_read(struct buf *b, uint8_t first, struct insn_x86_64 *in)
 {
 	uint8_t byte = buf_u8(b), map = 1;
@@ -97,7 +97,7 @@ static bool vex_read(struct buf *b, uint8_t first, struct insn_x86_64 *in)
 	in->vex_reg = ~byte >> 3 & 15;
 	if (first == 0x62)
 		buf_u8(b);
-	/* Those of EVEX for 16-bit floating point, 5 and 6, are like the second one. */
+	/* EVEX maps 5 and 6 (16-bit floating point) are encoded like map 2. */
 	if (!map || map == 4 || map > 6)
 		return false;
 	in->map = map <= 3 ? map : MAP_0F38;
@@ -200,7 +200,7 @@ bool insn_x86_64_read(const uint8_t *code, size_t n, struct insn_x86_64 *ret)
 	kind = operands(ret);
 	if (kind == 'x' || (kind == 'J' && ret->is_vex))
 		return false;
-	/* EXTRQ and INSERTQ of AMD, with two immediates */
+	/* AMD's EXTRQ and INSERTQ, with two immediates */
 	if (ret->map == MAP_0F && ret->op == 0x78 && (p.is_word || p.is_repeated) && !ret->is_vex)
 		return false;
 	ret->is_word = p.is_word && !(ret->rex & 8);
