@@ -1,6 +1,5 @@
-/* batch_memory.h - samples on their way out, with everything their pointers point to. Private to
- * reader/.
- */
+/* batch_memory.h - the memory of a batch: its samples and everything that they point to. Private to
+ * reader/. */
 #ifndef READER_BATCH_MEMORY_H
 #define READER_BATCH_MEMORY_H
 
@@ -11,9 +10,9 @@
 #include "reader/machine.h"
 #include "reader/reader.h"
 
-#define BATCHES 8 /* at most held at a time: a bit each in block.held_by */
-/* Several are on their way at a time; with what is made of their samples they shall fit into the
- * second cache of a processor. */
+#define BATCHES 8 /* limit on batches held at a time: one bit each in block.held_by */
+/* Several batches are in use at a time; with the results made of their samples they should fit into
+ * a processor's L2 cache. */
 #define BATCH_SAMPLES 256
 #define BATCH_BYTES   (8u << 20)
 
@@ -36,18 +35,19 @@ static inline bool batch_is_full(const struct batch *b)
 	return b->samples.n >= BATCH_SAMPLES || b->bytes >= BATCH_BYTES;
 }
 
-/* For batch_keep(): when the batch does not hold the block yet. */
+/* The slow path of batch_keep(): the batch does not hold the block yet. */
 const uint8_t *batch_pin_or_copy(struct batch *b, const struct block_store *s, struct block *block,
 				 const uint8_t *data, size_t n);
-/* Makes n bytes of the block live as long as the batch: pins the block, or, when it has pinned its
- * share of the window, copies them. Where they are then; NULL when out of memory. */
+/* Keeps n bytes of a block for as long as the batch lives: pins the block, or copies the bytes if
+ * the batch has already pinned its share of the window. Returns where the bytes are then, or NULL
+ * when out of memory. */
 static inline const uint8_t *batch_keep(struct batch *b, const struct block_store *s,
 					struct block *block, const uint8_t *data, size_t n)
 {
 	b->bytes += n;
 	return block->held_by & 1u << b->index ? data : batch_pin_or_copy(b, s, block, data, n);
 }
-/* Lets go of all samples and their bytes. */
+/* Releases all samples and unpins their blocks. */
 void batch_empty(struct batch *b, struct block_store *s);
 void batch_done(struct batch *b, struct block_store *s);
 

@@ -1,9 +1,8 @@
-/* byte_source.h - the bytes of a recording, wherever they come from. Private to reader/.
+/* byte_source.h - the bytes of a recording, from a file or a pipe. Private to reader/.
  *
- * A plain file can be read at any offset, again and again; a pipe only once, in order. It is mapped
- * only on request: a file that another process truncates would kill us with SIGBUS, short reads do
- * not.
- */
+ * A plain file can be read at any offset, again and again; a pipe only once and in order. A file is
+ * mapped only on request: if another process truncates it, a mapping raises SIGBUS, while read()
+ * only returns less. */
 #ifndef READER_BYTE_SOURCE_H
 #define READER_BYTE_SOURCE_H
 
@@ -14,7 +13,7 @@
 
 #include "base/err.h"
 
-/* What byte_source_peek() can show; larger than any header. */
+/* limit of byte_source_peek(); larger than any header */
 #define SOURCE_HEAD_BYTES 512
 
 struct byte_source {
@@ -29,7 +28,7 @@ struct byte_source {
 	uint64_t mtime_ns;	  /* 0 when it is no file */
 	uid_t uid;		  /* whose it is */
 	uint64_t pos;		  /* of the next sequential read */
-	uint8_t *map;		  /* all of it, read-only, of a stream's; NULL: to be read */
+	uint8_t *map;		  /* the whole file, read-only; NULL if it is not mapped */
 	size_t map_bytes;
 	uint8_t head[SOURCE_HEAD_BYTES];
 	size_t head_n; /* not seekable: bytes of head read so far; those below pos are used */
@@ -37,37 +36,41 @@ struct byte_source {
 
 /* "-" is standard input. */
 int byte_source_open(struct byte_source *s, const char *path, struct err *err);
-/* Of a name that the user did not give: only a regular file (base/rooted.h). */
+/* For a name that the user did not give: opens only a regular file (base/rooted.h). */
 int byte_source_open_file(struct byte_source *s, const char *path, bool follow, struct err *err);
 void byte_source_close(struct byte_source *s);
-/* Maps a seekable source, if that is possible; `alone`: and if reading it is not faster. */
+/* Maps a seekable source if possible. If `alone`, maps it only where that is not slower than
+ * reading. */
 void byte_source_map(struct byte_source *s, bool alone);
-/* How many of the `n` mapped bytes at an offset are still in the file. */
+/* How many of the n mapped bytes at an offset are still inside the file, which may have been
+ * truncated. */
 uint64_t byte_source_left(const struct byte_source *s, uint64_t off, uint64_t n);
-/* At least the first `want` bytes (<= SOURCE_HEAD_BYTES) without using them up, fewer only at the
- * end. Returns how many are in s->head. */
+/* Reads the first `want` bytes (at most SOURCE_HEAD_BYTES) without consuming them. Returns how many
+ * are in s->head, fewer than `want` only at the end of the source; negative with *err. */
 ssize_t byte_source_peek(struct byte_source *s, size_t want, struct err *err);
-/* The next bytes in order: how many (pipes: at least one), 0 at the end, and of a pipe when nothing
- * more is wanted and nothing comes. */
+/* Reads the next bytes in order. Returns how many (of a pipe at least one); 0 at the end, or, of a
+ * pipe, if the reader was asked to stop and no more bytes come; negative with *err. */
 ssize_t byte_source_read(struct byte_source *s, void *p, size_t n, struct err *err);
-/* Bytes at an offset, for seekable sources; fewer than n only at the end. */
+/* Reads bytes at an offset of a seekable source. Returns fewer than n only at the end. */
 ssize_t byte_source_pread(const struct byte_source *s, uint64_t off, void *p, size_t n,
 			  struct err *err);
-/* Copies what is left of a pipe into a temporary file, which becomes the source. */
+/* Copies the rest of a pipe into a temporary file, which becomes the source. */
 int byte_source_spool(struct byte_source *s, struct err *err);
 
-/* Makes an open file of `size` bytes the source. */
+/* Replaces the source by an open file of `size` bytes. */
 void byte_source_replace(struct byte_source *s, int fd, uint64_t size);
 
-/* An unlinked file for what does not fit into memory: the descriptor, or negative. */
+/* Opens an unlinked temporary file for data that does not fit into memory. Returns a descriptor, or
+ * negative with *err. */
 int tempfile_open(struct err *err);
 int tempfile_append(int fd, const void *p, size_t n, struct err *err);
-/* pread() until n bytes or the end; negative with *err on an I/O error. */
+/* pread() until n bytes are read or the file ends. Returns the number of bytes, or negative with
+ * *err. */
 ssize_t pread_full(int fd, uint64_t off, void *p, size_t n, const char *name, struct err *err);
 
-/* unwrap.c: if the source is packed, unpacks it into a temporary file, which becomes the source;
- * else does nothing. What could be unpacked of a damaged file is kept, and *why says what is wrong,
- * for people (NULL: nothing). */
+/* unwrap.c: if the source is compressed (gzip, xz, zstd), decompresses it into a temporary file,
+ * which becomes the source; else does nothing. Of a damaged file the part before the damage is
+ * kept; then *why is a message for users, otherwise NULL. */
 int byte_source_unwrap(struct byte_source *s, const char **why, struct err *err);
 
 #endif

@@ -1,9 +1,9 @@
 /* deferred_samples.h - samples whose user call chain is recorded later. Private to reader/.
  *
- * Since Linux 6.19 the kernel may leave the user part of a chain to the moment when the thread
- * returns to user space: the sample ends with a marker and a cookie, and a CALLCHAIN_DEFERRED
- * record of the same thread brings the chain for all its samples with this cookie. Until then the
- * samples wait here, as copies of their records. */
+ * Since Linux 6.19 the kernel may record the user part of a chain only when the thread returns to
+ * user space: the sample's chain then ends with a marker and a cookie, and a later
+ * CALLCHAIN_DEFERRED record of the same thread has the user part for all its samples with this
+ * cookie. Until then copies of these samples' records wait here. */
 #ifndef READER_DEFERRED_SAMPLES_H
 #define READER_DEFERRED_SAMPLES_H
 
@@ -12,7 +12,7 @@
 #include "reader/format.h"
 #include "reader/reader.h"
 
-/* More than this do not wait: the oldest goes without its user chain. */
+/* When more samples wait, the oldest is delivered without its user chain. */
 #define DEFERRED_SAMPLES_MAX	   65536
 #define DEFERRED_SAMPLES_MAX_BYTES (8u << 20)
 
@@ -20,7 +20,7 @@ struct held {
 	struct held *prev, *next; /* all, oldest first */
 	struct held *next_of_tid;
 	uint64_t cookie;
-	/* Captured when the sample's time came. */
+	/* the state when the sample was due in time order */
 	const struct event *event;
 	const struct address_space *space, *kernel;
 	const char *comm;
@@ -45,10 +45,10 @@ struct deferred_samples {
 	size_t n, bytes;
 };
 
-/* Adds h, whose fields are filled; it belongs to the deferred_samples then. 0, or -1 when out of
- * memory. */
+/* Adds h, whose fields are filled in, and takes ownership. Returns 0, or -1 when out of memory. */
 int deferred_samples_add(struct deferred_samples *d, struct held *h);
-/* Takes out the oldest of a thread, or of all; the caller frees it. NULL when there is none. */
+/* Removes and returns the oldest sample of a thread, or of all threads. The caller frees it. NULL
+ * if there is none. */
 struct held *deferred_samples_take(struct deferred_samples *d, uint32_t tid);
 struct held *deferred_samples_take_oldest(struct deferred_samples *d);
 void deferred_samples_done(struct deferred_samples *d);

@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "reader/reader.h"
 
-/* A dso before it has a place in the table; strings are copied when it gets one. */
+/* Describes a dso that may not be in the table yet; its strings are copied when it is added. */
 struct dso_key {
 	enum dso_kind kind;
 	const char *path;
@@ -29,7 +29,7 @@ struct dso_entry;
 
 struct dso_named_id {
 	struct build_id id;
-	bool ambiguous; /* the header has several ids for the path: none can be trusted */
+	bool ambiguous; /* the header has several ids for this path, so none is used */
 };
 
 /* A zeroed table is ready. */
@@ -41,23 +41,24 @@ struct dso_table {
 	VEC(struct dso_named_id) named_ids; /* by id of named_paths */
 };
 
-/* A build id that holds for dsos of this path that come without one. 0, or -1 (out of memory). */
+/* Adds a build id for all dsos of this path whose records have none. Returns 0, or -1 when out of
+ * memory. */
 int dso_table_add_id(struct dso_table *t, const char *path, const struct build_id *id);
-/* Finds or makes the dso; NULL when out of memory. A dso never changes once made: an id that
- * becomes known by path afterwards serves only dsos made later. */
+/* Finds the dso or adds it; NULL when out of memory. A dso is never changed: a build id that is
+ * added by path afterwards applies only to dsos made later. */
 const struct dso *dso_table_get(struct dso_table *t, const struct dso_key *key);
 const struct dso *dso_table_at(const struct dso_table *t, size_t i);
 void dso_table_done(struct dso_table *t);
 
-/* What a user mapping of this name is. */
+/* The kind of a user mapping with this name. */
 enum dso_kind dso_kind_user(const char *path, uint32_t map_flags);
-/* What a kernel mapping of this name is, DSO_KERNEL or DSO_KERNEL_MODULE. */
+/* The kind of a kernel mapping with this name: DSO_KERNEL or DSO_KERNEL_MODULE. */
 enum dso_kind dso_kind_kernel(const char *path);
 
 #define DSO_KERNEL_PATH	      "[kernel.kallsyms]"
 #define DSO_GUEST_KERNEL_PATH "[guest.kernel.kallsyms]"
-/* As perf calls the vDSO of 32-bit tasks of a 64-bit kernel in its build id table. The kernel calls
- * both [vdso]. */
+/* perf's name, in its build id table, for the vDSO of 32-bit tasks on a 64-bit kernel. The kernel
+ * calls both [vdso]. */
 #define DSO_VDSO32_PATH "[vdso32]"
 
 #endif

@@ -12,21 +12,22 @@
 
 #define EVENTS_MAX 65536 /* more are not a recording */
 
-/* What the samples of an event consist of: fields of one word each, then others (sample_decode.c).
- */
+/* The parts of an event's samples: first fields of one word each, then the others
+ * (sample_decode.c). */
 struct sample_layout {
-	uint64_t words;	    /* bits of the first */
-	uint16_t n_words;   /* as many */
-	uint8_t n_fields;   /* behind them */
-	bool all_known;	    /* no field is of a later version */
-	bool is_exact;	    /* and nothing follows them */
-	bool has_extra;	    /* some are of struct perf_sample_extra */
-	uint8_t fields[16]; /* in the order of the record: numbers of sample_decode.c */
+	uint64_t words;	  /* bits of the first */
+	uint16_t n_words; /* as many */
+	uint8_t n_fields; /* behind them */
+	bool all_known;	  /* no field is of a later version */
+	bool is_exact;	  /* and nothing follows them */
+	bool has_extra;	  /* some are of struct perf_sample_extra */
+	/* In the order of the record; the numbers are those of sample_decode.c. */
+	uint8_t fields[16];
 	uint8_t n_user_regs, n_intr_regs;
 };
 
-/* Positions count from the start of the record (SAMPLE) or from its end (sample_id trailer of the
- * others); 0: not recorded. */
+/* Offsets in bytes, from the start of the record in samples, from its end in the sample_id trailer
+ * of other records; 0: not recorded. */
 struct event {
 	struct perf_event pub;
 	struct sample_layout layout;
@@ -40,17 +41,19 @@ struct event_table {
 	struct arena arena; /* struct event and names */
 	VEC(struct event *) v;
 	struct hash_table by_id; /* id -> index in v */
-	/* What holds for all events, so that records need no look-up: */
+	/* True if it is the same for all events, so that records need no lookup. */
 	bool same_sample_pos, same_trailer;
-	uint64_t sample_id_words, trailer_id_words; /* bit i: some event has its id at 8 * i */
-	bool asks_for_build_ids;		    /* some event does, in MMAP2 */
-	size_t n_ids;				    /* of all events */
+	/* Bit i: some event has its id in the i-th word. */
+	uint64_t sample_id_words, trailer_id_words;
+	bool asks_for_build_ids; /* some event does, in MMAP2 */
+	size_t n_ids;		 /* of all events */
 };
 
-/* Reads a perf_event_attr of any size. `unknown_tail`: it has nonzero bytes that we do not know. */
+/* Reads a perf_event_attr of any size. Sets *unknown_tail if it has nonzero bytes after the fields
+ * known here. */
 void attr_read(struct perf_attr *a, struct buf raw, bool is_big_endian, bool *unknown_tail);
 
-/* All int functions: 0, or -1 when out of memory. */
+/* All functions that return int: 0, or -1 when out of memory. */
 int events_add(struct event_table *t, const struct perf_attr *attr);
 int events_add_id(struct event_table *t, size_t index, uint64_t id);
 int events_set_name(struct event_table *t, size_t index, const char *name, size_t len);
@@ -58,9 +61,9 @@ void events_done(struct event_table *t);
 
 /* The event of an id; NULL when unknown. */
 struct event *events_find(const struct event_table *t, uint64_t id);
-/* For events_of_sample(): of several events. */
+/* The slow path of events_of_sample(): there are several events. */
 const struct event *events_of_sample_id(const struct event_table *t, const struct buf *rec);
-/* Whose record is this? `rec` is the whole record. NULL: its id is unknown. */
+/* The event of the record `rec`, which begins with its header. NULL if its id is unknown. */
 static inline const struct event *events_of_sample(const struct event_table *t,
 						   const struct buf *rec)
 {
@@ -68,7 +71,7 @@ static inline const struct event *events_of_sample(const struct event_table *t,
 }
 const struct event *events_of_trailer(const struct event_table *t, const struct buf *rec);
 
-/* Name for an event that has none, the way perf makes it up. */
+/* Makes up a name for an event that has none, as perf does. */
 void event_name_format(const struct perf_attr *a, const char *pmu, char *out, size_t size);
 
 #endif

@@ -10,8 +10,9 @@
 
 struct feature_section {
 	bool present;
-	struct perfdata_section at; /* where to read it; size 0: it came in a pipe */
-	uint8_t *data;		    /* NULL until read */
+	/* Where it is in the file; size 0: it came as a record of a pipe. */
+	struct perfdata_section at;
+	uint8_t *data; /* NULL until read */
 	size_t size;
 };
 
@@ -21,22 +22,23 @@ struct features {
 	const struct byte_source *source;
 };
 
-/* A copy of bytes that came in the stream. 0, or -1 when out of memory. */
+/* Stores a copy of a feature that came as a record. Returns 0, or -1 when out of memory. */
 int features_give(struct features *fs, unsigned bit, const uint8_t *p, size_t n);
-/* Reads the bytes of a feature, if it is there. 0 or negative with *err. */
+/* Reads the bytes of a feature if the file has it. Returns 0, or negative with *err. */
 int features_load(struct features *fs, unsigned bit, struct err *err);
-/* The bytes of a feature, read when they are wanted for the first time; NULL when absent,
- * unreadable, or out of memory. */
+/* The bytes of a feature, which are read at the first call; NULL if absent, unreadable or out of
+ * memory. */
 const uint8_t *features_get(struct features *fs, unsigned bit, size_t *size);
 void features_done(struct features *fs);
 
-/* feature_parse.c: takes from a feature what the reader uses of it: info, names, build ids.
- * Negative only when out of memory. */
+/* feature_parse.c: parses the features that the reader itself uses: info, event names, build ids.
+ * Returns negative only when out of memory. */
 int feature_parse(struct perf_file *f, unsigned bit, struct buf b);
 bool feature_is_parsed(unsigned bit);
-/* header_text.c: as perf names it; "unknown". */
+/* header_text.c: perf's name of a feature, or "unknown". */
 const char *feature_name(unsigned bit);
-/* One BUILD_ID record: an entry of that feature, or a record of a pipe. Same result. */
+/* Parses one BUILD_ID entry, of the header's feature or of a record in a pipe. Returns as
+ * feature_parse(). */
 int build_id_record(struct perf_file *f, struct buf rec, bool has_pid);
 
 #endif

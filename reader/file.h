@@ -80,13 +80,15 @@ struct perf_file {
 	bool rounds_hold; /* FINISHED_ROUND speaks for all of the data */
 
 	struct event_table events;
-	size_t n_named;			 /* events that have had their chance of a made-up name */
-	size_t n_settled;		 /* how often */
-	bool names_dirty;		 /* events or names came since they were settled */
+	/* Events before this one have been given a name if they had none. */
+	size_t n_named;
+	size_t n_settled; /* how often */
+	/* Events or names were added since the names were settled. */
+	bool names_dirty;
 	bool wants_trace;		 /* trace_fields of the options */
 	struct tracepoints *tracepoints; /* when there are some */
 	struct function_namer namer;	 /* of functions in their fields */
-	struct features *features;	 /* filled when asked for, also through a const file */
+	struct features *features;	 /* read on demand, also through a const file */
 	struct machine *machine;
 	struct block_store blocks;
 	struct order order;
@@ -94,14 +96,14 @@ struct perf_file {
 	struct batch *filling; /* during perf_file_read() */
 	struct deferred_samples deferred_samples;
 	struct simpleperf simpleperf;
-	/* The last value of each counter, by id, or id and tid: with PERF_SAMPLE_READ a sample
-	 * stands for what its counter rose by since the one before. */
+	/* The last value of each counter, by id, or by id and tid. With PERF_SAMPLE_READ the period
+	 * of a sample is the difference to the counter's previous value. */
 	struct hash_table counters;
 	VEC(uint64_t) counter_values;
 	uint64_t seq; /* of the next sample */
 };
 
-/* Where a record stands: see deliver.c. */
+/* The position of a record as one number, see deliver.c. */
 #define WHERE_OFF_BITS 20
 _Static_assert(BLOCK_BYTES <= 1u << WHERE_OFF_BITS, "an offset in a block fits");
 
@@ -113,37 +115,38 @@ static inline uint64_t where_make(uint64_t block_no, uint32_t off)
 /* warnings.c */
 void file_note(struct perf_file *f, enum note kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Counts a record that cannot be used. */
+/* Counts a record that could not be used. */
 void file_skip(struct perf_file *f, enum perf_skip why, uint32_t type);
-/* Bytes at an offset that are no records; `where`: "", or words on what the offset is of; `at_end`:
- * nothing follows. */
+/* Counts n bytes at an offset that are not records. `where` is "" or says what the offset counts
+ * from; `at_end`: they are the last ones. */
 void file_lose(struct perf_file *f, uint64_t off, const char *where, uint64_t n, bool at_end);
-/* Adds the notes that sum up, after the last record. */
+/* Adds the notes with totals, after the last record. */
 void file_note_totals(struct perf_file *f);
 
-/* directory.c: the file to open for a path that may be a directory; NULL when out of memory. */
+/* directory.c: the file to open for a path that may be a directory. NULL when out of memory. */
 const char *directory_data_path(struct perf_file *f, const char *path);
-/* Adds the other files of the directory that the file is in. */
+/* directory.c: adds the other files of the directory as streams. */
 int directory_add_streams(struct perf_file *f);
 
-/* name_events.c: an event from its perf_event_attr. */
+/* name_events.c: adds an event from its perf_event_attr. */
 int file_add_event(struct perf_file *f, struct buf attr);
-/* Names the events that have none yet: from EVENT_DESC or META_INFO, else made up. */
+/* Gives names to the events that have none: from EVENT_DESC or META_INFO, else made up. */
 int file_settle_names(struct perf_file *f);
-/* Names the events of this type and config that have none. 0, or -1 when out of memory. */
+/* Gives a name to the events of this type and config that have none. Returns 0, or -1 when out of
+ * memory. */
 int names_by_config(struct perf_file *f, uint32_t type, uint64_t config, const char *name,
 		    size_t len);
 
-/* container.c: the header and what it points to; makes the streams. */
+/* container.c: reads the header and the tables it points to, and adds the streams. */
 int container_open(struct perf_file *f);
 
-/* deliver.c: applies the records that may leave the order, or adds them to the batch being filled,
- * until that is full. */
+/* deliver.c: takes the records that are due in time order: applies them, or adds samples to the
+ * current batch until it is full. */
 int deliver_ready(struct perf_file *f);
-/* The user chain of all waiting samples of a thread that have this cookie. */
+/* Adds the user chain to all waiting samples of a thread with this cookie, and delivers them. */
 int deliver_deferred(struct perf_file *f, uint32_t tid, uint64_t cookie, const uint64_t *ips,
 		     size_t n);
-/* Adds what still waits to the batch, without user chains. */
+/* Adds all waiting samples to the batch, without user chains. */
 int deliver_all_held(struct perf_file *f);
 
 #endif

@@ -1,9 +1,8 @@
-/* format.h - the numbers of perf.data that the kernel's header does not have.
+/* format.h - the constants of perf.data that the kernel's header does not define.
  *
- * Source: include/uapi/linux/perf_event.h for records below 64; for the container and the records
- * of user space tools/perf/Documentation/perf.data-file-format.txt and
- * tools/lib/perf/include/perf/event.h.
- */
+ * Sources of truth: include/uapi/linux/perf_event.h for records below 64; for the container and the
+ * records of user space tools/perf/Documentation/perf.data-file-format.txt and
+ * tools/lib/perf/include/perf/event.h. */
 #ifndef READER_FORMAT_H
 #define READER_FORMAT_H
 
@@ -13,7 +12,7 @@
 
 #include "base/nonstring.h"
 
-/* First eight bytes, as text. A writer of the other byte order leaves them reversed. */
+/* The first eight bytes, as text. A writer of the other byte order leaves them reversed. */
 #define PERFDATA_MAGIC	  "PERFILE2"
 #define PERFDATA_MAGIC_V1 "PERFFILE"
 
@@ -21,7 +20,7 @@ struct perfdata_section {
 	uint64_t offset, size;
 };
 
-/* Both headers begin with magic and size; the size distinguishes them. */
+/* Both headers begin with magic and size, and are distinguished by the size. */
 struct perfdata_pipe_header {
 	char magic[8] NONSTRING;
 	uint64_t size;

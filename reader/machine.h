@@ -1,9 +1,9 @@
-/* machine.h - the process model: who had what mapped where, at any time. Private to reader/.
+/* machine.h - the process model: what each process had mapped, at any time. Private to reader/.
  *
- * Fed with records in time order. Address spaces are handed out as immutable versions: a version
- * that a sample refers to is never changed; the next change makes a new one. Old versions are freed
- * by machine_reclaim() when no held batch can refer to them any more (epochs, counted per batch).
- */
+ * It is fed with records in time order and hands out address spaces as immutable versions: a
+ * version that a sample refers to is never changed; the next change makes a new one.
+ * machine_reclaim() frees old versions when no held batch can refer to them any more (epochs,
+ * counted per batch). */
 #ifndef READER_MACHINE_H
 #define READER_MACHINE_H
 
@@ -26,20 +26,21 @@ struct machine_mmap {
 	const char *path;
 };
 
-/* All int functions: 0, or -ERR_NOMEM. Strings are copied. */
+/* All functions that return int: 0, or -ERR_NOMEM. Strings are copied. */
 int machine_new(struct machine **ret);
 void machine_free(struct machine *m);
-/* BUILD_ID table of the header, before the first record: build ids by path (kernel: cpumode). */
+/* An entry of the header's BUILD_ID table; call it before the first record. Build ids are found by
+ * path (of the kernel: by cpumode). */
 int machine_add_build_id(struct machine *m, const char *path, const struct build_id *id,
 			 uint16_t misc);
 int machine_mmap(struct machine *m, const struct machine_mmap *map);
 int machine_comm(struct machine *m, uint32_t pid, uint32_t tid, const char *comm, bool exec);
 int machine_fork(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, uint32_t ptid);
-/* FORK made up by perf for a task that was there already (misc PERF_RECORD_MISC_FORK_EXEC, 1 <<
- * 13): its maps come in MMAPs of its own, so it gets none of its parent. */
+/* A FORK that perf made up for a task that existed before the recording (misc
+ * PERF_RECORD_MISC_FORK_EXEC, 1 << 13): its maps follow as MMAP records, so it inherits none. */
 int machine_fork_found(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, uint32_t ptid);
 int machine_exit(struct machine *m, uint32_t pid, uint32_t tid);
-/* KSYMBOL: kernel code that comes and goes (BPF, trampolines). */
+/* KSYMBOL: kernel code that is added and removed at run time (BPF, trampolines). */
 int machine_ksymbol(struct machine *m, uint64_t addr, uint32_t len, const char *name,
 		    bool unregister);
 
@@ -48,11 +49,12 @@ struct perf_threads {
 	size_t n, cap;
 }; /* a VEC() */
 
-/* Threads that were asked for by machine_place() and have exited since the last call, to *ret,
- * which gives its memory for the next. One that is asked for later may come again. */
+/* Moves the threads that machine_place() was asked for and that have exited since the last call to
+ * *ret, whose memory is reused for the next. A thread that machine_place() is asked for again can
+ * be reported again. */
 void machine_take_ended(struct machine *m, struct perf_threads *ret);
 
-/* What is valid now for a task, in the host. */
+/* The state of a task of the host, now. */
 struct machine_place {
 	uint32_t pid, tid;
 	uint64_t changes; /* of the machine until then */
@@ -60,40 +62,40 @@ struct machine_place {
 	const char *comm; /* interned: lives until machine_free() */
 	bool has_former;  /* see machine_former_space() */
 };
-/* NULL only when out of memory. Valid until the next call here. */
+/* Returns NULL only when out of memory. Valid until the next call of a machine function. */
 const struct machine_place *machine_place(struct machine *m, uint32_t pid, uint32_t tid);
 
-/* The same one by one. NULL only when out of memory. */
+/* The members of a machine_place one by one. NULL only when out of memory. */
 const struct address_space *machine_space(struct machine *m, uint32_t pid);
 const struct address_space *machine_kernel(struct machine *m);
-/* Between exec and the first sample in the new program, code that the kernel interrupted, at
- * user_ip, may be of the old one: then these are its maps, else NULL. machine_runs() says that the
- * new program runs. */
+/* After an exec and before the first sample in the new program, code at user_ip that the kernel
+ * interrupted may still be the old program's. Then returns the old program's maps, else NULL.
+ * machine_runs() says that the new program runs. */
 const struct address_space *machine_former_space(struct machine *m, uint32_t pid, uint64_t user_ip);
 void machine_runs(struct machine *m, uint32_t pid);
-/* For samples of cpumode GUEST_KERNEL, instead of machine_kernel(). */
+/* For samples of cpumode GUEST_KERNEL; takes the place of machine_kernel(). */
 const struct address_space *machine_guest_kernel(struct machine *m);
-/* For samples of cpumode GUEST_USER: every address is in the dso "[guest]". */
+/* For samples of cpumode GUEST_USER: one map "[guest]" has all addresses. */
 const struct address_space *machine_guest_user(struct machine *m);
-/* Interned: lives until machine_free(). NULL only when out of memory. */
+/* Interned: valid until machine_free(). NULL only when out of memory. */
 const char *machine_foreign_comm(struct machine *m);
 const char *machine_comm_of(struct machine *m, uint32_t pid, uint32_t tid);
 
-/* Starts a new epoch and returns its number (rising from 1). Spaces captured from now on belong to
- * it. */
+/* Starts a new epoch and returns its number, which rises from 1. Address spaces captured after this
+ * belong to it. */
 uint64_t machine_next_epoch(struct machine *m);
 /* Frees superseded versions that were last captured before `oldest_held`. */
 void machine_reclaim(struct machine *m, uint64_t oldest_held);
 
-/* Processes and threads that are known now. Those that have ended are forgotten some thousand ends
- * later: pids are used again, and there is no end of them. */
+/* Number of known processes and threads. Those that have ended are forgotten after some thousand
+ * more have ended: pids are reused, and a recording may have any number of them. */
 size_t machine_task_count(const struct machine *m);
-/* Bytes that versions of address spaces take now. */
+/* Bytes that versions of address spaces use now. */
 size_t machine_space_bytes(const struct machine *m);
 
 size_t machine_dso_count(const struct machine *m);
 const struct dso *machine_dso(const struct machine *m, size_t i);
-/* Maps that live until machine_free(): those of the kernel, or, from now on, all. */
+/* Maps that live until machine_free(): those of the kernel, or, after machine_keep_maps(), all. */
 void machine_keep_maps(struct machine *m);
 size_t machine_map_count(const struct machine *m);
 uint64_t machine_kernel_end(const struct machine *m);

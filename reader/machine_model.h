@@ -1,4 +1,4 @@
-/* machine_model.h - what a machine consists of. Private to reader/machine*.c. */
+/* machine_model.h - the parts of a machine. Private to reader/machine*.c. */
 #ifndef READER_MACHINE_MODEL_H
 #define READER_MACHINE_MODEL_H
 
@@ -9,21 +9,23 @@
 #include "reader/machine.h"
 #include "reader/versions.h"
 
-/* Most samples are of tasks that others were of just before, with nothing changed in between. */
+/* Size of a cache of the last tasks that were looked up: most samples are of one of these. */
 enum { RECENT = 64 };
 
-/* Threads that have exited are known for so many exits more: a task goes on in the kernel behind
- * its EXIT record, without memory of its own, and may have to wait for a processor there. */
+/* A thread is known until this many more threads have exited: after its EXIT record a task still
+ * runs in the kernel, without memory of its own, and may have to wait for a processor there. */
 enum { LATE_EXITS = 4096 };
 
 struct process {
 	uint32_t pid;
-	uint32_t life; /* of all: a new one (fork, exec) ends the threads of the former */
+	/* Counts lives: fork and exec begin a new one, which ends the threads of the former. */
+	uint32_t life;
 	size_t n_live; /* threads of this life that were seen and have not exited */
-	bool exited;   /* the last of them has: maps stay for late samples */
+	bool exited;   /* the last thread has exited: the maps stay for late samples */
 	uint64_t exit; /* then: which exit it was */
 	struct address_space *space;
-	struct address_space *former; /* before exec, until the new program runs; NULL */
+	/* The maps before exec, until the new program runs; NULL: none. */
+	struct address_space *former;
 };
 
 struct thread {
@@ -45,25 +47,27 @@ struct machine {
 	VEC(struct thread) threads;
 	struct hash_table thread_index; /* pid << 32 | tid -> threads */
 	uint32_t last_life;
-	struct perf_thread *exits;     /* LATE_EXITS, the i-th at i % LATE_EXITS; NULL: none */
-	uint64_t n_exits;	       /* ever: they are numbered from 1 */
-	struct perf_threads ended;     /* machine_take_ended() */
-	struct address_space *nothing; /* of processes of which nothing is known */
-	uint64_t changes;	       /* also counts epochs */
-	struct machine_place recent[RECENT]; /* by the low bits of tid: what was found last */
+	/* A ring of LATE_EXITS, the i-th exit at i % LATE_EXITS; NULL: no exits so far. */
+	struct perf_thread *exits;
+	uint64_t n_exits;		     /* ever: they are numbered from 1 */
+	struct perf_threads ended;	     /* machine_take_ended() */
+	struct address_space *nothing;	     /* the maps of processes of which nothing is known */
+	uint64_t changes;		     /* also counts epochs */
+	struct machine_place recent[RECENT]; /* the last results, by the low bits of tid */
 	struct address_space *kernel, *guest_kernel;
-	uint64_t kernel_end; /* of the kernel's own map, as it was recorded; 0: there was none */
-	struct address_space *guest_user;  /* NULL until needed */
-	struct address_space *bare_kernel; /* without KSYMBOL regions; NULL: there were none */
+	uint64_t kernel_end; /* end of the kernel's own map, as recorded; 0: it has none */
+	struct address_space *guest_user; /* NULL until needed */
+	/* The kernel's maps without KSYMBOL regions; NULL: there are no such regions. */
+	struct address_space *bare_kernel;
 };
 
-/* Pointers to processes and threads die at the next call of a _get or _exit function. NULL: out of
- * memory. */
+/* Pointers to processes and threads are valid until the next call of a _get or _exit function. NULL
+ * when out of memory. */
 struct process *process_get(struct machine *m, uint32_t pid);
 struct thread *thread_get(struct machine *m, uint32_t pid, uint32_t tid);
-/* The thread does something, so it and its process are alive. */
+/* Marks a thread that does something, and its process, as alive. */
 void thread_seen(struct process *p, struct thread *t);
-/* The process begins a new life, with the maps of `like`. 0 or -ERR_NOMEM. */
+/* Begins a new life of a process, with the maps of `like`. Returns 0 or -ERR_NOMEM. */
 int process_restart(struct machine *m, struct process *p, const struct address_space *like);
 
 #endif

@@ -1,8 +1,9 @@
-/* order_log.h - the steps of waiting records, in little memory. Private to reader/.
+/* order_log.h - compact storage of the times and positions of waiting records. Private to reader/.
  *
- * Files without rounds are complete at their end only, so that every record waits: with a few words
- * each they would be a tenth of the file and more. Here a step takes 6 bytes, and pages that are
- * full go to a temporary file when there are many. Each step is read once, and then gone. */
+ * A file without rounds is complete only at its end, so that every record waits. At a few words
+ * each, the entries would take a tenth of the file's size and more. Here the difference to the
+ * entry before (a step) takes 6 bytes, and when there are many full pages these are moved to a
+ * temporary file. Each step is read once and then discarded. */
 #ifndef READER_ORDER_LOG_H
 #define READER_ORDER_LOG_H
 
@@ -14,7 +15,7 @@
 #include "base/vec.h"
 
 #define ORDER_PAGE_BYTES 4096u
-/* Most full pages in memory: 8 MiB. */
+/* limit on full pages in memory: 8 MiB */
 #define ORDER_PAGES_MAX 2048
 
 struct order_page {
@@ -29,8 +30,8 @@ struct order_step {
 	int64_t where;
 };
 
-/* In a page: u32 time, u16 where; when they do not fit, where is ORDER_LONG and the step follows.
- */
+/* In a page: u32 time, u16 where. If one of them does not fit, where is ORDER_LONG and the whole
+ * step follows. */
 #define ORDER_LONG	  UINT16_MAX
 #define ORDER_SHORT_BYTES 6u
 #define ORDER_STEP_MAX	  (ORDER_SHORT_BYTES + sizeof(struct order_step))
@@ -40,23 +41,24 @@ struct order_log {
 	VEC(struct order_page) pages; /* pages.v[no - first_no] */
 	uint64_t first_no;
 	struct order_page *last; /* of pages: being written */
-	uint8_t *put, *put_end;	 /* where the next step goes; from put_end on, to a new page */
-	uint64_t end;		 /* `put` as page number and offset */
-	VEC(uint64_t) resident;	 /* full pages in memory, by number */
-	size_t hand;		 /* in resident: who goes next */
-	uint8_t *spare;		 /* a page of memory; NULL */
-	int fd;			 /* of the temporary file, plus 1; 0: none yet */
+	/* Where the next step is written; from put_end on a new page begins. */
+	uint8_t *put, *put_end;
+	uint64_t end;		/* `put` as page number and offset */
+	VEC(uint64_t) resident; /* full pages in memory, by number */
+	size_t hand;		/* in resident: who goes next */
+	uint8_t *spare;		/* a page of memory; NULL */
+	int fd;			/* of the temporary file, plus 1; 0: none yet */
 	uint64_t file_end;
 	bool no_file; /* there is no room for it: all stays in memory */
 };
 
-/* For the inline functions below: a page to write to, behind all others; a page of the file in
- * memory again; all of a page is read. */
+/* The slow paths of the functions below: begins a page to write to; brings a page back from the
+ * temporary file; releases a page that has been read. */
 int order_log_begin_page(struct order_log *l);
 int order_log_load(struct order_log *l, uint64_t no, struct err *err);
 void order_log_drop(struct order_log *l, uint64_t no);
 
-/* A step does not cross the end of a page: what does not surely fit begins the next. */
+/* A step does not cross the end of a page: one that may not fit begins the next page. */
 static inline uint64_t order_log_align(uint64_t at)
 {
 	const uint64_t last = ORDER_PAGE_BYTES - ORDER_STEP_MAX;
@@ -64,7 +66,7 @@ static inline uint64_t order_log_align(uint64_t at)
 	return at % ORDER_PAGE_BYTES > last ? (at / ORDER_PAGE_BYTES + 1) * ORDER_PAGE_BYTES : at;
 }
 
-/* Appends; *at is where it went. 0, or -1 when out of memory. */
+/* Appends a step; *at is its position. Returns 0, or -1 when out of memory. */
 static inline int order_log_put(struct order_log *l, struct order_step step, uint64_t *at)
 {
 	const bool is_short = step.time <= UINT32_MAX && step.where >= 0 && step.where < ORDER_LONG;
@@ -84,7 +86,8 @@ static inline int order_log_put(struct order_log *l, struct order_step step, uin
 	return 0;
 }
 
-/* Reads the step at *at, once, and moves *at to the next that was put. 0 or negative with *err. */
+/* Reads the step at *at, which can be read only once, and moves *at to the step that was appended
+ * next. Returns 0, or negative with *err. */
 static inline int order_log_take(struct order_log *l, uint64_t *at, struct order_step *ret,
 				 struct err *err)
 {

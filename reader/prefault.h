@@ -1,8 +1,8 @@
-/* prefault.h - what of a mapped file comes next, for threads that have nothing else to do. Private
- * to reader/.
+/* prefault.h - tells idle threads which pages of a mapped file the reader needs next. Private to
+ * reader/.
  *
- * Looking at a page for the first time is a page fault. Where the page cache has small pages (ext4
- * has no others before Linux 6.16) these cost the reader several times as much as all that it does.
+ * The first access to each page is a page fault. Where the page cache has small pages (always on
+ * ext4 before Linux 6.16) these faults cost the reader several times as much as all its own work.
  */
 #ifndef READER_PREFAULT_H
 #define READER_PREFAULT_H
@@ -14,17 +14,18 @@
 
 struct prefault {
 	pthread_mutex_t lock; /* guards what follows */
-	/* What the reader has not begun of the stream that it is in; NULL: that is not mapped, or
-	 * none was begun. */
+	/* The part of the current stream that the reader has not reached; NULL: that is not mapped,
+	 * or no stream was begun. */
 	const uint8_t *reader, *end;
-	const uint8_t *next; /* what was not taken yet, from reader to end */
+	const uint8_t *next; /* the part that was not handed out yet ends at `end` */
 };
 
 void prefault_init(struct prefault *a);
 void prefault_done(struct prefault *a);
-/* The reader has come here. */
+/* Tells the position of the reader. */
 void prefault_move(struct prefault *a, const uint8_t *reader, const uint8_t *end);
-/* The next piece, if it is near enough that its pages will still be there. */
+/* Hands out the next piece, if it is so near that its pages will still be mapped when the reader
+ * gets there. */
 bool prefault_take(struct prefault *a, const void **p, size_t *n);
 
 #endif

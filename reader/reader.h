@@ -54,29 +54,28 @@ struct dso {
 	const char *path; /* as recorded, e.g. "/usr/lib/libc.so.6", "[kernel.kallsyms]" */
 	struct build_id build_id;
 	uint32_t pid;	    /* DSO_ANON: whose map file */
-	uint32_t mapped_by; /* DSO_FILE: the first process that did; 0: unknown */
-	/* DSO_FILE: what the first executable map showed of the file; code_size 0: unknown */
+	uint32_t mapped_by; /* DSO_FILE: the first process that mapped it; 0: unknown */
+	/* DSO_FILE: the file range of its first executable map; code_size 0: unknown */
 	uint64_t code_off, code_size;
-	/* From MMAP2 without build id; all 0 when unknown. */
+	/* From MMAP2 without build id; all 0 if unknown. */
 	uint32_t maj, min;
 	uint64_t ino, ino_generation;
 };
 
 #define DSO_MODULE_NAME_BYTES 256
-/* The name of a kernel module as kallsyms and perf write it: "[nf_nat]", in buf, for
- * "/lib/modules/6.1/kernel/net/nf-nat.ko.xz". A name in brackets already, or one too long for buf,
- * is returned as it is, without folders. */
+/* The name of a kernel module as kallsyms and perf write it: "[nf_nat]" for
+ * "/lib/modules/6.1/kernel/net/nf-nat.ko.xz", written to buf. A name that has brackets already, or
+ * does not fit into buf, is returned as it is, without its folders. */
 const char *dso_module_name(const char *path, char buf[DSO_MODULE_NAME_BYTES]);
 
-/* In map.prot, by simpleperf (OfflineUnwinder.h, map_flags): code that was compiled at run time,
- * whose symbols have runtime addresses although there is a path. */
+/* A bit of map.prot, set by simpleperf (OfflineUnwinder.h, map_flags): code that was compiled at
+ * run time. The symbols of its file have runtime addresses. */
 #define PERF_MAP_JIT_SYMBOLS (1u << 14)
 
-/* [start, end) of an address space shows file bytes from pgoff on. Immutable. Lives as long as the
- * address space in which it was found, or any later one with the same layout id; after that its
- * memory may be reused for another map, so to recognise it later keep map_number(), not the
- * pointer.
- */
+/* The addresses [start, end) of an address space, which show a file from offset pgoff on.
+ * Immutable. Lives as long as the address space in which it was found, or any later one with the
+ * same layout id. After that its memory may be reused for another map, so to recognise a map later
+ * keep map_number(), not the pointer. */
 struct map {
 	uint32_t id;	      /* from 1, unique over the file */
 	uint32_t prot, flags; /* PROT_*, MAP_* from MMAP2; prot is PROT_EXEC for MMAP */
@@ -85,14 +84,14 @@ struct map {
 	const struct dso *dso;
 };
 
-/* Identifies a map for good: numbers are not reused. 0 for NULL. */
+/* A number that identifies a map and is never reused; 0 for NULL. */
 static inline uint32_t map_number(const struct map *m)
 {
 	return m ? m->id : 0;
 }
 
-/* File offset that a runtime address shows. Only for maps with a file (DSO_FILE, DSO_VDSO,
- * DSO_KERNEL_MODULE); for the others runtime addresses are used as they are. */
+/* The file offset that a runtime address shows. Only for maps with a file (DSO_FILE, DSO_VDSO,
+ * DSO_KERNEL_MODULE); for other kinds use the runtime address itself. */
 static inline uint64_t map_ip_to_off(const struct map *m, uint64_t ip)
 {
 	return ip - m->start + m->pgoff;
@@ -103,27 +102,26 @@ struct address_space;
 
 /* The map that contains ip, or NULL. Safe from any thread while the batch is held. */
 const struct map *address_space_find(const struct address_space *as, uint64_t ip);
-/* Unique per process and changed whenever an existing map was replaced, cut or dropped (exec,
- * overlap, munmap). Adding maps in free space keeps it, so results of earlier successful lookups
- * under the same layout id stay right. Never 0. */
+/* A number, never 0, that identifies one layout of one process. It changes whenever an existing map
+ * is replaced, cut or removed (exec, overlap, munmap), but not when maps are added in free space:
+ * so a successful lookup stays valid under the same layout id. */
 uint64_t address_space_layout(const struct address_space *as);
 size_t address_space_count(const struct address_space *as);
-/* The i-th map in rising order of address. */
+/* The i-th map, by rising address. */
 const struct map *address_space_at(const struct address_space *as, size_t i);
-/* Where the stack of the process's first thread ends, at its high addresses; 0: was not recorded.
- */
+/* The end (high address) of the stack of the process's first thread; 0: not recorded. */
 uint64_t address_space_stack_end(const struct address_space *as);
-/* The file in which the JIT compiler of the process describes the code it made (jit-PID.dump, which
- * it maps so that recorders see it); NULL when it has mapped none so far. */
+/* The jitdump file of the process (jit-PID.dump), in which its JIT compiler describes the code it
+ * made. JIT compilers map this file so that recorders see it. NULL: none was mapped so far. */
 const struct dso *address_space_jitdump(const struct address_space *as);
-/* Is it the name of such a file? *pid becomes the PID in it. */
+/* Is this the name of a jitdump file? Sets *pid to the PID in it. */
 bool jitdump_pid(const char *path, uint32_t *pid);
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-/* What we use of perf_event_attr, in native byte order and with the flag bits in the layout of a
- * little-endian perf_event.h (bit 0 = disabled ...). Fields that the writer's attr was too small to
- * hold are 0. */
+/* The fields of perf_event_attr that are used here, in native byte order. `flags` has the bits as a
+ * little-endian perf_event.h lays them out (bit 0 = disabled ...). Fields that the writer's attr
+ * was too small to hold are 0. */
 struct perf_attr {
 	uint32_t type, size;
 	uint64_t config, config1, config2;
@@ -162,7 +160,8 @@ struct perf_event {
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
-/* Context markers inside call chains (perf_event.h PERF_CONTEXT_*): values from here up. */
+/* Context markers inside call chains (PERF_CONTEXT_* of perf_event.h) are the values from here up.
+ */
 #define PERF_CHAIN_CONTEXT_MAX ((uint64_t)-4095)
 #define PERF_CHAIN_KERNEL      ((uint64_t)-128)
 #define PERF_CHAIN_USER	       ((uint64_t)-512)
@@ -178,8 +177,8 @@ enum perf_cpumode {
 
 enum { PERF_REGS_ABI_NONE_, PERF_REGS_ABI_32_, PERF_REGS_ABI_64_ };
 
-/* Registers by the kernel's numbering (asm/perf_regs.h): regs[i] belongs to the i-th set bit of
- * mask. */
+/* Registers with the kernel's numbering (asm/perf_regs.h): regs[i] is the register of the i-th set
+ * bit of mask. */
 struct perf_regs {
 	uint64_t abi; /* PERF_SAMPLE_REGS_ABI_*: 0 none, 1 32-bit task, 2 64-bit task */
 	uint64_t mask;
@@ -199,12 +198,12 @@ struct perf_branch {
 	uint64_t from, to, flags;
 };
 
-/* A command name of a thread; immutable, lives until close. */
+/* The command name of a thread. Immutable, valid until perf_file_close(). */
 struct thread_name {
 	const char *comm;
 };
 
-/* What hardly any recording has of its samples. Each is 0 unless the event asks for it. */
+/* Fields that few recordings have. Each is 0 unless the event records it. */
 struct perf_sample_extra {
 	uint64_t addr, stream_id;
 	uint64_t weight, data_src, transaction, phys_addr, cgroup;
@@ -216,7 +215,7 @@ struct perf_sample_extra {
 	const uint8_t *raw;
 };
 
-/* One sample. Pointers live until the batch is released. Fields whose bit is missing in
+/* One sample. Its pointers are valid until the batch is released. Fields whose bit is missing in
  * event->attr.sample_type are 0 (cpu: UINT32_MAX). Arrays are in native byte order and aligned. */
 struct perf_sample {
 	uint64_t ip;
@@ -228,25 +227,28 @@ struct perf_sample {
 	uint8_t cpumode;    /* enum perf_cpumode */
 	bool has_callchain; /* the event records chains, even if this one is empty */
 	uint32_t n_ips;
-	bool chain_is_lbr;   /* callers in the user part are from branch records: the addresses of
-			      * calls, not return addresses */
-	bool chain_is_calls; /* all of it has calls instead of return addresses (simpleperf) */
+	/* Callers in the user part come from branch records: they are addresses of calls, not
+	 * return addresses. */
+	bool chain_is_lbr;
+	/* All callers are addresses of calls, not return addresses (simpleperf). */
+	bool chain_is_calls;
 	const struct perf_event *event;	   /* never NULL */
-	const struct address_space *space; /* of pid at time_ns; never NULL */
-	/* Kernel, modules, BPF at time_ns; never NULL. Of samples taken inside a virtual machine:
-	 * the guest's kernel, or, because nothing is known about its processes, one map "[guest]".
-	 */
+	const struct address_space *space; /* the maps of pid at time_ns; never NULL */
+	/* The maps of the kernel, its modules and BPF programs at time_ns; never NULL. For a sample
+	 * in a virtual machine: those of the guest's kernel, or, for the guest's processes, one map
+	 * "[guest]", because nothing is known about them. */
 	const struct address_space *kernel;
-	const char *comm; /* of tid at time_ns; ":TID" when no record has it; lives until close */
+	/* The command name of tid at time_ns; ":TID" if no record has it; valid until close. */
+	const char *comm;
 	const uint64_t *ips; /* call chain as recorded, leaf first, context markers included */
 	struct perf_regs user_regs;
 	const uint8_t *user_stack; /* copy of memory from the user stack pointer up */
 	uint32_t user_stack_bytes; /* valid bytes (dyn_size) */
-	uint32_t user_stack_asked; /* bytes the dump had room for; valid == asked means it may be
-				      cut */
+	/* Size of the copy that was asked for; if valid == asked the copy may be cut. */
+	uint32_t user_stack_asked;
 	const struct perf_sample_extra *extra; /* never NULL */
-	uint64_t file_off; /* where the record lies in the (decompressed) data, for messages */
-	uint64_t seq;	   /* running number of the sample in delivery order, from 0 */
+	uint64_t file_off; /* offset of the record in the (decompressed) data, for messages */
+	uint64_t seq;	   /* number of the sample in delivery order, from 0 */
 };
 
 /* ---- the file ---------------------------------------------------------------------------- */
@@ -254,22 +256,23 @@ struct perf_sample {
 struct perf_file; /* opaque */
 
 struct perf_file_options {
-	size_t window_bytes; /* memory for reordering before data is read twice or spilled; 0: 48
-				MiB */
-	/* Map plain files instead of reading them, which saves copying the parts of stacks that are
-	 * never looked at. If the file is truncated or changed meanwhile the reader sees that
-	 * at once, so the caller must have called pages_survive_cuts(). */
+	/* Memory in bytes for reordering, before data is read twice or written to a temporary
+	 * file; 0: 48 MiB. */
+	size_t window_bytes;
+	/* Map plain files instead of reading them: parts of stack copies that are never used are
+	 * then not copied. If the file is truncated meanwhile the reader detects that, but only if
+	 * the caller has called pages_survive_cuts() before. */
 	bool map;
-	/* perf_file_ahead() will not be called, so with `map` page faults cost reading time: map
-	 * only files that have large pages in the page cache. */
+	/* The caller will not call perf_file_ahead(), so that with `map` the reader takes all page
+	 * faults itself: map only files that have large pages in the page cache. */
 	bool alone;
 	/* As root, refuse files of others. */
 	bool only_trusted;
 	/* For perf_file_trace_text(). */
 	bool trace_fields;
-	/* Nonzero: perf_file_read() comes to the end soon, as a signal wants it. Of a file nothing
-	 * more is read; of a pipe what its writer, who may have got the signal too, still sends,
-	 * but no longer than some seconds. NULL: never. */
+	/* When *stop becomes nonzero (in a signal handler), perf_file_read() ends the recording
+	 * soon: it reads no more of a file; of a pipe it reads what the writer, who may have got
+	 * the same signal, still sends, for some seconds at most. NULL: never stops. */
 	const volatile int *stop;
 };
 
@@ -278,28 +281,30 @@ struct perf_thread {
 };
 
 struct perf_batch {
-	/* In time order, also across batches; but a sample whose user chain was recorded later
-	 * (Linux 6.19) comes when the chain does. */
+	/* In time order, also across batches. Exception: a sample whose user chain was recorded
+	 * later (Linux 6.19) is delivered when that chain is read. */
 	struct perf_sample *samples;
 	size_t n; /* > 0 */
-	/* Threads with samples, in this batch or earlier ones, that have ended since the last
-	 * batch. What was remembered of their stacks can be dropped: nothing follows but the few
-	 * samples that the kernel took while they exited. */
+	/* Threads of samples in this or earlier batches that have ended since the last batch. The
+	 * caller can drop what it remembers of their stacks: only the few samples that the kernel
+	 * took while they exited can follow. */
 	const struct perf_thread *ended;
 	size_t n_ended;
 };
 
 /* Opens a file, a directory of `perf record --threads`, or standard input ("-"). The form (file,
- * pipe, wrapped in gzip/xz/zstd) is recognised by content. 0 or negative with *err filled. */
+ * pipe, compressed with gzip, xz or zstd) is recognised by content. Returns 0, or negative with
+ * *err. */
 int perf_file_open(struct perf_file **ret, const char *path, const struct perf_file_options *opt,
 		   struct err *err);
-/* 1 and a batch, 0 at the end, negative on an error that stops reading (memory, I/O). Damage in
- * the data is not an error: it is counted in the stats and noted. At most 8 batches may be held. */
+/* Returns 1 and a batch, 0 at the end, or negative with *err after an error that stops reading
+ * (memory, I/O). Damage in the data is not such an error: it is counted in the stats and noted. The
+ * caller may hold at most 8 batches. */
 int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err);
 void perf_batch_release(struct perf_file *f, struct perf_batch *b);
-/* Hands out, once, the next piece of a mapped file that perf_file_read() will soon look at. Another
- * thread can take its page faults by pages_touch(), which spares the reader. False: nothing to do
- * now. May be called, and the piece touched, from any thread until close. */
+/* Hands out the next piece of a mapped file that perf_file_read() will need soon; each piece once.
+ * Another thread can take its page faults with pages_touch(), which saves the reader's time. False:
+ * nothing to do now. May be called, and the piece touched, from any thread until close. */
 bool perf_file_ahead(struct perf_file *f, const void **p, size_t *n);
 /* NULL is allowed. */
 void perf_file_close(struct perf_file *f);
@@ -308,15 +313,15 @@ size_t perf_file_event_count(const struct perf_file *f);
 const struct perf_event *perf_file_event(const struct perf_file *f, size_t i);
 size_t perf_file_dso_count(const struct perf_file *f);
 const struct dso *perf_file_dso(const struct perf_file *f, size_t i);
-/* The maps that live until close, in the order of their ids: those of the kernel, its modules and
- * BPF programs; all of them in recordings by simpleperf that bring their symbols map by map. */
+/* The maps that are valid until close, ordered by id: those of the kernel, its modules and BPF
+ * programs; in recordings by simpleperf that have symbols for single maps, all maps. */
 size_t perf_file_map_count(const struct perf_file *f);
 const struct map *perf_file_map(const struct perf_file *f, size_t i);
-/* Where the map of the kernel itself ends in the records, which is _etext; among the maps it
- * reaches up to the first module. 0: unknown. */
+/* The recorded end of the kernel's own map, which is _etext. (In an address space that map reaches
+ * up to the first module.) 0: unknown. */
 uint64_t perf_file_kernel_end(const struct perf_file *f);
 
-/* The header features that say where the recording comes from; NULL / 0 when absent. */
+/* The header's description of the recorded machine; NULL or 0 if absent. */
 struct perf_file_info {
 	const char *path;
 	const char *hostname, *os_release, *version, *arch, *cpu_desc, *cpu_id;
@@ -324,16 +329,19 @@ struct perf_file_info {
 	size_t n_cmdline;
 	uint32_t cpus_available, cpus_online;
 	uint64_t total_mem_bytes;
-	uint64_t first_sample_ns, last_sample_ns; /* SAMPLE_TIME; 0 when absent */
+	uint64_t first_sample_ns, last_sample_ns; /* feature SAMPLE_TIME; 0 if absent */
 	uint64_t clock_wall_ns,
-		clock_ref_ns;	/* CLOCK_DATA: the same moment in wall and sample clock */
-	uint64_t file_mtime_ns; /* of the file itself; 0 for standard input */
+		/* Feature CLOCK_DATA: one moment in wall clock time and in the clock of the
+		 * samples. */
+		clock_ref_ns;
+	/* Modification time of the recording itself; 0 for standard input. */
+	uint64_t file_mtime_ns;
 	bool is_pipe, is_big_endian, is_simpleperf, is_compressed;
 };
 const struct perf_file_info *perf_file_info(const struct perf_file *f);
 
-/* Raw bytes of a header feature section (bits >= 200 are ours); NULL when absent. Live until close;
- * of pipes, whose records may bring a section anew, until the next read. */
+/* The raw bytes of a header feature section (bits >= 200 are capture's own); NULL if absent. Valid
+ * until close; of pipes, whose records can replace a section, only until the next read. */
 const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size);
 
 /* The fields of a sample of a tracepoint, in the words of its own print format, as perf script has
@@ -350,7 +358,7 @@ void perf_file_name_functions(struct perf_file *f, perf_function_namer *namer, v
 
 /* ---- symbols that came with the recording ------------------------------------------------- */
 
-/* simpleperf (Android) stores the symbols that its samples hit. */
+/* Symbols that simpleperf (Android) stores for the addresses of its samples. */
 struct perf_symbol {
 	uint64_t start, len; /* len > 0 */
 	const char *name;    /* as in the file, mangled; not empty */
@@ -369,26 +377,26 @@ struct perf_symbol_file {
 	uint64_t delta; /* may stand for a negative number */
 	const struct perf_symbol *symbols;
 	size_t n;
-	const struct perf_symbol_file *next; /* of the same path; NULL */
+	const struct perf_symbol_file *next; /* the next file of the same path; NULL: none */
 };
 
-/* The symbols of a dso; NULL when there are none. Complete when perf_file_read() has returned 0;
- * live until close. */
+/* The symbols of a dso; NULL: none. Complete when perf_file_read() has returned 0; valid until
+ * close. */
 const struct perf_symbol_file *perf_file_symbols(const struct perf_file *f, const struct dso *dso);
-/* /proc/kallsyms of the recorded machine, *size bytes without a NUL at the end; NULL when the
- * recording has none. Complete, and lives, as the symbols of a dso do. */
+/* The recorded machine's /proc/kallsyms, *size bytes without a NUL at the end; NULL if the
+ * recording has none. Complete when perf_file_read() has returned 0; valid until close. */
 const char *perf_file_kallsyms(const struct perf_file *f, size_t *size);
 
 /* ---- the header in words ------------------------------------------------------------------ */
 
-/* Calls say() for each line of the header, without newline, in the words of `perf report
- * --header-only`. Of a pipe: what has been read so far. */
+/* Calls say() for each line (without newline) of what `perf report --header-only` prints. Of a
+ * pipe: the features that have been read so far. */
 void perf_file_header(const struct perf_file *f, void (*say)(void *arg, const char *line),
 		      void *arg);
 
 /* ---- accounting -------------------------------------------------------------------------- */
 
-/* Why records were not used. X(name, "text for people"). */
+/* Reasons why records were not used. X(name, "text for users"). */
 #define PERF_SKIPS(X)                                                    \
 	X(UNKNOWN_TYPE, "record type unknown")                           \
 	X(TOO_SHORT, "record shorter than its type needs")               \
@@ -405,14 +413,14 @@ enum perf_skip { PERF_SKIPS(X) PERF_SKIP_N };
 #undef X
 
 struct perf_file_stats {
-	uint64_t records;	  /* all records seen */
-	uint64_t sample_records;  /* SAMPLE records among them; in a group one record is several
-				     samples */
+	uint64_t records; /* all records seen */
+	/* The SAMPLE records among them; with groups one record can be several samples. */
+	uint64_t sample_records;
 	uint64_t samples;	  /* delivered */
 	uint64_t period_sum;	  /* over delivered samples */
-	uint64_t skipped_samples; /* SAMPLE records not delivered, sum over reasons */
+	uint64_t skipped_samples; /* SAMPLE records that were not delivered, for any reason */
 	uint64_t skips[PERF_SKIP_N];
-	/* Both count the same losses in recordings that have both (perf >= 6.1): see perf_lost().
+	/* Recordings that have both (perf >= 6.1) count the same losses in both: use perf_lost().
 	 */
 	uint64_t lost_records; /* by PERF_RECORD_LOST */
 	uint64_t lost_samples; /* by PERF_RECORD_LOST_SAMPLES */
@@ -420,9 +428,9 @@ struct perf_file_stats {
 	uint64_t throttled;
 	bool interrupted; /* the recorder was killed before it finished the header */
 	bool truncated;	  /* the file ends before its data does */
-	bool damaged;	  /* anything at all could not be read: exit code 1 */
+	bool damaged;	  /* something could not be read: exit status 1 */
 };
-/* Samples that were lost while recording, as far as the recording says. */
+/* The number of samples lost while recording, as far as the recording tells. */
 static inline uint64_t perf_lost(const struct perf_file_stats *s)
 {
 	return s->lost_samples > s->lost_records ? s->lost_samples : s->lost_records;
@@ -430,7 +438,7 @@ static inline uint64_t perf_lost(const struct perf_file_stats *s)
 const struct perf_file_stats *perf_file_stats(const struct perf_file *f);
 const char *perf_skip_text(enum perf_skip s);
 
-/* One-line messages for people, without newline, about oddities in the file, each kind once.
+/* One-line messages for users, without newline, about oddities of the file; one of each kind.
  * Complete when perf_file_read() has returned 0. */
 size_t perf_file_note_count(const struct perf_file *f);
 const char *perf_file_note(const struct perf_file *f, size_t i);

@@ -1,7 +1,7 @@
-/* record.h - what each type of record means. Private to reader/.
+/* record.h - the meaning of each type of record. Private to reader/.
  *
- * Records are met twice: when they are read (record_take) and, if time orders them, when their time
- * has come (record_apply). */
+ * Each record is handled twice: when it is read (record_take), and, if it must be applied in time
+ * order, when its turn has come (record_apply). */
 #ifndef READER_RECORD_H
 #define READER_RECORD_H
 
@@ -14,39 +14,40 @@
 struct record_view {
 	uint32_t type;
 	uint16_t misc;
-	struct buf b; /* behind the header; b.data is the header, b.end the end of the record */
+	/* B.p is after the header; b.data is the header, b.end the end of the record. */
+	struct buf b;
 	struct record_stream *stream; /* NULL when its time has come */
 };
 
 enum record_when {
 	RECORD_IGNORED,
 	RECORD_NOW,	/* says something about the recording as a whole */
-	RECORD_ORDERED, /* changes what later samples mean, or is a sample */
+	RECORD_ORDERED, /* it changes the meaning of later samples, or is a sample */
 };
 
-/* What may follow the fields, the string or the list of a record. */
+/* What may follow the fixed fields, string or list of a record. */
 enum record_tail {
 	TAIL_OPEN,    /* anything but whole records: those were swallowed */
-	TAIL_TRAILER, /* what events give records (sample_id), or nothing */
+	TAIL_TRAILER, /* the sample_id fields of the events, or nothing */
 	TAIL_NONE,
-	TAIL_OTHER, /* looked at elsewhere: samples, compressed data, pieces of records */
+	TAIL_OTHER, /* checked elsewhere: samples, compressed data, pieces of records */
 };
 
 struct record_row {
 	enum record_when when;
 	uint16_t min_size;   /* with header, without the trailer */
-	uint16_t string_off; /* where its last field begins, a string; 0: none */
-	/* 0 or negative; damage is counted with file_skip() and not an error. */
+	uint16_t string_off; /* offset of the string that is its last field; 0: none */
+	/* Returns 0 or negative. Damage is counted with file_skip() and is not an error. */
 	int (*apply)(struct perf_file *f, struct record_view *v);
-	uint16_t each; /* size of the items of a list behind the fixed fields; 0: none */
+	uint16_t each; /* size of an item of the list after the fixed fields; 0: there is no list */
 	enum record_tail tail;
 };
 
-/* NULL for unknown types. */
+/* Returns NULL for unknown types. */
 const struct record_row *record_row(uint32_t type);
 
-/* A view of the record at data, whose size is n (at least that of a header). Inline, so that it is
- * made where it is wanted: a copy would wait for the fields just written. */
+/* A view of the record at data, of n bytes (at least the header's). Inline, because a returned copy
+ * would have to wait for the stores of its fields. */
 static inline struct record_view record_view(const struct perf_file *f, const uint8_t *data,
 					     size_t n, uint64_t data_off)
 {
@@ -57,16 +58,16 @@ static inline struct record_view record_view(const struct perf_file *f, const ui
 	return v;
 }
 
-/* Can the record be used? PERF_SKIP_N: yes. Then *payload is where its trailer can begin at the
- * earliest. */
+/* Returns PERF_SKIP_N if the record can be used; then *payload is the earliest place at which its
+ * trailer can begin. */
 enum perf_skip record_check(const struct record_row *row, const struct record_view *v,
 			    size_t *payload);
 
-/* Before Linux 3.16 (f972eb63b100) MMAP2 had no prot and flags, and its name stands in their place.
- * Letters make a prot that no mapping has. */
+/* Before Linux 3.16 (f972eb63b100) MMAP2 had no prot and flags, so the name begins in their place.
+ * Read as prot, letters give a value that no mapping has. */
 bool record_mmap2_lacks_prot(const struct record_view *v);
-/* The files with code that perf inject --jit makes have their mode there (jitdump.c,
- * jit_repipe_code_load()): a bit that no two letters have, and nothing above. */
+/* Maps of the files that perf inject --jit makes have the file's mode as prot (jitdump.c,
+ * jit_repipe_code_load()): S_IFREG, which two letters of a name never give, and nothing above. */
 static inline bool record_is_file_mode(uint32_t prot)
 {
 	return prot <= UINT16_MAX && S_ISREG(prot);
@@ -92,7 +93,8 @@ int apply_build_id(struct perf_file *f, struct record_view *v);
 int apply_event_update(struct perf_file *f, struct record_view *v);
 int apply_finished_round(struct perf_file *f, struct record_view *v);
 
-/* record_check.c: records that change nothing here; only whether what they count is there. */
+/* record_check.c: records that change nothing here; they are only checked for the items that they
+ * count. */
 int check_read(struct perf_file *f, struct record_view *v);
 int check_text_poke(struct perf_file *f, struct record_view *v);
 int check_cpu_map(struct perf_file *f, struct record_view *v);

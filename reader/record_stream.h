@@ -7,11 +7,11 @@
 #include "reader/file.h"
 #include "reader/zstd_stream.h"
 
-/* Payload that follows a record, outside of its size. */
+/* Payload that follows a record and is not counted in its size. */
 struct tail {
 	uint32_t type;	     /* of the record */
 	bool skip;	     /* not wanted */
-	uint64_t left;	     /* bytes that are still to come; 0: there is none */
+	uint64_t left;	     /* bytes still to be read; 0: no payload follows */
 	uint64_t inner_left; /* COMPRESSED2: of the record within */
 	VEC(uint8_t) bytes;  /* kept so far */
 };
@@ -27,20 +27,19 @@ struct record_stream {
 	bool jumps;			 /* over payload, of which there may be most */
 };
 
-/* Adds the stream of source bytes [pos, end) to f. On success it owns the source if that owns its
- * descriptor. */
+/* Adds a stream of the source's bytes [pos, end) to f. On success the stream owns the source, if
+ * the source owns its descriptor. */
 int record_stream_add(struct perf_file *f, const struct byte_source *source, uint64_t pos,
 		      uint64_t end);
 void record_stream_free(struct perf_file *f, struct record_stream *st);
-/* Reads on until something may leave the order (1) or the stream ends (0). */
+/* Reads on. Returns 1 when entries may leave the order, 0 at the end of the stream, or negative. */
 int record_stream_pump(struct perf_file *f, struct record_stream *st);
 
-/* record.c: does with a record of the stream what its type demands, now or by entering it into the
- * order. */
+/* record.c: handles a record of the stream by its type: at once, or by entering it into the order.
+ */
 int record_take(struct perf_file *f, struct record_stream *st, struct block *b,
 		const struct record *r);
-/* The same for the samples that come next in a splitter, as far as nothing about them is special.
- */
+/* Handles the next records of the splitter, as long as they are ordinary samples. */
 int record_take_samples(struct perf_file *f, struct record_stream *st, struct splitter *s);
 
 #endif

@@ -7,7 +7,8 @@
 #include "reader/events.h"
 #include "reader/reader.h"
 
-/* PERF_SAMPLE_READ of one sample: what read(2) of the event or its group would have returned. */
+/* PERF_SAMPLE_READ of one sample: the values that read(2) of the event or its group would return.
+ */
 struct sample_read {
 	uint64_t n;	  /* values; 0: not recorded */
 	unsigned n_words; /* per value, which is the first of them */
@@ -17,15 +18,15 @@ struct sample_read {
 
 struct sample_layout sample_layout(const struct perf_attr *attr);
 
-/* Reads the fields of a record of event ev: n bytes, behind the header. Arrays point there where
- * they are aligned and native, else into sc, where `extra` is, too. Fills everything but space,
- * kernel, comm, file_off, seq. Returns PERF_SKIP_N when all is well (but look at sc->failed), else
- * what is wrong; s is then garbage. */
+/* Decodes a record of event ev: n bytes, after the header. The arrays of *s point into the record
+ * where they are aligned and in native byte order, else into sc; `extra` is allocated from sc.
+ * Fills every member except space, kernel, comm, file_off and seq. Returns PERF_SKIP_N on success
+ * (but check sc->failed), else the reason; the contents of *s are then undefined. */
 enum perf_skip sample_decode(struct perf_sample *s, struct sample_read *read,
 			     const struct event *ev, const uint8_t *data, size_t n, bool swap,
 			     struct scratch *sc);
 
-/* The next value of a group and its event id (0: not recorded). */
+/* Returns the next value of a group, and its event id (0: not recorded). */
 uint64_t sample_read_next(struct sample_read *r, uint64_t *id);
 
 #endif

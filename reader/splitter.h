@@ -1,9 +1,9 @@
-/* splitter.h - cuts a stream of bytes into records, and finds back when it is damaged. Private to
- * reader/.
+/* splitter.h - cuts a stream of bytes into records, and finds the next record after damage. Private
+ * to reader/.
  *
- * The bytes of the stream lie in blocks; the splitter looks at what is left of the current one.
- * When it needs more to decide it says so, and its owner adds bytes behind, moving the rest to a
- * fresh block if this one is full. */
+ * The bytes of the stream are in blocks; the splitter works on the rest of the current block. When
+ * it needs more bytes to decide, it says so; its owner then appends bytes, after moving the rest to
+ * a new block if the current one is full. */
 #ifndef READER_SPLITTER_H
 #define READER_SPLITTER_H
 
@@ -11,7 +11,7 @@
 #include "reader/block.h"
 #include "reader/format.h"
 
-/* The writer of COMPRESSED2 cuts its data into records of this many bytes of payload. */
+/* The payload size at which the writer of COMPRESSED2 splits its data into records. */
 #define COMPRESSED2_PAYLOAD_MAX 65519u
 
 struct record {
@@ -19,34 +19,40 @@ struct record {
 	uint16_t misc;
 	uint32_t size; /* with the header */
 	uint32_t off;  /* in the splitter's block */
-	uint64_t tail; /* bytes that follow outside of size: payload, or the rest of the record */
+	/* Bytes that follow and are not counted in size: payload, or the rest of the record. */
+	uint64_t tail;
 };
 
 struct splitter {
 	struct block *block; /* pinned; NULL before the first byte */
 	uint32_t rd;	     /* in block: the next byte */
-	uint32_t synced_at;  /* in block: from here to rd there are records, or what follows them */
-	uint32_t patience;   /* in block: when there is so much, it is worth to look back again */
+	/* Offset in the block: from here to rd there are records, or their payload. */
+	uint32_t synced_at;
+	/* Offset in the block: with fewer bytes than this it is not worth looking for records
+	 * again. */
+	uint32_t patience;
 	bool swap;
-	bool is_pipe;		     /* TRACING_DATA has a tail, and text may follow at the end */
-	bool eof;		     /* nothing comes behind the block */
-	bool lost_sync;		     /* looking for records */
-	bool saw_odd;		     /* compressed data, whose sizes are no whole words */
+	/* TRACING_DATA is followed by payload, and the stream may end with text. */
+	bool is_pipe;
+	bool eof;	/* nothing comes behind the block */
+	bool lost_sync; /* looking for records */
+	/* The data is compressed, and its sizes are not multiples of 8. */
+	bool saw_odd;
 	bool at_features;	     /* the last record in step was one */
-	bool cut_off;		     /* because the last one is longer than what is left */
+	bool cut_off;		     /* the last record is longer than the bytes that are left */
 	uint8_t good_align;	     /* of the last record in step, modulo 8 */
 	uint8_t lost_align;	     /* of where it should have gone on */
 	bool saw_magic;		     /* the damage is the start of another recording */
-	bool wrong_size;	     /* the damage is a size that was too large, and put right */
+	bool wrong_size;	     /* the damage is a size that was too large; it was corrected */
 	uint64_t max_tail;	     /* bytes that can follow behind the block */
-	uint64_t bad_off, bad_bytes; /* damage found: for the owner to count and to clear */
+	uint64_t bad_off, bad_bytes; /* damage found; the owner counts and clears it */
 };
 
 enum split { SPLIT_RECORD, SPLIT_MORE, SPLIT_END };
 
 enum split splitter_next(struct splitter *s, struct record *r);
 
-/* The header at p, where one is, in our byte order. */
+/* Reads the header at p in native byte order. */
 static inline struct perf_event_header header_at(const uint8_t *p, bool swap)
 {
 	struct perf_event_header h;
@@ -60,21 +66,21 @@ static inline struct perf_event_header header_at(const uint8_t *p, bool swap)
 	return h;
 }
 
-/* Does the next record follow the last, with no damage to be counted in between? */
+/* Does the next record follow the last one, without damage that has not been counted yet? */
 static inline bool splitter_in_step(const struct splitter *s)
 {
 	return s->block && !s->lost_sync && !s->bad_bytes && !s->saw_magic;
 }
 
-/* Where a place in the block lies in its stream, modulo 8. */
+/* The position of an offset of the block in its stream, modulo 8. */
 static inline uint8_t splitter_align(const struct splitter *s, uint32_t off)
 {
 	return (s->block->data_off + off) & 7;
 }
 
-/* Fetches the first `least` bytes of a later record, as if those from here on were all of one size,
- * as they mostly are. Of small ones, what lies behind those that the processor fetches by itself.
- */
+/* Prefetches the first `least` bytes of a later record, assuming that all records from here on have
+ * the size of this one, as most do. For small records, prefetches beyond the distance that the
+ * processor's own prefetcher covers. */
 PREFETCHING void splitter_expect(uintptr_t here, uint32_t size, uint32_t least)
 {
 	enum { SMALL = 512, SMALL_AHEAD = 2048 };
@@ -89,9 +95,9 @@ PREFETCHING void splitter_expect(uintptr_t here, uint32_t size, uint32_t least)
 	}
 }
 
-/* In step: takes the next record if it is a sample of at least `least` bytes (not less than a
- * header's), as nearly all are, and all there. *off is where in the block. False: splitter_next()
- * has to look. */
+/* The fast path: takes the next record if the splitter is in step, and if the record is complete
+ * and a sample of at least `least` bytes (not less than a header). Sets *off to its offset in the
+ * block. False: call splitter_next(). */
 static inline bool splitter_next_sample(struct splitter *s, uint32_t least, uint32_t *off)
 {
 	const uint32_t left = s->block->n - s->rd;
@@ -109,12 +115,13 @@ static inline bool splitter_next_sample(struct splitter *s, uint32_t least, uint
 	return true;
 }
 
-/* Moves what is not yet split to a new block, where bytes are added then. `mapped`: where the first
- * of these bytes is, when the blocks are places in a mapped file; else NULL. */
+/* Moves the bytes that are not split yet to a new block, to which bytes are then appended. If
+ * blocks are parts of a mapped file, `mapped` is the address of the first of these bytes, else
+ * NULL. */
 int splitter_roll(struct splitter *s, struct block_store *store, uint8_t *mapped, struct err *err);
-/* What is left of a record will not go on: it counts as damage, and records begin behind it. */
+/* The rest of a cut record will not follow: counts it as damage, and looks for records after it. */
 void splitter_abandon_rest(struct splitter *s);
-/* Lets go of the block. */
+/* Unpins the block. */
 void splitter_done(struct splitter *s, struct block_store *store);
 
 #endif

@@ -1,4 +1,4 @@
-/* tracing.h - TRACING_DATA: how the kernel that was recorded describes its tracepoints. Private to
+/* tracing.h - TRACING_DATA: the descriptions of tracepoints by the recorded kernel. Private to
  * reader/.
  *
  * Source of truth: tools/perf/util/trace-event-read.c. */
