@@ -40,7 +40,7 @@ done
 mkdir no-build
 (cd no-build && BUILD=/nowhere sh "$TOP/tests/dwarf/fuzz_seeds.sh" cache) 2>err
 if [ $? = 1 ] && [ "$(wc -l <err)" = 1 ] && [ -z "$(ls no-build)" ]; then
-	echo "ok - seeds without the build: told in a line, none are written"
+	echo "ok - seeds without the build: one line, no files"
 else
 	echo "not ok - seeds without the build: $(cat err; ls no-build)"
 	failed=1

@@ -52,5 +52,5 @@ tap.check(not bad, "200 random texts: the values that Python reads", *bad[:2])
 WRONG = ["", "{", "[1,]", "[1 2]", '{"a" 1}', "{a:1}", '"\x01"', '"abc', '"\\x"', "tru", "1 2", "01x", "+1", "-", "[" * 100, '{"a":1,}', "nul", '"\\u12g4"']
 bad = [text for text in WRONG if run(text.encode())[0] != 1]
 tap.check(not bad, "what is no JSON is refused", bad)
-tap.check(run(b'[1, 2, x]')[2].startswith("7 "), "at its offset", run(b"[1, 2, x]")[2])
+tap.check(run(b'[1, 2, x]')[2].startswith("7 "), "an error names the offset where the text is wrong", run(b"[1, 2, x]")[2])
 tap.end()

@@ -45,7 +45,7 @@ tap.check(p.returncode == 0 and os.path.islink("link.folded") and open("there/ta
 write("there/target.folded", perm=0o640)
 p = resolve("in.folded", "-o", "link.folded")
 tap.check(p.returncode == 0 and os.path.islink("link.folded") and mode("there/target.folded") == 0o640 and os.listdir("there") == ["target.folded"],
-          "and to a file", (p.stderr, os.listdir("there")))
+          "a link to a file is followed, and the file keeps its mode", (p.stderr, os.listdir("there")))
 os.symlink("ring.folded", "ring.folded")
 p = resolve("in.folded", "-o", "ring.folded")
 tap.check(p.returncode == 2 and "ring.folded" in p.stderr and p.stderr.count("\n") == 1, "a ring of links: one line", p.stderr)

@@ -65,22 +65,22 @@ n = sum(1 for _ in d.samples())
 told, exact = d.lost()
 tap.check(counted(p) >= 20000 and n == p.n_samples, "the kernel counts the faults", p.stderr)
 tap.check(n + p.n_lost == counted(p), "samples + lost = faults, to the last one", (n, p.n_lost, counted(p)))
-tap.check(exact == p.n_lost and told <= exact, "the file tells the losses", (told, exact, p.n_lost))
+tap.check(exact == p.n_lost and told <= exact, "the file has as many losses as the summary", (told, exact, p.n_lost))
 r = resolve_stats("pf.data")
-tap.check(r["samples"] == n and exact <= r["lost"] <= exact + told, "resolve counts the same",
+tap.check(r["samples"] == n and exact <= r["lost"] <= exact + told, "resolve counts the samples and losses that are in the file",
           (r["samples"], r["lost"], n, told, exact))
 # Where no record fits all must be lost: so the losses are not zero by accident.
 p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "16K", "-o", "pf.data", "--", load, "faults", 20000)
 tap.check(p.n_samples == 0 and p.n_lost == counted(p) >= 20000 and PerfData("pf.data").lost()[1] == p.n_lost,
           "no record fits: every one is counted as lost", p.stderr)
-tap.check("ring of 16 KiB" in p.stderr and "-m 128K would do" in p.stderr, "no record fits: it is said, and what would do", p.stderr)
+tap.check("ring of 16 KiB" in p.stderr and "-m 128K would do" in p.stderr, "no record fits: a line names the ring and a size that would do", p.stderr)
 p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "64K", "--call-graph", "dwarf,65528", "-o", "pf.data", "--", load, "faults", 2000)
-tap.check(p.n_samples > 0 and "no room" not in p.stderr, "the largest copies just fit: nothing else is said", p.stderr)
+tap.check(p.n_samples > 0 and "no room" not in p.stderr, "the largest copies just fit: no such line", p.stderr)
 # Without dumps a small ring has room for all of them, and its end is passed many times.
 p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "256K", "--call-graph", "fp", "-o", "pf.data", "--", load,
             "faults", 20000)
 d = PerfData("pf.data")
-tap.check(sum(1 for _ in d.samples()) + p.n_lost == counted(p), "the same through a ring that wraps",
+tap.check(sum(1 for _ in d.samples()) + p.n_lost == counted(p), "samples + lost = faults, through a ring that wraps",
           (p.stderr, counted(p)))
 
 # ---- two that record the same software event -----------------------------------------------------------
@@ -94,11 +94,11 @@ if root:
         child = next(c[0] for c in d.comms() if c[3])
         n, n_all = (sum(s.pid == child for s in PerfData(f).samples()) for f in ("one.data", "all.data"))
         r, r_all = resolve_stats("one.data"), resolve_stats("all.data")
-        tap.check(n >= 1000 and r["skipped"] == 0 and r["samples"] == n, f"{events} recorded twice, {graph}: all are in the one", (n, r))
+        tap.check(n >= 1000 and r["skipped"] == 0 and r["samples"] == n, f"{events} recorded twice, {graph}: the inner recording has all of its samples", (n, r))
         # Each fault is one of each event, and what is of none is counted as lost. Rings for all processes may be too small for what
         # else runs here.
         tap.check(n_all + p.n_lost >= 1000 * (events.count(",") + 1) and n_all > 0 and r_all["skipped"] == 0 and r_all["lost"] >= p.n_lost,
-                  f"{events} recorded twice, {graph}: and in the other",
+                  f"{events} recorded twice, {graph}: the outer recording has or counts all of its samples",
                   (n_all, p.stderr, r_all["skipped"]))
         tap.check("another recording" not in p.stderr or not sure, f"{events} recorded twice, {graph}: none is in doubt", p.stderr)
 
@@ -123,12 +123,12 @@ p = capture("-v", "-F", 299, "-o", "short.data", "--", load, "storm", 400)
 periods = sum(s.period for s in PerfData("short.data").samples())
 if MAY_KERNEL:
     tap.check("short-lived" in p.stderr and periods < 0.85 * counted(p),
-              "samples that stand for too little of what was counted: told", (periods, p.stderr))
+              "short-lived threads: a line says that samples stand for less than was counted", (periods, p.stderr))
 else:
-    tap.skip("samples that stand for too little of what was counted: told", NOT_PERMITTED)
+    tap.skip("short-lived threads: a line says that samples stand for less than was counted", NOT_PERMITTED)
 p = capture("-v", "-F", 499, "-o", "long.data", "--", load, "two", 0.6)
 periods = sum(s.period for s in PerfData("long.data").samples())
 # cpu-clock also counts while a hypervisor has taken the CPU away, and no sample is due then: 71 % were seen.
 tap.check("short-lived" not in p.stderr and periods / counted(p) < 1.15 and ("hypervisor" in p.stderr) == (periods < 0.85 * counted(p)),
-          "samples that stand for all of it, or the hypervisor is told", (periods, p.stderr))
+          "no short-lived threads: samples stand for all that was counted, or a line names the hypervisor", (periods, p.stderr))
 tap.end()

@@ -99,7 +99,7 @@ d = PerfData("small.data")
 full = sum(s.dyn == 1024 == len(s.stack) for s in d.samples())
 share = 100 * full / p.n_samples
 tap.check(f"{share:.1f} % of the stack copies full at 1024 bytes" in p.stderr and full > 0,
-          "--call-graph dwarf,1024: the share of full dumps is told", p.stderr)
+          "--call-graph dwarf,1024: a line has the share of full stack copies", p.stderr)
 p = capture("-e", "cs,page-faults:u", "-e", "task-clock", "-c", 100000, "-o", "ev.data", "--", load, "spin", 0.3)
 d = PerfData("ev.data")
 tap.check(len(d.attrs) == 4 and [(a["type"], a["config"], a["period"]) for a in d.attrs[:3]]
@@ -150,9 +150,9 @@ run(["gcc", "-O1", "-g", "-fomit-frame-pointer", "-fno-stack-clash-protection", 
 capture("-F", 499, "--no-touch", "-o", "hollow.data", "--", "./hollow")
 r = resolve_stats("hollow.data")
 # Another recording of the whole machine may touch the pages meanwhile.
-tap.check(r["truncated"] > 5 and r["broken"] < 0.1 * r["user_stacks"], "--no-touch: copies that broke off are told from damaged stacks", r)
+tap.check(r["truncated"] > 5 and r["broken"] < 0.1 * r["user_stacks"], "--no-touch: stacks of short copies count as truncated, not as broken", r)
 said = run([RESOLVE, "-o", "hollow.folded", "hollow.data"]).stderr
-tap.check(("nothing had touched" in said or r["truncated"] < 0.06 * r["user_stacks"]) and "record with" not in said, "and no larger copy is advised", said)
+tap.check(("nothing had touched" in said or r["truncated"] < 0.06 * r["user_stacks"]) and "record with" not in said, "--no-touch: the advice is to touch the pages, not to take larger copies", said)
 p = capture("-v", "-F", 499, "-o", "hollow.data", "--", "./hollow")
 r = resolve_stats("hollow.data")
 pages = int(re.search(r"(\d+) stack pages touched", p.stderr)[1])

@@ -106,17 +106,17 @@ tap.check(PerfData("stdout.data").attrs and not os.path.lexists("gone.data"), "-
 p = capture("-F", 499, "-o", "c.data", "--", load, "spin", 0.2)
 if "cpu-clock" in p.summary[2]:
     tap.check("no usable PMU" in p.stderr and PerfData("c.data").attrs[0]["type"] == 1,
-              "without a PMU cpu-clock is taken, and said", p.stderr)
-    fails("cycles asked for by name is an error then", ["-e", "cycles", "--", "true"], "cycles", "cpu-clock")
+              "without a PMU cpu-clock is taken, and a line says so", p.stderr)
+    fails("without a PMU -e cycles is an error", ["-e", "cycles", "--", "true"], "cycles", "cpu-clock")
 else:
     tap.skip("without a PMU", "this machine has one")
 limit = int(open("/proc/sys/kernel/perf_event_max_sample_rate").read())
 # Not of a clock, whose timer at such a rate may leave a processor no time for anything else.
 p = capture("-e", "page-faults", "-F", limit * 2, "-o", "c.data", "--", "true")
 tap.check(f"{limit}" in p.stderr and "max_sample_rate" in p.stderr
-          and PerfData("c.data").attrs[0]["period"] == limit, "-F above the limit is lowered, and said", p.stderr)
+          and PerfData("c.data").attrs[0]["period"] == limit, "-F above the limit is lowered, and a line says so", p.stderr)
 p = capture("-e", "page-faults", "-F", "max", "-o", "c.data", "--", "true")
-tap.check(f"-F max is {limit} here" in p.stderr and PerfData("c.data").attrs[0]["period"] == limit, "-F max: said what it is",
+tap.check(f"-F max is {limit} here" in p.stderr and PerfData("c.data").attrs[0]["period"] == limit, "-F max: a line has the number",
           p.stderr)
 for asked, got in ((["-F", min(limit, 50000)], 20000), (["-c", 999], 50000)):
     p = capture("-e", "cpu-clock", *asked, "-o", "c.data", "--", "true")
@@ -130,13 +130,13 @@ if os.geteuid() == 0 and have("setpriv"):
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
     paranoid = int(open("/proc/sys/kernel/perf_event_paranoid").read())
     if paranoid == 2:
-        fails("nobody -a: names the setting and the command", ["-a", "-o", "n.data", "--", "true"],
+        fails("unprivileged -a: names the setting and the command that changes it", ["-a", "-o", "n.data", "--", "true"],
               "perf_event_paranoid is 2", "sudo sysctl kernel.perf_event_paranoid=0", "EACCES", wrap=nobody)
         p = run([*nobody, CAPTURE, "--check"])
-        tap.check("cpu-clock for this process: EACCES" in p.stdout and "thread 0" not in p.stdout, "nobody --check: names what was tried",
+        tap.check("cpu-clock for this process: EACCES" in p.stdout and "thread 0" not in p.stdout, "unprivileged --check: names what was tried",
                   p.stdout)
         other = subprocess.Popen([load, "spin", "20"])
-        fails("nobody -p of root's: names the owner", ["-p", other.pid, "-o", "n.data"], "user 0", "sudo",
+        fails("unprivileged -p of root's process: names the owner", ["-p", other.pid, "-o", "n.data"], "user 0", "sudo",
               wrap=nobody)
         other.kill()
         other.wait()
@@ -144,12 +144,11 @@ if os.geteuid() == 0 and have("setpriv"):
         d = PerfData("n.data")
         tap.check("perf_event_paranoid=1" in p.stderr and sum(1 for _ in d.samples()) > 3
                   and all(r.misc & 7 == 2 for r in d.records if r.type == 9),
-                  "nobody: own programs are recorded without the kernel, and that is said", p.stderr)
+                  "unprivileged: own programs are recorded without the kernel, and a line says so", p.stderr)
         stacks = perf_frames("n.data")
-        tap.check(rooted(stacks) >= 0.95 * len(stacks) > 0, "nobody: the stacks are whole")
+        tap.check(rooted(stacks) >= 0.95 * len(stacks) > 0, "unprivileged: the stacks are whole")
         p = run([*nobody, CAPTURE, "-m", "64M", "-o", "n.data", "--", "true"])
-        tap.check("perf_event_mlock_kb" in p.stderr, "nobody: rings that may not be locked get smaller, and that "
-                  "is said", p.stderr)
+        tap.check("perf_event_mlock_kb" in p.stderr, "unprivileged: rings that may not be locked get smaller, and a line says so", p.stderr)
         # perf_event_mlock_kb x CPUs is there for all recordings of a user together: the first takes it.
         def no_memlock():
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
@@ -165,12 +164,12 @@ if os.geteuid() == 0 and have("setpriv"):
                   "the recorder's command")
         tap.check(p.returncode == 2 and len(p.stderr.splitlines()) <= 3
                   and all(w in p.stderr for w in ("perf_event_mlock_kb", "ulimit -l", "KiB are needed", "sudo sysctl")),
-                  "nobody: no memory for rings: names both limits", (p.returncode, p.stderr))
+                  "unprivileged, no memory for rings: names both limits", (p.returncode, p.stderr))
         for c in first:
             c.terminate()
             c.wait()
     else:
-        tap.skip("no rights", f"perf_event_paranoid is {paranoid} here")
+        tap.skip("unprivileged recording", f"perf_event_paranoid is {paranoid} here")
     # ---- containers ------------------------------------------------------------------------------------
     def namespaces(*kinds):
         """What runs a program in namespaces of its own, or None."""
@@ -236,16 +235,16 @@ if os.geteuid() == 0 and have("setpriv"):
         stacks = perf_frames("full.data")
         tap.check(len(stacks) == n and rooted(stacks) >= 0.95 * n, what + "perf reads it")
 else:
-    tap.skip("no rights, few descriptors, disk full", "needs root and setpriv")
+    tap.skip("unprivileged recording, few descriptors, disk full", "needs root and setpriv")
 p = capture("-F", 499, "-o", "/dev/full", "--", load, "spin", 0.2, check=False)
-tap.check(p.returncode == 2 and "No space left" in p.stderr, "-o /dev/full: told", (p.returncode, p.stderr))
+tap.check(p.returncode == 2 and "No space left" in p.stderr, "-o /dev/full: No space left, status 2", (p.returncode, p.stderr))
 
 # ---- a command that does not end -----------------------------------------------------------------------------
 c = start("-F", 99, "-o", "deaf.data", "--", "sh", "-c", "trap '' TERM; exec sleep 120 > /dev/null 2>&1")
 deaf = until(lambda: next((p for p in children(c.pid) if comm(p) == "sleep"), None), "the command")
 c.send_signal(signal.SIGTERM)
 said = c.communicate(timeout=60)[1]
-tap.check(c.returncode == 128 + signal.SIGTERM and f"still runs: process {deaf}\n" in said, "a command that does not end is told", (c.returncode, said))
+tap.check(c.returncode == 128 + signal.SIGTERM and f"still runs: process {deaf}\n" in said, "a command that ignores SIGTERM: a line names it, and capture ends", (c.returncode, said))
 os.kill(deaf, signal.SIGKILL)
 
 # ---- the second ^C -------------------------------------------------------------------------------------------
@@ -259,5 +258,5 @@ c.wait(timeout=60)
 tap.check(c.returncode == 128 + signal.SIGINT and comm(deaf) == "sleep", "the second ^C ends it at once", c.returncode)
 os.kill(deaf, signal.SIGKILL)
 PerfData("twice.data")
-tap.check(True, "and the file is whole")
+tap.check(True, "the second ^C: the file is whole")
 tap.end()

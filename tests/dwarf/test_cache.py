@@ -96,14 +96,14 @@ def check_merging():
         known, hit = ask("parts", starts[:i + 1], "merge")
         wrong += known != ask("parts", starts[:i + 1])[0] or not hit
     check(not wrong, f"{n} runs, each with an address in another unit: all so far are known each time")
-    check(n // 2 < misses <= n, f"and {misses} runs had to look into the program")
+    check(n // 2 < misses <= n, f"{n} runs, each with an address in another unit: {misses} had to look into the program")
     # _init is of a file without DWARF
     nothing = "0x" + next(l.split()[0].lstrip("0") for l in subprocess.run(["nm", "parts"], capture_output=True, text=True).stdout.splitlines() if l.endswith(" _init"))
     first = ask("parts", [starts[3], nothing], "nothing")
     check(first[0].endswith("\n" + nothing) and ask("parts", [starts[3], nothing], "nothing") == (first[0], True),
-          "that there is nothing at an address is an answer like others")
+          "an address without debug information is kept, too")
     ask("parts", [main_at], "merge")
-    check(ask("parts", code("parts"), "merge") == (ask("parts", code("parts"))[0], True), "in the end the whole program is known")
+    check(ask("parts", code("parts"), "merge") == (ask("parts", code("parts"))[0], True), "after all units were asked for, the whole program is in the cache")
 
 
 def check_damage(exe, addresses, cache, kind):
@@ -139,13 +139,13 @@ def check_identity(exe, addresses):
     shutil.copy(exe, "lines")
     subprocess.run(["objcopy", "-R", ".debug_line", "lines"], check=True)
     bare, hit = ask("lines", addresses, "cache")
-    check(bare == ask("lines", addresses)[0] and bare != plain and not hit, "another state of the same build id")
-    check(ask(exe, addresses, "cache")[0] == plain and ask("lines", addresses, "cache") == (bare, True), "both are kept")
+    check(bare == ask("lines", addresses)[0] and bare != plain and not hit, "other debug information under the same build id: nothing of the cache is used")
+    check(ask(exe, addresses, "cache")[0] == plain and ask("lines", addresses, "cache") == (bare, True), "two states of one build id are both kept")
     fixed = "-Wl,--build-id=0x" + "ab" * 20
     one, two = build("fixed1", fixed), build("fixed2", fixed, "-O1")
     for n in (one, two, one, two):
-        check(ask(n, code(n), "fixed")[0] == ask(n, code(n))[0], "programs with the same fixed build id")
-    check(len(entries("fixed")) == 2, "are two")
+        check(ask(n, code(n), "fixed")[0] == ask(n, code(n))[0], "programs with the same fixed build id: each has its own answers")
+    check(len(entries("fixed")) == 2, "programs with the same fixed build id have two cache files")
     check_fixed_id_one_line()
     # without a build id: by contents
     none = build("none", "-Wl,--build-id=none")
@@ -158,7 +158,7 @@ def check_identity(exe, addresses):
     data[at:at + 4] = b"LEAF"
     open("none2", "wb").write(data)
     answer, hit = ask("none2", addresses, "none.cache")
-    check(not hit and answer == ask("none2", addresses)[0] and "LEAF" in answer, "and with other contents is another")
+    check(not hit and answer == ask("none2", addresses)[0] and "LEAF" in answer, "without a build id a file with other contents is not found in the cache")
 
 
 def check_fixed_id_one_line():
@@ -180,7 +180,7 @@ def check_fixed_id_one_line():
         with open(units[20], "w") as f:
             f.write("\n" + text)
     check("unit20.c\t6\t" in answers[0][0] and "unit20.c\t7\t" in answers[1][0] and not answers[1][1],
-          "and one whose lines moved")
+          "one build id, a line more in a unit: its new lines")
 
 
 def check_split():
@@ -193,7 +193,7 @@ def check_split():
     for away in glob.glob("*.away"):
         os.rename(away, away[:-5])
     whole, _ = ask(split, code(split), "split.cache")
-    check(ask(split, code(split), "split.cache") == (whole, True) and "other" in whole, "split units are kept")
+    check(ask(split, code(split), "split.cache") == (whole, True) and "other" in whole, "split units are kept when all .dwo files are there")
 
 
 def check_alt():
@@ -207,8 +207,8 @@ def check_alt():
     whole, bare = ask(a, addresses, None, "-a", "common")[0], ask(a, addresses)[0]
     for _ in range(2):
         check(ask(a, addresses, "alt.cache")[0] == bare and ask(a, addresses, "alt.cache", "-a", "common")[0] == whole,
-              "with and without the alternate file")
-    check(whole != bare and len(entries("alt.cache")) == 2, "are two states")
+              "dwz: answers with and without the alternate file are not mixed up")
+    check(whole != bare and len(entries("alt.cache")) == 2, "dwz: with and without the alternate file there are two cache files")
 
 
 def check_limits(exe, addresses):
@@ -222,9 +222,9 @@ def check_limits(exe, addresses):
         sizes.append(os.path.getsize(file))
     ask(names[0], code(names[0]), "lru")
     ask(names[3], code(names[3]), "lru", "-m", str(sum(sizes) + 10))
-    check([os.path.basename(f)[39] for f in entries("lru")] == ["0", "2", "3"], "what was unused for longest goes first")
+    check([os.path.basename(f)[39] for f in entries("lru")] == ["0", "2", "3"], "a full cache: what was unused for longest goes first")
     ask(names[1], code(names[1]), "lru", "-m", "100")
-    check([os.path.basename(f)[39] for f in entries("lru")] == ["0", "2", "3"], "what is too large is not kept")
+    check([os.path.basename(f)[39] for f in entries("lru")] == ["0", "2", "3"], "a program larger than the cache is not kept")
     ask(exe, addresses, "large")
     ask(exe, addresses[1::2], "large")
     ask(exe, [hex(int(a, 16) + 1) for a in addresses], "large")
@@ -233,7 +233,7 @@ def check_limits(exe, addresses):
     ask(exe, some, "small", *limit)
     _, hit = ask(exe, others, "small", *limit)
     check(not hit and ask(exe, some + others, "small", *limit) == (ask(exe, some + others)[0], True),
-          "of a program that is too large as a whole the answers are kept")
+          "a program too large to be kept whole: the answers given are kept")
     for left in ("lru/.new-killed", "lru/.new-running"):
         open(left, "w").close()
     os.utime("lru/.new-killed", (1000, 1000))
@@ -242,10 +242,10 @@ def check_limits(exe, addresses):
     # a directory that cannot be written or made
     plain, _ = ask(exe, addresses)
     open("file", "w").close()
-    check(ask(exe, addresses, "file/below")[0] == plain, "a directory that cannot be made")
+    check(ask(exe, addresses, "file/below")[0] == plain, "a cache directory that cannot be made: the same answers")
     os.symlink(os.path.abspath("no-such-dir"), "dangling")
-    check(ask(exe, addresses, "dangling")[0] == plain, "a dangling link")
-    check(ask(exe, addresses, "/dev/full/cache")[0] == plain and ask(exe, addresses, "/proc/cache")[0] == plain, "no directories at all")
+    check(ask(exe, addresses, "dangling")[0] == plain, "a dangling link as cache directory: the same answers")
+    check(ask(exe, addresses, "/dev/full/cache")[0] == plain and ask(exe, addresses, "/proc/cache")[0] == plain, "a cache below /dev/full and /proc: the same answers")
 
 
 def check_writers(exe, addresses):
@@ -270,8 +270,8 @@ def check_writers(exe, addresses):
                 wrong += answer != (plain if a is addresses else truth[a[0]])
             else:
                 wrong += i != 2
-    check(not wrong, "eight writers, one killed, four times")
-    check(ask(exe, addresses, "cache") == (plain, True), "and their result")
+    check(not wrong, "eight writers, one killed, four times: all answers are right")
+    check(ask(exe, addresses, "cache") == (plain, True), "what eight writers left in the cache is right")
 
 
 def main():
@@ -280,9 +280,9 @@ def main():
     plain, _ = ask(exe, addresses)
     first, hit1 = ask(exe, addresses, "cache/../cache")
     second, hit2 = ask(exe, addresses, "cache")
-    check(plain.count("\n") > 5000 and first == plain and not hit1, "compiled and kept")
-    check(second == plain and hit2, "the same from the cache")
-    check("\t0x" in second, "and where inlined functions without linkage name begin")
+    check(plain.count("\n") > 5000 and first == plain and not hit1, "the first run compiles the answers, and they are those without a cache")
+    check(second == plain and hit2, "the second run has the same from the cache")
+    check("\t0x" in second, "from the cache: where inlined functions without linkage name begin")
     ask(exe, addresses, "deep/er/and/deeper")
     entry, = entries("deep/er/and/deeper")
     build_id = subprocess.run(["readelf", "-n", exe], capture_output=True, text=True).stdout.split("Build ID: ")[1].split()[0]

@@ -54,9 +54,9 @@ tap.check(first["cached_modules"] == 0 and entries(), "the first run fills the c
 good, hits = same("one.data")
 tap.check(good and hits >= 1, "the second reads it, and says the same", hits)
 good, _ = same("two.data")
-tap.check(good, "another recording of the same program")
+tap.check(good, "another recording of the same program: as without a cache")
 good, hits = same("one.data")
-tap.check(good and hits >= 1, "and the first again", hits)
+tap.check(good and hits >= 1, "the first recording again, after another one: from the cache", hits)
 p = run([RESOLVE, "--stats", "-o", "out.folded", "one.data"])
 tap.check("from the cache" in p.stderr, "--stats counts the modules", p.stderr)
 
@@ -75,17 +75,17 @@ for size in ("much", "-1", "1T", "5G5", "99999999999999999999", "17179869184G"):
     os.environ["UNSPOOL_CACHE_SIZE"] = size
     p = run([RESOLVE, "one.data"], check=False)
     tap.check(p.returncode == 2 and "UNSPOOL_CACHE_SIZE" in p.stderr and size in p.stderr and p.stderr.count("\n") == 1 and not p.stdout,
-              f"UNSPOOL_CACHE_SIZE={size}: told", p.stderr)
+              f"UNSPOOL_CACHE_SIZE={size}: refused in one line", p.stderr)
 del os.environ["UNSPOOL_CACHE_SIZE"]
 for entry in entries():
     with open(entry, "r+b") as f:
         f.write(os.urandom(50000))
 good, hits = same("one.data")
-tap.check(good and hits >= 1, "garbage is written over")
+tap.check(good and hits >= 1, "a cache file of garbage is replaced")
 for entry in entries():
     os.truncate(entry, 200)
 good, hits = same("one.data")
-tap.check(good and hits >= 1, "cut files, too")
+tap.check(good and hits >= 1, "a cache file cut short is replaced")
 if os.geteuid() == 0:
     for entry in entries():
         os.chown(entry, 12345, 12345)
@@ -121,21 +121,21 @@ for binary in ("./other", "./other", RESOLVE):
     out, stats = resolve("one.data", binary=binary)
     hits.append(stats["cached_modules"])
     tap.check(out == plain("one.data")[1], "another build of resolve: the same output")
-tap.check(not hits[0] and hits[1] and hits[2], "which does not use what this one has kept, and the other way round", hits)
+tap.check(not hits[0] and hits[1] and hits[2], "another build of resolve does not use what this one has kept, and the other way round", hits)
 for entry in entries():
     os.unlink(entry)
     os.mkdir(entry)
 good, hits = same("one.data")
-tap.check(good and not hits, "directories in the place of files")
+tap.check(good and not hits, "directories in the place of cache files: as without a cache")
 open("file", "w").close()
 for where in ("file", "file/below", "/proc", "/dev/null", "relative", "/dev/null/" + "x" * 5000):
     os.environ["XDG_CACHE_HOME"] = os.path.abspath(where) if where.startswith("file") else where
     os.environ["HOME"] = "/dev/null"
     good, hits = same("one.data")
-    tap.check(good and not hits and not os.path.exists("relative"), f"no cache at {where[:30]}")
+    tap.check(good and not hits and not os.path.exists("relative"), f"no cache can be at {where[:30]}: as without one")
     p = run([RESOLVE, "one.data"])
     words = [w for w in p.stderr.splitlines() if "stacks are cut" not in w]  # true of some recordings
-    tap.check(not words, "and no word about it", p.stderr)
+    tap.check(not words, f"no cache can be at {where[:30]}: no line about it", p.stderr)
 os.environ["XDG_CACHE_HOME"] = os.path.abspath("full")
 os.mkdir("full")
 if run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", "full"], check=False).returncode == 0:
@@ -148,9 +148,9 @@ if run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", "full"], check=False).
     good, hits = same("one.data")
     left = glob.glob("full/unspool/.new*")
     run(["umount", "full"])
-    tap.check(good and not hits and not left, "a full disk", left)
+    tap.check(good and not hits and not left, "a cache on a full disk: as without one, and nothing is left", left)
 else:
-    tap.skip("a full disk", "cannot mount a tmpfs")
+    tap.skip("a cache on a full disk", "cannot mount a tmpfs")
 
 # Side by side, one of them killed at another moment each time.
 os.environ["XDG_CACHE_HOME"] = os.path.abspath("together")
@@ -164,6 +164,6 @@ for moment in range(4):
         out, _ = p.communicate()
         if i != 3 and (p.returncode or out != truth[d]):
             bad.append((moment, i, p.returncode))
-tap.check(not bad, "six at once, one killed, four times", bad)
-tap.check(all(resolve(d)[0] == truth[d] and resolve(d)[1]["cached_modules"] for d in truth), "and what they left is right")
+tap.check(not bad, "six runs at once, one killed, four times: the same output", bad)
+tap.check(all(resolve(d)[0] == truth[d] and resolve(d)[1]["cached_modules"] for d in truth), "what six runs left in the cache is right")
 tap.end()

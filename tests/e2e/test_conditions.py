@@ -72,7 +72,7 @@ for kernel in "", "guest":
 for closed in "2>&-", ">&- 2>&-", "<&- >&- 2>&-":
     p = run(["sh", "-c", f"{RESOLVE} --stats -o closed.folded good.data {closed}"], check=False)
     with open("closed.folded") as f:
-        tap.check(p.returncode == 0 and f.read() == whole, f"with {closed}", (p.returncode, p.stderr))
+        tap.check(p.returncode == 0 and f.read() == whole, f"output with {closed} is whole", (p.returncode, p.stderr))
 fails("standard output closed", ["sh", "-c", f"{RESOLVE} good.data >&-"], 2, "standard output")
 fails("standard input closed", ["sh", "-c", f"{RESOLVE} - <&-"], 2, "standard input")
 fails("disk full", ["sh", "-c", f"{RESOLVE} good.data > /dev/full"], 2, "No space left")
@@ -153,7 +153,7 @@ with subprocess.Popen([RESOLVE, "-j1", "-"], stdin=subprocess.PIPE, stdout=subpr
     until(lambda: asleep(p, p.stdin, False), "an empty pipe")
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(rest)
-tap.check(out and p.returncode == 1 and b"interrupted" in err, "^C while reading: told", (p.returncode, err))
+tap.check(out and p.returncode == 1 and b"interrupted" in err, "^C while reading: what was read is written, a line says interrupted, status 1", (p.returncode, err))
 
 # The same where nothing comes any more: no more than some silence is waited for.
 for sig in signal.SIGINT, signal.SIGTERM:
@@ -211,7 +211,7 @@ else:
     tap.skip("another user's recording", "only root is asked")
 run([RESOLVE, "-o", "shared/out.folded", "good.data"])
 tap.check(open("victim").read() == "precious" and not os.path.islink("shared/out.folded") and sorted(os.listdir("shared")) == ["link.folded", "out.folded"],
-          "what a link leads to stays as it is", os.listdir("shared"))
+          "a folder for all users: what a link leads to stays as it is", os.listdir("shared"))
 
 # Cut anywhere: what can be read is kept, the loss is told, the exit status says so.
 size = os.path.getsize("good.data")
@@ -222,7 +222,7 @@ for k in range(1, 8):
     p = run([RESOLVE, "cut.data"], check=False)
     kept.append(sum(folded(p.stdout).values()))
     good = p.returncode in (1, 2) and p.stderr.strip() != "" and (p.returncode == 2) == (p.stdout == "")
-    tap.check(good, f"cut at {k}/8: told", (p.returncode, p.stderr, len(p.stdout)))
+    tap.check(good, f"cut at {k}/8: status 1 and a line, or 2 and no output", (p.returncode, p.stderr, len(p.stdout)))
 tap.check(kept == sorted(kept) and kept[-1] > 0, "cut: the more is there, the more is kept", kept)
 
 # A killed recorder. perf leaves data.size 0 behind; capture keeps its header right block by block.
@@ -239,7 +239,7 @@ def killed(name, cmd):
         pass
     p = run([RESOLVE, "killed.data"], check=False)
     tap.check(sum(folded(p.stdout).values()) > 0.5e9, f"{name} killed: samples are there", p.stderr)
-    tap.check(p.returncode == 1 and "interrupted" in p.stderr, f"{name} killed: told", (p.returncode, p.stderr))
+    tap.check(p.returncode == 1 and "interrupted" in p.stderr, f"{name} killed: a line says interrupted, status 1", (p.returncode, p.stderr))
 
 
 killed("capture", [CAPTURE, "-q", "-F", "999"])

@@ -38,10 +38,10 @@ for args in ((20, 1000, "shallow"), (40, 1000, "shallow", "thread")):
             continue
     record(int(a[6]), *args)
     again, stats = resolve("d.data", "--no-inline", "--no-stitch")
-    tap.check(stats["truncated"] * 50 <= stats["user_stacks"] and stats["user_stacks"] > 50, f"{args}: recorded with that nothing is cut", stats)
+    tap.check(stats["truncated"] * 50 <= stats["user_stacks"] and stats["user_stacks"] > 50, f"{args}: recorded with the size advised, no stack is cut", stats)
     record(need - 2048, *args)
     stats = resolve("d.data", "--no-inline", "--no-stitch")[1]
-    tap.check(stats["truncated"] * 3 > stats["user_stacks"], f"{args}: recorded with less it is", stats)
+    tap.check(stats["truncated"] * 3 > stats["user_stacks"], f"{args}: recorded with less, stacks are cut", stats)
 
 need = record(4096, 5, 1000)
 a, text = advice()
@@ -62,17 +62,17 @@ def unknown(*args, before="", options=((),)):
 
 
 good, *why = unknown(20, 1000, "thread", options=((), ("--no-stitch",)))
-tap.check(good, "nor in another thread: said to be unknown, or right, with stitching and without", why)
+tap.check(good, "another thread's depth: unknown or right, with stitching and without", why)
 # The first program's samples, of which that is known, are far fewer and need half as much.
 good, *why = unknown(20, 1000, "thread", before=f"timeout 0.05 {DEPTHS} 8 1000;")
-tap.check(good, "nor where it is known of a few", why)
+tap.check(good, "the depth is known of a few samples only: unknown or right", why)
 need = record(8192, 100, 1000, "shallow")
 a, text = advice()
 # A sample may be taken on the way down.
-tap.check(need > 65528 and a and int(a[4] or 0) > 90 and a[6] == "65528", "deeper than any recording holds", (need, text))
+tap.check(need > 65528 and a and int(a[4] or 0) > 90 and a[6] == "65528", "stacks deeper than the largest copy: the advice is the largest", (need, text))
 record(65528, 100, 1000, "shallow")
 a, text = advice()
-tap.check(a and int(a[4] or 0) > 90 and a[7], "and recorded with the most: nothing to advise", text)
+tap.check(a and int(a[4] or 0) > 90 and a[7], "recorded with the largest copy: no size is advised", text)
 need = record(8192, 2, 100)
 a, text = advice()
 tap.check(need < 4096 and "are cut" not in text, "nothing is cut: no advice", text)

@@ -138,15 +138,15 @@ else:
     add_all()
     p = subprocess.run(["make", "-s", "-j2", "bin/resolve"], cwd="tree", env=dict(os.environ, MAKEFLAGS=""), stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT, text=True)
-    if tap.check(p.returncode == 0, "they build by a file and a row each", p.stdout[-2000:]):
+    if tap.check(p.returncode == 0, "what HACKING.md says to add builds, by a file and a row each", p.stdout[-2000:]):
         resolve = os.path.abspath("tree/bin/resolve")
         said = subprocess.run([resolve, "--formats"], stdout=subprocess.PIPE, text=True).stdout
-        tap.check("samples      how many different samples there are (.samples)" in said, "--formats has it", said)
+        tap.check("samples      how many different samples there are (.samples)" in said, "--formats lists the added format", said)
         with open("in.folded", "w") as f:
             f.write("a;b 3\na;c 4\n")
         subprocess.run([resolve, "in.folded", "-q", "-o", "out.samples"], check=False)
-        tap.check(os.path.exists("out.samples") and open("out.samples").read() == "2\n", "its suffix chooses it")
-        tap.check("  nothing " in subprocess.run([resolve, "--inputs"], stdout=subprocess.PIPE, text=True).stdout, "--inputs has it")
+        tap.check(os.path.exists("out.samples") and open("out.samples").read() == "2\n", "the suffix of -o chooses the added format")
+        tap.check("  nothing " in subprocess.run([resolve, "--inputs"], stdout=subprocess.PIPE, text=True).stdout, "--inputs lists the added input")
         record_type_and_source()
         tap.check(f"--{OPTION} " in subprocess.run([resolve, "--help"], stdout=subprocess.PIPE, text=True).stdout
                   and subprocess.run([resolve, f"--{OPTION}", "--version"], stdout=subprocess.DEVNULL).returncode == 0, "--help has the option, and it is taken")

@@ -402,7 +402,7 @@ def kept_kallsyms():
     tap.check(second == truth and "from the cache" in source and "/proc/kallsyms" not in source,
               f"the next one does not read the list; {len(ips)} addresses have the same names", source)
     plain, _ = names(data, "--no-demangle", "--no-inline")
-    tap.check(plain == names(data, "--no-demangle", "--no-inline", UNSPOOL_CACHE_SIZE="0")[0], "the same with other options")
+    tap.check(plain == names(data, "--no-demangle", "--no-inline", UNSPOOL_CACHE_SIZE="0")[0], "kernel names from the cache with other options: as without it")
     beyond = recorded("beyond.data", more=[end + 0x100000])
     got, source = names(beyond)
     tap.check(got == names(beyond, UNSPOOL_CACHE_SIZE="0")[0] and "/proc/kallsyms" in source, "code behind the kernel: read again", source)
@@ -412,7 +412,7 @@ def kept_kallsyms():
     tap.check(got == names(moved, UNSPOOL_CACHE_SIZE="0")[0] and "from the cache" not in source,
               "a kernel that was elsewhere: read again", source)
     names(moved)
-    tap.check(os.stat(kept).st_ino == file, "but what is kept is not written again")
+    tap.check(os.stat(kept).st_ino == file, "a kernel that was elsewhere: the cache file is not written again")
     os.unlink(kept)
     tap.check(names(data, UNSPOOL_CACHE_SIZE="100K")[0] == truth and not os.path.exists(kept), "nothing is kept beyond the size of the cache")
     names(data)
@@ -426,7 +426,7 @@ def kept_kallsyms():
         got, source = names(data)
         if got != truth or open(kept, "rb").read() != whole:
             bad.append((len(damaged), source))
-    tap.check(not bad, "a damaged file is not used, and made anew", bad)
+    tap.check(not bad, "a damaged cache file is not used, and made anew", bad)
     bad = []
     for i in range(30):
         damaged = bytearray(whole)
@@ -437,11 +437,11 @@ def kept_kallsyms():
             f.write(damaged)
         if names(data)[0] != truth:
             bad.append(i)
-    tap.check(not bad, "30 files with 20 flipped bits each: no wrong name", bad)
+    tap.check(not bad, "30 cache files with 20 flipped bits each: no wrong name", bad)
     if os.geteuid() == 0:
         os.chown(kept, 12345, 12345)
         got, source = names(data)
-        tap.check(got == truth and "/proc/kallsyms" in source and os.stat(kept).st_uid == 0, "nor is another user's", source)
+        tap.check(got == truth and "/proc/kallsyms" in source and os.stat(kept).st_uid == 0, "another user's cache file is not used, and made anew", source)
 
 
 def killed():

@@ -78,19 +78,19 @@ for command in (RESOLVE, CAPTURE, REGRESS):
     tap.check(re.search(wanted, run([command, "--version"]).stdout), f"{os.path.basename(command)} --version: libraries and compiler")
 
 p = run([RESOLVE, "--no-such-option"], check=False)
-tap.check(p.returncode == 2 and "no-such-option" in p.stderr and "--help" in p.stderr, "an unknown option is told", p.stderr)
+tap.check(p.returncode == 2 and "no-such-option" in p.stderr and "--help" in p.stderr, "an unknown option: a line names it", p.stderr)
 p = run([RESOLVE, "--unwinder", "magic"], check=False)
-tap.check(p.returncode == 2 and "--unwinder: 'magic' is none of cfi, libdw, fp" in p.stderr, "a wrong choice is told, with the right ones", p.stderr)
+tap.check(p.returncode == 2 and "--unwinder: 'magic' is none of cfi, libdw, fp" in p.stderr, "a wrong choice: a line names it and the right ones", p.stderr)
 p = run([RESOLVE, "-j", "many"], check=False)
-tap.check(p.returncode == 2 and "-j: 'many' is not a number from 0 to" in p.stderr, "a wrong number is told", p.stderr)
+tap.check(p.returncode == 2 and "-j: 'many' is not a number from 0 to" in p.stderr, "a wrong number: a line names it and the range", p.stderr)
 for option in ("--vmlinux", "--kallsyms", "--guestvmlinux", "--guestkallsyms"):
     p = run([RESOLVE, option, "no-such-file", "perf.data"], check=False)
-    tap.check(p.returncode == 2 and "no-such-file: cannot open: No such file" in p.stderr, f"{option} of a file that is not there is told", p.stderr)
+    tap.check(p.returncode == 2 and "no-such-file: cannot open: No such file" in p.stderr, f"{option} of a file that is not there: a line names it", p.stderr)
 open("file", "w").close()
 for option in ("--symfs", "--debug-dir"):
     for path, words in (("no-such-folder", "No such file"), ("file", "Not a directory")):
         p = run([RESOLVE, option, path, "perf.data"], check=False)
-        tap.check(p.returncode == 2 and f"{path}: cannot open: {words}" in p.stderr, f"{option} {path}: that it is no folder is told", p.stderr)
+        tap.check(p.returncode == 2 and f"{path}: cannot open: {words}" in p.stderr, f"{option} {path}: a line says that it is no folder", p.stderr)
 p = run([RESOLVE, "--help", "--no-such-option"])
-tap.check(p.stdout.startswith("usage: resolve"), "what stands behind --help does not matter")
+tap.check(p.stdout.startswith("usage: resolve"), "options behind --help are not looked at")
 tap.end()

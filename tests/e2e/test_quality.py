@@ -62,12 +62,12 @@ def check_shares(name):
     q = stats["quality"]
     whole, modules = from_samples("p.data")
     tap.check(abs(sum(q[k] for k in [*ENDS.values(), "other_ends"]) - 100) < 0.01 and abs(q["names"] + q["nameless"] - 100) < 0.01,
-              f"{name}: the ends add up, as do names and what has none", q)
+              f"{name}: ends of stacks add up to 100 %, as do names and nameless", q)
     kinds = [*ENDS.values(), "other_ends", "nameless", "names"]
     tap.check(close(q, whole, kinds), f"{name}: the shares are those of single samples", (q, whole))
     bad = [(m["path"], m["quality"], modules.get(m["path"])) for m in stats["modules"]
            if not close(m["quality"], modules.get(m["path"], {}), [*ENDS.values(), "other_ends", "nameless"])]
-    tap.check(stats["modules"] and not bad, f"{name}: so are those of {len(stats['modules'])} modules", bad)
+    tap.check(stats["modules"] and not bad, f"{name}: the shares of {len(stats['modules'])} modules are those of single samples", bad)
     return q, {m["path"]: m["quality"] for m in stats["modules"]}
 
 

@@ -42,17 +42,17 @@ def look(*options):
 
 
 out, err = look()
-tap.check("main;f7;f6;f5;f4;f3;f2;f1;f0;spin" in out and "recorded" not in err, "unchanged: names, and not a word", (out[-400:], err))
+tap.check("main;f7;f6;f5;f4;f3;f2;f1;f0;spin" in out and "recorded" not in err, "an unchanged program: names, no warning", (out[-400:], err))
 os.makedirs(f"root{os.getcwd()}")
 shutil.copy("kept", f"root{os.getcwd()}/first")
 out, err = look("--symfs", "root")
-tap.check("f0;spin" in out and "recorded" not in err, "a copy given by --symfs: the same", (out[-400:], err))
+tap.check("f0;spin" in out and "recorded" not in err, "a copy given by --symfs: names, no warning", (out[-400:], err))
 
 shutil.copy("kept", "fresh")
 os.replace("fresh", "first")
 out, err = look()
-tap.check(err.count("was replaced or written to since it was recorded") == 1, "another inode: told", err)
-tap.check(run([RESOLVE, "--strict", "p.data"], check=False).returncode == 1, "another inode: --strict fails")
+tap.check(err.count("was replaced or written to since it was recorded") == 1, "another inode: one warning", err)
+tap.check(run([RESOLVE, "--strict", "p.data"], check=False).returncode == 1, "another inode: --strict has status 1")
 
 shutil.copy("second", f"root{os.getcwd()}/first")
 out, err = look("--symfs", "root")
@@ -60,7 +60,7 @@ tap.check("f0" not in out and "other" not in out and err.count("is not what was 
           "other code: found out by what is before the return addresses, no names", (out[-400:], err))
 stats = next(json.loads(l) for l in run([RESOLVE, "--stats=json", "--symfs", "root", "p.data"]).stderr.splitlines() if l.startswith("{"))
 m = next(m for m in stats["modules"] if m["path"].endswith("/first"))
-tap.check(m["missing_reason"] == "its code is not what was recorded" and "built again" in m["help"], "other code: --stats", m)
+tap.check(m["missing_reason"] == "its code is not what was recorded" and "built again" in m["help"], "other code: --stats has the reason and what helps", m)
 
 # The same inode with other content: a copy over the file.
 build("in_place", functions(SPIN))
@@ -70,7 +70,7 @@ with open("in_place", "r+b") as f:
 later = os.stat("p.data").st_mtime + 10
 os.utime("in_place", (later, later))
 out, err = look()
-tap.check("since it was recorded" in err or "is not what was recorded" in err, "written to since: told", err)
+tap.check("since it was recorded" in err or "is not what was recorded" in err, "written to since it was recorded: a warning", err)
 
 # A build id that is in the sections only, as Go 1.24 leaves it: the kernel does not see it.
 with open("waits.c", "w") as f:

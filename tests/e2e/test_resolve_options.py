@@ -61,12 +61,12 @@ tap.check(count("--event", "all") == count("--event", "page-faults,cpu-clock") =
 p = run([RESOLVE, "perf.data"])
 shown, left = event("cpu-clock"), total(faults)  # nanoseconds are more than pages
 tap.check(f"only the event {shown} is shown" in p.stderr and f" ({left}) is not" in p.stderr, "one of two events: a line names the other", p.stderr)
-tap.check(folded(p.stdout) == folded(run([RESOLVE, "--event", shown, "perf.data"]).stdout), "it is the one with the most weight")
+tap.check(folded(p.stdout) == folded(run([RESOLVE, "--event", shown, "perf.data"]).stdout), "one of two events: the one shown has the most weight")
 for options in (["--event", "all"], ["--event", shown], ["-f", "jsonl"], ["-q"]):
     p = run([RESOLVE, *options, "perf.data"])
     tap.check("only the event" not in p.stderr, f"{' '.join(options)}: no such line", p.stderr)
 p = run([RESOLVE, "--event", f"{shown},nix", "perf.data"], check=False)
-tap.check(p.returncode == 2 and "'nix' is none of" in p.stderr and not p.stdout, "--event: one of two that is unknown is told", p.stderr)
+tap.check(p.returncode == 2 and "'nix' is none of" in p.stderr and not p.stdout, "--event: an unknown one of two is named, status 2", p.stderr)
 scope = json.loads(run([RESOLVE, "-f", "speedscope", "--event", "all", "perf.data"]).stdout)
 tap.check({p["name"].split(":")[0] for p in scope["profiles"]} == {"cpu-clock", "page-faults"}, "speedscope: profiles of all events")
 top = run([RESOLVE, "-f", "top", "--event", "all", "perf.data"]).stdout
@@ -107,7 +107,7 @@ run([CAPTURE, "-q", "-F", "997", "-o", "bare.data", "--", os.path.abspath("bare"
 addrs = folded(resolve("bare.data", "--addrs")[0])
 without = folded(resolve("bare.data")[0])
 tap.check(any(re.fullmatch(r"\[bare <0x[0-9a-f]+>\]|\[bare <[0-9a-f]+>\]", f) for s in addrs for f in s) and any("[bare]" in s for s in without),
-          "--addrs: unknown functions are told apart by address", list(addrs)[:3])
+          "--addrs: unknown functions have their address in their names", list(addrs)[:3])
 
 # A debug file by build id, in a tree of ours.
 note = run(["readelf", "-n", program]).stdout

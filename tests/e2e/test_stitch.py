@@ -59,10 +59,10 @@ objects = [json.loads(line) for line in resolve("cut.data", "--no-inline", "-f",
 hows = [[f.get("how") == "stitched" for f in o["stack"]] for o in objects]
 tap.check(abs(sum(h[-1] for h in hows) / len(hows) - share) < 1e-9 and all(h == sorted(h) for h in hows), "jsonl: how is stitched")
 percent = f"{100 * share:.2f}"
-tap.check(f"# Stitched: {percent}% " in resolve("cut.data", "--no-inline", "-f", "top")[0], "top: tells the share", percent)
+tap.check(f"# Stitched: {percent}% " in resolve("cut.data", "--no-inline", "-f", "top")[0], "top: the share of stitched samples is in the head", percent)
 tap.check("_[s]" in resolve("cut.data", "--no-inline", "-f", "top", "--stitched")[0], "top: --stitched marks the rows")
 scope = json.loads(resolve("cut.data", "--no-inline", "-f", "speedscope")[0])
-tap.check(f"{percent} % with stitched" in scope["name"], "speedscope: tells the share", scope["name"])
+tap.check(f"{percent} % with stitched" in scope["name"], "speedscope: the share of stitched samples is in the name", scope["name"])
 names = {f["name"] for f in scope["shared"]["frames"]}
 scope = json.loads(resolve("cut.data", "--no-inline", "-f", "speedscope", "--stitched")[0])
 marked_names = {f["name"] for f in scope["shared"]["frames"]}

@@ -79,7 +79,7 @@ def check(name, data):
     del rest["swapper"]
     tap.check(sums == rest, f"{name}: --no-idle leaves out the idle task alone", (sums, rest))
     p = run([RESOLVE, "--no-inline", "--comm", "swapper", data])
-    tap.check("100 % of the samples are of idle processors (swapper); --no-idle leaves them out" in p.stderr, f"{name}: it is told when most are of the idle task", p.stderr)
+    tap.check("100 % of the samples are of idle processors (swapper); --no-idle leaves them out" in p.stderr, f"{name}: a line names --no-idle when most samples are of the idle task", p.stderr)
     kernel = [f for s in idle for f in s[1:]]
     tap.check(sum(f.startswith("[") for f in kernel) * 20 < len(kernel), f"{name}: kernel names", idle[:3])
 

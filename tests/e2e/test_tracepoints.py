@@ -74,7 +74,7 @@ def check_probes():
         run(["perf", "record", "-q", "-N", "-e", f"probe_{program}:work,probe_{program}:work__return", "-o", "probe.data", f"./{program}"])
         want = perf("probe.data")
         same("probes", ours("probe.data"), want)
-        tap.check(any('text_string="' in line for line in want) and any("<-" in line for line in want), "arguments and returns", want[:2])
+        tap.check(any('text_string="' in line for line in want) and any("<-" in line for line in want), "probes: arguments and return addresses are in the lines", want[:2])
     finally:
         run(["perf", "probe", "-q", "-d", f"probe_{program}:*"], check=False)
 
@@ -102,7 +102,7 @@ if not have("perf") or os.geteuid() != 0 or not record("tp.data", "-e", EVENTS):
     tap.end()
 want = perf("tp.data")
 same("tracepoints", ours("tp.data"), want)
-tap.check(any("prev_comm=" in line and "==> next_comm=" in line for line in want) and any("filename:" in line for line in want), "there are fields to compare")
+tap.check(any("prev_comm=" in line and "==> next_comm=" in line for line in want) and any("filename:" in line for line in want), "tracepoints: the lines have fields")
 for fields in ("comm,tid,time,event,trace", "pid,tid,cpu,time,event", "event,trace", "comm,pid,cpu,event,trace", "time,trace"):
     same(f"-F {fields}", ours("tp.data", "-F", fields), perf("tp.data", "-F", fields))
 record("-", "-e", EVENTS)

@@ -97,11 +97,11 @@ case("bomb", "would grow too much", "line", "more than 32 times as large as the 
 case("half", "a section of it would grow too much", "inline", "more than 32 times as large as the file", "/half: found",
      "objcopy --decompress-debug-sections")
 tap.check(module("bomb")[0]["lacks_detail"] == ".debug_info" and module("half")[0]["lacks_detail"] == ".debug_line",
-          "what would grow too much is named", (module("bomb")[0], module("half")[0]))
+          "sections that would grow too much are named", (module("bomb")[0], module("half")[0]))
 m, text = module("bomb", "--no-inline")
 tap.check(m["tier"] == "sym" and not m["lacks"] and not m["help"], "--no-inline: nothing is said of what was not read", (m, text))
 m, text = module("whole")
-tap.check(m["tier"] == "inline" and not m["help"] and not m["lacks"] and "tried" not in text, "nothing is said of what lacks nothing", (m, text))
+tap.check(m["tier"] == "inline" and not m["help"] and not m["lacks"] and "tried" not in text, "a program with all its debug information: no advice", (m, text))
 
 if os.getuid() or not have("setpriv"):
     tap.skip("a file that may not be read", "needs root and setpriv")
@@ -111,7 +111,7 @@ else:
     os.chmod("hidden.data", 0o644)
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*nobody, "test", "-x", RESOLVE, "-a", "-r", os.path.abspath("hidden.data")]).returncode:
-        tap.skip("a file that may not be read", "nobody cannot reach this folder")
+        tap.skip("a file that may not be read", "an unprivileged user cannot reach this folder")
     else:
         case("hidden", "a file that may not be read", "none", "file cannot be read", "/hidden: permission denied", "make the file readable", prefix=nobody)
 
@@ -188,7 +188,7 @@ os.rename("w2.dwo", "w.dwo")
 case("split", "a .dwo file of another build", "line", "split debug information (.dwo) is of another build", "/split: found", "build it again")
 os.rename("w.away", "w.dwo")
 m, text = module("split")
-tap.check(m["tier"] == "inline" and not m["lacks"], "and when it is back", (m, text))
+tap.check(m["tier"] == "inline" and not m["lacks"], "a .dwo file that is back is used", (m, text))
 
 if not have("dwz"):
     tap.skip("the common file of dwz", "dwz is not installed")

@@ -91,7 +91,7 @@ def archive(want):
     got = run([RESOLVE, "p.data"], env=environment("second", PERF_BUILDID_DIR=f"{HERE}/elsewhere"), check=False).stdout
     tap.check(STACK in got, "perf archive, unpacked where PERF_BUILDID_DIR says", got)
     got = resolve("second")
-    tap.check("deep_in_lib" not in got and "hot_spot" not in got, "without it there are no names", got)
+    tap.check("deep_in_lib" not in got and "hot_spot" not in got, "without the archive there are no names", got)
 
 
 def debug_dirs(want):
@@ -107,9 +107,9 @@ def debug_dirs(want):
     got = resolve("second")
     tap.check("hot_spot" not in got and "lib_call" in got, "stripped: .dynsym only", got)
     got = resolve("second", "--debug-dir", "one")
-    tap.check("hot_spot" in got and ";inlined" not in got, "--debug-dir: one of the two", got)
+    tap.check("hot_spot" in got and ";inlined" not in got, "--debug-dir of one of two debug files: names, not those of the other", got)
     got = resolve("second", "--debug-dir", "one", "--debug-dir", "two")
-    tap.check(got == want, "--debug-dir, twice", f"{got}\n---\n{want}")
+    tap.check(got == want, "--debug-dir, twice: the names of the recording's machine", f"{got}\n---\n{want}")
     root = "mounted"
     os.makedirs(f"{root}{HERE}")
     os.rename("bin", f"{root}{HERE}/bin")
@@ -129,7 +129,7 @@ if not record():
     tap.skip("perf archive", "perf aborts beside another recorder")
     tap.end()
 first = resolve("first")
-tap.check(STACK + ";inlined" in first, "on the first machine", first)
+tap.check(STACK + ";inlined" in first, "the machine that recorded has all names", first)
 os.rename("bin", "gone")
 archive(first)
 debug_dirs(first)

@@ -35,7 +35,7 @@ def good():
         count = {n: r.modules[n]["samples"] for n in NAMES}  # of equal ones, and they are near each other, any may be the fourth
         report({n for n in NAMES if count[n] > sorted(count.values())[-4]} <= {OF_ID[i] for i in asked[:4]} and
                all(count[OF_ID[i]] >= sorted(count.values())[-4] for i in asked[:4]), "the heaviest modules come first", (asked, IDS, count))
-        report(s.most == 4, "four at a time", s.most)
+        report(s.most == 4, "four downloads at a time", s.most)
         report(sum(": fetched 5 kB in" in l for l in r.said) == 8 and "debuginfod: 9 of 9 modules fetched" in r.said[-1],
                "one line per module, and the sum", r)
     r = Run(fresh=False)
@@ -52,9 +52,9 @@ def good():
                any("lack symbols; --debuginfod would fetch them" in l and "9 modules (100 %" in l for l in r.said),
                "off: nothing is asked, one line says what could be had", r)
         r = Run("-q", urls=s.url)
-        report(not r.said, "-q: not even that", r)
+        report(not r.said, "-q: no line about what could be had", r)
     r = Run("--debuginfod")
-    report(r.why("work") == "no server to ask" and r.status == 0, "no DEBUGINFOD_URLS", r)
+    report(r.why("work") == "no server to ask" and r.status == 0, "no DEBUGINFOD_URLS: no server to ask, status 0", r)
 
 
 # Run() ends what takes a minute, which is a fraction of the library's own patience.
@@ -111,7 +111,7 @@ def wrong_files():
                    "another binary under the build id", r)
             asked = [p for p in s.requests if p.endswith("/executable")]
             report(len(asked) == len(set(asked)) and all(sum(f"/{n}: debuginfod executable" in l for l in r.said) <= 1 for n in NAMES),
-                   "another binary under the build id: asked for once, told once", (asked, r))
+                   "another binary under the build id: one request, one line", (asked, r))
         finally:
             os.rename("gone", "run")
     os.makedirs(f"cache/{IDS['work']}", exist_ok=True)
@@ -145,7 +145,7 @@ def limits():
                    f"{mode}, {' '.join(f'{k}={v}' for k, v in env.items())}: {reason}", (s.requests, r))
             if "DEBUGINFOD_MAXSIZE" in env:
                 told = [h for h in s.headers if f"x-debuginfod-maxsize: {env['DEBUGINFOD_MAXSIZE']}" in h.lower()]
-                report(len(told) == len(s.headers), f"{mode}: the server is told", s.headers)
+                report(len(told) == len(s.headers), f"{mode}: each request has the limit of size", s.headers)
     with open("headers", "w") as f:
         f.write("X-Token: sesame\n")
     with Server("good", FILES) as s:

@@ -72,19 +72,19 @@ def consent():
             return kinds(s.requests()[before:]), r
 
         got, r = asked(UNSPOOL_DEBUGINFOD="sym")
-        report(got == symbols and r.names(False) == ALL, "the environment may say so", (got, r))
+        report(got == symbols and r.names(False) == ALL, "UNSPOOL_DEBUGINFOD=sym: symbols are fetched", (got, r))
         settings("# mine\n\n  debuginfod =  sym \n")
         got, r = asked()
-        report(got == symbols and r.names(False) == ALL, "the file may say so", (got, r))
+        report(got == symbols and r.names(False) == ALL, "debuginfod=sym in the settings: symbols are fetched", (got, r))
         got, r = asked(UNSPOOL_DEBUGINFOD="off")
         report(not got, "the environment overrides the file", (got, r))
         got, r = asked("--debuginfod=full", UNSPOOL_DEBUGINFOD="off")
         report(got == {"debuginfo"}, "the command line overrides both", (got, r))
         got, r = asked("--debuginfod=off")
-        report(not got and any("--debuginfod would fetch" in l for l in r.said), "--debuginfod=off", (got, r))
+        report(not got and any("--debuginfod would fetch" in l for l in r.said), "--debuginfod=off: nothing is fetched, a line says what could be", (got, r))
         settings("debuginfod=full", "xdg")
         got, r = asked(XDG_CONFIG_HOME=os.path.abspath("xdg"))
-        report(got == {"debuginfo"}, "$XDG_CONFIG_HOME", (got, r))
+        report(got == {"debuginfo"}, "settings below $XDG_CONFIG_HOME", (got, r))
         for text, where, why in (("debuginfod = yes", ":1", "'yes' is none of: auto sym line full off"),
                                  ("\ndebuginfo = full", ":2", "no setting has the name 'debuginfo'"),
                                  ("debuginfod", ":1", "'debuginfod' has no value"),
@@ -92,10 +92,10 @@ def consent():
             settings(text)
             got, r = asked()
             report(not got and r.status == 2 and f"home/.config/unspool/config{where}" in r.err and why in r.err,
-                   f"a file with {text[:20]!r} is refused", (got, r))
+                   f"settings with {text[:20]!r} are refused", (got, r))
         settings("# " + 80 * "comments " + "\ndebuginfod = full")
         got, r = asked()
-        report(got == {"debuginfo"}, "a comment may have any length", (got, r))
+        report(got == {"debuginfo"}, "settings: a comment may have any length", (got, r))
         shutil.rmtree("home/.config")
         got, r = asked(UNSPOOL_DEBUGINFOD="1")
         report(not got and r.status == 2 and "UNSPOOL_DEBUGINFOD: debuginfod: '1' is none of" in r.err,
@@ -111,7 +111,7 @@ def tiers():
             asked = s.requests()[before:]
             sizes[tier] = sum(q.bytes for q in asked)
             report(sizes[tier] == sum(r.files().values()) and abs(said_bytes(r) - sizes[tier]) <= 500 and
-                   all(q.status == 200 for q in asked), f"{tier}: bytes sent, kept and told are the same",
+                   all(q.status == 200 for q in asked), f"{tier}: as many bytes are sent, kept and reported",
                    (sizes[tier], said_bytes(r), r.files(), asked))
             report({OF_ID[q.build_id] for q in asked} == set(NAMES), f"{tier}: every module", asked)
             want = {"sym": {".note.gnu.build-id", ".symtab", ".strtab"},
@@ -193,9 +193,9 @@ def repaired():
         report(r.why("work") == "not found (404)" and {q.status for q in none.requests()} == {404}, "a server without the files", r)
         n = len(none.requests())
         r = Run("--debuginfod=full", urls=none.url, fresh=False)
-        report(len(none.requests()) == n and r.why("work") == "not found (404)", "it is not asked again so soon", r)
+        report(len(none.requests()) == n and r.why("work") == "not found (404)", "a server without the files is not asked again so soon", r)
         r = Run("--debuginfod=full", urls=s.url, fresh=False)
-        report(r.names() == ALL, "but another one is", r)
+        report(r.names() == ALL, "a server without the files: another one is asked", r)
 
 
 COMMON_H = """
@@ -283,17 +283,17 @@ def archives():
                    any(f"{alt_id}/debuginfo: build id differs" in t for t in r.modules["castor"]["tried"]),
                    "archives: another file in the place of the common one is not used", r)
             r = Run("--debuginfod=full", urls=s.url, fresh=False, data="castor.data")
-            report(deep["castor"] in r.out, "archives: and replaced", r)
+            report(deep["castor"] in r.out, "archives: a wrong common file is replaced", r)
             os.remove(f"cache/{alt_id}/debuginfo")
             r = Run(fresh=False, data="castor.data")
             report("hidden_castor" in r.out and "from_the_alt_file" not in r.out, "archives: without the common file its names are missing", r)
             with RealServer("-F", "nothing") as none:
                 r = Run("--debuginfod=full", urls=none.url, fresh=False, data="castor.data")
                 report(r.modules["castor"]["debuginfod"] == "not found (404)" and [q.build_id for q in none.requests()] == [alt_id],
-                       "archives: where only the common file cannot be had, it is told", (none.requests(), r))
+                       "archives: the common file alone cannot be had: not found (404)", (none.requests(), r))
             r = Run("--debuginfod=full", urls=s.url, fresh=False, data="castor.data")
             report(deep["castor"] in r.out, "archives: the common file alone is fetched for a debug file that is here", r)
-            report("1 of 1 modules fetched" in r.said[-1], "archives: and counts", r)
+            report("1 of 1 modules fetched" in r.said[-1], "archives: the common file alone counts as a module fetched", r)
             r = Run("--debuginfod=line", "-f", "jsonl", urls=s.url, data="castor.data")
             report("castor.c" in r.out and "hidden_castor" in r.out and "debuginfo" not in {os.path.basename(f) for f in r.files()},
                    "archives: sections, which are compressed there, give names and lines", r)

@@ -63,7 +63,7 @@ def images():
     expect("path, another build id", find(full, id=other), image="-", image_miss="build id differs)")
     got = find(full, id=other)
     report(any(t.startswith(full + ": build id differs, wanted " + other + ", file has " + bid) for t in got["tried"]),
-           "the refusal is told with both ids", got["text"])
+           "another build id: the line has both ids", got["text"])
     expect("file without build id where one was recorded", find(f"{HERE}/noid", id=bid), image="-",
            image_miss="build id differs)")
     # old recordings have no size for build ids: a short id comes padded with zeroes
@@ -78,7 +78,7 @@ def images():
     expect("deleted, no build id", find(full + " (deleted)"), image="-", image_miss="build id differs)")
     got = find("/usr/lib")
     expect("a directory", got, image="-", image_miss="not an ELF file)")
-    report("/usr/lib: not an ELF file, not a regular file" in got["tried"], "a directory: said", got["text"])
+    report("/usr/lib: not an ELF file, not a regular file" in got["tried"], "a directory in a file's place: not an ELF file", got["text"])
     expect("anonymous memory", find("//anon", kind=5), image="-", image_miss="not backed by a file)")
     if os.geteuid():
         put("full", f"{HERE}/locked")

@@ -82,7 +82,7 @@ tap.check(picture("--countname", "ticks <&>")[0][0, 10.0][1].endswith(" ticks <&
 narrow, cut = picture("--minwidth", "5")
 tap.check(0 < len(narrow) < len(frames) and min(w for _, _, w, *_ in narrow.values()) >= 5, "--minwidth: narrower frames are left out")
 left_out = 100 * sum(w for p, w in paths(frames).items() if p not in paths(narrow) and p[:-1] in paths(narrow)) / 1180
-tap.check(abs(float(cut.get("data-hidden")) - left_out) < 0.1, "and how much they weigh is there", (cut.get("data-hidden"), left_out))
+tap.check(abs(float(cut.get("data-hidden")) - left_out) < 0.1, "--minwidth: data-hidden is the weight left out", (cut.get("data-hidden"), left_out))
 tap.check(picture("--width", "700")[1].get("width") == "700", "--width: of the picture")
 head = {t.get("id"): t.text for t in picture("--title", "A & <b>", "--subtitle", "two")[1].iter(NS + "text") if t.get("id")}
 tap.check(head["title"] == "A & <b>" and head["subtitle"] == "two", "--title, --subtitle: as they were given", head)
@@ -121,8 +121,8 @@ with browser.Browser() as b:
     before = b.evaluate(width)
     b.click(one["x"], one["y"])
     tap.check(b.evaluate(width) == 1180 and before < 1180, "a click zooms: the frame is as wide as the picture", (before, b.evaluate(width)))
-    tap.check(b.evaluate("document.getElementById('details').textContent") == one["title"], "the frame under the mouse is told")
-    tap.check(b.evaluate("getComputedStyle(document.getElementById('reset')).visibility") == "visible", "then it can be reset")
+    tap.check(b.evaluate("document.getElementById('details').textContent") == one["title"], "the frame under the mouse is in the details")
+    tap.check(b.evaluate("getComputedStyle(document.getElementById('reset')).visibility") == "visible", "after a zoom the reset button is visible")
     tap.check("z=" in b.evaluate("location.hash"), "the address holds the zoom")
     b.evaluate("history.back(), new Promise(r => addEventListener('popstate', () => setTimeout(r), {once: true}))")
     tap.check(abs(b.evaluate(width) - before) < 0.02, "Back undoes it")
@@ -134,9 +134,9 @@ with browser.Browser() as b:
     share = 100 * sum(want[p] for p in outermost) / want["all",]
     matched = b.evaluate("document.getElementById('matched').textContent")
     tap.check(re.search(r"matched: ([\d.]+) %", matched) and abs(float(re.search(r"matched: ([\d.]+) %", matched)[1]) - share) < 0.15,
-              "a search tells the share of the stacks that it is in", (matched, share))
+              "a search shows the share of the stacks that it is in", (matched, share))
     tap.check(b.evaluate("document.querySelectorAll('.hit').length") == b.evaluate(
-        f"[...document.querySelectorAll('g[data-d] > title')].filter(t => t.textContent.startsWith({name + ' ('!r})).length") > 0, "and marks its frames")
+        f"[...document.querySelectorAll('g[data-d] > title')].filter(t => t.textContent.startsWith({name + ' ('!r})).length") > 0, "a search marks its frames")
     b.key("Escape", 27)
     tap.check(b.evaluate("document.querySelectorAll('.hit, .miss').length") == 0, "Escape clears it")
     tap.check(b.problems() == [], "no error, no request", b.problems())

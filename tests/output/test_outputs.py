@@ -51,7 +51,7 @@ for option, want in (("--reverse", "a;b;b;a;a;main;app 3\na;x;app 2\n"), ("--col
     p = resolve(option, "r.folded")
     tap.check(p.stdout == want and p.stderr == "", f"folded {option}", p.stdout, p.stderr)
 svg = resolve("--collapse-recursion", "--minwidth", "0", "-f", "flamegraph", "r.folded").stdout
-tap.check(len(re.findall("<title>a ", svg)) == 3, "the picture too", re.findall("<title>[^<]*", svg))
+tap.check(len(re.findall("<title>a ", svg)) == 3, "svg --collapse-recursion: as folded", re.findall("<title>[^<]*", svg))
 
 # ---- top ----
 with open("t.folded", "w") as f:
@@ -98,16 +98,16 @@ for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
     os.environ.clear()
     os.environ.update(old)
     tap.check("\x1b" not in text and "hot" in text, f"top: no colours with {name}={value}", text)
-tap.check("\x1b" not in plain, "top: nor in a pipe")
-tap.check(resolve("-f", "top", "many.folded").stdout.count("\n") > 500, "a pipe gets all")
+tap.check("\x1b" not in plain, "top: no colours in a pipe")
+tap.check(resolve("-f", "top", "many.folded").stdout.count("\n") > 500, "top: a pipe gets all rows")
 
 # ---- options of other formats ----
 for form, options in (("pprof", ["--kernel", "--width", "900"]), ("folded", ["--title", "x", "-n", "3"]), ("script", ["--sort", "dso", "--reverse"]), ("top", ["--with-pid"])):
     p = resolve("-f", form, *options, "-o", "out." + form, "r.folded")
     named = [o for o in options if o.startswith("-")]
-    tap.check(all(f"{o} changes nothing in {form}" in p.stderr for o in named), f"{form}: {' '.join(named)} is told to change nothing", p.stderr)
+    tap.check(all(f"{o} changes nothing in {form}" in p.stderr for o in named), f"{form}: a line says that {' '.join(named)} changes nothing", p.stderr)
     tap.check(resolve("-q", "-f", form, *options, "-o", "out." + form, "r.folded").stderr.count("changes nothing") == 0, f"{form}: not with -q")
-tap.check("changes nothing" not in resolve("--kernel", "--with-tid", "--skip-after", "a", "r.folded").stderr, "what is used is not told")
+tap.check("changes nothing" not in resolve("--kernel", "--with-tid", "--skip-after", "a", "r.folded").stderr, "options that are used: no such line")
 
 tap.check(resolve("-f", "svg", "r.folded").stdout == resolve("-f", "flamegraph", "r.folded").stdout != "", "-f takes a suffix, too")
 
@@ -118,7 +118,7 @@ code, text = on_terminal("sh", "-c", f"cat slow.folded | '{RESOLVE}' -o slow.out
 writer.wait()
 tap.check(code == 0 and "reading standard input" in text and text.endswith("\r\x1b[K"), "a line of progress on a terminal, which goes at the end", repr(text))
 code, text = on_terminal(RESOLVE, "-o", "quick.folded", "r.folded", out="stderr")
-tap.check(text == "", "none for what is quick", repr(text))
+tap.check(text == "", "no line of progress for what is quick", repr(text))
 
 # ---- what reads the output ends first ----
 with open("wide.folded", "w") as f:

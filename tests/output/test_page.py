@@ -91,14 +91,14 @@ clock, faults = stacks("--event", "cpu-clock"), stacks("--event", "page-faults")
 with browser.Browser() as b:
     ready(b)
     tap.check(drawn(b) == sums(clock), "the heaviest event is drawn, as folded has it")
-    tap.check(text(b, "details").startswith("all: "), "the status tells the whole", text(b, "details"))
+    tap.check(text(b, "details").startswith("all: "), "the details begin with the whole", text(b, "details"))
     honesty = text(b, "honesty")
     n = sum(1 for line in run([RESOLVE, "-f", "script", "perf.data"]).stdout.splitlines() if re.match(r"\S.*: +\d+ ", line))
     tap.check(honesty.startswith(f"{n:,} samples of {event('cpu-clock')}, {event('page-faults')}"), "the line of honesty: samples, events", (honesty, n))
     b.screenshot("page.png")
 
     pick(b, "event", "1")
-    tap.check(drawn(b) == sums(faults) and "e=1" in b.evaluate("location.hash"), "the other event")
+    tap.check(drawn(b) == sums(faults) and "e=1" in b.evaluate("location.hash"), "another event is chosen: drawn as folded has it")
     b.evaluate("history.back(), new Promise(r => addEventListener('popstate', () => setTimeout(r), {once: true}))")
     tap.check(drawn(b) == sums(clock), "Back undoes it")
 
@@ -123,16 +123,16 @@ with browser.Browser() as b:
     b.evaluate("new Promise(r => setTimeout(r, 150))")
     hit = lambda p: any(re.search("spin|accumulate", f, re.I) for f in p)
     share = 100 * sum(n for p, n in clock.items() if hit(p)) / sum(clock.values())
-    tap.check(abs(float(text(b, "matched").split()[0]) - share) <= 0.1, "its share is that of the stacks", (text(b, "matched"), share))
+    tap.check(abs(float(text(b, "matched").split()[0]) - share) <= 0.1, "the share of a search is that of the stacks with it", (text(b, "matched"), share))
     b.key("Enter", 13)
     b.call("Input.dispatchKeyEvent", type="keyDown", key="f", windowsVirtualKeyCode=70, modifiers=2)
-    tap.check(b.evaluate("document.activeElement.id") == "search", "so does Ctrl+F")
+    tap.check(b.evaluate("document.activeElement.id") == "search", "Ctrl+F goes to the search")
     b.key("Enter", 13)
     b.key("n", 78, "n")
-    tap.check(re.search("spin|accumulate", b.evaluate("page.model.name(page.tree.frame(page.graph.chosen))"), re.I), "n walks to a hit")
+    tap.check(re.search("spin|accumulate", b.evaluate("page.model.name(page.tree.frame(page.graph.chosen))"), re.I), "n goes to the next hit of the search")
     b.evaluate("document.getElementById('search').value = '(', document.getElementById('search').dispatchEvent(new Event('input'))")
     b.evaluate("new Promise(r => setTimeout(r, 150))")
-    tap.check(text(b, "matched") == "no regular expression", "a wrong one is told")
+    tap.check(text(b, "matched") == "no regular expression", "a wrong regular expression: the page says so")
     b.evaluate("page.change({search: ''})")
 
     press(b, "Functions")
@@ -144,7 +144,7 @@ with browser.Browser() as b:
     best = max(leaf, key=leaf.get)
     tap.check(first[0][0] == best and abs(first[0][1] - 100 * leaf[best] / sum(clock.values())) <= 0.06, "the table begins with the function that has most of its own", (first, best))
     press(b, "Total")
-    tap.check(b.evaluate("[...document.querySelectorAll('#table th')].findIndex(t => t.getAttribute('aria-sort') === 'descending')") == 1, "it can be sorted")
+    tap.check(b.evaluate("[...document.querySelectorAll('#table th')].findIndex(t => t.getAttribute('aria-sort') === 'descending')") == 1, "the table can be sorted")
     inner = next(f for f in leaf if "spin" in f)
     press(b, inner, "#table td button")
     callees = {}
@@ -159,16 +159,16 @@ with browser.Browser() as b:
             q = tuple(reversed(p[:p.index(inner) + 1]))
             callers[q] = callers.get(q, 0) + n
     seen = {tuple(k.split("\n")): v for k, v in b.evaluate(CALLERS).items()}
-    tap.check(seen == {k: v for k, v in sums(callers).items() if k}, "and above it its callers, to the root", len(seen))
+    tap.check(seen == {k: v for k, v in sums(callers).items() if k}, "a function's callers, to the root", len(seen))
     rows = b.evaluate("page.graph.rows.map(row => row.map(x => page.tree.isCaller(x.node)))")
     tap.check(rows[0][0] is True and rows[-1][0] is False, "a sandwich is drawn: callers above, callees below")
     b.screenshot("sandwich.png")
     caller = b.evaluate("page.model.pathOf(page.tree.callers(page.tree.top())[0])")
     b.evaluate("page.zoom(page.tree.callers(page.tree.top())[0])")
-    tap.check(caller.startswith("^") and b.evaluate("page.state.zoom") == caller and b.evaluate("page.tree.isCaller(page.graph.zoomed)"), "a caller of it zooms", caller)
+    tap.check(caller.startswith("^") and b.evaluate("page.state.zoom") == caller and b.evaluate("page.tree.isCaller(page.graph.zoomed)"), "a click on a function's caller zooms", caller)
     b.evaluate("page.change({sandwich: -1, invert: false, zoom: ''})")
     press(b, "Callers")
-    tap.check(drawn(b) == sums({tuple(reversed(p)): n for p, n in clock.items()} ), "callers first")
+    tap.check(drawn(b) == sums({tuple(reversed(p)): n for p, n in clock.items()} ), "callers first: stacks are drawn from the leaf")
     press(b, "Callers")
 
     b.evaluate("page.graph.choose(page.model.nodeOf(page.model.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 1).node)))")
@@ -180,7 +180,7 @@ with browser.Browser() as b:
         without[q] = without.get(q, 0) + n
     tap.check(drawn(b) == sums(without) and name[:20] in text(b, "filters"), "h leaves a function out")
     b.key("u", 85, "u")
-    tap.check(drawn(b) == sums(clock), "u takes it back")
+    tap.check(drawn(b) == sums(clock), "u shows the function again")
     b.evaluate("page.graph.choose(page.model.nodeOf(page.model.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 3).node)))")
     name = b.evaluate("page.model.name(page.tree.frame(page.graph.chosen))")
     b.key("f", 70, "f")
@@ -189,7 +189,7 @@ with browser.Browser() as b:
 
     b.evaluate("page.graph.choose(page.model.nodeOf(page.model.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 3).node)))")
     b.key("x", 88, "x")
-    tap.check(drawn(b) == sums({p: n for p, n in clock.items() if name not in p}), "x only those without it", name)
+    tap.check(drawn(b) == sums({p: n for p, n in clock.items() if name not in p}), "x shows only stacks without a function", name)
     b.key("u", 85, "u")
     box = b.evaluate(BOX)
     for kind in ("mousePressed", "mouseReleased"):
@@ -198,12 +198,12 @@ with browser.Browser() as b:
               "the right button opens a frame's menu")
     b.screenshot("menu.png")
     b.evaluate("page.menu.items.find(x => x.textContent.startsWith('Hide the function')).click()")
-    tap.check(b.evaluate("page.state.hidden.length") == 1 and not b.evaluate("page.menu.items[0].offsetParent"), "which does what keys do, and goes")
+    tap.check(b.evaluate("page.state.hidden.length") == 1 and not b.evaluate("page.menu.items[0].offsetParent"), "an entry of the menu does what its key does, and the menu closes")
     b.key("u", 85, "u")
     pick(b, "palette", "safe")
     b.evaluate("document.getElementById('flip').click()")
     link = b.evaluate("location.href")
-    tap.check("p=safe" in link and "u=1" in link and b.evaluate("page.graph.y(0) > page.graph.y(1)"), "looks are in the address", link)
+    tap.check("p=safe" in link and "u=1" in link and b.evaluate("page.graph.y(0) > page.graph.y(1)"), "palette and direction are in the address", link)
     pick(b, "palette", "module")
     modules = b.evaluate("[...document.querySelectorAll('#legend span')].map(s => s.textContent)")
     tap.check(modules[0] == "threads" and 1 < len(modules) <= 8, "colours by module have a legend, the heaviest first", modules)
@@ -214,12 +214,12 @@ with browser.Browser() as b:
     for p, n in clock.items():
         q = tuple(f for i, f in enumerate(p) if not i or f != p[i - 1])
         flat[q] = flat.get(q, 0) + n
-    tap.check(drawn(b) == sums(flat), "recursion collapsed")
+    tap.check(drawn(b) == sums(flat), "recursion collapsed: as folded without repeated frames")
     b.evaluate("page.change({collapse: false})")
 
     tids = b.evaluate("[...document.querySelectorAll('#task optgroup[label=thread] option')].map(o => o.value)")
     pick(b, "task", tids[-1])
-    tap.check(drawn(b) == sums(stacks("--event", "cpu-clock", "--tid", tids[-1].split("/")[1])), "one thread", tids)
+    tap.check(drawn(b) == sums(stacks("--event", "cpu-clock", "--tid", tids[-1].split("/")[1])), "one thread is chosen: as folded --tid", tids)
     pick(b, "task", "")
 
     # a range of time, by the mouse
@@ -235,10 +235,10 @@ with browser.Browser() as b:
     inside = sum(t["period"] for t in times if t["event"].startswith("cpu-clock") and chosen[0] <= t["t_ns"] - zero <= chosen[1])
     tap.check(b.evaluate("page.tree.total(0)") == inside and 0 < inside < sum(clock.values()), "the samples of half of the time", (chosen, inside))
     press(b, "Heat map")
-    tap.check(b.evaluate("document.getElementById('time').clientHeight") > 90, "the heat map")
+    tap.check(b.evaluate("document.getElementById('time').clientHeight") > 90, "the heat map of time is drawn")
     b.screenshot("heat.png")
     b.evaluate("page.change({range: null})")
-    tap.check(drawn(b) == sums(clock), "and all of the time again")
+    tap.check(drawn(b) == sums(clock), "all of the time again: as folded has it")
 
     b.evaluate("document.getElementById('graph').focus()")
     b.key("ArrowDown", 40)
@@ -273,11 +273,11 @@ if os.path.exists(browser.AXE):
             accessible(b, f"axe-core finds nothing, {look}")
             b.evaluate("document.getElementById('more').click(); page.change({table: true, heat: true, search: 'spin'});"
                        "page.filter({focus: page.tree.frame(page.tree.children(0)[0])}); page.zoom(page.tree.children(0)[0])")
-            accessible(b, f"nor with all that opens, {look}")
+            accessible(b, f"axe-core finds nothing with all that opens, {look}")
             b.evaluate("page.openMenu()")
-            accessible(b, f"nor with a frame's menu, {look}")
+            accessible(b, f"axe-core finds nothing with a frame's menu, {look}")
             b.evaluate("page.menu.hide(); document.getElementById('help').showModal()")
-            accessible(b, f"nor with the help, {look}")
+            accessible(b, f"axe-core finds nothing with the help, {look}")
 else:
     tap.skip("accessibility", "axe-core is not here: make deps fetches it by npm")
 

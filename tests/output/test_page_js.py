@@ -165,14 +165,14 @@ all("the second column, recursion collapsed", m => {
 
 const sides = differenceColumns(Float64Array.of(0, 50, 50), Float64Array.of(0, 50, 150), "mean");
 ok(String(sides.map(c => [...c])) === "0,0.375,0.625,0,0.5,0.5,0,0.25,0.75", "sides are shares, drawn is their mean", sides);
-ok(differenceColumns(Float64Array.of(1, 3), Float64Array.of(1, 1), "base")[0][1] === 0.75, "or one side");
+ok(differenceColumns(Float64Array.of(1, 3), Float64Array.of(1, 1), "base")[0][1] === 0.75, "drawn by one side: its shares");
 ok(isNoise(0.1, 0.105, 2.576, 2e-4) && !isNoise(0.1, 0.2, 2.576, 2e-4) && isNoise(0, 0, 2.576, 2e-4), "noise");
 ok(formatChange(0.5, 0.25) === "50.00 % → 25.00 %, −25.00 points of the whole, −50 % of itself" && formatChange(0, 0.1).endsWith("new") &&
 	formatChange(0.1, 0).endsWith("gone"), "changes in words", formatChange(0.5, 0.25));
 ok(changeColour("kind", 1, 1) === NO_CHANGE && changeColour("kind", 1, 2) !== changeColour("kind", 2, 1), "changes have colours");
 
 ok(formatWeight(1234567, "samples") === "1,234,567 samples" && formatWeight(2.5e9, "ns") === "2.50 s" && formatWeight(125e6, "ns") === "125 ms", "weights have units");
-ok(formatWeight(0, "ns") === "0 s", "nothing is nothing");
+ok(formatWeight(0, "ns") === "0 s", "no time is 0 s");
 ok(formatWeight(4015810, "bytes") === "3.8 MiB" && formatWeight(1000, "bytes") === "1,000 bytes" && formatWeight(2 ** 31, "bytes") === "2.0 GiB" && formatWeight(0, "bytes") === "0 bytes",
 	"bytes", formatWeight(4015810, "bytes"));
 const told = facts => honesty({facts: {samples: 1234, lost: 0, cut: 0, nameless: 0, stitched: 0, ...facts}, events: [{name: "cycles"}]});
@@ -182,7 +182,7 @@ ok(formatShare(1, 8) === "12.5 %" && formatShare(1, 0) === "0 %", "shares");
 ok(fitLabel("short", 9) === "short" && fitLabel("std::map<int, std::string>::find", 14) === "std::map<…>::find".slice(0, 8) + "…" + "find".slice(-5) ||
 	fitLabel("std::map<int, std::string>::find", 20) === "std::map<…>::find", "arguments of templates go first");
 ok(shortName("void std::sort<int*>") === "std::sort<…>" && shortName("std::enable_if<x>::type f<int>") === "f<…>" && shortName("bool std::operator< <char>") === "std::operator< <…>" &&
-	shortName("A<int>::operator bool") === "A<…>::operator bool" && shortName("unsigned long g<a b>") === "g<…>" && shortName("a b") === "a b", "then return types",
+	shortName("A<int>::operator bool") === "A<…>::operator bool" && shortName("unsigned long g<a b>") === "g<…>" && shortName("a b") === "a b", "short names have no return types",
 	["void std::sort<int*>", "std::enable_if<x>::type f<int>", "bool std::operator< <char>", "A<int>::operator bool", "unsigned long g<a b>"].map(shortName));
 for (const [name, room, want] of [
 	["std::thread::_Invoker<std::tuple<int> >::_M_invoke<0ul>", 33, "…_Invoker<…>::_M_invoke<…>"], ["std::thread::_Invoker<std::tuple<int> >::_M_invoke<0ul>", 14, "…_M_invoke<…>"],

@@ -155,7 +155,7 @@ check(types == [("cpu-clock_sample", "count"), ("cpu-clock_event", "nanoseconds"
       "several events: a pair of types for each", types)
 check(s[p["default"]] == "cpu-clock_event", "the default is the one with the most weight", s[p["default"]])
 sums = [sum(x["value"][i] for x in p["sample"]) for i in range(4)]
-check(sums == [9, 59, 1, 50], "and each has its sums", sums)
+check(sums == [9, 59, 1, 50], "several events: each has its sums", sums)
 check(all(x["value"][:2] == [0, 0] or x["value"][2:] == [0, 0] for x in p["sample"]), "a sample is of one event")
 
 p = decoded["clock"]
@@ -186,7 +186,7 @@ check(s[functions[2]["system"]] == "_ZN2ns1WIiE3runEi.isra.0" and
       s[functions[2]["file"]] == "w.cc" and functions[2]["line"] == 5 and leaf["line"][2]["line"] == 7, "mangled and demangled names, file and line")
 check(any(l["address"] == 0x40101f for l in p["location"]), "callers are at the call, not behind it")
 check([s[c] for c in p["comment"]] == ["tool:unspool test"], "generator is a comment")
-check(p["time"] == 0 and p["duration"] == 2000000005 - 1001002003, "duration; without a date, as nothing tells it")
+check(p["time"] == 0 and p["duration"] == 2000000005 - 1001002003, "duration is there, and no date where none is known")
 
 
 def dates(name, more, *args):
@@ -269,7 +269,7 @@ for name in decoded:
         check(rc == 0 and not err and out, f"go tool pprof {report} {name}", err)
 # Without -symbolize=none it looks for files of mappings that have no names; here all have.
 out, err, rc = go(pprof, "-top", f"{HERE}/cycles.pprof")
-check(rc == 0 and not err, "nothing is left to symbolize", err)
+check(rc == 0 and not err, "go tool pprof looks for no files: all mappings have names", err)
 out, err, rc = go(pprof, "-symbolize=none", "-top", f"{HERE}/order0.pprof")
 top = {l.split(None, 5)[-1]: l.split(None, 5) for l in out.splitlines() if l.count("%") == 3}
 check("leaf(std::vector<int> const&) (inline)" in top and

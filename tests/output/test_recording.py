@@ -156,7 +156,7 @@ def compare_sums(name, data):
     total = sum(s["period"] for s in mine)
     check(folded == total > 0, f"{name}: folded has the sum of all periods", (folded, total))
     if perf:
-        check(total == sum(perf) and len(perf) == len(mine), f"{name}: which is perf's", (total, sum(perf)))
+        check(total == sum(perf) and len(perf) == len(mine), f"{name}: the sum is that of perf script", (total, sum(perf)))
     scope = json.loads(output(RESOLVE, "-f", "speedscope", data))
     check(sum(w for p in scope["profiles"] if p["name"] != "all threads" for stack, w in zip(p["samples"], p["weights"]) if stack) == total,
           f"{name}: speedscope has it")

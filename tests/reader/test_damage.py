@@ -65,7 +65,7 @@ def main():
     print(f"ok - {cuts} cuts and {changes} changes of {len(good)} files, {most} KiB at most")
     for form, name in ("F", "files"), ("P", "pipes"):
         n = sum(form in r[3] for r in good)
-        print(f"{'ok' if n >= KNOWN_LEAST else 'not ok'} - of {n} {name} each whole record is there, and the rest told")
+        print(f"{'ok' if n >= KNOWN_LEAST else 'not ok'} - of {n} {name} each whole record is there, and the rest counted as lost")
         failed |= n < KNOWN_LEAST
     return failed
 

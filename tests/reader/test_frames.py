@@ -118,9 +118,9 @@ for k in sorted({0, 1, len(chunks) // 3, len(chunks) // 2, len(chunks) - 2, len(
                       ("one bit at the start", changed(good, at + 8, "<B", good[at + 8] ^ 4)), ("junk behind it", insert(good, at + n, b"\xff" * 24))):
         got, status, words = read(bad)
         # The last record may hold no sample: one of an unknown type is told there, and costs nothing.
-        tap.check((status == 1 or got == whole) and words and whole - most <= got <= whole, f"compressed record {k} of {len(chunks)}, {what}: told, and at most its frame is lost", (got, whole, most, status, words))
+        tap.check((status == 1 or got == whole) and words and whole - most <= got <= whole, f"compressed record {k} of {len(chunks)}, {what}: a line says so, and at most its frame is lost", (got, whole, most, status, words))
         if what == "junk behind it":
-            tap.check(f"{at + n:#x}" in words, f"compressed record {k}, {what}: where", words)
+            tap.check(f"{at + n:#x}" in words, f"compressed record {k}, {what}: the line has the offset", words)
     got, status, words = read(insert(good, at + n, UNKNOWN * 2))
     tap.check(got == whole and "2 records skipped" in words, f"records of an unknown type behind compressed record {k}: all samples are there", (got, whole, status, words))
 if subprocess.run(["sh", "-c", "command -v perf"], stdout=subprocess.DEVNULL).returncode == 0:

@@ -93,7 +93,7 @@ def more_records():
     want = rf"(?m)^kallsyms {len(kallsyms)} "
     one = same_but("KERNEL_SYMBOL of more than 64 KiB", whole + r.data, want)
     two = same_but("KERNEL_SYMBOL in SPLIT records", pieces + r.data, want)
-    check(re.findall("kallsyms .*", one) == re.findall("kallsyms .*", two), "and both are the same")
+    check(re.findall("kallsyms .*", one) == re.findall("kallsyms .*", two), "KERNEL_SYMBOL of more than 64 KiB, whole or in SPLIT records: the same symbols")
     same_but("UNWINDING_RESULT and DEBUG records are counted by name",
              record(UNWINDING_RESULT, bytes(48)) * 3 + record(DEBUG, bytes(16)) + r.data,
              "note records of simpleperf that are not used: 3 UNWINDING_RESULT, 1 DEBUG")

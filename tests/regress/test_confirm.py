@@ -32,7 +32,7 @@ tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")} and of(r, "not co
 code, r = findings("confirm", earlier("wrong.json", "f2", "no_such_function"), "--base", *drawn.side("base2"), "--new", *drawn.side("new2"))
 tap.check(code == 0 and of(r, "not confirmed") == {("f2", "self"), ("no_such_function", "self")}, "two wrong ones flagged: none is confirmed", r["findings"][:3])
 p = regress("confirm", earlier("none.json"), "--base", "base2", "--new", "new2")
-tap.check(p.returncode == 0 and "nothing was flagged" in p.stdout, "nothing was flagged: nothing is to be done", p.stdout, p.stderr)
+tap.check(p.returncode == 0 and "nothing was flagged" in p.stdout, "confirm of a report that flags nothing: status 0", p.stdout, p.stderr)
 p = regress("confirm", "first.json")
 tap.check(p.returncode == 2 and "COMMAND" in p.stderr, "a report that knows no commands", p.stderr)
 with open("text", "w") as f:
@@ -71,12 +71,12 @@ def live():
     names = sorted(os.listdir("regress-runs"))
     tap.check(p.returncode == 1 and ("leaf_2", "self") in of(r, "REGRESSED") and not of(r, "REGRESSED") - {("leaf_2", "self"), ("total", "total")}, "run --confirm: found, and confirmed by fresh runs",
               of(r, "REGRESSED"), p.stderr)
-    tap.check(len(names) == 16 and r["sides"]["base"]["runs"][0]["file"] == "regress-runs/confirm-base-01.data", "which were recorded", names)
-    tap.check(r["run"] == {"runs": 4, "frequency": 3999, "base": ["./plain", ROUNDS], "new": ["./slow", ROUNDS]}, "the report tells how", r["run"])
+    tap.check(len(names) == 16 and r["sides"]["base"]["runs"][0]["file"] == "regress-runs/confirm-base-01.data", "run --confirm: the fresh runs are recorded in files of their own", names)
+    tap.check(r["run"] == {"runs": 4, "frequency": 3999, "base": ["./plain", ROUNDS], "new": ["./slow", ROUNDS]}, "the report has the runs, the frequency and the commands", r["run"])
     p = regress("confirm", "run.json", "-q", "--dir", "again", "--json", "again.json")
     with open("again.json") as f:
         r = json.load(f)
-    tap.check(p.returncode == 1 and r["design"]["confirms"] >= 1 and len(os.listdir("again")) == 8, "confirm records by itself", p.stderr, r["findings"][:2])
+    tap.check(p.returncode == 1 and r["design"]["confirms"] >= 1 and len(os.listdir("again")) == 8, "confirm of a report records by itself", p.stderr, r["findings"][:2])
     p = regress("confirm", "run.json", "-q", "-n", "3", "--dir", "same", "--json", "same.json", "--", "./plain", ROUNDS, "::", "./plain", ROUNDS)
     with open("same.json") as f:
         r = json.load(f)

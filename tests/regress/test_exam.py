@@ -24,7 +24,7 @@ def live():
     jobs = exam.main(OPTIONS)
     aa = [d for d in jobs if d["kind"].startswith("A/A")]
     alarms = [(d["kind"], d["gated"]) for d in aa if d["gated"]]
-    tap.check(len(aa) == 12 and len(jobs) == 14, "and is taken up again: 12 A/A jobs, 2 others", [d["kind"] for d in jobs])
+    tap.check(len(aa) == 12 and len(jobs) == 14, "the exam continues where it ended: 12 A/A jobs, 2 others", [d["kind"] for d in jobs])
     tap.check(len(alarms) <= 1, f"nothing changed: {len(alarms)} of 12 jobs fail", alarms)
     power = {d["kind"]: d for d in jobs if d not in aa}
     slower = power["14 % + 50 %"]["gated"]

@@ -13,12 +13,12 @@ drawn = Drawn(29)
 p = regress("--base", *drawn.side("base"), "--new", *drawn.side("new", change={"f3": 1.4, "f6": .5}), "--html", "page.html", "--json", "r.json")
 with open("page.html") as f:
     text = f.read()
-tap.check(p.returncode == 1 and text.startswith("<!DOCTYPE html>"), "a page", p.stderr, text[:200])
+tap.check(p.returncode == 1 and text.startswith("<!DOCTYPE html>"), "regress --html: status 1 and a page", p.stderr, text[:200])
 p = regress("-q", "--base", "base", "--new", "new", "--html", "again.html")
 with open("again.html") as f:
-    tap.check(f.read() == text, "the same bytes again")
+    tap.check(f.read() == text, "--html twice: the same bytes")
 p = regress("-q", "--base", "base", "--new", "new", "--html", "/nowhere/page.html")
-tap.check(p.returncode == 2 and "/nowhere/page.html" in p.stderr, "a page that cannot be written", p.stderr)
+tap.check(p.returncode == 2 and "/nowhere/page.html" in p.stderr, "a page that cannot be written: a line, status 2", p.stderr)
 if not browser.find():
     tap.skip("in a browser", "no chromium")
 else:

@@ -37,18 +37,18 @@ tap.check(found >= JOBS * .9 and others <= 2, f"one function of 4 % a quarter sl
 
 new = side("new", change={"f3": 1.3})
 code, r = findings("--base", *base, "--new", *new)
-tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")} and ("g3", "incl") not in of(r, "REGRESSED"), "its caller is relieved", of(r, "REGRESSED", "explained"))
+tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")} and ("g3", "incl") not in of(r, "REGRESSED"), "a slower function: its caller is not REGRESSED", of(r, "REGRESSED", "explained"))
 f = next(f for f in r["findings"] if f["key"] == "f3" and f["kind"] == "self")
-tap.check(f["ci95"][0] < .3 < f["ci95"][1] and abs(f["growth"] - .3) < .1 and f["paths"][0]["stack"] == "main;g3;f3", "growth, interval, path", f)
-tap.check(findings("--new", *reversed(new), "--base", *reversed(base))[1] == r, "in another order: the same bytes")
+tap.check(f["ci95"][0] < .3 < f["ci95"][1] and abs(f["growth"] - .3) < .1 and f["paths"][0]["stack"] == "main;g3;f3", "a slower function: growth, interval and path are in the report", f)
+tap.check(findings("--new", *reversed(new), "--base", *reversed(base))[1] == r, "sides and runs in another order: the same report")
 code, r = findings("--base", "base", "--new", "new")
-tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")}, "folders of runs")
+tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")}, "folders of runs: as their files")
 
 code, r = findings("--base", *base, "--new", *side("half", change={"f0": .5}))
 tap.check(code == 0 and ("f0", "self") in of(r, "improved") and not of(r, "REGRESSED", "NEW", "suspect"), "the largest function halves: nothing else is slower", r["findings"][:3])
 code, r = findings("--base", *base, "--new", *side("renamed", rename={"f4": "fresh"}))
 tap.check(code == 0 and {("f4", "self"), ("fresh", "self")} <= of(r, "moved"), "renamed: moved", of(r, "moved", "NEW", "gone"))
-tap.check({f["moved"] for f in r["findings"] if f["verdict"] == "moved"} == {"renamed"}, "renamed: how it moved is told, too", r["findings"][:3])
+tap.check({f["moved"] for f in r["findings"] if f["verdict"] == "moved"} == {"renamed"}, "renamed: the finding says moved by renaming", r["findings"][:3])
 inlined = side("absorbed")
 for path in inlined:
     with open(path) as f:
@@ -68,18 +68,18 @@ FUNCTIONS.append(("brand_new", 300))
 added = side("added")
 FUNCTIONS.pop()
 code, r = findings("--base", *base, "--new", *added)
-tap.check(code == 1 and of(r, "NEW") == {("brand_new", "self")}, "a new function that costs", of(r, "NEW", "REGRESSED"))
+tap.check(code == 1 and of(r, "NEW") == {("brand_new", "self")}, "a new function of some weight: NEW, status 1", of(r, "NEW", "REGRESSED"))
 once = side("once")
 with open(once[2], "a") as f:
     f.write("app;main;exit;free_pages 60\n")
 code, r = findings("--base", *base, "--new", *once)
 tap.check(code == 0 and of(r, "suspect") == {("free_pages", "self")}, "a new function that costs in one of five runs is a suspect", of(r, "NEW", "REGRESSED", "suspect"))
 code, r = findings("--base", *base, "--new", *side("all", scale=1.12))
-tap.check(code == 1 and of(r, "REGRESSED") == {("total", "total")}, "everything 12 % slower: told of the total only", of(r, "REGRESSED", "suspect"))
+tap.check(code == 1 and of(r, "REGRESSED") == {("total", "total")}, "everything 12 % slower: only the total is REGRESSED", of(r, "REGRESSED", "suspect"))
 code, r = findings("--base", base[0], "--new", new[0])
 tap.check(code == 0 and ("f3", "self") not in of(r, "REGRESSED"), "one run a side: nothing fails")
 code, r = findings("--base", *base, "--new", *[drawn.run(f"new/{i}.folded", change={"f3": 1.3}, scale=6 if i == 2 else 1) for i in range(5)])
-tap.check(("f3", "self") in of(r, "REGRESSED", "suspect") and len(of(r, "REGRESSED")) <= 1, "one run six times as long: found all the same", of(r, "REGRESSED", "suspect"))
+tap.check(("f3", "self") in of(r, "REGRESSED", "suspect") and len(of(r, "REGRESSED")) <= 1, "one run six times as long: the slower function is still found", of(r, "REGRESSED", "suspect"))
 
 # ---- what profiles say of their machine ------------------------------------------------------------------------------
 
@@ -128,18 +128,18 @@ tap.check(code == 0 and ("f3", "self") in of(r, "suspect"), "warn")
 code, r = with_budget("fn f3 max +80%\n")
 tap.check(code == 0, "fn max", of(r, "REGRESSED", "OVER BUDGET"))
 code, r = with_budget("share f0 limit 5%\n")
-tap.check(code == 1 and ("f0", "self") in of(r, "OVER BUDGET"), "share", of(r, "OVER BUDGET"))
+tap.check(code == 1 and ("f0", "self") in of(r, "OVER BUDGET"), "a rule for a function's share: OVER BUDGET", of(r, "OVER BUDGET"))
 for options in (("--margin", "50%"), ("--impact", "5%")):
     code, r = findings(*options, "--base", *base, "--new", *new)
     tap.check(code == 0 and not of(r, "REGRESSED"), " ".join(options), of(r, "REGRESSED"))
 code, r = findings("--total", "0.1%", "--base", *base, "--new", *side("all", scale=1.12))
 tap.check(code == 1 and ("total", "total") in of(r, "REGRESSED"), "--total")
 code, r = with_budget("default margin 50%\n")
-tap.check(code == 0, "default margin")
+tap.check(code == 0, "the default margin: nothing fails")
 code, why = with_budget("fn f3 max lots\n")
-tap.check(code == 2 and "line 2" in why, "a wrong rule: its line", why)
+tap.check(code == 2 and "line 2" in why, "a wrong rule: the message has its line", why)
 code, why = with_budget("allow fn f3 max +5%\n")
-tap.check(code == 2 and "until" in why and "why" in why, "allow without a date", why)
+tap.check(code == 2 and "until" in why and "why" in why, "a rule to allow without a date: refused", why)
 with open("budget", "w") as f:
     f.write("version 1\nfn nowhere max +1%\nfn f1 max +1%\n")
 p = regress("--lint-budget", "--budget", "budget", "--base", *base, "--new", *new)
@@ -215,7 +215,7 @@ def live():
     tap.check(code == 0 and ("leaf_3", "self") in of(r, "moved") and how == {"inlined"}, "inlined in one build: moved", how, of(r, "REGRESSED", "NEW", "gone", "moved"))
     code, r = findings("--base", "runs-inlined-new", "--new", "runs-inlined-base") if split("inlined") else (2, {"findings": []})
     how = {f["moved"] for f in r["findings"] if f["verdict"] == "moved"}
-    tap.check(code == 0 and ("leaf_3", "self") in of(r, "moved") and how == {"outlined"}, "the other way round: outlined", how, of(r, "REGRESSED", "NEW", "gone", "moved"))
+    tap.check(code == 0 and ("leaf_3", "self") in of(r, "moved") and how == {"outlined"}, "inlined in the base only: moved, outlined", how, of(r, "REGRESSED", "NEW", "gone", "moved"))
     for name in ("base-01", "new-01"):
         subprocess.run([f"{BIN}/resolve", "-q", f"runs-same/{name}.data", "-o", f"{name}.pb.gz"], check=True)
     facts = [x["sides"][s]["runs"][0] for x in (jobs["same"][1], findings("--base", "base-01.pb.gz", "--new", "new-01.pb.gz")[1]) for s in ("base", "new")]

@@ -148,18 +148,18 @@ def live():
     past = os.path.getmtime("plain") - 1000
     os.utime("shifted", (past, past))
     code, r = run("swapped", "./plain", "./shifted")
-    tap.check(any("swapped" in w for w in r["warnings"]), "the base was built later: that is told", r["warnings"])
+    tap.check(any("swapped" in w for w in r["warnings"]), "the base was built later: a warning that sides may be swapped", r["warnings"])
     code, r = compare("--base", *sides("swapped")[1], "--new", *sides("swapped")[0])
-    tap.check(not r["warnings"], "in the right order nothing is", r["warnings"])
+    tap.check(not r["warnings"], "the base was built earlier: no warning", r["warnings"])
     built = r["sides"]["base"]["builds"][0]
     tap.check(built["program"] and "GCC" in built["compiler"] and built["built"] == int(past) and r["sides"]["base"]["runs"][0]["processors"] >= 1, "compiler and time of building are in the report", built)
     if shutil.which("git"):
         git = "git -c user.name=t -c user.email=t@example.org"
         subprocess.run(f"git init -q -b main repo && cp shifted repo/program && cd repo && git add -A && {git} commit -qm 1 && {git} commit -q --allow-empty -m 2 && git worktree add -q ../older HEAD~1", shell=True, check=True)
         code, r = run("git", "repo/program", "older/program", n=1, words=("100",))
-        tap.check(any("by git" in w for w in r["warnings"]), "by git the new side is older: that is told", r["warnings"])
+        tap.check(any("by git" in w for w in r["warnings"]), "the new side is the older commit: a warning", r["warnings"])
         code, r = run("git", "older/program", "repo/program", n=1, words=("100",))
-        tap.check(not any("by git" in w for w in r["warnings"]), "in the right order it is not", r["warnings"])
+        tap.check(not any("by git" in w for w in r["warnings"]), "the new side is the later commit: no warning", r["warnings"])
     folding()
     compilers()
 

@@ -61,7 +61,7 @@ def jitdump():
         os.truncate(dump, size - 5)
         words = subprocess.run([os.path.join(os.environ["BIN"], "resolve"), "--no-inline", "-o", "cut.folded", "perf.data"],
                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
-        check(f"{dump}: the jitdump ends inside of a record at offset" in words, "node's jitdump cut short: told", words)
+        check(f"{dump}: the jitdump ends inside of a record at offset" in words, "node's jitdump cut short: a line says at which offset", words)
     # "JS:*name /path/file.js:LINE:COLUMN" tells where the function starts; V8 18 writes lines for some functions only
     lined = [(re.search(r" (\S*?):(\d+):\d+$", a.system), a.lines[0][1].rsplit(":", 1)) for a in answers
              if a.lines and not a.lines[0][1].startswith(":")]

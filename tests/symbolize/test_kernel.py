@@ -86,7 +86,7 @@ def made_up_lists():
               [a.system for a in answers])
     hidden = write("hidden", "0000000000000000 T _text\n0000000000000000 t do_it\n")
     answers, source, reason = symbolize("kernel", "[kernel.kallsyms]", [0xffffffff81001234], "-k", hidden)
-    check(not answers[0].system and "kptr_restrict" in reason and source == "", "hidden addresses are told", reason)
+    check(not answers[0].system and "kptr_restrict" in reason and source == "", "hidden kernel addresses: no name, and the reason is kptr_restrict", reason)
     for name, text in (("an empty list", ""), ("garbage", "f\0\1\2\xff\n" * 99)):
         _, _, reason = symbolize("kernel", "[kernel.kallsyms]", [1], "-k", write("bad", text))
         check(reason == "kernel symbols not available", name, reason)
@@ -96,7 +96,7 @@ def made_up_lists():
         check(p.returncode == 2 and "No such file" in p.stderr, f"{option}: a file that is named must be there", p.stderr)
         p = subprocess.run([TOOL, option, write("bad", "\1\2"), "kernel", "x"], input="1\n", text=True, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE)
-        check(p.returncode == 2 and ("no list" in p.stderr or "not an ELF" in p.stderr), f"{option}: and be what is wanted", p.stderr)
+        check(p.returncode == 2 and ("no list" in p.stderr or "not an ELF" in p.stderr), f"{option}: a file of another kind is refused", p.stderr)
     _, _, reason = symbolize("guest", "[guest.kernel.kallsyms]", [1])
     check(reason == "kernel symbols not available", "guest kernels", reason)
 

@@ -91,7 +91,7 @@ def check_walk(name, walk, data, samples, floor):
     classes = check(name, walk, samples, explain, floor)
     report(classes["none"] <= 0.01 * len(samples), f"{name}: hardly any point is beyond all unwinders", classes)
     stats = json.loads(resolve(data, "--stats=json")[1].splitlines()[-1])
-    report(stats["root"] == len(samples) - classes["none"], f"{name}: all others are told to have reached the root", stats)
+    report(stats["root"] == len(samples) - classes["none"], f"{name}: all other stacks count as having reached the root", stats)
     check_short_cuts(name, data, 0.1)  # signal frames, as there is no vDSO
     return classes
 

@@ -50,5 +50,5 @@ for name, pattern, floor in FILES:
         continue
     compare(name, path, floor)
     if name in ("libc", "python3", "libc of aarch64"):
-        compare(f"{name}, ends of functions not told", path, floor - 0.15, "-o")
+        compare(f"{name}, without the ends of functions", path, floor - 0.15, "-o")
 tap.end()

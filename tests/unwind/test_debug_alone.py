@@ -62,4 +62,4 @@ tap.check(len(after) == len(before) > 20 and all(map(is_beginning, after, before
 before, after, said = without_program("none")
 tap.check(len(after) == len(before) > 20 and all(map(is_beginning, after, before)) and not any("_start+" in f for s in after for _, f in s),
           "only .eh_frame, in the program: no caller is invented", after[:3])
-tap.check("binary not found; resolve where it was recorded, or give the files by --symfs DIR" in said, "and it is said why, and what helps", said)
+tap.check("binary not found; resolve where it was recorded, or give the files by --symfs DIR" in said, "no binary: a line says so, and what helps", said)

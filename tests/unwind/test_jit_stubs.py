@@ -185,12 +185,12 @@ def smallest_frames(at):
     record = [STACK + 0x100, BIAS + at["in_caller"]] + rest[1:]
     fp = STACK + 32  # behind leaf's return address, a word, and the stub's return address
     called = (leaf, STACK + 8, [CODE + 6, JUNK, BIAS + at["in_with_fp"]] + record)
-    check("the caller has a frame pointer", walked([called], fp=fp), [[leaf, CODE + 5, BIAS + at["in_with_fp"] - 1] + end])
+    check("a caller with a frame pointer: its frame", walked([called], fp=fp), [[leaf, CODE + 5, BIAS + at["in_with_fp"] - 1] + end])
     # one word more, or what is no return address
     moved = (leaf, STACK, [CODE + 6, JUNK] + rest)
     check("a stack that is not aligned: no frame of that size", walked([moved]), [[leaf, CODE + 5]])
     other = (leaf, STACK + 8, [CODE + 6, JUNK, BIAS + at["caller"]] + [JUNK] * 20)
-    check("no return address above it", walked([other]), [[leaf, CODE + 5]])
+    check("no return address above the frame: no caller", walked([other]), [[leaf, CODE + 5]])
     other = (leaf, STACK + 8, [CODE + 6, JUNK, CODE + 0x106] + rest)
     check("an address above it that is in JIT code, too: not believed", walked([other]), [[leaf, CODE + 5]])
 
@@ -200,14 +200,14 @@ def stale_words(at):
     rest = [BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
     end = [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
     check("on top of a stack as it is on entry: the return address", walked([(CODE, STACK + 8, rest)]), [[CODE] + end])
-    check("not as on entry: none", walked([(CODE + 0x20, STACK, rest)]), [[CODE + 0x20]])
+    check("a stack not as on entry: no caller", walked([(CODE + 0x20, STACK, rest)]), [[CODE + 0x20]])
     named = [BIAS + at["in_start"]] + [JUNK] * 20
-    check("of a call that names a compiled function: none", walked([(CODE, STACK + 8, named)]), [[CODE]])
+    check("a return address of a call to a compiled function: no caller", walked([(CODE, STACK + 8, named)]), [[CODE]])
     elsewhere = [BIAS + at["in_with_fp"]] + [JUNK] * 20
-    check("of a function whose frame is below: none", walked([(CODE, STACK + 0x48, elsewhere)], fp=STACK + 0x20), [[CODE]])
+    check("a return address of a function whose frame is below: no caller", walked([(CODE, STACK + 0x48, elsewhere)], fp=STACK + 0x20), [[CODE]])
     # JIT code that has called JIT code is none of CPython's stubs, which have the second word for a return address
     record = [JUNK, JUNK, STACK + 0x100, CODE + 6, JUNK] + rest
-    check("below JIT code that JIT code has called: none", walked([(CODE + 0x120, STACK, record)], fp=STACK + 16),
+    check("below JIT code that JIT code has called: no caller", walked([(CODE + 0x120, STACK, record)], fp=STACK + 16),
           [[CODE + 0x120, CODE + 5]])
 
 
@@ -228,12 +228,12 @@ def owners(at):
     for n in 2, 4, 30:
         walk(f"the owner of the frame pointer behind a frame of {n} words", [with_fp - 1], *[JUNK] * n, with_fp)
     walk("--no-guess ends", [], JUNK, JUNK, with_fp, options=["--no-guess"])
-    walk("that was called by an address: the record may be the code's own: ends", [], JUNK, JUNK, with_fp, by="in_caller")
+    walk("code called by an address: the record may be its own: ends", [], JUNK, JUNK, with_fp, by="in_caller")
     # by_sp's frame is of 16 bytes: it has called the code, and another has called it
     named = BIAS + at["in_named"]
     walk("a caller without a frame pointer in between", [by_sp - 1, named - 1], JUNK, JUNK, by_sp, JUNK, named, by="in_calls_named")
-    walk("which may be of a call that is over: ends", [], JUNK, JUNK, by_sp, JUNK, with_fp)
-    walk("which other JIT code has called, and may be the owner: ends", [], JUNK, JUNK, by_sp, JUNK, CODE + 6)
+    walk("a frame that may be of a call that is over: ends", [], JUNK, JUNK, by_sp, JUNK, with_fp)
+    walk("a frame that other JIT code has called, and that may be the owner: ends", [], JUNK, JUNK, by_sp, JUNK, CODE + 6)
     walk("the owner has called another function than the code, and that is not known: ends", [], JUNK, JUNK, JUNK, named, by="in_calls_named")
     walk("a word that is at no place for one: the record is the code's own", [], JUNK, with_fp, JUNK, JUNK)
 
@@ -281,8 +281,8 @@ def described_later(at):
     sample = leaf, STACK, [CODE + 0x106, STACK + 56, called, JUNK, JUNK, JUNK, BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
     n = 8 * BATCHES
     samples = n * [sample] + [lambda w: w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", path)] + n * [sample]
-    check("JIT code that is told of later", walked(samples, fp=fp), n * [untold] + n * [told])
-    check_short_cuts("JIT code that is told of later", "jit.data", 0)
+    check("JIT code whose jitdump is mapped later", walked(samples, fp=fp), n * [untold] + n * [told])
+    check_short_cuts("JIT code whose jitdump is mapped later", "jit.data", 0)
 
 
 def described_in_between(at):
@@ -295,9 +295,9 @@ def described_in_between(at):
     path = dump.write(os.path.abspath(f"jit-{PID}.dump"))
     sample = leaf, STACK, [CODE + 0x106, STACK + 56, called, JUNK, JUNK, JUNK, BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
     extra = lambda w: w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", path)  # noqa: E731
-    check("JIT code that is told of in between", walked(2 * n * [sample], extra, fp=fp),
+    check("JIT code that its jitdump loads in between", walked(2 * n * [sample], extra, fp=fp),
           n * [untold] + n * [untold[:3] + [BIAS + at["in_caller"] - 1] + untold[3:]])
-    check_short_cuts("JIT code that is told of in between", "jit.data", 0)
+    check_short_cuts("JIT code that its jitdump loads in between", "jit.data", 0)
 
 
 def of_32_bits(at):
@@ -393,15 +393,15 @@ def described_code(at):
     order = list(samples) + list(reversed(samples))
     pointers = {"that calls an interpreter with arguments": STACK + 16}
     for name in order:
-        check(f"told code: {name}", walked([samples[name][0]], extra, fp=pointers.get(name, JUNK)), [samples[name][1]])
-    check("told code: --no-guess", walked([samples["twice"][0]], extra, options=["--no-guess"]), [[leaf, called - 1]])
+        check(f"code from a jitdump: {name}", walked([samples[name][0]], extra, fp=pointers.get(name, JUNK)), [samples[name][1]])
+    check("code from a jitdump: --no-guess ends the stack", walked([samples["twice"][0]], extra, options=["--no-guess"]), [[leaf, called - 1]])
     # No frame pointer is looked at where code has a frame without one: here it would skip a caller
     skips = (leaf, STACK, [called] + frame + [STACK + 0x100, JUNK] + [STACK + 0x100] + rest)
-    check("told code: it has no frame pointer", walked([skips], extra, fp=STACK + 40), [[leaf, called - 1]])
+    check("code from a jitdump without a frame pointer: none is looked at", walked([skips], extra, fp=STACK + 40), [[leaf, called - 1]])
     # In V8's baseline code there is one, of which its own instructions do not tell
     based = CODE + 0x2000 + 15
     v8 = (leaf, STACK, [based, BIAS + at["in_caller"], STACK + 0x100] + rest)
-    check("told code: a frame that a call has made", walked([v8], extra, fp=STACK + 16), [[leaf, based - 1] + end])
+    check("code from a jitdump: a frame that a call has made", walked([v8], extra, fp=STACK + 16), [[leaf, based - 1] + end])
 
 
 def too_much_code(at):
@@ -423,7 +423,7 @@ def too_much_code(at):
     got, said = walked([(leaf, STACK, [ip] + rest) for ip in ips + ips[:1]], extra, options=["-j", "1"])
     known = [s[2:] == end for s in got]
     report([s[:2] for s in got] == [[leaf, ip - 1] for ip in ips + ips[:1]] and known == [True] * 8 + [False] * 2 + [True],
-           "told code: so much is followed, and no more", f"{known} {said}")
+           "code from a jitdump: followed up to the limit, and not beyond", f"{known} {said}")
 
 
 symbols = build() if os.uname().machine == "x86_64" and shutil.which("gcc") and shutil.which("nm") else None

@@ -305,7 +305,7 @@ def callers_without_a_frame_pointer():
     told = told.replace("    add $24,%rsp\n    ret\n", "    add $24,%rsp\n    ret\n    .cfi_endproc\n")
     for what, text in (("no CFI", ELSEWHERE), ("CFI", told)):
         n = stacks_of_assembly("elsewhere", text)
-        report(list(n) == ["taken"], f"a caller that only the stack pointer would tell, which is elsewhere, {what}", n)
+        report(list(n) == ["taken"], f"a caller that only the stack pointer leads to, and it is elsewhere, {what}", n)
 
 
 # A signal's handler has another word in the register.
