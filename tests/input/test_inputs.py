@@ -113,12 +113,12 @@ def live():
     write("ours.txt", ours)
     code, again, err = resolve("-f", "script", "--ns", "ours.txt")
     tap.check(code == 0 and again == ours and ours, "our own text, read and written again: the same bytes", err)
-    tap.check(resolve("ours.txt")[1] == resolve("p.data")[1], "and folded it is what the recording is")
+    tap.check(resolve("ours.txt")[1] == resolve("p.data")[1], "our own text folded: as the recording folded")
     code, some, err = resolve("--time", ",0.5", "ours.txt")
     tap.check(code == 2 and "passes the filters" in err, "--time before the first sample", err)
     code, sums, err = resolve("p.data", "ours.txt")
     once = folded(resolve("p.data")[1])
-    tap.check(code == 0 and folded(sums) == once + once, "a recording and a text add up", err)
+    tap.check(code == 0 and folded(sums) == once + once, "a recording and its text as two inputs: their sum", err)
     write("p.folded", resolve("p.data")[1])
     code, out, err = resolve("p.data", "p.folded", "p.data", "--event", "all")
     tap.check(code == 0 and sum(folded(out).values()) == 3 * sum(once.values()), "two recordings and folded", err)
@@ -142,23 +142,23 @@ LINES = "a b;main;f<int>;[libc.so.6] 3\na_b;main 7\na_b;main;[unknown] 1\nx 5\n"
 write("x.folded", LINES)
 code, out, err = resolve("x.folded")
 tap.check(code == 0 and folded(out) == collections.Counter({"a_b;main;f<int>;[libc.so.6]": 3, "a_b;main": 7, "a_b;main;[unknown]": 1, "x": 5}),
-          "folded: the same stacks", out.decode(), err)
+          "folded: read and written, the same stacks", out.decode(), err)
 write("y.folded", out)
 tap.check(resolve("y.folded")[1] == out, "folded: written again the same bytes")
 marked = "c;main;f_[i];g_[j];k_[k] 2\n"
 write("m.folded", marked)
-tap.check(resolve("m.folded")[1].decode() == marked, "folded: marks stay", resolve("m.folded")[1])
+tap.check(resolve("m.folded")[1].decode() == marked, "folded: marks of frames stay", resolve("m.folded")[1])
 write("two.folded", "c;main;f 10 20\nc;main;g 5 0\n")
 code, out, err = resolve("two.folded", "--event", "all")
 tap.check(folded(out) == {"base;c;main;f": 10, "base;c;main;g": 5, "new;c;main;f": 20}, "folded: two columns are two events", out, err)
 code, out, err = resolve("two.folded", "--event", "new")
-tap.check(folded(out) == {"c;main;f": 20}, "--event new", out, err)
+tap.check(folded(out) == {"c;main;f": 20}, "folded: two columns, --event new shows the second", out, err)
 write("bad.folded", "c;main 1\nthis is no number\n\n# a comment\nc;f 2\n")
 code, out, err = resolve("bad.folded")
-tap.check(code == 1 and folded(out) == {"c;main": 1, "c;f": 2} and "1 lines" in err and "line 2" in err, "folded: a line that is none is told", err)
+tap.check(code == 1 and folded(out) == {"c;main": 1, "c;f": 2} and "1 lines" in err and "line 2" in err, "folded: a line without a number is counted, the first is named", err)
 write("numbers.folded", "c;g 1.5\nc;f 18446744073709551616\nc;h 4\n")
 code, out, err = resolve("numbers.folded")
-tap.check(folded(out) == {"c;g": 1, "c;h": 4}, "folded: numbers beyond 64 bits are told, fractions are cut", out, err)
+tap.check(code == 1 and folded(out) == {"c;g": 1, "c;h": 4} and "1 lines" in err and "line 2" in err, "folded: a number beyond 64 bits is no number, fractions are cut", out, err)
 write("long.folded", "c;" + "f" * (3 << 20) + " 1\nc;g 2\n")
 code, out, err = resolve("long.folded", timeout=60)
 tap.check(code in (1, 2) and len(out) < 1 << 20, "folded: an endless line does no harm", err)
@@ -172,17 +172,17 @@ for tool, end in (("gzip", ".gz"), ("xz", ".xz"), ("zstd", ".zst")):
 big = "".join(f"c;main;f{i % 1000};g{i} {i % 7 + 1}\n" for i in range(30000))
 packed = gzip.compress(big.encode())
 code, out, err = resolve(write("cut.gz", packed[:len(packed) // 2]))
-tap.check(code == 1 and "ends early" in err and 0 < sum(folded(out).values()), "packed and cut: what was read is kept, told", err)
+tap.check(code == 1 and "ends early" in err and 0 < sum(folded(out).values()), "packed and cut: what was read is kept, a line says that it ends early", err)
 with open("x.folded", "rb") as f:
-    tap.check(resolve("-", stdin=f)[1] == resolve("x.folded")[1], "standard input")
+    tap.check(resolve("-", stdin=f)[1] == resolve("x.folded")[1], "folded from standard input: as from the file")
 p = subprocess.run(f"cat x.folded | {BIN}/resolve -", shell=True, stdout=subprocess.PIPE)
-tap.check(p.stdout == resolve("x.folded")[1], "a pipe")
+tap.check(p.stdout == resolve("x.folded")[1], "folded from a pipe: as from the file")
 tap.check(all(name in resolve("--inputs")[1].decode() for name in ("perf.data", "pprof", "script", "bpftrace", "folded")) and
-          b"flamegraph" in resolve("--formats")[1], "--inputs, --formats")
+          b"flamegraph" in resolve("--formats")[1], "--inputs and --formats list what is read and written")
 code, out, err = resolve("/etc/passwd")
-tap.check(code == 2 and err.count("\n") == 1 and "pprof" in err, "none of them: one line", err)
+tap.check(code == 2 and err.count("\n") == 1 and "pprof" in err, "a file of no known format: one line that names the formats", err)
 code, out, err = resolve("--stats", "x.folded")
-tap.check(code == 2 and "--stats" in err, "what only a recording can answer is refused", err)
+tap.check(code == 2 and "--stats" in err, "--stats of a folded file: refused", err)
 code, out, err = resolve("--comm", "x", "x.folded")
 tap.check(folded(out) == {"x": 5}, "--comm", err)
 
@@ -217,7 +217,7 @@ tap.check(code == 0 and "only the event inuse_space is shown, which is its defau
 resolve(f"{DATA}/go-heap.pb.gz", "-o", "heap.svg")
 with open("heap.svg") as f:
     svg = f.read()
-tap.check("3.8 MiB" in svg and "go-heap.pb.gz" in svg, "bytes are told as such, and what was read", svg[:1500])
+tap.check("3.8 MiB" in svg and "go-heap.pb.gz" in svg, "svg of a heap: weights in MiB, and the file's name", svg[:1500])
 code, out, err = resolve(f"{DATA}/go-heap.pb.gz", "--event", "inuse_space,inuse_objects")
 tap.check(code == 0 and {s.split(";")[0] for s in folded(out)} == {"inuse_space", "inuse_objects"}, "pprof of Go's heap: four events", err)
 
@@ -266,7 +266,7 @@ if os.path.exists("p.data"):
         tap.check(open("a.pb.gz", "rb").read() == open("b.pb.gz", "rb").read(), f"a recording's pprof {' '.join(options)}, read and written again: the same bytes")
     code, out, err = resolve("a.pb.gz", "a.pb.gz")
     once = folded(resolve("a.pb.gz")[1])
-    tap.check(folded(out) == once + once, "two of them add up", err)
+    tap.check(folded(out) == once + once, "two inputs of pprof: their sum", err)
 
 # Damage: any byte of a file changed, any end cut off.
 with gzip.open(f"{DATA}/go-cpu.pb.gz") as f:
@@ -282,7 +282,7 @@ for i in range(10, len(plain), 41):
     code, out, err = resolve(write("bad.pb", plain[:i]), timeout=20)
     if code not in (1, 2) or "Sanitizer" in err or not err:
         worst = worst or (i, code, err)
-tap.check(worst is None, "pprof, damaged: no harm; cut: told", worst)
+tap.check(worst is None, "pprof, damaged: status 0 to 2; cut: status 1 or 2 and a line", worst)
 # A sample without frames, and nothing else: there is a root, and no name.
 bare = b"\x0a\x04\x08\x01\x10\x02" + b"\x12\x03\x12\x01\x05" + b"\x32\x00" + b"\x32\x07samples" + b"\x32\x05count"
 worst = {}
