@@ -184,7 +184,7 @@ static void nothing_at_all(void **state)
 	close(fd);
 }
 
-/* /dev/full refuses every write: the error is told, the appending side goes on undisturbed. */
+/* /dev/full refuses every write: the error is returned, the appending side goes on undisturbed. */
 static void full_disk(void **state)
 {
 	int fd = open("/dev/full", O_RDWR);
@@ -335,7 +335,7 @@ static void frames(void **state)
 	close(fd);
 }
 
-/* A full queue is told, and gets empty again. */
+/* A full queue is reported, and gets empty again. */
 static void back_pressure(void **state)
 {
 	struct record_writer_options o = {

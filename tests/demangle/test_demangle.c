@@ -401,7 +401,7 @@ static void readable_names(void **unused)
 
 #ifndef SANITIZED
 
-/* Each allocation fails once: the name is as ever, or that is told. */
+/* Each allocation fails once: the name is as ever, or the caller learns of it. */
 static void out_of_memory(void **unused)
 {
 	static const char *const names[] = {"_ZN2ns1AI1BI1CIiEEE1fI1DIcEEEvT_.isra.0",

@@ -237,8 +237,8 @@ static void versions_moves_lines(void **unused)
 	}
 }
 
-/* Call frame information belongs to the function told of next, also where that moves; so does its
- * code. */
+/* Call frame information belongs to the function of the next record, also where that moves; so
+ * does its code. */
 static void unwinding_info(void **unused)
 {
 	static const char foo[] = "ffffffffffffffffffffffffffffffff";

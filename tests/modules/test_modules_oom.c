@@ -37,7 +37,7 @@ struct found {
 	size_t n_tried;
 };
 
-/* False when out of memory, and that is told to the last. */
+/* False when out of memory; then no later module is found, either. */
 static bool find_all(struct found found[N_DSOS])
 {
 	const struct modules_options opt = {.os_release = ""};

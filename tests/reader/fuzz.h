@@ -114,7 +114,7 @@ struct fuzz_how {
 	bool skip_tables;   /* nor are names, maps and sections looked at */
 };
 
-/* What is told at the end must fit what was seen. */
+/* The counters at the end must fit what was seen. */
 static inline void fuzz_stats(const struct perf_file *f, uint64_t samples, uint64_t period)
 {
 	const struct perf_file_stats *st = perf_file_stats(f);

@@ -251,7 +251,7 @@ static void shared_ids(void **state)
 	free(a);
 }
 
-/* Attrs of any size: what the writer did not know is 0, what we do not know is told. */
+/* Attrs of any size: what the writer did not know is 0, what we do not know gives a note. */
 static void attr_sizes(void **state)
 {
 	(void)state;

@@ -306,7 +306,7 @@ static void test_elders(void **state)
 	expect(m, 6, 6, "jit", 3);
 }
 
-/* Threads that had samples are told of when they have exited, once. */
+/* Threads that had samples are reported when they have exited, once. */
 static void test_reports_ends(void **state)
 {
 	struct machine *m = *state;
@@ -328,7 +328,7 @@ static void test_reports_ends(void **state)
 	end(m, 5, 5);
 	machine_take_ended(m, &ended);
 	assert_int_equal(ended.n, 0);
-	/* A late sample: it is told again when nothing can be late any more. */
+	/* A late sample: its thread is reported again when nothing can be late any more. */
 	expect(m, 5, 5, "a", 2);
 	machine_take_ended(m, &ended);
 	assert_int_equal(ended.n, 0);

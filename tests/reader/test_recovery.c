@@ -68,7 +68,7 @@ static void cut_everywhere(void **state)
 }
 
 /* Each byte of the records changed: no more than the record and its neighbour are lost, and what is
- * lost is told. */
+ * lost is counted. */
 static void every_byte_damaged(void **state)
 {
 	static const uint8_t flips[] = {0xff, 0x01, 0x80};
@@ -151,7 +151,7 @@ static void copies_in_the_last_record(void **state)
 		struct perf_file *f;
 
 		if ((left - 40) % COPY == 0)
-			continue; /* the end of a copy: it cannot be told */
+			continue; /* the end of a copy: nothing shows that more is missing */
 		sample_of_recorder(&data);
 		sample_of_recorder(&data);
 		o = as_pipe ? pipe_of(&a, 1, &data) : file_of(&a, 1, &data);
@@ -235,8 +235,8 @@ static void odd_size_before_the_cut(void **state)
 	}
 }
 
-/* simpleperf adds the values of other counters to its samples. That a recording is its own is told
- * by a section at the end of the file, which may be cut off; the header knows of it. */
+/* simpleperf adds the values of other counters to its samples. That a recording is its own is known
+ * from a section at the end of the file, which may be cut off; the header knows of it. */
 static void simpleperf_without_sections(void **state)
 {
 	struct perf_event_attr a = plain_attr();

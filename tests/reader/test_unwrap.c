@@ -91,7 +91,7 @@ static void two_members(void **state)
 	}
 }
 
-/* What could be unpacked is read, and people are told. */
+/* What could be unpacked is read, and a note says what is missing. */
 static void cut(void **state)
 {
 	(void)state;

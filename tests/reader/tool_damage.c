@@ -7,7 +7,7 @@
  * name, its cuts, its changes, and the memory that all took so far (KiB).
  *
  * Of a cut is known what it must give: every record that is whole (walk.h), no sample more than the
- * larger cut before it, and the rest is told as lost. */
+ * larger cut before it, and the rest is counted as lost. */
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -637,7 +637,7 @@ static void shares_bases(void **state)
 	end(st);
 }
 
-/* The caller of 30 is told by another sample than that of 20, and by which depends on what the
+/* The caller of 30 is known from another sample than that of 20, and by which depends on what the
  * frame of 30 has in it: what was made for one stack is not taken for the other. */
 static void shares_no_more_than_is_equal(void **state)
 {
