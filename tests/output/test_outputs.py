@@ -206,4 +206,16 @@ off = {f: (own[f], leaves[f]) for f in {**own, **leaves} if abs(own[f] - leaves[
 tap.check(rows and not off, "top: what functions themselves cost", off)
 first = json.loads(resolve("-f", "jsonl", "perf.data").stdout.splitlines()[0])
 tap.check(first["v"] == 1 and set(first) <= {"v", "t_ns", "pid", "tid", "comm", "cpu", "event", "period", "stop", "stack"}, "jsonl: its version, and no member that the manual does not have", list(first))
+
+# A pipe whose first event has no samples, of which it has recorded only the id: the columns are those of the one that has some.
+IDENTIFIER, IP, TID, TIME, CPU, CYCLES, INSTRUCTIONS = 1 << 16, 1, 2, 4, 128, 0, 1
+pipe = struct.pack("<8sQ", b"PERFILE2", 16)
+for event_id, config, has in (1, CYCLES, IDENTIFIER), (2, INSTRUCTIONS, IDENTIFIER | IP | TID | TIME | CPU):
+    attr = struct.pack("<IIQQQQQ", 0, 112, config, 1, has, 0, 0).ljust(112, b"\0")
+    pipe += struct.pack("<IHH", 64, 0, 128) + attr + struct.pack("<Q", event_id)
+pipe += struct.pack("<IHHQQIIQII", 9, 2, 48, 2, 0x401000, 71, 72, 5 * 10**9 + 6000, 3, 0)
+with open("first.pipe", "wb") as f:
+    f.write(pipe)
+line = resolve("-q", "-f", "script", "first.pipe").stdout
+tap.check(re.match(r" *:?-?\w* +72 \[003\] +5\.000006: +1 +instructions(:HG)?: +401000 ", line), "script: an event without samples does not choose the columns", line)
 tap.end()

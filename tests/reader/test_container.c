@@ -191,6 +191,30 @@ static void pipe_dialect(void **state)
 	vec_done(&body);
 }
 
+/* A header section that is not in the file is reported by its name. */
+static void section_outside(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct out o = {0}, whole;
+	struct perfdata_header h;
+	struct perf_file *f;
+
+	(void)state;
+	plain_sample(&o, 0x401000, 1, 1);
+	whole = file_of(&a, 1, &o);
+	memcpy(&h, whole.v, sizeof h);
+	h.features[0] |= 1 << FEATURE_EVENT_DESC;
+	memcpy(whole.v, &h, sizeof h);
+	u64(&whole, 1 << 20);
+	u64(&whole, 100);
+	f = open_bytes(whole);
+	assert_int_equal(drain(f), 1);
+	assert_true(perf_file_stats(f)->damaged);
+	assert_int_equal(perf_file_note_count(f), 1);
+	assert_non_null(strstr(perf_file_note(f, 0), "header section 12 (EVENT_DESC)"));
+	perf_file_close(f);
+}
+
 /* `cat a.pipe b.pipe`: the second has events of its own. */
 static void two_pipes(void **state)
 {
@@ -319,10 +343,15 @@ static void sections_on_each_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(auxtrace_payload), cmocka_unit_test(auxtrace_too_large),
-		cmocka_unit_test(hybrid_names),	    cmocka_unit_test(pipe_dialect),
-		cmocka_unit_test(two_pipes),	    cmocka_unit_test(shared_ids),
-		cmocka_unit_test(attr_sizes),	    cmocka_unit_test(sections_on_each_other),
+		cmocka_unit_test(auxtrace_payload),
+		cmocka_unit_test(auxtrace_too_large),
+		cmocka_unit_test(hybrid_names),
+		cmocka_unit_test(pipe_dialect),
+		cmocka_unit_test(two_pipes),
+		cmocka_unit_test(section_outside),
+		cmocka_unit_test(shared_ids),
+		cmocka_unit_test(attr_sizes),
+		cmocka_unit_test(sections_on_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,6 +160,37 @@ static void compressed_damage(void **state)
 	vec_done(&packed);
 }
 
+/* Offsets within decompressed data say that they are: no byte of the file is there. */
+static void damage_inside(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct out plain = {0}, packed = {0}, o = {0};
+	const uint16_t no_size = 3;
+	struct perf_file *f;
+	size_t r = 0;
+
+	(void)state;
+	for (size_t i = 1; i <= 20; i++) {
+		plain_sample(&plain, 0x401000, 1, i);
+		if (i == 10)
+			r = plain.n;
+	}
+	memcpy(plain.v + r + 6, &no_size, sizeof no_size);
+	assert_int_equal(vec_reserve(&packed, ZSTD_compressBound(plain.n)), 0);
+	packed.n = ZSTD_compress(packed.v, packed.cap, plain.v, plain.n, 1);
+	r = rec(&o, RECORD_COMPRESSED, 0);
+	bytes(&o, packed.v, packed.n);
+	end(&o, r);
+	f = open_bytes(file_of(&a, 1, &o));
+	assert_in_range(drain(f), 10, 19);
+	assert_true(perf_file_stats(f)->damaged);
+	assert_int_equal(perf_file_note_count(f), 1);
+	assert_non_null(strstr(perf_file_note(f, 0), " of the decompressed data"));
+	perf_file_close(f);
+	vec_done(&plain);
+	vec_done(&packed);
+}
+
 /* The payload of AUXTRACE stands behind the record, outside of its size, also in compressed data.
  * It is made to look like samples, which must not be taken for some. Cut off, it costs only itself.
  */
@@ -259,8 +290,11 @@ static void endless_zeros(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(compressed),	     cmocka_unit_test(compressed2_overflow),
-		cmocka_unit_test(compressed_damage), cmocka_unit_test(payload_in_compressed),
+		cmocka_unit_test(compressed),
+		cmocka_unit_test(compressed2_overflow),
+		cmocka_unit_test(compressed_damage),
+		cmocka_unit_test(damage_inside),
+		cmocka_unit_test(payload_in_compressed),
 		cmocka_unit_test(endless_zeros),
 	};
 
