@@ -1,39 +1,40 @@
-/* fallback.c - the caller of code without call frame information: the return address at the stack
- * pointer, the link register, the frame pointer. Each is believed only when it fits. */
+/* fallback.c - finds the caller of code without call frame information: from the return address at
+ * the stack pointer, the link register, or the frame pointer. Each is used only if it passes
+ * checks. */
 #include <string.h>
 
 #include "unwind/return_check.h"
 
-/* How far back return_before() looks. Functions without a call or a return in so much code are
- * rare, and most are loops of cryptography, which make no calls. */
+/* How far back return_before() looks. Functions with so much code without a call or a return are
+ * rare; most are loops of cryptography, which make no calls. */
 #define LOOK_BACK_BYTES 4096
 
-/* How many words above sp are looked at for the return address to a root. musl's first functions
+/* How many words above sp are searched for the return address to a root. musl's first functions
  * save up to five registers. */
 #define ROOT_WORDS 16
 
-/* How long these functions are. i386's leave words between their callees' frames, where return
- * addresses of calls that are over remain. */
+/* Maximum size of these functions. Those of i386 leave words between their callees' frames, where
+ * stale return addresses remain. */
 #define ROOT_CODE_BYTES 128
 
-/* How far from its start known code is recognised. */
+/* How far from its start code is recognized by its bytes. */
 #define KNOWN_CODE_BYTES 64
 
-/* Where no code can be on x86-64: below what may be mapped (vm.mmap_min_addr) and outside of user
- * space. A rule that leads there is wrong, as LuaJIT's, which says the same of all of a function
- * with five pushes. */
+/* Where no code can be on x86-64: below the lowest address that may be mapped (vm.mmap_min_addr),
+ * and outside of user space. A rule that leads there is wrong. LuaJIT has one: a single row for all
+ * of a function with five pushes. */
 #define CODE_MIN	     65536
 #define CODE_BITS	     47
 #define LEADS_NOWHERE_PUSHES 5
 
-/* The shortest return, with a prefix (x86). */
+/* Bytes that arch.is_return() needs: a prefix and the opcode (x86). */
 #define RETURN_BYTES 2
 
-/* Code of a JIT compiler leaves return addresses of calls that are over in its frames. Can the one
- * at `sp` be of the call that led to such code? Not if that call names a compiled function; nor if
- * a compiled function has called it with the stack not aligned (psABI AMD64 3.2.2), or has its
- * frame elsewhere. What has no call frame information may do as it likes: V8's builtins jump to
- * where their callers have not called. */
+/* Code of a JIT compiler leaves stale return addresses in its frames. Returns true if the one at
+ * `sp` can be of the call that led to such code. Not so if that call names a compiled function; nor
+ * if it is in a compiled function and the stack is not aligned (psABI AMD64 3.2.2), or that
+ * function's frame is elsewhere. Code without call frame information has no such rules: V8's
+ * builtins jump on to code that their callers did not call. */
 static bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t sp, uint64_t ra)
 {
 	struct rule_entry own;
@@ -48,14 +49,14 @@ static bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t
 	return !target || walk_rule(w, target, &own)->rule.kind >= RULE_NO_CFI;
 }
 
-/* Is it code without a file? */
+/* True for code without a file. */
 static bool is_jit(const struct map *map)
 {
 	return map && map->dso->kind == DSO_ANON;
 }
 
-/* By how much sp is lower than on entry, in code that is known by its bytes; -1: in other code,
- * which is remembered. */
+/* By how many bytes sp is lower than on entry, in code that is recognized by its bytes; -1: other
+ * code, which is noted in the cached rule. */
 static int known_frame_size(struct walk *w, const struct cursor *c, const struct map *map)
 {
 	size_t n = 2 * KNOWN_CODE_BYTES;
@@ -91,7 +92,7 @@ static bool known_frame_step(struct walk *w, struct cursor *c, const struct map 
 	return true;
 }
 
-/* Is the instruction at ip one that takes the return address from the stack pointer? */
+/* True if the instruction at `ip` is a return. */
 static bool is_at_return(struct walk *w, const struct map *map, uint64_t ip)
 {
 	size_t n = RETURN_BYTES;
@@ -101,7 +102,7 @@ static bool is_at_return(struct walk *w, const struct map *map, uint64_t ip)
 	return end && n == RETURN_BYTES && w->arch->is_return && w->arch->is_return(end - n, n);
 }
 
-/* On entry to a function, and in one without a frame but for some words that it has pushed. */
+/* For the entry of a function, and for functions that have pushed at most `untold_pushes` words. */
 static bool stack_top_step(struct walk *w, struct cursor *c, const struct map *map, uint64_t sp,
 			   unsigned untold_pushes)
 {
@@ -126,8 +127,9 @@ static bool stack_top_step(struct walk *w, struct cursor *c, const struct map *m
 	return false;
 }
 
-/* How many words the sample's own function may have pushed that its rule does not count, if the
- * rule led to `ip`, where no code is; -1: it may be right, and only the mapping is not known. */
+/* The rule of the sample's own frame led to `ip`, where there is no code. Returns how many words
+ * the function may have pushed that its rule does not count; -1: the rule may be right, and only
+ * the mapping is not known. */
 static int wrong_by_words(struct walk *w, uint64_t ip)
 {
 	if (is_at_return(w, w->frames->map, w->frames->ip))
@@ -137,8 +139,8 @@ static int wrong_by_words(struct walk *w, uint64_t ip)
 	return w->arch->untold_pushes ? w->arch->untold_pushes : -1;
 }
 
-/* The rule of the sample's own frame led to where no code is. Takes back the frame that leads
- * nowhere. */
+/* Tries the sample's own frame again after its rule led to an address without code. Removes the
+ * frame at that address. */
 static bool first_frame_again(struct walk *w, struct cursor *c)
 {
 	int words = w->next - w->frames == 2 ? wrong_by_words(w, c->ip) : -1;
@@ -165,7 +167,8 @@ enum unwind_stop fallback_first_end(struct walk *w, struct cursor *c)
 	return WALK_ON;
 }
 
-/* What the code says of the return address, which may be `ra`. */
+/* What the code before `ip` says about the place of the return address. `ra`: the candidate in the
+ * link register. */
 static struct arch_return return_place(struct walk *w, const struct map *map, uint64_t ip,
 				       uint64_t ra)
 {
@@ -185,19 +188,19 @@ static struct arch_return return_place(struct walk *w, const struct map *map, ui
 	return w->arch->return_before(&code);
 }
 
-/* In functions that make no calls or have not made one, and in the stubs of a .plt. */
+/* For functions that have not made a call, and for the stubs of a .plt. */
 static bool link_register_step(struct walk *w, struct cursor *c, const struct map *map)
 {
 	uint64_t ra = c->lr & w->code_mask, saved;
 	struct arch_return place;
 
-	/* The sigreturn that a handler returns to is behind no call. */
+	/* No call precedes the sigreturn that a signal handler returns to. */
 	if (!c->lr_known || return_check(w, ra) == RETURN_NONE)
 		return false;
 	place = return_place(w, map, c->ip, ra);
 	if (place.at == ARCH_RETURN_IN_FRAME)
 		return false;
-	/* Saved and not overwritten: one return address, not two. */
+	/* The link register equals the saved return address: one caller, not two. */
 	if (place.at == ARCH_RETURN_ANYWHERE && c->fp_known &&
 	    walk_word(w, c->fp + w->arch->word_bytes, w->arch->word_bytes, &saved) &&
 	    saved == c->lr)
@@ -208,8 +211,9 @@ static bool link_register_step(struct walk *w, struct cursor *c, const struct ma
 	return true;
 }
 
-/* The first C function of musl's programs is jumped to with 0 in the link register and the frame
- * pointer on aarch64, and saves them at its stack pointer. `fp`: what it has saved. */
+/* On aarch64, the first C function of musl's programs is entered by a jump with 0 in the link
+ * register and the frame pointer, and saves both at its stack pointer. `fp`: the saved frame
+ * pointer. */
 static bool is_last_record(const struct walk *w, const struct cursor *c, uint64_t fp)
 {
 	return w->arch->ra != w->arch->pc && c->is_return_address && c->sp_known &&
@@ -236,13 +240,14 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c, con
 		return stop == UNWIND_STOP_TRUNCATED_STACK ? stop : otherwise;
 	}
 	ra &= w->code_mask;
-	/* The end of a chain, where there is one. */
+	/* The end of a chain of frame pointers, if this is one. */
 	if (!ra)
 		return c->how == FRAME_FRAME_POINTER || is_last_record(w, c, fp) ? UNWIND_STOP_END
 										 : otherwise;
 	if (return_check(w, ra) == RETURN_NONE || calls_another(w, map, c->ip, ra))
 		return otherwise;
-	/* Not so where a function puts its frame record: then the caller's frame is above it. */
+	/* With a link register the place of the frame record in the frame varies: it does not show
+	 * where the caller's frame begins. */
 	c->sp = is_jit(map) ? jit_caller_sp(w, c, ra) : c->fp + 2 * word;
 	c->ip = ra;
 	c->sp_known = w->arch->ra == w->arch->pc;
@@ -251,8 +256,8 @@ static enum unwind_stop frame_pointer_step(struct walk *w, struct cursor *c, con
 	return WALK_ON;
 }
 
-/* The first C function of a program or thread has no call frame information in musl, which
- * distributions build without; the return address that leads to the root is not far from it. */
+/* In musl, which distributions build without call frame information, the first C function of a
+ * program or thread has none. The return address to the root is not far above its stack pointer. */
 static bool near_root_step(struct walk *w, struct cursor *c)
 {
 	struct rule_entry own;
@@ -272,8 +277,8 @@ static bool near_root_step(struct walk *w, struct cursor *c)
 			continue;
 		kind = walk_rule(w, ra - 1, &own)->rule.kind;
 		if (rule_is_missing(kind) && c->ip - ra <= ROOT_CODE_BYTES)
-			continue; /* a call that this function made before */
-		/* Not past another caller. */
+			continue; /* stale, of an earlier call by this function */
+		/* Do not skip another caller. */
 		if (kind != RULE_END)
 			return false;
 		c->ip = ra;
@@ -284,8 +289,8 @@ static bool near_root_step(struct walk *w, struct cursor *c)
 	return false;
 }
 
-/* Can it be between the two instructions that change the stack pointer? There may be endbr64 before
- * them. */
+/* True if the pc can be between the two instructions that change the stack pointer. There may be an
+ * endbr64 before them. */
 static bool is_in_stub(const struct cursor *c)
 {
 	unsigned at = c->ip % 16, first = c->is_return_address ? 6 : 4;
@@ -293,7 +298,7 @@ static bool is_in_stub(const struct cursor *c)
 	return (at >= first && at <= 6) || (at >= first + 4 && at <= 10);
 }
 
-/* Does the file of what `ra` returns to have the bytes of such stubs? */
+/* True if the file that `ra` returns to contains the bytes of such stubs. */
 static bool has_stub(struct walk *w, uint64_t ra)
 {
 	const struct map *map = address_space_find(w->s->space, ra - 1);
@@ -304,10 +309,10 @@ static bool has_stub(struct walk *w, uint64_t ra)
 	return cm && cfi_module_has_stub(cm);
 }
 
-/* The stub that CPython makes for every function (Python/asm_trampoline.S): `sub $8, %rsp; call
- * *%rcx; add $8, %rsp; ret`, at multiples of 16. Of its bytes and rules a perf map has nothing,
- * but they are copied from the interpreter, which is its caller, and has to have them. The stub has
- * called into a file, too. */
+/* The stub that CPython generates for every function (Python/asm_trampoline.S): `sub $8, %rsp; call
+ * *%rcx; add $8, %rsp; ret`, aligned to 16 bytes. A perf map has neither its bytes nor its rules.
+ * But the bytes are copied from the interpreter, which is the stub's caller, so they must be in
+ * that file. Also, the stub has called code of a file. */
 static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct map *map)
 {
 	bool called_jit = c->is_return_address && is_jit(w->next[-2].map);
@@ -325,9 +330,9 @@ static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct m
 	return true;
 }
 
-/* Does the caller of such a stub keep a frame pointer? Then they go on from the caller's frame,
- * past the caller itself. Nothing is risked by putting that back, because its rule says that it is
- * the owner of the frame pointer. */
+/* True if the stub's caller has a frame pointer. Then the frame pointer would lead past this
+ * caller, to its own caller. Adding it is safe: its rule says that it is the owner of the frame
+ * pointer. */
 static bool is_owner(struct walk *w, const struct cursor *c, const struct cursor *caller)
 {
 	struct rule_entry own;
@@ -337,7 +342,7 @@ static bool is_owner(struct walk *w, const struct cursor *c, const struct cursor
 	       r->cfa_off == 2 * w->arch->word_bytes;
 }
 
-/* By how much sp is lower than on entry, in a stub of a .plt. */
+/* By how many bytes sp is lower than on entry, in a stub of a .plt. */
 static uint64_t stub_pushed_bytes(struct walk *w, const struct cursor *c, const struct map *map)
 {
 	uint8_t bytes[2 * ARCH_STUB_BYTES] = {0};
@@ -345,7 +350,7 @@ static uint64_t stub_pushed_bytes(struct walk *w, const struct cursor *c, const 
 	const uint8_t *code;
 	uint64_t vaddr;
 
-	/* Code may begin, or end, a few bytes from here. */
+	/* The code may begin or end a few bytes from here. */
 	for (; after; after--) {
 		n = ARCH_STUB_BYTES + after;
 		code = code_before(w, map, c->ip + after, &n, &vaddr);
@@ -358,8 +363,8 @@ static uint64_t stub_pushed_bytes(struct walk *w, const struct cursor *c, const 
 	return 0;
 }
 
-/* Where a frame may be that nothing tells of, a return address at the stack pointer may be one of a
- * call that is over. */
+/* If the code may have a frame of unknown size, a return address at the stack pointer may be
+ * stale. */
 static bool innermost_step(struct walk *w, struct cursor *c, const struct map *map,
 			   enum unwind_stop stop)
 {
@@ -376,7 +381,7 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	bool innermost = !c->is_return_address, has_fp = true;
 	struct cursor caller = *c;
 
-	/* A return address that leads nowhere is not followed by a guess. */
+	/* Do not guess the caller of a return address that is in no mapping. */
 	if (stop == UNWIND_STOP_NO_MAP && !innermost)
 		return first_frame_again(w, c) ? WALK_ON : stop;
 	if (stop == UNWIND_STOP_NO_CFI && known_frame_step(w, c, map))
@@ -411,7 +416,7 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	return stop;
 }
 
-/* Has the system call returned to who did not make it? */
+/* True if the system call returned in the new task, not in the one that made it. */
 static bool is_new_task(const struct walk *w, const struct cursor *c)
 {
 	uint64_t result;

@@ -1,14 +1,15 @@
-/* fallback_cached.c - frames without call frame information at addresses that the fallback has
- * met before.
+/* fallback_cached.c - frames without call frame information, at addresses that the fallback has met
+ * before.
  *
- * Most of what the fallback asks depends on the address alone. That is remembered in the cached
- * rule, so that such a frame costs little more than one with a rule. What is found is what
- * fallback_step() finds; where anything is unusual, nothing is, and it has to look again. */
+ * Most conditions that the fallback checks depend on the address alone. Their result is kept in the
+ * cached rule, so that such a frame costs little more than one with a rule. The result is the same
+ * as that of fallback_step(); in any unusual case nothing is decided here, and fallback_step() runs
+ * again. */
 #include "unwind/return_check.h"
 
-enum { WORD = 8 }; /* of the processors that this is for */
+enum { WORD = 8 }; /* word size in bytes; other processors do not use this */
 
-/* Can the hot loop go by it? */
+/* True if the hot loop can use such rules. */
 static bool is_for_loop(const struct walk *w)
 {
 	return w->arch->ra == w->arch->pc;
@@ -33,8 +34,8 @@ void fallback_note_jit(struct walk *w, uint64_t lookup_ip)
 	r->how = FRAME_FRAME_POINTER;
 }
 
-/* As a rule for the hot loop, if it is one: with a frame pointer in the caller, and where it
- * matters, in this frame. */
+/* Stores the frame as a rule for the hot loop. Returns false if that is not possible: the caller's
+ * frame pointer must be known, and this frame's if the CFA depends on it. */
 static bool note_for_loop(struct rule *r, const struct code_frame *f)
 {
 	bool by_fp = f->fp_holds == CODE_FP_FRAME, has_sp = f->sp >= 0;
@@ -57,7 +58,7 @@ void fallback_note_code(struct walk *w, uint64_t lookup_ip, const struct code_fr
 	struct rule_entry own;
 	struct rule *r = &walk_rule(w, lookup_ip, &own)->rule;
 
-	/* Functions that are known by their bytes come first. */
+	/* arch.known_frame() takes precedence. */
 	if (r->kind != RULE_NO_CFI || (w->arch->known_frame && !(r->flags & RULE_UNKNOWN_CODE)))
 		return;
 	if (f->ra_lost || f->is_realigned || !f->saved_ra || f->saved_ra > INT16_MAX ||
@@ -82,7 +83,7 @@ static bool arrive(struct cursor *c, uint64_t ra, enum frame_how how)
 	return true;
 }
 
-/* May it be what smallest_frame_step() of fallback.c is for? */
+/* True if smallest_frame_step() of fallback.c may apply. */
 static bool may_be_smallest_frame(const struct walk *w)
 {
 	const struct map *called = w->next[-2].map;
@@ -112,7 +113,7 @@ static bool jit_again(struct walk *w)
 	return arrive(c, ra, FRAME_FRAME_POINTER);
 }
 
-/* By both registers, where both are known: see cfa_of() of code_step.c. */
+/* The CFA from both registers if both are known: see cfa_of() of code_step.c. */
 static bool cfa_find(const struct cursor *c, const struct rule *r, uint64_t *cfa)
 {
 	uint64_t by_sp = c->sp + (uint64_t)(int64_t)r->cfa_add;
@@ -137,7 +138,7 @@ static bool code_again(struct walk *w, const struct rule *r)
 	if (r->how != CODE_FP_CALLER)
 		fp_known = r->fp_off && walk_word(w, cfa + (uint64_t)(int64_t)r->fp_off, WORD, &fp);
 	ra &= w->code_mask;
-	if (return_check(w, ra) == RETURN_NONE) /* the rule may be elsewhere from here on */
+	if (return_check(w, ra) == RETURN_NONE) /* from here on *r may be another rule */
 		return false;
 	c->sp = cfa;
 	c->sp_known = true;

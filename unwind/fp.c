@@ -1,6 +1,6 @@
 /* fp.c - frame pointers in the stack copy: every frame record is {caller's frame pointer, return
- * address} (psABI AMD64 3.2.2, AAPCS64 6.4.6). Right for code that keeps them; skips the caller of
- * a function interrupted before it has set its own up. */
+ * address} (psABI AMD64 3.2.2, AAPCS64 6.4.6). Correct for code that keeps frame pointers, except
+ * that the caller is skipped if a function was interrupted before it had set up its own. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -47,7 +47,8 @@ static enum unwind_stop fp_run(void *state, const struct perf_sample *s, struct 
 		return UNWIND_STOP_NO_REGS;
 	for (;;) {
 		f.map = address_space_find(s->space, frame_lookup_ip(&f));
-		/* The sample's own address is a fact; a return address outside of code is none. */
+		/* The sample's own address is certain. A return address outside of code is not
+		 * one. */
 		if (f.is_return_address && (!f.map || !(f.map->prot & PROT_EXEC)))
 			return UNWIND_STOP_NO_MAP;
 		if (sink->n == sink->max)

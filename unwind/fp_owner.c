@@ -1,24 +1,23 @@
-/* fp_owner.c - whose is the frame record that the frame pointer leads to?
+/* fp_owner.c - which frame does the frame record at the frame pointer belong to?
  *
- * Code that keeps no frame pointer leaves the register to its callers: the record is then that of
- * the nearest caller that keeps one, and a walk that goes on from the record leaves this caller out
- * (psABI AMD64 3.2.1: rbp belongs to the caller). Where it is unknown which kind of code it is, the
- * words up to the record do: that caller has left its return address among them, and its call frame
- * information says that its frame begins behind this very record. A return address of a call that
- * is over may say so, too; but the machine code of its function shows how far below the record the
- * stack pointer was at the call, and so at which place of the stack the word must be.
- */
+ * Code that keeps no frame pointer leaves the register to its callers (psABI AMD64 3.2.1: rbp
+ * belongs to the caller). The record is then that of the nearest caller that keeps one, and a walk
+ * that continues from the record skips this caller. Where it is not known which kind of code it is,
+ * the words up to the record show it: that caller has left its return address among them, and its
+ * call frame information says that its CFA is just above this very record. A stale return address
+ * may seem to show the same. But the machine code of its function shows how far below the record
+ * the stack pointer was at the call, and so at which stack address the word must be. */
 #include <sys/mman.h>
 
 #include "unwind/return_check.h"
 
-/* How far from the stack pointer the record is, at most, where other words are looked at. */
+/* Maximum distance of the record from the stack pointer, in words, that is searched. */
 #define WORDS_MAX 4096
 
-/* How many callers there are at most between such code and the owner. */
+/* Maximum number of callers between such code and the owner. */
 #define CALLERS_MAX 16
 
-/* Parts of the address space that have a bit of the filter. */
+/* log2 of the size of the parts of the address space that the filter tells apart. */
 #define FILTER_SHIFT 20
 
 static unsigned filter_bit(uint64_t addr)
@@ -40,8 +39,8 @@ static bool is_named(const struct map *m, const char *name)
 	return slash && !strcmp(slash + 1, name);
 }
 
-/* Which words can be addresses in code of files: a bit for each part of the address space. Nearly
- * all words of a frame are none. */
+/* The filter for words that can be addresses in code of files: one bit for each part of the address
+ * space. Nearly all words of a frame are not such addresses. */
 static const struct code_filter *code_filter(struct walk *w)
 {
 	struct code_filter *f = &w->worker->code_filter;
@@ -71,7 +70,7 @@ static const struct code_filter *code_filter(struct walk *w)
 	return f;
 }
 
-/* The frame of what `ra` returns to, by its machine code. NULL: not known. */
+/* The frame of the function that `ra` returns to, by its machine code. NULL: not known. */
 static const struct code_frame *code_frame_at(struct walk *w, uint64_t ra)
 {
 	struct known_frame *k = &w->worker->frames[hash_u64(ra) % FRAMES_KNOWN];
@@ -110,7 +109,8 @@ enum fp_owner fp_owner_by_code(struct walk *w, const struct cursor *c, uint64_t 
 	return f ? owner_of(w, c, f, at) : FP_OWNER_UNKNOWN;
 }
 
-/* Does the call before `ra` lead to the function that `ip` is in, as far as it says where to? */
+/* True if the call before `ra` leads to the function that contains `ip`, or does not say where it
+ * leads. */
 static bool may_have_called(struct walk *w, uint64_t ra, uint64_t ip)
 {
 	uint64_t target = called_function(w, ra), vaddr, at;
@@ -128,8 +128,9 @@ static bool may_have_called(struct walk *w, uint64_t ra, uint64_t ip)
 	return cm && cfi_module_code_frame(cm, vaddr, &fn, &f) && at == fn.start;
 }
 
-/* One step outwards from the return address `ra` at *at, by call frame information or by machine
- * code. FP_OWNER_SELF and *at: go on there; or what is known. */
+/* One step from the return address `ra` at stack address *at to its caller, by call frame
+ * information or machine code. If *on is set on return, continue at the new *at; else the result
+ * says what is known. */
 static enum fp_owner step_out(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t *at,
 			      bool *on)
 {
@@ -153,7 +154,7 @@ static enum fp_owner step_out(struct walk *w, const struct cursor *c, uint64_t r
 		cfa += (uint32_t)f->sp;
 	} else if (r.kind == RULE_SP) {
 		cfa += (uint64_t)(int64_t)r.cfa_off;
-		/* Saved, but not as one that frames are found by, unless in Go. */
+		/* It saves fp, but not as part of a frame record; Go's functions do. */
 		if (r.fp_off && r.how != FRAME_GO_TABLE)
 			return FP_OWNER_SELF;
 		if (r.fp_off)
@@ -168,9 +169,10 @@ static enum fp_owner step_out(struct walk *w, const struct cursor *c, uint64_t r
 	return FP_OWNER_SELF;
 }
 
-/* Follows frames from a return address at `at` on, as long as these leave the frame pointer alone,
- * to the owner of the record at c->fp, and to what *owner_ip is in then. FP_OWNER_SELF: they do not
- * lead there. FP_OWNER_UNKNOWN: code without a file has called them, and may be that owner. */
+/* Follows callers from the return address `ra` at `at`, as long as they do not use the frame
+ * pointer, to the owner of the record at c->fp, and sets *owner_ip to an address in that owner.
+ * FP_OWNER_SELF: they do not lead there. FP_OWNER_UNKNOWN: their caller is code without a file,
+ * which may be the owner. */
 static enum fp_owner follow(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at,
 			    uint64_t *owner_ip)
 {
@@ -190,8 +192,9 @@ static enum fp_owner follow(struct walk *w, const struct cursor *c, uint64_t ra,
 	return steps && return_check(w, ra) == RETURN_MAP ? FP_OWNER_UNKNOWN : FP_OWNER_SELF;
 }
 
-/* Can the call before `ra` have led to the code at `ip`, in `map`? Not if it names a function with
- * call frame information, which that code has not; nor, in a file, another function. */
+/* True if the call before `ra` can have led to the code at `ip`, in `map`. Not so if it names a
+ * function with call frame information, which that code does not have; nor, for code of a file, if
+ * it names another function. */
 static bool may_lead_to(struct walk *w, uint64_t ra, const struct map *map, uint64_t ip)
 {
 	uint64_t target = called_function(w, ra);
@@ -204,9 +207,9 @@ static bool may_lead_to(struct walk *w, uint64_t ra, const struct map *map, uint
 	return walk_rule(w, target, &own)->rule.kind >= RULE_NO_CFI;
 }
 
-/* Does the record's return address follow a call that names the function at `ip`? Without that, the
- * record may be the code's own, and the function one that was called before from there: then it has
- * had its record at the same place. */
+/* True if the record's return address follows a call that names the function at `ip`. Otherwise the
+ * record may be the code's own, and the function one that it called earlier and that had its record
+ * at the same place. */
 static bool record_is_of(struct walk *w, const struct cursor *c, uint64_t ip)
 {
 	uint64_t ra;
@@ -218,8 +221,8 @@ static bool record_is_of(struct walk *w, const struct cursor *c, uint64_t ip)
 	       may_have_called(w, ra, ip);
 }
 
-/* Is it code of a file, and the record leads to code without one? JIT compilers call their builtins
- * so, which keep frame pointers: V8's are in libnode. */
+/* True if the code is in a file, and the record leads to code without a file. JIT compilers call
+ * their builtins in this way, and these keep frame pointers: V8's are in libnode. */
 static bool is_called_by_jit(struct walk *w, const struct cursor *c, const struct map *map)
 {
 	uint64_t ra;
@@ -229,7 +232,7 @@ static bool is_called_by_jit(struct walk *w, const struct cursor *c, const struc
 	       return_check(w, ra & w->code_mask) == RETURN_MAP;
 }
 
-/* The words up to the record, of callers in files. */
+/* Searches the words up to the record for callers in files. */
 static enum fp_owner find_in_files(struct walk *w, const struct cursor *c, const struct map *map,
 				   const struct code_filter *filter, struct cursor *caller)
 {
@@ -256,7 +259,7 @@ static enum fp_owner find_in_files(struct walk *w, const struct cursor *c, const
 		caller->sp = at + word;
 		caller->how = FRAME_FP_OWNER;
 	}
-	/* Of two, one is of a call that is over. */
+	/* Of two candidates one is stale. */
 	if (n_found == 1 && !n_unsure && record_is_of(w, c, owner_ip))
 		return FP_OWNER_CALLER;
 	return (n_owners || n_unsure) && !is_called_by_jit(w, c, map) ? FP_OWNER_UNKNOWN
@@ -270,7 +273,7 @@ enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct
 	const struct code_filter *filter;
 	enum fp_owner owner;
 
-	/* With a link register callers keep their own where they like. */
+	/* With a link register, functions save the caller's registers at varying places. */
 	if (w->arch->ra != w->arch->pc || !w->arch->code_step || !c->fp_known || !c->sp_known ||
 	    c->fp % word || c->sp % word || c->fp <= c->sp)
 		return FP_OWNER_SELF;

@@ -1,14 +1,14 @@
-/* go_step.c - Go's runtime changes stacks: goroutines have their own, C code and the scheduler run
+/* go_step.c - Go's runtime switches stacks: goroutines have their own, C code and the scheduler run
  * on the thread's, signal handlers on a third (runtime/asm_amd64.s, runtime/HACKING.md).
  *
- * What systemstack(), mcall() and asmcgocall() have called has its callers on another stack, of
- * which the sample has nothing, unless it lies in the copy, too. The other way, from C code back to
- * a goroutine, cgocallback() puts there what it returns to, so that its callers on that stack
- * follow. */
+ * Functions called by systemstack(), mcall() and asmcgocall() have their callers on another stack,
+ * which was not copied unless it lies in the copied range, too. In the other direction, from C code
+ * back to a goroutine, cgocallback() stores the pc at which the goroutine left its stack as its own
+ * return address, so that the callers on that stack follow. */
 #include "unwind/return_check.h"
 
-/* What the machine code shows: it has not changed the stack pointer yet, or does not, because it is
- * on the thread's stack already. */
+/* By machine code, for a function that has not switched the stack yet, or does not switch because
+ * it is already on the thread's stack. */
 static bool step_by_code(struct walk *w, struct cursor *c, const struct map *map)
 {
 	struct cfi_module *cm;
@@ -41,7 +41,7 @@ static enum unwind_stop switch_step(struct walk *w, struct cursor *c, const stru
 	return WALK_ON;
 }
 
-/* Is it in a function of Go? */
+/* True if `ip` is in a Go function. */
 static bool is_go(struct walk *w, uint64_t ip)
 {
 	const struct map *map = address_space_find(w->s->space, ip);
@@ -51,8 +51,8 @@ static bool is_go(struct walk *w, uint64_t ip)
 	return cm && cfi_module_has_go(cm, vaddr);
 }
 
-/* The function that a thread begins with. Of a thread that runtime/cgo has made it is not: C code
- * has called it. Nor of the first thread. */
+/* For the function that a thread starts with. In a thread made by runtime/cgo it is not the
+ * outermost: C code has called it. Nor is it in the first thread. */
 static enum unwind_stop thread_step(struct walk *w, struct cursor *c)
 {
 	const unsigned word = w->arch->word_bytes;
@@ -70,8 +70,8 @@ static enum unwind_stop thread_step(struct walk *w, struct cursor *c)
 	return WALK_ON;
 }
 
-/* The goroutine of a thread that C code has made has nothing but the call: its callers are C code,
- * on the thread's stack. */
+/* The goroutine of a thread that C code created contains only the call; its callers are C code, on
+ * the thread's stack. */
 static enum unwind_stop callback_step(struct walk *w, struct cursor *c)
 {
 	const unsigned word = w->arch->word_bytes;

@@ -1,10 +1,10 @@
-/* jit_code.c - the step by the machine code of a function that has no file: a jitdump tells the
- * bytes.
+/* jit_code.c - the step by the machine code of a function without a file, whose bytes a jitdump
+ * has.
  *
- * HotSpot's compilers keep no frame pointers and write no call frame information, but all places of
- * a method have one frame. Other code of JIT compilers is not like that (interpreters, stubs with
- * many entries): only what direct jumps from the start lead to is believed, and a return address
- * only behind a call. */
+ * HotSpot's compilers keep no frame pointers and write no call frame information, but every place
+ * of a method has one frame. Other code of JIT compilers is different (interpreters, stubs with
+ * many entries): so only code that direct jumps from the start reach is used, and a return address
+ * only after a call. */
 
 #include "unwind/return_check.h"
 #include "unwind/walk.h"
@@ -13,8 +13,8 @@
  * stack. */
 #define ARGUMENT_BYTES_MAX (2 * 255 * 8 + 16)
 
-/* Of all functions that were followed: a row for every byte would take 28 times the jitdump.
- * HotSpot's compilers make some ten for a method. */
+/* Maximum number of rows of all functions together: one row per byte of code would take 28 times
+ * the memory of the jitdump. HotSpot's methods have about ten rows. */
 #define ROWS_MAX (2u << 20)
 
 void jit_code_done(struct jit_code *j)
@@ -27,14 +27,14 @@ void jit_code_done(struct jit_code *j)
 	hash_done(&j->by_code);
 }
 
-/* NULL: no memory, or enough of it was taken. Valid until the next call; the frames as long as the
- * worker. */
+/* The rows of a function. NULL: out of memory, or ROWS_MAX reached. Valid until the next call; the
+ * frames in it as long as the worker. */
 static const struct code_rows *rows_of(struct jit_code *j, const struct arch *arch,
 				       const struct jit_unwind_info *info)
 {
 	const struct code_frame entry = arch_entry_frame(arch);
 	uint32_t i = hash_get(&j->by_code, (uintptr_t)info->code);
-	uint64_t steps = UINT64_MAX; /* each byte is of one function */
+	uint64_t steps = UINT64_MAX; /* not limited: functions do not overlap */
 	struct code_rows rows;
 
 	if (i != HASH_NONE)
@@ -48,12 +48,12 @@ static const struct code_rows *rows_of(struct jit_code *j, const struct arch *ar
 		return NULL;
 	}
 	j->n_rows += rows.n;
-	/* Else it will be followed again. */
+	/* On failure the function will be analysed again. */
 	(void)hash_put(&j->by_code, (uintptr_t)info->code, (uint32_t)j->rows.n - 1);
 	return &j->rows.v[j->rows.n - 1];
 }
 
-/* The frame before the instruction at ip, as far as it is known. */
+/* The frame before the instruction at `ip`; NULL: not known. */
 static const struct code_frame *frame_at(struct walk *w, const struct jit_unwind_info *info,
 					 uint64_t ip)
 {
@@ -64,8 +64,8 @@ static const struct code_frame *frame_at(struct walk *w, const struct jit_unwind
 	return rows ? code_rows_at(rows, ip - info->start) : NULL;
 }
 
-/* Interpreters jump to methods with a return address that they have pushed themselves, but what is
- * reached from the start of a function is left by calls. */
+/* Interpreters push a return address themselves and jump to a method. But code that is reached from
+ * the start of a function is left by calls only. */
 enum return_check return_check_jit(struct walk *w, uint64_t ra)
 {
 	enum return_check known = return_check(w, ra);
@@ -80,7 +80,7 @@ enum return_check return_check_jit(struct walk *w, uint64_t ra)
 	return frame_at(w, &info, ra) ? RETURN_NONE : RETURN_MAP;
 }
 
-/* Does the frame at sp hold a return address, as far as its code shows? */
+/* True if the frame at `sp` holds a return address at the place that its code shows. */
 static bool holds_return(struct walk *w, const struct code_frame *f, uint64_t sp)
 {
 	uint64_t ra;
@@ -90,9 +90,9 @@ static bool holds_return(struct walk *w, const struct code_frame *f, uint64_t sp
 	       return_check_jit(w, ra) != RETURN_NONE;
 }
 
-/* HotSpot's adapters lower the stack pointer of a compiled method for what it calls, if that is
- * interpreted, and the interpreter keeps what it was in the word below its frame record
- * (frame_x86.hpp: interpreter_frame_sender_sp_offset). */
+/* HotSpot's adapters lower the stack pointer of a compiled method when it calls an interpreted one.
+ * The interpreter saves the value from before in the word below its frame record (frame_x86.hpp:
+ * interpreter_frame_sender_sp_offset). */
 uint64_t jit_caller_sp(struct walk *w, const struct cursor *c, uint64_t ra)
 {
 	uint64_t above = c->fp + 2 * (uint64_t)w->arch->word_bytes, sp;

@@ -1,15 +1,15 @@
 /* jit_info.c - call frame information of code without a file, and the step by it.
  *
- * tools/perf/Documentation/jitdump-specification.txt, JIT_CODE_UNWINDING_INFO: .eh_frame for the
- * one function whose code is described next, as if it lay behind the code. How far behind, writers
- * do not agree upon (perf inject: at the next multiple of 16; V8: of 8), so only the length of the
- * FDE counts, and its start is the function's. */
+ * tools/perf/Documentation/jitdump-specification.txt, JIT_CODE_UNWINDING_INFO: an .eh_frame for the
+ * one function whose code the next record describes, as if it were placed after the code. Writers
+ * do not agree on the distance (perf inject: next multiple of 16; V8: of 8). So only the length of
+ * the FDE is used, and its start is taken as the function's. */
 #include "unwind/walk.h"
 
 /* A CIE, an FDE, a terminator. */
 #define ENTRIES_MAX 8
 
-/* Functions that compilers make at run time have some ten. Nothing is remembered of them. */
+/* JIT-compiled functions have about ten. Results are not cached. */
 #define INSTRUCTIONS_MAX 2048
 
 static bool fde_find(const struct cfi_section *sec, struct cfi_fde *ret)
@@ -24,7 +24,7 @@ static bool fde_find(const struct cfi_section *sec, struct cfi_fde *ret)
 	return n && off >= sec->size;
 }
 
-/* The row of an address in the function, and its vaddr in that. */
+/* Finds the row of an address in the function, and the address's vaddr in the .eh_frame. */
 static bool row_find(const struct jit_unwind_info *info, const struct arch *arch, uint64_t ip,
 		     struct cfi_row *ret, uint64_t *vaddr)
 {
@@ -60,8 +60,8 @@ bool jit_rule(const struct jit_unwind_info *info, const struct arch *arch, uint6
 	return true;
 }
 
-/* A register that the frame may have saved. Below sp, in the sample's own frame, it has not yet, or
- * it has it restored, and the register still has its value: see is_given_up() of walk_fast.c */
+/* Reads a saved register. In the sample's own frame a slot below sp is not filled yet or was
+ * already restored, and the register still has its value: see is_given_up() of walk_fast.c. */
 static bool saved_word(const struct walk *w, uint64_t at, uint64_t *value)
 {
 	return walk_word(w, at, w->arch->word_bytes, value) ||
@@ -95,14 +95,15 @@ static enum unwind_stop step_by(const struct walk *w, struct cursor *c, const st
 	return ra ? WALK_ON : UNWIND_STOP_END;
 }
 
-/* A frame asks several times, and has been asked about as the caller of the one before. */
+/* Each frame needs this several times, also as the caller of the previous one; so the last answer
+ * is kept. */
 static bool is_described(struct walk *w, uint64_t ip)
 {
 	struct jit_answer *a = &w->jit;
 	const struct jitdump *dump;
 
 	if (!a->is_known || a->ip != ip) {
-		/* without memory the profile will not be made, either */
+		/* if out of memory, the whole profile will fail anyway */
 		a->is_described = !jit_cursor_seek(&w->worker->jitdumps, w->s, &dump, NULL) &&
 				  dump &&
 				  jitdump_unwind_info(dump, ip, jit_sample_time(w->s), &a->info);

@@ -1,24 +1,26 @@
-/* jit_owner.c - whose is the frame record, seen from code without a file or a description?
+/* jit_owner.c - which frame does the frame record belong to, for code without a file or a
+ * description?
  *
- * Compiled Java code uses rbp as it likes, and mostly leaves it to its caller: its record is that
- * of an interpreter frame then, and what that returns to is not the caller of the compiled code.
- * HotSpot's interpreter writes down where its stack was when it called (frame_x86.hpp:
- * interpreter_frame_last_sp_offset, interpreter_frame_sender_sp_offset): its return address is the
- * word below. A function of any compiler has no record before its first instructions and behind its
- * last ones. */
+ * Compiled Java code uses rbp freely, and mostly leaves it to its caller. The record is then that
+ * of an interpreter frame, and the record's return address is not in the caller of the compiled
+ * code. HotSpot's interpreter saves its stack pointer when it calls (frame_x86.hpp:
+ * interpreter_frame_last_sp_offset, interpreter_frame_sender_sp_offset): the return address is in
+ * the word below. In code of any compiler, a function has no record before its first instructions
+ * and after its last ones. */
 #include <sys/mman.h>
 
 #include "unwind/return_check.h"
 
-/* Words of an interpreter's frame, counted from its record. Of the others there are one less in
- * JDK 8. */
+/* Words of an interpreter frame, as offsets from its record. JDK 8 has LOCALS and MONITORS one word
+ * higher. */
 enum { SENDER_SP = -1, LAST_SP = -2, LOCALS = -7, MONITORS = -9 };
 
-/* Below the record of what enters such code (stubGenerator_x86_64.cpp: generate_call_stub()). */
+/* Size of the frame below the record of the stub through which such code is entered
+ * (stubGenerator_x86_64.cpp: generate_call_stub()). */
 #define ENTRY_BYTES (12 * 8)
 
-/* How far away they lead: arguments and locals take 65,535 words at most (JVMS 4.11), but few do.
- */
+/* Maximum distance of the places that these words point to. Arguments and locals take at most
+ * 65,535 words (JVMS 4.11), but rarely this much. */
 #define FRAME_BYTES_MAX (64u << 10)
 
 static bool is_jit_code(struct walk *w, uint64_t ra)
@@ -33,11 +35,11 @@ static bool is_jit_code(struct walk *w, uint64_t ra)
 
 struct interpreter {
 	uint64_t sender_sp; /* the stack pointer in its caller */
-	uint64_t last_sp;   /* where its own was when it called; 0: it has not */
+	uint64_t last_sp;   /* its own stack pointer when it called; 0: it has not called */
 };
 
-/* A word of the frame with the record at fp, which is a place of the stack: since JDK 21 some are
- * told in words from the record. */
+/* Reads word `at` of the frame with the record at fp, which holds a stack address. Since JDK 21
+ * some are stored as an offset from the record, in words. */
 static bool place(struct walk *w, uint64_t fp, int at, uint64_t *ret)
 {
 	const int word = w->arch->word_bytes;
@@ -56,7 +58,7 @@ static bool is_above(uint64_t at, uint64_t fp)
 	return at - fp >= 16 && at - fp <= FRAME_BYTES_MAX;
 }
 
-/* Is the record at fp one of the interpreter? */
+/* True if the record at fp is that of an interpreter frame. */
 static bool is_interpreter(struct walk *w, uint64_t fp, struct interpreter *ret)
 {
 	uint64_t locals, monitors;
@@ -93,15 +95,15 @@ static enum fp_owner called_by(struct cursor *caller, const struct cursor *c, ui
 	return FP_OWNER_CALLER;
 }
 
-/* The interpreter called at last_sp. If nothing else between may be a return address, it called
- * this. */
+/* The interpreter made a call at last_sp. If no other word down to c->sp may be a return address,
+ * it called this code. */
 static enum fp_owner called_by_interpreter(struct walk *w, const struct cursor *c, uint64_t last_sp,
 					   struct cursor *caller)
 {
 	const unsigned word = w->arch->word_bytes;
 	uint64_t at, ra, other;
 
-	/* Its own frame, in which it was called back. */
+	/* Then *c is the interpreter's own frame. */
 	if (last_sp <= c->sp || !walk_word(w, last_sp - word, word, &ra) || ra == c->ip)
 		return FP_OWNER_SELF;
 	if (!is_jit_code(w, ra))
@@ -112,9 +114,9 @@ static enum fp_owner called_by_interpreter(struct walk *w, const struct cursor *
 	return called_by(caller, c, ra, last_sp);
 }
 
-/* Does the record lead to code of a file, past frames of HotSpot's? The first of those, call_stub,
- * has its own record there, 12 words above its arguments; any other has a return address to it
- * above its own frame. */
+/* True if the record leads to code of a file, so that frames of JIT code would be skipped. The
+ * outermost of these, call_stub, owns the record, which is 12 words above the arguments that it
+ * passes; every other one has a return address into it above *c's frame. */
 static bool is_past_entry(struct walk *w, const struct cursor *c)
 {
 	const unsigned word = w->arch->word_bytes;
@@ -145,8 +147,9 @@ enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hot
 		return FP_OWNER_UNKNOWN;
 	if (c->is_return_address || !walk_word(w, c->sp, word, &top))
 		return FP_OWNER_SELF;
-	/* Between its push and its move; before that, or behind it, only a call leaves the stack
-	 * so. */
+	/* Between the push and the mov of its prologue. Before the push, or after the pop of its
+	 * epilogue, the return address is on top: only a call leaves a stack like this, with sp one
+	 * word off alignment. */
 	if (top == c->fp && walk_word(w, c->sp + word, word, &next) && is_jit_code(w, next))
 		return called_by(caller, c, next, c->sp + 2 * word);
 	return is_jit_code(w, top) && c->sp % 16 ? called_by(caller, c, top, c->sp + word)

@@ -1,12 +1,13 @@
-/* libdw.c - plain libdwfl over the recorded bytes: the oracle of our own tables.
+/* libdw.c - plain libdwfl over the recorded bytes: the oracle for our own tables.
  *
- * Kept plain on purpose: what libdw finds is what is given. Only its verdicts are not believed (it
- * reports success for stacks that ran off the copy): where and why a stack ended is decided here
- * from what libdw tried to read. Known defects of elfutils 0.188 that show through: in epilogues a
- * saved register below the stack pointer is read, fails, and the next frame is lost; x86-64's
- * register 0 is taken for %rbx in the default rules. One help it gets: authentication codes are
- * taken off return addresses before it sees them. It would need the kernel's masks (NT_ARM_PAC_MASK
- * of core files, which elfutils reads since 0.192), and these are not recorded. */
+ * Intentionally simple: the frames are those that libdw finds. Only its reasons for stopping are
+ * not used (it reports success for stacks that ran past the end of the copy): why a stack ended is
+ * decided here from what libdw tried to read. Known defects of elfutils 0.188 that are visible in
+ * the result: in epilogues it reads a saved register below the stack pointer, fails, and loses the
+ * next frame; in the default rules of x86-64 it takes register 0 for %rbx. It gets help in one
+ * point: authentication codes are removed from return addresses before it sees them. It would need
+ * the kernel's masks (NT_ARM_PAC_MASK of core files, which elfutils reads since 0.192), and these
+ * are not recorded. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -32,12 +33,12 @@ struct libdw_walk {
 	size_t first; /* index of the first user frame */
 	bool no_guess;
 	enum unwind_stop stop; /* NONE while it goes on */
-	/* Of the last frame. */
+	/* The last frame. */
 	unsigned flags;
 	uint64_t pc, sp;
-	/* Reads since the last frame. */
+	/* Memory reads since the last frame. */
 	bool any_failed, zero_read;
-	uint64_t failed_addr; /* highest */
+	uint64_t failed_addr; /* the highest failed address */
 };
 
 /* ---- callbacks of libdwfl ----------------------------------------------------------------- */
@@ -63,7 +64,8 @@ static bool is_code(const struct map *map)
 	return map && map->prot & PROT_EXEC;
 }
 
-/* A word, which is an address of code if it is one without the bits of an authentication code. */
+/* Returns the word without authentication code if that makes it an address of code, else
+ * unchanged. */
 static uint64_t without_code(const struct libdw_walk *w, uint64_t v)
 {
 	uint64_t address = v & w->code_mask;
@@ -127,9 +129,9 @@ static uint64_t sp_of(Dwfl_Frame *state, const struct arch *arch)
 	return dwfl_frame_reg(state, arch->sp, &sp) ? 0 : sp;
 }
 
-/* Called by libdwfl for every frame. Whether an address is exact decides what is looked up for it:
- * the sample's own and the one that a signal interrupted are, return addresses are not. The
- * trampoline of a signal is exact, too: no call led there. */
+/* Called by libdwfl for every frame. An exact address is looked up as it is: the sample's own, the
+ * one that a signal interrupted, and the trampoline of a signal, which was not called. Other
+ * addresses are return addresses. */
 static int on_frame(Dwfl_Frame *state, void *arg)
 {
 	struct libdw_walk *w = arg;
@@ -169,7 +171,7 @@ static int on_frame(Dwfl_Frame *state, void *arg)
 	return w->stop ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
-/* Why there is no call frame information at the last frame. */
+/* The reason why the last frame has no call frame information. */
 static enum unwind_stop why_no_cfi(const struct libdw_state *st, struct frame_sink *sink)
 {
 	const struct map *map = sink->frames[sink->n - 1].map;
@@ -184,7 +186,7 @@ static enum unwind_stop why_no_cfi(const struct libdw_state *st, struct frame_si
 	return UNWIND_STOP_NO_CFI;
 }
 
-/* libdwfl could not go on from the last frame. */
+/* The reason why libdwfl could not continue from the last frame. */
 static enum unwind_stop why_stopped(const struct libdw_state *st, const struct libdw_walk *w)
 {
 	if (w->stop)
@@ -195,7 +197,8 @@ static enum unwind_stop why_stopped(const struct libdw_state *st, const struct l
 		return memory_is_cut_before(&w->memory, w->failed_addr)
 			       ? UNWIND_STOP_TRUNCATED_STACK
 			       : UNWIND_STOP_BAD_MEMORY;
-	/* A return address of zero ends a stack; a register that was lost earlier reads nothing. */
+	/* A return address of zero ends a stack. If a register was lost in an earlier frame,
+	 * nothing is read. */
 	return w->zero_read ? UNWIND_STOP_END : UNWIND_STOP_BAD_MEMORY;
 }
 
@@ -225,7 +228,7 @@ found:
 		libdw_space_done(sp);
 		return NULL;
 	}
-	/* Needs a module to know the processor from. */
+	/* Only after modules were reported: libdwfl gets the processor from them. */
 	if (!sp->attached)
 		sp->attached = dwfl_attach_state(sp->dwfl, NULL, s->pid ? (pid_t)s->pid : 1,
 						 &thread_callbacks, &sp->walk);

@@ -1,6 +1,5 @@
-/* libdw_space.c - reports to libdwfl what is mapped, with our images; answers what its CFI says of
- * a pc.
- */
+/* libdw_space.c - reports the mappings to libdwfl, with our images, and gives what the CFI says
+ * about an address. */
 #include "unwind/libdw_space.h"
 
 #include <elfutils/libdw.h>
@@ -8,11 +7,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Code of _start and what it falls through to: the first return addresses lie within this. */
+/* Size of the code of _start and what it falls through to: the outermost return addresses are in
+ * it. */
 #define ELF_ENTRY_BYTES 64
 
-/* The file itself, or for an image that only exists in memory its bytes. libdw unpacks compressed
- * sections in place, and so needs its own private mapping of a file that may have some. */
+/* Opens the file, or for an image that exists only in memory its bytes. libdw decompresses sections
+ * in place, so it needs its own private mapping of a file that may have compressed ones. */
 static int find_elf(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
 		    char **file_name, Elf **elf)
 {
@@ -30,7 +30,7 @@ static int find_elf(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_A
 	return fd;
 }
 
-/* In place of the standard callback, which would ask debuginfod servers. */
+/* Replaces the standard callback, which would query debuginfod servers. */
 static int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
 			  const char *file, const char *link, GElf_Word crc, char **found)
 {
@@ -118,7 +118,7 @@ bool libdw_space_update(struct libdw_space *sp, const struct address_space *as)
 	} else if (n == sp->n_maps) {
 		return true;
 	}
-	/* What is known to have no CFI may have been missing only its module. */
+	/* Addresses without CFI so far may be in a module that was not reported yet. */
 	hash_done(&sp->pcs);
 	dwfl_report_begin_add(sp->dwfl);
 	for (i = 0; i < n; i++)
@@ -135,7 +135,7 @@ void libdw_space_done(struct libdw_space *sp)
 	*sp = (struct libdw_space){0};
 }
 
-/* One of the two tables. */
+/* The PC_* flags of an address by one of the two tables (.eh_frame, .debug_frame). */
 static unsigned ask_cfi(Dwarf_CFI *cfi, uint64_t vaddr)
 {
 	Dwarf_Op ops_mem[3], *ops;
@@ -150,7 +150,7 @@ static unsigned ask_cfi(Dwarf_CFI *cfi, uint64_t vaddr)
 	ra = dwarf_frame_info(frame, NULL, NULL, &is_signal);
 	if (is_signal)
 		flags |= PC_IS_SIGNAL;
-	/* No operations, but the caller's memory: undefined (libdw.h). */
+	/* No operations, and `ops` points to our buffer: the register is undefined (libdw.h). */
 	if (ra >= 0 && !dwarf_frame_register(frame, ra, ops_mem, &ops, &n_ops) && !n_ops &&
 	    ops == ops_mem)
 		flags |= PC_IS_ROOT;
@@ -172,7 +172,7 @@ static unsigned ask_libdw(struct modules *modules, Dwfl_Module *mod, uint64_t lo
 	flags = ask_cfi(cfi, lookup - bias);
 	if (flags)
 		return flags;
-	/* For find_debuginfo(), which is called from here at the earliest. */
+	/* Finds the debug file for find_debuginfo(), which is not called before this point. */
 	module_debug(modules, m);
 	cfi = dwfl_module_dwarf_cfi(mod, &bias);
 	flags = ask_cfi(cfi, lookup - bias);
@@ -188,7 +188,7 @@ unsigned libdw_space_pc(struct libdw_space *sp, Dwfl_Module *mod, uint64_t looku
 
 	if (known == HASH_NONE) {
 		known = ask_libdw(sp->modules, mod, lookup);
-		hash_put(&sp->pcs, lookup, known); /* out of memory: asked again next time */
+		hash_put(&sp->pcs, lookup, known); /* if out of memory, computed again next time */
 	}
 	return known;
 }

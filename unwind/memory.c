@@ -4,13 +4,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* No stack is larger (Go's limit): an address farther above the copy's start is not on it. */
+/* No stack is larger (Go's limit): an address farther above the start of the copy is not on this
+ * stack. */
 #define STACK_BYTES_MAX (1ull << 30)
 
-/* The smallest page of all supported processors: what is missing begins with a whole one. */
+/* The smallest page size of the supported processors. Missing parts start at a page boundary. */
 #define PAGE_BYTES 4096
 
-/* Compilers warn of larger frames, or they are on the heap. */
+/* Larger frames are not usual: compilers warn about them, and large arrays are on the heap. */
 #define FRAME_BYTES_MAX (1u << 20)
 
 struct memory memory_of(const struct perf_sample *s, struct modules *modules,
@@ -32,7 +33,7 @@ static uint64_t load(const uint8_t *p, unsigned size)
 	return v;
 }
 
-/* Bytes of a file at a place that was mapped without write permission. */
+/* The bytes of a file at an address that is mapped without write permission. */
 static const uint8_t *file_bytes(const struct memory *m, uint64_t addr, unsigned n)
 {
 	const struct map *map = address_space_find(m->sample->space, addr);
@@ -91,9 +92,10 @@ bool memory_read_word(const struct memory *m, uint64_t addr, uint64_t *ret)
 	return memory_read_bytes(m, addr, m->word_bytes, ret);
 }
 
-/* The kernel copies without waiting for a page that is not in memory: what follows that is missing,
- * or all of it. Where the stacks of other than the first thread end is not recorded: what is asked
- * for may be on one if it is near enough to be in the frame of a function with large arrays. */
+/* True if the kernel may have stopped copying at a page that was not in memory: the rest of the
+ * stack, or all of it, is missing. The end of a stack is recorded only for the first thread of a
+ * process. For other threads `addr` may be on the stack if it is so close to the copy that both can
+ * be in the frame of a function with large arrays. */
 static bool is_broken_off(const struct memory *m, uint64_t addr)
 {
 	const struct perf_sample *s = m->sample;

@@ -1,27 +1,26 @@
-/* red_zone.c - functions that keep their caller's stack pointer below their own.
+/* red_zone.c - functions that save their caller's stack pointer below their own.
  *
- * SHA-2 of OpenSSL for AVX2 saves it in its frame and, in the loop that lowers the stack pointer,
- * in the word below that (psABI AMD64 3.2.2, "red zone"): the CFA is (sp - 8) dereferenced, plus 8.
- * Copies of stacks begin at sp. The word in the frame is still there, at the place that other rows
- * of the function describe, but sp is lower by an amount that none describes. It is the first word
- * from there on that says where a return address is, if that follows a call that leads to this very
- * function.
- */
+ * OpenSSL's SHA-2 for AVX2 saves it in its frame and, in the loop that lowers the stack pointer, in
+ * the word below that (psABI AMD64 3.2.2, "red zone"): the CFA is (sp - 8) dereferenced, plus 8.
+ * Stack copies begin at sp, so that word was not copied. The word in the frame was, at the place
+ * that other rows of the function describe, but sp is lower by an amount that no row describes. So
+ * the stack is searched from that place upwards for the first word that points to a return address
+ * whose call leads to this very function. */
 #include "unwind/return_check.h"
 
-/* Of call frame information, far more than such functions have. */
+/* Limits on call frame information, far above what such functions have. */
 #define ROWS_MAX	 128
 #define INSTRUCTIONS_MAX 2048
-#define STEPS_MAX	 (32 * INSTRUCTIONS_MAX) /* for all rows */
+#define STEPS_MAX	 (32 * INSTRUCTIONS_MAX) /* for all rows together */
 
-/* How far the stack pointer may have been lowered. */
+/* Maximum by which the stack pointer may have been lowered. */
 #define LOWERED_BYTES_MAX 4096
 
-/* Where a function chooses among its variants: near its start. */
+/* The jump by which a function selects one of its variants is this close to its start. */
 #define CHOICE_BYTES 512
 
-/* Where the row is that has the word farthest above sp, of those that else are like `r`. 0: none.
- */
+/* The largest offset from sp of the saved word among the rows that are otherwise like `r`. 0:
+ * none. */
 static int32_t place_in_frame(const struct cfi_fde *fde, const struct arch *arch,
 			      const struct rule *r)
 {
@@ -44,7 +43,7 @@ static int32_t place_in_frame(const struct cfi_fde *fde, const struct arch *arch
 	return place;
 }
 
-/* Does a call of `target` lead to the function: is it that, or does it choose it? */
+/* True if a call of `target` leads to the function: it is the target, or the target jumps to it. */
 static bool leads_to(struct walk *w, uint64_t target, struct cfi_module *cm,
 		     const struct cfi_fde *fde)
 {

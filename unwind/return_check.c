@@ -1,13 +1,13 @@
-/* return_check.c - is there a call before an address, and can it have led to some code? */
+/* return_check.c - whether a call precedes an address, and whether it can have led to given
+ * code. */
 #include "unwind/return_check.h"
 
 #include <sys/mman.h>
 
-/* How far behind its start a function is known to be entered by a call whose stack is not aligned.
- */
+/* Code at most this far from the start of the called function is checked to be part of it. */
 #define GOES_ON_BYTES_MAX 4096
 
-/* endbr64, jmp */
+/* instructions of a stub: endbr64, jmp */
 #define STUB_INSNS 2
 
 const uint8_t *code_before(struct walk *w, const struct map *map, uint64_t ip, size_t *n,
@@ -62,8 +62,8 @@ uint64_t called_function(struct walk *w, uint64_t ra)
 	return code ? w->arch->call_target(code, n, ra) : 0;
 }
 
-/* Does another function begin behind `target`, which the code at ip is a part of, and which has the
- * frame pointer of its caller there? */
+/* True if another function begins after `target`, contains the code at `ip`, and still has its
+ * caller's frame pointer there. */
 static bool begins_between(struct walk *w, const struct map *map, uint64_t target, uint64_t ip)
 {
 	struct code_function fn = {0};
@@ -80,14 +80,14 @@ bool calls_another(struct walk *w, const struct map *map, uint64_t ip, uint64_t 
 {
 	uint64_t target = map && map->dso->kind != DSO_ANON ? called_function(w, ra) : 0;
 
-	/* Also where it begins behind ip. */
+	/* If target > ip, ip - target wraps: it is another function, too. */
 	return target && target >= map->start && target < map->end &&
 	       (ip - target > FUNCTION_BYTES_MAX || begins_between(w, map, target, ip)) &&
 	       !leaves_by_fp(w, map, ip);
 }
 
-/* Does the function at `target`, in a file, go on up to ip? Another begins behind padding that the
- * code before does not run into. */
+/* True if the function at `target`, in a file, extends to `ip`. Another function would begin after
+ * padding that is not reached by the code before it. */
 static bool goes_on_to(struct walk *w, const struct map *map, uint64_t target, uint64_t ip)
 {
 	struct code_frame f = {0};
@@ -107,7 +107,7 @@ static bool goes_on_to(struct walk *w, const struct map *map, uint64_t target, u
 	return at == vaddr;
 }
 
-/* Does what is called jump on at once, as stubs do, to where is not known? */
+/* True if the called code at once jumps to an unknown target, as stubs do. */
 static bool calls_stub(struct walk *w, const struct map *map, uint64_t target)
 {
 	uint64_t vaddr;
@@ -129,14 +129,14 @@ static bool calls_stub(struct walk *w, const struct map *map, uint64_t target)
 bool may_have_called_file(struct walk *w, const struct map *map, uint64_t ip, uint64_t at,
 			  uint64_t ra)
 {
-	/* psABI AMD64 3.2.2; assembly calls its own functions as it likes. */
+	/* psABI AMD64 3.2.2; calls within assembly code need not be aligned. */
 	bool is_aligned = !w->arch->aligns_calls || at % 16 == 8;
 
 	uint64_t target = called_function(w, ra);
 
 	if (!map || !w->arch->code_step)
 		return true;
-	if (calls_stub(w, map, target)) /* the others of a .plt are near */
+	if (calls_stub(w, map, target)) /* the other stubs of the .plt are near */
 		return is_aligned || ip - target + GOES_ON_BYTES_MAX <= 2 * GOES_ON_BYTES_MAX;
 	return (is_aligned && !calls_another(w, map, ip, ra)) || goes_on_to(w, map, target, ip);
 }

@@ -1,4 +1,5 @@
-/* rule.c - packs rows: evaluates expressions as far as they go without registers. */
+/* rule.c - packs rows: evaluates expressions symbolically, as far as possible without register
+ * values. */
 #include "unwind/rule.h"
 
 #include <dwarf.h>
@@ -7,7 +8,7 @@
 
 /* ---- symbolic values --------------------------------------------------------------------- */
 
-/* What an expression gives, in terms of the frame's registers. */
+/* The symbolic result of an expression, in terms of the frame's registers. */
 struct symbol {
 	enum { SYM_CONST, SYM_REG, SYM_MEMORY } kind;
 	uint64_t reg;
@@ -15,10 +16,10 @@ struct symbol {
 	int64_t add;
 };
 
-/* The expressions that occur use three values at most. */
+/* Real expressions use at most three values. */
 #define SYMBOLS_MAX 8
 
-/* Nor are they longer: PLTs' have 11 bytes. */
+/* Maximum length in bytes. Those of PLTs have 11. */
 #define EXPRESSION_MAX 64
 
 struct symbol_stack {
@@ -26,8 +27,7 @@ struct symbol_stack {
 	unsigned n;
 };
 
-/* The few low bits of the pc are the same in the file and in memory, because maps are page-aligned.
- */
+/* The low bits of the pc are the same in the file and in memory, because maps are page-aligned. */
 #define PC_BITS 0xfff
 
 static bool add_constant(struct symbol *s, int64_t k)
@@ -37,7 +37,8 @@ static bool add_constant(struct symbol *s, int64_t k)
 	return !__builtin_add_overflow(*to, k, to);
 }
 
-/* Two operands, the lower one in *a, where the result goes. */
+/* Applies an operation to two operands; the lower one is in *a, which also gets the result. Returns
+ * false if it is too complex for a packed rule. */
 static bool symbol_binary(uint8_t code, struct symbol *a, const struct symbol *b, uint64_t pc_reg,
 			  uint64_t vaddr, bool *pc_used)
 {
@@ -67,7 +68,7 @@ static bool symbol_binary(uint8_t code, struct symbol *a, const struct symbol *b
 	return false;
 }
 
-/* Follows one operation; false: too much for a packed rule. */
+/* Applies one operation. Returns false if it is too complex for a packed rule. */
 static bool symbol_step(struct symbol_stack *st, const struct expr_op *op, const struct arch *arch,
 			uint64_t vaddr, bool *pc_used)
 {
@@ -104,8 +105,8 @@ struct packing {
 	const struct cfi_row *row;
 	const struct arch *arch;
 	uint64_t vaddr;
-	struct symbol cfa; /* the caller's sp, if the row gives another CFA */
-	bool cfa_is_base;  /* the row's CFA is base_off from where the caller's sp is saved */
+	struct symbol cfa; /* the caller's sp, also if that is not the row's CFA */
+	bool cfa_is_base;  /* the row's CFA is base_off away from the base register */
 	int64_t base_off;
 	struct rule *ret;
 };
@@ -145,9 +146,9 @@ static bool cfa_follow(struct packing *p)
 	return p->cfa.kind != SYM_CONST && p->cfa.reg < p->arch->n_regs;
 }
 
-/* The caller's sp is the CFA unless a rule says otherwise (psABIs). Signal frames have a rule: in
- * libraries it loads from where the CFA is loaded from; in rows that we make up it is all there is.
- */
+/* The caller's sp is the CFA unless the row has a rule for it (psABIs). Signal frames have one: in
+ * libraries it loads sp from the address from which the CFA is loaded, too; in the rows that we
+ * make it is the only source. */
 static bool sp_follow(struct packing *p)
 {
 	const struct cfi_reg_rule *r = &p->row->regs[p->arch->sp];
@@ -186,7 +187,8 @@ static bool cfa_pack(struct packing *p)
 	return p->ret->cfa_off == p->cfa.off && p->ret->cfa_add == p->cfa.add;
 }
 
-/* Where a register is saved: an offset from the CFA or (*at_base) from the CFA's base register. */
+/* The place where a register is saved, as an offset from the CFA or (*at_base) from the CFA's base
+ * register. */
 static bool saved_at(struct packing *p, const struct cfi_reg_rule *r, int64_t *off, bool *at_base)
 {
 	struct symbol at;
@@ -220,8 +222,9 @@ static bool fp_pack(struct packing *p)
 	return p->ret->fp_off == off;
 }
 
-/* The return address where there is a link register: there, or saved; in signal frames the pc is
- * saved, and the link register as well. */
+/* True if the row fits a packed rule on a processor with a link register: the return address column
+ * is the link register; in signal frames it is the pc, and the link register is saved in the word
+ * after fp. */
 static bool link_register_fits(const struct packing *p)
 {
 	const struct arch *arch = p->arch;

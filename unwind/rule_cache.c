@@ -1,4 +1,4 @@
-/* rule_cache.c - the cache's memory and the numbers of address spaces. */
+/* rule_cache.c - the memory of the cache, and the numbers of address spaces. */
 #include "unwind/rule_cache.h"
 
 #include <stdlib.h>
@@ -9,11 +9,13 @@
 #define N_ENTRIES      ((size_t)1 << RULE_CACHE_BITS)
 #define N_FULL_ENTRIES ((size_t)1 << FULL_RULE_CACHE_BITS)
 
-/* Numbers that spaces get: 0 is that of empty entries, the last means "not cached". */
+/* The largest number of an address space. 0 is used for empty entries, the number after the largest
+ * for "not cached". */
 #define NUMBERS_MAX (UINT16_MAX - 1)
 
-/* As many have a place in `maps`, some more than once: not too seldom for its size, and not so
- * often that programs that run for long notice. */
+/* Size of `maps` (a map may be in it several times) at which the cache is emptied: so that `maps`
+ * does not grow much larger than the cache, and emptying is rare enough that programs that run for
+ * long do not notice. */
 enum { MAPS_MAX = 1 << 16 };
 
 _Static_assert(sizeof(struct rule_entry) == 32, "two entries in a cache line");
@@ -41,7 +43,7 @@ uint32_t rule_cache_map(struct rule_cache *c, const struct map *map)
 	return k->at;
 }
 
-/* The n-th place of the set to look at: from the key's own on. */
+/* The n-th slot of the set, counted from the home slot. */
 static struct rule_entry *way(const struct rule_cache *c, size_t slot, size_t n)
 {
 	return &c->entries[(slot & ~(size_t)(RULE_CACHE_WAYS - 1)) |

@@ -1,4 +1,5 @@
-/* rule_table.c - open addressing; a slot's key is written after its rule, once. */
+/* rule_table.c - a hash table with open addressing. A slot's key is written once, after its
+ * rule. */
 #include "unwind/rule_table.h"
 
 #include <stdlib.h>
@@ -14,9 +15,9 @@ struct rule_slot {
 
 struct rule_slots {
 	struct rule_slots *older; /* other threads may still be reading it */
-	uint64_t secret;	  /* so that addresses that collide cannot be chosen */
+	uint64_t secret;	  /* hash seed: colliding addresses cannot be chosen */
 	size_t n, mask;
-	struct rule_slot *v; /* mask + 1, at most half of them in use */
+	struct rule_slot *v; /* mask + 1 slots, at most half of them used */
 };
 
 static struct rule_slot *slot_of(const struct rule_slots *s, uint64_t key)
@@ -68,7 +69,7 @@ bool rule_table_get(const struct rule_table *t, uint64_t vaddr, struct rule *ret
 	if (!s || vaddr == UINT64_MAX)
 		return false;
 	slot = slot_of(s, vaddr + 1);
-	/* One that was free may be another address's by now. */
+	/* The slot was free, but another address may have got it meanwhile. */
 	if (atomic_load_explicit(&slot->key, memory_order_acquire) != vaddr + 1)
 		return false;
 	*ret = slot->rule;

@@ -1,4 +1,5 @@
-/* unwind.c - one sample to one stack: kernel part, then the user part by the best means it has. */
+/* unwind.c - from one sample to one stack: the kernel part, then the user part by the best method
+ * that the sample allows. */
 #include "unwind/unwind.h"
 
 #include <assert.h>
@@ -15,8 +16,8 @@ static const struct unwind_method_ops *const methods[] = {
 	[UNWIND_FULL] = &unwind_cfi_ops,
 };
 
-/* Kernel chains are at most kernel.perf_event_max_stack long, 127 unless raised. Rows whose length
- * is a power of two would all begin in the same set of the processor's cache. */
+/* Kernel chains have at most kernel.perf_event_max_stack entries, 127 unless raised. If the size of
+ * a row were a power of two, all rows would start in the same cache set. */
 enum { FRAMES_ROW = 2 * UNWIND_FRAMES_MAX + 32 };
 
 enum { PAGE_BYTES_MIN = 4096 };
@@ -107,7 +108,7 @@ static bool has_dump(const struct perf_sample *s)
 	return s->user_regs.abi && s->user_regs.mask && s->user_stack_asked;
 }
 
-/* Neither chain nor dump: all that is known is where the sample was taken. */
+/* Without chain and stack copy only the sample's own address is known. */
 static void add_sample_ip(const struct perf_sample *s, struct frame_sink *sink, bool kernel)
 {
 	sink->frames[sink->n++] = (struct frame){
@@ -118,7 +119,7 @@ static void add_sample_ip(const struct perf_sample *s, struct frame_sink *sink, 
 	};
 }
 
-/* Mostly all frames but the first were found in the same way. */
+/* Fast for the usual case: all frames but the first were found in the same way. */
 static void count(struct unwind_stats *stats, const struct stack_trace *t)
 {
 	const struct frame *f = t->frames, *end = f + t->n;
@@ -142,7 +143,7 @@ static void count(struct unwind_stats *stats, const struct stack_trace *t)
 		stats->frames_by_how[f->how]++;
 }
 
-/* The kernel part; the sink is then ready for the user part. */
+/* Adds the kernel part and prepares the sink for the user part. */
 static void begin(struct unwinder *u, const struct perf_sample *s, struct frame_sink *sink,
 		  struct stack_trace *trace)
 {
@@ -156,9 +157,9 @@ static void begin(struct unwinder *u, const struct perf_sample *s, struct frame_
 	sink->max = sink->n + u->max_user_frames;
 }
 
-/* The kernel copies up to the first page that is not there: of a stack that has been larger before,
- * or of an array on it that nothing has written to, the rest is missing, however much was asked
- * for. */
+/* The kernel copies up to the first page that is not in memory. The rest is missing, however much
+ * was requested: of a stack that was deeper before, or of an array on it that has not been written
+ * to. */
 static bool ends_at_missing_page(const struct unwinder *u, const struct perf_sample *s)
 {
 	const struct arch *arch = arch_find(u->arch_name, s->user_regs.abi);
@@ -169,7 +170,8 @@ static bool ends_at_missing_page(const struct unwinder *u, const struct perf_sam
 	       (sp + s->user_stack_bytes) % PAGE_BYTES_MIN == 0;
 }
 
-/* A return address that leads nowhere is why the stack ends, and no frame of it. */
+/* Removes a last return address that is in no mapping: it is the reason why the stack ends, not a
+ * frame. */
 static void drop_stray_frame(const struct stack_trace *trace, struct frame_sink *sink)
 {
 	const struct frame *last =
@@ -204,7 +206,7 @@ static void end(struct unwinder *u, const struct perf_sample *s, struct frame_si
 	count(&u->stats, trace);
 }
 
-/* The user parts of the samples whose numbers are in `dumps`. */
+/* Unwinds the user parts of the samples whose indices are in `dumps`. */
 static void run_batch(struct unwinder *u, const struct perf_sample *const *samples,
 		      const size_t *dumps, size_t n_dumps, struct frame_sink *sinks,
 		      struct stack_trace *traces)

@@ -1,8 +1,7 @@
-/* walk.c - what both walks share: rules that are not in the cache. */
+/* walk.c - shared by both walks: rules that are not in the cache. */
 #include "unwind/walk.h"
 
-/* What is known about the module of a map; NULL: no image nor debug file with rules, or not for
- * this walk's processor. */
+/* The module of a map. NULL: neither an image nor a debug file with rules, or another processor. */
 static const struct known_module *module_of(struct walk *w, const struct map *map)
 {
 	struct known_module *k = &w->worker->modules_of[map->id % MAPS_KNOWN];
@@ -26,7 +25,7 @@ struct cfi_module *walk_module(struct walk *w, const struct map *map, uint64_t i
 	return k && k->mod->image && module_ip_to_vaddr(k->mod, map, ip, vaddr) ? k->cm : NULL;
 }
 
-/* The same for its rules, which a debug file alone may have, too. */
+/* walk_module() for rules, which a module with only a debug file can have, too. */
 static struct cfi_module *rules_of(struct walk *w, const struct map *map, uint64_t ip,
 				   uint64_t *vaddr)
 {
@@ -50,12 +49,12 @@ static struct rule rule_find(struct walk *w, const struct map *map, uint64_t loo
 	return (struct rule){.kind = RULE_NO_BINARY};
 }
 
-/* How far above the frame of a signal handler the stack pointer of what it has interrupted can be:
- * behind the registers, the largest of which are tiles (asm/sigframe.h, Intel SDM 18.5). */
+/* How far above the frame of a signal handler the stack pointer of the interrupted code can be:
+ * above the saved registers, the largest of which are tiles (asm/sigframe.h, Intel SDM 18.5). */
 #define SIGNAL_FRAME_BYTES_MAX (16u << 10)
 
-/* Other steps than those through signal frames, and through what changes stacks on purpose, do not
- * leave the copy by more than their own frame. */
+/* Only steps through signal frames, and through functions that switch stacks, leave the copied
+ * range by more than their own frame. */
 bool walk_is_elsewhere(const struct walk *w)
 {
 	const struct memory *m = &w->memory;
@@ -83,7 +82,7 @@ struct rule_entry *walk_rule_miss(struct walk *w, uint64_t lookup_ip, struct rul
 	}
 	if (map)
 		at = rule_cache_map(cache, map);
-	/* Not cached: a map may be added there under the same layout id. */
+	/* Not cached: a map may be added at this address without a change of the layout id. */
 	if (!map || at == UINT32_MAX) {
 		*own = (struct rule_entry){.rule.kind = RULE_NO_MAP};
 		return own;

@@ -1,12 +1,13 @@
-/* walk_fast.c - the hot loop: sp, fp, pc and link register through packed rules. */
+/* walk_fast.c - the hot loop: moves sp, fp, pc and link register by packed rules. */
 #include "base/prefetch.h"
 #include "unwind/return_check.h"
 
-/* What the loop is compiled for, or a variable for the other processors. */
+/* Properties of the processor: compile-time constants in the specialized loops, a variable
+ * otherwise. */
 struct words {
 	unsigned bytes;
 	bool link_register;
-	bool guesses; /* there are RULE_CODE_* and RULE_JIT_FP; without this, they are odd, too */
+	bool guesses; /* use usual_step(), which also handles RULE_CODE_* */
 };
 
 static struct words words_of(const struct arch *arch)
@@ -19,27 +20,28 @@ static inline uint64_t truncated(uint64_t addr, struct words words)
 	return words.bytes == 8 ? addr : (uint32_t)addr;
 }
 
-/* In the sample's own frame? */
+/* True in the sample's own frame. */
 static bool is_first(const struct walk *w)
 {
 	return w->next - 1 == w->frames;
 }
 
-/* A slot that cannot be read. Below the sample's sp it belongs to a frame that is being left: the
- * register was restored before, or not saved yet, and still has its value. */
+/* True for a slot below the sample's sp, which cannot be read: the frame is being set up or left.
+ * The register is not saved yet or was restored already, so it still has its value. */
 static bool is_given_up(const struct walk *w, uint64_t addr)
 {
 	return is_first(w) && addr < w->memory.sp;
 }
 
-/* Where a return address is 0. In the sample's own frame the rule may be wrong. */
+/* The result of a step to return address 0. In the sample's own frame the rule may be wrong. */
 static enum unwind_stop zero_return(const struct walk *w)
 {
 	return is_first(w) ? WALK_NEEDS_ALL : UNWIND_STOP_END;
 }
 
-/* The frame below was found by its frame pointer, which with a link register does not show where
- * this one begins. Its own does: it points to where the one before is saved. */
+/* The callee's frame was found by its frame pointer, which on processors with a link register does
+ * not give this frame's start. This frame's own frame pointer does: it points to the saved one of
+ * its caller. */
 static bool cfa_by_record(const struct cursor *c, const struct rule *r, uint64_t *cfa)
 {
 	*cfa = c->fp - (uint64_t)(int64_t)r->fp_off;
@@ -60,7 +62,7 @@ static bool base_value(const struct walk *w, unsigned reg, uint64_t *ret)
 	return is_first(w) && arch_reg(w->arch, &w->s->user_regs, (uint8_t)reg, ret);
 }
 
-/* The return address, not yet without authentication code. */
+/* The return address, still with authentication code. */
 static bool shaped_return(struct walk *w, const struct rule *r, uint64_t at, struct words words,
 			  uint64_t *ret)
 {
@@ -79,8 +81,8 @@ static bool shaped_return(struct walk *w, const struct rule *r, uint64_t at, str
 	return true;
 }
 
-/* RULE_SHAPED: the cursor goes to the caller. What is not on the stack may be in a file, where the
- * other walk looks, too. */
+/* RULE_SHAPED: moves the cursor to the caller. Words that are not on the stack may be in a file;
+ * walk_full() looks there, too. */
 static enum unwind_stop shaped_step(struct walk *w, const struct rule *r, struct words words)
 {
 	struct cursor *c = &w->c;
@@ -126,7 +128,7 @@ static enum unwind_stop shaped_step(struct walk *w, const struct rule *r, struct
 
 /* ---- where the rule of a frame is ---------------------------------------------------------- */
 
-/* Where the rule of the cursor's frame belongs in the cache, which is prefetched. */
+/* Sets the walk's key and entry for the rule of the cursor's frame, and prefetches the entry. */
 static inline void seek(struct walk *w, struct rule_entry *entries, uint64_t lookup_ip)
 {
 	w->key = w->space_key | lookup_ip;
@@ -134,13 +136,13 @@ static inline void seek(struct walk *w, struct rule_entry *entries, uint64_t loo
 	__builtin_prefetch(w->entry);
 }
 
-/* Is it no address of user space? */
+/* True if the address is outside of user space. */
 static inline bool is_outside(uint64_t lookup_ip)
 {
 	return lookup_ip >> RULE_CACHE_IP_BITS;
 }
 
-/* The same for any address: outside of user space it gets a key that nothing has. */
+/* seek() for any address: outside of user space the key is one that no entry has. */
 static inline void seek_any(struct walk *w, struct rule_entry *entries, uint64_t lookup_ip)
 {
 	seek(w, entries, lookup_ip);
@@ -151,9 +153,9 @@ static inline void seek_any(struct walk *w, struct rule_entry *entries, uint64_t
 /* ---- guesses in the form of rules --------------------------------------------------------- */
 
 #define GUESS_WORD   8
-#define GUESS_SHARES 256u /* in all frames */
+#define GUESS_SHARES 256u /* of all frames */
 
-/* What usual_step() may go by. Not RULE_JIT_FP: see fp_owner.c */
+/* The kinds that usual_step() can use. RULE_JIT_FP is not one: see fp_owner.c. */
 #define USUAL_KINDS (1u << RULE_SP | 1u << RULE_FP | 1u << RULE_CODE_SP | 1u << RULE_CODE_FP)
 
 static inline uint16_t usual_kinds(const struct cursor *c)
@@ -161,9 +163,10 @@ static inline uint16_t usual_kinds(const struct cursor *c)
 	return c->fp_known ? USUAL_KINDS : 0;
 }
 
-/* To the caller of the frame with this rule, whose entry is in the cache. Which frames go by
- * guesses is in no pattern, either: so no branch depends on it, and what a guess must fulfil is
- * asked in a way that other rules do. False: not so, nothing has changed. */
+/* Moves to the caller of the frame with rule *r, if the caller's entry is in the cache. Which
+ * frames need guesses follows no pattern that a branch predictor could learn. So there is no branch
+ * on that, and the checks of a guess are expressed such that other rules pass them. Returns false
+ * if the step does not apply; then nothing has changed. */
 static inline __attribute__((always_inline)) bool
 usual_step(struct walk *w, struct rule_entry *entries, const struct rule *r)
 {
@@ -198,7 +201,7 @@ usual_step(struct walk *w, struct rule_entry *entries, const struct rule *r)
 
 /* ------------------------------------------------------------------------------------------- */
 
-/* A step by other than the two simple kinds of rules. */
+/* A step by a rule that is not of the two simple kinds. */
 static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 							   const struct rule_entry *e)
 {
@@ -208,7 +211,7 @@ static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 
 	switch (kind) {
 	case RULE_SP:
-	case RULE_FP: /* from a frame pointer that is not known */
+	case RULE_FP: /* the frame pointer is not known */
 	case RULE_FULL:
 		return WALK_NEEDS_ALL;
 	case RULE_SHAPED:
@@ -227,9 +230,9 @@ static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 	case RULE_JIT_FP:
 		if (fallback_cached(w, &e->rule))
 			return WALK_ON;
-		break; /* the entry may be another's by now */
+		break; /* *e may have been replaced */
 	case RULE_NO_BINARY:
-		/* Signal frames are known by their contents: see walk_full.c */
+		/* Signal frames are recognized by their contents: see walk_full.c */
 		if (map->dso->kind == DSO_VDSO)
 			return WALK_NEEDS_ALL;
 		break;
@@ -246,7 +249,7 @@ PREFETCHING void prefetch_word(const struct walk *w, uint64_t addr)
 	__builtin_prefetch((const void *)(uintptr_t)(w->copy_bias + addr));
 }
 
-/* Prefetches what the step will read, wherever that is: a prefetch cannot fault. */
+/* Prefetches what the step will read. The address may be anywhere: a prefetch cannot fault. */
 PREFETCHING void prefetch_stack(const struct walk *w, struct words words)
 {
 	const struct rule *r = &w->entry->rule;
@@ -254,7 +257,7 @@ PREFETCHING void prefetch_stack(const struct walk *w, struct words words)
 
 	cfa += (uint64_t)(int64_t)r->cfa_off;
 	prefetch_word(w, cfa + (uint64_t)(int64_t)r->fp_off);
-	/* A return address that a call has pushed is in the word below. */
+	/* A return address that was pushed by a call is in the word below the CFA. */
 	prefetch_word(w,
 		      words.link_register ? cfa + (uint64_t)(int64_t)r->ra_off : cfa - words.bytes);
 }
@@ -289,8 +292,9 @@ simple_step(struct walk *w, const struct rule *r, struct words words)
 		if (cfa < c->sp || (cfa == c->sp && ra == c->ip))
 			return UNWIND_STOP_LOOP;
 	}
-	/* Every second frame has saved fp, in no pattern that a processor could foresee. So a word
-	 * is always read, the one at the CFA if need be, and no branch depends on it. */
+	/* About every second frame has saved fp, in no pattern that a branch predictor could learn.
+	 * So a word is always read (the one at the CFA if fp was not saved), without a branch on
+	 * it. */
 	saved = -(uint64_t)(r->fp_off != 0);
 	at = cfa + (uint64_t)(int64_t)r->fp_off;
 	if (__builtin_expect(walk_word(w, at, words.bytes, &fp), 1)) {
@@ -308,14 +312,15 @@ simple_step(struct walk *w, const struct rule *r, struct words words)
 	return WALK_ON;
 }
 
-/* To the caller of the frame with this rule. */
+/* Moves to the caller of the frame with rule entry *e. */
 static inline __attribute__((always_inline)) enum unwind_stop
 step_by(struct walk *w, struct rule_entry *entries, const struct rule_entry *e, struct words words)
 {
 	struct cursor *c = &w->c;
 	enum unwind_stop stop;
 
-	if (__builtin_expect(e->rule.kind <= c->fp_known, 1)) { /* RULE_FP, if there is one */
+	if (__builtin_expect(e->rule.kind <= c->fp_known, 1)) { /* RULE_SP; RULE_FP if fp is
+								 * known */
 		stop = simple_step(w, &e->rule, words);
 		if (__builtin_expect(stop != WALK_ON, 0))
 			return stop;
@@ -334,7 +339,7 @@ step_by(struct walk *w, struct rule_entry *entries, const struct rule_entry *e, 
 	return stop;
 }
 
-/* To the caller of the frame with this rule in another way. */
+/* Moves to the caller when usual_step() does not apply. */
 static __attribute__((noinline)) enum unwind_stop
 unusual_step(struct walk *w, struct rule_entry *entries, const struct rule_entry *e)
 {
@@ -346,7 +351,7 @@ unusual_step(struct walk *w, struct rule_entry *entries, const struct rule_entry
 
 /* ------------------------------------------------------------------------------------------- */
 
-/* Puts the frame down and finds its caller. */
+/* Appends the frame and moves to its caller. */
 static inline __attribute__((always_inline)) enum unwind_stop
 step(struct walk *w, struct rule_entry *entries, struct words words)
 {
@@ -363,9 +368,9 @@ step(struct walk *w, struct rule_entry *entries, struct words words)
 	return unusual_step(w, entries, e);
 }
 
-/* The walk whose words are prefetched while the i-th takes its step. A stack comes from memory, a
- * rule mostly from a near cache: of the time between two steps of a walk a quarter is left for that
- * of its rule, the rest for that of its stack. */
+/* The index of the walk whose stack words are prefetched while the i-th takes its step. A stack
+ * comes from memory, a rule usually from a near cache. So of the time between two steps of a walk,
+ * a quarter is left for fetching its rule, and the rest for fetching its stack words. */
 static inline size_t prefetched_at(size_t i, size_t n)
 {
 	size_t at = i + n - n / 4;
@@ -373,7 +378,7 @@ static inline size_t prefetched_at(size_t i, size_t n)
 	return at < n ? at : at - n;
 }
 
-/* In turns. */
+/* Runs all walks, one step of each in turn. */
 static inline __attribute__((always_inline)) void walk_all(struct walk **walks, size_t n,
 							   struct words words)
 {
@@ -403,7 +408,7 @@ static inline __attribute__((always_inline)) void walk_all(struct walk **walks, 
 	}
 }
 
-/* Not inlined, so that each has the processor's registers for itself. */
+/* Not inlined, so that each loop gets its own register allocation. */
 static __attribute__((noinline)) void walk_pushed(struct walk **walks, size_t n)
 {
 	walk_all(walks, n, (struct words){8, false, false});
@@ -419,8 +424,8 @@ static __attribute__((noinline)) void walk_linked(struct walk **walks, size_t n)
 	walk_all(walks, n, (struct words){8, true, false});
 }
 
-/* Which loop is the faster one depends on how many frames go by guesses; of the last batches one
- * stack each says that. */
+/* Which loop is faster depends on the share of frames found by guesses. It is estimated from one
+ * stack of each of the last batches. */
 static void note_guesses(const struct walk *w)
 {
 	const struct frame *f;

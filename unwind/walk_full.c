@@ -2,10 +2,11 @@
 #include "unwind/expr.h"
 #include "unwind/walk.h"
 
-/* Operations of expressions in one walk, besides one for each byte of the stack. */
+/* Maximum number of expression operations in one walk, in addition to one for each byte of the
+ * stack copy. */
 #define EXPRESSION_STEPS 4096
 
-/* One step: the frame's registers in, the caller's out. */
+/* One step: from the frame's registers to the caller's. */
 struct step {
 	struct walk *w;
 	const struct map *map;
@@ -17,7 +18,7 @@ struct step {
 	bool first;
 	uint8_t how;	  /* of the caller's frame */
 	uint64_t missing; /* the address that could not be read */
-	uint64_t *steps;  /* of expressions, that the walk may still take */
+	uint64_t *steps;  /* expression operations that the walk has left */
 };
 
 static bool expression_read(void *arg, uint64_t addr, unsigned size, uint64_t *ret)
@@ -53,9 +54,9 @@ static enum expr_status evaluate(struct step *st, const uint8_t *expr, size_t le
 	return expr_evaluate(&m, expr, len, initial, ret);
 }
 
-/* The CFA where sp is not known, because the frame below was found by its frame pointer, which with
- * a link register does not show where the caller's frame begins: by the caller's own frame pointer,
- * which points to where it has saved the one before. */
+/* The CFA when sp is not known because the callee's frame was found by its frame pointer, which on
+ * processors with a link register does not give the start of the caller's frame. Then the caller's
+ * own frame pointer is used: it points to the place where it saved the previous one. */
 static bool cfa_by_record(struct step *st)
 {
 	const struct arch *arch = st->w->arch;
@@ -96,9 +97,10 @@ static enum unwind_stop cfa_find(struct step *st)
 	return WALK_ON;
 }
 
-/* In the epilogue of a realigned frame gcc says that registers are saved below the frame pointer,
- * which is the caller's again: what it leads to is above the return address, where a call has put
- * nothing of its own. They have their values. */
+/* In the epilogue of a realigned frame, gcc's rows say that registers are saved relative to the
+ * frame pointer after that has been restored to the caller's. The resulting address is above the
+ * return address, where the function has saved nothing. The registers have been restored by
+ * then. */
 static bool is_stale(const struct step *st, unsigned reg, uint64_t at)
 {
 	const struct arch *arch = st->w->arch;
@@ -107,7 +109,7 @@ static bool is_stale(const struct step *st, unsigned reg, uint64_t at)
 	       at >= st->cfa - arch->word_bytes && st->in->known >> reg & 1;
 }
 
-/* The caller's value of one register. False: unknown; *stop then says why. */
+/* Finds the caller's value of one register. Returns false if it is unknown; *stop then says why. */
 static bool register_find(struct step *st, const struct cfi_reg_rule *r, unsigned reg,
 			  uint64_t *ret, enum unwind_stop *stop)
 {
@@ -146,8 +148,8 @@ static bool register_find(struct step *st, const struct cfi_reg_rule *r, unsigne
 	}
 	if (memory_read_stack(&st->w->memory, at, ret))
 		return true;
-	/* Below the sample's sp: restored before, or not saved yet (see is_given_up() of
-	 * walk_fast.c). The caller's pc is never in this frame's. */
+	/* Below the sample's sp: already restored, or not saved yet (see is_given_up() of
+	 * walk_fast.c). The caller's pc is never this frame's pc. */
 	if (st->first && at < st->w->memory.sp && reg != st->w->arch->pc &&
 	    st->in->known >> reg & 1) {
 		*ret = st->in->v[reg];
@@ -157,7 +159,7 @@ static bool register_find(struct step *st, const struct cfi_reg_rule *r, unsigne
 	return false;
 }
 
-/* All rules. Registers without one keep their value. */
+/* Applies all rules of the row. Registers without one keep their value. */
 static enum unwind_stop registers_find(struct step *st)
 {
 	const struct arch *arch = st->w->arch;
@@ -183,7 +185,7 @@ static enum unwind_stop registers_find(struct step *st)
 	return has_ra ? WALK_ON : UNWIND_STOP_BAD_CFI;
 }
 
-/* Does the frame hold the return address that a call has pushed? */
+/* True if a call has pushed the return address into this frame. */
 static bool has_pushed_return(const struct step *st)
 {
 	const struct full_rule *r = st->rule;
@@ -217,8 +219,8 @@ static enum unwind_stop full_step(struct step *st)
 	if (!(st->out->known >> st->rule->ra_reg & 1))
 		return UNWIND_STOP_NO_REGISTER;
 	ip = st->out->v[st->rule->ra_reg] & st->w->code_mask;
-	/* A call takes stack, unless the return address is in a register: in functions without a
-	 * frame on processors with a link register, in vfork. Then at least the pc changes. */
+	/* A call lowers sp, unless the return address is in a register: in functions without a
+	 * frame on processors with a link register, or in vfork. Then at least the pc changes. */
 	if (!st->rule->is_signal_frame &&
 	    (st->cfa < sp || (st->cfa == sp && ip == st->in->v[arch->pc])))
 		return UNWIND_STOP_LOOP;
@@ -248,7 +250,7 @@ static void registers_set(struct regs *regs, const struct cursor *c, const struc
 		      (uint64_t)c->fp_known << arch->fp;
 }
 
-/* Is it a frame of this kind that begins at sp? Then the interrupted registers. */
+/* If a signal frame of this kind starts at sp, reads the interrupted registers. */
 static bool signal_frame_read(const struct walk *w, const struct arch_trampoline *t, uint64_t sp,
 			      struct regs *ret)
 {
@@ -267,7 +269,8 @@ static bool signal_frame_read(const struct walk *w, const struct arch_trampoline
 	return true;
 }
 
-/* The frame of a vDSO's sigreturn, where signal handlers return to, without the vDSO's code. */
+/* Reads the signal frame at a vDSO's sigreturn, to which signal handlers return, when the vDSO's
+ * code is not available. */
 static bool vdso_sigreturn(const struct walk *w, const struct cursor *c, const struct rule_entry *e,
 			   struct regs *ret)
 {
@@ -280,7 +283,7 @@ static bool vdso_sigreturn(const struct walk *w, const struct cursor *c, const s
 	return t->code;
 }
 
-/* The complete rule of a frame; NULL: none, see fallback.c. */
+/* The complete rule of a frame; NULL: none, fallback.c is next. */
 static const struct full_rule *rule_of(struct walk *w, const struct rule_entry *e,
 				       const struct map *map, uint64_t lookup_ip,
 				       struct arena *arena, uint64_t *bias)
@@ -292,7 +295,7 @@ static const struct full_rule *rule_of(struct walk *w, const struct rule_entry *
 	return NULL;
 }
 
-/* By the frame's rule. The cursor says how the caller was found. */
+/* Steps by the frame's rule. Sets c->how to how the caller was found. */
 static enum unwind_stop rule_step(struct step *st)
 {
 	struct walk *w = st->w;
@@ -318,10 +321,11 @@ static enum unwind_stop rule_step(struct step *st)
 	return stop;
 }
 
-/* The arena is for rules that live as long as the walk. */
+/* `arena`: for rules that are needed as long as the walk. */
 static enum unwind_stop walk_on(struct walk *w, const struct regs *regs, struct arena *arena)
 {
-	/* Of real frames those of signals take the most, 50 for 600 bytes of stack and more. */
+	/* Signal frames need the most operations of all real frames: 50 for a frame of 600 bytes or
+	 * more. */
 	uint64_t steps = EXPRESSION_STEPS + w->memory.bytes;
 	struct regs buf[2], *in = &buf[0], *out = &buf[1], *swap;
 	struct cursor *c = &w->c;
