@@ -1,8 +1,9 @@
 /* batch_memory.c - keeping the bytes of a batch. */
 #include "reader/batch_memory.h"
 
-/* Blocks that one batch may pin, so that all batches together leave room for reordering. Records of
- * many ring buffers may come from as many blocks, a few from each: those are copied. */
+/* How many blocks one batch may pin, so that all batches together leave room for reordering.
+ * Records of many ring buffers may come from as many blocks, a few from each; beyond this limit
+ * they are copied. */
 static size_t pin_limit(const struct block_store *s)
 {
 	return s->window / (BATCHES + 2) ? s->window / (BATCHES + 2) : 1;

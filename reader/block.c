@@ -61,9 +61,9 @@ static void resident_remove(struct block_store *s, const struct block *b)
 	s->resident.v[i] = s->resident.v[--s->resident.n];
 }
 
-/* Takes the memory of the block that will be wanted last: records come out about in the order in
- * which they stand in the file, so that is the youngest. NULL when all are pinned, or with *rc on
- * an error. */
+/* Takes the memory of the block that will be needed last. Records leave in about the order of the
+ * file, so that is the youngest block. Returns NULL if all blocks are pinned, or with *rc after an
+ * error. */
 static uint8_t *evict(struct block_store *s, int *rc, struct err *err)
 {
 	struct block *victim = NULL;
@@ -89,7 +89,7 @@ static uint8_t *evict(struct block_store *s, int *rc, struct err *err)
 	return data;
 }
 
-/* Memory for b, which becomes resident. */
+/* Gives b a buffer, so that it becomes resident. */
 static int block_give_data(struct block_store *s, struct block *b, struct err *err)
 {
 	uint8_t *data = NULL;
@@ -117,7 +117,7 @@ static int block_give_data(struct block_store *s, struct block *b, struct err *e
 	return 0;
 }
 
-/* Drops freed blocks at the front of the table, and the room they took now and then. */
+/* Removes freed blocks from the front of the table, and from time to time moves the rest down. */
 static void table_trim(struct block_store *s)
 {
 	size_t i = 0;
@@ -178,7 +178,7 @@ static int read_pages(const struct block_store *s, struct block *b, uint32_t fir
 
 	if (n < 0)
 		return (int)n;
-	/* The file became shorter: its records there are recognised as damaged. */
+	/* The file became shorter: the missing records will be found to be damaged. */
 	if ((size_t)n < wanted)
 		memset(b->data + off + n, 0, wanted - (size_t)n);
 	for (; first < end; first++)

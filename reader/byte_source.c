@@ -15,11 +15,11 @@
 #include "base/pages.h"
 #include "base/rooted.h"
 
-/* Wanted room in a pipe: a larger one wakes reader and writer less often. What every user may ask
- * for (/proc/sys/fs/pipe-max-size). */
+/* The size asked for a pipe: a larger one wakes reader and writer less often. This is what every
+ * user may ask for (/proc/sys/fs/pipe-max-size). */
 #define PIPE_BYTES (1 << 20)
 
-/* What has been opened. */
+/* Examines the file that was opened. */
 static int source_begin(struct byte_source *s, struct err *err)
 {
 	struct stat st;
@@ -31,8 +31,9 @@ static int source_begin(struct byte_source *s, struct err *err)
 		return rc;
 	}
 	if (S_ISFIFO(st.st_mode))
-		(void)fcntl(s->fd, F_SETPIPE_SZ, PIPE_BYTES); /* or it stays at 64 KiB */
-	/* Standard input that was read from already is taken as a stream from there on. */
+		/* If this fails the pipe keeps its 64 KiB. */
+		(void)fcntl(s->fd, F_SETPIPE_SZ, PIPE_BYTES);
+	/* If standard input was read from before, it is a stream from its current position on. */
 	s->seekable = S_ISREG(st.st_mode) && (s->owns_fd || lseek(s->fd, 0, SEEK_CUR) == 0);
 	if (s->seekable)
 		s->size = (uint64_t)st.st_size;
@@ -67,12 +68,12 @@ int byte_source_open_file(struct byte_source *s, const char *path, bool follow, 
 	return source_begin(s, err);
 }
 
-/* Would one thread be faster if it read the file? Page faults cost nearly nothing where the page
- * cache has large pages, and as much as copying where it has small ones (ext4 has no others before
- * Linux 6.16); then small pages are looked at, and let go. No call returns what it has, so it is
- * tried here and there: a page fault, which maps 64 KiB, takes 0.1 of the time of reading as much
- * with pages of 128 KiB, 0.5 to 1 with smaller ones. The fastest count: whatever else runs only
- * makes it slower. */
+/* Would a single thread read the file faster than it would map it? Page faults cost nearly nothing
+ * where the page cache has large pages, and as much as copying where it has small ones (always on
+ * ext4 before Linux 6.16). No system call tells the page size, so it is measured at a few places: a
+ * page fault, which maps 64 KiB, takes 0.1 of the time of reading 64 KiB if the pages have 128 KiB,
+ * and 0.5 to 1 if they are smaller. The fastest measurements count, because other activity only
+ * makes them slower. */
 static bool reading_is_faster(const struct byte_source *s, const uint8_t *map)
 {
 	enum { PLACES = 9, BYTES = 64 << 10 };
@@ -166,8 +167,9 @@ ssize_t byte_source_pread(const struct byte_source *s, uint64_t off, void *p, si
 	return pread_full(s->fd, off, p, n, s->name, err);
 }
 
-/* Is a pipe at its end, because nothing more is wanted and its writer is silent, or does not end?
- * The signal may come at any time, and to another thread, so it is looked for. */
+/* Should reading of a pipe end because the reader was asked to stop and the writer is silent, or
+ * does not stop? The signal may arrive at any time, and in another thread, so the flag is polled.
+ */
 static bool is_over(struct byte_source *s)
 {
 	enum { LOOK_MS = 100, PATIENCE_MS = 3000, SILENCE_MS = 500 };
@@ -252,7 +254,8 @@ static int tempfile_in(const char *dir)
 
 int tempfile_open(struct err *err)
 {
-	/* /tmp comes last: it is memory on many systems, and what comes here has no room there. */
+	/* /tmp comes last: on many systems it is in memory, and this data is too large for memory.
+	 */
 	const char *const dirs[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
 	int fd = -1;
 

@@ -1,7 +1,7 @@
-/* container.c - the header of a recording and what it points to.
+/* container.c - reads the header of a recording and the tables it points to.
  *
- * Source: tools/perf/Documentation/perf.data-file-format.txt. Offsets and sizes are only believed
- * as far as the file reaches. */
+ * Source of truth: tools/perf/Documentation/perf.data-file-format.txt. Offsets and sizes are used
+ * only as far as the file reaches. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static int not_ours(struct perf_file *f, ssize_t n, const char *what)
 	return err_set(&f->err, ERR_FORMAT, f->source.name, "this is no perf.data: %s", what);
 }
 
-/* Byte order from the magic. */
+/* Finds the byte order by the magic. */
 static int read_magic(struct perf_file *f, ssize_t n)
 {
 	static const struct {
@@ -56,7 +56,7 @@ static int read_magic(struct perf_file *f, ssize_t n)
 	for (i = 0; n >= 16 && i < sizeof ours / sizeof *ours; i++) {
 		if (memcmp(head, ours[i].magic, 8) != 0)
 			continue;
-		/* The magic is a number that was written as such. */
+		/* The magic was written as a number, in the byte order of the writer. */
 		f->is_big_endian = ours[i].reversed;
 		f->swap = ours[i].reversed != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 		f->info.is_big_endian = f->is_big_endian;
@@ -77,8 +77,8 @@ static struct perfdata_section read_section(struct buf *b)
 	return s;
 }
 
-/* The bits were written as an array of unsigned long. Big-endian writers of 32 bits are recognised
- * by a bit that all of them set. */
+/* The bits were written as an array of unsigned long. Big-endian writers with 32-bit longs are
+ * recognised by a bit that all of them set. */
 static void read_feature_bits(const struct perf_file *f, const uint8_t *raw, uint8_t *bits)
 {
 	static const unsigned always_set[] = {FEATURE_HOSTNAME, FEATURE_CMDLINE};
@@ -133,7 +133,7 @@ static int read_header(struct perf_file *f, struct header *h)
 	return 0;
 }
 
-/* Bytes of a section, as far as the file reaches. NULL when it is empty, outside of the file, or
+/* Reads a section, or the part of it that is inside the file. Returns NULL if that is empty, or
  * with *rc when out of memory. */
 static uint8_t *load(struct perf_file *f, struct perfdata_section at, size_t *size, int *rc)
 {
@@ -179,14 +179,14 @@ static bool section_fits(const struct perf_file *f, struct perfdata_section s)
 	return s.offset <= f->source.size && s.size <= f->source.size - s.offset;
 }
 
-/* Sections of ids do not overlap, so all of them together fit into the file, too. */
+/* Sections of ids do not overlap, so all of them together must fit into the file. */
 static bool ids_fit(const struct perf_file *f, struct perfdata_section s)
 {
 	return section_fits(f, s) && s.size / 8 <= f->source.size / 8 - f->events.n_ids;
 }
 
-/* An attr and where its ids are: the last 16 bytes of the entry; some writers have them right
- * behind the attr. */
+/* Reads an attr and the place of its ids. That is in the last 16 bytes of the entry; some writers
+ * put it right after the attr. */
 static int read_attr(struct perf_file *f, struct buf entry)
 {
 	struct buf peek = entry, attr = entry, body;
@@ -239,8 +239,8 @@ static int read_attrs(struct perf_file *f, const struct header *h)
 	return rc;
 }
 
-/* Behind the data: a section for each feature bit, also for those we do not know. They do not
- * overlap, so that all of them together fit into the file, and into memory as it does. */
+/* After the data there is one table entry per feature bit, including unknown bits. The sections do
+ * not overlap, so all of them together fit into the file, and may be held in memory. */
 static int read_feature_table(struct perf_file *f, const struct header *h, uint64_t off)
 {
 	struct perfdata_section table = {off, FEATURE_N * sizeof(struct perfdata_section)};
@@ -297,7 +297,8 @@ static int parse_features(struct perf_file *f)
 	return 0;
 }
 
-/* Before perf had EVENT_DESC: {config, name[64]} each, meant for tracepoints. */
+/* Event names of perf versions before EVENT_DESC: entries {config, name[64]}, used for tracepoints.
+ */
 static int read_event_types(struct perf_file *f, struct perfdata_section at)
 {
 	enum { NAME = 64 };
@@ -321,8 +322,8 @@ static int read_event_types(struct perf_file *f, struct perfdata_section at)
 	return rc;
 }
 
-/* The data section as far as the file reaches, and whether the header can be believed about what
- * follows. */
+/* The data section, as far as the file reaches. Clears *features if the header cannot be trusted
+ * about the sections after the data. */
 static struct perfdata_section data_section(struct perf_file *f, const struct header *h,
 					    bool *features)
 {
@@ -332,7 +333,7 @@ static struct perfdata_section data_section(struct perf_file *f, const struct he
 	if (data.offset > f->source.size)
 		data.offset = f->source.size;
 	if (!data.size) {
-		/* Written at the very end, so the recorder did not get there. */
+		/* It is written last, so the recorder was ended before that. */
 		*features = false;
 		data.size = f->source.size - data.offset;
 		f->stats.interrupted = data.size != 0;
@@ -352,8 +353,8 @@ static struct perfdata_section data_section(struct perf_file *f, const struct he
 	return data;
 }
 
-/* A recorder that keeps data.size right while it runs writes its features at the end all the same.
- * capture is one: its data begin with HEADER_FEATURE, which else only pipes have. */
+/* Some recorders update data.size while they run, but still write the features at the end. capture
+ * is one: its data begins with HEADER_FEATURE records, which otherwise only pipes have. */
 static int note_unfinished(struct perf_file *f, const struct header *h)
 {
 	struct perfdata_section first = {h->data.offset, sizeof(uint32_t)};
@@ -378,7 +379,7 @@ static int note_unfinished(struct perf_file *f, const struct header *h)
 	return rc;
 }
 
-/* A stream of the file itself, whose descriptor stays with the file. */
+/* Adds a stream of the file itself; the descriptor still belongs to the file. */
 static int main_stream(struct perf_file *f, uint64_t pos, uint64_t end)
 {
 	struct byte_source borrowed = f->source;
@@ -387,7 +388,7 @@ static int main_stream(struct perf_file *f, uint64_t pos, uint64_t end)
 	return record_stream_add(f, &borrowed, pos, end);
 }
 
-/* simpleperf has records of what was there before in a section of the header. */
+/* simpleperf stores the records of what existed before the recording in a header section. */
 static int init_map_stream(struct perf_file *f)
 {
 	const struct feature_section *s = &f->features->v[FEATURE_SIMPLEPERF_INIT_MAP];

@@ -35,12 +35,12 @@ int deferred_samples_add(struct deferred_samples *d, struct held *h)
 	return 0;
 }
 
-/* The last of the others takes its place. */
+/* Removes a list; the last list is moved to its place. */
 static void list_drop(struct deferred_samples *d, struct held_list *l)
 {
 	hash_remove(&d->by_tid, l->tid);
 	*l = d->lists.v[--d->lists.n];
-	if (l < d->lists.v + d->lists.n) /* replaces, so that it needs no memory */
+	if (l < d->lists.v + d->lists.n) /* replaces an existing key, so it needs no memory */
 		hash_put(&d->by_tid, l->tid, (uint32_t)(l - d->lists.v));
 }
 

@@ -1,4 +1,5 @@
-/* deliver.c - records whose time has come: they change the process model, or become samples. */
+/* deliver.c - records that are due in time order: they change the process model, or become samples.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@
 
 enum { EXPECT_AHEAD = 4, EXPECT_BYTES = 320, ROOMS_AHEAD = 3 };
 
-/* Where in user mode a sample interrupted the task, as far as it says; else 0. */
+/* The address in user mode at which a sample interrupted the task; 0 if the sample does not have
+ * it. */
 static uint64_t user_ip(const struct perf_file *f, const struct perf_sample *s)
 {
 	uint64_t ip = 0;
@@ -24,7 +26,7 @@ static uint64_t user_ip(const struct perf_file *f, const struct perf_sample *s)
 	return cpu && perf_regs_get(&s->user_regs, cpu->perf_ip, &ip) ? ip : 0;
 }
 
-/* While a program replaces itself. */
+/* Chooses the address space of a sample that was taken during exec. */
 static void place_in_exec(struct perf_file *f, struct perf_sample *s)
 {
 	const struct address_space *former;
@@ -37,7 +39,7 @@ static void place_in_exec(struct perf_file *f, struct perf_sample *s)
 	s->space = former ? former : s->space;
 }
 
-/* What a sample gets from the process model. */
+/* Sets the members of a sample that come from the process model. */
 static int sample_place(struct perf_file *f, struct perf_sample *s)
 {
 	const struct machine_place *p = machine_place(f->machine, s->pid, s->tid);
@@ -49,7 +51,8 @@ static int sample_place(struct perf_file *f, struct perf_sample *s)
 	s->comm = p->comm;
 	if (p->has_former)
 		place_in_exec(f, s);
-	if (!s->tid && !s->pid && s->cpumode == PERF_CPUMODE_USER) /* no idle task */
+	/* In user mode it is not the idle task. */
+	if (!s->tid && !s->pid && s->cpumode == PERF_CPUMODE_USER)
 		s->comm = machine_foreign_comm(f->machine);
 	if (s->cpumode == PERF_CPUMODE_GUEST_KERNEL)
 		s->kernel = machine_guest_kernel(f->machine);
@@ -58,13 +61,13 @@ static int sample_place(struct perf_file *f, struct perf_sample *s)
 	return s->kernel && s->comm ? 0 : err_nomem(&f->err);
 }
 
-/* The place behind the last sample of the batch; NULL when out of memory. */
+/* Room for one more sample at the end of the batch. NULL when out of memory. */
 static inline struct perf_sample *batch_room(struct batch *b)
 {
 	return vec_reserve(&b->samples, b->samples.n + 1) ? NULL : &b->samples.v[b->samples.n];
 }
 
-/* The sample that lies there becomes part of the batch. */
+/* Adds the sample in that room to the batch. */
 static inline void batch_commit(struct perf_file *f, struct batch *b, struct perf_sample *s)
 {
 	b->samples.n++;
@@ -73,7 +76,8 @@ static inline void batch_commit(struct perf_file *f, struct batch *b, struct per
 	f->stats.period_sum += s->period;
 }
 
-/* What the counter `key` rose by to `value`. 0, or -1 when out of memory. */
+/* Sets *ret to the growth of the counter `key` since its last value. Returns 0, or -1 when out of
+ * memory. */
 static int counter_delta(struct perf_file *f, uint64_t key, uint64_t value, uint64_t *ret)
 {
 	uint32_t i = hash_get(&f->counters, key);
@@ -89,8 +93,8 @@ static int counter_delta(struct perf_file *f, uint64_t key, uint64_t value, uint
 	return 0;
 }
 
-/* One sample per event that was read and rose: perf does the same, so that each event of a group
- * gets its share. */
+/* Adds one sample for each event whose value was read and has grown. perf does the same, so that
+ * each event of a group gets its share. */
 static __attribute__((noinline)) int commit_by_value(struct perf_file *f, struct batch *b,
 						     struct perf_sample s, struct sample_read *read)
 {
@@ -109,7 +113,7 @@ static __attribute__((noinline)) int commit_by_value(struct perf_file *f, struct
 			continue;
 		known = true;
 		key = s.id;
-		/* An inherited event counts for each thread by itself. */
+		/* Inherited events are counted for each thread separately. */
 		if (s.event->attr.flags & PERF_ATTR_INHERIT)
 			key = hash_mix(key, s.tid);
 		room = batch_room(b);
@@ -124,14 +128,15 @@ static __attribute__((noinline)) int commit_by_value(struct perf_file *f, struct
 	return 0;
 }
 
-/* A record of a sample; its bytes live as long as the batch. */
+/* The record of a sample; its bytes live as long as the batch. */
 struct sample_record {
 	const uint8_t *data;
 	struct perf_event_header h;
 	uint64_t data_off;
 };
 
-/* Decodes a record into s, in the batch. 1: it is there; 0: it was skipped. */
+/* Decodes a record into the room s of the batch. Returns 1 if there is a sample, 0 if it was
+ * skipped. */
 static inline __attribute__((always_inline)) int
 decode_into_batch(struct perf_file *f, struct batch *b, struct perf_sample *s,
 		  const struct event *e, struct sample_record r, struct sample_read *read)
@@ -158,14 +163,16 @@ decode_into_batch(struct perf_file *f, struct batch *b, struct perf_sample *s,
 static inline int commit(struct perf_file *f, struct batch *b, struct perf_sample *s,
 			 struct sample_read *read)
 {
-	/* simpleperf adds the values of other counters to a sample that stands for itself. */
+	/* In recordings by simpleperf the values of other counters are additional; the sample keeps
+	 * its own period. */
 	if (read->n && !f->info.is_simpleperf)
 		return commit_by_value(f, b, *s, read);
 	batch_commit(f, b, s);
 	return 0;
 }
 
-/* Ends the waiting of a sample: the n user ips are its, or never came. */
+/* Delivers a sample that has waited, with the n addresses of its user chain, or without any if
+ * these were not recorded. */
 static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips, size_t n)
 {
 	struct batch *b = f->filling;
@@ -191,7 +198,7 @@ static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips
 	return commit(f, b, s, &read);
 }
 
-/* The sample waits for its user chain. */
+/* Lets a sample wait for its user chain. */
 static __attribute__((noinline)) int hold(struct perf_file *f, const struct perf_sample *s,
 					  const struct event *e, struct sample_record r,
 					  uint64_t cookie)
@@ -231,7 +238,7 @@ int deliver_deferred(struct perf_file *f, uint32_t tid, uint64_t cookie, const u
 	struct held *h;
 	int rc = 0;
 
-	/* Those with another cookie lost their record. */
+	/* Samples with another cookie: their CALLCHAIN_DEFERRED record was lost. */
 	while (!rc && (h = deferred_samples_take(&f->deferred_samples, tid))) {
 		rc = deliver_held(f, h, ips, h->cookie == cookie ? n : 0);
 		free(h);
@@ -278,9 +285,9 @@ static inline int deliver_sample(struct perf_file *f, struct batch *b, struct bl
 	return commit(f, b, s, &read);
 }
 
-/* Records are mostly as large as their neighbours, so this fetches what is read of one of the next:
- * its beginning, and the word before it, which is the size of the stack in the one before. Small
- * ones are read from end to end, and the processor sees that coming. */
+/* Prefetches a later record, assuming that it is as large as this one: its beginning, and the word
+ * before it, which is the last word of the record before (the size of its stack copy). Small
+ * records are read from end to end, which the processor's own prefetcher detects. */
 PREFETCHING void expect_record(const uint8_t *now, uint32_t size)
 {
 	const uintptr_t at = (uintptr_t)now + (uintptr_t)EXPECT_AHEAD * size;
@@ -291,8 +298,8 @@ PREFETCHING void expect_record(const uint8_t *now, uint32_t size)
 		__builtin_prefetch((const void *)line);
 }
 
-/* The memory of a sample was last read by who unwound the one that was there, and comes from there
- * when it is written: so it is ordered some samples before. */
+/* Prefetches for writing the memory of a sample that will be added some samples later: its cache
+ * lines are with the processor whose thread has unwound the sample that was there before. */
 PREFETCHING void expect_room(const struct batch *b)
 {
 	const char *next;
@@ -304,7 +311,7 @@ PREFETCHING void expect_room(const struct batch *b)
 		prefetch_write(next + i);
 }
 
-/* A record that changes what later samples mean. */
+/* Applies a record that changes the meaning of later samples. */
 static int deliver_other(struct perf_file *f, const struct block *block, uint32_t off,
 			 uint32_t size)
 {
@@ -321,8 +328,8 @@ static int deliver_other(struct perf_file *f, const struct block *block, uint32_
 	return 0;
 }
 
-/* The record was read before, but its bytes may come from the file again, which others may have
- * changed. */
+/* Delivers a record that is due. It was checked before, but its bytes may have been read from the
+ * file again, which another process may have changed. */
 static inline int deliver_record(struct perf_file *f, struct batch *b, struct block *block,
 				 uint32_t off)
 {

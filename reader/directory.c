@@ -28,7 +28,8 @@ const char *directory_data_path(struct perf_file *f, const char *path)
 	return ret;
 }
 
-/* The number of a name "data.N" as the recorder writes it, or -1: "data.01" is not data.1. */
+/* The N of a file name "data.N", or -1. Only as the recorder writes it: "data.01" is not accepted.
+ */
 static long part_number(const char *name)
 {
 	char same[32];
@@ -73,8 +74,8 @@ static int add_part(struct perf_file *f, const char *dir, int dir_len, long n)
 	return rc;
 }
 
-/* How many files the recorder wrote, as far as its command line says: one per processor, if it
- * says no more than --threads. 0: it does not. */
+/* How many files the recorder wrote, as its command line says: one per processor if --threads has
+ * no argument. 0: unknown. */
 static size_t parts_expected(const struct perf_file *f)
 {
 	const struct perf_file_info *info = &f->info;
@@ -91,7 +92,7 @@ static size_t parts_expected(const struct perf_file *f)
 	return n;
 }
 
-/* The numbers are 0, 1, .. */
+/* Notes the gaps in the numbers, which should be 0, 1, 2 ... */
 static void note_missing_parts(struct perf_file *f, const long *parts, size_t n)
 {
 	size_t expected = parts_expected(f), first = 0;

@@ -1,4 +1,4 @@
-/* dso.c - identity of code: which mappings show the same thing, and what kind of thing it is. */
+/* dso.c - which mappings show the same code, and what kind of code it is. */
 #include "reader/dso.h"
 
 #include <errno.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Files that had the same path and inode one after the other and are kept apart. They stand in one
- * chain, which a made-up recording could make long. */
+/* Limit on files that have the same path and inode, one after the other, and are distinguished.
+ * They are in one chain, which a hostile recording could make long. */
 #define GENERATIONS_MAX 16
 
 struct dso_entry {
@@ -23,8 +23,8 @@ static bool starts_with(const char *s, const char *prefix)
 }
 
 /* Names that the kernel (perf_event_mmap_event(), d_path()) and readers of /proc/PID/maps give to
- * what has no file. The first match counts; a name that matches none is a file if it starts with
- * a slash. */
+ * mappings without a file. The first match counts. A name that matches none is a file if it starts
+ * with a slash. */
 static const struct {
 	const char *name;
 	bool prefix;
@@ -39,8 +39,8 @@ static const struct {
 	{"/anon_hugepage", true, DSO_ANON},
 	{"/dev/zero", true, DSO_ANON},
 	{"/SYSV", true, DSO_ANON}, /* shmget() */
-	/* Memory that JIT compilers map twice, to write and to run it: .NET; asmjit (Erlang); QEMU;
-	 * Android's runtime. Other memfds may hold ELF files. */
+	/* Memory that JIT compilers map twice, for writing and for execution: .NET, asmjit
+	 * (Erlang), QEMU, Android's runtime. Other memfds may hold ELF files. */
 	{"/memfd:doublemapper", true, DSO_ANON},
 	{"/memfd:vmem", true, DSO_ANON},
 	{"/memfd:tcg-jit", true, DSO_ANON},
@@ -146,7 +146,7 @@ static const struct build_id *named_id(const struct dso_table *t, const char *pa
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-/* ino_generation takes no part: a recorder that reads /proc/PID/maps cannot know it and writes 0.
+/* ino_generation is left out: a recorder that reads /proc/PID/maps does not know it and writes 0.
  */
 static uint64_t key_hash(const struct dso_key *k)
 {
@@ -171,8 +171,9 @@ static bool generation_fits(const struct dso_key *k, const struct dso_entry *e)
 	return !k->ino_generation || !e->generation || k->ino_generation == e->generation;
 }
 
-/* The entry whose identity is k, or NULL and in *ret_hash the index key that is free for it. With
- * `ids`, build ids must be equal; else entries that got theirs by path are meant. */
+/* Finds the entry with the identity k. Returns NULL if there is none; then *ret_hash is the free
+ * index key for it. With `ids` the build ids must be equal; without, only entries whose build id
+ * came by path are searched. */
 static struct dso_entry *find(const struct dso_table *t, const struct dso_key *k, bool ids,
 			      uint64_t *ret_hash)
 {
@@ -222,8 +223,9 @@ static struct dso_entry *add(struct dso_table *t, const struct dso_key *k, uint6
 	return e;
 }
 
-/* Two steps: as the record says, and with the build id that its path stands for. Both names lead
- * to one entry, so the id is looked up once per identity, at its first use. */
+/* Two lookups: by the identity as recorded, and by the identity with the build id that belongs to
+ * the path. Both keys then lead to one entry, so the build id of a path is looked up only once per
+ * identity. */
 const struct dso *dso_table_get(struct dso_table *t, const struct dso_key *key)
 {
 	struct dso_key k = *key;
@@ -231,8 +233,8 @@ const struct dso *dso_table_get(struct dso_table *t, const struct dso_key *key)
 	const struct build_id *id;
 	struct dso_entry *e;
 
-	/* The kernel's i_generation has 32 bits. Some versions of perf wrote what happened to be in
-	 * memory for mappings that it took from /proc/PID/maps. */
+	/* The kernel's i_generation has 32 bits. Some versions of perf wrote uninitialised memory
+	 * here for mappings that they took from /proc/PID/maps. */
 	if (k.ino_generation > UINT32_MAX)
 		k.ino_generation = 0;
 	e = find(t, &k, k.build_id.size != 0, &alias);

@@ -34,7 +34,8 @@ static const char *const cache_op[][2] = {
 	{"prefetch", "prefetches"},
 };
 
-/* PERF_ATTR_FREQ and friends that only names need: perf_event.h, struct perf_event_attr. */
+/* Bits of perf_attr.flags (PERF_ATTR_*) that only names need: perf_event.h, struct perf_event_attr.
+ */
 #define EXCLUDE_HV	  (1ull << 6)
 #define EXCLUDE_HOST	  (1ull << 19)
 #define EXCLUDE_GUEST	  (1ull << 20)
@@ -59,8 +60,8 @@ static void cache_name(uint64_t config, char *out, size_t size)
 		snprintf(out, size, "%s-%s", cache_of[what], cache_op[op][1]);
 }
 
-/* ":" and a letter for each level that counts, if any was excluded; a p for each step of precision.
- */
+/* Writes the modifiers: ":" and a letter for each privilege level that is counted, if any was
+ * excluded, and a p for each level of precision. */
 static void modifiers(uint64_t flags, char *out)
 {
 	static const struct {
@@ -75,7 +76,7 @@ static void modifiers(uint64_t flags, char *out)
 	  machines[] = {{EXCLUDE_HOST, 'H'}, {EXCLUDE_GUEST, 'G'}};
 	const bool levels_differ =
 		flags & (PERF_ATTR_EXCLUDE_KERNEL | PERF_ATTR_EXCLUDE_USER | EXCLUDE_HV);
-	/* perf excludes guests by itself when it is asked for levels or precision. */
+	/* perf itself excludes guests if levels or precision are asked for. */
 	const bool guest_default = levels_differ || PRECISE_IP(flags);
 	char *p = out;
 	unsigned i;
@@ -102,7 +103,7 @@ static void breakpoint_name(const struct perf_attr *a, char *out, size_t size)
 
 void event_name_format(const struct perf_attr *a, const char *pmu, char *out, size_t size)
 {
-	/* Processors with two kinds of cores put the PMU into the upper half. */
+	/* On processors with two kinds of cores the upper half has the number of the PMU. */
 	uint64_t config = a->config & UINT32_MAX, core = a->config >> 32;
 	char name[96], mods[16];
 

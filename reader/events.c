@@ -11,7 +11,7 @@ static uint64_t flags_from_big_endian(const uint8_t *bytes)
 
 	for (unsigned i = 0; i < 64; i++)
 		flags |= (uint64_t)(bytes[i / 8] >> (7 - i % 8) & 1) << i;
-	/* precise_ip is two bits wide (15 and 16), so its bits changed places. */
+	/* precise_ip has two bits (15 and 16), so reversing has exchanged them. */
 	precise = flags >> 15 & 3;
 	flags &= ~(3ull << 15);
 	return flags | (precise & 1) << 16 | (precise >> 1) << 15;
@@ -52,8 +52,9 @@ void attr_read(struct perf_attr *a, struct buf raw, bool is_big_endian, bool *un
 	a->sig_data = buf_u64(&b);
 }
 
-/* The fixed fields at the start of a SAMPLE, and the trailer of other records, which has its fields
- * in another order: perf_event.h, PERF_RECORD_SAMPLE and struct sample_id. */
+/* Computes the offsets of the fixed fields at the start of a SAMPLE, and of the trailer of other
+ * records, which has them in another order: perf_event.h, PERF_RECORD_SAMPLE and struct sample_id.
+ */
 static void event_lay_out(struct event *e)
 {
 	static const uint64_t before_id =
@@ -158,7 +159,8 @@ const struct event *events_of_sample_id(const struct event_table *t, const struc
 	uint64_t id;
 
 	if (t->same_sample_pos) {
-		/* Without ids the events cannot be distinguished, but their samples can be read. */
+		/* Without ids the samples cannot be attributed to one of the events, but they can
+		 * be read. */
 		if (!first->sample_id_pos)
 			return first;
 		id = buf_u64_at(rec, first->sample_id_pos);

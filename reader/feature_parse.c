@@ -7,8 +7,8 @@
 #include "reader/features.h"
 #include "reader/file.h"
 
-/* u32 length (padded) and bytes with a NUL inside. "" when empty; NULL at the end of the section.
- */
+/* Reads a string: u32 length (padded), then bytes with a NUL among them. Returns "" if it is empty,
+ * NULL at the end of the section. */
 static const char *take_string(struct perf_file *f, struct buf *b)
 {
 	uint32_t len = buf_u32(b);
@@ -56,7 +56,7 @@ static int parse_cpu_id(struct perf_file *f, struct buf *b)
 	return parse_string(f, b, &f->info.cpu_id);
 }
 
-/* Available before online, whatever perf's own description says. */
+/* The available processors come before the online ones, unlike in perf's own description. */
 static int parse_n_cpus(struct perf_file *f, struct buf *b)
 {
 	f->info.cpus_available = buf_u32(b);
@@ -92,8 +92,8 @@ static int parse_cmdline(struct perf_file *f, struct buf *b)
 	return 0;
 }
 
-/* Before 2.6.35 there was no pid, so that the path of the kernel, which comes first, begins 4 bytes
- * earlier. */
+/* Before Linux 2.6.35 there was no pid, so the path begins 4 bytes earlier. The first entry is the
+ * kernel's, whose path is known. */
 static bool is_without_pid(struct buf b)
 {
 	static const char chopped[] = "nel.kallsyms]";
@@ -104,7 +104,7 @@ static bool is_without_pid(struct buf b)
 	return path && !memcmp(path, chopped, sizeof chopped);
 }
 
-/* Records {header, pid, id[24], path}, behind each other. */
+/* A sequence of records {header, pid, id[24], path}. */
 static int parse_build_ids(struct perf_file *f, struct buf *b)
 {
 	const bool has_pid = !is_without_pid(*b);
@@ -144,7 +144,7 @@ int build_id_record(struct perf_file *f, struct buf rec, bool has_pid)
 	memcpy(id.bytes, raw, BUILD_ID_MAX);
 	if (misc & MISC_BUILD_ID_SIZE && raw[SIZE_BYTE] <= BUILD_ID_MAX)
 		id.size = raw[SIZE_BYTE];
-	else /* writers without the size byte fill short ids with zeros, in steps of a word */
+	else /* writers that store no size fill short ids with zeros to a multiple of a word */
 		while (id.size > 4 && !memcmp(id.bytes + id.size - 4, "\0\0\0\0", 4))
 			id.size -= 4;
 	return machine_add_build_id(f->machine, path, &id, misc) ? err_nomem(&f->err) : 0;
@@ -199,7 +199,7 @@ static const struct {
 	{FEATURE_SIMPLEPERF_FILE, simpleperf_parse_file},
 	{FEATURE_SIMPLEPERF_META_INFO, parse_meta_info},
 	{FEATURE_SIMPLEPERF_FILE2, simpleperf_parse_file2},
-	/* name_events.c reads these, when all events are known. */
+	/* name_events.c reads these when all events are known. */
 	{FEATURE_EVENT_DESC, NULL},
 	{FEATURE_PMU_MAPPINGS, NULL},
 };

@@ -6,8 +6,8 @@
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 
-/* perf_event.h: enum perf_event_sample_format, _read_format, perf_branch_sample_type; in perf's
- * order. */
+/* The names of bits, in perf's order; perf_event.h: enum perf_event_sample_format, _read_format,
+ * perf_branch_sample_type. */
 struct bit_name {
 	unsigned bit;
 	const char *name;
@@ -53,7 +53,7 @@ static const struct bit_name branch_types[] = {
 	{16, "TYPE_SAVE"}, {17, "HW_INDEX"},  {18, "PRIV_SAVE"}, {19, "COUNTERS"},
 };
 
-/* Bit by bit; precise_ip has two. */
+/* One name per bit; precise_ip has two bits. */
 static const char *const flags[] = {
 	"disabled",
 	"inherit",
@@ -179,8 +179,9 @@ void print_events(struct header_printer *t)
 	}
 }
 
-/* Name, u32 index of the leader, u32 members, which follow it. An event is in one group, so all of
- * them together have no more members than there are events. */
+/* Each group: name, u32 index of the leader, u32 number of members, which follow the leader. An
+ * event is in one group only, so all groups together cannot have more members than there are
+ * events. */
 void print_groups(struct header_printer *t, struct buf *b)
 {
 	static const char nameless[] = "{anon_group}";

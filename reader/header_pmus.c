@@ -1,4 +1,4 @@
-/* header_pmus.c - the PMUs of the machine that was recorded, and what they can do. */
+/* header_pmus.c - the PMUs of the recorded machine, and their capabilities. */
 #include "reader/header_text.h"
 
 void print_pmus(struct header_printer *t, struct buf *b)
@@ -39,7 +39,7 @@ void print_cpu_caps(struct header_printer *t, struct buf *b)
 	print_caps(t, *b, n, (struct header_string){3, "cpu"});
 }
 
-/* The name of the PMU stands behind its capabilities. */
+/* The name of the PMU comes after its capabilities. */
 void print_pmu_caps(struct header_printer *t, struct buf *b)
 {
 	for (uint32_t n = take_count(b, 8); n && buf_ok(b); n--) {

@@ -1,4 +1,5 @@
-/* header_text.c - how each section is printed, and what is no section. */
+/* header_text.c - how each feature section is printed, and the lines that do not come from a
+ * section. */
 #include "reader/header_text.h"
 
 #include <stdarg.h>
@@ -46,7 +47,7 @@ void put_line(struct header_printer *t, const char *fmt, ...)
 	print_end(t);
 }
 
-/* Control characters that a recording brings never get out. */
+/* Control characters in a recording's strings are never printed. */
 void print_end(struct header_printer *t)
 {
 	for (size_t i = 0; i < t->line.n; i++)
@@ -54,7 +55,7 @@ void print_end(struct header_printer *t)
 		    t->line.v[i] == 0x7f)
 			t->line.v[i] = '?';
 	if (t->line.v)
-		t->line.v[t->line.n] = '\0'; /* what is there may be of the line before */
+		t->line.v[t->line.n] = '\0'; /* the buffer may still hold a longer line */
 	t->say(t->arg, t->line.v ? t->line.v : "");
 	t->line.n = 0;
 }
@@ -145,7 +146,7 @@ static void print_clock_data(struct header_printer *t, struct buf *b)
 		 clock / 1000000000, clock % 1000000000, clock_name(id));
 }
 
-/* Of programs for this machine and ABI (elf.h, EM_*). */
+/* For programs of this machine and ABI (elf.h, EM_*). */
 static void print_e_machine(struct header_printer *t, struct buf *b)
 {
 	uint32_t machine = buf_u32(b), flags = buf_u32(b);
@@ -161,8 +162,8 @@ static void print_line_size(struct header_printer *t, struct buf *b)
 
 #define SHOWN_BY_PERF(name) name " info available; perf report --header-only -I shows it"
 
-/* By bit. Of some it is only said that they are there; the others without a function are printed by
- * print_info() and print_events(), or hold bulk data. */
+/* Indexed by feature bit. Features without a function are printed by print_info() and
+ * print_events(), are only mentioned, or hold bulk data. */
 static const struct {
 	const char *name;
 	void (*print)(struct header_printer *t, struct buf *b);

@@ -1,4 +1,4 @@
-/* machine.c - processes, threads and the kernel, as the records describe them. */
+/* machine.c - processes, threads and the kernel, built from the records. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,9 @@ static const char *intern(struct machine *m, const char *comm)
 	return id == STRTAB_FAILED ? NULL : strtab_get(&m->comms, id);
 }
 
-/* The name of a thread that no record named. Pid -1 is a task that was gone when it was sampled. A
- * dying task may have lost its tid but not its pid: to perf, tid 0 is always the idle task. */
+/* The name of a thread that no record names. Pid -1 is a task that no longer existed when it was
+ * sampled. A dying task may have lost its tid but not its pid; perf treats tid 0 as the idle task
+ * in every case. */
 static const char *default_comm(struct machine *m, uint32_t tid)
 {
 	char name[16];
@@ -106,8 +107,8 @@ int process_restart(struct machine *m, struct process *p, const struct address_s
 	return versions_restart(&m->versions, &p->space, like);
 }
 
-/* The kernel replaces the maps, says so, and maps the new program, all inside of the system call
- * that the old program made. */
+/* During exec(2) the kernel drops the old maps, emits COMM, and then maps the new program; all this
+ * happens inside the system call of the old program. */
 static int process_exec(struct machine *m, struct process *p)
 {
 	struct address_space *old = space_new(&m->versions.pool, p->space, p->space->layout);
@@ -124,8 +125,8 @@ static int process_exec(struct machine *m, struct process *p)
 	return 0;
 }
 
-/* Where pid and tid are 0 and it is not the kernel's idle task, it is some process outside of the
- * PID namespace of the recorder: any of them, so what one says holds for none. */
+/* A task with pid and tid 0 that is not the kernel's idle task is in a process outside of the
+ * recorder's PID namespace. It can be any of these, so records of one say nothing about another. */
 const char *machine_foreign_comm(struct machine *m)
 {
 	return intern(m, ":0");
@@ -184,7 +185,7 @@ int machine_fork(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, u
 		return -ERR_NOMEM;
 	if (pid != ppid && process_restart(m, p, parent ? parent->space : NULL))
 		return -ERR_NOMEM;
-	/* Old perf makes up a FORK of a thread from itself. */
+	/* Old versions of perf make up a FORK of a thread from itself. */
 	if (former && (pid != ppid || tid != ptid))
 		former->named = false;
 	return machine_fork_found(m, pid, ppid, tid, ptid);
@@ -209,7 +210,7 @@ void machine_take_ended(struct machine *m, struct perf_threads *ret)
 	*ret = ended;
 }
 
-/* The last of the others takes the place of what goes. */
+/* Removes a thread; the last thread is moved to its place. */
 static void thread_forget(struct machine *m, struct thread *t)
 {
 	const struct thread *last = &m->threads.v[m->threads.n - 1];
@@ -235,8 +236,8 @@ static void process_forget(struct machine *m, struct process *p)
 		hash_put(&m->process_index, p->pid, (uint32_t)(p - m->processes.v));
 }
 
-/* Nothing is late any more: what exited then is forgotten, unless it, or another of its number, was
- * seen alive since. */
+/* Late samples of this exit can no longer come: forgets the thread, unless it, or a new one with
+ * the same number, was seen alive since. */
 static int exit_settle(struct machine *m, uint64_t exit)
 {
 	const struct perf_thread *e = &m->exits[exit % LATE_EXITS];
@@ -330,12 +331,12 @@ int machine_add_build_id(struct machine *m, const char *path, const struct build
 {
 	bool host_kernel = (misc & 7) == PERF_CPUMODE_KERNEL && dso_kind_kernel(path) == DSO_KERNEL;
 
-	/* The kernel's entry may have the path of a vmlinux; its maps never do. */
+	/* The path in the kernel's entry may be that of a vmlinux; that in its maps never is. */
 	return dso_table_add_id(&m->dsos, host_kernel ? DSO_KERNEL_PATH : path, id) ? -ERR_NOMEM
 										    : 0;
 }
 
-/* Samples alone make no process known: none would ever be forgotten. */
+/* A sample does not make a process known, as such a process would never be forgotten. */
 const struct address_space *machine_space(struct machine *m, uint32_t pid)
 {
 	const struct process *p = process_find(m, pid);
@@ -354,8 +355,8 @@ const char *machine_comm_of(struct machine *m, uint32_t pid, uint32_t tid)
 	return t->comm;
 }
 
-/* A thread that no record mentioned runs on when all others have exited. A task that is about to
- * end may have no number of its own any more. */
+/* A sampled thread that no record mentioned keeps its process alive when all other threads have
+ * exited. A task that is about to end may no longer have a tid of its own. */
 static int note_sampled(struct machine *m, struct process *p, uint32_t tid)
 {
 	struct thread *t = thread_find(m, p->pid, tid);

@@ -1,4 +1,4 @@
-/* machine_mmap.c - what processes and the kernel have mapped, as the records say. */
+/* machine_mmap.c - the mappings of processes and the kernel, built from the records. */
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -12,8 +12,8 @@ static uint64_t range_end(uint64_t start, uint64_t len)
 	return len > UINT64_MAX - start ? UINT64_MAX : start + len;
 }
 
-/* Where code of the kernel itself may go on from `end`: recordings give the range of .text, but
- * .init.text and the trampolines lie behind it, up to the first module. */
+/* How far code of the kernel itself may reach after `end`. Recordings have the range of .text;
+ * .init.text and the trampolines come after it, up to the first module. */
 static uint64_t kernel_end(const struct address_space *as, uint64_t end)
 {
 	size_t lo = 0, hi = address_space_count(as);
@@ -34,19 +34,20 @@ static uint64_t kernel_end(const struct address_space *as, uint64_t end)
 static int kernel_mmap(struct machine *m, const struct machine_mmap *r, struct dso_key *key)
 {
 	struct map map = {
-		/* perf fills no prot in the MMAP2 of the kernel. */
+		/* perf leaves prot 0 in the kernel's MMAP2 record. */
 		.prot = r->prot ? r->prot : PROT_EXEC, .flags = r->flags, .start = r->start,
 		.end = range_end(r->start, r->len),    .pgoff = r->pgoff,
 	};
 
 	key->kind = dso_kind_kernel(r->path);
 	if (r->guest) {
-		/* The name of a guest's kernel may have a pid: "[guest.kernel.kallsyms.5]_text". */
+		/* The name of a guest's kernel may include a pid: "[guest.kernel.kallsyms.5]_text".
+		 */
 		if (key->kind == DSO_KERNEL)
 			key->path = DSO_GUEST_KERNEL_PATH;
 		key->kind = DSO_GUEST_KERNEL;
 	} else if (key->kind == DSO_KERNEL) {
-		/* Not the trampolines that old x86 kernels have as maps of their own. */
+		/* Except the trampolines that old x86 kernels have as separate maps. */
 		if (r->path[0] == '[') {
 			m->kernel_end = map.end;
 			map.end = kernel_end(m->kernel, map.end);
@@ -76,7 +77,8 @@ static int note_jitdump(struct machine *m, struct process *p, const struct dso *
 	return 0;
 }
 
-/* The first thread's stack, as exec made it: grows down, so that only its end stays. */
+/* Notes the end of the first thread's stack, as exec made it. The stack grows down, so only its end
+ * is constant. */
 static int note_stack(struct machine *m, struct process *p, uint64_t end)
 {
 	if (p->space->stack_end == end)
@@ -102,7 +104,8 @@ static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso
 
 	if (!t)
 		return -ERR_NOMEM;
-	/* All threads were gone, so this is another process whose FORK got lost. */
+	/* All threads of the process had exited, so this is a new process whose FORK record was
+	 * lost. */
 	if (p->exited && r->tid == r->pid && process_restart(m, p, NULL))
 		return -ERR_NOMEM;
 	thread_seen(p, t);
@@ -112,8 +115,9 @@ static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso
 		return versions_replace(&m->versions, &p->space, map.start, map.end, NULL);
 	key->kind = dso_kind_user(r->path, r->flags);
 	if (key->kind == DSO_ANON) {
-		/* Where JIT compilers leave their symbols. What the kernel and /proc/PID/maps
-		 * say of pgoff and inode differs for anonymous memory, and means nothing. */
+		/* The file to which JIT compilers write their symbols. pgoff and inode have no
+		 * meaning for anonymous memory, and differ between the kernel and /proc/PID/maps.
+		 */
 		snprintf(perf_map, sizeof perf_map, "/tmp/perf-%d.map", (int)r->pid);
 		*key = (struct dso_key){.kind = DSO_ANON, .path = perf_map, .pid = r->pid};
 		map.pgoff = map.start;
@@ -146,9 +150,9 @@ int machine_mmap(struct machine *m, const struct machine_mmap *r)
 	};
 
 	m->changes++;
-	/* Kernel addresses are 0 under kptr_restrict. Processes inside a guest have pids of their
-	 * own, which must not be mixed with ours, and those outside of the recorder's PID namespace
-	 * have 0, all of them. */
+	/* Ignored: kernel maps whose addresses are hidden (0, kptr_restrict); processes of a guest,
+	 * whose pids are not the host's; processes outside of the recorder's PID namespace, which
+	 * all have pid 0. */
 	if (!r->len || (r->guest && !kernel) || (!r->pid && !kernel))
 		return 0;
 	return kernel ? kernel_mmap(m, r, &key) : user_mmap(m, r, &key);
@@ -166,7 +170,7 @@ static struct map map_part(const struct map *m, uint64_t start, uint64_t end)
 	return part;
 }
 
-/* [start, end) of the kernel shows again what it would without KSYMBOL records. */
+/* Removes KSYMBOL maps from [start, end): shows the kernel's maps that were there without them. */
 static int uncover_kernel(struct machine *m, uint64_t start, uint64_t end)
 {
 	const struct map *below;

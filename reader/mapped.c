@@ -1,10 +1,9 @@
-/* mapped.c - ranges of pages that are let go together. */
+/* mapped.c - ranges of pages that are unmapped together. */
 #include "reader/mapped.h"
-
 
 #include "base/pages.h"
 
-/* So much waits, at most, but for parts of large pages. */
+/* limit on bytes that wait to be unmapped, not counting parts of large pages */
 #define WAITING_BYTES ((size_t)16 << 20)
 
 static size_t range_bytes(const struct mapped_range *r)
@@ -30,8 +29,8 @@ void mapped_done_forget(struct mapped_done *d)
 			forget(d, &d->ranges[i], d->ranges[i].end);
 }
 
-/* The longest goes up to its last boundary of large pages: a part of one would have all of it
- * mapped again, in small pages. */
+/* Unmaps the longest range, up to its last boundary of large pages: unmapping a part of a large
+ * page would make the kernel map the rest of it again with small pages. */
 static void forget_longest(struct mapped_done *d)
 {
 	struct mapped_range *longest = &d->ranges[0];
@@ -52,8 +51,8 @@ static struct mapped_range *empty_range(struct mapped_done *d)
 	return NULL;
 }
 
-/* The bytes with the ranges that they meet. They may lie in one in part: a block of which only some
- * was let go, and that was looked at again. */
+/* Removes the ranges that overlap or adjoin `bytes` and returns their union with it. They can
+ * overlap in part: when a block of which only a part was unmapped is read again. */
 static struct mapped_range take_met(struct mapped_done *d, struct mapped_range bytes)
 {
 	for (size_t i = 0; i < MAPPED_RANGES; i++) {
