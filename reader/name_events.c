@@ -1,5 +1,5 @@
-/* name_events.c - what the events are called: the recording says it in different places, else we
- * make it up. */
+/* name_events.c - finds the names of events in the parts of a recording that may have them, or
+ * makes names up. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "reader/format.h"
 #include "reader/tracing.h"
 
-/* Bounds for descriptions that go on and on; no recording comes near. */
+/* Limits on descriptions in hostile files; far above those of real recordings. */
 #define PMUS_MAX	 4096
 #define EVENTS_BY_CONFIG 1024
 #define TYPES_MAX	 4096
@@ -32,8 +32,8 @@ int file_add_event(struct perf_file *f, struct buf raw)
 	return events_add(&f->events, &attr) ? err_nomem(&f->err) : 0;
 }
 
-/* Which event of ours one entry of EVENT_DESC speaks of: that of its first id, else the one in its
- * place. */
+/* Returns the event that one entry of EVENT_DESC describes: the event of its first id, or else the
+ * one with the same index. */
 static const struct event *described_event(const struct perf_file *f, uint32_t i, struct buf ids)
 {
 	const struct event *e = buf_left(&ids) ? events_find(&f->events, buf_u64(&ids)) : NULL;
@@ -49,7 +49,8 @@ static struct buf feature_buf(const struct perf_file *f, unsigned bit)
 	return buf_make(p, size, 0, f->swap);
 }
 
-/* EVENT_DESC: n, size of an attr, then {attr, n ids, name, ids} each. */
+/* EVENT_DESC: number of entries, size of an attr, then for each {attr, number of ids, name, ids}.
+ */
 static int names_from_description(struct perf_file *f)
 {
 	struct buf b = feature_buf(f, FEATURE_EVENT_DESC);
@@ -103,7 +104,7 @@ static int name_from_line(struct perf_file *f, const char *line, size_t len)
 			       strtoull(config + 1, NULL, 10), line, (size_t)(type - line));
 }
 
-/* simpleperf: lines "name,type,config" under a key of META_INFO, which has strings in pairs. */
+/* simpleperf: lines "name,type,config" under a key of META_INFO, a list of pairs of strings. */
 static int names_from_meta_info(struct perf_file *f)
 {
 	struct buf b = feature_buf(f, FEATURE_SIMPLEPERF_META_INFO);
@@ -127,7 +128,7 @@ static int names_from_meta_info(struct perf_file *f)
 	return 0;
 }
 
-/* One format of a tracepoint. */
+/* Takes the name from the format of one tracepoint. */
 static int name_from_format(void *arg, const char *system, const char *format, size_t n)
 {
 	char name[256];
@@ -142,7 +143,7 @@ static int name_from_format(void *arg, const char *system, const char *format, s
 	return names_by_config(arg, PERF_TYPE_TRACEPOINT, id, name, (size_t)full);
 }
 
-/* Old perf writes the names of tracepoints, and of probes, nowhere else into a pipe. */
+/* In a pipe, old versions of perf write the names of tracepoints and probes only here. */
 static int names_from_tracing(struct perf_file *f)
 {
 	struct tracing_head head;
@@ -155,11 +156,13 @@ static int names_from_tracing(struct perf_file *f)
 			break;
 	p = i < f->events.v.n ? features_get(f->features, FEATURE_TRACING_DATA, &size) : NULL;
 	if (p)
-		tracing_walk(p, size, &head, name_from_format, f); /* damaged: what is known is */
+		/* If it is damaged the names before the damage are used. */
+		tracing_walk(p, size, &head, name_from_format, f);
 	return 0;
 }
 
-/* PMU_MAPPINGS: n, then {type, name} each. NULL when unknown. */
+/* PMU_MAPPINGS: number of entries, then for each {type, name}. Returns NULL if the type is unknown.
+ */
 static const char *pmu_name(const struct perf_file *f, uint32_t type)
 {
 	struct buf b = feature_buf(f, FEATURE_PMU_MAPPINGS);
@@ -186,7 +189,8 @@ int file_settle_names(struct perf_file *f)
 	for (; f->n_named < f->events.v.n; f->n_named++) {
 		struct event *e = f->events.v.v[f->n_named];
 		const struct perf_attr *a = &e->pub.attr;
-		/* With two kinds of cores, the upper half says whose event it is. */
+		/* With two kinds of cores, the upper half of config says which kind the event is
+		 * of. */
 		const bool by_core = a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE;
 
 		if (e->named || *e->pub.name)

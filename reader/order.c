@@ -13,7 +13,7 @@ static bool run_before(const struct order_run *a, const struct order_run *b)
 	return entry_before(a->first, b->first);
 }
 
-/* Puts `run` into the place i of n or below it, where it belongs. */
+/* Places `run` at i or below, so that the heap of n runs is in order. */
 static void heap_down(struct order_run *v, size_t n, size_t i, struct order_run run)
 {
 	size_t child;
@@ -29,7 +29,7 @@ static void heap_down(struct order_run *v, size_t n, size_t i, struct order_run 
 	v[i] = run;
 }
 
-/* Puts `run` into the free place i or above it. */
+/* Places `run` at the free place i or above, so that the heap is in order. */
 static void heap_up(struct order_run *v, size_t i, struct order_run run)
 {
 	while (i && run_before(&run, &v[(i - 1) / 2])) {
@@ -39,8 +39,9 @@ static void heap_up(struct order_run *v, size_t i, struct order_run run)
 	v[i] = run;
 }
 
-/* Takes entries before `bound` out of the heap, all of one run and at most `room`. *n counts the
- * runs. How many; or, when there is none because of it, negative with *err. */
+/* Takes at most `room` entries before `bound` from the heap, all of one run. *n is the number of
+ * runs. Returns how many entries it took; if an error is the reason for none, negative with *err.
+ */
 static int heap_take(struct order_run *v, size_t *n, struct order_log *log,
 		     struct order_entry bound, struct order_entry *ret, size_t room,
 		     struct err *err)
@@ -75,7 +76,7 @@ static int heap_take(struct order_run *v, size_t *n, struct order_log *log,
 
 /* ---- entering ---------------------------------------------------------------------------- */
 
-/* Makes one run of those that are not merged yet. */
+/* Merges the runs that were not merged yet into one. */
 static int merge_fresh(struct order *o, struct err *err)
 {
 	const struct order_entry end = {UINT64_MAX, UINT64_MAX};
@@ -101,9 +102,9 @@ static int merge_fresh(struct order *o, struct err *err)
 	return got < 0 ? got : 0;
 }
 
-/* The open run is complete. Until there is a second one a time far above all others is taken for
- * damage: a limit that is too low only lets entries wait, one that is too high lets all that come
- * later leave out of order. */
+/* Closes the open run. A time far above all others is taken for damage until a second one follows:
+ * a limit that is too low only makes entries wait, but one that is too high lets all later entries
+ * leave out of order. */
 static void close_run(struct order *o)
 {
 	uint64_t t = o->last.time, leap = o->leap.time;

@@ -1,4 +1,4 @@
-/* order_log.c - which pages of steps are in memory. */
+/* order_log.c - decides which pages of steps are in memory. */
 #include "reader/order_log.h"
 
 #include <unistd.h>
@@ -28,7 +28,7 @@ static void give_back(struct order_log *l, uint8_t *memory)
 		l->spare = memory;
 }
 
-/* Makes sure that a copy of the page is in the file. False: there is no room. */
+/* Makes sure that the temporary file has a copy of the page. False: it cannot be written. */
 static bool save(struct order_log *l, struct order_page *page)
 {
 	int fd = l->fd - 1;
@@ -50,7 +50,7 @@ static bool save(struct order_log *l, struct order_page *page)
 	return true;
 }
 
-/* Takes memory from a full page that was not used lately; NULL when all must stay. */
+/* Takes the memory of a full page that was not used lately. NULL if all must stay. */
 static uint8_t *evict(struct order_log *l)
 {
 	for (size_t i = 0; i < 2 * l->resident.n; i++, l->hand++) {
@@ -74,8 +74,8 @@ static uint8_t *evict(struct order_log *l)
 	return NULL;
 }
 
-/* The last page is full. When there are enough it goes at once: those before it are wanted first.
- */
+/* The last page is full. If there are many pages in memory it is moved to the file at once, because
+ * the pages before it are needed first. */
 static int retire(struct order_log *l)
 {
 	struct order_page *page = &l->pages.v[l->pages.n - 1];

@@ -3,10 +3,11 @@
 
 #include <assert.h>
 
-/* So far at most: these pages count as ours, as those do that wait for being forgotten (mapped.c).
- * Were it less than a round of records of two processors (some MB), the reader would catch up. */
+/* Limit on how far ahead of the reader pages are handed out: they count as memory of this process,
+ * as do the pages that wait to be unmapped (mapped.c). With less than a round of records of two
+ * processors (some MB) the reader would catch up. */
 #define AHEAD_BYTES ((size_t)16 << 20)
-/* Some tens of microseconds of page faults, so that a worker that takes one is soon back. */
+/* Some tens of microseconds of page faults, so that a worker is soon back at its own work. */
 #define PIECE_BYTES ((size_t)128 << 10)
 
 void prefault_init(struct prefault *a)

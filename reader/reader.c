@@ -1,4 +1,4 @@
-/* reader.c - the public functions: opening, batches, questions. */
+/* reader.c - the public functions: opening, batches, access to what was read. */
 #include "reader/reader.h"
 
 #include <stdlib.h>
@@ -11,8 +11,9 @@
 
 #define WINDOW_BYTES (48u << 20)
 
-/* As perf does (open_file_read(), tools/perf/util/data.c): a recording says which files are opened,
- * and root can open any. Who became root by sudo(8) may read what was theirs before. */
+/* As perf does (open_file_read(), tools/perf/util/data.c): a recording names files that will be
+ * opened, and root can open any file. A user who became root by sudo(8) may still read the
+ * recordings that the user owned before. */
 static int check_owner(struct perf_file *f)
 {
 	const char *sudo = getenv("SUDO_UID");
@@ -96,7 +97,7 @@ void perf_file_close(struct perf_file *f)
 	free(f);
 }
 
-/* Oldest epoch that a held batch may refer to. */
+/* The oldest epoch that a held batch may refer to. */
 static uint64_t oldest_epoch(const struct perf_file *f, uint64_t now)
 {
 	for (unsigned i = 0; i < BATCHES; i++)
@@ -129,7 +130,7 @@ static void batch_end(struct perf_file *f, struct batch *b)
 	b->held = false;
 }
 
-/* Reads on in the current stream. */
+/* Reads more of the current stream. */
 static int read_on(struct perf_file *f)
 {
 	int rc = record_stream_pump(f, f->streams.v[f->stream]);
@@ -149,7 +150,8 @@ static int batch_fill(struct perf_file *f, struct batch *b)
 
 	f->filling = b;
 	while (!rc && !(batch_is_full(b) && b->samples.n)) {
-		/* Full of records that were skipped or wait: they need not be kept. */
+		/* The batch is full of bytes of records that were skipped or still wait: they are
+		 * not needed. */
 		if (batch_is_full(b))
 			batch_empty(b, &f->blocks);
 		if (order_ready(&f->order))
@@ -162,7 +164,8 @@ static int batch_fill(struct perf_file *f, struct batch *b)
 	return rc;
 }
 
-/* Before a batch with samples of tracepoints is handed out: their description has come then. */
+/* Called before a batch with samples of tracepoints is handed out: by then the description of the
+ * tracepoints has been read. */
 static void tracing_settle(struct perf_file *f)
 {
 	struct tracing_loss loss;
@@ -209,7 +212,7 @@ int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err
 	}
 	f->failed = batch_fill(f, b);
 	if (b->samples.n) {
-		/* Before an error is returned, what could be read is handed out. */
+		/* The samples before an error are handed out first. */
 		machine_take_ended(f->machine, &b->ended);
 		tracing_settle(f);
 		b->pub = (struct perf_batch){b->samples.v, b->samples.n, b->ended.v, b->ended.n};

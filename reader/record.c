@@ -1,4 +1,4 @@
-/* record.c - the table of record types, and when a record happened. */
+/* record.c - the table of record types, and the time of a record. */
 #include "reader/record.h"
 
 #include <sys/mman.h>
@@ -32,8 +32,8 @@ static const struct record_row kernel_rows[RECORD_KERNEL_END] = {
 				       TAIL_TRAILER},
 };
 
-/* tools/lib/perf/include/perf/event.h, enum perf_user_event_type. Of records that grew over the
- * years the size they began with. */
+/* tools/lib/perf/include/perf/event.h, enum perf_user_event_type. For records that have grown over
+ * the years, the size of their first version. */
 static const struct record_row user_rows[RECORD_USER_END - RECORD_HEADER_ATTR] = {
 #define ROW(type) [type - RECORD_HEADER_ATTR]
 	ROW(RECORD_HEADER_ATTR) = {RECORD_NOW, 8 + PERF_ATTR_SIZE_VER0, 0, apply_header_attr, 0},
@@ -110,7 +110,7 @@ enum perf_skip record_check(const struct record_row *row, const struct record_vi
 	if (size < row->min_size)
 		return PERF_SKIP_TOO_SHORT;
 	if (row->each) {
-		/* The number is the last of the fixed fields. */
+		/* The number of items is the last fixed field. */
 		uint64_t n = buf_u64_at(&v->b, row->min_size - 8);
 
 		*payload += n * row->each;
@@ -127,7 +127,7 @@ enum perf_skip record_check(const struct record_row *row, const struct record_vi
 	return PERF_SKIP_N;
 }
 
-/* Before the events are known nothing can be said of trailers. */
+/* Until the events are known, any size of a trailer is accepted. */
 static bool is_trailer(const struct perf_file *f, size_t rest)
 {
 	if (!rest)
@@ -138,7 +138,7 @@ static bool is_trailer(const struct perf_file *f, size_t rest)
 	return !f->events.v.n;
 }
 
-/* Do whole records stand from here to the end? */
+/* Do the bytes from here to the end consist of whole records? */
 static bool holds_records(struct buf b)
 {
 	enum { RECORDS_MAX = 32 };
@@ -156,8 +156,8 @@ static bool holds_records(struct buf b)
 	return buf_ok(&b) && !buf_left(&b);
 }
 
-/* A record that is open at its end, and was made longer by the next ones, ends before them. Sizes
- * are multiples of 8, but of features in pipes of perf 6.1. */
+/* If the size of a record with a variable end is too large, so that it includes whole records after
+ * it, cuts these off. Sizes are multiples of 8, except those of features in pipes of perf 6.1. */
 static bool cut_neighbours_off(struct record_view *v, size_t payload)
 {
 	const unsigned align = v->type == RECORD_HEADER_FEATURE ? 4 : 8;
@@ -171,7 +171,7 @@ static bool cut_neighbours_off(struct record_view *v, size_t payload)
 	return false;
 }
 
-/* Has it swallowed its neighbours? */
+/* Does the record's size include the records after it? */
 static bool is_too_long(const struct perf_file *f, const struct record_row *row,
 			struct record_view *v, size_t payload)
 {
@@ -205,9 +205,9 @@ static enum record_time sample_time(const struct perf_file *f, const struct reco
 	return TIME_KNOWN;
 }
 
-/* When a record other than SAMPLE happened. perf makes up records for what was there before, and
- * gives them trailers of zeros or none: those come at once. Without sample_id_all FORK and EXIT
- * still have a time in their body. */
+/* The time of a record that is not a SAMPLE. perf makes up records for what existed before the
+ * recording; their trailers are zeros or missing, and they are applied at once. Without
+ * sample_id_all, FORK and EXIT still have a time among their fields. */
 static enum record_time other_time(const struct perf_file *f, const struct record_view *v,
 				   size_t payload, uint64_t *time)
 {
@@ -239,7 +239,7 @@ static inline int enter_into_order(struct perf_file *f, struct block *b, uint32_
 	return rc;
 }
 
-/* What record_take() does, without its questions. */
+/* The same as record_take() for ordinary samples, without its checks. */
 int record_take_samples(struct perf_file *f, struct record_stream *st, struct splitter *s)
 {
 	const struct event *e = f->events.same_sample_pos ? f->events.v.v[0] : NULL;

@@ -1,5 +1,4 @@
-/* record_apply.c - records of the kernel that say something about processes, or about what is
- * missing. */
+/* record_apply.c - records of the kernel about processes, and about losses. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -7,7 +6,7 @@
 #include "reader/format.h"
 #include "reader/record.h"
 
-/* Ends with what the machine said: it fails only when memory is out. */
+/* Turns the result of a machine function, which fails only when out of memory, into ours. */
 static int machine_result(struct perf_file *f, int rc)
 {
 	return rc ? err_nomem(&f->err) : 0;
@@ -21,7 +20,7 @@ static void map_owner(struct machine_mmap *m, const struct record_view *v)
 	m->kernel = mode == PERF_CPUMODE_KERNEL || mode == PERF_CPUMODE_GUEST_KERNEL;
 }
 
-/* pid, tid, start, length, offset: the same in both kinds. */
+/* Reads pid, tid, start, length and offset, which MMAP and MMAP2 have in common. */
 static struct machine_mmap mmap_begin(struct perf_file *f, struct record_view *v)
 {
 	struct machine_mmap m = {.pid = buf_u32(&v->b)};
@@ -47,11 +46,11 @@ int apply_mmap(struct perf_file *f, struct record_view *v)
 	return machine_result(f, machine_mmap(f->machine, &m));
 }
 
-/* Whether the union of MMAP2 holds a build id. The flag alone is not enough: once one recorder on a
- * machine asks for build ids, the kernel (seen in 6.18) leaves PERF_RECORD_MISC_MMAP_BUILD_ID set
- * in the copies for all others, over device and inode numbers. A build id has 3 zero bytes behind
- * its size and zeros behind its end; where no such map was asked for, only the sizes that linkers
- * make count. */
+/* Does the union of MMAP2 hold a build id? The flag alone is not enough: if one recorder on a
+ * machine has asked for build ids, the kernel (seen in 6.18) leaves PERF_RECORD_MISC_MMAP_BUILD_ID
+ * set in the copies for all other recorders, which have device and inode numbers. A build id has 3
+ * zero bytes after its size, and zeros after its end. In recordings that did not ask for build ids,
+ * the size must also be one that linkers make. */
 static bool holds_build_id(const struct perf_file *f, const struct record_view *v)
 {
 	struct buf b = v->b;
@@ -69,7 +68,7 @@ static bool holds_build_id(const struct perf_file *f, const struct record_view *
 	return id && !rest && (size == 16 || size == 20 || f->events.asks_for_build_ids);
 }
 
-/* 32-bit tasks of a 64-bit kernel have a vDSO of their own, below 4 GiB. */
+/* 32-bit tasks on a 64-bit kernel have another vDSO, below 4 GiB. */
 static const char *path_of(const struct perf_file *f, const struct machine_mmap *m,
 			   const char *recorded)
 {
@@ -157,7 +156,7 @@ int apply_lost(struct perf_file *f, struct record_view *v)
 
 int apply_lost_samples(struct perf_file *f, struct record_view *v)
 {
-	/* With this bit they were left out by a BPF filter, as the user wished. */
+	/* With this bit a BPF filter of the user has dropped the samples. */
 	const uint16_t dropped_on_purpose = 1u << 15;
 
 	if (!(v->misc & dropped_on_purpose))
@@ -172,7 +171,7 @@ int apply_throttle(struct perf_file *f, struct record_view *v)
 	return 0;
 }
 
-/* cookie, n, ips; the thread stands in the trailer only. */
+/* cookie, n, ips. The thread is only in the trailer. */
 int apply_callchain_deferred(struct perf_file *f, struct record_view *v)
 {
 	const struct event *e = events_of_trailer(&f->events, &v->b);

@@ -1,5 +1,5 @@
-/* record_check.c - records that mean nothing to us, but count what is in them: when it is not there
- * they are damaged like others. */
+/* record_check.c - records that are not used here but count items: without those items they are
+ * damaged. */
 #include "reader/format.h"
 #include "reader/record.h"
 
@@ -10,7 +10,7 @@ static int check(struct perf_file *f, const struct record_view *v, bool good)
 	return 0;
 }
 
-/* perf_event.h: u64 addr, u16 old_len, u16 new_len, both codes. */
+/* perf_event.h: u64 addr, u16 old_len, u16 new_len, then the old and the new code. */
 int check_text_poke(struct perf_file *f, struct record_view *v)
 {
 	uint32_t old, new;
@@ -21,7 +21,7 @@ int check_text_poke(struct perf_file *f, struct record_view *v)
 	return check(f, v, old + new <= buf_left(&v->b));
 }
 
-/* The event whose counter, or whose group's, was read; NULL when unknown. */
+/* The event that was read, or that leads the group that was read. NULL if unknown. */
 static const struct event *event_of_read(const struct perf_file *f, const struct record_view *v)
 {
 	const struct event *e = events_of_trailer(&f->events, &v->b);
@@ -34,7 +34,8 @@ static const struct event *event_of_read(const struct perf_file *f, const struct
 		       : NULL;
 }
 
-/* pid, tid, then what read(2) of the event gives: perf_event.h, enum perf_event_read_format. */
+/* pid, tid, then the values that read(2) of the event returns: perf_event.h, enum
+ * perf_event_read_format. */
 int check_read(struct perf_file *f, struct record_view *v)
 {
 	const struct event *e = event_of_read(f, v);

@@ -1,4 +1,4 @@
-/* record_simpleperf.c - the records that simpleperf writes of its own. */
+/* record_simpleperf.c - the additional records of simpleperf. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ int apply_kernel_symbol(struct perf_file *f, struct record_view *v)
 	return 0;
 }
 
-/* Before there was a FILE section: type, id, min_vaddr, path. */
+/* From versions before the FILE section: type, id, min_vaddr, path. */
 int apply_dso(struct perf_file *f, struct record_view *v)
 {
 	struct simpleperf *sp = &f->simpleperf;
@@ -44,7 +44,7 @@ int apply_dso(struct perf_file *f, struct record_view *v)
 	return 0;
 }
 
-/* start, len, id of its dso, name. */
+/* start, len, id of the dso, name. */
 int apply_symbol(struct perf_file *f, struct record_view *v)
 {
 	struct simpleperf *sp = &f->simpleperf;
@@ -59,7 +59,7 @@ int apply_symbol(struct perf_file *f, struct record_view *v)
 		       : 0;
 }
 
-/* A record larger than perf allows, a piece in each SPLIT, until SPLIT_END. */
+/* A record larger than perf allows: a piece in each SPLIT record, until SPLIT_END. */
 int apply_split(struct perf_file *f, struct record_view *v)
 {
 	struct simpleperf *sp = &f->simpleperf;
@@ -97,7 +97,7 @@ int simpleperf_take_big(struct perf_file *f, const uint8_t *record, size_t n)
 	enum perf_skip skip;
 	size_t payload;
 
-	/* Pieces are not put together from pieces. */
+	/* Assembled records do not consist of pieces again. */
 	if (!is_simpleperf_record(v.type) || v.type == RECORD_SIMPLEPERF_SPLIT ||
 	    v.type == RECORD_SIMPLEPERF_SPLIT_END) {
 		file_skip(f, PERF_SKIP_UNKNOWN_TYPE, v.type);
@@ -114,7 +114,8 @@ int simpleperf_take_big(struct perf_file *f, const uint8_t *record, size_t n)
 	return 0;
 }
 
-/* u64 n, {index of an event, id} each: of events that began after the header was written. */
+/* u64 n, then for each {index of an event, id}: ids that were added after the header was written.
+ */
 int apply_event_id(struct perf_file *f, struct record_view *v)
 {
 	uint64_t n = buf_u64(&v->b);
@@ -130,7 +131,7 @@ int apply_event_id(struct perf_file *f, struct record_view *v)
 	return 0;
 }
 
-/* u32 size, then what perf writes into the header section of that name. */
+/* u32 size, then the same contents as the header section TRACING_DATA of perf. */
 int apply_tracing_data(struct perf_file *f, struct record_view *v)
 {
 	uint32_t n = buf_u32(&v->b);
@@ -145,8 +146,9 @@ int apply_tracing_data(struct perf_file *f, struct record_view *v)
 
 /* ---- chains ------------------------------------------------------------------------------ */
 
-/* pid, tid, kind, time, n, ips[n], sps[n]: what it has unwound, before its sample, and once more
- * when it could be made longer with what other samples of the thread had. The last counts. */
+/* pid, tid, kind, time, n, ips[n], sps[n]: the callers that simpleperf has unwound. The record
+ * comes before its sample, and again if other samples of the thread made a longer chain possible.
+ * The last one counts. */
 int apply_callchain(struct perf_file *f, struct record_view *v)
 {
 	struct simpleperf *sp = &f->simpleperf;
@@ -184,7 +186,7 @@ int simpleperf_chain(const struct simpleperf *sp, struct perf_sample *s, struct 
 	if (s->n_ips)
 		memcpy(ips, s->ips, s->n_ips * sizeof *ips);
 	ips[user] = PERF_CHAIN_USER;
-	/* In the sample, return addresses were moved into the call. */
+	/* In the sample, return addresses were moved back into the call instruction. */
 	moved = own ? sp->chain.v[own - 1] - s->ips[user + own] : 0;
 	for (size_t i = own; i < sp->chain.n; i++)
 		ips[user + 1 + i] = sp->chain.v[i] - moved;

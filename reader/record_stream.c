@@ -1,4 +1,5 @@
-/* record_stream.c - from bytes to records, through compression where there is one. */
+/* record_stream.c - turns the bytes of a stream into records, through decompression if necessary.
+ */
 #include "reader/record_stream.h"
 
 #include <ctype.h>
@@ -6,7 +7,7 @@
 #include "reader/format.h"
 #include "reader/record.h"
 
-/* More of it is not a description of tracepoints. */
+/* A larger section cannot be a description of tracepoints. */
 #define TRACING_MAX (64u << 20)
 
 enum { HEADER = sizeof(struct perf_event_header) };
@@ -42,8 +43,8 @@ void record_stream_free(struct perf_file *f, struct record_stream *st)
 	free(st);
 }
 
-/* Where there are jumps, what lies ahead may never be looked at: its pages would neither be
- * forgotten, nor read from the disk but for those who look ahead. */
+/* Tells prefault.h how far the reader is. Not for streams with parts that are skipped: pages there
+ * would be faulted in, and perhaps read from the disk, for nothing. */
 static void stream_ahead(struct perf_file *f, const struct record_stream *st)
 {
 	const struct byte_source *s = &st->source;
@@ -52,7 +53,7 @@ static void stream_ahead(struct perf_file *f, const struct record_stream *st)
 	prefault_move(&f->prefault, s->map + st->pos, s->map + (st->jumps ? st->pos : end));
 }
 
-/* Adds bytes behind the splitter's, or notifies it that there are none. */
+/* Appends bytes to those of the splitter, or tells it that the stream has ended. */
 static int stream_fill(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = &st->split;
@@ -100,7 +101,7 @@ static int stream_fill(struct perf_file *f, struct record_stream *st)
 	return 0;
 }
 
-/* Goes to a later place of a plain file without reading what lies between. */
+/* Continues at a later offset of a plain file without reading the bytes before it. */
 static void stream_jump(struct perf_file *f, struct record_stream *st, uint64_t skip)
 {
 	splitter_done(&st->split, &f->blocks);
@@ -109,8 +110,8 @@ static void stream_jump(struct perf_file *f, struct record_stream *st, uint64_t 
 	st->jumps = true;
 }
 
-/* The words of a recorder whose standard error went the same way as its data. The first bytes of a
- * header may look like a letter. */
+/* Messages of a recorder whose standard error went to the same file as its data. The first bytes of
+ * a header may look like a letter. */
 static bool is_text_at_end(const struct record_stream *st, const struct splitter *s)
 {
 	const struct block *b = s->block;
@@ -128,8 +129,8 @@ static bool found_damage(const struct splitter *s)
 	return s->saw_magic || s->bad_bytes || s->wrong_size;
 }
 
-/* Bytes that are missing between the records may be of compressed data, if there are more of them
- * than the mark of a round has. */
+/* Missing bytes between records may have been compressed data, if there are more of them than the
+ * record that marks a round has. */
 static bool may_miss_compressed(const struct record_stream *st, const struct splitter *s)
 {
 	return s == &st->split && (s->wrong_size || s->bad_bytes > HEADER);
@@ -160,7 +161,7 @@ static void count_damage(struct perf_file *f, struct record_stream *st, struct s
 	s->bad_bytes = 0;
 }
 
-/* Sizes that are odd are of compressed data, so that is what a record of no known type was. */
+/* Only records of compressed data have odd sizes, so this record of unknown type was one. */
 static void miss_compressed(const struct record_stream *st, const struct record *r)
 {
 	if (st->zstd && r->size % 8 && !record_row(r->type))
@@ -169,7 +170,7 @@ static void miss_compressed(const struct record_stream *st, const struct record 
 
 static int split_inflated(struct perf_file *f, struct record_stream *st);
 
-/* n bytes of compressed data at an offset of the stream. */
+/* Decompresses n bytes at an offset of the stream. */
 static int stream_inflate(struct perf_file *f, struct record_stream *st, uint64_t off,
 			  const uint8_t *p, size_t n)
 {
@@ -210,7 +211,7 @@ static int stream_inflate(struct perf_file *f, struct record_stream *st, uint64_
 	return 0;
 }
 
-/* The data of a COMPRESSED or COMPRESSED2 record that is all in the block. */
+/* Decompresses the data of a COMPRESSED or COMPRESSED2 record that is completely in the block. */
 static int take_compressed(struct perf_file *f, struct record_stream *st, const struct record *r)
 {
 	struct buf b = buf_make(st->split.block->data + r->off, r->size, 0, f->swap);
@@ -224,8 +225,8 @@ static int take_compressed(struct perf_file *f, struct record_stream *st, const 
 
 /* ---- payload behind records -------------------------------------------------------------- */
 
-/* Inside of a run of COMPRESSED2 records with one size for all: begins the next. Its header, whose
- * size is right, is in the block. */
+/* In a run of COMPRESSED2 records where the first has one data_size for all: begins the next
+ * record. Its header is in the block, and its own size is right. */
 static void next_inner(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = &st->split;
@@ -262,7 +263,7 @@ static int begin_tail(struct perf_file *f, struct tail *t, const struct splitter
 	} else if (r->type == RECORD_TRACING_DATA) {
 		t->skip = r->tail > TRACING_MAX;
 	} else if (is_simpleperf_record(r->type)) {
-		/* What is put together is the record, from its header on. */
+		/* Assembles the record in memory, beginning with its header. */
 		t->skip = r->tail > SIMPLEPERF_BIG_MAX;
 		if (t->skip) {
 			f->simpleperf.n_unused[r->type - RECORD_SIMPLEPERF]++;
@@ -286,7 +287,7 @@ static int end_tail(struct perf_file *f, struct tail *t)
 	return simpleperf_take_big(f, t->bytes.v, t->bytes.n);
 }
 
-/* Uses what is in the splitter's block of the payload behind a record. */
+/* Uses the part of a payload that is in the splitter's block. */
 static int take_tail(struct perf_file *f, struct splitter *s, struct tail *t)
 {
 	uint64_t n = s->block->n - s->rd;
@@ -307,7 +308,7 @@ static int take_tail(struct perf_file *f, struct splitter *s, struct tail *t)
 	return t->left ? 0 : end_tail(f, t);
 }
 
-/* The same where records of one frame have one size for all. */
+/* The same for COMPRESSED2 records of one frame that have one size for all. */
 static int take_compressed_tail(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = &st->split;
@@ -330,7 +331,7 @@ static int take_compressed_tail(struct perf_file *f, struct record_stream *st)
 	return stream_inflate(f, st, s->block->data_off + s->rd - n, p, n);
 }
 
-/* Goes on with the payload behind a record. */
+/* Continues with the payload that follows a record. */
 static int stream_tail(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = &st->split;
@@ -358,7 +359,7 @@ static int stream_tail(struct perf_file *f, struct record_stream *st)
 
 /* ---- records ----------------------------------------------------------------------------- */
 
-/* What is in the block of decompressed data. */
+/* Handles the records in the block of decompressed data. */
 static int split_inflated(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = zstd_stream_splitter(st->zstd);
@@ -386,12 +387,14 @@ static int split_inflated(struct perf_file *f, struct record_stream *st)
 		if (!rc && r.tail)
 			rc = begin_tail(f, t, s, &r);
 		t->skip |=
-			r.type == RECORD_COMPRESSED2; /* there is no compression in compression */
+			/* Compressed data holds no compressed records. */
+			r.type == RECORD_COMPRESSED2;
 	}
 	return rc;
 }
 
-/* One step: samples and a record, or a piece of payload, or more bytes. 0: the stream has ended. */
+/* One step: handles samples and another record, or a piece of payload, or reads more bytes. Returns
+ * 0 at the end of the stream. */
 static int stream_step(struct perf_file *f, struct record_stream *st)
 {
 	struct splitter *s = &st->split;

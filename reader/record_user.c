@@ -32,7 +32,7 @@ int apply_header_feature(struct perf_file *f, struct record_view *v)
 	uint64_t bit = buf_u64(&v->b);
 	size_t n = buf_left(&v->b);
 
-	/* Without bytes it is the end mark, whose number depends on the writer's version. */
+	/* Without contents it is the end mark, whose bit number depends on the writer's version. */
 	if (!n || bit >= FEATURE_N)
 		return 0;
 	if (features_give(f->features, (unsigned)bit, v->b.p, n))
@@ -41,7 +41,7 @@ int apply_header_feature(struct perf_file *f, struct record_view *v)
 	return feature_parse(f, (unsigned)bit, v->b);
 }
 
-/* Old perf: names by config, meant for tracepoints. */
+/* From old versions of perf: names by config, for tracepoints. */
 int apply_event_type(struct perf_file *f, struct record_view *v)
 {
 	uint64_t config = buf_u64(&v->b);

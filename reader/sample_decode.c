@@ -1,13 +1,13 @@
 /* sample_decode.c - the fields of a sample, in the order in which the kernel writes them.
  *
- * Source: perf_event.h, the comment at PERF_RECORD_SAMPLE; where it is behind, perf_output_sample()
- * of kernel/events/core.c. The order is not that of the bits: ID stands behind ADDR, CGROUP behind
- * PHYS_ADDR, AUX last. */
+ * Source of truth: perf_event.h, the comment at PERF_RECORD_SAMPLE; where that is incomplete,
+ * perf_output_sample() of kernel/events/core.c. The order is not that of the bits: ID comes after
+ * ADDR, CGROUP after PHYS_ADDR, AUX is last. */
 #include "reader/sample_decode.h"
 
 #include "reader/format.h"
 
-/* So that the state of the decoder stays in registers. */
+/* Inlined, so that the state of the decoder stays in registers. */
 #define INLINE static inline __attribute__((always_inline))
 
 struct decoder {
@@ -38,7 +38,7 @@ static __attribute__((noinline)) const uint64_t *copy_words(const uint8_t *p, ui
 	return copy;
 }
 
-/* n words in native order, where they are if possible. NULL when they are not all there. */
+/* Returns n words in native order, in place if possible. NULL if the record is too short. */
 INLINE const uint64_t *take_words(struct decoder *d, uint64_t n)
 {
 	const uint8_t *p;
@@ -52,7 +52,7 @@ INLINE const uint64_t *take_words(struct decoder *d, uint64_t n)
 					   : copy_words(p, n, d->b.swap, d->scratch);
 }
 
-/* `size` bytes that mean nothing to us. */
+/* Returns `size` bytes without byte order. */
 INLINE const uint8_t *take_bytes(struct decoder *d, uint64_t size)
 {
 	if (size > buf_left(&d->b)) {
@@ -62,7 +62,7 @@ INLINE const uint8_t *take_bytes(struct decoder *d, uint64_t size)
 	return buf_take(&d->b, size);
 }
 
-/* The next of words that are known to be there. */
+/* The next word; the caller has checked that it is inside the record. */
 INLINE uint64_t next_word(const uint8_t **p, bool swap)
 {
 	uint64_t v;
@@ -72,7 +72,7 @@ INLINE uint64_t next_word(const uint8_t **p, bool swap)
 	return swap ? __builtin_bswap64(v) : v;
 }
 
-/* Two fields of 32 bits, whose order is not that of the bytes in a word. */
+/* Two fields of 32 bits, in the order of their addresses whatever the byte order is. */
 INLINE void next_pair(const uint8_t **p, bool swap, uint32_t *first, uint32_t *second)
 {
 	uint32_t v[2];
@@ -83,7 +83,7 @@ INLINE void next_pair(const uint8_t **p, bool swap, uint32_t *first, uint32_t *s
 	*second = swap ? __builtin_bswap32(v[1]) : v[1];
 }
 
-/* The fields of one word that stand first: of small records they are most of what is to be done. */
+/* Decodes the leading fields of one word each. In small records they are most of the work. */
 INLINE void decode_words(struct decoder *d, uint64_t type, const uint8_t *p, bool swap)
 {
 	struct perf_sample *s = d->s;
@@ -109,7 +109,8 @@ INLINE void decode_words(struct decoder *d, uint64_t type, const uint8_t *p, boo
 		s->period = next_word(&p, swap);
 }
 
-/* A group: n, times, then {value, id, lost} each; a lone event: value, times, id, lost. */
+/* Of a group: n, times, then for each {value, id, lost}; of a single event: value, times, id, lost.
+ */
 INLINE void decode_read(struct decoder *d)
 {
 	const uint64_t format = d->attr->read_format;
@@ -152,7 +153,7 @@ INLINE void decode_callchain(struct decoder *d)
 	d->s->n_ips = d->s->ips ? n : 0;
 }
 
-/* u32 size and bytes, padded together to whole words. */
+/* u32 size and bytes, padded together to a multiple of 8. */
 INLINE void decode_raw(struct decoder *d)
 {
 	uint32_t size = buf_u32(&d->b);
@@ -164,10 +165,11 @@ INLINE void decode_raw(struct decoder *d)
 }
 
 /* Widths of the bit fields of struct perf_branch_entry, in order: mispred, predicted, in_tx, abort,
- * cycles, type, spec, new_type, priv, and what is reserved. */
+ * cycles, type, spec, new_type, priv, reserved. */
 static const uint8_t branch_fields[] = {1, 1, 1, 1, 16, 4, 2, 4, 3, 31};
 
-/* A big-endian writer packs them from the highest bit down; we give them from the lowest up. */
+/* A big-endian writer packs the fields from the highest bit down; the result has them from the
+ * lowest bit up. */
 static uint64_t branch_flags_from_big_endian(uint64_t flags)
 {
 	uint64_t ret = 0;
@@ -206,7 +208,7 @@ INLINE void decode_branches(struct decoder *d)
 	d->extra->n_branches = n;
 	if (!d->b.swap)
 		return;
-	/* The words are a copy of ours. */
+	/* The words are already a copy of the record. */
 	for (struct perf_branch *br = (void *)(uintptr_t)words; n--; br++)
 		br->flags = branch_flags_from_big_endian(br->flags);
 }
@@ -230,7 +232,7 @@ INLINE void decode_regs_intr(struct decoder *d)
 	decode_regs(d, d->attr->sample_regs_intr, d->layout->n_intr_regs, &d->extra->intr_regs);
 }
 
-/* u64 size, bytes, and if there are any the number of those that mean something. */
+/* u64 size and bytes; if size is not 0, then the number of valid bytes. */
 INLINE void decode_stack_user(struct decoder *d)
 {
 	uint64_t size = buf_u64(&d->b), valid;
@@ -293,7 +295,7 @@ static const uint64_t word_bits = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF
 				  PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
 				  PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
 
-/* Those behind them: X(any of these bits, what reads it). */
+/* The fields after those: X(bits of which any is set, function that decodes them). */
 #define FIELDS(X)                                            \
 	X(PERF_SAMPLE_READ, decode_read)                     \
 	X(PERF_SAMPLE_CALLCHAIN, decode_callchain)           \
@@ -311,7 +313,7 @@ static const uint64_t word_bits = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF
 	X(PERF_SAMPLE_CODE_PAGE_SIZE, decode_code_page_size) \
 	X(PERF_SAMPLE_AUX, decode_aux)
 
-/* Those that go to struct perf_sample_extra. */
+/* Fields that are stored in struct perf_sample_extra. */
 static const uint64_t extra_bits =
 	PERF_SAMPLE_ADDR | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |
 	PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION |
@@ -336,7 +338,7 @@ struct sample_layout sample_layout(const struct perf_attr *attr)
 
 	l.is_exact = l.all_known && !event_is_shared(attr->type, attr->config);
 	_Static_assert(N_FIELDS <= sizeof l.fields, "all of them fit");
-	/* Kernels add new fields at the end or before AUX, so what stands before AUX is sure. */
+	/* New kernels add fields at the end or before AUX, so the fields before AUX are certain. */
 	if (!l.all_known)
 		type &= SAMPLE_KNOWN_BITS & ~(uint64_t)PERF_SAMPLE_AUX;
 	l.has_extra = type & extra_bits;
@@ -348,8 +350,8 @@ struct sample_layout sample_layout(const struct perf_attr *attr)
 	return l;
 }
 
-/* In pieces: for the whole gcc has one slow instruction (rep stos), which takes as long as all else
- * that a small sample needs. */
+/* In pieces: for a single memset gcc uses one slow instruction (rep stos), which takes as long as
+ * everything else that a small sample needs. */
 static void clear(struct perf_sample *s)
 {
 	enum { PIECE = 32 };

@@ -1,4 +1,4 @@
-/* simpleperf.c - symbols that simpleperf has put into the header: FILE (until 2021), then FILE2. */
+/* simpleperf.c - symbols from the header sections of simpleperf: FILE (until 2021), then FILE2. */
 #include "reader/simpleperf.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ void symbol_file_set_type(struct symbol_file *sf, uint64_t type, uint64_t min_va
 		p->delta = min_vaddr - (off_of_min_vaddr ? *off_of_min_vaddr : 0);
 		break;
 	case ELF_FILE:
-		/* Without an offset, the segment with code was taken for the whole file. */
+		/* Without an offset, simpleperf took the segment with code for the whole file. */
 		p->base = off_of_min_vaddr ? PERF_SYMBOLS_BY_OFF : PERF_SYMBOLS_BY_MAP;
 		p->delta = min_vaddr - (off_of_min_vaddr ? *off_of_min_vaddr : 0);
 		break;
@@ -81,8 +81,8 @@ int symbol_file_add(struct simpleperf *sp, struct symbol_file *sf, uint64_t star
 	return 0;
 }
 
-/* Interpreted methods of Java are identified by where their byte code is; maps of what was compiled
- * at run time, each with a symbol file of its own, have a mark in prot. */
+/* Interpreted methods of Java are identified by the address of their byte code. Maps of code that
+ * was compiled at run time, each with its own symbol file, have a mark in prot. */
 bool simpleperf_is_code(const struct simpleperf *sp, const char *path, uint32_t prot)
 {
 	uint32_t id = sp->files.n ? strtab_find(&sp->paths, path, strlen(path)) : STRTAB_FAILED;
@@ -101,8 +101,8 @@ static void note_damage(struct perf_file *f)
 
 /* ---- FILE -------------------------------------------------------------------------------- */
 
-/* path, u32 type, u64 min_vaddr, u32 n, {u64 start, u32 len, name} each; dex files: u32 n, u64
- * each; ELF files and modules, from later versions: u64 offset of min_vaddr. */
+/* path, u32 type, u64 min_vaddr, u32 n, then for each symbol {u64 start, u32 len, name}; of dex
+ * files: u32 n, u64 each; of ELF files and modules, in later versions: u64 offset of min_vaddr. */
 static int take_file(struct perf_file *f, struct buf *b)
 {
 	enum { SYMBOL_BYTES = 8 + 4 + 1, DEX_FILE = 3 };
@@ -137,11 +137,11 @@ static int take_file(struct perf_file *f, struct buf *b)
 	return 0;
 }
 
-/* Entries {u32 size, bytes}, in both. */
+/* Entries {u32 size, bytes}, in both kinds of sections. */
 static int take_entries(struct perf_file *f, struct buf *b,
 			int (*take)(struct perf_file *f, struct buf *entry))
 {
-	machine_keep_maps(f->machine); /* symbols are looked up by where files were mapped */
+	machine_keep_maps(f->machine); /* looking up symbols needs the maps of their files */
 	while (buf_left(b)) {
 		uint32_t size = buf_u32(b);
 		struct buf entry = buf_sub(b, size);
@@ -162,7 +162,7 @@ int simpleperf_parse_file(struct perf_file *f, struct buf *b)
 
 /* ---- FILE2 ------------------------------------------------------------------------------- */
 
-/* A field of a message in the wire format of protocol buffers. */
+/* A field of a message in the protocol buffers wire format. */
 struct field {
 	uint64_t number, value; /* value: of varints */
 	struct buf bytes;	/* of those with a length */
@@ -170,7 +170,7 @@ struct field {
 
 enum { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
 
-/* False at the end, and, with b->bad set, when the rest makes no sense. */
+/* Returns false at the end, and, with b->bad set, if the rest is not valid. */
 static bool next_field(struct buf *b, struct field *fd)
 {
 	uint64_t key;

@@ -1,9 +1,9 @@
-/* simpleperf_text.c - simpleperf's header sections in words. */
+/* simpleperf_text.c - prints simpleperf's header sections. */
 #include <string.h>
 
 #include "reader/header_text.h"
 
-/* Strings in pairs. A value may have lines. */
+/* Pairs of strings. A value may have several lines. */
 static void print_meta_info(struct header_printer *t)
 {
 	size_t size;

@@ -7,17 +7,18 @@
 
 enum {
 	NODE_MAX = 32,
-	/* A split needs NODE_MAX / 2 insertions since the last one of that node, a level more needs
-	 * a full root: 16^k insertions for k levels, and those fit no file. */
+	/* A node is split at most once in NODE_MAX / 2 insertions into it, and a new level needs a
+	 * full root: k levels need 16^k insertions, more than any file has. */
 	HEIGHT_MAX = 16,
 };
 
 struct space_node {
 	uint32_t refs;
 	uint16_t n;
-	uint16_t height;	/* 0: leaf */
-	size_t total;		/* maps below */
-	uint64_t key[NODE_MAX]; /* leaf: start of the map. Inner: exactly the lowest start below */
+	uint16_t height; /* 0: leaf */
+	size_t total;	 /* maps below */
+	/* In a leaf: start of the map; in an inner node: the lowest start in that child. */
+	uint64_t key[NODE_MAX];
 	union {
 		const struct map *map;
 		struct space_node *child;
@@ -31,7 +32,8 @@ struct shared_map {
 	uint32_t refs;
 };
 
-/* Only who feeds the machine counts, and it made them: others see them const. */
+/* Only the thread that feeds the machine, which also made the maps, changes the count; to all
+ * others maps are const. */
 static struct shared_map *shared_of(const struct map *m)
 {
 	return (struct shared_map *)(uintptr_t)m;
@@ -93,7 +95,7 @@ static void node_unref(struct space_pool *p, struct space_node *n)
 	p->nodes--;
 }
 
-/* Makes *slot a node that only *slot refers to. */
+/* Makes sure that only *slot refers to its node: copies the node if others do. */
 static int node_own(struct space_pool *p, struct space_node **slot)
 {
 	struct space_node *old = *slot, *n;
@@ -117,7 +119,8 @@ static int node_own(struct space_pool *p, struct space_node **slot)
 	return 0;
 }
 
-/* The last entry whose key is <= key; 0 when all are above. Branch-free: runs for every frame. */
+/* The last entry whose key is at most `key`, or 0 if all keys are above. Branch-free, because it
+ * runs for every frame. */
 static unsigned node_index(const struct space_node *n, uint64_t key)
 {
 	unsigned lo = 0, len = n->n;
@@ -253,7 +256,7 @@ const struct map *space_floor(const struct address_space *as, uint64_t addr)
 	return n->at[i].map;
 }
 
-/* The way from the root to a leaf; all nodes on it are owned. */
+/* The nodes from the root to a leaf; all of them are owned. */
 struct space_path {
 	unsigned depth;
 	struct space_node *node[HEIGHT_MAX];
@@ -278,8 +281,9 @@ static int grow_root(struct space_pool *p, struct address_space *as)
 	return 0;
 }
 
-/* Owns the path to where `start` is or belongs. With `room`, full nodes on it are split, so that
- * the leaf can take one more entry. Only the shape changes when memory runs out on the way. */
+/* Makes sure that the path to the leaf of `start` is owned. With `room`, splits full nodes on it,
+ * so that the leaf can take one more entry. If memory runs out on the way, only the shape of the
+ * tree has changed. */
 static int path_own(struct space_pool *p, struct address_space *as, uint64_t start, bool room,
 		    struct space_path *path)
 {
@@ -352,7 +356,7 @@ int space_remove(struct space_pool *p, struct address_space *as, const struct ma
 		n->total--;
 		if (!n->height) {
 			node_close_gap(n, i);
-			space_map_unref(p, m); /* its address is all that is used from now on */
+			space_map_unref(p, m); /* after this only its address is used, as an id */
 		} else if (!n->at[i].child->n) {
 			node_unref(p, n->at[i].child);
 			node_close_gap(n, i);

@@ -1,4 +1,4 @@
-/* splitter.c - record headers, believed with care. */
+/* splitter.c - recognises record headers, also after damage. */
 #include "reader/splitter.h"
 
 #include "base/buf.h"
@@ -6,7 +6,7 @@
 
 enum { HEADER = sizeof(struct perf_event_header), COMPRESSED2_HEADER = HEADER + 8 };
 
-/* Records that must follow each other before we believe that we are back in step. */
+/* So many records must follow each other until a position after damage is trusted. */
 #define CHAIN 3
 
 enum { PATIENCE = 4096 };
@@ -32,7 +32,7 @@ static inline void header_read(const struct splitter *s, uint32_t off, struct re
 	*r = (struct record){.type = h.type, .misc = h.misc, .size = h.size, .off = off};
 }
 
-/* Is there a header at off that writers write? Not all write sizes in whole words. */
+/* Is there a valid header at off? Not all writers use sizes that are multiples of 8. */
 static enum verdict looks_like_header(const struct splitter *s, uint32_t off, struct record *r)
 {
 	if (s->block->n - off < HEADER)
@@ -41,7 +41,8 @@ static enum verdict looks_like_header(const struct splitter *s, uint32_t off, st
 	return is_known(r->type) && r->size >= HEADER ? GOOD : BAD;
 }
 
-/* Does one follow at off, if need be behind a few records of types that come from the future? */
+/* Does a valid header follow at off, perhaps after a few records of types that are not known yet?
+ */
 static enum verdict leads_to_header(const struct splitter *s, uint32_t off)
 {
 	struct record r;
@@ -59,8 +60,8 @@ static enum verdict leads_to_header(const struct splitter *s, uint32_t off)
 	return BAD;
 }
 
-/* Since 6.16 perf writes several COMPRESSED2 records at once and sets only one size, in 16 bits.
- * Then the size is too small for data_size, which is right, and nothing is padded. */
+/* Since 6.16 perf writes several COMPRESSED2 records at once and sets one size only, in 16 bits. If
+ * that is too small for data_size, then data_size is right and there is no padding. */
 static enum verdict compressed2_size(const struct splitter *s, struct record *r)
 {
 	struct buf b = bytes_at(s, r->off);
@@ -80,8 +81,8 @@ static enum verdict compressed2_size(const struct splitter *s, struct record *r)
 	return GOOD;
 }
 
-/* In the records of simpleperf misc is the upper half of the size. Larger than 64 KiB are lists
- * that came before it began to split them: u32 size, bytes, padding. */
+/* In simpleperf's records misc is the upper half of the size. Records above 64 KiB are lists of
+ * versions that did not split them yet: u32 size, bytes, padding. */
 static bool is_big_simpleperf(const struct record *r)
 {
 	return r->type == RECORD_SIMPLEPERF_KERNEL_SYMBOL ||
@@ -99,7 +100,7 @@ static enum verdict big_size(const struct splitter *s, struct record *r)
 		return s->eof ? BAD : UNDECIDED;
 	buf_skip(&b, HEADER);
 	least = HEADER + 4 + (uint64_t)buf_u32(&b);
-	/* Else misc is only misc. */
+	/* Otherwise misc has its usual meaning. */
 	if (size >= least && size - least <= PADDING_MAX) {
 		r->tail = size - HEADER;
 		r->size = HEADER;
@@ -107,7 +108,7 @@ static enum verdict big_size(const struct splitter *s, struct record *r)
 	return GOOD;
 }
 
-/* Payload outside of the record: its size stands in the first field. */
+/* The size of the payload that follows the record; it is in the record's first field. */
 static enum verdict tail_size(const struct splitter *s, struct record *r)
 {
 	struct buf b = bytes_at(s, r->off);
@@ -125,15 +126,15 @@ static enum verdict tail_size(const struct splitter *s, struct record *r)
 	return GOOD;
 }
 
-/* Compressed data, and header features in pipes, which perf 6.1 writes in words of four bytes. */
+/* Compressed data, and header features in pipes, which perf 6.1 pads to multiples of 4 only. */
 static bool may_be_odd(uint32_t type)
 {
 	return type == RECORD_COMPRESSED || type == RECORD_HEADER_FEATURE;
 }
 
-/* Do records begin here, after damage? In what is left of a record that was cut off at the end
- * there are none, but it may have a copy of some: stacks of perf itself do. Only records that end
- * with the data show that it was its size that was wrong. */
+/* Do records begin here, after damage? The rest of a record that was cut off at the end of the data
+ * has no records in it, but may contain copies of records (stacks of perf itself do). There, only
+ * records that go on to the end of the data show that the size of the cut record was wrong. */
 static enum verdict chain_check(const struct splitter *s, uint32_t off)
 {
 	struct record r;
@@ -154,14 +155,15 @@ static enum verdict chain_check(const struct splitter *s, uint32_t off)
 	return GOOD;
 }
 
-/* When we are asked again, which in a trickle of bytes must not be for each. */
+/* Sets after how many more bytes the question is asked again, so that it is not asked for every
+ * byte of a slow pipe. */
 static void be_patient(struct splitter *s)
 {
 	s->patience = s->block->n + PATIENCE < BLOCK_BYTES ? s->block->n + PATIENCE : BLOCK_BYTES;
 }
 
-/* Compressed data of a size that is odd, as most are, with no header behind it: the damage is
- * there, unless records begin inside. */
+/* Compressed data has an odd size, as mostly, and no header follows: the damage is in what follows,
+ * unless records begin inside of this one. */
 static enum verdict compressed_stands(struct splitter *s, const struct record *r)
 {
 	const uint32_t end = r->off + r->size;
@@ -184,7 +186,7 @@ static enum verdict compressed_stands(struct splitter *s, const struct record *r
 	return undecided ? UNDECIDED : GOOD;
 }
 
-/* A record in step with the one before it. */
+/* Checks a record that directly follows the one before. */
 static inline enum verdict record_check(struct splitter *s, struct record *r)
 {
 	const uint32_t left = s->block->n - s->rd;
@@ -210,7 +212,8 @@ static inline enum verdict record_check(struct splitter *s, struct record *r)
 											 : BAD;
 	if (is_known(r->type) && r->size % 8 == 0)
 		return GOOD;
-	/* Odd, or from the future: fine when something known follows, or not enough to know. */
+	/* An odd size or an unknown type: accepted if a known record follows, or if there are too
+	 * few bytes to know. */
 	if (s->eof && (r->size == left || (is_known(r->type) && left - r->size < HEADER)))
 		return GOOD;
 	v = leads_to_header(s, s->rd + r->size);
@@ -227,9 +230,10 @@ static bool is_pipe_header(const struct splitter *s)
 	       buf_u64(&b) == sizeof(struct perfdata_pipe_header);
 }
 
-/* Can records begin at rd? Sizes are whole words, but those of compressed data and of features: so
- * in a stream without compressed data, behind its features, that is as far from where we lost them,
- * or from the last that was right. Any other place is a coincidence. */
+/* Can records begin at rd? All sizes are multiples of 8 except those of compressed data and of
+ * features. So in a stream without compressed data, after its features, a record begins at the same
+ * offset modulo 8 as the place where records were lost, or as the last valid record. Anything else
+ * is a coincidence. */
 static bool may_begin_at(const struct splitter *s)
 {
 	const uint8_t align = splitter_align(s, s->rd);
@@ -239,7 +243,7 @@ static bool may_begin_at(const struct splitter *s)
 		may_be_odd(header_at(s->block->data + s->rd, s->swap).type));
 }
 
-/* Goes on to where records begin again. */
+/* Looks for the next place where records begin. */
 static enum verdict resync(struct splitter *s, struct record *r)
 {
 	enum verdict v = BAD;
@@ -261,7 +265,7 @@ static enum verdict resync(struct splitter *s, struct record *r)
 	return v;
 }
 
-/* Where the last record before rd begins; rd when that is not to be found out. */
+/* The start of the last record before rd; rd if it cannot be found. */
 static uint32_t last_record(const struct splitter *s)
 {
 	uint32_t at = s->synced_at, last = s->rd;
@@ -277,7 +281,8 @@ static uint32_t last_record(const struct splitter *s)
 	return at == s->rd ? last : s->rd;
 }
 
-/* Do records go on at off, behind rd? A full block gets no more, so what is in it must do. */
+/* Do valid records continue at off, after rd? A full block gets no more bytes, so those in it must
+ * be enough. */
 static enum verdict goes_on_at(const struct splitter *s, uint32_t off)
 {
 	struct record r;
@@ -289,12 +294,13 @@ static enum verdict goes_on_at(const struct splitter *s, uint32_t off)
 	return v == UNDECIDED && s->block->n == BLOCK_BYTES ? looks_like_header(s, off, &r) : v;
 }
 
-/* A record whose size is too large takes others with it. There is none at rd, where it seems to
- * end; but others begin in it, follow each other, and go on behind rd: there we go back to. (Copies
- * of records in a stack end inside of it.) */
+/* A record whose size is too large includes the records after it. There is no header at rd, where
+ * it seems to end; but records that begin inside of it follow each other and continue after rd: go
+ * back to the first of these. (Copies of records in a stack end inside of it.) */
 static enum verdict look_back(struct splitter *s)
 {
-	bool leads_on[UINT16_MAX / 8 + 1]; /* by word: records from there on lead beyond rd */
+	/* By word: the records that begin there continue after rd. */
+	bool leads_on[UINT16_MAX / 8 + 1];
 	const uint32_t last = last_record(s), words = (s->rd - last) / 8;
 	uint32_t found = s->rd;
 	bool undecided = false;
@@ -336,7 +342,7 @@ static void lose_sync(struct splitter *s)
 		s->bad_off = s->block->data_off + s->rd;
 	s->lost_sync = true;
 	s->lost_align = splitter_align(s, s->rd);
-	/* Where two pipes went into one file, records follow at once. */
+	/* If two pipes were written to one file, the records of the second follow its header. */
 	while (is_pipe_header(s)) {
 		s->saw_magic = true;
 		s->lost_sync = false;
@@ -345,7 +351,7 @@ static void lose_sync(struct splitter *s)
 	}
 }
 
-/* In step, but there is no header at rd, or one that few writers write. */
+/* In step, but there is no header at rd, or an unusual one. */
 static enum verdict stumble(struct splitter *s, struct record *r, enum verdict v)
 {
 	const enum verdict back = s->cut_off || is_pipe_header(s) ? BAD : look_back(s);
@@ -358,7 +364,7 @@ static enum verdict stumble(struct splitter *s, struct record *r, enum verdict v
 	return s->lost_sync ? BAD : record_check(s, r);
 }
 
-/* The next record, in step or found again. */
+/* The next record: the one that follows, or the first one after damage. */
 static inline enum verdict find_record(struct splitter *s, struct record *r)
 {
 	enum verdict v = BAD;
@@ -382,7 +388,7 @@ enum split splitter_next(struct splitter *s, struct record *r)
 	s->saw_odd |= r->size % 8 && r->type == RECORD_COMPRESSED;
 	s->at_features = r->type == RECORD_HEADER_FEATURE;
 	s->rd += r->size;
-	/* Records are mostly as large as their neighbours: the header of one of the next. */
+	/* Records are mostly as large as their neighbours: prefetch the header of a later one. */
 	__builtin_prefetch((const void *)((uintptr_t)s->block->data + s->rd + 4 * r->size));
 	return SPLIT_RECORD;
 }

@@ -1,4 +1,4 @@
-/* unwrap.c - a packed recording into a temporary file. */
+/* unwrap.c - decompresses a compressed recording into a temporary file. */
 #include "reader/byte_source.h"
 
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 
 #include "base/unpack.h"
 
-/* Recordings pack to a tenth; zeros pack to nothing, but gigabytes of them are of no use. */
+/* Recordings are compressed to a tenth. Zeros are compressed to nearly nothing, but gigabytes of
+ * them are of no use. */
 #define EXPANSION_FREE	(1ull << 30)
 #define EXPANSION_RATIO 1000
 
@@ -50,7 +51,7 @@ static int flush(struct unwrapping *u, struct err *err)
 	return tempfile_append(u->fd, u->out, n, err);
 }
 
-/* One step: more input, a piece of output, or the end (1). */
+/* One step: reads input, or writes a piece of output. Returns 1 at the end. */
 static int unwrap_step(struct unwrapping *u, struct err *err)
 {
 	const struct piece before = u->p;
@@ -66,7 +67,7 @@ static int unwrap_step(struct unwrapping *u, struct err *err)
 	if (did == STEP_NOMEM)
 		return err_nomem(err);
 	if (did == STEP_DAMAGED) {
-		/* What follows a complete member need not be another. */
+		/* After a complete member, bytes that are not another member are allowed. */
 		if (!was_between)
 			u->why = "the packed file is damaged; "
 				 "what came before the damage is used";

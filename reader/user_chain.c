@@ -1,4 +1,4 @@
-/* user_chain.c - call chains from branch records, and from two records. */
+/* user_chain.c - call chains from branch records, and chains of two records. */
 #include "reader/user_chain.h"
 
 #include <string.h>
@@ -13,9 +13,9 @@ static size_t user_part(const struct perf_sample *s)
 	return i;
 }
 
-/* Where the user code was: as recorded. `to` of the newest branch, which perf takes for it, is the
- * start of the function that was called, and that may have jumped on to another: all stubs of a PLT
- * do. */
+/* The address of the interrupted user code, as recorded. perf takes `to` of the newest branch
+ * instead: the start of the function that was called, which may have jumped to another function
+ * since (all PLT stubs do). */
 static uint64_t leaf_address(const struct perf_sample *s, size_t user)
 {
 	if (user + 1 < s->n_ips && s->ips[user + 1] < PERF_CHAIN_CONTEXT_MAX)

@@ -1,6 +1,5 @@
-/* versions.c - versions.h: makes, changes and frees versions of address spaces. */
+/* versions.c - makes, changes and frees versions of address spaces. */
 #include "reader/versions.h"
-
 
 void versions_drop(struct versions *v, struct address_space *old)
 {
@@ -14,7 +13,7 @@ void versions_drop(struct versions *v, struct address_space *old)
 	}
 }
 
-/* Puts `fresh` in the place of the current version. */
+/* Replaces the current version by `fresh`. */
 static void supersede(struct versions *v, struct address_space **cur, struct address_space *fresh)
 {
 	struct address_space *old = *cur;
@@ -66,7 +65,7 @@ void versions_reclaim(struct versions *v, uint64_t oldest_held)
 
 /* ---- maps -------------------------------------------------------------------------------- */
 
-/* Kinds whose runtime addresses mean something by themselves: pgoff is no file offset. */
+/* Kinds whose runtime addresses are used as they are; their pgoff is not a file offset. */
 static bool is_identity(const struct dso *d)
 {
 	return d->kind != DSO_FILE && d->kind != DSO_VDSO && d->kind != DSO_KERNEL_MODULE;
@@ -81,7 +80,7 @@ static bool map_agrees(const struct map *a, const struct map *b)
 				   : a->pgoff - a->start == b->pgoff - b->start;
 }
 
-/* Of the kernel there is one, and symbols need to know where it was. */
+/* Maps of the kernel live until the file is closed: symbols need their addresses later. */
 static bool is_kept(const struct versions *v, const struct dso *d)
 {
 	return v->keep_all || d->kind == DSO_KERNEL || d->kind == DSO_KERNEL_MODULE ||
@@ -106,7 +105,7 @@ static int map_add(struct versions *v, struct address_space *as, const struct ma
 	return 0;
 }
 
-/* What is left of old when [start, end) goes. */
+/* Adds the parts of `old` that remain when [start, end) is removed. */
 static int map_cut(struct versions *v, struct address_space *as, const struct map *old,
 		   uint64_t start, uint64_t end)
 {
@@ -120,7 +119,7 @@ static int map_cut(struct versions *v, struct address_space *as, const struct ma
 		return -ERR_NOMEM;
 	rest.start = end;
 	rest.end = whole.end;
-	/* The pgoff of kernel maps is the address of a symbol, not of their start. */
+	/* The pgoff of a kernel map is the address of a symbol, not of the map's start. */
 	if (whole.dso->kind != DSO_KERNEL && whole.dso->kind != DSO_GUEST_KERNEL)
 		rest.pgoff += end - whole.start;
 	return whole.end > end ? map_add(v, as, &rest) : 0;
@@ -145,8 +144,8 @@ int versions_replace(struct versions *v, struct address_space **cur, uint64_t st
 	old = versions_last_overlap(*cur, start, end);
 	if (!old && !fresh)
 		return 0;
-	/* Known already: perf's picture of the start and the kernel's events overlap, and JITs flip
-	 * protections back and forth. */
+	/* The map is known already: perf's records of what existed at the start overlap with the
+	 * kernel's events, and JIT compilers change protections back and forth. */
 	if (old && fresh && old->start <= start && old->end >= end && map_agrees(old, fresh))
 		return 0;
 	if (versions_own(v, cur))

@@ -1,4 +1,4 @@
-/* warnings.c - warnings: each kind once, counts at the end. */
+/* warnings.c - warnings: each kind once, with totals at the end. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ void file_note(struct perf_file *f, enum note kind, const char *fmt, ...)
 	va_end(ap);
 	copy = arena_strndup(&f->arena, line, strlen(line));
 	if (copy)
-		(void)vec_push(&f->notes, copy); /* out of memory: one message fewer */
+		(void)vec_push(&f->notes, copy); /* when out of memory one message is missing */
 }
 
 void file_skip(struct perf_file *f, enum perf_skip why, uint32_t type)
@@ -36,7 +36,7 @@ void file_lose(struct perf_file *f, uint64_t off, const char *where, uint64_t n,
 {
 	f->stats.lost_bytes += n;
 	f->stats.damaged = true;
-	/* That a cut recording ends inside of a record needs no words of its own. */
+	/* A recording that was cut ends inside of a record: that needs no message of its own. */
 	if (!at_end || !(f->stats.truncated || f->stats.interrupted))
 		file_note(f, NOTE_RESYNC, "no records can be read at offset %#llx%s",
 			  (unsigned long long)off, where);

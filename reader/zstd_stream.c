@@ -1,12 +1,11 @@
-/* zstd_stream.c - streaming zstd into blocks. */
+/* zstd_stream.c - decompresses zstd frames into blocks. */
 #include "reader/zstd_stream.h"
 
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Records compress to a tenth or so. Zeros compress to nothing, but gigabytes of them are of no
- * use.
- */
+/* Records are compressed to about a tenth. Zeros are compressed to nearly nothing, but gigabytes of
+ * them are of no use. */
 #define EXPANSION_FREE	(1ull << 30)
 #define EXPANSION_RATIO 1000
 
@@ -107,6 +106,6 @@ int zstd_stream_step(struct zstd_stream *z, struct block_store *store, struct zs
 	if (z->n_out > EXPANSION_FREE && z->n_out / EXPANSION_RATIO > z->n_in)
 		return err_set(err, ERR_LIMIT, NULL, "compressed data grows more than %d times",
 			       EXPANSION_RATIO);
-	/* A full block may mean that there is more inside zstd. */
+	/* If the block is full, zstd may hold more output. */
 	return in->n || out.pos == BLOCK_BYTES;
 }
