@@ -154,12 +154,12 @@ tap.check(p.returncode == 2 and "-f script and jsonl have" in p.stderr, "-F with
 
 with open("tp.data", "rb") as f:
     good = f.read()
-# A description that the library would not survive: told, and the other events keep their fields.
+# A description that the library would not survive: a line says so, and the other events keep their fields.
 at = good.index(b"print fmt: ", good.index(b"name: sched_wakeup\n"))
 with open("deep.data", "wb") as f:
     f.write(good[:at + 11] + b"(" * 100 + good[at + 111:])
 p = run([RESOLVE, "-f", "script", "deep.data"])
-tap.check(p.stderr.count("tracepoints whose description is not used, because libtraceevent would not survive it: 1\n") == 1, "a description that is left out: told", p.stderr)
+tap.check(p.stderr.count("tracepoints whose description is not used, because libtraceevent would not survive it: 1\n") == 1, "a description that is left out: a line says so", p.stderr)
 plain = [re.sub("(sched:sched_wakeup:).*", r"\1", line) for line in perf("tp.data")]
 same("the other descriptions", lines(p.stdout), plain)
 
