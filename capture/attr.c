@@ -97,6 +97,7 @@ void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 	a->config = PERF_COUNT_SW_DUMMY;
 	a->exclude_kernel = a->exclude_hv = 1; /* nothing is sampled: no more rights than needed */
 	a->mmap = a->comm = a->task = 1;
+	a->wakeup_watermark = p->wakes;
 	/* perf's unwinder reads .eh_frame through the maps of the process, and linkers put it into
 	 * a segment that is not executable. */
 	a->mmap_data = p->call_graph == CALL_GRAPH_DWARF;

@@ -40,6 +40,7 @@ struct attr_policy {
 	unsigned frequency_hz;
 	uint64_t period;
 	bool inherit, enable_on_exec;
+	bool wakes; /* each record of the sideband wakes its reader */
 };
 
 /* The trailer that sample_id_all adds to every record that is not a sample: TID, TIME, CPU,

@@ -30,6 +30,7 @@
 #define POLL_MS		100
 #define PROGRESS_NS	1000000000ull
 #define POLL_TOUCH_MS	20 /* missing stack pages cut all samples until they are touched */
+#define THREAD_MS	1  /* between the records that a thread's start makes */
 #define POLL_BEHIND_MS	5  /* the writer is behind: the rings did not all get empty */
 #define READER_PRIORITY 10
 #define CHILD_STOP_MS	2000
@@ -45,14 +46,15 @@ struct recording {
 	struct perfdata_facts facts;
 	struct perfdata_event file_events[SESSION_EVENTS_MAX];
 	struct bytes tracing;
-	struct pollfd *fds; /* rings by kind and slot, then the child */
-	size_t n_fds;
+	struct pollfd *fds; /* sample rings by slot, the child, sideband rings */
+	size_t n_fds, child_fd;
 	size_t n_polled;    /* rings with a living counter */
 	uint64_t end_ns;    /* of --duration; 0: none */
 	uint64_t enable_ns; /* -D: when samples begin; 0: they have */
 	uint64_t round_start_ns;
 	uint64_t begin_ns, progress_ns; /* when it began; when to report progress next */
 	bool child_ended, behind;
+	bool skips_sideband; /* does not wait for its records: the last were not of threads */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -135,6 +137,20 @@ static int start_stream(struct recording *r, struct err *err)
 	return record_writer_start(&r->drain.writer, &o, err);
 }
 
+static void poll_rings(struct recording *r, enum ring_kind k)
+{
+	const struct ring_set *set = &r->session.sets[k];
+
+	for (size_t slot = 0; slot < set->cpus.cpus.n; slot++) {
+		size_t c = set->rings[slot].poll_counter;
+		bool has = c != SIZE_MAX;
+
+		r->fds[r->n_fds++] =
+			(struct pollfd){.fd = has ? set->counters.v[c].fd : -1, .events = POLLIN};
+		r->n_polled += has && k == RING_SAMPLES;
+	}
+}
+
 static int prepare_poll(struct recording *r, struct err *err)
 {
 	struct session *s = &r->session;
@@ -143,16 +159,10 @@ static int prepare_poll(struct recording *r, struct err *err)
 	r->fds = calloc(n + 1, sizeof *r->fds);
 	if (!r->fds)
 		return err_nomem(err);
-	for (int k = 0; k < RING_KINDS; k++)
-		for (size_t slot = 0; slot < s->sets[k].cpus.cpus.n; slot++) {
-			size_t c = s->sets[k].rings[slot].poll_counter;
-			bool has = c != SIZE_MAX;
-
-			r->fds[r->n_fds++] = (struct pollfd){
-				.fd = has ? s->sets[k].counters.v[c].fd : -1, .events = POLLIN};
-			r->n_polled += has && k == RING_SAMPLES;
-		}
-	r->fds[r->n_fds++] = (struct pollfd){.fd = r->child.pid_fd, .events = POLLIN};
+	poll_rings(r, RING_SAMPLES);
+	r->child_fd = r->n_fds++;
+	r->fds[r->child_fd] = (struct pollfd){.fd = r->child.pid_fd, .events = POLLIN};
+	poll_rings(r, RING_SIDEBAND);
 	return 0;
 }
 
@@ -244,9 +254,8 @@ static int poll_timeout_ms(const struct recording *r, uint64_t now)
  * thread's counter, and when there is none left only when poll() times out. */
 static void next_poll_fd(struct recording *r, size_t i)
 {
-	size_t n_samples = r->session.sets[RING_SAMPLES].cpus.cpus.n;
-	enum ring_kind kind = i < n_samples ? RING_SAMPLES : RING_SIDEBAND;
-	size_t slot = kind == RING_SAMPLES ? i : i - n_samples;
+	enum ring_kind kind = i < r->child_fd ? RING_SAMPLES : RING_SIDEBAND;
+	size_t slot = kind == RING_SAMPLES ? i : i - r->child_fd - 1;
 	struct ring_set *set = &r->session.sets[kind];
 
 	if (session_next_poll(&r->session, kind, slot)) {
@@ -257,20 +266,27 @@ static void next_poll_fd(struct recording *r, size_t i)
 	r->n_polled -= kind == RING_SAMPLES;
 }
 
-static void wait_for_records(struct recording *r)
+/* True when a record of the sideband has woken us. */
+static bool wait_for_records(struct recording *r)
 {
-	size_t n_rings = r->n_fds - 1;
+	size_t n = r->skips_sideband ? r->child_fd + 1 : r->n_fds;
+	bool sideband = false;
 
-	if (poll(r->fds, r->n_fds, poll_timeout_ms(r, clock_ns(CLOCK_MONOTONIC))) < 0) {
+	if (poll(r->fds, n, poll_timeout_ms(r, clock_ns(CLOCK_MONOTONIC))) < 0) {
 		if (errno != EINTR) /* no memory: records come all the same */
 			poll(NULL, 0, POLL_BEHIND_MS);
-		return; /* a signal: *stop is looked at */
+		return false; /* a signal: *stop is looked at */
 	}
-	for (size_t i = 0; i < n_rings; i++)
+	for (size_t i = 0; i < n; i++) {
+		if (i == r->child_fd)
+			continue;
+		sideband |= i > r->child_fd && r->fds[i].revents & POLLIN;
 		if (r->fds[i].fd >= 0 && r->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL))
 			next_poll_fd(r, i);
-	if (r->fds[n_rings].revents)
-		r->fds[n_rings].fd = -1; /* readable for ever; child_reap() finds out */
+	}
+	if (r->fds[r->child_fd].revents)
+		r->fds[r->child_fd].fd = -1; /* readable for ever; child_reap() finds out */
+	return sideband;
 }
 
 static int drain_round(struct recording *r, uint64_t now, struct err *err)
@@ -287,6 +303,22 @@ static int drain_round(struct recording *r, uint64_t now, struct err *err)
 		return 0;
 	r->round_start_ns = now;
 	return record_writer_end_round(r->drain.writer) ? err_nomem(err) : 0;
+}
+
+/* With touching, each record of the sideband wakes us, and what comes together with it is read in
+ * one round. Where it was not of threads, the next ones are read when poll() times out. */
+static int wait_and_drain(struct recording *r, struct err *err)
+{
+	uint64_t threads = r->drain.threads, others = r->drain.sideband_records;
+	bool woken = wait_for_records(r) && r->drain.touches;
+	int rc;
+
+	if (woken)
+		poll(NULL, 0, THREAD_MS);
+	rc = drain_round(r, clock_ns(CLOCK_MONOTONIC), err);
+	r->skips_sideband =
+		woken && r->drain.threads == threads && r->drain.sideband_records != others;
+	return rc;
 }
 
 /* True when the recording is over. */
@@ -365,8 +397,7 @@ static int loop(struct recording *r, struct err *err)
 	int rc = 0;
 
 	while (!rc && !is_over(r, clock_ns(CLOCK_MONOTONIC))) {
-		wait_for_records(r);
-		rc = drain_round(r, clock_ns(CLOCK_MONOTONIC), err);
+		rc = wait_and_drain(r, err);
 		report_progress(r, clock_ns(CLOCK_MONOTONIC));
 	}
 	return rc;

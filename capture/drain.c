@@ -76,7 +76,9 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 		sample_set_id(to, session_any_id(d->session, event));
 	record_writer_commit(d->writer, n);
 	count_sample(d, event, &facts);
-	if (facts.short_at && d->touches)
+	if (d->touches && facts.sp)
+		touch_note_sample(&d->touch, (pid_t)facts.pid, (pid_t)facts.tid, facts.sp);
+	if (d->touches && facts.short_at)
 		touch_stack(&d->touch, (pid_t)facts.pid, (pid_t)facts.tid, facts.short_at,
 			    facts.short_bytes);
 	return 0;
@@ -103,11 +105,66 @@ static bool is_useless_map(const struct perf_event_header *h, const uint8_t *rec
 	return prot != PROT_READ || buf_u8(&b) != '/' || buf_u8(&b) == '/'; /* "//anon" */
 }
 
+/* perf_event.h, PERF_RECORD_MMAP2: u32 pid, tid; u64 addr, len, pgoff; 24 bytes about the file; u32
+ * prot, flags; the name. */
+static void note_map(struct drain *d, const uint8_t *rec, size_t n)
+{
+	struct buf b = buf_make(rec, n, 0, false);
+	static const char no_file[] = "//anon";
+	struct touch_map m = {0};
+	uint32_t prot;
+
+	buf_skip(&b, sizeof(struct perf_event_header));
+	m.pid = (pid_t)buf_u32(&b);
+	m.tid = (pid_t)buf_u32(&b);
+	m.start = buf_u64(&b);
+	m.end = m.start + buf_u64(&b);
+	buf_skip(&b, 8 + 24);
+	prot = buf_u32(&b);
+	buf_skip(&b, 4);
+	if ((prot == PROT_NONE || prot == (PROT_READ | PROT_WRITE)) &&
+	    buf_left(&b) >= sizeof no_file && !memcmp(b.p, no_file, sizeof no_file))
+		touch_note_map(&d->touch, &m, prot == PROT_NONE);
+}
+
+/* Of FORK and EXIT alike: u32 pid, ppid, tid, ptid. */
+static void note_thread(struct drain *d, const uint8_t *rec, size_t n, bool began)
+{
+	const uint64_t bytes = d->session->attrs[0].sample_stack_user;
+	struct buf b = buf_make(rec, n, 0, false);
+	pid_t pid, ppid, tid, ptid;
+
+	buf_skip(&b, sizeof(struct perf_event_header));
+	pid = (pid_t)buf_u32(&b);
+	ppid = (pid_t)buf_u32(&b);
+	tid = (pid_t)buf_u32(&b);
+	ptid = (pid_t)buf_u32(&b);
+	if (pid == tid || (began && pid != ppid))
+		return;
+	d->threads++;
+	if (began)
+		touch_thread_began(&d->touch, pid, ptid, tid, bytes);
+	else
+		touch_thread_ended(&d->touch, pid, tid, bytes);
+}
+
+/* What tells where stacks of new threads are. */
+static void note_stacks(struct drain *d, uint32_t type, const uint8_t *rec, size_t n)
+{
+	if (type == PERF_RECORD_MMAP2)
+		note_map(d, rec, n);
+	else if (type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT)
+		note_thread(d, rec, n, type == PERF_RECORD_FORK);
+}
+
 static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, size_t n)
 {
 	struct perf_event_header h;
 
 	memcpy(&h, rec, sizeof h);
+	d->sideband_records += kind == RING_SIDEBAND;
+	if (d->touches)
+		note_stacks(d, h.type, rec, n);
 	if (is_useless_map(&h, rec, n))
 		return 0;
 	if (h.type == PERF_RECORD_LOST && kind == RING_SAMPLES)

@@ -22,7 +22,9 @@ struct drain {
 	uint64_t first_event_periods; /* ... and what they stand for */
 	uint64_t foreign;	      /* samples left out: of which event they are is not known */
 	uint64_t forks;		      /* threads and processes that began */
-	uint64_t lost_reported;	      /* sum of PERF_RECORD_LOST from the sample rings */
+	uint64_t threads;	      /* that began or ended */
+	uint64_t sideband_records;
+	uint64_t lost_reported; /* sum of PERF_RECORD_LOST from the sample rings */
 	size_t turn;  /* which ring comes first: without room for all, each has its turn */
 	bool touches; /* stack pages that are missing */
 	struct touch touch;

@@ -29,8 +29,7 @@ static uint64_t stack_pointer(const struct sample_fields *l, struct buf b)
 
 /* perf_event.h, PERF_RECORD_SAMPLE: the fields in the order in which the kernel writes them, as far
  * as this program asks for them. Leaves the cursor at STACK_USER's size word. */
-static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct sample_facts *f,
-			  uint64_t *sp)
+static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct sample_facts *f)
 {
 	buf_skip(b, sizeof(struct perf_event_header));
 	f->id = buf_u64(b); /* IDENTIFIER, IP, TID, TIME: always there */
@@ -51,7 +50,7 @@ static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct s
 		buf_skip(b,
 			 buf_u32(b)); /* padded so that size word and data end at a multiple of 8 */
 	if (l->sample_type & PERF_SAMPLE_REGS_USER && buf_u64(b) != PERF_SAMPLE_REGS_ABI_NONE) {
-		*sp = stack_pointer(l, *b);
+		f->sp = stack_pointer(l, *b);
 		buf_skip(b, 8 * (uint64_t)__builtin_popcountll(l->user_regs));
 	}
 }
@@ -79,13 +78,13 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 		   struct sample_facts *ret)
 {
 	struct buf b = buf_make(rec, n, 0, false);
-	uint64_t size, dyn, keep, room, sp = 0;
+	uint64_t size, dyn, keep, room;
 	const uint64_t page = 4096; /* the smallest there is */
 	const uint8_t *stack;
 	size_t at, len;
 
 	*ret = (struct sample_facts){0};
-	skip_to_stack(l, &b, ret, &sp);
+	skip_to_stack(l, &b, ret);
 	at = (size_t)(b.p - rec);
 	size = l->sample_type & PERF_SAMPLE_STACK_USER ? buf_u64(&b) : 0;
 	if (!buf_ok(&b))
@@ -103,8 +102,8 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 		goto verbatim;
 	ret->has_user_stack = true;
 	ret->stack_full = dyn == room;
-	if (sp && dyn < size && (sp + dyn) % page == 0) {
-		ret->short_at = sp + dyn;
+	if (ret->sp && dyn < size && (ret->sp + dyn) % page == 0) {
+		ret->short_at = ret->sp + dyn;
 		ret->short_bytes = size - dyn;
 	}
 

@@ -17,6 +17,7 @@ struct sample_facts {
 	uint64_t period;     /* how many events it stands for */
 	bool has_user_stack; /* registers and a dump, even an empty one */
 	uint32_t pid, tid;
+	uint64_t sp;	   /* the user's stack pointer; 0: not known */
 	uint64_t short_at; /* where a dump ended too early, if a page begins there; 0: it did not */
 	uint64_t short_bytes; /* how much more was asked for */
 	bool stack_full;      /* the dump had no room for more: the stack may be cut */

@@ -134,6 +134,7 @@ static void fill_attrs(struct session *s)
 	/* Threads that are not sampled still map code that the sampled ones run. */
 	side.inherit = !s->all_processes;
 	side.enable_on_exec = s->command_pid != 0;
+	side.wakes = s->policy.call_graph == CALL_GRAPH_DWARF && !s->opt->no_touch;
 	attr_for_sideband(&s->attrs[s->n_events], &side);
 }
 

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* One call touches no more than a copy may hold; all of them no more than this. */
-enum { PAGES_PER_CALL = 17, PAGES_MAX = 1 << 16 };
+/* One call touches no more than a copy may hold and what lies above a thread's first frame; all of
+ * them no more than this. */
+enum { PAGES_PER_CALL = 18, PAGES_MAX = 1 << 18, SEEN_MAX = 1 << 16 };
 
 void touch_init(struct touch *t)
 {
@@ -53,15 +54,155 @@ static bool touch_page(struct touch *t, pid_t pid, uint64_t at, bool is_first)
 	return memory_of(t, pid) >= 0 && pread(t->fd, &byte, 1, (off_t)at) == 1;
 }
 
-void touch_stack(struct touch *t, pid_t pid, pid_t tid, uint64_t at, uint64_t bytes)
+static void touch_pages(struct touch *t, pid_t pid, uint64_t at, uint64_t end)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t key = hash_mix((uint64_t)tid, at), end = at + bytes;
-	unsigned n;
 
-	if (t->seen.n >= PAGES_MAX || hash_get(&t->seen, key) != HASH_NONE ||
-	    hash_put(&t->seen, key, 0))
-		return;
-	for (n = 0; n < PAGES_PER_CALL && at < end && touch_page(t, pid, at, !n); n++, at += page)
+	for (unsigned n = 0;
+	     n < PAGES_PER_CALL && at < end && t->pages < PAGES_MAX && touch_page(t, pid, at, !n);
+	     n++, at += page)
 		t->pages++;
+}
+
+void touch_stack(struct touch *t, pid_t pid, pid_t tid, uint64_t at, uint64_t bytes)
+{
+	uint64_t key = hash_mix((uint64_t)tid, at);
+
+	if (t->seen.n < SEEN_MAX && hash_get(&t->seen, key) == HASH_NONE &&
+	    !hash_put(&t->seen, key, 0))
+		touch_pages(t, pid, at, at + bytes);
+}
+
+/* ---- stacks of new threads ----------------------------------------------------------------- */
+
+/* glibc (to 2.41) and musl reserve a stack and its guard and then allow all but the guard; later
+ * ones map what they want. Threads' heaps begin with less than this, and so does the main heap. */
+#define STACK_MIN ((uint64_t)256 << 10)
+
+/* A copy that reaches a thread's first frame begins in this part, below the thread's own data. */
+static void touch_top(struct touch *t, const struct touch_map *m, uint64_t bytes)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t part = ((bytes + page - 1) / page + 1) * page;
+
+	if (bytes)
+		touch_pages(t, m->pid, m->end - m->start > part ? m->end - part : m->start, m->end);
+}
+
+/* Neighbours are one mapping to the kernel: the new one ends where a known one begins. */
+static uint64_t end_of_new(const struct touch *t, const struct touch_map *m)
+{
+	uint64_t end = m->end;
+
+	for (size_t i = 0; i < TOUCH_STACKS; i++) {
+		const struct touch_map *o = &t->stacks[i];
+
+		if (o->pid == m->pid && o->start > m->start && o->start < end)
+			end = o->start;
+	}
+	return end;
+}
+
+void touch_note_map(struct touch *t, const struct touch_map *m, bool is_reserved)
+{
+	struct touch_mapper *to = &t->mappers[(unsigned)m->tid % TOUCH_MAPS];
+	uint64_t end, n;
+
+	if (to->map.pid != m->pid || to->map.tid != m->tid)
+		*to = (struct touch_mapper){.map = {.pid = m->pid, .tid = m->tid}};
+	if (is_reserved) {
+		to->reserved = m->start;
+		to->reserved_end = m->end;
+		return;
+	}
+	end = end_of_new(t, m);
+	n = end - m->start;
+	if (n < STACK_MIN && (m->start < to->reserved || end > to->reserved_end ||
+			      n < (to->reserved_end - to->reserved) / 2))
+		return;
+	to->map.start = m->start;
+	to->map.end = end;
+}
+
+/* The one that was freed last, which is the one that glibc takes. */
+static struct touch_map *free_stack(struct touch *t, pid_t pid)
+{
+	struct touch_map *found = NULL;
+
+	for (size_t i = 0; i < TOUCH_STACKS; i++) {
+		struct touch_map *m = &t->stacks[i];
+
+		if (m->end && m->pid == pid && !m->tid && (!found || m->freed > found->freed))
+			found = m;
+	}
+	return found;
+}
+
+void touch_thread_began(struct touch *t, pid_t pid, pid_t parent, pid_t tid, uint64_t bytes)
+{
+	struct touch_map *new = &t->mappers[(unsigned)parent % TOUCH_MAPS].map, *to;
+
+	t->sure[(unsigned)tid % TOUCH_SURE] = 0;
+	if (!new->end || new->pid != pid || new->tid != parent) {
+		to = free_stack(t, pid);
+		if (to)
+			to->tid = tid;
+		return;
+	}
+	to = &t->stacks[t->n_stacks++ % TOUCH_STACKS];
+	*to = *new;
+	to->tid = tid;
+	new->end = 0;
+	touch_top(t, to, bytes);
+}
+
+static struct touch_map *stack_of(struct touch *t, pid_t pid, pid_t tid)
+{
+	for (size_t i = 0; i < TOUCH_STACKS; i++)
+		if (t->stacks[i].pid == pid && t->stacks[i].tid == tid)
+			return &t->stacks[i];
+	return NULL;
+}
+
+static struct touch_map *stack_at(struct touch *t, pid_t pid, uint64_t sp)
+{
+	for (size_t i = 0; i < TOUCH_STACKS; i++) {
+		struct touch_map *m = &t->stacks[i];
+
+		if (m->pid == pid && sp >= m->start && sp < m->end)
+			return m;
+	}
+	return NULL;
+}
+
+void touch_note_sample(struct touch *t, pid_t pid, pid_t tid, uint64_t sp)
+{
+	pid_t *sure = &t->sure[(unsigned)tid % TOUCH_SURE];
+	struct touch_map *is, *was;
+
+	if (*sure == tid)
+		return;
+	*sure = tid;
+	is = stack_at(t, pid, sp);
+	if (!is || is->tid == tid)
+		return;
+	was = stack_of(t, pid, tid);
+	if (was)
+		was->tid = is->tid;
+	is->tid = tid;
+}
+
+void touch_thread_ended(struct touch *t, pid_t pid, pid_t tid, uint64_t bytes)
+{
+	struct touch_map *m = stack_of(t, pid, tid);
+
+	t->sure[(unsigned)tid % TOUCH_SURE] = tid; /* its last samples are read after this */
+	if (!m) /* its start was read before the end of the one before it, from another CPU's ring
+		 */
+		m = free_stack(t, pid);
+	if (!m)
+		return;
+	m->tid = 0;
+	m->freed = ++t->n_freed;
+	touch_top(t, m, bytes);
 }

@@ -158,6 +158,39 @@ r = resolve_stats("hollow.data")
 pages = int(re.search(r"(\d+) stack pages touched", p.stderr)[1])
 tap.check(r["root"] >= 0.8 * r["user_stacks"] > 5 and 0 < pages < 100, f"missing pages are touched: {r['root']} of {r['user_stacks']} stacks are whole", (r, pages))
 
+# New threads: their stacks are read before their first samples; those of threads that have ended (glibc gives their pages back) again.
+with open("threads.c", "w") as f:
+    f.write("""#include <pthread.h>
+#include <stdlib.h>
+static __thread volatile long sum;
+__attribute__((noinline)) static void leaf(void) { for (long i = 0; i < 10000000; i++) sum += i; }
+__attribute__((noinline)) static void hollow(void)
+{
+	char untouched[28000];
+	__asm__ volatile("" :: "r"(untouched) : "memory");
+	leaf();
+	__asm__ volatile("" :: "r"(untouched) : "memory");
+}
+static void *run(void *arg) { hollow(); return arg; }
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]), at_once = atoi(argv[2]);
+	pthread_t t[16];
+	for (int i = 0; i < n; i += at_once) {
+		for (int k = 0; k < at_once; k++) pthread_create(&t[k], NULL, run, NULL);
+		for (int k = 0; k < at_once; k++) pthread_join(t[k], NULL);
+	}
+	return argc == 0;
+}
+""")
+run(["gcc", "-O1", "-g", "-fomit-frame-pointer", "-fno-stack-clash-protection", "threads.c", "-o", "threads", "-lpthread"])
+for n, at_once in (64, 16), (64, 1):
+    p = capture("-v", "-F", 499, "-o", "threads.data", "--", "./threads", n, at_once)
+    r = resolve_stats("threads.data")
+    pages = int(re.search(r"(\d+) stack pages touched", p.stderr)[1])
+    tap.check(r["root"] >= 0.9 * r["user_stacks"] > 90 and 0 < pages <= n * 27,
+              f"{n} threads, {at_once} at once: {r['root']} of {r['user_stacks']} stacks are whole, {pages} pages touched", r)
+
 # ---- status, old files -------------------------------------------------------------------------------
 capture("-q", "-o", "st.data", "--", "true")
 before = open("st.data", "rb").read()
