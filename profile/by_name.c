@@ -1,4 +1,5 @@
-/* by_name.c - filling a profile from what has names already. Equal things are found by content. */
+/* by_name.c - fills a profile from inputs that already have names. Equal things are matched by
+ * content. */
 #include "profile/intern.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* display_frames.c - from locations to the frames that flame graphs show. */
+/* display_frames.c - converts locations to the frames that flame graphs show. */
 #include "profile/profile.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ struct namer {
 	struct strtab *names;	     /* its */
 	struct tree_symbols symbols;
 	struct text text;
-	/* By function, and by mapping: the symbol, without a mark, and 1; 0: not made yet. */
+	/* By function and by mapping: 1 + the symbol without a mark; 0: not made yet. */
 	uint32_t *of_function, *of_mapping;
 };
 
@@ -20,7 +20,7 @@ static void raise_kind(struct named_stacks *s, uint32_t symbol, enum name_kind k
 		s->kinds.v[symbol] = (uint8_t)kind;
 }
 
-/* The text collected so far as a symbol; STRTAB_FAILED when out of memory. */
+/* Interns the text collected so far as a symbol. STRTAB_FAILED when out of memory. */
 static uint32_t take_symbol(struct namer *n, enum name_kind kind)
 {
 	struct named_stacks *s = n->stacks;
@@ -76,7 +76,7 @@ static int add_roots(struct namer *n)
 	size_t i;
 
 	for (i = 0; i < n->p->samples.n; i++) {
-		/* Neighbours mostly are of one task. */
+		/* Consecutive samples are mostly of one task. */
 		bool same = i && s[i].comm == s[i - 1].comm && s[i].pid == s[i - 1].pid &&
 			    s[i].tid == s[i - 1].tid;
 
@@ -87,7 +87,7 @@ static int add_roots(struct namer *n)
 	return 0;
 }
 
-/* Only those of the set are looked at. */
+/* Uses only the events of the set. */
 static int add_tops(struct namer *n, const struct event_set *events)
 {
 	const struct strtab *strings = &n->p->strings;
@@ -118,7 +118,7 @@ static int add_frame(struct namer *n, const char *mark, enum name_kind kind)
 	return id == STRTAB_FAILED || vec_push(&n->symbols.ids, id) ? -1 : 0;
 }
 
-/* The frame that was made for `known` before; 1: none was. */
+/* Adds the frame that was made for `known` before. Returns 1 if there is none. */
 static int add_again(struct namer *n, const uint32_t *known, const char *mark, enum name_kind kind)
 {
 	if (!*known || *mark)
@@ -127,7 +127,7 @@ static int add_again(struct namer *n, const uint32_t *known, const char *mark, e
 	return vec_push(&n->symbols.ids, *known - 1);
 }
 
-/* Remembers the last frame. */
+/* Remembers the last frame for add_again(). */
 static void keep_symbol(const struct namer *n, uint32_t *known, const char *mark)
 {
 	if (!*mark)
@@ -162,7 +162,7 @@ static int add_unknown(struct namer *n, const struct profile_location *l, const 
 	return rc;
 }
 
-/* A symbol of perf-map-agent may hold its inlined callees: "La/B;::f->La/B;::g". */
+/* A symbol of perf-map-agent may include its inlined callees: "La/B;::f->La/B;::g". */
 static int add_jit_function(struct namer *n, const char *name, const char *mark)
 {
 	enum name_kind kind = NAME_JIT;
@@ -252,7 +252,7 @@ static bool is_name(const struct strtab *names, uint32_t id, const char *name)
 	       !memcmp(strtab_get(names, id), name, strlen(name));
 }
 
-/* Without what the style leaves out of stacks. */
+/* Removes the frames that the style leaves out. */
 static int reshape(struct named_stacks *s, const struct profile *p, const struct stack_style *style,
 		   struct err *err)
 {

@@ -1,4 +1,4 @@
-/* fill.c - a recording's samples into the profile: integers only. */
+/* fill.c - adds a recording's samples to a profile; handles integers only. */
 #include "profile/intern.h"
 
 #include <linux/perf_event.h>
@@ -23,7 +23,7 @@ int profile_set_file(struct profile *p, const struct perf_file *f, struct err *e
 	return 0;
 }
 
-/* Command names live as long as the file, so equal pointers are equal names. */
+/* Command names live as long as the file, so names are compared by pointer. */
 static uint32_t add_comm(struct profile *p, const char *comm)
 {
 	struct profile_index *x = p->index_;
@@ -42,7 +42,7 @@ static uint32_t add_comm(struct profile *p, const char *comm)
 	return id;
 }
 
-/* The fields in words, as a string id. */
+/* The fields of a tracepoint as text; a string id. */
 static uint32_t add_trace(struct profile *p, const struct perf_sample *s)
 {
 	struct text text = {0};
@@ -58,7 +58,7 @@ static uint32_t add_trace(struct profile *p, const struct perf_sample *s)
 	return id;
 }
 
-/* Weight, data source and branches, as a string id. */
+/* Weight, data source and branches as bytes; a string id. */
 static uint32_t add_detail(struct profile *p, const struct perf_sample *s)
 {
 	const struct perf_sample_extra *x = s->extra;
@@ -103,7 +103,7 @@ static int add_to_log(struct profile *p, const struct perf_sample *s,
 	return vec_push(&p->log, e) ? err_nomem(err) : 0;
 }
 
-/* All of the key but the node. */
+/* Fills the key, except for the node. */
 static int sample_key(struct profile *p, const struct perf_sample *s, const struct stack_trace *t,
 		      struct profile_sample *ret, struct err *err)
 {

@@ -1,7 +1,7 @@
-/* fold.c - function names as stackcollapse-perf.pl and inferno-collapse-perf spell them, except
- * where they lose something: lambdas keep their own name instead of the enclosing function's, and
- * names that begin with "(anonymous namespace)" stay. The return type, which demanglers write for
- * instances of function templates only, goes with the argument list. */
+/* fold.c - spells function names as stackcollapse-perf.pl and inferno-collapse-perf do, except
+ * where these lose information: lambdas keep their own name instead of the enclosing function's,
+ * and names that begin with "(anonymous namespace)" are kept. The return type, which demanglers
+ * write only for instances of function templates, is removed with the argument list. */
 #include "profile/profile.h"
 
 #include <ctype.h>
@@ -23,8 +23,8 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
 }
 
-/* Index behind "operator" and its symbol at i ("operator<<", "operator()"), or i when there is
- * none. The demangler puts a space between such a symbol and template arguments. */
+/* Returns the index after "operator" and its symbol at i ("operator<<", "operator()"), or i if
+ * there is none. The demangler writes a space between such a symbol and template arguments. */
 static size_t skip_operator(const struct scan *c, size_t i)
 {
 	size_t end = i + strlen("operator");
@@ -38,7 +38,7 @@ static size_t skip_operator(const struct scan *c, size_t i)
 	return end;
 }
 
-/* Index behind the parenthesis that closes the one at i; n when none does. */
+/* Returns the index after the parenthesis that closes the one at i, or n if it is not closed. */
 static size_t skip_parentheses(const struct scan *c, size_t i)
 {
 	size_t depth = 0;
@@ -52,7 +52,7 @@ static size_t skip_parentheses(const struct scan *c, size_t i)
 	return c->n;
 }
 
-/* Parentheses that are part of a name or a type rather than a list of arguments. */
+/* Do these parentheses belong to a name or a type, rather than to an argument list? */
 static bool is_kept_group(const struct scan *c, size_t i)
 {
 	char before = i ? c->s[i - 1] : '.';
@@ -64,14 +64,14 @@ static bool is_kept_group(const struct scan *c, size_t i)
 	       (i > word && at_word(c, i - word - 1, "decltype "));
 }
 
-/* A mark of functions that the linker made one, "[+2]", is part of the name. */
+/* The mark "[+2]" of functions that the linker has merged is part of the name. */
 static bool at_mark(const struct scan *c, size_t i)
 {
 	return at_word(c, i, " [+") && c->s[c->n - 1] == ']';
 }
 
-/* After an argument list: index of the "::" of what is declared inside of that function ("f(int)
- * const::{lambda()#1}"), of a mark, or n when this was the end. */
+/* After an argument list: returns the index of the "::" of a name declared inside of that function
+ * ("f(int) const::{lambda()#1}"), or of a mark, or n if nothing follows. */
 static size_t find_inner_name(const struct scan *c, size_t i)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &", "&"};
@@ -90,8 +90,8 @@ static size_t find_inner_name(const struct scan *c, size_t i)
 	return at_word(c, i, "::") || at_mark(c, i) ? i : c->n;
 }
 
-/* Index behind what begins at i: a character, an operator's name, or parentheses and all in them.
- */
+/* Returns the index after the item at i: a character, an operator's name, or parentheses with their
+ * contents. */
 static size_t skip_one(const struct scan *c, size_t i, size_t *depth)
 {
 	size_t end = skip_operator(c, i);
@@ -117,9 +117,9 @@ static size_t skip_one(const struct scan *c, size_t i, size_t *depth)
 	return i + 1;
 }
 
-/* Index behind the return type of what has its argument list at `end`; 0: there is none. Only
- * instances of templates have one, "void f<int>(int)"; what follows the word operator may hold
- * spaces, too. */
+/* Returns the index after the return type of the function whose argument list is at `end`, or 0 if
+ * it has none. Only instances of templates have one, "void f<int>(int)"; the part after the word
+ * operator may have spaces, too. */
 static size_t skip_return_type(const struct scan *c, size_t end)
 {
 	size_t i = 0, depth = 0, begin = 0;
@@ -157,7 +157,8 @@ bool fold_is_rust(const char *system_name)
 {
 	size_t n = strlen(system_name);
 
-	/* v0 mangling, or the old one: an Itanium name whose last part is h and 16 hex digits. */
+	/* v0 mangling, or the legacy one: an Itanium name whose last part is h and 16 hex digits.
+	 */
 	if (!strncmp(system_name, "_R", 2))
 		return true;
 	return !strncmp(system_name, "_ZN", 3) && n > 23 && system_name[n - 1] == 'E' &&

@@ -1,4 +1,4 @@
-/* intern.c - interning: equal mappings, locations, nodes, functions and samples are one. */
+/* intern.c - finds or adds mappings, locations, nodes, functions and samples. */
 #include "profile/intern.h"
 
 #include <inttypes.h>
@@ -47,7 +47,7 @@ static uint32_t add_name(struct strtab *strings, enum dso_kind kind, const char 
 	}
 }
 
-/* "[vdso]" -> "vdso", so that the writers' own brackets are the only ones. */
+/* "[vdso]" -> "vdso": writers add their own brackets. */
 static uint32_t add_short_name(struct strtab *strings, uint32_t id)
 {
 	const char *name = base_name(strtab_get(strings, id));
@@ -107,7 +107,7 @@ static int mapping_of_dso(struct profile *p, const struct dso *dso, uint32_t *re
 	return 0;
 }
 
-/* Processes that map a file at the same place share its mapping. */
+/* Processes that map a file at the same address share a mapping. */
 static int mapping_of_place(struct profile *p, const struct map *map, uint32_t *ret,
 			    struct err *err)
 {
@@ -137,7 +137,7 @@ uint32_t profile_string(struct profile *p, const char *s, size_t n)
 
 	if (n <= STRING_BYTES_MAX)
 		return strtab_add(&p->strings, s, n);
-	while (keep && ((unsigned char)s[keep] & 0xc0) == 0x80) /* not within a character */
+	while (keep && ((unsigned char)s[keep] & 0xc0) == 0x80) /* do not cut a UTF-8 character */
 		keep--;
 	memcpy(cut, s, keep);
 	n = keep + (size_t)snprintf(cut + keep, TAIL_BYTES_MAX, "... (%zu bytes, %016" PRIx64 ")",
@@ -200,7 +200,7 @@ int profile_intern_location(struct profile *p, struct location_key key, uint64_t
 	return 0;
 }
 
-/* Makes children of children. */
+/* Adds a path of new nodes, each the child of the one before. */
 static int add_nodes(struct profile *p, uint32_t parent, const uint32_t *locations, size_t n,
 		     uint32_t *ret, struct err *err)
 {
@@ -217,8 +217,8 @@ static int add_nodes(struct profile *p, uint32_t parent, const uint32_t *locatio
 	return 0;
 }
 
-/* A stack is added from its root on, so a node's first child mostly is the next node. Such children
- * are in no index: there is one place where they can be. */
+/* A stack is added from its root on, so a node's first child is mostly the node added after it.
+ * Such a child is not in the index: its id is parent + 1. */
 int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
 			struct err *err)
 {
@@ -265,9 +265,9 @@ static bool comes_before(const struct profile *p, uint32_t a, uint32_t b)
 	return a != b && strcmp(strtab_get(&p->strings, a), strtab_get(&p->strings, b)) < 0;
 }
 
-/* What looks the same to people is one function: constructors for complete and base objects, with
- * simple names also instances of a template and clones. Of their mangled names the first in the
- * alphabet stands for all, so that it does not depend on the order of the samples. */
+/* Functions that look the same to users are one: constructors of complete and base objects, and,
+ * with simple names, instances of a template and clones. They keep the mangled name that is first
+ * in the alphabet, so that the result does not depend on the order of samples. */
 int profile_intern_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
 			    struct err *err)
 {

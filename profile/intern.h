@@ -1,4 +1,5 @@
-/* intern.h - how a profile finds what it already has. Private to profile/. */
+/* intern.h - finds the mappings, locations, nodes and samples that a profile already has. Private
+ * to profile/. */
 #ifndef PROFILE_INTERN_H
 #define PROFILE_INTERN_H
 
@@ -7,7 +8,7 @@
 #include "profile/stack_memo.h"
 #include "base/sum.h"
 
-/* What makes two sights of code the same location. */
+/* Frames with equal keys have the same location. */
 struct location_key {
 	uint64_t off; /* as in struct sym_query */
 	uint32_t mapping;
@@ -15,13 +16,14 @@ struct location_key {
 	uint64_t made_ns; /* of JIT code; 0 */
 };
 
-/* The JIT code of a process at the time of a sample. */
+/* The JIT code of a process at the time of one sample. */
 struct jit_moment {
 	const struct jitdump *dump; /* NULL: none, or its times say nothing */
 	uint32_t version;
 };
 
-/* A frame in JIT code that was seen, and in which versions it is the same code. */
+/* A frame in JIT code that was seen before, and the versions of the code for which its location is
+ * valid. */
 struct jit_memo {
 	const struct jitdump *dump; /* NULL: none */
 	uint64_t ip;
@@ -30,7 +32,7 @@ struct jit_memo {
 	struct jit_span span;
 };
 
-/* Is the code that the memo was made for still at its address? */
+/* Is the code for which the memo was made still at its address? */
 static inline bool jit_memo_holds(const struct jit_memo *m, const struct jit_moment *now)
 {
 	return !m->dump || (now->version >= m->span.from && now->version < m->span.until);
@@ -49,7 +51,7 @@ struct known_frame {
 	uint32_t location; /* + 1; 0: empty */
 };
 
-/* The location of frames that have a place_id, which nearly all have; by that. */
+/* Caches the location of frames by place_id, which nearly all frames have. */
 struct known_place {
 	uint64_t off;  /* as in struct location_key */
 	uint32_t sort; /* place_sort(); 0: empty */
@@ -59,7 +61,7 @@ struct known_places {
 	VEC(struct known_place) v;
 };
 
-/* What the frames in code of a file have in common, by map. */
+/* Caches by map what frames in a file's code have in common. */
 struct known_map {
 	uint32_t map;	    /* id; 0: empty */
 	uint64_t ip_to_off; /* to be added */
@@ -68,13 +70,15 @@ struct known_map {
 #define KNOWN_MAPS 64
 
 struct profile_index {
-	unsigned keep;		  /* enum profile_keep */
-	uint64_t secret;	  /* addresses of a recording cannot be chosen to share a hash */
+	unsigned keep; /* enum profile_keep */
+	/* Key of the hashes: a hostile recording cannot choose addresses that collide. */
+	uint64_t secret;
 	VEC(uint32_t) mapping_of; /* by dso id; 0: not yet */
 	struct hash_index
 		mappings; /* with PROFILE_KEEP_IPS instead: hash of the place -> mapping */
 	struct hash_index locations; /* hash of a location_key -> location */
-	struct hash_index nodes;     /* hash of (parent, location) -> node, if not parent + 1 */
+	/* Hash of (parent, location) -> node, unless the node is parent + 1. */
+	struct hash_index nodes;
 	struct hash_table comms;     /* address of a comm -> string id */
 	struct hash_index samples;   /* hash of a sample's key -> sample */
 	struct hash_table places;    /* (file, start line) -> dense id */
@@ -88,55 +92,56 @@ struct profile_index {
 	VEC(struct stack_base *) bases;	 /* on the way to the root */
 	const struct jitdump *path_dump; /* of its process */
 	VEC(struct jit_memo) path_jit;	 /* if there is one: of its JIT frames */
-	VEC(uint32_t) locations_of;	 /* the frames of the stacks that are being added */
+	/* The locations of the frames of the stacks that are being added. */
+	VEC(uint32_t) locations_of;
 	struct stack_memo memo;
 	struct known_frame *known;		 /* by address */
 	VEC(struct known_places) places_of;	 /* by dso id */
 	struct known_map known_maps[KNOWN_MAPS]; /* by map id */
 	const struct perf_file *file;		 /* NULL: none */
 	struct jit_cursor jit;			 /* without codes JIT code has no time */
-	struct jit_memo *jit_memos;   /* JIT_MEMOS of them, by address; NULL until needed */
+	struct jit_memo *jit_memos;   /* JIT_MEMOS entries, by address; NULL until needed */
 	const struct strtab *answers; /* whose ids string_of translates */
 	VEC(uint32_t) string_of;      /* symbolizer's string id -> ours + 1 */
 };
 
-/* is_return_address, is_kernel and how a frame was found in one number. Different ways of the same
- * worth are one: whether the unwinder's answer came from one table or another does not split a
- * stack, whether it is a guess does. */
+/* Combines is_return_address, is_kernel and the way a frame was found in one number. Ways of the
+ * same reliability are equal: two stacks do not differ because a frame came from another table, but
+ * they differ if one is a guess. */
 uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how);
 
-/* All return 0, or negative with *err filled. */
-/* map: not needed without PROFILE_KEEP_IPS. */
+/* All return 0, or negative with *err. */
+/* map: needed only with PROFILE_KEEP_IPS. */
 int profile_intern_mapping(struct profile *p, const struct dso *dso, const struct map *map,
 			   uint32_t *ret, struct err *err);
-/* Adds a mapping with path and name. */
+/* Appends a mapping and makes its path and names. */
 int profile_push_mapping(struct profile *p, struct profile_mapping m, struct err *err);
-/* ip: the frame's, kept when the location is new. */
+/* ip: the frame's address, stored if the location is new. */
 int profile_intern_location(struct profile *p, struct location_key key, uint64_t ip, uint32_t *ret,
 			    struct err *err);
-/* What the process's jitdump, if it has one, says of the sample's time. */
+/* Finds what the process's jitdump, if it has one, says about the sample's time. */
 int profile_jit_moment(struct profile *p, const struct perf_sample *s, struct jit_moment *ret,
 		       struct err *err);
-/* The location of a frame. made_ns: of JIT code; 0. */
+/* Finds the location of a frame. made_ns: of JIT code, else 0. */
 int profile_find_location(struct profile *p, const struct frame *f, uint32_t flags,
 			  uint64_t made_ns, uint32_t *ret, struct err *err);
-/* The same of JIT code in a process with a jitdump, and what that says of it. */
+/* The same for JIT code in a process with a jitdump, which it consults. */
 int profile_jit_location(struct profile *p, const struct frame *f, uint32_t flags,
 			 const struct jit_moment *now, struct jit_memo *jit, struct err *err);
-/* The location of a frame that has a place_id, and a map that mapping_has_offsets(). */
+/* The same for a frame with a place_id, in a map for which mapping_has_offsets() is true. */
 int profile_place_location(struct profile *p, const struct frame *f, uint32_t flags, uint32_t *ret,
 			   struct err *err);
 int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
 			struct err *err);
-/* The same of n nodes, each the parent of the next. */
+/* Finds the node of a path of n locations below `parent`. */
 int profile_intern_nodes(struct profile *p, uint32_t parent, const uint32_t *locations, size_t n,
 			 uint32_t *ret, struct err *err);
-/* The sample with the same key, which begins with a count of 0. `hash` from
- * profile_expect_sample(), which fetches what this needs. */
+/* Finds the sample with this key, or adds it with a count of 0. `hash` comes from
+ * profile_expect_sample(), which prefetches the memory that is needed. */
 uint32_t profile_expect_sample(const struct profile *p, const struct profile_sample *key);
 int profile_intern_sample(struct profile *p, const struct profile_sample *key, uint32_t hash,
 			  uint32_t *ret, struct err *err);
-/* The same of n <= PROFILE_BATCH stacks. Their keys have all but the node. */
+/* The same for n <= PROFILE_BATCH stacks. The keys are complete except for the node. */
 int profile_intern_stacks(struct profile *p, const struct perf_sample *const *samples,
 			  const struct stack_trace *traces, const struct stack_digest *digests,
 			  size_t n, struct profile_sample *keys, uint32_t *ids, struct err *err);
@@ -161,14 +166,14 @@ static inline bool node_is(const struct profile *p, uint32_t node, uint32_t pare
 	return p->nodes.v[node].parent == parent && p->nodes.v[node].location == location;
 }
 
-/* Mapping and flags of a location in one, which is not 0; 0 when they do not fit. */
+/* Combines mapping and flags of a location in one number that is not 0; 0 if they do not fit. */
 static inline uint32_t place_sort(uint32_t mapping, uint32_t flags)
 {
 	_Static_assert(FRAME_HOW_N <= 16, "bits of location_flags()");
 	return mapping < 1u << 26 ? mapping << 6 | flags : 0;
 }
 
-/* The location of a frame, if the last one with its place_id was at the same place. */
+/* The cached location of a frame, if the last frame with its place_id was at the same place. */
 static inline bool place_is_known(const struct profile_index *x, const struct frame *f,
 				  uint32_t flags, uint32_t *ret)
 {
@@ -186,7 +191,7 @@ static inline bool place_is_known(const struct profile_index *x, const struct fr
 	       k->off == frame_lookup_ip(f) + m->ip_to_off;
 }
 
-/* To be called before samples of these times are interned. */
+/* Must be called before samples of these times are added. */
 static inline void profile_see_times(struct profile *p, uint64_t first_ns, uint64_t last_ns)
 {
 	if (!p->samples.n || first_ns < p->first_ns)

@@ -1,4 +1,4 @@
-/* merge.c - one profile out of those that several threads filled. */
+/* merge.c - merges profiles that several threads have filled. */
 #include "profile/intern.h"
 
 #include <string.h>
@@ -7,7 +7,8 @@
 struct translation {
 	const struct profile *src;
 	struct profile *dst;
-	uint32_t *strings, *mappings, *locations, *nodes; /* strings: + 1, 0: not yet */
+	/* The id in dst; strings: + 1, 0: not translated yet. */
+	uint32_t *strings, *mappings, *locations, *nodes;
 };
 
 static uint32_t merge_string(struct translation *t, uint32_t id)
@@ -48,7 +49,7 @@ static int merge_events(struct translation *t, struct err *err)
 	return 0;
 }
 
-/* What the symbolizer said about a location that dst knows nothing about yet. */
+/* Copies the lines of a location for which dst has none. */
 static int merge_lines(struct translation *t, const struct profile_location *from, uint32_t to,
 		       struct err *err)
 {
@@ -138,8 +139,8 @@ static int merge_samples(struct translation *t, struct err *err)
 	return 0;
 }
 
-/* Both logs are in the order of seq. The latest entry of both goes to the end of the space, and so
- * on backwards, so that nothing is overwritten before it has moved. */
+/* Both logs are sorted by seq. Merges them backwards, from the end of the enlarged log, so that no
+ * entry is overwritten before it was moved. */
 static int merge_log(struct translation *t, struct err *err)
 {
 	const struct profile *src = t->src;

@@ -1,4 +1,5 @@
-/* merge_by_name.c - a profile of one input into that of several: all is found by names. */
+/* merge_by_name.c - adds the profile of one input to that of several; everything is matched by
+ * name. */
 #include "profile/intern.h"
 
 #include <string.h>
@@ -38,7 +39,7 @@ static int absorb_events(struct absorption *a, struct err *err)
 
 		if (name == STRTAB_FAILED || unit == STRTAB_FAILED)
 			return err_nomem(err);
-		/* Sides are compared whatever their events are called. */
+		/* The events of the two sides may have different names. */
 		if (a->by_side && a->dst->events.n)
 			to = 0;
 		else if (a->by_side && i != a->event)
@@ -115,7 +116,8 @@ static int absorb_locations(struct absorption *a, struct err *err)
 	return 0;
 }
 
-/* Commands are left out: a program that was renamed would have nothing in common with itself. */
+/* Without the command: a program that was renamed would have nothing in common with its old name.
+ */
 static void to_side(struct profile_sample *s, bool is_new, uint32_t run)
 {
 	uint64_t weight = s->period ? s->period : s->count;
@@ -165,7 +167,7 @@ static int absorb_all(struct absorption *a, struct err *err)
 	    absorb_locations(a, err) || absorb_samples(a, err))
 		return -ERR_NOMEM;
 	a->dst->has_marks |= a->src->has_marks;
-	/* Clocks differ: what adds up is how long was recorded. */
+	/* The inputs' clocks differ, so their durations are added. */
 	a->dst->last_ns = add_saturated(a->dst->last_ns, ns);
 	if (a->src->wall_ns && (!a->dst->wall_ns || a->src->wall_ns < a->dst->wall_ns))
 		a->dst->wall_ns = a->src->wall_ns;

@@ -1,5 +1,5 @@
-/* new_location.c - the location of a frame that was not seen before, and JIT code's moment in
- * time. */
+/* new_location.c - adds the location of a frame that was not seen before; finds the state of JIT
+ * code at a time. */
 #include "profile/intern.h"
 
 #include "base/pages.h"

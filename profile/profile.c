@@ -1,4 +1,4 @@
-/* profile.c - a profile's life, and what readers ask of it. */
+/* profile.c - making and freeing a profile, and access for its readers. */
 #include "profile/profile.h"
 
 #include <linux/perf_event.h>

@@ -1,13 +1,12 @@
-/* profile.h - the profile: stacks as a calling-context tree, and what was sampled in them.
+/* profile.h - the profile: a calling-context tree, and the samples of its stacks.
  *
- * struct profile uses pprof's nouns: mappings, functions, locations, samples. Call stacks are nodes
- * of a calling-context tree, root first: a node is (parent node, location); equal stacks are one
- * node. Everything is a dense integer id; strings are interned in one table and looked at only by
- * writers. Source of truth for the nouns: github.com/google/pprof/proto/profile.proto.
+ * struct profile uses the terms of pprof: mappings, functions, locations, samples. Call stacks are
+ * nodes of a calling-context tree, root first: a node is (parent node, location), and equal stacks
+ * are one node. All ids are dense integers. Strings are interned in one table and used only by
+ * writers. Source of truth for the terms: github.com/google/pprof/proto/profile.proto.
  *
- * Every input ends in a profile and every output begins with one. Samples with addresses are added
- * by fill.h; stacks that have names already, as other formats give them, by the functions here.
- */
+ * Every input is converted to a profile, and every output is made from one. fill.h adds samples
+ * with addresses; the functions here add stacks that already have names, from other formats. */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
 
@@ -25,22 +24,23 @@
 #include "symbolize/symbolize.h"
 #include "unwind/unwind.h"
 
-/* What one location's code belongs to: a dso; with PROFILE_KEEP_IPS a place where it was mapped. */
+/* The code that a location belongs to: a dso, or, with PROFILE_KEEP_IPS, one place where the dso
+ * was mapped. */
 struct profile_mapping {
-	/* NULL for the [unknown] mapping (id 0) and for profiles read from text. */
+	/* NULL for the [unknown] mapping (id 0), and in profiles that were read from text */
 	const struct dso *dso;
 	struct map map; /* a copy; without PROFILE_KEEP_IPS all 0 */
 	uint32_t path;	/* string id */
-	uint32_t name;	/* string id: as perf shows it: "[kernel.kallsyms]", "[nf_nat]", a path */
-	uint32_t short_name; /* string id: what profile_mapping_short_name() gives */
+	uint32_t name;	/* string id of perf's name: "[kernel.kallsyms]", "[nf_nat]", or a path */
+	uint32_t short_name; /* string id of the result of profile_mapping_short_name() */
 	enum dso_kind kind;
 	struct build_id build_id;
 	bool symbolized; /* some location in it got a name */
 };
 
 struct profile_function {
-	/* String ids. Functions with the same name, file and start line are one; of their system
-	 * names the first counts. */
+	/* String ids. Functions with equal name, file and start line are one, which keeps the first
+	 * system name. */
 	uint32_t name, system_name, file;
 	uint32_t start_line;
 	bool is_folded; /* the name is spelled as flame graph tools do already */
@@ -53,13 +53,16 @@ struct profile_line {
 
 struct profile_location {
 	uint32_t mapping;
-	uint64_t ip;	  /* runtime address of the first sight (exact with PROFILE_KEEP_IPS) */
-	uint64_t off;	  /* as in struct sym_query, of the lookup address */
-	uint64_t made_ns; /* JIT code: when it was made (struct jit_span); 0: not known */
+	/* Runtime address of the first frame (with PROFILE_KEEP_IPS: of all frames). */
+	uint64_t ip;
+	uint64_t off; /* as in struct sym_query, of the lookup address */
+	/* JIT code: the time at which it was made (struct jit_span); 0: unknown. */
+	uint64_t made_ns;
 	bool is_return_address, is_kernel;
-	uint8_t how;	 /* enum frame_how; ways of equal worth (CFI, a Go table ..) count as one */
-	uint8_t miss;	 /* enum sym_miss */
-	uint32_t symbol; /* string id of the enclosing symbol; 0: none */
+	/* Enum frame_how; ways of equal reliability (CFI, Go's tables ..) are one. */
+	uint8_t how;
+	uint8_t miss;		      /* enum sym_miss */
+	uint32_t symbol;	      /* string id of the enclosing symbol; 0: none */
 	uint64_t symbol_offset;	      /* lookup address - symbol start */
 	uint32_t first_line, n_lines; /* in lines[], innermost first */
 };
@@ -71,7 +74,7 @@ struct profile_node {
 	uint32_t depth; /* number of frames; 0 for the root */
 };
 
-/* Texts that have a thread's id only have this as its process. */
+/* The process of a thread in text formats that give only the thread's id. */
 #define PROFILE_NO_PID (1u << 31)
 
 /* An aggregate: all samples with equal key. */
@@ -90,37 +93,37 @@ static inline uint16_t profile_cpu(uint32_t cpu)
 	return cpu < UINT16_MAX ? (uint16_t)(cpu + 1) : 0;
 }
 
-/* One recorded sample, kept with PROFILE_KEEP_LOG, in time order. */
+/* One recorded sample, stored with PROFILE_KEEP_LOG, in time order. */
 struct profile_log_entry {
 	uint64_t seq; /* of the sample: merging profiles keeps this order */
 	uint64_t time_ns, period, ip, addr;
 	uint32_t node, event, comm, pid, tid, cpu;
-	/* String id: the fields of a tracepoint in words; 0: not kept, or unknown. */
+	/* String id: the fields of a tracepoint as text; 0: not kept, or unknown. */
 	uint32_t trace;
 	uint32_t detail; /* for profile_detail(); 0: none */
 	uint8_t cpumode, stop;
-	bool has_stack; /* the event records call chains or stacks (script prints a block then) */
+	bool has_stack; /* the event records call chains or stacks (script then prints a block) */
 };
 
-/* With PROFILE_KEEP_DETAILS, of samples that have any of it. */
+/* With PROFILE_KEEP_DETAILS, for samples that have at least one of these. */
 struct profile_detail {
 	uint64_t weight, data_src; /* as the kernel wrote them; 0: none */
 	size_t n_branches;
-	const char *branches; /* struct perf_branch, the last first, not aligned */
+	const char *branches; /* array of struct perf_branch, latest first, not aligned */
 };
 
 struct profile_event {
 	uint32_t name;	       /* string id */
 	struct perf_attr attr; /* all 0 for events that have names only */
 	uint32_t unit;	       /* string id: what periods are; 0: by attr */
-	bool is_sum;	       /* numbers of samples are not known: only what they add up to */
+	bool is_sum;	       /* only the sum of the weights is known, not the number of samples */
 	bool is_ns;	       /* the unit is nanoseconds */
 	bool is_default;       /* its producer wants it shown first */
 	uint64_t samples, period;
 };
 
 enum profile_keep {
-	PROFILE_KEEP_IPS = 1, /* locations differ by mapping: runtime addresses are exact */
+	PROFILE_KEEP_IPS = 1, /* locations differ by mapping, so that runtime addresses are exact */
 	PROFILE_KEEP_LOG = 2,
 	PROFILE_KEEP_PIDS = 4,	   /* aggregate per process */
 	PROFILE_KEEP_TIDS = 8,	   /* aggregate per thread */
@@ -139,21 +142,23 @@ struct profile {
 	VEC(struct profile_sample) samples;
 	VEC(struct profile_log_entry) log;
 	VEC(struct profile_event) events;
-	const struct perf_file_info *info; /* NULL for profiles that come from elsewhere */
+	const struct perf_file_info *info; /* NULL for profiles from other formats */
 	uint64_t first_ns, last_ns;	   /* over all samples */
-	uint64_t wall_ns;	      /* of first_ns, since 1970, if `info` is NULL; 0: not known */
-	VEC(uint32_t) comments;	      /* string ids: what other tools said of the profile */
+	/* Wall clock time of first_ns, since 1970, if `info` is NULL; 0: unknown. */
+	uint64_t wall_ns;
+	/* String ids: comments that another tool stored in the profile. */
+	VEC(uint32_t) comments;
 	bool has_marks;		      /* names came with marks: _[k] .. */
 	struct profile_index *index_; /* private to profile/ */
 };
 
-/* keep: bits of enum profile_keep. NULL when out of memory. All that is reached from a profile
- * lives until profile_free(), but `info`, which is borrowed. */
+/* keep: bits of enum profile_keep. Returns NULL when out of memory. Everything reached from a
+ * profile lives until profile_free(), except `info`, which is borrowed. */
 struct profile *profile_new(unsigned keep);
 void profile_free(struct profile *p);
 
-/* Adds all of src to dst; both were made with the same keep bits and file. src stays as it is. 0
- * or negative with *err, after which dst has a part of it. */
+/* Adds all of src to dst; both must have been made with the same keep bits and file. src is not
+ * changed. Returns 0, or negative with *err; after a failure dst has a part of src. */
 int profile_merge(struct profile *dst, const struct profile *src, struct err *err);
 
 /* ---- filling by names ------------------------------------------------------------------------
@@ -167,51 +172,54 @@ int profile_merge(struct profile *dst, const struct profile *src, struct err *er
 
 uint32_t profile_string(struct profile *p, const char *s, size_t n);
 
-/* unit: "nanoseconds", "bytes" ..; 0: not known. */
+/* unit: string id of "nanoseconds", "bytes" ..; 0: unknown. */
 int profile_add_event(struct profile *p, uint32_t name, uint32_t unit, uint32_t *ret,
 		      struct err *err);
-/* Of `m` path, kind, build_id and the map's start, end and pgoff count. A path of 0: id 0. */
+/* Of `m` only path, kind, build_id, and the map's start, end and pgoff are used. Without a path the
+ * result is id 0. */
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret,
 			struct err *err);
-/* One of the names is enough; it may be STRTAB_FAILED. */
+/* Only one of the two names is required; the other may be STRTAB_FAILED. */
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
 			 struct err *err);
-/* Of `l` all counts but the lines, which are innermost first. */
+/* Of `l` all members except the lines are used; the lines are given innermost first. */
 int profile_add_location(struct profile *p, const struct profile_location *l,
 			 const struct profile_line *lines, size_t n, uint32_t *ret,
 			 struct err *err);
-/* The node of a stack of n locations, root first. */
+/* Finds the node of a stack of n locations, root first. */
 int profile_add_stack(struct profile *p, const uint32_t *locations, size_t n, uint32_t *ret,
 		      struct err *err);
-/* Adds s->count samples that weigh s->period. */
+/* Adds s->count samples with a total weight of s->period. */
 int profile_add_sample(struct profile *p, const struct profile_sample *s, struct err *err);
-/* The same of one sample whose time is known, which is put into the log if that is kept. */
+/* The same for one sample whose time is known; adds it to the log if that is kept. */
 int profile_add_entry(struct profile *p, const struct profile_sample *s,
 		      const struct profile_log_entry *when, struct err *err);
 
-/* Makes an entry of the log of each sum, for formats that show one after the other. */
+/* Makes one entry of the log of each sum, for formats that show samples in a sequence. */
 int profile_log_sums(struct profile *p, struct err *err);
 
-/* Adds all of any other profile, by names, but its log: dst stands on its own afterwards. */
+/* Adds everything but the log of any other profile. Things are matched by name; dst does not refer
+ * to src afterwards. */
 int profile_absorb(struct profile *dst, const struct profile *src, struct err *err);
-/* The same of one event, into a profile of two sides: the weights of the base are its samples'
- * counts, those of the new side their periods. Commands, processes and threads are left out; with
- * PROFILE_KEEP_TIDS the samples' tid is `run`, the number of src among the runs of its side. */
+/* The same for one event, into a profile of two sides: weights of the base are stored as counts,
+ * those of the new side as periods. Commands, processes and threads are left out; with
+ * PROFILE_KEEP_TIDS a sample's tid is `run`, the number of src among the runs of its side. */
 int profile_absorb_side(struct profile *dst, const struct profile *src, uint32_t event, bool is_new,
 			uint32_t run, struct err *err);
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* Name to show for a location that has no lines, without brackets: base name of its mapping. */
+/* The name shown for a location without lines: base name of its mapping, without brackets. */
 const char *profile_mapping_short_name(const struct profile *p, uint32_t mapping);
 
-/* Code of these kinds is known by its place in the file; all other by its runtime address. */
+/* Is code of this kind identified by its offset in the file? Other code is by its runtime address.
+ */
 static inline bool mapping_has_offsets(enum dso_kind kind)
 {
 	return kind == DSO_FILE || kind == DSO_VDSO || kind == DSO_KERNEL_MODULE;
 }
 
-/* The *n lines of a location that are to be shown, innermost first; NULL when there are none. */
+/* The *n lines of a location to be shown, innermost first; NULL if there are none. */
 static inline const struct profile_line *
 profile_lines(const struct profile *p, const struct profile_location *l, bool no_inline, size_t *n)
 {
@@ -221,7 +229,7 @@ profile_lines(const struct profile *p, const struct profile_location *l, bool no
 	return *n ? p->lines.v + l->first_line + skip : NULL;
 }
 
-/* Name of the function that a location's machine code belongs to, as a string id; 0: unknown. */
+/* String id of the function that the location's machine code belongs to; 0: unknown. */
 static inline uint32_t profile_symbol(const struct profile *p, const struct profile_location *l)
 {
 	if (l->symbol || !l->n_lines)
@@ -229,7 +237,7 @@ static inline uint32_t profile_symbol(const struct profile *p, const struct prof
 	return p->functions.v[p->lines.v[l->first_line + l->n_lines - 1].function].name;
 }
 
-/* The details of an entry of the log, all 0 where there are none. */
+/* The details of an entry of the log; all 0 if it has none. */
 static inline struct profile_detail profile_detail(const struct profile *p,
 						   const struct profile_log_entry *e)
 {
@@ -246,11 +254,11 @@ static inline struct profile_detail profile_detail(const struct profile *p,
 	return d;
 }
 
-/* Were callers of this stack taken from another sample (FRAME_STITCHED)? They are the outermost. */
+/* Do the outermost frames of this stack come from another sample (FRAME_STITCHED)? */
 bool profile_is_stitched(const struct profile *p, uint32_t node);
-/* Are the event's periods nanoseconds? */
+/* Are the event's periods in nanoseconds? */
 bool profile_event_is_clock(const struct profile_event *e);
-/* Are they bytes? */
+/* Are the event's periods in bytes? */
 static inline bool profile_event_is_bytes(const struct profile *p, const struct profile_event *e)
 {
 	return !strcmp(strtab_get(&p->strings, e->unit), "bytes");
@@ -262,28 +270,30 @@ static inline bool profile_event_is_bytes(const struct profile *p, const struct 
  * event with any: "cycles" is "cycles:u". Commas between slashes belong to the name. */
 
 bool event_is_listed(const char *list, const char *name);
-/* The first name of a list that is none of the profile's events, and its length; NULL: all are. */
+/* Returns the first name of the list, and its length, that no event of the profile has; NULL if
+ * there is none. */
 const char *event_list_unknown(const char *list, const struct profile *p, size_t *n);
 
 struct event_set {
-	uint32_t *ids; /* of the profile's events that have samples and are in the set, in order */
+	/* Those of the profile's events that have samples and are in the set, in order. */
+	uint32_t *ids;
 	size_t n;
 	bool *has; /* by event */
 };
 
-/* The listed events; NULL: all. 0, -ERR_NOT_FOUND when none of them has samples, or -ERR_NOMEM. To
- * be released in all cases. */
+/* Makes the set of the listed events; NULL: of all events. Returns 0, -ERR_NOT_FOUND if none of
+ * them has samples, or -ERR_NOMEM. Must be released in all cases. */
 int event_set_make(struct event_set *s, const struct profile *p, const char *list, struct err *err);
-/* The event that is shown where it is one: the default of who made the profile, else that whose
- * periods add up to most, of equal ones the first. Of a set that is not empty. */
+/* The event to show where only one can be shown: the default of the profile's source, else the one
+ * with the largest sum of periods, the first of equals. The set must not be empty. */
 uint32_t event_set_main(const struct event_set *s, const struct profile *p);
-/* Leaves that one. */
+/* Removes all events but the main one. */
 void event_set_reduce(struct event_set *s, const struct profile *p);
-/* Leaves one of its events in has[], for what is shown event by event. */
+/* Leaves only this event in has[], for output event by event. */
 void event_set_pick(struct event_set *s, uint32_t event);
 void event_set_done(struct event_set *s);
 
-/* A string of the profile, cleaned (text_clean()). */
+/* Appends a string of the profile, cleaned (text_clean()). */
 static inline void text_string(struct text *t, const struct profile *p, uint32_t id)
 {
 	text_clean(t, strtab_get(&p->strings, id), strtab_len(&p->strings, id));
@@ -323,8 +333,8 @@ struct tree_seen {
 
 struct tree {
 	VEC(struct tree_node) nodes;
-	struct hash_index children; /* (parent, symbol) -> node, if not parent + 1 */
-	uint64_t secret;	    /* of its hashes: who writes a recording chooses the stacks */
+	struct hash_index children; /* (parent, symbol) -> node, unless the node is parent + 1 */
+	uint64_t secret;	    /* key of the hashes: a hostile recording chooses the stacks */
 	struct tree_seen *seen;	    /* by profile node: where it was found last */
 	VEC(uint32_t) todo;
 };
@@ -332,14 +342,14 @@ struct tree {
 #define TREE_NO_ROOT UINT32_MAX /* there is no first level */
 
 struct tree_symbols {
-	VEC(uint32_t) first; /* by location, and one more: where its symbols begin */
+	VEC(uint32_t) first; /* by location, and one more: index of its first symbol */
 	VEC(uint32_t) ids;
 	VEC(uint32_t) roots; /* by sample: symbol of the first level */
 	VEC(uint32_t)
-	tops; /* by event: symbol of a level above that; none: there is no such level */
+	tops; /* by event: symbol of the level above the stacks; empty: there is no such level */
 };
 
-/* Fills an empty (zeroed) tree with all samples of some events. 0 or -ERR_NOMEM. */
+/* Fills an empty (zeroed) tree with all samples of some events. Returns 0 or -ERR_NOMEM. */
 int tree_fill(struct tree *t, const struct profile *p, const bool *has_event,
 	      const struct tree_symbols *symbols, struct err *err);
 void tree_done(struct tree *t);
@@ -347,44 +357,48 @@ void tree_symbols_done(struct tree_symbols *s);
 
 /* What of stacks is left out. By symbol. */
 struct tree_shape {
-	const bool *is_start; /* stacks begin with the innermost frame of these; NULL */
-	const bool *is_root;  /* the levels above stacks, which stay */
-	bool collapse;	      /* a frame that calls itself is one */
+	/* Stacks begin with their innermost frame that is set here; NULL: with all frames. */
+	const bool *is_start;
+	const bool *is_root; /* the levels above stacks, which stay */
+	bool collapse;	     /* a frame that calls itself is one */
 };
 
-/* Makes the tree again with less. n_seen: nodes of the profile that filled it. 0 or -ERR_NOMEM. */
+/* Rebuilds the tree with fewer frames. n_seen: number of nodes of the profile from which it was
+ * filled. Returns 0 or -ERR_NOMEM. */
 int tree_reshape(struct tree *t, const struct tree_shape *shape, size_t n_seen, struct err *err);
 
-/* Fills an empty (zeroed) tree with the stacks of another, leaf first. 0 or -ERR_NOMEM. */
+/* Fills an empty (zeroed) tree with the reversed stacks (leaf first) of another. Returns 0 or
+ * -ERR_NOMEM. */
 int tree_reverse(struct tree *t, const struct tree *from, struct err *err);
 
-/* Children of each node in an order of the caller's. */
+/* The children of each node in an order that the caller defines. */
 struct tree_order {
 	uint32_t *first; /* by node, and one more */
 	uint32_t *ids;
 };
 
-/* rank: by symbol, < n_ranks; NULL: the symbol itself. 0 or -ERR_NOMEM. */
+/* rank: by symbol, < n_ranks; NULL: the symbol's number is its rank. Returns 0 or -ERR_NOMEM. */
 int tree_order_make(struct tree_order *o, const struct tree *t, const uint32_t *rank,
 		    size_t n_ranks, struct err *err);
 void tree_order_done(struct tree_order *o);
 
-/* Sorts ids by key[id] < n_keys, keeping the order of equal ones. 0 or -ERR_NOMEM. */
+/* Sorts ids by key[id] < n_keys; stable. Returns 0 or -ERR_NOMEM. */
 int order_by_key(uint32_t *ids, size_t n, const uint32_t *key, size_t n_keys, struct err *err);
 
-/* How frames and tasks are named in formats that have nothing but names. */
+/* How frames and tasks are named in formats that have only names. */
 struct stack_style {
 	bool with_cpu;		 /* pprof: a label, where the profile keeps it */
-	bool with_pid, with_tid; /* comm-PID, comm-PID/TID as root, where the profile keeps them */
+	bool with_pid, with_tid; /* root is comm-PID or comm-PID/TID, if the profile has these */
 	bool mark_kernel, mark_jit, mark_inline; /* _[k] _[j] _[i] */
 	bool mark_stitched;			 /* _[s] */
-	bool addrs;		/* [module <file offset or address>] for unknown symbols */
-	bool no_inline;		/* inlined functions are left out */
-	const char *skip_after; /* a name: stacks begin with its innermost frame; NULL */
-	bool collapse;		/* a function that calls itself is one frame */
+	bool addrs;	/* [module <file offset or address>] for unknown symbols */
+	bool no_inline; /* inlined functions are left out */
+	/* Stacks begin with their innermost frame of this name; NULL: with all frames. */
+	const char *skip_after;
+	bool collapse; /* a function that calls itself is one frame */
 };
 
-/* What a name stands for; where it stands for several things, the last of these. */
+/* The kind of code that has a name; of several kinds, the last one in this list. */
 enum name_kind {
 	NAME_TASK, /* a command, or an event */
 	NAME_USER,
@@ -395,33 +409,34 @@ enum name_kind {
 	NAME_KIND_N
 };
 
-/* Stacks under the names that flame graphs show: command name, then functions, root first. */
+/* Stacks of the names that flame graphs show, root first: the command name, then functions. */
 struct named_stacks {
 	struct strtab names; /* the symbols of the tree */
 	VEC(uint8_t) kinds;  /* by symbol: enum name_kind */
 	struct tree tree;
 };
 
-/* Fills a zeroed *s with the samples of some events; of several the names are the first level. 0 or
- * negative with *err; to be released with named_done() in both cases. */
+/* Fills a zeroed *s with the samples of some events. With several events, the event's name is the
+ * first level. Returns 0, or negative with *err. Release it with named_done() in both cases. */
 int named_stacks(struct named_stacks *s, const struct profile *p, const struct event_set *events,
 		 const struct stack_style *style, struct err *err);
 void named_done(struct named_stacks *s);
 
 /* ---- names as the flame graph tools spell them ---------------------------------------------- */
 
-/* Adds a function name without its argument lists (and what follows the last of them) and the
- * return type that demanglers write for instances of function templates, but with template
+/* Appends a function name without its argument lists (and anything after the last one), and without
+ * the return type that demanglers write for instances of function templates. Keeps template
  * arguments, "(anonymous namespace)", "operator()" and Go's "(*T)" receivers. */
 void fold_function(struct text *t, const char *name, size_t n);
-/* Is this the mangled name of a Rust function? Its parts in parentheses are types. */
+/* Is this the mangled name of a Rust function? Parentheses in such names are types. */
 bool fold_is_rust(const char *system_name);
-/* Java's "Lcom/example/Main;::run", as perf-map-agent writes it? */
+/* Is it a Java name "Lcom/example/Main;::run", as perf-map-agent writes it? */
 bool fold_is_java(const char *name, size_t n);
-/* What is put behind the name of a frame that is FRAME_STITCHED, when that is asked for. */
+/* Suffix, on request, of the names of frames that are FRAME_STITCHED. */
 #define FOLD_STITCHED "_[s]"
-/* Makes what was added since `start` a frame of a folded line: no ';', which separates frames, no
- * number after a space at the end, which would be taken for the weight, never nothing. */
+/* Makes the text added since `start` a valid frame of a folded line: without ';', which separates
+ * frames; without a number after a space at its end, which would be taken for the weight; never
+ * empty. */
 void fold_finish(struct text *t, size_t start);
 
 #endif

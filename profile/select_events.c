@@ -1,4 +1,4 @@
-/* select_events.c - which of a profile's events are meant. */
+/* select_events.c - selects events of a profile by name. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static size_t name_length(const char *list)
 	return n;
 }
 
-/* People rarely know the modifiers. */
+/* Modifiers (":u") may be left out. */
 static bool means(const char *asked, size_t n, const char *name)
 {
 	return n && !strncmp(name, asked, n) &&
@@ -89,7 +89,7 @@ int event_set_make(struct event_set *s, const struct profile *p, const char *lis
 		    : err_set(err, ERR_NOT_FOUND, "", "no samples to write");
 }
 
-/* Recordings without periods count samples. */
+/* Recordings without periods are weighed by the number of samples. */
 static uint64_t weight(const struct profile_event *e)
 {
 	return e->period ? e->period : e->samples;

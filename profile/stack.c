@@ -1,10 +1,9 @@
-/* stack.c - from frames to nodes of the calling-context tree.
+/* stack.c - converts frames to nodes of the calling-context tree.
  *
- * Stacks that were seen as a whole are not looked at frame by frame; of the others, those that
- * follow each other mostly share their root frames (main, the event loop), which are not looked up
- * again. The tables are larger than the processor's caches, so what several stacks need of them is
- * fetched side by side: first the memo's sets, then the locations of frames, at last the index of
- * samples. */
+ * Stacks that were seen before are found as a whole, by the memo. Of other stacks, consecutive ones
+ * mostly share their root frames (main, the event loop), which are not looked up again. The tables
+ * are larger than the processor's caches, so the memory that several stacks need is prefetched
+ * together: first the memo's sets, then the locations of frames, then the index of samples. */
 #include "profile/intern.h"
 
 #include <assert.h>
@@ -14,7 +13,7 @@
 
 enum { KNOWN_BITS = 12 };
 
-/* The location of a frame. */
+/* Finds the location of a frame. */
 static int frame_location(struct profile *p, const struct frame *f, uint32_t flags,
 			  const struct jit_moment *now, struct jit_memo *jit, uint32_t *ret,
 			  struct err *err)
@@ -40,7 +39,7 @@ static int frame_location(struct profile *p, const struct frame *f, uint32_t fla
 	return 0;
 }
 
-/* How many frames, from the root on, the stack has in common with the one before. */
+/* Returns how many frames, from the root on, the stack has in common with the previous one. */
 static size_t count_same(const struct profile_index *x, const struct stack_trace *t,
 			 const struct jit_moment *now)
 {
@@ -59,7 +58,7 @@ static size_t count_same(const struct profile_index *x, const struct stack_trace
 	return i;
 }
 
-/* Makes sure that the base has a node. Most have, because many stacks share them. */
+/* Makes sure that the base has a node. Most have one, because many stacks share a base. */
 static int begin_base(struct profile *p, const struct perf_sample *s, struct stack_base *base,
 		      struct err *err)
 {
@@ -91,7 +90,8 @@ static int begin_base(struct profile *p, const struct perf_sample *s, struct sta
 	return 0;
 }
 
-/* The stack becomes the path; locations of the frames that are not the same. */
+/* Makes the stack the current path and finds the locations of the frames that differ from the
+ * previous path. */
 static int begin_stack(struct profile *p, const struct perf_sample *s, const struct stack_trace *t,
 		       size_t *same, struct err *err)
 {
@@ -133,7 +133,7 @@ static int begin_stack(struct profile *p, const struct perf_sample *s, const str
 	return 0;
 }
 
-/* The node of one stack; *locations are those of its frames that are not the same, and move on. */
+/* Finds the node of one stack. *locations are those of its frames that differ, and advances. */
 static int finish_stack(struct profile *p, const uint32_t **locations, size_t same,
 			const struct stack_trace *t, uint32_t *ret, struct err *err)
 {
@@ -149,7 +149,7 @@ static int finish_stack(struct profile *p, const uint32_t **locations, size_t sa
 	return 0;
 }
 
-/* Made at the first stack. */
+/* Allocates the tables at the first stack. */
 static int tables_make(struct profile_index *x)
 {
 	if (!x->known)
@@ -164,7 +164,7 @@ static struct stack_memo_context memo_context(const struct profile_sample *s)
 					   .cpu = s->cpu};
 }
 
-/* The samples that the memo knows; HASH_NONE for the others. */
+/* Looks up the samples in the memo; HASH_NONE for those that are not there. */
 static void remember(struct profile *p, const struct perf_sample *const *samples,
 		     const struct stack_trace *traces, const struct stack_digest *digests, size_t n,
 		     const struct profile_sample *keys, struct stack_memo_at *at, uint32_t *ids)

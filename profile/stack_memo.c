@@ -27,8 +27,8 @@ void stack_memo_done(struct stack_memo *m)
 	m->sets = NULL;
 }
 
-/* sum += a * b, modulo 2^128; sum[0] is the low half. Also where the compiler has no such type
- * (32-bit processors). */
+/* sum += a * b, modulo 2^128; sum[0] is the low half. For compilers without a 128-bit type (32-bit
+ * processors), too. */
 static void wide_add_product(uint64_t sum[2], uint64_t a, uint64_t b)
 {
 #ifdef __SIZEOF_INT128__
@@ -76,7 +76,7 @@ struct stack_memo_at stack_memo_at(const struct stack_memo *m, struct stack_memo
 	wide_add_product(sum, 1,
 			 (uint64_t)(t->base ? t->base->tag : 0) << 32 | (uint32_t)c.cpu << 16 |
 				 (uint16_t)t->n);
-	/* Together they hold all of the sum; bits are dropped when they are well mixed. */
+	/* Both parts together have all of the sum; bits are dropped only after mixing. */
 	at.check = hash_mix(sum[0], sum[1]);
 	rest = hash_u64(sum[0] ^ m->keys[0][0]);
 	at.check_more = (uint32_t)rest;

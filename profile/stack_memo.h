@@ -1,13 +1,13 @@
-/* stack_memo.h - samples whose stacks were seen before. Private to profile/.
+/* stack_memo.h - recognises stacks that were seen before. Private to profile/.
  *
- * Programs spend their time in the same stacks again and again. A stack, with what else makes a
- * sample another one, is known by a hash with secret keys: the sum of the products of each frame's
- * two words, each with a key added (NH of UMAC, RFC 4418). Two given stacks have the same with a
- * probability of 2^-64, and 111 of its 128 bits are compared: of 30 million recordings with a
- * million different stacks each, one takes two stacks for one.
+ * Programs spend their time in the same stacks again and again. A stack, with the rest of its
+ * sample's key, is identified by a hash with secret keys: the sum of the products of each frame's
+ * two words, with a key added to each word (NH of UMAC, RFC 4418). Two given stacks have the same
+ * hash with a probability of 2^-64, and 111 of its 128 bits are compared: of 30 million recordings
+ * with a million different stacks each, one confuses two stacks.
  *
- * A cache of fixed size, in sets of four that share a line of the processor's cache: what is not in
- * it is found frame by frame. */
+ * It is a cache of fixed size, in sets of four entries that share a cache line; stacks that are not
+ * in it are looked up frame by frame. */
 #ifndef PROFILE_STACK_MEMO_H
 #define PROFILE_STACK_MEMO_H
 
@@ -22,8 +22,8 @@ enum { STACK_MEMO_SET_BITS = 15, STACK_MEMO_WAYS = 4, STACK_MEMO_FRAMES = 1024 }
 
 #define FRAME_WHAT_SHIFT 44
 
-/* All of a frame but its ip in one word. Of the bytes that follow the map's address the last is
- * padding, and is shifted out. */
+/* All members of a frame except ip in one word. The last byte after the map's address is padding,
+ * and is shifted out. */
 static inline uint64_t frame_what(const struct frame *f)
 {
 	uint32_t sort;
@@ -38,7 +38,7 @@ static inline uint64_t frame_what(const struct frame *f)
 	return map_number(f->map) | (uint64_t)le32toh(sort) << FRAME_WHAT_SHIFT;
 }
 
-/* Is it a return address that call frame information gave, like most? */
+/* Is it a return address found by call frame information, as most frames are? */
 static inline bool frame_what_usual(uint64_t what)
 {
 	return what >> FRAME_WHAT_SHIFT == (FRAME_CFI << 16 | 1);
@@ -60,13 +60,13 @@ struct stack_memo {
 	uint64_t keys[STACK_MEMO_FRAMES + 1][2];
 };
 
-/* What besides the stack makes a sample another one. */
+/* The parts of a sample's key other than its stack. */
 struct stack_memo_context {
 	uint64_t names, task;
 	uint16_t cpu;
 };
 
-/* Where a sample is, or would be, and what is compared. */
+/* The set where a sample is or would be, and the bits that are compared. */
 struct stack_memo_at {
 	struct stack_memo_set *set; /* NULL: not kept, too many frames */
 	uint64_t check;
@@ -80,16 +80,16 @@ int stack_memo_make(struct stack_memo *m);
 void stack_memo_done(struct stack_memo *m);
 
 struct stack_digest stack_digest(const struct stack_memo *m, const struct stack_trace *t);
-/* Is it of these frames? */
+/* Is it the digest of these frames? */
 static inline bool stack_digest_fits(const struct stack_digest *d, const struct stack_trace *t)
 {
 	return d->frames == t->frames && d->n == t->n;
 }
-/* The digest is the trace's, whose base, if any, has a tag. */
+/* `digest` must be the trace's. If the trace has a base, the base must have a tag. */
 struct stack_memo_at stack_memo_at(const struct stack_memo *m, struct stack_memo_context c,
 				   const struct stack_trace *t, const struct stack_digest *d);
 
-/* HASH_NONE: not known. */
+/* Returns HASH_NONE if the sample is not in the memo. */
 static inline uint32_t stack_memo_get(const struct stack_memo_at *at)
 {
 	const struct stack_memo_entry *e = at->set ? at->set->ways : NULL;
@@ -101,7 +101,7 @@ static inline uint32_t stack_memo_get(const struct stack_memo_at *at)
 	return HASH_NONE;
 }
 
-/* Of one that is not known. */
+/* Adds a sample that is not in the memo. */
 static inline void stack_memo_set(const struct stack_memo_at *at, uint32_t sample)
 {
 	struct stack_memo_entry *e = at->set ? at->set->ways : NULL;

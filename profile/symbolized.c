@@ -1,4 +1,4 @@
-/* symbolized.c - from locations to questions for the symbolizer, and its answers back. */
+/* symbolized.c - makes the symbolizer's queries from locations, and stores its answers. */
 #include "profile/intern.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ const char *profile_mapping_short_name(const struct profile *p, uint32_t mapping
 	return strtab_get(&p->strings, p->mappings.v[mapping].short_name);
 }
 
-/* Our id for a string of the symbolizer's table; each is copied once. */
+/* Returns the profile's id for a string of the symbolizer's table; each string is copied once. */
 static uint32_t translate(struct profile *p, const struct strtab *from, uint32_t id)
 {
 	struct profile_index *x = p->index_;

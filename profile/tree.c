@@ -1,4 +1,4 @@
-/* tree.c - stacks of equal symbols become one node; children put in order in linear time. */
+/* tree.c - merges stacks of equal symbols into one tree; sorts children in linear time. */
 #include "profile/profile.h"
 
 #include <stdlib.h>
@@ -13,15 +13,15 @@ static bool is_child(const struct tree *t, uint32_t id, uint32_t parent, uint32_
 	return t->nodes.v[id].parent == parent && t->nodes.v[id].symbol == symbol;
 }
 
-/* Stacks are added from their roots on, so a node's first child mostly is the next node. Such
- * children are in no index: there is one place where they can be. */
+/* Stacks are added from their roots on, so a node's first child is mostly the node added after it.
+ * Such a child is not in the index: its id is parent + 1. */
 static uint32_t child(struct tree *t, uint32_t parent, uint32_t symbol)
 {
 	uint32_t id = parent + 1, n = (uint32_t)t->nodes.n;
 
 	if (id < n && is_child(t, id, parent, symbol))
 		return id;
-	/* Writers need a bit of the ids for themselves. */
+	/* Writers use one bit of the ids themselves. */
 	if (n >= HASH_NONE / 2 || vec_reserve(&t->nodes, n + 1ull))
 		return HASH_NONE;
 	if (id < n) {
@@ -38,9 +38,9 @@ static uint32_t child(struct tree *t, uint32_t parent, uint32_t symbol)
 	return n;
 }
 
-/* The node below `root` of the profile's stack `node`; HASH_NONE when out of memory. A stack under
- * several roots is looked up again when the roots take turns, which costs no more than its frames
- * did when they were added. */
+/* Returns the node below `root` of the profile's stack `node`; HASH_NONE when out of memory. If a
+ * stack is under several roots that alternate, it is looked up again each time, which costs no more
+ * than adding its frames did. */
 static uint32_t find_stack(struct tree *t, const struct profile *p, const struct tree_symbols *s,
 			   uint32_t root, uint32_t node)
 {
@@ -106,7 +106,7 @@ struct reshaping {
 	bool *is_root;	/* by node */
 };
 
-/* Where a node goes to, whose parent has been there; HASH_NONE when out of memory. */
+/* Returns the new place of a node whose parent has been placed; HASH_NONE when out of memory. */
 static uint32_t place_node(struct reshaping *r, uint32_t i)
 {
 	const struct tree_node *n = &r->from->nodes.v[i];
