@@ -1,13 +1,14 @@
-/* diff.c - the spread of functions' shares over the runs of each side. */
+/* diff.c - measures how much the shares of functions vary between the runs of a side. */
 #include "output/diff.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Of sums whose number of samples is not known: as a run of ten seconds has. */
+/* Supposed if only sums are known: the number of samples of a run of ten seconds. */
 #define SAMPLES_SUPPOSED 10000
 
-/* 0.995 quantiles of Student's t by degrees of freedom, 1 first; the last is the normal's. */
+/* 0.995 quantiles of Student's t, from 1 degree of freedom on; the last is that of the normal
+ * distribution. */
 static const double t_995[] = {
 	63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106,
 	3.055,	3.012, 2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819,
@@ -25,7 +26,7 @@ int output_add_run(struct output_diff *d, struct profile *both, const struct pro
 
 	if (rc)
 		return rc;
-	/* One run whose number is not known makes that of the side unknown. */
+	/* If the number of samples of one run is unknown, so is the sum. */
 	s->samples = e->is_sum || (s->runs && !s->samples) ? 0 : s->samples + e->samples;
 	s->runs++;
 	d->is_diff = true;
@@ -69,7 +70,7 @@ struct spread {
 	uint32_t *ids;		 /* samples by run */
 };
 
-/* A function that calls itself counts once: where it is entered first. */
+/* A recursive function counts once, at its outermost frame. */
 static int mark_outermost(struct spread *s, uint32_t root)
 {
 	struct tree_order order = {0};
@@ -102,7 +103,7 @@ static int mark_outermost(struct spread *s, uint32_t root)
 	return rc;
 }
 
-/* The shares of one run, from its n samples. */
+/* Adds the shares of one run of n samples. */
 static void weigh_run(struct spread *s, const uint32_t *ids, size_t n)
 {
 	const struct tree_node *nodes = s->t->nodes.v;
@@ -130,7 +131,7 @@ static bool is_of_run(const struct profile_sample *s, size_t side, uint32_t run)
 	return s->tid == run && (side ? s->period : s->count);
 }
 
-/* One run after the other, so that what is kept does not grow with their number. */
+/* Handles one run after the other, so that memory does not grow with their number. */
 static void weigh_side(struct spread *s, const struct output_diff *d, size_t side)
 {
 	const struct diff_side *of = &d->sides[side];

@@ -1,11 +1,10 @@
-/* embed.h - files of the source tree that become part of the program. Private to output/. */
+/* embed.h - embeds files of the source tree in the program. Private to output/. */
 #ifndef OUTPUT_EMBED_H
 #define OUTPUT_EMBED_H
 
-/* Defines `name` and `name_end`: the bytes of a file, whose path is from the top of the tree, where
- * the compiler runs. The Makefile says which object needs which file. The symbols are global,
- * because with -flto the text of asm and what refers to it may become parts of different objects.
- */
+/* Defines `name` and `name_end`: the bytes of a file. Its path is relative to the top of the tree,
+ * where the compiler runs. The Makefile lists which object depends on which file. The symbols are
+ * global because -flto may put the asm text and the code that uses it into different objects. */
 #define EMBED_SYMBOL(name) ".globl " #name "\n.hidden " #name "\n" #name ":\n"
 #define EMBED(name, path)                                                                          \
 	__asm__(".pushsection .rodata\n" EMBED_SYMBOL(name) ".incbin \"" path "\"\n" EMBED_SYMBOL( \

@@ -23,7 +23,8 @@ enum {
 	FOOT = 34, /* details, share of a search */
 	PAD = 10,  /* left and right */
 	TITLE_BYTES = 90,
-	LETTER10 = 72 /* tenths of a pixel, of a letter of 12 px; browsers measure again */
+	/* Advance width of a letter of 12 px, in tenths of a pixel; browsers measure again. */
+	LETTER10 = 72
 };
 
 /* A frame that is drawn. */
@@ -42,7 +43,7 @@ struct flamegraph {
 	const struct tree *tree;
 	struct tree_order order;
 	uint64_t *totals; /* by node, with callees */
-	double *sides[2]; /* of a difference: the same of base and new, as shares; else NULL */
+	double *sides[2]; /* of a difference: the shares of base and new, by node; else NULL */
 	double *limits;	  /* of a difference: by symbol, of noise */
 	VEC(struct box) boxes;
 	uint32_t rows;	 /* that are needed */
@@ -62,7 +63,7 @@ static int compare_names(const void *pa, const void *pb, void *arg)
 		      strtab_get(names, *(const uint32_t *)pb));
 }
 
-/* Siblings stand in the order of their names, as in all flame graphs. */
+/* Siblings are sorted by name, as in all flame graphs. */
 static int order_by_name(struct flamegraph *f, struct err *err)
 {
 	struct strtab *names = &f->stacks.names;
@@ -85,8 +86,9 @@ static int order_by_name(struct flamegraph *f, struct err *err)
 	return rc;
 }
 
-/* Of a difference: each side is a whole, however long it was recorded. What is drawn is their mean
- * unless one is asked for, so that what has vanished has a place as what is new has. */
+/* Of a difference: each side is scaled to 1, however long it was recorded. The widths are the mean
+ * of both sides unless one side is selected, so that vanished frames are visible as well as new
+ * ones. */
 static int sum_sides(struct flamegraph *f, struct err *err)
 {
 	static const double parts[][2] = {[DIFF_WIDTH_MEAN] = {.5, .5},
@@ -144,8 +146,8 @@ static int sum_totals(struct flamegraph *f, struct err *err)
 	return 0;
 }
 
-/* Puts the children of boxes[at] behind all that are known. Their sum may be less than the box: the
- * rest are samples that end there. */
+/* Appends the children of boxes[at] to the list. Their sum may be less than the box: the rest are
+ * samples that end there. */
 static int add_children(struct flamegraph *f, size_t at)
 {
 	struct box parent = f->boxes.v[at];
@@ -192,15 +194,15 @@ struct colour {
 	uint8_t more_r, more_g, more_b; /* what a name's hash may add */
 };
 
-/* By what the code is. All are bright enough for black letters (contrast 4.5 and more). */
+/* Colours by kind of code. All are bright enough for black text (contrast of at least 4.5). */
 static const struct colour kind_colours[NAME_KIND_N] = {
 	[NAME_TASK] = {225, 225, 225, 0, 0, 0},	      [NAME_USER] = {235, 150, 70, 15, 60, 40},
 	[NAME_INLINED] = {245, 205, 110, 10, 35, 50}, [NAME_JIT] = {130, 205, 110, 50, 30, 50},
 	[NAME_KERNEL] = {125, 170, 230, 50, 40, 20},  [NAME_UNKNOWN] = {190, 190, 190, 20, 20, 20},
 };
 
-/* The same with hues that can be distinguished with all kinds of colour blindness (after Okabe and
- * Ito). */
+/* The same with hues that remain distinct with all kinds of colour blindness (after Okabe and Ito).
+ */
 static const struct colour safe_colours[NAME_KIND_N] = {
 	[NAME_TASK] = {225, 225, 225, 0, 0, 0},	     [NAME_USER] = {230, 159, 0, 20, 40, 60},
 	[NAME_INLINED] = {240, 228, 66, 10, 20, 80}, [NAME_JIT] = {0, 158, 115, 60, 60, 60},
@@ -233,8 +235,8 @@ const char *output_palette_name(unsigned i)
 	return i < N_PALETTES ? palettes[i].name : NULL;
 }
 
-/* Of a difference: red for what is a larger share than before, blue for a smaller one, the more the
- * stronger; grey for what may be noise. */
+/* Of a difference: red if the share has grown, blue if it is smaller, more saturated for larger
+ * changes; grey if the change may be noise. */
 static void add_difference_colour(struct flamegraph *f, uint32_t node)
 {
 	double base = f->sides[0][node], new = f->sides[1][node], more = base > new ? base : new;
@@ -248,7 +250,7 @@ static void add_difference_colour(struct flamegraph *f, uint32_t node)
 		add_format(&f->out, by > 0 ? "f5%02x%02x" : "%02x%02xf5", pale, pale);
 }
 
-/* The same name has the same colour in every picture. */
+/* A name has the same colour in every picture. */
 static void add_colour(struct flamegraph *f, uint32_t node)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -302,7 +304,7 @@ static void add_bytes(struct text *t, uint64_t bytes)
 	add_format(t, i ? "%.1f %s" : "%.0f %s", v, units[i]);
 }
 
-/* In units that people read: 1.23 s, 4,567 samples, 1.5 MiB. */
+/* With readable units: 1.23 s, 4,567 samples, 1.5 MiB. */
 static void add_weight(struct text *t, uint64_t weight, const char *unit)
 {
 	char digits[32];
@@ -363,7 +365,7 @@ static void add_label(struct flamegraph *f, const char *name, size_t n, double w
 	}
 }
 
-/* "12.30 % to 15.00 %, +2.70 points, +22 %": of the whole, and of the frame. */
+/* "12.30 % to 15.00 %, +2.70 points, +22 %": shares of the total, then the growth of the frame. */
 static void add_sides(struct flamegraph *f, uint32_t node)
 {
 	double base = f->sides[0][node], new = f->sides[1][node];
@@ -423,7 +425,7 @@ static void add_sides_legend(struct flamegraph *f)
 	text_str(&f->out, widths[f->look->diff_width]);
 }
 
-/* What is shown, of how much, and what is not. */
+/* Says what is shown, its total, and how much is left out. */
 static void add_subtitle(struct flamegraph *f, const struct event_set *events)
 {
 	double stitched = format_stitched_share(f->p, f->opt, events->has);
@@ -535,7 +537,7 @@ static int write_picture(struct flamegraph *f, const struct event_set *events, F
 	return f->out.failed ? -1 : 0;
 }
 
-/* What weights are: NULL: nanoseconds, if all events are clocks. */
+/* The unit of the weights; NULL: nanoseconds, if all events are clocks. */
 static const char *unit_of(const struct flamegraph *f, const struct event_set *events)
 {
 	const struct profile_event *e = f->p->events.v;

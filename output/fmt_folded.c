@@ -6,7 +6,8 @@
  * callees stand, sorted by the name with a ';'. */
 #include "output/formats.h"
 
-/* A place: of node e / 2; its own line if e is even, its subtree if it is odd. */
+/* A place in the output, of node e / 2: that of its own line if e is even, of its subtree if e is
+ * odd. */
 struct folded {
 	const struct named_stacks *stacks;
 	const struct tree *tree; /* of the stacks, or reversed */
@@ -76,7 +77,7 @@ static int place_nodes(struct folded *f, struct err *err)
 		if (key[i * 2 + 1])
 			f->places[n_places++] = (uint32_t)i * 2 + 1;
 	}
-	/* ... then what to sort by: the name, then the parent. */
+	/* ... then by the sort keys: the name, then the parent. */
 	for (i = 2; i < n * 2; i++)
 		key[i] = f->rank[t->nodes.v[i / 2].symbol * 2 + (i & 1)];
 	if (order_by_key(f->places, n_places, key, strtab_count(&f->stacks->names) * 2, err))
@@ -124,7 +125,7 @@ static int push_children(struct folded *f, uint32_t node)
 {
 	uint32_t i;
 
-	/* The first is to be popped first. */
+	/* Pushed in reverse, so that the first is popped first. */
 	for (i = f->first[node + 1]; i > f->first[node]; i--)
 		if (vec_push(&f->todo, f->places[i - 1]))
 			return -1;

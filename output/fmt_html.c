@@ -59,7 +59,7 @@ static void add_base64(struct text *out, const uint8_t *s, size_t n)
 	}
 }
 
-/* The same bytes for the same input: zlib's form has no time in it. */
+/* Deflates with zlib's header, which has no time: equal input gives equal bytes. */
 static int add_deflated(struct text *out, const struct text *data, struct err *err)
 {
 	uLong size = compressBound(data->n);
@@ -74,7 +74,7 @@ static int add_deflated(struct text *out, const struct text *data, struct err *e
 	return rc;
 }
 
-/* As it was given, else what was recorded. */
+/* The title of the options, else the recorded command. */
 static void add_title(struct text *t, const struct profile *p, const struct output_options *opt)
 {
 	size_t before = t->n;
@@ -97,7 +97,7 @@ struct page_parts {
 	const struct text *data;
 };
 
-/* What a placeholder of the template stands for. */
+/* Writes the part that replaces a placeholder of the template. */
 static int add_part(struct text *out, const char *name, size_t n, const struct page_parts *parts,
 		    struct err *err)
 {

@@ -21,8 +21,7 @@ struct jsonl {
 	struct text frames, out;
 };
 
-/* The members of a sample or frame that were asked for (-F), of which those without a field's name
- * are shown when nothing is chosen. */
+/* Is the member shown? Members without a name for -F are shown only if nothing was selected. */
 static bool is_shown(const struct jsonl *j, unsigned field)
 {
 	const struct script_fields *f = &j->opt->fields;
@@ -77,7 +76,7 @@ static void add_dso(struct text *t, const struct profile *p, const struct profil
 	text_char(t, '"');
 }
 
-/* One frame; line is NULL when nothing is known about the source. */
+/* Appends a frame; line is NULL if there is no source information. */
 static void add_frame(struct jsonl *j, const struct profile_location *l, uint32_t name,
 		      const struct profile_line *line, bool inlined)
 {
@@ -174,7 +173,7 @@ static void add_branches(struct text *t, const struct profile_detail *d)
 	text_char(t, ']');
 }
 
-/* What few recordings have. */
+/* Appends the members that few recordings have. */
 static void add_rest(struct jsonl *j, const struct profile_log_entry *e, uint64_t has)
 {
 	struct profile_detail d = profile_detail(j->p, e);

@@ -59,12 +59,14 @@ struct writer {
 	struct text msg, part, sub, name;
 	/* By rank of mapping. */
 	bool *has_functions, *has_filenames, *has_lines, *has_inlines;
-	uint32_t *nameless; /* the function of all its code without a name; 0: there is none */
+	/* By rank of mapping: the function for all its code without a name; 0: there is no such
+	 * code. */
+	uint32_t *nameless;
 };
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-/* The id of a string made of valid UTF-8 only, as proto3 demands. */
+/* Returns the id of a string; invalid UTF-8 is replaced, because proto3 demands valid UTF-8. */
 static uint64_t add_string(struct writer *w, const char *s, size_t n)
 {
 	uint32_t id;
@@ -104,7 +106,7 @@ static void add_value_type(struct writer *w, unsigned field, uint64_t type, uint
 	pb_message(&w->msg, field, &w->part);
 }
 
-/* "cycles:P" counts cycles; in "sched:sched_switch" the colon belongs to the name. */
+/* The modifier of "cycles:P" is cut off; in "sched:sched_switch" the colon belongs to the name. */
 static size_t bare_name_length(const struct profile_event *e, const char *name)
 {
 	const char *colon = strchr(name, ':');
@@ -127,7 +129,7 @@ static uint64_t period_of(const struct profile_event *e)
 		       : 0;
 }
 
-/* What an event's weights are called: "cycles", of clocks "cpu". */
+/* The type of an event's weights: "cycles"; for clocks "cpu". */
 static uint64_t add_type_name(struct writer *w, const struct profile_event *e)
 {
 	const char *name = strtab_get(&w->pp.p->strings, e->name);
@@ -166,7 +168,7 @@ static uint64_t add_event_name(struct writer *w, const struct profile_event *e)
 						 : add_type_name(w, e);
 }
 
-/* A pair of values for every event: samples, and what they weigh; or only what they weigh. */
+/* Two values for every event, number of samples and weight; or only the weight. */
 static void add_types(struct writer *w)
 {
 	const struct event_set *events = w->pp.events;
@@ -194,9 +196,9 @@ static void add_types(struct writer *w)
 
 /* ---- when and by whom ----------------------------------------------------------------------- */
 
-/* Wall time of the first sample if the recording has its clock's offset, else when the file was
- * written, less how long was recorded; from the input alone, so that the output does not change
- * from run to run. 0: not known, as of a stream from another process. */
+/* Wall clock time of the first sample: from the recording's clock offset, if it has one, else the
+ * modification time of the file minus the duration. It depends only on the input, so that the
+ * output is the same in each run. 0: unknown, as for a stream. */
 static uint64_t wall_time(const struct profile *p)
 {
 	const struct perf_file_info *i = p->info;
@@ -222,8 +224,8 @@ static void add_comment(struct writer *w, const char *key, const struct text *va
 	text_done(&line);
 }
 
-/* What runs must have in common to be compared: `regress` reads it again. Without the host's name,
- * which profiles on their way to a server need not reveal. */
+/* The properties of the machine that must be equal for runs to be compared: `regress` reads them.
+ * The host name is left out, as profiles on a server need not reveal it. */
 static void add_environment(struct writer *w, const struct perf_file_info *info)
 {
 	const struct profile_event *e = &w->pp.p->events.v[w->main_event];
@@ -261,7 +263,7 @@ static void add_comments(struct writer *w)
 	struct text value = {0};
 	size_t i;
 
-	/* Who made the profile has said so already. */
+	/* The tool that made the profile has stored them as comments. */
 	for (i = 0; i < p->comments.n; i++)
 		pb_varint(&w->sub, add_ours(w, p->comments.v[i]));
 	if (w->pp.opt->generator && !p->comments.n) {
@@ -308,7 +310,7 @@ static void add_head(struct writer *w)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-/* A numeric label of value 0 is taken for a missing one unless it has a unit. */
+/* Readers treat a numeric label of value 0 as missing unless it has a unit. */
 static void add_number_label(struct writer *w, const char *key, uint32_t number)
 {
 	uint64_t id = add_cstr(w, key);
@@ -326,8 +328,9 @@ static void add_string_label(struct writer *w, const char *key, uint64_t value)
 	pb_message(&w->part, SAMPLE_LABEL, &w->sub);
 }
 
-/* Stacks with callers of another sample have the label stack:stitched, those whose copy ended too
- * early stack:cut, for -tagfocus, -tagignore; of all that did not reach a root "stop" says why. */
+/* Stacks with callers from another sample get the label stack:stitched, those whose copy was too
+ * small stack:cut, for -tagfocus and -tagignore. The label "stop" has the reason of every stack
+ * that did not reach its root. */
 static void add_labels(struct writer *w, uint32_t sample)
 {
 	const struct output_options *opt = w->pp.opt;
@@ -349,7 +352,7 @@ static void add_labels(struct writer *w, uint32_t sample)
 		add_number_label(w, "cpu", s->cpu - 1u);
 }
 
-/* at: which of the events it is. */
+/* at: the index of the event. */
 static void add_sample(struct writer *w, const struct tree *t, uint32_t node, size_t at)
 {
 	const struct tree_node *nodes = t->nodes.v, *n = &nodes[node];
@@ -365,12 +368,12 @@ static void add_sample(struct writer *w, const struct tree *t, uint32_t node, si
 		pb_varint(&w->sub, i == at ? as_int64(nodes[node].period) : 0);
 	}
 	pb_message(&w->part, SAMPLE_VALUE, &w->sub);
-	/* The loop ended at the first level, which stands for the labels. */
+	/* The loop ended at the first level, which has the labels. */
 	add_labels(w, w->pp.labels.ids[n->symbol]);
 	pb_message(&w->msg, PROFILE_SAMPLE, &w->part);
 }
 
-/* Stacks in the order of their locations, root first. */
+/* Writes the stacks sorted by their locations, root first. */
 static int add_stacks(struct writer *w, const struct tree *t, size_t at, struct err *err)
 {
 	size_t n_ranks = w->pp.locations.n > w->pp.labels.n ? w->pp.locations.n : w->pp.labels.n;
@@ -434,7 +437,7 @@ static bool has_name(const struct pprof *pp, const struct profile_location *l)
 	return n && pp->p->functions.v[lines[n - 1].function].name;
 }
 
-/* Numbers of functions are dense: behind the others, in the order of the mappings. */
+/* Numbers the functions for code without names: after all others, in the order of the mappings. */
 static void number_nameless(struct writer *w)
 {
 	const struct pprof *pp = &w->pp;
@@ -465,7 +468,7 @@ static void add_location(struct writer *w, uint32_t rank)
 	pb_uint(&w->part, LOCATION_ADDRESS, pprof_address(l));
 	for (i = 0; has_name(pp, l) && i < n; i++)
 		add_line(w, &lines[i], mapping);
-	/* Readers drop what has no function, and blame its caller. */
+	/* Readers drop locations without a function, and attribute their weight to the caller. */
 	if (!has_name(pp, l)) {
 		pb_uint(&w->sub, LINE_FUNCTION_ID, w->nameless[mapping]);
 		pb_message(&w->part, LOCATION_LINE, &w->sub);
@@ -475,8 +478,8 @@ static void add_location(struct writer *w, uint32_t rank)
 	pb_message(&w->msg, PROFILE_LOCATION, &w->part);
 }
 
-/* pprof demangles again, or cuts parentheses and angle brackets off, when both names are the same.
- */
+/* If both names are equal, pprof demangles the name again, or cuts off parentheses and angle
+ * brackets. */
 static void add_function(struct writer *w, uint32_t rank)
 {
 	const struct profile_function *f = &w->pp.p->functions.v[w->pp.functions.ids[rank]];
@@ -491,7 +494,8 @@ static void add_function(struct writer *w, uint32_t rank)
 	pb_message(&w->msg, PROFILE_FUNCTION, &w->part);
 }
 
-/* The function that all code without a name in a mapping is, as in folded: "[libfoo.so]". */
+/* Writes the function that stands for all code without a name in a mapping; as in folded,
+ * "[libfoo.so]". */
 static void add_nameless(struct writer *w, uint32_t rank)
 {
 	const char *name = profile_mapping_short_name(w->pp.p, w->pp.mappings.ids[rank]);

@@ -30,8 +30,8 @@ struct script {
 
 /* ---- locations ------------------------------------------------------------------------------ */
 
-/* Recorded chains show the address that was recorded; frames found by unwinding show the address
- * that was looked up, which is inside of the call. */
+/* Recorded chains show the recorded address. Frames found by unwinding show the address that was
+ * looked up, which is inside of the call instruction. */
 static bool is_shown_raw(const struct profile_location *l)
 {
 	return l->how == FRAME_KERNEL_CHAIN || l->how == FRAME_USER_CHAIN ||
@@ -52,7 +52,7 @@ static void add_symbol(struct script *s, const struct profile_location *l, uint3
 	text_hex(&s->lines, l->symbol_offset + (l->is_return_address && raw), 0);
 }
 
-/* perf shows the file without folders. Line 0 is code of no line. */
+/* perf shows the file without its folders. Line 0 means code that belongs to no line. */
 static void add_srcline(struct script *s, struct text *to, const struct profile_line *line)
 {
 	const struct profile_function *f = line ? &s->p->functions.v[line->function] : NULL;
@@ -70,7 +70,8 @@ static void add_srcline(struct script *s, struct text *to, const struct profile_
 	text_dec(to, line->line, 0);
 }
 
-/* A line without its end: of the function that the address is in, or of an inlined one. */
+/* Appends a line without its newline, for the function that contains the address or an inlined one.
+ */
 static void add_line(struct script *s, const struct profile_location *l, uint32_t name)
 {
 	const bool raw = is_shown_raw(l);
@@ -81,7 +82,7 @@ static void add_line(struct script *s, const struct profile_location *l, uint32_
 		add_symbol(s, l, name, raw);
 }
 
-/* The line of the address itself, which is of the innermost function. */
+/* The source line of the address: that of the innermost function. */
 static const struct profile_line *here(const struct profile *p, const struct profile_location *l)
 {
 	size_t n;
@@ -128,14 +129,14 @@ static int add_blocks(struct script *s)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* perf chooses the columns for all events of a type together, by the first of them; events of PMUs
- * that are not in perf_event.h are one type. */
+/* perf chooses the columns for all events of a type by the first of them; all events of PMUs that
+ * are not in perf_event.h are of one type. */
 static uint32_t output_type(const struct profile_event *e)
 {
 	return e->attr.type < PERF_TYPE_MAX ? e->attr.type : PERF_TYPE_MAX;
 }
 
-/* One without samples may be anything: in a pipe perf puts such first that have no fields. */
+/* An event without samples is ignored: in pipes perf puts such events first, without any fields. */
 static uint64_t type_has(const struct profile *p, const struct profile_event *of)
 {
 	size_t i;
@@ -220,7 +221,8 @@ static unsigned default_fields(const struct profile *p, const struct profile_eve
 	return f;
 }
 
-/* What was asked for by name is there, as perf demands; samples of texts may have anything. */
+/* Fields asked for by name must have been recorded, as perf demands; samples from text formats may
+ * have any. */
 static int check_fields(const struct script *s, const struct event_set *events, struct err *err)
 {
 	static const struct {
@@ -301,7 +303,7 @@ static void add_time(struct script *s, const struct profile_log_entry *e)
 	text_str(t, ": ");
 }
 
-/* A stack is shown below. */
+/* Is a stack shown below the line? */
 static bool has_block(const struct script *s, const struct profile_log_entry *e)
 {
 	return e->has_stack && (s->fields.v[e->event] & SCRIPT_IP || !s->opt->fields.given);
@@ -362,7 +364,7 @@ static void add_stack(struct script *s, uint32_t node)
 	text_char(&s->out, '\n');
 }
 
-/* Without a call chain the sample's address goes behind the event, on the same line. */
+/* Without a call chain the sample's address is on the same line, after the event. */
 static void add_leaf(struct script *s, const struct profile_log_entry *e)
 {
 	const struct profile *p = s->p;

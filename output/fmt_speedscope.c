@@ -21,9 +21,9 @@ struct speedscope {
 	const struct profile *p;
 	const struct output_options *opt;
 	const struct event_set *events;
-	/* What can be a frame: a function, or an unknown one of a mapping (functions.n + mapping);
-	 * n_symbols more: the same with the mark of stitched ones; as many more and a string id: a
-	 * command. */
+	/* Ids of possible frames: a function, or the unknown function of a mapping (functions.n +
+	 * mapping), less than n_symbols; + n_symbols: the same with the mark of stitched frames; 2
+	 * * n_symbols + string id: a command. */
 	uint32_t n_symbols;
 	struct tree_symbols symbols;
 	uint32_t *frame_of;   /* by such symbol: frame + 1; 0: not used yet */
@@ -32,8 +32,8 @@ struct speedscope {
 	/* (comm of an event, task) -> track, (event, comm), (pid, tid) -> task */
 	struct hash_table track_of, comms, tasks;
 	uint32_t *entry_track; /* by log entry */
-	uint32_t *order; /* log entries of the events, track by track; then again, event by event */
-	uint64_t start_ns; /* when the first sample of the tracks begins */
+	uint32_t *order;       /* the log entries of the events by track, then again by event */
+	uint64_t start_ns;     /* when the first sample of the tracks begins */
 	VEC(uint32_t) path;
 	struct text out;
 };
@@ -93,7 +93,7 @@ static int add_entry(struct speedscope *s, size_t i, size_t *n_entries)
 	return 0;
 }
 
-/* All threads, then the heaviest. */
+/* The track of all threads first, then the heaviest. */
 static int compare_tracks(const void *pa, const void *pb, void *arg)
 {
 	const struct profile *p = ((const struct speedscope *)arg)->p;
@@ -112,7 +112,7 @@ static int compare_tracks(const void *pa, const void *pb, void *arg)
 	return strcmp(strtab_get(&p->strings, a->comm), strtab_get(&p->strings, b->comm));
 }
 
-/* Of one event all threads in one. */
+/* Adds a track with all threads of an event. */
 static int add_sum(struct speedscope *s, uint32_t event, uint32_t *n_entries)
 {
 	struct track all = {.event = event, .first = *n_entries, .is_all = true};
@@ -140,7 +140,7 @@ static int add_sums(struct speedscope *s, uint32_t n_entries)
 	return 0;
 }
 
-/* The one that is shown first: a thread with at least half of the weight, else all of them. */
+/* The track shown first: a thread with at least half of the weight, else that of all threads. */
 static size_t first_shown(const struct speedscope *s)
 {
 	const struct track *all = s->tracks.v, *thread = all;
@@ -182,7 +182,7 @@ static int add_tracks(struct speedscope *s)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-/* The frame's number; it gets the next one at first use. */
+/* Writes the number of the frame; a new frame gets the next number. */
 static int add_frame(struct speedscope *s, uint32_t symbol, char separator)
 {
 	uint32_t *frame = &s->frame_of[symbol];
@@ -250,14 +250,15 @@ static void write_track_name(struct speedscope *s, const struct track *t)
 	text_done(&name);
 }
 
-/* Are weights of its samples time? */
+/* Are the weights of the track's samples time? */
 static bool is_time(const struct speedscope *s, const struct track *t)
 {
 	return profile_event_is_clock(&s->p->events.v[t->event]) && !s->opt->count_samples;
 }
 
-/* The time that passes before a sample begins, if it is as much as a sample stands for: less would
- * cut what went on into pieces, and is made up for by the next gap. *at: how far the track is. */
+/* The time without samples before this one, if it is at least as long as a sample stands for. A
+ * shorter gap would split what ran continuously; it is added to the next gap. *at: the time reached
+ * in the track. */
 static uint64_t gap_before(const struct profile_log_entry *e, uint64_t *at)
 {
 	uint64_t begin = entry_start(e), gap = 0;
@@ -273,13 +274,13 @@ static const struct profile_log_entry *entry_of(const struct speedscope *s, uint
 	return &s->p->log.v[s->order[i]];
 }
 
-/* Threads run beside each other, so all of them together have no gaps. */
+/* Threads run concurrently, so the track of all threads has no gaps. */
 static bool has_gaps(const struct speedscope *s, const struct track *t)
 {
 	return !t->is_all && is_time(s, t);
 }
 
-/* From the track's first sample to its last, with gaps. */
+/* From the track's first sample to its last, including gaps. */
 static uint64_t duration_of(const struct speedscope *s, const struct track *t)
 {
 	uint64_t at = entry_start(entry_of(s, t->first)), sum = t->weight;
@@ -308,7 +309,8 @@ static void add_track_head(struct speedscope *s, const struct track *t)
 	text_dec(&s->out, start + duration, 0);
 }
 
-/* The stacks of a track, or their weights; of gaps none and their length. */
+/* Writes the stacks of a track, or their weights. A gap is an empty stack with its length as
+ * weight. */
 static int write_items(struct speedscope *s, const struct track *t, bool weights, FILE *out)
 {
 	uint64_t at = entry_start(entry_of(s, t->first)), gap;
@@ -404,7 +406,7 @@ static void write_frame(struct speedscope *s, uint32_t symbol)
 	text_char(&s->out, '}');
 }
 
-/* "cpu-clock:u", and how much of it has callers that were taken from another sample. */
+/* "cpu-clock:u", and the share of samples with callers from another sample. */
 static void write_title(struct speedscope *s)
 {
 	const struct strtab *strings = &s->p->strings;

@@ -14,7 +14,7 @@
 
 #define UNKNOWN "[unknown]"
 
-/* A function of a dso; the symbols of the tree below the command names. */
+/* A function of a dso. These are the symbols of the tree, below the command names. */
 struct kind {
 	uint32_t dso, symbol; /* ids in names */
 };
@@ -25,7 +25,7 @@ struct row {
 	uint64_t children, self; /* with and without callees */
 };
 
-/* Of a row's weight, what comes directly from another function. */
+/* The part of a row's weight that comes directly from one caller. */
 struct edge {
 	uint32_t row, caller; /* indices in rows, kinds; NO_CALLER */
 	uint64_t weight;
@@ -58,7 +58,7 @@ static bool has_column(const struct top *t, enum top_column c)
 	return !(t->opt->top.merged & c);
 }
 
-/* The text collected since the last call as a name. */
+/* Interns the text collected since the last call as a name. */
 static uint32_t take_name(struct top *t)
 {
 	uint32_t id = t->text.failed ? STRTAB_FAILED
@@ -146,7 +146,7 @@ static struct row *find_row(struct top *t, uint32_t comm, uint32_t kind)
 	return &t->rows.v[id];
 }
 
-/* node: where a function is entered first. */
+/* node: the outermost frame of a function. */
 static int add_edge(struct top *t, uint32_t row, uint32_t node, uint64_t weight)
 {
 	uint32_t up = t->tree.nodes.v[node].parent;
@@ -161,7 +161,7 @@ static int add_edge(struct top *t, uint32_t row, uint32_t node, uint64_t weight)
 	return 0;
 }
 
-/* A function's frame on the way to the leaves. */
+/* Adds a function's frame on the way from the root to the leaves. */
 static int enter_node(struct top *t, uint32_t comm, uint32_t id, uint64_t total, uint32_t *on_path)
 {
 	const struct tree_node *n = &t->tree.nodes.v[id];
@@ -176,8 +176,8 @@ static int enter_node(struct top *t, uint32_t comm, uint32_t id, uint64_t total,
 	return t->opt->top.callers ? add_edge(t, (uint32_t)(r - t->rows.v), id, total) : 0;
 }
 
-/* Walks the tree depth first. A function that is on the path already counts once: all of what it
- * called is in its outermost frame's sum. totals: by node, with callees. */
+/* Walks the tree depth first. A function that is already on the path is not counted again: its
+ * outermost frame's sum includes everything it called. totals: by node, with callees. */
 static int sum_rows(struct top *t, const uint64_t *totals, const struct tree_order *order,
 		    uint32_t *on_path)
 {
@@ -240,7 +240,7 @@ static int sum_all(struct top *t, uint64_t *total)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Their weights are compared by the caller. */
+/* For rows of equal weight. */
 static int compare_names(const struct strtab *names, const struct row *a, const struct row *b)
 {
 	int rc = strcmp(strtab_get(names, a->comm), strtab_get(names, b->comm));
@@ -278,7 +278,7 @@ static void add_percent(struct text *out, uint64_t part, uint64_t total, int wid
 		 (size_t)snprintf(buf, sizeof buf, "%*.2f%%", width, percent_of(part, total)));
 }
 
-/* As perf's: red from 5 percent on, green above .5. */
+/* Colours as perf's: red from 5 percent on, green above .5. */
 static void add_share(struct top *t, uint64_t part, uint64_t total)
 {
 	double percent = percent_of(part, total);
@@ -292,7 +292,7 @@ static void add_share(struct top *t, uint64_t part, uint64_t total)
 	text_str(&t->text, *colour ? "\x1b[0m" : "");
 }
 
-/* Columns of a terminal (Unicode Standard Annex 11, in its coarse form). */
+/* Columns of a character on a terminal (Unicode Standard Annex 11, simplified). */
 static unsigned columns_of(uint32_t c)
 {
 	static const struct {
@@ -311,8 +311,7 @@ static unsigned columns_of(uint32_t c)
 	return 1;
 }
 
-/* How many bytes fit into so many columns, and how many columns these take. Names are clean UTF-8.
- */
+/* How many bytes fit into `columns`, and how many columns these take. Names are valid UTF-8. */
 static size_t bytes_of_columns(const char *s, size_t n, size_t columns, size_t *used)
 {
 	size_t i, end = 0;
@@ -345,8 +344,8 @@ static size_t display_width(const char *s, size_t n)
 	return used;
 }
 
-/* Of what is too long the middle is left out: names begin with where they belong, and end with what
- * they are. */
+/* Removes the middle of a name that is too long: its beginning shows the namespace, its end the
+ * function. */
 static void add_fitting(struct text *out, const char *s, size_t n, size_t columns)
 {
 	size_t width = display_width(s, n), used, head, tail;
@@ -367,8 +366,8 @@ static size_t width_of(const struct top *t, uint32_t name)
 	return display_width(strtab_get(&t->names, name), strtab_len(&t->names, name));
 }
 
-/* A line's last name is cut to what is left of the line behind `before` columns, but not to
- * nothing. */
+/* Cuts a line's last name to what is left of the line after `before` columns, but not to nothing.
+ */
 static void add_last(struct top *t, uint32_t id, size_t before)
 {
 	enum { LEAST = 30 };
@@ -378,7 +377,7 @@ static void add_last(struct top *t, uint32_t id, size_t before)
 		    t->opt->top.width ? left : SIZE_MAX);
 }
 
-/* Returns its columns. */
+/* Returns the columns it took. */
 static size_t add_cell(struct top *t, uint32_t id, size_t width, size_t before)
 {
 	text_str(&t->text, "  ");
@@ -470,7 +469,7 @@ static uint64_t weight_of(const struct top *t, const struct row *r)
 	return t->opt->top.no_children ? r->self : r->children;
 }
 
-/* Heavier edges first, then as they were found. */
+/* Heavier edges first, equal ones in the order in which they were found. */
 static bool is_before(const struct edge *a, const struct edge *b)
 {
 	return a->weight != b->weight ? a->weight > b->weight : a < b;
@@ -520,7 +519,7 @@ static void add_row(struct top *t, uint32_t id, uint64_t total, const struct col
 		add_callers(t, id);
 }
 
-/* What is in the table, of all rows in their order. */
+/* How many rows, in their order, are shown. */
 static size_t count_shown(const struct top *t, const uint32_t *order, uint64_t total)
 {
 	const struct top_options *o = &t->opt->top;
@@ -535,7 +534,7 @@ static size_t count_shown(const struct top *t, const uint32_t *order, uint64_t t
 	return n;
 }
 
-/* What the table leaves out, and what of it has no names. */
+/* Says what the table leaves out, and how much of it has no names. */
 static void add_foot(struct top *t, const uint32_t *order, size_t shown, uint64_t total)
 {
 	size_t i;
@@ -587,7 +586,7 @@ static int write_table(struct top *t, uint32_t event, const bool *has_event, uin
 	return t->text.failed ? -1 : 0;
 }
 
-/* The table of the one event that has_event[] is true for. */
+/* Writes the table of one event: the one with has_event[] set. */
 static int write_event(struct top *t, uint32_t event, const bool *has_event, FILE *out,
 		       struct err *err)
 {

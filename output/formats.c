@@ -1,5 +1,5 @@
-/* formats.c - the table of formats, and what several of them need. A new one is a file fmt_NAME.c
- * and a row here. */
+/* formats.c - the table of formats, and functions that several of them share. A new format is a
+ * file fmt_NAME.c and a row here. */
 #include "output/formats.h"
 
 #include <string.h>

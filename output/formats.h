@@ -1,4 +1,4 @@
-/* formats.h - what several formats need. Private to output/. */
+/* formats.h - functions that several formats share. Private to output/. */
 #ifndef OUTPUT_FORMATS_H
 #define OUTPUT_FORMATS_H
 
@@ -8,19 +8,20 @@
 /* Writers collect this much text between writes. */
 #define FLUSH_BYTES 65536
 
-/* What has no period (some hostile or very old files) counts once per sample, as in other tools. */
+/* A sample without a period (in some hostile or very old files) counts as 1, as in other tools. */
 static inline uint64_t format_weight(const struct output_options *opt, uint64_t count,
 				     uint64_t period)
 {
 	return opt->count_samples || !period ? count : period;
 }
 
-/* The recorded command as XML text, of a recorder what follows its "--"; at most `limit` bytes of
- * it are begun. Where it is not known what was read; nothing if that is not known either. */
+/* Appends the recorded command as XML text (of a recorder: the part after its "--"), at most
+ * `limit` bytes and the rest of a word. If it is unknown, the name of the input; nothing if that is
+ * unknown, too. */
 void format_command(struct text *t, const struct profile *p, const struct output_options *opt,
 		    size_t limit);
 
-/* Which share of the weight of some events profile_is_stitched() stacks have: 0 .. 1. */
+/* The share, 0 .. 1, of the events' weight whose stacks are profile_is_stitched(). */
 double format_stitched_share(const struct profile *p, const struct output_options *opt,
 			     const bool *has_event);
 

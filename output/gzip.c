@@ -14,7 +14,7 @@ static void run(struct gzip *g, char *data, size_t n, int flush)
 		do {
 			g->z.next_out = buf;
 			g->z.avail_out = sizeof buf;
-			/* With a valid stream and room in buf deflate() cannot fail. */
+			/* With a valid stream and room in buf, deflate() cannot fail. */
 			deflate(&g->z, n ? Z_NO_FLUSH : flush);
 			fwrite(buf, 1, sizeof buf - g->z.avail_out, g->out);
 		} while (!g->z.avail_out);

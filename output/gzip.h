@@ -1,5 +1,5 @@
-/* gzip.h - a gzip stream (RFC 1952) with the same bytes for the same input: no name, no time.
- * Private to output/. */
+/* gzip.h - writes a gzip stream (RFC 1952) without name and time, so that equal input gives equal
+ * bytes. Private to output/. */
 #ifndef OUTPUT_GZIP_H
 #define OUTPUT_GZIP_H
 
@@ -18,9 +18,9 @@ struct gzip {
 };
 
 int gzip_begin(struct gzip *g, FILE *out, bool plain, struct err *err);
-/* Compresses what t holds and empties it. */
+/* Compresses the contents of t and empties it. */
 void gzip_add(struct gzip *g, struct text *t);
-/* Also frees; to be called once after gzip_begin() succeeded. */
+/* Ends the stream and frees its memory. Call it once if gzip_begin() has succeeded. */
 void gzip_end(struct gzip *g);
 
 #endif

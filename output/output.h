@@ -1,4 +1,4 @@
-/* output.h - the table of formats that write a profile. */
+/* output.h - the table of output formats, and their options. */
 #ifndef OUTPUT_OUTPUT_H
 #define OUTPUT_OUTPUT_H
 
@@ -28,7 +28,7 @@ struct picture_options {
 #define PICTURE_WIDTH	  1200
 #define PICTURE_MIN_WIDTH 0.1
 
-/* The palettes by index, the default first; NULL behind the last. */
+/* The names of the palettes, by index, the default first; NULL after the last. */
 const char *output_palette_name(unsigned i);
 
 /* ---- two sides ------------------------------------------------------------------------------
@@ -48,10 +48,10 @@ const char *output_palette_name(unsigned i);
 struct diff_side {
 	const char *name; /* NULL: "base", "new" */
 	unsigned runs;
-	uint64_t samples; /* of all runs; 0: not known, as of sums without their numbers */
+	uint64_t samples; /* sum over all runs; 0: unknown, if the input has only sums of weights */
 };
 
-/* What a comparison found out about a function. Texts are plain, not markup. */
+/* The result of a comparison for one function. Texts are plain, without markup. */
 struct diff_verdict {
 	const char *text;    /* "REGRESSED"; NULL: nothing */
 	const char *details; /* one line more: how much, how sure; NULL */
@@ -61,31 +61,32 @@ struct diff_verdict {
 struct output_diff {
 	bool is_diff;		   /* the profile has two sides; only for formats that show_sides */
 	struct diff_side sides[2]; /* base, new */
-	/* By function: of each of the profile's functions.n, in its order. Only frames of those
-	 * that are significant are coloured, and the table of functions has a column of the texts.
+	/* By function, for each of the profile's functions.n. Only frames of functions whose change
+	 * is significant are coloured, and the table of functions gets a column with the texts.
 	 * NULL: no verdicts. Only for html. */
 	const struct diff_verdict *verdicts;
 	const char *summary; /* html: one line above the picture; NULL */
 };
 
-/* Adds one event of a run to a side. 0 or negative with *err. */
+/* Adds one event of a run to a side. Returns 0, or negative with *err. */
 int output_add_run(struct output_diff *d, struct profile *both, const struct profile *run,
 		   uint32_t event, bool is_new, struct err *err);
 
-/* How top looks. Zeroed: everything, as perf report --stdio does. */
+/* Options of top. Zeroed: all rows and columns, as perf report --stdio. */
 struct top_options {
 	unsigned rows;	  /* of a table; 0: all */
 	double limit;	  /* percent that a row has at least */
-	bool no_children; /* sorted by what functions themselves cost; without what they call */
+	bool no_children; /* sort by self time, and leave out the column with callees */
 	bool callers;	  /* below each function who calls it most */
 	unsigned width;	  /* columns that a line has at most; 0: as many as it needs */
 	bool colours;	  /* for a terminal: of shares, as perf report has them */
-	unsigned merged;  /* enum top_column bits that are left out: rows that differ only there are
-			     one */
+	/* Bits of enum top_column: these columns are left out, and rows that differ only there
+	 * are merged. */
+	unsigned merged;
 };
 enum top_column { TOP_COMM = 1, TOP_DSO = 2, TOP_SYMBOL = 4 };
 
-/* What script shows of a sample: perf-script(1), -F. Bits. */
+/* The fields that script shows of a sample; bits. Names as in perf-script(1), -F. */
 enum script_field {
 	SCRIPT_COMM = 1 << 0,
 	SCRIPT_PID = 1 << 1,
@@ -109,7 +110,8 @@ struct script_fields {
 	unsigned add, remove; /* beside that */
 };
 
-/* A list as perf takes it: comm,tid,ip,sym or +addr,-period. 0 or negative with *err. */
+/* Parses a list as perf does: comm,tid,ip,sym or +addr,-period. Returns 0, or negative with *err.
+ */
 int script_fields_parse(struct script_fields *f, const char *list, struct err *err);
 
 struct output_options {
@@ -118,14 +120,15 @@ struct output_options {
 	bool count_samples; /* weights are numbers of samples instead of periods */
 	struct stack_style style;
 	bool nanoseconds; /* script: times with 9 digits behind the point */
-	/* These events (event_is_listed()); NULL: the one with the most weight, or all if the
+	/* Which events (event_is_listed()); NULL: the one with the largest weight, or all if the
 	 * format names_events. */
 	const char *event;
 	struct picture_options picture;
 	struct top_options top;
-	bool unpacked;	       /* pprof: without gzip */
-	uint64_t lost;	       /* samples that the recorder lost, for formats that write it */
-	const char *source;    /* what was read, for titles where no command is known; NULL */
+	bool unpacked; /* pprof: without gzip */
+	uint64_t lost; /* samples that the recorder lost, for formats that write it */
+	/* Name of the input, for titles if the command is unknown; NULL: none. */
+	const char *source;
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
 };
 
@@ -133,30 +136,31 @@ struct output_options {
 struct output_format {
 	const char *name;
 	const char *help; /* one line */
-	/* Of -o FILE that choose it, separated by spaces: ".folded .collapsed" */
+	/* Suffixes of -o FILE that select this format, separated by spaces: ".folded .collapsed".
+	 */
 	const char *suffixes;
 	unsigned keep;	    /* enum profile_keep bits that it needs */
 	bool binary;	    /* refuse to write to a terminal */
 	bool shows_sides;   /* two sides of a difference */
 	bool takes_sums;    /* where samples have no times a sum is shown like one */
 	bool needs_samples; /* writes single samples: nothing without a log */
-	bool names_events;  /* what it writes says of each sample of which event it is */
-	/* Writes the events of the set, which has one at least. 0 or negative with *err; errors of
-	 * `out` are found by the caller's fflush. */
+	bool names_events;  /* the output says for each sample which event it belongs to */
+	/* Writes the events of the set, which is not empty. Returns 0, or negative with *err. Write
+	 * errors of `out` are found by the caller's fflush. */
 	int (*write)(const struct profile *p, const struct output_options *opt,
 		     struct event_set *events, FILE *out, struct err *err);
 };
 
 /* NULL-terminated, in the order of --help. */
 extern const struct output_format *const output_formats[];
-/* Writes the profile: the events that the options name, else all if the format distinguishes them,
- * else the main one (event_set_main()). 0; -ERR_NOT_FOUND when there is nothing to write; or
- * negative with *err. */
+/* Writes the profile: the events that the options name; without names all events if the format
+ * distinguishes them, else the main one (event_set_main()). Returns 0, -ERR_NOT_FOUND if there is
+ * nothing to write, or negative with *err. */
 int output_write(const struct output_format *format, const struct profile *p,
 		 const struct output_options *opt, FILE *out, struct err *err);
-/* By name, or NULL. */
+/* The format with this name; NULL: none. */
 const struct output_format *output_format_find(const char *name);
-/* By the suffix of a path, or NULL. */
+/* The format for the suffix of a path; NULL: none. */
 const struct output_format *output_format_for_path(const char *path);
 
 #endif

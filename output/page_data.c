@@ -1,4 +1,4 @@
-/* page_data.c - tables of frames, nodes and samples, as columns of numbers. */
+/* page_data.c - writes tables of frames, nodes and samples as columns of numbers. */
 #include "output/page_data.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 enum { KIND_GUESSED = 8, KIND_STITCHED = 16, NO_FRAME = UINT32_MAX };
 
-/* A function of a module, as it is shown: all places of it are one. */
+/* A function of a module, as shown; all its places in the code are one frame. */
 struct page_frame {
 	uint32_t name, module, file; /* ids in names */
 	uint32_t line;
@@ -82,7 +82,7 @@ static void add_name(struct page *g, uint32_t id)
 	add_string(g, strtab_get(&g->names, id), strtab_len(&g->names, id));
 }
 
-/* The text collected since the last call as a name. */
+/* Interns the text collected since the last call as a name. */
 static uint32_t take_name(struct page *g)
 {
 	uint32_t id = g->text.failed ? STRTAB_FAILED
@@ -94,8 +94,8 @@ static uint32_t take_name(struct page *g)
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-/* By its name, module and place. From one build to the next a function stays the same wherever it
- * went to: in a difference it is reported where it is on the new side, which is added last. */
+/* Finds the frame by name, module and place. In a difference only by name, because a function may
+ * have moved between the builds; it gets its place on the new side, which is added last. */
 static uint32_t frame_id(struct page *g, const struct page_frame *f)
 {
 	uint32_t module, place;
@@ -201,13 +201,14 @@ static int compare_frames(const void *pa, const void *pb, void *arg)
 	return rc ? rc : (a->line > b->line) - (a->line < b->line);
 }
 
-/* Ids 0 .. n - 1 sorted, and the place of each; both to be freed. 0 or -1. */
+/* Sorts ids 0 .. n - 1, and computes the rank of each; the caller frees both. Returns 0 or -1. */
 static int rank_all(struct page *g, size_t n, int (*compare)(const void *, const void *, void *),
 		    uint32_t **rank, uint32_t **by_rank)
 {
 	size_t i;
 
-	*rank = calloc(n + 1, sizeof **rank); /* of the root, too, where no sample has a frame */
+	/* One more for the root, which has a rank even if no sample has a frame. */
+	*rank = calloc(n + 1, sizeof **rank);
 	*by_rank = malloc((n + 1) * sizeof **by_rank);
 	if (!*rank || !*by_rank)
 		return -1;
@@ -258,7 +259,7 @@ static void add_text(struct page *g, const char *s)
 	add_name(g, take_name(g));
 }
 
-/* What of a frame's change is noise, or what was found out about it. */
+/* Writes for each frame up to where a change is noise, or the verdict on it. */
 static int write_difference(struct page *g)
 {
 	size_t i, n = g->frames.n;
@@ -282,7 +283,7 @@ static int write_difference(struct page *g)
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-/* Node 1 of the tree, which all samples are below, is the page's root. */
+/* All samples are below node 1 of the tree, which is the page's root. */
 static int write_nodes(struct page *g, const struct tree_order *order)
 {
 	struct text frames = {0};
@@ -334,7 +335,7 @@ static uint32_t node_of(const struct page *g, uint32_t node)
 
 /* ---- events, tasks, samples ----------------------------------------------------------------- */
 
-/* What weights are: data.js has the same numbers. */
+/* Units of weights; data.js has the same numbers. */
 enum { UNIT_EVENTS, UNIT_NS, UNIT_BYTES };
 
 static unsigned unit_of(const struct page *g, const struct profile_event *e)
@@ -361,7 +362,7 @@ static void write_events(struct page *g)
 	}
 }
 
-/* What a sample or an entry of the log is summed up with. HASH_NONE when out of memory. */
+/* Finds the sum to which a sample or log entry belongs. HASH_NONE when out of memory. */
 static uint32_t sample_id(struct page *g, uint32_t node, uint32_t event, struct page_task t)
 {
 	uint32_t id = pair_intern(&g->ids, t.pid, t.tid), task, kind;
@@ -378,7 +379,8 @@ static uint32_t sample_id(struct page *g, uint32_t node, uint32_t event, struct 
 	return id;
 }
 
-/* Of a difference: what weighs on each side. Its samples' threads are runs, which are added up. */
+/* Of a difference: adds the weights of both sides. The samples' threads are runs here, which are
+ * added up. */
 static void add_sample(const struct page *g, struct page_sample *sum,
 		       const struct profile_sample *s)
 {
@@ -533,7 +535,7 @@ static void add_share(struct text *t, const char *key, double part, double whole
 				  whole > 0 ? part / whole : 0));
 }
 
-/* When the recording was made, in UTC; "": not known. */
+/* The time of the recording, in UTC; "": unknown. */
 static void format_when(const struct profile *p, char *buf, size_t size)
 {
 	const struct perf_file_info *i = p->info;
@@ -571,7 +573,7 @@ static void add_difference(struct text *t, const struct output_diff *d)
 	text_str(t, "]}");
 }
 
-/* Are numbers of samples not known? */
+/* Are only sums known, and no numbers of samples? */
 static bool only_sums(const struct page *g)
 {
 	size_t i;

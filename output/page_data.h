@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "output/output.h"
 
-/* Appends the stream, not yet deflated. 0 or -ERR_NOMEM. */
+/* Appends the stream before deflation. Returns 0 or -ERR_NOMEM. */
 int page_data(struct text *out, const struct profile *p, const struct output_options *opt,
 	      const struct event_set *events, struct err *err);
 

@@ -1,9 +1,9 @@
-/* pprof.h - ids that depend on nothing but content. Private to fmt_pprof.c and pprof_ids.c.
+/* pprof.h - ids that depend only on contents. Private to fmt_pprof.c and pprof_ids.c.
  *
- * The ids of a profile depend on the order in which threads met things. A pprof file must be the
- * same bytes for the same recording, so what is in it is sorted by content and numbered from 0 in
- * that order; what is equal by content (the text segment mapped alike in several processes) is one.
- */
+ * The ids of a profile depend on the order in which threads have added things. A pprof file must
+ * have the same bytes for the same recording, so its contents are sorted and numbered from 0 in
+ * that order. Things with equal contents (one text segment that several processes have mapped
+ * alike) get one number. */
 #ifndef OUTPUT_PPROF_H
 #define OUTPUT_PPROF_H
 
@@ -12,14 +12,14 @@
 
 #define PPROF_UNUSED UINT32_MAX
 
-/* A kind of thing: the rank of each, and one example for every rank. */
+/* For one kind of thing: the rank of each, and one example for every rank. */
 struct pprof_ranks {
-	uint32_t *of; /* by id in the profile; PPROF_UNUSED when no sample of the events needs it */
+	uint32_t *of;  /* by id in the profile; PPROF_UNUSED if no sample of the events uses it */
 	uint32_t *ids; /* by rank: an id in the profile */
 	size_t n;      /* number of ranks */
 };
 
-/* What the label "stack" says. */
+/* The value of the label "stack". */
 enum stack_label { STACK_WHOLE, STACK_STITCHED, STACK_CUT };
 
 struct pprof {
@@ -31,20 +31,21 @@ struct pprof {
 	uint8_t *stack_label;	   /* by sample: enum stack_label */
 };
 
-/* Fills the ranks; p, opt and events are set. 0 or -ERR_NOMEM; pprof_done() in both cases. */
+/* Computes all ranks; p, opt and events must be set. Returns 0 or -ERR_NOMEM. Call pprof_done() in
+ * both cases. */
 int pprof_rank(struct pprof *pp, struct err *err);
-/* Fills an empty tree with the samples of an event: below a set of labels the ranks of locations. 0
- * or -ERR_NOMEM. */
+/* Fills an empty tree with the samples of an event: the first level is a set of labels, below it
+ * are the ranks of locations. Returns 0 or -ERR_NOMEM. */
 int pprof_tree(struct tree *t, struct pprof *pp, uint32_t event, struct err *err);
 void pprof_done(struct pprof *pp);
 
-/* What the label "stop" says; UNWIND_STOP_NONE: the stack is whole. */
+/* The value of the label "stop"; UNWIND_STOP_NONE: the stack is whole. */
 static inline int pprof_stop(const struct profile_sample *s)
 {
 	return s->stop == UNWIND_STOP_END ? UNWIND_STOP_NONE : s->stop;
 }
 
-/* Address inside of the instruction that was executing or calling. */
+/* An address inside of the instruction that was executed or has called. */
 static inline uint64_t pprof_address(const struct profile_location *l)
 {
 	return l->ip - l->is_return_address;

@@ -1,4 +1,5 @@
-/* pprof_ids.c - what of a profile goes into a pprof file, in an order that only content decides. */
+/* pprof_ids.c - selects what of a profile goes into a pprof file, in an order that depends only on
+ * contents. */
 #include "output/pprof.h"
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
@@ -14,7 +15,7 @@ static int ranks_init(struct pprof_ranks *r, size_t n)
 	return r->of && r->ids ? 0 : -1;
 }
 
-/* Takes note that id is used, once. */
+/* Marks an id as used. */
 static void ranks_use(struct pprof_ranks *r, uint32_t id)
 {
 	if (r->of[id] == PPROF_UNUSED) {
@@ -37,7 +38,7 @@ static int compare_ids(const void *a, const void *b, void *arg)
 	return c->compare(c->pp, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* Sorts what is used; equal ones get one rank. */
+/* Sorts the used ids; equal ones get one rank. */
 static void ranks_sort(struct pprof_ranks *r, const struct pprof *pp, compare_fn *compare)
 {
 	struct comparison c = {pp, compare};
@@ -158,7 +159,7 @@ static enum stack_label label_of(const struct profile *p, const struct profile_s
 	return unwind_stop_is_cut(s->stop) ? STACK_CUT : STACK_WHOLE;
 }
 
-/* counts: by node, all 0; becomes the number of samples of the events at or below each. */
+/* counts: by node, all 0; set to the number of the events' samples at or below each. */
 static void use_samples(struct pprof *pp, uint64_t *counts)
 {
 	const struct profile *p = pp->p;
@@ -184,7 +185,8 @@ static bool can_be_main(const struct profile *p, const struct profile_mapping *m
 	return m->kind == DSO_FILE && !strstr(strtab_get(&p->strings, m->short_name), ".so");
 }
 
-/* Readers take the first mapping for the main binary: the program that most frames are in. */
+/* Readers take the first mapping for the main binary: put the program first that has most frames.
+ */
 static int put_main_first(struct pprof *pp, const uint64_t *counts)
 {
 	const struct profile *p = pp->p;

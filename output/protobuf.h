@@ -1,5 +1,5 @@
-/* protobuf.h - writing protobuf messages (protobuf.dev/programming-guides/encoding) into a text.
- * Private to output/. Scalar fields that are 0 are left out, as proto3 does. */
+/* protobuf.h - appends protobuf messages (protobuf.dev/programming-guides/encoding) to a text.
+ * Private to output/. Scalar fields that are 0 are left out, as in proto3. */
 #ifndef OUTPUT_PROTOBUF_H
 #define OUTPUT_PROTOBUF_H
 
@@ -26,7 +26,7 @@ static inline void pb_uint(struct text *t, unsigned field, uint64_t v)
 	pb_varint(t, v);
 }
 
-/* A string, or a message or packed numbers made before. */
+/* Appends a string, or an encoded message or list of packed numbers. */
 static inline void pb_bytes(struct text *t, unsigned field, const void *s, size_t n)
 {
 	pb_varint(t, field << 3 | PB_LENGTH);
@@ -34,7 +34,7 @@ static inline void pb_bytes(struct text *t, unsigned field, const void *s, size_
 	text_add(t, s, n);
 }
 
-/* Moves all of `part` into a field. */
+/* Appends `part` as a field and empties it. */
 static inline void pb_message(struct text *t, unsigned field, struct text *part)
 {
 	pb_bytes(t, field, part->s, part->n);
