@@ -1,8 +1,8 @@
-/* call_targets.c - where functions start, according to the calls of a file's own code.
+/* call_targets.c - function starts, according to the direct calls in a file's own code.
  *
  * Assembly often gives its symbols no size, and a stripped file has no symbols for functions that
- * it does not export: in musl everything behind memset, system calls and the root of all threads
- * among it, would be memset. But they are called. */
+ * it does not export. In musl, all code after memset, including the system calls and the root of
+ * all threads, would be taken for memset. But these functions are called. */
 #include <elf.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static uint32_t word_at(const uint8_t *p)
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Intel SDM volume 2, CALL: E8 cd, wherever there are such bytes. */
+/* Intel SDM volume 2, CALL: E8 cd, at any byte offset. */
 static bool next_x86(const uint8_t *code, size_t n, size_t *off, int64_t *target)
 {
 	const uint8_t *at = n >= CALL_BYTES && *off <= n - CALL_BYTES
@@ -29,7 +29,7 @@ static bool next_x86(const uint8_t *code, size_t n, size_t *off, int64_t *target
 	return true;
 }
 
-/* Arm ARM, BL imm26; instructions are little-endian everywhere. */
+/* Arm ARM, BL imm26; instructions are always little-endian. */
 static bool next_aarch64(const uint8_t *code, size_t n, size_t *off, int64_t *target)
 {
 	for (; *off + INSN_BYTES <= n; *off += INSN_BYTES) {

@@ -3,7 +3,8 @@
 
 #include <dwarf.h>
 
-/* Known strings have up to five letters. Entries may be many and all refer to one CIE. */
+/* Known strings have at most five letters. The limit matters because many entries may all refer to
+ * one CIE. */
 #define AUGMENTATION_MAX 16
 
 static bool is_signed_format(unsigned format)
@@ -12,7 +13,7 @@ static bool is_signed_format(unsigned format)
 	       (format >= DW_EH_PE_sdata2 && format <= DW_EH_PE_sdata8);
 }
 
-/* The value of the low four bits of an encoding. */
+/* Reads a value in the format given by the low four bits of an encoding. */
 static uint64_t format_read(struct buf *b, unsigned format, unsigned address_bytes)
 {
 	switch (format) {
@@ -70,11 +71,10 @@ bool cfi_pointer_read(const struct cfi_section *sec, struct buf *b, uint8_t enco
 	return buf_ok(b);
 }
 
-/* Header that CIE and FDE share: the body (what the length field covers, after the id) and the id.
- */
+/* The header that CIE and FDE share. body: what the length field covers, after the id. */
 struct entry {
 	struct buf body;
-	uint64_t id_off; /* where the id field lies in the section */
+	uint64_t id_off; /* offset of the id field in the section */
 	uint64_t id;
 	bool is_64; /* 64-bit DWARF */
 };
@@ -126,7 +126,7 @@ static bool augmentation_read(const struct cfi_section *sec, const char *chars, 
 			buf_skip(data, 1);
 			break;
 		case 'P':
-			/* Only its size matters, so what it is relative to is ignored. */
+			/* The pointer is only skipped, so its base does not matter. */
 			encoding = buf_u8(data);
 			if ((encoding & 0x70) == DW_EH_PE_aligned)
 				buf_skip(data, -(sec->vaddr + (uint64_t)(data->p - sec->data)) &
@@ -150,7 +150,7 @@ static bool augmentation_read(const struct cfi_section *sec, const char *chars, 
 	return buf_ok(data);
 }
 
-/* The string that says what else a CIE has; NULL: there is none, or it is not believable. */
+/* The augmentation string of a CIE. NULL: there is none, or it is not plausible. */
 static const char *augmentation_string(struct buf *b)
 {
 	struct buf head = *b;
@@ -211,13 +211,13 @@ bool cfi_fde_read(const struct cfi_section *sec, uint64_t off, struct cfi_fde *r
 	if (off >= sec->size || entry_read(sec, off, &next, &e) != CFI_ENTRY_FDE)
 		return false;
 	ret->sec = sec;
-	/* .eh_frame counts back from the field itself, .debug_frame from the section's start. A
-	 * wrap around gives an offset beyond the section. */
+	/* .eh_frame counts back from the id field, .debug_frame from the start of the section. If
+	 * the subtraction wraps, the offset is outside of the section. */
 	if (!cie_read(sec, sec->is_eh ? e.id_off - e.id : e.id, &ret->cie))
 		return false;
 	if (!cfi_pointer_read(sec, b, ret->cie.pointer_encoding, 0, &ret->start))
 		return false;
-	/* The length has the same format but is relative to nothing and never negative. */
+	/* The length has the same format, but no base, and is never negative. */
 	size = format_read(b, ret->cie.pointer_encoding & 0x0f, sec->address_bytes);
 	if (sec->address_bytes == 4)
 		size = (uint32_t)size;

@@ -1,4 +1,5 @@
-/* cfi_index.c - .eh_frame_hdr's search table (LSB, "Exception Frame Header"), or one of our own. */
+/* cfi_index.c - the search table of .eh_frame_hdr (LSB, "Exception Frame Header"), or one of our
+ * own. */
 #include "functions/functions.h"
 
 #include <dwarf.h>
@@ -6,13 +7,14 @@
 
 #include "base/vec.h"
 
-/* Entries that begin at the same address, of which the wanted one may not be the last. */
+/* Maximum number of entries with the same start that are tried: the wanted one may not be the
+ * last. */
 #define SAME_START_MAX 8
 
 enum { HDR_ROW_BYTES = 8, HDR_ROWS_TRIED = 4 };
 
-/* The section's place in memory when no section header has it: the header points to its start,
- * and it ends at the latest with its segment. */
+/* Finds the section without a section header: .eh_frame_hdr points to its start, and it extends at
+ * most to the end of its segment. */
 static void section_from_hdr(struct cfi_index *ix, const struct elf_image *img, uint64_t vaddr)
 {
 	size_t left;
@@ -59,7 +61,7 @@ static void hdr_open(struct cfi_index *ix, const struct elf_image *img)
 	ix->hdr_vaddr = hdr.vaddr;
 }
 
-/* Field 0 (start) or 1 (FDE) of a row of the linker's table, as vaddr. */
+/* Field 0 (start) or 1 (FDE) of a row of the linker's table, as a vaddr. */
 static uint64_t hdr_field(const struct cfi_index *ix, size_t row, unsigned field)
 {
 	uint32_t v;
@@ -70,14 +72,14 @@ static uint64_t hdr_field(const struct cfi_index *ix, size_t row, unsigned field
 	return ix->hdr_vaddr + (uint64_t)(int32_t)v;
 }
 
-/* The FDE of a row. False when the row says something else than the section. */
+/* Reads the FDE of a row. Returns false if it does not agree with the row. */
 static bool hdr_fde_read(const struct cfi_index *ix, size_t row, struct cfi_fde *ret)
 {
 	return cfi_fde_read(&ix->sec, hdr_field(ix, row, 1) - ix->sec.vaddr, ret) &&
 	       ret->start == hdr_field(ix, row, 0);
 }
 
-/* A table of another .eh_frame, which a tool has forgotten to renew, is seen by a few rows. */
+/* Checks a few rows: a tool may have changed .eh_frame without updating the table. */
 static bool hdr_fits(const struct cfi_index *ix)
 {
 	size_t i, n = ix->n_hdr_rows < HDR_ROWS_TRIED ? ix->n_hdr_rows : HDR_ROWS_TRIED;
@@ -133,8 +135,8 @@ static int row_compare(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-/* Reads the whole section. Entries that are damaged are left out; the terminator of one object file
- * may be followed by the entries of the next. */
+/* Reads the whole section. Damaged entries are left out. After the terminator of one object file
+ * the entries of the next may follow. */
 static int rows_make(struct cfi_index *ix)
 {
 	VEC(struct cfi_index_row) rows = {0};
@@ -168,7 +170,7 @@ static bool covers(const struct cfi_fde *fde, uint64_t vaddr)
 	return fde->start <= vaddr && vaddr < fde->end;
 }
 
-/* How many rows of the own table begin at vaddr or before it. */
+/* The number of rows of our own table that start at vaddr or before it. */
 static int rows_before(struct cfi_index *ix, uint64_t vaddr, size_t *ret)
 {
 	size_t low = 0, high;
@@ -199,7 +201,8 @@ static int rows_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
 	return 0;
 }
 
-/* The last row of the linker's table that begins at vaddr or before it; false: none. */
+/* Finds the last row of the linker's table that starts at vaddr or before it. Returns false if
+ * there is none. */
 static bool hdr_row_find(const struct cfi_index *ix, uint64_t vaddr, size_t *row)
 {
 	size_t low = 0, high = ix->n_hdr_rows;
@@ -216,8 +219,8 @@ static bool hdr_row_find(const struct cfi_index *ix, uint64_t vaddr, size_t *row
 	return low;
 }
 
-/* Of entries that begin at one address lld lists only the first, even if that is of a function
- * without code. */
+/* Returns false if the row is of no use: of entries with the same start lld lists only the first,
+ * even if it is that of a function without code. */
 static bool hdr_fde_usable(const struct cfi_index *ix, size_t row, struct cfi_fde *ret)
 {
 	return hdr_fde_read(ix, row, ret) && ret->start < ret->end;
@@ -243,7 +246,8 @@ int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret)
 		return 0;
 	if (hdr_fde_usable(ix, row, ret))
 		return covers(ret, vaddr);
-	/* For this address only: what is found must not depend on what was looked for before. */
+	/* Our own table is used for this address only: results must not depend on earlier
+	 * look-ups. */
 	return rows_find(ix, vaddr, ret);
 }
 

@@ -1,12 +1,12 @@
-/* functab.c - sorting, nesting, and perf's choice among several names for one address. */
+/* functab.c - sorting, nesting, and perf's choice between several names of one address. */
 #include "functions/functions.h"
 
 #include <string.h>
 
 #include "base/sort.h"
 
-/* Bounds on the work of one lookup in a hostile table. Real tables: a few thousand identical
- * functions folded into one by the linker; nesting below 10. */
+/* Limits on the work of one look-up in a crafted table. In real tables the linker folds a few
+ * thousand identical functions into one, and nesting is below 10. */
 enum { ALIASES_MAX = 4096, NESTING_MAX = 256 };
 
 int functab_add(struct functab *t, const struct func *f)
@@ -18,7 +18,8 @@ int functab_add(struct functab *t, const struct func *f)
 	return vec_push(&t->funcs, *f);
 }
 
-/* Brings funcs into the order of their starts; those with one start keep the order of adding. */
+/* Sorts funcs by start. The sort is stable: functions with the same start stay in the order in
+ * which they were added. */
 static int sort_funcs(struct functab *t)
 {
 	size_t n = t->funcs.n, i;
@@ -55,7 +56,7 @@ static size_t group_end(const struct functab *t, size_t g)
 	return g + 1 < t->groups.n ? t->groups.v[g + 1].first : t->funcs.n;
 }
 
-/* Farthest end of the sized functions of a group; its start when there are none. */
+/* The greatest end of the sized functions of a group; its start if there are none. */
 static uint64_t group_reach(const struct functab *t, size_t g)
 {
 	uint64_t reach = t->groups.v[g].start;
@@ -72,9 +73,9 @@ struct open_group {
 	uint32_t group;
 };
 
-/* Every group that covers an address and starts before it is on the stack of open groups when the
- * last group at or before that address is reached, so following `outer` from there meets them all.
- */
+/* Sets `outer` of all groups. When the last group at or before an address is reached, all earlier
+ * groups that cover this address are on the stack of open groups, so following `outer` from there
+ * visits them all. */
 static int link_groups(struct functab *t)
 {
 	VEC(struct open_group) open = {0};
@@ -130,8 +131,8 @@ static bool is_better(const struct func *a, const struct func *b)
 {
 	size_t na, nb;
 
-	/* perf gives what is up to the next symbol to the last of several names, and prefers what
-	 * has a length (symbols__fixup_end(), then symbols__fixup_duplicate()). */
+	/* perf gives the code up to the next symbol to the last of several symbols without size,
+	 * and prefers those with a size (symbols__fixup_end(), then symbols__fixup_duplicate()). */
 	if (b->flags & FUNC_SIZELESS)
 		return true;
 	if ((a->flags ^ b->flags) & FUNC_WEAK)
@@ -151,7 +152,8 @@ static bool is_better(const struct func *a, const struct func *b)
 	return is_syscall_alias(a->name) && !is_syscall_alias(b->name);
 }
 
-/* The best function of group g that covers addr; of those with sizes, or of those without. */
+/* The best function of group g that covers addr: of those with a size (sizeless 0), or without one
+ * (FUNC_SIZELESS). */
 static const struct func *pick(const struct functab *t, size_t g, uint64_t addr, unsigned sizeless,
 			       uint32_t limit)
 {
@@ -171,8 +173,8 @@ static const struct func *pick(const struct functab *t, size_t g, uint64_t addr,
 	return best;
 }
 
-/* In a table where the latest wins tags rise in every group: the first function of group g whose
- * tag is at the limit or above. */
+/* With latest_wins, tags rise within each group: the index of the first function of group g with a
+ * tag of at least `limit`. */
 static size_t first_at(const struct functab *t, size_t g, uint32_t limit)
 {
 	size_t lo = t->groups.v[g].first, hi = group_end(t, g);
@@ -188,7 +190,7 @@ static size_t first_at(const struct functab *t, size_t g, uint32_t limit)
 	return lo;
 }
 
-/* The last function of group g below the limit that covers addr. */
+/* The last function of group g with a tag below `limit` that covers addr. */
 static const struct func *pick_last(const struct functab *t, size_t g, uint64_t addr,
 				    uint32_t limit)
 {
@@ -200,7 +202,7 @@ static const struct func *pick_last(const struct functab *t, size_t g, uint64_t 
 	return NULL;
 }
 
-/* The first function of group g from the limit on that covers addr. */
+/* The first function of group g with a tag of at least `limit` that covers addr. */
 static const struct func *pick_next(const struct functab *t, size_t g, uint64_t addr,
 				    uint32_t limit)
 {
@@ -227,7 +229,8 @@ static const struct func *find_latest(const struct functab *t, size_t g, uint64_
 	return best;
 }
 
-/* The last group that starts at or before addr: doubling steps from the cursor, then halving. */
+/* The last group that starts at or before addr; groups.n if there is none. Doubles its steps from
+ * the cursor on, then bisects. */
 static size_t seek(const struct functab *t, uint64_t addr, struct func_cursor *cursor)
 {
 	const struct func_group *v = t->groups.v;

@@ -1,9 +1,10 @@
-/* go_find.c - where a Go program keeps the table of its functions, and the start of its text.
+/* go_find.c - finds the table of functions in a Go program, and the start of its text.
  *
  * Sources of truth: Go's runtime/symtab.go (struct pcHeader, struct moduledata),
- * cmd/link/internal/ld/pcln.go. Go's own linker gives the table a section; an external one merges
- * it with others when it holds addresses to be relocated (-buildmode=pie before Go 1.26). Since
- * then its header has no address of the text either; the runtime's struct moduledata always has. */
+ * cmd/link/internal/ld/pcln.go. Go's own linker gives the table its own section. An external linker
+ * merges it with other sections if it contains addresses to be relocated (-buildmode=pie before Go
+ * 1.26). Since Go 1.26 its header has no address of the text, either; the runtime's struct
+ * moduledata always has it. */
 
 #include "functions/go_table.h"
 
@@ -11,16 +12,18 @@ enum {
 	MAGIC_1_16 = 0xfffffffa,
 	MAGIC_1_18 = 0xfffffff0,
 	MAGIC_1_20 = 0xfffffff1,
-	/* magic, two zeros, smallest instruction, bytes of a pointer; the numbers of functions and
+	/* magic, two zero bytes, minimum instruction size, pointer size; numbers of functions and
 	 * files; since Go 1.18 the start of text */
 	HEADER_BYTES = 32,
 	TEXT_START = 24,
-	/* Words of struct moduledata, since Go 1.16; it begins with a pointer to the table. */
+	/* Word indices in struct moduledata, since Go 1.16. It starts with a pointer to the
+	 * table. */
 	MODULE_MINPC = 20,
 	MODULE_TEXT = 22,
 	MODULE_ETEXT = 23,
 	CANDIDATES_MAX = 64,
-	/* Words with the address of a table that are looked at; there is one. */
+	/* Maximum number of words with the address of the table that are examined; real files have
+	 * one. */
 	POINTERS_MAX = 64,
 };
 
@@ -79,8 +82,8 @@ static bool is_moduledata(const struct go_place *t, struct elf_image *img, uint6
 	return text <= minpc && minpc < module_word(img, vaddr, MODULE_ETEXT);
 }
 
-/* Among the words of data, and those that relocations fill. Of more than *pointers with the address
- * of the table, which is counted down, the rest is not looked at. */
+/* Searches the words of a data section, or those that its relocations fill in. Each word that has
+ * the address of the table counts *pointers down; the search ends at 0. */
 static uint64_t moduledata_in(const struct go_place *t, struct elf_image *img,
 			      const struct elf_section *s, unsigned *pointers)
 {
@@ -104,7 +107,8 @@ static uint64_t moduledata_in(const struct go_place *t, struct elf_image *img,
 	return 0;
 }
 
-/* Sections do not overlap: together they are no larger than the file. */
+/* Bounds the work: sections of real files do not overlap, so together they are not larger than the
+ * file. */
 static uint64_t moduledata_find(const struct go_place *t, struct elf_image *img, unsigned *pointers)
 {
 	size_t i, n = elf_image_section_count(img), left;
@@ -127,7 +131,8 @@ static uint64_t moduledata_find(const struct go_place *t, struct elf_image *img,
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-/* Is this the header of such a table, of a version that has a struct moduledata as above? */
+/* True if this is the header of a table of a version that has the struct moduledata described
+ * above. */
 static bool has_moduledata(const struct elf_image *img, struct buf b, bool *has_text_start)
 {
 	uint32_t magic = buf_u32(&b);
@@ -139,7 +144,7 @@ static bool has_moduledata(const struct elf_image *img, struct buf b, bool *has_
 	       (quantum == 1 || quantum == 2 || quantum == 4) && ptr_bytes == word_bytes(img);
 }
 
-/* Fills in what the header and struct moduledata hold. */
+/* Fills in the values from the header and struct moduledata. */
 static bool complete(struct go_place *t, struct elf_image *img, unsigned *pointers)
 {
 	bool has_text_start;
@@ -152,13 +157,13 @@ static bool complete(struct go_place *t, struct elf_image *img, unsigned *pointe
 			img, t->vaddr + (elf_image_is_64(img) ? TEXT_START : TEXT_START - 8));
 	t->moduledata_vaddr = moduledata_find(t, img, pointers);
 	if (!has_text_start)
-		t->text_vaddr = 0; /* addresses are whole */
+		t->text_vaddr = 0; /* function addresses are absolute */
 	else if (!t->text_vaddr && t->moduledata_vaddr)
 		t->text_vaddr = module_word(img, t->moduledata_vaddr, MODULE_TEXT);
 	return true;
 }
 
-/* The table in a section that has other things, too. */
+/* Finds the table in a section that has other contents, too. */
 static bool table_within(struct elf_image *img, const struct elf_section *s, struct go_place *ret)
 {
 	size_t off, candidates = 0;
@@ -192,7 +197,7 @@ bool go_place_find(struct elf_image *img, struct go_place *ret)
 			continue;
 		*ret = (struct go_place){s.data, (size_t)s.size, s.vaddr, 0, 0};
 		complete(ret, img, &pointers);
-		/* a program without its data, or damaged */
+		/* e.g. a debug file without data, or damaged */
 		if (!ret->text_vaddr && elf_image_section(img, ".text", &text, NULL))
 			ret->text_vaddr = text.vaddr;
 		return true;

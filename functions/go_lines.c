@@ -5,11 +5,12 @@ enum {
 	/* internal/abi: PCDATA_InlTreeIndex, FUNCDATA_InlTree */
 	PCDATA_INLINED = 2,
 	FUNCDATA_INLINED = 3,
-	/* Steps of one table by pc: at least two bytes and one instruction each. */
+	/* Maximum number of steps in one table by pc. Each is at least two bytes and one
+	 * instruction. */
 	VALUE_STEPS_MAX = 1 << 16,
 };
 
-/* -1: none. */
+/* The value of a table at pc; -1: none. */
 static int64_t value_at(const struct go_table *t, const struct go_func *f, uint32_t table,
 			uint64_t pc)
 {
@@ -58,8 +59,8 @@ static uint64_t inline_tree(const struct go_table *t, const struct go_func *f)
 	return buf_ok(&b) && off != UINT32_MAX ? t->funcdata_vaddr + off : 0;
 }
 
-/* The innermost call that was inlined at *pc: its function's name; *pc becomes an instruction at
- * the call. NULL when nothing was inlined here. */
+/* The name of the innermost function that was inlined at *pc; *pc becomes an instruction at the
+ * call. NULL if nothing was inlined here. */
 static const char *inlined_at(const struct go_table *t, const struct go_func *f, uint64_t tree,
 			      uint64_t *pc)
 {

@@ -1,5 +1,4 @@
-/* go_table.c - the header of Go's table, its functions, and what their frames are, Go 1.2 and
- * later. */
+/* go_table.c - the header of Go's table, its functions and their frames, Go 1.2 and later. */
 #include "functions/go_table.h"
 
 #include <string.h>
@@ -28,14 +27,14 @@ static const struct go_layout layouts[] = {
 
 enum {
 	MODULEDATA_TYPES = 37, /* index of struct moduledata.types since Go 1.20 */
-	NAME_BYTES_MAX = 64,   /* longer than the names that matter to frames */
+	NAME_BYTES_MAX = 64,   /* longer than all names in special_names */
 };
 
 /* runtime/symtab.go funcFlag. */
 enum { FLAG_TOP_FRAME = 1, FLAG_SP_WRITE = 2 };
 
-/* By name: for versions without flags; and what the flags do not show. A signal handler is called
- * the outermost frame, too, but the kernel's frame follows. */
+/* Kinds by name: for versions without flags, and where the flags do not tell. The flags call a
+ * signal handler an outermost frame, too, but the kernel's frame follows. */
 static const struct {
 	const char *name;
 	enum go_frame kind;
@@ -91,7 +90,8 @@ static bool read_header(struct go_table *t)
 		t->funcs_off = buf_off(&b);
 		if (t->n_funcs > t->size / (2 * t->ptr_bytes))
 			return false;
-		/* behind the functions, whose last entry is only an address: the list of files */
+		/* after the functions, whose last entry is only an address: offset of the list of
+		 * files */
 		buf_skip(&b, t->n_funcs * 2 * t->ptr_bytes + t->ptr_bytes);
 		t->files_off = buf_u32(&b);
 		return buf_ok(&b);
@@ -109,8 +109,8 @@ static bool read_header(struct go_table *t)
 	return buf_ok(&b) && t->n_funcs <= t->size / 8;
 }
 
-/* moduledata.gofunc. Three words were added before it in Go 1.27: what followed moduledata.types
- * was their end, and is their length now. */
+/* Reads moduledata.gofunc. Go 1.27 added three words before it, and replaced the end of types,
+ * which followed moduledata.types, by their length. */
 static uint64_t funcdata_vaddr(const struct go_table *t, uint64_t moduledata)
 {
 	unsigned at = t->layout->moduledata_word;
@@ -150,7 +150,8 @@ static unsigned field_bytes(const struct go_table *t)
 	return t->layout->short_funcs ? 4 : t->ptr_bytes;
 }
 
-/* Start of function i, and where its struct is; function n_funcs is the end of the last. */
+/* The start of function i, and the offset of its struct. Function n_funcs is the end of the last
+ * one. */
 static uint64_t func_start(const struct go_table *t, uint64_t i, uint64_t *info_off)
 {
 	unsigned n = field_bytes(t);
@@ -160,7 +161,7 @@ static uint64_t func_start(const struct go_table *t, uint64_t i, uint64_t *info_
 	buf_skip(&b, i * 2 * n);
 	start = n == 4 ? buf_u32(&b) : buf_u64(&b);
 	*info_off = n == 4 ? buf_u32(&b) : buf_u64(&b);
-	/* since 1.16 from the start of the function table */
+	/* since Go 1.16 relative to the function table */
 	if (t->layout->has_parts)
 		*info_off += t->funcs_off;
 	return t->text_vaddr + start;
@@ -184,12 +185,12 @@ static bool read_func(const struct go_table *t, uint64_t info_off, struct go_fun
 	buf_skip(&b, 1); /* padding */
 	f->n_funcdata = buf_u8(&b);
 	if (!t->layout->has_parts)
-		f->flags = 0; /* in Go 1.2 to 1.15 there are none */
+		f->flags = 0; /* Go 1.2 to 1.15 have none */
 	f->pcdata_off = buf_off(&b);
 	return buf_ok(&b);
 }
 
-/* Which function contains vaddr. */
+/* Finds the index of the function that contains vaddr. */
 static bool func_index(const struct go_table *t, uint64_t vaddr, uint64_t *ret)
 {
 	uint64_t lo = 0, hi = t->n_funcs, info_off;
@@ -261,7 +262,7 @@ bool go_value_at(const struct go_table *t, const struct go_func *f, uint32_t tab
 	return false;
 }
 
-/* What is special about a function: ROOT, SWITCH, or SIZE for nothing. */
+/* The kind of a function; GO_FRAME_SIZE for ordinary ones. */
 static enum go_frame special_kind(const struct go_table *t, const struct go_func *f)
 {
 	struct buf b = go_buf(t, t->names_off);

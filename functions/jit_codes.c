@@ -1,4 +1,4 @@
-/* jit_codes.c - the jitdump files of a recording, each read when it is asked for first. */
+/* jit_codes.c - the jitdump files of a recording. Each is read when it is first needed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -16,7 +16,7 @@
 
 struct dump {
 	struct jitdump *codes; /* NULL: cannot be read, or names nothing */
-	bool is_foreign;       /* another user's, and so not read */
+	bool is_foreign;       /* owned by another user, and so not read */
 };
 
 struct jit_codes {
@@ -25,7 +25,7 @@ struct jit_codes {
 	pthread_mutex_t lock;
 	VEC(struct dump) dumps;
 	VEC(struct jit_cut) cuts;
-	struct hash_table by_dso; /* dso id -> dumps */
+	struct hash_table by_dso; /* dso id -> index in dumps */
 	struct hash_table users;  /* pid << 32 | dso id -> 0 */
 };
 
@@ -66,7 +66,7 @@ void jit_codes_free(struct jit_codes *j)
 	free(j);
 }
 
-/* Of another user: only the very file that the process had mapped. */
+/* A file of another user is trusted only if it is the very file that the process had mapped. */
 static bool is_trusted(const struct dso *dso, int fd)
 {
 	struct stat st;
@@ -90,7 +90,7 @@ static int read_at(const struct jit_codes *j, const struct dso *dso, const char 
 	return rc;
 }
 
-/* At its path, else as a process in a container that still runs sees it. */
+/* Reads the file at its path, or else as a process in a container that is still running sees it. */
 static int read_somewhere(const struct jit_codes *j, const struct dso *dso, uint32_t pid,
 			  struct dump *d)
 {
@@ -196,7 +196,7 @@ int jit_cursor_seek(struct jit_cursor *c, const struct perf_sample *s, const str
 	return 0;
 }
 
-/* Timestamps of jitdumps are of CLOCK_MONOTONIC: `perf record -k mono`. */
+/* Timestamps of jitdumps are of CLOCK_MONOTONIC, as those of `perf record -k mono`. */
 uint64_t jit_sample_time(const struct perf_sample *s)
 {
 	const struct perf_attr *a = &s->event->attr;

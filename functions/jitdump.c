@@ -1,8 +1,8 @@
-/* jitdump.c - reads the records that name code and skips the code itself, which is looked at later
- * where it is needed.
+/* jitdump.c - reads the records that name code and skips the code itself, which is read later where
+ * it is needed.
  *
  * Source: tools/perf/Documentation/jitdump-specification.txt (version 1). A file grows while the
- * program runs and may end in the middle of a record: what is whole counts. */
+ * program runs and may end in the middle of a record: complete records are used. */
 #include "functions/jitdump.h"
 
 #include <elf.h>
@@ -26,9 +26,8 @@ enum {
 	CODE_DEBUG_INFO = 2,
 	CODE_UNWINDING_INFO = 4,
 	RECORD_HEADER = 16,
-	/* V8 marks its files by this value in pad1, and adds the size of the ELF header that perf
-	 * inject will put before the code to the addresses of lines (src/diagnostics/perf-jit.cc).
-	 */
+	/* V8 writes this value to pad1, and adds the size of the ELF header that perf inject will
+	 * put before the code to the addresses of lines (src/diagnostics/perf-jit.cc). */
 	V8_PAD = 0xdeadbeef,
 	LOAD_HEADER = 40, /* between record header and name */
 	NAME_MAX_BYTES = 64 << 10,
@@ -40,23 +39,22 @@ enum {
 struct record {
 	uint32_t id;
 	uint64_t time_ns;
-	uint64_t off, size; /* of what follows the record header */
+	uint64_t off, size; /* of the contents after the record header */
 };
 
 struct stream {
 	int fd;
 	bool swap;
-	uint64_t line_bias; /* to be taken off the addresses of lines */
+	uint64_t line_bias; /* to subtract from the addresses of lines */
 	uint64_t size;
-	struct hash_table
-		latest; /* start -> index in tab.funcs, when there are moves; else empty */
+	struct hash_table latest; /* start -> index in tab.funcs; empty if there are no moves */
 	bool has_moves;
 	uint8_t *window; /* window_n bytes of the file at window_off */
 	uint64_t window_off;
 	size_t window_n, window_cap;
 };
 
-/* A cursor over n bytes at off; empty and bad when they are not all there. */
+/* A cursor over `n` bytes of the file at `off`; empty and bad if not all of them exist. */
 static struct buf at(struct stream *s, uint64_t off, size_t n)
 {
 	struct buf none = {.bad = true};
@@ -92,24 +90,24 @@ static int add_code(struct jitdump *j, struct stream *s, const struct func *wher
 
 	if (j->codes.n >= FUNC_TAG_MAX)
 		return 0;
-	/* Threads may write a little out of order; searching by time wants order. */
+	/* Threads may write slightly out of order; the search by time needs order. */
 	if (j->codes.n && c.time_ns < j->codes.v[j->codes.n - 1].time_ns)
 		c.time_ns = j->codes.v[j->codes.n - 1].time_ns;
 	f.flags = FUNC_GLOBAL;
 	f.tag = (uint32_t)j->codes.n & FUNC_TAG_MAX;
 	if (vec_push(&j->codes, c) || functab_add(&j->tab, &f))
 		return -1;
-	/* one without length was not added */
+	/* functab_add() ignores functions without length */
 	return s->has_moves && f.end > f.start
 		       ? hash_put(&s->latest, f.start, (uint32_t)j->tab.funcs.n - 1)
 		       : 0;
 }
 
-/* Lines and call frame information wait here for the code they belong to, which comes next. */
+/* Lines and call frame information for the code of the next CODE_LOAD record. */
 struct pending {
 	uint64_t code_addr;
-	uint64_t last_addr; /* of a line; V8 18 writes garbage for some functions: lines that lie
-			       outside */
+	uint64_t last_addr; /* greatest address of a line. Some lines that Node 18 writes are wrong,
+			     * outside of the function */
 	uint32_t first_line, n_lines;
 	uint32_t eh_frame_bytes;
 	const uint8_t *eh_frame;
@@ -126,7 +124,7 @@ static int read_load(struct jitdump *j, struct stream *s, const struct record *r
 	uint32_t id;
 	bool has_lines;
 
-	buf_skip(&b, 16); /* pid, tid, vma: code_addr is where it runs */
+	buf_skip(&b, 16); /* pid, tid, vma; the runtime address is code_addr */
 	f.start = buf_u64(&b);
 	size = buf_u64(&b);
 	buf_skip(&b, 8); /* code_index */
@@ -182,7 +180,7 @@ static int read_move(struct jitdump *j, struct stream *s, const struct record *r
 		return 0;
 	if (!s->has_moves && index_starts(j, s))
 		return -1;
-	/* the last one that was put there */
+	/* the last function that was placed there */
 	i = hash_get(&s->latest, from);
 	if (i == HASH_NONE)
 		return 0;
@@ -215,7 +213,7 @@ static int read_lines(struct jitdump *j, struct stream *s, const struct record *
 		name = buf_cstr(&b);
 		if (!name || j->lines.n >= UINT32_MAX)
 			break;
-		if (strcmp(name, "\xff") != 0) /* else: the same as before */
+		if (strcmp(name, "\xff") != 0) /* "\xff": same file as before */
 			file = strtab_add_cstr(&j->strings, name);
 		if (file == STRTAB_FAILED ||
 		    vec_push(&j->lines, (struct jitdump_line){addr, file, line}))
@@ -227,8 +225,8 @@ static int read_lines(struct jitdump *j, struct stream *s, const struct record *
 	return 0;
 }
 
-/* .eh_frame, and behind it .eh_frame_hdr, which is not needed: there is one FDE. V8 writes the
- * second alone for functions that it has none for. */
+/* The record has .eh_frame and then .eh_frame_hdr, which is not needed: there is only one FDE. V8
+ * writes only the second for functions without call frame information. */
 static int read_unwinding(struct jitdump *j, struct stream *s, const struct record *r,
 			  struct pending *p)
 {
@@ -286,7 +284,7 @@ static int read_records(struct jitdump *j, struct stream *s, uint64_t off)
 	return rc;
 }
 
-/* Finds the ranges that hold overlapping code, each as wide as all that overlaps there. */
+/* Finds the ranges with overlapping code; functions that overlap are joined into one range. */
 static int find_contested(struct jitdump *j)
 {
 	const struct func *v = j->tab.funcs.v;
@@ -313,7 +311,7 @@ static bool is_contested(const struct jitdump *j, uint64_t ip)
 {
 	size_t lo = 0, hi = j->contested.n;
 
-	while (lo < hi) { /* the first that ends behind ip */
+	while (lo < hi) { /* the first that ends after ip */
 		size_t mid = lo + (hi - lo) / 2;
 
 		if (j->contested.v[mid].end <= ip)
@@ -326,7 +324,7 @@ static bool is_contested(const struct jitdump *j, uint64_t ip)
 
 /* ---- the whole file ---------------------------------------------------------------------- */
 
-/* Returns where the records start, 0 when this is no jitdump. */
+/* Returns the offset of the first record, or 0 if this is not a jitdump. */
 static uint64_t read_header(struct jitdump *j, struct stream *s)
 {
 	struct buf b = at(s, 0, 40);
@@ -349,7 +347,7 @@ static uint64_t read_header(struct jitdump *j, struct stream *s)
 	return buf_ok(&b) && version == 1 && total >= 40 ? total : 0;
 }
 
-/* A file that is made shorter meanwhile ends in zeros: see pages_survive_cuts(). */
+/* If the file is truncated meanwhile, its end reads as zeros: see pages_survive_cuts(). */
 static void map_file(struct jitdump *j, int fd, uint64_t size)
 {
 	void *p = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -418,7 +416,7 @@ uint32_t jitdump_version(const struct jitdump *j, uint64_t time_ns)
 
 	if (!j->has_times)
 		return 0;
-	while (lo < hi) { /* the first code that was made later */
+	while (lo < hi) { /* the first code emitted later */
 		size_t mid = lo + (hi - lo) / 2;
 
 		if (j->codes.v[mid].time_ns <= time_ns)
@@ -429,8 +427,9 @@ uint32_t jitdump_version(const struct jitdump *j, uint64_t time_ns)
 	return (uint32_t)lo + 1;
 }
 
-/* What was at ip when the first `n` codes had been made. Writers write about code when it is ready,
- * some a little after it runs: then the first one that came there. */
+/* The function at ip when the first `n` pieces of code had been emitted. If there was none, the
+ * first one that was placed there later: some writers write the record a little after the code
+ * starts to run. */
 static const struct func *find_version(const struct jitdump *j, uint64_t ip, uint32_t n,
 				       struct func_cursor *cursor)
 {
@@ -478,8 +477,8 @@ bool jitdump_unwind_info(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
 		return false;
 	*ret = (struct jit_unwind_info){f->start,	   f->end,  c->eh_frame,
 					c->eh_frame_bytes, j->swap, NULL};
-	/* A move may say that there is more of it, or less; but what is known of code is remembered
-	 * by where its bytes are. */
+	/* Only if the size is unchanged: a move record may give another one, but results for code
+	 * are cached by the address of its bytes. */
 	if (j->file && f->end - f->start == c->code_bytes)
 		ret->code = j->file + c->code_off;
 	return ret->code || ret->size;

@@ -11,17 +11,19 @@
 #include "base/vec.h"
 #include "functions/functions.h"
 
-/* One function that was put somewhere, in order of time. */
+/* One function at one place, in order of time. */
 struct jit_code {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	uint64_t moved; /* where it is now - where it was compiled for, which its lines refer to */
+	uint64_t moved;	  /* its present address minus the address it was compiled for, to which its
+			   * lines refer */
 	uint32_t first_line, n_lines;
 	uint32_t eh_frame_bytes; /* 0: none */
 	const uint8_t *eh_frame;
-	uint64_t code_off, code_bytes; /* where its bytes are in the file; 0 of them: nowhere */
+	uint64_t code_off, code_bytes; /* its bytes in the file; code_bytes is 0 if they are not in
+					* it */
 };
 
-/* From addr on, by rising addr in each function. */
+/* The line of the code from addr on. Sorted by addr within each function. */
 struct jitdump_line {
 	uint64_t addr;
 	uint32_t file; /* id in strings */
@@ -32,25 +34,25 @@ struct jit_range {
 	uint64_t start, end;
 };
 
-/* Zeroed to start. */
+/* Zero-initialize. */
 struct jitdump {
 	struct functab tab; /* tag: index into codes */
 	VEC(struct jit_code) codes;
 	VEC(struct jitdump_line) lines;
-	VEC(struct jit_range) contested; /* rising; where code was put over other code */
+	VEC(struct jit_range) contested; /* rising; ranges where code was placed over other code */
 	struct strtab strings;
 	struct arena eh_frames;
-	const uint8_t *file; /* all of it, for the code; NULL: could not be mapped */
+	const uint8_t *file; /* the whole file, for the code bytes; NULL: could not be mapped */
 	size_t file_bytes;
-	bool swap;	  /* the file is in the other byte order */
-	uint64_t cut_off; /* where the file ends inside of a record; 0: it does not */
-	bool has_times;	  /* false: the writer's clock is the processor's own */
+	bool swap;	  /* the file is not in host byte order */
+	uint64_t cut_off; /* start of an incomplete last record; 0: none */
+	bool has_times;	  /* false: timestamps are of the processor's own clock */
 };
 
-/* Reads the file as far as it is whole. 0, -ERR_NOMEM, -ERR_FORMAT or why it cannot be
+/* Reads the complete records of the file. Returns 0, -ERR_NOMEM, -ERR_FORMAT, or why it cannot be
  * opened. */
 int jitdump_read(struct jitdump *j, const char *path, struct err *err);
-/* The same of an open file, which the caller closes. */
+/* The same for an open file, which the caller closes. */
 int jitdump_read_fd(struct jitdump *j, int fd, const char *path, struct err *err);
 void jitdump_done(struct jitdump *j);
 

@@ -1,29 +1,30 @@
-/* symtab.c - which entries of an ELF symbol table are functions, and how far they reach.
+/* symtab.c - which entries of an ELF symbol table are functions, and where they end.
  *
- * Source: ELF gABI chapter 4 "Symbol Table". The choice of types is perf's
+ * Source: ELF gABI chapter 4 "Symbol Table". The types are those that perf chooses
  * (tools/perf/util/symbol-elf.c), so that names agree: FUNC, GNU_IFUNC and OBJECT, and NOTYPE
- * labels that are not hidden; here only in executable sections, because only code is looked up. */
+ * labels that are not hidden. Only symbols in executable sections are used, because only code is
+ * looked up. */
 #include <string.h>
 
 #include "base/processor.h"
 #include "functions/functions.h"
 
-/* Where symbols of one section may lie. end == 0: no code. */
+/* Address range of the symbols of one section. end == 0: no code. */
 struct bounds {
 	uint64_t start, end;
 };
 
 struct reader {
 	struct elf_image *img;
-	struct bounds *sections; /* by section index; as placed in memory */
+	struct bounds *sections; /* by section index; runtime layout */
 	size_t n_sections;
 	bool by_segment; /* no section headers: the executable segments bound the symbols */
 	struct elf_symbols symbols;
 	const uint8_t *shndx; /* .symtab_shndx: u32 per symbol, for SHN_XINDEX */
 	size_t n_shndx;
-	const struct processor *cpu; /* NULL: not known */
+	const struct processor *cpu; /* NULL: unknown */
 	bool has_thumb_bit;
-	bool relocatable;	     /* ET_REL: values count from the section's start */
+	bool relocatable;	     /* ET_REL: values are relative to their section */
 	const struct page_set *only; /* NULL: everything */
 	size_t n;		     /* functions seen */
 };
@@ -124,7 +125,8 @@ static bool page_set_touches(const struct page_set *set, uint64_t start, uint64_
 	return false;
 }
 
-/* Nearly all symbols of a large file lie on one page, which was not asked about. */
+/* Fast check for the usual case of a large file: the symbol is on a single page that is not in the
+ * set. */
 static bool is_elsewhere(const struct page_set *set, const Elf64_Sym *s)
 {
 	uint64_t page = (s->st_value >> SYMTAB_PAGE_BITS) - set->first;
@@ -134,11 +136,11 @@ static bool is_elsewhere(const struct page_set *set, const Elf64_Sym *s)
 	       (page >= set->n || !(set->bits[page / 64] >> page % 64 & 1));
 }
 
-/* ---- where code is ----------------------------------------------------------------------- */
+/* ---- executable ranges ------------------------------------------------------------------- */
 
-/* A kernel module's code as the kernel puts it together when loading it: the executable sections in
+/* Places the code of a kernel module as the kernel does when loading it: the executable sections in
  * file order, each aligned, without those that are dropped after init (kernel/module/main.c,
- * __layout_sections()). Address 0 is the module's base. */
+ * __layout_sections()). Address 0 is the base of the module. */
 static void place_sections(struct reader *r)
 {
 	uint64_t at = 0;
@@ -201,8 +203,8 @@ static struct bounds segment_bounds(const struct elf_image *img, uint64_t vaddr)
 	return (struct bounds){0};
 }
 
-/* The code around a symbol; end == 0 when it is not code, or lies outside of its section as the
- * symbols of discarded sections do. */
+/* The range of code that contains a symbol. end == 0: it is not code, or it lies outside of its
+ * section, as the symbols of discarded sections do. */
 static struct bounds bounds_of(const struct reader *r, Elf64_Sym *sym, size_t i)
 {
 	uint32_t shndx = sym->st_shndx;
@@ -243,7 +245,7 @@ static bool is_wanted_type(const Elf64_Sym *s)
 	}
 }
 
-/* Marks of code and data inside of functions (AAELF, RISC-V psABI). */
+/* True for mapping symbols, which mark code and data inside of functions (AAELF, RISC-V psABI). */
 static bool is_mapping_symbol(const struct processor *cpu, const char *name)
 {
 	return cpu && cpu->mark_letters && name[0] == '$' && name[1] &&
@@ -273,7 +275,7 @@ static int add_symbol(struct reader *r, struct functab *tab, Elf64_Sym *sym, siz
 	r->n++;
 	if (r->only && sym->st_size && !page_set_touches(r->only, f.start, f.end))
 		return 0;
-	/* Names come last: looking at one is a cache miss. */
+	/* The name is read last: it is a cache miss. */
 	f.name = elf_symbols_name(&r->symbols, sym);
 	if (!f.name || !*f.name || is_mapping_symbol(r->cpu, f.name))
 		return 0;
@@ -305,7 +307,7 @@ int symtab_read(struct functab *tab, struct elf_image *img, const char *section,
 			   .only = only,
 			   .cpu = processor_find_elf(elf_image_machine(img), elf_image_is_64(img)),
 			   .relocatable = elf_image_type(img) == ET_REL};
-	/* Where values are addresses. */
+	/* symbols can be skipped by value: their values are addresses */
 	bool may_skip;
 	size_t i;
 	int rc = 0;
