@@ -1,8 +1,8 @@
 /* kept.c - pieces of stacks that outlive their batch. */
 #include "stitch/kept.h"
 
-/* A thread that recurses without end has no more than these: its newest, and the outermost, which
- * live longest. */
+/* Limits for threads that recurse without end: the newest pieces and the outermost, which change
+ * least, are kept. */
 enum { PIECES_MAX = 16, FRAMES_MAX = 1024 };
 
 enum { MAPS_LOOKED_AT = 8 };
@@ -69,7 +69,7 @@ int stitch_kept_push(struct stitch_kept *kept, struct stitch_stacks *s, struct s
 	return 0;
 }
 
-/* What is not believed is not kept. */
+/* The reach of a stack, limited to the frames that other stacks may use. */
 static uint64_t reach_of(struct stitch_stack *t)
 {
 	uint32_t n = stitch_believed(t);
@@ -79,8 +79,8 @@ static uint64_t reach_of(struct stitch_stack *t)
 	return t->reach;
 }
 
-/* The stacks from the newest on that each reach farther than all newer ones; of too many those in
- * the middle are left out. Returns how many. */
+/* Chooses, from the newest on, the stacks that each reach farther than all newer ones. If there are
+ * too many, those in the middle are left out. Returns their number. */
 static size_t choose(struct stitch_stacks *s, uint32_t *chosen)
 {
 	uint64_t reach = 0;
@@ -102,8 +102,8 @@ static size_t choose(struct stitch_stacks *s, uint32_t *chosen)
 	return n;
 }
 
-/* Most frames are in one of the last maps; a map that is kept twice does no harm. 0: none, or (*rc)
- * no memory. */
+/* Returns 1 + the index of the kept copy of `map`; 0: no map, or (*rc) out of memory. Most frames
+ * are in one of the last maps; keeping a map twice is harmless. */
 static uint32_t keep_map(struct stitch_kept *kept, const struct map *map, int *rc)
 {
 	size_t n = kept->maps.n, i;
@@ -132,7 +132,7 @@ static int keep_frame(struct stitch_kept *kept, const struct stitch_stack *t, ui
 		       : 0;
 }
 
-/* Leaves of a piece its outermost frames only. */
+/* Reduces a piece to its `n` outermost frames. */
 static void piece_shorten(struct stitch_kept *kept, struct stitch_piece *p, uint32_t n)
 {
 	uint32_t from = p->first + p->n - n;
@@ -145,7 +145,7 @@ static void piece_shorten(struct stitch_kept *kept, struct stitch_piece *p, uint
 	kept->frames.n = kept->places.n = kept->words.n = kept->map_of.n = p->first + n;
 }
 
-/* The frames of a stack from sp `from` on, and on through its donors. */
+/* Keeps the frames of a stack from sp `from` on, and those of its donors. */
 static int keep_piece(struct stitch_kept *kept, struct stitch_stacks *s, uint32_t stack,
 		      uint64_t from)
 {
@@ -173,7 +173,7 @@ static int keep_piece(struct stitch_kept *kept, struct stitch_stacks *s, uint32_
 	return p.n && vec_push(&kept->pieces, p) ? -ERR_NOMEM : 0;
 }
 
-/* The outermost pieces come first, which is also the order of time. */
+/* The outermost pieces come first; they are also the oldest. */
 int stitch_keep(struct stitch_kept *kept, struct stitch_stacks *s)
 {
 	uint32_t chosen[PIECES_MAX];

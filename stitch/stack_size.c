@@ -1,9 +1,9 @@
 /* stack_size.c - how large the copies of the stacks that were cut should have been.
  *
- * Known per thread: the places where its stacks end, which samples have shown that reached the
- * root, and for those that were cut how many began where. A thread has one stack, or a few: one
- * more after an exec, one for signal handlers. When it has ended, there is no more to learn of it,
- * and of its stacks only their number by what they needed is kept. */
+ * Known per thread: the addresses where its stacks end, from samples that reached the root, and the
+ * number of cut copies by start address. A thread has one stack, or a few: one more after an exec,
+ * one for signal handlers. After the thread has ended nothing more can be learned about it, and
+ * only the number of its stacks by the size they needed is kept. */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -14,26 +14,26 @@ enum { TOPS = 8, UNIT = 1024 };
 
 #define NONE UINT32_MAX
 
-/* No stack is larger: a root farther above is another stack's. */
+/* No stack is larger: a root farther above belongs to another stack. */
 #define DEPTH_MAX (1ull << 30)
 
 struct depth_thread {
 	uint64_t key; /* pid and tid */
 	uint64_t tops[TOPS];
-	uint32_t n_tops; /* ever added: the oldest gives way */
-	uint32_t cuts;	 /* its first; NONE: it has none */
+	uint32_t n_tops; /* number ever added; a new one overwrites the oldest */
+	uint32_t cuts;	 /* its first cut; NONE: none */
 };
 
-/* Stacks that were cut, of one thread, whose copies began in the same KiB. */
+/* The cut stacks of one thread whose copies began in the same KiB. */
 struct depth_cut {
 	uint64_t key;	    /* of the thread */
 	uint64_t unit;	    /* sp / UNIT */
-	uint64_t stack_end; /* of the process's first thread; 0: not known */
+	uint64_t stack_end; /* for the first thread of a process; 0: not known */
 	uint64_t n;
-	uint32_t next; /* of the thread, or of those that are free; NONE */
+	uint32_t next; /* the next cut of the thread, or the next free one; NONE */
 };
 
-/* Stacks that need that much. */
+/* The number of stacks that need a copy of this size. */
 struct depth_need {
 	uint64_t bytes; /* whole KiB, at most DEPTH_MAX; 0: not known */
 	uint64_t n;
@@ -44,10 +44,10 @@ struct stack_depths {
 	VEC(struct depth_cut) cuts;
 	struct hash_table thread_of; /* by key */
 	struct hash_table cut_of;    /* by cut_hash() */
-	uint32_t free_cuts;	     /* the first; NONE */
-	uint64_t secret;	     /* of the hash: so that cuts that collide cannot be chosen */
-	uint32_t last;		     /* thread */
-	/* Of threads that have ended. */
+	uint32_t free_cuts;	     /* the first free cut; NONE */
+	uint64_t secret;	     /* hash seed: colliding cuts cannot be chosen */
+	uint32_t last;		     /* thread of the last look-up */
+	/* Totals of threads that have ended. */
 	VEC(struct depth_need) needs;
 	struct hash_table need_of; /* by bytes */
 };
@@ -117,7 +117,7 @@ static uint64_t cut_hash(const struct stack_depths *d, const struct depth_cut *c
 	return hash_mix(hash_mix(d->secret ^ c->key, c->unit), c->stack_end);
 }
 
-/* A place for one more; NONE: no memory. */
+/* The index of a free element for a new cut; NONE: out of memory. */
 static uint32_t cut_place(struct stack_depths *d)
 {
 	uint32_t i = d->free_cuts;
@@ -186,7 +186,7 @@ void stack_depths_add(struct stack_depths *d, const struct perf_sample *const *s
 
 /* ---- threads that have ended --------------------------------------------------------------- */
 
-/* Whole KiB; 0: not known. */
+/* The copy size needed, in whole KiB; 0: not known. */
 static uint64_t bytes_needed(const struct depth_thread *t, const struct depth_cut *c)
 {
 	uint64_t sp = c->unit * UNIT, top = 0;
@@ -195,7 +195,7 @@ static uint64_t bytes_needed(const struct depth_thread *t, const struct depth_cu
 	for (k = 0; k < t->n_tops && k < TOPS; k++)
 		if (t->tops[k] > sp && t->tops[k] - sp < DEPTH_MAX && (!top || t->tops[k] < top))
 			top = t->tops[k];
-	/* Above the root there are arguments and environment: this is a little more. */
+	/* Arguments and environment are above the root, so this is slightly too large. */
 	if (!top && c->stack_end > sp && c->stack_end - sp < DEPTH_MAX)
 		top = c->stack_end;
 	return top ? (top - sp + UNIT - 1) / UNIT * UNIT : 0;
@@ -231,7 +231,7 @@ void stack_depths_end(struct stack_depths *d, uint32_t pid, uint32_t tid)
 	}
 	hash_remove(&d->thread_of, t->key);
 	*t = d->threads.v[--d->threads.n];
-	if (at < d->threads.n) /* replaces, so that it needs no memory */
+	if (at < d->threads.n) /* replaces a value, so it cannot fail */
 		hash_put(&d->thread_of, t->key, at);
 }
 
@@ -244,7 +244,7 @@ static int compare_needs(const void *a, const void *b)
 	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-/* Those of all threads. NULL: no memory. */
+/* The needs of all threads, ended or not, sorted. NULL: out of memory. */
 static struct depth_need *needs_all(const struct stack_depths *d, size_t *ret_n)
 {
 	struct depth_need *needs = calloc(d->needs.n + d->cuts.n + 1, sizeof *needs);

@@ -4,18 +4,20 @@
 #include "base/hash.h"
 #include "base/prefetch.h"
 
-/* Occurrences before and after that are looked at. */
+/* Maximum number of occurrences that are examined before a cut stack, and after it. */
 #define LOOKED_AT 8
-/* How far in time a frame is taken for the same without being equal: alone, or when it is between
- * two occurrences. Found with recordings that were cut and compared with their truth. */
+/* Maximum distance in time at which a similar frame is taken for the same without being equal: if
+ * there is one occurrence, and if it is between two. Measured with recordings that were cut and
+ * compared with their uncut stacks. */
 #define TRUST_NS	 20000000u
 #define TRUST_BETWEEN_NS 100000000u
-/* Shares of its words that are equal then. */
+/* Minimum share of equal words in these cases. */
 #define TRUST_SHARE(same, n)	     (10 * (same) >= 3 * (n))
 #define TRUST_BETWEEN_SHARE(same, n) (2 * (same) >= (n))
 
-/* Frames on both sides that are looked at for a recursion, equal words that are enough in one, and
- * how many times as many its frame may have: large ones begin with what is seldom written. */
+/* For recursions: number of frames on both sides that are searched; number of equal words that are
+ * enough, and how many times as many words the frame may have: large frames begin with words that
+ * are rarely written. */
 enum { RECURSION_NEAR = 5, SURE_WORDS = 4, SURE_TIMES = 10 };
 
 enum { SLOTS_MIN = 64, BITS_PER_SLOT = 16 };
@@ -35,7 +37,7 @@ void stitch_stacks_done(struct stitch_stacks *s)
 	*s = (struct stitch_stacks){0};
 }
 
-/* ---- what is wanted ----------------------------------------------------------------------- */
+/* ---- wanted frames ------------------------------------------------------------------------ */
 
 static inline uint64_t sp_hash(uint64_t sp)
 {
@@ -65,7 +67,7 @@ static int slots_clear(struct stitch_stacks *s, size_t n_cut)
 	return 0;
 }
 
-/* The slot of the wanted frame like this one, or the free one where it would be. */
+/* The slot of the wanted frame that is similar to this one, or the free slot for it. */
 static uint32_t *slot_of(const struct stitch_stacks *s, const struct frame *f,
 			 const struct frame_place *place)
 {
@@ -85,14 +87,15 @@ static uint32_t *slot_of(const struct stitch_stacks *s, const struct frame *f,
 	}
 }
 
-/* A sample's own address was not called. */
+/* The index of the first frame that may be a caller: not that of a sample's own frame, which was
+ * not called. The first frame of a kept stack may be one. */
 static inline uint32_t first_caller(const struct stitch_stack *s)
 {
 	return s->words ? 0 : 1;
 }
 
-/* For stitch_words_get(): these words were not read since the frame was found, and they are as
- * likely in memory as in a cache. */
+/* Prefetches for stitch_words_get(): these words were not read since the frame was found, and may
+ * not be in a cache any more. */
 PREFETCHING void expect_words(const struct stitch_stack *t, uint32_t frame)
 {
 	uintptr_t at = (uintptr_t)t->copy + (t->places[frame].sp - t->places[0].sp);
@@ -127,7 +130,7 @@ static int wanted_add(struct stitch_stacks *s, struct stitch_stack *cut)
 	return 0;
 }
 
-/* ---- occurrences  */
+/* ---- occurrences -------------------------------------------------------------------------- */
 
 static int occurrence_add(struct stitch_stacks *s, uint32_t wanted, uint32_t stack, uint32_t frame)
 {
@@ -217,8 +220,8 @@ int stitch_find_sights(struct stitch_stacks *s)
 enum { GUESSES = 0 FRAME_HOWS(X) };
 #undef X
 
-/* Up to the first guess. Beyond the end of a signal's own stack, or of Go's system stack, nothing
- * is in order. */
+/* Up to the first guess, and as long as sp rises: above the end of a signal stack, or of Go's
+ * system stack, stack addresses are in no order. */
 uint32_t stitch_believed(struct stitch_stack *s)
 {
 	uint32_t n = 1;
@@ -248,7 +251,7 @@ void stitch_words_get(const struct stitch_stack *s, uint32_t frame, struct stitc
 	memcpy(ret->v, s->copy + at, ret->n * sizeof *ret->v);
 }
 
-/* Of the words that both have, how many are equal. */
+/* The number of equal words among the *n words that both have. */
 static uint32_t words_same(const struct stitch_words *a, const struct stitch_words *b, uint32_t *n)
 {
 	uint32_t i, same = 0;
@@ -268,7 +271,7 @@ static bool shows_caller(struct stitch_stacks *s, const struct stitch_occurrence
 	       (t->is_complete && occurrence->frame + 1 == n && n == t->n);
 }
 
-/* The callers of both, as far as both know them. */
+/* True if the callers of both occurrences are the same, as far as both are known. */
 static bool is_same_callers(struct stitch_stacks *s, uint32_t a, uint32_t b)
 {
 	const struct stitch_occurrence *sa = &s->occurrences.v[a], *sb = &s->occurrences.v[b];
@@ -282,13 +285,13 @@ static bool is_same_callers(struct stitch_stacks *s, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* Bytes of a frame whose caller is known; UINT64_MAX: not known. */
+/* The size of a frame whose caller is known; UINT64_MAX: not known. */
 static uint64_t frame_bytes(const struct stitch_stack *t, uint32_t frame)
 {
 	return frame + 1 < t->n ? t->places[frame + 1].sp - t->places[frame].sp : UINT64_MAX;
 }
 
-/* Is all the same of a frame's memory that both stacks have a copy of? */
+/* True if all of the frame's memory that both stacks have a copy of is equal. */
 static bool is_all_same(const struct stitch_stack *a, uint32_t fa, const struct stitch_stack *b,
 			uint32_t fb, uint64_t bytes)
 {
@@ -310,13 +313,13 @@ static uint64_t time_between(const struct stitch_stack *a, const struct stitch_s
 	return a->time_ns < b->time_ns ? b->time_ns - a->time_ns : a->time_ns - b->time_ns;
 }
 
-/* Sights from the nearest in time on. */
+/* Iterates over the occurrences in order of distance in time from the cut stack. */
 struct search {
 	struct stitch_stacks *s;
 	const struct stitch_stack *cut;
-	uint32_t before, after;	    /* next ones to be looked at */
-	unsigned n_before, n_after; /* that may be looked at */
-	uint64_t distance_ns;	    /* of the one that was given out last */
+	uint32_t before, after;	    /* the next ones on both sides */
+	unsigned n_before, n_after; /* how many may still be examined */
+	uint64_t distance_ns;	    /* of the one returned last */
 };
 
 static uint64_t distance_of(const struct search *r, uint32_t occurrence, unsigned n)
@@ -349,16 +352,16 @@ static uint32_t next_nearest(struct search *r, bool *is_before)
 	return ret;
 }
 
-/* What speaks for a frame that is not equal. */
+/* The evidence for a similar frame that is not equal. */
 struct chance {
 	uint32_t occurrence; /* the nearest, or NONE */
-	uint32_t equal;	     /* the nearest of a recursion, of which all words are equal; or NONE */
-	uint32_t same, n;    /* of its words */
-	uint64_t before_ns, after_ns; /* to the nearest of both sides */
+	uint32_t equal;	     /* the nearest one in a recursion with all words equal; or NONE */
+	uint32_t same, n;    /* equal words, of n */
+	uint64_t before_ns, after_ns; /* distance of the nearest on each side */
 	bool is_disputed;
 };
 
-/* Does one of some frames return to where the next one does? */
+/* True if two adjacent frames of [from, end) have the same return address. */
 static bool calls_itself(const struct stitch_stack *t, uint32_t from, uint32_t end)
 {
 	uint32_t i;
@@ -369,8 +372,8 @@ static bool calls_itself(const struct stitch_stack *t, uint32_t from, uint32_t e
 	return false;
 }
 
-/* Frames of a function that calls itself, of what it calls, and of its first caller stand at the
- * same places in each recursion. */
+/* In a recursion, frames of the recursive function, of its callees, and of its first caller can be
+ * at the same place in each activation. */
 static bool is_recursion(const struct stitch_stacks *s, const struct stitch_stack *cut,
 			 uint32_t occurrence)
 {
@@ -380,7 +383,7 @@ static bool is_recursion(const struct stitch_stacks *s, const struct stitch_stac
 	       calls_itself(cut, cut->n > RECURSION_NEAR ? cut->n - RECURSION_NEAR : 0, cut->n);
 }
 
-/* Are equal words proof? */
+/* True if `n` equal words prove that it is the same activation. */
 static bool is_sure(const struct stitch_stacks *s, const struct stitch_stack *cut,
 		    uint32_t occurrence, uint32_t n)
 {

@@ -1,6 +1,6 @@
-/* stitch.c - completes cut stacks from other samples of the same thread; see stacks.h for
- * which are believed. Nothing is remembered of threads that never had a cut stack, nor of those
- * that were not seen for longer than anything is believed: they begin anew. */
+/* stitch.c - completes cut stacks from other samples of the same thread. stacks.h says which
+ * samples are used. Nothing is remembered of threads that never had a cut stack, nor of those of
+ * which no sample came for longer than max_distance_ns: they start anew. */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -11,8 +11,9 @@ struct stitch_thread {
 	uint64_t key; /* thread_key() */
 	struct stitch_kept kept;
 	uint64_t last_ns;
-	uint64_t cut_in;      /* the last batch with a cut stack */
-	uint32_t first, last; /* samples of the batch at hand; first NONE: there are none */
+	uint64_t cut_in;      /* number of the last batch in which it has a cut stack */
+	uint32_t first, last; /* its samples in the current batch; first is STITCH_NONE if there are
+			       * none */
 };
 
 enum { EXPECT_AHEAD = 8 };
@@ -20,17 +21,17 @@ enum { EXPECT_AHEAD = 8 };
 struct stitcher {
 	uint64_t max_distance_ns;
 	size_t max_user_frames;
-	uint64_t batch;		    /* number of the one at hand */
-	uint64_t now_ns, looked_ns; /* the last sample; when threads were last forgotten */
+	uint64_t batch;		    /* number of the current batch */
+	uint64_t now_ns, looked_ns; /* time of the last sample; of the last threads_forget() */
 	struct stitch_stats stats;
 	struct hash_table thread_of; /* pid and tid -> thread */
 	VEC(struct stitch_thread) threads;
-	struct stitch_kept spare; /* memory for what will be kept of the next thread */
-	VEC(uint32_t) active;	  /* threads that have samples in the batch */
-	VEC(uint32_t) next;	  /* by sample: the next one of its thread, or NONE */
-	VEC(uint32_t) path;	  /* stacks on the way to a donor that is known */
-	struct stitch_stacks s;	  /* of the thread at hand */
-	/* The batch at hand. */
+	struct stitch_kept spare; /* spare buffer for what will be kept of the next thread */
+	VEC(uint32_t) active;	  /* threads with samples in the batch */
+	VEC(uint32_t) next;	  /* by sample: the next one of its thread, or STITCH_NONE */
+	VEC(uint32_t) path;	  /* stacks on the path to a donor that is complete */
+	struct stitch_stacks s;	  /* stacks of the current thread */
+	/* The current batch. */
 	const struct perf_sample *const *samples;
 	struct stack_trace *traces;
 	struct scratch *room;
@@ -74,7 +75,7 @@ const struct stitch_stats *stitcher_stats(const struct stitcher *st)
 	return &st->stats;
 }
 
-/* ---- whose samples ----------------------------------------------------------------------- */
+/* ---- threads and their samples ----------------------------------------------------------- */
 
 static uint64_t thread_key(uint32_t pid, uint32_t tid)
 {
@@ -111,14 +112,14 @@ static int thread_add(struct stitcher *st, uint64_t key)
 	return 0;
 }
 
-/* Was what is known of the thread too long before? */
+/* True if the thread's last sample is too old at now_ns. */
 static bool is_past(const struct stitcher *st, const struct stitch_thread *thread, uint64_t now_ns)
 {
 	return now_ns > thread->last_ns && now_ns - thread->last_ns > st->max_distance_ns;
 }
 
-/* Does nothing need the thread, from its first sample of the batch on? One that was not seen for
- * too long begins anew with its next cut stack, whether it was forgotten by then or not. */
+/* True if the thread is not needed from its first sample of the batch on. A thread without samples
+ * for too long starts anew with its next cut stack, whether it was forgotten by then or not. */
 static bool is_over(const struct stitcher *st, struct stitch_thread *thread, uint64_t now_ns)
 {
 	if (!is_past(st, thread, now_ns))
@@ -127,7 +128,7 @@ static bool is_over(const struct stitcher *st, struct stitch_thread *thread, uin
 	return thread->cut_in != st->batch;
 }
 
-/* For sample_key() and shows_callers(). */
+/* Prefetches for sample_key() and shows_callers(). */
 PREFETCHING void expect_sample(const struct stitcher *st, size_t i, size_t n)
 {
 	const struct perf_sample *s;
@@ -139,7 +140,7 @@ PREFETCHING void expect_sample(const struct stitcher *st, size_t i, size_t n)
 	__builtin_prefetch(&s->pid);
 }
 
-/* Chains the samples of each thread of which a stack was ever cut, in this batch or before. */
+/* Links the samples of each thread that ever had a cut stack, in this batch or before. */
 static int threads_find(struct stitcher *st, size_t n)
 {
 	uint64_t key, last_key = 0;
@@ -181,8 +182,8 @@ static int threads_find(struct stitcher *st, size_t n)
 	return 0;
 }
 
-/* Programs that have ended leave nothing behind. Looked for so seldom that recordings may have any
- * number of threads. 0 or -ERR_NOMEM. */
+/* Drops threads that are too old, so that programs that ended leave nothing behind. Runs rarely, so
+ * that recordings may have any number of threads. Returns 0 or -ERR_NOMEM. */
 static int threads_forget(struct stitcher *st)
 {
 	size_t i, n = 0;
@@ -206,7 +207,7 @@ static int threads_forget(struct stitcher *st)
 	return 0;
 }
 
-/* The last of the others takes its place. */
+/* The last thread of the array takes its place. */
 void stitcher_end(struct stitcher *st, uint32_t pid, uint32_t tid)
 {
 	uint64_t key = thread_key(pid, tid);
@@ -217,14 +218,14 @@ void stitcher_end(struct stitcher *st, uint32_t pid, uint32_t tid)
 	stitch_kept_done(&st->threads.v[at].kept);
 	hash_remove(&st->thread_of, key);
 	st->threads.v[at] = st->threads.v[--st->threads.n];
-	if (at < st->threads.n) /* replaces, so that it needs no memory */
+	if (at < st->threads.n) /* replaces a value, so it cannot fail */
 		hash_put(&st->thread_of, st->threads.v[at].key, at);
 }
 
 /* ---- bases ------------------------------------------------------------------------------- */
 
-/* The frames of a stack from `from` on as a base, with what is above them. NULL: there are none, or
- * (*rc) no memory. Frames are made once for all that have them in common. */
+/* The frames of a stack from `from` on, and what is above them, as a list. NULL: there are none, or
+ * (*rc) out of memory. Each frame is made once for all stacks that share it. */
 static struct stack_base *base_from(struct stitcher *st, struct stitch_stack *t, uint32_t from,
 				    int *rc)
 {
@@ -257,7 +258,7 @@ static struct stack_base *base_from(struct stitcher *st, struct stitch_stack *t,
 	return &t->bases[from];
 }
 
-/* What lies above a cut stack, once that of its donor is known. */
+/* Sets the base of a cut stack, after that of its donor was set. */
 static int base_take(struct stitcher *st, struct stitch_stack *cut)
 {
 	const struct stitch_occurrence *occurrence = &st->s.occurrences.v[cut->donor];
@@ -269,7 +270,7 @@ static int base_take(struct stitcher *st, struct stitch_stack *cut)
 	return rc;
 }
 
-/* Each donor reaches farther than who asks it, so that none is met twice. */
+/* Each donor reaches farther than the stack that uses it, so no stack is visited twice. */
 static int base_find(struct stitcher *st, uint32_t id)
 {
 	struct stitch_stack *t = &st->s.stacks.v[id];
@@ -291,7 +292,7 @@ static int base_find(struct stitcher *st, uint32_t id)
 
 /* ---- completing -------------------------------------------------------------------------- */
 
-/* A stack that would become too deep gets as many frames as it may have. */
+/* Adds as many frames as max_user_frames allows to a stack that would become deeper. */
 static int add_some(struct stitcher *st, struct stack_trace *t, const struct stack_base *base)
 {
 	size_t n = t->n_kernel + st->max_user_frames;
@@ -301,7 +302,7 @@ static int add_some(struct stitcher *st, struct stack_trace *t, const struct sta
 		return -ERR_NOMEM;
 	memcpy(frames, t->frames, t->n * sizeof *frames);
 	t->frames = frames;
-	t->places = NULL; /* not of the frames that are added */
+	t->places = NULL; /* the added frames have none */
 	st->stats.frames += n - t->n;
 	for (; t->n < n; base = base->up)
 		frames[t->n++] = base->frame;
@@ -353,7 +354,7 @@ static int stack_push(struct stitcher *st, const struct perf_sample *s, const st
 	return vec_push(&st->s.stacks, new) ? -ERR_NOMEM : 0;
 }
 
-/* All samples of a thread in the batch, behind what was kept of it. */
+/* Collects all samples of a thread in the batch, after the stacks kept from before. */
 static int stacks_collect(struct stitcher *st, struct stitch_thread *thread)
 {
 	uint32_t i;
