@@ -148,7 +148,7 @@ static int occurrence_add(struct stitch_stacks *s, uint32_t wanted, uint32_t sta
 	return 0;
 }
 
-static int sights_of(struct stitch_stacks *s, uint32_t stack)
+static int occurrences_of(struct stitch_stacks *s, uint32_t stack)
 {
 	const struct stitch_stack *t = &s->stacks.v[stack];
 	const struct frame_place *places = t->places;
@@ -185,7 +185,7 @@ PREFETCHING void expect_stack(const struct stitch_stacks *s, size_t i)
 	__builtin_prefetch(places + 192);
 }
 
-int stitch_find_sights(struct stitch_stacks *s)
+int stitch_find_occurrences(struct stitch_stacks *s)
 {
 	size_t i, n_cut = 0;
 
@@ -207,7 +207,7 @@ int stitch_find_sights(struct stitch_stacks *s)
 		expect_stack(s, i + 4);
 		if (t->wanted != STITCH_NONE)
 			t->seen_before = s->wanted.v[t->wanted].last;
-		if (sights_of(s, (uint32_t)i))
+		if (occurrences_of(s, (uint32_t)i))
 			return -ERR_NOMEM;
 	}
 	return 0;

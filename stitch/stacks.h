@@ -88,7 +88,7 @@ static inline uint64_t stitch_reach(const struct frame_place *outermost)
 void stitch_stacks_clear(struct stitch_stacks *s);
 void stitch_stacks_done(struct stitch_stacks *s);
 /* Finds the occurrences, after all stacks were added. Returns 0 or -ERR_NOMEM. */
-int stitch_find_sights(struct stitch_stacks *s);
+int stitch_find_occurrences(struct stitch_stacks *s);
 /* The occurrence whose stack shows the callers of a cut stack. STITCH_NONE: none; sets is_doubted
  * if there are similar frames. */
 uint32_t stitch_donor(struct stitch_stacks *s, struct stitch_stack *cut, uint64_t max_distance_ns);

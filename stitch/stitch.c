@@ -370,7 +370,7 @@ static int stacks_collect(struct stitcher *st, struct stitch_thread *thread)
 	}
 	if (thread->last_ns > st->now_ns)
 		st->now_ns = thread->last_ns;
-	return stitch_find_sights(&st->s);
+	return stitch_find_occurrences(&st->s);
 }
 
 static int run_thread(struct stitcher *st, struct stitch_thread *thread)
