@@ -1,4 +1,4 @@
-/* batch.c - queries in, answers out: each distinct address once, each module once, names last.
+/* batch.c - runs a batch: looks up each distinct address once, compiles each module once.
  *
  *	group     queries by dso, addresses sorted and made unique
  *	symbols   every source, in parallel
@@ -12,7 +12,7 @@
 #include "symbolize/batch_group.h"
 #include "base/sort.h"
 
-/* A module with more debug information than this is worth all threads by itself. */
+/* A module with more debug information than this is compiled by all threads together. */
 enum { LARGE_DEBUG_BYTES = 8 << 20 };
 
 struct batch {
@@ -51,7 +51,7 @@ static struct symbol_source *source_get(struct symbolizer *s, const struct dso *
 	return src;
 }
 
-/* Sources for all dsos; counts[id] becomes the number of queries of a dso. */
+/* Makes the sources of all dsos; counts[id] is set to the number of queries of a dso. */
 static int count_queries(struct batch *b, size_t n, size_t *n_ids, size_t **counts)
 {
 	uint32_t max_id = 0;
@@ -140,7 +140,7 @@ static int make_lookups(struct batch *b, struct group *g)
 
 /* ---- symbols, lines ---------------------------------------------------------------------- */
 
-/* The kernel writes all its symbols as text, however few are asked for: the longest of all. */
+/* The kernel always writes all its symbols as text, which takes longest. */
 static size_t symbols_work(const struct group *g)
 {
 	return g->src->dso->kind == DSO_KERNEL ? SIZE_MAX : g->n_pairs;

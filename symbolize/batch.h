@@ -1,4 +1,4 @@
-/* batch.h - the work of one symbolizer_run(). Private to symbolize/. */
+/* batch.h - the state of one symbolizer_run(). Private to symbolize/. */
 #ifndef SYMBOLIZE_BATCH_H
 #define SYMBOLIZE_BATCH_H
 
@@ -13,7 +13,7 @@ struct symbolizer {
 	struct jit_codes *own_jit; /* NULL: the caller's are used */
 	struct lines_cache lines_cache;
 	char *cache_dir;
-	VEC(struct symbol_source *) sources; /* by dso id; NULL where no query was */
+	VEC(struct symbol_source *) sources; /* by dso id; NULL for a dso without queries */
 	struct strtab strings;
 	struct arena lines; /* struct sym_line of all answers */
 	struct symbolize_stats stats;

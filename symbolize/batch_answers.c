@@ -1,7 +1,7 @@
-/* batch_answers.c - what is known of an address becomes strings with ids. */
+/* batch_answers.c - interns the results of lookups. */
 #include "symbolize/batch_group.h"
 
-/* The name's ids; 0 for no name. */
+/* Interns both forms of a name; id 0 for no name. */
 static int intern(struct symbolizer *s, struct name *name)
 {
 	if (name->shown_id != NAME_NONE)
@@ -12,7 +12,7 @@ static int intern(struct symbolizer *s, struct name *name)
 	return name->shown_id == STRTAB_FAILED || name->system_id == STRTAB_FAILED ? -1 : 0;
 }
 
-/* A function without file and line, one for all addresses in it. */
+/* Adds a line without file and number; all addresses of the function share it. */
 static int plain_line(struct symbolizer *s, struct name *name, struct sym_result *r)
 {
 	struct sym_line *line;
@@ -43,7 +43,7 @@ static int chain_lines(struct symbolizer *s, struct group *g, const struct looku
 		uint32_t index = g->frame_names.v[l->first_frame + i];
 		const struct name *name = index == NAME_NONE ? NULL : &g->names.v[index];
 
-		/* The real function goes by the name it has in the symbol table. */
+		/* The outermost function has the name that the symbol table gives it. */
 		if (i + 1 == l->n_frames && symbol)
 			name = symbol;
 		else if (index != NAME_NONE && intern(s, &g->names.v[index]))
@@ -114,7 +114,7 @@ int group_answers(struct symbolizer *s, struct group *g, struct sym_result *r)
 		if (tier_of(&g->lookups.v[i], &r[i]) > g->src->tier)
 			g->src->tier = tier_of(&g->lookups.v[i], &r[i]);
 	}
-	/* Where single addresses missed, the first reason stands for the dso. */
+	/* If only some addresses have no name, the dso gets the reason of the first of them. */
 	for (i = 0; i < n && !g->src->found && g->src->miss == SYM_MISS_FOUND; i++)
 		g->src->miss = r[i].miss;
 	return 0;

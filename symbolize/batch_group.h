@@ -1,5 +1,4 @@
-/* batch_group.h - the addresses of one dso in a batch, and what becomes of them. Private to
- * symbolize/. */
+/* batch_group.h - the addresses of one dso in a batch, and their results. Private to symbolize/. */
 #ifndef SYMBOLIZE_BATCH_GROUP_H
 #define SYMBOLIZE_BATCH_GROUP_H
 
@@ -31,14 +30,14 @@ struct group {
 	int rc;
 };
 
-/* batch_names.c: finds the different names of all lookups and makes them readable, each once. 0 or
+/* batch_names.c: collects the distinct names of all lookups and demangles each once. Returns 0 or
  * -ERR_NOMEM. */
 int group_names(struct group *g, struct name_style style);
 
-/* batch_answers.c: interns the answers to all lookups into r[] and counts them. One thread. 0 or -1
- * (out of memory). */
+/* batch_answers.c: interns the results of all lookups into r[], and counts them. Single-threaded.
+ * Returns 0, or -1 when out of memory. */
 int group_answers(struct symbolizer *s, struct group *g, struct sym_result *r);
-/* Counts one answer. */
+/* Counts one result. */
 void count_answer(struct symbolize_stats *st, const struct sym_result *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* batch_names.c - the names of a group: collected, demangled, each once. */
+/* batch_names.c - collects the names of a group and demangles each once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static int collect_names(struct group *g)
 	return 0;
 }
 
-/* name->shown in the group's memory. 0 or -1 (out of memory). */
+/* Sets name->shown, in the group's memory. Returns 0, or -1 when out of memory. */
 static int show_name(struct group *g, struct demangler *d, const struct name_style *style,
 		     struct name *name)
 {

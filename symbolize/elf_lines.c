@@ -4,7 +4,7 @@
 #include "base/threads.h"
 #include "symbolize/symbol_source.h"
 
-/* Looked up at once; room for what they have, in levels. */
+/* Addresses per call, and room for the levels of their inline chains. */
 enum { ADDRESSES = 64, LEVELS = 8 * DWARF_CHAIN_MAX };
 
 struct some {

@@ -1,7 +1,7 @@
 /* elfsyms.c - the union of a module's symbol tables.
  *
- * MiniDebugInfo leaves out what .dynsym has, and .dynsym of a stripped file has no local functions,
- * so only all of them together name everything. */
+ * MiniDebugInfo leaves out the symbols of .dynsym, and .dynsym of a stripped file has no local
+ * functions, so only the union has all names. */
 #include "symbolize/elfsyms.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static int read_one(struct elfsyms *s, struct elf_image *img, const char *sectio
 	return 0;
 }
 
-/* Go programs are stripped of .symtab, hardly ever of what their runtime needs. */
+/* Go programs often have no .symtab, but nearly always the tables that their runtime needs. */
 static int read_go(struct elfsyms *s)
 {
 	size_t before = s->tab.funcs.n;
@@ -110,7 +110,7 @@ static int find_in_plt(struct elfsyms *s, uint64_t vaddr, const struct func **re
 	return 0;
 }
 
-/* In a stripped file: is vaddr in a function that has no symbol, behind the sizeless f? */
+/* In a stripped file: is vaddr in a function without symbol that follows f, which has no size? */
 static bool is_beyond(struct elfsyms *s, struct elf_image *img, const struct func *f,
 		      uint64_t vaddr)
 {
@@ -129,7 +129,8 @@ static bool is_beyond(struct elfsyms *s, struct elf_image *img, const struct fun
 	return false;
 }
 
-/* Where the function of vaddr starts by call frame information, above `low`. 1, 0 or -ERR_NOMEM. */
+/* Does call frame information say that the function of vaddr starts above `low`? Returns 1, 0 or
+ * -ERR_NOMEM. */
 static int starts_above(struct elfsyms *s, struct elf_image *img, uint64_t vaddr, uint64_t low)
 {
 	uint64_t start;
@@ -142,8 +143,8 @@ static int starts_above(struct elfsyms *s, struct elf_image *img, uint64_t vaddr
 	return rc > 0 ? start > low : rc;
 }
 
-/* A symbol without size does not reach over the start of another function, one without a name
- * included. 1: it does not reach vaddr; 0; -ERR_NOMEM. */
+/* Does f, a symbol without size, end before vaddr? It does not extend over the start of another
+ * function, even of one without a name. Returns 1, 0 or -ERR_NOMEM. */
 static int ends_before(struct elfsyms *s, struct elf_image *img, const struct func *f,
 		       uint64_t vaddr)
 {
@@ -170,7 +171,7 @@ int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
 		*ret = NULL;
 		return rc < 0 ? -1 : 0;
 	}
-	/* What was left out of a partial table may start in between, too, but not on the page of
+	/* A function that the partial table lacks may also start in between, but not on the page of
 	 * vaddr. */
 	if (s->partial && (*ret)->start >> SYMTAB_PAGE_BITS != vaddr >> SYMTAB_PAGE_BITS) {
 		if (elfsyms_load_rest(s))

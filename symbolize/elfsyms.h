@@ -18,12 +18,12 @@ struct code_section {
 	bool is_plt;
 };
 
-/* Whether vaddr lies in .plt, .plt.sec, .plt.got or .iplt. *last is where the call before found its
- * answer; zeroed to start. */
+/* Is vaddr in .plt, .plt.sec, .plt.got or .iplt? *last caches the section of the previous call;
+ * zeroed at first. */
 bool plt_covers(struct elf_image *img, uint64_t vaddr, struct code_section *last);
-/* Fills an empty table with "NAME@plt" for every stub of the module's image whose jump goes through
- * a relocated slot, and ".plt" for the rest of these sections. x86_64, i386 and aarch64. 0, or -1
- * when out of memory. Names live in tab. */
+/* Fills an empty table with "NAME@plt" for every stub of the module's image that jumps through a
+ * relocated slot, and ".plt" for the rest of these sections. For x86_64, i386 and aarch64. Names
+ * live in tab. Returns 0, or -1 when out of memory. */
 int plt_read(struct functab *tab, const struct module *mod);
 
 /* ---- elfsyms.c: all of them together ------------------------------------------------------ */
@@ -37,27 +37,28 @@ struct elfsyms {
 	struct code_section last_section;
 	struct cfi_index eh; /* opened when a symbol without size is met */
 	bool eh_opened;
-	/* Of a symbol without size: no other function starts between these two. */
+	/* Of a symbol without size: no other function starts in this range. */
 	uint64_t sizeless_start, sizeless_last;
 	bool has_locals;      /* functions that are not exported have names, too */
-	char source[2 * 256]; /* as symbolizer_source() says it; "" when there are no symbols */
+	char source[2 * 256]; /* what symbolizer_source() returns; "" if there are no symbols */
 };
 
-/* From image, debug file and MiniDebugInfo of mod, whichever are there; a Go program without any of
- * them still has its own table. The rising vaddrs are those that will be looked up: a table of
- * 100,000 functions need not be sorted for a few addresses. With n == 0 everything is loaded. 0, or
- * -1 when out of memory. */
+/* Loads the symbols of image, debug file and MiniDebugInfo of mod, as far as these exist; of a Go
+ * program without symbols, its own function table. `vaddrs` (rising) are the addresses that will be
+ * looked up: for a few addresses a table of 100,000 functions need not be sorted. With n == 0
+ * everything is loaded. Returns 0, or -1 when out of memory. */
 int elfsyms_load(struct elfsyms *s, const struct module *mod, const uint64_t *vaddrs, size_t n);
-/* Before other addresses than those of elfsyms_load() are looked up. */
+/* Must be called before addresses are looked up that elfsyms_load() was not given. */
 int elfsyms_load_rest(struct elfsyms *s);
 void elfsyms_done(struct elfsyms *s);
-/* Rising addresses are cheapest. *ret is NULL when no function covers vaddr, else lives until the
- * next call; its name lives on. One thread at a time. 0, or -1 when out of memory. */
+/* Finds the function that covers vaddr; rising addresses are fastest. *ret is NULL if there is
+ * none; it is valid until the next call, its name as long as s. One thread at a time. Returns 0, or
+ * -1 when out of memory. */
 int elfsyms_find(struct elfsyms *s, uint64_t vaddr, struct func_cursor *cursor,
 		 const struct func **ret);
 /* False for NULL. */
 bool elfsyms_has_symtab(struct elf_image *img);
-/* The table that f came from. */
+/* The table that contains f. */
 const struct functab *elfsyms_table(const struct elfsyms *s, const struct func *f);
 
 #endif

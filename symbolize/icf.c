@@ -1,16 +1,16 @@
-/* icf.c - several names for the same bytes: which of them are functions of their own.
+/* icf.c - which of several names for the same bytes are different functions.
  *
  * A linker that folds identical code (lld and gold with --icf, mold) gives one address to functions
- * that have nothing to do with each other; gcc does it inside of a unit (-fipa-icf). But most names
- * at one address are aliases: a weak one and a strong one, constructors for complete and base
- * objects, versions, __GI_strlen. Only names that must come from different functions count. */
+ * that have nothing to do with each other; gcc does so within a unit (-fipa-icf). But most names at
+ * one address are aliases: a weak and a strong one, constructors of complete and base objects,
+ * versions, __GI_strlen. Only names that must come from different functions are counted. */
 #include <string.h>
 
 #include "base/hash.h"
 #include "demangle/demangle.h"
 #include "symbolize/symbol_source.h"
 
-/* Counting stops here; thousands of empty functions may be folded into one. */
+/* Limit on counting: thousands of empty functions may be folded into one. */
 enum { ALIASES_MAX = 100 };
 
 bool linker_folds(struct elf_image *img)
@@ -59,8 +59,8 @@ uint32_t icf_count(const struct functab *tab, const struct func *f, bool folds)
 			see(&names, name, strcspn(name, "@"));
 			continue;
 		}
-		/* Names of C: which of them are aliases only the sources know. Where the linker
-		 * folds, those with a definition of their own count. */
+		/* With names of C only the sources tell which are aliases. If the linker folds, all
+		 * names with their own definition count. */
 		name += strspn(name, "_");
 		if (folds && !(aliases[i]->flags & FUNC_WEAK))
 			see(&names, name, strcspn(name, "@"));

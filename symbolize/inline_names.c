@@ -1,10 +1,10 @@
-/* inline_names.c - symbols for inlined functions that DWARF has no linkage name for.
+/* inline_names.c - finds symbols for inlined functions without linkage name in DWARF.
  *
- * gcc writes none for C++ functions of internal linkage, clang -gmlt none at all, so such a
- * function is work::spin(unsigned int) where it is called and work::spin or only spin where it is
- * inlined, and its frames do not merge. Where a copy that is not inlined is left, DWARF says where
- * it begins (dwarf_frame.entry), and the symbol there has the whole name; and with it the numbers
- * of lambdas in other functions' names. */
+ * gcc writes no linkage name for C++ functions of internal linkage, and clang -gmlt for none. Such
+ * a function is work::spin(unsigned int) where it is called, but work::spin or only spin where it
+ * is inlined, and its frames do not merge. If the program also has a copy that is not inlined,
+ * DWARF says where that begins (dwarf_frame.entry), and the symbol there has the whole name. It
+ * also has the numbers of lambdas that occur in other functions' names. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +15,14 @@
 #include "symbolize/lambdas.h"
 #include "symbolize/symbol_source.h"
 
-/* Functions folded into one that are looked at. */
+/* limit on folded functions that are compared */
 enum { ALIASES_MAX = 16 };
 
 /* What DWARF calls the function at an address. */
 struct entry {
 	uint64_t vaddr;
 	const char *name;
-	const char *symbol; /* the symbol's for it; NULL: none, or not sure which */
+	const char *symbol; /* the name from the symbol; NULL: none, or ambiguous */
 };
 
 struct entries {
@@ -63,7 +63,7 @@ static int collect(struct entries *e, const struct lookups *l)
 	return 0;
 }
 
-/* Behind the scopes; in a name without parameters and template arguments. */
+/* The part of a name after its scopes; the name has no parameters or template arguments. */
 static const char *last_part(const char *name)
 {
 	const char *at = name, *next;
@@ -73,8 +73,8 @@ static const char *last_part(const char *name)
 	return at;
 }
 
-/* Whether a symbol can be what DWARF calls `name`, which may lack some of the scopes. Where it is
- * not the only symbol there, all of them must agree. */
+/* Can this symbol be the function that DWARF calls `name`, in which some scopes may be missing? If
+ * there are other symbols at the address, all scopes must be equal. */
 static bool is_name_of(struct demangler d[2], const char *symbol, const char *name, bool alone)
 {
 	static const struct name_style simple = {.demangle = SYM_DEMANGLE_SIMPLE,
@@ -92,8 +92,7 @@ static bool is_name_of(struct demangler d[2], const char *symbol, const char *na
 	       !memcmp(whole + n_whole - n_part - 2, "::", 2);
 }
 
-/* Clones go by the name of the function they were made from; the suffixes say nothing of inlined
- * code. */
+/* Length without clone suffixes: inlined code has the name of the function that was cloned. */
 static size_t without_clones(const char *symbol)
 {
 	return strcspn(symbol, ".@");
@@ -147,7 +146,7 @@ static int name_entries(struct entries *e, const struct module *mod, struct aren
 
 	for (i = 0; !rc && i < e->v.n; i++)
 		vaddrs[i] = e->v.v[i].vaddr;
-	/* The table of the addresses that were asked for may lack these functions. */
+	/* The partial table for the addresses that were asked for may lack these functions. */
 	if (!rc)
 		rc = elfsyms_load(&syms, mod, vaddrs, e->v.n);
 	for (i = 0; !rc && i < e->v.n; i++)
@@ -181,7 +180,7 @@ static int learn_lambdas(struct lambdas *lambdas, const struct entries *e)
 	return rc;
 }
 
-/* Equal names stay one string. */
+/* Equal names are spelled once, so that they remain one string. */
 static int spell_lambdas(struct lookups *l, const struct lambdas *lambdas, struct arena *names)
 {
 	struct hash_table known = {0};

@@ -1,8 +1,8 @@
-/* kallsyms.c - "ffffffff81000000 T _stext" and "ffffffffc0a00000 t nf_hook\t[nf_conntrack]", by
- * line.
+/* kallsyms.c - parses lines such as "ffffffff81000000 T _stext" and "ffffffffc0a00000 t
+ * nf_hook\t[nf_conntrack]".
  *
- * Which symbol types count, and that a symbol reaches to the next one, is as in perf
- * (tools/lib/symbol/ kallsyms.c, tools/perf/util/symbol.c), data symbols included: they end the
+ * As in perf (tools/lib/symbol/kallsyms.c, tools/perf/util/symbol.c): which symbol types are used,
+ * and that a symbol extends to the next one. Data symbols are included, because they end the
  * functions before them. */
 #include "symbolize/kallsyms.h"
 
@@ -11,7 +11,7 @@
 #include "base/pages.h"
 #include "symbolize/read_file.h"
 
-/* The last symbol of the kernel or of a module has no next one: perf lets it reach to the end of
+/* The last symbol of the kernel or of a module has no next one: as in perf it extends to the end of
  * the page after its own. */
 enum { PAGE = 4096 };
 
@@ -24,7 +24,7 @@ struct line {
 	char *name, *module; /* module: NULL for the kernel */
 };
 
-/* NUL, tab, newline, carriage return, space. */
+/* Is it NUL, tab, newline, carriage return or space? */
 static bool ends_name(char c)
 {
 	const uint64_t set = 1u << 0 | 1u << '\t' | 1u << '\n' | 1u << '\r' | 1ull << ' ';
@@ -32,8 +32,8 @@ static bool ends_name(char c)
 	return (unsigned char)c <= ' ' && set >> c & 1;
 }
 
-/* Cuts the line at *p, with a NUL at `end`, into its parts and moves *p on to the next one. A list
- * has 100,000 lines and more, nearly all of them as short as possible. */
+/* Splits the line at *p (a NUL is at `end`) into its parts, and moves *p to the next line. A list
+ * has 100,000 lines and more, nearly all of them of the shortest form. */
 static bool take_line(char **p, char *end, struct line *ret)
 {
 	char *s = *p, *name_end, *nl, *open, *close;
@@ -90,7 +90,7 @@ static int module_tag(struct kallsyms *k, const char *name, uint32_t *ret)
 	*ret = 0;
 	if (!name)
 		return 0;
-	/* a module's symbols stand together; BPF's and ftrace's come last */
+	/* the symbols of a module are together; those of BPF and ftrace come last */
 	while (i > 0 && k->modules.n - i < 64 && strcmp(k->modules.v[i - 1], name))
 		i--;
 	if (i > 0 && !strcmp(k->modules.v[i - 1], name)) {
@@ -127,7 +127,7 @@ static int add_line(struct kallsyms *k, const struct line *l)
 	return functab_add(&k->tab, &f);
 }
 
-/* Where the code of one module ends nothing is known but the page. */
+/* Ends the last function of each module: its real end is unknown, so it ends with its page. */
 static void close_gaps(struct kallsyms *k)
 {
 	struct func *v = k->tab.funcs.v;
@@ -152,7 +152,8 @@ int kallsyms_parse(struct kallsyms *k, char *text, size_t size)
 	struct line l;
 
 	*k = (struct kallsyms){.text = text};
-	/* Room for all at once: what is not used is never touched, and nothing is copied. */
+	/* Reserves room for all lines at once: unused pages are never touched, and nothing is
+	 * copied. */
 	if (vec_push(&k->modules, "") || vec_reserve(&k->tab.funcs, size / LINE_BYTES))
 		return -1;
 	pages_large(k->tab.funcs.v, k->tab.funcs.cap * sizeof *k->tab.funcs.v);

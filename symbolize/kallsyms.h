@@ -1,4 +1,4 @@
-/* kallsyms.h - the kernel's symbol list as text, /proc/kallsyms or a copy of it. Private to
+/* kallsyms.h - parses the kernel's symbol list, /proc/kallsyms or a copy of it. Private to
  * symbolize/. */
 #ifndef SYMBOLIZE_KALLSYMS_H
 #define SYMBOLIZE_KALLSYMS_H
@@ -18,13 +18,14 @@ struct kallsyms {
 	bool hidden;			/* all addresses are 0: kernel.kptr_restrict */
 };
 
-/* Takes over `text` (allocated, NUL-terminated, size bytes without the NUL) and cuts it up, also
- * when it fails. Lines of another shape are ignored. 0, or -1 when out of memory. */
+/* Parses `text` in place and takes ownership of it, also on failure: it is allocated and
+ * NUL-terminated; size does not count the NUL. Lines in another form are ignored. Returns 0, or -1
+ * when out of memory. */
 int kallsyms_parse(struct kallsyms *k, char *text, size_t size);
 void kallsyms_done(struct kallsyms *k);
 
-/* "nf_conntrack" of "[nf_conntrack]" or "/lib/modules/6.1/.../nf-conntrack.ko.xz", at most size - 1
- * bytes. False when dso_path is neither. */
+/* Writes the module's name, at most size - 1 bytes: "nf_conntrack" for "[nf_conntrack]" or
+ * "/lib/modules/6.1/.../nf-conntrack.ko.xz". Returns false if dso_path is neither. */
 bool kallsyms_module_name(const char *dso_path, char *name, size_t size);
 
 #endif

@@ -1,10 +1,10 @@
-/* kernel.c - finds the symbol list of the kernel that was recorded, and how far that kernel was
- * moved.
+/* kernel.c - finds the symbol list of the recorded kernel, and how far that kernel was moved.
  *
- * In this order: the file the user names; the copy in the recording; perf's build-id cache; the
- * running kernel's own, when it is the recorded one. Addresses in a list from another boot differ
- * from the recorded ones by the difference of the two random offsets (KASLR); the recording's
- * kernel map has where _text was: perf stores that address as the map's page offset. */
+ * The list is searched for in this order: the file that the user names; the copy in the recording;
+ * perf's build-id cache; the running kernel's own list, if it is the recorded kernel. Addresses in
+ * a list from another boot differ from the recorded ones by the difference of the two random
+ * offsets (KASLR). The recording has the address of _text: perf stores it as the page offset of the
+ * kernel's map. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -42,9 +42,9 @@ struct kernel {
 	char source[PATH_MAX + 32];
 	char *cache_dir; /* NULL: none */
 	uint64_t cache_max_bytes;
-	struct build_id id; /* of the kernel that was recorded; size 0: not known */
+	struct build_id id; /* build id of the recorded kernel; size 0: unknown */
 	bool core_tried, core_stale;
-	uint64_t kept_text; /* _text of the kept kernel, if that was of the same build; 0 */
+	uint64_t kept_text; /* _text of the saved kernel, if it has the same build id; else 0 */
 	struct kernel_core core;
 	struct kernel_symbols symbols;
 };
@@ -108,7 +108,7 @@ void kernel_set_dso(struct kernel *k, const struct dso *dso)
 
 /* ---- which kernel ------------------------------------------------------------------------ */
 
-/* The build id in the running kernel's notes: ELF notes in native byte order. */
+/* Reads the build id from the running kernel's ELF notes, in native byte order. */
 static bool running_build_id(struct build_id *ret)
 {
 	char *data;
@@ -159,8 +159,8 @@ uint64_t kernel_shift(const struct source_env *env, enum dso_kind kind, uint64_t
 
 		if (m->dso->kind != kind || !m->pgoff)
 			continue;
-		/* perf takes _text or _stext, whichever it finds first; a real shift is a whole
-		 * step */
+		/* perf stores _text or _stext, whichever it finds first; a real shift is a multiple
+		 * of the step */
 		if ((_text && !a) || (_stext && !b))
 			return 0;
 		if (_text && a % KASLR_STEP == 0)
@@ -173,7 +173,7 @@ uint64_t kernel_shift(const struct source_env *env, enum dso_kind kind, uint64_t
 
 /* ---- loading ----------------------------------------------------------------------------- */
 
-/* Takes over text. */
+/* Parses the text and takes ownership of it. */
 static int parse(struct kernel *k, char *text, size_t size, bool same_boot)
 {
 	if (kallsyms_parse(&k->kallsyms, text, size))
@@ -201,7 +201,7 @@ static int load_file(struct kernel *k, const char *path, bool same_boot)
 	return parse(k, text, size, same_boot);
 }
 
-/* ~/.debug/[kernel.kallsyms]/BUILD-ID/kallsyms, kept there by perf. */
+/* Reads ~/.debug/[kernel.kallsyms]/BUILD-ID/kallsyms, where perf saves lists. */
 static int load_cached(struct kernel *k, const char *dir)
 {
 	char path[PATH_MAX], id[2 * BUILD_ID_MAX + 1] = "";
@@ -215,14 +215,15 @@ static int load_cached(struct kernel *k, const char *dir)
 	return load_file(k, path, false);
 }
 
-/* Does the recording say which kernel it was? One of a `perf record` that was killed does not:
- * build id and release are written at the end. */
+/* Does the recording identify its kernel? That of a killed `perf record` does not, because build
+ * ids and release are written at the end. */
 static bool is_identified(const struct kernel *k, const struct source_env *env)
 {
 	return (k->dso && k->dso->build_id.size) || (env->info && env->info->os_release);
 }
 
-/* Whether the recorded kernel lies from _text to _etext of the list that was read, to the byte. */
+/* Does the recorded kernel have exactly the addresses from _text to _etext of the list that was
+ * read? */
 static bool is_in_place(const struct kernel *k, const struct source_env *env)
 {
 	size_t i, n = env->file ? perf_file_map_count(env->file) : 0;
@@ -237,7 +238,7 @@ static bool is_in_place(const struct kernel *k, const struct source_env *env)
 	return false;
 }
 
-/* The running kernel's list, if that is the kernel that was recorded. */
+/* Loads the running kernel's list, if that is the recorded kernel. */
 static int load_running(struct kernel *k, const struct source_env *env)
 {
 	bool running = is_running(k, env), identified = is_identified(k, env);
@@ -271,7 +272,7 @@ static int load(struct kernel *k, const struct source_env *env)
 		if (rc || k->why == SYM_MISS_FOUND)
 			return rc;
 	}
-	/* The running kernel first: its list also has the modules where they are now. */
+	/* The running kernel first, because its list also has the current addresses of modules. */
 	rc = load_running(k, env);
 	if (rc || k->why == SYM_MISS_FOUND)
 		return rc;
@@ -311,8 +312,8 @@ int kernel_symbols(struct kernel *k, const struct source_env *env,
 
 /* ---- kept between runs ------------------------------------------------------------------- */
 
-/* Was the recorded kernel where the kept one was? Not only by a shift: what is not certain is read.
- */
+/* Was the recorded kernel at the addresses of the saved one? A shift is not accepted: if it is not
+ * certain the list is read. */
 static bool core_is_in_place(const struct kernel *k, const struct source_env *env)
 {
 	size_t i, n = env->file ? perf_file_map_count(env->file) : 0;
@@ -361,7 +362,7 @@ bool kernel_find_core(struct kernel *k, const struct source_env *env, uint64_t a
 
 void kernel_save(struct kernel *k)
 {
-	/* A recording from before the last boot finds a kept kernel in another place each time. */
+	/* With a recording from an earlier boot, the saved kernel has other addresses each time. */
 	if (k->core_stale && k->loaded && !k->rc && !strcmp(k->source, RUNNING_LIST) &&
 	    k->why == SYM_MISS_FOUND && k->kallsyms._text != k->kept_text)
 		kernel_core_save(k->cache_dir, k->cache_max_bytes, &k->id, &k->kallsyms);

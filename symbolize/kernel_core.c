@@ -1,6 +1,6 @@
-/* kernel_core.c - a header, a row per address at which a symbol starts, names.
+/* kernel_core.c - file format: a header, a row for each address at which a symbol starts, names.
  *
- * In native byte order: the file never leaves the machine. */
+ * In native byte order, because the file never leaves the machine. */
 #include "symbolize/kernel_core.h"
 
 #include <limits.h>
@@ -28,7 +28,7 @@ struct core_header {
 	uint64_t n, names_size;
 	struct build_id id;
 	uint8_t zero[3];
-	uint64_t maker; /* cache_file_maker(): another one may have chosen other names */
+	uint64_t maker; /* cache_file_maker(): another build may choose other names */
 	uint64_t sum;	/* of what is before it */
 };
 
@@ -39,7 +39,7 @@ static uint64_t header_sum(const struct core_header *h)
 	return hash_bytes(h, offsetof(struct core_header, sum));
 }
 
-/* Of a row, its name and the end of the function: where the next row begins. */
+/* Checksum of a row, its name, and the end of the function (the start of the next row). */
 static uint32_t row_sum(const struct core_row *r, uint32_t end, const char *name)
 {
 	uint32_t key[] = {r->off, end, r->name, r->aliases};
@@ -115,7 +115,8 @@ bool kernel_core_find(struct kernel_core *c, uint64_t addr, struct func *ret, ui
 		else
 			hi = mid;
 	}
-	/* A damaged row on the way leads to one that is good but has not this address. */
+	/* After a damaged row the search may end at a valid row that does not contain this address.
+	 */
 	row = &c->rows[lo];
 	end = lo + 1 < c->n ? row[1].off : (uint32_t)(c->_etext - c->_text);
 	c->damaged |= row->name >= c->names_size || off < row->off || off >= end ||
@@ -130,7 +131,7 @@ bool kernel_core_find(struct kernel_core *c, uint64_t addr, struct func *ret, ui
 
 /* ---- keeping ----------------------------------------------------------------------------- */
 
-/* One row for each start: the name that lookups choose there. */
+/* Makes one row for each start address, with the name that lookups choose there. */
 static int add_rows(const struct kallsyms *k, struct core_row *rows, char *names, size_t *n,
 		    size_t *names_size)
 {
@@ -146,7 +147,7 @@ static int add_rows(const struct kallsyms *k, struct core_row *rows, char *names
 		if (start < k->_text || start >= k->_etext)
 			continue;
 		f = functab_find(&k->tab, start, &cursor);
-		if (!f || f->tag) /* a module's symbol among the kernel's own: not as expected */
+		if (!f || f->tag) /* a module's symbol among the kernel's own is unexpected */
 			return -1;
 		len = strlen(f->name) + 1;
 		if (rows) {

@@ -1,10 +1,9 @@
-/* kernel_core.h - the symbols of the kernel itself, kept between runs. Private to symbolize/.
+/* kernel_core.h - caches the symbols of the kernel itself between runs. Private to symbolize/.
  *
- * Making /proc/kallsyms costs the kernel some 30 ms, more than all else in a small recording. The
- * part of it that lies in [_text, _etext) never changes while a kernel runs: it depends on the
- * build id and on where the kernel was put at boot. Modules, BPF programs and trampolines, which
- * come and go, lie outside; addresses there are looked up in the list itself.
- */
+ * The kernel takes some 30 ms to write /proc/kallsyms, more than everything else in a small
+ * recording takes. The part of it in [_text, _etext) never changes while a kernel runs: it depends
+ * only on the build id and on the address chosen at boot. Modules, BPF programs and trampolines,
+ * which are added and removed, have addresses outside; those are looked up in the list itself. */
 #ifndef SYMBOLIZE_KERNEL_CORE_H
 #define SYMBOLIZE_KERNEL_CORE_H
 
@@ -22,21 +21,20 @@ struct kernel_core {
 	const char *names;
 	size_t n, names_size;
 	uint64_t _text, _stext, _etext;
-	bool damaged; /* a row that was asked for is: the file is of no use any more */
+	bool damaged; /* a row that was looked up is damaged: the file is not used any more */
 };
 
-/* The file of the last kernel that was kept in `dir`. False when it is of another build id, does
- * not belong to the user, or is damaged. A zeroed struct is closed. */
+/* Opens the file in `dir` with the kernel that was saved last. Returns false if it has another
+ * build id, belongs to another user, or is damaged. A zeroed struct is closed. */
 bool kernel_core_open(struct kernel_core *c, const char *dir, const struct build_id *id);
 void kernel_core_close(struct kernel_core *c);
-/* What functab_find() and icf_count() would say in the list; false outside of [_text, _etext), and
- * when the row is damaged. ret->name lives until kernel_core_close(). */
+/* Finds what functab_find() and icf_count() would find in the list. Returns false outside of
+ * [_text, _etext), or if the row is damaged. ret->name is valid until kernel_core_close(). */
 bool kernel_core_find(struct kernel_core *c, uint64_t addr, struct func *ret, uint32_t *aliases);
-/* Keeps a list in place of the last one, if that is no more than max_bytes. That it cannot is no
- * error. */
+/* Replaces the saved list by this one, if it has at most max_bytes. Failures are ignored. */
 void kernel_core_save(const char *dir, uint64_t max_bytes, const struct build_id *id,
 		      const struct kallsyms *k);
-/* PATH of the file. False: too long. */
+/* Writes the path of the file. Returns false if it is too long. */
 bool kernel_core_path(const char *dir, char *buf, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* lambdas.c - numbers for the lambdas in names made from DWARF. */
+/* lambdas.c - finds the numbers of lambdas in names made from DWARF. */
 #include "symbolize/lambdas.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #define LAMBDA	      "{lambda"
 #define LAMBDA_UNSURE UINT32_MAX
 
-/* Of more in one name, which may stand in each other, the rest has no numbers. */
+/* limit on lambdas in one name, which may be nested; the others get no numbers */
 #define LAMBDAS_MAX 64
 
 /* A lambda in a name. */
@@ -17,7 +17,7 @@ struct lambda {
 	const char *number;	 /* "#2}", or only "}" */
 };
 
-/* The next one from s on; false: none. */
+/* Finds the next lambda from s on; false: there is none. */
 static bool lambda_next(const char *s, struct lambda *ret)
 {
 	unsigned open = 0;
@@ -47,8 +47,8 @@ static bool is_marked(const struct lambda *l)
 	return !strncmp(l->number, DWARF_LAMBDA_MARK, strlen(DWARF_LAMBDA_MARK));
 }
 
-/* Where the name that ends at `end` begins, with its scopes: behind what opens a list, or goes
- * before it in one. */
+/* The start, with its scopes, of the name that ends at `end`: after the character that opens a
+ * list, or that separates two items of one. */
 static const char *scopes_begin(const char *name, const char *end)
 {
 	unsigned closed = 0;
@@ -66,7 +66,7 @@ static const char *scopes_begin(const char *name, const char *end)
 	return end;
 }
 
-/* Without parameters, DWARF's name has none: of a generic lambda. */
+/* Can the two be the same lambda? For a generic lambda DWARF's name has no parameters. */
 static bool may_be_same(const struct lambda *marked, const struct lambda *symbol)
 {
 	size_t n = (size_t)(marked->number - marked->begin);
@@ -75,7 +75,7 @@ static bool may_be_same(const struct lambda *marked, const struct lambda *symbol
 				       !memcmp(marked->begin, symbol->begin, n));
 }
 
-/* Do the names have the same lambdas, as far as names show? */
+/* Do both names have the same lambdas, as far as names tell? */
 static bool are_in_step(const char *marked, const char *symbol)
 {
 	struct lambda m, s;
@@ -124,7 +124,7 @@ int lambdas_learn(struct lambdas *l, const char *marked, const char *symbol)
 	return 0;
 }
 
-/* How a marked lambda is numbered; NULL: not known. */
+/* The number of a marked lambda; NULL: unknown. */
 static const char *number_of(const struct lambdas *l, const char *name, const struct lambda *m)
 {
 	const char *begin = scopes_begin(name, m->begin);
@@ -142,7 +142,7 @@ static size_t put(char *out, size_t at, const char *s, size_t n)
 	return n;
 }
 
-/* The same without marks. */
+/* Writes the text without marks. */
 static size_t put_unmarked(char *out, size_t at, const char *s, const char *end)
 {
 	const size_t before = at;
@@ -156,7 +156,7 @@ static size_t put_unmarked(char *out, size_t at, const char *s, const char *end)
 	return at - before + put(out, at, s, (size_t)(end - s));
 }
 
-/* Writes the name into `out`, if there is one; its length. */
+/* Writes the name to `out`, unless that is NULL; returns its length. */
 static size_t spell(const struct lambdas *l, const char *name, char *out)
 {
 	const char *s = name, *numbered;

@@ -1,7 +1,7 @@
-/* lambdas.h - one spelling for each lambda. Private to symbolize/.
+/* lambdas.h - gives lambdas the same name from DWARF as from symbols. Private to symbolize/.
  *
- * Names made from DWARF have marks where symbols number lambdas (DWARF_LAMBDA_MARK). Where a
- * function has both names, they say which number a mark stands for. */
+ * Symbols number lambdas; names made from DWARF have a mark in place of the number
+ * (DWARF_LAMBDA_MARK). A function that has both names tells which number a mark stands for. */
 #ifndef SYMBOLIZE_LAMBDAS_H
 #define SYMBOLIZE_LAMBDAS_H
 
@@ -19,12 +19,13 @@ struct lambdas {
 };
 
 bool lambda_is_marked(const char *name);
-/* Both are names of one function, the symbol's demangled. 0, or -1 when out of memory. */
+/* Both are names of one function; the symbol's is demangled. Returns 0, or -1 when out of memory.
+ */
 int lambdas_learn(struct lambdas *l, const char *marked, const char *symbol);
-/* The name with what was learned, or without number and mark. In the arena; NULL when out of
- * memory. */
+/* Replaces marks by the numbers that are known, and removes the others. The result is in the arena;
+ * NULL when out of memory. */
 const char *lambdas_spell(const struct lambdas *l, const char *marked, struct arena *names);
-/* Are two names the same but for numbers and marks of lambdas? */
+/* Are two names equal except for numbers and marks of lambdas? */
 bool lambda_same_name(const char *a, const char *b);
 void lambdas_done(struct lambdas *l);
 

@@ -1,5 +1,5 @@
-/* perfmap.c - "START SIZE name with spaces" by line (tools/perf/Documentation/jit-interface.txt).
- */
+/* perfmap.c - parses lines "START SIZE name with spaces"
+ * (tools/perf/Documentation/jit-interface.txt). */
 #include "symbolize/perfmap.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* A number, with or without 0x, followed by blanks. */
+/* Parses a number, with or without 0x, that is followed by blanks. */
 static bool take_number(char **p, uint64_t *ret)
 {
 	char *s = *p;

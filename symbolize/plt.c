@@ -1,10 +1,10 @@
-/* plt.c - names for the stubs through which a module calls others.
+/* plt.c - names for the stubs through which a module calls functions of other modules.
  *
  * Linkers lay out .plt, .plt.sec and .plt.got in many ways (lazy, IBT, full RELRO; GNU ld, lld,
- * mold). What they have in common is a jump through a slot of the GOT, and a relocation that says
- * whose address goes into that slot. So each stub's own jump is decoded instead of counting
- * entries. Source of truth: the psABIs of x86-64, i386 and AArch64 ("Procedure Linkage Table",
- * relocation types). */
+ * mold). Common to all is that a stub jumps through a slot of the GOT, and that a relocation names
+ * the function whose address goes into that slot. So the jump of each stub is decoded, instead of
+ * counting entries. Source of truth: the psABIs of x86-64, i386 and AArch64 ("Procedure Linkage
+ * Table", relocation types). */
 #include <string.h>
 
 #include "base/buf.h"
@@ -23,7 +23,7 @@ struct slot {
 struct plt {
 	const struct module *mod;
 	struct elf_image *img;
-	struct elfsyms targets; /* of IRELATIVE relocations; loaded when one is needed */
+	struct elfsyms targets; /* functions with IRELATIVE relocations; loaded when needed */
 	bool has_targets;
 	bool lacks_slot; /* of some stub */
 	struct functab *tab;
@@ -52,8 +52,8 @@ static bool eat(struct buf *b, const char *bytes, size_t n)
 	return true;
 }
 
-/* endbr; [mov $n,%r11d;] [bnd] jmp *slot, or endbr; push $n. `relative`: the operand counts from
- * the next instruction (64-bit), else it is the slot itself. */
+/* Decodes endbr; [mov $n,%r11d;] [bnd] jmp *slot, or endbr; push $n. `relative`: the operand is
+ * relative to the next instruction (64-bit), else it is the slot's address. */
 static bool decode_x86(const struct plt *p, struct buf b, uint64_t vaddr, struct stub *stub)
 {
 	const uint8_t *begin = b.p;
@@ -78,7 +78,8 @@ static bool decode_x86(const struct plt *p, struct buf b, uint64_t vaddr, struct
 				      : (uint32_t)operand;
 		return buf_ok(&b);
 	}
-	if (!p->is_64 && eat(&b, "\xff\xa3", 2)) { /* jmp *operand(%ebx): from the GOT's base */
+	/* Jmp *operand(%ebx): relative to the base of the GOT. */
+	if (!p->is_64 && eat(&b, "\xff\xa3", 2)) {
 		operand = (int32_t)buf_u32(&b);
 		stub->slot = (uint32_t)(p->got_vaddr + (uint32_t)operand);
 		return buf_ok(&b);
@@ -120,7 +121,7 @@ static bool decode_aarch64(const struct plt *p, struct buf b, uint64_t vaddr, st
 }
 
 struct plt_machine {
-	uint32_t step; /* instruction alignment; 0: stubs stand at multiples of the entry size */
+	uint32_t step; /* alignment of instructions; 0: stubs are at multiples of the entry size */
 	bool (*decode)(const struct plt *p, struct buf b, uint64_t vaddr, struct stub *stub);
 };
 
@@ -160,7 +161,8 @@ static int read_relocations(struct plt *p, const struct elf_section *s)
 	return 0;
 }
 
-/* Those of .rela.plt alone are what nearly all stubs need, and few beside those of data. */
+/* Reads the relocations of .rela.plt, or all: nearly all stubs need only .rela.plt, which is small
+ * beside the relocations of data. */
 static int read_slots(struct plt *p, bool all)
 {
 	struct elf_section s;
@@ -210,7 +212,8 @@ static const struct slot *find_slot(const struct plt *p, const struct stub *stub
 		       : NULL;
 }
 
-/* The first three slots are the dynamic linker's: .plt begins with a jump through one. */
+/* The first three slots belong to the dynamic linker; .plt begins with a jump through one of them.
+ */
 static bool is_reserved(const struct plt *p, const struct stub *stub)
 {
 	return !stub->by_number && stub->slot - p->got_vaddr < (p->is_64 ? 3 * 8 : 3 * 4);
@@ -238,7 +241,7 @@ static const char *symbol_name(const struct plt *p, const struct slot *slot, siz
 	return name;
 }
 
-/* The function an IRELATIVE relocation resolves: its addend, which REL keeps in the slot. */
+/* The resolver function of an IRELATIVE relocation: its addend, which REL stores in the slot. */
 static uint64_t target_of(const struct plt *p, const struct slot *slot)
 {
 	size_t left = 0;
@@ -252,7 +255,7 @@ static uint64_t target_of(const struct plt *p, const struct slot *slot)
 	return p->is_64 ? buf_u64(&b) : buf_u32(&b);
 }
 
-/* Perhaps no address in these functions was asked for. */
+/* The partial symbol table may lack these functions. */
 static int load_targets(struct plt *p)
 {
 	struct sort_pair *targets = malloc((p->slots.n + 1) * sizeof *targets);
@@ -275,7 +278,7 @@ static int load_targets(struct plt *p)
 	return rc;
 }
 
-/* *ret is NULL when the function has no name. */
+/* *ret is NULL if the function has no name. */
 static int resolver_name(struct plt *p, const struct slot *slot, const char **ret, size_t *len)
 {
 	struct func_cursor cursor = {0};
@@ -321,11 +324,11 @@ static bool is_plt_name(const char *name)
 static int read_section(struct plt *p, const struct plt_machine *m, const struct elf_section *s,
 			const char *section_name)
 {
-	/* GNU ld writes 8 or 16; lld writes nothing and uses 16 */
+	/* GNU ld sets it to 8 or 16; lld leaves it 0 and uses 16 */
 	uint32_t entsize = s->entsize >= 8 && s->entsize <= 64 ? (uint32_t)s->entsize : 16;
 	uint64_t off;
 
-	/* WEAK: a stub at the same start is the better name */
+	/* WEAK, so that a stub at the same start is preferred */
 	if (functab_add(p->tab, &(struct func){.start = s->vaddr,
 					       .end = s->vaddr + s->size,
 					       .name = section_name,

@@ -1,4 +1,4 @@
-/* read_file.c - read until the end, because files of /proc do not know their size. */
+/* read_file.c - reads until the end, because files in /proc have no size. */
 #include "symbolize/read_file.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include "base/pages.h"
 #include "base/rooted.h"
 
-/* As much as a kernel's symbol list needs: memory that is not used is never touched, while growing
- * means copying. */
+/* Enough for a kernel's symbol list: unused pages are never touched, while growing the buffer means
+ * copying it. */
 enum { FIRST_BYTES = 16 << 20 };
 
 static int read_all(int fd, size_t max, char **data, size_t *size)

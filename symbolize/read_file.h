@@ -1,4 +1,5 @@
-/* read_file.h - text files: a whole one in memory, and the numbers in it. Private to symbolize/. */
+/* read_file.h - reads text files into memory, and parses hexadecimal numbers. Private to
+ * symbolize/. */
 #ifndef SYMBOLIZE_READ_FILE_H
 #define SYMBOLIZE_READ_FILE_H
 
@@ -8,18 +9,18 @@
 
 #include "base/err.h"
 
-/* Reads a regular or /proc file of at most max bytes; what lies behind is ignored (*cut says so;
- * may be NULL). *data is allocated, ends in a NUL that *size does not count, and is the caller's to
- * free. 0, -ERR_NOT_FOUND, -ERR_PERMISSION, -ERR_IO, -ERR_NOMEM, -ERR_UNSUPPORTED (not a
+/* Reads at most max bytes of a regular or /proc file; *cut (may be NULL) says whether there is
+ * more. *data is allocated, owned by the caller, and ends in a NUL that *size does not count.
+ * Returns 0, -ERR_NOT_FOUND, -ERR_PERMISSION, -ERR_IO, -ERR_NOMEM, or -ERR_UNSUPPORTED (not a
  * file). */
 int read_file(const char *path, size_t max, char **data, size_t *size, bool *cut, struct err *err);
 
-/* The same of what was opened by rooted_open() and looked at. The caller closes it. */
+/* The same for a file opened by rooted_open(), which the caller closes. */
 int read_file_fd(int fd, const char *path, size_t max, char **data, size_t *size, bool *cut,
 		 struct err *err);
 
-/* Takes a hexadecimal number of at least one and at most 16 significant digits from a
- * NUL-terminated text. False, with *p unchanged, when there is none. */
+/* Parses a hexadecimal number with at least one digit and at most 16 significant ones. Returns
+ * false, with *p unchanged, if there is none. */
 bool take_hex(char **p, uint64_t *ret);
 
 #endif

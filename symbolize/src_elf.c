@@ -1,4 +1,4 @@
-/* src_elf.c - files and the vDSO: symbol tables, PLT, DWARF. */
+/* src_elf.c - the source for files and the vDSO: symbol tables, PLT, DWARF. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static int open_module(struct symbol_source *s, struct err *err)
 	e->mod = modules_get(s->env->modules, s->dso);
 	if (!e->mod)
 		return err_nomem(err);
-	/* Looking for debug files costs system calls: only when they can have more. */
+	/* Searching for debug files costs system calls: only if they can add something. */
 	if ((!e->mod->image || !s->env->no_inline || !elfsyms_has_symtab(e->mod->image)) &&
 	    !module_debug(s->env->modules, e->mod))
 		return err_nomem(err);
@@ -73,7 +73,7 @@ static int load_symbols(struct symbol_source *s, struct elf_state *e, const uint
 		s->miss = miss_of(e->mod->image_miss);
 	else if (!*e->syms.source)
 		s->miss = SYM_MISS_NO_SYMBOLS;
-	/* A debug file alone may not show where any of the addresses are. */
+	/* A debug file alone may not cover any of the addresses. */
 	if (!*e->syms.source || (!e->mod->image && !n))
 		return 0;
 	return source_says(s, err, "%s%s", e->syms.source,
@@ -82,7 +82,7 @@ static int load_symbols(struct symbol_source *s, struct elf_state *e, const uint
 				   : "");
 }
 
-/* Of a file without symbols only stubs have names. */
+/* In a file without symbols only PLT stubs have names: says so. */
 static int say_plt(struct symbol_source *s, struct elf_state *e, struct err *err)
 {
 	if (e->noted_plt)
@@ -137,7 +137,7 @@ static uint64_t elf_cost(struct symbol_source *s)
 	return cost || !e->syms.go.data ? cost : e->syms.go.size;
 }
 
-/* A Go program without DWARF still has lines and inlined calls. */
+/* Lines and inlined calls of a Go program without DWARF. */
 static int go_lines(const struct go_table *go, struct lookups *l, struct err *err)
 {
 	struct go_line chain[GO_CHAIN_MAX];
@@ -159,9 +159,9 @@ static int go_lines(const struct go_table *go, struct lookups *l, struct err *er
 	return 0;
 }
 
-/* Of functions made one the one counts that DWARF gives around the inline chain: the chain is that
- * one's. Aliases of one function keep the name they have without debug information, so that
- * profiles of machines with and without it can be compared. */
+/* Of functions that were folded into one, takes the one to which DWARF attributes the inline chain,
+ * because the chain is that function's. Aliases of one function keep the name that they have
+ * without debug information, so that profiles of machines with and without it can be compared. */
 static int prefer_dwarf_names(struct symbol_source *s, struct lookups *l, struct err *err)
 {
 	struct elf_state *e = s->state;
@@ -191,7 +191,7 @@ static int prefer_dwarf_names(struct symbol_source *s, struct lookups *l, struct
 	return 0;
 }
 
-/* What of the debug information could not be used. */
+/* Says which debug information could not be used. */
 static int say_lacks(struct symbol_source *s, const struct dwarf_index *dwarf, struct err *err)
 {
 	struct dwarf_index_stats stats;
@@ -234,7 +234,7 @@ static int elf_source_lines(struct symbol_source *s, struct lookups *l, unsigned
 	if (rc || !e->dwarf || e->noted_dwarf)
 		return rc;
 	e->noted_dwarf = true;
-	/* The file may have changed since, and have none any more. */
+	/* The file may have changed meanwhile, and have none any more. */
 	image = dwarf_image(e->mod);
 	return source_says_table(s, err, "DWARF",
 				 image ? elf_image_path(image) : e->mod->dso->path);

@@ -1,4 +1,5 @@
-/* src_jit.c - code without a file: the process's jitdump files and its perf-PID.map. */
+/* src_jit.c - the source for code without a file: the process's jitdump files and its perf-PID.map.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -21,8 +22,9 @@ struct jit_state {
 	char *text; /* names of map point into it */
 };
 
-/* The map of a process in a container that still runs: in its /tmp, under its PID there (the last
- * one in the NSpid line of /proc/PID/status). Empty when there is none. */
+/* The path of the perf map of a process in a container that still runs: in the container's /tmp,
+ * under the PID that the process has there (the last one in the NSpid line of /proc/PID/status).
+ * Empty if there is none. */
 static void path_in_container(uint32_t pid, char *path, size_t size)
 {
 	char *status, *line, *end, *inner = NULL, name[64];
@@ -44,11 +46,12 @@ static void path_in_container(uint32_t pid, char *path, size_t size)
 	free(status);
 }
 
-/* Any user can put a file into /tmp under the name of another user's process. perf trusts its own
- * user and root, and a link by who made it (dso__load(), tools/perf/util/symbol.c). Asked for its
- * owner is what was opened, so it does not matter what takes its place in between. A link must be
- * looked at by its name: from a folder like /tmp no other user can take it away if it is ours or
- * root's. -ERR_PERMISSION, or *ret, which is -1 when there is none. */
+/* Opens a file that this user or root owns. Any user can put a file into /tmp under the name of
+ * another user's process, so, as perf does (dso__load(), tools/perf/util/symbol.c), only files of
+ * this user and of root are trusted, and of links those that they made. The owner is that of the
+ * opened descriptor, so exchanging the file has no effect. A link is checked by its name: in a
+ * sticky folder such as /tmp no other user can remove it. Returns -ERR_PERMISSION, or sets *ret,
+ * which is -1 if there is no file. */
 static int open_trusted(const char *root, const char *path, int *ret)
 {
 	int fd = rooted_open(root, path, false), e = errno;
@@ -106,8 +109,8 @@ static int open_map(struct symbol_source *s, struct jit_state *j, struct err *er
 	return source_says(s, err, "%s", path);
 }
 
-/* Is it a jitdump that the process had mapped? The name proves nothing: it is what any other
- * process calls a file, and in a container the PID in it is another one. */
+/* Is it a jitdump that the process had mapped? The name is no proof: any process can create a file
+ * of that name, and in a container the PID in it is another one. */
 static bool is_dump_of(const struct symbol_source *s, const struct dso *dump)
 {
 	uint32_t pid;
@@ -116,7 +119,7 @@ static bool is_dump_of(const struct symbol_source *s, const struct dso *dump)
 						 jit_codes_used_by(s->env->jit, dump, s->dso->pid));
 }
 
-/* A JIT compiler makes its jitdump known by mapping it: the recording has its path. */
+/* A JIT compiler maps its jitdump so that recorders see it: the recording has its path. */
 static int open_dumps(struct symbol_source *s, struct jit_state *j, struct err *err)
 {
 	const struct perf_file *f = s->env->file;
@@ -142,7 +145,8 @@ static int open_dumps(struct symbol_source *s, struct jit_state *j, struct err *
 	return 0;
 }
 
-/* Of several files, the one that has code made at that very time; else the first that has any. */
+/* Of several files, uses the one with code made at exactly that time; else the first one with any
+ * code there. */
 static const struct func *find_in_dumps(const struct jit_state *j, const struct lookup *l,
 					const struct jitdump **dump)
 {

@@ -1,4 +1,4 @@
-/* src_kernel.c - the kernel: vmlinux with lines where there is one, else kallsyms. */
+/* src_kernel.c - the source for the kernel: vmlinux with lines if there is one, else kallsyms. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,14 +7,15 @@
 
 struct kernel_state {
 	struct module own;  /* of a vmlinux given by the user */
-	struct module *mod; /* &own, or what was found by build id; NULL: no vmlinux */
+	struct module *mod; /* &own, or a module found by build id; NULL: no vmlinux */
 	struct elfsyms vmlinux;
 	uint64_t vmlinux_shift;
 	struct dwarf_index *dwarf; /* of this batch */
 	bool noted_core, noted_kallsyms, noted_dwarf;
 };
 
-/* _text and _stext of a vmlinux. NOTYPE labels, so read them as symbols of the table. */
+/* The address of _text or _stext in a vmlinux. They are NOTYPE labels, so the symbol table is
+ * searched. */
 static uint64_t start_of(const struct functab *tab, const char *name)
 {
 	size_t i;
@@ -79,7 +80,7 @@ static int find_in_vmlinux(struct symbol_source *s, struct kernel_state *k, stru
 	return 0;
 }
 
-/* What an earlier run has kept. */
+/* Looks up the addresses in the file that an earlier run has saved. */
 static int find_in_core(struct symbol_source *s, struct kernel_state *k, struct lookups *l,
 			struct err *err)
 {

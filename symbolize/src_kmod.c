@@ -1,4 +1,4 @@
-/* src_kmod.c - kernel modules: their symbols in kallsyms, else the .ko file, which also has the
+/* src_kmod.c - the source for kernel modules: kallsyms, else the .ko file, which also has the
  * lines. */
 #include <limits.h>
 #include <stdlib.h>
@@ -63,9 +63,9 @@ static bool find_in_kallsyms(struct symbol_source *s, const struct kmod_state *k
 	return true;
 }
 
-/* A .ko has no addresses; how the kernel lays its sections out is known, but changes. Where
- * kallsyms has named the address, the file counts only if it has the same name at the same
- * distance. */
+/* A .ko file has no addresses; the kernel's layout of its sections is known, but changes between
+ * versions. If kallsyms has a name for the address, the file is used only if it has the same name
+ * at the same distance. */
 static int find_in_file(struct symbol_source *s, struct kmod_state *k, struct lookup *l,
 			struct func_cursor *cursor)
 {
@@ -134,7 +134,7 @@ static int kmod_lines(struct symbol_source *s, struct lookups *l, unsigned n_thr
 	if (rc || !k->dwarf || k->noted_dwarf)
 		return rc;
 	k->noted_dwarf = true;
-	/* The file may have changed since, and have none any more. */
+	/* The file may have changed meanwhile, and have none any more. */
 	image = dwarf_image(k->mod);
 	return source_says_table(s, err, "DWARF",
 				 image ? elf_image_path(image) : k->mod->dso->path);

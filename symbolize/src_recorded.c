@@ -1,5 +1,5 @@
-/* src_recorded.c - symbols that came with the recording (simpleperf's): for what has no file here,
- * or a file that may not be the one that ran. */
+/* src_recorded.c - the source for symbols in the recording (simpleperf): for dsos without a file
+ * here, or with a file that may not be the one that ran. */
 #include <stdlib.h>
 
 #include "symbolize/symbol_source.h"
@@ -59,8 +59,8 @@ static int open_recorded(struct symbol_source *s)
 	return 0;
 }
 
-/* The map that a lookup's address was in. Processes have the same file in different places: the
- * offset in it decides. */
+/* The map of a lookup's address. Processes have the file at different addresses: the offset in the
+ * file decides. */
 static const struct map *map_of(const struct recorded *r, const struct lookup *v)
 {
 	const struct map *best = NULL;
@@ -77,7 +77,7 @@ static const struct map *map_of(const struct recorded *r, const struct lookup *v
 	return best;
 }
 
-/* What the file's symbols call the address. */
+/* The address as the file's symbols count it. */
 static uint64_t address_in(const struct perf_symbol_file *file, const struct map *m,
 			   const struct lookup *v)
 {

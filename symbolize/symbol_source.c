@@ -1,4 +1,4 @@
-/* symbol_source.c - which source answers for which kind of dso, and what they share. */
+/* symbol_source.c - selects the source for each kind of dso; functions that sources share. */
 #include "symbolize/symbol_source.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include "base/sort.h"
 
-/* Kind of dso, and what names its code: NAME_source_ops of src_NAME.c, or of this file. */
+/* For each kind of dso its source: NAME_source_ops of src_NAME.c, or of this file. */
 #define SOURCES(X)                  \
 	X(DSO_FILE, elf)            \
 	X(DSO_VDSO, elf)            \
@@ -92,7 +92,7 @@ uint64_t *lookups_vaddrs(const struct lookups *l, size_t *n)
 	size_t m = 0, i;
 	bool ok = pairs && vaddrs;
 
-	/* Offsets in a file rise; segments may be in another order in memory. */
+	/* File offsets rise; the segments may be in another order in memory. */
 	for (i = 0; ok && i < l->n; i++)
 		if (l->v[i].has_vaddr)
 			pairs[m++] = (struct sort_pair){l->v[i].vaddr, 0};
@@ -143,7 +143,7 @@ const struct source_ops none_source_ops = {.by_ip = true, .symbols = none_symbol
 
 /* ---- BPF programs and trampolines: the path is the symbol ---------------------------------- */
 
-/* KSYMBOL records say where each begins. */
+/* The start of a BPF program, from its KSYMBOL record. */
 static uint64_t bpf_start(const struct symbol_source *s, uint64_t ip)
 {
 	size_t i, n = s->env->file ? perf_file_map_count(s->env->file) : 0;

@@ -1,9 +1,8 @@
-/* symbol_source.h - what answers for one dso, and the form in which it does. Private to symbolize/.
+/* symbol_source.h - the interface of the sources of symbols, one per dso. Private to symbolize/.
  *
- * A batch goes through the sources in phases: symbols() of all of them, lines() of those that have
- * debug information, then names are demangled and interned by batch.c. A source is used by one
- * thread at a time; different sources run in parallel.
- */
+ * A batch runs in phases: symbols() of all sources, lines() of those with debug information; then
+ * batch.c demangles and interns the names. A source is used by one thread at a time; different
+ * sources run in parallel. */
 #ifndef SYMBOLIZE_SYMBOL_SOURCE_H
 #define SYMBOLIZE_SYMBOL_SOURCE_H
 
@@ -23,8 +22,9 @@ struct lookup {
 	uint64_t key;		   /* off or ip, as the source asked for */
 	uint64_t off, ip, time_ns; /* as in sym_query */
 	uint64_t vaddr;		   /* set by symbols() when has_vaddr */
-	const char *symbol;	   /* as in the file; lives as long as the source. NULL: none */
-	uint64_t offset;	   /* from the symbol's start */
+	/* As in the file, not demangled; lives as long as the source; NULL: none. */
+	const char *symbol;
+	uint64_t offset; /* from the symbol's start */
 	uint32_t aliases;
 	uint32_t first_frame, n_frames; /* inline chain, innermost first, in lookups.frames */
 	bool has_vaddr;
@@ -47,7 +47,8 @@ struct lines_cache {
 	_Atomic uint64_t hits; /* modules whose DWARF was not read */
 };
 
-/* What all sources may use. Read-only while a batch runs, but for what locks itself. */
+/* Shared by all sources. Read-only while a batch runs, except for members that have their own lock.
+ */
 struct source_env {
 	struct modules *modules;
 	const struct perf_file_info *info;   /* may be NULL */
@@ -81,87 +82,88 @@ struct symbol_source {
 
 struct source_ops {
 	bool by_ip; /* looks up runtime addresses instead of file offsets */
-	/* Fills symbol, offset, vaddr or miss of each. */
+	/* Sets symbol, offset and vaddr, or miss, of each lookup. */
 	int (*symbols)(struct symbol_source *s, struct lookups *l, struct err *err);
-	/* Both NULL when the source knows no lines. Cost is in bytes of debug information, 0: none.
-	 */
+	/* Both are NULL if the source has no lines. The cost is in bytes of debug information; 0:
+	 * none. */
 	uint64_t (*lines_cost)(struct symbol_source *s);
 	int (*lines)(struct symbol_source *s, struct lookups *l, unsigned n_threads,
 		     struct err *err);
-	/* NULL: there is no table to look into. */
+	/* NULL: the source has no table of symbols. */
 	size_t (*candidates)(struct symbol_source *s, const struct sym_query *q,
 			     struct sym_candidate *v, size_t max);
-	/* Frees what frames point into; called after every batch. NULL: nothing to do */
+	/* Called after every batch: frees the memory that frames point to. NULL: nothing to do. */
 	void (*end_batch)(struct symbol_source *s);
 	void (*done)(struct symbol_source *s);
 };
 
-/* The ops of a kind of dso. */
+/* The functions for a kind of dso. */
 const struct source_ops *source_ops_for(enum dso_kind kind);
 
-/* src_recorded.c: symbols in the recording, for those of the lookups that the dso's own source has
- * no name for, or no sure one. 0, or -ERR_NOMEM. */
+/* src_recorded.c: looks up symbols stored in the recording, for lookups without a name, or without
+ * a certain one, from the dso's own source. Returns 0 or -ERR_NOMEM. */
 int recorded_symbols(struct symbol_source *s, struct lookups *l, struct err *err);
 void recorded_done(struct symbol_source *s);
 
-/* Appends ", text" to what symbolizer_source() says. 0, or -ERR_NOMEM. */
+/* Appends ", text" to the result of symbolizer_source(). Returns 0 or -ERR_NOMEM. */
 int source_says(struct symbol_source *s, struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The same with a table of the file at `path`, which is left out when it is the dso's own. */
+/* The same for a table of the file at `path`, which is named only if it is not the dso's own. */
 int source_says_table(struct symbol_source *s, struct err *err, const char *table,
 		      const char *path);
 
-/* Sets symbol, offset and aliases of a lookup from a function of a table (NULL: no aliases are
- * counted); f may be NULL: then miss. */
+/* Sets symbol, offset and aliases of a lookup from a function of the table. tab NULL: aliases are
+ * not counted; f NULL: sets miss. */
 void lookup_set(struct lookup *l, struct symbol_source *s, const struct functab *tab,
 		const struct func *f, uint64_t addr);
 
-/* icf.c: how many other functions the same bytes stand for; `folds`: the linker may have made
- * them the same. Spellings of one function do not count. */
+/* icf.c: how many other functions have the same bytes as f. `folds`: the linker may have merged
+ * them. Other names of one function are not counted. */
 uint32_t icf_count(const struct functab *tab, const struct func *f, bool folds);
-/* Whether the file was made by a linker that folds identical functions. */
+/* Was the file made by a linker that folds identical functions? */
 bool linker_folds(struct elf_image *img);
-/* The symbol with this name (a version aside) among those for the same bytes; NULL. */
+/* The symbol of this name (without its version) among those at the same bytes; NULL: none. */
 const char *icf_named(const struct functab *tab, const struct func *f, const char *name);
 
-/* inline_names.c: gives frames of inlined functions without linkage name the one that the symbol
- * tables of mod have, where it is sure. It lives with mod and `names`. 0, or -1 when out of memory.
+/* inline_names.c: gives frames of inlined functions without linkage name the symbol's name, where
+ * that is certain. The name lives as long as mod and `names`. Returns 0, or -1 when out of memory.
  */
 struct arena;
 int name_inlined(struct lookups *l, const struct module *mod, struct arena *names);
 
-/* The vaddrs of the lookups that have one, rising; to be freed. NULL when out of memory. */
+/* The vaddrs of the lookups that have one, rising; the caller frees the result. NULL when out of
+ * memory. */
 uint64_t *lookups_vaddrs(const struct lookups *l, size_t *n);
-/* Appends the inline chain of v[i], without inlined functions that have no name, as where the
- * common file of dwz is missing: the line of the next one is where they are called. 0, or -1 when
- * out of memory. */
+/* Appends the inline chain of v[i]. Leaves out inlined functions without a name (the common file of
+ * dwz may be missing): then the next function has the line at which they were called. Returns 0, or
+ * -1 when out of memory. */
 int lookups_add_chain(struct lookups *l, size_t i, const struct dwarf_frame *chain, size_t n);
 
 /* ---- elf_lines.c: DWARF for lookups that have a vaddr -------------------------------------- */
 
-/* *index is made, for elf_lines_end() after the batch; NULL when there is no DWARF. */
+/* Makes *index, which elf_lines_end() frees after the batch; NULL if there is no DWARF. */
 int elf_lines(struct dwarf_index **index, const struct source_env *env, struct module *mod,
 	      struct lookups *l, unsigned n_threads, struct err *err);
-/* Frees the index or leaves it to the cache. One thread at a time. */
+/* Frees the index, or gives it to the cache. One thread at a time. */
 void elf_lines_end(struct dwarf_index **index, const struct source_env *env);
-/* What was left to the cache goes there (`save`) or nowhere. */
+/* Writes the indexes given to the cache if `save`, and frees them. */
 void elf_lines_flush(struct lines_cache *c, bool save, unsigned n_threads);
 
 /* ---- kernel.c: the symbols of the recorded kernel ------------------------------------------ */
 
 struct kernel;
 
-/* Nothing is read yet, except that opt->kallsyms_data is copied. NULL when out of memory. */
+/* Reads nothing yet, except that it copies opt->kallsyms_data. NULL when out of memory. */
 struct kernel *kernel_new(const struct symbolizer_options *opt);
-/* That of virtual machines, of which only the list that the user names is known. */
+/* For the kernel of virtual machines, of which only a list named by the user is known. */
 struct kernel *kernel_new_guest(const struct symbolizer_options *opt);
 void kernel_free(struct kernel *k);
-/* The kernel's dso, whose build id counts. Before the first batch that has one is run. */
+/* Sets the kernel's dso, for its build id. Call it before the first batch with that dso. */
 void kernel_set_dso(struct kernel *k, const struct dso *dso);
 
-/* kallsyms of the recorded kernel; *ret is NULL when there is none, *why then says why. Loaded at
- * the first call, from any thread. `module` finds the symbols of one module ("" for the kernel):
- * where the list comes from another boot, modules lie elsewhere. 0, or -ERR_NOMEM. */
+/* The recorded kernel's kallsyms. If there is none, *ret is NULL and *why is the reason. Loaded at
+ * the first call, from any thread. `module` selects the symbols of one module ("" for the kernel):
+ * if the list is from another boot, modules have other addresses. Returns 0 or -ERR_NOMEM. */
 struct kernel_symbols {
 	const struct functab *tab;
 	const char *source;	    /* "kallsyms of ..." */
@@ -171,14 +173,15 @@ struct kernel_symbols {
 };
 int kernel_symbols(struct kernel *k, const struct source_env *env,
 		   const struct kernel_symbols **ret, enum sym_miss *why, struct err *err);
-/* The same for one address of the kernel itself, by what an earlier run has kept in the cache:
- * without reading the list. False: it has to be read. ret->name lives as long as k. */
+/* The same for one address of the kernel itself, from the cache of an earlier run, without reading
+ * the list. Returns false if the list must be read. ret->name lives as long as k. */
 bool kernel_find_core(struct kernel *k, const struct source_env *env, uint64_t addr,
 		      struct func *ret, uint32_t *aliases);
-/* Keeps what was read of the running kernel for later runs. */
+/* Saves the running kernel's symbols, if they were read, for later runs. */
 void kernel_save(struct kernel *k);
-/* How far the recorded kernel (DSO_KERNEL or DSO_GUEST_KERNEL) was moved against a table that has
- * _text and _stext at these addresses (0: not known). 0 when the recording does not say. */
+/* The distance by which the recorded kernel (DSO_KERNEL or DSO_GUEST_KERNEL) was moved from a table
+ * with _text and _stext at these addresses (0: unknown). Returns 0 if the recording does not tell.
+ */
 uint64_t kernel_shift(const struct source_env *env, enum dso_kind kind, uint64_t _text,
 		      uint64_t _stext);
 

@@ -1,4 +1,4 @@
-/* symbolize.c - the symbolizer as its users see it. */
+/* symbolize.c - the public functions of the symbolizer. */
 #include "symbolize/symbolize.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@ const char *sym_miss_text(enum sym_miss m)
 	return (unsigned)m < SYM_MISS_N ? texts[m] : "unknown";
 }
 
-/* Files that the user names must be there and be what is wanted; everything else may be missing. */
+/* Files that the user names must exist and be valid; all others may be missing. */
 static int check_vmlinux(const char *path, struct err *err)
 {
 	struct elf_image *img = NULL;
@@ -30,7 +30,7 @@ static int check_vmlinux(const char *path, struct err *err)
 	return rc;
 }
 
-/* An empty one is for those who want no names. */
+/* An empty list is valid, for users who want no names. */
 static int check_kallsyms(const char *path, struct err *err)
 {
 	char begin = '0';

@@ -1,11 +1,10 @@
-/* symbolize.h - (dso, address) -> function, inline chain, file:line; or why not.
+/* symbolize.h - (dso, address) -> function, inline chain and file:line; or the reason why not.
  *
- * Symbolization is done in batches: the caller collects every distinct address, the symbolizer
- * sorts them by module, compiles each module's symbols and DWARF once, and answers with ids into
- * its own string table. Sources of truth: ELF gABI (symbols), DWARF 2-5, /proc/kallsyms, tools/perf
+ * Symbolization is done in batches: the caller collects all distinct addresses; the symbolizer
+ * sorts them by module, compiles each module's symbols and DWARF once, and returns ids of strings
+ * in its own table. Sources of truth: ELF gABI (symbols), DWARF 2-5, /proc/kallsyms, tools/perf
  * jit-interface.txt (perf-PID.map), jitdump-specification.txt, Itanium C++ ABI mangling (through
- * libiberty).
- */
+ * libiberty). */
 #ifndef SYMBOLIZE_SYMBOLIZE_H
 #define SYMBOLIZE_SYMBOLIZE_H
 
@@ -19,7 +18,7 @@
 #include "modules/modules.h"
 #include "reader/reader.h"
 
-/* Why an address has no name. X(name, text) */
+/* Reasons why an address has no name. X(name, text) */
 #define SYM_MISSES(X)                                                                   \
 	X(FOUND, "found")                                                               \
 	X(NO_MAP, "address not in any mapping")                                         \
@@ -52,36 +51,39 @@ struct sym_line {
 
 struct sym_query {
 	const struct dso *dso; /* NULL: in no mapping; answered NO_MAP */
-	uint64_t off;	       /* DSO_FILE, DSO_VDSO, DSO_KERNEL_MODULE with a path: file offset
-				  (map_ip_to_off of the LOOKUP address); else the runtime address */
-	uint64_t ip;	       /* runtime lookup address, for kernel and JIT code */
-	uint64_t time_ns;      /* JIT code: as it was then (jit_span.made_ns); 0: what came last */
+	/* For DSO_FILE, DSO_VDSO, and DSO_KERNEL_MODULE with a path: the file offset
+	 * (map_ip_to_off()) of the address to look up; else the runtime address. */
+	uint64_t off;
+	uint64_t ip; /* runtime lookup address, for kernel and JIT code */
+	/* JIT code: the time at which it was made (jit_span.made_ns); 0: the latest version. */
+	uint64_t time_ns;
 };
 
-/* The answer. lines[] is the inline chain, innermost first; lines[n_lines - 1] is the real function
- * (the one the symbol table has). n_lines == 0 when miss != FOUND, except that file:line may be
- * known. */
+/* The result for one query. lines[] is the inline chain, innermost first; lines[n_lines - 1] is the
+ * function that the symbol table has. If miss != FOUND then n_lines == 0, except when file and line
+ * are known. */
 struct sym_result {
 	enum sym_miss miss;
-	uint32_t symbol; /* name of the enclosing ELF/kernel/JIT symbol, demangled; 0: none */
+	uint32_t symbol; /* demangled name of the enclosing ELF, kernel or JIT symbol; 0: none */
 	uint32_t symbol_system; /* the same, mangled */
 	uint64_t offset;	/* lookup address - start of that symbol */
 	uint32_t n_lines;
 	const struct sym_line *lines; /* lives until symbolizer_free() */
-	uint32_t aliases; /* how many other functions are the same bytes, folded by the linker;
-			     0 unless they are marked (enum sym_folded) */
+	/* How many other functions have the same bytes, folded by the linker; 0 unless marks
+	 * were asked for (enum sym_folded). */
+	uint32_t aliases;
 };
 
 /* ---- the symbolizer ------------------------------------------------------------------------ */
 
-/* How suffixes like .isra.0, .constprop.0, .part.0, .cold, .llvm.123 are shown. */
+/* How suffixes such as .isra.0, .constprop.0, .part.0, .cold, .llvm.123 are shown. */
 enum sym_clones {
 	SYM_CLONES_AUTO, /* folded in simple names, else shown */
 	SYM_CLONES_SHOW,
-	SYM_CLONES_FOLD, /* the name is that of the function that was cloned or split */
+	SYM_CLONES_FOLD, /* shown as the function that was cloned or split */
 };
 
-/* How functions are shown that the linker merged (identical code folding). */
+/* How functions that the linker has merged (identical code folding) are shown. */
 enum sym_folded {
 	SYM_FOLDED_AUTO,  /* marked in full names */
 	SYM_FOLDED_MARK,  /* "f [+2]": it may be one of two others as well */
@@ -89,58 +91,59 @@ enum sym_folded {
 };
 
 struct symbolizer_options {
-	bool no_inline;				    /* symbol tables only: no DWARF is read */
-	bool no_demangle;			    /* the same as SYM_DEMANGLE_NONE */
-	const char *vmlinux, *kallsyms;		    /* NULL: found. Given ones must be readable */
-	const char *guest_vmlinux, *guest_kallsyms; /* of virtual machines; NULL: none */
+	bool no_inline;	  /* symbol tables only: no DWARF is read */
+	bool no_demangle; /* the same as SYM_DEMANGLE_NONE */
+	/* NULL: searched for; if given, they must be readable. */
+	const char *vmlinux, *kallsyms;
+	const char *guest_vmlinux, *guest_kallsyms; /* for virtual machines; NULL: none */
 	unsigned n_threads;			    /* 0: all */
 	enum sym_demangle demangle;
 	enum sym_clones clones;
-	/* Template arguments nested deeper than template_depth levels become <...>. Without
-	 * cut_templates full names show all and simple ones none. */
+	/* Template arguments nested deeper than template_depth levels become <...>. If false, full
+	 * names show all levels and simple names show none. */
 	bool cut_templates;
 	unsigned template_depth;
 	enum sym_folded folded;
-	/* The recording, for what its maps show: how far the kernel was moved at boot, where BPF
-	 * programs start, which jitdump files were written. NULL: not known. Must outlive the
-	 * symbolizer. */
+	/* The recording, for facts in its maps: how far the kernel was moved at boot, where BPF
+	 * programs start, which jitdump files exist. NULL: none. Must outlive the symbolizer. */
 	const struct perf_file *file;
-	/* /proc/kallsyms as the recording carries it; NULL: it does not. Read by symbolizer_new().
-	 */
+	/* The recorded machine's /proc/kallsyms; NULL: unknown. Read by symbolizer_new(). */
 	const void *kallsyms_data;
 	size_t kallsyms_size;
-	bool foreign_jit_maps; /* use a perf-PID.map of any user; all can put one into /tmp
-				*/
-	/* What was opened for the queries' time_ns. NULL: the symbolizer opens what it needs. Must
-	 * outlive the symbolizer. */
+	/* Use a perf-PID.map of any owner, although every user can put one into /tmp. */
+	bool foreign_jit_maps;
+	/* The jitdump files that were opened to find the queries' time_ns. NULL: the symbolizer
+	 * opens those it needs. Must outlive the symbolizer. */
 	struct jit_codes *jit;
-	/* Where compiled debug information and the running kernel's symbols are kept between runs;
-	 * copied. NULL: nowhere. Of the former what was not used for longest is removed beyond
-	 * cache_max_bytes, and modules with less .debug_info than cache_min_bytes are not kept; the
-	 * latter are one file of some 4 MB, if that is no more than cache_max_bytes. That the
-	 * directory cannot be read or written is no error. */
+	/* The directory that caches compiled debug information and the running kernel's symbols;
+	 * copied. NULL: no cache. When compiled debug information exceeds cache_max_bytes, the
+	 * least recently used files are removed; modules with less .debug_info than cache_min_bytes
+	 * are not cached. The kernel's symbols are one file of some 4 MB, written if that is at
+	 * most cache_max_bytes. Failures to read or write the directory are ignored. */
 	const char *cache_dir;
 	uint64_t cache_max_bytes, cache_min_bytes;
 };
 
-/* $XDG_CACHE_HOME/unspool, else ~/.cache/unspool. False: neither is known. */
+/* Writes $XDG_CACHE_HOME/unspool, else ~/.cache/unspool. Returns false if neither variable is set.
+ */
 bool symbolizer_cache_dir(char *buf, size_t size);
 
 struct symbolizer; /* opaque */
 
-/* `info` (may be NULL) decides whether the running kernel's /proc/kallsyms fits the recording.
- * `modules` and `info` must outlive the symbolizer. 0, or negative with *err filled. */
+/* `info` (may be NULL) decides whether the running kernel's /proc/kallsyms is the recorded
+ * kernel's. `modules` and `info` must outlive the symbolizer. Returns 0, or negative with *err. */
 int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		   const struct perf_file_info *info, const struct symbolizer_options *opt,
 		   struct err *err);
 void symbolizer_free(struct symbolizer *s);
 
-/* Answers all queries; results[i] belongs to queries[i]. Best called once with all distinct
- * addresses. 0, or negative when out of memory (results are then incomplete but valid). */
+/* Answers all queries: results[i] is for queries[i]. Best called once with all distinct addresses.
+ * Returns 0, or negative when out of memory (the results are then incomplete but valid). */
 int symbolizer_run(struct symbolizer *s, const struct sym_query *queries, size_t n,
 		   struct sym_result *results, struct err *err);
 
-/* Writes what was compiled to the cache. Takes a while, so call it after the output is written. */
+/* Writes compiled debug information to the cache. It takes a while, so call it after the output was
+ * written. */
 void symbolizer_save(struct symbolizer *s);
 
 const struct strtab *symbolizer_strings(const struct symbolizer *s);
@@ -152,22 +155,23 @@ struct symbolize_stats {
 };
 const struct symbolize_stats *symbolizer_stats(const struct symbolizer *s);
 
-/* What was used for a dso: "symtab of /usr/lib/debug/...", "dynsym" (of the dso's own file),
- * "kallsyms" ...; "" when nothing. For people. Lives until symbolizer_free(). */
+/* The source of a dso's names, for users: "symtab of /usr/lib/debug/...", "dynsym" (of the dso's
+ * own file), "kallsyms" ...; "" if there is none. Valid until symbolizer_free(). */
 const char *symbolizer_source(const struct symbolizer *s, const struct dso *dso);
-/* Whether functions of a file that are not exported have names. */
+/* Do functions of a file that are not exported have names? */
 bool symbolizer_has_locals(const struct symbolizer *s, const struct dso *dso);
 /* The best that is known of any address of a dso. */
 enum sym_tier {
 	SYM_TIER_NONE,
-	SYM_TIER_SYM,	 /* names of symbol tables */
-	SYM_TIER_LINE,	 /* and source lines */
-	SYM_TIER_INLINE, /* and the functions that DWARF (or Go's tables) knows, inlined ones too */
+	SYM_TIER_SYM,  /* names of symbol tables */
+	SYM_TIER_LINE, /* and source lines */
+	/* Also the functions that DWARF (or Go's tables) knows, including inlined ones. */
+	SYM_TIER_INLINE,
 };
 const char *sym_tier_text(enum sym_tier t);
 enum sym_tier symbolizer_tier(const struct symbolizer *s, const struct dso *dso);
 
-/* Why debug information that is there was not all usable. X(name, text) */
+/* Reasons why existing debug information could not be used completely. X(name, text) */
 #define SYM_LACKS(X)                                                         \
 	X(NOTHING, "")                                                       \
 	X(SPLIT, "split debug information (.dwo) not found")                 \
@@ -178,7 +182,7 @@ enum sym_tier symbolizer_tier(const struct symbolizer *s, const struct dso *dso)
 enum sym_lack { SYM_LACKS(X) SYM_LACKS_N };
 #undef X
 const char *sym_lack_text(enum sym_lack l);
-/* *detail: the name of the first file that is missing, or how much is damaged; "". Lives until
+/* *detail is the name of the first missing file, or how much is damaged; or "". Valid until
  * symbolizer_free(). */
 enum sym_lack symbolizer_lacks(const struct symbolizer *s, const struct dso *dso,
 			       const char **detail);
@@ -189,12 +193,12 @@ struct sym_candidate {
 	uint64_t start, end;
 	bool has_size, weak, global;
 };
-/* Fills v[max] with the symbols of a file that cover an address, those that end first in front.
- * Returns how many there are in v. */
+/* Writes to v[max] the symbols of a file that cover an address, ordered by their end. Returns how
+ * many. */
 size_t symbolizer_candidates(struct symbolizer *s, const struct sym_query *q,
 			     struct sym_candidate *v, size_t max);
 
-/* Why the dso's addresses had no names, FOUND when they had. */
+/* The reason why the dso's addresses had no names; FOUND if they had. */
 enum sym_miss symbolizer_miss(const struct symbolizer *s, const struct dso *dso);
 
 #endif
