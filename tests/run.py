@@ -202,6 +202,15 @@ def end_adopted():
     return sorted(f"process {pid}: {command}"[:200] for pid, command in left.items())
 
 
+def keep_times(path, times):
+    """For the order of the next run; a build of another user is only read."""
+    try:
+        with open(path, "w") as f:
+            json.dump(times, f)
+    except PermissionError as e:
+        print(f"# how long tests took is not kept: {e}")
+
+
 def last_times(path):
     """{name: seconds}"""
     try:
@@ -246,15 +255,14 @@ def main():
         raise
     times.update((name, r.seconds) for name, r in results.items())
     if not a.no_times:
-        with open(times_path, "w") as f:
-            json.dump(times, f)
+        keep_times(times_path, times)
     if not a.once:
         run_failed_again(tests, results, env, a.limit)
     passed, failed = sum(r.passed for r in results.values()), sum(len(r.bad) for r in results.values())
     skipped = sum(r.skipped for r in results.values())
     left = end_adopted()
     failed += len(left)
-    # Unless it is known that no other work runs on the machine, files and mounts are told and no failure.
+    # Files and mounts that are left are a failure only if no other work runs on the machine (--alone).
     files = sorted(surroundings() - before)
     failed += len(files) if a.alone else 0
     for what in left + files:

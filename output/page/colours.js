@@ -20,7 +20,7 @@ function colourOf(palette, kind, name, module) {
 	return `hsl(${hue + (saturation ? h % 17 - 8 : 0)} ${saturation}% ${light + (h >> 8) % 9}%)`;
 }
 
-// modules: those that are told.
+// modules: names of the modules to list.
 function legendOf(palette, kinds, modules) {
 	if (palette === "module")
 		return modules.map(m => [fitLabel(m, 24), `hsl(${hashText(m) % 360} 60% 76%)`]);

@@ -1,4 +1,4 @@
-// diff.js - two sides of a difference: what is drawn of them, what is noise, how a change is told and coloured.
+// diff.js - two sides of a difference: what is drawn of them, what is noise, how a change is described and coloured.
 
 const CHANGES = {mean: "mean of both", base: "base", new: "new"};
 

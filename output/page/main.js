@@ -54,7 +54,7 @@ class Page {
 		this.change({zoom: this.model.pathOf(node)});
 	}
 
-	// ---- what is told ----
+	// ---- the line of details ----
 
 	say(text) {
 		$("details").textContent = $("details").title = text;
