@@ -136,8 +136,13 @@ const struct code_frame *code_rows_at(const struct code_rows *rows, uint64_t off
  * does not continue. `n` bytes before it are readable. */
 typedef bool code_may_start_fn(const uint8_t *at, size_t n, uint64_t vaddr);
 
+/* True if a function starts at `at`, which has the alignment that is asked for. `n` bytes before it
+ * are readable. */
+typedef bool code_begins_fn(const uint8_t *at, size_t n);
+
 /* One per processor. */
 code_step_fn code_step_x86_64, code_step_aarch64;
 code_may_start_fn code_may_start_x86_64;
+code_begins_fn code_begins_x86_64;
 
 #endif

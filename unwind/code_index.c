@@ -170,14 +170,20 @@ void code_index_done(struct code_index *ix)
 	free(ix->parts);
 	free(ix->is_sorted);
 	free(ix->calls);
+	free(ix->begins);
 	hash_done(&ix->by_start);
 }
 
 /* ---- targets of calls --------------------------------------------------------------------- */
 
-static bool is_called(const struct code_index *ix, uint64_t i)
+static bool bit_at(const uint64_t *bits, uint64_t i)
 {
-	return ix->calls[i / 64] >> i % 64 & 1;
+	return bits[i / 64] >> i % 64 & 1;
+}
+
+static void bit_set(uint64_t *bits, uint64_t i)
+{
+	bits[i / 64] |= 1ull << i % 64;
 }
 
 static void calls_read(struct code_index *ix, const struct elf_segment *seg, const uint8_t *code,
@@ -193,7 +199,38 @@ static void calls_read(struct code_index *ix, const struct elf_segment *seg, con
 
 		if (i < ix->n_calls && (!is_inside || !arch->code_may_start ||
 					arch->code_may_start(code + to, (size_t)to, vaddr)))
-			ix->calls[i / 64] |= 1ull << i % 64;
+			bit_set(ix->calls, i);
+	}
+}
+
+/* Offset of the first function at or behind `off` that is recognized by what is before it; n: there
+ * is none. `vaddr`: of the code. */
+static size_t next_begin(const struct arch *arch, const uint8_t *code, size_t n, uint64_t vaddr,
+			 size_t off)
+{
+	const unsigned align = arch->code_begins_align;
+
+	if (!arch->code_begins)
+		return n;
+	off += -(vaddr + off) % align;
+	while (off < n && !arch->code_begins(code + off, off))
+		off += align;
+	return off < n ? off : n;
+}
+
+/* Finds functions that only pointers lead to. */
+static void begins_read(struct code_index *ix, const struct elf_segment *seg, const uint8_t *code,
+			size_t n, const struct arch *arch)
+{
+	size_t off = 0;
+
+	while ((off = next_begin(arch, code, n, seg->vaddr, off)) < n) {
+		uint64_t i = seg->vaddr + off++ - ix->code_start;
+
+		if (i < ix->n_calls) {
+			bit_set(ix->calls, i);
+			bit_set(ix->begins, i / arch->code_begins_align);
+		}
 	}
 }
 
@@ -208,7 +245,8 @@ void code_index_add_calls(struct code_index *ix, const struct elf_image *img,
 		return;
 	elf_image_bytes(img, &unread); /* bounds the work when segments overlap */
 	ix->calls = calloc((ix->code_bytes - 1) / 64 + 1, sizeof *ix->calls);
-	if (!ix->calls)
+	ix->begins = calloc((ix->code_bytes - 1) / 4096 + 1, sizeof *ix->begins);
+	if (!ix->calls || !ix->begins)
 		return;
 	ix->n_calls = ix->code_bytes;
 	for (i = 0; i < n; i++) {
@@ -216,6 +254,7 @@ void code_index_add_calls(struct code_index *ix, const struct elf_image *img,
 		if (!code || left > unread)
 			continue;
 		calls_read(ix, &segs[i], code, left, arch);
+		begins_read(ix, &segs[i], code, left, arch);
 		unread -= left;
 	}
 }
@@ -228,8 +267,27 @@ static bool called_before(const struct code_index *ix, uint64_t vaddr, uint64_t 
 	if (i >= ix->n_calls)
 		return false;
 	for (n = 0; n < OPEN_BYTES && n <= i && vaddr - n >= low; n++)
-		if (is_called(ix, i - n)) {
+		if (bit_at(ix->calls, i - n)) {
 			*ret = vaddr - n;
+			return true;
+		}
+	return false;
+}
+
+/* Finds the last function behind fill at or before vaddr, but not before `low`. False: none is
+ * near. */
+static bool begin_before(const struct code_index *ix, unsigned align, uint64_t vaddr, uint64_t low,
+			 uint64_t *ret)
+{
+	uint64_t at = vaddr - vaddr % align, end = at < OPEN_BYTES ? 0 : at - OPEN_BYTES;
+
+	if (!ix->begins || vaddr - ix->code_start >= ix->n_calls)
+		return false;
+	end = end < low ? low : end;
+	end = end < ix->code_start ? ix->code_start : end;
+	for (; at >= end && at; at -= align)
+		if (bit_at(ix->begins, (at - ix->code_start) / align)) {
+			*ret = at;
 			return true;
 		}
 	return false;
@@ -334,9 +392,11 @@ static const struct code_rows *rows_new(struct code_index *ix, const struct elf_
 	size_t left;
 
 	code = elf_image_at_vaddr(img, fn->start, &left);
+	size = size < left ? size : left;
+	if (code && !fn->is_named && size)
+		size = next_begin(arch, code, size, fn->start, 1);
 	if (!code || ix->n_rows >= ROWS_MAX || ix->rows.n >= FUNCTIONS_MAX ||
-	    code_rows_find(arch->code_step, code, size < left ? size : left, &entry, CODE_OF_FILE,
-			   &ix->steps, &rows))
+	    code_rows_find(arch->code_step, code, size, &entry, CODE_OF_FILE, &ix->steps, &rows))
 		return NULL;
 	if (vec_push(&ix->rows, rows)) {
 		code_rows_done(&rows);
@@ -365,18 +425,50 @@ static uint64_t behind_padding(const struct elf_image *img, const struct arch *a
 	return vaddr + off;
 }
 
+static const struct code_rows *rows_of(struct code_index *ix, const struct elf_image *img,
+				       const struct arch *arch, const struct code_function *fn)
+{
+	uint32_t i = hash_get(&ix->by_start, fn->start);
+
+	return i != HASH_NONE ? &ix->rows.v[i] : rows_new(ix, img, arch, fn);
+}
+
+/* The frame at vaddr by the last function behind fill, which *fn is then; NULL: not known. Other
+ * bytes may look like a call, so the target that is nearer may be no function. */
+static const struct code_frame *begun_frame(struct code_index *ix, const struct elf_image *img,
+					    const struct arch *arch, struct code_function *fn,
+					    uint64_t vaddr)
+{
+	struct code_function begun = {.is_sure = true};
+	const struct code_frame *f = NULL;
+	const struct code_rows *rows;
+
+	if (fn->is_named || !arch->code_begins ||
+	    !begin_before(ix, arch->code_begins_align, vaddr, 0, &begun.start))
+		return NULL;
+	begun.end = open_end(ix, begun.start);
+	rows = rows_of(ix, img, arch, &begun);
+	if (rows && vaddr < begun.end && (!rows->next || vaddr - begun.start < rows->next))
+		f = code_rows_at(rows, vaddr - begun.start);
+	if (f)
+		*fn = begun;
+	return f;
+}
+
 const struct code_frame *code_index_frame(struct code_index *ix, const struct elf_image *img,
 					  const struct arch *arch, struct code_function *fn,
 					  uint64_t vaddr)
 {
+	const struct code_frame *begun = begun_frame(ix, img, arch, fn, vaddr);
 	const struct code_rows *rows;
 	unsigned steps;
 	uint64_t next;
-	uint32_t i;
 
+	if (begun)
+		return begun;
+	fn->is_sure = fn->is_named;
 	for (steps = 0; steps < NEXT_MAX; steps++) {
-		i = hash_get(&ix->by_start, fn->start);
-		rows = i != HASH_NONE ? &ix->rows.v[i] : rows_new(ix, img, arch, fn);
+		rows = rows_of(ix, img, arch, fn);
 		if (!rows)
 			return NULL;
 		if (vaddr < fn->end && (!rows->next || vaddr - fn->start < rows->next))

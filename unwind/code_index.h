@@ -10,7 +10,8 @@
 
 struct code_function {
 	uint64_t start, end; /* vaddrs */
-	bool is_named;	     /* a symbol starts here; else calls lead here */
+	bool is_named;	     /* a symbol starts here; else calls lead here, or fill is before it */
+	bool is_sure;	     /* a function starts here for certain: it is named or behind fill */
 	bool is_part;	     /* a split-off part (.cold): its frame is already set up at the
 			      * start */
 };
@@ -34,8 +35,9 @@ struct code_index {
 	bool *is_sorted;
 	size_t n_parts;
 	unsigned part_shift; /* a part has 1 << part_shift bytes */
-	/* Targets of direct calls: one bit for each address from code_start on. */
-	uint64_t *calls;
+	/* Targets of direct calls and what is behind fill: one bit for each address from code_start
+	 * on. Of the latter alone: one bit for each aligned address. */
+	uint64_t *calls, *begins;
 	uint64_t n_calls;
 	struct hash_table by_start; /* start of a function -> index in rows */
 	VEC(struct code_rows) rows;

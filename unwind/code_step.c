@@ -206,20 +206,30 @@ static bool leads_to(struct walk *w, uint64_t start, uint64_t ra)
 	return code && w->arch->jumps_to(code, n, target, start);
 }
 
-/* True if the return address `ra` can belong to the caller of function *fn. The start of a named
- * function is certain, and any called code may have jumped to it. For an unnamed function, or if
- * the stack pointer is not certain, the caller must be in a file, and its call must lead to the
- * function. */
-static bool may_be_caller(struct walk *w, const struct cursor *c, const struct code_function *fn,
-			  uint64_t bias, uint64_t ra)
+/* True if the code has put {caller's frame pointer, return address} where its frame pointer is. */
+static bool has_record(const struct walk *w, const struct code_frame *f)
+{
+	const int32_t word = w->arch->word_bytes;
+
+	return f->fp_holds == CODE_FP_FRAME && f->fp == 2 * word && f->saved_fp == 2 * word &&
+	       f->saved_ra == word;
+}
+
+/* True if the return address `ra` can belong to the caller of the frame *c, whose code is *k. If
+ * the start of its function is certain, any called code may have jumped to it; so it may to code
+ * that has made a frame record and called. What code without a file calls is not known. Else the
+ * call must lead to the function. */
+static bool may_be_caller(struct walk *w, const struct cursor *c, const struct known_code *k,
+			  uint64_t ra)
 {
 	const struct map *map = address_space_find(w->s->space, ra - 1);
 
 	if (!map || !may_be_return(w, ra))
 		return false;
-	if (fn->is_named && c->how != FRAME_LINK_REGISTER)
+	if (c->how != FRAME_LINK_REGISTER && (k->fn.is_sure || map->dso->kind == DSO_ANON ||
+					      (c->is_return_address && has_record(w, &k->frame))))
 		return true;
-	return map->dso->kind != DSO_ANON && leads_to(w, fn->start + bias, ra);
+	return map->dso->kind != DSO_ANON && leads_to(w, k->fn.start + k->bias, ra);
 }
 
 bool code_insn_at(const struct cfi_module *cm, uint64_t vaddr, struct code_frame *frame,
@@ -272,8 +282,11 @@ bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip)
 static bool is_behind_call(struct walk *w, const struct map *map, uint64_t ip,
 			   const struct cursor *caller)
 {
-	return return_check(w, caller->ip) == RETURN_CALL &&
-	       may_have_called_file(w, map, ip, caller->sp - w->arch->word_bytes, caller->ip);
+	enum return_check check = return_check(w, caller->ip);
+
+	return check == RETURN_MAP ||
+	       (check == RETURN_CALL &&
+		may_have_called_file(w, map, ip, caller->sp - w->arch->word_bytes, caller->ip));
 }
 
 static const struct known_code *known_code(struct walk *w, const struct map *map,
@@ -304,6 +317,13 @@ bool leaves_by_switch(struct walk *w, const struct map *map, const struct cursor
 	return w->arch->code_step && known_code(w, map, c)->ahead == CODE_AHEAD_SWITCH;
 }
 
+bool has_callers_fp(struct walk *w, const struct map *map, const struct cursor *c)
+{
+	const struct known_code *k = w->arch->code_step ? known_code(w, map, c) : NULL;
+
+	return k && k->is_known && k->frame.fp_holds == CODE_FP_CALLER && k->frame.sp < 0;
+}
+
 enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *map)
 {
 	uint64_t ip = c->ip - c->is_return_address;
@@ -322,7 +342,7 @@ enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *m
 	if (stop != WALK_ON)
 		return stop;
 	if (k->ahead == CODE_AHEAD_KNOWN ? !is_behind_call(w, map, ip, &caller)
-					 : !may_be_caller(w, c, &k->fn, k->bias, caller.ip))
+					 : !may_be_caller(w, c, k, caller.ip))
 		return UNWIND_STOP_NO_CFI;
 	*c = caller;
 	return WALK_ON;

@@ -546,3 +546,9 @@ bool code_may_start_x86_64(const uint8_t *at, size_t n, uint64_t vaddr)
 	return at[-5] == 0xe8 || at[-5] == 0xe9 || at[-2] == 0xeb ||
 	       (at[-2] == 0x0f && at[-1] == 0x0b);
 }
+
+/* V8 and linkers fill up with INT3. One alone may be where nothing comes behind a call. */
+bool code_begins_x86_64(const uint8_t *at, size_t n)
+{
+	return n >= 2 && at[-1] == 0xcc && at[-2] == 0xcc && at[0] != 0xcc;
+}

@@ -408,7 +408,9 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	case FP_OWNER_UNKNOWN:
 		return stop;
 	case FP_OWNER_SELF:
-		stop = frame_pointer_step(w, c, map, stop);
+		if (stop != UNWIND_STOP_NO_CFI || is_jit(map) || !innermost ||
+		    !has_callers_fp(w, map, c))
+			stop = frame_pointer_step(w, c, map, stop);
 	}
 	if (stop == UNWIND_STOP_NO_CFI &&
 	    (is_jit(map) ? smallest_frame_step(w, c, map) : near_root_step(w, c)))

@@ -237,14 +237,16 @@ static enum fp_owner find_in_files(struct walk *w, const struct cursor *c, const
 				   const struct code_filter *filter, struct cursor *caller)
 {
 	const unsigned word = w->arch->word_bytes;
-	unsigned n_owners = 0, n_found = 0, n_unsure = 0, i;
+	unsigned n_owners = 0, n_found = 0, n_unsure = 0, n_jit = 0, i;
 	uint64_t at, ra, owner_ip = 0, ip = 0;
+	bool is_leaf = !c->is_return_address && map && map->dso->kind != DSO_ANON;
 
 	for (i = 0, at = c->sp; at < c->fp && i < WORDS_MAX; i++, at += word) {
 		enum fp_owner owner;
 
 		if (!walk_word(w, at, word, &ra))
 			break;
+		n_jit += is_leaf && return_check(w, ra) == RETURN_MAP;
 		owner = may_be_code(filter, ra) ? follow(w, c, ra, at, &ip) : FP_OWNER_SELF;
 		n_owners += owner == FP_OWNER_CALLER;
 		if (owner == FP_OWNER_SELF || !may_lead_to(w, ra, map, c->ip))
@@ -262,8 +264,8 @@ static enum fp_owner find_in_files(struct walk *w, const struct cursor *c, const
 	/* Of two candidates one is stale. */
 	if (n_found == 1 && !n_unsure && record_is_of(w, c, owner_ip))
 		return FP_OWNER_CALLER;
-	return (n_owners || n_unsure) && !is_called_by_jit(w, c, map) ? FP_OWNER_UNKNOWN
-								      : FP_OWNER_SELF;
+	return ((n_owners || n_unsure) && !is_called_by_jit(w, c, map)) || n_jit ? FP_OWNER_UNKNOWN
+										 : FP_OWNER_SELF;
 }
 
 enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,

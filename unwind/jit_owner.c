@@ -19,6 +19,10 @@ enum { SENDER_SP = -1, LAST_SP = -2, LOCALS = -7, MONITORS = -9 };
  * (stubGenerator_x86_64.cpp: generate_call_stub()). */
 #define ENTRY_BYTES (12 * 8)
 
+/* V8: the DWARF number of rcx, the alignment of its code, and how many bytes of it come at most
+ * before the frame pointer is set: a check of 14 bytes, push, mov. */
+enum { RCX = 2, V8_CODE_ALIGN = 32, V8_ENTRY_BYTES = 18 };
+
 /* Maximum distance of the places that these words point to. Arguments and locals take at most
  * 65,535 words (JVMS 4.11), but rarely this much. */
 #define FRAME_BYTES_MAX (64u << 10)
@@ -130,6 +134,23 @@ static bool is_past_entry(struct walk *w, const struct cursor *c)
 	return false;
 }
 
+/* V8 calls its code by the address in rcx (register-x64.h: kJavaScriptCallCodeStartRegister). What
+ * it compiles checks that this code is still valid, and then makes its frame; until then the record
+ * is the caller's. FP_OWNER_UNKNOWN: it may be, but the register does not show it. */
+static enum fp_owner entered_by_v8(struct walk *w, const struct cursor *c, struct cursor *caller)
+{
+	const unsigned word = w->arch->word_bytes;
+	uint64_t start, ra, sp = c->sp;
+
+	if (c->is_return_address || !walk_word(w, sp, word, &ra) ||
+	    (ra == c->fp && !walk_word(w, sp += word, word, &ra)))
+		return FP_OWNER_SELF;
+	if (arch_reg(w->arch, &w->s->user_regs, RCX, &start) && start % V8_CODE_ALIGN == 0 &&
+	    c->ip - start <= V8_ENTRY_BYTES && return_check(w, ra) != RETURN_NONE)
+		return called_by(caller, c, ra, sp + word);
+	return is_jit_code(w, ra) ? FP_OWNER_UNKNOWN : FP_OWNER_SELF;
+}
+
 enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hotspot,
 			     struct cursor *caller)
 {
@@ -142,7 +163,7 @@ enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hot
 	if (is_interpreter(w, c->fp, &in))
 		return in.last_sp ? called_by_interpreter(w, c, in.last_sp, caller) : FP_OWNER_SELF;
 	if (!is_hotspot)
-		return FP_OWNER_SELF;
+		return entered_by_v8(w, c, caller);
 	if (is_past_entry(w, c))
 		return FP_OWNER_UNKNOWN;
 	if (c->is_return_address || !walk_word(w, c->sp, word, &top))

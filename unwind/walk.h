@@ -263,6 +263,11 @@ enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *m
  * any return: then it may have a frame of which nothing is known. */
 bool leaves_by_switch(struct walk *w, const struct map *map, const struct cursor *c);
 
+/* code_step.c: true if the machine code of *c, in `map` of a file, shows that the frame pointer is
+ * its caller's, but not where the return address is, as where V8 adds arguments that were not
+ * given. */
+bool has_callers_fp(struct walk *w, const struct map *map, const struct cursor *c);
+
 /* code_ahead.c: the frame at vaddr, found on the path from there to the return, for code whose
  * function is not known. `is_called`: vaddr is a return address. */
 enum code_ahead code_ahead(const struct cfi_module *cm, uint64_t vaddr, bool is_called,

@@ -266,7 +266,7 @@ def without_names(at):
         "called": ((at["in_helper"], [JUNK, at["in_helper_call"]], {}), [at["in_helper_call"]]),
         "called through a pointer": ((at["in_helper"], [JUNK, at["in_outer"]], {}), [at["in_outer"]]),
         "called where there is code without a file": ((at["in_helper"], [JUNK, at["in_far_call"]], {}), []),
-        "called by code without a file": ((at["in_helper"], [JUNK, ANON + 6], {}), []),
+        "called by code without a file": ((at["in_helper"], [JUNK, ANON + 6], {}), [ANON + 6]),
         "called where another function is": ((at["in_helper"], [JUNK, at["in_helper_call"] - 5], {}), []),
     }
     check_stacks("without names", cases, path="stripped")
