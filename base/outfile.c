@@ -104,7 +104,6 @@ static int open_direct(struct outfile *f, struct err *err)
 	bool follow = S_ISLNK(p->st.st_mode);
 	struct stat st;
 
-	f->is_direct = true;
 	f->fd = openat(p->dir, p->name,
 		       O_WRONLY | O_CLOEXEC | O_NOCTTY | (follow ? 0 : O_NOFOLLOW));
 	if (f->fd < 0)

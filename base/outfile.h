@@ -32,7 +32,6 @@ struct outfile {
 	struct outplace place;
 	const char *path; /* the caller's */
 	int fd;
-	bool is_direct;		 /* opened and written in place: a pipe, a terminal, /dev/stdout */
 	char temp[NAME_MAX + 1]; /* in place.dir; "": none (any more) */
 };
 

@@ -44,7 +44,7 @@ static const struct slot_row {
 	{DW_AT_specification, DWARF_SLOT_SPECIFICATION, BIT(NAMES)},
 	{DW_AT_call_file, DWARF_SLOT_CALL_FILE, BIT(CODE)},
 	{DW_AT_call_line, DWARF_SLOT_CALL_LINE, BIT(CODE)},
-	{DW_AT_name, DWARF_SLOT_NAME, BIT(NAMES) | BIT(ROOT)},
+	{DW_AT_name, DWARF_SLOT_NAME, BIT(NAMES)},
 	{DW_AT_linkage_name, DWARF_SLOT_LINKAGE_NAME, BIT(NAMES)},
 	{DW_AT_MIPS_linkage_name, DWARF_SLOT_LINKAGE_NAME, BIT(NAMES)},
 	{DW_AT_decl_line, DWARF_SLOT_DECL_LINE, BIT(NAMES)},

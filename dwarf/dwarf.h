@@ -39,13 +39,6 @@ uint64_t dwarf_bytes(const struct module *mod);
 
 struct dwarf_index; /* opaque */
 
-/* An index is for one thread at a time. Compiles what the n sorted ELF vaddrs need (in a kernel
- * module's .ko: offsets from the base of its code, as the kernel lays it out), from mod->debug
- * (else mod->image) and mod->alt, on up to n_threads threads. *ret is NULL with return 0 when the
- * module has no DWARF. Damaged DWARF is skipped unit by unit. Negative only when out of memory. */
-int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
-		    unsigned n_threads, struct err *err);
-
 /* Where compiled modules are kept between runs. */
 struct dwarf_cache {
 	const char *dir;
@@ -53,8 +46,11 @@ struct dwarf_cache {
 	uint64_t min_bytes; /* modules with less .debug_info in the file are not worth it */
 };
 
-/* The same through a cache (NULL: none), which must outlive the index. What is in it is read,
- * without looking at the module's DWARF; what is not is compiled. */
+/* An index is for one thread at a time. Compiles what the n sorted ELF vaddrs need (in a kernel
+ * module's .ko: offsets from the base of its code, as the kernel lays it out), from mod->debug
+ * (else mod->image) and mod->alt, on up to n_threads threads. What is in the cache (NULL: none),
+ * which must outlive the index, is read instead. *ret is NULL with return 0 when the module has no
+ * DWARF. Damaged DWARF is skipped unit by unit. Negative only when out of memory. */
 int dwarf_index_open(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
 		     const struct dwarf_cache *cache, unsigned n_threads, struct err *err);
 /* Whether something was compiled that belongs into the cache. */
@@ -112,7 +108,7 @@ struct dwarf_index_stats {
 	size_t units_unsplit;  /* without their split unit */
 	const char *missing_split; /* its .dwo file, of the first of them; NULL */
 	bool split_differs;	   /* there is such a file, of another build */
-	uint64_t info_bytes, compiled_bytes, segments;
+	uint64_t compiled_bytes, segments;
 	bool from_cache;
 };
 void dwarf_index_stats(const struct dwarf_index *d, struct dwarf_index_stats *ret);

@@ -212,7 +212,6 @@ static void count(struct dwarf_index *d)
 	s->units_early = dwarf_streaming_taken(d->streaming);
 	s->let_go_bytes = dwarf_streaming_let_go_bytes(d->streaming);
 	s->inflated_twice = d->main.reloaded;
-	s->info_bytes = d->main.sec[DWARF_INFO].size;
 	for (i = 0; i < d->parts.n; i++) {
 		s->compiled_bytes += d->parts.v[i].bytes;
 		s->units_damaged += d->parts.v[i].damaged;
@@ -301,12 +300,6 @@ int dwarf_index_open(struct dwarf_index **ret, struct module *mod, const uint64_
 	}
 	*ret = d;
 	return 0;
-}
-
-int dwarf_index_new(struct dwarf_index **ret, struct module *mod, const uint64_t *vaddrs, size_t n,
-		    unsigned n_threads, struct err *err)
-{
-	return dwarf_index_open(ret, mod, vaddrs, n, NULL, n_threads, err);
 }
 
 bool dwarf_index_has_news(const struct dwarf_index *d)

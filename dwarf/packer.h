@@ -91,7 +91,7 @@ struct nodes_writer {
 	struct pack_header *h; /* gets the parts */
 	/* private */
 	size_t up_widths[33], line_widths[33]; /* how many nodes need so many bits */
-	uint32_t func_max, id;
+	uint32_t func_max;
 	size_t n, n_files;
 	unsigned width[3], n_bits;
 	uint64_t bits;

@@ -39,7 +39,6 @@ static void read_root(struct dwarf_cu *cu, const struct dwarf_value *v)
 	cu->high_pc = v[DWARF_SLOT_HIGH_PC];
 	cu->ranges = v[DWARF_SLOT_RANGES];
 	cu->has_stmt_list = dwarf_value_uint(v[DWARF_SLOT_STMT_LIST], &cu->stmt_list);
-	cu->name = dwarf_value_string(cu, v[DWARF_SLOT_NAME]);
 	cu->comp_dir = dwarf_value_string(cu, v[DWARF_SLOT_COMP_DIR]);
 	cu->dwo_name = dwarf_value_string(cu, v[DWARF_SLOT_DWO_NAME]);
 	cu->dwo_id = uint_or(v[DWARF_SLOT_DWO_ID], cu->unit->dwo_id);

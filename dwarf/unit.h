@@ -18,7 +18,7 @@ struct dwarf_cu {
 	struct dwarf_value low_pc, high_pc, ranges;
 	uint64_t stmt_list;
 	bool has_stmt_list;
-	const char *name, *comp_dir, *dwo_name;
+	const char *comp_dir, *dwo_name;
 	uint64_t dwo_id, language;
 	uint64_t first_die; /* offset of what follows the root DIE */
 };

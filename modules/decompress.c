@@ -85,23 +85,6 @@ int decompress_into(enum decompress_kind kind, const uint8_t *in, size_t in_size
 				       : decompress_zstd(in, in_size, out, (size_t)out_size);
 }
 
-int decompress_sized(enum decompress_kind kind, const uint8_t *in, size_t in_size,
-		     uint64_t out_size, uint8_t **ret)
-{
-	int rc = -ERR_LIMIT;
-
-	*ret = NULL;
-	if (out_size <= decompress_limit(in_size))
-		rc = decompress_room(out_size, ret);
-	if (!rc)
-		rc = decompress_into(kind, in, in_size, *ret, out_size, NULL);
-	if (rc) {
-		free(*ret);
-		*ret = NULL;
-	}
-	return rc;
-}
-
 /* ---- streams of unknown size -------------------------------------------------------------- */
 
 struct sink {

@@ -21,14 +21,11 @@ enum decompress_kind { DECOMPRESS_ZLIB, DECOMPRESS_ZSTD };
 
 /* How large what is made from so many bytes may be. */
 uint64_t decompress_limit(uint64_t in_size);
-/* malloc'ed `out_size` bytes, which the contents must fill exactly. -ERR_LIMIT when that is beyond
- * decompress_limit(in_size). */
-int decompress_sized(enum decompress_kind kind, const uint8_t *in, size_t in_size,
-		     uint64_t out_size, uint8_t **ret);
-/* The two halves of it. Memory for contents, which the caller has compared with the limit; 0,
+/* malloc'ed memory for contents, which the caller has compared with decompress_limit(); 0,
  * -ERR_LIMIT or -ERR_NOMEM. */
 int decompress_room(uint64_t out_size, uint8_t **ret);
-/* Fills it. `watch` (may be NULL) is called as zlib's output grows. */
+/* Fills it; the contents must have exactly this size. `watch` (may be NULL) is called as zlib's
+ * output grows. */
 int decompress_into(enum decompress_kind kind, const uint8_t *in, size_t in_size, uint8_t *out,
 		    uint64_t out_size, const struct elf_watch *watch);
 /* By magic: gzip, xz or zstd stream. -ERR_FORMAT when it is none of them, -ERR_LIMIT when there is

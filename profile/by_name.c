@@ -161,7 +161,6 @@ int profile_log_sums(struct profile *p, struct err *err)
 	for (i = 0; i < p->samples.n; i++) {
 		const struct profile_sample *s = &p->samples.v[i];
 		struct profile_log_entry e = {
-			.seq = i,
 			.node = s->node,
 			.event = s->event,
 			.comm = s->comm,
@@ -187,7 +186,6 @@ int profile_add_entry(struct profile *p, const struct profile_sample *s,
 		return -ERR_NOMEM;
 	if (!(p->index_->keep & PROFILE_KEEP_LOG))
 		return 0;
-	e.seq = p->log.n;
 	e.node = s->node;
 	e.event = s->event;
 	e.comm = s->comm;

@@ -95,13 +95,12 @@ static inline uint16_t profile_cpu(uint32_t cpu)
 
 /* One recorded sample, stored with PROFILE_KEEP_LOG, in time order. */
 struct profile_log_entry {
-	uint64_t seq; /* of the sample: merging profiles keeps this order */
 	uint64_t time_ns, period, ip, addr;
 	uint32_t node, event, comm, pid, tid, cpu;
 	/* String id: the fields of a tracepoint as text; 0: not kept, or unknown. */
 	uint32_t trace;
 	uint32_t detail; /* for profile_detail(); 0: none */
-	uint8_t cpumode, stop;
+	uint8_t stop;
 	bool has_stack; /* the event records call chains or stacks (script then prints a block) */
 };
 
@@ -156,10 +155,6 @@ struct profile {
  * profile lives until profile_free(), except `info`, which is borrowed. */
 struct profile *profile_new(unsigned keep);
 void profile_free(struct profile *p);
-
-/* Adds all of src to dst; both must have been made with the same keep bits and file. src is not
- * changed. Returns 0, or negative with *err; after a failure dst has a part of src. */
-int profile_merge(struct profile *dst, const struct profile *src, struct err *err);
 
 /* ---- filling by names ------------------------------------------------------------------------
  *

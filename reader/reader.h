@@ -198,11 +198,6 @@ struct perf_branch {
 	uint64_t from, to, flags;
 };
 
-/* The command name of a thread. Immutable, valid until perf_file_close(). */
-struct thread_name {
-	const char *comm;
-};
-
 /* Fields that few recordings have. Each is 0 unless the event records it. */
 struct perf_sample_extra {
 	uint64_t addr, stream_id;

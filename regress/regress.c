@@ -194,7 +194,6 @@ int regress_compare(struct regress *g, struct err *err)
 	int rc;
 
 	runs_sort(g);
-	g->design.opt = &g->opt;
 	g->design.event = g->event;
 	g->design.unit = g->unit;
 	rc = check_comparable(g, err);
@@ -213,12 +212,6 @@ int regress_compare(struct regress *g, struct err *err)
 const struct regress_design *regress_design(const struct regress *g)
 {
 	return &g->design;
-}
-
-const struct regress_run *regress_runs(const struct regress *g, size_t *n)
-{
-	*n = g->runs.n;
-	return g->runs.v;
 }
 
 const struct finding *regress_findings(const struct regress *g, size_t *n)

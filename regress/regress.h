@@ -168,7 +168,6 @@ int regress_compare(struct regress *g, struct err *err);
 
 /* After regress_compare(). What the functions below return lives until regress_free(). */
 struct regress_design {
-	const struct regress_options *opt;
 	const char *event, *unit;
 	const char *normaliser; /* "absolute", "stable functions" */
 	bool is_uniform;	/* everything changed alike: see the total */
@@ -188,7 +187,6 @@ struct regress_design {
 	bool can_detect; /* so there are enough */
 };
 const struct regress_design *regress_design(const struct regress *g);
-const struct regress_run *regress_runs(const struct regress *g, size_t *n);
 /* Ordered by verdict, then impact. The first with FINDING_TOTAL is always there. */
 const struct finding *regress_findings(const struct regress *g, size_t *n);
 const char *regress_key(const struct regress *g, uint32_t key);	 /* as matched */

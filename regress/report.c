@@ -3,22 +3,17 @@
 
 #include <math.h>
 
-struct shown show_percent(double share, int digits)
+struct shown show_growth(const struct finding *f)
 {
 	struct shown r;
 
-	if (!isfinite(share))
+	if (!isfinite(f->growth))
 		snprintf(r.s, sizeof r.s, "new");
-	else if (share > 10)
-		snprintf(r.s, sizeof r.s, "x %.0f", share + 1);
+	else if (f->growth > 10)
+		snprintf(r.s, sizeof r.s, "x %.0f", f->growth + 1);
 	else
-		snprintf(r.s, sizeof r.s, "%+.*f %%", digits, 100 * share);
+		snprintf(r.s, sizeof r.s, "%+.1f %%", 100 * f->growth);
 	return r;
-}
-
-struct shown show_growth(const struct finding *f)
-{
-	return show_percent(f->growth, 1);
 }
 
 const char *finding_name(const struct regress *g, const struct finding *f)

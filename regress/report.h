@@ -8,7 +8,6 @@
 struct shown {
 	char s[32];
 };
-struct shown show_percent(double share, int digits);
 struct shown show_growth(const struct finding *f);
 /* One line that says what came out. */
 void report_summary(const struct regress *g, struct text *t);

@@ -93,11 +93,6 @@ static double beta_both(double x, double y, double a, double b)
 	return 1 - front * beta_fraction(y, b, a) / b;
 }
 
-double stats_beta(double x, double a, double b)
-{
-	return beta_both(x, 1 - x, a, b);
-}
-
 double stats_t_tail(double t, double df)
 {
 	double half;
@@ -128,51 +123,6 @@ double stats_t_quantile(double p, double df)
 double stats_normal_tail(double z)
 {
 	return 0.5 * erfc(z / M_SQRT2);
-}
-
-/* The lower regularised gamma function P(k, mean): series, or 1 - continued fraction (DLMF 8.11.4,
- * 8.9.2). */
-double stats_poisson_tail(double k, double mean)
-{
-	double front, sum, term, b, c, d, h;
-	int i;
-
-	if (k <= 0)
-		return 1;
-	if (mean <= 0)
-		return 0;
-	front = exp(k * log(mean) - mean - lgamma(k));
-	if (mean < k + 1) {
-		sum = term = 1 / k;
-		for (i = 1; i < 1000000 && term > sum * 1e-17; i++)
-			sum += term *= mean / (k + i);
-		return front * sum;
-	}
-	b = mean + 1 - k;
-	c = 1e300;
-	h = d = 1 / b;
-	for (i = 1; i < 1000000; i++) {
-		double an = -i * (i - k);
-
-		b += 2;
-		d = 1 / (an * d + b);
-		c = b + an / c;
-		h *= d * c;
-		if (fabs(d * c - 1) < 1e-16)
-			break;
-	}
-	return 1 - front * h;
-}
-
-void stats_wilson(double k, double n, double *lo, double *hi)
-{
-	const double z = 1.959963984540054;
-	double p = n > 0 ? k / n : 0, d = 1 + z * z / n;
-	double mid = (p + z * z / (2 * n)) / d;
-	double half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / d;
-
-	*lo = n > 0 ? mid - half : 0;
-	*hi = n > 0 ? mid + half : 1;
 }
 
 struct ranked {

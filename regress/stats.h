@@ -10,18 +10,12 @@ double stats_digamma(double x);
 double stats_trigamma(double x);
 /* The x > 0 with trigamma(x) = y, y > 0. */
 double stats_trigamma_inverse(double y);
-/* Regularised incomplete beta function I_x(a, b). */
-double stats_beta(double x, double a, double b);
 /* P(T > t) of Student's t with df degrees of freedom (not only whole numbers). */
 double stats_t_tail(double t, double df);
 /* The t with P(T > t) = p, 0 < p < 1. */
 double stats_t_quantile(double p, double df);
 /* P(N > z) of the normal distribution. */
 double stats_normal_tail(double z);
-/* P(X >= k) of a Poisson variable with a mean. */
-double stats_poisson_tail(double k, double mean);
-/* Wilson's interval of k of n at 95 %. */
-void stats_wilson(double k, double n, double *lo, double *hi);
 /* Benjamini and Hochberg's adjusted p values, in place; with weights that have a mean of 1
  * (Genovese, Roeder, Wasserman 2006), or NULL. 0, or -1 when out of memory. */
 int stats_bh(double *p, const double *weights, size_t n);

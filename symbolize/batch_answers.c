@@ -70,7 +70,6 @@ void count_answer(struct symbolize_stats *st, const struct sym_result *r)
 	st->misses[r->miss]++;
 	st->symbolized += r->miss == SYM_MISS_FOUND;
 	st->with_lines += r->n_lines && r->lines[0].line;
-	st->inlined_frames += r->n_lines ? r->n_lines - 1 : 0;
 }
 
 static int answer(struct symbolizer *s, struct group *g, size_t i, struct sym_result *r)

@@ -149,7 +149,7 @@ void symbolizer_save(struct symbolizer *s);
 const struct strtab *symbolizer_strings(const struct symbolizer *s);
 
 struct symbolize_stats {
-	uint64_t addresses, symbolized, with_lines, inlined_frames;
+	uint64_t addresses, symbolized, with_lines;
 	uint64_t misses[SYM_MISS_N];
 	uint64_t cached_modules; /* whose DWARF did not have to be read */
 };

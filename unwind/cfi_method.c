@@ -163,7 +163,6 @@ static void worker_run_batch(void *state, const struct perf_sample *const *sampl
 }
 
 const struct unwind_method_ops unwind_cfi_ops = {
-	.name = "cfi",
 	.init = worker_init,
 	.run_batch = worker_run_batch,
 	.done = worker_done,

@@ -74,7 +74,6 @@ static enum unwind_stop fp_run(void *state, const struct perf_sample *s, struct 
 }
 
 const struct unwind_method_ops unwind_fp_ops = {
-	.name = "fp",
 	.init = fp_init,
 	.run = fp_run,
 	.done = fp_done,

@@ -288,7 +288,6 @@ static void libdw_done(void *state)
 }
 
 const struct unwind_method_ops unwind_libdw_ops = {
-	.name = "libdw",
 	.init = libdw_init,
 	.run = libdw_run,
 	.done = libdw_done,

@@ -18,7 +18,6 @@ struct frame_sink {
 };
 
 struct unwind_method_ops {
-	const char *name; /* as in --unwinder=NAME */
 	/* Creates the state of the method for one unwinder. */
 	int (*init)(void **state, struct modules *modules, const struct unwind_options *opt,
 		    struct err *err);

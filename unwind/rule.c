@@ -297,7 +297,6 @@ const struct full_rule *rule_full(const struct cfi_row *row, enum frame_how how,
 	full->ra_reg = row->ra_reg;
 	full->how = (uint8_t)how;
 	full->is_signal_frame = row->is_signal_frame;
-	full->ra_signed = row->ra_signed;
 	full->cfa_reg = row->cfa_reg;
 	full->cfa_expr_len = row->cfa_expr_len;
 	full->cfa_off = row->cfa_off;

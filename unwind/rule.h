@@ -104,7 +104,7 @@ struct rule {
 struct full_rule {
 	uint8_t cfa_how, ra_reg, how;
 	uint8_t n;
-	bool is_signal_frame, ra_signed;
+	bool is_signal_frame;
 	uint32_t cfa_reg, cfa_expr_len;
 	union {
 		int64_t cfa_off;

@@ -47,7 +47,7 @@ static struct dwarf_index *answer(struct elf_image *img, unsigned n_threads, str
 
 	for (size_t i = 0; i < ADDRESSES; i++)
 		addrs[i] = 0x1000 + i;
-	if (dwarf_index_new(&d, &mod, addrs, ADDRESSES, n_threads, NULL) || !d)
+	if (dwarf_index_open(&d, &mod, addrs, ADDRESSES, NULL, n_threads, NULL) || !d)
 		return NULL;
 	for (size_t i = 0; i < ADDRESSES; i++) {
 		ret->n[i] = dwarf_index_lookup(d, addrs[i], ret->frames[i], DEPTH, &ret->line[i]);
@@ -66,7 +66,7 @@ static void compile_all(struct elf_image *img, unsigned n_threads)
 	struct module mod = {.image = img, .debug = img};
 	struct dwarf_index *d;
 
-	if (!dwarf_index_new(&d, &mod, NULL, 0, n_threads, NULL) && d) {
+	if (!dwarf_index_open(&d, &mod, NULL, 0, NULL, n_threads, NULL) && d) {
 		check_stats(d);
 		dwarf_index_free(d);
 	}

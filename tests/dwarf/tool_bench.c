@@ -324,7 +324,7 @@ int main(int argc, char **argv)
 	before = status_bytes("RssAnon");
 	start = now(CLOCK_MONOTONIC);
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID);
-	if (dwarf_index_new(&d, &mod, getenv("ALL") ? NULL : sorted, n, threads, NULL))
+	if (dwarf_index_open(&d, &mod, getenv("ALL") ? NULL : sorted, n, NULL, threads, NULL))
 		return 2;
 	start = now(CLOCK_MONOTONIC) - start;
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;

@@ -39,7 +39,7 @@ static void compile(struct elf_image *img)
 
 	for (i = 0; i < ADDRESSES; i++)
 		addrs[i] = 0x1000 + i * 3;
-	if (dwarf_index_new(&d, &mod, addrs, ADDRESSES, 2, NULL) || !d)
+	if (dwarf_index_open(&d, &mod, addrs, ADDRESSES, NULL, 2, NULL) || !d)
 		return;
 	for (i = 0; i < ADDRESSES; i++) {
 		total += read_frames(frames, dwarf_index_lookup(d, addrs[i], frames, 64, &line));
@@ -49,7 +49,7 @@ static void compile(struct elf_image *img)
 		abort();
 	dwarf_index_free(d);
 	/* Everything, not only what is asked for. */
-	if (dwarf_index_new(&d, &mod, NULL, 0, 1, NULL) || !d)
+	if (dwarf_index_open(&d, &mod, NULL, 0, NULL, 1, NULL) || !d)
 		return;
 	dwarf_index_free(d);
 }

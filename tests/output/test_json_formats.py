@@ -55,8 +55,8 @@ for v in VARIANTS:
     broken = spec(scope[v])
     check(not broken, f"speedscope {v} keeps the format's rules", broken)
 
-for fmt in ("folded", "script", "top", "speedscope", "jsonl"):
-    check(len({text(f"order{k}.{fmt}") for k in range(10)}) == 1, f"{fmt}: the same bytes however samples were dealt to threads")
+for fmt in ("folded", "top"):
+    check(len({text(f"order{k}.{fmt}") for k in range(10)}) == 1, f"{fmt}: the same bytes in whatever order samples come")
 
 
 def threads(p):

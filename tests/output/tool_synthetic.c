@@ -60,25 +60,15 @@ static struct profile *all(unsigned keep)
 	return fill(keep, synthetic_samples, N_SYNTHETIC_SAMPLES);
 }
 
-/* The samples dealt to three profiles, in another way for every k, as to threads; then merged. */
-static struct profile *dealt(unsigned keep, size_t k)
+/* The k-th first, and those before it last. */
+static struct profile *rotated(unsigned keep, size_t k)
 {
-	struct profile *parts[3], *whole;
-	size_t i, part;
+	struct profile *p = fill(keep, synthetic_samples + k, N_SYNTHETIC_SAMPLES - k);
 
-	for (part = 0; part < 3; part++)
-		parts[part] = fill(keep, NULL, 0);
-	for (i = 0; i < N_SYNTHETIC_SAMPLES; i++)
-		if (synthetic_add(parts[(i * (k + 1) + i / 3 * k) % 3], &synthetic_samples[i]))
+	for (size_t i = 0; i < k; i++)
+		if (synthetic_add(p, &synthetic_samples[i]))
 			errx(1, "profile_add failed");
-	whole = parts[k % 3];
-	for (part = 0; part < 3; part++)
-		if (parts[part] != whole) {
-			if (profile_merge(whole, parts[part], NULL))
-				errx(1, "profile_merge failed");
-			profile_free(parts[part]);
-		}
-	return whole;
+	return p;
 }
 
 static void write_all(const char *dir, const struct output_format *f)
@@ -93,9 +83,9 @@ static void write_all(const char *dir, const struct output_format *f)
 	tids.style.with_tid = true;
 	clock.event = "cpu-clock";
 	cycles.event = "cycles:P";
-	for (k = 0; k < N_SYNTHETIC_SAMPLES; k++) {
+	for (k = 0; k < N_SYNTHETIC_SAMPLES && !(k && f->keep & PROFILE_KEEP_LOG); k++) {
 		snprintf(name, sizeof name, "order%zu", k);
-		write_file(dir, name, f, &plain, k ? dealt(f->keep, k) : all(f->keep));
+		write_file(dir, name, f, &plain, rotated(f->keep, k));
 	}
 	write_file(dir, "samples", f, &samples, all(f->keep));
 	write_file(dir, "no_inline", f, &no_inline, all(f->keep));

@@ -1,4 +1,4 @@
-/* test_profile.c - interning, aggregation and merging of profiles. */
+/* test_profile.c - interning and aggregation of samples. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -243,165 +243,6 @@ static void lines_are_translated(void **state)
 	profile_free(p);
 }
 
-static void add_path(struct text *out, const struct named_stacks *s, uint32_t node)
-{
-	const struct tree_node *n = &s->tree.nodes.v[node];
-
-	if (n->parent) {
-		add_path(out, s, n->parent);
-		text_char(out, ';');
-	}
-	text_str(out, strtab_get(&s->names, n->symbol));
-}
-
-static int compare_lines(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* All stacks by name with their weights, as text that does not depend on ids. */
-static char *folded_of(const struct profile *p)
-{
-	struct stack_style style = {0};
-	struct named_stacks s = {0};
-	struct event_set events;
-	struct text all = {0};
-	char *lines[256];
-	size_t n = 0, i;
-
-	assert_int_equal(event_set_make(&events, p, "cpu-clock", NULL), 0);
-	assert_int_equal(named_stacks(&s, p, &events, &style, NULL), 0);
-	for (i = 1; i < s.tree.nodes.n; i++) {
-		const struct tree_node *node = &s.tree.nodes.v[i];
-		struct text line = {0};
-
-		if (!node->count)
-			continue;
-		add_path(&line, &s, (uint32_t)i);
-		text_char(&line, ' ');
-		text_dec(&line, node->count, 0);
-		text_char(&line, ' ');
-		text_dec(&line, node->period, 0);
-		text_add(&line, "\n", 2);
-		assert_in_range(n, 0, 255);
-		lines[n++] = line.s;
-	}
-	qsort(lines, n, sizeof *lines, compare_lines);
-	for (i = 0; i < n; i++) {
-		text_str(&all, lines[i]);
-		free(lines[i]);
-	}
-	text_char(&all, 0);
-	named_done(&s);
-	event_set_done(&events);
-	return all.s;
-}
-
-/* Whatever the split and the order of merging, the whole is the same. */
-static void merging_parts_gives_the_whole(void **state)
-{
-	unsigned keep = PROFILE_KEEP_LOG | PROFILE_KEEP_TIDS;
-	struct profile *whole = fill(keep, 0, N_SAMPLES);
-	size_t split, i;
-	char *expected, *got;
-
-	(void)state;
-	assert_int_equal(synthetic_name(whole), 0);
-	expected = folded_of(whole);
-	for (split = 0; split <= N_SAMPLES; split++) {
-		struct profile *a = fill(keep, split, N_SAMPLES - split), *b = fill(keep, 0, split);
-
-		assert_int_equal(profile_merge(a, b, NULL), 0);
-		assert_int_equal(a->samples.n, whole->samples.n);
-		assert_int_equal(a->locations.n, whole->locations.n);
-		assert_int_equal(a->nodes.n, whole->nodes.n);
-		assert_int_equal(a->first_ns, 500);
-		assert_int_equal(a->last_ns, 3000);
-		assert_int_equal(a->events.v[0].samples, 7);
-		assert_int_equal(a->events.v[0].period, whole->events.v[0].period);
-		assert_int_equal(synthetic_name(a), 0);
-		got = folded_of(a);
-		assert_string_equal(got, expected);
-		free(got);
-		for (i = 0; i < N_SAMPLES; i++) {
-			const struct profile_log_entry *e = &a->log.v[i];
-
-			assert_in_range(e->node, 0, a->nodes.n - 1);
-			assert_string_equal(strtab_get(&a->strings, e->comm), "server");
-		}
-		profile_free(a);
-		profile_free(b);
-	}
-	free(expected);
-	profile_free(whole);
-}
-
-/* Logs stay in the order of the recording, whichever profile is merged into which. */
-static void merged_logs_are_in_order(void **state)
-{
-	static const struct synthetic_sample parts[2][3] = {
-		{{0, comm_a, 1, 1, 10, 1, "0+1"},
-		 {0, comm_a, 1, 1, 20, 2, "0+2"},
-		 {0, comm_a, 1, 1, 40, 3, "0+3"}},
-		{{0, comm_a, 1, 1, 5, 4, "0+4"},
-		 {0, comm_a, 1, 1, 30, 5, "0+5"},
-		 {0, comm_a, 1, 1, 50, 6, "0+6"}},
-	};
-	static const uint64_t times[] = {5, 10, 20, 30, 40, 50};
-	size_t order, i;
-
-	(void)state;
-	for (order = 0; order < 2; order++) {
-		struct profile *p[2] = {profile_new(PROFILE_KEEP_LOG),
-					profile_new(PROFILE_KEEP_LOG)};
-
-		for (i = 0; i < 6; i++)
-			assert_int_equal(synthetic_add(p[i / 3], &parts[i / 3][i % 3]), 0);
-		assert_int_equal(profile_merge(p[order], p[!order], NULL), 0);
-		assert_int_equal(p[order]->log.n, 6);
-		for (i = 0; i < 6; i++) {
-			const struct profile_log_entry *e = &p[order]->log.v[i];
-			const struct profile_node *n = &p[order]->nodes.v[e->node];
-
-			assert_int_equal(e->time_ns, times[i]);
-			/* The sample's own stack came along: its offset equals its period. */
-			assert_int_equal(p[order]->locations.v[n->location].off,
-					 0x1000 + e->period);
-		}
-		profile_free(p[0]);
-		profile_free(p[1]);
-	}
-}
-
-static void names_survive_a_merge(void **state)
-{
-	struct profile *a = profile_new(0), *b = fill(0, 0, N_SAMPLES);
-	char *before, *after;
-
-	(void)state;
-	assert_int_equal(synthetic_name(b), 0);
-	assert_int_equal(profile_merge(a, b, NULL), 0);
-	before = folded_of(b);
-	after = folded_of(a);
-	assert_string_equal(before, after);
-	free(before);
-	free(after);
-	profile_free(a);
-	profile_free(b);
-}
-
-static void unlike_profiles_do_not_merge(void **state)
-{
-	struct profile *a = profile_new(0), *b = profile_new(PROFILE_KEEP_IPS);
-	struct err err = {0};
-
-	(void)state;
-	assert_int_equal(profile_merge(a, b, &err), -ERR_USAGE);
-	profile_free(a);
-	profile_free(b);
-	profile_free(NULL);
-}
-
 /* Addresses that are in no mapping, of which each has the hash of the first under a key that anyone
  * can compute. */
 static void chosen_addresses_are_spread(void **state)
@@ -553,10 +394,6 @@ int main(void)
 		cmocka_unit_test(guesses_are_other_locations),
 		cmocka_unit_test(extreme_numbers),
 		cmocka_unit_test(lines_are_translated),
-		cmocka_unit_test(merging_parts_gives_the_whole),
-		cmocka_unit_test(merged_logs_are_in_order),
-		cmocka_unit_test(names_survive_a_merge),
-		cmocka_unit_test(unlike_profiles_do_not_merge),
 		cmocka_unit_test(chosen_addresses_are_spread),
 		cmocka_unit_test(chosen_stacks_are_spread),
 		cmocka_unit_test(long_names_are_cut),

@@ -1,4 +1,4 @@
-/* tool_stats.c - stats.h from the command line: "beta x a b", "t t df", "quantile p df", "digamma
+/* tool_stats.c - stats.h from the command line: "t t df", "quantile p df", "digamma
  * x" .. on standard input, a number a line on standard output. With "bh" as argument: sets of p
  * values, "n p w p w ..", and their adjusted ones. */
 #include <stdio.h>
@@ -28,16 +28,14 @@ static int adjust_sets(void)
 int main(int argc, char **argv)
 {
 	char what[32];
-	double x, a, b, lo, hi;
+	double x, a, b;
 
 	if (argc > 1 && !strcmp(argv[1], "bh"))
 		return adjust_sets();
 	while (scanf("%31s %lf %lf %lf", what, &x, &a, &b) == 4) {
 		double r = 0;
 
-		if (!strcmp(what, "beta"))
-			r = stats_beta(x, a, b);
-		else if (!strcmp(what, "t"))
+		if (!strcmp(what, "t"))
 			r = stats_t_tail(x, a);
 		else if (!strcmp(what, "quantile"))
 			r = stats_t_quantile(x, a);
@@ -49,12 +47,6 @@ int main(int argc, char **argv)
 			r = stats_trigamma_inverse(x);
 		else if (!strcmp(what, "normal"))
 			r = stats_normal_tail(x);
-		else if (!strcmp(what, "poisson"))
-			r = stats_poisson_tail(x, a);
-		else if (!strcmp(what, "wilson_lo") || !strcmp(what, "wilson_hi")) {
-			stats_wilson(x, a, &lo, &hi);
-			r = what[7] == 'l' ? lo : hi;
-		}
 		printf("%.17g\n", r);
 	}
 	return 0;
