@@ -235,9 +235,9 @@ int cfi_index_start(struct cfi_index *ix, uint64_t vaddr, uint64_t *ret);
 /* ---- what direct calls lead to (call_targets.c) ------------------------------------------- */
 
 /* Finds the next direct call in `n` bytes of code, from *off on. *target: what it calls, relative
- * to `code`; *off is set to after its first byte (x86) or after it (aarch64). On x86 all bytes that
- * look like a call count, also inside of other instructions; hardly any of these lead to the start
- * of a function. Returns false if there is none, or for other instruction sets. */
+ * to `code`. Moves *off past its first byte (x86), or past it (aarch64). On x86 all bytes that look
+ * like a call count, also inside of other instructions; hardly any of these lead to the start of a
+ * function. Returns false if there is none, or for other instruction sets. */
 bool next_call(enum insn_set set, const uint8_t *code, size_t n, size_t *off, int64_t *target);
 /* Finds the greatest address in (low, high] that a direct call of this file leads to. Wrong only if
  * other bytes look like a call of one of these few addresses. Returns false if there is none. */

@@ -35,8 +35,8 @@ struct arch_trampoline {
 
 enum { ARCH_STUB_BYTES = 9 };
 
-/* Code behind the outermost frame of a stack: it ends the thread with the result of the call before
- * it, or the first function of a context returns to it without having been called from there. */
+/* Code that has no caller: it ends the thread with the result of the call before it, or the first
+ * function of a context returns to it although it was not called from there. */
 struct arch_exit {
 	const uint8_t *code;
 	uint8_t code_bytes;

@@ -21,21 +21,21 @@
 #include "reader/reader.h"
 
 /* X(name, one-letter mark, text) */
-#define FRAME_HOWS(X)                                                                   \
-	X(SAMPLE, ' ', "the sample's own address")                                      \
-	X(KERNEL_CHAIN, ' ', "kernel call chain")                                       \
-	X(USER_CHAIN, ' ', "user call chain from the recorder")                         \
-	X(BRANCH_STACK, ' ', "last branch records")                                     \
-	X(CFI, ' ', "call frame information")                                           \
-	X(FRAME_POINTER, '?', "frame pointer, without call frame information")          \
-	X(STACK_TOP, '?', "return address at the stack pointer")                        \
-	X(GO_TABLE, ' ', "Go's pc table")                                               \
-	X(LINK_REGISTER, '?', "link register, without call frame information")          \
-	X(CODE, '?', "machine code of the function, without call frame information")    \
-	X(NEAR_ROOT, '?', "return address to a root, few words above code without any") \
-	X(FP_OWNER, '?', "return address to the owner of the frame pointer")            \
-	X(SAVED_SP, '?', "caller's stack pointer, found among the frame's words")       \
-	X(STITCHED, '+', "taken from another sample of the thread")                     \
+#define FRAME_HOWS(X)                                                                      \
+	X(SAMPLE, ' ', "the sample's own address")                                         \
+	X(KERNEL_CHAIN, ' ', "kernel call chain")                                          \
+	X(USER_CHAIN, ' ', "user call chain from the recorder")                            \
+	X(BRANCH_STACK, ' ', "last branch records")                                        \
+	X(CFI, ' ', "call frame information")                                              \
+	X(FRAME_POINTER, '?', "frame pointer, without call frame information")             \
+	X(STACK_TOP, '?', "return address at the stack pointer")                           \
+	X(GO_TABLE, ' ', "Go's pc table")                                                  \
+	X(LINK_REGISTER, '?', "link register, without call frame information")             \
+	X(CODE, '?', "machine code of the function, without call frame information")       \
+	X(NEAR_ROOT, '?', "return address to a root, a few words above the stack pointer") \
+	X(FP_OWNER, '?', "return address to the function that owns the frame pointer")     \
+	X(SAVED_SP, '?', "caller's stack pointer, found on the stack")                     \
+	X(STITCHED, '+', "taken from another sample of the thread")                        \
 	X(SIGNAL_FRAME, ' ', "registers saved for a signal handler")
 
 #define X(name, mark, text) FRAME_##name,
@@ -66,7 +66,7 @@ bool frame_how_is_guess(enum frame_how how);
 	X(NO_REGS, "registers were not recorded")                             \
 	X(UNSUPPORTED, "processor not supported")                             \
 	X(MISSING_PAGE, "stack copy ends at a page that nothing had touched") \
-	X(SWITCHED, "goes on on another stack, which was not copied")
+	X(SWITCHED, "continues on another stack, which was not copied")
 
 #define X(name, text) UNWIND_STOP_##name,
 enum unwind_stop { UNWIND_STOPS(X) UNWIND_STOP_N };
