@@ -1,6 +1,7 @@
 /* pipeline.c - the two loops: unwind everything; symbolize what is distinct. */
 #include "cmd/pipeline.h"
 
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,6 +44,15 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct
 	return perf_file_open(&p->file, opt->input, &fo, err);
 }
 
+/* Of a pipe events may be to come. */
+static bool may_have_tracepoints(const struct perf_file *f)
+{
+	for (size_t i = 0; i < perf_file_event_count(f); i++)
+		if (perf_file_event(f, i)->attr.type == PERF_TYPE_TRACEPOINT)
+			return true;
+	return perf_file_info(f)->is_pipe;
+}
+
 int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
 {
 	double start = seconds_now();
@@ -59,7 +69,7 @@ int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct
 		rc = prefetch_binaries(p, opt, err);
 	if (!rc)
 		rc = jit_codes_new(&p->jit, mo.symfs, opt->symbolizer.foreign_jit_maps, err);
-	if (!rc && opt->keep & PROFILE_KEEP_TRACE) {
+	if (!rc && opt->keep & PROFILE_KEEP_TRACE && may_have_tracepoints(p->file)) {
 		p->trace_names = trace_names_new(p, opt);
 		rc = p->trace_names ? 0 : err_nomem(err);
 	}

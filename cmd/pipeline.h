@@ -73,7 +73,7 @@ struct pipeline {
 	struct modules *modules;
 	struct jit_codes *jit;
 	struct symbolizer *symbolizer;
-	struct trace_names *trace_names; /* NULL: not wanted */
+	struct trace_names *trace_names; /* NULL: no fields of tracepoints are wanted, or there */
 	struct profile *profile;
 	struct unwind_stats unwind;   /* sum over the workers */
 	struct verify verify;	      /* likewise */
@@ -106,8 +106,8 @@ double seconds_now(void);
 
 /* scheduler.c. Reads p->file to its end, fills p->profile, p->unwind and p->filtered. */
 int scheduler_run(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
-/* trace_names.c. Names the kernel's functions in the fields of tracepoints while they are read.
- * NULL when out of memory. */
+/* trace_names.c. Names the kernel's functions in the fields of tracepoints, which the scheduler does
+ * not do while it reads on. NULL when out of memory. */
 struct trace_names *trace_names_new(struct pipeline *p, const struct pipeline_options *opt);
 void trace_names_free(struct trace_names *t);
 /* check_code.c. Takes away files that were recorded without build id and whose code is another one

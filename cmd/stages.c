@@ -83,6 +83,13 @@ static uint64_t in_flight_max(const struct scheduler *c)
 	return c->n > 1 ? c->n + 3 : 2;
 }
 
+/* Names of functions are looked up in what is read, while fields of tracepoints are added: then
+ * only one of both runs. */
+static bool shares_file(const struct scheduler *c)
+{
+	return c->p->trace_names;
+}
+
 bool read_stage(struct worker *w)
 {
 	struct scheduler *c = w->scheduler;
@@ -92,7 +99,8 @@ bool read_stage(struct worker *w)
 	int rc;
 
 	/* So many that no worker waits for the others: more would only take more memory. */
-	if (c->reading || c->ended || !c->n_spare || c->n_read - c->n_added >= in_flight_max(c))
+	if (c->reading || c->ended || !c->n_spare || c->n_read - c->n_added >= in_flight_max(c) ||
+	    (c->adding && shares_file(c)))
 		return false;
 	j = c->spare[--c->n_spare];
 	c->reading = true;
@@ -260,7 +268,7 @@ bool add_stage(struct worker *w)
 	struct err err;
 	int rc;
 
-	if (c->adding || c->n_added == c->n_stitched)
+	if (c->adding || c->n_added == c->n_stitched || (c->reading && shares_file(c)))
 		return false;
 	c->adding = true;
 	pthread_mutex_unlock(&c->lock);

@@ -1,14 +1,17 @@
 /* trace_names.c - the kernel's functions in the fields of tracepoints (%pS of their print formats).
  *
- * Fields are put into words while the recording is read, when nothing else has names yet: so by a
- * symbolizer of its own, which is made when there is the first such field. */
+ * Fields are put into words before all of the recording is read, when nothing else has names yet:
+ * so by a symbolizer of its own, which is made when there is the first such field. */
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "cmd/pipeline.h"
 
+/* An address that was asked for. Other code may lie there later, of another dso: of BPF programs,
+ * of modules, of a guest. */
 struct function_at {
-	uint64_t start;
+	const struct dso *dso;
+	uint64_t ip, start;
 	uint32_t name; /* 0: none */
 };
 
@@ -16,7 +19,8 @@ struct trace_names {
 	struct pipeline *p;
 	struct symbolizer_options opt;
 	struct symbolizer *symbolizer;
-	struct hash_table by_ip;
+	struct hash_index by_place; /* of functions */
+	uint64_t seed;
 	VEC(struct function_at) functions;
 	bool failed;
 };
@@ -35,13 +39,32 @@ static bool open_symbolizer(struct trace_names *t)
 
 static struct function_at look_up(struct trace_names *t, const struct map *m, uint64_t ip)
 {
+	struct function_at f = {.dso = m->dso, .ip = ip, .start = ip};
 	struct sym_query q = {.dso = m->dso, .off = map_ip_to_off(m, ip), .ip = ip};
 	struct sym_result r = {0};
 	struct err err = {0};
 
-	if (symbolizer_run(t->symbolizer, &q, 1, &r, &err) || !r.symbol)
-		return (struct function_at){ip, 0};
-	return (struct function_at){ip - r.offset, r.symbol};
+	if (!symbolizer_run(t->symbolizer, &q, 1, &r, &err) && r.symbol) {
+		f.start = ip - r.offset;
+		f.name = r.symbol;
+	}
+	return f;
+}
+
+/* NULL when out of memory. */
+static const struct function_at *find(struct trace_names *t, const struct map *m, uint64_t ip)
+{
+	const uint32_t hash = (uint32_t)hash_mix(hash_mix(t->seed, (uintptr_t)m->dso), ip);
+	struct hash_probe probe = hash_index_probe(&t->by_place, hash);
+	uint32_t i;
+
+	while ((i = hash_index_next(&t->by_place, &probe)) != HASH_NONE)
+		if (t->functions.v[i].ip == ip && t->functions.v[i].dso == m->dso)
+			return &t->functions.v[i];
+	i = (uint32_t)t->functions.n;
+	if (vec_push(&t->functions, look_up(t, m, ip)) || hash_index_put(&t->by_place, hash, i))
+		return NULL;
+	return &t->functions.v[i];
 }
 
 static const char *name_function(void *arg, const struct address_space *kernel, uint64_t ip,
@@ -49,19 +72,12 @@ static const char *name_function(void *arg, const struct address_space *kernel, 
 {
 	struct trace_names *t = arg;
 	const struct map *m = address_space_find(kernel, ip);
-	uint32_t i = hash_get(&t->by_ip, ip);
+	const struct function_at *f = m && open_symbolizer(t) ? find(t, m, ip) : NULL;
 
-	if (!m || !open_symbolizer(t))
+	if (!f || !f->name)
 		return NULL;
-	if (i == HASH_NONE) {
-		i = (uint32_t)t->functions.n;
-		if (vec_push(&t->functions, look_up(t, m, ip)) || hash_put(&t->by_ip, ip, i))
-			return NULL;
-	}
-	*start = t->functions.v[i].start;
-	return t->functions.v[i].name
-		       ? strtab_get(symbolizer_strings(t->symbolizer), t->functions.v[i].name)
-		       : NULL;
+	*start = f->start;
+	return strtab_get(symbolizer_strings(t->symbolizer), f->name);
 }
 
 struct trace_names *trace_names_new(struct pipeline *p, const struct pipeline_options *opt)
@@ -71,6 +87,7 @@ struct trace_names *trace_names_new(struct pipeline *p, const struct pipeline_op
 	if (!t)
 		return NULL;
 	t->p = p;
+	t->seed = hash_secret();
 	t->opt = opt->symbolizer;
 	t->opt.no_inline = true;
 	t->opt.file = p->file;
@@ -84,7 +101,7 @@ void trace_names_free(struct trace_names *t)
 		return;
 	if (t->symbolizer)
 		symbolizer_free(t->symbolizer);
-	hash_done(&t->by_ip);
+	hash_index_done(&t->by_place);
 	vec_done(&t->functions);
 	free(t);
 }

@@ -341,14 +341,20 @@ const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t
 
 /* The fields of a sample of a tracepoint, in the words of its own print format, as perf script has
  * them; cleaned. False: the recording does not describe it. Only for files that were opened with
- * trace_fields, while the sample's batch is held, and from one thread at a time. */
+ * trace_fields, while the sample's batch is held, from one thread at a time, and of tracepoints not
+ * while another is in perf_file_read(). */
 struct text;
 bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out);
 
 /* Names the kernel's functions in those words (%pS of print formats): returns the name of the one
- * at ip, which lives until the next call, and where it begins; NULL: the address stays a number. */
+ * at ip, which must live until the next call, and sets *start to where it begins, which is not
+ * behind ip. NULL: there is none, or it cannot be found for want of memory, and the address stays a
+ * number; *start does not matter then. Called by perf_file_trace_text() alone, in its thread and
+ * before it returns, so that the file may be asked all that may be asked between reads. `kernel` is
+ * that of the sample and lives as long as its batch is held; arg must live as long as it is set. */
 typedef const char *perf_function_namer(void *arg, const struct address_space *kernel, uint64_t ip,
 					uint64_t *start);
+/* From now on; a NULL namer names none. In the thread of perf_file_trace_text(), or before. */
 void perf_file_name_functions(struct perf_file *f, perf_function_namer *namer, void *arg);
 
 /* ---- symbols that came with the recording ------------------------------------------------- */

@@ -84,6 +84,38 @@ def same(name, a, b):
     tap.check(len(a) == len(b) > 10 and not bad, f"{name}: {len(b)} lines as perf script's", (len(a), len(b), bad[:3]))
 
 
+def check_code_that_changes():
+    """Two BPF programs, one after the other, where a function of the kernel was that allocates: each names what was its own."""
+    record("-", "-e", "kmem:kmalloc,kmem:kfree")
+    with open("pipe.data", "rb") as f:
+        data = f.read()
+    records, at = [], 16
+    while at < len(data):
+        kind, _, size = struct.unpack_from("<IHH", data, at)
+        size += struct.unpack_from("<I", data, at + 8)[0] if kind == 66 else 0
+        records.append((kind, data[at:at + size]))
+        at += size
+    # identifier, ip, tid, time, cpu, period, u32 size and raw data, which begin with 8 bytes that all events have, and the call site.
+    samples = [r for kind, r in records if kind == 9]
+    pages = [struct.unpack_from("<Q", r, 68)[0] & ~255 for r in samples]
+    page = max(set(pages), key=pages.count)
+    times = sorted(struct.unpack_from("<Q", r, 32)[0] for r, p in zip(samples, pages) if p == page)
+    middle = times[len(times) // 2]
+
+    def ksymbol(name, time):
+        body = struct.pack("<QIHH16s", page, 256, 1, 0, name) + samples[0][24:32] + struct.pack("<Q", time) + samples[0][40:48] + samples[0][8:16]
+        return struct.pack("<IHH", 17, 0, 8 + len(body)) + body
+
+    # Both in front, and no ends of rounds: all is in the order of time.
+    first = next(i for i, (kind, _) in enumerate(records) if kind == 9)
+    with open("bpf.data", "wb") as f:
+        f.write(data[:16] + b"".join(r for _, r in records[:first]) + ksymbol(b"bpf_prog_a", 1) + ksymbol(b"bpf_prog_b", middle))
+        f.write(b"".join(r for kind, r in records[first:] if kind != 68))
+    names = re.findall(r"call_site=(bpf_prog_[ab])\+", "\n".join(ours("bpf.data")))
+    wanted = ["bpf_prog_a"] * sum(t < middle for t in times) + ["bpf_prog_b"] * sum(t >= middle for t in times)
+    tap.check(names == wanted and len(set(names)) == 2, f"code that changes: {len(wanted)} call sites", (names.count("bpf_prog_a"), names.count("bpf_prog_b"), len(wanted)))
+
+
 def without_names(data):
     """A pipe of a perf that did not tell the events' names: no EVENT_UPDATE, no EVENT_DESC; TRACING_DATA alone has them."""
     out, at = bytearray(data[:16]), 16
@@ -120,6 +152,7 @@ same("functions of the kernel", ours("functions.data"), want)
 named = sum(bool(re.search(r"=[a-z_]\w*\+0x|function=[a-z_]", line)) for line in want)
 tap.check(named > 10, f"{named} of {len(want)} lines name one", want[:3])
 
+check_code_that_changes()
 with open("probed.c", "w") as f:
     f.write(PROBED)
 run(["gcc", "-g", "-O2", "-o", "probed", "probed.c"])
