@@ -6,10 +6,10 @@
 
 #include "reader/format.h"
 
-/* Worth a note: less than this share is in samples, of at least so many periods. */
+/* A note is made if samples have less than this share of at least so many periods. */
 #define UNSEEN_SHARE	   0.85
 #define UNSEEN_PERIODS_MIN 20
-/* What a thread does before its first period is over is a period at most; with a margin. */
+/* A thread does at most one period of work before its first sample; with a margin. */
 #define UNSEEN_THREAD_PERIODS 2
 
 _Static_assert(sizeof(struct lost_samples) ==
@@ -57,9 +57,9 @@ static int account_set(struct drain *d, enum ring_kind kind, uint64_t *lost_sum,
 	return 0;
 }
 
-/* The kernel starts each thread's period anew (inherit_event() in kernel/events/core.c), so what
- * threads do before their first period is over is never in a sample. When many are that short, that
- * is most of it. The counters know the whole; -a has no such gap. */
+/* Each thread starts with a new period (inherit_event() in kernel/events/core.c), so what it does
+ * before its first period has passed is never sampled. If many threads are that short, most of
+ * their work is missing. The counters have all of it; with -a nothing is missing. */
 static void note_unseen(struct drain *d)
 {
 	const struct perf_event_attr *a = &d->session->attrs[0];

@@ -1,10 +1,10 @@
-/* account.h - private: what was lost, from the counters themselves. */
+/* account.h - private: exact numbers of lost samples, read from the counters. */
 #ifndef CAPTURE_ACCOUNT_H
 #define CAPTURE_ACCOUNT_H
 
 #include "capture/drain.h"
 
-/* perf_event.h: PERF_RECORD_LOST_SAMPLES with our sample_id trailer. */
+/* perf_event.h: PERF_RECORD_LOST_SAMPLES, with our sample_id trailer. */
 struct lost_samples {
 	struct perf_event_header header;
 	uint64_t lost;
@@ -14,12 +14,12 @@ struct lost_samples {
 	uint64_t id;
 };
 
-/* Reads every counter: fills lost, lost_sideband and period_total, and appends
- * PERF_RECORD_LOST_SAMPLES with the exact numbers. PERF_RECORD_LOST alone is not enough: what is
- * lost after the last record that fitted is never reported by it. Kernels before 6.0 have nothing
+/* Reads every counter: sets lost, lost_sideband and period_total, and appends
+ * PERF_RECORD_LOST_SAMPLES with the exact numbers. PERF_RECORD_LOST alone is not enough: losses
+ * after the last record that fitted are never reported by it. Kernels before 6.0 have nothing
  * better. */
 int account_losses(struct drain *d, struct err *err);
-/* The record that says `lost` samples of a counter are missing. */
+/* Makes the record that reports `lost` samples of a counter. */
 void account_lost_record(const struct drain *d, const struct counter *c, uint64_t lost,
 			 struct lost_samples *ret);
 

@@ -1,4 +1,4 @@
-/* attr.c - filling struct perf_event_attr, and finding out what the kernel takes. */
+/* attr.c - fills struct perf_event_attr, and finds out what the kernel supports. */
 #include "capture/attr.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 	fill_common(a, p);
 	a->type = PERF_TYPE_SOFTWARE;
 	a->config = PERF_COUNT_SW_DUMMY;
-	a->exclude_kernel = a->exclude_hv = 1; /* nothing is sampled: no more rights than needed */
+	a->exclude_kernel = a->exclude_hv = 1; /* nothing is sampled: needs no privileges */
 	a->mmap = a->comm = a->task = 1;
 	a->wakeup_watermark = p->wakes;
 	/* perf's unwinder reads .eh_frame through the maps of the process, and linkers put it into

@@ -1,5 +1,4 @@
-/* attr.h - private: struct perf_event_attr for what is sampled and for the records about processes.
- */
+/* attr.h - private: fills struct perf_event_attr for samples and for records about processes. */
 #ifndef CAPTURE_ATTR_H
 #define CAPTURE_ATTR_H
 
@@ -11,11 +10,11 @@
 #include "capture/capture.h"
 #include "capture/event.h"
 
-/* The size that goes to the kernel and into the file: VER7 is the largest that perf 6.1 reads, and
- * nothing after it is used. */
+/* The size passed to the kernel and written to the file: VER7 is the largest that perf 6.1 reads,
+ * and no later field is used. */
 #define ATTR_SIZE 128
 
-/* What a kernel may not know yet. X(name, since) in the order in which they are given up. */
+/* Features that a kernel may lack. X(name, since), in the order in which they are given up. */
 #define ATTR_FEATURES(X)     \
 	X(LOST, "6.0")       \
 	X(BUILD_ID, "5.12")  \
@@ -49,20 +48,20 @@ struct attr_policy {
 
 void attr_for_samples(struct perf_event_attr *a, const struct event *e,
 		      const struct attr_policy *p);
-/* The timer of cpu-clock and task-clock comes at any rate that is asked for, and is due again
- * before the copy of a stack is made: a CPU then does nothing else, which Linux 6.18 was seen to
- * keep up for minutes at 100000 samples a second. */
+/* cpu-clock and task-clock fire at any rate that is asked for. At a high rate the timer is due
+ * again before the stack has been copied, so that a CPU does nothing else; on Linux 6.18, 100000
+ * samples a second were seen to block one for minutes. */
 #define ATTR_CLOCK_HZ_MAX 20000
-/* Lowers the rate of a clock with stack copies to that. False: it need not be. */
+/* Limits the rate of a clock with stack copies to that. Returns false if it is low enough. */
 bool attr_bound_clock(struct perf_event_attr *a);
 /* MMAP, COMM, FORK, EXIT, KSYMBOL without samples. */
 void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p);
 
-/* The registers that unwinding needs on this CPU (asm/perf_regs.h), 0 when the CPU is not known. */
+/* The registers that unwinding needs on this CPU (asm/perf_regs.h); 0 if the CPU is unknown. */
 uint64_t attr_user_regs(void);
 
-/* Bits of enum attr_feature that this kernel takes. Everything when perf_event_open is not allowed
- * at all: the real call then says why. */
+/* Bits of enum attr_feature that this kernel supports. All bits if perf_event_open is not permitted
+ * at all: the real call will then report the reason. */
 unsigned attr_probe(void);
 
 /* perf_event_open(2) with PERF_FLAG_FD_CLOEXEC: fd, or -1 with errno. */

@@ -31,7 +31,7 @@ struct buildid buildid_from_notes(const void *notes, size_t size)
 			memcpy(id.bytes, desc, desc_size);
 			break;
 		}
-		/* The last descriptor may come without its padding. */
+		/* The last descriptor may lack its padding. */
 		desc_size = (4 - desc_size % 4) % 4;
 		buf_skip(&b, desc_size < buf_left(&b) ? desc_size : buf_left(&b));
 	}
@@ -46,7 +46,7 @@ static struct buildid notes_at(int fd, uint64_t off, uint64_t size)
 	return n > 0 ? buildid_from_notes(notes, (size_t)n) : (struct buildid){0};
 }
 
-/* A table of the file's header: where it is and how large its entries are, for both classes. */
+/* Where the ELF header has the offset and entry size of a table, for both classes. */
 struct table {
 	size_t off_at, n_at; /* in the ELF header */
 	size_t entry, type, off, size;
@@ -102,7 +102,7 @@ static struct buildid id_in_table(int fd, struct buf *eh, const struct table *t,
 
 struct buildid buildid_from_fd(int fd)
 {
-	/* Go 1.24 leaves its note out of PT_NOTE: the section headers have it. */
+	/* Go 1.24 has no PT_NOTE for its note, so it is found by the section headers. */
 	static const struct table tables[2][2] = {{PHDRS(32), SHDRS(32)}, {PHDRS(64), SHDRS(64)}};
 	struct buildid id = {0};
 	Elf64_Ehdr eh;

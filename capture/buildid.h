@@ -12,12 +12,13 @@ struct buildid {
 	uint8_t bytes[BUILDID_MAX];
 };
 
-/* From a run of notes (contents of PT_NOTE, /sys/kernel/notes, /sys/module/NAME/notes/...). */
+/* From a sequence of ELF notes (the contents of PT_NOTE, /sys/kernel/notes,
+ * /sys/module/NAME/notes/...). */
 struct buildid buildid_from_notes(const void *notes, size_t size);
-/* From the program headers of an open 64-bit or 32-bit ELF file of this machine's byte order. Reads
- * at most a few KiB, with pread. */
+/* From the program headers of an open ELF file, 64-bit or 32-bit, in this machine's byte order.
+ * Reads at most a few KiB, with pread. */
 struct buildid buildid_from_fd(int fd);
-/* From a file of notes. */
+/* From a file that consists of notes. */
 struct buildid buildid_from_note_file(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* bytes.h - private: a growing run of bytes that is written field by field. */
+/* bytes.h - private: a growing buffer that is filled field by field. */
 #ifndef CAPTURE_BYTES_H
 #define CAPTURE_BYTES_H
 
@@ -7,8 +7,7 @@
 
 #include "base/vec.h"
 
-/* A zeroed one is empty. Running out of memory sets `failed`, which is looked at once at the end.
- */
+/* A zeroed one is empty. When memory runs out `failed` is set; check it once, at the end. */
 struct bytes {
 	VEC(uint8_t) vec;
 	bool failed;

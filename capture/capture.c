@@ -24,14 +24,14 @@
 #define COMPRESS_LEVEL 1
 #define QUEUE_BYTES    ((size_t)64 << 20)
 #define RESERVE_BYTES \
-	((size_t)4 << 10) /* beside the feature sections, for what else finishes a file */
-#define ROUND_BYTES	((size_t)512 << 10) /* a round is closed when it has this much ... */
+	((size_t)4 << 10) /* room for the end of the file, in addition to the feature sections */
+#define ROUND_BYTES	((size_t)512 << 10) /* a round is closed when it has this many bytes ... */
 #define ROUND_NS	1000000000ull	    /* ... or is this old */
 #define POLL_MS		100
 #define PROGRESS_NS	1000000000ull
 #define POLL_TOUCH_MS	20 /* missing stack pages cut all samples until they are touched */
 #define THREAD_MS	1  /* between the records that a thread's start makes */
-#define POLL_BEHIND_MS	5  /* the writer is behind: the rings did not all get empty */
+#define POLL_BEHIND_MS	5  /* the writer is behind, so not all rings were emptied */
 #define READER_PRIORITY 10
 #define CHILD_STOP_MS	2000
 
@@ -52,9 +52,11 @@ struct recording {
 	uint64_t end_ns;    /* of --duration; 0: none */
 	uint64_t enable_ns; /* -D: when samples begin; 0: they have */
 	uint64_t round_start_ns;
-	uint64_t begin_ns, progress_ns; /* when it began; when to report progress next */
+	/* When the recording began; when progress is to be reported next. */
+	uint64_t begin_ns, progress_ns;
 	bool child_ended, behind;
-	bool skips_sideband; /* does not wait for its records: the last were not of threads */
+	/* Poll() ignores the sideband, because its last records were not about threads. */
+	bool skips_sideband;
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -106,7 +108,7 @@ static int describe_events(struct recording *r, struct err *err)
 	return 0;
 }
 
-/* The size of the feature sections: what they say later takes as much room as what they say now. */
+/* The size of the feature sections. Those written at the end have the same size as those of now. */
 static int features_size(const struct perfdata_facts *facts, size_t *ret, struct err *err)
 {
 	struct bytes sections = {0};
@@ -195,7 +197,7 @@ static int synthesize_processes(struct recording *r, struct synth *s)
 	return rc; /* a command is reported by its exec */
 }
 
-/* Live records of the same time wait, so that they come later in the file. */
+/* Live records are held meanwhile, so that they come later in the file. */
 static int synthesize(struct recording *r, struct err *err)
 {
 	bool hidden = false, wants_kernel = false;
@@ -250,8 +252,8 @@ static int poll_timeout_ms(const struct recording *r, uint64_t now)
 	return due > now ? (int)((due - now + 999999) / 1000000) : 0;
 }
 
-/* A ring whose thread is gone hangs up at once, again and again: it is looked at through another
- * thread's counter, and when there is none left only when poll() times out. */
+/* A ring whose thread has ended hangs up at once, again and again: it is polled by the counter of
+ * another thread. If none is left, it is read only when poll() times out. */
 static void next_poll_fd(struct recording *r, size_t i)
 {
 	enum ring_kind kind = i < r->child_fd ? RING_SAMPLES : RING_SIDEBAND;
@@ -266,7 +268,7 @@ static void next_poll_fd(struct recording *r, size_t i)
 	r->n_polled -= kind == RING_SAMPLES;
 }
 
-/* True when a record of the sideband has woken us. */
+/* Returns true if a sideband record has ended the wait. */
 static bool wait_for_records(struct recording *r)
 {
 	size_t n = r->skips_sideband ? r->child_fd + 1 : r->n_fds;
@@ -285,7 +287,8 @@ static bool wait_for_records(struct recording *r)
 			next_poll_fd(r, i);
 	}
 	if (r->fds[r->child_fd].revents)
-		r->fds[r->child_fd].fd = -1; /* readable for ever; child_reap() finds out */
+		/* It stays readable; child_reap() finds out the rest. */
+		r->fds[r->child_fd].fd = -1;
 	return sideband;
 }
 
@@ -338,8 +341,8 @@ static bool is_over(struct recording *r, uint64_t now)
 	       (!r->n_polled && !r->child.pid) || record_writer_error(r->drain.writer);
 }
 
-/* The reader must get its CPU at once when a ring fills: with a real-time priority nothing is lost
- * at rates where a fair share loses samples. Without the right to it things go on as they are. */
+/* Takes a real-time priority if that is permitted. The reader must run as soon as a ring fills: at
+ * rates where a fair share of a CPU loses samples, this loses none. */
 static void become_prompt(void)
 {
 	struct sched_param p = {.sched_priority = READER_PRIORITY};
@@ -405,7 +408,7 @@ static int loop(struct recording *r, struct err *err)
 
 /* ---- end ----------------------------------------------------------------------------------- */
 
-/* What is still in the rings, and the losses. */
+/* Drains the rest of the rings, and accounts the losses. */
 static int drain_rest(struct recording *r, struct err *err)
 {
 	bool complete = false;
@@ -413,7 +416,8 @@ static int drain_rest(struct recording *r, struct err *err)
 
 	for (int k = 0; k < RING_KINDS; k++)
 		session_enable(&r->session, k, false);
-	while (!rc && !complete) { /* also when nothing can be written any more: to count it */
+	/* Continues even if nothing can be written any more, to count what is lost. */
+	while (!rc && !complete) {
 		rc = drain_all(&r->drain, &complete, err);
 		if (!complete)
 			poll(NULL, 0, POLL_BEHIND_MS);
@@ -425,8 +429,8 @@ static int drain_rest(struct recording *r, struct err *err)
 	return rc;
 }
 
-/* Samples that were taken from the rings and did not get into the file are lost like others. The
- * file says so in place of the records that account_losses() made, which are not in it either. */
+/* Samples that were taken from the rings but are not in the file are lost as well. The file says so
+ * instead of the records of account_losses(), which are not in it either. */
 static void account_unwritten(struct recording *r, struct record_writer_totals *t)
 {
 	struct lost_samples rec;
@@ -442,7 +446,7 @@ static void account_unwritten(struct recording *r, struct record_writer_totals *
 		t->data_bytes += sizeof rec;
 }
 
-/* Room was kept for the sections as they were known at the start, which have no build ids. */
+/* The reserved room is for the sections as known at the start, without build ids. */
 static int write_features(struct recording *r, struct err *err)
 {
 	struct bytes ids = {0};
@@ -462,7 +466,7 @@ static int write_features(struct recording *r, struct err *err)
 	return rc;
 }
 
-/* Ends the file whatever happened before; keeps the first error. */
+/* Ends the file whatever has failed before; keeps the first error. */
 static int finish_file(struct recording *r, int rc, struct err *err)
 {
 	struct record_writer_totals totals = {0};
@@ -529,7 +533,7 @@ static void release(struct recording *r)
 	free(r);
 }
 
-/* Everything before the first sample; on failure nothing is left behind. */
+/* Does everything before the first sample. On failure nothing is left behind. */
 static int start(struct recording *r, struct err *err)
 {
 	const struct capture_options *o = r->opt;

@@ -29,18 +29,19 @@ struct capture_progress {
 	uint64_t samples, lost, bytes; /* lost: as reported so far; bytes of the file */
 };
 
-/* What it points to has to live as long as capture_run() runs. */
+/* Everything that it points to must live until capture_run() returns. */
 struct capture_options {
-	/* Called about once a second from the thread of capture_run(); NULL: never. */
+	/* Called about once a second by the thread that runs capture_run(); NULL: not wanted. */
 	void (*progress)(void *arg, const struct capture_progress *p);
 	void *progress_arg;
 	bool system_wide;	  /* -a */
 	const pid_t *pids, *tids; /* -p, -t */
 	size_t n_pids, n_tids;
-	const char *cgroup;    /* --cgroup: path, absolute or below the cgroup mount */
-	const char *cpus;      /* -C "0,2-3"; NULL: all online */
-	unsigned frequency_hz; /* -F; 0: use period; UINT32_MAX: what the kernel allows */
-	uint64_t period;       /* -c */
+	const char *cgroup; /* --cgroup: path, absolute or below the cgroup mount */
+	const char *cpus;   /* -C "0,2-3"; NULL: all online */
+	/* -F; 0: use period; UINT32_MAX: the highest rate that the kernel allows. */
+	unsigned frequency_hz;
+	uint64_t period;			/* -c */
 	const char *events[CAPTURE_EVENTS_MAX]; /* -e, each a comma-separated list; none: cycles,
 						   else cpu-clock */
 	size_t n_events;
@@ -64,29 +65,29 @@ struct capture_result {
 	uint64_t lost_sideband; /* MMAP, COMM, FORK ... records lost */
 	uint64_t other_records; /* MMAP, COMM, FORK ... written, synthesized ones included */
 	uint64_t raw_bytes;	/* before compression */
-	uint64_t period_total;	/* counted by the kernel for the first event, samples or not */
-	uint32_t stack_bytes;	/* dump size in use */
-	size_t ring_bytes;	/* sample ring per CPU in use */
-	int child_status;	/* wait status of the command; 0 without one */
-	bool child_running;	/* the command did not end although it was asked to (SIGTERM) */
-	bool interrupted;	/* ended through *stop */
-	char event[64];		/* name of the (first) event that was recorded */
+	/* Counted by the kernel for the first event, whether or not it was sampled. */
+	uint64_t period_total;
+	uint32_t stack_bytes; /* dump size in use */
+	size_t ring_bytes;    /* sample ring per CPU in use */
+	int child_status;     /* wait status of the command; 0 without one */
+	bool child_running;   /* the command did not end although it got SIGTERM */
+	bool interrupted;     /* ended through *stop */
+	char event[64];	      /* name of the (first) event that was recorded */
 	size_t n_events;
-	char notes[8]
-		  [256]; /* what the user should know: fallback to cpu-clock, exclude_kernel ... */
+	char notes[8][256]; /* messages for the user: fallback to cpu-clock, exclude_kernel ... */
 	unsigned n_notes;
 };
 
-/* Records until the command ends, the duration passes, all processes of -p/-t are gone, or *stop
- * becomes nonzero (set it from a signal handler). Returns 0, or negative with a message that names
- * the setting and its cure. A file that holds samples is left behind and valid also on errors after
- * the start; *ret is filled as far as things went. The caller must be single-threaded at the call
- * when a command is given. */
+/* Records until the command ends, the duration has passed, all processes of -p/-t are gone, or
+ * *stop becomes nonzero (set it in a signal handler). Returns 0, or negative with a message that
+ * names the setting and its cure. If an error occurs after samples were written, the file is kept
+ * and valid; *ret is filled with what is known by then. If there is a command, the caller must be
+ * single-threaded. */
 int capture_run(const struct capture_options *opt, volatile int *stop, struct capture_result *ret,
 		struct err *err);
 
-/* Says, one line each through say(), what would work here: paranoid level, mlock, PMU, tracefs ...
- */
+/* Reports through say(), in single lines, what would work on this machine: paranoid level, mlock,
+ * PMU, tracefs ... */
 void capture_check(void (*say)(void *arg, const char *line), void *arg);
 
 #endif

@@ -1,4 +1,4 @@
-/* check.c - says what would work here, and which command cures what does not. */
+/* check.c - reports what would work here, and which command cures what does not. */
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void line(const struct report *r, bool good, const char *fmt, ...)
 	r->say(r->arg, text);
 }
 
-/* Opens an event for this process or a CPU, and says how that went. */
+/* Opens an event for this process or a CPU, and reports the result. */
 static bool try_event(const struct report *r, const char *title, const char *name, pid_t pid,
 		      enum capture_call_graph call_graph)
 {
@@ -100,7 +100,7 @@ static void check_features(const struct report *r)
 		line(r, features >> i & 1, "%s (since Linux %s)", texts[i], rows[i].since);
 }
 
-/* Documentation/admin-guide/sysctl/kernel.rst; 3 and more are patches of distributions. */
+/* Documentation/admin-guide/sysctl/kernel.rst; levels from 3 on are patches of distributions. */
 static const char *paranoid_text(const struct perf_rights *r)
 {
 	if (r->may_perf)
@@ -142,7 +142,7 @@ static void check_limits(const struct report *r)
 	     rights.max_rate_hz);
 }
 
-/* Whether the reader of the rings may run at once: asked without changing anything for good. */
+/* May the reader of the rings have a real-time priority? Tries it and takes it back. */
 static void check_priority(const struct report *r)
 {
 	struct sched_param fifo = {.sched_priority = 1}, normal = {0};

@@ -71,7 +71,7 @@ int child_go(struct child *c, const char *name, struct err *err)
 	do
 		n = send(c->fd, "", 1, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
-	/* A child killed meanwhile (EPIPE) shows up in child_reap(); any other waits for ever. */
+	/* If the child was killed meanwhile (EPIPE), child_reap() finds out. */
 	if (n < 0 && errno != EPIPE)
 		return err_errno(err, errno, name, "start the command");
 	do

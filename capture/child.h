@@ -9,20 +9,21 @@
 
 struct child {
 	pid_t pid; /* 0: none, or ended */
-	int fd; /* to the child until it has exec'ed: a byte releases it; it answers with its errno
-		   when exec fails, and closing it makes an unreleased child leave */
+	/* Connected to the child until its exec: a byte releases the child; it answers with an
+	 * errno if exec fails; closing it makes a child that was not released exit. */
+	int fd;
 	int pid_fd; /* becomes readable when it ends; -1 on kernels before 5.3 */
 };
 
-/* Forks. The child waits for child_go(). The caller must still be single-threaded. */
+/* Forks; the child waits for child_go(). The caller must still be single-threaded. */
 int child_fork(struct child *c, char *const argv[], struct err *err);
-/* Lets it exec and waits until that has worked or failed. */
+/* Lets the child call exec, and waits until that has succeeded or failed. */
 int child_go(struct child *c, const char *name, struct err *err);
-/* True when it has ended: *status is its wait status. Does not wait. */
+/* Returns true if the child has ended; *status is its wait status. Does not wait. */
 bool child_reap(struct child *c, int *status);
-/* Asks it to end (SIGTERM) and waits for at most timeout_ms. True when it has ended. */
+/* Sends SIGTERM and waits for at most timeout_ms. Returns true if the child has ended. */
 bool child_stop(struct child *c, unsigned timeout_ms, int *status);
-/* Closes what is open; a child that was never released leaves without doing anything. */
+/* Closes the descriptors; a child that was never released exits without doing anything. */
 void child_done(struct child *c);
 
 #endif

@@ -1,4 +1,5 @@
-/* counter.c - opens one perf event, giving up what the kernel or the machine refuses. */
+/* counter.c - opens one perf event, and gives up features that the kernel or the machine refuses.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -44,7 +45,7 @@ static void use_cpu_clock(struct session *s, size_t event, int errnum)
 	session_fill_attr(s, event);
 }
 
-/* Gives up one thing. False when nothing is left to give up. */
+/* Gives up one feature. Returns false if none is left to give up. */
 static bool adapt(struct session *s, size_t event, int errnum)
 {
 	bool unsupported = errnum == ENOENT || errnum == EOPNOTSUPP || errnum == ENODEV;

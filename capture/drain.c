@@ -7,7 +7,8 @@
 #include "base/buf.h"
 #include "reader/format.h"
 
-/* The kernel gets room back after this much, not only when a ring is empty. */
+/* Room in the ring is returned to the kernel after this many bytes, not only when the ring is
+ * empty. */
 #define RELEASE_BYTES ((size_t)256 << 10)
 
 /* perf_event.h, PERF_RECORD_LOST: u64 id, u64 lost. */
@@ -39,8 +40,8 @@ static void count_sample(struct drain *d, uint32_t event, const struct sample_fa
 		d->last_sample_ns = f->time_ns;
 }
 
-/* The event of a sample with an id that is none of ours: the one that can be another recording's,
- * too. HASH_NONE: there are several, and it is unknown which it is. */
+/* The event of a sample whose id is none of ours: the event that may be shared with another
+ * recording. HASH_NONE: there are several, so it is unknown. */
 static uint32_t event_of_foreign(const struct session *s)
 {
 	uint32_t found = HASH_NONE;

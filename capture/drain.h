@@ -20,26 +20,27 @@ struct drain {
 	uint64_t first_sample_ns, last_sample_ns;
 	uint64_t first_event_samples; /* of session.events[0] ... */
 	uint64_t first_event_periods; /* ... and what they stand for */
-	uint64_t foreign;	      /* samples left out: of which event they are is not known */
+	uint64_t foreign;	      /* samples left out because their event is unknown */
 	uint64_t forks;		      /* threads and processes that began */
 	uint64_t threads;	      /* that began or ended */
 	uint64_t sideband_records;
 	uint64_t lost_reported; /* sum of PERF_RECORD_LOST from the sample rings */
-	size_t turn;  /* which ring comes first: without room for all, each has its turn */
+	/* The ring to start with: if the writer has no room for all, rings take turns. */
+	size_t turn;
 	bool touches; /* stack pages that are missing */
 	struct touch touch;
 	struct file_ids file_ids;
-	bool holding; /* sideband records wait in `held` until the synthesized ones are out */
+	bool holding; /* sideband records wait in `held` until the synthesized ones are written */
 	struct bytes held;
-	uint8_t scratch[UINT16_MAX + 1]; /* a record that straddles the end of its ring */
+	uint8_t scratch[UINT16_MAX + 1]; /* for a record that wraps around the end of its ring */
 };
 
 /* Empties the sideband rings, and the sample rings as long as the writer has room. *ret_complete:
- * every ring was read up to where it was when the call began, so the round may be closed. */
+ * every ring was read up to its head at the time of the call, so the round may be closed. */
 int drain_all(struct drain *d, bool *ret_complete, struct err *err);
 /* The sideband rings alone. */
 int drain_sideband(struct drain *d, struct err *err);
-/* Appends the held records to the writer, and holds no more. */
+/* Appends the held records to the writer, and stops holding records. */
 int drain_release_held(struct drain *d, struct err *err);
 
 #endif

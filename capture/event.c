@@ -1,4 +1,4 @@
-/* event.c - names of events to perf_event_open's type and config. */
+/* event.c - converts names of events to perf_event_open's type and config. */
 #include "capture/event.h"
 
 #include <dirent.h>
@@ -137,9 +137,8 @@ static int find_tracepoint(struct event *e, const char *s, size_t sys_len, size_
 	return 0;
 }
 
-/* perf-list(1) "EVENT MODIFIERS". u, k, h name what is counted; naming one excludes the
- * others, but for those that were named before.
- * I leaves out the idle task. */
+/* perf-list(1) "EVENT MODIFIERS": u, k and h name privilege levels to count, and exclude those that
+ * are not named. I excludes the idle task. */
 static int apply_modifiers(struct event *e, const char *mods, size_t len, struct err *err)
 {
 	const bool named = e->exclude_user || e->exclude_kernel || e->exclude_hv;
@@ -215,7 +214,7 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 	return 0;
 }
 
-/* Pattern of names of tracepoints, as in sys:* or sched:sched_proc*. */
+/* Is it a pattern of names of tracepoints, as sys:* or sched:sched_proc*? */
 static bool is_wild(const char *s, size_t len)
 {
 	return memchr(s, ':', len) && (memchr(s, '*', len) || memchr(s, '?', len));
@@ -226,7 +225,7 @@ static int by_text(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* All tracepoints of a system whose names fit, in the order of their names. */
+/* Appends all tracepoints of a system that match, sorted by name. */
 static int expand(const char *s, size_t len, struct event *events, size_t max, size_t *n,
 		  struct err *err)
 {
@@ -263,7 +262,8 @@ static int expand(const char *s, size_t len, struct event *events, size_t max, s
 	return rc;
 }
 
-/* "{a,b:p}:u" is "a:u,b:pu". `at`: behind the group's bracket; moved behind its modifiers. */
+/* Applies the modifiers of a group: "{a,b:p}:u" is "a:u,b:pu". *at is after the closing bracket,
+ * and advances past the modifiers. */
 static int modify_group(const char **at, struct event *events, size_t n, struct err *err)
 {
 	const char *mods = *at + 1;
@@ -299,7 +299,7 @@ static int parse_one(const char *s, size_t len, struct event *events, size_t max
 	return event_parse(&events[(*n)++], s, len, err);
 }
 
-/* The events of a group {a,b} are sampled like others. */
+/* The events of a group {a,b} are sampled like single ones. */
 int event_parse_list(const char *list, struct event *events, size_t max, size_t *n, struct err *err)
 {
 	size_t group, len;

@@ -1,4 +1,4 @@
-/* event.h - private: what -e asks for, as the kernel's type and config. */
+/* event.h - private: converts names of events (-e) to the kernel's type and config. */
 #ifndef CAPTURE_EVENT_H
 #define CAPTURE_EVENT_H
 
@@ -11,21 +11,21 @@
 #define EVENT_NAME_MAX 64
 
 struct event {
-	char name[EVENT_NAME_MAX]; /* as asked for: "cycles:u", "sched:sched_switch" */
+	char name[EVENT_NAME_MAX]; /* as given by the user: "cycles:u", "sched:sched_switch" */
 	uint32_t type;		   /* PERF_TYPE_* */
 	uint64_t config;
 	uint8_t precise; /* attr.precise_ip */
 	bool exclude_user, exclude_kernel, exclude_hv, exclude_idle;
 };
 
-/* "cycles", "cpu-clock:u", "r01c2", "sched:sched_switch". The text is spec[0..len). */
+/* Parses "cycles", "cpu-clock:u", "r01c2", "sched:sched_switch". The text is spec[0..len). */
 int event_parse(struct event *ret, const char *spec, size_t len, struct err *err);
 
-/* Splits a comma-separated list and appends to events[*n]; at most `max` in all. */
+/* Parses a comma-separated list and appends it to events[*n], up to `max` events in all. */
 int event_parse_list(const char *list, struct event *events, size_t max, size_t *n,
 		     struct err *err);
 
-/* The folder that holds tracefs ("/sys/kernel/tracing" or below debugfs), or NULL with *err. */
+/* The folder where tracefs is mounted ("/sys/kernel/tracing", or in debugfs); NULL with *err. */
 const char *event_tracefs(struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* feature.c - the feature sections of a perf.data: where the recording comes from. */
+/* feature.c - the feature sections of perf.data, which describe the recorded machine. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysinfo.h>
@@ -11,7 +11,8 @@
 #include "capture/perfdata.h"
 #include "capture/sysfile.h"
 
-/* perf.data-file-format.txt: u32 length with the padding, then the text, NUL-padded to 64 bytes. */
+/* perf.data-file-format.txt: u32 length including the padding, then the text, padded with NULs to a
+ * multiple of 64 bytes. */
 static void put_string(struct bytes *b, const char *s)
 {
 	size_t n = strlen(s) + 1, padded = (n + 63) & ~(size_t)63;
@@ -173,7 +174,7 @@ void perfdata_compressed_feature(const struct perfdata_facts *f, struct bytes *b
 	bytes_u32(b, COMPRESSED_ZSTD);
 	bytes_u32(b, (uint32_t)f->compress_level);
 	bytes_u32(b, f->data_bytes ? (uint32_t)(f->raw_bytes / f->data_bytes) : 1);
-	/* The most that one record decompresses to: readers size their buffers by it. */
+	/* Limit on what one record decompresses to: readers allocate their buffers by it. */
 	bytes_u32(b, 65536);
 }
 
@@ -189,7 +190,7 @@ static void put_build_ids(const struct perfdata_facts *f, struct bytes *b)
 		bytes_put(b, f->build_ids, f->n_build_ids);
 }
 
-/* In rising order of the bit, as the section table must be. A row that puts nothing is absent. */
+/* Sorted by bit, as the section table must be. A row that writes nothing is left out. */
 static const struct feature_row {
 	enum perfdata_feature bit;
 	void (*put)(const struct perfdata_facts *f, struct bytes *b);

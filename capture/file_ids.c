@@ -1,4 +1,4 @@
-/* file_ids.c - reads the build ids that the kernel did not give. */
+/* file_ids.c - reads the build ids that the kernel did not report. */
 #include "capture/file_ids.h"
 
 #include <linux/perf_event.h>
@@ -15,7 +15,7 @@
 #include "base/rooted.h"
 #include "reader/format.h"
 
-/* A recording of all processes may meet as many files as it likes. */
+/* Limit on files: a recording of all processes may see any number. */
 #define FILES_MAX 4096
 
 static int64_t time_ns(const struct timespec *t)
@@ -23,9 +23,8 @@ static int64_t time_ns(const struct timespec *t)
 	return t->tv_sec * (int64_t)1000000000 + t->tv_nsec;
 }
 
-/* The kernel (seen in 6.18) may set the flag over device and inode numbers. A build id has zeros
- * behind its size and its end; of those with other sizes than linkers make, device and inode will
- * not fit. */
+/* Does the field hold a build id? The flag alone is not enough: the kernel (seen in 6.18) may set
+ * it over device and inode numbers. A build id has zeros after its size and after its end. */
 static bool has_build_id(uint16_t misc, const uint8_t field[24])
 {
 	return misc & PERF_RECORD_MISC_MMAP_BUILD_ID && (field[0] == 16 || field[0] == 20) &&
@@ -33,7 +32,8 @@ static bool has_build_id(uint16_t misc, const uint8_t field[24])
 	       (field[0] == 20 || !memcmp(field + 20, "\0\0\0\0", 4));
 }
 
-/* perf_event.h, PERF_RECORD_MMAP2. NULL: no code of a file, or with a build id; else its path. */
+/* perf_event.h, PERF_RECORD_MMAP2. Returns the path, or NULL if it is not code of a file, or has a
+ * build id. */
 static const char *parse(const uint8_t *rec, size_t n, struct mapped_file *ret)
 {
 	struct perf_event_header h;
@@ -91,8 +91,8 @@ int file_ids_note(struct file_ids *f, const uint8_t *rec, size_t n)
 	return hash_get(&f->known, key) == HASH_NONE ? add(f, &m, path, key, path_key) : 0;
 }
 
-/* Is the open file the one that was mapped, and was not written to since? File systems in layers
- * and with subvolumes show other devices than they map. */
+/* Is the open file the one that was mapped, and not modified since? On layered file systems, and
+ * with subvolumes, stat() shows another device than the map has. */
 static bool is_same(int fd, const struct mapped_file *m)
 {
 	struct stat st;
@@ -115,7 +115,7 @@ static bool read_at(const char *path, struct mapped_file *m)
 	return same;
 }
 
-/* As the process sees it, while it lives. */
+/* Opens the file as the process sees it, while that lives. */
 static void read_id(struct mapped_file *m)
 {
 	char path[4096 + 64];
@@ -126,7 +126,7 @@ static void read_id(struct mapped_file *m)
 }
 
 /* perf.data-file-format.txt, HEADER_BUILD_ID: header, pid, id[24] with its size in byte 20, path
- * padded to 64. */
+ * padded to a multiple of 64. */
 static void put_entry(const struct mapped_file *m, struct bytes *out)
 {
 	const size_t n = strlen(m->path) + 1, padded = (n + 63) & ~(size_t)63;

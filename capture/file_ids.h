@@ -1,8 +1,8 @@
 /* file_ids.h - private: build ids of files whose maps the kernel reports without one.
  *
- * It looks at PT_NOTE only, and only at what is in memory (lib/buildid.c); Go 1.24 leaves its note
- * in a section. So such files are read when the recording ends, and go into the BUILD_ID feature,
- * which names ids by path. */
+ * The kernel reads PT_NOTE only, and only pages that are in memory (lib/buildid.c); Go 1.24 has its
+ * note only in a section. So such files are read at the end of the recording, and their ids go into
+ * the BUILD_ID feature, which has ids by path. */
 #ifndef CAPTURE_FILE_IDS_H
 #define CAPTURE_FILE_IDS_H
 
@@ -29,11 +29,12 @@ struct file_ids {
 	VEC(uint32_t) paths; /* by index of a file: the first one of its path */
 };
 
-/* Takes a record of the kernel: MMAP2 of code that has no build id. Others are passed over. 0, or
- * -1 without memory. */
+/* Takes a record of the kernel; ignores all but MMAP2 records of code without build id. Returns 0,
+ * or -1 when out of memory. */
 int file_ids_note(struct file_ids *f, const uint8_t *rec, size_t n);
-/* Reads the files that are still what was mapped, and writes the feature's section: nothing when no
- * file has an id. A path that stood for several files is left out unless all have one. */
+/* Reads those files that are still the ones that were mapped, and writes the contents of the
+ * feature: nothing if no file has an id. A path that stood for several files is left out unless all
+ * of them have an id. */
 void file_ids_section(struct file_ids *f, struct bytes *out);
 void file_ids_done(struct file_ids *f);
 

@@ -1,4 +1,5 @@
-/* perf_rights.c - turns refusals of the kernel into messages that name the setting and the cure. */
+/* perf_rights.c - converts refusals of the kernel to messages that name the setting and the cure.
+ */
 #include "capture/perf_rights.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ bool namespace_is_machines(enum machine_namespace which)
 	return stat(rows[which].path, &st) || st.st_ino == rows[which].inode;
 }
 
-/* Those that count for perf events: a user namespace's root has none. */
+/* Capabilities that count for perf events: root of a user namespace has none. */
 static unsigned long long effective_capabilities(void)
 {
 	char text[4096], *line;

@@ -1,4 +1,4 @@
-/* perf_rights.h - private: what the kernel's refusals mean and which command cures them. */
+/* perf_rights.h - private: explains refusals of the kernel, and which command cures them. */
 #ifndef CAPTURE_PERF_RIGHTS_H
 #define CAPTURE_PERF_RIGHTS_H
 
@@ -8,7 +8,8 @@
 
 #include "base/err.h"
 
-/* The rights that matter for perf_event_open (Documentation/admin-guide/perf-security.rst). */
+/* Privileges and settings that decide on perf_event_open
+ * (Documentation/admin-guide/perf-security.rst). */
 struct perf_rights {
 	int paranoid;	  /* kernel.perf_event_paranoid; 2 when unreadable */
 	bool may_perf;	  /* CAP_PERFMON or CAP_SYS_ADMIN */
@@ -20,7 +21,7 @@ struct perf_rights {
 
 void perf_rights_read(struct perf_rights *ret);
 
-/* Namespaces of the machine itself, which containers have their own of. */
+/* Namespaces of the machine that containers replace by their own. */
 enum machine_namespace { MACHINE_USER, MACHINE_PID };
 
 bool namespace_is_machines(enum machine_namespace which);

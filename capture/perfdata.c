@@ -1,4 +1,4 @@
-/* perfdata.c - creates, begins and finishes the file around the data section. */
+/* perfdata.c - creates, begins and finishes the file around its data section. */
 #include "capture/perfdata.h"
 
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include "capture/attr.h"
 #include "reader/format.h"
 
-/* An entry of the attrs section: the attribute and where its ids are. */
+/* An entry of the attrs section: the attribute, and where its ids are. */
 struct attr_entry {
 	uint8_t attr[ATTR_SIZE];
 	struct perfdata_section ids;
 };
 
-/* The older recording, which is not a file that others may have put there. */
+/* Renames the older recording, unless another user may have put it there. */
 static int keep_old(struct perfdata *f, struct err *err)
 {
 	const struct outplace *p = &f->place;
@@ -40,7 +40,7 @@ static int keep_old(struct perfdata *f, struct err *err)
 static int open_file(struct perfdata *f, struct err *err)
 {
 	const struct outplace *p = &f->place;
-	/* What others put there meanwhile is not ours, and shall not get the stacks. */
+	/* A file that another user has created meanwhile must not get the stacks. */
 	const int mine = f->is_named ? O_EXCL : O_TRUNC;
 
 	f->fd = openat(p->dir, p->name, O_RDWR | O_CREAT | mine | O_CLOEXEC, 0600);
@@ -91,7 +91,7 @@ static uint64_t attrs_offset(const struct perfdata_facts *facts)
 	return off;
 }
 
-/* Without feature bits. */
+/* The header without feature bits. */
 static struct perfdata_header make_header(const struct perfdata *f,
 					  const struct perfdata_facts *facts, uint64_t data_bytes)
 {
@@ -122,8 +122,8 @@ static void put_attrs(struct bytes *b, const struct perfdata_facts *facts)
 	}
 }
 
-/* The data section begins with the COMPRESSED feature as a record, which perf takes in a file too:
- * so a file without feature sections, of a killed recording, can be decompressed by perf as well.
+/* The data section begins with the COMPRESSED feature as a record, which perf accepts in files,
+ * too. So perf can also decompress the file of a killed recording, which has no feature sections.
  */
 static void put_first_records(struct bytes *b, const struct perfdata_facts *facts)
 {
@@ -184,7 +184,7 @@ int perfdata_finish(struct perfdata *f, const struct perfdata_facts *facts, stru
 	if (!rc)
 		size += sections.vec.n;
 	bytes_done(&sections);
-	/* Gives back what was reserved behind the end, or the sections that did not fit. */
+	/* Releases reserved space after the end, or sections that did not fit. */
 	if (f->is_regular && ftruncate(f->fd, (off_t)size) && !rc)
 		rc = err_errno(err, errno, f->path, "truncate");
 	return rc;

@@ -25,11 +25,12 @@ struct perfdata_facts {
 	char *const *argv; /* of the recorder */
 	int argc;
 	uint64_t first_sample_ns, last_sample_ns;
-	bool has_clock; /* times are CLOCK_MONOTONIC; the pair below is one moment in both clocks */
+	bool has_clock; /* times are CLOCK_MONOTONIC; the next two are one moment in both clocks */
 	uint64_t clock_wall_ns, clock_ns;
 	int compress_level; /* 0: not compressed */
 	uint64_t raw_bytes, data_bytes;
-	const uint8_t *build_ids; /* of the feature; NULL: none. Left out if there is no room */
+	/* Contents of the feature; NULL: none. Left out if there is no room. */
+	const uint8_t *build_ids;
 	size_t n_build_ids;
 	const uint8_t *tracing_data; /* NULL: none */
 	size_t n_tracing_data;
@@ -39,35 +40,39 @@ struct perfdata {
 	int fd;
 	const char *path;
 	struct outplace place;
-	bool is_named;		/* it is a regular file there: it can be renamed, removed */
-	char old[NAME_MAX + 1]; /* what a file of the same name is called now; "": there was none */
-	bool is_regular;	/* not /dev/null and the like */
-	uint64_t data_off;	/* of the data section */
-	uint64_t data_bytes;	/* written by perfdata_begin() */
+	bool is_named; /* it is a regular file there: it can be renamed, removed */
+	/* The new name of an older file with this name; "": there was none. */
+	char old[NAME_MAX + 1];
+	bool is_regular;     /* not /dev/null and the like */
+	uint64_t data_off;   /* of the data section */
+	uint64_t data_bytes; /* written by perfdata_begin() */
 	uint64_t size_field_off;
 };
 
-/* Creates the file, readable by the owner only (stack copies hold secrets). A file that is there
- * already is renamed to PATH.old. Refused: what another user has put in its place, also
- * meanwhile, in a folder like /tmp. On failure nothing stays open. */
+/* Creates the file, readable only by its owner (stack copies contain secrets). An existing file is
+ * renamed to PATH.old. Fails if another user has put something in its place in a folder such as
+ * /tmp, before or during the call. On failure nothing stays open. */
 int perfdata_create(struct perfdata *f, const char *path, struct err *err);
-/* Header, ids and attributes, and the start of the data section. The header says "no data yet". */
+/* Writes header, ids and attributes; the data section begins after these. The header says that
+ * there is no data yet. */
 int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struct err *err);
-/* A record behind data_bytes of data, which is to be given to perfdata_finish(). */
+/* Writes a record after data_bytes of data; its size must be counted in the call of
+ * perfdata_finish(). */
 int perfdata_append(struct perfdata *f, uint64_t data_bytes, const void *rec, size_t n,
 		    struct err *err);
-/* Feature sections behind data_bytes of data, and the final header. The file stays open. */
+/* Writes the feature sections after data_bytes of data, and the final header. The file stays open.
+ */
 int perfdata_finish(struct perfdata *f, const struct perfdata_facts *facts, struct err *err);
-/* Removes the file and puts the one that was there before back. */
+/* Removes the file and restores the older one. */
 void perfdata_discard(struct perfdata *f);
 /* Closes the file. */
 int perfdata_close(struct perfdata *f, struct err *err);
 
-/* Appends the section table and the sections for a table that begins at file offset `off`, and sets
- * the bits of what is there. In feature.c. */
+/* feature.c: appends the section table, for file offset `off`, and the sections, and sets the bits
+ * of those that exist. */
 int perfdata_features(const struct perfdata_facts *facts, uint64_t off, struct bytes *out,
 		      uint64_t bits[4]);
-/* The COMPRESSED feature's payload alone. */
+/* The contents of the COMPRESSED feature. */
 void perfdata_compressed_feature(const struct perfdata_facts *facts, struct bytes *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* record_writer.c - records to the data section of a file, compressed by a thread of its own. */
+/* record_writer.c - writes records to the data section of a file; a thread compresses them. */
 #include "capture/record_writer.h"
 
 #include <assert.h>
@@ -17,15 +17,14 @@
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 
-/* 2 MiB: the next dump of the same thread often comes later than level 1's own 512 KiB reach back.
- */
+/* 2 MiB: the next dump of a thread is often further away than the 512 KiB window of level 1. */
 #define WINDOW_LOG 21
 
-/* On a machine that is busy with others a fair share is not enough, and the queue gets full. Linux
- * has a nice value for each thread. Without the right to it things go on as they are. */
+/* On a busy machine a fair share of a CPU is not enough, and the queue fills. On Linux each thread
+ * has its own nice value. If it may not be lowered, the helper keeps its own. */
 #define HELPER_NICE (-15)
 
-/* Of records that are written one by one because the disk is nearly full. */
+/* For records that are written one by one because the disk is nearly full. */
 #define TIGHT_BYTES ((size_t)4 << 10)
 
 /* Appended records on their way to the helper. */
@@ -68,7 +67,7 @@ struct piece {
 	bool ends_frame;
 };
 
-/* Room for what a block becomes: its pieces, each of them a record at most 64 KiB long. */
+/* Room for a compressed block: each piece becomes a record of at most 64 KiB. */
 #define OUT_BYTES ((BLOCK_BYTES / RECORD_WRITER_PIECE_BYTES + 2) * 65536)
 
 _Static_assert(RECORD_WRITER_PIECE_BYTES + 256 + sizeof(struct perf_event_header) < 65536,
@@ -76,7 +75,8 @@ _Static_assert(RECORD_WRITER_PIECE_BYTES + 256 + sizeof(struct perf_event_header
 
 /* ---- the helper -------------------------------------------------------------------------- */
 
-/* May the file grow by n bytes, by what its user and its disk allow? 0 or an errno. */
+/* May the file grow by n bytes, with the user's limit and the space on the disk? Returns 0 or an
+ * errno. */
 static int may_grow(const struct record_writer *s, uint64_t off, uint64_t n)
 {
 	struct rlimit limit;
@@ -107,7 +107,7 @@ static int reserve_space(struct record_writer *s, size_t n)
 	return may_grow(s, off, want);
 }
 
-/* Appends to the file and then updates the header, so that data.size never promises too much. */
+/* Appends to the file, then updates the header, so that data.size is never larger than the data. */
 static int put_data(struct record_writer *s, const uint8_t *p, size_t n)
 {
 	uint64_t off = s->opt.data_off + s->data_bytes, size = s->data_bytes + n;
@@ -116,14 +116,13 @@ static int put_data(struct record_writer *s, const uint8_t *p, size_t n)
 	if (!rc)
 		rc = write_all_at(s->opt.fd, p, n, off);
 	if (!rc)
-		rc = write_all_at(s->opt.fd, &size, sizeof size,
-			      s->opt.size_field_off);
+		rc = write_all_at(s->opt.fd, &size, sizeof size, s->opt.size_field_off);
 	if (!rc)
 		s->data_bytes = size;
 	return rc;
 }
 
-/* One PERF_RECORD_COMPRESSED at out. 0 or an errno. */
+/* Writes one PERF_RECORD_COMPRESSED to out. Returns 0 or an errno. */
 static int compress_piece(struct record_writer *s, struct piece p, uint8_t *out, size_t *ret_n)
 {
 	struct perf_event_header h = {.type = RECORD_COMPRESSED};
@@ -142,7 +141,7 @@ static int compress_piece(struct record_writer *s, struct piece p, uint8_t *out,
 	return 0;
 }
 
-/* What goes into the file of a piece, at out. */
+/* Writes the bytes for the file that stand for a piece to out. */
 static int encode_piece(struct record_writer *s, struct piece p, uint8_t *out, size_t *ret_n)
 {
 	if (s->zstd)
@@ -152,8 +151,8 @@ static int encode_piece(struct record_writer *s, struct piece p, uint8_t *out, s
 	return 0;
 }
 
-/* The records at pos of a block, as many as fit into `most` bytes, but at least one; of one larger
- * than a piece can be, the next part. */
+/* Returns the size of the records at pos of a block that fit into `most` bytes, at least one; of a
+ * record larger than that, the size of its next part. */
 static size_t whole_records(const struct block *b, size_t pos, size_t most)
 {
 	size_t at = 0, n = 0;
@@ -172,8 +171,8 @@ static size_t whole_records(const struct block *b, size_t pos, size_t most)
 	return n < RECORD_WRITER_PIECE_BYTES ? n : RECORD_WRITER_PIECE_BYTES;
 }
 
-/* Where the disk may get full, small pieces of whole records are written one by one, so that as
- * many as possible are kept. *kept: bytes of the block that are in the file. */
+/* If the disk may become full, writes small pieces of whole records one by one, so that as many as
+ * possible are kept. *kept: bytes of the block that are in the file. */
 static int write_tight(struct record_writer *s, const struct block *b, size_t *kept)
 {
 	while (*kept < b->n) {
@@ -224,7 +223,7 @@ static int write_block(struct record_writer *s, const struct block *b, size_t *k
 	return put_data(s, (const uint8_t *)&round, sizeof round);
 }
 
-/* Samples of a block that are not all within its first `kept` bytes. */
+/* The number of samples of a block that are not completely in its first `kept` bytes. */
 static uint64_t samples_behind(const struct block *b, size_t kept)
 {
 	uint64_t n = 0;
@@ -239,8 +238,9 @@ static uint64_t samples_behind(const struct block *b, size_t kept)
 	return n;
 }
 
-/* The last frame ends, too, and so has its checksum: with a record that changes nothing, as perf
- * takes a compressed record that holds none for damage. Without room the frame stays open. */
+/* Ends the last frame, so that it has its checksum, with a record that has no effect, because perf
+ * takes a compressed record without any record in it for damage. If there is no room the frame
+ * stays open. */
 static void end_last_frame(struct record_writer *s)
 {
 	static const struct perf_event_header round = {.type = RECORD_FINISHED_ROUND,

@@ -1,13 +1,12 @@
-/* record_writer.h - private: records to the data section of a file, compressed by a thread of its
- * own.
+/* record_writer.h - private: writes records to the data section of a file; a thread compresses
+ * them.
  *
  * One thread appends records and closes rounds. A helper thread compresses and writes blocks; after
- * each block the file's data.size is brought up to date, so the file is whole at any moment. The
- * compressed data are zstd frames, flushed at the end of each PERF_RECORD_COMPRESSED
- * (tools/perf/Documentation/perf.data-file-format.txt). perf writes one frame without a checksum;
- * here frames end now and then, behind a whole record, so that damage costs only the frame that it
- * is in, and have checksums, so that it is noticed.
- */
+ * each block it updates the file's data.size, so the file is valid at any moment. The compressed
+ * data are zstd frames, flushed at the end of each PERF_RECORD_COMPRESSED
+ * (tools/perf/Documentation/perf.data-file-format.txt). perf writes one frame without a checksum.
+ * Here frames end from time to time, after a whole record, so that damage affects only one frame,
+ * and they have checksums, so that it is detected. */
 #ifndef CAPTURE_RECORD_WRITER_H
 #define CAPTURE_RECORD_WRITER_H
 
@@ -18,11 +17,11 @@
 #include "base/err.h"
 
 /* Input of one PERF_RECORD_COMPRESSED. zstd's output for it fits into a record (65535 bytes) even
- * when nothing can be compressed, so that a record always ends with a whole zstd block: readers
- * take a record that decompresses to nothing for an error. */
+ * if it cannot be compressed, so that a record always ends with a whole zstd block: readers treat a
+ * record that decompresses to nothing as an error. */
 #define RECORD_WRITER_PIECE_BYTES 65024
 
-/* The most that one frame holds before compression. */
+/* Limit on the data in one frame, before compression. */
 #define RECORD_WRITER_FRAME_BYTES ((size_t)4 << 20)
 
 struct record_writer; /* opaque */
@@ -33,29 +32,29 @@ struct record_writer_options {
 	uint64_t data_bytes;	 /* what it holds already */
 	uint64_t size_field_off; /* where the header keeps data.size (u64) */
 	int level;		 /* of zstd; 0: write the records as they are */
-	size_t queue_bytes;	 /* blocks waiting for the helper beyond which the writer is full */
-	size_t reserve_bytes; /* disk space kept free behind the data for what finishes the file */
+	size_t queue_bytes;	 /* the writer is full when more bytes wait for the helper */
+	size_t reserve_bytes;	 /* disk space kept free after the data, for the end of the file */
 };
 
 int record_writer_start(struct record_writer **ret, const struct record_writer_options *opt,
 			struct err *err);
 
-/* Room for a record of at most n <= 65542 bytes; NULL when out of memory. Valid until the commit.
- */
+/* Returns room for a record of at most n <= 65542 bytes, valid until the commit. NULL when out of
+ * memory. */
 uint8_t *record_writer_reserve(struct record_writer *s, size_t n);
-/* The first n bytes of the room now are a whole record. */
+/* Adds the first n bytes of that room as a record. */
 void record_writer_commit(struct record_writer *s, size_t n);
-/* Copies a record. 0, or -1 when out of memory. */
+/* Adds a copy of a record. Returns 0, or -1 when out of memory. */
 int record_writer_append(struct record_writer *s, const void *rec, size_t n);
 
-/* The helper is behind: samples should wait in their rings. */
+/* Is the helper so far behind that samples should wait in their rings? */
 bool record_writer_is_full(struct record_writer *s);
 /* Bytes appended since the last record_writer_end_round(). */
 size_t record_writer_round_bytes(const struct record_writer *s);
-/* Hands everything over to the helper, followed by PERF_RECORD_FINISHED_ROUND. 0, or -1 when out of
- * memory. */
+/* Passes everything to the helper, followed by PERF_RECORD_FINISHED_ROUND. Returns 0, or -1 when
+ * out of memory. */
 int record_writer_end_round(struct record_writer *s);
-/* errno of the first failed write, or 0. Later blocks are thrown away. */
+/* errno of the first failed write, or 0. Blocks after a failed write are discarded. */
 int record_writer_error(struct record_writer *s);
 
 struct record_writer_totals {
@@ -64,8 +63,8 @@ struct record_writer_totals {
 	uint64_t lost_samples; /* appended, but not in the file because of the error */
 };
 
-/* Hands everything over, waits for the helper, and frees the writer. Returns 0 or a positive errno
- * of the first failed write; the totals say what is in the file. NULL is allowed. */
+/* Passes everything to the helper, waits for it, and frees the writer. Returns 0, or the positive
+ * errno of the first failed write; the totals describe what is in the file. NULL is allowed. */
 int record_writer_finish(struct record_writer *s, struct record_writer_totals *ret);
 
 #endif

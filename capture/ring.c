@@ -18,7 +18,7 @@ int ring_map(struct ring *r, int fd, size_t data_bytes)
 	if (base == MAP_FAILED)
 		return -errno;
 	control = (struct perf_event_mmap_page *)(void *)base;
-	if (control->data_size) { /* since Linux 4.1 the kernel says where the data lie */
+	if (control->data_size) { /* since Linux 4.1 the kernel reports where the data begins */
 		off = control->data_offset;
 		size = control->data_size;
 	}
@@ -39,7 +39,8 @@ void ring_unmap(struct ring *r)
 
 uint64_t ring_head(const struct ring *r)
 {
-	/* Pairs with the kernel's barrier before it stores data_head: the records are visible. */
+	/* Pairs with the kernel's barrier before it stores data_head: the records up to it are
+	 * visible. */
 	return __atomic_load_n(&r->control->data_head, __ATOMIC_ACQUIRE);
 }
 
@@ -67,6 +68,6 @@ struct perf_event_header ring_peek(const struct ring *r)
 
 void ring_release(struct ring *r)
 {
-	/* Our reads of the data are done before the kernel may overwrite them. */
+	/* Our reads of the data must be done before the kernel may overwrite it. */
 	__atomic_store_n(&r->control->data_tail, r->pos, __ATOMIC_RELEASE);
 }

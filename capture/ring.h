@@ -21,14 +21,15 @@ struct ring {
 int ring_map(struct ring *r, int fd, size_t data_bytes);
 void ring_unmap(struct ring *r);
 
-/* Where the written records end; they may be read afterwards. */
+/* The position after the last record that the kernel has written. Records before it may be read
+ * after this call. */
 uint64_t ring_head(const struct ring *r);
-/* The record header at r->pos. Sizes are multiples of 8 but for samples of 32-bit tasks
- * (sample_pack.h), so it may lie around the end. */
+/* The record header at r->pos. It may wrap around the end of the ring, because the sizes of samples
+ * of 32-bit tasks need not be multiples of 8 (sample_pack.h). */
 struct perf_event_header ring_peek(const struct ring *r);
 /* Copies n <= r->size bytes from r->pos + skip. */
 void ring_copy(const struct ring *r, uint64_t skip, void *dst, size_t n);
-/* Gives everything before r->pos back to the kernel. */
+/* Returns the room before r->pos to the kernel. */
 void ring_release(struct ring *r);
 
 #endif

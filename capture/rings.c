@@ -1,4 +1,4 @@
-/* rings.c - maps the rings of a session, as large as the user may lock memory for. */
+/* rings.c - maps the rings of a session, within the user's limit on locked memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -7,11 +7,12 @@
 #include "capture/perf_rights.h"
 #include "capture/session.h"
 
-#define RING_BYTES_MIN	  ((size_t)128 << 10) /* two of the longest records */
-#define RING_BYTES_AUTO	  ((size_t)4 << 20)
-#define RING_BYTES_MAX	  ((size_t)64 << 20)
-#define NEEDED_BYTES_MAX  ((size_t)32 << 20)
-#define RINGS_BYTES_MAX	  ((size_t)256 << 20) /* all together, unless more is needed */
+#define RING_BYTES_MIN	 ((size_t)128 << 10) /* room for two records of the maximum size */
+#define RING_BYTES_AUTO	 ((size_t)4 << 20)
+#define RING_BYTES_MAX	 ((size_t)64 << 20)
+#define NEEDED_BYTES_MAX ((size_t)32 << 20)
+/* Limit on the sum of all rings, unless more is needed. */
+#define RINGS_BYTES_MAX	  ((size_t)256 << 20)
 #define SIDE_BYTES_NEEDED ((size_t)512 << 10)
 #define SIDE_BYTES_WANTED ((size_t)2 << 20)
 #define SIDES_BYTES_MAX	  ((size_t)64 << 20)
@@ -31,7 +32,7 @@ static size_t round_up_pow2(size_t n)
 	return r;
 }
 
-/* Of a sample, about. No record is larger than its u16 size, for which the kernel makes copies
+/* Approximate size of a sample. No record is larger than its u16 size: the kernel makes copies
  * smaller. */
 static size_t record_bytes(const struct session *s)
 {
@@ -40,7 +41,7 @@ static size_t record_bytes(const struct session *s)
 	return n < UINT16_MAX ? n : UINT16_MAX;
 }
 
-/* A ring for the samples of so many milliseconds, of the size that rings may have. */
+/* The size of a ring for the samples of `ms` milliseconds, within the limits of ring sizes. */
 static size_t room_bytes(const struct session *s, unsigned ms, size_t max)
 {
 	size_t bytes;
@@ -51,7 +52,7 @@ static size_t room_bytes(const struct session *s, unsigned ms, size_t max)
 	return bytes < max ? bytes : max;
 }
 
-/* What is wanted of each of n rings, or a part of it that all together may have. */
+/* The size that each of n rings can have when all share the limit. */
 static size_t affordable_bytes(size_t wanted, size_t needed, size_t n_rings, size_t all)
 {
 	while (wanted > needed && wanted * n_rings > all)
@@ -59,7 +60,7 @@ static size_t affordable_bytes(size_t wanted, size_t needed, size_t n_rings, siz
 	return wanted;
 }
 
-/* `ret_needed`: with less the user is warned. */
+/* `ret_needed`: below this size the user is warned. */
 static size_t wanted_ring_bytes(const struct session *s, size_t n_rings, size_t *ret_needed)
 {
 	const struct capture_options *o = s->opt;
@@ -85,7 +86,7 @@ static bool ring_counter(const struct ring_set *set, size_t slot, size_t from, s
 	return false;
 }
 
-/* 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 static int map_set(struct ring_set *set, size_t bytes)
 {
 	for (size_t slot = 0; slot < set->cpus.cpus.n; slot++) {
@@ -103,7 +104,7 @@ static int map_set(struct ring_set *set, size_t bytes)
 	return 0;
 }
 
-/* The first counter of a CPU owns the ring; the others write into it as well. */
+/* The first counter of a CPU owns the ring; the other counters write to it as well. */
 static int share_rings(struct ring_set *set, struct err *err)
 {
 	for (size_t i = 0; i < set->counters.n; i++) {
@@ -140,8 +141,8 @@ static int map_both(struct session *s)
 	return rc ? rc : map_set(&s->sets[RING_SAMPLES], s->ring_bytes);
 }
 
-/* Less memory: first what is not needed, then from the samples as long as they have more. False
- * when both are small already. */
+/* Uses less memory: first halves what is more than needed, then the rings of samples while these
+ * are larger. Returns false if both are small already. */
 static bool halve_rings(struct session *s, size_t needed)
 {
 	size_t *bytes = &s->ring_bytes;

@@ -1,4 +1,4 @@
-/* sample_pack.c - takes the unwritten rest of the stack dump out of sample records. */
+/* sample_pack.c - removes the unwritten part of the stack dump from sample records. */
 #include "capture/sample_pack.h"
 
 #include <linux/perf_event.h>
@@ -15,7 +15,7 @@ uint64_t sample_id(const uint8_t *rec, size_t n)
 	return buf_u64(&b);
 }
 
-/* Of the registers at b; 0: not among them. */
+/* The stack pointer among the registers at b; 0 if it was not recorded. */
 static uint64_t stack_pointer(const struct sample_fields *l, struct buf b)
 {
 	const struct processor *here = processor_here();

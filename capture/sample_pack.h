@@ -1,4 +1,4 @@
-/* sample_pack.h - private: a PERF_RECORD_SAMPLE on its way from the ring to the file. */
+/* sample_pack.h - private: shortens sample records on their way from the ring to the file. */
 #ifndef CAPTURE_SAMPLE_PACK_H
 #define CAPTURE_SAMPLE_PACK_H
 
@@ -17,15 +17,16 @@ struct sample_facts {
 	uint64_t period;     /* how many events it stands for */
 	bool has_user_stack; /* registers and a dump, even an empty one */
 	uint32_t pid, tid;
-	uint64_t sp;	   /* the user's stack pointer; 0: not known */
-	uint64_t short_at; /* where a dump ended too early, if a page begins there; 0: it did not */
+	uint64_t sp; /* the user's stack pointer; 0: not known */
+	/* Address at which a dump ended early, if that is the start of a page; else 0. */
+	uint64_t short_at;
 	uint64_t short_bytes; /* how much more was asked for */
 	bool stack_full;      /* the dump had no room for more: the stack may be cut */
 };
 
-/* The IDENTIFIER of a sample record of n bytes; 0 when the record is too short. */
+/* The IDENTIFIER of a sample record of n bytes; 0 if the record is too short. */
 uint64_t sample_id(const uint8_t *rec, size_t n);
-/* Overwrites it in a record that sample_pack() has made. */
+/* Replaces it in a record that sample_pack() has made. */
 void sample_set_id(uint8_t *rec, uint64_t id);
 
 /* Copies a sample record of n bytes to dst (n bytes of room, rounded up to 8) without the part of

@@ -1,4 +1,4 @@
-/* session.c - decides what is opened on which CPU for whom, and opens it. */
+/* session.c - decides what is opened on which CPU and for which thread, and opens it. */
 #include "capture/session.h"
 
 #include <fcntl.h>
@@ -12,18 +12,19 @@
 #include "capture/perf_rights.h"
 #include "reader/format.h"
 
-/* Threads that start while the list of threads is read are found by reading it again; a process
- * that never stops starting some must not keep us here for ever. Those are inherited anyway. */
+/* Threads that start while the list of threads is read are found by reading it again. The number of
+ * repetitions is limited, because a process may start threads without end; those are inherited
+ * anyway. */
 #define RESCAN_MAX 32
 
-/* Descriptors for all that is opened while the events are: what runs already is read from /proc,
- * its files for their build ids, and the output. Without them processes would have no maps, and
- * no message would say so. */
+/* Descriptors reserved for files that are opened while the events are open: /proc for existing
+ * processes, their files for build ids, and the output. Without them processes would silently have
+ * no maps. */
 #define SPARE_FDS 16
 
 /* ---- what is recorded -------------------------------------------------------------------- */
 
-/* --user takes the kernel from all events. */
+/* --user: excludes the kernel from all events. */
 static int leave_out_kernel(struct session *s, struct err *err)
 {
 	for (size_t i = 0; i < s->n_events; i++) {
@@ -38,15 +39,14 @@ static int leave_out_kernel(struct session *s, struct err *err)
 	return 0;
 }
 
-/* Both count something that one of them counts. */
+/* Do both count something in common? */
 static bool is_same_event(const struct event *a, const struct event *b)
 {
 	return a->type == b->type && a->config == b->config &&
 	       !(a->exclude_user && b->exclude_kernel) && !(a->exclude_kernel && b->exclude_user);
 }
 
-/* The samples of what two such events count have all the id of one of them: see event_is_shared().
- */
+/* Samples of two such events all have the id of one of them: see event_is_shared(). */
 static int check_shared(const struct session *s, struct err *err)
 {
 	for (size_t i = 0; i < s->n_events; i++)
@@ -131,14 +131,15 @@ static void fill_attrs(struct session *s)
 
 	for (size_t i = 0; i < s->n_events; i++)
 		session_fill_attr(s, i);
-	/* Threads that are not sampled still map code that the sampled ones run. */
+	/* Threads that are not sampled also map code that the sampled ones run. */
 	side.inherit = !s->all_processes;
 	side.enable_on_exec = s->command_pid != 0;
 	side.wakes = s->policy.call_graph == CALL_GRAPH_DWARF && !s->opt->no_touch;
 	attr_for_sideband(&s->attrs[s->n_events], &side);
 }
 
-/* -C names a part of the online CPUs; processes may start and map code on all of them. */
+/* -C selects some of the online CPUs for samples; processes may start and map code on all of them.
+ */
 static int choose_cpus(struct session *s, struct err *err)
 {
 	struct cpu_list *online = &s->sets[RING_SIDEBAND].cpus, *cpus = &s->sets[RING_SAMPLES].cpus;
@@ -159,7 +160,8 @@ static int choose_cpus(struct session *s, struct err *err)
 	return rc;
 }
 
-/* What runs already is read from /proc, which must number processes as the kernel does for us. */
+/* What exists already is read from /proc, which must have the same PID namespace as this process.
+ */
 static int check_proc(struct err *err)
 {
 	char text[32] = "";
@@ -197,7 +199,7 @@ static int choose_processes(struct session *s, struct err *err)
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-/* All events of a kind on all CPUs for one thread (-1: all). */
+/* Opens all events of a kind on all CPUs for one thread (-1: all). */
 static int open_on_cpus(struct session *s, enum ring_kind kind, pid_t pid, struct err *err)
 {
 	size_t first = kind == RING_SAMPLES ? 0 : s->n_events;
@@ -216,7 +218,7 @@ static int open_on_cpus(struct session *s, enum ring_kind kind, pid_t pid, struc
 	return 0;
 }
 
-/* -t: only the threads named there; else all threads of the processes. */
+/* -t: only the threads that were named; else all threads of the processes. */
 static int scan_threads(struct session *s, enum ring_kind kind, struct tid_list *tids,
 			struct err *err)
 {
@@ -272,7 +274,7 @@ static int open_all(struct session *s, struct err *err)
 	return 0;
 }
 
-/* One descriptor per thread, CPU and event adds up; what the hard limit allows is ours to take. */
+/* Raises the soft limit on descriptors to the hard limit: each thread, CPU and event needs one. */
 static void raise_fd_limit(void)
 {
 	struct rlimit rl;
@@ -283,7 +285,7 @@ static void raise_fd_limit(void)
 	}
 }
 
-/* One that cannot be had leaves none for an event either, whose refusal is reported. */
+/* If one cannot be opened, no event can be opened either, and that is reported. */
 static void hold_spare_fds(int *fds)
 {
 	for (int i = 0; i < SPARE_FDS; i++)

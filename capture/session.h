@@ -17,13 +17,14 @@
 #include "capture/sample_pack.h"
 #include "capture/targets.h"
 
-/* What is sampled plus the sideband, which comes last. */
+/* The sampled events, and the sideband event, which comes last. */
 #define SESSION_EVENTS_MAX (CAPTURE_EVENTS_MAX + 1)
 
-/* MMAP, COMM, FORK ... have rings of their own, which a flood of samples cannot fill. */
+/* MMAP, COMM, FORK ... have their own rings, so that samples cannot fill them. */
 enum ring_kind { RING_SAMPLES, RING_SIDEBAND, RING_KINDS };
 
-/* One open perf event: an event on a CPU, of one thread (and what it starts) or of all. */
+/* One open perf event: an event on one CPU, for one thread (and the threads it starts) or for all.
+ */
 struct counter {
 	int fd;
 	uint32_t event; /* index into session.events */
@@ -32,9 +33,9 @@ struct counter {
 };
 
 struct cpu_ring {
-	struct ring ring;    /* not mapped when the CPU has no counter */
-	size_t poll_counter; /* whose fd is polled; SIZE_MAX: the threads of all counters are gone
-			      */
+	struct ring ring; /* not mapped when the CPU has no counter */
+	/* The counter whose fd is polled; SIZE_MAX: the threads of all counters have ended. */
+	size_t poll_counter;
 };
 
 /* The counters and rings of one kind: one ring per CPU. */
@@ -54,47 +55,49 @@ struct session {
 	struct attr_policy policy;
 	pid_t command_pid;	   /* 0: a command is not what is recorded */
 	bool all_processes;	   /* -a, or a cgroup */
-	bool default_event;	   /* none was asked for: another may take the place of cycles */
+	bool default_event;	   /* the user named none: cycles may be replaced by another */
 	int cgroup_fd;		   /* -1: none */
-	struct tid_list processes; /* whose threads are recorded, unless all_processes */
+	struct tid_list processes; /* processes whose threads are recorded, unless all_processes */
 	struct tid_list sample_tids, side_tids;
 	struct ring_set sets[RING_KINDS];
 	struct hash_table by_id; /* counter id -> event index */
 	size_t ring_bytes, side_bytes;
 };
 
-/* Opens everything, disabled; a command's exec enables its events (the samples not with -D).
- * `command` is the forked process, or 0. opt and result are kept. On failure nothing stays open. */
+/* Opens all events, disabled. The exec of a command enables its events (samples not with -D).
+ * `command` is the forked process, or 0. Keeps pointers to opt and result. On failure nothing stays
+ * open. */
 int session_open(struct session *s, const struct capture_options *opt, pid_t command,
 		 struct capture_result *result, struct err *err);
 void session_close(struct session *s);
 
-/* Turns all counters of one kind on or off. */
+/* Enables or disables all counters of one kind. */
 void session_enable(struct session *s, enum ring_kind kind, bool on);
 
-/* The ids of an event, in memory the caller frees. NULL when out of memory. */
+/* The ids of an event; the caller frees them. NULL when out of memory. */
 uint64_t *session_event_ids(const struct session *s, size_t event, size_t *ret_n);
 
-/* One of them. */
+/* One of these ids. */
 uint64_t session_any_id(const struct session *s, size_t event);
 
-/* Threads that are recorded may be gone: takes the next counter of this ring for poll(), after the
- * current one hung up. False when there is none left. */
+/* The polled counter hung up, because its thread has ended: polls the next counter of the ring.
+ * Returns false if none is left. */
 bool session_next_poll(struct session *s, enum ring_kind kind, size_t slot);
 
 /* ---- between session.c, counter.c and rings.c ---------------------------------------------- */
 
-/* What the kernel will be asked for, to sample an event. */
+/* The attributes to sample an event with, as far as the kernel supports them. */
 void session_fill_attr(struct session *s, size_t event);
-/* Opens c->event on the CPU of c->slot for a thread (-1: all). 1; 0 when the thread is gone; or
- * negative. What the kernel refuses is given up as long as the event has no counter yet. */
+/* Opens c->event on the CPU of c->slot for a thread (-1: all). Returns 1, 0 if the thread has
+ * ended, or negative. While the event has no counter yet, features that the kernel refuses are
+ * given up. */
 int session_open_counter(struct session *s, const struct counter *c, pid_t pid, struct err *err);
 
-/* Maps the rings and points all counters to them. */
+/* Maps the rings, and directs the output of all counters to them. */
 int session_map_rings(struct session *s, struct err *err);
 void session_unmap_rings(struct session *s);
 
-/* Adds a line for the user about the recording; dropped when notes[] is full. */
+/* Adds a line for the user about the recording; ignored when notes[] is full. */
 void capture_note(struct capture_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -1,4 +1,4 @@
-/* synth.c - records about processes that run already. */
+/* synth.c - records about processes that exist already. */
 #include "capture/synth.h"
 
 #include <dirent.h>
@@ -39,7 +39,7 @@ void record_u64(struct synth_record *r, uint64_t v)
 	record_put(r, &v, sizeof v);
 }
 
-/* NUL-terminated, padded to 8 bytes. */
+/* A NUL-terminated string, padded to a multiple of 8 bytes. */
 void record_string(struct synth_record *r, const char *s)
 {
 	static const uint8_t zeros[8];

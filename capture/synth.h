@@ -1,9 +1,8 @@
-/* synth.h - private: records about what was there before the recording began.
+/* synth.h - private: records about what exists before the recording begins.
  *
- * The kernel reports only changes. For what exists already the same records are made up from /proc:
- * FORK, COMM and MMAP2 per process, MMAP2 for the kernel and its modules. Their trailer (time, id)
- * is all zero, which readers take for "before everything else", as perf does it.
- */
+ * The kernel reports only changes. For what exists already, the same records are made from /proc:
+ * FORK, COMM and MMAP2 for each process, MMAP2 for the kernel and its modules. Their trailer (time,
+ * id) is all zero, as perf writes it; readers take that for "before everything else". */
 #ifndef CAPTURE_SYNTH_H
 #define CAPTURE_SYNTH_H
 
@@ -19,23 +18,24 @@
 struct synth {
 	const char *proc, *sys,
 		*modules; /* "/proc", "/sys", "/lib/modules/RELEASE"; tests have others */
-	/* Takes a record. 0, or nonzero to stop. */
+	/* Receives a record. Returns 0, or nonzero to stop. */
 	int (*emit)(void *arg, const void *rec, size_t n);
 	void *arg;
-	bool with_data; /* also maps of files that are only read: .eh_frame lies there */
+	bool with_data; /* also maps of files without code, because .eh_frame is in one of these */
 	bool no_query;	/* PROCMAP_QUERY is not there (before Linux 6.11) */
-	/* Build ids of files that were read, by hash of device and inode. */
+	/* Build ids of files that were read, by a hash of device and inode. */
 	struct hash_table files;
 	VEC(struct buildid) ids;
 };
 
-/* All return 0, also when what they look for is not there; or nonzero when emit() wanted to stop.
- */
+/* All functions return 0, even if what they look for does not exist, or nonzero if emit() has
+ * stopped them. */
 
-/* The kernel and its modules. *ret_hidden: the addresses are not for this user (kptr_restrict). */
+/* The kernel and its modules. *ret_hidden: the kernel hides its addresses from this user
+ * (kptr_restrict). */
 int synth_kernel(struct synth *s, bool *ret_hidden);
 int synth_modules(struct synth *s);
-/* One process: its threads' names and its maps. */
+/* One process: the names of its threads, and its maps. */
 int synth_process(struct synth *s, pid_t pid);
 /* All processes. between() is called after each. */
 int synth_all(struct synth *s, int (*between)(void *arg), void *arg);
@@ -67,7 +67,7 @@ struct synth_map {
 	const char *path;
 };
 
-/* PERF_RECORD_MMAP2, with the build id when there is one, else with the inode. */
+/* Emits PERF_RECORD_MMAP2, with the build id if there is one, else with the inode. */
 int synth_map_emit(struct synth *s, const struct synth_map *m);
 /* The maps of a process: synth_maps.c. */
 int synth_maps(struct synth *s, pid_t pid);

@@ -64,7 +64,8 @@ int synth_kernel(struct synth *s, bool *ret_hidden)
 	*ret_hidden = !m.start || m.end <= m.start;
 	if (*ret_hidden)
 		return 0;
-	m.pgoff = m.start; /* the address of the symbol in the name gives the relocation */
+	/* With the address of the symbol in the name readers compute the relocation. */
+	m.pgoff = m.start;
 	snprintf(path, sizeof path, "%s/kernel/notes", s->sys);
 	m.id = buildid_from_note_file(path);
 	return synth_map_emit(s, &m);
@@ -72,7 +73,7 @@ int synth_kernel(struct synth *s, bool *ret_hidden)
 
 /* ---- modules ----------------------------------------------------------------------------- */
 
-/* modprobe's view: file names have '-' or '_', module names only '_'. */
+/* As modprobe compares: file names have '-' or '_', module names only '_'. */
 static bool is_module_file(const char *file, size_t len, const char *name)
 {
 	const char *base = memrchr(file, '/', len);
@@ -86,7 +87,7 @@ static bool is_module_file(const char *file, size_t len, const char *name)
 	return !name[i] && len - i >= 3 && !memcmp(base + i, ".ko", 3);
 }
 
-/* The file of a module from the first column of modules.dep; else its name in brackets. */
+/* The file of a module by modules.dep; if it is not there, the name in brackets. */
 static void module_path(const struct synth *s, const char *dep, const char *name, char *ret,
 			size_t size)
 {

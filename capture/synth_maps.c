@@ -14,8 +14,8 @@
 #include "capture/synth.h"
 #include "capture/sysfile.h"
 
-/* include/uapi/linux/fs.h since 6.11: struct procmap_query, asked through /proc/PID/maps. Declared
- * here because installed headers are older than running kernels. */
+/* include/uapi/linux/fs.h since 6.11: struct procmap_query, an ioctl of /proc/PID/maps. Declared
+ * here because installed headers may be older than the running kernel. */
 struct map_query {
 	uint64_t size, query_flags, query_addr;
 	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
@@ -39,7 +39,7 @@ static const char anon_name[] = "//anon";
 
 #define MAPS_BYTES_MAX ((size_t)64 << 20)
 
-/* Code, and on request what files show without being writable. Sets misc. */
+/* Code, and on request other maps of files that are not writable. Sets misc. */
 static bool is_wanted(const struct synth *s, struct synth_map *m)
 {
 	m->misc = PERF_RECORD_MISC_USER;
@@ -49,8 +49,8 @@ static bool is_wanted(const struct synth *s, struct synth_map *m)
 	return s->with_data && m->prot == PROT_READ && m->path[0] == '/' && m->path[1] != '/';
 }
 
-/* The file as it is mapped, also when it was deleted or lies in another mount namespace. Without
- * the right to open map_files: by its path below the process's root. */
+/* Opens the file that is mapped, even if it was deleted or is in another mount namespace. If
+ * map_files may not be opened: by its path below the process's root. */
 static int open_mapped(struct synth *s, const struct synth_map *m)
 {
 	char path[4096 + 64];
@@ -79,19 +79,19 @@ static struct buildid mapped_buildid(struct synth *s, const struct synth_map *m)
 		id = buildid_from_fd(fd);
 		close(fd);
 	}
-	/* Without memory the id is read again the next time. */
+	/* If memory is short, the id is read again the next time. */
 	if (!vec_push(&s->ids, id) && hash_put(&s->files, key, (uint32_t)(s->ids.n - 1)))
 		s->ids.n--;
 	return id;
 }
 
-/* One way to go through the maps: which the kernel shall show, and whether to ask for build ids. */
+/* One way to list the maps: which ones the kernel returns, and whether to ask for build ids. */
 struct map_pass {
 	uint64_t flags;
 	bool skip_exec, with_id;
 };
 
-/* 1: goes on, 0: no more maps, negative: errno, 2: emit() stopped. */
+/* Returns 1 to go on, 0 if there are no more maps, 2 if emit() stopped, or a negative errno. */
 static int query_next(struct synth *s, int fd, const struct map_pass *pass, struct synth_map *m)
 {
 	char name[4096];
@@ -124,13 +124,13 @@ static int query_next(struct synth *s, int fd, const struct map_pass *pass, stru
 	m->path = q.vma_name_size > 1 && name[0] ? name : anon_name;
 	if ((pass->skip_exec && m->prot & PROT_EXEC) || !is_wanted(s, m))
 		return 1;
-	/* The kernel looks at PT_NOTE only. */
+	/* The kernel reads PT_NOTE only. */
 	if (!m->id.size && pass->with_id && m->path[0] == '/' && m->ino)
 		m->id = mapped_buildid(s, m);
 	return synth_map_emit(s, m) ? 2 : 1;
 }
 
-/* True when the kernel could be asked; *ret is what synth_maps() returns. */
+/* Returns true if the kernel has the ioctl; *ret is then the result of synth_maps(). */
 static bool maps_by_query(struct synth *s, int fd, pid_t pid, int *ret)
 {
 	static const struct map_pass passes[] = {

@@ -1,4 +1,4 @@
-/* sysfile.c - small files of /proc and /sys read whole. */
+/* sysfile.c - reads small files of /proc and /sys. */
 #include "capture/sysfile.h"
 
 #include <errno.h>

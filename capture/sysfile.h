@@ -1,4 +1,4 @@
-/* sysfile.h - private: small files of /proc and /sys read whole. */
+/* sysfile.h - private: reads small files of /proc and /sys. */
 #ifndef CAPTURE_SYSFILE_H
 #define CAPTURE_SYSFILE_H
 
@@ -6,14 +6,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Reads at most size-1 bytes and ends them with a NUL. The length, or -1 with errno. */
+/* Reads at most size-1 bytes and appends a NUL. Returns the length, or -1 with errno. */
 ssize_t sysfile_read(const char *path, char *buf, size_t size);
 /* The same without the newline at the end. 0 or -1. */
 int sysfile_line(const char *path, char *buf, size_t size);
 /* A decimal number at the start of the file. 0 or -1. */
 int sysfile_u64(const char *path, uint64_t *ret);
 int sysfile_i64(const char *path, int64_t *ret);
-/* The whole file, NUL-terminated, in memory the caller frees; `max` bounds it. NULL with errno. */
+/* Reads the whole file, at most `max` bytes, and appends a NUL; the caller frees it. NULL with
+ * errno. */
 char *sysfile_read_all(const char *path, size_t max, size_t *ret_size);
 
 #endif

@@ -53,7 +53,7 @@ static int parse_ranges(struct cpu_list *l, const char *text, const char *what, 
 			if (parse_number(&p, &to) || to < from)
 				break;
 		}
-		/* Repetitions cannot make the list longer than this. */
+		/* Repeated CPUs cannot make the list longer than this. */
 		if (l->cpus.n + (size_t)(to - from) > TARGETS_CPU_MAX)
 			break;
 		for (; from <= to; from++)
@@ -87,7 +87,7 @@ int cpu_list_parse(struct cpu_list *ret, const char *text, const char *what, str
 	return 0;
 }
 
-/* Where /sys is not mounted, as in a chroot: /proc/stat has a line for each. */
+/* For chroots without /sys: /proc/stat has a line for each CPU. */
 static int cpu_list_of_stat(struct cpu_list *ret, struct err *err)
 {
 	struct cpu_list l = {0};
@@ -177,7 +177,8 @@ pid_t tid_process(pid_t tid)
 
 /* ---- cgroups ----------------------------------------------------------------------------- */
 
-/* Where a relative cgroup path begins. perf events follow the v1 controller when it is mounted. */
+/* The mount to which cgroup paths are relative: that of v1's perf_event controller if it is
+ * mounted. */
 static bool cgroup_mount(char *ret, size_t size)
 {
 	FILE *f = setmntent("/proc/mounts", "re");
@@ -201,7 +202,7 @@ static bool cgroup_mount(char *ret, size_t size)
 	return found;
 }
 
-/* Folders of other hierarchies, and others, are ENOENT or EBADF to perf_event_open(2). */
+/* perf_event_open(2) fails with ENOENT or EBADF for folders of other hierarchies. */
 static bool is_below(int fd, const char *mount)
 {
 	struct stat st, top;
@@ -214,7 +215,8 @@ int cgroup_open(const char *path, struct err *err)
 	char full[8192], mount[4096];
 	int fd;
 
-	/* Another command's output, perhaps, that said nothing; the root holds all processes. */
+	/* An empty path may be the output of a command that failed; as the root it would mean all
+	 * processes. */
 	if (!*path)
 		return err_set(err, ERR_USAGE, NULL, "--cgroup: the path is empty");
 	if (!cgroup_mount(mount, sizeof mount))

@@ -14,7 +14,7 @@ struct cpu_list {
 	VEC(int) cpus; /* rising, without repetition */
 };
 
-/* "0,2-3", as in /sys/devices/system/cpu/online and -C. `what` is named in messages. */
+/* Parses "0,2-3", as in /sys/devices/system/cpu/online and -C. `what` is used in messages. */
 int cpu_list_parse(struct cpu_list *ret, const char *text, const char *what, struct err *err);
 /* The CPUs that are online. */
 int cpu_list_online(struct cpu_list *ret, struct err *err);
@@ -26,18 +26,20 @@ struct tid_list {
 	struct hash_table seen;
 };
 
-/* Appends the threads of a process that are not in the list yet. The number of new ones, which is 0
- * for a process that is gone; or a negative error (memory). */
+/* Appends the threads of a process that are not in the list yet. Returns the number of new ones,
+ * which is 0 if the process has ended; or negative when out of memory. */
 int tid_list_scan(struct tid_list *l, pid_t pid, struct err *err);
-/* Appends one unless it is there. 1 when new, 0 when not, negative when out of memory. */
+/* Appends a thread unless it is in the list. Returns 1 if it is new, 0 if not, negative when out of
+ * memory. */
 int tid_list_add(struct tid_list *l, pid_t tid, struct err *err);
 void tid_list_done(struct tid_list *l);
 
-/* The process of a thread; 0 when it is gone. */
+/* The process of a thread; 0 if the thread has ended. */
 pid_t tid_process(pid_t tid);
 
-/* Opens the cgroup folder that a path names: absolute, or below a mount of the hierarchy that perf
- * events follow (the perf_event controller of v1, or v2). The fd, or a negative error. */
+/* Opens the folder of a cgroup. The path is absolute, or relative to the mount of the hierarchy
+ * that perf events follow (v1's perf_event controller, or v2). Returns the descriptor, or negative
+ * with *err. */
 int cgroup_open(const char *path, struct err *err);
 
 #endif

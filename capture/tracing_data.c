@@ -58,7 +58,7 @@ static bool same_system(const struct event *a, const struct event *b)
 	return n && n == system_length(b) && !memcmp(a->name, b->name, n);
 }
 
-/* The first event of its system stands for it. */
+/* Is it the first event of its system? */
 static bool opens_system(const struct tracing *t, size_t i)
 {
 	for (size_t k = 0; k < i; k++)

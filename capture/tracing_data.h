@@ -1,4 +1,5 @@
-/* tracing_data.h - private: the TRACING_DATA feature: what the fields of tracepoints are. */
+/* tracing_data.h - private: writes the TRACING_DATA feature, which describes the fields of
+ * tracepoints. */
 #ifndef CAPTURE_TRACING_DATA_H
 #define CAPTURE_TRACING_DATA_H
 
