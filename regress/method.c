@@ -321,6 +321,8 @@ static int fit_prior(struct family *f)
 		mean -= log_bias(df) - log_bias(f->d0);
 		f->trend[0] *= exp(mean);
 		f->trend[1] *= exp(mean);
+		for (i = 0; i < 3; i++)
+			f->trend_var[i] *= exp(2 * mean);
 	}
 	free(e);
 	return 0;

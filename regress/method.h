@@ -43,8 +43,9 @@ struct family {
 	struct family_past past;
 	struct tested *v;
 	double d0, trend[2];
-	double trend_var[3]; /* of trend[0], of both together, of trend[1]; without how phi scatters
-			      */
+	/* Of the fit: the variance of trend[0], the covariance, the variance of trend[1], for
+	 * functions whose phi/trend has a variance of 1. */
+	double trend_var[3];
 	double reference[2], reference_phi; /* sums of the sides of what gave the size factors: by
 					       family_sizes(); 0: nothing did */
 	double floor; /* of the dispersion: by family_sizes(), of other families the caller's */
