@@ -75,10 +75,10 @@ double family_df(const struct family *f);
 double family_trend(const struct family *f, double mu);
 
 /* ---- power.c: what could have been found with a power of 80 %, after family_test() */
-/* The growth that a function certainly stays below, or above: wrong for a share of q. Beside both
- * what the test compares with and the reference without this function. */
+/* The growths that a function certainly stays above and below, each wrong for a share of q. Beside
+ * both what the test compares with and the reference without this function. */
+void family_bounds(const struct tested *v, double q, double *lower, double *upper);
 double family_upper(const struct tested *v, double q);
-double family_lower(const struct tested *v, double q);
 /* The smallest growth of a function, at q, if nothing else grew. */
 double family_mde(const struct tested *v, double q);
 /* A function with a share of all samples that grows by so much: */

@@ -17,18 +17,20 @@ static double distance(double q, double share, double df)
 	return stats_t_quantile(fmin(fmax(q * share, 1e-12), .5), df) + Z_80;
 }
 
-double family_upper(const struct tested *v, double q)
+void family_bounds(const struct tested *v, double q, double *lower, double *upper)
 {
 	double t = stats_t_quantile(q, v->df_apart);
 
-	return expm1(fmax(v->l + t * v->se, v->l_apart + t * v->se_apart));
+	*lower = expm1(fmin(v->l - t * v->se, v->l_apart - t * v->se_apart));
+	*upper = expm1(fmax(v->l + t * v->se, v->l_apart + t * v->se_apart));
 }
 
-double family_lower(const struct tested *v, double q)
+double family_upper(const struct tested *v, double q)
 {
-	double t = stats_t_quantile(q, v->df_apart);
+	double lower, upper;
 
-	return expm1(fmin(v->l - t * v->se, v->l_apart - t * v->se_apart));
+	family_bounds(v, q, &lower, &upper);
+	return upper;
 }
 
 double family_mde(const struct tested *v, double q)

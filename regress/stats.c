@@ -115,6 +115,8 @@ double stats_t_quantile(double p, double df)
 	for (i = 0; i < 200; i++) {
 		double mid = (lo + hi) / 2;
 
+		if (mid <= lo || mid >= hi)
+			break;
 		*(stats_t_tail(mid, df) > p ? &lo : &hi) = mid;
 	}
 	return (lo + hi) / 2;

@@ -20,8 +20,7 @@ static void fill(const struct judge *j, struct finding *f, uint32_t key, enum fi
 	f->new = per_run(j, v, SIDE_NEW);
 	f->base_share = j->total[SIDE_BASE] > 0 ? f->base / j->total[SIDE_BASE] : 0;
 	f->growth = v->a > 0 ? f->new / f->base - 1 : INFINITY;
-	f->lo = family_lower(v, .025);
-	f->hi = family_upper(v, .025);
+	family_bounds(v, .025, &f->lo, &f->hi);
 	f->impact = impact(j, v);
 	f->p = v->p_up;
 	f->p_adjusted = v->q_up;
@@ -301,13 +300,16 @@ static void certify(struct judge *j)
 
 	for (i = 0; i < g->self.n; i++) {
 		const struct tested *v = &g->self.v[i];
-		double upper = family_upper(v, g->opt.q);
+		double upper;
 
 		all += v->a;
-		for (k = 0; v->is_tested && k < 2; k++)
+		if (!v->is_tested)
+			continue;
+		upper = family_upper(v, g->opt.q);
+		for (k = 0; k < 2; k++)
 			if (upper < limits[k])
 				g->design.certified[k] += v->a;
-		if (v->is_tested && !is_new(v) && !is_gone(v) && j->moved[i].to == NONE &&
+		if (!is_new(v) && !is_gone(v) && j->moved[i].to == NONE &&
 		    j->total[SIDE_BASE] > 0 &&
 		    per_run(j, v, SIDE_BASE) >= .01 * j->total[SIDE_BASE])
 			g->design.largest_mde =
