@@ -18,6 +18,7 @@ struct key_info {
 struct run_tree {
 	VEC(struct tree_node) nodes; /* symbol: key */
 	double unit;		     /* weight of one sample */
+	bool is_divisor;	     /* of folded stacks: it divides all that they add up to */
 };
 
 /* Both sides in one tree: samples per run, adjusted. */
@@ -128,6 +129,8 @@ int run_count_of(const struct run_tree *t, uint32_t key, const bool *skip_leaf,
 /* Fills `both`. */
 int runs_merge(struct regress *g, const double *size, struct err *err);
 void runs_sort(struct regress *g);
+/* Sums of few stacks may have a larger divisor by chance: that of all runs is their unit. */
+void runs_share_unit(struct regress *g);
 void past_run_done(struct past_run *r);
 /* The id of a key; STRTAB_FAILED when out of memory. */
 uint32_t key_intern(struct regress *g, const char *key);

@@ -128,8 +128,9 @@ static bool is_stable(const struct tested *v)
 	return v->is_tested && fabs(v->l) < Z_STABLE * se && v->phi < PHI_STABLE;
 }
 
-/* From totals on: functions that do not change, by the factors so far, give the next ones. */
-static void stable_sizes(const struct family *f, double *size)
+/* From totals on: functions that do not change, by the factors so far, give the next ones. False:
+ * there are too few. */
+static bool stable_sizes(const struct family *f, double *size)
 {
 	size_t i, r, stable;
 	int round;
@@ -151,13 +152,14 @@ static void stable_sizes(const struct family *f, double *size)
 					next[r] += f->counts[i * f->runs + r];
 			}
 		if (stable < 3)
-			break;
+			return round > 0;
 		memcpy(size, next, f->runs * sizeof *next);
 		to_mean_one(size, f->runs);
 	}
+	return true;
 }
 
-/* What the size factors are worth: they are counts, too. */
+/* What the functions that do not change are worth as a measure: they are counts, too. */
 static void measure_reference(struct family *f)
 {
 	double mu = 0;
@@ -175,7 +177,7 @@ static void measure_reference(struct family *f)
 		f->reference_phi += v->mu * v->phi;
 		mu += v->mu;
 	}
-	f->reference_phi = mu > 0 ? fmax(f->reference_phi / mu, PHI_FLOOR) : 0;
+	f->reference_phi = mu > 0 ? fmax(f->reference_phi / mu, f->floor) : 0;
 }
 
 /* Of earlier runs: by the functions that are stable today, if those give the factors. */
@@ -196,18 +198,20 @@ static void past_sizes(struct family *f, bool by_stable)
 int family_sizes(struct family *f, bool force_stable, double *size, bool *stable)
 {
 	double *one = calloc(f->runs + 1, sizeof *one), w_stable, w_one;
+	bool can_scale;
 	size_t r;
 
 	if (!one)
 		return -1;
 	for (r = 0; r < f->runs; r++)
 		one[r] = 1;
-	stable_sizes(f, size);
+	can_scale = stable_sizes(f, size);
 	measure_all(f, size);
 	w_stable = within(f);
 	measure_all(f, one);
 	w_one = within(f);
-	*stable = force_stable || w_stable < w_one || family_df(f) <= 0;
+	*stable = force_stable || (can_scale && w_stable < w_one) || family_df(f) <= 0;
+	f->is_unscaled = !*stable;
 	f->floor = *stable ? PHI_FLOOR : PHI_FLOOR_TIMER;
 	if (!*stable)
 		memcpy(size, one, f->runs * sizeof *size);
@@ -423,24 +427,32 @@ static void test_one(const struct family *f, struct tested *v)
 }
 
 /* How much it grew beside the others. Where chance moves the functions that gave the size factors,
- * it moves the ratio of every other one; one that is among them drew them along. */
+ * it moves the ratio of every other one; one that is among them drew them along. Without size
+ * factors a function's CPU time is a measure by itself, taken where the others are so few that they
+ * are known less well. The runs' speeds are then part of all dispersions alike, so that the trend
+ * knows no more of them than the function does. */
 static void measure_apart(const struct family *f, struct tested *v)
 {
-	double a = f->reference[0], b = f->reference[1];
+	double a = f->reference[0], b = f->reference[1], variance;
 
-	v->l_apart = v->l;
-	v->se_apart = v->se;
-	v->df_apart = v->df;
-	if (v->d0 > 0 && f->trend_var[0] > 0)
-		v->df_apart += 1 / (1 / v->d0 + 1 / trend_df(f, v->mu)) - v->d0;
 	if (v->is_reference) {
 		a -= v->a;
 		b -= v->b;
 	}
-	if (!(a > 0 && b > 0))
+	variance = a > 0 && b > 0 ? f->reference_phi * (1 / a + 1 / b) : INFINITY;
+	v->l_apart = v->l;
+	v->se_apart = v->se;
+	v->df_apart = v->df;
+	if (f->is_unscaled && variance > v->se * v->se) {
+		v->df_apart -= v->d0;
 		return;
-	v->l_apart = log((v->b + .5) / (v->a + .5)) - log(b / a);
-	v->se_apart = sqrt(v->se * v->se + f->reference_phi * (1 / a + 1 / b));
+	}
+	if (v->d0 > 0 && f->trend_var[0] > 0)
+		v->df_apart += 1 / (1 / v->d0 + 1 / trend_df(f, v->mu)) - v->d0;
+	if (isfinite(variance)) {
+		v->l_apart = log((v->b + .5) / (v->a + .5)) - log(b / a);
+		v->se_apart = sqrt(v->se * v->se + variance);
+	}
 }
 
 void family_test_one(const struct family *f, const double *counts, const double *size,

@@ -17,14 +17,14 @@ struct tested {
 	double phi, phi_shrunk, df, se;
 	double d0;		  /* of df: the trend's */
 	double l_apart, se_apart; /* beside the reference without this function, and its error */
-	double df_apart;	  /* of both errors, as the trend errs, too */
+	double df_apart;	  /* of bounds by se and se_apart: df less what the trend errs */
 	double phi_past, df_past; /* of earlier runs */
 	double margin;
 	double p_up, p_down; /* of a growth (decline) beyond the margin; then adjusted: q_ */
 	double q_up, q_down;
 	double first_share; /* of q: the level at which it is found if nothing else is slower */
 	bool is_tested;	    /* enough samples */
-	bool is_reference;  /* it is one of those that gave the size factors */
+	bool is_reference;  /* one of those that do not change: by family_sizes() */
 	bool is_left_out;   /* by the caller: its growth is not one of the questions */
 };
 
@@ -46,9 +46,11 @@ struct family {
 	/* Of the fit: the variance of trend[0], the covariance, the variance of trend[1], for
 	 * functions whose phi/trend has a variance of 1. */
 	double trend_var[3];
-	double reference[2], reference_phi; /* sums of the sides of what gave the size factors: by
-					       family_sizes(); 0: nothing did */
-	double floor; /* of the dispersion: by family_sizes(), of other families the caller's */
+	/* By family_sizes(), else 0: samples of both sides in the functions that do not change,
+	 * which give the size factors, and their dispersion. */
+	double reference[2], reference_phi;
+	bool is_unscaled; /* by family_sizes(): the size factors are 1 */
+	double floor;	  /* of the dispersion: by family_sizes(), of other families the caller's */
 	double asked, weight_mean; /* hypotheses of a growth, and the mean of their sqrt(mu) */
 };
 

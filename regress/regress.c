@@ -194,6 +194,7 @@ int regress_compare(struct regress *g, struct err *err)
 	int rc;
 
 	runs_sort(g);
+	runs_share_unit(g);
 	g->design.event = g->event;
 	g->design.unit = g->unit;
 	rc = check_comparable(g, err);

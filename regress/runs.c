@@ -156,26 +156,35 @@ static double weight_of(const struct tree_node *n)
 	return (double)(n->period ? n->period : n->count);
 }
 
-/* The weight of one sample: what the recorder says, or of sums what divides all of them. */
-static double unit_of(const struct profile_event *e, const struct tree *t)
+static uint64_t common_divisor(uint64_t a, uint64_t b)
 {
-	uint64_t a = 0, b, swap;
+	uint64_t swap;
+
+	for (; b; swap = a % b, a = b, b = swap)
+		;
+	return a;
+}
+
+/* The weight of one sample: what the recorder says, or of sums what divides all of them. */
+static double unit_of(const struct profile_event *e, const struct tree *t, bool *is_divisor)
+{
+	uint64_t divisor = 0;
 	size_t i;
 
+	*is_divisor = false;
 	if (!e->is_sum && e->samples && e->period)
 		return (double)e->period / (double)e->samples;
 	if (!e->period)
 		return 1;
+	*is_divisor = !e->unit;
 	for (i = 0; i < t->nodes.n; i++)
-		for (b = t->nodes.v[i].period; b; swap = a % b, a = b, b = swap)
-			;
-	return a ? (double)a : 1;
+		divisor = common_divisor(divisor, t->nodes.v[i].period);
+	return divisor ? (double)divisor : 1;
 }
 
 /* Takes over the tree's nodes. */
-static void keep_tree(struct run_tree *r, struct tree *t, double unit)
+static void keep_tree(struct run_tree *r, struct tree *t)
 {
-	r->unit = unit;
 	r->nodes.v = t->nodes.v;
 	r->nodes.n = t->nodes.n;
 	r->nodes.cap = t->nodes.cap;
@@ -210,8 +219,9 @@ static int weigh(const struct regress *g, const struct profile_event *e, struct 
 		 const char *name, struct past_run *ret)
 {
 	struct regress_run *run = &ret->run;
-	double unit = unit_of(e, t);
 	size_t i;
+
+	ret->tree.unit = unit_of(e, t, &ret->tree.is_divisor);
 
 	if (e->attr.flags & PERF_ATTR_FREQ)
 		run->facts.frequency = e->attr.sample_period;
@@ -227,10 +237,10 @@ static int weigh(const struct regress *g, const struct profile_event *e, struct 
 		if (i && g->info.v[t->nodes.v[i].symbol].is_unknown)
 			run->unknown += w;
 	}
-	run->samples = run->weight / unit;
+	run->samples = run->weight / ret->tree.unit;
 	run->unknown = run->weight > 0 ? run->unknown / run->weight : 0;
 	run->name = strdup(name);
-	keep_tree(&ret->tree, t, unit);
+	keep_tree(&ret->tree, t);
 	return run->name ? 0 : -1;
 }
 
@@ -328,6 +338,35 @@ int regress_add_history(struct regress *g, unsigned session, const char *name,
 		return 0;
 	}
 	return rc ? rc : err_nomem(err);
+}
+
+static void add_divisor(const struct run_tree *t, uint64_t *divisor)
+{
+	if (t->is_divisor)
+		*divisor = common_divisor(*divisor, (uint64_t)t->unit);
+}
+
+static void set_unit(struct regress_run *r, struct run_tree *t, uint64_t divisor)
+{
+	if (!t->is_divisor)
+		return;
+	t->unit = (double)divisor;
+	r->samples = r->weight / t->unit;
+}
+
+void runs_share_unit(struct regress *g)
+{
+	uint64_t divisor = 0;
+	size_t i;
+
+	for (i = 0; i < g->runs.n; i++)
+		add_divisor(&g->trees.v[i], &divisor);
+	for (i = 0; i < g->past.n; i++)
+		add_divisor(&g->past.v[i].tree, &divisor);
+	for (i = 0; i < g->runs.n; i++)
+		set_unit(&g->runs.v[i], &g->trees.v[i], divisor);
+	for (i = 0; i < g->past.n; i++)
+		set_unit(&g->past.v[i].run, &g->past.v[i].tree, divisor);
 }
 
 /* ---- order -------------------------------------------------------------------------------------

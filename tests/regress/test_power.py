@@ -32,6 +32,18 @@ for names, (jobs, known) in GROWN.items():
         r = findings("--base", *side("a"), "--new", *side("b", change=dict.fromkeys(names.split(), 1.1)))[1]
         wrong += sum(f["upper"] < .1 for f in r["functions"] if f["key"] in names.split())
     tap.check(wrong <= known + 1, f"10 % slower, and certified to be less: {wrong} of {jobs * len(names.split())} functions", wrong)
+# Programs of one to three functions have no others by which to tell a faster run from a faster function.
+for count, slower in ((1, "f0"), (2, "f0"), (2, "f1"), (3, "f0")):
+    small, wrong, found, faster, certified, jobs = Drawn(43, count, 5000.), 0, 0, 0, 0, 30
+    for job in range(jobs):
+        code, r = findings("--base", *small.side("a", speed=.005), "--new", *small.side("b", speed=.005))
+        certified += r["certified"]["0.10"] / jobs
+        code, r = findings("--base", *small.side("a", speed=.005), "--new", *small.side("b", speed=.005, change={slower: 1.12}))
+        found += code == 1
+        wrong += sum(f["upper"] < .12 for f in r["functions"] if f["key"] == slower and not r["design"]["uniform"])
+        faster += bool(of(r, "improved"))
+    tap.check(found >= jobs - 2 and wrong <= 2 and not faster and certified > .95, f"{slower} of {count} functions 12 % slower: found in {found} of {jobs} jobs, "
+              f"certified to be less {wrong} times, another one faster in {faster}; nothing slower: {100 * certified:.0f} % certified", (found, wrong, faster, certified))
 few = "--base", *side("few", largest=300.), "--new", *side("fewer", largest=300.)
 p = regress("--detect", "10%", *few)
 m = re.search(r"a growth of 10 % in a function of 10 % may be missed: it takes about (\d+) samples a run, here are (\d+): longer runs, a higher -F, or -n (\d+)\n", p.stdout)
