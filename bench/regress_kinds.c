@@ -21,7 +21,7 @@
 
 enum { WORDS = 4 << 20 };
 static unsigned *words;
-static volatile unsigned long sink;
+static __thread volatile unsigned long sink; /* threads share nothing but what is locked */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long shared;
 
