@@ -14,8 +14,8 @@ struct flagged {
 
 struct earlier {
 	VEC(struct flagged) flagged; /* REGRESSED and so on, and suspects */
-	path_list
-		commands[SIDE_N]; /* argv with a NULL behind it; none if it was not `regress run` */
+	/* argv with a NULL behind it; none if it was not `regress run` */
+	path_list commands[SIDE_N];
 	unsigned runs, frequency; /* 0: as before */
 };
 

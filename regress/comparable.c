@@ -5,10 +5,11 @@
 
 #include "regress/inside.h"
 
-#define UNKNOWN_DELTA \
-	.02 /* of a side's samples: code without names on one side only is seen as gone */
-#define UNKNOWN_SE 4.0 /* standard errors that it may differ by, if those are more */
-#define LOST_MAX   .01
+/* Shares of code without names may differ by so much: more on one side would look like functions
+ * that are gone from the other. */
+#define UNKNOWN_DELTA .02
+#define UNKNOWN_SE    4.0 /* or by so many standard errors, if those are more */
+#define LOST_MAX      .01
 
 /* What both must have, if both have it. */
 static const struct {

@@ -3,7 +3,7 @@
  * Runs of two sides are profiles; their functions are matched by keys that survive a rebuild,
  * counted per run, and compared by a quasi-Poisson log ratio with a dispersion that is estimated
  * from the differences between runs of one side. Nothing is random: the same runs, added in the
- *same order, give the same bytes.
+ * same order, give the same bytes.
  *
  *	struct regress *g = regress_new(&options);
  *	regress_add_run(g, SIDE_BASE, "base/1.data", profile, &facts, &err);	... all runs

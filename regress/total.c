@@ -15,7 +15,6 @@ static bool is_named(const struct regress *g)
 	return i < g->only.n;
 }
 
-/* Welch's test of the logarithms of the runs' totals. */
 /* Welch's comparison of the logarithms of the runs' sums: growth, its error, degrees of freedom. */
 struct welch {
 	double growth_log, se, df;
