@@ -238,8 +238,12 @@ def injected():
     run(["perf", "inject", "--jit", "-i", "loop.data", "-o", "injected.data"], check=False)
     if not os.path.exists("injected.data"):
         return tap.skip("perf inject --jit", "it failed")
-    ends = [{(x["t_ns"], x["tid"]): (x["stop"], x["stack"][-1].get("sym")) for x in map(json.loads, resolve(data, "-f", "jsonl")[0].splitlines())}
-            for data in ("loop.data", "injected.data")]
+    stacks = [{(x["t_ns"], x["tid"]): x for x in map(json.loads, resolve(data, "-f", "jsonl", "--no-inline")[0].splitlines())}
+              for data in ("loop.data", "injected.data")]
+    ends = [{at: (x["stop"], x["stack"][-1].get("sym")) for at, x in of.items()} for of in stacks]
+    frames = [{at: [f["ip"] for f in x["stack"]] for at, x in of.items()} for of in stacks]
+    other = {at: (ips, frames[1].get(at)) for at, ips in frames[0].items() if any(a != b for a, b in zip(ips, frames[1].get(at, ["none"])))}
+    tap.check(not other, f"perf inject --jit: the frames of {len(frames[0])} stacks are the same, as far as both go", list(other.items())[:3])
     # Those that reached the root. Others ended in code without tables, which perf inject writes for some of it.
     roots = {end[1] for end in ends[0].values() if end[0] == "END"}
     whole = {at: end for at, end in ends[0].items() if end[0] == "END"}
