@@ -232,7 +232,7 @@ int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret);
  * symbols say. Returns 1: found; 0: none; -ERR_NOMEM. */
 int cfi_index_start(struct cfi_index *ix, uint64_t vaddr, uint64_t *ret);
 
-/* ---- what direct calls lead to (call_targets.c) ------------------------------------------- */
+/* ---- targets of direct calls (call_targets.c) --------------------------------------------- */
 
 /* Finds the next direct call in `n` bytes of code, from *off on. *target: what it calls, relative
  * to `code`. Moves *off past its first byte (x86), or past it (aarch64). On x86 all bytes that look

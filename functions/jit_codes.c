@@ -15,7 +15,7 @@
 #include "functions/jitdump.h"
 
 struct dump {
-	struct jitdump *codes; /* NULL: cannot be read, or names nothing */
+	struct jitdump *codes; /* NULL: cannot be read, or has no functions */
 	bool is_foreign;       /* owned by another user, and so not read */
 };
 
@@ -26,7 +26,7 @@ struct jit_codes {
 	VEC(struct dump) dumps;
 	VEC(struct jit_cut) cuts;
 	struct hash_table by_dso; /* dso id -> index in dumps */
-	struct hash_table users;  /* pid << 32 | dso id -> 0 */
+	struct hash_table users;  /* set of pid << 32 | dso id */
 };
 
 int jit_codes_new(struct jit_codes **ret, const char *symfs, bool trusts_all, struct err *err)

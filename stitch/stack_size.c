@@ -235,7 +235,7 @@ void stack_depths_end(struct stack_depths *d, uint32_t pid, uint32_t tid)
 		hash_put(&d->thread_of, t->key, at);
 }
 
-/* ---- the answer -------------------------------------------------------------------------- */
+/* ---- result ------------------------------------------------------------------------------ */
 
 static int compare_needs(const void *a, const void *b)
 {

@@ -6,9 +6,9 @@
 
 /* Maximum number of occurrences that are examined before a cut stack, and after it. */
 #define LOOKED_AT 8
-/* Maximum distance in time at which a similar frame is taken for the same without being equal: if
- * there is one occurrence, and if it is between two. Measured with recordings that were cut and
- * compared with their uncut stacks. */
+/* Maximum distance in time at which a similar frame is taken for the same without being equal: to
+ * the nearest occurrence; and, for a frame between two, to the farther one. Measured with
+ * recordings that were cut and compared with their uncut stacks. */
 #define TRUST_NS	 20000000u
 #define TRUST_BETWEEN_NS 100000000u
 /* Minimum share of equal words in these cases. */

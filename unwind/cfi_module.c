@@ -23,7 +23,7 @@
 /* Maximum cost of finding the rows of a module, in steps: instructions of call frame information,
  * and steps through Go's tables. This is some seconds. Of 5 million functions in 800 files the most
  * expensive one, in libcufft, needs 25,000 for its last address. But a file can be crafted in which
- * every address needs as many. */
+ * every address needs far more. */
 #define STEPS_MAX (1u << 30)
 
 /* Maximum for one address without the lock. An address that needs more starts again with the lock
@@ -576,7 +576,7 @@ static bool stub_find(const struct cfi_module *cm)
 	size_t n = elf_image_segments(cm->mod->image, &segs), i, left, unread;
 	const uint8_t *code;
 
-	elf_image_bytes(cm->mod->image, &unread); /* segments may overlap, but not all of them */
+	elf_image_bytes(cm->mod->image, &unread); /* bounds the work when segments overlap */
 	for (i = 0; i < n; i++) {
 		code = segs[i].flags & PF_X
 			       ? elf_image_at_vaddr(cm->mod->image, segs[i].vaddr, &left)

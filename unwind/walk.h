@@ -47,7 +47,7 @@ struct walk {
 	struct memory memory;
 	uint64_t space_key; /* of the sample's address space, see rule_cache_space() */
 	uint64_t code_mask; /* see arch_code_mask() */
-	bool is_described;  /* a JIT compiler described its code */
+	bool is_described;  /* the process has a jitdump */
 
 	struct cfi_worker *worker;
 	const struct perf_sample *s;

@@ -126,7 +126,7 @@ static enum unwind_stop shaped_step(struct walk *w, const struct rule *r, struct
 	return ra ? WALK_ON : zero_return(w);
 }
 
-/* ---- where the rule of a frame is ---------------------------------------------------------- */
+/* ---- looking up rules ---------------------------------------------------------------------- */
 
 /* Sets the walk's key and entry for the rule of the cursor's frame, and prefetches the entry. */
 static inline void seek(struct walk *w, struct rule_entry *entries, uint64_t lookup_ip)
@@ -242,7 +242,7 @@ static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 	return fallback_step(w, &w->c, kind, map);
 }
 
-/* ---- the two kinds that nearly all rules are of ------------------------------------------- */
+/* ---- the two usual kinds of rules --------------------------------------------------------- */
 
 PREFETCHING void prefetch_word(const struct walk *w, uint64_t addr)
 {
