@@ -102,9 +102,9 @@ enum { N_UCONTEXT_REGS = sizeof ucontext_regs / sizeof *ucontext_regs };
  * jumps may have a bnd prefix (psABI AMD64 5.2, all linkers). */
 static unsigned stub_pushes(const uint8_t *at)
 {
-	const uint8_t *jump = at + (at[0] == 0xf2), *behind = at + 6 + (at[6] == 0xf2);
+	const uint8_t *jump = at + (at[0] == 0xf2), *next = at + 6 + (at[6] == 0xf2);
 
-	if (at[0] == 0xff && at[1] == 0x35 && behind[0] == 0xff && behind[1] == 0x25)
+	if (at[0] == 0xff && at[1] == 0x35 && next[0] == 0xff && next[1] == 0x25)
 		return 1;
 	if (jump[0] == 0xff && jump[1] == 0x25 && at[-6] == 0xff && at[-5] == 0x35)
 		return 2;

@@ -142,7 +142,7 @@ static int64_t factored(const struct interp *in, uint64_t off)
 	return (int64_t)(off * (uint64_t)in->fde->cie.data_align);
 }
 
-/* ---- instructions whose operands are all behind the opcode byte ----------------------------
+/* ---- instructions whose operands all follow the opcode byte ---------------------------------
  *
  * Each returns false if the wanted row is complete, or if the instruction is damaged (then b is
  * bad). Each operand is read in its own statement: C does not define the order of evaluation of

@@ -216,7 +216,7 @@ static bool has_code(const struct cfi_module *cm, uint64_t vaddr, const struct a
 }
 
 /* True if vaddr is where a new thread or process starts, after the clone() of its creator. */
-static bool is_behind_clone(const struct cfi_module *cm, uint64_t vaddr)
+static bool is_after_clone(const struct cfi_module *cm, uint64_t vaddr)
 {
 	const struct arch_clone *clone;
 	uint64_t past;
@@ -393,7 +393,7 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 	if (rc == 0) {
 		if (is_entry_code(cm, vaddr) || cfi_module_is_before_exit(cm, vaddr))
 			return RULE_END;
-		if (is_behind_clone(cm, vaddr))
+		if (is_after_clone(cm, vaddr))
 			return RULE_CLONE;
 		kind = go_row_find(cm, vaddr, row);
 	}

@@ -16,9 +16,9 @@
 
 /* Flags of an offset in the code. */
 enum {
-	BEHIND_CALL = 1,   /* reached only by the return of the call before it */
-	NO_RETURN = 2,	   /* the call before it does not return */
-	BEHIND_FILLER = 4, /* BEHIND_CALL, with filler between the call and this */
+	AFTER_CALL = 1,	  /* reached only by the return of the call before it */
+	NO_RETURN = 2,	  /* the call before it does not return */
+	AFTER_FILLER = 4, /* AFTER_CALL, with filler between the call and this */
 };
 
 struct flow {
@@ -109,26 +109,26 @@ static struct code_frame common(const struct code_frame *a, const struct code_fr
 
 /* Notes that a path comes to `off` with `frame`. Paths that differ only in copies do not contradict
  * each other. */
-static void arrive(struct flow *f, uint64_t off, const struct code_frame *frame, uint8_t behind)
+static void arrive(struct flow *f, uint64_t off, const struct code_frame *frame, uint8_t after)
 {
-	bool behind_call = behind & BEHIND_CALL;
+	bool after_call = after & AFTER_CALL;
 	uint16_t number;
 	struct code_frame both;
 
-	if (off >= f->n || (behind_call && f->flags[off] & NO_RETURN))
+	if (off >= f->n || (after_call && f->flags[off] & NO_RETURN))
 		return;
 	f->reached = off < f->reached ? f->reached : off + 1;
 	number = f->frame_at[off];
 	both = *frame;
 	if (!number) {
-		f->flags[off] |= behind;
+		f->flags[off] |= after;
 	} else if (same_caller(&f->frames.v[number - 1], frame)) {
-		f->flags[off] &= behind_call ? 0xff : (uint8_t)~BEHIND_CALL;
+		f->flags[off] &= after_call ? 0xff : (uint8_t)~AFTER_CALL;
 		both = common(&f->frames.v[number - 1], frame);
-	} else if (behind_call && !(f->flags[off] & BEHIND_CALL)) {
+	} else if (after_call && !(f->flags[off] & AFTER_CALL)) {
 		f->flags[off] |= NO_RETURN;
 		return;
-	} else if (!behind_call && f->flags[off] & BEHIND_CALL) {
+	} else if (!after_call && f->flags[off] & AFTER_CALL) {
 		f->flags[off] |= NO_RETURN;
 		f->restart = true;
 		return;
@@ -163,7 +163,7 @@ static void note_switch(struct flow *f, const struct code_frame *frame)
  * last one is taken first; if that is wrong, the next attempt takes the one before it. */
 static void rule_out(struct flow *f, uint32_t off)
 {
-	while (off && !(f->flags[off] & BEHIND_CALL))
+	while (off && !(f->flags[off] & AFTER_CALL))
 		off--;
 	f->flags[off] |= NO_RETURN;
 	if (off)
@@ -195,11 +195,11 @@ static bool leaves_with_return(const struct flow *f, uint32_t off, const struct 
 /* How the next instruction is reached. Code that HotSpot compiled for a loop that is already
  * running (on-stack replacement) starts with a call that nothing leads to and filler; its entry
  * follows, with the frame of a function's entry. */
-static uint8_t behind(const struct flow *f, uint32_t off, const struct code_insn *insn)
+static uint8_t flags_after(const struct flow *f, uint32_t off, const struct code_insn *insn)
 {
 	if (insn->way == CODE_CALL)
-		return f->is_jit && !off ? 0 : BEHIND_CALL;
-	return f->flags[off] & BEHIND_CALL && insn->is_filler ? BEHIND_CALL | BEHIND_FILLER : 0;
+		return f->is_jit && !off ? 0 : AFTER_CALL;
+	return f->flags[off] & AFTER_CALL && insn->is_filler ? AFTER_CALL | AFTER_FILLER : 0;
 }
 
 /* Analyses the instruction at `off` and the places it leads to. */
@@ -234,7 +234,7 @@ static void follow(struct flow *f, uint32_t off)
 		return;
 	}
 	if (insn.way <= CODE_BRANCH)
-		arrive(f, off + insn.bytes, &frame, behind(f, off, &insn));
+		arrive(f, off + insn.bytes, &frame, flags_after(f, off, &insn));
 }
 
 static void follow_all(struct flow *f)
@@ -278,13 +278,13 @@ static void follow_switches(struct flow *f)
 
 /* Filler after a call aligns a loop, to which a jump leads back, or the code after a call that does
  * not return. If no jump came there, the call does not return. */
-static void drop_behind_filler(struct flow *f)
+static void drop_after_filler(struct flow *f)
 {
 	size_t off;
 
 	for (off = 0; off < f->reached && !f->bad && !f->nomem; off++)
-		if (f->frame_at[off] && f->flags[off] & BEHIND_CALL &&
-		    f->flags[off] & BEHIND_FILLER) {
+		if (f->frame_at[off] && f->flags[off] & AFTER_CALL &&
+		    f->flags[off] & AFTER_FILLER) {
 			f->flags[off] |= NO_RETURN;
 			f->restart = true;
 		}
@@ -355,7 +355,7 @@ static void flow_run(struct flow *f)
 		follow_all(f);
 		follow_switches(f);
 		if (!f->restart)
-			drop_behind_filler(f);
+			drop_after_filler(f);
 		if (!f->restart)
 			return;
 	}

@@ -136,8 +136,8 @@ const struct code_frame *code_rows_at(const struct code_rows *rows, uint64_t off
  * does not continue. `n` bytes before it are readable. */
 typedef bool code_may_start_fn(const uint8_t *at, size_t n, uint64_t vaddr);
 
-/* True if a function starts at `at`, which has the alignment that is asked for. `n` bytes before it
- * are readable. */
+/* True if a function starts at `at`, which is aligned to arch.code_begins_align. `n` bytes before
+ * it are readable. */
 typedef bool code_begins_fn(const uint8_t *at, size_t n);
 
 /* One per processor. */

@@ -203,8 +203,8 @@ static void calls_read(struct code_index *ix, const struct elf_segment *seg, con
 	}
 }
 
-/* Offset of the first function at or behind `off` that is recognized by what is before it; n: there
- * is none. `vaddr`: of the code. */
+/* Offset of the first function at or after `off` that is recognized by the bytes before it; n:
+ * none. `vaddr`: of the code. */
 static size_t next_begin(const struct arch *arch, const uint8_t *code, size_t n, uint64_t vaddr,
 			 size_t off)
 {
@@ -218,7 +218,8 @@ static size_t next_begin(const struct arch *arch, const uint8_t *code, size_t n,
 	return off < n ? off : n;
 }
 
-/* Finds functions that only pointers lead to. */
+/* Notes the functions that are recognized by the padding before them: only pointers may lead
+ * there. */
 static void begins_read(struct code_index *ix, const struct elf_segment *seg, const uint8_t *code,
 			size_t n, const struct arch *arch)
 {
@@ -274,8 +275,8 @@ static bool called_before(const struct code_index *ix, uint64_t vaddr, uint64_t 
 	return false;
 }
 
-/* Finds the last function behind fill at or before vaddr, but not before `low`. False: none is
- * near. */
+/* Finds the last function after padding that starts in [low, vaddr]. Returns false if there is none
+ * near vaddr. */
 static bool begin_before(const struct code_index *ix, unsigned align, uint64_t vaddr, uint64_t low,
 			 uint64_t *ret)
 {
@@ -412,7 +413,7 @@ static const struct code_rows *rows_new(struct code_index *ix, const struct elf_
 }
 
 /* The first instruction from vaddr on that is not padding. */
-static uint64_t behind_padding(const struct elf_image *img, const struct arch *arch, uint64_t vaddr)
+static uint64_t after_padding(const struct elf_image *img, const struct arch *arch, uint64_t vaddr)
 {
 	struct code_frame frame = {0};
 	struct code_insn insn;
@@ -433,8 +434,9 @@ static const struct code_rows *rows_of(struct code_index *ix, const struct elf_i
 	return i != HASH_NONE ? &ix->rows.v[i] : rows_new(ix, img, arch, fn);
 }
 
-/* The frame at vaddr by the last function behind fill, which *fn is then; NULL: not known. Other
- * bytes may look like a call, so the target that is nearer may be no function. */
+/* The frame at vaddr in the last function that starts after padding, to which *fn is then changed;
+ * NULL: not known. Call targets are less certain: a nearer one may be no function, because other
+ * bytes can look like a call. */
 static const struct code_frame *begun_frame(struct code_index *ix, const struct elf_image *img,
 					    const struct arch *arch, struct code_function *fn,
 					    uint64_t vaddr)
@@ -474,7 +476,7 @@ const struct code_frame *code_index_frame(struct code_index *ix, const struct el
 		if (vaddr < fn->end && (!rows->next || vaddr - fn->start < rows->next))
 			return code_rows_at(rows, vaddr - fn->start);
 		if (fn->is_named)
-			next = behind_padding(img, arch, fn->end);
+			next = after_padding(img, arch, fn->end);
 		else if (rows->next)
 			next = fn->start + rows->next;
 		else

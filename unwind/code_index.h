@@ -10,8 +10,8 @@
 
 struct code_function {
 	uint64_t start, end; /* vaddrs */
-	bool is_named;	     /* a symbol starts here; else calls lead here, or fill is before it */
-	bool is_sure;	     /* a function starts here for certain: it is named or behind fill */
+	bool is_named;	     /* by a symbol; else a call leads here, or padding precedes it */
+	bool is_sure;	     /* certainly a function start: is_named, or padding precedes it */
 	bool is_part;	     /* a split-off part (.cold): its frame is already set up at the
 			      * start */
 };
@@ -35,8 +35,9 @@ struct code_index {
 	bool *is_sorted;
 	size_t n_parts;
 	unsigned part_shift; /* a part has 1 << part_shift bytes */
-	/* Targets of direct calls and what is behind fill: one bit for each address from code_start
-	 * on. Of the latter alone: one bit for each aligned address. */
+	/* calls: targets of direct calls and function starts after padding, one bit for each
+	 * address from code_start on. begins: the starts after padding only, one bit for each
+	 * address of alignment arch.code_begins_align. */
 	uint64_t *calls, *begins;
 	uint64_t n_calls;
 	struct hash_table by_start; /* start of a function -> index in rows */

@@ -206,7 +206,7 @@ static bool leads_to(struct walk *w, uint64_t start, uint64_t ra)
 	return code && w->arch->jumps_to(code, n, target, start);
 }
 
-/* True if the code has put {caller's frame pointer, return address} where its frame pointer is. */
+/* True if the frame pointer points to a frame record: {caller's frame pointer, return address}. */
 static bool has_record(const struct walk *w, const struct code_frame *f)
 {
 	const int32_t word = w->arch->word_bytes;
@@ -216,9 +216,9 @@ static bool has_record(const struct walk *w, const struct code_frame *f)
 }
 
 /* True if the return address `ra` can belong to the caller of the frame *c, whose code is *k. If
- * the start of its function is certain, any called code may have jumped to it; so it may to code
- * that has made a frame record and called. What code without a file calls is not known. Else the
- * call must lead to the function. */
+ * the start of its function is certain, any called code may have jumped to it; the same is true for
+ * code that has made a frame record and called another function. What a call in code without a file
+ * leads to is not known. Otherwise the call must lead to the function. */
 static bool may_be_caller(struct walk *w, const struct cursor *c, const struct known_code *k,
 			  uint64_t ra)
 {
@@ -279,8 +279,8 @@ bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip)
 }
 
 /* may_be_caller() for code whose function is not known. */
-static bool is_behind_call(struct walk *w, const struct map *map, uint64_t ip,
-			   const struct cursor *caller)
+static bool follows_call(struct walk *w, const struct map *map, uint64_t ip,
+			 const struct cursor *caller)
 {
 	enum return_check check = return_check(w, caller->ip);
 
@@ -341,7 +341,7 @@ enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *m
 	stop = code_caller(w, c, &k->frame, &caller);
 	if (stop != WALK_ON)
 		return stop;
-	if (k->ahead == CODE_AHEAD_KNOWN ? !is_behind_call(w, map, ip, &caller)
+	if (k->ahead == CODE_AHEAD_KNOWN ? !follows_call(w, map, ip, &caller)
 					 : !may_be_caller(w, c, k, caller.ip))
 		return UNWIND_STOP_NO_CFI;
 	*c = caller;

@@ -547,7 +547,7 @@ bool code_may_start_x86_64(const uint8_t *at, size_t n, uint64_t vaddr)
 	       (at[-2] == 0x0f && at[-1] == 0x0b);
 }
 
-/* V8 and linkers fill up with INT3. One alone may be where nothing comes behind a call. */
+/* V8 and linkers pad with INT3. A single one may also follow a call that does not return. */
 bool code_begins_x86_64(const uint8_t *at, size_t n)
 {
 	return n >= 2 && at[-1] == 0xcc && at[-2] == 0xcc && at[0] != 0xcc;

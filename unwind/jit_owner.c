@@ -19,7 +19,7 @@ enum { SENDER_SP = -1, LAST_SP = -2, LOCALS = -7, MONITORS = -9 };
  * (stubGenerator_x86_64.cpp: generate_call_stub()). */
 #define ENTRY_BYTES (12 * 8)
 
-/* V8: the DWARF number of rcx, the alignment of its code, and how many bytes of it come at most
+/* V8: the DWARF number of rcx, the alignment of its code, and the maximum number of bytes of it
  * before the frame pointer is set: a check of 14 bytes, push, mov. */
 enum { RCX = 2, V8_CODE_ALIGN = 32, V8_ENTRY_BYTES = 18 };
 
@@ -134,9 +134,9 @@ static bool is_past_entry(struct walk *w, const struct cursor *c)
 	return false;
 }
 
-/* V8 calls its code by the address in rcx (register-x64.h: kJavaScriptCallCodeStartRegister). What
- * it compiles checks that this code is still valid, and then makes its frame; until then the record
- * is the caller's. FP_OWNER_UNKNOWN: it may be, but the register does not show it. */
+/* V8 calls compiled code through rcx (register-x64.h: kJavaScriptCallCodeStartRegister). That code
+ * first checks that it is still valid and then makes its frame; until then the record is its
+ * caller's. FP_OWNER_UNKNOWN: it may be the caller's, but the register does not show it. */
 static enum fp_owner entered_by_v8(struct walk *w, const struct cursor *c, struct cursor *caller)
 {
 	const unsigned word = w->arch->word_bytes;

@@ -18,7 +18,7 @@ const uint8_t *code_before(struct walk *w, const struct map *map, uint64_t ip, s
 	return cm ? cfi_module_code_before(cm, ++*vaddr, n) : NULL;
 }
 
-static enum return_check behind_call(struct walk *w, const struct map *map, uint64_t ra)
+static enum return_check check_before(struct walk *w, const struct map *map, uint64_t ra)
 {
 	struct cfi_module *cm;
 	const uint8_t *code;
@@ -46,7 +46,7 @@ enum return_check return_check_find(struct walk *w, uint64_t ra)
 	e = walk_rule(w, ra - 1, &own);
 	known = (enum return_check)(e->rule.flags >> RULE_RETURN_SHIFT);
 	if (known == RETURN_UNKNOWN) {
-		known = behind_call(w, walk_map(w, e), ra);
+		known = check_before(w, walk_map(w, e), ra);
 		e->rule.flags |= (uint8_t)(known << RULE_RETURN_SHIFT);
 	}
 	return known;

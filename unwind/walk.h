@@ -264,8 +264,8 @@ enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *m
 bool leaves_by_switch(struct walk *w, const struct map *map, const struct cursor *c);
 
 /* code_step.c: true if the machine code of *c, in `map` of a file, shows that the frame pointer is
- * its caller's, but not where the return address is, as where V8 adds arguments that were not
- * given. */
+ * its caller's, but not where the return address is. V8 has such code where it adds arguments that
+ * were not given. */
 bool has_callers_fp(struct walk *w, const struct map *map, const struct cursor *c);
 
 /* code_ahead.c: the frame at vaddr, found on the path from there to the return, for code whose
