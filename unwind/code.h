@@ -50,6 +50,10 @@ struct code_frame {
 	 * the word at saved_cfa (0: none). */
 	uint8_t is_realigned, cfa_reg;
 	int32_t saved_cfa;
+	/* For code_ahead.c: a register that holds a stack pointer (DWARF number, plus 1; 0: none),
+	 * and how far below the CFA that points. */
+	int32_t kept;
+	uint8_t kept_reg;
 	/* The stack pointer is not known, but it is below the frame record (caller's frame pointer
 	 * and return address), which is still in place. */
 	uint8_t record;
@@ -90,6 +94,8 @@ struct code_insn {
 	bool is_filler;	      /* padding between blocks or functions */
 	bool uses_callers_fp; /* dereferences the caller's frame pointer */
 	bool is_by_word; /* CODE_SWITCH through one word at a fixed address: not a jump table */
+	uint8_t sp_from; /* the register that the stack pointer was set from: DWARF number, plus 1;
+			  * 0: none */
 	int64_t target;	 /* relative to the instruction's start */
 };
 

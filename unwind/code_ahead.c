@@ -5,10 +5,13 @@
  * place to the return the code removes from the stack as much as the frame has at that place. */
 #include "unwind/code.h"
 
-#include "unwind/walk.h"
+#include "unwind/return_check.h"
 
 /* Maximum number of instructions that are followed. */
 #define AHEAD_STEPS_MAX 1024
+
+/* Maximum number of calls whose functions are followed. */
+#define AHEAD_CALLS_MAX 8
 
 /* The assumed initial place of the register. No frame is so large. */
 #define AHEAD_PLACE (1 << 30)
@@ -18,9 +21,41 @@ struct way {
 	uint64_t vaddr;
 	int32_t saved_fp; /* where the caller's frame pointer was loaded from; 0: not loaded */
 	bool fp_lost;	  /* it was overwritten in another way since */
-	bool has_called;
-	bool switches; /* ended in an indirect jump */
+	bool has_called;  /* a function that may not return */
+	bool switches;	  /* ended in an indirect jump */
+	uint8_t calls;	  /* that may still be followed */
+	uint8_t sp_from;  /* see code_insn */
 };
+
+static bool find_return(struct way *way, const struct cfi_module *cm);
+
+/* Follows the function at `vaddr`. Returns true if it returns, or one path through it does. *kept:
+ * still has its value then, or 0. */
+static bool follow_call(const struct cfi_module *cm, uint64_t vaddr, uint8_t *kept)
+{
+	struct way way = {.frame = {.sp = AHEAD_PLACE, .kept = AHEAD_PLACE, .kept_reg = *kept},
+			  .vaddr = vaddr};
+
+	if (!find_return(&way, cm) || way.frame.sp != AHEAD_PLACE || way.has_called)
+		return false;
+	*kept = way.frame.kept_reg;
+	return true;
+}
+
+/* After a call. `from`: the way before it. */
+static void go_on_behind_call(struct way *way, const struct way *from, const struct cfi_module *cm,
+			      const struct code_insn *in)
+{
+	uint8_t kept = from->frame.kept_reg;
+
+	if (in->target == in->bytes || !way->calls ||
+	    !follow_call(cm, from->vaddr + (uint64_t)in->target, &kept)) {
+		way->has_called = true;
+		kept = 0;
+	}
+	way->calls -= way->calls > 0;
+	way->frame.kept_reg = kept;
+}
 
 /* The contents of the stack are not known. So the place that the frame pointer is loaded from is
  * taken as where the caller's is saved. */
@@ -42,7 +77,10 @@ static bool go_on(struct way *way, const struct cfi_module *cm, struct code_insn
 	if (!code_insn_at(cm, way->vaddr, &way->frame, in))
 		return false;
 	follow_fp(way, &from, cfi_module_arch(cm)->word_bytes);
-	way->has_called |= in->way == CODE_CALL;
+	if (in->way == CODE_CALL)
+		go_on_behind_call(way, &from, cm, in);
+	if (in->sp_from)
+		way->sp_from = in->sp_from;
 	way->vaddr += in->way == CODE_JUMP ? (uint64_t)in->target : in->bytes;
 	return in->way <= CODE_JUMP || in->way == CODE_RETURN;
 }
@@ -83,18 +121,31 @@ static void fp_set(struct code_frame *f, const struct way *way, int32_t word)
 		code_fp_set_other(f);
 }
 
-static enum code_ahead ahead_by_sp(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
-				   struct code_frame *ret)
+/* True if the call before `vaddr` is of a function that returns. */
+static bool called_returns(const struct cfi_module *cm, uint64_t vaddr)
 {
-	struct way way = {.frame.sp = AHEAD_PLACE, .vaddr = vaddr};
-	int32_t word = cfi_module_arch(cm)->word_bytes, taken;
+	size_t n = CALL_BYTES_MAX;
+	const uint8_t *code = cfi_module_code_before(cm, vaddr, &n);
+	uint64_t target = code ? cfi_module_arch(cm)->call_target(code, n, vaddr) : 0;
+	uint8_t kept = 0;
 
-	if (!find_return(&way, cm))
+	return target && follow_call(cm, target, &kept);
+}
+
+static enum code_ahead ahead_by_sp(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
+				   uint8_t *sp_from, struct code_frame *ret)
+{
+	struct way way = {.frame.sp = AHEAD_PLACE, .vaddr = vaddr, .calls = AHEAD_CALLS_MAX};
+	int32_t word = cfi_module_arch(cm)->word_bytes, taken;
+	bool returns = find_return(&way, cm);
+
+	*sp_from = way.sp_from;
+	if (!returns)
 		return way.switches ? CODE_AHEAD_SWITCH : CODE_AHEAD_UNKNOWN;
 	taken = AHEAD_PLACE - way.frame.sp;
 	/* After a call that does not return another function begins, at whose start nothing has
 	 * been pushed. */
-	if (taken < 0 || (!taken && (is_called || way.has_called)))
+	if (taken < 0 || (!taken && (way.has_called || (is_called && !called_returns(cm, vaddr)))))
 		return CODE_AHEAD_UNKNOWN;
 	*ret = (struct code_frame){.sp = taken + word};
 	fp_set(ret, &way, word);
@@ -116,14 +167,40 @@ static bool ahead_by_fp(const struct cfi_module *cm, uint64_t vaddr, struct code
 	return true;
 }
 
+/* For code that has aligned the stack pointer and keeps what it was before in a register. */
+static bool ahead_by_register(const struct cfi_module *cm, uint64_t vaddr, uint8_t reg,
+			      struct code_frame *ret)
+{
+	struct way way = {.frame = {.sp = -1, .kept = AHEAD_PLACE, .kept_reg = reg},
+			  .vaddr = vaddr,
+			  .calls = AHEAD_CALLS_MAX};
+	int32_t word = cfi_module_arch(cm)->word_bytes;
+
+	if (!reg || !find_return(&way, cm) || way.frame.sp > AHEAD_PLACE)
+		return false;
+	*ret = (struct code_frame){
+		.sp = -1, .kept = AHEAD_PLACE - way.frame.sp + word, .kept_reg = reg};
+	fp_set(ret, &way, word);
+	return true;
+}
+
+bool code_keeps(const struct cfi_module *cm, uint64_t vaddr, uint8_t reg)
+{
+	return cfi_module_arch(cm)->code_step && follow_call(cm, vaddr, &reg) && reg;
+}
+
 enum code_ahead code_ahead(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
 			   struct code_frame *ret)
 {
 	const struct arch *arch = cfi_module_arch(cm);
 	enum code_ahead ahead;
+	uint8_t sp_from;
 
 	if (!arch->code_step || arch->ra != arch->pc)
 		return CODE_AHEAD_UNKNOWN;
-	ahead = ahead_by_sp(cm, vaddr, is_called, ret);
-	return ahead != CODE_AHEAD_KNOWN && ahead_by_fp(cm, vaddr, ret) ? CODE_AHEAD_KNOWN : ahead;
+	ahead = ahead_by_sp(cm, vaddr, is_called, &sp_from, ret);
+	if (ahead == CODE_AHEAD_KNOWN || ahead_by_fp(cm, vaddr, ret) ||
+	    ahead_by_register(cm, vaddr, sp_from, ret))
+		return CODE_AHEAD_KNOWN;
+	return ahead;
 }

@@ -54,6 +54,27 @@ static bool cfa_by_copy(const struct walk *w, const struct cursor *c, const stru
 	return sp > c->sp;
 }
 
+/* The CFA from a register of the sample's own frame, or of its caller, if the sample's own code
+ * leaves it alone. */
+static bool cfa_by_register(struct walk *w, const struct cursor *c, const struct code_frame *f,
+			    uint64_t *cfa)
+{
+	struct cfi_module *cm;
+	uint64_t vaddr, sp;
+
+	if (c->is_return_address) {
+		cm = w->next - w->frames == 2 && w->frames->map
+			     ? walk_module(w, w->frames->map, w->frames->ip, &vaddr)
+			     : NULL;
+		if (!cm || !code_keeps(cm, vaddr, f->kept_reg))
+			return false;
+	}
+	if (!c->sp_known || !arch_reg(w->arch, &w->s->user_regs, (uint8_t)(f->kept_reg - 1), &sp))
+		return false;
+	*cfa = sp + (uint32_t)f->kept;
+	return sp > c->sp;
+}
+
 /* The CFA from both registers if both are known. The stack pointer may be wrong after a guess. */
 static bool cfa_of(struct walk *w, const struct cursor *c, const struct code_frame *f,
 		   uint64_t *cfa)
@@ -62,7 +83,7 @@ static bool cfa_of(struct walk *w, const struct cursor *c, const struct code_fra
 	bool by_fp = f->fp_holds == CODE_FP_FRAME && c->fp_known;
 
 	if (!by_sp && !by_fp)
-		return cfa_by_copy(w, c, f, cfa);
+		return f->kept_reg ? cfa_by_register(w, c, f, cfa) : cfa_by_copy(w, c, f, cfa);
 	*cfa = by_fp ? c->fp + (uint32_t)f->fp : c->sp + (uint32_t)f->sp;
 	if (by_sp && c->sp + (uint32_t)f->sp != *cfa)
 		return callee_popped(w, c, *cfa - (uint32_t)f->sp);
@@ -289,6 +310,13 @@ static bool follows_call(struct walk *w, const struct map *map, uint64_t ip,
 		may_have_called_file(w, map, ip, caller->sp - w->arch->word_bytes, caller->ip));
 }
 
+/* True if nothing leads from the frame to its caller's: the stack pointer was aligned. */
+static bool is_lost(const struct code_frame *f)
+{
+	return f->sp < 0 && f->fp_holds != CODE_FP_FRAME && !f->ra_lost && !f->ra_reg &&
+	       !f->cfa_reg && !f->is_realigned && !f->record && (!f->copy || f->copy_reg);
+}
+
 static const struct known_code *known_code(struct walk *w, const struct map *map,
 					   const struct cursor *c)
 {
@@ -301,7 +329,7 @@ static const struct known_code *known_code(struct walk *w, const struct map *map
 		k->fn = (struct code_function){0};
 		k->is_known = cm && cfi_module_code_frame(cm, vaddr, &k->fn, &k->frame);
 		k->ahead = CODE_AHEAD_UNKNOWN;
-		if (cm && !k->is_known && !k->fn.is_named && !k->fn.is_part)
+		if (cm && (k->is_known ? is_lost(&k->frame) : !k->fn.is_named && !k->fn.is_part))
 			k->ahead = code_ahead(cm, vaddr + c->is_return_address,
 					      c->is_return_address, &k->frame);
 		k->is_known |= k->ahead == CODE_AHEAD_KNOWN;

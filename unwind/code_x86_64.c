@@ -208,13 +208,14 @@ static bool uses_callers_fp(const struct code_frame *f, const struct insn_x86_64
 	       f->fp_holds == CODE_FP_CALLER;
 }
 
-static bool writes_return(const struct code_frame *f, const struct insn_x86_64 *in)
+/* `dwarf`: DWARF number, plus 1; 0: none. */
+static bool writes(const struct insn_x86_64 *in, unsigned dwarf)
 {
 	unsigned reg = 0;
 
-	if (!f->ra_reg)
+	if (!dwarf)
 		return false;
-	while (reg < REG_RIP && !holds_return(f, reg))
+	while (reg < REG_RIP && dwarf_number(reg) + 1 != dwarf)
 		reg++;
 	return reg < REG_RIP && (insn_writes(in, reg) || insn_writes_besides(in) >> reg & 1);
 }
@@ -325,7 +326,7 @@ static void effect_on_places(struct code_frame *f, const struct insn_x86_64 *in)
 		f->sp = UNKNOWN;
 	if (insn_writes(in, RBP))
 		code_fp_set_other(f);
-	if (writes_return(f, in))
+	if (writes(in, f->ra_reg))
 		f->sp = CODE_SP_WRONG;
 }
 
@@ -420,6 +421,25 @@ static void follow_saved_cfa(struct code_frame *f, const struct code_frame *befo
 		f->cfa_reg = 0;
 }
 
+/* ---- stack pointers that are kept in a register --------------------------------------------- */
+
+/* mov REGISTER,%rsp: the register's DWARF number, plus 1. */
+static unsigned sp_from(const struct insn_x86_64 *in)
+{
+	unsigned to = in->op == 0x89 ? in->rm : in->reg, from = in->op == 0x89 ? in->reg : in->rm;
+
+	return is_move(in) && in->is_reg && to == RSP ? dwarf_number(from) + 1 : 0;
+}
+
+static void follow_kept(struct code_frame *f, const struct insn_x86_64 *in)
+{
+	if (f->kept_reg && sp_from(in) == f->kept_reg)
+		f->sp = f->kept;
+	else if (writes(in, f->kept_reg) || (f->kept_reg && in->map == MAP_ONE_BYTE &&
+					     in->op >> 3 == 0x58 >> 3))
+		f->kept = f->kept_reg = 0;
+}
+
 static void effect(struct code_frame *f, const struct insn_x86_64 *in)
 {
 	struct code_frame before = *f;
@@ -431,6 +451,7 @@ static void effect(struct code_frame *f, const struct insn_x86_64 *in)
 		follow_saved_cfa(f, &before, in);
 	follow_return_copy(f, &before, in);
 	follow_record(f, &before, in);
+	follow_kept(f, in);
 }
 
 /* ---- control flow ------------------------------------------------------------------------- */
@@ -528,6 +549,7 @@ bool code_step_x86_64(const uint8_t *code, size_t n, struct code_frame *frame,
 				  .is_filler = is_filler(&in),
 				  .uses_callers_fp = through_fp,
 				  .is_by_word = !in.is_reg && in.base == REG_RIP,
+				  .sp_from = (uint8_t)sp_from(&in),
 				  .target = (int64_t)(in.bytes + (uint64_t)in.imm)};
 	return true;
 }

@@ -272,6 +272,9 @@ bool has_callers_fp(struct walk *w, const struct map *map, const struct cursor *
  * function is not known. `is_called`: vaddr is a return address. */
 enum code_ahead code_ahead(const struct cfi_module *cm, uint64_t vaddr, bool is_called,
 			   struct code_frame *ret);
+/* True if the code at vaddr comes to its return without a write to the register (DWARF number,
+ * plus 1) and without a call. */
+bool code_keeps(const struct cfi_module *cm, uint64_t vaddr, uint8_t reg);
 
 /* Computes the caller of *c from the frame *f. Returns WALK_ON and the caller in *ret (except
  * is_return_address), or why it is not known. */

@@ -246,10 +246,57 @@ builtin: sub $24,%rsp
     ret
 leaf: """ + SPIN_AND_EXIT
 
+# As x264's assembly: the stack pointer is aligned and kept in a register that the called function leaves alone, and is not
+# where the word of another call is; or nothing is pushed at all.
+RETURNS = """
+leaf: mov $150000000,%rax
+1:  dec %rax
+    jne 1b
+    vpaddd %ymm1,%ymm0,%ymm0
+    ret
+"""
+BUILTIN_CALLED = """
+outer: push %rbp; mov %rsp,%rbp
+    lea builtin(%rip),%rdx
+    call construct
+    mov $60,%eax
+    xor %edi,%edi
+    syscall
+construct: jmp *%rdx
+.fill 70000,1,0xcc
+"""
+KEEPS_REGISTER = BUILTIN_CALLED + """
+builtin: mov %rsp,%rcx
+    and $-32,%rsp
+    sub $96,%rsp
+    lea .Lover(%rip),%rax
+    mov %rax,-32(%rcx)
+    call leaf
+.Lover: sub $64,%rsp
+    call leaf
+    mov $150000000,%rax
+1:  dec %rax
+    jne 1b
+    mov %rcx,%rsp
+    ret
+""" + RETURNS
+KEEPS_NOTHING = BUILTIN_CALLED + """
+builtin: xor %esi,%esi
+    call leaf
+    xor %esi,%esi
+    call leaf
+    mov $150000000,%rax
+1:  dec %rax
+    jne 1b
+    ret
+""" + RETURNS
+
 
 def functions_that_pointers_lead_to():
     for what, text, whole in (("a frame pointer", KEEPS_FRAME, ["leaf", "builtin", "outer", "_start"]),
-                              ("another's", KEEPS_NONE, ["leaf", "builtin"])):
+                              ("another's", KEEPS_NONE, ["leaf", "builtin"]),
+                              ("a stack pointer in a register", KEEPS_REGISTER, ["leaf", "builtin", "outer", "_start"]),
+                              ("nothing on the stack", KEEPS_NOTHING, ["leaf", "builtin", "outer", "_start"])):
         with open("pointed.s", "w") as f:
             f.write(START + text)
         subprocess.run(["gcc", "-nostdlib", "-static", "-o", "pointed", "pointed.s"], check=True)
@@ -258,7 +305,8 @@ def functions_that_pointers_lead_to():
         perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,4096", "-o", "pointed.data", "./pointed")
         found = Counter(tuple([name for start, name in starts if start < int(ip, 16)][-1] for ip in ips)
                         for ips, _ in stacks("pointed.data")[0])
-        report(found[tuple(whole)] > 20 and found[tuple(whole)] >= 0.97 * sum(found.values()),
+        n = found[tuple(whole)] + found[tuple(whole[1:])]  # both have loops
+        report(found[tuple(whole)] > 20 and n >= 0.97 * sum(found.values()),
                f"a stripped function that only a pointer leads to, with {what}", found)
 
 
