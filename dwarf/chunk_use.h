@@ -1,23 +1,23 @@
-/* chunk_use.h - counts what is still needed of a section, in chunks as large as large pages.
- * Private to dwarf/. */
+/* chunk_use.h - counts the bytes of a section that are still needed, in chunks of the size of a
+ * large page. Private to dwarf/. */
 #ifndef DWARF_CHUNK_USE_H
 #define DWARF_CHUNK_USE_H
 
 #include "dwarf/file.h"
 
-/* A zeroed one counts nothing. */
+/* A zeroed struct counts nothing. */
 struct dwarf_chunk_use {
-	uint64_t *left; /* bytes of each chunk */
+	uint64_t *left; /* bytes that are still needed, per chunk */
 	uint64_t skew, size;
 };
 
-/* Everything is needed. Without memory it counts nothing. */
+/* At first all bytes are needed. When out of memory, the struct counts nothing. */
 void dwarf_chunk_use_open(struct dwarf_chunk_use *s, const struct dwarf_slice *section);
 void dwarf_chunk_use_close(struct dwarf_chunk_use *s);
-/* The chunk around an offset. */
+/* The chunk that contains an offset. */
 struct elf_range dwarf_chunk_use_chunk(const struct dwarf_chunk_use *s, uint64_t off);
-/* The bytes [start, end), which lie in one chunk, are not needed any more. To be called once for
- * each. Whether nothing of the chunk is. */
+/* Marks the bytes [start, end), which lie in one chunk, as not needed any more; to be called once
+ * for each byte. Returns true when no byte of the chunk is needed any more. */
 bool dwarf_chunk_use_add(struct dwarf_chunk_use *s, uint64_t start, uint64_t end);
 
 #endif

@@ -47,7 +47,8 @@ struct dwarf_unit {
 	uint8_t version, type, addr_size, off_size, header_size;
 };
 
-/* A place for a decoded table: the abbreviations at `off` as units of this shape read them. */
+/* A slot for a decoded table: the abbreviations at `off`, as units of this version and with these
+ * sizes read them. */
 struct dwarf_abbrev_slot {
 	uint64_t off;
 	uint8_t version, addr_size, off_size;
@@ -60,7 +61,8 @@ struct dwarf_file {
 	bool swap, is_dwo;
 	bool is_bolted; /* rewritten by BOLT: units' ranges lack parts that it split off */
 	struct dwarf_slice sec[DWARF_SECTION_N];
-	uint64_t stored_info; /* bytes of .debug_info in the ELF file, compressed perhaps */
+	/* Bytes of .debug_info as stored in the ELF file, perhaps compressed. */
+	uint64_t stored_info;
 	uint32_t sec_index[DWARF_SECTION_N]; /* in the section headers */
 	bool no_memory[DWARF_SECTION_N];
 	void *relocated[DWARF_SECTION_N];  /* owned; ET_REL only */
@@ -68,25 +70,26 @@ struct dwarf_file {
 	struct dwarf_unit *units;	   /* by offset */
 	size_t n_units, n_damaged;
 	struct dwarf_unit
-		*orphans; /* line tables without a unit: offsets are those of .debug_line */
+		*orphans; /* line tables without a unit; their offsets are in .debug_line */
 	size_t n_orphans;
 	struct dwarf_abbrev_slot *slots; /* by offset */
 	size_t n_slots;
-	_Atomic(struct dwarf_scopes *) *scopes; /* one per unit, filled when asked for */
+	_Atomic(struct dwarf_scopes *) *scopes; /* one per unit, made when first needed */
 	struct dwarf_package *package;		/* .debug_cu_index of a .dwp; NULL */
 	bool reloaded;				/* .debug_info was inflated a second time */
-	bool *looked_beyond; /* of a file of one unit: another one was asked for; else NULL */
+	/* Of a file of one unit: set when another unit is asked for; else NULL. */
+	bool *looked_beyond;
 };
 
-/* Loads the sections (inflating them) and scans the unit headers. A zeroed file is closed. 0 or
- * -ERR_NOMEM; what is absent or damaged is empty. With `streaming` (else NULL) threads that have no
- * section to load compile units. */
+/* Loads (and inflates) the sections and scans the unit headers. A zeroed file is closed. Sections
+ * that are absent or damaged are empty. With `streaming` (else NULL), threads that have no section
+ * to load compile units. Returns 0 or -ERR_NOMEM. */
 int dwarf_file_open(struct dwarf_file *f, struct elf_image *img, bool is_dwo, unsigned n_threads,
 		    struct dwarf_streaming *streaming);
 void dwarf_file_close(struct dwarf_file *f);
-/* All of .debug_info again, where it was let go of parts of it. 0 or -ERR_NOMEM. */
+/* Loads .debug_info again, after some of its memory was released. Returns 0 or -ERR_NOMEM. */
 int dwarf_file_reload_info(struct dwarf_file *f);
-/* Frees what is needed for compiling only; strings stay. */
+/* Frees what only compiling needs; strings stay valid. */
 void dwarf_file_forget_units(struct dwarf_file *f);
 
 /* Sets f->str_end. */
@@ -95,18 +98,18 @@ void dwarf_file_find_string_ends(struct dwarf_file *f);
 enum dwarf_header {
 	DWARF_HEADER_OK,
 	DWARF_HEADER_EMPTY,   /* padding that some linkers leave between units */
-	DWARF_HEADER_UNKNOWN, /* no unit that we know: ret->end is set, where the next one begins */
-	DWARF_HEADER_CUT,     /* by the end of the section, or its length makes no sense */
+	DWARF_HEADER_UNKNOWN, /* no unit that we know; ret->end is set, where the next one begins */
+	DWARF_HEADER_CUT,     /* cut off by the end of the section, or its length is invalid */
 };
 
-/* Bytes that a section (".debug_info") takes in the ELF file; 0: it has none. */
+/* Bytes of a section (".debug_info") in the ELF file, also if it is compressed; 0: it has none. */
 uint64_t dwarf_stored_bytes(struct elf_image *img, const char *name);
 
 /* Reads the header of a unit of .debug_info. */
 enum dwarf_header dwarf_unit_header(const struct dwarf_slice *info, uint64_t off, bool swap,
 				    struct dwarf_unit *ret);
 
-/* The unit that has this .debug_info offset, or NULL. */
+/* The unit that contains this .debug_info offset, or NULL. */
 const struct dwarf_unit *dwarf_file_unit_at(const struct dwarf_file *f, uint64_t off);
 
 /* Cursor over a slice from `off`; bad when off lies beyond its end. */

@@ -1,5 +1,4 @@
-/* filter.h - which addresses can be code, and which are asked for. Private to dwarf/.
- */
+/* filter.h - which addresses can be code, and which are wanted. Private to dwarf/. */
 #ifndef DWARF_FILTER_H
 #define DWARF_FILTER_H
 
@@ -25,12 +24,12 @@ int dwarf_filter_open(struct dwarf_filter *f, struct elf_image *img, const uint6
 		      size_t n);
 void dwarf_filter_close(struct dwarf_filter *f);
 
-/* Whether code can begin at lo; *hi is cut to the end of its section. Ranges of functions that the
- * linker dropped begin at zero or somewhere else where no code is. */
+/* Can code begin at lo? Cuts *hi to the end of its section. Functions that the linker dropped have
+ * ranges that begin at zero or at another address without code. */
 bool dwarf_filter_code(const struct dwarf_filter *f, uint64_t lo, uint64_t *hi);
 /* Index of the first wanted address >= addr. */
 size_t dwarf_filter_first(const struct dwarf_filter *f, uint64_t addr);
-/* Whether some wanted address is in [lo, hi). */
+/* Is some wanted address in [lo, hi)? */
 static inline bool dwarf_filter_wants(const struct dwarf_filter *f, uint64_t lo, uint64_t hi)
 {
 	size_t i;

@@ -1,5 +1,5 @@
-/* flatten_ranges.h - from overlapping ranges to what is on top at each address. Private to dwarf/.
- */
+/* flatten_ranges.h - finds which of overlapping ranges is on top at each address. Private to
+ * dwarf/. */
 #ifndef DWARF_FLATTEN_RANGES_H
 #define DWARF_FLATTEN_RANGES_H
 
@@ -20,7 +20,7 @@ struct dwarf_ranges {
 	size_t n, cap;
 };
 
-/* From addr up to the next span, `id` is on top; DWARF_NOTHING: no range. */
+/* `id` is on top from addr up to the next span; DWARF_NOTHING: no range. */
 struct dwarf_span {
 	uint64_t addr;
 	uint32_t id;
@@ -31,10 +31,10 @@ struct dwarf_spans {
 	size_t n, cap;
 };
 
-/* Sorts r[0..n) by begin, then priority, stably; scratch has room for n. */
+/* Sorts r[0..n) by begin, then by priority; stable. scratch has room for n. */
 void dwarf_ranges_sort(struct dwarf_range *r, size_t n, struct dwarf_range *scratch);
-/* Replaces *out. The ranges are sorted and none is empty. The last span is a DWARF_NOTHING. 0 or
- * -ERR_NOMEM. */
+/* Replaces *out by the spans of sorted ranges, none of which is empty. The last span is a
+ * DWARF_NOTHING. Returns 0 or -ERR_NOMEM. */
 int dwarf_flatten_ranges(const struct dwarf_range *r, size_t n, struct dwarf_spans *out);
 
 #endif

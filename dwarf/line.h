@@ -9,12 +9,12 @@
 
 #define DWARF_ROW_END UINT32_MAX
 
-/* From addr up to the next row. */
+/* Valid from addr up to the next row. */
 struct dwarf_row {
 	uint64_t addr;
-	uint32_t file; /* as the program numbers them; DWARF_ROW_END: nothing is known from here on
-			*/
-	uint32_t line; /* 0: made by the compiler, of no line */
+	/* As the line program numbers it; DWARF_ROW_END: nothing is known from here on. */
+	uint32_t file;
+	uint32_t line; /* 0: code made by the compiler that belongs to no line */
 };
 
 struct dwarf_rows {
@@ -33,12 +33,13 @@ struct dwarf_lines {
 	VEC(const char *) dirs;
 	VEC(struct dwarf_line_file) files;
 	struct dwarf_rows rows; /* sorted by address */
-	uint64_t path_budget;	/* bytes of paths that may still be put together */
-	bool damaged;		/* something is missing here */
+	uint64_t path_budget;	/* bytes that paths may still take */
+	bool damaged;		/* a part of the table is missing here */
 };
 
-/* Reads the unit's header with its file names and, where `rows`, runs the program. Sequences of
- * dead or unwanted code are left out. 0 or -ERR_NOMEM; a damaged table ends early. */
+/* Reads the header of the unit's table with its file names and, if `rows`, runs the program.
+ * Sequences of dropped or unwanted code are left out. A damaged table ends early. Returns 0 or
+ * -ERR_NOMEM. */
 int dwarf_lines_read(struct dwarf_lines *l, const struct dwarf_cu *cu,
 		     const struct dwarf_filter *filter, bool rows);
 void dwarf_lines_done(struct dwarf_lines *l);
@@ -46,7 +47,8 @@ void dwarf_lines_done(struct dwarf_lines *l);
 /* Bytes of the line table of a unit, header included; 0 without one. */
 uint64_t dwarf_lines_size(const struct dwarf_cu *cu);
 
-/* Full path of a file as far as it is known. NULL: no such file; or *nomem is set. */
+/* Full path of a file, as far as it is known. Returns NULL if there is no such file, or when out of
+ * memory (then *nomem is set). */
 const char *dwarf_lines_path(struct dwarf_lines *l, uint64_t file, struct arena *a, bool *nomem);
 
 #endif

@@ -1,9 +1,9 @@
-/* names.h - what functions are called. Private to dwarf/.
+/* names.h - finds the names of functions. Private to dwarf/.
  *
  * A DIE with code rarely has a name itself: it refers to an abstract instance
- * (DW_AT_abstract_origin), that one to a declaration (DW_AT_specification), perhaps in another unit
- * or file. Where no link says a linkage name, the name is put together: from the scopes around the
- * declaration and, for C++ whose parameters are known, by cxx_name.h. */
+ * (DW_AT_abstract_origin), and that to a declaration (DW_AT_specification), perhaps in another unit
+ * or file. If none of these has a linkage name, a name is made: from the scopes around the
+ * declaration and, for C++ functions with known parameters, by cxx_name.h. */
 #ifndef DWARF_NAMES_H
 #define DWARF_NAMES_H
 
@@ -15,14 +15,15 @@
 /* A namespace, class or function, by its offset in the unit. */
 struct dwarf_scope {
 	uint32_t off;
-	uint32_t parent; /* index + 1 of the scope around; 0: none */
+	uint32_t parent; /* index + 1 of the enclosing scope; 0: none */
 };
 
 struct dwarf_scopes {
 	VEC(struct dwarf_scope) v; /* by offset */
 };
 
-/* Appends a scope and makes it the one around what follows in *level. 0 or -1 (out of memory). */
+/* Appends a scope and makes it the enclosing one of the DIEs that follow in *level. Returns 0, or
+ * -1 when out of memory. */
 static inline int dwarf_scopes_add(struct dwarf_scopes *s, uint64_t off, struct dwarf_level *level)
 {
 	if (vec_push(&s->v, (struct dwarf_scope){(uint32_t)off, level->scope}))
@@ -38,27 +39,29 @@ struct dwarf_func;
 struct dwarf_namer {
 	const struct dwarf_cu *cu;	   /* the unit that is compiled */
 	const struct dwarf_scopes *scopes; /* its scopes */
-	struct arena *strings;		   /* for names put together here */
+	struct arena *strings;		   /* memory for names that are made here */
 	/* private */
-	struct dwarf_cu other; /* the last other unit; file NULL: none */
-	uint64_t budget;       /* bytes that may still be put together */
+	struct dwarf_cu other; /* the other unit that was used last; file NULL: none */
+	uint64_t budget;       /* bytes that names made here may still take */
 	uint64_t steps;	       /* DIEs that may still be read for names */
 	uint64_t type_steps;   /* the same for types */
 };
 
 void dwarf_namer_init(struct dwarf_namer *n, const struct dwarf_cu *cu,
 		      const struct dwarf_scopes *scopes, struct arena *strings);
-/* Names the function whose DIE this is. 0 or -ERR_NOMEM; what is not found stays NULL. */
+/* Finds the names of the function with this DIE; those that are not found stay NULL. Returns 0 or
+ * -ERR_NOMEM. */
 int dwarf_namer_run(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *ret);
 /* Does a name that is not mangled have a lambda in it? */
 bool dwarf_name_has_lambda(const char *name);
-/* Gives a function without linkage name a name with parameters (cxx_name.h) if DWARF has them.
- * One that has code has a symbol, too: only with a lambda in its name, and then where it begins. */
+/* Gives a function without linkage name a name with parameters (cxx_name.h) if DWARF has them. A
+ * function with code has a symbol as well: it gets such a name only if there is a lambda in its
+ * name, and then also f->entry. Returns 0 or -ERR_NOMEM. */
 int dwarf_namer_sign(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_func *f);
 
-/* For what else asks for names. The unit of a DIE, opened, until the next call; the innermost scope
- * around a DIE that is a scope or a function. NULL and file NULL: there is none, or *rc is
- * -ERR_NOMEM. */
+/* For cxx_name.c and die.c. dwarf_namer_cu(): the opened unit of a DIE, valid until the next call.
+ * dwarf_namer_scope(): the innermost scope around a DIE that is a scope or a function. NULL (file
+ * NULL): there is none, or out of memory (then *rc is -ERR_NOMEM). */
 const struct dwarf_cu *dwarf_namer_cu(struct dwarf_namer *n, struct dwarf_ref die, int *rc);
 struct dwarf_ref dwarf_namer_scope(struct dwarf_namer *n, struct dwarf_ref die, int *rc);
 

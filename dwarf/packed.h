@@ -1,5 +1,4 @@
-/* packed.h - how bytes of a packed table are looked at. Private to packed*.c
- * and pack_strings.c. */
+/* packed.h - reads the bytes of a packed table. Private to packed*.c and pack_strings.c. */
 #ifndef DWARF_PACKED_H
 #define DWARF_PACKED_H
 
@@ -7,13 +6,14 @@
 
 #include "dwarf/pack.h"
 
-/* Of numbers of so many bytes; what has more in a file is read as if it had 4. */
+/* Masks of numbers by their size in bytes; a larger size in a file is read as 4. */
 extern const uint32_t pack_masks[8];
 
-/* Compares the sums of the blocks [first, last], some of which may not have been looked at. */
+/* Checks the sums of those of the blocks [first, last] that were not checked before. Returns false
+ * if one is damaged (then f->damaged is set). */
 bool pack_check_blocks(struct pack_file *f, uint64_t first, uint64_t last);
 
-/* Whether n > 0 bytes of the body, which are in a part, are as they were written. */
+/* Do n > 0 bytes of the body, which are in a part, match their checksums? */
 static inline bool pack_is_good(struct pack_file *f, uint64_t off, uint64_t n)
 {
 	uint64_t first = off / PACK_BLOCK, last = (off + n - 1) / PACK_BLOCK;
@@ -22,7 +22,7 @@ static inline bool pack_is_good(struct pack_file *f, uint64_t off, uint64_t n)
 	       pack_check_blocks(f, first, last);
 }
 
-/* The number that stands there, least byte first; PACK_PAD bytes may be read. */
+/* Reads a number, least significant byte first; reads 4 bytes, at most PACK_PAD beyond the part. */
 static inline uint32_t pack_number(const uint8_t *p, uint32_t mask)
 {
 	uint32_t v;
@@ -31,7 +31,8 @@ static inline uint32_t pack_number(const uint8_t *p, uint32_t mask)
 	return le32toh(v) & mask;
 }
 
-/* Bits from some bit on, PACK_BITS_MAX of which are good; PACK_PAD bytes may be read. */
+/* Reads bits from bit number `bit` on; the lowest PACK_BITS_MAX are valid. Reads 8 bytes, at most
+ * PACK_PAD beyond the part. */
 static inline uint64_t pack_bits(const uint8_t *p, uint64_t bit)
 {
 	uint64_t v;
@@ -45,7 +46,7 @@ static inline uint64_t pack_bit_mask(unsigned bits)
 	return (1ull << bits) - 1;
 }
 
-/* Row i of a part that has rows of bytes; NULL when there is none. */
+/* Row i of a part whose rows are whole bytes; NULL if there is none. */
 static inline const uint8_t *pack_row(struct pack_file *f, enum pack_part part, uint32_t i)
 {
 	const struct pack_rows *r = &f->rows[part];

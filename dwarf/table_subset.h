@@ -1,15 +1,14 @@
-/* table_subset.h - a table of nothing but what some addresses need. Private to dwarf/.
- */
+/* table_subset.h - makes a table with only what some addresses need. Private to dwarf/. */
 #ifndef DWARF_TABLE_SUBSET_H
 #define DWARF_TABLE_SUBSET_H
 
 #include "dwarf/table.h"
 
-/* Where answers come from: what was compiled, or a file of the cache. A zeroed one and a file that
- * is closed know nothing. */
+/* A source of answers: the compiled table, or a cache file. A zeroed view and one of a closed file
+ * know nothing. */
 struct dwarf_table_view {
 	struct pack_file *file;
-	const struct dwarf_table *names; /* NULL: they are in the file */
+	const struct dwarf_table *names; /* NULL: names are in the file */
 };
 
 /* The place of an address; all zero when there is none. */
@@ -34,9 +33,9 @@ static inline const char *dwarf_table_view_path(struct dwarf_table_view s, uint3
 
 enum { SUBSET_FROM_MAX = 3 };
 
-/* Fills a zeroed table, to be packed, with one byte's segment for each of n > 0 rising addresses:
- * what the first of the sources says that says anything, or PACK_NOTHING. Names are borrowed. 0 or
- * -ERR_NOMEM. */
+/* Fills a zeroed table, to be packed, with a segment of one byte for each of n > 0 rising
+ * addresses: the place that the first source with an answer has, else PACK_NOTHING. Names are
+ * borrowed. Returns 0 or -ERR_NOMEM. */
 int dwarf_table_subset(struct dwarf_table *t, const uint64_t *addrs, size_t n,
 		       const struct dwarf_table_view from[SUBSET_FROM_MAX]);
 

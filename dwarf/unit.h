@@ -1,5 +1,5 @@
-/* unit.h - a unit opened for reading: what its root DIE says about all others. Private to dwarf/.
- */
+/* unit.h - a unit opened for reading: the attributes of its root DIE that apply to all others.
+ * Private to dwarf/. */
 #ifndef DWARF_UNIT_H
 #define DWARF_UNIT_H
 
@@ -9,7 +9,7 @@ struct dwarf_cu {
 	const struct dwarf_file *file;
 	const struct dwarf_unit *unit;
 	const struct dwarf_cu
-		*skeleton; /* of a split unit: it has addresses, v4 ranges and lines */
+		*skeleton; /* of a split unit: has its addresses, DWARF 4 ranges and lines */
 	const struct dwarf_abbrevs *abbrevs;
 	const struct dwarf_abbrev *root;
 	struct dwarf_slice str_offsets, rnglists; /* a package's unit sees only its part */
@@ -20,10 +20,10 @@ struct dwarf_cu {
 	bool has_stmt_list;
 	const char *comp_dir, *dwo_name;
 	uint64_t dwo_id, language;
-	uint64_t first_die; /* offset of what follows the root DIE */
+	uint64_t first_die; /* offset after the root DIE */
 };
 
-/* Reads the root DIE. 0; 1 when it is damaged; -ERR_NOMEM. */
+/* Reads the root DIE. Returns 0; 1 if it is damaged; -ERR_NOMEM. */
 int dwarf_cu_open(struct dwarf_cu *cu, const struct dwarf_file *f, const struct dwarf_unit *u);
 /* The same for a split unit: addresses and bases come from its skeleton, which must outlive it. */
 int dwarf_cu_open_split(struct dwarf_cu *cu, const struct dwarf_file *f, const struct dwarf_unit *u,
@@ -39,7 +39,8 @@ static inline struct buf dwarf_cu_at(const struct dwarf_cu *cu, uint64_t off)
 	return b;
 }
 
-/* DW_AT_name is the whole name: there are no scopes (C), or they stand in it (Ada, Go). */
+/* Is DW_AT_name the whole name, because there are no scopes (C), or they are part of it (Ada, Go)?
+ */
 bool dwarf_language_is_flat(uint64_t language);
 bool dwarf_language_is_cxx(uint64_t language);
 

@@ -1,19 +1,19 @@
-/* unit_encode.h - nodes and segments of a compiled unit as bytes: differences, LEB128. Private to
- * dwarf/.
+/* unit_encode.h - encodes nodes and segments of a compiled unit as bytes: differences in LEB128.
+ * Private to dwarf/.
  *
- * Many units wait for the last one to be compiled, and then for the table: as differences they take
- * a quarter of the memory. What is written is what a packed table has too (pack.h):
- * nodes counted from their function, lines from where their function is declared, files only where
- * they are not the function's. */
+ * Compiled units wait until the last unit is compiled, and then for the table; as differences they
+ * take a quarter of the memory. The numbers are those of a packed table (pack.h): nodes relative to
+ * their function, lines relative to the declaration of their function, files only if they are not
+ * the function's. */
 #ifndef DWARF_UNIT_ENCODE_H
 #define DWARF_UNIT_ENCODE_H
 
 #include "dwarf/compiled_unit.h"
 
-/* Names and lines of the functions are known. Chooses their files. 0 or -ERR_NOMEM. */
+/* Names and lines of the functions must be known. Chooses their files. Returns 0 or -ERR_NOMEM. */
 int dwarf_unit_encode(struct dwarf_compiled_unit *p);
 
-/* Reads numbers that were written here, so none is checked. */
+/* Reads a number that was encoded here, and so needs no checks. */
 static inline uint64_t dwarf_encoded_number(const uint8_t **p)
 {
 	uint64_t v = *(*p)++;
@@ -34,11 +34,11 @@ static inline uint32_t dwarf_unzigzag32(uint32_t v)
 	return v >> 1 ^ (0u - (v & 1));
 }
 
-/* The next segment of a block, of which there is one more. Moves the block's begin to it: off is
- * 0. seg->node counts the nodes of the function from 1; 0: none. */
+/* Decodes the next segment of a block, which must have one more. Moves the block's begin to it, so
+ * seg->off is 0. seg->node counts the nodes of the function from 1; 0: none. */
 void dwarf_encoded_seg(const struct dwarf_compiled_unit *p, struct dwarf_block *b,
 		       struct dwarf_seg *seg);
-/* Where it begins. */
+/* The address of the next segment. */
 static inline uint64_t dwarf_encoded_begin(const struct dwarf_compiled_unit *p,
 					   const struct dwarf_block *b)
 {
@@ -47,8 +47,8 @@ static inline uint64_t dwarf_encoded_begin(const struct dwarf_compiled_unit *p,
 	return b->lo + (dwarf_encoded_number(&at) >> 2);
 }
 
-/* The next node of a function; *at begins at that of the function itself. n->parent is the distance
- * to it, 0 for the function. */
+/* Decodes the next node of a function; *at begins at the node of the function itself. n->parent is
+ * the distance to the parent, 0 for the function. */
 void dwarf_encoded_node(const uint8_t **at, struct dwarf_node *n);
 
 #endif

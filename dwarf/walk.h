@@ -1,32 +1,31 @@
 /* walk.h - one pass over the DIEs of a unit. Private to dwarf/.
  *
- * Everything is walked through, since functions with code stand in classes, in abstract functions
- * and in lexical blocks; only what cannot hold code is jumped over where DW_AT_sibling allows. */
+ * It visits everything, because functions with code may be in classes, in abstract functions and in
+ * lexical blocks; only DIEs that cannot contain code are skipped, where DW_AT_sibling allows. */
 #ifndef DWARF_WALK_H
 #define DWARF_WALK_H
 
 #include "base/vec.h"
 #include "dwarf/unit.h"
 
-/* Nesting of scopes and of code; compilers reach some hundreds. */
+/* Limit on nested scopes and code; compilers reach some hundreds. */
 #define DWARF_LEVELS_MAX 4096
 
-/* What is known where the children of a DIE begin. */
+/* The state at the begin of a DIE's children. */
 struct dwarf_level {
 	size_t depth;	/* of these children; those of the root have 1 */
-	uint32_t node;	/* inline node of the code around, 0: none */
-	uint32_t nodes; /* how deep that node is inlined */
-	uint32_t group; /* number of the function with code around */
-	uint32_t scope; /* innermost dwarf_scope around + 1, 0: none */
+	uint32_t node;	/* node of the enclosing code, 0: none */
+	uint32_t nodes; /* inline depth of that node */
+	uint32_t group; /* number of the enclosing function with code */
+	uint32_t scope; /* index + 1 of the innermost enclosing dwarf_scope, 0: none */
 };
 
-/* Called for scopes, functions and inlined functions; reads one list of attributes of the DIE from
- * b. *level is the parent's and becomes that of the children. 0 or -ERR_NOMEM. */
+/* Called for scopes, functions and inlined functions. Must read one list of the DIE's attributes
+ * from b, and change *level from the parent's to that of the children. Returns 0 or -ERR_NOMEM. */
 typedef int dwarf_visit(void *arg, const struct dwarf_cu *cu, uint64_t off,
 			const struct dwarf_abbrev *a, struct buf *b, struct dwarf_level *level);
 
-/* Passes over the attributes of a DIE; *children becomes false when its children are jumped over.
- */
+/* Passes over the attributes of a DIE. Sets *children to false if its children are skipped, too. */
 static inline void dwarf_pass_over(const struct dwarf_cu *cu, const struct dwarf_abbrev *a,
 				   struct buf *b, bool *children)
 {
@@ -48,9 +47,9 @@ static inline void dwarf_pass_over(const struct dwarf_cu *cu, const struct dwarf
 	}
 }
 
-/* The bulk of all DIEs: they are not wanted, and a small table says how long each is and whether it
- * has children. Stops before any other, and at the end of the innermost level. No data-dependent
- * branches: what kind of DIE comes next cannot be predicted. */
+/* Skips DIEs that are not wanted (most are not), with a small table that says how long each is and
+ * whether it has children. Stops before any other DIE, and at the end of the innermost level. Has
+ * no data-dependent branches: which kind of DIE comes next cannot be predicted. */
 static inline void dwarf_skip_plain(const struct dwarf_abbrevs *t, struct buf *b, size_t *depth,
 				    size_t floor)
 {
@@ -75,8 +74,8 @@ static inline void dwarf_skip_plain(const struct dwarf_abbrevs *t, struct buf *b
 	*depth = d;
 }
 
-/* 0; 1 when the unit is damaged (what came before was visited); -ERR_NOMEM. Inlined with the
- * visitor: millions of DIEs go through here. */
+/* Returns 0; 1 if the unit is damaged (the DIEs before the damage were visited); -ERR_NOMEM.
+ * Inlined with the visitor, because it runs for millions of DIEs. */
 static inline __attribute__((always_inline)) int dwarf_walk(const struct dwarf_cu *cu,
 							    dwarf_visit *visit, void *arg)
 {
