@@ -110,6 +110,7 @@ static inline bool splitter_next_sample(struct splitter *s, uint32_t least, uint
 		return false;
 	*off = s->rd;
 	s->good_align = splitter_align(s, s->rd);
+	s->at_features = false;
 	s->rd += h.size;
 	splitter_expect((uintptr_t)s->block->data + s->rd, h.size, least);
 	return true;

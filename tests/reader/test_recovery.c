@@ -235,6 +235,44 @@ static void odd_size_before_the_cut(void **state)
 	}
 }
 
+/* Behind a feature, whose size may be odd, records are looked for everywhere; behind the samples
+ * that follow only where whole words begin: copies of records elsewhere in a damaged sample are
+ * none. */
+static void copies_behind_features(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+	struct out o = {0};
+	struct perf_file *f;
+	size_t r;
+
+	(void)state;
+	a.sample_type |= PERF_SAMPLE_RAW;
+	for (int i = 0; i < 6; i++) {
+		if (i == 1) {
+			r = rec(&o, RECORD_HEADER_FEATURE, 0); /* the end mark */
+			u64(&o, 32);
+			end(&o, r);
+		}
+		r = rec(&o, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+		u64(&o, 1);
+		u64(&o, 1);
+		u64(&o, 100);
+		u32(&o, OF_RECORDER - 32 - 4);
+		for (int k = 0; i == 3 && k < COPIES; k++)
+			plain_comm(&o, 77, "copy of a record", 50);
+		while (o.n - r < OF_RECORDER)
+			u32(&o, 0);
+		end(&o, r);
+		if (i == 3)
+			memset(o.v + r + 6, 0, 2);
+	}
+	f = open_bytes(pipe_of(&a, 1, &o));
+	assert_int_equal(drain(f), 5);
+	assert_int_equal(perf_file_stats(f)->records, 2 + 5);
+	assert_int_equal(perf_file_stats(f)->lost_bytes, OF_RECORDER);
+	perf_file_close(f);
+}
+
 /* simpleperf adds the values of other counters to its samples. That a recording is its own is known
  * from a section at the end of the file, which may be cut off; the header knows of it. */
 static void simpleperf_without_sections(void **state)
@@ -280,6 +318,7 @@ int main(void)
 		cmocka_unit_test(wrong_size_near_the_end),
 		cmocka_unit_test(size_too_large),
 		cmocka_unit_test(odd_size_before_the_cut),
+		cmocka_unit_test(copies_behind_features),
 		cmocka_unit_test(simpleperf_without_sections),
 	};
 
