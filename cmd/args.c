@@ -30,7 +30,7 @@ static void on_file_limit(int sig)
 
 void args_fail_at_file_limit(void)
 {
-	/* Not SIG_IGN, which outlives an exec. */
+	/* Not SIG_IGN, which would remain after an exec. */
 	struct sigaction sa = {.sa_handler = on_file_limit, .sa_flags = SA_RESTART};
 
 	sigaction(SIGXFSZ, &sa, NULL);
@@ -96,8 +96,8 @@ int args_address(const char *option, const char *text, uint64_t *ret, struct err
 	return 0;
 }
 
-/* The next item of a comma-separated list into item[]; false at the end. Too long items are cut,
- * which then fail to parse as numbers. */
+/* Copies the next item of a comma-separated list to item[]; false at the end. An item that is too
+ * long is cut, and then fails to parse as a number. */
 static bool next_item(const char **text, char *item, size_t size)
 {
 	size_t n, kept;
@@ -114,7 +114,8 @@ static bool next_item(const char **text, char *item, size_t size)
 	return true;
 }
 
-/* The list is often another command's output. When that says nothing, everything is not meant. */
+/* The list is often the output of another command. If that printed nothing, it does not mean
+ * everything. */
 static int empty_list(const char *option, struct err *err)
 {
 	return err_set(err, ERR_USAGE, NULL, "%s: the list is empty", option);
@@ -186,7 +187,8 @@ static int bad_time(const char *text, struct err *err)
 		       text);
 }
 
-/* Seconds to ns without the rounding a double brings at 10 digits before the point. */
+/* Converts seconds to ns, without the rounding error of a double with 10 digits before the point.
+ */
 static bool parse_seconds(const char *text, size_t n, uint64_t *ret)
 {
 	uint64_t whole = 0, frac = 0, scale = 1000000000;
@@ -236,7 +238,7 @@ int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, stru
 	return 0;
 }
 
-/* A stream remembers that a write failed, but not why: errno may be another call's by then. */
+/* A stream remembers that a write has failed, but not why: errno may be another call's by then. */
 int args_flush(FILE *out, const char *name, struct err *err)
 {
 	int earlier = errno;

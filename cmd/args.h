@@ -1,4 +1,4 @@
-/* args.h - values of command line options and the end of the output, shared by the commands. */
+/* args.h - parses option values, and ends the output; shared by the commands. */
 #ifndef CMD_ARGS_H
 #define CMD_ARGS_H
 
@@ -9,34 +9,38 @@
 #include "base/err.h"
 #include "cmd/pipeline.h"
 
-/* To be called first: standard input, output and error that were closed become files that can
- * neither be read nor written to, so that no file of ours gets their place and their words. */
+/* Must be called first: if standard input, output or error is closed, opens a file there that can
+ * be neither read nor written, so that no file that is opened later gets its number, and its
+ * output. */
 void args_hold_standard_files(void);
-/* Where the size of files is limited (ulimit -f) write() fails, which is reported, instead of
- * SIGXFSZ ending the process. Commands that it starts have the signal as it was. */
+/* Makes write() fail at the limit on file sizes (ulimit -f), which is then reported, instead of
+ * SIGXFSZ ending the process. Commands that the process starts get the default of the signal. */
 void args_fail_at_file_limit(void);
-/* Decimal (or 0x) number from min to max. `option` is for the message: "--max-stack". */
+/* Parses a number from min to max, decimal or with 0x. `option` is used in the message:
+ * "--max-stack". */
 int args_u64(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret,
 	     struct err *err);
-/* Decimal number from 0 to top; "50%" divides by `percents`, unless that is 0. The message says
- * that it is no `what`. */
+/* Parses a decimal number from 0 to top; "50%" is divided by `percents`, unless that is 0. The
+ * message says that the text is no `what`. */
 int args_real(const char *option, const char *text, double top, double percents, const char *what,
 	      double *ret, struct err *err);
-/* Bytes: "512", "16M"; a number without B, K, M or G counts units. False: it is none, or too large.
- */
+/* Parses a size in bytes: "512", "16M"; a number without B, K, M or G is multiplied by `unit`.
+ * Returns false if it is invalid or too large. */
 bool args_size(const char *text, uint64_t unit, uint64_t *ret);
-/* Hexadecimal, with or without 0x, as script prints addresses. */
+/* Parses a hexadecimal address, with or without 0x, as script prints it. */
 int args_address(const char *option, const char *text, uint64_t *ret, struct err *err);
-/* Of option rows, SETS_BY(): "1,2,3" into a struct number_list, "0,2-3" into a struct cpu_list,
- * "bash,python3" into a struct name_list, which keeps pointers into text, cut at the commas. */
+/* For rows with SETS_BY(): "1,2,3" into a struct number_list, "0,2-3" into a struct cpu_list,
+ * "bash,python3" into a struct name_list, which keeps pointers into text; commas there become NULs.
+ */
 int args_numbers(void *list, const char *option, char *text, struct err *err);
 int args_cpus(void *list, const char *option, char *text, struct err *err);
 int args_names(void *list, const char *option, char *text, struct err *err);
-/* "start,stop" in seconds, either may be empty; or "10%-20%" of [first_ns, last_ns]. */
+/* Parses "start,stop" in seconds, either of which may be empty; or "10%-20%" of [first_ns,
+ * last_ns]. */
 int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, struct sample_filter *f,
 		     struct err *err);
-/* Writes out what is left. Negative when this or an earlier write has failed; if only an earlier
- * one has, errno must still be that one's, or 0. */
+/* Flushes the stream. Returns negative if this or an earlier write has failed; if only an earlier
+ * one has, errno must still be its value, or 0. */
 int args_flush(FILE *out, const char *name, struct err *err);
 
 #endif

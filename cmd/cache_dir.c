@@ -1,15 +1,15 @@
-/* cache_dir.c - the cache of compiled debug information: where, and how large. */
+/* cache_dir.c - the location and size of the cache of compiled debug information. */
 #include "cmd/cache_dir.h"
 
 #include <stdlib.h>
 
 #include "cmd/args.h"
 
-/* One large module takes some 10 MB, a small program some 10 KB. */
+/* A large module takes some 10 MB, a small program some 10 KB. */
 #define DEFAULT_BYTES (1ull << 30)
 
-/* In the file, compressed or not. 240 KB are compiled in 1.5 ms and kept in 0.6 ms; less is not
- * worth a file. */
+/* Size of .debug_info in the file, compressed or not. 240 KB are compiled in 1.5 ms and loaded in
+ * 0.6 ms; less is not worth a file. */
 enum { WORTH_KEEPING_BYTES = 64 << 10 };
 
 int cache_options(struct pipeline_options *opt, struct err *err)

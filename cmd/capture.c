@@ -1,4 +1,4 @@
-/* capture.c - the command line of capture: options in, one recording, one summary line out. */
+/* capture.c - the command capture: parses options, records once, prints a summary. */
 #include "capture/capture.h"
 
 #include <errno.h>
@@ -19,12 +19,13 @@
 
 #define EXIT_TROUBLE 2
 
-/* What the signal handlers touch: no other way leads into them. */
+/* The only variables that the signal handlers write. */
 static volatile int stop_signal;
 
 static void on_signal(int sig)
 {
-	if (stop_signal) /* the second time: at once. The file is whole up to its last block. */
+	/* The second signal ends at once; the file is valid up to its last block. */
+	if (stop_signal)
 		_exit(128 + sig);
 	stop_signal = sig;
 }
@@ -201,8 +202,8 @@ static const struct option_row options[] = {
 	 SETS_FLAG(check)},
 	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
 	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},
-	/* Options of perf record. What they ask for is done anyway, or the file has no place for
-	   it: */
+	/* Options of perf record that are ignored: capture does it in any case, or the file has no
+	 * place for it. */
 	{'B', "no-buildid", NULL, NULL, NULL, IGNORED},
 	{'N', "no-buildid-cache", NULL, NULL, NULL, IGNORED},
 	{'P', "period", NULL, NULL, NULL, IGNORED},
@@ -287,7 +288,7 @@ static void print_help(void)
 	     "  2 trouble");
 }
 
-/* 0, 1 when help or version was asked for and given, or negative. */
+/* Returns 0, 1 if help or version was printed, or negative. */
 static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 {
 	struct capture_options *o = &a->opt;
@@ -386,12 +387,12 @@ static void catch_signals(void)
 	/* No SA_RESTART: poll() must come back. */
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	/* What was written stays good when the terminal goes away; nohup's wish is respected. */
+	/* If the terminal goes away the recording ends and is kept; under nohup it goes on. */
 	if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
 		sigaction(SIGHUP, &sa, NULL);
 }
 
-/* Of the terminal: a command that is recorded may write there itself. */
+/* Only without a command, because a command may write to the terminal itself. */
 static bool shows_progress(const struct args *a)
 {
 	const struct capture_options *o = &a->opt;
@@ -429,7 +430,7 @@ static int record(struct args *a)
 	int rc;
 
 	catch_signals();
-	/* With a command it ends by itself. */
+	/* With a command the recording ends by itself. */
 	if (!a->quiet && !a->opt.command && isatty(STDERR_FILENO))
 		fprintf(stderr, "capture: recording; ^C ends it\n");
 	if (shows)
@@ -439,7 +440,8 @@ static int record(struct args *a)
 		fprintf(stderr, "\r\033[K");
 	if (rc)
 		print_err(&err);
-	/* After a failure there is a file if there was a recording: ring_bytes is set by then. */
+	/* After a failure there is a file only if the recording had begun: then ring_bytes is set.
+	 */
 	if (!a->quiet && (!rc || result.ring_bytes))
 		print_summary(a, &result);
 	return rc ? EXIT_TROUBLE : exit_status(&a->opt, &result);

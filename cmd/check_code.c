@@ -1,13 +1,13 @@
-/* check_code.c - what is before a return address is a call.
+/* check_code.c - checks that a call precedes each return address.
  *
- * Without a build id a file that was built again since looks the same; where it is on other media
- * its inode says nothing either. But the return addresses of the recorded code are hardly ever
- * behind calls of other code. */
+ * A file without build id that was rebuilt since looks the same; on other media its inode says
+ * nothing either. But in other code than the recorded one, hardly any of the return addresses
+ * follow a call. */
 #include "cmd/pipeline.h"
 
 #include <stdlib.h>
 
-/* A few may be made by hand, as that of a coroutine's first function. */
+/* A few return addresses may be made by hand, as that of a coroutine's first function. */
 enum { WRONG_MIN = 2, WRONG_PART = 4 };
 
 struct tally {
@@ -20,7 +20,7 @@ static bool is_behind_call(const struct module *m, uint64_t off, bool *known)
 	size_t back = UNWIND_CALL_BYTES_MAX, left;
 	const uint8_t *code = NULL;
 
-	/* off is that of the last byte of the call. */
+	/* off is the offset of the call's last byte. */
 	*known = elf_image_off_to_vaddr(m->image, off, &vaddr);
 	for (; *known && !code && back; back--)
 		if (vaddr + 1 >= back)

@@ -1,4 +1,4 @@
-/* clean.c - a stream that cleans what goes through it (fopencookie(3)). */
+/* clean.c - a stream that cleans what is written to it (fopencookie(3)). */
 #include "cmd/clean.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ struct cleaner {
 	size_t n_rest;
 };
 
-/* How many bytes at the end begin a character that is not all there. */
+/* How many bytes at the end are the beginning of an incomplete character. */
 static size_t unfinished(const char *s, size_t n)
 {
 	size_t back;
@@ -70,8 +70,8 @@ static FILE *clean_stream(struct cleaner *c)
 	return fopencookie(c, "w", (cookie_io_functions_t){.write = clean_write});
 }
 
-/* The GNU C library has variables of these names, which may be set ("Standard Streams" in its
- * manual). */
+/* In the GNU C library stdout and stderr are variables, and may be assigned ("Standard Streams" in
+ * its manual). */
 void clean_stderr(void)
 {
 	static struct cleaner cleaner = {.fd = STDERR_FILENO};

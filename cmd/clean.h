@@ -1,16 +1,16 @@
-/* clean.h - terminals obey what is printed: what recordings, files and servers name must not reach
- * them as control characters. One place for all that is printed for people, so that no message is
- * forgotten. */
+/* clean.h - removes control characters from everything printed for users: names in recordings,
+ * files and answers of servers must not send commands to the terminal. All output goes through one
+ * place, so that no message is forgotten. */
 #ifndef CMD_CLEAN_H
 #define CMD_CLEAN_H
 
-/* From now on what is written to stderr arrives with each control character (of text_clean(), but
- * newline and tab) as
- * '_' and each byte that is no UTF-8 as U+FFFD. Without memory stderr stays as it is. */
+/* After this call, in everything written to stderr control characters (those of text_clean(),
+ * except newline and tab) become '_', and bytes that are not UTF-8 become U+FFFD. When out of
+ * memory stderr stays as it is. */
 void clean_stderr(void);
-/* The same for what is printed on stdout, when that is for people. */
+/* The same for stdout, when its reader is a user. */
 void clean_stdout(void);
-/* To the terminal as it is: our own control sequences. */
+/* Writes our own control sequences to the terminal, unchanged. */
 void clean_bypass(const char *sequence);
 
 #endif

@@ -1,10 +1,10 @@
-/* config.h - what the user has settled once for all runs: by environment, or in a file. The command
- * line overrides both.
+/* config.h - settings for all runs, from the environment or a file. The command line overrides
+ * both.
  *
- * UNSPOOL_DEBUGINFOD holds one of the values of --debuginfod=. Without it counts the file
- * $XDG_CONFIG_HOME/unspool/config, or ~/.config/unspool/config: lines `name = value`; those that
- * begin with # are comments. DEBUGINFOD_URLS alone is no consent: distributions set it for
- * all users. */
+ * UNSPOOL_DEBUGINFOD has one of the values of --debuginfod=. If it is not set, the file
+ * $XDG_CONFIG_HOME/unspool/config, or ~/.config/unspool/config, is used: lines `name = value`, and
+ * comments that begin with #. DEBUGINFOD_URLS alone is not consent: distributions set it for all
+ * users. */
 #ifndef CMD_CONFIG_H
 #define CMD_CONFIG_H
 
@@ -15,7 +15,7 @@ struct config {
 	enum fetch_mode fetch; /* debuginfod = off|auto|sym|line|full */
 };
 
-/* Fills *c; a missing file is fine. Negative: *err says which line is wrong. */
+/* Fills *c; the file may be missing. Returns negative if a line is invalid, which *err names. */
 int config_read(struct config *c, struct err *err);
 
 #endif

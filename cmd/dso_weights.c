@@ -19,8 +19,8 @@ static const struct dso *dso_of(const struct profile *p, uint32_t node)
 	return node ? p->mappings.v[p->locations.v[loc].mapping].dso : NULL;
 }
 
-/* For each node the nearest one towards the root that is in another dso, or 0: stacks stay in the
- * same for many frames. */
+/* For each node, the nearest ancestor in another dso, or 0: stacks stay in one dso for many frames.
+ */
 static void find_exits(const struct profile *p, uint32_t *exits)
 {
 	uint32_t node, up;
@@ -32,7 +32,8 @@ static void find_exits(const struct profile *p, uint32_t *exits)
 	}
 }
 
-/* Sets mark[dso] to `stamp` for the dsos of a stack and counts those newly marked. */
+/* Sets mark[dso] to `stamp` for the dsos of a stack, and adds the sample to those that were not
+ * marked yet. */
 static void weigh_stack(const struct profile *p, const struct profile_sample *s,
 			const uint32_t *exits, uint64_t stamp, uint64_t *mark, struct dso_weight *w)
 {

@@ -55,7 +55,7 @@ static void explain_map(const struct map *map, uint64_t lookup_ip, uint64_t off,
 
 typedef VEC(struct sym_candidate) candidate_vec;
 
-/* All of them, as far as there is memory. */
+/* Finds all candidates, as far as memory allows. */
 static void find_candidates(const struct pipeline *p, const struct sym_query *q, candidate_vec *v)
 {
 	do {
@@ -65,7 +65,7 @@ static void find_candidates(const struct pipeline *p, const struct sym_query *q,
 	} while (v->n == v->cap);
 }
 
-/* What the symbol tables have at the address, of which one was chosen. */
+/* Prints the symbols at the address, of which one was chosen. */
 static void explain_candidates(const struct pipeline *p, const struct profile_location *l,
 			       const struct dso *dso, FILE *out)
 {

@@ -1,7 +1,7 @@
-/* fetch.c - --debuginfod: who gets what, the progress line, and the interrupt that skips.
+/* fetch.c - --debuginfod: selects what is fetched, draws the progress line, handles interrupts.
  *
- * Inlined frames are worth a whole debug file where much time is spent; elsewhere names are enough.
- */
+ * Inlined frames need a whole debug file, which is fetched for modules where much time is spent;
+ * for others names are enough. */
 #include "cmd/fetch.h"
 
 #include "cmd/clean.h"
@@ -43,7 +43,8 @@ static void clear_line(struct fetch_watch *w)
 	w->line_open = false;
 }
 
-/* "[3/12] libxul.so 412.0 MB/1020.1 MB  18.3 MB/s (+2)": the first one, and how many more. */
+/* Draws "[3/12] libxul.so 412.0 MB/1020.1 MB  18.3 MB/s (+2)": the first transfer, and the number
+ * of others. */
 static void draw_line(struct fetch_watch *w)
 {
 	const struct fetch_event *e = &w->running[0];
@@ -70,8 +71,8 @@ static void draw_line(struct fetch_watch *w)
 	w->line_open = true;
 }
 
-/* One line per module, where no line can be drawn again and again; and where something of another
- * build was sent. */
+/* Prints a line per module if a line cannot be redrawn (no terminal), and if a server has sent a
+ * file of another build. */
 static void say_module(struct fetch_watch *w, const struct fetch_event *e)
 {
 	bool refused = e->result == FETCH_DONE && e->note;
@@ -115,7 +116,7 @@ static bool same_transfer(const struct fetch_event *a, const struct fetch_event 
 	return a->dso == b->dso && !strcmp(a->file, b->file);
 }
 
-/* Its place among those that run. */
+/* The index of the transfer among those that run. */
 static unsigned place_of(struct fetch_watch *w, const struct fetch_event *e)
 {
 	unsigned i = 0;
@@ -149,12 +150,12 @@ static void note_ended(struct fetch_watch *w, const struct fetch_event *e)
 	if (i == w->n_running)
 		return;
 	w->n_running--;
-	/* Else the next interrupt is for the reading. */
+	/* Without transfers an interrupt is handled by the reader. */
 	w->signals->active = w->n_running || w->all;
 	memmove(&w->running[i], &w->running[i + 1], (w->n_running - i) * sizeof *w->running);
 }
 
-/* Two readings of a recording have two dsos for one thing. */
+/* The two passes over a recording have different dsos for the same file. */
 static bool same_module(const struct dso *a, const struct dso *b)
 {
 	return a->build_id.size == b->build_id.size &&
@@ -162,8 +163,8 @@ static bool same_module(const struct dso *a, const struct dso *b)
 	       !strcmp(a->path, b->path);
 }
 
-/* A module whose binary was fetched for unwinding comes again with its debug file. False when that
- * is nothing new. */
+/* A module whose binary was fetched for unwinding is reported again with its debug file. Returns
+ * false if that is nothing new. */
 static bool note_outcome(struct fetch_watch *w, const struct fetch_event *e)
 {
 	const struct fetch_outcome outcome = {e->dso, e->result};
@@ -181,7 +182,7 @@ static bool note_outcome(struct fetch_watch *w, const struct fetch_event *e)
 	return is_new;
 }
 
-/* One interrupt skips the transfer that is shown, two in a row all. */
+/* One interrupt skips the transfer that is shown; two in a row skip all. */
 static enum fetch_answer answer_interrupts(struct fetch_watch *w, const struct fetch_event *e)
 {
 	sig_atomic_t pending = w->signals->skips - w->skips_done;
@@ -256,8 +257,8 @@ static enum fetch_tier tier_for(enum fetch_mode mode, bool no_inline, double sha
 	}
 }
 
-/* The kernel and its vDSO have names from elsewhere; a vmlinux with everything is near a gigabyte,
- * which only a user who says "full" can want. */
+/* Names of the kernel and its vDSO have other sources, and a vmlinux with debug information has
+ * about a gigabyte: only in mode "full". */
 static bool is_worth_it(const struct dso *dso, enum fetch_mode mode)
 {
 	return mode == FETCH_MODE_FULL || (dso->kind != DSO_KERNEL && dso->kind != DSO_VDSO);

@@ -1,4 +1,4 @@
-/* fetch.h - --debuginfod: for which modules what is fetched, and what is said meanwhile. */
+/* fetch.h - --debuginfod: which modules' files are fetched, and what is printed meanwhile. */
 #ifndef CMD_FETCH_H
 #define CMD_FETCH_H
 
@@ -15,7 +15,7 @@ enum fetch_mode {
 	FETCH_MODE_FULL,
 };
 
-/* Their names; the first is what --debuginfod without a value means. */
+/* The names of the modes; the first is that of --debuginfod without a value. */
 extern const struct option_choice fetch_modes[];
 
 /* Between a signal handler and the transfers. */
@@ -24,7 +24,7 @@ struct fetch_signals {
 	volatile sig_atomic_t skips;  /* interrupts so far */
 };
 
-/* Transfers that run are at most four; one more than that is a bug elsewhere and is not shown. */
+/* At most four transfers run at a time. */
 enum { FETCH_SHOWN_MAX = 4 };
 
 /* What came of it for one module, in the end. */
@@ -51,11 +51,12 @@ struct fetch_watch {
 void fetch_watch_init(struct fetch_watch *w, struct fetch_signals *signals,
 		      const volatile sig_atomic_t *stop, bool quiet);
 void fetch_watch_done(struct fetch_watch *w);
-/* After pipeline_load(): fetches what the modules of the profile lack, heaviest first. */
+/* Call it after pipeline_load(): fetches the files that modules of the profile lack, heaviest
+ * first. */
 int fetch_for_profile(struct pipeline *p, const struct pipeline_options *opt, enum fetch_mode mode,
 		      struct fetch_watch *w, struct err *err);
-/* After pipeline_symbolize(), with the network off: one line, if servers are known that could help.
- */
+/* Call it after pipeline_symbolize() if the network is off: prints one line if servers are known
+ * that could help. */
 void fetch_advice(const struct pipeline *p, FILE *out);
 
 #endif

@@ -4,10 +4,10 @@
 
 #include "base/err.h"
 
-/* Is `word` a subcommand of perf, and no file (or command) here? Then -ERR_USAGE, with what to type
- * instead; else 0. command: ours. */
+/* Is `word` a subcommand of perf, and not a file (or command) here? Then returns -ERR_USAGE with
+ * what to type instead, else 0. command: the name of our command. */
 int habit_subcommand(const char *command, const char *word, struct err *err);
-/* The same of an option's value that perf takes and we do not: "capture -g fp". */
+/* The same for option values that perf accepts and we do not: "capture -g fp". */
 int habit_call_graph(const char *word, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* hints.c - what would make the next recording better. */
+/* hints.c - hints for a better recording. */
 #include "cmd/report_stats.h"
 
 #include <inttypes.h>
@@ -10,7 +10,8 @@
 /* The largest copy of a stack that fits into a record (perf_event_open(2)). */
 enum { STACK_COPY_MAX = 65528 };
 
-/* Advice is given when more than this share of the stacks is cut, and serves this share of them. */
+/* A hint is given if more than CUT_PERCENT of the stacks are cut; the size in it would be enough
+ * for SERVED_PERCENT of these. */
 enum { CUT_PERCENT = 5, SERVED_PERCENT = 99 };
 
 static uint32_t stack_copy_bytes(const struct perf_file *f)
@@ -27,7 +28,8 @@ static uint32_t stack_copy_bytes(const struct perf_file *f)
 static void hint_size(const struct stack_need *need, uint32_t size, FILE *out)
 {
 	uint64_t advised = need->bytes < STACK_COPY_MAX ? need->bytes : STACK_COPY_MAX;
-	/* Those of a few, as of a program that starts, say nothing of the others. */
+	/* If only a few are known, as of a program that has just started, these say nothing about
+	 * the others. */
 	bool known = need->known && need->known * 2 >= need->cut;
 
 	if (!known)
@@ -44,8 +46,8 @@ static void hint_size(const struct stack_need *need, uint32_t size, FILE *out)
 			known ? advised : STACK_COPY_MAX);
 }
 
-/* Below this share of roots, above these of samples in code without names and of the idle task,
- * something is said. */
+/* Hints are given below this share of roots, and above these shares of samples in code without
+ * names and of the idle task. */
 enum { ROOTS_PERCENT = 90, NAMELESS_PERCENT = 10, IDLE_PERCENT = 50 };
 
 static bool hint_pages(const struct pipeline *p, const char *input, FILE *out)
@@ -95,7 +97,7 @@ static bool hint_stack_size(const struct pipeline *p, const char *input, FILE *o
 	return true;
 }
 
-/* What mends stacks that end for a reason. */
+/* What helps against stacks that end for a reason. */
 static const char *root_help(enum unwind_stop why)
 {
 	static const char *const help[UNWIND_STOP_N] = {
@@ -123,7 +125,7 @@ static bool hint_roots(const struct pipeline *p, const char *input, FILE *out)
 
 	whole = p->unwind.stops[UNWIND_STOP_END] + p->stitched.to_root;
 	for (i = UNWIND_STOP_NONE + 1; i < UNWIND_STOP_N; i++)
-		/* Of stacks that were cut hint_stack_size() speaks. */
+		/* hint_stack_size() handles stacks that were cut. */
 		if (i != UNWIND_STOP_END && !unwind_stop_is_cut(i) &&
 		    (worst == UNWIND_STOP_NONE || p->unwind.stops[i] > p->unwind.stops[worst]))
 			worst = i;
@@ -146,7 +148,7 @@ static uint64_t *count_nameless(const struct profile *p, uint64_t *total)
 	uint32_t *innermost = calloc(p->nodes.n, sizeof *innermost);
 	size_t i;
 
-	/* A parent's id is smaller than its children's. 0 is the mapping of what is in none. */
+	/* A parent's id is smaller than its children's. Mapping 0 has all code in no mapping. */
 	for (i = 1; innermost && i < p->nodes.n; i++) {
 		const struct profile_node *node = &p->nodes.v[i];
 		const struct profile_location *l = &p->locations.v[node->location];
@@ -187,7 +189,7 @@ static bool hint_names(const struct pipeline *p, const char *input, FILE *out)
 	return any;
 }
 
-/* What is inlined has no name there, and is left out. */
+/* Inlined functions have no name there, and are missing. */
 static bool hint_inlined(const struct pipeline *p, const char *input, FILE *out)
 {
 	const struct profile *pr = p->profile;
@@ -211,7 +213,7 @@ static bool hint_inlined(const struct pipeline *p, const char *input, FILE *out)
 	return any;
 }
 
-/* Files that were recorded without a build id, and are other ones now. */
+/* Names the files that were recorded without build id and have changed since. */
 static bool hint_replaced(const struct pipeline *p, const char *input, FILE *out)
 {
 	static const char *const help[MODULE_MISS_N] = {
@@ -259,7 +261,8 @@ static bool hint_chains(const struct pipeline *p, const char *input, FILE *out)
 	return true;
 }
 
-/* Of a whole machine by a clock: no loss, but rarely what is asked for. */
+/* For a recording of the whole machine by a clock: nothing is wrong, but it is rarely what the user
+ * wants. */
 static void hint_idle(const struct pipeline *p, const char *input, FILE *out)
 {
 	const struct profile *pr = p->profile;

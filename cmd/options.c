@@ -125,8 +125,8 @@ static const struct option_row *find_row(const struct option_row *rows, size_t n
 	return NULL; /* '?' */
 }
 
-/* How many letters must be put in, left out or changed to make one word of the other; words longer
- * than these are too far. */
+/* Edit distance: how many letters must be inserted, removed or replaced to make one word of the
+ * other. Longer words are never near. */
 static size_t distance(const char *a, const char *b)
 {
 	enum { WORD_MAX = 31 };
@@ -151,7 +151,7 @@ static size_t distance(const char *a, const char *b)
 	return row[m];
 }
 
-/* After an option that is none: what may have been meant, if anything is near. */
+/* Reports an unknown option, with the nearest known one if there is one. */
 static int unknown(const struct option_row *rows, size_t n, const char *arg, struct err *err)
 {
 	char word[32];

@@ -1,5 +1,5 @@
-/* options.h - the options of a command as a table: how they are written, what they set, and what
- * --help says about them. A row is all that an option needs besides its line in the man page. */
+/* options.h - the options of a command as a table: how they are written, what they set, and their
+ * text in --help. An option needs one row, and one entry in the man page. */
 #ifndef CMD_OPTIONS_H
 #define CMD_OPTIONS_H
 
@@ -35,22 +35,23 @@ struct option_row {
 	const char *value; /* "FILE"; "[=N]": may be missing; NULL: takes none */
 	const char *help;  /* lines for --help; NULL: not in it */
 	enum option_kind kind;
-	size_t offset;	  /* of the field in the target: OPTION_FIELD() */
-	unsigned max;	  /* of a number */
-	double top;	  /* of a real number */
-	double percents;  /* which stand for 1 in a real number; 0: it has no '%' */
-	const char *what; /* that a real number is, for messages; what is said when refused */
+	size_t offset;	 /* of the field in the target: OPTION_FIELD() */
+	unsigned max;	 /* of a number */
+	double top;	 /* of a real number */
+	double percents; /* which stand for 1 in a real number; 0: it has no '%' */
+	/* Name of the real number, for messages; the answer to a refused option. */
+	const char *what;
 	const struct option_choice *choices;
 	/* `option` is for messages, as the user has spelled it. `text` is in argv and may be
-	 * written to; NULL when a value is missing. 0 or negative. */
+	 * modified; NULL if there is no value. Returns 0 or negative. */
 	int (*set)(void *field, const char *option, char *text, struct err *err);
 };
 
-/* The offset of a field that has to be of type `as`: the compiler warns if it is not. */
+/* The offset of a member that must have the type `as`: otherwise the compiler warns. */
 #define OPTION_FIELD(type, field, as) \
 	(offsetof(type, field) + 0 * sizeof(&((type *)0)->field == (as *)0))
 
-/* What ends a row; OPTIONS_TARGET is the type that the file's table fills. */
+/* The end of a row. OPTIONS_TARGET is the type that the file's table fills. */
 #define SETS_FLAG(field) .kind = OPTION_FLAG, .offset = OPTION_FIELD(OPTIONS_TARGET, field, bool)
 #define CLEARS_FLAG(field) \
 	.kind = OPTION_UNFLAG, .offset = OPTION_FIELD(OPTIONS_TARGET, field, bool)
@@ -68,7 +69,7 @@ struct option_row {
 	.percents = (percents_of_1), .what = (wanted)
 #define SETS_BY(field, type, function) \
 	.kind = OPTION_CALL, .offset = OPTION_FIELD(OPTIONS_TARGET, field, type), .set = (function)
-#define CALLS(function) .kind = OPTION_CALL, .set = (function) /* with the target as its field */
+#define CALLS(function) .kind = OPTION_CALL, .set = (function) /* `field` is the whole target */
 #define IGNORED		.kind = OPTION_IGNORED
 #define REFUSED(answer) .kind = OPTION_REFUSED, .what = (answer)
 #define HEADING(text)                                  \
@@ -76,8 +77,8 @@ struct option_row {
 		.help = (text), .kind = OPTION_HEADING \
 	}
 
-/* Sets *ret to the choice called `text`; NULL: the first. `source` and `option` are for the
- * message. 0 or negative. */
+/* Sets *ret to the choice named `text` (NULL: the first). `source` and `option` are used in the
+ * message. Returns 0 or negative. */
 int option_choose(const struct option_choice *choices, const char *source, const char *option,
 		  const char *text, unsigned *ret, struct err *err);
 

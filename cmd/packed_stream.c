@@ -42,7 +42,7 @@ static int run_gzip(struct packer *p, const char *s, size_t n, bool last)
 	do {
 		p->z.next_out = p->out;
 		p->z.avail_out = CHUNK;
-		/* With a valid stream and room deflate() cannot fail. */
+		/* With a valid stream and room, deflate() cannot fail. */
 		deflate(&p->z, last ? Z_FINISH : Z_NO_FLUSH);
 		if (put(p, CHUNK - p->z.avail_out))
 			return -1;

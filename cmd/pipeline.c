@@ -1,4 +1,4 @@
-/* pipeline.c - the two loops: unwind everything; symbolize what is distinct. */
+/* pipeline.c - the two loops: unwind all samples; symbolize the distinct addresses. */
 #include "cmd/pipeline.h"
 
 #include <linux/perf_event.h>
@@ -21,7 +21,7 @@ unsigned pipeline_threads(const struct pipeline_options *opt)
 	return opt->n_threads ? opt->n_threads : threads_available();
 }
 
-/* When a file was written last; 0: it is none. */
+/* Time of the file's last modification; 0: there is no file. */
 static int64_t written_s(const char *path)
 {
 	struct stat st;
@@ -44,7 +44,7 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct
 	return perf_file_open(&p->file, opt->input, &fo, err);
 }
 
-/* Of a pipe events may be to come. */
+/* In a pipe, events may be described later. */
 static bool may_have_tracepoints(const struct perf_file *f)
 {
 	for (size_t i = 0; i < perf_file_event_count(f); i++)

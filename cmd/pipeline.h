@@ -1,8 +1,8 @@
-/* pipeline.h - the road from a recording to a profile, for every command that walks it.
+/* pipeline.h - makes a profile of a recording, for all commands.
  *
- * pipeline_load() reads and unwinds everything into integers, pipeline_symbolize() puts names to
- * the distinct addresses. All parts stay open until pipeline_done(), because results refer to them.
- */
+ * pipeline_load() reads and unwinds everything (integers only), pipeline_symbolize() finds the
+ * names of the distinct addresses. All parts stay open until pipeline_done(), because results refer
+ * to them. */
 #ifndef CMD_PIPELINE_H
 #define CMD_PIPELINE_H
 
@@ -42,7 +42,7 @@ struct name_list {
 	size_t n, cap;
 }; /* a VEC() */
 
-/* Which samples count. Empty lists and zero bounds accept everything. */
+/* Selects samples. Empty lists and zero bounds select everything. */
 struct sample_filter {
 	struct name_list comms, dsos;
 	struct number_list pids, tids;
@@ -73,7 +73,8 @@ struct pipeline {
 	struct modules *modules;
 	struct jit_codes *jit;
 	struct symbolizer *symbolizer;
-	struct trace_names *trace_names; /* NULL: no fields of tracepoints are wanted, or there */
+	/* NULL: fields of tracepoints are not wanted, or there are none. */
+	struct trace_names *trace_names;
 	struct profile *profile;
 	struct unwind_stats unwind;   /* sum over the workers */
 	struct verify verify;	      /* likewise */
@@ -85,16 +86,16 @@ struct pipeline {
 	VEC(double) thread_seconds; /* of the processor, while loading */
 };
 
-/* How many there are, at most. */
+/* The number of threads, at most. */
 unsigned pipeline_threads(const struct pipeline_options *opt);
-/* Opens the input; the header can be looked at afterwards. All: 0 or negative with *err. */
+/* Opens the input; after that its header can be read. All functions: 0, or negative with *err. */
 int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
 int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
 int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
-/* Frees what was opened; a zeroed pipeline is fine. */
+/* Frees everything; the pipeline may be zeroed or partly open. */
 void pipeline_done(struct pipeline *p);
 
-/* The idle task, as the kernel and perf call it: "swapper", "swapper/3". */
+/* Is it the idle task ("swapper", as in the kernel, or "swapper/3", as in perf)? */
 bool comm_is_idle(const char *comm);
 bool sample_filter_match(const struct sample_filter *f, const struct perf_sample *s);
 void sample_filter_done(struct sample_filter *f);
@@ -102,21 +103,21 @@ void sample_filter_done(struct sample_filter *f);
 /* Monotonic clock, in seconds. */
 double seconds_now(void);
 
-/* What pipeline_load() is made of. */
+/* The parts of pipeline_load(). */
 
-/* scheduler.c. Reads p->file to its end, fills p->profile, p->unwind and p->filtered. */
+/* scheduler.c: reads p->file to its end; fills p->profile, p->unwind and p->filtered. */
 int scheduler_run(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
-/* trace_names.c. Names the kernel's functions in the fields of tracepoints, which the scheduler does
- * not do while it reads on. NULL when out of memory. */
+/* trace_names.c. Names the kernel's functions in the fields of tracepoints, which the scheduler
+ * does not do while it reads on. NULL when out of memory. */
 struct trace_names *trace_names_new(struct pipeline *p, const struct pipeline_options *opt);
 void trace_names_free(struct trace_names *t);
-/* check_code.c. Takes away files that were recorded without build id and whose code is another one
- * now (module_reject()), before names are looked up. 0 or negative with *err. */
+/* check_code.c: rejects (module_reject()) files without recorded build id whose code is not the
+ * recorded code any more, before names are looked up. Returns 0, or negative with *err. */
 int check_code(struct pipeline *p, struct err *err);
-/* prefetch_binaries.c. Reads the recording once beforehand and fetches the binaries that its
- * samples were in and that are not here, the hottest first, four at a time. For what it finds
- * later, in the middle of stacks, unwinding asks itself, and so for everything of a pipe, which can
- * be read only once. 0 or negative. */
+/* prefetch_binaries.c: reads the recording once before everything else, and fetches the missing
+ * binaries that its samples were in, the hottest first, four at a time. Binaries that only callers
+ * are in are fetched later by unwinding, as are all those of a pipe, which can be read only once.
+ * Returns 0 or negative. */
 int prefetch_binaries(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
 
 #endif

@@ -1,8 +1,9 @@
-/* prefetch_binaries.c - the first of two readings, when binaries may have to be fetched.
+/* prefetch_binaries.c - the first of two passes over a recording whose binaries may have to be
+ * fetched.
  *
- * Unwinding asks for a binary when it comes across it, one after the other, in the order of the
- * recording. Who waits for a network wants the hottest first and several at a time, and for that
- * the samples have to be counted before. */
+ * Unwinding asks for binaries one by one, in the order in which it needs them. With a network it is
+ * better to fetch the hottest first and several at a time, and for that the samples must be counted
+ * before. */
 #include "cmd/pipeline.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* profiles.c - each input becomes a profile, the profiles become one. */
+/* profiles.c - reads each input into a profile, and adds up the profiles. */
 #include "cmd/profiles.h"
 
 #include <inttypes.h>
@@ -21,7 +21,7 @@ bool profiles_are_meant(const struct resolve *r)
 	return r->diff.paths[0].n || r->inputs.n > 1 || input_detect(r->inputs.v[0]);
 }
 
-/* What only a recording can answer is refused, not ignored. */
+/* Options that only a recording can fulfil are refused for other inputs, not ignored. */
 static int check_options(const struct resolve *r, const char *path, struct err *err)
 {
 	const struct {
@@ -44,7 +44,7 @@ static int check_options(const struct resolve *r, const char *path, struct err *
 	return 0;
 }
 
-/* Of a profile only its samples' tasks and times are known. */
+/* Of the samples of other inputs only tasks and times can be filtered. */
 static int check_filters(const struct resolve *r, const char *path, struct err *err)
 {
 	const char *option = r->pipeline.filter.dsos.n	       ? "--dso"
@@ -105,7 +105,7 @@ static int read_named(struct resolve *r, const char *path, const struct input_fo
 		rc = check_filters(r, path, err);
 	if (!rc && r->time)
 		rc = args_filter_time(r->time, 0, 0, &r->pipeline.filter, err);
-	/* One sample may be of several events: which are shown is decided when they are written. */
+	/* One sample may be of several events: events are selected when they are written. */
 	filter = r->pipeline.filter;
 	filter.event = NULL;
 	*ret = rc ? NULL : profile_new(r->pipeline.keep);
@@ -130,8 +130,8 @@ static void keep(char *to, size_t size, const char *s)
 	snprintf(to, size, "%s", s ? s : "");
 }
 
-/* Of "perf record .. -- PROGRAM WORD..": the words. Without "--" it is not known where they begin.
- */
+/* Hashes the words after PROGRAM of "perf record .. -- PROGRAM WORD..". Without "--" it is unknown
+ * where they begin. */
 static uint64_t hash_arguments(const struct perf_file_info *info)
 {
 	uint64_t hash = 1;
@@ -146,7 +146,7 @@ static uint64_t hash_arguments(const struct perf_file_info *info)
 	return hash | 1;
 }
 
-/* As resolve writes them into pprof files: "kernel:6.1.0". */
+/* The comments that resolve writes into pprof files: "kernel:6.1.0". */
 static void fact_of_comment(struct input_facts *f, const char *s)
 {
 	const struct {
@@ -197,7 +197,7 @@ static void facts_of_recording(struct input_facts *f, const struct perf_file *fi
 	f->lost = perf_lost(perf_file_stats(file));
 }
 
-/* Unwound, symbolized, and with what has to be said of it. */
+/* Unwinds and symbolizes a recording, and prints its warnings. */
 static int load_recording(struct resolve *r, const char *path, struct pipeline *p, struct err *err)
 {
 	int rc = pipeline_open(p, &r->pipeline, err);
@@ -278,7 +278,7 @@ int profiles_load_one(struct resolve *r, const char *path, struct profile **ret,
 	return rc;
 }
 
-/* Formats of single samples need an input that has them. */
+/* Formats of single samples need an input that has single samples. */
 static int check_times(const struct resolve *r, struct profile *p, struct err *err)
 {
 	if (r->format->takes_sums && !p->log.n)
@@ -289,7 +289,7 @@ static int check_times(const struct resolve *r, struct profile *p, struct err *e
 		       r->inputs.n > 1 ? "several inputs are added up" : "the input has sums only");
 }
 
-/* Into one side of a difference. */
+/* Adds a profile to one side of a difference. */
 static int absorb_side(struct resolve *r, struct profile *both, const struct profile *one,
 		       bool is_new, struct err *err)
 {
@@ -303,7 +303,7 @@ static int absorb_side(struct resolve *r, struct profile *both, const struct pro
 	return rc;
 }
 
-/* All inputs of one side, each of which is a run. */
+/* Adds all inputs of one side; each is a run. */
 static int load_side(struct resolve *r, struct profile *both, const char *const *paths, size_t n,
 		     bool is_new, struct err *err)
 {
@@ -320,7 +320,7 @@ static int load_side(struct resolve *r, struct profile *both, const char *const 
 	return rc;
 }
 
-/* Which files are on which side, when it is not one each. */
+/* Prints which files are on which side, unless it is one each. */
 static void report_sides(const struct resolve *r)
 {
 	size_t i;
@@ -348,7 +348,7 @@ static int load_difference(struct resolve *r, struct profile **ret, struct err *
 	r->output.diff.sides[0].name = r->diff.paths[0].n == 1 ? r->diff.paths[0].v[0] : NULL;
 	r->output.diff.sides[1].name = r->inputs.n == 1 ? r->inputs.v[0] : NULL;
 	r->output.event = NULL; /* the profile has one */
-	/* Threads are the runs. */
+	/* In a difference, thread numbers are runs. */
 	r->output.style.with_pid = r->output.style.with_tid = false;
 	*ret = both;
 	return rc;

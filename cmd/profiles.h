@@ -1,4 +1,4 @@
-/* profiles.h - inputs that are no recording, and several inputs at once. */
+/* profiles.h - reads inputs that are not recordings, and several inputs at once. */
 #ifndef CMD_PROFILES_H
 #define CMD_PROFILES_H
 
@@ -6,11 +6,11 @@
 
 /* Is it more than one recording? */
 bool profiles_are_meant(const struct resolve *r);
-/* The sum of all inputs, to be freed by profile_free(); recordings among them are unwound and
- * symbolized. r->damaged is whether something was lost, which is reported on standard error. 0 or
- * negative with *err. */
+/* Returns the sum of all inputs, which the caller frees with profile_free(). Recordings among them
+ * are unwound and symbolized. r->damaged: something was lost, which was reported on standard error.
+ * Returns 0, or negative with *err. */
 int profiles_load(struct resolve *r, struct profile **ret, struct err *err);
-/* What a recording says of its machine, or a pprof file that was made of one; "", 0: nothing. */
+/* Facts about the machine, from a recording or from a pprof file made of one; "" or 0: unknown. */
 struct input_facts {
 	char cpu[64], kernel[128], arch[32], host[64];
 	uint64_t cpus;
@@ -20,7 +20,7 @@ struct input_facts {
 	uint64_t arguments; /* a hash of the words behind the program's name; 0: not known */
 };
 
-/* One input, the same way. facts: NULL, or what is filled. */
+/* The same for one input. facts: filled unless NULL. */
 int profiles_load_one(struct resolve *r, const char *path, struct profile **ret,
 		      struct input_facts *facts, struct err *err);
 

@@ -1,4 +1,4 @@
-/* progress.c - a thread that wakes four times a second to write the line. */
+/* progress.c - a thread that writes the line four times a second. */
 #include "cmd/progress.h"
 
 #include <errno.h>

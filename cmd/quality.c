@@ -1,4 +1,4 @@
-/* quality.c - shares of the weight, from the stacks of the profile. */
+/* quality.c - computes shares of the weight from the stacks of a profile. */
 #include "cmd/quality.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static enum quality_kind end_of(enum unwind_stop stop)
 	}
 }
 
-/* What a frame adds to the stacks that it is in: bits 1 << enum quality_kind. */
+/* The faults that a frame adds to its stacks: bits 1 << enum quality_kind. */
 static unsigned faults_of(const struct pipeline *p, const struct profile_location *l)
 {
 	const struct dso *dso = p->profile->mappings.v[l->mapping].dso;
@@ -110,7 +110,7 @@ int quality_measure(const struct pipeline *p, struct quality *ret, struct err *e
 	return faults && all ? 0 : err_nomem(err);
 }
 
-/* Counts a stack once for each module that has a fault of a kind in it. */
+/* Counts a stack once for each kind of fault and each module in which it has such a fault. */
 static void add_by_dso(struct quality *q, unsigned *seen, const struct pipeline *p,
 		       const struct profile_sample *s, const unsigned *faults, uint64_t weight)
 {

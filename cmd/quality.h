@@ -1,5 +1,4 @@
-/* quality.h - how much of a profile can be believed, as shares of its weight: for --stats=json and
- * --require. */
+/* quality.h - the quality of a profile, as shares of its weight: for --stats=json and --require. */
 #ifndef CMD_QUALITY_H
 #define CMD_QUALITY_H
 
@@ -7,8 +6,8 @@
 
 #include "cmd/pipeline.h"
 
-/* X(name, in JSON and --require, is more better?, what it is a share of the weight of). The first
- * six are the ways in which user stacks end, and add up to all of them. */
+/* X(name in JSON and --require, is more better?, what it is a share of). The first six are the ways
+ * in which user stacks end; together they are all user stacks. */
 #define QUALITIES(X)                                                                       \
 	X(ROOTS, "roots", true, "user stacks that reach their root, stitched ones too")    \
 	X(SWITCHED, "switched", false, "user stacks that end where another stack goes on") \
@@ -28,32 +27,33 @@ enum quality_kind { QUALITIES(X) QUALITY_N };
 #undef X
 
 struct quality {
-	/* Of all samples: periods of one event, or numbers of samples of several. */
+	/* Of all samples: the sum of the periods of one event, or, with several events, the number
+	 * of samples. */
 	uint64_t weight;
 	uint64_t user_stacks;	   /* weight of those with a user stack that was unwound */
 	uint64_t parts[QUALITY_N]; /* weight; of LOST samples */
 	uint64_t samples;	   /* read and lost */
 };
 
-/* Of all modules of a profile: a part counts for the module where the stack ends, or whose code the
- * frame is in. The caller frees; NULL when out of memory. By dso id. */
+/* By dso id, for all modules of a profile: a stack is counted for the module in which it ends, a
+ * frame for the module of its code. The caller frees the result; NULL when out of memory. */
 struct quality *quality_by_dso(const struct pipeline *p);
 /* 0, or -ERR_NOMEM. */
 int quality_measure(const struct pipeline *p, struct quality *ret, struct err *err);
-/* In percent. False: there is nothing that it could be a share of. */
+/* In percent. Returns false if there is nothing of which it could be a share. */
 bool quality_share(const struct quality *q, enum quality_kind kind, double *ret);
 
-/* A list as in --require: roots=99,names=95. At least so much where more is better, else at most.
- */
+/* The list of --require: roots=99,names=95. A minimum where more is better, else a maximum. */
 struct requirements {
 	bool asked[QUALITY_N];
 	double percent[QUALITY_N];
 };
 int requirements_parse(struct requirements *r, char *list, struct err *err);
-/* Are all of them met? What is not gets a line. */
+/* Are all requirements met? Prints a line for each one that is not. */
 bool requirements_met(const struct requirements *r, const struct quality *q, FILE *out);
 
-/* "name":percent pairs, without what there is nothing of; of a module in percent of the `whole`. */
+/* Prints "name":percent pairs, without those that are a share of nothing; for a module, in percent
+ * of the `whole`. */
 void quality_json(const struct quality *whole, const struct quality *part, FILE *out);
 
 #endif

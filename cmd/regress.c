@@ -1,4 +1,4 @@
-/* regress.c - `regress`: runs of two builds in, what got slower out. */
+/* regress.c - the command `regress`: compares runs of two builds, and reports what got slower. */
 #include "cmd/regress_options.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@ enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2, EXIT_INCONCLUSIVE = 3 }
 
 /* ---- are the sides swapped, by the history of their repository? ---------------------------- */
 
-/* Runs git in the folder of a file; its first word of output, if out is not NULL. */
+/* Runs git in the folder of a file. Unless out is NULL, stores the first word of its output there.
+ */
 static bool git(const char *file, const char *const words[4], char *out, size_t size)
 {
 	char dir[PATH_MAX];
@@ -53,8 +54,8 @@ static bool git(const char *file, const char *const words[4], char *out, size_t 
 	return true;
 }
 
-/* Two programs that lie in work trees of one repository: is the commit of the new one an ancestor
- * of that of the base? False also when there is no git, or no repository. */
+/* If both programs are in work trees of one repository: is the commit of the new one an ancestor of
+ * the base's? False also if there is no git or no repository. */
 static bool git_is_swapped(const char *base, const char *fresh)
 {
 	char old[80], new[80];
@@ -72,7 +73,7 @@ static const char *budget_path(const struct regress_command *c)
 	return c->budget ? c->budget : ".profbudget";
 }
 
-/* The rules, to be freed; NULL: there are none. */
+/* Reads the rules; the caller frees them. NULL: there are none. */
 static int load_budget(const struct regress_command *c, char **text, struct err *err)
 {
 	if (!c->budget && access(budget_path(c), F_OK))
@@ -132,7 +133,7 @@ static int lint(const struct regress *g, const struct regress_command *c)
 	return i ? EXIT_SLOWER : EXIT_FINE;
 }
 
-/* Records runs of both sides, which replace those that were there. */
+/* Records runs of both sides, which replace the earlier ones. */
 static int record(struct regress_command *c, struct err *err)
 {
 	int rc, s;
@@ -155,7 +156,7 @@ static int record(struct regress_command *c, struct err *err)
 	return rc;
 }
 
-/* The sides' runs, compared by the rules; *ret is to be freed, also on failure. */
+/* Compares the runs of both sides by the rules. The caller frees *ret, also on failure. */
 static int compare(struct regress_command *c, const char *rules, struct regress **ret,
 		   struct err *err)
 {
@@ -182,7 +183,7 @@ static int compare(struct regress_command *c, const char *rules, struct regress 
 	return rc || !c->sides.paths[SIDE_BASE].n ? rc : regress_compare(g, err);
 }
 
-/* A second look with fresh runs at what the first one flagged. */
+/* Records again and compares only the functions that the first comparison flagged. */
 static int confirm(struct regress_command *c, const char *rules, struct regress **g,
 		   struct err *err)
 {
@@ -201,7 +202,7 @@ static int confirm(struct regress_command *c, const char *rules, struct regress 
 	return compare(c, rules, g, err);
 }
 
-/* What the comparison says. */
+/* The exit status for a comparison. */
 static int status_of(const struct regress_command *c, const struct regress *g)
 {
 	if (c->warn_only)
@@ -211,7 +212,7 @@ static int status_of(const struct regress_command *c, const struct regress *g)
 	return c->is_detect && !regress_design(g)->can_detect ? EXIT_INCONCLUSIVE : EXIT_FINE;
 }
 
-/* An exit status; negative. */
+/* Returns an exit status, or negative with *err. */
 static int run(struct regress_command *c, struct err *err)
 {
 	struct regress *g = NULL;

@@ -1,4 +1,4 @@
-/* regress_confirm.h - what an earlier comparison flagged, from its JSON report. */
+/* regress_confirm.h - the functions that an earlier comparison flagged, from its JSON report. */
 #ifndef CMD_REGRESS_CONFIRM_H
 #define CMD_REGRESS_CONFIRM_H
 
@@ -19,16 +19,16 @@ struct earlier {
 	unsigned runs, frequency; /* 0: as before */
 };
 
-/* Fills a zeroed *e from a report of `regress --json`; to be released in all cases. 0 or negative.
- */
+/* Fills a zeroed *e from a report of `regress --json`. The caller releases it in all cases. Returns
+ * 0 or negative. */
 int earlier_read(struct earlier *e, const char *path, struct err *err);
-/* The same from a comparison of this process, without its commands. */
+/* The same from a comparison in this process, without the commands. */
 int earlier_take(struct earlier *e, const struct regress *g, struct err *err);
-/* Limits what g judges to these. 0 or negative. */
+/* Restricts what g judges to these functions. Returns 0 or negative. */
 int earlier_restrict(const struct earlier *e, struct regress *g, struct err *err);
 void earlier_done(struct earlier *e);
 
-/* The whole text of a file, to be freed; NULL with *err. */
+/* Returns the whole text of a file, which the caller frees; NULL with *err. */
 char *regress_read_text(const char *path, struct err *err);
 
 #endif

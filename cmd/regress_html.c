@@ -1,4 +1,5 @@
-/* regress_html.c - runs become a profile of two sides, findings the verdicts on its functions. */
+/* regress_html.c - makes a profile of two sides from the runs, and verdicts on its functions from
+ * the findings. */
 #include "cmd/regress_html.h"
 
 #include <errno.h>

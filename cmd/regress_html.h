@@ -1,4 +1,5 @@
-/* regress_html.h - the differential page of a comparison: only what is significant is coloured. */
+/* regress_html.h - writes the differential page of a comparison, in which only significant changes
+ * are coloured. */
 #ifndef CMD_REGRESS_HTML_H
 #define CMD_REGRESS_HTML_H
 
@@ -10,12 +11,12 @@ struct regress_page {
 	struct output_options opt;
 };
 
-/* A page that is wanted; to be released in all cases. 0 or negative. */
+/* Begins a page; the caller releases it in all cases. Returns 0 or negative. */
 int regress_page_start(struct regress_page *page, struct err *err);
 /* Adds a run of a side; `event` as in struct regress_options. */
 int regress_page_add(struct regress_page *page, const struct profile *run, enum side side,
 		     const char *event, struct err *err);
-/* Writes it with the verdicts. */
+/* Writes the page with the verdicts. */
 int regress_page_write(struct regress_page *page, const struct regress *g, const char *path,
 		       struct err *err);
 void regress_page_done(struct regress_page *page);

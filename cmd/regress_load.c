@@ -1,4 +1,4 @@
-/* regress_load.c - the runs of both sides, and earlier ones of the base. */
+/* regress_load.c - reads the runs of both sides, and earlier runs of the base. */
 #include "cmd/regress_options.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ int regress_find_history(struct regress_command *c, struct err *err)
 	return rc;
 }
 
-/* The profile of a run, to be freed, and its facts. */
+/* Returns the profile of a run, which the caller frees, and its facts. */
 static int read_run(const char *path, struct resolve *r, struct profile **ret,
 		    struct run_facts *facts, struct err *err)
 {
@@ -64,7 +64,7 @@ static int load_run(struct regress_command *c, struct regress *g, enum side side
 	return rc;
 }
 
-/* Runs are in folders; those that lie in DIR itself are one session more. */
+/* Each folder is a session; files in DIR itself are one session more. */
 static unsigned session_of(const char *history, const char *path)
 {
 	const char *rest = path + strlen(history), *slash;
@@ -74,7 +74,7 @@ static unsigned session_of(const char *history, const char *path)
 	return slash ? (unsigned)hash_bytes(rest, (size_t)(slash - rest)) | 1 : 0;
 }
 
-/* The last ones by name, if there are more than are looked at. */
+/* Reads the last runs by name, up to the limit. */
 static int load_history(const struct regress_command *c, struct regress *g, struct resolve *r,
 			struct err *err)
 {
@@ -99,7 +99,7 @@ static int compare_paths(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sums of doubles depend on their order; reports shall not depend on that of the arguments. */
+/* Sums of doubles depend on their order; a report must not depend on the order of the arguments. */
 static void sort_paths(char **v, size_t n)
 {
 	if (n)

@@ -1,4 +1,4 @@
-/* regress_options.c - the table of options of `regress`, and its three forms. */
+/* regress_options.c - the options of `regress`, and its three forms. */
 #include "cmd/regress_options.h"
 
 #include <stdio.h>
@@ -46,8 +46,8 @@ static int set_annotate(void *target, const char *option, char *text, struct err
 
 static const struct option_row options[] = {
 	HEADING("what is compared"),
-	/* These two take all that follows up to the next option: sides_take() does, before the
-	   table. */
+	/* Before the table is used, sides_take() removes these two with all arguments up to the
+	 * next option. */
 	{0, "base", NULL, "RUN..", "runs of the old build", CALLS(take_nothing)},
 	{0, "new", NULL, "RUN..", "runs of the new one", CALLS(take_nothing)},
 	{0, "event", NULL, "NAME", "this event (default: the one with the most weight)",

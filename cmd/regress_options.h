@@ -1,4 +1,4 @@
-/* regress_options.h - what the command line of `regress` says. */
+/* regress_options.h - parses the command line of `regress`. */
 #ifndef CMD_REGRESS_OPTIONS_H
 #define CMD_REGRESS_OPTIONS_H
 
@@ -22,16 +22,17 @@ struct regress_command {
 	struct sides sessions, past; /* of --history: folders, and the runs in them */
 };
 
-/* Fills a zeroed *c, whose strings stay in argv. 0: go on; 1: --help or --version was answered;
- * negative: *err. regress_options_done() in any case. */
+/* Fills a zeroed *c, whose strings stay in argv. Returns 0 to go on, 1 if --help or --version was
+ * printed, or negative with *err. Call regress_options_done() in any case. */
 int regress_options(struct regress_command *c, int argc, char **argv, struct err *err);
 void regress_options_done(struct regress_command *c);
 
 /* ---- regress_load.c ----------------------------------------------------------------------- */
 
-/* Which runs there are of --history DIR: sessions are the folders in it, its files are one more. */
+/* Finds the runs of --history DIR: each folder in it is a session, and its own files are one more.
+ */
 int regress_find_history(struct regress_command *c, struct err *err);
-/* Reads the runs of both sides and these into g, always in the same order. */
+/* Reads the runs of both sides and of the history into g, always in the same order. */
 int regress_load(struct regress_command *c, struct regress *g, struct err *err);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "cmd/clean.h"
 
-/* `capture` beside this program, else by PATH. */
+/* Finds `capture`: beside this program, else in PATH. */
 static void find_capture(char *path, size_t size)
 {
 	char self[PATH_MAX];
@@ -87,7 +87,8 @@ int regress_run_record(const struct regress_run_options *o, path_list *base, pat
 		return err_errno(err, errno, o->dir, "create");
 	find_capture(capture, sizeof capture);
 	for (round = 1; !rc && round <= o->runs; round++) {
-		/* Which side is first is drawn by lot, so that nothing periodic favours one. */
+		/* The order of the sides is random, so that nothing periodic favours one of them.
+		 */
 		if (getrandom(&order, sizeof order, 0) != sizeof order)
 			order = round;
 		for (turn = 0; !rc && turn < 2; turn++) {

@@ -1,4 +1,4 @@
-/* regress_run.h - records both sides of a comparison, turn and turn about. */
+/* regress_run.h - records both sides of a comparison alternately. */
 #ifndef CMD_REGRESS_RUN_H
 #define CMD_REGRESS_RUN_H
 
@@ -14,9 +14,9 @@ struct regress_run_options {
 	bool quiet;
 };
 
-/* Paths of the recordings are added to the lists, to be freed. Each round records both, in an order
- * that changes from round to round; standard output of the commands goes to standard error. 0 or
- * negative with *err, also when a command fails. */
+/* Adds the paths of the recordings, which the caller frees, to the lists. Each round records both
+ * sides, in an order that changes from round to round. Standard output of the commands goes to
+ * standard error. Returns 0, or negative with *err, also if a command fails. */
 int regress_run_record(const struct regress_run_options *o, path_list *base, path_list *new,
 		       struct err *err);
 

@@ -1,4 +1,5 @@
-/* report_modules.c - the table of modules of --stats: what was used, what failed, what to do. */
+/* report_modules.c - the table of modules of --stats: sources of names, failures, and what to do.
+ */
 #include "cmd/report_stats.h"
 
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 
 enum { TEXT_MODULES_MAX = 40 };
 
-/* What is known about a module. Texts are "" where there is nothing to say. */
+/* Facts about a module. Texts are "" if there is nothing to say. */
 struct module_report {
 	const struct dso *dso;
 	const struct module *module; /* NULL: not a file */
@@ -24,14 +25,14 @@ struct module_report {
 	const char *fetch;
 };
 
-/* The kernel's list of symbols names all of it, and a vmlinux of a gigabyte is not to be advised.
- */
+/* The kernel's list of symbols names all of it, and fetching a vmlinux of a gigabyte is no good
+ * advice. */
 static bool needs_no_fetch(const struct pipeline *p, const struct dso *dso)
 {
 	return dso->kind == DSO_KERNEL && symbolizer_miss(p->symbolizer, dso) == SYM_MISS_FOUND;
 }
 
-/* What servers said about a module that they were, or could have been, asked for; else "". */
+/* The answer of servers about a module that they were, or could have been, asked for; else "". */
 static const char *fetch_text(const struct pipeline *p, const struct dso *dso)
 {
 	const struct module *m = modules_get(p->modules, dso);
@@ -88,7 +89,7 @@ static const char *no_file_help(const struct dso *dso)
 			 "--symfs DIR";
 }
 
-/* Files of a distribution have packages with their symbols. */
+/* Is it a file of a distribution, for which there are packages with symbols? */
 static bool is_packaged(const char *path)
 {
 	static const char *const dirs[] = {"bin/",   "sbin/",	"lib/",	    "lib32/",
@@ -148,7 +149,8 @@ static struct elf_image *dwarf_image_of(const struct module *m)
 	return m->debug ? m->debug : m->image;
 }
 
-/* A section that is too large, of .debug_info and of those that were looked at; NULL: none. */
+/* The name of a section that is too large, among .debug_info and those that were read; NULL: none.
+ */
 static const char *refused_section(const struct module *m, enum err_code trouble)
 {
 	struct elf_image *img = dwarf_image_of(m);
@@ -156,8 +158,8 @@ static const char *refused_section(const struct module *m, enum err_code trouble
 	return trouble == ERR_LIMIT ? ".debug_info" : img ? elf_image_refused(img) : NULL;
 }
 
-/* Why the contents of sections that are there cannot be had: compressed in a way that is not known,
- * damaged, or too large. ERR_OK: they can. */
+/* The reason why existing sections cannot be read: unknown compression, damage, or size. ERR_OK:
+ * they can. */
 static enum err_code dwarf_trouble(const struct module *m)
 {
 	struct elf_image *img = dwarf_image_of(m);
@@ -227,7 +229,7 @@ static void judge(struct module_report *r, bool wants_dwarf)
 	}
 }
 
-/* Of debug information that is there and was read. */
+/* Judges debug information that exists and was read. */
 static void judge_dwarf(struct module_report *r, const struct pipeline *p)
 {
 	static const char *const help[SYM_LACKS_N] = {
@@ -276,7 +278,7 @@ const char *report_module_lacks(const struct pipeline *p, const struct dso *dso,
 	return r.lacks;
 }
 
-/* A place that was looked at and had something, which was not good enough. */
+/* Was there something at this place that could not be used? */
 static bool is_telling(const struct module_tried *t)
 {
 	return t->by_servers ? t->fetch != FETCH_OFF
@@ -285,7 +287,7 @@ static bool is_telling(const struct module_tried *t)
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
-/* What would help is said once, of the first module that it is true of. */
+/* Each advice is printed once, at the first module for which it is useful. */
 static void text_why(const struct module_report *r, bool says_help, FILE *out)
 {
 	size_t i, n = r->module && *r->help ? module_tried_count(r->module) : 0, n_places = 0;
@@ -315,7 +317,7 @@ static void text_module(const struct module_report *r, double share, bool says_h
 	text_why(r, says_help, out);
 }
 
-/* Adds it; false: it was there. */
+/* Adds the text; returns false if it was there already. */
 static bool is_new(const char *said[], size_t *n, const char *help)
 {
 	for (size_t i = 0; i < *n; i++)

@@ -5,7 +5,7 @@
 
 #include "cmd/dso_weights.h"
 
-/* Which stops mean what in the summary. "broken" is what we could have done better. */
+/* Sums of stop reasons in the summary. "broken" are those that better unwinding could avoid. */
 struct stop_sums {
 	uint64_t root, switched, truncated, no_cfi, no_file, broken, no_map;
 };

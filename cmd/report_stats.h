@@ -1,4 +1,4 @@
-/* report_stats.h - what resolve says on stderr about a finished run. */
+/* report_stats.h - reports about a finished run, on stderr. */
 #ifndef CMD_REPORT_STATS_H
 #define CMD_REPORT_STATS_H
 
@@ -7,9 +7,9 @@
 #include "cmd/pipeline.h"
 #include "cmd/quality.h"
 
-/* For people: samples, how stacks ended, modules without names by weight. */
+/* For users: samples, how stacks ended, modules without names by weight. */
 void report_text(const struct pipeline *p, FILE *out);
-/* One JSON object on one line; its members are documented in doc/resolve.1. */
+/* One JSON object on one line; doc/resolve.1 documents its members. */
 void report_json(const struct pipeline *p, const struct quality *q, double seconds_write,
 		 FILE *out);
 /* The header of the recording, like `perf report --header-only`. */
@@ -17,13 +17,13 @@ void report_header(const struct perf_file *f, FILE *out);
 
 /* ---- report_modules.c: which modules a profile went through, and why names are missing ------- */
 
-/* A table by weight: tier, source; where something is missing, what was tried, why it failed, and
- * what would help. */
+/* A table by weight: tier and source of names; if something is missing, what was tried, why it
+ * failed, and what would help. */
 void report_modules_text(const struct pipeline *p, FILE *out);
 /* The same as the member "modules" of a JSON object. */
 void report_modules_json(const struct pipeline *p, const struct quality *whole, FILE *out);
-/* What a module lacks, and what would help; "" for nothing. Both
- * live until symbolizer_free(). */
+/* What a module lacks, and what would help; "" for nothing. Both are valid until symbolizer_free().
+ */
 const char *report_module_lacks(const struct pipeline *p, const struct dso *dso, const char **help);
 
 /* ---- explain.c: --explain ADDR, all that led to the name of one address, or to its lack ------ */
@@ -36,9 +36,10 @@ size_t explain_address(const struct pipeline *p, uint64_t ip, FILE *out);
 /* ---- hints.c: what would make the next recording better ---------------------------------------
  */
 
-/* One line each, with the input's name: stacks that were cut, and the size of the copies that would
- * have been enough; few roots; a module without names that much runs in; no call chains. Whether
- * anything was to be said. out: NULL: nothing is. */
+/* Prints a line, with the input's name, for each of these: stacks were cut (with the size of copies
+ * that would be enough); few stacks reach their root; much time is spent in a module without names;
+ * there are no call chains. Returns whether there was anything to print. out: NULL prints nothing.
+ */
 bool print_hints(const struct pipeline *p, const char *input, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* resolve.c - the command line of `resolve`: perf.data in, profile out. */
+/* resolve.c - the command `resolve`: makes a profile of recordings. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 
 enum { EXIT_FINE = 0, EXIT_DAMAGED = 1, EXIT_TROUBLE = 2 };
 
-/* The globals: a signal handler can reach nothing else. */
+/* The only variables that the signal handlers write. */
 static volatile sig_atomic_t stop_requested;
 static struct fetch_signals fetching;
 
@@ -27,11 +27,11 @@ enum { EVENTS_NAMED = 6 }; /* by name */
 
 enum { PATIENT_INTERRUPTS = 4 }; /* with which transfers are waited for */
 
-/* While the recording is read: what was read until the signal is written. */
+/* While the recording is read, a signal only ends the reading, and what was read is written. */
 static volatile sig_atomic_t reading;
 static volatile sig_atomic_t begun; /* there is something to keep */
 
-/* Ends the program as the signal would, but for an unfinished file. While it reads the first one
+/* Removes an unfinished file and ends the program by the signal. During reading, the first signal
  * only ends the reading. */
 static void on_end(int sig)
 {
@@ -44,8 +44,8 @@ static void on_end(int sig)
 	raise(sig);
 }
 
-/* The first ends the reading, if that has begun, the second the program; while files are fetched it
- * is for those. */
+/* The first interrupt ends the reading, if that has begun; the second ends the program. While files
+ * are fetched, interrupts skip transfers. */
 static void on_interrupt(int sig)
 {
 	if (fetching.active && fetching.skips < PATIENT_INTERRUPTS) {
@@ -67,7 +67,7 @@ static void complain(const struct err *e)
 
 /* ---- running --------------------------------------------------------------------------- */
 
-/* Does the recording have the events that were asked for? If not, its events are listed. */
+/* Does the recording have the events that were asked for? If not, lists its events. */
 static int check_events(const struct profile *p, const char *list, struct err *err)
 {
 	char names[512] = "";
@@ -84,7 +84,7 @@ static int check_events(const struct profile *p, const char *list, struct err *e
 		       (int)n, unknown, names);
 }
 
-/* Why there is nothing to write, in the order in which it can go wrong. */
+/* Explains why there is nothing to write: checks the possible reasons in their order. */
 static int nothing_to_write(const struct pipeline *p, const struct pipeline_options *opt,
 			    struct err *err)
 {
@@ -118,7 +118,7 @@ static void print_notes(const struct pipeline *p)
 			cut.dump->path, cut.off);
 }
 
-/* A format that cannot distinguish events shows one; the others do not vanish without a word. */
+/* If a format can show one event only, prints which others there are. */
 static void report_other_events(const struct resolve *r, const struct profile *p)
 {
 	struct event_set events;
@@ -168,7 +168,7 @@ static int load(struct resolve *r, struct pipeline *p, struct err *err)
 	return rc;
 }
 
-/* With --strict, what is missing is damage. */
+/* With --strict, losses count as damage. */
 static bool strict_loss(const struct resolve *r, const struct perf_file_stats *s)
 {
 	uint64_t skipped = 0;
@@ -213,7 +213,8 @@ static int show_header(const struct pipeline *p, struct err *err)
 	return 0;
 }
 
-/* Who reads the output through a pipe has all of it now and shall not wait for the cache. */
+/* Closes the output first, so that the reader of a pipe need not wait for the cache to be written.
+ */
 static void keep_compiled(const struct resolve *r, const struct pipeline *p)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -240,7 +241,7 @@ static void add_input_names(struct err *err)
 			 (*f)->name);
 }
 
-/* What is no recording, or several inputs. */
+/* For inputs that are not recordings, and for several inputs. */
 static int run_profiles(struct resolve *r, struct err *err)
 {
 	struct profile *p = NULL;
@@ -343,7 +344,8 @@ static void catch_ends(void)
 
 int main(int argc, char **argv)
 {
-	/* Restarted, because an interrupt is no reason to lose output (stdio gives up at EINTR). */
+	/* With SA_RESTART, because stdio gives up at EINTR, and an interrupt must not lose output.
+	 */
 	struct sigaction sa = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
 	struct resolve r = {0};
 	struct pipeline p = {0};

@@ -104,7 +104,7 @@ static int set_template_depth(void *target, const char *option, char *levels, st
 	return rc;
 }
 
-/* As perf report spells them. */
+/* The keys have the names of perf report. */
 static int set_sort(void *target, const char *option, char *keys, struct err *err)
 {
 	static const struct {
@@ -412,7 +412,8 @@ static int check_dir(const char *path, struct err *err)
 	return *path && !S_ISDIR(st.st_mode) ? err_errno(err, ENOTDIR, path, "open") : 0;
 }
 
-/* Without the files that were named, names would come from elsewhere, or be missing. */
+/* The files and folders that the user named must exist: without them, names would be missing or
+ * come from elsewhere. */
 static int check_places(const struct resolve *r, struct err *err)
 {
 	const char *const paths[] = {
@@ -429,7 +430,8 @@ static int check_places(const struct resolve *r, struct err *err)
 	return r->pipeline.modules.symfs ? check_dir(r->pipeline.modules.symfs, err) : 0;
 }
 
-/* The recording would be replaced, and with it all that the output does not have. */
+/* Is the output the recording itself? Writing would destroy everything in it that the output does
+ * not have. */
 static bool is_file(const char *path, const struct stat *other)
 {
 	bool is_stdin = !strcmp(path, "-");
@@ -462,8 +464,8 @@ static bool ends_with(const char *s, const char *end)
 	return n >= n_end && !strcmp(s + n - n_end, end);
 }
 
-/* By the suffix, in front of which may stand that of a packer: out.folded.gz. pprof is gzip
- * already, if it is not called .pb. */
+/* By the suffix, before which there may be the suffix of a compressor: out.folded.gz. pprof is
+ * compressed by itself, unless the suffix is .pb. */
 static void choose_format(struct resolve *r)
 {
 	char plain[PATH_MAX];
@@ -497,7 +499,7 @@ static int unknown_suffix(const char *path, struct err *err)
 		suffixes);
 }
 
-/* Lines of the terminal that a table may have, beside its head and foot; 0: it is none. */
+/* Number of lines of the terminal for a table, without its head and foot; 0: not a terminal. */
 static unsigned terminal_rows(void)
 {
 	enum { OTHERS = 10, LEAST = 10 };
@@ -510,7 +512,7 @@ static unsigned terminal_rows(void)
 	return w.ws_row - OTHERS;
 }
 
-/* How wide a terminal is; 0: it is none, or does not say. */
+/* Width of the terminal; 0: not a terminal, or unknown. */
 static unsigned terminal_columns(void)
 {
 	struct winsize w;
@@ -518,7 +520,7 @@ static unsigned terminal_columns(void)
 	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) ? w.ws_col : 0;
 }
 
-/* no-color.org; a terminal that knows no colours says so. */
+/* no-color.org; terminals without colours are recognised by $TERM. */
 static bool wants_colours(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -526,7 +528,7 @@ static bool wants_colours(void)
 	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }
 
-/* The options that only some formats look at: which were given, and who does. */
+/* Warns about options that the format ignores, and names the formats that use them. */
 static void warn_ignored(const struct resolve *r)
 {
 	const struct output_options *o = &r->output;
@@ -569,7 +571,7 @@ static void warn_ignored(const struct resolve *r)
 				rows[i].option, r->format->name, rows[i].formats);
 }
 
-/* The options that others depend on. */
+/* Sets and checks options that depend on others. */
 static int finish_options(struct resolve *r, struct err *err)
 {
 	if (r->output_path && !strcmp(r->output_path, "-"))
@@ -622,8 +624,8 @@ static int finish_options(struct resolve *r, struct err *err)
 	return 0;
 }
 
-/* --diff A B --new C D, as regress takes --base and --new; without --new one file follows --diff.
- */
+/* --diff A B --new C D, like regress's --base and --new; without --new exactly one file follows
+ * --diff. */
 static int take_sides(struct resolve *r, int *argc, char **argv, struct err *err)
 {
 	static const char *const names[2] = {"--diff", "--new"};
@@ -635,8 +637,8 @@ static int take_sides(struct resolve *r, int *argc, char **argv, struct err *err
 	return 0;
 }
 
-/* The new side's are what follows --new, else all arguments, of which folders are the files in
- * them. */
+/* The inputs of the new side: the arguments of --new, or else all arguments, where a folder stands
+ * for its files. */
 static int take_inputs(struct resolve *r, int n, char **paths, struct err *err)
 {
 	bool is_diff = r->diff.paths[0].n;

@@ -1,4 +1,4 @@
-/* resolve_options.h - what the command line of `resolve` says. */
+/* resolve_options.h - parses the command line of `resolve`. */
 #ifndef CMD_RESOLVE_OPTIONS_H
 #define CMD_RESOLVE_OPTIONS_H
 
@@ -34,8 +34,8 @@ struct resolve {
 	bool interrupted;	  /* reading ended early, at the user's ^C */
 };
 
-/* Fills a zeroed *r, whose strings stay in argv. 0: go on; 1: --help or --version was answered;
- * negative: *err. resolve_options_done() in any case. */
+/* Fills a zeroed *r, whose strings stay in argv. Returns 0 to go on, 1 if --help or --version was
+ * printed, or negative with *err. Call resolve_options_done() in any case. */
 int resolve_options(struct resolve *r, int argc, char **argv, struct err *err);
 void resolve_options_done(struct resolve *r);
 

@@ -23,7 +23,7 @@ static bool comm_listed(const struct sample_filter *f, const char *comm)
 	return f->comms.n == 0;
 }
 
-/* In whose code the sample was taken; NULL when in none that is known. */
+/* The dso in which the sample was taken; NULL if unknown. */
 static const struct dso *dso_of(const struct perf_sample *s)
 {
 	const struct address_space *as = s->cpumode == PERF_CPUMODE_USER ? s->space : s->kernel;
@@ -32,7 +32,8 @@ static const struct dso *dso_of(const struct perf_sample *s)
 	return m ? m->dso : NULL;
 }
 
-/* As perf's --dsos: by the name without folders, of kernel modules "[nf_nat]", or by all of it. */
+/* As perf's --dsos: compares the name without folders (of kernel modules "[nf_nat]"), or the whole
+ * name. */
 static bool is_called(const struct dso *d, const char *name)
 {
 	char module[DSO_MODULE_NAME_BYTES];

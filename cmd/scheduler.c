@@ -15,8 +15,8 @@
 #include "cmd/stages.h"
 
 enum {
-	/* A thread costs a good part of a millisecond, and caches of its own: one more for so many
-	 * batches that were read, or so much of a file that will be. */
+	/* A thread costs a good part of a millisecond, and has its own caches: one more for this
+	 * many batches that were read, or will be, by the size of the file. */
 	BATCHES_PER_THREAD = 16,
 	BYTES_PER_THREAD = 64 << 20,
 	COMPRESSED_TIMES = 8, /* at least, of what stacks are mostly made of */
@@ -41,7 +41,7 @@ static double thread_seconds(void)
 
 static void *worker_main(void *arg);
 
-/* One more thread, if there is work for it. Where no more can be had, those that there are do it.
+/* Starts another thread if there is work for it. If that fails, the existing threads do the work.
  */
 static void grow(struct scheduler *c)
 {
@@ -66,11 +66,11 @@ static bool read_and_grow(struct worker *w)
 	return is_read;
 }
 
-/* What a stage remembers of earlier batches is in the cache of the worker that did it last, and
- * comes slowly from there. So stacks are added by the first worker, and completed by the second,
- * which has unwound most of them where there are two; the first reads for it. Others do that only
- * before they would sleep: waking up may take longer than all of it. Alone the first does all, one
- * batch after the other. */
+/* What a stage remembers of earlier batches is in the cache of the worker that ran it last, and
+ * slow to fetch from there. So the first worker reads and adds stacks, and the second, which has
+ * unwound most of them if there are two, completes them. Other workers run these stages only before
+ * they would sleep, because waking up may take longer. A single worker does everything, one batch
+ * after the other. */
 static bool run_stage(struct worker *w)
 {
 	bool is_first = !w->index, has_help = w->scheduler->n > 1;
@@ -160,13 +160,14 @@ static void threads_run(struct scheduler *c)
 	unsigned i;
 
 	c->n = 1;
-	/* Threads that are sure to get work prefault until then. */
+	/* Threads that are certain to get work prefault until then. */
 	pthread_mutex_lock(&c->lock);
 	while (c->n < c->n_sure && c->n < c->n_max)
 		grow(c);
 	pthread_mutex_unlock(&c->lock);
 	worker_main(&c->workers[0]);
-	/* The first is done when all is read or something went wrong: no more are started then. */
+	/* The first worker returns when all is read or after an error: no threads are started after
+	 * that. */
 	for (i = 1; i < c->n; i++)
 		pthread_join(c->workers[i].thread, NULL);
 	for (; c->n_released < c->n_read; c->n_released++)

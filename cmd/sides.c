@@ -28,7 +28,7 @@ static int add_folder(struct sides *s, path_list *side, const char *path, struct
 	while ((e = readdir(d))) {
 		size_t len = strlen(e->d_name);
 
-		/* capture keeps what it replaces as FILE.old. */
+		/* capture renames an older recording to FILE.old. */
 		if (e->d_name[0] == '.' || (len > 4 && !strcmp(e->d_name + len - 4, ".old")))
 			continue;
 		if (asprintf(&file, "%s/%s", path, e->d_name) < 0 || vec_push(&s->owned, file) ||
@@ -51,7 +51,7 @@ int sides_add(struct sides *s, int side, char *path, struct err *err)
 	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
 		char data[PATH_MAX];
 
-		/* perf record --threads makes a folder that is one recording. */
+		/* A folder of perf record --threads is one recording. */
 		snprintf(data, sizeof data, "%s/data", path);
 		if (access(data, F_OK))
 			return add_folder(s, &s->paths[side], path, err);
@@ -59,7 +59,7 @@ int sides_add(struct sides *s, int side, char *path, struct err *err)
 	return vec_push(&s->paths[side], path) ? err_nomem(err) : 0;
 }
 
-/* Which of the options an argument is, 2: none; *value: what follows its '=', or NULL. */
+/* Which of the two options an argument is; 2: none. *value: the text after its '=', or NULL. */
 static int option_of(const char *const names[2], char *arg, char **value)
 {
 	int side;

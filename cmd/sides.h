@@ -13,11 +13,12 @@ struct sides {
 	path_list owned; /* to be freed with the rest */
 };
 
-/* Takes the two options and all that follows them up to the next option out of argv. All files of a
- * folder count, sorted, unless it is one recording. 0 or negative with *err. */
+/* Removes the two options, and all arguments that follow them up to the next option, from argv. A
+ * folder stands for all its files, sorted, unless it is a recording itself. Returns 0, or negative
+ * with *err. */
 int sides_take(struct sides *s, const char *const names[2], int *argc, char **argv,
 	       struct err *err);
-/* The same of one path. */
+/* Adds one path in the same way. */
 int sides_add(struct sides *s, int side, char *path, struct err *err);
 void sides_done(struct sides *s);
 

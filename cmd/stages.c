@@ -16,9 +16,9 @@ void scheduler_set_rc(struct scheduler *c, int rc, const struct err *err)
 
 /* ---- memory for frames --------------------------------------------------------------------- */
 
-/* All with the lock taken. */
+/* All functions are called with the lock held. */
 
-/* What the others have put back, for scratch_put_back() without the lock. */
+/* Takes what other workers have put back, for scratch_put_back() without the lock. */
 static struct scratch_chunks memory_take(struct worker *w)
 {
 	struct scratch_chunks chunks = w->put_back;
@@ -27,7 +27,7 @@ static struct scratch_chunks memory_take(struct worker *w)
 	return chunks;
 }
 
-/* The frames of a batch have been added. */
+/* The frames of a batch have been added: gives their memory back to its worker. */
 static void memory_put_back(struct scheduler *c, struct batch_job *j)
 {
 	unsigned i;
@@ -63,7 +63,8 @@ static int choose_samples(struct scheduler *c, struct batch_job *j, const struct
 	return 0;
 }
 
-/* Also lets go of the batches that are done with: the reader wants one thread at a time. */
+/* Also releases batches that all stages have finished, because only one thread at a time may use
+ * the reader. */
 static int read_one(struct scheduler *c, struct batch_job *j, uint64_t n_added, struct err *err)
 {
 	struct perf_batch **b = &c->batches[c->n_read % JOBS];
@@ -83,8 +84,8 @@ static uint64_t in_flight_max(const struct scheduler *c)
 	return c->n > 1 ? c->n + 3 : 2;
 }
 
-/* Names of functions are looked up in what is read, while fields of tracepoints are added: then
- * only one of both runs. */
+/* Fields of tracepoints are printed with names of functions, which are looked up in the reader's
+ * state: then reading and adding must not run at the same time. */
 static bool shares_file(const struct scheduler *c)
 {
 	return c->p->trace_names;
@@ -98,7 +99,7 @@ bool read_stage(struct worker *w)
 	struct err err;
 	int rc;
 
-	/* So many that no worker waits for the others: more would only take more memory. */
+	/* Enough batches are in work for all workers: more would only need more memory. */
 	if (c->reading || c->ended || !c->n_spare || c->n_read - c->n_added >= in_flight_max(c) ||
 	    (c->adding && shares_file(c)))
 		return false;
@@ -117,7 +118,7 @@ bool read_stage(struct worker *w)
 
 /* ---- unwinding --------------------------------------------------------------------------- */
 
-/* The stacks of the samples that come next, from i on. */
+/* Prefetches the stacks of the next samples, from i on. */
 static void expect_stacks(const struct batch_job *j, size_t i)
 {
 	size_t end = i + UNWIND_BATCH < j->samples.n ? i + UNWIND_BATCH : j->samples.n;
@@ -158,7 +159,7 @@ static int unwind_slice(struct worker *w, struct batch_job *j, size_t i, size_t 
 	return rc;
 }
 
-/* The first batch that has samples no worker has taken; NULL: there is none. */
+/* The first batch with samples that no worker has taken; NULL: there is none. */
 static struct batch_job *next_job(const struct scheduler *c)
 {
 	uint64_t b;
@@ -184,7 +185,7 @@ bool unwind_stage(struct worker *w)
 	if (!j)
 		return false;
 	i = j->taken;
-	/* Threads are added when a batch was read, and a single one is done with a batch before it
+	/* Threads are added after a batch was read. A single thread finishes a batch before it
 	 * reads the next. */
 	if (!i)
 		j->at_once = !c->stitcher && c->n == 1;
@@ -204,7 +205,7 @@ bool unwind_stage(struct worker *w)
 
 /* ---- completing and adding --------------------------------------------------------------- */
 
-/* What the stacks of a batch show of others, and of what was recorded. */
+/* Learns stack sizes from a batch, and completes its cut stacks. */
 static int learn_all(struct scheduler *c, struct batch_job *j, const struct perf_batch *b,
 		     struct scratch *memory, struct err *err)
 {

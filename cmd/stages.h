@@ -1,5 +1,5 @@
-/* stages.h - what is done with the batches of a recording, and where each batch is. For
- * scheduler.c, which has the threads and says which of it each does next. */
+/* stages.h - the stages through which each batch of a recording goes. For scheduler.c, which has
+ * the threads and decides which stage each of them works on next. */
 #ifndef CMD_STAGES_H
 #define CMD_STAGES_H
 
@@ -10,8 +10,8 @@
 
 enum {
 	JOBS = 8, /* batches that the reader lets out at a time */
-	/* The stages that take one batch after the other keep about five threads busy; so many find
-	 * something to unwind in all batches that are out. */
+	/* The stages that take batches one after the other keep about five threads busy; this many
+	 * threads find something to unwind in all batches in use. */
 	WORKERS_MAX = 16,
 };
 
@@ -21,8 +21,8 @@ struct batch_job {
 	VEC(struct stack_trace) traces;		 /* theirs */
 	VEC(struct stack_digest) digests;	 /* of these, before they are completed */
 	size_t taken, unwound;			 /* of the samples */
-	bool at_once; /* one thread and no stitching: stacks are added when they are unwound */
-	struct scratch_chunks frames[WORKERS_MAX]; /* by the worker whose memory they are in */
+	bool at_once; /* one thread and no stitching: stacks are added right after unwinding */
+	struct scratch_chunks frames[WORKERS_MAX]; /* by the worker in whose memory they are */
 };
 
 /* What one thread owns. */
@@ -33,15 +33,15 @@ struct worker {
 	struct unwinder *unwinder;
 	struct verify verify;
 	double cpu_seconds;
-	/* For frames. The worker that adds them puts it back, and only then is it used again: so
-	 * not more of it is in use than is in work, and most of that is in the worker's cache. */
+	/* Memory for frames. The worker that adds them puts it back; only then is it reused. So no
+	 * more is in use than is being worked on, and most of it is in the worker's cache. */
 	struct scratch memory;
 	struct scratch_chunks put_back; /* guarded by the scheduler's lock; not in `memory` yet */
 };
 
-/* Batches are numbered from 0. Each stage has its own count of those it is done with; the i-th is
- * batches[i % JOBS]. Jobs are reused, the last one first: its memory is in the processor's cache.
- */
+/* Batches are numbered from 0. Each stage counts the batches that it has finished; the i-th is
+ * batches[i % JOBS]. The job that became free last is reused first, because its memory is in the
+ * processor's cache. */
 struct scheduler {
 	struct pipeline *p;
 	const struct pipeline_options *opt;
@@ -64,15 +64,16 @@ struct scheduler {
 	struct worker workers[WORKERS_MAX];
 };
 
-/* What a stage has come to: the first error counts. */
+/* Stores the result of a stage: the first error is kept. */
 void scheduler_set_rc(struct scheduler *c, int rc, const struct err *err);
 
-/* Each is called with the lock taken, and works without it. False: there was nothing to do. */
+/* Each is called with the lock held, and releases it while it works. Returns false if there was
+ * nothing to do. */
 bool read_stage(struct worker *w);
 bool unwind_stage(struct worker *w);
 bool stitch_stage(struct worker *w);
 bool add_stage(struct worker *w);
-/* Idle workers prefault pages that the reader comes to next. No stage waits for it. */
+/* Idle workers prefault pages that the reader needs next. No stage waits for this one. */
 bool prefault_stage(struct worker *w);
 
 #endif

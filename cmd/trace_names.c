@@ -1,14 +1,15 @@
-/* trace_names.c - the kernel's functions in the fields of tracepoints (%pS of their print formats).
+/* trace_names.c - names of kernel functions in the fields of tracepoints (%pS of their print
+ * formats).
  *
- * Fields are put into words before all of the recording is read, when nothing else has names yet:
- * so by a symbolizer of its own, which is made when there is the first such field. */
+ * Fields are printed while the recording is still read, when nothing else has names yet. So there
+ * is a symbolizer for them, made at the first such field. */
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "cmd/pipeline.h"
 
-/* An address that was asked for. Other code may lie there later, of another dso: of BPF programs,
- * of modules, of a guest. */
+/* An address that was looked up. Later there may be other code, of another dso: BPF programs,
+ * modules, a guest's kernel. */
 struct function_at {
 	const struct dso *dso;
 	uint64_t ip, start;

@@ -22,8 +22,8 @@ void verify_done(struct verify *v)
 	v->libdw = NULL;
 }
 
-/* The restorer frame below a signal handler: libdw takes its pc as it is, others as a return
- * address. The function is the same. */
+/* The restorer frame below a signal handler: libdw uses its pc unchanged, other unwinders treat it
+ * as a return address. The function is the same. */
 static bool same_but_activation(const struct frame *a, const struct frame *b)
 {
 	return a->map == b->map && a->ip - b->ip + 1 <= 2;

@@ -1,8 +1,8 @@
-/* verify.h - --verify-unwind: the user's own proof that our unwinder says what libdw says.
+/* verify.h - --verify-unwind: compares our unwinder with libdw.
  *
- * Every Nth sample with a stack copy is unwound by plain libdw too, on the same bytes, and the two
- * frame lists are put into one of a few classes. One struct verify per worker; they add up.
- */
+ * Every Nth sample with a stack copy is also unwound by libdw, from the same bytes, and the two
+ * lists of frames are compared and sorted into a few classes. Each worker has its own struct
+ * verify; they are added up. */
 #ifndef CMD_VERIFY_H
 #define CMD_VERIFY_H
 
@@ -40,11 +40,11 @@ struct verify {
 	struct verify_example examples[VERIFY_N]; /* valid where counts[] is not 0 */
 };
 
-/* every == 0 makes all other functions do nothing. 0 or negative. */
+/* With every == 0 all other functions do nothing. Returns 0 or negative. */
 int verify_init(struct verify *v, uint64_t every, struct modules *modules,
 		const struct unwind_options *opt, struct err *err);
 void verify_done(struct verify *v);
-/* Looks at a sample that was unwound into `ours`. */
+/* Compares a sample that was unwound into `ours`. */
 void verify_sample(struct verify *v, const struct perf_sample *s, const struct stack_trace *ours);
 void verify_add(struct verify *to, const struct verify *from);
 void verify_report(const struct verify *v, FILE *out);

@@ -2,9 +2,10 @@
 #ifndef CMD_VERSION_H
 #define CMD_VERSION_H
 
-/* The command, the version, and what was built with and runs now. */
+/* Prints the command's name and version, and the libraries' versions at build time and at run time.
+ */
 void version_print(const char *command);
-/* A line more for commands that read binaries: the libraries that do. */
+/* Another line, for commands that read binaries: the libraries for that. */
 void version_print_readers(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* version_readers.c - of the libraries that read binaries; apart, because capture has none. */
+/* version_readers.c - versions of the libraries that read binaries; separate, because capture does
+ * not link them. */
 #include <elfutils/libdwfl.h>
 #include <elfutils/version.h>
 #include <isa-l.h>

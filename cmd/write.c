@@ -1,4 +1,4 @@
-/* write.c - a new file that takes its place when it is complete. */
+/* write.c - writes a temporary file that replaces the output when it is complete. */
 #include "cmd/write.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "cmd/args.h"
 #include "cmd/progress.h"
 
-/* The file that becomes the output when it is complete; NULL: none. */
+/* The temporary file that exists at the moment; NULL: none. */
 static const struct outfile *volatile unfinished;
 
 void write_abort(void)
@@ -29,7 +29,7 @@ static int write_to(const struct resolve *r, const struct profile *p, FILE *out,
 	return rc ? rc : args_flush(out, name, err);
 }
 
-/* Through a packer, if the file's name asks for one. */
+/* Compresses, if the name of the file asks for it. */
 static int write_packed(const struct resolve *r, const struct profile *p, FILE *out,
 			struct err *err)
 {

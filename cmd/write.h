@@ -1,4 +1,4 @@
-/* write.h - the profile into the output file, or to standard output. */
+/* write.h - writes the profile to the output file, or to standard output. */
 #ifndef CMD_WRITE_H
 #define CMD_WRITE_H
 
@@ -6,9 +6,9 @@
 
 #define STDOUT_NAME "standard output"
 
-/* A failure never destroys an older result. 0 or negative with *err. */
+/* A failure never destroys an existing file. Returns 0, or negative with *err. */
 int write_result(const struct resolve *r, const struct profile *p, struct err *err);
-/* Removes what write_result() has not finished. For signal handlers. */
+/* Removes the file that write_result() has not finished. Async-signal-safe. */
 void write_abort(void);
 
 #endif
