@@ -15,14 +15,16 @@ import subprocess
 from common import *
 
 tap = Tap()
-FLAGS = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:CICompilerCount=2", "-XX:CompileCommand=quiet"]
+BY_JVM, BY_AGENT = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"], ["-agentpath:./jvm_agent.so=map"]
+MAP = list(BY_JVM)  # what makes it write a perf map
+FLAGS = ["-XX:CICompilerCount=2", "-XX:CompileCommand=quiet"]
 FLAGS += [f"-XX:CompileCommand=dontinline,Java.{name}" for name in ("fib", "inner", "outer")]
 
 
 def record(name, *flags, program="Java"):
     """The samples of a run, leaf first, and the statistics."""
     perf_record("-F", "999", "--call-graph", "dwarf,32768", "-e", "cpu-clock:u", "-o", name, "sh", "-c",
-                'echo $$ > pid; exec java "$@"', "sh", *FLAGS, *flags, "-cp", ".", program, "900")
+                'echo $$ > pid; exec java "$@"', "sh", *MAP, *FLAGS, *flags, "-cp", ".", program, "900")
     text, stats = resolve(name, "-f", "jsonl", "--no-inline")
     with open("pid") as f:
         os.unlink(f"/tmp/perf-{f.read().strip()}.map")
@@ -32,7 +34,7 @@ def record(name, *flags, program="Java"):
 def record_with_agent(name, *flags):
     """The same with a jitdump instead of a perf map."""
     perf_record("-k", "mono", "-F", "999", "--call-graph", "dwarf,32768", "-e", "cpu-clock:u", "-o", name, "java",
-                "-agentpath:./jvm_agent.so", *FLAGS[2:], *flags, "-cp", ".", "Java", "900")
+                "-agentpath:./jvm_agent.so", *FLAGS, *flags, "-cp", ".", "Java", "900")
     text, stats = resolve(name, "-f", "jsonl", "--no-inline")
     return [json.loads(line) for line in text.splitlines()], stats
 
@@ -110,12 +112,16 @@ def without():
               "reach the root, the others end in JIT code", ends)
 
 
+def build_agent():
+    java_home = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("javac"))))
+    return not run(["gcc", "-shared", "-fPIC", "-O2", f"-I{java_home}/include", f"-I{java_home}/include/linux", "-o", "jvm_agent.so",
+                    os.path.join(PROGRAMS, "jvm_agent.c")], check=False).returncode
+
+
 def agent():
     """The machine code in the jitdump tells the frames, with and without frame pointers. Frame pointers are the truth for
     all but the leaf's caller, which they skip while the leaf has not pushed its own."""
-    java_home = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("javac"))))
-    if run(["gcc", "-shared", "-fPIC", "-O2", f"-I{java_home}/include", f"-I{java_home}/include/linux", "-o", "jvm_agent.so",
-            os.path.join(PROGRAMS, "jvm_agent.c")], check=False).returncode:
+    if not build_agent():
         return tap.skip("a JVM with an agent", "no compiler, or no jvmti.h")
     for pointers in "-", "+":
         what = f"jitdump, -XX:{pointers}PreserveFramePointer"
@@ -184,7 +190,7 @@ def chain():
 
 
 def running():
-    """A JVM without any flag. What is said on standard error is then done: while it runs jcmd writes the map."""
+    """A JVM without any flag (JDK 17). What is said on standard error is then done: while it runs jcmd writes the map."""
     p = subprocess.Popen(["java", "-cp", ".", "Java", "600000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until(lambda: cpu_seconds(p.pid) > 2, "the JVM compiles")
@@ -207,7 +213,7 @@ def running():
 
 def java_writes_maps():
     """Tries it; the map goes into /tmp, wherever TMPDIR says."""
-    p = subprocess.Popen(["java", *FLAGS, "-cp", ".", "Java", "1"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    p = subprocess.Popen(["java", *MAP, *FLAGS, "-cp", ".", "Java", "1"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     status = p.wait()
     if os.path.exists(f"/tmp/perf-{p.pid}.map"):
         os.unlink(f"/tmp/perf-{p.pid}.map")
@@ -218,12 +224,19 @@ def main():
     if not have("java") or not have("javac"):
         return tap.skip("a JVM", "no java")
     p = run(["javac", "-d", ".", os.path.join(PROGRAMS, "Java.java"), os.path.join(PROGRAMS, "Chain.java")], check=False)
-    if p.returncode or not java_writes_maps():
-        return tap.skip("a JVM", "cannot compile, or no HotSpot with -XX:+DumpPerfMapAtExit (JDK 17)")
+    if p.returncode:
+        return tap.skip("a JVM", "cannot compile")
+    if not java_writes_maps():  # before JDK 17
+        MAP[:] = BY_AGENT
+        if not build_agent() or not java_writes_maps():
+            return tap.skip("a JVM", "no HotSpot with -XX:+DumpPerfMapAtExit (JDK 17), nor with an agent")
     with_frame_pointers()
     without()
     chain()
-    running()
+    if MAP == BY_JVM:
+        running()
+    else:
+        tap.skip("with the map that jcmd writes", "its JVM knows no Compiler.perfmap (JDK 17)")
     agent()
 
 

@@ -3,11 +3,14 @@
  * interpreter. tools/perf/Documentation/jitdump-specification.txt; JVM Tool Interface, "Compiled
  * Method Load".
  *
- * java -agentpath:./jvm_agent.so ... */
+ * java -agentpath:./jvm_agent.so ...
+ * java -agentpath:./jvm_agent.so=map ...: writes /tmp/perf-PID.map instead, names only, for JVMs
+ * before JDK 17. */
 #include <elf.h>
 #include <fcntl.h>
 #include <jvmti.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +20,7 @@
 #include <unistd.h>
 
 static FILE *dump;
+static bool is_map;
 static uint64_t n_codes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -26,6 +30,14 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void write_line(const char *name, const void *code, jint n)
+{
+	pthread_mutex_lock(&lock);
+	fprintf(dump, "%lx %x %s\n", (unsigned long)code, (unsigned)n, name);
+	fflush(dump);
+	pthread_mutex_unlock(&lock);
 }
 
 static void write_code(const char *name, const void *code, jint n)
@@ -42,7 +54,9 @@ static void write_code(const char *name, const void *code, jint n)
 		  .bytes = (uint64_t)n};
 	size_t name_bytes = strlen(name) + 1;
 
-	if (n <= 0)
+	if (n > 0 && is_map)
+		write_line(name, code, n);
+	if (n <= 0 || is_map)
 		return;
 	pthread_mutex_lock(&lock);
 	load.total = (uint32_t)(sizeof load + name_bytes + (size_t)n);
@@ -78,6 +92,16 @@ static void JNICALL generated(jvmtiEnv *env, const char *name, const void *code,
 	write_code(name, code, n);
 }
 
+static int map_open(void)
+{
+	char path[64];
+
+	is_map = true;
+	snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid());
+	dump = fopen(path, "w");
+	return dump ? 0 : -1;
+}
+
 /* perf sees a mapping of the file with PROT_EXEC: that is how it is found. */
 static int dump_open(void)
 {
@@ -111,8 +135,9 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 					   .DynamicCodeGenerated = generated};
 	jvmtiEnv *env;
 
-	(void)options, (void)reserved;
-	if ((*vm)->GetEnv(vm, (void **)&env, JVMTI_VERSION_1) || dump_open() ||
+	(void)reserved;
+	if ((*vm)->GetEnv(vm, (void **)&env, JVMTI_VERSION_1) ||
+	    (options && !strcmp(options, "map") ? map_open() : dump_open()) ||
 	    (*env)->AddCapabilities(env, &caps) ||
 	    (*env)->SetEventCallbacks(env, &calls, sizeof calls) ||
 	    (*env)->SetEventNotificationMode(env, JVMTI_ENABLE, JVMTI_EVENT_COMPILED_METHOD_LOAD,
