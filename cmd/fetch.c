@@ -158,9 +158,7 @@ static void note_ended(struct fetch_watch *w, const struct fetch_event *e)
 /* The two passes over a recording have different dsos for the same file. */
 static bool same_module(const struct dso *a, const struct dso *b)
 {
-	return a->build_id.size == b->build_id.size &&
-	       !memcmp(a->build_id.bytes, b->build_id.bytes, a->build_id.size) &&
-	       !strcmp(a->path, b->path);
+	return build_id_identical(&a->build_id, &b->build_id) && !strcmp(a->path, b->path);
 }
 
 /* A module whose binary was fetched for unwinding is reported again with its debug file. Returns

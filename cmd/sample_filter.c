@@ -37,9 +37,8 @@ static const struct dso *dso_of(const struct perf_sample *s)
 static bool is_called(const struct dso *d, const char *name)
 {
 	char module[DSO_MODULE_NAME_BYTES];
-	const char *slash = strrchr(d->path, '/');
 
-	return !strcmp(name, d->path) || (slash && !strcmp(name, slash + 1)) ||
+	return !strcmp(name, d->path) || !strcmp(name, base_name(d->path)) ||
 	       (d->kind == DSO_KERNEL_MODULE && !strcmp(name, dso_module_name(d->path, module)));
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/vec.h"
 
 struct split {
@@ -122,8 +123,8 @@ static bool candidate(const struct dwarf_splits *s, const struct dwarf_cu *cu, u
 	case 2: /* beside the binary: the name as it is, then only its last part */
 	case 3:
 		slash = base ? strrchr(base, '/') : NULL;
-		if (i / 2 == 3 && strrchr(name, '/'))
-			name = strrchr(name, '/') + 1;
+		if (i / 2 == 3)
+			name = base_name(name);
 		if (slash && name[0] != '/')
 			n = snprintf(path, PATH_MAX, "%.*s/%s", (int)(slash - base), base, name);
 		break;

@@ -17,19 +17,6 @@
 
 /* ---- build ids ---------------------------------------------------------------------------- */
 
-bool build_id_equal(const struct build_id *a, const struct build_id *b)
-{
-	uint8_t n = a->size < b->size ? a->size : b->size, i;
-	const struct build_id *longer = a->size < b->size ? b : a;
-
-	if (!n || memcmp(a->bytes, b->bytes, n))
-		return false;
-	for (i = n; i < longer->size; i++)
-		if (longer->bytes[i])
-			return false;
-	return true;
-}
-
 const char *build_id_text(const struct build_id *id, bool split, char out[BUILD_ID_TEXT_MAX])
 {
 	static const char hex[] = "0123456789abcdef";

@@ -122,10 +122,6 @@ const uint8_t *elf_image_at_vaddr(const struct elf_image *img, uint64_t vaddr, s
 bool elf_image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint64_t *ret);
 bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_t *ret);
 
-/* False when one of them is unknown. Old recordings have no size for build ids: shorter ones come
- * padded with zeroes, which count as equal. */
-bool build_id_equal(const struct build_id *a, const struct build_id *b);
-
 /* ---- modules ----------------------------------------------------------------------------- */
 
 /* X(name, text for people) */

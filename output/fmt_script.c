@@ -56,14 +56,13 @@ static void add_symbol(struct script *s, const struct profile_location *l, uint3
 static void add_srcline(struct script *s, struct text *to, const struct profile_line *line)
 {
 	const struct profile_function *f = line ? &s->p->functions.v[line->function] : NULL;
-	const char *file, *slash;
+	const char *file;
 
 	if (!(s->line & SCRIPT_SRCLINE) || !f || !f->file)
 		return;
-	file = strtab_get(&s->p->strings, f->file);
-	slash = strrchr(file, '/');
+	file = base_name(strtab_get(&s->p->strings, f->file));
 	text_str(to, "\n  ");
-	text_clean(to, slash ? slash + 1 : file, strlen(slash ? slash + 1 : file));
+	text_clean(to, file, strlen(file));
 	if (!line->line)
 		return;
 	text_char(to, ':');

@@ -29,8 +29,7 @@ static bool same_mapping(const struct profile_mapping *a, const struct profile_m
 {
 	return a->path == b->path && a->kind == b->kind && a->map.start == b->map.start &&
 	       a->map.end == b->map.end && a->map.pgoff == b->map.pgoff &&
-	       a->build_id.size == b->build_id.size &&
-	       !memcmp(a->build_id.bytes, b->build_id.bytes, a->build_id.size);
+	       build_id_identical(&a->build_id, &b->build_id);
 }
 
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret,

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/text.h"
+
 /* Limit on files that have the same path and inode, one after the other, and are distinguished.
  * They are in one chain, which a hostile recording could make long. */
 #define GENERATIONS_MAX 16
@@ -79,7 +81,7 @@ enum dso_kind dso_kind_kernel(const char *path)
 
 const char *dso_module_name(const char *path, char buf[DSO_MODULE_NAME_BYTES])
 {
-	const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
+	const char *base = base_name(path);
 	const char *end = strstr(base, ".ko");
 	size_t i, n = end ? (size_t)(end - base) : strlen(base);
 
@@ -110,9 +112,22 @@ bool jitdump_pid(const char *path, uint32_t *ret)
 	return true;
 }
 
-/* ---- build ids by path ------------------------------------------------------------------- */
+/* ---- build ids --------------------------------------------------------------------------- */
 
-static bool build_id_equal(const struct build_id *a, const struct build_id *b)
+bool build_id_equal(const struct build_id *a, const struct build_id *b)
+{
+	uint8_t n = a->size < b->size ? a->size : b->size, i;
+	const struct build_id *longer = a->size < b->size ? b : a;
+
+	if (!n || memcmp(a->bytes, b->bytes, n))
+		return false;
+	for (i = n; i < longer->size; i++)
+		if (longer->bytes[i])
+			return false;
+	return true;
+}
+
+bool build_id_identical(const struct build_id *a, const struct build_id *b)
 {
 	return a->size == b->size && !memcmp(a->bytes, b->bytes, a->size);
 }
@@ -129,7 +144,7 @@ int dso_table_add_id(struct dso_table *t, const char *path, const struct build_i
 	known = &t->named_ids.v[name];
 	if (!id->size)
 		return 0;
-	if (known->id.size && !build_id_equal(&known->id, id))
+	if (known->id.size && !build_id_identical(&known->id, id))
 		known->ambiguous = true;
 	known->id = *id;
 	return 0;
@@ -184,7 +199,7 @@ static struct dso_entry *find(const struct dso_table *t, const struct dso_key *k
 	for (; (i = hash_get(&t->index, h)) != HASH_NONE; h = hash_mix(h, 1)) {
 		struct dso_entry *e = t->entries.v[i];
 
-		if (!key_fits(k, e) || (ids && !build_id_equal(&k->build_id, &e->dso.build_id)))
+		if (!key_fits(k, e) || (ids && !build_id_identical(&k->build_id, &e->dso.build_id)))
 			continue;
 		if (generation_fits(k, e) || ++generations == GENERATIONS_MAX)
 			return e;

@@ -35,6 +35,13 @@ struct build_id {
 	uint8_t bytes[BUILD_ID_MAX];
 };
 
+/* Do they name one build? False when one of them is unknown. Old recordings have no size for build
+ * ids: shorter ones come padded with zeroes, which count as equal. */
+bool build_id_equal(const struct build_id *a, const struct build_id *b);
+
+/* Byte for byte, also when both are unknown: keys of tables. */
+bool build_id_identical(const struct build_id *a, const struct build_id *b);
+
 enum dso_kind {
 	DSO_FILE,	   /* an ELF file by path */
 	DSO_KERNEL,	   /* [kernel.kallsyms], vmlinux */

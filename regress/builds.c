@@ -24,7 +24,7 @@ static int build_of(struct regress *g, struct side_code *c, const struct profile
 
 	for (i = 0; i < c->builds.n; i++)
 		if (!strcmp(c->builds.v[i].path, path) &&
-		    !memcmp(&c->builds.v[i].id, &m->build_id, sizeof m->build_id))
+		    build_id_identical(&c->builds.v[i].id, &m->build_id))
 			break;
 	*ret = (uint32_t)i;
 	if (i < c->builds.n)

@@ -26,7 +26,7 @@ static bool is_on_both(const struct regress *g, int side, const struct build *b)
 	size_t i;
 
 	for (i = 0; i < other->builds.n; i++)
-		if (b->id.size && !memcmp(&b->id, &other->builds.v[i].id, sizeof b->id))
+		if (build_id_equal(&b->id, &other->builds.v[i].id))
 			return true;
 	return false;
 }

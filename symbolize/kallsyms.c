@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "base/text.h"
 #include "symbolize/read_file.h"
 
 /* The last symbol of the kernel or of a module has no next one: as in perf it extends to the end of
@@ -181,15 +182,14 @@ void kallsyms_done(struct kallsyms *k)
 
 bool kallsyms_module_name(const char *path, char *name, size_t size)
 {
-	const char *end, *p;
+	const char *end;
 	size_t n;
 
 	if (path[0] == '[') {
 		path++;
 		end = strchr(path, ']');
 	} else {
-		p = strrchr(path, '/');
-		path = p ? p + 1 : path;
+		path = base_name(path);
 		end = strstr(path, ".ko");
 	}
 	n = end ? (size_t)(end - path) : 0;

@@ -59,8 +59,8 @@ static bool check(struct kernel_core *c, const struct build_id *id)
 	const struct core_header *h = c->data;
 
 	if (c->size < sizeof *h || memcmp(h->magic, magic, sizeof magic) ||
-	    h->sum != header_sum(h) || h->maker != cache_file_maker() || h->id.size != id->size ||
-	    memcmp(h->id.bytes, id->bytes, sizeof id->bytes))
+	    h->sum != header_sum(h) || h->maker != cache_file_maker() ||
+	    !build_id_identical(&h->id, id))
 		return false;
 	if (h->n > (c->size - sizeof *h) / sizeof *c->rows || !h->n ||
 	    h->names_size != c->size - sizeof *h - h->n * sizeof *c->rows || !h->names_size)

@@ -9,6 +9,7 @@
  * the stack pointer was at the call, and so at which stack address the word must be. */
 #include <sys/mman.h>
 
+#include "base/text.h"
 #include "unwind/return_check.h"
 
 /* Maximum distance of the record from the stack pointer, in words, that is searched. */
@@ -34,9 +35,7 @@ static bool may_be_code(const struct code_filter *f, uint64_t addr)
 
 static bool is_named(const struct map *m, const char *name)
 {
-	const char *slash = strrchr(m->dso->path, '/');
-
-	return slash && !strcmp(slash + 1, name);
+	return !strcmp(base_name(m->dso->path), name);
 }
 
 /* The filter for words that can be addresses in code of files: one bit for each part of the address
