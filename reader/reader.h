@@ -332,10 +332,8 @@ struct perf_file_info {
 	uint32_t cpus_available, cpus_online;
 	uint64_t total_mem_bytes;
 	uint64_t first_sample_ns, last_sample_ns; /* feature SAMPLE_TIME; 0 if absent */
-	uint64_t clock_wall_ns,
-		/* Feature CLOCK_DATA: one moment in wall clock time and in the clock of the
-		 * samples. */
-		clock_ref_ns;
+	/* Feature CLOCK_DATA: one moment in wall clock time and in the clock of the samples. */
+	uint64_t clock_wall_ns, clock_ref_ns;
 	/* Modification time of the recording itself; 0 for standard input. */
 	uint64_t file_mtime_ns;
 	bool is_pipe, is_big_endian, is_simpleperf, is_compressed;
@@ -346,22 +344,23 @@ const struct perf_file_info *perf_file_info(const struct perf_file *f);
  * until close; of pipes, whose records can replace a section, only until the next read. */
 const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size);
 
-/* The fields of a sample of a tracepoint, in the words of its own print format, as perf script has
- * them; cleaned. False: the recording does not describe it. Only for files that were opened with
- * trace_fields, while the sample's batch is held, from one thread at a time, and of tracepoints not
- * while another is in perf_file_read(). */
+/* Appends the fields of a tracepoint's sample as text, cleaned, by the tracepoint's print format,
+ * as perf script prints them. Returns false if the recording does not describe the tracepoint. Only
+ * for files opened with trace_fields, while the sample's batch is held, from one thread at a time;
+ * for tracepoints not while another thread is in perf_file_read(). */
 struct text;
 bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out);
 
-/* Names the kernel's functions in those words (%pS of print formats): returns the name of the one
- * at ip, which must live until the next call, and sets *start to where it begins, which is not
- * behind ip. NULL: there is none, or it cannot be found for want of memory, and the address stays a
- * number; *start does not matter then. Called by perf_file_trace_text() alone, in its thread and
- * before it returns, so that the file may be asked all that may be asked between reads. `kernel` is
- * that of the sample and lives as long as its batch is held; arg must live as long as it is set. */
+/* Names kernel functions in this text (%pS of print formats): returns the name of the function at
+ * ip, valid until the next call, and sets *start to the function's address, which is at most ip.
+ * Returns NULL if there is no name, or when out of memory; the address is then printed as a number.
+ * Called only by perf_file_trace_text(), in its thread and before it returns, so that it may use
+ * all functions that are allowed between reads. `kernel` is the sample's and lives as long as its
+ * batch is held; arg must live as long as it is set. */
 typedef const char *perf_function_namer(void *arg, const struct address_space *kernel, uint64_t ip,
 					uint64_t *start);
-/* From now on; a NULL namer names none. In the thread of perf_file_trace_text(), or before. */
+/* Sets the namer for later calls; NULL: functions are not named. Call it in the thread of
+ * perf_file_trace_text(). */
 void perf_file_name_functions(struct perf_file *f, perf_function_namer *namer, void *arg);
 
 /* ---- symbols that came with the recording ------------------------------------------------- */

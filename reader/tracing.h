@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "reader/reader.h"
 
-/* What stands before the formats. */
+/* The part before the formats. */
 struct tracing_head {
 	bool is_big_endian;
 	uint8_t long_size;
@@ -20,24 +20,25 @@ struct tracing_head {
 	size_t page_bytes;
 };
 
-/* Calls take() for each format of a tracepoint, as below /sys/kernel/tracing/events/SYSTEM/, until
- * it is not 0. Formats of ftrace itself have the system "ftrace". 0, what take() returned, or -1
- * when the data is damaged, behind what was taken. */
+/* Calls take() for the format of each tracepoint (those of /sys/kernel/tracing/events/SYSTEM/),
+ * until it does not return 0. ftrace's own formats have the system "ftrace". Returns 0, the result
+ * of take(), or -1 if the data is damaged; formats before the damage have been taken. */
 int tracing_walk(const uint8_t *data, size_t n, struct tracing_head *head,
 		 int (*take)(void *arg, const char *system, const char *format, size_t n),
 		 void *arg);
 
-/* "name:" and "ID:" of a format; the name is not terminated. */
+/* Finds "name:" and "ID:" of a format; the name is not NUL-terminated. */
 bool tracing_name(const char *format, size_t n, const char **name, size_t *len, uint64_t *id);
 
-/* tracing_trial.c: one of them, as tracing_walk() gives it. */
+/* tracing_trial.c: one format, as tracing_walk() finds it. */
 struct tracing_format {
 	const char *system, *text;
 	size_t n;
 	bool is_good;
 };
-/* Sets is_good of those that libtraceevent reads without ending the process. 0, or an errno: no
- * child could be made for it, so the rest stays as it is. */
+/* Parses the formats in a child process, and sets is_good of those that libtraceevent parses
+ * without ending the process. Returns 0, or the errno of a failed fork(): then the rest is not
+ * tried. */
 int tracing_try(struct tracing_format *v, size_t n);
 
 /* The texts of tracepoints' fields. */
@@ -47,17 +48,17 @@ struct function_namer {
 	void *arg;
 };
 
-/* Descriptions that are not used. */
+/* Formats that are not used. */
 struct tracing_loss {
 	size_t n;
-	int error; /* errno: no child could try them; 0: the library would not survive them */
+	int error; /* errno: no child process could try them; 0: the library crashes on them */
 };
 
-/* NULL: out of memory, or the data says nothing. */
+/* Returns NULL when out of memory, or if the data has no formats. */
 struct tracepoints *tracepoints_new(const uint8_t *data, size_t n, struct tracing_loss *loss);
 void tracepoints_free(struct tracepoints *t);
-/* As perf script prints it: by the kernel's own print format. False: this one is not described, or
- * not in a way that can be trusted. */
+/* Appends the fields as perf script prints them, by the kernel's print format. Returns false if the
+ * tracepoint has no format, or none that can be trusted. */
 bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
 		       const struct function_namer *by, struct text *out);
 
