@@ -202,7 +202,7 @@ static uint8_t flags_after(const struct flow *f, uint32_t off, const struct code
 	return f->flags[off] & AFTER_CALL && insn->is_filler ? AFTER_CALL | AFTER_FILLER : 0;
 }
 
-/* Analyses the instruction at `off` and the places it leads to. */
+/* Analyzes the instruction at `off` and the places it leads to. */
 static void follow(struct flow *f, uint32_t off)
 {
 	struct code_frame frame = f->frames.v[f->frame_at[off] - 1];
@@ -314,7 +314,7 @@ static uint32_t next_function(struct flow *f)
 	return off < f->n ? (uint32_t)off : 0;
 }
 
-/* The last row covers what is after the function, or was not analysed. */
+/* The last row covers what is after the function, or was not analyzed. */
 static int rows_make(struct flow *f, struct code_rows *ret)
 {
 	VEC(struct code_row) rows = {0};

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Only the first bytes of larger functions are analysed. */
+/* Only the first bytes of larger functions are analyzed. */
 #define CODE_BYTES_MAX (256u << 10)
 
 /* What the frame pointer register holds. */
@@ -118,7 +118,7 @@ struct code_rows {
 	uint32_t next;
 };
 
-/* Maximum number of instructions analysed per byte of a function. libc, libLLVM and python need
+/* Maximum number of instructions analyzed per byte of a function. libc, libLLVM and python need
  * 0.30 to 0.35. */
 #define CODE_STEPS_PER_BYTE 16
 
@@ -127,7 +127,7 @@ struct code_rows {
  * other code has made the frame, and nothing is known of it. */
 enum code_origin { CODE_OF_FILE, CODE_OF_JIT };
 
-/* Analyses the function that starts at `code` and has `n` bytes. `entry`: the frame at its start.
+/* Analyzes the function that starts at `code` and has `n` bytes. `entry`: the frame at its start.
  * *ret is empty if the bytes seem not to be a function, or if more than *steps steps would be
  * needed; the steps used are subtracted from *steps. Returns 0 or -ERR_NOMEM. */
 int code_rows_find(code_step_fn *step, const uint8_t *code, size_t n,

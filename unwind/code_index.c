@@ -1,11 +1,11 @@
-/* code_index.c - function starts from symbol tables and calls, and the results of analysing their
+/* code_index.c - function starts from symbol tables and calls, and the results of analyzing their
  * code. */
 #include "unwind/code_index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions without a known end are analysed up to this size. */
+/* Functions without a known end are analyzed up to this size. */
 #define OPEN_BYTES (64u << 10)
 
 /* Maximum padding between functions. */

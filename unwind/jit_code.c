@@ -48,7 +48,7 @@ static const struct code_rows *rows_of(struct jit_code *j, const struct arch *ar
 		return NULL;
 	}
 	j->n_rows += rows.n;
-	/* On failure the function will be analysed again. */
+	/* On failure the function will be analyzed again. */
 	(void)hash_put(&j->by_code, (uintptr_t)info->code, (uint32_t)j->rows.n - 1);
 	return &j->rows.v[j->rows.n - 1];
 }

@@ -63,7 +63,7 @@ struct walk {
 	} jit;
 };
 
-/* Per worker: the JIT-compiled functions whose machine code was analysed. A zeroed struct is
+/* Per worker: the JIT-compiled functions whose machine code was analyzed. A zeroed struct is
  * empty. */
 struct jit_code {
 	struct hash_table by_code; /* address of the bytes -> index in rows */
