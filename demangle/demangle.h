@@ -1,20 +1,19 @@
-/* demangle.h - names for people from names for linkers.
+/* demangle.h - makes readable names from symbol names.
  *
- * C++ (Itanium ABI; of the newest without constraints, see cxx20.h), Rust (legacy and v0) and D,
- * through libiberty; Java. Bounded in time, memory and stack for any input; what cannot be
- * demangled stays as it is.
- */
+ * C++ (Itanium ABI; the newest names without constraints, see cxx20.h), Rust (legacy and v0) and D,
+ * through libiberty; Java. Bounded in time, memory and stack for any input. A name that cannot be
+ * demangled stays as it is. */
 #ifndef DEMANGLE_DEMANGLE_H
 #define DEMANGLE_DEMANGLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A growing, bounded name. A zeroed one is empty. */
+/* A string that grows up to a limit. A zeroed one is empty. */
 struct namebuf {
 	char *s; /* NUL-terminated when not NULL */
 	size_t len, cap;
-	bool failed; /* out of memory, or longer than allowed: the text is of no use */
+	bool failed; /* out of memory, or too long: the text must not be used */
 	bool nomem;  /* out of memory, now or for an earlier text */
 };
 
@@ -33,16 +32,16 @@ struct name_style {
 	unsigned template_depth; /* 0: no arguments at all */
 };
 
-/* Working memory, to be reused from name to name by one thread. Zeroed to start. */
+/* Working memory for one thread, to be reused from name to name. Zeroed at first. */
 struct demangler {
 	struct namebuf base, full, text, cxx20;
 };
 
-/* A symbol's name in this style, in the demangler's memory until its next use, or `name` itself.
- * Less readable than it could be when out of memory; demangler_is_out_of_memory() says so, from
- * then on. */
+/* Returns a symbol's name in this style: in the demangler's memory, valid until its next use, or
+ * `name` itself. When out of memory the name may stay less readable; demangler_is_out_of_memory()
+ * is true from then on. */
 const char *demangle(struct demangler *d, const char *name, const struct name_style *style);
-/* The same for a name put together from DWARF, which is readable already. */
+/* The same for a name made from DWARF, which is readable already. */
 const char *restyle(struct demangler *d, const char *name, const struct name_style *style);
 bool demangler_is_out_of_memory(const struct demangler *d);
 void demangler_done(struct demangler *d);

@@ -1,22 +1,23 @@
-/* debug_sup.h - which file holds what several debug files share. Private to modules/.
+/* debug_sup.h - finds the file with the DWARF that several debug files share. Private to modules/.
  *
- * dwz(1) names it in .gnu_debugaltlink (path, NUL, build id) or, with --dwarf-5, in .debug_sup
- * (DWARF5 7.3.6: version, whether the file is a supplementary one itself, its name, length and
- * bytes of a checksum). The checksum stands in both files and takes the place of the build id,
- * which the supplementary file then may lack. */
+ * dwz(1) names this file in .gnu_debugaltlink (path, NUL, build id) or, with --dwarf-5, in
+ * .debug_sup (DWARF5 7.3.6: version, is the file a supplementary one itself, file name, length and
+ * bytes of a checksum). The checksum is in both files and replaces the build id, which the
+ * supplementary file may then lack. */
 #ifndef MODULES_DEBUG_SUP_H
 #define MODULES_DEBUG_SUP_H
 
 #include "modules/modules.h"
 
 struct debug_sup_link {
-	const char *path; /* in the image's section */
+	const char *path; /* borrowed from the image's section */
 	struct build_id id;
 };
 
-/* The link that a file has; false when it has none, or a damaged one. */
+/* Reads the link of a file. Returns false if it has none, or a damaged one. */
 bool debug_sup_link(struct elf_image *img, struct debug_sup_link *ret);
-/* The checksum of a supplementary file; false when it is none, or has none. */
+/* Reads the checksum of a supplementary file. Returns false if it is not one, or has no checksum.
+ */
 bool debug_sup_id(struct elf_image *img, struct build_id *ret);
 
 #endif

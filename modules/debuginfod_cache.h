@@ -1,43 +1,47 @@
 /* debuginfod_cache.h - the files of libdebuginfod's cache. Private to modules/.
  *
- * DIR/BUILD-ID/{executable,debuginfo,section-.NAME}, since elfutils 0.192 section-HASH-.NAME; an
- * empty one says that servers have none. The library lets only its user read and write there, and
- * so what is there of another user was not put there by it: such files are not read. Nothing is
- * followed or removed through a symbolic link below DIR. */
+ * The names are DIR/BUILD-ID/{executable,debuginfo,section-.NAME}, since elfutils 0.192
+ * section-HASH-.NAME. An empty file says that the servers do not have it. The library lets only its
+ * own user write there, so a file of another user was not written by it and is not read. Symbolic
+ * links below DIR are not followed, also not to remove files. */
 #ifndef MODULES_DEBUGINFOD_CACHE_H
 #define MODULES_DEBUGINFOD_CACHE_H
 
 #include "modules/debuginfod.h"
 
-/* `file` as in struct debuginfod_query. "" when it would be too long. */
+/* Makes the path of a file; `file` as in struct debuginfod_query. Sets out to "" if it is too long.
+ */
 void cache_path(const char *dir, const struct build_id *id, const char *file, char out[PATH_MAX]);
-/* Opens a file for reading. -1 and why: NO_FILE, PERMISSION, NOT_A_FILE (a link, a directory ...),
- * NOT_TRUSTED. */
+/* Opens a file for reading. Returns -1 and sets *why: NO_FILE, PERMISSION, NOT_A_FILE (a link, a
+ * directory ...), NOT_TRUSTED. */
 int cache_open(const char *dir, const struct build_id *id, const char *file, enum module_miss *why);
-/* Is the file whole, ELF, of this build id, or for .note.gnu.build-id the note with it? DONE,
- * NOT_ELF or BUILD_ID_DIFFERS; NO_CACHE when it cannot be read. Other sections pass. */
+/* Is the file whole, ELF, and of this build id? (Of .note.gnu.build-id: is it the note with this
+ * build id?) Returns DONE, NOT_ELF or BUILD_ID_DIFFERS; NO_CACHE if it cannot be read. Other
+ * sections are not checked. */
 enum fetch_result cache_check(const char *dir, struct debuginfod_query *q);
-/* Is the file there? Fills q->path. A wrong one, which the library would give out, is removed. */
+/* Is a valid file there? Sets q->path. Removes a file that is not valid, because the library would
+ * return it. */
 bool cache_has(const char *dir, struct debuginfod_query *q);
 void cache_remove(const char *dir, const struct build_id *id, const char *file);
-/* Moves a file within its entry. 0 or -1. */
+/* Renames a file within the directory of its build id. Returns 0 or -1. */
 int cache_rename(const char *dir, const struct build_id *id, const char *from, const char *to);
 
 /* ---- "there is no such file" ----
- * The library leaves an empty file also when a server was in trouble or a user had no more
- * patience, and then says "not found" for ten minutes, whatever servers it is to ask. We know
- * better, and sign what is true: the nanoseconds of the modification time, which mean nothing to
- * the library, are made of the names of the servers that said so. */
+ * The library leaves an empty file also after a server failed or the user cancelled, and then
+ * reports "not found" for ten minutes, whichever servers are to be asked. So we sign the empty
+ * files that are true: the nanoseconds of their modification time, which the library does not use,
+ * are a hash of the servers that said so. */
 
-/* Says one of the empty files so, signed or not? */
+/* Is there an empty file for the query, signed or not? */
 bool cache_says_no(const char *dir, const struct debuginfod_query *q);
-/* All servers of this list said so just now. */
+/* Signs the empty file of a query: all servers of this list have just said that they lack the file.
+ */
 void cache_sign_no(const char *dir, const struct debuginfod_query *q, const char *servers);
-/* Removes what is not signed for this list; with NULL whatever there is. For a section the library
- * asks for both whole files, too. */
+/* Removes empty files that are not signed for this list; with NULL all empty files. For a section
+ * also those of both whole files, which the library asks for, too. */
 void cache_forget_no(const char *dir, const struct debuginfod_query *q, const char *servers);
 
-/* Is there something else in the place of the build id's directory? */
+/* Is there something else than a directory under the build id's name? */
 bool cache_is_blocked(const char *dir, const struct build_id *id);
 
 #endif

@@ -1,13 +1,13 @@
-/* debuginfod_library.h - libdebuginfod.so.1, and what its log says. Private to modules/debuginfod*.
- */
+/* debuginfod_library.h - loads libdebuginfod.so.1, and reads its log. Private to
+ * modules/debuginfod*. */
 #ifndef MODULES_DEBUGINFOD_LIBRARY_H
 #define MODULES_DEBUGINFOD_LIBRARY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What of elfutils/debuginfod.h is used. The library is loaded when it is needed, so that its
- * package, and those that it needs, need not be there to build. */
+/* The part of elfutils/debuginfod.h that is used. The library is loaded when it is first needed, so
+ * its package and the packages that it needs are not required to build. */
 typedef struct debuginfod_client debuginfod_client;
 typedef int (*debuginfod_progressfn_t)(debuginfod_client *c, long a, long b);
 #define DEBUGINFOD_TIMEOUT_ENV_VAR     "DEBUGINFOD_TIMEOUT"
@@ -21,7 +21,7 @@ typedef int (*debuginfod_progressfn_t)(debuginfod_client *c, long a, long b);
 
 #define DEBUGINFOD_SERVERS_MAX 16
 
-/* Its functions, by their names without "debuginfod_". */
+/* The library's functions, by their names without "debuginfod_". */
 struct debuginfod_library {
 	debuginfod_client *(*begin)(void);
 	void (*end)(debuginfod_client *c);
@@ -36,11 +36,11 @@ struct debuginfod_library {
 	void *(*get_user_data)(debuginfod_client *c);
 	const char *(*get_url)(debuginfod_client *c);
 	void (*set_verbose_fd)(debuginfod_client *c, int fd);
-	bool knows_ima; /* policies in DEBUGINFOD_URLS: since 0.192 */
+	bool knows_ima; /* knows ima: policies in DEBUGINFOD_URLS: since 0.192 */
 };
 
-/* Loaded at the first call and then kept; NULL when it is not there or older than 0.183, and *why
- * is then the dynamic linker's reason. From any thread. */
+/* Loads the library at the first call and keeps it. Returns NULL if it is missing or older than
+ * 0.183; *why is then the reason. For any thread. */
 const struct debuginfod_library *debuginfod_library(const char **why);
 
 /* What the log says about one server in one call. */
@@ -50,24 +50,25 @@ enum server_says {
 	SERVER_NOT_FOUND,
 	SERVER_TOO_LARGE,
 	SERVER_FAILED,
-	SERVER_JUNK, /* not from the log: what it sent comes from no debuginfod server */
+	SERVER_JUNK, /* not from the log: no debuginfod server would send this answer */
 };
 
 struct server_answer {
 	enum server_says says;
-	int http_status; /* 0: it did not come to that */
+	int http_status; /* 0: no HTTP answer came */
 	bool timed_out;
 	char text[96];
 };
 
 struct debuginfod_log {
 	struct server_answer answers[DEBUGINFOD_SERVERS_MAX]; /* in the order of DEBUGINFOD_URLS */
-	int committed; /* the server whose contents were taken; -1: none */
-	bool asked;    /* at least one server was; else the cache knew, or there was an error */
+	int committed; /* the server whose contents were used; -1: none */
+	/* At least one server was asked; else the cache answered, or there was an error. */
+	bool asked;
 };
 
-/* Reads the log of one call in which n_servers were listed; cuts the text into lines. Text of other
- * kinds leaves all SILENT. */
+/* Reads the log of one call that asked n_servers servers; modifies the text. Lines in another form
+ * are ignored, and their servers stay SILENT. */
 void debuginfod_log_parse(struct debuginfod_log *log, char *text, size_t n_servers);
 
 #endif

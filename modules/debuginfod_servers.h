@@ -1,5 +1,5 @@
-/* debuginfod_servers.h - the servers of DEBUGINFOD_URLS and which of them are still worth asking.
- * Private to modules/debuginfod*. Nothing here locks. */
+/* debuginfod_servers.h - the servers of DEBUGINFOD_URLS, and which of them are still asked. Private
+ * to modules/debuginfod*. The caller locks. */
 #ifndef MODULES_DEBUGINFOD_SERVERS_H
 #define MODULES_DEBUGINFOD_SERVERS_H
 
@@ -9,44 +9,49 @@
 #include "modules/debuginfod_worker.h"
 
 struct server {
-	const char *url;   /* one of the words */
-	unsigned failures; /* running */
+	const char *url;   /* borrowed from `words` */
+	unsigned failures; /* in a row */
 	bool is_off;
 };
 
 struct servers {
-	/* Of DEBUGINFOD_URLS, owned. Those that are no URLs ("ima:enforcing") are for the library
-	 * and apply to the URLs after them. */
+	/* The words of DEBUGINFOD_URLS, owned. Words that are not URLs ("ima:enforcing") are for
+	 * the library and apply to the URLs after them. */
 	VEC(char *) words;
 	struct server v[DEBUGINFOD_SERVERS_MAX];
 	size_t n;
 };
 
-/* Who is asked in one query. */
+/* The servers that one query asks. */
 struct server_list {
-	uint8_t v[DEBUGINFOD_SERVERS_MAX]; /* indices of struct servers, in the order of the text */
+	/* Indices in struct servers, in the order of DEBUGINFOD_URLS. */
+	uint8_t v[DEBUGINFOD_SERVERS_MAX];
 	size_t n;
 };
 
-/* 0, or -1 when out of memory. Words beyond what a query holds are left out. */
+/* Reads DEBUGINFOD_URLS. Words that do not fit into a query are left out. Returns 0, or -1 when out
+ * of memory. */
 int servers_init(struct servers *s);
 void servers_done(struct servers *s);
 bool servers_any(const struct servers *s);
-/* Those that are left, also as DEBUGINFOD_URLS has them. */
+/* The servers that are not switched off; `text` gets them in the form of DEBUGINFOD_URLS. */
 struct server_list servers_left(const struct servers *s, char text[DEBUGINFOD_URLS_MAX]);
-/* Strikes off those to which no connection can be made. */
+/* Switches off the servers that cannot be connected to. */
 void servers_set_reachable(struct servers *s, const bool *reachable);
-/* Books what they said in a query. `timed_out`: it was ended because nothing came for too long. */
+/* Counts failures of the servers of a query, and switches off those that fail too often.
+ * `timed_out`: the query was ended because too little arrived for too long. */
 void servers_rate(struct servers *s, const struct server_list *asked,
 		  const struct debuginfod_log *log, bool timed_out);
-/* Of those that were asked the one whose word counts; "" when there is none. */
+/* The URL of the server whose answer decides the result of a query; "" if there is none. */
 const char *servers_telling_url(const struct servers *s, const struct server_list *asked,
 				const struct debuginfod_log *log);
-/* Why a query that ended by itself brought no file, and in `detail` who says so. */
+/* Why did a query that was not cancelled return no file? Writes the server and its reason to
+ * `detail`. */
 enum fetch_result servers_blame(const struct servers *s, const struct server_list *asked,
 				const struct worker_reply *reply, char *detail, size_t size);
-/* Can a connection be made to the hosts within the time? True for those without a host, and for all
- * when there is a proxy. Reads nothing that the other functions change. */
+/* Sets reachable[i] if server i can be connected to within the time. Also true for servers without
+ * a host, and for all servers if there is a proxy. Reads nothing that the other functions change.
+ */
 void servers_reach(const struct servers *s, unsigned timeout_ms,
 		   bool reachable[DEBUGINFOD_SERVERS_MAX]);
 

@@ -1,9 +1,10 @@
 /* debuginfod_worker.h - processes in which libdebuginfod runs. Private to modules/debuginfod*.
  *
- * It cannot run in threads: libdebuginfod 0.188 closes the descriptor of a control file of its
- * cache twice (debuginfod_config_cache: fclose(), then close()), and what is closed the second time
- * is whatever file another thread has just opened. It also takes its orders from the environment. A
- * process of its own has its own of both, and can be got rid of when it does not come back. */
+ * The library cannot run in threads: libdebuginfod 0.188 closes the descriptor of a control file of
+ * its cache twice (debuginfod_config_cache: fclose(), then close()), and the second close hits
+ * whatever file another thread has just opened. It also reads its settings from the environment. A
+ * separate process has its own descriptors and environment, and can be killed if it does not
+ * return. */
 #ifndef MODULES_DEBUGINFOD_WORKER_H
 #define MODULES_DEBUGINFOD_WORKER_H
 
@@ -17,48 +18,50 @@
 #define DEBUGINFOD_FILE_MAX 32
 
 struct worker {
-	pid_t pid; /* 0: gone */
+	pid_t pid; /* 0: the process is gone */
 	int fd;	   /* messages in both directions */
 };
 
 struct worker_request {
 	struct build_id id;
 	char file[DEBUGINFOD_FILE_MAX]; /* as in struct debuginfod_query */
-	char urls[DEBUGINFOD_URLS_MAX]; /* for DEBUGINFOD_URLS, which names n_servers */
+	char urls[DEBUGINFOD_URLS_MAX]; /* value of DEBUGINFOD_URLS, with n_servers servers */
 	size_t n_servers;
 	uint64_t limit_bytes;
 };
 
 struct worker_reply {
-	bool is_over;	/* else a sign of life, with the next three */
-	bool committed; /* a server sends contents */
+	/* The query has ended; else this is a progress message with the next three. */
+	bool is_over;
+	bool committed; /* a server has begun to send contents */
 	uint64_t bytes, total;
-	int fd_or_errno; /* what the library returned: negative errno when there is no file */
-	/* A section was asked for, and there came a whole file, because servers before 0.188 know
-	 * nothing else and the library takes the section out of it. It was stopped. */
+	/* The library's result: a descriptor, or a negative errno if there is no file. */
+	int fd_or_errno;
+	/* A section was asked for, but a whole file was sent: servers before 0.188 have no
+	 * sections, and the library takes the section out of the file. The transfer was stopped. */
 	bool is_whole_file;
 	bool is_too_large;
 	bool no_library;
-	char path[PATH_MAX]; /* of the file; why there is no library */
+	char path[PATH_MAX]; /* of the file; with no_library the reason */
 	struct debuginfod_log log;
 };
 
 struct worker_setup {
 	const char *cache_dir;
-	unsigned silence_s, total_s; /* the library's own clocks: larger than ours */
+	unsigned silence_s, total_s; /* the library's own timeouts, longer than ours */
 };
 
-/* Starts n of them; to be called before there are threads. 0, or -1 when there is none at all. */
+/* Starts n workers; to be called before there are threads. Returns 0, or -1 if none was started. */
 int workers_start(struct worker *v, size_t n, const struct worker_setup *setup);
 void workers_stop(struct worker *v, size_t n, const char *cache_dir);
 
-/* 0, or -1 when it is gone. */
+/* Sends a request. Returns 0, or -1 if the worker is gone. */
 int worker_ask(struct worker *w, const struct worker_request *request);
-/* 1: *reply was filled; 0: nothing within the time; -1: it is gone. */
+/* Returns 1 if *reply was filled, 0 if nothing came within the time, -1 if the worker is gone. */
 int worker_wait(struct worker *w, struct worker_reply *reply, int timeout_ms);
-/* Asks it to end the query, which takes it up to a second. */
+/* Asks the worker to end its query, which may take it a second. */
 void worker_cancel(struct worker *w);
-/* Ends it, and removes what it was writing to below the directory. */
+/* Kills the worker, and removes the files below cache_dir that it was writing. */
 void worker_kill(struct worker *w, const char *cache_dir);
 
 #endif

@@ -1,5 +1,5 @@
-/* find.h - where the files of a module may lie, and the check before one is used. Private to
- * modules/. */
+/* find.h - the places where the files of a module are searched for, and the checks before a file is
+ * used. Private to modules/. */
 #ifndef MODULES_FIND_H
 #define MODULES_FIND_H
 
@@ -15,9 +15,9 @@
 /* Roots of the search, fixed when the modules are made. All strings are owned. */
 struct search_path {
 	char *symfs;			       /* "" when there is none */
-	char *debug_dirs[PLACES_DIRS_MAX + 2]; /* NULL-terminated, the system's last */
-	char *buildid_dir;		       /* "" when not to be looked at */
-	char *debuginfod_dir;		       /* "" when not to be looked at */
+	char *debug_dirs[PLACES_DIRS_MAX + 2]; /* NULL-terminated; the system's directory last */
+	char *buildid_dir;		       /* "" if it is not to be searched */
+	char *debuginfod_dir;		       /* "" if it is not to be searched */
 	char *os_release;		       /* of the recording; "" when unknown */
 	int64_t recorded_s;
 };
@@ -34,8 +34,9 @@ struct module_entry {
 	pthread_mutex_t lock;
 	bool opened, image_asked, debug_looked_for; /* guarded by lock, like all that follows */
 	bool skipped;				    /* the user does not want to wait for it */
-	char root[32]; /* of the container that the image was found in: "/proc/PID/root"; "" */
-	VEC(struct module_tried) tried; /* texts are owned */
+	/* The container's root that the image was found below: "/proc/PID/root", or "". */
+	char root[32];
+	VEC(struct module_tried) tried; /* the texts are owned */
 };
 
 struct finder {
@@ -44,46 +45,47 @@ struct finder {
 	struct module_entry *entry;
 	enum module_miss miss; /* the most specific failure so far */
 	bool nomem;
-	struct debuginfod *servers; /* NULL: not to be asked here */
-	/* For the listener: place of the module among those to be fetched; what they sent; the last
-	 * line about them. */
+	struct debuginfod *servers; /* NULL: servers are not to be asked here */
+	/* For the listener: rank of the module among those to be fetched; bytes received, and how
+	 * long that took; the last line about servers. */
 	size_t rank, n_ranks;
 	uint64_t fetched_bytes, fetch_ms;
-	const char *fetch_note, *refused_note; /* refused: the last line about what was not used */
+	/* Refused_note: the last line about something fetched that was not used. */
+	const char *fetch_note, *refused_note;
 };
 
-/* What a file must fulfil to be used. */
+/* The conditions for a file to be used. */
 struct file_check {
 	const struct build_id *id; /* wanted; size 0: unknown */
-	bool must_match_id;	   /* refuse when id is unknown, or the file has none */
+	bool must_match_id;	   /* refuse the file if id is unknown, or the file has none */
 	bool wants_debug;	   /* must have .debug_info or .symtab */
 	bool is_supplement;	   /* may have its id in .debug_sup */
 	bool wants_code;	   /* must not be a debug file */
-	bool wants_all;		   /* its section table must be there, and all contents */
-	const uint32_t *crc; /* debuglink: decides when the build ids do not; NULL: no such check */
+	bool wants_all;		   /* must have its section table and all contents */
+	const uint32_t *crc; /* of .gnu_debuglink: decides if build ids do not; NULL: not checked */
 };
 
-/* Opens, checks, notes the place with the outcome. NULL when refused. The image belongs to the
- * cache. */
+/* Opens and checks a file, and notes its path with the outcome. Returns NULL if it is refused. The
+ * image is owned by the cache. */
 struct elf_image *finder_try(struct finder *f, const struct file_check *check, const char *path);
-/* The same for what was opened already. */
+/* Like finder_try(), for a file that is open already. */
 struct elf_image *finder_try_fd(struct finder *f, const struct file_check *check, int fd,
 				const char *path);
-/* The same for a file of debuginfod's cache, named as in struct debuginfod_query; such a file must
- * be whole. */
+/* Like finder_try(), for a file of debuginfod's cache, named as in struct debuginfod_query. The
+ * file must be whole. */
 struct elf_image *finder_try_cache(struct finder *f, const struct file_check *check,
 				   const char *file);
-/* The same for a path made as by printf; too long a path counts as absent. */
+/* Like finder_try(), for a path made as by printf; a path that is too long counts as absent. */
 struct elf_image *finder_tryf(struct finder *f, const struct file_check *check, const char *fmt,
 			      ...) __attribute__((format(printf, 3, 4)));
-/* Adds "place: reason" to the list of the module, and the reason to the verdict. */
+/* Adds "place: reason" to the list of the module. The reason may become f->miss. */
 void finder_note(struct finder *f, const char *place, enum module_miss miss, const char *detail);
-/* Likewise for a file that could not be opened. */
+/* Like finder_note(), for a file that could not be opened. */
 void finder_note_error(struct finder *f, const char *path, const struct err *err);
-/* Likewise for what servers were asked for. */
+/* Like finder_note(), for a file that servers were asked for. */
 void finder_note_fetch(struct finder *f, const char *file, enum fetch_result r, const char *detail);
-/* Hands a made image over to the cache under its own path. False, and closed, when out of memory.
- */
+/* Passes an image that was made in memory to the cache, under its own path. When out of memory,
+ * closes it and returns false. */
 bool image_cache_add(struct image_cache *c, struct elf_image *img);
 void image_cache_done(struct image_cache *c);
 
@@ -91,44 +93,45 @@ void image_cache_done(struct image_cache *c);
 #define BUILD_ID_TEXT_MAX (2 * BUILD_ID_MAX + 2)
 const char *build_id_text(const struct build_id *id, bool split, char out[BUILD_ID_TEXT_MAX]);
 
-/* The image as the process that mapped it sees it: in its container, or deleted since.
- * (find_process.c) */
+/* find_process.c: the image as the process that mapped it sees it: in its container, or although it
+ * was deleted since. */
 struct elf_image *find_in_process(struct finder *f);
-/* The image of the dso. NULL and f->miss when there is none. */
+/* The image of the dso. If there is none, returns NULL and f->miss is the reason. */
 struct elf_image *find_image(struct finder *f);
-/* Fills debug, alt and mini of the module. */
+/* Sets debug, alt and mini of the module. */
 void find_debug(struct finder *f);
-/* The common file of dwz that `debug` names; NULL when it names none or there is none. */
+/* The file of dwz that `debug` names. Returns NULL if it names none, or the file is missing. */
 struct elf_image *find_alt(struct finder *f, struct elf_image *debug);
-/* The build id that debug files of the module must have; size 0: not known. */
+/* The build id that debug files of the module must have; size 0: unknown. */
 const struct build_id *find_wanted_id(const struct module *m);
 
 /* ---- from servers (debuginfod_module.c, debuginfod_sections.c) ----------------------------- */
 
-/* Is it something that servers can be asked for, which are asked by build id? */
+/* Can servers be asked for the module's files? They are asked by build id. */
 bool fetch_is_possible(const struct module *m);
-/* One file, into the cache, by the way of all queries for a module. */
+/* Fetches one file into the cache. All queries for a module go through this function. */
 enum fetch_result fetch_to_cache(struct finder *f, const struct build_id *id, const char *file);
-/* One file, opened and checked like those that are found. NULL and *r when it cannot be had. */
+/* Fetches one file, opens it and checks it like those that are found. Returns NULL and sets *r if
+ * it cannot be fetched. */
 struct elf_image *fetch_file(struct finder *f, const struct file_check *check, const char *file,
 			     enum fetch_result *r);
-/* The image of the dso; NULL when it cannot be had. Sets image_fetch. */
+/* Fetches the image of the dso; NULL if it cannot be fetched. Sets image_fetch. */
 struct elf_image *fetch_image(struct finder *f);
-/* Are local functions named by nothing? */
+/* Does the module have no names for local functions? */
 bool module_lacks_symbols(const struct module *m);
-/* Has the module all that the tier gives? */
+/* Does the module have everything that the tier would fetch? */
 bool fetch_is_needless(const struct module *m, enum fetch_tier tier);
-/* Fills debug and alt of the module as far as they can be had. Sets debug_fetch. */
+/* Fetches debug and alt of the module, as far as servers have them. Sets debug_fetch. */
 void fetch_debug(struct finder *f, enum fetch_tier tier);
-/* A debug file with this build id and no more than the symbol table and, by tier, the line table,
- * made of single sections: out of the cache, or with f->servers from them. *r is DONE, or what it
- * lacks, or why there is none. */
+/* Makes a debug file with this build id from single sections: the symbol table and, by tier, the
+ * line table. Takes them from the cache or, if f->servers is set, from servers. *r is DONE, or the
+ * reason why there is no file or a part of it is missing. */
 struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, enum fetch_tier tier,
 				 enum fetch_result *r);
-/* Came something that is not what was asked for? */
+/* Did servers send something else than was asked for? */
 bool fetch_was_refused(enum fetch_result r);
-/* This process's own vDSO, which the caller closes; *ret is NULL when there is none. 0 or a
- * negative error. */
+/* Opens this process's own vDSO; the caller closes it. *ret is NULL if there is none. Returns 0 or
+ * a negative error. */
 int vdso_of_this_process(struct elf_image **ret);
 
 int search_path_init(struct search_path *p, const struct modules_options *opt);

@@ -1,14 +1,12 @@
 /* modules.h - finds and opens the ELF image and the debug file of a dso.
  *
- * A dso says what was mapped (path, build id); a module is what was found for it on this machine:
- * the image (machine code, .eh_frame, .symtab) and the debug file (DWARF), each perhaps missing,
- * with the reason. Every file is checked against the build id before use, opened once, and lives
- * until modules_free(). Bytes of sections are given out as they are in memory (uncompressed).
- * Sources of truth: the ELF gABI; GDB manual "Separate Debug Files"; gnu_debuglink,
- * gnu_debugaltlink.
+ * A dso describes what was mapped (path, build id); a module is what was found for it on this
+ * machine: the image (machine code, .eh_frame, .symtab) and the debug file (DWARF). Each may be
+ * missing, with a reason. Every file is checked against the build id before use, opened once, and
+ * lives until modules_free(). Contents of sections are returned uncompressed. Sources of truth: the
+ * ELF gABI; GDB manual "Separate Debug Files"; gnu_debuglink, gnu_debugaltlink.
  *
- * Threads: all functions may be called from any thread.
- */
+ * Threads: all functions may be called from any thread. */
 #ifndef MODULES_MODULES_H
 #define MODULES_MODULES_H
 
@@ -43,47 +41,47 @@ struct elf_section {
 	uint64_t align; /* sh_addralign */
 };
 
-/* Opens and maps a file; headers are validated here (32/64 bit, both byte orders are recognised).
- * What the functions below return of an image lives until elf_image_close(). 0 or negative with
- * *err. */
+/* Opens and maps a file, and validates its headers (32 and 64 bit, both byte orders). What the
+ * functions below return of an image lives until elf_image_close(). Returns 0, or a negative value
+ * with *err. */
 int elf_image_open(struct elf_image **ret, const char *path, struct err *err);
-/* The same over memory, which is copied. `name` is for messages. */
+/* Like elf_image_open(), from memory, which is copied. `name` is for messages. */
 int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size, const char *name,
 			  struct err *err);
 void elf_image_close(struct elf_image *img);
-/* The mapped file once more, for libraries that want one: a descriptor, which the caller closes; -1
- * when the image is no file, or another one has its name by now. */
+/* Opens the mapped file again, for libraries that want a file: returns a descriptor, which the
+ * caller closes; -1 if the image is not from a file, or its path is another file by now. */
 int elf_image_reopen(const struct elf_image *img);
 
 const char *elf_image_path(const struct elf_image *img);
-/* As elf_image_open(), of a file that `by` names, or that lies beside it: nothing outside of the
- * root that `by` was opened below (/proc/PID/root, --symfs). */
+/* Like elf_image_open(), for a file that `by` names, or that is beside it: opens nothing outside of
+ * the root that `by` was opened below (/proc/PID/root, --symfs). */
 int elf_image_open_named(struct elf_image **ret, const struct elf_image *by, const char *path,
 			 struct err *err);
 bool elf_image_is_64(const struct elf_image *img);
 bool elf_image_swapped(const struct elf_image *img);	 /* other byte order than this machine */
 uint16_t elf_image_machine(const struct elf_image *img); /* EM_* */
 uint16_t elf_image_type(const struct elf_image *img);	 /* ET_* */
-/* Where the program, or the dynamic linker, begins. 0: this file is not started. Of shared objects
- * without a dynamic section none is: perf inject --jit writes such ones, with the address of
- * the code there. */
+/* The vaddr where the program, or the dynamic linker, begins; 0: this file is not started. Also 0
+ * for shared objects without a dynamic section: perf inject --jit writes such files, with the
+ * address of the code as their entry. */
 uint64_t elf_image_entry(const struct elf_image *img);
 const struct build_id *elf_image_build_id(const struct elf_image *img);
-/* When the file was written, since 1970; 0 for what is no file of its own. */
+/* When the file was written, in nanoseconds since 1970; 0 if the image is not a file of its own. */
 uint64_t elf_image_mtime_ns(const struct elf_image *img);
-/* How many; *ret is the first. */
+/* Returns the number of segments; *ret is the first. */
 size_t elf_image_segments(const struct elf_image *img, const struct elf_segment **ret);
-/* Whole file as mapped. */
+/* The whole file as mapped. */
 const uint8_t *elf_image_bytes(const struct elf_image *img, size_t *size);
 
-/* Section by name. Also finds ".debug_x" stored as ".zdebug_x". SHF_COMPRESSED contents (zlib,
- * zstd) are inflated at the first request and kept until close, unless they, or those of all
- * sections together, would be more than 32 times as large as the file, and more than 16 MiB. Data
- * live until close. False when absent, damaged or too large (*why is then set when non-NULL:
- * ERR_NOT_FOUND, ERR_DAMAGED, ERR_LIMIT, ERR_NOMEM). */
+/* Finds a section by name, also ".debug_x" stored as ".zdebug_x". Compressed contents
+ * (SHF_COMPRESSED with zlib or zstd) are inflated at the first request and kept until close, unless
+ * they, or those of all sections together, would be more than 32 times as large as the file and
+ * more than 16 MiB. Returns false if the section is absent, damaged or too large (*why, if not
+ * NULL, is then ERR_NOT_FOUND, ERR_DAMAGED, ERR_LIMIT or ERR_NOMEM). */
 bool elf_image_section(struct elf_image *img, const char *name, struct elf_section *ret,
 		       enum err_code *why);
-/* The first section that was refused as too large; NULL: none. Lives until close. */
+/* Name of the first section that was refused as too large; NULL: none. Lives until close. */
 const char *elf_image_refused(struct elf_image *img);
 /* grew() is called while a section is inflated, on the thread that asked for it: the first `done`
  * of `size` bytes at `data` are final and live until close. Their checksum has not been verified
@@ -98,27 +96,27 @@ struct elf_watch {
 bool elf_image_section_watched(struct elf_image *img, const char *name,
 			       const struct elf_watch *watch, struct elf_section *ret,
 			       enum err_code *why);
-/* Half-open, in bytes of a section's contents. */
+/* A half-open range, in bytes of a section's contents. */
 struct elf_range {
 	uint64_t start, end;
 };
-/* For watchers, during inflation or after it: gives back the memory of the range `what` of a
- * section, except for the n ranges in `keep`. What was given back reads as zeros until the section
- * is asked for again, which inflates all of it once more, to the same place. No thread may be
- * reading what is given back, nor any of the section while it is inflated again. */
+/* For watchers, during inflation or after it: releases the memory of the range `what` of a section,
+ * except for the n ranges in `keep`. Released memory reads as zeros until the section is requested
+ * again, which inflates all of it again, to the same place. No thread may be reading memory while
+ * it is released, nor any of the section while it is inflated again. */
 void elf_image_section_let_go(struct elf_image *img, const char *name, struct elf_range what,
 			      const struct elf_range *keep, size_t n);
 size_t elf_image_section_count(const struct elf_image *img);
-/* By index, without inflating: data is NULL when the section is compressed. */
+/* A section by index, not inflated: data is NULL if it is compressed. */
 bool elf_image_section_at(struct elf_image *img, size_t index, const char **name,
 			  struct elf_section *ret);
-/* PT_GNU_EH_FRAME etc.: the first program header of that type. */
+/* The first program header of a type (PT_GNU_EH_FRAME ...). */
 bool elf_image_phdr(const struct elf_image *img, uint32_t type, Elf64_Phdr *ret);
-/* Bytes at a vaddr, from the segments' file contents: pointer and how many follow in that segment;
- * NULL when not in any segment's file part. */
+/* The bytes at a vaddr, from the file contents of its segment; *left is how many follow in that
+ * segment. NULL if vaddr is not in the file part of any segment. */
 const uint8_t *elf_image_at_vaddr(const struct elf_image *img, uint64_t vaddr, size_t *left);
-/* File offset <-> vaddr through PT_LOAD. An offset may lie in the page padding around a segment,
- * as mmap shows it. False when no segment covers it. */
+/* Convert between file offset and vaddr through PT_LOAD. An offset may be in the page padding
+ * around a segment, as mmap shows it. Return false if no segment covers it. */
 bool elf_image_off_to_vaddr(const struct elf_image *img, uint64_t off, uint64_t *ret);
 bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_t *ret);
 
@@ -146,7 +144,7 @@ enum module_miss { MODULE_MISSES(X) MODULE_MISS_N };
 #undef X
 const char *module_miss_text(enum module_miss m);
 
-/* The outcome of asking debuginfod servers for a file. X(name, text for people) */
+/* The result of asking debuginfod servers for a file. X(name, text for people) */
 #define FETCH_RESULTS(X)                                    \
 	X(OFF, "network off")                               \
 	X(NOT_ASKED, "not asked")                           \
@@ -171,43 +169,44 @@ enum fetch_result { FETCH_RESULTS(X) FETCH_N };
 #undef X
 const char *fetch_result_text(enum fetch_result r);
 
-/* What a later stage keeps with a module; modules_free() only calls done(). */
+/* Base of what a later stage stores with a module; modules_free() only calls done(). */
 struct module_state {
 	void (*done)(struct module_state *state);
 };
 
 struct module {
 	const struct dso *dso;
-	struct elf_image *image;     /* what was mapped; NULL: see image_miss */
-	enum module_miss image_miss; /* CHANGED also with an image: the file was replaced since */
+	struct elf_image *image; /* what was mapped; NULL: see image_miss */
+	/* CHANGED also with an image: the file was replaced since the recording. */
+	enum module_miss image_miss;
 	struct elf_image
-		*debug; /* has .debug_info or a fuller .symtab; may equal image; else NULL */
+		*debug; /* has .debug_info or a larger .symtab; may be the image; else NULL */
 	enum module_miss debug_miss;
-	struct elf_image *alt;	   /* .gnu_debugaltlink (dwz) of debug; NULL when none */
-	enum module_miss alt_miss; /* why not, when debug names one */
-	/* What .gnu_debuglink of image and .gnu_debugaltlink of debug say, in their bytes; NULL:
-	 * nothing, or they were not needed. */
+	struct elf_image *alt;	   /* file of dwz(1) that debug refers to; NULL: none */
+	enum module_miss alt_miss; /* why alt is NULL, if debug refers to one */
+	/* Names in .gnu_debuglink of image and .gnu_debugaltlink of debug, borrowed from their
+	 * sections; NULL: there is none, or it was not needed. */
 	const char *debug_link, *alt_link;
-	struct elf_image *mini; /* .gnu_debugdata of image, unpacked; NULL when none */
+	struct elf_image *mini; /* .gnu_debugdata of image, unpacked; NULL: none */
 	struct module_state
 		*_Atomic unwind_state; /* NULL until unwind/ sets it, once, by compare-and-swap */
-	/* How asking servers for the image, for the debug file and for its alt file ended. */
+	/* Results of asking servers for the image, the debug file and its alt file. */
 	enum fetch_result image_fetch, debug_fetch, alt_fetch;
 };
 
 struct modules; /* opaque */
 
-/* Progress of a transfer, its end, or the outcome of all transfers for a module. */
+/* Progress of a transfer, the end of one, or the result of all transfers for a module. */
 struct fetch_event {
 	enum { FETCH_EVENT_RUNS, FETCH_EVENT_ENDED, FETCH_EVENT_MODULE } what;
 	const struct dso *dso;
 	size_t rank, n_ranks;  /* of the dso in modules_fetch(), from 1; 0: asked for on demand */
 	const char *file;      /* "executable", "debuginfo", ".symtab" ...; NULL for a module */
-	uint64_t bytes, total; /* so far; total 0: not known yet */
+	uint64_t bytes, total; /* so far; total 0: unknown yet */
 	uint64_t elapsed_ms;
-	enum fetch_result result; /* unless it runs */
-	/* For a module a line of module_tried(): what was refused although the module was fetched
-	 * in the end (or NULL), or the last one about servers. */
+	enum fetch_result result; /* not for FETCH_EVENT_RUNS */
+	/* For FETCH_EVENT_MODULE a line of module_tried(): what was refused although the module was
+	 * fetched in the end (or NULL), else the last line about servers. */
 	const char *note;
 };
 
@@ -215,11 +214,11 @@ struct fetch_event {
 enum fetch_answer { FETCH_GO_ON, FETCH_SKIP_THIS, FETCH_SKIP_ALL };
 
 /* Files are fetched from the servers in DEBUGINFOD_URLS through libdebuginfod.so.1, into the cache
- * that it shares with other tools, at most four at a time. What was fetched is used only after it
- * was checked. A server that failed twice running is not asked again. */
+ * that it shares with other tools, at most four at a time. They are checked before use. A server
+ * that failed twice in a row is not asked again. */
 struct fetch_options {
-	/* Called some times a second per transfer, at its end, and at the end of a module; from any
-	 * thread, never from two at once. May be NULL. */
+	/* Called several times a second for each transfer, at its end, and at the end of a module;
+	 * from any thread, but never from two at once. May be NULL. */
 	enum fetch_answer (*listener)(void *arg, const struct fetch_event *event);
 	void *arg;
 };
@@ -229,44 +228,46 @@ struct modules_options {
 	const char *const *debug_dirs; /* besides /usr/lib/debug; NULL-terminated; may be NULL */
 	const char *buildid_dir;       /* NULL: $PERF_BUILDID_DIR, ~/.debug */
 	bool no_debuginfod_cache;
-	/* When the recording was written last, in seconds; 0: not known. A file without build id
-	 * that was written later is CHANGED. */
+	/* When the recording was last written, in seconds since 1970; 0: unknown. A file without
+	 * build id that was written later is CHANGED. */
 	int64_t recorded_s;
-	const char *os_release; /* of the recording; NULL: unknown. Without a recorded build id this
-				   process's vDSO is only used when it is the running kernel's */
+	/* Of the recording; NULL: unknown. Without a recorded build id this process's vDSO is
+	 * used only if os_release is that of the running kernel. */
+	const char *os_release;
 	const struct fetch_options *fetch; /* NULL: the network is not used */
 };
 
 /* `opt` may be NULL; it is copied. The environment (HOME, caches) is read here, once. With `fetch`
- * worker processes are started, for libdebuginfod, so this is to be called before there are
- * threads; modules_free() ends them. */
+ * this starts worker processes for libdebuginfod, so it must be called before there are threads;
+ * modules_free() ends them. Returns 0, or a negative value with *err. */
 int modules_new(struct modules **ret, const struct modules_options *opt, struct err *err);
 void modules_free(struct modules *m);
 
 /* The prefix for all paths; "" for none. */
 const char *modules_symfs(const struct modules *m);
-/* Where perf keeps copies of files, and kernels' lists of symbols; "" for nowhere. */
+/* Where perf keeps copies of files, and symbol lists of kernels; "" for nowhere. */
 const char *modules_buildid_dir(const struct modules *m);
 
-/* The module of a dso (which must outlive it). Opened at the first call, remembered also when
- * missing. NULL when out of memory, and from then on for every dso: so a caller that has no way to
- * return an error need not, because those that have one will see it. With `fetch`, an image that is
- * not here is fetched in this call, because unwinding needs it. The debug file is looked for only
- * by module_debug(). */
+/* The module of a dso, which must outlive it. Opened at the first call; that it is missing is
+ * remembered, too. Returns NULL when out of memory, and from then on for every dso: so callers that
+ * cannot return an error may ignore it, because other callers will report it. With `fetch`, an
+ * image that is missing here is fetched in this call, because unwinding needs it. The debug file is
+ * searched for only by module_debug(). */
 struct module *modules_get(struct modules *m, const struct dso *dso);
-/* The code of a file without build id turned out not to be what was recorded: from now on
- * there is no image, and image_miss is OTHER_CODE. One thread, before the names are looked up. */
+/* Tells that the code of a file without build id is not what was recorded: from now on there is no
+ * image, and image_miss is OTHER_CODE. For one thread, before names are looked up. */
 void module_reject(struct module *m);
-/* Looks for the separate debug file (build-id directories, debuglink, ~/.debug, debuginfod cache)
- * once. Never uses the network. False when out of memory, likewise from then on. */
+/* Searches for the separate debug file (build-id directories, debuglink, ~/.debug, debuginfod
+ * cache), once. Never uses the network. Returns false when out of memory, and from then on always.
+ */
 bool module_debug(struct modules *m, struct module *mod);
 
 /* How much of a debug file to fetch. */
 enum fetch_tier {
-	FETCH_TIER_BINARY, /* no debug file: what was mapped, if it is not here */
-	FETCH_TIER_SYM,	   /* the symbol table */
-	FETCH_TIER_LINE,   /* and the line table */
-	FETCH_TIER_FULL,   /* the whole file */
+	FETCH_TIER_BINARY, /* no debug file: only the image, if it is missing here */
+	FETCH_TIER_SYM,	   /* symbol table */
+	FETCH_TIER_LINE,   /* symbol table and line table */
+	FETCH_TIER_FULL,   /* the whole debug file */
 };
 
 struct fetch_want {
@@ -275,27 +276,27 @@ struct fetch_want {
 };
 
 /* Fetches what the modules of these dsos lack, in this order, four at a time, and adds it to the
- * modules. Nothing else may use the modules meanwhile, so call it between stages. Does nothing
- * without `fetch`. Files that could not be fetched are no error: see debug_fetch, module_tried().
- * 0, or negative when out of memory. */
+ * modules. Nothing else may use the modules meanwhile, so it must be called between stages. Does
+ * nothing without `fetch`. Files that could not be fetched are not an error: see debug_fetch,
+ * module_tried(). Returns 0, or a negative value when out of memory. */
 int modules_fetch(struct modules *m, const struct fetch_want *wants, size_t n, struct err *err);
-/* Local functions have no names here, but servers could be asked by the build id. */
+/* Does the module lack names of local functions, and can servers be asked by its build id? */
 bool module_wants_fetch(const struct module *mod);
 
-/* Every place that was looked at for this module, for --explain: "path: reason". */
+/* A place that was searched for this module, for --explain: "path: reason". */
 struct module_tried {
 	const char *text;	 /* lives as long as the module */
-	bool by_servers;	 /* else in a file */
-	enum module_miss why;	 /* of a file: why it was not taken; NONE: it was */
-	enum fetch_result fetch; /* of servers */
+	bool by_servers;	 /* a server was asked; else it is a file */
+	enum module_miss why;	 /* of a file: why it was not used; NONE: it was used */
+	enum fetch_result fetch; /* of a server: the result */
 };
 size_t module_tried_count(const struct module *mod);
 struct module_tried module_tried(const struct module *mod, size_t i);
 
-/* ELF address of an offset in the file, of a runtime address in a map, per segment (right also for
- * files whose text segment is not congruent to its offset). With only the debug file, which
- * module_debug() has found, of code where the recorded map shows which segment it was. False: of
- * neither file, or outside of any segment. */
+/* The ELF address of a file offset, or of a runtime address in a map; by segment, so also right for
+ * files whose text segment is not congruent to its offset. If there is only the debug file (found
+ * by module_debug()), works for code for which the recorded map shows the segment. Returns false if
+ * there is neither file, or the address is outside of any segment. */
 bool module_off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret);
 bool module_ip_to_vaddr(const struct module *mod, const struct map *map, uint64_t ip,
 			uint64_t *ret);
