@@ -1,4 +1,4 @@
-/* builds.c - the files that both sides' code came from, and whether it is the same code. */
+/* builds.c - finds the files of both sides' code, and compares the code. */
 #include <elf.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 /* ---- what ran -----------------------------------------------------------------------------------
  */
 
-/* Of several files by one path each is a build of its own. */
+/* Different files with the same path are different builds. */
 static int build_of(struct regress *g, struct side_code *c, const struct profile *p,
 		    uint32_t mapping, uint32_t *ret)
 {
@@ -62,7 +62,7 @@ int builds_see(struct regress *g, enum side side, const struct profile *p, const
 		struct ran r = {.key = keys[i],
 				.off = l->symbol ? l->off - l->symbol_offset : NO_OFFSET};
 
-		/* Mapping 0 is that of addresses that are none. */
+		/* Mapping 0 has the addresses in no mapping. */
 		if (l->is_kernel || m->kind == DSO_VDSO || !l->mapping)
 			continue;
 		if (m->kind != DSO_FILE || !m->build_id.size) {
@@ -108,8 +108,8 @@ static bool same_build(const struct build *a, const struct build *b)
 	return a->id.size && !memcmp(&a->id, &b->id, sizeof a->id);
 }
 
-/* The same file, else the one with the same name, else the only one that is left: a program may
- * have been renamed. */
+/* Pairs each file with the same file of the other side, else with that of the same name, else with
+ * the only one left: a program may have been renamed. */
 static void pair_up(struct comparison *c)
 {
 	const struct side_code *x = &c->g->code[SIDE_BASE], *y = &c->g->code[SIDE_NEW];
@@ -142,7 +142,7 @@ static void pair_up(struct comparison *c)
 	}
 }
 
-/* An image of a build with its symbols; NULL in *ret: not here. */
+/* Opens the image of a build with its symbols; *ret is NULL if it is not on this machine. */
 static int open_build(struct comparison *c, enum side side, uint32_t i)
 {
 	const struct build *b = &c->g->code[side].builds.v[i];
@@ -208,7 +208,7 @@ static enum code_state state_of(const struct comparison *c, enum side side, cons
 	return code_compare(mine, its, vaddr);
 }
 
-/* Of a key that has several functions the worst counts. */
+/* Of a key with several functions the worst result counts. */
 static bool compare_ran(const struct comparison *c)
 {
 	uint8_t *states = c->g->code_state;
@@ -229,7 +229,7 @@ static bool compare_ran(const struct comparison *c)
 	return all;
 }
 
-/* Not only what was seen running: what was not may have decided how often it ran. */
+/* Compares all code, not only functions that ran: others may have decided how often these ran. */
 static bool compare_whole(const struct comparison *c)
 {
 	uint32_t i;

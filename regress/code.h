@@ -23,7 +23,8 @@ struct code_symbol {
 	bool is_label; /* of data without a size */
 };
 
-/* What the dynamic linker writes at a place: an address of this image, or of a symbol elsewhere. */
+/* The value that the dynamic linker writes to a place: an address in this image, or that of a
+ * symbol in another. */
 struct code_slot {
 	uint64_t vaddr;
 	uint64_t addend;
@@ -39,23 +40,23 @@ struct code_image {
 
 enum code_state { CODE_UNKNOWN, CODE_SAME, CODE_CHANGED };
 
-/* `symbols`: the file with .symtab, maybe another one than img. 0, or -1 when out of memory. False
- * images (no x86-64, no symbols) have by_address.n == 0. */
+/* `symbols`: the file with .symtab, which may be another than img. Returns 0, or -1 when out of
+ * memory. If the image cannot be compared (not x86-64, no symbols), by_address.n is 0. */
 int code_image_open(struct code_image *c, struct elf_image *img, struct elf_image *symbols);
 void code_image_done(struct code_image *c);
-/* Is the instruction of n bytes an INT3 or a NOP, as they stand between functions and before loops?
- */
+/* Is the instruction of n bytes an INT3 or a NOP, as between functions and before loops? */
 bool code_is_padding(const uint8_t *insn, size_t n);
-/* The symbol that covers an address; NULL. */
+/* The symbol that covers an address; NULL: none. */
 const struct code_symbol *code_symbol_at(const struct code_image *c, uint64_t vaddr);
-/* The one with the name and rank of another image's; NULL. */
+/* The symbol with the same name, and rank among those of this name, as one of another image; NULL:
+ * none. */
 const struct code_symbol *code_symbol_like(const struct code_image *c, const struct code_symbol *s);
 const struct code_slot *code_slot_at(const struct code_image *c, uint64_t vaddr);
 
-/* The function at `vaddr` of a (its first byte), and the one of b with the same name. */
+/* Compares the function that begins at `vaddr` of a with the function of the same name in b. */
 enum code_state code_compare(const struct code_image *a, const struct code_image *b,
 			     uint64_t vaddr);
-/* All functions that both have, and what is called before main. */
+/* Compares all functions that both have, and the code that runs before main. */
 enum code_state code_compare_all(const struct code_image *a, const struct code_image *b);
 
 #endif

@@ -33,7 +33,7 @@ static int compare_slots(const void *a, const void *b)
 	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
-/* A string of a string table that ends within it; NULL. */
+/* Returns a string of a string table if it ends within the table; else NULL. */
 static const char *string_at(const struct elf_section *s, uint64_t off)
 {
 	return s->data && off < s->size && memchr(s->data + off, 0, s->size - off)
@@ -89,8 +89,9 @@ bool code_is_padding(const uint8_t *insn, size_t n)
 	return *insn == 0x90 || *insn == 0xcc || (n > 1 && insn[0] == 0x0f && insn[1] == 0x1f);
 }
 
-/* Assembly often gives no size: then it ends with the last instruction before the next symbol that
- * is no padding. What cannot be read is only a name. */
+/* Computes the size of a symbol without size, as in assembly: it ends after the last instruction
+ * before the next symbol that is not padding. If the code cannot be read the symbol remains only a
+ * name. */
 static void measure_function(const struct code_image *c, struct code_symbol *s, uint64_t next)
 {
 	struct code_reference r;
@@ -212,7 +213,7 @@ const struct code_symbol *code_symbol_at(const struct code_image *c, uint64_t va
 		else
 			hi = mid;
 	}
-	/* Of symbols at one address the first, and so the largest. */
+	/* Of several symbols at one address the first, which is the largest. */
 	while (lo > 1 && v[lo - 2].start == v[lo - 1].start)
 		lo--;
 	return lo && vaddr - v[lo - 1].start < v[lo - 1].size ? &v[lo - 1] : NULL;

@@ -24,7 +24,8 @@ struct pair {
 	const struct code_image *a, *b;
 };
 
-/* A reference of an instruction of f in a, and that of the same one of g in b. */
+/* A reference of an instruction of f in a, and the reference of the corresponding instruction of g
+ * in b. */
 struct reference {
 	const struct code_symbol *f, *g;
 	const struct paddings *in_f, *in_g;
@@ -41,7 +42,7 @@ static bool same_symbol(const struct code_symbol *x, const struct code_symbol *y
 	return !strcmp(x->name, y->name) && x->rank == y->rank;
 }
 
-/* Do two addresses have the same name? */
+/* Do both addresses have symbols of the same name? */
 static bool same_name(const struct pair *p, uint64_t va, uint64_t vb)
 {
 	const struct code_symbol *x = code_symbol_at(p->a, va), *y = code_symbol_at(p->b, vb);
@@ -49,7 +50,7 @@ static bool same_name(const struct pair *p, uint64_t va, uint64_t vb)
 	return x && y && same_symbol(x, y) && va - x->start == vb - y->start;
 }
 
-/* Texts without a name. */
+/* For string constants, which have no symbol. */
 static bool same_string(const struct pair *p, uint64_t va, uint64_t vb)
 {
 	size_t a_left = 0, b_left = 0, i;
@@ -65,7 +66,8 @@ static bool same_string(const struct pair *p, uint64_t va, uint64_t vb)
 	return false;
 }
 
-/* 1: the dynamic linker writes the same at both places; 0: something else; -1: nothing. */
+/* Returns 1 if the dynamic linker writes the same value to both places, 0 if not, -1 if it writes
+ * to neither. */
 static int same_slot(const struct pair *p, uint64_t va, uint64_t vb)
 {
 	const struct code_slot *x = code_slot_at(p->a, va), *y = code_slot_at(p->b, vb);
@@ -114,7 +116,7 @@ static bool find_paddings(struct paddings *p, const uint8_t *code, uint64_t size
 	return true;
 }
 
-/* The offset that a place of the function would have without padding. */
+/* The offset in the function without the padding before it. */
 static uint64_t without_padding(const struct paddings *p, uint64_t off)
 {
 	size_t lo = 0, hi = p->n;
@@ -135,7 +137,7 @@ static uint64_t without_padding(const struct paddings *p, uint64_t off)
 	return off - p->v[lo].before - p->v[lo].bytes;
 }
 
-/* Behind the padding at an offset, if there is any. */
+/* The offset after the padding, if there is padding at `off`. */
 static uint64_t skip_padding(const struct paddings *p, uint64_t off, size_t *next)
 {
 	if (*next == p->n || p->v[*next].at != off)
@@ -143,7 +145,7 @@ static uint64_t skip_padding(const struct paddings *p, uint64_t off, size_t *nex
 	return off + p->v[(*next)++].bytes;
 }
 
-/* Do two offsets in both functions name the same place? */
+/* Are these two offsets the same place of the two functions? */
 static bool same_offset(const struct reference *r, uint64_t a, uint64_t b)
 {
 	return without_padding(r->in_f, a) == without_padding(r->in_g, b);
@@ -152,7 +154,8 @@ static bool same_offset(const struct reference *r, uint64_t a, uint64_t b)
 /* ---- data ---------------------------------------------------------------------------------------
  */
 
-/* Word by word: equal, or addresses of the same thing. What is not in the file is zeros. */
+/* Compares word by word: equal values, or addresses of the same thing. Bytes that are not in the
+ * file are zeros. */
 static bool same_object(const struct pair *p, const struct code_symbol *x,
 			const struct code_symbol *y)
 {
@@ -178,7 +181,7 @@ static bool same_object(const struct pair *p, const struct code_symbol *x,
 	return true;
 }
 
-/* Offsets from the table to places in the function. */
+/* Compares jump tables: offsets from the table to places in the function. */
 static bool same_jumps(const struct reference *r, const uint8_t *a, const uint8_t *b)
 {
 	size_t i;
@@ -191,15 +194,15 @@ static bool same_jumps(const struct reference *r, const uint8_t *a, const uint8_
 		memcpy(&db, b + i * 4, 4);
 		ta = r->va + (uint64_t)(int64_t)da - r->f->start;
 		tb = r->vb + (uint64_t)(int64_t)db - r->g->start;
-		/* A table may be shorter than what is looked at. */
+		/* The table may be shorter than the bytes that are read. */
 		if (ta >= r->f->size || tb >= r->g->size || !same_offset(r, ta, tb))
 			return i > 1 && ta >= r->f->size && tb >= r->g->size;
 	}
 	return true;
 }
 
-/* The same offset in a writable section of the same name: what the linker put at its start or end.
- */
+/* Same offset in a writable section of the same name: for symbols that the linker places at its
+ * start or end. */
 static bool same_place(const struct pair *p, const struct reference *r)
 {
 	struct elf_section x, y;
@@ -214,7 +217,7 @@ static bool same_place(const struct pair *p, const struct reference *r)
 	return false;
 }
 
-/* Constants without a name. */
+/* For constants without a symbol. */
 static bool same_constant(const struct pair *p, const struct reference *r)
 {
 	size_t a_left = 0, b_left = 0, wanted = r->loads ? r->loads : CONSTANT_BYTES;
@@ -234,7 +237,7 @@ static bool same_constant(const struct pair *p, const struct reference *r)
 /* ---- targets ------------------------------------------------------------------------------------
  */
 
-/* Where a stub of the PLT takes its address from; 0: it is none. */
+/* The slot from which a PLT stub takes its address; 0: it is not a stub. */
 static uint64_t slot_of_stub(const struct code_image *c, uint64_t vaddr)
 {
 	const uint8_t *code = bytes_at(c, vaddr, STUB_BYTES);
@@ -275,8 +278,8 @@ static bool same_target(const struct pair *p, const struct reference *r)
 	return same_constant(p, r);
 }
 
-/* Programs that lie at a fixed address have addresses in their instructions, too: four bytes that
- * name the same thing. */
+/* Programs with a fixed address also have absolute addresses in their instructions: four bytes that
+ * stand for the same thing. */
 static bool same_absolute(const struct pair *p, struct reference r, const uint8_t *a,
 			  const uint8_t *b, size_t n)
 {
@@ -303,7 +306,7 @@ static bool same_bytes(const struct code_reference *x, const uint8_t *a, const u
 	return !memcmp(a, b, x->first) && !memcmp(a + x->last, b + x->last, x->bytes - x->last);
 }
 
-/* The instructions of both at these offsets; *bytes becomes their length. */
+/* Compares the instructions at these offsets; *bytes is set to their length. */
 static bool same_insn(const struct pair *p, const uint8_t *code_a, const uint8_t *code_b,
 		      struct reference *r, uint64_t at, uint64_t to, uint8_t *bytes)
 {
@@ -362,7 +365,7 @@ enum code_state code_compare(const struct code_image *a, const struct code_image
 	return g && same_function(&p, f, g) ? CODE_SAME : CODE_CHANGED;
 }
 
-/* Of arrays of functions that run before or after main. */
+/* Compares arrays of functions that run before or after main. */
 static bool same_array(const struct pair *p, const char *section)
 {
 	struct elf_section x = {0}, y = {0};
@@ -400,7 +403,7 @@ enum code_state code_compare_all(const struct code_image *a, const struct code_i
 		if (!f->is_function)
 			continue;
 		g = code_symbol_like(b, f);
-		/* Nothing that is the same leads to a function that only one of them has. */
+		/* Functions that only one side has are not called by code that is equal on both. */
 		if (g && !same_function(&p, f, g))
 			return CODE_CHANGED;
 		n += g != NULL;

@@ -1,12 +1,12 @@
-/* comparable.c - the environment of runs, and what cannot be compared. */
+/* comparable.c - the environment of the runs, and reasons why they cannot be compared. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "regress/inside.h"
 
-/* Shares of code without names may differ by so much: more on one side would look like functions
- * that are gone from the other. */
+/* Limit on the difference in the share of code without names: a larger share on one side would look
+ * as if functions were removed from the other. */
 #define UNKNOWN_DELTA .02
 #define UNKNOWN_SE    4.0 /* or by so many standard errors, if those are more */
 #define LOST_MAX      .01
@@ -67,7 +67,8 @@ static int check_run(const struct regress_run *first, const struct regress_run *
 	return rc ? rc : check_whole(r, err);
 }
 
-/* Mean share of samples in code without names of a side's runs, and the square of its error. */
+/* Mean share of samples in code without names over a side's runs; *error2: the square of its error.
+ */
 static double unknown_share(const struct regress *g, enum side side, double *error2)
 {
 	double n = (double)g->design.runs[side], mean = 0, var = 0;
@@ -86,7 +87,7 @@ static double unknown_share(const struct regress *g, enum side side, double *err
 	return mean;
 }
 
-/* Code without names on one side would be seen as functions that are gone or new. */
+/* Code without names on one side would look like functions that were removed or added. */
 static int check_names(struct regress *g, struct err *err)
 {
 	double base, new, base2, new2, delta = UNKNOWN_DELTA;
@@ -130,7 +131,7 @@ static int check_sides(struct regress *g, struct err *err)
 	return 0;
 }
 
-/* Earlier runs of another machine say nothing about this one. */
+/* Earlier runs on another machine say nothing about this one. */
 static void check_history(struct regress *g)
 {
 	size_t i, n = 0;

@@ -1,13 +1,13 @@
-/* fingerprint.c - which programs were compared: by which compiler, built when. */
+/* fingerprint.c - finds compiler and build time of the compared programs. */
 #include <elf.h>
 #include <string.h>
 
 #include "regress/inside.h"
 
-/* A program links hundreds of libraries; those that differ are few. */
+/* Limit: a program links hundreds of libraries, but few of them differ. */
 enum { DESCRIBED_MAX = 16 };
 
-/* The first text of .comment: "GCC: (Debian 12.2.0-14) 12.2.0". */
+/* Reads the first string of .comment: "GCC: (Debian 12.2.0-14) 12.2.0". */
 static void read_compiler(struct elf_image *img, struct build *b)
 {
 	struct elf_section s;
@@ -61,7 +61,7 @@ int regress_warn(struct regress *g, const char *text, struct err *err)
 	return err_nomem(err);
 }
 
-/* The program of a side that the other does not have; NULL. */
+/* The program of a side that the other side does not have; NULL: none. */
 static const struct build *program_of(const struct regress *g, int side)
 {
 	size_t i;

@@ -1,4 +1,4 @@
-/* inside.h - what the files of regress/ share. Private. */
+/* inside.h - types and functions that the files of regress/ share. Private. */
 #ifndef REGRESS_INSIDE_H
 #define REGRESS_INSIDE_H
 
@@ -11,7 +11,8 @@ struct key_info {
 	uint32_t file[SIDE_N],
 		line[SIDE_N]; /* where it begins, as each side has it; 0: not known */
 	bool is_kernel, is_async, is_unknown;
-	bool is_folded[SIDE_N]; /* the linker made it one with others of the same code: "f [+1]" */
+	/* The linker has merged it with others of the same code: "f [+1]". */
+	bool is_folded[SIDE_N];
 };
 
 /* One run: stacks of keys. Node 0 is the root. */
@@ -32,13 +33,13 @@ struct build {
 	char *path;
 	struct build_id id;
 	uint32_t short_name; /* string id in `names` */
-	/* By builds_describe(), of those that the other side does not have. */
+	/* Set by builds_describe(), for builds that the other side does not have. */
 	bool is_described, is_program;
 	char compiler[96];
 	uint64_t built_ns; /* since 1970; 0: not known */
 };
 
-/* A function with its own machine code that ran: in a build, at an offset of its file. */
+/* A function that ran and has its own machine code: a build, and the offset in its file. */
 struct ran {
 	uint32_t build, key;
 	uint64_t off;
@@ -52,11 +53,13 @@ struct side_code {
 	bool has_other;		 /* also code without a file: made at run time */
 };
 
-/* Samples at a line of a function: lines are counted from where it begins, which moves. */
+/* Samples at a line of a function. Lines count from the function's first one, because functions
+ * move. */
 struct line_count {
 	uint32_t key, distance;
 	uint32_t line[SIDE_N];
-	uint64_t samples[SIDE_N]; /* of all runs, in 4096ths: sums do not depend on their order */
+	/* Of all runs, in 4096ths: integers, so that the sum does not depend on the order. */
+	uint64_t samples[SIDE_N];
 };
 
 enum rule_kind {
@@ -119,48 +122,50 @@ struct regress {
 };
 
 /* ---- runs.c */
-/* Samples of one run by key: self and inclusive, to add to zeroed arrays. 0 or -1 when out of
- * memory. */
+/* Adds the samples of one run by key, self and inclusive, to zeroed arrays. Returns 0, or -1 when
+ * out of memory. */
 int run_count(const struct run_tree *t, double *self, double *incl);
-/* Inclusive of one key, without the samples of functions in skip_leaf, and of what is or was called
- * by one in skip_any (by key). */
+/* Inclusive samples of one key, without those in functions of skip_leaf, and without stacks in
+ * which a function of skip_any calls it or is called by it (both by key). */
 int run_count_of(const struct run_tree *t, uint32_t key, const bool *skip_leaf,
 		 const bool *skip_any, double *incl);
-/* Fills `both`. */
+/* Computes `both`. */
 int runs_merge(struct regress *g, const double *size, struct err *err);
 void runs_sort(struct regress *g);
-/* Sums of few stacks may have a larger divisor by chance: that of all runs is their unit. */
+/* All runs get one unit of weight: in a run of few stacks the greatest common divisor can be too
+ * large by chance. */
 void runs_share_unit(struct regress *g);
 void past_run_done(struct past_run *r);
-/* The id of a key; STRTAB_FAILED when out of memory. */
+/* Returns the id of a key; STRTAB_FAILED when out of memory. */
 uint32_t key_intern(struct regress *g, const char *key);
 
 /* ---- lines.c */
-/* Counts a run's samples by line; keys: of the locations' innermost functions. 0 or -1. */
+/* Counts a run's samples by line; keys: of the locations' innermost functions. Returns 0 or -1. */
 int lines_see(struct regress *g, enum side side, const struct profile *p, const bool *has_event,
 	      const uint32_t *keys, double unit);
-/* The lines that hold most of a change; s: sums of the sides' size factors. */
+/* Finds the lines with most of a change; s: sums of the sides' size factors. */
 void lines_of(const struct regress *g, const double *s, struct finding *f);
 
 /* ---- builds.c */
-/* Notes the files and functions that a run had; keys: the locations' outermost functions. */
+/* Notes the files and functions of a run; keys: of the locations' outermost functions. */
 int builds_see(struct regress *g, enum side side, const struct profile *p, const uint32_t *keys);
 void builds_done(struct side_code *c);
-/* Compares the machine code of what ran; fills code_state, and *all: was nothing of the program
- * changed but where it lies? 0 or negative. */
+/* Compares the machine code of the functions that ran; sets code_state, and *all: is all code of
+ * the program the same except for its addresses? Returns 0 or negative. */
 int builds_compare(struct regress *g, bool *all, struct err *err);
 
 /* ---- fingerprint.c */
-/* Compilers and build times of what differs between the sides, and what they give away. */
+/* Finds compilers and build times of the files that differ between the sides, and warns of what
+ * these suggest. */
 int builds_describe(struct regress *g, struct err *err);
 
 /* ---- comparable.c */
-/* Can the runs be compared? Also counts them by side, and leaves out history that cannot. 0 or
- * negative. */
+/* Can the runs be compared? Also counts them by side, and leaves out earlier runs that cannot be
+ * compared. Returns 0 or negative. */
 int check_comparable(struct regress *g, struct err *err);
 
 /* ---- budget.c */
-/* The first rule of a kind that matches the key; NULL. */
+/* The first rule of a kind that matches the key; NULL: none. */
 struct rule *budget_find(struct regress *g, enum rule_kind kind, uint32_t key, bool is_incl);
 const char *budget_rename(struct regress *g, const char *key);
 void budget_done(struct regress *g);

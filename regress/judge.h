@@ -1,4 +1,4 @@
-/* judge.h - one comparison while it is judged: shared by verdict.c, moved.c and where.c. Private to
+/* judge.h - the state of one comparison; shared by verdict.c, moved.c and where.c. Private to
  * regress/. */
 #ifndef REGRESS_JUDGE_H
 #define REGRESS_JUDGE_H
@@ -20,8 +20,8 @@ struct judge {
 	double s[SIDE_N];     /* sums of the size factors */
 	double total[SIDE_N]; /* samples per run, adjusted */
 	bool *flagged;	      /* by key: slower by itself */
-	bool *accepted;	    /* by key: slower with what it calls, and nothing of that explains it */
-	struct move *moved; /* by key */
+	bool *accepted;	      /* by key: slower including its callees, and no callee explains it */
+	struct move *moved;   /* by key */
 	bool can_gate;
 };
 
@@ -52,7 +52,8 @@ static inline bool is_gone(const struct tested *v)
 
 /* ---- total.c */
 void judge_total(const struct judge *j, struct finding *f);
-/* Without an adjustment everything may have grown alike: then no function is to blame. */
+/* Without adjustment for the runs' speed everything may have grown alike: then no function is to
+ * blame. */
 bool all_changed_alike(struct regress *g);
 
 /* ---- moved.c */
@@ -60,7 +61,8 @@ bool all_changed_alike(struct regress *g);
 void find_moved(struct judge *j);
 
 /* ---- where.c */
-/* The stacks, lines and callers that hold most of the change. 0 or -1 when out of memory. */
+/* Finds the stacks, lines and callers with most of the change. Returns 0, or -1 when out of memory.
+ */
 int add_paths(const struct judge *j, struct finding *f);
 
 #endif

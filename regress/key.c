@@ -27,8 +27,8 @@ static size_t back_over(const char *s, size_t n, int (*is)(int))
 	return n;
 }
 
-/* Of compilers: a word, and a dot and number behind it. Go's names have dots too, so only these,
- * and what always has a number must have one. */
+/* Cuts a compiler's suffix: a dot and a word, then perhaps a dot and a number. Names of Go have
+ * dots, too, so only known words are cut; those that always have a number must have one. */
 static bool cut_clone(const char *s, size_t *n)
 {
 	static const struct {
@@ -60,7 +60,7 @@ static bool cut_hash(const char *s, size_t *n)
 	return true;
 }
 
-/* " [clone .isra.0]" of demanglers, " [+2]" of our own for functions that are one. */
+/* Cuts " [clone .isra.0]", which demanglers write, or " [+2]", our mark of merged functions. */
 static bool cut_note(const char *s, size_t *n)
 {
 	size_t at = *n;
@@ -75,7 +75,7 @@ static bool cut_note(const char *s, size_t *n)
 	return true;
 }
 
-/* "@plt", "@@GLIBC_2.2.5", "@GLIBC_2.2.5" */
+/* Cuts "@plt", "@@GLIBC_2.2.5", "@GLIBC_2.2.5". */
 static bool cut_version(const char *s, size_t *n)
 {
 	const char *at = memchr(s, '@', *n);
@@ -86,8 +86,8 @@ static bool cut_version(const char *s, size_t *n)
 	return true;
 }
 
-/* glibc has an implementation of memcpy per processor: which one runs is not the program's choice.
- */
+/* Cuts the suffixes of glibc's implementations for different processors (memcpy): which one runs
+ * depends on the machine, not on the program. */
 static bool cut_variant(const char *s, size_t *n)
 {
 	static const char *const levels[] = {"_sse2", "_ssse3",	 "_sse4", "_sse42",   "_avx",
@@ -117,7 +117,7 @@ static bool cut_variant(const char *s, size_t *n)
 	return true;
 }
 
-/* The system calls' wrappers are the system calls. */
+/* The wrappers of system calls get the name of the system call. */
 static void kernel_name(struct text *t, const char *s, size_t n)
 {
 	static const char *const wrappers[] = {"__x64_sys_", "__ia32_sys_", "__arm64_sys_",
@@ -134,7 +134,7 @@ static void kernel_name(struct text *t, const char *s, size_t n)
 	text_add(t, s, n);
 }
 
-/* Marks of tiers and addresses of code that was made at run time. */
+/* Leaves out tier marks and addresses of JIT code. */
 static void jit_name(struct text *t, const char *s, size_t n)
 {
 	size_t i, end;
@@ -151,8 +151,9 @@ static void jit_name(struct text *t, const char *s, size_t n)
 	}
 }
 
-/* Numbers of lambdas shift when one is added before them: "{lambda(int)#2}" is "{lambda}",
- * "{closure#1}" "{closure}", Go's "f.func1.2" "f.func". ABI tags, crates' hashes are left out. */
+/* Leaves out numbers of lambdas, which change when one is added before them: "{lambda(int)#2}"
+ * becomes "{lambda}", "{closure#1}" "{closure}", Go's "f.func1.2" "f.func". Also leaves out ABI
+ * tags and hashes of crates. */
 static void user_name(struct text *t, const char *s, size_t n)
 {
 	size_t i, close;

@@ -1,4 +1,4 @@
-/* lines.c - at which source lines a function's samples were. */
+/* lines.c - counts a function's samples by source line. */
 #include <math.h>
 
 #include "base/pair.h"

@@ -1,4 +1,4 @@
-/* method.c - dispersion, its trend, size factors, the margin test. */
+/* method.c - estimates dispersion, its trend and size factors, and tests growth beyond a margin. */
 #include "regress/method.h"
 
 #include <math.h>
@@ -7,23 +7,23 @@
 
 #include "regress/stats.h"
 
-/* Set by hand on recordings of python, sqlite, clang, git, xz and a generated program:
- * doc/regress.md. */
-#define PHI_FLOOR 1.0 /* counts of a run that is scaled vary by chance at least */
-#define PHI_FLOOR_TIMER \
-	0.3 /* a timer samples more evenly than chance, as long as nothing is scaled */
-#define PHI_ROBUST_FAR	6.0 /* times the trend: the function keeps its own dispersion */
+/* Chosen on recordings of python, sqlite, clang, git, xz and a generated program: doc/regress.md.
+ */
+#define PHI_FLOOR	1.0 /* with size factors, counts vary at least by chance */
+#define PHI_FLOOR_TIMER 0.3 /* without size factors, a timer samples more evenly than chance */
+#define PHI_ROBUST_FAR	6.0 /* times the trend: beyond it a function keeps its own dispersion */
 #define PHI_ROBUST_NEAR 3.5
 #define PHI_STABLE	6.0
 #define Z_STABLE	2.0
 #define D0_MIN		1.0
 #define D0_MAX		100.0
-#define PHI_ONE_RUN	4.0 /* where no two runs of a side can be compared */
+#define PHI_ONE_RUN	4.0 /* used if no side has two runs that can be compared */
 #define DF_ONE_RUN	4.0
-#define DF_PAST_MAX	24.0 /* earlier runs count at most three times as much as five a side */
-#define DF_PAST_ENOUGH	10.0 /* to know that a function varies less than chance */
-#define PHI_NOISIER	1.5  /* mean ratio of today's dispersions to earlier ones */
-#define D0_WITH_PAST	5.0
+/* Earlier runs weigh at most three times as much as five runs a side. */
+#define DF_PAST_MAX    24.0
+#define DF_PAST_ENOUGH 10.0 /* needed to believe that a function varies less than by chance */
+#define PHI_NOISIER    1.5  /* mean ratio of today's dispersions to those of earlier runs */
+#define D0_WITH_PAST   5.0
 
 int family_make(struct family *f, size_t n, size_t runs, size_t base)
 {
@@ -59,7 +59,7 @@ double family_df(const struct family *f)
 	return base + (n_new > 1 ? (double)n_new - 1 : 0);
 }
 
-/* Sums, log ratio and the dispersion within sides. */
+/* Computes sums, the log ratio, and the dispersion within the sides. */
 static void measure(const struct family *f, const double *counts, const double *size,
 		    struct tested *v)
 {
@@ -96,7 +96,7 @@ static void measure_all(const struct family *f, const double *size)
 /* ---- size factors ------------------------------------------------------------------------------
  */
 
-/* How much runs of a side differ, over all functions. */
+/* The variation between runs of a side, over all functions. */
 static double within(const struct family *f)
 {
 	double sum = 0, weight = 0;
@@ -128,8 +128,8 @@ static bool is_stable(const struct tested *v)
 	return v->is_tested && fabs(v->l) < Z_STABLE * se && v->phi < PHI_STABLE;
 }
 
-/* From totals on: functions that do not change, by the factors so far, give the next ones. False:
- * there are too few. */
+/* Starts with the runs' totals; then repeatedly takes the functions that do not change with the
+ * present factors to compute the next ones. Returns false if there are too few. */
 static bool stable_sizes(const struct family *f, double *size)
 {
 	size_t i, r, stable;
@@ -159,7 +159,8 @@ static bool stable_sizes(const struct family *f, double *size)
 	return true;
 }
 
-/* What the functions that do not change are worth as a measure: they are counts, too. */
+/* The counts and the dispersion of the functions that gave the size factors: the factors have
+ * errors, too. */
 static void measure_reference(struct family *f)
 {
 	double mu = 0;
@@ -180,7 +181,8 @@ static void measure_reference(struct family *f)
 	f->reference_phi = mu > 0 ? fmax(f->reference_phi / mu, f->floor) : 0;
 }
 
-/* Of earlier runs: by the functions that are stable today, if those give the factors. */
+/* Size factors of earlier runs: by the functions that are stable today, if these gave today's
+ * factors. */
 static void past_sizes(struct family *f, bool by_stable)
 {
 	struct family_past *p = &f->past;
@@ -230,8 +232,8 @@ double family_trend(const struct family *f, double mu)
 	return fmax(f->trend[0] + f->trend[1] * mu, .05);
 }
 
-/* phi = c0 + c1 mu, with errors that grow with phi (a gamma regression with identity link), whose
- * outliers count no more than four times the trend. */
+/* Fits phi = c0 + c1 mu, with errors proportional to phi (a gamma regression with identity link),
+ * in which outliers count at most four times the trend. */
 static void fit_trend(struct family *f)
 {
 	double sum = 0, n = 0;
@@ -271,7 +273,7 @@ static void fit_trend(struct family *f)
 	}
 }
 
-/* The trend is known to so many degrees of freedom where functions have a mean count of mu. */
+/* Degrees of freedom with which the trend is known at a mean count of mu. */
 static double trend_df(const struct family *f, double mu)
 {
 	double at = f->trend[0] + f->trend[1] * mu;
@@ -280,7 +282,7 @@ static double trend_df(const struct family *f, double mu)
 	return at * at / (var * (1 / family_df(f) + 1 / f->d0));
 }
 
-/* What E[ln(chi2 / df)] is less than 0. */
+/* E[ln(chi2 / df)] is less than 0 by this. */
 static double log_bias(double df)
 {
 	return stats_digamma(df / 2) - log(df / 2);
@@ -293,9 +295,9 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Degrees of freedom of the trend: how much the functions' dispersions scatter around it, beyond
- * what few runs explain (Smyth 2004, by the variance between the 5 and 95 % quantiles). The trend
- * is moved so that its mean logarithm is theirs. */
+/* Computes the prior degrees of freedom: how much the functions' dispersions scatter around the
+ * trend, beyond what the few runs explain (Smyth 2004, with the variance between the 5 and 95 %
+ * quantiles). Scales the trend so that its mean logarithm is that of the dispersions. */
 static int fit_prior(struct family *f)
 {
 	double df = family_df(f), *e = malloc(f->n * sizeof *e + 1), mean = 0, var = 0, rest;
@@ -335,7 +337,7 @@ static int fit_prior(struct family *f)
 /* ---- earlier runs ------------------------------------------------------------------------------
  */
 
-/* The dispersion of one function within sessions. */
+/* Computes the dispersion of one function within sessions. */
 static void measure_past(const struct family *f, size_t i, struct tested *v)
 {
 	const struct family_past *p = &f->past;
@@ -362,8 +364,8 @@ static void measure_past(const struct family *f, size_t i, struct tested *v)
 	v->phi_past = df > 0 ? chi / df : 0;
 }
 
-/* A machine that is noisier today than it was: then what earlier runs say is too small, and is not
- * believed. */
+/* If the machine is noisier today than it was, the dispersion of earlier runs is too small, and
+ * they are not used. */
 static void check_past(struct family *f)
 {
 	double df = family_df(f), sum = 0;
@@ -383,9 +385,9 @@ static void check_past(struct family *f)
 		f->v[i].df_past = 0;
 }
 
-/* Earlier runs stand beside today's and the trend, which is worth less then. They never outweigh
- * today's by far: a machine may have become noisier, and if today's runs scatter far more than they
- * say, they are not believed. */
+/* Combines earlier runs with today's and with the trend, which then weighs less. They never
+ * outweigh today's runs by far, because the machine may have become noisier; and they are not used
+ * if today's runs scatter much more. */
 static double pool_past(const struct family *f, const struct tested *v, double at, double *d0)
 {
 	double df = fmin(v->df_past, DF_PAST_MAX);
@@ -426,11 +428,11 @@ static void test_one(const struct family *f, struct tested *v)
 	v->p_down = stats_t_tail((-v->l - margin) / v->se, v->df);
 }
 
-/* How much it grew beside the others. Where chance moves the functions that gave the size factors,
- * it moves the ratio of every other one; one that is among them drew them along. Without size
- * factors a function's CPU time is a measure by itself, taken where the others are so few that they
- * are known less well. The runs' speeds are then part of all dispersions alike, so that the trend
- * knows no more of them than the function does. */
+/* Computes the growth beside the other functions. The factors' error adds to that of every ratio; a
+ * function that is among those that gave the factors has influenced them, and is left out of them.
+ * Without size factors a function's CPU time is a measure by itself, used where the others are so
+ * few that they are known less well. The runs' speeds are then part of all dispersions alike, so
+ * that the trend has no more degrees of freedom for them than the function. */
 static void measure_apart(const struct family *f, struct tested *v)
 {
 	double a = f->reference[0], b = f->reference[1], variance;
@@ -462,14 +464,14 @@ void family_test_one(const struct family *f, const double *counts, const double 
 	test_one(f, v);
 }
 
-/* Is this a hypothesis of the direction? */
+/* Is the function tested in this direction? */
 static bool is_asked(const struct tested *v, bool up)
 {
 	return v->is_tested && !(up && v->is_left_out);
 }
 
-/* Larger functions are looked for first: weights by the square root of their size, which no side
- * decides. p and w: room for all functions. 0 or -1. */
+/* Weights the tests by the square root of the functions' sizes, which do not depend on the sides,
+ * so that large functions are found first. p and w have room for all functions. Returns 0 or -1. */
 static int adjust_direction(struct family *f, bool up, double *p, double *w)
 {
 	double mean = 0, sum = 0;

@@ -1,13 +1,13 @@
-/* moved.c - what a function lost and a neighbour got: inlined, outlined, renamed. */
+/* moved.c - finds time that moved from a function to a neighbour: inlined, outlined, renamed. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "regress/judge.h"
 
-/* Where the linker says that functions became one, chance may take more away. */
+/* If the linker says that it has merged functions, chance may explain a larger rest. */
 #define FOLDED_SHARE .35
 
-/* Do two changes cancel? */
+/* Do the two changes cancel each other? */
 static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
 {
 	const struct tested *x = &j->g->self.v[a], *y = &j->g->self.v[b];
@@ -15,11 +15,11 @@ static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
 	double sx = x->se * fmax(per_run(j, x, SIDE_BASE), per_run(j, x, SIDE_NEW));
 	double sy = y->se * fmax(per_run(j, y, SIDE_BASE), per_run(j, y, SIDE_NEW));
 
-	/* A growth is not explained away by what another function lost by chance. */
+	/* What another function lost by chance does not explain a growth. */
 	if (!is_new(x) && !is_gone(x) && !is_new(y) && !is_gone(y) &&
 	    fmin(y->p_up, y->p_down) > j->g->opt.report_q)
 		return false;
-	/* What is gone and new has no useful error of its ratio. */
+	/* A function that is gone or new has no useful error of its ratio. */
 	if (is_new(x) || is_gone(x))
 		sx = sqrt(fmax(x->a, x->b) * x->phi_shrunk) / j->s[x->b > x->a];
 	if (is_new(y) || is_gone(y))
@@ -28,8 +28,8 @@ static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
 	       fabs(dx + dy) < 2 * sqrt(sx * sx + sy * sy) + .02 * larger;
 }
 
-/* What a callee's time did: of one that is gone it became its caller's, of a new one it was.
- * Callers may have none by themselves either way. */
+/* How time moved between a callee and its caller: the callee was inlined (it is gone) or outlined
+ * (it is new), or time has shifted between them. */
 static enum moved_how how_of(const struct judge *j, uint32_t callee)
 {
 	const struct tested *v = &j->g->self.v[callee];
@@ -37,8 +37,8 @@ static enum moved_how how_of(const struct judge *j, uint32_t callee)
 	return is_gone(v) ? MOVED_INLINED : is_new(v) ? MOVED_OUTLINED : MOVED_SHIFTED;
 }
 
-/* Callees that a compiler put into f, or took out of it: together they cancel its change. Marks
- * them all and returns the one with the most time, or NONE. */
+/* Finds callees that the compiler has inlined into f or outlined from it: together they cancel its
+ * change. Marks them all and returns the one with the most time, or NONE. */
 static uint32_t absorbed(struct judge *j, uint32_t f)
 {
 	const struct regress *g = j->g;
@@ -71,7 +71,7 @@ static uint32_t absorbed(struct judge *j, uint32_t f)
 	return best;
 }
 
-/* Callers and callees of f, one after the other. */
+/* Tries the callers and callees of f one by one. */
 static struct move find_neighbour(struct judge *j, uint32_t f)
 {
 	const struct regress *g = j->g;
@@ -104,7 +104,7 @@ static bool share_caller(const struct regress *g, uint32_t a, uint32_t b)
 	return false;
 }
 
-/* A function that is gone and had the same time and callers: renamed, perhaps. */
+/* Finds a removed function with the same time and callers: f may be its new name. */
 static uint32_t find_old_name(const struct judge *j, uint32_t f)
 {
 	const struct family *self = &j->g->self;
@@ -118,8 +118,8 @@ static uint32_t find_old_name(const struct judge *j, uint32_t f)
 	return NONE;
 }
 
-/* The linker made functions of the same code one, on one side only: what the one got, those that
- * are gone there had (or the other way round). All of them or one. */
+/* If the linker has merged functions with the same code on one side only, finds the functions whose
+ * time went to the merged one (or came from it): all of them, or one. */
 static uint32_t find_folded(const struct judge *j, uint32_t f)
 {
 	const struct regress *g = j->g;

@@ -1,5 +1,5 @@
-/* power.c - what could have been found: the smallest growth, and how many samples a given one
- * takes. */
+/* power.c - computes the power: the smallest growth that would have been found, and the samples
+ * that a given growth needs. */
 #include <math.h>
 
 #include "regress/method.h"
@@ -8,10 +8,10 @@
 #define Z_80	    0.8416212335729143 /* power of 80 % */
 #define SAMPLES_TOP 1e12
 #define PHI_CHANCE \
-	2.0 /* below it most of what differs is chance, which more samples make smaller */
+	2.0 /* below it most of the dispersion is counting noise, which more samples reduce */
 
-/* How many standard errors a growth must be beyond the margin; share: of q, which many questions
- * leave to one. */
+/* How many standard errors a growth must exceed the margin by. share: the fraction of q that is
+ * left for one of many tests. */
 static double distance(double q, double share, double df)
 {
 	return stats_t_quantile(fmin(fmax(q * share, 1e-12), .5), df) + Z_80;
@@ -40,8 +40,8 @@ double family_mde(const struct tested *v, double q)
 	return expm1(log1p(v->margin) + distance(q, share, v->df) * v->se);
 }
 
-/* The variance of the effect's logarithm in runs with `samples` each, by that at which it is found.
- * The function's weight among all is that in the runs as they are. */
+/* The variance of the logarithm of the effect in runs with `samples` each, divided by the one at
+ * which the effect is found. The weight of the function's test is that of the existing runs. */
 static double variance_ratio(const struct family *f, const struct effect *e, double samples,
 			     double samples_now)
 {
@@ -59,7 +59,7 @@ double family_samples_needed(const struct family *f, const struct effect *e, dou
 	double lo = 1, hi = SAMPLES_TOP, ratio = variance_ratio(f, e, samples, samples);
 	int i;
 
-	/* How the dispersion grows with the samples is not known yet. */
+	/* With so few samples it is not known yet how the dispersion grows with their number. */
 	if (family_trend(f, e->share * samples) < PHI_CHANCE)
 		return ceil(samples * ratio);
 	if (variance_ratio(f, e, hi, samples) > 1)

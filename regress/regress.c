@@ -110,8 +110,8 @@ int regress_only(struct regress *g, enum finding_kind kind, const char *key, str
 /* ---- comparing ---------------------------------------------------------------------------------
  */
 
-/* Of a comparison that confirms another all counts are used, for the dispersion and the size
- * factors, but only what was flagged there is a question. */
+/* When another comparison is confirmed, all counts are used for the dispersion and the size
+ * factors, but only the functions that were flagged are tested. */
 static void leave_out(struct regress *g)
 {
 	size_t i;

@@ -26,20 +26,22 @@
 
 enum side { SIDE_BASE, SIDE_NEW, SIDE_N };
 
-/* How the runs were recorded, for the JSON report: `regress confirm` does it again. */
+/* How the runs were recorded, for the JSON report: `regress confirm` records in the same way. */
 struct regress_recipe {
 	char *const *commands[SIDE_N]; /* argv */
 	unsigned runs, frequency;
 };
 
 struct regress_options {
-	double q;	  /* of all alarms, which share may be false; 0: 0.01 */
-	double report_q;  /* what is shown as suspicious; 0: 0.05 */
-	double margin;	  /* growth that is not worth an alarm; negative: 0.02 */
-	double impact;	  /* share of the whole that is not worth one; negative: 0.001 */
-	double total_max; /* growth of all on-CPU time that is no alarm; negative: 0.03 */
-	double detect_growth, detect_share;  /* what ought to be found: so much in a function of so
-						much of the whole; 0: 0.1 and 0.1 */
+	double q;	 /* of all alarms, which share may be false; 0: 0.01 */
+	double report_q; /* what is shown as suspicious; 0: 0.05 */
+	double margin;	 /* growth that is not worth an alarm; negative: 0.02 */
+	double impact;	 /* share of the whole that is not worth one; negative: 0.001 */
+	/* Growth of all on-CPU time that is accepted; negative: the default, 0.03. */
+	double total_max;
+	/* The change that should be found: this growth of a function with this share; 0: the
+	 * defaults, 0.1 and 0.1. */
+	double detect_growth, detect_share;
 	bool force;			     /* compare what is not comparable */
 	const char *event;		     /* NULL: the heaviest */
 	const struct regress_recipe *recipe; /* NULL: not known */
@@ -53,10 +55,10 @@ struct run_facts {
 	uint64_t period;    /* in the event's unit; 0: not known, or a frequency */
 	bool damaged;	    /* the recording is cut short or not whole */
 	uint64_t lost;	    /* samples */
-	uint64_t arguments; /* a hash of the words behind the program's name; 0: not known */
+	uint64_t arguments; /* a hash of the words after the program's name; 0: unknown */
 };
 
-/* What is said of a function. Those before VERDICT_SUSPECT are gated: the exit status is theirs. */
+/* The verdict on a function. Those before VERDICT_SUSPECT decide the exit status. */
 enum verdict {
 	VERDICT_REGRESSED,
 	VERDICT_NEW,	     /* it is in no run of the base, and costs */
@@ -65,9 +67,11 @@ enum verdict {
 	VERDICT_ALLOWED,     /* slower, and .profbudget says why */
 	VERDICT_IMPROVED,
 	VERDICT_GONE,
-	VERDICT_MOVED, /* its time went to or came from a neighbour: inlined, outlined, renamed */
-	VERDICT_ENVIRONMENT, /* work that the kernel does when it suits it; or the program's code is
-				the same but for where it lies */
+	/* Its time went to a neighbour or came from one: inlined, outlined, renamed. */
+	VERDICT_MOVED,
+	/* Asynchronous work of the kernel; or the program's code is the same except for its
+	 * addresses. */
+	VERDICT_ENVIRONMENT,
 	VERDICT_UNCONFIRMED, /* an earlier comparison flagged it, this one does not */
 	VERDICT_EXPLAINED,   /* slower because of what it calls, which is listed */
 	VERDICT_N
@@ -77,11 +81,10 @@ bool verdict_is_gated(enum verdict v);
 
 /* How time moved from one function to another. */
 enum moved_how {
-	MOVED_SHIFTED,	/* between a function and its caller, which both are on both sides */
+	MOVED_SHIFTED,	/* between a function and its caller, both of which exist on both sides */
 	MOVED_INLINED,	/* into its caller */
 	MOVED_OUTLINED, /* out of its caller */
-	MOVED_RENAMED,	/* perhaps: a name that is gone and a new one have the same callers and time
-			 */
+	MOVED_RENAMED,	/* perhaps: a removed and a new name have the same callers and time */
 	MOVED_FOLDED,	/* the linker made functions of the same code one */
 	MOVED_N
 };
@@ -97,7 +100,7 @@ struct finding_path {
 	double share; /* of the change */
 };
 
-/* A source line of the function that holds some of the change. */
+/* A source line of the function that has a part of the change. */
 struct finding_line {
 	uint32_t line[SIDE_N]; /* as each side numbers it; 0: no sample was there */
 	double base, new;      /* samples per run */
@@ -123,8 +126,7 @@ struct finding {
 	enum moved_how how; /* MOVED */
 	unsigned rule;	    /* line of .profbudget; 0: none */
 	const char *why;    /* of `allow`; NULL */
-	bool is_same_code;  /* its own machine code is the same on both sides but for where it lies
-			     */
+	bool is_same_code;  /* its machine code is the same on both sides except for addresses */
 	struct finding_path paths[FINDING_PATHS];
 	size_t n_paths;
 	struct finding_line lines[FINDING_PATHS]; /* of FINDING_SELF, largest change first */
@@ -142,31 +144,33 @@ struct regress_run {
 
 struct regress; /* opaque */
 
-/* opt is copied, but not what it points to. NULL when out of memory. */
+/* Copies *opt, but not what it points to. NULL when out of memory. */
 struct regress *regress_new(const struct regress_options *opt);
 void regress_free(struct regress *g);
-/* Rules of a budget file; `text` is kept by the caller until the end. 0 or negative with *err,
- * which names the line. */
+/* Reads the rules of a budget file; the caller keeps `text` until regress_free(). Returns 0, or
+ * negative with *err, which names the line. */
 int regress_budget(struct regress *g, const char *path, const char *text, struct err *err);
-/* Judges only what was named so, with runs that were not known when it was chosen: the rate of
- * false alarms is then that of these few tests alone (doc/regress.md, "Confirming"). key: as
- * regress_key() of the earlier comparison gives it; of FINDING_TOTAL it is not looked at. 0 or
- * negative. */
+/* Restricts the judgement to the functions added here, which were chosen without knowing these
+ * runs: the rate of false alarms is then that of these few tests alone (doc/regress.md,
+ * "Confirming"). key: from regress_key() of the earlier comparison; ignored with FINDING_TOTAL.
+ * Returns 0 or negative. */
 int regress_only(struct regress *g, enum finding_kind kind, const char *key, struct err *err);
-/* Keeps nothing of the profile; copies the facts. 0 or negative with *err. */
+/* Adds a run. Keeps no pointer to the profile, and copies the facts. Returns 0, or negative with
+ * *err. */
 int regress_add_run(struct regress *g, enum side side, const char *name, const struct profile *p,
 		    const struct run_facts *facts, struct err *err);
-/* An earlier run of the base, for the spread of functions from run to run: those of one session
- * were recorded together, of one build. Runs are compared within sessions only, so what changed
- * since does not matter. What is not comparable with today's runs, and what is too much
- * (HISTORY_MAX), is left out and counted. Before or after the sides' runs. 0 or negative. */
+/* Adds an earlier run of the base, from which the variation of functions between runs is estimated.
+ * The runs of a session were recorded together, of one build; runs are compared only within their
+ * session, so changes since then do not matter. Runs that are not comparable with today's, or too
+ * many (HISTORY_MAX), are left out and counted. May be called before or after the sides' runs are
+ * added. Returns 0 or negative. */
 int regress_add_history(struct regress *g, unsigned session, const char *name,
 			const struct profile *p, const struct run_facts *facts, struct err *err);
 enum { HISTORY_MAX = 64 };
-/* 0; -ERR_USAGE when the sides are not comparable; or other negative with *err. */
+/* Returns 0, -ERR_USAGE if the sides are not comparable, or another negative code with *err. */
 int regress_compare(struct regress *g, struct err *err);
 
-/* After regress_compare(). What the functions below return lives until regress_free(). */
+/* Valid after regress_compare(). The results of the functions below live until regress_free(). */
 struct regress_design {
 	const char *event, *unit;
 	const char *normaliser; /* "absolute", "stable functions" */
@@ -174,52 +178,56 @@ struct regress_design {
 	size_t runs[SIDE_N], tested, keys;
 	size_t history, history_left_out; /* earlier runs */
 	bool history_is_quieter;	  /* than today: not used */
-	bool is_same_code; /* nothing of the program is another but where it lies: nothing fails */
-	size_t only;	   /* how many regress_only() named; 0: everything is judged */
+	/* All code of the program is the same except for its addresses: nothing can fail. */
+	bool is_same_code;
+	size_t only;		/* how many regress_only() named; 0: everything is judged */
 	double samples[SIDE_N]; /* per run */
 	double d0, trend[2];
-	double certified[2]; /* share of the time that is certainly less than 5, 10 % slower: wrong
-				for a share q of functions */
-	double largest_mde;  /* of functions with 1 % and more */
-	/* detect_growth in detect_share is found with a power of 80 % by that many samples in each
-	 * of these runs (INFINITY: by none), or by that many of such runs on each side. */
+	/* Share of the time in functions that are certainly less than 5 and 10 % slower: wrong
+	 * for a share q of functions. */
+	double certified[2];
+	double largest_mde; /* of functions with 1 % and more */
+	/* A growth of detect_growth in a function with share detect_share is found with a power of
+	 * 80 % if each of these runs has this many samples (INFINITY: with no number), or with this
+	 * many such runs on each side. */
 	double detect_samples, detect_runs;
 	bool can_detect; /* so there are enough */
 };
 const struct regress_design *regress_design(const struct regress *g);
-/* Ordered by verdict, then impact. The first with FINDING_TOTAL is always there. */
+/* Sorted by verdict, then by impact. The first, with FINDING_TOTAL, always exists. */
 const struct finding *regress_findings(const struct regress *g, size_t *n);
-const char *regress_key(const struct regress *g, uint32_t key);	 /* as matched */
+/* The key by which functions are matched. */
+const char *regress_key(const struct regress *g, uint32_t key);
 const char *regress_name(const struct regress *g, uint32_t key); /* as shown */
 const char *regress_dso(const struct regress *g, uint32_t key);
 const char *regress_file(const struct regress *g, uint32_t key,
 			 uint32_t *line); /* in the new side if it is there; "": not known */
-/* What was found out about a function of this name: the first of its findings, by itself before
- * with what it calls; NULL: nothing. */
+/* The first finding about a function of this name, FINDING_SELF before FINDING_INCLUSIVE; NULL:
+ * none. */
 const struct finding *regress_finding_of(const struct regress *g, const char *name, size_t n);
-/* One line: "1 slower, 0 suspect .."; one about a finding: "+12.3 %, +0.40 % of the whole ..". */
+/* One line: "1 slower, 0 suspect ..", or for a finding "+12.3 %, +0.40 % of the whole ..". */
 void regress_summary(const struct regress *g, char *line, size_t size);
 void regress_details(const struct finding *f, char *line, size_t size);
 /* Is a finding gated? */
 bool regress_failed(const struct regress *g);
-/* Lines of the budget file that no function matched, and allowances that have ended: text, NULL
- * behind the last. */
+/* Notes on the budget file: rules that matched no function, allowances that have expired. NULL
+ * after the last. */
 const char *regress_budget_note(const struct regress *g, size_t i);
 
-/* What the reader of a report ought to know of the runs: sides that seem to be swapped, other
- * compilers. NULL behind the last. regress_warn() adds one (before the comparison; 0 or negative).
- */
+/* Warnings about the runs for readers of a report: sides that seem to be exchanged, other
+ * compilers. NULL after the last. regress_warn() adds one before the comparison; returns 0 or
+ * negative. */
 const char *regress_warning(const struct regress *g, size_t i);
 int regress_warn(struct regress *g, const char *text, struct err *err);
 
-/* Reports. All bytes follow from the runs, and from the programs where they are at hand. */
+/* Reports. Their bytes depend only on the runs, and on the programs if they are present. */
 void regress_write_text(const struct regress *g, FILE *out);
 void regress_write_markdown(const struct regress *g, FILE *out);
 void regress_write_json(const struct regress *g, FILE *out);
 void regress_write_junit(const struct regress *g, FILE *out);
-/* kind: "github" or "gitlab"; the ten that matter. */
+/* kind: "github" or "gitlab". Writes the ten most important findings. */
 void regress_write_annotations(const struct regress *g, const char *kind, FILE *out);
-/* Folded stacks with two columns: base and new, per run. */
+/* Folded stacks with two columns, base and new, per run. */
 void regress_write_folded(const struct regress *g, FILE *out);
 
 #endif

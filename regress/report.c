@@ -1,4 +1,4 @@
-/* report.c - the table for a terminal, and the words that all reports use. */
+/* report.c - the table for terminals, and the texts that all reports use. */
 #include "regress/report.h"
 
 #include <math.h>
@@ -116,7 +116,7 @@ static void add_row(struct text *t, const struct regress *g, const struct findin
 	text_char(t, '\n');
 }
 
-/* Which lines, if they are known; which callers, if there is a choice. */
+/* Appends lines, if they are known, and callers, if there are several. */
 static void add_places(struct text *t, const struct regress *g, const struct finding *f)
 {
 	double sum = f->new - f->base;
@@ -157,7 +157,7 @@ static void add_paths(struct text *t, const struct regress *g, const struct find
 	add_places(t, g, f);
 }
 
-/* What was compared, and how. */
+/* Appends what was compared, and how. */
 static void add_head(struct text *t, const struct regress *g)
 {
 	const struct regress_design *d = &g->design;
@@ -202,7 +202,7 @@ static void add_head(struct text *t, const struct regress *g)
 		text_str(t, "fewer than 3 runs a side: nothing is certain, nothing fails\n");
 }
 
-/* 12,345 becomes 13,000: it is an estimate. */
+/* Rounds up to two digits: 12,345 becomes 13,000, as it is an estimate. */
 static double two_digits(double v)
 {
 	double unit = pow(10, fmax(floor(log10(v)) - 1, 0));
@@ -210,7 +210,7 @@ static double two_digits(double v)
 	return ceil(v / unit) * unit;
 }
 
-/* What these runs can see, and what helps if that is too little. */
+/* Appends what these runs can detect, and what helps if that is not enough. */
 void report_power(const struct regress *g, struct text *t)
 {
 	const struct regress_design *d = &g->design;

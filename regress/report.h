@@ -1,21 +1,21 @@
-/* report.h - what reports share. Private to regress/. */
+/* report.h - functions that the reports share. Private to regress/. */
 #ifndef REGRESS_REPORT_H
 #define REGRESS_REPORT_H
 
 #include "regress/inside.h"
 
-/* "+12.3 %", in a buffer of the caller; "new" where there is no base. */
+/* "+12.3 %", in a buffer of the caller; "new" if the base has none. */
 struct shown {
 	char s[32];
 };
 struct shown show_growth(const struct finding *f);
-/* One line that says what came out. */
+/* Appends the result in one line. */
 void report_summary(const struct regress *g, struct text *t);
-/* Another one: what growth would be found, or what it takes. */
+/* Appends a line on the power: what growth would have been found, or what would be needed. */
 void report_power(const struct regress *g, struct text *t);
-/* A finding's function, or "all on-CPU time". */
+/* The name of a finding's function, or "all on-CPU time". */
 const char *finding_name(const struct regress *g, const struct finding *f);
-/* Is it shown in lists for people? What is explained by others is not. */
+/* Is it shown in lists for users? Findings that others explain are not. */
 bool finding_is_shown(const struct finding *f);
 void report_flush(struct text *t, FILE *out);
 

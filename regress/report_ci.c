@@ -1,13 +1,15 @@
-/* report_ci.c - for CI systems: Markdown, JUnit, annotations, folded stacks of both sides. */
+/* report_ci.c - reports for CI systems: Markdown, JUnit, annotations, folded stacks of both sides.
+ */
 #include "regress/report.h"
 
 #include <limits.h>
 #include <unistd.h>
 
-/* A comment of GitHub may have 65,536 bytes. */
+/* GitHub limits comments to 65,536 bytes. */
 enum { MARKDOWN_MAX = 60000, ANNOTATIONS_MAX = 10 };
 
-/* In a table's cell, as code: no name shall end it, or be a link or a mention. */
+/* Escapes a name for a code span in a table cell: no name may end the span, or become a link or a
+ * mention. */
 static void xml(struct text *t, const char *s)
 {
 	text_xml(t, s, strlen(s));
@@ -55,7 +57,7 @@ static void add_markdown_row(struct text *t, const struct regress *g, const stru
 	text_str(t, " |\n");
 }
 
-/* As many rows as there is room for; returns how many there was none for. */
+/* Appends as many rows as there is room for; returns how many were left out. */
 static size_t add_markdown_table(struct text *t, const struct regress *g)
 {
 	struct text row = {0};
@@ -173,7 +175,7 @@ void regress_write_junit(const struct regress *g, FILE *out)
 	report_flush(&t, out);
 }
 
-/* CI systems want paths from the root of the repository, where they run things. */
+/* CI systems expect paths relative to the root of the repository, where they run commands. */
 static const char *source_file(const struct regress *g, const struct finding *f, uint32_t *line)
 {
 	const char *file = f->kind == FINDING_TOTAL ? "" : regress_file(g, f->key, line);

@@ -1,5 +1,5 @@
-/* report_json.c - all that is known, for programs. Schema: doc/regress.schema.json; numbers have
- * the digits that give the same double again. */
+/* report_json.c - everything that is known, for programs. Schema: doc/regress.schema.json. Numbers
+ * have enough digits to give the same double when they are read again. */
 #include "regress/report.h"
 
 #include <math.h>
@@ -277,7 +277,8 @@ static int compare_shares(const void *a, const void *b, void *arg)
 	return strcmp(regress_key(g, x), regress_key(g, y));
 }
 
-/* Also of what nothing is said: how much it may have grown, and what would have been found. */
+/* Also functions without a finding: how much they may have grown, and what growth would have been
+ * found. */
 static void add_functions(struct text *t, const struct regress *g)
 {
 	uint32_t *ids = calloc(g->self.n + 1, sizeof *ids), i, n = 0;

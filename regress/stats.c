@@ -78,7 +78,7 @@ static double beta_fraction(double x, double a, double b)
 	return h;
 }
 
-/* With 1 - x as it is known, so that nothing cancels. */
+/* y is 1 - x, passed separately so that no digits cancel. */
 static double beta_both(double x, double y, double a, double b)
 {
 	double front;

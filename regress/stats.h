@@ -1,5 +1,5 @@
-/* stats.h - distributions that the comparison needs, to about 1e-12. Private to regress/.
- * Source of truth: NIST Digital Library of Mathematical Functions, chapters 5 and 8. */
+/* stats.h - distributions that the comparison needs, with an error of about 1e-12. Private to
+ * regress/. Source of truth: NIST Digital Library of Mathematical Functions, chapters 5 and 8. */
 #ifndef REGRESS_STATS_H
 #define REGRESS_STATS_H
 
@@ -10,7 +10,7 @@ double stats_digamma(double x);
 double stats_trigamma(double x);
 /* The x > 0 with trigamma(x) = y, y > 0. */
 double stats_trigamma_inverse(double y);
-/* P(T > t) of Student's t with df degrees of freedom (not only whole numbers). */
+/* P(T > t) of Student's t with df degrees of freedom, which need not be an integer. */
 double stats_t_tail(double t, double df);
 /* The t with P(T > t) = p, 0 < p < 1. */
 double stats_t_quantile(double p, double df);

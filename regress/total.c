@@ -15,7 +15,8 @@ static bool is_named(const struct regress *g)
 	return i < g->only.n;
 }
 
-/* Welch's comparison of the logarithms of the runs' sums: growth, its error, degrees of freedom. */
+/* Welch's comparison of the logarithms of the runs' sums: growth, its error and its degrees of
+ * freedom. */
 struct welch {
 	double growth_log, se, df;
 };
@@ -35,8 +36,8 @@ static struct welch compare_sums(const struct regress *g, const double n[SIDE_N]
 		var[g->runs.v[r].side] += e * e;
 	}
 	for (s = 0; s < SIDE_N; s++) {
-		/* Runs of equal length to the last sample were not measured: a thousandth is
-		 * assumed. */
+		/* Runs with exactly equal sums were not measured independently: a thousandth is
+		 * assumed as their error. */
 		var[s] = n[s] > 1 ? fmax(var[s] / (n[s] - 1), 1e-6) : 2.5e-3;
 		se2[s] = var[s] / n[s];
 	}
@@ -88,7 +89,8 @@ void judge_total(const struct judge *j, struct finding *f)
 	f->verdict = verdict_of_total(j, f->p, stats_t_tail((-w.growth_log - margin) / w.se, w.df));
 }
 
-/* Without an adjustment everything may have grown alike: then no function is to blame. */
+/* Without adjustment for the runs' speed everything may have grown alike: then no function is to
+ * blame. */
 bool all_changed_alike(struct regress *g)
 {
 	const struct family *f = &g->self;

@@ -1,5 +1,5 @@
-/* verdict.c - from tests to what is said: what is slower by itself, what only because of what it
- * calls, what only moved to a neighbour. */
+/* verdict.c - turns test results into verdicts: which functions are slower by themselves, which
+ * only because of their callees, and where time only moved to a neighbour. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void set_moved(const struct judge *j, struct finding *f)
 	f->how = j->moved[f->key].how;
 }
 
-/* REGRESSED, or what stands between it and the gate. */
+/* The verdict of a growth: REGRESSED, or the reason why it does not count. */
 static void judge_growth(const struct judge *j, struct finding *f, const struct tested *v)
 {
 	struct regress *g = j->g;
@@ -69,8 +69,8 @@ static int push(struct regress *g, const struct finding *f, struct err *err)
 	return vec_push(&g->findings, *f) ? err_nomem(err) : 0;
 }
 
-/* The exact probability that none of so many events was in the base's runs, where phi of them come
- * together; of as many functions as are asked for, one may be so. */
+/* The exact probability that none of this many events is in the base's runs, if phi of them come
+ * together; one such function is accepted among as many as are tested. */
 static void test_new(const struct judge *j, struct finding *f, const struct tested *v)
 {
 	double share = j->s[SIDE_NEW] / (j->s[SIDE_BASE] + j->s[SIDE_NEW]);
@@ -89,7 +89,7 @@ static int judge_self(struct judge *j, struct err *err)
 		struct finding f = {0};
 		bool up = v->q_up <= g->opt.report_q, down = v->q_down <= g->opt.q && !is_gone(v);
 
-		/* Growth that the budget permits explains that of its callers. */
+		/* A growth that the budget permits explains that of the callers. */
 		if (v->is_tested && v->margin > g->opt.margin &&
 		    stats_t_tail((v->l - log1p(g->opt.margin)) / v->se, v->df) <= g->opt.report_q)
 			j->flagged[i] = true;
@@ -133,7 +133,7 @@ static int compare_candidates(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Is it slower also without the samples of what is slower by itself? */
+/* Is it slower even without the samples of functions that are slower by themselves? */
 static int test_rest(struct judge *j, uint32_t key, struct tested *v, struct err *err)
 {
 	struct regress *g = j->g;
@@ -147,7 +147,7 @@ static int test_rest(struct judge *j, uint32_t key, struct tested *v, struct err
 	return 0;
 }
 
-/* From what is called to what calls: only what its callees do not explain is said to be slower. */
+/* From callees to callers: a function is reported only if its callees do not explain its growth. */
 static int judge_incl(struct judge *j, struct err *err)
 {
 	struct regress *g = j->g;
@@ -159,7 +159,7 @@ static int judge_incl(struct judge *j, struct err *err)
 		const struct tested *v = &g->incl.v[i];
 		bool has_callees = v->a + v->b > g->self.v[i].a + g->self.v[i].b + .5;
 
-		/* What moved into it grew it with what it calls, too. */
+		/* Time that moved into the function also increased its inclusive time. */
 		if (j->moved[i].to != NONE &&
 		    fabs(change(j, v) - change(j, &g->self.v[i])) < MOVED_SHARE * change(j, v))
 			continue;
@@ -193,7 +193,7 @@ static int judge_incl(struct judge *j, struct err *err)
 	return rc;
 }
 
-/* `share` rules need no base. */
+/* Rules `share` need no base. */
 static int judge_shares(struct judge *j, struct err *err)
 {
 	struct regress *g = j->g;
@@ -221,7 +221,7 @@ static int judge_shares(struct judge *j, struct err *err)
 	return 0;
 }
 
-/* What an earlier comparison flagged and this one has no word of. */
+/* Adds functions that an earlier comparison flagged and this one has no finding about. */
 static int judge_unconfirmed(struct judge *j, struct err *err)
 {
 	struct regress *g = j->g;
@@ -246,8 +246,9 @@ static int judge_unconfirmed(struct judge *j, struct err *err)
 	return 0;
 }
 
-/* A program that was only laid out otherwise did not get slower by what was changed. That is
- * said only if no function of it differs: one that is asked for more has the same code, too. */
+/* If the code of the program is the same except for its addresses, the change did not make it
+ * slower. This is said only if no function of the program differs: a function that is called more
+ * often has the same code, too. */
 static int judge_code(struct judge *j, struct err *err)
 {
 	struct regress *g = j->g;
@@ -319,7 +320,7 @@ static void certify(struct judge *j)
 		g->design.certified[k] = all > 0 ? g->design.certified[k] / all : 0;
 }
 
-/* Are there samples enough for the growth that is to be found? */
+/* Are there enough samples for the growth that should be found? */
 static void measure_power(struct regress *g)
 {
 	struct regress_design *d = &g->design;
