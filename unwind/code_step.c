@@ -12,6 +12,11 @@
 /* Maximum number of instructions that are followed to the end of a function. */
 #define LEAVE_STEPS_MAX 512
 
+/* Limits on the paths that are followed from the start of a called function: runs of instructions
+ * without a jump, and instructions. */
+#define RUNS_MAX     32
+#define GO_STEPS_MAX 1024
+
 /* Maximum number of bytes by which an alignment lowers the stack pointer. */
 #define REALIGNED_BYTES_MAX 4096
 
@@ -299,6 +304,42 @@ bool leaves_by_fp(struct walk *w, const struct map *map, uint64_t ip)
 	return f.fp_holds == CODE_FP_CALLER && f.sp == word;
 }
 
+/* Returns how many there are. */
+static uint64_t run_added(uint64_t *runs, uint64_t n, uint64_t at)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (runs[i] == at)
+			return n;
+	runs[n] = at;
+	return n + 1;
+}
+
+/* True if a path through the code that begins at `start` gets to `ip`, perhaps in the middle of
+ * another function: assembly code shares endings so. */
+static bool gets_to(struct walk *w, const struct map *map, uint64_t start, uint64_t ip)
+{
+	uint64_t runs[RUNS_MAX], at, end, run = 0, n = 1, steps = 0;
+	struct code_frame f = {0};
+	struct code_insn in;
+	struct cfi_module *cm;
+
+	if (!start || start < map->start || start >= map->end)
+		return false;
+	cm = walk_module(w, map, ip, &end);
+	runs[0] = end - ip + start;
+	for (; cm && run < n; run++)
+		for (at = runs[run]; steps++ < GO_STEPS_MAX && code_insn_at(cm, at, &f, &in);
+		     at += in.bytes) {
+			if (at == end)
+				return true;
+			if ((in.way == CODE_BRANCH || in.way == CODE_JUMP) && n < RUNS_MAX)
+				n = run_added(runs, n, at + (uint64_t)in.target);
+			if (in.way >= CODE_JUMP)
+				break;
+		}
+	return false;
+}
+
 /* may_be_caller() for code whose function is not known. */
 static bool follows_call(struct walk *w, const struct map *map, uint64_t ip,
 			 const struct cursor *caller)
@@ -307,7 +348,8 @@ static bool follows_call(struct walk *w, const struct map *map, uint64_t ip,
 
 	return check == RETURN_MAP ||
 	       (check == RETURN_CALL &&
-		may_have_called_file(w, map, ip, caller->sp - w->arch->word_bytes, caller->ip));
+		(may_have_called_file(w, map, ip, caller->sp - w->arch->word_bytes, caller->ip) ||
+		 gets_to(w, map, called_function(w, caller->ip), ip)));
 }
 
 /* True if nothing leads from the frame to its caller's: the stack pointer was aligned. */

@@ -291,12 +291,31 @@ builtin: xor %esi,%esi
     ret
 """ + RETURNS
 
+# `second` ends in the middle of `first`, which is before it.
+SHARES_ITS_END = BUILTIN_CALLED + """
+first: xor %edi,%edi
+.Lend: mov $150000000,%rax
+1:  dec %rax
+    jne 1b
+    ret
+second: xor %esi,%esi
+    jmp .Lend
+.fill 70000,1,0xcc
+builtin: mov $1,%esi
+    call second
+    mov $150000000,%rax
+1:  dec %rax
+    jne 1b
+    ret
+"""
+
 
 def functions_that_pointers_lead_to():
     for what, text, whole in (("a frame pointer", KEEPS_FRAME, ["leaf", "builtin", "outer", "_start"]),
                               ("another's", KEEPS_NONE, ["leaf", "builtin"]),
                               ("a stack pointer in a register", KEEPS_REGISTER, ["leaf", "builtin", "outer", "_start"]),
-                              ("nothing on the stack", KEEPS_NOTHING, ["leaf", "builtin", "outer", "_start"])):
+                              ("nothing on the stack", KEEPS_NOTHING, ["leaf", "builtin", "outer", "_start"]),
+                              ("an end that its callee shares", SHARES_ITS_END, ["first", "builtin", "outer", "_start"])):
         with open("pointed.s", "w") as f:
             f.write(START + text)
         subprocess.run(["gcc", "-nostdlib", "-static", "-o", "pointed", "pointed.s"], check=True)
