@@ -36,7 +36,7 @@ static bool has_prefix(const char *s, size_t n, const char *prefix)
 	return n >= strlen(prefix) && !memcmp(s, prefix, strlen(prefix));
 }
 
-/* Where the kernel is entered, and where its threads begin. */
+/* Is it a function with which the kernel is entered, or with which its threads begin? */
 static bool is_kernel_entry(const char *s, size_t n)
 {
 	static const char *const entries[] = {"entry_SYSCALL",	"entry_INT80",
@@ -68,7 +68,7 @@ static int add_frame(struct reader *r, const char *s, size_t n, struct err *err)
 
 	if (r->at >= STACKS)
 		return 1;
-	/* "main+20", in perf's form "55c9c5a101c9 main+9 (/usr/bin/x)", without a name "0x7f.." */
+	/* "main+20"; in perf's form "55c9c5a101c9 main+9 (/usr/bin/x)"; without a name "0x7f.." */
 	digits = strspn(s, "0123456789abcdef");
 	if (digits >= 6 && digits < n && s[digits] == ' ') {
 		l.ip = l.off = strtoull(s, NULL, 16);
@@ -103,7 +103,7 @@ static int add_frame(struct reader *r, const char *s, size_t n, struct err *err)
 	return vec_push(&r->stacks[r->at], id) ? err_nomem(err) : 0;
 }
 
-/* Words between the commas of a line. */
+/* Reads the words between the commas of a line. */
 static int add_keys(struct reader *r, const char *s, size_t n, struct err *err)
 {
 	while (n) {
@@ -120,7 +120,7 @@ static int add_keys(struct reader *r, const char *s, size_t n, struct err *err)
 			if (id == STRTAB_FAILED || vec_push(&r->names, id))
 				return err_nomem(err);
 		}
-		/* A comma behind a stack ends it. */
+		/* A comma after a stack ends it. */
 		if (comma && r->at < STACKS && r->stacks[r->at].n)
 			r->at++;
 		n -= len + (comma != NULL);
@@ -129,7 +129,7 @@ static int add_keys(struct reader *r, const char *s, size_t n, struct err *err)
 	return 0;
 }
 
-/* Locations of the kernel are others. */
+/* Returns the location of the same name in the kernel. */
 static int to_kernel(struct reader *r, uint32_t *id, struct err *err)
 {
 	struct profile_location l = r->p->locations.v[*id];
@@ -156,7 +156,7 @@ static int push_stack(struct reader *r, size_t i, struct err *err)
 	return 0;
 }
 
-/* The kernel's stack is called by the other. */
+/* Puts the user's stack before the kernel's, which it has called. */
 static int order_stacks(struct reader *r, struct err *err)
 {
 	size_t i;
@@ -171,7 +171,7 @@ static int order_stacks(struct reader *r, struct err *err)
 	return 0;
 }
 
-/* A word that is no number is the command's name, the first number the process. */
+/* The first word that is not a number is the command's name, the first number is the process. */
 static void take_names(struct reader *r, struct profile_sample *s, struct input_sample *seen)
 {
 	size_t i;
@@ -209,7 +209,7 @@ static int end_entry(struct reader *r, uint64_t weight, struct err *err)
 	return rc;
 }
 
-/* The place of "]: 12" that ends an entry; the weight. NULL: there is none. */
+/* Finds "]: 12", which ends an entry, and its weight. NULL: there is none. */
 static const char *find_end(const char *line, size_t n, uint64_t *weight)
 {
 	size_t i = n;
@@ -256,7 +256,7 @@ static int read_line(void *reader, char *line, size_t n, struct err *err)
 		n -= (size_t)(bracket + 1 - line);
 		line = bracket + 1;
 	} else if (!r->inside) {
-		/* "Attaching 1 probe...", other maps, what the script printed */
+		/* "Attaching 1 probe...", other maps, output of the script */
 		return 0;
 	}
 	if (rc)

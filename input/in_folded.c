@@ -15,13 +15,14 @@ struct reader {
 	struct profile *p;
 	uint32_t events[COLUMNS];
 	size_t columns;
-	VEC(uint32_t) stack;		/* locations, root first */
-	VEC(struct profile_line) lines; /* of the location that is being made, outermost first */
+	VEC(uint32_t) stack; /* locations, root first */
+	/* Lines of the location that is being read, outermost first. */
+	VEC(struct profile_line) lines;
 	struct profile_location location;
 	bool pending;
 };
 
-/* The number that ends a text, with a space before it: cuts both off. */
+/* Cuts a number and the space before it from the end of a text. */
 static bool cut_number(const char *s, size_t *n, uint64_t *ret)
 {
 	size_t end = *n, at = end, i;
@@ -42,7 +43,7 @@ static bool cut_number(const char *s, size_t *n, uint64_t *ret)
 	return s[at - 1] != ';' || at == 1;
 }
 
-/* How many numbers end the line: 0, 1 or 2. */
+/* How many numbers are at the end of the line: 0, 1 or 2. */
 static size_t columns_of(const char *s, size_t n)
 {
 	uint64_t number;
@@ -52,8 +53,8 @@ static size_t columns_of(const char *s, size_t n)
 	return cut_number(s, &n, &number) ? 2 : 1;
 }
 
-/* Over the whole lines of a text: the smallest number of columns, 0 as soon as one is no such line.
- * Comments and empty lines are left out; 3: nothing else is there. */
+/* The smallest number of columns of all lines; 0 if one line has none. Comments and empty lines are
+ * skipped; 3: there are no other lines. */
 static size_t columns_of_text(const char *s, size_t n, bool is_whole)
 {
 	size_t least = COLUMNS + 1, have, len;
@@ -82,7 +83,7 @@ static bool detect(const char *head, size_t n)
 	size_t first = end ? (size_t)(end - head) + 1 : n,
 	       columns = columns_of_text(head, first, true);
 
-	/* A comment may come first, as for all of them. */
+	/* The text may begin with a comment, as in all formats. */
 	while (columns > COLUMNS && first < n) {
 		size_t at = first;
 
@@ -102,7 +103,7 @@ static bool cut_mark(const char *s, size_t *n, char mark)
 	return true;
 }
 
-/* The location whose lines were collected becomes the stack's next. */
+/* Appends the location of the collected lines to the stack. */
 static int end_location(struct reader *r, struct err *err)
 {
 	struct profile_line *v = r->lines.v, swap;

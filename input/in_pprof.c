@@ -68,7 +68,7 @@ static bool get_varint(struct bytes *b, uint64_t *ret)
 	return false;
 }
 
-/* 1: a field; 0: the end; negative: damaged. */
+/* Returns 1 for a field, 0 at the end, negative if it is damaged. */
 static int get_field(struct bytes *b, struct field *f)
 {
 	uint64_t key, n;
@@ -102,7 +102,7 @@ static int get_field(struct bytes *b, struct field *f)
 	}
 }
 
-/* The numbers of a message by the numbers of their fields, which are below n. False: damaged. */
+/* Reads the numbers of a message into v[field number], which is below n. False: damaged. */
 static bool get_numbers(struct bytes b, uint64_t v[], size_t n)
 {
 	struct field f;
@@ -118,7 +118,7 @@ static bool get_numbers(struct bytes b, uint64_t v[], size_t n)
 /* ---- ids --------------------------------------------------------------------------------------
  */
 
-/* Strings come last: where some are missing the file was cut. The first is "". */
+/* Strings come last in a file, so if some are missing it was cut. The first is "". */
 static uint32_t string(struct reader *r, uint64_t index)
 {
 	if (!index)
@@ -172,7 +172,7 @@ static enum dso_kind kind_of(const char *path)
 	return *path == '[' ? DSO_KERNEL_MODULE : DSO_FILE;
 }
 
-/* The fields of messages: profile.proto. */
+/* Readers of messages; the fields are those of profile.proto. */
 static int read_mapping(struct reader *r, struct bytes b, struct err *err)
 {
 	struct profile_mapping m = {.kind = DSO_UNKNOWN};
@@ -334,7 +334,7 @@ static uint8_t stop_of(const char *name)
 	return UNWIND_STOP_NONE;
 }
 
-/* A label of a sample. 1: callers are of another sample. */
+/* Reads a label of a sample. Returns 1 if it says that callers come from another sample. */
 static int read_label(struct reader *r, struct bytes b, struct profile_sample *s)
 {
 	uint64_t v[4], str, num;
@@ -358,7 +358,7 @@ static int read_label(struct reader *r, struct bytes b, struct profile_sample *s
 	return !strcmp(name, "stack") && !strcmp(text(r, str), "stitched");
 }
 
-/* Those are distinguished from others by the location of their root. */
+/* Stacks with callers from another sample have a different root location. */
 static int mark_stitched(struct reader *r, struct err *err)
 {
 	struct profile_location l = r->p->locations.v[r->stack.v[r->stack.n - 1]];
@@ -435,7 +435,7 @@ static int read_sample(struct reader *r, struct bytes b, struct err *err)
 /* ---- events -----------------------------------------------------------------------------------
  */
 
-/* Length of "cycles" in "cycles_sample" and "cycles_event". */
+/* The length of "cycles" in "cycles_sample" and "cycles_event". */
 static size_t stem(const char *name, const char *suffix)
 {
 	size_t n = strlen(name), end = strlen(suffix);
@@ -512,7 +512,7 @@ static int read_number(struct reader *r, struct bytes b, const struct field *f, 
 	return 0;
 }
 
-/* Fields may come in any order, and refer to each other: a walk for each kind. */
+/* Fields may come in any order, and refer to each other: there is one pass for each kind. */
 static int walk(struct reader *r, struct bytes all, unsigned number,
 		int (*read)(struct reader *r, struct bytes b, struct err *err), struct err *err)
 {
@@ -555,7 +555,7 @@ static int read_all(struct reader *r, struct bytes all, struct err *err)
 	return rc;
 }
 
-/* Keys of the fields of most messages are control characters, which texts do not have. */
+/* Most field keys of messages are control characters, which texts do not have. */
 static bool is_text(const char *s, size_t n)
 {
 	size_t i;
@@ -566,7 +566,8 @@ static bool is_text(const char *s, size_t n)
 	return true;
 }
 
-/* Is it a profile? Its first fields show it. bpftrace's "@[\n    f" may be those of one, too. */
+/* Is it a profile, by its first fields? bpftrace's "@[
+ * f" may look like fields, too. */
 static bool detect(const char *head, size_t n)
 {
 	struct bytes b = {(const uint8_t *)head, (const uint8_t *)head + n};
@@ -584,7 +585,7 @@ static bool detect(const char *head, size_t n)
 			return false;
 		seen++;
 	}
-	/* The head may end within a field. */
+	/* The head may end inside of a field. */
 	return seen >= 3 && (rc >= 0 || n >= 4096);
 }
 

@@ -87,7 +87,7 @@ static bool to_hex(struct word w, uint64_t *ret)
 	return true;
 }
 
-/* "27409/28744", or "27409", which is the thread's. -1 is a task that is exiting. */
+/* Reads "27409/28744", or "27409", which is the thread. -1 is a task that is exiting. */
 static bool to_ids(struct word w, uint32_t *pid, uint32_t *tid)
 {
 	const char *slash = memchr(w.s, '/', w.n);
@@ -139,23 +139,23 @@ struct head {
 	struct input_sample seen;
 	bool has_cpu;
 	uint64_t period;
-	const char *rest; /* behind the event: a frame, or fields of a tracepoint */
+	const char *rest; /* after the event: a frame, or the fields of a tracepoint */
 };
 
-/* What follows the ids: [cpu], time, period, event. All but the event may be missing. */
+/* Reads the fields after the ids: [cpu], time, period, event. All but the event may be missing. */
 static bool parse_fields(const char *at, struct head *h)
 {
 	struct word w = next_word(&at);
 	uint64_t v;
 
-	/* Processors in brackets, or with -F cpu in old versions without. */
+	/* The processor in brackets; with -F cpu old versions print none. */
 	if (w.n > 2 && w.s[0] == '[' && w.s[w.n - 1] == ']' &&
 	    to_number((struct word){w.s + 1, w.n - 2}, &v)) {
 		h->seen.cpu = (uint32_t)v;
 		h->has_cpu = true;
 		w = next_word(&at);
 	}
-	/* The state of interrupts, as with -F irq or latency: "d..2." */
+	/* The interrupt state of -F irq or latency: "d..2." */
 	if (to_time(w, &h->seen.time_ns)) {
 		h->seen.has_time = true;
 		w = next_word(&at);
@@ -171,8 +171,8 @@ static bool parse_fields(const char *at, struct head *h)
 	return true;
 }
 
-/* A command's name may have spaces and numbers: the first number behind which the fields make sense
- * is that of the task. */
+/* A command's name may have spaces and numbers: the task is the first number after which the fields
+ * can be read. */
 static bool parse_head(const char *line, struct head *h)
 {
 	const char *at = line, *end;
@@ -198,8 +198,8 @@ struct place {
 	struct word name, dso, srcline;
 };
 
-/* "  7f5fa3ae26d1 g_main+0x12 (/usr/lib/libglib.so)"; names have spaces and parentheses, the module
- * is in the last. perf 6 may put "file.c:12" behind it. */
+/* Reads "  7f5fa3ae26d1 g_main+0x12 (/usr/lib/libglib.so)". Names may have spaces and parentheses;
+ * the last parentheses have the module. perf 6 may append "file.c:12". */
 static bool parse_frame(const char *line, struct place *f)
 {
 	const char *at = line;
@@ -263,7 +263,7 @@ static bool starts_with(struct word w, const char *s)
 	return w.n >= strlen(s) && !memcmp(w.s, s, strlen(s));
 }
 
-/* perf prints no kinds: these are its names. */
+/* perf prints no kind of dso; its names show it. */
 static enum dso_kind kind_of(struct word dso)
 {
 	static const char *const user[] = {"[unknown]",	 "[stack]",   "[heap]",	  "[anon]",
@@ -311,7 +311,7 @@ static int end_location(struct reader *r, const struct place *f, struct err *err
 		return err_nomem(err);
 	l.is_kernel =
 		m.kind == DSO_KERNEL || m.kind == DSO_KERNEL_MODULE || m.kind == DSO_GUEST_KERNEL;
-	/* The function that all others of the address are inlined into. */
+	/* The function into which all others of the address are inlined. */
 	if (r->lines.n)
 		l.symbol = r->p->functions.v[r->lines.v[r->lines.n - 1].function].name;
 	if (profile_add_mapping(r->p, &m, &l.mapping, err) ||
@@ -324,7 +324,7 @@ static int end_location(struct reader *r, const struct place *f, struct err *err
 static int add_frame(struct reader *r, struct place *f, struct err *err)
 {
 	cut_offset(&f->name, &f->offset);
-	/* What is in parentheses as a whole is a process, in very old versions. */
+	/* In very old versions, a line that is completely in parentheses is a process. */
 	if (f->name.n && f->name.s[0] == '(' && f->name.s[f->name.n - 1] == ')' && !f->dso.n)
 		return 0;
 	if (f->name.n && !is_word(f->name, "[unknown]") && add_line(r, f->name, err))
@@ -332,7 +332,7 @@ static int add_frame(struct reader *r, struct place *f, struct err *err)
 	return is_word(f->dso, "inlined") ? 0 : end_location(r, f, err);
 }
 
-/* "  main.c:12" below a frame, of -F +srcline: the line of what was last. */
+/* "  main.c:12" below a frame, from -F +srcline: the line of the last frame. */
 static bool add_srcline(struct reader *r, const char *s, size_t n)
 {
 	(void)r;
@@ -395,19 +395,19 @@ static int begin_sample(struct reader *r, struct head *h, struct err *err)
 	r->accepted = input_accepts(r->opt, &h->seen, r->ret);
 	if (profile_add_event(r->p, event, 0, &r->sample.event, err))
 		return -ERR_NOMEM;
-	/* What the texts say of every sample, so that the same text can be written. */
+	/* Sets the fields that the text has for every sample, so that it can be written again. */
 	r->p->events.v[r->sample.event].attr.sample_type |=
 		PERF_SAMPLE_IP | PERF_SAMPLE_TID | (h->seen.has_time ? PERF_SAMPLE_TIME : 0) |
 		(h->has_cpu ? PERF_SAMPLE_CPU : 0);
 	r->p->events.v[r->sample.event].is_ns =
 		starts_with(h->event, "cpu-clock") || starts_with(h->event, "task-clock");
-	/* Without a call chain the frame is here. */
+	/* Without a call chain the frame is on this line. */
 	if (*h->rest && parse_frame(h->rest, &f) && f.dso.n)
 		return add_frame(r, &f, err);
 	return 0;
 }
 
-/* 1: the line says nothing. */
+/* Returns 1 if the line cannot be read. */
 static int read_line(void *reader, char *line, size_t n, struct err *err)
 {
 	struct reader *r = reader;
@@ -418,11 +418,11 @@ static int read_line(void *reader, char *line, size_t n, struct err *err)
 	if (!n || line[strspn(line, " \t")] == '\0')
 		return end_sample(r, err);
 	if (*line == '#') {
-		/* Our own: what follows is of another sample. */
+		/* Our own comment: the frames after it come from another sample. */
 		r->stitched |= r->in_sample && !strncmp(line, "# stitched", 10);
 		return 0;
 	}
-	/* Frames are indented; so are commands that are short, in old versions. */
+	/* Frames are indented; in old versions short commands are, too. */
 	if (indented && r->in_sample && line[n - 1] == ')' && parse_frame(line, &f))
 		return r->accepted ? add_frame(r, &f, err) : 0;
 	if (parse_head(line, &h)) {

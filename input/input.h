@@ -1,9 +1,8 @@
-/* input.h - the table of inputs that are no recordings but profiles already: what other tools
- * wrote.
+/* input.h - the table of inputs that are not recordings but profiles, written by other tools.
  *
- * Which one a file is its first bytes say, not its name. All may be packed with gzip, xz or zstd.
- * What cannot be read in a text is left out and counted; what of it was read is kept.
- */
+ * The format of a file is recognised by its first bytes, not by its name. All may be compressed
+ * with gzip, xz or zstd. Parts of a text that cannot be read are left out and counted; the rest is
+ * kept. */
 #ifndef INPUT_INPUT_H
 #define INPUT_INPUT_H
 
@@ -23,17 +22,17 @@ struct input_sample {
 };
 
 struct input_options {
-	/* NULL: all samples count. */
+	/* NULL: all samples are accepted. */
 	bool (*accept)(const void *arg, const struct input_sample *s);
 	const void *accept_arg;
 };
 
 /* What was in a file. */
 struct input_result {
-	uint64_t samples;  /* blocks, lines or messages that are samples; some may stand for many */
+	uint64_t samples;  /* blocks, lines or messages that are samples; one may stand for many */
 	uint64_t filtered; /* of them, by accept() */
 	uint64_t damaged;  /* lines or messages that say nothing */
-	uint64_t first_damaged; /* the line's number, or the message's offset; from 1 */
+	uint64_t first_damaged; /* of a text the line number, from 1; of messages the offset */
 	bool cut;		/* the file ends early, or its compression is damaged */
 };
 
@@ -43,19 +42,20 @@ struct input_source; /* private to input/ */
 struct input_format {
 	const char *name;
 	const char *help; /* one line */
-	/* Is that how such a file begins? The head is unpacked and ends with a NUL. */
+	/* Does a file of this format begin like this? The head is decompressed and ends with a NUL.
+	 */
 	bool (*detect)(const char *head, size_t n);
 	/* As input_read(), from an open source. */
 	int (*read)(struct profile *p, struct input_source *s, const struct input_options *opt,
 		    struct input_result *ret, struct err *err);
 };
 
-/* NULL-terminated, in the order in which they are tried. */
+/* NULL-terminated, in the order in which formats are tried. */
 extern const struct input_format *const input_formats[];
-/* By what stands in the file ("-": standard input, of which nothing is consumed); NULL: none of
- * them, or it cannot be opened. Never waits for a terminal. */
+/* Recognises the format of a file ("-": standard input, of which nothing is consumed). Returns NULL
+ * if it has none of the formats, or cannot be opened. Never waits for a terminal. */
 const struct input_format *input_detect(const char *path);
-/* Reads all of a file into a profile. 0 or negative with *err. */
+/* Reads a whole file into a profile. Returns 0, or negative with *err. */
 int input_read(const struct input_format *f, struct profile *p, const char *path,
 	       const struct input_options *opt, struct input_result *ret, struct err *err);
 

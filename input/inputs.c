@@ -1,7 +1,7 @@
 /* inputs.c - the table of inputs. A new one is a file in_NAME.c and a row here. */
 #include "input/unpacked_lines.h"
 
-/* In the order in which they are tried: the one that almost any text could be is last. */
+/* In the order in which they are tried; the last one accepts almost any text. */
 #define INPUTS(X)   \
 	X(pprof)    \
 	X(bpftrace) \

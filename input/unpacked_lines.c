@@ -1,4 +1,4 @@
-/* unpacked_lines.c - bytes of a file, unpacked, and lines on top. */
+/* unpacked_lines.c - bytes of a file, decompressed, and lines of them. */
 #include "input/unpacked_lines.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 enum { BUFFER = 1 << 17 };
 
-/* What is not packed is copied. */
+/* Copies bytes that are not compressed. */
 static enum unpack_step step(const struct input_source *s, struct piece *p)
 {
 	size_t n = p->n_in < p->n_out ? p->n_in : p->n_out;
@@ -22,7 +22,7 @@ static enum unpack_step step(const struct input_source *s, struct piece *p)
 	return STEP_ON;
 }
 
-/* Bytes of the file behind those that are not unpacked yet. */
+/* Appends bytes of the file to those that are not decompressed yet. */
 static int refill(struct input_source *s, struct err *err)
 {
 	ssize_t n;
@@ -71,7 +71,7 @@ void input_close(struct input_source *s)
 	text_done(&s->text);
 }
 
-/* Some unpacked bytes, or the end. */
+/* Decompresses some bytes, or finds the end. */
 static int unpack(struct input_source *s, struct err *err)
 {
 	s->out_at = s->out_n = 0;
@@ -162,7 +162,7 @@ int input_each_line(struct input_source *s, struct input_result *ret, input_line
 
 /* ---- looking at the beginning ---------------------------------------------------------------- */
 
-/* What comes first in a pipe, which stays in it. */
+/* Reads the first bytes of a pipe without consuming them. */
 static size_t peek_pipe(int fd, uint8_t *to, size_t n)
 {
 	int copy[2];
@@ -184,7 +184,7 @@ static size_t peek_bytes(const char *path, uint8_t *to, size_t n)
 	struct stat st;
 	ssize_t got = 0;
 	off_t at;
-	/* What has no size (a FIFO, a device) is read once, by its reader. */
+	/* A file without a size (a FIFO, a device) is read only once, by its reader. */
 	int fd = is_stdin				   ? STDIN_FILENO
 		 : !stat(path, &st) && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC)
 							   : -1;

@@ -1,4 +1,4 @@
-/* unpacked_lines.h - bytes and lines of a file that may be packed. Private to input/. */
+/* unpacked_lines.h - bytes and lines of a file that may be compressed. Private to input/. */
 #ifndef INPUT_UNPACKED_LINES_H
 #define INPUT_UNPACKED_LINES_H
 
@@ -6,7 +6,7 @@
 #include "base/unpack.h"
 #include "input/input.h"
 
-/* Longer lines are not read: nothing that people look at has them. */
+/* The rest of a longer line is not read; real profiles have none. */
 #define LINE_MAX_BYTES (1u << 20)
 
 struct input_source {
@@ -24,29 +24,32 @@ struct input_source {
 	struct text text;     /* that line */
 };
 
-/* 0 or negative with *err. input_close() in both cases. */
+/* Returns 0, or negative with *err. Call input_close() in both cases. */
 int input_open(struct input_source *s, const char *path, struct err *err);
 void input_close(struct input_source *s);
-/* Number of bytes, at most n; 0 at the end; negative with *err. */
+/* Returns the number of bytes read, at most n; 0 at the end; negative with *err. */
 ssize_t input_bytes(struct input_source *s, void *to, size_t n, struct err *err);
-/* The next line without its end, terminated by NUL and valid until the next call: 1; 0 at the end;
- * negative with *err. *n: its length; of a line that is too long LINE_MAX_BYTES are given. */
+/* Reads the next line. Returns 1 and the line without its newline, NUL-terminated and valid until
+ * the next call; 0 at the end; negative with *err. *n is the length; a longer line is cut to
+ * LINE_MAX_BYTES. */
 int input_line(struct input_source *s, char **line, size_t *n, struct err *err);
-/* Hands all lines to a function: 0; 1: the line says nothing, which is counted; or negative. */
+/* Calls the function for all lines. It returns 0; 1 if the line could not be read, which is
+ * counted; or negative. */
 typedef int input_line_fn(void *reader, char *line, size_t n, struct err *err);
 int input_each_line(struct input_source *s, struct input_result *ret, input_line_fn *take,
 		    void *reader, struct err *err);
-/* Up to n first bytes of a file, unpacked, with a NUL behind. Nothing of a pipe is consumed. */
+/* Reads up to n bytes at the start of a file, decompressed, and appends a NUL. Consumes nothing of
+ * a pipe. */
 size_t input_peek(const char *path, char *to, size_t n);
 
-/* Takes note of a line that says nothing. */
+/* Counts a line that could not be read. */
 static inline void input_damaged(struct input_result *r, const struct input_source *s)
 {
 	if (!r->damaged++)
 		r->first_damaged = s->line;
 }
 
-/* Does the sample count? Counts it in any case. */
+/* Is the sample accepted? Counts it in any case. */
 static inline bool input_accepts(const struct input_options *opt, const struct input_sample *s,
 				 struct input_result *r)
 {
