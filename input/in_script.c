@@ -148,7 +148,7 @@ static bool parse_fields(const char *at, struct head *h)
 	struct word w = next_word(&at);
 	uint64_t v;
 
-	/* The processor in brackets; with -F cpu old versions print none. */
+	/* The processor in brackets; with -F cpu old versions leave the brackets out. */
 	if (w.n > 2 && w.s[0] == '[' && w.s[w.n - 1] == ']' &&
 	    to_number((struct word){w.s + 1, w.n - 2}, &v)) {
 		h->seen.cpu = (uint32_t)v;
