@@ -62,6 +62,18 @@ void text_xml(struct text *t, const char *s, size_t n);
 /* As a JSON string with its quotes (RFC 8259, section 7); cleaned as by text_clean(). */
 void text_json(struct text *t, const char *s, size_t n);
 
+static inline bool str_starts_with(const char *s, const char *start)
+{
+	return !strncmp(s, start, strlen(start));
+}
+
+static inline bool str_ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), n_end = strlen(end);
+
+	return n >= n_end && !strcmp(s + n - n_end, end);
+}
+
 /* The part after the last slash, or the whole path if there is no slash. Points into the path. */
 const char *base_name(const char *path);
 

@@ -238,6 +238,14 @@ int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, stru
 	return 0;
 }
 
+void args_complain(const char *command, const struct err *err)
+{
+	char text[ERR_SOURCE_MAX + ERR_WHAT_MAX + 64];
+
+	err_format(err, text, sizeof text);
+	fprintf(stderr, "%s: %s\n", command, text);
+}
+
 /* A stream remembers that a write has failed, but not why: errno may be another call's by then. */
 int args_flush(FILE *out, const char *name, struct err *err)
 {

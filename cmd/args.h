@@ -39,6 +39,8 @@ int args_names(void *list, const char *option, char *text, struct err *err);
  * last_ns]. */
 int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, struct sample_filter *f,
 		     struct err *err);
+/* Prints "COMMAND: what went wrong" on standard error. */
+void args_complain(const char *command, const struct err *err);
 /* Flushes the stream. Returns negative if this or an earlier write has failed; if only an earlier
  * one has, errno must still be its value, or 0. */
 int args_flush(FILE *out, const char *name, struct err *err);

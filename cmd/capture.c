@@ -329,14 +329,6 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-static void print_err(const struct err *err)
-{
-	char text[ERR_SOURCE_MAX + ERR_WHAT_MAX + 64];
-
-	err_format(err, text, sizeof text);
-	fprintf(stderr, "capture: %s\n", text);
-}
-
 static void print_size(uint64_t bytes)
 {
 	if (bytes < 100 * 1000)
@@ -439,7 +431,7 @@ static int record(struct args *a)
 	if (shows)
 		fprintf(stderr, "\r\033[K");
 	if (rc)
-		print_err(&err);
+		args_complain("capture", &err);
 	/* After a failure there is a file only if the recording had begun: then ring_bytes is set.
 	 */
 	if (!a->quiet && (!rc || result.ring_bytes))
@@ -457,7 +449,7 @@ int main(int argc, char **argv)
 	args_fail_at_file_limit();
 	rc = parse_args(&a, argc, argv, &err);
 	if (rc < 0) {
-		print_err(&err);
+		args_complain("capture", &err);
 		rc = EXIT_TROUBLE;
 	} else if (rc) {
 		rc = 0;
@@ -468,7 +460,7 @@ int main(int argc, char **argv)
 	}
 	errno = 0;
 	if (rc != EXIT_TROUBLE && args_flush(stdout, "standard output", &err)) {
-		print_err(&err);
+		args_complain("capture", &err);
 		rc = EXIT_TROUBLE;
 	}
 	vec_done(&a.pids.pids);

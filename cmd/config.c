@@ -10,15 +10,18 @@
 
 enum { LINE_MAX_BYTES = 512, LINES_MAX = 1000 };
 
-struct setting {
-	const char *name;
-	const struct option_choice *choices;
-	size_t offset; /* of an enum in struct config */
-};
+/* The setting that there is. */
+static const char setting[] = "debuginfod";
 
-static const struct setting settings[] = {
-	{"debuginfod", fetch_modes, OPTION_FIELD(struct config, fetch, unsigned)},
-};
+static int set(struct config *c, const char *where, const char *value, struct err *err)
+{
+	unsigned mode;
+	int rc = option_choose(fetch_modes, where, setting, value, &mode, err);
+
+	if (!rc)
+		c->fetch = mode;
+	return rc;
+}
 
 static const char blanks[] = " \t\r\n";
 
@@ -35,25 +38,16 @@ static char *trim(char *s)
 	return s;
 }
 
-static int set(struct config *c, const struct setting *s, const char *where, const char *value,
-	       struct err *err)
-{
-	return option_choose(s->choices, where, s->name, value, (unsigned *)((char *)c + s->offset),
-			     err);
-}
-
 /* `name = value` */
 static int set_line(struct config *c, char *line, const char *where, struct err *err)
 {
 	char *value = strchr(line, '='), *name;
-	size_t i;
 
 	if (value)
 		*value++ = 0;
 	name = trim(line);
-	for (i = 0; value && i < sizeof settings / sizeof *settings; i++)
-		if (!strcmp(settings[i].name, name))
-			return set(c, &settings[i], where, trim(value), err);
+	if (value && !strcmp(name, setting))
+		return set(c, where, trim(value), err);
 	return err_set(err, ERR_USAGE, where,
 		       value ? "no setting has the name '%s'" : "'%s' has no value", name);
 }
@@ -116,5 +110,5 @@ int config_read(struct config *c, struct err *err)
 	const char *env = getenv("UNSPOOL_DEBUGINFOD");
 	int rc = read_file(c, err);
 
-	return !rc && env && *env ? set(c, &settings[0], "UNSPOOL_DEBUGINFOD", env, err) : rc;
+	return !rc && env && *env ? set(c, "UNSPOOL_DEBUGINFOD", env, err) : rc;
 }

@@ -252,7 +252,6 @@ int main(int argc, char **argv)
 {
 	struct regress_command c = {0};
 	struct err err = {0};
-	char line[ERR_SOURCE_MAX + ERR_WHAT_MAX + 64];
 	int rc, code;
 
 	args_hold_standard_files();
@@ -265,8 +264,7 @@ int main(int argc, char **argv)
 		code = rc > 0 ? rc : EXIT_FINE;
 	}
 	if (rc < 0) {
-		err_format(&err, line, sizeof line);
-		fprintf(stderr, "regress: %s\n", line);
+		args_complain("regress", &err);
 		code = EXIT_TROUBLE;
 	}
 	regress_options_done(&c);

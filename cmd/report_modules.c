@@ -70,16 +70,9 @@ static const char *const miss_help[SYM_MISS_N] = {
 		"jcmd PID Compiler.perfmap)",
 };
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && !strcmp(s + n - m, end);
-}
-
 static const char *no_file_help(const struct dso *dso)
 {
-	if (ends_with(dso->path, " (deleted)") || !strncmp(dso->path, "/memfd:", 7))
+	if (str_ends_with(dso->path, " (deleted)") || !strncmp(dso->path, "/memfd:", 7))
 		return "the file was deleted while it ran: give a copy by --symfs DIR or `perf "
 		       "buildid-cache --add FILE`";
 	return dso->build_id.size

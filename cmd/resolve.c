@@ -57,14 +57,6 @@ static void on_interrupt(int sig)
 	stop_requested = 1;
 }
 
-static void complain(const struct err *e)
-{
-	char line[ERR_SOURCE_MAX + ERR_WHAT_MAX + 64];
-
-	err_format(e, line, sizeof line);
-	fprintf(stderr, "resolve: %s\n", line);
-}
-
 /* ---- running --------------------------------------------------------------------------- */
 
 /* Does the recording have the events that were asked for? If not, lists its events. */
@@ -371,7 +363,7 @@ int main(int argc, char **argv)
 	flushed = rc < 0 ? 0 : args_flush(stdout, STDOUT_NAME, &err);
 	rc = flushed ? flushed : rc;
 	if (rc < 0) {
-		complain(&err);
+		args_complain("resolve", &err);
 		code = EXIT_TROUBLE;
 	} else {
 		code = rc || r.header_only ? EXIT_FINE : exit_code(&r, &p);

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cmd/args.h"
 #include "cmd/cache_dir.h"
 #include "cmd/config.h"
 #include "cmd/habits.h"
-#include "cmd/packed_stream.h"
 #include "cmd/version.h"
 #include "input/input.h"
 
@@ -457,13 +457,6 @@ static bool is_input(const struct resolve *r, const char *output)
 	return false;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), n_end = strlen(end);
-
-	return n >= n_end && !strcmp(s + n - n_end, end);
-}
-
 /* By the suffix, before which there may be the suffix of a compressor: out.folded.gz. pprof is
  * compressed by itself, unless the suffix is .pb. */
 static void choose_format(struct resolve *r)
@@ -474,7 +467,7 @@ static void choose_format(struct resolve *r)
 
 	if (!r->format)
 		r->format = output_format_for_path(r->output_path);
-	r->output.unpacked = ends_with(r->output_path, ".pb");
+	r->output.unpacked = str_ends_with(r->output_path, ".pb");
 	if (!pack || (r->format && r->format->binary))
 		return;
 	snprintf(plain, sizeof plain, "%.*s", (int)(strlen(r->output_path) - n), r->output_path);

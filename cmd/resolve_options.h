@@ -2,8 +2,8 @@
 #ifndef CMD_RESOLVE_OPTIONS_H
 #define CMD_RESOLVE_OPTIONS_H
 
+#include "base/packed_stream.h"
 #include "cmd/fetch.h"
-#include "cmd/packed_stream.h"
 #include "cmd/pipeline.h"
 #include "cmd/quality.h"
 #include "cmd/sides.h"

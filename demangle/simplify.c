@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "demangle/language.h"
 
 enum { NESTING_MAX = 200 }; /* brackets in brackets; 60 was the most in four million names */
@@ -29,11 +30,6 @@ static bool is_ident(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-static bool starts(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
-
 static bool follows(const char *begin, const char *s, const char *word)
 {
 	size_t n = strlen(word);
@@ -47,7 +43,7 @@ static const char *skip_words(const char *s, const char *const *words)
 	const char *const *w = words;
 
 	while (*w)
-		if (starts(s, *w)) {
+		if (str_starts_with(s, *w)) {
 			s += strlen(*w);
 			w = words;
 		} else {
@@ -67,10 +63,10 @@ static const char *operator_end(const char *begin, const char *s)
 	const char *end = s + strlen("operator");
 	size_t i;
 
-	if (!starts(s, "operator") || (s > begin && is_ident(s[-1])) || is_ident(*end))
+	if (!str_starts_with(s, "operator") || (s > begin && is_ident(s[-1])) || is_ident(*end))
 		return s;
 	for (i = 0; i < sizeof symbols / sizeof *symbols; i++)
-		if (starts(end, symbols[i])) {
+		if (str_starts_with(end, symbols[i])) {
 			end += strlen(symbols[i]);
 			return end[0] == ' ' && end[1] == '<' ? end + 1 : end;
 		}
@@ -122,7 +118,7 @@ static const char *copy_until(struct cut *c, const char *begin, const char *s, c
 		if (end > s) {
 			add(c, s, (size_t)(end - s));
 			after = s = end;
-		} else if (starts(s, "->")) {
+		} else if (str_starts_with(s, "->")) {
 			add(c, s, 2);
 			s += 2;
 		} else if (strchr("([{", *s) ||
@@ -165,7 +161,7 @@ static const char *skip_abi_namespace(const char *begin, const char *s)
 	size_t i;
 
 	for (i = 0; *s == '_' && i < sizeof names / sizeof *names; i++)
-		if (starts(s, names[i]) && follows(begin, s, "std::"))
+		if (str_starts_with(s, names[i]) && follows(begin, s, "std::"))
 			return s + strlen(names[i]);
 	return s;
 }
@@ -185,7 +181,8 @@ static const char *skip_arguments(const char *begin, const char *s)
 	if (!s)
 		return NULL;
 	s = skip_qualifiers(s);
-	if (*s && !starts(s, "::") && !starts(s, " [clone ") && !starts(s, "[abi:"))
+	if (*s && !str_starts_with(s, "::") && !str_starts_with(s, " [clone ") &&
+	    !str_starts_with(s, "[abi:"))
 		return NULL;
 	return s;
 }
@@ -266,7 +263,7 @@ static const char *copy_special_prefix(struct cut *c, const char *s)
 	size_t i;
 
 	for (i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-		if (starts(s, prefixes[i])) {
+		if (str_starts_with(s, prefixes[i])) {
 			add(c, s, strlen(prefixes[i]));
 			return s + strlen(prefixes[i]);
 		}
@@ -287,7 +284,7 @@ static const char *cxx_parenthesis(struct cxx *x, const char *s)
 	static const char anonymous[] = "(anonymous namespace)";
 	const char *inner;
 
-	if (starts(s, anonymous)) {
+	if (str_starts_with(s, anonymous)) {
 		add(&x->c, s, sizeof anonymous - 1);
 		return s + sizeof anonymous - 1;
 	}
@@ -311,7 +308,7 @@ static const char *cxx_step(struct cxx *x, const char *s)
 		return after;
 	if (*s == '<')
 		return copy_group(&x->c, x->begin, s, x->depth, NESTING_MAX);
-	if (starts(s, "[abi:"))
+	if (str_starts_with(s, "[abi:"))
 		return skip_group(x->begin, s, false);
 	if (*s == '{')
 		return copy_braces(&x->c, x->begin, s);
@@ -321,7 +318,8 @@ static const char *cxx_step(struct cxx *x, const char *s)
 		x->c.out->len = x->name; /* that was the return type */
 		return s + 1;
 	}
-	if (operator_end(x->begin, s) > s || starts(s, "operator ") || starts(s, "operator\""))
+	if (operator_end(x->begin, s) > s || str_starts_with(s, "operator ") ||
+	    str_starts_with(s, "operator\""))
 		if (s == x->begin || !is_ident(s[-1]))
 			return copy_operator(&x->c, x->begin, s, x->depth);
 	add(&x->c, s, 1);
@@ -334,11 +332,11 @@ static bool simplify_cxx(struct namebuf *out, const char *s, unsigned depth)
 	const char *text = s;
 	size_t before = out->len;
 
-	if (starts(s, "typeinfo "))
+	if (str_starts_with(s, "typeinfo "))
 		return cut_templates(out, s, MANGLING_CXX, depth); /* for a type */
 	x.begin = s = copy_special_prefix(&x.c, s);
 	x.name = out->len;
-	while (s && *s && !starts(s, " [clone "))
+	while (s && *s && !str_starts_with(s, " [clone "))
 		s = cxx_step(&x, s);
 	if (!s || out->len == x.name) {
 		out->len = before;
@@ -354,7 +352,7 @@ static bool simplify_cxx(struct namebuf *out, const char *s, unsigned depth)
  * the brackets. <T as Trait>::method and <impl ...> need theirs. */
 static bool is_plain_path(const char *s, const char *end)
 {
-	if (!is_ident(*s) || starts(s, "impl ") || starts(s, "dyn "))
+	if (!is_ident(*s) || str_starts_with(s, "impl ") || str_starts_with(s, "dyn "))
 		return false;
 	return !memmem(s, (size_t)(end - s), " as ", 4);
 }
@@ -372,7 +370,7 @@ static const char *rust_angle(struct cut *c, const char *begin, const char *s, u
 	}
 	if (s > begin && (is_ident(s[-1]) || s[-1] == ':'))
 		return copy_group(c, begin, s, depth, NESTING_MAX);
-	if (s == begin && starts(end, "::") && is_plain_path(s + 1, end - 1)) {
+	if (s == begin && str_starts_with(end, "::") && is_plain_path(s + 1, end - 1)) {
 		struct namebuf *out = c->out;
 		size_t mark = out->len;
 
@@ -394,7 +392,7 @@ static bool simplify_rust(struct namebuf *out, const char *s, unsigned depth)
 	const char *begin = s;
 
 	while (s && *s) {
-		if (starts(s, "->")) {
+		if (str_starts_with(s, "->")) {
 			add(&c, s, 2);
 			s += 2;
 		} else if (*s == '<') {

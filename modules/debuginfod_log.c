@@ -13,12 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "modules/debuginfod_library.h"
-
-static bool starts_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
 
 /* "buildid" of the web API, not libcurl's words about an error. */
 static bool is_url(const char *s)
@@ -43,12 +39,13 @@ static void set_failure(struct server_answer *a, const char *response, const cha
 	const char *status = strstr(text, "returned error: ");
 
 	a->http_status = status ? atoi(status + strlen("returned error: ")) : 0;
-	a->timed_out = starts_with(response, "Timeout");
+	a->timed_out = str_starts_with(response, "Timeout");
 	a->says = a->http_status == 404	  ? SERVER_NOT_FOUND
 		  : a->http_status == 406 ? SERVER_TOO_LARGE
 					  : SERVER_FAILED;
 	/* A file:// server has no status to say that the file is not there. */
-	if (starts_with(text, "Couldn't open file") || starts_with(text, "Could not open file"))
+	if (str_starts_with(text, "Couldn't open file") ||
+	    str_starts_with(text, "Could not open file"))
 		a->says = SERVER_NOT_FOUND;
 	snprintf(a->text, sizeof a->text, "%s", *text ? text : response);
 }
@@ -59,20 +56,20 @@ static void parse_line(struct debuginfod_log *log, const char *line, size_t n,
 	const char *rest;
 	size_t i;
 
-	if (starts_with(line, "server response ")) {
+	if (str_starts_with(line, "server response ")) {
 		*response = line + strlen("server response ");
 		/* Whose answer it is only matters when it is bad, and then a line follows; except
 		 * that libcurl may have nothing to add. */
-		if (n == 1 && !starts_with(*response, "No error"))
+		if (n == 1 && !str_starts_with(*response, "No error"))
 			set_failure(&log->answers[0], *response, "");
 		return;
 	}
-	if (starts_with(line, "committed to url ") &&
+	if (str_starts_with(line, "committed to url ") &&
 	    index_of(line + strlen("committed to url "), n, &i)) {
 		log->committed = (int)i;
 		return;
 	}
-	if (!starts_with(line, "url ") || !(rest = index_of(line + 4, n, &i)))
+	if (!str_starts_with(line, "url ") || !(rest = index_of(line + 4, n, &i)))
 		return;
 	if (is_url(rest)) {
 		/* A call may be several queries: sections are looked for in whole files, too. */
@@ -99,6 +96,7 @@ void debuginfod_log_parse(struct debuginfod_log *log, char *text, size_t n_serve
 		parse_line(log, line, n_servers, &response);
 	}
 	c = log->committed;
-	if (c >= 0 && log->answers[c].says == SERVER_SILENT && starts_with(response, "No error"))
+	if (c >= 0 && log->answers[c].says == SERVER_SILENT &&
+	    str_starts_with(response, "No error"))
 		log->answers[c].says = SERVER_OK;
 }

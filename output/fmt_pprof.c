@@ -8,7 +8,7 @@
 
 #include <linux/perf_event.h>
 
-#include "output/gzip.h"
+#include "base/packed_stream.h"
 #include "output/protobuf.h"
 
 /* Field numbers of profile.proto. */
@@ -55,7 +55,7 @@ struct writer {
 	struct pprof pp;
 	uint32_t main_event;
 	struct strtab strings; /* the file's string table, in the order of first use */
-	struct gzip gzip;
+	FILE *out;	       /* gzip, or plain */
 	struct text msg, part, sub, name;
 	/* By rank of mapping. */
 	bool *has_functions, *has_filenames, *has_lines, *has_inlines;
@@ -305,7 +305,7 @@ static void add_head(struct writer *w)
 	pb_uint(&w->msg, PROFILE_TIME_NANOS, wall_time(p));
 	pb_uint(&w->msg, PROFILE_DURATION_NANOS, as_int64(p->last_ns - p->first_ns));
 	add_comments(w);
-	gzip_add(&w->gzip, &w->msg);
+	text_flush(&w->msg, w->out);
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -388,7 +388,7 @@ static int add_stacks(struct writer *w, const struct tree *t, size_t at, struct 
 		node = todo.v[--todo.n];
 		if (t->nodes.v[node].count) {
 			add_sample(w, t, node, at);
-			gzip_add(&w->gzip, &w->msg);
+			text_flush(&w->msg, w->out);
 		}
 		for (i = order.first[node + 1]; !rc && i > order.first[node]; i--)
 			if (vec_push(&todo, order.ids[i - 1]))
@@ -542,7 +542,7 @@ static void add_all(struct writer *w, size_t n, void (*add)(struct writer *w, ui
 
 	for (i = 0; i < n; i++) {
 		add(w, (uint32_t)i);
-		gzip_add(&w->gzip, &w->msg);
+		text_flush(&w->msg, w->out);
 	}
 }
 
@@ -553,7 +553,7 @@ static void add_string_table(struct writer *w)
 	for (i = 0; i < strtab_count(&w->strings); i++) {
 		pb_bytes(&w->msg, PROFILE_STRING_TABLE, strtab_get(&w->strings, (uint32_t)i),
 			 strtab_len(&w->strings, (uint32_t)i));
-		gzip_add(&w->gzip, &w->msg);
+		text_flush(&w->msg, w->out);
 	}
 }
 
@@ -563,7 +563,7 @@ static int write_all(struct writer *w, FILE *out, struct err *err)
 {
 	size_t n = w->pp.mappings.n;
 	bool *has = calloc(4 * n + 1, sizeof *has);
-	int rc;
+	int rc = 0;
 
 	if (!has)
 		return err_nomem(err);
@@ -577,8 +577,8 @@ static int write_all(struct writer *w, FILE *out, struct err *err)
 		return err_nomem(err);
 	}
 	number_nameless(w);
-	rc = gzip_begin(&w->gzip, out, w->pp.opt->unpacked, err);
-	if (!rc) {
+	w->out = w->pp.opt->unpacked ? out : pack_open(out, PACK_GZIP);
+	if (w->out) {
 		add_head(w);
 		rc = add_samples(w, err);
 		add_all(w, w->pp.locations.n, add_location); /* finds out what mappings have */
@@ -586,10 +586,11 @@ static int write_all(struct writer *w, FILE *out, struct err *err)
 		add_all(w, n, add_nameless);
 		add_all(w, n, add_mapping);
 		add_string_table(w);
-		gzip_end(&w->gzip);
-		if (!rc && w->msg.failed)
-			rc = err_nomem(err);
+		if (w->out != out)
+			fclose(w->out); /* `out` knows of errors */
 	}
+	if (!rc && (!w->out || w->msg.failed))
+		rc = err_nomem(err);
 	free(has);
 	free(w->nameless);
 	return rc;

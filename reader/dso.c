@@ -19,11 +19,6 @@ struct dso_entry {
 
 /* ---- kinds ------------------------------------------------------------------------------- */
 
-static bool starts_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
-
 /* Names that the kernel (perf_event_mmap_event(), d_path()) and readers of /proc/PID/maps give to
  * mappings without a file. The first match counts. A name that matches none is a file if it starts
  * with a slash. */
@@ -61,7 +56,7 @@ enum dso_kind dso_kind_user(const char *path, uint32_t map_flags)
 	if (map_flags & MAP_HUGETLB)
 		return DSO_ANON;
 	for (size_t i = 0; i < sizeof user_kinds / sizeof user_kinds[0]; i++)
-		if (user_kinds[i].prefix ? starts_with(path, user_kinds[i].name)
+		if (user_kinds[i].prefix ? str_starts_with(path, user_kinds[i].name)
 					 : !strcmp(path, user_kinds[i].name))
 			return user_kinds[i].kind;
 	return path[0] == '/' ? DSO_FILE : DSO_UNKNOWN;
@@ -72,7 +67,7 @@ enum dso_kind dso_kind_kernel(const char *path)
 	const char *ko = strrchr(path, '/');
 
 	if (path[0] == '[')
-		return starts_with(path, "[kernel.") || starts_with(path, "[guest.kernel.")
+		return str_starts_with(path, "[kernel.") || str_starts_with(path, "[guest.kernel.")
 			       ? DSO_KERNEL
 			       : DSO_KERNEL_MODULE;
 	ko = ko ? strstr(ko, ".ko") : NULL;

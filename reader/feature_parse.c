@@ -17,45 +17,6 @@ static const char *take_string(struct perf_file *f, struct buf *b)
 	return p ? arena_strndup(&f->arena, (const char *)p, strnlen((const char *)p, len)) : NULL;
 }
 
-static int parse_string(struct perf_file *f, struct buf *b, const char **ret)
-{
-	const char *s = take_string(f, b);
-
-	if (s && *s)
-		*ret = s;
-	return 0;
-}
-
-static int parse_hostname(struct perf_file *f, struct buf *b)
-{
-	return parse_string(f, b, &f->info.hostname);
-}
-
-static int parse_os_release(struct perf_file *f, struct buf *b)
-{
-	return parse_string(f, b, &f->info.os_release);
-}
-
-static int parse_version(struct perf_file *f, struct buf *b)
-{
-	return parse_string(f, b, &f->info.version);
-}
-
-static int parse_arch(struct perf_file *f, struct buf *b)
-{
-	return parse_string(f, b, &f->info.arch);
-}
-
-static int parse_cpu_desc(struct perf_file *f, struct buf *b)
-{
-	return parse_string(f, b, &f->info.cpu_desc);
-}
-
-static int parse_cpu_id(struct perf_file *f, struct buf *b)
-{
-	return parse_string(f, b, &f->info.cpu_id);
-}
-
 /* The available processors come before the online ones, unlike in perf's own description. */
 static int parse_n_cpus(struct perf_file *f, struct buf *b)
 {
@@ -182,15 +143,16 @@ static int parse_meta_info(struct perf_file *f, struct buf *b)
 static const struct {
 	unsigned bit;
 	int (*parse)(struct perf_file *f, struct buf *b);
+	size_t string; /* offset in struct perf_file_info, of a feature that is a string */
 } parsers[] = {
 	{FEATURE_BUILD_ID, parse_build_ids},
-	{FEATURE_HOSTNAME, parse_hostname},
-	{FEATURE_OSRELEASE, parse_os_release},
-	{FEATURE_VERSION, parse_version},
-	{FEATURE_ARCH, parse_arch},
+	{FEATURE_HOSTNAME, .string = offsetof(struct perf_file_info, hostname)},
+	{FEATURE_OSRELEASE, .string = offsetof(struct perf_file_info, os_release)},
+	{FEATURE_VERSION, .string = offsetof(struct perf_file_info, version)},
+	{FEATURE_ARCH, .string = offsetof(struct perf_file_info, arch)},
 	{FEATURE_NRCPUS, parse_n_cpus},
-	{FEATURE_CPUDESC, parse_cpu_desc},
-	{FEATURE_CPUID, parse_cpu_id},
+	{FEATURE_CPUDESC, .string = offsetof(struct perf_file_info, cpu_desc)},
+	{FEATURE_CPUID, .string = offsetof(struct perf_file_info, cpu_id)},
 	{FEATURE_TOTAL_MEM, parse_total_mem},
 	{FEATURE_CMDLINE, parse_cmdline},
 	{FEATURE_SAMPLE_TIME, parse_sample_time},
@@ -206,9 +168,17 @@ static const struct {
 
 int feature_parse(struct perf_file *f, unsigned bit, struct buf b)
 {
-	for (size_t i = 0; i < sizeof parsers / sizeof *parsers; i++)
-		if (parsers[i].bit == bit && parsers[i].parse)
-			return parsers[i].parse(f, &b);
+	for (size_t i = 0; i < sizeof parsers / sizeof *parsers; i++) {
+		if (parsers[i].bit != bit)
+			continue;
+		if (parsers[i].string) {
+			const char *s = take_string(f, &b);
+
+			if (s && *s)
+				*(const char **)((char *)&f->info + parsers[i].string) = s;
+		}
+		return parsers[i].parse ? parsers[i].parse(f, &b) : 0;
+	}
 	return 0;
 }
 

@@ -1,12 +1,13 @@
 /* packed_stream.c - fopencookie(3) over zlib and zstd. */
-#include "cmd/packed_stream.h"
+#include "base/packed_stream.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+
+#include "base/text.h"
 
 enum { CHUNK = 1 << 16, ZSTD_LEVEL = 3 };
 
@@ -19,14 +20,12 @@ struct packer {
 
 enum pack pack_of(const char *path, size_t *n)
 {
-	size_t len = strlen(path);
+	enum pack kind = str_ends_with(path, ".gz")    ? PACK_GZIP
+			 : str_ends_with(path, ".zst") ? PACK_ZSTD
+						       : PACK_NONE;
 
-	*n = 0;
-	if (len > 3 && !strcmp(path + len - 3, ".gz"))
-		*n = 3;
-	else if (len > 4 && !strcmp(path + len - 4, ".zst"))
-		*n = 4;
-	return *n == 3 ? PACK_GZIP : *n ? PACK_ZSTD : PACK_NONE;
+	*n = kind == PACK_GZIP ? 3 : kind == PACK_ZSTD ? 4 : 0;
+	return kind;
 }
 
 /* 0 or -1. */
@@ -117,6 +116,7 @@ FILE *pack_open(FILE *to, enum pack kind)
 	f = begun ? fopencookie(p, "w", calls) : NULL;
 	if (!f) {
 		ZSTD_freeCStream(p->zstd);
+		deflateEnd(&p->z); /* of a zeroed stream: nothing */
 		free(p);
 	}
 	return f;
