@@ -85,7 +85,7 @@ def consent():
         settings("debuginfod=full", "xdg")
         got, r = asked(XDG_CONFIG_HOME=os.path.abspath("xdg"))
         report(got == {"debuginfo"}, "settings below $XDG_CONFIG_HOME", (got, r))
-        for text, where, why in (("debuginfod = yes", ":1", "'yes' is none of: auto sym line full off"),
+        for text, where, why in (("debuginfod = yes", ":1", "'yes' is none of auto, sym, line, full, off"),
                                  ("\ndebuginfo = full", ":2", "no setting has the name 'debuginfo'"),
                                  ("debuginfod", ":1", "'debuginfod' has no value"),
                                  ("debuginfod = full" + 600 * " ", ":1", "the line is too long")):

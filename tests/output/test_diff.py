@@ -51,7 +51,7 @@ for side, want in ("base", {"f": .5, "g": .25, "h": .2, "old": .05}), ("new", {"
     have = {g.find(f"{SVG}title").text.split(" (")[0]: float(g.find(f"{SVG}rect").get("width")) / whole for g in root.iter(f"{SVG}g")}
     tap.check(set(have) == {"all", "main", *want} and all(abs(have[k] - w) < .001 for k, w in want.items()), f"--diff-width {side}: as wide as there", have)
 p = resolve("--diff", base, new, "--diff-width", "both")
-tap.check(p.returncode == 2 and "mean base new" in p.stderr, "--diff-width with an unknown side: refused", p.stderr)
+tap.check(p.returncode == 2 and "mean, base, new" in p.stderr, "--diff-width with an unknown side: refused", p.stderr)
 p = resolve("--diff-width", "new", base)
 tap.check("--diff-width changes nothing in folded" in p.stderr, "--diff-width in folded: a line says that it changes nothing", p.stderr)
 p = resolve("--diff", base, base, "-o", "same.svg")
