@@ -13,10 +13,10 @@
 #define NOTES_READ_MAX 4096
 
 /* gABI "Note Section": three words, then name and descriptor, each padded to 4 bytes. */
-struct buildid buildid_from_notes(const void *notes, size_t size)
+struct build_id buildid_from_notes(const void *notes, size_t size)
 {
 	struct buf b = buf_make(notes, size, 0, false);
-	struct buildid id = {0};
+	struct build_id id = {0};
 
 	while (buf_left(&b) >= sizeof(Elf64_Nhdr)) {
 		uint32_t name_size = buf_u32(&b), desc_size = buf_u32(&b), type = buf_u32(&b);
@@ -26,7 +26,7 @@ struct buildid buildid_from_notes(const void *notes, size_t size)
 		if (!buf_ok(&b))
 			break;
 		if (type == NT_GNU_BUILD_ID && name_size == 4 && !memcmp(name, "GNU", 4) &&
-		    desc_size && desc_size <= BUILDID_MAX) {
+		    desc_size && desc_size <= BUILD_ID_MAX) {
 			id.size = (uint8_t)desc_size;
 			memcpy(id.bytes, desc, desc_size);
 			break;
@@ -38,12 +38,12 @@ struct buildid buildid_from_notes(const void *notes, size_t size)
 	return id;
 }
 
-static struct buildid notes_at(int fd, uint64_t off, uint64_t size)
+static struct build_id notes_at(int fd, uint64_t off, uint64_t size)
 {
 	uint8_t notes[NOTES_READ_MAX];
 	ssize_t n = pread(fd, notes, size < sizeof notes ? size : sizeof notes, (off_t)off);
 
-	return n > 0 ? buildid_from_notes(notes, (size_t)n) : (struct buildid){0};
+	return n > 0 ? buildid_from_notes(notes, (size_t)n) : (struct build_id){0};
 }
 
 /* Where the ELF header has the offset and entry size of a table, for both classes. */
@@ -74,10 +74,10 @@ static uint64_t word_at(struct buf *b, size_t at, bool is_64)
 	return is_64 ? buf_u64(b) : buf_u32(b);
 }
 
-static struct buildid id_in_table(int fd, struct buf *eh, const struct table *t, bool is_64)
+static struct build_id id_in_table(int fd, struct buf *eh, const struct table *t, bool is_64)
 {
 	Elf64_Shdr entries[ENTRIES_MAX]; /* the largest of the four */
-	struct buildid id = {0};
+	struct build_id id = {0};
 	uint64_t table = word_at(eh, t->off_at, is_64);
 	ssize_t got;
 	struct buf b;
@@ -100,11 +100,11 @@ static struct buildid id_in_table(int fd, struct buf *eh, const struct table *t,
 	return id;
 }
 
-struct buildid buildid_from_fd(int fd)
+struct build_id buildid_from_fd(int fd)
 {
 	/* Go 1.24 has no PT_NOTE for its note, so it is found by the section headers. */
 	static const struct table tables[2][2] = {{PHDRS(32), SHDRS(32)}, {PHDRS(64), SHDRS(64)}};
-	struct buildid id = {0};
+	struct build_id id = {0};
 	Elf64_Ehdr eh;
 	bool is_64;
 	ssize_t got = pread(fd, &eh, sizeof eh, 0);
@@ -122,10 +122,10 @@ struct buildid buildid_from_fd(int fd)
 	return id;
 }
 
-struct buildid buildid_from_note_file(const char *path)
+struct build_id buildid_from_note_file(const char *path)
 {
 	char notes[NOTES_READ_MAX];
 	ssize_t n = sysfile_read(path, notes, sizeof notes);
 
-	return n > 0 ? buildid_from_notes(notes, (size_t)n) : (struct buildid){0};
+	return n > 0 ? buildid_from_notes(notes, (size_t)n) : (struct build_id){0};
 }

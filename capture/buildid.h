@@ -3,22 +3,16 @@
 #define CAPTURE_BUILDID_H
 
 #include <stddef.h>
-#include <stdint.h>
 
-#define BUILDID_MAX 20
-
-struct buildid {
-	uint8_t size; /* 0: unknown */
-	uint8_t bytes[BUILDID_MAX];
-};
+#include "reader/reader.h"
 
 /* From a sequence of ELF notes (the contents of PT_NOTE, /sys/kernel/notes,
  * /sys/module/NAME/notes/...). */
-struct buildid buildid_from_notes(const void *notes, size_t size);
+struct build_id buildid_from_notes(const void *notes, size_t size);
 /* From the program headers of an open ELF file, 64-bit or 32-bit, in this machine's byte order.
  * Reads at most a few KiB, with pread. */
-struct buildid buildid_from_fd(int fd);
+struct build_id buildid_from_fd(int fd);
 /* From a file that consists of notes. */
-struct buildid buildid_from_note_file(const char *path);
+struct build_id buildid_from_note_file(const char *path);
 
 #endif

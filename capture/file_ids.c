@@ -135,7 +135,7 @@ static void put_entry(const struct mapped_file *m, struct bytes *out)
 
 	bytes_put(out, &h, sizeof h);
 	bytes_u32(out, UINT32_MAX); /* the host */
-	bytes_put(out, m->id.bytes, BUILDID_MAX);
+	bytes_put(out, m->id.bytes, BUILD_ID_MAX);
 	bytes_u32(out, m->id.size);
 	bytes_put(out, m->path, n);
 	bytes_zeros(out, padded - n);

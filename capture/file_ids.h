@@ -19,7 +19,7 @@ struct mapped_file {
 	uint32_t pid, maj, min;
 	uint64_t ino;
 	int64_t seen_ns; /* CLOCK_REALTIME: it was mapped before */
-	struct buildid id;
+	struct build_id id;
 };
 
 /* A zeroed one is empty. */

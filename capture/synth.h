@@ -25,7 +25,7 @@ struct synth {
 	bool no_query;	/* PROCMAP_QUERY is not there (before Linux 6.11) */
 	/* Build ids of files that were read, by a hash of device and inode. */
 	struct hash_table files;
-	VEC(struct buildid) ids;
+	VEC(struct build_id) ids;
 };
 
 /* All functions return 0, even if what they look for does not exist, or nonzero if emit() has
@@ -63,7 +63,7 @@ struct synth_map {
 	uint32_t prot, flags;
 	uint32_t maj, min;
 	uint64_t ino;
-	struct buildid id;
+	struct build_id id;
 	const char *path;
 };
 

@@ -65,11 +65,11 @@ static int open_mapped(struct synth *s, const struct synth_map *m)
 	return rooted_open(NULL, path, true);
 }
 
-static struct buildid mapped_buildid(struct synth *s, const struct synth_map *m)
+static struct build_id mapped_buildid(struct synth *s, const struct synth_map *m)
 {
 	uint64_t key = hash_mix((uint64_t)m->maj << 32 | m->min, m->ino);
 	uint32_t known = hash_get(&s->files, key);
-	struct buildid id = {0};
+	struct build_id id = {0};
 	int fd;
 
 	if (known != HASH_NONE)
@@ -120,7 +120,7 @@ static int query_next(struct synth *s, int fd, const struct map_pass *pass, stru
 	m->maj = q.dev_major;
 	m->min = q.dev_minor;
 	m->ino = q.inode;
-	m->id.size = q.build_id_size <= BUILDID_MAX ? (uint8_t)q.build_id_size : 0;
+	m->id.size = q.build_id_size <= BUILD_ID_MAX ? (uint8_t)q.build_id_size : 0;
 	m->path = q.vma_name_size > 1 && name[0] ? name : anon_name;
 	if ((pass->skip_exec && m->prot & PROT_EXEC) || !is_wanted(s, m))
 		return 1;

@@ -143,7 +143,7 @@ int args_numbers(void *list, const char *option, char *text, struct err *err)
 
 int args_cpus(void *list, const char *option, char *text, struct err *err)
 {
-	struct cpu_list *cpus = list;
+	struct cpu_ranges *cpus = list;
 	const char *rest = text;
 	char item[32], *dash;
 	uint64_t first, last;

@@ -29,7 +29,7 @@ int args_real(const char *option, const char *text, double top, double percents,
 bool args_size(const char *text, uint64_t unit, uint64_t *ret);
 /* Parses a hexadecimal address, with or without 0x, as script prints it. */
 int args_address(const char *option, const char *text, uint64_t *ret, struct err *err);
-/* For rows with SETS_BY(): "1,2,3" into a struct number_list, "0,2-3" into a struct cpu_list,
+/* For rows with SETS_BY(): "1,2,3" into a struct number_list, "0,2-3" into a struct cpu_ranges,
  * "bash,python3" into a struct name_list, which keeps pointers into text; commas there become NULs.
  */
 int args_numbers(void *list, const char *option, char *text, struct err *err);

@@ -26,7 +26,7 @@ struct cpu_range {
 	uint32_t first, last;
 };
 
-struct cpu_list {
+struct cpu_ranges {
 	struct cpu_range *v;
 	size_t n, cap;
 }; /* a VEC() */
@@ -46,7 +46,7 @@ struct name_list {
 struct sample_filter {
 	struct name_list comms, dsos;
 	struct number_list pids, tids;
-	struct cpu_list cpus;
+	struct cpu_ranges cpus;
 	uint64_t start_ns, end_ns; /* end_ns 0: open */
 	const char *event;
 	bool no_idle; /* without the idle task */

@@ -269,7 +269,7 @@ static const struct option_row options[] = {
 	{0, "dso", "dsos", "NAMES", "only taken in code of these: libc.so.6,[kernel.kallsyms]",
 	 SETS_BY(pipeline.filter.dsos, struct name_list, args_names)},
 	{'C', "cpu", NULL, "LIST", "only of these processors: 0,2-3",
-	 SETS_BY(pipeline.filter.cpus, struct cpu_list, args_cpus)},
+	 SETS_BY(pipeline.filter.cpus, struct cpu_ranges, args_cpus)},
 	{0, "event", NULL, "NAMES",
 	 "only of these events: cycles,page-faults; `all`. Of several the names are\n"
 	 "root frames in folded (default: the event with the most weight)",

@@ -155,7 +155,7 @@ static void notes(void **state)
 	(void)state;
 	for (uint8_t size = 0; size < 40; size++) {
 		size_t n = make_notes(data, size);
-		struct buildid id = buildid_from_notes(data, n);
+		struct build_id id = buildid_from_notes(data, n);
 
 		/* 20 bytes is the most that MMAP2 has room for. */
 		assert_int_equal(id.size, size <= 20 ? size : 0);
