@@ -21,16 +21,16 @@ struct way {
 	uint64_t vaddr;
 	int32_t saved_fp; /* where the caller's frame pointer was loaded from; 0: not loaded */
 	bool fp_lost;	  /* it was overwritten in another way since */
-	bool has_called;  /* a function that may not return */
+	bool has_called;  /* has called a function that may not return */
 	bool switches;	  /* ended in an indirect jump */
-	uint8_t calls;	  /* that may still be followed */
+	uint8_t calls;	  /* calls that may still be followed */
 	uint8_t sp_from;  /* see code_insn */
 };
 
 static bool find_return(struct way *way, const struct cfi_module *cm);
 
-/* Follows the function at `vaddr`. Returns true if it returns, or one path through it does. *kept:
- * still has its value then, or 0. */
+/* Follows the function at `vaddr`. Returns true if a path through it returns. *kept: set to 0 if it
+ * may have changed that register. */
 static bool follow_call(const struct cfi_module *cm, uint64_t vaddr, uint8_t *kept)
 {
 	struct way way = {.frame = {.sp = AHEAD_PLACE, .kept = AHEAD_PLACE, .kept_reg = *kept},
@@ -42,9 +42,9 @@ static bool follow_call(const struct cfi_module *cm, uint64_t vaddr, uint8_t *ke
 	return true;
 }
 
-/* After a call. `from`: the way before it. */
-static void go_on_behind_call(struct way *way, const struct way *from, const struct cfi_module *cm,
-			      const struct code_insn *in)
+/* Continues after a call. `from`: the state before it. */
+static void go_on_after_call(struct way *way, const struct way *from, const struct cfi_module *cm,
+			     const struct code_insn *in)
 {
 	uint8_t kept = from->frame.kept_reg;
 
@@ -78,7 +78,7 @@ static bool go_on(struct way *way, const struct cfi_module *cm, struct code_insn
 		return false;
 	follow_fp(way, &from, cfi_module_arch(cm)->word_bytes);
 	if (in->way == CODE_CALL)
-		go_on_behind_call(way, &from, cm, in);
+		go_on_after_call(way, &from, cm, in);
 	if (in->sp_from)
 		way->sp_from = in->sp_from;
 	way->vaddr += in->way == CODE_JUMP ? (uint64_t)in->target : in->bytes;
@@ -167,7 +167,7 @@ static bool ahead_by_fp(const struct cfi_module *cm, uint64_t vaddr, struct code
 	return true;
 }
 
-/* For code that has aligned the stack pointer and keeps what it was before in a register. */
+/* For code that has aligned the stack pointer and keeps the previous value in a register. */
 static bool ahead_by_register(const struct cfi_module *cm, uint64_t vaddr, uint8_t reg,
 			      struct code_frame *ret)
 {

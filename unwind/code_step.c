@@ -59,8 +59,8 @@ static bool cfa_by_copy(const struct walk *w, const struct cursor *c, const stru
 	return sp > c->sp;
 }
 
-/* The CFA from a register of the sample's own frame, or of its caller, if the sample's own code
- * leaves it alone. */
+/* The CFA from a register. Its value is known in the sample's own frame, and in that of its caller
+ * if the sample's own code does not change the register. */
 static bool cfa_by_register(struct walk *w, const struct cursor *c, const struct code_frame *f,
 			    uint64_t *cfa)
 {
@@ -352,7 +352,7 @@ static bool follows_call(struct walk *w, const struct map *map, uint64_t ip,
 		 gets_to(w, map, called_function(w, caller->ip), ip)));
 }
 
-/* True if nothing leads from the frame to its caller's: the stack pointer was aligned. */
+/* True if the CFA cannot be found from the frame: the stack pointer was aligned. */
 static bool is_lost(const struct code_frame *f)
 {
 	return f->sp < 0 && f->fp_holds != CODE_FP_FRAME && !f->ra_lost && !f->ra_reg &&

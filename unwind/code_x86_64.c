@@ -208,7 +208,7 @@ static bool uses_callers_fp(const struct code_frame *f, const struct insn_x86_64
 	       f->fp_holds == CODE_FP_CALLER;
 }
 
-/* `dwarf`: DWARF number, plus 1; 0: none. */
+/* True if the instruction writes the register `dwarf` (DWARF number, plus 1; 0: none). */
 static bool writes(const struct insn_x86_64 *in, unsigned dwarf)
 {
 	unsigned reg = 0;
@@ -423,7 +423,7 @@ static void follow_saved_cfa(struct code_frame *f, const struct code_frame *befo
 
 /* ---- stack pointers that are kept in a register --------------------------------------------- */
 
-/* mov REGISTER,%rsp: the register's DWARF number, plus 1. */
+/* mov REGISTER,%rsp: returns the register's DWARF number, plus 1; 0: another instruction. */
 static unsigned sp_from(const struct insn_x86_64 *in)
 {
 	unsigned to = in->op == 0x89 ? in->rm : in->reg, from = in->op == 0x89 ? in->reg : in->rm;
@@ -435,8 +435,8 @@ static void follow_kept(struct code_frame *f, const struct insn_x86_64 *in)
 {
 	if (f->kept_reg && sp_from(in) == f->kept_reg)
 		f->sp = f->kept;
-	else if (writes(in, f->kept_reg) || (f->kept_reg && in->map == MAP_ONE_BYTE &&
-					     in->op >> 3 == 0x58 >> 3))
+	else if (writes(in, f->kept_reg) ||
+		 (f->kept_reg && in->map == MAP_ONE_BYTE && in->op >> 3 == 0x58 >> 3))
 		f->kept = f->kept_reg = 0;
 }
 
