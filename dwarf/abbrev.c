@@ -6,7 +6,7 @@
 
 #include "base/vec.h"
 
-/* More attributes than any producer writes; what has more is damage. */
+/* Limit on attributes: no producer writes so many; an abbreviation with more is damaged. */
 enum { ATTRIBUTES_MAX = 256 };
 
 struct slot_row;
@@ -87,7 +87,7 @@ static enum dwarf_kind tag_kind(uint64_t tag)
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
-	case DW_TAG_enumeration_type: /* Rust's have methods */
+	case DW_TAG_enumeration_type: /* in Rust these have methods */
 	case DW_TAG_module:
 		return DWARF_KIND_SCOPE;
 	case DW_TAG_compile_unit:
@@ -108,7 +108,7 @@ static enum dwarf_kind tag_kind(uint64_t tag)
 	return DWARF_KIND_OTHER;
 }
 
-/* The lists that an abbreviation of this kind has; for the others the first one serves. */
+/* The lists that abbreviations of this kind have; for the others the SKIP list is used. */
 static unsigned kind_wants(enum dwarf_kind kind)
 {
 	static const uint8_t wants[] = {
@@ -125,7 +125,7 @@ static unsigned kind_wants(enum dwarf_kind kind)
 
 /* ---- compiling one abbreviation ---------------------------------------------------------- */
 
-/* The slot an attribute goes to in a list. Only its first occurrence counts. */
+/* The slot that an attribute has in a list. If an attribute occurs twice, the first one counts. */
 static unsigned wanted_slot(const struct slot_row *row, enum dwarf_want want, enum dwarf_kind kind,
 			    uint32_t *taken)
 {
@@ -137,7 +137,7 @@ static unsigned wanted_slot(const struct slot_row *row, enum dwarf_want want, en
 	return row->slot;
 }
 
-/* DW_FORM_flag_present has no bytes: its value is constant 0 of the table, a one. */
+/* DW_FORM_flag_present has no bytes: its value is constant 0 of the table, which is 1. */
 static int add_constant(struct decoder *d, const struct attribute *a, uint32_t *ret)
 {
 	*ret = 0;
@@ -204,7 +204,7 @@ static int compile_abbrev(struct decoder *d, struct dwarf_abbrev *a)
 
 /* ---- decoding a table -------------------------------------------------------------------- */
 
-/* False at the end of the table or of what can be read of it. */
+/* Returns false at the end of the table, or if the rest cannot be read. */
 static bool read_abbrev(struct decoder *d, struct dwarf_abbrev *a)
 {
 	const struct dwarf_abbrev_slot *s = d->slot;
@@ -281,8 +281,9 @@ static struct dwarf_abbrevs *finish(struct decoder *d)
 	return t;
 }
 
-/* Tables do not overlap: one ends at the latest where the next one that some unit uses begins. So
- * all tables together cost no more than the section, whatever offsets the units claim. */
+/* Tables do not overlap: a table ends no later than where the next one begins that some unit uses.
+ * So all tables together take no more work than the section is long, whatever offsets the units
+ * have. */
 static uint64_t table_end(const struct dwarf_file *f, const struct dwarf_abbrev_slot *slot)
 {
 	const struct dwarf_abbrev_slot *end = f->slots + f->n_slots;
@@ -335,7 +336,7 @@ int dwarf_abbrev_slot_cmp(const void *a, const void *b)
 	return slot_order(a, b);
 }
 
-/* Only DW_FORM_ref_addr of DWARF 2 depends on the version. */
+/* Of all forms only DW_FORM_ref_addr of DWARF 2 depends on the version. */
 struct dwarf_abbrev_slot dwarf_abbrev_slot_of(const struct dwarf_unit *u)
 {
 	return (struct dwarf_abbrev_slot){.off = u->abbrev_off,

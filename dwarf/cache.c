@@ -14,7 +14,7 @@
 
 #include "base/cache_file.h"
 
-/* A file that a killed writer left behind is removed after this time. */
+/* Files that a killed writer left are removed after this time. */
 enum { STALE_SECONDS = 3600 };
 
 #define SUFFIX ".dwarf"
@@ -95,7 +95,7 @@ static int used_cmp(const void *a, const void *b)
 	return x->used < y->used ? -1 : x->used > y->used;
 }
 
-/* Removes the least recently used until the rest fits. */
+/* Removes the least recently used files until the rest fits. */
 static void trim(const struct dwarf_cache *c)
 {
 	VEC(struct cached) files = {0};

@@ -1,9 +1,9 @@
-/* chunk_use.c - a number per chunk. */
+/* chunk_use.c - counts the needed bytes of each chunk. */
 #include "dwarf/chunk_use.h"
 
 #include <stdlib.h>
 
-/* Of memory, not of the section: large pages go back as a whole. */
+/* Chunks are aligned in memory, not in the section: large pages are released as a whole. */
 #define CHUNK ((uint64_t)2 << 20)
 
 void dwarf_chunk_use_open(struct dwarf_chunk_use *s, const struct dwarf_slice *section)

@@ -9,7 +9,8 @@
 #include "dwarf/line_orphans.h"
 #include "dwarf/unit_encode.h"
 
-/* Each line table belongs to one unit; beyond this, units that share one get no rows. */
+/* Normally each line table belongs to one unit. Units that share tables may together read this
+ * many times the bytes of .debug_line; the units after that get no rows. */
 enum { LINE_SHARES_MAX = 4 };
 
 struct unit_job {
@@ -23,7 +24,7 @@ struct run {
 	const struct dwarf_file *file;
 	const struct dwarf_filter *filter;
 	struct dwarf_splits *splits;
-	struct unit_job *jobs; /* the longest first */
+	struct unit_job *jobs; /* sorted, longest unit first */
 	size_t n;
 };
 
@@ -47,7 +48,8 @@ static int name_funcs(struct dwarf_code *c, const struct dwarf_cu *cu)
 	return rc;
 }
 
-/* `cu` has the DIEs, `main` the line table; they differ for split units. 0 or -ERR_NOMEM. */
+/* `cu` has the DIEs, `main` the line table; they differ for split units. Returns 0 or -ERR_NOMEM.
+ */
 static int compile_unit(struct dwarf_compiled_unit *part, const struct dwarf_filter *filter,
 			bool rows, const struct dwarf_cu *main, const struct dwarf_cu *cu)
 {
@@ -75,7 +77,8 @@ static int compile_unit(struct dwarf_compiled_unit *part, const struct dwarf_fil
 	return rc ? rc : dwarf_unit_encode(part);
 }
 
-/* Short names mostly, for which a reference would be as long. */
+/* Copies a name that is in the section itself. These are mostly short names, for which a reference
+ * would be as long. */
 static int own_name(const struct dwarf_slice *section, const char **name, struct arena *to)
 {
 	const uint8_t *p = (const uint8_t *)*name;
@@ -132,7 +135,7 @@ static int run_job(const struct run *run, const struct unit_job *job)
 		return rc;
 	if (rc)
 		job->part->missing_split = main.dwo_name;
-	/* Without its split unit a skeleton still has lines, and with clang's
+	/* Without its split unit, a skeleton still has lines, and with clang's
 	 * -fsplit-dwarf-inlining also functions. */
 	return compile_unit(job->part, run->filter, job->rows, &main, rc ? &main : &split);
 }
@@ -145,7 +148,8 @@ static void run_item(void *arg, size_t i, unsigned worker)
 	run->jobs[i].rc = run_job(run, &run->jobs[i]);
 }
 
-/* Which units get rows: decided here, in order, so that it does not depend on threads. */
+/* Chooses the units that get rows: here, in order, so that the result does not depend on threads.
+ */
 static int share_lines(const struct run *run)
 {
 	uint64_t budget = run->file->sec[DWARF_LINE].size * LINE_SHARES_MAX;
@@ -179,7 +183,7 @@ static int order_cmp(const void *a, const void *b, void *file)
 	return x->unit < y->unit ? -1 : x->unit > y->unit;
 }
 
-/* Leaves the jobs that were not done before everything was loaded. */
+/* Takes the units that were compiled while streaming; the other jobs are kept. */
 static void take_streamed(struct run *run, struct dwarf_streaming *streaming)
 {
 	size_t i, kept = 0;

@@ -1,6 +1,5 @@
-/* compile_streaming.c - units in the order in which they become complete; the longest first once
- * all are.
- */
+/* compile_streaming.c - compiles units in the order in which they become complete; once all are
+ * complete, the longest first. */
 #include "dwarf/compile_streaming.h"
 
 #include <pthread.h>
@@ -10,49 +9,51 @@
 #include "dwarf/unit_lookup.h"
 #include "dwarf/chunk_use.h"
 
-/* All abbreviation tables of a file together are no longer than their section, nor are all units'
- * range lists and line tables. Units that lie about it, or share tables in ways that are not seen
- * here, are left alone after so many times as much. */
+/* The abbreviation tables of a file together are no longer than their section, and neither are
+ * the range lists and the line tables of its units. Files with wrong offsets, or whose units share
+ * tables in ways that are not noticed here, are not compiled early any more after so many times
+ * that size. */
 enum { BUDGET_TIMES = 2, BUDGET_MIN = 1 << 16 };
 
-/* More than so much of .debug_info does not wait for other threads: who inflates it compiles, too.
- * Much less, and they wait for him. */
+/* When more bytes of .debug_info than this wait for other threads, the thread that inflates it
+ * compiles, too. With much less, the other threads would wait for it. */
 enum { LEAD_BYTES = 16 << 20 };
 
 struct unit {
 	struct dwarf_unit u;
-	uint64_t first_die;		  /* what is before it stays */
+	uint64_t first_die;		  /* bytes before this offset stay in memory */
 	struct dwarf_compiled_unit *part; /* NULL: not compiled */
-	bool whole;			  /* it holds all code, wanted or not */
+	bool whole;			  /* compiled with all its code, wanted or not */
 };
 
 struct dwarf_streaming {
 	const struct dwarf_filter *filter;
-	const uint64_t *addrs;	 /* the filter's, as it was when units were compiled */
-	struct dwarf_filter all; /* the same, everything wanted */
+	const uint64_t *addrs;	 /* the filter's addresses when units were compiled */
+	struct dwarf_filter all; /* the filter with all addresses wanted */
 	const struct dwarf_store *store;
-	/* guarded, like all that follows, while sections are being loaded */
+	/* guarded, like all fields after it, while sections are being loaded */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct dwarf_file file;	 /* without units and .debug_info */
-	unsigned missing;	 /* sections */
-	struct dwarf_slice info; /* as it will be */
-	uint64_t ready, scanned; /* bytes of it that are there, the headers of which were seen */
+	unsigned missing;	 /* number of sections that are not loaded yet */
+	struct dwarf_slice info; /* .debug_info with its final size */
+	uint64_t ready, scanned; /* bytes of info that are inflated; whose unit headers were read */
 	uint64_t lead;
-	bool begun;	       /* something of it was looked at */
-	bool ended;	       /* no more of it comes */
-	bool off;	       /* do not begin anything */
-	uint64_t let_go_bytes; /* of it that are not there any more */
+	bool begun;	       /* a unit was taken, or could have been */
+	bool ended;	       /* .debug_info is inflated, or ended early */
+	bool off;	       /* begin no more units */
+	uint64_t let_go_bytes; /* bytes of info whose memory was released */
 	enum dwarf_extent extent;
 	struct dwarf_chunk_use spare;
-	VEC(struct elf_range) empty; /* chunks that no thread needs */
+	VEC(struct elf_range) empty; /* chunks that are not needed any more */
 	VEC(struct unit) units;	     /* by offset */
-	VEC(size_t) order;	     /* of units, as they are to be compiled */
-	size_t next;		     /* the first of these that no thread has taken */
+	VEC(size_t) order;	     /* indices of units, in the order of compilation */
+	/* Index of the first entry of `order` that no thread has taken. */
+	size_t next;
 	VEC(struct dwarf_abbrev_slot) slots;
 	struct hash_table slot_by_off;
 	uint64_t ranges_budget, abbrevs_budget, lines_budget;
-	uint64_t seen_bytes, wanted_bytes; /* of the units that were taken */
+	uint64_t seen_bytes, wanted_bytes; /* of the units that were looked at */
 	size_t taken;
 };
 
@@ -111,7 +112,7 @@ void dwarf_streaming_loaded(struct dwarf_streaming *e, const struct dwarf_file *
 	e->off |= f->no_memory[sec];
 	if (sec == DWARF_INFO) {
 		e->ended = true;
-		/* Not inflated here step by step, or damaged in the end. */
+		/* It was not inflated step by step, or turned out to be damaged. */
 		e->off |= !e->ready || e->ready != f->sec[sec].size;
 	} else {
 		e->file.sec[sec] = f->sec[sec];
@@ -130,7 +131,7 @@ void dwarf_streaming_loaded(struct dwarf_streaming *e, const struct dwarf_file *
 
 /* ---- which unit is next -------------------------------------------------------------------- */
 
-/* Longest first, so that threads end together. */
+/* Longest first, so that all threads end at about the same time. */
 static int length_cmp(const void *a, const void *b, void *units)
 {
 	const struct unit *v = units;
@@ -152,7 +153,7 @@ static void scan(struct dwarf_streaming *e)
 	while (e->scanned < e->ready) {
 		enum dwarf_header h = dwarf_unit_header(&info, e->scanned, e->file.swap, &unit.u);
 
-		/* The next unit has just begun, or what follows is damaged. */
+		/* Only the begin of the next unit is there, or the rest is damaged. */
 		if (h == DWARF_HEADER_CUT)
 			break;
 		e->scanned = unit.u.end;
@@ -166,7 +167,7 @@ static void scan(struct dwarf_streaming *e)
 			e->units.v);
 }
 
-/* Before the first unit is compiled. */
+/* Called before the first unit is compiled. */
 static void decide_extent(struct dwarf_streaming *e)
 {
 	uint64_t wanted;
@@ -180,7 +181,7 @@ static void decide_extent(struct dwarf_streaming *e)
 		e->extent = DWARF_EXTENT_ALL;
 }
 
-/* A unit that no thread has taken. */
+/* Takes a unit that no thread has taken. Returns false if there is none yet. */
 static bool pick(struct dwarf_streaming *e, size_t *ret)
 {
 	if (e->off || e->missing || !e->info.data)
@@ -197,7 +198,8 @@ static bool pick(struct dwarf_streaming *e, size_t *ret)
 	return true;
 }
 
-/* The same; waits for one. False: there will be none. Locked. */
+/* Takes the next unit, and waits for one. Returns false if none will come. Called with the lock
+ * held. */
 static bool next_unit(struct dwarf_streaming *e, size_t *ret)
 {
 	while (!pick(e, ret)) {
@@ -210,7 +212,7 @@ static bool next_unit(struct dwarf_streaming *e, size_t *ret)
 
 /* ---- compiling ----------------------------------------------------------------------------- */
 
-/* One unit as a file of its own. */
+/* A unit as if it were alone in its file. */
 struct alone {
 	struct dwarf_file file;
 	struct dwarf_unit unit;
@@ -226,7 +228,8 @@ static void isolate(const struct dwarf_streaming *e, size_t i, struct alone *a)
 	a->file.slots = &a->slot;
 	a->file.n_slots = 1;
 	a->file.looked_beyond = &a->looked_beyond;
-	/* References may lead anywhere in it; nothing is read beyond the unit. */
+	/* References to offsets in all of .debug_info are valid, but only this unit's bytes are
+	 * read. */
 	a->file.sec[DWARF_INFO] = e->info;
 	a->slot = dwarf_abbrev_slot_of(&a->unit);
 }
@@ -243,7 +246,8 @@ static void spend(uint64_t *budget, uint64_t bytes)
 	*budget -= bytes < *budget ? bytes : *budget;
 }
 
-/* Keeps a table for other units and for the file; frees it when another thread was faster. */
+/* Keeps a table for other units and for the file; frees it if another thread has decoded it first.
+ */
 static void keep_table(struct dwarf_streaming *e, const struct dwarf_abbrev_slot *slot)
 {
 	struct dwarf_abbrevs *t = slot->table;
@@ -260,8 +264,9 @@ static void keep_table(struct dwarf_streaming *e, const struct dwarf_abbrev_slot
 	dwarf_abbrevs_free(t);
 }
 
-/* Where it was not decided it is supposed that other units are wanted as often as those that were
- * seen. NULL: not wanted; others that are, after all, are compiled later. */
+/* Chooses the filter to compile a unit with. While the extent is not decided, this assumes that the
+ * other units are wanted as often as those looked at so far. NULL: not wanted; if the unit turns
+ * out to be wanted after all, it is compiled later. */
 static const struct dwarf_filter *
 suppose_filter(struct dwarf_streaming *e, const struct dwarf_unit *u, enum dwarf_code_claim claim)
 {
@@ -282,7 +287,8 @@ suppose_filter(struct dwarf_streaming *e, const struct dwarf_unit *u, enum dwarf
 	return claim == DWARF_CODE_WANTED ? e->filter : NULL;
 }
 
-/* False: what reads them must be chosen among all units. */
+/* Subtracts the line table of a unit from the budget. False: the budget is exceeded; the units that
+ * get rows must be chosen among all units. */
 static bool spend_lines(struct dwarf_streaming *e, const struct dwarf_cu *cu)
 {
 	const uint64_t bytes = dwarf_lines_size(cu);
@@ -296,7 +302,8 @@ static bool spend_lines(struct dwarf_streaming *e, const struct dwarf_cu *cu)
 	return ok;
 }
 
-/* Whether it is done with, as far as is known. */
+/* Compiles a unit, if it is wanted. Returns true if its bytes are not needed any more, as far as is
+ * known. */
 static bool work_on(struct dwarf_streaming *e, struct alone *a, uint64_t *budget, struct unit *ret)
 {
 	const bool decided = e->extent != DWARF_EXTENT_OPEN;
@@ -320,7 +327,7 @@ static bool work_on(struct dwarf_streaming *e, struct alone *a, uint64_t *budget
 
 /* ---- what is done with --------------------------------------------------------------------- */
 
-/* The first unit that ends behind an offset. */
+/* Index of the first unit that ends after an offset. */
 static size_t unit_behind(const struct dwarf_streaming *e, uint64_t off)
 {
 	size_t lo = 0, hi = e->units.n;
@@ -336,7 +343,8 @@ static size_t unit_behind(const struct dwarf_streaming *e, uint64_t off)
 	return lo;
 }
 
-/* All units in a chunk are done with. What is read of them once more are their heads. */
+/* Releases a chunk in which no unit is needed any more, except for the headers and root DIEs of its
+ * units, which are read again. */
 static void let_go(struct dwarf_streaming *e, struct elf_range chunk)
 {
 	VEC(struct elf_range) heads = {0};
@@ -360,8 +368,8 @@ static void let_go(struct dwarf_streaming *e, struct elf_range chunk)
 	vec_done(&heads);
 }
 
-/* On the thread that inflates, or when that is done: of the memory that a thread gave back, it gets
- * the same again, and none that was not touched yet. */
+/* Called on the thread that inflates, or after inflating: the thread that released memory is given
+ * the same memory again, and none that was not touched yet. */
 static void let_all_go(struct dwarf_streaming *e)
 {
 	size_t i;
@@ -386,7 +394,7 @@ static void spare(struct dwarf_streaming *e, const struct dwarf_unit *u)
 
 /* ---- work ---------------------------------------------------------------------------------- */
 
-/* Locked, but not all the time. */
+/* Called with the lock held; compiles without it. */
 static void do_unit(struct dwarf_streaming *e, size_t i)
 {
 	uint64_t before = e->ranges_budget, left = before;
@@ -408,7 +416,7 @@ static void do_unit(struct dwarf_streaming *e, size_t i)
 	spend(&e->ranges_budget, before - left);
 	if (known == HASH_NONE && a.slot.table)
 		keep_table(e, &a.slot);
-	/* Where one unit refers to another most do. */
+	/* If one unit refers to another, most units do. */
 	e->off |= a.looked_beyond || !e->ranges_budget || !e->abbrevs_budget;
 	if (done && !e->off)
 		spare(e, &unit.u);
@@ -425,7 +433,7 @@ void dwarf_streaming_work(struct dwarf_streaming *e)
 	pthread_mutex_unlock(&e->lock);
 }
 
-/* Bytes of units that are there and that no thread has taken. */
+/* Bytes of units that are complete and that no thread has taken. */
 static uint64_t waiting(const struct dwarf_streaming *e)
 {
 	return e->next < e->order.n ? e->scanned - e->units.v[e->order.v[e->next]].u.off : 0;
@@ -464,7 +472,7 @@ void dwarf_streaming_adopt(struct dwarf_streaming *e, struct dwarf_file *f)
 		same &= dwarf_abbrevs_give(f, &e->slots.v[i]);
 		e->slots.v[i].table = NULL;
 	}
-	/* Where tables overlap they were to be cut (abbrev.c). */
+	/* If tables overlap, they should have been cut (abbrev.c). */
 	for (i = 0; !same && i < e->units.n; i++) {
 		dwarf_compiled_unit_free(e->units.v[i].part);
 		e->units.v[i].part = NULL;
@@ -477,7 +485,7 @@ bool dwarf_streaming_take(struct dwarf_streaming *e, const struct dwarf_unit *u,
 	size_t i = unit_behind(e, u->off);
 	struct unit *unit = i < e->units.n ? &e->units.v[i] : NULL;
 
-	/* More than is wanted does no harm. */
+	/* A unit that was compiled with more than is wanted can be used. */
 	if (!unit || unit->u.off != u->off || !unit->part ||
 	    (!unit->whole && filter->addrs != e->addrs))
 		return false;

@@ -1,10 +1,11 @@
 /* cxx_name.c - prints C++ functions and types from their DIEs.
  *
- * gcc gives functions of internal linkage no DW_AT_linkage_name. Where they are inlined everywhere
- * no symbol is left either, but DWARF has their scopes, template arguments and parameters. They are
- * spelled as libiberty's demangler spells them, so that such names merge with others. What DWARF
- * does not have is left out: ABI tags; the numbers of lambdas, which are marked by the place of
- * their declaration (dwarf.h). Expressions in a template's signature have been evaluated. */
+ * gcc gives functions of internal linkage no DW_AT_linkage_name. If they are inlined everywhere,
+ * they have no symbol either, but DWARF has their scopes, template arguments and parameters. They
+ * are spelled as libiberty's demangler spells them, so that such names merge with others. What
+ * DWARF does not have is left out: ABI tags, and the numbers of lambdas, which are marked with the
+ * place of their declaration instead (dwarf.h). Expressions in a template's signature have been
+ * evaluated. */
 #include "dwarf/cxx_name.h"
 
 #include <ctype.h>
@@ -16,9 +17,11 @@
 
 enum {
 	TEXT_MAX = 8000,
-	NESTING_MAX = 48, /* types in types */
+	NESTING_MAX = 48, /* limit on types in types */
 	SIBLINGS_MAX = 256,
-	LINKS_MAX = 16, /* typedefs and qualifiers of a type; from a function to its declaration */
+	/* Limit on typedefs and qualifiers of a type, and on links from a function to its
+	 * declaration. */
+	LINKS_MAX = 16,
 };
 
 struct printer {
@@ -51,13 +54,13 @@ static bool read_die(struct printer *p, struct dwarf_ref at, struct dwarf_die *d
 	       (!d->name || strnlen(d->name, TEXT_MAX + 1) <= TEXT_MAX);
 }
 
-/* Children of *d, one by one. */
+/* Iterates over the children of *d. */
 #define EACH_CHILD(p, d, child)                                                               \
 	for (bool more_ = dwarf_die_child((p)->n, d, child, &(p)->rc); more_ && !(p)->failed; \
 	     more_ = dwarf_die_next((p)->n, child, &(p)->rc))
 
-/* Makes *d the declaration that `at` refers to, which stands in the scopes that count; with the
- * name and linkage name that were met first. */
+/* Sets *d to the declaration that `at` refers to, which is in the scopes of the name. Its name and
+ * linkage name are the first ones on the way. */
 static bool declaration(struct printer *p, struct dwarf_ref at, struct dwarf_die *d)
 {
 	const char *name = NULL, *linkage_name = NULL;
@@ -82,7 +85,8 @@ static void put_type(struct printer *p, struct dwarf_ref type, bool is_parameter
 
 /* ---- names in DW_AT_name ----------------------------------------------------------------- */
 
-/* Length of a name without its template arguments; angle brackets of an operator do not count. */
+/* Length of a name without its template arguments; angle brackets of an operator are part of the
+ * name. */
 static size_t plain_length(const char *s)
 {
 	static const char *const operators[] = {"operator<=>", "operator<<=", "operator>>=",
@@ -112,7 +116,7 @@ static bool starts(const char *s, const char *end, const char *with)
 	return (size_t)(end - s) >= n && !memcmp(s, with, n);
 }
 
-/* Behind the bracket that closes the one at s; end: none does. */
+/* Returns the end of the group that begins with the bracket at s; `end` if it is not closed. */
 static const char *skip_group(const char *s, const char *end)
 {
 	unsigned open = 0;
@@ -128,7 +132,7 @@ static const char *skip_group(const char *s, const char *end)
 	return end;
 }
 
-/* Behind a type's name, before what makes a pointer or another type of it. */
+/* Returns the end of a type's name, before the signs of pointers and the like. */
 static const char *skip_named_type(const char *s, const char *end)
 {
 	static const char *const words[] = {"const ", "volatile ", "unsigned ", "signed ",
@@ -152,7 +156,7 @@ static const char *skip_named_type(const char *s, const char *end)
 	return s;
 }
 
-/* gcc's names are not the demangler's. */
+/* Names of types that gcc spells differently from the demangler. */
 static const char *const base_types[][2] = {
 	{"short int", "short"},
 	{"short unsigned int", "unsigned short"},
@@ -161,12 +165,12 @@ static const char *const base_types[][2] = {
 	{"long long int", "long long"},
 	{"long long unsigned int", "unsigned long long"},
 	{"__int128 unsigned", "unsigned __int128"},
-	/* Not base types, but spelled differently, too. */
+	/* not base types, but spelled differently, too */
 	{"{anonymous}", "(anonymous namespace)"},
 	{"<unnamed>", "(anonymous namespace)"},
 };
 
-/* Puts one in the demangler's spelling; behind it, or s: it is none. */
+/* Writes such a name in the demangler's spelling. Returns its end; s if there is none at s. */
 static const char *put_respelled_word(struct printer *p, const char *s, const char *end)
 {
 	const char *after;
@@ -183,14 +187,14 @@ static const char *put_respelled_word(struct printer *p, const char *s, const ch
 	return s;
 }
 
-/* "const X", but not what is behind the type in "char const (&)". */
+/* Is it the "const " of "const X", and not the one after the type in "char const (&)"? */
 static bool is_prefix(const char *s, const char *end)
 {
 	return starts(s, end, "const ") && s + 6 < end &&
 	       (is_word(s[6]) || strchr("{<", s[6]) || starts(s + 6, end, "(anonymous"));
 }
 
-/* Puts a type or name as gcc and clang spell it in the demangler's spelling. */
+/* Writes a type or name of gcc or clang, respelled as the demangler spells it. */
 static void put_respelled(struct printer *p, const char *s, const char *end)
 {
 	const char *begin = s, *after;
@@ -224,14 +228,14 @@ static void put_respelled(struct printer *p, const char *s, const char *end)
 	}
 }
 
-/* Behind the mark of a lambda, if there is one. */
+/* Skips the mark of a lambda, if there is one. */
 static const char *skip_mark(const char *s, const char *end)
 {
 	return starts(s, end, DWARF_LAMBDA_MARK) ? s + strcspn(s, "}") : s;
 }
 
-/* Whether two spellings are equal, but for what stands in parentheses, where default arguments may
- * be left out, for marks of lambdas in the first, and for the types of numbers: 3ul is 3. */
+/* Are two spellings equal? Ignores what is in parentheses (default arguments may be left out
+ * there), marks of lambdas in the first one, and the suffixes of numbers: 3ul is 3. */
 static bool same_spelling(const char *a, const char *end_a, const char *b, const char *end_b)
 {
 	while (a < end_a && b < end_b && *a == *b) {
@@ -254,7 +258,7 @@ static bool same_spelling(const char *a, const char *end_a, const char *b, const
 
 /* ---- template arguments ------------------------------------------------------------------ */
 
-/* An integer, a character or an enumerator: 3, 3ul, true, (char)97. */
+/* Writes an integer, a character or an enumerator: 3, 3ul, true, (char)97. */
 static void put_value(struct printer *p, const struct dwarf_die *d)
 {
 	static const char *const suffixes[][2] = {
@@ -290,7 +294,8 @@ static void put_value(struct printer *p, const struct dwarf_die *d)
 	put(p, number);
 }
 
-/* The arguments below a DIE, or of a pack: how many. */
+/* Writes the arguments that are children of a DIE, or of a pack. `n` were written before; returns
+ * the new number. */
 static size_t put_arguments(struct printer *p, const struct dwarf_die *d, size_t n)
 {
 	struct dwarf_die child;
@@ -319,7 +324,8 @@ static size_t put_arguments(struct printer *p, const struct dwarf_die *d, size_t
 		case DW_TAG_GNU_template_parameter_pack:
 			n = put_arguments(p, &child, n);
 			break;
-		case DW_TAG_formal_parameter: /* of a function: they follow */
+		/* Of a function: template parameters come before these. */
+		case DW_TAG_formal_parameter:
 		case DW_TAG_variable:
 		case DW_TAG_lexical_block:
 			if (d->tag == DW_TAG_subprogram)
@@ -330,7 +336,7 @@ static size_t put_arguments(struct printer *p, const struct dwarf_die *d, size_t
 	return n;
 }
 
-/* False: there are none. */
+/* Returns false if there are none. */
 static bool put_template_arguments(struct printer *p, const struct dwarf_die *d)
 {
 	bool is_empty_pack = false;
@@ -346,7 +352,7 @@ static bool put_template_arguments(struct printer *p, const struct dwarf_die *d)
 	return true;
 }
 
-/* Is it a function template's instance? */
+/* Is it an instance of a function template? */
 static bool is_template(struct printer *p, const struct dwarf_die *d)
 {
 	struct dwarf_die child;
@@ -366,12 +372,12 @@ static bool is_template(struct printer *p, const struct dwarf_die *d)
 
 /* ---- scopes ------------------------------------------------------------------------------ */
 
-/* DW_AT_name of a class template's instance holds all its arguments. Its children are the same
- * with types that can be spelled out, but of a partial specialization they are those that were
- * left to choose. */
+/* Writes the name of a class. DW_AT_name of a class template's instance has all its arguments. Its
+ * children have the same arguments as types, which can be spelled as wanted, except for a partial
+ * specialization: then they are only the arguments that it leaves open. */
 static void put_class_name(struct printer *p, const struct dwarf_die *d)
 {
-	static const char va_list[] = "typedef __va_list_tag "; /* gcc's */
+	static const char va_list[] = "typedef __va_list_tag "; /* gcc's spelling */
 	size_t before = p->len, n = strlen(d->name), plain = plain_length(d->name), end;
 	unsigned nesting = p->nesting;
 	bool failed, same;
@@ -398,9 +404,9 @@ static void put_class_name(struct printer *p, const struct dwarf_die *d)
 
 static void put_parameters(struct printer *p, const struct dwarf_die *d);
 
-/* Which of the lambdas of a function it is. Its number is not in DWARF, and cannot be counted:
- * lambdas that are never called have no DIE, and before gcc 13 all lambdas of a function were
- * counted together. */
+/* Marks which of the lambdas of a function this is. Its number is not in DWARF, and cannot be
+ * counted: lambdas that are never called have no DIE, and before gcc 13 all lambdas of a function
+ * were counted together. */
 static void put_mark(struct printer *p, const struct dwarf_die *d)
 {
 	char mark[48];
@@ -412,7 +418,7 @@ static void put_mark(struct printer *p, const struct dwarf_die *d)
 	put(p, mark);
 }
 
-/* A class that has no name: the type of a lambda has its call operator. */
+/* Writes a class without name; if it has a call operator, it is the type of a lambda. */
 static void put_unnamed(struct printer *p, const struct dwarf_die *d)
 {
 	struct dwarf_die child;
@@ -430,7 +436,7 @@ static void put_unnamed(struct printer *p, const struct dwarf_die *d)
 	put(p, "{unnamed type}");
 }
 
-/* typedef struct {} name: a DIE behind the class's own. */
+/* For typedef struct {} name: the name is in a DIE after the class. */
 static const char *typedef_of(struct printer *p, const struct dwarf_die *class)
 {
 	struct dwarf_die d = *class;
@@ -459,7 +465,7 @@ static void put_scope(struct printer *p, const struct dwarf_die *d)
 		put_unnamed(p, d);
 }
 
-/* What is around a DIE, with "::" behind each. */
+/* Writes the scopes around a DIE, each followed by "::". */
 static void put_scopes(struct printer *p, struct dwarf_ref at)
 {
 	struct dwarf_ref around = dwarf_namer_scope(p->n, at, &p->rc);
@@ -471,7 +477,7 @@ static void put_scopes(struct printer *p, struct dwarf_ref at)
 		p->failed = true;
 		return;
 	}
-	if (d.tag != DW_TAG_subprogram) /* that one puts its own */
+	if (d.tag != DW_TAG_subprogram) /* a function writes its own scopes */
 		put_scopes(p, d.at);
 	put_scope(p, &d);
 	put(p, "::");
@@ -480,7 +486,7 @@ static void put_scopes(struct printer *p, struct dwarf_ref at)
 
 /* ---- types ------------------------------------------------------------------------------- */
 
-/* The demangler's names for some classes. */
+/* Replaces the names of some classes by those that the demangler has for them. */
 static void abbreviate(struct printer *p, size_t begin)
 {
 	static const char *const rows[][2] = {
@@ -499,7 +505,7 @@ static void abbreviate(struct printer *p, size_t begin)
 		}
 }
 
-/* A class or enumeration; `alias` names it if it has no name itself. */
+/* Writes a class or enumeration; `alias` is its name if it has none. */
 static void put_class(struct printer *p, struct dwarf_ref at, const char *alias)
 {
 	size_t begin = p->len;
@@ -524,10 +530,10 @@ static void put_base_type(struct printer *p, const struct dwarf_die *d)
 		put(p, d->name);
 }
 
-/* A type behind its typedefs and qualifiers. */
+/* A type without its typedefs and qualifiers. */
 struct bare_type {
 	struct dwarf_die d;
-	const char *alias; /* the last typedef; NULL */
+	const char *alias; /* the last typedef; NULL: none */
 	bool is_const, is_volatile;
 };
 
@@ -561,7 +567,7 @@ static bool goes_on_behind(uint16_t tag)
 static void put_before(struct printer *p, const struct bare_type *t);
 static void put_after(struct printer *p, const struct bare_type *t);
 
-/* Pointers and references, up to and with their sign. */
+/* Writes pointers and references, up to and including their sign. */
 static void put_made(struct printer *p, const struct dwarf_die *d, const char *sign)
 {
 	struct bare_type to;
@@ -608,7 +614,7 @@ static void put_named_type(struct printer *p, const struct bare_type *t)
 	}
 }
 
-/* What stands in front of the name of a variable of this type. */
+/* Writes the part of a type that comes before the name of a variable. */
 static void put_before(struct printer *p, const struct bare_type *t)
 {
 	const char *sign = sign_of(t->d.tag);
@@ -648,7 +654,7 @@ static void put_dimensions(struct printer *p, const struct dwarf_die *d)
 
 static void put_method_qualifiers(struct printer *p, const struct dwarf_die *d);
 
-/* What stands behind it. */
+/* Writes the part of a type that comes after the name of a variable. */
 static void put_after(struct printer *p, const struct bare_type *t)
 {
 	struct bare_type of;
@@ -670,7 +676,7 @@ static void put_after(struct printer *p, const struct bare_type *t)
 	p->nesting--;
 }
 
-/* Of a parameter const and volatile do not belong to the signature. */
+/* const and volatile of a parameter are not part of the signature. */
 static void put_type(struct printer *p, struct dwarf_ref type, bool is_parameter)
 {
 	struct bare_type t;
@@ -685,7 +691,7 @@ static void put_type(struct printer *p, struct dwarf_ref type, bool is_parameter
 
 /* ---- functions --------------------------------------------------------------------------- */
 
-/* Where a function's parameters, and the types made for them, are over. */
+/* Does this DIE come after the function's parameters and the types made for them? */
 static bool is_body(uint16_t tag)
 {
 	switch (tag) {
@@ -700,7 +706,8 @@ static bool is_body(uint16_t tag)
 	return false;
 }
 
-/* Parameters of the compiler: `this`, and in classes with virtual bases two that are not marked. */
+/* Is it a parameter that the compiler added: `this`, or in classes with virtual bases two that are
+ * not marked as artificial? */
 static bool is_hidden(const struct dwarf_die *d)
 {
 	return d->artificial ||
@@ -734,7 +741,7 @@ static void put_parameters(struct printer *p, const struct dwarf_die *d)
 	put(p, ")");
 }
 
-/* Finds the parameter that the source does not have: `this` of a member function. */
+/* Finds the first parameter, if the source does not have it: `this` of a member function. */
 static bool find_this(struct printer *p, const struct dwarf_die *d, struct dwarf_die *ret)
 {
 	EACH_CHILD(p, d, ret)
@@ -747,7 +754,8 @@ static bool find_this(struct printer *p, const struct dwarf_die *d, struct dwarf
 	return false;
 }
 
-/* How a member function may be called: what `this` points to, & and &&. */
+/* Writes the qualifiers of a member function: const and volatile of what `this` points to, & and
+ * &&. */
 static void put_method_qualifiers(struct printer *p, const struct dwarf_die *d)
 {
 	struct dwarf_die this;
@@ -769,7 +777,7 @@ static bool is_conversion(const char *name)
 	       strncmp(name + 9, "delete", 6) && strncmp(name + 9, "co_await", 8) && name[9] != '"';
 }
 
-/* The name with its template arguments. */
+/* Writes the name with its template arguments. */
 static void put_function_name(struct printer *p, const struct dwarf_die *d)
 {
 	size_t plain = plain_length(d->name), n = strlen(d->name);
@@ -787,10 +795,11 @@ static void put_function_name(struct printer *p, const struct dwarf_die *d)
 	if (plain && d->name[plain - 1] == '<' && plain < n)
 		put(p, " ");
 	if (!put_template_arguments(p, d))
-		put_respelled(p, d->name + plain, d->name + n); /* not one by one in DWARF */
+		/* DWARF has the arguments only in the name. */
+		put_respelled(p, d->name + plain, d->name + n);
 }
 
-/* Constructors and destructors have no return type, even as templates. */
+/* Does the function have a return type? Constructors and destructors do not, even as templates. */
 static bool returns(struct printer *p, const struct dwarf_die *d)
 {
 	struct dwarf_ref around = dwarf_namer_scope(p->n, d->at, &p->rc);
@@ -804,7 +813,7 @@ static bool returns(struct printer *p, const struct dwarf_die *d)
 	       strncmp(c.name, d->name, n);
 }
 
-/* Up to the function's name; whether the type goes on behind its parameters. */
+/* Writes the return type up to the function's name. */
 static void put_return_type(struct printer *p, const struct bare_type *t)
 {
 	put_before(p, t);
@@ -834,7 +843,7 @@ static void put_signature(struct printer *p, const struct dwarf_die *d, bool who
 		put_after(p, &t);
 }
 
-/* `whole`: with the return type that names of templates have. */
+/* `whole`: with the return type, which the names of templates have. */
 static void put_function(struct printer *p, const struct dwarf_die *d, bool whole)
 {
 	bool is_c = d->external && !d->linkage_name; /* or main() */

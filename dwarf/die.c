@@ -8,7 +8,7 @@ static bool is_set(struct dwarf_value v)
 	return v.raw && (v.form == DW_FORM_flag || v.form == DW_FORM_flag_present);
 }
 
-/* An array has one element more than its upper bound says; none: -1. */
+/* Reads the number of elements of an array: its upper bound plus 1; -1 for an empty one. */
 static void take_count(struct dwarf_die *d, struct dwarf_value v, unsigned more)
 {
 	d->has_count = dwarf_value_uint(v, &d->count) && d->count + more <= UINT32_MAX;
@@ -25,7 +25,7 @@ static void take_value(struct dwarf_die *d, struct dwarf_value v)
 static void take_ref(struct dwarf_ref *ref, const struct dwarf_cu *cu, struct dwarf_value v)
 {
 	*ref = dwarf_value_ref(cu, v);
-	/* One that leads nowhere is not the same as none. */
+	/* An invalid reference is not the same as none. */
 	if (!ref->file)
 		*ref = (struct dwarf_ref){cu->file, UINT64_MAX};
 }
@@ -130,7 +130,7 @@ bool dwarf_die_child(struct dwarf_namer *n, const struct dwarf_die *d, struct dw
 	return d->children && dwarf_die_at(n, (struct dwarf_ref){d->at.file, d->end}, ret, rc);
 }
 
-/* The offset behind all that is below a DIE. */
+/* The offset after the descendants of a DIE. */
 static uint64_t behind(struct dwarf_namer *n, const struct dwarf_die *d, int *rc)
 {
 	const struct dwarf_cu *cu;

@@ -30,7 +30,7 @@ uint64_t dwarf_stored_bytes(struct elf_image *img, const char *name)
 
 		if (!elf_image_section_at(img, i, &other, &s) || s.type == SHT_NOBITS)
 			continue;
-		/* ".zdebug_info" */
+		/* also ".zdebug_info" */
 		if (!strcmp(other, name) ||
 		    (!strncmp(other, ".z", 2) && !strcmp(other + 2, name + 1)))
 			return s.size;
@@ -42,7 +42,7 @@ enum { NAME_MAX_BYTES = 64 };
 
 static const char *section_name(const struct dwarf_file *f, size_t i, char buf[NAME_MAX_BYTES])
 {
-	/* Packages have their index under the plain name (DWARF5 7.3.5.3). */
+	/* The index of a package has the name without ".dwo" (DWARF5 7.3.5.3). */
 	snprintf(buf, NAME_MAX_BYTES, "%s%s", section_names[i],
 		 f->is_dwo && i != DWARF_CU_INDEX ? ".dwo" : "");
 	return buf;
@@ -72,12 +72,12 @@ int dwarf_file_reload_info(struct dwarf_file *f)
 
 struct loading {
 	struct dwarf_file *f;
-	struct dwarf_streaming *streaming; /* NULL: nothing is compiled yet */
+	struct dwarf_streaming *streaming; /* NULL: no unit is compiled meanwhile */
 };
 
-/* One section per item: inflating is most of the work, and sections can be inflated side by side.
- * Items beyond the sections are for threads that found none. The largest section comes first, or
- * last when it is compiled meanwhile, for which the others are needed. */
+/* Loads one section per item: inflating is most of the work, and sections can be inflated in
+ * parallel. Items after the sections are for threads that got no section. .debug_info, the largest,
+ * comes first; but last if it is compiled meanwhile, because compiling needs the others. */
 static void load_item(void *arg, size_t i, unsigned worker)
 {
 	const struct loading *l = arg;
@@ -118,8 +118,8 @@ struct units {
 	size_t n, cap;
 };
 
-/* DWARF5 7.4: the length says whether offsets have 4 or 8 bytes. False at the end of the section.
- */
+/* DWARF5 7.4: the length tells whether offsets have 4 or 8 bytes. Returns false if the unit extends
+ * beyond the section. */
 static bool read_length(struct buf *b, struct dwarf_unit *u)
 {
 	uint64_t length = buf_u32(b);
@@ -137,7 +137,7 @@ static bool read_length(struct buf *b, struct dwarf_unit *u)
 	return true;
 }
 
-/* The rest of the header, DWARF5 7.5.1.1 to 7.5.1.3. False when it is not one we know. */
+/* Reads the rest of the header (DWARF5 7.5.1.1 to 7.5.1.3). Returns false if it is unknown. */
 static bool read_rest(struct buf *b, struct dwarf_unit *u)
 {
 	u->version = (uint8_t)buf_u16(b);
@@ -172,8 +172,8 @@ enum dwarf_header dwarf_unit_header(const struct dwarf_slice *info, uint64_t off
 	return ret->end - off > 4 ? DWARF_HEADER_UNKNOWN : DWARF_HEADER_EMPTY;
 }
 
-/* Appends the units in [off, end) of .debug_info. A unit with an unknown header is passed over by
- * its length; what follows a broken length is lost. */
+/* Appends the units in [off, end) of .debug_info. A unit with an unknown header is skipped by its
+ * length; after an invalid length the rest is lost. */
 static int scan_units(struct dwarf_file *f, struct units *units, uint64_t off, uint64_t end,
 		      const struct dwarf_contribution *c)
 {

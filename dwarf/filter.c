@@ -20,8 +20,9 @@ static int add(struct regions *r, uint64_t lo, uint64_t size)
 	return vec_push(r, (struct dwarf_region){lo, hi});
 }
 
-/* Sections first: a debug file keeps their headers, and they leave out what only shares a segment
- * with code, such as the ELF header at address 0 of old layouts, where dropped code ends up. */
+/* Sections are preferred to segments: a debug file keeps their headers, and they do not contain
+ * what only shares a segment with code, such as the ELF header at address 0 of old layouts, where
+ * dropped code seems to be. */
 static int collect_sections(struct regions *r, struct elf_image *img, const uint64_t *layout)
 {
 	size_t i;

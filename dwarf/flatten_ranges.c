@@ -1,4 +1,4 @@
-/* flatten_ranges.c - one pass over sorted ranges with a stack of those that are open. */
+/* flatten_ranges.c - one pass over sorted ranges with a stack of the open ones. */
 #include "dwarf/flatten_ranges.h"
 
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-/* Ranges open at one address. Inlining nests some dozens deep and linkers fold some hundreds of
- * equal functions; beyond this the lowest are forgotten. */
+/* Limit on ranges open at one address. Inlining nests some dozens deep, and linkers fold some
+ * hundreds of equal functions; beyond the limit the ranges of lowest priority are dropped. */
 enum { OPEN_MAX = 1024, INSERTION_MAX = 16 };
 
 static bool before(const struct dwarf_range *a, const struct dwarf_range *b)

@@ -8,7 +8,7 @@ enum { SIZE_ADDR = -1, SIZE_OFF = -2, SIZE_REF_ADDR = -3 };
 
 struct form_row {
 	uint8_t op;
-	int8_t size; /* 0: not fixed, or nothing to skip */
+	int8_t size; /* 0: not fixed, or no bytes */
 };
 
 /* DWARF5 table 7.6 */
@@ -84,7 +84,7 @@ struct dwarf_form dwarf_form_op(uint16_t form, uint8_t version, uint8_t addr_siz
 		f.size = addr_size;
 	else if (r.size == SIZE_OFF)
 		f.size = off_size;
-	else if (r.size == SIZE_REF_ADDR) /* DWARF2 7.5.4: an address, later an offset */
+	else if (r.size == SIZE_REF_ADDR) /* DWARF2 7.5.4: an address; since DWARF 3 an offset */
 		f.size = version <= 2 ? addr_size : off_size;
 	if (r.size < 0)
 		f.op = f.size == 8 ? DWARF_OP_U64 : DWARF_OP_U32;
@@ -113,8 +113,8 @@ static uint64_t read_u24(struct buf *b)
 								   : z << 16 | y << 8 | x;
 }
 
-/* The form stands before the value. Neither may it be indirect again nor have its value elsewhere.
- */
+/* The form is stored before the value. It must neither be indirect itself nor have its value
+ * elsewhere. */
 static uint64_t read_indirect(struct buf *b, const struct dwarf_unit *u, uint16_t *form)
 {
 	uint64_t real = buf_uleb(b);

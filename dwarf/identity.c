@@ -1,11 +1,12 @@
-/* identity.c - which state of which file a compiled table belongs to.
+/* identity.c - identifies the state of the files that a table was compiled from.
  *
  * A build id stays the same when debug information is stripped, split off, compressed or rewritten
- * by dwz, and people build with fixed ids. So what counts besides it is where code is and what the
- * debug sections look like in the file: sizes, and samples of their bytes. Compressed sections end
- * with a checksum of their whole contents (RFC 1950 2.2; zstd may have one), so the end is always
- * among the samples. A fixed id and one unit of many that has a line more change nothing of this:
- * there the time of the file decides. Without a build id all bytes are looked at. */
+ * by dwz, and some people build with fixed ids. So the key also covers the addresses of code, and
+ * the debug sections as they are in the file: their sizes, and samples of their bytes. Compressed
+ * sections end with a checksum of their whole contents (RFC 1950 2.2; zstd may have one), so the
+ * end is always among the samples. None of this changes if the id is fixed and one unit of many
+ * gets one line more; then the modification time of the file decides. Without a build id all bytes
+ * are hashed. */
 #include <string.h>
 
 #include "base/hash.h"

@@ -1,5 +1,5 @@
-/* index.c - dwarf.h: opens the files of a module, compiles the units that are hit, answers.
- */
+/* index.c - implements dwarf.h: opens the files of a module, compiles the units that contain wanted
+ * addresses, looks addresses up. */
 #include "dwarf/dwarf.h"
 
 #include <stdlib.h>
@@ -14,23 +14,23 @@
 #include "dwarf/store.h"
 #include "dwarf/table.h"
 
-/* Compiling more .debug_info leaves some MB of freed memory behind. */
+/* After compiling more .debug_info than this, some MB of freed memory remain. */
 enum { GIVE_BACK_BYTES = 32 << 20 };
 
 struct dwarf_index {
 	struct dwarf_file main, alt;
 	struct dwarf_splits *splits;
 	struct dwarf_streaming *streaming;
-	VEC(struct dwarf_compiled_unit) parts; /* they own names */
+	VEC(struct dwarf_compiled_unit) parts; /* own the names */
 	struct dwarf_table table;	       /* what was compiled */
 	struct dwarf_store store;	       /* what the cache knew */
-	bool complete;			       /* the table has everything */
+	bool complete;			       /* the table covers the whole module */
 	struct dwarf_index_stats stats;
 };
 
 /* ---- compiling --------------------------------------------------------------------------- */
 
-/* As in the file. */
+/* as stored in the file */
 static uint64_t info_bytes(struct elf_image *img)
 {
 	return img ? dwarf_stored_bytes(img, ".debug_info") : 0;
@@ -66,7 +66,8 @@ static void fill_slot(void *arg, size_t i, unsigned worker)
 	dwarf_abbrevs_fill(f, &f->slots[i]);
 }
 
-/* Object files are relocated first, and units of modules with a second file look into it. */
+/* Can units be compiled while sections are loaded? Not in object files, which must be relocated
+ * first, nor in modules with a second file, into which their units refer. */
 static bool may_begin_early(struct elf_image *img, const struct module *mod)
 {
 	return elf_image_type(img) != ET_REL && !info_bytes(mod->alt);
@@ -109,7 +110,7 @@ static int compile(struct dwarf_index *d, const struct dwarf_filter *filter,
 				   d->parts.v + before, n_threads);
 }
 
-/* Per wanted address, whether some function has it. */
+/* For each wanted address: does some function contain it? */
 static bool *find_resolved(const struct dwarf_index *d, const struct dwarf_filter *f)
 {
 	bool *resolved = calloc(f->n + 1, sizeof *resolved);
@@ -173,7 +174,7 @@ static bool wants_all(const struct dwarf_index *d, const struct dwarf_jobs *jobs
 		       : extent == DWARF_EXTENT_ALL;
 }
 
-/* With a cache it may be time to compile everything: filter->addrs is then NULL. */
+/* With a cache this may be the time to compile everything: filter->addrs is then set to NULL. */
 static int compile_hits(struct dwarf_index *d, struct dwarf_filter *filter, unsigned n_threads)
 {
 	struct dwarf_jobs jobs = {0};
@@ -223,7 +224,7 @@ static void count(struct dwarf_index *d)
 	}
 }
 
-/* What only compiling needs. Names stay: they stand in sections and in the parts' arenas. */
+/* Frees what only compiling needs. Names stay: they are in sections and in the parts' arenas. */
 static void forget_units(struct dwarf_index *d)
 {
 	dwarf_streaming_free(d->streaming);
@@ -244,8 +245,8 @@ static int compile_module(struct dwarf_index *d, struct elf_image *img, const st
 		rc = compile_hits(d, filter, n_threads);
 	d->complete = !filter->addrs;
 	count(d);
-	/* What was not there today may be tomorrow; and that something is damaged is to be said
-	 * every time. */
+	/* Do not save the result: a missing file may be there next time, and damage must be
+	 * reported every time. */
 	if (d->stats.units_unsplit || d->stats.units_damaged)
 		d->store.cache = NULL;
 	forget_units(d);
@@ -254,7 +255,7 @@ static int compile_module(struct dwarf_index *d, struct elf_image *img, const st
 	return rc;
 }
 
-/* From the cache; what it lacks is compiled. */
+/* Takes answers from the cache, and compiles what it lacks. */
 static int fill(struct dwarf_index *d, struct elf_image *img, const struct module *mod,
 		struct dwarf_filter *filter, const struct dwarf_cache *cache, unsigned n_threads)
 {
@@ -339,8 +340,7 @@ void dwarf_index_stats(const struct dwarf_index *d, struct dwarf_index_stats *re
 
 enum { FROM_CACHE, COMPILED };
 
-/* Addresses that are looked up together: what one needs is fetched from memory while others are
- * worked on. */
+/* Addresses that are looked up together: data for one is prefetched while others are processed. */
 enum { TOGETHER = 32 };
 
 struct group {
@@ -370,7 +370,8 @@ static void find_places(struct dwarf_index *d, const uint64_t *vaddrs, size_t n,
 		}
 }
 
-/* The outermost `max` levels. at->func becomes the innermost function, which `at` counts from. */
+/* Writes the outermost `max` levels. Sets at->func to the innermost function, to which the line and
+ * file of `at` are relative. */
 static size_t chain_of(struct dwarf_index *d, struct dwarf_at *at, uint32_t node,
 		       struct dwarf_at *to, size_t max)
 {

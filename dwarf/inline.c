@@ -7,9 +7,10 @@
 #include "dwarf/ranges.h"
 #include "dwarf/walk.h"
 
-/* What a unit may have, by its bytes: of compilers' output functions and inlined ones take 30 bytes
- * each and more, and although DIEs may share range lists, an entry 13. Of what is compressed better
- * than compilers' output ever is, only so many times the compressed bytes count. */
+/* Limits on nodes and range list entries of a unit, by its bytes. In compilers' output functions
+ * and inlined functions take 30 bytes each or more, and range list entries 13, although DIEs may
+ * share lists. Of sections that are compressed better than compilers' output ever is, only
+ * GROWTH_MAX times the compressed bytes count. */
 enum { BYTES_PER_NODE = 8, NODES_MIN = 16, ENTRIES_PER_BYTE = 1, ENTRIES_MIN = 64, GROWTH_MAX = 8 };
 
 struct reader {
@@ -26,7 +27,7 @@ static uint64_t die_key(const struct dwarf_cu *cu, struct dwarf_ref die)
 	return die.off << 1 | (die.file != cu->file);
 }
 
-/* The number of the function whose names the DIE leads to; 0 without memory. */
+/* The number of the function at this DIE, whose names are looked up later; 0 when out of memory. */
 static uint32_t func_number(struct reader *r, const struct dwarf_cu *cu, struct dwarf_ref die)
 {
 	uint64_t key = die_key(cu, die);
@@ -48,8 +49,8 @@ static bool node_equal(const struct dwarf_node *a, const struct dwarf_node *b)
 	       a->call_line == b->call_line;
 }
 
-/* Equal nodes are one: code that was copied or split after inlining has one chain. 0 without
- * memory. */
+/* The number of a node. Equal nodes are one node: code that was copied or split after inlining has
+ * one chain. Returns 0 when out of memory. */
 static uint32_t node_number(struct reader *r, const struct dwarf_node *n)
 {
 	uint64_t key = hash_mix(r->secret, (uint64_t)n->parent << 32 | n->func);
@@ -68,7 +69,8 @@ static uint32_t node_number(struct reader *r, const struct dwarf_node *n)
 
 /* ---- visiting ---------------------------------------------------------------------------- */
 
-/* Adds the ranges of a DIE for its node. *wanted is set when one of them holds a wanted address. */
+/* Adds the ranges of a DIE for its node. Sets *wanted if one of them contains a wanted address;
+ * NULL: inlined code, which is not checked. */
 static int add_ranges(struct reader *r, const struct dwarf_cu *cu, const struct dwarf_value *v,
 		      struct dwarf_range range, bool *wanted)
 {
@@ -89,8 +91,8 @@ static int add_ranges(struct reader *r, const struct dwarf_cu *cu, const struct 
 	return 0;
 }
 
-/* A function that begins at addr is what the DIE it refers to is when not inlined. Of clones the
- * first counts. */
+/* Records that a function which begins at addr is the copy that is not inlined of the DIE that it
+ * refers to. Of several clones the first counts. */
 static int note_entry(struct dwarf_code *c, const struct dwarf_cu *cu, struct dwarf_value origin,
 		      uint64_t addr)
 {
@@ -105,7 +107,7 @@ static int note_entry(struct dwarf_code *c, const struct dwarf_cu *cu, struct dw
 		       : 0;
 }
 
-/* False when there are more than there can be. */
+/* Returns false if there are more nodes than a valid unit can have. */
 static bool take_node(struct reader *r)
 {
 	if (!r->nodes_left) {
@@ -172,7 +174,7 @@ static int visit_inlined(struct reader *r, const struct dwarf_cu *cu, uint64_t o
 	return add_ranges(r, cu, v, range, NULL);
 }
 
-/* Reads the attributes that the kind of DIE and what is around it ask for. */
+/* Reads the attributes that are needed for this kind of DIE and the code around it. */
 static int visit(void *arg, const struct dwarf_cu *cu, uint64_t off, const struct dwarf_abbrev *a,
 		 struct buf *b, struct dwarf_level *level)
 {
@@ -239,7 +241,7 @@ static void mark_used(const struct dwarf_compiled_unit *p, uint32_t *nodes, uint
 		}
 }
 
-/* Gives new numbers to what is marked, in the same order. */
+/* Gives the marked entries new numbers, in the same order. */
 static size_t renumber(uint32_t *marks, size_t n)
 {
 	uint32_t next = 1;

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* DWARF5 6.2.4.1: forms of a directory or file entry. Producers write at most 5. */
+/* Limit on the formats of directory or file entries (DWARF5 6.2.4.1); producers write at most 5. */
 enum { ENTRY_FORMATS_MAX = 32 };
 
-/* All files may name one long directory: a bound for what paths can take. */
+/* Limit on the bytes of paths, because all files may be in one directory with a long name. */
 enum { PATH_BUDGET_MIN = 1 << 20, PATH_BUDGET_PER_BYTE = 64 };
 
 struct sequence {
@@ -32,7 +32,7 @@ struct program {
 	unsigned op_index;
 	bool in_sequence, dead;
 	struct dwarf_rows rows; /* in program order */
-	size_t first;		/* of the running sequence */
+	size_t first;		/* first row of the current sequence */
 	VEC(struct sequence) sequences;
 };
 
@@ -43,7 +43,7 @@ static uint64_t read_off(struct program *p)
 
 /* ---- header ------------------------------------------------------------------------------ */
 
-/* DWARF 2-4: names until an empty one. */
+/* DWARF 2-4: two lists of names, each ended by an empty one. */
 static int read_old_tables(struct program *p)
 {
 	struct dwarf_lines *l = p->lines;
@@ -69,8 +69,8 @@ struct entry_format {
 	struct dwarf_form how;
 };
 
-/* The number of formats; -1 when one of them is not known or has no bytes: a count of entries is
- * only believed when each entry takes room. */
+/* Returns the number of formats; -1 if one of them is unknown or has no bytes: a count of entries
+ * is only plausible if each entry has bytes. */
 static int read_formats(struct program *p, struct entry_format *formats)
 {
 	unsigned n = buf_u8(&p->b), i;
@@ -114,7 +114,8 @@ static struct dwarf_line_file read_entry(struct program *p, const struct entry_f
 	return e;
 }
 
-/* DWARF 5: two tables that describe themselves. False when damaged; out of memory: *rc. */
+/* DWARF 5: a table that describes its own entries. Returns false if it is damaged, or when out of
+ * memory (then *rc is -ERR_NOMEM). */
 static bool read_new_table(struct program *p, bool files, int *rc)
 {
 	struct entry_format formats[ENTRY_FORMATS_MAX];
@@ -137,7 +138,7 @@ static bool read_new_table(struct program *p, bool files, int *rc)
 	return buf_ok(&p->b);
 }
 
-/* Narrows p->b to the table at the unit's offset. */
+/* Restricts p->b to the unit's table. */
 static bool enter(struct program *p, const struct dwarf_cu *cu)
 {
 	struct buf b;
@@ -164,7 +165,7 @@ uint64_t dwarf_lines_size(const struct dwarf_cu *cu)
 	return enter(&p, cu) ? buf_left(&p.b) + 4 : 0;
 }
 
-/* 0 also when the table is damaged: then p->code is empty. */
+/* Returns 0 also if the table is damaged: then p->code is empty. */
 static int read_header(struct program *p)
 {
 	struct buf *b = &p->b;
@@ -221,8 +222,7 @@ static void reset(struct program *p)
 	p->first = p->rows.n;
 }
 
-/* Ends the running sequence at `end`; drops it when its code does not exist or is not asked for.
- */
+/* Ends the current sequence at `end`. Drops it if it has no code, or none that is wanted. */
 static int close_sequence(struct program *p, uint64_t end)
 {
 	struct sequence s = {0, end, p->first, p->rows.n - p->first};
@@ -243,7 +243,7 @@ static inline bool same_place(const struct dwarf_row *a, const struct dwarf_row 
 	return a->file == b->file && a->line == b->line;
 }
 
-/* Only changes of file or line make rows. Of several rows at one address the last counts. */
+/* Adds a row if file or line changed. Of several rows at one address the last counts. */
 static inline int emit(struct program *p)
 {
 	struct dwarf_row row = {p->addr, p->file < DWARF_ROW_END ? (uint32_t)p->file : 0,
@@ -260,8 +260,8 @@ static inline int emit(struct program *p)
 		if (p->dead)
 			return 0;
 	}
-	/* DWARF5 6.2.5: addresses only increase within a sequence. Where they do not, the rest is
-	 * taken for another one. */
+	/* DWARF5 6.2.5: addresses only increase within a sequence. If one does not, the rest is
+	 * treated as another sequence. */
 	if (last && row.addr < last->addr) {
 		int rc = close_sequence(p, last->addr);
 
@@ -342,7 +342,7 @@ static int run_standard(struct program *p, uint8_t op)
 		p->addr += buf_u16(b);
 		p->op_index = 0;
 		return 0;
-	default: /* is_stmt, blocks, columns, and what is not known: operands are ULEB128 */
+	default: /* is_stmt, blocks, columns, and unknown opcodes: operands are ULEB128 */
 		for (i = 0; i < p->operands[op - 1]; i++)
 			buf_uleb(b);
 		return 0;
@@ -381,7 +381,7 @@ static int sequence_cmp(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Sequences do not overlap; where they do, the one that begins first keeps its addresses. */
+/* Valid sequences do not overlap; if some do, the one that begins first keeps its addresses. */
 static int sort_rows(struct program *p)
 {
 	struct dwarf_rows *out = &p->lines->rows;
@@ -400,7 +400,7 @@ static int sort_rows(struct program *p)
 		if (s->hi <= done)
 			continue;
 		if (out->n && s->lo <= done)
-			out->n--; /* the end of the one before */
+			out->n--; /* the end of the sequence before */
 		for (k = 0; k < s->n; k++) {
 			struct dwarf_row row = rows[k];
 			uint64_t end = k + 1 < s->n ? rows[k + 1].addr : s->hi;

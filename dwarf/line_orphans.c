@@ -1,10 +1,10 @@
-/* line_orphans.c - finds line tables by going through .debug_line (DWARF5 6.2.4, 7.4). */
+/* line_orphans.c - finds line tables by walking through .debug_line (DWARF5 6.2.4, 7.4). */
 #include "dwarf/line_orphans.h"
 
 #include <stdlib.h>
 
-/* Header fields behind the length, up to the standard opcodes' lengths, in version 2: what is
- * shorter has no program. */
+/* Bytes of the header of version 2 from the version up to the lengths of the standard opcodes; a
+ * shorter table has no program. */
 enum { TABLE_BYTES_MIN = 2 + 4 + 5 };
 
 static int offset_cmp(const void *a, const void *b)
@@ -14,7 +14,8 @@ static int offset_cmp(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Narrows *table to what follows the length. False where the section makes no more sense. */
+/* Sets *table to the bytes after the length. Returns false if the rest of the section is not valid.
+ */
 static bool next_table(struct buf *b, struct dwarf_unit *u, struct buf *table)
 {
 	uint64_t length;

@@ -1,12 +1,13 @@
-/* make_segments.c - the ranges of each function and the rows of the line table become segments. */
+/* make_segments.c - makes segments from the ranges of each function and the rows of the line table.
+ */
 #include <stdlib.h>
 
 #include "dwarf/compiled_unit.h"
 
-/* Segments looked back at for the line of code that has none. */
+/* How many segments are searched backwards for the line of code that has none. */
 enum { LINE_BACK_MAX = 16 };
 
-/* Of one unit: they are counted in 32 bits, and their bytes. */
+/* Limit on the segments of one unit: they, and their bytes, are counted in 32 bits. */
 enum { SEGS_MAX = 100 << 20 };
 
 struct merger {
@@ -14,16 +15,16 @@ struct merger {
 	struct dwarf_lines *lines;
 	const struct dwarf_rows *rows;
 	const struct dwarf_filter *filter;
-	uint32_t *file_ids; /* of the line table's numbers; 0: not yet asked for */
+	uint32_t *file_ids; /* by number in the line table; 0: not needed so far */
 	size_t n_file_ids;
 	struct dwarf_spans spans;
-	uint32_t order; /* of the function at work */
+	uint32_t order; /* number of the current function */
 	bool open;	/* the last block can grow */
 };
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-/* The part's number of a file; *nomem is set without memory. */
+/* The part's number of a file; 0: unknown. Sets *nomem when out of memory. */
 static uint32_t file_id(struct merger *m, uint32_t file, bool *nomem)
 {
 	const char *path;
@@ -56,8 +57,8 @@ static int number_call_files(struct merger *m)
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-/* Compilers give line 0 to code of no line in particular. What the same function did just before is
- * the best answer, else the file alone. */
+/* Compilers give line 0 to code that belongs to no line in particular. The best line for it is the
+ * one that the same function executed just before; else only the file is known. */
 static void borrow_line(const struct merger *m, const struct dwarf_block *b, struct dwarf_seg *s)
 {
 	size_t i, n;
@@ -70,8 +71,8 @@ static void borrow_line(const struct merger *m, const struct dwarf_block *b, str
 		}
 }
 
-/* Appends a segment [lo, hi) to the last block, or begins another one. `borrow`: the line table has
- * code of line 0 here. */
+/* Appends a segment [lo, hi) to the last block, or to a new one. `borrow`: the line table says line
+ * 0 here. */
 static int add_seg(struct merger *m, uint64_t lo, uint64_t hi, struct dwarf_seg seg, bool borrow)
 {
 	struct dwarf_compiled_unit *p = m->part;
@@ -114,8 +115,8 @@ static size_t rows_until(const struct dwarf_rows *rows, uint64_t addr)
 	return lo;
 }
 
-/* [lo, hi) executes `node`: cut where the line changes. *row is the number of rows that begin at or
- * before lo, and afterwards before hi. */
+/* Adds [lo, hi), which executes `node`, cut where the line changes. *row is the number of rows that
+ * begin at or before lo; afterwards, of those that begin before hi. */
 static int add_piece(struct merger *m, uint64_t lo, uint64_t hi, uint32_t node, size_t *row)
 {
 	const struct dwarf_rows *rows = m->rows;
@@ -168,7 +169,8 @@ static int merge_function(struct merger *m, struct dwarf_range *ranges, size_t n
 	return rc;
 }
 
-/* Nested functions interrupt the ranges of the function around: bring groups together, in order. */
+/* Ranges of nested functions are between those of the enclosing function: brings the ranges of each
+ * group together, in order. */
 static int gather_groups(struct dwarf_ranges *r, uint32_t n_groups)
 {
 	struct dwarf_range *out;
@@ -220,7 +222,7 @@ static int merge_functions(struct merger *m, struct dwarf_ranges *r, uint32_t n_
 
 /* ---- lines outside of functions ------------------------------------------------------------ */
 
-/* What functions cover, as sorted disjoint spans. */
+/* Makes sorted disjoint spans of the code that functions cover. */
 static int cover(struct merger *m, struct dwarf_spans *out)
 {
 	size_t n = m->part->blocks.n, i;
@@ -240,7 +242,7 @@ static int cover(struct merger *m, struct dwarf_spans *out)
 	return rc;
 }
 
-/* Assembler sources and start-up code have lines but no DIEs. */
+/* Adds the lines of code without DIEs: of assembler sources and start-up code. */
 static int merge_lines(struct merger *m, const struct dwarf_spans *covered)
 {
 	const struct dwarf_rows *rows = m->rows;

@@ -1,4 +1,4 @@
-/* names.c - follows DIEs to their names, through units and files. */
+/* names.c - follows references from DIEs to their names, across units and files. */
 #include "dwarf/names.h"
 
 #include <stdlib.h>
@@ -10,10 +10,11 @@
 enum {
 	CHAIN_MAX = 16,		  /* abstract_origin and specification links from one DIE */
 	SCOPES_MAX = 64,	  /* scopes around one declaration */
-	QUALIFIED_MAX = 64 << 10, /* bytes of a name put together */
-	BUDGET_MIN = 1 << 20,	  /* of names put together, for a unit */
-	BUDGET_PER_BYTE = 16,	  /* more for each byte of it */
-	STEPS_MIN = 4096, /* DIEs read for the names of a unit, and one for each byte of it */
+	QUALIFIED_MAX = 64 << 10, /* bytes of a name that is made here */
+	BUDGET_MIN = 1 << 20,	  /* bytes that such names of a unit may take */
+	BUDGET_PER_BYTE = 16,	  /* in addition for each byte of the unit */
+	/* DIEs read for the names of a unit, in addition to one for each byte of it. */
+	STEPS_MIN = 4096,
 };
 
 /* ---- reading DIEs ------------------------------------------------------------------------ */
@@ -59,12 +60,12 @@ const struct dwarf_cu *dwarf_namer_cu(struct dwarf_namer *n, struct dwarf_ref di
 	return &n->other;
 }
 
-/* What one DIE says. */
+/* The attributes of one DIE. */
 struct link {
 	const struct dwarf_abbrev *abbrev;
 	const char *name, *linkage_name;
 	uint64_t decl_line, language;
-	struct dwarf_ref next; /* where to look further */
+	struct dwarf_ref next; /* the DIE that it refers to */
 };
 
 static bool read_link(struct dwarf_namer *n, struct dwarf_ref die, struct link *l, int *rc)
@@ -114,7 +115,7 @@ static int visit_scope(void *arg, const struct dwarf_cu *cu, uint64_t off,
 	return 0;
 }
 
-/* The scopes of another unit: made when first asked for, kept in its file for all threads. */
+/* The scopes of another unit: made when first needed, and kept in its file for all threads. */
 static const struct dwarf_scopes *scopes_of(const struct dwarf_cu *cu, int *rc)
 {
 	_Atomic(struct dwarf_scopes *) *slot = &cu->file->scopes[cu->unit - cu->file->units];
@@ -162,8 +163,8 @@ struct dwarf_ref dwarf_namer_scope(struct dwarf_namer *n, struct dwarf_ref die, 
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* What the links from a DIE give together: the first that says something counts. *last is where
- * they end: the declaration, which stands in the scopes that count. */
+/* Collects the names of a DIE and the DIEs that it refers to; the first value of each kind counts.
+ * *last is the last of these DIEs: the declaration, which is in the scopes of the name. */
 static bool follow(struct dwarf_namer *n, struct dwarf_ref die, struct link *ret,
 		   struct dwarf_ref *last, int *rc)
 {
@@ -196,7 +197,7 @@ static const char *unnamed(const struct dwarf_abbrev *a, const char *inner)
 	return !strcmp(inner, "operator()") ? "{lambda}" : "{unnamed}";
 }
 
-/* parts[] are innermost first. NULL with *rc == 0 when the name would be too long. */
+/* parts[] are innermost first. Returns NULL with *rc == 0 if the name would be too long. */
 static const char *join(struct dwarf_namer *n, const char *const *parts, size_t n_parts, int *rc)
 {
 	size_t total = 1, at = 0, i;
@@ -222,7 +223,7 @@ static const char *join(struct dwarf_namer *n, const char *const *parts, size_t 
 	return s;
 }
 
-/* `name` with the scopes around its declaration; the name alone when there are none. */
+/* Returns `name` with the scopes around its declaration; without them if there are none. */
 static const char *qualify(struct dwarf_namer *n, const char *name, struct dwarf_ref die, int *rc)
 {
 	const char *parts[SCOPES_MAX + 1] = {name}, *whole;

@@ -6,7 +6,7 @@
 #include "dwarf/table.h"
 #include "dwarf/pack_strings.h"
 
-/* A function in rows. */
+/* Columns of a function's row. */
 enum { NAME, DECL_LINE, ENTRY, FILE_NO, FUNC_COLUMNS };
 
 struct rows {
@@ -18,13 +18,13 @@ struct packer {
 	struct dwarf_table *t;
 	struct pack_bytes *out;
 	struct pack_header header;
-	uint32_t *funcs; /* what the table's have become; 0: nothing refers to them */
+	uint32_t *funcs; /* new number of each function of the table; 0: not used so far */
 	struct rows func_rows, file_rows;
 	struct hash_table known_funcs;
 	struct pack_string_writer strings;
 };
 
-/* Where the body begins in the file. */
+/* Offset of the body in the file. */
 enum { BODY = sizeof(struct pack_header) };
 
 static struct pack_part_at *part(struct packer *p, enum pack_part i)
@@ -43,7 +43,7 @@ static int add_row(struct rows *r, const uint32_t *row, size_t n)
 	return 0;
 }
 
-/* Units repeat the functions of headers: equal ones become one. */
+/* Adds a function, unless an equal one is known: units repeat the functions of headers. */
 static int share_func(struct packer *p, const uint32_t *row, uint32_t *ret)
 {
 	const size_t size = FUNC_COLUMNS * sizeof *row;
@@ -82,7 +82,7 @@ static int use_func(struct packer *p, uint32_t func)
 	return rc ? rc : share_func(p, row, &p->funcs[func]);
 }
 
-/* They keep their numbers. */
+/* Files keep their numbers. */
 static int add_files(struct packer *p)
 {
 	uint32_t path;
@@ -99,7 +99,7 @@ static int add_files(struct packer *p)
 
 /* ---- nodes ------------------------------------------------------------------------------- */
 
-/* A node as it will be written. */
+/* A node in the form that is written. */
 static struct dwarf_node node_at(struct packer *p, uint32_t id)
 {
 	struct dwarf_node n = dwarf_pack_node(&p->t->code, id);
@@ -136,7 +136,7 @@ static int put_nodes(struct packer *p)
 
 /* ---- all together ------------------------------------------------------------------------ */
 
-/* As it is in memory. */
+/* Copies a part as it is in memory. */
 static int copy_part(struct packer *p, enum pack_part i)
 {
 	const struct pack_part_at *from = &p->t->code.h.part[i];
@@ -201,7 +201,7 @@ static int put_all(struct packer *p)
 		rc = put_bytes(p, PACK_TEXT, &p->strings.text);
 	if (!rc)
 		rc = put_bytes(p, PACK_RECORDS, &p->strings.records);
-	/* The sums are read in place. */
+	/* The sums are read in place, so they must be aligned. */
 	if (!rc)
 		rc = pack_put(p->out, &(uint64_t){0}, -p->out->n & 7);
 	return rc ? rc : put_sums(p);

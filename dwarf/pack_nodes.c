@@ -1,13 +1,14 @@
-/* pack_nodes.c - writes the nodes of a packed table; and parts of it. */
+/* pack_nodes.c - writes the nodes of a packed table, and its parts. */
 #include "dwarf/packer.h"
 #include "dwarf/unit_encode.h"
 
 enum {
 	LINE_BITS_MAX = 16,
-	ODD_BITS = 90, /* of an odd node, about */
-	COLUMNS = 4    /* of one */
+	ODD_BITS = 90, /* bits of an odd node, about */
+	COLUMNS = 4    /* of an odd node */
 };
-/* The widest function number, and an odd node's number in the bits of function and line. */
+/* Holds for the widest function number, and for an odd node's number in the bits of function and
+ * line. */
 _Static_assert(PACK_NODE_UP_MAX - 7 + 32 + LINE_BITS_MAX <= (int)PACK_BITS_MAX, "read at once");
 
 /* ---- parts ------------------------------------------------------------------------------- */
@@ -42,7 +43,7 @@ int pack_end(struct pack_bytes *out, size_t body, struct pack_part_at *part)
 int pack_put_rows(struct pack_bytes *out, size_t body, struct pack_part_at *part,
 		  const uint32_t *rows, size_t n, unsigned columns)
 {
-	uint32_t any[PACK_COLUMNS] = {1}, v; /* no row is empty */
+	uint32_t any[PACK_COLUMNS] = {1}, v; /* a row takes at least one byte */
 	size_t i;
 	unsigned k, w;
 
@@ -69,11 +70,11 @@ void nodes_writer_count(struct nodes_writer *w, const struct dwarf_node *n)
 		w->n_files++;
 	else
 		w->line_widths[pack_bit_width(n->call_line)]++;
-	/* The largest number of a width is the mark. */
+	/* Plus 1, because the largest number that fits in the bits marks odd nodes. */
 	w->up_widths[pack_bit_width((uint64_t)n->parent + 1)]++;
 }
 
-/* As many bits for all as take least; *odd is how many need more. */
+/* The number of bits for all numbers with the least total cost; *odd is how many need more. */
 static unsigned cheapest_bits(const size_t widths[33], size_t n, unsigned min, unsigned max,
 			      size_t *odd)
 {
@@ -105,7 +106,7 @@ int nodes_writer_begin(struct nodes_writer *w)
 	if (w->n >= UINT32_MAX)
 		return -ERR_NOMEM;
 	w->width[1] = pack_bit_width(w->func_max);
-	/* No node's distance to itself is that of a parent. */
+	/* At least one bit; distance 0 stands for no parent. */
 	w->width[0] = cheapest_bits(w->up_widths, w->n, 1,
 				    PACK_NODE_UP_MAX - (w->width[1] > 25 ? 7 : 0), &odd_up);
 	w->width[2] = cheapest_bits(w->line_widths, w->n, 0, LINE_BITS_MAX, &odd_line);
@@ -116,7 +117,7 @@ int nodes_writer_begin(struct nodes_writer *w)
 	part->n = (uint32_t)w->n + 1;
 	for (i = 0; i < 3; i++)
 		part->width[i] = (uint8_t)w->width[i];
-	/* Number 0 of them is none. */
+	/* Node 0 stands for none. */
 	return nodes_writer_add(w, &(struct dwarf_node){0});
 }
 

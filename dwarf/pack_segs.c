@@ -3,24 +3,24 @@
 #include "dwarf/unit_encode.h"
 
 enum {
-	PAGE_SEGS = 16, /* in a page, about */
+	PAGE_SEGS = 16, /* segments in a page, about */
 	SHIFT_MAX = 63,
 	NODE_BITS_MAX = 24,
 	LINE_BITS_MAX = 24,
 	FILE_BITS_MAX = 8,
-	ODD_BITS = 40 /* of an odd row, about */
+	ODD_BITS = 40 /* bits of an odd row, about */
 };
 _Static_assert(NODE_BITS_MAX + LINE_BITS_MAX + FILE_BITS_MAX <= (int)PACK_BITS_MAX, "read at once");
 
-/* How the rows of a page are written. */
+/* The form of the rows of a page. */
 struct layout {
-	uint32_t base;		   /* of the nodes */
+	uint32_t base;		   /* number that nodes are relative to */
 	unsigned node, line, file; /* bits */
 	size_t n_odd;
 	unsigned odd[3]; /* bytes */
 };
 
-/* How many numbers have so many bits, and all of their bits. */
+/* n[i]: how many numbers need i bits; any: the bits that are set in any of them. */
 struct widths {
 	uint32_t n[33], any;
 };
@@ -33,7 +33,8 @@ static inline void widths_add(struct widths *w, uint32_t v)
 	w->any |= v;
 }
 
-/* As many bits for all as take least, with `odd` numbers that do not count. *cost gets what. */
+/* The number of bits for all numbers with the least total cost; `odd` numbers are odd in any case.
+ * *cost is that cost, in bits. */
 static unsigned cheapest_bits(const struct widths *w, size_t n, size_t odd, unsigned min,
 			      unsigned max, size_t *cost)
 {
@@ -53,8 +54,8 @@ static unsigned cheapest_bits(const struct widths *w, size_t n, size_t odd, unsi
 	return ret;
 }
 
-/* Nodes are counted from the smallest, or so that the greatest can still be: then what is far below
- * the others, as the function itself often is, is odd. */
+/* Nodes are relative to the smallest one; or to a larger number, so that the largest node just
+ * fits. In the second case nodes far below the others, as the function itself often is, are odd. */
 static void choose_node_bits(const struct segs_writer *w, struct layout *l)
 {
 	struct widths up = {{0}, 0}, down = {{0}, 0};
@@ -70,7 +71,7 @@ static void choose_node_bits(const struct segs_writer *w, struct layout *l)
 		most = node > most ? node : most;
 	}
 	l->base = n ? least : 0;
-	/* Without the mark of odd rows. */
+	/* No bits are needed, and so no mark of odd rows. */
 	if (!n || (n == w->page.n && least == most))
 		return;
 	for (i = 0; i < w->page.n; i++) {
@@ -103,7 +104,7 @@ static void choose_bits(const struct segs_writer *w, struct layout *l)
 	l->file = cheapest_bits(&file, w->page.n, 0, 0, FILE_BITS_MAX, &cost);
 }
 
-/* Whether a place does not fit into a row. */
+/* Does a place not fit into a row? */
 static inline bool is_odd(const struct layout *l, const struct dwarf_place *at)
 {
 	const uint32_t node = at->node - l->base, none = (1u << l->node) - 1;
@@ -138,7 +139,7 @@ static void count_odd(const struct segs_writer *w, struct layout *l)
 		l->odd[k] = pack_byte_width(any[k]);
 }
 
-/* Odd rows need a mark and a number. */
+/* Makes room for the mark and the number of odd rows. */
 static void make_room_for_odd(const struct segs_writer *w, struct layout *l)
 {
 	count_odd(w, l);

@@ -7,9 +7,9 @@
 #include "base/pages.h"
 #include "dwarf/packed.h"
 
-/* A piece is copied when it is as long as a near one; the long ones are looked for first. A record
- * takes at most a third of the string, and has no more new bytes at once: else the next string with
- * these bytes had nothing to copy from. */
+/* A piece of the text is copied if it has at least NEAR bytes; pieces of FAR bytes are looked for
+ * first. A record takes at most a third of the string, and has at most NEW_MAX new bytes in a row:
+ * else the next string with these bytes would have nothing to copy from. */
 enum {
 	NEAR = 8,
 	FAR = 32,
@@ -35,7 +35,7 @@ static uint32_t near_hash(const char *p)
 	return (uint32_t)(word_at(p) * 0x9e3779b97f4a7c15u >> (64 - HASH_BITS));
 }
 
-/* The two ends: what is between them is seen when the piece is compared. */
+/* Hashes the two ends; the bytes between them are compared later. */
 static uint32_t far_hash(const char *p)
 {
 	return (uint32_t)(hash_mix(word_at(p), word_at(p + FAR - 8)) >> (64 - HASH_BITS));
@@ -56,8 +56,9 @@ static size_t common(const char *a, const char *b, size_t max)
 	return n;
 }
 
-/* The longest piece of the text that a string with `left` more bytes goes on with; 0: none that is
- * worth it. Text offset 0 is an empty string, so that 0 can stand for nothing. */
+/* Finds the longest piece of the text that s begins with, of a string with `left` more bytes.
+ * Returns its length; 0: none is long enough. Offset 0 of the text is an empty string, so that 0
+ * can stand for none. */
 static size_t find_piece(const struct pack_string_writer *w, const char *s, size_t left,
 			 uint32_t *at)
 {
@@ -77,7 +78,7 @@ static size_t find_piece(const struct pack_string_writer *w, const char *s, size
 	return n >= NEAR ? n : 0;
 }
 
-/* n_new bytes that end at s, and then n of the text. */
+/* Writes a step: the n_new bytes that end at s, and then n bytes of the text. */
 static void put_step(struct pack_bytes *out, const char *s, size_t n_new, size_t n, uint32_t off)
 {
 	put_number(out,
@@ -88,7 +89,7 @@ static void put_step(struct pack_bytes *out, const char *s, size_t n_new, size_t
 	out->n += n_new;
 }
 
-/* Appends the string as a record, when that pays. There is room for it. */
+/* Appends the string as a record, if that is short enough. The caller has reserved memory. */
 static bool put_record(struct pack_string_writer *w, const char *s, size_t len)
 {
 	struct pack_bytes *out = &w->records;
@@ -191,9 +192,9 @@ void pack_string_writer_done(struct pack_string_writer *w)
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-/* As many bytes are copied at once: most copies are not longer. Strings are put together in chunks
- * of memory, each twice the one before; of large ones all is there at once, because a page fault
- * costs more than a page. */
+/* COPY_SPARE bytes are copied at once: most copies are not longer. Strings are put together in
+ * chunks of memory, each twice as large as the one before. Large chunks are populated at once,
+ * because page faults cost more than clearing pages. */
 enum { COPY_SPARE = 64, CHUNK_MIN = 4 << 10, CHUNK_MANY = 64 << 10, CHUNK_MAX = 512 << 10 };
 _Static_assert(COPY_SPARE <= (int)PACK_PAD, "what is read behind a part is there");
 
@@ -204,13 +205,13 @@ static const char *read_text(struct pack_file *f, uint32_t off)
 
 	if (off >= part->size)
 		return NULL;
-	/* Looked for in bytes that are not checked yet, in the part all the same. */
+	/* The NUL is looked for in bytes that are not checked yet, but within the part. */
 	s = (const char *)f->body + part->off + off;
 	nul = memchr(s, 0, part->size - off);
 	return nul && pack_is_good(f, part->off + off, (uint64_t)(nul - s) + 1) ? s : NULL;
 }
 
-/* Copies n bytes, and perhaps up to COPY_SPARE - 1 behind them. */
+/* Copies n bytes, and may write up to COPY_SPARE - 1 bytes after them. */
 static inline void copy_some(char *to, const uint8_t *from, size_t n)
 {
 	size_t i = 0;
@@ -220,8 +221,8 @@ static inline void copy_some(char *to, const uint8_t *from, size_t n)
 	while ((i += COPY_SPARE) < n);
 }
 
-/* Does steps until there are len bytes. Returns where they end in the records; NULL: they are
- * wrong. */
+/* Executes steps until len bytes are made. Returns where the steps end; NULL if they are invalid.
+ */
 static const uint8_t *put_together(struct pack_file *f, const uint8_t *p, char *to, uint64_t len)
 {
 	const struct pack_part_at *text = &f->h.part[PACK_TEXT],
@@ -240,7 +241,7 @@ static const uint8_t *put_together(struct pack_file *f, const uint8_t *p, char *
 		p += STEP_BYTES;
 		if (n_new + n > len || !(n_new + n) || off + n > text->size)
 			return NULL;
-		/* More than there are: the next bytes go over them. */
+		/* This may copy too much; the next bytes overwrite it. */
 		memcpy(to, p, NEW_MAX + 1);
 		p += n_new;
 		to += n_new;
@@ -253,7 +254,8 @@ static const uint8_t *put_together(struct pack_file *f, const uint8_t *p, char *
 	return p <= end ? p : NULL;
 }
 
-/* Room for n bytes, and for what is written over in passing behind them. NULL without memory. */
+/* Returns memory for n bytes, and for those that copies may write after them. NULL when out of
+ * memory. */
 static char *string_room(struct pack_file *f, size_t n)
 {
 	size_t size = f->chunk_bytes * 2 < CHUNK_MIN   ? CHUNK_MIN
@@ -292,7 +294,8 @@ static const char *read_record(struct pack_file *f, uint32_t off)
 	f->budget -= len;
 	s = string_room(f, len + 1);
 	end = s ? put_together(f, p + STEP_LEN_BYTES, s, len) : NULL;
-	/* Where the record ends is seen when it is read: checked then, before it is believed. */
+	/* Where the record ends is known only after reading it: so it is checked now, before the
+	 * string is used. */
 	if (!end || !pack_is_good(f, part->off + off, (uint64_t)(end - p)))
 		return NULL;
 	s[len] = 0;

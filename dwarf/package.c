@@ -1,4 +1,4 @@
-/* package.c - the unit index of a .dwp file (DWARF5 7.3.5; version 2 is GNU's before it). */
+/* package.c - the unit index of a .dwp file (DWARF5 7.3.5; version 2 is GNU's earlier form). */
 #include <stdlib.h>
 
 #include "base/vec.h"
@@ -14,14 +14,14 @@ struct index_header {
 	uint32_t version, columns, units, slots;
 };
 
-/* Both versions number these alike, except that only version 5 has range lists. */
+/* Both versions use these numbers, except that only version 5 has range lists. */
 enum { COLUMN_INFO = 1, COLUMN_ABBREV = 3, COLUMN_STR_OFFSETS = 6, COLUMN_RNGLISTS = 8 };
 
 static bool read_header(struct buf *b, struct index_header *h)
 {
 	uint16_t first = buf_u16(b), second = buf_u16(b);
 
-	/* Version 2 is a word, version 5 half a word and padding. */
+	/* Version 2 is a 4-byte number, version 5 a 2-byte number and padding. */
 	h->version = first ? first : second;
 	h->columns = buf_u32(b);
 	h->units = buf_u32(b);
@@ -36,7 +36,7 @@ static struct dwarf_slice part(const struct dwarf_slice *s, uint64_t off, uint64
 	return (struct dwarf_slice){s->data + off, size};
 }
 
-/* Row `row` (from 1) of the tables behind the hash table. */
+/* Row `row` (from 1) of the tables after the hash table. */
 static struct dwarf_contribution read_row(const struct dwarf_file *f, const struct index_header *h,
 					  struct buf tables, uint32_t row)
 {

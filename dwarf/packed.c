@@ -1,5 +1,5 @@
-/* packed.c - looks at a packed table where it is mapped. Every number from the file is
- * checked: it may be damaged, or another user's. */
+/* packed.c - reads a packed table where it is mapped. Every number from the file is checked: it may
+ * be damaged, or written by another user. */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -8,8 +8,8 @@
 #include "dwarf/unit_encode.h"
 #include "dwarf/pack_strings.h"
 
-/* Strings of a file take no more than so many times its size: they were smaller than the debug
- * information, of which it is a twentieth. */
+/* Limit on the bytes of a file's strings, as a multiple of its size: they came from the debug
+ * information, of which the file is a twentieth. */
 enum { STRINGS_MAX = 256 };
 
 /* ---- opening ----------------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ enum { STRINGS_MAX = 256 };
 const uint32_t pack_masks[8] = {0,	    0xff,	0xffff,	    0xffffff,
 				UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
 
-/* The rows of a part, or that it has none. Those of nodes are of bits. */
+/* Sets the rows of a part and checks that they lie within the body. Rows of nodes are in bits. */
 static bool part_is_good(struct pack_file *f, enum pack_part i)
 {
 	const struct pack_part_at *part = &f->h.part[i];
@@ -64,13 +64,13 @@ static bool header_is_good(struct pack_file *f, const struct pack_key *key)
 
 bool dwarf_pack_open(struct pack_file *f, const void *data, size_t size, const struct pack_key *key)
 {
-	*f = (struct pack_file){0}; /* who sees data in it unmaps them */
+	*f = (struct pack_file){0}; /* the caller unmaps the data if f->data is set */
 	if (size < sizeof f->h)
 		return false;
 	*f = (struct pack_file){.data = data, .size = size, .budget = (uint64_t)size * STRINGS_MAX};
 	memcpy(&f->h, data, sizeof f->h);
 	if (header_is_good(f, key)) {
-		/* Mostly never touched, then pages of zeroes that take no memory. */
+		/* Mostly not touched: then these are pages of zeros that take no memory. */
 		f->names = calloc(f->rows[PACK_FUNCS].n + 1ul, sizeof *f->names);
 		f->paths = calloc(f->rows[PACK_FILES].n + 1ul, sizeof *f->paths);
 		if (f->names && f->paths)
@@ -109,7 +109,7 @@ void dwarf_pack_close(struct pack_file *f)
 
 /* ---- sums ---------------------------------------------------------------------------------- */
 
-/* Two words; what compilers keep in one register of most processors. */
+/* Two words, which compilers keep in one register of most processors. */
 typedef uint64_t lane_pair __attribute__((vector_size(16)));
 
 static inline lane_pair lanes_at(const uint8_t *p)
@@ -125,8 +125,8 @@ static inline lane_pair lanes_of(uint64_t v)
 	return (lane_pair){v, v};
 }
 
-/* Eight lanes, each the sum of its words and the sum of those sums, which depends on their order: a
- * changed word always changes the first. */
+/* Eight lanes, each with the sum of its words and the sum of these sums, which depends on their
+ * order. A changed word always changes the first sum. */
 uint32_t dwarf_pack_sum(const uint8_t *p, size_t n)
 {
 	lane_pair sum[4] = {{n, 1}, {2, 3}, {4, 5}, {6, 7}}, sums[4] = {{0}};
@@ -143,7 +143,7 @@ uint32_t dwarf_pack_sum(const uint8_t *p, size_t n)
 		sums[2] += sum[2];
 		sums[3] += sum[3];
 	}
-	/* Odd factors: different for the same, so that lanes cannot be exchanged. */
+	/* A different odd factor for each pair, so that exchanged lanes change the result. */
 	for (i = 1; i < 4; i++) {
 		sum[0] += sum[i] * lanes_of(2 * i + 1);
 		sums[0] += sums[i] * lanes_of(2 * i + 1);
@@ -155,8 +155,8 @@ uint32_t dwarf_pack_sum(const uint8_t *p, size_t n)
 
 /* ---- checked bytes ----------------------------------------------------------------------- */
 
-/* Who looks things up in order needs the next block soon. Some of the sums behind the last one are
- * fetched; what is not mapped is not. */
+/* Prefetches the next block, because lookups in order will need it soon. After the last block this
+ * fetches some of the sums; unmapped memory is not fetched. */
 PREFETCHING void expect_block(const uint8_t *p)
 {
 	size_t i;
@@ -186,7 +186,7 @@ bool pack_check_blocks(struct pack_file *f, uint64_t first, uint64_t last)
 
 /* ---- what they refer to ------------------------------------------------------------------- */
 
-/* What a node's row says; `up` is the distance to its parent, 0 for none. */
+/* The numbers in a node's row; `up` is the distance to its parent, 0 for none. */
 struct up {
 	uint32_t up, func, file, line;
 };
@@ -204,7 +204,7 @@ static bool read_odd(struct pack_file *f, uint32_t i, struct up *ret)
 	return true;
 }
 
-/* `bits` begin with the node's row. False: it is damaged. */
+/* `bits` begin with the node's row. Returns false if it is damaged. */
 static inline bool read_up(struct pack_file *f, const struct pack_rows *r, uint64_t bits,
 			   struct up *ret)
 {
@@ -217,7 +217,7 @@ static inline bool read_up(struct pack_file *f, const struct pack_rows *r, uint6
 	return true;
 }
 
-/* Where the row of a node begins, which is in a good block; NULL: there is none. */
+/* The bytes where the row of a node begins, checked; NULL: there is none. */
 static const uint8_t *good_node(struct pack_file *f, uint32_t id)
 {
 	const struct pack_rows *r = &f->rows[PACK_NODES];
@@ -241,8 +241,8 @@ struct dwarf_node dwarf_pack_node(struct pack_file *f, uint32_t id)
 	return (struct dwarf_node){n.up - 1 < id ? id - n.up : 0, n.func, n.file, n.line};
 }
 
-/* dwarf_pack_node() again and again, without asking for the block of each: most of a chain is in
- * one. */
+/* Reads the nodes of a chain like dwarf_pack_node(), but checks each block only once: most of a
+ * chain is in one. */
 size_t dwarf_pack_chain(struct pack_file *f, uint32_t id, struct dwarf_at at, size_t skip,
 			struct dwarf_at *chain, size_t max)
 {
@@ -278,7 +278,7 @@ size_t dwarf_pack_chain(struct pack_file *f, uint32_t id, struct dwarf_at at, si
 	return depth;
 }
 
-/* The name of a function in a row. */
+/* The name of the function in a row. */
 static inline const char *name_at(struct pack_file *f, uint32_t id, const uint8_t *row)
 {
 	if (!f->names[id])

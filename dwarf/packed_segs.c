@@ -1,14 +1,14 @@
-/* packed_segs.c - the segments of a packed table: what is at an address. */
+/* packed_segs.c - finds the segment at an address in a packed table. */
 #include "dwarf/packed.h"
 #include "dwarf/unit_encode.h"
 
-/* Segments that are looked at one after the other. */
+/* Up to this many segments are searched linearly. */
 enum { COUNTED = 48 };
 
 struct page {
-	const uint8_t *offsets; /* of the second segment and so on; NULL: damaged */
+	const uint8_t *offsets; /* offsets of the segments from the second on; NULL: damaged */
 	const uint8_t *rows;
-	uint64_t odd_off; /* of the odd rows in the part */
+	uint64_t odd_off; /* offset of the odd rows in the part */
 	uint32_t base, n;
 	uint16_t bits, odd_bytes;
 };
@@ -38,8 +38,8 @@ static inline unsigned offset_bytes(const struct pack_file *f)
 	return (unsigned)(f->h.shift + 7) / 8;
 }
 
-/* Whatever the head says, its numbers are in the part, and n is checked only by that: with 0 there
- * is a first segment of what bits stand there. */
+/* Opens a page. Whatever its head says, its numbers are within the part. n is checked only by that:
+ * if n is 0, the bits after the head are read as a first segment. */
 static inline __attribute__((always_inline)) struct page open_page(struct pack_file *f, uint32_t i)
 {
 	const struct pack_part_at *segs = &f->h.part[PACK_SEGS];
@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) struct page open_page(struct pack_f
 		f->damaged = true;
 		return page;
 	}
-	/* Checked together with what it says that is behind it. */
+	/* The head is checked together with the data after it whose size it says. */
 	head = f->body + segs->off + off;
 	memcpy(&h, head, sizeof h);
 	offsets = head + sizeof h;
@@ -78,7 +78,7 @@ static inline __attribute__((always_inline)) struct page open_page(struct pack_f
 	return page;
 }
 
-/* There are up to 7 bytes that are not looked at behind it. */
+/* Reads up to 7 bytes more than the number, which are ignored. */
 static inline uint64_t number_in(const uint8_t *column, unsigned bytes, size_t i)
 {
 	uint64_t v;
@@ -87,10 +87,10 @@ static inline uint64_t number_in(const uint8_t *column, unsigned bytes, size_t i
 	return le64toh(v) & (bytes < 8 ? pack_bit_mask(8 * bytes) : UINT64_MAX);
 }
 
-/* What compilers keep in one register of most processors. */
+/* A vector that compilers keep in one register of most processors. */
 typedef uint8_t lanes __attribute__((vector_size(16)));
 
-/* In each lane 0xff for a byte not above `most` that counts. */
+/* In each lane 0xff if the byte is not above `most` and is marked in `counts`. */
 static inline lanes compare(const uint8_t *p, lanes most, const uint8_t *counts)
 {
 	lanes v, mask;
@@ -100,8 +100,8 @@ static inline lanes compare(const uint8_t *p, lanes most, const uint8_t *counts)
 	return (lanes)(v <= most) & mask;
 }
 
-/* How many of n bytes, no more than COUNTED, are not above `most`. 32 bytes are looked at whatever
- * n is: most pages have no more, and to count to n costs a wrong guess of where it ends. */
+/* Returns how many of n <= COUNTED bytes are not above `most`. Always looks at 32 bytes: most pages
+ * have no more, and a loop to n would mispredict its end. */
 static inline size_t count_bytes(const uint8_t *p, size_t n, uint8_t most)
 {
 	static const uint8_t first_n[2 * COUNTED] = {[0 ... COUNTED - 1] = 0xff};
@@ -113,20 +113,21 @@ static inline size_t count_bytes(const uint8_t *p, size_t n, uint8_t most)
 
 	if (n > 32)
 		sum += compare(p + 32, limit, counts + 32);
-	/* Each is the negative of a count of no more than COUNTED / 16. */
+	/* Each lane is the negative of a count of at most COUNTED / 16. */
 	sum = -sum;
 	memcpy(half, &sum, sizeof half);
 	return (half[0] + half[1]) * 0x0101010101010101u >> 56;
 }
 
-/* The last segment that begins at or before `offset`. Offsets rise, so that is how many but the
- * first are not greater: to count some is faster than to guess which way to go. */
+/* Finds the last segment that begins at or before `offset`. Offsets rise, so its index is the
+ * number of offsets, without the first, that are not greater; counting is faster than a binary
+ * search with mispredicted branches. */
 static inline size_t find_seg(const struct page *page, unsigned bytes, uint64_t offset)
 {
 	const uint8_t *p = page->offsets;
 	size_t lo = 0, end = page->n ? page->n - 1 : 0, i, mid;
 
-	/* p[i] is that of segment i + 1. */
+	/* p[i] is the offset of segment i + 1. */
 	while (end - lo > COUNTED) {
 		mid = lo + (end - lo) / 2;
 		if (number_in(p, bytes, mid) <= offset)
@@ -200,7 +201,7 @@ void dwarf_pack_find(struct pack_file *f, const uint64_t *addrs, size_t n, struc
 		if (!page.offsets)
 			continue;
 		read_place(f, &page, find_seg(&page, bytes, offset), &ret[i]);
-		/* Its chain will be asked for. */
+		/* The chain of this node will be read next. */
 		__builtin_prefetch(f->body + nodes->off +
 				   (uint64_t)ret[i].node * nodes->stride / 8);
 	}

@@ -1,8 +1,8 @@
 /* ranges.c - .debug_ranges (DWARF 2-4) and .debug_rnglists (DWARF 5, 2.17.3, 7.25). */
 #include "dwarf/ranges.h"
 
-/* An address that linkers write for code they dropped: all ones (lld: minus one), or all ones minus
- * one where all ones means something else. */
+/* Is it an address that linkers write for code they dropped? All ones (lld: minus one), or all ones
+ * minus one where all ones has another meaning. */
 static bool is_tombstone(uint64_t addr, uint8_t addr_size)
 {
 	uint64_t max = addr_size == 8 ? UINT64_MAX : UINT32_MAX;
@@ -15,7 +15,7 @@ static uint64_t read_addr(struct dwarf_range_iter *it)
 	return it->addr_size == 8 ? buf_u64(&it->b) : buf_u32(&it->b);
 }
 
-/* DW_FORM_rnglistx: an index into the offsets behind the section's header. */
+/* DW_FORM_rnglistx: an index into the offsets after the section's header. */
 static bool rnglist_offset(const struct dwarf_cu *cu, uint64_t index, uint64_t *ret)
 {
 	uint8_t size = cu->unit->off_size;
@@ -75,7 +75,8 @@ void dwarf_range_iter_init(struct dwarf_range_iter *it, const struct dwarf_cu *c
 	it->mode = DWARF_ITER_PAIR;
 }
 
-/* DWARF4 2.17.3: pairs relative to the base address; the largest address announces a new base. */
+/* DWARF4 2.17.3: pairs relative to the base address; a pair that begins with the largest address
+ * sets a new base. */
 static bool next_ranges(struct dwarf_range_iter *it, uint64_t *lo, uint64_t *hi)
 {
 	uint64_t max = it->addr_size == 8 ? UINT64_MAX : UINT32_MAX;
@@ -105,7 +106,7 @@ static void set_base(struct dwarf_range_iter *it, uint64_t base, bool known)
 	it->dead_base = !known || is_tombstone(base, it->addr_size);
 }
 
-/* One entry of DWARF5 table 7.30. *lo == *hi when it is no range. */
+/* Reads one entry of DWARF5 table 7.30. Sets *lo == *hi if it is not a range. */
 static bool next_rnglist(struct dwarf_range_iter *it, uint64_t *lo, uint64_t *hi)
 {
 	struct buf *b = &it->b;
@@ -142,7 +143,7 @@ static bool next_rnglist(struct dwarf_range_iter *it, uint64_t *lo, uint64_t *hi
 		*lo = read_addr(it);
 		*hi = *lo + buf_uleb(b);
 		break;
-	default: /* the end, or an entry whose length is not known */
+	default: /* the end, or an entry of unknown length */
 		it->mode = DWARF_ITER_DONE;
 		return false;
 	}

@@ -7,7 +7,7 @@
 
 #include "base/processor.h"
 
-/* The tables that one relocation section refers to. */
+/* The data that one relocation section refers to. */
 struct tables {
 	struct elf_image *img;
 	const uint64_t *layout;
@@ -55,7 +55,7 @@ static unsigned patch_size(const struct processor *cpu, uint32_t type)
 	return type == cpu->reloc_abs32 || type == cpu->reloc_abs32_signed ? 4 : 0;
 }
 
-/* False for code that is not placed. */
+/* Returns false for code that has no address. */
 static bool symbol_value(const struct tables *t, uint32_t index, uint64_t *ret)
 {
 	size_t size = t->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
@@ -110,7 +110,7 @@ static void patch(const struct tables *t, uint8_t *bytes, uint64_t size, struct 
 	old = buf_make(bytes + r.off, n, 0, t->swap);
 	if (!has_addend)
 		r.addend = n == 8 ? buf_u64(&old) : buf_u32(&old);
-	/* As lld does for dropped code, ranges.c */
+	/* the value that lld writes for dropped code (ranges.c) */
 	value = symbol_value(t, r.symbol, &value) ? value + r.addend : UINT64_MAX - 1;
 	if (n == 8) {
 		value = t->swap ? __builtin_bswap64(value) : value;
@@ -122,7 +122,7 @@ static void patch(const struct tables *t, uint8_t *bytes, uint64_t size, struct 
 	}
 }
 
-/* Which loaded section has this index in the file; DWARF_SECTION_N: none. */
+/* The loaded section with this index in the file; DWARF_SECTION_N: none. */
 static size_t loaded_section(const struct dwarf_file *f, uint32_t index)
 {
 	size_t i;
@@ -174,7 +174,7 @@ int dwarf_reloc_apply(struct dwarf_file *f)
 		const char *name;
 		struct elf_section s;
 
-		/* Compressed relocations do not exist. */
+		/* Relocation sections are never compressed. */
 		if (elf_image_section_at(f->img, i, &name, &s) && s.data &&
 		    (s.type == SHT_RELA || s.type == SHT_REL))
 			rc = apply_section(f, &t, &s);

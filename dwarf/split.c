@@ -1,5 +1,4 @@
-/* split.c - finds the split unit of a skeleton (DWARF5 7.3.2; GNU's DebugFission before it).
- */
+/* split.c - finds the split unit of a skeleton (DWARF5 7.3.2; earlier: GNU's DebugFission). */
 #include "dwarf/split.h"
 
 #include <limits.h>
@@ -19,8 +18,9 @@ struct split {
 
 struct dwarf_splits {
 	const struct elf_image *of[2]; /* the binary and its debug file; NULL: none */
-	pthread_mutex_t lock;	       /* guards what follows; splits never move or go */
-	VEC(struct split *) files;     /* tried, in order of the first request */
+	/* Guards `files`; a struct split is never moved or freed before the end. */
+	pthread_mutex_t lock;
+	VEC(struct split *) files; /* files that were tried, also those that do not exist */
 };
 
 int dwarf_splits_new(struct dwarf_splits **ret, const struct elf_image *const of[2])
@@ -67,7 +67,7 @@ void dwarf_splits_forget_units(struct dwarf_splits *s)
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-/* With the lock held. The file at a path, opened once; *ret NULL when it cannot be read. */
+/* Opens the file at a path, once. *ret is NULL if it cannot be read. Called with the lock held. */
 static int open_split(struct dwarf_splits *s, const struct elf_image *of, const char *path,
 		      struct split **ret)
 {
@@ -98,8 +98,8 @@ static int open_split(struct dwarf_splits *s, const struct elf_image *of, const 
 	return 0;
 }
 
-/* Candidate number i for the skeleton's split unit; false when there are no more. An empty path is
- * to be passed over. */
+/* Makes candidate number i for the path of the skeleton's split unit. Returns false if there are no
+ * more candidates. An empty path is to be skipped. */
 static bool candidate(const struct dwarf_splits *s, const struct dwarf_cu *cu, unsigned i,
 		      char path[PATH_MAX])
 {

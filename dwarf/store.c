@@ -3,7 +3,8 @@
 
 #include "dwarf/table_subset.h"
 
-/* Answers of so many addresses are kept; a module that more is asked of gets complete soon. */
+/* Limit on the addresses whose answers are saved; a module that more addresses are looked up in
+ * becomes complete soon. */
 enum { ANSWERS_MAX = 1 << 20 };
 
 static int collect_asked(struct dwarf_store *s, const struct dwarf_filter *filter)
@@ -24,8 +25,8 @@ static int collect_asked(struct dwarf_store *s, const struct dwarf_filter *filte
 	return 0;
 }
 
-/* What the file does not know of the wanted addresses; what it knows of most of them is read again
- * when they are looked up. */
+/* Collects the wanted addresses that the file does not know. Those that it knows are looked up
+ * again later. */
 static int collect_unknown(struct dwarf_store *s)
 {
 	struct dwarf_place place;
@@ -54,7 +55,7 @@ int dwarf_store_open(struct dwarf_store *s, const struct dwarf_cache *cache, str
 		return -ERR_NOMEM;
 	if (!s->known.damaged)
 		return 0;
-	/* A damaged file is one that is not there. */
+	/* A damaged file is treated as absent. */
 	dwarf_cache_close(&s->known);
 	s->unknown.n = 0;
 	return collect_unknown(s);
@@ -79,9 +80,9 @@ bool dwarf_store_wants_all(const struct dwarf_store *s, uint64_t bytes, uint64_t
 
 /* ---- saving ------------------------------------------------------------------------------ */
 
-/* What the file has by now: another run may have written it. */
+/* The file as it is now: another run may have written it. */
 struct kept {
-	struct pack_file file; /* closed: nothing that can be used */
+	struct pack_file file; /* closed: there is no usable file */
 	struct pack_addrs addrs;
 };
 
@@ -124,7 +125,7 @@ static int merge_addrs(struct pack_addrs *ret, const struct pack_addrs *a,
 	return 0;
 }
 
-/* False: it is too large to be kept. */
+/* Returns false if the table is too large to be saved. */
 static bool publish(const struct dwarf_store *s, struct dwarf_table *t,
 		    const struct pack_extent *extent)
 {
@@ -161,8 +162,8 @@ void dwarf_store_save(struct dwarf_store *s, struct dwarf_table *compiled, uint6
 
 	if (complete && publish(s, compiled, &all))
 		return;
-	/* What is too large as a whole would be compiled as a whole in each run from now on: the
-	 * counting begins again. */
+	/* A table that is too large to be saved as a whole would be compiled as a whole in each
+	 * later run; so the count of compiled bytes starts again. */
 	if (!open_kept(s, &k) && !k.file.h.extent.complete)
 		save_answers(s, compiled, &k, complete ? 0 : k.file.h.extent.spent_bytes + bytes);
 	close_kept(&k);

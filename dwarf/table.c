@@ -1,4 +1,4 @@
-/* table.c - puts parts together. */
+/* table.c - merges the parts into one table. */
 #include "dwarf/table.h"
 
 #include <stdlib.h>
@@ -12,14 +12,14 @@
 
 enum { GIVE_BACK_BYTES = 1 << 20 };
 
-/* A block, and the segment of it that was read last. */
+/* A block, and its segment that was decoded last. */
 struct block_ref {
 	const struct dwarf_compiled_unit *part;
 	struct dwarf_block *block;
 	struct dwarf_seg seg;
 };
 
-/* A function with code, in the order of the code. */
+/* A function with code; sorted by address of the code. */
 struct placed {
 	uint32_t part, root;
 };
@@ -28,16 +28,17 @@ struct builder {
 	struct dwarf_table *t;
 	struct dwarf_compiled_unit *parts;
 	size_t n_parts;
-	uint32_t **roots; /* less 1, of each root of each part: the first node in the table */
-	uint32_t **files; /* id of each file of each part */
-	uint32_t *funcs;  /* added to the function numbers of each part */
+	/* [part][root]: number of the root's first node in the table; 0: no number yet. */
+	uint32_t **roots;
+	uint32_t **files; /* [part][file]: id of the file */
+	uint32_t *funcs;  /* [part]: added to the part's function numbers */
 	VEC(struct block_ref) blocks;
 	VEC(struct placed) placed;
 	struct dwarf_ranges ranges;
 	struct dwarf_spans spans;
 	uint32_t n_nodes;
 	struct pack_header h;
-	struct pack_bytes node_parts; /* what comes behind the segments in the body */
+	struct pack_bytes node_parts; /* parts of the body that come after the segments */
 	unsigned n_threads;
 	int rc[2];
 };
@@ -78,8 +79,9 @@ static int number_files(struct builder *b)
 	return rc;
 }
 
-/* What parts had is freed in small pieces, while the table needs large ones: without this it would
- * all be there twice. Not worth it for few bytes. */
+/* Returns freed memory to the system. The memory of the parts is freed in small pieces, but the
+ * table needs large ones: without this both would take memory at the same time. Not worth the time
+ * for few bytes. */
 static void give_back(size_t bytes)
 {
 	if (bytes > GIVE_BACK_BYTES)
@@ -124,7 +126,7 @@ static int sort_blocks(struct builder *b)
 	return rc;
 }
 
-/* Each function gets numbers for its nodes where the first of its code is. */
+/* Numbers the nodes of a function at the first block of its code. */
 static int place_function(struct builder *b, const struct block_ref *ref)
 {
 	const size_t part = (size_t)(ref->part - b->parts);
@@ -165,8 +167,8 @@ static int add_seg(struct builder *b, struct segs_writer *w, uint64_t addr,
 	return segs_writer_add(w, addr, place);
 }
 
-/* The segments of a block that are in [lo, hi). Spans of one block come in order, so it is read
- * once. */
+/* Adds the segments of a block that are in [lo, hi). Spans of one block come in order, so each
+ * block is decoded once. */
 static int add_block(struct builder *b, struct segs_writer *w, struct block_ref *ref, uint64_t lo,
 		     uint64_t hi)
 {
@@ -305,7 +307,7 @@ static void free_parts(struct builder *b)
 	give_back(b->t->body.n);
 }
 
-/* Segments and, beside them, all else. */
+/* Item 0 writes the segments, item 1 everything else, in parallel. */
 static void run_item(void *arg, size_t i, unsigned worker)
 {
 	struct builder *b = arg;
@@ -320,7 +322,7 @@ static void run_item(void *arg, size_t i, unsigned worker)
 	}
 }
 
-/* The parts of the body that were written by themselves go behind the others. */
+/* Appends the parts of the body that were written separately. */
 static int add_node_parts(struct builder *b)
 {
 	static const uint8_t pad[PACK_ALIGN];

@@ -1,4 +1,4 @@
-/* table_subset.c - copies the chains of some addresses out of what knows them. */
+/* table_subset.c - copies the chains of some addresses from the sources that know them. */
 #include "dwarf/table_subset.h"
 
 #include <stdlib.h>
@@ -6,13 +6,13 @@
 #include "base/hash.h"
 #include "dwarf/packer.h"
 
-/* One of the sources, and the numbers that its things have in the new table. */
+/* A source, and the numbers that its nodes, functions and files have in the new table. */
 struct origin {
 	struct dwarf_table_view s;
 	struct hash_table nodes, funcs, files;
 };
 
-/* A node of the running address that is not copied yet. */
+/* A node of the current address that is not copied yet. */
 struct link {
 	uint32_t id;
 	struct dwarf_node node;
@@ -27,9 +27,7 @@ struct copier {
 	struct pack_header h;
 };
 
-/* The number that something has in the new table; HASH_NONE: none yet. Nothing is nothing there
- * too.
- */
+/* The number of something in the new table; HASH_NONE: none yet. 0 (nothing) stays 0. */
 static uint32_t number_of(const struct hash_table *h, uint32_t id)
 {
 	return id ? hash_get(h, id) : 0;
@@ -49,7 +47,7 @@ static int copy_file(struct copier *c, struct origin *o, uint32_t *file)
 		       : 0;
 }
 
-/* A file as places and nodes have it. */
+/* Copies a file given by a file code, as places and nodes have it. */
 static int copy_file_code(struct copier *c, struct origin *o, uint32_t *code)
 {
 	uint32_t file = *code - 1;
@@ -77,7 +75,7 @@ static int copy_func(struct copier *c, struct origin *o, uint32_t *func)
 		       : 0;
 }
 
-/* Callers first: a node has a greater number than its parent. */
+/* Copies a chain, callers first, because a node has a greater number than its parent. */
 static int copy_chain(struct copier *c, struct origin *o, uint32_t *node)
 {
 	struct dwarf_node n;
@@ -121,7 +119,7 @@ static int copy_place(struct copier *c, uint64_t addr, struct dwarf_place *ret)
 	return 0;
 }
 
-/* One byte each; what is behind it is not known. */
+/* Each segment is one byte long; the bytes after it are unknown. */
 static int copy_segs(struct copier *c, const uint64_t *addrs, size_t n, struct segs_writer *w)
 {
 	struct dwarf_place place;

@@ -3,8 +3,8 @@
 
 #include "dwarf/split.h"
 
-/* .debug_str_offsets and .debug_rnglists begin with a header; a split unit, which has no base
- * attributes, means the first table behind it (DWARF5 7.26, 7.28). */
+/* .debug_str_offsets and .debug_rnglists begin with a header. A split unit has no base attributes
+ * and refers to the first table after the header (DWARF5 7.26, 7.28). */
 static uint64_t first_table(const struct dwarf_unit *u, unsigned header_bytes)
 {
 	return u->version < 5 ? 0 : header_bytes + (u->off_size == 8 ? 8u : 0u);
@@ -27,7 +27,7 @@ static void read_bases(struct dwarf_cu *cu, const struct dwarf_value *v)
 		uint_or(v[DWARF_SLOT_STR_OFFSETS_BASE], first_table(u, STR_OFFSETS_HEADER));
 	cu->rnglists_base = uint_or(v[DWARF_SLOT_RNGLISTS_BASE], first_table(u, RNGLISTS_HEADER));
 	cu->addr_base = uint_or(v[DWARF_SLOT_ADDR_BASE], first_table(u, ADDR_HEADER));
-	/* GNU split DWARF 4: for the DIEs in the .dwo, not for the skeleton itself. */
+	/* GNU split DWARF 4: the base is for the DIEs in the .dwo, not for the skeleton itself. */
 	cu->ranges_base = cu->skeleton ? cu->skeleton->ranges_base
 				       : uint_or(v[DWARF_SLOT_GNU_RANGES_BASE], 0);
 }

@@ -1,24 +1,25 @@
-/* unit_encode.c - a compiled unit's nodes and segments become bytes. */
+/* unit_encode.c - encodes nodes and segments of a compiled unit as bytes. */
 #include "dwarf/unit_encode.h"
 
 #include "base/hash.h"
 
-/* Bytes of a node or a segment, and nodes of a unit, at most: their bytes are counted in 32 bits.
- */
+/* Limits on the bytes of a node or a segment, and on the nodes of a unit, because bytes are counted
+ * in 32 bits. */
 enum { ROOM = 40, NODES_MAX = 100 << 20 };
 
-/* Flags of a segment's first number; a node's has one. */
+/* Flags of a segment's first number; a node's first number has one flag. */
 enum { SEG_FILE = 1, SEG_NODE = 2, SEG_FLAG_BITS = 2 };
 
-/* Boyer and Moore's: what most votes are for, if that is more than half of them. */
+/* Boyer-Moore majority vote: finds the file with more than half of the votes, if there is one. */
 struct vote {
 	uint32_t file, n;
 };
 
 struct encoder {
 	struct dwarf_compiled_unit *p;
-	uint32_t *root;	 /* per node: the number of its function among p->roots, from 1 */
-	uint32_t *place; /* per node: among those of its function, which itself is 0 */
+	uint32_t *root; /* per node: number of its function in p->roots, from 1 */
+	/* Per node: its index among the nodes of its function; the function itself is 0. */
+	uint32_t *place;
 	uint32_t *order; /* nodes, function by function */
 };
 
@@ -34,7 +35,7 @@ static void vote(struct vote *v, uint32_t file)
 		v->n--;
 }
 
-/* A function goes by the file of most of its segments and calls. */
+/* The file of a function is that of most of its segments and calls. */
 static int choose_files(struct dwarf_compiled_unit *p)
 {
 	struct vote *votes = calloc(p->funcs.n + 1, sizeof *votes);
@@ -54,7 +55,7 @@ static int choose_files(struct dwarf_compiled_unit *p)
 	return 0;
 }
 
-/* As packed tables have it; func 0 has no file. */
+/* The file code of packed tables (pack.h); func 0 has no file. */
 static uint32_t file_code(const struct dwarf_compiled_unit *p, uint32_t func, uint32_t file)
 {
 	return file == p->funcs.v[func].file ? 0 : file + 1;
@@ -62,7 +63,7 @@ static uint32_t file_code(const struct dwarf_compiled_unit *p, uint32_t func, ui
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* There is room for it. */
+/* The caller has reserved memory. */
 static inline uint8_t *put_number(uint8_t *to, uint64_t v)
 {
 	for (; v > 0x7f; v >>= 7)
@@ -71,7 +72,8 @@ static inline uint8_t *put_number(uint8_t *to, uint64_t v)
 	return to;
 }
 
-/* Functions in the order of the part, each with what is inlined into it. */
+/* Orders the nodes: functions in the order of the part, each followed by the nodes inlined into it.
+ */
 static int find_roots(struct encoder *s)
 {
 	struct dwarf_compiled_unit *p = s->p;
@@ -181,7 +183,7 @@ int dwarf_unit_encode(struct dwarf_compiled_unit *p)
 
 	if (p->nodes.n > NODES_MAX)
 		return -ERR_NOMEM;
-	/* Units without functions have not even number 0 of them. */
+	/* A unit without functions does not even have function and node 0. */
 	if ((!p->nodes.n && vec_push(&p->nodes, (struct dwarf_node){0})) ||
 	    (!p->funcs.n && vec_push(&p->funcs, (struct dwarf_func){0})))
 		return -ERR_NOMEM;

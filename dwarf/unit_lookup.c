@@ -1,11 +1,11 @@
-/* unit_lookup.c - units by the ranges of their root DIEs, else .debug_aranges. */
+/* unit_lookup.c - finds units by the ranges of their root DIEs, else by .debug_aranges. */
 #include "dwarf/unit_lookup.h"
 
 #include <stdlib.h>
 
 #include "dwarf/ranges.h"
 
-/* Units tried for an address that the first one does not explain. */
+/* Limit on units tried for an address that the first unit does not resolve. */
 enum { TRIES_MAX = 4 };
 
 /* ---- claims ------------------------------------------------------------------------------ */
@@ -26,8 +26,7 @@ static int add_claim(struct dwarf_unit_lookup *h, uint32_t unit, uint64_t lo, ui
 	return vec_push(&h->claims, c) ? -ERR_NOMEM : 0;
 }
 
-/* Linked units do not share range lists, so all lists together are no longer than their sections.
- */
+/* Linked units do not share range lists, so all lists together are no longer than the sections. */
 static uint64_t ranges_budget(const struct dwarf_file *f)
 {
 	return f->n_units + f->sec[DWARF_RANGES].size + f->sec[DWARF_RNGLISTS].size;
@@ -99,8 +98,8 @@ enum dwarf_code_claim dwarf_unit_lookup_claim(const struct dwarf_cu *cu,
 
 /* ---- addresses without a unit ------------------------------------------------------------- */
 
-/* next[i] leads to the first address >= i that may still get a unit: at first to itself, and at
- * filter->n there is always one. */
+/* Makes a table in which next[i] leads to the first index >= i of an address that may still get a
+ * unit: at first i itself. Index filter->n always remains. */
 static size_t *all_free(const struct dwarf_filter *filter)
 {
 	size_t *next = malloc((filter->n + 1) * sizeof *next), i;
@@ -127,12 +126,12 @@ static size_t next_free(size_t *next, size_t i)
 
 /* The ranges of one unit. */
 struct range_set {
-	uint64_t info_off; /* of the unit, as far as the set is to be believed */
+	uint64_t info_off; /* offset of the unit, not checked */
 	uint8_t addr_size;
 	struct buf pairs;
 };
 
-/* False when it is not one that we know. `header_at`: bytes of the length before it. */
+/* Returns false if the header is unknown. `header_at`: bytes of the length field before it. */
 static bool read_set_header(struct range_set *set, uint8_t off_size, size_t header_at)
 {
 	struct buf *b = &set->pairs;
@@ -144,13 +143,13 @@ static bool read_set_header(struct range_set *set, uint8_t off_size, size_t head
 	set->addr_size = buf_u8(b);
 	if (buf_u8(b) || (set->addr_size != 4 && set->addr_size != 8))
 		return false;
-	/* Pairs are aligned to their size from the begin of the header. */
+	/* Pairs are aligned to their size, relative to the begin of the header. */
 	odd = ((size_t)(b->p - b->data) + header_at) % (2u * set->addr_size);
 	buf_skip(b, odd ? 2u * set->addr_size - odd : 0);
 	return buf_ok(b);
 }
 
-/* The next set of the section. False: there is none. */
+/* Reads the next set of the section. Returns false if there is none. */
 static bool next_set(struct buf *section, struct range_set *ret)
 {
 	while (buf_left(section)) {
@@ -168,7 +167,7 @@ static bool next_set(struct buf *section, struct range_set *ret)
 	return false;
 }
 
-/* The next range of a set that is not empty. False: there is none. */
+/* Reads the next range of a set that is not empty. Returns false if there is none. */
 static bool next_range(struct range_set *set, uint64_t *lo, uint64_t *hi)
 {
 	struct buf *b = &set->pairs;
@@ -222,7 +221,8 @@ static int read_aranges(struct dwarf_unit_lookup *h)
 	return rc;
 }
 
-/* Takes the wanted addresses of a range that no range before had. Whether there was one. */
+/* Takes the wanted addresses of a range that no earlier range contained. Returns true if there was
+ * one. */
 static bool take_range(const struct dwarf_filter *filter, size_t *next, uint64_t lo, uint64_t hi)
 {
 	bool any = false;
@@ -250,7 +250,8 @@ static bool take_set(const struct dwarf_filter *filter, size_t *next, struct ran
 	return any;
 }
 
-/* A unit ends where the next one begins; those without code have no set. */
+/* This assumes that a unit ends where the next one with a set begins; units without code have no
+ * set. */
 bool dwarf_unit_lookup_estimate(const struct dwarf_file *f, uint64_t info_size,
 				const struct dwarf_filter *filter, uint64_t *ret)
 {
@@ -334,8 +335,8 @@ static int take(struct dwarf_unit_lookup *h, uint32_t unit, struct dwarf_jobs *j
 	return vec_push(jobs, unit) ? -ERR_NOMEM : 0;
 }
 
-/* Gives each address that is not done up to `tries` units that claim it, in the order of units.
- * Work is bounded by claims + tries * addresses, however much the claims overlap. */
+/* Gives each address that is not done up to `tries` units that claim it, in the order of the units.
+ * The work is limited to claims + tries * addresses, however much the claims overlap. */
 static int assign(struct dwarf_unit_lookup *h, const bool *done, unsigned tries,
 		  struct dwarf_jobs *jobs)
 {
