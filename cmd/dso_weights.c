@@ -96,8 +96,7 @@ static bool goes_through(const struct profile *p, const struct profile_sample *s
 	uint32_t node;
 
 	for (node = s->node; node; node = p->nodes.v[node].parent) {
-		uint32_t loc = p->nodes.v[node].location;
-		const struct dso *d = p->mappings.v[p->locations.v[loc].mapping].dso;
+		const struct dso *d = dso_of(p, node);
 
 		if (d && picked[d->id])
 			return true;

@@ -94,18 +94,6 @@ static int load_history(const struct regress_command *c, struct regress *g, stru
 	return rc;
 }
 
-static int compare_paths(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Sums of doubles depend on their order; a report must not depend on the order of the arguments. */
-static void sort_paths(char **v, size_t n)
-{
-	if (n)
-		qsort(v, n, sizeof *v, compare_paths);
-}
-
 int regress_load(struct regress_command *c, struct regress *g, struct err *err)
 {
 	char name[] = "regress", quiet[] = "-q", *argv[] = {name, quiet, NULL};
@@ -114,8 +102,10 @@ int regress_load(struct regress_command *c, struct regress *g, struct err *err)
 	size_t i;
 
 	r.pipeline.symbolizer.foreign_jit_maps = c->opt.force;
+	/* Sums of doubles depend on their order; a report must not depend on the order of the
+	 * arguments. */
 	for (side = 0; side < SIDE_N; side++)
-		sort_paths(c->sides.paths[side].v, c->sides.paths[side].n);
+		paths_sort(&c->sides.paths[side], 0);
 	for (side = 0; side < SIDE_N; side++)
 		for (i = 0; !rc && i < c->sides.paths[side].n; i++)
 			rc = load_run(c, g, side, c->sides.paths[side].v[i], &r, err);

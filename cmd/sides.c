@@ -15,6 +15,12 @@ static int compare_paths(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+void paths_sort(path_list *paths, size_t first)
+{
+	if (paths->n > first)
+		qsort(paths->v + first, paths->n - first, sizeof *paths->v, compare_paths);
+}
+
 /* All files of a folder are runs. */
 static int add_folder(struct sides *s, path_list *side, const char *path, struct err *err)
 {
@@ -40,7 +46,7 @@ static int add_folder(struct sides *s, path_list *side, const char *path, struct
 	closedir(d);
 	if (side->n == before)
 		return err_set(err, ERR_NOT_FOUND, path, "no run in this folder");
-	qsort(side->v + before, side->n - before, sizeof *side->v, compare_paths);
+	paths_sort(side, before);
 	return 0;
 }
 

@@ -20,6 +20,8 @@ int sides_take(struct sides *s, const char *const names[2], int *argc, char **ar
 	       struct err *err);
 /* Adds one path in the same way. */
 int sides_add(struct sides *s, int side, char *path, struct err *err);
+/* Sorts the paths from the one at `first` on. */
+void paths_sort(path_list *paths, size_t first);
 void sides_done(struct sides *s);
 
 #endif

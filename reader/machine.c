@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/err.h"
+#include "base/pair.h"
 #include "reader/machine_model.h"
 
 /* ---- processes and threads --------------------------------------------------------------- */
@@ -54,14 +55,9 @@ static const char *default_comm(struct machine *m, uint32_t tid)
 	return intern(m, name);
 }
 
-static uint64_t thread_key(uint32_t pid, uint32_t tid)
-{
-	return (uint64_t)pid << 32 | tid;
-}
-
 static struct thread *thread_find(struct machine *m, uint32_t pid, uint32_t tid)
 {
-	uint32_t i = hash_get(&m->thread_index, thread_key(pid, tid));
+	uint32_t i = hash_get(&m->thread_index, pair_key(pid, tid));
 
 	return i == HASH_NONE ? NULL : &m->threads.v[i];
 }
@@ -73,7 +69,7 @@ struct thread *thread_get(struct machine *m, uint32_t pid, uint32_t tid)
 	if (known)
 		return known;
 	if (m->threads.n >= HASH_NONE || vec_reserve(&m->threads, m->threads.n + 1) ||
-	    hash_put(&m->thread_index, thread_key(pid, tid), (uint32_t)m->threads.n))
+	    hash_put(&m->thread_index, pair_key(pid, tid), (uint32_t)m->threads.n))
 		return NULL;
 	m->threads.v[m->threads.n] = t;
 	return &m->threads.v[m->threads.n++];
@@ -215,11 +211,11 @@ static void thread_forget(struct machine *m, struct thread *t)
 {
 	const struct thread *last = &m->threads.v[m->threads.n - 1];
 
-	hash_remove(&m->thread_index, thread_key(t->pid, t->tid));
+	hash_remove(&m->thread_index, pair_key(t->pid, t->tid));
 	*t = *last;
 	m->threads.n--;
 	if (t != last) /* replaces, so that it needs no memory */
-		hash_put(&m->thread_index, thread_key(t->pid, t->tid),
+		hash_put(&m->thread_index, pair_key(t->pid, t->tid),
 			 (uint32_t)(t - m->threads.v));
 }
 

@@ -6,7 +6,7 @@
  * only the number of its stacks by the size they needed is kept. */
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "base/pair.h"
 #include "base/vec.h"
 #include "stitch/stitch.h"
 
@@ -77,11 +77,6 @@ void stack_depths_free(struct stack_depths *d)
 }
 
 /* ---- learning ---------------------------------------------------------------------------- */
-
-static uint64_t thread_key(uint32_t pid, uint32_t tid)
-{
-	return (uint64_t)pid << 32 | tid;
-}
 
 /* NULL: no memory. */
 static struct depth_thread *thread_get(struct stack_depths *d, uint64_t key)
@@ -157,7 +152,7 @@ static void cut_add(struct stack_depths *d, struct depth_thread *t, struct depth
 static void add_one(struct stack_depths *d, const struct perf_sample *s,
 		    const struct stack_trace *trace)
 {
-	uint64_t key = thread_key(s->pid, s->tid);
+	uint64_t key = pair_key(s->pid, s->tid);
 	struct depth_thread *t = thread_get(d, key);
 
 	if (!t)
@@ -214,7 +209,7 @@ static void need_add(struct stack_depths *d, struct depth_need need)
 
 void stack_depths_end(struct stack_depths *d, uint32_t pid, uint32_t tid)
 {
-	uint32_t at = hash_get(&d->thread_of, thread_key(pid, tid)), i, next;
+	uint32_t at = hash_get(&d->thread_of, pair_key(pid, tid)), i, next;
 	struct depth_thread *t;
 
 	if (at == HASH_NONE)

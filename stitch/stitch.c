@@ -3,12 +3,12 @@
  * which no sample came for longer than max_distance_ns: they start anew. */
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "base/pair.h"
 #include "base/prefetch.h"
 #include "stitch/kept.h"
 
 struct stitch_thread {
-	uint64_t key; /* thread_key() */
+	uint64_t key; /* pair_key() of pid and tid */
 	struct stitch_kept kept;
 	uint64_t last_ns;
 	uint64_t cut_in;      /* number of the last batch in which it has a cut stack */
@@ -77,14 +77,9 @@ const struct stitch_stats *stitcher_stats(const struct stitcher *st)
 
 /* ---- threads and their samples ----------------------------------------------------------- */
 
-static uint64_t thread_key(uint32_t pid, uint32_t tid)
-{
-	return (uint64_t)pid << 32 | tid;
-}
-
 static uint64_t sample_key(const struct perf_sample *s)
 {
-	return thread_key(s->pid, s->tid);
+	return pair_key(s->pid, s->tid);
 }
 
 static bool shows_callers(const struct perf_sample *s, const struct stack_trace *t)
@@ -210,7 +205,7 @@ static int threads_forget(struct stitcher *st)
 /* The last thread of the array takes its place. */
 void stitcher_end(struct stitcher *st, uint32_t pid, uint32_t tid)
 {
-	uint64_t key = thread_key(pid, tid);
+	uint64_t key = pair_key(pid, tid);
 	uint32_t at = hash_get(&st->thread_of, key);
 
 	if (at == HASH_NONE)
