@@ -1,5 +1,4 @@
-/* debuginfod.c - one query after the other, four at a time: clocks, checks, repairs of the cache.
- */
+/* debuginfod.c - runs queries, up to four at a time: timeouts, checks, repairs of the cache. */
 #include "modules/debuginfod.h"
 
 #include <errno.h>
@@ -16,20 +15,22 @@
 #include "modules/debuginfod_servers.h"
 
 enum {
-	STALL_BYTES_MIN = 16 << 10, /* fewer in STALL_MS are as good as none */
-	LOOK_MS = 100,		    /* how often the clocks are looked at */
-	GRACE_MS = 3000,	    /* for a worker that was asked to end its query */
-	/* Take the places of those that had to be killed: libdebuginfod 0.192 does not call back
-	 * before a server has begun to answer, so it cannot be stopped. */
+	/* A transfer with fewer bytes in a stall period counts as stalled. */
+	STALL_BYTES_MIN = 16 << 10,
+	LOOK_MS = 100,	 /* how often the timeouts are checked */
+	GRACE_MS = 3000, /* for a worker to end its query after it was asked to */
+	/* Workers that replace those that had to be killed: libdebuginfod 0.192 does not call back
+	 * before a server has begun to answer, so its query cannot be cancelled before. */
 	SPARE_WORKERS = 4,
 	WORKERS_MAX = DEBUGINFOD_IN_FLIGHT_MAX + SPARE_WORKERS,
 };
 
-/* What was of no use, or that the user does not want to wait for: it is not asked for again. */
+/* A file that could not be used, or that the user does not want to wait for: it is not asked for
+ * again. */
 struct refused {
 	struct build_id id;
 	enum fetch_result result;
-	char file[DEBUGINFOD_FILE_MAX]; /* "": all of the module */
+	char file[DEBUGINFOD_FILE_MAX]; /* "": all files of the module */
 	char detail[DEBUGINFOD_DETAIL_MAX];
 };
 
@@ -59,10 +60,10 @@ struct transfer {
 	const struct debuginfod_query *q;
 	struct server_list asked;
 	struct worker_request request;
-	struct worker_reply reply;    /* the last */
-	uint64_t start_ms, window_ms; /* window: of the stall clock */
+	struct worker_reply reply;    /* the last message */
+	uint64_t start_ms, window_ms; /* window_*: begin of the current stall period */
 	uint64_t window_bytes;
-	enum fetch_result verdict; /* ours, when we ended it; else NOT_ASKED */
+	enum fetch_result verdict; /* our reason to end the query; NOT_ASKED: none */
 };
 
 static bool is_section(const struct debuginfod_query *q)
@@ -133,7 +134,7 @@ enum fetch_answer debuginfod_notify(struct debuginfod *d, const struct fetch_eve
 	return answer;
 }
 
-/* NOT_ASKED: it runs. */
+/* Calls the listener; NOT_ASKED: the transfer is still running. */
 static enum fetch_answer notify_transfer(const struct transfer *t, enum fetch_result result)
 {
 	const struct fetch_event e = {
@@ -171,7 +172,7 @@ static bool is_late(struct transfer *t)
 	return false;
 }
 
-/* Should it be ended? NOT_ASKED: no. */
+/* Should the transfer be ended, and why? NOT_ASKED: no. */
 static enum fetch_result verdict_of(struct transfer *t)
 {
 	if (is_late(t))
@@ -181,8 +182,8 @@ static enum fetch_result verdict_of(struct transfer *t)
 	return FETCH_NOT_ASKED;
 }
 
-/* The query in the worker, up to its end: by itself, or after our verdict. What it returned is in
- * t->reply; a worker that is gone has returned nothing. */
+/* Runs the query in the worker until it ends by itself, or after we decided to end it. Its result
+ * is in t->reply; a worker that had to be killed has no result. */
 static void run_query(struct transfer *t)
 {
 	uint64_t cancel_ms = 0;
@@ -217,7 +218,7 @@ static void run_query(struct transfer *t)
 
 /* ---- turns ------------------------------------------------------------------------------- */
 
-/* Tries the servers, once. The lock is not held while they are waited for. */
+/* Tests once which servers can be reached. The lock is not held while waiting for them. */
 static void get_ready(struct debuginfod *d)
 {
 	bool reachable[DEBUGINFOD_SERVERS_MAX];
@@ -257,7 +258,7 @@ static const struct refused *was_refused(const struct debuginfod *d,
 	return NULL;
 }
 
-/* Why no server is asked; NOT_ASKED: one is. *detail lives as long as the lock is held. */
+/* Why is no server asked? NOT_ASKED: one is. *detail is valid while the lock is held. */
 static enum fetch_result refusal(const struct debuginfod *d, const struct debuginfod_query *q,
 				 const char **detail)
 {
@@ -311,7 +312,7 @@ static struct worker *idle_worker(struct debuginfod *d)
 	return NULL;
 }
 
-/* Gets a worker and a list of servers. False, and why, when no server is asked. */
+/* Gets a worker and a list of servers. If no server is to be asked, returns false and sets *why. */
 static bool turn_begin(struct transfer *t, enum fetch_result *why,
 		       char why_detail[DEBUGINFOD_DETAIL_MAX])
 {
@@ -384,14 +385,14 @@ static void remember(struct debuginfod *d, const struct debuginfod_query *q, enu
 		snprintf(refused.file, sizeof refused.file, "%s", q->file);
 	snprintf(refused.detail, sizeof refused.detail, "%s", q->detail);
 	pthread_mutex_lock(&d->lock);
-	(void)vec_push(&d->refused, refused); /* without room it is asked for again */
+	(void)vec_push(&d->refused, refused); /* if this fails, the file is asked for again */
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* 0.188 looks for sections in the files that it has in the cache, and takes an executable without
- * the section for the proof that there is none. So the executable has to be away for a moment.
- * Other users of the cache may download it again, no more; and should we die now, the library
- * removes files of such a name by and by. */
+/* 0.188 looks for sections in the files of its cache, and treats an executable without the section
+ * as proof that there is none. So the executable must be moved away for a moment. Other users of
+ * the cache may download it again, but nothing worse; and if this process dies now, the library
+ * removes files with such a name after some time. */
 static void run_without_executable(struct transfer *t)
 {
 	static const char here[] = "executable", away[] = "source-put-away";
@@ -404,7 +405,7 @@ static void run_without_executable(struct transfer *t)
 		cache_remove(dir, t->q->id, away);
 }
 
-/* One query, what it left behind, and who gets the blame. */
+/* Runs one query, repairs the cache after it, and finds the reason if there is no file. */
 static enum fetch_result ask(struct transfer *t, struct debuginfod_query *q)
 {
 	const char *dir = t->d->cache_dir;
@@ -445,8 +446,9 @@ enum fetch_result debuginfod_get(struct debuginfod *d, struct debuginfod_query *
 
 	if (*d->cache_dir && cache_has(d->cache_dir, q))
 		return FETCH_DONE;
-	/* The first server that sends something drops the others; so when that comes to nothing,
-	 * they have not been heard. The second failure takes it off the list. */
+	/* The first server that sends something makes the library drop the others; so if its answer
+	 * turns out to be of no use, the answers of the others are still unknown. After its second
+	 * failure this server is not asked any more. */
 	for (tries = 0; tries < 2 * DEBUGINFOD_SERVERS_MAX; tries++) {
 		struct transfer t = {.d = d, .q = q, .verdict = FETCH_NOT_ASKED};
 

@@ -1,7 +1,7 @@
-/* debuginfod_cache.c - the client's cache: checked before use, and repaired.
+/* debuginfod_cache.c - checks the files of libdebuginfod's cache before use, and repairs the cache.
  *
- * A server may answer with a page of HTML (a hotel's network), with another file, or with the
- * beginning of the right one: transfers without a length end at any byte. */
+ * A server may send a page of HTML (a hotel's network), another file, or only the begin of the
+ * right one: transfers without a length may end at any byte. */
 #include "modules/debuginfod_cache.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@
 
 /* ---- paths ------------------------------------------------------------------------------- */
 
-/* What the library calls a section since elfutils 0.192 (path_escape() of debuginfod-client.c):
- * with Bernstein's hash of the name. False when it would be too long. */
+/* The file name of a section since elfutils 0.192 (path_escape() of debuginfod-client.c): with
+ * Bernstein's hash of the section's name. Returns false if it would be too long. */
 static bool hashed_name(const char *section, char out[FILE_NAME_MAX])
 {
 	uint32_t hash = 5381;
@@ -33,14 +33,14 @@ static bool hashed_name(const char *section, char out[FILE_NAME_MAX])
 	       FILE_NAME_MAX;
 }
 
-/* What older ones call it; whole files have had one name always. */
+/* The file name of a section in older versions; whole files always had one name. */
 static bool plain_name(const char *file, char out[FILE_NAME_MAX])
 {
 	return snprintf(out, FILE_NAME_MAX, "%s%s", file[0] == '.' ? "section-" : "", file) <
 	       FILE_NAME_MAX;
 }
 
-/* The name that there is in the directory of a build id: the newer one if both are. */
+/* The file name that exists in the directory of a build id; the newer one if both do. */
 static bool file_name(int entry, const char *file, char out[FILE_NAME_MAX])
 {
 	struct stat st;
@@ -51,7 +51,7 @@ static bool file_name(int entry, const char *file, char out[FILE_NAME_MAX])
 	return plain_name(file, out);
 }
 
-/* The directory of a build id, to work in; -1. */
+/* Opens the directory of a build id; -1 if there is none. */
 static int open_entry(const char *dir, const struct build_id *id)
 {
 	char hex[BUILD_ID_TEXT_MAX], path[PATH_MAX];
@@ -81,7 +81,7 @@ static bool is_trusted(const char *dir, const struct stat *file)
 
 	if (file->st_uid == geteuid() || !file->st_uid)
 		return true;
-	/* Another user's cache that the user has chosen: root looking at a user's recording. */
+	/* The user may have chosen another user's cache: root reads a user's recording. */
 	return !stat(dir, &top) && file->st_uid == top.st_uid;
 }
 
@@ -175,8 +175,8 @@ static enum fetch_result check_file(struct debuginfod_query *q, int fd)
 	return result;
 }
 
-/* The section as the server has it: notes of 4-byte words, in an unknown byte order. The first is
- * it; linkers put no other note into this section. */
+/* Checks the section as a server sends it: notes of 4-byte words, in an unknown byte order. The
+ * first note is the build id; linkers put no other note into this section. */
 static enum fetch_result check_note(const struct debuginfod_query *q, int fd)
 {
 	uint8_t bytes[256];
@@ -230,7 +230,7 @@ bool cache_has(const char *dir, struct debuginfod_query *q)
 		close(fd);
 	if (there && cache_check(dir, q) == FETCH_DONE)
 		return true;
-	/* What is not a file of ours would be taken, too. */
+	/* The library would also accept files that we do not trust. */
 	if (there || why == MODULE_MISS_NOT_TRUSTED || why == MODULE_MISS_NOT_A_FILE)
 		cache_remove(dir, q->id, q->file);
 	return false;
@@ -238,7 +238,7 @@ bool cache_has(const char *dir, struct debuginfod_query *q)
 
 /* ---- "there is no such file" ------------------------------------------------------------- */
 
-/* Never zero, as times without nanoseconds have it. */
+/* Never zero, because times without nanoseconds have zero there. */
 static long signature_of(const char *servers)
 {
 	return 1 + (long)(hash_bytes(servers, strlen(servers)) % 999999999);

@@ -1,16 +1,15 @@
-/* debuginfod_library.c - loads libdebuginfod.so.1 at its first use.
+/* debuginfod_library.c - loads libdebuginfod.so.1 when it is first used.
  *
- * It brings along a HTTP client, TLS and Kerberos: more than thirty shared objects, which a program
- * that was not asked to use the network does not load. */
+ * It needs a HTTP client, TLS and Kerberos: more than thirty shared objects, which a program that
+ * does not use the network should not load. */
 #include "modules/debuginfod_library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 
-/* What is loaded is the process's, like any library: filled once, constant afterwards. The
- * library's callbacks have only a handle to find their data by, for which they need its functions.
- */
+/* Global because a loaded library belongs to the process: filled once, constant afterwards.
+ * Callbacks of the library get only a handle, and need its functions to find their data. */
 static struct debuginfod_library library;
 static const char *library_missing;
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
@@ -33,7 +32,7 @@ static void library_load(void)
 		{"debuginfod_get_url", &library.get_url, false},
 		{"debuginfod_set_verbose_fd", &library.set_verbose_fd, false},
 	};
-	/* Never closed: the TLS library underneath does not survive that. */
+	/* Never closed: the TLS library that it uses does not survive that. */
 	void *so = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL), *f;
 	size_t i;
 

@@ -1,5 +1,5 @@
-/* debuginfod_limits.c - how long is waited, and how much is taken: the variables of
- * debuginfod_find_debuginfo(3), and what holds without them. */
+/* debuginfod_limits.c - timeouts, and limits on sizes: from the variables of
+ * debuginfod_find_debuginfo(3), or defaults. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -9,13 +9,13 @@
 
 enum {
 	CONNECT_MS = 3000,
-	ANSWER_MS = 30000, /* up to the first byte: servers unpack archives then */
+	ANSWER_MS = 30000, /* up to the first byte: servers may have to unpack an archive first */
 	STALL_MS = 10000,  /* with next to nothing arriving */
 	TOTAL_MS = 900000,
 	SECONDS_MAX = 1000000,
 };
 
-/* A debug file of a browser has four gigabytes. */
+/* Debug files of browsers have four gigabytes. */
 #define FILE_BYTES_MAX (16ULL << 30)
 
 static unsigned clock_of(const char *name, unsigned default_ms)
@@ -36,9 +36,9 @@ struct fetch_clocks limits_clocks(void)
 	};
 }
 
-/* Of a binary and what belongs to it. Debian's ceph-mon (C++) has 30 times its size of debug
- * information, uncompressed, and less than its size of lines; several times that is no debug file
- * of it. What small programs take out of large headers is in the base. */
+/* Limits relative to the size of the binary. Debian's ceph-mon (C++) has 30 times its size of debug
+ * information, uncompressed, and less than its size of lines; a file several times larger than that
+ * is not its debug file. `base_mb` covers small programs that use large headers. */
 static const struct {
 	const char *file;
 	unsigned base_mb, times;
@@ -48,7 +48,7 @@ static const struct {
 	{".debug_str", 64, 32},
 };
 
-/* Of a compressed section the header stands in front. */
+/* A compressed section begins with its header. */
 enum { CHDR_BYTES = 24 };
 
 static uint64_t usual_bytes(const struct debuginfod_query *q)
@@ -70,7 +70,7 @@ uint64_t limits_of_query(const struct debuginfod_query *q, const char *cache_dir
 	uint64_t max = usual_bytes(q), room;
 	struct statvfs fs;
 
-	/* Who says how much may come, may want whole files that are unusually large. */
+	/* Users who set a limit may want whole files that are unusually large. */
 	if (user > 0 && ((uint64_t)user < max || q->file[0] != '.'))
 		max = (uint64_t)user;
 	if (statvfs(cache_dir, &fs))

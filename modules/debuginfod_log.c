@@ -1,14 +1,15 @@
-/* debuginfod_log.c - reads what libdebuginfod says about a query when it is made to talk.
+/* debuginfod_log.c - reads the verbose log of libdebuginfod about a query.
  *
- * Its return value is the same for a missing file and for a server in trouble (ENOENT), and does
- * not say which of several servers it was. Its log (debuginfod_set_verbose_fd) has both, in lines:
+ * The library's return value is the same for a missing file and for a server that failed (ENOENT),
+ * and does not tell which of several servers it was. Its log (debuginfod_set_verbose_fd) has both,
+ * in lines:
  *
  *	url N http://...            server N is asked
  *	committed to url N          the first to send contents
- *	server response TEXT        libcurl's word for how a transfer ended
+ *	server response TEXT        libcurl's text for how a transfer ended
  *	url N TEXT                  and the details for server N
  *
- * Seen in 0.183 to 0.192. A library that writes something else leaves us with the return value. */
+ * Seen in 0.183 to 0.192. If a library writes something else, only the return value is known. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +17,13 @@
 #include "base/text.h"
 #include "modules/debuginfod_library.h"
 
-/* "buildid" of the web API, not libcurl's words about an error. */
+/* Is it a URL ("buildid" of the web API), and not libcurl's text about an error? */
 static bool is_url(const char *s)
 {
 	return strstr(s, "/buildid/") && !strchr(s, ' ');
 }
 
-/* "N rest": the rest, or NULL. */
+/* Parses "N rest" and returns the rest, or NULL. */
 static const char *index_of(const char *s, size_t n_servers, size_t *ret)
 {
 	char *end;
@@ -43,7 +44,7 @@ static void set_failure(struct server_answer *a, const char *response, const cha
 	a->says = a->http_status == 404	  ? SERVER_NOT_FOUND
 		  : a->http_status == 406 ? SERVER_TOO_LARGE
 					  : SERVER_FAILED;
-	/* A file:// server has no status to say that the file is not there. */
+	/* file:// servers have no HTTP status to say that the file is missing */
 	if (str_starts_with(text, "Couldn't open file") ||
 	    str_starts_with(text, "Could not open file"))
 		a->says = SERVER_NOT_FOUND;
@@ -58,8 +59,8 @@ static void parse_line(struct debuginfod_log *log, const char *line, size_t n,
 
 	if (str_starts_with(line, "server response ")) {
 		*response = line + strlen("server response ");
-		/* Whose answer it is only matters when it is bad, and then a line follows; except
-		 * that libcurl may have nothing to add. */
+		/* This line does not name the server. That only matters for errors, and then a line
+		 * with the server follows; except that libcurl may have no details. */
 		if (n == 1 && !str_starts_with(*response, "No error"))
 			set_failure(&log->answers[0], *response, "");
 		return;
@@ -72,7 +73,7 @@ static void parse_line(struct debuginfod_log *log, const char *line, size_t n,
 	if (!str_starts_with(line, "url ") || !(rest = index_of(line + 4, n, &i)))
 		return;
 	if (is_url(rest)) {
-		/* A call may be several queries: sections are looked for in whole files, too. */
+		/* One call may run several queries: sections are also looked for in whole files. */
 		log->answers[i] = (struct server_answer){0};
 		log->asked = true;
 		log->committed = -1;

@@ -1,4 +1,4 @@
-/* debuginfod_module.c - what is asked for a module, and how much of it. */
+/* debuginfod_module.c - decides which files are fetched for a module. */
 
 #include "modules/debuginfod.h"
 #include "modules/find.h"
@@ -44,7 +44,7 @@ enum fetch_result fetch_to_cache(struct finder *f, const struct build_id *id, co
 		if (file[0] == '.' && elf_image_section(image, file, &s, NULL) && s.data)
 			q.section_bytes = s.size;
 	}
-	/* A user who skips one file of a module skips all of it. */
+	/* If the user skips one file of a module, all its files are skipped. */
 	if (f->entry->skipped)
 		return FETCH_SKIPPED;
 	r = debuginfod_get(f->servers, &q);
@@ -77,7 +77,7 @@ struct elf_image *fetch_image(struct finder *f)
 	struct file_check check = {
 		.id = &m->dso->build_id, .must_match_id = true, .wants_code = true};
 
-	/* Of the kernel there is no executable that servers have. */
+	/* Servers have no executable of the kernel. */
 	if (!fetch_is_possible(m) || m->dso->kind == DSO_KERNEL) {
 		m->image_fetch = FETCH_NOT_ASKED;
 		return NULL;
@@ -85,7 +85,7 @@ struct elf_image *fetch_image(struct finder *f)
 	return fetch_file(f, &check, "executable", &m->image_fetch);
 }
 
-/* What names there are, from little to much. */
+/* The names that a file has, from fewest to most. */
 enum contents { NO_NAMES, SYMBOLS, LINES, EVERYTHING };
 
 static enum contents contents_of(const struct elf_image *img)
@@ -133,8 +133,8 @@ bool fetch_is_needless(const struct module *m, enum fetch_tier tier)
 	       (m->alt || !debug || !debug_sup_link(debug, &link));
 }
 
-/* The sections of a tier; where they are not those of the module, the whole file, which its
- * build id identifies. */
+/* Fetches the sections of a tier. If they turn out to be of another file, fetches the whole file,
+ * which its build id identifies. */
 static struct elf_image *fetch_by_tier(struct finder *f, const struct file_check *check,
 				       enum fetch_tier tier)
 {
@@ -162,7 +162,8 @@ void fetch_debug(struct finder *f, enum fetch_tier tier)
 
 	if (tier == FETCH_TIER_FULL && before < EVERYTHING) {
 		img = fetch_file(f, &check, "debuginfo", &m->debug_fetch);
-		/* The user's limit does not hold for what is small. */
+		/* If the whole file is larger than the user's limit, the symbols may still be small
+		 * enough. */
 		if (m->debug_fetch == FETCH_TOO_LARGE && !fetch_is_needless(m, FETCH_TIER_SYM))
 			img = fetch_sections(f, check.id, FETCH_TIER_SYM, &m->debug_fetch);
 	} else if (tier != FETCH_TIER_FULL) {

@@ -1,8 +1,8 @@
-/* debuginfod_reach.c - can the servers be connected to at all?
+/* debuginfod_reach.c - tests whether the servers can be connected to at all.
  *
- * libdebuginfod's first sign of life is the first byte of an answer, for which a server that
- * unpacks an archive may need ten seconds and more. Firewalls swallow packets silently: without
- * asking beforehand, every machine behind one would wait that long for nothing. */
+ * The first sign of life from libdebuginfod is the first byte of an answer, for which a server that
+ * unpacks an archive may need ten seconds and more. Firewalls drop packets silently: without this
+ * test every machine behind a firewall would wait that long for nothing. */
 #include <netdb.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -15,8 +15,8 @@
 
 #include "modules/debuginfod_servers.h"
 
-/* Belongs to a thread that may outlive its asker's patience: name servers and connect() take as
- * long as they like. */
+/* Owned by its thread, which may run longer than the caller waits: name resolution and connect()
+ * have no useful timeout. */
 struct probe {
 	char host[256], port[8];
 };
@@ -47,8 +47,8 @@ static void *probe_main(void *arg)
 	return (void *)(uintptr_t)connected;
 }
 
-/* [scheme://][user@]host[:port][/path]; the host may be an address in brackets. Without a scheme
- * libcurl takes http. */
+/* Parses [scheme://][user@]host[:port][/path]; the host may be an address in brackets. Without a
+ * scheme libcurl uses http. */
 static bool parse_url(const char *url, struct probe *p)
 {
 	const char *scheme_end = strstr(url, "://");
@@ -82,7 +82,7 @@ static bool parse_url(const char *url, struct probe *p)
 					   host) < (int)sizeof p->host;
 }
 
-/* False: there is nothing to try, or not the means. */
+/* Returns false if there is no host to try, or when out of memory or threads. */
 static bool probe_start(const char *url, pthread_t *thread)
 {
 	struct probe *p = calloc(1, sizeof *p);
@@ -102,7 +102,8 @@ static bool probe_wait(pthread_t thread, const struct timespec *until)
 	return connected;
 }
 
-/* The proxy connects, and curl knows for whom it does not; see curl(1) "ENVIRONMENT". */
+/* Is there a proxy? The proxy makes the connections, and only curl knows for which hosts it is not
+ * used; see curl(1) "ENVIRONMENT". */
 static bool has_proxy(void)
 {
 	static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",

@@ -1,12 +1,12 @@
-/* debuginfod_sections.c - a small debug file put together from single sections.
+/* debuginfod_sections.c - makes a small debug file from single sections.
  *
- * Names need the symbol table and lines the line table: a fraction of a debug file, which servers
- * give out by themselves (debuginfod(8) "/buildid/ID/section/NAME"), as they are in the file and
- * without their headers. Where it belongs is known from the image: a debug file numbers the
- * sections that are loaded as the image does, and symbols refer to them by number.
+ * Function names need the symbol table, and lines the line table: a fraction of a debug file.
+ * Servers send single sections (debuginfod(8) "/buildid/ID/section/NAME"), as they are in the file
+ * but without their headers. Their section numbers are known from the image: a debug file numbers
+ * the loaded sections as the image does, and symbols refer to sections by number.
  *
- * Their form is checked. That they are of this file is believed, as gdb does: who lists a server in
- * DEBUGINFOD_URLS trusts what it says of a build id. */
+ * The form of the sections is checked. That they belong to this file is trusted, as gdb does: users
+ * who list a server in DEBUGINFOD_URLS trust what it says about a build id. */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ enum {
 
 /* ---- what such sections look like -------------------------------------------------------- */
 
-/* The next of the tables, which fill the section: its header, from the version on, and the size of
- * offsets. */
+/* Reads the next of the tables that fill the section. Returns its header from the version on, and
+ * sets the size of offsets. */
 static struct buf next_table(struct buf *b, unsigned *offset_size, uint16_t *version)
 {
 	uint64_t length = buf_u32(b);
@@ -55,12 +55,12 @@ static bool line_tables_are_whole(const struct elf_section *line, bool swapped)
 	return buf_ok(&b);
 }
 
-/* Which sections of strings do the line tables refer to? */
+/* Which string sections do the line tables refer to? */
 struct line_needs {
 	bool line_str, str;
 };
 
-/* DWARF5 6.2.4: up to the forms of directories, which those of files are, too. */
+/* DWARF5 6.2.4: reads only the forms of directories; files use the same ones. */
 static void add_needs(struct buf *table, unsigned offset_size, struct line_needs *needs)
 {
 	unsigned opcode_base, n;
@@ -71,7 +71,7 @@ static void add_needs(struct buf *table, unsigned offset_size, struct line_needs
 	for (n = buf_u8(table); n && buf_ok(table); n--) {
 		uint64_t form;
 
-		buf_uleb(table); /* what it is */
+		buf_uleb(table); /* content type */
 		form = buf_uleb(table);
 		needs->line_str |= form == DW_FORM_line_strp;
 		needs->str |= form == DW_FORM_strp;
@@ -104,8 +104,8 @@ static bool all_zero(const uint8_t *p, size_t n)
 	return !p[0] && !memcmp(p, p + 1, n - 1);
 }
 
-/* Source: gABI "Symbol Table" (the first entry is zero), "String Table" (first and last byte are
- * zero); DWARF5 7.22, 7.26. */
+/* Does a section have the form of its kind? Source: gABI "Symbol Table" (the first entry is zero),
+ * "String Table" (first and last byte are zero); DWARF5 7.22, 7.26. */
 static bool is_plausible(const struct elf_image *img, const char *name, const struct elf_section *s)
 {
 	if (!s->size)
@@ -118,7 +118,7 @@ static bool is_plausible(const struct elf_image *img, const char *name, const st
 					   : line_tables_are_whole(s, img->swapped);
 }
 
-/* st_name comes first in symbols of both classes. */
+/* Are all names of the symbols in .strtab? st_name is the first field in both ELF classes. */
 static bool has_names(struct elf_image *img)
 {
 	struct elf_section symbols, strings;
@@ -138,8 +138,8 @@ static bool has_names(struct elf_image *img)
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-/* The sections of the base that are loaded, without contents. There are no segments: it is no file
- * that could be mapped. */
+/* Makes an image with the loaded sections of `base`, without contents. It has no segments, because
+ * it is not a file that could be mapped. */
 static struct elf_image *make_partial(const struct elf_image *base, const struct build_id *id,
 				      const char *path)
 {
@@ -165,7 +165,7 @@ static struct elf_image *make_partial(const struct elf_image *base, const struct
 		struct image_section *s = &img->sections[i];
 		bool loaded = base->sections[i].s.flags & SHF_ALLOC;
 
-		/* The names stand in the base, which lives as long: both belong to the cache. */
+		/* The names are borrowed from base, which lives as long: the cache owns both. */
 		s->name = loaded ? base->sections[i].name : "";
 		s->s = base->sections[i].s;
 		s->s.data = NULL;
@@ -181,9 +181,10 @@ static void drop_sections(struct elf_image *img, size_t n)
 		free(img->sections[--img->n_sections].inflated);
 }
 
-/* Compressed sections come with Elf32_Chdr or Elf64_Chdr in front, and nothing says so. They begin
- * with ch_type, 1 or 2. None that is wanted here does so by itself: a symbol table begins with
- * zeroes, a string table with a zero or a letter, a line table with its length, which is larger. */
+/* Does the section begin with Elf32_Chdr or Elf64_Chdr? Compressed sections have this header, but
+ * nothing says that they are compressed. It begins with ch_type, 1 or 2. No uncompressed section
+ * that is wanted here begins so: a symbol table begins with zeros, a string table with a zero or a
+ * letter, and a line table with its length, which is larger. */
 static bool begins_with_chdr(const struct elf_image *img, const uint8_t *p, size_t size)
 {
 	struct buf b = buf_make(p, size, 0, img->swapped);
@@ -192,7 +193,7 @@ static bool begins_with_chdr(const struct elf_image *img, const uint8_t *p, size
 	return type == ELFCOMPRESS_ZLIB || type == 2 /* ELFCOMPRESS_ZSTD */;
 }
 
-/* Puts what the file has behind the sections that there are. 0 or a negative error. */
+/* Appends the contents of fd as a section. Returns 0 or a negative error. */
 static int append_section(struct elf_image *img, const char *name, uint32_t type, int fd)
 {
 	struct image_section *to = &img->sections[img->n_sections];
@@ -207,7 +208,7 @@ static int append_section(struct elf_image *img, const char *name, uint32_t type
 	if (!bytes)
 		return -ERR_NOMEM;
 	img->bytes = bytes;
-	for (i = 0; i < img->n_sections; i++) /* it may have moved */
+	for (i = 0; i < img->n_sections; i++) /* realloc() may have moved the bytes */
 		if (img->sections[i].s.data)
 			img->sections[i].s.data = bytes + img->sections[i].s.off;
 	if (pread(fd, bytes + img->size, size, 0) != st.st_size)
@@ -235,7 +236,8 @@ static int append_section(struct elf_image *img, const char *name, uint32_t type
 
 /* ---- getting them ------------------------------------------------------------------------ */
 
-/* Opens it in the cache, fetched into it where that may be done; -1 and *r. */
+/* Opens a section in the cache; if f->servers is set, it is fetched first. Returns -1 and sets *r
+ * on failure. */
 static int open_section(struct finder *f, const struct build_id *id, const char *name,
 			enum fetch_result *r)
 {
@@ -257,7 +259,7 @@ static int open_section(struct finder *f, const struct build_id *id, const char 
 	return fd;
 }
 
-/* A section that is not used, which is removed if it was fetched. */
+/* Notes that a section is not used, and removes it from the cache if it was fetched. */
 static enum fetch_result refuse_section(struct finder *f, const struct build_id *id,
 					const char *name, const char *why)
 {
@@ -268,7 +270,7 @@ static enum fetch_result refuse_section(struct finder *f, const struct build_id 
 	return FETCH_NOT_ELF;
 }
 
-/* Adds a section that is used only when it is right. */
+/* Adds a section if its form is right. */
 static enum fetch_result add_section(struct finder *f, struct elf_image *img, const char *name,
 				     uint32_t type)
 {
@@ -305,7 +307,8 @@ static enum fetch_result add_symbols(struct finder *f, struct elf_image *img)
 	return r;
 }
 
-/* The names of files: compilers keep them in .debug_line_str, or in .debug_str. */
+/* Adds the line table, and the strings that it refers to: compilers put file names into
+ * .debug_line_str or .debug_str. */
 static enum fetch_result add_lines(struct finder *f, struct elf_image *img)
 {
 	size_t first = img->n_sections;
@@ -313,7 +316,7 @@ static enum fetch_result add_lines(struct finder *f, struct elf_image *img)
 	struct elf_section line;
 	enum fetch_result r;
 
-	/* A kernel module: where its sections come to lie stands in .rela.debug_line. */
+	/* A kernel module: its addresses are in .rela.debug_line, which is not fetched. */
 	if (img->ehdr.e_type == ET_REL) {
 		finder_note_fetch(f, ".debug_line", FETCH_UNUSABLE, "it is not relocated");
 		return FETCH_UNUSABLE;
@@ -335,7 +338,7 @@ bool fetch_was_refused(enum fetch_result r)
 	return r == FETCH_BUILD_ID_DIFFERS || r == FETCH_NOT_ELF || r == FETCH_UNUSABLE;
 }
 
-/* The note is the one section that identifies the file. */
+/* Checks the note with the build id, the only section that identifies the file. */
 static enum fetch_result check_note(struct finder *f, const struct build_id *id)
 {
 	static const char name[] = ".note.gnu.build-id";
@@ -361,7 +364,7 @@ struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, en
 	char path[PATH_MAX];
 
 	*r = FETCH_NOT_ASKED;
-	/* Only the image says where the sections of the code lie. */
+	/* Only the image has the addresses of the code sections. */
 	if (!base || !base->n_sections || id->size < 2 || !*f->dirs->debuginfod_dir)
 		return NULL;
 	*r = check_note(f, id);
@@ -381,7 +384,7 @@ struct elf_image *fetch_sections(struct finder *f, const struct build_id *id, en
 		f->nomem = true;
 		return NULL;
 	}
-	/* Without lines there are still the symbols, and a file may have none. */
+	/* Without lines the symbols are still useful, and a file may have no lines. */
 	if (fetch_was_refused(lines))
 		*r = lines;
 	finder_note(f, elf_image_path(img), MODULE_MISS_NONE, NULL);

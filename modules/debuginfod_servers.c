@@ -1,7 +1,7 @@
-/* debuginfod_servers.c - a server that fails twice running is not asked again in this run.
+/* debuginfod_servers.c - a server that fails twice in a row is not asked again in this run.
  *
- * The library asks all servers of DEBUGINFOD_URLS at once and takes the first that sends something;
- * to leave one out, it is left out of the variable. */
+ * The library asks all servers of DEBUGINFOD_URLS at once and uses the first that sends something;
+ * a server is left out by leaving it out of this variable. */
 #include "modules/debuginfod_servers.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 enum { FAILURES_MAX = 2 };
 
-/* Since elfutils 0.192 "ima:enforcing" and the like stand before the servers that they are for. All
- * else is a server, as for the library: "localhost:8002" is one, of HTTP. */
+/* Since elfutils 0.192 words like "ima:enforcing" stand before the servers that they apply to.
+ * Every other word is a server, as for the library: also "localhost:8002", of HTTP. */
 static bool is_url(const char *word)
 {
 	return strncmp(word, "ima:", 4) != 0;
@@ -24,8 +24,8 @@ static int add_word(struct servers *s, const char *word)
 	bool url = is_url(word);
 	char *copy;
 
-	/* The library leaves out repeated URLs, too, whether or not they end in a slash: positions
-	 * in its log count without them. */
+	/* The library drops repeated URLs, too, with or without a slash at the end: server numbers
+	 * in its log do not count them. */
 	if (size > 1 && word[size - 1] == '/')
 		size--;
 	for (i = 0; url && i < s->n; i++)
@@ -51,7 +51,7 @@ int servers_init(struct servers *s)
 	int rc = copy ? 0 : -1;
 
 	*s = (struct servers){0};
-	/* Files that are put together into the variable end in newlines. */
+	/* The variable may be the contents of several files, each ended by a newline. */
 	for (word = rc ? NULL : strtok_r(copy, " \t\r\n", &state); word && !rc;
 	     word = strtok_r(NULL, " \t\r\n", &state)) {
 		if (strlen(word) + 1 > room)
@@ -98,7 +98,7 @@ struct server_list servers_left(const struct servers *s, char text[DEBUGINFOD_UR
 				continue;
 			list.v[list.n++] = (uint8_t)(next - 1);
 		}
-		p = stpcpy(stpcpy(p, word), " "); /* servers_init() saw to the room */
+		p = stpcpy(stpcpy(p, word), " "); /* fits: servers_init() limits the length */
 	}
 	return list;
 }
@@ -127,7 +127,8 @@ void servers_rate(struct servers *s, const struct server_list *asked,
 		struct server *v = &s->v[asked->v[i]];
 		enum server_says says = log->answers[i].says;
 
-		/* Once one sends, the others are dropped, and their silence says nothing. */
+		/* When one server sends, the library drops the others, so their silence is not a
+		 * failure. */
 		if (says == SERVER_SILENT && timed_out &&
 		    (log->committed < 0 || log->committed == (int)i))
 			says = SERVER_FAILED;
@@ -140,8 +141,8 @@ void servers_rate(struct servers *s, const struct server_list *asked,
 
 /* ---- what they said ---------------------------------------------------------------------- */
 
-/* The server whose word counts: with several it is the trouble that hides whether it has the file.
- */
+/* The server whose answer decides the result; of several the one that failed most seriously,
+ * because it may have had the file. */
 static int telling_server(const struct debuginfod_log *log, size_t n)
 {
 	int best = -1;

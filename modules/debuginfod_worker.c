@@ -1,4 +1,4 @@
-/* debuginfod_worker.c - one query after the other, each by order of the process that started it. */
+/* debuginfod_worker.c - runs queries of the parent process, one after the other. */
 #include "modules/debuginfod_worker.h"
 
 #include <dirent.h>
@@ -19,30 +19,31 @@
 #include "base/clock.h"
 
 enum {
-	SIGN_OF_LIFE_MS = 50, /* the library calls back at every packet */
+	/* Interval of progress messages; the library calls back at every packet. */
+	SIGN_OF_LIFE_MS = 50,
 	LOG_BYTES_MAX = 64 << 10,
-	FILE_BYTES_MIN = 1 << 20,   /* the limit of files that must hold the log, too */
+	FILE_BYTES_MIN = 1 << 20,   /* RLIMIT_FSIZE must leave space for the log, too */
 	WRITE_BYTES_MAX = 16 << 10, /* CURL_MAX_WRITE_SIZE */
 };
 
 /* ---- in the worker ----------------------------------------------------------------------- */
 
-/* Kept between queries, with its connections. */
+/* The library's handle with its connections, kept between queries. */
 struct session {
 	debuginfod_client *handle;
-	int log_fd; /* in memory */
+	int log_fd; /* a file in memory */
 };
 
 struct transfer {
-	int fd; /* to the one who asks */
+	int fd; /* to the parent */
 	const struct worker_request *request;
 	struct worker_reply *reply;
 	bool cancelled;
 	uint64_t sent_ms;
 };
 
-/* The library calls it once a second, and whenever something arrives. Nonzero ends the query. a and
- * b are bytes only when a server has begun to send, which is when there is a URL. */
+/* Called by the library once a second, and whenever something arrives. A nonzero result ends the
+ * query. a and b are byte counts only after a server has begun to send; then there is a URL. */
 static int on_progress(debuginfod_client *handle, long a, long b)
 {
 	const char *why, *url;
@@ -63,7 +64,7 @@ static int on_progress(debuginfod_client *handle, long a, long b)
 		return transfer->cancelled;
 	r->committed = url;
 	transfer->sent_ms = now;
-	/* The parent is gone. */
+	/* The parent has ended, or cancels the query. */
 	if (send(transfer->fd, r, sizeof *r, MSG_NOSIGNAL) < 0 ||
 	    recv(transfer->fd, &cancel, 1, MSG_DONTWAIT) >= 0)
 		transfer->cancelled = true;
@@ -82,7 +83,7 @@ static int call(const struct debuginfod_library *lib, debuginfod_client *handle,
 	return lib->find_debuginfo(handle, q->id.bytes, q->id.size, path);
 }
 
-/* Takes the log of the last call out of the session. */
+/* Reads the log of the last call, and clears it. */
 static void read_log(const struct session *s, size_t n_servers, struct debuginfod_log *log)
 {
 	char *text = malloc(LOG_BYTES_MAX + 1);
@@ -94,7 +95,7 @@ static void read_log(const struct session *s, size_t n_servers, struct debuginfo
 		debuginfod_log_parse(log, text, n_servers);
 	}
 	free(text);
-	if (!ftruncate(s->log_fd, 0)) /* which does not fail on memory */
+	if (!ftruncate(s->log_fd, 0)) /* does not fail on files in memory */
 		lseek(s->log_fd, 0, SEEK_SET);
 }
 
@@ -117,8 +118,8 @@ static bool session_begin(struct session *s, const char **why)
 	return true;
 }
 
-/* A library that knows no policies takes them for servers; one that was built without the means to
- * verify signatures ignores them, and so is done here. What was fetched is checked in any case. */
+/* A library that does not know policies takes them for servers, so they are left out. A library
+ * built without signature checks ignores them, too. What was fetched is checked in any case. */
 static void set_urls(const struct debuginfod_library *lib, const char *urls)
 {
 	char text[DEBUGINFOD_URLS_MAX], copy[DEBUGINFOD_URLS_MAX], *word, *state, *p = text;
@@ -137,7 +138,7 @@ static uint64_t file_limit(const struct worker_request *q)
 	return q->limit_bytes > FILE_BYTES_MIN ? q->limit_bytes : FILE_BYTES_MIN;
 }
 
-/* No byte more is written, whenever the library calls back. */
+/* Limits the files that are written, because the library calls back too late to stop in time. */
 static void limit_files(uint64_t bytes)
 {
 	struct rlimit r;
@@ -148,7 +149,8 @@ static void limit_files(uint64_t bytes)
 	setrlimit(RLIMIT_FSIZE, &r);
 }
 
-/* The write that did not fit is an error as any other, and what it has written is not counted. */
+/* Did the limit end the query? The failed write is an error like any other, and its bytes are not
+ * counted. */
 static bool reached_limit(const struct transfer *transfer)
 {
 	return transfer->reply->fd_or_errno < 0 &&
@@ -196,7 +198,8 @@ static void setenv_seconds(const char *name, unsigned s)
 	setenv(name, text, 1);
 }
 
-/* The clocks of the one who asks decide; the library's own retries could not be reported. */
+/* The parent's timeouts decide; the library's own retries could not be reported, so they are off.
+ */
 static void prepare_environment(const struct worker_setup *setup)
 {
 	setenv_seconds(DEBUGINFOD_TIMEOUT_ENV_VAR, setup->silence_s);
@@ -207,7 +210,7 @@ static void prepare_environment(const struct worker_setup *setup)
 	unsetenv(DEBUGINFOD_VERBOSE_ENV_VAR);
 }
 
-/* Until the other side closes. */
+/* Answers requests until the parent closes the socket. */
 static void serve(int fd, const struct worker_setup *setup)
 {
 	struct worker_request *q = malloc(sizeof *q);
@@ -220,7 +223,7 @@ static void serve(int fd, const struct worker_setup *setup)
 		struct transfer transfer = {.fd = fd, .request = q, .reply = r};
 
 		if (n != (ssize_t)sizeof *q)
-			continue; /* a cancel that came too late */
+			continue; /* a cancellation that came too late */
 		memset(r, 0, sizeof *r);
 		answer(&session, &transfer);
 		if (send(fd, r, sizeof *r, MSG_NOSIGNAL) < 0)
@@ -228,7 +231,8 @@ static void serve(int fd, const struct worker_setup *setup)
 	}
 }
 
-/* Who reads our output through a pipe shall see its end when it is all there. */
+/* Closes our stdout, because a program that reads it through a pipe must see its end as soon as the
+ * output is complete. */
 static void leave_standard_streams(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -261,8 +265,8 @@ static int start_one(struct worker *v, size_t n, const struct worker_setup *setu
 		close(pair[1]);
 		return 0;
 	}
-	/* Signals to the group are for the one who asks: when it ends, the library is asked to, and
-	 * removes what it has begun to write. */
+	/* Signals to the process group are for the parent: when it ends, it asks the library to
+	 * end, which removes incomplete files. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
@@ -285,7 +289,8 @@ int workers_start(struct worker *v, size_t n, const struct worker_setup *setup)
 	return i ? 0 : -1;
 }
 
-/* The library writes to "NAME.XXXXXX" in the directory of the build id, and renames that. */
+/* Is it an incomplete file? The library writes to "NAME.XXXXXX" in the directory of the build id,
+ * and renames that. */
 static bool is_unfinished(const char *path, const char *cache_dir)
 {
 	size_t n = strlen(cache_dir);
@@ -295,8 +300,7 @@ static bool is_unfinished(const char *path, const char *cache_dir)
 	       !strchr(dot, '/');
 }
 
-/* Calls remove on each file that the process has open for it; it must not run any more, but not be
- * gone. */
+/* Removes the incomplete files that the process has open; it must be stopped, but still exist. */
 static void remove_unfinished(pid_t pid, const char *cache_dir)
 {
 	char folder[64], real[PATH_MAX], path[PATH_MAX];

@@ -1,5 +1,5 @@
-/* decompress.c - decompression that hostile input cannot make large: sections of a known size, and
- * whole files. */
+/* decompress.c - decompresses sections of a known size, and whole files, with limits against
+ * hostile input. */
 #include "modules/decompress.h"
 
 #include <isa-l/igzip_lib.h>
@@ -10,11 +10,11 @@
 #include "base/pages.h"
 #include "base/unpack.h"
 
-/* What a watcher gets at a time; each step costs a copy of the window, 32 KiB. */
+/* A watcher is called after this many bytes; each step costs a copy of the window, 32 KiB. */
 enum { STEP_BYTES = 1 << 20 };
 
-/* igzip is twice as fast as zlib and, unlike libdeflate, which is no faster, goes step by step:
- * what was inflated can be used before the rest is. Bytes behind the stream do no harm. */
+/* igzip is twice as fast as zlib and, unlike libdeflate, which is not faster, works in steps: what
+ * was inflated can be used before the rest is. Bytes after the stream are ignored. */
 static int decompress_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size,
 			   const struct elf_watch *watch)
 {
@@ -25,7 +25,7 @@ static int decompress_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size
 	if (!z)
 		return -ERR_NOMEM;
 	isal_inflate_init(z);
-	z->crc_flag = ISAL_ZLIB; /* header and checksum are looked at */
+	z->crc_flag = ISAL_ZLIB; /* header and checksum are checked */
 	z->next_in = (uint8_t *)(uintptr_t)in;
 	while (z->block_state != ISAL_BLOCK_FINISH) {
 		/* avail_* are 32 bits wide. */
@@ -39,7 +39,7 @@ static int decompress_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size
 		if (isal_inflate(z) != ISAL_DECOMP_OK)
 			break;
 		done += step - z->avail_out;
-		/* Neither reads nor writes: the input ends early, or the output is full. */
+		/* Nothing was read or written: the input ends early, or the output is full. */
 		if (z->avail_in == in_step && z->avail_out == step)
 			break;
 		if (watch)
@@ -92,7 +92,7 @@ struct sink {
 	size_t n, cap, max;
 };
 
-/* Room for at least one more byte. */
+/* Makes room for at least one more byte. */
 static int sink_grow(struct sink *s)
 {
 	size_t cap = s->cap ? s->cap * 2 : 1 << 16;
@@ -112,16 +112,16 @@ static int sink_grow(struct sink *s)
 	return 0;
 }
 
-/* A file, or the section of one, that is packed as a whole. */
+/* A file, or a section, that is compressed as a whole. */
 struct stream {
 	const struct unpacker *unpacker;
 	void *state;
 	struct piece p;
-	bool between; /* a member has ended: what follows need not be another */
+	bool between; /* a member has ended; the bytes after it need not be another member */
 	struct sink out;
 };
 
-/* 1 at the end. */
+/* Returns 1 at the end. */
 static int stream_step(struct stream *s)
 {
 	const bool was_between = s->between;

@@ -1,7 +1,7 @@
-/* elf_dynamic.c - sections for a file that has no section headers, from PT_DYNAMIC and its like.
+/* elf_dynamic.c - makes sections for a file without section headers, from PT_DYNAMIC and others.
  *
- * Binaries stripped with sstrip and images dumped from memory have only program headers. What
- * symbol tables and unwinding need can be found through them. Source: ELF gABI chapter 5, "Dynamic
+ * Binaries stripped with sstrip and images dumped from memory have only program headers, but these
+ * lead to everything that symbol tables and unwinding need. Source: ELF gABI chapter 5, "Dynamic
  * Section". */
 #include <stdlib.h>
 
@@ -54,7 +54,8 @@ static void read_dynamic(const struct elf_image *img, const Elf64_Phdr *ph, uint
 	}
 }
 
-/* DT_GNU_HASH gives the number of symbols only indirectly: the end of the last bucket's chain. */
+/* DT_GNU_HASH tells the number of symbols only indirectly: by the end of the last bucket's chain.
+ */
 static uint64_t gnu_hash_symbols(const struct elf_image *img, uint64_t vaddr)
 {
 	struct buf b = buf_at_vaddr(img, vaddr), chain;
@@ -94,7 +95,7 @@ static uint64_t symbol_count(const struct elf_image *img, const uint64_t dyn[DYN
 	return buf_u32(&b);
 }
 
-/* NULL when the bytes are not in the file. */
+/* Returns NULL if the bytes are not in the file. */
 static struct elf_section *add(struct elf_image *img, const char *name, uint32_t type,
 			       uint64_t vaddr, uint64_t size)
 {

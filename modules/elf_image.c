@@ -1,8 +1,8 @@
-/* elf_image.c - opens an ELF file, validates its headers, answers questions about its segments.
+/* elf_image.c - opens an ELF file, validates its headers, finds its segments.
  *
- * Everything from the file goes through struct buf or image_bytes_at(). Fields are widened to 64
- * bits and brought into native byte order once, here. Source: ELF gABI chapters 4 (header) and 5
- * (program loading); the extended numbering of e_phnum, e_shnum and e_shstrndx included. */
+ * Everything from the file is read through struct buf or image_bytes_at(). Fields are widened to 64
+ * bits and converted to native byte order once, here. Source: ELF gABI chapters 4 (header) and 5
+ * (program loading), with the extended numbering of e_phnum, e_shnum and e_shstrndx. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -130,7 +130,7 @@ static int read_phdrs(struct elf_image *img, struct err *err)
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-/* Takes over the bytes. */
+/* Takes ownership of the bytes. */
 static int image_make(struct elf_image **ret, const uint8_t *bytes, size_t size, bool mapped,
 		      const char *name, struct err *err)
 {
@@ -192,9 +192,10 @@ static uint64_t mtime_ns(const struct stat *st)
 	return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
 }
 
-/* A file that is truncated while it is mapped kills a reader that has not called
- * pages_survive_cuts(); then its end is zeros, as of any damaged file. Copying debug files of
- * hundreds of megabytes would cost every run. */
+/* If a file is truncated while it is mapped, reading it kills a process that has not called
+ * pages_survive_cuts(); otherwise its end reads as zeros, like any damaged file. The file is not
+ * copied instead, because copying debug files of hundreds of megabytes would cost time in every
+ * run. */
 int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct err *err)
 {
 	struct stat st;
@@ -427,7 +428,7 @@ const uint8_t *elf_image_at_vaddr(const struct elf_image *img, uint64_t vaddr, s
 	return NULL;
 }
 
-/* Whether the segment, widened to pages, shows the offset. */
+/* Does the segment, widened to pages, contain the offset? */
 static bool segment_shows(const struct elf_segment *g, uint64_t off, uint64_t page)
 {
 	uint64_t first = g->off & ~(page - 1), last = g->off + g->filesz - 1;
@@ -437,8 +438,8 @@ static bool segment_shows(const struct elf_segment *g, uint64_t off, uint64_t pa
 	return off >= first && off <= (last | (page - 1));
 }
 
-/* The segment that shows the offset, of those with all of `flags`. An exact hit wins over page
- * padding (files of lld and mold show the same page in two segments), code wins over data. */
+/* The segment, of those with all of `flags`, that contains the offset. An exact match wins over
+ * page padding (files of lld and mold have the same page in two segments), code wins over data. */
 static const struct elf_segment *segment_at(const struct elf_image *img, uint64_t off,
 					    uint32_t flags)
 {

@@ -14,8 +14,8 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-/* Alignments and counts of notes are read from files: no note section has more entries than this.
- */
+/* Limit on the notes of a section: alignments and counts are read from files, and no real note
+ * section has more. */
 #define NOTES_MAX 4096
 
 static Elf64_Shdr read_shdr(struct buf *b, bool is_64)
@@ -35,7 +35,7 @@ static Elf64_Shdr read_shdr(struct buf *b, bool is_64)
 	return s;
 }
 
-/* Entry i of a table whose bytes were checked. */
+/* Reads entry i of a table whose bytes were checked. */
 static Elf64_Shdr shdr_at(const struct elf_image *img, const uint8_t *table, size_t i)
 {
 	size_t entsize = img->ehdr.e_shentsize;
@@ -117,7 +117,7 @@ static bool is_compressed(const struct image_section *sec)
 	return sec->s.flags & SHF_COMPRESSED || sec->zdebug;
 }
 
-/* What the header of a compressed section says; *b is then at what follows it. */
+/* Reads the header of a compressed section; *b is then at the bytes after it. */
 static int read_claim(const struct elf_image *img, const struct image_section *sec, struct buf *b,
 		      enum decompress_kind *kind, uint64_t *size)
 {
@@ -144,9 +144,9 @@ static int read_claim(const struct elf_image *img, const struct image_section *s
 	return buf_ok(b) ? 0 : -ERR_DAMAGED;
 }
 
-/* Whether `wanted` bytes, or all sections that could be inflated together, are too many: it shall
- * not matter which are asked for, nor in which order. One that is too large by itself will not be,
- * and is no reason to do without the others. */
+/* Are `wanted` bytes too many, or all sections together that could be inflated? The result must
+ * depend neither on which sections are requested nor on their order. A section that is too large by
+ * itself will not be inflated, and does not prevent the others. */
 static bool grows_too_much(const struct elf_image *img, uint64_t wanted)
 {
 	const uint64_t limit = decompress_limit(img->stored_bytes);
@@ -167,7 +167,7 @@ static bool grows_too_much(const struct elf_image *img, uint64_t wanted)
 	return wanted > limit;
 }
 
-/* Into the same memory as before, if it is not the first time. */
+/* Inflates into the same memory as before, if this is not the first time. */
 static int decompress_section(const struct elf_image *img, struct image_section *sec,
 			      const struct elf_watch *watch)
 {
@@ -178,7 +178,7 @@ static int decompress_section(const struct elf_image *img, struct image_section 
 
 	if (rc)
 		return rc;
-	/* The file is not ours: it may have changed meanwhile. */
+	/* Another process may have changed the file meanwhile. */
 	if (sec->inflated && size != sec->inflated_size)
 		return -ERR_DAMAGED;
 	if (!sec->inflated)
@@ -187,8 +187,8 @@ static int decompress_section(const struct elf_image *img, struct image_section 
 	return rc ? rc : decompress_into(kind, b.p, buf_left(&b), sec->inflated, size, watch);
 }
 
-/* Once per section, unless parts of it were let go; several sections side by side: debug files have
- * a second of work in them. */
+/* Inflates a section once, and again if parts of it were released. Several sections are inflated in
+ * parallel: in debug files this takes a second. */
 static void inflate_once(struct elf_image *img, struct image_section *sec,
 			 const struct elf_watch *watch)
 {
@@ -384,8 +384,8 @@ static bool build_id_in(const struct elf_image *img, uint64_t off, uint64_t size
 	return false;
 }
 
-/* Sections first: eu-strip copies the program headers of the binary into debug files, where their
- * offsets mean nothing. */
+/* Sections are searched first: eu-strip copies the program headers of the binary into debug files,
+ * where their offsets are wrong. */
 struct build_id image_note_build_id(const struct elf_image *img)
 {
 	struct build_id id = {0};

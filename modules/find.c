@@ -1,4 +1,4 @@
-/* find.c - tries one file after another until one is what was recorded; remembers every refusal. */
+/* find.c - tries files until one matches the recording; remembers why the others were refused. */
 #include "modules/find.h"
 
 #include <isa-l/crc.h>
@@ -56,8 +56,8 @@ bool image_cache_add(struct image_cache *c, struct elf_image *img)
 
 	pthread_mutex_lock(&c->lock);
 	ok = !vec_push(&c->images, img);
-	/* A path that is in already (opened by two threads at once), or whose hash is taken, is
-	 * only kept for closing. */
+	/* A path that is in the cache already (two threads opened it at once), or whose hash is
+	 * taken, is stored only to be closed. */
 	if (ok && hash_get(&c->by_path, key) == HASH_NONE)
 		hash_put(&c->by_path, key, (uint32_t)c->images.n - 1);
 	pthread_mutex_unlock(&c->lock);
@@ -79,7 +79,7 @@ void image_cache_done(struct image_cache *c)
 
 /* ---- one candidate ------------------------------------------------------------------------ */
 
-/* Of several failures the most specific one: it is rather this than "no such file". */
+/* Ranks reasons: of several failures the most specific one is reported, and "no such file" last. */
 static unsigned miss_rank(enum module_miss m)
 {
 	static const uint8_t ranks[MODULE_MISS_N] = {
@@ -94,7 +94,7 @@ static unsigned miss_rank(enum module_miss m)
 	return ranks[m];
 }
 
-/* Takes the text; NULL: out of memory. */
+/* Takes ownership of the text; NULL: out of memory. */
 static bool add_tried(struct finder *f, char *text, struct module_tried t)
 {
 	t.text = text;
@@ -149,7 +149,7 @@ static enum module_miss miss_of(enum err_code code)
 	}
 }
 
-/* NONE: the file may be used. */
+/* Returns NONE if the file may be used. */
 static enum module_miss check_file(const struct file_check *check, struct elf_image *img,
 				   char detail[], size_t detail_size)
 {
@@ -200,7 +200,7 @@ void finder_note_error(struct finder *f, const char *path, const struct err *err
 	finder_note(f, path, miss, is_plain ? NULL : err->what);
 }
 
-/* With fd < 0 the path is opened. */
+/* If fd < 0 the path is opened. */
 static struct elf_image *try_file(struct finder *f, const struct file_check *check, int fd,
 				  const char *path)
 {
@@ -284,7 +284,7 @@ struct elf_image *finder_tryf(struct finder *f, const struct file_check *check, 
 
 #define DELETED " (deleted)"
 
-/* A path without the mark that the kernel puts on unlinked files. */
+/* The path without the mark that the kernel appends for deleted files. */
 static const char *path_of(const struct dso *dso, char out[PATH_MAX], bool *deleted)
 {
 	size_t n = strlen(dso->path), m = sizeof DELETED - 1;
@@ -299,7 +299,7 @@ static const char *path_of(const struct dso *dso, char out[PATH_MAX], bool *dele
 	return out;
 }
 
-/* Is what we see at the path perhaps not what the process saw there? */
+/* Could the file that we see at the path be another one than the process saw there? */
 static bool is_doubtful(const struct finder *f, const char *path)
 {
 	const struct dso *dso = f->entry->m.dso;
@@ -311,15 +311,15 @@ static bool is_doubtful(const struct finder *f, const char *path)
 		st.st_ino != dso->ino);
 }
 
-/* A file without build id stands at the path but on another inode of the same file system, or was
- * written to behind the recording: it is another one now. Other file systems (containers, copies)
- * prove nothing. */
+/* Was a file without build id replaced? It was if the path has another inode on the same file
+ * system, or was written to after the recording. Other file systems (containers, copies) prove
+ * nothing. */
 static bool was_replaced(const struct finder *f, const char *path)
 {
 	const struct dso *dso = f->entry->m.dso;
 	struct stat st;
 
-	/* The user's copy has an inode of its own. */
+	/* A copy in --symfs always has another inode. */
 	return dso->ino && !*f->dirs->symfs && !rooted_stat(f->dirs->symfs, path, true, &st) &&
 	       major(st.st_dev) == dso->maj && minor(st.st_dev) == dso->min &&
 	       (st.st_ino != dso->ino ||
@@ -376,7 +376,7 @@ static struct elf_image *find_by_id(struct finder *f, const char *leaf)
 		if (!img) /* perf before 4.11: the link itself is the file */
 			img = finder_tryf(f, &check, "%s/.build-id/%s", p->buildid_dir, split);
 	}
-	/* Links to the binaries, where the distribution makes them. */
+	/* Links to the binaries, which some distributions make. */
 	for (i = 0; !img && p->debug_dirs[i]; i++)
 		img = finder_tryf(f, &check, "%s/.build-id/%s", p->debug_dirs[i], split);
 	if (!img)
@@ -384,9 +384,9 @@ static struct elf_image *find_by_id(struct finder *f, const char *leaf)
 	return img ? img : finder_try_cache(f, &check, "executable");
 }
 
-/* The vDSO has no file. This process's own is the recorded one when the build ids agree, or,
- * without a recorded build id, when the recording was made under the running kernel; never that of
- * 32-bit tasks, [vdso32]. */
+/* The vDSO has no file. This process's own vDSO is the recorded one if the build ids match, or,
+ * without a recorded build id, if the recording was made under the running kernel. Never used for
+ * the vDSO of 32-bit tasks, [vdso32]. */
 static struct elf_image *find_vdso(struct finder *f)
 {
 	static const char place[] = "vDSO of the running kernel";

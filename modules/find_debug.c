@@ -1,8 +1,8 @@
-/* find_debug.c - the separate debug file, the common file of dwz, and the small one inside the
- * image.
+/* find_debug.c - finds the separate debug file, the file of dwz that debug files share, and the
+ * small debug file inside the image.
  *
  * Source: GDB manual "Separate Debug Files" (.gnu_debuglink: name, padding, CRC-32; build-id
- * method) and "MiniDebugInfo"; debug_sup.h for the common file. */
+ * method) and "MiniDebugInfo"; debug_sup.h for the file of dwz. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "modules/decompress.h"
 #include "modules/debug_sup.h"
 
-/* Path without its last part; "." for a bare name. */
+/* The path without its last part; "." for a bare name. */
 static void dir_of(const char *path, char out[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -59,13 +59,14 @@ static const char *read_debuglink(struct elf_image *img, uint32_t *crc)
 	return buf_ok(&b) && *name && !strchr(name, '/') ? name : NULL;
 }
 
-/* Of the container that the image was found in, or the user's. */
+/* The root of the container that the image was found in, else the symfs. */
 static const char *root_of(const struct finder *f)
 {
 	return *f->entry->root ? f->entry->root : f->dirs->symfs;
 }
 
-/* One directory of the binary: beside it, in .debug, and under the debug directories. */
+/* Searches for one directory of the binary: the directory itself, its .debug, and its path under
+ * the debug directories. */
 static struct elf_image *debug_by_link(struct finder *f, const struct file_check *check,
 				       const char *dir, const char *name)
 {
@@ -73,7 +74,8 @@ static struct elf_image *debug_by_link(struct finder *f, const struct file_check
 	struct elf_image *img = NULL;
 	size_t i;
 
-	/* A binary may name a debug file of its own name, which is then not beside it. */
+	/* A binary may refer to a debug file with its own name, which is then not in its directory.
+	 */
 	if (strcmp(name, strrchr(elf_image_path(f->entry->m.image), '/') + 1))
 		img = finder_tryf(f, check, "%s/%s", dir, name);
 	if (!img)
@@ -122,7 +124,7 @@ static struct elf_image *alt_by_link(struct finder *f, struct elf_image *debug,
 	struct elf_image *img;
 	size_t i;
 
-	/* Relative to where the debug file really is: the build-id directories hold links. */
+	/* Relative to the real directory of the debug file: build-id directories contain links. */
 	dir_of(rooted_real(f->dirs->symfs, elf_image_path(debug), real) ? real
 									: elf_image_path(debug),
 	       dir);
@@ -155,7 +157,7 @@ struct elf_image *find_alt(struct finder *f, struct elf_image *debug)
 	return img;
 }
 
-/* Damage is noted and otherwise the same as no such section. */
+/* Damage is noted, and otherwise treated like a missing section. */
 static struct elf_image *unpack_mini(struct finder *f, struct elf_image *image)
 {
 	struct elf_section s;
@@ -186,7 +188,7 @@ static struct elf_image *unpack_mini(struct finder *f, struct elf_image *image)
 
 /* ---- the kernel --------------------------------------------------------------------------- */
 
-/* Where distributions and kernel builds leave a vmlinux of the release; as perf looks for it
+/* Tries the places where distributions and kernel builds put the vmlinux of a release, as perf does
  * (vmlinux_path__init(), tools/perf/util/symbol.c). */
 static struct elf_image *vmlinux_by_release(struct finder *f, const struct file_check *check)
 {
@@ -231,7 +233,7 @@ static struct elf_image *find_vmlinux(struct finder *f, const struct file_check 
 	return img ? img : vmlinux_by_release(f, check);
 }
 
-/* Debug packages keep those of modules where the modules are, uncompressed. */
+/* Debug packages have the debug files of modules under the paths of the modules, uncompressed. */
 static struct elf_image *debug_of_kernel_module(struct finder *f, const struct file_check *check)
 {
 	const char *path = f->entry->m.dso->path, *end = strstr(path, ".ko");
@@ -287,7 +289,7 @@ void find_debug(struct finder *f)
 	}
 	if (m->debug)
 		m->alt = find_alt(f, m->debug);
-	/* The small symbol table says nothing new to one who has the full one. */
+	/* The small symbol table is not needed if there is the full one. */
 	if (m->image && !image_has(m->image, ".symtab") &&
 	    !(m->debug && image_has(m->debug, ".symtab")))
 		m->mini = unpack_mini(f, m->image);

@@ -1,10 +1,10 @@
-/* find_process.c - files that only the process itself can show: those of its container, those that
- * were deleted or replaced since, and those that never had a name (memfd_create(2)).
+/* find_process.c - finds files that only the process itself can show: those of its container, those
+ * that were deleted or replaced since, and those that never had a name (memfd_create(2)).
  *
  * Source: proc(5). /proc/PID/root is the process's root directory, with its mounts; /proc/PID/exe
- * and /proc/PID/map_files/START-END are the files themselves, whatever became of their names. A
- * recording may be of another machine, and a pid another process's by now: only a build id, or
- * device and inode as they were recorded, can prove that it is the right file. */
+ * and /proc/PID/map_files/START-END are the files themselves, even if their names are gone. A
+ * recording may be from another machine, and the pid may belong to another process by now: only a
+ * build id, or the recorded device and inode, can prove that it is the right file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -51,8 +51,8 @@ static struct elf_image *try_name(struct finder *f, const char *name)
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-/* By the last part: the process may see another root than we do. The kernel adds a mark to names
- * that are gone, when it is looked for. */
+/* Compares only the last part of the paths, because the process may see another root than we do.
+ * The kernel appends a mark to names that are gone at the time of reading. */
 static bool same_name(const char *a, const char *b)
 {
 	static const char deleted[] = " (deleted)";
@@ -70,7 +70,7 @@ static bool same_name(const char *a, const char *b)
 	return sizes[0] == sizes[1] && !memcmp(names[0], names[1], sizes[0]);
 }
 
-/* The path as the process sees it. Links in it lead to places below its root. */
+/* Tries the path as the process sees it. Links in it are resolved below its root. */
 static struct elf_image *in_container(struct finder *f)
 {
 	struct module_entry *e = f->entry;
@@ -85,7 +85,7 @@ static struct elf_image *in_container(struct finder *f)
 	return img;
 }
 
-/* "START-END PROT OFFSET DEV INODE PATH" of code with this name. */
+/* Is the line "START-END PROT OFFSET DEV INODE PATH" of code in a file with this name? */
 static bool is_mapping_of(char *line, const char *path, char span[64])
 {
 	char prot[8];
@@ -122,7 +122,8 @@ static struct elf_image *among_mappings(struct finder *f)
 	return img;
 }
 
-/* Open to its owner, unlike map_files, which needs CAP_CHECKPOINT_RESTORE. */
+/* /proc/PID/exe can be opened by the owner of the process, unlike map_files, which needs
+ * CAP_CHECKPOINT_RESTORE. */
 static struct elf_image *as_program(struct finder *f)
 {
 	const struct dso *dso = f->entry->m.dso;

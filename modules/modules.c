@@ -12,9 +12,10 @@ struct modules {
 	struct search_path dirs;
 	struct image_cache cache;
 	struct debuginfod *servers; /* NULL: the network is off */
-	atomic_bool nomem; /* something was left out for want of memory: that stays an error */
+	atomic_bool nomem;	    /* something is missing because memory was short: stays set */
 	pthread_rwlock_t
-		lock; /* guards what follows; an entry has its own lock for the slow work */
+		/* Guards the fields after it; each entry has its own lock for the slow work. */
+		lock;
 	struct hash_table by_dso;
 	VEC(struct module_entry *) entries;
 };
@@ -80,7 +81,7 @@ void modules_free(struct modules *m)
 	free(m);
 }
 
-/* The entry of a dso, made when there is none. NULL when out of memory. */
+/* The entry of a dso, made if there is none. Returns NULL when out of memory. */
 static struct module_entry *entry_get(struct modules *m, const struct dso *dso)
 {
 	uint64_t key = (uintptr_t)dso;
@@ -144,7 +145,7 @@ static void open_image(struct modules *m, struct module_entry *e)
 		m->nomem = true;
 }
 
-/* Asks for the image, once, when it was not found. Called with the entry's lock. */
+/* Asks servers for the image, once, if it was not found. Called with the entry's lock. */
 static void ask_for_image(struct finder *f)
 {
 	struct module_entry *e = f->entry;
@@ -157,7 +158,7 @@ static void ask_for_image(struct finder *f)
 		e->m.image_miss = MODULE_MISS_NONE;
 }
 
-/* Unless nothing was asked. */
+/* Reports the result for a module, unless nothing was asked. */
 static void notify_result(const struct finder *f)
 {
 	const struct module *m = &f->entry->m;
@@ -174,7 +175,7 @@ static void notify_result(const struct finder *f)
 
 	if (result == FETCH_NOT_ASKED)
 		result = m->image_fetch;
-	/* What is in the alt file is missed like what is in the debug file. */
+	/* Without the alt file the debug file is incomplete, so its result counts, too. */
 	if (result == FETCH_NOT_ASKED || (result == FETCH_DONE && m->alt_fetch != FETCH_NOT_ASKED))
 		result = m->alt_fetch;
 	e.result = result;
@@ -258,7 +259,7 @@ struct fetch_run {
 	bool nomem;
 };
 
-/* What is here already, or that no server can be asked for, does not count as one to be fetched. */
+/* Is something missing that servers can be asked for? */
 static bool lacks(struct modules *m, struct module_entry *e, enum fetch_tier tier)
 {
 	if (e->skipped || !fetch_is_possible(&e->m))
@@ -331,7 +332,7 @@ int modules_fetch(struct modules *m, const struct fetch_want *wants, size_t n, s
 
 /* ---- what was tried ---------------------------------------------------------------------- */
 
-/* const is the caller's view; the lock inside is not part of it. */
+/* Callers have a const view; the lock inside is not part of it. */
 static struct module_entry *entry_of(const struct module *mod)
 {
 	return (struct module_entry *)(uintptr_t)mod;

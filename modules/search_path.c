@@ -1,7 +1,7 @@
-/* search_path.c - the directories that files of modules are looked for in.
+/* search_path.c - the directories in which files of modules are searched for.
  *
- * Source: GDB manual "Separate Debug Files"; perf-buildid-cache(1);
- * debuginfod_find_debuginfo(3) for the client's cache. */
+ * Source: GDB manual "Separate Debug Files"; perf-buildid-cache(1); debuginfod_find_debuginfo(3)
+ * for the client's cache. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static char *path_join(const char *a, const char *b)
 	return asprintf(&s, "%s%s", a, b) < 0 ? NULL : s;
 }
 
-/* Without a home perf keeps its cache in the folder that it runs in. */
+/* Without HOME perf keeps its cache in the current directory. */
 static char *buildid_dir(const struct modules_options *opt, const char *home)
 {
 	const char *env = getenv("PERF_BUILDID_DIR");

@@ -1,12 +1,12 @@
-/* vaddr.c - runtime addresses and offsets in the file -> ELF addresses. */
+/* vaddr.c - converts runtime addresses and file offsets to ELF addresses. */
 #include <sys/mman.h>
 
 #include "modules/image.h"
 #include "modules/modules.h"
 
-/* Whether the dso's executable map showed this segment, the i-th: *vaddr is that of the map's first
- * byte. The kernel and ld.so map whole pages, ld.so the pages of what follows the first segment
- * with it (_dl_map_segments() of glibc). */
+/* Did the dso's executable map show this segment, number i? *vaddr is that of the map's first byte.
+ * The kernel and ld.so map whole pages; with the first segment ld.so also maps the pages of the
+ * segments after it (_dl_map_segments() of glibc). */
 static bool map_showed(const struct dso *dso, const struct elf_segment *g, size_t i,
 		       uint64_t *vaddr)
 {
@@ -24,8 +24,8 @@ static bool map_showed(const struct dso *dso, const struct elf_segment *g, size_
 	return false;
 }
 
-/* objcopy --only-keep-debug leaves of a segment of code its address and its size in memory: the
- * recorded map shows which part of the file was there. */
+/* For a file of objcopy --only-keep-debug, which keeps only the address and the size in memory of
+ * code segments: the recorded map tells which part of the file was there. */
 static bool map_off_to_vaddr(const struct dso *dso, const struct elf_segment *g, size_t n,
 			     uint64_t off, uint64_t *ret)
 {
@@ -42,8 +42,7 @@ static bool map_off_to_vaddr(const struct dso *dso, const struct elf_segment *g,
 	return found == 1;
 }
 
-/* Where a debug file alone says that the code lies: eu-strip keeps the program headers of the
- * binary. */
+/* Finds the address with a debug file alone: eu-strip keeps the program headers of the binary. */
 static bool debug_off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret)
 {
 	const struct elf_segment *g;
@@ -64,8 +63,8 @@ bool module_off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret)
 	return mod->debug && debug_off_to_vaddr(mod, off, ret);
 }
 
-/* An executable mapping shows an executable segment: the file's page where one segment ends and the
- * next begins is mapped for both, at addresses that need not be congruent. */
+/* An executable mapping shows an executable segment. The page of the file in which one segment ends
+ * and the next begins is mapped for both, at addresses that need not be congruent. */
 bool module_ip_to_vaddr(const struct module *mod, const struct map *map, uint64_t ip, uint64_t *ret)
 {
 	uint64_t off = map_ip_to_off(map, ip);

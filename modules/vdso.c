@@ -5,8 +5,8 @@
 #include "modules/find.h"
 #include "modules/image.h"
 
-/* The kernel maps whole pages that hold the image; only its own headers say how long it is. These
- * bytes are the kernel's, not input. */
+/* The kernel maps the whole pages that contain the image; only the image's own headers tell its
+ * length. These bytes come from the kernel, so they are trusted. */
 static size_t vdso_size(const uint8_t *base)
 {
 	ElfW(Ehdr) h;
