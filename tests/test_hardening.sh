@@ -43,4 +43,9 @@ if [ "$(uname -m)" = x86_64 ] && ! readelf -Ws "$BIN/resolve" | grep -q __asan_i
 	[ -z "$unmarked" ]
 	check "objects are marked for CET" $? "$unmarked"
 fi
+
+# What users and distributions give adds to our options and takes none away.
+lines=$(make -C "$TOP" -nB CPPFLAGS=-DGIVEN CFLAGS=-O1 BUILD="$PWD/build" "$PWD/build/base/text.o" | grep -- ' -c -o ' | tail -1)
+grep -q -- ' -I\. .* -DGIVEN .*-O1' <<<"$lines"
+check "CPPFLAGS and CFLAGS of the command line come after -I." $? "$lines"
 exit $failed
