@@ -1,9 +1,10 @@
-/* cost.c - how much work a C++ name is before libiberty does it.
+/* cost.c - estimates how much work a C++ name is for libiberty.
  *
  * Substitutions make a name a graph whose parts are used many times; libiberty walks it as a tree,
- * which can be exponentially larger. Where it prints while it walks its output ends it
- * (demangle.c), but it looks for parameter packs (d_find_pack() in cp-demangle.c) without a word.
- * So its own graph of the name, which is made in linear time, is measured first. */
+ * which can be exponentially larger. While libiberty prints during its walk, the limit on its
+ * output ends it (demangle.c); but its search for parameter packs (d_find_pack() in cp-demangle.c)
+ * prints nothing. So the size of libiberty's own graph of the name, which is made in linear time,
+ * is measured first. */
 #include "demangle/cost.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ enum { TREE_MAX = 1 << 16 };
 struct graph {
 	const struct demangle_component *v;
 	size_t n;
-	double *size; /* by component, of what it stands for as a tree; 0: not yet */
+	double *size; /* per component: size of its tree; 0: not measured yet */
 };
 
 static bool is_leaf(const struct demangle_component *c)
@@ -49,11 +50,11 @@ static double measure(struct graph *g, const struct demangle_component *c)
 
 	if (!c)
 		return 0;
-	/* Builtin types and the like are elsewhere. */
+	/* Builtin types and the like are not in the array. */
 	if (c < g->v || i >= g->n || is_leaf(c))
 		return 1;
 	if (!g->size[i]) {
-		g->size[i] = 1; /* a circle ends */
+		g->size[i] = 1; /* ends cycles */
 		g->size[i] = 1 + measure(g, c->u.s_binary.left) + measure(g, c->u.s_binary.right);
 	}
 	return g->size[i];
@@ -66,7 +67,7 @@ bool cxx_is_boundless(const char *name)
 	void *mem = NULL;
 	bool boundless = false;
 
-	/* Without a pack nothing looks for one. */
+	/* Without a pack there is no such search. */
 	if (!strstr(name, "Dp") && !strstr(name, "sp") && !strstr(name, "sZ") &&
 	    !strstr(name, "sP"))
 		return false;

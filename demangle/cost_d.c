@@ -1,5 +1,5 @@
-/* cost_d.c - how long a D name is with all of its back references written out, before libiberty
- * does it.
+/* cost_d.c - estimates how long a D name is with all its back references written out, as libiberty
+ * does.
  *
  * Source: the D ABI, "Name Mangling". */
 #include <ctype.h>
@@ -12,7 +12,8 @@
 
 enum { NAME_BYTES = 4096, WRITTEN_MAX_BYTES = 16 << 10, STEPS_MAX = 512 };
 
-/* Where something ends; NULL: it is none, or takes too many steps. */
+/* The skip_ functions return the end of a construct; NULL if it is something else, or takes too
+ * many steps. */
 struct skip {
 	const char *name;
 	unsigned steps;
@@ -21,8 +22,9 @@ struct skip {
 static const char *skip_type(struct skip *k, const char *p);
 static const char *skip_qualified(struct skip *k, const char *p);
 
-/* How far the back reference at *s, a Q, goes, in letters of base 26 of which the last is small
- * ("Back references"), and behind it. 0 when it is none. */
+/* Reads the back reference at *s, a Q: returns its distance, in letters of base 26, the last of
+ * which is in lower case ("Back references"), and moves *s to its end. Returns 0 if it is not a
+ * back reference. */
 static size_t reference(const char **s)
 {
 	const char *p = *s + 1;
@@ -41,7 +43,7 @@ static const char *skip_digits(const char *p)
 	return p + strspn(p, "0123456789");
 }
 
-/* An identifier, or a reference to one. */
+/* Is it an identifier, or a reference to one? */
 static bool is_identifier(const struct skip *k, const char *p)
 {
 	const char *next = p;
@@ -75,7 +77,7 @@ static const char *skip_value(const char *p)
 	return *end == '_' && n < NAME_BYTES && strlen(end) > 2 * n ? end + 1 + 2 * n : NULL;
 }
 
-/* The name of a symbol and its type, of which a class has none. */
+/* Skips the name of a symbol and its type; a class has no type. */
 static const char *skip_mangled(struct skip *k, const char *p)
 {
 	p = skip_qualified(k, p);
@@ -130,7 +132,7 @@ static bool is_function(const char *p)
 	return *p && strchr("FUWVRY", *p);
 }
 
-/* All but what it returns. */
+/* Skips a function type without its return type. */
 static const char *skip_function(struct skip *k, const char *p)
 {
 	if (!is_function(p++))
@@ -150,7 +152,7 @@ static const char *skip_qualified(struct skip *k, const char *p)
 		p = skip_identifier(k, p + strspn(p, "0"));
 		if (!p)
 			return NULL;
-		/* What is declared in a function has its parameters behind the function's name. */
+		/* Names declared in a function come after the parameters of the function. */
 		end = *p == 'M' ? skip_modifiers(p + 1) : p;
 		if (!is_function(end))
 			continue;
@@ -215,8 +217,8 @@ static const char *skip_type(struct skip *k, const char *p)
 	}
 }
 
-/* What the reference at `at` stands for, at most: an identifier, which has its length in front of
- * it, or a type; of one that cannot be recognized all up to the reference. */
+/* The length of what the reference at `at` stands for, at most: an identifier, which begins with
+ * its length, or a type; if neither is recognized, everything up to the reference. */
 static uint32_t written(const char *name, const uint32_t *length, size_t at, size_t back)
 {
 	const char *target = name + at - back, *end;
@@ -233,7 +235,8 @@ static uint32_t written(const char *name, const uint32_t *length, size_t at, siz
 
 bool d_is_boundless(const char *name)
 {
-	uint32_t length[NAME_BYTES + 1]; /* of what stands before each character, written out */
+	/* Per character: length of the text before it, written out. */
+	uint32_t length[NAME_BYTES + 1];
 	size_t at = 0, end, back;
 	const char *s = name;
 
@@ -241,7 +244,7 @@ bool d_is_boundless(const char *name)
 	while (*s && length[at] <= WRITTEN_MAX_BYTES) {
 		const char *next = s;
 
-		/* Letters of identifiers that look like a reference only add. */
+		/* Letters of identifiers that look like a reference only increase the estimate. */
 		back = *s == 'Q' ? reference(&next) : 0;
 		if (!back || back > at) {
 			next = s + 1;

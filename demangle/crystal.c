@@ -1,17 +1,17 @@
 /* crystal.c - Crystal's names: *Array(Int32)@Array(T)#push<Int32>:Array(Int32).
  *
- * They are readable: the type of self, the type that has the method if it is another, the method,
- * the types of its arguments and of what it returns. Source of truth: Crystal's compiler,
+ * They are readable: the type of self, the type that has the method if that is another one, the
+ * method, the types of its arguments and of its result. Source of truth: Crystal's compiler,
  * Crystal::Def#mangled_name (src/compiler/crystal/codegen/ast.cr). */
 #include <ctype.h>
 #include <string.h>
 
 #include "demangle/language.h"
 
-/* The length of a method's name: of an operator, or of an identifier with its mark. */
+/* The length of a method's name: an operator, or an identifier with its mark (?, ! or =). */
 static size_t method_length(const char *s)
 {
-	/* Longer ones before those that they begin with. */
+	/* Longer operators come before their prefixes. */
 	static const char *const operators[] = {"<=>", "===", "[]=", "[]?", "&**", "==", "=~", "<<",
 						"<=",  ">>",  ">=",  "!=",  "!~",  "**", "//", "&+",
 						"&-",  "&*",  "[]",  "<",   ">",   "!",	 "*",  "/",
@@ -26,8 +26,8 @@ static size_t method_length(const char *s)
 	return n + (n && s[n] && strchr("?!=", s[n]));
 }
 
-/* Up to where the name of the method reaches from its type on; NULL: there is none. *owner: behind
- * the type of self. */
+/* Returns the end of the method's name; NULL if there is none. *owner is the begin of the type that
+ * has the method, after the type of self. */
 static const char *method_end(const char *s, const char **owner)
 {
 	size_t n = method_length(s);
@@ -35,7 +35,7 @@ static const char *method_end(const char *s, const char **owner)
 	unsigned open = 0;
 
 	*owner = s;
-	/* Of no type. */
+	/* a method without type */
 	if (n && (s[n] == '<' || (s[n] == ':' && s[n + 1] != ':')))
 		return s + n;
 	while (*s) {

@@ -83,7 +83,7 @@ bool cxx20_add(struct cxx20 *o, const char *start, unsigned first, enum cxx20_ki
 	return true;
 }
 
-/* S_, S0_, ... : which one, and behind it. */
+/* Reads S_, S0_, ... and sets *ret to its number. */
 static bool read_reference(struct cxx20 *o, unsigned *ret)
 {
 	unsigned n = 0;
@@ -118,7 +118,7 @@ static void write_reference(struct cxx20 *o, unsigned n)
 	cxx20_write(o, s);
 }
 
-/* Writes what reference i stands for, as a part of a nested name or as it was read. */
+/* Parses the text of reference i again and writes it: as a part of a nested name, or as it was. */
 static bool write_again(struct cxx20 *o, unsigned i, bool in_prefix)
 {
 	const struct cxx20_reference *r = &o->references[i];
@@ -185,7 +185,7 @@ static bool call_offset(struct cxx20 *o)
 	return cxx20_number_end(o) && (!is_virtual || cxx20_number_end(o));
 }
 
-/* Begins with T or G. */
+/* Special names, which begin with T or G. */
 static bool special(struct cxx20 *o)
 {
 	char a = cxx20_peek(o, 0), b = cxx20_peek(o, 1);
@@ -218,7 +218,7 @@ static bool special(struct cxx20 *o)
 	return false;
 }
 
-/* clang's attribute, behind a function's name: Ua9enable_ifI CONDITION E */
+/* clang's attribute, after a function's name: Ua9enable_ifI CONDITION E */
 static bool enable_if(struct cxx20 *o)
 {
 	bool ok;

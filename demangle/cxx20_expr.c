@@ -79,7 +79,7 @@ static bool base_unresolved_name(struct cxx20 *o)
 	return cxx20_operator_name(o) && (cxx20_peek(o, 0) != 'I' || cxx20_template_args(o));
 }
 
-/* In the nested name of a type, all parts of which libiberty can refer to. */
+/* Levels in the nested name of a type: libiberty counts each of them as a reference. */
 static bool levels_of_type(struct cxx20 *o)
 {
 	while (cxx20_peek(o, 0) != 'E') {
@@ -112,9 +112,9 @@ static bool look_for_levels(struct cxx20 *o)
 	return ok;
 }
 
-/* Behind sr: LEVEL... E NAME as clang has it, in which nothing can be referred to? gcc's has a type
- * there, and no E. The answer is remembered: levels have arguments with others in them, and to look
- * at each anew would take twice the time for each level. */
+/* Is it clang's LEVEL... E NAME after sr, in which no part can be referred to? gcc has a type
+ * there, and no E. The result is remembered: levels have arguments with other levels in them, and
+ * parsing each of them again would double the time with each level. */
 static bool begins_with_levels(struct cxx20 *o)
 {
 	size_t at = (size_t)(o->p - o->name);
@@ -130,8 +130,8 @@ static bool begins_with_levels(struct cxx20 *o)
 	return o->levels[at / 64] & bit;
 }
 
-/* sr TYPE NAME, and clang's sr LEVEL... E NAME and srN TYPE LEVEL... E NAME. libiberty wants a type
- * behind sr. */
+/* sr TYPE NAME, and clang's sr LEVEL... E NAME and srN TYPE LEVEL... E NAME. libiberty expects a
+ * type after sr. */
 static bool unresolved_name(struct cxx20 *o)
 {
 	char in_nested = cxx20_peek(o, 3);
@@ -241,8 +241,8 @@ static bool pack_arguments(struct cxx20 *o)
 	return cxx20_take(o, 'E');
 }
 
-/* What follows an operator: x an expression, t a type, n a name behind . or ->, * expressions and
- * E, _ an underscore that may be. */
+/* Parses the operands of an operator: x an expression, t a type, n a name after . or ->, *
+ * expressions up to E, _ an optional underscore. */
 static bool operands(struct cxx20 *o, const char *what)
 {
 	bool ok = true;
@@ -276,7 +276,7 @@ static bool operands(struct cxx20 *o, const char *what)
 
 static const struct operation {
 	char code[3];
-	const char *operands; /* NULL: by `read` */
+	const char *operands; /* NULL: parsed by `read` */
 	part_fn *read;
 } operations[] = {
 	{"ps", "x", NULL},

@@ -129,8 +129,8 @@ static bool structured_binding(struct cxx20 *o)
 	return cxx20_take(o, 'E');
 }
 
-/* Of a constructor, destructor or conversion. Where template arguments follow, libiberty does not
- * see behind a tag that the name has no return type, so there they are left out. */
+/* ABI tags of a constructor, destructor or conversion. If template arguments follow, libiberty does
+ * not notice after a tag that the name has no return type, so the tags are left out there. */
 static bool structor_tags(struct cxx20 *o)
 {
 	const char *p = o->p;
@@ -145,7 +145,7 @@ static bool structor_tags(struct cxx20 *o)
 	return cxx20_abi_tags(o);
 }
 
-/* A member-like friend is a member, and where it has no external linkage does not matter. */
+/* A member-like friend is written as a member; the mark of internal linkage is kept. */
 static bool unqualified(struct cxx20 *o)
 {
 	bool ok, has_no_return = false;
@@ -178,7 +178,7 @@ bool cxx20_unscoped(struct cxx20 *o)
 	return unqualified(o);
 }
 
-/* One of a nested name's; *is_new: it can be referred to. */
+/* A component of a nested name; *is_new: it becomes a reference. */
 static bool component(struct cxx20 *o, bool *is_new)
 {
 	char c = cxx20_peek(o, 0);
@@ -287,7 +287,7 @@ bool cxx20_name_part(struct cxx20 *o)
 bool cxx20_template_param(struct cxx20 *o)
 {
 	cxx20_copy(o, 1);
-	if (cxx20_peek(o, 0) == 'L') { /* of a lambda: which one is not distinguished */
+	if (cxx20_peek(o, 0) == 'L') { /* parameter of a lambda: its level is left out */
 		cxx20_drop(o, 1);
 		while (isdigit((unsigned char)cxx20_peek(o, 0)))
 			cxx20_drop(o, 1);

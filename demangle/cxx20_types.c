@@ -4,7 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* An extended one of the compiler's, which may have template arguments: written as a class then. */
+/* A type of the compiler's own, which may have template arguments; with these it is written as a
+ * class. */
 static bool vendor_type(struct cxx20 *o, const char *start, unsigned first)
 {
 	const char *p = o->p;
@@ -24,11 +25,11 @@ static bool vendor_type(struct cxx20 *o, const char *start, unsigned first)
 	o->p = p + 1;
 	cxx20_source_name(o);
 	if (!o->muted)
-		o->n_out++; /* its name, for libiberty */
+		o->n_out++; /* libiberty counts its name as a reference */
 	return cxx20_template_args(o) && cxx20_add(o, start, first, OLDER_TYPE);
 }
 
-/* F [Y] ... E, behind the qualifiers and exception specifications */
+/* F [Y] ... E, after the qualifiers and exception specifications */
 static bool function(struct cxx20 *o)
 {
 	if (!cxx20_take(o, 'F'))
@@ -56,7 +57,7 @@ static bool constrained_auto(struct cxx20 *o)
 	return ok;
 }
 
-/* Those that begin with D. *is_new: it can be referred to. */
+/* Types that begin with D. *is_new: it becomes a reference. */
 static bool d_type(struct cxx20 *o, bool *is_new)
 {
 	char c = cxx20_peek(o, 1);

@@ -1,4 +1,4 @@
-/* demangle.c - which demangler a name is for, and a fence around it. */
+/* demangle.c - chooses the demangler for a name, and limits what it may use. */
 #include "demangle/language.h"
 
 #include <ctype.h>
@@ -12,13 +12,14 @@
 #include "demangle/libiberty.h"
 
 /* libiberty's recursion limit refuses C++ names of more than 1024 bytes, which heavily templated
- * programs do have. Without it, its stack use grows by up to 220 bytes per byte of name: 4 KiB stay
- * below the smallest usual thread stack (2 MiB). Output is exponential in the length (substitutions
- * of substitutions), so it is cut off; the longest seen in practice is 47 KB. */
+ * programs do have. Without that limit its stack use grows by up to 220 bytes per byte of the name:
+ * for 4 KiB it stays below the smallest usual thread stack (2 MiB). The output can be exponential
+ * in the length (substitutions of substitutions), so it is cut off; the longest seen in practice is
+ * 47 KB. */
 enum { NAME_USUAL_BYTES = 256, NAME_MAX_BYTES = 4096, TEXT_MAX_BYTES = 256 << 10 };
 
-/* How long a name may be here: on a smaller stack (ulimit -s), which threads get, too, so long that
- * libiberty uses half of it. */
+/* The longest name that is demangled: on a small stack (ulimit -s, which also applies to threads) a
+ * name for which libiberty uses half of it. */
 static size_t name_bytes_max(void)
 {
 	enum { STACK_BYTES_PER_BYTE = 256 };
@@ -74,8 +75,8 @@ struct sink {
 	jmp_buf stop;
 };
 
-/* libiberty's callbacks cannot ask it to stop, but its callback variants hold nothing that would
- * need freeing (except, for a Rust identifier in punycode, that identifier). */
+/* libiberty's callbacks cannot stop it, so this leaves it by longjmp(). Its callback variants hold
+ * no memory that must be freed (except, for a Rust identifier in punycode, that identifier). */
 static void take(const char *s, size_t n, void *arg)
 {
 	struct sink *sink = arg;
@@ -113,7 +114,8 @@ static bool run_d(const char *name, struct namebuf *out)
 	return !out->failed;
 }
 
-/* Rust's legacy mangling is C++ with a hash as the last component: "17h" and 16 hex digits, "E". */
+/* Does the name end like Rust's legacy mangling, which is C++ with a hash as the last component:
+ * "17h", 16 hex digits, "E"? */
 static bool has_rust_hash(const char *name)
 {
 	const char *p = name;
@@ -126,7 +128,7 @@ static bool has_rust_hash(const char *name)
 	return false;
 }
 
-/* A class, to begin with. */
+/* Does the name begin with a Java class? */
 static bool is_java(const char *name)
 {
 	return name[0] == 'L' && strchr(name, ';');
@@ -141,10 +143,10 @@ static bool is_template(const char *name)
 	return n && n < strlen(end) && end[n] == 'I';
 }
 
-/* Does the name have what libiberty takes for something else? Of constructors and destructors that
- * are templates and have an ABI tag, as all of libc++'s have, the first argument becomes the type
- * that they return; arguments of clang's own types (u14__remove_cvrefIT_E) become those of what the
- * type is an argument of. */
+/* Does the name have a part that libiberty misreads? If a constructor or destructor is a template
+ * and has an ABI tag, as all of libc++'s have, libiberty takes the first argument for its return
+ * type. It takes arguments of clang's own types (u14__remove_cvrefIT_E) for arguments of the type
+ * that has this type as an argument. */
 static bool is_misread(const char *name)
 {
 	const char *p = name + 2;
@@ -160,7 +162,8 @@ static bool is_misread(const char *name)
 	return false;
 }
 
-/* In the newest C++ there are names that libiberty has not learned yet. */
+/* Demangles names of the newest C++ that libiberty does not know yet, after rewriting them
+ * (cxx20.h). */
 static bool run_older(struct demangler *d, const char *name, struct namebuf *out)
 {
 	namebuf_clear(&d->cxx20);
@@ -169,9 +172,9 @@ static bool run_older(struct demangler *d, const char *name, struct namebuf *out
 	       run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, d->cxx20.s, out);
 }
 
-/* Since 2.41 or so libiberty writes constraints (` requires Hashable<A>`) and `this` before
- * explicit objects, older ones refuse such names: without them a name is the same on all machines.
- */
+/* Since 2.41 or so libiberty writes constraints (` requires Hashable<A>`), and `this` before
+ * explicit objects; older versions refuse such names. Here they are rewritten, so that a name is
+ * the same on all machines. */
 static bool run_cxx(struct demangler *d, const char *name, struct namebuf *out)
 {
 	if (!run(cplus_demangle_v3_callback, DMGL_NO_RECURSE_LIMIT, name, out))
@@ -189,7 +192,7 @@ static enum mangling demangle_any(struct demangler *d, const char *name, struct 
 	}
 	if (name[0] != '_')
 		return MANGLING_NONE;
-	/* Rust's back references may go in circles: there the recursion limit stays. */
+	/* Rust's back references may form cycles, so the recursion limit stays on. */
 	if ((name[1] == 'R' || (name[1] == 'Z' && has_rust_hash(name))) &&
 	    run(rust_demangle_callback, 0, name, out))
 		return MANGLING_RUST;
@@ -204,14 +207,14 @@ static enum mangling demangle_any(struct demangler *d, const char *name, struct 
 	return MANGLING_NONE;
 }
 
-/* The suffix that begins with the dot at s: behind it and its number; NULL: not that of a clone.
- * What is a function of its own (.resolver, ._omp_fn.0, .actor of a coroutine) or the same one for
- * another processor (.avx2) does not count. */
+/* The end of the suffix, with its number, that begins with the dot at s; NULL if it is not the
+ * suffix of a clone. Suffixes of separate functions (.resolver, ._omp_fn.0, .actor of a coroutine),
+ * or of the same function for another processor (.avx2), are not. */
 static const char *clone_suffix(const char *s, const char *end)
 {
 	static const struct {
 		const char *name;
-		bool numbered; /* always */
+		bool numbered; /* always followed by a number */
 	} suffixes[] = {{".isra.", true},	{".constprop.", true}, {".part.", true},
 			{".cold", false},	{".llvm.", true},      {".lto_priv.", true},
 			{".localalias", false}, {".__uniq.", true},    {".clone.", true},
@@ -235,8 +238,8 @@ static const char *clone_suffix(const char *s, const char *end)
 	return NULL;
 }
 
-/* The length of a symbol's name without what compilers append when they clone or split a function:
- * foo.isra.0, foo.constprop.0.cold, foo.llvm.123. */
+/* The length of a symbol's name without the suffixes that compilers append when they clone or split
+ * a function: foo.isra.0, foo.constprop.0.cold, foo.llvm.123. */
 static size_t without_clone_suffix(const char *name, size_t n)
 {
 	const char *end = name + n, *dot = name;
@@ -252,7 +255,8 @@ static size_t without_clone_suffix(const char *name, size_t n)
 	return n;
 }
 
-/* Go writes type arguments as [go.shape.int] in .symtab, as [...] in .gopclntab and in traces. */
+/* Replaces type arguments of Go by [...]: they are [go.shape.int] in .symtab, but [...] in
+ * .gopclntab and in traces. */
 static bool cut_go_shapes(struct namebuf *out, const char *name)
 {
 	const char *p = strstr(name, "[go.shape."), *q = p;
@@ -281,7 +285,7 @@ static unsigned template_depth(const struct name_style *style)
 	return style->cut_templates ? style->template_depth : 0;
 }
 
-/* d->base in this style: in which of the demangler's texts. */
+/* Writes d->base in this style; returns the text of the demangler that has the result. */
 static struct namebuf *styled(struct demangler *d, const struct name_style *style)
 {
 	bool simple = style->demangle == SYM_DEMANGLE_SIMPLE, cut = false;
@@ -290,7 +294,7 @@ static struct namebuf *styled(struct demangler *d, const struct name_style *styl
 	if (style->demangle == SYM_DEMANGLE_NONE)
 		return &d->base;
 	mangling = demangle_any(d, d->base.s, &d->full);
-	/* libiberty drops it from names of the v0 mangling, in which there are no dots. */
+	/* libiberty drops the suffix of names in v0 mangling, in which there are no dots. */
 	if (mangling == MANGLING_RUST && d->base.s[1] == 'R' && strchr(d->base.s, '.'))
 		namebuf_add(&d->full, strchr(d->base.s, '.'), strlen(strchr(d->base.s, '.')));
 	namebuf_clear(&d->text);
@@ -312,15 +316,15 @@ static struct namebuf *styled(struct demangler *d, const struct name_style *styl
 	return mangling == MANGLING_NONE ? &d->base : &d->full;
 }
 
-/* mold's names for stubs: foo$plt, foo$pltgot. */
+/* Is it a suffix of mold's stubs: foo$plt, foo$pltgot? */
 static bool is_mold_stub(const char *suffix)
 {
 	return !strcmp(suffix, "$plt") || !strcmp(suffix, "$pltgot");
 }
 
-/* Where the version of an ELF symbol begins, "@@GLIBC_2.34", or "@plt", "$plt"; else the end. Names
- * of other kinds have that character, too: Crystal's, and those with the path of a module of node.
- */
+/* The offset of the version of an ELF symbol ("@@GLIBC_2.34"), or of "@plt" or "$plt"; else the
+ * length of the name. Other names may contain these characters, too: Crystal's, and those with the
+ * path of a module of node. */
 static size_t without_version(const char *name)
 {
 	static const char letters[] =
@@ -340,7 +344,7 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 {
 	size_t n = without_version(name), keep = n;
 	const char *version = name + n;
-	bool nameless; /* "rados_shutdown@@" */
+	bool nameless; /* empty version: "rados_shutdown@@" */
 	struct namebuf *shown;
 
 	if (!n ||
@@ -359,14 +363,15 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 	if (d->base.failed)
 		return name;
 	shown = styled(d, style);
-	/* Simple names drop versions, but a stub is not its function. */
+	/* Simple names have no version, but a stub must not look like its function. */
 	if (style->demangle != SYM_DEMANGLE_SIMPLE || !strcmp(version, "@plt") ||
 	    is_mold_stub(version))
 		namebuf_add(shown, version, strlen(version));
 	return shown->failed || (shown == &d->base && !strcmp(shown->s, name)) ? name : shown->s;
 }
 
-/* "f(int) const &": with parameters. Names of other languages have no parentheses at the end. */
+/* Does the name end with parameters, as in "f(int) const &"? Names of other languages have no
+ * parentheses at the end. */
 static bool is_signature(const char *name)
 {
 	static const char *const words[] = {" const", " volatile", " &&", " &"};

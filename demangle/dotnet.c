@@ -9,8 +9,9 @@
 
 #include "demangle/language.h"
 
-/* Behind "RETURNS [ASSEMBLY] ", or NULL. Types have the assembly's name too, but no space behind
- * it: "class [netstandard]System.Type"; and those of arrays have none in their brackets. */
+/* Returns the text after "RETURNS [ASSEMBLY] ", or NULL. Types contain an assembly's name, too, but
+ * without a space after it ("class [netstandard]System.Type"), and the brackets of arrays contain
+ * no name. */
 static const char *behind_assembly(const char *s)
 {
 	while ((s = strstr(s, " ["))) {
@@ -22,7 +23,7 @@ static const char *behind_assembly(const char *s)
 	return NULL;
 }
 
-/* Behind the bracket that belongs to the one at s; its end when there is none. */
+/* Returns the text after the bracket that closes the one at s; the end if there is none. */
 static const char *behind_bracket(const char *s)
 {
 	unsigned open = 0;
@@ -35,7 +36,7 @@ static const char *behind_bracket(const char *s)
 	return s;
 }
 
-/* Nothing, or "[OptimizedTier1]". */
+/* Is it empty, or "[OptimizedTier1]"? */
 static bool is_tier(const char *s)
 {
 	return !*s || (*s == '[' && !behind_bracket(s)[0] && s[strlen(s) - 1] == ']');

@@ -16,7 +16,7 @@ static void add_str(struct namebuf *out, const char *s)
 	namebuf_add(out, s, strlen(s));
 }
 
-/* "Ljava/lang/Object;" as java.lang.Object. Behind it, or NULL. */
+/* Appends "Ljava/lang/Object;" as java.lang.Object. Returns the text after it, or NULL. */
 static const char *add_class(struct namebuf *out, const char *s)
 {
 	const char *end = s + strcspn(s, ";()[");
@@ -61,7 +61,7 @@ static const char *add_type(struct namebuf *out, const char *s)
 	return s;
 }
 
-/* "(II)" as (int, int). */
+/* Appends "(II)" as (int, int). */
 static const char *add_arguments(struct namebuf *out, const char *s)
 {
 	bool first = true;
@@ -103,8 +103,8 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || strchr("_$<>-", c) || (unsigned char)c >= 0x80;
 }
 
-/* Behind the address that stands for the name of a hidden class, of a lambda: each run has another
- * one. "Map$$Lambda$14/0x00007f1878041998", with a point or a plus in other spellings. */
+/* Skips the address in the name of a hidden class (of a lambda), because it differs in each run:
+ * "Map$$Lambda$14/0x00007f1878041998", in other spellings with a point or a plus. */
 static const char *skip_hidden(const char *s)
 {
 	size_t digits = 0;
@@ -114,14 +114,14 @@ static const char *skip_hidden(const char *s)
 	return digits >= 8 ? s + 3 + digits : s;
 }
 
-/* Names joined by `joint` (0: one name), and what comes behind them. *n counts them; 0 when they
- * are none. */
+/* Appends names joined by `joint` (0: a single name), and returns the text after them. *n is their
+ * number; 0 if it is not a name. */
 static const char *add_names(struct namebuf *out, const char *s, char joint, size_t *n)
 {
 	for (*n = 0;; ++*n) {
 		const char *begin = s;
 
-		/* perf-map-agent's arrow is no part of a name */
+		/* perf-map-agent's arrow is not part of a name */
 		while (*s && is_name_char(*s) && strncmp(s, "->", 2))
 			s++;
 		if (s == begin) {
@@ -139,7 +139,7 @@ static const char *add_names(struct namebuf *out, const char *s, char joint, siz
 	}
 }
 
-/* "int[] java.util.Map.get(java.lang.Object, int)" */
+/* Parses "int[] java.util.Map.get(java.lang.Object, int)". */
 static bool simplify_hotspot(struct namebuf *out, const char *s)
 {
 	size_t before = out->len, n;
@@ -161,7 +161,7 @@ static bool simplify_hotspot(struct namebuf *out, const char *s)
 	return s[0] == ')' && !s[1];
 }
 
-/* Behind "(Ljava/lang/Object;)I" or "(Map.java:12)", if that is there. */
+/* Skips "(Ljava/lang/Object;)I" or "(Map.java:12)", if it is there. */
 static const char *skip_descriptor(const char *s)
 {
 	if (*s != '(')
@@ -174,7 +174,8 @@ static const char *skip_descriptor(const char *s)
 	return s + (*s == ';' || primitive(*s));
 }
 
-/* "Ljava/util/Map;::get", also with what skip_descriptor() knows; or "Ljava/util/Map;get()I". */
+/* Parses "Ljava/util/Map;::get", also followed by what skip_descriptor() skips; or
+ * "Ljava/util/Map;get()I". */
 static bool simplify_agent(struct namebuf *out, const char *s)
 {
 	size_t n;

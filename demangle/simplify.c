@@ -1,8 +1,8 @@
-/* simplify.c - readable names cut down to what a person calls the function.
+/* simplify.c - shortens readable names to what a person calls the function.
  *
- * Works on libiberty's output and on names put together from DWARF, not on source code: the grammar
- * of what d_print_comp(), rust-demangle and the D demangler print is small. A name of unexpected
- * shape is left alone by leaving the output empty. */
+ * Works on libiberty's output and on names made from DWARF, not on source code: the grammar of what
+ * d_print_comp(), rust-demangle and the D demangler print is small. For a name of unexpected form
+ * the output stays empty. */
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "base/text.h"
 #include "demangle/language.h"
 
-enum { NESTING_MAX = 200 }; /* brackets in brackets; 60 was the most in four million names */
+enum { NESTING_MAX = 200 }; /* limit on nested brackets; 60 was the most in four million names */
 
-/* The output, and what of it counts. */
+/* The output, and whether text is added to it. */
 struct cut {
 	struct namebuf *out;
 	unsigned muted; /* nothing is added while not 0 */
-	bool rust;	/* angle brackets are always brackets, around <Type as Trait> too */
+	bool rust;	/* angle brackets are always brackets, also around <Type as Trait> */
 };
 
 static void add(struct cut *c, const char *s, size_t n)
@@ -37,7 +37,7 @@ static bool follows(const char *begin, const char *s, const char *word)
 	return (size_t)(s - begin) >= n && !memcmp(s - n, word, n);
 }
 
-/* Behind as many of these words as follow each other. */
+/* Skips all of these words, in any order. */
 static const char *skip_words(const char *s, const char *const *words)
 {
 	const char *const *w = words;
@@ -54,8 +54,8 @@ static const char *skip_words(const char *s, const char *const *words)
 
 /* ---- brackets ------------------------------------------------------------------------------ */
 
-/* Behind "operator" and the symbols after it; s itself when it is no operator's name. libiberty
- * puts a space between a symbol and template arguments. */
+/* Returns the end of "operator" and the symbol after it; s itself if it is not the name of an
+ * operator. libiberty puts a space between a symbol and template arguments. */
 static const char *operator_end(const char *begin, const char *s)
 {
 	static const char *const symbols[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
@@ -73,8 +73,8 @@ static const char *operator_end(const char *begin, const char *s)
 	return end + strspn(end, "+-*/%^&|~!=,");
 }
 
-/* Whether the '<' at s begins arguments: in an expression it is a comparison. `after` is where the
- * last operator's name ended. */
+/* Does the '<' at s begin arguments? In an expression it is a comparison. `after` is the end of the
+ * last operator's name. */
 static bool begins_arguments(const char *begin, const char *s, const char *after)
 {
 	return s > begin && (s == after || is_ident(s[-1]) || s[-1] == ']' || s[-1] == ':');
@@ -83,8 +83,8 @@ static bool begins_arguments(const char *begin, const char *s, const char *after
 static const char *copy_until(struct cut *c, const char *begin, const char *s, char close,
 			      unsigned level, unsigned nesting);
 
-/* A group with its brackets. Template arguments are shown down to `level` more levels. NULL when
- * it does not end. */
+/* Copies a group with its brackets; template arguments down to `level` more levels. Returns NULL if
+ * the group is not closed. */
 static const char *copy_group(struct cut *c, const char *begin, const char *s, unsigned level,
 			      unsigned nesting)
 {
@@ -106,7 +106,7 @@ static const char *copy_group(struct cut *c, const char *begin, const char *s, u
 	return s + 1;
 }
 
-/* Up to the bracket that closes, or the end of the text. */
+/* Copies up to the closing bracket, or the end of the text. */
 static const char *copy_until(struct cut *c, const char *begin, const char *s, char close,
 			      unsigned level, unsigned nesting)
 {
@@ -131,7 +131,7 @@ static const char *copy_until(struct cut *c, const char *begin, const char *s, c
 	return s;
 }
 
-/* Behind the group at s; NULL when it does not end. */
+/* Returns the end of the group at s; NULL if it is not closed. */
 static const char *skip_group(const char *begin, const char *s, bool rust)
 {
 	struct cut silent = {.muted = 1, .rust = rust};
@@ -153,8 +153,8 @@ bool cut_templates(struct namebuf *out, const char *s, enum mangling mangling, u
 
 /* ---- C++ ----------------------------------------------------------------------------------- */
 
-/* Inline namespaces that stand for an ABI, as tags do: std::__cxx11:: of libstdc++, std::__1:: of
- * libc++. Behind it; s when there is none. */
+/* Skips an inline namespace that stands for an ABI, as tags do: std::__cxx11:: of libstdc++,
+ * std::__1:: of libc++. Returns s if there is none. */
 static const char *skip_abi_namespace(const char *begin, const char *s)
 {
 	static const char *const names[] = {"__cxx11::", "__1::"};
@@ -173,8 +173,8 @@ static const char *skip_qualifiers(const char *s)
 	return skip_words(s, words);
 }
 
-/* An argument list at the top level: skipped with what qualifies it. NULL when the name goes on in
- * a way that is not understood. */
+/* Skips an argument list at the top level and its qualifiers. Returns NULL if the text after them
+ * is not understood. */
 static const char *skip_arguments(const char *begin, const char *s)
 {
 	s = skip_group(begin, s, false);
@@ -187,13 +187,14 @@ static const char *skip_arguments(const char *begin, const char *s)
 	return s;
 }
 
-/* Whether the parentheses at s are the argument list. */
+/* Are the parentheses at s the argument list? */
 static bool ends_function(const char *begin, const char *s)
 {
 	return skip_arguments(begin, s) != NULL;
 }
 
-/* What follows the word "operator" up to the argument list; NULL when nothing sensible does. */
+/* Copies the text from the word "operator" up to the argument list; NULL if it is not an operator.
+ */
 static const char *copy_operator(struct cut *c, const char *begin, const char *s, unsigned depth)
 {
 	const char *end = operator_end(begin, s), *word = s + strlen("operator");
@@ -201,8 +202,8 @@ static const char *copy_operator(struct cut *c, const char *begin, const char *s
 	add(c, s, (size_t)(end - s));
 	if (end > word)
 		return end;
-	/* new, delete[], co_await, "" _literal, or the type that is converted to: that one may hold
-	 * parentheses, its function has no arguments. */
+	/* new, delete[], co_await, "" _literal, or the type of a conversion: that type may contain
+	 * parentheses, and its function has no arguments. */
 	while (end && *end && !(*end == '(' && ends_function(begin, end))) {
 		end = skip_abi_namespace(begin, end);
 		if (*end == '<' || *end == '(')
@@ -227,8 +228,8 @@ static const char *copy_braces(struct cut *c, const char *begin, const char *s)
 	return s ? end : NULL;
 }
 
-/* "int (*" of int (*f<int>(int))(): what returns a pointer to a function has its name inside.
- * Behind the '*'; NULL when it is nothing like that. */
+/* A function that returns a pointer to a function has its name inside of the type, as in int
+ * (*f<int>(int))(). Returns the text after "(*"; NULL if it is something else. */
 static const char *declarator(const char *begin, const char *s)
 {
 	const char *p = s + 1;
@@ -270,12 +271,12 @@ static const char *copy_special_prefix(struct cut *c, const char *s)
 	return s;
 }
 
-/* State of one name. */
+/* The state while one name is shortened. */
 struct cxx {
 	struct cut c;
 	const char *begin;
-	size_t name;	 /* where in the output the function's name starts */
-	bool declarator; /* the name stands inside of its return type */
+	size_t name;	 /* offset of the function's name in the output */
+	bool declarator; /* the name is inside of its return type */
 	unsigned depth;
 };
 
@@ -292,7 +293,7 @@ static const char *cxx_parenthesis(struct cxx *x, const char *s)
 		return skip_group(x->begin, s, false);
 	if (x->c.out->len > x->name) {
 		s = x->declarator ? skip_group(x->begin, s, false) : skip_arguments(x->begin, s);
-		/* Behind the arguments of such a function stands the rest of its type. */
+		/* After the arguments of such a function comes the rest of its return type. */
 		return s && x->declarator && *(s = skip_qualifiers(s)) == ')' ? s + strlen(s) : s;
 	}
 	inner = declarator(x->begin, s);
@@ -333,7 +334,7 @@ static bool simplify_cxx(struct namebuf *out, const char *s, unsigned depth)
 	size_t before = out->len;
 
 	if (str_starts_with(s, "typeinfo "))
-		return cut_templates(out, s, MANGLING_CXX, depth); /* for a type */
+		return cut_templates(out, s, MANGLING_CXX, depth); /* of a type */
 	x.begin = s = copy_special_prefix(&x.c, s);
 	x.name = out->len;
 	while (s && *s && !str_starts_with(s, " [clone "))
@@ -348,8 +349,8 @@ static bool simplify_cxx(struct namebuf *out, const char *s, unsigned depth)
 
 /* ---- Rust ---------------------------------------------------------------------------------- */
 
-/* <alloc::vec::Vec<T>>::push is an inherent method in v0 mangling; the old one writes it without
- * the brackets. <T as Trait>::method and <impl ...> need theirs. */
+/* <alloc::vec::Vec<T>>::push is an inherent method in v0 mangling; legacy mangling writes it
+ * without the brackets. <T as Trait>::method and <impl ...> need theirs. */
 static bool is_plain_path(const char *s, const char *end)
 {
 	if (!is_ident(*s) || str_starts_with(s, "impl ") || str_starts_with(s, "dyn "))
@@ -374,7 +375,7 @@ static const char *rust_angle(struct cut *c, const char *begin, const char *s, u
 		struct namebuf *out = c->out;
 		size_t mark = out->len;
 
-		/* The type alone, with its closing bracket taken off again. */
+		/* Copies the type and removes its brackets. */
 		s = copy_group(c, begin, s, depth, NESTING_MAX);
 		if (!s || out->failed)
 			return NULL;
@@ -406,7 +407,7 @@ static bool simplify_rust(struct namebuf *out, const char *s, unsigned depth)
 
 /* ---- D ------------------------------------------------------------------------------------- */
 
-/* Arguments of templates are values too, strings among them: "a(b". */
+/* Returns the end of a group. Template arguments may be values, even strings: "a(b". */
 static const char *d_group_end(const char *s)
 {
 	unsigned open = 0;
@@ -429,7 +430,7 @@ static const char *d_group_end(const char *s)
 	return NULL;
 }
 
-/* Of the object that a member function is called on. */
+/* Skips the qualifiers of the object that a member function is called on. */
 static const char *d_skip_qualifiers(const char *s)
 {
 	static const char *const words[] = {" const", " immutable", " inout", " shared", NULL};
