@@ -99,10 +99,11 @@ static int open_kept(const struct dwarf_store *s, struct kept *k)
 	*k = (struct kept){.addrs = {0}};
 	if (dwarf_cache_open(s->cache, &s->key, &k->file) && !k->file.h.extent.complete)
 		rc = dwarf_pack_addrs(&k->file, &k->addrs);
-	if (k->file.damaged)
-		dwarf_cache_close(&k->file);
+	/* Addresses without the file's answers would be saved as known to have none. */
 	if (k->file.damaged || k->addrs.n > ANSWERS_MAX)
 		k->addrs.n = 0;
+	if (k->file.damaged)
+		dwarf_cache_close(&k->file);
 	return rc;
 }
 

@@ -106,6 +106,40 @@ def check_merging():
     check(ask("parts", code("parts"), "merge") == (ask("parts", code("parts"))[0], True), "after all units were asked for, the whole program is in the cache")
 
 
+def build_wide(n=24, functions=150):
+    """A program of n units with so many functions each; where they begin, by unit."""
+    for i in range(n):
+        with open(f"wide{i}.c", "w") as f:
+            f.write("".join(f"int wide{i}_{k}(int x) {{\n  return x * {i + 3} + {k};\n}}\n" for k in range(functions)))
+    with open("wide.c", "w") as f:
+        f.write("int main(void) { return 0; }\n")
+    subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id", *(f"wide{i}.c" for i in range(n)), "wide.c", "-o", "wide"], check=True)
+    out = subprocess.run(["nm", "wide"], capture_output=True, text=True).stdout
+    units = [[] for _ in range(n)]
+    for l in sorted(out.splitlines()):
+        if m := re.search(r"^0*(\w+) \w wide(\d+)_", l):
+            units[int(m[2])].append("0x" + m[1])
+    return units
+
+
+def check_partly_damaged():
+    """Damage in a middle block of the answers, met by a run that asks for a few in it: what this run saves must not say
+    of the others that they have no function."""
+    units = build_wide()
+    known = [a for u in units[:16] for a in u]
+    plain, _ = ask("wide", known)
+    ask("wide", known, "partly")
+    entry, = entries("partly")
+    whole = open(entry, "rb").read()
+    wrong, positions = 0, range(4608, len(whole), len(whole) // 16)
+    for at in positions:
+        with open(entry, "wb") as f:
+            f.write(whole[:at] + bytes([whole[at] ^ 0x41]) + whole[at + 1:])
+        wrong += ask("wide", units[8], "partly")[0] != ask("wide", units[8])[0]
+        wrong += ask("wide", known, "partly")[0] != plain
+    check(not wrong and len(positions) > 10, f"{len(positions)} files of answers with one damaged byte, met by a run that asks for a sixteenth: {wrong} wrong")
+
+
 def check_damage(exe, addresses, cache, kind):
     """Whatever byte is damaged: the answers are right, and the next run finds a file that is."""
     plain, _ = ask(exe, addresses)
@@ -293,6 +327,7 @@ def main():
     check_merging()
     check_damage("parts", build_parts()[0][::3], "answers", "answers")
     check_damage(exe, addresses, "cache", "everything")
+    check_partly_damaged()
     check_identity(exe, addresses)
     check_split()
     check_alt()
