@@ -219,7 +219,6 @@ static int elf_source_lines(struct symbol_source *s, struct lookups *l, unsigned
 			    struct err *err)
 {
 	struct elf_state *e = s->state;
-	struct elf_image *image;
 	int rc;
 
 	if (e->syms.go.data && !dwarf_bytes(e->mod))
@@ -234,10 +233,7 @@ static int elf_source_lines(struct symbol_source *s, struct lookups *l, unsigned
 	if (rc || !e->dwarf || e->noted_dwarf)
 		return rc;
 	e->noted_dwarf = true;
-	/* The file may have changed meanwhile, and have none any more. */
-	image = dwarf_image(e->mod);
-	return source_says_table(s, err, "DWARF",
-				 image ? elf_image_path(image) : e->mod->dso->path);
+	return source_says_dwarf(s, err, e->mod);
 }
 
 static size_t elf_candidates(struct symbol_source *s, const struct sym_query *q,

@@ -174,7 +174,7 @@ static int kernel_lines(struct symbol_source *s, struct lookups *l, unsigned n_t
 	if (rc || !k->dwarf || k->noted_dwarf)
 		return rc;
 	k->noted_dwarf = true;
-	return source_says_table(s, err, "DWARF", elf_image_path(k->mod->debug));
+	return source_says_dwarf(s, err, k->mod);
 }
 
 static void kernel_end_batch(struct symbol_source *s)

@@ -128,16 +128,12 @@ static int kmod_lines(struct symbol_source *s, struct lookups *l, unsigned n_thr
 		      struct err *err)
 {
 	struct kmod_state *k = s->state;
-	struct elf_image *image;
 	int rc = elf_lines(&k->dwarf, s->env, k->mod, l, n_threads, err);
 
 	if (rc || !k->dwarf || k->noted_dwarf)
 		return rc;
 	k->noted_dwarf = true;
-	/* The file may have changed meanwhile, and have none any more. */
-	image = dwarf_image(k->mod);
-	return source_says_table(s, err, "DWARF",
-				 image ? elf_image_path(image) : k->mod->dso->path);
+	return source_says_dwarf(s, err, k->mod);
 }
 
 static void kmod_end_batch(struct symbol_source *s)

@@ -65,6 +65,14 @@ int source_says_table(struct symbol_source *s, struct err *err, const char *tabl
 	return source_says(s, err, "%s%s%s", table, own ? "" : " of ", own ? "" : path);
 }
 
+int source_says_dwarf(struct symbol_source *s, struct err *err, const struct module *mod)
+{
+	/* The file may have changed since the index was made, and have none any more. */
+	const struct elf_image *image = dwarf_image(mod);
+
+	return source_says_table(s, err, "DWARF", image ? elf_image_path(image) : mod->dso->path);
+}
+
 void lookup_set(struct lookup *l, struct symbol_source *s, const struct functab *tab,
 		const struct func *f, uint64_t addr)
 {

@@ -111,6 +111,8 @@ int source_says(struct symbol_source *s, struct err *err, const char *fmt, ...)
 /* The same for a table of the file at `path`, which is named only if it is not the dso's own. */
 int source_says_table(struct symbol_source *s, struct err *err, const char *table,
 		      const char *path);
+/* The same for the DWARF of mod, which has an index. */
+int source_says_dwarf(struct symbol_source *s, struct err *err, const struct module *mod);
 
 /* Sets symbol, offset and aliases of a lookup from a function of the table. tab NULL: aliases are
  * not counted; f NULL: sets miss. */
