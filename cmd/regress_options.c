@@ -53,27 +53,27 @@ static const struct option_row options[] = {
 	{0, "event", NULL, "NAME", "this event (default: the one with the most weight)",
 	 SETS_TEXT(opt.event)},
 	{0, "history", NULL, "DIR",
-	 "earlier runs of the base, in a folder for each day or job: how much\nfunctions vary "
-	 "anyway",
+	 "earlier runs of the base, in one folder per day or job: they show how much\n"
+	 "functions vary without a change",
 	 SETS_TEXT(history)},
 	{0, "force", NULL, NULL,
-	 "also what is not comparable: machines, frequencies, owners, damage",
+	 "compare in spite of different machines, frequencies, owners, or damage",
 	 SETS_FLAG(opt.force)},
 	HEADING("what is slower"),
 	{0, "budget", NULL, "FILE", "rules (default: .profbudget, if it is there)",
 	 SETS_TEXT(budget)},
 	{0, "lint-budget", NULL, NULL,
 	 "only check the rules, and which of them no function matches", SETS_FLAG(lint_budget)},
-	{0, "margin", NULL, "SHARE", "growth of a function that is no alarm (2%)",
+	{0, "margin", NULL, "SHARE", "growth of a function up to which there is no alarm (2%)",
 	 SETS_SHARE(opt.margin, 10)},
-	{0, "impact", NULL, "SHARE", "of the whole that a function must cost more (0.1%)",
+	{0, "impact", NULL, "SHARE", "share of the whole by which a function must grow (0.1%)",
 	 SETS_SHARE(opt.impact, 1)},
-	{0, "total", NULL, "SHARE", "growth of all on-CPU time that is no alarm (3%)",
+	{0, "total", NULL, "SHARE", "growth of all on-CPU time up to which there is no alarm (3%)",
 	 SETS_SHARE(opt.total_max, 10)},
 	{0, "q", NULL, "Q", "share of false ones among the alarms (0.01)", SETS_SHARE(opt.q, .5)},
 	{0, "detect", NULL, "GROWTH[:SHARE]",
-	 "a growth that ought to be found, in functions with this share of the\n"
-	 "time (10%:10%): status 3 when runs are too few and nothing is slower",
+	 "the growth that should be found in functions with this share of the time\n"
+	 "(10%:10%): status 3 if there are too few runs and nothing got slower",
 	 CALLS(set_detect)},
 	{0, "warn-only", NULL, NULL, "exit status 0 whatever got slower", SETS_FLAG(warn_only)},
 	HEADING("reports, besides the table on standard output"),
@@ -81,9 +81,8 @@ static const struct option_row options[] = {
 	 SETS_TEXT(md)},
 	{0, "json", NULL, "FILE", "all figures (doc/regress.schema.json)", SETS_TEXT(json)},
 	{0, "html", NULL, "FILE",
-	 "a page: the differential flame graph, in which only what is significant is\ncoloured, "
-	 "and "
-	 "the verdicts",
+	 "a page: the differential flame graph, with only significant changes\n"
+	 "coloured, and the verdicts",
 	 SETS_TEXT(html)},
 	{0, "junit", NULL, "FILE", "test results", SETS_TEXT(junit)},
 	{0, "folded", NULL, "FILE",
@@ -100,8 +99,7 @@ static const struct option_row options[] = {
 	{'F', "freq", NULL, "HZ", "samples a second (3999; of confirm: as before)",
 	 SETS_NUMBER(run.frequency, 100000)},
 	{0, "confirm", NULL, NULL,
-	 "run: record as many again if something was flagged, and judge only that",
-	 SETS_FLAG(confirm)},
+	 "run: if something was flagged, record again and judge only that", SETS_FLAG(confirm)},
 	{0, "dir", NULL, "DIR", "where the recordings go (regress-runs)", SETS_TEXT(run.dir)},
 	HEADING("running"),
 	{'q', "quiet", NULL, NULL, "no table, no notes", SETS_FLAG(quiet)},
@@ -116,19 +114,21 @@ static void print_help(void)
 	puts("usage: regress [OPTIONS] --base RUN.. --new RUN..\n"
 	     "       regress run [-n N] [-F HZ] [--confirm] [OPTIONS] -- COMMAND.. :: COMMAND..\n"
 	     "       regress confirm [OPTIONS] EARLIER.json [-- COMMAND.. :: COMMAND..]\n"
-	     "Reports what got slower from one build to the next: status 1 if something did.\n"
+	     "Reports what got slower from one build to the next: status 1 if something got "
+	     "slower.\n"
 	     "\n"
 	     "  regress --base main/*.data --new pr/*.data --md summary.md\n"
 	     "  regress run -n 5 --json r.json -- ./old --work :: ./new --work\n"
-	     "  regress confirm r.json       # on another machine: only what was flagged, anew\n"
+	     "  regress confirm r.json       # on another machine: what was flagged, again\n"
 	     "\n"
 	     "A RUN is a recording, or a profile that resolve reads (folded, pprof, perf script "
 	     "text),\n"
-	     "or a folder with nothing else in it. Five runs a side are a good number, three the "
+	     "or a folder with nothing else in it. Five runs per side are a good number, three the "
 	     "least.\n");
 	options_print_help(options, N_OPTIONS, stdout);
 	puts("exit status: 0 nothing got slower; 1 something did; 2 trouble: usage, unreadable, "
-	     "not comparable;\n3 with --detect: nothing was found, but could not have been");
+	     "not comparable;\n3 with --detect: nothing was found, but there are too few samples "
+	     "to find it");
 }
 
 /* COMMAND.. :: COMMAND.. */

@@ -204,27 +204,28 @@ static const struct option_row options[] = {
 	{0, "addrs", NULL, NULL, "folded: unknown functions as [module <addr>]",
 	 SETS_FLAG(output.style.addrs)},
 	{0, "skip-after", NULL, "FUNCTION",
-	 "folded, flamegraph: leave out who called this one, where it is on a stack",
+	 "folded, flamegraph: leave out the callers of this function",
 	 SETS_TEXT(output.style.skip_after)},
 	{0, "collapse-recursion", NULL, NULL,
 	 "folded, flamegraph: functions that call themselves are one frame",
 	 SETS_FLAG(output.style.collapse)},
 	{'F', "fields", NULL, "LIST",
 	 "script, jsonl: of comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,\n"
-	 "symoff,dso,srcline; or +FIELD,-FIELD beside what the event has",
+	 "symoff,dso,srcline; or +FIELD,-FIELD to change the default fields",
 	 CALLS(set_fields)},
 	{0, "ns", NULL, NULL, "script: times to the nanosecond", SETS_FLAG(output.nanoseconds)},
-	{'n', "rows", NULL, "N", "top: so many functions (default: all; on a terminal what fits)",
+	{'n', "rows", NULL, "N",
+	 "top: at most N functions (default: all; on a terminal as many as fit)",
 	 SETS_NUMBER(output.top.rows, UINT_MAX - 1)},
-	{0, "percent-limit", NULL, "P", "top: only what costs at least P percent",
+	{0, "percent-limit", NULL, "P", "top: only functions with at least P percent",
 	 SETS_REAL(output.top.limit, 100, 1, "percentage")},
-	{0, "no-children", NULL, NULL, "top: by what functions themselves cost",
+	{0, "no-children", NULL, NULL, "top: sort by the cost of functions without their callees",
 	 SETS_FLAG(output.top.no_children)},
 	{0, "children", NULL, NULL, NULL,
 	 CLEARS_FLAG(output.top.no_children)}, /* the default, accepted */
 	{0, "sort", NULL, "KEYS", "top: rows by comm,dso,symbol (the default) or some of these",
 	 CALLS(set_sort)},
-	{0, "callers", NULL, NULL, "top: below each function who calls it",
+	{0, "callers", NULL, NULL, "top: below each function its main callers",
 	 SETS_FLAG(output.top.callers)},
 	{0, "title", NULL, "TEXT", "flamegraph, html: instead of the recorded command",
 	 SETS_TEXT(output.picture.title)},
@@ -239,23 +240,23 @@ static const struct option_row options[] = {
 	 "(for the colour-blind), hot mem io red green blue aqua yellow purple\n"
 	 "orange",
 	 CALLS(set_colors)},
-	{0, "countname", NULL, "TEXT", "flamegraph: what weights are called",
+	{0, "countname", NULL, "TEXT", "flamegraph: the name of the weights",
 	 SETS_TEXT(output.picture.count_name)},
 	{0, "inverted", NULL, NULL, "flamegraph: the root on top",
 	 SETS_FLAG(output.picture.inverted)},
-	{0, "reverse", NULL, NULL, "flamegraph, folded: from the functions to who calls them",
+	{0, "reverse", NULL, NULL, "flamegraph, folded: stacks from the function to its callers",
 	 SETS_FLAG(output.picture.reverse)},
 	{0, "header", "header-only", NULL, "print the recording's header and stop",
 	 SETS_FLAG(header_only)},
 	{0, "diff", NULL, "BASE",
-	 "flamegraph, folded, html: what the input differs from this one by. Several\n"
+	 "flamegraph, folded, html: how the input differs from this one. Several\n"
 	 "runs show what is noise: --diff base/*.data --new new/*.data, or folders",
 	 CALLS(add_base)},
 	/* Takes all that follows up to the next option, as --diff then does: sides_take(). */
 	{0, "new", NULL, "RUN..", "see --diff",
 	 REFUSED("of a difference, as --diff BASE.. --new NEW..")},
 	{0, "diff-width", NULL, "SIDE",
-	 "flamegraph of --diff: as wide as the mean of both (default), base or new",
+	 "flamegraph of --diff: frames as wide as in mean (default), base or new",
 	 SETS_CHOICE(output.picture.diff_width, diff_widths)},
 	HEADING("samples"),
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3",
@@ -266,7 +267,7 @@ static const struct option_row options[] = {
 	 SETS_BY(pipeline.filter.pids, struct number_list, args_numbers)},
 	{0, "tid", NULL, "TIDS", "only of these threads",
 	 SETS_BY(pipeline.filter.tids, struct number_list, args_numbers)},
-	{0, "dso", "dsos", "NAMES", "only taken in code of these: libc.so.6,[kernel.kallsyms]",
+	{0, "dso", "dsos", "NAMES", "only samples in code of these: libc.so.6,[kernel.kallsyms]",
 	 SETS_BY(pipeline.filter.dsos, struct name_list, args_names)},
 	{'C', "cpu", NULL, "LIST", "only of these processors: 0,2-3",
 	 SETS_BY(pipeline.filter.cpus, struct cpu_ranges, args_cpus)},
@@ -297,7 +298,7 @@ static const struct option_row options[] = {
 	 SETS_FLAG(pipeline.symbolizer.no_inline)},
 	{0, "demangle", NULL, "HOW",
 	 "full (default), simple (no arguments, template arguments as <...>:\n"
-	 "what differs only in them is one function), none",
+	 "names that differ only in these become one), none",
 	 SETS_CHOICE(pipeline.symbolizer.demangle, demanglings)},
 	{0, "template-depth", NULL, "N",
 	 "show N levels of template arguments, <...> for deeper ones", CALLS(set_template_depth)},
@@ -321,9 +322,9 @@ static const struct option_row options[] = {
 	{'k', "vmlinux", NULL, "FILE", "kernel symbols and lines",
 	 SETS_TEXT(pipeline.symbolizer.vmlinux)},
 	{0, "kallsyms", NULL, "FILE", "kernel symbols", SETS_TEXT(pipeline.symbolizer.kallsyms)},
-	{0, "guestvmlinux", NULL, "FILE", "likewise for the kernel of virtual machines",
+	{0, "guestvmlinux", NULL, "FILE", "the same for the kernel of virtual machines",
 	 SETS_TEXT(pipeline.symbolizer.guest_vmlinux)},
-	{0, "guestkallsyms", NULL, "FILE", "likewise",
+	{0, "guestkallsyms", NULL, "FILE", "the same for the kernel of virtual machines",
 	 SETS_TEXT(pipeline.symbolizer.guest_kallsyms)},
 	{0, "force", NULL, NULL, "as root: another user's recording; also other users' perf maps",
 	 SETS_FLAG(pipeline.symbolizer.foreign_jit_maps)},
@@ -331,15 +332,15 @@ static const struct option_row options[] = {
 	{0, "stats", NULL, "[=json]", "on stderr: how stacks ended, what has no names and why",
 	 SETS_CHOICE(stats, stats_forms)},
 	{0, "require", NULL, "LIST",
-	 "roots=99,names=95: less makes the exit status 1; of switched, hole, cut,\n"
-	 "no_file, other_ends, stitched, guessed, wrong_build, nameless, lost: more",
+	 "exit with 1 if roots or names are below (roots=99,names=95), or switched,\n"
+	 "hole, cut, no_file, other_ends, stitched, guessed, wrong_build, nameless\n"
+	 "or lost above the given percentage",
 	 CALLS(set_require)},
 	{0, "explain", NULL, "ADDR",
-	 "instead of a profile: all that led to the name of an address of script",
-	 CALLS(set_explain)},
+	 "instead of a profile: how an address (of -f script) got its name", CALLS(set_explain)},
 	{0, "strict", NULL, NULL,
-	 "any loss, also while recording, and what is said of missing stacks and\nnames makes the "
-	 "exit status 1",
+	 "exit with 1 after any loss, also while recording, and after any note about\n"
+	 "missing stacks or names",
 	 SETS_FLAG(strict)},
 	{0, "no-cache", NULL, NULL, "neither use nor fill the cache of compiled debug information",
 	 SETS_FLAG(no_cache)},
@@ -349,9 +350,9 @@ static const struct option_row options[] = {
 	{'q', "quiet", NULL, NULL, "no notes on stderr", SETS_FLAG(quiet)},
 	{0, "stdio", NULL, NULL, NULL, /* a habit of perf's users */
 	 REFUSED("-f top is a table, -f folded all stacks")},
-	{0, "formats", NULL, NULL, "what -f takes, and suffixes of -o",
+	{0, "formats", NULL, NULL, "list the formats for -f and suffixes for -o",
 	 SETS_FLAG_AND_STOPS(show_formats)},
-	{0, "inputs", NULL, NULL, "what can be read", SETS_FLAG_AND_STOPS(show_inputs)},
+	{0, "inputs", NULL, NULL, "list the kinds of inputs", SETS_FLAG_AND_STOPS(show_inputs)},
 	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
 	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},
 };
@@ -639,7 +640,7 @@ static int take_inputs(struct resolve *r, int n, char **paths, struct err *err)
 	size_t k;
 
 	if (r->diff.paths[1].n && !is_diff)
-		return err_set(err, ERR_USAGE, NULL, "--new: what the base is says --diff BASE..");
+		return err_set(err, ERR_USAGE, NULL, "--new needs --diff BASE..");
 	if (r->diff.paths[1].n && n)
 		return err_set(err, ERR_USAGE, NULL,
 			       "'%s' is on neither side of --diff BASE.. --new NEW..", paths[0]);
