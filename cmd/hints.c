@@ -33,7 +33,7 @@ static void hint_size(const struct stack_need *need, uint32_t size, FILE *out)
 	bool known = need->known && need->known * 2 >= need->cut;
 
 	if (!known)
-		fprintf(out, "how deep they are is not known");
+		fprintf(out, "their depth is not known");
 	else if (need->bytes > STACK_COPY_MAX)
 		fprintf(out, "%.0f %% of these need more than %d",
 			percent(need->too_deep, need->known), STACK_COPY_MAX);
@@ -219,7 +219,7 @@ static bool hint_replaced(const struct pipeline *p, const char *input, FILE *out
 	static const char *const help[MODULE_MISS_N] = {
 		[MODULE_MISS_CHANGED] = "was replaced or written to since it was recorded, without "
 					"build id: its names may be wrong",
-		[MODULE_MISS_OTHER_CODE] = "is not what was recorded, by its code: its names are "
+		[MODULE_MISS_OTHER_CODE] = "has other code than the recorded file: its names are "
 					   "left out, its callers may be wrong",
 	};
 	const struct profile *pr = p->profile;
@@ -254,7 +254,7 @@ static bool hint_chains(const struct pipeline *p, const char *input, FILE *out)
 		return false;
 	if (out)
 		fprintf(out,
-			"resolve: %s: there are no call chains in it: record with `capture`, or "
+			"resolve: %s: it has no call chains: record with `capture`, or "
 			"with "
 			"`perf record --call-graph dwarf`\n",
 			input);

@@ -56,9 +56,9 @@ static const char *const miss_help[SYM_MISS_N] = {
 		"the file was replaced after the recording: give the one that ran by --symfs DIR "
 		"or "
 		"`perf buildid-cache --add FILE`, or fetch it with --debuginfod",
-	[SYM_MISS_OTHER_CODE] =
-		"it was built again after the recording: give the one that ran by "
-		"--symfs DIR; with a build id (-Wl,--build-id) that is known at once",
+	[SYM_MISS_OTHER_CODE] = "it was built again after the recording: give the one that ran by "
+				"--symfs DIR; with a build id (-Wl,--build-id) a rebuilt file is "
+				"recognized at once",
 	[SYM_MISS_NO_KALLSYMS] = "give --kallsyms FILE or --vmlinux FILE of the recorded kernel",
 	[SYM_MISS_OTHER_KERNEL] = "give --kallsyms FILE or --vmlinux FILE of the recorded kernel",
 	[SYM_MISS_KPTR_RESTRICT] =
@@ -75,11 +75,12 @@ static const char *no_file_help(const struct dso *dso)
 	if (str_ends_with(dso->path, " (deleted)") || !strncmp(dso->path, "/memfd:", 7))
 		return "the file was deleted while it ran: give a copy by --symfs DIR or `perf "
 		       "buildid-cache --add FILE`";
-	return dso->build_id.size
-		       ? "it is gone, or of a container or another machine: give its root by "
-			 "--symfs DIR, or let --debuginfod fetch it by its build id"
-		       : "it is gone, or of a container or another machine: give its root by "
-			 "--symfs DIR";
+	return dso->build_id.size ? "it was deleted, or is from a container or another machine: "
+				    "give that root by "
+				    "--symfs DIR, or let --debuginfod fetch it by its build id"
+				  : "it was deleted, or is from a container or another machine: "
+				    "give that root by "
+				    "--symfs DIR";
 }
 
 /* Is it a file of a distribution, for which there are packages with symbols? */

@@ -11,7 +11,7 @@ if not have("perf"):
     tap.end()
 DEPTHS = build("gcc", "depths.c", "depths", "-O1", "-fno-optimize-sibling-calls", "-pthread")
 ADVICE = re.compile(r"resolve: \S+: (\d+) % of the stacks are cut at (\d+) bytes(?: \(.* other samples\))?; "
-                    r"(?:99 % of these need at most (\d+)|(\d+) % of these need more than 65528|(how deep they are is not known))"
+                    r"(?:99 % of these need at most (\d+)|(\d+) % of these need more than 65528|(their depth is not known))"
                     r"; (?:record with --call-graph dwarf,(\d+)|(a recording cannot hold more))\n")
 SLACK = 3 * 1024  # both ends are rounded to KiB; and what libc puts above a thread's first function
 

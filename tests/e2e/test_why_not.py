@@ -77,7 +77,7 @@ open("linked.debug", "ab").write(b"x")
 
 case("stripped", "stripped", "none", "file has no symbols", ".build-id/", "build it with -g")
 case("replaced", "replaced by another build", "none", "file has another build id", "build id differs, wanted", "--symfs DIR")
-case("gone", "deleted since", "none", "file not found", "/gone: no such file", "it is gone, or of a container")
+case("gone", "deleted since", "none", "file not found", "/gone: no such file", "it was deleted, or is from a container")
 case("linked", "debug file of another build", "none", "debuglink checksum differs", "linked.debug: debuglink checksum differs",
      "install the one of this build")
 if not have("xz"):
