@@ -1,4 +1,4 @@
-/* touch.c - a byte of each missing page. */
+/* touch.c - reads a byte of each missing stack page. */
 #include "capture/touch.h"
 
 #include <fcntl.h>
@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* One call touches no more than a copy may hold and what lies above a thread's first frame; all of
- * them no more than this. */
+/* Limits: on pages of one call (the largest copy, and the thread's own data above its first frame),
+ * on pages of a recording, and on places that are remembered. */
 enum { PAGES_PER_CALL = 18, PAGES_MAX = 1 << 18, SEEN_MAX = 1 << 16 };
 
 void touch_init(struct touch *t)
@@ -37,7 +37,8 @@ static int memory_of(struct touch *t, pid_t pid)
 	return t->fd;
 }
 
-/* Is the page there now? The memory that is open may be that of the program before exec. */
+/* Reads a byte of the page; true if that worked. The open file may be the memory of the program
+ * before an exec, so the first failure opens it again. */
 static bool touch_page(struct touch *t, pid_t pid, uint64_t at, bool is_first)
 {
 	char byte;
@@ -75,11 +76,13 @@ void touch_stack(struct touch *t, pid_t pid, pid_t tid, uint64_t at, uint64_t by
 
 /* ---- stacks of new threads ----------------------------------------------------------------- */
 
-/* glibc (to 2.41) and musl reserve a stack and its guard and then allow all but the guard; later
- * ones map what they want. Threads' heaps begin with less than this, and so does the main heap. */
+/* Smallest mapping that is taken for a stack. glibc (to 2.41) and musl reserve the address space of
+ * stack and guard and then make all but the guard accessible; later versions map the stack itself.
+ * Heaps of threads and the main heap begin smaller than this. */
 #define STACK_MIN ((uint64_t)256 << 10)
 
-/* A copy that reaches a thread's first frame begins in this part, below the thread's own data. */
+/* Touches the top part of a stack: a copy that reaches the thread's first frame, which is below the
+ * thread's own data, begins there. */
 static void touch_top(struct touch *t, const struct touch_map *m, uint64_t bytes)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -89,7 +92,8 @@ static void touch_top(struct touch *t, const struct touch_map *m, uint64_t bytes
 		touch_pages(t, m->pid, m->end - m->start > part ? m->end - part : m->start, m->end);
 }
 
-/* Neighbours are one mapping to the kernel: the new one ends where a known one begins. */
+/* The kernel merges adjacent mappings and reports their common end: the new mapping ends where a
+ * known stack begins. */
 static uint64_t end_of_new(const struct touch *t, const struct touch_map *m)
 {
 	uint64_t end = m->end;
@@ -124,7 +128,7 @@ void touch_note_map(struct touch *t, const struct touch_map *m, bool is_reserved
 	to->map.end = end;
 }
 
-/* The one that was freed last, which is the one that glibc takes. */
+/* The stack that was freed last: glibc reuses that one. NULL: none is free. */
 static struct touch_map *free_stack(struct touch *t, pid_t pid)
 {
 	struct touch_map *found = NULL;
@@ -197,8 +201,9 @@ void touch_thread_ended(struct touch *t, pid_t pid, pid_t tid, uint64_t bytes)
 	struct touch_map *m = stack_of(t, pid, tid);
 
 	t->sure[(unsigned)tid % TOUCH_SURE] = tid; /* its last samples are read after this */
-	if (!m) /* its start was read before the end of the one before it, from another CPU's ring
-		 */
+	/* The start of this thread may have been read, from another CPU's ring, before the end of
+	 * the thread whose stack it reused. */
+	if (!m)
 		m = free_stack(t, pid);
 	if (!m)
 		return;
