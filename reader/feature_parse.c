@@ -145,25 +145,25 @@ static const struct {
 	int (*parse)(struct perf_file *f, struct buf *b);
 	size_t string; /* offset in struct perf_file_info, of a feature that is a string */
 } parsers[] = {
-	{FEATURE_BUILD_ID, parse_build_ids},
+	{FEATURE_BUILD_ID, .parse = parse_build_ids},
 	{FEATURE_HOSTNAME, .string = offsetof(struct perf_file_info, hostname)},
 	{FEATURE_OSRELEASE, .string = offsetof(struct perf_file_info, os_release)},
 	{FEATURE_VERSION, .string = offsetof(struct perf_file_info, version)},
 	{FEATURE_ARCH, .string = offsetof(struct perf_file_info, arch)},
-	{FEATURE_NRCPUS, parse_n_cpus},
+	{FEATURE_NRCPUS, .parse = parse_n_cpus},
 	{FEATURE_CPUDESC, .string = offsetof(struct perf_file_info, cpu_desc)},
 	{FEATURE_CPUID, .string = offsetof(struct perf_file_info, cpu_id)},
-	{FEATURE_TOTAL_MEM, parse_total_mem},
-	{FEATURE_CMDLINE, parse_cmdline},
-	{FEATURE_SAMPLE_TIME, parse_sample_time},
-	{FEATURE_COMPRESSED, parse_compressed},
-	{FEATURE_CLOCK_DATA, parse_clock_data},
-	{FEATURE_SIMPLEPERF_FILE, simpleperf_parse_file},
-	{FEATURE_SIMPLEPERF_META_INFO, parse_meta_info},
-	{FEATURE_SIMPLEPERF_FILE2, simpleperf_parse_file2},
+	{FEATURE_TOTAL_MEM, .parse = parse_total_mem},
+	{FEATURE_CMDLINE, .parse = parse_cmdline},
+	{FEATURE_SAMPLE_TIME, .parse = parse_sample_time},
+	{FEATURE_COMPRESSED, .parse = parse_compressed},
+	{FEATURE_CLOCK_DATA, .parse = parse_clock_data},
+	{FEATURE_SIMPLEPERF_FILE, .parse = simpleperf_parse_file},
+	{FEATURE_SIMPLEPERF_META_INFO, .parse = parse_meta_info},
+	{FEATURE_SIMPLEPERF_FILE2, .parse = simpleperf_parse_file2},
 	/* name_events.c reads these when all events are known. */
-	{FEATURE_EVENT_DESC, NULL},
-	{FEATURE_PMU_MAPPINGS, NULL},
+	{FEATURE_EVENT_DESC, .parse = NULL},
+	{FEATURE_PMU_MAPPINGS, .parse = NULL},
 };
 
 int feature_parse(struct perf_file *f, unsigned bit, struct buf b)
