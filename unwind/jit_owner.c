@@ -151,6 +151,21 @@ static enum fp_owner entered_by_v8(struct walk *w, const struct cursor *c, struc
 	return is_jit_code(w, ra) ? FP_OWNER_UNKNOWN : FP_OWNER_SELF;
 }
 
+/* True if the record leads to code of a file, while a word below it may be a return address into
+ * JIT code: that code has left the frame pointer alone, and would be skipped. Mono's does. */
+static bool is_past_jit(struct walk *w, const struct cursor *c)
+{
+	const unsigned word = w->arch->word_bytes;
+	uint64_t at, value;
+
+	if (!walk_word(w, c->fp + word, word, &value) || is_jit_code(w, value & w->code_mask))
+		return false;
+	for (at = c->sp; at < c->fp && walk_word(w, at, word, &value); at += word)
+		if (is_jit_code(w, value & w->code_mask) && value != c->ip)
+			return true;
+	return false;
+}
+
 enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hotspot,
 			     struct cursor *caller)
 {
@@ -162,8 +177,11 @@ enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hot
 		return FP_OWNER_SELF;
 	if (is_interpreter(w, c->fp, &in))
 		return in.last_sp ? called_by_interpreter(w, c, in.last_sp, caller) : FP_OWNER_SELF;
-	if (!is_hotspot)
-		return entered_by_v8(w, c, caller);
+	if (!is_hotspot) {
+		enum fp_owner owner = entered_by_v8(w, c, caller);
+
+		return owner == FP_OWNER_SELF && is_past_jit(w, c) ? FP_OWNER_UNKNOWN : owner;
+	}
 	if (is_past_entry(w, c))
 		return FP_OWNER_UNKNOWN;
 	if (c->is_return_address || !walk_word(w, c->sp, word, &top))

@@ -236,6 +236,9 @@ def owners(at):
     walk("a frame that other JIT code has called, and that may be the owner: ends", [], JUNK, JUNK, by_sp, JUNK, CODE + 6)
     walk("the owner has called another function than the code, and that is not known: ends", [], JUNK, JUNK, JUNK, named, by="in_calls_named")
     walk("a word that is at no place for one: the record is the code's own", [], JUNK, with_fp, JUNK, JUNK)
+    # as in Mono, whose functions keep no frame pointer: W:Fib, W:Fib, W:Main, a wrapper with a record, the runtime
+    walk("JIT code that may have called it, and a record that leads to a file: ends", [], JUNK, CODE + 0x106, JUNK)
+    walk("JIT code that may have called it is right above it: ends", [], CODE + 0x106, JUNK, JUNK)
 
 
 def again(at):
