@@ -215,8 +215,7 @@ static void thread_forget(struct machine *m, struct thread *t)
 	*t = *last;
 	m->threads.n--;
 	if (t != last) /* replaces, so that it needs no memory */
-		hash_put(&m->thread_index, pair_key(t->pid, t->tid),
-			 (uint32_t)(t - m->threads.v));
+		hash_put(&m->thread_index, pair_key(t->pid, t->tid), (uint32_t)(t - m->threads.v));
 }
 
 static void process_forget(struct machine *m, struct process *p)
