@@ -19,7 +19,7 @@ struct key_info {
 struct run_tree {
 	VEC(struct tree_node) nodes; /* symbol: key */
 	double unit;		     /* weight of one sample */
-	bool is_divisor;	     /* of folded stacks: it divides all that they add up to */
+	uint64_t divisor; /* of all weights, if that is the unit (folded stacks); else 0 */
 };
 
 /* Both sides in one tree: samples per run, adjusted. */

@@ -165,21 +165,21 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* The weight of one sample: what the recorder says, or of sums what divides all of them. */
-static double unit_of(const struct profile_event *e, const struct tree *t, bool *is_divisor)
+/* Sets the weight of one sample: as recorded, or the greatest common divisor of the weights. */
+static void set_unit(struct run_tree *r, const struct profile_event *e, const struct tree *t)
 {
 	uint64_t divisor = 0;
 	size_t i;
 
-	*is_divisor = false;
+	r->unit = 1;
 	if (!e->is_sum && e->samples && e->period)
-		return (double)e->period / (double)e->samples;
-	if (!e->period)
-		return 1;
-	*is_divisor = !e->unit;
-	for (i = 0; i < t->nodes.n; i++)
-		divisor = common_divisor(divisor, t->nodes.v[i].period);
-	return divisor ? (double)divisor : 1;
+		r->unit = (double)e->period / (double)e->samples;
+	else if (e->period) {
+		for (i = 0; i < t->nodes.n; i++)
+			divisor = common_divisor(divisor, t->nodes.v[i].period);
+		r->unit = divisor ? (double)divisor : 1;
+		r->divisor = e->unit ? 0 : divisor;
+	}
 }
 
 /* Takes over the tree's nodes. */
@@ -221,7 +221,7 @@ static int weigh(const struct regress *g, const struct profile_event *e, struct 
 	struct regress_run *run = &ret->run;
 	size_t i;
 
-	ret->tree.unit = unit_of(e, t, &ret->tree.is_divisor);
+	set_unit(&ret->tree, e, t);
 
 	if (e->attr.flags & PERF_ATTR_FREQ)
 		run->facts.frequency = e->attr.sample_period;
@@ -340,15 +340,9 @@ int regress_add_history(struct regress *g, unsigned session, const char *name,
 	return rc ? rc : err_nomem(err);
 }
 
-static void add_divisor(const struct run_tree *t, uint64_t *divisor)
+static void share_unit(struct regress_run *r, struct run_tree *t, uint64_t divisor)
 {
-	if (t->is_divisor)
-		*divisor = common_divisor(*divisor, (uint64_t)t->unit);
-}
-
-static void set_unit(struct regress_run *r, struct run_tree *t, uint64_t divisor)
-{
-	if (!t->is_divisor)
+	if (!t->divisor)
 		return;
 	t->unit = (double)divisor;
 	r->samples = r->weight / t->unit;
@@ -360,13 +354,13 @@ void runs_share_unit(struct regress *g)
 	size_t i;
 
 	for (i = 0; i < g->runs.n; i++)
-		add_divisor(&g->trees.v[i], &divisor);
+		divisor = common_divisor(divisor, g->trees.v[i].divisor);
 	for (i = 0; i < g->past.n; i++)
-		add_divisor(&g->past.v[i].tree, &divisor);
+		divisor = common_divisor(divisor, g->past.v[i].tree.divisor);
 	for (i = 0; i < g->runs.n; i++)
-		set_unit(&g->runs.v[i], &g->trees.v[i], divisor);
+		share_unit(&g->runs.v[i], &g->trees.v[i], divisor);
 	for (i = 0; i < g->past.n; i++)
-		set_unit(&g->past.v[i].run, &g->past.v[i].tree, divisor);
+		share_unit(&g->past.v[i].run, &g->past.v[i].tree, divisor);
 }
 
 /* ---- order -------------------------------------------------------------------------------------
