@@ -54,8 +54,7 @@ static const char *fetch_text(const struct pipeline *p, const struct dso *dso)
 static const char *const miss_help[SYM_MISS_N] = {
 	[SYM_MISS_BUILD_ID_DIFFERS] =
 		"the file was replaced after the recording: give the one that ran by --symfs DIR "
-		"or "
-		"`perf buildid-cache --add FILE`, or fetch it with --debuginfod",
+		"or `perf buildid-cache --add FILE`, or fetch it with --debuginfod",
 	[SYM_MISS_OTHER_CODE] = "it was built again after the recording: give the one that ran by "
 				"--symfs DIR; with a build id (-Wl,--build-id) a rebuilt file is "
 				"recognized at once",
@@ -75,12 +74,11 @@ static const char *no_file_help(const struct dso *dso)
 	if (str_ends_with(dso->path, " (deleted)") || !strncmp(dso->path, "/memfd:", 7))
 		return "the file was deleted while it ran: give a copy by --symfs DIR or `perf "
 		       "buildid-cache --add FILE`";
-	return dso->build_id.size ? "it was deleted, or is from a container or another machine: "
-				    "give that root by "
-				    "--symfs DIR, or let --debuginfod fetch it by its build id"
-				  : "it was deleted, or is from a container or another machine: "
-				    "give that root by "
-				    "--symfs DIR";
+	if (!dso->build_id.size)
+		return "it was deleted, or is from a container or another machine: give that root "
+		       "by --symfs DIR";
+	return "it was deleted, or is from a container or another machine: give that root by "
+	       "--symfs DIR, or let --debuginfod fetch it by its build id";
 }
 
 /* Is it a file of a distribution, for which there are packages with symbols? */

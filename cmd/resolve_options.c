@@ -256,7 +256,8 @@ static const struct option_row options[] = {
 	{0, "new", NULL, "RUN..", "see --diff",
 	 REFUSED("of a difference, as --diff BASE.. --new NEW..")},
 	{0, "diff-width", NULL, "SIDE",
-	 "flamegraph of --diff: frames as wide as in mean (default), base or new",
+	 "flamegraph of --diff: the width of frames: mean of both sides (default),\n"
+	 "base or new",
 	 SETS_CHOICE(output.picture.diff_width, diff_widths)},
 	HEADING("samples"),
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3",
