@@ -63,7 +63,8 @@ int args_real(const char *option, const char *text, double top, double percents,
 		end++;
 	}
 	if (end == text || *end || !(v >= 0 && v <= top))
-		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is no %s", option, text, what);
+		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is not a %s from 0 to %g", option,
+			       text, what, top);
 	*ret = v;
 	return 0;
 }

@@ -21,7 +21,7 @@ void args_fail_at_file_limit(void);
 int args_u64(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret,
 	     struct err *err);
 /* Parses a decimal number from 0 to top; "50%" is divided by `percents`, unless that is 0. The
- * message says that the text is no `what`. */
+ * message says that the text is not a `what` from 0 to top. */
 int args_real(const char *option, const char *text, double top, double percents, const char *what,
 	      double *ret, struct err *err);
 /* Parses a size in bytes: "512", "16M"; a number without B, K, M or G is multiplied by `unit`.

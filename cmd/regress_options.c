@@ -11,7 +11,7 @@
 #define OPTIONS_TARGET struct regress_command
 #include "cmd/options.h"
 
-#define SHARE_TEXT	       "number like 0.01 or 2%"
+#define SHARE_TEXT	       "number like 0.01 or 2%,"
 #define SETS_SHARE(field, top) SETS_REAL(field, top, 100, SHARE_TEXT)
 
 /* GROWTH or GROWTH:SHARE */
