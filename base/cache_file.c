@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "base/write.h"
+#include "base/write_all.h"
 
 /* The hash of the build id found among the ELF notes at p; 0 if there is none. */
 static uint64_t hash_build_id(const uint8_t *p, size_t n)

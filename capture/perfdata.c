@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/write.h"
+#include "base/write_all.h"
 #include "capture/attr.h"
 #include "reader/format.h"
 

@@ -12,7 +12,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "base/write.h"
+#include "base/write_all.h"
 #include "reader/format.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)

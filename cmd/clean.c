@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "base/write.h"
+#include "base/write_all.h"
 
 struct cleaner {
 	int fd;

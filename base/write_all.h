@@ -1,6 +1,6 @@
-/* write.h - writes all bytes, by as many write(2) or pwrite(2) calls as it takes. */
-#ifndef BASE_WRITE_H
-#define BASE_WRITE_H
+/* write_all.h - writes all bytes, by as many write(2) or pwrite(2) calls as it takes. */
+#ifndef BASE_WRITE_ALL_H
+#define BASE_WRITE_ALL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* write.c - write(2) and pwrite(2), again until all is taken. */
-#include "base/write.h"
+/* write_all.c - write(2) and pwrite(2), again until all is taken. */
+#include "base/write_all.h"
 
 #include <errno.h>
 #include <stdbool.h>
