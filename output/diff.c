@@ -103,7 +103,7 @@ static int mark_outermost(struct spread *s, uint32_t root)
 	return rc;
 }
 
-/* Adds the shares of one run of n samples. */
+/* Computes the functions' shares in one run from its n samples. */
 static void weigh_run(struct spread *s, const uint32_t *ids, size_t n)
 {
 	const struct tree_node *nodes = s->t->nodes.v;

@@ -77,7 +77,7 @@ static int place_nodes(struct folded *f, struct err *err)
 		if (key[i * 2 + 1])
 			f->places[n_places++] = (uint32_t)i * 2 + 1;
 	}
-	/* ... then by the sort keys: the name, then the parent. */
+	/* ... then it holds what to sort by: the rank of the name, then the parent. */
 	for (i = 2; i < n * 2; i++)
 		key[i] = f->rank[t->nodes.v[i / 2].symbol * 2 + (i & 1)];
 	if (order_by_key(f->places, n_places, key, strtab_count(&f->stacks->names) * 2, err))

@@ -74,7 +74,7 @@ static int add_deflated(struct text *out, const struct text *data, struct err *e
 	return rc;
 }
 
-/* The title of the options, else the recorded command. */
+/* The title of the options, else of a difference the names of its sides, else format_command(). */
 static void add_title(struct text *t, const struct profile *p, const struct output_options *opt)
 {
 	size_t before = t->n;

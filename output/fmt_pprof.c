@@ -224,7 +224,7 @@ static void add_comment(struct writer *w, const char *key, const struct text *va
 	text_done(&line);
 }
 
-/* The properties of the machine that must be equal for runs to be compared: `regress` reads them.
+/* What must be equal for runs to be compared, and the number of lost samples: `regress` reads them.
  * The host name is left out, as profiles on a server need not reveal it. */
 static void add_environment(struct writer *w, const struct perf_file_info *info)
 {

@@ -21,9 +21,9 @@ struct speedscope {
 	const struct profile *p;
 	const struct output_options *opt;
 	const struct event_set *events;
-	/* Ids of possible frames: a function, or the unknown function of a mapping (functions.n +
-	 * mapping), less than n_symbols; + n_symbols: the same with the mark of stitched frames; 2
-	 * * n_symbols + string id: a command. */
+	/* Ids of possible frames. Below n_symbols: a function, or the unknown function of a mapping
+	 * (functions.n + mapping); n_symbols more: the same with the mark of stitched frames; twice
+	 * n_symbols plus a string id: a command. */
 	uint32_t n_symbols;
 	struct tree_symbols symbols;
 	uint32_t *frame_of;   /* by such symbol: frame + 1; 0: not used yet */

@@ -120,7 +120,7 @@ struct output_options {
 	bool count_samples; /* weights are numbers of samples instead of periods */
 	struct stack_style style;
 	bool nanoseconds; /* script: times with 9 digits behind the point */
-	/* Which events (event_is_listed()); NULL: the one with the largest weight, or all if the
+	/* Which events (event_is_listed()); NULL: the main one (event_set_main()), or all if the
 	 * format names_events. */
 	const char *event;
 	struct picture_options picture;

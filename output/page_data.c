@@ -259,7 +259,8 @@ static void add_text(struct page *g, const char *s)
 	add_name(g, take_name(g));
 }
 
-/* Writes for each frame up to where a change is noise, or the verdict on it. */
+/* Writes for each frame up to where a change is noise, then for each frame the verdict on it, if
+ * functions were judged. */
 static int write_difference(struct page *g)
 {
 	size_t i, n = g->frames.n;
@@ -379,8 +380,8 @@ static uint32_t sample_id(struct page *g, uint32_t node, uint32_t event, struct 
 	return id;
 }
 
-/* Of a difference: adds the weights of both sides. The samples' threads are runs here, which are
- * added up. */
+/* Of a difference `count` is the weight of the base, `weight` that of the new side. Threads are
+ * runs there: they are added up. */
 static void add_sample(const struct page *g, struct page_sample *sum,
 		       const struct profile_sample *s)
 {

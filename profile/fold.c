@@ -71,7 +71,7 @@ static bool at_mark(const struct scan *c, size_t i)
 }
 
 /* After an argument list: returns the index of the "::" of a name declared inside of that function
- * ("f(int) const::{lambda()#1}"), or of a mark, or n if nothing follows. */
+ * ("f(int) const::{lambda()#1}"), or of a mark, or n if neither follows. */
 static size_t find_inner_name(const struct scan *c, size_t i)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &", "&"};

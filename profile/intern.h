@@ -125,7 +125,8 @@ int profile_jit_moment(struct profile *p, const struct perf_sample *s, struct ji
 /* Finds the location of a frame. made_ns: of JIT code, else 0. */
 int profile_find_location(struct profile *p, const struct frame *f, uint32_t flags,
 			  uint64_t made_ns, uint32_t *ret, struct err *err);
-/* The same for JIT code in a process with a jitdump, which it consults. */
+/* The same for JIT code in a process with a jitdump: sets *jit to the location and the versions of
+ * the code for which it is valid. */
 int profile_jit_location(struct profile *p, const struct frame *f, uint32_t flags,
 			 const struct jit_moment *now, struct jit_memo *jit, struct err *err);
 /* The same for a frame with a place_id, in a map for which mapping_has_offsets() is true. */
@@ -133,7 +134,8 @@ int profile_place_location(struct profile *p, const struct frame *f, uint32_t fl
 			   struct err *err);
 int profile_intern_node(struct profile *p, uint32_t parent, uint32_t location, uint32_t *ret,
 			struct err *err);
-/* Finds the node of a path of n locations below `parent`. */
+/* Finds the nodes of a path of n locations below `parent`, each node the parent of the next; writes
+ * all n to ret[]. */
 int profile_intern_nodes(struct profile *p, uint32_t parent, const uint32_t *locations, size_t n,
 			 uint32_t *ret, struct err *err);
 /* Finds the sample with this key, or adds it with a count of 0. `hash` comes from

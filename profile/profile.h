@@ -39,8 +39,8 @@ struct profile_mapping {
 };
 
 struct profile_function {
-	/* String ids. Functions with equal name, file and start line are one, which keeps the first
-	 * system name. */
+	/* String ids. Functions with equal name, file and start line are one, which keeps the
+	 * alphabetically first of their system names. */
 	uint32_t name, system_name, file;
 	uint32_t start_line;
 	bool is_folded; /* the name is spelled as flame graph tools do already */
@@ -170,11 +170,12 @@ uint32_t profile_string(struct profile *p, const char *s, size_t n);
 /* unit: string id of "nanoseconds", "bytes" ..; 0: unknown. */
 int profile_add_event(struct profile *p, uint32_t name, uint32_t unit, uint32_t *ret,
 		      struct err *err);
-/* Of `m` only path, kind, build_id, and the map's start, end and pgoff are used. Without a path the
- * result is id 0. */
+/* Of `m` only path, name (0: that of the path), kind, build_id, and the map's start, end and pgoff
+ * are used. Without a path the result is id 0. */
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret,
 			struct err *err);
-/* Only one of the two names is required; the other may be STRTAB_FAILED. */
+/* One of the two names is enough; the other is then 0. If a name is STRTAB_FAILED, returns
+ * -ERR_NOMEM. */
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
 			 struct err *err);
 /* Of `l` all members except the lines are used; the lines are given innermost first. */

@@ -208,7 +208,8 @@ static enum code_state state_of(const struct comparison *c, enum side side, cons
 	return code_compare(mine, its, vaddr);
 }
 
-/* Of a key with several functions the worst result counts. */
+/* A key with several functions is CODE_CHANGED if one of them is, else CODE_SAME if one of them is.
+ */
 static bool compare_ran(const struct comparison *c)
 {
 	uint8_t *states = c->g->code_state;

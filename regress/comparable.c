@@ -5,8 +5,8 @@
 
 #include "regress/inside.h"
 
-/* Limit on the difference in the share of code without names: a larger share on one side would look
- * as if functions were removed from the other. */
+/* Limit on the difference between the sides' shares of samples in code without names: functions
+ * that have no name on one side only would look like functions that were removed or added. */
 #define UNKNOWN_DELTA .02
 #define UNKNOWN_SE    4.0 /* or by so many standard errors, if those are more */
 #define LOST_MAX      .01

@@ -14,8 +14,9 @@ enum key_kind { KEY_USER, KEY_KERNEL, KEY_JIT };
 void key_function(struct text *t, const char *name, size_t n, enum key_kind kind);
 /* Appends the key of code without a name: "[libfoo.so]" for /usr/lib/libfoo.so.1.2.3. */
 void key_module(struct text *t, const char *path, size_t n);
-/* Is it asynchronous work of the kernel: interrupts, page clearing, scheduling? The functions that
- * it interrupts are not to blame for it. */
+/* Is it asynchronous work of the kernel: interrupts, page clearing, scheduling? The growth of such
+ * functions is no regression (VERDICT_ENVIRONMENT): the kernel, not
+ * the program, decides when it does this work. */
 bool key_is_async(const char *key, size_t n);
 
 #endif

@@ -282,7 +282,7 @@ static double trend_df(const struct family *f, double mu)
 	return at * at / (var * (1 / family_df(f) + 1 / f->d0));
 }
 
-/* E[ln(chi2 / df)] is less than 0 by this. */
+/* E[ln(chi2 / df)], which is negative. */
 static double log_bias(double df)
 {
 	return stats_digamma(df / 2) - log(df / 2);
@@ -386,8 +386,8 @@ static void check_past(struct family *f)
 }
 
 /* Combines earlier runs with today's and with the trend, which then weighs less. They never
- * outweigh today's runs by far, because the machine may have become noisier; and they are not used
- * if today's runs scatter much more. */
+ * outweigh today's runs by far, because the machine may have become noisier; if today's runs
+ * scatter much more, they count as one degree of freedom only. */
 static double pool_past(const struct family *f, const struct tested *v, double at, double *d0)
 {
 	double df = fmin(v->df_past, DF_PAST_MAX);

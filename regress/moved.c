@@ -29,7 +29,8 @@ static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
 }
 
 /* How time moved between a callee and its caller: the callee was inlined (it is gone) or outlined
- * (it is new), or time has shifted between them. */
+ * (it is new), or time has shifted between them. Only the callee tells, because a caller may have
+ * no time of its own either way. */
 static enum moved_how how_of(const struct judge *j, uint32_t callee)
 {
 	const struct tested *v = &j->g->self.v[callee];
@@ -104,7 +105,8 @@ static bool share_caller(const struct regress *g, uint32_t a, uint32_t b)
 	return false;
 }
 
-/* Finds a removed function with the same time and callers: f may be its new name. */
+/* Finds a function with the same time and callers that is gone if f is new, or new if f is gone: f
+ * was perhaps renamed. */
 static uint32_t find_old_name(const struct judge *j, uint32_t f)
 {
 	const struct family *self = &j->g->self;

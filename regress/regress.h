@@ -202,8 +202,7 @@ const char *regress_name(const struct regress *g, uint32_t key); /* as shown */
 const char *regress_dso(const struct regress *g, uint32_t key);
 const char *regress_file(const struct regress *g, uint32_t key,
 			 uint32_t *line); /* in the new side if it is there; "": not known */
-/* The first finding about a function of this name, FINDING_SELF before FINDING_INCLUSIVE; NULL:
- * none. */
+/* The first finding about a function of this name, FINDING_SELF before FINDING_INCL; NULL: none. */
 const struct finding *regress_finding_of(const struct regress *g, const char *name, size_t n);
 /* One line: "1 slower, 0 suspect ..", or for a finding "+12.3 %, +0.40 % of the whole ..". */
 void regress_summary(const struct regress *g, char *line, size_t size);

@@ -8,13 +8,13 @@
 /* GitHub limits comments to 65,536 bytes. */
 enum { MARKDOWN_MAX = 60000, ANNOTATIONS_MAX = 10 };
 
-/* Escapes a name for a code span in a table cell: no name may end the span, or become a link or a
- * mention. */
 static void xml(struct text *t, const char *s)
 {
 	text_xml(t, s, strlen(s));
 }
 
+/* Appends a name as a code span in a table cell: no name may end the span, or become a link or a
+ * mention. */
 static void add_code(struct text *t, const char *s)
 {
 	struct text clean = {0};

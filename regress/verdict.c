@@ -70,7 +70,7 @@ static int push(struct regress *g, const struct finding *f, struct err *err)
 }
 
 /* The exact probability that none of this many events is in the base's runs, if phi of them come
- * together; one such function is accepted among as many as are tested. */
+ * together; adjusted: that this is so by chance for any of the functions tested (Bonferroni). */
 static void test_new(const struct judge *j, struct finding *f, const struct tested *v)
 {
 	double share = j->s[SIDE_NEW] / (j->s[SIDE_BASE] + j->s[SIDE_NEW]);

@@ -113,7 +113,8 @@ int group_answers(struct symbolizer *s, struct group *g, struct sym_result *r)
 		if (tier_of(&g->lookups.v[i], &r[i]) > g->src->tier)
 			g->src->tier = tier_of(&g->lookups.v[i], &r[i]);
 	}
-	/* If only some addresses have no name, the dso gets the reason of the first of them. */
+	/* If no address has a name, and no reason holds for the whole dso, the dso gets the reason
+	 * of the first address. */
 	for (i = 0; i < n && !g->src->found && g->src->miss == SYM_MISS_FOUND; i++)
 		g->src->miss = r[i].miss;
 	return 0;

@@ -128,7 +128,9 @@ static int add_line(struct kallsyms *k, const struct line *l)
 	return functab_add(&k->tab, &f);
 }
 
-/* Ends the last function of each module: its real end is unknown, so it ends with its page. */
+/* Ends the last function of the kernel and of each module at the end of the page after its own,
+ * because its real end is unknown. The others have no end of their own (UINT64_MAX): they extend to
+ * the next symbol. */
 static void close_gaps(struct kallsyms *k)
 {
 	struct func *v = k->tab.funcs.v;

@@ -1,7 +1,7 @@
 /* kernel.c - finds the symbol list of the recorded kernel, and how far that kernel was moved.
  *
  * The list is searched for in this order: the file that the user names; the copy in the recording;
- * perf's build-id cache; the running kernel's own list, if it is the recorded kernel. Addresses in
+ * the running kernel's own list, if it is the recorded kernel; perf's build-id cache. Addresses in
  * a list from another boot differ from the recorded ones by the difference of the two random
  * offsets (KASLR). The recording has the address of _text: perf stores it as the page offset of the
  * kernel's map. */

@@ -78,7 +78,7 @@ static bool decode_x86(const struct plt *p, struct buf b, uint64_t vaddr, struct
 				      : (uint32_t)operand;
 		return buf_ok(&b);
 	}
-	/* Jmp *operand(%ebx): relative to the base of the GOT. */
+	/* jmp *operand(%ebx): relative to the base of the GOT */
 	if (!p->is_64 && eat(&b, "\xff\xa3", 2)) {
 		operand = (int32_t)buf_u32(&b);
 		stub->slot = (uint32_t)(p->got_vaddr + (uint32_t)operand);

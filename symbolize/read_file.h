@@ -19,8 +19,8 @@ int read_file(const char *path, size_t max, char **data, size_t *size, bool *cut
 int read_file_fd(int fd, const char *path, size_t max, char **data, size_t *size, bool *cut,
 		 struct err *err);
 
-/* Parses a hexadecimal number with at least one digit and at most 16 significant ones. Returns
- * false, with *p unchanged, if there is none. */
+/* Parses a hexadecimal number with at least one digit and at most 16 significant ones, in a
+ * NUL-terminated text; moves *p after it. Returns false, with *p unchanged, if there is none. */
 bool take_hex(char **p, uint64_t *ret);
 
 #endif

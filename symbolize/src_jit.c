@@ -49,9 +49,9 @@ static void path_in_container(uint32_t pid, char *path, size_t size)
 /* Opens a file that this user or root owns. Any user can put a file into /tmp under the name of
  * another user's process, so, as perf does (dso__load(), tools/perf/util/symbol.c), only files of
  * this user and of root are trusted, and of links those that they made. The owner is that of the
- * opened descriptor, so exchanging the file has no effect. A link is checked by its name: in a
- * sticky folder such as /tmp no other user can remove it. Returns -ERR_PERMISSION, or sets *ret,
- * which is -1 if there is no file. */
+ * opened descriptor, so exchanging the file has no effect. A link must be checked by its name: in a
+ * sticky folder such as /tmp no other user can remove it if this user or root owns it. Returns
+ * -ERR_PERMISSION, or 0 with *ret, which is -1 if there is no file. */
 static int open_trusted(const char *root, const char *path, int *ret)
 {
 	int fd = rooted_open(root, path, false), e = errno;

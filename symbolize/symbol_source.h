@@ -164,14 +164,14 @@ void kernel_free(struct kernel *k);
 void kernel_set_dso(struct kernel *k, const struct dso *dso);
 
 /* The recorded kernel's kallsyms. If there is none, *ret is NULL and *why is the reason. Loaded at
- * the first call, from any thread. `module` selects the symbols of one module ("" for the kernel):
- * if the list is from another boot, modules have other addresses. Returns 0 or -ERR_NOMEM. */
+ * the first call, from any thread. The tag of a function selects its module's name; if the list is
+ * from another boot (not same_boot), modules have other addresses. Returns 0 or -ERR_NOMEM. */
 struct kernel_symbols {
 	const struct functab *tab;
 	const char *source;	    /* "kallsyms of ..." */
 	uint64_t shift;		    /* runtime address - address in the table */
 	bool same_boot;		    /* addresses of modules are right too */
-	const char *const *modules; /* by tag */
+	const char *const *modules; /* by tag; "" for the kernel */
 };
 int kernel_symbols(struct kernel *k, const struct source_env *env,
 		   const struct kernel_symbols **ret, enum sym_miss *why, struct err *err);

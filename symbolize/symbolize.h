@@ -107,7 +107,8 @@ struct symbolizer_options {
 	/* The recording, for facts in its maps: how far the kernel was moved at boot, where BPF
 	 * programs start, which jitdump files exist. NULL: none. Must outlive the symbolizer. */
 	const struct perf_file *file;
-	/* The recorded machine's /proc/kallsyms; NULL: unknown. Read by symbolizer_new(). */
+	/* The copy of /proc/kallsyms in the recording; NULL: it has none. symbolizer_new() copies
+	 * it. */
 	const void *kallsyms_data;
 	size_t kallsyms_size;
 	/* Use a perf-PID.map of any owner, although every user can put one into /tmp. */
@@ -124,8 +125,8 @@ struct symbolizer_options {
 	uint64_t cache_max_bytes, cache_min_bytes;
 };
 
-/* Writes $XDG_CACHE_HOME/unspool, else ~/.cache/unspool. Returns false if neither variable is set.
- */
+/* Writes $XDG_CACHE_HOME/unspool, else ~/.cache/unspool. Returns false if neither variable is an
+ * absolute path, or if `size` is too small. */
 bool symbolizer_cache_dir(char *buf, size_t size);
 
 struct symbolizer; /* opaque */
@@ -142,8 +143,8 @@ void symbolizer_free(struct symbolizer *s);
 int symbolizer_run(struct symbolizer *s, const struct sym_query *queries, size_t n,
 		   struct sym_result *results, struct err *err);
 
-/* Writes compiled debug information to the cache. It takes a while, so call it after the output was
- * written. */
+/* Writes compiled debug information and the running kernel's symbols to the cache. It takes a
+ * while, so call it after the output was written. */
 void symbolizer_save(struct symbolizer *s);
 
 const struct strtab *symbolizer_strings(const struct symbolizer *s);
