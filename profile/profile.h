@@ -342,7 +342,7 @@ struct tree_symbols {
 	VEC(uint32_t) ids;
 	VEC(uint32_t) roots; /* by sample: symbol of the first level */
 	VEC(uint32_t)
-	tops; /* by event: symbol of the level above the stacks; empty: there is no such level */
+	tops; /* by event: symbol of the level above `roots`; empty: there is no such level */
 };
 
 /* Fills an empty (zeroed) tree with all samples of some events. Returns 0 or -ERR_NOMEM. */

@@ -151,7 +151,8 @@ void lines_of(const struct regress *g, const double *s, struct finding *f);
 int builds_see(struct regress *g, enum side side, const struct profile *p, const uint32_t *keys);
 void builds_done(struct side_code *c);
 /* Compares the machine code of the functions that ran; sets code_state, and *all: is all code of
- * the program the same except for its addresses? Returns 0 or negative. */
+ * the program, which was built anew, the same except for its addresses, and did all runs have the
+ * same arguments? Returns 0 or negative. */
 int builds_compare(struct regress *g, bool *all, struct err *err);
 
 /* ---- fingerprint.c */

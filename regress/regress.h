@@ -178,7 +178,8 @@ struct regress_design {
 	size_t runs[SIDE_N], tested, keys;
 	size_t history, history_left_out; /* earlier runs */
 	bool history_is_quieter;	  /* than today: not used */
-	/* All code of the program is the same except for its addresses: nothing can fail. */
+	/* All code of the program is the same except for its addresses: only budgets can fail
+	 * (VERDICT_OVER_BUDGET). */
 	bool is_same_code;
 	size_t only;		/* how many regress_only() named; 0: everything is judged */
 	double samples[SIDE_N]; /* per run */
