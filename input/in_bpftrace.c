@@ -129,7 +129,7 @@ static int add_keys(struct reader *r, const char *s, size_t n, struct err *err)
 	return 0;
 }
 
-/* Returns the location of the same name in the kernel. */
+/* Replaces *id by the location of the same name in the kernel. */
 static int to_kernel(struct reader *r, uint32_t *id, struct err *err)
 {
 	struct profile_location l = r->p->locations.v[*id];

@@ -53,8 +53,8 @@ static size_t columns_of(const char *s, size_t n)
 	return cut_number(s, &n, &number) ? 2 : 1;
 }
 
-/* The smallest number of columns of all lines; 0 if one line has none. Comments and empty lines are
- * skipped; 3: there are no other lines. */
+/* The smallest number of columns of all lines; 0 if one line has none. Skips comments, empty lines
+ * and, unless is_whole, a last line without a newline; 3: there are no other lines. */
 static size_t columns_of_text(const char *s, size_t n, bool is_whole)
 {
 	size_t least = COLUMNS + 1, have, len;

@@ -566,8 +566,7 @@ static bool is_text(const char *s, size_t n)
 	return true;
 }
 
-/* Is it a profile, by its first fields? bpftrace's "@[
- * f" may look like fields, too. */
+/* Is it a profile, by its first fields? bpftrace's "@[\n    f" may look like fields, too. */
 static bool detect(const char *head, size_t n)
 {
 	struct bytes b = {(const uint8_t *)head, (const uint8_t *)head + n};

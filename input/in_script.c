@@ -148,14 +148,13 @@ static bool parse_fields(const char *at, struct head *h)
 	struct word w = next_word(&at);
 	uint64_t v;
 
-	/* The processor in brackets; with -F cpu old versions leave the brackets out. */
+	/* The processor is in brackets. */
 	if (w.n > 2 && w.s[0] == '[' && w.s[w.n - 1] == ']' &&
 	    to_number((struct word){w.s + 1, w.n - 2}, &v)) {
 		h->seen.cpu = (uint32_t)v;
 		h->has_cpu = true;
 		w = next_word(&at);
 	}
-	/* The interrupt state of -F irq or latency: "d..2." */
 	if (to_time(w, &h->seen.time_ns)) {
 		h->seen.has_time = true;
 		w = next_word(&at);
@@ -324,7 +323,7 @@ static int end_location(struct reader *r, const struct place *f, struct err *err
 static int add_frame(struct reader *r, struct place *f, struct err *err)
 {
 	cut_offset(&f->name, &f->offset);
-	/* In very old versions, a line that is completely in parentheses is a process. */
+	/* In very old versions, a name that is completely in parentheses is a process. */
 	if (f->name.n && f->name.s[0] == '(' && f->name.s[f->name.n - 1] == ')' && !f->dso.n)
 		return 0;
 	if (f->name.n && !is_word(f->name, "[unknown]") && add_line(r, f->name, err))
@@ -332,7 +331,8 @@ static int add_frame(struct reader *r, struct place *f, struct err *err)
 	return is_word(f->dso, "inlined") ? 0 : end_location(r, f, err);
 }
 
-/* "  main.c:12" below a frame, from -F +srcline: the line of the last frame. */
+/* Is it "  main.c:12" below a frame, from -F +srcline? That is the line of the last frame; it is
+ * not used. */
 static bool add_srcline(struct reader *r, const char *s, size_t n)
 {
 	(void)r;

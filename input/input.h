@@ -32,7 +32,7 @@ struct input_result {
 	uint64_t samples;  /* blocks, lines or messages that are samples; one may stand for many */
 	uint64_t filtered; /* of them, by accept() */
 	uint64_t damaged;  /* lines or messages that say nothing */
-	uint64_t first_damaged; /* of a text the line number, from 1; of messages the offset */
+	uint64_t first_damaged; /* line number of a text, or offset of a message; both from 1 */
 	bool cut;		/* the file ends early, or its compression is damaged */
 };
 
