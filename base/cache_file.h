@@ -17,9 +17,9 @@ uint64_t cache_file_maker(void);
  * mapped. */
 bool cache_file_map(const char *path, const void **data, size_t *size);
 
-/* Makes the directory of a cache if it is missing. Returns NULL if it exists and only this user can
- * write to it, else the reason (a static string) why it must not be used: other users could place
- * links in it, or files that would be trusted or deleted. */
+/* Makes the directory of a cache if it is missing. Returns NULL if it exists, belongs to this user
+ * and is not writable by every user, else the reason (a static string) why it must not be used:
+ * other users could place links in it, or files that would be trusted or deleted. */
 const char *cache_dir_make(const char *dir);
 
 /* Makes the directory with cache_dir_make(), writes a temporary file ".new-..." in it and renames

@@ -89,7 +89,7 @@ void err_format(const struct err *e, char *buf, unsigned long size)
 		snprintf(buf, size, "%s: %s", e->source, what);
 	else
 		snprintf(buf, size, "%s", what);
-	/* file names may contain newlines and control characters */
+	/* Always one line: file names may contain newlines. */
 	for (; *buf; buf++)
 		if (*buf == '\n' || *buf == '\r')
 			*buf = '_';

@@ -63,7 +63,13 @@ void hash_done(struct hash_table *h);
 
 /* Finds ids by a hash of the things that they stand for; the hash must be seeded if the things come
  * from a file. It needs half the memory of a table that stores keys: the caller has the things
- * themselves, goes through the few candidates and compares. */
+ * themselves, goes through the few candidates and compares.
+ *
+ *	struct hash_probe probe = hash_index_probe(&x, hash);
+ *	while ((id = hash_index_next(&x, &probe)) != HASH_NONE && !equal(things[id], thing))
+ *		;
+ *
+ * A zeroed index is empty. */
 struct hash_index {
 	uint64_t *slots; /* hash << 32 | id + 1; 0: free */
 	size_t n, mask;	 /* mask + 1 slots, a power of two, when slots */

@@ -24,7 +24,8 @@ struct outplace {
 };
 
 /* Finds the folder and name to which `path` leads. Returns 0, or negative with *err:
- * -ERR_PERMISSION if another user may have put a link there. Call outplace_done() in both cases. */
+ * -ERR_PERMISSION if another user has put a link, pipe or device there. Call outplace_done() in
+ * both cases. */
 int outplace_find(struct outplace *p, const char *path, struct err *err);
 void outplace_done(struct outplace *p);
 

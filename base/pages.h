@@ -20,8 +20,8 @@ void *pages_calloc(size_t n, size_t size);
 void pages_populate(void *p, size_t size);
 /* Takes the page faults of a range of a mapped file now, ahead of the thread that will read it. */
 void pages_touch(const void *p, size_t size);
-/* Unmaps the pages of a range of a mapped file that will not be read again, so that they no longer
- * count as memory of this process. */
+/* Unmaps the pages of a range of a mapped file that was read, so that they no longer count as
+ * memory of this process. If they are read again, they are faulted in again. */
 void pages_forget(const void *p, size_t size);
 
 /* Zeroes memory that malloc() returned by giving whole pages inside of it back to the kernel. Pages

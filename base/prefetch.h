@@ -10,8 +10,8 @@
 
 #define PREFETCHING static inline __attribute__((always_inline))
 
-/* Fetches a cache line that another processor has modified, for writing. The builtin, unless
- * compiled for a newer x86-64 processor, only fetches it for reading. */
+/* Fetches a cache line that another processor may have in its cache, for writing. The builtin,
+ * unless compiled for a newer x86-64 processor, only fetches it for reading. */
 PREFETCHING void prefetch_write(const void *p)
 {
 #ifdef __x86_64__

@@ -13,7 +13,7 @@
 
 enum {
 	HOLLOW_BYTES_MIN = 64 << 20, /* smaller files may consist of holes */
-	HOLLOW_PARTS = 16,	     /* this fraction of a larger file must be data */
+	HOLLOW_PARTS = 16,	     /* of a larger file one part in this many must be data */
 	EXTENTS_MAX = 4096,
 	CACHED_TRIES = 3,
 };
@@ -144,9 +144,9 @@ static int find_here(const char *path, int flags)
 	return open(path, flags);
 }
 
-/* Returns an O_PATH descriptor. Without openat2() (before Linux 5.6, and in some sandboxes) a root
- * directory that the user gave is prepended to the path; the root of another process is not trusted
- * that far. */
+/* Returns an O_PATH descriptor. Without openat2() (before Linux 5.6, and in some sandboxes) a path
+ * below a root directory that the user gave is opened as it is, so links in it can lead out; below
+ * the root of another process, which is not trusted that far, this fails. */
 static int find(const char *root, const char *path, bool follow)
 {
 	const int flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);

@@ -29,7 +29,7 @@ struct strtab {
 /* The id, or STRTAB_FAILED when out of memory (or len > 4 GiB). */
 uint32_t strtab_add(struct strtab *t, const char *s, size_t len);
 uint32_t strtab_add_cstr(struct strtab *t, const char *s);
-/* Returns the id, or STRTAB_FAILED when out of memory or len is above 4 GiB. */
+/* Returns the id of a string that is in the table already, else STRTAB_FAILED. */
 uint32_t strtab_find(const struct strtab *t, const char *s, size_t len);
 const char *strtab_get(const struct strtab *t, uint32_t id);
 size_t strtab_len(const struct strtab *t, uint32_t id);

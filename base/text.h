@@ -57,9 +57,11 @@ void text_pad(struct text *t, size_t n, size_t width);
  * characters become '_' (a newline or U+2028 would end the line, an escape sequence would reach the
  * terminal, U+202E would reverse the text after it). */
 void text_clean(struct text *t, const char *s, size_t n);
-/* Also escapes the characters that HTML and XML reserve (&amp; &lt; &gt; &quot;). */
+/* As text_clean(), and escapes the characters that HTML and XML reserve (&amp; &lt; &gt; &quot;).
+ */
 void text_xml(struct text *t, const char *s, size_t n);
-/* As a JSON string with its quotes (RFC 8259, section 7); cleaned as by text_clean(). */
+/* As a JSON string with its quotes (RFC 8259, section 7): ill-formed UTF-8 becomes U+FFFD, the
+ * control characters of text_clean() become \uXXXX. */
 void text_json(struct text *t, const char *s, size_t n);
 
 static inline bool str_starts_with(const char *s, const char *start)

@@ -117,7 +117,8 @@ static int block_give_data(struct block_store *s, struct block *b, struct err *e
 	return 0;
 }
 
-/* Removes freed blocks from the front of the table, and from time to time moves the rest down. */
+/* Removes freed blocks from the front of the table, but only when there are many, because the rest
+ * of the table has to be moved. */
 static void table_trim(struct block_store *s)
 {
 	size_t i = 0;

@@ -28,7 +28,8 @@ struct byte_source {
 	uint64_t mtime_ns;	  /* 0 when it is no file */
 	uid_t uid;		  /* whose it is */
 	uint64_t pos;		  /* of the next sequential read */
-	uint8_t *map;		  /* the whole file, read-only; NULL if it is not mapped */
+	/* The whole file, read-only; NULL if it is not mapped. Only sources of streams are. */
+	uint8_t *map;
 	size_t map_bytes;
 	uint8_t head[SOURCE_HEAD_BYTES];
 	size_t head_n; /* not seekable: bytes of head read so far; those below pos are used */

@@ -239,8 +239,9 @@ static int read_attrs(struct perf_file *f, const struct header *h)
 	return rc;
 }
 
-/* After the data there is one table entry per feature bit, including unknown bits. The sections do
- * not overlap, so all of them together fit into the file, and may be held in memory. */
+/* After the data there is one table entry for each feature bit that is set, including unknown bits.
+ * The sections do not overlap, so all of them together fit into the file, and may be held in
+ * memory. */
 static int read_feature_table(struct perf_file *f, const struct header *h, uint64_t off)
 {
 	struct perfdata_section table = {off, FEATURE_N * sizeof(struct perfdata_section)};

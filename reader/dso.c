@@ -182,8 +182,8 @@ static bool generation_fits(const struct dso_key *k, const struct dso_entry *e)
 }
 
 /* Finds the entry with the identity k. Returns NULL if there is none; then *ret_hash is the free
- * index key for it. With `ids` the build ids must be equal; without, only entries whose build id
- * came by path are searched. */
+ * index key for it. With `ids` the build ids must be equal. Without, k has none, and the entries
+ * searched are those recorded without a build id; they may have got one by their path. */
 static struct dso_entry *find(const struct dso_table *t, const struct dso_key *k, bool ids,
 			      uint64_t *ret_hash)
 {

@@ -17,7 +17,7 @@ struct dso_key {
 	enum dso_kind kind;
 	const char *path;
 	uint32_t pid; /* DSO_ANON */
-	/* These take no part in the identity. */
+	/* mapped_by, code_off and code_size are not part of the identity. */
 	uint32_t mapped_by;
 	uint64_t code_off, code_size;
 	uint32_t maj, min;

@@ -43,7 +43,7 @@ struct event_table {
 	struct hash_table by_id; /* id -> index in v */
 	/* True if it is the same for all events, so that records need no lookup. */
 	bool same_sample_pos, same_trailer;
-	/* Bit i: some event has its id in the i-th word. */
+	/* Bit i: some event has its id at offset 8 * i (counted as in struct event). */
 	uint64_t sample_id_words, trailer_id_words;
 	bool asks_for_build_ids; /* some event does, in MMAP2 */
 	size_t n_ids;		 /* of all events */

@@ -82,7 +82,7 @@ struct perf_file {
 	struct event_table events;
 	/* Events before this one have been given a name if they had none. */
 	size_t n_named;
-	size_t n_settled; /* how often */
+	size_t n_settled; /* how often names were settled */
 	/* Events or names were added since the names were settled. */
 	bool names_dirty;
 	bool wants_trace;		 /* trace_fields of the options */
@@ -143,7 +143,8 @@ int container_open(struct perf_file *f);
 /* deliver.c: takes the records that are due in time order: applies them, or adds samples to the
  * current batch until it is full. */
 int deliver_ready(struct perf_file *f);
-/* Adds the user chain to all waiting samples of a thread with this cookie, and delivers them. */
+/* Delivers all waiting samples of a thread. Those with this cookie get the user chain, the others
+ * go without, as their record was lost. */
 int deliver_deferred(struct perf_file *f, uint32_t tid, uint64_t cookie, const uint64_t *ips,
 		     size_t n);
 /* Adds all waiting samples to the batch, without user chains. */

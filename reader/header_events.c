@@ -179,8 +179,8 @@ void print_events(struct header_printer *t)
 	}
 }
 
-/* Each group: name, u32 index of the leader, u32 number of members, which follow the leader. An
- * event is in one group only, so all groups together cannot have more members than there are
+/* Each group: name, u32 index of the leader, u32 number of members: the leader and the events after
+ * it. An event is in one group only, so all groups together cannot have more members than there are
  * events. */
 void print_groups(struct header_printer *t, struct buf *b)
 {

@@ -231,8 +231,8 @@ static void process_forget(struct machine *m, struct process *p)
 		hash_put(&m->process_index, p->pid, (uint32_t)(p - m->processes.v));
 }
 
-/* Late samples of this exit can no longer come: forgets the thread, unless it, or a new one with
- * the same number, was seen alive since. */
+/* Late samples of this exit can no longer come: forgets the thread, and the process if this was the
+ * exit of its last thread, unless it, or a new one with the same number, was seen alive since. */
 static int exit_settle(struct machine *m, uint64_t exit)
 {
 	const struct perf_thread *e = &m->exits[exit % LATE_EXITS];

@@ -18,7 +18,8 @@ enum { LATE_EXITS = 4096 };
 
 struct process {
 	uint32_t pid;
-	/* Counts lives: fork and exec begin a new one, which ends the threads of the former. */
+	/* Number of its life, unique over all processes: fork and exec begin a new life, which ends
+	 * the threads of the former one. */
 	uint32_t life;
 	size_t n_live; /* threads of this life that were seen and have not exited */
 	bool exited;   /* the last thread has exited: the maps stay for late samples */

@@ -17,7 +17,8 @@ struct prefault {
 	/* The part of the current stream that the reader has not reached; NULL: that is not mapped,
 	 * or no stream was begun. */
 	const uint8_t *reader, *end;
-	const uint8_t *next; /* the part that was not handed out yet ends at `end` */
+	/* From here to `end` nothing was handed out yet. Not before `reader`. */
+	const uint8_t *next;
 };
 
 void prefault_init(struct prefault *a);

@@ -262,8 +262,9 @@ struct perf_file_options {
 	 * file; 0: 48 MiB. */
 	size_t window_bytes;
 	/* Map plain files instead of reading them: parts of stack copies that are never used are
-	 * then not copied. If the file is truncated meanwhile the reader detects that, but only if
-	 * the caller has called pages_survive_cuts() before. */
+	 * then not copied. If the file is changed meanwhile, the reader sees the changed bytes; if
+	 * it is truncated, access raises SIGBUS, so the caller must have called
+	 * pages_survive_cuts() before. */
 	bool map;
 	/* The caller will not call perf_file_ahead(), so that with `map` the reader takes all page
 	 * faults itself: map only files that have large pages in the page cache. */
@@ -272,8 +273,8 @@ struct perf_file_options {
 	bool only_trusted;
 	/* For perf_file_trace_text(). */
 	bool trace_fields;
-	/* When *stop becomes nonzero (in a signal handler), perf_file_read() ends the recording
-	 * soon: it reads no more of a file; of a pipe it reads what the writer, who may have got
+	/* When *stop becomes nonzero (in a signal handler), perf_file_read() comes to its end soon:
+	 * it reads no more of a file; of a pipe it reads what the writer, who may have got
 	 * the same signal, still sends, for some seconds at most. NULL: never stops. */
 	const volatile int *stop;
 };

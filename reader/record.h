@@ -14,7 +14,7 @@
 struct record_view {
 	uint32_t type;
 	uint16_t misc;
-	/* B.p is after the header; b.data is the header, b.end the end of the record. */
+	/* Its cursor is after the header; b.data is the header, b.end the end of the record. */
 	struct buf b;
 	struct record_stream *stream; /* NULL when its time has come */
 };

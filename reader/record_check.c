@@ -21,7 +21,7 @@ int check_text_poke(struct perf_file *f, struct record_view *v)
 	return check(f, v, old + new <= buf_left(&v->b));
 }
 
-/* The event that was read, or that leads the group that was read. NULL if unknown. */
+/* The event whose counter was read, or the counters of whose group. NULL if unknown. */
 static const struct event *event_of_read(const struct perf_file *f, const struct record_view *v)
 {
 	const struct event *e = events_of_trailer(&f->events, &v->b);

@@ -43,8 +43,9 @@ void record_stream_free(struct perf_file *f, struct record_stream *st)
 	free(st);
 }
 
-/* Tells prefault.h how far the reader is. Not for streams with parts that are skipped: pages there
- * would be faulted in, and perhaps read from the disk, for nothing. */
+/* Tells prefault.h how far the reader is. For streams with parts that are skipped it offers
+ * nothing: pages there would be faulted in, and perhaps read from the disk, for nothing, and never
+ * be unmapped. */
 static void stream_ahead(struct perf_file *f, const struct record_stream *st)
 {
 	const struct byte_source *s = &st->source;
@@ -101,7 +102,7 @@ static int stream_fill(struct perf_file *f, struct record_stream *st)
 	return 0;
 }
 
-/* Continues at a later offset of a plain file without reading the bytes before it. */
+/* Continues at a later offset of a plain file without reading the bytes in between. */
 static void stream_jump(struct perf_file *f, struct record_stream *st, uint64_t skip)
 {
 	splitter_done(&st->split, &f->blocks);

@@ -356,7 +356,7 @@ int space_remove(struct space_pool *p, struct address_space *as, const struct ma
 		n->total--;
 		if (!n->height) {
 			node_close_gap(n, i);
-			space_map_unref(p, m); /* after this only its address is used, as an id */
+			space_map_unref(p, m); /* may free m, which is not read after this */
 		} else if (!n->at[i].child->n) {
 			node_unref(p, n->at[i].child);
 			node_close_gap(n, i);

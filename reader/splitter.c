@@ -197,7 +197,7 @@ static inline enum verdict record_check(struct splitter *s, struct record *r)
 	header_read(s, s->rd, r);
 	if (r->type == PERF_RECORD_SAMPLE && r->size >= HEADER && r->size <= left &&
 	    r->size % 8 == 0)
-		return GOOD; /* what follows says of nearly all */
+		return GOOD; /* the checks below would accept it, too; most are samples */
 	v = tail_size(s, r);
 	if (v != GOOD)
 		return v;

@@ -95,9 +95,9 @@ PREFETCHING void splitter_expect(uintptr_t here, uint32_t size, uint32_t least)
 	}
 }
 
-/* The fast path: takes the next record if the splitter is in step, and if the record is complete
- * and a sample of at least `least` bytes (not less than a header). Sets *off to its offset in the
- * block. False: call splitter_next(). */
+/* The fast path, only for a splitter that is in step (splitter_in_step()): takes the next record if
+ * it is complete and a sample of at least `least` bytes (not less than a header). Sets *off to its
+ * offset in the block. False: call splitter_next(). */
 static inline bool splitter_next_sample(struct splitter *s, uint32_t least, uint32_t *off)
 {
 	const uint32_t left = s->block->n - s->rd;

@@ -49,8 +49,9 @@ static bool is_flat(const char *format, size_t n)
 	return true;
 }
 
-/* Widths that come from the data, or are long, make long texts; strings of wide characters are
- * none. Of all that the library may take for a conversion: behind a backslash it knows no "%%". */
+/* False if a conversion has a width that comes from the data or is long, which makes long texts, or
+ * is a string with a length modifier ("%ls": wide characters). Checks everything that the library
+ * may take for a conversion: after a backslash it does not know "%%". */
 static bool has_plain_conversions(const char *s)
 {
 	for (; s && (s = strchr(s, '%')); s++) {
@@ -69,15 +70,15 @@ static bool has_plain_conversions(const char *s)
 	return true;
 }
 
-/* Some fields have only names until the library prints them. */
+/* Some fields are known only by name until the library prints them. */
 static const struct tep_format_field *find_field(struct tep_event *e, const char *name,
 						 const struct tep_format_field *found)
 {
 	return found || !name ? found : tep_find_any_field(e, name);
 }
 
-/* Has it an offset and a length in the sample? The library takes for granted that there is such a
- * field. */
+/* Is there such a field, and does it have an offset and a length in the sample? The library does
+ * not check that. */
 static bool is_dynamic(struct tep_event *e, const char *name, const struct tep_format_field *found)
 {
 	const struct tep_format_field *f = find_field(e, name, found);
@@ -85,7 +86,7 @@ static bool is_dynamic(struct tep_event *e, const char *name, const struct tep_f
 	return f && f->flags & TEP_FIELD_IS_DYNAMIC;
 }
 
-/* An element of an array, by a number: the library reads there, whatever the index. */
+/* Is it an element of an array, by a number inside of the array? The library checks no index. */
 static bool is_within(struct tep_event *e, const struct tep_print_arg *left,
 		      const struct tep_print_arg *right)
 {
@@ -100,7 +101,8 @@ static bool is_within(struct tep_event *e, const struct tep_print_arg *left,
 	       strtoull(right->atom.atom, NULL, 0) < f->arraylen;
 }
 
-/* No reading beyond an array, no division by what is there, no condition without its two values. */
+/* False for operations that read beyond an array, divide by something else than a positive number,
+ * or are a condition without its two values. */
 static bool is_safe_op(struct tep_event *e, const struct tep_print_arg *op)
 {
 	const struct tep_print_arg *left = op->op.left, *right = op->op.right;
@@ -120,8 +122,9 @@ static bool is_safe_op(struct tep_event *e, const struct tep_print_arg *op)
 	}
 }
 
-/* What is known to read only fields of the sample, which fit. Not so arrays whose length is a value
- * of it, functions, and what later versions of the library have. */
+/* True for print arguments that are known to read only fields of the sample, which fit. False for
+ * arrays whose length is a value of the sample, for functions, and for argument types of later
+ * versions of the library. */
 static bool is_safe(struct tep_event *e, const struct tep_print_arg *a, unsigned depth)
 {
 	bool safe = depth <= NESTED_MAX && (a || !depth);
@@ -172,8 +175,8 @@ static bool fields_fit(const struct tep_format_field *f, size_t n)
 	return true;
 }
 
-/* Field by field, where the print format is not to be trusted. Its conversions are used for that,
- * too, unless it is said to have failed; then none of it is used. */
+/* Returns TEP_PRINT_INFO_RAW, which prints field by field, if the print format cannot be trusted.
+ * The library uses its conversions for that, too, unless the format is marked as failed. */
 static const char *how_to_print(struct tep_event *e)
 {
 	if (!has_plain_conversions(e->print_fmt.format)) {
@@ -182,7 +185,7 @@ static const char *how_to_print(struct tep_event *e)
 	}
 	if (e->flags & (int)TEP_EVENT_FL_FAILED)
 		return TEP_PRINT_INFO;
-	/* Those of bprint take fields for granted that they may not have. */
+	/* For bprint the library expects fields that the event may not have. */
 	return !(e->flags & TEP_EVENT_FL_ISBPRINT) && is_safe(e, e->print_fmt.args, 0)
 		       ? TEP_PRINT_INFO
 		       : TEP_PRINT_INFO_RAW;

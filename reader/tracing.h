@@ -37,8 +37,8 @@ struct tracing_format {
 	bool is_good;
 };
 /* Parses the formats in a child process, and sets is_good of those that libtraceevent parses
- * without ending the process. Returns 0, or the errno of a failed fork(): then the rest is not
- * tried. */
+ * without ending the process. Returns 0, or the errno of a failed fork() or mmap(): then the rest
+ * is not tried. */
 int tracing_try(struct tracing_format *v, size_t n);
 
 /* The texts of tracepoints' fields. */
@@ -51,10 +51,11 @@ struct function_namer {
 /* Formats that are not used. */
 struct tracing_loss {
 	size_t n;
-	int error; /* errno: no child process could try them; 0: the library crashes on them */
+	int error; /* errno: no child process could try them; 0: the library may crash on them */
 };
 
-/* Returns NULL when out of memory, or if the data has no formats. */
+/* Sets *loss in every case. Returns NULL when out of memory, or if the data is damaged before the
+ * first format. */
 struct tracepoints *tracepoints_new(const uint8_t *data, size_t n, struct tracing_loss *loss);
 void tracepoints_free(struct tracepoints *t);
 /* Appends the fields as perf script prints them, by the kernel's print format. Returns false if the

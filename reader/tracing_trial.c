@@ -2,7 +2,7 @@
  *
  * libtraceevent's parser ends the process at some that are damaged or made to do so: an unknown
  * field in __print_flags() (1.7.1: a null pointer), `{0xT, "ONE"}` (memory freed twice). So a child
- * reads them first, and says in memory that both have how far it has come. */
+ * parses them first, and stores in shared memory how far it has come. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -44,8 +44,8 @@ static void be_quiet(void)
 		dup2(null, STDERR_FILENO);
 }
 
-/* The child. It begins with the good ones before `at`, so that the library knows what it will know
- * when it comes to the next. */
+/* Runs in the child. Parses the good formats before `at` first, so that the library is in the same
+ * state as it will be in this process when it comes to the next. */
 static void read_on(const struct tracing_format *v, size_t at, size_t n, volatile size_t *done)
 {
 	struct tep_handle *tep;

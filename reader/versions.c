@@ -105,7 +105,7 @@ static int map_add(struct versions *v, struct address_space *as, const struct ma
 	return 0;
 }
 
-/* Adds the parts of `old` that remain when [start, end) is removed. */
+/* Removes `old`, and adds its parts before and after [start, end) as new maps. */
 static int map_cut(struct versions *v, struct address_space *as, const struct map *old,
 		   uint64_t start, uint64_t end)
 {
