@@ -95,7 +95,8 @@ void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 	fill_common(a, p);
 	a->type = PERF_TYPE_SOFTWARE;
 	a->config = PERF_COUNT_SW_DUMMY;
-	a->exclude_kernel = a->exclude_hv = 1; /* nothing is sampled: needs no privileges */
+	/* Nothing is sampled: asks for no more privileges than needed. */
+	a->exclude_kernel = a->exclude_hv = 1;
 	a->mmap = a->comm = a->task = 1;
 	a->wakeup_watermark = p->wakes;
 	/* perf's unwinder reads .eh_frame through the maps of the process, and linkers put it into

@@ -52,7 +52,8 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e,
  * again before the stack has been copied, so that a CPU does nothing else; on Linux 6.18, 100000
  * samples a second were seen to block one for minutes. */
 #define ATTR_CLOCK_HZ_MAX 20000
-/* Limits the rate of a clock with stack copies to that. Returns false if it is low enough. */
+/* Limits the rate of a clock with stack copies to that. Returns false if nothing had to be changed.
+ */
 bool attr_bound_clock(struct perf_event_attr *a);
 /* MMAP, COMM, FORK, EXIT, KSYMBOL without samples. */
 void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p);

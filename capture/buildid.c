@@ -46,7 +46,8 @@ static struct build_id notes_at(int fd, uint64_t off, uint64_t size)
 	return n > 0 ? buildid_from_notes(notes, (size_t)n) : (struct build_id){0};
 }
 
-/* Where the ELF header has the offset and entry size of a table, for both classes. */
+/* Layout of the program or section headers, for both classes: where the ELF header has their offset
+ * and number; the size of an entry, and where its fields are; the type of entries with notes. */
 struct table {
 	size_t off_at, n_at; /* in the ELF header */
 	size_t entry, type, off, size;

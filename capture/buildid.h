@@ -9,8 +9,8 @@
 /* From a sequence of ELF notes (the contents of PT_NOTE, /sys/kernel/notes,
  * /sys/module/NAME/notes/...). */
 struct build_id buildid_from_notes(const void *notes, size_t size);
-/* From the program headers of an open ELF file, 64-bit or 32-bit, in this machine's byte order.
- * Reads at most a few KiB, with pread. */
+/* From the program headers, else the section headers, of an open ELF file, 64-bit or 32-bit, in
+ * this machine's byte order. Reads at most a few KiB, with pread. */
 struct build_id buildid_from_fd(int fd);
 /* From a file that consists of notes. */
 struct build_id buildid_from_note_file(const char *path);

@@ -55,7 +55,7 @@ struct recording {
 	/* When the recording began; when progress is to be reported next. */
 	uint64_t begin_ns, progress_ns;
 	bool child_ended, behind;
-	/* Poll() ignores the sideband, because its last records were not about threads. */
+	/* The next poll() ignores the sideband, because its last records were not about threads. */
 	bool skips_sideband;
 };
 
@@ -108,7 +108,8 @@ static int describe_events(struct recording *r, struct err *err)
 	return 0;
 }
 
-/* The size of the feature sections. Those written at the end have the same size as those of now. */
+/* The size of the feature sections. Those written at the end have the same size as those of now,
+ * except for the build ids. */
 static int features_size(const struct perfdata_facts *facts, size_t *ret, struct err *err)
 {
 	struct bytes sections = {0};

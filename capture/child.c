@@ -71,7 +71,8 @@ int child_go(struct child *c, const char *name, struct err *err)
 	do
 		n = send(c->fd, "", 1, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
-	/* If the child was killed meanwhile (EPIPE), child_reap() finds out. */
+	/* If the child was killed meanwhile (EPIPE), child_reap() finds out. After any other error
+	 * the child would wait forever, so the error is returned. */
 	if (n < 0 && errno != EPIPE)
 		return err_errno(err, errno, name, "start the command");
 	do

@@ -24,7 +24,9 @@ static int64_t time_ns(const struct timespec *t)
 }
 
 /* Does the field hold a build id? The flag alone is not enough: the kernel (seen in 6.18) may set
- * it over device and inode numbers. A build id has zeros after its size and after its end. */
+ * it over device and inode numbers. A build id has zeros after its size and after its end. Linkers
+ * make sizes of 16 and 20; an id of another size is taken for device and inode, which then match no
+ * file. */
 static bool has_build_id(uint16_t misc, const uint8_t field[24])
 {
 	return misc & PERF_RECORD_MISC_MMAP_BUILD_ID && (field[0] == 16 || field[0] == 20) &&
@@ -115,7 +117,7 @@ static bool read_at(const char *path, struct mapped_file *m)
 	return same;
 }
 
-/* Opens the file as the process sees it, while that lives. */
+/* Reads the file as the process sees it while that lives, else the file at its path. */
 static void read_id(struct mapped_file *m)
 {
 	char path[4096 + 64];

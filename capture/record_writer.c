@@ -152,7 +152,7 @@ static int encode_piece(struct record_writer *s, struct piece p, uint8_t *out, s
 }
 
 /* Returns the size of the records at pos of a block that fit into `most` bytes, at least one; of a
- * record larger than that, the size of its next part. */
+ * record larger than a piece, the size of its next part. */
 static size_t whole_records(const struct block *b, size_t pos, size_t most)
 {
 	size_t at = 0, n = 0;

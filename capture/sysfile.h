@@ -13,8 +13,8 @@ int sysfile_line(const char *path, char *buf, size_t size);
 /* A decimal number at the start of the file. 0 or -1. */
 int sysfile_u64(const char *path, uint64_t *ret);
 int sysfile_i64(const char *path, int64_t *ret);
-/* Reads the whole file, at most `max` bytes, and appends a NUL; the caller frees it. NULL with
- * errno. */
+/* Reads the whole file and appends a NUL; the caller frees it. NULL with errno, which is ENOMEM for
+ * a file that is larger than `max` bytes (up to twice that may be accepted). */
 char *sysfile_read_all(const char *path, size_t max, size_t *ret_size);
 
 #endif

@@ -27,7 +27,7 @@ struct tid_list {
 };
 
 /* Appends the threads of a process that are not in the list yet. Returns the number of new ones,
- * which is 0 if the process has ended; or negative when out of memory. */
+ * which is 0 if the process has ended; or negative with *err. */
 int tid_list_scan(struct tid_list *l, pid_t pid, struct err *err);
 /* Appends a thread unless it is in the list. Returns 1 if it is new, 0 if not, negative when out of
  * memory. */
@@ -38,8 +38,8 @@ void tid_list_done(struct tid_list *l);
 pid_t tid_process(pid_t tid);
 
 /* Opens the folder of a cgroup. The path is absolute, or relative to the mount of the hierarchy
- * that perf events follow (v1's perf_event controller, or v2). Returns the descriptor, or negative
- * with *err. */
+ * that perf events follow (v1's perf_event controller, or v2), with or without a leading slash.
+ * Returns the descriptor, or negative with *err. */
 int cgroup_open(const char *path, struct err *err);
 
 #endif

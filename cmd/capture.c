@@ -19,7 +19,7 @@
 
 #define EXIT_TROUBLE 2
 
-/* The only variables that the signal handlers write. */
+/* The only variable that the signal handler writes. */
 static volatile int stop_signal;
 
 static void on_signal(int sig)
@@ -384,7 +384,7 @@ static void catch_signals(void)
 		sigaction(SIGHUP, &sa, NULL);
 }
 
-/* Only without a command, because a command may write to the terminal itself. */
+/* Not if the command is what is recorded, because it may write to the terminal itself. */
 static bool shows_progress(const struct args *a)
 {
 	const struct capture_options *o = &a->opt;

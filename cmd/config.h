@@ -15,7 +15,8 @@ struct config {
 	enum fetch_mode fetch; /* debuginfod = off|auto|sym|line|full */
 };
 
-/* Fills *c; the file may be missing. Returns negative if a line is invalid, which *err names. */
+/* Fills *c; the file may be missing. Returns negative with *err if a line or the variable is
+ * invalid. */
 int config_read(struct config *c, struct err *err);
 
 #endif

@@ -24,7 +24,7 @@ struct fetch_signals {
 	volatile sig_atomic_t skips;  /* interrupts so far */
 };
 
-/* At most four transfers run at a time. */
+/* At most four transfers run at a time; more would not be shown. */
 enum { FETCH_SHOWN_MAX = 4 };
 
 /* What came of it for one module, in the end. */

@@ -107,8 +107,9 @@ double seconds_now(void);
 
 /* scheduler.c: reads p->file to its end; fills p->profile, p->unwind and p->filtered. */
 int scheduler_run(struct pipeline *p, const struct pipeline_options *opt, struct err *err);
-/* trace_names.c. Names the kernel's functions in the fields of tracepoints, which the scheduler
- * does not do while it reads on. NULL when out of memory. */
+/* trace_names.c: names the kernel's functions in the fields of tracepoints, when samples are added
+ * to the profile. The scheduler does not read at the same time (stages.c). NULL when out of memory.
+ */
 struct trace_names *trace_names_new(struct pipeline *p, const struct pipeline_options *opt);
 void trace_names_free(struct trace_names *t);
 /* check_code.c: rejects (module_reject()) files without recorded build id whose code is not the

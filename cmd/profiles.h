@@ -6,7 +6,7 @@
 
 /* Is it more than one recording? */
 bool profiles_are_meant(const struct resolve *r);
-/* Returns the sum of all inputs, which the caller frees with profile_free(). Recordings among them
+/* *ret: the sum of all inputs, which the caller frees with profile_free(). Recordings among them
  * are unwound and symbolized. r->damaged: something was lost, which was reported on standard error.
  * Returns 0, or negative with *err. */
 int profiles_load(struct resolve *r, struct profile **ret, struct err *err);

@@ -37,9 +37,10 @@ size_t explain_address(const struct pipeline *p, uint64_t ip, FILE *out);
  */
 
 /* Prints a line, with the input's name, for each of these: stacks were cut (with the size of copies
- * that would be enough); few stacks reach their root; much time is spent in a module without names;
- * there are no call chains. Returns whether there was anything to print. out: NULL prints nothing.
- */
+ * that would be enough) or end at missing pages; few stacks reach their root; much time is spent in
+ * a module without names; inlined functions are missing; a file was replaced; there are no call
+ * chains. Returns whether there was any of these. Another line, which does not count, tells that
+ * most samples are of the idle task. out: NULL prints nothing. */
 bool print_hints(const struct pipeline *p, const char *input, FILE *out);
 
 #endif
