@@ -75,10 +75,10 @@ static const char *no_file_help(const struct dso *dso)
 		return "the file was deleted while it ran: give a copy by --symfs DIR or `perf "
 		       "buildid-cache --add FILE`";
 	if (!dso->build_id.size)
-		return "it was deleted, or is from a container or another machine: give that root "
-		       "by --symfs DIR";
-	return "it was deleted, or is from a container or another machine: give that root by "
-	       "--symfs DIR, or let --debuginfod fetch it by its build id";
+		return "it was deleted, or is from a container or another machine: give the root "
+		       "of its file system by --symfs DIR";
+	return "it was deleted, or is from a container or another machine: give the root of its "
+	       "file system by --symfs DIR, or let --debuginfod fetch it by its build id";
 }
 
 /* Is it a file of a distribution, for which there are packages with symbols? */
