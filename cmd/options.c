@@ -126,7 +126,7 @@ static const struct option_row *find_row(const struct option_row *rows, size_t n
 }
 
 /* Edit distance: how many letters must be inserted, removed or replaced to make one word of the
- * other. Longer words are never near. */
+ * other. Words of more than WORD_MAX letters are never near. */
 static size_t distance(const char *a, const char *b)
 {
 	enum { WORD_MAX = 31 };
