@@ -142,19 +142,30 @@ struct head {
 	const char *rest; /* after the event: a frame, or the fields of a tracepoint */
 };
 
+/* If w is a processor, stores it and moves on to the next word: "[001]", or, with perf script -L, a
+ * number before the time. */
+static void take_cpu(struct word *w, const char **at, struct head *h)
+{
+	const bool in_brackets = w->n > 2 && w->s[0] == '[' && w->s[w->n - 1] == ']';
+	const char *after = *at;
+	struct word next = next_word(&after);
+	uint64_t cpu, time_ns;
+
+	if (!to_number(in_brackets ? (struct word){w->s + 1, w->n - 2} : *w, &cpu) ||
+	    (!in_brackets && !to_time(next, &time_ns)))
+		return;
+	h->seen.cpu = (uint32_t)cpu;
+	h->has_cpu = true;
+	*w = next;
+	*at = after;
+}
+
 /* Reads the fields after the ids: [cpu], time, period, event. All but the event may be missing. */
 static bool parse_fields(const char *at, struct head *h)
 {
 	struct word w = next_word(&at);
-	uint64_t v;
 
-	/* The processor is in brackets. */
-	if (w.n > 2 && w.s[0] == '[' && w.s[w.n - 1] == ']' &&
-	    to_number((struct word){w.s + 1, w.n - 2}, &v)) {
-		h->seen.cpu = (uint32_t)v;
-		h->has_cpu = true;
-		w = next_word(&at);
-	}
+	take_cpu(&w, &at, h);
 	if (to_time(w, &h->seen.time_ns)) {
 		h->seen.has_time = true;
 		w = next_word(&at);

@@ -109,6 +109,8 @@ def live():
     strip = lambda c: collections.Counter({re.sub(r"\(.*?\)", "", s): n for s, n in c.items()})
     tap.check(code == 0 and len(want) > 10 and sum(want.values()) == sum(have.values()) and strip(want) == strip(have),
               f"perf script of a recording: {len(have)} stacks, the weight of all", (err, list((want - have).items())[:3], list((have - want).items())[:3]))
+    latency = subprocess.run(["perf", "script", "-L", "--no-inline", "--no-demangle", "-i", "p.data"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    tap.check(latency != text and resolve(write("latency.txt", latency))[1] == out, "perf script -L of it: as without -L")
     code, ours, err = resolve("-f", "script", "--ns", "p.data")
     write("ours.txt", ours)
     code, again, err = resolve("-f", "script", "--ns", "ours.txt")
@@ -136,6 +138,13 @@ def live():
 
 
 live()
+
+# As perf 6.1 script -L prints it: the processor without brackets.
+write("latency.txt", "    bash 16052   1 50164.439685:   10101010 cpu-clock: \n\tffffffff822009ee f+0xe ([kernel.kallsyms])\n\n"
+      "    a 12 16059   0 50164.462772:   10101010 cpu-clock: \n\tffffffff822009ee f+0xe ([kernel.kallsyms])\n\n")
+code, out, err = resolve("-f", "script", "latency.txt")
+tap.check(code == 0 and re.findall(rb"(\d+) (\[\d+\]) ([\d.]+):", out) == [(b"16052", b"[001]", b"50164.439685"), (b"16059", b"[000]", b"50164.462772")] and
+          out.count(b"cpu-clock:") == 2, "perf script -L: a processor without brackets, also after a command with a number", out, err)
 
 # ---- folded ---------------------------------------------------------------------------------------------------------
 LINES = "a b;main;f<int>;[libc.so.6] 3\na_b;main 7\na_b;main;[unknown] 1\nx 5\n"
