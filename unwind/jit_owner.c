@@ -118,17 +118,16 @@ static enum fp_owner called_by_interpreter(struct walk *w, const struct cursor *
 	return called_by(caller, c, ra, last_sp);
 }
 
-/* True if the record leads to code of a file, so that frames of JIT code would be skipped. The
- * outermost of these, call_stub, owns the record, which is 12 words above the arguments that it
- * passes; every other one has a return address into it above *c's frame. */
-static bool is_past_entry(struct walk *w, const struct cursor *c)
+/* True if the record leads to code of a file, while a word below it, at least `above` bytes, may be
+ * a return address into JIT code: that code would be skipped. */
+static bool is_past_jit(struct walk *w, const struct cursor *c, uint64_t above)
 {
 	const unsigned word = w->arch->word_bytes;
 	uint64_t at, value;
 
 	if (!walk_word(w, c->fp + word, word, &value) || is_jit_code(w, value))
 		return false;
-	for (at = c->sp; at + ENTRY_BYTES < c->fp && walk_word(w, at, word, &value); at += word)
+	for (at = c->sp; at + above < c->fp && walk_word(w, at, word, &value); at += word)
 		if (is_jit_code(w, value) && value != c->ip)
 			return true;
 	return false;
@@ -151,21 +150,6 @@ static enum fp_owner entered_by_v8(struct walk *w, const struct cursor *c, struc
 	return is_jit_code(w, ra) ? FP_OWNER_UNKNOWN : FP_OWNER_SELF;
 }
 
-/* True if the record leads to code of a file, while a word below it may be a return address into
- * JIT code: that code has left the frame pointer alone, and would be skipped. Mono's does. */
-static bool is_past_jit(struct walk *w, const struct cursor *c)
-{
-	const unsigned word = w->arch->word_bytes;
-	uint64_t at, value;
-
-	if (!walk_word(w, c->fp + word, word, &value) || is_jit_code(w, value & w->code_mask))
-		return false;
-	for (at = c->sp; at < c->fp && walk_word(w, at, word, &value); at += word)
-		if (is_jit_code(w, value & w->code_mask) && value != c->ip)
-			return true;
-	return false;
-}
-
 enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hotspot,
 			     struct cursor *caller)
 {
@@ -180,9 +164,12 @@ enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hot
 	if (!is_hotspot) {
 		enum fp_owner owner = entered_by_v8(w, c, caller);
 
-		return owner == FP_OWNER_SELF && is_past_jit(w, c) ? FP_OWNER_UNKNOWN : owner;
+		/* Code of other compilers, such as Mono's, may leave the frame pointer alone. */
+		return owner == FP_OWNER_SELF && is_past_jit(w, c, 0) ? FP_OWNER_UNKNOWN : owner;
 	}
-	if (is_past_entry(w, c))
+	/* call_stub, the outermost JIT code, owns the record, which is 12 words above the arguments
+	 * that it passes; all other such code has a return address into it below these. */
+	if (is_past_jit(w, c, ENTRY_BYTES))
 		return FP_OWNER_UNKNOWN;
 	if (c->is_return_address || !walk_word(w, c->sp, word, &top))
 		return FP_OWNER_SELF;
