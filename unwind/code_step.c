@@ -406,7 +406,9 @@ enum unwind_stop code_step(struct walk *w, struct cursor *c, const struct map *m
 	k = known_code(w, map, c);
 	if (!k->is_known)
 		return UNWIND_STOP_NO_CFI;
-	if (k->fn.is_named && ip - k->bias - k->fn.start < k->fn.end - k->fn.start)
+	/* The cache does not check where calls lead, as follows_call() does. */
+	if (k->ahead != CODE_AHEAD_KNOWN && k->fn.is_named &&
+	    ip - k->bias - k->fn.start < k->fn.end - k->fn.start)
 		fallback_note_code(w, ip, &k->frame);
 	stop = code_caller(w, c, &k->frame, &caller);
 	if (stop != WALK_ON)
