@@ -97,6 +97,7 @@ static bool find_return(struct way *way, const struct cfi_module *cm)
 
 		if (!go_on(way, cm, &in)) {
 			branch.switches |= in.way == CODE_SWITCH && !in.is_by_word;
+			branch.calls = way->calls; /* a limit for all paths */
 			*way = branch;
 			if (!branch.vaddr)
 				return false;
