@@ -246,8 +246,10 @@ void code_index_add_calls(struct code_index *ix, const struct elf_image *img,
 		return;
 	elf_image_bytes(img, &unread); /* bounds the work when segments overlap */
 	ix->calls = calloc((ix->code_bytes - 1) / 64 + 1, sizeof *ix->calls);
-	ix->begins = calloc((ix->code_bytes - 1) / 4096 + 1, sizeof *ix->begins);
-	if (!ix->calls || !ix->begins)
+	if (arch->code_begins)
+		ix->begins = calloc((ix->code_bytes - 1) / arch->code_begins_align / 64 + 1,
+				    sizeof *ix->begins);
+	if (!ix->calls || (arch->code_begins && !ix->begins))
 		return;
 	ix->n_calls = ix->code_bytes;
 	for (i = 0; i < n; i++) {
@@ -436,17 +438,22 @@ static const struct code_rows *rows_of(struct code_index *ix, const struct elf_i
 
 /* The frame at vaddr in the last function that starts after padding, to which *fn is then changed;
  * NULL: not known. Call targets are less certain: a nearer one may be no function, because other
- * bytes can look like a call. */
+ * bytes can look like a call. No function with a symbol is taken beyond its end. */
 static const struct code_frame *begun_frame(struct code_index *ix, const struct elf_image *img,
 					    const struct arch *arch, struct code_function *fn,
 					    uint64_t vaddr)
 {
-	struct code_function begun = {.is_sure = true};
+	struct code_function begun = {.is_sure = true}, named = {0};
 	const struct code_frame *f = NULL;
 	const struct code_rows *rows;
+	size_t n;
 
-	if (fn->is_named || !arch->code_begins ||
-	    !begin_before(ix, arch->code_begins_align, vaddr, 0, &begun.start))
+	if (fn->is_named || !arch->code_begins)
+		return NULL;
+	n = functions_up_to(ix, vaddr);
+	if (n)
+		function_at(ix, n, &named);
+	if (!begin_before(ix, arch->code_begins_align, vaddr, named.end, &begun.start))
 		return NULL;
 	begun.end = open_end(ix, begun.start);
 	rows = rows_of(ix, img, arch, &begun);
