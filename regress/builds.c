@@ -208,8 +208,7 @@ static enum code_state state_of(const struct comparison *c, enum side side, cons
 	return code_compare(mine, its, vaddr);
 }
 
-/* A key with several functions is CODE_CHANGED if one of them is, else CODE_SAME if one of them is.
- */
+/* Compares the functions that ran. Returns whether all of them are the same. */
 static bool compare_ran(const struct comparison *c)
 {
 	uint8_t *states = c->g->code_state;
@@ -223,7 +222,7 @@ static bool compare_ran(const struct comparison *c)
 			enum code_state now = state_of(c, (enum side)s, r);
 			uint8_t *kept = &states[r->key];
 
-			if (now == CODE_CHANGED || *kept == CODE_UNKNOWN)
+			if (now > *kept)
 				*kept = (uint8_t)now;
 			all &= now == CODE_SAME;
 		}

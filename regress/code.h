@@ -38,7 +38,8 @@ struct code_image {
 	VEC(struct code_slot) slots;
 };
 
-enum code_state { CODE_UNKNOWN, CODE_SAME, CODE_CHANGED };
+/* In this order: of several functions with one key the last state counts. */
+enum code_state { CODE_NOT_COMPARED, CODE_SAME, CODE_UNKNOWN, CODE_CHANGED };
 
 /* `symbols`: the file with .symtab, which may be another than img. Returns 0, or -1 when out of
  * memory. If the image cannot be compared (not x86-64, no symbols), by_address.n is 0. */

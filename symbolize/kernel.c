@@ -51,6 +51,7 @@ struct kernel {
 
 struct kernel *kernel_new(const struct symbolizer_options *opt)
 {
+	const bool has_data = opt->kallsyms_data && opt->kallsyms_size <= KALLSYMS_MAX_BYTES;
 	struct kernel *k = calloc(1, sizeof *k);
 
 	if (!k)
@@ -61,7 +62,7 @@ struct kernel *kernel_new(const struct symbolizer_options *opt)
 	k->cache_max_bytes = opt->cache_max_bytes;
 	if (opt->kallsyms)
 		k->given = strdup(opt->kallsyms);
-	if (opt->kallsyms_data && opt->kallsyms_size <= KALLSYMS_MAX_BYTES) {
+	if (has_data) {
 		k->data = malloc(opt->kallsyms_size + 1);
 		if (k->data) {
 			memcpy(k->data, opt->kallsyms_data, opt->kallsyms_size);
@@ -70,7 +71,7 @@ struct kernel *kernel_new(const struct symbolizer_options *opt)
 		}
 	}
 	if ((opt->cache_dir && !k->cache_dir) || (opt->kallsyms && !k->given) ||
-	    (opt->kallsyms_data && !k->data)) {
+	    (has_data && !k->data)) {
 		kernel_free(k);
 		return NULL;
 	}

@@ -6,7 +6,8 @@
 
 int main(int argc, char **argv)
 {
-	static const char *const words[] = {"unknown", "same", "changed"};
+	static const char *const words[] = {
+		[CODE_SAME] = "same", [CODE_UNKNOWN] = "unknown", [CODE_CHANGED] = "changed"};
 	struct elf_image *img[2] = {0};
 	struct code_image c[2] = {0};
 	struct err err = {0};
