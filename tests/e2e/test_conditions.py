@@ -204,9 +204,10 @@ if os.geteuid() == 0:
               "another user's recording: refused as root", p.stderr)
     p = run([REGRESS, "--base", "theirs.data", "--new", "good.data"], check=False, env=env)
     tap.check(p.returncode == 2 and "another user" in p.stderr, "another user's recording: refused by regress", p.stderr)
-    run([RESOLVE, "--force", "theirs.data"], env=env)
-    run([RESOLVE, "theirs.data"], env={**env, "SUDO_UID": "65534"})
-    tap.check(True, "another user's recording: --force, and the user of sudo")
+    forced = run([RESOLVE, "--force", "theirs.data"], check=False, env=env)
+    sudo = run([RESOLVE, "theirs.data"], check=False, env={**env, "SUDO_UID": "65534"})
+    tap.check(forced.returncode == sudo.returncode == 0 and forced.stdout == sudo.stdout != "",
+              "another user's recording: read with --force, and by the user of sudo", forced.stderr + sudo.stderr)
 else:
     tap.skip("another user's recording", "only root is asked")
 run([RESOLVE, "-o", "shared/out.folded", "good.data"])
