@@ -185,11 +185,16 @@ int main(int argc, char **argv)
 """)
 run(["gcc", "-O1", "-g", "-fomit-frame-pointer", "-fno-stack-clash-protection", "threads.c", "-o", "threads", "-lpthread"])
 for n, at_once in (64, 16), (64, 1):
+    capture("-F", 499, "--no-touch", "-o", "threads.data", "--", "./threads", n, at_once)
+    r = resolve_stats("threads.data")
+    before = r["root"] / r["user_stacks"]
     p = capture("-v", "-F", 499, "-o", "threads.data", "--", "./threads", n, at_once)
     r = resolve_stats("threads.data")
     pages = int(re.search(r"(\d+) stack pages touched", p.stderr)[1])
-    tap.check(r["root"] >= 0.9 * r["user_stacks"] > 90 and 0 < pages <= n * 27,
-              f"{n} threads, {at_once} at once: {r['root']} of {r['user_stacks']} stacks are whole, {pages} pages touched", r)
+    # Nearly all on a machine with a processor to spare: capture has to run before a thread's first sample.
+    tap.check(r["root"] >= max(0.7, before + 0.3) * r["user_stacks"] > 60 and 0 < pages <= n * 27,
+              f"{n} threads, {at_once} at once: {r['root']} of {r['user_stacks']} stacks are whole, {100 * before:.0f} % with --no-touch; "
+              f"{pages} pages touched", r)
 
 # ---- status, old files -------------------------------------------------------------------------------
 capture("-q", "-o", "st.data", "--", "true")
