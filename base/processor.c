@@ -12,7 +12,7 @@
 /* clang-format off */
 static const struct processor rows[] = {
 	{ /* System V psABI AMD64 */
-		.names = {"x86_64", "amd64"},
+		.names = {"x86_64", "amd64", "x86"},
 		.e_machine = EM_X86_64, .word_bytes = 8, .insn_set = INSN_SET_X86,
 		.perf_ip = 8, .perf_sp = 7,
 		.perf_user_regs = 0xff0fff, /* all but DS, ES, FS, GS, which the kernel refuses */
@@ -21,7 +21,7 @@ static const struct processor rows[] = {
 		.reloc_irelative = R_X86_64_IRELATIVE,
 	},
 	{ /* System V psABI i386; also the 32-bit tasks of 64-bit kernels */
-		.names = {"i386", "i486", "i586", "i686", "x86_64", "amd64"},
+		.names = {"i386", "i486", "i586", "i686", "x86", "x86_64", "amd64"},
 		.e_machine = EM_386, .word_bytes = 4, .insn_set = INSN_SET_X86,
 		.perf_ip = 8, .perf_sp = 7,
 		.reloc_abs32 = R_386_32,
@@ -39,33 +39,33 @@ static const struct processor rows[] = {
 		.mark_letters = "adtx",
 	},
 	{ /* ELF for the Arm Architecture */
-		.names = {"arm", "armv7l", "armv8l"},
+		.names = {"arm", "armv6l", "armv7l", "armv8l"},
 		.e_machine = EM_ARM, .word_bytes = 4,
 		.perf_ip = 15, .perf_sp = 13,
 		.reloc_abs32 = R_ARM_ABS32,
 		.mark_letters = "adtx", .has_thumb_bit = true,
 	},
 	{
-		.names = {"ppc64le", "ppc64"},
+		.names = {"ppc64le", "ppc64", "powerpc"},
 		.e_machine = EM_PPC64, .word_bytes = 8,
 		.perf_ip = 32, .perf_sp = 1,
 		.reloc_abs64 = R_PPC64_ADDR64, .reloc_abs32 = R_PPC64_ADDR32,
 	},
 	{
-		.names = {"s390x"},
+		.names = {"s390x", "s390"},
 		.e_machine = EM_S390, .word_bytes = 8,
 		.perf_ip = 33, .perf_sp = 15,
 		.reloc_abs64 = R_390_64, .reloc_abs32 = R_390_32,
 	},
 	{
-		.names = {"riscv64"},
+		.names = {"riscv64", "riscv"},
 		.e_machine = EM_RISCV, .word_bytes = 8,
 		.perf_ip = 0, .perf_sp = 2,
 		.reloc_abs64 = R_RISCV_64, .reloc_abs32 = R_RISCV_32,
 		.mark_letters = "dx", .marks_are_open = true,
 	},
 	{
-		.names = {"riscv32"},
+		.names = {"riscv32", "riscv"},
 		.e_machine = EM_RISCV, .word_bytes = 4,
 		.perf_ip = 0, .perf_sp = 2,
 		.reloc_abs64 = R_RISCV_64, .reloc_abs32 = R_RISCV_32,
@@ -94,6 +94,16 @@ const struct processor *processor_find(const char *name, unsigned word_bytes)
 		if (has_name(&rows[i], name) && (!word_bytes || rows[i].word_bytes == word_bytes))
 			return &rows[i];
 	return NULL;
+}
+
+bool processor_same(const char *a, const char *b)
+{
+	size_t i;
+
+	for (i = 0; i < N_ROWS; i++)
+		if (has_name(&rows[i], a) && has_name(&rows[i], b))
+			return true;
+	return !strcmp(a, b);
 }
 
 const struct processor *processor_find_elf(uint16_t e_machine, bool is_64)

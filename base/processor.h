@@ -13,12 +13,15 @@
 enum insn_set { INSN_SET_UNKNOWN, INSN_SET_X86, INSN_SET_A64, INSN_SET_N };
 
 struct processor {
-	const char *names[8]; /* uname's and perf's (HEADER_ARCH), NULL-terminated: "x86_64" */
-	uint16_t e_machine;   /* elf.h: EM_*; with word_bytes no two rows have the same */
-	uint8_t word_bytes;   /* 4 or 8 */
-	uint8_t insn_set;     /* enum insn_set */
-	uint8_t perf_ip;      /* asm/perf_regs.h, with the numbers of 64-bit kernels: the bits of */
-	uint8_t perf_sp;      /* instruction and stack pointer */
+	/* How recordings (HEADER_ARCH) spell it, NULL-terminated: as uname of its kernels, and of
+	 * kernels that also run its programs ("x86_64"), or since perf 7.2 as the kernel's source
+	 * names it, which may be several rows ("x86"). */
+	const char *names[8];
+	uint16_t e_machine; /* elf.h: EM_*; with word_bytes no two rows have the same */
+	uint8_t word_bytes; /* 4 or 8 */
+	uint8_t insn_set;   /* enum insn_set */
+	uint8_t perf_ip;    /* asm/perf_regs.h, with the numbers of 64-bit kernels: the bits of */
+	uint8_t perf_sp;    /* instruction and stack pointer */
 	uint64_t perf_user_regs; /* that samples can have; 0: such a machine is not recorded */
 	/* Relocation types of the psABI; 0: none is known. */
 	uint16_t reloc_abs64, reloc_abs32, reloc_abs32_signed;
@@ -32,6 +35,8 @@ struct processor {
 
 /* By name: the first row with this word size; word_bytes 0 matches any. NULL if unknown. */
 const struct processor *processor_find(const char *name, unsigned word_bytes);
+/* Can both names be of one machine? Names that no row has must be equal. */
+bool processor_same(const char *a, const char *b);
 /* By ELF header; if no row has the ELF class (x32), the row of the machine. NULL if unknown. */
 const struct processor *processor_find_elf(uint16_t e_machine, bool is_64);
 /* INSN_SET_UNKNOWN if the machine is unknown. */

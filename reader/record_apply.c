@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/processor.h"
 #include "reader/dso.h"
 #include "reader/format.h"
 #include "reader/record.h"
@@ -72,7 +73,9 @@ static bool holds_build_id(const struct perf_file *f, const struct record_view *
 static const char *path_of(const struct perf_file *f, const struct machine_mmap *m,
 			   const char *recorded)
 {
-	bool is_64 = f->info.arch && (strstr(f->info.arch, "64") || !strcmp(f->info.arch, "s390x"));
+	const char *arch = f->info.arch;
+	const struct processor *cpu = processor_find(arch, 0);
+	bool is_64 = cpu ? cpu->word_bytes == 8 : arch && strstr(arch, "64");
 
 	if (is_64 && recorded && !strcmp(recorded, "[vdso]") && m->start + m->len <= 1ull << 32)
 		return DSO_VDSO32_PATH;

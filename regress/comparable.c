@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/processor.h"
 #include "regress/inside.h"
 
 /* Limit on the difference between the sides' shares of samples in code without names: functions
@@ -11,21 +12,32 @@
 #define UNKNOWN_SE    4.0 /* or by so many standard errors, if those are more */
 #define LOST_MAX      .01
 
+static bool equal(const char *a, const char *b)
+{
+	return !strcmp(a, b);
+}
+
 /* What both must have, if both have it. */
 static const struct {
 	const char *name;
 	size_t offset;
-} same[] = {{"its processor", offsetof(struct run_facts, cpu)},
-	    {"its architecture", offsetof(struct run_facts, arch)},
-	    {"its kernel", offsetof(struct run_facts, kernel)}};
+	bool (*is_same)(const char *a, const char *b);
+} same[] = {{"its processor", offsetof(struct run_facts, cpu), equal},
+	    {"its architecture", offsetof(struct run_facts, arch), processor_same},
+	    {"its kernel", offsetof(struct run_facts, kernel), equal}};
 
-static int differ(const struct regress_run *a, const struct regress_run *b, const char *what,
-		  const char *x, const char *y, struct err *err)
+/* i: of same[] */
+static int differ(const struct regress_run *a, const struct regress_run *b, size_t i,
+		  struct err *err)
 {
-	if (!*x || !*y || !strcmp(x, y))
+	const char *x = (const char *)&a->facts + same[i].offset;
+	const char *y = (const char *)&b->facts + same[i].offset;
+
+	if (!*x || !*y || same[i].is_same(x, y))
 		return 0;
 	return err_set(err, ERR_USAGE, b->name,
-		       "not comparable: %s is %s, that of %s is %s (--force)", what, y, a->name, x);
+		       "not comparable: %s is %s, that of %s is %s (--force)", same[i].name, y,
+		       a->name, x);
 }
 
 static int check_whole(const struct regress_run *r, struct err *err)
@@ -48,8 +60,7 @@ static int check_run(const struct regress_run *first, const struct regress_run *
 	int rc = 0;
 
 	for (i = 0; !rc && i < sizeof same / sizeof *same; i++)
-		rc = differ(first, r, same[i].name, (const char *)a + same[i].offset,
-			    (const char *)b + same[i].offset, err);
+		rc = differ(first, r, i, err);
 	if (!rc && a->cpus && b->cpus && a->cpus != b->cpus)
 		rc = err_set(err, ERR_USAGE, r->name,
 			     "not comparable: on %u processors, %s on %u (--force)", b->cpus,

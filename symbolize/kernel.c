@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 
 #include "base/buf.h"
+#include "base/processor.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/kernel_core.h"
 #include "symbolize/read_file.h"
@@ -146,7 +147,7 @@ static bool is_running(const struct kernel *k, const struct source_env *env)
 	if (!info || !info->os_release || uname(&u))
 		return false;
 	return !strcmp(info->os_release, u.release) &&
-	       (!info->arch || !strcmp(info->arch, u.machine));
+	       (!info->arch || processor_same(info->arch, u.machine));
 }
 
 uint64_t kernel_shift(const struct source_env *env, enum dso_kind kind, uint64_t _text,

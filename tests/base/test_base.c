@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/pages.h"
+#include "base/processor.h"
 #include "base/scratch.h"
 #include "base/strtab.h"
 #include "base/threads.h"
@@ -595,6 +596,33 @@ static void test_threads_on_large_machines(void **state)
 	kernel_cpus = 0;
 }
 
+/* perf since 7.2 names the processor as the directories arch/ of the kernel's source do. */
+static void test_processor_names(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} names[] = {
+		{"x86", "x86_64", true},      {"x86_64", "x86", true},
+		{"x86", "i686", true},	      {"arm64", "aarch64", true},
+		{"powerpc", "ppc64le", true}, {"s390", "s390x", true},
+		{"riscv", "riscv64", true},   {"arm", "armv7l", true},
+		{"x86", "aarch64", false},    {"arm", "arm64", false},
+		{"arm", "aarch64", false},    {"riscv32", "riscv64", false},
+		{"sparc64", "sparc64", true}, {"sparc64", "sparc", false},
+		{"", "x86_64", false},	      {"", "", true},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof names / sizeof *names; i++)
+		assert_int_equal(processor_same(names[i].a, names[i].b), names[i].same);
+	assert_ptr_equal(processor_find("x86", 0), processor_find("x86_64", 8));
+	assert_ptr_equal(processor_find("x86", 4), processor_find("i686", 4));
+	assert_ptr_equal(processor_find("arm64", 0), processor_find("aarch64", 8));
+	assert_int_equal(processor_find("riscv", 0)->word_bytes, 8);
+}
+
 static void test_err_formats(void **state)
 {
 	struct err e;
@@ -635,6 +663,7 @@ int main(void)
 		cmocka_unit_test(test_threads_visit_each_item_once),
 		cmocka_unit_test(test_threads_may_run_where_their_creator_may),
 		cmocka_unit_test(test_threads_on_large_machines),
+		cmocka_unit_test(test_processor_names),
 		cmocka_unit_test(test_err_formats),
 	};
 

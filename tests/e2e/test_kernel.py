@@ -460,6 +460,23 @@ def killed():
         tap.check(folded(out) == {("x", want): 1}, f"a killed recording: {what}", out)
 
 
+def spelled():
+    """The running kernel is known by release and processor, which perf since 7.2 spells as the kernel's source does."""
+    machine, seen = os.uname().machine, {}
+    spellings = {"x86_64": ["x86", "amd64"], "aarch64": ["arm64"], "s390x": ["s390"], "ppc64le": ["powerpc"], "riscv64": ["riscv"]}
+    at = next((int(addr, 16) for addr, _, name, *_ in map(str.split, open("/proc/kallsyms")) if name == "vfs_read"), 0)
+    if not at:
+        return tap.skip("names of processors", "the running kernel hides its addresses")
+    for arch in [machine, *spellings.get(machine, []), "m68k"]:
+        r = Recording(arch=arch, os_release=os.uname().release)
+        r.mmap(-1, at & -0x200000, 0x400000, 0, "[kernel.kallsyms]_text", 0)
+        r.comm(7, "x", 1)
+        r.sample(7, at + 4, 10, [CHAIN_KERNEL, at + 4], misc=KERNEL)
+        seen[arch] = folded(resolve(r.write("spelled.data"))[0])
+    want = {a: {("x", "[kernel.kallsyms]" if a == "m68k" else "vfs_read"): 1} for a in seen}
+    tap.check(seen == want, f"the processor's name is spelled as {', '.join(seen)}", seen)
+
+
 vmlinux()
 plain_module()
 kbuild_module()
@@ -469,4 +486,5 @@ guest()
 exec_()
 kept_kallsyms()
 killed()
+spelled()
 tap.end()
