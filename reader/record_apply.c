@@ -37,12 +37,18 @@ static struct machine_mmap mmap_begin(struct perf_file *f, struct record_view *v
 	return m;
 }
 
+/* The kernel marks what is not code. */
+static uint32_t prot_by_misc(const struct record_view *v)
+{
+	return v->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_EXEC;
+}
+
 int apply_mmap(struct perf_file *f, struct record_view *v)
 {
 	struct machine_mmap m = mmap_begin(f, v);
 
-	m.is_exec = !(v->misc & PERF_RECORD_MISC_MMAP_DATA);
-	m.prot = m.is_exec ? PROT_EXEC : PROT_READ;
+	m.prot = prot_by_misc(v);
+	m.is_exec = m.prot & PROT_EXEC;
 	m.path = buf_cstr(&v->b);
 	return machine_result(f, machine_mmap(f->machine, &m));
 }
@@ -82,6 +88,13 @@ static const char *path_of(const struct perf_file *f, const struct machine_mmap 
 	return recorded;
 }
 
+/* From Linux 3.16 to 4.20 (d9c1bb2f6a21) MMAP2 has prot and flags only of files, and 0 of all other
+ * memory. A real mapping is either private or shared. */
+static bool hides_prot(const struct machine_mmap *m)
+{
+	return !m->prot && !m->flags && m->path && dso_kind_user(m->path, 0) != DSO_FILE;
+}
+
 int apply_mmap2(struct perf_file *f, struct record_view *v)
 {
 	struct machine_mmap m = mmap_begin(f, v);
@@ -97,16 +110,17 @@ int apply_mmap2(struct perf_file *f, struct record_view *v)
 		m.ino_generation = buf_u64(&v->b);
 	}
 	if (record_mmap2_lacks_prot(v)) {
-		m.is_exec = !(v->misc & PERF_RECORD_MISC_MMAP_DATA);
-		m.prot = m.is_exec ? PROT_EXEC : PROT_READ;
+		m.prot = prot_by_misc(v);
 	} else {
 		m.prot = buf_u32(&v->b);
 		m.flags = buf_u32(&v->b);
 		if (record_is_file_mode(m.prot))
 			m.prot = PROT_READ | PROT_EXEC;
-		m.is_exec = m.prot & PROT_EXEC;
 	}
 	m.path = path_of(f, &m, buf_cstr(&v->b));
+	if (hides_prot(&m))
+		m.prot = prot_by_misc(v);
+	m.is_exec = m.prot & PROT_EXEC;
 	m.is_exec |= f->info.is_simpleperf && simpleperf_is_code(&f->simpleperf, m.path, m.prot);
 	return machine_result(f, machine_mmap(f->machine, &m));
 }
