@@ -7,6 +7,9 @@
 /* The last 16 MiB of the address space hold fixed pages (vsyscall, fixmap) and no kernel text. */
 #define KERNEL_TOP 0xffffffffff000000u
 
+/* Of x86-64, and of arm64 with pages of 4 KiB. */
+#define HUGE_PAGE_BYTES (2u << 20)
+
 static uint64_t range_end(uint64_t start, uint64_t len)
 {
 	return len > UINT64_MAX - start ? UINT64_MAX : start + len;
@@ -89,6 +92,46 @@ static int note_stack(struct machine *m, struct process *p, uint64_t end)
 	return 0;
 }
 
+/* Of all files exec maps the program first. */
+static int note_program(struct machine *m, struct process *p, const struct dso *dso)
+{
+	if (p->space->program)
+		return 0;
+	if (versions_own(&m->versions, &p->space))
+		return -ERR_NOMEM;
+	p->space->program = dso;
+	return 0;
+}
+
+/* The file whose code was mapped in all of [start, end), without a gap; NULL: none. */
+static const struct dso *covered_file(const struct address_space *as, uint64_t start, uint64_t end)
+{
+	const struct map *first = address_space_find(as, start), *m = first;
+
+	if (!m || m->dso->kind != DSO_FILE)
+		return NULL;
+	while (m->end < end) {
+		uint64_t at = m->end;
+
+		m = address_space_find(as, at);
+		if (!m || m->dso != first->dso ||
+		    m->pgoff - m->start != first->pgoff - first->start)
+			return NULL;
+	}
+	return first->dso;
+}
+
+/* Is this anonymous memory a copy of the file's code that was mapped there? To have their code on
+ * huge pages, programs put such memory in its place: node --use-largepages, MySQL, BOLT's -hugify.
+ * A program's own code is never unmapped. That of a library may be, without a record, and then
+ * anything may be put there: but hardly in whole huge pages. */
+static bool is_copied_code(const struct address_space *as, uint64_t start, uint64_t end)
+{
+	const struct dso *dso = start < end ? covered_file(as, start, end) : NULL;
+
+	return dso && (dso == as->program || (start | end) % HUGE_PAGE_BYTES == 0);
+}
+
 static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso_key *key)
 {
 	struct process *p = process_get(m, r->pid);
@@ -111,9 +154,11 @@ static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso
 	thread_seen(p, t);
 	if (!strcmp(r->path, "[stack]") && note_stack(m, p, map.end))
 		return -ERR_NOMEM;
+	key->kind = dso_kind_user(r->path, r->flags);
+	if (key->kind == DSO_ANON && is_copied_code(p->space, map.start, map.end))
+		return 0;
 	if (!r->is_exec)
 		return versions_replace(&m->versions, &p->space, map.start, map.end, NULL);
-	key->kind = dso_kind_user(r->path, r->flags);
 	if (key->kind == DSO_ANON) {
 		/* The file to which JIT compilers write their symbols. pgoff and inode have no
 		 * meaning for anonymous memory, and differ between the kernel and /proc/PID/maps.
@@ -132,7 +177,7 @@ static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso
 	map.dso = dso_table_get(&m->dsos, key);
 	if (!map.dso)
 		return -ERR_NOMEM;
-	if (key->kind == DSO_FILE && note_jitdump(m, p, map.dso))
+	if (key->kind == DSO_FILE && (note_jitdump(m, p, map.dso) || note_program(m, p, map.dso)))
 		return -ERR_NOMEM;
 	return versions_replace(&m->versions, &p->space, map.start, map.end, &map);
 }

@@ -185,6 +185,7 @@ struct address_space *space_new(struct space_pool *p, const struct address_space
 	as->layout = layout;
 	as->jitdump = like ? like->jitdump : NULL;
 	as->stack_end = like ? like->stack_end : 0;
+	as->program = like ? like->program : NULL;
 	if (like && like->root) {
 		as->root = like->root;
 		as->root->refs++;

@@ -36,6 +36,7 @@ struct address_space {
 	bool captured;		    /* handed out: must not change any more */
 	const struct dso *jitdump;  /* see reader.h */
 	uint64_t stack_end;	    /* likewise */
+	const struct dso *program;  /* the first file with code; NULL: none was mapped so far */
 	struct address_space *next; /* list of the machine's superseded versions */
 };
 
