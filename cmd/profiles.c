@@ -72,11 +72,24 @@ static bool accepts(const void *arg, const struct input_sample *s)
 	return sample_filter_match(f, &sample);
 }
 
+static void report_notes(struct resolve *r, const char *path, const struct input_result *got)
+{
+	size_t i;
+
+	for (i = 0; i < got->n_notes; i++) {
+		r->damaged |= got->notes[i].is_loss;
+		if (!r->quiet)
+			fprintf(stderr, "resolve: %s: %" PRIu64 " %s\n", input_name(path),
+				got->notes[i].n, got->notes[i].text);
+	}
+}
+
 static void report_damage(struct resolve *r, const char *path, const struct input_format *f,
 			  const struct input_result *got)
 {
 	bool is_text = strcmp(f->name, "pprof") != 0;
 
+	report_notes(r, path, got);
 	if (!got->damaged && !got->cut)
 		return;
 	r->damaged = true;

@@ -3,13 +3,28 @@
  *
  * The first frame is the command's name. Marks at the end of a name are stackcollapse-perf.pl's:
  * _[k] kernel, _[j] compiled at run time, _[i] inlined into the frame before it; our own _[s]:
- * taken from another sample. [name] is code without a name in that module. */
+ * taken from another sample. [name] is code without a name in that module. Weights may be
+ * fractions.
+ */
 #include "input/unpacked_lines.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 
-enum { COLUMNS = 2 };
+enum {
+	COLUMNS = 2,
+	DECIMALS_MAX = 6, /* of a fraction; what is smaller is rounded */
+	DIGITS_MAX = 18,
+	DEEP = 8,	    /* frames of a first line that has no end in sight */
+	HEAD_MAX = 1 << 14, /* a shorter text is looked at whole */
+};
+
+/* value / 10^decimals */
+struct weight {
+	uint64_t value;
+	unsigned decimals;
+	bool is_rounded;
+};
 
 struct reader {
 	struct profile *p;
@@ -20,45 +35,110 @@ struct reader {
 	VEC(struct profile_line) lines;
 	struct profile_location location;
 	bool pending;
+	/* Weights of the profile are integers: all are multiplied by 10^decimals. */
+	unsigned decimals;
+	uint64_t n_fractions, n_rounded, n_vanished;
 };
 
-/* Cuts a number and the space before it from the end of a text. */
-static bool cut_number(const char *s, size_t *n, uint64_t *ret)
+/* Reads "12", "2.25", "1e+06". False: it is no such number, or has too many digits. */
+static bool read_weight(const char *s, size_t n, struct weight *w)
 {
-	size_t end = *n, at = end, i;
-	bool dot = false;
+	size_t i = 0, digits = 0, exponent = 0;
+	bool dot = false, less = false;
+	long power = 0;
 
-	while (at && (isdigit((unsigned char)s[at - 1]) || (s[at - 1] == '.' && !dot)))
-		dot |= s[--at] == '.';
-	if (at == end || at < 2 || (s[at - 1] != ' ' && s[at - 1] != '\t') ||
-	    !isdigit((unsigned char)s[at]))
-		return false;
-	for (*ret = 0, i = at; i < end && s[i] != '.'; i++)
-		if (__builtin_mul_overflow(*ret, 10, ret) ||
-		    __builtin_add_overflow(*ret, s[i] - '0', ret))
+	*w = (struct weight){0};
+	for (; i < n && (isdigit((unsigned char)s[i]) || (s[i] == '.' && !dot)); i++) {
+		if (s[i] == '.')
+			dot = true;
+		else if (dot && digits >= DIGITS_MAX)
+			w->is_rounded |= s[i] != '0';
+		else if (__builtin_mul_overflow(w->value, 10, &w->value) ||
+			 __builtin_add_overflow(w->value, s[i] - '0', &w->value))
 			return false;
+		else
+			power -= dot;
+		digits += (w->value != 0);
+	}
+	if (i < n && (s[i] | 32) == 'e') {
+		less = ++i < n && s[i] == '-';
+		i += less || (i < n && s[i] == '+');
+		for (digits = i; i < n && isdigit((unsigned char)s[i]) && exponent < 1000; i++)
+			exponent = exponent * 10 + (size_t)(s[i] - '0');
+		if (i == digits)
+			return false;
+	}
+	if (i < n)
+		return false;
+	power += less ? -(long)exponent : (long)exponent;
+	for (; power < 0 && w->value % 10 == 0 && w->value; power++)
+		w->value /= 10;
+	for (; power < -DECIMALS_MAX && w->value; power++) {
+		w->value = w->value / 10 + (w->value % 10 >= 5);
+		w->is_rounded = true;
+	}
+	for (; power > 0 && w->value; power--)
+		if (__builtin_mul_overflow(w->value, 10, &w->value))
+			return false;
+	w->decimals = w->value && power < 0 ? (unsigned)-power : 0;
+	return true;
+}
+
+/* Cuts a number and the space before it from the end of a text. */
+static bool cut_weight(const char *s, size_t *n, struct weight *w)
+{
+	size_t end = *n, at = end;
+
+	while (at && (isdigit((unsigned char)s[at - 1]) || strchr(".eE+-", s[at - 1])))
+		at--;
+	if (at == end || at < 2 || (s[at - 1] != ' ' && s[at - 1] != '\t') ||
+	    !isdigit((unsigned char)s[at]) || !read_weight(s + at, end - at, w))
+		return false;
 	while (at > 1 && (s[at - 1] == ' ' || s[at - 1] == '\t'))
 		at--;
 	*n = at;
 	return s[at - 1] != ';' || at == 1;
 }
 
-/* How many numbers are at the end of the line: 0, 1 or 2. */
-static size_t columns_of(const char *s, size_t n)
-{
-	uint64_t number;
+/* ---- recognising ----------------------------------------------------------------------------- */
 
-	if (!n || isspace((unsigned char)*s) || !cut_number(s, &n, &number))
-		return 0;
-	return cut_number(s, &n, &number) ? 2 : 1;
+/* What the lines of a text look like. Comments and empty lines are none. */
+struct looks {
+	size_t stacks; /* "a;b 1" */
+	size_t words;  /* "a 1" */
+	size_t others;
+	bool two; /* all of them end in two numbers */
+};
+
+static void look_at(struct looks *l, const char *s, size_t n)
+{
+	struct weight w;
+	size_t rest = n, i;
+	bool weighs = !isspace((unsigned char)*s) && cut_weight(s, &rest, &w);
+
+	l->others += !weighs;
+	if (!weighs)
+		return;
+	n = rest;
+	l->two &= cut_weight(s, &rest, &w);
+	/* In prose a space follows a semicolon. */
+	for (i = 0; i + 1 < n; i++)
+		if (s[i] == ';' && s[i + 1] != ' ') {
+			l->stacks++;
+			return;
+		}
+	if (memchr(s, ' ', rest))
+		l->others++;
+	else
+		l->words++;
 }
 
-/* The smallest number of columns of all lines; 0 if one line has none. Skips comments, empty lines
- * and, unless is_whole, a last line without a newline; 3: there are no other lines. */
-static size_t columns_of_text(const char *s, size_t n, bool is_whole)
+/* is_whole: nothing follows, so that the last line needs no newline. */
+static struct looks look(const char *s, size_t n, bool is_whole)
 {
-	size_t least = COLUMNS + 1, have, len;
+	struct looks l = {.two = true};
 	const char *end;
+	size_t len, have;
 
 	for (; n; s += len + (end != NULL), n -= len + (end != NULL)) {
 		end = memchr(s, '\n', n);
@@ -66,32 +146,34 @@ static size_t columns_of_text(const char *s, size_t n, bool is_whole)
 		if (!end && !is_whole)
 			break;
 		have = len && s[len - 1] == '\r' ? len - 1 : len;
-		if (!have || *s == '#')
-			continue;
-		have = columns_of(s, have);
-		if (have < least)
-			least = have;
-		if (!least)
-			break;
+		if (have && *s != '#')
+			look_at(&l, s, have);
 	}
-	return least;
+	l.two &= l.stacks + l.words > 0;
+	return l;
+}
+
+/* The beginning of a line that is longer than what is looked at: is it a deep stack? */
+static bool is_deep_stack(const char *s, size_t n)
+{
+	size_t i, frames = 0;
+
+	for (i = 0; i < n; i++) {
+		if (s[i] == '\n' || s[i] == '\t' || s[i] == '{')
+			return false;
+		frames += s[i] == ';';
+	}
+	return frames >= DEEP;
 }
 
 static bool detect(const char *head, size_t n)
 {
-	const char *end = memchr(head, '\n', n);
-	size_t first = end ? (size_t)(end - head) + 1 : n,
-	       columns = columns_of_text(head, first, true);
+	/* The head may end inside of a line. */
+	struct looks l = look(head, n, n < HEAD_MAX);
 
-	/* The text may begin with a comment, as in all formats. */
-	while (columns > COLUMNS && first < n) {
-		size_t at = first;
-
-		end = memchr(head + at, '\n', n - at);
-		first = end ? (size_t)(end - head) + 1 : n;
-		columns = columns_of_text(head + at, first - at, true);
-	}
-	return !memchr(head, '\0', n) && columns >= 1 && columns <= COLUMNS;
+	if (n && !memchr(head, '\n', n) && is_deep_stack(head, n))
+		return true;
+	return l.stacks ? l.stacks + l.words >= l.others : l.words && !l.others;
 }
 
 static bool cut_mark(const char *s, size_t *n, char mark)
@@ -172,17 +254,59 @@ static int add_frame(struct reader *r, const char *s, size_t n, struct err *err)
 	return add_function(r, s, n, err);
 }
 
+static const uint64_t powers[DECIMALS_MAX + 1] = {1, 10, 100, 1000, 10000, 100000, 1000000};
+
+/* Multiplies what was added until now. False: that would be too much. */
+static bool rescale(struct reader *r, unsigned decimals)
+{
+	const uint64_t by = powers[decimals - r->decimals];
+	struct profile *p = r->p;
+	size_t i;
+
+	for (i = 0; i < r->columns; i++)
+		if (p->events.v[r->events[i]].period > UINT64_MAX / by)
+			return false;
+	for (i = 0; i < p->samples.n; i++) {
+		p->samples.v[i].count *= by;
+		p->samples.v[i].period *= by;
+	}
+	for (i = 0; i < r->columns; i++) {
+		p->events.v[r->events[i]].samples *= by;
+		p->events.v[r->events[i]].period *= by;
+	}
+	r->decimals = decimals;
+	return true;
+}
+
+/* The weight as an integer. */
+static uint64_t scaled(struct reader *r, struct weight w)
+{
+	uint64_t v;
+
+	r->n_fractions += w.decimals > 0;
+	if (w.decimals > r->decimals && !rescale(r, w.decimals)) {
+		v = w.value / powers[w.decimals - r->decimals];
+		w.is_rounded = true;
+	} else if (__builtin_mul_overflow(w.value, powers[r->decimals - w.decimals], &v)) {
+		v = UINT64_MAX;
+		w.is_rounded = true;
+	}
+	r->n_rounded += w.is_rounded && v;
+	r->n_vanished += w.is_rounded && !v;
+	return v;
+}
+
 static int add_line(struct reader *r, const char *s, size_t n, const struct input_options *opt,
 		    struct input_result *ret, struct err *err)
 {
 	struct input_sample seen = {.event = "", .pid = PROFILE_NO_PID, .tid = PROFILE_NO_PID};
 	struct profile_sample sample = {.stop = UNWIND_STOP_NONE};
-	uint64_t weights[COLUMNS] = {0};
+	struct weight weights[COLUMNS] = {{0}};
 	const char *semi;
 	size_t i, len;
 
 	for (i = r->columns; i--;)
-		if (!cut_number(s, &n, &weights[i]))
+		if (!cut_weight(s, &n, &weights[i]))
 			return 1;
 	semi = memchr(s, ';', n);
 	len = semi ? (size_t)(semi - s) : n;
@@ -206,8 +330,8 @@ static int add_line(struct reader *r, const char *s, size_t n, const struct inpu
 		return -ERR_NOMEM;
 	for (i = 0; i < r->columns; i++) {
 		sample.event = r->events[i];
-		sample.count = sample.period = weights[i];
-		if (weights[i] && profile_add_sample(r->p, &sample, err))
+		sample.count = sample.period = scaled(r, weights[i]);
+		if (sample.count && profile_add_sample(r->p, &sample, err))
 			return -ERR_NOMEM;
 	}
 	return 0;
@@ -231,6 +355,24 @@ static int begin(struct reader *r, struct err *err)
 	return 0;
 }
 
+static void say_scale(const struct reader *r, struct input_result *ret)
+{
+	static const char *const texts[DECIMALS_MAX + 1] = {
+		"weights are fractions",
+		"weights are fractions: all weights are shown times 10",
+		"weights are fractions: all weights are shown times 100",
+		"weights are fractions: all weights are shown times 1000",
+		"weights are fractions: all weights are shown times 10,000",
+		"weights are fractions: all weights are shown times 100,000",
+		"weights are fractions: all weights are shown times 1,000,000",
+	};
+
+	input_note(ret, texts[r->decimals], r->n_fractions, false);
+	input_note(ret, "weights have more digits than fit, and were rounded", r->n_rounded, false);
+	input_note(ret, "weights are too small beside the others, and were left out", r->n_vanished,
+		   true);
+}
+
 static int read_folded(struct profile *p, struct input_source *s, const struct input_options *opt,
 		       struct input_result *ret, struct err *err)
 {
@@ -243,10 +385,11 @@ static int read_folded(struct profile *p, struct input_source *s, const struct i
 		if (!n || *line == '#')
 			continue;
 		if (!r.columns) {
-			size_t rest = columns_of_text((char *)s->out + s->out_at,
-						      s->out_n - s->out_at, s->ended);
+			struct looks first = look(line, n, true),
+				     rest = look((char *)s->out + s->out_at, s->out_n - s->out_at,
+						 s->ended);
 
-			r.columns = columns_of(line, n) == 2 && rest >= 2 ? 2 : 1;
+			r.columns = first.two && (rest.two || !(rest.stacks + rest.words)) ? 2 : 1;
 			rc = begin(&r, err);
 		}
 		rc = rc < 0 ? rc : add_line(&r, line, n, opt, ret, err);
@@ -255,6 +398,7 @@ static int read_folded(struct profile *p, struct input_source *s, const struct i
 		if (rc)
 			input_damaged(ret, s);
 	}
+	say_scale(&r, ret);
 	vec_done(&r.stack);
 	vec_done(&r.lines);
 	return rc < 0 ? rc : 0;

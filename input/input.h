@@ -1,8 +1,8 @@
 /* input.h - the table of inputs that are not recordings but profiles, written by other tools.
  *
- * The format of a file is recognised by its first bytes, not by its name. All may be compressed
- * with gzip, xz or zstd. Parts of a text that cannot be read are left out and counted; the rest is
- * kept. */
+ * The format of a file is recognised by its beginning, not by its name. All may be compressed with
+ * gzip, xz or zstd; texts may be UTF-8 or UTF-16, with or without a byte order mark. Parts of a
+ * text that cannot be read are left out and counted; the rest is kept. */
 #ifndef INPUT_INPUT_H
 #define INPUT_INPUT_H
 
@@ -27,6 +27,15 @@ struct input_options {
 	const void *accept_arg;
 };
 
+/* Something that a file has and the profile has not, or has in another form. */
+struct input_note {
+	const char *text; /* follows the number: "values below zero were left out"; static */
+	uint64_t n;
+	bool is_loss; /* of weight: the profile says less than the file */
+};
+
+enum { INPUT_NOTES_MAX = 8 };
+
 /* What was in a file. */
 struct input_result {
 	uint64_t samples;  /* blocks, lines or messages that are samples; one may stand for many */
@@ -34,6 +43,8 @@ struct input_result {
 	uint64_t damaged;  /* lines or messages that say nothing */
 	uint64_t first_damaged; /* line number of a text, or offset of a message; both from 1 */
 	bool cut;		/* the file ends early, or its compression is damaged */
+	struct input_note notes[INPUT_NOTES_MAX];
+	size_t n_notes;
 };
 
 struct input_source; /* private to input/ */
@@ -53,7 +64,10 @@ struct input_format {
 /* NULL-terminated, in the order in which formats are tried. */
 extern const struct input_format *const input_formats[];
 /* Recognises the format of a file ("-": standard input, of which nothing is consumed). Returns NULL
- * if it has none of the formats, or cannot be opened. Never waits for a terminal. */
+ * for what may be a recording, and for what cannot be opened. Never waits for a terminal. Texts of
+ * other kinds, and files of tools that are known and not read, have a format that is not in the
+ * table: input_read() of it is the refusal, -ERR_FORMAT with a line that says what the file is and
+ * what to do. */
 const struct input_format *input_detect(const char *path);
 /* Reads a whole file into a profile. Returns 0, or negative with *err. */
 int input_read(const struct input_format *f, struct profile *p, const char *path,

@@ -1,5 +1,8 @@
 /* inputs.c - the table of inputs. A new one is a file in_NAME.c and a row here. */
 #include "input/unpacked_lines.h"
+#include "input/unread.h"
+
+#include <stdlib.h>
 
 /* In the order in which they are tried; the last one accepts almost any text. */
 #define INPUTS(X)   \
@@ -16,20 +19,50 @@ INPUTS(X)
 const struct input_format *const input_formats[] = {INPUTS(X) NULL};
 #undef X
 
-enum { HEAD = 1 << 16 };
+/* Lines may be long: the stacks of a recursion. */
+enum { HEAD = 1 << 20 };
+
+static bool is_recording(const char *head, size_t n)
+{
+	return n >= 8 && (!memcmp(head, "PERFILE", 7) || !memcmp(head, "2ELIFREP", 8) ||
+			  !memcmp(head, "SIMPLEPERF", 8));
+}
+
+/* A byte 0 ends no line. */
+static void replace_nuls(char *head, size_t n)
+{
+	char *at = head;
+
+	while ((at = memchr(at, '\0', (size_t)(head + n - at))))
+		*at++ = '?';
+}
+
+static const struct input_format *find(char *head, size_t n)
+{
+	const struct input_format *const *f = input_formats;
+
+	/* The first row is the only one that is not text. */
+	if (!n || is_recording(head, n) || (*f)->detect(head, n))
+		return n && !is_recording(head, n) ? *f : NULL;
+	if (input_known_unread.detect(head, n))
+		return &input_known_unread;
+	if (!input_is_text(head, n))
+		return NULL;
+	replace_nuls(head, n);
+	for (f++; *f; f++)
+		if ((*f)->detect(head, n))
+			return *f;
+	return &input_unknown_text;
+}
 
 const struct input_format *input_detect(const char *path)
 {
-	const struct input_format *const *f;
 	char *head = malloc(HEAD + 1);
 	size_t n = head ? input_peek(path, head, HEAD) : 0;
-	bool found = false;
+	const struct input_format *f = find(head, n);
 
-	for (f = input_formats; n && *f && !found;)
-		if (!(found = (*f)->detect(head, n)))
-			f++;
 	free(head);
-	return found ? *f : NULL;
+	return f;
 }
 
 int input_read(const struct input_format *f, struct profile *p, const char *path,
@@ -42,6 +75,7 @@ int input_read(const struct input_format *f, struct profile *p, const char *path
 	if (!rc)
 		rc = f->read(p, &s, opt, ret, err);
 	ret->cut |= s.damaged;
+	input_note(ret, "bytes that are 0 were read as '?'", s.n_nuls, false);
 	input_close(&s);
 	return rc;
 }

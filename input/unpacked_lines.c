@@ -48,7 +48,7 @@ int input_open(struct input_source *s, const char *path, struct err *err)
 	if (s->fd < 0)
 		return err_errno(err, errno, s->name, "open");
 	s->in = malloc(BUFFER);
-	s->out = malloc(BUFFER);
+	s->out = malloc(ENCODING_ROOM(BUFFER));
 	if (!s->in || !s->out)
 		return err_nomem(err);
 	while (s->in_n < UNPACK_MAGIC_BYTES && !s->ended)
@@ -68,14 +68,35 @@ void input_close(struct input_source *s)
 		close(s->fd);
 	free(s->in);
 	free(s->out);
+	free(s->raw);
 	text_done(&s->text);
+}
+
+/* Makes UTF-8 of what was unpacked. */
+static int decode(struct input_source *s, struct err *err)
+{
+	bool was_known = s->encoding.kind != ENCODING_UNKNOWN;
+	size_t skip = was_known ? 0 : encoding_begin(&s->encoding, s->out, s->out_n);
+
+	s->out_at = skip;
+	if (s->encoding.kind == ENCODING_UTF8)
+		return 0;
+	if (!was_known) {
+		s->raw = malloc(BUFFER);
+		if (!s->raw)
+			return err_nomem(err);
+		memcpy(s->raw, s->out, s->out_n);
+	}
+	s->out_at = 0;
+	s->out_n = encoding_convert(&s->encoding, s->raw + skip, s->out_n - skip, s->out);
+	return 0;
 }
 
 /* Decompresses some bytes, or finds the end. */
 static int unpack(struct input_source *s, struct err *err)
 {
 	s->out_at = s->out_n = 0;
-	while (!s->out_n && !s->damaged) {
+	while (s->out_at == s->out_n && !s->damaged) {
 		struct piece p;
 		enum unpack_step did;
 		size_t before;
@@ -83,11 +104,12 @@ static int unpack(struct input_source *s, struct err *err)
 		if (!s->in_n && !s->ended && refill(s, err))
 			return -(int)err->code;
 		before = s->in_n;
-		p = (struct piece){s->in + s->in_at, s->in_n, s->out, BUFFER};
+		p = (struct piece){s->in + s->in_at, s->in_n, s->raw ? s->raw : s->out, BUFFER};
 		did = step(s, &p);
 		s->in_at += before - p.n_in;
 		s->in_n = p.n_in;
 		s->out_n = BUFFER - p.n_out;
+		s->out_at = 0;
 		if (did == STEP_END)
 			s->between = true;
 		else if (before != p.n_in)
@@ -99,6 +121,8 @@ static int unpack(struct input_source *s, struct err *err)
 			s->damaged |= !s->between;
 			return 0;
 		}
+		if (s->out_n && decode(s, err))
+			return -ERR_NOMEM;
 	}
 	return 0;
 }
@@ -112,6 +136,17 @@ ssize_t input_bytes(struct input_source *s, void *to, size_t n, struct err *err)
 	memcpy(to, s->out + s->out_at, n);
 	s->out_at += n;
 	return (ssize_t)n;
+}
+
+/* A line is a C string, so that a byte 0 would hide what follows it. */
+static void replace_nuls(struct input_source *s)
+{
+	char *at = s->text.s, *end = s->text.s + s->text.n;
+
+	while (at < end && (at = memchr(at, '\0', (size_t)(end - at)))) {
+		*at++ = '?';
+		s->n_nuls++;
+	}
 }
 
 int input_line(struct input_source *s, char **line, size_t *n, struct err *err)
@@ -138,9 +173,24 @@ int input_line(struct input_source *s, char **line, size_t *n, struct err *err)
 	while (s->text.n && s->text.s[s->text.n - 1] == '\r')
 		s->text.n--;
 	*n = s->text.n;
+	replace_nuls(s);
 	text_char(&s->text, '\0');
 	*line = s->text.s;
 	return s->text.failed ? err_nomem(err) : 1;
+}
+
+void input_note(struct input_result *r, const char *text, uint64_t n, bool is_loss)
+{
+	size_t i;
+
+	for (i = 0; i < r->n_notes && r->notes[i].text != text; i++)
+		;
+	if (!n || i == INPUT_NOTES_MAX)
+		return;
+	r->notes[i].text = text;
+	r->notes[i].n += n;
+	r->notes[i].is_loss |= is_loss;
+	r->n_notes = i < r->n_notes ? r->n_notes : i + 1;
 }
 
 int input_each_line(struct input_source *s, struct input_result *ret, input_line_fn *take,
@@ -201,12 +251,11 @@ static size_t peek_bytes(const char *path, uint8_t *to, size_t n)
 	return got > 0 ? (size_t)got : 0;
 }
 
-size_t input_peek(const char *path, char *to, size_t n)
+/* Unpacks as much as there is room for. Returns the number of bytes. */
+static size_t unpack_head(uint8_t *packed, size_t n_packed, uint8_t *to, size_t n)
 {
-	uint8_t packed[1 << 14];
-	size_t n_packed = peek_bytes(path, packed, sizeof packed);
 	struct input_source s = {.unpacker = unpacker_find(packed, n_packed)};
-	struct piece p = {packed, n_packed, (uint8_t *)to, n};
+	struct piece p = {packed, n_packed, to, n};
 	size_t before;
 
 	s.state = s.unpacker ? s.unpacker->begin() : NULL;
@@ -217,6 +266,23 @@ size_t input_peek(const char *path, char *to, size_t n)
 	}
 	if (s.state)
 		s.unpacker->end(s.state);
-	to[n - p.n_out] = '\0';
 	return n - p.n_out;
+}
+
+size_t input_peek(const char *path, char *to, size_t n)
+{
+	uint8_t *packed = malloc(n), *raw = malloc(n);
+	struct text_encoding encoding = {0};
+	size_t n_packed = packed && raw ? peek_bytes(path, packed, n) : 0;
+	size_t n_raw = n_packed ? unpack_head(packed, n_packed, raw, n) : 0, skip, room;
+
+	skip = encoding_begin(&encoding, raw, n_raw);
+	/* What UTF-16 grows by must have room, too. */
+	room = encoding.kind == ENCODING_UTF8 ? n : n / 2;
+	n_raw = n_raw - skip < room ? n_raw - skip : room;
+	n = n_raw ? encoding_convert(&encoding, raw + skip, n_raw, (uint8_t *)to) : 0;
+	to[n] = '\0';
+	free(packed);
+	free(raw);
+	return n;
 }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/unpack.h"
 #include "input/input.h"
+#include "input/text_encoding.h"
 
 /* The rest of a longer line is not read; real profiles have none. */
 #define LINE_MAX_BYTES (1u << 20)
@@ -14,14 +15,17 @@ struct input_source {
 	int fd;
 	const struct unpacker *unpacker; /* NULL: the file is not packed */
 	void *state;
-	bool ended;	      /* nothing is left in the file */
-	bool between;	      /* members of a packed stream: the file may end */
-	bool damaged;	      /* the packed stream is damaged or ends early */
-	uint8_t *in, *out;    /* buffers */
+	bool ended;	   /* nothing is left in the file */
+	bool between;	   /* members of a packed stream: the file may end */
+	bool damaged;	   /* the packed stream is damaged or ends early */
+	uint8_t *in, *out; /* buffers */
+	uint8_t *raw;	   /* unpacked UTF-16, which becomes UTF-8 in `out`; else NULL */
+	struct text_encoding encoding;
 	size_t in_at, in_n;   /* what is not unpacked yet */
 	size_t out_at, out_n; /* what was not read yet */
 	uint64_t line;	      /* number of the line read last */
 	struct text text;     /* that line */
+	uint64_t n_nuls;      /* bytes 0 in lines, which are read as '?' */
 };
 
 /* Returns 0, or negative with *err. Call input_close() in both cases. */
@@ -41,6 +45,9 @@ int input_each_line(struct input_source *s, struct input_result *ret, input_line
 /* Reads up to n bytes at the start of a file, decompressed, and appends a NUL. Consumes nothing of
  * a pipe. */
 size_t input_peek(const char *path, char *to, size_t n);
+
+/* Adds to a note; text is static, and the same pointer for the same note. */
+void input_note(struct input_result *r, const char *text, uint64_t n, bool is_loss);
 
 /* Counts a line that could not be read. */
 static inline void input_damaged(struct input_result *r, const struct input_source *s)
