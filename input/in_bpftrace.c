@@ -58,7 +58,7 @@ static bool is_kernel_entry(const char *s, size_t n)
 
 static int add_frame(struct reader *r, const char *s, size_t n, struct err *err)
 {
-	struct profile_function f = {0};
+	struct profile_function f = {.is_foreign = true};
 	struct profile_mapping m = {.kind = DSO_FILE};
 	struct profile_location l = {.how = FRAME_USER_CHAIN};
 	struct profile_line line = {0};

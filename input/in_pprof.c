@@ -206,6 +206,7 @@ static int read_function(struct reader *r, struct bytes b, struct err *err)
 		.system_name = string(r, v[3]),
 		.file = string(r, v[4]),
 		.start_line = (uint32_t)v[5],
+		.is_foreign = true,
 	};
 	if (profile_add_function(r->p, &fn, &ours, err))
 		return -ERR_NOMEM;

@@ -130,52 +130,31 @@ static int add_frame(struct page *g, struct page_frame f)
 	return vec_push(&g->symbols.ids, id);
 }
 
-static uint32_t name_function(struct page *g, const struct profile_function *f, bool is_jit)
-{
-	const struct strtab *strings = &g->p->strings;
-	const char *name = strtab_get(strings, f->name);
-	size_t n = strtab_len(strings, f->name);
-
-	if (is_jit || fold_is_rust(strtab_get(strings, f->system_name)))
-		text_clean(&g->text, name, n);
-	else
-		fold_function(&g->text, name, n);
-	return take_name(g);
-}
-
-static int add_location(struct page *g, const struct profile_location *l)
+/* Adds the frames of a location, whose names are frames[0 .. n). */
+static int add_location(struct page *g, const struct profile_location *l,
+			const struct frame_name *frames, size_t n)
 {
 	const struct profile *p = g->p;
+	const struct diff_verdict *verdicts = g->opt->diff.verdicts;
 	const char *module = profile_mapping_short_name(p, l->mapping);
-	bool is_jit = p->mappings.v[l->mapping].kind == DSO_ANON;
-	struct page_frame f = {.kind = is_jit ? NAME_JIT : l->is_kernel ? NAME_KERNEL : NAME_USER};
-	size_t i, n;
-	const struct profile_line *lines = profile_lines(p, l, g->opt->style.no_inline, &n);
+	struct page_frame f = {0};
+	unsigned how = (l->how == FRAME_STITCHED ? KIND_STITCHED : 0) |
+		       (frame_how_is_guess(l->how) ? KIND_GUESSED : 0);
+	size_t i;
 
 	text_clean(&g->text, module, strlen(module));
 	f.module = take_name(g);
-	f.kind |= l->how == FRAME_STITCHED ? KIND_STITCHED : 0;
-	f.kind |= frame_how_is_guess(l->how) ? KIND_GUESSED : 0;
-	if (!n || !p->functions.v[lines[n - 1].function].name) {
-		text_char(&g->text, '[');
-		text_clean(&g->text, module, strlen(module));
-		text_char(&g->text, ']');
-		f.name = take_name(g);
-		f.kind = (f.kind & ~7u) | NAME_UNKNOWN;
-		f.file = take_name(g);
-		return add_frame(g, f);
-	}
-	for (i = n; i--;) {
-		const struct profile_function *function = &p->functions.v[lines[i].function];
+	for (i = 0; i < n; i++) {
+		f.name = frames[i].name;
+		f.kind = frames[i].kind | how;
+		if (frames[i].line != FRAME_NO_LINE) {
+			uint32_t id = p->lines.v[frames[i].line].function;
 
-		f.name = name_function(g, function, is_jit);
-		f.verdict =
-			g->opt->diff.verdicts ? &g->opt->diff.verdicts[lines[i].function] : NULL;
-		text_string(&g->text, p, function->file);
+			f.verdict = verdicts ? &verdicts[id] : NULL;
+			text_string(&g->text, p, p->functions.v[id].file);
+			f.line = p->functions.v[id].start_line;
+		}
 		f.file = take_name(g);
-		f.line = function->start_line;
-		if (i + 1 < n && (f.kind & 7) == NAME_USER)
-			f.kind = (f.kind & ~7u) | NAME_INLINED;
 		if (add_frame(g, f))
 			return -1;
 	}
@@ -220,14 +199,36 @@ static int rank_all(struct page *g, size_t n, int (*compare)(const void *, const
 	return 0;
 }
 
+/* In the page a name is all of a function's label, so overloaded functions keep their arguments.
+ * Colours tell the kinds of code, and need no marks. */
+static int make_names(struct page *g, struct frame_names *frames)
+{
+	const struct stack_style style = {
+		.no_inline = g->opt->style.no_inline, .keep_apart = true, .unmarked = true};
+	int rc = frame_names(frames, g->p, &style, NULL);
+
+	g->names = frames->names;
+	frames->names = (struct strtab){0};
+	return rc;
+}
+
 static int make_frames(struct page *g)
 {
+	struct frame_names frames = {0};
 	size_t i;
+	int rc = make_names(g, &frames);
 
-	for (i = 0; i < g->p->locations.n; i++)
-		if (vec_push(&g->symbols.first, (uint32_t)g->symbols.ids.n) ||
-		    add_location(g, &g->p->locations.v[i]))
-			return -1;
+	for (i = 0; !rc && i < g->p->locations.n; i++) {
+		uint32_t first = frames.first.v[i];
+
+		rc = vec_push(&g->symbols.first, (uint32_t)g->symbols.ids.n);
+		if (!rc)
+			rc = add_location(g, &g->p->locations.v[i], frames.frames.v + first,
+					  frames.first.v[i + 1] - first);
+	}
+	frame_names_done(&frames);
+	if (rc)
+		return -1;
 	if (vec_push(&g->symbols.first, (uint32_t)g->symbols.ids.n))
 		return -1;
 	for (i = 0; i < g->p->samples.n; i++)

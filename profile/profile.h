@@ -43,7 +43,8 @@ struct profile_function {
 	 * alphabetically first of their system names. */
 	uint32_t name, system_name, file;
 	uint32_t start_line;
-	bool is_folded; /* the name is spelled as flame graph tools do already */
+	bool is_folded;	 /* the name is spelled as flame graph tools do already */
+	bool is_foreign; /* another tool's name: not shortened to what another function is called */
 };
 
 struct profile_line {
@@ -392,6 +393,11 @@ struct stack_style {
 	/* Stacks begin with their innermost frame of this name; NULL: with all frames. */
 	const char *skip_after;
 	bool collapse; /* a function that calls itself is one frame */
+	/* Functions whose names differ only by what is left out keep it: f(int), f(long). For names
+	 * of other tools this is always so. */
+	bool keep_apart;
+	/* Not even the inlined callees that a JIT compiler's symbol names get a mark. */
+	bool unmarked;
 };
 
 /* The kind of code that has a name; of several kinds, the last one in this list. */
@@ -404,6 +410,27 @@ enum name_kind {
 	NAME_UNKNOWN, /* code without a name: [module] */
 	NAME_KIND_N
 };
+
+#define FRAME_NO_LINE UINT32_MAX
+
+struct frame_name {
+	uint32_t name;	     /* id in names */
+	uint32_t line;	     /* index in the profile's lines; FRAME_NO_LINE: code without a name */
+	enum name_kind kind; /* here; the same name may be of several kinds */
+};
+
+/* The frames of each location as they are shown, root first: the one place where names are spelled.
+ * One line can be several frames, where a JIT compiler's symbol names its inlined callees. */
+struct frame_names {
+	struct strtab names;
+	VEC(uint32_t) first; /* by location, and one more: index in frames */
+	VEC(struct frame_name) frames;
+};
+
+/* Fills a zeroed *f. Returns 0 or -ERR_NOMEM. Release it with frame_names_done() in both cases. */
+int frame_names(struct frame_names *f, const struct profile *p, const struct stack_style *style,
+		struct err *err);
+void frame_names_done(struct frame_names *f);
 
 /* Stacks of the names that flame graphs show, root first: the command name, then functions. */
 struct named_stacks {

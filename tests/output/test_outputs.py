@@ -101,6 +101,12 @@ for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
 tap.check("\x1b" not in plain, "top: no colours in a pipe")
 tap.check(resolve("-f", "top", "many.folded").stdout.count("\n") > 500, "top: a pipe gets all rows")
 
+# ---- names of other tools: no two functions become one ----
+with open("apart.folded", "w") as f:
+    f.write("c;f(int);x 30\nc;f(char);y 40\nc;g(int) 2\n")
+resolve("-q", "-o", "apart.pb", "apart.folded")
+tap.check(resolve("-q", "apart.pb").stdout == "c;f(char);y 40\nc;f(int);x 30\nc;g 2\n", "folded of pprof: f(int) and f(char) are two functions", resolve("-q", "apart.pb").stdout)
+
 # ---- options of other formats ----
 for form, options in (("pprof", ["--kernel", "--width", "900"]), ("folded", ["--title", "x", "-n", "3"]), ("script", ["--sort", "dso", "--reverse"]), ("top", ["--with-pid"])):
     p = resolve("-f", form, *options, "-o", "out." + form, "r.folded")

@@ -87,8 +87,14 @@ def pick(b, name, value):
     b.evaluate(f"(() => {{ const s = document.getElementById({name!r}); s.value = {value!r}; s.dispatchEvent(new Event('change')); }})()")
 
 
+with open("apart.folded", "w") as f:
+    f.write("c;f(int);x 30\nc;f(char);y 40\n")
+run([RESOLVE, "-o", "apart.html", "apart.folded"])
 clock, faults = stacks("--event", "cpu-clock"), stacks("--event", "page-faults")
 with browser.Browser() as b:
+    ready(b, "apart.html")
+    tap.check(drawn(b) == {(): 70, ("f(int)",): 30, ("f(int)", "x"): 30, ("f(char)",): 40, ("f(char)", "y"): 40},
+              "names of another tool are never shortened to one", drawn(b))
     ready(b)
     tap.check(drawn(b) == sums(clock), "the heaviest event is drawn, as folded has it")
     tap.check(text(b, "details").startswith("all: "), "the details begin with the whole", text(b, "details"))
