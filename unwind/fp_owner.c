@@ -12,12 +12,6 @@
 #include "base/text.h"
 #include "unwind/return_check.h"
 
-/* Maximum distance of the record from the stack pointer, in words, that is searched. */
-#define WORDS_MAX 4096
-
-/* Maximum number of callers between such code and the owner. */
-#define CALLERS_MAX 16
-
 /* log2 of the size of the parts of the address space that the filter tells apart. */
 #define FILTER_SHIFT 20
 
@@ -89,135 +83,200 @@ static const struct code_frame *code_frame_at(struct walk *w, uint64_t ra)
 	return k->is_known ? &k->frame : NULL;
 }
 
-static enum fp_owner owner_of(const struct walk *w, const struct cursor *c,
-			      const struct code_frame *f, uint64_t at)
-{
-	const int32_t word = w->arch->word_bytes;
+/* What is known of a word between the stack pointer and the record, taken as a return address, and
+ * of the callers that follow from it. All of them would have left the frame pointer alone. */
+enum link {
+	LINK_NONE, /* it is none, or the callers do not lead to the owner of the record */
+	LINK_OWNER,
+	LINK_UNSURE,
+};
 
-	if (f->fp_holds != CODE_FP_FRAME || f->sp < 0 || f->is_realigned)
-		return FP_OWNER_UNKNOWN;
-	return f->fp == 2 * word && c->fp + (uint32_t)f->fp - (uint32_t)f->sp == at + (uint32_t)word
-		       ? FP_OWNER_CALLER
-		       : FP_OWNER_SELF;
+/* From one of these callers to the next. */
+struct hop {
+	enum link known; /* if `at` is 0 */
+	uint64_t at;	 /* where the next return address is */
+	uint64_t ip;	 /* in the function that has that return address */
+};
+
+static struct hop hop_end(enum link known, uint64_t ip)
+{
+	return (struct hop){.known = known, .ip = ip};
 }
 
-enum fp_owner fp_owner_by_code(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at)
+static enum link owner_of(const struct walk *w, const struct cursor *c, const struct code_frame *f,
+			  uint64_t sp)
 {
-	const struct code_frame *f = code_frame_at(w, ra);
+	const int32_t record = 2 * w->arch->word_bytes;
 
-	return f ? owner_of(w, c, f, at) : FP_OWNER_UNKNOWN;
+	if (f->fp_holds != CODE_FP_FRAME || f->sp < 0 || f->is_realigned || f->fp != record)
+		return LINK_UNSURE;
+	return c->fp + (uint32_t)record - (uint32_t)f->sp == sp ? LINK_OWNER : LINK_NONE;
 }
 
-/* True if the call before `ra` leads to the function that contains `ip`, or does not say where it
- * leads. */
-static bool may_have_called(struct walk *w, uint64_t ra, uint64_t ip)
-{
-	uint64_t target = called_function(w, ra), vaddr, at;
-	const struct map *map = address_space_find(w->s->space, ip);
-	struct cfi_module *cm = map ? walk_module(w, map, ip, &vaddr) : NULL;
-	struct code_function fn;
-	struct code_frame f;
-	struct cfi_fde fde;
-
-	if (!target)
-		return true;
-	at = target - (ip - vaddr);
-	if (cm && cfi_module_fde(cm, vaddr, &fde))
-		return at >= fde.start && at < fde.end;
-	return cm && cfi_module_code_frame(cm, vaddr, &fn, &f) && at == fn.start;
-}
-
-/* One step from the return address `ra` at stack address *at to its caller, by call frame
- * information or machine code. If *on is set on return, continue at the new *at; else the result
- * says what is known. */
-static enum fp_owner step_out(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t *at,
-			      bool *on)
+/* The hop from a frame with its CFA at `cfa`, which saves the frame pointer at `saved` (0: it does
+ * not). A function may save it and not use it yet: then the saved value is that of the register. */
+static struct hop hop_to(struct walk *w, const struct cursor *c, uint64_t ip, uint64_t sp,
+			 uint64_t cfa, uint64_t saved)
 {
 	const unsigned word = w->arch->word_bytes;
-	const int32_t record = 2 * (int32_t)word;
-	struct rule_entry own;
-	struct rule r = walk_rule(w, ra - 1, &own)->rule;
-	const struct code_frame *f;
-	uint64_t cfa = *at + word;
+	uint64_t fp = c->fp;
 
-	*on = false;
-	if (r.kind == RULE_FP && r.cfa_off == record && r.fp_off == -record)
-		return fp_owner_by_code(w, c, ra, *at);
-	if (rule_is_missing((enum rule_kind)r.kind)) {
-		f = code_frame_at(w, ra);
-		if (!f || f->ra_lost)
-			return FP_OWNER_UNKNOWN;
-		if (f->fp_holds != CODE_FP_CALLER || f->sp < 0 || f->saved_fp)
-			return f->fp_holds == CODE_FP_OTHER ? FP_OWNER_SELF
-							    : owner_of(w, c, f, *at);
-		cfa += (uint32_t)f->sp;
-	} else if (r.kind == RULE_SP) {
-		cfa += (uint64_t)(int64_t)r.cfa_off;
-		/* It saves fp, but not as part of a frame record; Go's functions do. */
-		if (r.fp_off && r.how != FRAME_GO_TABLE)
-			return FP_OWNER_SELF;
-		if (r.fp_off)
-			return r.fp_off == -record && cfa == c->fp + (uint64_t)record
-				       ? FP_OWNER_CALLER
-				       : FP_OWNER_SELF;
-	} else {
-		return FP_OWNER_SELF;
-	}
-	*on = cfa > *at + word && cfa <= c->fp;
-	*at = cfa - word;
-	return FP_OWNER_SELF;
+	if (saved && saved == c->fp)
+		return hop_end(cfa - saved == 2 * word ? LINK_OWNER : LINK_UNSURE, ip);
+	if (saved && !walk_word(w, saved, word, &fp))
+		return hop_end(LINK_UNSURE, ip);
+	if (cfa <= sp || cfa > c->fp || cfa % word || fp != c->fp)
+		return hop_end(LINK_NONE, ip);
+	return (struct hop){.at = cfa - word, .ip = ip};
 }
 
-/* Follows callers from the return address `ra` at `at`, as long as they do not use the frame
- * pointer, to the owner of the record at c->fp, and sets *owner_ip to an address in that owner.
- * FP_OWNER_SELF: they do not lead there. FP_OWNER_UNKNOWN: their caller is code without a file,
- * which may be the owner. */
-static enum fp_owner follow(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at,
-			    uint64_t *owner_ip)
+/* hop() for a frame without a rule. */
+static struct hop hop_by_code(struct walk *w, const struct cursor *c, uint64_t ip, uint64_t sp)
 {
-	unsigned steps;
-	bool on = true;
+	const struct code_frame *f = code_frame_at(w, ip + 1);
+	uint64_t cfa;
 
-	for (steps = 0; steps < CALLERS_MAX && return_check(w, ra) == RETURN_CALL; steps++) {
-		enum fp_owner owner = step_out(w, c, ra, &at, &on);
-		uint64_t ip = ra - 1;
-
-		*owner_ip = ip;
-		if (!on)
-			return owner;
-		if (!walk_word(w, at, w->arch->word_bytes, &ra) || !may_have_called(w, ra, ip))
-			return FP_OWNER_SELF;
-	}
-	return steps && return_check(w, ra) == RETURN_MAP ? FP_OWNER_UNKNOWN : FP_OWNER_SELF;
+	if (!f || f->ra_lost || f->sp < 0 || f->is_realigned ||
+	    f->saved_ra != w->arch->word_bytes || (f->fp_holds == CODE_FP_OTHER && !f->saved_fp))
+		return hop_end(LINK_UNSURE, ip);
+	if (f->fp_holds == CODE_FP_FRAME)
+		return hop_end(owner_of(w, c, f, sp), ip);
+	cfa = sp + (uint32_t)f->sp;
+	return hop_to(w, c, ip, sp, cfa, f->saved_fp ? cfa - (uint32_t)f->saved_fp : 0);
 }
 
-/* True if the call before `ra` can have led to the code at `ip`, in `map`. Not so if it names a
- * function with call frame information, which that code does not have; nor, for code of a file, if
- * it names another function. */
+/* hop() where the rule's CFA is relative to the frame pointer. The machine code of the function
+ * shows where its stack pointer is at a call. */
+static struct hop hop_by_fp(struct walk *w, const struct cursor *c, uint64_t ip, bool has_called,
+			    uint64_t sp, const struct rule *r)
+{
+	const int32_t record = 2 * w->arch->word_bytes;
+	const struct code_frame *f;
+
+	if (r->cfa_off != record || r->fp_off != -record)
+		return hop_end(LINK_UNSURE, ip);
+	if (!has_called)
+		return hop_end(c->fp + (uint32_t)record > sp ? LINK_OWNER : LINK_UNSURE, ip);
+	f = code_frame_at(w, ip + 1);
+	return hop_end(f ? owner_of(w, c, f, sp) : LINK_UNSURE, ip);
+}
+
+/* The hop from a frame at `ip`, the last byte of a call if has_called, with stack pointer `sp`. */
+static struct hop hop(struct walk *w, const struct cursor *c, uint64_t ip, bool has_called,
+		      uint64_t sp)
+{
+	struct rule_entry own;
+	const struct rule r = walk_rule(w, ip, &own)->rule;
+	uint64_t cfa = sp + (uint64_t)(int64_t)r.cfa_off;
+
+	if (rule_is_missing((enum rule_kind)r.kind))
+		return hop_by_code(w, c, ip, sp);
+	switch ((enum rule_kind)r.kind) {
+	case RULE_SP:
+		return hop_to(w, c, ip, sp, cfa, r.fp_off ? cfa + (uint64_t)(int64_t)r.fp_off : 0);
+	case RULE_FP:
+		return hop_by_fp(w, c, ip, has_called, sp, &r);
+	case RULE_END:
+		return hop_end(LINK_NONE, ip);
+	default:
+		return hop_end(LINK_UNSURE, ip);
+	}
+}
+
+/* The hop from the frame that the kernel made for a signal handler, at sp: to what it has
+ * interrupted, which had the frame pointer that the kernel saved. */
+static struct hop hop_over_signal(struct walk *w, const struct cursor *c, uint64_t sp,
+				  const struct rule *r)
+{
+	const unsigned word = w->arch->word_bytes;
+	const unsigned flags = RULE_DEREF | RULE_RA_AT_BASE | RULE_FP_AT_BASE;
+	uint64_t ip, fp, interrupted;
+
+	if (r->kind != RULE_SHAPED || r->reg != w->arch->sp || (r->flags & flags) != flags ||
+	    !walk_word(w, sp + (uint64_t)(int64_t)r->cfa_off, word, &interrupted) ||
+	    !walk_word(w, sp + (uint64_t)(int64_t)r->ra_off, word, &ip) ||
+	    !walk_word(w, sp + (uint64_t)(int64_t)r->fp_off, word, &fp))
+		return hop_end(LINK_UNSURE, 0);
+	interrupted += (uint64_t)(int64_t)r->cfa_add;
+	if (fp != c->fp)
+		return hop_end(LINK_NONE, ip);
+	if (interrupted <= sp || interrupted > c->fp)
+		return hop_end(LINK_UNSURE, ip);
+	return hop(w, c, ip, false, interrupted);
+}
+
+/* The hop from the caller to which the word `ra` at `at` returns. */
+static struct hop hop_from(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at)
+{
+	const uint64_t sp = at + w->arch->word_bytes;
+	struct rule_entry own;
+	struct rule r;
+
+	switch (return_check(w, ra)) {
+	case RETURN_CALL:
+		return hop(w, c, ra - 1, true, sp);
+	case RETURN_MAP:
+		return hop_end(LINK_UNSURE, ra - 1);
+	default:
+		r = ra ? walk_rule(w, ra - 1, &own)->rule : (struct rule){0};
+		return r.flags & RULE_SIGNAL ? hop_over_signal(w, c, sp, &r)
+					     : hop_end(LINK_NONE, ra);
+	}
+}
+
+/* True if the call before `ra` can have led to the code at `ip`, in `map`. */
 static bool may_lead_to(struct walk *w, uint64_t ra, const struct map *map, uint64_t ip)
 {
-	uint64_t target = called_function(w, ra);
-	struct rule_entry own;
-
-	if (!target)
-		return true;
-	if (map && map->dso->kind != DSO_ANON)
-		return target <= ip && ip - target <= FUNCTION_BYTES_MAX;
-	return walk_rule(w, target, &own)->rule.kind >= RULE_NO_CFI;
+	return call_may_reach(w, called_function(w, ra), map, ip);
 }
 
-/* True if the record's return address follows a call that names the function at `ip`. Otherwise the
- * record may be the code's own, and the function one that it called earlier and that had its record
- * at the same place. */
-static bool record_is_of(struct walk *w, const struct cursor *c, uint64_t ip)
+static bool may_have_called(struct walk *w, uint64_t ra, uint64_t ip)
+{
+	return may_lead_to(w, ra, address_space_find(w->s->space, ip), ip);
+}
+
+/* What is known of the word `ra` at `at`. The words above it have been looked at: their links are
+ * known, from links[0] for the word at c->sp on. */
+static enum link link_of(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at)
+{
+	const unsigned word = w->arch->word_bytes;
+	struct hop h = hop_from(w, c, ra, at);
+	enum link next;
+	uint64_t up;
+
+	if (!h.at)
+		return h.known;
+	next = (enum link)w->worker->links[(h.at - c->sp) / word];
+	if (!walk_word(w, h.at, word, &up))
+		return LINK_UNSURE;
+	if (next == LINK_NONE) /* the filter does not know code without a file */
+		return return_check(w, up) == RETURN_MAP ? LINK_UNSURE : LINK_NONE;
+	return may_have_called(w, up, h.ip) ? next : LINK_NONE;
+}
+
+/* An address in the owner of the record, to which the callers from `ra` at `at` on lead. */
+static uint64_t owner_ip(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at)
+{
+	struct hop h = hop_from(w, c, ra, at);
+
+	while (h.at && walk_word(w, h.at, w->arch->word_bytes, &ra))
+		h = hop_from(w, c, ra, h.at);
+	return h.ip;
+}
+
+/* True if the frame record can be that of the function at `ip`, in `map`: its return address
+ * follows a call that can have led there. *is_told: the call says where it leads. */
+static bool record_may_be_of(struct walk *w, const struct cursor *c, const struct map *map,
+			     uint64_t ip, bool *is_told)
 {
 	uint64_t ra;
 
+	*is_told = false;
 	if (!walk_word(w, c->fp + w->arch->word_bytes, w->arch->word_bytes, &ra))
-		return false;
+		return true;
 	ra &= w->code_mask;
-	return return_check(w, ra) == RETURN_CALL && called_function(w, ra) &&
-	       may_have_called(w, ra, ip);
+	*is_told = return_check(w, ra) == RETURN_CALL && called_function(w, ra);
+	return !*is_told || may_lead_to(w, ra, map, ip);
 }
 
 /* True if the code is in a file, and the record leads to code without a file. JIT compilers call
@@ -231,40 +290,97 @@ static bool is_called_by_jit(struct walk *w, const struct cursor *c, const struc
 	       return_check(w, ra & w->code_mask) == RETURN_MAP;
 }
 
+/* Fills links[] for the words from c->sp to the record. Returns false if not all can be read. */
+static bool links_find(struct walk *w, const struct cursor *c, const struct code_filter *filter,
+		       size_t n)
+{
+	uint8_t *links = w->worker->links;
+	uint64_t at, ra;
+
+	if (n > LINKS_MAX)
+		return false;
+	while (n--) {
+		at = c->sp + n * w->arch->word_bytes;
+		if (!walk_word(w, at, w->arch->word_bytes, &ra))
+			return false;
+		links[n] = LINK_NONE;
+		if (may_be_code(filter, ra))
+			links[n] = (uint8_t)link_of(w, c, ra, at);
+	}
+	return true;
+}
+
+/* The words below the record that can be return addresses to the caller of the code. */
+struct candidates {
+	unsigned owners; /* words from which callers lead to the owner */
+	unsigned found;	 /* those of them that can be the return address of the code */
+	unsigned unsure, jit;
+	uint64_t ra, at; /* of the last one found */
+};
+
+static void candidates_find(struct walk *w, const struct cursor *c, const struct map *map, size_t n,
+			    struct candidates *ret)
+{
+	bool is_leaf = !c->is_return_address && map && map->dso->kind != DSO_ANON;
+	uint64_t at = c->sp, ra;
+	size_t i;
+
+	*ret = (struct candidates){0};
+	for (i = 0; i < n; i++, at += w->arch->word_bytes) {
+		enum link known = (enum link)w->worker->links[i];
+
+		if (known == LINK_NONE && !is_leaf)
+			continue;
+		if (!walk_word(w, at, w->arch->word_bytes, &ra))
+			return;
+		if (known == LINK_NONE) {
+			ret->jit += return_check(w, ra) == RETURN_MAP;
+			continue;
+		}
+		ret->owners += known == LINK_OWNER;
+		if (!may_lead_to(w, ra, map, c->ip))
+			continue;
+		if (known == LINK_UNSURE) {
+			ret->unsure++;
+			continue;
+		}
+		ret->found++;
+		ret->ra = ra;
+		ret->at = at;
+	}
+}
+
 /* Searches the words up to the record for callers in files. */
 static enum fp_owner find_in_files(struct walk *w, const struct cursor *c, const struct map *map,
 				   const struct code_filter *filter, struct cursor *caller)
 {
-	const unsigned word = w->arch->word_bytes;
-	unsigned n_owners = 0, n_found = 0, n_unsure = 0, n_jit = 0, i;
-	uint64_t at, ra, owner_ip = 0, ip = 0;
-	bool is_leaf = !c->is_return_address && map && map->dso->kind != DSO_ANON;
+	size_t n = (c->fp - c->sp) / w->arch->word_bytes;
+	bool may_be_own, is_told, names_owner = false;
+	struct candidates found;
+	uint64_t ip;
 
-	for (i = 0, at = c->sp; at < c->fp && i < WORDS_MAX; i++, at += word) {
-		enum fp_owner owner;
-
-		if (!walk_word(w, at, word, &ra))
-			break;
-		n_jit += is_leaf && return_check(w, ra) == RETURN_MAP;
-		owner = may_be_code(filter, ra) ? follow(w, c, ra, at, &ip) : FP_OWNER_SELF;
-		n_owners += owner == FP_OWNER_CALLER;
-		if (owner == FP_OWNER_SELF || !may_lead_to(w, ra, map, c->ip))
-			continue;
-		n_unsure += owner == FP_OWNER_UNKNOWN;
-		if (owner == FP_OWNER_UNKNOWN)
-			continue;
-		n_found++;
-		owner_ip = ip;
-		*caller = *c;
-		caller->ip = ra;
-		caller->sp = at + word;
-		caller->how = FRAME_FP_OWNER;
-	}
+	if (!links_find(w, c, filter, n))
+		return FP_OWNER_SELF; /* nor can the record be read */
+	candidates_find(w, c, map, n, &found);
+	may_be_own = record_may_be_of(w, c, map, c->ip, &is_told);
 	/* Of two candidates one is stale. */
-	if (n_found == 1 && !n_unsure && record_is_of(w, c, owner_ip))
+	if (found.found == 1 && !found.unsure && !may_be_own) {
+		ip = owner_ip(w, c, found.ra, found.at);
+		names_owner =
+			record_may_be_of(w, c, address_space_find(w->s->space, ip), ip, &is_told);
+	}
+	if (names_owner) {
+		*caller = *c;
+		caller->ip = found.ra;
+		caller->sp = found.at + w->arch->word_bytes;
+		caller->how = FRAME_FP_OWNER;
 		return FP_OWNER_CALLER;
-	return ((n_owners || n_unsure) && !is_called_by_jit(w, c, map)) || n_jit ? FP_OWNER_UNKNOWN
-										 : FP_OWNER_SELF;
+	}
+	if (!may_be_own && map && map->dso->kind == DSO_ANON)
+		return FP_OWNER_UNKNOWN;
+	return ((found.owners || found.unsure) && !is_called_by_jit(w, c, map)) || found.jit
+		       ? FP_OWNER_UNKNOWN
+		       : FP_OWNER_SELF;
 }
 
 enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,

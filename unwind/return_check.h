@@ -61,6 +61,11 @@ const uint8_t *code_before(struct walk *w, const struct map *map, uint64_t ip, s
 /* The target of the direct call before a return address; 0: none. */
 uint64_t called_function(struct walk *w, uint64_t ra);
 
+/* call_reach.c: false if a call of the function at `target` cannot have led to the code at `ip`, in
+ * `map` (NULL, or without a file: to any such code), neither by itself nor by jumps out of it. True
+ * if it can, or if that is not known. */
+bool call_may_reach(struct walk *w, uint64_t target, const struct map *map, uint64_t ip);
+
 /* True if the call before `ra` names a function that does not contain the code at `ip`, in `map`.
  * Such a function may still have led there by a jump, as V8's builtins do: so false if the code at
  * `ip` leaves by its frame pointer, since then the record is its own. */

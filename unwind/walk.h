@@ -77,6 +77,12 @@ struct jit_code {
 
 #define FRAMES_KNOWN 256
 
+#define REACHES_KNOWN 512
+
+/* Maximum number of words between the stack pointer and a frame record: as many as the largest copy
+ * of a stack has. */
+#define LINKS_MAX 8192
+
 #define CODE_FILTER_BITS 12
 
 /* Per worker: the state that is kept between samples. */
@@ -118,6 +124,14 @@ struct cfi_worker {
 		uint64_t ra;
 		struct code_frame frame;
 	} frames[FRAMES_KNOWN];
+	/* Direct-mapped: recent results of call_may_reach(). */
+	struct known_reach {
+		uint32_t map; /* id, of the target; 0: empty */
+		bool may;
+		uint64_t target, ip;
+	} reaches[REACHES_KNOWN];
+	/* For fp_owner.c: what is known of the words up to the record, see there. */
+	uint8_t links[LINKS_MAX];
 	/* For fp_owner.c: the parts of the address space that contain code of files. is_hotspot:
 	 * libjvm.so is mapped; HotSpot's own code calls compiled code only through a function with
 	 * a frame record. */
@@ -307,10 +321,6 @@ enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hot
 			     struct cursor *caller);
 /* The stack pointer in the caller of the JIT-compiled code whose frame record is at `fp`. */
 uint64_t jit_sender_sp(struct walk *w, uint64_t fp);
-/* Asks the machine code of the function to which `ra` returns, the word at `at`, whether the record
- * at c->fp is that function's. FP_OWNER_SELF: it is not. */
-enum fp_owner fp_owner_by_code(struct walk *w, const struct cursor *c, uint64_t ra, uint64_t at);
-
 /* go_step.c: finds the caller for functions of Go's runtime that switch stacks. `kind`:
  * RULE_STACK_SWITCH, RULE_GO_THREAD or RULE_GO_CALLBACK. */
 enum unwind_stop go_step(struct walk *w, struct cursor *c, enum rule_kind kind,

@@ -33,7 +33,17 @@ __asm__(".globl _start, caller, leaf\n"
 "named: .cfi_startproc\npush %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
 "call by_sp\n.globl in_named\nin_named: pop %rbp\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n"
 "calls: .cfi_startproc\nsub $8, %rsp\n.cfi_adjust_cfa_offset 8\ncall with_fp\n.globl in_calls_fp\nin_calls_fp: call named\n"
-".globl in_calls_named\nin_calls_named: add $8, %rsp\n.cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n"
+".globl in_calls_named\nin_calls_named: call via\nin_calls_via: call switches\nin_calls_switches: add $8, %rsp\n.cfi_adjust_cfa_offset -8\n"
+"ret\n.cfi_endproc\n"
+"saves: .cfi_startproc\npush %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\ncall *%rax\nin_saves: mov $1, %ebp\npop %rbp\n"
+".cfi_def_cfa_offset 8\nret\n.cfi_endproc\n"
+"deeper: .cfi_startproc\nsub $8, %rsp\n.cfi_adjust_cfa_offset 8\ncall deeper\nin_deeper: add $8, %rsp\n.cfi_adjust_cfa_offset -8\n"
+"je saves\njmp by_sp\n.cfi_endproc\n"
+"jumps: .cfi_startproc\njmp deeper\n.cfi_endproc\n"
+"via: .cfi_startproc\npush %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+"call jumps\nin_via: pop %rbp\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n"
+"switches: .cfi_startproc\npush %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+"call *%rax\nin_switches: pop %rbp\n.cfi_def_cfa %rsp, 8\njmp *%rdx\n.cfi_endproc\n"
 "leaf: .cfi_startproc\nret\n.cfi_endproc\n"
 ".globl shaped, in_restore\nshaped: .cfi_startproc\n.cfi_def_cfa_offset 16\n.cfi_offset %rip, -16\nnop\n.cfi_endproc\n"
 "restore: .cfi_startproc\n.cfi_signal_frame\n.cfi_def_cfa_offset 16\ncall *%rax\nin_restore: hlt\n.cfi_endproc\n");
@@ -235,7 +245,17 @@ def owners(at):
     walk("a frame that may be of a call that is over: ends", [], JUNK, JUNK, by_sp, JUNK, with_fp)
     walk("a frame that other JIT code has called, and that may be the owner: ends", [], JUNK, JUNK, by_sp, JUNK, CODE + 6)
     walk("the owner has called another function than the code, and that is not known: ends", [], JUNK, JUNK, JUNK, named, by="in_calls_named")
-    walk("a word that is at no place for one: the record is the code's own", [], JUNK, with_fp, JUNK, JUNK)
+    walk("a word that is at no place for one: the record is the code's own", [], JUNK, with_fp, JUNK, JUNK, by="in_caller")
+    walk("the record's call is of a function that is none of these: ends", [], JUNK, with_fp, JUNK, JUNK)
+    saves, deeper, via, switches = (BIAS + at[x] for x in ("in_saves", "in_deeper", "in_via", "in_switches"))
+    walk("forty callers without a frame pointer", [by_sp - 1] + 40 * [deeper - 1] + [via - 1], by_sp, JUNK, *40 * [deeper, JUNK], via, by="in_calls_via")
+    walk("a caller that has saved the frame pointer and not used it", [saves - 1, deeper - 1, via - 1],
+         saves, STACK + 56, deeper, JUNK, via, by="in_calls_via")
+    walk("one that has put something else into it: the record is the code's own", [], saves, JUNK, JUNK, by="in_caller")
+    walk("a caller that a jump has entered", [by_sp - 1, via - 1], by_sp, JUNK, via, by="in_calls_via")
+    walk("a call of another function, which does not jump there: the record is the code's own", [],
+         saves, STACK + 48, via, JUNK, by="in_caller")
+    walk("an owner that may have jumped to the code: ends", [], JUNK, JUNK, switches, by="in_calls_switches")
     # as in Mono, whose functions keep no frame pointer: W:Fib, W:Fib, W:Main, a wrapper with a record, the runtime
     walk("JIT code that may have called it, and a record that leads to a file: ends", [], JUNK, CODE + 0x106, JUNK)
     walk("JIT code that may have called it is right above it: ends", [], CODE + 0x106, JUNK, JUNK)
@@ -272,11 +292,11 @@ def again(at):
 
 
 def described_later(at):
-    """What is remembered of JIT code is wrong once its compiler tells of it: here of a frame without a frame pointer, which would
-    skip the caller. That the jitdump is mapped changes no other map."""
+    """What is remembered of JIT code is wrong once its compiler tells of it: here of a frame without a frame pointer, whose
+    record is not its own. That the jitdump is mapped changes no other map."""
     leaf, called, fp = BIAS + at["leaf"], CODE + 12, STACK + 8
-    untold = [leaf, CODE + 0x105, called - 1, BIAS + at["in_start"] - 1]
-    told = untold[:3] + [BIAS + at["in_caller"] - 1] + untold[3:]
+    untold = [leaf, CODE + 0x105, called - 1]
+    told = untold + [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
     dump = Jitdump(PID)
     dump.load(100, CODE, 0x40, "method", METHOD)
     path = dump.write(os.path.abspath(f"jit-{PID}.dump"))
@@ -291,7 +311,7 @@ def described_later(at):
 def described_in_between(at):
     """The same with one jitdump: until then there is a function that is not understood."""
     leaf, called, fp, n = BIAS + at["leaf"], CODE + 12, STACK + 8, 8 * BATCHES
-    untold = [leaf, CODE + 0x105, called - 1, BIAS + at["in_start"] - 1]
+    untold = [leaf, CODE + 0x105, called - 1]
     dump = Jitdump(PID)
     dump.load(100, CODE, 0x40, "other", b"\x06" * 0x40)
     dump.load(1500 + 1000 * n, CODE, 0x40, "method", METHOD)
@@ -299,7 +319,7 @@ def described_in_between(at):
     sample = leaf, STACK, [CODE + 0x106, STACK + 56, called, JUNK, JUNK, JUNK, BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
     extra = lambda w: w.mmap(0x7e0000000000, 0x7e0000001000, 0, "r-xp", path)  # noqa: E731
     check("JIT code that its jitdump loads in between", walked(2 * n * [sample], extra, fp=fp),
-          n * [untold] + n * [untold[:3] + [BIAS + at["in_caller"] - 1] + untold[3:]])
+          n * [untold] + n * [untold + [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]])
     check_short_cuts("JIT code that its jitdump loads in between", "jit.data", 0)
 
 
