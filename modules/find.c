@@ -384,9 +384,35 @@ static struct elf_image *find_by_id(struct finder *f, const char *leaf)
 	return img ? img : finder_try_cache(f, &check, "executable");
 }
 
-/* The vDSO has no file. This process's own vDSO is the recorded one if the build ids match, or,
- * without a recorded build id, if the recording was made under the running kernel. Never used for
- * the vDSO of 32-bit tasks, [vdso32]. */
+/* Where `make vdso_install` of the kernel puts the vDSO of a release (scripts/Makefile.vdsoinst and
+ * its forerunners), with its debug information. */
+static struct elf_image *vdso_by_release(struct finder *f)
+{
+	static const struct {
+		const char *dso, *leaf;
+	} files[] = {
+		{"[vdso]", "vdso64.so"}, /* x86, powerpc, s390 */
+		{"[vdso]", "vdso.so"},	 /* arm64, riscv */
+		{"[vdso32]", "vdso32.so"},
+	};
+	const struct dso *dso = f->entry->m.dso;
+	const char *release = f->dirs->os_release;
+	struct file_check check = {.id = &dso->build_id, .must_match_id = dso->build_id.size};
+	struct elf_image *img = NULL;
+	size_t i;
+
+	if (!*release || strchr(release, '/'))
+		return NULL;
+	for (i = 0; !img && i < sizeof files / sizeof *files; i++)
+		if (!strcmp(dso->path, files[i].dso))
+			img = finder_tryf(f, &check, "%s/lib/modules/%s/vdso/%s", f->dirs->symfs,
+					  release, files[i].leaf);
+	return img;
+}
+
+/* The vDSO of most machines has no file. This process's own vDSO is the recorded one if the build
+ * ids match, or, without a recorded build id, if the recording was made under the running kernel.
+ * Never used for the vDSO of 32-bit tasks, [vdso32]. */
 static struct elf_image *find_vdso(struct finder *f)
 {
 	static const char place[] = "vDSO of the running kernel";
@@ -397,6 +423,8 @@ static struct elf_image *find_vdso(struct finder *f)
 	char detail[128] = "";
 	struct utsname un;
 
+	if (!img)
+		img = vdso_by_release(f);
 	if (img)
 		return img;
 	if (!strcmp(dso->path, "[vdso]"))

@@ -231,8 +231,8 @@ struct modules_options {
 	/* When the recording was last written, in seconds since 1970; 0: unknown. A file without
 	 * build id that was written later is CHANGED. */
 	int64_t recorded_s;
-	/* Of the recording; NULL: unknown. Without a recorded build id this process's vDSO is
-	 * used only if os_release is that of the running kernel. */
+	/* Of the recording; NULL: unknown. Without a recorded build id the vDSO is that of
+	 * /lib/modules/os_release/vdso, or this process's if that release runs here. */
 	const char *os_release;
 	const struct fetch_options *fetch; /* NULL: the network is not used */
 };

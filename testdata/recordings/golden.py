@@ -23,10 +23,10 @@ def counts(text):
     return json.dumps(found, indent=1) + "\n"
 
 
-def outputs(resolve, data, root, options=()):
-    """{kind: text}. With a root nothing outside of it is looked at."""
+def outputs(resolve, data, root, options=(), **more):
+    """{kind: text}. With a root nothing outside of it is looked at. More: variables of its environment."""
     places = ["--symfs", root, "--kallsyms", f"{root}/kallsyms"] if root else []
-    env = dict({k: v for k, v in os.environ.items() if k in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")}, LANG="C.UTF-8", **NOWHERE)
+    env = dict({k: v for k, v in os.environ.items() if k in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")}, LANG="C.UTF-8", **NOWHERE, **more)
     out = {}
     for kind, how in GOLDEN.items():
         p = subprocess.run([resolve, "--no-cache", *places, *how, *options, data], env=env, stdin=subprocess.DEVNULL,

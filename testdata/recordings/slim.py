@@ -137,8 +137,8 @@ def slim(source, target, hits):
     with open(source, "rb") as f:
         data = f.read()
     os.makedirs(os.path.dirname(target), exist_ok=True)
+    slimmed = bytearray(len(data))  # without holes: a file of mostly holes is refused (base/rooted.c)
+    for off, piece in Slimmer(Elf(data), hits).run().items():
+        slimmed[off:off + len(piece)] = piece
     with open(target, "wb") as out:
-        out.truncate(len(data))
-        for off, piece in sorted(Slimmer(Elf(data), hits).run().items()):
-            out.seek(off)
-            out.write(piece)
+        out.write(slimmed)

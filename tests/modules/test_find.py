@@ -333,6 +333,15 @@ def vdso():
     bid = build_id("full")
     f = put("full", f"{HERE}/home/.debug/[vdso]/{bid}/vdso")
     expect("vDSO in the build-id cache", find("[vdso]", kind=KIND_VDSO, id=bid), image=f)
+    f = put("other", f"{HERE}/symfs/lib/modules/0.0.1/vdso/vdso64.so")
+    put("full", f"{HERE}/symfs/lib/modules/0.0.1/vdso/vdso32.so")
+    symfs = f"{HERE}/symfs"
+    expect("vDSO of a release, as installed", find("[vdso]", kind=KIND_VDSO, release="0.0.1", symfs=symfs), image=f)
+    expect("vDSO of a release by its build id", find("[vdso]", kind=KIND_VDSO, release="0.0.1", symfs=symfs, id=build_id("other")), image=f)
+    expect("vDSO of a release, rebuilt", find("[vdso]", kind=KIND_VDSO, release="0.0.1", symfs=symfs, id="11" * 20), image="-")
+    expect("vDSO of 32-bit tasks of a release", find("[vdso32]", kind=KIND_VDSO, release="0.0.1", symfs=symfs),
+           image=f.replace("64.so", "32.so"))
+    expect("vDSO of a release that leads elsewhere", find("[vdso]", kind=KIND_VDSO, release="../modules/0.0.1", symfs=symfs), image="-")
     perf_vdso()
 
 
