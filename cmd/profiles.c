@@ -90,7 +90,7 @@ static void report_damage(struct resolve *r, const char *path, const struct inpu
 	bool is_text = strcmp(f->name, "pprof") != 0;
 
 	report_notes(r, path, got);
-	if (!got->damaged && !got->cut)
+	if (!got->damaged && !got->cut && !got->too_much)
 		return;
 	r->damaged = true;
 	if (r->quiet)
@@ -104,6 +104,30 @@ static void report_damage(struct resolve *r, const char *path, const struct inpu
 	if (got->cut)
 		fprintf(stderr, "resolve: %s: ends early; what was read is used\n",
 			input_name(path));
+	if (got->too_much)
+		fprintf(stderr,
+			"resolve: %s: unpacks to more than a thousand times its size; the rest was "
+			"not read\n",
+			input_name(path));
+}
+
+int profiles_bound(struct resolve *r, const char *path, struct profile *p, struct err *err)
+{
+	struct profile_bounded left_out;
+	int rc = profile_bound(p, &left_out, err);
+
+	if (rc || !left_out.stacks)
+		return rc;
+	r->damaged = true;
+	if (!r->quiet)
+		fprintf(stderr,
+			"resolve: %s: %" PRIu64 " frames of %" PRIu64
+			" stack%s left out: more than a profile of this size can hold (`man "
+			"resolve`, "
+			"LIMITS)\n",
+			input_name(path), left_out.frames, left_out.stacks,
+			&"s"[left_out.stacks == 1]);
+	return 0;
 }
 
 static int read_named(struct resolve *r, const char *path, const struct input_format *f,
@@ -279,6 +303,8 @@ int profiles_load_one(struct resolve *r, const char *path, struct profile **ret,
 	if (facts)
 		*facts = (struct input_facts){.cpu = ""};
 	rc = f ? read_named(r, path, f, ret, err) : read_recording(r, path, ret, facts, err);
+	if (!rc)
+		rc = profiles_bound(r, path, *ret, err);
 	if (facts && f && !rc)
 		facts_of_comments(facts, *ret);
 	if (facts)

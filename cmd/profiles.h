@@ -24,6 +24,10 @@ struct input_facts {
 int profiles_load_one(struct resolve *r, const char *path, struct profile **ret,
 		      struct input_facts *facts, struct err *err);
 
+/* Leaves out what is over the limits (profile_bound()), says so, and sets r->damaged. Returns 0, or
+ * negative with *err. */
+int profiles_bound(struct resolve *r, const char *path, struct profile *p, struct err *err);
+
 /* For messages: "-" is standard input. */
 const char *input_name(const char *path);
 

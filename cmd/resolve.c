@@ -183,7 +183,7 @@ static int exit_code(const struct resolve *r, const struct pipeline *p)
 
 	if (!s)
 		return r->damaged || r->interrupted ? EXIT_DAMAGED : EXIT_FINE;
-	if (s->damaged || s->interrupted || s->truncated || r->interrupted)
+	if (s->damaged || s->interrupted || s->truncated || r->interrupted || r->damaged)
 		return EXIT_DAMAGED;
 	return strict_loss(r, s) || (r->strict && r->is_poor) || r->below ? EXIT_DAMAGED
 									  : EXIT_FINE;
@@ -294,6 +294,8 @@ static int run(struct resolve *r, struct pipeline *p, struct err *err)
 	if (!rc)
 		rc = pipeline_symbolize(p, &r->pipeline, err);
 	start = seconds_now();
+	if (!rc)
+		rc = profiles_bound(r, r->pipeline.input, p->profile, err);
 	if (!rc)
 		r->output.lost = perf_lost(perf_file_stats(p->file));
 	if (!rc && r->explain && !explain_address(p, r->explain_ip, stdout))

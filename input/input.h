@@ -42,6 +42,7 @@ struct input_result {
 	uint64_t filtered; /* of them, by accept() */
 	uint64_t damaged;  /* lines or messages that say nothing */
 	uint64_t first_damaged; /* line number of a text, or offset of a message; both from 1 */
+	bool too_much;		/* it unpacks to a thousand times its size: the rest was not read */
 	bool cut;		/* the file ends early, or its compression is damaged */
 	struct input_note notes[INPUT_NOTES_MAX];
 	size_t n_notes;

@@ -69,13 +69,14 @@ int input_read(const struct input_format *f, struct profile *p, const char *path
 	       const struct input_options *opt, struct input_result *ret, struct err *err)
 {
 	struct input_source s;
-	int rc = input_open(&s, path, err);
+	int rc = input_open(&s, path, &p->input_bytes, err);
 
 	*ret = (struct input_result){0};
 	if (!rc)
 		rc = f->read(p, &s, opt, ret, err);
 	ret->cut |= s.damaged;
 	input_note(ret, "bytes that are 0 were read as '?'", s.n_nuls, false);
+	ret->too_much = s.too_much;
 	input_close(&s);
 	return rc;
 }

@@ -35,15 +35,16 @@ static int refill(struct input_source *s, struct err *err)
 	if (n < 0)
 		return err_errno(err, errno, s->name, "read");
 	s->in_n += (size_t)n;
+	*s->bytes += (size_t)n;
 	s->ended = !n;
 	return 0;
 }
 
-int input_open(struct input_source *s, const char *path, struct err *err)
+int input_open(struct input_source *s, const char *path, uint64_t *bytes, struct err *err)
 {
 	bool is_stdin = !strcmp(path, "-");
 
-	*s = (struct input_source){.name = is_stdin ? "standard input" : path};
+	*s = (struct input_source){.name = is_stdin ? "standard input" : path, .bytes = bytes};
 	s->fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 	if (s->fd < 0)
 		return err_errno(err, errno, s->name, "open");
@@ -96,7 +97,9 @@ static int decode(struct input_source *s, struct err *err)
 static int unpack(struct input_source *s, struct err *err)
 {
 	s->out_at = s->out_n = 0;
-	while (s->out_at == s->out_n && !s->damaged) {
+	s->too_much =
+		s->unpacked / UNPACKED_PER_BYTE > UNPACKED_MIN / UNPACKED_PER_BYTE + *s->bytes;
+	while (s->out_at == s->out_n && !s->damaged && !s->too_much) {
 		struct piece p;
 		enum unpack_step did;
 		size_t before;
@@ -110,6 +113,7 @@ static int unpack(struct input_source *s, struct err *err)
 		s->in_n = p.n_in;
 		s->out_n = BUFFER - p.n_out;
 		s->out_at = 0;
+		s->unpacked += s->unpacker ? s->out_n : 0;
 		if (did == STEP_END)
 			s->between = true;
 		else if (before != p.n_in)

@@ -10,6 +10,10 @@
 /* The rest of a longer line is not read; real profiles have none. */
 #define LINE_MAX_BYTES (1u << 20)
 
+/* gzip cannot pack better; xz and zstd make a gigabyte of 100 KB. */
+#define UNPACKED_MIN	  (64u << 20)
+#define UNPACKED_PER_BYTE 1024u
+
 struct input_source {
 	const char *name;
 	int fd;
@@ -21,6 +25,9 @@ struct input_source {
 	uint8_t *in, *out; /* buffers */
 	uint8_t *raw;	   /* unpacked UTF-16, which becomes UTF-8 in `out`; else NULL */
 	struct text_encoding encoding;
+	bool too_much;	 /* it unpacks to more than UNPACKED_MIN and UNPACKED_PER_BYTE */
+	uint64_t *bytes; /* of the file, so far */
+	uint64_t unpacked;
 	size_t in_at, in_n;   /* what is not unpacked yet */
 	size_t out_at, out_n; /* what was not read yet */
 	uint64_t line;	      /* number of the line read last */
@@ -28,8 +35,9 @@ struct input_source {
 	uint64_t n_nuls;      /* bytes 0 in lines, which are read as '?' */
 };
 
-/* Returns 0, or negative with *err. Call input_close() in both cases. */
-int input_open(struct input_source *s, const char *path, struct err *err);
+/* The number of bytes read from the file is added to *bytes. Returns 0, or negative with *err. Call
+ * input_close() in both cases. */
+int input_open(struct input_source *s, const char *path, uint64_t *bytes, struct err *err);
 void input_close(struct input_source *s);
 /* Returns the number of bytes read, at most n; 0 at the end; negative with *err. */
 ssize_t input_bytes(struct input_source *s, void *to, size_t n, struct err *err);

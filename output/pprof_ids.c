@@ -1,5 +1,6 @@
 /* pprof_ids.c - selects what of a profile goes into a pprof file, in an order that depends only on
  * contents. */
+#include "base/sum.h"
 #include "output/pprof.h"
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
@@ -159,7 +160,13 @@ static enum stack_label label_of(const struct profile *p, const struct profile_s
 	return unwind_stop_is_cut(s->stop) ? STACK_CUT : STACK_WHOLE;
 }
 
-/* counts: by node, all 0; set to the number of the events' samples at or below each. */
+static void add_count(uint64_t *to, uint64_t n)
+{
+	*to = add_saturated(*to, n);
+}
+
+/* counts: by node, all 0; set to the number of the events' samples at or below each, at least 1 if
+ * there are any: a pprof file can hold samples that stand for none, or for 2^64. */
 static void use_samples(struct pprof *pp, uint64_t *counts)
 {
 	const struct profile *p = pp->p;
@@ -169,12 +176,13 @@ static void use_samples(struct pprof *pp, uint64_t *counts)
 		if (pp->events->has[p->samples.v[i].event]) {
 			ranks_use(&pp->labels, (uint32_t)i);
 			pp->stack_label[i] = label_of(p, &p->samples.v[i]);
-			counts[p->samples.v[i].node] += p->samples.v[i].count;
+			add_count(&counts[p->samples.v[i].node],
+				  p->samples.v[i].count + !p->samples.v[i].count);
 		}
 	for (i = p->nodes.n; i-- > 1;)
 		if (counts[i]) {
 			use_location(pp, p->nodes.v[i].location);
-			counts[p->nodes.v[i].parent] += counts[i];
+			add_count(&counts[p->nodes.v[i].parent], counts[i]);
 		}
 }
 
@@ -199,7 +207,8 @@ static int put_main_first(struct pprof *pp, const uint64_t *counts)
 		return -1;
 	for (i = 1; i < p->nodes.n; i++)
 		if (counts[i])
-			frames[r->of[p->locations.v[p->nodes.v[i].location].mapping]] += counts[i];
+			add_count(&frames[r->of[p->locations.v[p->nodes.v[i].location].mapping]],
+				  counts[i]);
 	for (i = 0; i < r->n; i++)
 		if (frames[i] > most && can_be_main(p, &p->mappings.v[r->ids[i]])) {
 			most = frames[i];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/pair.h"
+#include "base/sum.h"
 
 int profile_add_event(struct profile *p, uint32_t name, uint32_t unit, uint32_t *ret,
 		      struct err *err)
@@ -94,12 +95,29 @@ static uint32_t hash_location(const struct profile_index *x, const struct profil
 	return (uint32_t)h;
 }
 
+/* Puts the mark in the place of the innermost function. */
+static int mark_lines(struct profile *p, uint32_t location, size_t skipped, struct err *err)
+{
+	const struct profile_location *l, *mark;
+	uint32_t id;
+
+	if (profile_add_bound_mark(p, &id, err))
+		return -ERR_NOMEM;
+	l = &p->locations.v[location];
+	mark = &p->locations.v[id];
+	p->lines.v[l->first_line] = p->lines.v[mark->first_line];
+	p->bounded.stacks++;
+	p->bounded.frames += skipped + 1;
+	return 0;
+}
+
 int profile_add_location(struct profile *p, const struct profile_location *l,
 			 const struct profile_line *lines, size_t n, uint32_t *ret, struct err *err)
 {
 	struct profile_index *x = p->index_;
 	struct profile_location new = *l;
-	uint32_t hash = hash_location(x, l, lines, n);
+	size_t skip = n > PROFILE_LOCATION_LINES ? n - PROFILE_LOCATION_LINES : 0;
+	uint32_t hash = hash_location(x, l, lines += skip, n -= skip);
 	struct hash_probe probe = hash_index_probe(&x->locations, hash);
 
 	new.first_line = (uint32_t)p->lines.n;
@@ -115,18 +133,36 @@ int profile_add_location(struct profile *p, const struct profile_location *l,
 		memcpy(p->lines.v + p->lines.n, lines, n * sizeof *lines);
 	p->lines.n += n;
 	p->mappings.v[l->mapping].symbolized |= n > 0;
+	if (skip && mark_lines(p, *ret, skip, err))
+		return -ERR_NOMEM;
 	return hash_index_put(&x->locations, hash, *ret) ? err_nomem(err) : 0;
+}
+
+enum { NODES_MIN = 8 << 20 };
+
+/* How many nodes there may be beside those that are there. */
+static size_t room_for_nodes(const struct profile *p)
+{
+	uint64_t most = add_saturated(NODES_MIN, p->input_bytes);
+
+	return p->nodes.n < most ? (size_t)(most - p->nodes.n) : 0;
 }
 
 int profile_add_stack(struct profile *p, const uint32_t *locations, size_t n, uint32_t *ret,
 		      struct err *err)
 {
-	size_t i;
+	size_t i, room = room_for_nodes(p), kept = n < room ? n : room;
+	uint32_t mark;
 
-	for (i = *ret = 0; i < n; i++)
+	for (i = *ret = 0; i < kept; i++)
 		if (profile_intern_node(p, *ret, locations[i], ret, err))
 			return -ERR_NOMEM;
-	return 0;
+	if (kept == n)
+		return 0;
+	p->bounded.stacks++;
+	p->bounded.frames = add_saturated(p->bounded.frames, n - kept);
+	return profile_add_bound_mark(p, &mark, err) ? -ERR_NOMEM
+						     : profile_intern_node(p, *ret, mark, ret, err);
 }
 
 static int add_sample(struct profile *p, struct profile_sample s, struct err *err)

@@ -6,6 +6,8 @@
 
 #include "profile/fill.h"
 
+enum { RECORD_BYTES = 64 };
+
 void profile_set_jit(struct profile *p, struct jit_codes *jit)
 {
 	p->index_->jit.codes = jit;
@@ -150,9 +152,12 @@ int profile_add_batch(struct profile *p, const struct perf_sample *const *sample
 	struct profile_event *event;
 	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		if (sample_key(p, samples[i], &traces[i], &keys[i], err))
 			return -ERR_NOMEM;
+		/* As perf would have stored it: stacks may be packed far below. */
+		p->input_bytes += RECORD_BYTES + traces[i].n * sizeof(uint64_t);
+	}
 	see_times(p, samples, n);
 	if (profile_intern_stacks(p, samples, traces, digests, n, keys, ids, err))
 		return -ERR_NOMEM;

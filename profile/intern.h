@@ -72,6 +72,7 @@ struct known_map {
 struct profile_index {
 	unsigned keep; /* enum profile_keep */
 	/* Key of the hashes: a hostile recording cannot choose addresses that collide. */
+	uint32_t bound_mark; /* location, and 1; 0: not made yet */
 	uint64_t secret;
 	VEC(uint32_t) mapping_of; /* by dso id; 0: not yet */
 	struct hash_index
@@ -149,6 +150,8 @@ int profile_intern_stacks(struct profile *p, const struct perf_sample *const *sa
 			  size_t n, struct profile_sample *keys, uint32_t *ids, struct err *err);
 int profile_intern_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
 			    struct err *err);
+/* The location "[frames left out]". */
+int profile_add_bound_mark(struct profile *p, uint32_t *ret, struct err *err);
 /* Makes sure that events[index] exists. */
 int profile_grow_events(struct profile *p, size_t n, struct err *err);
 int profile_name_event(struct profile *p, const struct perf_event *event, struct err *err);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/sum.h"
+
 /* Ids of src -> ids of dst. */
 struct absorption {
 	const struct profile *src;
@@ -163,10 +165,13 @@ static int absorb_all(struct absorption *a, struct err *err)
 {
 	uint64_t ns = a->src->last_ns - a->src->first_ns;
 
+	a->dst->input_bytes = add_saturated(a->dst->input_bytes, a->src->input_bytes);
 	if (absorb_events(a, err) || absorb_mappings(a, err) || absorb_functions(a, err) ||
 	    absorb_locations(a, err) || absorb_samples(a, err))
 		return -ERR_NOMEM;
 	a->dst->has_marks |= a->src->has_marks;
+	a->dst->bounded.stacks += a->src->bounded.stacks;
+	a->dst->bounded.frames = add_saturated(a->dst->bounded.frames, a->src->bounded.frames);
 	/* The inputs' clocks differ, so their durations are added. */
 	a->dst->last_ns = add_saturated(a->dst->last_ns, ns);
 	if (a->src->wall_ns && (!a->dst->wall_ns || a->src->wall_ns < a->dst->wall_ns))

@@ -148,7 +148,11 @@ struct profile {
 	uint64_t wall_ns;
 	/* String ids: comments that another tool stored in the profile. */
 	VEC(uint32_t) comments;
-	bool has_marks;		      /* names came with marks: _[k] .. */
+	bool has_marks;	      /* names came with marks: _[k] .. */
+	uint64_t input_bytes; /* of the files that it was read from, as they are stored */
+	struct profile_bounded {
+		uint64_t stacks, frames;
+	} bounded;		      /* left out while it was filled; for profile_bound() */
 	struct profile_index *index_; /* private to profile/ */
 };
 
@@ -203,6 +207,24 @@ int profile_absorb(struct profile *dst, const struct profile *src, struct err *e
  * PROFILE_KEEP_TIDS a sample's tid is `run`, the number of src among the runs of its side. */
 int profile_absorb_side(struct profile *dst, const struct profile *src, uint32_t event, bool is_new,
 			uint32_t run, struct err *err);
+
+/* ---- limits ---------------------------------------------------------------------------------
+ *
+ * A file of 179 bytes can describe a stack of 120 million frames. What a profile may expand to is
+ * limited: each stack (inlined frames count), all stacks and their names together, and, where each
+ * sample's stack is spelled, all samples; the latter two by the size of the input, so that what
+ * tools really write is far from it. The functions above obey, too: profile_add_stack() keeps 8
+ * million nodes and one more for each byte of the input, profile_add_location() so many lines. */
+
+#define PROFILE_LOCATION_LINES 4096
+#define PROFILE_STACK_FRAMES   32768
+#define PROFILE_STACK_BYTES    (16u << 20) /* of names */
+
+/* Replaces what is too much by a frame "[frames left out]"; samples keep their weight. To be called
+ * once names are known, before the profile is written or compared; nothing can be added afterwards.
+ * *ret: of how many stacks how many frames are missing, with those that were never added. Returns 0
+ * or -ERR_NOMEM. */
+int profile_bound(struct profile *p, struct profile_bounded *ret, struct err *err);
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
