@@ -121,9 +121,10 @@ struct arch {
 	code_begins_fn *code_begins;
 	uint8_t code_begins_align;
 	/* The bytes of the stubs that CPython generates for its functions
-	 * (Python/asm_trampoline.S), which lower the stack pointer by one word; NULL: not known. */
-	const uint8_t *stub;
-	uint8_t stub_bytes;
+	 * (Python/asm_trampoline.S), which lower the stack pointer by one word; NULL: not known.
+	 * stub_prefix: what may stand before them. */
+	const uint8_t *stub, *stub_prefix;
+	uint8_t stub_bytes, stub_prefix_bytes;
 	const struct arch_trampoline *trampolines; /* ends with code == NULL; may be NULL */
 	const struct arch_exit *exits;		   /* likewise */
 	const struct arch_clone *clones;	   /* likewise */

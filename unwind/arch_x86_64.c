@@ -175,6 +175,7 @@ static const struct arch_trampoline trampolines[] = {
 /* sub $8,%rsp; call *%rcx; add $8,%rsp; ret */
 static const uint8_t python_stub[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd1,
 				      0x48, 0x83, 0xc4, 0x08, 0xc3};
+static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
 const struct arch arch_x86_64 = {
 	.e_machine = EM_X86_64,
@@ -208,6 +209,8 @@ const struct arch arch_x86_64 = {
 	.code_begins_align = 64,
 	.stub = python_stub,
 	.stub_bytes = sizeof python_stub,
+	.stub_prefix = endbr64,
+	.stub_prefix_bytes = sizeof endbr64,
 	.trampolines = trampolines,
 	.exits = exits,
 	.clones = clones,

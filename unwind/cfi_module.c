@@ -44,7 +44,8 @@ struct cfi_module {
 	struct go_table go;
 	struct code_index code;
 	struct code_index bare; /* of functions whose bounds an FDE or Go's table gives */
-	bool debug_opened, code_opened, calls_opened, stub_looked_for, has_stub;
+	bool debug_opened, code_opened, calls_opened, stub_looked_for;
+	int stub_prefix;		 /* see cfi_module_stub_prefix() */
 	struct hash_table full_by_vaddr; /* vaddr -> index in full_rules */
 	VEC(const struct full_rule *) full_rules;
 	struct arena arena;
@@ -570,11 +571,13 @@ bool cfi_module_go_starts(const struct cfi_module *cm, uint64_t vaddr)
 	return go_table_bounds(&cm->go, vaddr, &start, &end) && start == vaddr;
 }
 
-static bool stub_find(const struct cfi_module *cm)
+static int stub_prefix_find(const struct cfi_module *cm)
 {
+	const struct arch *arch = cm->arch;
 	const struct elf_segment *segs;
 	size_t n = elf_image_segments(cm->mod->image, &segs), i, left, unread;
-	const uint8_t *code;
+	const size_t prefix = arch->stub_prefix_bytes;
+	const uint8_t *code, *stub;
 
 	elf_image_bytes(cm->mod->image, &unread); /* bounds the work when segments overlap */
 	for (i = 0; i < n; i++) {
@@ -583,26 +586,30 @@ static bool stub_find(const struct cfi_module *cm)
 			       : NULL;
 		if (!code || left > unread)
 			continue;
-		if (memmem(code, left, cm->arch->stub, cm->arch->stub_bytes))
-			return true;
+		stub = memmem(code, left, arch->stub, arch->stub_bytes);
+		if (stub && (size_t)(stub - code) >= prefix &&
+		    !memcmp(stub - prefix, arch->stub_prefix, prefix))
+			return (int)prefix;
+		if (stub)
+			return 0;
 		unread -= left;
 	}
-	return false;
+	return -1;
 }
 
-bool cfi_module_has_stub(struct cfi_module *cm)
+int cfi_module_stub_prefix(struct cfi_module *cm)
 {
-	bool has;
+	int prefix;
 
 	if (!cm->arch->stub)
-		return false;
+		return -1;
 	pthread_mutex_lock(&cm->lock);
 	if (!cm->stub_looked_for)
-		cm->has_stub = stub_find(cm);
+		cm->stub_prefix = stub_prefix_find(cm);
 	cm->stub_looked_for = true;
-	has = cm->has_stub;
+	prefix = cm->stub_prefix;
 	pthread_mutex_unlock(&cm->lock);
-	return has;
+	return prefix;
 }
 
 bool cfi_module_fde(struct cfi_module *cm, uint64_t vaddr, struct cfi_fde *ret)

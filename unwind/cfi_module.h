@@ -50,8 +50,9 @@ bool cfi_module_go_frame(struct cfi_module *cm, uint64_t vaddr, struct code_fram
 bool cfi_module_go_starts(const struct cfi_module *cm, uint64_t vaddr);
 bool cfi_module_has_go(const struct cfi_module *cm, uint64_t vaddr);
 
-/* True if the code contains the bytes of the stubs that CPython copies. */
-bool cfi_module_has_stub(struct cfi_module *cm);
+/* The number of bytes before arch.stub in the template of the stubs that CPython copies; -1: the
+ * code has no such template. */
+int cfi_module_stub_prefix(struct cfi_module *cm);
 
 /* True if vaddr + 1 is a return address at which a thread or a context ends (struct arch_exit). */
 bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr);

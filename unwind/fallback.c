@@ -30,12 +30,10 @@
 /* Bytes that arch.is_return() needs: a prefix and the opcode (x86). */
 #define RETURN_BYTES 2
 
-/* Code of a JIT compiler leaves stale return addresses in its frames. Returns true if the one at
- * `sp` can be of the call that led to such code. Not so if that call names a compiled function; nor
- * if it is in a compiled function and the stack is not aligned (psABI AMD64 3.2.2), or that
- * function's frame is elsewhere. Code without call frame information has no such rules: V8's
- * builtins jump on to code that their callers did not call. */
-static bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t sp, uint64_t ra)
+/* The call does not name a compiled function; and if it is in a compiled function, the stack is
+ * aligned (psABI AMD64 3.2.2) and that function's frame is not elsewhere. Code without call frame
+ * information has no such rules: V8's builtins jump on to code that their callers did not call. */
+bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t sp, uint64_t ra)
 {
 	struct rule_entry own;
 	const struct rule *r = &walk_rule(w, ra - 1, &own)->rule;
@@ -289,47 +287,6 @@ static bool near_root_step(struct walk *w, struct cursor *c)
 	return false;
 }
 
-/* True if the pc can be between the two instructions that change the stack pointer. There may be an
- * endbr64 before them. */
-static bool is_in_stub(const struct cursor *c)
-{
-	unsigned at = c->ip % 16, first = c->is_return_address ? 6 : 4;
-
-	return (at >= first && at <= 6) || (at >= first + 4 && at <= 10);
-}
-
-/* True if the file that `ra` returns to contains the bytes of such stubs. */
-static bool has_stub(struct walk *w, uint64_t ra)
-{
-	const struct map *map = address_space_find(w->s->space, ra - 1);
-	struct cfi_module *cm;
-	uint64_t vaddr;
-
-	cm = map ? walk_module(w, map, ra - 1, &vaddr) : NULL;
-	return cm && cfi_module_has_stub(cm);
-}
-
-/* The stub that CPython generates for every function (Python/asm_trampoline.S): `sub $8, %rsp; call
- * *%rcx; add $8, %rsp; ret`, aligned to 16 bytes. A perf map has neither its bytes nor its rules.
- * But the bytes are copied from the interpreter, which is the stub's caller, so they must be in
- * that file. Also, the stub has called code of a file. */
-static bool smallest_frame_step(struct walk *w, struct cursor *c, const struct map *map)
-{
-	bool called_jit = c->is_return_address && is_jit(w->next[-2].map);
-	unsigned word = w->arch->word_bytes;
-	uint64_t ra;
-
-	if (!w->arch->aligns_calls || !is_jit(map) || called_jit || !c->sp_known || c->sp % 16 ||
-	    !is_in_stub(c) || !walk_word(w, c->sp + word, word, &ra) ||
-	    return_check(w, ra) != RETURN_CALL || !may_have_called_jit(w, c, c->sp + word, ra) ||
-	    !has_stub(w, ra))
-		return false;
-	c->ip = ra;
-	c->sp += 2 * word;
-	c->how = FRAME_STACK_TOP;
-	return true;
-}
-
 /* True if the stub's caller has a frame pointer. Then the frame pointer would lead past this
  * caller, to its own caller. Adding it is safe: its rule says that it is the owner of the frame
  * pointer. */
@@ -396,7 +353,7 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 		return stop;
 	if (innermost && innermost_step(w, c, map, stop))
 		return WALK_ON;
-	if (stop == UNWIND_STOP_NO_CFI && smallest_frame_step(w, &caller, map) &&
+	if (stop == UNWIND_STOP_NO_CFI && copied_stub_step(w, &caller, map) &&
 	    is_owner(w, c, &caller)) {
 		*c = caller;
 		return WALK_ON;
@@ -413,7 +370,7 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 			stop = frame_pointer_step(w, c, map, stop);
 	}
 	if (stop == UNWIND_STOP_NO_CFI &&
-	    (is_jit(map) ? smallest_frame_step(w, c, map) : near_root_step(w, c)))
+	    (is_jit(map) ? copied_stub_step(w, c, map) : near_root_step(w, c)))
 		return WALK_ON;
 	return stop;
 }

@@ -53,6 +53,10 @@ static inline bool may_be_return(struct walk *w, uint64_t ra)
 	       (ra && walk_rule(w, ra - 1, &own)->rule.flags & RULE_SIGNAL);
 }
 
+/* fallback.c: code of a JIT compiler leaves stale return addresses in its frames. Returns true if
+ * `ra` at `sp` can be of the call that led to such code. */
+bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t sp, uint64_t ra);
+
 /* The code before an address in `map` (may be NULL): up to `*n` bytes, *n is set to how many. The
  * result points to their end. NULL: none. `vaddr`: of the address. */
 const uint8_t *code_before(struct walk *w, const struct map *map, uint64_t ip, size_t *n,

@@ -340,6 +340,11 @@ enum unwind_stop fallback_step(struct walk *w, struct cursor *c, enum rule_kind 
  * UNWIND_STOP_BAD_CFI. */
 enum unwind_stop fallback_first_end(struct walk *w, struct cursor *c);
 
+/* ---- copied_stub.c: stubs that CPython copies from its file to anonymous memory */
+
+/* Steps from such a stub, in `map`, to its caller. Returns false if it is none. */
+bool copied_stub_step(struct walk *w, struct cursor *c, const struct map *map);
+
 /* ---- fallback_cached.c: the short way for frames at an address that the fallback has met */
 
 /* A fast form of fallback_step() for the current frame of the walk, whose rule is *r. Returns false

@@ -191,6 +191,11 @@ def smallest_frames(at):
     through = [[leaf, CODE + 5] + end, [CODE + 6] + end]
     check("a frame of the smallest size in JIT code, as caller and on top", walked([called, inside]), through)
     check("--no-guess", walked([called, inside], options=["--no-guess"]), [s[:-2] for s in through])
+    # CPython 3.12 packs the copies, of 11 bytes, from the start of each 16 pages (here there is one map of 16 pages)
+    for copy, at_call in (1, True), (5000, True), (5000, False), (5956, True):
+        ra = CODE + 11 * copy + (6 if at_call else 7)
+        packed = (leaf, STACK + 8, [ra, JUNK] + rest)
+        check(f"packed copy {copy}: {'a caller' if at_call else 'not behind its call'}", walked([packed]), [[leaf, ra - 1] + (end if at_call else [])])
     # with_fp has pushed rbp, which then points there; its caller is caller
     record = [STACK + 0x100, BIAS + at["in_caller"]] + rest[1:]
     fp = STACK + 32  # behind leaf's return address, a word, and the stub's return address
