@@ -3,9 +3,9 @@
  * gcc gives functions of internal linkage no DW_AT_linkage_name. If they are inlined everywhere,
  * they have no symbol either, but DWARF has their scopes, template arguments and parameters. They
  * are spelled as libiberty's demangler spells them, so that such names merge with others. What
- * DWARF does not have is left out: ABI tags, and the numbers of lambdas, which are marked with the
- * place of their declaration instead (dwarf.h). Expressions in a template's signature have been
- * evaluated. */
+ * DWARF does not have is left out: ABI tags, and the numbers of lambdas and unnamed types, which
+ * are marked with the place of their declaration instead (dwarf.h). Expressions in a template's
+ * signature have been evaluated. */
 #include "dwarf/cxx_name.h"
 
 #include <ctype.h>
@@ -258,6 +258,18 @@ static bool same_spelling(const char *a, const char *end_a, const char *b, const
 
 /* ---- template arguments ------------------------------------------------------------------ */
 
+static bool is_parameter_of_template(uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_template_type_parameter:
+	case DW_TAG_template_value_parameter:
+	case DW_TAG_GNU_template_template_param:
+	case DW_TAG_GNU_template_parameter_pack:
+		return true;
+	}
+	return false;
+}
+
 /* Writes an integer, a character or an enumerator: 3, 3ul, true, (char)97. */
 static void put_value(struct printer *p, const struct dwarf_die *d)
 {
@@ -294,16 +306,31 @@ static void put_value(struct printer *p, const struct dwarf_die *d)
 	put(p, number);
 }
 
+/* gcc repeats the parameters of generic lambdas: auto:1, auto:2, auto:1, auto:2. Returns true for
+ * the first one that comes again; *first is the name of the list's first, NULL at its beginning. */
+static bool is_repeated(const struct dwarf_die *parameter, const char **first)
+{
+	if (!*first) {
+		*first = parameter->name ? parameter->name : "";
+		return false;
+	}
+	return **first && parameter->name && !strcmp(*first, parameter->name);
+}
+
 /* Writes the arguments that are children of a DIE, or of a pack. `n` were written before; returns
  * the new number. */
 static size_t put_arguments(struct printer *p, const struct dwarf_die *d, size_t n)
 {
+	const char *first = NULL;
 	struct dwarf_die child;
 
 	EACH_CHILD(p, d, &child)
 	{
 		const char *before = n ? ", " : "<";
 
+		if (d->tag == DW_TAG_subprogram && is_parameter_of_template(child.tag) &&
+		    is_repeated(&child, &first))
+			return n;
 		switch (child.tag) {
 		case DW_TAG_template_type_parameter:
 			put(p, before);
@@ -358,15 +385,8 @@ static bool is_template(struct printer *p, const struct dwarf_die *d)
 	struct dwarf_die child;
 
 	EACH_CHILD(p, d, &child)
-	switch (child.tag) {
-	case DW_TAG_template_type_parameter:
-	case DW_TAG_template_value_parameter:
-	case DW_TAG_GNU_template_template_param:
-	case DW_TAG_GNU_template_parameter_pack:
-		return true;
-	case DW_TAG_formal_parameter:
-		return false;
-	}
+	if (is_parameter_of_template(child.tag) || child.tag == DW_TAG_formal_parameter)
+		return child.tag != DW_TAG_formal_parameter;
 	return false;
 }
 
@@ -404,9 +424,9 @@ static void put_class_name(struct printer *p, const struct dwarf_die *d)
 
 static void put_parameters(struct printer *p, const struct dwarf_die *d);
 
-/* Marks which of the lambdas of a function this is. Its number is not in DWARF, and cannot be
- * counted: lambdas that are never called have no DIE, and before gcc 13 all lambdas of a function
- * were counted together. */
+/* Marks which of the lambdas or unnamed types of a function this is. Its number is not in DWARF,
+ * and cannot be counted: lambdas that are never called have no DIE, and before gcc 13 all lambdas
+ * of a function were counted together. */
 static void put_mark(struct printer *p, const struct dwarf_die *d)
 {
 	char mark[48];
@@ -433,7 +453,9 @@ static void put_unnamed(struct printer *p, const struct dwarf_die *d)
 		put(p, "}");
 		return;
 	}
-	put(p, "{unnamed type}");
+	put(p, "{unnamed type");
+	put_mark(p, d);
+	put(p, "}");
 }
 
 /* For typedef struct {} name: the name is in a DIE after the class. */

@@ -13,8 +13,9 @@
 #include "base/err.h"
 #include "modules/modules.h"
 
-/* Symbols number the lambdas of a function ("f()::{lambda(int)#2}"), DWARF does not. Names made
- * from DWARF have this mark instead of "#2", followed by "LINE:COLUMN" of the declaration. */
+/* Symbols number the lambdas and the unnamed types of a function ("f()::{lambda(int)#2}"), DWARF
+ * does not. Names made from DWARF have this mark instead of "#2", followed by "LINE:COLUMN" of the
+ * declaration. */
 #define DWARF_LAMBDA_MARK "#@"
 
 /* One level of an inline chain. Strings live until dwarf_index_free(); NULL: unknown. */
@@ -22,7 +23,7 @@ struct dwarf_frame {
 	const char *linkage_name; /* DW_AT_linkage_name, mangled */
 	/* Only without linkage name: DW_AT_name with its scopes and, for a C++ function whose
 	 * parameters DWARF has, with these. For restyle() of demangle.h, after each
-	 * DWARF_LAMBDA_MARK was removed. */
+	 * DWARF_LAMBDA_MARK was replaced. */
 	const char *name;
 	const char *file; /* full path as far as DWARF has it */
 	uint32_t line;	  /* the line that this level executes: of outer levels the call site */

@@ -117,14 +117,32 @@ static size_t skip_one(const struct scan *c, size_t i, size_t *depth)
 	return i + 1;
 }
 
-/* Returns the index after the return type of the function whose argument list is at `end`, or 0 if
- * it has none. Only instances of templates have one, "void f<int>(int)"; the part after the word
- * operator may have spaces, too. */
+/* Does an argument list, of those from the one at i on, follow template arguments? */
+static bool has_template(const struct scan *c, size_t i)
+{
+	size_t depth = 0;
+
+	while (i < c->n) {
+		if (c->s[i] != '(' || depth || is_kept_group(c, i)) {
+			i = skip_one(c, i, &depth);
+			continue;
+		}
+		if (i && c->s[i - 1] == '>')
+			return true;
+		i = find_inner_name(c, skip_parentheses(c, i));
+	}
+	return false;
+}
+
+/* Returns the index after the return type of the function whose first argument list is at `end`, or
+ * 0 if it has none. Only instances of templates have one, "void f<int>(int)", "auto f(int)::
+ * {lambda(auto:1)#1}::operator()<int>(int) const"; the part after the word operator may have
+ * spaces, too. */
 static size_t skip_return_type(const struct scan *c, size_t end)
 {
 	size_t i = 0, depth = 0, begin = 0;
 
-	if (!end || c->s[end - 1] != '>')
+	if (!has_template(c, end))
 		return 0;
 	while (i < end && !(at_word(c, i, "operator") && !(i && is_name_char(c->s[i - 1])))) {
 		if (c->s[i] == ' ' && !depth)

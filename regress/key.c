@@ -151,9 +151,22 @@ static void jit_name(struct text *t, const char *s, size_t n)
 	}
 }
 
-/* Leaves out numbers of lambdas, which change when one is added before them: "{lambda(int)#2}"
- * becomes "{lambda}", "{closure#1}" "{closure}", Go's "f.func1.2" "f.func". Also leaves out ABI
- * tags and hashes of crates. */
+/* Returns the length of the place of a lambda or unnamed type, in "{lambda(int)@12:5}" that of
+ * "@12:5"; 0 if there is none at s. */
+static size_t place_length(const char *s, size_t n)
+{
+	size_t i = 1;
+
+	if (n < 3 || s[0] != '@' || !isdigit((unsigned char)s[1]))
+		return 0;
+	while (i < n && (isdigit((unsigned char)s[i]) || s[i] == ':'))
+		i++;
+	return i < n && s[i] == '}' ? i : 0;
+}
+
+/* Leaves out numbers and places of lambdas, which change when one is added before them:
+ * "{lambda(int)#2}" becomes "{lambda}", "{closure#1}" "{closure}", Go's "f.func1.2" "f.func". Also
+ * leaves out ABI tags and hashes of crates. */
 static void user_name(struct text *t, const char *s, size_t n)
 {
 	size_t i, close;
@@ -163,6 +176,8 @@ static void user_name(struct text *t, const char *s, size_t n)
 			for (close = i; close < n && s[close] != ']'; close++)
 				;
 			i = close;
+		} else if (place_length(s + i, n - i)) {
+			i += place_length(s + i, n - i) - 1;
 		} else if (s[i] == '#' && i + 1 < n && isdigit((unsigned char)s[i + 1])) {
 			while (i + 1 < n && isdigit((unsigned char)s[i + 1]))
 				i++;

@@ -39,7 +39,7 @@ static bool lambda_next(const char *s, struct lambda *ret)
 
 bool lambda_is_marked(const char *name)
 {
-	return strstr(name, LAMBDA) && strstr(name, DWARF_LAMBDA_MARK);
+	return strstr(name, DWARF_LAMBDA_MARK);
 }
 
 static bool is_marked(const struct lambda *l)
@@ -142,16 +142,17 @@ static size_t put(char *out, size_t at, const char *s, size_t n)
 	return n;
 }
 
-/* Writes the text without marks. */
-static size_t put_unmarked(char *out, size_t at, const char *s, const char *end)
+/* Writes the text with places in the source instead of marks: {lambda(int)@12:5}. They cannot be
+ * left out, because the lambdas of a function would become one. */
+static size_t put_places(char *out, size_t at, const char *s, const char *end)
 {
 	const size_t before = at;
 	const char *mark;
 
 	while ((mark = strstr(s, DWARF_LAMBDA_MARK)) && mark < end) {
 		at += put(out, at, s, (size_t)(mark - s));
+		at += put(out, at, "@", 1);
 		s = mark + strlen(DWARF_LAMBDA_MARK);
-		s += strspn(s, ":0123456789");
 	}
 	return at - before + put(out, at, s, (size_t)(end - s));
 }
@@ -167,15 +168,15 @@ static size_t spell(const struct lambdas *l, const char *name, char *out)
 	for (i = 0; i < LAMBDAS_MAX && lambda_next(s, &m); i++) {
 		numbered = is_marked(&m) ? number_of(l, name, &m) : NULL;
 		if (!numbered) { /* there may be others in its parameters */
-			n += put_unmarked(out, n, s, m.begin + strlen(LAMBDA));
+			n += put_places(out, n, s, m.begin + strlen(LAMBDA));
 			s = m.begin + strlen(LAMBDA);
 			continue;
 		}
-		n += put_unmarked(out, n, s, m.begin);
+		n += put_places(out, n, s, m.begin);
 		n += put(out, n, numbered, strlen(numbered));
 		s = m.end;
 	}
-	n += put_unmarked(out, n, s, s + strlen(s));
+	n += put_places(out, n, s, s + strlen(s));
 	return n + put(out, n, "", 1);
 }
 

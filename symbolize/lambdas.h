@@ -22,8 +22,8 @@ bool lambda_is_marked(const char *name);
 /* Both are names of one function; the symbol's is demangled. Returns 0, or -1 when out of memory.
  */
 int lambdas_learn(struct lambdas *l, const char *marked, const char *symbol);
-/* Replaces marks by the numbers that are known, and removes the others. The result is in the arena;
- * NULL when out of memory. */
+/* Replaces marks by the numbers that are known, the others by "@LINE:COLUMN". The result is in the
+ * arena; NULL when out of memory. */
 const char *lambdas_spell(const struct lambdas *l, const char *marked, struct arena *names);
 /* Are two names equal except for numbers and marks of lambdas? */
 bool lambda_same_name(const char *a, const char *b);

@@ -110,6 +110,11 @@ static void return_types_go(void **state)
 		 "run<int>::{lambda(int)#1}::operator()"},
 		{"auto f<A>(A)::{lambda(auto:1)#1}::operator()<int>(int) const",
 		 "f<A>::{lambda(auto:1)#1}::operator()<int>"},
+		{"auto work(long)::$_1::operator()<double>(double) const",
+		 "work::$_1::operator()<double>"},
+		{"void A::f(int)::{lambda(auto:1)@3:4}::operator()<int>(int)::{lambda()@4:4}::"
+		 "operator()() const",
+		 "A::f::{lambda(auto:1)@3:4}::operator()<int>::{lambda()@4:4}::operator()"},
 		{"void f<int>(int) [clone .cold]", "f<int>"},
 		/* What is not written for its return type. */
 		{"non-virtual thunk to A<int>::f(int)", "non-virtual thunk to A<int>::f"},

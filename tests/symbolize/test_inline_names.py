@@ -7,6 +7,8 @@ is: the one whose body the line is in. Its name must be the one that stands behi
 that are not inlined are left because keep() takes their addresses. Where there is none, or DWARF does not tell where it
 begins (clang -gmlt does so only for functions that inline others), inlined frames have the name that DWARF has.
 """
+import collections
+import os
 import re
 import shutil
 
@@ -161,8 +163,15 @@ def no_copies():
     return {n for n in set(truth().values()) if not n.endswith(kept) and not n.endswith(("go(unsigned int)", "main"))}
 
 
-# Lambdas that no symbol has in its name have no number.
-GCC = {n: n.replace("{lambda(short)#1}", "{lambda(short)}") for n in no_copies()}
+def place():
+    """LINE:COLUMN of names.cc's lambda, as gcc has it: of the end of its captures"""
+    for i, line in enumerate(SOURCE.split("\n"), 1):
+        if "auto lambda = [" in line:
+            return f"{i}:{line.index(']') + 1}"
+
+
+# Lambdas that no symbol has in its name have no number, but a place.
+GCC = {n: n.replace("{lambda(short)#1}", f"{{lambda(short)@{place()}}}") for n in no_copies()}
 CLANG = {n: n.replace("{lambda(short)#1}", "$_0") for n in no_copies()}
 GCC_G1 = dict.fromkeys(no_copies())  # any: only DW_AT_name
 GMLT = {**GCC_G1, "work::(anonymous namespace)::spin(unsigned int)": "spin",
@@ -220,18 +229,19 @@ def lambdas():
     run("g++", "-O2", "-g", "lambdas.cc", "-o", "lambdas")
     where = [(a, s) for n, a, s, _ in sections("lambdas").values() if n == ".text"][0]
     answers, _, _ = symbolize("file", "lambdas", range(where[0], sum(where)), "-i")
-    found = {name for a in answers for name, place in a.lines[:-1] if "lambdas.cc" in place}
+    found = {re.sub(r"@(\d+):\d+\}", r"@\1}", name) for a in answers for name, place in a.lines[:-1] if "lambdas.cc" in place}
     string = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
     around = f"I::list(std::set<{string}, std::less<{string} >, std::allocator<{string} > >*)"
     want = set()
     for t in ("int", "long"):
-        want.add(f"{around}::{{lambda({t})}}::operator()({t}) const")
-        want.add(f"void M::with<{around}::{{lambda({t})}}>({around}::{{lambda({t})}}&&)")
+        line = next(i for i, s in enumerate(LAMBDAS.split("\n"), 1) if f"[&]({t} x)" in s)
+        want.add(f"{around}::{{lambda({t})@{line}}}::operator()({t}) const")
+        want.add(f"void M::with<{around}::{{lambda({t})@{line}}}>({around}::{{lambda({t})@{line}}}&&)")
     check(found == want, "a member template over lambdas of another class", "\n".join(sorted(found ^ want)))
 
 
 # Lambdas of one function with the same parameters, each inlined into a function that has a symbol: the number is that of
-# the line. One has no symbol anywhere, and no number.
+# the line. One has no symbol anywhere, and no number: its place is its name.
 NUMBERS = """
 #include <functional>
 volatile int sink;
@@ -243,7 +253,7 @@ static void work(int k)
 	auto never = [&](int x) { sink = x; };
 	twice([&](int x) { for (int i = 0; i < k; i++) sink = sink + x; }); // NAME work(int)::{lambda(int)#A}
 	twice([&](int x) { for (int i = 0; i < k; i++) sink = sink - x; }); // NAME work(int)::{lambda(int)#B}
-	once([&](int x) { for (int i = 0; i < k; i++) sink = sink * x; }); // NAME work(int)::{lambda(int)}
+	once([&](int x) { for (int i = 0; i < k; i++) sink = sink * x; }); // NAME work(int)::{lambda(int)@12:9}
 	generic([&](auto x) { for (int i = 0; i < k; i++) sink = sink ^ x; }); // NAME work(int)::{lambda(auto:1)#C}
 	std::function<void(int)> f = [&](int x) { for (int i = 0; i < k; i++) sink = sink | x; }; // NAME work(int)::{lambda(int)#D}
 	f(5);
@@ -275,6 +285,84 @@ def numbers():
     check(not wrong and not leaked and len({w for _, w in right}) == 5, "numbers of lambdas", wrong, leaked, right)
 
 
+# Lambdas and local types that only their place tells apart: each marked line belongs to one function, and no two marks to
+# functions of one name. After the mark: what follows operator() in DW_AT_name.
+APART_H = """
+template <class F, class T> static inline void rep(F f, T d) { for (int i = 0; i < 40; i++) f(d + i); }
+static inline void header(int n)
+{
+	auto a = [&](int y) { sink = sink + y * n; }; // APART 1
+	auto b = [=](int y) { sink = sink * y + n; }; // APART 2
+	rep(a, n); rep(b, n);
+}
+"""
+APART = """
+volatile double sink;
+#include "apart.h"
+template <class T> static inline void in_template(T n)
+{
+	auto a = [&](auto y) { sink = sink + y * n; }; // APART 3 <T>
+	auto b = [&](auto y) { sink = sink * y - n; }; // APART 4 <T>
+	rep(a, n); rep(b, n);
+}
+struct C {
+	double m;
+	inline void method()
+	{
+		auto a = [this](double y) { sink = sink + y * m; }; // APART 5
+		auto b = [this](double y) { sink = sink * y - m; }; // APART 6
+		rep(a, m); rep(b, m);
+	}
+};
+__attribute__((noinline)) void work(long n)
+{
+	auto a = [&](auto y) { sink = sink + y; }; // APART 7 <double>
+	auto b = [&](auto y) { sink = sink * y; }; // APART 8 <double>
+	auto c = [&](auto y, auto z) { sink = sink * y + z; }; // APART 9 <double, int>
+	auto outer = [&](double y) {
+		auto in1 = [&](double z) { sink = sink + z * y; }; // APART 10
+		auto in2 = [&](double z) { sink = sink * z - y; }; // APART 11
+		rep(in1, y); rep(in2, y);
+	};
+	auto pack = [&](auto... y) { sink = (sink + ... + y); }; // APART 12 <double, long, int>
+	auto other = [&](auto... y) { sink = (sink * ... * y); }; // APART 13 <double, long, int>
+	struct { double k; inline void go(double y) { sink = sink + y * k; } } s1{1}; // APART 14
+	struct { double k; inline void go(double y) { sink = sink * y - k; } } s2{2}; // APART 15
+	rep(a, 1.); rep(b, 2.); rep([&](double q) { c(q, 3); }, 3.); rep(outer, 4.); pack(1., n, 2); other(2., n, 3);
+	s1.go(n); s2.go(n);
+	header(n); in_template(n); in_template(1.5f);
+	C{3}.method();
+}
+int main() { work(3); }
+"""
+
+
+def apart(compiler, *flags):
+    title = " ".join((compiler, *flags))
+    if not shutil.which(compiler):
+        return skip(f"{title}: names that only places tell apart", f"no {compiler}")
+    write("apart.h", APART_H)
+    write("apart.cc", APART)
+    run(compiler, "-std=c++17", *flags, "apart.cc", "-o", "apart")
+    where = [(a, s) for n, a, s, _ in sections("apart").values() if n == ".text"][0]
+    answers, _, _ = symbolize("file", "./apart", range(where[0], sum(where)), "-i")
+    marks = {(f, i): (int(m[1]), m[2]) for f, text in (("apart.h", APART_H), ("apart.cc", APART)) for i, line in enumerate(text.split("\n"), 1)
+             if (m := re.search(r"// APART (\d+) ?(.*)", line))}
+    names, invented = collections.defaultdict(set), set()
+    for name, at in {f for a in answers for f in a.lines}:
+        path, _, line = at.rpartition(":")
+        mark = marks.get((os.path.basename(path), int(line or 0)))
+        if mark and name and re.search(r"operator\(\)|::go\b", name):
+            names[mark[0]].add(name)
+            given = re.search(r"operator\(\)(<.*?>)?\(", name)
+            want = {mark[1]} if mark[1] != "<T>" else {"<long>", "<float>"}
+            if given and (given[1] or "") not in want:
+                invented.add((name, mark))
+    twice = {n for k in names for n in names[k] for other in names if other != k and n in names[other]}
+    check(len(names) == len(marks) and not twice, f"{title}: names that only places tell apart", twice, sorted(set(m for m, _ in marks.values()) - set(names)))
+    check(not invented, f"{title}: no argument that DW_AT_name does not have", invented)
+
+
 write("names.cc", SOURCE)
 OUT_OF_LINE = ["-DINLINE=__attribute__((noinline))", "-DINLINE_LAMBDA=__attribute__((noinline))"]
 for compiler in filter(shutil.which, ("g++", "clang++")):
@@ -286,6 +374,9 @@ for compiler in filter(shutil.which, ("g++", "clang++")):
 one("gcc", "g++", "-g")
 lambdas()
 numbers()
+for compiler in ("g++", "clang++"):
+    apart(compiler, "-g", "-O2")
+    apart(compiler, "-g", "-O1")
 one("gcc DWARF 4", "g++", "-g", "-gdwarf-4")
 one("gcc split", "g++", "-g", "-gsplit-dwarf")
 one("gcc -g1", "g++", "-g1", instead=GCC_G1)
