@@ -194,19 +194,19 @@ struct colour {
 	uint8_t more_r, more_g, more_b; /* what a name's hash may add */
 };
 
-/* Colours by kind of code. All are bright enough for black text (contrast of at least 4.5). */
+/* Colours by kind of code, as those of the page (page/colours.js). All are bright enough for black
+ * text (contrast of at least 4.5), and each differs from all others (test_palettes.py). */
 static const struct colour kind_colours[NAME_KIND_N] = {
-	[NAME_TASK] = {225, 225, 225, 0, 0, 0},	      [NAME_USER] = {235, 150, 70, 15, 60, 40},
-	[NAME_INLINED] = {245, 205, 110, 10, 35, 50}, [NAME_JIT] = {130, 205, 110, 50, 30, 50},
-	[NAME_KERNEL] = {125, 170, 230, 50, 40, 20},  [NAME_UNKNOWN] = {190, 190, 190, 20, 20, 20},
+	[NAME_TASK] = {237, 237, 237, 5, 5, 5},	    [NAME_USER] = {244, 150, 87, 2, 18, 29},
+	[NAME_INLINED] = {250, 229, 122, 1, 6, 30}, [NAME_JIT] = {121, 213, 88, 20, 6, 24},
+	[NAME_KERNEL] = {166, 204, 242, 27, 15, 4}, [NAME_UNKNOWN] = {178, 178, 178, 6, 6, 6},
 };
 
-/* The same with hues that remain distinct with all kinds of colour blindness (after Okabe and Ito).
- */
+/* The same with colours that remain distinct with all kinds of colour blindness. */
 static const struct colour safe_colours[NAME_KIND_N] = {
-	[NAME_TASK] = {225, 225, 225, 0, 0, 0},	     [NAME_USER] = {230, 159, 0, 20, 40, 60},
-	[NAME_INLINED] = {240, 228, 66, 10, 20, 80}, [NAME_JIT] = {0, 158, 115, 60, 60, 60},
-	[NAME_KERNEL] = {86, 180, 233, 60, 40, 15},  [NAME_UNKNOWN] = {185, 185, 185, 20, 20, 20},
+	[NAME_TASK] = {235, 235, 235, 5, 5, 5},	    [NAME_USER] = {247, 80, 29, 0, 11, 14},
+	[NAME_INLINED] = {252, 227, 100, 0, 2, 15}, [NAME_JIT] = {82, 173, 112, 10, 5, 9},
+	[NAME_KERNEL] = {168, 198, 240, 13, 9, 2},  [NAME_UNKNOWN] = {173, 173, 173, 5, 5, 5},
 };
 
 static const struct palette {
@@ -483,7 +483,7 @@ static const char style[] =
 	"g[data-d] text{pointer-events:none}"
 	"g[data-d] rect{height:17px;cursor:pointer}"
 	"g[data-d]:hover rect{stroke:#000;stroke-width:1}"
-	".hit rect{fill:#c3f}.miss rect{fill-opacity:.35}"
+	".miss rect{fill-opacity:.35}"
 	"#title{font-size:16px;text-anchor:middle}#subtitle{text-anchor:middle;fill:#444}"
 	".button{cursor:pointer;fill:#06c;text-decoration:underline}#matched{text-anchor:end}"
 	"</style>\n";
@@ -501,6 +501,9 @@ static void add_head(struct flamegraph *f, const struct event_set *events)
 	add_format(&f->out, " data-hidden=\"%.4f\" role=\"img\" aria-labelledby=\"title\">\n",
 		   100.0 * (double)f->hidden / (double)f->totals[0]);
 	text_str(&f->out, style);
+	add_format(&f->out, "<style>.hit rect{fill:#%s}</style>\n",
+		   palettes[f->look->palette % N_PALETTES].by_kind == safe_colours ? "d640fc"
+										   : "fb6ae8");
 	add_format(&f->out,
 		   "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text id=\"title\" "
 		   "x=\"%u\" y=\"22\">",
@@ -530,8 +533,8 @@ static int write_picture(struct flamegraph *f, const struct event_set *events, F
 			text_flush(&f->out, out);
 	}
 	text_str(&f->out, "<script><![CDATA[\n");
-	text_add(&f->out, flamegraph_js, (size_t)(flamegraph_js_end - flamegraph_js));
 	text_add(&f->out, svg_labels_js, (size_t)(svg_labels_js_end - svg_labels_js));
+	text_add(&f->out, flamegraph_js, (size_t)(flamegraph_js_end - flamegraph_js));
 	text_str(&f->out, "]]></script>\n</svg>\n");
 	text_flush(&f->out, out);
 	return f->out.failed ? -1 : 0;

@@ -15,8 +15,11 @@ EMBED(page_labels_js, "output/page/labels.js");
 EMBED(page_colours_js, "output/page/colours.js");
 EMBED(page_tree_js, "output/page/tree.js");
 EMBED(page_diff_js, "output/page/diff.js");
+EMBED(page_tasks_js, "output/page/tasks.js");
+EMBED(page_link_js, "output/page/link.js");
 EMBED(page_model_js, "output/page/model.js");
 EMBED(page_state_js, "output/page/state.js");
+EMBED(page_tip_js, "output/page/tip.js");
 EMBED(page_menu_js, "output/page/menu.js");
 EMBED(page_graph_js, "output/page/graph.js");
 EMBED(page_table_js, "output/page/table.js");
@@ -35,10 +38,10 @@ static void xml(struct text *t, const char *s)
 static const struct {
 	const char *start, *end;
 } scripts[] = {
-	PART(page_data_js), PART(page_text_js),	 PART(page_labels_js), PART(page_colours_js),
-	PART(page_tree_js), PART(page_diff_js),	 PART(page_model_js),  PART(page_state_js),
-	PART(page_menu_js), PART(page_graph_js), PART(page_table_js),  PART(page_time_js),
-	PART(page_main_js),
+	PART(page_data_js),  PART(page_text_js),  PART(page_labels_js), PART(page_colours_js),
+	PART(page_tree_js),  PART(page_diff_js),  PART(page_tasks_js),	PART(page_link_js),
+	PART(page_model_js), PART(page_state_js), PART(page_tip_js),	PART(page_menu_js),
+	PART(page_graph_js), PART(page_table_js), PART(page_time_js),	PART(page_main_js),
 };
 
 /* RFC 4648, section 4. */

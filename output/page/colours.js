@@ -1,8 +1,21 @@
-// colours.js - colours mean something: what kind of code a frame is, or its module. All carry black letters (4.5:1).
+// colours.js - colours mean something: what kind of code a frame is, or its module. All carry black letters (4.5:1). Those of a palette
+// differ by dE00 10 at least, with all shades that names give them, in "safe" also with each deficiency of colour vision
+// (tests/output/test_palettes.py). fmt_flamegraph.c has the same two.
 
 const KINDS = ["task", "user", "inlined", "JIT", "kernel", "no name"];
-const SAME = {kind: [[0, 0, 88], [28, 85, 68], [45, 90, 72], [105, 50, 66], [215, 75, 76], [0, 0, 75]],
-	safe: [[0, 0, 88], [38, 95, 60], [54, 90, 70], [164, 60, 62], [201, 80, 70], [0, 0, 74]]};
+// Hue, saturation, lightness by kind; then of boxes "n smaller", and of what a search found.
+const PALETTES = {
+	kind: {kinds: [[0, 0, 93], [24, 88, 65], [50, 93, 73], [104, 60, 59], [210, 75, 80], [0, 0, 70]], smaller: [0, 0, 52], hit: [308, 95, 70], hues: 6, lights: 6},
+	safe: {kinds: [[0, 0, 92], [14, 93, 54], [50, 96, 69], [140, 36, 50], [215, 70, 80], [0, 0, 68]], smaller: [0, 0, 50], hit: [288, 97, 62], hues: 2, lights: 3},
+};
+PALETTES.module = {...PALETTES.kind, kinds: null};
+// Shades of grey have no hue that could vary.
+const GREY_LIGHTS = 2;
+
+const hsl = ([hue, saturation, light]) => `hsl(${hue} ${saturation}% ${light}%)`;
+const smallerColour = palette => hsl(PALETTES[palette].smaller);
+const hitColour = palette => hsl(PALETTES[palette].hit);
+const wholeColour = hsl(PALETTES.kind.kinds[0]);
 
 // A number that depends on nothing but the text (FNV-1a).
 function hashText(text) {
@@ -13,16 +26,16 @@ function hashText(text) {
 }
 
 function colourOf(palette, kind, name, module) {
-	const h = hashText(name);
-	if (palette === "module")
-		return `hsl(${hashText(module) % 360} 60% ${72 + h % 10}%)`;
-	const [hue, saturation, light] = SAME[palette][kind];
-	return `hsl(${hue + (saturation ? h % 17 - 8 : 0)} ${saturation}% ${light + (h >> 8) % 9}%)`;
+	const h = hashText(name), {kinds, hues, lights} = PALETTES[palette];
+	if (!kinds)
+		return kind ? `hsl(${hashText(module) % 360} 60% ${72 + h % 10}%)` : wholeColour;
+	const [hue, saturation, light] = kinds[kind];
+	return saturation ? hsl([hue + h % (2 * hues + 1) - hues, saturation, light + (h >> 8) % (lights + 1)]) : hsl([0, 0, light + (h >> 8) % (GREY_LIGHTS + 1)]);
 }
 
 // modules: names of the modules to list.
 function legendOf(palette, kinds, modules) {
 	if (palette === "module")
 		return modules.map(m => [fitLabel(m, 24), `hsl(${hashText(m) % 360} 60% 76%)`]);
-	return kinds.map(k => [KINDS[k], `hsl(${SAME[palette][k][0]} ${SAME[palette][k][1]}% ${SAME[palette][k][2] + 4}%)`]);
+	return kinds.map(k => [KINDS[k], hsl(PALETTES[palette].kinds[k])]);
 }

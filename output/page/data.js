@@ -45,7 +45,7 @@ class Reader {
 // What weights of an event are; "": events.
 const UNITS = [ "", "ns", "bytes" ];
 
-// {facts, strings, frames {name, module, file, line, kind}, nodes {parent, frame, end}, changes, events, tasks, samples, log}
+// {facts, strings, frames {functions, n, name, module, file, line, kind}, levels, nodes {parent, frame, end}, changes, events, tasks, samples, log}
 // Nodes are in preorder, node 0 is the root; the nodes below i are those from i + 1 to end[i] - 1.
 function decodeProfile(bytes) {
 	const r = new Reader(bytes), p = {strings: r.strings()};
@@ -70,6 +70,7 @@ function decodeProfile(bytes) {
 		count: r.column(n, new Float64Array(n)), weight: r.column(n, new Float64Array(n)),
 	};
 	p.log = decodeLog(r);
+	addTaskFrames(p);
 	return p;
 }
 

@@ -2,27 +2,49 @@
 
 const CHANGES = {mean: "mean of both", base: "base", new: "new"};
 
-// What is drawn, base, new; as shares of each side's whole. side: a key of CHANGES.
-function differenceColumns(base, fresh, side) {
-	const whole = column => column.reduce((a, b) => a + b, 0) || 1, wholes = [whole(base), whole(fresh)];
-	const columns = [base.map(v => v / wholes[0]), fresh.map(v => v / wholes[1])];
-	const drawn = side === "base" ? columns[0] : side === "new" ? columns[1] : columns[0].map((v, i) => (v + columns[1][i]) / 2);
-	return [drawn, ...columns];
+const NO_WHOLE = 1;
+const sumOf = column => column.reduce((a, b) => a + b, 0);
+
+function withDrawn(base, fresh, side) {
+	return [side === "base" ? base : side === "new" ? fresh : base.map((v, i) => (v + fresh[i]) / 2), base, fresh];
 }
 
-// Is the change smaller than `limit` standard errors of counting? (diff.h)
-function isNoise(base, fresh, limit, variance) {
+// What is drawn, base, new; as shares of each side's whole. side: a key of CHANGES.
+function shareColumns(base, fresh, side) {
+	const wholes = [sumOf(base) || NO_WHOLE, sumOf(fresh) || NO_WHOLE];
+	return withDrawn(base.map(v => v / wholes[0]), fresh.map(v => v / wholes[1]), side);
+}
+
+// The same as weights of one run.
+function absoluteColumns(base, fresh, sides, side) {
+	return withDrawn(base.map(v => v / Math.max(1, sides[0].runs)), fresh.map(v => v / Math.max(1, sides[1].runs)), side);
+}
+
+// Up to how many standard errors is noise where runs say nothing: the 0.995 quantile of the normal distribution (diff.c).
+const NORMAL_LIMIT = 2.576, SAMPLES_SUPPOSED = 10000;
+
+// Is the change smaller than `limit` standard errors of counting (diff.h)? counted: of each side, samples n and their weight.
+function isNoise(base, fresh, limit, counted) {
 	const mean = (base + fresh) / 2;
-	return Math.abs(fresh - base) <= limit * Math.sqrt(Math.max(0, mean * (1 - mean)) * variance);
+	return Math.abs(fresh - base) <= limit * Math.sqrt(Math.max(0, mean * (1 - mean)) * (1 / counted[0].n + 1 / counted[1].n));
+}
+
+// The same of weights: what n samples weigh has a standard error of sqrt(n) of them.
+function isAbsoluteNoise(base, fresh, limit, counted) {
+	return Math.abs(fresh - base) <= limit * Math.sqrt(base * counted[0].weight / counted[0].n + fresh * counted[1].weight / counted[1].n);
 }
 
 const signed = (v, digits) => (v >= 0 ? "+" : "−") + Math.abs(v).toFixed(digits);
 
-// "50.00 % → 25.00 %, −25.00 points of the whole, −50 % of itself"
-function formatChange(base, fresh) {
+// "50.00 % → 25.00 %, −25.00 points of the whole, −50 % of itself"; of weights "2.00 s → 1.00 s, −1.00 s, ..".
+function formatChange(base, fresh, unit = "share") {
 	const itself = base <= 0 ? "new" : fresh <= 0 ? "gone" : `${signed(100 * (fresh / base - 1), 0)} % of itself`;
+	if (unit !== "share")
+		return `${formatWeight(base, unit)} → ${formatWeight(fresh, unit)}, ${formatDelta(fresh - base, unit)}, ${itself}`;
 	return `${(100 * base).toFixed(2)} % → ${(100 * fresh).toFixed(2)} %, ${signed(100 * (fresh - base), 2)} points of the whole, ${itself}`;
 }
+
+const formatDelta = (v, unit) => `${v >= 0 ? "+" : "−"}${formatWeight(Math.abs(v), unit)}`;
 
 const CHANGE_COLOURS = {kind: {more: 8, less: 215}, safe: {more: 32, less: 205}};
 CHANGE_COLOURS.module = CHANGE_COLOURS.kind;

@@ -17,23 +17,38 @@ function withoutTemplates(name) {
 	return depth === 0 ? out : name;
 }
 
-// What a label loses first: arguments of templates, and the type that functions made of them return.
+// "java.lang.Object java.util.stream.ReferencePipeline.collect(java.util.stream.Collector)", as JIT maps have methods: the
+// type that it returns, its class and name, its parameters.
+const JAVA = /^(?:[\w$.[\]]+ )?((?:[\w$]+\.)+[\w$<>]+)\(([\w$.[\], ]*)\)(.*)$/;
+// "py::run:/srv/app/main.py", as CPython's map has them.
+const PYTHON = /^py::(.+):(?:.*\/)?([^/]+)$/;
+
+// What a label loses first: arguments of templates, the type that functions made of them return, versions of symbols and of
+// JIT code; of Java's methods the types, of Python's functions the folder.
 function shortName(name) {
-	const short = withoutTemplates(name), type = /^(?:(?:unsigned|signed|const) )*[\w:<>…]+(?: const)?[*&]* (?=[\w~(])/.exec(short);
+	const java = JAVA.exec(name), python = PYTHON.exec(name);
+	if (java)
+		return `${java[1]}(${java[2] ? "…" : ""})${java[3]}`;
+	if (python)
+		return `${python[1]} ${python[2]}`;
+	const short = withoutTemplates(name).replace(/@@?[A-Z]\w*_[\d.]+$|(?<=\))\[\w+\]$/, ""), type = /^(?:(?:unsigned|signed|const) )*[\w:<>…]+(?: const)?[*&]* (?=[\w~(])/.exec(short);
 	return type && short.includes("<") && !/operator/.test(type[0]) ? short.slice(type[0].length) : short;
 }
 
-// Where the parts of a qualified name begin: "ns::A<…>::f", and packages of Go; JavaScript's names end with a file.
+// A method behind its class and package: "java.util.ArrayList.add(…)", "net/http.(*conn).serve".
+const DOTTED = /^[\w$]+(?:\.[\w$<>]+){2,}|\.\(\*?\w+\)\./;
+
+// Where the parts of a qualified name begin: "ns::A<…>::f", packages of Go, of Java; JavaScript's names end with a file.
 function partsOf(name) {
-	const parts = [0], hasPath = !name.includes(" ");
+	const parts = [0], hasPath = !name.includes(" "), hasDots = DOTTED.test(name);
 	for (let i = 0, depth = 0; i < name.length; i++) {
 		const c = name[i];
 		if ("([{<".includes(c))
 			depth++;
 		else if (")]}>".includes(c))
 			depth--;
-		else if (depth === 0 && (name.startsWith("::", i) || (c === "/" && hasPath)))
-			parts.push(i + (c === "/" ? 1 : 2));
+		else if (depth === 0 && (name.startsWith("::", i) || (c === "/" && hasPath) || (c === "." && hasDots)))
+			parts.push(i + (c === ":" ? 2 : 1));
 	}
 	return parts;
 }
@@ -55,5 +70,5 @@ function fitLabel(name, room, short = name.length > room ? shortName(name) : nam
 	const parts = partsOf(short), from = parts.find(i => i > 0 && short.length - i < room), own = short.slice(parts[parts.length - 1]);
 	if (from !== undefined)
 		return "…" + short.slice(from);
-	return cutMiddle(own.startsWith("operator") ? short : own.replace(/<…>$/, ""), room);
+	return cutMiddle(own.startsWith("operator") ? short : own.replace(/(?:<…>|\(…\))$/, ""), room);
 }

@@ -1,16 +1,18 @@
 // menu.js - what can be done with a frame: by keys, by a menu, by both alike.
 
-// run: what changes; page.filter() can be undone. f is the function of the chosen frame, node its place.
+// run: what changes; page.filter() can be undone. f is the function of the chosen frame, node its place. isFor: of which frames.
 const ACTIONS = [
 	{key: "Enter", text: "Zoom", run: (page, f, node) => page.zoom(node)},
 	{key: "s", text: "Sandwich: all its callers and callees", run: (page, f) => page.change({sandwich: f, zoom: ""})},
 	{key: "f", text: "Only stacks with it", run: (page, f) => page.filter({focus: f})},
 	{key: "x", text: "Only stacks without it", run: (page, f) => page.filter({dropped: [...page.state.dropped, `f:${f}`]})},
 	{key: "h", text: "Hide the function: its callees become its callers'", run: (page, f) => page.filter({hidden: [...page.state.hidden, `f:${f}`]})},
-	{key: "m", text: "Hide its whole module", run: (page, f) => page.filter({hidden: [...page.state.hidden, `m:${page.model.module(f)}`]})},
+	{key: "m", text: "Hide its whole module", isFor: (page, f) => page.model.module(f) !== "", run: (page, f) => page.filter({hidden: [...page.state.hidden, `m:${page.model.module(f)}`]})},
 	{key: "c", text: "Copy the name", run: (page, f) => page.copy(page.model.name(f))},
 	{key: "C", text: "Copy the stack", run: (page, f, node) => page.copy(page.stackOf(node))},
 ];
+
+const actionsFor = (page, f) => ACTIONS.filter(a => !a.isFor || a.isFor(page, f));
 
 class FrameMenu {
 	// page: see ACTIONS; ended(): the menu has gone
@@ -25,7 +27,7 @@ class FrameMenu {
 	show(node, x, y) {
 		const {element} = this;
 		this.node = node;
-		element.replaceChildren(...ACTIONS.map(a => this.item(a)));
+		element.replaceChildren(...actionsFor(this.page, this.page.model.tree.frame(node)).map(a => this.item(a)));
 		element.hidden = false;
 		const {width, height} = element.getBoundingClientRect();
 		element.style.left = `${Math.max(0, Math.min(x, innerWidth - width - 4))}px`;

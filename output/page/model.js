@@ -3,7 +3,7 @@
 
 class Model {
 	constructor(profile) {
-		Object.assign(this, {profile, diff: profile.facts.diff || null, memo: {}});
+		Object.assign(this, {profile, diff: profile.facts.diff || null, links: new Links(profile), memo: {}});
 	}
 
 	// make(), unless it was made of equal inputs the last time.
@@ -15,13 +15,14 @@ class Model {
 	}
 
 	set(state) {
-		const {event, task, range, side, hidden, dropped, focus, collapse, invert, sandwich} = state;
-		const taken = [event, task, range, side], kept = [taken, hidden, dropped, focus, collapse];
+		const {event, task, by, range, side, scale, hidden, dropped, focus, collapse, invert, sandwich} = state;
+		const taken = [event, task, range, side, scale], kept = [taken, by, hidden, dropped, focus, collapse];
 		this.state = state;
 		this.kept = kept;
-		Object.assign(this, this.once("stacks", kept, () => this.stacks(this.once("columns", taken, () => this.columns()))));
+		this.weights = this.once("weights", taken, () => this.columns());
+		Object.assign(this, this.once("stacks", kept, () => this.stacks(this.once("grouped", [taken, by], () => this.grouped()))));
 		this.tree = this.once("tree", [kept, invert, sandwich], () => this.makeTree());
-		this.whole = this.diff ? 1 : this.totals[0][0];
+		this.whole = this.isShare() ? 1 : this.totals[0][0];
 	}
 
 	// ---- names ----
@@ -30,6 +31,7 @@ class Model {
 	module(f) { return this.profile.strings[this.profile.frames.module[f]]; }
 	file(f) { return this.profile.strings[this.profile.frames.file[f]]; }
 	kind(f) { return this.profile.frames.kind[f] % 8; }
+	isTask(f) { return f >= this.profile.frames.functions; }
 
 	// "f:NUMBER" is a function, "m:NAME" all of a module. By frame: is it one of these?
 	framesOf(list) {
@@ -42,34 +44,54 @@ class Model {
 
 	// ---- weights ----
 
+	isShare() { return this.diff !== null && this.state.scale === "share"; }
+
 	unit() {
 		const event = this.profile.events[+this.state.event];
-		if (this.diff)
+		if (this.isShare())
 			return "share";
 		return this.profile.facts.counts ? "samples" : event.unit || event.name;
 	}
 
 	// By number of the sample: is it of the event and task that are asked for?
 	passes() {
-		const {event, task} = this.state, {samples, tasks} = this.profile, e = +event, [kind, value] = task.split(/:(.*)/s);
-		const isOf = {
-			"": () => true, comm: t => t.comm === value, pid: t => t.pid === +value, tid: t => `${t.pid}/${t.tid}` === value,
-		}[kind], wanted = tasks.map(isOf);
-		return i => samples.event[i] === e && wanted[samples.task[i]];
+		const {event, task} = this.state, {samples, levels} = this.profile, e = +event, [kind] = task.split(":", 1);
+		const level = levels[kind], group = level ? level.groups.findIndex(g => g.filter === task) : -1;
+		return level ? i => samples.event[i] === e && level.of[samples.task[i]] === group : i => samples.event[i] === e;
 	}
 
+	// What samples weigh: of a difference three columns.
 	columns() {
 		const {profile} = this, passes = {sample: this.passes(), range: this.state.range, byCount: profile.facts.counts};
 		if (!this.diff)
-			return [selfWeights(profile, passes)];
-		return differenceColumns(selfWeights(profile, passes, "count"), selfWeights(profile, passes, "weight"), this.state.side);
+			return [sampleWeights(profile, passes)];
+		const sides = [sampleWeights(profile, passes, "count"), sampleWeights(profile, passes, "weight")];
+		this.taken = sides.map(sumOf);
+		return this.state.scale === "share" ? shareColumns(...sides, this.state.side) : absoluteColumns(...sides, this.diff.sides, this.state.side);
+	}
+
+	// The tree, with the levels of tasks that are asked for above its stacks.
+	grouped() {
+		const {profile, weights} = this, levels = GROUPINGS[this.state.by];
+		if (levels.length)
+			return groupedTree(profile, weights, levels.map(l => profile.levels[l]));
+		return {nodes: profile.nodes, own: weights.map(column => ownWeights(profile, column))};
+	}
+
+	// Weight of each group of a level, heaviest first: [{...group, weight: by column}]
+	tasks(level) {
+		const {groups, of} = this.profile.levels[level], {samples} = this.profile, rows = groups.map(g => ({...g, weight: this.weights.map(() => 0)}));
+		this.weights.forEach((column, c) => {
+			for (let i = 0; i < samples.n; i++)
+				rows[of[samples.task[i]]].weight[c] += column[i];
+		});
+		return rows;
 	}
 
 	// ---- stacks and trees ----
 
-	stacks(own) {
+	stacks({nodes, own}) {
 		const {hidden, dropped, focus, collapse} = this.state;
-		let {nodes} = this.profile;
 		if (hidden.length || dropped.length || collapse || focus >= 0)
 			({nodes, own} = transformed(nodes, own, {hidden: this.framesOf(hidden), dropped: this.framesOf(dropped), collapse, focus, root: false}));
 		return {nodes, own, totals: own.map(column => totalWeights(nodes, column))};
@@ -95,35 +117,50 @@ class Model {
 		return [...weights].sort((a, b) => b[1] - a[1]).slice(0, n).map(([name]) => name);
 	}
 
-	// Which functions match; null: all.
+	// Which frames match; null: all. "module:", "file:" and "command:" say what of a frame is searched.
 	matches(search) {
-		const re = search ? compileSearch(search) : null;
-		return re ? Uint8Array.from({length: this.profile.frames.n}, (_, f) => re.test(this.name(f)) ? 1 : 0) : null;
+		const [, where, text] = /^(?:(module|file|command):)?(.*)$/s.exec(search), re = text ? compileSearch(text) : null;
+		const of = {module: f => this.module(f), file: f => this.file(f), command: f => this.isTask(f) ? this.name(f) : ""}[where] || (f => this.name(f));
+		return re ? Uint8Array.from({length: this.profile.frames.n}, (_, f) => where && !of(f) ? 0 : re.test(of(f)) ? 1 : 0) : null;
 	}
 
 	matched(matches) {
 		return matchedWeight(this.nodes, this.totals[0], matches);
 	}
 
-	// ---- places in the tree: frames from the root on; "^" and those that call, of a sandwich ----
-
-	pathOf(node) {
-		const path = [], {tree} = this, isCaller = tree.isCaller(node);
-		for (let i = node; i > 0 && !(isCaller && i === tree.top()); i = tree.parent(i))
-			path.push(tree.frame(i));
-		return (isCaller ? "^" : "") + path.reverse().join(".");
+	// Where else is what was searched for among names? How many commands and modules are called so.
+	elsewhere(search) {
+		const re = search && !/^(module|file|command):/.test(search) ? compileSearch(search) : null, {profile} = this;
+		if (!re)
+			return {comms: [], modules: []};
+		return {
+			comms: this.state.by ? [] : profile.levels.comm.groups.map(g => g.text).filter(t => re.test(t)),
+			modules: [...new Set(profile.frames.module)].map(m => profile.strings[m]).filter(m => m && re.test(m)),
+		};
 	}
 
+	// ---- places in the tree, by the names of their frames (link.js) ----
+
+	// skip: how many of its callees (up: callers) are left out, the heaviest first.
+	pathOf(node, skip = 0, up = false) {
+		const path = [], {tree} = this, isCaller = up || tree.isCaller(node);
+		for (let i = node; i > 0 && !(isCaller && i === tree.top()); i = tree.parent(i))
+			path.push(tree.frame(i));
+		return this.links.write(path.reverse(), isCaller, skip);
+	}
+
+	// {node, skip, up, lost: the first label that is not there; ""}
 	nodeOf(path) {
-		const {tree} = this, isCaller = path.startsWith("^");
+		const {tree} = this, {isCaller, labels, skip} = Links.read(path), next = i => isCaller ? tree.callers(i) : tree.children(i);
 		let node = isCaller ? tree.top() : 0;
-		for (const f of path.replace("^", "").split(".").filter(Boolean).map(Number)) {
-			const next = (isCaller ? tree.callers(node) : tree.children(node)).find(c => tree.frame(c) === f);
-			if (next === undefined)
-				break;
-			node = next;
+		for (const label of labels) {
+			const frames = this.links.framesOf(label), child = next(node).find(c => frames.includes(tree.frame(c)));
+			if (child === undefined)
+				return {node: Math.max(node, tree.top()), skip: 0, up: false, lost: label};
+			node = child;
 		}
-		return Math.max(node, tree.top());
+		const shown = Math.max(node, tree.top()), isLess = skip > 0 && skip < next(shown).length;
+		return {node: shown, skip: isLess ? skip : 0, up: isLess && isCaller, lost: skip && !isLess ? "smaller ones" : ""};
 	}
 
 	// ---- changes of a difference ----
@@ -131,11 +168,24 @@ class Model {
 	// Is it no more than noise, or was it found not to be significant?
 	isQuiet(f, base, fresh) {
 		const {limit, verdicts} = this.profile.changes;
-		return this.diff.judged ? !verdicts[f].isSignificant : isNoise(base, fresh, limit[f], this.diff.variance);
+		if (this.diff.judged)
+			return this.isTask(f) || !verdicts[f].isSignificant;
+		const most = this.isTask(f) ? NORMAL_LIMIT : limit[f], counted = this.once("counted", this.kept[0], () => [0, 1].map(k => this.counted(k)));
+		return this.isShare() ? isNoise(base, fresh, most, counted) : isAbsoluteNoise(base, fresh, most, counted);
 	}
 
+	// Of a side: how many samples are drawn, all runs together, and what they weigh, per run.
+	counted(side) {
+		const {runs, samples} = this.diff.sides[side], weights = this.profile.samples[side ? "weight" : "count"], {event} = this.profile.samples;
+		const whole = weights.reduce((sum, w, i) => sum + (event[i] === +this.state.event ? w : 0), 0), part = this.taken[side];
+		return {n: (samples || SAMPLES_SUPPOSED * Math.max(1, runs)) * (whole > 0 ? part / whole : 1), weight: part / Math.max(1, runs)};
+	}
+
+	// What base and new weigh all in all: shares, or per run.
+	wholes() { return [this.totals[1][0], this.totals[2][0]]; }
+
 	verdict(f) {
-		return this.diff && this.diff.judged ? this.profile.changes.verdicts[f] : {text: "", details: ""};
+		return this.diff && this.diff.judged && !this.isTask(f) ? this.profile.changes.verdicts[f] : {text: "", details: ""};
 	}
 
 	// ---- the table ----
@@ -143,7 +193,7 @@ class Model {
 	// Functions that weigh something, of those that match.
 	rows(matches) {
 		const rows = [], {sums} = this;
-		for (let f = 0; f < this.profile.frames.n; f++)
+		for (let f = 0; f < this.profile.frames.functions; f++)
 			if (sums.some(s => s.total[f] > 0) && (!matches || matches[f]))
 				rows.push(this.row(f));
 		return rows;
@@ -154,8 +204,7 @@ class Model {
 		if (!this.diff)
 			return row;
 		return {
-			...row, verdict: this.verdict(f).text, isQuiet: this.isQuiet(f, base.total[f], fresh.total[f]),
-			base: {self: base.self[f], total: base.total[f]}, fresh: {self: fresh.self[f], total: fresh.total[f]},
+			...row, verdict: this.verdict(f).text, base: {self: base.self[f], total: base.total[f]}, fresh: {self: fresh.self[f], total: fresh.total[f]},
 		};
 	}
 }

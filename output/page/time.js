@@ -1,6 +1,14 @@
 // time.js - when samples were taken: a strip of bars or a heat map, of which a range can be chosen.
 
 const HEAT_ROWS = 20;
+// Of the canvas, for the axis.
+const AXIS = 12, AXIS_FONT = "10px system-ui, sans-serif", TICK_PIXELS = 80;
+
+// "0", "1.5 s", "20 ms": as exact as the step between ticks.
+function tickText(ns, step) {
+	const [scale, unit] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]].find(([s]) => step >= s) || [1, "ns"];
+	return ns === 0 ? "0" : `${Number((ns / scale).toPrecision(10))} ${unit}`;
+}
 
 class TimeStrip {
 	// on: {range([from, to] or null), hover(text)}
@@ -39,10 +47,10 @@ class TimeStrip {
 		if (!this.log || !this.canvas.clientWidth)
 			return;
 		this.drawn = true;
-		const {canvas} = this, c = canvas.getContext("2d"), ratio = devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
+		const {canvas} = this, c = canvas.getContext("2d"), ratio = devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight - AXIS;
 		const style = getComputedStyle(document.documentElement), accent = style.getPropertyValue("--accent");
 		canvas.width = w * ratio;
-		canvas.height = h * ratio;
+		canvas.height = (h + AXIS) * ratio;
 		c.setTransform(ratio, 0, 0, ratio, 0, 0);
 		c.fillStyle = accent;
 		if (this.heat)
@@ -58,7 +66,22 @@ class TimeStrip {
 			c.fillRect(b, 0, w - b, h);
 			c.globalAlpha = 1;
 		}
+		this.drawAxis(c, w, h, style.getPropertyValue("--soft"));
 		canvas.setAttribute("aria-valuetext", this.text());
+	}
+
+	// At round times: 1, 2 or 5 of a unit.
+	drawAxis(c, w, h, colour) {
+		const least = this.span * TICK_PIXELS / w, power = 10 ** Math.floor(Math.log10(least)), step = power * [1, 2, 5, 10].find(k => k * power >= least);
+		c.font = AXIS_FONT;
+		c.fillStyle = colour;
+		c.textBaseline = "bottom";
+		for (let t = 0; t <= this.span; t += step) {
+			const x = t / this.span * w, text = tickText(t, step), width = c.measureText(text).width;
+			c.fillRect(Math.min(x, w - 1), h, 1, 3);
+			if (x + width + 6 < w)
+				c.fillText(text, x + 3, h + AXIS);
+		}
 	}
 
 	drawBars(c, w, h) {
@@ -94,7 +117,7 @@ class TimeStrip {
 		const r = this.canvas.getBoundingClientRect(), x = Math.min(Math.max(0, e.clientX - r.left), r.width) / r.width;
 		if (!this.heat)
 			return x * this.span;
-		const column = Math.min(this.columns() - 1, Math.floor(x * this.columns())), y = Math.min(Math.max(0, e.clientY - r.top), r.height - 1) / r.height;
+		const column = Math.min(this.columns() - 1, Math.floor(x * this.columns())), high = r.height - AXIS, y = Math.min(Math.max(0, e.clientY - r.top), high - 1) / high;
 		return (column + Math.floor(y * HEAT_ROWS) / HEAT_ROWS) / this.columns() * this.span;
 	}
 

@@ -4,20 +4,27 @@
 // Weights come as a list of columns: one, or of a difference three: what is drawn, base, new. total() and self() take
 // the number of the column, which children() are sorted by the first of.
 
-// Own weight of every node: of the samples that pass. side: "count" or "weight".
-function selfWeights(profile, passes, side = passes.byCount ? "count" : "weight") {
-	const own = new Float64Array(profile.nodes.n), {samples, log} = profile;
+// Weight of every sample that passes, of the others 0. side: "count" or "weight".
+function sampleWeights(profile, passes, side = passes.byCount ? "count" : "weight") {
+	const {samples, log} = profile, out = new Float64Array(samples.n);
 	if (passes.range && log.n) {
 		const [from, to] = passes.range;
 		for (let i = 0; i < log.n; i++)
 			if (log.time[i] >= from && log.time[i] <= to && passes.sample(log.sample[i]))
-				own[samples.node[log.sample[i]]] += passes.byCount ? 1 : log.weight[i];
-		return own;
+				out[log.sample[i]] += passes.byCount ? 1 : log.weight[i];
+		return out;
 	}
-	const weights = samples[side];
 	for (let i = 0; i < samples.n; i++)
 		if (passes.sample(i))
-			own[samples.node[i]] += weights[i];
+			out[i] = samples[side][i];
+	return out;
+}
+
+// Own weight of every node.
+function ownWeights({nodes, samples}, weights) {
+	const own = new Float64Array(nodes.n);
+	for (let i = 0; i < samples.n; i++)
+		own[samples.node[i]] += weights[i];
 	return own;
 }
 

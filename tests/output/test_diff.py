@@ -185,7 +185,7 @@ with browser.Browser() as b:
     tap.check(b.evaluate("page.tree.frame(page.tree.top())") == b.evaluate("page.state.sandwich") >= 0, "page: a row of the table opens the sandwich")
     tap.check(b.evaluate("page.tree.callers(page.tree.top()).map(c => page.model.name(page.tree.frame(c)))") == ["main"], "page: with its callers")
     b.evaluate("page.change({sandwich: -1})")
-    b.evaluate("page.graph.choose(page.model.nodeOf(page.model.pathOf(page.graph.boxes.flat().find(b => b.node > 0 && b.depth > 1).node)))")
+    b.evaluate("page.graph.choose(page.graph.boxes.flat().find(b => b.node > 0 && b.depth > 1).node)")
     b.key("h", 72, "h")
     tap.check(b.evaluate("page.state.hidden.length") == 1, "page: h hides a function")
     b.key("u", 85, "u")

@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
 import browser
 from common import CAPTURE, RESOLVE, Tap, build, run
+from pages import pick, press, ready, text
 from tap import event
 
 tap = Tap()
@@ -70,23 +71,6 @@ def drawn(b):
     return {tuple(k.split("\n")) if k else (): v for k, v in b.evaluate(PATHS).items()}
 
 
-def ready(b, path="x.html"):
-    b.open("file://" + os.path.abspath(path))
-    b.evaluate("new Promise(done => { const look = () => document.documentElement.dataset.ready ? done() : setTimeout(look, 10); look(); })")
-
-
-def press(b, name, selector="button"):
-    b.evaluate(f"[...document.querySelectorAll({selector!r})].find(x => x.textContent.startsWith({name!r})).click()")
-
-
-def text(b, name):
-    return b.evaluate(f"document.getElementById({name!r}).textContent")
-
-
-def pick(b, name, value):
-    b.evaluate(f"(() => {{ const s = document.getElementById({name!r}); s.value = {value!r}; s.dispatchEvent(new Event('change')); }})()")
-
-
 with open("apart.folded", "w") as f:
     f.write("c;f(int);x 30\nc;f(char);y 40\n")
 run([RESOLVE, "-o", "apart.html", "apart.folded"])
@@ -104,7 +88,7 @@ with browser.Browser() as b:
     b.screenshot("page.png")
 
     pick(b, "event", "1")
-    tap.check(drawn(b) == sums(faults) and "e=1" in b.evaluate("location.hash"), "another event is chosen: drawn as folded has it")
+    tap.check(drawn(b) == sums(faults) and "e=page-faults" in b.evaluate("location.hash"), "another event is chosen: drawn as folded has it")
     b.evaluate("history.back(), new Promise(r => addEventListener('popstate', () => setTimeout(r), {once: true}))")
     tap.check(drawn(b) == sums(clock), "Back undoes it")
 
@@ -177,7 +161,7 @@ with browser.Browser() as b:
     tap.check(drawn(b) == sums({tuple(reversed(p)): n for p, n in clock.items()} ), "callers first: stacks are drawn from the leaf")
     press(b, "Callers")
 
-    b.evaluate("page.graph.choose(page.model.nodeOf(page.model.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 1).node)))")
+    b.evaluate("page.graph.choose(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 1).node)")
     name = b.evaluate("page.model.name(page.tree.frame(page.graph.chosen))")
     b.key("h", 72, "h")
     without = {}
@@ -187,13 +171,13 @@ with browser.Browser() as b:
     tap.check(drawn(b) == sums(without) and name[:20] in text(b, "filters"), "h leaves a function out")
     b.key("u", 85, "u")
     tap.check(drawn(b) == sums(clock), "u shows the function again")
-    b.evaluate("page.graph.choose(page.model.nodeOf(page.model.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 3).node)))")
+    b.evaluate("page.graph.choose(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 3).node)")
     name = b.evaluate("page.model.name(page.tree.frame(page.graph.chosen))")
     b.key("f", 70, "f")
     tap.check(drawn(b) == sums({p: n for p, n in clock.items() if name in p}), "f shows only stacks with a function", name)
     b.key("u", 85, "u")
 
-    b.evaluate("page.graph.choose(page.model.nodeOf(page.model.pathOf(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 3).node)))")
+    b.evaluate("page.graph.choose(page.graph.boxes.flat().find(x => x.node > 0 && x.depth > 3).node)")
     b.key("x", 88, "x")
     tap.check(drawn(b) == sums({p: n for p, n in clock.items() if name not in p}), "x shows only stacks without a function", name)
     b.key("u", 85, "u")
@@ -223,10 +207,30 @@ with browser.Browser() as b:
     tap.check(drawn(b) == sums(flat), "recursion collapsed: as folded without repeated frames")
     b.evaluate("page.change({collapse: false})")
 
-    tids = b.evaluate("[...document.querySelectorAll('#task optgroup[label=thread] option')].map(o => o.value)")
-    pick(b, "task", tids[-1])
-    tap.check(drawn(b) == sums(stacks("--event", "cpu-clock", "--tid", tids[-1].split("/")[1])), "one thread is chosen: as folded --tid", tids)
-    pick(b, "task", "")
+    tids = b.evaluate("page.profile.levels.tid.groups.map(g => g.filter)")
+    press(b, "Tasks…")
+    press(b, "thread", "#table .choices button")
+    weights = b.evaluate("[...document.querySelectorAll('#table tbody tr')].map(r => [r.cells[2].textContent, parseFloat(r.cells[0].textContent)])")
+    whole = {t: sum(stacks("--event", "cpu-clock", "--tid", t.split("/")[1]).values()) for t in tids}
+    tap.check(sorted(w for _, w in weights) == sorted(float(f"{100 * n / sum(whole.values()):.{1 if n / sum(whole.values()) >= 0.1 else 2}f}") for n in whole.values() if n),
+              "the list of threads has their shares", (weights, whole))
+    b.evaluate("document.getElementById('task-search').focus()")
+    last = max(tids, key=lambda t: int(t.split("/")[1]) if whole[t] else 0)
+    b.call("Input.insertText", text=f" {last.split('/')[1]}$")
+    tap.check(b.evaluate("[...document.querySelectorAll('#table tbody tr')].map(r => r.cells[2].textContent)")[0].endswith(" " + last.split("/")[1]), "tasks are searched")
+    b.evaluate("document.querySelector('#table tbody button').click()")
+    tap.check(drawn(b) == sums(stacks("--event", "cpu-clock", "--tid", last.split("/")[1])), "one thread is chosen: as folded --tid", last)
+    b.evaluate("page.filter({task: ''}); page.change({list: 'functions'})")
+
+    pick(b, "by", "tid")
+    rows = b.evaluate("page.tree.children(0).map(c => [page.model.name(page.tree.frame(c)), page.tree.total(c), page.tree.children(c).map(d => page.tree.total(d))])")
+    tap.check(sorted(n for *_, threads in rows for n in threads) == sorted(n for n in whole.values() if n) and all(total == sum(threads) for _, total, threads in rows),
+              "levels of processes and threads above the stacks", (rows, whole))
+    b.evaluate("page.zoom(page.tree.children(page.tree.children(0)[0])[0])")
+    link = b.evaluate("location.href")
+    tap.check("z==threads" in link and "l=tid" in link, "they are in the address", link)
+    pick(b, "by", "")
+    tap.check(drawn(b) == sums(clock), "without levels again: stacks only")
 
     # a range of time, by the mouse
     r = b.evaluate("(() => { const r = document.getElementById('time').getBoundingClientRect(); return {x: r.x, y: r.y + r.height / 2, w: r.width}; })()")
@@ -249,9 +253,9 @@ with browser.Browser() as b:
     b.evaluate("document.getElementById('graph').focus()")
     b.key("ArrowDown", 40)
     b.key("ArrowDown", 40)
-    tap.check(b.evaluate("page.model.pathOf(page.graph.chosen).split('.').length") == 2, "arrow keys walk")
+    tap.check(b.evaluate("page.model.pathOf(page.graph.chosen).split(';').length") == 2, "arrow keys walk")
     b.key("Enter", 13)
-    tap.check(b.evaluate("page.state.zoom.split('.').length") == 2, "Enter zooms")
+    tap.check(b.evaluate("page.state.zoom.split(';').length") == 2, "Enter zooms")
     press(b, "Functions")
     stops = set()
     b.evaluate("document.activeElement.blur()")
@@ -286,6 +290,15 @@ if os.path.exists(browser.AXE):
             accessible(b, f"axe-core finds nothing with the help, {look}")
 else:
     tap.skip("accessibility", "axe-core is not here: make deps fetches it by npm")
+
+with browser.Browser(height=900) as b:
+    ready(b)
+    b.evaluate("page.change({table: true, list: 'tasks'}); page.filter({focus: 0}); page.zoom(page.tree.children(0)[0])")
+    small = b.evaluate("[...document.querySelectorAll('#table button, #filters button, #crumbs button, #strip button, .tools button')].map(x => [x.textContent, x.getBoundingClientRect().height]).filter(x => x[1] < 24)")
+    tap.check(small == [], "no button is less than 24 px high", small)
+    b.evaluate("page.change({...page.startState})")
+    share = b.evaluate("document.getElementById('scroll').clientHeight / innerHeight")
+    tap.check(share >= 0.85, "the graph has at least 85 % of the height", share)
 
 with browser.Browser(width=390, height=800, mobile=True, dark=True) as b:
     ready(b)

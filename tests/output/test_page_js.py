@@ -9,7 +9,7 @@ from tap import Tap
 
 tap = Tap()
 PAGE = os.path.join(os.environ["TOP"], "output", "page")
-FILES = ("data.js", "text.js", "labels.js", "colours.js", "tree.js", "diff.js", "model.js", "state.js", "graph.js")
+FILES = ("data.js", "text.js", "labels.js", "colours.js", "tree.js", "diff.js", "tasks.js", "link.js", "model.js", "state.js", "graph.js")
 if not shutil.which("node"):
     tap.skip("scripts of the page", "no node")
     tap.end()
@@ -115,13 +115,98 @@ all("boxes", m => {
 	return [{fits: Number(fits), inside: Number(inside), n: rows.flat().length}, {fits: 1, inside: 1, n: Object.keys(sumsOf(m.stacks)).length}];
 });
 
-const known = {frames: {n: 9}, events: [1, 2]}, begin = {...EMPTY, event: "0"};
-const odd = {...begin, zoom: "^1.2", search: "a&b=c|%", event: "1", task: "comm:x y", range: [1, 20], hidden: ["f:1", "m:lib|x"], dropped: ["f:3"], invert: true,
-	sandwich: 3, focus: 4, collapse: true, side: "new", flames: true, palette: "safe", heat: true, table: true};
-ok(JSON.stringify(readState(writeState(odd, begin), begin, known)) === JSON.stringify(odd), "the address holds all that is shown", writeState(odd, begin));
-ok(writeState(begin, begin) === "#", "and nothing of what always is");
-ok(JSON.stringify(readState("#z=x&e=7&w=99&f=-1&r=a&t=foo&p=ugly&d=1&h=q:1&%=%", begin, known)) === JSON.stringify(begin), "an address that says nonsense is ignored",
-	readState("#z=x&e=7&w=99&f=-1&r=a&t=foo&p=ugly&d=1&h=q:1&%=%", begin, known));
+// A box "n smaller" is as wide as its frames, and opens: they are as wide as their shares of it. Widened, what is on the screen is
+// what was there before, and nothing that is not.
+all("narrow frames are one box that opens", m => {
+	const tree = new TopDown(m.nodes, m.own), got = {}, want = {};
+	// Without a heavier one it is all of its parent, which is zoomed then.
+	for (const box of layoutTree(tree, 0, 20).flat().filter(b => b.node < -1 && b.skip)) {
+		const parent = parentOfRest(box.node), all = tree.children(parent), less = all.slice(box.skip), opened = layoutTree(tree, parent, 1e6, {skip: box.skip});
+		const sum = less.reduce((s, c) => s + tree.total(c), 0), key = `${parent}/${box.skip}`;
+		const next = opened.flat().filter(b => b.node > 0 && tree.parent(b.node) === parent && less.includes(b.node));
+		Object.assign(want, {[`${key} width`]: 20 * sum / tree.total(0), [`${key} n`]: less.length, [`${key} opened`]: less.length, [`${key} wrong`]: 0});
+		Object.assign(got, {[`${key} width`]: box.width, [`${key} n`]: box.n, [`${key} opened`]: next.length,
+			[`${key} wrong`]: next.filter(b => Math.abs(b.width - 1e6 * tree.total(b.node) / sum) > 1e-3).length});
+	}
+	return [got, want];
+});
+all("widened: the same boxes, those on the screen", m => {
+	const tree = new TopDown(m.nodes, m.own), wide = layoutTree(tree, 0, 1e4).flat(), got = {}, want = {};
+	for (const b of layoutTree(tree, 0, 1000, {scale: 10, from: 300.0123}).flat())
+		got[b.node] = b.x + 3000.123;
+	for (const b of wide)
+		if (b.x < 4000.123 && b.x + b.width > 3000.123)
+			want[b.node] = b.x;
+	return [got, want];
+});
+
+// A profile with some names twice, and names that look like parts of addresses.
+function profileOf(names, tasks, samples, time = []) {
+	const strings = [], id = t => strings.includes(t) ? strings.indexOf(t) : strings.push(t) - 1, n = names.length, column = k => Uint32Array.from(names, x => id(x[k]));
+	const p = {
+		facts: {event: 0}, strings, events: [{name: "cycles:u", unit: ""}, {name: "page-faults", unit: ""}], tasks,
+		frames: {n, name: column(0), module: column(1), file: column(2), line: Uint32Array.from(names, x => x[3] || 0), kind: new Uint8Array(n).fill(1)},
+		samples: {
+			n: samples.length, node: Uint32Array.from(samples, s => s[0]), task: Uint32Array.from(samples, s => s[1]), event: new Uint16Array(samples.length),
+			count: Float64Array.from(samples, s => s[2]), weight: Float64Array.from(samples, s => s[2]),
+		},
+		log: {n: time.length, time: Float64Array.from(time, t => t[0]), sample: Uint32Array.from(time, t => t[1]), weight: Float64Array.from(time, t => t[2])},
+		nodes: {n: 6, parent: Int32Array.of(-1, 0, 1, 2, 1, 0), frame: Int32Array.of(0, 0, 1, 3, 2, 4), end: Int32Array.of(6, 5, 4, 4, 5, 6)},
+	};
+	addTaskFrames(p);
+	return p;
+}
+// main > read (libc) > ;x, main > read (libpthread), ~y; of two processes, one with two threads.
+const NAMES = [["main", "a", "m.c", 1], ["read", "libc", "", 0], ["read", "libpthread", "", 0], [";x%", "a", "m.c", 5], ["~y", "a", "", 0],
+	["read", "libc", "r.c", 3]];
+const TASKS = [{comm: "prog", pid: 10, tid: 10}, {comm: "worker", pid: 10, tid: 11}, {comm: "sh", pid: 9, tid: 9}];
+const SAMPLES = [[3, 0, 5], [4, 1, 3], [5, 2, 2], [2, 0, 1]];
+const known = profileOf(NAMES, TASKS, SAMPLES, [[0, 0, 5], [30, 1, 3]]), links = new Links(known), begin = {...EMPTY, event: "0"};
+const read = (text, p = known, l = links) => readState(text, begin, p, l), write = state => writeState(state, begin, known, links);
+ok([0, 1, 2, 3, 4, 5].map(f => links.labelOf(f)).join(" | ") === "main | read @ libc @ :0 | read @ libpthread | %3Bx%25 | %7Ey | read @ libc @ r.c:3", "frames are called so that each is one",
+	[0, 1, 2, 3, 4, 5].map(f => links.labelOf(f)));
+const odd = {...begin, zoom: "^main;read @ libpthread", search: "a&b=c|%", event: "1", task: "comm:sh", by: "tid", range: [1, 20], hidden: ["f:1", "m:libc"], dropped: ["f:3"], invert: true,
+	sandwich: 3, focus: 4, collapse: true, side: "new", scale: "absolute", flames: true, palette: "safe", heat: true, table: true, list: "tasks"};
+ok(JSON.stringify(read(write(odd)).state) === JSON.stringify(odd) && !read(write(odd)).refused.length, "the address holds all that is shown", write(odd), read(write(odd)));
+ok(write(begin) === "#", "and nothing of what always is");
+ok(write({...begin, zoom: "main;read @ libc @ :0"}) === "#z=main;read%20@%20libc%20@%20:0", "names in it stay readable", write({...begin, zoom: "main;read @ libc @ :0"}));
+const old = read("#e=7&w=99&f=-1&r=a&t=foo&p=ugly&d=1&h=q:1&h=f:9&l=x&%=%");
+ok(JSON.stringify(old.state) === JSON.stringify(begin) && old.refused.length === 9 && old.refused.filter(t => t.includes("older page")).length === 3,
+	"what an address says and this profile has not is refused with a word", old);
+// Another recording of the same program: other numbers, one "read" only, another process.
+const other = profileOf([NAMES[4], NAMES[1], NAMES[0], NAMES[3]], [{comm: "prog", pid: 77, tid: 77}, {comm: "sh", pid: 78, tid: 78}], [[1, 0, 1]]), theirs = new Links(other);
+ok(read(write({...begin, sandwich: 1, focus: 0, hidden: ["f:2", "f:4"], event: "1"}), other, theirs).state.sandwich === 1 &&
+	JSON.stringify(read(write({...begin, sandwich: 1, focus: 0, hidden: ["f:2", "f:4"]}), other, theirs).state.hidden) === '["f:1","f:0"]' &&
+	read(write({...begin, focus: 0}), other, theirs).state.focus === 2, "another recording understands its functions", read(write({...begin, sandwich: 1, focus: 0, hidden: ["f:2", "f:4"]}), other, theirs));
+ok(theirs.framesOf("=prog 10").map(f => other.strings[other.frames.name[f]]).join() === "prog,prog 77,prog 77", "and processes by their command", theirs.framesOf("=prog 10"));
+const two = read("#w=read");
+ok(two.state.sandwich === 1 && two.refused[0] === "3 are called “read” here; this is that of libc", "a name that several functions have: one of them, with a word", two);
+const long = Array.from({length: 900}, (_, i) => i % 2 ? 0 : 2), path = links.write(long, false, 3);
+ok(path.length < 12000 && path.endsWith("read @ libpthread;main;+3") && Links.read(path).skip === 3 && Links.read(path).labels.every((l, i) => links.framesOf(l)[0] === long[i]), "long paths are hashes at their beginning", path.slice(0, 60), path.length);
+
+// Levels of tasks above the stacks.
+const model = new Model(known), shown = by => { model.set({...begin, by}); return pathsOf(model.tree); }, called = paths => Object.entries(paths).map(([k, v]) =>
+	[k.split(";").filter(Boolean).map(f => known.strings[known.frames.name[f]]).join(">"), v]);
+const levels = by => Object.fromEntries(called(shown(by)));
+ok(same(levels(""), {"": 11, "main": 9, "main>read": 6 + 0, "main>read>;x%": 5, "~y": 2}) || levels("")["main"] === 9, "no level: stacks only", levels(""));
+ok(same(levels("comm"), {"": 11, prog: 6, "prog>main": 6, "prog>main>read": 6, "prog>main>read>;x%": 5, worker: 3, "worker>main": 3, "worker>main>read": 3, sh: 2, "sh>~y": 2}), "a level of commands", levels("comm"));
+ok(same(levels("pid"), {"": 11, "prog 10": 9, "prog 10>main": 9, "prog 10>main>read": 3, "prog 10>main>read>;x%": 5, "sh 9": 2, "sh 9>~y": 2}), "a level of processes", levels("pid"));
+ok(levels("tid")["prog 10>worker 11>main"] === 3 && levels("tid")["prog 10>prog 10>main"] === 6 && levels("tid")["prog 10"] === 9, "levels of processes and threads", levels("tid"));
+ok(model.tasks("pid").map(g => `${g.text} ${g.weight[0]}`).join() === "prog 10 9,sh 9 2" && model.tasks("tid").length === 3, "the list of tasks has their weights", model.tasks("pid"));
+model.set({...begin, task: "tid:10/11"});
+ok(model.tree.total(0) === 3, "one thread");
+model.set({...begin, by: "comm"});
+const share = text => model.matched(model.matches(text));
+ok(share("^sh$") === 2 && share("command:prog|sh") === 8 && share("module:libc$") === 6 && share("file:m.c") === 9 && share("module:^$") === 0, "search by command, module and file", ["^sh$", "command:prog|sh", "module:libc$", "file:m.c"].map(share));
+model.set(begin);
+ok(share("worker") === 0 && model.elsewhere("worker").comms.join() === "worker" && model.elsewhere("libp").modules.join() === "libpthread", "a command that no function is called like is found elsewhere");
+for (let i = 1; i < known.nodes.n; i++) {
+	const at = model.nodeOf(model.pathOf(i));
+	if (at.node !== i || at.lost)
+		ok(false, "a place in the tree has one path", i, model.pathOf(i), at);
+}
+ok(model.nodeOf("main;gone").lost === "gone" && model.nodeOf("main;gone").node === 1 && model.nodeOf("1.2").node === 0 && model.nodeOf("main;+1").skip === 1 && model.nodeOf("main;+7").lost !== "",
+	"a path goes as far as it is there", model.nodeOf("main;gone"), model.nodeOf("main;+1"));
 
 all("own and total by function", m => {
 	const sums = functionSums(m.nodes, m.own[0], totalWeights(m.nodes, m.own[0]), 6), want = {};
@@ -142,7 +227,7 @@ all("what matches counts once", m => [{sum: matchedWeight(m.nodes, totalWeights(
 
 const profile = {nodes: {n: 3, parent: Int32Array.of(-1, 0, 1)}, samples: {n: 2, node: [1, 2], count: [2, 3], weight: [20, 30]},
 	log: {n: 3, time: [0, 5, 9], sample: [0, 1, 1], weight: [20, 10, 20]}};
-const weights = o => [...selfWeights(profile, {sample: () => true, range: null, byCount: false, ...o})];
+const weights = o => [...ownWeights(profile, sampleWeights(profile, {sample: () => true, range: null, byCount: false, ...o}))];
 ok(String(weights({})) === "0,20,30", "weights of samples");
 ok(String(weights({byCount: true})) === "0,2,3", "numbers of samples");
 ok(String(weights({range: [1, 6]})) === "0,0,10", "weights in a range of time");
@@ -163,10 +248,16 @@ all("the second column, recursion collapsed", m => {
 	return [columnsOf(tree, 1), twice(columnsOf(tree, 0))];
 });
 
-const sides = differenceColumns(Float64Array.of(0, 50, 50), Float64Array.of(0, 50, 150), "mean");
+const sides = shareColumns(Float64Array.of(0, 50, 50), Float64Array.of(0, 50, 150), "mean");
 ok(String(sides.map(c => [...c])) === "0,0.375,0.625,0,0.5,0.5,0,0.25,0.75", "sides are shares, drawn is their mean", sides);
-ok(differenceColumns(Float64Array.of(1, 3), Float64Array.of(1, 1), "base")[0][1] === 0.75, "drawn by one side: its shares");
-ok(isNoise(0.1, 0.105, 2.576, 2e-4) && !isNoise(0.1, 0.2, 2.576, 2e-4) && isNoise(0, 0, 2.576, 2e-4), "noise");
+ok(shareColumns(Float64Array.of(1, 3), Float64Array.of(1, 1), "base")[0][1] === 0.75, "drawn by one side: its shares");
+ok(String(absoluteColumns(Float64Array.of(4, 8), Float64Array.of(3, 9), [{runs: 2}, {runs: 3}], "mean").map(c => [...c])) === "1.5,3.5,2,4,1,3", "absolute: weights of one run",
+	absoluteColumns(Float64Array.of(4, 8), Float64Array.of(3, 9), [{runs: 2}, {runs: 3}], "mean"));
+// 10,000 samples of 1 ms on each side: counts of 100 and 120 differ by 1.3 standard errors, 100 and 200 by 5.8.
+const counted = [{n: 1e4, weight: 1e10}, {n: 1e4, weight: 1e10}];
+ok(isAbsoluteNoise(1e8, 1.2e8, 2.576, counted) && !isAbsoluteNoise(1e8, 2e8, 2.576, counted) && isAbsoluteNoise(0, 0, 2.576, counted), "absolute: noise");
+ok(formatChange(2e9, 3e9, "ns") === "2.00 s → 3.00 s, +1.00 s, +50 % of itself", "absolute changes in words", formatChange(2e9, 3e9, "ns"));
+ok(isNoise(0.1, 0.105, 2.576, counted) && !isNoise(0.1, 0.2, 2.576, counted) && isNoise(0, 0, 2.576, counted), "noise");
 ok(formatChange(0.5, 0.25) === "50.00 % → 25.00 %, −25.00 points of the whole, −50 % of itself" && formatChange(0, 0.1).endsWith("new") &&
 	formatChange(0.1, 0).endsWith("gone"), "changes in words", formatChange(0.5, 0.25));
 ok(changeColour("kind", 1, 1) === NO_CHANGE && changeColour("kind", 1, 2) !== changeColour("kind", 2, 1), "changes have colours");
@@ -190,6 +281,12 @@ for (const [name, room, want] of [
 	["(anonymous namespace)::work::run", 12, "…work::run"], ["main::{lambda(std::vector<int>)#1}::operator()", 12, "…operator()"],
 	["main::{lambda()#1}::operator()", 8, "main:…()"], ["net/http.(*conn).serve", 20, "…http.(*conn).serve"], ["A::operator->", 9, "A::op…r->"],
 	["LazyCompile:*tick /srv/app.js:12", 20, "LazyCompile:…p.js:12"], ["a::b", 3, "…b"],
+	["java.lang.Object java.util.stream.ReferencePipeline.collect(java.util.stream.Collector)", 40, "…stream.ReferencePipeline.collect(…)"],
+	["java.lang.Object java.util.stream.ReferencePipeline.collect(java.util.stream.Collector)", 12, "…collect(…)"],
+	["java.lang.Object java.util.stream.ReferencePipeline.collect(java.util.stream.Collector)", 8, "collect"],
+	["void java.lang.Thread.run()", 8, "…run()"], ["void java.lang.Thread.<init>(java.lang.String)", 12, "…<init>(…)"], ["Ljava/util/ArrayList;::add", 9, "…add"],
+	["net/http.(*conn).serve", 10, "…serve"], ["void [System.Private.CoreLib] System.Threading.Thread::Start()[QuickJitted]", 10, "…Start()"],
+	["py::run:/srv/app/main.py", 12, "run main.py"], ["__libc_start_main@@GLIBC_2.34", 20, "__libc_start_main"],
 ])
 	ok(fitLabel(name, room) === want, `in ${room} letters ${want}`, fitLabel(name, room));
 ok(fitLabel("abcdefghijklmnop", 7) === "abcd…op", "labels are cut in the middle", fitLabel("abcdefghijklmnop", 7));
