@@ -70,7 +70,6 @@ static void test_languages(void **state)
 	expect("krate::f::{closure#1}", KEY_USER, "krate::f::{closure}");
 	expect("f()::{lambda(int)@12:5}::operator()(int) const", KEY_USER,
 	       "f::{lambda(int)}::operator()");
-	expect("f@1:2", KEY_USER, "f@1:2");
 	expect("main::$_0::operator()() const", KEY_USER, "main::{lambda}::operator()");
 	expect("__memmove_avx512_unaligned_erms", KEY_USER, "__memmove");
 	expect("__memcmp_evex_movbe", KEY_USER, "__memcmp");
