@@ -75,11 +75,26 @@ static bool cut_note(const char *s, size_t *n)
 	return true;
 }
 
+/* Returns the length of the place of a lambda or unnamed type, in "{lambda(int)@12:5}" that of
+ * "@12:5"; 0 if there is none at s. */
+static size_t place_length(const char *s, size_t n)
+{
+	size_t i = 1;
+
+	if (n < 3 || s[0] != '@' || !isdigit((unsigned char)s[1]))
+		return 0;
+	while (i < n && (isdigit((unsigned char)s[i]) || s[i] == ':'))
+		i++;
+	return i < n && s[i] == '}' ? i : 0;
+}
+
 /* Cuts "@plt", "@@GLIBC_2.2.5", "@GLIBC_2.2.5". */
 static bool cut_version(const char *s, size_t *n)
 {
 	const char *at = memchr(s, '@', *n);
 
+	while (at && place_length(at, *n - (size_t)(at - s)))
+		at = memchr(at + 1, '@', *n - (size_t)(at + 1 - s));
 	if (!at || at == s)
 		return false;
 	*n = (size_t)(at - s);
@@ -149,19 +164,6 @@ static void jit_name(struct text *t, const char *s, size_t n)
 			text_char(t, s[i]);
 		}
 	}
-}
-
-/* Returns the length of the place of a lambda or unnamed type, in "{lambda(int)@12:5}" that of
- * "@12:5"; 0 if there is none at s. */
-static size_t place_length(const char *s, size_t n)
-{
-	size_t i = 1;
-
-	if (n < 3 || s[0] != '@' || !isdigit((unsigned char)s[1]))
-		return 0;
-	while (i < n && (isdigit((unsigned char)s[i]) || s[i] == ':'))
-		i++;
-	return i < n && s[i] == '}' ? i : 0;
 }
 
 /* Leaves out numbers and places of lambdas, which change when one is added before them:
