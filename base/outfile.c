@@ -97,7 +97,19 @@ void outplace_done(struct outplace *p)
 	p->dir = AT_FDCWD;
 }
 
-/* Opens the existing target for writing, and checks that it is still the one that was examined. */
+/* Is what was opened by name still what was examined? */
+static int check_same(const struct outfile *f, struct err *err)
+{
+	const struct stat *was = &f->place.st;
+	struct stat st;
+
+	if (!f->place.exists || S_ISLNK(was->st_mode) ||
+	    (!fstat(f->fd, &st) && st.st_dev == was->st_dev && st.st_ino == was->st_ino))
+		return 0;
+	return err_set(err, ERR_PERMISSION, f->path, "exchanged while it was opened");
+}
+
+/* Opens the existing target for writing. */
 static int open_direct(struct outfile *f, struct err *err)
 {
 	const struct outplace *p = &f->place;
@@ -108,9 +120,8 @@ static int open_direct(struct outfile *f, struct err *err)
 		       O_WRONLY | O_CLOEXEC | O_NOCTTY | (follow ? 0 : O_NOFOLLOW));
 	if (f->fd < 0)
 		return err_errno(err, errno, f->path, "create");
-	if (!follow &&
-	    (fstat(f->fd, &st) || st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino))
-		return err_set(err, ERR_PERMISSION, f->path, "exchanged while it was opened");
+	if (check_same(f, err))
+		return -(int)err->code;
 	if (fstat(f->fd, &st) || !S_ISREG(st.st_mode))
 		return 0;
 	return ftruncate(f->fd, 0) ? err_errno(err, errno, f->path, "truncate") : 0;
@@ -162,6 +173,29 @@ int outfile_create(struct outfile *f, const char *path, struct err *err)
 	if (!rc)
 		rc = f->place.exists && !S_ISREG(f->place.st.st_mode) ? open_direct(f, err)
 								      : create_temp(f, err);
+	if (rc)
+		outfile_finish(f, false, NULL);
+	return rc;
+}
+
+int outfile_append(struct outfile *f, const char *path, struct err *err)
+{
+	const struct outplace *p = &f->place;
+	int rc;
+
+	*f = (struct outfile){.path = path, .fd = -1};
+	rc = outplace_find(&f->place, path, err);
+	if (!rc && is_foreign(p))
+		rc = err_set(err, ERR_PERMISSION, path,
+			     "another user's file, in a folder that every user may write to");
+	if (!rc) {
+		f->fd = openat(p->dir, p->name,
+			       O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY |
+				       (p->exists && S_ISLNK(p->st.st_mode) ? 0 : O_NOFOLLOW) |
+				       (p->exists ? 0 : O_CREAT | O_EXCL),
+			       geteuid() ? 0666 : 0600);
+		rc = f->fd < 0 ? err_errno(err, errno, path, "create") : check_same(f, err);
+	}
 	if (rc)
 		outfile_finish(f, false, NULL);
 	return rc;

@@ -40,6 +40,9 @@ struct outfile {
  * opened in place. A replaced file keeps its mode and owner. A new file has the mode that the umask
  * gives, or 0600 for root. Returns 0, or negative with *err. */
 int outfile_create(struct outfile *f, const char *path, struct err *err);
+/* Opens a file to write at its end; a new one has the mode that outfile_create() gives. Returns 0,
+ * or negative with *err. */
+int outfile_append(struct outfile *f, const char *path, struct err *err);
 /* Renames the temporary file to its final name if `keep`, else removes it. Closes `fd` unless it is
  * -1 (the caller has closed it). Returns 0, or negative with *err. */
 int outfile_finish(struct outfile *f, bool keep, struct err *err);

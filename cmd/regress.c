@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmd/args.h"
+#include "cmd/write_file.h"
 
 enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2, EXIT_INCONCLUSIVE = 3 };
 
@@ -82,20 +83,29 @@ static int load_budget(const struct regress_command *c, char **text, struct err 
 	return *text ? 0 : -(int)err->code;
 }
 
-static int write_report(const struct regress *g, const char *path, const char *mode,
+struct report {
+	const struct regress *g;
+	void (*write)(const struct regress *, FILE *);
+};
+
+static int write_one(void *what, FILE *out, struct err *err)
+{
+	const struct report *r = what;
+
+	(void)err;
+	r->write(r->g, out);
+	return 0;
+}
+
+static int write_report(const struct regress *g, const char *path,
 			void (*write)(const struct regress *, FILE *), struct err *err)
 {
-	FILE *out = !strcmp(path, "-") ? stdout : fopen(path, mode);
-	int rc = 0;
+	struct report r = {g, write};
 
-	if (!out)
-		return err_errno(err, errno, path, "create");
-	write(g, out);
-	if (fflush(out) || ferror(out))
-		rc = err_errno(err, errno, path, "write");
-	if (out != stdout && fclose(out) && !rc)
-		rc = err_errno(err, errno, path, "write");
-	return rc;
+	if (strcmp(path, "-"))
+		return write_file(path, PACK_NONE, write_one, &r, err);
+	write(g, stdout);
+	return args_flush(stdout, STDOUT_NAME, err);
 }
 
 static int write_reports(struct regress_command *c, const struct regress *g, struct err *err)
@@ -109,18 +119,19 @@ static int write_reports(struct regress_command *c, const struct regress *g, str
 	else if (!c->quiet)
 		regress_write_text(g, stdout);
 	if (!rc && c->md && wanted)
-		rc = write_report(g, c->md, "w", regress_write_markdown, err);
+		rc = write_report(g, c->md, regress_write_markdown, err);
 	if (!rc && c->md && wanted && summary && *summary)
-		rc = write_report(g, summary, "a", regress_write_markdown, err);
+		rc = append_to_file(summary, write_one, &(struct report){g, regress_write_markdown},
+				    err);
 	if (!rc && c->json)
-		rc = write_report(g, c->json, "w", regress_write_json, err);
+		rc = write_report(g, c->json, regress_write_json, err);
 	if (!rc && c->html)
 		rc = regress_page_write(&c->page, g, c->html, err);
 	if (!rc && c->junit)
-		rc = write_report(g, c->junit, "w", regress_write_junit, err);
+		rc = write_report(g, c->junit, regress_write_junit, err);
 	if (!rc && c->folded)
-		rc = write_report(g, c->folded, "w", regress_write_folded, err);
-	return rc ? rc : args_flush(stdout, "standard output", err);
+		rc = write_report(g, c->folded, regress_write_folded, err);
+	return rc ? rc : args_flush(stdout, STDOUT_NAME, err);
 }
 
 static int lint(const struct regress *g, const struct regress_command *c)
@@ -227,7 +238,7 @@ static int run(struct regress_command *c, struct err *err)
 			printf("%s: nothing was flagged, nothing is to be confirmed\n",
 			       c->earlier_path);
 		free(rules);
-		return args_flush(stdout, "standard output", err);
+		return args_flush(stdout, STDOUT_NAME, err);
 	}
 	if (!rc && c->history)
 		rc = regress_find_history(c, err);

@@ -2,9 +2,10 @@
  * the findings. */
 #include "cmd/regress_html.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cmd/write_file.h"
 
 enum { DETAILS_BYTES = 160 };
 
@@ -56,13 +57,19 @@ static void judge(const struct regress_page *page, const struct regress *g, stru
 	}
 }
 
+static int write_page(void *what, FILE *out, struct err *err)
+{
+	const struct regress_page *page = what;
+
+	return output_write(output_format_find("html"), page->both, &page->opt, out, err);
+}
+
 int regress_page_write(struct regress_page *page, const struct regress *g, const char *path,
 		       struct err *err)
 {
 	size_t n = page->both->functions.n;
 	struct verdicts to = {calloc(n + 1, sizeof *to.v), calloc(n + 1, sizeof *to.details)};
 	char summary[256];
-	FILE *out = NULL;
 	int rc = to.v && to.details ? 0 : err_nomem(err);
 
 	if (!rc) {
@@ -70,13 +77,8 @@ int regress_page_write(struct regress_page *page, const struct regress *g, const
 		regress_summary(g, summary, sizeof summary);
 		page->opt.diff.verdicts = to.v;
 		page->opt.diff.summary = summary;
-		out = fopen(path, "w");
-		rc = out ? output_write(output_format_find("html"), page->both, &page->opt, out,
-					err)
-			 : err_errno(err, errno, path, "create");
+		rc = write_file(path, PACK_NONE, write_page, page, err);
 	}
-	if (out && fclose(out) && !rc)
-		rc = err_errno(err, errno, path, "write");
 	free(to.v);
 	free(to.details);
 	return rc;
