@@ -81,6 +81,46 @@ bool cache_file_map(const char *path, const void **data, size_t *size)
 	return p != MAP_FAILED;
 }
 
+/* In a user namespace the owner of what belongs to users outside of it is shown as nobody. */
+static bool is_trusted(uid_t owner)
+{
+	enum { OVERFLOW_UID = 65534 };
+	unsigned inside = 0, outside = 0;
+	FILE *f;
+
+	if (!owner || owner == geteuid())
+		return true;
+	f = owner == OVERFLOW_UID ? fopen("/proc/self/uid_map", "re") : NULL;
+	if (f && fscanf(f, "%u %u", &inside, &outside) != 2)
+		inside = outside;
+	if (f)
+		fclose(f);
+	return inside != outside;
+}
+
+/* Do all links and directories on the way belong to root or to us? Of root's run with a user's HOME
+ * they do not: the user could lead root to any directory, where it would delete files. */
+static bool is_our_way(const char *path)
+{
+	char at[PATH_MAX];
+	struct stat st;
+	const char *end;
+	size_t n;
+
+	for (end = path; *end; end += strspn(end, "/")) {
+		end += strcspn(end, "/");
+		n = (size_t)(end - path);
+		if (n >= sizeof at)
+			return false;
+		memcpy(at, path, n);
+		at[n] = '\0';
+		if (n && (lstat(at, &st) || !is_trusted(st.st_uid) || stat(at, &st) ||
+			  !is_trusted(st.st_uid)))
+			return false;
+	}
+	return true;
+}
+
 /* Makes the directory and its missing parents, but not in a directory of another user than root:
  * with `sudo -E` root would leave directories in the user's home that the user cannot write to. */
 static bool make_directory(char *path)
@@ -114,6 +154,8 @@ const char *cache_dir_make(const char *dir)
 		return "the directory cannot be made here";
 	if (st.st_uid != geteuid())
 		return "the directory belongs to another user";
+	if (!is_our_way(path))
+		return "another user owns a directory or link on the way to it";
 	return st.st_mode & S_IWOTH ? "every user may write to the directory" : NULL;
 }
 

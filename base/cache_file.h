@@ -17,8 +17,9 @@ uint64_t cache_file_maker(void);
  * mapped. */
 bool cache_file_map(const char *path, const void **data, size_t *size);
 
-/* Makes the directory of a cache if it is missing. Returns NULL if it exists, belongs to this user
- * and is not writable by every user, else the reason (a static string) why it must not be used:
+/* Makes the directory of a cache if it is missing. Returns NULL if it exists, belongs to this user,
+ * is not writable by every user, and only root and this user have made the links and directories
+ * that lead there; else the reason (a static string) why it must not be used:
  * other users could place links in it, or files that would be trusted or deleted. */
 const char *cache_dir_make(const char *dir);
 

@@ -107,6 +107,20 @@ if os.geteuid() == 0:
         f.truncate(2 << 30)  # would be trimmed
     good, hits = same("one.data")
     tap.check(good and not hits and os.listdir("theirs/unspool") == ["0-0.dwarf"], "another user's cache is neither used nor trimmed")
+    # The link leads to a directory of root's, with a file that would be trimmed.
+    for what, cache, link, target in (("link", "theirs2", "theirs2/unspool", "../roots"), ("link on the way", "theirs3", "theirs3/home", "../roots3")):
+        os.makedirs(cache)
+        os.makedirs(os.path.join(cache, target, "unspool"), exist_ok=True)
+        os.symlink(target, link)
+        os.chown(cache, 12345, 12345)
+        os.chown(link, 12345, 12345, follow_symlinks=False)
+        goal = link if link.endswith("unspool") else f"{link}/unspool"
+        with open(f"{goal}/0-0.dwarf", "wb") as f:
+            f.truncate(2 << 30)
+        os.environ["XDG_CACHE_HOME"] = os.path.abspath(os.path.dirname(goal))
+        before = os.listdir(goal)
+        good, hits = same("one.data")
+        tap.check(good and not hits and os.listdir(goal) == before, f"another user's {what} to a directory of root's is not followed", os.listdir(goal))
     os.environ["XDG_CACHE_HOME"] = CACHE
 else:
     tap.skip("caches of other users", "only root meets them")
