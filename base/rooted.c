@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -144,12 +145,12 @@ static int find_here(const char *path, int flags)
 	return open(path, flags);
 }
 
-/* Returns an O_PATH descriptor. Without openat2() (before Linux 5.6, and in some sandboxes) a path
- * below a root directory that the user gave is opened as it is, so links in it can lead out; below
- * the root of another process, which is not trusted that far, this fails. */
-static int find(const char *root, const char *path, bool follow)
+/* Opens with flags for open(2) that neither create nor change anything. Without openat2() (before
+ * Linux 5.6, and in some sandboxes) a path below a root directory that the user gave is opened as
+ * it is, so links in it can lead out; below the root of another process, which is not trusted that
+ * far, this fails. */
+static int find_as(const char *root, const char *path, int flags)
 {
-	const int flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
 	size_t given = given_root(root, path), n = given ? given : rooted_process_root(path);
 	int fd;
 
@@ -157,6 +158,12 @@ static int find(const char *root, const char *path, bool follow)
 		return find_here(path, flags);
 	fd = find_below(path, n, path + n, flags);
 	return fd < 0 && given && errno == ENOSYS ? open(path, flags) : fd;
+}
+
+/* Returns an O_PATH descriptor. */
+static int find(const char *root, const char *path, bool follow)
+{
+	return find_as(root, path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
 }
 
 /* ---- files --------------------------------------------------------------------------------- */
@@ -185,19 +192,33 @@ static bool is_hollow(int fd, const struct stat *st)
 	return data < enough;
 }
 
-static int open_again(int place)
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_mode == b->st_mode;
+}
+
+/* Opens the regular file *st for reading, of which `place` is an O_PATH descriptor: through /proc,
+ * so that it is the same one whatever its name means by now. In a system without /proc (chroot,
+ * initramfs): by its name once more; another file that has the name by now is not read. */
+static int open_again(int place, const char *root, const char *path, const struct stat *st)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	struct stat opened;
 	char again[32];
-	struct stat st;
-	int fd;
+	int fd, e = EFBIG;
 
 	snprintf(again, sizeof again, "/proc/self/fd/%d", place);
 	fd = open(again, flags);
-	if (fd < 0 || fstat(fd, &st) || !is_hollow(fd, &st))
+	if (fd < 0 && errno == ENOENT)
+		fd = find_as(root, path, flags);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &opened) || !is_same_file(&opened, st))
+		e = ESTALE;
+	else if (!is_hollow(fd, &opened))
 		return fd;
 	close(fd);
-	errno = EFBIG;
+	errno = e;
 	return -1;
 }
 
@@ -213,7 +234,7 @@ int rooted_open(const char *root, const char *path, bool follow)
 	} else if (S_ISLNK(st.st_mode)) {
 		e = ELOOP;
 	} else if (S_ISREG(st.st_mode)) {
-		fd = open_again(place);
+		fd = open_again(place, root, path, &st);
 		e = errno;
 	}
 	close(place);
@@ -234,14 +255,19 @@ int rooted_stat(const char *root, const char *path, bool follow, struct stat *st
 	return rc;
 }
 
-/* The path that the kernel gives for an open file. */
-static bool path_of(int fd, char out[PATH_MAX])
+/* The path that the kernel gives for an open file; without /proc: by following links, which in a
+ * root directory that the user gave may lead out of it. */
+static bool path_of(int fd, const char *path, char out[PATH_MAX])
 {
+	struct stat st, real;
 	char link[32];
 	ssize_t n;
 
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	n = readlink(link, out, PATH_MAX - 1);
+	if (n < 0 && errno == ENOENT)
+		return realpath(path, out) && !fstat(fd, &st) && !stat(out, &real) &&
+		       is_same_file(&st, &real);
 	if (n <= 0 || out[0] != '/')
 		return false;
 	out[n] = '\0';
@@ -251,7 +277,7 @@ static bool path_of(int fd, char out[PATH_MAX])
 static bool real_path(const char *root, const char *path, char out[PATH_MAX])
 {
 	int place = find(root, path, true);
-	bool ok = place >= 0 && path_of(place, out);
+	bool ok = place >= 0 && path_of(place, path, out);
 
 	if (place >= 0)
 		close(place);

@@ -230,7 +230,11 @@ static int synthesize(struct recording *r, struct err *err)
 			     "processes outside of this container (PID namespace) have no ids and "
 			     "names here, and count as swapper; record outside, or with docker's "
 			     "--pid=host");
-	if (hidden && wants_kernel)
+	if (hidden && wants_kernel && access("/proc/self", F_OK))
+		capture_note(r->result,
+			     "/proc is not mounted here, so kernel frames will have no names: "
+			     "mount -t proc proc /proc");
+	else if (hidden && wants_kernel)
 		capture_note(r->result,
 			     "kernel addresses are hidden from this user, so kernel "
 			     "frames will have no names: sudo sysctl kernel.kptr_restrict=0");

@@ -176,6 +176,10 @@ void capture_check(void (*say)(void *arg, const char *line), void *arg)
 
 	if (!uname(&u))
 		line(&r, true, "Linux %s on %s", u.release, u.machine);
+	if (access("/proc/self", F_OK))
+		line(&r, false,
+		     "/proc is not mounted: the kernel's limits and symbols below are not known, "
+		     "running processes are not seen; mount -t proc proc /proc");
 	check_events(&r);
 	check_limits(&r);
 	check_priority(&r);
