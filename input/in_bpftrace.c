@@ -192,8 +192,11 @@ static void take_names(struct reader *r, struct profile_sample *s, struct input_
 
 static int end_entry(struct reader *r, uint64_t weight, struct err *err)
 {
-	struct profile_sample s = {
-		.event = r->event, .pid = PROFILE_NO_PID, .count = weight, .period = weight};
+	struct profile_sample s = {.event = r->event,
+				   .pid = PROFILE_NO_PID,
+				   .tid = PROFILE_NO_PID,
+				   .count = weight,
+				   .period = weight};
 	struct input_sample seen = {.tid = PROFILE_NO_PID};
 	int rc = 0;
 

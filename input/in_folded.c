@@ -300,7 +300,8 @@ static int add_line(struct reader *r, const char *s, size_t n, const struct inpu
 		    struct input_result *ret, struct err *err)
 {
 	struct input_sample seen = {.event = "", .pid = PROFILE_NO_PID, .tid = PROFILE_NO_PID};
-	struct profile_sample sample = {.stop = UNWIND_STOP_NONE};
+	struct profile_sample sample = {
+		.stop = UNWIND_STOP_NONE, .pid = PROFILE_NO_PID, .tid = PROFILE_NO_PID};
 	struct weight weights[COLUMNS] = {{0}};
 	const char *semi;
 	size_t i, len;

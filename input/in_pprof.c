@@ -400,7 +400,8 @@ static int add_values(struct reader *r, struct profile_sample *s, struct err *er
 
 static int read_sample(struct reader *r, struct bytes b, struct err *err)
 {
-	struct profile_sample s = {.stop = UNWIND_STOP_NONE};
+	struct profile_sample s = {
+		.stop = UNWIND_STOP_NONE, .pid = PROFILE_NO_PID, .tid = PROFILE_NO_PID};
 	struct field f;
 	bool stitched = false;
 	size_t i;

@@ -210,11 +210,11 @@ static void add_sample(struct jsonl *j, const struct profile_log_entry *e)
 	text_str(t, "{\"v\":1");
 	if (is_shown(j, SCRIPT_TIME))
 		add_number(t, "t_ns", e->time_ns);
-	if (is_shown(j, SCRIPT_PID)) {
+	if (is_shown(j, SCRIPT_PID) && e->pid != PROFILE_NO_PID) {
 		add_key(t, "pid");
 		text_int(t, (int32_t)e->pid, 0);
 	}
-	if (is_shown(j, SCRIPT_TID)) {
+	if (is_shown(j, SCRIPT_TID) && e->tid != PROFILE_NO_PID) {
 		add_key(t, "tid");
 		text_int(t, (int32_t)e->tid, 0);
 	}
@@ -224,7 +224,7 @@ static void add_sample(struct jsonl *j, const struct profile_log_entry *e)
 		add_number(t, "cpu", e->cpu);
 	if (is_shown(j, SCRIPT_EVENT))
 		add_string(t, p, "event", p->events.v[e->event].name);
-	if (is_shown(j, SCRIPT_PERIOD))
+	if (is_shown(j, SCRIPT_PERIOD) && !p->events.v[e->event].no_period)
 		add_number(t, "period", e->period);
 	add_rest(j, e, has);
 	if (is_shown(j, SCRIPT_IP))

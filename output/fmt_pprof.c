@@ -344,9 +344,9 @@ static void add_labels(struct writer *w, uint32_t sample)
 		add_string_label(w, "stop", add_cstr(w, unwind_stop_name(s->stop)));
 	if (s->comm)
 		add_string_label(w, "thread_comm", add_ours(w, s->comm));
-	if (opt->style.with_pid || opt->style.with_tid)
+	if ((opt->style.with_pid || opt->style.with_tid) && s->pid != PROFILE_NO_PID)
 		add_number_label(w, "pid", s->pid);
-	if (opt->style.with_tid)
+	if (opt->style.with_tid && s->tid != PROFILE_NO_PID)
 		add_number_label(w, "tid", s->tid);
 	if (opt->style.with_cpu && s->cpu)
 		add_number_label(w, "cpu", s->cpu - 1u);

@@ -215,7 +215,7 @@ static unsigned default_fields(const struct profile *p, const struct profile_eve
 	f |= has & PERF_SAMPLE_TID ? SCRIPT_TID : 0;
 	f |= has & PERF_SAMPLE_TIME ? SCRIPT_TIME : 0;
 	f |= has & PERF_SAMPLE_CPU ? SCRIPT_CPU : 0;
-	f |= is_trace ? SCRIPT_TRACE : SCRIPT_PERIOD;
+	f |= is_trace ? SCRIPT_TRACE : e->no_period ? 0 : SCRIPT_PERIOD;
 	f |= has & PERF_SAMPLE_IP && !is_trace ? SCRIPT_IP : 0;
 	return f;
 }
@@ -274,7 +274,7 @@ static int add_events(struct script *s)
 static void add_task(struct text *t, const struct profile_log_entry *e, unsigned f)
 {
 	if (f & SCRIPT_PID) {
-		text_int(t, (int32_t)e->pid, 7);
+		text_int(t, e->pid == PROFILE_NO_PID ? -1 : (int32_t)e->pid, 7);
 		text_char(t, f & SCRIPT_TID ? '/' : ' ');
 	}
 	if (f & SCRIPT_PID && f & SCRIPT_TID) {

@@ -241,9 +241,11 @@ static void write_track_name(struct speedscope *s, const struct track *t)
 	} else {
 		text_add(&name, strtab_get(strings, t->comm), strtab_len(strings, t->comm));
 		text_char(&name, ' ');
-		text_int(&name, (int32_t)t->pid, 0);
-		text_char(&name, '/');
-		text_int(&name, (int32_t)t->tid, 0);
+		if (t->pid != PROFILE_NO_PID) {
+			text_int(&name, (int32_t)t->pid, 0);
+			text_char(&name, '/');
+		}
+		text_int(&name, t->tid == PROFILE_NO_PID ? -1 : (int32_t)t->tid, 0);
 	}
 	text_json(&s->out, name.s, name.n);
 	s->out.failed |= name.failed;

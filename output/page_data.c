@@ -437,8 +437,9 @@ static int write_tasks(struct page *g)
 
 		text_string(&g->text, g->p, t->comm);
 		add_name(g, take_name(g));
-		add_signed(g, (int32_t)t->pid);
-		add_signed(g, (int32_t)t->tid);
+		/* -1: not known */
+		add_signed(g, t->pid == PROFILE_NO_PID ? -1 : (int32_t)t->pid);
+		add_signed(g, t->tid == PROFILE_NO_PID ? -1 : (int32_t)t->tid);
 	}
 	free(by_rank);
 	return rc;

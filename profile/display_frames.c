@@ -35,12 +35,40 @@ static uint32_t take_symbol(struct namer *n)
 	return id;
 }
 
-static void add_pid(struct text *t, uint32_t pid)
+static bool is_known(uint32_t id)
 {
-	if (pid == PROFILE_NO_PID)
-		text_char(t, '?');
+	return id != PROFILE_NO_PID;
+}
+
+static void add_id(struct text *t, uint32_t id)
+{
+	if (is_known(id))
+		text_int(t, (int32_t)id, 0);
 	else
-		text_int(t, (int32_t)pid, 0);
+		text_char(t, '?');
+}
+
+/* Appends "-PID" or "-PID/TID"; without a command ":PID", or ":TID" as perf names such threads. */
+static void add_ids(struct namer *n, const struct profile_sample *s)
+{
+	struct text *t = &n->text;
+	const bool with_tid = n->style->with_tid && is_known(s->tid);
+
+	if (t->n) {
+		text_char(t, '-');
+		add_id(t, s->pid);
+		if (n->style->with_tid)
+			text_char(t, '/');
+		if (n->style->with_tid)
+			add_id(t, s->tid);
+	} else if (is_known(s->pid) || with_tid) {
+		text_char(t, ':');
+		add_id(t, is_known(s->pid) ? s->pid : s->tid);
+		if (is_known(s->pid) && with_tid) {
+			text_char(t, '/');
+			add_id(t, s->tid);
+		}
+	}
 }
 
 static int add_root(struct namer *n, const struct profile_sample *s)
@@ -51,20 +79,14 @@ static int add_root(struct namer *n, const struct profile_sample *s)
 	size_t i;
 
 	t->n = 0;
-	if (!s->comm && !n->style->with_pid && !n->style->with_tid)
-		return vec_push(&n->symbols.roots, TREE_NO_ROOT);
 	text_clean(t, strtab_get(strings, s->comm), strtab_len(strings, s->comm));
 	for (i = 0; i < t->n; i++)
 		if (t->s[i] == ' ')
 			t->s[i] = '_';
-	if (n->style->with_pid || n->style->with_tid) {
-		text_char(t, '-');
-		add_pid(t, s->pid);
-	}
-	if (n->style->with_tid) {
-		text_char(t, '/');
-		text_int(t, (int32_t)s->tid, 0);
-	}
+	if (n->style->with_pid || n->style->with_tid)
+		add_ids(n, s);
+	if (!t->n)
+		return vec_push(&n->symbols.roots, TREE_NO_ROOT);
 	fold_finish(t, 0);
 	id = take_symbol(n);
 	return id == STRTAB_FAILED || vec_push(&n->symbols.roots, id) ? -1 : 0;

@@ -52,6 +52,7 @@ static int absorb_events(struct absorption *a, struct err *err)
 		a->dst->events.v[to].is_ns |= from->is_ns;
 		a->dst->events.v[to].is_default |= from->is_default && !a->by_side;
 		a->dst->events.v[to].is_sum |= from->is_sum;
+		a->dst->events.v[to].no_period = from->no_period;
 		a->events[i] = to;
 	}
 	return 0;

@@ -118,6 +118,7 @@ struct profile_event {
 	uint32_t unit;	       /* string id: what periods are; 0: by attr */
 	bool is_sum;	       /* only the sum of the weights is known, not the number of samples */
 	bool is_ns;	       /* the unit is nanoseconds */
+	bool no_period;	       /* samples have no weight of their own; their number is known */
 	bool is_default;       /* its producer wants it shown first */
 	uint64_t samples, period;
 };

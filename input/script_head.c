@@ -1,0 +1,436 @@
+/* script_head.c - the first lines of samples, and what all of a text have in common.
+ *
+ * The time is the anchor: what stands before it is read from right to left, so that the command is
+ * what is left over and may be anything. */
+#include "input/script_line.h"
+
+#include <ctype.h>
+
+#include "input/unpacked_lines.h"
+
+enum {
+	LEARN_LINES = 2000,
+	LINE_BYTES = 4096,
+	WORDS = 24,	/* of a head before its time */
+	EVENT_WORDS = 4 /* "raw 0x1c2:" */
+};
+
+/* Widths of perf's columns. */
+enum { WIDTH_ID = 5, WIDTH_PERIOD = 10, WIDTH_IP = 16, WIDTH_LATENCY_COMM = 8 };
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static bool all(struct word w, int (*is)(int))
+{
+	size_t i;
+
+	for (i = 0; i < w.n; i++)
+		if (!is((unsigned char)w.s[i]))
+			return false;
+	return w.n;
+}
+
+struct word word_next(const char **at)
+{
+	struct word w;
+
+	*at += strspn(*at, " \t");
+	w.s = *at;
+	w.n = strcspn(*at, " \t");
+	*at += w.n;
+	return w;
+}
+
+bool word_is(struct word w, const char *s)
+{
+	return w.n == strlen(s) && !memcmp(w.s, s, w.n);
+}
+
+bool word_begins(struct word w, const char *s)
+{
+	return w.n >= strlen(s) && !memcmp(w.s, s, strlen(s));
+}
+
+bool word_to_number(struct word w, uint64_t *ret)
+{
+	size_t i;
+
+	*ret = 0;
+	if (!all(w, isdigit))
+		return false;
+	for (i = 0; i < w.n; i++)
+		if (__builtin_mul_overflow(*ret, 10, ret) ||
+		    __builtin_add_overflow(*ret, w.s[i] - '0', ret))
+			return false;
+	return true;
+}
+
+bool word_to_hex(struct word w, uint64_t *ret)
+{
+	size_t i;
+
+	*ret = 0;
+	if (w.n > 2 && w.s[0] == '0' && w.s[1] == 'x')
+		w = (struct word){w.s + 2, w.n - 2};
+	if (w.n > 16 || !all(w, isxdigit))
+		return false;
+	for (i = 0; i < w.n; i++)
+		*ret = *ret << 4 |
+		       (isdigit((unsigned char)w.s[i]) ? w.s[i] - '0' : (w.s[i] | 32) - 'a' + 10);
+	return true;
+}
+
+bool word_is_padded(const char *line, struct word w, size_t width)
+{
+	const char *at = w.s;
+
+	while (at > line && at[-1] == ' ')
+		at--;
+	/* One of the spaces separates. */
+	return (size_t)(w.s - at) + w.n >= width + (at > line);
+}
+
+/* An id; -1 is a task that is exiting. */
+static bool to_id(struct word w, uint32_t *ret)
+{
+	uint64_t v;
+
+	if (word_is(w, "-1"))
+		v = UINT32_MAX;
+	else if (!word_to_number(w, &v) || v > INT32_MAX)
+		return false;
+	*ret = (uint32_t)v;
+	return true;
+}
+
+/* Reads "27409/28744", or "27409", which is the thread. */
+static bool to_ids(struct word w, uint32_t *pid, uint32_t *tid)
+{
+	const char *slash = memchr(w.s, '/', w.n);
+
+	*pid = PROFILE_NO_PID;
+	if (!slash)
+		return to_id(w, tid);
+	return to_id((struct word){w.s, (size_t)(slash - w.s)}, pid) &&
+	       to_id((struct word){slash + 1, (size_t)(w.s + w.n - slash - 1)}, tid);
+}
+
+/* "441995.133575:" or, with --ns, "441995.133575123:". */
+static bool to_time(struct word w, uint64_t *ns)
+{
+	const char *dot = memchr(w.s, '.', w.n);
+	struct word whole = {w.s, dot ? (size_t)(dot - w.s) : 0}, part;
+	uint64_t s, f;
+	size_t i;
+
+	if (!dot || w.s[w.n - 1] != ':')
+		return false;
+	part = (struct word){dot + 1, w.n - whole.n - 2};
+	if (!word_to_number(whole, &s) || !word_to_number(part, &f) || part.n > 9 || part.n < 3 ||
+	    s > UINT64_MAX / 1000000000 - 1)
+		return false;
+	for (i = part.n; i < 9; i++)
+		f *= 10;
+	*ns = s * 1000000000 + f;
+	return true;
+}
+
+/* "[001]" */
+static bool to_cpu(struct word w, uint32_t *cpu)
+{
+	uint64_t v;
+
+	if (w.n < 3 || w.s[0] != '[' || w.s[w.n - 1] != ']' ||
+	    !word_to_number((struct word){w.s + 1, w.n - 2}, &v) || v > UINT32_MAX)
+		return false;
+	*cpu = (uint32_t)v;
+	return true;
+}
+
+/* "U", "KS": the letters of -F +misc. */
+static bool is_misc(struct word w)
+{
+	return w.n && w.n <= 4 && strspn(w.s, "UKHGghMESp") >= w.n;
+}
+
+/* "01:15:31.123456", after the date, of -F +tod. */
+static bool is_time_of_day(struct word w)
+{
+	return w.n >= 12 && w.s[2] == ':' && w.s[5] == ':' && w.s[8] == '.';
+}
+
+/* ---- a head ---------------------------------------------------------------------------------- */
+
+/* Reads what follows the time: period, event, and the rest. period_width: of its column. */
+static bool take_event(const char *line, const char *at, size_t period_width, struct script_head *h)
+{
+	const char *start = at + strspn(at, " \t"), *after;
+	struct word w = word_next(&at);
+	size_t i;
+
+	h->rest = start;
+	if (word_begins(w, "PERF_RECORD_") || word_is(w, "DEFERRED")) {
+		h->is_record = true;
+		return true;
+	}
+	if (!word_is_padded(line, w, WIDTH_IP) && word_is_padded(line, w, period_width) &&
+	    word_to_number(w, &h->period)) {
+		h->has_period = true;
+		h->rest = start = at + strspn(at, " \t");
+		w = word_next(&at);
+	}
+	for (after = at, i = 0; w.n && i < EVENT_WORDS; i++, w = word_next(&after))
+		if (w.s[w.n - 1] == ':') {
+			h->event = (struct word){start, (size_t)(w.s + w.n - 1 - start)};
+			h->rest = after + strspn(after, " \t");
+			return h->event.n;
+		} else if (memchr(w.s, '(', w.n) || memchr(w.s, '=', w.n) || all(w, isdigit)) {
+			break;
+		}
+	return false;
+}
+
+static struct word between(const char *from, const char *to)
+{
+	while (from < to && isspace((unsigned char)*from))
+		from++;
+	while (to > from && isspace((unsigned char)to[-1]))
+		to--;
+	return (struct word){from, (size_t)(to - from)};
+}
+
+/* perf script -L: "%8.8s %5d %3d ". */
+static bool take_latency(const char *line, const struct word *words, size_t n,
+			 struct script_head *h)
+{
+	const struct word *ids = n >= 2 ? &words[n - 2] : NULL;
+	uint64_t cpu;
+
+	if (!ids || strlen(line) <= WIDTH_LATENCY_COMM || line[WIDTH_LATENCY_COMM] != ' ' ||
+	    between(line + WIDTH_LATENCY_COMM, ids->s).n || !word_to_number(words[n - 1], &cpu) ||
+	    cpu > UINT16_MAX || ids->s + ids->n < line + WIDTH_LATENCY_COMM + 1 + WIDTH_ID ||
+	    !to_ids(*ids, &h->seen.pid, &h->seen.tid))
+		return false;
+	h->comm = between(line, line + WIDTH_LATENCY_COMM);
+	h->has_ids = h->has_cpu = true;
+	h->seen.cpu = (uint32_t)cpu;
+	return h->comm.n;
+}
+
+/* Reads the n words before the time from right to left. */
+static bool take_task(const struct script_shape *shape, const char *line, const struct word *words,
+		      size_t n, struct script_head *h)
+{
+	if (shape->latency)
+		return take_latency(line, words, n, h);
+	if (n > 1 && is_time_of_day(words[n - 1]))
+		n -= 2;
+	if (n > 1 && is_misc(words[n - 1]) && words[n - 1].s > words[n - 2].s + words[n - 2].n)
+		n -= to_cpu(words[n - 2], &h->seen.cpu) ||
+		     (!shape->no_ids && to_ids(words[n - 2], &h->seen.pid, &h->seen.tid));
+	if (n && to_cpu(words[n - 1], &h->seen.cpu)) {
+		h->has_cpu = true;
+		n--;
+	}
+	if (n && !shape->no_ids && to_ids(words[n - 1], &h->seen.pid, &h->seen.tid)) {
+		h->has_ids = true;
+		n--;
+	} else {
+		h->seen.pid = h->seen.tid = PROFILE_NO_PID;
+	}
+	h->comm = between(line, n ? words[n - 1].s + words[n - 1].n : line);
+	return shape->no_ids || h->has_ids || !n;
+}
+
+static void begin(struct script_head *h)
+{
+	*h = (struct script_head){.rest = "",
+				  .comm = {"", 0},
+				  .event = {"", 0},
+				  .seen = {.pid = PROFILE_NO_PID, .tid = PROFILE_NO_PID}};
+}
+
+static bool head_with_time(const struct script_shape *shape, const char *line,
+			   struct script_head *h)
+{
+	struct word words[WORDS];
+	const char *at = line;
+	uint64_t ns;
+	size_t n = 0;
+
+	for (; n < WORDS; n++) {
+		words[n] = word_next(&at);
+		if (!words[n].n)
+			return false;
+		if (!to_time(words[n], &ns))
+			continue;
+		begin(h);
+		if (!take_task(shape, line, words, n, h))
+			continue;
+		h->seen.time_ns = ns;
+		h->seen.has_time = true;
+		take_event(line, at, 0, h);
+		return true;
+	}
+	return false;
+}
+
+/* Without a time the ids are the first number after which an event follows; a number that is not
+ * aligned as perf aligns it may be a part of the command. */
+static bool head_with_event(const char *line, bool aligned, struct script_head *h)
+{
+	const char *at = line, *end = line;
+	struct word w;
+	size_t i;
+
+	begin(h);
+	for (i = 0; i < WORDS; i++, end = w.s + w.n) {
+		const char *after;
+
+		w = word_next(&at);
+		if (!w.n)
+			return false;
+		if ((aligned && !word_is_padded(line, w, WIDTH_ID)) ||
+		    !to_ids(w, &h->seen.pid, &h->seen.tid))
+			continue;
+		h->comm = between(line, end);
+		h->has_ids = true;
+		after = at;
+		h->has_cpu = to_cpu(word_next(&after), &h->seen.cpu);
+		h->has_period = false;
+		if (take_event(line, h->has_cpu ? after : at, aligned ? WIDTH_PERIOD : 0, h) &&
+		    !h->is_record)
+			return true;
+	}
+	return false;
+}
+
+/* "dd 31021 ", above frames. */
+static bool head_with_task(const char *line, struct script_head *h)
+{
+	struct word w = between(line, line + strlen(line)), last = w;
+
+	begin(h);
+	if (!w.n)
+		return false;
+	last.s = w.s + w.n;
+	while (last.s > w.s && last.s[-1] != ' ')
+		last.s--;
+	last.n = (size_t)(w.s + w.n - last.s);
+	h->has_ids = to_ids(last, &h->seen.pid, &h->seen.tid);
+	if (!h->has_ids)
+		h->seen.pid = h->seen.tid = PROFILE_NO_PID;
+	h->comm = h->has_ids ? between(w.s, last.s) : w;
+	return true;
+}
+
+bool script_head(const struct script_shape *shape, const char *line, struct script_head *h)
+{
+	if (shape->tabs && *line == '\t')
+		return false;
+	switch (shape->heads) {
+	case HEADS_TIME:
+		return head_with_time(shape, line, h);
+	case HEADS_EVENT:
+		return head_with_event(line, true, h) || head_with_event(line, false, h);
+	case HEADS_TASK:
+		return head_with_task(line, h);
+	default:
+		return false;
+	}
+}
+
+/* ---- the shape ------------------------------------------------------------------------------- */
+
+struct census {
+	size_t lines; /* without comments and empty lines */
+	size_t tabs, times, with_ids, latency, events, frames, others;
+	size_t leaves; /* events with a frame on their line */
+	size_t bare;   /* lines that neither have a tab nor an event */
+};
+
+static bool is_srcline(const char *line)
+{
+	struct word file;
+	uint32_t number;
+	bool inlined;
+
+	return script_srcline(line, &file, &number, &inlined);
+}
+
+static void count_line(struct census *c, const char *line)
+{
+	const struct script_shape any = {.heads = HEADS_TIME}, free = {HEADS_TIME, .no_ids = true},
+				  fixed = {HEADS_TIME, .latency = true};
+	struct script_head h;
+	struct script_frame f;
+	size_t n;
+
+	/* Nearly always a comment: the command may be "#1". */
+	if (*line == '#' && !head_with_time(&any, line, &h))
+		return;
+	c->lines++;
+	if (*line == '\t' && script_frame(line, &f)) {
+		c->tabs++;
+	} else if (head_with_time(&free, line, &h)) {
+		c->times++;
+		c->with_ids += head_with_time(&any, line, &h) && h.has_ids;
+		c->latency += head_with_time(&fixed, line, &h);
+	} else if (head_with_event(line, true, &h) || head_with_event(line, false, &h)) {
+		c->events++;
+		c->leaves += script_last_frame(h.rest, &f, &n) && f.has_dso;
+	} else {
+		c->bare += !is_srcline(line);
+		if (script_frame(line, &f) && f.has_dso)
+			c->frames++;
+		else
+			c->others += !is_srcline(line);
+	}
+}
+
+static struct census take_census(const char *text, size_t n)
+{
+	struct census c = {0};
+	char line[LINE_BYTES];
+	size_t i, len;
+
+	for (i = 0; i < LEARN_LINES && n; i++) {
+		const char *end = memchr(text, '\n', n);
+
+		len = end ? (size_t)(end - text) : n;
+		if (len && len < sizeof line) {
+			memcpy(line, text, len);
+			line[len] = '\0';
+			while (len && line[len - 1] == '\r')
+				line[--len] = '\0';
+			if (line[strspn(line, " \t")])
+				count_line(&c, line);
+		}
+		len = end ? (size_t)(end - text) + 1 : n;
+		text += len;
+		n -= len;
+	}
+	return c;
+}
+
+bool script_learn(struct script_shape *shape, const char *text, size_t n)
+{
+	struct census c = take_census(text, n);
+
+	*shape = (struct script_shape){.tabs = c.tabs > 0};
+	if (c.times) {
+		shape->heads = HEADS_TIME;
+		shape->no_ids = c.with_ids < c.times - c.times / 10;
+		shape->latency = c.latency == c.times;
+		/* Lines that look otherwise are messages, if they are few. */
+		return c.others <= c.times + c.tabs + c.frames;
+	}
+	if (c.events) {
+		shape->heads = HEADS_EVENT;
+		return c.tabs + c.frames + c.leaves > 0 && c.others <= c.tabs + c.frames + c.leaves;
+	}
+	if (!c.tabs)
+		return false;
+	shape->heads = c.bare ? HEADS_TASK : HEADS_NONE;
+	return c.frames <= c.tabs && c.others <= c.tabs;
+}
