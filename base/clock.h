@@ -19,4 +19,10 @@ static inline uint64_t clock_ms(void)
 	return clock_ns() / 1000000;
 }
 
+/* The same in seconds. */
+static inline double clock_seconds(void)
+{
+	return (double)clock_ns() / 1e9;
+}
+
 #endif

@@ -209,32 +209,25 @@ static bool parse_seconds(const char *text, size_t n, uint64_t *ret)
 	return n > 0 && i == n;
 }
 
-int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, struct sample_filter *f,
-		     struct err *err)
+int args_time(void *span, const char *option, char *text, struct err *err)
 {
+	struct time_span *t = span;
 	const char *comma = strchr(text, ',');
-	double from, to;
 	char rest;
 
-	if (sscanf(text, "%lf%%-%lf%%%c", &from, &to, &rest) == 2) {
-		if (!(from >= 0 && from <= to && to <= 100))
-			return bad_time(text, err);
-		if (!last_ns)
-			return err_set(
-				err, ERR_USAGE, NULL,
-				"--time: the recording does not say its first and last time; "
-				"use seconds");
-		f->start_ns = first_ns + (uint64_t)((double)(last_ns - first_ns) * from / 100);
-		f->end_ns = first_ns + (uint64_t)((double)(last_ns - first_ns) * to / 100);
-		return 0;
+	(void)option;
+	*t = (struct time_span){0};
+	if (sscanf(text, "%lf%%-%lf%%%c", &t->from, &t->to, &rest) == 2) {
+		t->is_percent = true;
+		return t->from >= 0 && t->from <= t->to && t->to <= 100 ? 0 : bad_time(text, err);
 	}
 	if (!comma)
 		return bad_time(text, err);
-	if (comma != text && !parse_seconds(text, (size_t)(comma - text), &f->start_ns))
+	if (comma != text && !parse_seconds(text, (size_t)(comma - text), &t->start_ns))
 		return bad_time(text, err);
-	if (comma[1] && !parse_seconds(comma + 1, strlen(comma + 1), &f->end_ns))
+	if (comma[1] && !parse_seconds(comma + 1, strlen(comma + 1), &t->end_ns))
 		return bad_time(text, err);
-	if (f->end_ns && f->start_ns > f->end_ns)
+	if (t->end_ns && t->start_ns > t->end_ns)
 		return err_set(err, ERR_USAGE, NULL, "--time: '%s' ends before it begins", text);
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "cmd/pipeline.h"
+#include "load/load.h"
 
 /* Must be called first: if standard input, output or error is closed, opens a file there that can
  * be neither read nor written, so that no file that is opened later gets its number, and its
@@ -35,10 +35,8 @@ int args_address(const char *option, const char *text, uint64_t *ret, struct err
 int args_numbers(void *list, const char *option, char *text, struct err *err);
 int args_cpus(void *list, const char *option, char *text, struct err *err);
 int args_names(void *list, const char *option, char *text, struct err *err);
-/* Parses "start,stop" in seconds, either of which may be empty; or "10%-20%" of [first_ns,
- * last_ns]. */
-int args_filter_time(const char *text, uint64_t first_ns, uint64_t last_ns, struct sample_filter *f,
-		     struct err *err);
+/* "start,stop" in seconds, either of which may be empty, or "10%-20%", into a struct time_span. */
+int args_time(void *span, const char *option, char *text, struct err *err);
 /* Prints "COMMAND: what went wrong" on standard error. */
 void args_complain(const char *command, const struct err *err);
 /* Flushes the stream. Returns negative if this or an earlier write has failed; if only an earlier

@@ -12,10 +12,9 @@
  * the cache in 0.6 ms; less is not worth a file. */
 enum { WORTH_KEEPING_BYTES = 64 << 10 };
 
-int cache_options(struct pipeline_options *opt, struct err *err)
+int cache_options(struct symbolizer_options *so, char dir[PATH_MAX], struct err *err)
 {
 	const char *size = getenv("UNSPOOL_CACHE_SIZE");
-	struct symbolizer_options *so = &opt->symbolizer;
 
 	so->cache_max_bytes = DEFAULT_BYTES;
 	so->cache_min_bytes = WORTH_KEEPING_BYTES;
@@ -24,7 +23,7 @@ int cache_options(struct pipeline_options *opt, struct err *err)
 			       "UNSPOOL_CACHE_SIZE: '%s' is no size (as in 500M, 2G; 0 for no "
 			       "cache)",
 			       size);
-	if (so->cache_max_bytes && symbolizer_cache_dir(opt->cache_dir, sizeof opt->cache_dir))
-		so->cache_dir = opt->cache_dir;
+	if (so->cache_max_bytes && symbolizer_cache_dir(dir, PATH_MAX))
+		so->cache_dir = dir;
 	return 0;
 }

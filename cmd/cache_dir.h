@@ -2,11 +2,13 @@
 #ifndef CMD_CACHE_DIR_H
 #define CMD_CACHE_DIR_H
 
-#include "cmd/pipeline.h"
+#include <limits.h>
 
-/* Sets the cache of *opt: $XDG_CACHE_HOME/unspool or ~/.cache/unspool. Its size is
- * $UNSPOOL_CACHE_SIZE (bytes, or with a suffix K, M, G; 0: no cache), else 1 GiB. Without a home
- * there is no cache. Returns 0, or negative if the size is invalid. */
-int cache_options(struct pipeline_options *opt, struct err *err);
+#include "symbolize/symbolize.h"
+
+/* Sets the cache of *so, whose name is kept in `dir`: $XDG_CACHE_HOME/unspool or ~/.cache/unspool.
+ * Its size is $UNSPOOL_CACHE_SIZE (bytes, or with a suffix K, M, G; 0: no cache), else 1 GiB.
+ * Without a home there is no cache. Returns 0, or negative if the size is invalid. */
+int cache_options(struct symbolizer_options *so, char dir[PATH_MAX], struct err *err);
 
 #endif

@@ -19,7 +19,7 @@ static void explain_image(const char *what, const struct elf_image *img, enum mo
 	fputc('\n', out);
 }
 
-static void explain_module(const struct pipeline *p, const struct dso *dso, FILE *out)
+static void explain_module(const struct loaded *p, const struct dso *dso, FILE *out)
 {
 	struct module *m = modules_get(p->modules, dso);
 	size_t i;
@@ -56,7 +56,7 @@ static void explain_map(const struct map *map, uint64_t lookup_ip, uint64_t off,
 typedef VEC(struct sym_candidate) candidate_vec;
 
 /* Finds all candidates, as far as memory allows. */
-static void find_candidates(const struct pipeline *p, const struct sym_query *q, candidate_vec *v)
+static void find_candidates(const struct loaded *p, const struct sym_query *q, candidate_vec *v)
 {
 	do {
 		if (vec_reserve(v, 2 * v->cap + CANDIDATES_FIRST))
@@ -66,7 +66,7 @@ static void find_candidates(const struct pipeline *p, const struct sym_query *q,
 }
 
 /* Prints the symbols at the address, of which one was chosen. */
-static void explain_candidates(const struct pipeline *p, const struct profile_location *l,
+static void explain_candidates(const struct loaded *p, const struct profile_location *l,
 			       const struct dso *dso, FILE *out)
 {
 	struct sym_query q = {.dso = dso, .off = l->off, .ip = l->ip - l->is_return_address};
@@ -86,7 +86,7 @@ static void explain_candidates(const struct pipeline *p, const struct profile_lo
 	vec_done(&all);
 }
 
-static void explain_names(const struct pipeline *p, const struct profile_location *l, FILE *out)
+static void explain_names(const struct loaded *p, const struct profile_location *l, FILE *out)
 {
 	const struct profile *pr = p->profile;
 	uint32_t i;
@@ -107,7 +107,7 @@ static void explain_names(const struct pipeline *p, const struct profile_locatio
 	}
 }
 
-size_t explain_address(const struct pipeline *p, uint64_t ip, FILE *out)
+size_t explain_address(const struct loaded *p, uint64_t ip, FILE *out)
 {
 	const struct profile *pr = p->profile;
 	const char *source, *lacks, *help;

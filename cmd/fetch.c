@@ -1,7 +1,4 @@
-/* fetch.c - --debuginfod: selects what is fetched, draws the progress line, handles interrupts.
- *
- * Inlined frames need a whole debug file, which is fetched for modules where much time is spent;
- * for others names are enough. */
+/* fetch.c - --debuginfod: draws the progress line, handles interrupts. */
 #include "cmd/fetch.h"
 
 #include "cmd/clean.h"
@@ -11,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
-#include "cmd/dso_weights.h"
+#include "load/load.h"
 
-#define FULL_FROM_PERCENT 5.0
 #define SKIP_ALL_WITHIN_S 2.0 /* of the first interrupt */
 
 const struct option_choice fetch_modes[] = {
@@ -81,32 +78,37 @@ static void say_module(struct fetch_watch *w, const struct fetch_event *e)
 	if (w->quiet || (w->on_terminal && !refused))
 		return;
 	if (e->result == FETCH_DONE)
-		fprintf(stderr, "resolve: %s: fetched %s in %.1f s%s%s\n", e->dso->path,
+		fprintf(stderr, "%s: %s: fetched %s in %.1f s%s%s\n", w->command, e->dso->path,
 			size_text((double)e->bytes, size), (double)e->elapsed_ms / 1e3,
 			e->note ? "; " : "", e->note ? e->note : "");
 	else
-		fprintf(stderr, "resolve: %s: %s\n", e->dso->path, e->note);
+		fprintf(stderr, "%s: %s: %s\n", w->command, e->dso->path, e->note);
 }
 
-static void say_sum(const struct fetch_watch *w)
+void fetch_watch_sum(struct fetch_watch *w)
 {
 	size_t results[FETCH_N] = {0}, i;
 	const char *separator = "; ";
 	char size[SIZE_TEXT_MAX];
 	unsigned r;
 
-	if (w->quiet || !w->outcomes.n)
+	if (w->quiet || !w->outcomes.n) {
+		w->outcomes.n = 0;
 		return;
+	}
 	for (i = 0; i < w->outcomes.n; i++)
 		results[w->outcomes.v[i].result]++;
-	fprintf(stderr, "resolve: debuginfod: %zu of %zu modules fetched, %s", results[FETCH_DONE],
-		w->outcomes.n, size_text((double)w->bytes, size));
+	fprintf(stderr, "%s: debuginfod: %zu of %zu modules fetched, %s", w->command,
+		results[FETCH_DONE], w->outcomes.n, size_text((double)w->bytes, size));
 	for (r = FETCH_DONE + 1; r < FETCH_N; r++)
 		if (results[r]) {
 			fprintf(stderr, "%s%zu %s", separator, results[r], fetch_result_text(r));
 			separator = ", ";
 		}
 	fputc('\n', stderr);
+	/* The modules of the next input are others. */
+	w->outcomes.n = 0;
+	w->bytes = 0;
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
@@ -184,7 +186,7 @@ static bool note_outcome(struct fetch_watch *w, const struct fetch_event *e)
 static enum fetch_answer answer_interrupts(struct fetch_watch *w, const struct fetch_event *e)
 {
 	sig_atomic_t pending = w->signals->skips - w->skips_done;
-	double now = seconds_now();
+	double now = clock_seconds();
 
 	if (w->stop && *w->stop)
 		return FETCH_SKIP_ALL;
@@ -222,11 +224,12 @@ static enum fetch_answer on_event(void *arg, const struct fetch_event *e)
 	return FETCH_GO_ON;
 }
 
-void fetch_watch_init(struct fetch_watch *w, struct fetch_signals *signals,
+void fetch_watch_init(struct fetch_watch *w, const char *command, struct fetch_signals *signals,
 		      const volatile sig_atomic_t *stop, bool quiet)
 {
 	*w = (struct fetch_watch){
 		.options = {.listener = on_event, .arg = w},
+		.command = command,
 		.signals = signals,
 		.stop = stop,
 		.quiet = quiet,
@@ -239,63 +242,22 @@ void fetch_watch_done(struct fetch_watch *w)
 	vec_done(&w->outcomes);
 }
 
-/* ---- what is fetched --------------------------------------------------------------------- */
-
-static enum fetch_tier tier_for(enum fetch_mode mode, bool no_inline, double share)
+void fetch_watch_begin(struct fetch_watch *w)
 {
-	switch (mode) {
-	case FETCH_MODE_SYM:
-		return FETCH_TIER_SYM;
-	case FETCH_MODE_LINE:
-		return FETCH_TIER_LINE;
-	case FETCH_MODE_FULL:
-		return FETCH_TIER_FULL;
-	default:
-		return share >= FULL_FROM_PERCENT && !no_inline ? FETCH_TIER_FULL : FETCH_TIER_SYM;
-	}
-}
-
-/* Names of the kernel and its vDSO have other sources, and a vmlinux with debug information has
- * about a gigabyte: only in mode "full". */
-static bool is_worth_it(const struct dso *dso, enum fetch_mode mode)
-{
-	return mode == FETCH_MODE_FULL || (dso->kind != DSO_KERNEL && dso->kind != DSO_VDSO);
-}
-
-static uint64_t samples_of(const struct pipeline *p)
-{
-	return perf_file_stats(p->file)->samples - p->filtered;
-}
-
-int fetch_for_profile(struct pipeline *p, const struct pipeline_options *opt, enum fetch_mode mode,
-		      struct fetch_watch *w, struct err *err)
-{
-	uint64_t total = samples_of(p);
-	size_t n, n_wants = 0, i;
-	struct dso_weight *v = weigh_dsos(p, &n);
-	struct fetch_want *wants = calloc(n + 1, sizeof *wants);
-	int rc = v && wants ? 0 : err_nomem(err);
-
-	for (i = 0; !rc && i < n; i++)
-		if (is_worth_it(v[i].dso, mode))
-			wants[n_wants++] = (struct fetch_want){
-				v[i].dso, tier_for(mode, opt->symbolizer.no_inline,
-						   percent(v[i].samples, total))};
 	w->all = true;
 	w->signals->active = 1;
-	if (!rc)
-		rc = modules_fetch(p->modules, wants, n_wants, err);
+}
+
+void fetch_watch_end(struct fetch_watch *w)
+{
 	w->all = false;
 	w->signals->active = 0;
 	clear_line(w);
-	if (!rc)
-		say_sum(w);
-	free(wants);
-	free(v);
-	return rc;
 }
 
-void fetch_advice(const struct pipeline *p, FILE *out)
+/* ---- without network ----------------------------------------------------------------------- */
+
+void fetch_advice(const struct loaded *p, FILE *out)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	bool *lacking = calloc(perf_file_dso_count(p->file) + 1, sizeof *lacking);
@@ -304,8 +266,9 @@ void fetch_advice(const struct pipeline *p, FILE *out)
 
 	for (i = 0; urls && *urls && lacking && v && i < n; i++) {
 		const struct dso *dso = v[i].dso;
-		const struct module *m =
-			is_worth_it(dso, FETCH_MODE_AUTO) ? modules_get(p->modules, dso) : NULL;
+		const struct module *m = fetch_is_worth_it(dso, FETCH_MODE_AUTO)
+						 ? modules_get(p->modules, dso)
+						 : NULL;
 
 		if (m && module_wants_fetch(m)) {
 			lacking[dso->id] = true;
@@ -317,7 +280,7 @@ void fetch_advice(const struct pipeline *p, FILE *out)
 			"resolve: %zu module%s (%.0f %% of the samples) lack%s symbols; "
 			"--debuginfod would fetch them\n",
 			n_lacking, n_lacking == 1 ? "" : "s",
-			percent(weigh_picked(p, lacking), samples_of(p)),
+			percent(weigh_picked(p, lacking), loaded_samples(p)),
 			n_lacking == 1 ? "s" : "");
 	free(lacking);
 	free(v);

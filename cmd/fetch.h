@@ -1,19 +1,11 @@
-/* fetch.h - --debuginfod: which modules' files are fetched, and what is printed meanwhile. */
+/* fetch.h - --debuginfod: what is printed while files are fetched, and what interrupts do. */
 #ifndef CMD_FETCH_H
 #define CMD_FETCH_H
 
 #include <signal.h>
 
 #include "cmd/options.h"
-#include "cmd/pipeline.h"
-
-enum fetch_mode {
-	FETCH_MODE_OFF,
-	FETCH_MODE_AUTO, /* by weight */
-	FETCH_MODE_SYM,
-	FETCH_MODE_LINE,
-	FETCH_MODE_FULL,
-};
+#include "load/load.h"
 
 /* The names of the modes; the first is that of --debuginfod without a value. */
 extern const struct option_choice fetch_modes[];
@@ -35,28 +27,30 @@ struct fetch_outcome {
 
 struct fetch_watch {
 	struct fetch_options options; /* for struct modules_options */
+	const char *command;	      /* whose name its lines begin with */
 	struct fetch_signals *signals;
-	const volatile sig_atomic_t *stop; /* of the pipeline */
+	const volatile sig_atomic_t *stop; /* of load_options */
 	bool quiet, on_terminal, line_open;
-	bool all;				     /* fetch_for_profile() runs */
+	bool all;				     /* LOAD_FETCHES runs */
 	struct fetch_event running[FETCH_SHOWN_MAX]; /* the heaviest first */
 	unsigned n_running;
 	sig_atomic_t skips_done;
-	double skipped_at;		    /* seconds_now() */
+	double skipped_at;		    /* clock_seconds() */
 	VEC(struct fetch_outcome) outcomes; /* one per module */
 	uint64_t bytes;
 };
 
 /* `signals` and `stop` must outlive the transfers. */
-void fetch_watch_init(struct fetch_watch *w, struct fetch_signals *signals,
+void fetch_watch_init(struct fetch_watch *w, const char *command, struct fetch_signals *signals,
 		      const volatile sig_atomic_t *stop, bool quiet);
 void fetch_watch_done(struct fetch_watch *w);
-/* Call it after pipeline_load(): fetches the files that modules of the profile lack, heaviest
- * first. */
-int fetch_for_profile(struct pipeline *p, const struct pipeline_options *opt, enum fetch_mode mode,
-		      struct fetch_watch *w, struct err *err);
-/* Call it after pipeline_symbolize() if the network is off: prints one line if servers are known
- * that could help. */
-void fetch_advice(const struct pipeline *p, FILE *out);
+/* Call them when LOAD_FETCHES begins and ends. */
+void fetch_watch_begin(struct fetch_watch *w);
+void fetch_watch_end(struct fetch_watch *w);
+/* Call it before an input is closed: prints what came of it all, if there was anything. */
+void fetch_watch_sum(struct fetch_watch *w);
+/* For a recording that was loaded without network: prints one line if servers are known that could
+ * help. */
+void fetch_advice(const struct loaded *p, FILE *out);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/dso_weights.h"
+#include "load/load.h"
 
 /* The largest copy of a stack that fits into a record (perf_event_open(2)). */
 enum { STACK_COPY_MAX = 65528 };
@@ -50,7 +50,7 @@ static void hint_size(const struct stack_need *need, uint32_t size, FILE *out)
  * names and of the idle task. */
 enum { ROOTS_PERCENT = 90, NAMELESS_PERCENT = 10, IDLE_PERCENT = 50 };
 
-static bool hint_pages(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_pages(const struct loaded *p, const char *input, FILE *out)
 {
 	uint64_t cut = p->unwind.stops[UNWIND_STOP_MISSING_PAGE], all = p->unwind.user_stacks;
 
@@ -66,7 +66,7 @@ static bool hint_pages(const struct pipeline *p, const char *input, FILE *out)
 	return true;
 }
 
-static bool hint_stack_size(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_stack_size(const struct loaded *p, const char *input, FILE *out)
 {
 	uint64_t cut = p->unwind.stops[UNWIND_STOP_TRUNCATED_STACK], all = p->unwind.user_stacks;
 	uint64_t completed = p->stitched.to_root;
@@ -118,7 +118,7 @@ static const char *root_help(enum unwind_stop why)
 	return help[why] ? help[why] : "--stats says more";
 }
 
-static bool hint_roots(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_roots(const struct loaded *p, const char *input, FILE *out)
 {
 	uint64_t all = p->unwind.user_stacks, whole;
 	enum unwind_stop i, worst = UNWIND_STOP_NONE;
@@ -163,7 +163,7 @@ static uint64_t *count_nameless(const struct profile *p, uint64_t *total)
 	return n;
 }
 
-static bool hint_names(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_names(const struct loaded *p, const char *input, FILE *out)
 {
 	const struct profile *pr = p->profile;
 	uint64_t total, *nameless = count_nameless(pr, &total);
@@ -190,7 +190,7 @@ static bool hint_names(const struct pipeline *p, const char *input, FILE *out)
 }
 
 /* Inlined functions have no name there, and are missing. */
-static bool hint_inlined(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_inlined(const struct loaded *p, const char *input, FILE *out)
 {
 	const struct profile *pr = p->profile;
 	const char *lacks, *help;
@@ -214,7 +214,7 @@ static bool hint_inlined(const struct pipeline *p, const char *input, FILE *out)
 }
 
 /* Names the files that were recorded without build id and have changed since. */
-static bool hint_replaced(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_replaced(const struct loaded *p, const char *input, FILE *out)
 {
 	static const char *const help[MODULE_MISS_N] = {
 		[MODULE_MISS_CHANGED] = "was replaced or written to since it was recorded, without "
@@ -241,7 +241,7 @@ static bool hint_replaced(const struct pipeline *p, const char *input, FILE *out
 	return any;
 }
 
-static bool hint_chains(const struct pipeline *p, const char *input, FILE *out)
+static bool hint_chains(const struct loaded *p, const char *input, FILE *out)
 {
 	size_t i;
 
@@ -263,7 +263,7 @@ static bool hint_chains(const struct pipeline *p, const char *input, FILE *out)
 
 /* For a recording of the whole machine by a clock: nothing is wrong, but it is rarely what the user
  * wants. */
-static void hint_idle(const struct pipeline *p, const char *input, FILE *out)
+static void hint_idle(const struct loaded *p, const char *input, FILE *out)
 {
 	const struct profile *pr = p->profile;
 	uint64_t idle = 0, all = 0;
@@ -281,7 +281,7 @@ static void hint_idle(const struct pipeline *p, const char *input, FILE *out)
 			input, percent(idle, all));
 }
 
-bool print_hints(const struct pipeline *p, const char *input, FILE *out)
+bool print_hints(const struct loaded *p, const char *input, FILE *out)
 {
 	bool any = hint_stack_size(p, input, out);
 

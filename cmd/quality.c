@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/dso_weights.h"
+#include "load/load.h"
 
 #define X(name, text, more, what) {text, more, what},
 static const struct {
@@ -34,7 +34,7 @@ static enum quality_kind end_of(enum unwind_stop stop)
 }
 
 /* The faults that a frame adds to its stacks: bits 1 << enum quality_kind. */
-static unsigned faults_of(const struct pipeline *p, const struct profile_location *l)
+static unsigned faults_of(const struct loaded *p, const struct profile_location *l)
 {
 	const struct dso *dso = p->profile->mappings.v[l->mapping].dso;
 	unsigned faults = 0;
@@ -50,7 +50,7 @@ static unsigned faults_of(const struct pipeline *p, const struct profile_locatio
 	return faults;
 }
 
-static unsigned *faults_by_location(const struct pipeline *p)
+static unsigned *faults_by_location(const struct loaded *p)
 {
 	const struct profile *pr = p->profile;
 	unsigned *faults = calloc(pr->locations.n + 1, sizeof *faults);
@@ -81,7 +81,7 @@ static void add_faults(struct quality *q, unsigned faults, uint64_t weight)
 			q->parts[k] += weight;
 }
 
-int quality_measure(const struct pipeline *p, struct quality *ret, struct err *err)
+int quality_measure(const struct loaded *p, struct quality *ret, struct err *err)
 {
 	const struct profile *pr = p->profile;
 	const bool by_count = has_several_events(pr);
@@ -111,7 +111,7 @@ int quality_measure(const struct pipeline *p, struct quality *ret, struct err *e
 }
 
 /* Counts a stack once for each kind of fault and each module in which it has such a fault. */
-static void add_by_dso(struct quality *q, unsigned *seen, const struct pipeline *p,
+static void add_by_dso(struct quality *q, unsigned *seen, const struct loaded *p,
 		       const struct profile_sample *s, const unsigned *faults, uint64_t weight)
 {
 	const struct profile *pr = p->profile;
@@ -136,7 +136,7 @@ static void add_by_dso(struct quality *q, unsigned *seen, const struct pipeline 
 	}
 }
 
-struct quality *quality_by_dso(const struct pipeline *p)
+struct quality *quality_by_dso(const struct loaded *p)
 {
 	const struct profile *pr = p->profile;
 	const size_t n = perf_file_dso_count(p->file);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "cmd/pipeline.h"
+#include "load/load.h"
 
 /* X(name in JSON and --require, is more better?, what it is a share of). The first six are the ways
  * in which user stacks end; together they are all user stacks. */
@@ -37,9 +37,9 @@ struct quality {
 
 /* By dso id, for all modules of a profile: a stack is counted for the module in which it ends, a
  * frame for the module of its code. The caller frees the result; NULL when out of memory. */
-struct quality *quality_by_dso(const struct pipeline *p);
+struct quality *quality_by_dso(const struct loaded *p);
 /* 0, or -ERR_NOMEM. */
-int quality_measure(const struct pipeline *p, struct quality *ret, struct err *err);
+int quality_measure(const struct loaded *p, struct quality *ret, struct err *err);
 /* In percent. Returns false if there is nothing of which it could be a share. */
 bool quality_share(const struct quality *q, enum quality_kind kind, double *ret);
 

@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "cmd/profiles.h"
-#include "cmd/resolve_options.h"
 
 int regress_find_history(struct regress_command *c, struct err *err)
 {
@@ -27,40 +25,42 @@ int regress_find_history(struct regress_command *c, struct err *err)
 	return rc;
 }
 
-/* Returns the profile of a run, which the caller frees, and its facts. */
-static int read_run(const char *path, struct resolve *r, struct profile **ret,
+/* Loads a run, which the caller releases with loaded_done() in any case, and its facts. */
+static int read_run(struct regress_command *c, const char *path, struct loaded *in,
 		    struct run_facts *facts, struct err *err)
 {
-	struct input_facts in;
-	int rc = profiles_load_one(r, path, ret, &in, err);
+	int rc = load_profile(&c->load, path, in, err);
 
+	fetch_watch_sum(&c->watch);
+	if (!rc)
+		rc = loaded_detach(in, c->load.keep, err);
 	*facts = (struct run_facts){.cpu = ""};
 	if (rc)
 		return rc;
-	memcpy(facts->cpu, in.cpu, sizeof facts->cpu);
-	memcpy(facts->kernel, in.kernel, sizeof facts->kernel);
-	memcpy(facts->arch, in.arch, sizeof facts->arch);
-	memcpy(facts->host, in.host, sizeof facts->host);
-	facts->cpus = (unsigned)in.cpus;
-	facts->frequency = in.frequency;
-	facts->damaged = in.damaged;
-	facts->lost = in.lost;
-	facts->arguments = in.arguments;
+	memcpy(facts->cpu, in->facts.cpu, sizeof facts->cpu);
+	memcpy(facts->kernel, in->facts.kernel, sizeof facts->kernel);
+	memcpy(facts->arch, in->facts.arch, sizeof facts->arch);
+	memcpy(facts->host, in->facts.host, sizeof facts->host);
+	facts->cpus = (unsigned)in->facts.cpus;
+	facts->frequency = in->facts.frequency;
+	facts->damaged = in->damaged;
+	facts->lost = in->lost;
+	facts->arguments = in->facts.arguments;
 	return 0;
 }
 
 static int load_run(struct regress_command *c, struct regress *g, enum side side, const char *path,
-		    struct resolve *r, struct err *err)
+		    struct err *err)
 {
 	struct run_facts facts;
-	struct profile *p = NULL;
-	int rc = read_run(path, r, &p, &facts, err);
+	struct loaded in;
+	int rc = read_run(c, path, &in, &facts, err);
 
 	if (!rc)
-		rc = regress_add_run(g, side, path, p, &facts, err);
+		rc = regress_add_run(g, side, path, in.profile, &facts, err);
 	if (!rc && c->page.both)
-		rc = regress_page_add(&c->page, p, side, c->opt.event, err);
-	profile_free(p);
+		rc = regress_page_add(&c->page, in.profile, side, c->opt.event, err);
+	loaded_done(&in);
 	return rc;
 }
 
@@ -75,42 +75,36 @@ static unsigned session_of(const char *history, const char *path)
 }
 
 /* Reads the last runs by name, up to the limit. */
-static int load_history(const struct regress_command *c, struct regress *g, struct resolve *r,
-			struct err *err)
+static int load_history(struct regress_command *c, struct regress *g, struct err *err)
 {
 	size_t n = c->past.paths[0].n, i = n > HISTORY_MAX ? n - HISTORY_MAX : 0;
 	int rc = 0;
 
 	for (; !rc && i < n; i++) {
+		const char *path = c->past.paths[0].v[i];
 		struct run_facts facts;
-		struct profile *p = NULL;
+		struct loaded in;
 
-		rc = read_run(c->past.paths[0].v[i], r, &p, &facts, err);
+		rc = read_run(c, path, &in, &facts, err);
 		if (!rc)
-			rc = regress_add_history(g, session_of(c->history, c->past.paths[0].v[i]),
-						 c->past.paths[0].v[i], p, &facts, err);
-		profile_free(p);
+			rc = regress_add_history(g, session_of(c->history, path), path, in.profile,
+						 &facts, err);
+		loaded_done(&in);
 	}
 	return rc;
 }
 
 int regress_load(struct regress_command *c, struct regress *g, struct err *err)
 {
-	char name[] = "regress", quiet[] = "-q", *argv[] = {name, quiet, NULL};
-	struct resolve r = {0};
-	int side, rc = resolve_options(&r, 2, argv, err);
+	int side, rc = 0;
 	size_t i;
 
-	r.pipeline.symbolizer.foreign_jit_maps = c->opt.force;
 	/* Sums of doubles depend on their order; a report must not depend on the order of the
 	 * arguments. */
 	for (side = 0; side < SIDE_N; side++)
 		paths_sort(&c->sides.paths[side], 0);
 	for (side = 0; side < SIDE_N; side++)
 		for (i = 0; !rc && i < c->sides.paths[side].n; i++)
-			rc = load_run(c, g, side, c->sides.paths[side].v[i], &r, err);
-	if (!rc)
-		rc = load_history(c, g, &r, err);
-	resolve_options_done(&r);
-	return rc;
+			rc = load_run(c, g, side, c->sides.paths[side].v[i], err);
+	return rc ? rc : load_history(c, g, err);
 }

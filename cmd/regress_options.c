@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include "cmd/args.h"
+#include "cmd/cache_dir.h"
+#include "cmd/config.h"
+#include "cmd/progress.h"
 #include "cmd/version.h"
+#include "cmd/watch.h"
 
 #define OPTIONS_TARGET struct regress_command
 #include "cmd/options.h"
@@ -179,6 +183,25 @@ static int take_earlier(struct regress_command *c, char **argv, struct err *err)
 	return 0;
 }
 
+/* How runs are read. */
+static int load_options(struct regress_command *c, struct err *err)
+{
+	struct config config = {0};
+	int rc = config_read(&config, err);
+
+	if (!rc)
+		rc = cache_options(&c->load.symbolizer, c->cache_dir, err);
+	if (rc)
+		return rc;
+	if (c->quiet)
+		progress_off();
+	c->load.fetch = config.fetch;
+	c->load.symbolizer.foreign_jit_maps = c->opt.force;
+	fetch_watch_init(&c->watch, "regress", &c->fetching, NULL, c->quiet);
+	watch_loading(&c->load, &c->watch);
+	return 0;
+}
+
 static const char *const side_options[SIDE_N] = {"--base", "--new"};
 
 int regress_options(struct regress_command *c, int argc, char **argv, struct err *err)
@@ -208,6 +231,9 @@ int regress_options(struct regress_command *c, int argc, char **argv, struct err
 	if (c->show_help || c->show_version)
 		return 1;
 	c->run.quiet = c->quiet;
+	rc = load_options(c, err);
+	if (rc)
+		return rc;
 	if (c->is_confirm)
 		return take_earlier(c, argv + rest, err);
 	if (c->is_run)
@@ -232,4 +258,5 @@ void regress_options_done(struct regress_command *c)
 	sides_done(&c->sessions);
 	sides_done(&c->past);
 	earlier_done(&c->earlier);
+	fetch_watch_done(&c->watch);
 }

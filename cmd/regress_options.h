@@ -2,15 +2,23 @@
 #ifndef CMD_REGRESS_OPTIONS_H
 #define CMD_REGRESS_OPTIONS_H
 
+#include <limits.h>
+
+#include "cmd/fetch.h"
 #include "cmd/regress_confirm.h"
 #include "cmd/regress_html.h"
 #include "cmd/regress_run.h"
 #include "cmd/sides.h"
+#include "load/load.h"
 #include "regress/regress.h"
 
 struct regress_command {
 	struct regress_options opt;
 	struct regress_run_options run;
+	struct load_options load; /* of each run */
+	struct fetch_watch watch;
+	struct fetch_signals fetching;
+	char cache_dir[PATH_MAX];
 	const char *budget, *history, *md, *json, *junit, *html, *folded, *annotate;
 	bool warn_only, quiet, quiet_if_fine, lint_budget, show_help, show_version;
 	bool is_run, is_confirm, confirm, is_detect;

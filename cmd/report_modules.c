@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cmd/dso_weights.h"
+#include "load/load.h"
 
 enum { TEXT_MODULES_MAX = 40 };
 
@@ -27,13 +27,13 @@ struct module_report {
 
 /* The kernel's list of symbols names all of it, and fetching a vmlinux of a gigabyte is no good
  * advice. */
-static bool needs_no_fetch(const struct pipeline *p, const struct dso *dso)
+static bool needs_no_fetch(const struct loaded *p, const struct dso *dso)
 {
 	return dso->kind == DSO_KERNEL && symbolizer_miss(p->symbolizer, dso) == SYM_MISS_FOUND;
 }
 
 /* The answer of servers about a module that they were, or could have been, asked for; else "". */
-static const char *fetch_text(const struct pipeline *p, const struct dso *dso)
+static const char *fetch_text(const struct loaded *p, const struct dso *dso)
 {
 	const struct module *m = modules_get(p->modules, dso);
 	enum fetch_result r = !m || dso->kind == DSO_VDSO ? FETCH_NOT_ASKED
@@ -222,7 +222,7 @@ static void judge(struct module_report *r, bool wants_dwarf)
 }
 
 /* Judges debug information that exists and was read. */
-static void judge_dwarf(struct module_report *r, const struct pipeline *p)
+static void judge_dwarf(struct module_report *r, const struct loaded *p)
 {
 	static const char *const help[SYM_LACKS_N] = {
 		[SYM_LACKS_SPLIT] = "keep the .dwo files where the compiler wrote them, or beside "
@@ -241,7 +241,7 @@ static void judge_dwarf(struct module_report *r, const struct pipeline *p)
 	r->help = help[lack];
 }
 
-static struct module_report report_of(const struct pipeline *p, const struct dso *dso)
+static struct module_report report_of(const struct loaded *p, const struct dso *dso)
 {
 	bool is_file = dso->kind == DSO_FILE;
 	struct module_report r = {
@@ -262,7 +262,7 @@ static struct module_report report_of(const struct pipeline *p, const struct dso
 	return r;
 }
 
-const char *report_module_lacks(const struct pipeline *p, const struct dso *dso, const char **help)
+const char *report_module_lacks(const struct loaded *p, const struct dso *dso, const char **help)
 {
 	struct module_report r = report_of(p, dso);
 
@@ -319,7 +319,7 @@ static bool is_new(const char *said[], size_t *n, const char *help)
 	return true;
 }
 
-void report_modules_text(const struct pipeline *p, FILE *out)
+void report_modules_text(const struct loaded *p, FILE *out)
 {
 	const char *said[TEXT_MODULES_MAX];
 	size_t n_said = 0;
@@ -393,7 +393,7 @@ static void json_module(const struct module_report *r, uint64_t samples,
 	fputc('}', out);
 }
 
-void report_modules_json(const struct pipeline *p, const struct quality *whole, FILE *out)
+void report_modules_json(const struct loaded *p, const struct quality *whole, FILE *out)
 {
 	struct quality *parts = quality_by_dso(p);
 	size_t n, i;

@@ -1,9 +1,9 @@
-/* report_stats.c - --stats, --stats=json and --header. */
+/* report_stats.c - --stats and --stats=json. */
 #include "cmd/report_stats.h"
 
 #include <inttypes.h>
 
-#include "cmd/dso_weights.h"
+#include "load/load.h"
 
 /* Sums of stop reasons in the summary. "broken" are those that better unwinding could avoid. */
 struct stop_sums {
@@ -43,7 +43,7 @@ static void text_share(FILE *out, const char *what, uint64_t part, uint64_t whol
 		fprintf(out, "  %-34s %10" PRIu64 "  %5.1f %%\n", what, part, percent(part, whole));
 }
 
-void report_text(const struct pipeline *p, FILE *out)
+void report_text(const struct loaded *p, FILE *out)
 {
 	const struct perf_file_stats *r = perf_file_stats(p->file);
 	const struct symbolize_stats *s = symbolizer_stats(p->symbolizer);
@@ -86,7 +86,7 @@ void report_text(const struct pipeline *p, FILE *out)
 		p->seconds_symbolize);
 }
 
-void report_json(const struct pipeline *p, const struct quality *q, double seconds_write, FILE *out)
+void report_json(const struct loaded *p, const struct quality *q, double seconds_write, FILE *out)
 {
 	const struct perf_file_stats *r = perf_file_stats(p->file);
 	const struct symbolize_stats *s = symbolizer_stats(p->symbolizer);
@@ -134,14 +134,4 @@ void report_json(const struct pipeline *p, const struct quality *q, double secon
 		fprintf(out, "%s%.6f", i ? "," : "", p->thread_seconds.v[i]);
 	fprintf(out, "],\"seconds\":{\"load\":%.6f,\"symbolize\":%.6f,\"write\":%.6f}}\n",
 		p->seconds_load, p->seconds_symbolize, seconds_write);
-}
-
-static void say_line(void *out, const char *line)
-{
-	fprintf(out, "%s\n", line);
-}
-
-void report_header(const struct perf_file *f, FILE *out)
-{
-	perf_file_header(f, say_line, out);
 }

@@ -8,14 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/args.h"
 #include "cmd/report_stats.h"
-#include "cmd/profiles.h"
+#include "cmd/inputs.h"
 #include "cmd/clean.h"
 #include "cmd/progress.h"
 #include "cmd/resolve_options.h"
+#include "cmd/watch.h"
 #include "cmd/write.h"
-#include "input/input.h"
 
 enum { EXIT_FINE = 0, EXIT_DAMAGED = 1, EXIT_TROUBLE = 2 };
 
@@ -57,58 +58,33 @@ static void on_interrupt(int sig)
 	stop_requested = 1;
 }
 
+/* What the signals do depends on what is going on. */
+static struct load_listener watching;
+
+static void on_begin(void *arg, enum load_step step, const char *path, const uint64_t *records)
+{
+	begun = 1;
+	/* Other inputs are read to their end. */
+	if (step == LOAD_LOOKS_FOR_BINARIES || (step == LOAD_READS && records))
+		reading = 1;
+	watching.begin(arg, step, path, records);
+}
+
+static void on_step_end(void *arg, enum load_step step)
+{
+	if (step == LOAD_READS)
+		reading = 0;
+	watching.end(arg, step);
+}
+
+static void listen_for_signals(struct load_options *opt)
+{
+	watching = opt->listener;
+	opt->listener.begin = on_begin;
+	opt->listener.end = on_step_end;
+}
+
 /* ---- running --------------------------------------------------------------------------- */
-
-/* Does the recording have the events that were asked for? If not, lists its events. */
-static int check_events(const struct profile *p, const char *list, struct err *err)
-{
-	char names[512] = "";
-	const char *unknown;
-	size_t i, n;
-
-	unknown = list ? event_list_unknown(list, p, &n) : NULL;
-	if (!unknown)
-		return 0;
-	for (i = 0; i < p->events.n; i++)
-		snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
-			 strtab_get(&p->strings, p->events.v[i].name));
-	return err_set(err, ERR_NOT_FOUND, NULL, "--event: '%.*s' is none of the recording's:%s",
-		       (int)n, unknown, names);
-}
-
-/* Explains why there is nothing to write: checks the possible reasons in their order. */
-static int nothing_to_write(const struct pipeline *p, const struct pipeline_options *opt,
-			    struct err *err)
-{
-	const struct perf_file_stats *s = perf_file_stats(p->file);
-	const char *input = input_name(opt->input);
-
-	if (p->filtered)
-		return err_set(err, ERR_NOT_FOUND, input,
-			       "none of the %llu samples passes the filters",
-			       (unsigned long long)p->filtered);
-	return err_set(err, ERR_NOT_FOUND, input,
-		       "no samples (%llu records read, %llu samples skipped as damaged)%s",
-		       (unsigned long long)s->records, (unsigned long long)s->skipped_samples,
-		       s->damaged || s->skipped_samples
-			       ? ""
-			       : "; what was recorded ended too soon, or only waited: raise -F, or "
-				 "record the waiting with -e sched:sched_switch");
-}
-
-static void print_notes(const struct pipeline *p)
-{
-	struct jit_cut cut;
-	size_t i;
-
-	for (i = 0; i < perf_file_note_count(p->file); i++)
-		fprintf(stderr, "resolve: %s\n", perf_file_note(p->file, i));
-	for (i = 0; jit_codes_cut(p->jit, i, &cut); i++)
-		fprintf(stderr,
-			"resolve: %s: the jitdump ends inside of a record at offset %#" PRIx64
-			": code that was made later has no names\n",
-			cut.dump->path, cut.off);
-}
 
 /* If a format can show one event only, prints which others there are. */
 static void report_other_events(const struct resolve *r, const struct profile *p)
@@ -122,7 +98,7 @@ static void report_other_events(const struct resolve *r, const struct profile *p
 	if (!event_set_make(&events, p, NULL, NULL) && events.n > 1) {
 		shown = event_set_main(&events, p);
 		fprintf(stderr, "resolve: %s: only the event %s is shown, which %s;",
-			input_name(r->pipeline.input),
+			input_name(r->inputs.v[0]),
 			strtab_get(&p->strings, p->events.v[shown].name),
 			p->events.v[shown].is_default ? "is its default" : "has the most weight");
 		for (i = 0; i < events.n && i < EVENTS_NAMED; i++)
@@ -138,76 +114,28 @@ static void report_other_events(const struct resolve *r, const struct profile *p
 	event_set_done(&events);
 }
 
-static int load(struct resolve *r, struct pipeline *p, struct err *err)
+static int exit_code(const struct resolve *r)
 {
-	const struct perf_file_info *info = perf_file_info(p->file);
-	int rc = 0;
-
-	if (r->time)
-		rc = args_filter_time(r->time, info->first_sample_ns, info->last_sample_ns,
-				      &r->pipeline.filter, err);
-	reading = begun = 1;
-	if (!rc)
-		rc = pipeline_load(p, &r->pipeline, err);
-	reading = 0;
-	r->interrupted = stop_requested;
-	if (!rc && !r->quiet)
-		print_notes(p);
-	if (!rc)
-		rc = check_events(p->profile, r->pipeline.filter.event, err);
-	if (!rc && !p->profile->samples.n)
-		rc = nothing_to_write(p, &r->pipeline, err);
-	return rc;
+	return r->damaged || r->interrupted || r->below || (r->strict && r->is_poor) ? EXIT_DAMAGED
+										     : EXIT_FINE;
 }
 
-/* With --strict, losses count as damage. */
-static bool strict_loss(const struct resolve *r, const struct perf_file_stats *s)
+static void print_line(void *out, const char *line)
 {
-	uint64_t skipped = 0;
-
-	for (unsigned i = 0; i < PERF_SKIP_N; i++)
-		skipped += s->skips[i];
-	if (!r->strict || (!skipped && !perf_lost(s) && !s->lost_bytes))
-		return false;
-	if (!r->quiet)
-		fprintf(stderr,
-			"resolve: --strict: %" PRIu64 " samples were lost while recording, %" PRIu64
-			" records skipped, %" PRIu64 " bytes not read\n",
-			perf_lost(s), skipped, s->lost_bytes);
-	return true;
+	fprintf(out, "%s\n", line);
 }
 
-static int exit_code(const struct resolve *r, const struct pipeline *p)
+static int show_header(struct resolve *r, struct err *err)
 {
-	const struct perf_file_stats *s = p->file ? perf_file_stats(p->file) : NULL;
-
-	if (!s)
-		return r->damaged || r->interrupted ? EXIT_DAMAGED : EXIT_FINE;
-	if (s->damaged || s->interrupted || s->truncated || r->interrupted || r->damaged)
-		return EXIT_DAMAGED;
-	return strict_loss(r, s) || (r->strict && r->is_poor) || r->below ? EXIT_DAMAGED
-									  : EXIT_FINE;
-}
-
-/* A pipe has its header in records before the first sample. */
-static int show_header(const struct pipeline *p, struct err *err)
-{
-	struct perf_batch *b;
-	int rc = 0;
-
-	if (perf_file_info(p->file)->is_pipe)
-		rc = perf_file_read(p->file, &b, err);
-	if (rc < 0)
-		return rc;
-	report_header(p->file, stdout);
-	if (rc > 0)
-		perf_batch_release(p->file, b);
-	return 0;
+	if (r->inputs.n > 1 || r->diff.paths[0].n)
+		return err_set(err, ERR_USAGE, NULL,
+			       "--header is for one recording: there are several inputs");
+	return load_header(&r->load, r->inputs.v[0], print_line, stdout, err);
 }
 
 /* Closes the output first, so that the reader of a pipe need not wait for the cache to be written.
  */
-static void keep_compiled(const struct resolve *r, const struct pipeline *p)
+static void keep_compiled(const struct resolve *r, const struct loaded *p)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
@@ -219,43 +147,7 @@ static void keep_compiled(const struct resolve *r, const struct pipeline *p)
 	symbolizer_save(p->symbolizer);
 }
 
-/* What it could have been. */
-static void add_input_names(struct err *err)
-{
-	const struct input_format *const *f;
-
-	for (f = input_formats; *f; f++)
-		snprintf(err->what + strlen(err->what), sizeof err->what - strlen(err->what),
-			 "%s%s",
-			 f == input_formats ? "; nor is it "
-			 : f[1]		    ? ", "
-					    : " or ",
-			 (*f)->name);
-}
-
-/* For inputs that are not recordings, and for several inputs. */
-static int run_profiles(struct resolve *r, struct err *err)
-{
-	struct profile *p = NULL;
-	int rc;
-
-	begun = 1;
-	rc = profiles_load(r, &p, err);
-
-	if (!rc && !r->diff.paths[0].n)
-		rc = check_events(p, r->pipeline.filter.event, err);
-	if (!rc)
-		rc = write_result(r, p, err);
-	if (!rc && !r->quiet)
-		report_other_events(r, p);
-	if (!rc && r->interrupted)
-		fprintf(stderr,
-			"resolve: interrupted: the output holds what was read until then\n");
-	profile_free(p);
-	return rc;
-}
-
-static int report_quality(struct resolve *r, const struct pipeline *p, double seconds_write,
+static int report_quality(struct resolve *r, const struct loaded *p, double seconds_write,
 			  struct err *err)
 {
 	struct quality q;
@@ -274,55 +166,44 @@ static int report_quality(struct resolve *r, const struct pipeline *p, double se
 	return 0;
 }
 
-static int run(struct resolve *r, struct pipeline *p, struct err *err)
+/* Writes the profile, or what explains an address of it. */
+static int write_answer(struct resolve *r, const struct loaded *in, struct err *err)
+{
+	if (!r->explain)
+		return write_result(r, in->profile, err);
+	if (!explain_address(in, r->explain_ip, stdout))
+		return err_set(err, ERR_NOT_FOUND, input_name(in->path),
+			       "no stack holds the address %#llx (as script prints it)",
+			       (unsigned long long)r->explain_ip);
+	return args_flush(stdout, STDOUT_NAME, err);
+}
+
+static int run(struct resolve *r, struct loaded *in, struct err *err)
 {
 	double start;
-	int rc;
+	int rc = inputs_load(r, in, err);
 
-	if (profiles_are_meant(r))
-		return run_profiles(r, err);
-	rc = pipeline_open(p, &r->pipeline, err);
-	if (rc == -ERR_FORMAT)
-		add_input_names(err);
-
-	if (!rc && r->header_only)
-		return show_header(p, err);
-	if (!rc)
-		rc = load(r, p, err);
-	if (!rc && r->fetch)
-		rc = fetch_for_profile(p, &r->pipeline, r->fetch, &r->watch, err);
-	if (!rc)
-		rc = pipeline_symbolize(p, &r->pipeline, err);
-	start = seconds_now();
-	if (!rc)
-		rc = profiles_bound(r, r->pipeline.input, p->profile, err);
-	if (!rc)
-		r->output.lost = perf_lost(perf_file_stats(p->file));
-	if (!rc && r->explain && !explain_address(p, r->explain_ip, stdout))
-		rc = err_set(err, ERR_NOT_FOUND, input_name(r->pipeline.input),
-			     "no stack holds the address %#llx (as script prints it)",
-			     (unsigned long long)r->explain_ip);
-	else if (!rc)
-		rc = r->explain ? args_flush(stdout, STDOUT_NAME, err)
-				: write_result(r, p->profile, err);
+	reading = 0;
+	if (rc)
+		return rc;
+	start = clock_seconds();
+	rc = write_answer(r, in, err);
 	if (rc)
 		return rc;
 	if (!r->quiet && !r->explain)
-		report_other_events(r, p->profile);
-	r->is_poor = print_hints(p, input_name(r->pipeline.input), r->quiet ? NULL : stderr);
-	if (!r->quiet && !r->fetch)
-		fetch_advice(p, stderr);
+		report_other_events(r, in->profile);
+	if (in->file)
+		input_hints(r, in);
 	if (r->interrupted)
 		fprintf(stderr,
 			"resolve: interrupted: the output holds what was read until then\n");
-	if (r->pipeline.verify_every)
-		verify_report(&p->verify, stderr);
-	rc = report_quality(r, p, seconds_now() - start, err);
-	if (rc)
-		return rc;
-	if (!stop_requested)
-		keep_compiled(r, p);
-	return 0;
+	if (r->load.verify_every)
+		verify_report(&in->verify, stderr);
+	if (in->file)
+		rc = report_quality(r, in, clock_seconds() - start, err);
+	if (!rc && in->file && !stop_requested)
+		keep_compiled(r, in);
+	return rc;
 }
 
 /* nohup's wish is respected. */
@@ -342,7 +223,7 @@ int main(int argc, char **argv)
 	 */
 	struct sigaction sa = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
 	struct resolve r = {0};
-	struct pipeline p = {0};
+	struct loaded in = {0};
 	struct err err = {0};
 	int code, flushed, rc;
 
@@ -351,16 +232,16 @@ int main(int argc, char **argv)
 	rc = resolve_options(&r, argc, argv, &err);
 	if (r.header_only || r.explain)
 		clean_stdout();
-	r.pipeline.stop = &stop_requested;
 	if (r.quiet)
 		progress_off();
-	fetch_watch_init(&r.watch, &fetching, &stop_requested, r.quiet);
-	if (r.fetch)
-		r.pipeline.modules.fetch = &r.watch.options;
+	r.load.stop = &stop_requested;
+	fetch_watch_init(&r.watch, "resolve", &fetching, &stop_requested, r.quiet);
+	watch_loading(&r.load, &r.watch);
+	listen_for_signals(&r.load);
 	sigaction(SIGINT, &sa, NULL);
 	catch_ends();
 	if (!rc)
-		rc = run(&r, &p, &err);
+		rc = r.header_only ? show_header(&r, &err) : run(&r, &in, &err);
 	errno = 0;
 	flushed = rc < 0 ? 0 : args_flush(stdout, STDOUT_NAME, &err);
 	rc = flushed ? flushed : rc;
@@ -368,9 +249,9 @@ int main(int argc, char **argv)
 		args_complain("resolve", &err);
 		code = EXIT_TROUBLE;
 	} else {
-		code = rc || r.header_only ? EXIT_FINE : exit_code(&r, &p);
+		code = rc || r.header_only ? EXIT_FINE : exit_code(&r);
 	}
-	pipeline_done(&p);
+	loaded_done(&in);
 	resolve_options_done(&r);
 	fetch_watch_done(&r.watch);
 	return code;

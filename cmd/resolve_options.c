@@ -70,7 +70,7 @@ static int set_explain(void *target, const char *option, char *address, struct e
 	struct resolve *r = target;
 
 	r->explain = true;
-	r->pipeline.keep |= PROFILE_KEEP_IPS;
+	r->load.keep |= PROFILE_KEEP_IPS;
 	return args_address(option, address, &r->explain_ip, err);
 }
 
@@ -87,13 +87,13 @@ static int set_verify(void *target, const char *option, char *every, struct err 
 {
 	struct resolve *r = target;
 
-	r->pipeline.verify_every = 1;
-	return every ? args_u64(option, every, 1, UINT32_MAX, &r->pipeline.verify_every, err) : 0;
+	r->load.verify_every = 1;
+	return every ? args_u64(option, every, 1, UINT32_MAX, &r->load.verify_every, err) : 0;
 }
 
 static int set_template_depth(void *target, const char *option, char *levels, struct err *err)
 {
-	struct symbolizer_options *o = &((struct resolve *)target)->pipeline.symbolizer;
+	struct symbolizer_options *o = &((struct resolve *)target)->load.symbolizer;
 	uint64_t v;
 	int rc = args_u64(option, levels, 0, 1000, &v, err);
 
@@ -261,74 +261,72 @@ static const struct option_row options[] = {
 	 SETS_CHOICE(output.picture.diff_width, diff_widths)},
 	HEADING("samples"),
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3",
-	 SETS_BY(pipeline.filter.comms, struct name_list, args_names)},
+	 SETS_BY(load.filter.comms, struct name_list, args_names)},
 	{0, "no-idle", NULL, NULL, "without the idle task, swapper",
-	 SETS_FLAG(pipeline.filter.no_idle)},
+	 SETS_FLAG(load.filter.no_idle)},
 	{0, "pid", NULL, "PIDS", "only of these processes",
-	 SETS_BY(pipeline.filter.pids, struct number_list, args_numbers)},
+	 SETS_BY(load.filter.pids, struct number_list, args_numbers)},
 	{0, "tid", NULL, "TIDS", "only of these threads",
-	 SETS_BY(pipeline.filter.tids, struct number_list, args_numbers)},
+	 SETS_BY(load.filter.tids, struct number_list, args_numbers)},
 	{0, "dso", "dsos", "NAMES", "only samples in code of these: libc.so.6,[kernel.kallsyms]",
-	 SETS_BY(pipeline.filter.dsos, struct name_list, args_names)},
+	 SETS_BY(load.filter.dsos, struct name_list, args_names)},
 	{'C', "cpu", NULL, "LIST", "only of these processors: 0,2-3",
-	 SETS_BY(pipeline.filter.cpus, struct cpu_ranges, args_cpus)},
+	 SETS_BY(load.filter.cpus, struct cpu_ranges, args_cpus)},
 	{0, "event", NULL, "NAMES",
 	 "only of these events: cycles,page-faults; `all`. Of several the names are\n"
 	 "root frames in folded (default: the event with the most weight)",
-	 SETS_TEXT(pipeline.filter.event)},
+	 SETS_TEXT(load.filter.event)},
 	{0, "time", NULL, "START,STOP", "in seconds of the recording's clock, or P%-Q%",
-	 SETS_TEXT(time)},
+	 SETS_BY(load.filter.time, struct time_span, args_time)},
 	HEADING("stacks"),
 	{0, "max-stack", NULL, "N", "at most N user frames",
-	 SETS_NUMBER(pipeline.unwind.max_frames, UNWIND_FRAMES_MAX)},
+	 SETS_NUMBER(load.unwind.max_frames, UNWIND_FRAMES_MAX)},
 	{0, "unwinder", NULL, "NAME",
 	 "cfi (default), libdw (the slow reference), fp (frame pointers)",
-	 SETS_CHOICE(pipeline.unwind.method, unwinders)},
+	 SETS_CHOICE(load.unwind.method, unwinders)},
 	{0, "verify-unwind", NULL, "[=N]",
 	 "unwind every Nth sample by libdw too, print the classes of differences",
 	 CALLS(set_verify)},
 	{0, "no-guess", NULL, NULL,
 	 "never step by frame pointer or stack top without unwind tables",
-	 SETS_FLAG(pipeline.unwind.no_guess)},
+	 SETS_FLAG(load.unwind.no_guess)},
 	{0, "no-stitch", NULL, NULL, "do not complete stacks that were cut from other samples",
-	 SETS_FLAG(pipeline.no_stitch)},
-	{0, "stitch", NULL, NULL, NULL,
-	 CLEARS_FLAG(pipeline.no_stitch)}, /* the default, accepted */
+	 SETS_FLAG(load.no_stitch)},
+	{0, "stitch", NULL, NULL, NULL, CLEARS_FLAG(load.no_stitch)}, /* the default, accepted */
 	HEADING("names"),
 	{0, "no-inline", NULL, NULL, "symbols only: no inlined frames, no lines",
-	 SETS_FLAG(pipeline.symbolizer.no_inline)},
+	 SETS_FLAG(load.symbolizer.no_inline)},
 	{0, "demangle", NULL, "HOW",
 	 "full (default), simple (no arguments, template arguments as <...>:\n"
 	 "names that differ only in these become one), none",
-	 SETS_CHOICE(pipeline.symbolizer.demangle, demanglings)},
+	 SETS_CHOICE(load.symbolizer.demangle, demanglings)},
 	{0, "template-depth", NULL, "N",
 	 "show N levels of template arguments, <...> for deeper ones", CALLS(set_template_depth)},
 	{0, "clones", NULL, "HOW",
 	 "show or fold .isra.0 .constprop.0 .part.0 .cold .llvm.N (default: fold\n"
 	 "with --demangle=simple, else show)",
-	 SETS_CHOICE(pipeline.symbolizer.clones, clone_forms)},
+	 SETS_CHOICE(load.symbolizer.clones, clone_forms)},
 	{0, "icf", NULL, "HOW",
 	 "mark functions that the linker made one with N others: name [+N],\n"
 	 "or leave them plain (default: mark with --demangle=full)",
-	 SETS_CHOICE(pipeline.symbolizer.folded, folded_forms)},
+	 SETS_CHOICE(load.symbolizer.folded, folded_forms)},
 	{0, "no-demangle", NULL, NULL, "--demangle=none, as perf spells it",
-	 SETS_FLAG(pipeline.symbolizer.no_demangle)},
-	{0, "symfs", NULL, "DIR", "look for all files below DIR",
-	 SETS_TEXT(pipeline.modules.symfs)},
+	 SETS_FLAG(load.symbolizer.no_demangle)},
+	{0, "symfs", NULL, "DIR", "look for all files below DIR", SETS_TEXT(load.modules.symfs)},
 	{0, "debug-dir", NULL, "DIR",
 	 "more places for debug files, like /usr/lib/debug (repeatable)", CALLS(set_debug_dir)},
 	{0, "debuginfod", NULL, "[=TIER]",
 	 "fetch what is missing from $DEBUGINFOD_URLS: sym, line, full; off, auto",
-	 SETS_CHOICE(fetch, fetch_modes)},
+	 SETS_CHOICE(load.fetch, fetch_modes)},
 	{'k', "vmlinux", NULL, "FILE", "kernel symbols and lines",
-	 SETS_TEXT(pipeline.symbolizer.vmlinux)},
-	{0, "kallsyms", NULL, "FILE", "kernel symbols", SETS_TEXT(pipeline.symbolizer.kallsyms)},
+	 SETS_TEXT(load.symbolizer.vmlinux)},
+	{0, "kallsyms", NULL, "FILE", "kernel symbols", SETS_TEXT(load.symbolizer.kallsyms)},
 	{0, "guestvmlinux", NULL, "FILE", "the same for the kernel of virtual machines",
-	 SETS_TEXT(pipeline.symbolizer.guest_vmlinux)},
+	 SETS_TEXT(load.symbolizer.guest_vmlinux)},
 	{0, "guestkallsyms", NULL, "FILE", "the same for the kernel of virtual machines",
-	 SETS_TEXT(pipeline.symbolizer.guest_kallsyms)},
+	 SETS_TEXT(load.symbolizer.guest_kallsyms)},
 	{0, "force", NULL, NULL, "as root: another user's recording; also other users' perf maps",
-	 SETS_FLAG(pipeline.symbolizer.foreign_jit_maps)},
+	 SETS_FLAG(load.symbolizer.foreign_jit_maps)},
 	HEADING("running"),
 	{0, "stats", NULL, "[=json]", "on stderr: how stacks ended, what has no names and why",
 	 SETS_CHOICE(stats, stats_forms)},
@@ -345,9 +343,9 @@ static const struct option_row options[] = {
 	 SETS_FLAG(strict)},
 	{0, "no-cache", NULL, NULL, "neither use nor fill the cache of compiled debug information",
 	 SETS_FLAG(no_cache)},
-	{'i', "input", NULL, "FILE", "the recording, as perf spells it", SETS_TEXT(pipeline.input)},
+	{'i', "input", NULL, "FILE", "the recording, as perf spells it", SETS_TEXT(input)},
 	{'j', "jobs", NULL, "N", "threads (default: as many as processors, fewer for small files)",
-	 SETS_NUMBER(pipeline.n_threads, 64)},
+	 SETS_NUMBER(load.n_threads, 64)},
 	{'q', "quiet", NULL, NULL, "no notes on stderr", SETS_FLAG(quiet)},
 	{0, "stdio", NULL, NULL, NULL, /* a habit of perf's users */
 	 REFUSED("-f top is a table, -f folded all stacks")},
@@ -418,9 +416,9 @@ static int check_dir(const char *path, struct err *err)
  * come from elsewhere. */
 static int check_places(const struct resolve *r, struct err *err)
 {
-	const char *const paths[] = {
-		r->pipeline.symbolizer.vmlinux, r->pipeline.symbolizer.kallsyms,
-		r->pipeline.symbolizer.guest_vmlinux, r->pipeline.symbolizer.guest_kallsyms};
+	const char *const paths[] = {r->load.symbolizer.vmlinux, r->load.symbolizer.kallsyms,
+				     r->load.symbolizer.guest_vmlinux,
+				     r->load.symbolizer.guest_kallsyms};
 	size_t i;
 
 	for (i = 0; i < sizeof paths / sizeof *paths; i++)
@@ -429,7 +427,7 @@ static int check_places(const struct resolve *r, struct err *err)
 	for (i = 0; i < r->debug_dirs.n; i++)
 		if (check_dir(r->debug_dirs.v[i], err))
 			return -ERR_USAGE;
-	return r->pipeline.modules.symfs ? check_dir(r->pipeline.modules.symfs, err) : 0;
+	return r->load.modules.symfs ? check_dir(r->load.modules.symfs, err) : 0;
 }
 
 /* Is the output the recording itself? Writing would destroy everything in it that the output does
@@ -597,25 +595,26 @@ static int finish_options(struct resolve *r, struct err *err)
 		return err_set(err, ERR_USAGE, NULL,
 			       "-F: %s has no fields to choose; -f script and jsonl have",
 			       r->format->name);
-	r->pipeline.keep |= r->format->keep;
+	r->load.keep |= r->format->keep;
 	if (r->output.style.with_pid)
-		r->pipeline.keep |= PROFILE_KEEP_PIDS;
+		r->load.keep |= PROFILE_KEEP_PIDS;
 	if (r->output.style.with_tid)
-		r->pipeline.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
+		r->load.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
 	if (r->output.style.with_cpu)
-		r->pipeline.keep |= PROFILE_KEEP_CPUS;
-	r->output.event = r->pipeline.filter.event;
+		r->load.keep |= PROFILE_KEEP_CPUS;
+	r->output.event = r->load.filter.event;
 	if (r->output.event && !strcmp(r->output.event, "all"))
-		r->pipeline.filter.event = NULL;
-	r->output.style.no_inline = r->pipeline.symbolizer.no_inline;
+		r->load.filter.event = NULL;
+	r->output.style.no_inline = r->load.symbolizer.no_inline;
 	if ((r->output.fields.only | r->output.fields.add) & SCRIPT_SRCLINE)
-		r->pipeline.symbolizer.no_inline = false; /* lines are in DWARF */
-	if (check_places(r, err) || (!r->no_cache && cache_options(&r->pipeline, err)))
+		r->load.symbolizer.no_inline = false; /* lines are in DWARF */
+	if (check_places(r, err) ||
+	    (!r->no_cache && cache_options(&r->load.symbolizer, r->cache_dir, err)))
 		return -ERR_USAGE;
 	if (vec_push(&r->debug_dirs, NULL))
 		return err_nomem(err);
-	r->pipeline.modules.debug_dirs = r->debug_dirs.v;
-	r->pipeline.symbolizer.n_threads = r->pipeline.n_threads;
+	r->load.modules.debug_dirs = r->debug_dirs.v;
+	r->load.symbolizer.n_threads = r->load.n_threads;
 	return 0;
 }
 
@@ -653,10 +652,8 @@ static int take_inputs(struct resolve *r, int n, char **paths, struct err *err)
 	for (k = 0; !rc && k < r->diff.paths[1].n; k++)
 		if (vec_push(&r->inputs, r->diff.paths[1].v[k]))
 			rc = err_nomem(err);
-	if (!rc && !r->inputs.n && vec_push(&r->inputs, r->pipeline.input))
+	if (!rc && !r->inputs.n && vec_push(&r->inputs, r->input))
 		rc = err_nomem(err);
-	if (!rc)
-		r->pipeline.input = r->inputs.v[0];
 	return rc;
 }
 
@@ -665,12 +662,12 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 	struct config config = {0};
 	int rest, rc, config_rc = config_read(&config, err);
 
-	r->fetch = config.fetch;
+	r->load.fetch = config.fetch;
 	r->output.generator = "unspool " UNSPOOL_VERSION;
 	r->output.picture.width = PICTURE_WIDTH;
 	r->output.top.rows = UINT_MAX;
 	r->output.picture.min_width = PICTURE_MIN_WIDTH;
-	r->pipeline.input = "perf.data";
+	r->input = "perf.data";
 	rc = take_sides(r, &argc, argv, err);
 	if (!rc)
 		rc = options_parse(options, N_OPTIONS, r, false, argc, argv, &rest, err);
@@ -698,7 +695,7 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 
 void resolve_options_done(struct resolve *r)
 {
-	sample_filter_done(&r->pipeline.filter);
+	sample_filter_done(&r->load.filter);
 	vec_done(&r->debug_dirs);
 	vec_done(&r->inputs);
 	sides_done(&r->diff);

@@ -2,29 +2,32 @@
 #ifndef CMD_RESOLVE_OPTIONS_H
 #define CMD_RESOLVE_OPTIONS_H
 
+#include <limits.h>
+
 #include "base/packed_stream.h"
 #include "cmd/fetch.h"
-#include "cmd/pipeline.h"
+#include "load/load.h"
 #include "cmd/quality.h"
 #include "cmd/sides.h"
+#include "output/output.h"
 
 enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
 
 struct resolve {
-	struct pipeline_options pipeline;
+	struct load_options load;
+	const char *input; /* the one that -i names */
 	struct output_options output;
 	const struct output_format *format;
 	enum pack pack;		 /* of the output file */
 	const char *output_path; /* NULL: stdout */
-	const char *time;
-	struct sides diff; /* --diff BASE.. --new NEW.. */
+	struct sides diff;	 /* --diff BASE.. --new NEW.. */
 	VEC(const char *) debug_dirs;
 	enum stats_form stats;
 	struct requirements require;
 	bool requires;
 	uint64_t explain_ip;
-	enum fetch_mode fetch;
 	struct fetch_watch watch;
+	char cache_dir[PATH_MAX];
 	bool strict, quiet, no_cache, header_only, explain, show_help, show_version, show_formats,
 		show_inputs;
 	VEC(const char *) inputs; /* at least one */

@@ -31,6 +31,7 @@ check stitch "(base|stitch)/$any|$(pub reader modules functions unwind)"
 check profile "(base|profile)/$any|$(pub reader modules functions demangle symbolize unwind stitch)"
 check input "(base|input)/$any|$(pub reader demangle profile)"
 check output "(base|output)/$any|$(pub reader modules functions demangle symbolize unwind profile)"
+check load "(base|load)/$any|profile/fill.h|$(pub reader modules functions symbolize unwind stitch profile input)"
 check regress "(base|regress)/$any|$(pub reader modules functions demangle unwind profile output)"
 check capture "(base|capture)/$any|reader/format.h|$(pub reader modules)"
 exit $status

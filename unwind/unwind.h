@@ -210,4 +210,45 @@ struct unwind_stats {
 const struct unwind_stats *unwinder_stats(const struct unwinder *u);
 void unwind_stats_add(struct unwind_stats *to, const struct unwind_stats *from);
 
+/* ---- our frames beside libdw's ---------------------------------------------------------------
+ *
+ * Every Nth sample with a stack copy is also unwound by libdw, from the same bytes, and the two
+ * lists of frames are compared and sorted into a few classes. Each thread has its own struct
+ * verify; they are added up. */
+
+/* X(name, text) */
+#define VERIFY_CLASSES(X)                                                                \
+	X(EQUAL, "the same frames")                                                      \
+	X(ACTIVATION, "the same functions; an address off by one around a signal frame") \
+	X(LIBDW_EARLIER, "libdw stops earlier, equal until there")                       \
+	X(LIBDW_FURTHER, "libdw goes on, equal until our end")                           \
+	X(DIFFERENT, "different frames")
+
+#define X(name, text) VERIFY_##name,
+enum verify_class { VERIFY_CLASSES(X) VERIFY_N };
+#undef X
+
+/* The first sample of a class, for the report. */
+struct verify_example {
+	uint64_t time_ns, ours_ip, libdw_ip;
+	uint32_t tid;
+	size_t frame; /* index of the first difference */
+	enum unwind_stop ours_stop, libdw_stop;
+};
+
+struct verify {
+	uint64_t every; /* 0: off */
+	struct unwinder *libdw;
+	uint64_t counts[VERIFY_N];
+	struct verify_example examples[VERIFY_N]; /* valid where counts[] is not 0 */
+};
+
+/* With every == 0 all other functions do nothing. Returns 0 or negative. */
+int verify_init(struct verify *v, uint64_t every, struct modules *modules,
+		const struct unwind_options *opt, struct err *err);
+void verify_done(struct verify *v);
+/* Compares a sample that was unwound into `ours`. */
+void verify_sample(struct verify *v, const struct perf_sample *s, const struct stack_trace *ours);
+void verify_add(struct verify *to, const struct verify *from);
+
 #endif

@@ -1,6 +1,6 @@
 /* stages.c - what is done with a batch. */
 #include "base/pages.h"
-#include "cmd/stages.h"
+#include "load/stages.h"
 
 enum {
 	SLICE = 4 * UNWIND_BATCH, /* samples that a worker takes at a time */
@@ -52,7 +52,7 @@ static int choose_samples(struct scheduler *c, struct batch_job *j, const struct
 	for (i = 0; i < b->n; i++) {
 		const struct perf_sample *s = &b->samples[i];
 
-		if (!sample_filter_match(&c->opt->filter, s))
+		if (!sample_filter_match(&c->p->filter, s))
 			c->p->filtered++;
 		else if (vec_push(&j->samples, s))
 			return err_nomem(err);
@@ -209,7 +209,7 @@ bool unwind_stage(struct worker *w)
 static int learn_all(struct scheduler *c, struct batch_job *j, const struct perf_batch *b,
 		     struct scratch *memory, struct err *err)
 {
-	struct pipeline *p = c->p;
+	struct loaded *p = c->p;
 	size_t i;
 
 	stack_depths_add(p->depths, j->samples.v, j->traces.v, j->samples.n);

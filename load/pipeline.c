@@ -1,5 +1,5 @@
 /* pipeline.c - the two loops: unwind all samples; symbolize the distinct addresses. */
-#include "cmd/pipeline.h"
+#include "load/pipeline.h"
 
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -9,14 +9,8 @@
 #include "base/clock.h"
 #include "base/pages.h"
 #include "base/threads.h"
-#include "cmd/progress.h"
 
-double seconds_now(void)
-{
-	return (double)clock_ns() / 1e9;
-}
-
-unsigned pipeline_threads(const struct pipeline_options *opt)
+unsigned pipeline_threads(const struct load_options *opt)
 {
 	return opt->n_threads ? opt->n_threads : threads_available();
 }
@@ -29,7 +23,7 @@ static int64_t written_s(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) ? st.st_mtim.tv_sec : 0;
 }
 
-int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
+int pipeline_open(struct loaded *p, const struct load_options *opt, struct err *err)
 {
 	struct perf_file_options fo = {
 		.map = true,
@@ -39,9 +33,8 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *opt, struct
 		.trace_fields = opt->keep & PROFILE_KEEP_TRACE,
 	};
 
-	memset(p, 0, sizeof *p);
 	pages_survive_cuts();
-	return perf_file_open(&p->file, opt->input, &fo, err);
+	return perf_file_open(&p->file, p->path, &fo, err);
 }
 
 /* In a pipe, events may be described later. */
@@ -53,20 +46,27 @@ static bool may_have_tracepoints(const struct perf_file *f)
 	return perf_file_info(f)->is_pipe;
 }
 
-int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
+int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *err)
 {
-	double start = seconds_now();
+	double start = clock_seconds();
 	struct modules_options mo = opt->modules;
 	int rc;
 
+	p->filter = opt->filter;
+	rc = sample_filter_resolve(&p->filter, perf_file_info(p->file), err);
+	if (rc)
+		return rc;
 	p->profile = profile_new(opt->keep);
 	if (!p->profile)
 		return err_nomem(err);
 	mo.os_release = perf_file_info(p->file)->os_release;
-	mo.recorded_s = written_s(opt->input);
+	mo.recorded_s = written_s(p->path);
 	rc = modules_new(&p->modules, &mo, err);
-	if (!rc && mo.fetch)
+	if (!rc && mo.fetch) {
+		listener_begin(opt, LOAD_LOOKS_FOR_BINARIES, p->path, NULL);
 		rc = prefetch_binaries(p, opt, err);
+		listener_end(opt, LOAD_LOOKS_FOR_BINARIES);
+	}
 	if (!rc)
 		rc = jit_codes_new(&p->jit, mo.symfs, opt->symbolizer.foreign_jit_maps, err);
 	if (!rc && opt->keep & PROFILE_KEEP_TRACE && may_have_tracepoints(p->file)) {
@@ -74,16 +74,15 @@ int pipeline_load(struct pipeline *p, const struct pipeline_options *opt, struct
 		rc = p->trace_names ? 0 : err_nomem(err);
 	}
 	if (!rc) {
-		progress_begin("reading", opt->input, &perf_file_stats(p->file)->records,
-			       "records");
+		listener_begin(opt, LOAD_READS, p->path, &perf_file_stats(p->file)->records);
 		rc = scheduler_run(p, opt, err);
-		progress_end();
+		listener_end(opt, LOAD_READS);
 	}
-	p->seconds_load = seconds_now() - start;
+	p->seconds_load = clock_seconds() - start;
 	return rc;
 }
 
-static int symbolize_locations(struct pipeline *p, struct err *err)
+static int symbolize_locations(struct loaded *p, struct err *err)
 {
 	size_t n = p->profile->locations.n, i;
 	struct sym_query *queries = calloc(n ? n : 1, sizeof *queries);
@@ -104,9 +103,9 @@ static int symbolize_locations(struct pipeline *p, struct err *err)
 	return rc;
 }
 
-int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
+int pipeline_symbolize(struct loaded *p, const struct load_options *opt, struct err *err)
 {
-	double start = seconds_now();
+	double start = clock_seconds();
 	struct symbolizer_options so = opt->symbolizer;
 	int rc;
 
@@ -119,18 +118,17 @@ int pipeline_symbolize(struct pipeline *p, const struct pipeline_options *opt, s
 	if (!rc)
 		rc = check_code(p, err);
 	if (!rc) {
-		progress_begin("naming the code of", opt->input, NULL, NULL);
+		listener_begin(opt, LOAD_NAMES, p->path, NULL);
 		rc = symbolize_locations(p, err);
-		progress_end();
+		listener_end(opt, LOAD_NAMES);
 	}
-	p->seconds_symbolize = seconds_now() - start;
+	p->seconds_symbolize = clock_seconds() - start;
 	return rc;
 }
 
-void pipeline_done(struct pipeline *p)
+void pipeline_close(struct loaded *p)
 {
 	vec_done(&p->thread_seconds);
-	profile_free(p->profile);
 	stack_depths_free(p->depths);
 	trace_names_free(p->trace_names);
 	if (p->symbolizer)
@@ -139,7 +137,11 @@ void pipeline_done(struct pipeline *p)
 	if (p->modules)
 		modules_free(p->modules);
 	perf_file_close(p->file);
-	if (p->counted)
-		perf_file_close(p->counted);
-	memset(p, 0, sizeof *p);
+	perf_file_close(p->counted);
+	p->depths = NULL;
+	p->trace_names = NULL;
+	p->symbolizer = NULL;
+	p->jit = NULL;
+	p->modules = NULL;
+	p->file = p->counted = NULL;
 }

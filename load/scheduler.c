@@ -5,14 +5,14 @@
  * needs nothing but the sample, so any number of threads do it side by side, for several batches;
  * each other stage takes one batch after the other, reading on whichever thread is free and the
  * last two always on the same. So what comes out does not depend on the number of threads. */
-#include "cmd/pipeline.h"
+#include "load/pipeline.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "base/threads.h"
-#include "cmd/stages.h"
+#include "load/stages.h"
 
 enum {
 	/* A thread costs a good part of a millisecond, and has its own caches: one more for this
@@ -110,7 +110,7 @@ static uint64_t threads_sure(const char *path, bool is_compressed)
 	return 1 + (uint64_t)st.st_size * (is_compressed ? COMPRESSED_TIMES : 1) / BYTES_PER_THREAD;
 }
 
-static struct scheduler *scheduler_new(struct pipeline *p, const struct pipeline_options *opt)
+static struct scheduler *scheduler_new(struct loaded *p, const struct load_options *opt)
 {
 	struct scheduler *c = calloc(1, sizeof *c);
 	unsigned i;
@@ -127,7 +127,7 @@ static struct scheduler *scheduler_new(struct pipeline *p, const struct pipeline
 	c->n_max = pipeline_threads(opt);
 	if (c->n_max > WORKERS_MAX)
 		c->n_max = WORKERS_MAX;
-	c->n_sure = threads_sure(opt->input, perf_file_info(p->file)->is_compressed);
+	c->n_sure = threads_sure(p->path, perf_file_info(p->file)->is_compressed);
 	mutex_init_short(&c->lock);
 	pthread_cond_init(&c->changed, NULL);
 	for (i = 0; i < JOBS; i++)
@@ -142,7 +142,7 @@ static struct scheduler *scheduler_new(struct pipeline *p, const struct pipeline
 static int scheduler_open(struct scheduler *c, struct err *err)
 {
 	const struct stitch_options so = {.max_frames = c->opt->unwind.max_frames};
-	struct pipeline *p = c->p;
+	struct loaded *p = c->p;
 	int rc = profile_set_file(p->profile, p->file, err);
 
 	p->depths = stack_depths_new();
@@ -176,7 +176,7 @@ static void threads_run(struct scheduler *c)
 
 static int scheduler_sum(struct scheduler *c, struct err *err)
 {
-	struct pipeline *p = c->p;
+	struct loaded *p = c->p;
 	unsigned i;
 
 	for (i = 0; i < c->n; i++) {
@@ -219,7 +219,7 @@ static void scheduler_free(struct scheduler *c)
 	free(c);
 }
 
-int scheduler_run(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
+int scheduler_run(struct loaded *p, const struct load_options *opt, struct err *err)
 {
 	struct scheduler *c = scheduler_new(p, opt);
 	int rc;

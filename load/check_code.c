@@ -3,7 +3,7 @@
  * A file without build id that was rebuilt since looks the same; on other media its inode says
  * nothing either. But in other code than the recorded one, hardly any of the return addresses
  * follow a call. */
-#include "cmd/pipeline.h"
+#include "load/pipeline.h"
 
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static bool is_behind_call(const struct module *m, uint64_t off, bool *known)
 					     code + back + 1, back + 1);
 }
 
-static int count(struct pipeline *p, struct tally *t, struct err *err)
+static int count(struct loaded *p, struct tally *t, struct err *err)
 {
 	size_t i;
 
@@ -55,7 +55,7 @@ static int count(struct pipeline *p, struct tally *t, struct err *err)
 	return 0;
 }
 
-int check_code(struct pipeline *p, struct err *err)
+int check_code(struct loaded *p, struct err *err)
 {
 	struct tally *t = calloc(p->profile->mappings.n + 1, sizeof *t);
 	int rc = t ? count(p, t, err) : err_nomem(err);

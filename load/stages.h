@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "base/scratch.h"
-#include "cmd/pipeline.h"
+#include "load/pipeline.h"
 
 enum {
 	JOBS = 8, /* batches that the reader lets out at a time */
@@ -43,8 +43,8 @@ struct worker {
  * batches[i % JOBS]. The job that became free last is reused first, because its memory is in the
  * processor's cache. */
 struct scheduler {
-	struct pipeline *p;
-	const struct pipeline_options *opt;
+	struct loaded *p;
+	const struct load_options *opt;
 	struct unwind_options unwind;
 	struct stitcher *stitcher; /* NULL: stacks that were cut stay so */
 

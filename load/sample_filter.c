@@ -1,7 +1,7 @@
 /* sample_filter.c - which samples count. */
 #include <string.h>
 
-#include "cmd/pipeline.h"
+#include "load/pipeline.h"
 
 static bool number_listed(const uint32_t *v, size_t n, uint32_t x)
 {
@@ -76,9 +76,26 @@ bool sample_filter_match(const struct sample_filter *f, const struct perf_sample
 		return false;
 	return number_listed(f->pids.v, f->pids.n, s->pid) &&
 	       number_listed(f->tids.v, f->tids.n, s->tid) && cpu_listed(f, s->cpu) &&
-	       s->time_ns >= f->start_ns && (!f->end_ns || s->time_ns <= f->end_ns) &&
-	       comm_listed(f, s->comm) &&
+	       s->time_ns >= f->time.start_ns &&
+	       (!f->time.end_ns || s->time_ns <= f->time.end_ns) && comm_listed(f, s->comm) &&
 	       (!f->event || event_is_listed(f->event, s->event->name)) && dso_listed(f, s);
+}
+
+int sample_filter_resolve(struct sample_filter *f, const struct perf_file_info *info,
+			  struct err *err)
+{
+	const uint64_t first = info->first_sample_ns, last = info->last_sample_ns;
+
+	if (!f->time.is_percent)
+		return 0;
+	if (!last)
+		return err_set(err, ERR_USAGE, NULL,
+			       "--time: the recording does not say its first and last time; "
+			       "use seconds");
+	f->time.start_ns = first + (uint64_t)((double)(last - first) * f->time.from / 100);
+	f->time.end_ns = first + (uint64_t)((double)(last - first) * f->time.to / 100);
+	f->time.is_percent = false;
+	return 0;
 }
 
 void sample_filter_done(struct sample_filter *f)

@@ -1,5 +1,5 @@
 /* dso_weights.c - walks the stacks of a profile once and counts samples per dso. */
-#include "cmd/dso_weights.h"
+#include "load/pipeline.h"
 
 #include <stdlib.h>
 
@@ -63,7 +63,7 @@ static void weigh_stacks(const struct profile *p, const uint32_t *exits, uint64_
 		weigh_stack(p, &p->samples.v[i], exits, i + 1, mark, w);
 }
 
-struct dso_weight *weigh_dsos(const struct pipeline *p, size_t *n)
+struct dso_weight *weigh_dsos(const struct loaded *p, size_t *n)
 {
 	size_t count = perf_file_dso_count(p->file), i;
 	struct dso_weight *w = calloc(count + 1, sizeof *w);
@@ -104,7 +104,7 @@ static bool goes_through(const struct profile *p, const struct profile_sample *s
 	return false;
 }
 
-uint64_t weigh_picked(const struct pipeline *p, const bool *picked)
+uint64_t weigh_picked(const struct loaded *p, const bool *picked)
 {
 	uint64_t sum = 0;
 	size_t i;

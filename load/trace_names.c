@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "cmd/pipeline.h"
+#include "load/pipeline.h"
 
 /* An address that was looked up. Later there may be other code, of another dso: BPF programs,
  * modules, a guest's kernel. */
@@ -17,7 +17,7 @@ struct function_at {
 };
 
 struct trace_names {
-	struct pipeline *p;
+	struct loaded *p;
 	struct symbolizer_options opt;
 	struct symbolizer *symbolizer;
 	struct hash_index by_place; /* of functions */
@@ -81,7 +81,7 @@ static const char *name_function(void *arg, const struct address_space *kernel, 
 	return strtab_get(symbolizer_strings(t->symbolizer), f->name);
 }
 
-struct trace_names *trace_names_new(struct pipeline *p, const struct pipeline_options *opt)
+struct trace_names *trace_names_new(struct loaded *p, const struct load_options *opt)
 {
 	struct trace_names *t = calloc(1, sizeof *t);
 

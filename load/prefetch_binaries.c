@@ -4,12 +4,10 @@
  * Unwinding asks for binaries one by one, in the order in which it needs them. With a network it is
  * better to fetch the hottest first and several at a time, and for that the samples must be counted
  * before. */
-#include "cmd/pipeline.h"
+#include "load/pipeline.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
-
-#include "cmd/dso_weights.h"
 
 /* Samples by the dso that they were in: by its id. */
 struct counts {
@@ -36,14 +34,15 @@ static int count_batch(struct counts *c, const struct sample_filter *filter,
 	return 0;
 }
 
-static int count_samples(struct counts *c, struct perf_file *f, const struct pipeline_options *opt,
+static int count_samples(struct counts *c, const struct loaded *p, const struct load_options *opt,
 			 struct err *err)
 {
+	struct perf_file *f = p->counted;
 	struct perf_batch *b;
 	int rc;
 
 	while ((rc = perf_file_read(f, &b, err)) > 0) {
-		rc = count_batch(c, &opt->filter, b, err);
+		rc = count_batch(c, &p->filter, b, err);
 		perf_batch_release(f, b);
 		if (rc || (opt->stop && *opt->stop))
 			break;
@@ -51,7 +50,7 @@ static int count_samples(struct counts *c, struct perf_file *f, const struct pip
 	return rc < 0 ? rc : 0;
 }
 
-static int fetch_counted(struct pipeline *p, const struct counts *c, struct err *err)
+static int fetch_counted(struct loaded *p, const struct counts *c, struct err *err)
 {
 	struct dso_weight *v = calloc(c->by_dso.n + 1, sizeof *v);
 	struct fetch_want *wants = calloc(c->by_dso.n + 1, sizeof *wants);
@@ -72,19 +71,19 @@ static int fetch_counted(struct pipeline *p, const struct counts *c, struct err 
 	return rc;
 }
 
-int prefetch_binaries(struct pipeline *p, const struct pipeline_options *opt, struct err *err)
+int prefetch_binaries(struct loaded *p, const struct load_options *opt, struct err *err)
 {
 	struct perf_file_options fo = {0};
 	struct counts counts = {0};
 	struct stat st;
 	int rc;
 
-	if (stat(opt->input, &st) || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+	if (stat(p->path, &st) || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		return 0;
 	fo.only_trusted = !opt->symbolizer.foreign_jit_maps;
-	rc = perf_file_open(&p->counted, opt->input, &fo, err);
+	rc = perf_file_open(&p->counted, p->path, &fo, err);
 	if (!rc)
-		rc = count_samples(&counts, p->counted, opt, err);
+		rc = count_samples(&counts, p, opt, err);
 	if (!rc)
 		rc = fetch_counted(p, &counts, err);
 	vec_done(&counts.by_dso);

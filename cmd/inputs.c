@@ -1,0 +1,209 @@
+/* inputs.c - reads each input into a profile, and adds up the profiles. */
+#include "cmd/inputs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cmd/fetch.h"
+#include "cmd/report_stats.h"
+
+static void print_notes(const struct resolve *r, const struct loaded *in)
+{
+	size_t i;
+
+	for (i = 0; !r->quiet && i < in->notes.n; i++)
+		fprintf(stderr, "resolve: %s: %s\n", input_name(in->path), in->notes.v[i]);
+}
+
+/* With --strict, what is missing is damage. */
+static bool is_strict_loss(const struct resolve *r, const struct loaded *in)
+{
+	if (!r->strict || (!in->skipped && !in->lost && !in->lost_bytes))
+		return false;
+	if (!r->quiet)
+		fprintf(stderr,
+			"resolve: %s: --strict: %" PRIu64
+			" samples were lost while recording, %" PRIu64 " records skipped, %" PRIu64
+			" bytes not read\n",
+			input_name(in->path), in->lost, in->skipped, in->lost_bytes);
+	return true;
+}
+
+/* Loads an input, and prints what there is to say about it. */
+static int load_one(struct resolve *r, const char *path, struct loaded *in, struct err *err)
+{
+	int rc = load_profile(&r->load, path, in, err);
+
+	fetch_watch_sum(&r->watch);
+	/* They may be the reason why there are no samples. */
+	print_notes(r, in);
+	if (rc)
+		return rc;
+	r->interrupted |= in->interrupted;
+	r->damaged |= in->damaged;
+	r->damaged |= !in->format && is_strict_loss(r, in);
+	if (!in->format)
+		r->output.lost += in->lost;
+	return 0;
+}
+
+void input_hints(struct resolve *r, const struct loaded *in)
+{
+	FILE *out = r->quiet ? NULL : stderr;
+
+	if (in->format)
+		return;
+	r->is_poor |= print_hints(in, input_name(in->path), out);
+	if (out && !r->load.fetch)
+		fetch_advice(in, out);
+}
+
+/* One of several inputs: only its profile is kept. */
+static int load_part(struct resolve *r, const char *path, struct loaded *in, struct err *err)
+{
+	int rc = load_one(r, path, in, err);
+
+	if (!rc)
+		input_hints(r, in);
+	return rc ? rc : loaded_detach(in, r->load.keep, err);
+}
+
+/* ---- a difference -----------------------------------------------------------------------------
+ */
+
+/* Adds a profile to one side of a difference. */
+static int absorb_side(struct resolve *r, struct profile *both, const struct profile *one,
+		       bool is_new, struct err *err)
+{
+	struct event_set events;
+	int rc = event_set_make(&events, one, r->output.event, err);
+
+	if (!rc)
+		rc = output_add_run(&r->output.diff, both, one, event_set_main(&events, one),
+				    is_new, err);
+	event_set_done(&events);
+	return rc;
+}
+
+/* Adds all inputs of one side; each is a run. */
+static int load_side(struct resolve *r, struct profile *both, const char *const *paths, size_t n,
+		     bool is_new, struct err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < n; i++) {
+		struct loaded in;
+
+		rc = load_part(r, paths[i], &in, err);
+		if (!rc)
+			rc = absorb_side(r, both, in.profile, is_new, err);
+		loaded_done(&in);
+	}
+	return rc;
+}
+
+/* Prints which files are on which side, unless it is one each. */
+static void report_sides(const struct resolve *r)
+{
+	size_t i;
+
+	fputs("resolve: base:", stderr);
+	for (i = 0; i < r->diff.paths[0].n; i++)
+		fprintf(stderr, " %s", input_name(r->diff.paths[0].v[i]));
+	fputs("; new:", stderr);
+	for (i = 0; i < r->inputs.n; i++)
+		fprintf(stderr, " %s", input_name(r->inputs.v[i]));
+	fputc('\n', stderr);
+}
+
+static int load_difference(struct resolve *r, struct profile **ret, struct err *err)
+{
+	struct profile *both = profile_new(PROFILE_KEEP_TIDS);
+	int rc = both ? load_side(r, both, (const char *const *)r->diff.paths[0].v,
+				  r->diff.paths[0].n, false, err)
+		      : err_nomem(err);
+
+	if (!rc)
+		rc = load_side(r, both, r->inputs.v, r->inputs.n, true, err);
+	if (!rc && !r->quiet && r->diff.paths[0].n + r->inputs.n > 2)
+		report_sides(r);
+	r->output.diff.sides[0].name = r->diff.paths[0].n == 1 ? r->diff.paths[0].v[0] : NULL;
+	r->output.diff.sides[1].name = r->inputs.n == 1 ? r->inputs.v[0] : NULL;
+	r->output.event = NULL; /* the profile has one */
+	/* In a difference, thread numbers are runs. */
+	r->output.style.with_pid = r->output.style.with_tid = false;
+	*ret = both;
+	return rc;
+}
+
+/* ---- one or several ---------------------------------------------------------------------------
+ */
+
+/* Options that only one recording can fulfil are refused for other inputs, not ignored. */
+static const char *option_for_recording(const struct resolve *r)
+{
+	const struct {
+		bool asked;
+		const char *option;
+	} rows[] = {
+		{r->header_only, "--header"},
+		{r->explain, "--explain"},
+		{r->stats != STATS_NONE, "--stats"},
+		{r->requires, "--require"},
+		{r->load.verify_every != 0, "--verify-unwind"},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].asked)
+			return rows[i].option;
+	return NULL;
+}
+
+/* Formats of single samples need an input that has single samples. */
+static int check_times(const struct resolve *r, struct profile *p, struct err *err)
+{
+	if (r->format->takes_sums && !p->log.n)
+		return profile_log_sums(p, err);
+	if (!r->format->needs_samples || p->log.n)
+		return 0;
+	return err_set(err, ERR_USAGE, NULL, "%s shows single samples: %s", r->format->name,
+		       r->inputs.n > 1 ? "several inputs are added up" : "the input has sums only");
+}
+
+/* Adds the other inputs to the first one. Samples of several inputs have no common clock. */
+static int load_sum(struct resolve *r, struct loaded *sum, struct err *err)
+{
+	int rc = load_part(r, r->inputs.v[0], sum, err);
+	size_t i;
+
+	for (i = 1; !rc && !r->interrupted && i < r->inputs.n; i++) {
+		struct loaded in;
+
+		rc = load_part(r, r->inputs.v[i], &in, err);
+		if (!rc)
+			rc = profile_absorb(sum->profile, in.profile, err);
+		loaded_done(&in);
+	}
+	return rc;
+}
+
+int inputs_load(struct resolve *r, struct loaded *ret, struct err *err)
+{
+	const bool is_one = r->inputs.n == 1 && !r->diff.paths[0].n;
+	int rc;
+
+	*ret = (struct loaded){0};
+	r->load.for_recording = option_for_recording(r);
+	if (!is_one && r->load.for_recording)
+		return err_set(err, ERR_USAGE, NULL,
+			       "%s is for one recording: there are several inputs",
+			       r->load.for_recording);
+	if (r->diff.paths[0].n)
+		return load_difference(r, &ret->profile, err);
+	rc = is_one ? load_one(r, r->inputs.v[0], ret, err) : load_sum(r, ret, err);
+	if (!rc)
+		rc = load_check_events(ret->profile, r->load.filter.event, err);
+	return rc ? rc : check_times(r, ret->profile, err);
+}

@@ -1,0 +1,232 @@
+/* load.c - one input, of any kind. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "load/pipeline.h"
+
+const char *input_name(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard input";
+}
+
+void loaded_note(struct loaded *l, const char *format, ...)
+{
+	char *line = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&line, format, args);
+	va_end(args);
+	if (n < 0 || vec_push(&l->notes, line))
+		free(n < 0 ? NULL : line);
+}
+
+void listener_begin(const struct load_options *opt, enum load_step step, const char *path,
+		    const uint64_t *records)
+{
+	if (opt->listener.begin)
+		opt->listener.begin(opt->listener.arg, step, path, records);
+}
+
+void listener_end(const struct load_options *opt, enum load_step step)
+{
+	if (opt->listener.end)
+		opt->listener.end(opt->listener.arg, step);
+}
+
+int load_check_events(const struct profile *p, const char *list, struct err *err)
+{
+	char names[512] = "";
+	const char *unknown;
+	size_t i, n;
+
+	unknown = list ? event_list_unknown(list, p, &n) : NULL;
+	if (!unknown)
+		return 0;
+	for (i = 0; i < p->events.n; i++)
+		snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
+			 strtab_get(&p->strings, p->events.v[i].name));
+	return err_set(err, ERR_NOT_FOUND, NULL, "--event: '%.*s' is none of the recording's:%s",
+		       (int)n, unknown, names);
+}
+
+/* ---- recordings -------------------------------------------------------------------------------
+ */
+
+/* What it could have been. */
+static void add_input_names(struct err *err)
+{
+	const struct input_format *const *f;
+
+	for (f = input_formats; *f; f++)
+		snprintf(err->what + strlen(err->what), sizeof err->what - strlen(err->what),
+			 "%s%s",
+			 f == input_formats ? "; nor is it "
+			 : f[1]		    ? ", "
+					    : " or ",
+			 (*f)->name);
+}
+
+/* Explains why there is nothing to write: checks the possible reasons in their order. */
+static int no_samples(const struct loaded *l, const struct load_options *opt, struct err *err)
+{
+	const struct perf_file_stats *s = perf_file_stats(l->file);
+	const char *input = input_name(l->path);
+
+	if (load_check_events(l->profile, opt->filter.event, err))
+		return -(int)err->code;
+	if (l->filtered)
+		return err_set(err, ERR_NOT_FOUND, input,
+			       "none of the %" PRIu64 " samples passes the filters", l->filtered);
+	return err_set(err, ERR_NOT_FOUND, input,
+		       "no samples (%" PRIu64 " records read, %" PRIu64
+		       " samples skipped as damaged)%s",
+		       s->records, s->skipped_samples,
+		       s->damaged || s->skipped_samples
+			       ? ""
+			       : "; what was recorded ended too soon, or only waited: raise -F, or "
+				 "record the waiting with -e sched:sched_switch");
+}
+
+/* Keeps what the reader says of the file. */
+static void keep_facts(struct loaded *l)
+{
+	const struct perf_file_stats *s = perf_file_stats(l->file);
+	struct jit_cut cut;
+	size_t i;
+
+	for (i = 0; i < perf_file_note_count(l->file); i++)
+		loaded_note(l, "%s", perf_file_note(l->file, i));
+	for (i = 0; jit_codes_cut(l->jit, i, &cut); i++)
+		loaded_note(l,
+			    "%s: the jitdump ends inside of a record at offset %#" PRIx64
+			    ": code that was made later has no names",
+			    cut.dump->path, cut.off);
+	l->damaged = s->damaged || s->interrupted || s->truncated;
+	l->lost = perf_lost(s);
+	l->lost_bytes = s->lost_bytes;
+	for (i = 0; i < PERF_SKIP_N; i++)
+		l->skipped += s->skips[i];
+	facts_of_recording(&l->facts, perf_file_info(l->file));
+}
+
+static int open_recording(struct loaded *l, const struct load_options *opt, struct err *err)
+{
+	int rc = pipeline_open(l, opt, err);
+
+	if (rc == -ERR_FORMAT)
+		add_input_names(err);
+	return rc;
+}
+
+static int load_recording(struct loaded *l, const struct load_options *opt, struct err *err)
+{
+	int rc = open_recording(l, opt, err);
+
+	if (!rc)
+		rc = pipeline_load(l, opt, err);
+	l->interrupted = opt->stop && *opt->stop;
+	if (!rc)
+		keep_facts(l);
+	if (!rc && !l->profile->samples.n)
+		rc = no_samples(l, opt, err);
+	if (!rc && opt->fetch && opt->modules.fetch)
+		rc = fetch_for_profile(l, opt, err);
+	return rc ? rc : pipeline_symbolize(l, opt, err);
+}
+
+/* A pipe has its header in records before the first sample. */
+int load_header(const struct load_options *opt, const char *path,
+		void (*line)(void *arg, const char *line), void *arg, struct err *err)
+{
+	struct loaded l = {.path = path, .format = input_detect(path)};
+	struct perf_batch *b;
+	int rc;
+
+	if (l.format)
+		return err_set(err, ERR_USAGE, NULL, "--header is for one recording: %s",
+			       input_name(path));
+	rc = open_recording(&l, opt, err);
+	if (!rc && perf_file_info(l.file)->is_pipe) {
+		rc = perf_file_read(l.file, &b, err);
+		if (rc > 0)
+			perf_batch_release(l.file, b);
+	}
+	if (rc >= 0)
+		perf_file_header(l.file, line, arg);
+	loaded_done(&l);
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- any input --------------------------------------------------------------------------------
+ */
+
+/* Leaves out what is over the limits. */
+static int bound(struct loaded *l, struct err *err)
+{
+	struct profile_bounded left_out;
+	int rc = profile_bound(l->profile, &left_out, err);
+
+	if (rc || !left_out.stacks)
+		return rc;
+	l->damaged = true;
+	loaded_note(l,
+		    "%" PRIu64 " frames of %" PRIu64
+		    " stack%s left out: more than a profile of this size can hold (`man resolve`, "
+		    "LIMITS)",
+		    left_out.frames, left_out.stacks, &"s"[left_out.stacks == 1]);
+	return 0;
+}
+
+int load_profile(const struct load_options *opt, const char *path, struct loaded *ret,
+		 struct err *err)
+{
+	int rc;
+
+	*ret = (struct loaded){.path = path, .format = input_detect(path)};
+	rc = ret->format ? load_named(ret, opt, err) : load_recording(ret, opt, err);
+	return rc ? rc : bound(ret, err);
+}
+
+int loaded_detach(struct loaded *l, unsigned keep, struct err *err)
+{
+	struct profile *alone;
+	int rc;
+
+	if (l->format) {
+		vec_done(&l->profile->log);
+		return 0;
+	}
+	alone = profile_new(keep & ~(unsigned)PROFILE_KEEP_LOG);
+	rc = alone ? profile_absorb(alone, l->profile, err) : err_nomem(err);
+	if (rc) {
+		profile_free(alone);
+		return rc;
+	}
+	symbolizer_save(l->symbolizer);
+	profile_free(l->profile);
+	l->profile = alone;
+	pipeline_close(l);
+	return 0;
+}
+
+uint64_t loaded_samples(const struct loaded *l)
+{
+	return perf_file_stats(l->file)->samples - l->filtered;
+}
+
+void loaded_done(struct loaded *l)
+{
+	size_t i;
+
+	profile_free(l->profile);
+	pipeline_close(l);
+	for (i = 0; i < l->notes.n; i++)
+		free(l->notes.v[i]);
+	vec_done(&l->notes);
+	*l = (struct loaded){0};
+}

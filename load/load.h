@@ -1,0 +1,208 @@
+/* load.h - from an input of any kind to a profile, once and for all commands.
+ *
+ *	struct load_options opt = {.keep = format->keep};
+ *	struct loaded in;
+ *	rc = load_profile(&opt, "perf.data", &in, &err);
+ *	if (!rc) use(in.profile), say(in.notes);
+ *	loaded_done(&in);
+ *
+ * What an input is, its content says. A recording is read and unwound (integers only), then the
+ * distinct addresses get their names; profiles of other tools have names already. Nothing is
+ * printed: what there is to say about an input is in the result, and what goes on meanwhile is told
+ * to a callback. */
+#ifndef LOAD_LOAD_H
+#define LOAD_LOAD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "input/input.h"
+#include "modules/modules.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
+#include "stitch/stitch.h"
+#include "symbolize/symbolize.h"
+#include "unwind/unwind.h"
+
+/* ---- which samples ----------------------------------------------------------------------------
+ */
+
+struct cpu_range {
+	uint32_t first, last;
+};
+
+struct cpu_ranges {
+	struct cpu_range *v;
+	size_t n, cap;
+}; /* a VEC() */
+
+struct number_list {
+	uint32_t *v;
+	size_t n, cap;
+}; /* a VEC() */
+
+/* Pointers into what was said on the command line. */
+struct name_list {
+	char **v;
+	size_t n, cap;
+}; /* a VEC() */
+
+/* Times of the recording's clock, or percentages of the time from its first to its last sample. */
+struct time_span {
+	uint64_t start_ns, end_ns; /* end_ns 0: open */
+	bool is_percent;
+	double from, to; /* percent */
+};
+
+/* Selects samples. Empty lists and zero bounds select everything. */
+struct sample_filter {
+	struct name_list comms, dsos;
+	struct number_list pids, tids;
+	struct cpu_ranges cpus;
+	struct time_span time;
+	const char *event; /* a list of names; NULL: all */
+	bool no_idle;	   /* without the idle task */
+};
+
+void sample_filter_done(struct sample_filter *f);
+/* Is it the idle task ("swapper", as in the kernel, or "swapper/3", as in perf)? */
+bool comm_is_idle(const char *comm);
+
+/* ---- options ----------------------------------------------------------------------------------
+ */
+
+/* What of debug files is fetched. Needs load_options.modules.fetch. */
+enum fetch_mode {
+	FETCH_MODE_OFF,
+	FETCH_MODE_AUTO, /* by weight */
+	FETCH_MODE_SYM,
+	FETCH_MODE_LINE,
+	FETCH_MODE_FULL,
+};
+
+/* What takes long. */
+enum load_step {
+	LOAD_LOOKS_FOR_BINARIES, /* that must be fetched before stacks can be unwound */
+	LOAD_READS,		 /* and unwinds */
+	LOAD_FETCHES,		 /* what the profile's modules lack, from debuginfod */
+	LOAD_NAMES,
+};
+
+/* Told from the thread that called load_profile(), in pairs, one step after the other, also if a
+ * step fails. */
+struct load_listener {
+	/* records: of a recording that is read, how many were so far, which another thread may
+	 * watch (by an atomic load) until end(); NULL: not known. NULL is allowed. */
+	void (*begin)(void *arg, enum load_step step, const char *path, const uint64_t *records);
+	void (*end)(void *arg, enum load_step step);
+	void *arg;
+};
+
+/* Everything that options point to must outlive the struct loaded. All 0 is a good default. */
+struct load_options {
+	unsigned keep;	    /* enum profile_keep */
+	unsigned n_threads; /* 0: all processors */
+	struct sample_filter filter;
+	struct unwind_options unwind;
+	bool no_stitch;	       /* leave cut stacks as they are, without callers of other samples */
+	uint64_t verify_every; /* compare each Nth stack with libdw's; 0: none */
+	struct modules_options modules;
+	struct symbolizer_options symbolizer;
+	enum fetch_mode fetch;
+	/* The name of an option that only a recording can fulfil: other inputs are refused with it;
+	 * NULL: there is none. */
+	const char *for_recording;
+	struct load_listener listener;
+	/* Nonzero: end reading, keep what there is; may be NULL. */
+	const volatile sig_atomic_t *stop;
+};
+
+/* ---- the result -------------------------------------------------------------------------------
+ */
+
+/* The machine, as a recording or a pprof file made of one tells it; "" or 0: unknown. */
+struct load_facts {
+	char cpu[64], kernel[128], arch[32], host[64];
+	uint64_t cpus;
+	uint64_t frequency; /* of profiles */
+	uint64_t arguments; /* a hash of the words behind the program's name */
+};
+
+struct loaded {
+	const char *path;		   /* as given */
+	const struct input_format *format; /* NULL: a recording */
+	struct profile *profile;
+	/* A line each, for people, about the input; without its name. */
+	VEC(char *) notes;
+	bool damaged;	     /* something could not be read, or the input ends early */
+	bool interrupted;    /* *stop became nonzero */
+	uint64_t lost;	     /* samples, while recording */
+	uint64_t skipped;    /* records that could not be used */
+	uint64_t lost_bytes; /* not read */
+	uint64_t filtered;   /* samples that the filter left out */
+	struct load_facts facts;
+
+	/* Of a recording, until loaded_detach(); else 0. */
+	struct perf_file *file;
+	struct modules *modules;
+	struct jit_codes *jit;
+	struct symbolizer *symbolizer;
+	struct unwind_stats unwind;   /* sum over the threads */
+	struct verify verify;	      /* likewise */
+	struct stitch_stats stitched; /* likewise */
+	struct stack_depths *depths;
+	bool no_inline; /* symbolized without DWARF */
+	double seconds_load, seconds_symbolize;
+	VEC(double) thread_seconds; /* of the processor, while loading */
+
+	/* Private to load/. */
+	struct perf_file *counted;
+	struct trace_names *trace_names;
+	struct sample_filter filter;
+};
+
+/* Fills *ret from a file, a directory of `perf record --threads`, or standard input ("-"). At least
+ * one sample is in it. Returns 0, or negative with *err; the notes are then all the same worth
+ * telling. loaded_done() must be called in both cases. */
+int load_profile(const struct load_options *opt, const char *path, struct loaded *ret,
+		 struct err *err);
+/* Frees everything, the profile too. *l may be zeroed. */
+void loaded_done(struct loaded *l);
+/* Closes all that the profile was made from, so that many can be held: the profile is then one
+ * without log, which refers to nothing outside of it. What was compiled of debug information is
+ * left in the cache for the next input. Returns 0, or negative with *err. */
+int loaded_detach(struct loaded *l, unsigned keep, struct err *err);
+
+/* Are the events (a list of names; NULL: any) among the profile's? If not, *err lists those. */
+int load_check_events(const struct profile *p, const char *list, struct err *err);
+/* Hands out the header of a recording, a line each; nothing else is read. Returns 0, or negative
+ * with *err. */
+int load_header(const struct load_options *opt, const char *path,
+		void (*line)(void *arg, const char *line), void *arg, struct err *err);
+/* For messages: "-" is standard input. */
+const char *input_name(const char *path);
+
+/* ---- how much of a recording's profile goes through each dso ----------------------------------
+ */
+
+struct dso_weight {
+	const struct dso *dso;
+	uint64_t samples; /* whose stack goes through the dso */
+};
+
+/* All dsos with at least one sample, heaviest first. The caller frees the result; *n is 0 when out
+ * of memory. */
+struct dso_weight *weigh_dsos(const struct loaded *l, size_t *n);
+/* Number of samples that go through at least one dso with picked[dso->id] set. */
+uint64_t weigh_picked(const struct loaded *l, const bool *picked);
+/* Number of samples that are in the profile. */
+uint64_t loaded_samples(const struct loaded *l);
+double percent(uint64_t part, uint64_t whole);
+/* Is it worth to be fetched in this mode? (Names of kernels have other sources.) */
+bool fetch_is_worth_it(const struct dso *dso, enum fetch_mode mode);
+
+#endif

@@ -1,0 +1,88 @@
+/* named.c - profiles of other tools, which have names already. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "load/pipeline.h"
+
+/* Of the samples of other inputs only tasks and times can be filtered. */
+static int check_filter(const struct loaded *l, const struct sample_filter *f, struct err *err)
+{
+	const char *option = f->dsos.n ? "--dso" : f->time.is_percent ? "--time in percent" : NULL;
+
+	return option ? err_set(err, ERR_USAGE, NULL, "%s is for recordings: %s", option,
+				input_name(l->path))
+		      : 0;
+}
+
+static bool accepts(const void *arg, const struct input_sample *s)
+{
+	const struct sample_filter *f = arg;
+	const struct perf_event event = {.name = (char *)(uintptr_t)s->event};
+	const struct perf_sample sample = {
+		.comm = s->comm,
+		.event = &event,
+		.pid = s->pid,
+		.tid = s->tid,
+		.cpu = s->cpu,
+		.time_ns = s->time_ns,
+	};
+
+	return sample_filter_match(f, &sample);
+}
+
+static void note_damage(struct loaded *l, const struct input_result *got)
+{
+	const bool is_text = strcmp(l->format->name, "pprof") != 0;
+
+	size_t i;
+
+	l->damaged = got->damaged || got->cut || got->too_much;
+	for (i = 0; i < got->n_notes; i++) {
+		l->damaged |= got->notes[i].is_loss;
+		loaded_note(l, "%" PRIu64 " %s", got->notes[i].n, got->notes[i].text);
+	}
+	if (got->damaged)
+		loaded_note(l, "%" PRIu64 " %s could not be read as %s, the first at %s %" PRIu64,
+			    got->damaged, is_text ? "lines" : "messages", l->format->name,
+			    is_text ? "line" : "offset", got->first_damaged);
+	if (got->cut)
+		loaded_note(l, "ends early; what was read is used");
+	if (got->too_much)
+		loaded_note(
+			l, "unpacks to more than a thousand times its size; the rest was not read");
+}
+
+int load_named(struct loaded *l, const struct load_options *opt, struct err *err)
+{
+	const struct input_options in = {accepts, &l->filter};
+	struct input_result got;
+	int rc = 0;
+
+	if (opt->for_recording)
+		return err_set(err, ERR_USAGE, NULL, "%s is for one recording: %s",
+			       opt->for_recording, input_name(l->path));
+	rc = check_filter(l, &opt->filter, err);
+	if (rc)
+		return rc;
+	/* One sample may be of several events: events are selected when they are written. */
+	l->filter = opt->filter;
+	l->filter.event = NULL;
+	l->profile = profile_new(opt->keep);
+	if (!l->profile)
+		return err_nomem(err);
+	listener_begin(opt, LOAD_READS, l->path, NULL);
+	rc = input_read(l->format, l->profile, l->path, &in, &got, err);
+	listener_end(opt, LOAD_READS);
+	if (rc)
+		return rc;
+	l->filtered = got.filtered;
+	note_damage(l, &got);
+	facts_of_comments(&l->facts, l->profile, &l->lost);
+	if (l->profile->samples.n)
+		return 0;
+	if (got.filtered)
+		return err_set(err, ERR_NOT_FOUND, input_name(l->path),
+			       "none of the %" PRIu64 " samples passes the filters", got.samples);
+	return err_set(err, ERR_NOT_FOUND, input_name(l->path),
+		       "no samples (%" PRIu64 " were read)", got.samples);
+}

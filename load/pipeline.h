@@ -1,0 +1,55 @@
+/* pipeline.h - the parts of load_profile() for recordings. Private to load/. */
+#ifndef LOAD_PIPELINE_H
+#define LOAD_PIPELINE_H
+
+#include "load/load.h"
+#include "profile/fill.h"
+
+/* Opens the recording; after that its header can be read. All functions: 0, or negative with *err.
+ */
+int pipeline_open(struct loaded *p, const struct load_options *opt, struct err *err);
+int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *err);
+int pipeline_symbolize(struct loaded *p, const struct load_options *opt, struct err *err);
+/* Closes all but the profile. */
+void pipeline_close(struct loaded *p);
+
+bool sample_filter_match(const struct sample_filter *f, const struct perf_sample *s);
+/* Percentages become times. */
+int sample_filter_resolve(struct sample_filter *f, const struct perf_file_info *info,
+			  struct err *err);
+
+/* The number of threads, at most. */
+unsigned pipeline_threads(const struct load_options *opt);
+/* scheduler.c: reads p->file to its end; fills p->profile, p->unwind and p->filtered. */
+int scheduler_run(struct loaded *p, const struct load_options *opt, struct err *err);
+/* trace_names.c: names the kernel's functions in the fields of tracepoints, when samples are added
+ * to the profile. The scheduler does not read at the same time (stages.c). NULL when out of memory.
+ */
+struct trace_names *trace_names_new(struct loaded *p, const struct load_options *opt);
+void trace_names_free(struct trace_names *t);
+/* check_code.c: rejects (module_reject()) files without recorded build id whose code is not the
+ * recorded code any more, before names are looked up. */
+int check_code(struct loaded *p, struct err *err);
+/* prefetch_binaries.c: reads the recording once before everything else, and fetches the missing
+ * binaries that its samples were in, the hottest first, four at a time. Binaries that only callers
+ * are in are fetched later by unwinding, as are all those of a pipe, which can be read only once.
+ */
+int prefetch_binaries(struct loaded *p, const struct load_options *opt, struct err *err);
+void dso_weights_sort(struct dso_weight *v, size_t n);
+/* fetch.c: fetches the files that modules of the profile lack, heaviest first. */
+int fetch_for_profile(struct loaded *p, const struct load_options *opt, struct err *err);
+
+/* facts.c */
+void facts_of_comments(struct load_facts *f, const struct profile *p, uint64_t *lost);
+void facts_of_recording(struct load_facts *f, const struct perf_file_info *i);
+
+/* named.c: reads a profile of another tool. */
+int load_named(struct loaded *l, const struct load_options *opt, struct err *err);
+
+/* load.c: adds a line; when out of memory it is missing. */
+__attribute__((format(printf, 2, 3))) void loaded_note(struct loaded *l, const char *format, ...);
+void listener_begin(const struct load_options *opt, enum load_step step, const char *path,
+		    const uint64_t *records);
+void listener_end(const struct load_options *opt, enum load_step step);
+
+#endif
