@@ -98,17 +98,53 @@ static bool run(demangle_fn *fn, int limit, const char *name, struct namebuf *ou
 	return fn(name, DMGL_PARAMS | DMGL_ANSI | limit, take, &sink) && out->len;
 }
 
-/* libiberty has no callback variant for D. */
+/* `return scope` is NkM since D 2.094 or so; libiberty knows only the older MNk. Rewrites a name,
+ * which keeps its length, on which back references depend. Returns false if there is none. */
+static bool d_older(char *name)
+{
+	bool found = false;
+	char *p = name;
+
+	while ((p = strstr(p, "NkM"))) {
+		memcpy(p, "MNk", 3);
+		found = true;
+	}
+	return found;
+}
+
+/* _DTi16_D..: adds 16 to `this` and jumps to the method. Returns the method's name; else `name`. */
+static const char *d_thunk_target(const char *name)
+{
+	const char *p = name + 4;
+
+	if (strncmp(name, "_DTi", 4))
+		return name;
+	p += strspn(p, "0123456789");
+	return !strncmp(p, "_D", 2) ? p : name;
+}
+
+/* libiberty has no callback variant for D, and does not take the suffixes of clones. */
 static bool run_d(const char *name, struct namebuf *out)
 {
-	char *s;
+	const char *target = d_thunk_target(name);
+	char *plain, *s;
 
-	if (d_is_boundless(name))
+	if (d_is_boundless(target))
 		return false;
-	s = dlang_demangle(name, 0);
+	plain = strndup(target, strcspn(target, "."));
+	if (!plain) {
+		out->nomem = true;
+		return false;
+	}
+	s = dlang_demangle(plain, 0);
+	if (!s && d_older(plain))
+		s = dlang_demangle(plain, 0);
+	free(plain);
 	if (!s)
 		return false;
 	namebuf_clear(out);
+	if (target > name)
+		namebuf_add(out, "thunk to ", 9);
 	namebuf_add(out, s, strlen(s));
 	free(s);
 	return !out->failed;
@@ -255,6 +291,22 @@ static size_t without_clone_suffix(const char *name, size_t n)
 	return n;
 }
 
+/* Appends suffixes as libiberty does for C++: ".isra.0.cold" as " [clone .isra.0] [clone .cold]".
+ */
+static void add_clones(struct namebuf *out, const char *s)
+{
+	while (*s == '.') {
+		size_t n = 1 + strcspn(s + 1, ".");
+
+		while (s[n] == '.' && isdigit((unsigned char)s[n + 1]))
+			n += 1 + strcspn(s + n + 1, ".");
+		namebuf_add(out, " [clone ", 8);
+		namebuf_add(out, s, n);
+		namebuf_add(out, "]", 1);
+		s += n;
+	}
+}
+
 /* Replaces type arguments of Go by [...]: they are [go.shape.int] in .symtab, but [...] in
  * .gopclntab and in traces. */
 static bool cut_go_shapes(struct namebuf *out, const char *name)
@@ -285,6 +337,23 @@ static unsigned template_depth(const struct name_style *style)
 	return style->cut_templates ? style->template_depth : 0;
 }
 
+/* Writes d->base, from what this compiler made. Returns false if it is no name of its scheme. */
+static bool decoded(struct demangler *d, const struct name_style *style)
+{
+	bool simple = style->demangle == SYM_DEMANGLE_SIMPLE;
+
+	namebuf_clear(&d->text);
+	switch (style->compiler) {
+	case COMPILER_OCAML:
+		return demangle_ocaml(&d->text, d->base.s, simple) && !d->text.failed;
+	case COMPILER_GHC:
+		return demangle_ghc(&d->text, d->base.s, simple) && !d->text.failed;
+	case COMPILER_OTHER:
+		break;
+	}
+	return false;
+}
+
 /* Writes d->base in this style; returns the text of the demangler that has the result. */
 static struct namebuf *styled(struct demangler *d, const struct name_style *style)
 {
@@ -293,10 +362,14 @@ static struct namebuf *styled(struct demangler *d, const struct name_style *styl
 
 	if (style->demangle == SYM_DEMANGLE_NONE)
 		return &d->base;
+	if (style->compiler && decoded(d, style))
+		return &d->text;
 	mangling = demangle_any(d, d->base.s, &d->full);
 	/* libiberty drops the suffix of names in v0 mangling, in which there are no dots. */
 	if (mangling == MANGLING_RUST && d->base.s[1] == 'R' && strchr(d->base.s, '.'))
 		namebuf_add(&d->full, strchr(d->base.s, '.'), strlen(strchr(d->base.s, '.')));
+	if (mangling == MANGLING_D)
+		add_clones(&d->full, d->base.s + strcspn(d->base.s, "."));
 	namebuf_clear(&d->text);
 	if (simple && mangling == MANGLING_NONE && simplify_dotnet(&d->text, d->base.s))
 		return d->text.failed ? &d->base : &d->text;
@@ -356,7 +429,8 @@ const char *demangle(struct demangler *d, const char *name, const struct name_st
 		   !version[strspn(version, "@")];
 	if (nameless)
 		version = "";
-	if (name[0] != '_' && keep == n && !nameless && !hides_templates(style) && !is_java(name))
+	if (name[0] != '_' && keep == n && !nameless && !hides_templates(style) &&
+	    !style->compiler && !is_java(name))
 		return name;
 	namebuf_clear(&d->base);
 	namebuf_add(&d->base, name, keep);

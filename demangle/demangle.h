@@ -1,8 +1,8 @@
 /* demangle.h - makes readable names from symbol names.
  *
  * C++ (Itanium ABI; the newest names without constraints, see cxx20.h), Rust (legacy and v0) and D,
- * through libiberty; Java. Bounded in time, memory and stack for any input. A name that cannot be
- * demangled stays as it is. */
+ * through libiberty; Java, OCaml, GHC. Bounded in time, memory and stack for any input. A name that
+ * cannot be demangled stays as it is. */
 #ifndef DEMANGLE_DEMANGLE_H
 #define DEMANGLE_DEMANGLE_H
 
@@ -24,12 +24,17 @@ enum sym_demangle {
 	SYM_DEMANGLE_NONE,   /* as in the file */
 };
 
+/* Compilers whose names could also be C functions' names: they are decoded only in what that
+ * compiler made. */
+enum name_compiler { COMPILER_OTHER, COMPILER_OCAML, COMPILER_GHC };
+
 /* How names are written. */
 struct name_style {
 	enum sym_demangle demangle;
 	bool fold_clones;	 /* without .isra.0, .cold and their like */
 	bool cut_templates;	 /* arguments deeper than template_depth levels become <...> */
 	unsigned template_depth; /* 0: no arguments at all */
+	enum name_compiler compiler;
 };
 
 /* Working memory for one thread, to be reused from name to name. Zeroed at first. */

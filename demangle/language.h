@@ -21,6 +21,10 @@ bool simplify_java(struct namebuf *out, const char *name);
 bool simplify_dotnet(struct namebuf *out, const char *name);
 /* crystal.c: appends "Array(T)#push". Returns false if it is something else. */
 bool simplify_crystal(struct namebuf *out, const char *name);
+/* ocaml.c, ghc.c: append the name as the source has it; in full with the numbers and suffixes that
+ * tell symbols apart. Return false, with an incomplete text in out, if it is something else. */
+bool demangle_ocaml(struct namebuf *out, const char *name, bool simple);
+bool demangle_ghc(struct namebuf *out, const char *name, bool simple);
 
 /* simplify.c. Both append and return true; if the name has no known form, they leave the text as it
  * was and return false. */

@@ -78,6 +78,9 @@ static void take(struct dwarf_die *d, const struct dwarf_cu *cu, uint64_t attrib
 		if (attribute == DW_AT_abstract_origin || !d->origin.file)
 			take_ref(&d->origin, cu, v);
 		break;
+	case DW_AT_decl_file:
+		d->decl_file = dwarf_value_uint(v, &number) ? number : 0;
+		break;
 	case DW_AT_decl_line:
 		d->line = dwarf_value_uint(v, &number) ? number : 0;
 		break;

@@ -13,10 +13,10 @@ struct dwarf_die {
 	bool children;
 	const char *name, *linkage_name, *template_name;
 	struct dwarf_ref type, containing_type, sibling;
-	struct dwarf_ref origin; /* DW_AT_abstract_origin, else DW_AT_specification */
-	uint64_t value;		 /* DW_AT_const_value */
-	uint64_t count;		 /* elements of a subrange */
-	uint64_t line, column;	 /* of the declaration; 0: unknown */
+	struct dwarf_ref origin;	  /* DW_AT_abstract_origin, else DW_AT_specification */
+	uint64_t value;			  /* DW_AT_const_value */
+	uint64_t count;			  /* elements of a subrange */
+	uint64_t decl_file, line, column; /* of the declaration; 0: unknown */
 	bool has_value, is_negative, has_count;
 	bool artificial, external, lvalue_only, rvalue_only;
 };

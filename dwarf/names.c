@@ -6,6 +6,7 @@
 
 #include "dwarf/cxx_name.h"
 #include "dwarf/compiled_unit.h"
+#include "dwarf/die.h"
 
 enum {
 	CHAIN_MAX = 16,		  /* abstract_origin and specification links from one DIE */
@@ -197,10 +198,23 @@ static const char *unnamed(const struct dwarf_abbrev *a, const char *inner)
 	return !strcmp(inner, "operator()") ? "{lambda}" : "{unnamed}";
 }
 
-/* parts[] are innermost first. Returns NULL with *rc == 0 if the name would be too long. */
-static const char *join(struct dwarf_namer *n, const char *const *parts, size_t n_parts, int *rc)
+/* gdc puts an instance of a template into the function whose lambda is its argument, wherever the
+ * template was written. Does `die` come from another file than the function around it? */
+static bool is_foreign_to(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_ref around,
+			  int *rc)
 {
-	size_t total = 1, at = 0, i;
+	struct dwarf_die a, b;
+
+	return dwarf_die_at(n, die, &a, rc) && dwarf_die_at(n, around, &b, rc) &&
+	       b.tag == DW_TAG_subprogram && a.decl_file && b.decl_file &&
+	       a.decl_file != b.decl_file;
+}
+
+/* parts[] are innermost first. Returns NULL with *rc == 0 if the name would be too long. */
+static const char *join(struct dwarf_namer *n, const char *const *parts, size_t n_parts,
+			const char *separator, int *rc)
+{
+	size_t total = 1, at = 0, n_separator = strlen(separator), i;
 	char *s;
 
 	for (i = 0; i < n_parts; i++)
@@ -217,14 +231,15 @@ static const char *join(struct dwarf_namer *n, const char *const *parts, size_t 
 		size_t len = strlen(parts[i]);
 
 		memcpy(s + at, parts[i], len);
-		memcpy(s + at + len, "::", i ? 2 : 0);
-		at += len + (i ? 2 : 0);
+		memcpy(s + at + len, separator, i ? n_separator : 0);
+		at += len + (i ? n_separator : 0);
 	}
 	return s;
 }
 
 /* Returns `name` with the scopes around its declaration; without them if there are none. */
-static const char *qualify(struct dwarf_namer *n, const char *name, struct dwarf_ref die, int *rc)
+static const char *qualify(struct dwarf_namer *n, const char *name, struct dwarf_ref die, bool is_d,
+			   int *rc)
 {
 	const char *parts[SCOPES_MAX + 1] = {name}, *whole;
 	size_t n_parts = 1;
@@ -233,14 +248,17 @@ static const char *qualify(struct dwarf_namer *n, const char *name, struct dwarf
 		struct dwarf_ref around = dwarf_namer_scope(n, die, rc);
 		struct link l;
 
-		if (!around.file || !follow(n, around, &l, &die, rc))
+		if (!around.file || (is_d && is_foreign_to(n, die, around, rc)) ||
+		    !follow(n, around, &l, &die, rc))
 			break;
 		parts[n_parts] = l.name ? l.name : unnamed(l.abbrev, parts[n_parts - 1]);
+		if (is_d && !strcmp(parts[n_parts], "D main"))
+			parts[n_parts] = "main";
 		n_parts++;
 	}
 	if (n_parts == 1 || *rc)
 		return name;
-	whole = join(n, parts, n_parts, rc);
+	whole = join(n, parts, n_parts, is_d ? "." : "::", rc);
 	return whole ? whole : name;
 }
 
@@ -256,7 +274,7 @@ int dwarf_namer_run(struct dwarf_namer *n, struct dwarf_ref die, struct dwarf_fu
 	ret->name = l.linkage_name ? NULL : l.name;
 	ret->decl_line = l.decl_line <= UINT32_MAX ? (uint32_t)l.decl_line : 0;
 	if (ret->name && !dwarf_language_is_flat(l.language))
-		ret->name = qualify(n, l.name, last, &rc);
+		ret->name = qualify(n, l.name, last, l.language == DW_LANG_D, &rc);
 	return rc;
 }
 

@@ -44,7 +44,7 @@
 #include "dwarf/compiled_unit.h"
 
 #define PACK_MAGIC   "unspdwrf"
-#define PACK_VERSION 13
+#define PACK_VERSION 14
 #define PACK_ORDER   0x01020304u
 
 /* PACK_PAD bytes after each part may be read with it. Parts begin at a multiple of PACK_ALIGN, the

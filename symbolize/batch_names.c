@@ -83,6 +83,7 @@ int group_names(struct group *g, struct name_style style)
 	int rc = collect_names(g);
 
 	style.fold_clones &= !g->src->is_go;
+	style.compiler = g->src->compiler;
 	for (i = 0; i < g->names.n && !rc; i++)
 		rc = show_name(g, &d, &style, &g->names.v[i]);
 	if (demangler_is_out_of_memory(&d))

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolize/compiler_of.h"
 #include "symbolize/elfsyms.h"
 #include "symbolize/symbol_source.h"
 
@@ -91,6 +92,15 @@ static int say_plt(struct symbol_source *s, struct elf_state *e, struct err *err
 	return source_says_table(s, err, "PLT", elf_image_path(e->mod->image));
 }
 
+/* A C function may have a name as those compilers make. */
+static void see_compiler(struct symbol_source *s, const struct module *mod, const char *symbol)
+{
+	if (s->knows_compiler || !symbol || !compiler_matters(symbol))
+		return;
+	s->compiler = compiler_of(mod);
+	s->knows_compiler = true;
+}
+
 static int elf_symbols(struct symbol_source *s, struct lookups *l, struct err *err)
 {
 	struct func_cursor cursor = {0};
@@ -121,6 +131,7 @@ static int elf_symbols(struct symbol_source *s, struct lookups *l, struct err *e
 		if (v->has_vaddr && elfsyms_find(&e->syms, v->vaddr, &cursor, &f))
 			rc = err_nomem(err);
 		lookup_set(v, s, elfsyms_table(&e->syms, f), f, v->vaddr);
+		see_compiler(s, e->mod, v->symbol);
 		if (!rc && f && !*e->syms.source)
 			rc = say_plt(s, e, err);
 		if (!f && s->miss != SYM_MISS_FOUND)

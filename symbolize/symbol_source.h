@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "demangle/demangle.h"
 #include "dwarf/dwarf.h"
 #include "functions/functions.h"
 #include "symbolize/symbolize.h"
@@ -75,9 +76,11 @@ struct symbol_source {
 	const char *counted_name; /* the function whose names were counted last */
 	uint64_t counted_start;
 	uint32_t counted;
-	enum sym_tier tier; /* the best of its answers */
-	bool linker_folds;  /* C functions at one address may be different ones */
-	bool is_go;	    /* names end as the programmer wrote them, in .cold too */
+	enum sym_tier tier;  /* the best of its answers */
+	bool linker_folds;   /* C functions at one address may be different ones */
+	bool knows_compiler; /* below: set when a name first depended on it */
+	enum name_compiler compiler;
+	bool is_go; /* names end as the programmer wrote them, in .cold too */
 };
 
 struct source_ops {

@@ -41,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct name_style style = {.demangle = (enum sym_demangle)(bits % 3),
 					   .fold_clones = bits & 1,
 					   .cut_templates = bits >= 12,
-					   .template_depth = bits / 3 % 4};
+					   .template_depth = bits / 3 % 4,
+					   .compiler = bits / 2 % 3};
 		const char *text = show(demangle, &d, name, &style);
 
 		FUZZ_CHECK(text && (style.demangle != SYM_DEMANGLE_NONE || style.fold_clones ||

@@ -265,6 +265,18 @@ static const struct row rows[] = {
 	{"_D3foo3Bar3bazMxFZi", "foo.Bar.baz() const", "foo.Bar.baz"},
 	{"_D3foo__T3barTiZQhFiZv", "foo.bar!(int).bar(int)", "foo.bar!(...).bar"},
 	{"_Dmain", "D main", "D main"},
+	/* gdc 12: clones, thunks, `return scope` as libiberty does not know it */
+	{"_D3std9algorithm7sorting__T13quickSortImplS2d14mainFZ9__lambda8TAiZQBoMFNaNbNiNfQqmZv."
+	 "isra.0.cold",
+	 "std.algorithm.sorting.quickSortImpl!(d1.main().__lambda8, int[]).quickSortImpl(int[], "
+	 "ulong) [clone .isra.0] [clone .cold]",
+	 "std.algorithm.sorting.quickSortImpl!(...).quickSortImpl"},
+	{"_DTi16_D4core8internal2gc4impl12conservativeQw14ConservativeGC7getAttrMFNbPvZk",
+	 "thunk to core.internal.gc.impl.conservative.gc.ConservativeGC.getAttr(void*)",
+	 "thunk to core.internal.gc.impl.conservative.gc.ConservativeGC.getAttr"},
+	{"_D2rt8lifetime9unqualifyFNaNbNiNkMNgC8TypeInfoZNgQn",
+	 "rt.lifetime.unqualify(scope return inout(TypeInfo))", "rt.lifetime.unqualify"},
+	{"_DTi16_x", "_DTi16_x", "_DTi16_x"},
 	/* What libiberty of binutils 2.40 does not know: written by clang 23 and gcc 16, or made
 	 * from such names. Full names are those of llvm-cxxfilt 23, with the arguments in the place
 	 * of T and without constraints, [abi:] of constructors, "this" and "friend". */
@@ -351,6 +363,81 @@ static void full_and_simple_names(void **unused)
 		assert_string_equal(demangle(&d, r->mangled, &full), r->full);
 		assert_string_equal(demangle(&d, r->mangled, &simple), r->simple);
 		assert_ptr_equal(demangle(&d, r->mangled, &none), r->mangled);
+	}
+	demangler_done(&d);
+}
+
+/* Symbols of real programs: OCaml 4.13.1 (ocamlopt of a module M with a functor, an operator and a
+ * class) and its library; the dots as OCaml 5.1's release notes have them; GHC 9.0.2 (ghc -O1 of
+ * modules Main and Work.Deep) and its base, picked from nm's output for each escape. */
+static void names_of_one_compiler(void **unused)
+{
+	static const struct {
+		enum name_compiler compiler;
+		struct row row;
+	} v[] = {
+		{COMPILER_OCAML,
+		 {"camlStdlib__List__sort_572", "Stdlib.List.sort_572", "Stdlib.List.sort"}},
+		{COMPILER_OCAML, {"camlM__$2b$2b$2b_83", "M.+++_83", "M.+++"}},
+		{COMPILER_OCAML, {"camlM__fun_325", "M.fun_325", "M.fun_325"}},
+		{COMPILER_OCAML, {"camlM___private_83", "M._private_83", "M._private"}},
+		{COMPILER_OCAML, {"camlM__entry", "M.entry", "M.entry"}},
+		{COMPILER_OCAML,
+		 {"camlStdlib__List.sort_572", "Stdlib.List.sort_572", "Stdlib.List.sort"}},
+		{COMPILER_OCAML, {"camlM.a__b_12", "M.a__b_12", "M.a__b"}},
+		{COMPILER_OCAML, {"camlM.fun_123", "M.fun_123", "M.fun_123"}},
+		{COMPILER_OCAML, {"caml_call_gc", "caml_call_gc", "caml_call_gc"}},
+		{COMPILER_OCAML, {"camlM__$zz_1", "M.$zz_1", "M.$zz"}},
+		{COMPILER_OCAML, {"main", "main", "main"}},
+		{COMPILER_GHC,
+		 {"WorkziDeep_zdwspin_info", "Work.Deep_$wspin_info", "Work.Deep.$wspin"}},
+		{COMPILER_GHC, {"WorkziDeep_zpzpzp_info", "Work.Deep_+++_info", "Work.Deep.+++"}},
+		{COMPILER_GHC,
+		 {"WorkziDeep_heapzusum_info", "Work.Deep_heap_sum_info", "Work.Deep.heap_sum"}},
+		{COMPILER_GHC,
+		 {"WorkziDeep_Squarezq_con_info", "Work.Deep_Square'_con_info",
+		  "Work.Deep.Square'"}},
+		{COMPILER_GHC,
+		 {"base_GHCziEventziManager_zdwstep_slow", "base_GHC.Event.Manager_$wstep_slow",
+		  "GHC.Event.Manager.$wstep"}},
+		{COMPILER_GHC,
+		 {"containerszm0zi6zi4zi1_DataziMapziInternal_linkzuzdsinsertMax_slow",
+		  "containers-0.6.4.1_Data.Map.Internal_link_$sinsertMax_slow",
+		  "Data.Map.Internal.link_$sinsertMax"}},
+		{COMPILER_GHC,
+		 {"base_GHCziShow_zdfShowZLz2cUZRzuzdsgo1_info",
+		  "base_GHC.Show_$fShow(,)_$sgo1_info", "GHC.Show.$fShow(,)_$sgo1"}},
+		{COMPILER_GHC,
+		 {"ghczmprim_GHCziTuple_Z3T_con_info", "ghc-prim_GHC.Tuple_(,,)_con_info",
+		  "GHC.Tuple.(,,)"}},
+		{COMPILER_GHC,
+		 {"ghczmprim_GHCziTuple_Z0T_con_info", "ghc-prim_GHC.Tuple_()_con_info",
+		  "GHC.Tuple.()"}},
+		{COMPILER_GHC,
+		 {"base_GHCziReal_divZZeroError_info", "base_GHC.Real_divZeroError_info",
+		  "GHC.Real.divZeroError"}},
+		{COMPILER_GHC,
+		 {"base_GHCziExceptionziType_CZCException_con_info",
+		  "base_GHC.Exception.Type_C:Exception_con_info",
+		  "GHC.Exception.Type.C:Exception"}},
+		{COMPILER_GHC, {"Main_main1_info", "Main_main1_info", "Main.main1"}},
+		/* the runtime's, which is C */
+		{COMPILER_GHC, {"resizzeNursery", "resizzeNursery", "resizzeNursery"}},
+		{COMPILER_GHC, {"resizeNursery_info", "resizeNursery_info", "resizeNursery_info"}},
+		{COMPILER_GHC, {"M_z9_info", "M_z9_info", "M_z9_info"}},
+		/* elsewhere these are C functions */
+		{COMPILER_OTHER, {"camlM__fun_325", "camlM__fun_325", "camlM__fun_325"}},
+		{COMPILER_OTHER, {"Work_zdwspin_info", "Work_zdwspin_info", "Work_zdwspin_info"}},
+	};
+	struct demangler d = {0};
+	struct name_style f = full, s = simple;
+	size_t i;
+
+	(void)unused;
+	for (i = 0; i < sizeof v / sizeof *v; i++) {
+		f.compiler = s.compiler = v[i].compiler;
+		assert_string_equal(demangle(&d, v[i].row.mangled, &f), v[i].row.full);
+		assert_string_equal(demangle(&d, v[i].row.mangled, &s), v[i].row.simple);
 	}
 	demangler_done(&d);
 }
@@ -699,6 +786,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_and_simple_names),
+		cmocka_unit_test(names_of_one_compiler),
 		cmocka_unit_test(template_depth),
 		cmocka_unit_test(readable_names),
 		cmocka_unit_test(exponential_names_stay_mangled),
