@@ -123,7 +123,8 @@ static bool augmentation_read(const struct cfi_section *sec, const char *chars, 
 	for (; *chars; chars++) {
 		switch (*chars) {
 		case 'L':
-			buf_skip(data, 1);
+			cie->lsda_encoding = buf_u8(data);
+			cie->has_lsda = cie->lsda_encoding != DW_EH_PE_omit;
 			break;
 		case 'P':
 			/* The pointer is only skipped, so its base does not matter. */
@@ -202,6 +203,19 @@ static bool cie_read(const struct cfi_section *sec, uint64_t off, struct cfi_cie
 	return buf_ok(b);
 }
 
+/* The FDE's augmentation data: the pointer to the table of landing pads, if it has one. A damaged
+ * one counts as none. */
+static uint64_t lsda_read(const struct cfi_section *sec, const struct cfi_cie *cie, struct buf *b)
+{
+	struct buf data = buf_sub(b, buf_uleb(b));
+	uint64_t at = sec->vaddr + (uint64_t)(data.p - sec->data), lsda;
+
+	if (!cie->has_lsda || !buf_ok(&data) ||
+	    !cfi_pointer_read(sec, &data, cie->lsda_encoding, 0, &lsda))
+		return 0;
+	return lsda == at ? 0 : lsda; /* a pointer of 0 relative to itself */
+}
+
 bool cfi_fde_read(const struct cfi_section *sec, uint64_t off, struct cfi_fde *ret)
 {
 	struct entry e;
@@ -224,8 +238,7 @@ bool cfi_fde_read(const struct cfi_section *sec, uint64_t off, struct cfi_fde *r
 	if (is_signed_format(ret->cie.pointer_encoding & 0x0f) && (int64_t)size < 0)
 		return false;
 	ret->end = ret->start + size;
-	if (ret->cie.has_augmentation_data)
-		buf_skip(b, buf_uleb(b));
+	ret->lsda = ret->cie.has_augmentation_data ? lsda_read(sec, &ret->cie, b) : 0;
 	ret->insns = *b;
 	return buf_ok(b) && ret->end >= ret->start;
 }

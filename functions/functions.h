@@ -166,6 +166,8 @@ struct cfi_cie {
 	uint8_t version;
 	uint8_t address_bytes;
 	uint8_t pointer_encoding; /* DW_EH_PE_* of the FDE's addresses */
+	bool has_lsda;
+	uint8_t lsda_encoding;
 	bool has_augmentation_data;
 	bool is_signal_frame; /* 'S': the frame it describes was interrupted, not called from */
 	struct buf insns;     /* initial instructions */
@@ -175,6 +177,7 @@ struct cfi_fde {
 	const struct cfi_section *sec;
 	struct cfi_cie cie;
 	uint64_t start, end;
+	uint64_t lsda; /* vaddr of the table of landing pads (lsda.c); 0: none */
 	struct buf insns;
 };
 
@@ -231,6 +234,16 @@ int cfi_index_find(struct cfi_index *ix, uint64_t vaddr, struct cfi_fde *ret);
 /* Finds the greatest start of an FDE at or below vaddr: a function starts there, whatever the
  * symbols say. Returns 1: found; 0: none; -ERR_NOMEM. */
 int cfi_index_start(struct cfi_index *ix, uint64_t vaddr, uint64_t *ret);
+
+/* ---- landing pads (lsda.c) ----------------------------------------------------------------
+ *
+ * Where exceptions continue in a function. `fde`: of the function, in `img`. */
+
+/* The vaddr where an exception that comes out of the call at vaddr continues in this function; 0:
+ * nowhere. */
+uint64_t lsda_pad(struct elf_image *img, const struct cfi_fde *fde, uint64_t vaddr);
+/* True if exceptions continue at vaddr. */
+bool lsda_is_pad(struct elf_image *img, const struct cfi_fde *fde, uint64_t vaddr);
 
 /* ---- targets of direct calls (call_targets.c) --------------------------------------------- */
 

@@ -85,6 +85,10 @@ struct arch {
 	/* Bytes that the PLT pushes before it jumps to glibc's resolver, whose call frame
 	 * information does not count them. */
 	uint8_t untold_plt_bytes;
+	/* The first two registers in which a landing pad gets its arguments; equal: not supported.
+	 * Only functions that end with __builtin_eh_return() save them (gcc's
+	 * EH_RETURN_DATA_REGNO). */
+	uint8_t throw_regs[2];
 	/* perf register bit -> DWARF register; -1: not tracked. perf's IP maps to `pc`. */
 	int8_t perf_to_dwarf[64];
 	int8_t dwarf_to_perf[ARCH_REGS_MAX]; /* the inverse */

@@ -187,6 +187,7 @@ const struct arch arch_x86_64 = {
 	.pc = 16,
 	.aligns_calls = true,
 	.interpreter_sp_off = -8,
+	.throw_regs = {0, 1}, /* rax, rdx */
 	.go_fp_off = -16,
 	/* clang-format off */
 	.perf_to_dwarf = {
@@ -278,6 +279,7 @@ const struct arch arch_i386 = {
 	/* __kernel_vsyscall of a vDSO that is not available pushes ecx, edx, ebp; glibc's memcpy
 	 * pushes eax */
 	.untold_pushes = 3,
+	.throw_regs = {0, 2}, /* eax, edx */
 	.trampolines = i386_trampolines,
 	.exits = i386_exits,
 };

@@ -488,7 +488,7 @@ const struct full_rule *cfi_module_full_rule(struct cfi_module *cm, uint64_t vad
 	if (i != HASH_NONE) {
 		full = cm->full_rules.v[i];
 	} else if (row_find(cm, vaddr, &row, &how) == RULE_FULL) {
-		full = rule_full(&row, how, &cm->arena);
+		full = rule_full(&row, cm->arch, how, &cm->arena);
 		if (full && !vec_push(&cm->full_rules, full) &&
 		    hash_put(&cm->full_by_vaddr, vaddr, (uint32_t)cm->full_rules.n - 1))
 			cm->full_rules.n--;
@@ -620,6 +620,20 @@ bool cfi_module_fde(struct cfi_module *cm, uint64_t vaddr, struct cfi_fde *ret)
 	rc = cfi_index_find(&cm->eh, vaddr, ret);
 	pthread_mutex_unlock(&cm->lock);
 	return rc > 0;
+}
+
+uint64_t cfi_module_pad(struct cfi_module *cm, uint64_t vaddr)
+{
+	struct cfi_fde fde;
+
+	return cfi_module_fde(cm, vaddr, &fde) ? lsda_pad(cm->mod->image, &fde, vaddr) : 0;
+}
+
+bool cfi_module_is_pad(struct cfi_module *cm, uint64_t vaddr)
+{
+	struct cfi_fde fde;
+
+	return cfi_module_fde(cm, vaddr, &fde) && lsda_is_pad(cm->mod->image, &fde, vaddr);
 }
 
 /* True if there is code with call frame information on both sides of vaddr. This is so for the few

@@ -29,6 +29,10 @@ const struct full_rule *cfi_module_full_rule(struct cfi_module *cm, uint64_t vad
 /* Finds the FDE of .eh_frame for a vaddr. Returns false if there is none. */
 bool cfi_module_fde(struct cfi_module *cm, uint64_t vaddr, struct cfi_fde *ret);
 
+/* Where exceptions continue: see functions/functions.h. */
+uint64_t cfi_module_pad(struct cfi_module *cm, uint64_t vaddr);
+bool cfi_module_is_pad(struct cfi_module *cm, uint64_t vaddr);
+
 /* The machine code before vaddr: up to *n bytes, fewer at the start of a segment. Returns a pointer
  * to the end of these bytes. NULL: none. */
 const uint8_t *cfi_module_code_before(const struct cfi_module *cm, uint64_t vaddr, size_t *n);

@@ -83,6 +83,16 @@ static const struct code_frame *code_frame_at(struct walk *w, uint64_t ra)
 	return k->is_known ? &k->frame : NULL;
 }
 
+bool fp_by_code(struct walk *w, uint64_t ra, uint64_t sp, uint64_t *ret)
+{
+	const struct code_frame *f = code_frame_at(w, ra);
+
+	if (!f || f->fp_holds != CODE_FP_FRAME || f->sp < 0 || f->is_realigned)
+		return false;
+	*ret = sp + (uint32_t)f->sp - (uint32_t)f->fp;
+	return true;
+}
+
 /* What is known of a word between the stack pointer and the record, taken as a return address, and
  * of the callers that follow from it. All of them would have left the frame pointer alone. */
 enum link {

@@ -146,5 +146,5 @@ const struct full_rule *jit_full_rule(struct walk *w, uint64_t ip, struct arena 
 		return NULL;
 	rule_pack(&row, w->arch, vaddr, &rule);
 	*bias = ip - vaddr;
-	return rule.kind == RULE_END ? NULL : rule_full(&row, FRAME_CFI, arena);
+	return rule.kind == RULE_END ? NULL : rule_full(&row, w->arch, FRAME_CFI, arena);
 }

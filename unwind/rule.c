@@ -256,6 +256,15 @@ static bool ra_pack(struct packing *p)
 	return p->ret->ra_off == off;
 }
 
+/* True if the row is of a function that ends with __builtin_eh_return(). */
+static bool row_throws(const struct cfi_row *row, const struct arch *arch)
+{
+	const uint8_t *regs = arch->throw_regs;
+
+	return regs[0] != regs[1] && !row->is_signal_frame &&
+	       row->regs[regs[0]].how == CFI_OFFSET && row->regs[regs[1]].how == CFI_OFFSET;
+}
+
 void rule_pack(const struct cfi_row *row, const struct arch *arch, uint64_t vaddr, struct rule *ret)
 {
 	struct packing p = {.row = row, .arch = arch, .vaddr = vaddr, .ret = ret};
@@ -274,16 +283,18 @@ void rule_pack(const struct cfi_row *row, const struct arch *arch, uint64_t vadd
 	if (!cfa_pack(&p) || !fp_pack(&p) || !ra_pack(&p))
 		return;
 	if (ret->flags || (ret->reg != arch->sp && ret->reg != arch->fp) ||
-	    (arch->ra == arch->pc && ret->ra_off != -arch->word_bytes)) {
+	    (arch->ra == arch->pc && ret->ra_off != -arch->word_bytes) || row_throws(row, arch)) {
 		ret->kind = RULE_SHAPED;
+		if (!(ret->flags & RULE_DEREF) && row_throws(row, arch))
+			ret->cfa_add = RULE_THROWS;
 		return;
 	}
 	ret->kind = ret->reg == arch->sp ? RULE_SP : RULE_FP;
 	ret->reg = 0;
 }
 
-const struct full_rule *rule_full(const struct cfi_row *row, enum frame_how how,
-				  struct arena *arena)
+const struct full_rule *rule_full(const struct cfi_row *row, const struct arch *arch,
+				  enum frame_how how, struct arena *arena)
 {
 	struct full_rule *full;
 	unsigned i, n = 0;
@@ -297,6 +308,7 @@ const struct full_rule *rule_full(const struct cfi_row *row, enum frame_how how,
 	full->ra_reg = row->ra_reg;
 	full->how = (uint8_t)how;
 	full->is_signal_frame = row->is_signal_frame;
+	full->throws = row_throws(row, arch);
 	full->cfa_reg = row->cfa_reg;
 	full->cfa_expr_len = row->cfa_expr_len;
 	full->cfa_off = row->cfa_off;

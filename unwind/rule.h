@@ -83,6 +83,10 @@ enum rule_way {
 	RULE_WAY_CODE,
 };
 
+/* cfa_add of a RULE_SHAPED without RULE_DEREF: the function ends with __builtin_eh_return(), see
+ * throw.c. Otherwise it is 0. */
+enum { RULE_THROWS = 1 };
+
 /* rule.reg of RULE_CODE_* and RULE_JIT_FP; rule.reg of RULE_SP and RULE_FP is 0. CFA = base +
  * cfa_off, and CFA - sp must be cfa_add to cfa_add + ra_off. Rules of kind RULE_SP and RULE_FP pass
  * the same check: their cfa_add is 0, and their ra_off is minus a word where calls push the return
@@ -105,6 +109,7 @@ struct full_rule {
 	uint8_t cfa_how, ra_reg, how;
 	uint8_t n;
 	bool is_signal_frame;
+	bool throws; /* see RULE_THROWS */
 	uint32_t cfa_reg, cfa_expr_len;
 	union {
 		int64_t cfa_off;
@@ -121,7 +126,7 @@ struct full_rule {
 void rule_pack(const struct cfi_row *row, const struct arch *arch, uint64_t vaddr,
 	       struct rule *ret);
 /* Returns NULL when out of memory. Expressions point into the bytes of the section. */
-const struct full_rule *rule_full(const struct cfi_row *row, enum frame_how how,
-				  struct arena *arena);
+const struct full_rule *rule_full(const struct cfi_row *row, const struct arch *arch,
+				  enum frame_how how, struct arena *arena);
 
 #endif

@@ -315,6 +315,9 @@ enum fp_owner {
 };
 enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,
 			    struct cursor *caller);
+/* fp_owner.c: the frame pointer in a function that `ra` returns to and that keeps one, by its
+ * machine code: `sp` is the stack pointer after the return. Returns false if that is not known. */
+bool fp_by_code(struct walk *w, uint64_t ra, uint64_t sp, uint64_t *ret);
 /* jit_owner.c: fp_owner_find() for code without a file. After FP_OWNER_SELF return addresses into
  * files may still show more. */
 enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hotspot,
@@ -325,6 +328,12 @@ uint64_t jit_sender_sp(struct walk *w, uint64_t fp);
  * RULE_STACK_SWITCH, RULE_GO_THREAD or RULE_GO_CALLBACK. */
 enum unwind_stop go_step(struct walk *w, struct cursor *c, enum rule_kind kind,
 			 const struct map *map);
+
+/* throw.c: corrects the caller *c of the current frame, whose function ends with
+ * __builtin_eh_return(): see RULE_THROWS. by_fp: its CFA was found by the frame pointer. Registers
+ * that may have been overwritten are marked as not known. Returns WALK_ON, or why the caller is not
+ * known. */
+enum unwind_stop throw_step(struct walk *w, struct cursor *c, bool by_fp);
 
 /* ---- fallback.c: frames without call frame information -------------------------------------- */
 

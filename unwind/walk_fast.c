@@ -201,6 +201,19 @@ usual_step(struct walk *w, struct rule_entry *entries, const struct rule *r)
 
 /* ------------------------------------------------------------------------------------------- */
 
+/* RULE_SHAPED. The rule may be replaced in the cache. */
+static enum unwind_stop shaped_or_throwing_step(struct walk *w, const struct rule *r)
+{
+	bool throws = !(r->flags & RULE_DEREF) && r->cfa_add == RULE_THROWS;
+	bool by_fp = r->reg == w->arch->fp;
+	enum unwind_stop stop;
+
+	if (r->flags & RULE_SIGNAL)
+		w->next[-1].is_return_address = false;
+	stop = shaped_step(w, r, words_of(w->arch));
+	return throws && stop == WALK_ON ? throw_step(w, &w->c, by_fp) : stop;
+}
+
 /* A step by a rule that is not of the two simple kinds. */
 static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 							   const struct rule_entry *e)
@@ -215,9 +228,7 @@ static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 	case RULE_FULL:
 		return WALK_NEEDS_ALL;
 	case RULE_SHAPED:
-		if (e->rule.flags & RULE_SIGNAL)
-			w->next[-1].is_return_address = false;
-		return shaped_step(w, &e->rule, words_of(w->arch));
+		return shaped_or_throwing_step(w, &e->rule);
 	case RULE_END:
 		return UNWIND_STOP_END;
 	case RULE_CODE_SP:

@@ -295,6 +295,22 @@ static const struct full_rule *rule_of(struct walk *w, const struct rule_entry *
 	return NULL;
 }
 
+/* throw_step() for all registers. */
+static enum unwind_stop throw_step_all(struct step *st)
+{
+	const struct arch *arch = st->w->arch;
+	struct cursor *c = &st->w->c;
+	enum unwind_stop stop;
+
+	cursor_set(c, st->out, arch);
+	stop = throw_step(st->w, c, st->rule->cfa_reg == arch->fp);
+	st->out->v[arch->sp] = st->cfa = c->sp;
+	st->out->v[arch->fp] = c->fp;
+	if (!c->fp_known)
+		st->out->known = 1ull << arch->pc | 1ull << arch->sp;
+	return stop;
+}
+
 /* Steps by the frame's rule. Sets c->how to how the caller was found. */
 static enum unwind_stop rule_step(struct step *st)
 {
@@ -311,13 +327,15 @@ static enum unwind_stop rule_step(struct step *st)
 			return stop;
 		}
 	}
+	if (stop == WALK_ON)
+		c->is_return_address = !st->rule->is_signal_frame;
+	if (stop == WALK_ON && st->rule->throws)
+		stop = throw_step_all(st);
 	if (stop == UNWIND_STOP_BAD_CFI)
 		w->sink->stop_module = modules_get(w->worker->modules, st->map->dso);
 	c->sp = st->cfa;
-	if (stop == WALK_ON) {
+	if (stop == WALK_ON)
 		c->how = st->how;
-		c->is_return_address = !st->rule->is_signal_frame;
-	}
 	return stop;
 }
 

@@ -322,7 +322,7 @@ static void survives_damage(void **state)
 			    !cfi_row_find(&fde, &arch_x86_64, vaddr, NULL, &row))
 				continue;
 			rule_pack(&row, &arch_x86_64, vaddr, &rule);
-			assert_non_null(rule_full(&row, FRAME_CFI, &arena));
+			assert_non_null(rule_full(&row, &arch_x86_64, FRAME_CFI, &arena));
 		}
 		arena_done(&arena);
 		cfi_index_done(&ix);

@@ -27,15 +27,16 @@ LONG, ONLY = "TRUTH_LONG" in os.environ, os.environ.get("TRUTH_ONLY", "")
 SHORT = ("code without a file, frame pointers: both, gcc -O2", "code without a file, frame pointers: fp, gcc -O2 -ffixed-rbp",
          "code without a file, frame pointers: both, gcc -O2 -ffixed-rbp", "code without a file, frame pointers: none, gcc -O2 -fno-omit-frame-pointer",
          "stacks, same: gcc -O2", "stacks, alt: gcc -O2 -static", "stacks, context: gcc -O2", "stacks, fiber: gcc -O2", "Go, stripped",
-         "Go and C", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables", "gcc -O2, no unwind tables, stripped",
+         "Go and C", "exceptions being thrown: g++ -O2", "exceptions being thrown: clang++ -O2 -fno-omit-frame-pointer", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables", "gcc -O2, no unwind tables, stripped",
          "gcc -O2, no unwind tables, stripped, large frames", "clang -O2, no unwind tables, stripped", "clang -O2", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static", "g++ -O2, hooks",
          "clang++ -O2")
 N = 24  # functions of a generated program
 SELF = re.compile(r"(f|compare|many|thrower|tail)\d+(\..*)?$")
 # What functions call before they have recorded themselves: to do that, or for a larger stack.
 HOOK = re.compile(r"__cyg_profile_func_(enter|exit)$|main\.(enter|leave)$|runtime\.morestack(_noctxt)?(\.abi0)?$")
-# Programs of which more stacks end early: code that nothing describes, stacks that are not in the copy.
-MAY_END = re.compile("code without a file|Go and C|.*stripped")
+# Programs of which more stacks end early: code that nothing describes, stacks that are not in the copy, registers that libgcc
+# has overwritten.
+MAY_END = re.compile("exceptions|code without a file|Go and C|.*stripped")
 # Of tool_truth; the others are reasons why stacks end.
 COUNTS = ("samples", "compared", "between", "frames", "wrong")
 tap = Tap()
@@ -184,7 +185,7 @@ def source(name, compiler, flags, file, cmd, **kw):
         return
     if not shutil.which(compiler):
         return tap.skip(name, f"no {compiler}")
-    if is_built_by(name, compiler, ["-w", f"-I{TRUTH}", *flags], "c", [os.path.join(TRUTH, file), "-pthread"]):
+    if is_built_by(name, compiler, ["-w", f"-I{TRUTH}", *flags], "cc" if file.endswith(".cc") else "c", [os.path.join(TRUTH, file), "-pthread"]):
         check(name, ["./program", *cmd, seconds()], ["program"], own=OWN, **kw)
 
 
@@ -200,6 +201,12 @@ def other_stacks():
     for kind in "same", "alt", "context", "fiber":
         for flags in ["-O2"], ["-O2", "-static"], ["-O1", "-fno-omit-frame-pointer"]:
             source(f"stacks, {kind}: gcc {' '.join(flags)}", "gcc", flags, "signals.c", [kind])
+
+
+def exceptions():
+    for compiler in "g++", "clang++":
+        for flags in ["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-static"], ["-O2", "-fno-omit-frame-pointer"]:
+            source(f"exceptions being thrown: {compiler} {' '.join(flags)}", compiler, flags, "throw.cc", [], rate=9999)
 
 
 def go(name, text, *flags, **env):
@@ -249,6 +256,7 @@ if os.uname().machine != "x86_64":
 need_events()
 code_without_file()
 other_stacks()
+exceptions()
 go_programs()
 rust_programs()
 c_programs()

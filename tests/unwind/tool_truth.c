@@ -198,8 +198,19 @@ static bool matches_entry(const struct compare *c, size_t i, size_t j)
 						: matches_from(c, next, j + 1);
 }
 
+/* Entry j says that an exception is on its way. */
+static bool matches_thrown(const struct compare *c, size_t i, size_t j)
+{
+	for (j++; j < c->n_path; j++)
+		if (matches_from(c, i, j))
+			return true;
+	return false;
+}
+
 static bool matches_from(const struct compare *c, size_t i, size_t j)
 {
+	if (j < c->n_path && c->path[j].function == SHADOW_THROWING)
+		return matches_thrown(c, i, j);
 	if (i >= c->n) /* the stack ends here */
 		return !c->is_root || j >= c->n_path;
 	if (matches_entry(c, i, j))
@@ -244,6 +255,10 @@ static size_t own_entries(struct truth *t, const struct perf_sample *s, struct e
 		const struct map *map = address_space_find(s->space, path[i].function);
 		struct seen seen = seen_at(t, map, path[i].function);
 
+		if (path[i].function == SHADOW_THROWING) {
+			path[own++] = path[i];
+			continue;
+		}
 		path[own] = (struct entry){seen.function, path[i].site};
 		own += seen.class == 'f';
 	}

@@ -15,6 +15,9 @@
  * longjmp(). */
 #define SHADOW_BETWEEN 1
 
+/* An exception is on its way: any of the functions below may be over, except the outermost. */
+#define SHADOW_THROWING 2
+
 struct shadow {
 	uint64_t magic[2];
 	uint64_t n;
